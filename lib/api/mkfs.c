@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+#include "xw.h"
+
+const char *xw_version(void)
+{
+	return "0.1.0";
+}

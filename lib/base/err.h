@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Error codes and the diagnostic slot.
+ *
+ * Every function that can fail returns 0 or one of these negative codes. The first function that
+ * knows *which file, which object and why* writes one line into the caller's struct xw_diag;
+ * callers above pass the code on and add nothing. The library never prints.
+ */
+#ifndef XW_BASE_ERR_H
+#define XW_BASE_ERR_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* One table: code, value, default text. Values are part of the ABI: append only. */
+#define XW_ERRORS(X)                                                                               \
+	X(NOMEM, -1, "out of memory")                                                              \
+	X(USAGE, -2, "invalid option or argument")                                                 \
+	X(IO, -3, "input/output error")                                                            \
+	X(NOSPC, -4, "no space left in the image")                                                 \
+	X(NOINODES, -5, "no inodes left in the image")                                             \
+	X(HOSTFULL, -6, "no space left on the host filesystem")                                    \
+	X(CORRUPT, -7, "corrupt structure")                                                        \
+	X(CHECKSUM, -8, "checksum mismatch")                                                       \
+	X(UNSUPPORTED, -9, "unsupported feature")                                                  \
+	X(INPUT, -10, "malformed input")                                                           \
+	X(TRUNCATED, -11, "input ends early")                                                      \
+	X(EXISTS, -12, "target is in use or holds data")                                           \
+	X(LIMIT, -13, "format limit exceeded")                                                     \
+	X(NOTFOUND, -14, "not found")                                                              \
+	X(STATE, -15, "call not allowed in this state")                                            \
+	X(INTERNAL, -16, "internal error")
+
+enum xw_err {
+#define X(name, value, text) XW_ERR_##name = value,
+	XW_ERRORS(X)
+#undef X
+};
+
+enum xw_log_level { XW_LOG_WARN = 1, XW_LOG_INFO = 2, XW_LOG_DEBUG = 3 };
+
+/* Receives one line without a newline. Called from the thread that called the library. */
+typedef void xw_log_fn(void *arg, enum xw_log_level level, const char *line);
+
+/* Where failures and warnings of one handle go. Zero-initialised is valid (nothing is logged). */
+struct xw_diag {
+	int code;           /* code of the first failure, 0 = none */
+	char text[768];     /* its line */
+	xw_log_fn *log;     /* may be NULL */
+	void *log_arg;
+	unsigned warnings;  /* lines logged at XW_LOG_WARN */
+};
+
+/* Default text of a code; "unknown error" for anything else. Never NULL. */
+const char *xw_err_text(int code);
+
+/*
+ * Record a failure and return `code`. The first line wins: later calls keep it, since the
+ * innermost function knew most. Control characters in the formatted line are written as \ooo.
+ * d may be NULL.
+ */
+int xw_fail(struct xw_diag *d, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* As xw_fail, with ": strerror(err)" appended. */
+int xw_fail_errno(struct xw_diag *d, int code, int err, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* xw_fail(d, XW_ERR_NOMEM, ...) with a standard line naming what was being allocated. */
+int xw_fail_nomem(struct xw_diag *d, const char *what);
+
+/* Forget the recorded failure. */
+void xw_diag_clear(struct xw_diag *d);
+
+/* Hand a line to the log callback, if any. */
+void xw_log(struct xw_diag *d, enum xw_log_level level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hashes. xw_hash64 is for our own tables (strong, keyed, never on disk); half-MD4, TEA and the
+ * legacy hash are the format's directory hashes on raw registers; dir/ wraps them into dx hashes.
+ */
+#ifndef XW_BASE_HASH_H
+#define XW_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* 64-bit content hash with good avalanche; fixed function: same result on every machine. */
+uint64_t xw_hash64(const void *buf, size_t len, uint64_t seed);
+
+/* One half-MD4 round over 8 input words into buf[4] (dx_hash version 1). */
+void xw_half_md4(uint32_t buf[4], const uint32_t in[8]);
+/* One TEA round over 4 input words into buf[0..1] (dx_hash version 2). */
+void xw_tea(uint32_t buf[4], const uint32_t in[4]);
+
+struct xw_sha256 {
+	uint32_t h[8];
+	uint64_t len;
+	uint8_t buf[64];
+};
+void xw_sha256_init(struct xw_sha256 *s);
+void xw_sha256_update(struct xw_sha256 *s, const void *buf, size_t len);
+void xw_sha256_final(struct xw_sha256 *s, uint8_t out[32]);
+
+#endif

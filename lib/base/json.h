@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* A streaming JSON writer into a growing buffer: commas, escapes and nesting are its job. */
+#ifndef XW_BASE_JSON_H
+#define XW_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct xw_json {
+	char *buf;           /* NUL-terminated text so far; freed by xw_json_free */
+	size_t len, cap;
+	unsigned depth;
+	bool comma;          /* the next value at this level needs one */
+	bool nomem;          /* sticky */
+};
+
+/* key is NULL inside arrays and for the outermost value. Bytes that are not UTF-8 are written as
+ * U+FFFD; exact bytes are the caller's business. */
+void xw_json_object(struct xw_json *j, const char *key);
+void xw_json_array(struct xw_json *j, const char *key);
+void xw_json_end(struct xw_json *j, char close); /* '}' or ']' */
+void xw_json_str(struct xw_json *j, const char *key, const char *s, size_t len);
+void xw_json_u64(struct xw_json *j, const char *key, uint64_t v);
+void xw_json_i64(struct xw_json *j, const char *key, int64_t v);
+void xw_json_f64(struct xw_json *j, const char *key, double v, int decimals);
+void xw_json_bool(struct xw_json *j, const char *key, bool v);
+/* The text, or NULL when memory ran out on the way. Owned by j. */
+const char *xw_json_text(struct xw_json *j);
+void xw_json_free(struct xw_json *j);
+
+#endif

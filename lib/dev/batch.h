@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The write batcher: everything that goes to an image in bulk goes through one of these.
+ * Writes that continue where the last one ended are merged into buffers of `unit` bytes, and a
+ * writer thread puts full buffers on the device while the caller fills the next ones. A jump
+ * closes the buffer early. With jobs = 1 there is no thread and the bytes written are the same.
+ *
+ * Order on the device is the order of the calls. The first device error is sticky: every later
+ * call returns it.
+ */
+#ifndef XW_DEV_BATCH_H
+#define XW_DEV_BATCH_H
+
+#include "dev/dev.h"
+
+struct xw_batch;
+
+struct xw_batch_stats {
+	uint64_t bytes;       /* written */
+	uint64_t writes;      /* device writes */
+	uint64_t sequential;  /* of these, started where the last one ended */
+	uint64_t backward;    /* started before the end of the last one */
+};
+
+/* unit: bytes a device write, 0 = the measured default. threaded: use a writer thread. */
+int xw_batch_new(struct xw_dev *dev, size_t unit, bool threaded, struct xw_diag *diag,
+		 struct xw_batch **out);
+/* Copies. */
+int xw_batch_write(struct xw_batch *b, uint64_t off, const void *buf, size_t len);
+/* Literal zeros, so that a short gap does not break the sequence. */
+int xw_batch_zeros(struct xw_batch *b, uint64_t off, uint64_t len);
+/*
+ * A place to encode up to `len` bytes (at most `unit`) for offset off without a copy:
+ * *buf is valid until the next call on b and is taken as written there; zeroed at first.
+ */
+int xw_batch_reserve(struct xw_batch *b, uint64_t off, size_t len, void **buf);
+/* Everything handed over has been written to the device (not flushed) when this returns. */
+int xw_batch_drain(struct xw_batch *b);
+void xw_batch_stats(const struct xw_batch *b, struct xw_batch_stats *out);
+/* Does not drain: what was not drained may be lost. b may be NULL. */
+void xw_batch_free(struct xw_batch *b);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A device: what an image lives on. Five calls behind a vtable, so that tests and overlays use
+ * memory where tools use a file. All offsets and lengths are bytes.
+ */
+#ifndef XW_DEV_DEV_H
+#define XW_DEV_DEV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/err.h"
+
+struct xw_dev;
+
+struct xw_dev_ops {
+	/* Exactly len bytes, or an error; reading past the end is XW_ERR_TRUNCATED. */
+	int (*pread)(struct xw_dev *d, void *buf, size_t len, uint64_t off);
+	/* All bytes of all vectors, or an error. Writing past the end grows the device. */
+	int (*pwritev)(struct xw_dev *d, const struct iovec *iov, int n, uint64_t off);
+	/* The range reads as zeros afterwards: a hole where the host can punch, zeros elsewhere. */
+	int (*zero)(struct xw_dev *d, uint64_t off, uint64_t len);
+	int (*flush)(struct xw_dev *d);
+	int (*set_size)(struct xw_dev *d, uint64_t size);
+	void (*close)(struct xw_dev *d); /* frees d */
+};
+
+struct xw_dev {
+	const struct xw_dev_ops *ops;
+	uint64_t size;          /* kept true by the implementation */
+	const char *name;       /* for messages; owned by the device */
+	struct xw_diag *diag;   /* where failures are described; may be NULL */
+	bool fresh;             /* a regular file made by us: unwritten ranges are holes */
+	bool is_block;          /* a block device: fixed size, zeros must be written or discarded */
+};
+
+/* open_file flags */
+#define XW_DEV_RDONLY 0x1
+#define XW_DEV_CREATE 0x2  /* create; an existing regular file is truncated to zero length */
+#define XW_DEV_EXCL 0x4    /* with CREATE: refuse an existing file */
+
+/* A regular file or block device, taken with an advisory exclusive lock (shared when RDONLY). */
+int xw_dev_open_file(const char *path, unsigned flags, struct xw_diag *diag, struct xw_dev **out);
+/* Memory, in sparse pages; size bytes of zeros at first. */
+int xw_dev_open_mem(uint64_t size, struct xw_diag *diag, struct xw_dev **out);
+/* `off` bytes into `under` (mkfs -E offset=). Owns `under`; closes it. */
+int xw_dev_open_offset(struct xw_dev *under, uint64_t off, struct xw_dev **out);
+
+static inline int xw_dev_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
+{
+	return d->ops->pread(d, buf, len, off);
+}
+
+static inline int xw_dev_pwritev(struct xw_dev *d, const struct iovec *iov, int n, uint64_t off)
+{
+	return d->ops->pwritev(d, iov, n, off);
+}
+
+int xw_dev_pwrite(struct xw_dev *d, const void *buf, size_t len, uint64_t off);
+
+static inline int xw_dev_zero(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	return d->ops->zero(d, off, len);
+}
+
+static inline int xw_dev_flush(struct xw_dev *d)
+{
+	return d->ops->flush(d);
+}
+
+static inline int xw_dev_set_size(struct xw_dev *d, uint64_t size)
+{
+	return d->ops->set_size(d, size);
+}
+
+/* d may be NULL */
+static inline void xw_dev_close(struct xw_dev *d)
+{
+	if (d)
+		d->ops->close(d);
+}
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* dx hashes of names. */
+#ifndef XW_DIR_HASH_H
+#define XW_DIR_HASH_H
+
+#include "base/types.h"
+
+enum xw_dx_version {
+	XW_DX_LEGACY, XW_DX_HALF_MD4, XW_DX_TEA,
+	XW_DX_LEGACY_U, XW_DX_HALF_MD4_U, XW_DX_TEA_U, XW_DX_SIPHASH,
+};
+
+struct xw_dx_hash {
+	uint32_t major;         /* bit 0 clear; never the end-of-directory value */
+	uint32_t minor;
+};
+
+/* seed: s_hash_seed as four words, all zero = the built-in one. XW_ERR_UNSUPPORTED for siphash. */
+int xw_dx_hash(enum xw_dx_version version, const uint32_t seed[4], const char *name, size_t len,
+	       struct xw_dx_hash *out);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* Inode records: 128 bytes, or more with extra fields and room for xattrs behind them. */
+#ifndef XW_DISK_INODE_H
+#define XW_DISK_INODE_H
+
+#include "base/types.h"
+#include "disk/super.h"
+
+/* Reserved inode numbers. */
+#define XW_INO_BAD 1
+#define XW_INO_ROOT 2
+#define XW_INO_USR_QUOTA 3
+#define XW_INO_GRP_QUOTA 4
+#define XW_INO_RESIZE 7
+#define XW_INO_JOURNAL 8
+#define XW_INO_FIRST 11
+
+/* i_flags */
+#define XW_FL_IMMUTABLE 0x00000010u
+#define XW_FL_APPEND 0x00000020u
+#define XW_FL_INDEX 0x00001000u
+#define XW_FL_HUGE_FILE 0x00040000u
+#define XW_FL_EXTENTS 0x00080000u
+#define XW_FL_VERITY 0x00100000u
+#define XW_FL_EA_INODE 0x00200000u
+#define XW_FL_ITREE 0x08000000u
+#define XW_FL_INLINE_DATA 0x10000000u
+#define XW_FL_PROJINHERIT 0x20000000u
+#define XW_FL_CASEFOLD 0x40000000u
+
+/* i_mode type bits, as S_IFMT; directory entry file types are beside the dirent decoder. */
+#define XW_S_IFMT 0170000u
+#define XW_S_IFIFO 0010000u
+#define XW_S_IFCHR 0020000u
+#define XW_S_IFDIR 0040000u
+#define XW_S_IFBLK 0060000u
+#define XW_S_IFREG 0100000u
+#define XW_S_IFLNK 0120000u
+#define XW_S_IFSOCK 0140000u
+
+#define XW_INODE_BODY 128          /* classic part */
+#define XW_INODE_EXTRA_WANTED 32   /* i_extra_isize that covers every field below */
+
+struct xw_inode {
+	uint16_t mode;
+	uint32_t uid, gid;
+	uint64_t size;              /* bytes */
+	uint16_t links;
+	uint64_t blocks;            /* i_blocks as stored: 512-byte units, or fs blocks under HUGE_FILE_FL */
+	uint32_t flags;
+	uint64_t version;           /* i_version; the refcount's high half for EA inodes */
+	struct xw_time atime, ctime, mtime, crtime;
+	uint32_t dtime;             /* deletion time or orphan link */
+	uint8_t block[60];          /* i_block as on disk: extent header, map, symlink, device */
+	uint32_t generation;
+	xw_blk file_acl;
+	uint32_t faddr;
+	uint16_t extra_isize;       /* 0 in 128-byte inodes */
+	uint32_t projid;
+	uint32_t checksum;          /* as stored */
+};
+
+/*
+ * Decode the inode_size bytes at buf. in-inode xattrs are not decoded here: they start at
+ * xw_inode_xattr_off(). A bad i_extra_isize gives XW_ERR_CORRUPT, with *out filled from the
+ * classic part and extra_isize 0.
+ */
+int xw_inode_decode(const void *buf, const struct xw_super *sb, struct xw_inode *out);
+/*
+ * Encode into inode_size bytes. Bytes behind the fields are left alone (xattrs may already be there) in
+ * [128 + extra_isize, inode_size). Times outside -2^31 .. 2^34-2^31-1 are clamped (34 bits with extra_isize
+ * >= the field, else 32). The checksum is not set: call xw_inode_set_csum when all is in place.
+ */
+void xw_inode_encode(const struct xw_inode *in, const struct xw_super *sb, void *buf);
+/* Writes the checksum over the whole record, xattrs included; no-op without metadata_csum. */
+void xw_inode_set_csum(void *buf, const struct xw_super *sb, uint32_t csum_seed, xw_ino ino);
+int xw_inode_verify(const void *buf, const struct xw_super *sb, uint32_t csum_seed, xw_ino ino);
+/* crc32c(crc32c(seed, le32 ino), le32 generation): the seed of all this inode's blocks. */
+uint32_t xw_inode_seed(uint32_t csum_seed, xw_ino ino, uint32_t generation);
+
+/* Device numbers in i_block[0..1]: old form when both halves fit 8 bits, else the new one. */
+void xw_inode_put_rdev(struct xw_inode *in, uint32_t major, uint32_t minor);
+void xw_inode_get_rdev(const struct xw_inode *in, uint32_t *major, uint32_t *minor);
+
+/* Set i_blocks (and HUGE_FILE_FL where 512-byte units do not fit) from fs blocks held.
+ * XW_ERR_LIMIT when the file is too large for the features. */
+int xw_inode_set_blocks(struct xw_inode *in, const struct xw_super *sb, uint64_t fs_blocks);
+uint64_t xw_inode_fs_blocks_512(const struct xw_inode *in, const struct xw_super *sb); /* in 512s */
+
+#endif

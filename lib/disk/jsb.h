@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* The jbd2 journal superblock (big-endian, 1024 bytes at the journal's block 0). */
+#ifndef XW_DISK_JSB_H
+#define XW_DISK_JSB_H
+
+#include "base/types.h"
+
+#define XW_JBD2_MAGIC 0xC03B3998u
+#define XW_JBD2_SUPER_V1 3
+#define XW_JBD2_SUPER_V2 4
+#define XW_JBD2_INCOMPAT_REVOKE 0x1u
+#define XW_JBD2_INCOMPAT_64BIT 0x2u
+#define XW_JBD2_INCOMPAT_ASYNC_COMMIT 0x4u
+#define XW_JBD2_INCOMPAT_CSUM_V2 0x8u
+#define XW_JBD2_INCOMPAT_CSUM_V3 0x10u
+#define XW_JBD2_INCOMPAT_FAST_COMMIT 0x20u
+#define XW_JBD2_MIN_BLOCKS 1024u
+
+struct xw_jsb {
+	uint32_t blocktype;             /* XW_JBD2_SUPER_V1 or V2 */
+	uint32_t blocksize, maxlen, first;
+	uint32_t sequence, start;       /* start 0 = empty */
+	uint32_t err;
+	uint32_t feature_compat, feature_incompat, feature_ro_compat;
+	uint8_t uuid[16];
+	uint32_t nr_users;
+	uint32_t dynsuper, max_transaction, max_trans_data;
+	uint8_t checksum_type;          /* 4 = crc32c */
+	uint32_t num_fc_blks, head;
+	uint8_t users[16 * 48];
+};
+
+int xw_jsb_decode(const void *buf, struct xw_jsb *out);   /* XW_ERR_CORRUPT */
+void xw_jsb_encode(const struct xw_jsb *j, void *buf);    /* 1024 bytes, with checksum for csum v2/v3 */
+int xw_jsb_verify(const void *buf);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* xattr storage: the in-inode header, the block header, entries, and their hashes. */
+#ifndef XW_DISK_XATTRBLK_H
+#define XW_DISK_XATTRBLK_H
+
+#include "base/types.h"
+
+#define XW_XATTR_MAGIC 0xEA020000u
+#define XW_XATTR_IHDR 4             /* in-inode header: the magic */
+#define XW_XATTR_BHDR 32            /* block header */
+#define XW_XATTR_ENTRY 16           /* entry before its name */
+#define XW_XATTR_REFCOUNT_MAX 1024u
+
+/* name indexes */
+#define XW_XI_USER 1
+#define XW_XI_ACL_ACCESS 2
+#define XW_XI_ACL_DEFAULT 3
+#define XW_XI_TRUSTED 4
+#define XW_XI_SECURITY 6
+#define XW_XI_SYSTEM 7
+#define XW_XI_RICHACL 8
+#define XW_XI_ENCRYPTION 9
+#define XW_XI_HURD 10
+
+struct xw_xattr_bhdr {
+	uint32_t refcount, blocks, hash, checksum;
+};
+
+struct xw_xattr_entry {
+	uint8_t name_len, name_index;
+	uint16_t value_offs;            /* from the block's start, or from the first in-inode entry */
+	uint32_t value_inum;            /* EA inode, 0 = value is here */
+	uint32_t value_size;
+	uint32_t hash;
+	const char *name;               /* into the buffer; not terminated */
+};
+
+int xw_xattr_bhdr_decode(const void *block, struct xw_xattr_bhdr *out);   /* XW_ERR_CORRUPT: magic, blocks != 1 */
+void xw_xattr_bhdr_encode(void *block, const struct xw_xattr_bhdr *h);
+/*
+ * Entry at off of an area of `size` bytes. *next = offset of the following entry, 0 when this is the terminator
+ * (four zero bytes; *out untouched). value_base: what value_offs counts from. XW_ERR_CORRUPT when entry or value leave the area.
+ */
+int xw_xattr_entry_decode(const void *area, size_t size, size_t off, size_t value_base,
+			  struct xw_xattr_entry *out, size_t *next);
+void xw_xattr_entry_encode(void *area, size_t off, const struct xw_xattr_entry *e);
+/* e_hash over name and value, the value zero-padded to 4; signed-char name bytes, as Linux wrote them on x86. */
+uint32_t xw_xattr_entry_hash(const char *name, size_t name_len, const void *value, size_t value_size);
+/* e_hash of an entry whose value lives in an EA inode: over the name and the value's crc32c hash. */
+uint32_t xw_xattr_entry_hash_inum(const char *name, size_t name_len, uint32_t value_hash);
+/* h_hash over the e_hash of all entries, in order; 0 when any entry's is 0. */
+uint32_t xw_xattr_block_hash(const uint32_t *entry_hashes, size_t n);
+/* Header checksum over seed, block number and the block. */
+void xw_xattr_block_set_csum(void *block, uint32_t block_size, uint32_t csum_seed, xw_blk blk);
+int xw_xattr_block_verify(const void *block, uint32_t block_size, uint32_t csum_seed, xw_blk blk);
+
+#endif

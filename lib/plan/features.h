@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Feature names and bits, defaults per filesystem type, and which combinations make sense. */
+#ifndef XW_PLAN_FEATURES_H
+#define XW_PLAN_FEATURES_H
+
+#include "base/err.h"
+#include "base/types.h"
+
+enum xw_feature_word { XW_FW_COMPAT, XW_FW_INCOMPAT, XW_FW_RO_COMPAT, XW_FW_COUNT };
+
+struct xw_features {
+	uint32_t w[XW_FW_COUNT];
+};
+
+/* Names as dumpe2fs prints and -O takes them (aliases: "extents" for extent, "uninit_groups"/"gdt_csum"...). NULL when unknown. */
+const char *xw_feature_name(enum xw_feature_word word, uint32_t bit);
+/* 0 and *word, *bit; XW_ERR_NOTFOUND for a name nobody knows. */
+int xw_feature_find(const char *name, size_t len, enum xw_feature_word *word, uint32_t *bit);
+/*
+ * Apply a -O list ("a,^b,none") to *f in order. XW_ERR_USAGE names an unknown feature, XW_ERR_UNSUPPORTED one
+ * that is known but that this build cannot make. `none` clears all that came before it.
+ */
+int xw_features_apply(struct xw_features *f, const char *list, struct xw_diag *diag);
+/* Defaults of -t ext2|ext3|ext4; XW_ERR_USAGE for other names. */
+int xw_features_of_type(const char *type, struct xw_features *out, struct xw_diag *diag);
+/*
+ * Refuse impossible combinations and resolve implied ones as mke2fs does (metadata_csum turns uninit_bg off, journal needs
+ * no more than has_journal, resize_inode with meta_bg is refused ...). XW_ERR_USAGE with both names.
+ */
+int xw_features_check(struct xw_features *f, struct xw_diag *diag);
+
+static inline bool xw_has_compat(const struct xw_features *f, uint32_t bit)
+{
+	return f->w[XW_FW_COMPAT] & bit;
+}
+
+static inline bool xw_has_incompat(const struct xw_features *f, uint32_t bit)
+{
+	return f->w[XW_FW_INCOMPAT] & bit;
+}
+
+static inline bool xw_has_ro(const struct xw_features *f, uint32_t bit)
+{
+	return f->w[XW_FW_RO_COMPAT] & bit;
+}
+
+#endif

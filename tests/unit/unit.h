@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* What every unit test program shares: TAP output and a main() around a table of cases. */
+#ifndef XW_TESTS_UNIT_H
+#define XW_TESTS_UNIT_H
+
+#include <check.h>
+#include <stdlib.h>
+
+/* Runs the suite, prints TAP, and returns main()'s status: the plan tells the driver of failures. */
+static inline int unit_main(Suite *s)
+{
+	SRunner *sr = srunner_create(s);
+
+	srunner_set_tap(sr, "-");
+	srunner_run_all(sr, CK_SILENT);
+	srunner_free(sr);
+	return EXIT_SUCCESS;
+}
+
+#endif
