@@ -8,8 +8,8 @@
 struct xw_arena_chunk;
 struct xw_arena {
 	struct xw_arena_chunk *head;
-	size_t used, size;   /* of the head chunk */
-	size_t total;        /* bytes obtained from malloc */
+	size_t used, size; /* of the head chunk */
+	size_t total; /* bytes obtained from malloc */
 };
 
 /* Zero-initialised is an empty arena. Returned memory is zeroed, aligned to `align` (a power of

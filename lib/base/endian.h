@@ -8,12 +8,24 @@
 
 #include <stdint.h>
 
-struct le16 { uint8_t b[2]; };
-struct le32 { uint8_t b[4]; };
-struct le64 { uint8_t b[8]; };
-struct be16 { uint8_t b[2]; };
-struct be32 { uint8_t b[4]; };
-struct be64 { uint8_t b[8]; };
+struct le16 {
+	uint8_t b[2];
+};
+struct le32 {
+	uint8_t b[4];
+};
+struct le64 {
+	uint8_t b[8];
+};
+struct be16 {
+	uint8_t b[2];
+};
+struct be32 {
+	uint8_t b[4];
+};
+struct be64 {
+	uint8_t b[8];
+};
 typedef struct le16 le16;
 typedef struct le32 le32;
 typedef struct le64 le64;
@@ -47,13 +59,12 @@ static inline le32 put32(uint32_t v)
 	return (le32){{(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24)}};
 }
 
+/* Spelt out rather than looped: gcc makes one store of this. */
 static inline le64 put64(uint64_t v)
 {
-	le64 r;
-
-	for (int i = 0; i < 8; i++)
-		r.b[i] = (uint8_t)(v >> (8 * i));
-	return r;
+	return (le64){{(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24),
+		       (uint8_t)(v >> 32), (uint8_t)(v >> 40), (uint8_t)(v >> 48),
+		       (uint8_t)(v >> 56)}};
 }
 
 static inline uint16_t getbe16(be16 v)
@@ -84,11 +95,9 @@ static inline be32 putbe32(uint32_t v)
 
 static inline be64 putbe64(uint64_t v)
 {
-	be64 r;
-
-	for (int i = 0; i < 8; i++)
-		r.b[i] = (uint8_t)(v >> (8 * (7 - i)));
-	return r;
+	return (be64){{(uint8_t)(v >> 56), (uint8_t)(v >> 48), (uint8_t)(v >> 40),
+		       (uint8_t)(v >> 32), (uint8_t)(v >> 24), (uint8_t)(v >> 16),
+		       (uint8_t)(v >> 8), (uint8_t)v}};
 }
 
 /* The same from unaligned bytes inside a larger buffer. */

@@ -44,11 +44,11 @@ typedef void xw_log_fn(void *arg, enum xw_log_level level, const char *line);
 
 /* Where failures and warnings of one handle go. Zero-initialised is valid (nothing is logged). */
 struct xw_diag {
-	int code;           /* code of the first failure, 0 = none */
-	char text[768];     /* its line */
-	xw_log_fn *log;     /* may be NULL */
+	int code; /* code of the first failure, 0 = none */
+	char text[768]; /* its line */
+	xw_log_fn *log; /* may be NULL */
 	void *log_arg;
-	unsigned warnings;  /* lines logged at XW_LOG_WARN */
+	unsigned warnings; /* lines logged at XW_LOG_WARN */
 };
 
 /* Default text of a code; "unknown error" for anything else. Never NULL. */
@@ -59,7 +59,8 @@ const char *xw_err_text(int code);
  * innermost function knew most. Control characters in the formatted line are written as \ooo.
  * d may be NULL.
  */
-int xw_fail(struct xw_diag *d, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int xw_fail(struct xw_diag *d, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* As xw_fail, with ": strerror(err)" appended. */
 int xw_fail_errno(struct xw_diag *d, int code, int err, const char *fmt, ...)

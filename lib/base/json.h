@@ -8,11 +8,11 @@
 #include <stdint.h>
 
 struct xw_json {
-	char *buf;           /* NUL-terminated text so far; freed by xw_json_free */
+	char *buf; /* NUL-terminated text so far; freed by xw_json_free */
 	size_t len, cap;
 	unsigned depth;
-	bool comma;          /* the next value at this level needs one */
-	bool nomem;          /* sticky */
+	bool comma; /* the next value at this level needs one */
+	bool nomem; /* sticky */
 };
 
 /* key is NULL inside arrays and for the outermost value. Bytes that are not UTF-8 are written as

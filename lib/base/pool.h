@@ -11,16 +11,18 @@
 
 struct xw_pool;
 
-/* jobs = 0: one per online processor. jobs = 1: no threads are made and loops run in the caller.
- * NULL when out of memory or threads cannot be made. */
+/* jobs = 0: one per processor that this process may run on. jobs = 1: no threads are made and
+ * loops run in the caller. At most 256. NULL when out of memory or threads cannot be made. */
 struct xw_pool *xw_pool_new(unsigned jobs);
 unsigned xw_pool_jobs(const struct xw_pool *p);
 /*
  * fn(arg, i) for every i in [0, n), in blocks of `grain`, on all workers and the caller; returns
- * when all are done: 0, or the failure code of the lowest failing i. After a failure, iterations above it may
- * be skipped. Not reentrant.
+ * when all are done: 0, or the failure code of the lowest failing i. After a failure, iterations
+ * above it may be skipped. Not reentrant.
  */
-int xw_pool_for(struct xw_pool *p, size_t n, size_t grain, int (*fn)(void *arg, size_t i), void *arg);
+int xw_pool_for(struct xw_pool *p, size_t n, size_t grain, int (*fn)(void *arg, size_t i),
+		void *arg);
+/* p may be NULL */
 void xw_pool_free(struct xw_pool *p);
 
 #endif

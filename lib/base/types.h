@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef uint64_t xw_blk;   /* physical block, 48 bits used */
-typedef uint32_t xw_ino;   /* inode number, 0 = none */
-typedef uint64_t xw_lblk;  /* logical block of a file, 32 bits used on disk */
+typedef uint64_t xw_blk; /* physical block, 48 bits used */
+typedef uint32_t xw_ino; /* inode number, 0 = none */
+typedef uint64_t xw_lblk; /* logical block of a file, 32 bits used on disk */
 
 #define XW_BLK_MAX ((xw_blk)1 << 48)
 

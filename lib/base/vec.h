@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "base/err.h"
+
 #define XW_VEC(T)                                                                                  \
 	struct {                                                                                   \
 		T *v;                                                                              \

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The 64-bit content hash of our own tables, and the format's two directory hash rounds.
+ *
+ * xw_hash64 multiplies pairs of 8-byte words to 128 bits and folds the halves onto the inputs
+ * (the multiply-and-fold family of wyhash). Both sides of a product are keyed by the seed: a factor
+ * of 0 or 1 loses the other side, and only who knows the seed can aim at that. Words are read
+ * little-endian: the result is the same on every machine, as build decisions may follow it.
+ *
+ * half-MD4: the three rounds of MD4 (RFC 1320) with eight steps each instead of sixteen, on eight
+ * words of input. TEA: 16 cycles of the Tiny Encryption Algorithm (Wheeler and Needham), output
+ * added to the input register. Both checked against stock debugfs' dx_hash.
+ */
+#include "config.h"
+
+#include "base/endian.h"
+#include "base/hash.h"
+
+/* Odd constants with half their bits set; the digits of pi, e, sqrt(2) and the golden ratio. */
+#define K0 0x243f6a8885a308d3u
+#define K1 0xb7e151628aed2a6bu
+#define K2 0x6a09e667f3bcc909u
+#define K3 0x9e3779b97f4a7c15u
+
+static inline uint64_t fold_mul(uint64_t a, uint64_t b)
+{
+#ifdef __SIZEOF_INT128__
+	__extension__ typedef unsigned __int128 u128;
+	u128 r = (u128)a * b;
+	uint64_t lo = (uint64_t)r, hi = (uint64_t)(r >> 64);
+#else
+	uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
+	uint64_t ll = al * bl, lh = al * bh, hl = ah * bl;
+	uint64_t mid = (ll >> 32) + (uint32_t)lh + (uint32_t)hl;
+	uint64_t lo = mid << 32 | (uint32_t)ll;
+	uint64_t hi = ah * bh + (lh >> 32) + (hl >> 32) + (mid >> 32);
+#endif
+	return a ^ b ^ lo ^ hi;
+}
+
+/* 1 to 7 bytes, little-endian */
+static inline uint64_t load_part(const uint8_t *p, size_t n)
+{
+	uint64_t v = 0;
+
+	if (n >= 4)
+		return peek32(p) | (uint64_t)peek32(p + n - 4) << (8 * (n - 4));
+	for (size_t i = 0; i < n; i++)
+		v |= (uint64_t)p[i] << (8 * i);
+	return v;
+}
+
+uint64_t xw_hash64(const void *buf, size_t len, uint64_t seed)
+{
+	const uint8_t *p = buf;
+	size_t left = len;
+	uint64_t a, b, h = fold_mul(seed ^ K0, K1), k = fold_mul(seed ^ K2, K3);
+
+	if (left > 48) {
+		uint64_t h1 = h, h2 = h;
+
+		do {
+			h = fold_mul(peek64(p) ^ k, peek64(p + 8) ^ h);
+			h1 = fold_mul(peek64(p + 16) ^ k ^ K1, peek64(p + 24) ^ h1);
+			h2 = fold_mul(peek64(p + 32) ^ k ^ K2, peek64(p + 40) ^ h2);
+			p += 48;
+			left -= 48;
+		} while (left > 48);
+		h = fold_mul(h ^ K2, h1) ^ fold_mul(h2 ^ K3, h1 ^ K0);
+	}
+	for (; left > 16; left -= 16, p += 16)
+		h = fold_mul(peek64(p) ^ k ^ K3, peek64(p + 8) ^ h);
+	a = left >= 8 ? peek64(p) : load_part(p, left);
+	b = left > 8 ? left == 16 ? peek64(p + 8) : load_part(p + 8, left - 8) : 0;
+	h = fold_mul(a ^ k ^ K0, b ^ h);
+	return fold_mul(h ^ k, K0 ^ (uint64_t)len);
+}
+
+static inline uint32_t rol(uint32_t v, int n)
+{
+	return v << n | v >> (32 - n);
+}
+
+static inline uint32_t md4_f(uint32_t x, uint32_t y, uint32_t z)
+{
+	return z ^ (x & (y ^ z));
+}
+
+static inline uint32_t md4_g(uint32_t x, uint32_t y, uint32_t z)
+{
+	return (x & y) + ((x ^ y) & z);
+}
+
+static inline uint32_t md4_h(uint32_t x, uint32_t y, uint32_t z)
+{
+	return x ^ y ^ z;
+}
+
+/* One step: the register that changes comes first; the four rotate through that place. */
+#define STEP(f, a, b, c, d, x, s) ((a) = rol((a) + f(b, c, d) + (x), (s)))
+#define STEPS4(f, k, w0, w1, w2, w3, s0, s1, s2, s3)                                               \
+	(STEP(f, a, b, c, d, (w0) + (k), s0), STEP(f, d, a, b, c, (w1) + (k), s1),                 \
+	 STEP(f, c, d, a, b, (w2) + (k), s2), STEP(f, b, c, d, a, (w3) + (k), s3))
+
+void xw_half_md4(uint32_t buf[4], const uint32_t in[8])
+{
+	const uint32_t k2 = 0x5a827999, k3 = 0x6ed9eba1; /* RFC 1320: sqrt(2), sqrt(3) */
+	uint32_t a = buf[0], b = buf[1], c = buf[2], d = buf[3];
+
+	STEPS4(md4_f, 0, in[0], in[1], in[2], in[3], 3, 7, 11, 19);
+	STEPS4(md4_f, 0, in[4], in[5], in[6], in[7], 3, 7, 11, 19);
+	STEPS4(md4_g, k2, in[1], in[3], in[5], in[7], 3, 5, 9, 13);
+	STEPS4(md4_g, k2, in[0], in[2], in[4], in[6], 3, 5, 9, 13);
+	STEPS4(md4_h, k3, in[3], in[7], in[2], in[6], 3, 9, 11, 15);
+	STEPS4(md4_h, k3, in[1], in[5], in[0], in[4], 3, 9, 11, 15);
+	buf[0] += a;
+	buf[1] += b;
+	buf[2] += c;
+	buf[3] += d;
+}
+
+void xw_tea(uint32_t buf[4], const uint32_t in[4])
+{
+	uint32_t sum = 0, x = buf[0], y = buf[1];
+
+	for (int n = 0; n < 16; n++) {
+		sum += 0x9e3779b9;
+		x += ((y << 4) + in[0]) ^ (y + sum) ^ ((y >> 5) + in[1]);
+		y += ((x << 4) + in[2]) ^ (x + sum) ^ ((x >> 5) + in[3]);
+	}
+	buf[0] += x;
+	buf[1] += y;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Compact JSON (RFC 8259) into one growing buffer.
+ *
+ * Invariants: the text is NUL-terminated whenever buf is set; after nomem nothing is added, so a
+ * caller writes a whole document and asks once at the end. The output depends on no locale.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/vec.h"
+
+static void put(struct xw_json *j, const char *s, size_t len)
+{
+	if (j->nomem)
+		return;
+	if (xw_vec_reserve_((void **)&j->buf, &j->cap, j->len + len + 1, 1)) {
+		j->nomem = true;
+		return;
+	}
+	memcpy(j->buf + j->len, s, len);
+	j->len += len;
+	j->buf[j->len] = '\0';
+}
+
+/* Length of the well-formed UTF-8 sequence at s (RFC 3629: no surrogates, no long forms), or 0. */
+static size_t utf8_len(const unsigned char *s, size_t left)
+{
+	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+
+	if (s[0] > 0xf4 || !n || n > left)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+static void put_escaped(struct xw_json *j, unsigned char c)
+{
+	static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+	const char *at = c ? strchr(from, c) : NULL;
+	char esc[8];
+
+	if (at)
+		snprintf(esc, sizeof(esc), "\\%c", to[at - from]);
+	else
+		snprintf(esc, sizeof(esc), "\\u%04x", c);
+	put(j, esc, strlen(esc));
+}
+
+static void put_string(struct xw_json *j, const char *str, size_t len)
+{
+	const unsigned char *s = (const unsigned char *)str;
+	size_t plain = 0, i = 0; /* s[plain..i) waits to be copied as it is */
+
+	put(j, "\"", 1);
+	while (i < len) {
+		size_t n = utf8_len(s + i, len - i);
+
+		if (n && s[i] >= 0x20 && s[i] != '"' && s[i] != '\\' && s[i] != 0x7f) {
+			i += n;
+			continue;
+		}
+		put(j, str + plain, i - plain);
+		if (n)
+			put_escaped(j, s[i]);
+		else
+			put(j, "\xef\xbf\xbd", 3);
+		plain = ++i;
+	}
+	put(j, str + plain, i - plain);
+	put(j, "\"", 1);
+}
+
+static void begin(struct xw_json *j, const char *key)
+{
+	if (j->comma)
+		put(j, ",", 1);
+	j->comma = true;
+	if (key) {
+		put_string(j, key, strlen(key));
+		put(j, ":", 1);
+	}
+}
+
+void xw_json_object(struct xw_json *j, const char *key)
+{
+	begin(j, key);
+	put(j, "{", 1);
+	j->depth++;
+	j->comma = false;
+}
+
+void xw_json_array(struct xw_json *j, const char *key)
+{
+	begin(j, key);
+	put(j, "[", 1);
+	j->depth++;
+	j->comma = false;
+}
+
+void xw_json_end(struct xw_json *j, char close)
+{
+	put(j, &close, 1);
+	j->depth--;
+	j->comma = true;
+}
+
+void xw_json_str(struct xw_json *j, const char *key, const char *s, size_t len)
+{
+	begin(j, key);
+	put_string(j, s, len);
+}
+
+void xw_json_u64(struct xw_json *j, const char *key, uint64_t v)
+{
+	char num[24];
+
+	begin(j, key);
+	put(j, num, (size_t)snprintf(num, sizeof(num), "%" PRIu64, v));
+}
+
+void xw_json_i64(struct xw_json *j, const char *key, int64_t v)
+{
+	char num[24];
+
+	begin(j, key);
+	put(j, num, (size_t)snprintf(num, sizeof(num), "%" PRId64, v));
+}
+
+void xw_json_f64(struct xw_json *j, const char *key, double v, int decimals)
+{
+	char num[352], *out = num; /* DBL_MAX has 309 digits before the point */
+
+	begin(j, key);
+	if (!isfinite(v)) {
+		put(j, "null", 4);
+		return;
+	}
+	decimals = decimals < 0 ? 0 : decimals > 17 ? 17 : decimals;
+	snprintf(num, sizeof(num), "%.*f", decimals, v);
+	/* The locale's decimal point may be any character, also one of several bytes. */
+	for (const char *in = num; *in; in++) {
+		if ((*in >= '0' && *in <= '9') || *in == '-')
+			*out++ = *in;
+		else if (out[-1] != '.')
+			*out++ = '.';
+	}
+	put(j, num, (size_t)(out - num));
+}
+
+void xw_json_bool(struct xw_json *j, const char *key, bool v)
+{
+	begin(j, key);
+	put(j, v ? "true" : "false", v ? 4 : 5);
+}
+
+const char *xw_json_text(struct xw_json *j)
+{
+	put(j, "", 0);
+	return j->nomem ? NULL : j->buf;
+}
+
+void xw_json_free(struct xw_json *j)
+{
+	free(j->buf);
+	*j = (struct xw_json){0};
+}
