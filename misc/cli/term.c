@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Messages, colour and the question before overwriting.
+ *
+ * Everything that is not a result goes to stderr, one line a message, with the tool's name first:
+ * program_invocation_short_name loses libtool's "lt-" so that a tool run from the build tree says
+ * what the installed one says.
+ */
+#include "config.h"
+
+#include "cli/term.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool cli_colour(FILE *out)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (no && *no)
+		return false;
+	return isatty(fileno(out)) && term && strcmp(term, "dumb") != 0;
+}
+
+const char *cli_style(FILE *out, enum cli_style style)
+{
+	static const char *const codes[] = {
+		[CLI_PLAIN] = "\033[0m",      [CLI_BOLD] = "\033[1m",  [CLI_ERROR] = "\033[1;31m",
+		[CLI_WARNING] = "\033[1;33m", [CLI_GOOD] = "\033[32m", [CLI_DIM] = "\033[2m",
+	};
+
+	return cli_colour(out) ? codes[style] : "";
+}
+
+static const char *tool_name(void)
+{
+	const char *name = program_invocation_short_name;
+
+	return strncmp(name, "lt-", 3) == 0 ? name + 3 : name;
+}
+
+static void say(enum cli_style style, const char *label, const char *fmt, va_list ap)
+{
+	fprintf(stderr, "%s%s:%s %s", cli_style(stderr, style), tool_name(),
+		cli_style(stderr, CLI_PLAIN), label);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+}
+
+void cli_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(CLI_ERROR, "", fmt, ap);
+	va_end(ap);
+}
+
+void cli_warning(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(CLI_WARNING, "warning: ", fmt, ap);
+	va_end(ap);
+}
+
+void cli_note(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+void cli_hint(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fprintf(stderr, "%*s", (int)strlen(tool_name()) + 2, "");
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+bool cli_confirm(const char *question)
+{
+	char line[64];
+	bool whole = false, yes = false;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return false;
+	printf("%s (y,N) ", question);
+	fflush(stdout);
+	for (bool first = true; !whole && fgets(line, sizeof(line), stdin); first = false) {
+		if (first)
+			yes = line[0] == 'y' || line[0] == 'Y';
+		whole = strchr(line, '\n') != NULL;
+	}
+	if (!whole)
+		putchar('\n'); /* end of file instead of an answer */
+	return whole && yes;
+}
+
+int cli_close_stdout(int status)
+{
+	bool failed = ferror(stdout);
+
+	if (fclose(stdout) == 0 && !failed)
+		return status;
+	cli_error("cannot write to standard output: %s", strerror(errno));
+	return status ? status : 1;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * xw-mkfs: make an ext4 image, and fill it in the same pass.
+ *
+ * The tool reads the command line, asks, shows progress and sums up; everything else is the library's.
+ */
+#include "cli/env.h"
+#include "cli/term.h"
+#include "mkfs/mkfs.h"
+
+static int status_of(int err)
+{
+	switch (err) {
+	case 0:
+		return EXIT_DONE;
+	case XW_E_USAGE:
+	case XW_E_UNSUPPORTED:
+		return EXIT_USAGE;
+	default:
+		return EXIT_FAILED;
+	}
+}
+
+/* mke2fs's question, asked of a person only: a script passes -F. */
+static bool overwrite_after_all(const struct mkfs_args *args)
+{
+	if (!args->quiet && !args->json && cli_confirm("Proceed anyway?"))
+		return true;
+	cli_hint("pass -F to overwrite it");
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	struct mkfs_args args;
+	int err, status = mkfs_args_parse(&args, argc, argv);
+
+	if (status < 0) {
+		cli_catch_interrupts();
+		err = mkfs_make(&args, args.force);
+		if (err == XW_E_EXISTS && !args.force && overwrite_after_all(&args))
+			err = mkfs_make(&args, true);
+		status = status_of(err);
+	}
+	mkfs_args_free(&args);
+	return cli_close_stdout(status);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of xw-mkfs: arguments, running, the account of what was made. */
+#ifndef XW_MKFS_TOOL_H
+#define XW_MKFS_TOOL_H
+
+#include "api/xw.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+struct mkfs_option {
+	const char *name, *value; /* as xw_mkfs_set() takes them; pointers into argv or constant */
+};
+
+/* The command line, read but not judged: values are checked by the library, which names them. */
+struct mkfs_args {
+	struct mkfs_option *options; /* owned */
+	size_t count;
+	const char **sources; /* owned array */
+	size_t source_count;
+	const char *image;
+	unsigned verbose;
+	bool quiet, dry_run, json, force;
+};
+
+/* -1: go on; otherwise the status to exit with (help was printed, or an error). */
+int mkfs_args_parse(struct mkfs_args *args, int argc, char **argv);
+void mkfs_args_free(struct mkfs_args *args);
+
+/*
+ * One attempt, errors and the result printed. Returns 0 or an XW_E_* code; XW_E_EXISTS leaves the target as
+ * it was, and `overwrite` answers it.
+ */
+int mkfs_make(const struct mkfs_args *args, bool overwrite);
+
+/* The closing account, or the plan of a dry run, in a few aligned lines. */
+void mkfs_print_result(FILE *out, const struct mkfs_args *args, const struct xw_mkfs_result *r);
+
+void mkfs_print_help(FILE *out);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* What xw-mkfs says when it is done: the plan of -n, or the account of an image. */
+#include "cli/human.h"
+#include "cli/term.h"
+#include "mkfs/mkfs.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+static void row(FILE *out, const char *label, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void row(FILE *out, const char *label, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(out, "  %s%-12s%s", cli_style(out, CLI_DIM), label, cli_style(out, CLI_PLAIN));
+	va_start(ap, fmt);
+	vfprintf(out, fmt, ap);
+	va_end(ap);
+	fputc('\n', out);
+}
+
+static void print_shape(FILE *out, const struct xw_mkfs_result *r)
+{
+	row(out, "size", "%s, %s of %s, %s", cli_size(r->size_bytes).s,
+	    cli_plural(r->blocks, "block", "blocks").s, cli_size(r->block_size).s,
+	    cli_plural(r->groups, "group", "groups").s);
+	row(out, "inodes", "%s, %s free", cli_count(r->inodes).s, cli_count(r->free_inodes).s);
+	row(out, "free", "%s, %s of the blocks", cli_size(r->free_blocks * r->block_size).s,
+	    cli_share((double)r->free_blocks, (double)r->blocks).s);
+}
+
+static void print_content(FILE *out, const struct xw_mkfs_result *r)
+{
+	fprintf(out, "  %s%-12s%s%s, %s", cli_style(out, CLI_DIM), "files",
+		cli_style(out, CLI_PLAIN), cli_plural(r->files, "file", "files").s,
+		cli_plural(r->directories, "directory", "directories").s);
+	if (r->symlinks)
+		fprintf(out, ", %s", cli_plural(r->symlinks, "symlink", "symlinks").s);
+	if (r->hardlinks)
+		fprintf(out, ", %s", cli_plural(r->hardlinks, "hard link", "hard links").s);
+	if (r->specials)
+		fprintf(out, ", %s", cli_plural(r->specials, "special", "specials").s);
+	fputc('\n', out);
+	row(out, "data", "%s in %s for %s", cli_size(r->data_blocks * r->block_size).s,
+	    cli_plural(r->extents, "extent", "extents").s,
+	    cli_plural(r->files_with_data, "file", "files").s);
+	if (r->xattr_references || r->xattr_in_inode || r->ea_inodes)
+		row(out, "xattrs", "%s for %s, %s in inodes, %s",
+		    cli_plural(r->xattr_blocks, "shared block", "shared blocks").s,
+		    cli_plural(r->xattr_references, "reference", "references").s,
+		    cli_count(r->xattr_in_inode).s,
+		    cli_plural(r->ea_inodes, "value inode", "value inodes").s);
+}
+
+static void print_metadata(FILE *out, const struct xw_mkfs_result *r)
+{
+	uint64_t journal = r->journal_blocks * r->block_size;
+
+	if (r->data_blocks)
+		row(out, "metadata", "%s, %s of the data%s%s",
+		    cli_size(r->metadata_blocks * r->block_size).s,
+		    cli_share((double)r->metadata_blocks, (double)r->data_blocks).s,
+		    journal ? "; journal " : "", journal ? cli_size(journal).s : "");
+	else
+		row(out, "metadata", "%s%s%s", cli_size(r->metadata_blocks * r->block_size).s,
+		    journal ? "; journal " : "", journal ? cli_size(journal).s : "");
+}
+
+static void print_effort(FILE *out, const struct xw_mkfs_result *r, unsigned verbose)
+{
+	if (verbose) {
+		row(out, "directories", "%s, %s with an index",
+		    cli_plural(r->directory_blocks, "block", "blocks").s,
+		    cli_count(r->indexed_directories).s);
+		row(out, "written", "%s in %s, %s where the last one ended, %s",
+		    cli_size(r->bytes_written).s, cli_plural(r->writes, "write", "writes").s,
+		    cli_share((double)r->sequential_writes, (double)r->writes).s,
+		    cli_plural(r->backward_seeks, "backward seek", "backward seeks").s);
+	}
+	if (r->bytes_in)
+		row(out, "time", "%s for %s, %s", cli_duration(r->seconds).s,
+		    cli_size(r->bytes_in).s, cli_rate(r->bytes_in, r->seconds).s);
+	else
+		row(out, "time", "%s", cli_duration(r->seconds).s);
+}
+
+void mkfs_print_result(FILE *out, const struct mkfs_args *args, const struct xw_mkfs_result *r)
+{
+	fprintf(out, "%s%s%s%s  UUID %s\n", cli_style(out, CLI_BOLD), args->image,
+		cli_style(out, CLI_PLAIN), args->dry_run ? " (planned)" : "", cli_uuid(r->uuid).s);
+	print_shape(out, r);
+	if (args->source_count && r->files + r->directories + r->symlinks + r->specials)
+		print_content(out, r);
+	print_metadata(out, r);
+	if (!args->dry_run)
+		print_effort(out, r, args->verbose);
+}
