@@ -16,10 +16,10 @@
 struct xw_batch;
 
 struct xw_batch_stats {
-	uint64_t bytes;       /* written */
-	uint64_t writes;      /* device writes */
-	uint64_t sequential;  /* of these, started where the last one ended */
-	uint64_t backward;    /* started before the end of the last one */
+	uint64_t bytes; /* written */
+	uint64_t writes; /* device writes */
+	uint64_t sequential; /* of these, started where the last one ended */
+	uint64_t backward; /* started before the end of the last one */
 };
 
 /* unit: bytes a device write, 0 = the measured default. threaded: use a writer thread. */

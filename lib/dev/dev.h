@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A device: what an image lives on. Five calls behind a vtable, so that tests and overlays use
+ * A device: what an image lives on. A few calls behind a vtable, so that tests and overlays use
  * memory where tools use a file. All offsets and lengths are bytes.
+ *
+ * File and memory devices take calls from several threads at once (the batcher's writer beside
+ * readers); `size` may be read by others only while no writer runs.
  */
 #ifndef XW_DEV_DEV_H
 #define XW_DEV_DEV_H
@@ -20,32 +23,43 @@ struct xw_dev_ops {
 	int (*pread)(struct xw_dev *d, void *buf, size_t len, uint64_t off);
 	/* All bytes of all vectors, or an error. Writing past the end grows the device. */
 	int (*pwritev)(struct xw_dev *d, const struct iovec *iov, int n, uint64_t off);
-	/* The range reads as zeros afterwards: a hole where the host can punch, zeros elsewhere. */
+	/* The range reads as zeros afterwards: a hole where the host can punch, zeros elsewhere.
+	 * Past the end it grows the device. */
 	int (*zero)(struct xw_dev *d, uint64_t off, uint64_t len);
 	int (*flush)(struct xw_dev *d);
 	int (*set_size)(struct xw_dev *d, uint64_t size);
 	void (*close)(struct xw_dev *d); /* frees d */
+	/* Optional, NULL where it means nothing: begin to write the range back to the medium now,
+	 * so that the flush at the end has little left to wait for. */
+	void (*writeback)(struct xw_dev *d, uint64_t off, uint64_t len);
 };
 
 struct xw_dev {
 	const struct xw_dev_ops *ops;
-	uint64_t size;          /* kept true by the implementation */
-	const char *name;       /* for messages; owned by the device */
-	struct xw_diag *diag;   /* where failures are described; may be NULL */
-	bool fresh;             /* a regular file made by us: unwritten ranges are holes */
-	bool is_block;          /* a block device: fixed size, zeros must be written or discarded */
+	uint64_t size; /* kept true by the implementation */
+	const char *name; /* for messages; owned by the device */
+	struct xw_diag *diag; /* where failures are described; may be NULL */
+	bool fresh; /* a regular file made by us: unwritten ranges are holes */
+	bool is_block; /* a block device: fixed size, zeros must be written or discarded */
 };
 
 /* open_file flags */
 #define XW_DEV_RDONLY 0x1
-#define XW_DEV_CREATE 0x2  /* create; an existing regular file is truncated to zero length */
-#define XW_DEV_EXCL 0x4    /* with CREATE: refuse an existing file */
+#define XW_DEV_CREATE 0x2 /* create; an existing regular file is truncated to zero length */
+#define XW_DEV_EXCL 0x4 /* with CREATE: refuse an existing file */
 
-/* A regular file or block device, taken with an advisory exclusive lock (shared when RDONLY). */
+/*
+ * A regular file or block device, taken with an advisory exclusive lock (shared when RDONLY); a
+ * block device also with O_EXCL when writing, which a mounted one refuses.
+ * XW_ERR_NOTFOUND, XW_ERR_EXISTS (in use, or there under EXCL), XW_ERR_USAGE (other file type),
+ * XW_ERR_HOSTFULL, XW_ERR_IO. Writes: XW_ERR_HOSTFULL when the host has no room or cannot hold
+ * files of this size, else XW_ERR_IO.
+ */
 int xw_dev_open_file(const char *path, unsigned flags, struct xw_diag *diag, struct xw_dev **out);
 /* Memory, in sparse pages; size bytes of zeros at first. */
 int xw_dev_open_mem(uint64_t size, struct xw_diag *diag, struct xw_dev **out);
-/* `off` bytes into `under` (mkfs -E offset=). Owns `under`; closes it. */
+/* `off` bytes into `under` (mkfs -E offset=). Owns `under` once it succeeds; closes it. Messages
+ * name offsets in `under`. */
 int xw_dev_open_offset(struct xw_dev *under, uint64_t off, struct xw_dev **out);
 
 static inline int xw_dev_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
@@ -73,6 +87,12 @@ static inline int xw_dev_flush(struct xw_dev *d)
 static inline int xw_dev_set_size(struct xw_dev *d, uint64_t size)
 {
 	return d->ops->set_size(d, size);
+}
+
+static inline void xw_dev_writeback(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	if (d->ops->writeback)
+		d->ops->writeback(d, off, len);
 }
 
 /* d may be NULL */

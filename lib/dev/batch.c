@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The write batcher: a ring of buffers between who encodes and who writes.
+ *
+ *     filled:   ring[filled % n] is being filled by the caller, everything before it is closed
+ *     written:  ring[written % n] is the next to go to the device; written <= filled < written + n
+ *
+ * Invariants:
+ * 1. One closed buffer is one device write; buffers are closed by the caller alone, at places that
+ *    depend on the calls only. So writes and bytes are the same with and without a thread.
+ * 2. Device writes happen in the order of the buffers. After a failed write no other is made:
+ *    the writer only frees buffers, and every later call returns the first code.
+ * 3. A buffer ends at a multiple of `unit` on the device, so that full buffers are page-aligned
+ *    there, except where a reservation reaches over it (it must lie in one piece).
+ * 4. The caller touches ring[filled % n] without the lock, the writer ring[written % n]; they are
+ *    never the same one while the writer holds it.
+ *
+ * Measured (Linux 6.18 guest, 2 CPUs, ext4 on virtio, 1.4 GB, final sync counted, medians of 3):
+ * units of 64 KiB to 1 MiB are within 5 %, 32 KiB is 15 % slower; what pays is starting write-back
+ * behind the writes: 0.53 s instead of 0.93 s, for any window of 1 to 32 MiB.
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/types.h"
+#include "dev/batch.h"
+
+#define UNIT_DEFAULT ((size_t)128 << 10)
+#define UNIT_MAX ((size_t)64 << 20)
+#define RING_BYTES ((size_t)4 << 20)
+#define RING_MIN 4
+#define PAGE_ALIGN 4096
+
+/* Write-back begins when this much lies in sequence, and before a jump when it is worth a call. */
+#define WINDOW ((uint64_t)4 << 20)
+#define WINDOW_MIN ((uint64_t)256 << 10)
+
+struct buffer {
+	unsigned char *mem;
+	uint64_t off; /* on the device */
+	size_t len;
+};
+
+struct xw_batch {
+	struct xw_dev *dev;
+	struct buffer *ring;
+	unsigned char *memory;
+	size_t n, unit;
+	bool threaded;
+
+	pthread_t tid;
+	pthread_mutex_t lock;
+	pthread_cond_t more; /* filled grew, or stop */
+	pthread_cond_t less; /* written grew */
+	uint64_t filled, written;
+	uint64_t wake_below; /* the caller sleeps until fewer are on their way; 0 = it is awake */
+	bool writer_waits, stop;
+	int err; /* sticky; atomic */
+
+	/* of the writing side; under lock when threaded */
+	struct xw_batch_stats stats;
+	uint64_t end; /* of the last device write */
+	uint64_t from; /* [from, end) was written in sequence and has not been sent to write-back */
+};
+
+static int error(const struct xw_batch *b)
+{
+	return __atomic_load_n(&b->err, __ATOMIC_RELAXED);
+}
+
+/* ---- the writing side ---- */
+
+static void send_back(struct xw_batch *b, uint64_t at_least)
+{
+	if (b->end - b->from < at_least)
+		return;
+	xw_dev_writeback(b->dev, b->from, b->end - b->from);
+	b->from = b->end;
+}
+
+/* Called by one thread at a time; stats are the only part that others read meanwhile. */
+static void write_out(struct xw_batch *b, const void *mem, size_t len, uint64_t off)
+{
+	bool first = b->stats.writes == 0, follows = !first && off == b->end;
+	int err;
+
+	if (error(b))
+		return;
+	err = xw_dev_pwrite(b->dev, mem, len, off);
+	if (err) {
+		__atomic_store_n(&b->err, err, __ATOMIC_RELAXED);
+		return;
+	}
+	if (b->threaded)
+		pthread_mutex_lock(&b->lock);
+	b->stats.writes++;
+	b->stats.bytes += len;
+	b->stats.sequential += follows;
+	b->stats.backward += !first && off < b->end;
+	if (b->threaded)
+		pthread_mutex_unlock(&b->lock);
+	if (!follows) {
+		send_back(b, WINDOW_MIN);
+		b->from = off;
+	}
+	b->end = off + len;
+	send_back(b, WINDOW);
+}
+
+static void *writer(void *arg)
+{
+	struct xw_batch *b = arg;
+
+	pthread_mutex_lock(&b->lock);
+	for (;;) {
+		struct buffer *buf;
+
+		b->writer_waits = true;
+		while (b->written == b->filled && !b->stop)
+			pthread_cond_wait(&b->more, &b->lock);
+		b->writer_waits = false;
+		if (b->stop)
+			break;
+		buf = &b->ring[b->written % b->n];
+		pthread_mutex_unlock(&b->lock);
+		write_out(b, buf->mem, buf->len, buf->off);
+		pthread_mutex_lock(&b->lock);
+		buf->len = 0;
+		b->written++;
+		if (b->filled - b->written < b->wake_below)
+			pthread_cond_signal(&b->less);
+	}
+	pthread_mutex_unlock(&b->lock);
+	return NULL;
+}
+
+/* ---- the caller's side ---- */
+
+static struct buffer *current(struct xw_batch *b)
+{
+	return &b->ring[b->filled % b->n];
+}
+
+/*
+ * Hand the current buffer over. When `most` buffers or more are on their way then, sleep until
+ * fewer than `wake` are: half a ring, so that two threads do not trade places for each buffer.
+ */
+static int close_and_wait(struct xw_batch *b, size_t most, size_t wake)
+{
+	struct buffer *buf = current(b);
+
+	if (!b->threaded) {
+		if (buf->len)
+			write_out(b, buf->mem, buf->len, buf->off);
+		buf->len = 0;
+		return error(b);
+	}
+	pthread_mutex_lock(&b->lock);
+	b->filled += buf->len != 0;
+	if (b->writer_waits)
+		pthread_cond_signal(&b->more);
+	if (b->filled - b->written >= most) {
+		b->wake_below = wake;
+		while (b->filled - b->written >= wake)
+			pthread_cond_wait(&b->less, &b->lock);
+		b->wake_below = 0;
+	}
+	pthread_mutex_unlock(&b->lock);
+	return error(b);
+}
+
+static int close_current(struct xw_batch *b)
+{
+	return close_and_wait(b, b->n, b->n / 2);
+}
+
+/* Bytes until the current buffer ends at a multiple of unit; 0 when it is full. */
+static size_t room(const struct xw_batch *b, const struct buffer *buf)
+{
+	size_t limit = b->unit - (size_t)(buf->off % b->unit);
+
+	return buf->len < limit ? limit - buf->len : 0;
+}
+
+/* Make the current buffer one that takes bytes for off, closing what does not continue there. */
+static int aim(struct xw_batch *b, uint64_t off, struct buffer **out)
+{
+	struct buffer *buf = current(b);
+	int err = error(b);
+
+	if (!err && buf->len && (off != buf->off + buf->len || room(b, buf) == 0))
+		err = close_current(b);
+	buf = current(b);
+	if (buf->len == 0)
+		buf->off = off;
+	*out = buf;
+	return err;
+}
+
+/* src NULL: zeros */
+static int put(struct xw_batch *b, uint64_t off, const unsigned char *src, uint64_t len)
+{
+	struct buffer *buf;
+
+	if (len > UINT64_MAX - off)
+		return xw_fail(b->dev->diag, XW_ERR_LIMIT, "%s: byte %llu + %llu is too large",
+			       b->dev->name, (unsigned long long)off, (unsigned long long)len);
+	while (len) {
+		int err = aim(b, off, &buf);
+		size_t n;
+
+		if (err)
+			return err;
+		n = (size_t)XW_MIN((uint64_t)room(b, buf), len);
+		if (!src) {
+			memset(buf->mem + buf->len, 0, n);
+			buf->len += n;
+		} else if (!b->threaded && buf->len == 0 && n == room(b, buf)) {
+			/* A whole buffer, and nobody to overlap the copy with. */
+			write_out(b, src, n, off);
+		} else {
+			memcpy(buf->mem + buf->len, src, n);
+			buf->len += n;
+		}
+		/* Full: let the writer have it now. */
+		if (buf->len && room(b, buf) == 0)
+			err = close_current(b);
+		if (err)
+			return err;
+		src = src ? src + n : NULL;
+		off += n;
+		len -= n;
+	}
+	return error(b);
+}
+
+int xw_batch_write(struct xw_batch *b, uint64_t off, const void *buf, size_t len)
+{
+	return put(b, off, buf, len);
+}
+
+int xw_batch_zeros(struct xw_batch *b, uint64_t off, uint64_t len)
+{
+	return put(b, off, NULL, len);
+}
+
+int xw_batch_reserve(struct xw_batch *b, uint64_t off, size_t len, void **out)
+{
+	struct buffer *buf;
+	int err;
+
+	if (len > b->unit)
+		return xw_fail(b->dev->diag, XW_ERR_INTERNAL,
+			       "reservation of %zu bytes in a batch of %zu", len, b->unit);
+	err = aim(b, off, &buf);
+	if (!err && len > b->unit - buf->len) {
+		err = close_current(b);
+		buf = current(b);
+		buf->off = off;
+	}
+	if (err)
+		return err;
+	*out = memset(buf->mem + buf->len, 0, len);
+	buf->len += len; /* closed by the next call at the earliest: the caller fills it now */
+	return 0;
+}
+
+int xw_batch_drain(struct xw_batch *b)
+{
+	int err = close_and_wait(b, 1, 1);
+
+	/* The writer sleeps now: its side may be used from here. */
+	if (!err)
+		send_back(b, WINDOW_MIN);
+	return err;
+}
+
+void xw_batch_stats(const struct xw_batch *b, struct xw_batch_stats *out)
+{
+	pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&b->lock;
+
+	pthread_mutex_lock(lock);
+	*out = b->stats;
+	pthread_mutex_unlock(lock);
+}
+
+static int start_writer(struct xw_batch *b, struct xw_diag *diag)
+{
+	sigset_t all, old;
+	int err;
+
+	/* Signals belong to the tool's own thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	b->threaded = true; /* before the writer looks at it */
+	err = pthread_create(&b->tid, NULL, writer, b);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!err)
+		return 0;
+	b->threaded = false;
+	return xw_fail_errno(diag, XW_ERR_NOMEM, err, "cannot start the writer thread");
+}
+
+static int make_ring(struct xw_batch *b, bool threaded, struct xw_diag *diag)
+{
+	size_t stride = (size_t)xw_round_up(b->unit, PAGE_ALIGN);
+
+	b->n = RING_BYTES / stride;
+	if (!threaded)
+		b->n = 1;
+	else if (b->n < RING_MIN)
+		b->n = RING_MIN;
+	b->ring = calloc(b->n, sizeof(*b->ring));
+	b->memory = aligned_alloc(PAGE_ALIGN, b->n * stride);
+	if (!b->ring || !b->memory)
+		return xw_fail_nomem(diag, "write buffers");
+	for (size_t i = 0; i < b->n; i++)
+		b->ring[i].mem = b->memory + i * stride;
+	return 0;
+}
+
+int xw_batch_new(struct xw_dev *dev, size_t unit, bool threaded, struct xw_diag *diag,
+		 struct xw_batch **out)
+{
+	struct xw_batch *b;
+	int err;
+
+	if (unit == 0)
+		unit = UNIT_DEFAULT;
+	if (unit > UNIT_MAX)
+		return xw_fail(diag, XW_ERR_USAGE, "write unit of %zu bytes is too large", unit);
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return xw_fail_nomem(diag, "write buffers");
+	b->dev = dev;
+	b->unit = unit;
+	pthread_mutex_init(&b->lock, NULL);
+	pthread_cond_init(&b->more, NULL);
+	pthread_cond_init(&b->less, NULL);
+	err = make_ring(b, threaded, diag);
+	if (!err && threaded)
+		err = start_writer(b, diag);
+	if (err) {
+		xw_batch_free(b);
+		return err;
+	}
+	*out = b;
+	return 0;
+}
+
+void xw_batch_free(struct xw_batch *b)
+{
+	if (!b)
+		return;
+	if (b->threaded) {
+		pthread_mutex_lock(&b->lock);
+		b->stop = true;
+		pthread_cond_signal(&b->more);
+		pthread_mutex_unlock(&b->lock);
+		pthread_join(b->tid, NULL);
+	}
+	pthread_cond_destroy(&b->less);
+	pthread_cond_destroy(&b->more);
+	pthread_mutex_destroy(&b->lock);
+	free(b->ring);
+	free(b->memory);
+	free(b);
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Regular files and block devices.
+ *
+ * Invariants:
+ * 1. A call does all it was asked for or fails: short transfers and EINTR are continued here.
+ * 2. Each failure is one line that names the file, the byte and the host's reason; a host without
+ *    room (ENOSPC, EDQUOT, EFBIG) is told apart from one that fails.
+ * 3. After zero() the range reads as zeros. Punching is only the fast way: whatever it fails with,
+ *    zeros are written instead, and only their failure counts.
+ * 4. size never lags behind a completed write.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/types.h"
+#include "dev/dev.h"
+
+#define OFF_MAX ((uint64_t)INT64_MAX)
+#define ZEROS_LEN 4096
+#define ZEROS_IOV 64
+
+struct file_dev {
+	struct xw_dev dev;
+	int fd;
+	char name[];
+};
+
+static const unsigned char zeros[ZEROS_LEN];
+
+static struct file_dev *file(struct xw_dev *d)
+{
+	return (struct file_dev *)d;
+}
+
+static uint64_t size_now(struct xw_dev *d)
+{
+	return __atomic_load_n(&d->size, __ATOMIC_RELAXED);
+}
+
+static void grow_to(struct xw_dev *d, uint64_t end)
+{
+	uint64_t size = size_now(d);
+
+	while (size < end && !__atomic_compare_exchange_n(&d->size, &size, end, false,
+							  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+static int fail_at(struct xw_dev *d, const char *verb, uint64_t off, int err)
+{
+	unsigned long long at = off;
+
+	if (err == EFBIG)
+		return xw_fail(d->diag, XW_ERR_HOSTFULL,
+			       "%s: cannot %s at byte %llu: the host filesystem or the file size "
+			       "limit does not allow files of this size",
+			       d->name, verb, at);
+	return xw_fail_errno(d->diag, err == ENOSPC || err == EDQUOT ? XW_ERR_HOSTFULL : XW_ERR_IO,
+			     err, "%s: cannot %s at byte %llu", d->name, verb, at);
+}
+
+static int file_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
+{
+	unsigned char *p = buf;
+	ssize_t n;
+
+	while (len) {
+		if (off > OFF_MAX - len)
+			n = 0;
+		else
+			n = pread(file(d)->fd, p, len, (off_t)off);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return fail_at(d, "read", off, errno);
+		if (n == 0)
+			return xw_fail(d->diag, XW_ERR_TRUNCATED,
+				       "%s: cannot read %zu bytes at byte %llu: past the end",
+				       d->name, len, (unsigned long long)off);
+		p += n;
+		off += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* The rest of one vector after a short write. */
+static int write_all(struct xw_dev *d, const void *buf, size_t len, uint64_t off)
+{
+	const unsigned char *p = buf;
+
+	while (len) {
+		ssize_t n = pwrite(file(d)->fd, p, len, (off_t)off);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return fail_at(d, "write", off, n ? errno : EIO);
+		p += n;
+		off += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int check_write(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	if (off > OFF_MAX || len > OFF_MAX - off)
+		return fail_at(d, "write", off, EFBIG);
+	if (d->is_block && (off > d->size || len > d->size - off))
+		return xw_fail(d->diag, XW_ERR_HOSTFULL,
+			       "%s: cannot write %llu bytes at byte %llu: the device ends at %llu",
+			       d->name, (unsigned long long)len, (unsigned long long)off,
+			       (unsigned long long)d->size);
+	return 0;
+}
+
+static int file_pwritev(struct xw_dev *d, const struct iovec *iov, int n, uint64_t off)
+{
+	uint64_t len = 0;
+	int err;
+
+	for (int i = 0; i < n; i++)
+		if (__builtin_add_overflow(len, iov[i].iov_len, &len))
+			return fail_at(d, "write", off, EFBIG);
+	err = check_write(d, off, len);
+	while (!err && len) {
+		ssize_t put = pwritev(file(d)->fd, iov, n < IOV_MAX ? n : IOV_MAX, (off_t)off);
+		size_t left;
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return fail_at(d, "write", off, put ? errno : EIO);
+		off += (uint64_t)put;
+		len -= (uint64_t)put;
+		for (left = (size_t)put; n && left >= iov->iov_len; iov++, n--)
+			left -= iov->iov_len;
+		if (left) {
+			size_t rest = iov->iov_len - left;
+
+			err = write_all(d, (const char *)iov->iov_base + left, rest, off);
+			off += rest;
+			len -= rest;
+			iov++;
+			n--;
+		}
+		if (!err)
+			grow_to(d, off);
+	}
+	return err;
+}
+
+static int write_zeros(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	struct iovec iov[ZEROS_IOV];
+	int err = 0;
+
+	while (len && !err) {
+		uint64_t n = 0;
+		int k = 0;
+
+		for (; k < ZEROS_IOV && n < len; k++) {
+			iov[k].iov_base = (void *)(uintptr_t)zeros;
+			iov[k].iov_len = XW_MIN(len - n, ZEROS_LEN);
+			n += iov[k].iov_len;
+		}
+		err = file_pwritev(d, iov, k, off);
+		off += n;
+		len -= n;
+	}
+	return err;
+}
+
+/* True when the host has made zeros of the range without having them written by us. */
+static bool zero_by_host(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	uint64_t range[2] = {off, len};
+	int fd = file(d)->fd, r;
+
+	/* On a block device this is "unmap, if that gives zeros". */
+	do
+		r = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)off,
+			      (off_t)len);
+	while (r && errno == EINTR);
+	if (r && d->is_block)
+		r = ioctl(fd, BLKZEROOUT, range);
+	return r == 0;
+}
+
+static int file_set_size(struct xw_dev *d, uint64_t size)
+{
+	int r;
+
+	if (d->is_block)
+		return size > d->size ? check_write(d, 0, size) : 0;
+	if (size > OFF_MAX)
+		return fail_at(d, "set the size", size, EFBIG);
+	do
+		r = ftruncate(file(d)->fd, (off_t)size);
+	while (r && errno == EINTR);
+	if (r) /* EINVAL: the other way of some filesystems to say too large */
+		return fail_at(d, "set the size", size, errno == EINVAL ? EFBIG : errno);
+	__atomic_store_n(&d->size, size, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static int file_zero(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	uint64_t size = size_now(d), inside;
+	int err = check_write(d, off, len);
+
+	if (err || !len)
+		return err;
+	inside = off >= size ? 0 : XW_MIN(len, size - off);
+	if (inside && !zero_by_host(d, off, inside))
+		err = write_zeros(d, off, inside);
+	if (!err && inside < len)
+		err = file_set_size(d, off + len);
+	return err;
+}
+
+static int file_flush(struct xw_dev *d)
+{
+	int r;
+
+	do
+		r = fdatasync(file(d)->fd);
+	while (r && errno == EINTR);
+	if (!r)
+		return 0;
+	return xw_fail_errno(d->diag,
+			     errno == ENOSPC || errno == EDQUOT ? XW_ERR_HOSTFULL : XW_ERR_IO,
+			     errno, "%s: cannot flush to the medium", d->name);
+}
+
+/* A hint: what it could report, flush will. */
+static void file_writeback(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	if (off <= OFF_MAX && len <= OFF_MAX - off)
+		(void)sync_file_range(file(d)->fd, (off_t)off, (off_t)len, SYNC_FILE_RANGE_WRITE);
+}
+
+static void file_close(struct xw_dev *d)
+{
+	close(file(d)->fd);
+	free(d);
+}
+
+static const struct xw_dev_ops file_ops = {
+	.pread = file_pread,
+	.pwritev = file_pwritev,
+	.zero = file_zero,
+	.flush = file_flush,
+	.set_size = file_set_size,
+	.close = file_close,
+	.writeback = file_writeback,
+};
+
+static int fail_open(struct xw_diag *diag, const char *path, int err)
+{
+	int code = XW_ERR_IO;
+
+	if (err == ENOENT || err == ENOTDIR)
+		code = XW_ERR_NOTFOUND;
+	else if (err == EEXIST || err == EBUSY || err == ETXTBSY)
+		code = XW_ERR_EXISTS;
+	else if (err == EISDIR || err == ENAMETOOLONG)
+		code = XW_ERR_USAGE;
+	else if (err == ENOSPC || err == EDQUOT)
+		code = XW_ERR_HOSTFULL;
+	return xw_fail_errno(diag, code, err, "%s: cannot open", path);
+}
+
+static bool can_hold_image(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) || S_ISBLK(st->st_mode);
+}
+
+static int open_fd(const char *path, unsigned flags, struct xw_diag *diag, int *out)
+{
+	int mode = flags & XW_DEV_RDONLY ? O_RDONLY : O_RDWR, fd;
+	struct stat st;
+
+	/* Looked at first: opening a fifo would wait, and a block device must not see O_CREAT. */
+	if (stat(path, &st) == 0) {
+		if (!can_hold_image(&st))
+			return xw_fail(diag, XW_ERR_USAGE, "%s: not a regular file or block device",
+				       path);
+		if (S_ISBLK(st.st_mode) && mode == O_RDWR)
+			mode |= O_EXCL;
+	}
+	if (flags & XW_DEV_CREATE) {
+		if (!(mode & O_EXCL))
+			mode |= O_CREAT;
+		if (flags & XW_DEV_EXCL)
+			mode |= O_CREAT | O_EXCL;
+	}
+	do
+		fd = open(path, mode | O_CLOEXEC | O_NOCTTY, 0666);
+	while (fd < 0 && errno == EINTR);
+	if (fd < 0)
+		return fail_open(diag, path, errno);
+	*out = fd;
+	return 0;
+}
+
+static int lock_fd(int fd, const char *path, unsigned flags, struct xw_diag *diag)
+{
+	int r;
+
+	do
+		r = flock(fd, (flags & XW_DEV_RDONLY ? LOCK_SH : LOCK_EX) | LOCK_NB);
+	while (r && errno == EINTR);
+	/* A host without locks is no reason to refuse: the lock is advice among our tools. */
+	if (r && errno == EWOULDBLOCK)
+		return xw_fail(diag, XW_ERR_EXISTS, "%s: in use by another process", path);
+	return 0;
+}
+
+static int probe_size(struct file_dev *f, unsigned flags)
+{
+	struct xw_dev *d = &f->dev;
+	struct stat st;
+	uint64_t bytes;
+
+	if (fstat(f->fd, &st))
+		return xw_fail_errno(d->diag, XW_ERR_IO, errno, "%s: cannot stat", d->name);
+	if (!can_hold_image(&st))
+		return xw_fail(d->diag, XW_ERR_USAGE, "%s: not a regular file or block device",
+			       d->name);
+	d->is_block = S_ISBLK(st.st_mode);
+	if (d->is_block) {
+		if (ioctl(f->fd, BLKGETSIZE64, &bytes))
+			return xw_fail_errno(d->diag, XW_ERR_IO, errno,
+					     "%s: cannot get the size of the device", d->name);
+		d->size = bytes;
+		return 0;
+	}
+	d->size = (uint64_t)st.st_size;
+	if (!(flags & XW_DEV_CREATE))
+		return 0;
+	d->fresh = true;
+	return d->size ? file_set_size(d, 0) : 0;
+}
+
+int xw_dev_open_file(const char *path, unsigned flags, struct xw_diag *diag, struct xw_dev **out)
+{
+	size_t len = strlen(path) + 1;
+	auto_free struct file_dev *f = calloc(1, sizeof(*f) + len);
+	auto_fd int fd = -1;
+	int err;
+
+	if (!f)
+		return xw_fail_nomem(diag, "a device");
+	if ((flags & XW_DEV_RDONLY) && (flags & XW_DEV_CREATE))
+		return xw_fail(diag, XW_ERR_USAGE, "%s: cannot create a file to read only", path);
+	err = open_fd(path, flags, diag, &fd);
+	if (!err)
+		err = lock_fd(fd, path, flags, diag);
+	if (err)
+		return err;
+	memcpy(f->name, path, len);
+	f->fd = fd;
+	f->dev = (struct xw_dev){.ops = &file_ops, .name = f->name, .diag = diag};
+	err = probe_size(f, flags);
+	if (err)
+		return err;
+	fd = -1;
+	*out = &steal(f)->dev;
+	return 0;
+}
