@@ -1,0 +1,119 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# What quickstart, runtests and .ci/run share: getting the packages a build needs, and building.
+# Sourced; expects `root` (the checkout) to be set, and sets -eu itself nowhere.
+
+# A step's heading, a remark under it, the end of everything.
+step() { printf '\n== %s\n' "$*"; }
+note() { printf '   %s\n' "$*"; }
+die() { printf '\n%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
+
+# Packages (Debian names) whose job nothing installed does. Probed by what they provide, so that a
+# self-built autoconf or another distribution's package counts too.
+deps_missing() {
+	local want
+	for want in "$@"; do
+		case $want in
+		build-essential) { command -v cc && command -v make; } ;;
+		autoconf) command -v autoreconf ;;
+		automake) command -v automake ;;
+		libtool) command -v libtoolize ;;
+		pkg-config) command -v pkg-config ;;
+		libarchive-dev) pkg-config --exists 'libarchive >= 3.4' ;;
+		libblkid-dev) pkg-config --exists blkid ;;
+		uuid-dev) pkg-config --exists uuid ;;
+		check) pkg-config --exists 'check >= 0.13' ;;
+		xz-utils) command -v xz ;;
+		e2fsprogs) PATH=$PATH:/usr/sbin:/sbin command -v e2fsck ;;
+		clang-format-14) command -v clang-format-14 ;;
+		*) command -v "$want" ;;
+		esac >/dev/null 2>&1 || printf '%s\n' "$want"
+	done
+}
+
+deps_build=(build-essential autoconf automake libtool pkg-config libarchive-dev libblkid-dev uuid-dev)
+deps_test=("${deps_build[@]}" check xz-utils)
+
+# How this user can install packages: "" (root), "sudo -n", or fails.
+deps_become_root() {
+	command -v apt-get >/dev/null || return 1
+	if [ "$(id -u)" = 0 ]; then
+		echo env
+	elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+		echo "sudo -n env"
+	else
+		return 1
+	fi
+}
+
+# deps_install LOG PACKAGE...: 0 when all are there afterwards.
+deps_install() {
+	local log=$1 as
+	shift
+	as=$(deps_become_root) || return 1
+	# The package lists of a fresh machine or container are often missing or old: update and try again.
+	# shellcheck disable=SC2086
+	$as DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" \
+		>>"$log" 2>&1 </dev/null && return 0
+	# shellcheck disable=SC2086
+	$as apt-get update >>"$log" 2>&1 </dev/null &&
+		$as DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" \
+			>>"$log" 2>&1 </dev/null
+}
+
+# deps_need LOG PACKAGE...: install what is missing, or say exactly what to install and stop.
+deps_need() {
+	local log=$1 missing
+	shift
+	mapfile -t missing < <(deps_missing "$@")
+	[ ${#missing[@]} -gt 0 ] || return 0
+	if [ -n "${XW_NO_INSTALL-}" ]; then
+		note "not installing anything (XW_NO_INSTALL is set)"
+	elif deps_become_root >/dev/null; then
+		note "installing ${missing[*]}"
+		deps_install "$log" "${missing[@]}" || tail -n 15 "$log" >&2
+	fi
+	mapfile -t missing < <(deps_missing "$@")
+	[ ${#missing[@]} -eq 0 ] && return 0
+	printf '\n%s needs packages that are not installed and that it cannot install. Run:\n\n' "${0##*/}" >&2
+	printf '    sudo apt-get install %s\n\n' "${missing[*]}" >&2
+	printf 'and start it again (on another distribution: the same things under its names).\n' >&2
+	exit 1
+}
+
+# logged LOG WHAT COMMAND...: run quietly; on failure show the end of the log and stop.
+logged() {
+	local log=$1 what=$2
+	shift 2
+	printf '\n$ %s\n' "$*" >>"$log"
+	"$@" >>"$log" 2>&1 </dev/null && return 0
+	{
+		printf '\n%s failed. The end of %s:\n\n' "$what" "$log"
+		tail -n 30 "$log"
+	} >&2
+	return 1
+}
+
+# Processors to use, at least one and without starving a small machine of memory.
+deps_jobs() {
+	nproc 2>/dev/null || echo 1
+}
+
+# build_configure DIR LOG [CONFIGURE-ARGUMENT...]: an up-to-date configured build tree in DIR.
+build_configure() {
+	local dir=$1 log=$2 stamp
+	shift 2
+	if [ ! -e "$root/configure" ] || [ ! -e "$root/Makefile.in" ] ||
+		[ ! -e "$root/build-aux/tap-driver.sh" ] ||
+		[ -n "$(find "$root/configure.ac" "$root/Makefile.am" "$root/m4/xw.m4" "$root"/*/Makemodule.am \
+			"$root"/lib/*/Makemodule.am -newer "$root/configure")" ]; then
+		(cd "$root" && logged "$log" "autoreconf" autoreconf -fi) || return 1
+	fi
+	mkdir -p "$dir"
+	stamp="$dir/.configured-with"
+	if [ ! -e "$dir/config.status" ] || [ "$root/configure" -nt "$dir/config.status" ] ||
+		[ "$(cat "$stamp" 2>/dev/null)" != "$*" ]; then
+		(cd "$dir" && logged "$log" "configure" "$root/configure" "$@") || return 1
+		printf '%s\n' "$*" >"$stamp"
+	fi
+}

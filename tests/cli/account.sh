@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The account of what was made: the summary and --json against a tree whose numbers are known.
+. "$(dirname "$0")/lib.sh"
+
+make_tree tree
+make_tar tree in.tar
+files=$(find tree -type f -links 1 | wc -l)
+files=$((files + $(find tree -type f -links +1 -printf '%i\n' | sort -u | wc -l)))
+dirs=$(find tree -mindepth 1 -type d | wc -l)
+links=$(find tree -type l | wc -l)
+
+for source in in.tar tree; do
+	rm -f img
+	mkfs --json -d "$source" img
+	works "$source: --json"
+	equal "$source: files" "$(json files .out)" "$files"
+	got=$(json directories .out) # the root may or may not be counted
+	is "$source: directories" test "$got" = "$dirs" -o "$got" = $((dirs + 1))
+	equal "$source: symlinks" "$(json symlinks .out)" "$links"
+	equal "$source: specials" "$(json specials .out)" 1
+	equal "$source: hard links" "$(json hardlinks .out)" 1
+	equal "$source: size" "$(json size_bytes .out)" "$(stat -c %s img)"
+	is "$source: one extent a file, but for the sparse one's three" test \
+		"$(json extents .out)" -le $(($(json files_with_data .out) + 3))
+	if command -v dumpe2fs >/dev/null; then
+		dumpe2fs -h img >dump 2>/dev/null
+		for pair in "blocks:Block count" "free_blocks:Free blocks" "inodes:Inode count" \
+			"free_inodes:Free inodes"; do
+			equal "$source: ${pair%%:*} as dumpe2fs says" "$(json "${pair%%:*}" .out)" \
+				"$(sed -n "s/^${pair#*:}: *//p" dump)"
+		done
+		equal "$source: UUID as dumpe2fs says" "$(json uuid .out)" "$(sed -n 's/^Filesystem UUID: *//p' dump)"
+	else
+		skip "$source: numbers as dumpe2fs says" "dumpe2fs is not installed"
+	fi
+	clean img "$source: clean"
+done
+
+rm -f img
+mkfs -d in.tar img
+works "a summary"
+for label in size inodes free files data metadata time; do
+	is "it has a line for $label" grep -q "^  $label " .out
+done
+is "lines are aligned" sh -c 'test "$(tail -n +2 .out | cut -c1-14 | grep -vc " $")" = 0'
+
+# --free leaves what it says.
+for free in 5% 20% 3M; do
+	rm -f img
+	mkfs --json --free $free -d in.tar img
+	works "--free $free"
+	blocks=$(json blocks .out) unused=$(json free_blocks .out)
+	case $free in
+	*%) is "  $unused of $blocks blocks are free" test $((unused * 100)) -ge $((blocks * ${free%\%})) -a \
+		$((unused * 100)) -le $((blocks * (${free%\%} + 3))) ;;
+	*) is "  $unused of $blocks blocks are free" test "$unused" -ge 768 -a "$unused" -le 1100 ;;
+	esac
+	is "  and inodes" test "$(json free_inodes .out)" -gt 0
+	clean img "  clean"
+done
+done_testing

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What can go wrong while filling: one clear line, status 1, and a new image removed.
+. "$(dirname "$0")/lib.sh"
+
+make_tree tree
+make_tar tree good.tar
+gzip -c good.tar >good.tar.gz
+
+refused() { # DESCRIPTION REGEX MKFS-ARGUMENT...
+	local what=$1 want=$2
+	shift 2
+	rm -f img
+	mkfs "$@"
+	fails 1 "$want" "$what"
+	is "  no image is left" gone img
+}
+
+refused "a missing source" "/no/such/source.*No such file" -d /no/such/source img
+refused "a missing source with SIZE" "/no/such/source.*No such file" -d /no/such/source img 64M
+
+size=$(stat -c %s good.tar)
+for cut in 100 512 700 5000 $((size / 2)) $((size / 2 + 300)); do
+	head -c "$cut" good.tar >cut.tar
+	refused "a tar cut at $cut" "cut.tar" -d cut.tar img
+	refused "  the same with SIZE" "cut.tar" -d cut.tar img 64M
+	rm -f img
+	RC=0
+	cat cut.tar | "$MKFS" -d - img >.out 2>.err || RC=$?
+	T_ARGS="-d - img"
+	fails 1 "" "  the same through a pipe"
+	is "    no image is left" gone img
+done
+head -c $(($(stat -c %s good.tar.gz) - 20)) good.tar.gz >cut.tar.gz
+refused "a gzip that ends early" "cut.tar.gz" -d cut.tar.gz img
+cp good.tar.gz bad.tar.gz
+printf '\377\377\377\377\377\377\377\377' | dd of=bad.tar.gz bs=1 seek=1500 conv=notrunc status=none
+refused "a gzip with damaged bytes" "bad.tar.gz" -d bad.tar.gz img
+# A header in the middle whose checksum is wrong: what follows cannot be trusted.
+magic=$(grep -abo ustar good.tar | sed -n 20p | cut -d: -f1)
+cp good.tar hdr.tar
+printf 'x' | dd of=hdr.tar bs=1 seek=$((magic - 257 + 100)) conv=notrunc status=none
+refused "a damaged header" "hdr.tar" -d hdr.tar img
+seq 1 100000 >text
+refused "text is not an archive" "text" -d text img
+
+# A source that cannot be read: reading /proc/self/mem at 0 gives EIO.
+refused "a read error" "/proc/self/mem" -d /proc/self/mem img
+if ! is_root; then
+	mkdir locked && printf x >locked/file && chmod 000 locked/file
+	refused "an unreadable file in a directory" "locked/file.*[Pp]ermission" -d locked img
+fi
+
+# Too small: says by how much.
+refused "an image too small for the data" "(too small|does not fit|no space|needs?|short)" -d good.tar img 1M
+is "  with a number" grep -Eq '[0-9]' .err
+diag "$(cat .err)"
+refused "too few inodes" "inode" -N 50 -d good.tar img 64M
+diag "$(cat .err)"
+refused "an image too small for a filesystem" "." img 16k
+
+# The host is full: a small tmpfs.
+if is_root && mkdir full && mount -t tmpfs -o size=1M none full 2>/dev/null; then
+	at_end "umount '$T/full'"
+	mkfs -d good.tar full/img
+	fails 1 "full/img" "the host filesystem is full"
+	is "  no image is left" gone full/img
+	mkfs -d good.tar full/img 64M
+	fails 1 "full/img" "the same with SIZE"
+	is "  no image is left" gone full/img
+	umount full
+else
+	skip "the host filesystem is full" "needs root for a small tmpfs"
+fi
+if [ -e /dev/full ]; then
+	mkfs -F /dev/full 8M
+	is "/dev/full is not an image" test "$RC" = 1
+fi
+
+# Archives that lie about names.
+python3 - <<'PY' 2>/dev/null || skip "odd archives" "python3 is not installed"
+import io, tarfile
+def make(name, *entries):
+    with tarfile.open(name, 'w', format=tarfile.PAX_FORMAT) as t:
+        for e in entries:
+            i = tarfile.TarInfo(e[0])
+            i.type = e[1]
+            if e[1] in (tarfile.LNKTYPE, tarfile.SYMTYPE):
+                i.linkname = e[2]; t.addfile(i)
+            elif e[1] == tarfile.DIRTYPE:
+                i.mode = 0o755; t.addfile(i)
+            else:
+                d = e[2]; i.size = len(d); t.addfile(i, io.BytesIO(d))
+R, L, S, D = tarfile.REGTYPE, tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.DIRTYPE
+make('dangling.tar', ('a', L, 'nothing-there'))
+make('long.tar', ('x' * 256, R, b'x'))
+make('dotdot.tar', ('../../up', R, b'up'), ('/abs', R, b'abs'), ('a/../b', R, b'b'))
+make('link.tar', ('out', S, '/etc'), ('out/passwd', R, b'inside'))
+PY
+if [ -e link.tar ]; then
+	refused "a hard link to nothing" "nothing-there" -d dangling.tar img
+	refused "a name of 256 bytes" "(255|long)" -d long.tar img
+	mkfs -q -d dotdot.tar img
+	equal "names with .. and absolute names stay inside" "$RC" 0
+	clean img "  and the image is clean"
+	rm -f img
+	mkfs -q -d link.tar img
+	equal "a parent that is a symlink resolves inside the image" "$RC" 0
+	clean img "  and the image is clean"
+fi
+done_testing

@@ -1,0 +1,150 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# What the shell tests share: TAP output, running the tool, and trees to fill images from.
+#
+# A test script sources this, makes claims, and ends with `done_testing`. Claims never stop a script; every
+# script works in its own $T, which goes away at the end.
+set -u
+export LC_ALL=C.UTF-8 TZ=UTC
+unset SOURCE_DATE_EPOCH NO_COLOR
+PATH=$PATH:/usr/sbin:/sbin
+: "${XW_BUILD:=$PWD}" "${XW_SRC:=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}"
+MKFS=${XW_MKFS:-$XW_BUILD/xw-mkfs}
+case $MKFS in
+*/*) ;;
+*) MKFS=$(command -v "$MKFS") ;;
+esac
+
+T=$(mktemp -d "${TMPDIR:-/tmp}/xw-test.XXXXXX") || exit 99
+T_UNDO=() # commands to run at the end, last first (unmount, detach)
+at_end() { T_UNDO=("$*" ${T_UNDO[@]+"${T_UNDO[@]}"}); }
+t_cleanup() {
+	local c
+	for c in ${T_UNDO[@]+"${T_UNDO[@]}"}; do eval "$c" >/dev/null 2>&1; done
+	chmod -R u+rwx "$T" 2>/dev/null
+	rm -rf "$T"
+}
+trap t_cleanup EXIT
+trap 'exit 1' INT TERM HUP
+cd "$T" || exit 99
+
+T_COUNT=0
+pass() { T_COUNT=$((T_COUNT + 1)); echo "ok $T_COUNT - $*"; }
+fail() {
+	T_COUNT=$((T_COUNT + 1))
+	echo "not ok $T_COUNT - $*"
+	[ ! -s "$T/.err" ] || sed 's/^/# stderr: /' "$T/.err" | head -n 20
+	[ ! -s "$T/.out" ] || sed 's/^/# stdout: /' "$T/.out" | head -n 20
+}
+skip() { T_COUNT=$((T_COUNT + 1)); echo "ok $T_COUNT - $1 # SKIP $2"; }
+skip_all() { echo "1..0 # SKIP $*"; exit 0; }
+done_testing() { echo "1..$T_COUNT"; exit 0; }
+diag() { printf '# %s\n' "$*"; }
+# is DESCRIPTION COMMAND...: a claim that the command succeeds.
+is() {
+	local what=$1
+	shift
+	if "$@" >"$T/.is" 2>&1; then pass "$what"; else
+		fail "$what"
+		sed 's/^/# /' "$T/.is" | head -n 20
+	fi
+}
+# equal DESCRIPTION GOT WANTED
+equal() {
+	if [ "$2" = "$3" ]; then pass "$1"; else
+		fail "$1"
+		diag "got '$2', wanted '$3'"
+	fi
+}
+
+# mkfs ARGS...: run the tool with no terminal and no input; status in $RC, output in .out and .err.
+mkfs() { mkfs_stdin /dev/null "$@"; }
+mkfs_stdin() {
+	local in=$1
+	shift
+	RC=0
+	"$MKFS" "$@" <"$in" >"$T/.out" 2>"$T/.err" || RC=$?
+	T_ARGS="$*"
+}
+# fails STATUS REGEX DESCRIPTION: about the last mkfs: exit status, and *one* line on stderr, which matches.
+# Indented lines under it are hints.
+fails() {
+	local lines
+	lines=$(grep -vc '^ ' "$T/.err")
+	if [ "$RC" = "$1" ] && [ "$lines" = 1 ] && grep -Eq -- "^(lt-)?xw-mkfs: .*($2)" "$T/.err"; then
+		pass "$3"
+	else
+		fail "$3"
+		diag "xw-mkfs $T_ARGS: status $RC (wanted $1), $lines lines on stderr (wanted 1: /$2/)"
+	fi
+}
+# works DESCRIPTION: the last mkfs exited 0 and said nothing on stderr.
+works() {
+	if [ "$RC" = 0 ] && [ ! -s "$T/.err" ]; then pass "$1"; else
+		fail "$1"
+		diag "xw-mkfs $T_ARGS: status $RC"
+	fi
+}
+gone() { [ ! -e "$1" ] && [ ! -L "$1" ]; }
+
+# json KEY FILE: a number or string of a flat JSON object.
+json() { sed -n 's/.*"'"$1"'": *"\{0,1\}\([^",}]*\).*/\1/p' "$2" | head -n 1; }
+
+# clean IMAGE DESCRIPTION: stock e2fsck finds nothing; it can deadlock, so it is always timed.
+have_e2fsck() { command -v e2fsck >/dev/null; }
+clean() {
+	if ! have_e2fsck; then
+		skip "$2" "e2fsck is not installed"
+	elif timeout -s KILL 120 e2fsck -fn "$1" >"$T/.fsck" 2>&1; then
+		pass "$2"
+	else
+		fail "$2"
+		sed 's/^/# e2fsck: /' "$T/.fsck" | head -n 20
+	fi
+}
+
+is_root() { [ "$(id -u)" = 0 ]; }
+# Loop mounts need root and a kernel that lets us; probed once a script.
+can_loop() {
+	local d=$T/.probe ok=1
+	is_root && command -v mke2fs >/dev/null || return 1
+	mkdir -p "$d"
+	mke2fs -qF -t ext4 "$T/.probe.img" 4M >/dev/null 2>&1 &&
+		mount -o loop "$T/.probe.img" "$d" 2>/dev/null && umount "$d" && ok=0
+	rm -f "$T/.probe.img"
+	return $ok
+}
+
+# make_tree DIR: a small tree with one of everything that needs no privilege.
+make_tree() {
+	local d=$1 i
+	mkdir -p "$d/sub/deep/er" "$d/empty" "$d/many" "$d/name with space"
+	: >"$d/zero"
+	printf 'hello\n' >"$d/small"
+	head -c 4096 /dev/zero | tr '\0' 'x' >"$d/block"
+	head -c 4097 /dev/zero | tr '\0' 'y' >"$d/block+1"
+	seq 1 200000 >"$d/sub/big"
+	truncate -s 20M "$d/sparse"
+	printf 'end' | dd of="$d/sparse" bs=1 seek=15000000 conv=notrunc status=none
+	printf 'middle' | dd of="$d/sparse" bs=1 seek=5000000 conv=notrunc status=none
+	ln "$d/small" "$d/sub/hard"
+	ln -s small "$d/short-link"
+	ln -s "$(printf '%0200d' 7)" "$d/long-link"
+	mkfifo "$d/fifo"
+	printf 'n' >"$d/name with space/"$'new\nline'
+	printf 'u' >"$d/$(printf '\303\274ml\303\244ut')"
+	printf 'b' >"$d/$(printf '%0255d' 1)"
+	chmod 4755 "$d/small"
+	chmod 1777 "$d/empty"
+	for i in $(seq 1 600); do : >"$d/many/entry-number-$i"; done
+	printf 'd' >"$d/sub/deep/er/file"
+	touch -d '1969-07-20T20:17:40.123456789Z' "$d/block"
+	touch -d '2040-01-02T03:04:05.987654321Z' "$d/sub/big"
+}
+# make_tar DIR FILE [TAR-OPTION...]: a pax archive of it, the same bytes every time.
+make_tar() {
+	local d=$1 f=$2
+	shift 2
+	tar --format=posix --sort=name --numeric-owner --sparse \
+		--pax-option=delete=atime,delete=ctime,exthdr.name=%d/PaxHeaders/%f "$@" -C "$d" -cf "$f" .
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What is there already is not overwritten without -F, and -F overwrites all of it.
+. "$(dirname "$0")/lib.sh"
+
+refuses() { # WHAT FILE
+	sha256sum <"$2" >before
+	mkfs "$2" 8M
+	fails 1 "$2" "refused: $1"
+	is "  and it is as it was" test "$(sha256sum <"$2")" = "$(cat before)"
+	is "  and -F is named" grep -q -e -F .err
+	mkfs -Fq "$2" 8M
+	works "  -F overwrites it"
+	clean "$2" "  and leaves a clean filesystem"
+}
+
+mkfs -q ext4.img 8M
+refuses "an ext4 filesystem" ext4.img
+
+truncate -s 8M swap.img
+if mkswap swap.img >/dev/null 2>&1; then refuses "swap space" swap.img; else
+	skip "refused: swap space" "mkswap is not installed"
+fi
+
+# An MBR with one Linux partition.
+truncate -s 8M mbr.img
+printf '\x00\x01\x01\x00\x83\x01\x01\x00\x01\x00\x00\x00\xff\x3f\x00\x00' |
+	dd of=mbr.img bs=1 seek=446 conv=notrunc status=none
+printf '\x55\xaa' | dd of=mbr.img bs=1 seek=510 conv=notrunc status=none
+refuses "a partition table" mbr.img
+
+if command -v mksquashfs >/dev/null; then
+	mkdir sq && mksquashfs sq sq.img -quiet -no-progress >/dev/null 2>&1
+	refuses "another filesystem" sq.img
+fi
+
+# No signature, no refusal: an empty file made by truncate is the usual way to say how big.
+truncate -s 8M plain.img
+mkfs -q plain.img
+works "an existing file without SIZE keeps its size"
+equal "  8 MiB" "$(stat -c %s plain.img)" 8388608
+clean plain.img "  and it is clean"
+
+# -F with a fill that fails: the file was there before, so it stays.
+mkfs -Fq -d /nonexistent-source plain.img
+is "an existing file is never removed" test -e plain.img
+
+# Old superblocks, primary and backups, do not survive.
+if command -v dumpe2fs >/dev/null; then
+	mkfs -q -b 1024 -L oldlabel -O ^64bit two.img 64M
+	mkfs -Fq -b 4096 -L newlabel two.img 64M
+	works "another block size over an old filesystem"
+	is "the new label" sh -c 'dumpe2fs -h two.img 2>/dev/null | grep -q newlabel'
+	for sb in 8193 24577 40961; do
+		is "no old backup superblock at $sb" sh -c "! dumpe2fs -h -o superblock=$sb -o blocksize=1024 two.img 2>/dev/null | grep -q oldlabel"
+	done
+fi
+
+mkdir dir
+mkfs -F dir 8M
+fails 1 "dir" "a directory is not an image"
+mkfs nowhere/img 8M
+fails 1 "nowhere/img" "a missing directory above"
+
+if can_loop; then
+	mkfs -q m.img 16M
+	mkdir mnt && mount -o loop m.img mnt
+	at_end "umount '$T/mnt'"
+	mkfs -F m.img 16M
+	is "a mounted image is refused even with -F" test "$RC" = 1
+	is "  and stays" sh -c 'touch mnt/x && ls mnt | grep -q lost+found'
+	umount mnt
+	loop=$(losetup -f --show m.img)
+	at_end "losetup -d $loop"
+	mkfs -q "$loop"
+	fails 1 "$loop" "a block device with a filesystem is refused"
+	mkfs -Fq "$loop"
+	works "  and overwritten with -F, all of it"
+	clean "$loop" "  and clean"
+	mount "$loop" mnt
+	mkfs -F "$loop"
+	is "a mounted device is refused even with -F" test "$RC" = 1
+	umount mnt
+	losetup -d "$loop"
+else
+	skip "mounted and busy targets" "needs root and loop mounts"
+fi
+done_testing

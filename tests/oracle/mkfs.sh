@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Stock e2fsck finds nothing to say about images of every feature set, block size and size, empty and filled.
+. "$(dirname "$0")/../cli/lib.sh"
+have_e2fsck || skip_all "e2fsck is not installed"
+
+make_tree tree
+make_tar tree in.tar
+
+# options | sizes ("-" = left out, only with -d)
+while IFS='|' read -r options sizes; do
+	for size in $sizes; do
+		for fill in "" "-d in.tar"; do
+			s=$size
+			[ "$size" != - ] || s=
+			[ -n "$s$fill" ] || continue
+			rm -f img
+			# shellcheck disable=SC2086
+			mkfs -q $options $fill img $s
+			if [ "$RC" = 0 ]; then
+				clean img "$options $fill ${s:-no SIZE}"
+			else
+				fail "$options $fill ${s:-no SIZE}: status $RC"
+			fi
+		done
+	done
+done <<'TABLE'
+|8M 12345k 64M 129M 1G -
+-b 1024|8M 8193k 16385k 64M 300M -
+-b 2048|8M 64M 300M -
+-b 4096|16M 127M 128M 129M 130M 5G -
+-t ext2|16M 129M -
+-t ext3|16M 129M -
+-t ext2 -b 1024|16M 64M -
+-t ext3 -b 1024|16M 64M -
+-t ext3 -b 2048|32M -
+-O ^has_journal|8M 64M -
+-O ^64bit|64M 1G -
+-O ^metadata_csum|64M -
+-O ^metadata_csum,uninit_bg|64M 300M -
+-O ^metadata_csum,uninit_bg -b 1024|64M -
+-O ^metadata_csum,^64bit,^flex_bg|64M 300M
+-O ^flex_bg|64M 300M 1G
+-O ^flex_bg -b 1024|64M
+-O ^resize_inode|64M 1G -
+-O ^resize_inode,^sparse_super|64M 1G
+-O sparse_super2,^resize_inode|64M 1G -
+-O sparse_super2,^resize_inode -E num_backup_sb=0|64M 1G -
+-O sparse_super2,^resize_inode -E num_backup_sb=1|64M 1G -
+-O ^sparse_super,^resize_inode -b 1024|64M
+-O ^dir_index|64M -
+-O ^filetype|64M -
+-O ^extent,^64bit|64M -
+-O ^extent,^64bit -b 1024|64M -
+-O ^huge_file,^dir_nlink,^large_file|64M -
+-O ^extra_isize|64M -
+-O ^ext_attr|64M -
+-O metadata_csum_seed|64M -
+-O large_dir|64M -
+-O ea_inode|64M -
+-O metadata_csum_seed,large_dir,ea_inode,sparse_super2,^resize_inode|64M 300M -
+-I 128|64M -
+-I 512|64M -
+-I 1024 -b 1024|64M -
+-I 4096|64M
+-i 1024|64M
+-i 65536|300M
+-N 2000|64M 1G
+-T small|64M -
+-T largefile|1G
+-T largefile4|1G
+-T news|64M
+-G 1|300M
+-G 2|1G
+-G 64|1G
+-g 8192|64M 300M
+-g 256 -b 1024|16M
+-m 0|64M -
+-m 50|64M
+-J size=4|64M -
+-J size=64|300M -
+-E packed_meta_blocks=1|300M 1G
+-E stride=16,stripe_width=64|300M -
+-E resize=20G|64M -
+-E lazy_itable_init=1|300M
+-E lazy_itable_init=0|300M
+-E root_owner=1000:1000,root_perms=700|64M -
+-L name -M /mnt/x -e panic -o linux|64M
+-E hash_seed=01234567-89ab-cdef-0123-456789abcdef -U 11111111-2222-3333-4444-555555555555|64M -
+-E nodiscard -r 1|64M -
+--free 5%|-
+--free 50%|-
+--free 100M|-
+--free 5% -b 1024|-
+--free 5% -t ext2|-
+TABLE
+
+# A partition inside a disk image.
+rm -f img
+mkfs -q -E offset=1048576 -d in.tar img 64M
+if [ "$RC" = 0 ]; then
+	dd if=img of=part bs=1M skip=1 status=none conv=sparse
+	clean part "-E offset=1048576"
+else
+	fail "-E offset=1048576: status $RC"
+fi
+
+# What the tree said is what debugfs reads back.
+if command -v debugfs >/dev/null; then
+	rm -f img
+	mkfs -q -d in.tar img
+	for f in small block block+1 sub/big sparse sub/deep/er/file; do
+		is "content of $f" sh -c "debugfs -R 'cat /$f' img 2>/dev/null | cmp - 'tree/$f'"
+	done
+	is "a hard link is one inode" sh -c '
+		i() { debugfs -R "stat /$1" img 2>/dev/null | sed -n "s/^Inode: \([0-9]*\).*/\1/p"; }
+		test -n "$(i small)" && test "$(i small)" = "$(i sub/hard)"'
+	is "holes stay holes" sh -c 'b=$(debugfs -R "stat /sparse" img 2>/dev/null |
+		sed -n "s/.*Blockcount: *\([0-9]*\).*/\1/p"); test -n "$b" && test "$b" -le 32'
+	is "a large directory has an index" sh -c 'mkdir -p h && "$0" -q -b 1024 -d in.tar img -F 64M &&
+		debugfs -R "htree_dump /many" img 2>/dev/null | grep -q "Root node dump"' "$MKFS"
+fi
+done_testing
