@@ -7,19 +7,26 @@
 
 #define XW_NAME_MAX 255
 #define XW_DIRENT_HDR 8
-#define XW_DIR_TAIL 12              /* bytes of the checksum tail entry */
+#define XW_DIR_TAIL 12 /* bytes of the checksum tail entry */
 
 /* file_type values (filetype feature); 0 without it */
 enum xw_ftype {
-	XW_FT_UNKNOWN, XW_FT_REG, XW_FT_DIR, XW_FT_CHR, XW_FT_BLK, XW_FT_FIFO, XW_FT_SOCK, XW_FT_LNK,
+	XW_FT_UNKNOWN,
+	XW_FT_REG,
+	XW_FT_DIR,
+	XW_FT_CHR,
+	XW_FT_BLK,
+	XW_FT_FIFO,
+	XW_FT_SOCK,
+	XW_FT_LNK,
 	XW_FT_CSUM_TAIL = 0xDE,
 };
 
 struct xw_dirent {
 	xw_ino ino;
-	uint32_t rec_len;               /* bytes; 65536 is representable */
+	uint32_t rec_len; /* bytes; 65536 is representable */
 	uint8_t name_len, ftype;
-	const char *name;               /* into the block; not terminated */
+	const char *name; /* into the block; not terminated */
 };
 
 /* Bytes an entry needs: (8 + name_len) rounded up to 4. */
@@ -32,47 +39,66 @@ static inline unsigned xw_dirent_size(unsigned name_len)
 enum xw_ftype xw_ftype_of_mode(uint32_t mode);
 
 /*
- * Decode the entry at off of a block of block_size bytes; next = off + rec_len. XW_ERR_CORRUPT: rec_len unaligned,
- * shorter than its name or reaching beyond the block.
+ * Decode the entry at off of a block of block_size bytes (or of an inline area of that size); next
+ * = off + rec_len. XW_ERR_CORRUPT: rec_len unaligned, below 12, shorter than its name or reaching
+ * beyond the block. *out is filled nevertheless where 12 bytes are left at off (a checker can say
+ * what it saw); name_len 0 and ftype 0xDE are the caller's to judge.
  */
 int xw_dirent_decode(const void *block, uint32_t block_size, uint32_t off, struct xw_dirent *out);
 /* Write header and name at off; bytes up to rec_len that hold neither are left alone. */
 void xw_dirent_encode(void *block, uint32_t block_size, uint32_t off, const struct xw_dirent *e);
-/* The tail entry in the last 12 bytes: initialise, set checksum, verify. */
+/*
+ * The tail entry in the last 12 bytes: initialise, recognise, set checksum, verify (XW_ERR_CORRUPT:
+ * there is no tail; XW_ERR_CHECKSUM).
+ */
+bool xw_dir_has_tail(const void *block, uint32_t block_size);
 void xw_dir_tail_init(void *block, uint32_t block_size);
 void xw_dir_block_set_csum(void *block, uint32_t block_size, uint32_t inode_seed);
 int xw_dir_block_verify(const void *block, uint32_t block_size, uint32_t inode_seed);
 
 /*
- * htree. dx_root: "." (12 bytes), ".." (rec_len to block end), root info at 24, entries at 32; dx_node: one fake
- * entry spanning the block, entries at 8. Entry 0 holds limit/count where the hash would be. With csum the last 8
- * bytes are the dx_tail.
+ * htree. dx_root: "." (12 bytes), ".." (rec_len to block end), root info at 24, entries at 32;
+ * dx_node: one fake entry spanning the block, entries at 8. Entry 0 holds limit/count where the
+ * hash would be. With csum the last 8 bytes are the dx_tail.
  */
 #define XW_DX_ROOT_ENTRIES 32
 #define XW_DX_NODE_ENTRIES 8
+#define XW_DX_LBLK_MASK                                                                            \
+	0x0FFFFFFFu /* the upper 4 bits of dx_entry.block are not part of the number */
 struct xw_dx_info {
-	uint8_t hash_version;           /* on disk: 0 legacy, 1 half_md4, 2 tea (unsigned variants 3-5 in memory only), 6 siphash */
-	uint8_t info_length;            /* 8 */
+	uint8_t hash_version; /* on disk: 0 legacy, 1 half_md4, 2 tea (unsigned variants 3-5 in
+				 memory only), 6 siphash */
+	uint8_t info_length; /* 8 */
 	uint8_t indirect_levels;
 	uint8_t unused_flags;
 	uint32_t reserved_zero;
 };
 struct xw_dx_entry {
-	uint32_t hash;                  /* lower bound; entry 0 has none (0) */
-	uint32_t lblk;                  /* 28 bits are used */
+	uint32_t hash; /* lower bound; entry 0 has none (0) */
+	uint32_t lblk; /* 28 bits are used: decode masks, encode stores all */
 };
 unsigned xw_dx_root_limit(uint32_t block_size, bool csum);
 unsigned xw_dx_node_limit(uint32_t block_size, bool csum);
-/* XW_ERR_CORRUPT: info_length != 8, levels > 3, limit/count impossible. */
+/*
+ * XW_ERR_CORRUPT: info_length != 8, levels > 3, limit beyond the block, count 0 or above limit
+ * (outputs are set all the same). The kernel further wants limit to be exactly xw_dx_root_limit()
+ * or xw_dx_node_limit(): that, and whether the hash version is known, is the caller's check.
+ */
 int xw_dx_root_decode(const void *block, uint32_t block_size, bool csum, struct xw_dx_info *info,
 		      unsigned *limit, unsigned *count);
-int xw_dx_node_decode(const void *block, uint32_t block_size, bool csum, unsigned *limit, unsigned *count);
+int xw_dx_node_decode(const void *block, uint32_t block_size, bool csum, unsigned *limit,
+		      unsigned *count);
 /* entries_off: XW_DX_ROOT_ENTRIES or XW_DX_NODE_ENTRIES */
-void xw_dx_entry_decode(const void *block, unsigned entries_off, unsigned i, struct xw_dx_entry *out);
+void xw_dx_entry_decode(const void *block, unsigned entries_off, unsigned i,
+			struct xw_dx_entry *out);
 void xw_dx_entry_encode(void *block, unsigned entries_off, unsigned i, const struct xw_dx_entry *e);
 void xw_dx_info_encode(void *block, const struct xw_dx_info *info);
 void xw_dx_set_limit(void *block, unsigned entries_off, unsigned limit, unsigned count);
-void xw_dx_block_set_csum(void *block, uint32_t block_size, unsigned entries_off, uint32_t inode_seed);
-int xw_dx_block_verify(const void *block, uint32_t block_size, unsigned entries_off, uint32_t inode_seed);
+/* verify: XW_ERR_CORRUPT where limit or count leave no room for the tail (set_csum then does
+ * nothing), else XW_ERR_CHECKSUM. */
+void xw_dx_block_set_csum(void *block, uint32_t block_size, unsigned entries_off,
+			  uint32_t inode_seed);
+int xw_dx_block_verify(const void *block, uint32_t block_size, unsigned entries_off,
+		       uint32_t inode_seed);
 
 #endif

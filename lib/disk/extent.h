@@ -6,10 +6,10 @@
 #include "base/types.h"
 
 #define XW_EXT_MAGIC 0xF30A
-#define XW_EXT_HDR 12               /* bytes of header; entries are 12 each */
-#define XW_EXT_MAX_LEN 32768u       /* blocks of an initialised extent */
+#define XW_EXT_HDR 12 /* bytes of header; entries are 12 each */
+#define XW_EXT_MAX_LEN 32768u /* blocks of an initialised extent */
 #define XW_EXT_MAX_UNINIT 32767u
-#define XW_EXT_INODE_ENTRIES 4      /* entries that fit i_block */
+#define XW_EXT_INODE_ENTRIES 4 /* entries that fit i_block */
 #define XW_EXT_MAX_DEPTH 5
 
 struct xw_extent_hdr {
@@ -19,27 +19,36 @@ struct xw_extent_hdr {
 
 struct xw_extent {
 	uint32_t lblk;
-	uint32_t len;       /* blocks, 1 .. XW_EXT_MAX_LEN */
+	uint32_t len; /* blocks, 1 .. XW_EXT_MAX_LEN */
 	xw_blk pblk;
 	bool unwritten;
 };
 
 struct xw_extent_idx {
 	uint32_t lblk;
-	xw_blk pblk;        /* child node */
+	xw_blk pblk; /* child node */
 };
 
-/* Entries a block node holds: (bs - 12 - 4 [tail]) / 12; the tail is reserved with or without csum. */
+/* Entries a block node holds: (bs - 12 - 4 [tail]) / 12; the tail is reserved with or without csum.
+ */
 unsigned xw_extent_node_max(uint32_t block_size);
 
-/* XW_ERR_CORRUPT: bad magic, entries > max, max beyond size, depth > 5. size: bytes of the node. */
+/*
+ * XW_ERR_CORRUPT: bad magic, entries > max, max 0 or beyond size, depth > 5. size: bytes of the
+ * node (60 in an inode). Entries 0 .. entries - 1 may then be decoded; their contents are the
+ * caller's to check (len may be 0).
+ */
 int xw_extent_hdr_decode(const void *node, size_t size, struct xw_extent_hdr *out);
 void xw_extent_hdr_encode(void *node, const struct xw_extent_hdr *h);
 void xw_extent_leaf_decode(const void *node, unsigned i, struct xw_extent *out);
 void xw_extent_leaf_encode(void *node, unsigned i, const struct xw_extent *e);
 void xw_extent_idx_decode(const void *node, unsigned i, struct xw_extent_idx *out);
 void xw_extent_idx_encode(void *node, unsigned i, const struct xw_extent_idx *e);
-/* Tail checksum at 12 + 12 * eh_max. inode_seed from xw_inode_seed(). */
+/*
+ * Tail checksum at 12 + 12 * eh_max. inode_seed from xw_inode_seed(). verify: XW_ERR_CORRUPT when
+ * eh_max leaves no room for the tail (set_csum then does nothing), else XW_ERR_CHECKSUM. Both are
+ * for metadata_csum only.
+ */
 void xw_extent_block_set_csum(void *node, uint32_t block_size, uint32_t inode_seed);
 int xw_extent_block_verify(const void *node, uint32_t block_size, uint32_t inode_seed);
 

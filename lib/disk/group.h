@@ -21,14 +21,22 @@ struct xw_group_desc {
 
 /* desc_size 32 or >= 64. Never fails: every bit pattern is a descriptor; callers check ranges. */
 void xw_group_decode(const void *buf, unsigned desc_size, struct xw_group_desc *out);
-/* Encodes with the checksum of group `group` (metadata_csum: crc32c; uninit_bg: crc16; else 0). */
+/*
+ * Encodes xw_super_desc_size() bytes with the checksum of group `group` (metadata_csum: crc32c;
+ * uninit_bg: crc16; else 0). Bytes from 0x3C on hold no field: they are left alone and checksummed,
+ * so a fresh buffer must be zero.
+ */
 void xw_group_encode(const struct xw_group_desc *gd, const struct xw_super *sb, uint32_t csum_seed,
 		     uint32_t group, void *buf);
 /* 0, or XW_ERR_CHECKSUM. */
 int xw_group_verify(const void *buf, const struct xw_super *sb, uint32_t csum_seed, uint32_t group);
 
-/* Checksum of a bitmap's first `bytes` bytes; 0 without metadata_csum. bytes: clusters_per_group
- * / 8 for block bitmaps, inodes_per_group / 8 for inode bitmaps. */
-uint32_t xw_bitmap_csum(const struct xw_super *sb, uint32_t csum_seed, const void *bits, size_t bytes);
+/*
+ * Checksum of a bitmap's first `bytes` bytes as a descriptor of this filesystem keeps it (16 bits
+ * in 32-byte ones); 0 without metadata_csum. bytes: clusters_per_group / 8 for block bitmaps,
+ * inodes_per_group / 8 for inode bitmaps. Not kept up to date in groups whose bitmap is UNINIT.
+ */
+uint32_t xw_bitmap_csum(const struct xw_super *sb, uint32_t csum_seed, const void *bits,
+			size_t bytes);
 
 #endif

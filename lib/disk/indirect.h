@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Block-mapped files (ext2, ext3, the resize inode): how many pointer blocks a length needs, and where a logical block lives. */
+/* Block-mapped files (ext2, ext3, the resize inode): how many pointer blocks a length needs, and
+ * where a logical block lives. */
 #ifndef XW_DISK_INDIRECT_H
 #define XW_DISK_INDIRECT_H
 
@@ -10,10 +11,12 @@
 #define XW_DIND_SLOT 13
 #define XW_TIND_SLOT 14
 
-/* Largest number of logical blocks a map can hold at this block size. */
+/* Largest number of logical blocks a map can hold at this block size: 12 + p + p^2 + p^3, at most
+ * 2^32. */
 uint64_t xw_indirect_max_lblk(uint32_t block_size);
 /*
- * Path of lblk: path[0] = slot in i_block, path[1..depth] = index in each pointer block. *depth 0..3. XW_ERR_LIMIT beyond the map.
+ * Path of lblk: path[0] = slot in i_block, path[1..depth] = index in each pointer block. *depth
+ * 0..3. XW_ERR_LIMIT beyond the map.
  */
 int xw_indirect_path(uint32_t block_size, xw_lblk lblk, unsigned path[4], unsigned *depth);
 static inline unsigned xw_indirect_per_block(uint32_t block_size)

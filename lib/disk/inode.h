@@ -38,53 +38,88 @@
 #define XW_S_IFLNK 0120000u
 #define XW_S_IFSOCK 0140000u
 
-#define XW_INODE_BODY 128          /* classic part */
-#define XW_INODE_EXTRA_WANTED 32   /* i_extra_isize that covers every field below */
+#define XW_INODE_BODY 128 /* classic part */
+#define XW_INODE_EXTRA_WANTED 32 /* i_extra_isize that covers every field below */
 
 struct xw_inode {
 	uint16_t mode;
 	uint32_t uid, gid;
-	uint64_t size;              /* bytes */
+	uint64_t size; /* bytes */
 	uint16_t links;
-	uint64_t blocks;            /* i_blocks as stored: 512-byte units, or fs blocks under HUGE_FILE_FL */
+	uint64_t blocks; /* i_blocks as stored: 512-byte units, or fs blocks under HUGE_FILE_FL */
 	uint32_t flags;
-	uint64_t version;           /* i_version; the refcount's high half for EA inodes */
+	uint64_t version; /* i_version; the low half of an EA inode's refcount */
 	struct xw_time atime, ctime, mtime, crtime;
-	uint32_t dtime;             /* deletion time or orphan link */
-	uint8_t block[60];          /* i_block as on disk: extent header, map, symlink, device */
+	uint32_t dtime; /* deletion time or orphan link */
+	uint8_t block[60]; /* i_block as on disk: extent header, map, symlink, device */
 	uint32_t generation;
 	xw_blk file_acl;
 	uint32_t faddr;
-	uint16_t extra_isize;       /* 0 in 128-byte inodes */
+	uint16_t extra_isize; /* 0 in 128-byte inodes */
 	uint32_t projid;
-	uint32_t checksum;          /* as stored */
+	uint32_t checksum; /* as stored */
+	uint16_t osd2_reserved; /* byte 0x7E, no meaning on Linux */
+	/*
+	 * High halves that are on disk but count for nothing here (i_blocks without huge_file,
+	 * i_file_acl without 64bit, i_size of what is neither regular file nor large_dir directory;
+	 * frag/fsize and i_mode_high under Hurd). Kept as found.
+	 */
+	uint16_t stray_blocks_hi, stray_acl_hi;
+	uint32_t stray_size_hi;
 };
 
 /*
- * Decode the inode_size bytes at buf. in-inode xattrs are not decoded here: they start at
- * xw_inode_xattr_off(). A bad i_extra_isize gives XW_ERR_CORRUPT, with *out filled from the
- * classic part and extra_isize 0.
+ * Decode the inode_size bytes at buf. In-inode xattrs are not decoded here: they start at
+ * xw_inode_xattr_off(). A bad i_extra_isize gives XW_ERR_CORRUPT, with *out filled from the classic
+ * part and extra_isize 0. Nanoseconds of 10^9 and more (only found in damaged inodes) come out as
+ * 999999999.
  */
 int xw_inode_decode(const void *buf, const struct xw_super *sb, struct xw_inode *out);
 /*
- * Encode into inode_size bytes. Bytes behind the fields are left alone (xattrs may already be there) in
- * [128 + extra_isize, inode_size). Times outside -2^31 .. 2^34-2^31-1 are clamped (34 bits with extra_isize
- * >= the field, else 32). The checksum is not set: call xw_inode_set_csum when all is in place.
+ * Encode into inode_size bytes. Bytes from 128 + extra_isize on, and extra bytes that hold no known
+ * field, are left alone (xattrs may already be there): a fresh record must be zero. Times outside
+ * -2^31 .. 2^34-2^31-1 are clamped (34 bits with extra_isize >= the field, else 32). `checksum` is
+ * written as it stands: call xw_inode_set_csum when all is in place.
  */
 void xw_inode_encode(const struct xw_inode *in, const struct xw_super *sb, void *buf);
-/* Writes the checksum over the whole record, xattrs included; no-op without metadata_csum. */
+/* Writes the checksum over the whole record, xattrs included; no-op without metadata_csum (or under
+ * Hurd, as stock tools do). */
 void xw_inode_set_csum(void *buf, const struct xw_super *sb, uint32_t csum_seed, xw_ino ino);
+/* 0 or XW_ERR_CHECKSUM. An all-zero record (never used) is right. */
 int xw_inode_verify(const void *buf, const struct xw_super *sb, uint32_t csum_seed, xw_ino ino);
 /* crc32c(crc32c(seed, le32 ino), le32 generation): the seed of all this inode's blocks. */
 uint32_t xw_inode_seed(uint32_t csum_seed, xw_ino ino, uint32_t generation);
 
-/* Device numbers in i_block[0..1]: old form when both halves fit 8 bits, else the new one. */
-void xw_inode_put_rdev(struct xw_inode *in, uint32_t major, uint32_t minor);
+/*
+ * Where the in-inode xattr area begins: offset of its 4-byte magic in the record, the area ending
+ * with it. 0 when there is none: 128-byte inodes, i_extra_isize 0 (the kernel reads no xattrs
+ * there) or filling the record.
+ */
+unsigned xw_inode_xattr_off(const struct xw_inode *in, const struct xw_super *sb);
+
+#define XW_RDEV_MAJOR_MAX 0xFFFu
+#define XW_RDEV_MINOR_MAX 0xFFFFFu
+/*
+ * Device numbers in i_block[0..1]: old form when both halves fit 8 bits, else the new one.
+ * XW_ERR_LIMIT (and no change) when major needs more than 12 bits or minor more than 20: the format
+ * cannot hold them.
+ */
+int xw_inode_put_rdev(struct xw_inode *in, uint32_t major, uint32_t minor);
 void xw_inode_get_rdev(const struct xw_inode *in, uint32_t *major, uint32_t *minor);
 
 /* Set i_blocks (and HUGE_FILE_FL where 512-byte units do not fit) from fs blocks held.
  * XW_ERR_LIMIT when the file is too large for the features. */
 int xw_inode_set_blocks(struct xw_inode *in, const struct xw_super *sb, uint64_t fs_blocks);
 uint64_t xw_inode_fs_blocks_512(const struct xw_inode *in, const struct xw_super *sb); /* in 512s */
+
+/*
+ * EA inodes (EA_INODE_FL) keep their reference count in ctime (high 32 bits) and i_version (low
+ * 32), and the value hash, xw_xattr_value_hash(), in atime. Set the hash and refs last: they
+ * overwrite those fields.
+ */
+uint64_t xw_inode_ea_refs(const struct xw_inode *in);
+void xw_inode_set_ea_refs(struct xw_inode *in, uint64_t refs);
+uint32_t xw_inode_ea_hash(const struct xw_inode *in);
+void xw_inode_set_ea_hash(struct xw_inode *in, uint32_t value_hash);
 
 #endif

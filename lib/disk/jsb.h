@@ -15,23 +15,35 @@
 #define XW_JBD2_INCOMPAT_CSUM_V3 0x10u
 #define XW_JBD2_INCOMPAT_FAST_COMMIT 0x20u
 #define XW_JBD2_MIN_BLOCKS 1024u
+#define XW_JSB_SIZE 1024
+#define XW_JSB_PADDING 160
 
 struct xw_jsb {
-	uint32_t blocktype;             /* XW_JBD2_SUPER_V1 or V2 */
+	uint32_t blocktype; /* XW_JBD2_SUPER_V1 or V2 */
+	uint32_t header_sequence; /* 0 */
 	uint32_t blocksize, maxlen, first;
-	uint32_t sequence, start;       /* start 0 = empty */
+	uint32_t sequence, start; /* start 0 = empty */
 	uint32_t err;
 	uint32_t feature_compat, feature_incompat, feature_ro_compat;
 	uint8_t uuid[16];
 	uint32_t nr_users;
 	uint32_t dynsuper, max_transaction, max_trans_data;
-	uint8_t checksum_type;          /* 4 = crc32c */
+	uint8_t checksum_type; /* 4 = crc32c */
+	uint8_t padding2[3]; /* padding is kept as found */
 	uint32_t num_fc_blks, head;
+	uint8_t padding[XW_JSB_PADDING];
+	uint32_t checksum; /* as stored */
 	uint8_t users[16 * 48];
 };
 
-int xw_jsb_decode(const void *buf, struct xw_jsb *out);   /* XW_ERR_CORRUPT */
-void xw_jsb_encode(const struct xw_jsb *j, void *buf);    /* 1024 bytes, with checksum for csum v2/v3 */
+/*
+ * XW_ERR_CORRUPT: magic, block type, block size not a power of two in 1k-64k, first outside 1 ..
+ * maxlen - 1. *out is filled all the same. In a version 1 superblock everything behind err is zero.
+ */
+int xw_jsb_decode(const void *buf, struct xw_jsb *out);
+/* All 1024 bytes; the checksum is computed for csum v2/v3, else written as it stands. */
+void xw_jsb_encode(const struct xw_jsb *j, void *buf);
+/* 0, also without csum v2/v3, or XW_ERR_CHECKSUM. */
 int xw_jsb_verify(const void *buf);
 
 #endif

@@ -8,6 +8,9 @@
 #define XW_SUPER_OFFSET 1024
 #define XW_SUPER_SIZE 1024
 #define XW_SUPER_MAGIC 0xEF53
+#define XW_SUPER_RESERVED 360 /* bytes 0x288 .. 0x3EF */
+#define XW_LOG_BLOCK_MAX 6u /* 64 KiB */
+#define XW_LOG_CLUSTER_MAX 20u /* 1 GiB */
 
 /* Feature bits, by their dumpe2fs names. */
 #define XW_COMPAT_DIR_PREALLOC 0x0001u
@@ -38,7 +41,7 @@
 #define XW_RO_SPARSE_SUPER 0x0001u
 #define XW_RO_LARGE_FILE 0x0002u
 #define XW_RO_HUGE_FILE 0x0008u
-#define XW_RO_GDT_CSUM 0x0010u      /* "uninit_bg" */
+#define XW_RO_GDT_CSUM 0x0010u /* "uninit_bg" */
 #define XW_RO_DIR_NLINK 0x0020u
 #define XW_RO_EXTRA_ISIZE 0x0040u
 #define XW_RO_QUOTA 0x0100u
@@ -66,30 +69,30 @@ struct xw_super {
 	uint64_t free_blocks_count;
 	uint32_t free_inodes_count;
 	uint32_t first_data_block;
-	uint32_t log_block_size;       /* block size = 1024 << this */
+	uint32_t log_block_size; /* block size = 1024 << this */
 	uint32_t log_cluster_size;
 	uint32_t blocks_per_group;
 	uint32_t clusters_per_group;
 	uint32_t inodes_per_group;
-	int64_t mtime;                 /* seconds, 40 bits stored */
+	int64_t mtime; /* seconds, 40 bits stored */
 	int64_t wtime;
 	uint16_t mnt_count;
-	int16_t max_mnt_count;         /* -1 = never */
+	int16_t max_mnt_count; /* -1 = never */
 	uint16_t magic;
 	uint16_t state;
-	uint16_t errors;               /* 1 continue, 2 remount-ro, 3 panic */
+	uint16_t errors; /* 1 continue, 2 remount-ro, 3 panic */
 	uint16_t minor_rev_level;
 	int64_t lastcheck;
 	uint32_t checkinterval;
-	uint32_t creator_os;           /* 0 = Linux, 1 = Hurd */
-	uint32_t rev_level;            /* 0 or 1 */
-	uint16_t def_resuid, def_resgid;
-	uint32_t first_ino;            /* 11 under revision 0 */
-	uint16_t inode_size;           /* 128 under revision 0 */
+	uint32_t creator_os; /* 0 = Linux, 1 = Hurd */
+	uint32_t rev_level; /* 0 or 1 */
+	uint32_t def_resuid, def_resgid; /* high halves at 0x284 (Linux 6.18) */
+	uint32_t first_ino; /* 11 under revision 0 */
+	uint16_t inode_size; /* 128 under revision 0 */
 	uint16_t block_group_nr;
 	uint32_t feature_compat, feature_incompat, feature_ro_compat;
 	uint8_t uuid[16];
-	char volume_name[16];          /* not terminated when 16 long */
+	char volume_name[16]; /* not terminated when 16 long */
 	char last_mounted[64];
 	uint32_t algorithm_usage_bitmap;
 	uint8_t prealloc_blocks, prealloc_dir_blocks;
@@ -97,14 +100,14 @@ struct xw_super {
 	uint8_t journal_uuid[16];
 	uint32_t journal_inum, journal_dev;
 	uint32_t last_orphan;
-	uint8_t hash_seed[16];         /* bytes as on disk: four le32 for the dx hashes */
-	uint8_t def_hash_version;      /* 0 legacy, 1 half_md4, 2 tea */
+	uint8_t hash_seed[16]; /* bytes as on disk: four le32 for the dx hashes */
+	uint8_t def_hash_version; /* 0 legacy, 1 half_md4, 2 tea */
 	uint8_t jnl_backup_type;
-	uint16_t desc_size;            /* as stored; 0 without 64bit */
+	uint16_t desc_size; /* as stored; 0 without 64bit */
 	uint32_t default_mount_opts;
 	uint32_t first_meta_bg;
 	int64_t mkfs_time;
-	uint32_t jnl_blocks[17];       /* inode 8's i_block[15], then size high, size low */
+	uint32_t jnl_blocks[17]; /* inode 8's i_block[15], then size high, size low */
 	uint16_t min_extra_isize, want_extra_isize;
 	uint32_t flags;
 	uint16_t raid_stride;
@@ -112,7 +115,8 @@ struct xw_super {
 	uint64_t mmp_block;
 	uint32_t raid_stripe_width;
 	uint8_t log_groups_per_flex;
-	uint8_t checksum_type;         /* 1 = crc32c */
+	uint8_t checksum_type; /* 1 = crc32c */
+	uint16_t reserved_pad; /* kept as found, like the other reserved bytes */
 	uint64_t kbytes_written;
 	uint32_t snapshot_inum, snapshot_id;
 	uint64_t snapshot_r_blocks;
@@ -132,17 +136,25 @@ struct xw_super {
 	uint32_t checksum_seed;
 	uint16_t encoding, encoding_flags;
 	uint32_t orphan_file_inum;
-	uint64_t xw_nonce;             /* le64 at 0x3F0: extwright's commit nonce, see commit/ */
+	uint8_t reserved[XW_SUPER_RESERVED];
+	uint64_t xw_nonce; /* le64 at 0x3F0: extwright's commit nonce, see commit/ */
+	uint8_t reserved2[4];
 	uint32_t checksum;
 };
 
 /*
- * Decode 1024 bytes. Checks only what later decoding relies on: magic (XW_ERR_INPUT when absent),
- * block size 1k-64k, inode size, per-group counts non-zero and fitting a bitmap block, descriptor size
- * (XW_ERR_CORRUPT). Does not verify the checksum.
+ * Decode 1024 bytes. Checks only what later decoding relies on: magic (XW_ERR_INPUT when absent);
+ * block size 1k-64k, inode size and (64bit) descriptor size powers of two in range, per-group
+ * counts non-zero and fitting a bitmap block (XW_ERR_CORRUPT; an external journal has no groups and
+ * passes). *out is filled in any case, for repair and display; after an error only the inline
+ * helpers below and xw_super_groups() are safe to feed it to. Does not verify the checksum.
  */
 int xw_super_decode(const void *buf, struct xw_super *out);
-/* Encode into 1024 bytes, checksum included when metadata_csum is set. Reserved bytes are zero. */
+/*
+ * Encode into 1024 bytes, all of them; the checksum is computed when metadata_csum is set, else
+ * written as it stands. Times are clamped to 40 bits. Reserved bytes are written from *sb (zero in
+ * a fresh one): what a newer tool put there survives.
+ */
 void xw_super_encode(const struct xw_super *sb, void *buf);
 /* 0 when metadata_csum is clear or the stored checksum is right, else XW_ERR_CHECKSUM. */
 int xw_super_verify(const void *buf);
@@ -151,7 +163,7 @@ uint32_t xw_super_csum_seed(const struct xw_super *sb);
 
 static inline uint32_t xw_super_block_size(const struct xw_super *sb)
 {
-	return 1024u << sb->log_block_size;
+	return 1024u << XW_MIN(sb->log_block_size, XW_LOG_BLOCK_MAX);
 }
 
 static inline bool xw_super_has_csum(const struct xw_super *sb)
