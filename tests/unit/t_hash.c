@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/endian.h"
+#include "base/hash.h"
+#include "base/types.h"
+#include "unit.h"
+
+/* ---- xw_hash64 ---- */
+
+static uint64_t next(uint64_t *x)
+{
+	*x ^= *x << 13;
+	*x ^= *x >> 7;
+	*x ^= *x << 17;
+	return *x;
+}
+
+static void fill(unsigned char *buf, size_t len, uint64_t seed)
+{
+	uint64_t x = seed * 0x9e3779b97f4a7c15u + 1;
+
+	for (size_t i = 0; i < len; i++)
+		buf[i] = (unsigned char)(next(&x) >> 32);
+}
+
+/* Pinned: build decisions follow the hash, so it may not change between machines or versions. */
+static const struct {
+	size_t len;
+	uint64_t seed, hash;
+} pinned[] = {
+	{0, 0, 0x1fd1b44973070383},
+	{0, 0xfedcba9876543210, 0x6e906851daec6116},
+	{1, 0, 0x1798d16666eb28f0},
+	{2, 0, 0xf6abf8f307e927be},
+	{3, 0, 0x37b6bac304023049},
+	{4, 0, 0x897fd82e48882d63},
+	{4, 0xfedcba9876543210, 0xb3074b25877d161d},
+	{5, 0, 0x766784e24539e92f},
+	{7, 0, 0x28b7682c080f3d25},
+	{8, 0, 0x24a1671532745c83},
+	{9, 0, 0x62cd03059308fd71},
+	{9, 0xfedcba9876543210, 0x8aec8cb9a4512234},
+	{12, 0, 0xab5bbc01007863d2},
+	{15, 0, 0x61b7d705b96ccb39},
+	{16, 0, 0x9aee0f5259307693},
+	{17, 0, 0x04383b9aafa5e731},
+	{17, 0xfedcba9876543210, 0xa0ebb463a37cf449},
+	{24, 0, 0x0f4226ab453e866c},
+	{32, 0, 0x35c9adf469b2059d},
+	{33, 0, 0xee8f9a08a2aebc55},
+	{47, 0, 0x7c3a5ec5dc096848},
+	{47, 0xfedcba9876543210, 0x9925f171e629e8ba},
+	{48, 0, 0xa900cee3d556e2c2},
+	{49, 0, 0xcc54fc3f2dce2d6b},
+	{64, 0, 0xd11c8167acb055ec},
+	{96, 0, 0x7746e399bfe89b4e},
+	{96, 0xfedcba9876543210, 0x8fdc32a37194e42c},
+	{97, 0, 0x4e2bae89907d7d0e},
+	{255, 0, 0xfa5ac496da471762},
+	{256, 0, 0xf20a77d32211e9db},
+};
+
+START_TEST(hash64_is_fixed)
+{
+	unsigned char buf[300], *p = buf + _i % 8;
+
+	for (size_t i = 0; i < pinned[_i].len; i++)
+		p[i] = (unsigned char)(i * 7 + 3);
+	ck_assert_uint_eq(xw_hash64(p, pinned[_i].len, pinned[_i].seed), pinned[_i].hash);
+}
+END_TEST
+
+/* Each input bit flips each output bit with a probability near one half, seed bits too. */
+START_TEST(hash64_avalanche)
+{
+	enum { ROUNDS = 1500 };
+	static const size_t lens[] = {1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 48, 49, 96, 97};
+	size_t len = lens[_i], bits = len * 8 + 64;
+
+	for (size_t bit = 0; bit<bits; bit += bits> 200 ? 5 : 1) {
+		unsigned flips[64] = {0};
+
+		for (unsigned round = 0; round < ROUNDS; round++) {
+			uint64_t seed = round * 0x1234567u, diff;
+			unsigned char buf[128];
+
+			fill(buf, len, round + 1);
+			diff = xw_hash64(buf, len, seed);
+			if (bit < len * 8)
+				buf[bit / 8] ^= (unsigned char)(1u << bit % 8);
+			else
+				seed ^= (uint64_t)1 << (bit - len * 8);
+			diff ^= xw_hash64(buf, len, seed);
+			for (int o = 0; o < 64; o++)
+				flips[o] += diff >> o & 1;
+		}
+		/* 7 standard deviations of a fair coin: 750 +- 136 */
+		for (int o = 0; o < 64; o++)
+			ck_assert_msg(flips[o] > 614 && flips[o] < 886, "bit %zu -> %d: %u of %d",
+				      bit, o, flips[o], ROUNDS);
+	}
+}
+END_TEST
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+enum { KEYS = 200000 };
+
+/* Keys of the kinds that defeat weak hashes. */
+static uint64_t hash_key(int kind, uint32_t i)
+{
+	unsigned char buf[512] = {0};
+
+	switch (kind) {
+	case 0: /* counters */
+		poke32(buf, i);
+		return xw_hash64(buf, 4, 0);
+	case 1: /* counters, high half */
+		poke64(buf, (uint64_t)i << 32);
+		return xw_hash64(buf, 8, 0);
+	case 2: /* zeros of different lengths, seeds */
+		return xw_hash64(buf, i % 500, i / 500);
+	case 3: /* a changing word among zeros, moving */
+		poke32(buf + i % 60 * 4, i / 60 + 1);
+		return xw_hash64(buf, 256, 0);
+	default: /* all words even, as h_hash cannot take them */
+		for (size_t k = 0; k < 16; k++)
+			poke64(buf + 8 * k, ((uint64_t)i >> k & 1) << 40 | (k == 15 ? i & ~1u : 0));
+		poke32(buf + 128, i << 1);
+		return xw_hash64(buf, 132, 0);
+	}
+}
+
+START_TEST(hash64_spreads)
+{
+	static uint64_t h[KEYS];
+	static unsigned low[1024], high[1024];
+	double chi_low = 0, chi_high = 0, want = KEYS / 1024.0;
+
+	memset(low, 0, sizeof(low));
+	memset(high, 0, sizeof(high));
+	for (uint32_t i = 0; i < KEYS; i++) {
+		h[i] = hash_key(_i, i);
+		low[h[i] & 1023]++;
+		high[h[i] >> 54]++;
+	}
+	for (int i = 0; i < 1024; i++) {
+		chi_low += (low[i] - want) * (low[i] - want) / want;
+		chi_high += (high[i] - want) * (high[i] - want) / want;
+	}
+	/* 1023 degrees of freedom: 45 is the standard deviation */
+	ck_assert_msg(chi_low < 1300 && chi_high < 1300, "%f %f", chi_low, chi_high);
+	qsort(h, KEYS, sizeof(h[0]), by_value);
+	for (int i = 1; i < KEYS; i++)
+		ck_assert_uint_ne(h[i - 1], h[i]);
+}
+END_TEST
+
+/* ---- directory hashes, against what stock debugfs 1.47.0 `dx_hash` prints ---- */
+
+#define N5 "nnnnn"
+#define N51 N5 N5 N5 N5 N5 N5 N5 N5 N5 N5 "n"
+#define N255 N51 N51 N51 N51 N51
+
+static const struct {
+	const char *name;
+	bool seeded; /* -s 01020304-0506-0708-090a-0b0c0d0e0f10 */
+	bool tea;
+	uint32_t major, minor;
+} dx[] = {
+	{"a", false, false, 0xd5fa7d7a, 0xacb48187},
+	{"a", true, false, 0x8d08ec4c, 0x2fbccd78},
+	{"a", false, true, 0x6d0ea4c0, 0xc18922df},
+	{"a", true, true, 0xf53528f0, 0xea54fb01},
+	{"hello", false, false, 0x1746da32, 0x420013b5},
+	{"hello", true, false, 0xe2ddf968, 0xc8bc0924},
+	{"hello", false, true, 0x6f5bb1a8, 0x231917c2},
+	{"hello", true, true, 0x1a5692b6, 0x2fd9857d},
+	{"lost+found", false, false, 0x591de422, 0x6ffc56e0},
+	{"lost+found", true, false, 0x694c8bb4, 0x74b39433},
+	{"lost+found", false, true, 0x2dbf9e80, 0xbfebee4f},
+	{"lost+found", true, true, 0x3e95424c, 0xc33595ee},
+	{"0123456789abcdef0123456789abcdef", false, false, 0x36184620, 0xc959df59},
+	{"0123456789abcdef0123456789abcdef", true, false, 0xd7680c2c, 0xe50252d7},
+	{"0123456789abcdef0123456789abcdef", false, true, 0xcbe95e3c, 0x17627589},
+	{"0123456789abcdef0123456789abcdef", true, true, 0xbd1f63f0, 0x57bb8b20},
+	{"0123456789abcdef0123456789abcdefX", false, false, 0x75e0fd86, 0x42338bcb},
+	{"0123456789abcdef0123456789abcdefX", true, false, 0xc60fb6d0, 0x461969dd},
+	{"0123456789abcdef0123456789abcdefX", false, true, 0x993c84be, 0x64feec4c},
+	{"0123456789abcdef0123456789abcdefX", true, true, 0x36d6c32e, 0x980a64a7},
+	{N255, false, false, 0xc0f8fde8, 0xa0c44aea},
+	{N255, true, false, 0x5aea33c0, 0xfbcd617},
+	{N255, false, true, 0x4156e7c, 0x5ae99eca},
+	{N255, true, true, 0xd4a5bb16, 0x5c991622},
+};
+
+/* What dir/ does around the rounds: words of four bytes, big end first, padded with the length. */
+static void pack(const char *name, size_t len, uint32_t *in, size_t words)
+{
+	uint32_t pad = (uint32_t)len * 0x01010101u, v = pad;
+	size_t n = XW_MIN(len, words * 4), k = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		v = (v << 8) + (unsigned char)name[i];
+		if (i % 4 == 3) {
+			in[k++] = v;
+			v = pad;
+		}
+	}
+	if (k < words)
+		in[k++] = v;
+	while (k < words)
+		in[k++] = pad;
+}
+
+START_TEST(dx_rounds)
+{
+	uint32_t buf[4] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476}, in[8];
+	const char *p = dx[_i].name;
+	size_t len = strlen(p), words = dx[_i].tea ? 4 : 8;
+
+	if (dx[_i].seeded)
+		for (uint32_t i = 0; i < 4; i++)
+			buf[i] = 0x04030201u + 0x04040404u * i;
+	for (;; p += words * 4, len -= words * 4) {
+		pack(p, len, in, words);
+		if (dx[_i].tea)
+			xw_tea(buf, in);
+		else
+			xw_half_md4(buf, in);
+		if (len <= words * 4)
+			break;
+	}
+	ck_assert_uint_eq(buf[dx[_i].tea ? 0 : 1] & ~1u, dx[_i].major);
+	ck_assert_uint_eq(buf[dx[_i].tea ? 1 : 2], dx[_i].minor);
+}
+END_TEST
+
+/* ---- SHA-256 ---- */
+
+static void hex(const uint8_t sum[32], char out[65])
+{
+	for (int i = 0; i < 32; i++)
+		snprintf(out + 2 * i, 3, "%02x", sum[i]);
+}
+
+static void check_sha(const void *buf, size_t len, size_t step, const char *want)
+{
+	struct xw_sha256 s;
+	uint8_t sum[32];
+	char text[65];
+
+	xw_sha256_init(&s);
+	for (size_t at = 0; at < len; at += step)
+		xw_sha256_update(&s, (const char *)buf + at, XW_MIN(step, len - at));
+	xw_sha256_final(&s, sum);
+	hex(sum, text);
+	ck_assert_str_eq(text, want);
+}
+
+/* FIPS 180-2 appendix B and NIST's example with a million letters. */
+START_TEST(sha256_nist)
+{
+	const char *two = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
+	char *million = malloc(1000000);
+
+	check_sha("", 0, 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+	check_sha("abc", 3, 3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	check_sha(two, 56, 56, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+	memset(million, 'a', 1000000);
+	for (size_t step = 1; step < 1000000; step = step * 9 + 4)
+		check_sha(million, 1000000, step,
+			  "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+	free(million);
+}
+END_TEST
+
+/* Lengths around the padding's corners; sums from another implementation. */
+static const struct {
+	size_t len;
+	const char *sum;
+} sha[] = {
+	{1, "084fed08b978af4d7d196a7446a86b58009e636b611db16211b65a9aadff29c5"},
+	{55, "e7313d333c272e639f790978283f9eb392e843d0f29b7016828bb1daa4aac70b"},
+	{56, "4324d65f3c103567f5589c710bc08f8523f929a9272e3af36fc968e52abc6c27"},
+	{63, "81c80242132f230c3bd41b3e63bbcff16107339549214a99614ff26664625055"},
+	{64, "39e3d7b6b5d075d37d053ad89b24b41bef4f3c29760c84447cab3f3be1882241"},
+	{65, "aacca6ff74fdbb296d165a45cecfa04e5127bc008770fbbdd48006f2d2fae95e"},
+	{119, "9ce7368e4daf32341631b492e80359dc9f594b48453cd0dd5bf0b19279cc177e"},
+	{120, "7836b787757e95e58b3ca5aec90b1b004e8deba1e50e9675af9cabf1a13a04b5"},
+	{128, "d2742f1f4ac6bb7ca2b239ee18402ba8b3f9f8e652d2a72973c2b9ba11c08cf6"},
+	{1000, "1e9bc38cbf860b9ec31918b065f9b52476c549a782e0e7990bed8ce3868d2371"},
+};
+
+START_TEST(sha256_lengths)
+{
+	unsigned char buf[1000];
+
+	for (size_t i = 0; i < sizeof(buf); i++)
+		buf[i] = (unsigned char)(i * 7 + 3);
+	for (size_t step = 1; step < 200; step += 9)
+		check_sha(buf, sha[_i].len, step, sha[_i].sum);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("hash");
+	TCase *t = tcase_create("hash");
+
+	tcase_add_loop_test(t, hash64_is_fixed, 0, XW_ARRAY_SIZE(pinned));
+	tcase_add_loop_test(t, hash64_avalanche, 0, 14);
+	tcase_add_loop_test(t, hash64_spreads, 0, 5);
+	tcase_add_loop_test(t, dx_rounds, 0, XW_ARRAY_SIZE(dx));
+	tcase_add_test(t, sha256_nist);
+	tcase_add_loop_test(t, sha256_lengths, 0, XW_ARRAY_SIZE(sha));
+	tcase_set_timeout(t, 120);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
