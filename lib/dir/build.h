@@ -14,12 +14,12 @@
 struct xw_dir_format {
 	uint32_t block_size;
 	bool filetype, csum, dir_index, large_dir;
-	enum xw_dx_version hash_version;        /* with signedness applied */
+	enum xw_dx_version hash_version; /* with signedness applied */
 	uint32_t hash_seed[4];
 };
 
 struct xw_dir_entry {
-	const char *name;       /* borrowed */
+	const char *name; /* borrowed */
 	uint8_t name_len;
 	uint8_t ftype;
 	xw_ino ino;
@@ -27,11 +27,11 @@ struct xw_dir_entry {
 };
 
 struct xw_dir_shape {
-	uint32_t blocks;        /* of the directory file */
-	bool indexed;           /* INDEX_FL */
-	uint8_t levels;         /* indirect levels of the htree */
+	uint32_t blocks; /* of the directory file */
+	bool indexed; /* INDEX_FL */
+	uint8_t levels; /* indirect levels of the htree */
 	uint32_t leaves;
-	uint32_t nodes[3];      /* dx_nodes per level below the root, top first */
+	uint32_t nodes[3]; /* dx_nodes per level below the root, top first */
 };
 
 /*
@@ -39,20 +39,20 @@ struct xw_dir_shape {
  * Falls back to linear when the htree would be deeper than allowed. XW_ERR_LIMIT when it cannot be stored.
  * Only names matter here: ino may still be 0.
  */
-int xw_dir_shape(const struct xw_dir_format *f, struct xw_dir_entry *entries, size_t n, uint32_t min_blocks,
-		 struct xw_dir_shape *out);
+int xw_dir_shape(const struct xw_dir_format *f, struct xw_dir_entry *entries, size_t n,
+		 uint32_t min_blocks, struct xw_dir_shape *out);
 
 struct xw_dir_self {
 	xw_ino ino, parent;
 	uint32_t generation;
-	uint32_t inode_seed;    /* xw_inode_seed(); ignored without csum */
+	uint32_t inode_seed; /* xw_inode_seed(); ignored without csum */
 };
 /*
  * Produce all blocks in logical order: put(arg, lblk, block) for 0 .. shape->blocks - 1; block is valid during
  * the call only. `entries` as shape left them. put's failure ends the run and is returned.
  */
-int xw_dir_emit(const struct xw_dir_format *f, const struct xw_dir_shape *shape, const struct xw_dir_entry *entries,
-		size_t n, const struct xw_dir_self *self, int (*put)(void *arg, uint32_t lblk, const void *block),
-		void *arg);
+int xw_dir_emit(const struct xw_dir_format *f, const struct xw_dir_shape *shape,
+		const struct xw_dir_entry *entries, size_t n, const struct xw_dir_self *self,
+		int (*put)(void *arg, uint32_t lblk, const void *block), void *arg);
 
 #endif

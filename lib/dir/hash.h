@@ -6,12 +6,17 @@
 #include "base/types.h"
 
 enum xw_dx_version {
-	XW_DX_LEGACY, XW_DX_HALF_MD4, XW_DX_TEA,
-	XW_DX_LEGACY_U, XW_DX_HALF_MD4_U, XW_DX_TEA_U, XW_DX_SIPHASH,
+	XW_DX_LEGACY,
+	XW_DX_HALF_MD4,
+	XW_DX_TEA,
+	XW_DX_LEGACY_U,
+	XW_DX_HALF_MD4_U,
+	XW_DX_TEA_U,
+	XW_DX_SIPHASH,
 };
 
 struct xw_dx_hash {
-	uint32_t major;         /* bit 0 clear; never the end-of-directory value */
+	uint32_t major; /* bit 0 clear; never the end-of-directory value */
 	uint32_t minor;
 };
 

@@ -1,0 +1,750 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The bulk directory builder, judged by a reader of its own that knows only the format's bytes: every name is
+ * found by descending with its hash, absent names are not, and each block keeps the format's rules.
+ */
+#include "unit.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/crc.h"
+#include "base/endian.h"
+#include "base/err.h"
+#include "dir/build.h"
+
+#define SEED 0x12345678u
+#define SELF 77
+#define PARENT 2
+#define FIRST_INO 100
+
+struct dir {
+	struct xw_dir_format f;
+	struct xw_dir_shape shape;
+	struct xw_dir_entry *entries;
+	size_t n;
+	uint8_t *blocks;
+	uint32_t emitted;
+	struct leaf {
+		uint32_t lblk;
+		uint32_t bound; /* of its index entry, bit 0 included; 0 for the first */
+	} * leaves;
+	uint32_t n_leaves;
+	uint8_t *referenced; /* by block: how often an index entry names it */
+};
+
+/* ---- making directories ---- */
+
+enum names { SHORT, MIXED, LONG, TWELVE };
+
+static uint64_t rnd(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return *state >> 33;
+}
+
+/* Distinct names: the number is in each, random bytes (no NUL, no '/') fill the rest. */
+static void make_names(struct dir *d, enum names kind, size_t n)
+{
+	static const char digits[] =
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
+	uint64_t state = 5;
+
+	d->n = n;
+	d->entries = calloc(n + 1, sizeof(*d->entries));
+	ck_assert_ptr_nonnull(d->entries);
+	for (size_t i = 0; i < n; i++) {
+		char buf[256];
+		unsigned len = 5;
+		char *name;
+
+		if (kind == SHORT) {
+			len = (unsigned)snprintf(buf, sizeof(buf), "f%zu", i);
+		} else {
+			len = kind == LONG     ? 255
+			      : kind == TWELVE ? 12
+					       : 5 + (unsigned)rnd(&state) % 251;
+			for (unsigned k = 0; k < 5; k++)
+				buf[k] = digits[i >> (6 * k) & 63];
+			for (unsigned k = 5; k < len; k++)
+				do
+					buf[k] = (char)rnd(&state);
+				while (buf[k] == '\0' || buf[k] == '/');
+		}
+		name = malloc(len);
+		ck_assert_ptr_nonnull(name);
+		memcpy(name, buf, len);
+		d->entries[i] = (struct xw_dir_entry){
+			.name = name,
+			.name_len = (uint8_t)len,
+			.ftype = (uint8_t)(1 + i % 7),
+			.ino = (xw_ino)(FIRST_INO + i),
+		};
+	}
+}
+
+static int keep_block(void *arg, uint32_t lblk, const void *block)
+{
+	struct dir *d = arg;
+
+	ck_assert_uint_eq(lblk, d->emitted);
+	ck_assert_uint_lt(lblk, d->shape.blocks);
+	memcpy(d->blocks + (size_t)lblk * d->f.block_size, block, d->f.block_size);
+	d->emitted++;
+	return 0;
+}
+
+static void emit(struct dir *d)
+{
+	const struct xw_dir_self self = {.ino = SELF, .parent = PARENT, .inode_seed = SEED};
+
+	d->blocks = malloc((size_t)d->shape.blocks * d->f.block_size);
+	d->referenced = calloc(d->shape.blocks, 1);
+	d->leaves = calloc((size_t)d->shape.blocks, sizeof(*d->leaves));
+	ck_assert(d->blocks && d->referenced && d->leaves);
+	ck_assert_int_eq(xw_dir_emit(&d->f, &d->shape, d->entries, d->n, &self, keep_block, d), 0);
+	ck_assert_uint_eq(d->emitted, d->shape.blocks);
+}
+
+static void build(struct dir *d, enum names kind, size_t n, uint32_t min_blocks)
+{
+	make_names(d, kind, n);
+	ck_assert_int_eq(xw_dir_shape(&d->f, d->entries, d->n, min_blocks, &d->shape), 0);
+	emit(d);
+}
+
+static void free_dir(struct dir *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		free((char *)d->entries[i].name);
+	free(d->entries);
+	free(d->blocks);
+	free(d->leaves);
+	free(d->referenced);
+}
+
+/* ---- an independent reader ---- */
+
+static const uint8_t *block_at(const struct dir *d, uint32_t lblk)
+{
+	ck_assert_uint_lt(lblk, d->shape.blocks);
+	return d->blocks + (size_t)lblk * d->f.block_size;
+}
+
+static uint32_t rec_len_at(const struct dir *d, const uint8_t *e)
+{
+	uint32_t v = peek16(e + 4);
+
+	if (d->f.block_size < 65536)
+		return v;
+	return v == 0xFFFF || v == 0 ? 65536 : (v & 0xFFFC) | (v & 3) << 16;
+}
+
+static uint32_t room(const struct dir *d)
+{
+	return d->f.block_size - (d->f.csum ? 12 : 0);
+}
+
+static void check_tail(const struct dir *d, const uint8_t *b)
+{
+	static const uint8_t head[8] = {0, 0, 0, 0, 12, 0, 0, 0xDE};
+
+	if (!d->f.csum)
+		return;
+	ck_assert_mem_eq(b + d->f.block_size - 12, head, 8);
+	ck_assert_uint_eq(peek32(b + d->f.block_size - 4),
+			  xw_crc32c(SEED, b, d->f.block_size - 12));
+}
+
+static void check_dx_tail(const struct dir *d, const uint8_t *b, unsigned off)
+{
+	unsigned limit = peek16(b + off), count = peek16(b + off + 2);
+	uint32_t crc = xw_crc32c(SEED, b, off + 8 * count);
+
+	ck_assert_uint_eq(limit, (d->f.block_size - off - (d->f.csum ? 8 : 0)) / 8);
+	ck_assert_uint_ge(count, 1);
+	ck_assert_uint_le(count, limit);
+	if (!d->f.csum)
+		return;
+	crc = xw_crc32c(crc, "\0\0\0\0\0\0\0", 8);
+	ck_assert_uint_eq(peek32(b + off + 8 * limit + 4), crc);
+}
+
+/* "." and ".."; returns the offset behind them. */
+static uint32_t check_dots(const struct dir *d, const uint8_t *b)
+{
+	uint8_t ft = d->f.filetype ? 2 : 0;
+
+	ck_assert_uint_eq(peek32(b), SELF);
+	ck_assert_uint_eq(rec_len_at(d, b), 12);
+	ck_assert_uint_eq(b[6], 1);
+	ck_assert_uint_eq(b[7], ft);
+	ck_assert_mem_eq(b + 8, ".\0\0", 4);
+	ck_assert_uint_eq(peek32(b + 12), PARENT);
+	ck_assert_uint_eq(b[18], 2);
+	ck_assert_uint_eq(b[19], ft);
+	ck_assert_mem_eq(b + 20, "..\0", 4);
+	return 12 + rec_len_at(d, b + 12);
+}
+
+static const struct xw_dir_entry *entry_of_ino(const struct dir *d, const uint32_t *where,
+					       uint32_t ino)
+{
+	ck_assert_uint_ge(ino, FIRST_INO);
+	ck_assert_uint_lt(ino, FIRST_INO + d->n);
+	return &d->entries[where[ino - FIRST_INO]];
+}
+
+/* Walk a leaf from `off`: rules, contents, and marks in seen[]. *used gets the bytes its names need. */
+static unsigned check_leaf(const struct dir *d, const uint8_t *b, uint32_t off,
+			   const uint32_t *where, uint8_t *seen, uint32_t *used)
+{
+	unsigned names = 0;
+
+	*used = off;
+	while (off < room(d)) {
+		uint32_t len = rec_len_at(d, b + off), ino = peek32(b + off);
+		const struct xw_dir_entry *e;
+
+		ck_assert_uint_ge(len, 12);
+		ck_assert_uint_eq(len % 4, 0);
+		ck_assert_uint_le(off + len, room(d));
+		if (!ino) {
+			ck_assert_uint_eq(len, room(d));
+			ck_assert_uint_eq(peek16(b + off + 6), 0);
+			break;
+		}
+		e = entry_of_ino(d, where, ino);
+		ck_assert_uint_eq(seen[ino - FIRST_INO], 0);
+		seen[ino - FIRST_INO] = 1;
+		ck_assert_uint_eq(b[off + 6], e->name_len);
+		ck_assert_uint_eq(b[off + 7], d->f.filetype ? e->ftype : 0);
+		ck_assert_mem_eq(b + off + 8, e->name, e->name_len);
+		*used += (8u + e->name_len + 3) & ~3u;
+		if (off + len < room(d))
+			ck_assert_uint_eq(len, (8u + e->name_len + 3) & ~3u);
+		off += len;
+		names++;
+	}
+	check_tail(d, b);
+	return names;
+}
+
+/* Collect leaves below an index block in order, checking the block and the order of its hashes. */
+static void walk_index(struct dir *d, uint32_t lblk, unsigned level, uint32_t bound)
+{
+	const uint8_t *b = block_at(d, lblk);
+	const unsigned off = level ? 8 : 32;
+	const unsigned count = peek16(b + off + 2);
+	uint32_t last = bound & ~1u;
+
+	if (level) {
+		ck_assert_uint_eq(peek32(b), 0);
+		ck_assert_uint_eq(rec_len_at(d, b), d->f.block_size);
+		ck_assert_uint_eq(peek16(b + 6), 0);
+	}
+	check_dx_tail(d, b, off);
+	for (unsigned i = 0; i < count; i++) {
+		uint32_t hash = i ? peek32(b + off + 8 * i) : bound;
+		uint32_t child = peek32(b + off + 8 * i + 4);
+
+		ck_assert_uint_lt(child, d->shape.blocks);
+		ck_assert_uint_eq(d->referenced[child]++, 0);
+		ck_assert_uint_ge(hash & ~1u, last);
+		if (i && (hash & ~1u) == last)
+			ck_assert_uint_eq(hash & 1, 1);
+		last = hash & ~1u;
+		if (level < d->shape.levels)
+			walk_index(d, child, level + 1, hash);
+		else
+			d->leaves[d->n_leaves++] = (struct leaf){.lblk = child, .bound = hash};
+	}
+}
+
+/* The leaf the hash leads to, as an index into leaves[]. */
+static uint32_t descend(const struct dir *d, uint32_t hash)
+{
+	uint32_t lblk = 0, i = 0;
+
+	for (unsigned level = 0; level <= d->shape.levels; level++) {
+		const uint8_t *b = block_at(d, lblk);
+		const unsigned off = level ? 8 : 32;
+		unsigned lo = 0, hi = peek16(b + off + 2);
+
+		while (hi - lo > 1) {
+			unsigned mid = (lo + hi) / 2;
+
+			if (peek32(b + off + 8 * mid) <= hash)
+				lo = mid;
+			else
+				hi = mid;
+		}
+		lblk = peek32(b + off + 8 * lo + 4);
+	}
+	/* leaves follow each other in the file */
+	i = lblk - d->leaves[0].lblk;
+	ck_assert_uint_lt(i, d->n_leaves);
+	ck_assert_uint_eq(d->leaves[i].lblk, lblk);
+	return i;
+}
+
+static uint32_t find_in_leaf(const struct dir *d, uint32_t lblk, const char *name, unsigned len)
+{
+	const uint8_t *b = block_at(d, lblk);
+
+	for (uint32_t off = 0; off < room(d); off += rec_len_at(d, b + off)) {
+		if (peek32(b + off) && b[off + 6] == len && !memcmp(b + off + 8, name, len))
+			return peek32(b + off);
+	}
+	return 0;
+}
+
+static uint32_t lookup(const struct dir *d, uint32_t hash, const char *name, unsigned len)
+{
+	uint32_t i = descend(d, hash);
+	uint32_t ino = find_in_leaf(d, d->leaves[i].lblk, name, len);
+
+	while (!ino && ++i < d->n_leaves && d->leaves[i].bound == (hash | 1))
+		ino = find_in_leaf(d, d->leaves[i].lblk, name, len);
+	return ino;
+}
+
+/* ---- whole-directory checks ---- */
+
+static uint32_t *index_by_ino(const struct dir *d)
+{
+	uint32_t *where = calloc(d->n + 1, sizeof(*where));
+
+	ck_assert_ptr_nonnull(where);
+	for (size_t i = 0; i < d->n; i++)
+		where[d->entries[i].ino - FIRST_INO] = (uint32_t)i;
+	return where;
+}
+
+static void check_linear(const struct dir *d)
+{
+	uint32_t *where = index_by_ino(d), used;
+	uint8_t *seen = calloc(d->n + 1, 1);
+	size_t names = 0;
+
+	ck_assert(!d->shape.indexed);
+	ck_assert_ptr_nonnull(seen);
+	for (uint32_t b = 0; b < d->shape.blocks; b++) {
+		uint32_t off = b ? 0 : check_dots(d, block_at(d, b));
+
+		if (off != room(d))
+			names += check_leaf(d, block_at(d, b), off, where, seen, &used);
+		else
+			check_tail(d, block_at(d, b));
+	}
+	ck_assert_uint_eq(names, d->n);
+	free(where);
+	free(seen);
+}
+
+/* Every leaf is full up to the next name, and holds only hashes within its bounds. */
+static void check_leaves(const struct dir *d)
+{
+	uint32_t *where = index_by_ino(d), used;
+	uint8_t *seen = calloc(d->n + 1, 1);
+	size_t at = 0;
+
+	ck_assert_ptr_nonnull(seen);
+	for (uint32_t i = 0; i < d->n_leaves; i++) {
+		unsigned names =
+			check_leaf(d, block_at(d, d->leaves[i].lblk), 0, where, seen, &used);
+
+		ck_assert_uint_ge(names, 1);
+		ck_assert_uint_ge(d->entries[at].hash.major, d->leaves[i].bound & ~1u);
+		if (i) {
+			ck_assert_uint_eq(d->entries[at].hash.major, d->leaves[i].bound & ~1u);
+			ck_assert_uint_eq(d->leaves[i].bound & 1,
+					  d->entries[at].hash.major ==
+						  d->entries[at - 1].hash.major);
+		}
+		at += names;
+		if (at < d->n)
+			ck_assert_uint_gt(used + ((8u + d->entries[at].name_len + 3) & ~3u),
+					  room(d));
+	}
+	ck_assert_uint_eq(at, d->n);
+	free(where);
+	free(seen);
+}
+
+static void check_lookups(const struct dir *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		const struct xw_dir_entry *e = &d->entries[i];
+
+		ck_assert_uint_eq(lookup(d, e->hash.major, e->name, e->name_len), e->ino);
+	}
+	for (unsigned i = 0; i < 1000; i++) {
+		struct xw_dx_hash h;
+		char name[32];
+		unsigned len = (unsigned)snprintf(name, sizeof(name), "/%u", i);
+
+		ck_assert_int_eq(xw_dx_hash(d->f.hash_version, d->f.hash_seed, name, len, &h), 0);
+		ck_assert_uint_eq(lookup(d, h.major, name, len), 0);
+	}
+}
+
+static void check_indexed(struct dir *d)
+{
+	const uint8_t *root = block_at(d, 0);
+	uint32_t nodes = 0;
+
+	ck_assert(d->shape.indexed);
+	ck_assert_uint_eq(check_dots(d, root), d->f.block_size);
+	ck_assert_uint_eq(peek32(root + 24), 0);
+	ck_assert_uint_eq(root[28], d->f.hash_version % 3);
+	ck_assert_uint_eq(root[29], 8);
+	ck_assert_uint_eq(root[30], d->shape.levels);
+	ck_assert_uint_eq(root[31], 0);
+	walk_index(d, 0, 0, 0);
+	for (unsigned i = 0; i < d->shape.levels; i++)
+		nodes += d->shape.nodes[i];
+	ck_assert_uint_eq(d->n_leaves, d->shape.leaves);
+	ck_assert_uint_eq(d->shape.blocks, 1 + nodes + d->n_leaves);
+	ck_assert_uint_eq(d->referenced[0], 0);
+	for (uint32_t b = 1; b < d->shape.blocks; b++)
+		ck_assert_uint_eq(d->referenced[b], 1);
+	for (size_t i = 1; i < d->n; i++)
+		ck_assert(d->entries[i - 1].hash.major < d->entries[i].hash.major ||
+			  (d->entries[i - 1].hash.major == d->entries[i].hash.major &&
+			   d->entries[i - 1].hash.minor <= d->entries[i].hash.minor));
+	check_leaves(d);
+	check_lookups(d);
+}
+
+/* ---- tests ---- */
+
+static struct xw_dir_format format(uint32_t bs, bool csum, bool index)
+{
+	return (struct xw_dir_format){
+		.block_size = bs,
+		.filetype = true,
+		.csum = csum,
+		.dir_index = index,
+		.hash_version = XW_DX_HALF_MD4,
+		.hash_seed = {1, 2, 3, 4},
+	};
+}
+
+static const uint32_t sizes[] = {1024, 2048, 4096, 65536};
+
+/* A directory of one block keeps the order it was given, whatever the features. */
+START_TEST(one_block)
+{
+	struct dir d = {.f = format(sizes[_i / 4], _i & 1, _i & 2)};
+	uint32_t ino = FIRST_INO, off;
+	const uint8_t *b;
+
+	build(&d, TWELVE, 40, 0);
+	ck_assert_uint_eq(d.shape.blocks, 1);
+	ck_assert_uint_eq(d.shape.leaves, 1);
+	check_linear(&d);
+	b = block_at(&d, 0);
+	for (off = check_dots(&d, b); off < room(&d); off += rec_len_at(&d, b + off))
+		ck_assert_uint_eq(peek32(b + off), ino++);
+	ck_assert_uint_eq(ino, FIRST_INO + 40);
+	free_dir(&d);
+}
+END_TEST
+
+/* The last name that fits makes one block, the next one makes an htree (or a second linear block). */
+START_TEST(one_block_limit)
+{
+	bool index = _i & 1, csum = _i & 2;
+	size_t fit = (1024 - 24 - (csum ? 12 : 0)) / 20;
+
+	for (size_t n = fit; n <= fit + 1; n++) {
+		struct dir d = {.f = format(1024, csum, index)};
+
+		build(&d, TWELVE, n, 0);
+		ck_assert_uint_eq(d.shape.indexed, index && n > fit);
+		ck_assert_uint_eq(d.shape.blocks, n == fit ? 1 : 2);
+		if (d.shape.indexed)
+			check_indexed(&d);
+		else
+			check_linear(&d);
+		free_dir(&d);
+	}
+}
+END_TEST
+
+START_TEST(empty)
+{
+	struct dir d = {.f = format(sizes[_i / 2], _i & 1, true)};
+
+	build(&d, SHORT, 0, 0);
+	ck_assert_uint_eq(d.shape.blocks, 1);
+	check_linear(&d);
+	ck_assert_uint_eq(check_dots(&d, block_at(&d, 0)), room(&d));
+	free_dir(&d);
+}
+END_TEST
+
+/* lost+found: linear over its minimal size, also when it holds more than one block of names. */
+START_TEST(minimal_size)
+{
+	static const size_t counts[] = {0, 3, 60, 120};
+	struct dir d = {.f = format(1024, true, true)};
+
+	build(&d, TWELVE, counts[_i], 4);
+	ck_assert_uint_eq(d.shape.blocks, 4);
+	check_linear(&d);
+	free_dir(&d);
+}
+END_TEST
+
+START_TEST(minimal_size_outgrown)
+{
+	struct dir d = {.f = format(1024, true, true)};
+
+	build(&d, TWELVE, 300, 4);
+	ck_assert_uint_gt(d.shape.blocks, 4);
+	check_indexed(&d);
+	free_dir(&d);
+}
+END_TEST
+
+START_TEST(linear_without_dir_index)
+{
+	static const enum names kinds[] = {SHORT, MIXED, LONG};
+	struct dir d = {.f = format(sizes[_i / 3], true, false)};
+
+	d.f.filetype = _i & 1;
+	build(&d, kinds[_i % 3], 5000, 0);
+	check_linear(&d);
+	free_dir(&d);
+}
+END_TEST
+
+static const struct {
+	uint32_t bs;
+	bool csum, large;
+	enum xw_dx_version version;
+	enum names kind;
+	size_t n;
+	unsigned levels;
+} trees[] = {
+	{1024, true, false, XW_DX_HALF_MD4, MIXED, 50, 0},
+	{1024, true, false, XW_DX_HALF_MD4, SHORT, 3000, 0},
+	{1024, false, false, XW_DX_LEGACY, LONG, 300, 0},
+	{1024, true, false, XW_DX_TEA, MIXED, 20000, 1},
+	{1024, false, false, XW_DX_HALF_MD4_U, LONG, 9000, 1},
+	{1024, true, true, XW_DX_HALF_MD4, LONG, 47500, 2},
+	{1024, false, true, XW_DX_LEGACY_U, LONG, 47500, 2},
+	{2048, true, false, XW_DX_TEA_U, MIXED, 30000, 1},
+	{4096, true, false, XW_DX_HALF_MD4, SHORT, 400, 0},
+	{4096, true, false, XW_DX_HALF_MD4, MIXED, 10000, 0},
+	{4096, true, false, XW_DX_HALF_MD4, SHORT, 150000, 1},
+	{4096, false, true, XW_DX_HALF_MD4_U, TWELVE, 120000, 1},
+	{65536, true, false, XW_DX_HALF_MD4, SHORT, 100000, 0},
+	{65536, false, false, XW_DX_TEA, MIXED, 2000, 0},
+};
+
+START_TEST(htree)
+{
+	struct dir d = {.f = format(trees[_i].bs, trees[_i].csum, true)};
+
+	d.f.hash_version = trees[_i].version;
+	d.f.large_dir = trees[_i].large;
+	d.f.filetype = _i & 1;
+	build(&d, trees[_i].kind, trees[_i].n, 0);
+	ck_assert_uint_eq(d.shape.levels, trees[_i].levels);
+	check_indexed(&d);
+	free_dir(&d);
+}
+END_TEST
+
+START_TEST(fill)
+{
+	struct dir d = {.f = format(4096, true, true)};
+	uint64_t bytes = 0;
+
+	build(&d, SHORT, 100000, 0);
+	for (size_t i = 0; i < d.n; i++)
+		bytes += (8u + d.entries[i].name_len + 3) & ~3u;
+	ck_assert_uint_ge(bytes * 1000, (uint64_t)d.shape.leaves * 4084 * 995);
+	free_dir(&d);
+}
+END_TEST
+
+/* Groups of equal hashes of 1 to 200 names: over one leaf's end, over many leaves, over index nodes. */
+START_TEST(collisions)
+{
+	struct dir d = {.f = format(1024, true, true)};
+	uint32_t hash = 0x1000, left = 0, continued = 0;
+	uint64_t state = 9;
+
+	make_names(&d, TWELVE, 20000);
+	ck_assert_int_eq(xw_dir_shape(&d.f, d.entries, d.n, 0, &d.shape), 0);
+	/* Names of one length: the shape does not depend on the order, so hashes may be forged now. */
+	for (size_t i = 0; i < d.n; i++, left--) {
+		if (!left) {
+			left = 1 + (uint32_t)rnd(&state) % (rnd(&state) % 4 ? 8 : 200);
+			hash += 2 + 2 * ((uint32_t)rnd(&state) % 50000);
+		}
+		d.entries[i].hash = (struct xw_dx_hash){.major = hash, .minor = (uint32_t)i};
+	}
+	emit(&d);
+	check_indexed(&d);
+	for (uint32_t i = 0; i < d.n_leaves; i++)
+		continued += d.leaves[i].bound & 1;
+	ck_assert_uint_ge(continued, 100);
+	free_dir(&d);
+}
+END_TEST
+
+/* Names that really collide: found in both leaves; sorted by name where even the minor hash is equal. */
+START_TEST(real_collisions)
+{
+	static const char *const same[] = {"ivw5h", "82ijk", "vx13n", "ho9zq", "5pio0"};
+	struct dir d = {.f = format(1024, true, true)};
+	size_t first = 0;
+
+	d.f.hash_version = XW_DX_LEGACY;
+	d.f.filetype = true;
+	make_names(&d, LONG, 600);
+	for (size_t i = 0; i < XW_ARRAY_SIZE(same); i++) {
+		char *name = (char *)d.entries[i].name;
+
+		memset(name, 'p', 240);
+		memcpy(name + 235, same[i], 5);
+		d.entries[i].name_len = 240;
+	}
+	ck_assert_int_eq(xw_dir_shape(&d.f, d.entries, d.n, 0, &d.shape), 0);
+	emit(&d);
+	check_indexed(&d);
+	while (d.entries[first].hash.major != 0x6E03A548)
+		first++;
+	for (size_t i = 1; i < XW_ARRAY_SIZE(same); i++) {
+		ck_assert_uint_eq(d.entries[first + i].hash.major, 0x6E03A548);
+		ck_assert_int_lt(
+			memcmp(d.entries[first + i - 1].name, d.entries[first + i].name, 240), 0);
+	}
+	free_dir(&d);
+}
+END_TEST
+
+/* Too many leaves for the levels allowed: linear, and still complete. */
+START_TEST(too_deep_for_an_index)
+{
+	struct dir d = {.f = format(1024, true, true)};
+
+	build(&d, LONG, 47000, 0);
+	ck_assert(!d.shape.indexed);
+	check_linear(&d);
+	free_dir(&d);
+}
+END_TEST
+
+START_TEST(size_limit)
+{
+	struct xw_dir_format f = format(1024, false, true);
+	struct xw_dir_shape shape;
+
+	ck_assert_int_eq(xw_dir_shape(&f, NULL, 0, (1u << 21) - 1, &shape), 0);
+	ck_assert_uint_eq(shape.blocks, (1u << 21) - 1);
+	ck_assert_int_eq(xw_dir_shape(&f, NULL, 0, 1u << 21, &shape), XW_ERR_LIMIT);
+	f.large_dir = true;
+	ck_assert_int_eq(xw_dir_shape(&f, NULL, 0, 1u << 21, &shape), 0);
+}
+END_TEST
+
+START_TEST(bad_arguments)
+{
+	struct dir d = {.f = format(1024, false, true)};
+	const struct xw_dir_self self = {.ino = SELF, .parent = PARENT};
+	struct xw_dir_shape shape;
+
+	make_names(&d, SHORT, 2000);
+	d.entries[5].name_len = 0;
+	ck_assert_int_eq(xw_dir_shape(&d.f, d.entries, d.n, 0, &shape), XW_ERR_INPUT);
+	d.entries[5].name_len = 2;
+	d.f.hash_version = XW_DX_SIPHASH;
+	ck_assert_int_eq(xw_dir_shape(&d.f, d.entries, d.n, 0, &shape), XW_ERR_UNSUPPORTED);
+	d.f.hash_version = XW_DX_TEA;
+	ck_assert_int_eq(xw_dir_shape(&d.f, d.entries, d.n, 0, &d.shape), 0);
+	/* fewer, then more entries than were planned: caught before a block is put */
+	d.blocks = malloc((size_t)d.shape.blocks * 1024);
+	ck_assert_int_eq(xw_dir_emit(&d.f, &d.shape, d.entries, 30, &self, keep_block, &d),
+			 XW_ERR_STATE);
+	d.shape.leaves -= 3;
+	ck_assert_int_eq(xw_dir_emit(&d.f, &d.shape, d.entries, d.n, &self, keep_block, &d),
+			 XW_ERR_STATE);
+	ck_assert_uint_eq(d.emitted, 0);
+	free_dir(&d);
+}
+END_TEST
+
+static int fail_at_five(void *arg, uint32_t lblk, const void *block)
+{
+	(void)arg;
+	(void)block;
+	ck_assert_uint_le(lblk, 5);
+	return lblk == 5 ? XW_ERR_IO : 0;
+}
+
+START_TEST(put_failure_ends_the_run)
+{
+	struct dir d = {.f = format(1024, true, _i)};
+	const struct xw_dir_self self = {.ino = SELF, .parent = PARENT};
+
+	make_names(&d, LONG, 100);
+	ck_assert_int_eq(xw_dir_shape(&d.f, d.entries, d.n, 0, &d.shape), 0);
+	ck_assert_int_eq(xw_dir_emit(&d.f, &d.shape, d.entries, d.n, &self, fail_at_five, NULL),
+			 XW_ERR_IO);
+	free_dir(&d);
+}
+END_TEST
+
+/* The order of the input does not show in an indexed directory. */
+START_TEST(deterministic)
+{
+	struct dir a = {.f = format(4096, true, true)}, b = {.f = format(4096, true, true)};
+
+	build(&a, MIXED, 5000, 0);
+	make_names(&b, MIXED, 5000);
+	for (size_t i = 0; i < b.n / 2; i++) {
+		struct xw_dir_entry t = b.entries[i];
+
+		b.entries[i] = b.entries[b.n - 1 - i];
+		b.entries[b.n - 1 - i] = t;
+	}
+	ck_assert_int_eq(xw_dir_shape(&b.f, b.entries, b.n, 0, &b.shape), 0);
+	emit(&b);
+	ck_assert_uint_eq(a.shape.blocks, b.shape.blocks);
+	ck_assert_mem_eq(a.blocks, b.blocks, (size_t)a.shape.blocks * 4096);
+	free_dir(&a);
+	free_dir(&b);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("dir_build");
+	TCase *tc = tcase_create("dir_build");
+
+	tcase_set_timeout(tc, 300);
+	tcase_add_loop_test(tc, one_block, 0, 16);
+	tcase_add_loop_test(tc, one_block_limit, 0, 4);
+	tcase_add_loop_test(tc, empty, 0, 8);
+	tcase_add_loop_test(tc, minimal_size, 0, 4);
+	tcase_add_test(tc, minimal_size_outgrown);
+	tcase_add_loop_test(tc, linear_without_dir_index, 0, 12);
+	tcase_add_loop_test(tc, htree, 0, XW_ARRAY_SIZE(trees));
+	tcase_add_test(tc, fill);
+	tcase_add_test(tc, collisions);
+	tcase_add_test(tc, real_collisions);
+	tcase_add_test(tc, too_deep_for_an_index);
+	tcase_add_test(tc, size_limit);
+	tcase_add_test(tc, bad_arguments);
+	tcase_add_loop_test(tc, put_failure_ends_the_run, 0, 2);
+	tcase_add_test(tc, deterministic);
+	suite_add_tcase(s, tc);
+	return unit_main(s);
+}
