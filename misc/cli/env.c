@@ -2,9 +2,9 @@
 /*
  * Environment and signals.
  *
- * A handler's usual flag would be a mutable global. Here the kernel keeps that bit: the handler puts the
- * dispositions back to SIG_DFL, which both lets the next signal kill and tells cli_interrupted() that
- * the first one came.
+ * A handler's usual flag would be a mutable global. Here the kernel keeps that bit: the handler
+ * puts the dispositions back to SIG_DFL, which both lets the next signal kill and tells
+ * cli_interrupted() that the first one came.
  */
 #include "cli/env.h"
 

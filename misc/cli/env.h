@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* What a tool takes from its surroundings: the environment and signals. The library reads neither. */
+/* What a tool takes from its surroundings: environment and signals. The library reads neither. */
 #ifndef XW_CLI_ENV_H
 #define XW_CLI_ENV_H
 
 #include <stdbool.h>
 
 /*
- * SOURCE_DATE_EPOCH. 0 with *value NULL when it is unset or empty, 0 with *value its text when it is a
- * number of seconds since 1970, -1 when it is anything else (the caller words the error).
+ * SOURCE_DATE_EPOCH. 0 with *value NULL when it is unset or empty, 0 with *value its text when it
+ * is a number of seconds since 1970, -1 when it is anything else (the caller words the error).
  */
 int cli_source_date_epoch(const char **value);
 
 /*
- * From here on the first SIGINT, SIGTERM or SIGHUP only makes cli_interrupted() true, and interrupts a
- * blocking system call; the second kills as usual. Signals that were ignored stay ignored.
+ * From here on the first SIGINT, SIGTERM or SIGHUP only makes cli_interrupted() true, and
+ * interrupts a blocking system call; the second kills as usual. Signals that were ignored stay
+ * ignored.
  */
 void cli_catch_interrupts(void);
 bool cli_interrupted(void);

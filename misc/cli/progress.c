@@ -4,8 +4,8 @@
  *
  *   data      [########        ]  52 %  708 MiB  412 MiB/s  43,112 files  0:02 left
  *
- * The rate is smoothed over about three seconds: an average over the whole run answers slowly when a
- * pipe stalls, and the last tenth of a second says nothing.
+ * The rate is smoothed over about three seconds: an average over the whole run answers slowly when
+ * a pipe stalls, and the last tenth of a second says nothing.
  */
 #include "cli/human.h"
 #include "cli/term.h"

@@ -32,8 +32,8 @@ void cli_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool cli_confirm(const char *question);
 
 /*
- * A bar on stderr: share done, bytes, rate, files, time left. Drawn at most ten times a second, and only
- * where `wanted` and stderr is a terminal; all calls are cheap and safe otherwise.
+ * A bar on stderr: share done, bytes, rate, files, time left. Drawn at most ten times a second,
+ * and only where `wanted` and stderr is a terminal; all calls are cheap and safe otherwise.
  */
 struct cli_progress {
 	bool on;
@@ -49,8 +49,8 @@ void cli_progress_draw(struct cli_progress *p, const char *phase, uint64_t done,
 void cli_progress_wipe(struct cli_progress *p);
 
 /*
- * Last call of main(): a result that could not be written (a full disk behind >file) is a failure too.
- * Returns `status`, or 1 with a line printed.
+ * Last call of main(): a result that could not be written (a full disk behind >file) is a failure
+ * too. Returns `status`, or 1 with a line printed.
  */
 int cli_close_stdout(int status);
 

@@ -2,8 +2,8 @@
 /*
  * The command line of xw-mkfs: mke2fs(8)'s letters, and long options for filling.
  *
- * One table says for every option what it does here; almost all are handed to the library by name, in
- * the order given, because mke2fs lets a later -O undo an earlier one.
+ * One table says for every option what it does here; almost all are handed to the library by name,
+ * in the order given, because mke2fs lets a later -O undo an earlier one.
  */
 #include "cli/env.h"
 #include "cli/term.h"
@@ -245,7 +245,7 @@ int mkfs_args_parse(struct mkfs_args *args, int argc, char **argv)
 	int key, status = -1;
 
 	memset(args, 0, sizeof(*args));
-	/* At most one option a word or letter of a word, and the two that operands and environment add. */
+	/* At most one option a word or letter, and two that operands and environment add. */
 	size_t room = 4;
 	for (int i = 1; i < argc; i++)
 		room += 1 + (argv[i][0] == '-' ? strlen(argv[i]) : 0);

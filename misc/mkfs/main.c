@@ -2,7 +2,8 @@
 /*
  * xw-mkfs: make an ext4 image, and fill it in the same pass.
  *
- * The tool reads the command line, asks, shows progress and sums up; everything else is the library's.
+ * The tool reads the command line, asks, shows progress and sums up; everything else is the
+ * library's.
  */
 #include "cli/env.h"
 #include "cli/term.h"

@@ -2,7 +2,8 @@
 /*
  * One run of the library for xw-mkfs: options in, progress and log lines out, and the result.
  *
- * A handle runs once, so that answering "Proceed anyway?" makes a second one from the same arguments.
+ * A handle runs once, so that answering "Proceed anyway?" makes a second one from the same
+ * arguments.
  */
 #include "cli/env.h"
 #include "cli/term.h"

@@ -31,8 +31,8 @@ int mkfs_args_parse(struct mkfs_args *args, int argc, char **argv);
 void mkfs_args_free(struct mkfs_args *args);
 
 /*
- * One attempt, errors and the result printed. Returns 0 or an XW_E_* code; XW_E_EXISTS leaves the target as
- * it was, and `overwrite` answers it.
+ * One attempt, errors and the result printed. Returns 0 or an XW_E_* code; XW_E_EXISTS leaves the
+ * target as it was, and `overwrite` answers it.
  */
 int mkfs_make(const struct mkfs_args *args, bool overwrite);
 
