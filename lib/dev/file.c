@@ -111,6 +111,7 @@ static int write_all(struct xw_dev *d, const void *buf, size_t len, uint64_t off
 		p += n;
 		off += (uint64_t)n;
 		len -= (size_t)n;
+		grow_to(d, off);
 	}
 	return 0;
 }
@@ -146,6 +147,7 @@ static int file_pwritev(struct xw_dev *d, const struct iovec *iov, int n, uint64
 			return fail_at(d, "write", off, put ? errno : EIO);
 		off += (uint64_t)put;
 		len -= (uint64_t)put;
+		grow_to(d, off);
 		for (left = (size_t)put; n && left >= iov->iov_len; iov++, n--)
 			left -= iov->iov_len;
 		if (left) {
@@ -157,8 +159,6 @@ static int file_pwritev(struct xw_dev *d, const struct iovec *iov, int n, uint64
 			iov++;
 			n--;
 		}
-		if (!err)
-			grow_to(d, off);
 	}
 	return err;
 }
