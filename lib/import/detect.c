@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is at `path`, found from its first bytes: a directory; tar, which has no magic at its start
+ * but a checksummed header; compressed anything, when a libarchive filter says so; or an archive of
+ * another format. Compressed input is looked at again once decompressed.
+ *
+ * A file of zeros is a tar archive without members, unless it has a volume descriptor where ISO 9660
+ * keeps it (behind 32 KiB that are usually zeros).
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "import/dir.h"
+#include "import/la.h"
+#include "import/tar.h"
+
+#define ISO_MAGIC_AT 32769
+#define LOOK (ISO_MAGIC_AT + 5)
+
+struct opening {
+	const char *name;
+	const struct xw_source_opts *o;
+	struct xw_diag *diag;
+	struct stat st;
+	int fd;
+	bool own;
+	off_t start; /* where a regular file's descriptor stood */
+	uint64_t total;
+};
+
+static bool looks_like_tar(const unsigned char *p, size_t len)
+{
+	const struct xw_tar_hdr *h = (const struct xw_tar_hdr *)p;
+
+	if (len < XW_TAR_BLOCK)
+		return len >= offsetof(struct xw_tar_hdr, uname) && xw_tar_magic(h) != XW_TAR_V7;
+	if (xw_tar_is_zero(p))
+		return len < LOOK || memcmp(p + ISO_MAGIC_AT, "CD001", 5) != 0;
+	/* a damaged first header is for the tar reader to complain of */
+	return xw_tar_magic(h) != XW_TAR_V7 || xw_tar_checksum_ok(p);
+}
+
+/* libarchive on a regular file, which it may seek in. Owns f, whose descriptor is op's. */
+static int open_file(struct opening *op, struct xw_feed *f, struct xw_source **out)
+{
+	struct xw_la_params p = {.name = op->name, .diag = op->diag, .total = op->total};
+	int fd = fcntl(op->fd, F_DUPFD_CLOEXEC, 0);
+	int err = fd >= 0 && lseek(fd, op->start, SEEK_SET) >= 0 ? 0 : errno;
+
+	xw_feed_close(f);
+	if (!err)
+		return xw_la_open_file(fd, &p, out);
+	if (fd >= 0)
+		close(fd);
+	return xw_fail_errno(op->diag, XW_ERR_IO, err, "%s: cannot reopen", op->name);
+}
+
+/* The bytes are plain now: choose the reader. Owns f. */
+static int open_plain(struct opening *op, struct xw_feed *f, bool compressed,
+		      struct xw_source **out)
+{
+	struct xw_la_params lp = {
+		.name = op->name, .diag = op->diag, .total = op->total, .compressed = compressed};
+	struct xw_tar_params tp = {.name = op->name,
+				   .diag = op->diag,
+				   .total = op->total,
+				   .compressed = compressed,
+				   .drain = compressed || S_ISFIFO(op->st.st_mode) ||
+					    S_ISSOCK(op->st.st_mode)};
+	ssize_t have = xw_feed_peek(f, LOOK);
+	struct xw_input *in;
+	bool tar;
+
+	if (have <= 0) {
+		int err = have < 0 ? xw_fail(op->diag, (int)have, "%s: %s", op->name, f->err)
+				   : xw_fail(op->diag, XW_ERR_INPUT, "%s: empty, not an archive",
+					     op->name);
+
+		xw_feed_close(f);
+		return err;
+	}
+	tar = looks_like_tar(xw_feed_head(f), (size_t)have) && !op->o->by_libarchive;
+	if (!tar && !compressed && S_ISREG(op->st.st_mode))
+		return open_file(op, f, out);
+	in = xw_input_new(f, op->o->threaded);
+	if (!in)
+		return xw_fail_nomem(op->diag, "read buffers");
+	return tar ? xw_tar_open(in, &tp, out) : xw_la_open(in, &lp, out);
+}
+
+/* Owns op->fd when op->own. */
+static int open_stream(struct opening *op, struct xw_source **out)
+{
+	struct xw_feed *f = xw_feed_fd(op->fd, op->own), *inner;
+	ssize_t have;
+	int r = 0;
+
+	if (!f) {
+		if (op->own)
+			close(op->fd);
+		return xw_fail_nomem(op->diag, "the input");
+	}
+	have = xw_feed_peek(f, LOOK);
+	if (have > 0 && !looks_like_tar(xw_feed_head(f), (size_t)have))
+		r = xw_feed_decompress(f, &inner);
+	if (r < 0) {
+		xw_fail(op->diag, r, "%s: %s", op->name, f->err);
+		xw_feed_close(f);
+		return r;
+	}
+	return open_plain(op, r ? inner : f, r == 1, out);
+}
+
+int xw_source_open(const char *path, const struct xw_source_opts *o, struct xw_diag *diag,
+		   struct xw_source **out)
+{
+	bool is_stdin = !strcmp(path, "-");
+	struct opening op = {.name = is_stdin ? "standard input" : path,
+			     .o = o,
+			     .diag = diag,
+			     .fd = is_stdin ? 0 : open(path, O_RDONLY | O_CLOEXEC),
+			     .own = !is_stdin};
+
+	if (op.fd < 0)
+		return xw_fail_errno(diag, XW_ERR_IO, errno, "%s: cannot open", op.name);
+	if (fstat(op.fd, &op.st) < 0) {
+		int err = errno;
+
+		if (op.own)
+			close(op.fd);
+		return xw_fail_errno(diag, XW_ERR_IO, err, "%s: cannot stat", op.name);
+	}
+	if (S_ISDIR(op.st.st_mode))
+		return xw_dir_open(op.fd, op.own, op.name, o, diag, out);
+	if (S_ISREG(op.st.st_mode)) {
+		op.start = lseek(op.fd, 0, SEEK_CUR);
+		op.total = op.st.st_size > op.start ? (uint64_t)(op.st.st_size - op.start) : 0;
+	}
+	return open_stream(&op, out);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Extended attributes of host files.
+ *
+ * Open files are asked by descriptor. Symlinks, devices, fifos and sockets cannot be opened for that
+ * and are asked by name through /proc/self/fd, which keeps the path short however deep they lie.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+
+#include "base/vec.h"
+#include "import/dir.h"
+
+#define VALUE_MAX ((size_t)64 << 10) /* XATTR_SIZE_MAX */
+
+static ssize_t list(int fd, const char *path, char *buf, size_t cap)
+{
+	return path ? llistxattr(path, buf, cap) : flistxattr(fd, buf, cap);
+}
+
+static ssize_t get(int fd, const char *path, const char *name, char *buf, size_t cap)
+{
+	return path ? lgetxattr(path, name, buf, cap) : fgetxattr(fd, name, buf, cap);
+}
+
+static bool kept(const char *name)
+{
+	return !strncmp(name, "user.", 5) || !strncmp(name, "trusted.", 8) ||
+	       !strncmp(name, "security.", 9) || !strcmp(name, "system.posix_acl_access") ||
+	       !strcmp(name, "system.posix_acl_default");
+}
+
+static int grow(char **p, size_t *cap, size_t want)
+{
+	return xw_vec_reserve_((void **)p, cap, want, 1) ? ENOMEM : 0;
+}
+
+/* The names, one behind the other, each with its NUL: 0 and *len, or an errno value. */
+static int list_all(struct xw_dir_xattrs *x, int fd, const char *path, size_t *len)
+{
+	ssize_t n = list(fd, path, x->names, x->names_cap);
+
+	while (n < 0 && errno == ERANGE) {
+		int err = grow(&x->names, &x->names_cap, x->names_cap * 2 + 256);
+
+		if (err)
+			return err;
+		n = list(fd, path, x->names, x->names_cap);
+	}
+	if (n < 0 && errno != ENOTSUP)
+		return errno;
+	*len = n < 0 ? 0 : (size_t)n;
+	/* an empty buffer makes the call tell the size instead of failing */
+	if (*len > x->names_cap) {
+		int err = grow(&x->names, &x->names_cap, *len);
+
+		return err ? err : list_all(x, fd, path, len);
+	}
+	return 0;
+}
+
+/* One value, appended to x->values. */
+static int get_one(struct xw_dir_xattrs *x, int fd, const char *path, const char *name)
+{
+	struct xw_entry_xattr a = {.name = {name, strlen(name)}};
+	ssize_t n;
+
+	if (grow(&x->values, &x->values_cap, x->values_len + VALUE_MAX))
+		return ENOMEM;
+	n = get(fd, path, name, x->values + x->values_len, VALUE_MAX);
+	if (n < 0)
+		return errno == ENODATA || errno == ENOTSUP ? 0 : errno; /* gone, or only listed */
+	a.value.len = (size_t)n;
+	x->values_len += (size_t)n;
+	return xw_vec_push(x, a) ? ENOMEM : 0;
+}
+
+int xw_dir_xattrs_read(struct xw_dir_xattrs *x, int fd, const char *name, const char **what)
+{
+	char path[32 + 256]; /* NAME_MAX is 255 */
+	const char *at = name ? path : NULL;
+	size_t len = 0, done = 0;
+	int err;
+
+	x->n = x->values_len = 0;
+	*what = "";
+	if (name &&
+	    (size_t)snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", fd, name) >= sizeof(path))
+		return ENAMETOOLONG;
+	err = list_all(x, fd, at, &len);
+	for (size_t i = 0; i < len && !err; i += strlen(x->names + i) + 1) {
+		if (!kept(x->names + i))
+			continue;
+		*what = x->names + i;
+		err = get_one(x, fd, at, *what);
+	}
+	/* values may have moved while it grew */
+	for (size_t i = 0; i < x->n; i++) {
+		x->v[i].value.p = x->values + done;
+		done += x->v[i].value.len;
+	}
+	return err;
+}
+
+void xw_dir_xattrs_free(struct xw_dir_xattrs *x)
+{
+	xw_vec_free(x);
+	free(x->names);
+	free(x->values);
+}

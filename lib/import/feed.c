@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Feeds over a descriptor and over memory, and the look-ahead that all feeds share.
+ *
+ * A read from a pipe or terminal waits in poll() together with an eventfd, so that closing a source
+ * never waits for a writer that has nothing to say. Regular files and block devices do not block
+ * that way and are read directly.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "import/feed.h"
+
+/* Asked of a pipe so that a fast writer and we change places less often; refusal is harmless. */
+#define PIPE_BYTES (1 << 20)
+
+ssize_t xw_feed_read(struct xw_feed *f, void *buf, size_t len)
+{
+	size_t have = f->head_len - f->head_pos;
+
+	if (!have)
+		return f->ops->read(f, buf, len);
+	len = XW_MIN(len, have);
+	memcpy(buf, f->head + f->head_pos, len);
+	f->head_pos += len;
+	if (len == have) {
+		free(f->head);
+		f->head = NULL;
+		f->head_pos = f->head_len = f->head_cap = 0;
+	}
+	return (ssize_t)len;
+}
+
+ssize_t xw_feed_peek(struct xw_feed *f, size_t want)
+{
+	if (f->head_cap < f->head_pos + want) {
+		unsigned char *p = realloc(f->head, f->head_pos + want);
+
+		if (!p) {
+			snprintf(f->err, sizeof(f->err), "out of memory");
+			return XW_ERR_NOMEM;
+		}
+		f->head = p;
+		f->head_cap = f->head_pos + want;
+	}
+	while (f->head_len - f->head_pos < want) {
+		ssize_t n =
+			f->ops->read(f, f->head + f->head_len, f->head_pos + want - f->head_len);
+
+		if (n < 0)
+			return n;
+		if (!n)
+			break;
+		f->head_len += (size_t)n;
+	}
+	return (ssize_t)(f->head_len - f->head_pos);
+}
+
+void xw_feed_cancel(struct xw_feed *f)
+{
+	if (f->wake >= 0 && eventfd_write(f->wake, 1) < 0)
+		return; /* only a counter at its maximum refuses, and then it is readable anyway */
+}
+
+void xw_feed_close(struct xw_feed *f)
+{
+	if (!f)
+		return;
+	free(f->head);
+	f->ops->close(f);
+}
+
+struct fd_feed {
+	struct xw_feed f;
+	int fd;
+	bool own, waits; /* waits: read() may block for ever */
+	atomic_uint_least64_t count;
+};
+
+/* Wait until fd has something to say: 0, or XW_ERR_IO when cancelled. */
+static int fd_wait(struct fd_feed *d)
+{
+	struct pollfd p[2] = {{.fd = d->fd, .events = POLLIN}, {.fd = d->f.wake, .events = POLLIN}};
+
+	for (;;) {
+		int n = poll(p, 2, -1);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			snprintf(d->f.err, sizeof(d->f.err), "poll: %s", strerror(errno));
+		else if (p[1].revents)
+			snprintf(d->f.err, sizeof(d->f.err), "interrupted");
+		else
+			return 0;
+		return XW_ERR_IO;
+	}
+}
+
+static ssize_t fd_read(struct xw_feed *f, void *buf, size_t len)
+{
+	struct fd_feed *d = (struct fd_feed *)f;
+
+	for (;;) {
+		ssize_t n;
+
+		if (d->waits && fd_wait(d))
+			return XW_ERR_IO;
+		n = read(d->fd, buf, len);
+		if (n >= 0) {
+			atomic_fetch_add_explicit(&d->count, (uint64_t)n, memory_order_relaxed);
+			return n;
+		}
+		if (errno == EAGAIN && !d->waits)
+			d->waits = true;
+		else if (errno != EINTR && errno != EAGAIN)
+			break;
+	}
+	snprintf(f->err, sizeof(f->err), "read error at byte %llu: %s",
+		 (unsigned long long)atomic_load(&d->count), strerror(errno));
+	return XW_ERR_IO;
+}
+
+static void fd_close(struct xw_feed *f)
+{
+	struct fd_feed *d = (struct fd_feed *)f;
+
+	if (d->own)
+		close(d->fd);
+	close(f->wake);
+	free(d);
+}
+
+struct xw_feed *xw_feed_fd(int fd, bool own)
+{
+	static const struct xw_feed_ops ops = {.read = fd_read, .close = fd_close};
+	struct fd_feed *d = calloc(1, sizeof(*d));
+	struct stat st;
+
+	if (!d)
+		return NULL;
+	d->f.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (d->f.wake < 0) {
+		free(d);
+		return NULL;
+	}
+	d->f.ops = &ops;
+	d->f.raw = &d->count;
+	d->fd = fd;
+	d->own = own;
+	d->waits = fstat(fd, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode);
+	if (d->waits)
+		(void)fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES);
+	else
+		(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	return &d->f;
+}
+
+struct mem_feed {
+	struct xw_feed f;
+	const unsigned char *p;
+	size_t left, chunk;
+	atomic_uint_least64_t count;
+};
+
+static ssize_t mem_read(struct xw_feed *f, void *buf, size_t len)
+{
+	struct mem_feed *m = (struct mem_feed *)f;
+
+	len = XW_MIN(len, XW_MIN(m->left, m->chunk));
+	if (len)
+		memcpy(buf, m->p, len);
+	m->p += len;
+	m->left -= len;
+	atomic_fetch_add_explicit(&m->count, len, memory_order_relaxed);
+	return (ssize_t)len;
+}
+
+static void mem_close(struct xw_feed *f)
+{
+	free(f);
+}
+
+struct xw_feed *xw_feed_mem(const void *buf, size_t len, size_t chunk)
+{
+	static const struct xw_feed_ops ops = {.read = mem_read, .close = mem_close};
+	struct mem_feed *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->f.ops = &ops;
+	m->f.raw = &m->count;
+	m->f.wake = -1;
+	m->p = buf;
+	m->left = len;
+	m->chunk = chunk ? chunk : SIZE_MAX;
+	return &m->f;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ring of units between a feed and its consumer.
+ *
+ * Invariants:
+ * 1. Unit i of the stream lives in slot i % n_slots. `filled` counts units handed over, `freed`
+ *    units given back; freed <= filled <= freed + n_slots. The consumer owns the slots in
+ *    [freed, filled), the reader the others.
+ * 2. Every unit is full except the last one handed over. A failure of the feed is reported after
+ *    the bytes that came before it.
+ * 3. `end` (0: not yet, 1: end of input, negative: code) is set with the last unit, once.
+ * 4. The consumer holds unit `freed`, and gives it back only when it asks for the next one: that is
+ *    what keeps a payload piece valid until the next call.
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "import/input.h"
+
+struct slot {
+	unsigned char *p;
+	size_t len;
+};
+
+struct xw_input {
+	struct xw_feed *feed;
+	struct slot slots[XW_INPUT_UNITS];
+	unsigned n_slots;
+	uint64_t pos; /* consumer: bytes consumed */
+	size_t off; /* consumer: within the held unit */
+	bool holds; /* consumer: slot freed % n_slots is being consumed */
+	bool threaded;
+	pthread_t thread;
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t more, room;
+	uint64_t filled, freed;
+	int end;
+	bool stop;
+};
+
+/* Fill one slot. 0: more may follow; 1: this was the end; negative: failure after s->len bytes. */
+static int fill(struct xw_input *in, struct slot *s)
+{
+	s->len = 0;
+	while (s->len < XW_INPUT_UNIT) {
+		ssize_t n = xw_feed_read(in->feed, s->p + s->len, XW_INPUT_UNIT - s->len);
+
+		if (n < 0)
+			return (int)n;
+		if (!n)
+			return 1;
+		s->len += (size_t)n;
+	}
+	return 0;
+}
+
+static void *reader(void *arg)
+{
+	struct xw_input *in = arg;
+	int end = 0;
+
+	pthread_mutex_lock(&in->lock);
+	while (!end) {
+		struct slot *s = &in->slots[in->filled % in->n_slots];
+
+		while (in->filled - in->freed == in->n_slots && !in->stop)
+			pthread_cond_wait(&in->room, &in->lock);
+		if (in->stop)
+			break;
+		pthread_mutex_unlock(&in->lock);
+		end = fill(in, s);
+		pthread_mutex_lock(&in->lock);
+		in->end = end;
+		in->filled++;
+		pthread_cond_signal(&in->more);
+	}
+	pthread_mutex_unlock(&in->lock);
+	return NULL;
+}
+
+/* The reader takes no signals: they are for the program's own threads. */
+static bool start_reader(struct xw_input *in)
+{
+	sigset_t all, old;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = pthread_create(&in->thread, NULL, reader, in);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return r == 0;
+}
+
+struct xw_input *xw_input_new(struct xw_feed *feed, bool threaded)
+{
+	struct xw_input *in = feed ? calloc(1, sizeof(*in)) : NULL;
+
+	if (!in) {
+		xw_feed_close(feed);
+		return NULL;
+	}
+	in->feed = feed;
+	in->n_slots = threaded ? XW_INPUT_UNITS : 1;
+	pthread_mutex_init(&in->lock, NULL);
+	pthread_cond_init(&in->more, NULL);
+	pthread_cond_init(&in->room, NULL);
+	for (unsigned i = 0; i < in->n_slots; i++) {
+		in->slots[i].p = malloc(XW_INPUT_UNIT);
+		if (!in->slots[i].p) {
+			xw_input_free(in);
+			return NULL;
+		}
+	}
+	in->threaded = threaded && start_reader(in);
+	return in;
+}
+
+void xw_input_free(struct xw_input *in)
+{
+	if (!in)
+		return;
+	if (in->threaded) {
+		pthread_mutex_lock(&in->lock);
+		in->stop = true;
+		pthread_cond_signal(&in->room);
+		pthread_mutex_unlock(&in->lock);
+		xw_feed_cancel(in->feed);
+		pthread_join(in->thread, NULL);
+	}
+	xw_feed_close(in->feed);
+	for (unsigned i = 0; i < in->n_slots; i++)
+		free(in->slots[i].p);
+	pthread_cond_destroy(&in->room);
+	pthread_cond_destroy(&in->more);
+	pthread_mutex_destroy(&in->lock);
+	free(in);
+}
+
+/* Give back the held unit and take the next: 1, or 0 at the end, or a negative code. */
+static int next_unit(struct xw_input *in)
+{
+	int r = 1;
+
+	pthread_mutex_lock(&in->lock);
+	if (in->holds) {
+		in->freed++;
+		in->holds = false;
+		pthread_cond_signal(&in->room);
+	}
+	if (!in->threaded && !in->end && in->filled == in->freed) {
+		in->end = fill(in, &in->slots[in->filled % in->n_slots]);
+		in->filled++;
+	}
+	while (in->filled == in->freed && !in->end)
+		pthread_cond_wait(&in->more, &in->lock);
+	if (in->filled == in->freed)
+		r = in->end < 0 ? in->end : 0;
+	pthread_mutex_unlock(&in->lock);
+	in->holds = r == 1;
+	in->off = 0;
+	return r;
+}
+
+int xw_input_get(struct xw_input *in, const unsigned char **p, size_t *len)
+{
+	const struct slot *s = &in->slots[in->freed % in->n_slots];
+
+	while (!in->holds || in->off == s->len) {
+		int r = next_unit(in);
+
+		if (r <= 0) {
+			*p = NULL;
+			*len = 0;
+			return r;
+		}
+		s = &in->slots[in->freed % in->n_slots];
+	}
+	*p = s->p + in->off;
+	*len = s->len - in->off;
+	return 0;
+}
+
+void xw_input_eat(struct xw_input *in, size_t n)
+{
+	in->off += n;
+	in->pos += n;
+}
+
+int xw_input_copy(struct xw_input *in, void *dst, uint64_t n, uint64_t *got)
+{
+	*got = 0;
+	while (*got < n) {
+		const unsigned char *p;
+		size_t len;
+		int err = xw_input_get(in, &p, &len);
+
+		if (err)
+			return err;
+		if (!len)
+			break;
+		len = (size_t)XW_MIN(len, n - *got);
+		if (dst)
+			memcpy((unsigned char *)dst + *got, p, len);
+		xw_input_eat(in, len);
+		*got += len;
+	}
+	return 0;
+}
+
+uint64_t xw_input_pos(const struct xw_input *in)
+{
+	return in->pos;
+}
+
+uint64_t xw_input_raw(const struct xw_input *in)
+{
+	return atomic_load_explicit(in->feed->raw, memory_order_relaxed);
+}
+
+const char *xw_input_error(const struct xw_input *in)
+{
+	return in->feed->err;
+}

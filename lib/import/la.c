@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The source that libarchive reads: cpio, zip, 7z, iso9660, ar, rar, xar, cab, lha, warc.
+ *
+ * mtree is left out: its reader takes content from files that the archive names on this host. raw
+ * is left out: every unknown file would be an archive of one.
+ *
+ * libarchive converts names on its own account and fails where the locale cannot hold them, so each
+ * call runs under a UTF-8 LC_CTYPE, set for this thread only and put back afterwards. Formats whose
+ * names are bytes give them as they are.
+ *
+ * Invariants:
+ * 1. cur is the input of the block that libarchive holds: a unit of `in` is eaten, and buf is
+ *    refilled, only when libarchive asks for the next block.
+ * 2. Pieces handed out ascend and stay within a known size, whatever libarchive says.
+ * 3. After a failure every call returns the same code.
+ */
+#include "config.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "import/la.h"
+#include "import/la_err.h"
+
+#define FILE_BYTES ((size_t)1 << 20)
+#define XATTR_VALUE_MAX ((size_t)64 << 10)
+#define SHOWN 256 /* bytes of a member's name in a message */
+
+struct la {
+	struct xw_source src;
+	struct archive *a;
+	struct archive_entry *first; /* header that open read, not handed out yet */
+	locale_t utf8;
+	bool compressed, done;
+	int failed;
+	unsigned warned;
+	struct xw_entry e;
+	XW_VEC(struct xw_entry_xattr) xattrs;
+	XW_VEC(struct xw_segment) segs;
+	char *acl_access, *acl_default; /* libarchive's allocations */
+	bool data;
+	uint64_t off; /* end of the last piece */
+
+	struct xw_input *in; /* stream */
+	size_t held;
+	int fd; /* file, when in is NULL */
+	int64_t base, pos; /* offset 0 of the archive in the file; next byte to read, from there */
+	unsigned char *buf;
+	int in_err; /* code of the input's failure */
+	char in_text[256];
+};
+
+static int la_fail(struct la *l, int code, const char *why)
+{
+	size_t n = XW_MIN(l->e.path.len, SHOWN);
+
+	l->failed = code;
+	if (!n)
+		return xw_fail(l->src.diag, code, "%s: %s", l->src.name, why);
+	return xw_fail(l->src.diag, code, "%s: member '%.*s%s': %s", l->src.name, (int)n,
+		       l->e.path.p, n < l->e.path.len ? "..." : "", why);
+}
+
+/* libarchive's last call failed. */
+static int la_fail_archive(struct la *l)
+{
+	const char *text = archive_error_string(l->a);
+
+	if (l->in_err)
+		return la_fail(l, l->in_err, l->in_text);
+	return la_fail(l, xw_la_code(l->a), text ? text : "malformed archive");
+}
+
+static la_ssize_t stream_read(struct archive *a, void *arg, const void **buf)
+{
+	struct la *l = arg;
+	const unsigned char *p;
+	size_t len;
+	int err;
+
+	xw_input_eat(l->in, l->held);
+	l->held = 0;
+	err = xw_input_get(l->in, &p, &len);
+	if (err) {
+		l->in_err = err;
+		strncpy(l->in_text, xw_input_error(l->in), sizeof(l->in_text) - 1);
+		archive_set_error(a, EIO, "%s", l->in_text);
+		return ARCHIVE_FATAL;
+	}
+	l->held = len;
+	*buf = p;
+	return (la_ssize_t)len;
+}
+
+static la_ssize_t file_read(struct archive *a, void *arg, const void **buf)
+{
+	struct la *l = arg;
+	ssize_t n;
+
+	do
+		n = pread(l->fd, l->buf, FILE_BYTES, l->base + l->pos);
+	while (n < 0 && errno == EINTR);
+	if (n < 0) {
+		l->in_err = XW_ERR_IO;
+		snprintf(l->in_text, sizeof(l->in_text), "read error at byte %lld: %s",
+			 (long long)l->pos, strerror(errno));
+		archive_set_error(a, EIO, "%s", l->in_text);
+		return ARCHIVE_FATAL;
+	}
+	l->pos += n;
+	*buf = l->buf;
+	return n;
+}
+
+static la_int64_t file_seek(struct archive *a, void *arg, la_int64_t off, int whence)
+{
+	struct la *l = arg;
+	int64_t from = 0, to;
+
+	if (whence == SEEK_CUR)
+		from = l->pos;
+	else if (whence == SEEK_END)
+		from = (int64_t)l->src.total;
+	if (__builtin_add_overflow(from, off, &to) || to < 0 || to > INT64_MAX - l->base) {
+		archive_set_error(a, EINVAL, "seek outside the file");
+		return ARCHIVE_FATAL;
+	}
+	l->pos = to;
+	return to;
+}
+
+static void warn_once(struct la *l, unsigned bit, const char *what)
+{
+	if (!(l->warned & 1u << bit))
+		xw_log(l->src.diag, XW_LOG_WARN, "%s: %s", l->src.name, what);
+	l->warned |= 1u << bit;
+}
+
+static struct xw_slice as_slice(const char *s)
+{
+	return (struct xw_slice){s, s ? strlen(s) : 0};
+}
+
+static int set_names(struct la *l, struct archive_entry *ae)
+{
+	const char *path = archive_entry_pathname(ae), *link = archive_entry_hardlink(ae);
+
+	l->e.path = as_slice(path ? path : archive_entry_pathname_utf8(ae));
+	if (!l->e.path.len)
+		return la_fail(l, XW_ERR_INPUT,
+			       path ? "a member's name is empty" : "a member's name is unreadable");
+	if (!link)
+		link = archive_entry_hardlink_utf8(ae);
+	if (link) {
+		l->e.type = XW_ET_HARDLINK;
+		l->e.link = as_slice(link);
+	} else if (archive_entry_filetype(ae) == AE_IFLNK) {
+		link = archive_entry_symlink(ae);
+		l->e.link = as_slice(link ? link : archive_entry_symlink_utf8(ae));
+	} else {
+		return 0;
+	}
+	return l->e.link.len ? 0 : la_fail(l, XW_ERR_INPUT, "it links to an empty name");
+}
+
+static int set_type(struct la *l, struct archive_entry *ae)
+{
+	switch (archive_entry_filetype(ae)) {
+	case AE_IFREG:
+	case 0: /* the format does not say */
+		l->e.type = XW_ET_REG;
+		if (l->e.path.p[l->e.path.len - 1] == '/')
+			l->e.type = XW_ET_DIR;
+		return 0;
+	case AE_IFDIR:
+		l->e.type = XW_ET_DIR;
+		return 0;
+	case AE_IFLNK:
+		l->e.type = XW_ET_LNK;
+		return 0;
+	case AE_IFCHR:
+		l->e.type = XW_ET_CHR;
+		return 0;
+	case AE_IFBLK:
+		l->e.type = XW_ET_BLK;
+		return 0;
+	case AE_IFIFO:
+		l->e.type = XW_ET_FIFO;
+		return 0;
+	case AE_IFSOCK:
+		l->e.type = XW_ET_SOCK;
+		return 0;
+	default:
+		return la_fail(l, XW_ERR_INPUT, "unknown file type");
+	}
+}
+
+static int set_numbers(struct la *l, struct archive_entry *ae)
+{
+	struct xw_entry *e = &l->e;
+	int64_t uid = archive_entry_uid(ae), gid = archive_entry_gid(ae);
+	long ns = archive_entry_mtime_nsec(ae), ans = archive_entry_atime_nsec(ae);
+
+	e->mode = archive_entry_perm(ae) & 07777;
+	if (uid < 0 || uid > UINT32_MAX || gid < 0 || gid > UINT32_MAX)
+		return la_fail(l, XW_ERR_INPUT, "its user or group ID is out of range");
+	e->uid = (uint32_t)uid;
+	e->gid = (uint32_t)gid;
+	if (ns < 0 || ns > 999999999 || ans < 0 || ans > 999999999)
+		return la_fail(l, XW_ERR_INPUT, "a time is out of range");
+	e->mtime = (struct xw_time){archive_entry_mtime(ae), (uint32_t)ns};
+	e->atime = (struct xw_time){archive_entry_atime(ae), (uint32_t)ans};
+	e->has_atime = archive_entry_atime_is_set(ae);
+	if (e->type == XW_ET_CHR || e->type == XW_ET_BLK) {
+		e->dev_major = (uint32_t)archive_entry_rdevmajor(ae);
+		e->dev_minor = (uint32_t)archive_entry_rdevminor(ae);
+	}
+	return 0;
+}
+
+static int set_xattrs(struct la *l, struct archive_entry *ae)
+{
+	const char *name;
+	const void *value;
+	size_t len;
+
+	l->xattrs.n = 0;
+	archive_entry_xattr_reset(ae);
+	while (archive_entry_xattr_next(ae, &name, &value, &len) == ARCHIVE_OK) {
+		struct xw_entry_xattr x = {as_slice(name), {value, len}};
+		size_t i = 0;
+
+		if (!x.name.len || len > XATTR_VALUE_MAX)
+			return la_fail(l, XW_ERR_INPUT,
+				       "an extended attribute has no name or is over 64 KiB");
+		while (i < l->xattrs.n && strcmp(l->xattrs.v[i].name.p, name) != 0)
+			i++;
+		if (i < l->xattrs.n)
+			l->xattrs.v[i] = x;
+		else if (xw_vec_push(&l->xattrs, x))
+			return la_fail(l, XW_ERR_NOMEM, "out of memory");
+	}
+	l->e.xattrs = l->xattrs.v;
+	l->e.n_xattrs = l->xattrs.n;
+	return 0;
+}
+
+static int set_acls(struct la *l, struct archive_entry *ae)
+{
+	const int style =
+		ARCHIVE_ENTRY_ACL_STYLE_SEPARATOR_COMMA | ARCHIVE_ENTRY_ACL_STYLE_EXTRA_ID;
+	int types = archive_entry_acl_types(ae);
+
+	archive_entry_acl_reset(ae, ARCHIVE_ENTRY_ACL_TYPE_ACCESS);
+	free(l->acl_access);
+	free(l->acl_default);
+	l->acl_access = l->acl_default = NULL;
+	if (types & ARCHIVE_ENTRY_ACL_TYPE_ACCESS)
+		l->acl_access =
+			archive_entry_acl_to_text(ae, NULL, style | ARCHIVE_ENTRY_ACL_TYPE_ACCESS);
+	if (types & ARCHIVE_ENTRY_ACL_TYPE_DEFAULT)
+		l->acl_default =
+			archive_entry_acl_to_text(ae, NULL, style | ARCHIVE_ENTRY_ACL_TYPE_DEFAULT);
+	if ((types & ARCHIVE_ENTRY_ACL_TYPE_ACCESS && !l->acl_access) ||
+	    (types & ARCHIVE_ENTRY_ACL_TYPE_DEFAULT && !l->acl_default))
+		return la_fail(l, XW_ERR_INPUT, "its ACL is unreadable");
+	if (types & ARCHIVE_ENTRY_ACL_TYPE_NFS4)
+		warn_once(l, 0, "NFSv4 ACLs are ignored");
+	l->e.acl_access = as_slice(l->acl_access);
+	l->e.acl_default = as_slice(l->acl_default);
+	return 0;
+}
+
+/* The data map, when the format gave one ahead and it makes sense; gaps show the holes otherwise. */
+static int set_sparse(struct la *l, struct archive_entry *ae)
+{
+	la_int64_t off, len;
+	uint64_t end = 0;
+
+	l->segs.n = 0;
+	if (l->e.type != XW_ET_REG || archive_entry_sparse_reset(ae) <= 0)
+		return 0;
+	while (archive_entry_sparse_next(ae, &off, &len) == ARCHIVE_OK) {
+		if (off < 0 || len < 0 || (uint64_t)off < end || (uint64_t)off > l->e.size ||
+		    (uint64_t)len > l->e.size - (uint64_t)off)
+			return la_fail(l, XW_ERR_INPUT, "its sparse map is malformed");
+		end = (uint64_t)off + (uint64_t)len;
+		if (len &&
+		    xw_vec_push(&l->segs, ((struct xw_segment){(uint64_t)off, (uint64_t)len})))
+			return la_fail(l, XW_ERR_NOMEM, "out of memory");
+	}
+	l->e.sparse = true;
+	l->e.segs = l->segs.v;
+	l->e.n_segs = l->segs.n;
+	return 0;
+}
+
+static int set_size(struct la *l, struct archive_entry *ae)
+{
+	int64_t size = archive_entry_size(ae);
+
+	if (l->e.type == XW_ET_HARDLINK)
+		l->e.link_data = archive_entry_size_is_set(ae) && size > 0;
+	l->data = l->e.type == XW_ET_REG || l->e.link_data;
+	if (!l->data)
+		return 0;
+	if (!archive_entry_size_is_set(ae))
+		l->e.size = XW_SIZE_UNKNOWN;
+	else if (size < 0)
+		return la_fail(l, XW_ERR_INPUT, "its size is negative");
+	else
+		l->e.size = (uint64_t)size;
+	return set_sparse(l, ae);
+}
+
+static int set_entry(struct la *l, struct archive_entry *ae)
+{
+	memset(&l->e, 0, sizeof(l->e));
+	l->off = 0;
+	l->e.pos = (uint64_t)archive_read_header_position(l->a);
+	if (set_names(l, ae))
+		return l->failed;
+	if (archive_entry_is_encrypted(ae))
+		return la_fail(l, XW_ERR_UNSUPPORTED, "it is encrypted");
+	if (l->e.type != XW_ET_HARDLINK && set_type(l, ae))
+		return l->failed;
+	if (set_numbers(l, ae) || set_size(l, ae) || set_xattrs(l, ae) || set_acls(l, ae))
+		return l->failed;
+	return 1;
+}
+
+/* The next header: 1 and *ae, 0 at the end, or a failure. Its warnings are logged. */
+static int read_header(struct la *l, struct archive_entry **ae)
+{
+	int r;
+
+	l->e.path.len = 0;
+	do
+		r = archive_read_next_header(l->a, ae);
+	while (r == ARCHIVE_RETRY && !l->in_err);
+	if (r == ARCHIVE_EOF)
+		return 0;
+	if (r < ARCHIVE_WARN)
+		return la_fail_archive(l);
+	if (r == ARCHIVE_WARN) {
+		const char *path = archive_entry_pathname(*ae);
+
+		xw_log(l->src.diag, XW_LOG_WARN, "%s: member '%s': %s", l->src.name,
+		       path ? path : "?", archive_error_string(l->a));
+	}
+	return 1;
+}
+
+static int la_next(struct xw_source *s, const struct xw_entry **e)
+{
+	struct la *l = (struct la *)s;
+	struct archive_entry *ae = l->first;
+	locale_t old;
+	int r = 1;
+
+	if (l->failed || l->done)
+		return l->failed;
+	old = uselocale(l->utf8);
+	if (!l->first)
+		r = read_header(l, &ae);
+	l->first = NULL;
+	if (r == 1)
+		r = set_entry(l, ae);
+	uselocale(old);
+	if (r == 1)
+		*e = &l->e;
+	l->done = r == 0;
+	return r;
+}
+
+static int la_read(struct xw_source *s, const void **buf, size_t *len, uint64_t *off)
+{
+	struct la *l = (struct la *)s;
+	locale_t old;
+	int r;
+
+	if (l->failed || !l->data)
+		return l->failed;
+	old = uselocale(l->utf8);
+	do {
+		la_int64_t at = 0;
+
+		*len = 0;
+		r = archive_read_data_block(l->a, buf, len, &at);
+		*off = (uint64_t)at;
+	} while (r == ARCHIVE_RETRY || (r == ARCHIVE_OK && !*len));
+	uselocale(old);
+	if (r == ARCHIVE_EOF) {
+		l->data = false;
+		return 0;
+	}
+	if (r != ARCHIVE_OK) /* a warning here is about damaged content */
+		return la_fail_archive(l);
+	if (*off < l->off || *len > l->e.size || *off > l->e.size - *len)
+		return la_fail(l, XW_ERR_INPUT, "its content does not fit its size");
+	l->off = *off + *len;
+	return 1;
+}
+
+static uint64_t la_consumed(const struct xw_source *s)
+{
+	const struct la *l = (const struct la *)s;
+
+	if (!l->in)
+		return (uint64_t)XW_MIN(l->pos, (int64_t)l->src.total);
+	return l->compressed ? xw_input_raw(l->in) : xw_input_pos(l->in);
+}
+
+static void la_close(struct xw_source *s)
+{
+	struct la *l = (struct la *)s;
+
+	if (l->a)
+		archive_read_free(l->a);
+	if (l->in)
+		xw_input_free(l->in);
+	else
+		close(l->fd);
+	if (l->utf8)
+		freelocale(l->utf8);
+	free(l->acl_access);
+	free(l->acl_default);
+	xw_vec_free(&l->xattrs);
+	xw_vec_free(&l->segs);
+	free(l->buf);
+	free(l->src.name);
+	free(l);
+}
+
+/* tar only comes here behind a filter that xw_feed_decompress does not know, or for tests. */
+static void support_formats(struct archive *a)
+{
+	archive_read_support_filter_all(a);
+	archive_read_support_format_7zip(a);
+	archive_read_support_format_ar(a);
+	archive_read_support_format_cab(a);
+	archive_read_support_format_cpio(a);
+	archive_read_support_format_iso9660(a);
+	archive_read_support_format_lha(a);
+	archive_read_support_format_rar(a);
+	archive_read_support_format_rar5(a);
+	archive_read_support_format_warc(a);
+	archive_read_support_format_xar(a);
+	archive_read_support_format_zip(a);
+	archive_read_support_format_tar(a);
+}
+
+static locale_t utf8_locale(void)
+{
+	static const char *const names[] = {"C.UTF-8", "C.utf8", "en_US.UTF-8"};
+	locale_t l = (locale_t)0;
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(names) && !l; i++)
+		l = newlocale(LC_CTYPE_MASK, names[i], (locale_t)0);
+	return l;
+}
+
+/* Open and read the first header, which is what finds out whether there is an archive at all. */
+static int la_start(struct la *l)
+{
+	int r;
+
+	archive_read_set_callback_data(l->a, l);
+	archive_read_set_read_callback(l->a, l->in ? stream_read : file_read);
+	if (!l->in)
+		archive_read_set_seek_callback(l->a, file_seek);
+	if (archive_read_open1(l->a) < ARCHIVE_WARN)
+		return la_fail_archive(l);
+	r = read_header(l, &l->first);
+	l->done = r == 0;
+	return r < 0 ? r : 0;
+}
+
+static int la_new(struct la *l, const struct xw_la_params *p, struct xw_source **out)
+{
+	static const struct xw_source_ops ops = {
+		.next = la_next, .read = la_read, .close = la_close, .consumed = la_consumed};
+	locale_t old;
+	int err;
+
+	l->src.ops = &ops;
+	l->src.diag = p->diag;
+	l->src.total = p->total;
+	l->src.name = strdup(p->name);
+	l->compressed = p->compressed;
+	l->a = archive_read_new();
+	l->utf8 = utf8_locale();
+	if (!l->in)
+		l->buf = malloc(FILE_BYTES);
+	if (!l->src.name || !l->a || (!l->in && !l->buf)) {
+		la_close(&l->src);
+		return xw_fail_nomem(p->diag, "the archive reader");
+	}
+	if (!l->utf8)
+		warn_once(l, 1, "no UTF-8 locale on this machine: names may be refused");
+	support_formats(l->a);
+	old = uselocale(l->utf8);
+	err = la_start(l);
+	uselocale(old);
+	if (err) {
+		la_close(&l->src);
+		return err;
+	}
+	*out = &l->src;
+	return 0;
+}
+
+int xw_la_open(struct xw_input *in, const struct xw_la_params *p, struct xw_source **out)
+{
+	struct la *l = calloc(1, sizeof(*l));
+
+	if (!l) {
+		xw_input_free(in);
+		return xw_fail_nomem(p->diag, "the archive reader");
+	}
+	l->in = in;
+	return la_new(l, p, out);
+}
+
+int xw_la_open_file(int fd, const struct xw_la_params *p, struct xw_source **out)
+{
+	struct la *l = calloc(1, sizeof(*l));
+
+	if (!l) {
+		close(fd);
+		return xw_fail_nomem(p->diag, "the archive reader");
+	}
+	l->fd = fd;
+	l->base = lseek(fd, 0, SEEK_CUR);
+	return la_new(l, p, out);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Everything that is not tar, through libarchive. Internal to lib/import. */
+#ifndef XW_IMPORT_LA_H
+#define XW_IMPORT_LA_H
+
+#include "import/input.h"
+#include "import/source.h"
+
+struct xw_la_params {
+	const char *name;
+	struct xw_diag *diag;
+	uint64_t total;
+	bool compressed; /* progress is counted before decompression */
+};
+
+/* From a stream; owns in, also on failure. Reads the first header. */
+int xw_la_open(struct xw_input *in, const struct xw_la_params *p, struct xw_source **out);
+/* From a regular file, from where fd stands; formats that need to seek can. Owns fd, also on
+ * failure. */
+int xw_la_open_file(int fd, const struct xw_la_params *p, struct xw_source **out);
+
+#endif

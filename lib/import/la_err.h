@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* What libarchive's last failure is in our terms. */
+#ifndef XW_IMPORT_LA_ERR_H
+#define XW_IMPORT_LA_ERR_H
+
+#include <archive.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+
+/* libarchive tells a short input from a bad one in words only. */
+static inline int xw_la_code(struct archive *a)
+{
+	static const char *const short_words[] = {"truncated",      "premature",   "unexpected end",
+						  "unexpected eof", "end of file", "end-of-file"};
+	static const char *const locked_words[] = {"encrypt", "passphrase", "password"};
+	const char *text = archive_error_string(a);
+
+	if (archive_errno(a) == ENOMEM)
+		return XW_ERR_NOMEM;
+	for (size_t i = 0; text && i < sizeof(short_words) / sizeof(*short_words); i++)
+		if (strcasestr(text, short_words[i]))
+			return XW_ERR_TRUNCATED;
+	for (size_t i = 0; text && i < sizeof(locked_words) / sizeof(*locked_words); i++)
+		if (strcasestr(text, locked_words[i]))
+			return XW_ERR_UNSUPPORTED;
+	return XW_ERR_INPUT;
+}
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pax extended headers: the record syntax, the values, and what a member's records add up to. Pure
+ * functions on buffers; every slice in struct xw_pax points into the records it was given, or into
+ * its own arena where a value had to be decoded.
+ */
+#ifndef XW_IMPORT_PAX_H
+#define XW_IMPORT_PAX_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "import/source.h"
+
+#define XW_PAX_BODY_MAX (16u << 20) /* of one extended header */
+#define XW_PAX_GLOBAL_MAX (1u << 20) /* of all global records in force */
+#define XW_PAX_GLOBALS_MAX 4096
+#define XW_PAX_XATTRS_MAX 4096 /* of one member; Linux lists 64 KiB of names */
+#define XW_PAX_XATTR_VALUE_MAX (64u << 10)
+
+struct xw_pax_rec {
+	struct xw_slice key, value;
+};
+
+/* The record at *pos of a body: 1 and *pos behind it; 0 at the end (of the body, or NUL padding);
+ * XW_ERR_INPUT: not a record. */
+int xw_pax_next(const char *body, size_t len, size_t *pos, struct xw_pax_rec *r);
+
+/*
+ * Decimal seconds with an optional sign and fraction; digits after the ninth are dropped before the
+ * sign is applied, and the result is floored: "-1.25" is {-2, 750000000}. XW_ERR_INPUT: not such a
+ * number, or out of range.
+ */
+int xw_pax_time(struct xw_slice v, struct xw_time *out);
+/* Decimal digits, at most max. XW_ERR_INPUT: anything else. */
+int xw_pax_number(struct xw_slice v, uint64_t max, uint64_t *out);
+
+/* Which values are present. */
+enum {
+	XW_PAX_UID = 1 << 0,
+	XW_PAX_GID = 1 << 1,
+	XW_PAX_SIZE = 1 << 2,
+	XW_PAX_MTIME = 1 << 3,
+	XW_PAX_ATIME = 1 << 4,
+	XW_PAX_DEVMAJOR = 1 << 5,
+	XW_PAX_DEVMINOR = 1 << 6,
+	XW_PAX_REALSIZE = 1 << 7, /* SCHILY.realsize */
+	XW_PAX_SPARSE_MAJOR = 1 << 8,
+	XW_PAX_SPARSE_MINOR = 1 << 9,
+	XW_PAX_SPARSE_SIZE = 1 << 10, /* GNU.sparse.size, 0.x */
+	XW_PAX_SPARSE_REAL = 1 << 11, /* GNU.sparse.realsize, 1.0 */
+	XW_PAX_VOLUME_OFFSET = 1 << 12, /* GNU.volume.offset: not the file's first part */
+	/* not values, but things to warn of */
+	XW_PAX_SAW_NFS4_ACL = 1 << 16
+};
+
+struct xw_pax {
+	unsigned has;
+	struct xw_slice path, link, acl_access, acl_default; /* len 0: absent */
+	struct xw_slice sparse_name, sparse_map;
+	uint32_t uid, gid, devmajor, devminor;
+	uint64_t size, realsize, sparse_major, sparse_minor, sparse_size, sparse_real;
+	uint64_t volume_offset;
+	struct xw_time mtime, atime;
+	XW_VEC(struct xw_entry_xattr) xattrs;
+	XW_VEC(unsigned char) ranks; /* of xattrs, by index: see pax.c */
+	XW_VEC(struct xw_segment) sparse; /* GNU.sparse.offset/numbytes pairs, 0.0 */
+	bool sparse_half; /* an offset waits for its numbytes */
+	struct xw_arena decoded;
+};
+
+/* Forget all values, keep the memory. */
+void xw_pax_reset(struct xw_pax *p);
+/*
+ * Add one record; what a later record says of the same thing wins, an empty value takes an earlier
+ * one back (but an empty xattr is an xattr). Unknown keys are ignored. 0, or XW_ERR_NOMEM or
+ * XW_ERR_INPUT with the reason in *why.
+ */
+int xw_pax_apply(struct xw_pax *p, const struct xw_pax_rec *r, const char **why);
+void xw_pax_free(struct xw_pax *p);
+
+/* Records of global headers, in force for every member that follows. */
+struct xw_pax_globals {
+	XW_VEC(struct xw_pax_rec) recs; /* each owns one allocation, at key.p */
+	size_t bytes;
+};
+
+/* Take over (copy) the records of a global header's body. 0, XW_ERR_NOMEM or XW_ERR_INPUT. */
+int xw_pax_globals_add(struct xw_pax_globals *g, const char *body, size_t len, const char **why);
+void xw_pax_globals_free(struct xw_pax_globals *g);
+
+#endif

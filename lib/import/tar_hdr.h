@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* The 512-byte tar header: v7, ustar (also under pax) and GNU. Pure functions on buffers. */
+#ifndef XW_IMPORT_TAR_HDR_H
+#define XW_IMPORT_TAR_HDR_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/types.h"
+
+#define XW_TAR_BLOCK 512
+
+struct xw_tar_sp { /* old GNU sparse map entry */
+	char off[12], len[12];
+};
+
+struct xw_tar_hdr {
+	char name[100];
+	char mode[8], uid[8], gid[8];
+	char size[12], mtime[12];
+	char chksum[8];
+	char type;
+	char linkname[100];
+	char magic[8]; /* with the version; "ustar\0" + 00, GNU: "ustar  \0" */
+	char uname[32], gname[32];
+	char devmajor[8], devminor[8];
+	union {
+		char prefix[155]; /* ustar */
+		struct {
+			char atime[12], ctime[12], offset[12], longnames[4], unused;
+			struct xw_tar_sp sp[4];
+			char extended, realsize[12];
+		} gnu;
+	};
+	char pad[12]; /* star: the last four are "tar\0" */
+};
+static_assert(sizeof(struct xw_tar_hdr) == XW_TAR_BLOCK, "tar header is one block");
+static_assert(offsetof(struct xw_tar_hdr, type) == 156, "");
+static_assert(offsetof(struct xw_tar_hdr, magic) == 257, "");
+static_assert(offsetof(struct xw_tar_hdr, devmajor) == 329, "");
+static_assert(offsetof(struct xw_tar_hdr, gnu.sp) == 386, "");
+static_assert(offsetof(struct xw_tar_hdr, gnu.extended) == 482, "");
+static_assert(offsetof(struct xw_tar_hdr, gnu.realsize) == 483, "");
+
+struct xw_tar_ext { /* further blocks of an old GNU sparse map */
+	struct xw_tar_sp sp[21];
+	char extended, pad[7];
+};
+static_assert(sizeof(struct xw_tar_ext) == XW_TAR_BLOCK, "sparse extension is one block");
+
+enum xw_tar_magic { XW_TAR_V7, XW_TAR_USTAR, XW_TAR_GNU };
+enum xw_tar_magic xw_tar_magic(const struct xw_tar_hdr *h);
+
+bool xw_tar_is_zero(const void *block);
+/* The stored checksum is the sum of the bytes, taken unsigned or (old writers) signed. */
+bool xw_tar_checksum_ok(const void *block);
+
+/*
+ * A numeric field: octal with leading blanks, ended by NUL, blank or the field; or base-256 (first
+ * bit set), two's complement in the remaining bits. An empty field is 0. XW_ERR_INPUT: anything
+ * else, or more than 63 bits.
+ */
+int xw_tar_number(const char *field, size_t size, int64_t *out);
+
+/* Length of a text field that ends with NUL or with the field. */
+size_t xw_tar_text(const char *field, size_t size);
+
+#endif

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From header blocks to one struct xw_entry.
+ *
+ * A member is an optional x header (pax records), optional L and K headers (GNU long names), in any
+ * order, and the member's own header; g headers change what holds for all that follow. Where the
+ * same thing is said more than once: sparse name, pax record, GNU long name, header field. Vendors'
+ * other headers are skipped.
+ *
+ * Which types carry payload is where writers disagree. Directories, links and devices have none,
+ * whatever their size says, unless what follows is neither a header nor the end; hard links in pax
+ * have what their size says (POSIX.1-2001), in ustar if no header follows, in GNU and v7 never.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/tar.h"
+
+#define FIELD(f) (f), sizeof(f)
+
+static struct xw_slice text_slice(const char *p)
+{
+	return (struct xw_slice){p, strlen(p)};
+}
+
+/* Read one block into t->hdr: 1, or 0 at the end of the input (also inside a block of zeros). */
+static int read_block(struct xw_tar *t)
+{
+	uint64_t got;
+	int err = xw_input_copy(t->in, &t->hdr, XW_TAR_BLOCK, &got);
+
+	if (err)
+		return xw_tar_fail_input(t, err);
+	if (got == XW_TAR_BLOCK)
+		return 1;
+	memset((char *)&t->hdr + got, 0, XW_TAR_BLOCK - got);
+	return xw_tar_is_zero(&t->hdr) ? 0 : xw_tar_fail_input(t, 0);
+}
+
+static int number(struct xw_tar *t, const char *what, const char *field, size_t size, int64_t min,
+		  int64_t max, int64_t *out)
+{
+	if (xw_tar_number(field, size, out))
+		return xw_tar_fail(t, XW_ERR_INPUT, "the %s in its header is malformed", what);
+	if (*out < min || *out > max)
+		return xw_tar_fail(t, XW_ERR_INPUT, "the %s in its header, %lld, is out of range",
+				   what, (long long)*out);
+	return 0;
+}
+
+/* Read an x, g, L or K header's payload, size bytes, and a NUL behind it. */
+static int read_body(struct xw_tar *t, struct xw_tar_buf *b, uint64_t size, uint64_t max)
+{
+	uint64_t got;
+	int err;
+
+	if (size > max)
+		return xw_tar_fail(t, XW_ERR_INPUT, "an extended header of %llu bytes is too long",
+				   (unsigned long long)size);
+	if (xw_vec_reserve(b, (size_t)size + 1))
+		return xw_tar_fail(t, XW_ERR_NOMEM, "out of memory");
+	err = xw_input_copy(t->in, b->v, size, &got);
+	if (err || got < size)
+		return xw_tar_fail_input(t, err);
+	b->v[size] = '\0';
+	b->n = (size_t)size;
+	b->set = true;
+	xw_tar_payload(t, size, false);
+	t->left = 0;
+	return xw_tar_finish(t);
+}
+
+static int read_globals(struct xw_tar *t, uint64_t size)
+{
+	struct xw_tar_buf b = {0};
+	const char *why = "";
+	int err = read_body(t, &b, size, XW_PAX_BODY_MAX);
+
+	if (!err)
+		err = xw_pax_globals_add(&t->globals, b.v, b.n, &why);
+	if (err && !t->failed)
+		err = xw_tar_fail(t, err, "global extended header: %s", why);
+	free(b.v);
+	return err;
+}
+
+static int apply_records(struct xw_tar *t)
+{
+	struct xw_pax_rec r;
+	const char *why = "";
+	size_t pos = 0;
+	int err = 0, n;
+
+	for (size_t i = 0; i < t->globals.recs.n && !err; i++)
+		err = xw_pax_apply(&t->pax, &t->globals.recs.v[i], &why);
+	if (!t->records.set || err)
+		goto out;
+	while ((n = xw_pax_next(t->records.v, t->records.n, &pos, &r)) == 1 && !err)
+		err = xw_pax_apply(&t->pax, &r, &why);
+	if (!err && n < 0)
+		return xw_tar_fail(t, n, "malformed record in its extended header (byte %zu of it)",
+				   pos);
+out:
+	return err ? xw_tar_fail(t, err, "%s", why) : 0;
+}
+
+static struct xw_slice header_name(struct xw_tar *t)
+{
+	const struct xw_tar_hdr *h = &t->hdr;
+	size_t n = xw_tar_text(FIELD(h->name)), p = 0;
+
+	if (xw_tar_magic(h) == XW_TAR_USTAR)
+		p = xw_tar_text(FIELD(h->prefix));
+	if (!p)
+		return (struct xw_slice){h->name, n};
+	memcpy(t->ustar_name, h->prefix, p);
+	t->ustar_name[p] = '/';
+	memcpy(t->ustar_name + p + 1, h->name, n);
+	return (struct xw_slice){t->ustar_name, p + 1 + n};
+}
+
+static int set_names(struct xw_tar *t)
+{
+	struct xw_entry *e = &t->e;
+	const struct xw_pax *p = &t->pax;
+	bool has_link = e->type == XW_ET_LNK || e->type == XW_ET_HARDLINK;
+
+	if (p->sparse_name.len)
+		e->path = p->sparse_name;
+	else if (p->path.len)
+		e->path = p->path;
+	else
+		e->path = t->name.set ? text_slice(t->name.v) : header_name(t);
+	if (!e->path.len)
+		return xw_tar_fail(t, XW_ERR_INPUT, "empty name");
+	if (memchr(e->path.p, '\0', e->path.len))
+		return xw_tar_fail(t, XW_ERR_INPUT, "its name holds a NUL byte");
+	if (!has_link)
+		return 0;
+	if (p->link.len)
+		e->link = p->link;
+	else if (t->link.set)
+		e->link = text_slice(t->link.v);
+	else
+		e->link = (struct xw_slice){t->hdr.linkname, xw_tar_text(FIELD(t->hdr.linkname))};
+	if (!e->link.len)
+		return xw_tar_fail(t, XW_ERR_INPUT, "it links to an empty name");
+	if (memchr(e->link.p, '\0', e->link.len))
+		return xw_tar_fail(t, XW_ERR_INPUT, "its link target holds a NUL byte");
+	return 0;
+}
+
+static int set_devices(struct xw_tar *t)
+{
+	const struct xw_pax *p = &t->pax;
+	int64_t v = 0;
+
+	if (t->e.type != XW_ET_CHR && t->e.type != XW_ET_BLK)
+		return 0;
+	if (p->has & XW_PAX_DEVMAJOR)
+		v = p->devmajor;
+	else if (number(t, "device major", FIELD(t->hdr.devmajor), 0, UINT32_MAX, &v))
+		return t->failed;
+	t->e.dev_major = (uint32_t)v;
+	if (p->has & XW_PAX_DEVMINOR)
+		v = p->devminor;
+	else if (number(t, "device minor", FIELD(t->hdr.devminor), 0, UINT32_MAX, &v))
+		return t->failed;
+	t->e.dev_minor = (uint32_t)v;
+	return 0;
+}
+
+static int set_numbers(struct xw_tar *t)
+{
+	const struct xw_tar_hdr *h = &t->hdr;
+	const struct xw_pax *p = &t->pax;
+	struct xw_entry *e = &t->e;
+	int64_t v = 0;
+
+	if (number(t, "mode", FIELD(h->mode), 0, INT64_MAX, &v))
+		return t->failed;
+	e->mode = (uint32_t)v & 07777;
+	v = p->uid;
+	if (!(p->has & XW_PAX_UID) && number(t, "user ID", FIELD(h->uid), 0, UINT32_MAX, &v))
+		return t->failed;
+	e->uid = (uint32_t)v;
+	v = p->gid;
+	if (!(p->has & XW_PAX_GID) && number(t, "group ID", FIELD(h->gid), 0, UINT32_MAX, &v))
+		return t->failed;
+	e->gid = (uint32_t)v;
+	if (p->has & XW_PAX_MTIME)
+		e->mtime = p->mtime;
+	else if (number(t, "time", FIELD(h->mtime), INT64_MIN, INT64_MAX, &e->mtime.sec))
+		return t->failed;
+	e->has_atime = p->has & XW_PAX_ATIME;
+	if (e->has_atime)
+		e->atime = p->atime;
+	else if (xw_tar_magic(h) == XW_TAR_GNU && h->gnu.atime[0])
+		e->has_atime = !xw_tar_number(FIELD(h->gnu.atime), &e->atime.sec);
+	return set_devices(t);
+}
+
+static enum xw_etype entry_type(struct xw_tar *t, char type)
+{
+	switch (type) {
+	case '1':
+		return XW_ET_HARDLINK;
+	case '2':
+		return XW_ET_LNK;
+	case '3':
+		return XW_ET_CHR;
+	case '4':
+		return XW_ET_BLK;
+	case '5':
+	case 'D': /* GNU incremental: a directory with a list of its names */
+		return XW_ET_DIR;
+	case '6':
+		return XW_ET_FIFO;
+	case '0':
+	case '\0':
+	case '7':
+	case 'S':
+		return XW_ET_REG;
+	default: /* POSIX: as a regular file */
+		xw_tar_warn(t, XW_TAR_WARN_TYPE, "unknown member type '%c', read as a file", type);
+		return XW_ET_REG;
+	}
+}
+
+/* Is what comes next something else than a header, the end mark or the end of the input? */
+static bool payload_follows(struct xw_tar *t)
+{
+	const unsigned char *p;
+	size_t len;
+
+	if (xw_input_get(t->in, &p, &len) || len < XW_TAR_BLOCK)
+		return false; /* a failure comes again, when the next header is read */
+	return !xw_tar_is_zero(p) && !xw_tar_checksum_ok(p);
+}
+
+/* Old GNU: the map begins in the header and goes on in blocks before the payload. */
+static int sparse_old(struct xw_tar *t)
+{
+	struct xw_tar_ext ext;
+	int64_t real;
+	bool more = t->hdr.gnu.extended;
+	int err;
+
+	if (xw_tar_magic(&t->hdr) == XW_TAR_USTAR)
+		return xw_tar_fail(t, XW_ERR_UNSUPPORTED, "star's sparse format is not supported");
+	if (number(t, "real size", FIELD(t->hdr.gnu.realsize), 0, INT64_MAX, &real))
+		return t->failed;
+	t->e.size = (uint64_t)real;
+	err = xw_sparse_old(&t->sparse, t->hdr.gnu.sp, XW_ARRAY_SIZE(t->hdr.gnu.sp));
+	while (more && !err) {
+		uint64_t got;
+
+		err = xw_input_copy(t->in, &ext, sizeof(ext), &got);
+		if (err || got < sizeof(ext))
+			return xw_tar_fail_input(t, err);
+		err = xw_sparse_old(&t->sparse, ext.sp, XW_ARRAY_SIZE(ext.sp));
+		more = ext.extended;
+	}
+	return err ? xw_tar_fail(t, err, "its sparse map is malformed") : 0;
+}
+
+/* pax 1.0: the map is the first blocks of the payload, which *stored bytes are. */
+static int sparse_one(struct xw_tar *t, uint64_t *stored)
+{
+	char block[XW_TAR_BLOCK];
+	uint64_t got;
+	int r = 0, err;
+
+	if (t->pax.sparse_major != 1 || (t->pax.has & XW_PAX_SPARSE_MINOR && t->pax.sparse_minor))
+		return xw_tar_fail(t, XW_ERR_UNSUPPORTED, "unknown sparse format %llu.%llu",
+				   (unsigned long long)t->pax.sparse_major,
+				   (unsigned long long)t->pax.sparse_minor);
+	if (!(t->pax.has & XW_PAX_SPARSE_REAL))
+		return xw_tar_fail(t, XW_ERR_INPUT, "a sparse file without its size");
+	t->e.size = t->pax.sparse_real;
+	while (!r) {
+		if (*stored < sizeof(block))
+			return xw_tar_fail(t, XW_ERR_INPUT, "its sparse map is cut off");
+		err = xw_input_copy(t->in, block, sizeof(block), &got);
+		if (err || got < sizeof(block))
+			return xw_tar_fail_input(t, err);
+		*stored -= sizeof(block);
+		r = xw_sparse_block(&t->sparse, block);
+	}
+	return r < 0 ? xw_tar_fail(t, r, "its sparse map is malformed") : 0;
+}
+
+/* Find the map of a sparse file, if it is one; *stored becomes the bytes of payload behind it. */
+static int set_sparse(struct xw_tar *t, uint64_t *stored)
+{
+	const struct xw_pax *p = &t->pax;
+	const char *why = "its sparse map is malformed";
+	int err = 0;
+
+	t->e.size = *stored;
+	if (t->hdr.type == 'S') {
+		err = sparse_old(t);
+	} else if (p->has & XW_PAX_SPARSE_MAJOR && p->sparse_major) {
+		err = sparse_one(t, stored);
+	} else if (p->has & XW_PAX_SPARSE_SIZE) {
+		t->e.size = p->sparse_size;
+		err = p->sparse_half ? XW_ERR_INPUT : xw_sparse_text(&t->sparse, p->sparse_map);
+		for (size_t i = 0; i < p->sparse.n && !p->sparse_map.len && !err; i++)
+			err = xw_sparse_add(&t->sparse, p->sparse.v[i].off, p->sparse.v[i].len);
+	} else if (p->sparse_map.len || p->sparse.n) {
+		return xw_tar_fail(t, XW_ERR_INPUT, "a sparse file without its size");
+	} else if (p->has & XW_PAX_REALSIZE && p->realsize != *stored) {
+		t->e.size = p->realsize;
+		err = xw_sparse_add(&t->sparse, 0, *stored);
+	} else {
+		return 0;
+	}
+	if (!err)
+		err = xw_sparse_check(&t->sparse, t->e.size, *stored, &why);
+	if (err)
+		return t->failed ? t->failed : xw_tar_fail(t, err, "%s", why);
+	t->e.sparse = true;
+	t->e.segs = t->sparse.map.v;
+	t->e.n_segs = t->sparse.map.n;
+	return 0;
+}
+
+static int set_payload(struct xw_tar *t, uint64_t stored)
+{
+	struct xw_entry *e = &t->e;
+	int err = 0;
+
+	if (t->pax.has & XW_PAX_SIZE)
+		stored = t->pax.size;
+	if (e->type == XW_ET_REG) {
+		err = set_sparse(t, &stored);
+	} else if (e->type == XW_ET_HARDLINK) {
+		e->link_data = stored && xw_tar_magic(&t->hdr) == XW_TAR_USTAR &&
+			       (t->saw_pax || payload_follows(t));
+		stored = e->size = e->link_data ? stored : 0;
+	} else if (t->hdr.type != 'D' && stored && !payload_follows(t)) {
+		stored = 0;
+	}
+	if (!err)
+		xw_tar_payload(t, stored, e->type == XW_ET_REG || e->link_data);
+	return err;
+}
+
+/* t->hdr is a member's own header. */
+static int make_entry(struct xw_tar *t, uint64_t size)
+{
+	struct xw_entry *e = &t->e;
+
+	e->path = header_name(t); /* until the real one is known, for messages */
+	if (apply_records(t))
+		return t->failed;
+	e->type = entry_type(t, t->hdr.type);
+	if (set_names(t))
+		return t->failed;
+	if (t->hdr.type == 'M' || (t->pax.has & XW_PAX_VOLUME_OFFSET && t->pax.volume_offset))
+		return xw_tar_fail(t, XW_ERR_UNSUPPORTED,
+				   "it continues from another volume of a multi-volume archive");
+	if (e->type == XW_ET_REG && t->hdr.type != 'S' && e->path.p[e->path.len - 1] == '/')
+		e->type = XW_ET_DIR;
+	if (set_numbers(t) || set_payload(t, size))
+		return t->failed;
+	e->xattrs = t->pax.xattrs.v;
+	e->n_xattrs = t->pax.xattrs.n;
+	e->acl_access = t->pax.acl_access;
+	e->acl_default = t->pax.acl_default;
+	if (t->pax.has & XW_PAX_SAW_NFS4_ACL)
+		xw_tar_warn(t, XW_TAR_WARN_ACE, "NFSv4 ACLs (SCHILY.acl.ace) are ignored");
+	return 1;
+}
+
+/* t->hdr is a valid header: 1 and t->e when it was a member's, 0 when there is more to read. */
+static int one_header(struct xw_tar *t)
+{
+	struct xw_slice shown = header_name(t);
+	int64_t size;
+
+	t->e.path = shown;
+	if (number(t, "size", FIELD(t->hdr.size), 0, INT64_MAX, &size))
+		return t->failed;
+	switch (t->hdr.type) {
+	case 'x':
+	case 'X': /* Solaris, before POSIX had settled */
+		t->saw_pax = true;
+		return read_body(t, &t->records, (uint64_t)size, XW_PAX_BODY_MAX);
+	case 'g':
+		t->saw_pax = true;
+		return read_globals(t, (uint64_t)size);
+	case 'L':
+		return read_body(t, &t->name, (uint64_t)size, XW_TAR_NAME_MAX);
+	case 'K':
+		return read_body(t, &t->link, (uint64_t)size, XW_TAR_NAME_MAX);
+	case 'A': /* Solaris ACL */
+	case 'E': /* Solaris extended attributes */
+	case 'I': /* star: an inode without content */
+	case 'N': /* old GNU: renames */
+		xw_tar_warn(t, XW_TAR_WARN_SKIPPED, "skipping a header of type '%c'", t->hdr.type);
+		__attribute__((fallthrough));
+	case 'V': /* GNU volume label */
+		xw_tar_payload(t, (uint64_t)size, false);
+		return xw_tar_finish(t);
+	default:
+		return make_entry(t, (uint64_t)size);
+	}
+}
+
+static void reset_member(struct xw_tar *t)
+{
+	memset(&t->e, 0, sizeof(t->e));
+	t->records.set = t->name.set = t->link.set = false;
+	xw_pax_reset(&t->pax);
+	xw_sparse_reset(&t->sparse);
+}
+
+/* The end of the input where a header could be. */
+static int input_ended(struct xw_tar *t, bool zero)
+{
+	if (!zero)
+		xw_log(t->src.diag, XW_LOG_WARN,
+		       "%s: byte %llu: the end-of-archive mark is missing", t->src.name,
+		       (unsigned long long)xw_input_pos(t->in));
+	return 0;
+}
+
+int xw_tar_member(struct xw_tar *t)
+{
+	bool zero = false;
+
+	reset_member(t);
+	for (;;) {
+		bool begun = t->records.set || t->name.set || t->link.set;
+		uint64_t pos = xw_input_pos(t->in);
+		int r;
+
+		t->e.path.len = 0;
+		if (!begun)
+			t->e.pos = pos;
+		r = read_block(t);
+		if (r < 0)
+			return r;
+		if (begun && (!r || xw_tar_is_zero(&t->hdr)))
+			return xw_tar_fail(t, XW_ERR_TRUNCATED,
+					   "an extended header without its member");
+		if (!r)
+			return input_ended(t, zero);
+		if (xw_tar_is_zero(&t->hdr)) {
+			if (zero)
+				return 0;
+			zero = true;
+			continue;
+		}
+		if (!xw_tar_checksum_ok(&t->hdr)) {
+			t->e.pos = pos;
+			return xw_tar_fail(t, XW_ERR_INPUT, "not a tar header (bad checksum)");
+		}
+		if (zero)
+			xw_tar_warn(t, XW_TAR_WARN_ZERO, "a lone block of zeros, reading on");
+		zero = false;
+		r = one_header(t);
+		if (r)
+			return r;
+	}
+}
