@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sharing cache, after the mbcache rewrite (Kara 2016; RESEARCH.md): a hash table from 64-bit content key to a 64-bit
- * value (a block), bounded to 16 entries a bucket; a referenced bit gives used entries one more round; above the bound
- * a worker reclaims, above twice the bound the inserting thread does. In XW_CACHE_BUILD mode reclaim is always
- * direct and by count, so that the result depends on nothing but the calls. An entry is at most 7 words. Thread-safe.
+ * The sharing cache, after the mbcache rewrite (Kara 2016; RESEARCH.md): a hash table from 64-bit
+ * content key to a 64-bit value (a block), bounded to 16 entries a bucket; a referenced bit gives
+ * used entries one more round; above the bound a worker reclaims, above twice the bound the
+ * inserting thread does. In XW_CACHE_BUILD mode reclaim is always direct and by count, so that
+ * the result depends on nothing but the calls. An entry is at most 7 words.
+ *
+ * All functions but new and free may be called from any number of threads. A value may be
+ * reclaimed or removed by another thread while a match function looks at it: what a value stands
+ * for must outlive the users of the cache.
  */
 #ifndef XW_XATTR_CACHE_H
 #define XW_XATTR_CACHE_H
@@ -14,24 +19,41 @@ struct xw_cache;
 
 #define XW_CACHE_BUILD 0x1
 
+#define XW_CACHE_BUCKETS 1024u /* the default */
+#define XW_CACHE_PER_BUCKET 16u /* the bound, on average */
+
 struct xw_cache_stats {
-	uint64_t entries, max_entries;
-	uint64_t lookups, hits, inserts, reclaimed, second_chances;
+	uint64_t entries, max_entries; /* now; the bound */
+	uint64_t peak; /* most entries there ever were */
+	uint64_t lookups, hits; /* calls of find; those where match took a value */
+	uint64_t inserts;
+	uint64_t reclaimed; /* entries evicted, removed ones not counted */
+	uint64_t second_chances; /* times a referenced entry was spared */
 };
 
-/* buckets: a power of two; 0 = 1024. */
+/*
+ * buckets: a power of two up to 2^24; 0 = XW_CACHE_BUCKETS. NULL: another number, out of memory
+ * or of threads.
+ */
 struct xw_cache *xw_cache_new(uint32_t buckets, unsigned flags);
 void xw_cache_free(struct xw_cache *c);
 /* 0, XW_ERR_NOMEM, or XW_ERR_EXISTS when (key, value) is already there. */
 int xw_cache_insert(struct xw_cache *c, uint64_t key, uint64_t value, bool reusable);
 /*
- * Offer each reusable value under key to `match` until one is taken (true): that entry is marked referenced and *value set. Returns whether one
- * was. match runs without the bucket lock held and must check the content itself.
+ * Offer each reusable value under key to `match`, the latest insertion first, until one is taken
+ * (true): that entry is marked referenced and *value set. Returns whether one was. match runs
+ * without any lock held, so it may call the cache, and must check the content itself, since
+ * different contents can have one key.
  */
-bool xw_cache_find(struct xw_cache *c, uint64_t key, bool (*match)(void *arg, uint64_t value), void *arg, uint64_t *value);
-/* The value can (not) take further references. */
+bool xw_cache_find(struct xw_cache *c, uint64_t key, bool (*match)(void *arg, uint64_t value),
+		   void *arg, uint64_t *value);
+/*
+ * The value can (not) take further references: find does (not) offer it. Nothing happens when it
+ * is not there.
+ */
 void xw_cache_set_reusable(struct xw_cache *c, uint64_t key, uint64_t value, bool reusable);
-void xw_cache_remove(struct xw_cache *c, uint64_t key, uint64_t value);
+/* Whether it was there. */
+bool xw_cache_remove(struct xw_cache *c, uint64_t key, uint64_t value);
 void xw_cache_stats(struct xw_cache *c, struct xw_cache_stats *out);
 
 #endif

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * xattr sets: what an inode carries, before it is decided where each value lives. Names come in with their
- * prefix ("user.", "system.posix_acl_access", ...) and are split into name index and rest; ACLs come in as text or as the
- * raw system.posix_acl_* value and are kept in ext4's own encoding.
+ * xattr sets: what an inode carries, before it is decided where each value lives. Names come in
+ * with their prefix ("user.", "system.posix_acl_access", ...) and are split into name index and
+ * rest; ACLs come in as text or as the raw system.posix_acl_* value and are kept in ext4's own
+ * encoding.
+ *
+ * A set is always sorted and holds each (index, name) once. Zero-initialised is an empty set. Not
+ * thread-safe.
  */
 #ifndef XW_XATTR_SET_H
 #define XW_XATTR_SET_H
@@ -10,35 +14,86 @@
 #include "base/err.h"
 #include "base/types.h"
 #include "base/vec.h"
+#include "xattr/acl.h"
+
+#define XW_XATTR_VALUE_MAX 65536u /* the kernel's limit of one value */
+#define XW_XATTR_NAME_MAX 255u /* behind the prefix: name_len is a byte on disk */
+#define XW_XATTR_COUNT_MAX 8192u /* more entries than any inode and block together can take */
+#define XW_XATTR_FULL_NAME_MAX 300u
 
 struct xw_xattr {
-	uint8_t index;          /* XW_XI_* */
+	uint8_t index; /* XW_XI_* */
 	uint8_t name_len;
 	uint32_t value_len;
-	const char *name;       /* owned by the set */
-	const uint8_t *value;   /* owned by the set */
+	xw_ino value_inum; /* decoded entries whose value lives in an EA inode; else 0 */
+	const char *name; /* owned by the set; not terminated */
+	const uint8_t *value; /* owned by the set; NULL with value_inum */
 };
 
 struct xw_xattr_set {
-	XW_VEC(struct xw_xattr) a;      /* sorted by (index, name_len, name): the order ext4 keeps in blocks */
-	XW_VEC(uint8_t) bytes;          /* private storage: offsets are fixed up by the functions below */
+	XW_VEC(struct xw_xattr)
+	a; /* sorted by (index, name_len, name): the order ext4 keeps in blocks */
+	XW_VEC(uint8_t) bytes; /* private storage; pointers above move with it */
 };
 
 /* Empty the set, keeping memory. */
 void xw_xattr_set_clear(struct xw_xattr_set *s);
 void xw_xattr_set_free(struct xw_xattr_set *s);
+
 /*
- * Add or replace. full_name is not terminated. system.posix_acl_access and _default are converted from the kernel's xattr encoding to
- * ext4's; a minimal access ACL (mode bits only) is dropped: *drop_mode gets its bits... see acl.h. XW_ERR_INPUT: unknown prefix, empty name,
- * name over 255, malformed ACL (text in diag names the attribute).
+ * Add or replace by full name (not terminated). system.posix_acl_access and _default take the
+ * kernel's xattr encoding and are converted to ext4's; an access ACL that says no more than the
+ * mode bits, and an ACL of no entries, are no ACL: what the set had under that name is removed.
+ * Whether the inode may carry the attribute at all (no user.* or ACL on a symlink, default ACLs
+ * on directories only) is the caller's to know.
+ *
+ * XW_ERR_UNSUPPORTED  ext4 has no name index for the prefix, or it is one that only the
+ *                     filesystem itself writes (system.data): drop the attribute and warn
+ * XW_ERR_INPUT        empty name, NUL in the name, malformed ACL
+ * XW_ERR_LIMIT        name, value or number of attributes beyond the limits above
+ * XW_ERR_NOMEM
+ *
+ * The set is unchanged after a failure. Since a caller may go on after the first three, give it a
+ * diag of its own.
  */
-int xw_xattr_set_put(struct xw_xattr_set *s, const char *full_name, size_t len, const void *value, size_t value_len,
-		     struct xw_diag *diag);
-/* As put, with SCHILY.acl text ("user::rwx,user:1000:r--,mask::r--"). is_default: posix_acl_default. */
+int xw_xattr_set_put(struct xw_xattr_set *s, const char *full_name, size_t len, const void *value,
+		     size_t value_len, struct xw_diag *diag);
+/*
+ * As put of system.posix_acl_access (is_default: _default), from SCHILY.acl text
+ * ("user::rwx,user:1000:r--,mask::r--"; acl.h has the grammar). names resolves user and group
+ * names; NULL: names without a number are XW_ERR_INPUT. Where an archive has both text and raw
+ * value, the text is authoritative: put it last.
+ */
 int xw_xattr_set_put_acl_text(struct xw_xattr_set *s, bool is_default, const char *text, size_t len,
-			      struct xw_diag *diag);
-void xw_xattr_set_sort(struct xw_xattr_set *s);
-/* Full name with prefix of a (index, name) into buf of at least 300 bytes; its length. 0 for unknown indexes. */
+			      const struct xw_acl_names *names, struct xw_diag *diag);
+/* Add or replace as stored on disk, nothing interpreted. XW_ERR_LIMIT, XW_ERR_NOMEM. */
+int xw_xattr_set_put_raw(struct xw_xattr_set *s, uint8_t index, const char *name, size_t name_len,
+			 const void *value, size_t value_len, struct xw_diag *diag);
+/*
+ * Add or replace an entry whose value is in an EA inode; value NULL until fetched and put with
+ * put_raw.
+ */
+int xw_xattr_set_put_inum(struct xw_xattr_set *s, uint8_t index, const char *name, size_t name_len,
+			  xw_ino inum, uint32_t value_len, struct xw_diag *diag);
+/* NULL when absent; valid until the set changes. */
+const struct xw_xattr *xw_xattr_set_find(const struct xw_xattr_set *s, uint8_t index,
+					 const char *name, size_t name_len);
+/* Whether it was there. */
+bool xw_xattr_set_remove(struct xw_xattr_set *s, uint8_t index, const char *name, size_t name_len);
+
+/* <0, 0, >0 in ext4's order (index, name_len, bytes of the name). */
+int xw_xattr_compare(uint8_t index_a, const char *name_a, size_t len_a, uint8_t index_b,
+		     const char *name_b, size_t len_b);
+/*
+ * Split a full name: index and the offset where the rest begins (the whole length for indexes
+ * that stand for one name). XW_ERR_UNSUPPORTED when ext4 has no index for it, XW_ERR_INPUT when
+ * nothing follows a prefix that needs a rest.
+ */
+int xw_xattr_split_name(const char *full_name, size_t len, uint8_t *index, size_t *rest);
+/*
+ * Full name with prefix of a (index, name) into buf of XW_XATTR_FULL_NAME_MAX bytes, terminated;
+ * its length. 0 for unknown indexes.
+ */
 size_t xw_xattr_full_name(uint8_t index, const char *name, size_t name_len, char *buf);
 
 #endif

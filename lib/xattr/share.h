@@ -1,35 +1,63 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sharing of identical xattr blocks through the cache. Contents are held in memory once; a block takes at most
- * 1024 references, then a fresh one is begun.
+ * Sharing of identical xattr blocks through the cache. Contents are held in memory once, without
+ * their zero middle; a block takes at most 1024 references, then a fresh one is begun.
+ *
+ * With XW_CACHE_BUILD and one calling thread the blocks and their order depend on nothing but the
+ * calls. get, get_packed and put may be called from several threads at once; count, at, expand
+ * when no such call is under way.
  */
 #ifndef XW_XATTR_SHARE_H
 #define XW_XATTR_SHARE_H
 
+#include "base/err.h"
 #include "xattr/cache.h"
 
 struct xw_share;
 
-/* One xattr block to be. Owned by the sharer. */
-struct xw_share_block {
-	uint32_t refcount;
-	xw_blk blk;             /* 0 until the builder places it */
-	uint32_t len;           /* bytes stored at head + tail below */
-	uint8_t *packed;        /* the block without its zero middle: see xw_share_expand */
+/* A block's bytes without the zero middle: head then tail. */
+struct xw_share_content {
+	const uint8_t *bytes; /* head_len + tail_len; NULL: no block at all */
+	uint64_t key; /* xw_share_key of them */
 	uint32_t head_len, tail_len;
+	bool stable; /* bytes outlive the sharer: it need not copy them */
+};
+
+/* One xattr block to be. Owned by the sharer; the address stays. */
+struct xw_share_block {
+	const uint8_t *bytes; /* as in struct xw_share_content */
+	uint64_t key;
+	uint32_t head_len, tail_len;
+	uint32_t refcount; /* inodes that refer to it; 0: not to be written */
+	xw_blk blk; /* the builder's: 0 until it is placed */
 };
 
 int xw_share_new(uint32_t block_size, unsigned cache_flags, struct xw_share **out);
 void xw_share_free(struct xw_share *s);
-/* block: block_size bytes as xw_xattr_encode_block left them. Takes one reference on an identical block, or begins one. */
+/* Key of packed bytes. */
+uint64_t xw_share_key(const void *bytes, size_t len);
+/*
+ * Take one reference on an identical block, or begin one. block: block_size bytes as
+ * xw_xattr_encode_block left them. XW_ERR_CORRUPT when its entries or values leave it or its
+ * middle is not zero; XW_ERR_NOMEM.
+ */
 int xw_share_get(struct xw_share *s, const uint8_t *block, struct xw_share_block **out);
-/* Drop one reference (a replaced file); a block with none is not written. */
+/* The same when the content is packed already. Only XW_ERR_NOMEM. */
+int xw_share_get_packed(struct xw_share *s, const struct xw_share_content *content,
+			struct xw_share_block **out);
+/*
+ * Drop one reference (a replaced file). A block left with none can be taken again as long as the
+ * cache knows it.
+ */
 void xw_share_put(struct xw_share *s, struct xw_share_block *b);
 /* All blocks begun, in order; those with refcount 0 are to be skipped. */
 size_t xw_share_count(const struct xw_share *s);
-struct xw_share_block *xw_share_at(struct xw_share *s, size_t i);
+struct xw_share_block *xw_share_at(const struct xw_share *s, size_t i);
 /* Full block bytes with refcount set, checksum still 0. */
 void xw_share_expand(const struct xw_share *s, const struct xw_share_block *b, uint8_t *out);
 void xw_share_stats(struct xw_share *s, struct xw_cache_stats *out);
+
+/* For tests: use another key function, to force collisions. Before the first get. */
+void xw_share_set_key(struct xw_share *s, uint64_t (*key)(const void *bytes, size_t len));
 
 #endif

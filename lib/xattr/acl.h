@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * POSIX ACLs in their three encodings.
+ *
+ * disk   le32 1, then entries of le16 tag, le16 perm, and for USER and GROUP le32 id (8 bytes;
+ *        the others 4)
+ * xattr  what system.posix_acl_* carries: le32 2, then entries of le16 tag, le16 perm, le32 id
+ *        (always 8 bytes)
+ * text   SCHILY.acl.*, as star, GNU tar and libarchive write it:
+ *
+ *          text  = entry { ("," | newline) entry }
+ *          entry = [("default" | "d") ":"] tag ":" [who] ":" perm [":" id]
+ *                | ("mask" | "m" | "other" | "o") ":" perm
+ *          tag   = "user" | "u" | "group" | "g" | "mask" | "m" | "other" | "o"
+ *
+ *        perm is any of r w x -, id a number that overrides who; backslash and three octal digits
+ *        are a byte of who. "#" begins a comment to the entry's end; spaces around words are
+ *        ignored.
+ *
+ * A decoded ACL is always valid and in the kernel's order: USER_OBJ, USER by id, GROUP_OBJ, GROUP
+ * by id, MASK, OTHER; exactly one of each without id, MASK required as soon as there is a USER or
+ * GROUP. Entries of the same id are kept, in their order (the kernel takes them, and the first
+ * wins).
+ */
+#ifndef XW_XATTR_ACL_H
+#define XW_XATTR_ACL_H
+
+#include "base/err.h"
+#include "base/types.h"
+#include "base/vec.h"
+
+enum xw_acl_tag {
+	XW_ACL_USER_OBJ = 0x01,
+	XW_ACL_USER = 0x02,
+	XW_ACL_GROUP_OBJ = 0x04,
+	XW_ACL_GROUP = 0x08,
+	XW_ACL_MASK = 0x10,
+	XW_ACL_OTHER = 0x20,
+};
+
+#define XW_ACL_NO_ID UINT32_MAX
+#define XW_ACL_ENTRIES_MAX 8191u /* what fits a value of 64 KiB in the xattr encoding */
+
+struct xw_acl_entry {
+	uint16_t tag; /* enum xw_acl_tag */
+	uint16_t perm; /* 4 r, 2 w, 1 x */
+	uint32_t id; /* XW_ACL_NO_ID but for USER and GROUP */
+};
+
+/* Zero-initialised is empty. */
+struct xw_acl {
+	XW_VEC(struct xw_acl_entry) e;
+};
+
+/* Turns names into ids: the library itself never asks the host. */
+struct xw_acl_names {
+	/*
+	 * 0 and *id, or anything else when there is no such user (group: no such group). name is
+	 * terminated.
+	 */
+	int (*lookup)(void *arg, bool group, const char *name, uint32_t *id);
+	void *arg;
+};
+
+void xw_acl_free(struct xw_acl *acl);
+/*
+ * Each replaces *acl. `what` names the attribute in messages. XW_ERR_INPUT (text and xattr) or
+ * XW_ERR_CORRUPT (disk) when malformed or invalid, XW_ERR_LIMIT over XW_ACL_ENTRIES_MAX,
+ * XW_ERR_NOMEM; *acl is empty then. An xattr value or text without entries gives an empty ACL and
+ * 0: it means "no ACL".
+ */
+int xw_acl_from_text(struct xw_acl *acl, const char *text, size_t len, bool is_default,
+		     const struct xw_acl_names *names, const char *what, struct xw_diag *diag);
+int xw_acl_from_xattr(struct xw_acl *acl, const void *value, size_t len, const char *what,
+		      struct xw_diag *diag);
+int xw_acl_from_disk(struct xw_acl *acl, const void *value, size_t len, const char *what,
+		     struct xw_diag *diag);
+/* Only the three entries that are the mode bits: such an access ACL is not stored. */
+bool xw_acl_is_minimal(const struct xw_acl *acl);
+
+/* Bytes written to buf, or that would be with buf NULL. */
+size_t xw_acl_to_disk(const struct xw_acl *acl, uint8_t *buf);
+size_t xw_acl_to_xattr(const struct xw_acl *acl, uint8_t *buf);
+/*
+ * Text with numeric ids and commas, terminated; the length excludes the terminator. Fits
+ * XW_ACL_TEXT_MAX(entries).
+ */
+size_t xw_acl_to_text(const struct xw_acl *acl, char *buf);
+#define XW_ACL_TEXT_MAX(entries) ((entries)*22 + 1)
+
+/* Sort and check; message and `code` when invalid. For the decoders. */
+int xw_acl_settle(struct xw_acl *acl, int code, const char *what, struct xw_diag *diag);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Values in inodes of their own (feature ea_inode), as Linux 6.18 makes them and e2fsck 1.47
+ * checks them (observed).
+ *
+ * The EA inode: mode 0100600, links 1, EA_INODE_FL and EXTENTS_FL, size and data the value; uid and
+ * gid of the first owner, project 0; no xattrs of its own, in no directory; its blocks are plain
+ * data blocks.
+ *
+ *   i_atime     seconds = value hash (xw_xattr_value_hash) as an unsigned number, nanoseconds 0
+ *   i_ctime     seconds = high half of the reference count, nanoseconds 0
+ *   i_version   low half of the reference count
+ *   i_mtime     and crtime: when it was made
+ *
+ * References: one for each inode whose in-inode area names it and one for each xattr *block* that
+ * does, however many inodes share that block.
+ *
+ * The entry: value_inum its number, value_offs 0, value_size the length; e_hash over the name and
+ * the value hash (also in the inode, where entries with a value beside them have 0).
+ *
+ * The owner: i_blocks includes the value's size rounded up to blocks, once for each entry, also for
+ * an entry in a shared block: it is charged to each owner.
+ *
+ * Equal values share an inode, whatever their names.
+ */
+#ifndef XW_XATTR_EA_INODE_H
+#define XW_XATTR_EA_INODE_H
+
+#include "base/types.h"
+#include "disk/inode.h"
+
+#define XW_EA_MODE (XW_S_IFREG | 0600u)
+
+/*
+ * Set the fields that make in an EA inode; size, map, blocks, owner, mtime and crtime are the
+ * caller's.
+ */
+static inline void xw_ea_inode_set(struct xw_inode *in, uint32_t value_hash, uint64_t refs)
+{
+	in->mode = XW_EA_MODE;
+	in->links = 1;
+	in->flags |= XW_FL_EA_INODE;
+	in->atime = (struct xw_time){value_hash, 0};
+	in->ctime = (struct xw_time){(int64_t)(refs >> 32), 0};
+	in->version = refs & UINT32_MAX;
+}
+
+static inline uint32_t xw_ea_inode_hash(const struct xw_inode *in)
+{
+	return (uint32_t)in->atime.sec;
+}
+
+static inline uint64_t xw_ea_inode_refs(const struct xw_inode *in)
+{
+	return (uint64_t)(uint32_t)in->ctime.sec << 32 | (in->version & UINT32_MAX);
+}
+
+#endif

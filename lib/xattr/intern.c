@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The key of a set is a hash over its attributes in order; `raw`, the attributes one after
+ * another, decides. All memory of placed sets is one arena, so tree nodes may point into it
+ * whatever the cache evicts.
+ *
+ * EA values are found through an exact table, not the cache: a value met again after eviction
+ * would cost an inode and blocks.
+ */
+#include "xattr/intern.h"
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "disk/xattrblk.h"
+#include "xattr/layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct ea_slot {
+	uint64_t key;
+	uint32_t id; /* 0: free */
+};
+
+struct xw_xintern {
+	struct xw_xintern_opts o;
+	struct xw_cache *cache;
+	struct xw_arena arena;
+	uint64_t sets;
+	uint8_t *ibody, *block; /* scratch */
+	XW_VEC(struct xw_xattr_slot) slots;
+	XW_VEC(struct xw_ea_value) ea;
+	struct ea_slot *ea_table; /* open addressing, at most half full */
+	size_t ea_mask;
+};
+
+/* Before each attribute in raw: value_len (4 bytes), index, name_len. */
+#define RAW_HEAD 6u
+
+int xw_xintern_new(const struct xw_xintern_opts *opts, struct xw_xintern **out)
+{
+	struct xw_xintern *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return XW_ERR_NOMEM;
+	x->o = *opts;
+	x->cache = xw_cache_new(opts->buckets, XW_CACHE_BUILD);
+	x->ibody = malloc(opts->ibody + 1u);
+	x->block = malloc(opts->block_size);
+	if (!x->cache || !x->ibody || !x->block) {
+		xw_xintern_free(x);
+		return XW_ERR_NOMEM;
+	}
+	*out = x;
+	return 0;
+}
+
+void xw_xintern_free(struct xw_xintern *x)
+{
+	if (!x)
+		return;
+	xw_cache_free(x->cache);
+	xw_arena_free(&x->arena);
+	free(x->ibody);
+	free(x->block);
+	free(x->ea_table);
+	xw_vec_free(&x->slots);
+	xw_vec_free(&x->ea);
+	free(x);
+}
+
+static void put_head(uint8_t *p, const struct xw_xattr *x)
+{
+	memcpy(p, &x->value_len, 4);
+	p[4] = x->index;
+	p[5] = x->name_len;
+}
+
+static uint64_t key_of(const struct xw_xattr_set *set)
+{
+	uint64_t key = set->a.n;
+
+	for (size_t i = 0; i < set->a.n; i++) {
+		const struct xw_xattr *x = &set->a.v[i];
+		uint8_t head[RAW_HEAD];
+
+		put_head(head, x);
+		key = xw_hash64(head, sizeof(head), key);
+		key = xw_hash64(x->name, x->name_len, key);
+		key = xw_hash64(x->value, x->value_len, key);
+	}
+	return key;
+}
+
+static size_t raw_size(const struct xw_xattr_set *set)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < set->a.n; i++)
+		n += RAW_HEAD + set->a.v[i].name_len + set->a.v[i].value_len;
+	return n;
+}
+
+static void put_raw(const struct xw_xattr_set *set, uint8_t *p)
+{
+	for (size_t i = 0; i < set->a.n; i++) {
+		const struct xw_xattr *x = &set->a.v[i];
+
+		put_head(p, x);
+		p += RAW_HEAD;
+		memcpy(p, x->name, x->name_len);
+		p += x->name_len;
+		memcpy(p, x->value, x->value_len);
+		p += x->value_len;
+	}
+}
+
+struct want {
+	const struct xw_xattr_set *set;
+	size_t raw_len;
+};
+
+static bool same(void *arg, uint64_t value)
+{
+	const struct want *w = arg;
+	const struct xw_xplaced *placed = (const struct xw_xplaced *)(uintptr_t)value;
+	const uint8_t *p = placed->raw;
+
+	if (placed->raw_len != w->raw_len)
+		return false;
+	/* equal heads keep both in step: no attribute is compared beyond raw_len */
+	for (size_t i = 0; i < w->set->a.n; i++) {
+		const struct xw_xattr *x = &w->set->a.v[i];
+		uint8_t head[RAW_HEAD];
+
+		put_head(head, x);
+		if (memcmp(p, head, RAW_HEAD) || memcmp(p + RAW_HEAD, x->name, x->name_len) ||
+		    memcmp(p + RAW_HEAD + x->name_len, x->value, x->value_len))
+			return false;
+		p += RAW_HEAD + x->name_len + x->value_len;
+	}
+	return true;
+}
+
+/* Room for one more: a table twice the size of what it is to hold. */
+static int ea_grow(struct xw_xintern *x)
+{
+	size_t size = x->ea_table ? 2 * (x->ea_mask + 1) : 64;
+	struct ea_slot *fresh;
+
+	if (x->ea_table && 2 * (x->ea.n + 1) <= x->ea_mask + 1)
+		return 0;
+	fresh = calloc(size, sizeof(*fresh));
+	if (!fresh)
+		return XW_ERR_NOMEM;
+	for (size_t i = 0; x->ea_table && i <= x->ea_mask; i++) {
+		size_t at = x->ea_table[i].key & (size - 1);
+
+		if (!x->ea_table[i].id)
+			continue;
+		while (fresh[at].id)
+			at = (at + 1) & (size - 1);
+		fresh[at] = x->ea_table[i];
+	}
+	free(x->ea_table);
+	x->ea_table = fresh;
+	x->ea_mask = size - 1;
+	return 0;
+}
+
+/* The id of a value, a new one if need be. */
+static int ea_intern(struct xw_xintern *x, const struct xw_xattr *a, uint32_t *id)
+{
+	uint64_t key = xw_hash64(a->value, a->value_len, 0);
+	struct xw_ea_value v = {.len = a->value_len};
+	size_t at;
+
+	if (ea_grow(x))
+		return XW_ERR_NOMEM;
+	for (at = key & x->ea_mask; x->ea_table[at].id; at = (at + 1) & x->ea_mask) {
+		const struct xw_ea_value *have = &x->ea.v[x->ea_table[at].id - 1];
+
+		if (x->ea_table[at].key == key && have->len == a->value_len &&
+		    !memcmp(have->value, a->value, a->value_len)) {
+			*id = x->ea_table[at].id;
+			return 0;
+		}
+	}
+	v.value = xw_arena_dup(&x->arena, a->value, a->value_len);
+	v.hash = xw_xattr_value_hash(x->o.csum_seed, a->value, a->value_len);
+	if (!v.value || xw_vec_push(&x->ea, v))
+		return XW_ERR_NOMEM;
+	*id = (uint32_t)x->ea.n;
+	x->ea_table[at] = (struct ea_slot){key, *id};
+	return 0;
+}
+
+static int place_values(struct xw_xintern *x, const struct xw_xattr_set *set,
+			struct xw_xplaced *placed)
+{
+	for (size_t i = 0; i < set->a.n; i++) {
+		struct xw_xattr_slot *slot = &x->slots.v[i];
+
+		if (!slot->ea)
+			continue;
+		if (ea_intern(x, &set->a.v[i], &slot->value_inum))
+			return XW_ERR_NOMEM;
+		slot->value_hash = x->ea.v[slot->value_inum - 1].hash;
+		placed->n_ea++;
+		placed->ea_blocks += (uint32_t)xw_div_up(set->a.v[i].value_len, x->o.block_size);
+	}
+	return 0;
+}
+
+static int encode(struct xw_xintern *x, const struct xw_xattr_set *set, struct xw_xplaced *placed)
+{
+	uint32_t len = xw_xattr_encode_ibody(set, x->slots.v, x->o.ibody, x->ibody);
+	struct xw_xattr_span span;
+	uint8_t *bytes;
+
+	if (len) {
+		placed->ibody = xw_arena_dup(&x->arena, x->ibody, len);
+		placed->ibody_len = (uint16_t)len;
+		if (!placed->ibody)
+			return XW_ERR_NOMEM;
+	}
+	if (!xw_xattr_encode_block(set, x->slots.v, x->o.block_size, x->block, &span))
+		return 0;
+	bytes = xw_arena_alloc(&x->arena, span.head + span.tail, 1);
+	if (!bytes)
+		return XW_ERR_NOMEM;
+	memcpy(bytes, x->block, span.head);
+	memcpy(bytes + span.head, x->block + x->o.block_size - span.tail, span.tail);
+	placed->block = (struct xw_share_content){
+		.bytes = bytes,
+		.key = xw_share_key(bytes, span.head + span.tail),
+		.head_len = span.head,
+		.tail_len = span.tail,
+		.stable = true,
+	};
+	return 0;
+}
+
+static int place(struct xw_xintern *x, const struct xw_xattr_set *set, size_t raw_len,
+		 struct xw_diag *diag, struct xw_xplaced **out)
+{
+	struct xw_xplaced *placed;
+	uint8_t *raw;
+	int err;
+
+	if (xw_vec_reserve(&x->slots, set->a.n))
+		return xw_fail_nomem(diag, "extended attributes");
+	err = xw_xattr_layout(set, x->o.ibody, x->o.block_size, x->o.ea_inode, x->slots.v, diag);
+	if (err)
+		return err;
+	placed = XW_ARENA_NEW(&x->arena, struct xw_xplaced);
+	raw = xw_arena_alloc(&x->arena, raw_len, 1);
+	if (!placed || !raw || place_values(x, set, placed) || encode(x, set, placed))
+		return xw_fail_nomem(diag, "extended attributes");
+	put_raw(set, raw);
+	placed->raw = raw;
+	placed->raw_len = (uint32_t)raw_len;
+	x->sets++;
+	*out = placed;
+	return 0;
+}
+
+int xw_xintern_get(struct xw_xintern *x, const struct xw_xattr_set *set, struct xw_diag *diag,
+		   const struct xw_xplaced **out)
+{
+	struct want w = {.set = set};
+	struct xw_xplaced *placed = NULL;
+	uint64_t key, value;
+	int err;
+
+	*out = NULL;
+	if (set->a.n == 0)
+		return 0;
+	w.raw_len = raw_size(set);
+	key = key_of(set);
+	if (xw_cache_find(x->cache, key, same, &w, &value)) {
+		*out = (const struct xw_xplaced *)(uintptr_t)value;
+		return 0;
+	}
+	err = place(x, set, w.raw_len, diag, &placed);
+	if (err)
+		return err;
+	if (xw_cache_insert(x->cache, key, (uintptr_t)placed, true))
+		return xw_fail_nomem(diag, "extended attributes");
+	*out = placed;
+	return 0;
+}
+
+uint32_t xw_xintern_ea_count(const struct xw_xintern *x)
+{
+	return (uint32_t)x->ea.n;
+}
+
+const struct xw_ea_value *xw_xintern_ea(const struct xw_xintern *x, uint32_t id)
+{
+	return &x->ea.v[id - 1];
+}
+
+void xw_xintern_stats(const struct xw_xintern *x, struct xw_xintern_stats *out)
+{
+	xw_cache_stats(x->cache, &out->cache);
+	out->sets = x->sets;
+	out->bytes = x->arena.total;
+}

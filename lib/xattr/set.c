@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A sorted array of attributes over one byte buffer.
+ *
+ * Insertion keeps the order (a binary search and a move), so a hostile archive with thousands of
+ * attributes on one file costs moves of a few KiB, not a quadratic search. Pointers lead into
+ * `bytes`; when that grows they are moved along. Bytes of replaced values stay until the buffer
+ * would have to grow: then the live ones are packed first.
+ */
+#include "xattr/set.h"
+
+#include "disk/xattrblk.h"
+
+#include <stdint.h>
+#include <string.h>
+
+void xw_xattr_set_clear(struct xw_xattr_set *s)
+{
+	s->a.n = 0;
+	s->bytes.n = 0;
+}
+
+void xw_xattr_set_free(struct xw_xattr_set *s)
+{
+	xw_vec_free(&s->a);
+	xw_vec_free(&s->bytes);
+}
+
+int xw_xattr_compare(uint8_t index_a, const char *name_a, size_t len_a, uint8_t index_b,
+		     const char *name_b, size_t len_b)
+{
+	if (index_a != index_b)
+		return index_a < index_b ? -1 : 1;
+	if (len_a != len_b)
+		return len_a < len_b ? -1 : 1;
+	return len_a ? memcmp(name_a, name_b, len_a) : 0;
+}
+
+/* Where (index, name) is or would be; *found says which. */
+static size_t position(const struct xw_xattr_set *s, uint8_t index, const char *name,
+		       size_t name_len, bool *found)
+{
+	size_t lo = 0, hi = s->a.n;
+
+	*found = false;
+	while (lo < hi && !*found) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct xw_xattr *x = &s->a.v[mid];
+		int c = xw_xattr_compare(index, name, name_len, x->index, x->name, x->name_len);
+
+		if (c == 0)
+			*found = true;
+		if (c > 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return hi;
+}
+
+const struct xw_xattr *xw_xattr_set_find(const struct xw_xattr_set *s, uint8_t index,
+					 const char *name, size_t name_len)
+{
+	bool found;
+	size_t i = position(s, index, name, name_len, &found);
+
+	return found ? &s->a.v[i] : NULL;
+}
+
+bool xw_xattr_set_remove(struct xw_xattr_set *s, uint8_t index, const char *name, size_t name_len)
+{
+	bool found;
+	size_t i = position(s, index, name, name_len, &found);
+
+	if (!found)
+		return false;
+	s->a.n--;
+	memmove(&s->a.v[i], &s->a.v[i + 1], (s->a.n - i) * sizeof(s->a.v[0]));
+	return true;
+}
+
+static size_t live_bytes(const struct xw_xattr_set *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->a.n; i++)
+		n += s->a.v[i].name_len + (s->a.v[i].value ? s->a.v[i].value_len : 0);
+	return n;
+}
+
+/* A buffer of `cap` bytes with the live bytes at its front takes the place of the old one. */
+static int rebuild(struct xw_xattr_set *s, size_t cap)
+{
+	uint8_t *fresh = malloc(cap);
+	size_t n = 0;
+
+	if (!fresh)
+		return XW_ERR_NOMEM;
+	for (size_t i = 0; i < s->a.n; i++) {
+		struct xw_xattr *x = &s->a.v[i];
+
+		if (x->name_len)
+			memcpy(fresh + n, x->name, x->name_len);
+		x->name = (const char *)fresh + n;
+		n += x->name_len;
+		if (!x->value)
+			continue;
+		if (x->value_len)
+			memcpy(fresh + n, x->value, x->value_len);
+		x->value = fresh + n;
+		n += x->value_len;
+	}
+	free(s->bytes.v);
+	s->bytes.v = fresh;
+	s->bytes.n = n;
+	s->bytes.cap = cap;
+	return 0;
+}
+
+/* Room for `more` bytes without moving what is handed out afterwards. */
+static int make_room(struct xw_xattr_set *s, size_t more)
+{
+	size_t live;
+
+	if (s->bytes.v && s->bytes.cap - s->bytes.n >= more)
+		return 0;
+	live = live_bytes(s);
+	return rebuild(s, XW_MAX(2 * (live + more), 256u));
+}
+
+static const uint8_t *append(struct xw_xattr_set *s, const void *p, size_t len)
+{
+	uint8_t *at = s->bytes.v + s->bytes.n;
+
+	if (len)
+		memcpy(at, p, len);
+	s->bytes.n += len;
+	return at;
+}
+
+static int check_limits(const struct xw_xattr_set *s, const char *name, size_t name_len,
+			size_t value_len, struct xw_diag *diag)
+{
+	int shown = (int)XW_MIN(name_len, 60u);
+
+	if (name_len > XW_XATTR_NAME_MAX)
+		return xw_fail(diag, XW_ERR_LIMIT,
+			       "extended attribute %.*s...: name of %zu bytes, the limit is %u",
+			       shown, name, name_len, XW_XATTR_NAME_MAX);
+	if (value_len > XW_XATTR_VALUE_MAX)
+		return xw_fail(diag, XW_ERR_LIMIT,
+			       "extended attribute %.*s: value of %zu bytes, the limit is %u",
+			       shown, name, value_len, XW_XATTR_VALUE_MAX);
+	if (s->a.n >= XW_XATTR_COUNT_MAX)
+		return xw_fail(diag, XW_ERR_LIMIT,
+			       "extended attribute %.*s: more than %u attributes", shown, name,
+			       XW_XATTR_COUNT_MAX);
+	return 0;
+}
+
+/* has_value false: the value is elsewhere. name and value must not point into the set. */
+static int put(struct xw_xattr_set *s, const struct xw_xattr *x, bool has_value,
+	       struct xw_diag *diag)
+{
+	size_t need = x->name_len + (has_value ? x->value_len : 0);
+	struct xw_xattr *slot;
+	bool found;
+	size_t i;
+
+	if (xw_vec_reserve(&s->a, s->a.n + 1) || make_room(s, need))
+		return xw_fail_nomem(diag, "extended attributes");
+	i = position(s, x->index, x->name, x->name_len, &found);
+	slot = &s->a.v[i];
+	if (!found) {
+		memmove(slot + 1, slot, (s->a.n - i) * sizeof(*slot));
+		s->a.n++;
+		*slot = *x;
+		slot->name = (const char *)append(s, x->name, x->name_len);
+	}
+	slot->value_len = x->value_len;
+	slot->value_inum = x->value_inum;
+	slot->value = has_value ? append(s, x->value, x->value_len) : NULL;
+	return 0;
+}
+
+int xw_xattr_set_put_raw(struct xw_xattr_set *s, uint8_t index, const char *name, size_t name_len,
+			 const void *value, size_t value_len, struct xw_diag *diag)
+{
+	int err = check_limits(s, name, name_len, value_len, diag);
+	struct xw_xattr x = {.index = index, .name = name, .value = value};
+
+	if (err)
+		return err;
+	x.name_len = (uint8_t)name_len;
+	x.value_len = (uint32_t)value_len;
+	return put(s, &x, true, diag);
+}
+
+int xw_xattr_set_put_inum(struct xw_xattr_set *s, uint8_t index, const char *name, size_t name_len,
+			  xw_ino inum, uint32_t value_len, struct xw_diag *diag)
+{
+	int err = check_limits(s, name, name_len, value_len, diag);
+	struct xw_xattr x = {
+		.index = index, .name = name, .value_len = value_len, .value_inum = inum};
+
+	if (err)
+		return err;
+	x.name_len = (uint8_t)name_len;
+	return put(s, &x, false, diag);
+}
+
+/* Empty and minimal ACLs are no ACL. */
+static int put_acl(struct xw_xattr_set *s, bool is_default, const struct xw_acl *acl,
+		   struct xw_diag *diag)
+{
+	uint8_t index = is_default ? XW_XI_ACL_DEFAULT : XW_XI_ACL_ACCESS;
+	uint8_t *disk;
+	size_t len;
+	int err;
+
+	if (acl->e.n == 0 || (!is_default && xw_acl_is_minimal(acl))) {
+		xw_xattr_set_remove(s, index, NULL, 0);
+		return 0;
+	}
+	len = xw_acl_to_disk(acl, NULL);
+	disk = malloc(len);
+	if (!disk)
+		return xw_fail_nomem(diag, "an ACL");
+	xw_acl_to_disk(acl, disk);
+	err = xw_xattr_set_put_raw(s, index, "", 0, disk, len, diag);
+	free(disk);
+	return err;
+}
+
+static const char *acl_name(bool is_default)
+{
+	return is_default ? "system.posix_acl_default" : "system.posix_acl_access";
+}
+
+int xw_xattr_set_put_acl_text(struct xw_xattr_set *s, bool is_default, const char *text, size_t len,
+			      const struct xw_acl_names *names, struct xw_diag *diag)
+{
+	struct xw_acl acl = {0};
+	int err = xw_acl_from_text(&acl, text, len, is_default, names, acl_name(is_default), diag);
+
+	if (!err)
+		err = put_acl(s, is_default, &acl, diag);
+	xw_acl_free(&acl);
+	return err;
+}
+
+int xw_xattr_set_put(struct xw_xattr_set *s, const char *full_name, size_t len, const void *value,
+		     size_t value_len, struct xw_diag *diag)
+{
+	int shown = (int)XW_MIN(len, 80u);
+	struct xw_acl acl = {0};
+	uint8_t index;
+	size_t rest;
+	int err;
+
+	if (len && memchr(full_name, '\0', len))
+		return xw_fail(diag, XW_ERR_INPUT, "extended attribute %.*s: NUL in the name",
+			       shown, full_name);
+	err = xw_xattr_split_name(full_name, len, &index, &rest);
+	if (err == XW_ERR_UNSUPPORTED)
+		return xw_fail(diag, err,
+			       "extended attribute %.*s: ext4 has no place for this kind of name",
+			       shown, full_name);
+	if (err)
+		return xw_fail(diag, err, "extended attribute %.*s: empty name", shown, full_name);
+	if (index == XW_XI_SYSTEM && len - rest == 4 && !memcmp(full_name + rest, "data", 4))
+		return xw_fail(
+			diag, XW_ERR_UNSUPPORTED,
+			"extended attribute system.data: inline data is the filesystem's own");
+	if (index != XW_XI_ACL_ACCESS && index != XW_XI_ACL_DEFAULT)
+		return xw_xattr_set_put_raw(s, index, full_name + rest, len - rest, value,
+					    value_len, diag);
+	err = xw_acl_from_xattr(&acl, value, value_len, acl_name(index == XW_XI_ACL_DEFAULT), diag);
+	if (!err)
+		err = put_acl(s, index == XW_XI_ACL_DEFAULT, &acl, diag);
+	xw_acl_free(&acl);
+	return err;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Blocks live in an arena until the sharer is freed, so the cache may hold their addresses and
+ * evict them as it likes: an evicted block is only no longer found, and its next user begins a
+ * new one.
+ *
+ * A reference is taken inside the cache's match callback by compare-and-swap, so two threads
+ * cannot both take the 1024th. Whoever takes it makes the entry not reusable, whoever drops it
+ * makes it reusable again; if two threads do both at once, the flag may end up either way, which
+ * costs a shared block or a look in vain but no correctness.
+ */
+#include "xattr/share.h"
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "disk/xattrblk.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct xw_share {
+	struct xw_cache *cache;
+	uint32_t block_size;
+	uint64_t (*key)(const void *bytes, size_t len);
+	pthread_mutex_t lock; /* arena and blocks */
+	struct xw_arena arena;
+	XW_VEC(struct xw_share_block *) blocks;
+};
+
+uint64_t xw_share_key(const void *bytes, size_t len)
+{
+	return xw_hash64(bytes, len, 0);
+}
+
+int xw_share_new(uint32_t block_size, unsigned cache_flags, struct xw_share **out)
+{
+	struct xw_share *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return XW_ERR_NOMEM;
+	s->cache = xw_cache_new(0, cache_flags);
+	if (!s->cache) {
+		free(s);
+		return XW_ERR_NOMEM;
+	}
+	s->block_size = block_size;
+	pthread_mutex_init(&s->lock, NULL);
+	*out = s;
+	return 0;
+}
+
+void xw_share_free(struct xw_share *s)
+{
+	if (!s)
+		return;
+	xw_cache_free(s->cache);
+	xw_arena_free(&s->arena);
+	xw_vec_free(&s->blocks);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+void xw_share_set_key(struct xw_share *s, uint64_t (*key)(const void *bytes, size_t len))
+{
+	s->key = key;
+}
+
+struct want {
+	const struct xw_share_content *content;
+	uint32_t refcount; /* after a reference was taken */
+};
+
+static struct xw_share_block *block_of(uint64_t value)
+{
+	return (struct xw_share_block *)(uintptr_t)value;
+}
+
+static bool take(void *arg, uint64_t value)
+{
+	struct want *w = arg;
+	struct xw_share_block *b = block_of(value);
+	uint32_t refs;
+
+	if (b->head_len != w->content->head_len || b->tail_len != w->content->tail_len ||
+	    memcmp(b->bytes, w->content->bytes, b->head_len + b->tail_len))
+		return false;
+	refs = __atomic_load_n(&b->refcount, __ATOMIC_RELAXED);
+	do {
+		if (refs >= XW_XATTR_REFCOUNT_MAX)
+			return false;
+	} while (!__atomic_compare_exchange_n(&b->refcount, &refs, refs + 1, true, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	w->refcount = refs + 1;
+	return true;
+}
+
+static int begin(struct xw_share *s, const struct xw_share_content *content, uint64_t key,
+		 struct xw_share_block **out)
+{
+	struct xw_share_block *b;
+	int err = XW_ERR_NOMEM;
+
+	pthread_mutex_lock(&s->lock);
+	b = XW_ARENA_NEW(&s->arena, struct xw_share_block);
+	if (b) {
+		b->bytes = content->stable ? content->bytes
+					   : xw_arena_dup(&s->arena, content->bytes,
+							  content->head_len + content->tail_len);
+		b->head_len = content->head_len;
+		b->tail_len = content->tail_len;
+		b->key = key;
+		b->refcount = 1;
+		if (b->bytes)
+			err = xw_vec_push(&s->blocks, b);
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (err)
+		return err;
+	*out = b;
+	return xw_cache_insert(s->cache, key, (uintptr_t)b, true);
+}
+
+int xw_share_get_packed(struct xw_share *s, const struct xw_share_content *content,
+			struct xw_share_block **out)
+{
+	struct want w = {.content = content};
+	uint64_t key = s->key ? s->key(content->bytes, content->head_len + content->tail_len)
+			      : content->key;
+	uint64_t value;
+
+	if (!xw_cache_find(s->cache, key, take, &w, &value))
+		return begin(s, content, key, out);
+	*out = block_of(value);
+	if (w.refcount == XW_XATTR_REFCOUNT_MAX)
+		xw_cache_set_reusable(s->cache, key, value, false);
+	return 0;
+}
+
+/* Head and tail of a block, from its entries. */
+static int measure(const uint8_t *block, uint32_t size, uint32_t *head, uint32_t *tail)
+{
+	size_t off = XW_XATTR_BHDR, next;
+	uint32_t first_value = size;
+
+	for (;; off = next) {
+		struct xw_xattr_entry e;
+
+		if (xw_xattr_entry_decode(block, size, off, 0, &e, &next) || (next && next <= off))
+			return XW_ERR_CORRUPT;
+		if (!next)
+			break;
+		if (!e.value_inum && e.value_size)
+			first_value = XW_MIN(first_value, e.value_offs);
+	}
+	if (off + 4 > first_value)
+		return XW_ERR_CORRUPT;
+	*head = (uint32_t)off + 4;
+	*tail = size - first_value;
+	for (size_t i = *head; i < first_value; i++)
+		if (block[i])
+			return XW_ERR_CORRUPT;
+	return 0;
+}
+
+int xw_share_get(struct xw_share *s, const uint8_t *block, struct xw_share_block **out)
+{
+	struct xw_share_content c = {0};
+	uint8_t *bytes;
+	int err = measure(block, s->block_size, &c.head_len, &c.tail_len);
+
+	if (err)
+		return err;
+	bytes = malloc(c.head_len + c.tail_len);
+	if (!bytes)
+		return XW_ERR_NOMEM;
+	memcpy(bytes, block, c.head_len);
+	memcpy(bytes + c.head_len, block + s->block_size - c.tail_len, c.tail_len);
+	c.bytes = bytes;
+	c.key = xw_share_key(bytes, c.head_len + c.tail_len);
+	err = xw_share_get_packed(s, &c, out);
+	free(bytes);
+	return err;
+}
+
+void xw_share_put(struct xw_share *s, struct xw_share_block *b)
+{
+	if (__atomic_fetch_sub(&b->refcount, 1, __ATOMIC_RELAXED) == XW_XATTR_REFCOUNT_MAX)
+		xw_cache_set_reusable(s->cache, b->key, (uintptr_t)b, true);
+}
+
+size_t xw_share_count(const struct xw_share *s)
+{
+	return s->blocks.n;
+}
+
+struct xw_share_block *xw_share_at(const struct xw_share *s, size_t i)
+{
+	return s->blocks.v[i];
+}
+
+void xw_share_expand(const struct xw_share *s, const struct xw_share_block *b, uint8_t *out)
+{
+	struct xw_xattr_bhdr h;
+
+	memcpy(out, b->bytes, b->head_len);
+	memset(out + b->head_len, 0, s->block_size - b->head_len - b->tail_len);
+	memcpy(out + s->block_size - b->tail_len, b->bytes + b->head_len, b->tail_len);
+	if (xw_xattr_bhdr_decode(out, &h))
+		return;
+	h.refcount = b->refcount;
+	xw_xattr_bhdr_encode(out, &h);
+}
+
+void xw_share_stats(struct xw_share *s, struct xw_cache_stats *out)
+{
+	xw_cache_stats(s->cache, out);
+}
