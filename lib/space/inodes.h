@@ -8,19 +8,34 @@
 
 struct xw_ispace;
 
-/* bitmap: inodes_per_group bits of a group, 1 = used; NULL = every group starts empty. */
+/*
+ * bitmap: inodes_per_group (a multiple of 8) bits of a group, 1 = used; called once for every
+ * group now, and again when a group that is partly used is touched. NULL = every group starts
+ * empty and costs nothing until touched.
+ */
 int xw_ispace_new(uint32_t groups, uint32_t inodes_per_group,
-		  int (*bitmap)(void *arg, uint32_t group, uint8_t *bits), void *arg, struct xw_ispace **out);
+		  int (*bitmap)(void *arg, uint32_t group, uint8_t *bits), void *arg,
+		  struct xw_ispace **out);
 void xw_ispace_free(struct xw_ispace *s);
-/* Lowest free inode at or after goal, wrapping round; XW_ERR_NOINODES. dir: counts as a directory in its group. */
+/*
+ * Lowest free inode at or after goal, wrapping round; XW_ERR_NOINODES. dir: counts as a directory
+ * in its group.
+ */
 int xw_ispace_alloc(struct xw_ispace *s, xw_ino goal, bool dir, xw_ino *out);
-int xw_ispace_claim(struct xw_ispace *s, xw_ino ino, bool dir);     /* XW_ERR_CORRUPT when used or out of range */
+/* XW_ERR_CORRUPT when it is used (or, to release, free) already, or out of range. */
+int xw_ispace_claim(struct xw_ispace *s, xw_ino ino, bool dir);
 int xw_ispace_release(struct xw_ispace *s, xw_ino ino, bool dir);
 struct xw_igroup_summary {
 	uint32_t free, used_dirs;
-	uint32_t unused;        /* inodes after the highest used one: bg_itable_unused */
+	uint32_t unused; /* inodes after the highest used one: bg_itable_unused */
 	bool touched;
 };
+/*
+ * Directories that a group given by the source already holds: bitmaps do not say, descriptors do.
+ * XW_ERR_CORRUPT when there are more than used inodes. Where it is not called, used_dirs counts
+ * from 0.
+ */
+int xw_ispace_set_dirs(struct xw_ispace *s, uint32_t group, uint32_t dirs);
 void xw_ispace_group(const struct xw_ispace *s, uint32_t group, struct xw_igroup_summary *out);
 /* inodes_per_group bits, then ones to the end of `size` bytes. */
 int xw_ispace_group_bitmap(struct xw_ispace *s, uint32_t group, uint8_t *bits, size_t size);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Words of a group bitmap: bit set = block used, bit 0 of word 0 = first block of the group. Host
+ * byte order; bits past the group's end are set, so that no search has to know where a group
+ * ends. Everything goes a word at a time.
+ */
+#ifndef XW_SPACE_BITS_H
+#define XW_SPACE_BITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/types.h"
+
+#define XW_SPACE_ORDERS 17 /* buddy orders 0..16 */
+#define XW_GROUP_BLOCKS_MAX 65528 /* every count in a group fits 16 bits */
+
+/* First bit in [from, end) that differs from `same` (0 or ~0); end when there is none. */
+static inline uint32_t xw_bits_next(const uint64_t *w, uint32_t from, uint32_t end, uint64_t same)
+{
+	uint32_t i = from >> 6, last, r;
+	uint64_t v;
+
+	if (from >= end)
+		return end;
+	last = (end - 1) >> 6;
+	v = (w[i] ^ same) & (~UINT64_C(0) << (from & 63));
+	while (!v) {
+		if (i == last)
+			return end;
+		v = w[++i] ^ same;
+	}
+	r = i * 64 + (uint32_t)__builtin_ctzll(v);
+	return XW_MIN(r, end);
+}
+
+static inline uint32_t xw_bits_next_free(const uint64_t *w, uint32_t from, uint32_t end)
+{
+	return xw_bits_next(w, from, end, ~UINT64_C(0));
+}
+
+static inline uint32_t xw_bits_next_used(const uint64_t *w, uint32_t from, uint32_t end)
+{
+	return xw_bits_next(w, from, end, 0);
+}
+
+/* Start of the free run that ends before `at`; `at` itself when the block before it is used. */
+uint32_t xw_bits_run_start(const uint64_t *w, uint32_t at);
+void xw_bits_fill(uint64_t *w, uint32_t from, uint32_t to, bool used);
+/* Longest free run; the search may stop at the first run of `enough`. */
+uint32_t xw_bits_longest(const uint64_t *w, uint32_t nbits, uint32_t enough);
+void xw_bits_count(const uint64_t *w, uint32_t nbits, uint32_t *nfree, uint32_t *fragments);
+/* Number of buddies of each order: maximal free blocks of 2^order, aligned to their size. */
+void xw_bits_buddies(const uint64_t *w, uint32_t nbits, uint16_t hist[XW_SPACE_ORDERS]);
+/* Lowest buddy of exactly this order; nbits when there is none. */
+uint32_t xw_bits_find_buddy(const uint64_t *w, uint32_t nbits, unsigned order);
+
+/* Adds (or, with sign -1, subtracts) the buddies that the free run [a, b) consists of. */
+void xw_buddies_of_run(uint16_t hist[XW_SPACE_ORDERS], uint32_t a, uint32_t b, int sign);
+/* 1 + the largest buddy order of the free run [a, b); 0 when it is empty. */
+unsigned xw_buddy_order1(uint32_t a, uint32_t b);
+
+static inline unsigned xw_floor_log2(uint64_t v)
+{
+	return 63 - (unsigned)__builtin_clzll(v);
+}
+
+#endif

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Choosing where one request goes: the criteria of mballoc, in order.
+ *
+ * Every criterion names a family and a key; the next group from the goal on with at least that
+ * key is taken, by index or, with mb_optimize_scan off, by walking. The walk is kept as it was
+ * before the research, for small filesystems and to measure against: it has no BEST_AVAIL. Since
+ * the longest run of every group is known, two things are better than in the kernel: BEST_AVAIL
+ * looks for a run that serves the whole request, in groups whose average is too low, before it
+ * trims the request; and ANY takes the longest run of the filesystem at once.
+ *
+ * `lost` stays 0: it counts extents that another thread took in between, and here is only one.
+ */
+#include "space/priv.h"
+
+/*
+ * Does group g, as the index has it, really have this key? Loads it when the index has a bound.
+ * 1, 0, or an error.
+ */
+static int settle_key(struct xw_query *q, uint32_t g, enum xw_family fam, uint32_t key)
+{
+	struct xw_space *s = q->s;
+	unsigned flags = s->groups[g].flags;
+	int rc;
+
+	if ((flags & XW_G_UNRESOLVED) || (fam == XW_BY_ORDER && (flags & XW_G_INEXACT))) {
+		if (!(flags & XW_G_UNRESOLVED)) {
+			if (!q->probes)
+				return 0;
+			q->probes--;
+		}
+		xw_space_trim(s);
+		rc = xw_group_load(s, g);
+		if (rc)
+			return rc;
+	}
+	return xw_group_key(&s->groups[g], fam) >= key;
+}
+
+/* Next group from the goal on, wrapping, with this key; XW_NO_GROUP also on errors (q->err). */
+static uint32_t find_group(struct xw_query *q, enum xw_criteria c, enum xw_family fam, uint32_t key)
+{
+	struct xw_space *s = q->s;
+	struct xw_cr_stats *cr = &s->st.cr[c];
+	uint32_t range[4] = {q->goal, s->ngroups, 0, q->goal};
+	int rc;
+
+	for (uint32_t i = 0; s->top && i < XW_MIN(s->linear_limit, s->ngroups); i++) {
+		uint32_t g = (uint32_t)(((uint64_t)q->goal + i) % s->ngroups);
+
+		cr->groups_considered++;
+		if (xw_group_key(&s->groups[g], fam) < key)
+			continue;
+		rc = settle_key(q, g, fam, key);
+		if (rc < 0)
+			q->err = rc;
+		if (rc)
+			return rc < 0 ? XW_NO_GROUP : g;
+	}
+	for (unsigned r = 0; r < 4; r += 2)
+		for (uint32_t g = range[r]; g < range[r + 1]; g++) {
+			g = xw_index_next(s, fam, key, g, range[r + 1], cr);
+			if (g == XW_NO_GROUP)
+				break;
+			q->left -= q->left > 0;
+			rc = settle_key(q, g, fam, key);
+			if (rc < 0)
+				q->err = rc;
+			if (rc)
+				return rc < 0 ? XW_NO_GROUP : g;
+			if (!q->probes && fam == XW_BY_ORDER)
+				return XW_NO_GROUP;
+		}
+	return XW_NO_GROUP;
+}
+
+/* The best free run seen so far: the shortest that is long enough, else the longest. */
+struct best {
+	uint32_t want, found;
+	uint32_t group, at, len;
+	bool fits;
+};
+
+/*
+ * Look at the free runs of a loaded group. sure: one of at least `want` is known to be here, so
+ * max_to_scan does not end the search before it is found.
+ */
+static void scan_group(struct xw_space *s, enum xw_criteria c, uint32_t g, bool sure,
+		       struct best *b)
+{
+	uint32_t size = xw_group_size(s, g), at = s->groups[g].first;
+
+	s->st.groups_scanned++;
+	while ((at = xw_group_next_free(s, g, at)) < size) {
+		uint32_t end = xw_group_run_end(s, g, at), len = end - at;
+
+		b->found++;
+		s->st.extents_scanned++;
+		s->st.cr[c].extents_scanned++;
+		if (len >= b->want ? !b->fits || len < b->len : !b->fits && len > b->len) {
+			b->group = g;
+			b->at = at;
+			b->len = len;
+			b->fits = len >= b->want;
+		}
+		if (len == b->want) {
+			s->st.exact_hits++;
+			return;
+		}
+		if (b->fits && b->found >= s->min_to_scan)
+			return;
+		if (b->found >= s->max_to_scan && (b->fits || !sure)) {
+			s->st.breaks++;
+			return;
+		}
+		at = end;
+	}
+}
+
+/* 1, or an error. */
+static int take(struct xw_query *q, enum xw_criteria c, uint32_t g, uint32_t at, uint32_t len,
+		struct xw_run *out)
+{
+	int rc = xw_group_take(q->s, g, at, len);
+
+	if (rc)
+		return rc;
+	q->s->st.cr[c].hits++;
+	out->start = xw_group_base(q->s, g) + at;
+	out->len = len;
+	return 1;
+}
+
+/* Serve from group g, which has a run of at least `want`: up to `len` of the best one. */
+static int take_from(struct xw_query *q, enum xw_criteria c, uint32_t g, uint32_t want,
+		     uint32_t len, struct xw_run *out)
+{
+	struct best b = {.want = want};
+	int rc = xw_group_load(q->s, g);
+
+	if (rc)
+		return rc;
+	scan_group(q->s, c, g, true, &b);
+	if (!b.fits)
+		return XW_ERR_INTERNAL;
+	return take(q, c, g, b.at, XW_MIN(len, b.len), out);
+}
+
+static int by_key(struct xw_query *q, enum xw_criteria c, enum xw_family fam, uint32_t want,
+		  uint32_t len, struct xw_run *out)
+{
+	uint32_t g = find_group(q, c, fam, want);
+
+	if (g == XW_NO_GROUP)
+		return q->err;
+	return take_from(q, c, g, want, len, out);
+}
+
+/* The request is 2^k blocks: the smallest buddy that holds it, from its start. */
+static int p2_aligned(struct xw_query *q, uint32_t len, struct xw_run *out)
+{
+	struct xw_space *s = q->s;
+	unsigned k = xw_floor_log2(len);
+	uint32_t g = find_group(q, XW_CR_P2_ALIGNED, XW_BY_ORDER, k + 1), at;
+	int rc;
+
+	if (g == XW_NO_GROUP)
+		return q->err;
+	rc = xw_group_load(s, g);
+	if (rc)
+		return rc;
+	s->st.groups_scanned++;
+	s->st.extents_scanned++;
+	s->st.cr[XW_CR_P2_ALIGNED].extents_scanned++;
+	if (s->groups[g].slot == XW_NO_SLOT) {
+		at = (uint32_t)xw_round_up(s->groups[g].first, len);
+	} else {
+		const struct xw_bitmap *bm = s->slots.v[s->groups[g].slot];
+
+		while (k < XW_SPACE_ORDERS - 1 && !bm->buddies[k])
+			k++;
+		at = xw_bits_find_buddy(bm->words, xw_group_size(s, g), k);
+	}
+	if (!xw_group_is_free(s, g, at, len))
+		return XW_ERR_INTERNAL;
+	return take(q, XW_CR_P2_ALIGNED, g, at, len, out);
+}
+
+static bool is_p2(const struct xw_space *s, uint64_t len)
+{
+	return !(len & (len - 1)) && xw_floor_log2(len) >= s->order2_req;
+}
+
+/* P2_ALIGNED and GOAL_FAST: 1, 0 or an error. */
+static int fast(struct xw_query *q, uint32_t len, struct xw_run *out)
+{
+	struct xw_space *s = q->s;
+	int rc;
+
+	if (is_p2(s, len)) {
+		rc = p2_aligned(q, len, out);
+		if (rc)
+			return rc;
+		s->st.cr[XW_CR_P2_ALIGNED].useless_loops++;
+	}
+	rc = by_key(q, XW_CR_GOAL_FAST, XW_BY_AVG, len, len, out);
+	if (!rc)
+		s->st.cr[XW_CR_GOAL_FAST].useless_loops++;
+	return rc;
+}
+
+static int take_span(struct xw_query *q, enum xw_criteria c, xw_blk start, uint64_t len,
+		     struct xw_run *out)
+{
+	int rc = xw_span_take(q->s, start, len);
+
+	if (rc)
+		return rc;
+	q->s->st.cr[c].hits++;
+	out->start = start;
+	out->len = len;
+	return 1;
+}
+
+int xw_choose_whole(struct xw_query *q, uint64_t len, bool spans, struct xw_run *out)
+{
+	struct xw_space *s = q->s;
+	/* Before the research the whole length was the slow criterion's job. */
+	enum xw_criteria c = s->top ? XW_CR_BEST_AVAIL : XW_CR_GOAL_SLOW;
+	xw_blk start;
+	int rc = 0;
+
+	xw_space_settle(s);
+	if (len <= s->cpg) {
+		rc = fast(q, (uint32_t)len, out);
+		if (!rc)
+			rc = by_key(q, c, XW_BY_LONGEST, (uint32_t)len, (uint32_t)len, out);
+		if (rc)
+			return rc;
+	}
+	if (spans) {
+		rc = xw_span_find(q, c, len, &start);
+		if (rc > 0)
+			return take_span(q, c, start, len, out);
+	}
+	if (!rc)
+		s->st.cr[c].useless_loops++;
+	return rc;
+}
+
+/* The longest run inside a group. */
+static int longest_inside(struct xw_query *q, uint64_t len, struct xw_run *out)
+{
+	for (;;) {
+		uint32_t longest = xw_index_max_longest(q->s, &q->s->st.cr[XW_CR_ANY]);
+		uint32_t g;
+
+		if (!longest)
+			return 0;
+		/* Bounds may turn out too high; then the maximum is another one. */
+		g = find_group(q, XW_CR_ANY, XW_BY_LONGEST, longest);
+		if (q->err)
+			return q->err;
+		if (g != XW_NO_GROUP)
+			return take_from(q, XW_CR_ANY, g, longest, (uint32_t)XW_MIN(len, longest),
+					 out);
+	}
+}
+
+int xw_choose_longest(struct xw_query *q, uint64_t len, struct xw_run *out)
+{
+	struct xw_space *s = q->s;
+	int rc;
+
+	xw_space_settle(s);
+	for (;;) {
+		uint64_t span = xw_index_max_span(s, &s->st.cr[XW_CR_ANY]);
+		uint32_t longest = xw_index_max_longest(s, &s->st.cr[XW_CR_ANY]);
+		unsigned before = q->probes;
+		xw_blk start;
+
+		if (span <= longest)
+			break;
+		rc = xw_span_find(q, XW_CR_ANY, span, &start);
+		if (rc < 0)
+			return rc;
+		if (rc)
+			return take_span(q, XW_CR_ANY, start, XW_MIN(len, span), out);
+		if (!before)
+			break;
+	}
+	rc = longest_inside(q, len, out);
+	if (!rc)
+		s->st.cr[XW_CR_ANY].useless_loops++;
+	return rc;
+}
+
+/* BEST_AVAIL: the whole request where the average is too low for it, then ever less of it. */
+static int best_avail(struct xw_query *q, uint32_t len, bool whole, struct xw_run *out)
+{
+	unsigned order = xw_floor_log2(len);
+	int rc = by_key(q, XW_CR_BEST_AVAIL, XW_BY_LONGEST, len, len, out);
+
+	for (unsigned trim = len & (len - 1) ? 0 : 1;
+	     !rc && !whole && trim <= q->s->max_trim && trim <= order; trim++) {
+		uint32_t want = 1u << (order - trim), g;
+
+		g = find_group(q, XW_CR_BEST_AVAIL, XW_BY_AVG, want);
+		if (g == XW_NO_GROUP && !q->err)
+			g = find_group(q, XW_CR_BEST_AVAIL, XW_BY_LONGEST, want);
+		if (q->err)
+			return q->err;
+		if (g != XW_NO_GROUP)
+			return take_from(q, XW_CR_BEST_AVAIL, g, q->s->groups[g].longest, len, out);
+	}
+	if (!rc)
+		q->s->st.cr[XW_CR_BEST_AVAIL].useless_loops++;
+	return rc;
+}
+
+/*
+ * GOAL_SLOW: groups with enough free blocks in whatever pieces, until max_to_scan runs were seen;
+ * the best of those.
+ */
+static int goal_slow(struct xw_query *q, uint32_t len, bool whole, struct xw_run *out)
+{
+	struct xw_space *s = q->s;
+	struct best b = {.want = len};
+	uint32_t home = q->goal, seen = 0;
+	int rc = 0;
+
+	if (whole) {
+		rc = by_key(q, XW_CR_GOAL_SLOW, XW_BY_LONGEST, len, len, out);
+	} else {
+		while (seen < s->ngroups && (q->left || !s->top) && !b.fits &&
+		       b.found < s->max_to_scan) {
+			uint32_t g = find_group(q, XW_CR_GOAL_SLOW, XW_BY_FREE, len), step;
+
+			if (g == XW_NO_GROUP)
+				break;
+			step = (g + s->ngroups - q->goal) % s->ngroups + 1;
+			if (seen + step > s->ngroups)
+				break; /* round once */
+			seen += step;
+			q->goal = (g + 1) % s->ngroups;
+			rc = xw_group_load(s, g);
+			if (rc)
+				return rc;
+			scan_group(s, XW_CR_GOAL_SLOW, g, false, &b);
+		}
+		q->goal = home;
+		rc = q->err;
+		if (!rc && b.len) {
+			rc = xw_group_load(s, b.group);
+			if (!rc)
+				rc = take(q, XW_CR_GOAL_SLOW, b.group, b.at, XW_MIN(len, b.len),
+					  out);
+		}
+	}
+	if (!rc)
+		s->st.cr[XW_CR_GOAL_SLOW].useless_loops++;
+	return rc;
+}
+
+static int choose(struct xw_query *q, uint32_t len, bool whole, struct xw_run *out)
+{
+	int rc = fast(q, len, out);
+
+	if (!rc && q->s->top)
+		rc = best_avail(q, len, whole, out);
+	if (!rc && (!whole || !q->s->top))
+		rc = goal_slow(q, len, whole, out);
+	if (!rc && !whole) {
+		rc = longest_inside(q, len, out);
+		if (!rc)
+			q->s->st.cr[XW_CR_ANY].useless_loops++;
+	}
+	return rc ? rc : XW_ERR_NOSPC;
+}
+
+int xw_space_alloc(struct xw_space *s, const struct xw_alloc_req *req, struct xw_run *out)
+{
+	bool whole = req->flags & (XW_ALLOC_WHOLE | XW_ALLOC_EXACT);
+	bool stream = (req->flags & XW_ALLOC_STREAM) || (!req->goal && req->len >= s->stream_req);
+	xw_blk goal = stream ? s->stream_goal : req->goal;
+	struct xw_query q = {s, 0, XW_PROBES_MAX, 6, 0};
+	uint32_t len = (uint32_t)XW_MIN(req->len, s->cpg);
+	int rc;
+
+	if (!req->len)
+		return XW_ERR_USAGE;
+	if (s->error)
+		return s->error;
+	xw_space_trim(s);
+	s->st.requests++;
+	if (!s->free || (whole && req->len > s->cpg))
+		return XW_ERR_NOSPC;
+	rc = xw_span_at_goal(s, goal, len, false, out);
+	if (rc > 0)
+		*(stream ? &s->st.stream_hits : &s->st.goal_hits) += 1;
+	if (!rc && (req->flags & XW_ALLOC_EXACT))
+		return XW_ERR_NOSPC;
+	if (!rc) {
+		q.goal = xw_goal_group(s, goal);
+		xw_space_settle(s);
+		rc = choose(&q, len, whole, out);
+	}
+	if (rc < 0)
+		return rc;
+	s->st.success += out->len == req->len;
+	if (stream)
+		s->stream_goal = out->start + out->len;
+	return 0;
+}

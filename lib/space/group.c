@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One group: its summary, its bitmap when it needs one, and the way between the states of priv.h.
+ *
+ * Taking and giving back adjust the summary and the buddy histogram by the one free run they
+ * touch; nothing recounts a group. Only the longest run cannot be kept that way: when the run it
+ * was is cut, the group becomes STALE, and xw_space_settle searches again, once, before the next
+ * search over groups.
+ */
+#include "space/priv.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t nwords(const struct xw_space *s)
+{
+	return (s->cpg + 63) / 64;
+}
+
+uint64_t *xw_group_words(const struct xw_space *s, uint32_t g)
+{
+	return s->slots.v[s->groups[g].slot]->words;
+}
+
+/* Slots */
+
+static int slot_get(struct xw_space *s, uint32_t g)
+{
+	uint32_t id;
+
+	if (s->spare.n) {
+		id = s->spare.v[s->spare.n - 1];
+	} else {
+		/* A place in `spare` for every slot, so that putting one back cannot fail. */
+		if (xw_vec_reserve(&s->spare, s->slots.n + 1) || xw_vec_push(&s->slots, NULL))
+			return XW_ERR_NOMEM;
+		id = (uint32_t)s->slots.n - 1;
+		s->spare.v[s->spare.n++] = id;
+	}
+	if (!s->slots.v[id]) {
+		s->slots.v[id] = malloc(sizeof(struct xw_bitmap) + nwords(s) * sizeof(uint64_t));
+		if (!s->slots.v[id])
+			return XW_ERR_NOMEM;
+	}
+	s->spare.n--;
+	s->loaded++;
+	s->groups[g].slot = id;
+	return 0;
+}
+
+static void slot_put(struct xw_space *s, uint32_t g)
+{
+	struct xw_group *gr = &s->groups[g];
+
+	if (gr->slot == XW_NO_SLOT)
+		return;
+	/*
+	 * A few stay allocated: a group at the border of two states must not cost malloc each
+	 * time.
+	 */
+	if (s->spare.n >= 16) {
+		free(s->slots.v[gr->slot]);
+		s->slots.v[gr->slot] = NULL;
+	}
+	s->spare.v[s->spare.n++] = gr->slot;
+	s->loaded--;
+	gr->slot = XW_NO_SLOT;
+}
+
+void xw_space_trim(struct xw_space *s)
+{
+	size_t drop;
+
+	if (s->clean.n <= 2 * XW_CLEAN_MAX)
+		return;
+	drop = s->clean.n - XW_CLEAN_MAX;
+	for (size_t i = 0; i < drop; i++) {
+		uint32_t g = s->clean.v[i];
+
+		if (g < s->ngroups && !(s->groups[g].flags & XW_G_TOUCHED))
+			slot_put(s, g);
+	}
+	s->clean.n -= drop;
+	memmove(s->clean.v, s->clean.v + drop, s->clean.n * sizeof(*s->clean.v));
+}
+
+void xw_group_forget(struct xw_space *s, uint32_t g)
+{
+	slot_put(s, g);
+}
+
+void xw_groups_free(struct xw_space *s)
+{
+	for (size_t i = 0; i < s->slots.n; i++)
+		free(s->slots.v[i]);
+	xw_vec_free(&s->slots);
+	xw_vec_free(&s->spare);
+	xw_vec_free(&s->clean);
+	free(s->groups);
+}
+
+/* Summaries */
+
+/* One free run or none. The order is left to xw_space_settle: streams come here for every file. */
+static void describe(struct xw_space *s, uint32_t g, uint32_t first, uint32_t nfree)
+{
+	struct xw_group *gr = &s->groups[g];
+
+	gr->free = gr->longest = gr->avg = (uint16_t)nfree;
+	gr->fragments = nfree > 0;
+	gr->first = nfree ? (uint16_t)first : 0;
+	gr->head = first ? 0 : (uint16_t)nfree;
+	gr->tail = first + nfree == xw_group_size(s, g) ? (uint16_t)nfree : 0;
+}
+
+static void describe_fully(struct xw_space *s, uint32_t g, uint32_t first, uint32_t nfree)
+{
+	describe(s, g, first, nfree);
+	s->groups[g].order = (uint8_t)xw_buddy_order1(first, first + nfree);
+}
+
+static unsigned highest_buddy(const uint16_t hist[XW_SPACE_ORDERS])
+{
+	unsigned k = XW_SPACE_ORDERS;
+
+	while (k && !hist[k - 1])
+		k--;
+	return k;
+}
+
+/* Everything from the bitmap; a bitmap that is not needed goes. */
+static void recount(struct xw_space *s, uint32_t g)
+{
+	struct xw_group *gr = &s->groups[g];
+	struct xw_bitmap *bm = s->slots.v[gr->slot];
+	uint32_t size = xw_group_size(s, g), nfree, fragments;
+
+	xw_bits_count(bm->words, s->cpg, &nfree, &fragments);
+	s->free += nfree;
+	s->free -= gr->free;
+	gr->flags &= (uint8_t) ~(XW_G_UNRESOLVED | XW_G_INEXACT | XW_G_STALE);
+	if (fragments <= 1) {
+		describe_fully(s, g, xw_bits_next_free(bm->words, 0, size), nfree);
+		slot_put(s, g);
+		return;
+	}
+	gr->free = (uint16_t)nfree;
+	gr->fragments = (uint16_t)fragments;
+	gr->avg = (uint16_t)(nfree / fragments);
+	gr->longest = (uint16_t)xw_bits_longest(bm->words, s->cpg, UINT32_MAX);
+	gr->first = (uint16_t)xw_bits_next_free(bm->words, 0, size);
+	gr->head = (uint16_t)xw_bits_next_used(bm->words, 0, size);
+	gr->tail = (uint16_t)(size - xw_bits_run_start(bm->words, size));
+	xw_bits_buddies(bm->words, s->cpg, bm->buddies);
+	gr->order = (uint8_t)highest_buddy(bm->buddies);
+}
+
+/* Upper bounds from what is known without the bitmap. */
+static void bound(struct xw_group *gr, uint32_t size)
+{
+	gr->flags |= XW_G_INEXACT;
+	gr->avg = gr->free / gr->fragments;
+	gr->head = gr->first ? 0 : gr->longest;
+	gr->tail = (uint32_t)gr->first + gr->longest <= size ? gr->longest
+							     : (uint16_t)(size - gr->first);
+	gr->order = (uint8_t)(xw_floor_log2(gr->longest) + 1);
+}
+
+static bool summary_ok(const struct xw_group_summary *m, uint32_t size)
+{
+	if (!m->free)
+		return !m->fragments && !m->longest;
+	/* The other runs hold at least a block each, and a used one parts neighbours. */
+	return m->free <= size && m->fragments && m->longest && m->longest <= m->free &&
+	       m->fragments - 1 <= m->free - m->longest &&
+	       (m->fragments > 1 || m->longest == m->free) && m->first_free < size &&
+	       m->free + (m->fragments - 1) <= size - m->first_free;
+}
+
+int xw_group_init(struct xw_space *s, uint32_t g, struct xw_diag *diag)
+{
+	struct xw_group *gr = &s->groups[g];
+	uint32_t size = xw_group_size(s, g);
+	struct xw_group_summary m = {.free = size, .fragments = 1, .longest = size};
+	bool known = true;
+	int rc;
+
+	gr->slot = XW_NO_SLOT;
+	if (s->src.summary) {
+		rc = s->src.summary(s->src.arg, g, &m, &known);
+		if (rc)
+			return rc;
+	}
+	if (!known) {
+		describe_fully(s, g, 0, XW_MIN(m.free, size));
+		gr->flags = XW_G_UNRESOLVED;
+	} else if (!summary_ok(&m, size)) {
+		return xw_fail(diag, XW_ERR_CORRUPT,
+			       "free space of group %u: %u free in %u runs, longest %u, first %u "
+			       "do not go together",
+			       g, m.free, m.fragments, m.longest, m.first_free);
+	} else if (m.fragments <= 1) {
+		describe_fully(s, g, m.first_free, m.free);
+	} else {
+		gr->free = (uint16_t)m.free;
+		gr->fragments = (uint16_t)m.fragments;
+		gr->longest = (uint16_t)m.longest;
+		gr->first = (uint16_t)m.first_free;
+		bound(gr, size);
+	}
+	s->free += gr->free;
+	return 0;
+}
+
+/* Bitmaps */
+
+static int from_source(struct xw_space *s, uint32_t g, uint64_t *words)
+{
+	uint32_t n = nwords(s);
+	int rc;
+
+	if (!s->src.bitmap)
+		return XW_ERR_STATE;
+	memset(words, 0xff, n * sizeof(*words));
+	rc = s->src.bitmap(s->src.arg, g, (uint8_t *)words);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < n; i++)
+		words[i] = le64toh(words[i]);
+	xw_bits_fill(words, xw_group_size(s, g), n * 64, true);
+	return 0;
+}
+
+int xw_group_load(struct xw_space *s, uint32_t g)
+{
+	struct xw_group *gr = &s->groups[g];
+	int rc;
+
+	if (gr->slot != XW_NO_SLOT || xw_group_described(gr))
+		return 0;
+	if (xw_vec_reserve(&s->clean, s->clean.n + 1))
+		return XW_ERR_NOMEM;
+	rc = slot_get(s, g);
+	if (rc)
+		return rc;
+	rc = from_source(s, g, xw_group_words(s, g));
+	if (rc) {
+		slot_put(s, g);
+		return rc;
+	}
+	s->st.buddies_generated++;
+	recount(s, g);
+	if (gr->slot != XW_NO_SLOT)
+		s->clean.v[s->clean.n++] = g;
+	xw_index_update(s, g);
+	return 0;
+}
+
+/* described -> in memory */
+static int expand(struct xw_space *s, uint32_t g)
+{
+	struct xw_group *gr = &s->groups[g];
+	uint32_t a = gr->first, b = a + gr->free;
+	struct xw_bitmap *bm;
+	int rc = slot_get(s, g);
+
+	if (rc)
+		return rc;
+	bm = s->slots.v[gr->slot];
+	memset(bm->words, 0xff, nwords(s) * sizeof(uint64_t));
+	xw_bits_fill(bm->words, a, b, false);
+	memset(bm->buddies, 0, sizeof(bm->buddies));
+	xw_buddies_of_run(bm->buddies, a, b, 1);
+	return 0;
+}
+
+int xw_group_copy(struct xw_space *s, uint32_t g, uint8_t *bits)
+{
+	const struct xw_group *gr = &s->groups[g];
+	uint32_t nbytes = s->cpg / 8;
+	int rc;
+
+	if (xw_group_described(gr)) {
+		uint32_t a = gr->first, b = a + gr->free;
+
+		memset(bits, 0xff, nbytes);
+		for (; a < b && a % 8; a++)
+			bits[a / 8] &= (uint8_t) ~(1u << a % 8);
+		for (; b > a && b % 8; b--)
+			bits[b / 8] &= (uint8_t) ~(1u << (b - 1) % 8);
+		if (a < b)
+			memset(bits + a / 8, 0, (b - a) / 8);
+		return 0;
+	}
+	rc = xw_group_load(s, g);
+	if (rc)
+		return rc;
+	if (gr->slot == XW_NO_SLOT)
+		return xw_group_copy(s, g, bits);
+	for (uint32_t i = 0; i < nbytes; i += 8) {
+		uint64_t v = htole64(xw_group_words(s, g)[i / 8]);
+
+		memcpy(bits + i, &v, XW_MIN(8, nbytes - i));
+	}
+	return 0;
+}
+
+/* Questions */
+
+uint32_t xw_group_next_free(const struct xw_space *s, uint32_t g, uint32_t at)
+{
+	const struct xw_group *gr = &s->groups[g];
+	uint32_t size = xw_group_size(s, g);
+
+	if (gr->slot != XW_NO_SLOT)
+		return xw_bits_next_free(xw_group_words(s, g), at, size);
+	if (at < gr->first)
+		return gr->first;
+	return at < (uint32_t)gr->first + gr->free ? at : size;
+}
+
+uint32_t xw_group_run_end(const struct xw_space *s, uint32_t g, uint32_t at)
+{
+	const struct xw_group *gr = &s->groups[g];
+
+	if (gr->slot != XW_NO_SLOT)
+		return xw_bits_next_used(xw_group_words(s, g), at, xw_group_size(s, g));
+	return at >= gr->first && at < (uint32_t)gr->first + gr->free
+		       ? (uint32_t)gr->first + gr->free
+		       : at;
+}
+
+bool xw_group_is_free(const struct xw_space *s, uint32_t g, uint32_t at, uint32_t n)
+{
+	return xw_group_run_end(s, g, at) >= at + n;
+}
+
+bool xw_group_is_used(const struct xw_space *s, uint32_t g, uint32_t at, uint32_t n)
+{
+	return xw_group_next_free(s, g, at) >= at + n;
+}
+
+struct xw_group xw_group_exact(const struct xw_space *s, uint32_t g)
+{
+	struct xw_group gr = s->groups[g];
+
+	if (g != s->dirty)
+		return gr;
+	if (gr.flags & XW_G_STALE)
+		gr.longest = (uint16_t)xw_bits_longest(xw_group_words(s, g), s->cpg, gr.longest);
+	gr.flags &= (uint8_t)~XW_G_STALE;
+	gr.avg = gr.fragments ? gr.free / gr.fragments : 0;
+	if (gr.slot == XW_NO_SLOT)
+		gr.order = (uint8_t)xw_buddy_order1(gr.first, (uint32_t)gr.first + gr.free);
+	else
+		gr.order = (uint8_t)highest_buddy(s->slots.v[gr.slot]->buddies);
+	return gr;
+}
+
+/* Changes */
+
+void xw_group_dirty(struct xw_space *s, uint32_t g)
+{
+	s->groups[g].flags |= XW_G_TOUCHED;
+	if (s->dirty == g)
+		return;
+	xw_space_settle(s);
+	s->dirty = g;
+}
+
+void xw_space_settle(struct xw_space *s)
+{
+	uint32_t g = s->dirty;
+
+	if (g == XW_NO_GROUP)
+		return;
+	s->groups[g] = xw_group_exact(s, g);
+	s->dirty = XW_NO_GROUP;
+	xw_index_update(s, g);
+}
+
+/* in memory -> described, when one run or none is left */
+static void collapse(struct xw_space *s, uint32_t g)
+{
+	struct xw_group *gr = &s->groups[g];
+
+	if (gr->fragments > 1)
+		return;
+	gr->flags &= (uint8_t)~XW_G_STALE;
+	describe(s, g, gr->first, gr->free);
+	slot_put(s, g);
+}
+
+int xw_group_take(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n)
+{
+	struct xw_group *gr = &s->groups[g];
+	uint32_t size = xw_group_size(s, g), a, b, end = at + n;
+	struct xw_bitmap *bm;
+
+	if (gr->slot == XW_NO_SLOT && at != gr->first && end != (uint32_t)gr->first + gr->free) {
+		int rc = expand(s, g);
+
+		if (rc)
+			return rc;
+	}
+	xw_group_dirty(s, g);
+	s->free -= n;
+	if (gr->slot == XW_NO_SLOT) {
+		describe(s, g, at == gr->first ? end : gr->first, gr->free - n);
+		return 0;
+	}
+	bm = s->slots.v[gr->slot];
+	a = xw_bits_run_start(bm->words, at);
+	b = xw_bits_next_used(bm->words, end, size);
+	xw_bits_fill(bm->words, at, end, true);
+	xw_buddies_of_run(bm->buddies, a, b, -1);
+	xw_buddies_of_run(bm->buddies, a, at, 1);
+	xw_buddies_of_run(bm->buddies, end, b, 1);
+	gr->free = (uint16_t)(gr->free - n);
+	gr->fragments = (uint16_t)(gr->fragments + (a < at) + (end < b) - 1);
+	if (b - a == gr->longest)
+		gr->flags |= XW_G_STALE;
+	if (at == gr->first)
+		gr->first = gr->free ? (uint16_t)xw_bits_next_free(bm->words, end, size) : 0;
+	if (a == 0)
+		gr->head = (uint16_t)at;
+	if (b == size)
+		gr->tail = (uint16_t)(size - end);
+	collapse(s, g);
+	return 0;
+}
+
+int xw_group_give(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n)
+{
+	struct xw_group *gr = &s->groups[g];
+	uint32_t size = xw_group_size(s, g), a, b, end = at + n;
+	struct xw_bitmap *bm;
+
+	if (gr->slot == XW_NO_SLOT && gr->free && end != gr->first &&
+	    at != (uint32_t)gr->first + gr->free) {
+		int rc = expand(s, g);
+
+		if (rc)
+			return rc;
+	}
+	xw_group_dirty(s, g);
+	s->free += n;
+	if (gr->slot == XW_NO_SLOT) {
+		describe(s, g, !gr->free || end == gr->first ? at : gr->first, gr->free + n);
+		return 0;
+	}
+	bm = s->slots.v[gr->slot];
+	xw_bits_fill(bm->words, at, end, false);
+	a = xw_bits_run_start(bm->words, at);
+	b = xw_bits_next_used(bm->words, end, size);
+	xw_buddies_of_run(bm->buddies, a, at, -1);
+	xw_buddies_of_run(bm->buddies, end, b, -1);
+	xw_buddies_of_run(bm->buddies, a, b, 1);
+	gr->free = (uint16_t)(gr->free + n);
+	gr->fragments = (uint16_t)(gr->fragments + 1 - (a < at) - (end < b));
+	if (b - a >= gr->longest) {
+		gr->longest = (uint16_t)(b - a);
+		gr->flags &= (uint8_t)~XW_G_STALE;
+	}
+	gr->first = (uint16_t)XW_MIN(gr->first, a);
+	if (a == 0)
+		gr->head = (uint16_t)b;
+	if (b == size)
+		gr->tail = (uint16_t)(size - a);
+	collapse(s, g);
+	return 0;
+}
+
+int xw_group_shorten(struct xw_space *s, uint32_t g, uint32_t size)
+{
+	struct xw_group *gr = &s->groups[g];
+	uint32_t old = xw_group_size(s, g);
+	int rc;
+
+	if (size == old)
+		return 0;
+	rc = xw_group_load(s, g);
+	if (rc)
+		return rc;
+	s->last_size = size; /* the caller made this group the last one */
+	if (gr->slot != XW_NO_SLOT) {
+		xw_bits_fill(xw_group_words(s, g), size, old, true);
+		recount(s, g);
+	} else {
+		uint32_t first = gr->first, end = XW_MIN((uint32_t)first + gr->free, size);
+
+		s->free -= gr->free;
+		describe_fully(s, g, first, first < end ? end - first : 0);
+		s->free += gr->free;
+	}
+	return 0;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside the allocator. Rooms outside lib/space include space.h only.
+ *
+ * A group is in one of three states:
+ *
+ *   described   no bitmap in memory and at most one free run: the summary says it all. Empty,
+ *               full and streamed-into groups live and die here, which is why 755k allocations
+ *               into an empty image touch no bitmap at all.
+ *   in memory   bitmap and buddy histogram in a slot; summary, ends and order exact.
+ *   at source   no bitmap in memory, several runs, nothing taken or freed: the source can give the
+ *               bitmap again. The summary is exact; order and both ends are upper bounds (INEXACT)
+ *               until the bitmap was seen once. When the source could not give a summary
+ *               (UNRESOLVED), everything is an upper bound.
+ *
+ *   at source --xw_group_load--> in memory --one run left (xw_group_take/give)--> described
+ *   described --xw_group_take/give in the middle--> in memory
+ *   in memory --xw_space_trim, untouched--> at source
+ *
+ * Invariants (xw_space_check verifies them):
+ *   1. Every key the index holds is at least the true one; it is the true one unless UNRESOLVED
+ *      or INEXACT. Searches that meet a bound load the group, correct it and go on: an index
+ *      answer is never wrong, and never misses.
+ *   2. At most one group (`dirty`) has a summary that the index does not reflect; xw_space_settle
+ *      ends that before every search. STALE (longest is a bound) can be set on the dirty group
+ *      only.
+ *   3. TOUCHED groups are never at source.
+ *   4. s->free is the sum over all groups.
+ */
+#ifndef XW_SPACE_PRIV_H
+#define XW_SPACE_PRIV_H
+
+#include "base/vec.h"
+#include "space/bits.h"
+#include "space/space.h"
+
+#define XW_NO_GROUP UINT32_MAX
+#define XW_NO_SLOT UINT32_MAX
+/* Bitmaps kept that the source could give again; up to twice as many between trims. */
+#define XW_CLEAN_MAX 256
+#define XW_INDEX_SHIFT 4 /* 16 children a node */
+#define XW_INDEX_LEVELS 9
+
+enum { XW_G_UNRESOLVED = 1, XW_G_INEXACT = 2, XW_G_TOUCHED = 4, XW_G_STALE = 8 };
+
+/* 20 bytes: 491,520 groups in 9.4 MiB. */
+struct xw_group {
+	uint16_t free, fragments, longest, first;
+	uint16_t head, tail; /* free run at either end */
+	uint16_t avg; /* average free fragment, rounded down; 0 = full */
+	uint8_t order; /* 1 + largest buddy order; 0 = full */
+	uint8_t flags;
+	uint32_t slot;
+};
+
+/* What 16 groups, or 16 nodes below, hold at most. Runs here cross group boundaries. */
+struct xw_node {
+	uint64_t head, tail, span; /* free blocks at either end, longest run */
+	uint16_t longest, avg, free; /* inside one group */
+	uint8_t order, zero; /* no padding: nodes are compared as bytes */
+};
+
+struct xw_bitmap {
+	uint16_t buddies[XW_SPACE_ORDERS];
+	uint64_t words[];
+};
+
+struct xw_space {
+	struct xw_space_source src;
+	xw_blk blocks;
+	uint32_t first_data_block, cpg, ngroups, last_size;
+	unsigned linear_limit, order2_req, stream_req, min_to_scan, max_to_scan, max_trim;
+	bool indexed;
+
+	struct xw_group *groups;
+	struct xw_node *level[XW_INDEX_LEVELS]; /* [0] unused: the groups are level 0 */
+	unsigned top; /* 0 = no index: every search walks */
+
+	XW_VEC(struct xw_bitmap *) slots;
+	XW_VEC(uint32_t) spare; /* unused slots, their bitmap possibly still allocated */
+	uint32_t loaded; /* slots in use */
+	XW_VEC(uint32_t)
+	clean; /* groups loaded, oldest first; touched ones drop out at xw_space_trim */
+
+	uint32_t dirty;
+	uint64_t free;
+	xw_blk stream_goal;
+	int error; /* first failure of a call that cannot return one */
+	struct xw_space_stats st;
+};
+
+static inline xw_blk xw_group_base(const struct xw_space *s, uint32_t g)
+{
+	return s->first_data_block + (xw_blk)g * s->cpg;
+}
+
+static inline uint32_t xw_group_size(const struct xw_space *s, uint32_t g)
+{
+	return g == s->ngroups - 1 ? s->last_size : s->cpg;
+}
+
+/* The group of a block that lies in the filesystem, and its index there. */
+static inline uint32_t xw_group_of(const struct xw_space *s, xw_blk b, uint32_t *at)
+{
+	xw_blk off = b - s->first_data_block;
+
+	*at = (uint32_t)(off % s->cpg);
+	return (uint32_t)(off / s->cpg);
+}
+
+static inline bool xw_blk_inside(const struct xw_space *s, xw_blk b)
+{
+	return b >= s->first_data_block && b < s->blocks;
+}
+
+static inline bool xw_group_described(const struct xw_group *gr)
+{
+	return gr->slot == XW_NO_SLOT && gr->fragments <= 1 && !(gr->flags & XW_G_UNRESOLVED);
+}
+
+/* group.c: one group. Positions are indexes in the group. */
+int xw_group_init(struct xw_space *s, uint32_t g, struct xw_diag *diag);
+/* Afterwards the group is described or in memory, and exact. */
+int xw_group_load(struct xw_space *s, uint32_t g);
+uint64_t *xw_group_words(const struct xw_space *s, uint32_t g); /* of a group in memory */
+/* These need a loaded group. The group's size when there is none; `at` itself when it is used. */
+uint32_t xw_group_next_free(const struct xw_space *s, uint32_t g, uint32_t at);
+uint32_t xw_group_run_end(const struct xw_space *s, uint32_t g, uint32_t at);
+bool xw_group_is_free(const struct xw_space *s, uint32_t g, uint32_t at, uint32_t n);
+bool xw_group_is_used(const struct xw_space *s, uint32_t g, uint32_t at, uint32_t n);
+/*
+ * Take free, give back used blocks of a loaded group; only memory can fail, and then nothing has
+ * changed.
+ */
+int xw_group_take(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n);
+int xw_group_give(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n);
+void xw_group_dirty(struct xw_space *s, uint32_t g);
+/*
+ * Drop old bitmaps that the source could give again. Groups loaded before may be at source
+ * afterwards.
+ */
+void xw_space_trim(struct xw_space *s);
+/* Bring the index up to the last change. */
+void xw_space_settle(struct xw_space *s);
+/* The summary as xw_space_settle would leave it. */
+struct xw_group xw_group_exact(const struct xw_space *s, uint32_t g);
+int xw_group_copy(struct xw_space *s, uint32_t g, uint8_t *bits);
+/* The filesystem's end moved into this group. */
+int xw_group_shorten(struct xw_space *s, uint32_t g, uint32_t size);
+void xw_group_forget(struct xw_space *s, uint32_t g);
+void xw_groups_free(struct xw_space *s);
+
+/* index.c: keys of groups, maxima over them, searches. */
+enum xw_family { XW_BY_ORDER, XW_BY_AVG, XW_BY_LONGEST, XW_BY_FREE };
+
+static inline uint32_t xw_group_key(const struct xw_group *gr, enum xw_family fam)
+{
+	switch (fam) {
+	case XW_BY_ORDER:
+		return gr->order;
+	case XW_BY_AVG:
+		return gr->avg;
+	case XW_BY_LONGEST:
+		return gr->longest;
+	default:
+		return gr->free;
+	}
+}
+
+int xw_index_new(struct xw_space *s);
+void xw_index_free(struct xw_space *s);
+void xw_index_update(struct xw_space *s, uint32_t g);
+/* First group in [from, to) whose key is at least `key`, which is not 0. */
+uint32_t xw_index_next(struct xw_space *s, enum xw_family fam, uint32_t key, uint32_t from,
+		       uint32_t to, struct xw_cr_stats *cr);
+uint32_t xw_index_max_longest(struct xw_space *s, struct xw_cr_stats *cr);
+uint64_t xw_index_max_span(struct xw_space *s, struct xw_cr_stats *cr);
+/*
+ * First place in groups [from, to) where len blocks may be free in a row, over group boundaries;
+ * `carry` free blocks end where group `from` starts. Bounds count as free: the caller loads what
+ * is inexact and asks again.
+ */
+struct xw_span {
+	uint32_t group; /* XW_NO_GROUP = none */
+	bool inside; /* a run inside this group; else `start` says where */
+	xw_blk start;
+};
+struct xw_span xw_index_span(struct xw_space *s, uint64_t len, uint32_t from, uint32_t to,
+			     uint64_t carry, struct xw_cr_stats *cr);
+/* All of it against the groups; NULL or what is wrong. */
+const char *xw_index_check(const struct xw_space *s);
+
+/* criteria.c: choosing. */
+struct xw_query {
+	struct xw_space *s;
+	uint32_t goal; /* group where searches start */
+	unsigned probes; /* groups that may still be loaded because a bound looked promising */
+	unsigned left; /* groups GOAL_SLOW may still look into */
+	int err;
+};
+
+#define XW_PROBES_MAX 5
+
+/*
+ * One run of exactly len, taken: 1, 0 when there is none, or an error. spans: also across group
+ * boundaries.
+ */
+int xw_choose_whole(struct xw_query *q, uint64_t len, bool spans, struct xw_run *out);
+/* The longest run there is, at most len of it, taken: 1, 0 when nothing is free, or an error. */
+int xw_choose_longest(struct xw_query *q, uint64_t len, struct xw_run *out);
+
+/* span.c: runs over group boundaries. */
+/* First run of len blocks from the goal's group on, wrapping: 1 and *start, 0, or an error. */
+int xw_span_find(struct xw_query *q, enum xw_criteria c, uint64_t len, xw_blk *start);
+/* First run of len blocks that lies at or after `from`: 1 and *start, 0, or an error. */
+int xw_span_ahead(struct xw_space *s, xw_blk from, uint64_t len, xw_blk *start);
+/* Free blocks from start on, up to max, over group boundaries. */
+int xw_span_at(struct xw_space *s, xw_blk start, uint64_t max, uint64_t *len);
+/* Take blocks that are free. */
+int xw_span_take(struct xw_space *s, xw_blk start, uint64_t len);
+/* Serve at `goal` exactly: 1, 0 when not free, or an error. cross: may leave the goal's group. */
+int xw_span_at_goal(struct xw_space *s, xw_blk goal, uint64_t len, bool cross, struct xw_run *out);
+
+/* Group where a search with this goal starts. */
+static inline uint32_t xw_goal_group(const struct xw_space *s, xw_blk goal)
+{
+	uint32_t at;
+
+	return xw_blk_inside(s, goal) ? xw_group_of(s, goal, &at) : 0;
+}
+
+/* stats.c: verifies every invariant, loading every group. NULL, or what is wrong. For tests. */
+const char *xw_space_check(struct xw_space *s);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Free runs that do not care where groups end: finding, measuring and taking them.
+ *
+ * The index knows how long a run over several groups can be at most; how much is free at either
+ * end of a group is known exactly once its bitmap was seen. So a find is a conversation: the
+ * index proposes, the groups at the proposed ends are loaded, and either the proposal stands or
+ * the index knows better and is asked again.
+ */
+#include "space/priv.h"
+
+enum { SPAN_AGAIN = 0, SPAN_EXACT = 1, SPAN_GIVE_UP = 2 };
+
+static int load_counted(struct xw_space *s, uint32_t g, struct xw_cr_stats *cr)
+{
+	cr->groups_considered++;
+	s->st.groups_scanned++;
+	return xw_group_load(s, g);
+}
+
+/* Load whatever of [start, start + len) is not exact: SPAN_*, or an error. */
+static int settle_span(struct xw_query *q, struct xw_cr_stats *cr, xw_blk start, uint64_t len)
+{
+	struct xw_space *s = q->s;
+	uint32_t at, g = xw_group_of(s, start, &at), last = xw_group_of(s, start + len - 1, &at);
+	int verdict = SPAN_EXACT;
+
+	for (; g <= last; g++) {
+		unsigned flags = s->groups[g].flags;
+		int rc;
+
+		if (!(flags & (XW_G_UNRESOLVED | XW_G_INEXACT)))
+			continue;
+		if (!(flags & XW_G_UNRESOLVED)) {
+			if (!q->probes)
+				return SPAN_GIVE_UP;
+			q->probes--;
+		}
+		verdict = SPAN_AGAIN;
+		rc = load_counted(s, g, cr);
+		if (rc)
+			return rc;
+	}
+	cr->groups_considered += verdict == SPAN_EXACT;
+	return verdict;
+}
+
+/*
+ * The index says that group g holds a run of len: SPAN_EXACT and *start, SPAN_AGAIN, or an error.
+ */
+static int settle_inside(struct xw_query *q, struct xw_cr_stats *cr, uint32_t g, uint64_t len,
+			 xw_blk *start)
+{
+	struct xw_space *s = q->s;
+	bool bound = s->groups[g].flags & XW_G_UNRESOLVED;
+	uint32_t size = xw_group_size(s, g), at = 0;
+	int rc = load_counted(s, g, cr);
+
+	if (rc)
+		return rc;
+	while (!bound && (at = xw_group_next_free(s, g, at)) < size) {
+		uint32_t end = xw_group_run_end(s, g, at);
+
+		if (end - at >= len) {
+			*start = xw_group_base(s, g) + at;
+			return SPAN_EXACT;
+		}
+		at = end;
+	}
+	return bound ? SPAN_AGAIN : XW_ERR_INTERNAL;
+}
+
+/*
+ * In groups from `from` on; `carry` free blocks end where it starts. 1 and *start, 0, or an
+ * error.
+ */
+static int search(struct xw_query *q, struct xw_cr_stats *cr, uint64_t len, uint32_t from,
+		  uint64_t carry, xw_blk *start)
+{
+	struct xw_space *s = q->s;
+	int rc = SPAN_AGAIN;
+
+	while (rc == SPAN_AGAIN) {
+		struct xw_span f = xw_index_span(s, len, from, s->ngroups, carry, cr);
+
+		if (f.group == XW_NO_GROUP)
+			return 0;
+		xw_space_trim(s);
+		*start = f.start;
+		if (f.inside)
+			rc = settle_inside(q, cr, f.group, len, start);
+		else
+			rc = settle_span(q, cr, f.start, len);
+	}
+	return rc == SPAN_GIVE_UP ? 0 : rc;
+}
+
+int xw_span_find(struct xw_query *q, enum xw_criteria c, uint64_t len, xw_blk *start)
+{
+	struct xw_cr_stats *cr = &q->s->st.cr[c];
+	int rc = search(q, cr, len, q->goal, 0, start);
+
+	/*
+	 * Wrapping, everything is searched again: the run may begin before the goal's group and
+	 * end in it.
+	 */
+	return rc || !q->goal ? rc : search(q, cr, len, 0, 0, start);
+}
+
+int xw_span_ahead(struct xw_space *s, xw_blk from, uint64_t len, xw_blk *start)
+{
+	struct xw_query q = {s, 0, UINT32_MAX, 0, 0};
+	struct xw_cr_stats uncounted = {0};
+	uint32_t at, g, size, end;
+	uint64_t carry = 0;
+	int rc;
+
+	if (from < s->first_data_block)
+		from = s->first_data_block;
+	if (!xw_blk_inside(s, from) || len > s->blocks - from)
+		return 0;
+	xw_space_settle(s);
+	g = xw_group_of(s, from, &at);
+	rc = xw_group_load(s, g);
+	if (rc)
+		return rc;
+	size = xw_group_size(s, g);
+	for (; (at = xw_group_next_free(s, g, at)) < size; at = end) {
+		end = xw_group_run_end(s, g, at);
+		if (end - at >= len) {
+			*start = xw_group_base(s, g) + at;
+			return 1;
+		}
+		carry = end == size ? end - at : 0;
+	}
+	return g + 1 < s->ngroups ? search(&q, &uncounted, len, g + 1, carry, start) : 0;
+}
+
+int xw_span_at(struct xw_space *s, xw_blk start, uint64_t max, uint64_t *len)
+{
+	uint32_t at, g;
+
+	*len = 0;
+	if (!xw_blk_inside(s, start))
+		return 0;
+	for (g = xw_group_of(s, start, &at); g < s->ngroups && *len < max; g++, at = 0) {
+		int rc = xw_group_load(s, g);
+		uint32_t end;
+
+		if (rc)
+			return rc;
+		end = xw_group_run_end(s, g, at);
+		*len += end - at;
+		if (end < xw_group_size(s, g))
+			break;
+	}
+	*len = XW_MIN(*len, max);
+	return 0;
+}
+
+int xw_span_take(struct xw_space *s, xw_blk start, uint64_t len)
+{
+	uint64_t done = 0;
+
+	while (done < len) {
+		uint32_t at, g = xw_group_of(s, start + done, &at);
+		uint32_t n = (uint32_t)XW_MIN(len - done, xw_group_size(s, g) - at);
+		int rc = xw_group_load(s, g);
+
+		if (!rc)
+			rc = xw_group_take(s, g, at, n);
+		if (rc) {
+			if (done)
+				xw_space_release(s, start, done);
+			return rc;
+		}
+		done += n;
+	}
+	return 0;
+}
+
+int xw_span_at_goal(struct xw_space *s, xw_blk goal, uint64_t len, bool cross, struct xw_run *out)
+{
+	uint64_t have;
+	uint32_t at;
+	int rc;
+
+	if (!xw_blk_inside(s, goal))
+		return 0;
+	xw_group_of(s, goal, &at);
+	if (!cross && at + len > s->cpg)
+		return 0;
+	s->st.groups_scanned++;
+	rc = xw_span_at(s, goal, len, &have);
+	if (rc || have < len)
+		return rc;
+	rc = xw_span_take(s, goal, len);
+	if (rc)
+		return rc;
+	out->start = goal;
+	out->len = len;
+	return 1;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Looking at the allocator from outside: summaries, bitmaps, statistics, memory, and the check of
+ * its invariants.
+ */
+#include "space/priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t xw_space_free_blocks(const struct xw_space *s)
+{
+	return s->free;
+}
+
+void xw_space_group(const struct xw_space *s, uint32_t group, struct xw_group_summary *out)
+{
+	struct xw_group gr = xw_group_exact(s, group);
+
+	out->free = gr.free;
+	out->fragments = gr.fragments;
+	out->longest = gr.longest;
+	out->first_free = gr.first;
+}
+
+int xw_space_group_bitmap(struct xw_space *s, uint32_t group, uint8_t *bits)
+{
+	xw_space_trim(s);
+	return xw_group_copy(s, group, bits);
+}
+
+bool xw_space_group_touched(const struct xw_space *s, uint32_t group)
+{
+	return s->groups[group].flags & XW_G_TOUCHED;
+}
+
+void xw_space_stats(const struct xw_space *s, struct xw_space_stats *out)
+{
+	*out = s->st;
+}
+
+const char *xw_criteria_name(enum xw_criteria cr)
+{
+	static const char *const names[XW_CR_COUNT] = {"p2_aligned", "goal_fast", "best_avail",
+						       "goal_slow", "any"};
+
+	return (unsigned)cr < XW_CR_COUNT ? names[cr] : "unknown";
+}
+
+void xw_space_structs(const struct xw_space *s, struct xw_space_structs *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->indexed = s->top > 0;
+	for (uint32_t g = 0; g < s->ngroups; g++) {
+		struct xw_group gr = xw_group_exact(s, g);
+
+		out->loaded += gr.slot != XW_NO_SLOT;
+		out->unresolved += (gr.flags & XW_G_UNRESOLVED) != 0;
+		if (!gr.free) {
+			out->full++;
+			continue;
+		}
+		out->largest_order[gr.order - 1]++;
+		out->avg_order[xw_floor_log2(gr.avg)]++;
+	}
+}
+
+size_t xw_space_memory(const struct xw_space *s)
+{
+	size_t n = sizeof(*s) + s->ngroups * sizeof(*s->groups);
+
+	for (unsigned l = 1; l <= s->top; l++)
+		n += xw_div_up(s->ngroups, (uint64_t)1 << (XW_INDEX_SHIFT * l)) *
+		     sizeof(struct xw_node);
+	n += s->slots.cap * sizeof(*s->slots.v) + s->spare.cap * sizeof(*s->spare.v) +
+	     s->clean.cap * sizeof(*s->clean.v);
+	for (size_t i = 0; i < s->slots.n; i++)
+		if (s->slots.v[i])
+			n += sizeof(struct xw_bitmap) + (s->cpg + 63) / 64 * sizeof(uint64_t);
+	return n;
+}
+
+/* The plainest possible count of a bitmap, against which all the rest is measured. */
+static void count_plainly(const uint8_t *bits, uint32_t size, struct xw_group *out)
+{
+	uint32_t run = 0;
+
+	memset(out, 0, sizeof(*out));
+	for (uint32_t i = 0; i < size; i++) {
+		bool used = bits[i / 8] >> i % 8 & 1;
+
+		if (!used && !out->free)
+			out->first = (uint16_t)i;
+		out->free = (uint16_t)(out->free + !used);
+		out->fragments = (uint16_t)(out->fragments + (!used && !run));
+		run = used ? 0 : run + 1;
+		out->longest = (uint16_t)XW_MAX(out->longest, run);
+		if (run == i + 1)
+			out->head = (uint16_t)run;
+		for (unsigned k = 0; k < XW_SPACE_ORDERS && run >= 1u << k; k++)
+			if ((i + 1) % (1u << k) == 0)
+				out->order = (uint8_t)XW_MAX(out->order, k + 1);
+	}
+	out->tail = (uint16_t)run;
+	out->avg = out->fragments ? out->free / out->fragments : 0;
+}
+
+static const char *check_group(struct xw_space *s, uint32_t g, uint8_t *bits)
+{
+	struct xw_group before = s->groups[g], *gr = &s->groups[g], want;
+	uint16_t hist[XW_SPACE_ORDERS];
+
+	if (xw_group_copy(s, g, bits))
+		return "a bitmap cannot be loaded";
+	count_plainly(bits, xw_group_size(s, g), &want);
+	for (uint32_t i = xw_group_size(s, g); i < s->cpg; i++)
+		if (!(bits[i / 8] >> i % 8 & 1))
+			return "a block past the end is free";
+	if (!(before.flags & XW_G_UNRESOLVED) &&
+	    (before.free != want.free || before.longest != want.longest ||
+	     before.first != want.first || before.fragments != want.fragments ||
+	     before.avg != want.avg))
+		return "a summary differs from its bitmap";
+	if (!(before.flags & XW_G_UNRESOLVED) &&
+	    (before.order < want.order || before.head < want.head || before.tail < want.tail))
+		return "a bound is below the truth";
+	if (gr->order != want.order || gr->head != want.head || gr->tail != want.tail ||
+	    gr->longest != want.longest)
+		return "a loaded group is not exact";
+	if (gr->flags & (XW_G_UNRESOLVED | XW_G_INEXACT | XW_G_STALE))
+		return "a loaded and settled group is marked inexact";
+	if (gr->slot == XW_NO_SLOT)
+		return gr->fragments > 1 ? "several runs and no bitmap" : NULL;
+	if (gr->fragments <= 1)
+		return "a bitmap that is not needed";
+	xw_bits_buddies(xw_group_words(s, g), s->cpg, hist);
+	return memcmp(hist, s->slots.v[gr->slot]->buddies, sizeof(hist))
+		       ? "a buddy histogram differs from its bitmap"
+		       : NULL;
+}
+
+const char *xw_space_check(struct xw_space *s)
+{
+	uint8_t *bits = malloc(s->cpg / 8);
+	const char *wrong = NULL;
+	uint64_t sum = 0;
+	uint32_t loaded = 0;
+
+	if (!bits)
+		return "out of memory";
+	xw_space_settle(s);
+	wrong = xw_index_check(s);
+	for (uint32_t g = 0; !wrong && g < s->ngroups; g++) {
+		xw_space_trim(s);
+		wrong = check_group(s, g, bits);
+		sum += s->groups[g].free;
+	}
+	free(bits);
+	for (uint32_t g = 0; g < s->ngroups; g++)
+		loaded += s->groups[g].slot != XW_NO_SLOT;
+	if (wrong)
+		return wrong;
+	if (sum != s->free)
+		return "the free blocks of the groups do not add up";
+	if (loaded != s->loaded || s->slots.n - s->spare.n != loaded)
+		return "slots in use are miscounted";
+	return xw_index_check(s);
+}
