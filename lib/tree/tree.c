@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Names and inodes of the tree.
+ *
+ * Invariants:
+ *  1. Every live name is in `slots`, keyed by (directory, name); a removed one stays there with
+ *  node NULL and is
+ *     revived when the same name comes again, so that a probe chain never breaks and a name has one
+ *     record.
+ *  2. The directory's list holds every record once, in order of first arrival.
+ *  3. node->links counts live names of anything but directories; a directory has at most one.
+ */
+#include "config.h"
+
+#include "tree/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "disk/inode.h"
+
+#define FIRST_SLOTS 1024u
+
+/*
+ * A directory's identity in hashes must not depend on addresses: it is its position in stream
+ * order, which xw_tree_node leaves in `ino` until the builder numbers inodes. */
+static uint32_t name_hash(const struct xw_binode *dir, const char *name, size_t len)
+{
+	return (uint32_t)(xw_hash64(name, len, dir->ino) >> 16);
+}
+
+static struct xw_blink **find_slot(struct xw_blink **slots, size_t n, const struct xw_binode *dir,
+				   const char *name, size_t len, uint32_t hash)
+{
+	size_t i = hash & (n - 1);
+
+	for (;; i = (i + 1) & (n - 1)) {
+		struct xw_blink *l = slots[i];
+
+		if (!l || (l->hash == hash && l->dir == dir && l->len == len &&
+			   !memcmp(l->name, name, len)))
+			return &slots[i];
+	}
+}
+
+static int grow(struct xw_tree *t)
+{
+	size_t n = t->n_slots ? t->n_slots * 2 : FIRST_SLOTS;
+	struct xw_blink **slots = calloc(n, sizeof(*slots));
+
+	if (!slots)
+		return xw_fail_nomem(t->diag, "name table");
+	for (size_t i = 0; i < t->n_slots; i++) {
+		struct xw_blink *l = t->slots[i];
+
+		if (l)
+			*find_slot(slots, n, l->dir, l->name, l->len, l->hash) = l;
+	}
+	free(t->slots);
+	t->slots = slots;
+	t->n_slots = n;
+	return 0;
+}
+
+struct xw_binode *xw_tree_node(struct xw_tree *t, uint32_t mode)
+{
+	struct xw_binode *n = XW_ARENA_NEW(&t->arena, struct xw_binode);
+
+	if (!n)
+		return NULL;
+	n->mode = (uint16_t)mode;
+	if (xw_binode_is(n, XW_S_IFDIR)) {
+		n->dir = XW_ARENA_NEW(&t->arena, struct xw_bdir);
+		if (!n->dir)
+			return NULL;
+	}
+	n->mtime = n->atime = t->now;
+	n->ino = (xw_ino)++t->made;
+	if (t->last)
+		t->last->next = n;
+	else
+		t->first = n;
+	t->last = n;
+	return n;
+}
+
+int xw_tree_init(struct xw_tree *t, int64_t now, struct xw_diag *diag)
+{
+	memset(t, 0, sizeof(*t));
+	t->now = now;
+	t->diag = diag;
+	if (grow(t))
+		return XW_ERR_NOMEM;
+	t->root = xw_tree_node(t, XW_S_IFDIR | 0755);
+	if (!t->root)
+		return xw_fail_nomem(diag, "root directory");
+	t->root->dir->parent = t->root;
+	return 0;
+}
+
+void xw_tree_free(struct xw_tree *t)
+{
+	for (struct xw_binode *n = t->first; n; n = n->next) {
+		if (n->map) {
+			free(n->map->runs);
+			free(n->map);
+		}
+		if (n->n_ext > 1)
+			free(n->exts);
+	}
+	free(t->slots);
+	free(t->last_dir);
+	xw_arena_free(&t->arena);
+	memset(t, 0, sizeof(*t));
+}
+
+struct xw_blink *xw_tree_find(const struct xw_tree *t, const struct xw_binode *dir,
+			      const char *name, size_t len)
+{
+	uint32_t hash = name_hash(dir, name, len);
+	struct xw_blink *l = *find_slot(t->slots, t->n_slots, dir, name, len, hash);
+
+	return l && l->node ? l : NULL;
+}
+
+int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, size_t len,
+		 struct xw_binode *node)
+{
+	uint32_t hash = name_hash(dir, name, len);
+	struct xw_blink **slot, *l;
+
+	if (t->used_slots * 4 >= t->n_slots * 3 && grow(t))
+		return XW_ERR_NOMEM;
+	slot = find_slot(t->slots, t->n_slots, dir, name, len, hash);
+	l = *slot;
+	if (!l) {
+		l = xw_arena_alloc(&t->arena, sizeof(*l) + len, _Alignof(struct xw_blink));
+		if (!l)
+			return xw_fail_nomem(t->diag, "directory entry");
+		l->dir = dir;
+		l->hash = hash;
+		l->len = (uint8_t)len;
+		memcpy(l->name, name, len);
+		if (dir->dir->last)
+			dir->dir->last->next = l;
+		else
+			dir->dir->first = l;
+		dir->dir->last = l;
+		*slot = l;
+		t->used_slots++;
+	}
+	l->node = node;
+	node->links++;
+	dir->dir->entries++;
+	if (xw_binode_is(node, XW_S_IFDIR)) {
+		node->dir->parent = dir;
+		dir->dir->subdirs++;
+	}
+	return 0;
+}
+
+static int drop_name(struct xw_tree *t, struct xw_blink *l)
+{
+	struct xw_binode *n = l->node;
+
+	l->node = NULL;
+	l->dir->dir->entries--;
+	if (xw_binode_is(n, XW_S_IFDIR))
+		l->dir->dir->subdirs--;
+	if (--n->links)
+		return 0;
+	n->flags |= XW_BN_DEAD;
+	return t->dropped ? t->dropped(t->dropped_arg, n) : 0;
+}
+
+int xw_tree_unlink(struct xw_tree *t, struct xw_blink *l)
+{
+	struct xw_binode *top = l->node, *dir = top;
+	int ret = drop_name(t, l);
+
+	t->last_parent = NULL;
+	if (!xw_binode_is(top, XW_S_IFDIR))
+		return ret;
+	/*
+	 * Depth first without recursion: a finished directory's names are all gone, so `first`
+	 * advances.
+	 */
+	while (!ret) {
+		struct xw_blink *c = dir->dir->first;
+
+		while (c && !c->node)
+			c = c->next;
+		dir->dir->first = c;
+		if (!c) {
+			if (dir == top)
+				return 0;
+			dir = dir->dir->parent;
+			continue;
+		}
+		if (xw_binode_is(c->node, XW_S_IFDIR)) {
+			struct xw_binode *sub = c->node;
+
+			ret = drop_name(t, c);
+			dir = sub;
+		} else {
+			ret = drop_name(t, c);
+		}
+	}
+	return ret;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The file tree in memory: names, inodes, hard links, and path resolution that never leaves the
+ * image. Later entries win, as when the sources were unpacked in order.
+ */
+#ifndef XW_TREE_TREE_H
+#define XW_TREE_TREE_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "build/model.h"
+
+struct xw_tree {
+	struct xw_arena arena;
+	struct xw_binode *root;
+	struct xw_binode *first, *last; /* stream order; dead ones are skipped by users */
+	struct xw_blink **slots; /* open-addressed: (dir, name) -> link */
+	size_t n_slots, used_slots; /* used counts removed names too until the next growth */
+	uint64_t made; /* inodes ever made, removed ones included */
+	int64_t now; /* times of implied directories */
+	/*
+	 * Called once when an inode loses its last name: its blocks and references are to be given
+	 * back.
+	 */
+	int (*dropped)(void *arg, struct xw_binode *n);
+	void *dropped_arg;
+	struct xw_diag *diag;
+	/* The directory of the last path: archives name siblings one after the other. */
+	char *last_dir;
+	size_t last_dir_len, last_dir_cap;
+	struct xw_binode *last_parent;
+};
+
+/* Root (mode 0755, owner 0:0, times now) only. */
+int xw_tree_init(struct xw_tree *t, int64_t now, struct xw_diag *diag);
+void xw_tree_free(struct xw_tree *t);
+
+/*
+ * A fresh inode at the end of stream order, no name yet; directories get their xw_bdir. NULL: out
+ * of memory.
+ */
+struct xw_binode *xw_tree_node(struct xw_tree *t, uint32_t mode);
+struct xw_blink *xw_tree_find(const struct xw_tree *t, const struct xw_binode *dir,
+			      const char *name, size_t len);
+/* Name node in dir; the name must not exist. Sets the parent of a directory. */
+int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, size_t len,
+		 struct xw_binode *node);
+/* Remove the name, and all below it if it is a directory; inodes without names are dropped. */
+int xw_tree_unlink(struct xw_tree *t, struct xw_blink *l);
+
+struct xw_path_at {
+	struct xw_binode *dir; /* the directory the last component lives in */
+	const char
+		*name; /* last component; borrowed from the path; len 0: the path is `dir` itself */
+	size_t len;
+};
+/*
+ * Walk to the last component, which is not followed. Leading and repeated slashes and "." vanish;
+ * ".." stops at the root; a symlink on the way resolves inside the image (at most 40). create:
+ * missing directories are made (0755, root's owner, times `now`), and what is no directory is
+ * replaced by one. Without create XW_ERR_NOTFOUND. XW_ERR_INPUT: a component over 255 bytes or with
+ * NUL, too many symlinks.
+ */
+int xw_tree_walk(struct xw_tree *t, struct xw_binode *from, const char *path, size_t len,
+		 bool create, struct xw_path_at *at);
+/*
+ * Follow a path completely to an inode, last component not followed if a symlink. NULL with
+ * XW_ERR_NOTFOUND.
+ */
+int xw_tree_lookup(struct xw_tree *t, const char *path, size_t len, struct xw_binode **out);
+
+#endif
