@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The builder's frame: set-up, numbering, placing. Numbers are given at the end of the stream, not
+ * on arrival, so that entries that a later one replaced leave no hole in the inode tables.
+ */
+#include "config.h"
+
+#include "build/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+/* A gap in the data shorter than this is not worth a backward seek for metadata. */
+#define GAP_WORTH_FILLING 256u
+
+int xw_build_init(struct xw_builder *b)
+{
+	const struct xw_features *f = &b->geo.features;
+
+	xw_plan_super(b->params, &b->geo, &b->sb);
+	b->csum_seed = xw_super_csum_seed(&b->sb);
+	b->dirfmt = (struct xw_dir_format){
+		.block_size = b->geo.block_size,
+		.filetype = xw_has_incompat(f, XW_INCOMPAT_FILETYPE),
+		.csum = xw_has_ro(f, XW_RO_METADATA_CSUM),
+		.dir_index = xw_has_compat(f, XW_COMPAT_DIR_INDEX),
+		.large_dir = xw_has_incompat(f, XW_INCOMPAT_LARGEDIR),
+		.hash_version = (enum xw_dx_version)b->sb.def_hash_version,
+	};
+	if (b->sb.flags & XW_FLAG_UNSIGNED_HASH)
+		b->dirfmt.hash_version += XW_DX_LEGACY_U - XW_DX_LEGACY;
+	for (int i = 0; i < 4; i++)
+		b->dirfmt.hash_seed[i] = peek32(b->sb.hash_seed + 4 * i);
+	b->journal.mode = XW_S_IFREG | 0600;
+	b->journal.ino = XW_INO_JOURNAL;
+	b->journal.links = 1;
+	return 0;
+}
+
+/* Inodes that are not the tree's. */
+static void free_map(struct xw_binode *n)
+{
+	if (n->n_ext > 1)
+		free(n->exts);
+	if (n->map)
+		free(n->map->runs);
+	free(n->map);
+}
+
+void xw_build_free(struct xw_builder *b)
+{
+	free(b->by_ino);
+	for (uint32_t i = 0; i < b->n_ea && b->ea; i++)
+		free_map(&b->ea[i].node);
+	free(b->ea);
+	free(b->block_csum);
+	free(b->inode_csum);
+	xw_vec_free(&b->items);
+	xw_ispace_free(b->inodes);
+	free_map(&b->journal);
+	xw_geo_free(&b->geo);
+}
+
+uint32_t xw_build_generation(const struct xw_builder *b, xw_ino ino)
+{
+	return (uint32_t)xw_hash64(b->sb.hash_seed, sizeof(b->sb.hash_seed), ino);
+}
+
+uint32_t xw_build_inode_seed(const struct xw_builder *b, xw_ino ino)
+{
+	uint32_t gen = ino < XW_INO_FIRST && ino != XW_INO_ROOT ? 0 : xw_build_generation(b, ino);
+
+	return xw_inode_seed(b->csum_seed, ino, gen);
+}
+
+int xw_build_item(struct xw_builder *b, enum xw_item_kind kind, xw_blk blk, uint64_t ref)
+{
+	struct xw_item it = {.blk = blk, .ref = ref, .kind = kind};
+
+	return xw_vec_push(&b->items, it) ? xw_fail_nomem(b->diag, "metadata list") : 0;
+}
+
+int xw_build_write(struct xw_builder *b, xw_blk blk, const void *buf, size_t len)
+{
+	return xw_out_write(b->out, blk * b->geo.block_size, buf, len);
+}
+
+int xw_build_alloc(struct xw_builder *b, uint64_t len, struct xw_run **runs, size_t *n)
+{
+	int ret;
+
+	*runs = NULL;
+	*n = 0;
+	if (b->missing) {
+		b->missing += len;
+		return 0;
+	}
+	ret = xw_stream_alloc(b->space, &b->stream, len, runs, n);
+	if (ret == XW_ERR_NOSPC) {
+		uint64_t left = xw_space_free_blocks(b->space);
+
+		b->missing = len > left ? len - left : 1;
+		xw_diag_clear(b->diag);
+		return 0;
+	}
+	return ret;
+}
+
+/* An extent is at most 32,768 blocks: longer runs become several. */
+int xw_binode_set_runs(struct xw_binode *n, const struct xw_run *runs, size_t n_runs)
+{
+	struct xw_extent *e;
+	uint64_t lblk = 0;
+	size_t count = 0, k = 0;
+
+	for (size_t i = 0; i < n_runs; i++)
+		count += xw_div_up(runs[i].len, XW_EXT_MAX_LEN);
+	n->n_ext = (uint32_t)count;
+	e = &n->ext;
+	if (count > 1) {
+		e = n->exts = malloc(count * sizeof(*e));
+		if (!e) {
+			n->n_ext = 0;
+			return XW_ERR_NOMEM;
+		}
+	}
+	for (size_t i = 0; i < n_runs; i++) {
+		for (uint64_t done = 0; done < runs[i].len; k++) {
+			uint32_t len = (uint32_t)XW_MIN(runs[i].len - done, XW_EXT_MAX_LEN);
+
+			e[k] = (struct xw_extent){(uint32_t)lblk, len, runs[i].start + done, false};
+			lblk += len;
+			done += len;
+		}
+	}
+	return 0;
+}
+
+static int place_map(struct xw_builder *b, struct xw_binode *n)
+{
+	uint64_t blocks = xw_map_blocks(b, n);
+	struct xw_bmap *map;
+	int ret;
+
+	if (!blocks)
+		return 0;
+	map = calloc(1, sizeof(*map));
+	if (!map)
+		return xw_fail_nomem(b->diag, "extent map");
+	n->map = map;
+	map->blocks = (uint32_t)blocks;
+	ret = xw_build_alloc(b, blocks, &map->runs, &map->n_runs);
+	if (ret || !map->n_runs)
+		return ret;
+	b->counts.map_blocks += blocks;
+	return xw_build_item(b, XW_ITEM_MAP, map->runs[0].start, (uintptr_t)n);
+}
+
+int xw_build_alloc_node(struct xw_builder *b, struct xw_binode *n, uint64_t len)
+{
+	struct xw_run *runs;
+	size_t n_runs;
+	int ret = xw_build_alloc(b, len, &runs, &n_runs);
+
+	if (!ret && xw_binode_set_runs(n, runs, n_runs))
+		ret = xw_fail_nomem(b->diag, "extent list");
+	free(runs);
+	return ret;
+}
+
+int xw_build_reserve(struct xw_builder *b)
+{
+	int ret = 0;
+
+	if (b->geo.kind == XW_GEO_SIZED && b->geo.journal_blocks) {
+		ret = xw_build_alloc_node(b, &b->journal, b->geo.journal_blocks);
+		b->journal.size = b->geo.journal_blocks * b->geo.block_size;
+		if (!ret)
+			ret = place_map(b, &b->journal);
+	}
+	if (!ret && xw_has_compat(&b->geo.features, XW_COMPAT_RESIZE_INODE)) {
+		struct xw_run *runs;
+		size_t n;
+
+		ret = xw_build_alloc(b, 1, &runs, &n);
+		if (!ret && n)
+			b->resize_dind = runs[0].start;
+		free(runs);
+	}
+	return ret;
+}
+
+static void keep_number(struct xw_builder *b, struct xw_binode *n, xw_ino ino)
+{
+	n->ino = ino;
+	b->by_ino[ino] = n;
+}
+
+int xw_build_number(struct xw_builder *b)
+{
+	uint64_t count = XW_INO_FIRST;
+	int ret = xw_attrs_count_ea(b);
+
+	if (ret)
+		return ret;
+	for (const struct xw_binode *n = b->first; n; n = n->next)
+		count += !(n->flags & XW_BN_DEAD) && n != b->root && n != b->lost_found;
+	for (uint32_t i = 0; i < b->n_ea; i++)
+		count += b->ea[i].refs != 0;
+	if (count > UINT32_MAX)
+		return xw_fail(b->diag, XW_ERR_LIMIT,
+			       "%llu files are more than inode numbers reach",
+			       (unsigned long long)count);
+	b->last_ino = (xw_ino)count;
+	if (b->geo.kind == XW_GEO_SIZED &&
+	    count > (uint64_t)b->geo.groups * b->geo.inodes_per_group)
+		return xw_fail(b->diag, XW_ERR_NOINODES,
+			       "image too small: %llu inodes needed, %llu there (%llu missing); "
+			       "give -N or -i",
+			       (unsigned long long)count,
+			       (unsigned long long)b->geo.groups * b->geo.inodes_per_group,
+			       (unsigned long long)(count - (uint64_t)b->geo.groups *
+								    b->geo.inodes_per_group));
+	b->by_ino = calloc(count + 1, sizeof(*b->by_ino));
+	if (!b->by_ino)
+		return xw_fail_nomem(b->diag, "inode list");
+	keep_number(b, b->root, XW_INO_ROOT);
+	keep_number(b, b->lost_found, XW_INO_FIRST);
+	if (b->journal.size || b->geo.journal_blocks || b->geo.kind == XW_GEO_STREAM)
+		b->by_ino[XW_INO_JOURNAL] = &b->journal;
+	count = XW_INO_FIRST;
+	for (struct xw_binode *n = b->first; n; n = n->next) {
+		if (!(n->flags & XW_BN_DEAD) && n != b->root && n != b->lost_found)
+			keep_number(b, n, (xw_ino)++count);
+		b->counts.xattr_in_inode +=
+			!(n->flags & XW_BN_DEAD) && n->xattrs && n->xattrs->ibody_len;
+	}
+	for (uint32_t i = 0; i < b->n_ea; i++) {
+		if (b->ea[i].refs)
+			keep_number(b, &b->ea[i].node, (xw_ino)++count);
+	}
+	return 0;
+}
+
+/*
+ * Where metadata starts: a gap that the data left when it is large enough to matter, else behind
+ * the data.
+ */
+static void rewind_stream(struct xw_builder *b)
+{
+	uint64_t per = b->geo.blocks_per_group;
+	uint32_t last = (uint32_t)((b->stream.end - b->geo.first_data_block) / per);
+	xw_blk pos;
+
+	for (uint32_t g = 0; g < last; g++) {
+		struct xw_group_summary sum;
+
+		xw_space_group(b->space, g, &sum);
+		if (sum.longest < GAP_WORTH_FILLING)
+			continue;
+		pos = xw_space_next_free(b->space, b->geo.first_data_block + g * per);
+		if (pos < b->stream.end)
+			b->stream.pos = pos;
+		return;
+	}
+}
+
+static int place_symlink(struct xw_builder *b, struct xw_binode *n)
+{
+	int ret;
+
+	if (n->size < 60)
+		return 0;
+	ret = xw_build_alloc_node(b, n, 1);
+	if (ret || !n->n_ext)
+		return ret;
+	b->counts.symlink_blocks++;
+	return xw_build_item(b, XW_ITEM_SYMLINK, n->ext.pblk, (uintptr_t)n);
+}
+
+static int estimate_journal_map(struct xw_builder *b)
+{
+	uint64_t per = XW_EXT_MAX_LEN, guess = b->params->journal_bytes / b->geo.block_size;
+	struct xw_run *runs;
+	size_t n;
+	int ret;
+
+	if (b->geo.kind != XW_GEO_STREAM || !xw_has_compat(&b->geo.features, XW_COMPAT_HAS_JOURNAL))
+		return 0;
+	if (!guess)
+		guess = xw_journal_default_blocks(b->stream.end + b->stream.end / 4,
+						  b->geo.block_size);
+	if (guess < per && xw_has_incompat(&b->geo.features, XW_INCOMPAT_EXTENTS))
+		return 0;
+	ret = xw_build_alloc(b, 1, &runs, &n);
+	if (!ret && n)
+		b->journal_map_spare = runs[0].start;
+	free(runs);
+	return ret;
+}
+
+int xw_build_place(struct xw_builder *b)
+{
+	int ret = 0;
+
+	rewind_stream(b);
+	for (struct xw_binode *n = b->first; n && !ret; n = n->next) {
+		if (!(n->flags & XW_BN_DEAD) && xw_binode_is(n, XW_S_IFLNK))
+			ret = place_symlink(b, n);
+	}
+	for (xw_ino i = 1; i <= b->last_ino && !ret; i++) {
+		if (b->by_ino[i] && xw_binode_is(b->by_ino[i], XW_S_IFDIR))
+			ret = xw_dir_place(b, b->by_ino[i]);
+	}
+	if (!ret)
+		ret = xw_attrs_place(b);
+	for (xw_ino i = XW_INO_FIRST; i <= b->last_ino && !ret; i++) {
+		if (b->by_ino[i]->n_ext && !b->by_ino[i]->map)
+			ret = place_map(b, b->by_ino[i]);
+	}
+	if (!ret)
+		ret = place_map(b, b->root);
+	if (!ret)
+		ret = estimate_journal_map(b);
+	if (!ret && b->missing) {
+		uint64_t bytes = b->missing * b->geo.block_size;
+
+		ret = xw_fail(b->diag, XW_ERR_NOSPC,
+			      b->geo.kind == XW_GEO_STREAM
+				      ? "without SIZE an image ends at %llu blocks: %llu more "
+					"(%llu MiB) are needed; give SIZE or -E resize="
+				      : "image too small: of %llu blocks, %llu more (%llu MiB) are "
+					"needed",
+			      (unsigned long long)b->geo.blocks, (unsigned long long)b->missing,
+			      (unsigned long long)((bytes + (1 << 20) - 1) >> 20));
+	}
+	return ret;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The bulk builder: from a finished model (model.h) to a filesystem, in five steps that run in this
+ * order.
+ *
+ *   xw_build_number   live inodes get numbers in stream order
+ *   xw_build_place    symlink blocks, directories, xattr blocks, EA values and map blocks get
+ *                     space behind the data
+ *   xw_build_close    SIZE left out: the geometry of the tail is settled (else only inodes)
+ *   xw_build_sweep    all of that metadata is encoded and written once, sorted by block
+ *   xw_build_finish   descriptors, backups, flush, then the primary superblock
+ *
+ * Until xw_build_finish has written the superblock the target holds no filesystem.
+ */
+#ifndef XW_BUILD_BUILDER_H
+#define XW_BUILD_BUILDER_H
+
+#include "base/endian.h"
+#include "base/vec.h"
+#include "build/model.h"
+#include "build/out.h"
+#include "disk/group.h"
+#include "disk/inode.h"
+#include "plan/geometry.h"
+#include "space/inodes.h"
+#include "space/space.h"
+#include "xattr/intern.h"
+#include "xattr/share.h"
+
+enum xw_item_kind {
+	XW_ITEM_SYMLINK,
+	XW_ITEM_DIR,
+	XW_ITEM_XATTR,
+	XW_ITEM_EA_VALUE,
+	XW_ITEM_MAP,
+	XW_ITEM_BLOCK_BITMAP,
+	XW_ITEM_INODE_BITMAP,
+	XW_ITEM_ITABLE,
+	XW_ITEM_JOURNAL,
+	XW_ITEM_RESIZE,
+};
+
+/* One thing of the sweep: where it starts and what produces its bytes. */
+struct xw_item {
+	xw_blk blk;
+	uint64_t ref; /* node pointer, xattr block index or group */
+	enum xw_item_kind kind;
+};
+
+/* A value in an inode of its own. */
+struct xw_build_ea {
+	struct xw_binode node; /* ino 0: nothing refers to the value any more */
+	uint64_t refs;
+};
+
+struct xw_build_counts {
+	uint64_t directory_blocks, indexed_dirs, map_blocks, symlink_blocks, xattr_blocks,
+		xattr_refs, ea_inodes;
+	uint64_t xattr_in_inode;
+};
+
+struct xw_builder {
+	/* given by the caller, not owned unless said */
+	struct xw_dev *dev;
+	struct xw_out *out;
+	struct xw_diag *diag;
+	const struct xw_mkfs_params *params;
+	struct xw_space *space;
+	struct xw_share *share;
+	struct xw_xintern *intern;
+	struct xw_binode *first; /* model: all inodes in stream order; root is the first */
+	struct xw_binode *root, *lost_found;
+	struct xw_stream stream; /* where data ended */
+	uint64_t missing; /* blocks that did not fit; > 0: nothing is written any more */
+
+	/* kept by the builder; free with xw_build_free */
+	struct xw_super sb;
+	struct xw_geo geo; /* taken over from the caller */
+	uint32_t csum_seed;
+	struct xw_dir_format dirfmt;
+	struct xw_build_ea *ea; /* [n_ea], by the interner's id - 1 */
+	uint32_t n_ea;
+	struct xw_binode **by_ino; /* [1 .. last_ino] */
+	xw_ino last_ino;
+	struct xw_ispace *inodes;
+	struct xw_binode journal; /* inode 8; n_ext 0 = none */
+	xw_blk journal_map_spare; /* SIZE left out: a block kept for the journal's map, 0 = none */
+	xw_blk resize_dind; /* inode 7's double-indirect block, 0 = none */
+	uint32_t *block_csum, *inode_csum; /* [groups] bitmap checksums, set by the sweep */
+	XW_VEC(struct xw_item) items;
+	struct xw_build_counts counts;
+};
+
+/* Superblock, seeds, directory format from params and geometry. Call once space exists. */
+int xw_build_init(struct xw_builder *b);
+/* SIZE known: take the journal's and the resize inode's blocks before any data. */
+int xw_build_reserve(struct xw_builder *b);
+int xw_build_number(struct xw_builder *b);
+int xw_build_place(struct xw_builder *b);
+int xw_build_close(struct xw_builder *b);
+int xw_build_sweep(struct xw_builder *b);
+int xw_build_finish(struct xw_builder *b);
+void xw_build_free(struct xw_builder *b);
+
+/* ---- between the builder's own files ---- */
+
+/*
+ * Space for `len` metadata blocks behind what was placed before; *runs malloc'd. When the image is
+ * full: counts b->missing, *n = 0, returns 0.
+ */
+int xw_build_alloc(struct xw_builder *b, uint64_t len, struct xw_run **runs, size_t *n);
+/* The same as the extents of n, logical blocks from 0, and its map blocks. */
+int xw_build_alloc_node(struct xw_builder *b, struct xw_binode *n, uint64_t len);
+/* Give n the runs as extents, logical blocks from 0. */
+int xw_binode_set_runs(struct xw_binode *n, const struct xw_run *runs, size_t n_runs);
+int xw_build_item(struct xw_builder *b, enum xw_item_kind kind, xw_blk blk, uint64_t ref);
+int xw_build_write(struct xw_builder *b, xw_blk blk, const void *buf, size_t len);
+/* i_generation: from the hash seed and the number, so that it is the same in every run. */
+uint32_t xw_build_generation(const struct xw_builder *b, xw_ino ino);
+/* Seed of the checksums of inode ino's blocks. */
+uint32_t xw_build_inode_seed(const struct xw_builder *b, xw_ino ino);
+
+/* map.c */
+uint64_t xw_map_blocks(const struct xw_builder *b,
+		       const struct xw_binode *n); /* map blocks outside the inode */
+void xw_map_encode_inode(const struct xw_builder *b, const struct xw_binode *n,
+			 struct xw_inode *in);
+int xw_map_write(struct xw_builder *b, const struct xw_binode *n);
+
+/* dirs.c */
+int xw_dir_place(struct xw_builder *b, struct xw_binode *dir);
+int xw_dir_write(struct xw_builder *b, const struct xw_binode *dir);
+
+/* attrs.c: xattr blocks and EA inodes */
+int xw_attrs_count_ea(struct xw_builder *b);
+int xw_attrs_place(struct xw_builder *b);
+int xw_attrs_write_block(struct xw_builder *b, size_t index);
+/* The fields that make n an EA inode: value hash, reference count. */
+void xw_attrs_encode_ea(const struct xw_builder *b, const struct xw_binode *ea,
+			struct xw_inode *in);
+int xw_attrs_write_value(struct xw_builder *b, const struct xw_binode *ea);
+void xw_attrs_encode_ibody(const struct xw_builder *b, const struct xw_binode *n, uint8_t *area,
+			   size_t size);
+
+/* itable.c */
+int xw_itable_write(struct xw_builder *b, uint32_t group);
+int xw_itable_encode(const struct xw_builder *b, const struct xw_binode *n, struct xw_inode *in);
+
+/* special.c: journal and resize inode */
+int xw_special_items(struct xw_builder *b);
+void xw_resize_encode(const struct xw_builder *b, struct xw_inode *in);
+int xw_journal_write(struct xw_builder *b);
+int xw_resize_write(struct xw_builder *b, uint64_t index);
+
+/* groups.c */
+bool xw_group_block_uninit(const struct xw_builder *b, uint32_t group);
+int xw_groups_items(struct xw_builder *b);
+int xw_groups_block_bitmap(struct xw_builder *b, uint32_t group);
+int xw_groups_inode_bitmap(struct xw_builder *b, uint32_t group);
+void xw_groups_describe(struct xw_builder *b, uint32_t group, struct xw_group_desc *gd);
+
+#endif

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+/*
+ * From placed model to filesystem: close the geometry, sweep, descriptors, superblock.
+ *
+ * The order of writes is the point of it. Everything but the first 1,024 bytes of the filesystem is
+ * on the device, flushed, before the primary superblock is written: a build that is cut anywhere
+ * leaves no filesystem, never half a one.
+ */
+#include "config.h"
+
+#include "build/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Descriptors are encoded once and written to all copies, this many bytes at a time. */
+#define DESC_CHUNK (1u << 20)
+
+/* ---- close ---- */
+
+/*
+ * The stream kept room for R descriptor blocks in every head; what the final head does not take is
+ * free.
+ */
+static int release_heads(struct xw_builder *b, const struct xw_geo *old)
+{
+	int ret = 0;
+
+	if (old->head_blocks == b->geo.head_blocks)
+		return 0;
+	for (uint32_t g = 0; g < b->geo.groups && !ret; g = xw_geo_next_super(&b->geo, g + 1)) {
+		struct xw_group_place p;
+		xw_blk from;
+
+		xw_geo_group(&b->geo, g, &p);
+		from = p.start + p.head;
+		if (from < p.start + p.blocks)
+			ret = xw_space_release(
+				b->space, from,
+				XW_MIN(old->head_blocks - p.head, p.blocks - p.head));
+	}
+	return ret;
+}
+
+static int claim_tail(struct xw_builder *b)
+{
+	int ret = 0;
+
+	for (uint32_t g = 0; g < b->geo.groups && !ret; g++) {
+		struct xw_group_place p;
+
+		xw_geo_group(&b->geo, g, &p);
+		ret = xw_space_claim(b->space, p.block_bitmap, 1);
+		if (!ret)
+			ret = xw_space_claim(b->space, p.inode_bitmap, 1);
+		if (!ret)
+			ret = xw_space_claim(b->space, p.inode_table, b->geo.itable_blocks);
+	}
+	for (size_t i = 0; i < b->geo.n_journal_runs && !ret; i++)
+		ret = xw_space_claim(b->space, b->geo.journal_runs[i].start,
+				     b->geo.journal_runs[i].len);
+	return ret;
+}
+
+static int journal_from_tail(struct xw_builder *b)
+{
+	uint64_t need;
+
+	if (xw_binode_set_runs(&b->journal, b->geo.journal_runs, b->geo.n_journal_runs))
+		return xw_fail_nomem(b->diag, "journal");
+	b->journal.size = b->geo.journal_blocks * b->geo.block_size;
+	if (!b->geo.journal_blocks)
+		b->by_ino[XW_INO_JOURNAL] = NULL;
+	need = xw_map_blocks(b, &b->journal);
+	if (!need) {
+		if (b->journal_map_spare)
+			return xw_space_release(b->space, b->journal_map_spare, 1);
+		return 0;
+	}
+	if (need > 1 || !b->journal_map_spare)
+		return xw_fail(b->diag, XW_ERR_INTERNAL,
+			       "journal of %zu runs needs %llu map blocks", b->geo.n_journal_runs,
+			       (unsigned long long)need);
+	b->journal.map = calloc(1, sizeof(*b->journal.map));
+	if (!b->journal.map)
+		return xw_fail_nomem(b->diag, "journal map");
+	b->journal.map->runs = malloc(sizeof(struct xw_run));
+	if (!b->journal.map->runs)
+		return xw_fail_nomem(b->diag, "journal map");
+	b->journal.map->runs[0] = (struct xw_run){b->journal_map_spare, 1};
+	b->journal.map->n_runs = 1;
+	b->journal.map->blocks = 1;
+	b->counts.map_blocks++;
+	return xw_build_item(b, XW_ITEM_MAP, b->journal_map_spare, (uintptr_t)&b->journal);
+}
+
+static uint64_t used_outside_heads(const struct xw_builder *b)
+{
+	uint64_t heads = 0;
+
+	for (uint32_t g = 0; g < b->geo.groups; g = xw_geo_next_super(&b->geo, g + 1))
+		heads += b->geo.head_blocks;
+	return b->geo.blocks - b->geo.first_data_block - xw_space_free_blocks(b->space) - heads;
+}
+
+static int settle_tail(struct xw_builder *b)
+{
+	struct xw_tail_req req = {
+		.used_end = b->stream.end,
+		.used_blocks = used_outside_heads(b),
+		.inodes = b->last_ino,
+	};
+	struct xw_geo old = b->geo, tail;
+	int ret = xw_geo_tail(&old, b->params, &req, &tail, b->diag);
+
+	if (ret)
+		return ret;
+	b->geo = tail;
+	ret = xw_space_truncate(b->space, b->geo.blocks);
+	if (!ret)
+		ret = release_heads(b, &old);
+	if (!ret)
+		ret = claim_tail(b);
+	if (ret && ret != XW_ERR_NOMEM)
+		xw_fail(b->diag, XW_ERR_INTERNAL, "tail of the image overlaps its data");
+	xw_geo_free(&old);
+	if (!ret)
+		ret = journal_from_tail(b);
+	if (!ret)
+		xw_plan_super(b->params, &b->geo, &b->sb);
+	return ret;
+}
+
+int xw_build_close(struct xw_builder *b)
+{
+	int ret = b->geo.kind == XW_GEO_STREAM ? settle_tail(b) : 0;
+
+	if (ret)
+		return ret;
+	ret = xw_ispace_new(b->geo.groups, b->geo.inodes_per_group, NULL, NULL, &b->inodes);
+	if (ret)
+		return xw_fail_nomem(b->diag, "inode bitmaps");
+	for (xw_ino i = 1; i <= b->last_ino && !ret; i++)
+		ret = xw_ispace_claim(b->inodes, i,
+				      b->by_ino[i] && xw_binode_is(b->by_ino[i], XW_S_IFDIR));
+	if (ret)
+		return xw_fail(b->diag, ret, "inode numbers do not fit the geometry");
+	return 0;
+}
+
+/* ---- sweep ---- */
+
+static int by_block(const void *x, const void *y)
+{
+	const struct xw_item *a = x, *b = y;
+
+	return a->blk < b->blk ? -1 : a->blk > b->blk;
+}
+
+static int write_symlink(struct xw_builder *b, const struct xw_binode *n)
+{
+	uint64_t off = n->ext.pblk * b->geo.block_size;
+	int ret = xw_out_write(b->out, off, n->bytes, n->size);
+
+	return ret ? ret : xw_out_zeros(b->out, off + n->size, b->geo.block_size - n->size);
+}
+
+static int write_item(struct xw_builder *b, const struct xw_item *it)
+{
+	const struct xw_binode *n = (const struct xw_binode *)(uintptr_t)it->ref;
+
+	switch (it->kind) {
+	case XW_ITEM_SYMLINK:
+		return write_symlink(b, n);
+	case XW_ITEM_DIR:
+		return xw_dir_write(b, n);
+	case XW_ITEM_XATTR:
+		return xw_attrs_write_block(b, it->ref);
+	case XW_ITEM_EA_VALUE:
+		return xw_attrs_write_value(b, n);
+	case XW_ITEM_MAP:
+		return xw_map_write(b, n);
+	case XW_ITEM_BLOCK_BITMAP:
+		return xw_groups_block_bitmap(b, (uint32_t)it->ref);
+	case XW_ITEM_INODE_BITMAP:
+		return xw_groups_inode_bitmap(b, (uint32_t)it->ref);
+	case XW_ITEM_ITABLE:
+		return xw_itable_write(b, (uint32_t)it->ref);
+	case XW_ITEM_JOURNAL:
+		return xw_journal_write(b);
+	case XW_ITEM_RESIZE:
+		return xw_resize_write(b, it->ref);
+	}
+	return XW_ERR_INTERNAL;
+}
+
+int xw_build_sweep(struct xw_builder *b)
+{
+	int ret = xw_special_items(b);
+
+	if (!ret)
+		ret = xw_groups_items(b);
+	if (ret)
+		return ret;
+	qsort(b->items.v, b->items.n, sizeof(*b->items.v), by_block);
+	for (size_t i = 0; i < b->items.n && !ret; i++)
+		ret = write_item(b, &b->items.v[i]);
+	return ret;
+}
+
+/* ---- finish ---- */
+
+static void encode_super(struct xw_builder *b, uint32_t group, uint8_t *buf)
+{
+	struct xw_super sb = b->sb;
+
+	sb.block_group_nr = (uint16_t)group;
+	xw_super_encode(&sb, buf);
+}
+
+static int write_backup_super(struct xw_builder *b, uint32_t group, xw_blk start)
+{
+	uint32_t bs = b->geo.block_size;
+	uint8_t *buf = calloc(1, bs);
+	int ret;
+
+	if (!buf)
+		return xw_fail_nomem(b->diag, "superblock");
+	encode_super(b, group, buf);
+	ret = xw_build_write(b, start, buf, bs);
+	free(buf);
+	return ret;
+}
+
+/*
+ * Descriptor blocks [from, from + n) to every copy; backups get their superblock before their
+ * first.
+ */
+static int write_copies(struct xw_builder *b, uint32_t from, const uint8_t *buf, size_t bytes)
+{
+	int ret = 0;
+
+	for (uint32_t g = 0; g < b->geo.groups && !ret; g = xw_geo_next_super(&b->geo, g + 1)) {
+		struct xw_group_place p;
+
+		xw_geo_group(&b->geo, g, &p);
+		if (g && !from)
+			ret = write_backup_super(b, g, p.start);
+		if (!ret)
+			ret = xw_build_write(b, p.start + 1 + from, buf, bytes);
+	}
+	return ret;
+}
+
+static int write_descriptors(struct xw_builder *b)
+{
+	uint32_t bs = b->geo.block_size, per = b->geo.desc_per_block;
+	uint32_t step = XW_MIN(b->geo.desc_blocks, DESC_CHUNK / bs);
+	uint8_t *buf = malloc((size_t)step * bs);
+	int ret = 0;
+
+	if (!buf)
+		return xw_fail_nomem(b->diag, "group descriptors");
+	for (uint32_t from = 0; from < b->geo.desc_blocks && !ret; from += step) {
+		uint32_t blocks = XW_MIN(step, b->geo.desc_blocks - from);
+		uint64_t first = (uint64_t)from * per,
+			 last = XW_MIN(first + (uint64_t)blocks * per, b->geo.groups);
+
+		memset(buf, 0, (size_t)blocks * bs);
+		for (uint64_t g = first; g < last; g++) {
+			struct xw_group_desc gd;
+
+			xw_groups_describe(b, (uint32_t)g, &gd);
+			xw_group_encode(&gd, &b->sb, b->csum_seed, (uint32_t)g,
+					buf + (g - first) * b->geo.desc_size);
+		}
+		ret = write_copies(b, from, buf, (size_t)blocks * bs);
+	}
+	free(buf);
+	return ret;
+}
+
+static void final_super(struct xw_builder *b)
+{
+	struct xw_batch_stats st;
+	struct xw_inode in;
+
+	xw_batch_stats(b->out->batch, &st);
+	b->sb.free_blocks_count = xw_space_free_blocks(b->space);
+	b->sb.free_inodes_count = (uint32_t)xw_ispace_free_count(b->inodes);
+	b->sb.kbytes_written = st.bytes >> 10;
+	b->sb.state = XW_STATE_VALID;
+	if (!b->journal.n_ext || xw_itable_encode(b, &b->journal, &in))
+		return;
+	b->sb.journal_inum = XW_INO_JOURNAL;
+	b->sb.jnl_backup_type = 1;
+	for (int i = 0; i < 15; i++)
+		b->sb.jnl_blocks[i] = peek32(in.block + 4 * i);
+	b->sb.jnl_blocks[15] = (uint32_t)(in.size >> 32);
+	b->sb.jnl_blocks[16] = (uint32_t)in.size;
+}
+
+int xw_build_finish(struct xw_builder *b)
+{
+	uint8_t super[XW_SUPER_SIZE];
+	int ret;
+
+	final_super(b);
+	ret = write_descriptors(b);
+	if (!ret)
+		ret = xw_batch_drain(b->out->batch);
+	if (!ret && !b->dev->is_block)
+		ret = xw_dev_set_size(b->dev, b->geo.blocks * b->geo.block_size);
+	if (!ret)
+		ret = xw_dev_flush(b->dev);
+	if (ret)
+		return ret;
+	encode_super(b, 0, super);
+	ret = xw_dev_pwrite(b->dev, super, sizeof(super), XW_SUPER_OFFSET);
+	return ret ? ret : xw_dev_flush(b->dev);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Groups: bitmaps and descriptors. A group nobody put anything into is left uninitialised where the
+ * features let the kernel work its bitmaps out: then neither bitmap costs a write.
+ */
+#include "config.h"
+
+#include "build/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool has_group_csum(const struct xw_builder *b)
+{
+	return xw_has_ro(&b->geo.features, XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
+}
+
+/*
+ * Blocks of the group that its own head, bitmaps and table take: all that BLOCK_UNINIT lets a
+ * reader infer.
+ */
+static uint32_t own_blocks(const struct xw_builder *b, const struct xw_group_place *p)
+{
+	xw_blk end = p->start + p->blocks;
+	uint32_t n = p->head;
+
+	n += p->block_bitmap >= p->start && p->block_bitmap < end;
+	n += p->inode_bitmap >= p->start && p->inode_bitmap < end;
+	if (p->inode_table >= p->start && p->inode_table < end)
+		n += (uint32_t)XW_MIN(b->geo.itable_blocks, end - p->inode_table);
+	return n;
+}
+
+bool xw_group_block_uninit(const struct xw_builder *b, uint32_t group)
+{
+	struct xw_group_summary sum;
+	struct xw_group_place p;
+
+	if (!has_group_csum(b) || group == 0 || group == b->geo.groups - 1 ||
+	    xw_space_group_touched(b->space, group))
+		return false;
+	xw_geo_group(&b->geo, group, &p);
+	xw_space_group(b->space, group, &sum);
+	return sum.free == p.blocks - own_blocks(b, &p);
+}
+
+static bool inode_uninit(const struct xw_builder *b, uint32_t group)
+{
+	return has_group_csum(b) && (uint64_t)group * b->geo.inodes_per_group >= b->last_ino;
+}
+
+static bool needs_itable(const struct xw_builder *b, uint32_t group)
+{
+	/*
+	 * An unused table is a hole in a fresh file; elsewhere its zeros must be written, now or
+	 * (lazily) by the kernel.
+	 */
+	if ((uint64_t)group * b->geo.inodes_per_group < b->last_ino)
+		return true;
+	return !b->dev->fresh && !(has_group_csum(b) && b->params->lazy_itable_init == 1);
+}
+
+int xw_groups_items(struct xw_builder *b)
+{
+	int ret = 0;
+
+	b->block_csum = calloc(b->geo.groups, sizeof(*b->block_csum));
+	b->inode_csum = calloc(b->geo.groups, sizeof(*b->inode_csum));
+	if (!b->block_csum || !b->inode_csum)
+		return xw_fail_nomem(b->diag, "bitmap checksums");
+	for (uint32_t g = 0; g < b->geo.groups && !ret; g++) {
+		bool bitmap = !xw_group_block_uninit(b, g), table = needs_itable(b, g);
+		struct xw_group_place p;
+
+		if (!bitmap && !table && inode_uninit(b, g))
+			continue;
+		xw_geo_group(&b->geo, g, &p);
+		if (bitmap)
+			ret = xw_build_item(b, XW_ITEM_BLOCK_BITMAP, p.block_bitmap, g);
+		if (!ret && !inode_uninit(b, g))
+			ret = xw_build_item(b, XW_ITEM_INODE_BITMAP, p.inode_bitmap, g);
+		if (!ret && table)
+			ret = xw_build_item(b, XW_ITEM_ITABLE, p.inode_table, g);
+	}
+	return ret;
+}
+
+int xw_groups_block_bitmap(struct xw_builder *b, uint32_t group)
+{
+	uint32_t bs = b->geo.block_size;
+	struct xw_group_place p;
+	uint8_t *buf = malloc(bs);
+	int ret;
+
+	if (!buf)
+		return xw_fail_nomem(b->diag, "block bitmap");
+	memset(buf, 0xff, bs);
+	xw_geo_group(&b->geo, group, &p);
+	ret = xw_space_group_bitmap(b->space, group, buf);
+	if (!ret) {
+		b->block_csum[group] =
+			xw_bitmap_csum(&b->sb, b->csum_seed, buf, b->geo.blocks_per_group / 8);
+		ret = xw_build_write(b, p.block_bitmap, buf, bs);
+	}
+	free(buf);
+	return ret;
+}
+
+int xw_groups_inode_bitmap(struct xw_builder *b, uint32_t group)
+{
+	uint32_t bs = b->geo.block_size;
+	struct xw_group_place p;
+	uint8_t *buf = malloc(bs);
+	int ret;
+
+	if (!buf)
+		return xw_fail_nomem(b->diag, "inode bitmap");
+	xw_geo_group(&b->geo, group, &p);
+	ret = xw_ispace_group_bitmap(b->inodes, group, buf, bs);
+	if (!ret) {
+		b->inode_csum[group] =
+			xw_bitmap_csum(&b->sb, b->csum_seed, buf, b->geo.inodes_per_group / 8);
+		ret = xw_build_write(b, p.inode_bitmap, buf, bs);
+	}
+	free(buf);
+	return ret;
+}
+
+void xw_groups_describe(struct xw_builder *b, uint32_t group, struct xw_group_desc *gd)
+{
+	struct xw_igroup_summary ino;
+	struct xw_group_summary blk;
+	struct xw_group_place p;
+
+	xw_geo_group(&b->geo, group, &p);
+	xw_space_group(b->space, group, &blk);
+	xw_ispace_group(b->inodes, group, &ino);
+	*gd = (struct xw_group_desc){
+		.block_bitmap = p.block_bitmap,
+		.inode_bitmap = p.inode_bitmap,
+		.inode_table = p.inode_table,
+		.free_blocks = blk.free,
+		.free_inodes = ino.free,
+		.used_dirs = ino.used_dirs,
+		.block_bitmap_csum = b->block_csum[group],
+		.inode_bitmap_csum = b->inode_csum[group],
+	};
+	if (!has_group_csum(b))
+		return;
+	gd->itable_unused = ino.unused;
+	if (xw_group_block_uninit(b, group))
+		gd->flags |= XW_BG_BLOCK_UNINIT;
+	if (inode_uninit(b, group))
+		gd->flags |= XW_BG_INODE_UNINIT;
+	if (b->dev->fresh || b->params->lazy_itable_init != 1)
+		gd->flags |= XW_BG_INODE_ZEROED;
+}

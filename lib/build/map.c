@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Block maps of files, bulk-built: an extent tree whose nodes are full, or, without the extent
+ * feature, indirect blocks. Up to four extents live in the inode ("direct extents"): then there is
+ * nothing here to write.
+ *
+ * Extent tree blocks are laid out level by level, top first, so that the tree reads forward.
+ */
+#include "config.h"
+
+#include "build/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "disk/indirect.h"
+
+static bool uses_extents(const struct xw_builder *b)
+{
+	return xw_has_incompat(&b->geo.features, XW_INCOMPAT_EXTENTS);
+}
+
+/* ---- extent trees ---- */
+
+struct levels {
+	unsigned depth; /* block levels below the inode */
+	uint32_t count[XW_EXT_MAX_DEPTH + 1]; /* [0] = leaves */
+	uint32_t base[XW_EXT_MAX_DEPTH + 1]; /* index of the level's first block in the map */
+};
+
+static void extent_levels(const struct xw_builder *b, uint32_t n_ext, struct levels *l)
+{
+	unsigned max = xw_extent_node_max(b->geo.block_size);
+	uint32_t n = n_ext, base = 0;
+
+	memset(l, 0, sizeof(*l));
+	while (n > XW_EXT_INODE_ENTRIES) {
+		n = (uint32_t)xw_div_up(n, max);
+		l->count[l->depth++] = n;
+	}
+	for (unsigned i = l->depth; i-- > 0; base += l->count[i])
+		l->base[i] = base;
+}
+
+static xw_blk map_block(const struct xw_bmap *map, uint64_t index)
+{
+	for (size_t i = 0; i < map->n_runs; i++) {
+		if (index < map->runs[i].len)
+			return map->runs[i].start + index;
+		index -= map->runs[i].len;
+	}
+	return 0;
+}
+
+/* First logical block under node j of a level. */
+static uint32_t first_lblk(const struct xw_builder *b, const struct xw_binode *n, unsigned level,
+			   uint32_t j)
+{
+	uint64_t max = xw_extent_node_max(b->geo.block_size), i = j;
+
+	for (unsigned k = 0; k <= level; k++)
+		i *= max;
+	return xw_binode_extents(n)[i].lblk;
+}
+
+static void encode_index(const struct xw_builder *b, const struct xw_binode *n,
+			 const struct levels *l, void *node, unsigned level, uint32_t from,
+			 uint32_t count)
+{
+	for (uint32_t k = 0; k < count; k++) {
+		struct xw_extent_idx e = {
+			.lblk = first_lblk(b, n, level, from + k),
+			.pblk = map_block(n->map, l->base[level] + from + k),
+		};
+
+		xw_extent_idx_encode(node, k, &e);
+	}
+}
+
+static void extent_root(const struct xw_builder *b, const struct xw_binode *n, uint8_t *node)
+{
+	struct xw_extent_hdr h = {.max = XW_EXT_INODE_ENTRIES};
+	struct levels l;
+
+	extent_levels(b, n->n_ext, &l);
+	h.depth = (uint16_t)l.depth;
+	h.entries = (uint16_t)(l.depth ? l.count[l.depth - 1] : n->n_ext);
+	xw_extent_hdr_encode(node, &h);
+	if (l.depth) {
+		encode_index(b, n, &l, node, l.depth - 1, 0, h.entries);
+		return;
+	}
+	for (uint32_t i = 0; i < n->n_ext; i++)
+		xw_extent_leaf_encode(node, i, &xw_binode_extents(n)[i]);
+}
+
+static void extent_blocks(const struct xw_builder *b, const struct xw_binode *n, uint8_t *buf)
+{
+	uint32_t bs = b->geo.block_size, max = xw_extent_node_max(bs),
+		 seed = xw_build_inode_seed(b, n->ino);
+	struct levels l;
+
+	extent_levels(b, n->n_ext, &l);
+	for (unsigned level = 0; level < l.depth; level++) {
+		uint32_t below = level ? l.count[level - 1] : n->n_ext;
+
+		for (uint32_t j = 0; j < l.count[level]; j++) {
+			uint8_t *node = buf + (size_t)(l.base[level] + j) * bs;
+			uint32_t from = j * max, count = XW_MIN(max, below - from);
+			struct xw_extent_hdr h = {
+				.entries = (uint16_t)count,
+				.max = (uint16_t)max,
+				.depth = (uint16_t)level,
+			};
+
+			xw_extent_hdr_encode(node, &h);
+			if (level)
+				encode_index(b, n, &l, node, level - 1, from, count);
+			for (uint32_t k = 0; !level && k < count; k++)
+				xw_extent_leaf_encode(node, k, &xw_binode_extents(n)[from + k]);
+			if (b->dirfmt.csum)
+				xw_extent_block_set_csum(node, bs, seed);
+		}
+	}
+}
+
+/* ---- indirect maps ---- */
+
+/*
+ * Visit every mapped logical block range that shares one innermost pointer block, in order. For
+ * each pointer block met for the first time its index in the map is the running count: parents come
+ * before their children.
+ */
+struct ind_walk {
+	uint32_t bs;
+	uint64_t next; /* index of the next new pointer block */
+	unsigned last[4]; /* path of the last range */
+	unsigned depth;
+	uint64_t at
+		/* map index of the pointer block at each level of that path; at[1] is the top */
+		[4];
+	uint8_t *buf; /* NULL: only counting */
+	uint32_t *slots; /* i_block words, or NULL */
+	const struct xw_bmap *map;
+};
+
+static void ind_point(struct ind_walk *w, unsigned level, const unsigned *path, xw_blk blk)
+{
+	if (level == 0) {
+		if (w->slots)
+			w->slots[path[0]] = (uint32_t)blk;
+	} else if (w->buf) {
+		poke32(w->buf + w->at[level] * w->bs + 4ul * path[level], (uint32_t)blk);
+	}
+}
+
+/*
+ * Make the pointer blocks of this path exist; returns how many logical blocks share the innermost
+ * one.
+ */
+static void ind_enter(struct ind_walk *w, const unsigned *path, unsigned depth)
+{
+	bool fresh = depth != w->depth;
+
+	for (unsigned k = 0; k < depth; k++) {
+		fresh = fresh || path[k] != w->last[k];
+		if (!fresh)
+			continue;
+		w->at[k + 1] = w->next++;
+		ind_point(w, k, path,
+			  w->map && w->map->n_runs ? map_block(w->map, w->at[k + 1]) : 0);
+	}
+	memcpy(w->last, path, sizeof(w->last));
+	w->depth = depth;
+}
+
+static void ind_range(struct ind_walk *w, const struct xw_extent *e)
+{
+	uint64_t lblk = e->lblk, end = lblk + e->len;
+
+	while (lblk < end) {
+		unsigned path[4] = {0}, depth = 0;
+		uint64_t step = 1;
+
+		if (xw_indirect_path(w->bs, lblk, path, &depth))
+			/*
+			 * checked by xw_map_blocks' callers: sizes beyond the map are refused on
+			 * arrival
+			 */
+			return;
+		if (depth) {
+			ind_enter(w, path, depth);
+			step = XW_MIN(end - lblk, w->bs / 4 - path[depth]);
+		}
+		for (uint64_t k = 0; k < step; k++, path[depth]++)
+			ind_point(w, depth, path, e->pblk + (lblk - e->lblk) + k);
+		lblk += step;
+	}
+}
+
+static uint64_t ind_walk(const struct xw_builder *b, const struct xw_binode *n, uint8_t *buf,
+			 uint32_t *slots)
+{
+	struct ind_walk w = {.bs = b->geo.block_size, .buf = buf, .slots = slots, .map = n->map};
+
+	for (uint32_t i = 0; i < n->n_ext; i++)
+		ind_range(&w, &xw_binode_extents(n)[i]);
+	return w.next;
+}
+
+/* ---- both ---- */
+
+uint64_t xw_map_blocks(const struct xw_builder *b, const struct xw_binode *n)
+{
+	struct levels l;
+	uint64_t sum = 0;
+
+	if (!uses_extents(b))
+		return ind_walk(b, n, NULL, NULL);
+	extent_levels(b, n->n_ext, &l);
+	for (unsigned i = 0; i < l.depth; i++)
+		sum += l.count[i];
+	return sum;
+}
+
+void xw_map_encode_inode(const struct xw_builder *b, const struct xw_binode *n, struct xw_inode *in)
+{
+	uint32_t slots[15] = {0};
+
+	if (uses_extents(b)) {
+		in->flags |= XW_FL_EXTENTS;
+		extent_root(b, n, in->block);
+		return;
+	}
+	ind_walk(b, n, NULL, slots);
+	for (int i = 0; i < 15; i++)
+		poke32(in->block + 4 * i, slots[i]);
+}
+
+int xw_map_write(struct xw_builder *b, const struct xw_binode *n)
+{
+	size_t bs = b->geo.block_size;
+	uint8_t *buf = calloc(n->map->blocks, bs), *p = buf;
+	int ret = 0;
+
+	if (!buf)
+		return xw_fail_nomem(b->diag, "extent map");
+	if (uses_extents(b))
+		extent_blocks(b, n, buf);
+	else
+		ind_walk(b, n, buf, NULL);
+	for (size_t i = 0; i < n->map->n_runs && !ret; i++) {
+		ret = xw_build_write(b, n->map->runs[i].start, p, n->map->runs[i].len * bs);
+		p += n->map->runs[i].len * bs;
+	}
+	free(buf);
+	return ret;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the bulk builders are given: inodes and names to be, in host form. tree/ fills these from a
+ * source; build/ numbers, places and writes them. All of it lives in one arena and dies with it.
+ *
+ * Kept small on purpose: a build of a million files holds a million of each.
+ */
+#ifndef XW_BUILD_MODEL_H
+#define XW_BUILD_MODEL_H
+
+#include "base/types.h"
+#include "dir/build.h"
+#include "disk/extent.h"
+
+struct xw_binode;
+struct xw_xplaced;
+struct xw_share_block;
+
+/* A name in a directory. */
+struct xw_blink {
+	struct xw_blink *next; /* in the directory: order of arrival, hash order once shaped */
+	struct xw_binode *node; /* NULL: the name was removed */
+	struct xw_binode *dir; /* the directory that holds it */
+	uint32_t hash; /* of (dir, name) for lookup; the dx major hash once shaped */
+	uint8_t len;
+	char name[]; /* not terminated */
+};
+
+/* The directory part of a directory inode. */
+struct xw_bdir {
+	struct xw_binode *parent; /* the root's parent is the root */
+	struct xw_blink *first, *last;
+	uint32_t entries; /* live names */
+	uint32_t subdirs;
+	uint32_t min_blocks; /* lost+found's 16 KiB; else 0 */
+	bool filled; /* some source named it: its attributes are not a default */
+	struct xw_dir_shape shape;
+};
+
+/* Blocks that hold the map of a file with more extents (or pointers) than its inode takes. */
+struct xw_bmap {
+	struct xw_run *runs; /* in the order the map is written; malloc'd */
+	size_t n_runs;
+	uint32_t blocks;
+};
+
+#define XW_BN_EA 0x1 /* an EA inode: `bytes` is the value */
+#define XW_BN_DEAD 0x2 /* replaced or removed: not built */
+#define XW_BN_EXPLICIT 0x4 /* attributes come from a source or an option, not from a default */
+
+struct xw_binode {
+	struct xw_binode *next; /* all inodes in stream order */
+	union {
+		struct xw_bdir *dir; /* directories */
+		const char *bytes; /* symlinks: target; EA inodes: value. size bytes */
+		struct {
+			uint32_t major, minor;
+		} dev;
+	};
+	const struct xw_xplaced *xattrs; /* NULL = none; owned by the interner */
+	struct xw_share_block *xblock; /* one reference held; NULL = none */
+	int64_t mtime, atime; /* seconds */
+	uint32_t mtime_ns, atime_ns;
+	uint64_t size; /* bytes */
+	union {
+		struct xw_extent ext; /* n_ext <= 1 */
+		struct xw_extent *exts; /* ascending lblk; arena or malloc, see owner */
+	};
+	struct xw_bmap *map; /* NULL: the inode holds the whole map */
+	uint32_t n_ext;
+	xw_ino ino; /* 0 until numbered */
+	uint32_t uid, gid;
+	uint32_t links; /* names; directories: unused */
+	uint16_t mode; /* with type bits */
+	uint16_t flags; /* XW_BN_* */
+};
+
+static inline const struct xw_extent *xw_binode_extents(const struct xw_binode *n)
+{
+	return n->n_ext <= 1 ? &n->ext : n->exts;
+}
+
+static inline bool xw_binode_is(const struct xw_binode *n, uint32_t type)
+{
+	return (n->mode & 0170000u) == type;
+}
+
+#endif

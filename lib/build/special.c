@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The journal and the resize inode.
+ *
+ * The resize inode (7) keeps the reserved descriptor blocks: a block-mapped file whose
+ * double-indirect block has, at the place of descriptor block i, the primary's reserved block i,
+ * which in turn is the list of the same block in every backup.
+ */
+#include "config.h"
+
+#include "build/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "disk/indirect.h"
+#include "disk/jsb.h"
+
+int xw_journal_write(struct xw_builder *b)
+{
+	uint32_t bs = b->geo.block_size;
+	uint8_t *buf = calloc(1, bs);
+	struct xw_jsb j = {
+		.blocktype = XW_JBD2_SUPER_V2,
+		.blocksize = bs,
+		.maxlen = (uint32_t)(b->journal.size / bs),
+		.first = 1,
+		.sequence = 1,
+		.nr_users = 1,
+	};
+	int ret;
+
+	if (!buf)
+		return xw_fail_nomem(b->diag, "journal superblock");
+	/* The journal's own UUID stays zero for an internal journal, as mke2fs leaves it. */
+	xw_jsb_encode(&j, buf);
+	ret = xw_build_write(b, xw_binode_extents(&b->journal)[0].pblk, buf, bs);
+	free(buf);
+	return ret;
+}
+
+static uint32_t count_backups(const struct xw_geo *geo)
+{
+	uint32_t n = 0;
+
+	for (uint32_t g = xw_geo_next_super(geo, 1); g < geo->groups;
+	     g = xw_geo_next_super(geo, g + 1))
+		n++;
+	return n;
+}
+
+void xw_resize_encode(const struct xw_builder *b, struct xw_inode *in)
+{
+	uint64_t apb = xw_indirect_per_block(b->geo.block_size);
+	struct xw_time now = {b->params->now, 0};
+
+	memset(in, 0, sizeof(*in));
+	in->mode = XW_S_IFREG | 0600;
+	in->links = 1;
+	in->atime = in->mtime = in->ctime = in->crtime = now;
+	in->extra_isize =
+		(uint16_t)XW_MIN(b->geo.inode_size - XW_INODE_BODY, XW_INODE_EXTRA_WANTED);
+	in->size = (XW_NDIR_BLOCKS + apb + apb * apb) * b->geo.block_size;
+	poke32(in->block + 4 * XW_DIND_SLOT, (uint32_t)b->resize_dind);
+	xw_inode_set_blocks(in, &b->sb,
+			    1 + (uint64_t)b->geo.reserved_gdt * (1 + count_backups(&b->geo)));
+}
+
+/* index 0: the double-indirect block; 1..reserved_gdt: the primary's reserved blocks. */
+int xw_resize_write(struct xw_builder *b, uint64_t index)
+{
+	uint32_t bs = b->geo.block_size, apb = xw_indirect_per_block(bs);
+	uint64_t first = b->geo.desc_blocks, slot = 0;
+	uint8_t *buf = calloc(1, bs);
+	xw_blk at = b->resize_dind;
+	int ret;
+
+	if (!buf)
+		return xw_fail_nomem(b->diag, "resize inode");
+	if (!index) {
+		for (uint64_t i = first; i < first + b->geo.reserved_gdt; i++)
+			poke32(buf + 4 * (i % apb), (uint32_t)(b->geo.first_data_block + 1 + i));
+	} else {
+		uint64_t i = first + index - 1;
+
+		at = b->geo.first_data_block + 1 + i;
+		for (uint32_t g = xw_geo_next_super(&b->geo, 1); g < b->geo.groups && slot < apb;
+		     g = xw_geo_next_super(&b->geo, g + 1)) {
+			struct xw_group_place p;
+
+			xw_geo_group(&b->geo, g, &p);
+			poke32(buf + 4 * slot++, (uint32_t)(p.start + 1 + i));
+		}
+	}
+	ret = xw_build_write(b, at, buf, bs);
+	free(buf);
+	return ret;
+}
+
+int xw_special_items(struct xw_builder *b)
+{
+	int ret = 0;
+
+	if (b->journal.n_ext)
+		ret = xw_build_item(b, XW_ITEM_JOURNAL, xw_binode_extents(&b->journal)[0].pblk, 0);
+	if (!b->resize_dind)
+		return ret;
+	if (!ret)
+		ret = xw_build_item(b, XW_ITEM_RESIZE, b->resize_dind, 0);
+	for (uint64_t i = 1; i <= b->geo.reserved_gdt && !ret; i++)
+		ret = xw_build_item(b, XW_ITEM_RESIZE,
+				    b->geo.first_data_block + b->geo.desc_blocks + i, i);
+	return ret;
+}
