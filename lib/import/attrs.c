@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+/*
+ * xattrs of an entry: what ext4 and Linux let this kind of inode have, through the interner and the
+ * sharer.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "disk/inode.h"
+#include "import/fill.h"
+
+static bool starts_with(struct xw_slice s, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return s.len >= n && !memcmp(s.p, prefix, n);
+}
+
+static bool equals(struct xw_slice s, const char *text)
+{
+	return s.len == strlen(text) && starts_with(s, text);
+}
+
+/*
+ * Linux keeps user.* to files and directories, ACLs off symlinks, and default ACLs to directories.
+ */
+static bool allowed(const struct xw_binode *n, struct xw_slice name)
+{
+	bool dir = xw_binode_is(n, XW_S_IFDIR);
+
+	if (starts_with(name, "user."))
+		return dir || xw_binode_is(n, XW_S_IFREG);
+	if (equals(name, "system.posix_acl_default"))
+		return dir;
+	if (equals(name, "system.posix_acl_access"))
+		return !xw_binode_is(n, XW_S_IFLNK);
+	return true;
+}
+
+static void warn_dropped(struct xw_fill *f, const struct xw_entry *e, struct xw_slice name,
+			 const char *why)
+{
+	xw_log(f->diag, XW_LOG_WARN, "%.*s: attribute %.*s dropped: %s",
+	       (int)XW_MIN(e->path.len, 300), e->path.p, (int)XW_MIN(name.len, 255), name.p, why);
+}
+
+static int failed(struct xw_fill *f, const struct xw_entry *e, int ret, const struct xw_diag *why)
+{
+	return xw_fail(f->diag, ret, "%.*s: %s", (int)XW_MIN(e->path.len, 300), e->path.p,
+		       why->code ? why->text : xw_err_text(ret));
+}
+
+static int put(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n,
+	       struct xw_slice name, struct xw_slice value)
+{
+	struct xw_diag why = {0};
+	int ret;
+
+	if (xw_select_xattr_excluded(f->select, name))
+		return 0;
+	if (!allowed(n, name)) {
+		warn_dropped(f, e, name, "not possible on this type of file");
+		return 0;
+	}
+	ret = xw_xattr_set_put(&f->set, name.p, name.len, value.p, value.len, &why);
+	if (ret == XW_ERR_UNSUPPORTED) {
+		warn_dropped(f, e, name, "ext4 has no place for it");
+		return 0;
+	}
+	return ret ? failed(f, e, ret, &why) : 0;
+}
+
+static int put_acl(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n,
+		   bool is_default, struct xw_slice text)
+{
+	struct xw_slice name;
+	struct xw_diag why = {0};
+	int ret;
+
+	if (!text.len)
+		return 0;
+	name.p = is_default ? "system.posix_acl_default" : "system.posix_acl_access";
+	name.len = strlen(name.p);
+	if (xw_select_xattr_excluded(f->select, name))
+		return 0;
+	if (!allowed(n, name)) {
+		warn_dropped(f, e, name, "not possible on this type of file");
+		return 0;
+	}
+	ret = xw_xattr_set_put_acl_text(&f->set, is_default, text.p, text.len, &f->names, &why);
+	return ret ? failed(f, e, ret, &why) : 0;
+}
+
+static int gather(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n)
+{
+	int ret = 0;
+
+	xw_xattr_set_clear(&f->set);
+	for (size_t i = 0; i < e->n_xattrs && !ret; i++)
+		ret = put(f, e, n, e->xattrs[i].name, e->xattrs[i].value);
+	/* Text is put last: where an archive has both forms it is the authoritative one. */
+	if (!ret)
+		ret = put_acl(f, e, n, false, e->acl_access);
+	if (!ret)
+		ret = put_acl(f, e, n, true, e->acl_default);
+	if (!ret && n == f->tree->root && f->root_selinux) {
+		struct xw_slice name = {"security.selinux", 16};
+		struct xw_slice value = {f->root_selinux, strlen(f->root_selinux) + 1};
+
+		ret = put(f, e, n, name, value);
+	}
+	return ret;
+}
+
+int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
+{
+	struct xw_diag why = {0};
+	int ret;
+
+	if (n->xblock)
+		xw_share_put(f->share, n->xblock);
+	n->xblock = NULL;
+	n->xattrs = NULL;
+	if (!e->n_xattrs && !e->acl_access.len && !e->acl_default.len &&
+	    !(n == f->tree->root && f->root_selinux))
+		return 0;
+	ret = gather(f, e, n);
+	if (ret || !f->set.a.n)
+		return ret;
+	if (!f->xattrs_allowed)
+		return xw_fail(f->diag, XW_ERR_UNSUPPORTED,
+			       "%.*s: has extended attributes, but ext_attr is off; "
+			       "--xattrs-exclude='*' drops them",
+			       (int)XW_MIN(e->path.len, 300), e->path.p);
+	ret = xw_xintern_get(f->intern, &f->set, &why, &n->xattrs);
+	if (ret)
+		return failed(f, e, ret, &why);
+	if (n->xattrs && n->xattrs->block.bytes &&
+	    xw_share_get_packed(f->share, &n->xattrs->block, &n->xblock))
+		return xw_fail_nomem(f->diag, "xattr block");
+	return 0;
+}
+
+/* -E root_selinux without a root entry in the source. */
+int xw_fill_root(struct xw_fill *f)
+{
+	static const struct xw_entry none = {.path = {"/", 1}};
+
+	return xw_fill_xattrs(f, &none, f->tree->root);
+}

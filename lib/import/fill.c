@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Entries to tree. Unpacking rules: an entry replaces what has its name (a directory over a
+ * directory merges); a hard link joins the inode its target has now; attributes of a hard link
+ * entry are those of its target; parents that no entry names are made with default attributes.
+ */
+#include "config.h"
+
+#include "import/fill.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "disk/inode.h"
+
+#define LARGE_FILE_SIZE ((uint64_t)1 << 31)
+
+int xw_fill_dropped(void *arg, struct xw_binode *n)
+{
+	struct xw_fill *f = arg;
+
+	if (n->xblock)
+		xw_share_put(f->share, n->xblock);
+	n->xblock = NULL;
+	n->xattrs = NULL;
+	return xw_binode_is(n, XW_S_IFREG) ? xw_sink_release(f->sink, n) : 0;
+}
+
+void xw_fill_free(struct xw_fill *f)
+{
+	xw_xattr_set_free(&f->set);
+	xw_vec_free(&f->path);
+	xw_vec_free(&f->link);
+}
+
+/* ---- attributes ---- */
+
+static uint32_t type_bits(enum xw_etype t)
+{
+	static const uint32_t bits[] = {
+		[XW_ET_REG] = XW_S_IFREG,   [XW_ET_DIR] = XW_S_IFDIR, [XW_ET_LNK] = XW_S_IFLNK,
+		[XW_ET_CHR] = XW_S_IFCHR,   [XW_ET_BLK] = XW_S_IFBLK, [XW_ET_FIFO] = XW_S_IFIFO,
+		[XW_ET_SOCK] = XW_S_IFSOCK,
+	};
+
+	return bits[t];
+}
+
+static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
+{
+	bool root = n == f->tree->root;
+	struct xw_time t = xw_select_time(f->select, e->mtime);
+	uint32_t perms = e->mode & 07777;
+
+	if (e->type == XW_ET_LNK)
+		perms = 0777; /* what Linux shows for every symlink */
+	else
+		perms = xw_select_mode(f->select, perms, e->type == XW_ET_DIR);
+	if (!(root && f->keep_root_perms))
+		n->mode = (uint16_t)(type_bits(e->type) | perms);
+	if (!(root && f->keep_root_owner)) {
+		n->uid = f->select->owner_set ? f->select->owner : e->uid;
+		n->gid = f->select->group_set ? f->select->group : e->gid;
+	}
+	n->mtime = t.sec;
+	n->mtime_ns = t.nsec;
+	if (e->has_atime)
+		t = xw_select_time(f->select, e->atime);
+	n->atime = t.sec;
+	n->atime_ns = t.nsec;
+	n->flags |= XW_BN_EXPLICIT;
+	return xw_fill_xattrs(f, e, n);
+}
+
+/* ---- names ---- */
+
+/* The selected path with --directory in front; *take false: skipped. */
+static int full_path(struct xw_fill *f, struct xw_slice in, struct xw_slice *out, bool *take,
+		     bool link)
+{
+	const char *dir = f->select->directory;
+	size_t n = dir ? strlen(dir) : 0;
+	char *buf;
+
+	*take = xw_select_strip(f->select, in, out);
+	if (!*take || !n)
+		return 0;
+	if (link ? xw_vec_reserve(&f->link, n + 1 + out->len)
+		 : xw_vec_reserve(&f->path, n + 1 + out->len))
+		return xw_fail_nomem(f->diag, "path");
+	buf = link ? f->link.v : f->path.v;
+	memcpy(buf, dir, n);
+	buf[n] = '/';
+	memcpy(buf + n + 1, out->p, out->len);
+	*out = (struct xw_slice){buf, n + 1 + out->len};
+	return 0;
+}
+
+static int name_entry(struct xw_fill *f, const struct xw_source *s, const struct xw_entry *e,
+		      int code, const char *why)
+{
+	xw_diag_clear(f->diag);
+	return xw_fail(f->diag, code, "%s: %.*s: %s", s->name, (int)XW_MIN(e->path.len, 300),
+		       e->path.p, why);
+}
+
+static bool has_dotdot(struct xw_slice p)
+{
+	for (size_t i = 0; i + 1 < p.len; i++) {
+		if (p.p[i] == '.' && p.p[i + 1] == '.' && (i == 0 || p.p[i - 1] == '/') &&
+		    (i + 2 == p.len || p.p[i + 2] == '/'))
+			return true;
+	}
+	return false;
+}
+
+/* ---- entries ---- */
+
+static int replace_content(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
+			   struct xw_binode *n)
+{
+	int ret = xw_sink_release(f->sink, n);
+
+	if (!ret)
+		ret = xw_sink_file(f->sink, s, e, n);
+	f->large_file |= n->size >= LARGE_FILE_SIZE;
+	return ret;
+}
+
+static int add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
+			const struct xw_path_at *at)
+{
+	struct xw_binode *target = NULL;
+	struct xw_blink *old;
+	struct xw_slice link;
+	bool take;
+	int ret = full_path(f, e->link, &link, &take, true);
+
+	if (ret)
+		return ret;
+	if (!take || xw_tree_lookup(f->tree, link.p, link.len, &target))
+		return name_entry(f, s, e, XW_ERR_INPUT,
+				  "hard link to a name that is not in the archive before it");
+	if (xw_binode_is(target, XW_S_IFDIR))
+		return name_entry(f, s, e, XW_ERR_INPUT, "hard link to a directory");
+	old = xw_tree_find(f->tree, at->dir, at->name, at->len);
+	if (!old || old->node != target) {
+		target->links++; /* held while the old name goes: it may be above the target */
+		ret = old ? xw_tree_unlink(f->tree, old) : 0;
+		if (!ret && --target->links == 0)
+			return name_entry(f, s, e, XW_ERR_INPUT,
+					  "hard link replaces the directory of its target");
+		if (!ret)
+			ret = xw_tree_link(f->tree, at->dir, at->name, at->len, target);
+	}
+	if (!ret && e->link_data && xw_binode_is(target, XW_S_IFREG))
+		ret = replace_content(f, s, e, target);
+	return ret;
+}
+
+static int set_target(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
+		      struct xw_binode *n)
+{
+	if (!e->link.len)
+		return name_entry(f, s, e, XW_ERR_INPUT, "symlink without a target");
+	if (e->link.len >= f->sink->block_size)
+		return name_entry(f, s, e, XW_ERR_LIMIT, "symlink target does not fit a block");
+	n->bytes = xw_arena_dup(&f->tree->arena, e->link.p, e->link.len);
+	n->size = e->link.len;
+	return n->bytes ? 0 : xw_fail_nomem(f->diag, "symlink");
+}
+
+static int add_directory(struct xw_fill *f, const struct xw_entry *e, const struct xw_path_at *at,
+			 struct xw_blink *old)
+{
+	struct xw_binode *n = !at->len ? at->dir : old ? old->node : NULL;
+	int ret = 0;
+
+	if (n && !xw_binode_is(n, XW_S_IFDIR)) {
+		ret = xw_tree_unlink(f->tree, old);
+		n = NULL;
+	}
+	if (!n && !ret) {
+		n = xw_tree_node(f->tree, XW_S_IFDIR);
+		if (!n)
+			return xw_fail_nomem(f->diag, "directory");
+		ret = xw_tree_link(f->tree, at->dir, at->name, at->len, n);
+	}
+	return ret ? ret : set_attributes(f, e, n);
+}
+
+static int add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
+		    const struct xw_path_at *at, struct xw_blink *old)
+{
+	struct xw_binode *n;
+	int ret = old ? xw_tree_unlink(f->tree, old) : 0;
+
+	if (ret)
+		return ret;
+	n = xw_tree_node(f->tree, type_bits(e->type));
+	if (!n)
+		return xw_fail_nomem(f->diag, "file");
+	ret = xw_tree_link(f->tree, at->dir, at->name, at->len, n);
+	if (!ret)
+		ret = set_attributes(f, e, n);
+	if (ret)
+		return ret;
+	switch (e->type) {
+	case XW_ET_REG:
+		ret = xw_sink_file(f->sink, s, e, n);
+		f->large_file |= n->size >= LARGE_FILE_SIZE;
+		return ret;
+	case XW_ET_LNK:
+		return set_target(f, s, e, n);
+	case XW_ET_CHR:
+	case XW_ET_BLK:
+		if (e->dev_major > 0xfff || e->dev_minor > 0xfffff)
+			return name_entry(f, s, e, XW_ERR_LIMIT,
+					  "device number is over 4095:1048575");
+		n->dev.major = e->dev_major;
+		n->dev.minor = e->dev_minor;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e)
+{
+	struct xw_path_at at;
+	struct xw_blink *old;
+	struct xw_slice path;
+	bool take;
+	int ret;
+
+	if (xw_select_excluded(f->select, e->path))
+		return 0;
+	ret = full_path(f, e->path, &path, &take, false);
+	if (ret || !take)
+		return ret;
+	if (has_dotdot(e->path) && !f->implied_dots++)
+		xw_log(f->diag, XW_LOG_WARN,
+		       "%s: %.*s: \"..\" is taken to stop at the image's root", s->name,
+		       (int)XW_MIN(e->path.len, 300), e->path.p);
+	ret = xw_tree_walk(f->tree, f->tree->root, path.p, path.len, true, &at);
+	if (ret == XW_ERR_INPUT) {
+		char why[sizeof(f->diag->text)];
+
+		memcpy(why, f->diag->text, sizeof(why));
+		return name_entry(f, s, e, ret, why);
+	}
+	if (ret)
+		return ret;
+	old = at.len ? xw_tree_find(f->tree, at.dir, at.name, at.len) : NULL;
+	if (e->type == XW_ET_DIR)
+		return add_directory(f, e, &at, old);
+	if (!at.len)
+		return name_entry(f, s, e, XW_ERR_INPUT, "names a directory but is none");
+	if (e->type == XW_ET_HARDLINK)
+		return add_hardlink(f, s, e, &at);
+	return add_file(f, s, e, &at, old);
+}
+
+int xw_fill_source(struct xw_fill *f, struct xw_source *s)
+{
+	const struct xw_entry *e;
+	int more, ret;
+
+	while ((more = xw_source_next(s, &e)) > 0) {
+		f->entries++;
+		ret = add_entry(f, s, e);
+		if (!ret && f->tick)
+			ret = f->tick(f->tick_arg, f->entries);
+		if (ret)
+			return ret;
+	}
+	return more;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Filling: entries of a source become names and inodes of the tree, payload goes to the sink. Later
+ * entries win, as if unpacked in order by root; nothing leaves the image.
+ */
+#ifndef XW_IMPORT_FILL_H
+#define XW_IMPORT_FILL_H
+
+#include "import/select.h"
+#include "import/sink.h"
+#include "import/source.h"
+#include "tree/tree.h"
+#include "xattr/intern.h"
+#include "xattr/set.h"
+#include "xattr/share.h"
+
+struct xw_fill {
+	/* given */
+	struct xw_tree *tree;
+	struct xw_sink *sink;
+	struct xw_share *share;
+	struct xw_xintern *intern;
+	const struct xw_select *select;
+	struct xw_diag *diag;
+	bool xattrs_allowed; /* ext_attr */
+	const char *root_selinux; /* -E root_selinux; NULL = none */
+	bool keep_root_owner, keep_root_perms; /* -E root_owner / root_perms were given */
+	int64_t now;
+	/* Called now and then; non-zero ends the run. */
+	int (*tick)(void *arg, uint64_t entries);
+	void *tick_arg;
+	/* kept */
+	struct xw_xattr_set set;
+	XW_VEC(char) path, link; /* scratch: with --directory in front */
+	struct xw_acl_names names; /* resolves ACL names on this host */
+	uint64_t entries, implied_dots;
+	bool large_file; /* some file is 2 GiB or more */
+};
+
+/* Read the source to its end. */
+int xw_fill_source(struct xw_fill *f, struct xw_source *s);
+/* Give n's xattrs: those of the entry that ext4 can hold and the selection lets through. */
+int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n);
+/* Before the sources: what options say of the root directory. */
+int xw_fill_root(struct xw_fill *f);
+/* Install as tree->dropped with f as argument: blocks and references of n go back. */
+int xw_fill_dropped(void *f, struct xw_binode *n);
+void xw_fill_free(struct xw_fill *f);
+
+#endif

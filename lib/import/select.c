@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Selection rules. They follow tar(1): exclusion patterns are unanchored, and "*" matches slashes.
+ */
+#include "config.h"
+
+#include "import/select.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+void xw_select_free(struct xw_select *s)
+{
+	for (size_t i = 0; i < s->exclude.n; i++)
+		free(s->exclude.v[i]);
+	for (size_t i = 0; i < s->xattrs_exclude.n; i++)
+		free(s->xattrs_exclude.v[i]);
+	xw_vec_free(&s->exclude);
+	xw_vec_free(&s->xattrs_exclude);
+	xw_vec_free(&s->mode);
+	free(s->directory);
+	memset(s, 0, sizeof(*s));
+}
+
+static int bad_value(struct xw_diag *diag, const char *option, const char *value, const char *want)
+{
+	return xw_fail(diag, XW_ERR_USAGE, "%s: \"%s\" is not %s", option, value ? value : "",
+		       want);
+}
+
+static bool parse_u32(const char *s, const char **end, uint32_t *out)
+{
+	uint64_t v = 0;
+
+	if (*s < '0' || *s > '9')
+		return false;
+	for (; *s >= '0' && *s <= '9'; s++) {
+		v = v * 10 + (uint64_t)(*s - '0');
+		if (v > UINT32_MAX)
+			return false;
+	}
+	*end = s;
+	*out = (uint32_t)v;
+	return true;
+}
+
+/* UID[:GID] or :GID */
+static int set_owner(struct xw_select *s, const char *option, const char *value,
+		     struct xw_diag *diag)
+{
+	const char *p = value ? value : "";
+
+	if (*p != ':') {
+		if (!parse_u32(p, &p, &s->owner))
+			return bad_value(diag, option, value, "UID[:GID] in numbers");
+		s->owner_set = true;
+	}
+	if (*p == ':') {
+		if (!parse_u32(p + 1, &p, &s->group))
+			return bad_value(diag, option, value, "UID[:GID] in numbers");
+		s->group_set = true;
+	}
+	return *p ? bad_value(diag, option, value, "UID[:GID] in numbers") : 0;
+}
+
+static int set_group(struct xw_select *s, const char *option, const char *value,
+		     struct xw_diag *diag)
+{
+	const char *p = value ? value : "";
+
+	if (!parse_u32(p, &p, &s->group) || *p)
+		return bad_value(diag, option, value, "a GID in numbers");
+	s->group_set = true;
+	return 0;
+}
+
+static int set_strip(struct xw_select *s, const char *option, const char *value,
+		     struct xw_diag *diag)
+{
+	const char *p = value ? value : "";
+	uint32_t n;
+
+	if (!parse_u32(p, &p, &n) || *p)
+		return bad_value(diag, option, value, "a number");
+	s->strip_components = n;
+	return 0;
+}
+
+static int set_directory(struct xw_select *s, const char *value, struct xw_diag *diag)
+{
+	size_t len;
+
+	while (value && *value == '/')
+		value++;
+	free(s->directory);
+	s->directory = strdup(value ? value : "");
+	if (!s->directory)
+		return xw_fail_nomem(diag, "--directory");
+	len = strlen(s->directory);
+	while (len && s->directory[len - 1] == '/')
+		s->directory[--len] = 0;
+	return 0;
+}
+
+static const char *parse_clause(const char *p, struct xw_mode_clause *c)
+{
+	static const struct {
+		char c;
+		uint32_t mask;
+	} who[] = {
+		{'u', 04700},
+		{'g', 02070},
+		{'o', 01007},
+		{'a', 07777},
+	};
+	static const struct {
+		char c;
+		uint32_t perms;
+	} bits[] = {
+		{'r', 0444}, {'w', 0222}, {'x', 0111}, {'X', 0111}, {'s', 06000}, {'t', 01000},
+	};
+	size_t i;
+
+	memset(c, 0, sizeof(*c));
+	for (;; p++) {
+		for (i = 0; i < XW_ARRAY_SIZE(who) && who[i].c != *p; i++)
+			;
+		if (i == XW_ARRAY_SIZE(who))
+			break;
+		c->who |= who[i].mask;
+	}
+	if (!c->who)
+		c->who = 07777;
+	if (*p != '+' && *p != '-' && *p != '=')
+		return NULL;
+	c->op = *p++;
+	for (; *p && *p != ','; p++) {
+		for (i = 0; i < XW_ARRAY_SIZE(bits) && bits[i].c != *p; i++)
+			;
+		if (i == XW_ARRAY_SIZE(bits))
+			return NULL;
+		c->perms |= bits[i].perms;
+		c->x_if_any |= *p == 'X';
+	}
+	return p;
+}
+
+static int set_mode(struct xw_select *s, const char *option, const char *value,
+		    struct xw_diag *diag)
+{
+	const char *p = value ? value : "";
+	struct xw_mode_clause c = {.who = 07777, .op = '='};
+
+	s->mode.n = 0;
+	s->mode_set = true;
+	if (*p && !p[strspn(p, "01234567")] && strlen(p) <= 5) {
+		c.perms = (uint32_t)strtoul(p, NULL, 8);
+		if (c.perms > 07777)
+			return bad_value(diag, option, value, "a mode");
+		return xw_vec_push(&s->mode, c) ? xw_fail_nomem(diag, option) : 0;
+	}
+	do {
+		p = parse_clause(p, &c);
+		if (!p)
+			return bad_value(diag, option, value, "an octal or symbolic mode");
+		if (xw_vec_push(&s->mode, c))
+			return xw_fail_nomem(diag, option);
+	} while (*p++ == ',');
+	return 0;
+}
+
+int xw_select_set(struct xw_select *s, const char *option, const char *value, struct xw_diag *diag)
+{
+	bool exclude = !strcmp(option, "--exclude");
+
+	if (exclude || !strcmp(option, "--xattrs-exclude")) {
+		char *copy = strdup(value ? value : "");
+
+		if (!copy || (exclude ? xw_vec_push(&s->exclude, copy)
+				      : xw_vec_push(&s->xattrs_exclude, copy))) {
+			free(copy);
+			return xw_fail_nomem(diag, option);
+		}
+		return 0;
+	}
+	if (!strcmp(option, "--strip-components"))
+		return set_strip(s, option, value, diag);
+	if (!strcmp(option, "--directory"))
+		return set_directory(s, value, diag);
+	if (!strcmp(option, "--owner"))
+		return set_owner(s, option, value, diag);
+	if (!strcmp(option, "--group"))
+		return set_group(s, option, value, diag);
+	if (!strcmp(option, "--mode"))
+		return set_mode(s, option, value, diag);
+	if (!strcmp(option, "--clamp-mtime")) {
+		s->clamp_mtime = true;
+		return 0;
+	}
+	return XW_ERR_NOTFOUND;
+}
+
+static bool skip_dots(const char **p, const char *end)
+{
+	const char *q = *p;
+
+	if (q < end && *q == '/') {
+		*p = q + 1;
+		return true;
+	}
+	if (q < end && *q == '.' && (q + 1 == end || q[1] == '/')) {
+		*p = q + 1;
+		return true;
+	}
+	return false;
+}
+
+bool xw_select_strip(const struct xw_select *s, struct xw_slice path, struct xw_slice *out)
+{
+	const char *p = path.p, *end = p + path.len;
+
+	*out = path;
+	if (!s->strip_components)
+		return true;
+	for (unsigned i = 0; i < s->strip_components; i++) {
+		while (skip_dots(&p, end))
+			;
+		while (p < end && *p != '/')
+			p++;
+	}
+	while (skip_dots(&p, end))
+		;
+	*out = (struct xw_slice){p, (size_t)(end - p)};
+	return p < end;
+}
+
+static bool match(const char *pattern, struct xw_slice text, int flags)
+{
+	char stack[512], *buf = text.len < sizeof(stack) ? stack : malloc(text.len + 1);
+	bool hit;
+
+	if (!buf)
+		return false;
+	memcpy(buf, text.p, text.len);
+	buf[text.len] = 0;
+	hit = !fnmatch(pattern, buf, flags);
+	if (buf != stack)
+		free(buf);
+	return hit;
+}
+
+bool xw_select_excluded(const struct xw_select *s, struct xw_slice path)
+{
+	const char *p = path.p, *end = p + path.len;
+
+	if (!s->exclude.n)
+		return false;
+	while (skip_dots(&p, end))
+		;
+	while (end > p && end[-1] == '/')
+		end--;
+	while (p < end) {
+		struct xw_slice tail = {p, (size_t)(end - p)};
+
+		for (size_t i = 0; i < s->exclude.n; i++) {
+			if (match(s->exclude.v[i], tail, FNM_LEADING_DIR))
+				return true;
+		}
+		while (p < end && *p != '/')
+			p++;
+		while (p < end && *p == '/')
+			p++;
+	}
+	return false;
+}
+
+bool xw_select_xattr_excluded(const struct xw_select *s, struct xw_slice name)
+{
+	for (size_t i = 0; i < s->xattrs_exclude.n; i++) {
+		if (match(s->xattrs_exclude.v[i], name, 0))
+			return true;
+	}
+	return false;
+}
+
+uint32_t xw_select_mode(const struct xw_select *s, uint32_t mode, bool directory)
+{
+	for (size_t i = 0; i < s->mode.n; i++) {
+		const struct xw_mode_clause *c = &s->mode.v[i];
+		uint32_t perms = c->perms & c->who;
+
+		if (c->x_if_any && !directory && !(mode & 0111))
+			perms &= ~0111u;
+		if (c->op == '+')
+			mode |= perms;
+		else if (c->op == '-')
+			mode &= ~perms;
+		else
+			mode = (mode & ~c->who) | perms;
+	}
+	return mode;
+}
+
+struct xw_time xw_select_time(const struct xw_select *s, struct xw_time t)
+{
+	if (s->clamp_mtime && (t.sec > s->clamp || (t.sec == s->clamp && t.nsec)))
+		return (struct xw_time){s->clamp, 0};
+	return t;
+}

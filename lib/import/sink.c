@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Invariants while a file is written:
+ *  1. `ext` is ascending in logical blocks; physical runs come from the stream allocator in the
+ *  same order, so writes go forward. 2. Every byte of every mapped block is written exactly once:
+ *  payload, or zeros where the payload has none (a hole that ends
+ *     inside a block, the rest of the last block). Nothing that lay on the device before shows
+ *     through.
+ */
+#include "config.h"
+
+#include "import/sink.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void xw_sink_free(struct xw_sink *k)
+{
+	xw_vec_free(&k->ext);
+}
+
+static int add_extent(struct xw_sink *k, uint64_t lblk, xw_blk pblk, uint64_t len)
+{
+	struct xw_extent *last = k->ext.n ? &k->ext.v[k->ext.n - 1] : NULL;
+
+	if (last && last->lblk + last->len == lblk && last->pblk + last->len == pblk) {
+		uint32_t more = (uint32_t)XW_MIN(len, XW_EXT_MAX_LEN - last->len);
+
+		last->len += more;
+		lblk += more;
+		pblk += more;
+		len -= more;
+	}
+	while (len) {
+		uint32_t part = (uint32_t)XW_MIN(len, XW_EXT_MAX_LEN);
+		struct xw_extent e = {.lblk = (uint32_t)lblk, .len = part, .pblk = pblk};
+
+		if (xw_vec_push(&k->ext, e))
+			return xw_fail_nomem(k->diag, "extent list");
+		lblk += part;
+		pblk += part;
+		len -= part;
+	}
+	return 0;
+}
+
+static int out_of_space(struct xw_sink *k, uint64_t len)
+{
+	uint64_t left = xw_space_free_blocks(k->space);
+
+	*k->missing += len > left ? len - left : 1;
+	xw_diag_clear(k->diag);
+	return 0;
+}
+
+/* Logical ranges of a file, in pieces, consuming allocated runs in order. */
+struct run_feed {
+	const struct xw_run *runs;
+	size_t n, i;
+	uint64_t used; /* of runs[i] */
+};
+
+static int map_range(struct xw_sink *k, struct run_feed *f, uint64_t lblk, uint64_t len)
+{
+	int ret = 0;
+
+	while (len && f->i < f->n && !ret) {
+		uint64_t part = XW_MIN(len, f->runs[f->i].len - f->used);
+
+		ret = add_extent(k, lblk, f->runs[f->i].start + f->used, part);
+		lblk += part;
+		len -= part;
+		f->used += part;
+		if (f->used == f->runs[f->i].len) {
+			f->i++;
+			f->used = 0;
+		}
+	}
+	return ret;
+}
+
+struct block_range {
+	uint64_t lblk, len;
+};
+
+static uint64_t sparse_ranges(const struct xw_sink *k, const struct xw_entry *e,
+			      struct block_range *out, size_t *n)
+{
+	uint64_t total = 0, bs = k->block_size;
+
+	*n = 0;
+	for (size_t i = 0; i < e->n_segs; i++) {
+		uint64_t from = e->segs[i].off / bs,
+			 end = xw_div_up(e->segs[i].off + e->segs[i].len, bs);
+
+		if (!e->segs[i].len)
+			continue;
+		if (*n && from < out[*n - 1].lblk + out[*n - 1].len)
+			from = out[*n - 1].lblk + out[*n - 1].len;
+		if (from >= end)
+			continue;
+		out[(*n)++] = (struct block_range){from, end - from};
+		total += end - from;
+	}
+	return total;
+}
+
+static int allocate(struct xw_sink *k, uint64_t len, struct xw_run *one, struct xw_run **runs,
+		    size_t *n)
+{
+	int ret;
+
+	*runs = NULL;
+	*n = 0;
+	if (*k->missing) {
+		*k->missing += len;
+		return 0;
+	}
+	ret = xw_stream_alloc_one(k->space, k->stream, len, one);
+	if (ret == 1) {
+		*n = 1;
+		ret = 0;
+	} else if (ret == 0) {
+		ret = xw_stream_alloc(k->space, k->stream, len, runs, n);
+	}
+	if (ret == XW_ERR_NOSPC)
+		return out_of_space(k, len);
+	if (!ret)
+		k->data_blocks += len;
+	return ret;
+}
+
+static int reserve_ranges(struct xw_sink *k, const struct block_range *r, size_t n_ranges,
+			  uint64_t total)
+{
+	struct run_feed feed = {0};
+	struct xw_run one, *runs;
+	int ret;
+
+	if (!total)
+		return 0;
+	ret = allocate(k, total, &one, &runs, &feed.n);
+	feed.runs = runs ? runs : &one;
+	for (size_t i = 0; i < n_ranges && !ret; i++)
+		ret = map_range(k, &feed, r[i].lblk, r[i].len);
+	free(runs);
+	return ret;
+}
+
+static int reserve(struct xw_sink *k, const struct xw_entry *e)
+{
+	struct block_range whole = {0, xw_div_up(e->size, k->block_size)}, *r;
+	size_t n;
+	uint64_t total;
+	int ret;
+
+	if (!e->sparse)
+		return reserve_ranges(k, &whole, 1, whole.len);
+	r = calloc(e->n_segs + 1, sizeof(*r));
+	if (!r)
+		return xw_fail_nomem(k->diag, "sparse map");
+	total = sparse_ranges(k, e, r, &n);
+	ret = reserve_ranges(k, r, n, total);
+	free(r);
+	return ret;
+}
+
+/*
+ * Room for [off, off + len) at the end of a file of unknown size; a gap of whole blocks before it
+ * stays a hole.
+ */
+static int grow(struct xw_sink *k, uint64_t off, uint64_t len)
+{
+	const struct xw_extent *last = k->ext.n ? &k->ext.v[k->ext.n - 1] : NULL;
+	uint64_t have = last ? (uint64_t)last->lblk + last->len : 0;
+	uint64_t from = XW_MAX(have, off / k->block_size),
+		 end = xw_div_up(off + len, k->block_size);
+	struct block_range r = {from, end > from ? end - from : 0};
+
+	return reserve_ranges(k, &r, 1, r.len);
+}
+
+/* Write buf (NULL: zeros) over the mapped parts of [off, off + len). */
+static int write_mapped(struct xw_sink *k, uint64_t off, const uint8_t *buf, uint64_t len)
+{
+	uint64_t bs = k->block_size, end = off + len;
+	int ret = 0;
+
+	while (off < end && !ret) {
+		const struct xw_extent *e = k->cursor < k->ext.n ? &k->ext.v[k->cursor] : NULL;
+		uint64_t from, to, part, at;
+
+		if (!e)
+			break;
+		from = e->lblk * bs;
+		to = from + e->len * bs;
+		if (off >= to) {
+			k->cursor++;
+			continue;
+		}
+		if (off < from) {
+			part = XW_MIN(from, end) - off;
+			off += part;
+			buf = buf ? buf + part : NULL;
+			continue;
+		}
+		part = XW_MIN(to, end) - off;
+		at = e->pblk * bs + (off - from);
+		ret = buf ? xw_out_write(k->out, at, buf, part) : xw_out_zeros(k->out, at, part);
+		off += part;
+		buf = buf ? buf + part : NULL;
+	}
+	return ret;
+}
+
+static int check_size(struct xw_sink *k, const struct xw_entry *e, uint64_t size)
+{
+	if (xw_div_up(size, k->block_size) <= k->max_lblk)
+		return 0;
+	return xw_fail(k->diag, XW_ERR_LIMIT, "%.*s: %llu bytes are more than a file may have",
+		       (int)e->path.len, e->path.p, (unsigned long long)size);
+}
+
+static int copy_payload(struct xw_sink *k, struct xw_source *s, const struct xw_entry *e,
+			struct xw_binode *n)
+{
+	bool known = e->size != XW_SIZE_UNKNOWN;
+	uint64_t pos = 0, off, mapped;
+	const void *buf;
+	size_t len;
+	int ret, more;
+
+	while ((more = xw_source_read(s, &buf, &len, &off)) > 0) {
+		if (off < pos || len > UINT64_MAX - off || (known && off + len > e->size))
+			return xw_fail(k->diag, XW_ERR_INPUT, "%s: payload of %.*s leaves its size",
+				       s->name, (int)e->path.len, e->path.p);
+		ret = check_size(k, e, off + len);
+		if (!ret && !known)
+			ret = grow(k, off, len);
+		if (!ret && !*k->missing && off > pos)
+			ret = write_mapped(k, pos, NULL, off - pos);
+		if (!ret && !*k->missing)
+			ret = write_mapped(k, off, buf, len);
+		if (!ret && k->tick)
+			ret = k->tick(k->tick_arg);
+		if (ret)
+			return ret;
+		pos = off + len;
+	}
+	if (more < 0)
+		return more;
+	n->size = known ? e->size : pos;
+	if (*k->missing)
+		return 0;
+	mapped = k->ext.n ? ((uint64_t)k->ext.v[k->ext.n - 1].lblk + k->ext.v[k->ext.n - 1].len) *
+				    k->block_size
+			  : 0;
+	return mapped > pos ? write_mapped(k, pos, NULL, mapped - pos) : 0;
+}
+
+static int keep_extents(struct xw_sink *k, struct xw_binode *n)
+{
+	n->n_ext = (uint32_t)k->ext.n;
+	if (k->ext.n == 1)
+		n->ext = k->ext.v[0];
+	if (k->ext.n <= 1)
+		return 0;
+	n->exts = malloc(k->ext.n * sizeof(*n->exts));
+	if (!n->exts) {
+		n->n_ext = 0;
+		return xw_fail_nomem(k->diag, "extent list");
+	}
+	memcpy(n->exts, k->ext.v, k->ext.n * sizeof(*n->exts));
+	return 0;
+}
+
+int xw_sink_file(struct xw_sink *k, struct xw_source *s, const struct xw_entry *e,
+		 struct xw_binode *n)
+{
+	int ret = 0;
+
+	k->ext.n = 0;
+	k->cursor = 0;
+	if (e->size != XW_SIZE_UNKNOWN) {
+		ret = check_size(k, e, e->size);
+		if (!ret)
+			ret = reserve(k, e);
+	}
+	if (!ret)
+		ret = copy_payload(k, s, e, n);
+	return ret ? ret : keep_extents(k, n);
+}
+
+int xw_sink_release(struct xw_sink *k, struct xw_binode *n)
+{
+	const struct xw_extent *e = xw_binode_extents(n);
+	int ret = 0;
+
+	for (uint32_t i = 0; i < n->n_ext && !ret; i++) {
+		ret = xw_space_release(k->space, e[i].pblk, e[i].len);
+		k->data_blocks -= e[i].len;
+	}
+	if (n->n_ext > 1)
+		free(n->exts);
+	n->n_ext = 0;
+	n->size = 0;
+	return ret ? xw_fail(k->diag, ret, "releasing blocks of a replaced file") : 0;
+}

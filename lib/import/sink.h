@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The data sink: file payload goes straight to its final place, once, forward. Space is reserved
+ * for the whole size before the first byte; a file whose size is not known grows in place at the
+ * end of the data.
+ */
+#ifndef XW_IMPORT_SINK_H
+#define XW_IMPORT_SINK_H
+
+#include "base/vec.h"
+#include "build/model.h"
+#include "build/out.h"
+#include "import/source.h"
+#include "space/space.h"
+
+struct xw_sink {
+	struct xw_space *space;
+	struct xw_stream *stream;
+	struct xw_out *out;
+	struct xw_diag *diag;
+	uint64_t *missing; /* blocks that did not fit; once > 0 payload is only counted */
+	uint32_t block_size;
+	uint64_t max_lblk; /* logical blocks a file may have */
+	/* Called between pieces; non-zero ends the run. */
+	int (*tick)(void *arg);
+	void *tick_arg;
+	uint64_t data_blocks; /* allocated and not given back */
+	/* scratch of the file being written */
+	XW_VEC(struct xw_extent) ext;
+	size_t cursor; /* extent that holds the last offset written */
+};
+
+/*
+ * Place and write the payload of the source's current entry as the content of n (which has none).
+ * Sets size and extents.
+ */
+int xw_sink_file(struct xw_sink *k, struct xw_source *s, const struct xw_entry *e,
+		 struct xw_binode *n);
+/* Give back the blocks of n's content. */
+int xw_sink_release(struct xw_sink *k, struct xw_binode *n);
+void xw_sink_free(struct xw_sink *k);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* Selection: stripping, exclusion as tar does it, modes, owners, clamped times. */
+#include <string.h>
+
+#include "import/select.h"
+#include "unit.h"
+
+static struct xw_select sel;
+static struct xw_diag diag;
+
+static void setup(void)
+{
+	memset(&sel, 0, sizeof(sel));
+	memset(&diag, 0, sizeof(diag));
+}
+
+static void teardown(void)
+{
+	xw_select_free(&sel);
+}
+
+static struct xw_slice slice(const char *s)
+{
+	return (struct xw_slice){s, strlen(s)};
+}
+
+static const struct {
+	const char *n, *path, *left; /* left NULL: skipped */
+} strips[] = {
+	{"0", "./a/b", "./a/b"}, {"1", "a/b/c", "b/c"},   {"1", "./a/b", "b"},
+	{"1", "/a/b", "b"},      {"1", "a", NULL},        {"1", "./a/", NULL},
+	{"2", "a//b/./c", "c"},  {"3", "a/b/c/d/", "d/"}, {"1", "./", NULL},
+	{"1", "..a/b", "b"},
+};
+
+START_TEST(strip)
+{
+	struct xw_slice out;
+	bool take;
+
+	ck_assert_int_eq(xw_select_set(&sel, "--strip-components", strips[_i].n, &diag), 0);
+	take = xw_select_strip(&sel, slice(strips[_i].path), &out);
+	ck_assert_int_eq(take, strips[_i].left != NULL);
+	if (take) {
+		ck_assert_uint_eq(out.len, strlen(strips[_i].left));
+		ck_assert_mem_eq(out.p, strips[_i].left, out.len);
+	}
+}
+END_TEST
+
+static const struct {
+	const char *pattern, *path;
+	bool hit;
+} excludes[] = {
+	{"*.o", "a/b.o", true},        {"*.o", "b.o", true},      {"*.o", "b.oo", false},
+	{"proc", "proc/1/maps", true}, {"proc", "a/proc", true},  {"proc", "process", false},
+	{"a/b", "./a/b/c", true},      {"a/b", "x/a/b", true},    {"a/b", "a/bc", false},
+	{"a*z", "a/q/z", true},        {"[ab]c", "x/bc/y", true}, {"*", "anything", true},
+	{"./a", "a", false},           {"d", "d/", true},
+};
+
+START_TEST(exclude)
+{
+	ck_assert_int_eq(xw_select_set(&sel, "--exclude", "never-there", &diag), 0);
+	ck_assert_int_eq(xw_select_set(&sel, "--exclude", excludes[_i].pattern, &diag), 0);
+	ck_assert_msg(xw_select_excluded(&sel, slice(excludes[_i].path)) == excludes[_i].hit,
+		      "%s on %s", excludes[_i].pattern, excludes[_i].path);
+}
+END_TEST
+
+static const struct {
+	const char *spec;
+	uint32_t mode, file, dir;
+} modes[] = {
+	{"644", 04755, 0644, 0644},       {"u=rw,go=r", 0777, 0644, 0644},
+	{"a+X", 0644, 0644, 0755},        {"a+X", 0744, 0755, 0755},
+	{"go-w", 0666, 0644, 0644},       {"+t", 0755, 01755, 01755},
+	{"u+s,g-s", 02755, 04755, 04755}, {"=", 0777, 0, 0},
+	{"ug=rwX,o=", 0640, 0660, 0770},
+};
+
+START_TEST(mode)
+{
+	ck_assert_int_eq(xw_select_set(&sel, "--mode", modes[_i].spec, &diag), 0);
+	ck_assert_uint_eq(xw_select_mode(&sel, modes[_i].mode, false), modes[_i].file);
+	ck_assert_uint_eq(xw_select_mode(&sel, modes[_i].mode, true), modes[_i].dir);
+}
+END_TEST
+
+static const struct {
+	const char *option, *value;
+} wrong[] = {
+	{"--mode", "u+q"},
+	{"--mode", ""},
+	{"--mode", "10000"},
+	{"--mode", "u=r,"},
+	{"--owner", "root"},
+	{"--owner", ""},
+	{"--owner", "4294967296"},
+	{"--owner", "1:x"},
+	{"--group", "-1"},
+	{"--group", "5x"},
+	{"--strip-components", "-1"},
+	{"--strip-components", ""},
+};
+
+START_TEST(wrong_values_are_named)
+{
+	ck_assert_int_eq(xw_select_set(&sel, wrong[_i].option, wrong[_i].value, &diag),
+			 XW_ERR_USAGE);
+	ck_assert_ptr_nonnull(strstr(diag.text, wrong[_i].option));
+}
+END_TEST
+
+START_TEST(owners_times_xattrs)
+{
+	struct xw_time late = {2000, 5}, early = {1999, 7};
+
+	ck_assert_int_eq(xw_select_set(&sel, "--owner", "7:4294967295", &diag), 0);
+	ck_assert(sel.owner_set && sel.group_set);
+	ck_assert_uint_eq(sel.group, UINT32_MAX);
+	ck_assert_int_eq(xw_select_time(&sel, late).sec, 2000);
+	ck_assert_int_eq(xw_select_set(&sel, "--clamp-mtime", NULL, &diag), 0);
+	sel.clamp = 2000;
+	ck_assert_uint_eq(xw_select_time(&sel, late).nsec, 0);
+	ck_assert_uint_eq(xw_select_time(&sel, early).nsec, 7);
+	ck_assert_int_eq(xw_select_set(&sel, "--xattrs-exclude", "user.*", &diag), 0);
+	ck_assert(xw_select_xattr_excluded(&sel, slice("user.x")));
+	ck_assert(!xw_select_xattr_excluded(&sel, slice("security.selinux")));
+	ck_assert_int_eq(xw_select_set(&sel, "--no-such", "", &diag), XW_ERR_NOTFOUND);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("select");
+	TCase *t = tcase_create("select");
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_loop_test(t, strip, 0, XW_ARRAY_SIZE(strips));
+	tcase_add_loop_test(t, exclude, 0, XW_ARRAY_SIZE(excludes));
+	tcase_add_loop_test(t, mode, 0, XW_ARRAY_SIZE(modes));
+	tcase_add_loop_test(t, wrong_values_are_named, 0, XW_ARRAY_SIZE(wrong));
+	tcase_add_test(t, owners_times_xattrs);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
