@@ -4,7 +4,7 @@ XW_CFLAGS="-std=gnu11 -fvisibility=hidden -fno-common"
 XW_WARNINGS=
 for flag in -Wall -Wextra -Wshadow -Wvla -Wmissing-prototypes -Wstrict-prototypes \
 	    -Wpointer-arith -Wcast-align=strict -Wformat=2 -Wnull-dereference \
-	    -Wimplicit-fallthrough -Wundef; do
+	    -Wimplicit-fallthrough -Wundef -Wno-missing-field-initializers; do
 	save_CFLAGS="$CFLAGS"
 	CFLAGS="$CFLAGS -Werror $flag"
 	AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [])], [XW_WARNINGS="$XW_WARNINGS $flag"])

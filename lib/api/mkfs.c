@@ -1,7 +1,212 @@
-/* SPDX-License-Identifier: MIT */
-#include "xw.h"
+// SPDX-License-Identifier: MIT
+/* The public mkfs handle: options in by name, one run, results out. */
+#include "config.h"
+
+#include "api/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const option_names[] = {
+#define X(name, text) [XW_MKFS_##name] = text,
+	XW_MKFS_OPTIONS(X)
+#undef X
+};
+
+/* The public codes are the internal ones: callers may rely on the numbers. */
+_Static_assert(XW_E_NOMEM == XW_ERR_NOMEM && XW_E_USAGE == XW_ERR_USAGE && XW_E_IO == XW_ERR_IO &&
+		       XW_E_NOSPC == XW_ERR_NOSPC && XW_E_HOSTFULL == XW_ERR_HOSTFULL &&
+		       XW_E_UNSUPPORTED == XW_ERR_UNSUPPORTED && XW_E_INPUT == XW_ERR_INPUT &&
+		       XW_E_TRUNCATED == XW_ERR_TRUNCATED && XW_E_EXISTS == XW_ERR_EXISTS,
+	       "error codes");
 
 const char *xw_version(void)
 {
-	return "0.1.0";
+	return PACKAGE_VERSION;
+}
+
+int xw_mkfs_new(struct xw_mkfs **out)
+{
+	struct xw_mkfs *m = calloc(1, sizeof(*m));
+
+	*out = m;
+	if (!m)
+		return XW_ERR_NOMEM;
+	xw_params_init(&m->params);
+	m->params.now = (int64_t)time(NULL);
+	return 0;
+}
+
+void xw_mkfs_free(struct xw_mkfs *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->sources.n; i++)
+		free(m->sources.v[i]);
+	xw_vec_free(&m->sources);
+	xw_select_free(&m->select);
+	xw_params_free(&m->params);
+	xw_json_free(&m->json);
+	free(m);
+}
+
+static int parse_number(struct xw_mkfs *m, const char *option, const char *value, long long min,
+			long long max, long long *out)
+{
+	char *end;
+
+	if (!value || !*value || strspn(value, "-0123456789") != strlen(value))
+		return xw_fail(&m->diag, XW_ERR_USAGE, "%s: \"%s\" is not a number", option,
+			       value ? value : "");
+	*out = strtoll(value, &end, 10);
+	if (*end || *out < min || *out > max)
+		return xw_fail(&m->diag, XW_ERR_USAGE, "%s: %s is not in %lld..%lld", option, value,
+			       min, max);
+	return 0;
+}
+
+/* Options of the run itself. XW_ERR_NOTFOUND: none of them. */
+static int set_own(struct xw_mkfs *m, const char *option, const char *value)
+{
+	long long v;
+	int ret;
+
+	if (!strcmp(option, "-F")) {
+		m->force = true;
+		return 0;
+	}
+	if (!strcmp(option, "-n")) {
+		m->plan_only = true;
+		return 0;
+	}
+	if (!strcmp(option, "-d"))
+		return xw_mkfs_add_source(m, value);
+	if (!strcmp(option, "--jobs")) {
+		ret = parse_number(m, option, value, 1, 1024, &v);
+		if (!ret)
+			m->jobs = (unsigned)v;
+		return ret;
+	}
+	if (!strcmp(option, "now")) {
+		ret = parse_number(m, "SOURCE_DATE_EPOCH", value, -(1ll << 31),
+				   (1ll << 34) - (1ll << 31) - 1, &v);
+		if (!ret)
+			m->params.now = v;
+		return ret;
+	}
+	return XW_ERR_NOTFOUND;
+}
+
+int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value)
+{
+	int ret;
+
+	xw_diag_clear(&m->diag);
+	if (m->ran)
+		return xw_fail(&m->diag, XW_ERR_STATE, "%s: the handle has run", option);
+	for (size_t i = 0; i < XW_ARRAY_SIZE(option_names); i++) {
+		if (!strcmp(option, option_names[i]))
+			return xw_params_set(&m->params, (enum xw_mkfs_option)i, value, &m->diag);
+	}
+	ret = set_own(m, option, value);
+	if (ret == XW_ERR_NOTFOUND)
+		ret = xw_select_set(&m->select, option, value, &m->diag);
+	if (ret == XW_ERR_NOTFOUND)
+		ret = xw_fail(&m->diag, XW_ERR_USAGE, "unknown option %s", option);
+	return ret;
+}
+
+int xw_mkfs_add_source(struct xw_mkfs *m, const char *path)
+{
+	char *copy;
+
+	if (m->sources.n)
+		return xw_fail(&m->diag, XW_ERR_UNSUPPORTED,
+			       "-d %s: more than one source (layers) is not supported yet", path);
+	copy = strdup(path);
+	if (!copy || xw_vec_push(&m->sources, copy)) {
+		free(copy);
+		return xw_fail_nomem(&m->diag, "source");
+	}
+	return 0;
+}
+
+static void forward_log(void *arg, enum xw_log_level level, const char *line)
+{
+	struct xw_mkfs *m = arg;
+
+	m->log(m->log_arg, (enum xw_severity)level, line);
+}
+
+void xw_mkfs_on_log(struct xw_mkfs *m, xw_log_cb *cb, void *arg)
+{
+	m->log = cb;
+	m->log_arg = arg;
+	m->diag.log = cb ? forward_log : NULL;
+	m->diag.log_arg = m;
+}
+
+void xw_mkfs_on_names(struct xw_mkfs *m, xw_names_cb *cb, void *arg)
+{
+	m->names = cb;
+	m->names_arg = arg;
+}
+
+void xw_mkfs_on_progress(struct xw_mkfs *m, xw_progress_cb *cb, void *arg)
+{
+	m->progress = cb;
+	m->progress_arg = arg;
+}
+
+const struct xw_mkfs_result *xw_mkfs_result(const struct xw_mkfs *m)
+{
+	return &m->result;
+}
+
+const char *xw_mkfs_error(const struct xw_mkfs *m)
+{
+	return m->diag.text;
+}
+
+static void put_uuid(struct xw_json *j, const uint8_t uuid[16])
+{
+	static const char hex[] = "0123456789abcdef";
+	char text[37], *p = text;
+
+	for (int i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*p++ = '-';
+		*p++ = hex[uuid[i] >> 4];
+		*p++ = hex[uuid[i] & 15];
+	}
+	xw_json_str(j, "uuid", text, (size_t)(p - text));
+}
+
+#define RESULT_COUNTS(X)                                                                           \
+	X(size_bytes)                                                                              \
+	X(block_size)                                                                              \
+	X(blocks)                                                                                  \
+	X(free_blocks) X(inodes) X(free_inodes) X(groups) X(files) X(directories) X(symlinks)      \
+		X(specials) X(hardlinks) X(data_blocks) X(metadata_blocks) X(journal_blocks)       \
+			X(directory_blocks) X(indexed_directories) X(xattr_blocks)                 \
+				X(xattr_references) X(xattr_in_inode) X(ea_inodes) X(extents)      \
+					X(files_with_data) X(bytes_in) X(bytes_written) X(writes)  \
+						X(sequential_writes) X(backward_seeks) X(warnings)
+
+const char *xw_mkfs_json(struct xw_mkfs *m)
+{
+	const struct xw_mkfs_result *r = &m->result;
+	struct xw_json *j = &m->json;
+
+	xw_json_free(j);
+	xw_json_object(j, NULL);
+#define X(name) xw_json_u64(j, #name, r->name);
+	RESULT_COUNTS(X)
+#undef X
+	xw_json_f64(j, "metadata_share",
+		    (double)r->metadata_blocks / (double)(r->data_blocks ? r->data_blocks : 1), 5);
+	xw_json_f64(j, "seconds", r->seconds, 3);
+	put_uuid(j, r->uuid);
+	xw_json_end(j, '}');
+	return xw_json_text(j);
 }

@@ -19,15 +19,15 @@ extern "C" {
 #define XW_API __attribute__((visibility("default")))
 
 /* Codes a caller may want to tell apart; any other negative value is a failure of its own. */
-#define XW_E_NOMEM (-1)        /* out of memory */
-#define XW_E_USAGE (-2)        /* an option or argument is wrong: nothing was done */
-#define XW_E_IO (-3)           /* reading the source or writing the target failed */
-#define XW_E_NOSPC (-4)        /* the image is too small */
-#define XW_E_HOSTFULL (-6)     /* the host filesystem is full */
-#define XW_E_UNSUPPORTED (-9)  /* a feature this version does not make */
-#define XW_E_INPUT (-10)       /* the source is malformed */
-#define XW_E_TRUNCATED (-11)   /* the source ends early */
-#define XW_E_EXISTS (-12)      /* the target holds data or is in use, and "-F" was not set */
+#define XW_E_NOMEM (-1) /* out of memory */
+#define XW_E_USAGE (-2) /* an option or argument is wrong: nothing was done */
+#define XW_E_IO (-3) /* reading the source or writing the target failed */
+#define XW_E_NOSPC (-4) /* the image is too small */
+#define XW_E_HOSTFULL (-6) /* the host filesystem is full */
+#define XW_E_UNSUPPORTED (-9) /* a feature this version does not make */
+#define XW_E_INPUT (-10) /* the source is malformed */
+#define XW_E_TRUNCATED (-11) /* the source ends early */
+#define XW_E_EXISTS (-12) /* the target holds data or is in use, and "-F" was not set */
 
 /* "0.1.0". Static storage. */
 XW_API const char *xw_version(void);
@@ -38,9 +38,9 @@ enum xw_severity { XW_WARNING = 1, XW_INFO = 2, XW_DEBUG = 3 };
 typedef void xw_log_cb(void *arg, enum xw_severity severity, const char *line);
 
 struct xw_progress {
-	const char *phase;      /* "data", "metadata", "flush" */
-	uint64_t done, total;   /* bytes of input; total 0 = unknown */
-	uint64_t files;         /* entries read so far */
+	const char *phase; /* "data", "metadata", "flush" */
+	uint64_t done, total; /* bytes of input; total 0 = unknown */
+	uint64_t files; /* entries read so far */
 };
 /* At most a few times a second. Non-zero cancels the run with XW_E_IO ("interrupted"). */
 typedef int xw_progress_cb(void *arg, const struct xw_progress *p);
@@ -48,8 +48,8 @@ typedef int xw_progress_cb(void *arg, const struct xw_progress *p);
 /* What a run made. All counts are of the finished image. */
 struct xw_mkfs_result {
 	uint64_t size_bytes, block_size, blocks, free_blocks, inodes, free_inodes, groups;
-	uint64_t files, directories, symlinks, specials, hardlinks;   /* of the source */
-	uint64_t data_blocks, metadata_blocks, journal_blocks;        /* metadata without the journal */
+	uint64_t files, directories, symlinks, specials, hardlinks; /* of the source */
+	uint64_t data_blocks, metadata_blocks, journal_blocks; /* metadata without the journal */
 	uint64_t directory_blocks, indexed_directories;
 	uint64_t xattr_blocks, xattr_references, xattr_in_inode, ea_inodes;
 	uint64_t extents, files_with_data;
@@ -64,18 +64,24 @@ struct xw_mkfs;
 XW_API int xw_mkfs_new(struct xw_mkfs **out);
 XW_API void xw_mkfs_free(struct xw_mkfs *m);
 /*
- * Set one option by its name on the command line: "-b" "4096", "-O" "^has_journal", "--free" "5%", "-F" NULL,
- * "SIZE" "1G". See xw-mkfs(8) for all of them; also "now" (seconds since 1970, default: the clock).
- * XW_E_USAGE or XW_E_UNSUPPORTED names option and value.
+ * Set one option by its name on the command line: "-b" "4096", "-O" "^has_journal", "--free" "5%",
+ * "-F" NULL, "SIZE" "1G". See xw-mkfs(8) for all of them; also "now" (seconds since 1970, default:
+ * the clock). XW_E_USAGE or XW_E_UNSUPPORTED names option and value.
  */
 XW_API int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value);
 /* Fill from a directory, archive or "-" (standard input). */
 XW_API int xw_mkfs_add_source(struct xw_mkfs *m, const char *path);
 XW_API void xw_mkfs_on_log(struct xw_mkfs *m, xw_log_cb *cb, void *arg);
+/*
+ * Turns the name of a user (group: of a group) into its number: 0 and *id, or non-zero. ACLs in
+ * archives may carry names without numbers; without this callback such an ACL is an error.
+ */
+typedef int xw_names_cb(void *arg, int group, const char *name, uint32_t *id);
+XW_API void xw_mkfs_on_names(struct xw_mkfs *m, xw_names_cb *cb, void *arg);
 XW_API void xw_mkfs_on_progress(struct xw_mkfs *m, xw_progress_cb *cb, void *arg);
 /*
- * Make the image at `path`. With "-n" set, plan only: nothing is opened for writing. A new regular file that could not be finished is
- * removed again. One run a handle.
+ * Make the image at `path`. With "-n" set, plan only: nothing is opened for writing. A new regular
+ * file that could not be finished is removed again. One run a handle.
  */
 XW_API int xw_mkfs_run(struct xw_mkfs *m, const char *path);
 /* Valid after a run that returned 0; owned by the handle. */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* The handle behind struct xw_mkfs, and the steps of a run. */
+#ifndef XW_API_RUN_H
+#define XW_API_RUN_H
+
+#include <time.h>
+
+#include "api/xw.h"
+#include "base/json.h"
+#include "build/builder.h"
+#include "import/fill.h"
+#include "plan/params.h"
+
+struct xw_mkfs {
+	struct xw_diag diag;
+	struct xw_mkfs_params params;
+	struct xw_select select;
+	XW_VEC(char *) sources;
+	bool force, plan_only, verbose;
+	unsigned jobs; /* 0 = processors */
+	bool ran;
+	xw_progress_cb *progress;
+	void *progress_arg;
+	xw_names_cb *names;
+	void *names_arg;
+	xw_log_cb *log;
+	void *log_arg;
+	struct xw_mkfs_result result;
+	struct xw_json json;
+};
+
+/* target.c: what may be overwritten, and the device. */
+struct xw_target {
+	struct xw_dev *dev; /* NULL with plan_only */
+	const char *path;
+	uint64_t have; /* bytes an existing target offers behind -E offset; 0 = none */
+	bool exists, is_block;
+	uint64_t host_dev, host_ino; /* of the opened file: a source directory may hold it */
+	bool created; /* a new file of ours: removed when the run fails */
+};
+/* May the target be overwritten, and what does it offer? Opens nothing for writing. */
+int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t);
+/* Once params.size_bytes is settled. */
+int xw_target_open(struct xw_mkfs *m, struct xw_target *t);
+/* Closes; removes a file that was created when `ok` is false. */
+void xw_target_close(struct xw_target *t, bool ok);
+
+#endif

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The target of a mkfs: may it be overwritten, how large is it, and how does it become ground on
+ * which unwritten ranges read as zeros.
+ */
+#include "config.h"
+
+#include <blkid/blkid.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <linux/fs.h>
+
+#include "api/run.h"
+#include "base/auto.h"
+
+/* What libblkid sees on fd: "" = nothing. */
+static int probe(struct xw_mkfs *m, const char *path, int fd, uint64_t offset, char *what,
+		 size_t size)
+{
+	blkid_probe pr = blkid_new_probe();
+	const char *type = NULL, *label = NULL;
+	int ret;
+
+	what[0] = 0;
+	if (!pr)
+		return xw_fail_nomem(&m->diag, "libblkid probe");
+	ret = blkid_probe_set_device(pr, fd, (blkid_loff_t)offset, 0);
+	if (!ret) {
+		blkid_probe_enable_superblocks(pr, 1);
+		blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_LABEL);
+		blkid_probe_enable_partitions(pr, 1);
+		ret = blkid_do_fullprobe(pr);
+		if (!ret) {
+			if (!blkid_probe_lookup_value(pr, "TYPE", &type, NULL)) {
+				if (blkid_probe_lookup_value(pr, "LABEL", &label, NULL))
+					label = NULL;
+				snprintf(what, size, "a %s filesystem%s%s%s", type,
+					 label ? " labelled \"" : "", label ? label : "",
+					 label ? "\"" : "");
+			} else if (!blkid_probe_lookup_value(pr, "PTTYPE", &type, NULL)) {
+				snprintf(what, size, "a %s partition table", type);
+			}
+		}
+	}
+	blkid_free_probe(pr);
+	/*
+	 * Too small for any filesystem: nothing found. Read errors show up again when the target is
+	 * written.
+	 */
+	(void)path;
+	return 0;
+}
+
+/* Is the file behind a loop device? Those are the ones that may be mounted. */
+static bool behind_loop(const char *path, char *dev, size_t size)
+{
+	auto_free char *real = realpath(path, NULL);
+	DIR *d = opendir("/sys/block");
+	const struct dirent *e;
+	bool found = false;
+
+	while (d && real && !found && (e = readdir(d))) {
+		char name[PATH_MAX + 64], backing[PATH_MAX + 1];
+		auto_fd int fd = -1;
+		ssize_t n;
+
+		if (strncmp(e->d_name, "loop", 4))
+			continue;
+		snprintf(name, sizeof(name), "/sys/block/%s/loop/backing_file", e->d_name);
+		fd = open(name, O_RDONLY | O_CLOEXEC);
+		n = fd >= 0 ? read(fd, backing, sizeof(backing) - 1) : -1;
+		if (n <= 0)
+			continue;
+		backing[n] = 0;
+		backing[strcspn(backing, "\n")] = 0;
+		if (!strcmp(backing, real)) {
+			snprintf(dev, size, "/dev/%.16s", e->d_name);
+			found = true;
+		}
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+static int check_overwrite(struct xw_mkfs *m, const char *path, int fd, const struct stat *st)
+{
+	char what[256];
+	int ret;
+
+	if (m->force)
+		return 0;
+	if (S_ISREG(st->st_mode) && behind_loop(path, what, sizeof(what)))
+		return xw_fail(&m->diag, XW_ERR_EXISTS, "%s: in use by %s", path, what);
+	if (S_ISBLK(st->st_mode)) {
+		auto_fd int excl = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);
+
+		if (excl < 0 && errno == EBUSY)
+			return xw_fail(&m->diag, XW_ERR_EXISTS, "%s: mounted or in use", path);
+	}
+	ret = probe(m, path, fd, m->params.offset, what, sizeof(what));
+	if (ret)
+		return ret;
+	return what[0] ? xw_fail(&m->diag, XW_ERR_EXISTS, "%s: holds %s", path, what) : 0;
+}
+
+/* ---- a device that takes everything and keeps nothing: -n ---- */
+
+static int null_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
+{
+	(void)d;
+	(void)off;
+	memset(buf, 0, len);
+	return 0;
+}
+
+static int null_pwritev(struct xw_dev *d, const struct iovec *iov, int n, uint64_t off)
+{
+	for (int i = 0; i < n; i++)
+		off += iov[i].iov_len;
+	d->size = XW_MAX(d->size, off);
+	return 0;
+}
+
+static int null_zero(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	(void)d;
+	(void)off;
+	(void)len;
+	return 0;
+}
+
+static int null_flush(struct xw_dev *d)
+{
+	(void)d;
+	return 0;
+}
+
+static int null_set_size(struct xw_dev *d, uint64_t size)
+{
+	d->size = size;
+	return 0;
+}
+
+static void null_close(struct xw_dev *d)
+{
+	free(d);
+}
+
+static int open_null(struct xw_mkfs *m, struct xw_target *t)
+{
+	static const struct xw_dev_ops ops = {
+		.pread = null_pread,
+		.pwritev = null_pwritev,
+		.zero = null_zero,
+		.flush = null_flush,
+		.set_size = null_set_size,
+		.close = null_close,
+	};
+
+	t->dev = calloc(1, sizeof(*t->dev));
+	if (!t->dev)
+		return xw_fail_nomem(&m->diag, "plan");
+	*t->dev = (struct xw_dev){.ops = &ops, .name = "(plan)", .diag = &m->diag, .fresh = true};
+	return 0;
+}
+
+/* ---- checking, opening ---- */
+
+int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
+{
+	uint64_t have = 0;
+	struct stat st;
+	int ret = 0;
+
+	*t = (struct xw_target){.path = path, .exists = !stat(path, &st)};
+	if (!t->exists && errno != ENOENT)
+		return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s", path);
+	t->is_block = t->exists && S_ISBLK(st.st_mode);
+	if (t->exists && !t->is_block && !S_ISREG(st.st_mode))
+		return xw_fail(&m->diag, XW_ERR_USAGE,
+			       "%s: neither a regular file nor a block device", path);
+	if (t->exists) {
+		auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0)
+			return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s", path);
+		have = (uint64_t)st.st_size;
+		if (t->is_block && ioctl(fd, BLKGETSIZE64, &have))
+			return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s: size", path);
+		ret = check_overwrite(m, path, fd, &st);
+	}
+	if (ret)
+		return ret;
+	t->have = have > m->params.offset ? have - m->params.offset : 0;
+	if (m->params.size_set || t->have)
+		return 0;
+	if (m->params.offset)
+		return xw_fail(&m->diag, XW_ERR_USAGE, "-E offset: SIZE is needed");
+	if (!m->sources.n)
+		return xw_fail(&m->diag, XW_ERR_USAGE,
+			       "%s: SIZE is needed for a new image without -d", path);
+	return 0;
+}
+
+int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
+{
+	uint64_t off = m->params.offset, bytes = m->params.size_bytes;
+	bool keep = t->exists &&
+		    (t->is_block || off); /* what lies around our range is somebody else's */
+	struct stat st;
+	int ret;
+
+	if (t->is_block && bytes > t->have)
+		return xw_fail(&m->diag, XW_ERR_USAGE,
+			       "%s: SIZE of %llu bytes is larger than the device (%llu)", t->path,
+			       (unsigned long long)bytes, (unsigned long long)t->have);
+	if (m->plan_only)
+		return open_null(m, t);
+	ret = xw_dev_open_file(t->path, keep ? 0 : XW_DEV_CREATE, &m->diag, &t->dev);
+	if (ret)
+		return ret;
+	t->created = !t->exists;
+	if (!stat(t->path, &st)) {
+		t->host_dev = st.st_dev;
+		t->host_ino = st.st_ino;
+	}
+	if (keep && !t->is_block) {
+		ret = xw_dev_zero(t->dev, off, XW_MIN(t->have, bytes));
+		t->dev->fresh = !ret;
+	}
+	return ret || !off ? ret : xw_dev_open_offset(t->dev, off, &t->dev);
+}
+
+void xw_target_close(struct xw_target *t, bool ok)
+{
+	xw_dev_close(t->dev);
+	t->dev = NULL;
+	if (t->created && !ok)
+		unlink(t->path);
+}
