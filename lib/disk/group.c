@@ -94,6 +94,12 @@ void xw_group_decode(const void *buf, unsigned desc_size, struct xw_group_desc *
 	out->checksum = get16(d->checksum);
 }
 
+static bool has_checksum(const struct xw_super *sb)
+{
+	return sb->feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
+}
+
+/* The right checksum; without either feature whatever stands there is. */
 static uint16_t group_csum(const void *buf, const struct xw_super *sb, uint32_t csum_seed,
 			   uint32_t group)
 {
@@ -102,11 +108,11 @@ static uint16_t group_csum(const void *buf, const struct xw_super *sb, uint32_t 
 	le32 number = put32(group);
 	uint16_t crc;
 
+	if (!has_checksum(sb))
+		return peek16(p + CSUM_OFF);
 	if (xw_super_has_csum(sb))
 		return (uint16_t)xw_csum_hole(xw_csum_le32(csum_seed, group), p, size, CSUM_OFF,
 					      sizeof(le16));
-	if (!(sb->feature_ro_compat & XW_RO_GDT_CSUM))
-		return 0;
 	crc = xw_crc16(0xFFFF, sb->uuid, sizeof(sb->uuid));
 	crc = xw_crc16(crc, &number, sizeof(number));
 	crc = xw_crc16(crc, p, CSUM_OFF);
@@ -129,6 +135,7 @@ void xw_group_encode(const struct xw_group_desc *gd, const struct xw_super *sb, 
 	d->exclude_bitmap_lo = put32(gd->exclude_bitmap_lo);
 	if (high)
 		d->exclude_bitmap_hi = put32(gd->exclude_bitmap_hi);
+	d->checksum = put16(gd->checksum);
 	d->checksum = put16(group_csum(buf, sb, csum_seed, group));
 }
 
@@ -136,8 +143,6 @@ int xw_group_verify(const void *buf, const struct xw_super *sb, uint32_t csum_se
 {
 	const struct disk_group *d = buf;
 
-	if (!xw_super_has_csum(sb) && !(sb->feature_ro_compat & XW_RO_GDT_CSUM))
-		return 0;
 	return get16(d->checksum) == group_csum(buf, sb, csum_seed, group) ? 0 : XW_ERR_CHECKSUM;
 }
 

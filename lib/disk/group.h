@@ -23,8 +23,8 @@ struct xw_group_desc {
 void xw_group_decode(const void *buf, unsigned desc_size, struct xw_group_desc *out);
 /*
  * Encodes xw_super_desc_size() bytes with the checksum of group `group` (metadata_csum: crc32c;
- * uninit_bg: crc16; else 0). Bytes from 0x3C on hold no field: they are left alone and checksummed,
- * so a fresh buffer must be zero.
+ * uninit_bg: crc16; else gd->checksum as it stands). Bytes from 0x3C on hold no field: they are
+ * left alone and checksummed, so a fresh buffer must be zero.
  */
 void xw_group_encode(const struct xw_group_desc *gd, const struct xw_super *sb, uint32_t csum_seed,
 		     uint32_t group, void *buf);

@@ -52,8 +52,12 @@ xw_blk map_find(const struct map *m, uint32_t lblk);
 void check_dir(struct img *im, xw_ino ino, const struct xw_inode *in, const struct map *m);
 void check_xattrs(struct img *im, xw_ino ino, const uint8_t *rec, const struct xw_inode *in);
 void check_ea_inode(struct img *im, xw_ino ino, const struct xw_inode *in, const struct map *m);
-/* Print the superblock in dumpe2fs's words, an inode in debugfs's. */
+/*
+ * Print the superblock in dumpe2fs's words, an inode in debugfs's, an inode as the kernel sees it:
+ * stat -c '%i %f %u %g %h %s %b %t:%T %x %y %z' in UTC without zones.
+ */
 void print_super(const struct img *im);
 void print_inode(const struct img *im, xw_ino ino);
+void print_kernel(const struct img *im, xw_ino ino);
 
 #endif
