@@ -18,64 +18,83 @@
 
 enum xw_geo_kind { XW_GEO_SIZED, XW_GEO_STREAM, XW_GEO_TAIL };
 
+struct xw_geo_map;
+
 struct xw_geo {
 	enum xw_geo_kind kind;
-	struct xw_features features;
+	struct xw_features
+		features; /* final: what mke2fs drops by size (journal, resize_inode) is dropped */
 	uint32_t block_size, log_block_size;
-	uint32_t first_data_block;      /* 1 for 1 KiB blocks, else 0 */
-	uint64_t blocks;                /* of the filesystem; for STREAM the most that R can describe */
+	uint32_t first_data_block; /* 1 for 1 KiB blocks, else 0 */
+	uint64_t blocks; /* of the filesystem; for STREAM the most that R can describe */
 	uint32_t blocks_per_group;
 	uint32_t groups;
-	uint32_t inodes_per_group;      /* 0 for STREAM */
+	uint32_t inodes_per_group; /* 0 for STREAM */
 	uint32_t inode_size;
-	uint32_t itable_blocks;         /* a group */
+	uint32_t itable_blocks; /* a group */
 	uint32_t desc_size, desc_per_block;
-	uint32_t desc_blocks;           /* present descriptor blocks a copy (not meta_bg) */
-	uint32_t reserved_gdt;          /* s_reserved_gdt_blocks */
-	uint32_t head_blocks;           /* 1 + descriptors + reserved: what a group with a superblock starts with */
-	uint32_t flex_size;             /* groups a flex group; 1 without flex_bg */
-	uint32_t backup_bgs[2];         /* sparse_super2 */
-	uint64_t reserved_blocks;       /* -m */
-	uint64_t journal_blocks;        /* 0 = none */
-	bool packed_meta;               /* -E packed_meta_blocks */
+	uint32_t desc_blocks; /* present descriptor blocks a copy (not meta_bg); for STREAM: R */
+	uint32_t reserved_gdt; /* s_reserved_gdt_blocks */
+	uint32_t
+		head_blocks; /* 1 + descriptors + reserved: what a group with a superblock starts with */
+	uint32_t flex_size; /* groups a flex group; 1 without flex_bg */
+	uint32_t backup_bgs[2]; /* sparse_super2 */
+	uint32_t stride; /* -E stride, as it moves bitmaps without flex_bg */
+	uint64_t reserved_blocks; /* -m */
+	uint64_t journal_blocks; /* 0 = none */
+	uint64_t overhead; /* s_overhead_clusters: heads, bitmaps, tables, journal */
+	bool packed_meta; /* -E packed_meta_blocks, with flex_bg */
+	/* Where bitmaps and tables are, other than by formula; owned. Ask xw_geo_group. */
+	struct xw_geo_map *maps;
+	size_t n_maps;
 	/* TAIL only; owned */
-	xw_blk *block_bitmap, *inode_bitmap, *inode_table;   /* [groups] */
-	struct xw_run *journal_runs;    /* data blocks of the journal, in logical order */
+	struct xw_run *journal_runs; /* data blocks of the journal, in logical order */
 	size_t n_journal_runs;
-	xw_blk tail_start, tail_end;    /* metadata after the data: first and past-the-last block */
+	xw_blk tail_start, tail_end; /* metadata after the data: first and past-the-last block */
 };
 
 struct xw_group_place {
-	xw_blk start;                   /* first block */
-	uint32_t blocks;                /* in this group (the last may be short) */
-	uint32_t head;                  /* superblock + descriptors + reserved at its start, 0 = none */
+	xw_blk start; /* first block */
+	uint32_t blocks; /* in this group (the last may be short) */
+	uint32_t head; /* superblock + descriptors + reserved at its start, 0 = none */
 	bool has_super;
-	xw_blk block_bitmap, inode_bitmap, inode_table;      /* 0 for STREAM */
+	xw_blk block_bitmap, inode_bitmap, inode_table; /* 0 for STREAM */
 };
 
-int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo *out, struct xw_diag *diag);
+/*
+ * fs_bytes: params.size_bytes. XW_ERR_USAGE when options do not fit each other or the size, XW_ERR_NOSPC when too small
+ * for any filesystem, XW_ERR_LIMIT when too large for the block size, XW_ERR_UNSUPPORTED where mke2fs would switch to
+ * meta_bg. A filesystem too small for a journal loses has_journal, as with mke2fs, and a warning is logged.
+ */
+int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo *out,
+		struct xw_diag *diag);
 int xw_geo_stream(const struct xw_mkfs_params *p, struct xw_geo *out, struct xw_diag *diag);
 
 struct xw_tail_req {
-	xw_blk used_end;                /* past the last block already taken (data, directories, xattrs, extents) */
-	uint64_t used_blocks;           /* blocks taken before it, heads not counted (for --free N%) */
-	uint64_t inodes;                /* numbered so far, reserved ones included */
+	xw_blk used_end; /* past the last block already taken (data, directories, xattrs, extents) */
+	uint64_t used_blocks; /* blocks taken before it, heads not counted (for --free N%) */
+	uint64_t inodes; /* numbered so far, reserved ones included */
 };
 /* `stream` stays valid and unchanged. XW_ERR_LIMIT when R cannot describe the result. */
-int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p, const struct xw_tail_req *req,
-		struct xw_geo *out, struct xw_diag *diag);
+int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p,
+		const struct xw_tail_req *req, struct xw_geo *out, struct xw_diag *diag);
 void xw_geo_free(struct xw_geo *geo);
 
 bool xw_geo_has_super(const struct xw_geo *geo, uint32_t group);
+/* Lowest group >= `group` with a superblock copy; geo->groups when there is none. */
+uint32_t xw_geo_next_super(const struct xw_geo *geo, uint32_t group);
 void xw_geo_group(const struct xw_geo *geo, uint32_t group, struct xw_group_place *out);
 /*
  * Mark group's static metadata (head; bitmaps and tables of any group that lie in it) in a bitmap
  * of blocks_per_group bits, bits past a short group's end set too. Journal not included.
  */
 void xw_geo_group_bitmap(const struct xw_geo *geo, uint32_t group, uint8_t *bits);
-/* Free blocks of the pristine group and its longest free run: what a bitmap would say, without one, O(1) amortised. */
-void xw_geo_group_summary(const struct xw_geo *geo, uint32_t group, uint32_t *free_blocks, uint32_t *longest,
-			  uint32_t *fragments, uint32_t *first_free);
+/*
+ * Free blocks of the pristine group and its longest free run: what a bitmap would say, without one, O(1) amortised.
+ * first_free: index in the group, 0 when nothing is free.
+ */
+void xw_geo_group_summary(const struct xw_geo *geo, uint32_t group, uint32_t *free_blocks,
+			  uint32_t *longest, uint32_t *fragments, uint32_t *first_free);
 /* mke2fs(8)'s journal size for this many fs blocks; 0 when too small for one. */
 uint64_t xw_journal_default_blocks(uint64_t fs_blocks, uint32_t block_size);
 

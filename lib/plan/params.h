@@ -12,7 +12,7 @@
 
 /* One row an option: enumerator, name in messages ("-b", "-E stride") */
 #define XW_MKFS_OPTIONS(X)                                                                         \
-	X(SIZE, "SIZE")                 /* mke2fs fs-size: number of fs blocks, or with suffix s K M G T */ \
+	X(SIZE, "SIZE") /* mke2fs fs-size: KiB, or fs blocks with -b; or with suffix s K M G T */  \
 	X(BLOCK_SIZE, "-b")                                                                        \
 	X(CLUSTER_SIZE, "-C")                                                                      \
 	X(BLOCKS_PER_GROUP, "-g")                                                                  \
@@ -23,16 +23,16 @@
 	X(RESERVED_PERCENT, "-m")                                                                  \
 	X(REVISION, "-r")                                                                          \
 	X(LABEL, "-L")                                                                             \
-	X(UUID, "-U")                   /* a UUID, "clear", "random", "time" */                    \
+	X(UUID, "-U") /* a UUID, "clear", "random", "time" */                                      \
 	X(LAST_MOUNTED, "-M")                                                                      \
 	X(ERRORS, "-e")                                                                            \
 	X(CREATOR_OS, "-o")                                                                        \
 	X(FEATURES, "-O")                                                                          \
 	X(TYPE, "-t")                                                                              \
 	X(USAGE, "-T")                                                                             \
-	X(JOURNAL, "-J")                /* size=MiB, location= ... */                              \
+	X(JOURNAL, "-J") /* size=MiB, location= ... */                                             \
 	X(ADD_JOURNAL, "-j")                                                                       \
-	X(EXTENDED, "-E")               /* the comma list; known keys are split by the setter */   \
+	X(EXTENDED, "-E") /* the comma list; known keys are split by the setter */                 \
 	X(FREE, "--free")                                                                          \
 	X(MIN_FREE_INODES, "--free-inodes")
 
@@ -40,61 +40,77 @@ enum xw_mkfs_option {
 #define X(name, text) XW_MKFS_##name,
 	XW_MKFS_OPTIONS(X)
 #undef X
-	XW_MKFS_OPTION_COUNT
+		XW_MKFS_OPTION_COUNT
 };
 
-struct xw_alloc_tunables {              /* -E mb_*; -1 = default */
-	int optimize_scan, linear_limit, order2_req, stream_req, max_to_scan, best_avail_max_trim_order;
+struct xw_alloc_tunables { /* -E mb_*; -1 = default */
+	int optimize_scan, linear_limit, order2_req, stream_req, max_to_scan,
+		best_avail_max_trim_order;
 };
 
 struct xw_mkfs_params {
-	uint64_t size_bytes;            /* 0 = left out */
-	uint64_t size_blocks;           /* SIZE without suffix: counted in blocks, once their size is known */
-	uint32_t block_size, cluster_size;      /* 0 = default */
-	uint32_t blocks_per_group, flex_size, inode_size;
-	uint64_t bytes_per_inode, inodes;       /* 0 = default */
-	double reserved_percent;        /* < 0 = default: 5 with SIZE, 0 without */
-	int revision;                   /* -1 = default */
+	bool size_set; /* SIZE was given */
+	uint64_t
+		size_bytes; /* after xw_params_finish: of the filesystem, 0 = left out (stream layout) */
+	uint64_t size_number; /* SIZE without suffix, until xw_params_finish knows what it counts */
+	uint32_t block_size, cluster_size; /* 0 = default; block_size final after finish */
+	uint32_t min_block_size; /* -b -N: at least so many bytes */
+	uint32_t blocks_per_group, flex_size,
+		inode_size; /* 0 = default; the last two final after finish */
+	uint64_t bytes_per_inode,
+		inodes; /* 0 = default; the ratio final after finish where a size is known */
+	double reserved_percent; /* < 0 = default: 5 with SIZE, 0 without; final after finish */
+	int revision; /* -1 = default; final after finish */
 	char label[17], last_mounted[65];
 	uint8_t uuid[16];
 	bool uuid_set, hash_seed_set;
 	uint8_t hash_seed[16];
 	uint16_t errors;
 	uint32_t creator_os;
-	struct xw_features features;    /* after type defaults and -O; valid after xw_params_finish */
-	char fs_type[8];                /* ext2 ext3 ext4 */
-	uint64_t journal_mib;           /* 0 = default */
-	bool journal_asked;
+	struct xw_features features; /* after type defaults and -O; valid after xw_params_finish */
+	char fs_type[8]; /* ext2 ext3 ext4 */
+	uint64_t journal_bytes; /* -J size=; 0 = default */
 	/* -E */
-	uint64_t offset;                /* bytes into the target */
+	uint64_t offset; /* bytes into the target */
 	uint32_t stride, stripe_width;
-	int lazy_itable_init;           /* -1 = default */
+	int lazy_itable_init, lazy_journal_init; /* -1 = default */
 	bool packed_meta_blocks, nodiscard;
-	int num_backup_sb;              /* sparse_super2: 0..2; -1 = default 2 */
-	uint32_t root_uid, root_gid, root_perms;  /* root_perms: ~0 = default 0755 */
+	int num_backup_sb; /* sparse_super2: 0..2; -1 = default 2 */
+	uint32_t root_uid, root_gid, root_perms; /* root_perms: ~0 = default 0755 */
 	bool root_owner_set;
-	char *root_selinux;             /* owned; NULL = none */
-	uint64_t resize_blocks;         /* -E resize=: reserve descriptors for this size; 0 = default */
-	uint8_t hash_version;           /* s_def_hash_version */
+	char *root_selinux; /* owned; NULL = none */
+	uint64_t resize_bytes; /* -E resize= with a suffix, until finish */
+	uint64_t resize_blocks; /* -E resize=: reserve descriptors for this size; 0 = default */
+	uint8_t hash_version; /* s_def_hash_version */
 	struct xw_alloc_tunables mb;
 	/* SIZE left out */
-	uint64_t free_bytes;            /* --free SIZE */
-	double free_percent;            /* --free N%: of the finished image */
-	int64_t now;                    /* seconds: SOURCE_DATE_EPOCH or the clock; set by the tool */
-	char *pending;                  /* -O, -T, -t, -j in order of arrival, applied by finish; owned */
+	bool free_set;
+	uint64_t free_bytes; /* --free SIZE */
+	double free_percent; /* --free N%: of the finished image */
+	uint64_t free_inodes; /* --free-inodes: at least so many */
+	int64_t now; /* seconds: SOURCE_DATE_EPOCH or the clock; set by the tool */
+	/* applied by finish; owned */
+	char *feature_list, *usage_list;
+	bool add_journal;
 };
 
 void xw_params_init(struct xw_mkfs_params *p);
 void xw_params_free(struct xw_mkfs_params *p);
 /* XW_ERR_USAGE / XW_ERR_UNSUPPORTED with a line naming option and value. value NULL for flags. */
-int xw_params_set(struct xw_mkfs_params *p, enum xw_mkfs_option opt, const char *value, struct xw_diag *diag);
+int xw_params_set(struct xw_mkfs_params *p, enum xw_mkfs_option opt, const char *value,
+		  struct xw_diag *diag);
 /*
- * Type, usage type and feature lists become final values; defaults that need the device size (usage type floppy, small, big, huge;
- * inode ratio) are settled. dev_bytes 0 = SIZE left out. Draws a random UUID and hash seed where none was set.
+ * Type, usage type and feature lists become final values; defaults that need the size (usage type floppy, small, big, huge;
+ * inode ratio) are settled. dev_bytes: what the target offers when SIZE was left out (the size of an existing file or device);
+ * 0 = nothing, as for a new image. Sets p->size_bytes, which is what xw_geo_plan takes; 0 there means xw_geo_stream. Draws a
+ * random UUID and hash seed where none was set.
  */
 int xw_params_finish(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_diag *diag);
 
-/* "4096", "64k", "1.5G", "10s" (512-byte sectors) -> bytes; unit: what a bare number counts (bytes). XW_ERR_USAGE. */
+/*
+ * "4096", "64k", "1.5G", "10s" (512-byte sectors) -> bytes; unit: what a bare number counts (bytes). A fraction needs a
+ * suffix, and what it leaves of a byte is dropped. XW_ERR_USAGE: not a number, or past 64 bits.
+ */
 int xw_parse_size(const char *text, uint64_t unit, uint64_t *out);
 
 #endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From what was asked to what will be made. Order matters and is mke2fs's: type, usage types, -O, -j; then revision and
+ * creator restrictions; then sizes. Usage types are the table of mke2fs.conf(5) as shipped with e2fsprogs, with one difference (DESIGN,
+ * "Defaults"): the block size is 4096 for small images too, unless -b or a usage type *named by the user* says otherwise.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <uuid/uuid.h>
+
+#include "disk/super.h"
+#include "plan/geometry.h"
+#include "plan/parse.h"
+
+#define CREATOR_HURD 1
+
+struct usage {
+	const char *name;
+	uint32_t block_size; /* 0 = says nothing */
+	uint32_t bytes_per_inode;
+	uint32_t inode_size;
+	uint64_t from; /* chosen by itself for filesystems from this size on; UINT64_MAX = never */
+};
+
+/* By rising `from`. */
+static const struct usage usages[] = {
+	{"floppy", 1024, 8192, 0, 0},
+	{"small", 1024, 4096, 0, 3ull << 20},
+	{"default", 0, 16384, 0, 512ull << 20},
+	{"big", 0, 32768, 0, 4ull << 40},
+	{"huge", 0, 65536, 0, 16ull << 40},
+	{"news", 0, 4096, 0, UINT64_MAX},
+	{"largefile", 0, 1u << 20, 0, UINT64_MAX},
+	{"largefile4", 0, 4u << 20, 0, UINT64_MAX},
+	{"hurd", 4096, 0, 128, UINT64_MAX},
+};
+
+static const struct usage *usage_by_size(uint64_t bytes)
+{
+	const struct usage *best = &usages[0];
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(usages); i++) {
+		if (usages[i].from <= bytes)
+			best = &usages[i];
+	}
+	return best;
+}
+
+static const struct usage *usage_by_name(const char *name, size_t len)
+{
+	for (size_t i = 0; i < XW_ARRAY_SIZE(usages); i++) {
+		if (strlen(usages[i].name) == len && !strncmp(usages[i].name, name, len))
+			return &usages[i];
+	}
+	return NULL;
+}
+
+/* What the usage types named by -T say together; the later one wins. */
+static int merge_usages(const char *list, struct usage *out, struct xw_diag *diag)
+{
+	for (;;) {
+		const struct usage *u;
+		size_t len;
+
+		list += strspn(list, ",");
+		len = strcspn(list, ",");
+		if (!len)
+			return 0;
+		u = usage_by_name(list, len);
+		if (!u)
+			return xw_fail(diag, XW_ERR_USAGE, "-T %.*s: no such usage type",
+				       (int)XW_MIN(len, 40), list);
+		out->block_size = u->block_size ? u->block_size : out->block_size;
+		out->bytes_per_inode =
+			u->bytes_per_inode ? u->bytes_per_inode : out->bytes_per_inode;
+		out->inode_size = u->inode_size ? u->inode_size : out->inode_size;
+		list += len;
+	}
+}
+
+/* The Hurd knows no such features, and Linux mounts no Hurd filesystem with 64bit. */
+static int settle_hurd(struct xw_mkfs_params *p, struct xw_features *asked, struct xw_diag *diag)
+{
+	static const char *const without[] = {"filetype", "huge_file", "metadata_csum", "64bit",
+					      "ea_inode"};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(without); i++) {
+		enum xw_feature_word word;
+		uint32_t bit;
+
+		if (xw_feature_find(without[i], strlen(without[i]), &word, &bit))
+			continue;
+		if (asked->w[word] & bit)
+			return xw_fail(diag, XW_ERR_USAGE, "-o hurd: goes without the feature %s",
+				       without[i]);
+		p->features.w[word] &= ~bit;
+	}
+	return 0;
+}
+
+static int settle_revision_0(struct xw_mkfs_params *p, const struct xw_features *asked,
+			     struct xw_diag *diag)
+{
+	for (int w = 0; w < XW_FW_COUNT; w++) {
+		if (asked->w[w] || p->add_journal || p->journal_bytes)
+			return xw_fail(diag, XW_ERR_USAGE,
+				       "-r 0: revision 0 has no features and no journal");
+		p->features.w[w] = 0;
+	}
+	if (p->inode_size && p->inode_size != 128)
+		return xw_fail(diag, XW_ERR_USAGE, "-I %u: revision 0 has 128-byte inodes",
+			       p->inode_size);
+	if (p->resize_blocks || p->resize_bytes)
+		return xw_fail(diag, XW_ERR_USAGE, "-E resize: revision 0 cannot be resized");
+	p->inode_size = 128;
+	return 0;
+}
+
+static int settle_features(struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	struct xw_features asked = {{0}};
+	int err = xw_features_of_type(p->fs_type, &p->features, diag);
+
+	if (!err && p->feature_list)
+		err = xw_features_apply(&p->features, p->feature_list, diag);
+	if (!err && p->feature_list)
+		err = xw_features_apply(&asked, p->feature_list, diag);
+	if (err)
+		return err;
+	if (p->add_journal || p->journal_bytes)
+		p->features.w[XW_FW_COMPAT] |= XW_COMPAT_HAS_JOURNAL;
+	p->revision = p->revision < 0 ? 1 : p->revision;
+	if (!p->revision)
+		err = settle_revision_0(p, &asked, diag);
+	else if (p->creator_os == CREATOR_HURD)
+		err = settle_hurd(p, &asked, diag);
+	return err ? err : xw_features_check(&p->features, diag);
+}
+
+static int settle_sizes(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_diag *diag)
+{
+	struct usage named = {0};
+	uint64_t unit = p->block_size ? p->block_size : 1024;
+	int err = p->usage_list ? merge_usages(p->usage_list, &named, diag) : 0;
+
+	if (err)
+		return err;
+	if (!p->block_size)
+		p->block_size = named.block_size ? named.block_size : 4096;
+	p->block_size = XW_MAX(p->block_size, p->min_block_size);
+
+	if (p->size_number && __builtin_mul_overflow(p->size_number, unit, &p->size_bytes))
+		return xw_fail(diag, XW_ERR_USAGE, "SIZE %llu: too large",
+			       (unsigned long long)p->size_number);
+	if (!p->size_set) {
+		if (dev_bytes && dev_bytes <= p->offset)
+			return xw_fail(
+				diag, XW_ERR_USAGE, "-E offset=%llu: the target ends at %llu",
+				(unsigned long long)p->offset, (unsigned long long)dev_bytes);
+		/* of a whole device mke2fs uses whole memory pages */
+		p->size_bytes = dev_bytes ? (dev_bytes - p->offset) & ~(uint64_t)4095 : 0;
+		if (dev_bytes && !p->size_bytes)
+			return xw_fail(diag, XW_ERR_USAGE,
+				       "the target has no room for a filesystem");
+	}
+	if (!p->bytes_per_inode)
+		p->bytes_per_inode = named.bytes_per_inode;
+	if (!p->bytes_per_inode && p->size_bytes)
+		p->bytes_per_inode = usage_by_size(p->size_bytes)->bytes_per_inode;
+	if (!p->inode_size)
+		p->inode_size = named.inode_size;
+	if (!p->inode_size)
+		p->inode_size = p->creator_os == CREATOR_HURD ? 128 : 256;
+	if (p->reserved_percent < 0)
+		p->reserved_percent = p->size_bytes ? 5 : 0;
+	return 0;
+}
+
+static int check_flex(struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	bool flex = xw_has_incompat(&p->features, XW_INCOMPAT_FLEX_BG);
+
+	if (!flex && p->flex_size)
+		return xw_fail(diag, XW_ERR_USAGE, "-G %u: needs the feature flex_bg",
+			       p->flex_size);
+	p->flex_size = !flex ? 1 : p->flex_size ? p->flex_size : 16;
+	if (!p->size_bytes && !flex)
+		return xw_fail(diag, XW_ERR_USAGE,
+			       "SIZE: needed without flex_bg, whose groups hold their own bitmaps "
+			       "and tables");
+	if (!p->size_bytes && p->packed_meta_blocks)
+		return xw_fail(diag, XW_ERR_USAGE, "-E packed_meta_blocks: needs SIZE");
+	if (p->packed_meta_blocks && !flex)
+		xw_log(diag, XW_LOG_WARN, "-E packed_meta_blocks: no effect without flex_bg");
+	return 0;
+}
+
+/* -E resize= in blocks; bigger than the filesystem, as mke2fs wants it. */
+static int settle_resize(struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	if (p->resize_bytes)
+		p->resize_blocks = p->resize_bytes / p->block_size;
+	if (p->resize_blocks && p->size_bytes && p->resize_blocks <= p->size_bytes / p->block_size)
+		return xw_fail(diag, XW_ERR_USAGE,
+			       "-E resize=%llu: must be more blocks than the filesystem has",
+			       (unsigned long long)p->resize_blocks);
+	return 0;
+}
+
+static int check_journal(const struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	uint64_t blocks = p->journal_bytes / p->block_size;
+	bool tiny = p->size_bytes &&
+		    !xw_journal_default_blocks(p->size_bytes / p->block_size, p->block_size);
+
+	/* too small for any journal: it goes without, whatever was asked */
+	if (p->journal_bytes && !tiny && (blocks < 1024 || blocks > 10240000))
+		return xw_fail(diag, XW_ERR_USAGE, "-J size: %llu blocks; must be 1024 to 10240000",
+			       (unsigned long long)blocks);
+	return 0;
+}
+
+static int check_rest(struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	if (p->cluster_size)
+		return xw_fail(diag, XW_ERR_USAGE, "-C %u: needs the feature bigalloc",
+			       p->cluster_size);
+	if (p->blocks_per_group > 8 * p->block_size)
+		return xw_fail(diag, XW_ERR_USAGE, "-g %u: at most %u with %u-byte blocks",
+			       p->blocks_per_group, 8 * p->block_size, p->block_size);
+	if (p->inode_size > p->block_size)
+		return xw_fail(diag, XW_ERR_USAGE, "-I %u: at most the block size, %u",
+			       p->inode_size, p->block_size);
+	if (p->size_bytes && (p->free_set || p->free_inodes))
+		return xw_fail(diag, XW_ERR_USAGE,
+			       "--free: only where SIZE is left out and the image is new");
+	if (p->num_backup_sb >= 0 && !xw_has_compat(&p->features, XW_COMPAT_SPARSE_SUPER2))
+		xw_log(diag, XW_LOG_WARN, "-E num_backup_sb: no effect without sparse_super2");
+	return check_journal(p, diag);
+}
+
+int xw_params_finish(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_diag *diag)
+{
+	int err = settle_features(p, diag);
+
+	if (!err)
+		err = settle_sizes(p, dev_bytes, diag);
+	if (!err)
+		err = check_flex(p, diag);
+	if (!err)
+		err = settle_resize(p, diag);
+	if (!err)
+		err = check_rest(p, diag);
+	if (err)
+		return err;
+	/* the resize inode maps its reserved blocks from 4 GiB on */
+	if (xw_has_compat(&p->features, XW_COMPAT_RESIZE_INODE) && p->block_size >= 4096)
+		p->features.w[XW_FW_RO_COMPAT] |= XW_RO_LARGE_FILE;
+	if (!p->uuid_set)
+		uuid_generate_random(p->uuid);
+	if (!p->hash_seed_set)
+		uuid_generate_random(p->hash_seed);
+	p->uuid_set = p->hash_seed_set = true;
+	return 0;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Placement of bitmaps and inode tables with flex_bg as mke2fs 1.47.0 does it (observed; tests/oracle/geometry.sh compares).
+ *
+ * Group by group, each object wants the place right behind the same object of the group before; the first one of its kind
+ * leaves room for all its fellows of the flex group (one that consists of a single group: for as many as a full one has). If
+ * that place is taken, it is the next one that fits, but only within as many blocks as this object and all that follow need (at most
+ * a quarter of a group); else the first free run of so many blocks from the flex group's beginning, else the
+ * first place there that holds just this object. With packed_meta_blocks the whole filesystem is one range: first
+ * all block bitmaps, then all inode bitmaps, then all tables, each at the first place that fits.
+ *
+ * Ranges without a superblock copy inside give the same answer, so only one of them is worked out.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/map.h"
+
+/* One range being laid out. Block numbers are absolute here. */
+struct range {
+	const struct xw_geo *geo;
+	uint32_t first, groups;
+	xw_blk start, end;
+	XW_VEC(struct xw_run) taken; /* ascending, merged; superblock copies are not in it */
+	xw_blk gap_start, gap_end; /* no superblock copy in there: what the last look found */
+};
+
+static void range_init(struct range *r, const struct xw_geo *geo, uint32_t first, uint32_t groups)
+{
+	memset(r, 0, sizeof(*r));
+	r->geo = geo;
+	r->first = first;
+	r->groups = groups;
+	r->start = xw_geo_group_start(geo, first);
+	r->end = first + (uint64_t)groups >= geo->groups ? geo->blocks
+							 : xw_geo_group_start(geo, first + groups);
+}
+
+/* End of the superblock copy that [at, at + len) touches, 0 when it touches none. */
+static xw_blk head_in(struct range *r, xw_blk at, uint64_t len)
+{
+	const struct xw_geo *geo = r->geo;
+	uint32_t group, next;
+
+	if (at >= r->gap_start && at + len <= r->gap_end)
+		return 0;
+	group = xw_geo_group_of(geo, at);
+	if (xw_geo_has_super(geo, group) && at < xw_geo_group_start(geo, group) + geo->head_blocks)
+		return xw_geo_group_start(geo, group) + geo->head_blocks;
+	next = xw_geo_next_super(geo, group + 1);
+	r->gap_start = at;
+	r->gap_end = next < geo->groups ? xw_geo_group_start(geo, next) : geo->blocks;
+	return at + len <= r->gap_end || next >= geo->groups ? 0 : r->gap_end + geo->head_blocks;
+}
+
+/* Index of the first taken run that ends after `at`. */
+static size_t taken_after(const struct range *r, xw_blk at)
+{
+	size_t lo = 0, hi = r->taken.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (r->taken.v[mid].start + r->taken.v[mid].len <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* First run of len free blocks in [from, to). */
+static bool find_free(struct range *r, xw_blk from, xw_blk to, uint64_t len, xw_blk *out)
+{
+	while (from < to && len <= to - from) {
+		xw_blk end = head_in(r, from, len);
+		size_t i = end ? 0 : taken_after(r, from);
+
+		if (!end && i < r->taken.n && r->taken.v[i].start < from + len)
+			end = r->taken.v[i].start + r->taken.v[i].len;
+		if (!end) {
+			*out = from;
+			return true;
+		}
+		from = end;
+	}
+	return false;
+}
+
+static int take(struct range *r, xw_blk start, uint64_t len)
+{
+	size_t i = taken_after(r, start);
+	struct xw_run run = {start, len};
+
+	if (i > 0 && r->taken.v[i - 1].start + r->taken.v[i - 1].len == start) {
+		r->taken.v[i - 1].len += len;
+	} else {
+		if (xw_vec_push(&r->taken, run))
+			return XW_ERR_NOMEM;
+		memmove(&r->taken.v[i + 1], &r->taken.v[i], (r->taken.n - 1 - i) * sizeof(run));
+		r->taken.v[i++] = run;
+	}
+	if (i < r->taken.n && r->taken.v[i].start == start + len) {
+		r->taken.v[i - 1].len += r->taken.v[i].len;
+		memmove(&r->taken.v[i], &r->taken.v[i + 1], (r->taken.n - 1 - i) * sizeof(run));
+		r->taken.n--;
+	}
+	return 0;
+}
+
+/* Place for the object of `unit` blocks of the range's i-th group, near `want` if that can be. */
+static bool choose(struct range *r, xw_blk want, uint32_t i, uint64_t unit, xw_blk *out)
+{
+	uint64_t all = XW_MIN((r->groups - i) * (uint64_t)unit, r->geo->blocks_per_group / 4);
+
+	if (want && want + unit <= r->geo->blocks &&
+	    find_free(r, want, XW_MIN(want + XW_MAX(all, unit), r->geo->blocks), unit, out))
+		return true;
+	return (all >= unit && find_free(r, r->start, r->end, all, out)) ||
+	       find_free(r, r->start, r->end, unit, out);
+}
+
+static int no_room(struct xw_diag *diag, uint32_t group)
+{
+	return xw_fail(diag, XW_ERR_LIMIT,
+		       "group %u: no room for its bitmaps and inode table; try fewer inodes",
+		       group);
+}
+
+static int place(struct range *r, struct xw_geo_map *map, enum xw_meta_kind kind, uint32_t i,
+		 xw_blk want, xw_blk *out, struct xw_diag *diag)
+{
+	uint32_t unit = map->unit[kind];
+
+	if (!choose(r, want, i, unit, out))
+		return no_room(diag, r->first + i);
+	if (take(r, *out, unit) || xw_map_add(map, kind, i, 1, *out - r->start))
+		return xw_fail_nomem(diag, "group layout");
+	return 0;
+}
+
+int xw_geo_flex_map(const struct xw_geo *geo, uint32_t first, struct xw_geo_map *map,
+		    struct xw_diag *diag)
+{
+	struct range r;
+	xw_blk at[XW_META_KINDS] = {0};
+	int err = 0;
+
+	range_init(&r, geo, first, XW_MIN(geo->flex_size, geo->groups - first));
+	xw_map_init(map, geo, first);
+	for (uint32_t i = 0; i < r.groups && !err; i++) {
+		for (int k = 0; k < XW_META_KINDS && !err; k++) {
+			xw_blk want = at[k] ? at[k] + map->unit[k] : 0;
+
+			if (!at[k] && k)
+				want = at[k - 1] + (r.groups > 1 ? r.groups : geo->flex_size);
+			err = place(&r, map, (enum xw_meta_kind)k, i, want, &at[k], diag);
+		}
+	}
+	if (!err && xw_map_seal(map))
+		err = xw_fail_nomem(diag, "group layout");
+	xw_vec_free(&r.taken);
+	if (err)
+		xw_map_free(map);
+	return err;
+}
+
+int xw_geo_packed_map(const struct xw_geo *geo, struct xw_geo_map *map, struct xw_diag *diag)
+{
+	struct range r;
+	xw_blk at = geo->first_data_block;
+	int err = 0;
+
+	range_init(&r, geo, 0, geo->groups);
+	xw_map_init(map, geo, 0);
+	for (int k = 0; k < XW_META_KINDS && !err; k++) {
+		for (uint32_t i = 0; i < r.groups && !err; i++) {
+			if (!find_free(&r, at, r.end, map->unit[k], &at))
+				err = no_room(diag, i);
+			else if (xw_map_add(map, (enum xw_meta_kind)k, i, 1, at - r.start))
+				err = xw_fail_nomem(diag, "group layout");
+			at += map->unit[k];
+		}
+	}
+	if (!err && xw_map_seal(map))
+		err = xw_fail_nomem(diag, "group layout");
+	xw_vec_free(&r.taken);
+	if (err)
+		xw_map_free(map);
+	return err;
+}
+
+static int add_map(struct xw_geo *geo, size_t *cap, uint32_t first, uint32_t name,
+		   struct xw_diag *diag)
+{
+	struct xw_geo_map map;
+	int err = xw_geo_flex_map(geo, first, &map, diag);
+
+	if (err)
+		return err;
+	map.first_group = name;
+	if (xw_vec_reserve_((void **)&geo->maps, cap, geo->n_maps + 1, sizeof(*geo->maps))) {
+		xw_map_free(&map);
+		return xw_fail_nomem(diag, "group layout");
+	}
+	geo->maps[geo->n_maps++] = map;
+	return 0;
+}
+
+/*
+ * maps[0] serves every flex group without a map of its own; the others, ascending, are those of flex groups that have
+ * a superblock copy inside, and the last one, which may be short. Without sparse_super every group has a copy,
+ * and all flex groups but the last are alike again.
+ */
+int xw_geo_flex_maps(struct xw_geo *geo, struct xw_diag *diag)
+{
+	bool sparse = xw_has_ro(&geo->features, XW_RO_SPARSE_SUPER) ||
+		      xw_has_compat(&geo->features, XW_COMPAT_SPARSE_SUPER2);
+	uint32_t mask = geo->flex_size - 1, last = (geo->groups - 1) & ~mask;
+	uint64_t plain = 0; /* lowest flex group that serves as the general one */
+	size_t cap = 0;
+	int err;
+
+	if (geo->packed_meta) {
+		if (xw_vec_reserve_((void **)&geo->maps, &cap, 1, sizeof(*geo->maps)))
+			return xw_fail_nomem(diag, "group layout");
+		err = xw_geo_packed_map(geo, &geo->maps[0], diag);
+		geo->n_maps = !err;
+		return err;
+	}
+	while (sparse && plain < last && (xw_geo_next_super(geo, (uint32_t)plain) & ~mask) == plain)
+		plain += geo->flex_size;
+	err = add_map(geo, &cap, plain < last ? (uint32_t)plain : last, XW_MAP_ANY, diag);
+	for (uint64_t g = 0; sparse && !err && g < last;
+	     g = (g & ~(uint64_t)mask) + geo->flex_size) {
+		g = xw_geo_next_super(geo, (uint32_t)g);
+		if (g < last)
+			err = add_map(geo, &cap, (uint32_t)g & ~mask, (uint32_t)g & ~mask, diag);
+	}
+	return err ? err : add_map(geo, &cap, last, last, diag);
+}

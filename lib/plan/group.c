@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Questions about one group: superblock copy, places of its metadata, which of its blocks are metadata. Answered by formula or
+ * from a few segments, so that 491,520 groups cost nothing until they are asked about.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/map.h"
+
+static bool power_of(uint32_t n, uint32_t base)
+{
+	while (n > 1 && n % base == 0)
+		n /= base;
+	return n == 1;
+}
+
+bool xw_geo_has_super(const struct xw_geo *geo, uint32_t group)
+{
+	if (group == 0)
+		return true;
+	if (xw_has_compat(&geo->features, XW_COMPAT_SPARSE_SUPER2))
+		return group == geo->backup_bgs[0] || group == geo->backup_bgs[1];
+	if (!xw_has_ro(&geo->features, XW_RO_SPARSE_SUPER))
+		return true;
+	return group == 1 ||
+	       (group % 2 && (power_of(group, 3) || power_of(group, 5) || power_of(group, 7)));
+}
+
+static uint64_t next_power(uint64_t at_least, uint64_t base)
+{
+	uint64_t n = 1;
+
+	while (n < at_least)
+		n *= base;
+	return n;
+}
+
+uint32_t xw_geo_next_super(const struct xw_geo *geo, uint32_t group)
+{
+	uint64_t next = geo->groups;
+
+	if (group >= geo->groups || xw_geo_has_super(geo, group))
+		return XW_MIN(group, geo->groups);
+	if (xw_has_compat(&geo->features, XW_COMPAT_SPARSE_SUPER2)) {
+		for (int i = 0; i < 2; i++) {
+			if (geo->backup_bgs[i] >= group)
+				next = XW_MIN(next, geo->backup_bgs[i]);
+		}
+		return (uint32_t)next;
+	}
+	for (uint64_t base = 3; base <= 7; base += 2)
+		next = XW_MIN(next, next_power(group, base));
+	return (uint32_t)next;
+}
+
+uint64_t xw_geo_count_super(const struct xw_geo *geo)
+{
+	uint64_t n = 0;
+
+	if (!xw_has_ro(&geo->features, XW_RO_SPARSE_SUPER) &&
+	    !xw_has_compat(&geo->features, XW_COMPAT_SPARSE_SUPER2))
+		return geo->groups;
+	for (uint64_t g = 0; g < geo->groups; g++) {
+		g = xw_geo_next_super(geo, (uint32_t)g);
+		n += g < geo->groups;
+	}
+	return n;
+}
+
+static uint32_t group_blocks(const struct xw_geo *geo, uint32_t group)
+{
+	return (uint32_t)XW_MIN(geo->blocks_per_group,
+				geo->blocks - xw_geo_group_start(geo, group));
+}
+
+/* The map that knows a group, and the group its numbers count from. */
+static const struct xw_geo_map *map_of(const struct xw_geo *geo, uint32_t group, uint32_t *first)
+{
+	size_t lo = 1, hi = geo->n_maps;
+
+	*first = 0;
+	if (!geo->n_maps || geo->kind != XW_GEO_SIZED || geo->packed_meta)
+		return geo->n_maps ? &geo->maps[0] : NULL;
+	*first = group & ~(geo->flex_size - 1);
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (geo->maps[mid].first_group < *first)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < geo->n_maps && geo->maps[lo].first_group == *first ? &geo->maps[lo]
+								       : &geo->maps[0];
+}
+
+/*
+ * Without flex_bg everything lies in the group itself: bitmaps right behind the head, then the table. With a RAID
+ * stride mke2fs shifts the bitmaps by it from group to group, starting behind the room for the table; an inode bitmap
+ * that would be the group's last block goes to the front.
+ */
+static void place_unflexed(const struct xw_geo *geo, struct xw_group_place *out, uint32_t group)
+{
+	xw_blk body = out->start + out->head, end = out->start + out->blocks;
+	xw_blk at = body + geo->itable_blocks;
+
+	if (geo->stride && at < end)
+		at += (xw_blk)geo->stride * group % (end - at);
+	if (!geo->stride || at + 1 >= end)
+		at = body;
+	out->block_bitmap = at;
+	out->inode_bitmap = at + 1 < end - 1 || at == body ? at + 1 : body;
+	out->inode_table = body + (at == body ? 2 : out->inode_bitmap == body ? 1 : 0);
+}
+
+void xw_geo_group(const struct xw_geo *geo, uint32_t group, struct xw_group_place *out)
+{
+	uint32_t first;
+	const struct xw_geo_map *map = map_of(geo, group, &first);
+	xw_blk base = xw_geo_group_start(geo, first);
+
+	memset(out, 0, sizeof(*out));
+	out->start = xw_geo_group_start(geo, group);
+	out->blocks = group_blocks(geo, group);
+	out->has_super = xw_geo_has_super(geo, group);
+	out->head = out->has_super ? XW_MIN(geo->head_blocks, out->blocks) : 0;
+	if (geo->kind == XW_GEO_STREAM)
+		return;
+	if (!map) {
+		place_unflexed(geo, out, group);
+		return;
+	}
+	out->block_bitmap = base + xw_map_find(map, XW_META_BLOCK_BITMAP, group - first);
+	out->inode_bitmap = base + xw_map_find(map, XW_META_INODE_BITMAP, group - first);
+	out->inode_table = base + xw_map_find(map, XW_META_INODE_TABLE, group - first);
+}
+
+/* Walks the metadata of one group as [from, to) in blocks of the group: ascending, disjoint. */
+struct used_walk {
+	xw_blk start, end; /* the group */
+	xw_blk base; /* what runs count from */
+	uint32_t head; /* still to come when not 0 */
+	const struct xw_run *runs;
+	size_t i, n;
+	struct xw_run own[3];
+};
+
+static int run_cmp(const void *a, const void *b)
+{
+	const struct xw_run *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static void walk_start(struct used_walk *w, const struct xw_geo *geo, uint32_t group)
+{
+	uint32_t first;
+	const struct xw_geo_map *map = map_of(geo, group, &first);
+	struct xw_group_place place;
+	size_t lo = 0, hi;
+
+	xw_geo_group(geo, group, &place);
+	memset(w, 0, sizeof(*w));
+	w->start = place.start;
+	w->end = place.start + place.blocks;
+	w->head = place.head;
+	if (geo->kind == XW_GEO_STREAM)
+		return;
+	if (!map) {
+		w->own[0] = (struct xw_run){place.block_bitmap, 1};
+		w->own[1] = (struct xw_run){place.inode_bitmap, 1};
+		w->own[2] = (struct xw_run){place.inode_table, geo->itable_blocks};
+		qsort(w->own, 3, sizeof(*w->own), run_cmp);
+		w->runs = w->own;
+		w->n = 3;
+		return;
+	}
+	w->base = xw_geo_group_start(geo, first);
+	w->runs = map->runs.v;
+	w->n = map->runs.n;
+	for (hi = w->n; lo < hi;) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (w->base + w->runs[mid].start + w->runs[mid].len <= w->start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	w->i = lo;
+}
+
+static bool walk_next(struct used_walk *w, uint32_t *from, uint32_t *to)
+{
+	xw_blk start, end;
+
+	if (w->head) {
+		*from = 0;
+		*to = w->head;
+		w->head = 0;
+		return true;
+	}
+	if (w->i >= w->n || w->base + w->runs[w->i].start >= w->end)
+		return false;
+	start = w->base + w->runs[w->i].start;
+	end = start + w->runs[w->i].len;
+	w->i++;
+	*from = start > w->start ? (uint32_t)(start - w->start) : 0;
+	*to = (uint32_t)(XW_MIN(end, w->end) - w->start);
+	return true;
+}
+
+/* Sets bits [from, to). */
+static void set_bits(uint8_t *bits, uint32_t from, uint32_t to)
+{
+	for (; from < to && from % 8; from++)
+		bits[from / 8] |= (uint8_t)(1u << from % 8);
+	if (from < to) {
+		memset(bits + from / 8, 0xff, (to - from) / 8);
+		from += (to - from) & ~7u;
+	}
+	for (; from < to; from++)
+		bits[from / 8] |= (uint8_t)(1u << from % 8);
+}
+
+void xw_geo_group_bitmap(const struct xw_geo *geo, uint32_t group, uint8_t *bits)
+{
+	struct used_walk w;
+	uint32_t from, to;
+
+	walk_start(&w, geo, group);
+	memset(bits, 0, geo->blocks_per_group / 8);
+	while (walk_next(&w, &from, &to))
+		set_bits(bits, from, to);
+	set_bits(bits, (uint32_t)(w.end - w.start), geo->blocks_per_group);
+}
+
+void xw_geo_group_summary(const struct xw_geo *geo, uint32_t group, uint32_t *free_blocks,
+			  uint32_t *longest, uint32_t *fragments, uint32_t *first_free)
+{
+	struct used_walk w;
+	uint32_t at = 0, from, to;
+	bool more = true;
+
+	walk_start(&w, geo, group);
+	*free_blocks = *longest = *fragments = *first_free = 0;
+	while (more) {
+		more = walk_next(&w, &from, &to);
+		if (!more)
+			from = to = (uint32_t)(w.end - w.start);
+		if (from > at) {
+			if (!*fragments)
+				*first_free = at;
+			*free_blocks += from - at;
+			*longest = XW_MAX(*longest, from - at);
+			(*fragments)++;
+		}
+		at = XW_MAX(at, to);
+	}
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Private to plan/: where the bitmaps and inode tables of a range of groups lie, run-length coded.
+ *
+ * Groups of a flex group lie one behind the other until a superblock copy interrupts, so that a few segments
+ * describe any number of groups, and flex groups without a copy inside all look the same and share one map. Block
+ * numbers are relative to the first block of the range's first group.
+ */
+#ifndef XW_PLAN_MAP_H
+#define XW_PLAN_MAP_H
+
+#include "base/vec.h"
+#include "plan/geometry.h"
+
+enum xw_meta_kind {
+	XW_META_BLOCK_BITMAP,
+	XW_META_INODE_BITMAP,
+	XW_META_INODE_TABLE,
+	XW_META_KINDS
+};
+
+/* Objects of groups first .. first + count - 1 of the range, one behind the other from start. */
+struct xw_seg {
+	uint64_t start;
+	uint32_t first, count;
+};
+
+struct xw_geo_map {
+	uint32_t first_group; /* of the range; XW_MAP_ANY: any range without a map of its own */
+	uint32_t unit[XW_META_KINDS]; /* blocks of one object */
+	XW_VEC(struct xw_seg) segs[XW_META_KINDS]; /* by first */
+	XW_VEC(struct xw_run)
+	runs; /* all blocks of all segments, ascending, merged; see xw_map_seal */
+};
+
+#define XW_MAP_ANY UINT32_MAX
+
+void xw_map_init(struct xw_geo_map *map, const struct xw_geo *geo, uint32_t first_group);
+void xw_map_free(struct xw_geo_map *map);
+/* Group's object is at start; groups of a kind come in ascending order, `count` at once. XW_ERR_NOMEM. */
+int xw_map_add(struct xw_geo_map *map, enum xw_meta_kind kind, uint32_t group, uint32_t count,
+	       uint64_t start);
+/* All added: makes runs. XW_ERR_NOMEM. */
+int xw_map_seal(struct xw_geo_map *map);
+uint64_t xw_map_find(const struct xw_geo_map *map, enum xw_meta_kind kind, uint32_t group);
+
+static inline xw_blk xw_geo_group_start(const struct xw_geo *geo, uint32_t group)
+{
+	return geo->first_data_block + (xw_blk)group * geo->blocks_per_group;
+}
+
+static inline uint32_t xw_geo_group_of(const struct xw_geo *geo, xw_blk blk)
+{
+	return (uint32_t)((blk - geo->first_data_block) / geo->blocks_per_group);
+}
+
+/* How many groups below `groups` have a superblock copy. */
+uint64_t xw_geo_count_super(const struct xw_geo *geo);
+
+/* SIZED with flex_bg: fill geo->maps as mke2fs places things. XW_ERR_NOMEM, XW_ERR_LIMIT. */
+int xw_geo_flex_maps(struct xw_geo *geo, struct xw_diag *diag);
+/* The map of flex group `first / flex_size`; packed: of the whole filesystem. */
+int xw_geo_flex_map(const struct xw_geo *geo, uint32_t first, struct xw_geo_map *map,
+		    struct xw_diag *diag);
+int xw_geo_packed_map(const struct xw_geo *geo, struct xw_geo_map *map, struct xw_diag *diag);
+
+/* What sized and stream share: block size, groups' size, descriptors. */
+void xw_geo_start(const struct xw_mkfs_params *p, struct xw_geo *geo);
+/* Lowest journal size the format wants, when one was asked for or not: 0 without has_journal. */
+uint64_t xw_geo_journal_blocks(const struct xw_geo *geo, const struct xw_mkfs_params *p,
+			       uint64_t fs_blocks);
+/* heads + bitmaps + tables + journal + the block before the first group */
+uint64_t xw_geo_overhead(const struct xw_geo *geo);
+
+#endif

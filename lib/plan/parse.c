@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Numbers as users write them. strtoull and strtod are not used: they take signs, blanks, hexadecimal, "inf" and the
+ * locale's decimal point, and an option value that is not plainly a number must be refused.
+ */
+#include "plan/parse.h"
+
+#include <string.h>
+
+static const struct {
+	char letter;
+	uint64_t bytes;
+} suffixes[] = {
+	{'s', 512},        {'k', 1ull << 10}, {'K', 1ull << 10}, {'m', 1ull << 20},
+	{'M', 1ull << 20}, {'g', 1ull << 30}, {'G', 1ull << 30}, {'t', 1ull << 40},
+	{'T', 1ull << 40}, {'p', 1ull << 50}, {'P', 1ull << 50},
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static uint64_t suffix_bytes(char c)
+{
+	for (size_t i = 0; i < XW_ARRAY_SIZE(suffixes); i++) {
+		if (suffixes[i].letter == c)
+			return suffixes[i].bytes;
+	}
+	return 0;
+}
+
+bool xw_size_has_suffix(const char *text)
+{
+	size_t len = strlen(text);
+
+	return len > 0 && suffix_bytes(text[len - 1]);
+}
+
+/* Leading digits; *end is behind them. XW_ERR_USAGE when there are none or too many. */
+static int digits(const char *text, uint64_t *out, const char **end)
+{
+	uint64_t n = 0;
+
+	if (!is_digit(*text))
+		return XW_ERR_USAGE;
+	for (; is_digit(*text); text++) {
+		if (__builtin_mul_overflow(n, 10, &n) ||
+		    __builtin_add_overflow(n, (uint64_t)(*text - '0'), &n))
+			return XW_ERR_USAGE;
+	}
+	*out = n;
+	*end = text;
+	return 0;
+}
+
+int xw_parse_u64(const char *text, uint64_t *out)
+{
+	const char *end;
+	int err = digits(text, out, &end);
+
+	return err ? err : *end ? XW_ERR_USAGE : 0;
+}
+
+int xw_parse_ranged(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out,
+		    struct xw_diag *diag)
+{
+	uint64_t n;
+
+	if (xw_parse_u64(text, &n) || n < min || n > max)
+		return xw_fail(diag, XW_ERR_USAGE, "%s %.80s: must be a number from %llu to %llu",
+			       name, text, (unsigned long long)min, (unsigned long long)max);
+	*out = n;
+	return 0;
+}
+
+int xw_parse_decimal(const char *text, size_t len, double *out)
+{
+	double n = 0, unit = 1;
+	bool point = false, any = false;
+
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '.' && !point) {
+			point = true;
+			continue;
+		}
+		if (!is_digit(text[i]))
+			return XW_ERR_USAGE;
+		any = true;
+		n = n * 10 + (text[i] - '0');
+		if (point)
+			unit *= 10;
+	}
+	if (!any || len > 40)
+		return XW_ERR_USAGE;
+	*out = n / unit;
+	return 0;
+}
+
+/* Digits behind the point, as bytes of a unit: exact in integers, to nine digits. */
+static int fraction(const char *text, uint64_t unit, uint64_t *out, const char **end)
+{
+	uint64_t n = 0, scale = 1;
+
+	if (!is_digit(*text))
+		return XW_ERR_USAGE;
+	for (; is_digit(*text); text++) {
+		if (scale == 1000000000)
+			continue;
+		n = n * 10 + (uint64_t)(*text - '0');
+		scale *= 10;
+	}
+	/* n < scale <= 10^9, so neither product passes 64 bits */
+	*out = unit / scale * n + unit % scale * n / scale;
+	*end = text;
+	return 0;
+}
+
+int xw_parse_size(const char *text, uint64_t unit, uint64_t *out)
+{
+	bool suffix = xw_size_has_suffix(text);
+	uint64_t n, part = 0;
+
+	if (digits(text, &n, &text))
+		return XW_ERR_USAGE;
+	if (suffix)
+		unit = suffix_bytes(text[strlen(text) - 1]);
+	if (*text == '.' && (!suffix || fraction(text + 1, unit, &part, &text)))
+		return XW_ERR_USAGE;
+	if (suffix)
+		text++;
+	if (*text || __builtin_mul_overflow(n, unit, &n) || __builtin_add_overflow(n, part, &n))
+		return XW_ERR_USAGE;
+	*out = n;
+	return 0;
+}

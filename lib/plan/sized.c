@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Geometry for a known size, as mke2fs 1.47.0 computes it (observed at every branch; tests/oracle/geometry.sh compares).
+ *
+ * The computation is a loop, because its parts depend on each other: too many inodes for a group shrink the groups;
+ * a last group too short for its own metadata is dropped, which leaves fewer groups for the same inodes. Each turn either
+ * shrinks the groups (from the full size again) or drops the tail of the last one, so it ends.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/map.h"
+
+#define MAX_INODES_FACTOR 8 /* inodes a group <= bits of a bitmap block */
+#define LAST_GROUP_SPARE 50 /* blocks a last group must have beyond its metadata */
+
+struct sizing {
+	struct xw_geo *geo;
+	const struct xw_mkfs_params *p;
+	struct xw_diag *diag;
+	uint64_t blocks; /* asked for */
+	uint64_t inodes; /* asked for */
+	uint64_t reserved; /* -m of blocks */
+	uint64_t resize_room; /* descriptor blocks to reserve by -E resize=, 0 = default */
+};
+
+void xw_geo_start(const struct xw_mkfs_params *p, struct xw_geo *geo)
+{
+	memset(geo, 0, sizeof(*geo));
+	geo->features = p->features;
+	geo->block_size = p->block_size;
+	geo->log_block_size = p->block_size == 1024 ? 0 : p->block_size == 2048 ? 1 : 2;
+	geo->first_data_block = p->block_size == 1024;
+	geo->blocks_per_group = p->blocks_per_group ? p->blocks_per_group : 8 * p->block_size;
+	geo->inode_size = p->inode_size;
+	geo->desc_size = xw_has_incompat(&p->features, XW_INCOMPAT_64BIT) ? 64 : 32;
+	geo->desc_per_block = geo->block_size / geo->desc_size;
+	geo->flex_size = p->flex_size;
+	geo->stride = p->stride;
+	geo->packed_meta =
+		p->packed_meta_blocks && xw_has_incompat(&p->features, XW_INCOMPAT_FLEX_BG);
+}
+
+uint64_t xw_geo_overhead(const struct xw_geo *geo)
+{
+	return geo->first_data_block + xw_geo_count_super(geo) * geo->head_blocks +
+	       (uint64_t)geo->groups * (2 + geo->itable_blocks) + geo->journal_blocks;
+}
+
+static int too_large(const struct sizing *s)
+{
+	return xw_fail(s->diag, XW_ERR_LIMIT,
+		       "SIZE: %llu blocks of %u bytes are more than ext4 can describe",
+		       (unsigned long long)s->blocks, s->geo->block_size);
+}
+
+static int too_small(const struct sizing *s, uint64_t need)
+{
+	return xw_fail(s->diag, XW_ERR_NOSPC,
+		       "SIZE: %llu blocks of %u bytes are too few for a filesystem: %llu needed",
+		       (unsigned long long)s->blocks, s->geo->block_size, (unsigned long long)need);
+}
+
+static int wanted_inodes(struct sizing *s)
+{
+	const struct xw_mkfs_params *p = s->p;
+	uint64_t bytes = s->blocks * s->geo->block_size;
+
+	s->inodes = p->inodes ? p->inodes : XW_MIN(bytes / p->bytes_per_inode, UINT32_MAX);
+	if (s->inodes > bytes / p->inode_size)
+		return xw_fail(
+			s->diag, XW_ERR_USAGE,
+			"%s: %llu inodes of %u bytes are too many for %llu blocks of %u bytes",
+			p->inodes ? "-N" : "-i", (unsigned long long)s->inodes, p->inode_size,
+			(unsigned long long)s->blocks, p->block_size);
+	return 0;
+}
+
+/* sparse_super2: the groups with a copy, besides group 0. */
+static void place_backups(struct xw_geo *geo, const struct xw_mkfs_params *p)
+{
+	int copies = p->num_backup_sb < 0 ? 2 : p->num_backup_sb;
+	bool two = xw_has_compat(&geo->features, XW_COMPAT_SPARSE_SUPER2);
+
+	/* a single copy is the second number, as mke2fs has it */
+	geo->backup_bgs[0] = two && copies > 1 && geo->groups > 2 ? 1 : 0;
+	geo->backup_bgs[1] = two && copies > 0 && geo->groups > 1 ? 1 : 0;
+	if (geo->backup_bgs[0])
+		geo->backup_bgs[1] = geo->groups - 1;
+}
+
+/* Descriptor blocks that -E resize= asks for beyond the present ones; mke2fs reckons with unshrunk groups. */
+static uint64_t resize_room(const struct xw_geo *geo, const struct xw_mkfs_params *p,
+			    uint64_t blocks)
+{
+	uint64_t bpg = p->blocks_per_group ? p->blocks_per_group : 8ull * geo->block_size;
+	uint64_t want = xw_div_up(xw_div_up(p->resize_blocks, bpg), geo->desc_per_block);
+	uint64_t now = xw_div_up(xw_div_up(blocks, bpg), geo->desc_per_block);
+
+	return want > now ? want - now : 0;
+}
+
+/* Descriptor blocks to reserve so that the filesystem can grow: to -E resize=, else 1024-fold below 2^32 blocks. */
+static uint32_t reserved_gdt(const struct sizing *s)
+{
+	const struct xw_geo *geo = s->geo;
+	uint64_t want = s->resize_room;
+
+	if (!xw_has_compat(&geo->features, XW_COMPAT_RESIZE_INODE))
+		return 0;
+	if (!want) {
+		uint64_t most = geo->blocks < UINT32_MAX / 1024 ? geo->blocks * 1024 : UINT32_MAX;
+
+		want = xw_div_up(xw_div_up(most - geo->first_data_block, geo->blocks_per_group),
+				 geo->desc_per_block);
+		want = want > geo->desc_blocks ? want - geo->desc_blocks : 0;
+	}
+	/* the resize inode's double indirect block names them all */
+	return (uint32_t)XW_MIN(want, geo->block_size / 4);
+}
+
+/* Inodes a group: whole table blocks, a multiple of 8, and fewer than 2^32 in all. */
+static void round_inodes(struct xw_geo *geo, uint64_t per_group)
+{
+	uint32_t size = geo->inode_size, block = geo->block_size, step = XW_MAX(block / size, 8);
+
+	per_group = xw_div_up(per_group * size, block) * block / size & ~7ull;
+	per_group = XW_MAX(per_group, 8);
+	while (per_group > step && per_group * geo->groups > UINT32_MAX)
+		per_group -= step;
+	geo->inodes_per_group = (uint32_t)per_group;
+	geo->itable_blocks = (uint32_t)xw_div_up(per_group * size, block);
+}
+
+/* n * a / b, rounded down */
+static uint64_t scale(uint64_t n, uint64_t a, uint64_t b)
+{
+	return (uint64_t)((unsigned __int128)n * a / b);
+}
+
+/* One turn. 0: settled; 1: blocks or group size changed, again; negative: failed. */
+static int turn(struct sizing *s)
+{
+	struct xw_geo *geo = s->geo;
+	uint64_t body = geo->blocks - geo->first_data_block;
+	uint64_t groups = xw_div_up(body, geo->blocks_per_group);
+	uint64_t inodes, per_group, meta, rest;
+
+	if (groups > UINT32_MAX / 8 || groups > UINT32_MAX - 1)
+		return too_large(s);
+	geo->groups = (uint32_t)groups;
+	geo->desc_blocks = (uint32_t)xw_div_up(groups, geo->desc_per_block);
+	/* a ratio over the whole size says nothing: one for each 4 KiB */
+	inodes = XW_MAX(s->inodes ? s->inodes : geo->blocks * geo->block_size / 4096, 12);
+	per_group = xw_div_up(inodes, groups);
+	if (per_group > (uint64_t)MAX_INODES_FACTOR * geo->block_size) {
+		if (geo->blocks_per_group < 256)
+			return xw_fail(s->diag, XW_ERR_USAGE,
+				       "-N, -i: %llu inodes are too many for %llu blocks",
+				       (unsigned long long)inodes, (unsigned long long)s->blocks);
+		geo->blocks_per_group -= 8;
+		geo->blocks = s->blocks;
+		return 1;
+	}
+	round_inodes(geo, per_group);
+	place_backups(geo, s->p);
+	geo->reserved_gdt = reserved_gdt(s);
+	geo->head_blocks = 1 + geo->desc_blocks + geo->reserved_gdt;
+	if (geo->desc_blocks + geo->reserved_gdt > geo->blocks_per_group / 4 * 3)
+		return xw_fail(s->diag, XW_ERR_UNSUPPORTED,
+			       "meta_bg: this version cannot make it, and %llu groups of %u blocks "
+			       "need it",
+			       (unsigned long long)groups, geo->blocks_per_group);
+	meta = 2 + geo->itable_blocks +
+	       (xw_geo_has_super(geo, geo->groups - 1) ? geo->head_blocks : 0);
+	if (meta > geo->blocks_per_group)
+		return xw_fail(s->diag, XW_ERR_USAGE,
+			       "-N, -i: metadata of %llu blocks does not fit groups of %u",
+			       (unsigned long long)meta, geo->blocks_per_group);
+	rest = body % geo->blocks_per_group;
+	if (groups == 1 && rest && rest < meta)
+		return too_small(s, geo->first_data_block + meta + LAST_GROUP_SPARE);
+	if (!rest || rest >= meta + LAST_GROUP_SPARE)
+		return 0;
+	if (groups == 1)
+		return too_small(s, geo->first_data_block + meta + LAST_GROUP_SPARE);
+	geo->reserved_blocks = scale(s->reserved, geo->blocks - rest, s->blocks);
+	geo->blocks -= rest;
+	return 1;
+}
+
+/* mke2fs: at most half of what is free once heads, and without flex_bg tables, are taken. */
+static int check_journal(const struct sizing *s)
+{
+	const struct xw_geo *geo = s->geo;
+	uint64_t used = geo->first_data_block + xw_geo_count_super(geo) * geo->head_blocks;
+
+	if (!s->p->journal_bytes)
+		return 0;
+	if (!xw_has_incompat(&geo->features, XW_INCOMPAT_FLEX_BG))
+		used += (uint64_t)geo->groups * (2 + geo->itable_blocks);
+	if (used >= geo->blocks || geo->journal_blocks > (geo->blocks - used) / 2)
+		return xw_fail(s->diag, XW_ERR_USAGE,
+			       "-J size: %llu blocks are over half of the %llu-block filesystem",
+			       (unsigned long long)geo->journal_blocks,
+			       (unsigned long long)geo->blocks);
+	return 0;
+}
+
+static int size_it(struct sizing *s)
+{
+	struct xw_geo *geo = s->geo;
+	int err;
+
+	if (s->blocks <= geo->first_data_block)
+		return too_small(s, 64);
+	if (s->blocks > XW_BLK_MAX)
+		return too_large(s);
+	if (s->blocks > UINT32_MAX && geo->desc_size == 32)
+		return xw_fail(s->diag, XW_ERR_USAGE, "SIZE: %llu blocks need the feature 64bit",
+			       (unsigned long long)s->blocks);
+	s->resize_room = resize_room(geo, s->p, s->blocks);
+	if (s->resize_room && !xw_has_ro(&geo->features, XW_RO_SPARSE_SUPER))
+		return xw_fail(s->diag, XW_ERR_USAGE, "-E resize: needs the feature sparse_super");
+	if (s->resize_room)
+		geo->features.w[XW_FW_COMPAT] |= XW_COMPAT_RESIZE_INODE;
+	if (s->blocks > UINT32_MAX) /* its blocks have 32-bit numbers */
+		geo->features.w[XW_FW_COMPAT] &= ~XW_COMPAT_RESIZE_INODE;
+	err = wanted_inodes(s);
+	if (err)
+		return err;
+	s->reserved = geo->reserved_blocks =
+		(uint64_t)((double)geo->blocks * s->p->reserved_percent / 100);
+	do
+		err = turn(s);
+	while (err > 0);
+	if (err)
+		return err;
+	if ((uint64_t)geo->inodes_per_group * geo->groups < 16 ||
+	    (uint64_t)geo->inodes_per_group * geo->groups > UINT32_MAX)
+		return xw_fail(s->diag, XW_ERR_LIMIT,
+			       "%u groups of %u inodes: must be 16 to 2^32-1 inodes", geo->groups,
+			       geo->inodes_per_group);
+	return 0;
+}
+
+int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo *out,
+		struct xw_diag *diag)
+{
+	struct sizing s = {.geo = out, .p = p, .diag = diag};
+	int err;
+
+	xw_geo_start(p, out);
+	out->kind = XW_GEO_SIZED;
+	s.blocks = out->blocks = fs_bytes / p->block_size;
+	err = size_it(&s);
+	if (err)
+		return err;
+	out->journal_blocks = xw_geo_journal_blocks(out, p, out->blocks);
+	err = check_journal(&s);
+	if (err)
+		return err;
+	if (!out->journal_blocks && xw_has_compat(&out->features, XW_COMPAT_HAS_JOURNAL)) {
+		xw_log(diag, XW_LOG_WARN, "filesystem too small for a journal");
+		out->features.w[XW_FW_COMPAT] &= ~XW_COMPAT_HAS_JOURNAL;
+	}
+	out->overhead = xw_geo_overhead(out);
+	if (out->flex_size > 1 || out->packed_meta)
+		err = xw_geo_flex_maps(out, diag);
+	if (err)
+		xw_geo_free(out);
+	return err;
+}
+
+void xw_geo_free(struct xw_geo *geo)
+{
+	for (size_t i = 0; i < geo->n_maps; i++)
+		xw_map_free(&geo->maps[i]);
+	free(geo->maps);
+	free(geo->journal_runs);
+	geo->maps = NULL;
+	geo->n_maps = 0;
+	geo->journal_runs = NULL;
+	geo->n_journal_runs = 0;
+}

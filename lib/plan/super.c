@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The superblock's static fields, as mke2fs fills them. What only the finished image knows (free counts, kbytes
+ * written, the journal's backup) is the finaliser's.
+ */
+#include <string.h>
+
+#include "base/crc.h"
+#include "plan/map.h"
+
+#define MOUNT_OPT_XATTR_USER 0x0004u
+#define MOUNT_OPT_ACL 0x0008u
+#define JOURNAL_INO 8
+#define FIRST_INO 11
+#define EXTRA_ISIZE 32
+
+static void fill_identity(const struct xw_mkfs_params *p, struct xw_super *sb)
+{
+	memcpy(sb->uuid, p->uuid, sizeof(sb->uuid));
+	memcpy(sb->hash_seed, p->hash_seed, sizeof(sb->hash_seed));
+	memcpy(sb->volume_name, p->label, sizeof(sb->volume_name));
+	memcpy(sb->last_mounted, p->last_mounted, sizeof(sb->last_mounted));
+	sb->creator_os = p->creator_os;
+	sb->errors = p->errors;
+	sb->def_hash_version = p->hash_version;
+	sb->flags = XW_FLAG_SIGNED_HASH;
+	sb->raid_stride = (uint16_t)p->stride;
+	sb->raid_stripe_width = p->stripe_width;
+	sb->mkfs_time = sb->wtime = sb->lastcheck = p->now;
+}
+
+static void fill_counts(const struct xw_geo *geo, struct xw_super *sb)
+{
+	sb->blocks_count = geo->blocks;
+	sb->inodes_count = geo->inodes_per_group * geo->groups;
+	sb->r_blocks_count = geo->reserved_blocks;
+	sb->first_data_block = geo->first_data_block;
+	sb->log_block_size = sb->log_cluster_size = geo->log_block_size;
+	sb->blocks_per_group = sb->clusters_per_group = geo->blocks_per_group;
+	sb->inodes_per_group = geo->inodes_per_group;
+	sb->inode_size = (uint16_t)geo->inode_size;
+	sb->reserved_gdt_blocks = (uint16_t)geo->reserved_gdt;
+	sb->desc_size = geo->desc_size > 32 ? (uint16_t)geo->desc_size : 0;
+	/* 32 bits on disk; 0 says "not known", and the kernel computes it */
+	sb->overhead_blocks = geo->overhead > UINT32_MAX ? 0 : (uint32_t)geo->overhead;
+	memcpy(sb->backup_bgs, geo->backup_bgs, sizeof(sb->backup_bgs));
+	while (geo->flex_size >> sb->log_groups_per_flex > 1)
+		sb->log_groups_per_flex++;
+}
+
+void xw_plan_super(const struct xw_mkfs_params *p, const struct xw_geo *geo, struct xw_super *sb)
+{
+	memset(sb, 0, sizeof(*sb));
+	fill_identity(p, sb);
+	fill_counts(geo, sb);
+	sb->magic = XW_SUPER_MAGIC;
+	sb->state = XW_STATE_VALID;
+	sb->max_mnt_count = -1;
+	sb->rev_level = (uint32_t)p->revision;
+	sb->first_ino = FIRST_INO;
+	sb->feature_compat = geo->features.w[XW_FW_COMPAT];
+	sb->feature_incompat = geo->features.w[XW_FW_INCOMPAT];
+	sb->feature_ro_compat = geo->features.w[XW_FW_RO_COMPAT];
+	if (p->revision)
+		sb->default_mount_opts = MOUNT_OPT_XATTR_USER | MOUNT_OPT_ACL;
+	if (geo->inode_size > 128)
+		sb->min_extra_isize = sb->want_extra_isize = EXTRA_ISIZE;
+	if (geo->journal_blocks)
+		sb->journal_inum = JOURNAL_INO;
+	if (sb->feature_ro_compat & XW_RO_METADATA_CSUM)
+		sb->checksum_type = 1;
+	if (sb->feature_incompat & XW_INCOMPAT_CSUM_SEED)
+		sb->checksum_seed = xw_crc32c(~0u, sb->uuid, sizeof(sb->uuid));
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of a stream is known: lay out inode tables, block bitmaps, inode bitmaps and the journal behind it, each in one piece
+ * but for backup places, in the smallest filesystem that describes all of it.
+ *
+ * Sizes depend on each other: the tail's on the number of groups, that on the tail's. Candidates for the group count are
+ * tried upward; the first whose layout fits into that many groups is the answer (a larger count that needs less exists
+ * only through rounding, and never a smaller filesystem by a whole group). For one candidate the journal grows from what the filesystem
+ * without it would get until it is what mke2fs(8) gives a filesystem of the resulting size: the size never falls when the journal
+ * grows, and there are eight steps. Groups beyond the tail (many inodes, --free) are a hole in the host file.
+ *
+ * Invariants of the result (t_tail checks them on random input): nothing overlaps, nothing lies outside, no table crosses a
+ * backup place, a last group that has a superblock copy holds it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/map.h"
+
+#define RESERVED_INODES 10
+
+struct tail {
+	const struct xw_geo *stream;
+	const struct xw_mkfs_params *p;
+	const struct xw_tail_req *req;
+	struct xw_diag *diag;
+	uint64_t inodes; /* wanted, free ones included */
+	uint32_t most_inodes; /* a group: bitmap bits, and a table must fit between two heads */
+};
+
+/* Inodes wanted: those there are, the free ones in proportion to free blocks, -N and -i as lower bounds. */
+static int wanted_inodes(struct tail *t, uint64_t blocks)
+{
+	const struct xw_mkfs_params *p = t->p;
+	uint64_t used = t->req->inodes, want = used;
+	double share = 0, more; /* free blocks per used block */
+
+	if (p->free_percent > 0)
+		share = p->free_percent / (100 - p->free_percent);
+	else if (p->free_bytes)
+		share = (double)p->free_bytes / t->stream->block_size /
+			(double)XW_MAX(t->req->used_blocks, 1);
+	more = share * (double)(used > RESERVED_INODES ? used - RESERVED_INODES : 0);
+	if (more > UINT32_MAX)
+		more = UINT32_MAX;
+	want += (uint64_t)more + (more > (double)(uint64_t)more);
+	want = XW_MAX(want, used + p->free_inodes);
+	if (p->inodes && p->inodes < used)
+		return xw_fail(t->diag, XW_ERR_USAGE, "-N %llu: the source needs %llu inodes",
+			       (unsigned long long)p->inodes, (unsigned long long)used);
+	want = XW_MAX(want, p->inodes);
+	if (p->bytes_per_inode)
+		want = XW_MAX(want, XW_MIN(blocks * t->stream->block_size / p->bytes_per_inode,
+					   UINT32_MAX));
+	want = XW_MAX(want, 16);
+	if (want > UINT32_MAX - 64)
+		return xw_fail(t->diag, XW_ERR_LIMIT, "%llu inodes: the format has at most 2^32-1",
+			       (unsigned long long)want);
+	t->inodes = XW_MAX(t->inodes, want);
+	return 0;
+}
+
+/* Inodes a group: equal, whole table blocks, a multiple of 8. */
+static void set_inodes(const struct tail *t, struct xw_geo *geo)
+{
+	uint64_t step = XW_MAX(geo->block_size / geo->inode_size, 8);
+	uint64_t n = xw_round_up(xw_div_up(t->inodes, geo->groups), step);
+
+	geo->inodes_per_group = (uint32_t)n;
+	geo->itable_blocks = (uint32_t)(n * geo->inode_size / geo->block_size);
+}
+
+/* First block >= at where `len` blocks touch no backup place; the room up to the next one in *room. */
+static xw_blk step_over(const struct xw_geo *geo, xw_blk at, uint64_t len, uint64_t *room)
+{
+	for (;;) {
+		uint64_t group = (at - geo->first_data_block) / geo->blocks_per_group;
+		xw_blk next = XW_BLK_MAX;
+
+		if (group < geo->groups && xw_geo_has_super(geo, (uint32_t)group) &&
+		    at < xw_geo_group_start(geo, (uint32_t)group) + geo->head_blocks)
+			at = xw_geo_group_start(geo, (uint32_t)group) + geo->head_blocks;
+		if (group + 1 < geo->groups) {
+			uint32_t super = xw_geo_next_super(geo, (uint32_t)group + 1);
+
+			if (super < geo->groups)
+				next = xw_geo_group_start(geo, super);
+		}
+		*room = next - at;
+		if (*room >= len)
+			return at;
+		at = next + geo->head_blocks;
+	}
+}
+
+/* Place one object for each group; map may be NULL to measure only. */
+static int place_objects(const struct xw_geo *geo, struct xw_geo_map *map, enum xw_meta_kind kind,
+			 xw_blk *at)
+{
+	uint64_t unit = kind == XW_META_INODE_TABLE ? geo->itable_blocks : 1;
+
+	for (uint32_t g = 0; g < geo->groups;) {
+		uint64_t room, n;
+
+		*at = step_over(geo, *at, unit, &room);
+		n = XW_MIN(room / unit, geo->groups - g);
+		if (map && xw_map_add(map, kind, g, (uint32_t)n, *at - geo->first_data_block))
+			return XW_ERR_NOMEM;
+		*at += n * unit;
+		g += (uint32_t)n;
+	}
+	return 0;
+}
+
+/* The journal, one run between backup places; runs counted, and stored when `runs` is not NULL. */
+static xw_blk place_journal(const struct xw_geo *geo, struct xw_run *runs, size_t *n, xw_blk at)
+{
+	uint64_t left = geo->journal_blocks;
+
+	for (*n = 0; left; (*n)++) {
+		uint64_t room, len;
+
+		at = step_over(geo, at, 1, &room);
+		len = XW_MIN(room, left);
+		if (runs)
+			runs[*n] = (struct xw_run){at, len};
+		at += len;
+		left -= len;
+	}
+	return at;
+}
+
+static xw_blk measure(const struct xw_geo *geo, xw_blk from)
+{
+	xw_blk at = from;
+	size_t n;
+
+	place_objects(geo, NULL, XW_META_INODE_TABLE, &at);
+	place_objects(geo, NULL, XW_META_BLOCK_BITMAP, &at);
+	place_objects(geo, NULL, XW_META_INODE_BITMAP, &at);
+	return place_journal(geo, NULL, &n, at);
+}
+
+/* What --free adds: the least number of blocks of which, less `used`, enough are free. */
+static uint64_t with_free(const struct tail *t, uint64_t used)
+{
+	const struct xw_mkfs_params *p = t->p;
+	double part = p->free_percent / 100;
+	uint64_t blocks;
+
+	if (!(part > 0))
+		return used + xw_div_up(p->free_bytes, t->stream->block_size);
+	blocks = (uint64_t)((double)used / (1 - part));
+	while ((double)(blocks - used) < part * (double)blocks)
+		blocks++;
+	return blocks;
+}
+
+/* Least end of a filesystem of geo->groups groups that holds `blocks`: the last group exists and holds its head. */
+static uint64_t pad_last(const struct xw_geo *geo, uint64_t blocks)
+{
+	uint32_t last = geo->groups - 1;
+	xw_blk start = xw_geo_group_start(geo, last);
+
+	return XW_MAX(blocks, start + (xw_geo_has_super(geo, last) ? geo->head_blocks : 1));
+}
+
+static void set_groups(const struct tail *t, struct xw_geo *geo, uint64_t groups)
+{
+	bool resize = xw_has_compat(&t->stream->features, XW_COMPAT_RESIZE_INODE);
+
+	geo->groups = (uint32_t)groups;
+	geo->features = t->stream->features;
+	geo->desc_blocks = (uint32_t)xw_div_up(groups, geo->desc_per_block);
+	geo->reserved_gdt = resize ? t->stream->desc_blocks - geo->desc_blocks : 0;
+	if (!geo->reserved_gdt) /* nothing left to grow into */
+		geo->features.w[XW_FW_COMPAT] &= ~XW_COMPAT_RESIZE_INODE;
+	geo->head_blocks = 1 + geo->desc_blocks + geo->reserved_gdt;
+	geo->backup_bgs[0] = 0;
+	geo->backup_bgs[1] = groups > 1 ? t->stream->backup_bgs[1] : 0;
+	if (geo->backup_bgs[1] && t->p->num_backup_sb != 1 && groups > 2 &&
+	    xw_geo_group_start(geo, geo->groups - 1) >= t->req->used_end) {
+		geo->backup_bgs[0] = 1;
+		geo->backup_bgs[1] = geo->groups - 1;
+	}
+	set_inodes(t, geo);
+}
+
+/* sparse_super2's second backup goes into the last group; it was asked for, and data is there. */
+static bool lacks_backup(const struct tail *t, const struct xw_geo *geo)
+{
+	return t->p->num_backup_sb == 2 && geo->backup_bgs[1] == 1 && geo->groups > 2;
+}
+
+/*
+ * Lay out for exactly geo->groups groups. Returns the blocks needed, which may be more than so many groups have.
+ */
+static uint64_t fit(const struct tail *t, struct xw_geo *geo)
+{
+	uint64_t blocks = 0;
+
+	geo->journal_blocks = t->p->journal_bytes ? xw_geo_journal_blocks(geo, t->p, 0) : 0;
+	for (;;) {
+		uint64_t journal, used;
+
+		geo->tail_end = measure(geo, t->req->used_end);
+		geo->overhead = xw_geo_overhead(geo);
+		used = geo->overhead + t->req->used_blocks;
+		blocks = pad_last(geo, XW_MAX(geo->tail_end, with_free(t, used)));
+		journal = xw_geo_journal_blocks(geo, t->p, blocks);
+		if (journal == geo->journal_blocks)
+			return blocks;
+		geo->journal_blocks = journal;
+	}
+}
+
+static int too_large(const struct tail *t)
+{
+	return xw_fail(t->diag, XW_ERR_LIMIT,
+		       "the image needs more than the %u groups (%llu blocks of %u bytes) that its "
+		       "descriptor room serves: "
+		       "give -E resize=BLOCKS or SIZE",
+		       t->stream->groups, (unsigned long long)t->stream->blocks,
+		       t->stream->block_size);
+}
+
+static uint64_t groups_for(const struct xw_geo *geo, uint64_t blocks)
+{
+	return xw_div_up(blocks - geo->first_data_block, geo->blocks_per_group);
+}
+
+/* Finds group count, sizes and journal. */
+static int solve(struct tail *t, struct xw_geo *geo)
+{
+	uint64_t groups = groups_for(geo, XW_MAX(t->req->used_end, geo->first_data_block + 1ull));
+	uint64_t need, blocks;
+	int err = wanted_inodes(t, t->req->used_end);
+
+	while (!err) {
+		groups = XW_MAX(groups, xw_div_up(t->inodes, t->most_inodes));
+		if (groups > t->stream->groups)
+			return too_large(t);
+		set_groups(t, geo, groups);
+		if (geo->inodes_per_group > t->most_inodes) {
+			groups++;
+			continue;
+		}
+		blocks = fit(t, geo);
+		need = groups_for(geo, blocks);
+		if (need > groups || lacks_backup(t, geo)) {
+			groups = XW_MAX(need, groups + 1);
+			continue;
+		}
+		/* -i counts the blocks that came out */
+		err = wanted_inodes(t, blocks);
+		if (!err && t->inodes <= (uint64_t)geo->inodes_per_group * geo->groups) {
+			geo->blocks = blocks;
+			return 0;
+		}
+	}
+	return err;
+}
+
+/* The same layout once more, now kept. */
+static int record(struct xw_geo *geo, xw_blk at)
+{
+	static const enum xw_meta_kind order[] = {XW_META_INODE_TABLE, XW_META_BLOCK_BITMAP,
+						  XW_META_INODE_BITMAP};
+
+	geo->maps = calloc(1, sizeof(*geo->maps));
+	if (!geo->maps)
+		return XW_ERR_NOMEM;
+	geo->n_maps = 1;
+	xw_map_init(geo->maps, geo, 0);
+	for (size_t i = 0; i < XW_ARRAY_SIZE(order); i++) {
+		if (place_objects(geo, geo->maps, order[i], &at))
+			return XW_ERR_NOMEM;
+	}
+	if (xw_map_seal(geo->maps))
+		return XW_ERR_NOMEM;
+	place_journal(geo, NULL, &geo->n_journal_runs, at);
+	if (!geo->n_journal_runs)
+		return 0;
+	geo->journal_runs = calloc(geo->n_journal_runs, sizeof(*geo->journal_runs));
+	if (!geo->journal_runs)
+		return XW_ERR_NOMEM;
+	place_journal(geo, geo->journal_runs, &geo->n_journal_runs, at);
+	return 0;
+}
+
+int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p,
+		const struct xw_tail_req *req, struct xw_geo *out, struct xw_diag *diag)
+{
+	struct tail t = {.stream = stream, .p = p, .req = req, .diag = diag};
+	uint64_t between = (uint64_t)stream->blocks_per_group - stream->head_blocks;
+	uint64_t per_block = stream->block_size / stream->inode_size;
+	uint64_t step = XW_MAX(per_block, 8);
+	int err;
+
+	*out = *stream;
+	out->kind = XW_GEO_TAIL;
+	out->maps = NULL;
+	out->n_maps = 0;
+	if (req->used_end > stream->blocks)
+		return too_large(&t);
+	t.most_inodes =
+		(uint32_t)(XW_MIN(8ull * stream->block_size, between * per_block) / step * step);
+	err = solve(&t, out);
+	if (err)
+		return err;
+	if (!out->journal_blocks && xw_has_compat(&out->features, XW_COMPAT_HAS_JOURNAL)) {
+		xw_log(diag, XW_LOG_WARN, "filesystem too small for a journal");
+		out->features.w[XW_FW_COMPAT] &= ~XW_COMPAT_HAS_JOURNAL;
+	}
+	out->tail_start = req->used_end;
+	out->reserved_blocks = (uint64_t)((double)out->blocks * p->reserved_percent / 100);
+	if (record(out, req->used_end)) {
+		xw_geo_free(out);
+		return xw_fail_nomem(diag, "group layout");
+	}
+	return 0;
+}
