@@ -18,6 +18,7 @@
 
 #include "base/types.h"
 #include "dev/dev.h"
+#include "dev/overlay.h"
 #include "faultdev.h"
 #include "unit.h"
 
@@ -40,7 +41,7 @@ static void teardown(void)
 	rmdir(dir);
 }
 
-enum kind { FILE_DEV, MEM_DEV, FILE_WINDOW, MEM_WINDOW, FAULT_DEV, KINDS };
+enum kind { FILE_DEV, MEM_DEV, FILE_WINDOW, MEM_WINDOW, OVERLAY, FAULT_DEV, KINDS };
 
 static struct xw_dev *open_kind(int kind)
 {
@@ -54,6 +55,10 @@ static struct xw_dev *open_kind(int kind)
 		ck_assert_int_eq(xw_dev_open_mem(0, &diag, &d), 0);
 	if (kind == FILE_DEV || kind == MEM_DEV)
 		return d;
+	if (kind == OVERLAY) {
+		ck_assert_int_eq(xw_overlay_open(d, 1024, &diag, &w), 0);
+		return w;
+	}
 	ck_assert_int_eq(xw_dev_open_offset(d, 12345, &w), 0);
 	return w;
 }
