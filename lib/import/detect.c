@@ -65,14 +65,18 @@ static int open_file(struct opening *op, struct xw_feed *f, struct xw_source **o
 static int open_plain(struct opening *op, struct xw_feed *f, bool compressed,
 		      struct xw_source **out)
 {
-	struct xw_la_params lp = {
-		.name = op->name, .diag = op->diag, .total = op->total, .compressed = compressed};
+	/* a device may have no end, or one far away */
+	bool drain = compressed || S_ISFIFO(op->st.st_mode) || S_ISSOCK(op->st.st_mode);
+	struct xw_la_params lp = {.name = op->name,
+				  .diag = op->diag,
+				  .total = op->total,
+				  .compressed = compressed,
+				  .drain = drain};
 	struct xw_tar_params tp = {.name = op->name,
 				   .diag = op->diag,
 				   .total = op->total,
 				   .compressed = compressed,
-				   .drain = compressed || S_ISFIFO(op->st.st_mode) ||
-					    S_ISSOCK(op->st.st_mode)};
+				   .drain = drain};
 	ssize_t have = xw_feed_peek(f, LOOK);
 	struct xw_input *in;
 	bool tar;

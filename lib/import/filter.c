@@ -69,8 +69,10 @@ static int filter_fail(struct filter *t, char *err, size_t room)
 		snprintf(err, room, "%s", t->lower->err);
 		return t->lower_err;
 	}
-	snprintf(err, room, "%s: %s", archive_filter_name(t->a, 0), text ? text : "corrupt data");
-	return xw_la_code(t->a);
+	/* the gzip filter says nothing when the trailer is cut off */
+	snprintf(err, room, "%s: %s", archive_filter_name(t->a, 0),
+		 text ? text : "the compressed data ends early");
+	return text ? xw_la_code(t->a) : XW_ERR_TRUNCATED;
 }
 
 static ssize_t filter_read(struct xw_feed *f, void *buf, size_t len)

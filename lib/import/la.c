@@ -40,7 +40,7 @@ struct la {
 	struct archive *a;
 	struct archive_entry *first; /* header that open read, not handed out yet */
 	locale_t utf8;
-	bool compressed, done;
+	bool compressed, drain, done;
 	int failed;
 	unsigned warned;
 	struct xw_entry e;
@@ -77,6 +77,9 @@ static int la_fail_archive(struct la *l)
 
 	if (l->in_err)
 		return la_fail(l, l->in_err, l->in_text);
+	if (text && strstr(text, "support seeking"))
+		return la_fail(l, XW_ERR_UNSUPPORTED,
+			       "this format cannot be read as a stream: give it as a plain file");
 	return la_fail(l, xw_la_code(l->a), text ? text : "malformed archive");
 }
 
@@ -360,6 +363,21 @@ static int read_header(struct la *l, struct archive_entry **ae)
 	return 1;
 }
 
+/* Read on behind the end of the archive, for the writer of a pipe and for checksums there. */
+static int drain(struct la *l)
+{
+	const unsigned char *p;
+	size_t len = l->held;
+	int err = 0;
+
+	while (len && !err) {
+		xw_input_eat(l->in, len);
+		err = xw_input_get(l->in, &p, &len);
+	}
+	l->held = 0;
+	return err ? la_fail(l, err, xw_input_error(l->in)) : 0;
+}
+
 static int la_next(struct xw_source *s, const struct xw_entry **e)
 {
 	struct la *l = (struct la *)s;
@@ -379,7 +397,7 @@ static int la_next(struct xw_source *s, const struct xw_entry **e)
 	if (r == 1)
 		*e = &l->e;
 	l->done = r == 0;
-	return r;
+	return r == 0 && l->drain ? drain(l) : r;
 }
 
 static int la_read(struct xw_source *s, const void **buf, size_t *len, uint64_t *off)
@@ -415,8 +433,8 @@ static uint64_t la_consumed(const struct xw_source *s)
 {
 	const struct la *l = (const struct la *)s;
 
-	if (!l->in)
-		return (uint64_t)XW_MIN(l->pos, (int64_t)l->src.total);
+	if (!l->in) /* formats with a directory at the end jump about */
+		return l->done ? l->src.total : (uint64_t)XW_MIN(l->pos, (int64_t)l->src.total);
 	return l->compressed ? xw_input_raw(l->in) : xw_input_pos(l->in);
 }
 
@@ -481,6 +499,11 @@ static int la_start(struct la *l)
 	if (archive_read_open1(l->a) < ARCHIVE_WARN)
 		return la_fail_archive(l);
 	r = read_header(l, &l->first);
+	if (r == 1 && l->in && archive_format(l->a) == ARCHIVE_FORMAT_ZIP)
+		warn_once(
+			l, 2,
+			"zip keeps modes and symlinks at its end, where a stream is too late: give "
+			"it as a file to have them");
 	l->done = r == 0;
 	return r < 0 ? r : 0;
 }
@@ -497,6 +520,7 @@ static int la_new(struct la *l, const struct xw_la_params *p, struct xw_source *
 	l->src.total = p->total;
 	l->src.name = strdup(p->name);
 	l->compressed = p->compressed;
+	l->drain = p->drain;
 	l->a = archive_read_new();
 	l->utf8 = utf8_locale();
 	if (!l->in)

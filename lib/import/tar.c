@@ -52,7 +52,8 @@ int xw_tar_fail_input(struct xw_tar *t, int err)
 {
 	if (err)
 		return xw_tar_fail(t, err, "%s", xw_input_error(t->in));
-	return xw_tar_fail(t, XW_ERR_TRUNCATED, "the archive ends inside it, at byte %llu",
+	return xw_tar_fail(t, XW_ERR_TRUNCATED, "the archive ends inside %s, at byte %llu",
+			   t->e.path.len ? "it" : "a header",
 			   (unsigned long long)xw_input_pos(t->in));
 }
 
