@@ -148,6 +148,7 @@ static int take_ours(struct mkfs_args *args, int key)
 		return -1;
 	case 'F':
 		args->force = true;
+		push_option(args, "-F", NULL);
 		return -1;
 	case 'n':
 		args->dry_run = true;

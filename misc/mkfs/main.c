@@ -38,7 +38,7 @@ int main(int argc, char **argv)
 
 	if (status < 0) {
 		cli_catch_interrupts();
-		err = mkfs_make(&args, args.force);
+		err = mkfs_make(&args, false);
 		if (err == XW_E_EXISTS && !args.force && overwrite_after_all(&args))
 			err = mkfs_make(&args, true);
 		status = status_of(err);

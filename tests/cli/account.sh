@@ -5,7 +5,7 @@
 
 make_tree tree
 make_tar tree in.tar
-files=$(find tree -type f -links 1 | wc -l)
+files=$(find tree -type f -links 1 -printf x | wc -c) # names may hold newlines
 files=$((files + $(find tree -type f -links +1 -printf '%i\n' | sort -u | wc -l)))
 dirs=$(find tree -mindepth 1 -type d | wc -l)
 links=$(find tree -type l | wc -l)

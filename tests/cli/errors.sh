@@ -74,7 +74,7 @@ else
 fi
 if [ -e /dev/full ]; then
 	mkfs -F /dev/full 8M
-	is "/dev/full is not an image" test "$RC" = 1
+	fails 2 "/dev/full" "/dev/full is not an image"
 fi
 
 # Archives that lie about names.
@@ -98,7 +98,7 @@ make('dotdot.tar', ('../../up', R, b'up'), ('/abs', R, b'abs'), ('a/../b', R, b'
 make('link.tar', ('out', S, '/etc'), ('out/passwd', R, b'inside'))
 PY
 if [ -e link.tar ]; then
-	refused "a hard link to nothing" "nothing-there" -d dangling.tar img
+	refused "a hard link to nothing" "hard link" -d dangling.tar img
 	refused "a name of 256 bytes" "(255|long)" -d long.tar img
 	mkfs -q -d dotdot.tar img
 	equal "names with .. and absolute names stay inside" "$RC" 0

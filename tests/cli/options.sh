@@ -129,11 +129,13 @@ equal "a result that cannot be printed is a failure" "$?" 1
 # Options that change nothing but how it is said, and words after --.
 mkfs -Fq -- img 8M
 works "-- ends the options"
-mkfs -q 8M-is-a-name.img 2048
-works "SIZE without a suffix counts blocks"
-equal "2048 blocks of 4 KiB" "$(stat -c %s 8M-is-a-name.img)" 8388608
+mkfs -q 8M-is-a-name.img 8192
+works "SIZE without a suffix counts KiB, as in mke2fs(8)"
+equal "  8192 KiB" "$(stat -c %s 8M-is-a-name.img)" 8388608
+mkfs -q -b 4096 b.img 2048
+equal "  and blocks with -b: 2048 of 4 KiB" "$(stat -c %s b.img)" 8388608
 mkfs -q -b 1024 k.img 8192
-equal "8192 blocks of 1 KiB" "$(stat -c %s k.img)" 8388608
+equal "  8192 of 1 KiB" "$(stat -c %s k.img)" 8388608
 mkfs -q s.img 16384s
 equal "16384 sectors" "$(stat -c %s s.img)" 8388608
 mkfs -q k2.img 8192k

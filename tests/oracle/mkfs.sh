@@ -29,11 +29,11 @@ done <<'TABLE'
 -b 1024|8M 8193k 16385k 64M 300M -
 -b 2048|8M 64M 300M -
 -b 4096|16M 127M 128M 129M 130M 5G -
--t ext2|16M 129M -
--t ext3|16M 129M -
--t ext2 -b 1024|16M 64M -
--t ext3 -b 1024|16M 64M -
--t ext3 -b 2048|32M -
+-t ext2|16M 129M
+-t ext3|16M 129M
+-t ext2 -b 1024|16M 64M
+-t ext3 -b 1024|16M 64M
+-t ext3 -b 2048|32M
 -O ^has_journal|8M 64M -
 -O ^64bit|64M 1G -
 -O ^metadata_csum|64M -
@@ -62,19 +62,19 @@ done <<'TABLE'
 -I 128|64M -
 -I 512|64M -
 -I 1024 -b 1024|64M -
--I 4096|64M
+-I 4096 -i 65536|64M
 -i 1024|64M
 -i 65536|300M
 -N 2000|64M 1G
 -T small|64M -
 -T largefile|1G
--T largefile4|1G
+-T largefile4|4G
 -T news|64M
 -G 1|300M
 -G 2|1G
 -G 64|1G
 -g 8192|64M 300M
--g 256 -b 1024|16M
+-g 1024 -b 1024|64M
 -m 0|64M -
 -m 50|64M
 -J size=4|64M -
@@ -92,7 +92,6 @@ done <<'TABLE'
 --free 50%|-
 --free 100M|-
 --free 5% -b 1024|-
---free 5% -t ext2|-
 TABLE
 
 # A partition inside a disk image.
