@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Block maps: what the builder encodes is read back with an independent walk, extent trees by header, indirect maps by
- * slot, and must map every block where it was put and nothing else.
+ * Block maps: what the builder encodes is read back with an independent walk, extent trees by
+ * header, indirect maps by slot, and must map every block where it was put and nothing else.
  */
 #include <string.h>
 
@@ -49,7 +49,10 @@ static void finish(struct fixture *f)
 	free(f->ext);
 }
 
-/* n_ext extents with random holes and lengths; the map in two runs, so that its blocks are not contiguous. */
+/*
+ * n_ext extents with random holes and lengths; the map in two runs, so that its blocks are not
+ * contiguous.
+ */
 static void build(struct fixture *f, uint32_t n_ext, uint32_t max_len, uint32_t max_hole)
 {
 	uint32_t lblk = 0;
