@@ -254,6 +254,7 @@ static int fill(struct run *r)
 {
 	struct xw_source_opts o = {
 		.threaded = r->threaded,
+		.tick = {tick, r},
 		.skip_dev = r->target.host_dev,
 		.skip_ino = r->target.host_ino,
 	};

@@ -16,7 +16,8 @@ struct xw_mkfs {
 	struct xw_mkfs_params params;
 	struct xw_select select;
 	XW_VEC(char *) sources;
-	bool force, plan_only, verbose;
+	bool plan_only;
+	unsigned force; /* how often -F was set: once for content, twice for a target in use */
 	unsigned jobs; /* 0 = processors */
 	bool ran;
 	xw_progress_cb *progress;

@@ -23,8 +23,7 @@
 #include "base/auto.h"
 
 /* What libblkid sees on fd: "" = nothing. */
-static int probe(struct xw_mkfs *m, const char *path, int fd, uint64_t offset, char *what,
-		 size_t size)
+static int probe(struct xw_mkfs *m, int fd, uint64_t offset, char *what, size_t size)
 {
 	blkid_probe pr = blkid_new_probe();
 	const char *type = NULL, *label = NULL;
@@ -56,7 +55,6 @@ static int probe(struct xw_mkfs *m, const char *path, int fd, uint64_t offset, c
 	 * Too small for any filesystem: nothing found. Read errors show up again when the target is
 	 * written.
 	 */
-	(void)path;
 	return 0;
 }
 
@@ -97,17 +95,17 @@ static int check_overwrite(struct xw_mkfs *m, const char *path, int fd, const st
 	char what[256];
 	int ret;
 
-	if (m->force)
-		return 0;
-	if (S_ISREG(st->st_mode) && behind_loop(path, what, sizeof(what)))
+	if (m->force < 2 && S_ISREG(st->st_mode) && behind_loop(path, what, sizeof(what)))
 		return xw_fail(&m->diag, XW_ERR_EXISTS, "%s: in use by %s", path, what);
-	if (S_ISBLK(st->st_mode)) {
+	if (m->force < 2 && S_ISBLK(st->st_mode)) {
 		auto_fd int excl = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);
 
 		if (excl < 0 && errno == EBUSY)
 			return xw_fail(&m->diag, XW_ERR_EXISTS, "%s: mounted or in use", path);
 	}
-	ret = probe(m, path, fd, m->params.offset, what, sizeof(what));
+	if (m->force)
+		return 0;
+	ret = probe(m, fd, m->params.offset, what, sizeof(what));
 	if (ret)
 		return ret;
 	return what[0] ? xw_fail(&m->diag, XW_ERR_EXISTS, "%s: holds %s", path, what) : 0;

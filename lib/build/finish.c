@@ -305,6 +305,10 @@ int xw_build_finish(struct xw_builder *b)
 	uint8_t super[XW_SUPER_SIZE];
 	int ret;
 
+	/* Drained first: what was written is in the superblock, and must not depend on timing. */
+	ret = xw_batch_drain(b->out->batch);
+	if (ret)
+		return ret;
 	final_super(b);
 	ret = write_descriptors(b);
 	if (!ret)

@@ -101,7 +101,7 @@ static int open_plain(struct opening *op, struct xw_feed *f, bool compressed,
 /* Owns op->fd when op->own. */
 static int open_stream(struct opening *op, struct xw_source **out)
 {
-	struct xw_feed *f = xw_feed_fd(op->fd, op->own), *inner;
+	struct xw_feed *f = xw_feed_fd(op->fd, op->own, op->o->tick), *inner;
 	ssize_t have;
 	int r = 0;
 

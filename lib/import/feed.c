@@ -84,19 +84,25 @@ struct fd_feed {
 	struct xw_feed f;
 	int fd;
 	bool own, waits; /* waits: read() may block for ever */
+	struct xw_feed_tick tick;
 	atomic_uint_least64_t count;
 };
 
-/* Wait until fd has something to say: 0, or XW_ERR_IO when cancelled. */
+/* Wait until fd has something to say: 0, XW_ERR_IO when cancelled, or what a tick says. */
 static int fd_wait(struct fd_feed *d)
 {
 	struct pollfd p[2] = {{.fd = d->fd, .events = POLLIN}, {.fd = d->f.wake, .events = POLLIN}};
 
 	for (;;) {
-		int n = poll(p, 2, -1);
+		int n = poll(p, 2, d->tick.fn ? XW_FEED_TICK_MS : -1);
 
-		if (n < 0 && errno == EINTR)
+		if (n == 0 || (n < 0 && errno == EINTR)) {
+			int ret = d->tick.fn ? d->tick.fn(d->tick.arg) : 0;
+
+			if (ret)
+				return ret;
 			continue;
+		}
 		if (n < 0)
 			snprintf(d->f.err, sizeof(d->f.err), "poll: %s", strerror(errno));
 		else if (p[1].revents)
@@ -112,10 +118,10 @@ static ssize_t fd_read(struct xw_feed *f, void *buf, size_t len)
 	struct fd_feed *d = (struct fd_feed *)f;
 
 	for (;;) {
-		ssize_t n;
+		ssize_t n = d->waits ? fd_wait(d) : 0;
 
-		if (d->waits && fd_wait(d))
-			return XW_ERR_IO;
+		if (n)
+			return n;
 		n = read(d->fd, buf, len);
 		if (n >= 0) {
 			atomic_fetch_add_explicit(&d->count, (uint64_t)n, memory_order_relaxed);
@@ -141,7 +147,7 @@ static void fd_close(struct xw_feed *f)
 	free(d);
 }
 
-struct xw_feed *xw_feed_fd(int fd, bool own)
+struct xw_feed *xw_feed_fd(int fd, bool own, struct xw_feed_tick tick)
 {
 	static const struct xw_feed_ops ops = {.read = fd_read, .close = fd_close};
 	struct fd_feed *d = calloc(1, sizeof(*d));
@@ -156,6 +162,8 @@ struct xw_feed *xw_feed_fd(int fd, bool own)
 	}
 	d->f.ops = &ops;
 	d->f.raw = &d->count;
+	d->f.tick = &d->tick;
+	d->tick = tick;
 	d->fd = fd;
 	d->own = own;
 	d->waits = fstat(fd, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode);

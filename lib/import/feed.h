@@ -13,6 +13,15 @@
 
 struct xw_feed;
 
+/*
+ * Called by the consumer's thread every 100 ms or so while it waits for input that may never come.
+ * Non-zero ends the wait: that is then the code of the read. fn NULL: nothing is called.
+ */
+struct xw_feed_tick {
+	int (*fn)(void *arg);
+	void *arg;
+};
+
 struct xw_feed_ops {
 	/* Up to len bytes into buf: how many (maybe fewer than asked), 0 at the end, or a negative
 	 * code with f->err set. */
@@ -30,6 +39,7 @@ struct xw_feed {
 	unsigned char *head; /* looked at, not yet read */
 	size_t head_pos, head_len, head_cap;
 	atomic_uint_least64_t *raw; /* bytes taken from the outermost input, for progress */
+	struct xw_feed_tick *tick; /* of the outermost feed */
 	int wake; /* eventfd that ends a blocked read, or -1 */
 	char err[256]; /* reason of a failure, without the source's name */
 };
@@ -48,7 +58,8 @@ void xw_feed_close(struct xw_feed *f);
 
 /* Reads fd from where it stands; own: close it with the feed. NULL when out of memory or
  * descriptors. */
-struct xw_feed *xw_feed_fd(int fd, bool own);
+struct xw_feed *xw_feed_fd(int fd, bool own, struct xw_feed_tick tick);
+#define XW_FEED_TICK_MS 100
 /* Reads memory, which must outlive the feed, at most `chunk` bytes a call (0: no limit). */
 struct xw_feed *xw_feed_mem(const void *buf, size_t len, size_t chunk);
 

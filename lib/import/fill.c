@@ -104,6 +104,15 @@ static int name_entry(struct xw_fill *f, const struct xw_source *s, const struct
 		       e->path.p, why);
 }
 
+static int no_target(struct xw_fill *f, const struct xw_source *s, const struct xw_entry *e)
+{
+	xw_diag_clear(f->diag);
+	return xw_fail(f->diag, XW_ERR_INPUT,
+		       "%s: %.*s: hard link to %.*s, which is not in the archive before it",
+		       s->name, (int)XW_MIN(e->path.len, 300), e->path.p,
+		       (int)XW_MIN(e->link.len, 300), e->link.p);
+}
+
 static bool has_dotdot(struct xw_slice p)
 {
 	for (size_t i = 0; i + 1 < p.len; i++) {
@@ -139,8 +148,7 @@ static int add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw_
 	if (ret)
 		return ret;
 	if (!take || xw_tree_lookup(f->tree, link.p, link.len, &target))
-		return name_entry(f, s, e, XW_ERR_INPUT,
-				  "hard link to a name that is not in the archive before it");
+		return no_target(f, s, e);
 	if (xw_binode_is(target, XW_S_IFDIR))
 		return name_entry(f, s, e, XW_ERR_INPUT, "hard link to a directory");
 	old = xw_tree_find(f->tree, at->dir, at->name, at->len);

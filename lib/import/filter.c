@@ -133,6 +133,7 @@ int xw_feed_decompress(struct xw_feed *lower, struct xw_feed **out)
 	t->f.ops = &ops;
 	t->f.raw = lower->raw;
 	t->f.wake = lower->wake;
+	t->f.tick = lower->tick;
 	t->lower = lower;
 	t->probing = true;
 	t->a = archive_read_new();

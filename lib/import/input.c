@@ -31,6 +31,7 @@ struct xw_input {
 	struct xw_feed *feed;
 	struct slot slots[XW_INPUT_UNITS];
 	unsigned n_slots;
+	struct xw_feed_tick tick; /* consumer: while it waits for the reader */
 	uint64_t pos; /* consumer: bytes consumed */
 	size_t off; /* consumer: within the held unit */
 	bool holds; /* consumer: slot freed % n_slots is being consumed */
@@ -89,10 +90,17 @@ static bool start_reader(struct xw_input *in)
 	sigset_t all, old;
 	int r;
 
+	/* From here on the consumer does not read, so it is the one to tick. */
+	if (in->feed->tick) {
+		in->tick = *in->feed->tick;
+		in->feed->tick->fn = NULL;
+	}
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = pthread_create(&in->thread, NULL, reader, in);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (r && in->feed->tick)
+		*in->feed->tick = in->tick;
 	return r == 0;
 }
 
@@ -141,6 +149,30 @@ void xw_input_free(struct xw_input *in)
 	free(in);
 }
 
+/* Wait for the reader, ticking. With the lock held. */
+static int wait_more(struct xw_input *in)
+{
+	struct timespec until;
+	int ret = 0;
+
+	if (!in->tick.fn) {
+		pthread_cond_wait(&in->more, &in->lock);
+		return 0;
+	}
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += XW_FEED_TICK_MS * 1000000l;
+	if (until.tv_nsec >= 1000000000l) {
+		until.tv_nsec -= 1000000000l;
+		until.tv_sec++;
+	}
+	if (pthread_cond_timedwait(&in->more, &in->lock, &until) == ETIMEDOUT) {
+		pthread_mutex_unlock(&in->lock);
+		ret = in->tick.fn(in->tick.arg);
+		pthread_mutex_lock(&in->lock);
+	}
+	return ret;
+}
+
 /* Give back the held unit and take the next: 1, or 0 at the end, or a negative code. */
 static int next_unit(struct xw_input *in)
 {
@@ -156,9 +188,12 @@ static int next_unit(struct xw_input *in)
 		in->end = fill(in, &in->slots[in->filled % in->n_slots]);
 		in->filled++;
 	}
-	while (in->filled == in->freed && !in->end)
-		pthread_cond_wait(&in->more, &in->lock);
-	if (in->filled == in->freed)
+	while (in->filled == in->freed && !in->end && r == 1) {
+		int ret = wait_more(in);
+
+		r = ret ? ret : 1;
+	}
+	if (in->filled == in->freed && r == 1)
 		r = in->end < 0 ? in->end : 0;
 	pthread_mutex_unlock(&in->lock);
 	in->holds = r == 1;

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/types.h"
+#include "import/feed.h"
 
 enum xw_etype {
 	XW_ET_REG,
@@ -92,6 +93,7 @@ struct xw_source_opts {
 	bool one_file_system; /* directory source: do not descend into mounts */
 	uint64_t skip_dev, skip_ino; /* directory source: leave this file out with a warning (the
 					   image itself, when it lies inside); skip_ino 0: none */
+	struct xw_feed_tick tick; /* while input is waited for */
 	bool by_libarchive; /* tests: give tar to libarchive too */
 };
 
