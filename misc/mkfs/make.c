@@ -9,6 +9,8 @@
 #include "cli/term.h"
 #include "mkfs/mkfs.h"
 
+#include <grp.h>
+#include <pwd.h>
 #include <string.h>
 
 struct run {
@@ -44,10 +46,25 @@ static int on_progress(void *arg, const struct xw_progress *p)
 	return cli_interrupted();
 }
 
-static int set_all(struct xw_mkfs *m, const struct mkfs_args *args, bool overwrite)
+/* The library asks no databases of the host; for ACLs that name users without numbers we do. */
+static int on_name(void *arg, int group, const char *name, uint32_t *id)
 {
-	int err = overwrite ? xw_mkfs_set(m, "-F", NULL) : 0;
+	const struct passwd *pw = group ? NULL : getpwnam(name);
+	const struct group *gr = group ? getgrnam(name) : NULL;
 
+	(void)arg;
+	if (!pw && !gr)
+		return -1;
+	*id = pw ? pw->pw_uid : gr->gr_gid;
+	return 0;
+}
+
+static int set_all(struct xw_mkfs *m, const struct mkfs_args *args, unsigned force)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < force && !err; i++)
+		err = xw_mkfs_set(m, "-F", NULL);
 	for (size_t i = 0; i < args->count && !err; i++)
 		err = xw_mkfs_set(m, args->options[i].name, args->options[i].value);
 	for (size_t i = 0; i < args->source_count && !err; i++)
@@ -74,7 +91,7 @@ static int report(struct run *run, struct xw_mkfs *m)
 	return 0;
 }
 
-int mkfs_make(const struct mkfs_args *args, bool overwrite)
+int mkfs_make(const struct mkfs_args *args, unsigned force)
 {
 	struct run run = {.args = args};
 	struct xw_mkfs *m;
@@ -84,9 +101,10 @@ int mkfs_make(const struct mkfs_args *args, bool overwrite)
 		cli_error("out of memory");
 		return err;
 	}
-	err = set_all(m, args, overwrite);
+	err = set_all(m, args, force);
 	if (!err) {
 		cli_progress_init(&run.bar, !args->quiet);
+		xw_mkfs_on_names(m, on_name, NULL);
 		xw_mkfs_on_log(m, on_log, &run);
 		xw_mkfs_on_progress(m, on_progress, &run);
 		err = xw_mkfs_run(m, args->image);
