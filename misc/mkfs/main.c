@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 		cli_catch_interrupts();
 		err = mkfs_make(&args, false);
 		if (err == XW_E_EXISTS && !args.force && overwrite_after_all(&args))
-			err = mkfs_make(&args, 1);
+			err = mkfs_make(&args, true);
 		status = status_of(err);
 	}
 	mkfs_args_free(&args);

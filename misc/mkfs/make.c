@@ -59,12 +59,10 @@ static int on_name(void *arg, int group, const char *name, uint32_t *id)
 	return 0;
 }
 
-static int set_all(struct xw_mkfs *m, const struct mkfs_args *args, unsigned force)
+static int set_all(struct xw_mkfs *m, const struct mkfs_args *args, bool overwrite)
 {
-	int err = 0;
+	int err = overwrite ? xw_mkfs_set(m, "-F", NULL) : 0;
 
-	for (unsigned i = 0; i < force && !err; i++)
-		err = xw_mkfs_set(m, "-F", NULL);
 	for (size_t i = 0; i < args->count && !err; i++)
 		err = xw_mkfs_set(m, args->options[i].name, args->options[i].value);
 	for (size_t i = 0; i < args->source_count && !err; i++)
@@ -91,7 +89,7 @@ static int report(struct run *run, struct xw_mkfs *m)
 	return 0;
 }
 
-int mkfs_make(const struct mkfs_args *args, unsigned force)
+int mkfs_make(const struct mkfs_args *args, bool overwrite)
 {
 	struct run run = {.args = args};
 	struct xw_mkfs *m;
@@ -101,7 +99,7 @@ int mkfs_make(const struct mkfs_args *args, unsigned force)
 		cli_error("out of memory");
 		return err;
 	}
-	err = set_all(m, args, force);
+	err = set_all(m, args, overwrite);
 	if (!err) {
 		cli_progress_init(&run.bar, !args->quiet);
 		xw_mkfs_on_names(m, on_name, NULL);

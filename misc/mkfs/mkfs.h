@@ -22,8 +22,8 @@ struct mkfs_args {
 	const char **sources; /* owned array */
 	size_t source_count;
 	const char *image;
-	unsigned verbose, force; /* how often -v and -F were given */
-	bool quiet, dry_run, json;
+	unsigned verbose;
+	bool quiet, dry_run, json, force;
 };
 
 /* -1: go on; otherwise the status to exit with (help was printed, or an error). */
@@ -32,9 +32,9 @@ void mkfs_args_free(struct mkfs_args *args);
 
 /*
  * One attempt, errors and the result printed. Returns 0 or an XW_E_* code; XW_E_EXISTS leaves the
- * target as it was, and `force` answers it (1: content, 2: in use).
+ * target as it was, and `overwrite` answers it.
  */
-int mkfs_make(const struct mkfs_args *args, unsigned force);
+int mkfs_make(const struct mkfs_args *args, bool overwrite);
 
 /* The closing account, or the plan of a dry run, in a few aligned lines. */
 void mkfs_print_result(FILE *out, const struct mkfs_args *args, const struct xw_mkfs_result *r);
