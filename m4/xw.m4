@@ -25,3 +25,21 @@ AS_IF([test "x$enable_sanitize" = xyes],
 	[XW_SANITIZE_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"])
 AC_SUBST([XW_SANITIZE_FLAGS])
 ])
+
+# AX_XW_FUZZ: --enable-fuzz (clang only) instruments everything for libFuzzer, with ASan and UBSan, and builds libfuzzer_ROOM.
+AC_DEFUN([AX_XW_FUZZ], [
+AC_ARG_ENABLE([fuzz],
+	[AS_HELP_STRING([--enable-fuzz], [build libFuzzer targets (needs CC=clang)])])
+AM_CONDITIONAL([XW_FUZZ], [test "x$enable_fuzz" = xyes])
+AS_IF([test "x$enable_fuzz" = xyes], [
+	save_CFLAGS="$CFLAGS"
+	CFLAGS="$CFLAGS -fsanitize=fuzzer"
+	AC_LINK_IFELSE([AC_LANG_SOURCE([[
+#include <stddef.h>
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) { return data && size > 1 ? -1 : 0; }
+]])], [], [AC_MSG_ERROR([--enable-fuzz needs a compiler with -fsanitize=fuzzer: CC=clang])])
+	CFLAGS="$save_CFLAGS"
+	XW_SANITIZE_FLAGS="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
+])
+])

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fuzz target over all decoders of lib/disk. Byte 0 of the input chooses the object, bytes 1 to 3
+ * features and sizes; the rest is XORed into a valid object from a real image
+ * (tests/unit/disk_fix.h), so that the empty input is valid and short inputs are nearly so. Objects
+ * live in exact allocations: a step outside is a sanitizer's finding.
+ *
+ * Properties, besides no crash: what was encoded decodes and encodes to itself; what got a checksum
+ * verifies; entries, names and values that decode lie inside their area; walks end.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../unit/disk_fix.h"
+#include "base/endian.h"
+#include "base/err.h"
+#include "disk/dirent.h"
+#include "disk/extent.h"
+#include "disk/group.h"
+#include "disk/indirect.h"
+#include "disk/inode.h"
+#include "disk/jsb.h"
+#include "disk/super.h"
+#include "disk/xattrblk.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define MUST(x)                                                                                    \
+	do {                                                                                       \
+		if (!(x))                                                                          \
+			abort();                                                                   \
+	} while (0)
+
+struct input {
+	const uint8_t *data;
+	size_t size;
+	uint8_t a, b, c;
+};
+
+/* An object of n bytes: the template's first, then zeroes, the input XORed over. */
+static uint8_t *object(const struct input *in, size_t n, const struct fix_run *runs, size_t n_runs)
+{
+	uint8_t whole[1024], *p = calloc(1, n);
+
+	MUST(p);
+	fix_fill(whole, sizeof(whole), runs, n_runs);
+	memcpy(p, whole, XW_MIN(n, sizeof(whole)));
+	for (size_t i = 0; i < XW_MIN(n, in->size); i++)
+		p[i] ^= in->data[i];
+	return p;
+}
+
+#define OBJECT(in, n, name) object(in, n, fix_##name, XW_ARRAY_SIZE(fix_##name))
+
+/* Does every byte of [p, p + n) exist? The compiler must not know that nobody looks at the sum. */
+static void touch(const void *p, size_t n)
+{
+	volatile uint8_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum = (uint8_t)(sum + ((const uint8_t *)p)[i]);
+}
+
+static struct xw_super any_super(const struct input *in)
+{
+	struct xw_super sb = {.log_block_size = in->b % 7};
+
+	sb.inode_size = (uint16_t)(128u << in->a % 4);
+	sb.desc_size = (uint16_t)(64u << (in->a >> 2) % 3);
+	sb.feature_incompat =
+		(in->b & 0x08 ? XW_INCOMPAT_64BIT : 0) | (in->b & 0x10 ? XW_INCOMPAT_LARGEDIR : 0);
+	sb.feature_ro_compat = (in->b & 0x20 ? XW_RO_METADATA_CSUM : 0) |
+			       (in->b & 0x40 ? XW_RO_HUGE_FILE : 0) |
+			       (in->b & 0x80 ? XW_RO_GDT_CSUM : 0);
+	sb.creator_os = in->c % 5 == 4;
+	return sb;
+}
+
+static void fuzz_super(const struct input *in)
+{
+	uint8_t *p = in->a & 1 ? OBJECT(in, 1024, super_uninit) : OBJECT(in, 1024, super_csum),
+		*q = malloc(1024);
+	struct xw_super sb, again;
+	int err = xw_super_decode(p, &sb);
+
+	MUST(q);
+	xw_super_verify(p);
+	xw_super_csum_seed(&sb);
+	MUST(xw_super_block_size(&sb) >= 1024 && xw_super_block_size(&sb) <= 65536);
+	MUST(xw_super_desc_size(&sb) >= 32);
+	xw_super_groups(&sb);
+	xw_super_encode(&sb, p);
+	MUST(!xw_super_verify(p));
+	MUST(xw_super_decode(p, &again) == err);
+	xw_super_encode(&again, q);
+	MUST(!memcmp(p, q, 1024));
+	free(p);
+	free(q);
+}
+
+static void fuzz_group(const struct input *in)
+{
+	struct xw_super sb = any_super(in);
+	unsigned size = xw_super_desc_size(&sb);
+	uint8_t *p = OBJECT(in, size, desc_csum), *q = malloc(size);
+	struct xw_group_desc gd;
+
+	MUST(q);
+	xw_group_decode(p, size, &gd);
+	xw_group_verify(p, &sb, in->c, in->a);
+	memcpy(q, p, size);
+	xw_group_encode(&gd, &sb, in->c, in->a, q);
+	MUST(!xw_group_verify(q, &sb, in->c, in->a));
+	memcpy(q + 0x1E, p + 0x1E, 2);
+	MUST(!memcmp(p, q, size));
+	xw_bitmap_csum(&sb, in->c, p, size);
+	free(p);
+	free(q);
+}
+
+static void walk_xattrs(const uint8_t *area, size_t size, size_t off, size_t base)
+{
+	struct xw_xattr_entry e;
+	size_t next, steps = 0;
+
+	for (; !xw_xattr_entry_decode(area, size, off, base, &e, &next) && next; off = next) {
+		MUST(next > off && next <= size && ++steps <= size / XW_XATTR_ENTRY);
+		touch(e.name, e.name_len);
+		xw_xattr_entry_hash_inum_ok(e.hash, e.name, e.name_len, e.hash);
+		if (e.value_inum || !e.value_size)
+			continue;
+		MUST(base + e.value_offs + e.value_size <= size);
+		touch(area + base + e.value_offs, e.value_size);
+		xw_xattr_entry_hash_ok(e.hash, e.name, e.name_len, area + base + e.value_offs,
+				       e.value_size);
+	}
+}
+
+static void fuzz_inode(const struct input *in)
+{
+	struct xw_super sb = any_super(in);
+	unsigned size = sb.inode_size, off;
+	uint8_t *p = OBJECT(in, size, inode_a), *q = malloc(size);
+	struct xw_inode i, again;
+	uint32_t major, minor;
+
+	MUST(q);
+	xw_inode_verify(p, &sb, in->c, 12);
+	if (!xw_inode_decode(p, &sb, &i)) {
+		off = xw_inode_xattr_off(&i, &sb);
+		MUST(off + 4 < size);
+		if (off)
+			walk_xattrs(p + off + 4, size - off - 4, 0, 0);
+		memcpy(q, p, size);
+		xw_inode_encode(&i, &sb, q);
+		MUST(!xw_inode_decode(q, &sb, &again));
+		MUST(again.size == i.size && again.blocks == i.blocks &&
+		     again.file_acl == i.file_acl);
+		MUST(again.mtime.sec == i.mtime.sec && again.mtime.nsec == i.mtime.nsec);
+		xw_inode_set_csum(q, &sb, in->c, 12);
+		MUST(!xw_inode_verify(q, &sb, in->c, 12));
+	}
+	xw_inode_get_rdev(&i, &major, &minor);
+	MUST(!xw_inode_put_rdev(&i, major, minor));
+	xw_inode_set_blocks(&i, &sb, i.size);
+	xw_inode_fs_blocks_512(&i, &sb);
+	xw_inode_set_ea_refs(&i, i.size);
+	MUST(xw_inode_ea_refs(&i) == i.size);
+	free(p);
+	free(q);
+}
+
+static void fuzz_extent(const struct input *in)
+{
+	uint32_t size = in->a & 1 ? 60 : 1024u << in->b % 3;
+	uint8_t *p = OBJECT(in, size, extent_block);
+	struct xw_extent_hdr h;
+
+	if (size == 60)
+		poke16(p + 4, 4 ^ (in->size > 4 ? in->data[4] : 0));
+	if (size > 60)
+		xw_extent_block_verify(p, size, in->c);
+	if (!xw_extent_hdr_decode(p, size, &h)) {
+		xw_extent_hdr_encode(p, &h);
+		for (unsigned i = 0; i < h.entries; i++) {
+			struct xw_extent_idx x;
+			struct xw_extent e;
+
+			xw_extent_leaf_decode(p, i, &e);
+			MUST(e.len <= XW_EXT_MAX_LEN && e.pblk < XW_BLK_MAX);
+			xw_extent_leaf_encode(p, i, &e);
+			xw_extent_idx_decode(p, i, &x);
+			xw_extent_idx_encode(p, i, &x);
+		}
+		if (size > 60) {
+			int err = xw_extent_block_verify(p, size, in->c);
+
+			xw_extent_block_set_csum(p, size, in->c);
+			MUST(xw_extent_block_verify(p, size, in->c) ==
+			     (err == XW_ERR_CORRUPT ? err : 0));
+		}
+	}
+	free(p);
+}
+
+static void fuzz_dir(const struct input *in)
+{
+	uint32_t size = in->a & 1 ? 56 : 1024u << in->b % 7;
+	uint8_t *p = OBJECT(in, size, dir_block), *q = malloc(size);
+	struct xw_dirent e;
+	uint32_t steps = 0;
+
+	MUST(q);
+	memcpy(q, p, size);
+	for (uint32_t off = 0; off < size && !xw_dirent_decode(p, size, off, &e);
+	     off += e.rec_len) {
+		MUST(e.rec_len >= 12 && off + e.rec_len <= size && ++steps <= size / 12);
+		touch(e.name, e.name_len);
+		xw_dirent_encode(q, size, off, &e);
+	}
+	if (size < 65536) /* 0 is read as 65536 and written as 0xFFFF */
+		MUST(!memcmp(p, q, size));
+	if (size >= 1024) {
+		xw_dir_block_verify(p, size, in->c);
+		xw_dir_tail_init(p, size);
+		xw_dir_block_set_csum(p, size, in->c);
+		MUST(!xw_dir_block_verify(p, size, in->c));
+	}
+	free(p);
+	free(q);
+}
+
+static void walk_dx(uint8_t *p, uint32_t size, unsigned off, unsigned count, uint32_t seed)
+{
+	int err = xw_dx_block_verify(p, size, off, seed);
+
+	for (unsigned i = 0; i < count; i++) {
+		struct xw_dx_entry e;
+
+		xw_dx_entry_decode(p, off, i, &e);
+		MUST(e.lblk <= XW_DX_LBLK_MASK);
+		xw_dx_entry_encode(p, off, i, &e);
+	}
+	xw_dx_block_set_csum(p, size, off, seed);
+	MUST(xw_dx_block_verify(p, size, off, seed) == (err == XW_ERR_CORRUPT ? err : 0));
+}
+
+static void fuzz_dx(const struct input *in)
+{
+	uint32_t size = 1024u << in->b % 7;
+	bool csum = in->a & 2, root = in->a & 1;
+	uint8_t *p = root ? OBJECT(in, size, dx_root) : OBJECT(in, size, dx_node);
+	unsigned limit, count;
+	struct xw_dx_info info;
+
+	if (root && !xw_dx_root_decode(p, size, csum, &info, &limit, &count)) {
+		xw_dx_info_encode(p, &info);
+		walk_dx(p, size, XW_DX_ROOT_ENTRIES, count, in->c);
+	}
+	if (!root && !xw_dx_node_decode(p, size, csum, &limit, &count))
+		walk_dx(p, size, XW_DX_NODE_ENTRIES, count, in->c);
+	xw_dx_block_verify(p, size, in->a & 4 ? XW_DX_ROOT_ENTRIES : XW_DX_NODE_ENTRIES, in->c);
+	free(p);
+}
+
+static void fuzz_xattr_block(const struct input *in)
+{
+	uint32_t size = 1024u << in->b % 7;
+	uint8_t *p = OBJECT(in, size, xattr_block);
+	struct xw_xattr_bhdr h;
+
+	xw_xattr_block_verify(p, size, in->c, in->a);
+	if (!xw_xattr_bhdr_decode(p, &h)) {
+		walk_xattrs(p, size, XW_XATTR_BHDR, 0);
+		xw_xattr_bhdr_encode(p, &h);
+		xw_xattr_block_set_csum(p, size, in->c, in->a);
+		MUST(!xw_xattr_block_verify(p, size, in->c, in->a));
+	}
+	walk_xattrs(p, size, in->a, in->c);
+	free(p);
+}
+
+static void fuzz_jsb(const struct input *in)
+{
+	uint8_t *p = OBJECT(in, 1024, jsb), *q = malloc(1024);
+	struct xw_jsb j, again;
+	int err = xw_jsb_decode(p, &j);
+
+	MUST(q);
+	xw_jsb_verify(p);
+	xw_jsb_encode(&j, p);
+	MUST(!xw_jsb_verify(p));
+	if (!err) {
+		MUST(!xw_jsb_decode(p, &again));
+		xw_jsb_encode(&again, q);
+		MUST(!memcmp(p, q, 1024));
+	}
+	free(p);
+	free(q);
+}
+
+static void fuzz_indirect(const struct input *in)
+{
+	uint32_t size = 1024u << in->b % 7;
+	uint8_t bytes[8] = {0};
+	unsigned path[4], depth;
+
+	memcpy(bytes, in->data, XW_MIN(in->size, sizeof(bytes)));
+	if (xw_indirect_path(size, peek64(bytes) >> in->a % 64, path, &depth))
+		return;
+	MUST(depth <= 3 && path[0] < 15);
+	for (unsigned i = 1; i <= depth; i++)
+		MUST(path[i] < size / 4);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static void (*const targets[])(const struct input *) = {
+		fuzz_super, fuzz_group, fuzz_inode,       fuzz_extent, fuzz_dir,
+		fuzz_dx,    fuzz_dx,    fuzz_xattr_block, fuzz_jsb,    fuzz_indirect,
+	};
+	uint8_t head[4] = {0};
+	size_t n = XW_MIN(size, sizeof(head));
+	struct input in;
+
+	if (n)
+		memcpy(head, data, n);
+	in = (struct input){data, size - n, head[1], head[2], head[3]};
+	if (n)
+		in.data += n;
+	targets[head[0] % XW_ARRAY_SIZE(targets)](&in);
+	return 0;
+}
