@@ -344,6 +344,22 @@ bool xw_cache_find(struct xw_cache *c, uint64_t key, bool (*match)(void *arg, ui
 	return false;
 }
 
+bool xw_cache_touch(struct xw_cache *c, uint64_t key, uint64_t value)
+{
+	struct bucket *b = bucket_of(c, key);
+	struct centry *e;
+
+	pthread_mutex_lock(&b->lock);
+	b->lookups++;
+	e = chain_find(b, key, value);
+	if (e) {
+		b->hits++;
+		atomic_store_explicit(&e->referenced, true, memory_order_relaxed);
+	}
+	pthread_mutex_unlock(&b->lock);
+	return e != NULL;
+}
+
 void xw_cache_set_reusable(struct xw_cache *c, uint64_t key, uint64_t value, bool reusable)
 {
 	struct bucket *b = bucket_of(c, key);

@@ -25,7 +25,7 @@ struct xw_cache;
 struct xw_cache_stats {
 	uint64_t entries, max_entries; /* now; the bound */
 	uint64_t peak; /* most entries there ever were */
-	uint64_t lookups, hits; /* calls of find; those where match took a value */
+	uint64_t lookups, hits; /* calls of find and touch; those that found a value */
 	uint64_t inserts;
 	uint64_t reclaimed; /* entries evicted, removed ones not counted */
 	uint64_t second_chances; /* times a referenced entry was spared */
@@ -47,6 +47,8 @@ int xw_cache_insert(struct xw_cache *c, uint64_t key, uint64_t value, bool reusa
  */
 bool xw_cache_find(struct xw_cache *c, uint64_t key, bool (*match)(void *arg, uint64_t value),
 		   void *arg, uint64_t *value);
+/* As find of a value that the caller knows: marks it referenced. Whether it was there. */
+bool xw_cache_touch(struct xw_cache *c, uint64_t key, uint64_t value);
 /*
  * The value can (not) take further references: find does (not) offer it. Nothing happens when it
  * is not there.

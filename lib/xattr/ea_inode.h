@@ -12,8 +12,8 @@
  *   i_version   low half of the reference count
  *   i_mtime     and crtime: when it was made
  *
- * References: one for each inode whose in-inode area names it and one for each xattr *block* that
- * does, however many inodes share that block.
+ * References: one for each entry in an inode's own area and one for each entry in an xattr *block*,
+ * however many inodes share that block.
  *
  * The entry: value_inum its number, value_offs 0, value_size the length; e_hash over the name and
  * the value hash (also in the inode, where entries with a value beside them have 0).

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The key of a set is a hash over its attributes in order; `raw`, the attributes one after
- * another, decides. All memory of placed sets is one arena, so tree nodes may point into it
- * whatever the cache evicts.
- *
- * EA values are found through an exact table, not the cache: a value met again after eviction
- * would cost an inode and blocks.
+ * The key of a set is a hash over its attributes in order; `raw`, the attributes one after another,
+ * decides. EA values are kept apart from each other likewise. All memory of placed sets and values
+ * is one arena, so tree nodes may point into it.
  */
 #include "xattr/intern.h"
 
@@ -17,21 +14,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct ea_slot {
+/* Open addressing, at most half full, never shrinks. */
+struct slot {
 	uint64_t key;
-	uint32_t id; /* 0: free */
+	uint64_t value; /* 0: free */
+};
+
+struct table {
+	struct slot *v;
+	size_t size, used; /* size: 0 or a power of two */
 };
 
 struct xw_xintern {
 	struct xw_xintern_opts o;
-	struct xw_cache *cache;
 	struct xw_arena arena;
-	uint64_t sets;
+	uint64_t lookups;
 	uint8_t *ibody, *block; /* scratch */
 	XW_VEC(struct xw_xattr_slot) slots;
 	XW_VEC(struct xw_ea_value) ea;
-	struct ea_slot *ea_table; /* open addressing, at most half full */
-	size_t ea_mask;
+	struct table sets; /* values: addresses of struct xw_xplaced */
+	struct table values; /* values: ids */
 };
 
 /* Before each attribute in raw: value_len (4 bytes), index, name_len. */
@@ -44,10 +46,9 @@ int xw_xintern_new(const struct xw_xintern_opts *opts, struct xw_xintern **out)
 	if (!x)
 		return XW_ERR_NOMEM;
 	x->o = *opts;
-	x->cache = xw_cache_new(opts->buckets, XW_CACHE_BUILD);
 	x->ibody = malloc(opts->ibody + 1u);
 	x->block = malloc(opts->block_size);
-	if (!x->cache || !x->ibody || !x->block) {
+	if (!x->ibody || !x->block) {
 		xw_xintern_free(x);
 		return XW_ERR_NOMEM;
 	}
@@ -59,14 +60,59 @@ void xw_xintern_free(struct xw_xintern *x)
 {
 	if (!x)
 		return;
-	xw_cache_free(x->cache);
 	xw_arena_free(&x->arena);
 	free(x->ibody);
 	free(x->block);
-	free(x->ea_table);
+	free(x->sets.v);
+	free(x->values.v);
 	xw_vec_free(&x->slots);
 	xw_vec_free(&x->ea);
 	free(x);
+}
+
+static size_t home(const struct table *t, uint64_t key)
+{
+	return key & (t->size - 1);
+}
+
+static size_t after(const struct table *t, size_t i)
+{
+	return (i + 1) & (t->size - 1);
+}
+
+/* Room for one more. */
+static int grow(struct table *t)
+{
+	struct table fresh = {.size = t->size ? 2 * t->size : 64, .used = t->used};
+
+	if (2 * (t->used + 1) <= t->size)
+		return 0;
+	fresh.v = calloc(fresh.size, sizeof(*fresh.v));
+	if (!fresh.v)
+		return XW_ERR_NOMEM;
+	for (size_t i = 0; i < t->size; i++) {
+		size_t at = home(&fresh, t->v[i].key);
+
+		if (!t->v[i].value)
+			continue;
+		while (fresh.v[at].value)
+			at = after(&fresh, at);
+		fresh.v[at] = t->v[i];
+	}
+	free(t->v);
+	*t = fresh;
+	return 0;
+}
+
+/* The slot that holds what `same` takes, or the empty one where it belongs. Needs room. */
+static struct slot *lookup(const struct table *t, uint64_t key,
+			   bool (*same)(const void *arg, uint64_t value), const void *arg)
+{
+	size_t i = home(t, key);
+
+	while (t->v[i].value && (t->v[i].key != key || !same(arg, t->v[i].value)))
+		i = after(t, i);
+	return &t->v[i];
 }
 
 static void put_head(uint8_t *p, const struct xw_xattr *x)
@@ -120,7 +166,7 @@ struct want {
 	size_t raw_len;
 };
 
-static bool same(void *arg, uint64_t value)
+static bool same_set(const void *arg, uint64_t value)
 {
 	const struct want *w = arg;
 	const struct xw_xplaced *placed = (const struct xw_xplaced *)(uintptr_t)value;
@@ -142,56 +188,39 @@ static bool same(void *arg, uint64_t value)
 	return true;
 }
 
-/* Room for one more: a table twice the size of what it is to hold. */
-static int ea_grow(struct xw_xintern *x)
+struct want_value {
+	const struct xw_xintern *x;
+	const struct xw_xattr *a;
+};
+
+static bool same_value(const void *arg, uint64_t id)
 {
-	size_t size = x->ea_table ? 2 * (x->ea_mask + 1) : 64;
-	struct ea_slot *fresh;
+	const struct want_value *w = arg;
+	const struct xw_ea_value *v = &w->x->ea.v[id - 1];
 
-	if (x->ea_table && 2 * (x->ea.n + 1) <= x->ea_mask + 1)
-		return 0;
-	fresh = calloc(size, sizeof(*fresh));
-	if (!fresh)
-		return XW_ERR_NOMEM;
-	for (size_t i = 0; x->ea_table && i <= x->ea_mask; i++) {
-		size_t at = x->ea_table[i].key & (size - 1);
-
-		if (!x->ea_table[i].id)
-			continue;
-		while (fresh[at].id)
-			at = (at + 1) & (size - 1);
-		fresh[at] = x->ea_table[i];
-	}
-	free(x->ea_table);
-	x->ea_table = fresh;
-	x->ea_mask = size - 1;
-	return 0;
+	return v->len == w->a->value_len && !memcmp(v->value, w->a->value, v->len);
 }
 
 /* The id of a value, a new one if need be. */
 static int ea_intern(struct xw_xintern *x, const struct xw_xattr *a, uint32_t *id)
 {
+	const struct want_value w = {x, a};
 	uint64_t key = xw_hash64(a->value, a->value_len, 0);
 	struct xw_ea_value v = {.len = a->value_len};
-	size_t at;
+	struct slot *slot;
 
-	if (ea_grow(x))
+	if (grow(&x->values))
 		return XW_ERR_NOMEM;
-	for (at = key & x->ea_mask; x->ea_table[at].id; at = (at + 1) & x->ea_mask) {
-		const struct xw_ea_value *have = &x->ea.v[x->ea_table[at].id - 1];
-
-		if (x->ea_table[at].key == key && have->len == a->value_len &&
-		    !memcmp(have->value, a->value, a->value_len)) {
-			*id = x->ea_table[at].id;
-			return 0;
-		}
+	slot = lookup(&x->values, key, same_value, &w);
+	if (!slot->value) {
+		v.value = xw_arena_dup(&x->arena, a->value, a->value_len);
+		v.hash = xw_xattr_value_hash(x->o.csum_seed, a->value, a->value_len);
+		if (!v.value || xw_vec_push(&x->ea, v))
+			return XW_ERR_NOMEM;
+		*slot = (struct slot){key, x->ea.n};
+		x->values.used++;
 	}
-	v.value = xw_arena_dup(&x->arena, a->value, a->value_len);
-	v.hash = xw_xattr_value_hash(x->o.csum_seed, a->value, a->value_len);
-	if (!v.value || xw_vec_push(&x->ea, v))
-		return XW_ERR_NOMEM;
-	*id = (uint32_t)x->ea.n;
-	x->ea_table[at] = (struct ea_slot){key, *id};
+	*id = (uint32_t)slot->value;
 	return 0;
 }
 
@@ -237,6 +266,7 @@ static int encode(struct xw_xintern *x, const struct xw_xattr_set *set, struct x
 		.head_len = span.head,
 		.tail_len = span.tail,
 		.stable = true,
+		.hint = &placed->last,
 	};
 	return 0;
 }
@@ -260,7 +290,6 @@ static int place(struct xw_xintern *x, const struct xw_xattr_set *set, size_t ra
 	put_raw(set, raw);
 	placed->raw = raw;
 	placed->raw_len = (uint32_t)raw_len;
-	x->sets++;
 	*out = placed;
 	return 0;
 }
@@ -270,24 +299,32 @@ int xw_xintern_get(struct xw_xintern *x, const struct xw_xattr_set *set, struct 
 {
 	struct want w = {.set = set};
 	struct xw_xplaced *placed = NULL;
-	uint64_t key, value;
+	struct slot *slot;
+	uint64_t key;
 	int err;
 
 	*out = NULL;
 	if (set->a.n == 0)
 		return 0;
+	for (size_t i = 0; i < set->a.n; i++)
+		if (!set->a.v[i].value)
+			return xw_fail(
+				diag, XW_ERR_STATE,
+				"extended attributes: a value was not fetched from its EA inode");
+	if (grow(&x->sets))
+		return xw_fail_nomem(diag, "extended attributes");
+	x->lookups++;
 	w.raw_len = raw_size(set);
 	key = key_of(set);
-	if (xw_cache_find(x->cache, key, same, &w, &value)) {
-		*out = (const struct xw_xplaced *)(uintptr_t)value;
-		return 0;
+	slot = lookup(&x->sets, key, same_set, &w);
+	if (!slot->value) {
+		err = place(x, set, w.raw_len, diag, &placed);
+		if (err)
+			return err;
+		*slot = (struct slot){key, (uintptr_t)placed};
+		x->sets.used++;
 	}
-	err = place(x, set, w.raw_len, diag, &placed);
-	if (err)
-		return err;
-	if (xw_cache_insert(x->cache, key, (uintptr_t)placed, true))
-		return xw_fail_nomem(diag, "extended attributes");
-	*out = placed;
+	*out = (const struct xw_xplaced *)(uintptr_t)slot->value;
 	return 0;
 }
 
@@ -303,7 +340,7 @@ const struct xw_ea_value *xw_xintern_ea(const struct xw_xintern *x, uint32_t id)
 
 void xw_xintern_stats(const struct xw_xintern *x, struct xw_xintern_stats *out)
 {
-	xw_cache_stats(x->cache, &out->cache);
-	out->sets = x->sets;
+	out->lookups = x->lookups;
+	out->sets = x->sets.used;
 	out->bytes = x->arena.total;
 }

@@ -23,9 +23,10 @@
  * XW_XATTR_BLOCK_OFFS, once to count references (ea_inode.h) and once to put the numbers in. Ids
  * that nothing refers to in the end are not built.
  *
- * Lookup goes through the same bounded cache as the sharer's: a set that was evicted is encoded
- * anew, which costs memory and no correctness; equal blocks still meet in the sharer. Not
- * thread-safe: a build has one thread that decides order.
+ * Lookup is exact, not bounded as the sharer's cache is: a placed set stays in memory for its tree
+ * nodes anyway, and one that was forgotten would cost twenty times what its table slot does each
+ * time it comes again (measured: 50,000 sets over 755,000 files, 292 MB and 2.4 s with the cache).
+ * Not thread-safe: a build has one thread that decides order.
  */
 #ifndef XW_XATTR_INTERN_H
 #define XW_XATTR_INTERN_H
@@ -40,6 +41,7 @@ struct xw_xplaced {
 	struct xw_share_content block; /* .bytes NULL: no block */
 	const uint8_t *ibody; /* NULL: nothing in the inode */
 	const uint8_t *raw; /* private: the set, to compare */
+	struct xw_share_block *last; /* private: the sharer's hint */
 	uint32_t raw_len;
 	uint32_t
 		ea_blocks; /* filesystem blocks of values in EA inodes, for each owner's i_blocks */
@@ -59,13 +61,12 @@ struct xw_xintern_opts {
 	uint32_t block_size;
 	bool ea_inode;
 	uint32_t csum_seed; /* for ea_inode */
-	uint32_t buckets; /* of the cache; 0: default */
 };
 
 struct xw_xintern_stats {
-	struct xw_cache_stats cache;
-	uint64_t sets; /* encoded, again after eviction included */
-	uint64_t bytes; /* memory of placed sets */
+	uint64_t lookups;
+	uint64_t sets; /* distinct ones */
+	uint64_t bytes; /* memory of placed sets, without the table */
 };
 
 int xw_xintern_new(const struct xw_xintern_opts *opts, struct xw_xintern **out);

@@ -158,7 +158,7 @@ static int check_limits(const struct xw_xattr_set *s, const char *name, size_t n
 	return 0;
 }
 
-/* has_value false: the value is elsewhere. name and value must not point into the set. */
+/* has_value false: the value is elsewhere. */
 static int put(struct xw_xattr_set *s, const struct xw_xattr *x, bool has_value,
 	       struct xw_diag *diag)
 {
@@ -167,9 +167,10 @@ static int put(struct xw_xattr_set *s, const struct xw_xattr *x, bool has_value,
 	bool found;
 	size_t i;
 
+	i = position(s, x->index, x->name, x->name_len, &found);
+	/* from here on a name that is in the set may be gone: it is not looked at when found */
 	if (xw_vec_reserve(&s->a, s->a.n + 1) || make_room(s, need))
 		return xw_fail_nomem(diag, "extended attributes");
-	i = position(s, x->index, x->name, x->name_len, &found);
 	slot = &s->a.v[i];
 	if (!found) {
 		memmove(slot + 1, slot, (s->a.n - i) * sizeof(*slot));

@@ -83,7 +83,9 @@ static bool take(void *arg, uint64_t value)
 	struct xw_share_block *b = block_of(value);
 	uint32_t refs;
 
-	if (b->head_len != w->content->head_len || b->tail_len != w->content->tail_len ||
+	if (b->head_len != w->content->head_len || b->tail_len != w->content->tail_len)
+		return false;
+	if (b->bytes != w->content->bytes &&
 	    memcmp(b->bytes, w->content->bytes, b->head_len + b->tail_len))
 		return false;
 	refs = __atomic_load_n(&b->refcount, __ATOMIC_RELAXED);
@@ -122,20 +124,40 @@ static int begin(struct xw_share *s, const struct xw_share_content *content, uin
 	return xw_cache_insert(s->cache, key, (uintptr_t)b, true);
 }
 
+/* A reference on a block there is, by hint or cache. */
+static bool find(struct xw_share *s, struct want *w, uint64_t key, struct xw_share_block **out)
+{
+	struct xw_share_block **hint = w->content->hint;
+	uint64_t value;
+
+	if (hint && *hint && take(w, (uintptr_t)*hint)) {
+		*out = *hint;
+		/* in use again: others should find it, too; if there is no memory for that, they do not */
+		if (!xw_cache_touch(s->cache, key, (uintptr_t)*hint))
+			xw_cache_insert(s->cache, key, (uintptr_t)*hint, true);
+		return true;
+	}
+	if (!xw_cache_find(s->cache, key, take, w, &value))
+		return false;
+	*out = block_of(value);
+	return true;
+}
+
 int xw_share_get_packed(struct xw_share *s, const struct xw_share_content *content,
 			struct xw_share_block **out)
 {
 	struct want w = {.content = content};
 	uint64_t key = s->key ? s->key(content->bytes, content->head_len + content->tail_len)
 			      : content->key;
-	uint64_t value;
+	int err = 0;
 
-	if (!xw_cache_find(s->cache, key, take, &w, &value))
-		return begin(s, content, key, out);
-	*out = block_of(value);
-	if (w.refcount == XW_XATTR_REFCOUNT_MAX)
-		xw_cache_set_reusable(s->cache, key, value, false);
-	return 0;
+	if (!find(s, &w, key, out))
+		err = begin(s, content, key, out);
+	else if (w.refcount == XW_XATTR_REFCOUNT_MAX)
+		xw_cache_set_reusable(s->cache, key, (uintptr_t)*out, false);
+	if (!err && content->hint)
+		*content->hint = *out;
+	return err;
 }
 
 /* Head and tail of a block, from its entries. */
@@ -158,9 +180,10 @@ static int measure(const uint8_t *block, uint32_t size, uint32_t *head, uint32_t
 		return XW_ERR_CORRUPT;
 	*head = (uint32_t)off + 4;
 	*tail = size - first_value;
-	for (size_t i = *head; i < first_value; i++)
-		if (block[i])
-			return XW_ERR_CORRUPT;
+	/* all equal to the first, and that is zero */
+	if (*head < first_value &&
+	    (block[*head] || memcmp(block + *head, block + *head + 1, first_value - *head - 1)))
+		return XW_ERR_CORRUPT;
 	return 0;
 }
 

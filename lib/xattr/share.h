@@ -21,6 +21,11 @@ struct xw_share_content {
 	uint64_t key; /* xw_share_key of them */
 	uint32_t head_len, tail_len;
 	bool stable; /* bytes outlive the sharer: it need not copy them */
+	/*
+	 * NULL, or where the sharer may keep the block it gave out last for this content, so that it
+	 * finds that again whatever the cache has evicted. For one thread and one sharer.
+	 */
+	struct xw_share_block **hint;
 };
 
 /* One xattr block to be. Owned by the sharer; the address stays. */

@@ -70,6 +70,10 @@ START_TEST(basics)
 	ck_assert_uint_eq(stats(c).lookups, 9);
 	ck_assert_uint_eq(stats(c).hits, 6);
 	ck_assert_uint_eq(stats(c).reclaimed, 0);
+	ck_assert(xw_cache_touch(c, 1, 2));
+	ck_assert(!xw_cache_touch(c, 1, 3));
+	ck_assert_uint_eq(stats(c).lookups, 11);
+	ck_assert_uint_eq(stats(c).hits, 7);
 	xw_cache_free(c);
 }
 END_TEST
@@ -125,7 +129,7 @@ START_TEST(second_chance)
 	for (v = 0; v < 16; v++)
 		ck_assert_int_eq(xw_cache_insert(c, v, v, true), 0);
 	ck_assert(has(c, 0, 0));
-	ck_assert(has(c, 5, 5));
+	ck_assert(xw_cache_touch(c, 5, 5));
 	ck_assert_int_eq(xw_cache_insert(c, v, v, true), 0); /* spares 0, evicts 1 */
 	ck_assert_uint_eq(stats(c).second_chances, 1);
 	for (v = 17; v < 17 + 13; v++) /* evicts 2 3 4, spares 5, evicts 6 .. 15 */

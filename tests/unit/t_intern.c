@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Interned sets: encoded once, equal to encoding anew, bounded, EA values by id. */
+/* Interned sets: encoded once, told apart, shared; EA values by id. */
 #include "unit.h"
 
 #include "disk/xattrblk.h"
@@ -13,13 +13,10 @@
 #define BS 4096u
 #define IBODY 96u
 
-static struct xw_xintern *new_interner(bool ea_inode, uint32_t buckets)
+static struct xw_xintern *new_interner(bool ea_inode)
 {
-	struct xw_xintern_opts o = {.ibody = IBODY,
-				    .block_size = BS,
-				    .ea_inode = ea_inode,
-				    .csum_seed = 0x12345678,
-				    .buckets = buckets};
+	struct xw_xintern_opts o = {
+		.ibody = IBODY, .block_size = BS, .ea_inode = ea_inode, .csum_seed = 0x12345678};
 	struct xw_xintern *x = NULL;
 
 	ck_assert_int_eq(xw_xintern_new(&o, &x), 0);
@@ -49,7 +46,7 @@ static uint64_t sets(struct xw_xintern *x)
 
 START_TEST(once)
 {
-	struct xw_xintern *x = new_interner(false, 0);
+	struct xw_xintern *x = new_interner(false);
 	const struct xw_xplaced *seen[50];
 	struct xw_xattr_set s = {0};
 
@@ -88,7 +85,7 @@ START_TEST(apart)
 		{{"user.a", "user.b"}, {"", "x"}}, {{"user.a", "user.b"}, {"x", "x"}},
 		{{"user.a", "user.bx"}, {"", ""}}, {{"user.a", "user.b"}, {"", ""}},
 	};
-	struct xw_xintern *x = new_interner(false, 0);
+	struct xw_xintern *x = new_interner(false);
 	const struct xw_xplaced *p[XW_ARRAY_SIZE(pairs)];
 	struct xw_xattr_set s = {0};
 
@@ -127,22 +124,31 @@ static void decode(const struct xw_xplaced *p, struct xw_xattr_set *out)
 	ck_assert_int_eq(xw_xattr_decode_block(block, BS, out, NULL), 0);
 }
 
-START_TEST(eviction)
+/* More sets, in turn, than the sharer's cache holds: each is encoded once and has one block. */
+START_TEST(many)
 {
-	struct xw_xintern *x = new_interner(false, 4); /* 64 sets */
+	enum { SETS = 20000 };
+	struct xw_xintern *x = new_interner(false);
+	struct xw_share *share;
 	struct xw_xintern_stats st;
 	struct xw_xattr_set s = {0}, back = {0};
 
-	for (int i = 0; i < 1000; i++) {
+	ck_assert_int_eq(xw_share_new(BS, XW_CACHE_BUILD, &share), 0);
+	for (int i = 0; i < 3 * SETS; i++) {
 		const struct xw_xplaced *p;
+		struct xw_share_block *b;
 		char value[240];
 
 		memset(value, 'a', sizeof(value));
-		snprintf(value, sizeof(value), "%d", i % 200);
+		snprintf(value, sizeof(value), "%d", i % SETS);
 		xw_xattr_set_clear(&s);
-		put(&s, "user.v", value, 20 + (size_t)(i % 200));
+		put(&s, "user.v", value, 70 + (size_t)(i % 100));
 		put(&s, "security.selinux", "label", 5);
 		p = get(x, &s);
+		ck_assert_int_eq(xw_share_get_packed(share, &p->block, &b), 0);
+		ck_assert_ptr_eq(b, xw_share_at(share, (size_t)(i % SETS)));
+		if (i % 97)
+			continue;
 		xw_xattr_set_clear(&back);
 		decode(p, &back);
 		ck_assert_uint_eq(back.a.n, 2);
@@ -152,19 +158,20 @@ START_TEST(eviction)
 		}
 	}
 	xw_xintern_stats(x, &st);
-	ck_assert_uint_eq(st.cache.entries, 64);
-	ck_assert_uint_gt(st.sets, 200);
-	ck_assert_uint_gt(st.bytes, 0);
+	ck_assert_uint_eq(st.sets, SETS);
+	ck_assert_uint_eq(st.lookups, 3 * SETS);
+	ck_assert_uint_gt(st.bytes, 100 * SETS);
+	ck_assert_uint_eq(xw_share_count(share), SETS);
 	xw_xattr_set_free(&s);
 	xw_xattr_set_free(&back);
+	xw_share_free(share);
 	xw_xintern_free(x);
 }
 END_TEST
 
 START_TEST(blocks_meet_in_the_sharer)
 {
-	struct xw_xintern *x =
-		new_interner(false, 1); /* forgets at once: the sharer still finds equal blocks */
+	struct xw_xintern *x = new_interner(false);
 	struct xw_share *share;
 	struct xw_xattr_set s = {0};
 
@@ -189,7 +196,7 @@ START_TEST(blocks_meet_in_the_sharer)
 		ck_assert_ptr_nonnull(p->block.bytes);
 		ck_assert_int_eq(xw_share_get_packed(share, &p->block, &b), 0);
 	}
-	ck_assert_uint_gt(sets(x), 1000);
+	ck_assert_uint_eq(sets(x), 100);
 	/* labels are in the inodes: as many blocks as ACLs */
 	ck_assert_uint_eq(xw_share_count(share), 20);
 	xw_xattr_set_free(&s);
@@ -201,7 +208,7 @@ END_TEST
 START_TEST(ea_values)
 {
 	static uint8_t big[65536];
-	struct xw_xintern *x = new_interner(true, 1);
+	struct xw_xintern *x = new_interner(true);
 	struct xw_xattr_set s = {0}, back = {0};
 	const struct xw_xplaced *p;
 
@@ -244,7 +251,7 @@ END_TEST
 START_TEST(too_large)
 {
 	static uint8_t big[5000];
-	struct xw_xintern *x = new_interner(false, 0);
+	struct xw_xintern *x = new_interner(false);
 	struct xw_xattr_set s = {0};
 	const struct xw_xplaced *p;
 	struct xw_diag d = {0};
@@ -281,7 +288,7 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, once);
 	tcase_add_test(tc, apart);
-	tcase_add_test(tc, eviction);
+	tcase_add_test(tc, many);
 	tcase_add_test(tc, blocks_meet_in_the_sharer);
 	tcase_add_test(tc, ea_values);
 	tcase_add_test(tc, too_large);

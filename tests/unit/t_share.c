@@ -238,6 +238,43 @@ START_TEST(packed)
 }
 END_TEST
 
+/* With a hint a block is found again whatever the cache has seen in between. */
+START_TEST(hints)
+{
+	uint8_t bytes[2] = {1, 2}, flood[8];
+	struct xw_share_block *hint = NULL, *first, *b;
+	struct xw_share_content c = {
+		.bytes = bytes, .head_len = 1, .tail_len = 1, .hint = _i ? &hint : NULL};
+	struct xw_cache_stats st;
+	struct xw_share *s;
+
+	c.key = xw_share_key(bytes, 2);
+	ck_assert_int_eq(xw_share_new(BS, XW_CACHE_BUILD, &s), 0);
+	ck_assert_int_eq(xw_share_get_packed(s, &c, &first), 0);
+	for (uint64_t i = 0; i < 20000; i++) {
+		struct xw_share_content f = {.bytes = flood, .head_len = 4, .tail_len = 4};
+
+		poke64(flood, i);
+		f.key = xw_share_key(flood, 8);
+		ck_assert_int_eq(xw_share_get_packed(s, &f, &b), 0);
+	}
+	ck_assert_int_eq(xw_share_get_packed(s, &c, &b), 0);
+	ck_assert_int_eq(b == first, _i);
+	ck_assert_uint_eq(first->refcount, _i ? 2 : 1);
+	/* the limit holds for hints too, and the hint moves on */
+	for (int i = 0; i < 1024; i++)
+		ck_assert_int_eq(xw_share_get_packed(s, &c, &b), 0);
+	ck_assert_ptr_ne(b, first);
+	ck_assert_uint_le(first->refcount, 1024);
+	ck_assert_uint_eq(b->refcount, _i ? 2 : 1);
+	ck_assert_ptr_eq(hint, _i ? b : NULL);
+	/* a reference by hint counts as use */
+	xw_share_stats(s, &st);
+	ck_assert_uint_gt(st.hits, 1000);
+	xw_share_free(s);
+}
+END_TEST
+
 struct load {
 	struct xw_share *s;
 	uint8_t (*blocks)[BS];
@@ -317,6 +354,7 @@ int main(void)
 	tcase_add_test(tc, deterministic);
 	tcase_add_test(tc, malformed);
 	tcase_add_test(tc, packed);
+	tcase_add_loop_test(tc, hints, 0, 2);
 	tcase_add_test(tc, threads);
 	suite_add_tcase(s, tc);
 	return unit_main(s);

@@ -269,6 +269,17 @@ START_TEST(values_elsewhere)
 	ck_assert_int_eq(put(&s, "user.big", "fetched", 7), 0);
 	ck_assert_uint_eq(get(&s, "user.big")->value_inum, 0);
 	ck_assert_mem_eq(get(&s, "user.big")->value, "fetched", 7);
+	/* by the set's own name, while its storage moves */
+	for (size_t i = 1; i < 200; i++) {
+		const struct xw_xattr x = *get(&s, "user.small");
+		uint8_t value[2000] = {0};
+
+		ck_assert_int_eq(
+			xw_xattr_set_put_raw(&s, x.index, x.name, x.name_len, value, i * 10, NULL),
+			0);
+		ck_assert_uint_eq(get(&s, "user.small")->value_len, i * 10);
+	}
+	ck_assert_uint_eq(s.a.n, 2);
 	xw_xattr_set_free(&s);
 }
 END_TEST
