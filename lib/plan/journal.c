@@ -33,7 +33,7 @@ uint64_t xw_geo_journal_blocks(const struct xw_geo *geo, const struct xw_mkfs_pa
 {
 	if (!xw_has_compat(&geo->features, XW_COMPAT_HAS_JOURNAL))
 		return 0;
-	if (fs_blocks && !xw_journal_default_blocks(fs_blocks, p->block_size))
+	if (!xw_journal_default_blocks(fs_blocks, p->block_size))
 		return 0;
 	return p->journal_bytes ? p->journal_bytes / p->block_size
 				: xw_journal_default_blocks(fs_blocks, p->block_size);

@@ -66,7 +66,7 @@ int xw_geo_packed_map(const struct xw_geo *geo, struct xw_geo_map *map, struct x
 
 /* What sized and stream share: block size, groups' size, descriptors. */
 void xw_geo_start(const struct xw_mkfs_params *p, struct xw_geo *geo);
-/* Lowest journal size the format wants, when one was asked for or not: 0 without has_journal. */
+/* The journal of a SIZED filesystem: -J size= or the default; 0 without has_journal or when too small for any. */
 uint64_t xw_geo_journal_blocks(const struct xw_geo *geo, const struct xw_mkfs_params *p,
 			       uint64_t fs_blocks);
 /* heads + bitmaps + tables + journal + the block before the first group */

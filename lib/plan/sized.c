@@ -171,12 +171,13 @@ static int turn(struct sizing *s)
 			       "meta_bg: this version cannot make it, and %llu groups of %u blocks "
 			       "need it",
 			       (unsigned long long)groups, geo->blocks_per_group);
-	meta = 2 + geo->itable_blocks +
-	       (xw_geo_has_super(geo, geo->groups - 1) ? geo->head_blocks : 0);
-	if (meta > geo->blocks_per_group)
+	meta = 2 + geo->itable_blocks;
+	if (meta + geo->head_blocks > geo->blocks_per_group)
 		return xw_fail(s->diag, XW_ERR_USAGE,
 			       "-N, -i: metadata of %llu blocks does not fit groups of %u",
-			       (unsigned long long)meta, geo->blocks_per_group);
+			       (unsigned long long)meta + geo->head_blocks, geo->blocks_per_group);
+	if (xw_geo_has_super(geo, geo->groups - 1))
+		meta += geo->head_blocks;
 	rest = body % geo->blocks_per_group;
 	if (groups == 1 && rest && rest < meta)
 		return too_small(s, geo->first_data_block + meta + LAST_GROUP_SPARE);
@@ -265,6 +266,11 @@ int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo
 		out->features.w[XW_FW_COMPAT] &= ~XW_COMPAT_HAS_JOURNAL;
 	}
 	out->overhead = xw_geo_overhead(out);
+	if (out->overhead >= out->blocks)
+		return xw_fail(diag, XW_ERR_NOSPC,
+			       "SIZE: %llu blocks of %u bytes do not hold their metadata of %llu",
+			       (unsigned long long)out->blocks, p->block_size,
+			       (unsigned long long)out->overhead);
 	if (out->flex_size > 1 || out->packed_meta)
 		err = xw_geo_flex_maps(out, diag);
 	if (err)

@@ -141,6 +141,15 @@ static xw_blk measure(const struct xw_geo *geo, xw_blk from)
 	return place_journal(geo, NULL, &n, at);
 }
 
+/* What -J size= says, whatever the size; else mke2fs's choice for so many blocks. */
+static uint64_t journal_for(const struct tail *t, uint64_t blocks)
+{
+	if (!xw_has_compat(&t->stream->features, XW_COMPAT_HAS_JOURNAL))
+		return 0;
+	return t->p->journal_bytes ? t->p->journal_bytes / t->stream->block_size
+				   : xw_journal_default_blocks(blocks, t->stream->block_size);
+}
+
 /* What --free adds: the least number of blocks of which, less `used`, enough are free. */
 static uint64_t with_free(const struct tail *t, uint64_t used)
 {
@@ -199,7 +208,7 @@ static uint64_t fit(const struct tail *t, struct xw_geo *geo)
 {
 	uint64_t blocks = 0;
 
-	geo->journal_blocks = t->p->journal_bytes ? xw_geo_journal_blocks(geo, t->p, 0) : 0;
+	geo->journal_blocks = journal_for(t, 0);
 	for (;;) {
 		uint64_t journal, used;
 
@@ -207,7 +216,7 @@ static uint64_t fit(const struct tail *t, struct xw_geo *geo)
 		geo->overhead = xw_geo_overhead(geo);
 		used = geo->overhead + t->req->used_blocks;
 		blocks = pad_last(geo, XW_MAX(geo->tail_end, with_free(t, used)));
-		journal = xw_geo_journal_blocks(geo, t->p, blocks);
+		journal = journal_for(t, blocks);
 		if (journal == geo->journal_blocks)
 			return blocks;
 		geo->journal_blocks = journal;

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "disk/super.h"
+#include "plan/features.h"
+#include "unit.h"
+
+#define EXT2_COMPAT (XW_COMPAT_EXT_ATTR | XW_COMPAT_RESIZE_INODE | XW_COMPAT_DIR_INDEX)
+#define EXT2_RO (XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE)
+#define EXT4_INCOMPAT                                                                              \
+	(XW_INCOMPAT_FILETYPE | XW_INCOMPAT_EXTENTS | XW_INCOMPAT_64BIT | XW_INCOMPAT_FLEX_BG)
+#define EXT4_RO                                                                                    \
+	(EXT2_RO | XW_RO_HUGE_FILE | XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE | XW_RO_METADATA_CSUM)
+
+static const struct {
+	const char *type;
+	uint32_t w[3];
+} types[] = {
+	{"ext2", {EXT2_COMPAT, XW_INCOMPAT_FILETYPE, EXT2_RO}},
+	{"ext3", {EXT2_COMPAT | XW_COMPAT_HAS_JOURNAL, XW_INCOMPAT_FILETYPE, EXT2_RO}},
+	{"ext4", {EXT2_COMPAT | XW_COMPAT_HAS_JOURNAL, EXT4_INCOMPAT, EXT4_RO}},
+};
+
+START_TEST(type_defaults)
+{
+	struct xw_features f;
+
+	ck_assert_int_eq(xw_features_of_type(types[_i].type, &f, NULL), 0);
+	ck_assert_int_eq(memcmp(f.w, types[_i].w, sizeof(f.w)), 0);
+	ck_assert_int_eq(xw_features_check(&f, NULL), 0);
+	ck_assert_int_eq(memcmp(f.w, types[_i].w, sizeof(f.w)), 0);
+}
+END_TEST
+
+START_TEST(type_unknown)
+{
+	struct xw_features f;
+	struct xw_diag diag = {0};
+
+	ck_assert_int_eq(xw_features_of_type("ext5", &f, &diag), XW_ERR_USAGE);
+	ck_assert_ptr_nonnull(strstr(diag.text, "ext5"));
+}
+END_TEST
+
+static const struct {
+	const char *name, *canonical;
+	enum xw_feature_word word;
+	uint32_t bit;
+} names[] = {
+	{"has_journal", "has_journal", XW_FW_COMPAT, 0x4},
+	{"HAS_Journal", "has_journal", XW_FW_COMPAT, 0x4},
+	{"sparse_super2", "sparse_super2", XW_FW_COMPAT, 0x200},
+	{"extent", "extent", XW_FW_INCOMPAT, 0x40},
+	{"extents", "extent", XW_FW_INCOMPAT, 0x40},
+	{"64bit", "64bit", XW_FW_INCOMPAT, 0x80},
+	{"metadata_csum_seed", "metadata_csum_seed", XW_FW_INCOMPAT, 0x2000},
+	{"large_dir", "large_dir", XW_FW_INCOMPAT, 0x4000},
+	{"casefold", "casefold", XW_FW_INCOMPAT, 0x20000},
+	{"uninit_bg", "uninit_bg", XW_FW_RO_COMPAT, 0x10},
+	{"gdt_csum", "uninit_bg", XW_FW_RO_COMPAT, 0x10},
+	{"uninit_groups", "uninit_bg", XW_FW_RO_COMPAT, 0x10},
+	{"metadata_csum", "metadata_csum", XW_FW_RO_COMPAT, 0x400},
+	{"verity", "verity", XW_FW_RO_COMPAT, 0x8000},
+	{"orphan_file", "orphan_file", XW_FW_COMPAT, 0x1000},
+	{"orphan_present", "orphan_present", XW_FW_RO_COMPAT, 0x10000},
+};
+
+START_TEST(find_and_name)
+{
+	char longer[64];
+	enum xw_feature_word word;
+	uint32_t bit;
+
+	ck_assert_int_eq(xw_feature_find(names[_i].name, strlen(names[_i].name), &word, &bit), 0);
+	ck_assert_uint_eq(word, names[_i].word);
+	ck_assert_uint_eq(bit, names[_i].bit);
+	ck_assert_str_eq(xw_feature_name(word, bit), names[_i].canonical);
+	/* a longer text is another name */
+	snprintf(longer, sizeof(longer), "%sx", names[_i].name);
+	ck_assert_int_eq(xw_feature_find(longer, strlen(longer), &word, &bit), XW_ERR_NOTFOUND);
+	/* only the first len bytes count */
+	ck_assert_int_eq(xw_feature_find(longer, strlen(longer) - 1, &word, &bit), 0);
+}
+END_TEST
+
+START_TEST(every_name_finds_its_bit)
+{
+	unsigned known = 0;
+
+	for (int w = 0; w < XW_FW_COUNT; w++) {
+		for (unsigned b = 0; b < 32; b++) {
+			const char *name = xw_feature_name((enum xw_feature_word)w, 1u << b);
+			enum xw_feature_word word;
+			uint32_t bit;
+
+			if (!name)
+				continue;
+			known++;
+			ck_assert_int_eq(xw_feature_find(name, strlen(name), &word, &bit), 0);
+			ck_assert_uint_eq(word, (unsigned)w);
+			ck_assert_uint_eq(bit, 1u << b);
+		}
+	}
+	ck_assert_uint_eq(known, 44);
+	ck_assert_ptr_null(xw_feature_name(XW_FW_COMPAT, 0x80));
+	ck_assert_ptr_null(xw_feature_name(XW_FW_INCOMPAT, 0));
+}
+END_TEST
+
+static const struct {
+	const char *list;
+	int err;
+	const char *said; /* in the line, when it fails */
+	uint32_t w[3];
+} lists[] = {
+	{"", 0, NULL, {0}},
+	{"has_journal", 0, NULL, {4, 0, 0}},
+	{"has_journal,extent,64bit", 0, NULL, {4, 0xc0, 0}},
+	{"has_journal,^has_journal", 0, NULL, {0}},
+	{"^has_journal,has_journal", 0, NULL, {4, 0, 0}},
+	{"extent,none,dir_index", 0, NULL, {0x20, 0, 0}},
+	{"extent dir_index,,ext_attr", 0, NULL, {0x28, 0x40, 0}},
+	{"+extent,dir_index,-dir_index", 0, NULL, {0, 0x40, 0}},
+	{"^quota,^casefold", 0, NULL, {0}},
+	{"bogus", XW_ERR_USAGE, "bogus", {0}},
+	{"^bogus", XW_ERR_USAGE, "bogus", {0}},
+	{"extent,exten", XW_ERR_USAGE, "exten", {0}},
+	{"^", XW_ERR_USAGE, "^", {0}},
+	{"^none", XW_ERR_USAGE, "none", {0}},
+	{"meta_bg", XW_ERR_UNSUPPORTED, "meta_bg", {0}},
+	{"bigalloc", XW_ERR_UNSUPPORTED, "bigalloc", {0}},
+	{"inline_data", XW_ERR_UNSUPPORTED, "inline_data", {0}},
+	{"extent,quota", XW_ERR_UNSUPPORTED, "quota", {0}},
+	{"project", XW_ERR_UNSUPPORTED, "project", {0}},
+	{"casefold", XW_ERR_UNSUPPORTED, "casefold", {0}},
+	{"encrypt", XW_ERR_UNSUPPORTED, "encrypt", {0}},
+	{"verity", XW_ERR_UNSUPPORTED, "verity", {0}},
+	{"mmp", XW_ERR_UNSUPPORTED, "mmp", {0}},
+	{"orphan_file", XW_ERR_UNSUPPORTED, "orphan_file", {0}},
+	{"fast_commit", XW_ERR_UNSUPPORTED, "fast_commit", {0}},
+	{"journal_dev", XW_ERR_UNSUPPORTED, "journal_dev", {0}},
+	{"stable_inodes", XW_ERR_UNSUPPORTED, "stable_inodes", {0}},
+	{"dir_prealloc", XW_ERR_UNSUPPORTED, "dir_prealloc", {0}},
+	{"itree", XW_ERR_UNSUPPORTED, "itree", {0}},
+};
+
+START_TEST(apply)
+{
+	struct xw_features f = {{0}};
+	struct xw_diag diag = {0};
+
+	ck_assert_int_eq(xw_features_apply(&f, lists[_i].list, &diag), lists[_i].err);
+	if (lists[_i].err)
+		ck_assert_msg(strstr(diag.text, lists[_i].said), "%s", diag.text);
+	else
+		ck_assert_int_eq(memcmp(f.w, lists[_i].w, sizeof(f.w)), 0);
+}
+END_TEST
+
+static const struct {
+	const char *list, *one, *two; /* one NULL = fine */
+	const char *off, *on; /* a feature that the check clears, one that it keeps */
+} checks[] = {
+	{"extent,64bit", NULL, NULL, NULL, "64bit"},
+	{"64bit", "64bit", "extent", NULL, NULL},
+	{"resize_inode", "resize_inode", "sparse_super", NULL, NULL},
+	{"resize_inode,sparse_super2", "resize_inode", "sparse_super", NULL, NULL},
+	{"resize_inode,sparse_super", NULL, NULL, NULL, "resize_inode"},
+	{"metadata_csum_seed", "metadata_csum_seed", "metadata_csum", NULL, NULL},
+	{"metadata_csum,uninit_bg", NULL, NULL, "uninit_bg", "metadata_csum"},
+	{"uninit_bg", NULL, NULL, "metadata_csum", "uninit_bg"},
+	{"has_journal", NULL, NULL, NULL, "has_journal"},
+	{"sparse_super2,large_dir,ea_inode", NULL, NULL, NULL, "large_dir"},
+};
+
+START_TEST(check_rules)
+{
+	struct xw_features f = {{0}};
+	struct xw_diag diag = {0};
+	enum xw_feature_word word;
+	uint32_t bit;
+	int err;
+
+	ck_assert_int_eq(xw_features_apply(&f, checks[_i].list, &diag), 0);
+	err = xw_features_check(&f, &diag);
+	ck_assert_int_eq(err, checks[_i].one ? XW_ERR_USAGE : 0);
+	if (checks[_i].one) {
+		ck_assert_ptr_nonnull(strstr(diag.text, checks[_i].one));
+		ck_assert_ptr_nonnull(strstr(diag.text, checks[_i].two));
+		return;
+	}
+	ck_assert_int_eq(xw_feature_find(checks[_i].on, strlen(checks[_i].on), &word, &bit), 0);
+	ck_assert_uint_eq(f.w[word] & bit, bit);
+	if (checks[_i].off) {
+		ck_assert_int_eq(
+			xw_feature_find(checks[_i].off, strlen(checks[_i].off), &word, &bit), 0);
+		ck_assert_uint_eq(f.w[word] & bit, 0);
+	}
+}
+END_TEST
+
+START_TEST(check_conflict)
+{
+	struct xw_features f = {{XW_COMPAT_RESIZE_INODE, XW_INCOMPAT_META_BG, XW_RO_SPARSE_SUPER}};
+	struct xw_diag diag = {0};
+
+	ck_assert_int_eq(xw_features_check(&f, &diag), XW_ERR_USAGE);
+	ck_assert_ptr_nonnull(strstr(diag.text, "resize_inode"));
+	ck_assert_ptr_nonnull(strstr(diag.text, "meta_bg"));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("features");
+	TCase *t = tcase_create("features");
+
+	tcase_add_loop_test(t, type_defaults, 0, XW_ARRAY_SIZE(types));
+	tcase_add_test(t, type_unknown);
+	tcase_add_loop_test(t, find_and_name, 0, XW_ARRAY_SIZE(names));
+	tcase_add_test(t, every_name_finds_its_bit);
+	tcase_add_loop_test(t, apply, 0, XW_ARRAY_SIZE(lists));
+	tcase_add_loop_test(t, check_rules, 0, XW_ARRAY_SIZE(checks));
+	tcase_add_test(t, check_conflict);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
