@@ -119,6 +119,9 @@ int xw_xattr_decode(const void *area, size_t size, size_t entries_off, size_t va
 				       "extended attribute entry at byte %zu leaves its area", off);
 		if (!next)
 			break;
+		if (!e.name_index && !e.name_len)
+			return xw_fail(diag, XW_ERR_CORRUPT,
+				       "extended attribute entry at byte %zu has no name", off);
 		if (xw_xattr_set_find(out, e.name_index, e.name, e.name_len))
 			continue;
 		if (e.value_inum)

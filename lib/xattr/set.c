@@ -138,11 +138,14 @@ static const uint8_t *append(struct xw_xattr_set *s, const void *p, size_t len)
 	return at;
 }
 
-static int check_limits(const struct xw_xattr_set *s, const char *name, size_t name_len,
-			size_t value_len, struct xw_diag *diag)
+static int check_limits(const struct xw_xattr_set *s, uint8_t index, const char *name,
+			size_t name_len, size_t value_len, struct xw_diag *diag)
 {
 	int shown = (int)XW_MIN(name_len, 60u);
 
+	/* its entry could not be told from the end of the entries */
+	if (index == 0 && name_len == 0)
+		return xw_fail(diag, XW_ERR_INPUT, "extended attribute without any name");
 	if (name_len > XW_XATTR_NAME_MAX)
 		return xw_fail(diag, XW_ERR_LIMIT,
 			       "extended attribute %.*s...: name of %zu bytes, the limit is %u",
@@ -187,7 +190,7 @@ static int put(struct xw_xattr_set *s, const struct xw_xattr *x, bool has_value,
 int xw_xattr_set_put_raw(struct xw_xattr_set *s, uint8_t index, const char *name, size_t name_len,
 			 const void *value, size_t value_len, struct xw_diag *diag)
 {
-	int err = check_limits(s, name, name_len, value_len, diag);
+	int err = check_limits(s, index, name, name_len, value_len, diag);
 	struct xw_xattr x = {.index = index, .name = name, .value = value};
 
 	if (err)
@@ -200,7 +203,7 @@ int xw_xattr_set_put_raw(struct xw_xattr_set *s, uint8_t index, const char *name
 int xw_xattr_set_put_inum(struct xw_xattr_set *s, uint8_t index, const char *name, size_t name_len,
 			  xw_ino inum, uint32_t value_len, struct xw_diag *diag)
 {
-	int err = check_limits(s, name, name_len, value_len, diag);
+	int err = check_limits(s, index, name, name_len, value_len, diag);
 	struct xw_xattr x = {
 		.index = index, .name = name, .value_len = value_len, .value_inum = inum};
 

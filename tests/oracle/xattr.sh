@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Attributes that Linux wrote are what lib/xattr decodes; attributes that lib/xattr placed and encoded
-# are what Linux reads, stock e2fsck finds them in order, and Linux goes on changing them.
+# Attributes that Linux wrote are what lib/xattr decodes; attributes that lib/xattr placed and encoded are
+# what Linux reads, stock e2fsck finds them in order, and Linux goes on changing them.
 . "$(dirname "$0")/../cli/lib.sh"
 can_loop || skip_all "needs root and loop mounts"
 have_e2fsck || skip_all "needs e2fsck"

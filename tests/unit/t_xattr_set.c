@@ -133,6 +133,8 @@ START_TEST(refused)
 	ck_assert_int_eq(put(&s, "system.data", "", 0), XW_ERR_UNSUPPORTED);
 	ck_assert_int_eq(put(&s, "user.", "", 0), XW_ERR_INPUT);
 	ck_assert_int_eq(put(&s, "system.posix_acl_access", "abc", 3), XW_ERR_INPUT);
+	ck_assert_int_eq(xw_xattr_set_put_raw(&s, 0, "", 0, "x", 1, NULL), XW_ERR_INPUT);
+	ck_assert_int_eq(xw_xattr_set_put_inum(&s, 0, "", 0, 12, 1, NULL), XW_ERR_INPUT);
 	ck_assert_uint_eq(s.a.n, 2);
 	xw_xattr_set_free(&s);
 }
