@@ -188,12 +188,13 @@ static void put_uuid(struct xw_json *j, const uint8_t uuid[16])
 	X(blocks)                                                                                  \
 	X(free_blocks)                                                                             \
 	X(inodes)                                                                                  \
-	X(free_inodes) X(groups) X(files) X(directories) X(symlinks) X(specials) X(hardlinks)      \
-		X(data_blocks) X(metadata_blocks) X(journal_blocks) X(directory_blocks)            \
-			X(indexed_directories) X(xattr_blocks) X(xattr_references)                 \
-				X(xattr_in_inode) X(ea_inodes) X(extents) X(files_with_data)       \
-					X(bytes_in) X(bytes_written) X(writes)                     \
-						X(sequential_writes) X(backward_seeks) X(warnings)
+	X(free_inodes)                                                                             \
+	X(groups) X(files) X(directories) X(symlinks) X(specials) X(hardlinks) X(data_blocks)      \
+		X(metadata_blocks) X(journal_blocks) X(directory_blocks) X(indexed_directories)    \
+			X(xattr_blocks) X(xattr_references) X(xattr_in_inode) X(ea_inodes)         \
+				X(extents) X(files_with_data) X(bytes_in) X(bytes_written)         \
+					X(writes) X(sequential_writes) X(backward_seeks)           \
+						X(warnings)
 
 const char *xw_mkfs_json(struct xw_mkfs *m)
 {

@@ -210,6 +210,46 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 	return 0;
 }
 
+/*
+ * The superblocks of what was on a device go first: a run that is cut must leave no filesystem, and
+ * a backup of the old one must never be taken for one of ours.
+ */
+static int wipe_superblocks(struct xw_mkfs *m, struct xw_dev *dev, uint64_t off)
+{
+	static const uint8_t zeros[4096];
+	uint64_t size = dev->size - off;
+	uint8_t buf[XW_SUPER_SIZE];
+	struct xw_super sb;
+	int ret = 0;
+
+	if (dev->size < off + sizeof(zeros))
+		return 0;
+	if (!xw_dev_pread(dev, buf, sizeof(buf), off + XW_SUPER_OFFSET) &&
+	    !xw_super_decode(buf, &sb)) {
+		struct xw_geo old = {
+			.groups = (uint32_t)XW_MIN(xw_super_groups(&sb), UINT32_MAX),
+			.features.w = {sb.feature_compat, sb.feature_incompat,
+				       sb.feature_ro_compat},
+			.backup_bgs = {sb.backup_bgs[0], sb.backup_bgs[1]},
+		};
+
+		for (uint32_t g = xw_geo_next_super(&old, 1); g < old.groups && !ret;
+		     g = xw_geo_next_super(&old, g + 1)) {
+			uint64_t at = (sb.first_data_block + (uint64_t)g * sb.blocks_per_group) *
+				      xw_super_block_size(&sb);
+
+			if (at > size || size - at < sizeof(buf))
+				break;
+			if (!xw_dev_pread(dev, buf, sizeof(buf), off + at) &&
+			    peek16(buf + 56) == XW_SUPER_MAGIC)
+				ret = xw_dev_pwrite(dev, zeros, sizeof(buf), off + at);
+		}
+	}
+	if (!ret)
+		xw_diag_clear(&m->diag); /* an unreadable old superblock is no failure of ours */
+	return ret ? ret : xw_dev_pwrite(dev, zeros, sizeof(zeros), off);
+}
+
 int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 {
 	uint64_t off = m->params.offset, bytes = m->params.size_bytes;
@@ -236,6 +276,8 @@ int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 		ret = xw_dev_zero(t->dev, off, XW_MIN(t->have, bytes));
 		t->dev->fresh = !ret;
 	}
+	if (t->is_block)
+		ret = wipe_superblocks(m, t->dev, off);
 	return ret || !off ? ret : xw_dev_open_offset(t->dev, off, &t->dev);
 }
 

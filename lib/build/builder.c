@@ -198,41 +198,54 @@ static void keep_number(struct xw_builder *b, struct xw_binode *n, xw_ino ino)
 	b->by_ino[ino] = n;
 }
 
-int xw_build_number(struct xw_builder *b)
+static bool numbered_in_order(const struct xw_builder *b, const struct xw_binode *n)
 {
-	uint64_t count = XW_INO_FIRST;
-	int ret = xw_attrs_count_ea(b);
+	return !(n->flags & XW_BN_DEAD) && n != b->root && n != b->lost_found;
+}
 
-	if (ret)
-		return ret;
-	for (const struct xw_binode *n = b->first; n; n = n->next)
-		count += !(n->flags & XW_BN_DEAD) && n != b->root && n != b->lost_found;
-	for (uint32_t i = 0; i < b->n_ea; i++)
-		count += b->ea[i].refs != 0;
+static int check_inode_count(struct xw_builder *b, uint64_t count)
+{
+	uint64_t have = (uint64_t)b->geo.groups * b->geo.inodes_per_group;
+
 	if (count > UINT32_MAX)
 		return xw_fail(b->diag, XW_ERR_LIMIT,
 			       "%llu files are more than inode numbers reach",
 			       (unsigned long long)count);
-	b->last_ino = (xw_ino)count;
-	if (b->geo.kind == XW_GEO_SIZED &&
-	    count > (uint64_t)b->geo.groups * b->geo.inodes_per_group)
+	if (b->geo.kind == XW_GEO_SIZED && count > have)
 		return xw_fail(b->diag, XW_ERR_NOINODES,
 			       "image too small: %llu inodes needed, %llu there (%llu missing); "
 			       "give -N or -i",
-			       (unsigned long long)count,
-			       (unsigned long long)b->geo.groups * b->geo.inodes_per_group,
-			       (unsigned long long)(count - (uint64_t)b->geo.groups *
-								    b->geo.inodes_per_group));
+			       (unsigned long long)count, (unsigned long long)have,
+			       (unsigned long long)(count - have));
+	return 0;
+}
+
+int xw_build_number(struct xw_builder *b)
+{
+	bool lost_found = !(b->lost_found->flags & XW_BN_DEAD);
+	uint64_t count = lost_found ? XW_INO_FIRST : XW_INO_FIRST - 1, first = count;
+	int ret = xw_attrs_count_ea(b);
+
+	for (const struct xw_binode *n = b->first; n; n = n->next)
+		count += numbered_in_order(b, n);
+	for (uint32_t i = 0; i < b->n_ea && !ret; i++)
+		count += b->ea[i].refs != 0;
+	if (!ret)
+		ret = check_inode_count(b, count);
+	if (ret)
+		return ret;
+	b->last_ino = (xw_ino)count;
 	b->by_ino = calloc(count + 1, sizeof(*b->by_ino));
 	if (!b->by_ino)
 		return xw_fail_nomem(b->diag, "inode list");
 	keep_number(b, b->root, XW_INO_ROOT);
-	keep_number(b, b->lost_found, XW_INO_FIRST);
-	if (b->journal.size || b->geo.journal_blocks || b->geo.kind == XW_GEO_STREAM)
+	if (lost_found)
+		keep_number(b, b->lost_found, XW_INO_FIRST);
+	if (b->journal.size || b->geo.kind == XW_GEO_STREAM)
 		b->by_ino[XW_INO_JOURNAL] = &b->journal;
-	count = XW_INO_FIRST;
+	count = first;
 	for (struct xw_binode *n = b->first; n; n = n->next) {
-		if (!(n->flags & XW_BN_DEAD) && n != b->root && n != b->lost_found)
+		if (numbered_in_order(b, n))
 			keep_number(b, n, (xw_ino)++count);
 		b->counts.xattr_in_inode +=
 			!(n->flags & XW_BN_DEAD) && n->xattrs && n->xattrs->ibody_len;

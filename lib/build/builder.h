@@ -69,7 +69,8 @@ struct xw_builder {
 	struct xw_share *share;
 	struct xw_xintern *intern;
 	struct xw_binode *first; /* model: all inodes in stream order; root is the first */
-	struct xw_binode *root, *lost_found;
+	struct xw_binode *root;
+	struct xw_binode *lost_found; /* inode 11; dead when a source replaced it */
 	struct xw_stream stream; /* where data ended */
 	uint64_t missing; /* blocks that did not fit; > 0: nothing is written any more */
 

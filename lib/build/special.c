@@ -16,6 +16,23 @@
 #include "disk/indirect.h"
 #include "disk/jsb.h"
 
+/* An old log on a reused device must not look like this journal's. */
+static int zero_log(struct xw_builder *b)
+{
+	const struct xw_extent *e = xw_binode_extents(&b->journal);
+	uint64_t bs = b->geo.block_size;
+	int ret = 0;
+
+	if (b->dev->fresh || b->params->lazy_journal_init == 1)
+		return 0;
+	for (uint32_t i = 0; i < b->journal.n_ext && !ret; i++) {
+		uint32_t skip = i == 0; /* the superblock */
+
+		ret = xw_out_zeros(b->out, (e[i].pblk + skip) * bs, (e[i].len - skip) * bs);
+	}
+	return ret;
+}
+
 int xw_journal_write(struct xw_builder *b)
 {
 	uint32_t bs = b->geo.block_size;
@@ -36,7 +53,7 @@ int xw_journal_write(struct xw_builder *b)
 	xw_jsb_encode(&j, buf);
 	ret = xw_build_write(b, xw_binode_extents(&b->journal)[0].pblk, buf, bs);
 	free(buf);
-	return ret;
+	return ret ? ret : zero_log(b);
 }
 
 static uint32_t count_backups(const struct xw_geo *geo)

@@ -51,6 +51,7 @@ void cli_catch_interrupts(void)
 {
 	struct sigaction act, old;
 
+	signal(SIGXFSZ, SIG_IGN); /* a file size limit is a failed write, with its own line */
 	memset(&act, 0, sizeof(act));
 	act.sa_handler = on_signal;
 	act.sa_flags = 0; /* no SA_RESTART: a read from a silent pipe must end */
