@@ -130,7 +130,7 @@ static int next_piece(struct xw_query *q, uint64_t len, bool whole, struct xw_ru
 	int rc;
 
 	s->st.requests++;
-	rc = xw_choose_whole(q, len, true, run);
+	rc = xw_choose_whole(q, len, run);
 	if (!rc && !whole)
 		rc = xw_choose_longest(q, len, run);
 	if (rc < 0)
@@ -162,7 +162,7 @@ int xw_space_alloc_all(struct xw_space *s, const struct xw_alloc_req *req, struc
 {
 	bool stream = (req->flags & XW_ALLOC_STREAM) || (!req->goal && req->len >= s->stream_req);
 	xw_blk goal = stream ? s->stream_goal : req->goal;
-	struct xw_query q = {s, xw_goal_group(s, goal), XW_PROBES_MAX, 0, 0};
+	struct xw_query q = {s, xw_goal_group(s, goal), XW_PROBES_MAX, XW_READS_MAX, 0, 0};
 	struct runs r = {0};
 	struct xw_run run;
 	int rc;

@@ -18,6 +18,26 @@ static const uint64_t order_mask[WORD_ORDERS] = {
 	UINT64_C(0x0000000100000001),
 };
 
+/*
+ * Of a bitmap byte, in 16 bits each: free blocks, free aligned pairs, free halves, free runs. A
+ * group has less than 2^16 blocks, so that sums over all its bytes fit. No instruction for
+ * counting bits can be relied on, and 8 lookups are faster than counting without.
+ */
+#define F(b) (~(b)&0xffu)
+#define SUM(x)                                                                                     \
+	(((x)&1u) + ((x) >> 1 & 1u) + ((x) >> 2 & 1u) + ((x) >> 3 & 1u) + ((x) >> 4 & 1u) +        \
+	 ((x) >> 5 & 1u) + ((x) >> 6 & 1u) + ((x) >> 7 & 1u))
+#define PAIRS(b) (F(b) & F(b) >> 1 & 0x55u)
+#define HALVES(b) (PAIRS(b) & PAIRS(b) >> 2 & 0x11u)
+#define STARTS(b) (F(b) & ~(F(b) << 1))
+#define T1(b)                                                                                      \
+	((uint64_t)SUM(F(b)) | (uint64_t)SUM(PAIRS(b)) << 16 | (uint64_t)SUM(HALVES(b)) << 32 |    \
+	 (uint64_t)SUM(STARTS(b)) << 48)
+#define T4(b) T1(b), T1((b) + 1u), T1((b) + 2u), T1((b) + 3u)
+#define T16(b) T4(b), T4((b) + 4u), T4((b) + 8u), T4((b) + 12u)
+#define T64(b) T16(b), T16((b) + 16u), T16((b) + 32u), T16((b) + 48u)
+static const uint64_t byte_counts[256] = {T64(0u), T64(64u), T64(128u), T64(192u)};
+
 uint32_t xw_bits_run_start(const uint64_t *w, uint32_t at)
 {
 	uint32_t i = at >> 6;
@@ -48,13 +68,14 @@ void xw_bits_fill(uint64_t *w, uint32_t from, uint32_t to, bool used)
 	}
 }
 
-static uint32_t longest_in_word(uint64_t nfree)
+/* Bits at which at least n (1..64) free blocks follow inside the word; `f`: bit set = free. */
+static uint64_t runs_of(uint64_t f, uint32_t n)
 {
-	uint32_t n = 0;
+	uint32_t have = 1;
 
-	for (; nfree; n++)
-		nfree &= nfree << 1;
-	return n;
+	for (; have * 2 <= n; have *= 2)
+		f &= f >> have;
+	return have < n ? f & f >> (n - have) : f;
 }
 
 uint32_t xw_bits_longest(const uint64_t *w, uint32_t nbits, uint32_t enough)
@@ -62,6 +83,8 @@ uint32_t xw_bits_longest(const uint64_t *w, uint32_t nbits, uint32_t enough)
 	uint32_t best = 0, run = 0;
 
 	for (uint32_t i = 0; i < (nbits + 63) / 64 && best < enough; i++) {
+		uint64_t f = ~w[i];
+
 		if (!w[i]) {
 			run += 64;
 			continue;
@@ -69,25 +92,112 @@ uint32_t xw_bits_longest(const uint64_t *w, uint32_t nbits, uint32_t enough)
 		run += (uint32_t)__builtin_ctzll(w[i]);
 		best = XW_MAX(best, run);
 		/* A run inside the word is at most 62 long: two used blocks bound it. */
-		if (best < 62 && w[i] != UINT64_MAX)
-			best = XW_MAX(best, longest_in_word(~w[i]));
+		if (best < 62)
+			for (uint64_t at = runs_of(f, best + 1); at; best++)
+				at &= f >> (best + 1);
 		run = (uint32_t)__builtin_clzll(w[i]);
 	}
 	return XW_MAX(best, run);
 }
 
-void xw_bits_count(const uint64_t *w, uint32_t nbits, uint32_t *nfree, uint32_t *fragments)
+uint32_t xw_bits_find_run(const uint64_t *w, uint32_t from, uint32_t end, uint32_t n)
 {
-	uint64_t before = 1; /* a run starts where a free block follows a used one */
-	uint32_t n = 0, starts = 0;
+	uint32_t run = 0, last = (end + 63) / 64;
 
-	for (uint32_t i = 0; i < (nbits + 63) / 64; i++) {
-		n += (uint32_t)__builtin_popcountll(~w[i]);
-		starts += (uint32_t)__builtin_popcountll(~w[i] & (w[i] << 1 | before));
+	if (from >= end)
+		return end;
+	for (uint32_t i = from / 64; i < last; i++) {
+		uint64_t v = w[i], at;
+
+		if (i == from / 64)
+			v |= (UINT64_C(1) << from % 64) - 1;
+		if (!v) {
+			run += 64;
+			continue;
+		}
+		if (run + (uint32_t)__builtin_ctzll(v) >= n)
+			return i * 64 - run;
+		at = n <= 64 ? runs_of(~v, n) : 0;
+		if (at)
+			return i * 64 + (uint32_t)__builtin_ctzll(at);
+		run = (uint32_t)__builtin_clzll(v);
+	}
+	return run >= n ? last * 64 - run : end;
+}
+
+/* 8 blocks in one bit: set unless the whole byte is free. Returns the number of words. */
+static uint32_t coarsen(const uint64_t *w, uint32_t nwords, uint64_t *out)
+{
+	const uint64_t low7 = UINT64_C(0x7f7f7f7f7f7f7f7f);
+	uint32_t n = (nwords + 7) / 8;
+
+	memset(out, 0xff, n * sizeof(*out));
+	for (uint32_t i = 0; i < nwords; i++) {
+		/* Bit 7 of every byte that is not 0; the product gathers the eight of them. */
+		uint64_t used = (((w[i] & low7) + low7) | w[i]) & ~low7;
+		uint64_t byte = (used >> 7) * UINT64_C(0x0102040810204080) >> 56;
+
+		out[i / 8] &= ~((uint64_t)0xff << i % 8 * 8) | byte << i % 8 * 8;
+	}
+	return n;
+}
+
+/* Sums of byte_counts over all bytes. */
+static uint64_t count_bytes(const uint64_t *w, uint32_t nwords)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < nwords; i++)
+		for (uint64_t v = w[i], k = 0; k < 8; k++, v >>= 8)
+			sum += byte_counts[v & 0xff];
+	return sum;
+}
+
+/* Bytes whose first block goes on with the run that ended the byte before. */
+static uint32_t count_joints(const uint64_t *w, uint32_t nwords)
+{
+	uint64_t before = 1; /* last block of the word before: used */
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < nwords; i++) {
+		uint64_t joint = ~(w[i] | w[i] << 1 | before) & UINT64_C(0x0101010101010101);
+
+		n += (uint32_t)(joint * UINT64_C(0x0101010101010101) >> 56);
 		before = w[i] >> 63;
 	}
-	*nfree = n;
-	*fragments = starts;
+	return n;
+}
+
+void xw_bits_count(const uint64_t *w, uint32_t nbits, uint32_t *nfree, uint32_t *fragments)
+{
+	uint32_t nwords = (nbits + 63) / 64;
+	uint64_t sum = count_bytes(w, nwords);
+
+	*nfree = sum & 0xffff;
+	*fragments = (uint32_t)(sum >> 48) - count_joints(w, nwords);
+}
+
+void xw_bits_survey(const uint64_t *w, uint32_t nbits, struct xw_survey *out)
+{
+	uint64_t coarse[2][(XW_GROUP_BLOCKS_MAX + 8) / 64 / 8];
+	uint32_t count[XW_SPACE_ORDERS + 1], n = (nbits + 63) / 64;
+
+	out->fragments = -count_joints(w, n);
+	/* Three orders a level; a level's blocks are the free bytes of the level below. */
+	for (unsigned l = 0; l * 3 <= XW_SPACE_ORDERS; l++) {
+		uint64_t sum = count_bytes(w, n);
+
+		for (unsigned k = 0; k < 3; k++)
+			count[l * 3 + k] = sum >> 16 * k & 0xffff;
+		if (!l)
+			out->fragments += (uint32_t)(sum >> 48);
+		n = coarsen(w, n, coarse[l % 2]);
+		w = coarse[l % 2];
+	}
+	out->free = count[0];
+	/* An aligned free block is a buddy unless it is half of a larger one. */
+	for (unsigned k = 0; k < XW_SPACE_ORDERS; k++)
+		out->buddies[k] = (uint16_t)(count[k] - 2 * count[k + 1]);
 }
 
 /* Bit 0 of every 2^order bits: that aligned block is free. */
@@ -98,42 +208,6 @@ static uint64_t free_of_order(uint64_t word, unsigned order)
 	for (unsigned k = 0; k < order; k++)
 		f &= f >> (1u << k);
 	return f & order_mask[order];
-}
-
-/* 64 words in one bit: set unless the whole word is free. Returns the number of bits. */
-static uint32_t coarsen(const uint64_t *w, uint32_t nbits, uint64_t *out, size_t nout)
-{
-	uint32_t n = (nbits + 63) / 64;
-
-	memset(out, 0xff, nout * sizeof(*out));
-	for (uint32_t i = 0; i < n; i++)
-		if (!w[i])
-			out[i >> 6] &= ~(UINT64_C(1) << (i & 63));
-	return n;
-}
-
-void xw_bits_buddies(const uint64_t *w, uint32_t nbits, uint16_t hist[XW_SPACE_ORDERS])
-{
-	uint32_t count[3 * WORD_ORDERS + 1] = {0};
-	uint64_t mid[(XW_GROUP_BLOCKS_MAX + 8) / 64 / 64], top[1];
-	const uint64_t *level[3] = {w, mid, top};
-	uint32_t bits[3] = {nbits, 0, 0};
-
-	bits[1] = coarsen(w, nbits, mid, XW_ARRAY_SIZE(mid));
-	bits[2] = coarsen(mid, bits[1], top, XW_ARRAY_SIZE(top));
-	for (unsigned l = 0; l < 3; l++)
-		for (uint32_t i = 0; i < (bits[l] + 63) / 64; i++) {
-			uint64_t f = ~level[l][i];
-
-			for (unsigned k = 0; k < WORD_ORDERS && f; k++) {
-				f &= order_mask[k];
-				count[l * WORD_ORDERS + k] += (uint32_t)__builtin_popcountll(f);
-				f &= f >> (1u << k);
-			}
-		}
-	/* An aligned free block is a buddy unless it is half of a larger one. */
-	for (unsigned k = 0; k < XW_SPACE_ORDERS; k++)
-		hist[k] = (uint16_t)(count[k] - 2 * count[k + 1]);
 }
 
 static bool block_free(const uint64_t *w, uint32_t nbits, uint32_t at, unsigned order)

@@ -49,9 +49,15 @@ uint32_t xw_bits_run_start(const uint64_t *w, uint32_t at);
 void xw_bits_fill(uint64_t *w, uint32_t from, uint32_t to, bool used);
 /* Longest free run; the search may stop at the first run of `enough`. */
 uint32_t xw_bits_longest(const uint64_t *w, uint32_t nbits, uint32_t enough);
+/* First run of at least n free blocks in [from, end), where end is the group's; end when none. */
+uint32_t xw_bits_find_run(const uint64_t *w, uint32_t from, uint32_t end, uint32_t n);
 void xw_bits_count(const uint64_t *w, uint32_t nbits, uint32_t *nfree, uint32_t *fragments);
-/* Number of buddies of each order: maximal free blocks of 2^order, aligned to their size. */
-void xw_bits_buddies(const uint64_t *w, uint32_t nbits, uint16_t hist[XW_SPACE_ORDERS]);
+/* The same, and the buddies of each order: maximal free blocks of 2^order, aligned to their size. */
+struct xw_survey {
+	uint32_t free, fragments;
+	uint16_t buddies[XW_SPACE_ORDERS];
+};
+void xw_bits_survey(const uint64_t *w, uint32_t nbits, struct xw_survey *out);
 /* Lowest buddy of exactly this order; nbits when there is none. */
 uint32_t xw_bits_find_buddy(const uint64_t *w, uint32_t nbits, unsigned order);
 

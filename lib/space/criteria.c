@@ -13,65 +13,69 @@
  */
 #include "space/priv.h"
 
+enum { KEY_NO = 0, KEY_YES = 1, KEY_GIVE_UP = 2 };
+
 /*
  * Does group g, as the index has it, really have this key? Loads it when the index has a bound.
- * 1, 0, or an error.
+ * Averages and orders have an alternative, the longest run; for their sake only so many groups are
+ * loaded. KEY_*, or an error.
  */
 static int settle_key(struct xw_query *q, uint32_t g, enum xw_family fam, uint32_t key)
 {
 	struct xw_space *s = q->s;
 	unsigned flags = s->groups[g].flags;
+	bool choice = fam == XW_BY_ORDER || fam == XW_BY_AVG;
+	unsigned *budget;
 	int rc;
 
-	if ((flags & XW_G_UNRESOLVED) || (fam == XW_BY_ORDER && (flags & XW_G_INEXACT))) {
-		if (!(flags & XW_G_UNRESOLVED)) {
-			if (!q->probes)
-				return 0;
-			q->probes--;
-		}
-		xw_space_trim(s);
-		rc = xw_group_load(s, g);
-		if (rc)
-			return rc;
-	}
+	if (!(flags & XW_G_UNRESOLVED) && (fam != XW_BY_ORDER || !(flags & XW_G_INEXACT)))
+		return KEY_YES;
+	budget = flags & XW_G_UNRESOLVED ? &q->reads : &q->probes;
+	if (choice && !*budget)
+		return KEY_GIVE_UP;
+	*budget -= choice;
+	xw_space_trim(s);
+	rc = xw_group_load(s, g);
+	if (rc)
+		return rc;
 	return xw_group_key(&s->groups[g], fam) >= key;
+}
+
+/* The first mb_linear_limit groups one by one, before the index is asked: KEY_*, or an error. */
+static int find_linear(struct xw_query *q, enum xw_criteria c, enum xw_family fam, uint32_t key,
+		       uint32_t *found)
+{
+	struct xw_space *s = q->s;
+	int rc = KEY_NO;
+
+	for (uint32_t i = 0; !rc && i < XW_MIN(s->linear_limit, s->ngroups); i++) {
+		*found = (uint32_t)(((uint64_t)q->goal + i) % s->ngroups);
+		s->st.cr[c].groups_considered++;
+		if (xw_group_key(&s->groups[*found], fam) >= key)
+			rc = settle_key(q, *found, fam, key);
+	}
+	return rc;
 }
 
 /* Next group from the goal on, wrapping, with this key; XW_NO_GROUP also on errors (q->err). */
 static uint32_t find_group(struct xw_query *q, enum xw_criteria c, enum xw_family fam, uint32_t key)
 {
 	struct xw_space *s = q->s;
-	struct xw_cr_stats *cr = &s->st.cr[c];
-	uint32_t range[4] = {q->goal, s->ngroups, 0, q->goal};
-	int rc;
+	uint32_t range[4] = {q->goal, s->ngroups, 0, q->goal}, g = XW_NO_GROUP;
+	int rc = s->top ? find_linear(q, c, fam, key, &g) : KEY_NO;
 
-	for (uint32_t i = 0; s->top && i < XW_MIN(s->linear_limit, s->ngroups); i++) {
-		uint32_t g = (uint32_t)(((uint64_t)q->goal + i) % s->ngroups);
-
-		cr->groups_considered++;
-		if (xw_group_key(&s->groups[g], fam) < key)
-			continue;
-		rc = settle_key(q, g, fam, key);
-		if (rc < 0)
-			q->err = rc;
-		if (rc)
-			return rc < 0 ? XW_NO_GROUP : g;
-	}
-	for (unsigned r = 0; r < 4; r += 2)
-		for (uint32_t g = range[r]; g < range[r + 1]; g++) {
-			g = xw_index_next(s, fam, key, g, range[r + 1], cr);
+	for (unsigned r = 0; !rc && r < 4; r += 2) {
+		for (uint32_t from = range[r]; !rc && from < range[r + 1]; from = g + 1) {
+			g = xw_index_next(s, fam, key, from, range[r + 1], &s->st.cr[c]);
 			if (g == XW_NO_GROUP)
 				break;
 			q->left -= q->left > 0;
 			rc = settle_key(q, g, fam, key);
-			if (rc < 0)
-				q->err = rc;
-			if (rc)
-				return rc < 0 ? XW_NO_GROUP : g;
-			if (!q->probes && fam == XW_BY_ORDER)
-				return XW_NO_GROUP;
 		}
-	return XW_NO_GROUP;
+	}
+	if (rc < 0)
+		q->err = rc;
+	return rc == KEY_YES ? g : XW_NO_GROUP;
 }
 
 /* The best free run seen so far: the shortest that is long enough, else the longest. */
@@ -82,18 +86,21 @@ struct best {
 };
 
 /*
- * Look at the free runs of a loaded group. sure: one of at least `want` is known to be here, so
- * max_to_scan does not end the search before it is found.
+ * Look at the free runs of a loaded group. sure: one of at least `want` is known to be here, and
+ * only such runs are looked at; else all of them, up to max_to_scan.
  */
 static void scan_group(struct xw_space *s, enum xw_criteria c, uint32_t g, bool sure,
 		       struct best *b)
 {
-	uint32_t size = xw_group_size(s, g), at = s->groups[g].first;
+	uint32_t size = xw_group_size(s, g), least = sure ? b->want : 1, end;
 
 	s->st.groups_scanned++;
-	while ((at = xw_group_next_free(s, g, at)) < size) {
-		uint32_t end = xw_group_run_end(s, g, at), len = end - at;
+	for (uint32_t at = s->groups[g].first; (at = xw_group_find_run(s, g, at, least)) < size;
+	     at = end) {
+		uint32_t len;
 
+		end = xw_group_run_end(s, g, at);
+		len = end - at;
 		b->found++;
 		s->st.extents_scanned++;
 		s->st.cr[c].extents_scanned++;
@@ -109,11 +116,10 @@ static void scan_group(struct xw_space *s, enum xw_criteria c, uint32_t g, bool 
 		}
 		if (b->fits && b->found >= s->min_to_scan)
 			return;
-		if (b->found >= s->max_to_scan && (b->fits || !sure)) {
+		if (b->found >= s->max_to_scan) {
 			s->st.breaks++;
 			return;
 		}
-		at = end;
 	}
 }
 
@@ -186,6 +192,15 @@ static int p2_aligned(struct xw_query *q, uint32_t len, struct xw_run *out)
 	return take(q, XW_CR_P2_ALIGNED, g, at, len, out);
 }
 
+/*
+ * A criterion found nothing. The index knows that at its root; only a walk over groups was
+ * useless.
+ */
+static void count_useless(struct xw_space *s, enum xw_criteria c, uint64_t considered_before)
+{
+	s->st.cr[c].useless_loops += s->st.cr[c].groups_considered != considered_before;
+}
+
 static bool is_p2(const struct xw_space *s, uint64_t len)
 {
 	return !(len & (len - 1)) && xw_floor_log2(len) >= s->order2_req;
@@ -195,17 +210,19 @@ static bool is_p2(const struct xw_space *s, uint64_t len)
 static int fast(struct xw_query *q, uint32_t len, struct xw_run *out)
 {
 	struct xw_space *s = q->s;
+	uint64_t before = s->st.cr[XW_CR_P2_ALIGNED].groups_considered;
 	int rc;
 
 	if (is_p2(s, len)) {
 		rc = p2_aligned(q, len, out);
 		if (rc)
 			return rc;
-		s->st.cr[XW_CR_P2_ALIGNED].useless_loops++;
+		count_useless(s, XW_CR_P2_ALIGNED, before);
 	}
+	before = s->st.cr[XW_CR_GOAL_FAST].groups_considered;
 	rc = by_key(q, XW_CR_GOAL_FAST, XW_BY_AVG, len, len, out);
 	if (!rc)
-		s->st.cr[XW_CR_GOAL_FAST].useless_loops++;
+		count_useless(s, XW_CR_GOAL_FAST, before);
 	return rc;
 }
 
@@ -222,29 +239,29 @@ static int take_span(struct xw_query *q, enum xw_criteria c, xw_blk start, uint6
 	return 1;
 }
 
-int xw_choose_whole(struct xw_query *q, uint64_t len, bool spans, struct xw_run *out)
+int xw_choose_whole(struct xw_query *q, uint64_t len, struct xw_run *out)
 {
 	struct xw_space *s = q->s;
 	/* Before the research the whole length was the slow criterion's job. */
 	enum xw_criteria c = s->top ? XW_CR_BEST_AVAIL : XW_CR_GOAL_SLOW;
+	uint64_t before = s->st.cr[c].groups_considered;
 	xw_blk start;
 	int rc = 0;
 
 	xw_space_settle(s);
-	if (len <= s->cpg) {
-		rc = fast(q, (uint32_t)len, out);
-		if (!rc)
+	if (xw_index_max_span(s, &s->st.cr[c]) >= len) {
+		if (len <= s->cpg)
+			rc = fast(q, (uint32_t)len, out);
+		if (!rc && len <= s->cpg)
 			rc = by_key(q, c, XW_BY_LONGEST, (uint32_t)len, (uint32_t)len, out);
 		if (rc)
 			return rc;
-	}
-	if (spans) {
 		rc = xw_span_find(q, c, len, &start);
 		if (rc > 0)
 			return take_span(q, c, start, len, out);
 	}
 	if (!rc)
-		s->st.cr[c].useless_loops++;
+		count_useless(s, c, before);
 	return rc;
 }
 
@@ -289,15 +306,13 @@ int xw_choose_longest(struct xw_query *q, uint64_t len, struct xw_run *out)
 		if (!before)
 			break;
 	}
-	rc = longest_inside(q, len, out);
-	if (!rc)
-		s->st.cr[XW_CR_ANY].useless_loops++;
-	return rc;
+	return longest_inside(q, len, out);
 }
 
 /* BEST_AVAIL: the whole request where the average is too low for it, then ever less of it. */
 static int best_avail(struct xw_query *q, uint32_t len, bool whole, struct xw_run *out)
 {
+	uint64_t before = q->s->st.cr[XW_CR_BEST_AVAIL].groups_considered;
 	unsigned order = xw_floor_log2(len);
 	int rc = by_key(q, XW_CR_BEST_AVAIL, XW_BY_LONGEST, len, len, out);
 
@@ -314,7 +329,7 @@ static int best_avail(struct xw_query *q, uint32_t len, bool whole, struct xw_ru
 			return take_from(q, XW_CR_BEST_AVAIL, g, q->s->groups[g].longest, len, out);
 	}
 	if (!rc)
-		q->s->st.cr[XW_CR_BEST_AVAIL].useless_loops++;
+		count_useless(q->s, XW_CR_BEST_AVAIL, before);
 	return rc;
 }
 
@@ -326,6 +341,7 @@ static int goal_slow(struct xw_query *q, uint32_t len, bool whole, struct xw_run
 {
 	struct xw_space *s = q->s;
 	struct best b = {.want = len};
+	uint64_t before = s->st.cr[XW_CR_GOAL_SLOW].groups_considered;
 	uint32_t home = q->goal, seen = 0;
 	int rc = 0;
 
@@ -358,7 +374,7 @@ static int goal_slow(struct xw_query *q, uint32_t len, bool whole, struct xw_run
 		}
 	}
 	if (!rc)
-		s->st.cr[XW_CR_GOAL_SLOW].useless_loops++;
+		count_useless(s, XW_CR_GOAL_SLOW, before);
 	return rc;
 }
 
@@ -370,11 +386,8 @@ static int choose(struct xw_query *q, uint32_t len, bool whole, struct xw_run *o
 		rc = best_avail(q, len, whole, out);
 	if (!rc && (!whole || !q->s->top))
 		rc = goal_slow(q, len, whole, out);
-	if (!rc && !whole) {
+	if (!rc && !whole)
 		rc = longest_inside(q, len, out);
-		if (!rc)
-			q->s->st.cr[XW_CR_ANY].useless_loops++;
-	}
 	return rc ? rc : XW_ERR_NOSPC;
 }
 
@@ -383,7 +396,7 @@ int xw_space_alloc(struct xw_space *s, const struct xw_alloc_req *req, struct xw
 	bool whole = req->flags & (XW_ALLOC_WHOLE | XW_ALLOC_EXACT);
 	bool stream = (req->flags & XW_ALLOC_STREAM) || (!req->goal && req->len >= s->stream_req);
 	xw_blk goal = stream ? s->stream_goal : req->goal;
-	struct xw_query q = {s, 0, XW_PROBES_MAX, 6, 0};
+	struct xw_query q = {s, 0, XW_PROBES_MAX, XW_READS_MAX, 6, 0};
 	uint32_t len = (uint32_t)XW_MIN(req->len, s->cpg);
 	int rc;
 

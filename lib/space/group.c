@@ -134,25 +134,26 @@ static void recount(struct xw_space *s, uint32_t g)
 {
 	struct xw_group *gr = &s->groups[g];
 	struct xw_bitmap *bm = s->slots.v[gr->slot];
-	uint32_t size = xw_group_size(s, g), nfree, fragments;
+	uint32_t size = xw_group_size(s, g);
+	struct xw_survey survey;
 
-	xw_bits_count(bm->words, s->cpg, &nfree, &fragments);
-	s->free += nfree;
+	xw_bits_survey(bm->words, s->cpg, &survey);
+	s->free += survey.free;
 	s->free -= gr->free;
 	gr->flags &= (uint8_t) ~(XW_G_UNRESOLVED | XW_G_INEXACT | XW_G_STALE);
-	if (fragments <= 1) {
-		describe_fully(s, g, xw_bits_next_free(bm->words, 0, size), nfree);
+	if (survey.fragments <= 1) {
+		describe_fully(s, g, xw_bits_next_free(bm->words, 0, size), survey.free);
 		slot_put(s, g);
 		return;
 	}
-	gr->free = (uint16_t)nfree;
-	gr->fragments = (uint16_t)fragments;
-	gr->avg = (uint16_t)(nfree / fragments);
+	memcpy(bm->buddies, survey.buddies, sizeof(bm->buddies));
+	gr->free = (uint16_t)survey.free;
+	gr->fragments = (uint16_t)survey.fragments;
+	gr->avg = (uint16_t)(survey.free / survey.fragments);
 	gr->longest = (uint16_t)xw_bits_longest(bm->words, s->cpg, UINT32_MAX);
 	gr->first = (uint16_t)xw_bits_next_free(bm->words, 0, size);
 	gr->head = (uint16_t)xw_bits_next_used(bm->words, 0, size);
 	gr->tail = (uint16_t)(size - xw_bits_run_start(bm->words, size));
-	xw_bits_buddies(bm->words, s->cpg, bm->buddies);
 	gr->order = (uint8_t)highest_buddy(bm->buddies);
 }
 
@@ -329,6 +330,17 @@ uint32_t xw_group_run_end(const struct xw_space *s, uint32_t g, uint32_t at)
 	return at >= gr->first && at < (uint32_t)gr->first + gr->free
 		       ? (uint32_t)gr->first + gr->free
 		       : at;
+}
+
+uint32_t xw_group_find_run(const struct xw_space *s, uint32_t g, uint32_t at, uint32_t n)
+{
+	const struct xw_group *gr = &s->groups[g];
+	uint32_t size = xw_group_size(s, g);
+
+	if (gr->slot != XW_NO_SLOT)
+		return xw_bits_find_run(xw_group_words(s, g), at, size, n);
+	at = XW_MAX(at, gr->first);
+	return at + n <= (uint32_t)gr->first + gr->free ? at : size;
 }
 
 bool xw_group_is_free(const struct xw_space *s, uint32_t g, uint32_t at, uint32_t n)

@@ -126,6 +126,7 @@ uint64_t *xw_group_words(const struct xw_space *s, uint32_t g); /* of a group in
 /* These need a loaded group. The group's size when there is none; `at` itself when it is used. */
 uint32_t xw_group_next_free(const struct xw_space *s, uint32_t g, uint32_t at);
 uint32_t xw_group_run_end(const struct xw_space *s, uint32_t g, uint32_t at);
+uint32_t xw_group_find_run(const struct xw_space *s, uint32_t g, uint32_t at, uint32_t n);
 bool xw_group_is_free(const struct xw_space *s, uint32_t g, uint32_t at, uint32_t n);
 bool xw_group_is_used(const struct xw_space *s, uint32_t g, uint32_t at, uint32_t n);
 /*
@@ -195,17 +196,17 @@ struct xw_query {
 	struct xw_space *s;
 	uint32_t goal; /* group where searches start */
 	unsigned probes; /* groups that may still be loaded because a bound looked promising */
+	unsigned
+		reads; /* the same for groups that nobody has read, where there is an alternative */
 	unsigned left; /* groups GOAL_SLOW may still look into */
 	int err;
 };
 
 #define XW_PROBES_MAX 5
+#define XW_READS_MAX 8
 
-/*
- * One run of exactly len, taken: 1, 0 when there is none, or an error. spans: also across group
- * boundaries.
- */
-int xw_choose_whole(struct xw_query *q, uint64_t len, bool spans, struct xw_run *out);
+/* One run of exactly len, taken: 1, 0 when there is none, or an error. */
+int xw_choose_whole(struct xw_query *q, uint64_t len, struct xw_run *out);
 /* The longest run there is, at most len of it, taken: 1, 0 when nothing is free, or an error. */
 int xw_choose_longest(struct xw_query *q, uint64_t len, struct xw_run *out);
 

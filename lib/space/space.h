@@ -78,7 +78,7 @@ struct xw_cr_stats {
 	uint64_t hits; /* requests served by it */
 	uint64_t groups_considered; /* groups looked at */
 	uint64_t extents_scanned;
-	uint64_t useless_loops; /* entered, found nothing */
+	uint64_t useless_loops; /* considered groups, found nothing */
 };
 
 struct xw_space_stats {

@@ -53,21 +53,14 @@ static int settle_inside(struct xw_query *q, struct xw_cr_stats *cr, uint32_t g,
 {
 	struct xw_space *s = q->s;
 	bool bound = s->groups[g].flags & XW_G_UNRESOLVED;
-	uint32_t size = xw_group_size(s, g), at = 0;
 	int rc = load_counted(s, g, cr);
 
 	if (rc)
 		return rc;
-	while (!bound && (at = xw_group_next_free(s, g, at)) < size) {
-		uint32_t end = xw_group_run_end(s, g, at);
-
-		if (end - at >= len) {
-			*start = xw_group_base(s, g) + at;
-			return SPAN_EXACT;
-		}
-		at = end;
-	}
-	return bound ? SPAN_AGAIN : XW_ERR_INTERNAL;
+	if (bound)
+		return SPAN_AGAIN;
+	*start = xw_group_base(s, g) + xw_group_find_run(s, g, 0, (uint32_t)len);
+	return SPAN_EXACT;
 }
 
 /*
@@ -109,7 +102,7 @@ int xw_span_find(struct xw_query *q, enum xw_criteria c, uint64_t len, xw_blk *s
 
 int xw_span_ahead(struct xw_space *s, xw_blk from, uint64_t len, xw_blk *start)
 {
-	struct xw_query q = {s, 0, UINT32_MAX, 0, 0};
+	struct xw_query q = {s, 0, UINT32_MAX, 0, 0, 0};
 	struct xw_cr_stats uncounted = {0};
 	uint32_t at, g, size, end;
 	uint64_t carry = 0;

@@ -108,7 +108,7 @@ static void count_plainly(const uint8_t *bits, uint32_t size, struct xw_group *o
 static const char *check_group(struct xw_space *s, uint32_t g, uint8_t *bits)
 {
 	struct xw_group before = s->groups[g], *gr = &s->groups[g], want;
-	uint16_t hist[XW_SPACE_ORDERS];
+	struct xw_survey survey;
 
 	if (xw_group_copy(s, g, bits))
 		return "a bitmap cannot be loaded";
@@ -133,8 +133,8 @@ static const char *check_group(struct xw_space *s, uint32_t g, uint8_t *bits)
 		return gr->fragments > 1 ? "several runs and no bitmap" : NULL;
 	if (gr->fragments <= 1)
 		return "a bitmap that is not needed";
-	xw_bits_buddies(xw_group_words(s, g), s->cpg, hist);
-	return memcmp(hist, s->slots.v[gr->slot]->buddies, sizeof(hist))
+	xw_bits_survey(xw_group_words(s, g), s->cpg, &survey);
+	return memcmp(survey.buddies, s->slots.v[gr->slot]->buddies, sizeof(survey.buddies))
 		       ? "a buddy histogram differs from its bitmap"
 		       : NULL;
 }

@@ -428,7 +428,7 @@ START_TEST(slow_breaks)
 	ck_assert_uint_eq(st.breaks, 1);
 	ck_assert_uint_eq(st.cr[XW_CR_GOAL_SLOW].hits, 1);
 	ck_assert_uint_eq(st.cr[XW_CR_GOAL_SLOW].extents_scanned, 200);
-	ck_assert_uint_eq(st.cr[XW_CR_GOAL_FAST].useless_loops, 1);
+	ck_assert_uint_eq(st.cr[XW_CR_GOAL_FAST].useless_loops, !_i);
 	ck_assert_uint_eq(st.cr[XW_CR_GOAL_FAST].groups_considered, _i ? 0 : 20);
 	ck_assert_uint_eq(st.success, 0);
 	xw_space_free(s);
