@@ -287,6 +287,7 @@ static int longest_inside(struct xw_query *q, uint64_t len, struct xw_run *out)
 int xw_choose_longest(struct xw_query *q, uint64_t len, struct xw_run *out)
 {
 	struct xw_space *s = q->s;
+	uint64_t last = UINT64_MAX;
 	int rc;
 
 	xw_space_settle(s);
@@ -296,8 +297,10 @@ int xw_choose_longest(struct xw_query *q, uint64_t len, struct xw_run *out)
 		unsigned before = q->probes;
 		xw_blk start;
 
-		if (span <= longest)
+		/* Each round ends, or the bound has come down. */
+		if (span <= longest || span >= last)
 			break;
+		last = span;
 		rc = xw_span_find(q, XW_CR_ANY, span, &start);
 		if (rc < 0)
 			return rc;
