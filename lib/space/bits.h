@@ -52,7 +52,7 @@ uint32_t xw_bits_longest(const uint64_t *w, uint32_t nbits, uint32_t enough);
 /* First run of at least n free blocks in [from, end), where end is the group's; end when none. */
 uint32_t xw_bits_find_run(const uint64_t *w, uint32_t from, uint32_t end, uint32_t n);
 void xw_bits_count(const uint64_t *w, uint32_t nbits, uint32_t *nfree, uint32_t *fragments);
-/* The same, and the buddies of each order: maximal free blocks of 2^order, aligned to their size. */
+/* The same, and the buddies of each order: maximal free blocks of 2^order, so aligned. */
 struct xw_survey {
 	uint32_t free, fragments;
 	uint16_t buddies[XW_SPACE_ORDERS];

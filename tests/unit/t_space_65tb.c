@@ -79,9 +79,9 @@ START_TEST(a_few_clean_groups)
 		uint64_t len;
 		size_t fewest;
 	} t[] = {
-		{0, 512, 1},   {0, 512, 1},   {0, 2048, 1},  {0, 700, 1},
-		{0, 30000, 1}, {1, 65536, 1}, /* two groups */
-		{0, 32768, 1}, {0, 32768, 1}, {0, 32768, 6}, /* 28,996 and 2,768 blocks are left of two groups */
+		{0, 512, 1},   {0, 512, 1},   {0, 2048, 1},
+		{0, 700, 1},   {0, 30000, 1}, {1, 65536, 1}, /* two groups */
+		{0, 32768, 1}, {0, 32768, 1}, {0, 32768, 6}, /* 28,996 and 2,768 are left */
 	};
 	struct big_model *m = big_model_new(BIG_GROUPS);
 	struct xw_space_stats st;
