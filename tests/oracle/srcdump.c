@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * srcdump [-lntqsa] SOURCE: one line for each entry that xw_source_open gives, in a form that does
+ * srcdump [-lntqsawvg] SOURCE: one line for each entry that xw_source_open gives, in a form that does
  * not depend on who read it, so that two readers can be compared with diff.
  *
  *   -l  give tar to libarchive      -t  read ahead in a thread
  *   -n  do not read payload         -q  print nothing but failures
  *   -s  also print the data maps    -a  no atime, no directory sizes (what tar listings lack)
  *   -w  warnings to stderr          -v  totals at the end
+ *   -g  as tar --numeric-owner --full-time --quoting-style=literal -tv, blanks squeezed
  *
  * Payload appears as a chained hash of the non-zero 4 KiB blocks with their numbers: holes and
  * zeros are the same. ACL text is parsed and sorted; one without named entries is no ACL; where
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -27,7 +29,7 @@
 #define ACL_MAX 512
 
 static struct {
-	bool quiet, no_data, maps, no_atime, warnings, totals;
+	bool quiet, no_data, maps, no_atime, warnings, totals, gnu;
 	uint64_t entries, bytes, pieces;
 } o;
 
@@ -184,6 +186,41 @@ static void put_entry(const struct xw_entry *e)
 		printf(" %" PRIu64 "+%" PRIu64, e->segs[i].off, e->segs[i].len);
 }
 
+static void put_gnu_entry(const struct xw_entry *e)
+{
+	static const char bits[] = "rwxrwxrwx";
+	time_t t = (time_t)e->mtime.sec;
+	char mode[10], when[40], ns[12];
+	struct tm tm;
+	size_t n;
+
+	for (int i = 0; i < 9; i++)
+		mode[i] = e->mode & 0400u >> i ? bits[i] : '-';
+	for (int i = 0; i < 3; i++)
+		if (e->mode & 04000u >> i)
+			mode[3 * i + 2] = (char)((i < 2 ? 's' : 't') -
+						 (mode[3 * i + 2] == '-' ? 'a' - 'A' : 0));
+	printf("%c%.9s %u/%u ", "-dlcbpsh"[e->type], mode, e -> uid, e -> gid);
+	if (e->type == XW_ET_CHR || e->type == XW_ET_BLK)
+		printf("%u,%u", e->dev_major, e->dev_minor);
+	else
+		printf("%" PRIu64, e->size);
+	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", gmtime_r(&t, &tm));
+	snprintf(ns, sizeof(ns), ".%09u", e->mtime.nsec);
+	for (n = strlen(ns); n && (ns[n - 1] == '0' || ns[n - 1] == '.'); n--)
+		if (ns[n - 1] == '.') {
+			n--;
+			break;
+		}
+	printf(" %s%.*s %.*s", when, (int)n, ns, (int)e->path.len, e->path.p);
+	/* GNU tar shows a directory that v7 keeps as a file as what it is */
+	if (e->type == XW_ET_DIR && e->path.p[e->path.len - 1] != '/')
+		printf("/");
+	if (e->link.len)
+		printf(" %s %.*s", e->type == XW_ET_LNK ? "->" : "link to", (int)e->link.len,
+		       e->link.p);
+}
+
 static int dump(struct xw_source *s)
 {
 	const struct xw_entry *e;
@@ -197,7 +234,9 @@ static int dump(struct xw_source *s)
 
 		o.entries++;
 		d.hash = d.fill = d.block = 0;
-		if (!o.quiet)
+		if (!o.quiet && o.gnu)
+			put_gnu_entry(e);
+		else if (!o.quiet)
 			put_entry(e);
 		while (!o.no_data && (r = xw_source_read(s, &p, &len, &off)) == 1) {
 			if (!o.quiet)
@@ -207,7 +246,7 @@ static int dump(struct xw_source *s)
 		}
 		o.bytes += sum;
 		digest_flush(&d);
-		if (!o.quiet && (e->type == XW_ET_REG || e->link_data))
+		if (!o.quiet && !o.gnu && (e->type == XW_ET_REG || e->link_data))
 			printf(" %016" PRIx64, d.hash);
 		if (!o.quiet)
 			printf("\n");
@@ -231,7 +270,7 @@ int main(int argc, char **argv)
 	struct xw_source *s;
 	int c, r;
 
-	while ((c = getopt(argc, argv, "lntqsawv")) != -1) {
+	while ((c = getopt(argc, argv, "lntqsawvg")) != -1) {
 		opts.by_libarchive |= c == 'l';
 		opts.threaded |= c == 't';
 		o.no_data |= c == 'n';
@@ -240,11 +279,12 @@ int main(int argc, char **argv)
 		o.no_atime |= c == 'a';
 		o.warnings |= c == 'w';
 		o.totals |= c == 'v';
+		o.gnu |= c == 'g';
 		if (c == '?')
 			return 2;
 	}
 	if (optind + 1 != argc) {
-		fprintf(stderr, "usage: srcdump [-lntqsawv] SOURCE\n");
+		fprintf(stderr, "usage: srcdump [-lntqsawvg] SOURCE\n");
 		return 2;
 	}
 	r = xw_source_open(argv[optind], &opts, &diag, &s);

@@ -54,7 +54,8 @@ static la_ssize_t put(struct archive *a, void *arg, const void *buf, size_t len)
 		b->cap = 2 * (b->n + len);
 		b->p = realloc(b->p, b->cap);
 	}
-	memcpy(b->p + b->n, buf, len);
+	if (len)
+		memcpy(b->p + b->n, buf, len);
 	b->n += len;
 	return (la_ssize_t)len;
 }

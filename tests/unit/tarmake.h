@@ -121,7 +121,7 @@ static inline struct xw_source *tm_open(const void *p, size_t n, struct xw_diag 
 
 static inline bool tm_eq(struct xw_slice s, const char *text)
 {
-	return s.len == strlen(text) && !memcmp(s.p, text, s.len);
+	return s.len == strlen(text) && (!s.len || !memcmp(s.p, text, s.len));
 }
 
 #define tm_assert_slice(s, text)                                                                   \
