@@ -25,6 +25,7 @@ struct run {
 	struct xw_mkfs *m;
 	struct xw_target target;
 	struct xw_builder b;
+	struct xw_geo first_geo; /* as space was made with: its bitmap callback must not change */
 	struct xw_out out;
 	struct xw_tree tree;
 	struct xw_sink sink;
@@ -92,6 +93,12 @@ static int geo_bitmap(void *arg, uint32_t group, uint8_t *bits)
 	return 0;
 }
 
+static int plan_geometry(const struct xw_mkfs_params *p, struct xw_geo *geo, struct xw_diag *diag)
+{
+	return p->size_bytes ? xw_geo_plan(p, p->size_bytes, geo, diag)
+			     : xw_geo_stream(p, geo, diag);
+}
+
 static int plan(struct run *r)
 {
 	struct xw_mkfs *m = r->m;
@@ -99,10 +106,9 @@ static int plan(struct run *r)
 
 	if (ret)
 		return ret;
-	if (m->params.size_bytes)
-		ret = xw_geo_plan(&m->params, m->params.size_bytes, &r->b.geo, &m->diag);
-	else
-		ret = xw_geo_stream(&m->params, &r->b.geo, &m->diag);
+	ret = plan_geometry(&m->params, &r->b.geo, &m->diag);
+	if (!ret)
+		ret = plan_geometry(&m->params, &r->first_geo, NULL);
 	return ret ? ret : xw_target_open(m, &r->target);
 }
 
@@ -124,7 +130,7 @@ static int open_space(struct run *r)
 		.best_avail_max_trim_order = mb->best_avail_max_trim_order,
 	};
 	struct xw_space_source src = {
-		.summary = geo_summary, .bitmap = geo_bitmap, .arg = &r->b.geo};
+		.summary = geo_summary, .bitmap = geo_bitmap, .arg = &r->first_geo};
 
 	return xw_space_new(&p, &src, &r->m->diag, &r->space);
 }
@@ -365,6 +371,7 @@ static void cleanup(struct run *r, bool ok)
 	xw_xintern_free(r->b.intern);
 	xw_tree_free(&r->tree);
 	xw_space_free(r->space);
+	xw_geo_free(&r->first_geo);
 }
 
 int xw_mkfs_run(struct xw_mkfs *m, const char *path)
