@@ -22,7 +22,7 @@
 struct tail {
 	const struct xw_geo *stream;
 	const struct xw_mkfs_params *p;
-	const struct xw_tail_req *req;
+	struct xw_tail_req req;
 	struct xw_diag *diag;
 	uint64_t inodes; /* wanted, free ones included */
 	uint32_t most_inodes; /* a group: bitmap bits, and a table must fit between two heads */
@@ -32,14 +32,14 @@ struct tail {
 static int wanted_inodes(struct tail *t, uint64_t blocks)
 {
 	const struct xw_mkfs_params *p = t->p;
-	uint64_t used = t->req->inodes, want = used;
+	uint64_t used = t->req.inodes, want = used;
 	double share = 0, more; /* free blocks per used block */
 
 	if (p->free_percent > 0)
 		share = p->free_percent / (100 - p->free_percent);
 	else if (p->free_bytes)
 		share = (double)p->free_bytes / t->stream->block_size /
-			(double)XW_MAX(t->req->used_blocks, 1);
+			(double)XW_MAX(t->req.used_blocks, 1);
 	more = share * (double)(used > RESERVED_INODES ? used - RESERVED_INODES : 0);
 	if (more > UINT32_MAX)
 		more = UINT32_MAX;
@@ -188,7 +188,7 @@ static void set_groups(const struct tail *t, struct xw_geo *geo, uint64_t groups
 	geo->backup_bgs[0] = 0;
 	geo->backup_bgs[1] = groups > 1 ? t->stream->backup_bgs[1] : 0;
 	if (geo->backup_bgs[1] && t->p->num_backup_sb != 1 && groups > 2 &&
-	    xw_geo_group_start(geo, geo->groups - 1) >= t->req->used_end) {
+	    xw_geo_group_start(geo, geo->groups - 1) >= t->req.used_end) {
 		geo->backup_bgs[0] = 1;
 		geo->backup_bgs[1] = geo->groups - 1;
 	}
@@ -212,9 +212,9 @@ static uint64_t fit(const struct tail *t, struct xw_geo *geo)
 	for (;;) {
 		uint64_t journal, used;
 
-		geo->tail_end = measure(geo, t->req->used_end);
+		geo->tail_end = measure(geo, t->req.used_end);
 		geo->overhead = xw_geo_overhead(geo);
-		used = geo->overhead + t->req->used_blocks;
+		used = geo->overhead + t->req.used_blocks;
 		blocks = pad_last(geo, XW_MAX(geo->tail_end, with_free(t, used)));
 		journal = journal_for(t, blocks);
 		if (journal == geo->journal_blocks)
@@ -241,9 +241,9 @@ static uint64_t groups_for(const struct xw_geo *geo, uint64_t blocks)
 /* Finds group count, sizes and journal. */
 static int solve(struct tail *t, struct xw_geo *geo)
 {
-	uint64_t groups = groups_for(geo, XW_MAX(t->req->used_end, geo->first_data_block + 1ull));
+	uint64_t groups = groups_for(geo, XW_MAX(t->req.used_end, geo->first_data_block + 1ull));
 	uint64_t need, blocks;
-	int err = wanted_inodes(t, t->req->used_end);
+	int err = wanted_inodes(t, t->req.used_end);
 
 	while (!err) {
 		groups = XW_MAX(groups, xw_div_up(t->inodes, t->most_inodes));
@@ -268,6 +268,21 @@ static int solve(struct tail *t, struct xw_geo *geo)
 		}
 	}
 	return err;
+}
+
+/* Blocks before used_end that are not heads: no more can be in use, whatever the caller counted. */
+static uint64_t room_before(const struct xw_geo *stream, xw_blk used_end)
+{
+	uint64_t room =
+		used_end > stream->first_data_block ? used_end - stream->first_data_block : 0;
+
+	for (uint32_t g = 0; g < stream->groups; g++) {
+		g = xw_geo_next_super(stream, g);
+		if (g >= stream->groups || xw_geo_group_start(stream, g) >= used_end)
+			break;
+		room -= XW_MIN(stream->head_blocks, used_end - xw_geo_group_start(stream, g));
+	}
+	return room;
 }
 
 /* The same layout once more, now kept. */
@@ -300,7 +315,7 @@ static int record(struct xw_geo *geo, xw_blk at)
 int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 		const struct xw_tail_req *req, struct xw_geo *out, struct xw_diag *diag)
 {
-	struct tail t = {.stream = stream, .p = p, .req = req, .diag = diag};
+	struct tail t = {.stream = stream, .p = p, .req = *req, .diag = diag};
 	uint64_t between = (uint64_t)stream->blocks_per_group - stream->head_blocks;
 	uint64_t per_block = stream->block_size / stream->inode_size;
 	uint64_t step = XW_MAX(per_block, 8);
@@ -312,6 +327,7 @@ int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 	out->n_maps = 0;
 	if (req->used_end > stream->blocks)
 		return too_large(&t);
+	t.req.used_blocks = XW_MIN(req->used_blocks, room_before(stream, req->used_end));
 	t.most_inodes =
 		(uint32_t)(XW_MIN(8ull * stream->block_size, between * per_block) / step * step);
 	err = solve(&t, out);

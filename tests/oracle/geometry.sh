@@ -194,7 +194,7 @@ cat >"$dir/cases" <<'CASES'
 1073741824 -t ext4 -G 2147483648
 107374182400 -t ext4 -O sparse_super2 -E packed_meta_blocks=1
 1099511627776 -t ext4
-2199023255552 -t ext4 -G 65536 -O sparse_super2
+274877906944 -t ext4 -G 4096 -O sparse_super2
 4398046507008 -t ext4
 4398046511104 -t ext4
 17592186040320 -t ext4 -O ^64bit

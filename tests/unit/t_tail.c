@@ -281,6 +281,23 @@ START_TEST(compact)
 }
 END_TEST
 
+/* A caller that counts heads as used blocks gets no larger filesystem for it. */
+START_TEST(overcounted)
+{
+	struct run_of t;
+	struct xw_geo geo;
+	struct xw_tail_req req;
+
+	ck_assert_int_eq(run(&t, "-b 4096", 400000, 0, 90000, NULL), 0);
+	req = t.req;
+	req.used_blocks = req.used_end;
+	ck_assert_int_eq(xw_geo_tail(&t.stream, &t.p, &req, &geo, NULL), 0);
+	ck_assert_uint_eq(geo.blocks, t.geo.blocks);
+	xw_geo_free(&geo);
+	done(&t);
+}
+END_TEST
+
 /* DESIGN's example: the kernel tarball's image. */
 START_TEST(kernel_tree)
 {
@@ -435,6 +452,7 @@ int main(void)
 	tcase_add_loop_test(t, consistent, 0, ROUNDS);
 	tcase_add_loop_test(t, borders, 0, 6);
 	tcase_add_loop_test(t, compact, 0, XW_ARRAY_SIZE(tight));
+	tcase_add_test(t, overcounted);
 	tcase_add_test(t, kernel_tree);
 	tcase_add_test(t, hole);
 	tcase_add_loop_test(t, free_share, 0, XW_ARRAY_SIZE(shares));
