@@ -147,7 +147,7 @@ static int take_ours(struct mkfs_args *args, int key)
 		args->sources[args->source_count++] = optarg;
 		return -1;
 	case 'F':
-		args->force = true;
+		args->force++;
 		push_option(args, "-F", NULL);
 		return -1;
 	case 'n':

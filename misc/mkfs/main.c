@@ -25,6 +25,10 @@ static int status_of(int err)
 /* mke2fs's question, asked of a person only: a script passes -F. */
 static bool overwrite_after_all(const struct mkfs_args *args)
 {
+	if (args->force) {
+		cli_hint("-F given twice overwrites even that");
+		return false;
+	}
 	if (!args->quiet && !args->json && cli_confirm("Proceed anyway?"))
 		return true;
 	cli_hint("pass -F to overwrite it");
@@ -39,7 +43,7 @@ int main(int argc, char **argv)
 	if (status < 0) {
 		cli_catch_interrupts();
 		err = mkfs_make(&args, false);
-		if (err == XW_E_EXISTS && !args.force && overwrite_after_all(&args))
+		if (err == XW_E_EXISTS && overwrite_after_all(&args))
 			err = mkfs_make(&args, true);
 		status = status_of(err);
 	}

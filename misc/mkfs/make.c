@@ -6,6 +6,7 @@
  * arguments.
  */
 #include "cli/env.h"
+#include "cli/names.h"
 #include "cli/term.h"
 #include "mkfs/mkfs.h"
 
@@ -104,6 +105,7 @@ int mkfs_make(const struct mkfs_args *args, bool overwrite)
 		cli_progress_init(&run.bar, !args->quiet);
 		xw_mkfs_on_names(m, on_name, NULL);
 		xw_mkfs_on_log(m, on_log, &run);
+		xw_mkfs_on_names(m, cli_name_to_id, NULL);
 		xw_mkfs_on_progress(m, on_progress, &run);
 		err = xw_mkfs_run(m, args->image);
 		cli_progress_wipe(&run.bar);

@@ -22,8 +22,8 @@ struct mkfs_args {
 	const char **sources; /* owned array */
 	size_t source_count;
 	const char *image;
-	unsigned verbose;
-	bool quiet, dry_run, json, force;
+	unsigned verbose, force;
+	bool quiet, dry_run, json;
 };
 
 /* -1: go on; otherwise the status to exit with (help was printed, or an error). */

@@ -24,7 +24,7 @@ interrupt() {
 	local pid=$!
 	head -c 40000 good.tar >&9
 	for i in $(seq 1 100); do
-		[ -s "$img" ] && break
+		[ -e "$img" ] && break
 		sleep 0.05
 	done
 	sleep 0.3

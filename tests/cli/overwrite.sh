@@ -68,6 +68,8 @@ if can_loop; then
 	at_end "umount '$T/mnt'"
 	mkfs m.img 16M
 	fails 1 "m.img" "a mounted image is refused"
+	mkfs -F m.img 16M
+	fails 1 "m.img" "a mounted image is refused with -F"
 	is "  and stays" sh -c 'touch mnt/x && ls mnt | grep -q lost+found'
 	umount mnt
 	loop=$(losetup -f --show m.img)
@@ -80,6 +82,8 @@ if can_loop; then
 	mount "$loop" mnt
 	mkfs "$loop"
 	fails 1 "$loop" "a mounted device is refused"
+	mkfs -F "$loop"
+	fails 1 "$loop" "a mounted device is refused with -F"
 	umount mnt
 	losetup -d "$loop"
 else

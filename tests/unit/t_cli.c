@@ -2,6 +2,7 @@
 /* What tools print for people, and what they take from the environment. */
 #include "cli/env.h"
 #include "cli/human.h"
+#include "cli/names.h"
 #include "unit.h"
 
 #include <signal.h>
@@ -150,6 +151,22 @@ START_TEST(ignored_signal_stays_ignored)
 }
 END_TEST
 
+START_TEST(names)
+{
+	uint32_t id = 99;
+
+	ck_assert_int_eq(cli_name_to_id(NULL, 0, "root", &id), 0);
+	ck_assert_uint_eq(id, 0);
+	id = 99;
+	ck_assert_int_eq(cli_name_to_id(NULL, 1, "root", &id), 0);
+	ck_assert_uint_eq(id, 0);
+	id = 99;
+	ck_assert_int_ne(cli_name_to_id(NULL, 0, "no-such-user-anywhere", &id), 0);
+	ck_assert_int_ne(cli_name_to_id(NULL, 1, "no-such-group-anywhere", &id), 0);
+	ck_assert_uint_eq(id, 99);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("cli");
@@ -162,6 +179,7 @@ int main(void)
 	tcase_add_loop_test(tc, epoch, 0, CASES(epochs));
 	tcase_add_loop_test(tc, interrupt, 0, 3);
 	tcase_add_test(tc, ignored_signal_stays_ignored);
+	tcase_add_test(tc, names);
 	suite_add_tcase(s, tc);
 	return unit_main(s);
 }

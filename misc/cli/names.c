@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names to numbers, for ACLs in archives that carry names only. Everything that has a number keeps
+ * it: an image must not depend on the users of the machine that made it.
+ */
+#include "cli/names.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+
+enum { FIRST_BUFFER = 4096, LAST_BUFFER = 1 << 20 };
+
+/* The reentrant calls want room for a whole record; a group may have very many members. */
+static int look_up(int group, const char *name, char *buf, size_t size, uint32_t *id)
+{
+	struct passwd pw, *found_pw = NULL;
+	struct group gr, *found_gr = NULL;
+	int err;
+
+	if (group) {
+		err = getgrnam_r(name, &gr, buf, size, &found_gr);
+		if (!err && found_gr)
+			*id = gr.gr_gid;
+	} else {
+		err = getpwnam_r(name, &pw, buf, size, &found_pw);
+		if (!err && found_pw)
+			*id = pw.pw_uid;
+	}
+	if (err == ERANGE)
+		return ERANGE;
+	return found_pw || found_gr ? 0 : -1;
+}
+
+int cli_name_to_id(void *arg, int group, const char *name, uint32_t *id)
+{
+	int ret = ERANGE;
+
+	(void)arg;
+	for (size_t size = FIRST_BUFFER; ret == ERANGE && size <= LAST_BUFFER; size *= 4) {
+		char *buf = malloc(size);
+
+		if (!buf)
+			return -1;
+		ret = look_up(group, name, buf, size, id);
+		free(buf);
+	}
+	return ret ? -1 : 0;
+}
