@@ -30,32 +30,35 @@ static uint32_t name_hash(const struct xw_binode *dir, const char *name, size_t 
 	return (uint32_t)(xw_hash64(name, len, dir->ino) >> 16);
 }
 
-static struct xw_blink **find_slot(struct xw_blink **slots, size_t n, const struct xw_binode *dir,
-				   const char *name, size_t len, uint32_t hash)
+static struct xw_tree_slot *find_slot(const struct xw_tree *t, const struct xw_binode *dir,
+				      const char *name, size_t len, uint32_t hash)
 {
-	size_t i = hash & (n - 1);
+	size_t mask = t->n_slots - 1, i = hash & mask;
 
-	for (;; i = (i + 1) & (n - 1)) {
-		struct xw_blink *l = slots[i];
+	for (;; i = (i + 1) & mask) {
+		const struct xw_blink *l = t->slots[i].link;
 
-		if (!l || (l->hash == hash && l->dir == dir && l->len == len &&
+		if (!l || (t->slots[i].hash == hash && l->dir == dir && l->len == len &&
 			   !memcmp(l->name, name, len)))
-			return &slots[i];
+			return &t->slots[i];
 	}
 }
 
 static int grow(struct xw_tree *t)
 {
 	size_t n = t->n_slots ? t->n_slots * 2 : FIRST_SLOTS;
-	struct xw_blink **slots = calloc(n, sizeof(*slots));
+	struct xw_tree_slot *slots = calloc(n, sizeof(*slots));
 
 	if (!slots)
 		return xw_fail_nomem(t->diag, "name table");
 	for (size_t i = 0; i < t->n_slots; i++) {
-		struct xw_blink *l = t->slots[i];
+		size_t k = t->slots[i].hash & (n - 1);
 
-		if (l)
-			*find_slot(slots, n, l->dir, l->name, l->len, l->hash) = l;
+		if (!t->slots[i].link)
+			continue;
+		while (slots[k].link)
+			k = (k + 1) & (n - 1);
+		slots[k] = t->slots[i];
 	}
 	free(t->slots);
 	t->slots = slots;
@@ -119,7 +122,7 @@ struct xw_blink *xw_tree_find(const struct xw_tree *t, const struct xw_binode *d
 			      const char *name, size_t len)
 {
 	uint32_t hash = name_hash(dir, name, len);
-	struct xw_blink *l = *find_slot(t->slots, t->n_slots, dir, name, len, hash);
+	struct xw_blink *l = find_slot(t, dir, name, len, hash)->link;
 
 	return l && l->node ? l : NULL;
 }
@@ -128,12 +131,13 @@ int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, siz
 		 struct xw_binode *node)
 {
 	uint32_t hash = name_hash(dir, name, len);
-	struct xw_blink **slot, *l;
+	struct xw_tree_slot *slot;
+	struct xw_blink *l;
 
-	if (t->used_slots * 4 >= t->n_slots * 3 && grow(t))
+	if (t->used_slots * 2 >= t->n_slots && grow(t))
 		return XW_ERR_NOMEM;
-	slot = find_slot(t->slots, t->n_slots, dir, name, len, hash);
-	l = *slot;
+	slot = find_slot(t, dir, name, len, hash);
+	l = slot->link;
 	if (!l) {
 		l = xw_arena_alloc(&t->arena, sizeof(*l) + len, _Alignof(struct xw_blink));
 		if (!l)
@@ -147,7 +151,7 @@ int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, siz
 		else
 			dir->dir->first = l;
 		dir->dir->last = l;
-		*slot = l;
+		*slot = (struct xw_tree_slot){l, hash};
 		t->used_slots++;
 	}
 	l->node = node;
