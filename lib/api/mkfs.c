@@ -65,6 +65,25 @@ static int parse_number(struct xw_mkfs *m, const char *option, const char *value
 	return 0;
 }
 
+static int set_whiteouts(struct xw_mkfs *m, const char *value)
+{
+	static const char *const names[] = {
+		[XW_WHITEOUTS_AUTO] = "auto",
+		[XW_WHITEOUTS_APPLY] = "apply",
+		[XW_WHITEOUTS_KEEP] = "keep",
+		[XW_WHITEOUTS_OVERLAY] = "overlay",
+	};
+
+	for (size_t i = 0; value && i < XW_ARRAY_SIZE(names); i++) {
+		if (!strcmp(value, names[i])) {
+			m->whiteouts = (enum xw_whiteouts)i;
+			return 0;
+		}
+	}
+	return xw_fail(&m->diag, XW_ERR_USAGE, "--whiteouts: \"%s\" is not apply, keep or overlay",
+		       value ? value : "");
+}
+
 /* Options of the run itself. XW_ERR_NOTFOUND: none of them. */
 static int set_own(struct xw_mkfs *m, const char *option, const char *value)
 {
@@ -87,6 +106,8 @@ static int set_own(struct xw_mkfs *m, const char *option, const char *value)
 			m->jobs = (unsigned)v;
 		return ret;
 	}
+	if (!strcmp(option, "--whiteouts"))
+		return set_whiteouts(m, value);
 	if (!strcmp(option, "now")) {
 		ret = parse_number(m, "SOURCE_DATE_EPOCH", value, -(1ll << 31),
 				   (1ll << 34) - (1ll << 31) - 1, &v);
@@ -118,12 +139,8 @@ int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value)
 
 int xw_mkfs_add_source(struct xw_mkfs *m, const char *path)
 {
-	char *copy;
+	char *copy = strdup(path);
 
-	if (m->sources.n)
-		return xw_fail(&m->diag, XW_ERR_UNSUPPORTED,
-			       "-d %s: more than one source (layers) is not supported yet", path);
-	copy = strdup(path);
 	if (!copy || xw_vec_push(&m->sources, copy)) {
 		free(copy);
 		return xw_fail_nomem(&m->diag, "source");
@@ -189,12 +206,13 @@ static void put_uuid(struct xw_json *j, const uint8_t uuid[16])
 	X(free_blocks)                                                                             \
 	X(inodes)                                                                                  \
 	X(free_inodes)                                                                             \
-	X(groups) X(files) X(directories) X(symlinks) X(specials) X(hardlinks) X(data_blocks)      \
+	X(groups)                                                                                  \
+	X(files) X(directories) X(symlinks) X(specials) X(hardlinks) X(data_blocks)                \
 		X(metadata_blocks) X(journal_blocks) X(directory_blocks) X(indexed_directories)    \
 			X(xattr_blocks) X(xattr_references) X(xattr_in_inode) X(ea_inodes)         \
-				X(extents) X(files_with_data) X(bytes_in) X(bytes_written)         \
-					X(writes) X(sequential_writes) X(backward_seeks)           \
-						X(warnings)
+				X(extents) X(files_with_data) X(replaced_blocks) X(bytes_in)       \
+					X(bytes_written) X(writes) X(sequential_writes)            \
+						X(backward_seeks) X(warnings)
 
 const char *xw_mkfs_json(struct xw_mkfs *m)
 {

@@ -221,7 +221,9 @@ static int open_fill(struct run *r)
 	r->fill.xattrs_allowed = xw_has_compat(&r->b.geo.features, XW_COMPAT_EXT_ATTR);
 	r->fill.root_selinux = m->params.root_selinux;
 	r->fill.names = (struct xw_acl_names){lookup_name, m};
-	r->fill.now = m->params.now;
+	r->fill.whiteouts = m->whiteouts;
+	if (m->whiteouts == XW_WHITEOUTS_AUTO)
+		r->fill.whiteouts = m->sources.n > 1 ? XW_WHITEOUTS_APPLY : XW_WHITEOUTS_KEEP;
 	r->fill.tick = tick_entry;
 	r->fill.tick_arg = r;
 	r->tree.dropped = xw_fill_dropped;
@@ -350,6 +352,7 @@ static void summarise(struct run *r)
 	res->xattr_references = b->counts.xattr_refs;
 	res->xattr_in_inode = b->counts.xattr_in_inode;
 	res->ea_inodes = b->counts.ea_inodes;
+	res->replaced_blocks = r->sink.replaced_blocks;
 	res->bytes_written = st.bytes;
 	res->writes = st.writes;
 	res->sequential_writes = st.sequential;

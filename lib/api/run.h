@@ -18,6 +18,7 @@ struct xw_mkfs {
 	XW_VEC(char *) sources;
 	bool plan_only;
 	unsigned force; /* how often -F was set: once for content, twice for a target in use */
+	enum xw_whiteouts whiteouts;
 	unsigned jobs; /* 0 = processors */
 	bool ran;
 	xw_progress_cb *progress;

@@ -53,6 +53,7 @@ struct xw_mkfs_result {
 	uint64_t directory_blocks, indexed_directories;
 	uint64_t xattr_blocks, xattr_references, xattr_in_inode, ea_inodes;
 	uint64_t extents, files_with_data;
+	uint64_t replaced_blocks; /* written for files that a later entry or layer replaced */
 	uint64_t bytes_in, bytes_written, writes, sequential_writes, backward_seeks;
 	uint64_t warnings;
 	double seconds;
@@ -69,7 +70,10 @@ XW_API void xw_mkfs_free(struct xw_mkfs *m);
  * the clock). XW_E_USAGE or XW_E_UNSUPPORTED names option and value.
  */
 XW_API int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value);
-/* Fill from a directory, archive or "-" (standard input). */
+/*
+ * Fill from a directory, archive or "-" (standard input). Several sources are layers: later ones
+ * win, and OCI whiteouts are applied ("--whiteouts").
+ */
 XW_API int xw_mkfs_add_source(struct xw_mkfs *m, const char *path);
 XW_API void xw_mkfs_on_log(struct xw_mkfs *m, xw_log_cb *cb, void *arg);
 /*

@@ -22,6 +22,7 @@ struct xw_blink {
 	struct xw_binode *node; /* NULL: the name was removed */
 	struct xw_binode *dir; /* the directory that holds it */
 	uint32_t hash; /* of (dir, name) for lookup; the dx major hash once shaped */
+	uint16_t layer; /* the last source that named it, from 1; 0: none did */
 	uint8_t len;
 	char name[]; /* not terminated */
 };
@@ -30,6 +31,7 @@ struct xw_blink {
 struct xw_bdir {
 	struct xw_binode *parent; /* the root's parent is the root */
 	struct xw_blink *first, *last;
+	struct xw_blink *scan; /* scratch of walks without recursion */
 	uint32_t entries; /* live names */
 	uint32_t subdirs;
 	uint32_t min_blocks; /* lost+found's 16 KiB; else 0 */
@@ -46,6 +48,7 @@ struct xw_bmap {
 
 #define XW_BN_EA 0x1 /* an EA inode: `bytes` is the value */
 #define XW_BN_DEAD 0x2 /* replaced or removed: not built */
+#define XW_BN_OPAQUE 0x8 /* overlayfs: hides what lower layers have in this directory */
 #define XW_BN_EXPLICIT 0x4 /* attributes come from a source or an option, not from a default */
 
 struct xw_binode {

@@ -113,8 +113,15 @@ static int gather(struct xw_fill *f, const struct xw_entry *e, const struct xw_b
 	return ret;
 }
 
-int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
+static bool opaque(const struct xw_binode *n)
 {
+	return n->flags & XW_BN_OPAQUE;
+}
+
+/* Place f->set as the attributes of n. */
+static int install(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
+{
+	struct xw_slice name = {"trusted.overlay.opaque", 22}, value = {"y", 1};
 	struct xw_diag why = {0};
 	int ret;
 
@@ -122,10 +129,7 @@ int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode
 		xw_share_put(f->share, n->xblock);
 	n->xblock = NULL;
 	n->xattrs = NULL;
-	if (!e->n_xattrs && !e->acl_access.len && !e->acl_default.len &&
-	    !(n == f->tree->root && f->root_selinux))
-		return 0;
-	ret = gather(f, e, n);
+	ret = opaque(n) ? put(f, e, n, name, value) : 0;
 	if (ret || !f->set.a.n)
 		return ret;
 	if (!f->xattrs_allowed)
@@ -140,6 +144,29 @@ int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode
 	    xw_share_get_packed(f->share, &n->xattrs->block, &n->xblock))
 		return xw_fail_nomem(f->diag, "xattr block");
 	return 0;
+}
+
+int xw_fill_renew_xattrs(struct xw_fill *f, struct xw_binode *n)
+{
+	static const struct xw_entry none = {.path = {"whiteout", 8}};
+	struct xw_diag why = {0};
+	int ret;
+
+	xw_xattr_set_clear(&f->set);
+	ret = n->xattrs ? xw_xintern_unpack(n->xattrs, &f->set, &why) : 0;
+	return ret ? failed(f, &none, ret, &why) : install(f, &none, n);
+}
+
+int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
+{
+	bool any = e->n_xattrs || e->acl_access.len || e->acl_default.len || opaque(n) ||
+		   (n == f->tree->root && f->root_selinux);
+	int ret = 0;
+
+	if (!any && !n->xattrs)
+		return 0;
+	ret = gather(f, e, n);
+	return ret ? ret : install(f, e, n);
 }
 
 /* -E root_selinux without a root entry in the source. */

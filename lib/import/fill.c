@@ -194,6 +194,8 @@ static int add_directory(struct xw_fill *f, const struct xw_entry *e, const stru
 			return xw_fail_nomem(f->diag, "directory");
 		ret = xw_tree_link(f->tree, at->dir, at->name, at->len, n);
 	}
+	if (!ret && old)
+		old->layer = f->tree->layer;
 	return ret ? ret : set_attributes(f, e, n);
 }
 
@@ -233,6 +235,30 @@ static int add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entr
 	}
 }
 
+static bool last_is_whiteout(struct xw_slice path)
+{
+	size_t end = path.len, from;
+
+	while (end && path.p[end - 1] == '/')
+		end--;
+	from = end;
+	while (from && path.p[from - 1] != '/')
+		from--;
+	return xw_whiteout_named(path.p + from, end - from);
+}
+
+/* A whiteout of something in a directory that is not there has nothing to do. */
+static int add_whiteout(struct xw_fill *f, const struct xw_entry *e, struct xw_slice path)
+{
+	bool make = f->whiteouts == XW_WHITEOUTS_OVERLAY;
+	struct xw_path_at at;
+	int ret = xw_tree_walk(f->tree, f->tree->root, path.p, path.len, make, &at);
+
+	if (ret)
+		return ret == XW_ERR_NOTFOUND ? 0 : ret;
+	return xw_whiteout_apply(f, e, &at);
+}
+
 static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e)
 {
 	struct xw_path_at at;
@@ -250,6 +276,8 @@ static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_ent
 		xw_log(f->diag, XW_LOG_WARN,
 		       "%s: %.*s: \"..\" is taken to stop at the image's root", s->name,
 		       (int)XW_MIN(e->path.len, 300), e->path.p);
+	if (f->whiteouts != XW_WHITEOUTS_KEEP && last_is_whiteout(path))
+		return add_whiteout(f, e, path);
 	ret = xw_tree_walk(f->tree, f->tree->root, path.p, path.len, true, &at);
 	if (ret == XW_ERR_INPUT) {
 		char why[sizeof(f->diag->text)];
@@ -274,6 +302,11 @@ int xw_fill_source(struct xw_fill *f, struct xw_source *s)
 	const struct xw_entry *e;
 	int more, ret;
 
+	if (f->tree->layer == UINT16_MAX)
+		return xw_fail(f->diag, XW_ERR_LIMIT, "%s: more than %u sources", s->name,
+			       UINT16_MAX);
+	f->tree->layer++;
+	f->tree->last_parent = NULL; /* so that the names on the way are marked as this layer's */
 	while ((more = xw_source_next(s, &e)) > 0) {
 		f->entries++;
 		ret = add_entry(f, s, e);

@@ -14,6 +14,13 @@
 #include "xattr/set.h"
 #include "xattr/share.h"
 
+enum xw_whiteouts {
+	XW_WHITEOUTS_AUTO, /* APPLY with several sources, else KEEP */
+	XW_WHITEOUTS_APPLY, /* .wh.NAME removes NAME from the layers below */
+	XW_WHITEOUTS_KEEP, /* they are files like others */
+	XW_WHITEOUTS_OVERLAY, /* they become what overlayfs understands */
+};
+
 struct xw_fill {
 	/* given */
 	struct xw_tree *tree;
@@ -22,10 +29,10 @@ struct xw_fill {
 	struct xw_xintern *intern;
 	const struct xw_select *select;
 	struct xw_diag *diag;
+	enum xw_whiteouts whiteouts; /* not AUTO */
 	bool xattrs_allowed; /* ext_attr */
 	const char *root_selinux; /* -E root_selinux; NULL = none */
 	bool keep_root_owner, keep_root_perms; /* -E root_owner / root_perms were given */
-	int64_t now;
 	/* Called now and then; non-zero ends the run. */
 	int (*tick)(void *arg, uint64_t entries);
 	void *tick_arg;
@@ -45,6 +52,15 @@ int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode
 int xw_fill_root(struct xw_fill *f);
 /* Install as tree->dropped with f as argument: blocks and references of n go back. */
 int xw_fill_dropped(void *f, struct xw_binode *n);
+
+/* ---- between the files of filling ---- */
+
+/* whiteout.c: is this the name of a whiteout marker (".wh.")? */
+bool xw_whiteout_named(const char *name, size_t len);
+/* Carry out the marker whose last path component is at->name. */
+int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct xw_path_at *at);
+/* attrs.c: n->flags changed what xattrs it must have (XW_BN_OPAQUE). */
+int xw_fill_renew_xattrs(struct xw_fill *f, struct xw_binode *n);
 void xw_fill_free(struct xw_fill *f);
 
 #endif

@@ -299,6 +299,7 @@ int xw_sink_release(struct xw_sink *k, struct xw_binode *n)
 	for (uint32_t i = 0; i < n->n_ext && !ret; i++) {
 		ret = xw_space_release(k->space, e[i].pblk, e[i].len);
 		k->data_blocks -= e[i].len;
+		k->replaced_blocks += e[i].len;
 	}
 	if (n->n_ext > 1)
 		free(n->exts);

@@ -24,6 +24,7 @@ struct xw_sink {
 	/* Called between pieces; non-zero ends the run. */
 	int (*tick)(void *arg);
 	void *tick_arg;
+	uint64_t replaced_blocks; /* given back: they were written for nothing */
 	uint64_t data_blocks; /* allocated and not given back */
 	/* scratch of the file being written */
 	XW_VEC(struct xw_extent) ext;

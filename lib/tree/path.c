@@ -91,6 +91,8 @@ static int step(struct walk *w, const char *name, size_t len)
 	if (!l)
 		return w->create ? make_dir(w, name, len) : XW_ERR_NOTFOUND;
 	if (xw_binode_is(l->node, XW_S_IFDIR)) {
+		if (w->create)
+			l->layer = w->t->layer; /* the source has something below it */
 		w->dir = l->node;
 		return 0;
 	}

@@ -155,6 +155,7 @@ int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, siz
 		t->used_slots++;
 	}
 	l->node = node;
+	l->layer = t->layer;
 	node->links++;
 	dir->dir->entries++;
 	if (xw_binode_is(node, XW_S_IFDIR)) {

@@ -23,6 +23,7 @@ struct xw_tree {
 	struct xw_tree_slot *slots; /* open-addressed: (dir, name) -> link; at most half full */
 	size_t n_slots, used_slots; /* used counts removed names too until the next growth */
 	uint64_t made; /* inodes ever made, removed ones included */
+	uint16_t layer; /* of the names linked from now on */
 	int64_t now; /* times of implied directories */
 	/*
 	 * Called once when an inode loses its last name: its blocks and references are to be given

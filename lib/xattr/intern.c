@@ -7,6 +7,7 @@
 #include "xattr/intern.h"
 
 #include "base/arena.h"
+#include "base/endian.h"
 #include "base/hash.h"
 #include "disk/xattrblk.h"
 #include "xattr/layout.h"
@@ -159,6 +160,24 @@ static void put_raw(const struct xw_xattr_set *set, uint8_t *p)
 		memcpy(p, x->value, x->value_len);
 		p += x->value_len;
 	}
+}
+
+int xw_xintern_unpack(const struct xw_xplaced *placed, struct xw_xattr_set *set,
+		      struct xw_diag *diag)
+{
+	const uint8_t *p = placed->raw, *end = p + placed->raw_len;
+	int err = 0;
+
+	while (p < end && !err) {
+		uint32_t value_len = peek32(p);
+		uint8_t index = p[4], name_len = p[5];
+		const uint8_t *name = p + RAW_HEAD;
+
+		err = xw_xattr_set_put_raw(set, index, (const char *)name, name_len,
+					   name + name_len, value_len, diag);
+		p = name + name_len + value_len;
+	}
+	return err;
 }
 
 struct want {

@@ -77,6 +77,9 @@ void xw_xintern_free(struct xw_xintern *x);
  */
 int xw_xintern_get(struct xw_xintern *x, const struct xw_xattr_set *set, struct xw_diag *diag,
 		   const struct xw_xplaced **out);
+/* Put the attributes of a placed set into *set (which keeps what else it has). XW_ERR_NOMEM. */
+int xw_xintern_unpack(const struct xw_xplaced *placed, struct xw_xattr_set *set,
+		      struct xw_diag *diag);
 /* Values with EA inodes, ids 1 .. count in order of first use. */
 uint32_t xw_xintern_ea_count(const struct xw_xintern *x);
 const struct xw_ea_value *xw_xintern_ea(const struct xw_xintern *x, uint32_t id);

@@ -39,6 +39,7 @@ enum {
 	KEY_MODE,
 	KEY_CLAMP,
 	KEY_XATTRS_EXCLUDE,
+	KEY_WHITEOUTS,
 	KEY_JSON
 };
 
@@ -74,6 +75,7 @@ static const struct option_row rows[] = {
 	{KEY_MODE, required_argument, "--mode", TO_LIBRARY, NULL},
 	{KEY_CLAMP, no_argument, "--clamp-mtime", TO_LIBRARY, NULL},
 	{KEY_XATTRS_EXCLUDE, required_argument, "--xattrs-exclude", TO_LIBRARY, NULL},
+	{KEY_WHITEOUTS, required_argument, "--whiteouts", TO_LIBRARY, NULL},
 
 	{'c', no_argument, "-c", REFUSED, "searching for bad blocks"},
 	{'D', no_argument, "-D", REFUSED, "direct I/O"},

@@ -79,6 +79,9 @@ static void print_effort(FILE *out, const struct xw_mkfs_result *r, unsigned ver
 		    cli_share((double)r->sequential_writes, (double)r->writes).s,
 		    cli_plural(r->backward_seeks, "backward seek", "backward seeks").s);
 	}
+	if (r->replaced_blocks)
+		row(out, "replaced", "%s written for files that a later entry replaced",
+		    cli_size(r->replaced_blocks * r->block_size).s);
 	if (r->bytes_in)
 		row(out, "time", "%s for %s, %s", cli_duration(r->seconds).s,
 		    cli_size(r->bytes_in).s, cli_rate(r->bytes_in, r->seconds).s);

@@ -159,6 +159,7 @@ static void setup(void)
 	fill.sink = &sink;
 	fill.select = &sel;
 	fill.diag = &diag;
+	fill.whiteouts = XW_WHITEOUTS_KEEP;
 	tree.dropped = xw_fill_dropped;
 	tree.dropped_arg = &fill;
 }
@@ -350,6 +351,87 @@ START_TEST(full_image_counts_what_is_missing)
 }
 END_TEST
 
+/* ---- layers ---- */
+
+static bool there(const char *path)
+{
+	struct xw_binode *n;
+
+	return !xw_tree_lookup(&tree, path, strlen(path), &n);
+}
+
+static void lower_layer(void)
+{
+	ck_assert_int_eq(run(STEPS({XW_ET_DIR, "d", NULL, NULL, 0755},
+				   {XW_ET_REG, "d/low", NULL, "low", 0644},
+				   {XW_ET_REG, "d/sub/low", NULL, "low", 0644},
+				   {XW_ET_REG, "d/sub/deep/low", NULL, "low", 0644},
+				   {XW_ET_REG, "gone", NULL, "gone", 0644},
+				   {XW_ET_REG, "kept", NULL, "kept", 0644}),
+			     100),
+			 0);
+}
+
+START_TEST(whiteouts_act_on_lower_layers_only)
+{
+	uint64_t before = xw_space_free_blocks(space);
+
+	fill.whiteouts = XW_WHITEOUTS_APPLY;
+	lower_layer();
+	ck_assert_int_eq(run(STEPS({XW_ET_REG, "new", NULL, "new", 0644},
+				   {XW_ET_REG, ".wh.new", NULL, NULL, 0},
+				   {XW_ET_REG, "d/sub/up", NULL, "up", 0644},
+				   {XW_ET_REG, "d/.wh.sub", NULL, NULL, 0},
+				   {XW_ET_REG, ".wh.gone", NULL, NULL, 0},
+				   {XW_ET_REG, "no/such/.wh.dir", NULL, NULL, 0},
+				   {XW_ET_REG, ".wh..wh.aufs", NULL, NULL, 0}),
+			     100),
+			 0);
+	ck_assert(there("new") && there("kept") && there("d/low"));
+	ck_assert(there("d/sub/up") && !there("d/sub/low") && !there("d/sub/deep"));
+	ck_assert(!there("gone") && !there("no") && !there(".wh..wh.aufs"));
+	ck_assert_uint_eq(before - xw_space_free_blocks(space), 4);
+	ck_assert_uint_eq(sink.replaced_blocks, 3);
+}
+END_TEST
+
+/* The marker first, in the middle, last: the result is the same. */
+START_TEST(opaque_in_any_place)
+{
+	struct step steps[] = {{XW_ET_DIR, "d", NULL, NULL, 0700},
+			       {XW_ET_REG, "d/up", NULL, "up", 0644},
+			       {XW_ET_REG, "d/sub/up", NULL, "up", 0644},
+			       {XW_ET_REG, "d/.wh..wh..opq", NULL, NULL, 0}};
+	struct step marker = steps[3];
+
+	memmove(&steps[_i + 1], &steps[_i], (3 - (size_t)_i) * sizeof(steps[0]));
+	steps[_i] = marker;
+	fill.whiteouts = XW_WHITEOUTS_APPLY;
+	lower_layer();
+	ck_assert_int_eq(run(steps, 4, 100), 0);
+	ck_assert(there("d/up") && there("d/sub/up"));
+	ck_assert(!there("d/low") && !there("d/sub/low") && !there("d/.wh..wh..opq"));
+	ck_assert(there("kept") && there("gone"));
+}
+END_TEST
+
+START_TEST(whiteouts_for_overlayfs)
+{
+	fill.whiteouts = XW_WHITEOUTS_OVERLAY;
+	lower_layer();
+	ck_assert_int_eq(run(STEPS({XW_ET_REG, ".wh.gone", NULL, NULL, 0},
+				   {XW_ET_REG, "x/.wh.never", NULL, NULL, 0}),
+			     100),
+			 0);
+	ck_assert(xw_binode_is(must("gone"), XW_S_IFCHR) && must("gone")->dev.minor == 0);
+	ck_assert(xw_binode_is(must("x/never"), XW_S_IFCHR));
+	fill.whiteouts = XW_WHITEOUTS_KEEP;
+	ck_assert_int_eq(run(STEPS({XW_ET_REG, ".wh.kept", NULL, "text", 0}), 100), 0);
+	check_content(".wh.kept", "text", 4, 1);
+	ck_assert(there("kept"));
+}
+END_TEST
+
 START_TEST(directory_and_strip)
 {
 	ck_assert_int_eq(xw_select_set(&sel, "--directory", "/opt/x/", &diag), 0);
@@ -379,6 +461,9 @@ int main(void)
 	tcase_add_test(t, hard_links);
 	tcase_add_loop_test(t, bad_entries_are_named, 0, XW_ARRAY_SIZE(bad));
 	tcase_add_test(t, full_image_counts_what_is_missing);
+	tcase_add_test(t, whiteouts_act_on_lower_layers_only);
+	tcase_add_loop_test(t, opaque_in_any_place, 0, 4);
+	tcase_add_test(t, whiteouts_for_overlayfs);
 	tcase_add_test(t, directory_and_strip);
 	suite_add_tcase(s, t);
 	return unit_main(s);
