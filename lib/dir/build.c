@@ -2,17 +2,21 @@
 /*
  * Bulk directory builder.
  *
- * A directory is a sequence of levels: level 0 is the root block, the levels after it are dx_nodes, the last
- * one is the leaves; they lie in the file in this order. A linear directory has leaves only.
+ * A directory is a sequence of levels: level 0 is the root block, the levels after it are dx_nodes,
+ * the last one is the leaves; they lie in the file in this order. A linear directory has leaves
+ * only.
  *
- * 1. Leaves hold entries in the order of the array, next-fit: each leaf takes what fits, its last entry's
- *    rec_len reaches to the end of the block (or to the checksum tail).
- * 2. The array of an indexed directory is sorted by (major, minor, name), so a leaf covers a range of hashes. A
- *    leaf that begins with the major hash the leaf before it ends with has bit 0 set in its index entry: a
- *    lookup lands in the first leaf of such a group and walks on while that bit is set.
- * 3. Children are spread evenly over the nodes of a level instead of filling all but the last: the count of nodes is
- *    the same, and every node keeps room for the entries that a later insertion's splits will add.
- * 4. shape and emit cut leaves with the same function, so what emit produces is what shape promised.
+ * 1. Leaves hold entries in the order of the array, next-fit: each leaf takes what fits, its last
+ * entry's rec_len reaches to the end of the block (or to the checksum tail).
+ * 2. The array of an indexed directory is sorted by (major, minor, name), so a leaf covers a range
+ * of hashes. A leaf that begins with the major hash the leaf before it ends with has bit 0 set in
+ * its index entry: a lookup lands in the first leaf of such a group and walks on while that bit is
+ * set.
+ * 3. Children are spread evenly over the nodes of a level instead of filling all but the last: the
+ * count of nodes is the same, and every node keeps room for the entries that a later insertion's
+ * splits will add.
+ * 4. shape and emit cut leaves with the same function, so what emit produces is what shape
+ * promised.
  */
 #include "dir/build.h"
 
@@ -255,7 +259,8 @@ static uint32_t index_hash(const struct emitter *em, unsigned level, uint32_t k)
 	       (em->entries[first].hash.major == em->entries[first - 1].hash.major);
 }
 
-/* Index entries, limit, count and checksum of block k of `level`, in the block prepared by the caller. */
+/* Index entries, limit, count and checksum of block k of `level`, in the block prepared by the
+ * caller. */
 static int emit_index(struct emitter *em, unsigned level, uint32_t k, uint32_t children_lblk)
 {
 	const uint32_t begin = first_child(em->shape, level, k);

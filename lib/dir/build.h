@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bulk directory builder. Two steps: shape (how many blocks, sorted order) before space is allocated, then
- * emit once inode numbers and block places are known. A directory of one block is linear, in the order given; a longer one gets an
- * htree (dir_index) with leaves packed full in hash order: dx_root, then dx_nodes, then leaves.
+ * Bulk directory builder. Two steps: shape (how many blocks, sorted order) before space is
+ * allocated, then emit once inode numbers and block places are known. A directory of one block is
+ * linear, in the order given; a longer one gets an htree (dir_index) with leaves packed full in
+ * hash order: dx_root, then dx_nodes, then leaves.
  */
 #ifndef XW_DIR_BUILD_H
 #define XW_DIR_BUILD_H
@@ -35,9 +36,10 @@ struct xw_dir_shape {
 };
 
 /*
- * Plan the directory holding entries (without . and ..). Sorts entries by (hash, minor, name) when indexed. min_blocks: e.g. lost+found's 16 KiB.
- * Falls back to linear when the htree would be deeper than allowed. XW_ERR_LIMIT when it cannot be stored.
- * Only names matter here: ino may still be 0.
+ * Plan the directory holding entries (without . and ..). Sorts entries by (hash, minor, name) when
+ * indexed. min_blocks: e.g. lost+found's 16 KiB. Falls back to linear when the htree would be
+ * deeper than allowed. XW_ERR_LIMIT when it cannot be stored. Only names matter here: ino may still
+ * be 0.
  */
 int xw_dir_shape(const struct xw_dir_format *f, struct xw_dir_entry *entries, size_t n,
 		 uint32_t min_blocks, struct xw_dir_shape *out);
@@ -48,8 +50,9 @@ struct xw_dir_self {
 	uint32_t inode_seed; /* xw_inode_seed(); ignored without csum */
 };
 /*
- * Produce all blocks in logical order: put(arg, lblk, block) for 0 .. shape->blocks - 1; block is valid during
- * the call only. `entries` as shape left them. put's failure ends the run and is returned.
+ * Produce all blocks in logical order: put(arg, lblk, block) for 0 .. shape->blocks - 1; block is
+ * valid during the call only. `entries` as shape left them. put's failure ends the run and is
+ * returned.
  */
 int xw_dir_emit(const struct xw_dir_format *f, const struct xw_dir_shape *shape,
 		const struct xw_dir_entry *entries, size_t n, const struct xw_dir_self *self,

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dx hashes: the keys of an htree. A name is fed to the mixing function in pieces of up to 32 (half MD4) or
- * 16 (TEA) bytes; a piece becomes big-endian words, and what the name leaves open is filled with a pad word
- * made of the length still to go. The result is two registers: the major hash orders the directory, the
- * minor one only breaks ties.
+ * dx hashes: the keys of an htree. A name is fed to the mixing function in pieces of up to 32 (half
+ * MD4) or 16 (TEA) bytes; a piece becomes big-endian words, and what the name leaves open is filled
+ * with a pad word made of the length still to go. The result is two registers: the major hash
+ * orders the directory, the minor one only breaks ties.
  *
  * Two things here are history that became format:
- * - The bytes of a name count as signed or unsigned char, whichever the machine that made the filesystem
- *   had (s_flags says which). A negative byte borrows from the byte above it in the word.
- * - Bit 0 of the major hash is not part of the key: an index entry uses it to say that its leaf continues
- *   the hash of the leaf before. And the largest key is the end-of-directory position of readdir cookies
- *   (31 bits of them are hash), so Linux gives its names the key below. Stock debugfs prints it unchanged;
- *   the two differ for one name in 2^31, and both accept that name in the last leaf.
+ * - The bytes of a name count as signed or unsigned char, whichever the machine that made the
+ * filesystem had (s_flags says which). A negative byte borrows from the byte above it in the word.
+ * - Bit 0 of the major hash is not part of the key: an index entry uses it to say that its leaf
+ * continues the hash of the leaf before. And the largest key is the end-of-directory position of
+ * readdir cookies (31 bits of them are hash), so Linux gives its names the key below. Stock debugfs
+ * prints it unchanged; the two differ for one name in 2^31, and both accept that name in the last
+ * leaf.
  */
 #include "dir/hash.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Oracle test: the dx hash of many random names against stock debugfs's dx_hash command, for every version and
- * signedness, with and without a seed, lengths 1 to 255, bytes from the whole range a command line can carry.
+ * Oracle test: the dx hash of many random names against stock debugfs's dx_hash command, for every
+ * version and signedness, with and without a seed, lengths 1 to 255, bytes from the whole range a
+ * command line can carry.
  */
 #include <inttypes.h>
 #include <stdio.h>

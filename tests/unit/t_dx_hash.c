@@ -124,7 +124,8 @@ START_TEST(end_of_directory)
 }
 END_TEST
 
-/* Over many names: bit 0 clear; signedness matters exactly when a byte is 0x80 or above; every byte matters. */
+/* Over many names: bit 0 clear; signedness matters exactly when a byte is 0x80 or above; every byte
+ * matters. */
 START_TEST(rules)
 {
 	enum xw_dx_version v = (enum xw_dx_version)_i;

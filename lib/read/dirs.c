@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Directory entries in block order. An htree needs no special care for this: dx_root shows "." and
+ * ".." with the index hidden in the rec_len of "..", a dx_node shows one unused entry. They only
+ * differ in where their checksum is.
+ *
+ * An inline directory has no blocks: i_block holds the parent's number and entries, the attribute
+ * system.data holds more. "." and ".." are made up for it.
+ *
+ * A damaged block ends only itself: the error is returned and the next call begins with the block
+ * after it. The walk is bounded by the map's budget (map.c).
+ */
+#include "read/dirs.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "read/xattrs.h"
+
+#define FL_ENCRYPT 0x00000800u /* names are ciphertext: any bytes */
+#define INLINE_PARENT 4 /* bytes of i_block before its entries */
+
+enum { PART_DOT, PART_DOTDOT, PART_BODY, PART_VALUE, PART_END };
+
+static int begin_inline(struct xw_dir_iter *it, const struct xw_inode *inode, const uint8_t *raw)
+{
+	auto_free uint8_t *value = NULL;
+	uint32_t len = 0;
+	int rc;
+
+	if (!raw)
+		return xw_fail(it->img->diag, XW_ERR_INTERNAL,
+			       "%s: inode %" PRIu32 ": record not given", it->img->dev->name,
+			       it->ino);
+	rc = xw_xattr_get(it->img, it->ino, inode, raw, XW_XI_SYSTEM, "data", &value, &len);
+	if (rc && rc != XW_ERR_NOTFOUND)
+		return rc;
+	it->inline_size[0] = sizeof(inode->block) - INLINE_PARENT;
+	it->inline_size[1] = len;
+	it->buf = malloc(sizeof(inode->block) + len);
+	if (!it->buf)
+		return xw_fail_nomem(it->img->diag, "directory");
+	memcpy(it->buf, inode->block, sizeof(inode->block));
+	if (len)
+		memcpy(it->buf + sizeof(inode->block), value, len);
+	return 0;
+}
+
+int xw_dir_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inode, const uint8_t *raw,
+		 struct xw_dir_iter *it)
+{
+	memset(it, 0, sizeof(*it));
+	it->img = img;
+	it->ino = ino;
+	it->map.done = true;
+	it->part = PART_END;
+	if ((inode->mode & XW_S_IFMT) != XW_S_IFDIR)
+		return xw_fail(img->diag, XW_ERR_INPUT, "%s: inode %" PRIu32 " is not a directory",
+			       img->dev->name, ino);
+	it->seed = xw_image_inode_seed(img, ino, inode);
+	it->indexed = inode->flags & XW_FL_INDEX;
+	it->any_names = inode->flags & FL_ENCRYPT;
+	it->end_block = xw_div_up(inode->size, img->block_size);
+	if (inode->flags & XW_FL_INLINE_DATA) {
+		it->is_inline = true;
+		it->part = PART_DOT;
+		return begin_inline(it, inode, raw);
+	}
+	it->buf = malloc(img->block_size);
+	if (!it->buf)
+		return xw_fail_nomem(img->diag, "directory");
+	return xw_map_begin(img, ino, inode, 0, &it->map);
+}
+
+void xw_dir_end(struct xw_dir_iter *it)
+{
+	xw_map_end(&it->map);
+	free(it->buf);
+	it->buf = NULL;
+	it->off = it->size = 0;
+	it->part = PART_END;
+}
+
+static int block_damaged(struct xw_dir_iter *it, int code, const char *why)
+{
+	return xw_fail(it->img->diag, code,
+		       "%s: directory inode %" PRIu32 ": block %" PRIu64 ": %s", it->img->dev->name,
+		       it->ino, it->lblk, why);
+}
+
+/*
+ * Where the index entries of the block in buf begin, 0 for a leaf. This is asked before looking for
+ * a leaf's tail: a dx_root that the kernel made of a leaf still shows the old tail.
+ */
+static unsigned index_entries(const struct xw_dir_iter *it)
+{
+	const uint32_t bs = it->img->block_size;
+	struct xw_dirent first;
+
+	if (!it->indexed)
+		return 0;
+	if (it->lblk == 0)
+		return XW_DX_ROOT_ENTRIES;
+	if (xw_dirent_decode(it->buf, bs, 0, &first) || first.ino || first.rec_len != bs)
+		return 0;
+	return XW_DX_NODE_ENTRIES;
+}
+
+/* Verify the block in buf, and find where its entries end. */
+static int check_block(struct xw_dir_iter *it)
+{
+	const uint32_t bs = it->img->block_size;
+	const bool verify = !(it->img->flags & XW_IMAGE_NOCSUM);
+	const unsigned dx = index_entries(it);
+
+	it->off = 0;
+	it->size = bs;
+	if (!xw_super_has_csum(&it->img->sb))
+		return 0;
+	if (dx) {
+		if (verify && xw_dx_block_verify(it->buf, bs, dx, it->seed))
+			return block_damaged(it, XW_ERR_CHECKSUM,
+					     "checksum mismatch of an index block");
+		return 0;
+	}
+	if (xw_dir_has_tail(it->buf, bs))
+		it->size = bs - XW_DIR_TAIL;
+	else if (verify)
+		return block_damaged(it, XW_ERR_CORRUPT, "no room for its checksum");
+	if (verify && xw_dir_block_verify(it->buf, bs, it->seed))
+		return block_damaged(it, XW_ERR_CHECKSUM, "checksum mismatch");
+	return 0;
+}
+
+/* Get the next block of the directory into buf. 1, 0 at the end. */
+static int load_block(struct xw_dir_iter *it)
+{
+	struct xw_image *img = it->img;
+	int rc;
+
+	it->off = it->size = 0;
+	if (!it->run.len) {
+		rc = xw_map_next(&it->map, &it->run);
+		if (rc != 1) {
+			it->run.len = 0;
+			return rc;
+		}
+	}
+	it->lblk = it->run.lblk;
+	if (it->lblk >= it->end_block) {
+		it->map.done = true;
+		it->run.len = 0;
+		return 0;
+	}
+	rc = it->run.unwritten ? block_damaged(it, XW_ERR_CORRUPT, "never written")
+			       : xw_dev_pread(img->dev, it->buf, img->block_size,
+					      it->run.pblk * img->block_size);
+	it->run.lblk++;
+	it->run.pblk++;
+	it->run.len--;
+	if (!rc)
+		rc = check_block(it);
+	if (rc) {
+		it->size = 0;
+		return rc;
+	}
+	return 1;
+}
+
+/* A synthesised "." or ".." of an inline directory. */
+static void dot_entry(struct xw_dir_iter *it, struct xw_dirent *e)
+{
+	const bool parent = it->part == PART_DOTDOT;
+
+	*e = (struct xw_dirent){
+		.ino = parent ? peek32(it->buf) : it->ino,
+		.rec_len = 12,
+		.name_len = parent ? 2 : 1,
+		.ftype = XW_FT_DIR,
+		.name = "..",
+	};
+}
+
+/* Make the next part of an inline directory current. 1 for entries in buf, 2 for *e set, 0 at the
+ * end. */
+static int next_part(struct xw_dir_iter *it, struct xw_dirent *e)
+{
+	switch (it->part) {
+	case PART_DOT:
+	case PART_DOTDOT:
+		dot_entry(it, e);
+		it->part++;
+		return 2;
+	case PART_BODY:
+		it->off = INLINE_PARENT;
+		it->size = INLINE_PARENT + it->inline_size[0];
+		it->part++;
+		return 1;
+	case PART_VALUE:
+		it->off = INLINE_PARENT + it->inline_size[0];
+		it->size = it->off + it->inline_size[1];
+		it->part++;
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static bool name_is_valid(const struct xw_dir_iter *it, const struct xw_dirent *e)
+{
+	if (!e->name_len)
+		return false;
+	return it->any_names ||
+	       (!memchr(e->name, '\0', e->name_len) && !memchr(e->name, '/', e->name_len));
+}
+
+/* Decode the entry at it->off and step over it. 1: in use, 0: not, negative: the rest of the block
+ * is given up. */
+static int take_entry(struct xw_dir_iter *it, struct xw_dirent *e)
+{
+	const bool typed = it->img->sb.feature_incompat & XW_INCOMPAT_FILETYPE;
+	int rc = xw_dirent_decode(it->buf, it->size, it->off, e);
+
+	if (rc) {
+		it->off = it->size = 0;
+		return block_damaged(it, rc, "damaged entry");
+	}
+	it->off += e->rec_len;
+	if (!typed)
+		e->ftype = XW_FT_UNKNOWN;
+	if (!e->ino)
+		return 0;
+	if (e->ino > it->img->sb.inodes_count || !name_is_valid(it, e)) {
+		it->off = it->size = 0;
+		return block_damaged(it, XW_ERR_CORRUPT,
+				     e->ino > it->img->sb.inodes_count
+					     ? "entry with an impossible inode number"
+					     : "entry with an impossible name");
+	}
+	return 1;
+}
+
+int xw_dir_next(struct xw_dir_iter *it, struct xw_dirent *e, struct xw_dir_pos *pos)
+{
+	struct xw_dir_pos at;
+	int rc;
+
+	for (;;) {
+		while (it->off >= it->size) {
+			rc = it->is_inline ? next_part(it, e) : load_block(it);
+			if (rc <= 0)
+				return rc;
+			if (rc == 2) {
+				if (pos)
+					*pos = (struct xw_dir_pos){0};
+				return 1;
+			}
+		}
+		at = (struct xw_dir_pos){.lblk = it->lblk, .off = it->off};
+		rc = take_entry(it, e);
+		if (rc < 0)
+			return rc;
+		if (rc) {
+			if (pos)
+				*pos = at;
+			return 1;
+		}
+	}
+}

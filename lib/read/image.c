@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opening an image; reading its metadata blocks, group descriptors and inodes.
+ *
+ * Metadata goes through a direct-mapped cache of whole blocks: bounded whatever the image, no
+ * eviction policy to reason about, and good at the one thing it is for: neighbours (inodes of a
+ * table block, descriptors of a block) asked for one by one.
+ */
+#include "read/image.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+
+#define CACHE_BYTES (2u << 20)
+#define CACHE_MIN_SLOTS 32u
+#define NO_BLOCK UINT64_MAX
+
+#define INCOMPAT_PENDING 0x40000000u /* an interrupted commit of ours: see commit/ */
+#define INCOMPAT_KNOWN                                                                             \
+	(XW_INCOMPAT_FILETYPE | XW_INCOMPAT_RECOVER | XW_INCOMPAT_META_BG | XW_INCOMPAT_EXTENTS |  \
+	 XW_INCOMPAT_64BIT | XW_INCOMPAT_MMP | XW_INCOMPAT_FLEX_BG | XW_INCOMPAT_EA_INODE |        \
+	 XW_INCOMPAT_CSUM_SEED | XW_INCOMPAT_LARGEDIR | XW_INCOMPAT_INLINE_DATA |                  \
+	 XW_INCOMPAT_ENCRYPT | XW_INCOMPAT_CASEFOLD)
+
+struct xw_meta_cache {
+	unsigned slots;
+	struct {
+		xw_blk blk;
+		uint8_t *data; /* allocated when first used */
+	} slot[];
+};
+
+static struct xw_meta_cache *cache_new(uint32_t block_size)
+{
+	unsigned slots = XW_MAX(CACHE_BYTES / block_size, CACHE_MIN_SLOTS);
+	struct xw_meta_cache *c = calloc(1, sizeof(*c) + slots * sizeof(c->slot[0]));
+
+	if (!c)
+		return NULL;
+	c->slots = slots;
+	for (unsigned i = 0; i < slots; i++)
+		c->slot[i].blk = NO_BLOCK;
+	return c;
+}
+
+static void cache_free(struct xw_meta_cache *c)
+{
+	if (!c)
+		return;
+	for (unsigned i = 0; i < c->slots; i++)
+		free(c->slot[i].data);
+	free(c);
+}
+
+void xw_image_forget(struct xw_image *img)
+{
+	for (unsigned i = 0; i < img->cache->slots; i++)
+		img->cache->slot[i].blk = NO_BLOCK;
+}
+
+int xw_image_meta(struct xw_image *img, xw_blk blk, uint32_t off, void *buf, size_t len)
+{
+	struct xw_meta_cache *c = img->cache;
+	unsigned i = (unsigned)(blk % c->slots);
+	int rc;
+
+	if (blk >= img->sb.blocks_count)
+		return xw_fail(img->diag, XW_ERR_CORRUPT,
+			       "%s: block %" PRIu64 " is beyond the filesystem's end",
+			       img->dev->name, blk);
+	if (off > img->block_size || len > img->block_size - off)
+		return xw_fail(img->diag, XW_ERR_INTERNAL, "%s: read across block %" PRIu64,
+			       img->dev->name, blk);
+	if (c->slot[i].blk != blk) {
+		if (!c->slot[i].data)
+			c->slot[i].data = malloc(img->block_size);
+		if (!c->slot[i].data)
+			return xw_fail_nomem(img->diag, "metadata cache");
+		c->slot[i].blk = NO_BLOCK;
+		rc = xw_dev_pread(img->dev, c->slot[i].data, img->block_size,
+				  blk * img->block_size);
+		if (rc)
+			return xw_fail(img->diag, rc, "%s: cannot read block %" PRIu64,
+				       img->dev->name, blk);
+		c->slot[i].blk = blk;
+	}
+	memcpy(buf, c->slot[i].data + off, len);
+	return 0;
+}
+
+static int check_features(struct xw_image *img)
+{
+	uint32_t unknown = img->sb.feature_incompat & ~INCOMPAT_KNOWN;
+
+	if (img->sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV)
+		return xw_fail(img->diag, XW_ERR_UNSUPPORTED,
+			       "%s: this is an external journal, not a filesystem", img->dev->name);
+	if (unknown & INCOMPAT_PENDING)
+		return xw_fail(img->diag, XW_ERR_UNSUPPORTED,
+			       "%s: an interrupted change by an xw tool is pending",
+			       img->dev->name);
+	if (unknown && !(img->flags & XW_IMAGE_ANY_FEATURES))
+		return xw_fail(img->diag, XW_ERR_UNSUPPORTED,
+			       "%s: unknown incompat features 0x%" PRIx32, img->dev->name, unknown);
+	return 0;
+}
+
+static int load_super(struct xw_image *img)
+{
+	uint8_t buf[XW_SUPER_SIZE];
+	int rc;
+
+	if (img->dev->size < XW_SUPER_OFFSET + XW_SUPER_SIZE)
+		return xw_fail(img->diag, XW_ERR_INPUT,
+			       "%s: too small to hold an ext2, ext3 or ext4 filesystem",
+			       img->dev->name);
+	rc = xw_dev_pread(img->dev, buf, sizeof(buf), XW_SUPER_OFFSET);
+	if (rc)
+		return xw_fail(img->diag, rc, "%s: cannot read the superblock", img->dev->name);
+	rc = xw_super_decode(buf, &img->sb);
+	if (rc == XW_ERR_INPUT)
+		return xw_fail(img->diag, rc, "%s: not an ext2, ext3 or ext4 filesystem",
+			       img->dev->name);
+	if (rc)
+		return xw_fail(img->diag, rc, "%s: superblock: %s", img->dev->name,
+			       xw_err_text(rc));
+	if (!(img->flags & XW_IMAGE_NOCSUM) && xw_super_verify(buf))
+		return xw_fail(img->diag, XW_ERR_CHECKSUM, "%s: superblock: checksum mismatch",
+			       img->dev->name);
+	return check_features(img);
+}
+
+/* What the decoder could not know: that the counts fit each other. */
+static int check_geometry(struct xw_image *img)
+{
+	const struct xw_super *sb = &img->sb;
+
+	if (sb->blocks_count > XW_BLK_MAX || sb->first_data_block >= sb->blocks_count)
+		return xw_fail(img->diag, XW_ERR_CORRUPT,
+			       "%s: superblock: impossible size of %" PRIu64 " blocks",
+			       img->dev->name, sb->blocks_count);
+	img->block_size = xw_super_block_size(sb);
+	if (!(img->flags & XW_IMAGE_SHORT) && sb->blocks_count > img->dev->size / img->block_size)
+		return xw_fail(img->diag, XW_ERR_TRUNCATED,
+			       "%s: the filesystem has %" PRIu64 " blocks of %" PRIu32
+			       " bytes, the image holds %" PRIu64,
+			       img->dev->name, sb->blocks_count, img->block_size,
+			       img->dev->size / img->block_size);
+	img->inode_size = sb->inode_size;
+	img->desc_size = xw_super_desc_size(sb);
+	img->csum_seed = xw_super_csum_seed(sb);
+	img->groups = xw_super_groups(sb);
+	img->itable_blocks = (uint32_t)xw_div_up((uint64_t)sb->inodes_per_group * img->inode_size,
+						 img->block_size);
+	if (img->desc_size > img->block_size || img->inode_size > img->block_size)
+		return xw_fail(img->diag, XW_ERR_CORRUPT,
+			       "%s: superblock: inode or descriptor size exceeds the block size",
+			       img->dev->name);
+	return 0;
+}
+
+int xw_image_open(struct xw_dev *dev, unsigned flags, struct xw_diag *diag, struct xw_image **out)
+{
+	auto_free struct xw_image *img = calloc(1, sizeof(*img));
+	int rc;
+
+	if (!img)
+		return xw_fail_nomem(diag, "image");
+	img->dev = dev;
+	img->diag = diag;
+	img->flags = flags;
+	rc = load_super(img);
+	if (!rc)
+		rc = check_geometry(img);
+	if (rc)
+		return rc;
+	img->cache = cache_new(img->block_size);
+	if (!img->cache)
+		return xw_fail_nomem(diag, "metadata cache");
+	if (img->sb.feature_incompat & XW_INCOMPAT_RECOVER)
+		xw_log(diag, XW_LOG_WARN,
+		       "%s: the journal needs recovery; reading the state before it", dev->name);
+	*out = steal(img);
+	return 0;
+}
+
+void xw_image_close(struct xw_image *img)
+{
+	if (!img)
+		return;
+	cache_free(img->cache);
+	free(img);
+}
+
+static bool is_power_of(uint64_t n, unsigned base)
+{
+	uint64_t p = base;
+
+	while (p < n)
+		p *= base;
+	return p == n;
+}
+
+bool xw_image_has_super(const struct xw_image *img, uint64_t group)
+{
+	if (group == 0)
+		return true;
+	if (img->sb.feature_compat & XW_COMPAT_SPARSE_SUPER2)
+		return group == img->sb.backup_bgs[0] || group == img->sb.backup_bgs[1];
+	if (!(img->sb.feature_ro_compat & XW_RO_SPARSE_SUPER))
+		return true;
+	return group == 1 || is_power_of(group, 3) || is_power_of(group, 5) ||
+	       is_power_of(group, 7);
+}
+
+xw_blk xw_image_desc_block(const struct xw_image *img, uint64_t group)
+{
+	const uint64_t per_block = img->block_size / img->desc_size;
+	const uint64_t meta_group = group / per_block;
+	const xw_blk super = XW_SUPER_OFFSET / img->block_size;
+	uint64_t first;
+	xw_blk blk;
+
+	if (!(img->sb.feature_incompat & XW_INCOMPAT_META_BG) || meta_group < img->sb.first_meta_bg)
+		return super + 1 + meta_group;
+	first = meta_group * per_block;
+	blk = img->sb.first_data_block + first * img->sb.blocks_per_group;
+	if (xw_image_has_super(img, first))
+		blk++;
+	/* bigalloc with 1 KiB blocks: group 0 begins at block 0, its superblock is in block 1 */
+	if (first == 0 && super > img->sb.first_data_block)
+		blk++;
+	return blk;
+}
+
+int xw_image_group(struct xw_image *img, uint64_t group, struct xw_group_desc *out)
+{
+	uint8_t buf[1024];
+	const uint64_t per_block = img->block_size / img->desc_size;
+	int rc;
+
+	if (group >= img->groups || group > UINT32_MAX || img->desc_size > sizeof(buf))
+		return xw_fail(img->diag, XW_ERR_CORRUPT, "%s: there is no group %" PRIu64,
+			       img->dev->name, group);
+	rc = xw_image_meta(img, xw_image_desc_block(img, group),
+			   (uint32_t)(group % per_block) * img->desc_size, buf, img->desc_size);
+	if (rc)
+		return rc;
+	xw_group_decode(buf, img->desc_size, out);
+	if (!(img->flags & XW_IMAGE_NOCSUM) &&
+	    xw_group_verify(buf, &img->sb, img->csum_seed, (uint32_t)group))
+		return xw_fail(img->diag, XW_ERR_CHECKSUM,
+			       "%s: descriptor of group %" PRIu64 ": checksum mismatch",
+			       img->dev->name, group);
+	return 0;
+}
+
+int xw_image_inode(struct xw_image *img, xw_ino ino, struct xw_inode *out, uint8_t *raw)
+{
+	auto_free uint8_t *own = NULL;
+	struct xw_group_desc gd;
+	uint64_t group, off;
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	if (!ino || ino > img->sb.inodes_count)
+		return xw_fail(img->diag, XW_ERR_CORRUPT, "%s: there is no inode %" PRIu32,
+			       img->dev->name, ino);
+	group = (ino - 1) / img->sb.inodes_per_group;
+	off = (uint64_t)((ino - 1) % img->sb.inodes_per_group) * img->inode_size;
+	rc = xw_image_group(img, group, &gd);
+	if (rc)
+		return rc;
+	if (!xw_image_has_blocks(img, gd.inode_table, img->itable_blocks))
+		return xw_fail(img->diag, XW_ERR_CORRUPT,
+			       "%s: group %" PRIu64 ": inode table at block %" PRIu64
+			       " is outside the filesystem",
+			       img->dev->name, group, gd.inode_table);
+	if (!raw)
+		raw = own = malloc(img->inode_size);
+	if (!raw)
+		return xw_fail_nomem(img->diag, "inode");
+	rc = xw_image_meta(img, gd.inode_table + off / img->block_size,
+			   (uint32_t)(off % img->block_size), raw, img->inode_size);
+	if (rc)
+		return rc;
+	rc = xw_inode_decode(raw, &img->sb, out);
+	if (rc)
+		return xw_fail(img->diag, rc, "%s: inode %" PRIu32 ": cannot be decoded",
+			       img->dev->name, ino);
+	if (!(img->flags & XW_IMAGE_NOCSUM) && xw_inode_verify(raw, &img->sb, img->csum_seed, ino))
+		return xw_fail(img->diag, XW_ERR_CHECKSUM,
+			       "%s: inode %" PRIu32 ": checksum mismatch", img->dev->name, ino);
+	return 0;
+}
+
+uint32_t xw_image_inode_seed(const struct xw_image *img, xw_ino ino, const struct xw_inode *inode)
+{
+	return xw_inode_seed(img->csum_seed, ino, inode->generation);
+}

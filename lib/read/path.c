@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lookup by name and by path, within the image: an absolute symbolic link begins at the image's
+ * root, and ".." of the root is the root. Lookups read a directory linearly, which is right for any
+ * directory, also for one whose index is damaged.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "read/dirs.h"
+#include "read/file.h"
+
+#define LINKS_MAX 40
+
+int xw_dir_lookup(struct xw_image *img, xw_ino dir, const char *name, size_t len, xw_ino *ino,
+		  uint8_t *ftype)
+{
+	auto_free uint8_t *raw = malloc(img->inode_size);
+	struct xw_dir_iter it;
+	struct xw_inode inode;
+	struct xw_dirent e;
+	int rc, damage = 0;
+
+	if (!raw)
+		return xw_fail_nomem(img->diag, "directory");
+	rc = xw_image_inode(img, dir, &inode, raw);
+	if (rc)
+		return rc;
+	rc = xw_dir_begin(img, dir, &inode, raw, &it);
+	if (rc) {
+		xw_dir_end(&it);
+		return rc;
+	}
+	/* a damaged block hides only its own names */
+	while ((rc = xw_dir_next(&it, &e, NULL))) {
+		if (rc < 0) {
+			damage = rc;
+			continue;
+		}
+		if (e.name_len == len && !memcmp(e.name, name, len))
+			break;
+	}
+	if (rc) {
+		*ino = e.ino;
+		if (ftype)
+			*ftype = e.ftype;
+	}
+	xw_dir_end(&it);
+	if (rc)
+		return 0;
+	return damage ? damage : XW_ERR_NOTFOUND;
+}
+
+struct walk {
+	struct xw_image *img;
+	xw_ino at; /* directory reached */
+	char *rest; /* what is left of the path; owned */
+	unsigned links;
+	bool follow;
+};
+
+/* Put a symbolic link's target before the rest of the path, which is empty or begins with a slash.
+ */
+static int splice_link(struct walk *w, xw_ino link, const struct xw_inode *inode,
+		       const uint8_t *raw, const char *tail)
+{
+	auto_free char *target = malloc((size_t)w->img->block_size + 1);
+	char *path;
+	size_t len;
+	int rc;
+
+	if (!target)
+		return xw_fail_nomem(w->img->diag, "path");
+	if (++w->links > LINKS_MAX)
+		return xw_fail(w->img->diag, XW_ERR_LIMIT,
+			       "%s: inode %" PRIu32 ": too many symbolic links", w->img->dev->name,
+			       link);
+	rc = xw_symlink_read(w->img, link, inode, raw, target, &len);
+	if (rc)
+		return rc;
+	path = malloc(len + strlen(tail) + 1);
+	if (!path)
+		return xw_fail_nomem(w->img->diag, "path");
+	memcpy(path, target, len);
+	strcpy(path + len, tail);
+	if (*path == '/')
+		w->at = XW_INO_ROOT;
+	free(w->rest);
+	w->rest = path;
+	return 0;
+}
+
+/* Walk one component. 1 to go on, 0 when *ino is the end of the path. */
+static int walk_step(struct walk *w, xw_ino *ino)
+{
+	auto_free uint8_t *raw = malloc(w->img->inode_size);
+	const size_t lead = strspn(w->rest, "/");
+	const size_t len = strcspn(w->rest + lead, "/");
+	const char *tail = w->rest + lead + len;
+	const bool last = strspn(tail, "/") == strlen(tail);
+	struct xw_inode inode;
+	xw_ino found;
+	int rc;
+
+	if (!raw)
+		return xw_fail_nomem(w->img->diag, "path");
+	if (!len) {
+		*ino = w->at;
+		return 0;
+	}
+	if (len > XW_NAME_MAX)
+		return XW_ERR_NOTFOUND;
+	rc = xw_dir_lookup(w->img, w->at, w->rest + lead, len, &found, NULL);
+	if (rc)
+		return rc;
+	rc = xw_image_inode(w->img, found, &inode, raw);
+	if (rc)
+		return rc;
+	if ((inode.mode & XW_S_IFMT) == XW_S_IFLNK && (!last || *tail || w->follow)) {
+		rc = splice_link(w, found, &inode, raw, tail);
+		return rc ? rc : 1;
+	}
+	if (last && !*tail) {
+		*ino = found;
+		return 0;
+	}
+	if ((inode.mode & XW_S_IFMT) != XW_S_IFDIR)
+		return XW_ERR_NOTFOUND;
+	w->at = found;
+	memmove(w->rest, tail, strlen(tail) + 1);
+	return 1;
+}
+
+int xw_path_resolve(struct xw_image *img, xw_ino from, const char *path, bool follow, xw_ino *ino)
+{
+	struct walk w = {
+		.img = img,
+		.at = *path == '/' ? XW_INO_ROOT : from,
+		.rest = strdup(path),
+		.follow = follow,
+	};
+	int rc = 1;
+
+	if (!w.rest)
+		return xw_fail_nomem(img->diag, "path");
+	while (rc == 1)
+		rc = walk_step(&w, ino);
+	free(w.rest);
+	return rc;
+}

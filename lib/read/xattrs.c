@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Extended attributes of an inode, one at a time: first those in its record, then those in its
+ * block. A value that lives in an EA inode is fetched when its entry is reached, so that a set of
+ * any size costs one value of memory.
+ */
+#include "read/xattrs.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "read/file.h"
+
+enum { IN_RECORD, IN_BLOCK, AT_END };
+
+int xw_xattr_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
+		   const uint8_t *raw, struct xw_xattr_iter *it)
+{
+	const unsigned off = xw_inode_xattr_off(inode, &img->sb);
+
+	*it = (struct xw_xattr_iter){
+		.img = img,
+		.ino = ino,
+		.generation = inode->generation,
+		.file_acl = inode->file_acl,
+		.area = IN_BLOCK,
+	};
+	if (!off || off + XW_XATTR_IHDR > img->inode_size || peek32(raw + off) != XW_XATTR_MAGIC)
+		return 0;
+	it->size = img->inode_size - off;
+	it->buf = malloc(it->size);
+	if (!it->buf) {
+		it->area = AT_END;
+		return xw_fail_nomem(img->diag, "extended attributes");
+	}
+	memcpy(it->buf, raw + off, it->size);
+	it->area = IN_RECORD;
+	it->off = it->base = XW_XATTR_IHDR;
+	return 0;
+}
+
+/* Read the xattr block; without one, be at the end. */
+static int load_block(struct xw_xattr_iter *it)
+{
+	struct xw_image *img = it->img;
+	struct xw_xattr_bhdr h;
+	int rc;
+
+	it->area = AT_END;
+	if (!it->file_acl)
+		return 0;
+	if (!xw_image_has_blocks(img, it->file_acl, 1))
+		return xw_fail(img->diag, XW_ERR_CORRUPT,
+			       "%s: inode %" PRIu32 ": xattr block %" PRIu64
+			       " is outside the filesystem",
+			       img->dev->name, it->ino, it->file_acl);
+	free(it->buf);
+	it->buf = malloc(img->block_size);
+	if (!it->buf)
+		return xw_fail_nomem(img->diag, "extended attributes");
+	rc = xw_image_meta(img, it->file_acl, 0, it->buf, img->block_size);
+	if (rc)
+		return rc;
+	if (xw_xattr_bhdr_decode(it->buf, &h))
+		return xw_fail(img->diag, XW_ERR_CORRUPT,
+			       "%s: inode %" PRIu32 ": invalid xattr block %" PRIu64,
+			       img->dev->name, it->ino, it->file_acl);
+	if (xw_super_has_csum(&img->sb) && !(img->flags & XW_IMAGE_NOCSUM) &&
+	    xw_xattr_block_verify(it->buf, img->block_size, img->csum_seed, it->file_acl))
+		return xw_fail(img->diag, XW_ERR_CHECKSUM,
+			       "%s: inode %" PRIu32 ": xattr block %" PRIu64 ": checksum mismatch",
+			       img->dev->name, it->ino, it->file_acl);
+	it->area = IN_BLOCK;
+	it->size = img->block_size;
+	it->off = XW_XATTR_BHDR;
+	it->base = 0;
+	return 0;
+}
+
+static int value_corrupt(struct xw_xattr_iter *it, xw_ino ea, const char *why)
+{
+	return xw_fail(it->img->diag, XW_ERR_CORRUPT,
+		       "%s: inode %" PRIu32 ": xattr value in inode %" PRIu32 ": %s",
+		       it->img->dev->name, it->ino, ea, why);
+}
+
+/* The value that inode `ea` holds, into it->value. */
+static int load_value(struct xw_xattr_iter *it, xw_ino ea, uint32_t size)
+{
+	struct xw_image *img = it->img;
+	struct xw_inode inode;
+	size_t got;
+	int rc;
+
+	rc = xw_image_inode(img, ea, &inode, NULL);
+	if (rc)
+		return rc;
+	if (!(inode.flags & XW_FL_EA_INODE) || (inode.mode & XW_S_IFMT) != XW_S_IFREG ||
+	    inode.flags & XW_FL_INLINE_DATA)
+		return value_corrupt(it, ea, "not an inode for values");
+	if (inode.size != size || size > XW_XATTR_SIZE_MAX)
+		return value_corrupt(it, ea, "wrong size");
+	free(it->value);
+	it->value = malloc(XW_MAX(size, 1u));
+	if (!it->value)
+		return xw_fail_nomem(img->diag, "extended attribute value");
+	rc = xw_file_pread(img, ea, &inode, NULL, 0, it->value, size, &got);
+	if (rc)
+		return rc;
+	/* Lustre's old form keeps no hash but points back at the owner */
+	if (!(img->flags & XW_IMAGE_NOCSUM) &&
+	    xw_xattr_value_hash(img->csum_seed, it->value, size) != xw_inode_ea_hash(&inode) &&
+	    ((uint32_t)inode.mtime.sec != it->ino || inode.generation != it->generation))
+		return xw_fail(img->diag, XW_ERR_CHECKSUM,
+			       "%s: inode %" PRIu32 ": xattr value in inode %" PRIu32
+			       ": hash mismatch",
+			       img->dev->name, it->ino, ea);
+	return 0;
+}
+
+static int entry_corrupt(struct xw_xattr_iter *it)
+{
+	const char *where = it->area == IN_RECORD ? "the inode" : "its block";
+
+	it->area++;
+	it->size = 0;
+	return xw_fail(it->img->diag, XW_ERR_CORRUPT,
+		       "%s: inode %" PRIu32 ": damaged extended attribute in %s",
+		       it->img->dev->name, it->ino, where);
+}
+
+int xw_xattr_next(struct xw_xattr_iter *it, struct xw_xattr_ref *a)
+{
+	struct xw_xattr_entry e;
+	size_t next;
+	int rc;
+
+	while (it->area != AT_END) {
+		if (!it->size) {
+			rc = load_block(it);
+			if (rc)
+				return rc;
+			continue;
+		}
+		if (xw_xattr_entry_decode(it->buf, it->size, it->off, it->base, &e, &next))
+			return entry_corrupt(it);
+		if (!next) {
+			it->area++;
+			it->size = 0;
+			continue;
+		}
+		it->off = next;
+		*a = (struct xw_xattr_ref){
+			.index = e.name_index,
+			.name_len = e.name_len,
+			.in_block = it->area == IN_BLOCK,
+			.name = e.name,
+			.value_len = e.value_size,
+			.hash = e.hash,
+			.value_ino = e.value_inum,
+		};
+		if (e.value_inum) {
+			rc = load_value(it, e.value_inum, e.value_size);
+			a->value = it->value;
+			return rc ? rc : 1;
+		}
+		a->value = e.value_size ? it->buf + it->base + e.value_offs : it->buf;
+		return 1;
+	}
+	return 0;
+}
+
+void xw_xattr_end(struct xw_xattr_iter *it)
+{
+	free(it->buf);
+	free(it->value);
+	it->buf = it->value = NULL;
+	it->area = AT_END;
+}
+
+int xw_xattr_get(struct xw_image *img, xw_ino ino, const struct xw_inode *inode, const uint8_t *raw,
+		 uint8_t index, const char *name, uint8_t **value, uint32_t *len)
+{
+	const size_t name_len = strlen(name);
+	struct xw_xattr_iter it;
+	struct xw_xattr_ref a;
+	int rc;
+
+	rc = xw_xattr_begin(img, ino, inode, raw, &it);
+	while (!rc && (rc = xw_xattr_next(&it, &a)) == 1) {
+		rc = 0;
+		if (a.index != index || a.name_len != name_len || memcmp(a.name, name, name_len))
+			continue;
+		*len = a.value_len;
+		*value = malloc(XW_MAX(a.value_len, 1u));
+		if (*value)
+			memcpy(*value, a.value, a.value_len);
+		else
+			rc = xw_fail_nomem(img->diag, "extended attribute value");
+		xw_xattr_end(&it);
+		return rc;
+	}
+	xw_xattr_end(&it);
+	return rc ? rc : XW_ERR_NOTFOUND;
+}

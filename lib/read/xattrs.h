@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Extended attributes of an inode: in its record, in its xattr block, values in EA inodes. */
+#ifndef XW_READ_XATTRS_H
+#define XW_READ_XATTRS_H
+
+#include "disk/xattrblk.h"
+#include "read/map.h"
+
+struct xw_xattr_ref {
+	uint8_t index; /* XW_XI_* */
+	uint8_t name_len;
+	bool in_block;
+	const char *name; /* without prefix; not terminated */
+	const uint8_t *value; /* as stored: ACLs in ext4's encoding */
+	uint32_t value_len;
+	uint32_t hash; /* e_hash */
+	xw_ino value_ino; /* 0 = the value is beside the entry */
+};
+
+struct xw_xattr_iter {
+	struct xw_image *img;
+	xw_ino ino;
+	uint32_t generation;
+	unsigned area; /* 0 in the record, 1 in the block, 2 at the end */
+	size_t off, size, base; /* in buf: next entry, its bytes (0 = not loaded), what value
+				   offsets count from */
+	xw_blk file_acl;
+	uint8_t *buf; /* copy of the area */
+	uint8_t *value; /* of an EA inode */
+};
+
+/* raw: the inode's record. Always end it. */
+int xw_xattr_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
+		   const uint8_t *raw, struct xw_xattr_iter *it);
+/*
+ * 1: *a, valid until the next call; 0: end. Negative: a value, or the rest of the record or block,
+ * cannot be read; the next call goes on behind it.
+ */
+int xw_xattr_next(struct xw_xattr_iter *it, struct xw_xattr_ref *a);
+void xw_xattr_end(struct xw_xattr_iter *it);
+
+/* One attribute by index and name: its value in malloc'd memory (the caller's, never NULL).
+ * XW_ERR_NOTFOUND without a line in diag. */
+int xw_xattr_get(struct xw_image *img, xw_ino ino, const struct xw_inode *inode, const uint8_t *raw,
+		 uint8_t index, const char *name, uint8_t **value, uint32_t *len);
+
+#endif
