@@ -3,11 +3,11 @@
  * Decompression as a feed: libarchive's filters under its "raw" format, over another feed.
  *
  * Whether the input is compressed is libarchive's decision, not a table of ours: its filters bid on
- * the first bytes. While they do, everything they take stays in the lower feed's head, so that an
- * input that is not compressed is handed on untouched even when it is a pipe.
+ * the first bytes. They do so in a trial run (peek) whose input stays in the lower feed's head, so
+ * that an input that is not compressed is handed on untouched even when it is a pipe. If it is, a
+ * second archive handle reads it for good (pull).
  *
- * lower is read through pull(): probing, it grows the head and serves from there by position
- * (`seen`); afterwards it takes bytes off the feed, the unserved rest of the head first.
+ * libarchive checks what its decompressors check, and that is not gzip's CRC: see gzip_check.c.
  */
 #include "config.h"
 
@@ -20,57 +20,106 @@
 
 #include "base/err.h"
 #include "import/feed.h"
+#include "import/gzip_check.h"
 #include "import/la_err.h"
 
-#define PULL_BYTES (256 << 10)
-#define PROBE_BYTES (64 << 10)
+#define PULL_BYTES ((size_t)256 << 10)
+#define PEEK_BYTES ((size_t)64 << 10)
 
 struct filter {
 	struct xw_feed f;
 	struct xw_feed *lower;
 	struct archive *a;
-	bool probing, empty; /* empty: compressed nothing */
-	size_t seen; /* bytes of lower's head that were served while probing */
+	bool empty; /* compressed nothing */
+	bool ended, broken;
+	size_t seen; /* trial: bytes of lower's head that were served */
 	int lower_err;
-	unsigned char *buf;
+	unsigned char *bufs, *buf; /* two of PULL_BYTES; the one in use */
+	size_t at, have; /* in buf: not yet served */
+	bool last; /* nothing comes after them */
+	struct xw_gzip_check *gzip;
 };
 
-static la_ssize_t pull(struct archive *a, void *arg, const void **buf)
+static la_ssize_t lower_failed(struct filter *t, struct archive *a, ssize_t err)
 {
-	struct filter *t = arg;
-	ssize_t n;
-
-	if (t->probing) {
-		n = xw_feed_peek(t->lower, t->seen + PROBE_BYTES);
-		if (n < 0)
-			goto fail;
-		*buf = xw_feed_head(t->lower) + t->seen;
-		n -= (ssize_t)t->seen;
-		t->seen += (size_t)n;
-		return n;
-	}
-	n = xw_feed_read(t->lower, t->buf, PULL_BYTES);
-	if (n < 0)
-		goto fail;
-	*buf = t->buf;
-	return n;
-fail:
-	t->lower_err = (int)n;
+	t->lower_err = (int)err;
 	archive_set_error(a, EIO, "%s", t->lower->err);
 	return ARCHIVE_FATAL;
 }
 
-/* Turn libarchive's last error into a code and f->err. */
-static int filter_fail(struct filter *t, char *err, size_t room)
+/* The trial run's input. */
+static la_ssize_t peek(struct archive *a, void *arg, const void **buf)
+{
+	struct filter *t = arg;
+	ssize_t n = xw_feed_peek(t->lower, t->seen + PEEK_BYTES);
+
+	if (n < 0)
+		return lower_failed(t, a, n);
+	*buf = xw_feed_head(t->lower) + t->seen;
+	n -= (ssize_t)t->seen;
+	t->seen += (size_t)n;
+	return n;
+}
+
+/*
+ * Add bytes behind what buf still has: 0 or a negative code. What was served of it stays as it is
+ * until the refill after this one: the checker may look back at it.
+ */
+static ssize_t refill(struct filter *t)
+{
+	ssize_t n;
+
+	if (t->at) {
+		unsigned char *other = t->buf == t->bufs ? t->bufs + PULL_BYTES : t->bufs;
+
+		memcpy(other, t->buf + t->at, t->have - t->at);
+		t->buf = other;
+		t->have -= t->at;
+		t->at = 0;
+	}
+	n = xw_feed_read(t->lower, t->buf + t->have, PULL_BYTES - t->have);
+	if (n < 0)
+		return n;
+	t->have += (size_t)n;
+	t->last = n == 0;
+	return 0;
+}
+
+static la_ssize_t pull(struct archive *a, void *arg, const void **buf)
+{
+	struct filter *t = arg;
+	size_t n = 0;
+
+	for (;;) {
+		ssize_t err;
+
+		if (t->have > t->at)
+			n = t->gzip ? xw_gzip_check_in(t->gzip, t->buf + t->at, t->have - t->at,
+						       t->last)
+				    : t->have - t->at;
+		if (n || t->last)
+			break;
+		err = refill(t);
+		if (err)
+			return lower_failed(t, a, err);
+	}
+	*buf = t->buf + t->at;
+	t->at += n;
+	return (la_ssize_t)n;
+}
+
+/* Turn libarchive's last error into a code and a text. */
+static int filter_fail(const struct filter *t, char *err, size_t room)
 {
 	const char *text = archive_error_string(t->a);
+	const char *name = archive_filter_name(t->a, 0);
 
 	if (t->lower_err) {
 		snprintf(err, room, "%s", t->lower->err);
 		return t->lower_err;
 	}
 	/* the gzip filter says nothing when the trailer is cut off */
-	snprintf(err, room, "%s: %s", archive_filter_name(t->a, 0),
+	snprintf(err, room, "%s: %s", name ? name : "compressed data",
 		 text ? text : "the compressed data ends early");
 	return text ? xw_la_code(t->a) : XW_ERR_TRUNCATED;
 }
@@ -80,46 +129,85 @@ static ssize_t filter_read(struct xw_feed *f, void *buf, size_t len)
 	struct filter *t = (struct filter *)f;
 	la_ssize_t n;
 
-	if (t->empty)
+	if (t->empty || t->ended)
 		return 0;
 	do
 		n = archive_read_data(t->a, buf, len);
 	while (n == ARCHIVE_RETRY);
-	if (n >= 0)
-		return (ssize_t)n;
-	return filter_fail(t, f->err, sizeof(f->err));
+	if (n < 0)
+		return filter_fail(t, f->err, sizeof(f->err));
+	if (t->gzip && n)
+		xw_gzip_check_out(t->gzip, buf, (size_t)n);
+	t->ended = n == 0;
+	if (t->ended && t->gzip && !xw_gzip_check_end(t->gzip)) {
+		snprintf(f->err, sizeof(f->err), "gzip: the checksum or length does not match");
+		return XW_ERR_INPUT;
+	}
+	return (ssize_t)n;
 }
 
 static void filter_close(struct xw_feed *f)
 {
 	struct filter *t = (struct filter *)f;
 
-	archive_read_free(t->a);
+	if (t->a)
+		archive_read_free(t->a);
 	xw_feed_close(t->lower);
-	free(t->buf);
+	if (t->gzip)
+		xw_gzip_check_free(t->gzip);
+	free(t->gzip);
+	free(t->bufs);
 	free(t);
 }
 
-/* 1 compressed, 0 not, negative: failure, reason in lower->err. */
-static int probe(struct filter *t)
+/* Open t->a on `from` up to where data comes: libarchive's status. */
+static int start(struct filter *t, archive_read_callback *from)
 {
 	struct archive_entry *e;
 	int r;
 
+	t->a = archive_read_new();
+	if (!t->a)
+		return ARCHIVE_FATAL;
 	archive_read_support_filter_all(t->a);
 	archive_read_support_format_raw(t->a);
 	archive_read_support_format_empty(t->a);
-	r = archive_read_open(t->a, t, NULL, pull, NULL);
-	if (r >= ARCHIVE_WARN)
-		r = archive_read_next_header(t->a, &e);
+	r = archive_read_open(t->a, t, NULL, from, NULL);
+	t->broken = r < ARCHIVE_WARN;
+	return t->broken ? r : archive_read_next_header(t->a, &e);
+}
+
+/* 1 compressed, and t->a reads it; 0 not; negative: failure, reason in lower->err. */
+static int probe(struct filter *t)
+{
+	bool gzip;
+	int r = start(t, peek);
+
+	if (!t->a)
+		return XW_ERR_NOMEM;
 	if (t->lower_err)
 		return t->lower_err;
-	if (archive_filter_count(t->a) <= 1)
+	gzip = archive_filter_count(t->a) == 2 &&
+	       archive_filter_code(t->a, 0) == ARCHIVE_FILTER_GZIP;
+	/* a filter that fails at once is one nevertheless, but not counted */
+	if (archive_filter_count(t->a) <= 1 && !t->broken)
 		return 0;
+	if (r < ARCHIVE_WARN)
+		return filter_fail(t, t->lower->err, sizeof(t->lower->err));
+	archive_read_free(t->a);
+	if (gzip) {
+		t->gzip = malloc(sizeof(*t->gzip));
+		if (!t->gzip) {
+			t->a = NULL;
+			return XW_ERR_NOMEM;
+		}
+		xw_gzip_check_init(t->gzip);
+	}
+	r = start(t, pull);
 	t->empty = r == ARCHIVE_EOF;
 	if (r >= ARCHIVE_WARN)
 		return 1;
-	return filter_fail(t, t->lower->err, sizeof(t->lower->err));
+	return t->a ? filter_fail(t, t->lower->err, sizeof(t->lower->err)) : XW_ERR_NOMEM;
 }
 
 int xw_feed_decompress(struct xw_feed *lower, struct xw_feed **out)
@@ -128,29 +216,25 @@ int xw_feed_decompress(struct xw_feed *lower, struct xw_feed **out)
 	struct filter *t = calloc(1, sizeof(*t));
 	int err = XW_ERR_NOMEM;
 
-	if (!t)
-		return err;
-	t->f.ops = &ops;
-	t->f.raw = lower->raw;
-	t->f.wake = lower->wake;
-	t->f.tick = lower->tick;
-	t->lower = lower;
-	t->probing = true;
-	t->a = archive_read_new();
-	t->buf = malloc(PULL_BYTES);
-	if (t->a && t->buf)
+	if (t)
+		t->buf = t->bufs = malloc(2 * PULL_BYTES);
+	if (t && t->bufs) {
+		t->f.ops = &ops;
+		t->f.raw = lower->raw;
+		t->f.wake = lower->wake;
+		t->f.tick = lower->tick;
+		t->lower = lower;
 		err = probe(t);
-	t->probing = false;
+	}
+	if (err == XW_ERR_NOMEM)
+		snprintf(lower->err, sizeof(lower->err), "out of memory");
 	if (err == 1) {
-		/* what libarchive was given while it bid is its own now */
-		lower->head_pos += t->seen;
-		if (lower->head_pos == lower->head_len)
-			lower->head_pos = lower->head_len = 0;
 		*out = &t->f;
 		return 1;
 	}
-	archive_read_free(t->a);
-	free(t->buf);
-	free(t);
+	if (t) {
+		t->lower = NULL; /* stays the caller's */
+		filter_close(&t->f);
+	}
 	return err;
 }

@@ -261,6 +261,14 @@ for c in gzip bzip2 xz 'xz --format=lzma' zstd lz4 lzip lzop compress; do
 	dd if=a.packed bs=1000 status=none | "$D" -t - >own && same "$c, from a pipe" own want
 	$c -c <a.packed | "$D" - >own && same "$c, twice" own want
 	n=$(stat -c %s a.packed)
+	bad=0
+	for i in $(seq 20); do
+		[ "$c" != 'xz --format=lzma' ] || break # it has no checksum
+		cp a.packed b.packed
+		printf '\x55' | dd of=b.packed bs=1 seek=$((n * i / 21)) conv=notrunc status=none
+		"$D" -t b.packed >own 2>/dev/null && ! cmp -s own want && bad=$((bad + 1))
+	done
+	equal "$c: damage does not pass" $bad 0
 	for part in 2 3 5; do
 		head -c $((n / part)) a.packed | "$D" -qt - 2>err && fail "$c, cut at 1/$part" || { [ "$(wc -l <err)" = 1 ] && pass "$c, cut at 1/$part"; }
 	done
