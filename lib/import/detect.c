@@ -4,8 +4,8 @@
  * but a checksummed header; compressed anything, when a libarchive filter says so; or an archive of
  * another format. Compressed input is looked at again once decompressed.
  *
- * A file of zeros is a tar archive without members, unless it has a volume descriptor where ISO 9660
- * keeps it (behind 32 KiB that are usually zeros).
+ * A file of zeros is a tar archive without members, unless it has a volume descriptor where ISO
+ * 9660 keeps it (behind 32 KiB that are usually zeros).
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Open addressing with linear probing over (device, inode); only files with several links get in. */
+/* Open addressing, linear probing, over (device, inode); only files with several links get in. */
 #include "config.h"
 
 #include <stdlib.h>

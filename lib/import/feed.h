@@ -65,8 +65,8 @@ struct xw_feed *xw_feed_mem(const void *buf, size_t len, size_t chunk);
 
 /*
  * Looks whether `lower` is compressed (anything libarchive has a filter for). 1: *out is the
- * decompressed feed and owns lower; 0: it is not and lower is as it was; negative: failure, what was
- * read of lower is lost, reason in lower->err.
+ * decompressed feed and owns lower; 0: it is not and lower is as it was; negative: failure, what
+ * was read of lower is lost, reason in lower->err.
  */
 int xw_feed_decompress(struct xw_feed *lower, struct xw_feed **out);
 

@@ -283,7 +283,7 @@ static int set_acls(struct la *l, struct archive_entry *ae)
 	return 0;
 }
 
-/* The data map, when the format gave one ahead and it makes sense; gaps show the holes otherwise. */
+/* The data map, when the format gave one ahead; otherwise gaps show the holes. */
 static int set_sparse(struct la *l, struct archive_entry *ae)
 {
 	la_int64_t off, len;

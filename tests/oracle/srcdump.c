@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * srcdump [-lntqsawvg] SOURCE: one line for each entry that xw_source_open gives, in a form that does
- * not depend on who read it, so that two readers can be compared with diff.
+ * srcdump [-lntqsawvg] SOURCE: one line for each entry that xw_source_open gives, in a form that
+ * does not depend on who read it, so that two readers can be compared with diff.
  *
  *   -l  give tar to libarchive      -t  read ahead in a thread
  *   -n  do not read payload         -q  print nothing but failures
