@@ -264,9 +264,12 @@ int xw_build_number(struct xw_builder *b)
 static void rewind_stream(struct xw_builder *b)
 {
 	uint64_t per = b->geo.blocks_per_group;
-	uint32_t last = (uint32_t)((b->stream.end - b->geo.first_data_block) / per);
+	uint32_t last;
 	xw_blk pos;
 
+	if (b->stream.end <= b->geo.first_data_block)
+		return; /* no data at all: the stream stands at its beginning anyway */
+	last = (uint32_t)((b->stream.end - b->geo.first_data_block) / per);
 	for (uint32_t g = 0; g < last; g++) {
 		struct xw_group_summary sum;
 

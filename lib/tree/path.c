@@ -155,7 +155,7 @@ static bool same_parent(struct xw_tree *t, const char *path, size_t len, struct 
 	const char *name = path + n;
 	size_t rest = len - n;
 
-	if (!t->last_parent || len <= n || memcmp(path, t->last_dir, n))
+	if (!t->last_parent || len <= n || (n && memcmp(path, t->last_dir, n)))
 		return false;
 	while (rest && name[rest - 1] == '/')
 		rest--;
