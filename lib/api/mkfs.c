@@ -139,8 +139,14 @@ int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value)
 
 int xw_mkfs_add_source(struct xw_mkfs *m, const char *path)
 {
-	char *copy = strdup(path);
+	char *copy;
 
+	xw_diag_clear(&m->diag);
+	if (!path)
+		return xw_fail(&m->diag, XW_ERR_USAGE, "-d: needs a value");
+	if (m->ran)
+		return xw_fail(&m->diag, XW_ERR_STATE, "-d %s: the handle has run", path);
+	copy = strdup(path);
 	if (!copy || xw_vec_push(&m->sources, copy)) {
 		free(copy);
 		return xw_fail_nomem(&m->diag, "source");
@@ -199,20 +205,39 @@ static void put_uuid(struct xw_json *j, const uint8_t uuid[16])
 	xw_json_str(j, "uuid", text, (size_t)(p - text));
 }
 
-#define RESULT_COUNTS(X)                                                                           \
-	X(size_bytes)                                                                              \
-	X(block_size)                                                                              \
-	X(blocks)                                                                                  \
-	X(free_blocks)                                                                             \
-	X(inodes)                                                                                  \
-	X(free_inodes)                                                                             \
-	X(groups)                                                                                  \
-	X(files) X(directories) X(symlinks) X(specials) X(hardlinks) X(data_blocks)                \
-		X(metadata_blocks) X(journal_blocks) X(directory_blocks) X(indexed_directories)    \
-			X(xattr_blocks) X(xattr_references) X(xattr_in_inode) X(ea_inodes)         \
-				X(extents) X(files_with_data) X(replaced_blocks) X(bytes_in)       \
-					X(bytes_written) X(writes) X(sequential_writes)            \
-						X(backward_seeks) X(warnings)
+/* clang-format off */
+#define RESULT_COUNTS(X) \
+	X(size_bytes) \
+	X(block_size) \
+	X(blocks) \
+	X(free_blocks) \
+	X(inodes) \
+	X(free_inodes) \
+	X(groups) \
+	X(files) \
+	X(directories) \
+	X(symlinks) \
+	X(specials) \
+	X(hardlinks) \
+	X(data_blocks) \
+	X(metadata_blocks) \
+	X(journal_blocks) \
+	X(directory_blocks) \
+	X(indexed_directories) \
+	X(xattr_blocks) \
+	X(xattr_references) \
+	X(xattr_in_inode) \
+	X(ea_inodes) \
+	X(extents) \
+	X(files_with_data) \
+	X(replaced_blocks) \
+	X(bytes_in) \
+	X(bytes_written) \
+	X(writes) \
+	X(sequential_writes) \
+	X(backward_seeks) \
+	X(warnings)
+/* clang-format on */
 
 const char *xw_mkfs_json(struct xw_mkfs *m)
 {
