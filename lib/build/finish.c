@@ -302,6 +302,7 @@ static void final_super(struct xw_builder *b)
 
 int xw_build_finish(struct xw_builder *b)
 {
+	uint64_t bytes = b->geo.blocks * b->geo.block_size;
 	uint8_t super[XW_SUPER_SIZE];
 	int ret;
 
@@ -313,8 +314,9 @@ int xw_build_finish(struct xw_builder *b)
 	ret = write_descriptors(b);
 	if (!ret)
 		ret = xw_batch_drain(b->out->batch);
-	if (!ret && !b->dev->is_block)
-		ret = xw_dev_set_size(b->dev, b->geo.blocks * b->geo.block_size);
+	/* Grown only: behind a filesystem inside a disk image lies what is somebody else's. */
+	if (!ret && !b->dev->is_block && b->dev->size < bytes)
+		ret = xw_dev_set_size(b->dev, bytes);
 	if (!ret)
 		ret = xw_dev_flush(b->dev);
 	if (ret)

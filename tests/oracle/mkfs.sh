@@ -27,6 +27,7 @@ while IFS='|' read -r options sizes; do
 done <<'TABLE'
 |8M 12345k 64M 129M 1G -
 -b 1024|8M 8193k 16385k 64M 300M -
+-b 1024 -O ^has_journal,^resize_inode|8M
 -b 2048|8M 64M 300M -
 -b 4096|16M 127M 128M 129M 130M 5G -
 -t ext2|16M 129M
@@ -94,6 +95,11 @@ done <<'TABLE'
 --free 5% -b 1024|-
 TABLE
 
+# No block is handed out, and no group has a gap worth filling.
+rm -f img
+mkfs -q -b 1024 -O ^has_journal,^resize_inode img 300k
+clean img "300 KiB without a journal"
+
 # A partition inside a disk image.
 rm -f img
 mkfs -q -E offset=1048576 -d in.tar img 64M
@@ -103,6 +109,16 @@ if [ "$RC" = 0 ]; then
 else
 	fail "-E offset=1048576: status $RC"
 fi
+# In an image that is there: what lies before and behind is somebody else's.
+rm -f img
+truncate -s 96M img
+for at in 0 65 95; do printf MARK | dd of=img bs=1M seek=$at conv=notrunc status=none; done
+mkfs -q -E offset=1048576 -d in.tar img 64M
+equal "a partition in an image of 96 MiB: status" "$RC" 0
+equal "  the image keeps its size" "$(stat -c %s img)" 100663296
+for at in 0 65 95; do
+	equal "  what lies at $at MiB stays" "$(dd if=img bs=1M skip=$at count=1 status=none | head -c 4)" MARK
+done
 
 # What the tree said is what debugfs reads back.
 if command -v debugfs >/dev/null; then
