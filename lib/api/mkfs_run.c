@@ -50,7 +50,7 @@ static int report(struct run *r, const char *phase)
 {
 	struct xw_progress p = {
 		.phase = phase,
-		.done = r->source ? r->source->ops->consumed(r->source) : r->m->result.bytes_in,
+		.done = r->source ? xw_source_consumed(r->source) : r->m->result.bytes_in,
 		.total = r->source ? r->source->total : r->m->result.bytes_in,
 		.files = r->fill.entries,
 	};
@@ -258,6 +258,11 @@ static int prepare(struct run *r)
 
 /* ---- the run ---- */
 
+static bool excluded(const void *arg, struct xw_slice path)
+{
+	return xw_select_excluded(arg, path);
+}
+
 static int fill(struct run *r)
 {
 	struct xw_source_opts o = {
@@ -265,6 +270,8 @@ static int fill(struct run *r)
 		.tick = {tick, r},
 		.skip_dev = r->target.host_dev,
 		.skip_ino = r->target.host_ino,
+		.excluded = excluded,
+		.excluded_arg = &r->m->select,
 	};
 	int ret = xw_fill_root(&r->fill);
 
@@ -273,7 +280,7 @@ static int fill(struct run *r)
 		if (!ret)
 			ret = xw_fill_source(&r->fill, r->source);
 		if (r->source)
-			r->m->result.bytes_in += r->source->ops->consumed(r->source);
+			r->m->result.bytes_in += xw_source_consumed(r->source);
 		xw_source_close(r->source);
 		r->source = NULL;
 	}

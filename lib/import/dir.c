@@ -49,6 +49,8 @@ struct dir {
 	struct xw_source src;
 	bool one_file_system;
 	uint64_t skip_dev, skip_ino;
+	bool (*excluded)(const void *arg, struct xw_slice path);
+	const void *excluded_arg;
 	int root; /* until the first entry */
 	dev_t root_dev;
 	int failed;
@@ -340,6 +342,8 @@ static int visit(struct dir *d, const char *name)
 	memset(&d->e, 0, sizeof(d->e));
 	if (set_path(d, l->path_len, name))
 		return d->failed;
+	if (d->excluded && d->excluded(d->excluded_arg, (struct xw_slice){d->path.v, d->path.n}))
+		return 0;
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return dir_fail(d, errno, "cannot stat");
 	if (d->skip_ino && st.st_ino == d->skip_ino && st.st_dev == d->skip_dev) {
@@ -507,6 +511,8 @@ int xw_dir_open(int fd, bool own, const char *name, const struct xw_source_opts 
 	d->one_file_system = o->one_file_system;
 	d->skip_dev = o->skip_dev;
 	d->skip_ino = o->skip_ino;
+	d->excluded = o->excluded;
+	d->excluded_arg = o->excluded_arg;
 	d->root = fd;
 	d->file = -1;
 	if (!d->src.name || !d->links || !d->buf) {

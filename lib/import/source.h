@@ -91,8 +91,17 @@ struct xw_source {
 struct xw_source_opts {
 	bool threaded; /* read (and decompress) ahead in a thread */
 	bool one_file_system; /* directory source: do not descend into mounts */
-	uint64_t skip_dev, skip_ino; /* directory source: leave this file out with a warning (the
-					   image itself, when it lies inside); skip_ino 0: none */
+	/*
+	 * Directory source: leave this file out with a warning (the image itself, when it lies
+	 * inside); skip_ino 0: none.
+	 */
+	uint64_t skip_dev, skip_ino;
+	/*
+	 * Directory source: true for paths that are left out, with all below them. They are not
+	 * looked at, and of a file with several names the first one left is the file. NULL: none.
+	 */
+	bool (*excluded)(const void *arg, struct xw_slice path);
+	const void *excluded_arg;
 	struct xw_feed_tick tick; /* while input is waited for */
 	bool by_libarchive; /* tests: give tar to libarchive too */
 };

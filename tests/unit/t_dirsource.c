@@ -101,6 +101,30 @@ START_TEST(order)
 }
 END_TEST
 
+static bool is_excluded(const void *arg, struct xw_slice path)
+{
+	return path.len == strlen(arg) && !memcmp(path.p, arg, path.len);
+}
+
+/* What is excluded is not even opened, and a file keeps its content under its other names. */
+START_TEST(exclusion)
+{
+	struct xw_source_opts o = {.excluded = is_excluded, .excluded_arg = "a"};
+	struct xw_diag diag = {0};
+	struct xw_source *s;
+	char out[1000];
+
+	ck_assert_int_eq(mkdir(in_root("a"), 0755), 0);
+	make_file("a/1", "x");
+	ck_assert_int_eq(link(in_root("a/1"), in_root("b")), 0);
+	ck_assert_int_eq(link(in_root("a/1"), in_root("c")), 0);
+	ck_assert_msg(!xw_source_open(root, &o, &diag, &s), "%s", diag.text);
+	listing(s, &diag, out);
+	ck_assert_str_eq(out, ". b c>b ");
+	xw_source_close(s);
+}
+END_TEST
+
 START_TEST(attributes)
 {
 	static const struct timespec when[2] = {{-5, 250000000}, {-1000000, 999999999}};
@@ -481,6 +505,7 @@ int main(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, order);
+	tcase_add_test(tc, exclusion);
 	tcase_add_test(tc, attributes);
 	tcase_add_test(tc, holes);
 	tcase_add_test(tc, xattrs);
