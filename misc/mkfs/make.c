@@ -10,9 +10,7 @@
 #include "cli/term.h"
 #include "mkfs/mkfs.h"
 
-#include <grp.h>
-#include <pwd.h>
-#include <string.h>
+#include <stdio.h>
 
 struct run {
 	const struct mkfs_args *args;
@@ -45,19 +43,6 @@ static int on_progress(void *arg, const struct xw_progress *p)
 
 	cli_progress_draw(&run->bar, p->phase, p->done, p->total, p->files);
 	return cli_interrupted();
-}
-
-/* The library asks no databases of the host; for ACLs that name users without numbers we do. */
-static int on_name(void *arg, int group, const char *name, uint32_t *id)
-{
-	const struct passwd *pw = group ? NULL : getpwnam(name);
-	const struct group *gr = group ? getgrnam(name) : NULL;
-
-	(void)arg;
-	if (!pw && !gr)
-		return -1;
-	*id = pw ? pw->pw_uid : gr->gr_gid;
-	return 0;
 }
 
 static int set_all(struct xw_mkfs *m, const struct mkfs_args *args, bool overwrite)
@@ -103,7 +88,6 @@ int mkfs_make(const struct mkfs_args *args, bool overwrite)
 	err = set_all(m, args, overwrite);
 	if (!err) {
 		cli_progress_init(&run.bar, !args->quiet);
-		xw_mkfs_on_names(m, on_name, NULL);
 		xw_mkfs_on_log(m, on_log, &run);
 		xw_mkfs_on_names(m, cli_name_to_id, NULL);
 		xw_mkfs_on_progress(m, on_progress, &run);
