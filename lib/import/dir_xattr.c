@@ -3,7 +3,8 @@
  * Extended attributes of host files.
  *
  * Open files are asked by descriptor. Symlinks, devices, fifos and sockets cannot be opened for
- * that and are asked by name through /proc/self/fd, which keeps the path short however deep they lie.
+ * that and are asked by name through /proc/self/fd, which keeps the path short however deep they
+ * lie.
  */
 #include "config.h"
 
