@@ -59,7 +59,7 @@ static int plan_forward(struct xw_space *s, xw_blk from, uint64_t len, uint64_t 
 	return 1;
 }
 
-/* Is cutting this request at the obstacles better than leaving `gap` blocks? 1, 0 or an error. */
+/* Is cutting this request at the obstacles better than jumping over `gap` blocks? 1, 0 or an error. */
 static int cut_is_better(struct xw_space *s, xw_blk pos, uint64_t len, uint64_t gap)
 {
 	uint64_t whole = extents_of(len);
@@ -105,7 +105,8 @@ static int place(struct xw_space *s, struct xw_stream *st, uint64_t len, struct 
 		rc = xw_span_ahead(s, st->pos + have, len, &to);
 		if (rc <= 0)
 			return rc;
-		rc = cut_is_better(s, st->pos, len, have);
+		/* Not `have`: where obstacles are dense, the jump goes over many gaps. */
+		rc = cut_is_better(s, st->pos, len, to - st->pos);
 		if (rc)
 			return rc < 0 ? rc : 0;
 	}
