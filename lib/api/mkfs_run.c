@@ -102,7 +102,8 @@ static int plan_geometry(const struct xw_mkfs_params *p, struct xw_geo *geo, str
 static int plan(struct run *r)
 {
 	struct xw_mkfs *m = r->m;
-	int ret = xw_params_finish(&m->params, r->target.have, &m->diag);
+	int ret = xw_params_finish(
+		&m->params, r->target.have ? r->target.have + m->params.offset : 0, &m->diag);
 
 	if (ret)
 		return ret;

@@ -22,39 +22,84 @@
 #include "api/run.h"
 #include "base/auto.h"
 
-/* What libblkid sees on fd: "" = nothing. */
+/*
+ * Archives and compressed files: no filesystem, but what stands there when IMAGE and the source
+ * were swapped.
+ */
+static const char *find_archive(int fd, uint64_t offset)
+{
+	static const struct {
+		unsigned at, len;
+		const char *magic, *what;
+	} known[] = {
+		{0, 2, "\x1f\x8b", "gzip data"},
+		{0, 6,
+		 "\xfd"
+		 "7zXZ",
+		 "xz data"},
+		{0, 4, "\x28\xb5\x2f\xfd", "zstd data"},
+		{0, 3, "BZh", "bzip2 data"},
+		{0, 4, "\x04\x22\x4d\x18", "lz4 data"},
+		{0, 4, "PK\3\4", "a zip archive"},
+		{0, 6, "7z\xbc\xaf\x27\x1c", "a 7z archive"},
+		{0, 5, "07070", "a cpio archive"},
+		{257, 5, "ustar", "a tar archive"},
+	};
+	uint8_t head[512] = {0};
+
+	if (offset > INT64_MAX || pread(fd, head, sizeof(head), (off_t)offset) <= 0)
+		return NULL;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(known); i++) {
+		if (!memcmp(head + known[i].at, known[i].magic, known[i].len))
+			return known[i].what;
+	}
+	return NULL;
+}
+
+/* libblkid's words as ours: "an ext4 filesystem labelled "x"", "LVM2_member data". */
+static void describe(blkid_probe pr, char *what, size_t size)
+{
+	const char *type = NULL, *usage = NULL, *label = NULL;
+
+	if (blkid_probe_lookup_value(pr, "TYPE", &type, NULL)) {
+		if (!blkid_probe_lookup_value(pr, "PTTYPE", &type, NULL))
+			snprintf(what, size, "a %s partition table", type);
+		return;
+	}
+	if (blkid_probe_lookup_value(pr, "LABEL", &label, NULL))
+		label = NULL;
+	if (!blkid_probe_lookup_value(pr, "USAGE", &usage, NULL) && strcmp(usage, "filesystem"))
+		snprintf(what, size, "%s %s", type, strcmp(usage, "other") ? usage : "space");
+	else
+		snprintf(what, size, "%s %s filesystem%s%s%s", strchr("aeiou", *type) ? "an" : "a",
+			 type, label ? " labelled \"" : "", label ? label : "", label ? "\"" : "");
+}
+
+/* What is on fd: "" = nothing known. */
 static int probe(struct xw_mkfs *m, int fd, uint64_t offset, char *what, size_t size)
 {
 	blkid_probe pr = blkid_new_probe();
-	const char *type = NULL, *label = NULL;
-	int ret;
+	const char *archive;
 
 	what[0] = 0;
 	if (!pr)
 		return xw_fail_nomem(&m->diag, "libblkid probe");
-	ret = blkid_probe_set_device(pr, fd, (blkid_loff_t)offset, 0);
-	if (!ret) {
-		blkid_probe_enable_superblocks(pr, 1);
-		blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_LABEL);
-		blkid_probe_enable_partitions(pr, 1);
-		ret = blkid_do_fullprobe(pr);
-		if (!ret) {
-			if (!blkid_probe_lookup_value(pr, "TYPE", &type, NULL)) {
-				if (blkid_probe_lookup_value(pr, "LABEL", &label, NULL))
-					label = NULL;
-				snprintf(what, size, "a %s filesystem%s%s%s", type,
-					 label ? " labelled \"" : "", label ? label : "",
-					 label ? "\"" : "");
-			} else if (!blkid_probe_lookup_value(pr, "PTTYPE", &type, NULL)) {
-				snprintf(what, size, "a %s partition table", type);
-			}
-		}
-	}
-	blkid_free_probe(pr);
 	/*
 	 * Too small for any filesystem: nothing found. Read errors show up again when the target is
 	 * written.
 	 */
+	if (!blkid_probe_set_device(pr, fd, (blkid_loff_t)offset, 0)) {
+		blkid_probe_enable_superblocks(pr, 1);
+		blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_LABEL |
+							      BLKID_SUBLKS_USAGE);
+		blkid_probe_enable_partitions(pr, 1);
+		if (!blkid_do_fullprobe(pr))
+			describe(pr, what, size);
+	}
+	blkid_free_probe(pr);
+	archive = what[0] ? NULL : find_archive(fd, offset);
+	if (archive)
+		snprintf(what, size, "%s", archive);
 	return 0;
 }
 
@@ -109,6 +154,31 @@ static int check_overwrite(struct xw_mkfs *m, const char *path, int fd, const st
 	if (ret)
 		return ret;
 	return what[0] ? xw_fail(&m->diag, XW_ERR_EXISTS, "%s: holds %s", path, what) : 0;
+}
+
+/*
+ * Sources are looked at before the target is touched: a misspelt one must not cost an image, and
+ * reading what is being overwritten can only end badly.
+ */
+static int check_sources(struct xw_mkfs *m, const char *path, const struct stat *target)
+{
+	for (size_t i = 0; i < m->sources.n; i++) {
+		const char *name = m->sources.v[i];
+		bool is_stdin = !strcmp(name, "-");
+		struct stat st;
+
+		if (is_stdin ? fstat(STDIN_FILENO, &st)
+			     : stat(name, &st) || faccessat(AT_FDCWD, name, R_OK, AT_EACCESS))
+			return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s: cannot open",
+					     is_stdin ? "standard input" : name);
+		if (target && !S_ISDIR(st.st_mode) &&
+		    ((st.st_dev == target->st_dev && st.st_ino == target->st_ino) ||
+		     (S_ISBLK(st.st_mode) && S_ISBLK(target->st_mode) &&
+		      st.st_rdev == target->st_rdev)))
+			return xw_fail(&m->diag, XW_ERR_USAGE, "%s: is both source and image",
+				       path);
+	}
+	return 0;
 }
 
 /* ---- a device that takes everything and keeps nothing: -n ---- */
@@ -180,6 +250,8 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 	struct stat st;
 	int ret = 0;
 
+	if (!*path)
+		return xw_fail(&m->diag, XW_ERR_USAGE, "the name of the image is empty");
 	*t = (struct xw_target){.path = path, .exists = !stat(path, &st)};
 	if (!t->exists && errno != ENOENT)
 		return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s", path);
@@ -187,7 +259,8 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 	if (t->exists && !t->is_block && !S_ISREG(st.st_mode))
 		return xw_fail(&m->diag, XW_ERR_USAGE,
 			       "%s: neither a regular file nor a block device", path);
-	if (t->exists) {
+	ret = check_sources(m, path, t->exists ? &st : NULL);
+	if (!ret && t->exists) {
 		auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 		if (fd < 0)

@@ -38,17 +38,23 @@ static bool allowed(const struct xw_binode *n, struct xw_slice name)
 	return true;
 }
 
+/* Whose attributes these are, for messages. */
+static const char *source(const struct xw_fill *f)
+{
+	return f->source ? f->source : "-E root_selinux";
+}
+
 static void warn_dropped(struct xw_fill *f, const struct xw_entry *e, struct xw_slice name,
 			 const char *why)
 {
-	xw_log(f->diag, XW_LOG_WARN, "%.*s: attribute %.*s dropped: %s",
+	xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: attribute %.*s dropped: %s", source(f),
 	       (int)XW_MIN(e->path.len, 300), e->path.p, (int)XW_MIN(name.len, 255), name.p, why);
 }
 
 static int failed(struct xw_fill *f, const struct xw_entry *e, int ret, const struct xw_diag *why)
 {
-	return xw_fail(f->diag, ret, "%.*s: %s", (int)XW_MIN(e->path.len, 300), e->path.p,
-		       why->code ? why->text : xw_err_text(ret));
+	return xw_fail(f->diag, ret, "%s: %.*s: %s", source(f), (int)XW_MIN(e->path.len, 300),
+		       e->path.p, why->code ? why->text : xw_err_text(ret));
 }
 
 static int put(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n,
@@ -134,9 +140,9 @@ static int install(struct xw_fill *f, const struct xw_entry *e, struct xw_binode
 		return ret;
 	if (!f->xattrs_allowed)
 		return xw_fail(f->diag, XW_ERR_UNSUPPORTED,
-			       "%.*s: has extended attributes, but ext_attr is off; "
+			       "%s: %.*s: has extended attributes, but ext_attr is off; "
 			       "--xattrs-exclude='*' drops them",
-			       (int)XW_MIN(e->path.len, 300), e->path.p);
+			       source(f), (int)XW_MIN(e->path.len, 300), e->path.p);
 	ret = xw_xintern_get(f->intern, &f->set, &why, &n->xattrs);
 	if (ret)
 		return failed(f, e, ret, &why);

@@ -140,6 +140,8 @@ int xw_source_open(const char *path, const struct xw_source_opts *o, struct xw_d
 			close(op.fd);
 		return xw_fail_errno(diag, XW_ERR_IO, err, "%s: cannot stat", op.name);
 	}
+	if (S_ISDIR(op.st.st_mode) && is_stdin)
+		return xw_fail(diag, XW_ERR_INPUT, "%s: a directory, not an archive", op.name);
 	if (S_ISDIR(op.st.st_mode))
 		return xw_dir_open(op.fd, op.own, op.name, o, diag, out);
 	if (S_ISREG(op.st.st_mode)) {

@@ -305,6 +305,7 @@ int xw_fill_source(struct xw_fill *f, struct xw_source *s)
 	if (f->tree->layer == UINT16_MAX)
 		return xw_fail(f->diag, XW_ERR_LIMIT, "%s: more than %u sources", s->name,
 			       UINT16_MAX);
+	f->source = s->name;
 	f->tree->layer++;
 	f->tree->last_parent = NULL; /* so that the names on the way are marked as this layer's */
 	while ((more = xw_source_next(s, &e)) > 0) {

@@ -37,6 +37,7 @@ struct xw_fill {
 	int (*tick)(void *arg, uint64_t entries);
 	void *tick_arg;
 	/* kept */
+	const char *source; /* name of the source being read; NULL outside */
 	struct xw_xattr_set set;
 	XW_VEC(char) path, link; /* scratch: with --directory in front */
 	struct xw_acl_names names; /* resolves ACL names on this host */

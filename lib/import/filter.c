@@ -111,7 +111,7 @@ static la_ssize_t pull(struct archive *a, void *arg, const void **buf)
 /* Turn libarchive's last error into a code and a text. */
 static int filter_fail(const struct filter *t, char *err, size_t room)
 {
-	const char *text = archive_error_string(t->a);
+	const char *text = xw_la_text(t->a);
 	const char *name = archive_filter_name(t->a, 0);
 
 	if (t->lower_err) {

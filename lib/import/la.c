@@ -73,7 +73,7 @@ static int la_fail(struct la *l, int code, const char *why)
 /* libarchive's last call failed. */
 static int la_fail_archive(struct la *l)
 {
-	const char *text = archive_error_string(l->a);
+	const char *text = xw_la_text(l->a);
 
 	if (l->in_err)
 		return la_fail(l, l->in_err, l->in_text);
@@ -358,7 +358,7 @@ static int read_header(struct la *l, struct archive_entry **ae)
 		const char *path = archive_entry_pathname(*ae);
 
 		xw_log(l->src.diag, XW_LOG_WARN, "%s: member '%s': %s", l->src.name,
-		       path ? path : "?", archive_error_string(l->a));
+		       path ? path : "?", xw_la_text(l->a));
 	}
 	return 1;
 }

@@ -9,13 +9,25 @@
 
 #include "base/err.h"
 
+/* Its text, but where that says nothing to a reader. NULL when it gave none. */
+static inline const char *xw_la_text(struct archive *a)
+{
+	const char *text = archive_error_string(a);
+
+	if (text && strstr(text, "No progress is possible")) /* of liblzma: input ends early */
+		return "truncated input";
+	if (text && strstr(text, "Unrecognized archive format"))
+		return "neither a directory nor an archive in a known format";
+	return text;
+}
+
 /* libarchive tells a short input from a bad one in words only. */
 static inline int xw_la_code(struct archive *a)
 {
 	static const char *const short_words[] = {"truncated",      "premature",   "unexpected end",
 						  "unexpected eof", "end of file", "end-of-file"};
 	static const char *const locked_words[] = {"encrypt", "passphrase", "password"};
-	const char *text = archive_error_string(a);
+	const char *text = xw_la_text(a);
 
 	if (archive_errno(a) == ENOMEM)
 		return XW_ERR_NOMEM;

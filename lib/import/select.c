@@ -91,6 +91,10 @@ static int set_directory(struct xw_select *s, const char *value, struct xw_diag 
 {
 	size_t len;
 
+	for (const char *p = value; p && (p = strstr(p, "..")); p += 2) {
+		if ((p == value || p[-1] == '/') && (!p[2] || p[2] == '/'))
+			return bad_value(diag, "--directory", value, "a directory without \"..\"");
+	}
 	while (value && *value == '/')
 		value++;
 	free(s->directory);

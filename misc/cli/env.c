@@ -9,9 +9,11 @@
 #include "cli/env.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
 enum { CAUGHT = sizeof(caught) / sizeof(caught[0]) };
@@ -34,6 +36,16 @@ int cli_source_date_epoch(const char **value)
 		return -1;
 	*value = text;
 	return 0;
+}
+
+void cli_guard_streams(void)
+{
+	/* Opened the wrong way round, so that use fails as it does on a closed descriptor. */
+	for (int fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+		    open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+			_exit(1);
+	}
 }
 
 static void on_signal(int sig)

@@ -12,6 +12,12 @@
 int cli_source_date_epoch(const char **value);
 
 /*
+ * Make descriptors 0 to 2 what they should be where the caller closed them: the next file opened,
+ * which is the image, would get the number, and messages would be written into it.
+ */
+void cli_guard_streams(void);
+
+/*
  * From here on the first SIGINT, SIGTERM or SIGHUP only makes cli_interrupted() true, and
  * interrupts a blocking system call; the second kills as usual. Signals that were ignored stay
  * ignored.

@@ -31,14 +31,17 @@ static bool overwrite_after_all(const struct mkfs_args *args)
 	}
 	if (!args->quiet && !args->json && cli_confirm("Proceed anyway?"))
 		return true;
-	cli_hint("pass -F to overwrite it");
+	cli_hint("pass -F to overwrite it, -FF when it is in use");
 	return false;
 }
 
 int main(int argc, char **argv)
 {
 	struct mkfs_args args;
-	int err, status = mkfs_args_parse(&args, argc, argv);
+	int err, status;
+
+	cli_guard_streams();
+	status = mkfs_args_parse(&args, argc, argv);
 
 	if (status < 0) {
 		cli_catch_interrupts();

@@ -85,10 +85,10 @@ int mkfs_make(const struct mkfs_args *args, bool overwrite)
 		cli_error("out of memory");
 		return err;
 	}
+	xw_mkfs_on_log(m, on_log, &run); /* first: options warn too */
 	err = set_all(m, args, overwrite);
 	if (!err) {
 		cli_progress_init(&run.bar, !args->quiet);
-		xw_mkfs_on_log(m, on_log, &run);
 		xw_mkfs_on_names(m, cli_name_to_id, NULL);
 		xw_mkfs_on_progress(m, on_progress, &run);
 		err = xw_mkfs_run(m, args->image);

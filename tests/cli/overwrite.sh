@@ -34,6 +34,49 @@ if command -v mksquashfs >/dev/null; then
 	refuses "another filesystem" sq.img
 fi
 
+# IMAGE and source swapped, or the same: the archive survives.
+mkdir d && printf x >d/x && tar -cf src.tar d && gzip -k src.tar
+cp src.tar as.img && refuses "a tar archive" as.img
+cp src.tar.gz as.img && refuses "compressed data" as.img
+sha256sum src.tar >before
+for how in "-d src.tar" "-d ./src.tar" "-d -"; do
+	RC=0
+	T_ARGS="-F $how src.tar"
+	"$MKFS" -F $how src.tar <src.tar >.out 2>.err || RC=$?
+	fails 2 "src.tar.*both source and image" "the source is not the image: $how"
+	is "  and it is as it was" sha256sum -c before
+done
+mkfs -q old.img 8M
+sha256sum old.img >before
+mkfs -F -d /nonexistent-source old.img
+fails 1 "nonexistent-source" "a missing source and -F"
+is "  the old image is as it was" sha256sum -c before
+
+# -E offset: what lies around the filesystem stays.
+head -c 20M /dev/zero | tr '\0' 'y' >disk.img
+mkfs -q -E offset=1048576 disk.img 8M
+works "an image in the middle of a file"
+equal "  which keeps its size" "$(stat -c %s disk.img)" 20971520
+is "  and what is before" test "$(head -c 1048576 disk.img | tr -d y | wc -c)" = 0
+is "  and behind" test "$(tail -c +9437185 disk.img | tr -d y | wc -c)" = 0
+mkfs -Fq -E offset=1048576 disk.img
+works "without SIZE it reaches to the end"
+equal "  of the file" "$(stat -c %s disk.img)" 20971520
+if command -v dumpe2fs >/dev/null; then
+	tail -c +1048577 disk.img >fs.img
+	equal "  in blocks" "$(dumpe2fs -h fs.img 2>/dev/null | sed -n 's/^Block count: *//p')" 4864
+fi
+
+# Closed standard streams: the image must not get their numbers.
+"$MKFS" -q -d src.tar closed.img 0<&- 2>&-
+clean closed.img "an image made with standard error closed"
+rm closed.img
+RC=0
+T_ARGS="-d - closed.img <&-"
+"$MKFS" -d - closed.img <&- >.out 2>.err || RC=$?
+fails 1 "standard input" "standard input is closed"
+is "  no image is left" gone closed.img
+
 # No signature, no refusal: an empty file made by truncate is the usual way to say how big.
 truncate -s 8M plain.img
 mkfs -q plain.img
