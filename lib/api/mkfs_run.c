@@ -225,6 +225,7 @@ static int open_fill(struct run *r)
 	r->fill.whiteouts = m->whiteouts;
 	if (m->whiteouts == XW_WHITEOUTS_AUTO)
 		r->fill.whiteouts = m->sources.n > 1 ? XW_WHITEOUTS_APPLY : XW_WHITEOUTS_KEEP;
+	r->fill.latest = extra ? (1ll << 34) - (1ll << 31) - 1 : INT32_MAX;
 	r->fill.tick = tick_entry;
 	r->fill.tick_arg = r;
 	r->tree.dropped = xw_fill_dropped;

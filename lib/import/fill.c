@@ -46,6 +46,14 @@ static uint32_t type_bits(enum xw_etype t)
 	return bits[t];
 }
 
+static void warn_time(struct xw_fill *f, const struct xw_entry *e, struct xw_time t)
+{
+	if (f->latest && (t.sec > f->latest || t.sec < INT32_MIN))
+		xw_log(f->diag, XW_LOG_WARN,
+		       "%s: %.*s: time %lld does not fit the inode: the nearest that does is taken",
+		       f->source, (int)XW_MIN(e->path.len, 300), e->path.p, (long long)t.sec);
+}
+
 static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
 {
 	bool root = n == f->tree->root;
@@ -62,6 +70,7 @@ static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw
 		n->uid = f->select->owner_set ? f->select->owner : e->uid;
 		n->gid = f->select->group_set ? f->select->group : e->gid;
 	}
+	warn_time(f, e, t);
 	n->mtime = t.sec;
 	n->mtime_ns = t.nsec;
 	if (e->has_atime)

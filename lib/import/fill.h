@@ -31,6 +31,7 @@ struct xw_fill {
 	struct xw_diag *diag;
 	enum xw_whiteouts whiteouts; /* not AUTO */
 	bool xattrs_allowed; /* ext_attr */
+	int64_t latest; /* second that an inode holds, for a warning; 0: no warning */
 	const char *root_selinux; /* -E root_selinux; NULL = none */
 	bool keep_root_owner, keep_root_perms; /* -E root_owner / root_perms were given */
 	/* Called now and then; non-zero ends the run. */

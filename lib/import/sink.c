@@ -213,12 +213,13 @@ static int write_mapped(struct xw_sink *k, uint64_t off, const uint8_t *buf, uin
 	return ret;
 }
 
-static int check_size(struct xw_sink *k, const struct xw_entry *e, uint64_t size)
+static int check_size(struct xw_sink *k, const struct xw_source *s, const struct xw_entry *e,
+		      uint64_t size)
 {
 	if (xw_div_up(size, k->block_size) <= k->max_lblk)
 		return 0;
-	return xw_fail(k->diag, XW_ERR_LIMIT, "%.*s: %llu bytes are more than a file may have",
-		       (int)e->path.len, e->path.p, (unsigned long long)size);
+	return xw_fail(k->diag, XW_ERR_LIMIT, "%s: %.*s: %llu bytes are more than a file may have",
+		       s->name, (int)XW_MIN(e->path.len, 300), e->path.p, (unsigned long long)size);
 }
 
 static int copy_payload(struct xw_sink *k, struct xw_source *s, const struct xw_entry *e,
@@ -234,7 +235,7 @@ static int copy_payload(struct xw_sink *k, struct xw_source *s, const struct xw_
 		if (off < pos || len > UINT64_MAX - off || (known && off + len > e->size))
 			return xw_fail(k->diag, XW_ERR_INPUT, "%s: payload of %.*s leaves its size",
 				       s->name, (int)e->path.len, e->path.p);
-		ret = check_size(k, e, off + len);
+		ret = check_size(k, s, e, off + len);
 		if (!ret && !known)
 			ret = grow(k, off, len);
 		if (!ret && !*k->missing && off > pos)
@@ -282,7 +283,7 @@ int xw_sink_file(struct xw_sink *k, struct xw_source *s, const struct xw_entry *
 	k->ext.n = 0;
 	k->cursor = 0;
 	if (e->size != XW_SIZE_UNKNOWN) {
-		ret = check_size(k, e, e->size);
+		ret = check_size(k, s, e, e->size);
 		if (!ret)
 			ret = reserve(k, e);
 	}
