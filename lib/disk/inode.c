@@ -4,15 +4,15 @@
  *
  * Invariants:
  * 1. A field behind the classic 128 bytes exists only where i_extra_isize reaches its end. What is
- * not reached is neither read nor written: it is xattr space, or a newer tool's.
+ *    not reached is neither read nor written: it is xattr space, or a newer tool's.
  * 2. High halves that the features (or, for i_size, the file type) give no meaning are kept apart
- * in stray_*: readers see what the kernel sees, a checker sees that they should be zero, and
- * encode(decode(x)) == x.
+ *    in stray_*: readers see what the kernel sees, a checker sees that they should be zero, and
+ *    encode(decode(x)) == x.
  * 3. Seconds are the sign-extended low 32 bits plus epoch << 32, epoch being the low two bits of
- * the extra field.
+ *    the extra field.
  * 4. The checksum covers the record in its whole length, xattrs included, with both halves of
- * itself read as zero; the high half exists where i_extra_isize reaches it, and is ordinary data
- * elsewhere.
+ *    itself read as zero; the high half exists where i_extra_isize reaches it, and is ordinary data
+ *    elsewhere.
  *
  * Source: kernel documentation "Index Nodes"; the kernel (6.18), mke2fs and debugfs as oracles
  * (tests/oracle/disk.sh).
@@ -245,6 +245,10 @@ void xw_inode_encode(const struct xw_inode *in, const struct xw_super *sb, void 
 		    extra >= EXTRA_END(mtime_extra) ? &d->mtime_extra : NULL);
 	time_encode(&in->atime, &d->atime,
 		    extra >= EXTRA_END(atime_extra) ? &d->atime_extra : NULL);
+	if (in->flags & XW_FL_EA_INODE) { /* no times: all 32 bits count, also without extra */
+		d->atime = put32((uint32_t)in->atime.sec);
+		d->ctime = put32((uint32_t)in->ctime.sec);
+	}
 	if (room)
 		extra_encode(in, extra, d);
 }

@@ -40,19 +40,9 @@ static inline void xw_ea_inode_set(struct xw_inode *in, uint32_t value_hash, uin
 	in->mode = XW_EA_MODE;
 	in->links = 1;
 	in->flags |= XW_FL_EA_INODE;
-	in->atime = (struct xw_time){value_hash, 0};
-	in->ctime = (struct xw_time){(int64_t)(refs >> 32), 0};
-	in->version = refs & UINT32_MAX;
-}
-
-static inline uint32_t xw_ea_inode_hash(const struct xw_inode *in)
-{
-	return (uint32_t)in->atime.sec;
-}
-
-static inline uint64_t xw_ea_inode_refs(const struct xw_inode *in)
-{
-	return (uint64_t)(uint32_t)in->ctime.sec << 32 | (in->version & UINT32_MAX);
+	in->version = 0;
+	xw_inode_set_ea_hash(in, value_hash);
+	xw_inode_set_ea_refs(in, refs);
 }
 
 #endif

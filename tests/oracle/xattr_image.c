@@ -240,7 +240,7 @@ static bool fetch(struct image *im, xw_ino ino, uint32_t len, uint8_t *out, stru
 			memcpy(out + off, p, XW_MIN(len - off, im->bs));
 		}
 	}
-	return xw_ea_inode_hash(in) == xw_xattr_value_hash(im->seed, out, len);
+	return xw_inode_ea_hash(in) == xw_xattr_value_hash(im->seed, out, len);
 }
 
 /* An inode's attributes with all values, and the EA inodes they came from. */

@@ -481,6 +481,15 @@ START_TEST(ea_inode_fields)
 	xw_inode_encode(&made, &sb, out);
 	xw_inode_decode(out, &sb, &in);
 	ck_assert_uint_eq(xw_inode_ea_refs(&in), 0x123456789ull);
+	/* Without extra fields, too, the hash is no time that ends in 2038. */
+	sb.inode_size = 128;
+	made.extra_isize = 0;
+	xw_inode_set_ea_refs(&made, 0xFEDCBA9876543210ull);
+	memset(out, 0, sizeof(out));
+	xw_inode_encode(&made, &sb, out);
+	xw_inode_decode(out, &sb, &in);
+	ck_assert_uint_eq(xw_inode_ea_hash(&in), 0x827B3A5A);
+	ck_assert_uint_eq(xw_inode_ea_refs(&in), 0xFEDCBA9876543210ull);
 }
 END_TEST
 

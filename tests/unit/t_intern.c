@@ -275,8 +275,8 @@ START_TEST(ea_inode_fields)
 	ck_assert_uint_eq(in.version, 7);
 	ck_assert_uint_eq(in.flags, 0x280000);
 	ck_assert_uint_eq(in.mode, 0100600);
-	ck_assert_uint_eq(xw_ea_inode_hash(&in), 0xb2f43d6a);
-	ck_assert_uint_eq(xw_ea_inode_refs(&in), 0x500000007);
+	ck_assert_uint_eq(xw_inode_ea_hash(&in), 0xb2f43d6a);
+	ck_assert_uint_eq(xw_inode_ea_refs(&in), 0x500000007);
 }
 END_TEST
 
