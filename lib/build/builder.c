@@ -154,7 +154,6 @@ static int place_map(struct xw_builder *b, struct xw_binode *n)
 	ret = xw_build_alloc(b, blocks, &map->runs, &map->n_runs);
 	if (ret || !map->n_runs)
 		return ret;
-	b->counts.map_blocks += blocks;
 	return xw_build_item(b, XW_ITEM_MAP, map->runs[0].start, (uintptr_t)n);
 }
 
@@ -292,7 +291,6 @@ static int place_symlink(struct xw_builder *b, struct xw_binode *n)
 	ret = xw_build_alloc_node(b, n, 1);
 	if (ret || !n->n_ext)
 		return ret;
-	b->counts.symlink_blocks++;
 	return xw_build_item(b, XW_ITEM_SYMLINK, n->ext.pblk, (uintptr_t)n);
 }
 

@@ -90,7 +90,6 @@ static int journal_from_tail(struct xw_builder *b)
 	b->journal.map->runs[0] = (struct xw_run){b->journal_map_spare, 1};
 	b->journal.map->n_runs = 1;
 	b->journal.map->blocks = 1;
-	b->counts.map_blocks++;
 	return xw_build_item(b, XW_ITEM_MAP, b->journal_map_spare, (uintptr_t)&b->journal);
 }
 

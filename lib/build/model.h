@@ -35,7 +35,6 @@ struct xw_bdir {
 	uint32_t entries; /* live names */
 	uint32_t subdirs;
 	uint32_t min_blocks; /* lost+found's 16 KiB; else 0 */
-	bool filled; /* some source named it: its attributes are not a default */
 	struct xw_dir_shape shape;
 };
 
@@ -49,7 +48,6 @@ struct xw_bmap {
 #define XW_BN_EA 0x1 /* an EA inode: `bytes` is the value */
 #define XW_BN_DEAD 0x2 /* replaced or removed: not built */
 #define XW_BN_OPAQUE 0x8 /* overlayfs: hides what lower layers have in this directory */
-#define XW_BN_EXPLICIT 0x4 /* attributes come from a source or an option, not from a default */
 
 struct xw_binode {
 	struct xw_binode *next; /* all inodes in stream order */

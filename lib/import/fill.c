@@ -77,7 +77,6 @@ static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw
 		t = xw_select_time(f->select, e->atime);
 	n->atime = t.sec;
 	n->atime_ns = t.nsec;
-	n->flags |= XW_BN_EXPLICIT;
 	return xw_fill_xattrs(f, e, n);
 }
 

@@ -157,7 +157,6 @@ static int set_mode(struct xw_select *s, const char *option, const char *value,
 	struct xw_mode_clause c = {.who = 07777, .op = '='};
 
 	s->mode.n = 0;
-	s->mode_set = true;
 	if (*p && !p[strspn(p, "01234567")] && strlen(p) <= 5) {
 		c.perms = (uint32_t)strtoul(p, NULL, 8);
 		if (c.perms > 07777)

@@ -19,7 +19,7 @@ struct xw_select {
 	unsigned strip_components;
 	char *directory; /* no leading or trailing slash; NULL = root */
 	XW_VEC(char *) exclude, xattrs_exclude; /* patterns, owned */
-	bool owner_set, group_set, mode_set, clamp_mtime;
+	bool owner_set, group_set, clamp_mtime;
 	uint32_t owner, group;
 	int64_t clamp; /* seconds */
 	XW_VEC(struct xw_mode_clause) mode;

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The superblock's static fields, as mke2fs fills them. What only the finished image knows (free counts, kbytes
- * written, the journal's backup) is the finaliser's.
+ * The superblock's static fields, as mke2fs fills them. What only the finished image knows (free
+ * counts, kbytes written, the journal's backup) is the finaliser's.
  */
 #include <string.h>
 
 #include "base/crc.h"
+#include "disk/inode.h"
 #include "plan/map.h"
 
 #define MOUNT_OPT_XATTR_USER 0x0004u
 #define MOUNT_OPT_ACL 0x0008u
-#define JOURNAL_INO 8
-#define FIRST_INO 11
-#define EXTRA_ISIZE 32
 
 static void fill_identity(const struct xw_mkfs_params *p, struct xw_super *sb)
 {
@@ -57,16 +55,16 @@ void xw_plan_super(const struct xw_mkfs_params *p, const struct xw_geo *geo, str
 	sb->state = XW_STATE_VALID;
 	sb->max_mnt_count = -1;
 	sb->rev_level = (uint32_t)p->revision;
-	sb->first_ino = FIRST_INO;
+	sb->first_ino = XW_INO_FIRST;
 	sb->feature_compat = geo->features.w[XW_FW_COMPAT];
 	sb->feature_incompat = geo->features.w[XW_FW_INCOMPAT];
 	sb->feature_ro_compat = geo->features.w[XW_FW_RO_COMPAT];
 	if (p->revision)
 		sb->default_mount_opts = MOUNT_OPT_XATTR_USER | MOUNT_OPT_ACL;
 	if (geo->inode_size > 128)
-		sb->min_extra_isize = sb->want_extra_isize = EXTRA_ISIZE;
+		sb->min_extra_isize = sb->want_extra_isize = XW_INODE_EXTRA_WANTED;
 	if (geo->journal_blocks)
-		sb->journal_inum = JOURNAL_INO;
+		sb->journal_inum = XW_INO_JOURNAL;
 	if (sb->feature_ro_compat & XW_RO_METADATA_CSUM)
 		sb->checksum_type = 1;
 	if (sb->feature_incompat & XW_INCOMPAT_CSUM_SEED)

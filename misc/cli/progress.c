@@ -30,7 +30,7 @@ void cli_progress_init(struct cli_progress *p, bool wanted)
 {
 	memset(p, 0, sizeof(*p));
 	p->on = wanted && isatty(STDERR_FILENO);
-	p->started = p->rate_at = cli_clock();
+	p->rate_at = cli_clock();
 }
 
 static void update_rate(struct cli_progress *p, double now, uint64_t done)

@@ -37,7 +37,7 @@ bool cli_confirm(const char *question);
  */
 struct cli_progress {
 	bool on;
-	double started, drawn, rate_at; /* seconds, monotonic clock */
+	double drawn, rate_at; /* seconds, monotonic clock */
 	uint64_t rate_done; /* bytes done at rate_at */
 	double rate; /* bytes a second, smoothed */
 };
