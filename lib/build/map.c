@@ -136,9 +136,7 @@ struct ind_walk {
 	uint64_t next; /* index of the next new pointer block */
 	unsigned last[4]; /* path of the last range */
 	unsigned depth;
-	uint64_t at
-		/* map index of the pointer block at each level of that path; at[1] is the top */
-		[4];
+	uint64_t at[4]; /* map index of the path's pointer block at each level; at[1] is the top */
 	uint8_t *buf; /* NULL: only counting */
 	uint32_t *slots; /* i_block words, or NULL */
 	const struct xw_bmap *map;

@@ -8,16 +8,16 @@
  * Invariants:
  * 1. One closed buffer is one device write; buffers are closed by the caller alone, at places that
  *    depend on the calls only. So writes and bytes are the same with and without a thread.
- * 2. Device writes happen in the order of the buffers. After a failed write no other is made:
- *    the writer only frees buffers, and every later call returns the first code.
+ * 2. Device writes happen in the order of the buffers. After a failed write no other is made: the
+ *    writer only frees buffers, and every later call returns the first code.
  * 3. A buffer ends at a multiple of `unit` on the device, so that full buffers are page-aligned
  *    there, except where a reservation reaches over it (it must lie in one piece).
  * 4. The caller touches ring[filled % n] without the lock, the writer ring[written % n]; they are
  *    never the same one while the writer holds it.
  *
  * Measured with plain loops of pwrite (Linux 6.18 guest, 2 CPUs, ext4 on virtio, 1.4 GB, fsync
- * counted, memory faulted in): units of 64 KiB to 1 MiB are within 10 % of each other, 32 KiB is 15 %
- * slower; what pays is starting write-back behind the writes: 0.5-0.65 s instead of 0.9-1.0 s,
+ * counted, memory faulted in): units of 64 KiB to 1 MiB are within 10 % of each other, 32 KiB is 15
+ * % slower; what pays is starting write-back behind the writes: 0.5-0.65 s instead of 0.9-1.0 s,
  * for any window of 1 to 32 MiB. O_DIRECT: 0.5-0.8 s with 1 MiB, 0.95 s with 128 KiB.
  */
 #include "config.h"

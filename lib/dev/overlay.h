@@ -45,7 +45,9 @@ void xw_overlay_set_shadow(struct xw_dev *overlay, xw_overlay_free_fn *fn, void 
 
 /* Numbers of the dirty blocks, ascending; the caller frees *blocks (NULL when there are none). */
 int xw_overlay_dirty(const struct xw_dev *overlay, uint64_t **blocks, size_t *n);
-/* Whether blk is dirty; then *data is its contents (valid until the next change), NULL for zeros. */
+/*
+ * Whether blk is dirty; then *data is its contents (valid until the next change), NULL for zeros.
+ */
 bool xw_overlay_block(const struct xw_dev *overlay, uint64_t blk, const void **data);
 /* Drop everything held: the overlay shows the base again, size included. */
 void xw_overlay_discard(struct xw_dev *overlay);

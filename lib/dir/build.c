@@ -7,16 +7,16 @@
  * only.
  *
  * 1. Leaves hold entries in the order of the array, next-fit: each leaf takes what fits, its last
- * entry's rec_len reaches to the end of the block (or to the checksum tail).
+ *    entry's rec_len reaches to the end of the block (or to the checksum tail).
  * 2. The array of an indexed directory is sorted by (major, minor, name), so a leaf covers a range
- * of hashes. A leaf that begins with the major hash the leaf before it ends with has bit 0 set in
- * its index entry: a lookup lands in the first leaf of such a group and walks on while that bit is
- * set.
+ *    of hashes. A leaf that begins with the major hash the leaf before it ends with has bit 0 set
+ *    in its index entry: a lookup lands in the first leaf of such a group and walks on while that
+ *    bit is set.
  * 3. Children are spread evenly over the nodes of a level instead of filling all but the last: the
- * count of nodes is the same, and every node keeps room for the entries that a later insertion's
- * splits will add.
+ *    count of nodes is the same, and every node keeps room for the entries that a later insertion's
+ *    splits will add.
  * 4. shape and emit cut leaves with the same function, so what emit produces is what shape
- * promised.
+ *    promised.
  */
 #include "dir/build.h"
 

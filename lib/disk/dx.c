@@ -4,13 +4,13 @@
  * block to old tools.
  *
  * Invariants:
- * 1. dx_root: "." in 12 bytes, ".." to the end of the block, 8 bytes of root info at 24, slots
- * from 32. dx_node: one unused entry over the whole block, slots from 8. A slot is 8 bytes.
+ * 1. dx_root: "." in 12 bytes, ".." to the end of the block, 8 bytes of root info at 24, slots from
+ *    32. dx_node: one unused entry over the whole block, slots from 8. A slot is 8 bytes.
  * 2. Slot 0 keeps limit and count where other slots keep their hash; its block number is the first
- * child's. count includes it.
+ *    child's. count includes it.
  * 3. With metadata_csum the limit is one lower and the dx_tail (a reserved word, a checksum) stands
- * right behind the limit. The checksum covers the block up to slot `count`, the reserved word and a
- * zero word: unused slots are not covered.
+ *    right behind the limit. The checksum covers the block up to slot `count`, the reserved word
+ *    and a zero word: unused slots are not covered.
  *
  * Source: kernel documentation "Hash Tree Directories"; checked against the kernel and debugfs
  * htree_dump.

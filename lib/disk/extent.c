@@ -5,11 +5,11 @@
  *
  * Invariants:
  * 1. A leaf length above 32768 means unwritten, of length - 32768; 32768 itself is written. Length
- * 0 is nonsense that decodes to 0: the caller rejects it together with the other range checks it
- * has to make.
+ *    0 is nonsense that decodes to 0: the caller rejects it together with the other range checks it
+ *    has to make.
  * 2. A block node's checksum stands right behind the room for eh_max entries and covers everything
- * before itself. Block sizes leave 4 or 8 bytes over there, so the tail costs no entry and is
- * reserved always.
+ *    before itself. Block sizes leave 4 or 8 bytes over there, so the tail costs no entry and is
+ *    reserved always.
  *
  * Source: kernel documentation "Extent Tree"; checked against mke2fs, the kernel and debugfs.
  */

@@ -4,10 +4,10 @@
  *
  * Invariants:
  * 1. A 32-byte descriptor has no high halves; 64 bytes and more have all of them. Bytes from 0x3C
- * on have no meaning here and are left as they are, but the checksum covers them.
+ *    on have no meaning here and are left as they are, but the checksum covers them.
  * 2. The checksum is chosen by the feature bits, metadata_csum before uninit_bg: low 16 bits of
  *    crc32c(seed, le32 group, descriptor with the field zeroed), or crc16(~0, uuid, le32 group,
- * descriptor without the field).
+ *    descriptor without the field).
  *
  * Source: kernel documentation "Block Group Descriptors"; both checksums proved against mke2fs
  * (tests/oracle/disk.sh).

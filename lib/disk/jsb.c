@@ -4,9 +4,9 @@
  *
  * Invariants:
  * 1. Version 1 ends with s_errno: what stands behind it is not read (it decodes to zero) and is
- * written as zero.
+ *    written as zero.
  * 2. The checksum exists with checksum v2 or v3 and covers the 1024 bytes with itself read as zero,
- * seeded with ~0.
+ *    seeded with ~0.
  *
  * Source: kernel documentation "Journal (jbd2)"; checked against mke2fs, the kernel and debugfs
  * logdump.

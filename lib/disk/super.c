@@ -4,12 +4,12 @@
  *
  * Invariants:
  * 1. One list (SUPER_FIELDS, SUPER_BYTES) drives the offset asserts, the decoder and the encoder,
- * so that the three cannot drift apart. Fields stored in two halves are joined by hand below it.
+ *    so that the three cannot drift apart. Fields stored in two halves are joined by hand below it.
  * 2. encode(decode(x)) == x for every superblock stock tools make, bytes that this version gives no
- * meaning included: a field that a newer tool introduced survives our edits.
+ *    meaning included: a field that a newer tool introduced survives our edits.
  * 3. High halves of block counts count only under 64bit. Linux 6.18 and e2fsprogs 1.47.0 ignore
- * them otherwise (observed with s_blocks_count_hi = 1), so decoding ignores them and encoding
- * writes zero.
+ *    them otherwise (observed with s_blocks_count_hi = 1), so decoding ignores them and encoding
+ *    writes zero.
  *
  * Offsets: kernel documentation "ext4 Data Structures, super block";
  * s_def_resuid_hi/s_def_resgid_hi at 0x284 are Linux 6.18's (observed through

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * Invariants while a file is written:
- *  1. `ext` is ascending in logical blocks; physical runs come from the stream allocator in the
- *  same order, so writes go forward. 2. Every byte of every mapped block is written exactly once:
- *  payload, or zeros where the payload has none (a hole that ends
- *     inside a block, the rest of the last block). Nothing that lay on the device before shows
- *     through.
+ * 1. `ext` is ascending in logical blocks; physical runs come from the stream allocator in the same
+ *    order, so writes go forward.
+ * 2. Every byte of every mapped block is written exactly once: payload, or zeros where the payload
+ *    has none (a hole that ends inside a block, the rest of the last block). Nothing that lay on
+ *    the device before shows through.
  */
 #include "config.h"
 

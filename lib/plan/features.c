@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One table, one row a feature: its names, its bit, whether this build makes it, and what it goes with. Adding a feature
- * is a matter of its row. Names and bits: the kernel's "ext4 Data Structures" and dumpe2fs's output; the rules between
- * features were observed with mke2fs 1.47.0, which refuses or resolves the same ones.
+ * One table, one row a feature: its names, its bit, whether this build makes it, and what it goes
+ * with. Adding a feature is a matter of its row. Names and bits: the kernel's "ext4 Data
+ * Structures" and dumpe2fs's output; the rules between features were observed with mke2fs 1.47.0,
+ * which refuses or resolves the same ones.
  */
 #include "plan/features.h"
 

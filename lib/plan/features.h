@@ -15,20 +15,22 @@ struct xw_features {
 /* Name as dumpe2fs prints it; NULL when unknown. Static storage. */
 const char *xw_feature_name(enum xw_feature_word word, uint32_t bit);
 /*
- * Name or alias ("extents" for extent, "gdt_csum" and "uninit_groups" for uninit_bg), any case. 0 and *word, *bit;
- * XW_ERR_NOTFOUND for a name nobody knows.
+ * Name or alias ("extents" for extent, "gdt_csum" and "uninit_groups" for uninit_bg), any case. 0
+ * and *word, *bit; XW_ERR_NOTFOUND for a name nobody knows.
  */
 int xw_feature_find(const char *name, size_t len, enum xw_feature_word *word, uint32_t *bit);
 /*
- * Apply a -O list ("a,^b,none") to *f in order. XW_ERR_USAGE names an unknown feature, XW_ERR_UNSUPPORTED one
- * that is known but that this build cannot make. `none` clears all that came before it.
+ * Apply a -O list ("a,^b,none") to *f in order. XW_ERR_USAGE names an unknown feature,
+ * XW_ERR_UNSUPPORTED one that is known but that this build cannot make. `none` clears all that came
+ * before it.
  */
 int xw_features_apply(struct xw_features *f, const char *list, struct xw_diag *diag);
 /* Defaults of -t ext2|ext3|ext4; XW_ERR_USAGE for other names. */
 int xw_features_of_type(const char *type, struct xw_features *out, struct xw_diag *diag);
 /*
- * Refuse impossible combinations and resolve implied ones as mke2fs does (metadata_csum turns uninit_bg off, 64bit needs
- * extent, resize_inode with meta_bg is refused ...). XW_ERR_USAGE with both names.
+ * Refuse impossible combinations and resolve implied ones as mke2fs does (metadata_csum turns
+ * uninit_bg off, 64bit needs extent, resize_inode with meta_bg is refused ...). XW_ERR_USAGE with
+ * both names.
  */
 int xw_features_check(struct xw_features *f, struct xw_diag *diag);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From what was asked to what will be made. Order matters and is mke2fs's: type, usage types, -O, -j; then revision and
- * creator restrictions; then sizes. Usage types are the table of mke2fs.conf(5) as shipped with e2fsprogs, with one difference (DESIGN,
- * "Defaults"): the block size is 4096 for small images too, unless -b or a usage type *named by the user* says otherwise.
+ * From what was asked to what will be made. Order matters and is mke2fs's: type, usage types, -O,
+ * -j; then revision and creator restrictions; then sizes. Usage types are the table of
+ * mke2fs.conf(5) as shipped with e2fsprogs, with one difference (DESIGN, "Defaults"): the block
+ * size is 4096 for small images too, unless -b or a usage type *named by the user* says otherwise.
  */
 #include <stdlib.h>
 #include <string.h>

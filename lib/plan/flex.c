@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Placement of bitmaps and inode tables with flex_bg as mke2fs 1.47.0 does it (observed; tests/oracle/geometry.sh compares).
+ * Placement of bitmaps and inode tables with flex_bg as mke2fs 1.47.0 does it (observed;
+ * tests/oracle/geometry.sh compares).
  *
- * Group by group, each object wants the place right behind the same object of the group before; the first one of its kind
- * leaves room for all its fellows of the flex group (one that consists of a single group: for as many as a full one has). If
- * that place is taken, it is the next one that fits, but only within as many blocks as this object and all that follow need (at most
- * a quarter of a group); else the first free run of so many blocks from the flex group's beginning, else the
- * first place there that holds just this object. With packed_meta_blocks the whole filesystem is one range: first
- * all block bitmaps, then all inode bitmaps, then all tables, each at the first place that fits.
+ * Group by group, each object wants the place right behind the same object of the group before; the
+ * first one of its kind leaves room for all its fellows of the flex group (one that consists of a
+ * single group: for as many as a full one has). If that place is taken, it is the next one that
+ * fits, but only within as many blocks as this object and all that follow need (at most a quarter
+ * of a group); else the first free run of so many blocks from the flex group's beginning, else the
+ * first place there that holds just this object. With packed_meta_blocks the whole filesystem is
+ * one range: first all block bitmaps, then all inode bitmaps, then all tables, each at the first
+ * place that fits.
  *
  * Ranges without a superblock copy inside give the same answer, so only one of them is worked out.
  */
@@ -208,9 +211,9 @@ static int add_map(struct xw_geo *geo, size_t *cap, uint32_t first, uint32_t nam
 }
 
 /*
- * maps[0] serves every flex group without a map of its own; the others, ascending, are those of flex groups that have
- * a superblock copy inside, and the last one, which may be short. Without sparse_super every group has a copy,
- * and all flex groups but the last are alike again.
+ * maps[0] serves every flex group without a map of its own; the others, ascending, are those of
+ * flex groups that have a superblock copy inside, and the last one, which may be short. Without
+ * sparse_super every group has a copy, and all flex groups but the last are alike again.
  */
 int xw_geo_flex_maps(struct xw_geo *geo, struct xw_diag *diag)
 {

@@ -3,10 +3,12 @@
  * Geometry: where everything that is not a file lives. Pure arithmetic, no I/O.
  *
  * Three ways to get one:
- *   xw_geo_plan        SIZE known: flex_bg heads as mke2fs lays them out.
- *   xw_geo_stream      SIZE unknown: block 0, room for R descriptor blocks, backup places stepped over; data may
- *                      start, nothing else is placed yet. Groups are bounded by what R blocks can describe.
- *   xw_geo_tail        the stream's end is known: group count, inodes per group, tables, bitmaps, journal.
+ *   xw_geo_plan    SIZE known: flex_bg heads as mke2fs lays them out.
+ *   xw_geo_stream  SIZE unknown: block 0, room for R descriptor blocks, backup places stepped over;
+ *                  data may start, nothing else is placed yet. Groups are bounded by what R blocks
+ *                  can describe.
+ *   xw_geo_tail    the stream's end is known: group count, inodes per group, tables, bitmaps,
+ *                  journal.
  */
 #ifndef XW_PLAN_GEOMETRY_H
 #define XW_PLAN_GEOMETRY_H
@@ -22,8 +24,7 @@ struct xw_geo_map;
 
 struct xw_geo {
 	enum xw_geo_kind kind;
-	struct xw_features
-		features; /* final: what mke2fs drops by size (journal, resize_inode) is dropped */
+	struct xw_features features; /* final: what mke2fs drops by size is dropped */
 	uint32_t block_size, log_block_size;
 	uint32_t first_data_block; /* 1 for 1 KiB blocks, else 0 */
 	uint64_t blocks; /* of the filesystem; for STREAM the most that R can describe */
@@ -35,8 +36,7 @@ struct xw_geo {
 	uint32_t desc_size, desc_per_block;
 	uint32_t desc_blocks; /* present descriptor blocks a copy (not meta_bg); for STREAM: R */
 	uint32_t reserved_gdt; /* s_reserved_gdt_blocks */
-	uint32_t
-		head_blocks; /* 1 + descriptors + reserved: what a group with a superblock starts with */
+	uint32_t head_blocks; /* 1 + descriptors + reserved: at the start of groups with a copy */
 	uint32_t flex_size; /* groups a flex group; 1 without flex_bg */
 	uint32_t backup_bgs[2]; /* sparse_super2 */
 	uint32_t stride; /* -E stride, as it moves bitmaps without flex_bg */
@@ -62,16 +62,17 @@ struct xw_group_place {
 };
 
 /*
- * fs_bytes: params.size_bytes. XW_ERR_USAGE when options do not fit each other or the size, XW_ERR_NOSPC when too small
- * for any filesystem, XW_ERR_LIMIT when too large for the block size, XW_ERR_UNSUPPORTED where mke2fs would switch to
- * meta_bg. A filesystem too small for a journal loses has_journal, as with mke2fs, and a warning is logged.
+ * fs_bytes: params.size_bytes. XW_ERR_USAGE when options do not fit each other or the size,
+ * XW_ERR_NOSPC when too small for any filesystem, XW_ERR_LIMIT when too large for the block size,
+ * XW_ERR_UNSUPPORTED where mke2fs would switch to meta_bg. A filesystem too small for a journal
+ * loses has_journal, as with mke2fs, and a warning is logged.
  */
 int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo *out,
 		struct xw_diag *diag);
 int xw_geo_stream(const struct xw_mkfs_params *p, struct xw_geo *out, struct xw_diag *diag);
 
 struct xw_tail_req {
-	xw_blk used_end; /* past the last block already taken (data, directories, xattrs, extents) */
+	xw_blk used_end; /* past the last block taken (data, directories, xattrs, extents) */
 	uint64_t used_blocks; /* blocks taken before it, heads not counted (for --free N%) */
 	uint64_t inodes; /* numbered so far, reserved ones included */
 };
@@ -90,15 +91,18 @@ void xw_geo_group(const struct xw_geo *geo, uint32_t group, struct xw_group_plac
  */
 void xw_geo_group_bitmap(const struct xw_geo *geo, uint32_t group, uint8_t *bits);
 /*
- * Free blocks of the pristine group and its longest free run: what a bitmap would say, without one, O(1) amortised.
- * first_free: index in the group, 0 when nothing is free.
+ * Free blocks of the pristine group and its longest free run: what a bitmap would say, without one,
+ * O(1) amortised. first_free: index in the group, 0 when nothing is free.
  */
 void xw_geo_group_summary(const struct xw_geo *geo, uint32_t group, uint32_t *free_blocks,
 			  uint32_t *longest, uint32_t *fragments, uint32_t *first_free);
 /* mke2fs(8)'s journal size for this many fs blocks; 0 when too small for one. */
 uint64_t xw_journal_default_blocks(uint64_t fs_blocks, uint32_t block_size);
 
-/* Every static superblock field from parameters and geometry. Free counts stay 0: the finaliser knows them. */
+/*
+ * Every static superblock field from parameters and geometry. Free counts stay 0: the finaliser
+ * knows them.
+ */
 void xw_plan_super(const struct xw_mkfs_params *p, const struct xw_geo *geo, struct xw_super *sb);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Questions about one group: superblock copy, places of its metadata, which of its blocks are metadata. Answered by formula or
- * from a few segments, so that 491,520 groups cost nothing until they are asked about.
+ * Questions about one group: superblock copy, places of its metadata, which of its blocks are
+ * metadata. Answered by formula or from a few segments, so that 491,520 groups cost nothing until
+ * they are asked about.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -96,9 +97,9 @@ static const struct xw_geo_map *map_of(const struct xw_geo *geo, uint32_t group,
 }
 
 /*
- * Without flex_bg everything lies in the group itself: bitmaps right behind the head, then the table. With a RAID
- * stride mke2fs shifts the bitmaps by it from group to group, starting behind the room for the table; an inode bitmap
- * that would be the group's last block goes to the front.
+ * Without flex_bg everything lies in the group itself: bitmaps right behind the head, then the
+ * table. With a RAID stride mke2fs shifts the bitmaps by it from group to group, starting behind
+ * the room for the table; an inode bitmap that would be the group's last block goes to the front.
  */
 static void place_unflexed(const struct xw_geo *geo, struct xw_group_place *out, uint32_t group)
 {

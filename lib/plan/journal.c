@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Journal size by filesystem size: what mke2fs 1.47.0 makes, observed on both sides of every step. Blocks, not
- * bytes, so that a journal of 1 KiB blocks is a quarter as large.
+ * Journal size by filesystem size: what mke2fs 1.47.0 makes, observed on both sides of every step.
+ * Blocks, not bytes, so that a journal of 1 KiB blocks is a quarter as large.
  */
 #include "plan/map.h"
 

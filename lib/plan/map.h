@@ -2,9 +2,9 @@
 /*
  * Private to plan/: where the bitmaps and inode tables of a range of groups lie, run-length coded.
  *
- * Groups of a flex group lie one behind the other until a superblock copy interrupts, so that a few segments
- * describe any number of groups, and flex groups without a copy inside all look the same and share one map. Block
- * numbers are relative to the first block of the range's first group.
+ * Groups of a flex group lie one behind the other until a superblock copy interrupts, so that a few
+ * segments describe any number of groups, and flex groups without a copy inside all look the same
+ * and share one map. Block numbers are relative to the first block of the range's first group.
  */
 #ifndef XW_PLAN_MAP_H
 #define XW_PLAN_MAP_H
@@ -37,7 +37,10 @@ struct xw_geo_map {
 
 void xw_map_init(struct xw_geo_map *map, const struct xw_geo *geo, uint32_t first_group);
 void xw_map_free(struct xw_geo_map *map);
-/* Group's object is at start; groups of a kind come in ascending order, `count` at once. XW_ERR_NOMEM. */
+/*
+ * Group's object is at start; groups of a kind come in ascending order, `count` at once.
+ * XW_ERR_NOMEM.
+ */
 int xw_map_add(struct xw_geo_map *map, enum xw_meta_kind kind, uint32_t group, uint32_t count,
 	       uint64_t start);
 /* All added: makes runs. XW_ERR_NOMEM. */
@@ -66,7 +69,10 @@ int xw_geo_packed_map(const struct xw_geo *geo, struct xw_geo_map *map, struct x
 
 /* What sized and stream share: block size, groups' size, descriptors. */
 void xw_geo_start(const struct xw_mkfs_params *p, struct xw_geo *geo);
-/* The journal of a SIZED filesystem: -J size= or the default; 0 without has_journal or when too small for any. */
+/*
+ * The journal of a SIZED filesystem: -J size= or the default; 0 without has_journal or when too
+ * small for any.
+ */
 uint64_t xw_geo_journal_blocks(const struct xw_geo *geo, const struct xw_mkfs_params *p,
 			       uint64_t fs_blocks);
 /* heads + bitmaps + tables + journal + the block before the first group */

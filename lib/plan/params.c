@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One setter an option letter. A setter only checks what the text alone can tell; whatever depends on other options (block
- * size, features, the size) waits for xw_params_finish, so that the order of options never matters.
+ * One setter an option letter. A setter only checks what the text alone can tell; whatever depends
+ * on other options (block size, features, the size) waits for xw_params_finish, so that the order
+ * of options never matters.
  */
 #include "plan/params.h"
 

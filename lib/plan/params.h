@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the user asked of mkfs, in host form. Options arrive as (enum, text) pairs so that the tool stays a table of
- * letters; every value is checked here, by name, with one line of reason.
+ * What the user asked of mkfs, in host form. Options arrive as (enum, text) pairs so that the tool
+ * stays a table of letters; every value is checked here, by name, with one line of reason.
  */
 #ifndef XW_PLAN_PARAMS_H
 #define XW_PLAN_PARAMS_H
@@ -50,15 +50,14 @@ struct xw_alloc_tunables { /* -E mb_*; -1 = default */
 
 struct xw_mkfs_params {
 	bool size_set; /* SIZE was given */
-	uint64_t
-		size_bytes; /* after xw_params_finish: of the filesystem, 0 = left out (stream layout) */
+	uint64_t size_bytes; /* of the filesystem after xw_params_finish, 0 = left out (stream) */
 	uint64_t size_number; /* SIZE without suffix, until xw_params_finish knows what it counts */
 	uint32_t block_size, cluster_size; /* 0 = default; block_size final after finish */
 	uint32_t min_block_size; /* -b -N: at least so many bytes */
-	uint32_t blocks_per_group, flex_size,
-		inode_size; /* 0 = default; the last two final after finish */
-	uint64_t bytes_per_inode,
-		inodes; /* 0 = default; the ratio final after finish where a size is known */
+	/* 0 = default; the last two final after finish */
+	uint32_t blocks_per_group, flex_size, inode_size;
+	/* 0 = default; the ratio final after finish where a size is known */
+	uint64_t bytes_per_inode, inodes;
 	double reserved_percent; /* < 0 = default: 5 with SIZE, 0 without; final after finish */
 	int revision; /* -1 = default; final after finish */
 	char label[17], last_mounted[65];
@@ -100,16 +99,18 @@ void xw_params_free(struct xw_mkfs_params *p);
 int xw_params_set(struct xw_mkfs_params *p, enum xw_mkfs_option opt, const char *value,
 		  struct xw_diag *diag);
 /*
- * Type, usage type and feature lists become final values; defaults that need the size (usage type floppy, small, big, huge;
- * inode ratio) are settled. dev_bytes: what the target offers when SIZE was left out (the size of an existing file or device);
- * 0 = nothing, as for a new image. Sets p->size_bytes, which is what xw_geo_plan takes; 0 there means xw_geo_stream. Draws a
- * random UUID and hash seed where none was set.
+ * Type, usage type and feature lists become final values; defaults that need the size (usage type
+ * floppy, small, big, huge; inode ratio) are settled. dev_bytes: what the target offers when SIZE
+ * was left out (the size of an existing file or device); 0 = nothing, as for a new image. Sets
+ * p->size_bytes, which is what xw_geo_plan takes; 0 there means xw_geo_stream. Draws a random UUID
+ * and hash seed where none was set.
  */
 int xw_params_finish(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_diag *diag);
 
 /*
- * "4096", "64k", "1.5G", "10s" (512-byte sectors) -> bytes; unit: what a bare number counts (bytes). A fraction needs a
- * suffix, and what it leaves of a byte is dropped. XW_ERR_USAGE: not a number, or past 64 bits.
+ * "4096", "64k", "1.5G", "10s" (512-byte sectors) -> bytes; unit: what a bare number counts
+ * (bytes). A fraction needs a suffix, and what it leaves of a byte is dropped. XW_ERR_USAGE: not a
+ * number, or past 64 bits.
  */
 int xw_parse_size(const char *text, uint64_t unit, uint64_t *out);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The comma lists of -E and -J: a table of keys, each with its setter, or none when the key is known to mke2fs but not to
- * this version. The keys and their values are mke2fs(8)'s; mb_* are this suite's own.
+ * The comma lists of -E and -J: a table of keys, each with its setter, or none when the key is
+ * known to mke2fs but not to this version. The keys and their values are mke2fs(8)'s; mb_* are this
+ * suite's own.
  */
 #include <stdio.h>
 #include <stdlib.h>

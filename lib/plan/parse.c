@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers as users write them. strtoull and strtod are not used: they take signs, blanks, hexadecimal, "inf" and the
- * locale's decimal point, and an option value that is not plainly a number must be refused.
+ * Numbers as users write them. strtoull and strtod are not used: they take signs, blanks,
+ * hexadecimal, "inf" and the locale's decimal point, and an option value that is not plainly a
+ * number must be refused.
  */
 #include "plan/parse.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Private to plan/: number parsing that all option setters share, and the setters kept in files of their own. */
+/*
+ * Private to plan/: number parsing that all option setters share, and the setters kept in files of
+ * their own.
+ */
 #ifndef XW_PLAN_PARSE_H
 #define XW_PLAN_PARSE_H
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Geometry for a known size, as mke2fs 1.47.0 computes it (observed at every branch; tests/oracle/geometry.sh compares).
+ * Geometry for a known size, as mke2fs 1.47.0 computes it (observed at every branch;
+ * tests/oracle/geometry.sh compares).
  *
- * The computation is a loop, because its parts depend on each other: too many inodes for a group shrink the groups;
- * a last group too short for its own metadata is dropped, which leaves fewer groups for the same inodes. Each turn either
- * shrinks the groups (from the full size again) or drops the tail of the last one, so it ends.
+ * The computation is a loop, because its parts depend on each other: too many inodes for a group
+ * shrink the groups; a last group too short for its own metadata is dropped, which leaves fewer
+ * groups for the same inodes. Each turn either shrinks the groups (from the full size again) or
+ * drops the tail of the last one, so it ends.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +91,10 @@ static void place_backups(struct xw_geo *geo, const struct xw_mkfs_params *p)
 		geo->backup_bgs[1] = geo->groups - 1;
 }
 
-/* Descriptor blocks that -E resize= asks for beyond the present ones; mke2fs reckons with unshrunk groups. */
+/*
+ * Descriptor blocks that -E resize= asks for beyond the present ones; mke2fs reckons with unshrunk
+ * groups.
+ */
 static uint64_t resize_room(const struct xw_geo *geo, const struct xw_mkfs_params *p,
 			    uint64_t blocks)
 {
@@ -100,7 +105,10 @@ static uint64_t resize_room(const struct xw_geo *geo, const struct xw_mkfs_param
 	return want > now ? want - now : 0;
 }
 
-/* Descriptor blocks to reserve so that the filesystem can grow: to -E resize=, else 1024-fold below 2^32 blocks. */
+/*
+ * Descriptor blocks to reserve so that the filesystem can grow: to -E resize=, else 1024-fold below
+ * 2^32 blocks.
+ */
 static uint32_t reserved_gdt(const struct sizing *s)
 {
 	const struct xw_geo *geo = s->geo;

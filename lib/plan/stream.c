@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layout while the size is not known. What must be decided before the first byte of data goes out is only how many
- * blocks the descriptors may need (R), since they and every backup of them lie in front of data: 256 KiB, which is 64 blocks of
- * 4 KiB (512 GiB of filesystem), 128 of 2 KiB (128 GiB), 256 of 1 KiB (32 GiB); -E resize= makes it larger. R is at most a quarter of
- * a block's bytes, so that all of it can be reserved blocks of the resize inode. The group with the second sparse_super2
- * backup is the last one, and unknown: only the first is stepped over.
+ * The layout while the size is not known. What must be decided before the first byte of data goes
+ * out is only how many blocks the descriptors may need (R), since they and every backup of them lie
+ * in front of data: 256 KiB, which is 64 blocks of 4 KiB (512 GiB of filesystem), 128 of 2 KiB (128
+ * GiB), 256 of 1 KiB (32 GiB); -E resize= makes it larger. R is at most a quarter of a block's
+ * bytes, so that all of it can be reserved blocks of the resize inode. The group with the second
+ * sparse_super2 backup is the last one, and unknown: only the first is stepped over.
  */
 #include "plan/map.h"
 

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a stream is known: lay out inode tables, block bitmaps, inode bitmaps and the journal behind it, each in one piece
- * but for backup places, in the smallest filesystem that describes all of it.
+ * The end of a stream is known: lay out inode tables, block bitmaps, inode bitmaps and the journal
+ * behind it, each in one piece but for backup places, in the smallest filesystem that describes all
+ * of it.
  *
- * Sizes depend on each other: the tail's on the number of groups, that on the tail's. Candidates for the group count are
- * tried upward; the first whose layout fits into that many groups is the answer (a larger count that needs less exists
- * only through rounding, and never a smaller filesystem by a whole group). For one candidate the journal grows from what the filesystem
- * without it would get until it is what mke2fs(8) gives a filesystem of the resulting size: the size never falls when the journal
- * grows, and there are eight steps. Groups beyond the tail (many inodes, --free) are a hole in the host file.
+ * Sizes depend on each other: the tail's on the number of groups, that on the tail's. Candidates
+ * for the group count are tried upward; the first whose layout fits into that many groups is the
+ * answer (a larger count that needs less exists only through rounding, and never a smaller
+ * filesystem by a whole group). For one candidate the journal grows from what the filesystem
+ * without it would get until it is what mke2fs(8) gives a filesystem of the resulting size: the
+ * size never falls when the journal grows, and there are eight steps. Groups beyond the tail (many
+ * inodes, --free) are a hole in the host file.
  *
- * Invariants of the result (t_tail checks them on random input): nothing overlaps, nothing lies outside, no table crosses a
- * backup place, a last group that has a superblock copy holds it.
+ * Invariants of the result (t_tail checks them on random input): nothing overlaps, nothing lies
+ * outside, no table crosses a backup place, a last group that has a superblock copy holds it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +31,10 @@ struct tail {
 	uint32_t most_inodes; /* a group: bitmap bits, and a table must fit between two heads */
 };
 
-/* Inodes wanted: those there are, the free ones in proportion to free blocks, -N and -i as lower bounds. */
+/*
+ * Inodes wanted: those there are, the free ones in proportion to free blocks, -N and -i as lower
+ * bounds.
+ */
 static int wanted_inodes(struct tail *t, uint64_t blocks)
 {
 	const struct xw_mkfs_params *p = t->p;
@@ -70,7 +76,9 @@ static void set_inodes(const struct tail *t, struct xw_geo *geo)
 	geo->itable_blocks = (uint32_t)(n * geo->inode_size / geo->block_size);
 }
 
-/* First block >= at where `len` blocks touch no backup place; the room up to the next one in *room. */
+/*
+ * First block >= at where `len` blocks touch no backup place; the room up to the next one in *room.
+ */
 static xw_blk step_over(const struct xw_geo *geo, xw_blk at, uint64_t len, uint64_t *room)
 {
 	for (;;) {
@@ -165,7 +173,10 @@ static uint64_t with_free(const struct tail *t, uint64_t used)
 	return blocks;
 }
 
-/* Least end of a filesystem of geo->groups groups that holds `blocks`: the last group exists and holds its head. */
+/*
+ * Least end of a filesystem of geo->groups groups that holds `blocks`: the last group exists and
+ * holds its head.
+ */
 static uint64_t pad_last(const struct xw_geo *geo, uint64_t blocks)
 {
 	uint32_t last = geo->groups - 1;
@@ -202,7 +213,8 @@ static bool lacks_backup(const struct tail *t, const struct xw_geo *geo)
 }
 
 /*
- * Lay out for exactly geo->groups groups. Returns the blocks needed, which may be more than so many groups have.
+ * Lay out for exactly geo->groups groups. Returns the blocks needed, which may be more than so many
+ * groups have.
  */
 static uint64_t fit(const struct tail *t, struct xw_geo *geo)
 {

@@ -196,8 +196,7 @@ struct xw_query {
 	struct xw_space *s;
 	uint32_t goal; /* group where searches start */
 	unsigned probes; /* groups that may still be loaded because a bound looked promising */
-	unsigned
-		reads; /* the same for groups that nobody has read, where there is an alternative */
+	unsigned reads; /* the same for groups nobody has read, where there is an alternative */
 	unsigned left; /* groups GOAL_SLOW may still look into */
 	int err;
 };

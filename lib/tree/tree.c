@@ -3,12 +3,11 @@
  * Names and inodes of the tree.
  *
  * Invariants:
- *  1. Every live name is in `slots`, keyed by (directory, name); a removed one stays there with
- *  node NULL and is
- *     revived when the same name comes again, so that a probe chain never breaks and a name has one
- *     record.
- *  2. The directory's list holds every record once, in order of first arrival.
- *  3. node->links counts live names of anything but directories; a directory has at most one.
+ * 1. Every live name is in `slots`, keyed by (directory, name); a removed one stays there with node
+ *    NULL and is revived when the same name comes again, so that a probe chain never breaks and a
+ *    name has one record.
+ * 2. The directory's list holds every record once, in order of first arrival.
+ * 3. node->links counts live names of anything but directories; a directory has at most one.
  */
 #include "config.h"
 

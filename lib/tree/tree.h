@@ -10,7 +10,9 @@
 #include "base/err.h"
 #include "build/model.h"
 
-/* The hash stands beside the pointer: a probe that misses must not cost a cache line of the name. */
+/*
+ * The hash stands beside the pointer: a probe that misses must not cost a cache line of the name.
+ */
 struct xw_tree_slot {
 	struct xw_blink *link;
 	uint32_t hash;
@@ -57,9 +59,8 @@ int xw_tree_unlink(struct xw_tree *t, struct xw_blink *l);
 
 struct xw_path_at {
 	struct xw_binode *dir; /* the directory the last component lives in */
-	const char
-		*name; /* last component; borrowed from the path; len 0: the path is `dir` itself */
-	size_t len;
+	const char *name; /* last component; borrowed from the path */
+	size_t len; /* 0: the path is `dir` itself */
 };
 /*
  * Walk to the last component, which is not followed. Leading and repeated slashes and "." vanish;

@@ -43,8 +43,7 @@ struct xw_xplaced {
 	const uint8_t *raw; /* private: the set, to compare */
 	struct xw_share_block *last; /* private: the sharer's hint */
 	uint32_t raw_len;
-	uint32_t
-		ea_blocks; /* filesystem blocks of values in EA inodes, for each owner's i_blocks */
+	uint32_t ea_blocks; /* of values in EA inodes, for each owner's i_blocks */
 	uint16_t ibody_len;
 	uint16_t n_ea; /* entries in inode and block with a value in an EA inode */
 };

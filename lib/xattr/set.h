@@ -68,8 +68,8 @@ int xw_xattr_set_put_acl_text(struct xw_xattr_set *s, bool is_default, const cha
 			      const struct xw_acl_names *names, struct xw_diag *diag);
 /*
  * Add or replace as stored on disk, nothing interpreted. name may be that of the attribute in the
- * set which is to be replaced; value must not be the set's. XW_ERR_LIMIT, XW_ERR_NOMEM, XW_ERR_INPUT
- * for index 0 with an empty name, which ext4 cannot store.
+ * set which is to be replaced; value must not be the set's. XW_ERR_LIMIT, XW_ERR_NOMEM,
+ * XW_ERR_INPUT for index 0 with an empty name, which ext4 cannot store.
  */
 int xw_xattr_set_put_raw(struct xw_xattr_set *s, uint8_t index, const char *name, size_t name_len,
 			 const void *value, size_t value_len, struct xw_diag *diag);

@@ -132,7 +132,10 @@ static bool find(struct xw_share *s, struct want *w, uint64_t key, struct xw_sha
 
 	if (hint && *hint && take(w, (uintptr_t)*hint)) {
 		*out = *hint;
-		/* in use again: others should find it, too; if there is no memory for that, they do not */
+		/*
+		 * in use again: others should find it, too; if there is no memory for that, they do
+		 * not
+		 */
 		if (!xw_cache_touch(s->cache, key, (uintptr_t)*hint))
 			xw_cache_insert(s->cache, key, (uintptr_t)*hint, true);
 		return true;

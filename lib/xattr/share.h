@@ -22,8 +22,8 @@ struct xw_share_content {
 	uint32_t head_len, tail_len;
 	bool stable; /* bytes outlive the sharer: it need not copy them */
 	/*
-	 * NULL, or where the sharer may keep the block it gave out last for this content, so that it
-	 * finds that again whatever the cache has evicted. For one thread and one sharer.
+	 * NULL, or where the sharer may keep the block it gave out last for this content, so that
+	 * it finds that again whatever the cache has evicted. For one thread and one sharer.
 	 */
 	struct xw_share_block **hint;
 };

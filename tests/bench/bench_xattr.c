@@ -128,7 +128,9 @@ static uint32_t shared_block(struct bench *b, const uint8_t *bytes)
 	while (xw_cache_find(b->cache, w.key, take, &w, &value)) {
 		struct block *k = &b->blocks[value - 1];
 
-		/* with the reference held the block is still; it may have become another one before */
+		/*
+		 * with the reference held the block is still; it may have become another one before
+		 */
 		if (k->key == w.key && !memcmp(k->bytes, bytes, NAME_AND_VALUE)) {
 			if (atomic_load(&k->refs) == XW_XATTR_REFCOUNT_MAX)
 				xw_cache_set_reusable(b->cache, w.key, value, false);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target over lib/xattr: ACLs as text, as the kernel's value and as stored, areas in inodes and
- * blocks, names. Byte 0 of the input chooses one, bytes 1 to 3 sizes; the rest is XORed into a valid
- * object, or, for text, chooses words. Objects live in exact allocations.
+ * Fuzz target over lib/xattr: ACLs as text, as the kernel's value and as stored, areas in inodes
+ * and blocks, names. Byte 0 of the input chooses one, bytes 1 to 3 sizes; the rest is XORed into a
+ * valid object, or, for text, chooses words. Objects live in exact allocations.
  *
  * Properties, besides no crash: what is accepted survives each encoding; sets stay sorted; what is
- * decoded from an area can be placed, encoded and decoded again; what the sharer takes it gives back.
+ * decoded from an area can be placed, encoded and decoded again; what the sharer takes it gives
+ * back.
  */
 #include "base/endian.h"
 #include "base/err.h"
@@ -211,7 +212,10 @@ static xw_ino keep(void *arg, xw_ino inum)
 	return inum;
 }
 
-/* Place, encode and decode a set: it is the same set. With ea_inode it always fits, but for entries. */
+/*
+ * Place, encode and decode a set: it is the same set. With ea_inode it always fits, but for
+ * entries.
+ */
 static void check_set(const struct xw_xattr_set *s, uint32_t ibody, uint32_t bs, bool ea)
 {
 	struct xw_xattr_slot *slots = calloc(s->a.n + 1, sizeof(*slots));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * geocheck IMAGE [mkfs options] [SIZE]: plan the filesystem that the options describe, and compare the plan with the one that
- * stock mke2fs made in IMAGE with the same options: superblock fields, place of every bitmap and table. Prints differences and
- * exits 1; exits 0 and prints one line when there are none. `--plan` instead of IMAGE prints the plan.
+ * geocheck IMAGE [mkfs options] [SIZE]: plan the filesystem that the options describe, and compare
+ * the plan with the one that stock mke2fs made in IMAGE with the same options: superblock fields,
+ * place of every bitmap and table. Prints differences and exits 1; exits 0 and prints one line when
+ * there are none. `--plan` instead of IMAGE prints the plan.
  */
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of lib/plan share: options from text, a small deterministic random source, a map of used blocks. */
+/*
+ * What the tests of lib/plan share: options from text, a small deterministic random source, a map
+ * of used blocks.
+ */
 #ifndef XW_TESTS_PLAN_UTIL_H
 #define XW_TESTS_PLAN_UTIL_H
 
@@ -48,7 +51,10 @@ static const char *const plan_option_names[] = {
 #undef X
 };
 
-/* "-b 1024 -O ^flex_bg SIZE 10M": names and values in turn, blanks between. The first failure, or 0. */
+/*
+ * "-b 1024 -O ^flex_bg SIZE 10M": names and values in turn, blanks between. The first failure, or
+ * 0.
+ */
 static inline int plan_set(struct xw_mkfs_params *p, const char *options, struct xw_diag *diag)
 {
 	char *copy = strdup(options), *save = NULL;

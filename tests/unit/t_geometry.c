@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Geometry for a known size. That it is mke2fs's is tests/oracle/geometry.sh's business; here: that it is consistent. */
+/*
+ * Geometry for a known size. That it is mke2fs's is tests/oracle/geometry.sh's business; here: that
+ * it is consistent.
+ */
 #include <stdio.h>
 
 #include "plan_util.h"

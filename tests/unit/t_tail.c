@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layout behind a stream of unknown length: property tests over random streams. "Data" here is everything before
- * used_end that is not a head of the stream geometry.
+ * The layout behind a stream of unknown length: property tests over random streams. "Data" here is
+ * everything before used_end that is not a head of the stream geometry.
  */
 #include <stdio.h>
 
@@ -36,7 +36,10 @@ static uint64_t heads_before(const struct xw_geo *stream, uint64_t end)
 	return n;
 }
 
-/* A stream that used everything up to used_end but for `gaps` blocks. used_end is moved out of a head. */
+/*
+ * A stream that used everything up to used_end but for `gaps` blocks. used_end is moved out of a
+ * head.
+ */
 static int run(struct run_of *t, const char *options, uint64_t used_end, uint64_t gaps,
 	       uint64_t inodes, struct xw_diag *diag)
 {
@@ -226,7 +229,10 @@ START_TEST(consistent)
 }
 END_TEST
 
-/* used_end on, just before and just behind every border of the first groups: last groups of a block, heads to hold. */
+/*
+ * used_end on, just before and just behind every border of the first groups: last groups of a
+ * block, heads to hold.
+ */
 START_TEST(borders)
 {
 	static const char *const options[] = {
@@ -254,7 +260,10 @@ START_TEST(borders)
 }
 END_TEST
 
-/* Nothing is wasted: without --free all that is free are gaps in front of heads and what fills the last group up. */
+/*
+ * Nothing is wasted: without --free all that is free are gaps in front of heads and what fills the
+ * last group up.
+ */
 static const struct {
 	const char *options;
 	uint64_t end, inodes, most_free;

@@ -78,7 +78,10 @@ static const struct {
 	{0, 1024, false, "user.v:968", "", "", 0},
 	{0, 1024, false, "user.v:969", "", "", XW_ERR_LIMIT},
 	{96, 4096, false, "user.v:4040 user.w:68", "user.w", "", 0},
-	/* rule 2 takes user.c (60) and leaves 88 + 928 outside; user.a and user.b are 88, and leave 988 */
+	/*
+	 * rule 2 takes user.c (60) and leaves 88 + 928 outside; user.a and user.b are 88, and leave
+	 * 988
+	 */
 	{96, 1024, false, "user.a:24 user.b:24 user.c:40 user.d:908", "user.a user.b", "", 0},
 	{96, 1024, false, "user.a:24 user.b:24 user.c:40 user.d:909", "", "", XW_ERR_LIMIT},
 	{96, 1024, true, "user.a:24 user.b:24 user.c:40 user.d:909", "user.c user.d", "user.d", 0},

@@ -6,7 +6,9 @@
 #include <check.h>
 #include <stdlib.h>
 
-/* Runs the suite, prints TAP, and returns main()'s status: the plan tells the driver of failures. */
+/*
+ * Runs the suite, prints TAP, and returns main()'s status: the plan tells the driver of failures.
+ */
 static inline int unit_main(Suite *s)
 {
 	SRunner *sr = srunner_create(s);
