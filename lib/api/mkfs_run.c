@@ -24,6 +24,7 @@
 struct run {
 	struct xw_mkfs *m;
 	struct xw_target target;
+	struct xw_jdev jdev; /* -J device= */
 	struct xw_builder b;
 	struct xw_geo first_geo; /* as space was made with: its bitmap callback must not change */
 	struct xw_out out;
@@ -99,15 +100,22 @@ static int plan_geometry(const struct xw_mkfs_params *p, struct xw_geo *geo, str
 			     : xw_geo_stream(p, geo, diag);
 }
 
+static int settle(struct run *r)
+{
+	struct xw_mkfs *m = r->m;
+	int ret = xw_journal_open(m, &r->jdev);
+
+	if (!ret)
+		ret = xw_params_finish(&m->params,
+				       r->target.have ? r->target.have + m->params.offset : 0,
+				       &m->diag);
+	return ret ? ret : xw_journal_check(m, &r->jdev);
+}
+
 static int plan(struct run *r)
 {
 	struct xw_mkfs *m = r->m;
-	int ret = xw_params_finish(
-		&m->params, r->target.have ? r->target.have + m->params.offset : 0, &m->diag);
-
-	if (ret)
-		return ret;
-	ret = plan_geometry(&m->params, &r->b.geo, &m->diag);
+	int ret = plan_geometry(&m->params, &r->b.geo, &m->diag);
 	if (!ret)
 		ret = plan_geometry(&m->params, &r->first_geo, NULL);
 	return ret ? ret : xw_target_open(m, &r->target);
@@ -307,6 +315,8 @@ static int build(struct run *r)
 		ret = xw_build_sweep(&r->b);
 	if (!ret)
 		ret = report(r, "flush");
+	if (!ret && r->jdev.dev && !r->m->plan_only)
+		ret = xw_jdev_attach(&r->jdev, r->m->params.uuid);
 	return ret ? ret : xw_build_finish(&r->b);
 }
 
@@ -376,6 +386,7 @@ static void cleanup(struct run *r, bool ok)
 	xw_source_close(r->source);
 	xw_batch_free(r->out.batch);
 	xw_target_close(&r->target, ok);
+	xw_dev_close(r->jdev.dev);
 	xw_sink_free(&r->sink);
 	xw_fill_free(&r->fill);
 	xw_build_free(&r->b);
@@ -384,6 +395,22 @@ static void cleanup(struct run *r, bool ok)
 	xw_tree_free(&r->tree);
 	xw_space_free(r->space);
 	xw_geo_free(&r->first_geo);
+}
+
+static int make(struct run *r)
+{
+	int ret;
+
+	if (xw_has_incompat(&r->m->params.features, XW_INCOMPAT_JOURNAL_DEV))
+		return xw_journal_make(r->m, &r->target);
+	ret = prepare(r);
+	if (!ret)
+		ret = fill(r);
+	if (!ret)
+		ret = build(r);
+	if (!ret)
+		summarise(r);
+	return ret;
 }
 
 int xw_mkfs_run(struct xw_mkfs *m, const char *path)
@@ -403,14 +430,10 @@ int xw_mkfs_run(struct xw_mkfs *m, const char *path)
 	r->last_tick = r->begin;
 	ret = xw_target_check(m, path, &r->target);
 	if (!ret)
-		ret = prepare(r);
+		ret = settle(r);
 	if (!ret)
-		ret = fill(r);
-	if (!ret)
-		ret = build(r);
-	if (!ret)
-		summarise(r);
-	else if (!m->diag.code)
+		ret = make(r);
+	if (ret && !m->diag.code)
 		xw_fail(&m->diag, ret, "%s: %s", path, xw_err_text(ret));
 	cleanup(r, !ret);
 	free(r);

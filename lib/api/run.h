@@ -8,6 +8,7 @@
 #include "api/xw.h"
 #include "base/json.h"
 #include "build/builder.h"
+#include "build/jdev.h"
 #include "import/fill.h"
 #include "plan/params.h"
 
@@ -46,5 +47,17 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t);
 int xw_target_open(struct xw_mkfs *m, struct xw_target *t);
 /* Closes; removes a file that was created when `ok` is false. */
 void xw_target_close(struct xw_target *t, bool ok);
+
+/* journal.c: external journals. */
+
+/*
+ * -J device=: open and read it, so that its block size and UUID are known to xw_params_finish.
+ * Without that option nothing, and j->dev stays NULL.
+ */
+int xw_journal_open(struct xw_mkfs *m, struct xw_jdev *j);
+/* Once the parameters are final: does it fit, is it free? */
+int xw_journal_check(struct xw_mkfs *m, const struct xw_jdev *j);
+/* -O journal_dev: make one in place of a filesystem. */
+int xw_journal_make(struct xw_mkfs *m, struct xw_target *t);
 
 #endif

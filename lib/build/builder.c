@@ -39,8 +39,7 @@ int xw_build_init(struct xw_builder *b)
 	return 0;
 }
 
-/* Inodes that are not the tree's. */
-static void free_map(struct xw_binode *n)
+void xw_build_free_map(struct xw_binode *n)
 {
 	if (n->n_ext > 1)
 		free(n->exts);
@@ -53,13 +52,14 @@ void xw_build_free(struct xw_builder *b)
 {
 	free(b->by_ino);
 	for (uint32_t i = 0; i < b->n_ea && b->ea; i++)
-		free_map(&b->ea[i].node);
+		xw_build_free_map(&b->ea[i].node);
 	free(b->ea);
 	free(b->block_csum);
 	free(b->inode_csum);
 	xw_vec_free(&b->items);
 	xw_ispace_free(b->inodes);
-	free_map(&b->journal);
+	xw_build_free_map(&b->journal);
+	xw_hidden_free(b);
 	xw_geo_free(&b->geo);
 }
 
@@ -138,7 +138,7 @@ int xw_binode_set_runs(struct xw_binode *n, const struct xw_run *runs, size_t n_
 	return 0;
 }
 
-static int place_map(struct xw_builder *b, struct xw_binode *n)
+int xw_build_place_map(struct xw_builder *b, struct xw_binode *n)
 {
 	uint64_t blocks = xw_map_blocks(b, n);
 	struct xw_bmap *map;
@@ -174,10 +174,12 @@ int xw_build_reserve(struct xw_builder *b)
 	int ret = 0;
 
 	if (b->geo.kind == XW_GEO_SIZED && b->geo.journal_blocks) {
-		ret = xw_build_alloc_node(b, &b->journal, b->geo.journal_blocks);
+		ret = b->params->journal_at
+			      ? xw_journal_alloc_at(b)
+			      : xw_build_alloc_node(b, &b->journal, b->geo.journal_blocks);
 		b->journal.size = b->geo.journal_blocks * b->geo.block_size;
 		if (!ret)
-			ret = place_map(b, &b->journal);
+			ret = xw_build_place_map(b, &b->journal);
 	}
 	if (!ret && xw_has_compat(&b->geo.features, XW_COMPAT_RESIZE_INODE)) {
 		struct xw_run *runs;
@@ -188,7 +190,7 @@ int xw_build_reserve(struct xw_builder *b)
 			b->resize_dind = runs[0].start;
 		free(runs);
 	}
-	return ret;
+	return ret || b->geo.kind != XW_GEO_SIZED ? ret : xw_hidden_reserve(b);
 }
 
 static void keep_number(struct xw_builder *b, struct xw_binode *n, xw_ino ino)
@@ -225,6 +227,7 @@ int xw_build_number(struct xw_builder *b)
 	uint64_t count = lost_found ? XW_INO_FIRST : XW_INO_FIRST - 1, first = count;
 	int ret = xw_attrs_count_ea(b);
 
+	count += xw_hidden_count(b);
 	for (const struct xw_binode *n = b->first; n; n = n->next)
 		count += numbered_in_order(b, n);
 	for (uint32_t i = 0; i < b->n_ea && !ret; i++)
@@ -242,7 +245,7 @@ int xw_build_number(struct xw_builder *b)
 		keep_number(b, b->lost_found, XW_INO_FIRST);
 	if (b->journal.size || b->geo.kind == XW_GEO_STREAM)
 		b->by_ino[XW_INO_JOURNAL] = &b->journal;
-	count = first;
+	count = xw_hidden_number(b, (xw_ino)first);
 	for (struct xw_binode *n = b->first; n; n = n->next) {
 		if (numbered_in_order(b, n))
 			keep_number(b, n, (xw_ino)++count);
@@ -301,7 +304,8 @@ static int estimate_journal_map(struct xw_builder *b)
 	size_t n;
 	int ret;
 
-	if (b->geo.kind != XW_GEO_STREAM || !xw_has_compat(&b->geo.features, XW_COMPAT_HAS_JOURNAL))
+	if (b->geo.kind != XW_GEO_STREAM || b->params->journal_device ||
+	    !xw_has_compat(&b->geo.features, XW_COMPAT_HAS_JOURNAL))
 		return 0;
 	if (!guess)
 		guess = xw_journal_default_blocks(b->stream.end + b->stream.end / 4,
@@ -313,6 +317,22 @@ static int estimate_journal_map(struct xw_builder *b)
 		b->journal_map_spare = runs[0].start;
 	free(runs);
 	return ret;
+}
+
+int xw_build_check_room(struct xw_builder *b)
+{
+	uint64_t bytes = b->missing * b->geo.block_size;
+
+	if (!b->missing)
+		return 0;
+	return xw_fail(b->diag, XW_ERR_NOSPC,
+		       b->geo.kind == XW_GEO_STREAM
+			       ? "without SIZE an image ends at %llu blocks: %llu more "
+				 "(%llu MiB) are needed; give SIZE or -E resize="
+			       : "image too small: of %llu blocks, %llu more (%llu MiB) are "
+				 "needed",
+		       (unsigned long long)b->geo.blocks, (unsigned long long)b->missing,
+		       (unsigned long long)((bytes + (1 << 20) - 1) >> 20));
 }
 
 int xw_build_place(struct xw_builder *b)
@@ -332,23 +352,13 @@ int xw_build_place(struct xw_builder *b)
 		ret = xw_attrs_place(b);
 	for (xw_ino i = XW_INO_FIRST; i <= b->last_ino && !ret; i++) {
 		if (b->by_ino[i]->n_ext && !b->by_ino[i]->map)
-			ret = place_map(b, b->by_ino[i]);
+			ret = xw_build_place_map(b, b->by_ino[i]);
 	}
 	if (!ret)
-		ret = place_map(b, b->root);
+		ret = xw_build_place_map(b, b->root);
 	if (!ret)
 		ret = estimate_journal_map(b);
-	if (!ret && b->missing) {
-		uint64_t bytes = b->missing * b->geo.block_size;
-
-		ret = xw_fail(b->diag, XW_ERR_NOSPC,
-			      b->geo.kind == XW_GEO_STREAM
-				      ? "without SIZE an image ends at %llu blocks: %llu more "
-					"(%llu MiB) are needed; give SIZE or -E resize="
-				      : "image too small: of %llu blocks, %llu more (%llu MiB) are "
-					"needed",
-			      (unsigned long long)b->geo.blocks, (unsigned long long)b->missing,
-			      (unsigned long long)((bytes + (1 << 20) - 1) >> 20));
-	}
-	return ret;
+	if (!ret)
+		ret = xw_hidden_place(b);
+	return ret ? ret : xw_build_check_room(b);
 }

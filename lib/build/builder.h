@@ -17,6 +17,7 @@
 
 #include "base/endian.h"
 #include "base/vec.h"
+#include "build/hidden.h"
 #include "build/model.h"
 #include "build/out.h"
 #include "disk/group.h"
@@ -38,6 +39,9 @@ enum xw_item_kind {
 	XW_ITEM_ITABLE,
 	XW_ITEM_JOURNAL,
 	XW_ITEM_RESIZE,
+	XW_ITEM_QUOTA,
+	XW_ITEM_ORPHAN,
+	XW_ITEM_MMP,
 };
 
 /* One thing of the sweep: where it starts and what produces its bytes. */
@@ -85,6 +89,7 @@ struct xw_builder {
 	struct xw_ispace *inodes;
 	struct xw_binode journal; /* inode 8; n_ext 0 = none */
 	xw_blk journal_map_spare; /* SIZE left out: a block kept for the journal's map, 0 = none */
+	struct xw_hidden hidden;
 	xw_blk resize_dind; /* inode 7's double-indirect block, 0 = none */
 	uint32_t *block_csum, *inode_csum; /* [groups] bitmap checksums, set by the sweep */
 	XW_VEC(struct xw_item) items;
@@ -113,7 +118,13 @@ int xw_build_alloc(struct xw_builder *b, uint64_t len, struct xw_run **runs, siz
 int xw_build_alloc_node(struct xw_builder *b, struct xw_binode *n, uint64_t len);
 /* Give n the runs as extents, logical blocks from 0. */
 int xw_binode_set_runs(struct xw_binode *n, const struct xw_run *runs, size_t n_runs);
+/* Blocks for the map of n, where the inode does not hold all of it. */
+int xw_build_place_map(struct xw_builder *b, struct xw_binode *n);
 int xw_build_item(struct xw_builder *b, enum xw_item_kind kind, xw_blk blk, uint64_t ref);
+/* Forget extents and map of an inode that is not the tree's; the blocks stay taken. */
+void xw_build_free_map(struct xw_binode *n);
+/* XW_ERR_NOSPC with what is missing, if anything is. */
+int xw_build_check_room(struct xw_builder *b);
 int xw_build_write(struct xw_builder *b, xw_blk blk, const void *buf, size_t len);
 /* i_generation: from the hash seed and the number, so that it is the same in every run. */
 uint32_t xw_build_generation(const struct xw_builder *b, xw_ino ino);
@@ -150,6 +161,8 @@ int xw_itable_encode(const struct xw_builder *b, const struct xw_binode *n, stru
 int xw_special_items(struct xw_builder *b);
 void xw_resize_encode(const struct xw_builder *b, struct xw_inode *in);
 int xw_journal_write(struct xw_builder *b);
+/* Blocks for the journal from -J location= on, around to its start again. */
+int xw_journal_alloc_at(struct xw_builder *b);
 int xw_resize_write(struct xw_builder *b, uint64_t index);
 
 /* groups.c */

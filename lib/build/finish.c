@@ -102,15 +102,45 @@ static uint64_t used_outside_heads(const struct xw_builder *b)
 	return b->geo.blocks - b->geo.first_data_block - xw_space_free_blocks(b->space) - heads;
 }
 
+/*
+ * The orphan file's size follows from the filesystem's, which follows from what is in it: as much as
+ * the filesystem wants, grown until it wants no more; nothing when no journal came of it.
+ */
+static int plan_tail(struct xw_builder *b, struct xw_geo *tail)
+{
+	struct xw_geo least = b->geo;
+	uint64_t blocks, want;
+	int ret = 0;
+
+	least.blocks = b->stream.end;
+	want = xw_geo_orphan_blocks(&least, b->params);
+	do {
+		struct xw_tail_req req = {.inodes = b->last_ino};
+		struct xw_hidden_mark mark;
+
+		blocks = want;
+		ret = xw_orphan_place(b, blocks, &mark);
+		req.used_end = b->stream.end;
+		req.used_blocks = used_outside_heads(b);
+		if (!ret)
+			ret = xw_geo_tail(&b->geo, b->params, &req, tail, b->diag);
+		if (ret)
+			return ret;
+		want = xw_geo_orphan_blocks(tail, b->params);
+		if (want != blocks) {
+			xw_geo_free(tail);
+			ret = xw_orphan_unplace(b, &mark);
+		}
+	} while (want != blocks && !ret);
+	if (!ret && !blocks)
+		xw_orphan_drop(b);
+	return ret;
+}
+
 static int settle_tail(struct xw_builder *b)
 {
-	struct xw_tail_req req = {
-		.used_end = b->stream.end,
-		.used_blocks = used_outside_heads(b),
-		.inodes = b->last_ino,
-	};
 	struct xw_geo old = b->geo, tail;
-	int ret = xw_geo_tail(&old, b->params, &req, &tail, b->diag);
+	int ret = plan_tail(b, &tail);
 
 	if (ret)
 		return ret;
@@ -139,9 +169,12 @@ int xw_build_close(struct xw_builder *b)
 	ret = xw_ispace_new(b->geo.groups, b->geo.inodes_per_group, NULL, NULL, &b->inodes);
 	if (ret)
 		return xw_fail_nomem(b->diag, "inode bitmaps");
-	for (xw_ino i = 1; i <= b->last_ino && !ret; i++)
+	for (xw_ino i = 1; i <= b->last_ino && !ret; i++) {
+		if (i >= XW_INO_FIRST && !b->by_ino[i])
+			continue; /* an orphan file that was not made after all */
 		ret = xw_ispace_claim(b->inodes, i,
 				      b->by_ino[i] && xw_binode_is(b->by_ino[i], XW_S_IFDIR));
+	}
 	if (ret)
 		return xw_fail(b->diag, ret, "inode numbers do not fit the geometry");
 	return 0;
@@ -189,6 +222,12 @@ static int write_item(struct xw_builder *b, const struct xw_item *it)
 		return xw_journal_write(b);
 	case XW_ITEM_RESIZE:
 		return xw_resize_write(b, it->ref);
+	case XW_ITEM_QUOTA:
+		return xw_quota_write(b, (enum xw_quota_type)it->ref);
+	case XW_ITEM_ORPHAN:
+		return xw_orphan_write(b);
+	case XW_ITEM_MMP:
+		return xw_mmp_write(b);
 	}
 	return XW_ERR_INTERNAL;
 }
@@ -289,6 +328,7 @@ static void final_super(struct xw_builder *b)
 	b->sb.free_inodes_count = (uint32_t)xw_ispace_free_count(b->inodes);
 	b->sb.kbytes_written = st.bytes >> 10;
 	b->sb.state = XW_STATE_VALID;
+	xw_hidden_super(b);
 	if (!b->journal.n_ext || xw_itable_encode(b, &b->journal, &in))
 		return;
 	b->sb.journal_inum = XW_INO_JOURNAL;

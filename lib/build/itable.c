@@ -82,6 +82,8 @@ int xw_itable_encode(const struct xw_builder *b, const struct xw_binode *n, stru
 		n->ino < XW_INO_FIRST && n->ino != XW_INO_ROOT ? 0 : xw_build_generation(b, n->ino);
 	if (xw_binode_is(n, XW_S_IFDIR) && n->dir->shape.indexed)
 		in->flags |= XW_FL_INDEX;
+	if (n->flags & XW_BN_IMMUTABLE)
+		in->flags |= XW_FL_IMMUTABLE;
 	if (n->xblock)
 		in->file_acl = n->xblock->blk;
 	encode_payload(b, n, in);

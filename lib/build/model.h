@@ -48,6 +48,7 @@ struct xw_bmap {
 #define XW_BN_EA 0x1 /* an EA inode: `bytes` is the value */
 #define XW_BN_DEAD 0x2 /* replaced or removed: not built */
 #define XW_BN_OPAQUE 0x8 /* overlayfs: hides what lower layers have in this directory */
+#define XW_BN_IMMUTABLE 0x10
 
 struct xw_binode {
 	struct xw_binode *next; /* all inodes in stream order */

@@ -49,11 +49,52 @@ int xw_journal_write(struct xw_builder *b)
 
 	if (!buf)
 		return xw_fail_nomem(b->diag, "journal superblock");
-	/* The journal's own UUID stays zero for an internal journal, as mke2fs leaves it. */
+	j.num_fc_blks = (uint32_t)xw_geo_fast_commit_blocks(&b->geo, b->params, b->geo.blocks);
+	memcpy(j.uuid, b->sb.uuid, sizeof(j.uuid));
 	xw_jsb_encode(&j, buf);
 	ret = xw_build_write(b, xw_binode_extents(&b->journal)[0].pblk, buf, bs);
 	free(buf);
 	return ret ? ret : zero_log(b);
+}
+
+/* The run of free blocks at or behind *at; around: the search has been at the end already. */
+static int next_run(struct xw_builder *b, xw_blk at, bool *around, uint64_t most,
+		    struct xw_run *out)
+{
+	xw_blk start = xw_space_next_free(b->space, at);
+
+	if (start == XW_BLK_MAX && !*around) {
+		*around = true;
+		start = xw_space_next_free(b->space, b->geo.first_data_block);
+	}
+	if (start == XW_BLK_MAX)
+		return xw_fail(b->diag, XW_ERR_INTERNAL, "journal: free blocks miscounted");
+	*out = (struct xw_run){start, xw_space_run_at(b->space, start, most)};
+	return xw_space_claim(b->space, out->start, out->len);
+}
+
+int xw_journal_alloc_at(struct xw_builder *b)
+{
+	XW_VEC(struct xw_run) runs = {0};
+	uint64_t left = b->geo.journal_blocks;
+	struct xw_run run = {b->params->journal_at, 0};
+	bool around = false;
+	int ret = 0;
+
+	if (left > xw_space_free_blocks(b->space)) {
+		b->missing += left - xw_space_free_blocks(b->space);
+		return 0;
+	}
+	while (left && !ret) {
+		ret = next_run(b, run.start + run.len, &around, left, &run);
+		if (!ret && xw_vec_push(&runs, run))
+			ret = xw_fail_nomem(b->diag, "journal");
+		left -= XW_MIN(run.len, left);
+	}
+	if (!ret && xw_binode_set_runs(&b->journal, runs.v, runs.n))
+		ret = xw_fail_nomem(b->diag, "journal");
+	xw_vec_free(&runs);
+	return ret;
 }
 
 static uint32_t count_backups(const struct xw_geo *geo)
@@ -120,6 +161,8 @@ int xw_special_items(struct xw_builder *b)
 
 	if (b->journal.n_ext)
 		ret = xw_build_item(b, XW_ITEM_JOURNAL, xw_binode_extents(&b->journal)[0].pblk, 0);
+	if (!ret)
+		ret = xw_hidden_items(b);
 	if (!b->resize_dind)
 		return ret;
 	if (!ret)

@@ -36,26 +36,26 @@ static const struct row rows[] = {
 	{"lazy_bg", {0}, C, 0x0040, false, {0}, 0, 0},
 	{"snapshot_bitmap", {0}, C, 0x0100, false, {0}, 0, 0},
 	{"sparse_super2", {0}, C, XW_COMPAT_SPARSE_SUPER2, true, {0}, 0, 0},
-	{"fast_commit", {0}, C, XW_COMPAT_FAST_COMMIT, false, {"has_journal"}, 0, 0},
-	{"stable_inodes", {0}, C, XW_COMPAT_STABLE_INODES, false, {0}, 0, 0},
-	{"orphan_file", {0}, C, XW_COMPAT_ORPHAN_FILE, false, {"has_journal"}, 0, 0},
+	{"fast_commit", {0}, C, XW_COMPAT_FAST_COMMIT, true, {0}, 0, 0},
+	{"stable_inodes", {0}, C, XW_COMPAT_STABLE_INODES, true, {0}, 0, 0},
+	{"orphan_file", {0}, C, XW_COMPAT_ORPHAN_FILE, true, {"has_journal"}, 0, 0},
 
 	{"compression", {0}, I, 0x00001, false, {0}, 0, 0},
 	{"filetype", {0}, I, XW_INCOMPAT_FILETYPE, true, {0}, 0, 0},
 	{"needs_recovery", {0}, I, XW_INCOMPAT_RECOVER, false, {0}, 0, 0},
-	{"journal_dev", {0}, I, XW_INCOMPAT_JOURNAL_DEV, false, {0}, 0, 0},
+	{"journal_dev", {0}, I, XW_INCOMPAT_JOURNAL_DEV, true, {0}, 0, 0},
 	{"meta_bg", {0}, I, XW_INCOMPAT_META_BG, false, {0}, 0, 0},
 	{"extent", {"extents"}, I, XW_INCOMPAT_EXTENTS, true, {0}, 0, 0},
 	{"64bit", {0}, I, XW_INCOMPAT_64BIT, true, {"extent"}, 0, 0},
-	{"mmp", {0}, I, XW_INCOMPAT_MMP, false, {0}, 0, 0},
+	{"mmp", {0}, I, XW_INCOMPAT_MMP, true, {0}, 0, 0},
 	{"flex_bg", {0}, I, XW_INCOMPAT_FLEX_BG, true, {0}, 0, 0},
 	{"ea_inode", {0}, I, XW_INCOMPAT_EA_INODE, true, {0}, 0, 0},
 	{"dirdata", {0}, I, 0x01000, false, {0}, 0, 0},
 	{"metadata_csum_seed", {0}, I, XW_INCOMPAT_CSUM_SEED, true, {"metadata_csum"}, 0, 0},
 	{"large_dir", {"largedir"}, I, XW_INCOMPAT_LARGEDIR, true, {0}, 0, 0},
 	{"inline_data", {0}, I, XW_INCOMPAT_INLINE_DATA, false, {0}, 0, 0},
-	{"encrypt", {0}, I, XW_INCOMPAT_ENCRYPT, false, {0}, 0, 0},
-	{"casefold", {0}, I, XW_INCOMPAT_CASEFOLD, false, {0}, 0, 0},
+	{"encrypt", {0}, I, XW_INCOMPAT_ENCRYPT, true, {0}, 0, 0},
+	{"casefold", {0}, I, XW_INCOMPAT_CASEFOLD, true, {0}, 0, 0},
 
 	{"sparse_super", {0}, R, XW_RO_SPARSE_SUPER, true, {0}, 0, 0},
 	{"large_file", {0}, R, XW_RO_LARGE_FILE, true, {0}, 0, 0},
@@ -63,14 +63,14 @@ static const struct row rows[] = {
 	{"uninit_bg", {"gdt_csum", "uninit_groups"}, R, XW_RO_GDT_CSUM, true, {0}, 0, 0},
 	{"dir_nlink", {0}, R, XW_RO_DIR_NLINK, true, {0}, 0, 0},
 	{"extra_isize", {0}, R, XW_RO_EXTRA_ISIZE, true, {0}, 0, 0},
-	{"quota", {0}, R, XW_RO_QUOTA, false, {0}, 0, 0},
+	{"quota", {0}, R, XW_RO_QUOTA, true, {0}, 0, 0},
 	{"bigalloc", {0}, R, XW_RO_BIGALLOC, false, {"extent"}, 0, 0},
 	{"metadata_csum", {0}, R, XW_RO_METADATA_CSUM, true, {0}, 0, "uninit_bg"},
 	{"replica", {0}, R, 0x00800, false, {0}, 0, 0},
 	{"read-only", {"readonly"}, R, 0x01000, false, {0}, 0, 0},
-	{"project", {0}, R, XW_RO_PROJECT, false, {0}, 0, 0},
+	{"project", {0}, R, XW_RO_PROJECT, true, {0}, 0, 0},
 	{"shared_blocks", {0}, R, 0x04000, false, {0}, 0, 0},
-	{"verity", {0}, R, XW_RO_VERITY, false, {0}, 0, 0},
+	{"verity", {0}, R, XW_RO_VERITY, true, {0}, 0, 0},
 	{"orphan_present", {0}, R, XW_RO_ORPHAN_PRESENT, false, {0}, 0, 0},
 	{"itree", {0}, R, XW_RO_ITREE, false, {"dir_index"}, 0, 0},
 };
@@ -206,6 +206,12 @@ static int check_row(struct xw_features *f, const struct row *row, struct xw_dia
 
 int xw_features_check(struct xw_features *f, struct xw_diag *diag)
 {
+	if (f->w[XW_FW_INCOMPAT] & XW_INCOMPAT_JOURNAL_DEV) { /* no filesystem: little is left */
+		f->w[XW_FW_COMPAT] = 0;
+		f->w[XW_FW_INCOMPAT] = XW_INCOMPAT_JOURNAL_DEV;
+		f->w[XW_FW_RO_COMPAT] &= XW_RO_METADATA_CSUM;
+		return 0;
+	}
 	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++) {
 		int err = row_set(f, &rows[i]) ? check_row(f, &rows[i], diag) : 0;
 

@@ -104,7 +104,7 @@ static int settle_revision_0(struct xw_mkfs_params *p, const struct xw_features 
 			     struct xw_diag *diag)
 {
 	for (int w = 0; w < XW_FW_COUNT; w++) {
-		if (asked->w[w] || p->add_journal || p->journal_bytes)
+		if (asked->w[w] || p->add_journal || p->journal_bytes || p->journal_device)
 			return xw_fail(diag, XW_ERR_USAGE,
 				       "-r 0: revision 0 has no features and no journal");
 		p->features.w[w] = 0;
@@ -129,13 +129,15 @@ static int settle_features(struct xw_mkfs_params *p, struct xw_diag *diag)
 		err = xw_features_apply(&asked, p->feature_list, diag);
 	if (err)
 		return err;
-	if (p->add_journal || p->journal_bytes)
+	if (p->add_journal || p->journal_bytes || p->journal_device)
 		p->features.w[XW_FW_COMPAT] |= XW_COMPAT_HAS_JOURNAL;
 	p->revision = p->revision < 0 ? 1 : p->revision;
 	if (!p->revision)
 		err = settle_revision_0(p, &asked, diag);
 	else if (p->creator_os == CREATOR_HURD)
 		err = settle_hurd(p, &asked, diag);
+	if (!err)
+		err = xw_params_imply_features(p, diag);
 	return err ? err : xw_features_check(&p->features, diag);
 }
 
@@ -186,7 +188,7 @@ static int check_flex(struct xw_mkfs_params *p, struct xw_diag *diag)
 		return xw_fail(diag, XW_ERR_USAGE, "-G %u: needs the feature flex_bg",
 			       p->flex_size);
 	p->flex_size = !flex ? 1 : p->flex_size ? p->flex_size : 16;
-	if (!p->size_bytes && !flex)
+	if (!p->size_bytes && !flex && !xw_has_incompat(&p->features, XW_INCOMPAT_JOURNAL_DEV))
 		return xw_fail(diag, XW_ERR_USAGE,
 			       "SIZE: needed without flex_bg, whose groups hold their own bitmaps "
 			       "and tables");
@@ -253,6 +255,8 @@ int xw_params_finish(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_dia
 		err = settle_resize(p, diag);
 	if (!err)
 		err = check_rest(p, diag);
+	if (!err)
+		err = xw_params_settle_features(p, diag);
 	if (err)
 		return err;
 	/* the resize inode maps its reserved blocks from 4 GiB on */

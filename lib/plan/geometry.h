@@ -99,6 +99,12 @@ void xw_geo_group_summary(const struct xw_geo *geo, uint32_t group, uint32_t *fr
 /* mke2fs(8)'s journal size for this many fs blocks; 0 when too small for one. */
 uint64_t xw_journal_default_blocks(uint64_t fs_blocks, uint32_t block_size);
 
+/* Of geo->journal_blocks, those at the end that belong to fast commits. fs_blocks: geo->blocks. */
+uint64_t xw_geo_fast_commit_blocks(const struct xw_geo *geo, const struct xw_mkfs_params *p,
+				   uint64_t fs_blocks);
+/* Blocks of the orphan file in a filesystem of geo->blocks; 0 without the feature. */
+uint64_t xw_geo_orphan_blocks(const struct xw_geo *geo, const struct xw_mkfs_params *p);
+
 /*
  * Every static superblock field from parameters and geometry. Free counts stay 0: the finaliser
  * knows them.

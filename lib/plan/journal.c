@@ -2,6 +2,9 @@
 /*
  * Journal size by filesystem size: what mke2fs 1.47.0 makes, observed on both sides of every step.
  * Blocks, not bytes, so that a journal of 1 KiB blocks is a quarter as large.
+ *
+ * Fast commits get blocks of their own behind that: by default a 64th of the default size, also
+ * where -J size= says another.
  */
 #include "plan/map.h"
 
@@ -28,13 +31,42 @@ uint64_t xw_journal_default_blocks(uint64_t fs_blocks, uint32_t block_size)
 	return 262144;
 }
 
+uint64_t xw_geo_fast_commit_blocks(const struct xw_geo *geo, const struct xw_mkfs_params *p,
+				   uint64_t fs_blocks)
+{
+	if (!xw_has_compat(&geo->features, XW_COMPAT_FAST_COMMIT))
+		return 0;
+	if (p->fast_commit_kib)
+		return p->fast_commit_kib * 1024 / p->block_size;
+	return xw_journal_default_blocks(fs_blocks, p->block_size) / 64;
+}
+
 uint64_t xw_geo_journal_blocks(const struct xw_geo *geo, const struct xw_mkfs_params *p,
 			       uint64_t fs_blocks)
 {
-	if (!xw_has_compat(&geo->features, XW_COMPAT_HAS_JOURNAL))
+	if (!xw_has_compat(&geo->features, XW_COMPAT_HAS_JOURNAL) || p->journal_device)
 		return 0;
 	if (!xw_journal_default_blocks(fs_blocks, p->block_size))
 		return 0;
-	return p->journal_bytes ? p->journal_bytes / p->block_size
-				: xw_journal_default_blocks(fs_blocks, p->block_size);
+	return xw_geo_fast_commit_blocks(geo, p, fs_blocks) +
+	       (p->journal_bytes ? p->journal_bytes / p->block_size
+				 : xw_journal_default_blocks(fs_blocks, p->block_size));
+}
+
+void xw_geo_settle_journal(struct xw_geo *geo, const struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	if (geo->journal_blocks || p->journal_device ||
+	    !xw_has_compat(&geo->features, XW_COMPAT_HAS_JOURNAL))
+		return;
+	xw_log(diag, XW_LOG_WARN, "filesystem too small for a journal");
+	geo->features.w[XW_FW_COMPAT] &= ~(XW_COMPAT_HAS_JOURNAL | XW_COMPAT_ORPHAN_FILE);
+}
+
+uint64_t xw_geo_orphan_blocks(const struct xw_geo *geo, const struct xw_mkfs_params *p)
+{
+	if (!xw_has_compat(&geo->features, XW_COMPAT_ORPHAN_FILE))
+		return 0;
+	if (p->orphan_blocks)
+		return p->orphan_blocks;
+	return XW_MIN(XW_MAX(geo->blocks / 4096, 32), 512);
 }

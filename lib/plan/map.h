@@ -75,6 +75,9 @@ void xw_geo_start(const struct xw_mkfs_params *p, struct xw_geo *geo);
  */
 uint64_t xw_geo_journal_blocks(const struct xw_geo *geo, const struct xw_mkfs_params *p,
 			       uint64_t fs_blocks);
+/* has_journal goes, with a warning, where nothing came of it; orphan_file goes with it. */
+void xw_geo_settle_journal(struct xw_geo *geo, const struct xw_mkfs_params *p,
+			   struct xw_diag *diag);
 /* heads + bitmaps + tables + journal + the block before the first group */
 uint64_t xw_geo_overhead(const struct xw_geo *geo);
 

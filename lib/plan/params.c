@@ -32,9 +32,10 @@ void xw_params_init(struct xw_mkfs_params *p)
 void xw_params_free(struct xw_mkfs_params *p)
 {
 	free(p->root_selinux);
+	free(p->journal_device);
 	free(p->feature_list);
 	free(p->usage_list);
-	p->root_selinux = p->feature_list = p->usage_list = NULL;
+	p->root_selinux = p->feature_list = p->usage_list = p->journal_device = NULL;
 }
 
 static int set_size(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)

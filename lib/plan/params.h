@@ -69,6 +69,12 @@ struct xw_mkfs_params {
 	struct xw_features features; /* after type defaults and -O; valid after xw_params_finish */
 	char fs_type[8]; /* ext2 ext3 ext4 */
 	uint64_t journal_bytes; /* -J size=; 0 = default */
+	uint64_t fast_commit_kib; /* -J fast_commit_size=; 0 = default */
+	uint64_t journal_at; /* -J location=: block; 0 = anywhere; final after finish */
+	uint64_t journal_at_bytes; /* the same with a suffix, until finish */
+	char *journal_device; /* -J device=: path, UUID=... or LABEL=...; owned; NULL = internal */
+	uint8_t journal_uuid[16]; /* of that device, */
+	uint32_t journal_dev; /* and its number as the superblock has it: set by the caller */
 	/* -E */
 	uint64_t offset; /* bytes into the target */
 	uint32_t stride, stripe_width;
@@ -81,6 +87,13 @@ struct xw_mkfs_params {
 	uint64_t resize_bytes; /* -E resize= with a suffix, until finish */
 	uint64_t resize_blocks; /* -E resize=: reserve descriptors for this size; 0 = default */
 	uint8_t hash_version; /* s_def_hash_version */
+	unsigned quota_types; /* 1 << enum xw_quota_type; final after finish */
+	bool quota_types_set;
+	uint32_t mmp_interval; /* seconds; 0 = default; final after finish */
+	uint16_t encoding, encoding_flags; /* of casefold; final after finish */
+	bool encoding_flags_set;
+	uint64_t orphan_blocks; /* -E orphan_file_size=; 0 = default; final after finish */
+	uint64_t orphan_bytes; /* the same with a suffix, until finish */
 	struct xw_alloc_tunables mb;
 	/* SIZE left out */
 	bool free_set;

@@ -19,8 +19,7 @@ struct key {
 	const char *name;
 	enum key_arg arg;
 	/* name is the full "-E key"; value NULL when left out */
-	int (*set)(struct xw_mkfs_params *p, const char *name, const char *value,
-		   struct xw_diag *diag);
+	xw_key_setter *set;
 };
 
 static int bad(struct xw_diag *diag, const char *name, const char *value, const char *why)
@@ -246,16 +245,16 @@ static const struct key extended_keys[] = {
 	{"mb_stream_req", ARG_MUST, set_mb_stream_req},
 	{"mb_max_to_scan", ARG_MUST, set_mb_max_to_scan},
 	{"mb_best_avail_max_trim_order", ARG_MUST, set_mb_best_avail_max_trim_order},
+	{"encoding", ARG_MUST, xw_set_encoding},
+	{"encoding_flags", ARG_MUST, xw_set_encoding_flags},
+	{"mmp_update_interval", ARG_MUST, xw_set_mmp_update_interval},
+	{"orphan_file_size", ARG_MUST, xw_set_orphan_file_size},
+	{"quotatype", ARG_MUST, xw_set_quotatype},
 	/* mke2fs's, not made here */
-	{"encoding", ARG_MAY, NULL},
-	{"encoding_flags", ARG_MAY, NULL},
-	{"mmp_update_interval", ARG_MAY, NULL},
 	{"assume_storage_prezeroed", ARG_MAY, NULL},
 	{"no_copy_xattrs", ARG_MAY, NULL},
 	{"test_fs", ARG_MAY, NULL},
-	{"orphan_file_size", ARG_MAY, NULL},
 	{"discard", ARG_MAY, NULL},
-	{"quotatype", ARG_MAY, NULL},
 	{"desc_size", ARG_MAY, NULL},
 	{"revision", ARG_MAY, NULL},
 	{NULL, ARG_NONE, NULL},
@@ -275,9 +274,9 @@ SETTER(journal_size)
 
 static const struct key journal_keys[] = {
 	{"size", ARG_MUST, set_journal_size},
-	{"location", ARG_MAY, NULL},
-	{"device", ARG_MAY, NULL},
-	{"fast_commit_size", ARG_MAY, NULL},
+	{"location", ARG_MUST, xw_set_journal_location},
+	{"device", ARG_MUST, xw_set_journal_device},
+	{"fast_commit_size", ARG_MUST, xw_set_fast_commit_size},
 	{NULL, ARG_NONE, NULL},
 };
 

@@ -18,6 +18,16 @@ int xw_parse_decimal(const char *text, size_t len, double *out);
 /* Text ends in s k K m M g G t T p P? */
 bool xw_size_has_suffix(const char *text);
 
+/* params_feature.c: setters of keys that belong to one feature; `name` is the full "-E key". */
+typedef int xw_key_setter(struct xw_mkfs_params *p, const char *name, const char *value,
+			  struct xw_diag *diag);
+xw_key_setter xw_set_quotatype, xw_set_mmp_update_interval, xw_set_encoding, xw_set_encoding_flags,
+	xw_set_orphan_file_size, xw_set_fast_commit_size, xw_set_journal_location,
+	xw_set_journal_device;
+/* What those and the features say to each other, before and after the sizes are settled. */
+int xw_params_imply_features(struct xw_mkfs_params *p, struct xw_diag *diag);
+int xw_params_settle_features(struct xw_mkfs_params *p, struct xw_diag *diag);
+
 int xw_params_set_extended(struct xw_mkfs_params *p, const char *list, struct xw_diag *diag);
 int xw_params_set_journal(struct xw_mkfs_params *p, const char *list, struct xw_diag *diag);
 

@@ -204,7 +204,7 @@ static int check_journal(const struct sizing *s)
 	const struct xw_geo *geo = s->geo;
 	uint64_t used = geo->first_data_block + xw_geo_count_super(geo) * geo->head_blocks;
 
-	if (!s->p->journal_bytes)
+	if (!s->p->journal_bytes && !s->p->fast_commit_kib)
 		return 0;
 	if (!xw_has_incompat(&geo->features, XW_INCOMPAT_FLEX_BG))
 		used += (uint64_t)geo->groups * (2 + geo->itable_blocks);
@@ -269,10 +269,7 @@ int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo
 	err = check_journal(&s);
 	if (err)
 		return err;
-	if (!out->journal_blocks && xw_has_compat(&out->features, XW_COMPAT_HAS_JOURNAL)) {
-		xw_log(diag, XW_LOG_WARN, "filesystem too small for a journal");
-		out->features.w[XW_FW_COMPAT] &= ~XW_COMPAT_HAS_JOURNAL;
-	}
+	xw_geo_settle_journal(out, p, diag);
 	out->overhead = xw_geo_overhead(out);
 	if (out->overhead >= out->blocks)
 		return xw_fail(diag, XW_ERR_NOSPC,

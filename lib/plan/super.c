@@ -11,6 +11,9 @@
 
 #define MOUNT_OPT_XATTR_USER 0x0004u
 #define MOUNT_OPT_ACL 0x0008u
+/* contents and names, as fscrypt numbers them */
+#define ENCRYPT_AES_256_XTS 1
+#define ENCRYPT_AES_256_CTS 4
 
 static void fill_identity(const struct xw_mkfs_params *p, struct xw_super *sb)
 {
@@ -46,6 +49,25 @@ static void fill_counts(const struct xw_geo *geo, struct xw_super *sb)
 		sb->log_groups_per_flex++;
 }
 
+/* Fields that belong to one feature each. */
+static void fill_features(const struct xw_mkfs_params *p, struct xw_super *sb)
+{
+	if (sb->feature_incompat & XW_INCOMPAT_CASEFOLD) {
+		sb->encoding = p->encoding;
+		sb->encoding_flags = p->encoding_flags;
+	}
+	if (sb->feature_incompat & XW_INCOMPAT_ENCRYPT) {
+		sb->encrypt_algos[0] = ENCRYPT_AES_256_XTS;
+		sb->encrypt_algos[1] = ENCRYPT_AES_256_CTS;
+	}
+	if (sb->feature_incompat & XW_INCOMPAT_MMP)
+		sb->mmp_interval = (uint16_t)p->mmp_interval;
+	if (p->journal_device) {
+		memcpy(sb->journal_uuid, p->journal_uuid, sizeof(sb->journal_uuid));
+		sb->journal_dev = p->journal_dev;
+	}
+}
+
 void xw_plan_super(const struct xw_mkfs_params *p, const struct xw_geo *geo, struct xw_super *sb)
 {
 	memset(sb, 0, sizeof(*sb));
@@ -65,6 +87,7 @@ void xw_plan_super(const struct xw_mkfs_params *p, const struct xw_geo *geo, str
 		sb->min_extra_isize = sb->want_extra_isize = XW_INODE_EXTRA_WANTED;
 	if (geo->journal_blocks)
 		sb->journal_inum = XW_INO_JOURNAL;
+	fill_features(p, sb);
 	if (sb->feature_ro_compat & XW_RO_METADATA_CSUM)
 		sb->checksum_type = 1;
 	if (sb->feature_incompat & XW_INCOMPAT_CSUM_SEED)

@@ -345,10 +345,7 @@ int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 	err = solve(&t, out);
 	if (err)
 		return err;
-	if (!out->journal_blocks && xw_has_compat(&out->features, XW_COMPAT_HAS_JOURNAL)) {
-		xw_log(diag, XW_LOG_WARN, "filesystem too small for a journal");
-		out->features.w[XW_FW_COMPAT] &= ~XW_COMPAT_HAS_JOURNAL;
-	}
+	xw_geo_settle_journal(out, p, diag);
 	out->tail_start = req->used_end;
 	out->reserved_blocks = (uint64_t)((double)out->blocks * p->reserved_percent / 100);
 	if (record(out, req->used_end)) {

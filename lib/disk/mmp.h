@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The multiple mount protection block: who uses the filesystem, told by a sequence that moves. */
+#ifndef XW_DISK_MMP_H
+#define XW_DISK_MMP_H
+
+#include "base/types.h"
+
+#define XW_MMP_MAGIC 0x004D4D50u
+#define XW_MMP_SEQ_CLEAN 0xFF4D4D50u /* nobody uses it */
+#define XW_MMP_SEQ_FSCK 0xE24D4D50u /* e2fsck does */
+#define XW_MMP_SIZE 1024 /* at the start of its block */
+#define XW_MMP_INTERVAL 5u /* seconds; the least check interval too */
+#define XW_MMP_INTERVAL_MAX 300u
+
+struct xw_mmp {
+	uint32_t seq;
+	int64_t time; /* of the last update */
+	char node[65], device[33]; /* of the last user; terminated here, not on disk */
+	uint16_t check_interval; /* seconds */
+	uint32_t checksum; /* as stored */
+};
+
+/* XW_ERR_CORRUPT: no magic. */
+int xw_mmp_decode(const void *buf, struct xw_mmp *out);
+/* All 1024 bytes. csum: metadata_csum is on; else the checksum is 0. */
+void xw_mmp_encode(const struct xw_mmp *m, bool csum, uint32_t csum_seed, void *buf);
+/* 0 or XW_ERR_CHECKSUM; only with metadata_csum. */
+int xw_mmp_verify(const void *buf, uint32_t csum_seed);
+
+#endif
