@@ -58,6 +58,7 @@ void xw_build_free(struct xw_builder *b)
 	free(b->inode_csum);
 	xw_vec_free(&b->items);
 	xw_ispace_free(b->inodes);
+	free(b->journal_map.runs);
 	xw_build_free_map(&b->journal);
 	xw_hidden_free(b);
 	xw_geo_free(&b->geo);
@@ -297,28 +298,6 @@ static int place_symlink(struct xw_builder *b, struct xw_binode *n)
 	return xw_build_item(b, XW_ITEM_SYMLINK, n->ext.pblk, (uintptr_t)n);
 }
 
-static int estimate_journal_map(struct xw_builder *b)
-{
-	uint64_t per = XW_EXT_MAX_LEN, guess = b->params->journal_bytes / b->geo.block_size;
-	struct xw_run *runs;
-	size_t n;
-	int ret;
-
-	if (b->geo.kind != XW_GEO_STREAM || b->params->journal_device ||
-	    !xw_has_compat(&b->geo.features, XW_COMPAT_HAS_JOURNAL))
-		return 0;
-	if (!guess)
-		guess = xw_journal_default_blocks(b->stream.end + b->stream.end / 4,
-						  b->geo.block_size);
-	if (guess < per && xw_has_incompat(&b->geo.features, XW_INCOMPAT_EXTENTS))
-		return 0;
-	ret = xw_build_alloc(b, 1, &runs, &n);
-	if (!ret && n)
-		b->journal_map_spare = runs[0].start;
-	free(runs);
-	return ret;
-}
-
 int xw_build_check_room(struct xw_builder *b)
 {
 	uint64_t bytes = b->missing * b->geo.block_size;
@@ -356,8 +335,6 @@ int xw_build_place(struct xw_builder *b)
 	}
 	if (!ret)
 		ret = xw_build_place_map(b, b->root);
-	if (!ret)
-		ret = estimate_journal_map(b);
 	if (!ret)
 		ret = xw_hidden_place(b);
 	return ret ? ret : xw_build_check_room(b);

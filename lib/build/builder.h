@@ -88,7 +88,7 @@ struct xw_builder {
 	xw_ino last_ino;
 	struct xw_ispace *inodes;
 	struct xw_binode journal; /* inode 8; n_ext 0 = none */
-	xw_blk journal_map_spare; /* SIZE left out: a block kept for the journal's map, 0 = none */
+	struct xw_bmap journal_map; /* SIZE left out: room for it, until the journal has its runs */
 	struct xw_hidden hidden;
 	xw_blk resize_dind; /* inode 7's double-indirect block, 0 = none */
 	uint32_t *block_csum, *inode_csum; /* [groups] bitmap checksums, set by the sweep */

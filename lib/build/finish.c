@@ -62,9 +62,40 @@ static int claim_tail(struct xw_builder *b)
 	return ret;
 }
 
+/* Map blocks of a journal with the tail's runs. */
+static int journal_map_need(struct xw_builder *b, const struct xw_geo *tail, uint64_t *need)
+{
+	struct xw_binode probe = {0};
+
+	if (xw_binode_set_runs(&probe, tail->journal_runs, tail->n_journal_runs))
+		return xw_fail_nomem(b->diag, "journal");
+	*need = xw_map_blocks(b, &probe);
+	xw_build_free_map(&probe);
+	return 0;
+}
+
+/* Give back the map blocks that the journal does not need after all, from the last on. */
+static int trim_journal_map(struct xw_builder *b, uint64_t need)
+{
+	struct xw_bmap *map = &b->journal_map;
+	int ret = 0;
+
+	while (map->blocks > need && !ret) {
+		struct xw_run *last = &map->runs[map->n_runs - 1];
+		uint64_t n = XW_MIN(last->len, map->blocks - need);
+
+		ret = xw_space_release(b->space, last->start + last->len - n, n);
+		last->len -= n;
+		map->blocks -= (uint32_t)n;
+		map->n_runs -= !last->len;
+	}
+	return ret;
+}
+
 static int journal_from_tail(struct xw_builder *b)
 {
 	uint64_t need;
+	int ret;
 
 	if (xw_binode_set_runs(&b->journal, b->geo.journal_runs, b->geo.n_journal_runs))
 		return xw_fail_nomem(b->diag, "journal");
@@ -72,25 +103,15 @@ static int journal_from_tail(struct xw_builder *b)
 	if (!b->geo.journal_blocks)
 		b->by_ino[XW_INO_JOURNAL] = NULL;
 	need = xw_map_blocks(b, &b->journal);
-	if (!need) {
-		if (b->journal_map_spare)
-			return xw_space_release(b->space, b->journal_map_spare, 1);
-		return 0;
-	}
-	if (need > 1 || !b->journal_map_spare)
-		return xw_fail(b->diag, XW_ERR_INTERNAL,
-			       "journal of %zu runs needs %llu map blocks", b->geo.n_journal_runs,
-			       (unsigned long long)need);
+	ret = trim_journal_map(b, need);
+	if (ret || !need)
+		return ret;
 	b->journal.map = calloc(1, sizeof(*b->journal.map));
 	if (!b->journal.map)
 		return xw_fail_nomem(b->diag, "journal map");
-	b->journal.map->runs = malloc(sizeof(struct xw_run));
-	if (!b->journal.map->runs)
-		return xw_fail_nomem(b->diag, "journal map");
-	b->journal.map->runs[0] = (struct xw_run){b->journal_map_spare, 1};
-	b->journal.map->n_runs = 1;
-	b->journal.map->blocks = 1;
-	return xw_build_item(b, XW_ITEM_MAP, b->journal_map_spare, (uintptr_t)&b->journal);
+	*b->journal.map = b->journal_map;
+	b->journal_map = (struct xw_bmap){0};
+	return xw_build_item(b, XW_ITEM_MAP, b->journal.map->runs[0].start, (uintptr_t)&b->journal);
 }
 
 static uint64_t used_outside_heads(const struct xw_builder *b)
@@ -103,38 +124,66 @@ static uint64_t used_outside_heads(const struct xw_builder *b)
 }
 
 /*
- * The orphan file's size follows from the filesystem's, which follows from what is in it: as much as
- * the filesystem wants, grown until it wants no more; nothing when no journal came of it.
+ * What depends on the finished size: the orphan file, and the blocks of the journal's map. They are
+ * placed as small as they can be, and again as large as the layout that came of it wants them,
+ * until it wants no more. No orphan file where no journal came of it.
  */
+struct last {
+	uint64_t orphan, map; /* blocks */
+	struct xw_hidden_mark mark;
+};
+
+static int place_last(struct xw_builder *b, struct last *l)
+{
+	struct xw_bmap *map = &b->journal_map;
+	int ret = xw_orphan_place(b, l->orphan, &l->mark);
+
+	if (ret || !l->map)
+		return ret;
+	ret = xw_build_alloc(b, l->map, &map->runs, &map->n_runs);
+	map->blocks = (uint32_t)l->map;
+	return ret ? ret : xw_build_check_room(b);
+}
+
+static int unplace_last(struct xw_builder *b, const struct last *l)
+{
+	int ret = trim_journal_map(b, 0);
+
+	free(b->journal_map.runs);
+	b->journal_map = (struct xw_bmap){0};
+	return ret ? ret : xw_orphan_unplace(b, &l->mark);
+}
+
 static int plan_tail(struct xw_builder *b, struct xw_geo *tail)
 {
 	struct xw_geo least = b->geo;
-	uint64_t blocks, want;
-	int ret = 0;
+	struct last l = {0};
 
 	least.blocks = b->stream.end;
-	want = xw_geo_orphan_blocks(&least, b->params);
-	do {
+	l.orphan = xw_geo_orphan_blocks(&least, b->params);
+	for (;;) {
 		struct xw_tail_req req = {.inodes = b->last_ino};
-		struct xw_hidden_mark mark;
+		uint64_t orphan, map = 0;
+		int ret = place_last(b, &l);
 
-		blocks = want;
-		ret = xw_orphan_place(b, blocks, &mark);
 		req.used_end = b->stream.end;
 		req.used_blocks = used_outside_heads(b);
 		if (!ret)
 			ret = xw_geo_tail(&b->geo, b->params, &req, tail, b->diag);
 		if (ret)
 			return ret;
-		want = xw_geo_orphan_blocks(tail, b->params);
-		if (want != blocks) {
-			xw_geo_free(tail);
-			ret = xw_orphan_unplace(b, &mark);
-		}
-	} while (want != blocks && !ret);
-	if (!ret && !blocks)
-		xw_orphan_drop(b);
-	return ret;
+		orphan = xw_geo_orphan_blocks(tail, b->params);
+		ret = journal_map_need(b, tail, &map);
+		if (!ret && orphan == l.orphan && map <= l.map)
+			return 0;
+		xw_geo_free(tail);
+		if (!ret)
+			ret = unplace_last(b, &l);
+		if (ret)
+			return ret;
+		l.orphan = orphan;
+		l.map = XW_MAX(map, l.map);
+	}
 }
 
 static int settle_tail(struct xw_builder *b)
@@ -144,6 +193,8 @@ static int settle_tail(struct xw_builder *b)
 
 	if (ret)
 		return ret;
+	if (!xw_geo_orphan_blocks(&tail, b->params))
+		xw_orphan_drop(b);
 	b->geo = tail;
 	ret = xw_space_truncate(b->space, b->geo.blocks);
 	if (!ret)

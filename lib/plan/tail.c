@@ -152,10 +152,13 @@ static xw_blk measure(const struct xw_geo *geo, xw_blk from)
 /* What -J size= says, whatever the size; else mke2fs's choice for so many blocks. */
 static uint64_t journal_for(const struct tail *t, uint64_t blocks)
 {
-	if (!xw_has_compat(&t->stream->features, XW_COMPAT_HAS_JOURNAL))
+	uint64_t journal;
+
+	if (!xw_has_compat(&t->stream->features, XW_COMPAT_HAS_JOURNAL) || t->p->journal_device)
 		return 0;
-	return t->p->journal_bytes ? t->p->journal_bytes / t->stream->block_size
-				   : xw_journal_default_blocks(blocks, t->stream->block_size);
+	journal = t->p->journal_bytes ? t->p->journal_bytes / t->stream->block_size
+				      : xw_journal_default_blocks(blocks, t->stream->block_size);
+	return journal ? journal + xw_geo_fast_commit_blocks(t->stream, t->p, blocks) : 0;
 }
 
 /* What --free adds: the least number of blocks of which, less `used`, enough are free. */

@@ -21,6 +21,13 @@ static void row(FILE *out, const char *label, const char *fmt, ...)
 	fputc('\n', out);
 }
 
+/* An external journal is blocks and nothing else. */
+static void print_journal(FILE *out, const struct xw_mkfs_result *r)
+{
+	row(out, "journal", "%s, %s of %s", cli_size(r->size_bytes).s,
+	    cli_plural(r->blocks, "block", "blocks").s, cli_size(r->block_size).s);
+}
+
 static void print_shape(FILE *out, const struct xw_mkfs_result *r)
 {
 	row(out, "size", "%s, %s of %s, %s", cli_size(r->size_bytes).s,
@@ -93,6 +100,10 @@ void mkfs_print_result(FILE *out, const struct mkfs_args *args, const struct xw_
 {
 	fprintf(out, "%s%s%s%s  UUID %s\n", cli_style(out, CLI_BOLD), args->image,
 		cli_style(out, CLI_PLAIN), args->dry_run ? " (planned)" : "", cli_uuid(r->uuid).s);
+	if (!r->inodes) {
+		print_journal(out, r);
+		return;
+	}
 	print_shape(out, r);
 	if (args->source_count && r->files + r->directories + r->symlinks + r->specials)
 		print_content(out, r);

@@ -21,6 +21,9 @@
 #include "disk/indirect.h"
 #include "disk/inode.h"
 #include "disk/jsb.h"
+#include "disk/mmp.h"
+#include "disk/orphan.h"
+#include "disk/quota.h"
 #include "disk/super.h"
 #include "disk/xattrblk.h"
 
@@ -300,6 +303,75 @@ static void fuzz_jsb(const struct input *in)
 	free(q);
 }
 
+static int put_quota(void *arg, uint32_t index, const uint8_t *block)
+{
+	memcpy((uint8_t *)arg + (size_t)index * XW_QUOTA_BLOCK, block, XW_QUOTA_BLOCK);
+	return 0;
+}
+
+struct quota_seen {
+	uint64_t n;
+	uint32_t last;
+};
+
+static int see_quota(void *arg, const struct xw_quota_entry *e)
+{
+	struct quota_seen *s = arg;
+
+	MUST(!s->n || e->id > s->last);
+	s->last = e->id;
+	s->n++;
+	return 0;
+}
+
+/* The input falls on every block in turn: header, tree and data are all within reach. */
+static void fuzz_quota(const struct input *in)
+{
+	struct xw_quota_entry e[40] = {{0}};
+	struct quota_seen seen = {0};
+	struct xw_quota_shape shape;
+	struct xw_quota_info info;
+	size_t n = in->a % 41, len;
+	uint8_t *p;
+
+	for (size_t i = 0; i < n; i++)
+		e[i] = (struct xw_quota_entry){.id = (uint32_t)i << in->b % 26, .inodes = 1};
+	MUST(!xw_quota_shape(e, n, &shape));
+	len = (size_t)shape.blocks * XW_QUOTA_BLOCK;
+	p = malloc(len);
+	MUST(p);
+	MUST(!xw_quota_emit(XW_QUOTA_USER, e, n, &shape, put_quota, p));
+	for (size_t i = 0; i < in->size; i++)
+		p[(i % shape.blocks * XW_QUOTA_BLOCK + i / shape.blocks + in->c) % len] ^=
+			in->data[i];
+	if (!xw_quota_decode(p, len, XW_QUOTA_USER, &info, see_quota, &seen))
+		MUST(info.blocks <= shape.blocks);
+	MUST(seen.n <= (uint64_t)shape.blocks * 256);
+	free(p);
+}
+
+static void fuzz_hidden(const struct input *in)
+{
+	uint32_t size = 1024u << in->b % 7;
+	uint8_t *p = OBJECT(in, size, jsb), *q = malloc(XW_MMP_SIZE);
+	struct xw_mmp m, again;
+
+	MUST(q);
+	xw_orphan_verify(p, size, in->a & 1, in->c, in->a);
+	xw_mmp_verify(p, in->c);
+	xw_mmp_decode(p, &m);
+	xw_mmp_encode(&m, true, in->c, q);
+	MUST(!xw_mmp_decode(q, &again) && !xw_mmp_verify(q, in->c));
+	MUST(again.seq == m.seq && again.time == m.time && !strcmp(again.node, m.node) &&
+	     !strcmp(again.device, m.device) && again.check_interval == m.check_interval);
+	for (uint32_t i = 0; i < xw_orphan_slots(size); i++)
+		xw_orphan_set_slot(p, i, xw_orphan_slot(p, i));
+	xw_orphan_seal(p, size, in->a & 1, in->c, in->a);
+	MUST(!xw_orphan_verify(p, size, in->a & 1, in->c, in->a));
+	free(p);
+	free(q);
+}
+
 static void fuzz_indirect(const struct input *in)
 {
 	uint32_t size = 1024u << in->b % 7;
@@ -317,8 +389,8 @@ static void fuzz_indirect(const struct input *in)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const targets[])(const struct input *) = {
-		fuzz_super, fuzz_group, fuzz_inode,       fuzz_extent, fuzz_dir,
-		fuzz_dx,    fuzz_dx,    fuzz_xattr_block, fuzz_jsb,    fuzz_indirect,
+		fuzz_super, fuzz_group,       fuzz_inode, fuzz_extent,   fuzz_dir,   fuzz_dx,
+		fuzz_dx,    fuzz_xattr_block, fuzz_jsb,   fuzz_indirect, fuzz_quota, fuzz_hidden,
 	};
 	uint8_t head[4] = {0};
 	size_t n = XW_MIN(size, sizeof(head));

@@ -60,6 +60,29 @@ done <<'TABLE'
 -O large_dir|64M -
 -O ea_inode|64M -
 -O metadata_csum_seed,large_dir,ea_inode,sparse_super2,^resize_inode|64M 300M -
+-O quota|64M 300M -
+-O quota,project -b 1024|64M -
+-O quota,ea_inode -E quotatype=usrquota:prjquota -b 2048|64M -
+-O quota,^extent,^64bit -I 128|64M -
+-O project|64M -
+-O orphan_file|64M 1G -
+-O orphan_file -b 1024|64M 300M -
+-O orphan_file -E orphan_file_size=1M|64M -
+-O orphan_file,^extent,^64bit -b 1024|64M -
+-O mmp -E mmp_update_interval=10|64M -
+-O mmp,^metadata_csum -b 1024|64M -
+-E encoding=utf8-12.1,encoding_flags=strict|64M -
+-O casefold,encrypt,verity,stable_inodes|64M -
+-O fast_commit|64M 300M -
+-O fast_commit -J fast_commit_size=1024,size=8 -b 1024|64M -
+-O fast_commit,^has_journal|64M -
+-J location=5000|64M 300M
+-J location=48M,size=16 -b 1024|64M
+-t ext3 -J location=12000|64M
+-t ext2 -O quota,project,mmp,casefold,encrypt,verity,stable_inodes,fast_commit|64M
+-t ext3 -O quota,project,mmp,casefold,encrypt,verity,stable_inodes,fast_commit,orphan_file -b 1024|64M
+-O quota,project,mmp,casefold,encrypt,verity,stable_inodes,fast_commit,orphan_file,ea_inode,large_dir,metadata_csum_seed|64M 300M -
+-O quota,project,mmp,orphan_file,sparse_super2,^resize_inode,^metadata_csum,uninit_bg -b 2048|64M -
 -I 128|64M -
 -I 512|64M -
 -I 1024 -b 1024|64M -

@@ -70,6 +70,9 @@ done <<'TABLE'
 --free 20% -O ^has_journal,ea_inode,large_dir,metadata_csum_seed|
 --free 20% -O sparse_super2,^resize_inode|
 -I 512|64M
+--free 20% -O orphan_file,mmp,fast_commit,encrypt,stable_inodes,verity|
+--free 20% -O orphan_file,fast_commit -b 1024|
+-t ext3 -O orphan_file,mmp -J location=9000|64M
 -O ^flex_bg|300M
 -O ^metadata_csum,uninit_bg|64M
 -b 1024|64M

@@ -100,13 +100,14 @@ static const struct {
 	{"-o beos", XW_ERR_USAGE, "-o beos"},
 	{"-o 5", XW_ERR_USAGE, "-o 5"},
 	{"-O bogus", XW_ERR_USAGE, "bogus"},
-	{"-O quota", XW_ERR_UNSUPPORTED, "quota"},
+	{"-O dirdata", XW_ERR_UNSUPPORTED, "dirdata"},
 	{"-t xfs", XW_ERR_USAGE, "-t xfs"},
 	{"-J size=x", XW_ERR_USAGE, "-J size=x"},
 	{"-J size", XW_ERR_USAGE, "-J size"},
-	{"-J location=5", XW_ERR_UNSUPPORTED, "-J location"},
-	{"-J device=/dev/x", XW_ERR_UNSUPPORTED, "-J device"},
-	{"-J fast_commit_size=5", XW_ERR_UNSUPPORTED, "-J fast_commit_size"},
+	{"-J location=x", XW_ERR_USAGE, "-J location=x"},
+	{"-J location", XW_ERR_USAGE, "-J location"},
+	{"-J device=", XW_ERR_USAGE, "-J device"},
+	{"-J fast_commit_size=1M", XW_ERR_USAGE, "-J fast_commit_size"},
 	{"-J foo=5", XW_ERR_USAGE, "-J foo"},
 	{"-E foo", XW_ERR_USAGE, "-E foo"},
 	{"-E foo=1", XW_ERR_USAGE, "-E foo"},
@@ -133,8 +134,12 @@ static const struct {
 	{"-E mb_optimize_scan=2", XW_ERR_USAGE, "-E mb_optimize_scan"},
 	{"-E mb_max_to_scan", XW_ERR_USAGE, "-E mb_max_to_scan"},
 	{"-E discard", XW_ERR_UNSUPPORTED, "-E discard"},
-	{"-E encoding=utf8", XW_ERR_UNSUPPORTED, "-E encoding"},
-	{"-E quotatype=usrquota", XW_ERR_UNSUPPORTED, "-E quotatype"},
+	{"-E encoding=latin1", XW_ERR_USAGE, "-E encoding=latin1"},
+	{"-E encoding_flags=loose", XW_ERR_USAGE, "-E encoding_flags=loose"},
+	{"-E quotatype=foo", XW_ERR_USAGE, "-E quotatype=foo"},
+	{"-E quotatype=usrquota:foo", XW_ERR_USAGE, "-E quotatype=usrquota:foo"},
+	{"-E mmp_update_interval=301", XW_ERR_USAGE, "-E mmp_update_interval 301"},
+	{"-E orphan_file_size=x", XW_ERR_USAGE, "-E orphan_file_size=x"},
 	{"-E test_fs", XW_ERR_UNSUPPORTED, "-E test_fs"},
 	{"--free 100%", XW_ERR_USAGE, "--free 100%"},
 	{"--free lots", XW_ERR_USAGE, "--free lots"},
@@ -155,6 +160,16 @@ static const struct {
 	{"-J size=3 SIZE 1G", XW_ERR_USAGE, "-J size"},
 	{"-J size=40001 SIZE 1T", XW_ERR_USAGE, "-J size"},
 	{"-J size=3", XW_ERR_USAGE, "-J size"},
+	{"-J location=5000", XW_ERR_USAGE, "-J location: needs SIZE"},
+	{"-J location=262144 SIZE 1G", XW_ERR_USAGE, "-J location=262144"},
+	{"-J location=2G SIZE 1G", XW_ERR_USAGE, "-J location=524288"},
+	{"-O fast_commit -J fast_commit_size=40960004 SIZE 1T", XW_ERR_USAGE, "fast_commit_size"},
+	{"-E encoding_flags=strict SIZE 1G", XW_ERR_USAGE, "-E encoding_flags"},
+	{"-O project -I 128 SIZE 1G", XW_ERR_USAGE, "project"},
+	{"-O quota -E quotatype=prjquota -I 128 SIZE 1G", XW_ERR_USAGE, "project"},
+	{"-O orphan_file,^has_journal SIZE 1G", XW_ERR_USAGE, "orphan_file"},
+	{"-O journal_dev -J size=4 SIZE 1G", XW_ERR_USAGE, "-J"},
+	{"-r 0 -J device=/dev/x SIZE 1G", XW_ERR_USAGE, "-r 0"},
 	{"--free 1G SIZE 1G", XW_ERR_USAGE, "--free"},
 	{"--free-inodes 5 SIZE 1G", XW_ERR_USAGE, "--free"},
 	{"-O ^flex_bg", XW_ERR_USAGE, "SIZE"},
@@ -178,6 +193,69 @@ START_TEST(refuse)
 	ck_assert_int_eq(diag.code, err);
 	ck_assert_msg(strstr(diag.text, refusals[_i].said), "%s: %s", refusals[_i].options,
 		      diag.text);
+	xw_params_free(&p);
+}
+END_TEST
+
+/* Options that belong to one feature, after finish. */
+static const struct {
+	const char *options;
+	unsigned quota_types;
+	uint32_t mmp_interval, encoding, encoding_flags;
+	uint64_t orphan_blocks, journal_at;
+	uint32_t ro_has, incompat_has, compat_has;
+} of_features[] = {
+	{"SIZE 1G", 0, 5, 0, 0, 0, 0, 0, 0, 0},
+	{"-O quota SIZE 1G", 3, 5, 0, 0, 0, 0, XW_RO_QUOTA, 0, 0},
+	{"-O quota,project SIZE 1G", 7, 5, 0, 0, 0, 0, XW_RO_PROJECT, 0, 0},
+	{"-O quota -E quotatype=grpquota SIZE 1G", 2, 5, 0, 0, 0, 0, XW_RO_QUOTA, 0, 0},
+	{"-O quota -E quotatype=usrquota:prjquota SIZE 1G", 5, 5, 0, 0, 0, 0, XW_RO_PROJECT, 0, 0},
+	{"-O quota,project -E quotatype=usrquota SIZE 1G", 5, 5, 0, 0, 0, 0, XW_RO_PROJECT, 0, 0},
+	{"-O quota -E quotatype=usrquota -E quotatype=grpquota SIZE 1G", 2, 5, 0, 0, 0, 0, 0, 0, 0},
+	{"-O quota -E quotatype= SIZE 1G", 0, 5, 0, 0, 0, 0, XW_RO_QUOTA, 0, 0},
+	{"-E quotatype=prjquota SIZE 1G", 0, 5, 0, 0, 0, 0, 0, 0, 0},
+	{"-O mmp -E mmp_update_interval=17 SIZE 1G", 0, 17, 0, 0, 0, 0, 0, XW_INCOMPAT_MMP, 0},
+	{"-O mmp -E mmp_update_interval=0 SIZE 1G", 0, 5, 0, 0, 0, 0, 0, XW_INCOMPAT_MMP, 0},
+	{"-O casefold SIZE 1G", 0, 5, 1, 0, 0, 0, 0, XW_INCOMPAT_CASEFOLD, 0},
+	{"-E encoding=utf8 SIZE 1G", 0, 5, 1, 0, 0, 0, 0, XW_INCOMPAT_CASEFOLD, 0},
+	{"-E encoding=utf8-12.1,encoding_flags=strict SIZE 1G", 0, 5, 1, 1, 0, 0, 0,
+	 XW_INCOMPAT_CASEFOLD, 0},
+	{"-O casefold -E encoding_flags=strict,encoding_flags=nostrict SIZE 1G", 0, 5, 1, 0, 0, 0,
+	 0, XW_INCOMPAT_CASEFOLD, 0},
+	{"-O orphan_file -E orphan_file_size=100 SIZE 1G", 0, 5, 0, 0, 100, 0, 0, 0,
+	 XW_COMPAT_ORPHAN_FILE},
+	{"-O orphan_file -E orphan_file_size=33k SIZE 1G", 0, 5, 0, 0, 8, 0, 0, 0,
+	 XW_COMPAT_ORPHAN_FILE},
+	{"-O orphan_file -E orphan_file_size=1k SIZE 1G", 0, 5, 0, 0, 1, 0, 0, 0,
+	 XW_COMPAT_ORPHAN_FILE},
+	{"-J location=5000 SIZE 1G", 0, 5, 0, 0, 0, 5000, 0, 0, XW_COMPAT_HAS_JOURNAL},
+	{"-J location=64M SIZE 1G", 0, 5, 0, 0, 0, 16384, 0, 0, XW_COMPAT_HAS_JOURNAL},
+	{"-t ext2 -J device=/dev/x SIZE 1G", 0, 5, 0, 0, 0, 0, 0, 0, XW_COMPAT_HAS_JOURNAL},
+};
+
+START_TEST(feature_options)
+{
+	const char *options = of_features[_i].options;
+	struct xw_mkfs_params p;
+	struct xw_diag diag = {0};
+	int err = plan_params(&p, options, 0, &diag);
+
+	ck_assert_msg(!err, "%s: %s", options, diag.text);
+	ck_assert_msg(p.quota_types == of_features[_i].quota_types, "%s", options);
+	ck_assert_msg(p.mmp_interval == of_features[_i].mmp_interval, "%s", options);
+	ck_assert_msg(p.encoding == of_features[_i].encoding, "%s", options);
+	ck_assert_msg(p.encoding_flags == of_features[_i].encoding_flags, "%s", options);
+	ck_assert_msg(p.orphan_blocks == of_features[_i].orphan_blocks, "%s", options);
+	ck_assert_msg(p.journal_at == of_features[_i].journal_at, "%s", options);
+	ck_assert_msg((p.features.w[XW_FW_RO_COMPAT] & of_features[_i].ro_has) ==
+			      of_features[_i].ro_has,
+		      "%s", options);
+	ck_assert_msg((p.features.w[XW_FW_INCOMPAT] & of_features[_i].incompat_has) ==
+			      of_features[_i].incompat_has,
+		      "%s", options);
+	ck_assert_msg((p.features.w[XW_FW_COMPAT] & of_features[_i].compat_has) ==
+			      of_features[_i].compat_has,
+		      "%s", options);
 	xw_params_free(&p);
 }
 END_TEST
@@ -393,6 +471,7 @@ int main(void)
 	tcase_add_loop_test(t, parse_size, 0, XW_ARRAY_SIZE(sizes));
 	tcase_add_loop_test(t, refuse, 0, XW_ARRAY_SIZE(refusals));
 	tcase_add_test(t, refuse_missing_value);
+	tcase_add_loop_test(t, feature_options, 0, XW_ARRAY_SIZE(of_features));
 	tcase_add_loop_test(t, finish, 0, XW_ARRAY_SIZE(results));
 	tcase_add_test(t, extended_values);
 	tcase_add_test(t, uuids_and_defaults);
