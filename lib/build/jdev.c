@@ -61,7 +61,7 @@ int xw_jdev_make(struct xw_dev *dev, const struct xw_mkfs_params *p, struct xw_d
 		ret = xw_dev_zero(dev, (uint64_t)at * bs, (blocks - at) * bs);
 	if (!ret)
 		ret = xw_dev_pwrite(dev, log, sizeof(log), (uint64_t)at * bs);
-	if (!ret && !dev->is_block)
+	if (!ret && !dev->is_block && dev->size < blocks * bs)
 		ret = xw_dev_set_size(dev, blocks * bs);
 	if (!ret)
 		ret = xw_dev_flush(dev);
