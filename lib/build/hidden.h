@@ -46,7 +46,6 @@ void xw_hidden_node(const struct xw_builder *b, struct xw_binode *n, uint64_t si
 struct xw_hidden_mark {
 	struct xw_stream stream;
 	size_t items;
-	uint64_t map_blocks;
 };
 int xw_orphan_place(struct xw_builder *b, uint64_t blocks, struct xw_hidden_mark *mark);
 int xw_orphan_unplace(struct xw_builder *b, const struct xw_hidden_mark *mark);
