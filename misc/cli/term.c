@@ -42,7 +42,8 @@ static const char *tool_name(void)
 	return strncmp(name, "lt-", 3) == 0 ? name + 3 : name;
 }
 
-static void say(enum cli_style style, const char *label, const char *fmt, va_list ap)
+static void __attribute__((format(printf, 3, 0)))
+say(enum cli_style style, const char *label, const char *fmt, va_list ap)
 {
 	fprintf(stderr, "%s%s:%s %s", cli_style(stderr, style), tool_name(),
 		cli_style(stderr, CLI_PLAIN), label);
