@@ -17,7 +17,8 @@ static const char *const option_names[] = {
 _Static_assert(XW_E_NOMEM == XW_ERR_NOMEM && XW_E_USAGE == XW_ERR_USAGE && XW_E_IO == XW_ERR_IO &&
 		       XW_E_NOSPC == XW_ERR_NOSPC && XW_E_HOSTFULL == XW_ERR_HOSTFULL &&
 		       XW_E_UNSUPPORTED == XW_ERR_UNSUPPORTED && XW_E_INPUT == XW_ERR_INPUT &&
-		       XW_E_TRUNCATED == XW_ERR_TRUNCATED && XW_E_EXISTS == XW_ERR_EXISTS,
+		       XW_E_TRUNCATED == XW_ERR_TRUNCATED && XW_E_EXISTS == XW_ERR_EXISTS &&
+		       XW_E_BUSY == XW_ERR_BUSY,
 	       "error codes");
 
 const char *xw_version(void)

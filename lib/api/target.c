@@ -141,12 +141,12 @@ static int check_overwrite(struct xw_mkfs *m, const char *path, int fd, const st
 	int ret;
 
 	if (m->force < 2 && S_ISREG(st->st_mode) && behind_loop(path, what, sizeof(what)))
-		return xw_fail(&m->diag, XW_ERR_EXISTS, "%s: in use by %s", path, what);
+		return xw_fail(&m->diag, XW_ERR_BUSY, "%s: in use by %s", path, what);
 	if (m->force < 2 && S_ISBLK(st->st_mode)) {
 		auto_fd int excl = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);
 
 		if (excl < 0 && errno == EBUSY)
-			return xw_fail(&m->diag, XW_ERR_EXISTS, "%s: mounted or in use", path);
+			return xw_fail(&m->diag, XW_ERR_BUSY, "%s: mounted or in use", path);
 	}
 	if (m->force)
 		return 0;

@@ -27,7 +27,8 @@ extern "C" {
 #define XW_E_UNSUPPORTED (-9) /* a feature this version does not make */
 #define XW_E_INPUT (-10) /* the source is malformed */
 #define XW_E_TRUNCATED (-11) /* the source ends early */
-#define XW_E_EXISTS (-12) /* the target holds data or is in use, and "-F" was not set */
+#define XW_E_EXISTS (-12) /* the target holds data, and "-F" was not set */
+#define XW_E_BUSY (-17) /* the target is mounted or in use; "-F" set twice overwrites even that */
 
 /* "0.1.0". Static storage. */
 XW_API const char *xw_version(void);

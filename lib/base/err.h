@@ -29,7 +29,8 @@
 	X(LIMIT, -13, "format limit exceeded")                                                     \
 	X(NOTFOUND, -14, "not found")                                                              \
 	X(STATE, -15, "call not allowed in this state")                                            \
-	X(INTERNAL, -16, "internal error")
+	X(INTERNAL, -16, "internal error")                                                         \
+	X(BUSY, -17, "target is in use")
 
 enum xw_err {
 #define X(name, value, text) XW_ERR_##name = value,

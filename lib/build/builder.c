@@ -211,13 +211,13 @@ static int check_inode_count(struct xw_builder *b, uint64_t count)
 
 	if (count > UINT32_MAX)
 		return xw_fail(b->diag, XW_ERR_LIMIT,
-			       "%llu files are more than inode numbers reach",
+			       "%s: %llu files are more than inode numbers reach", b->dev->name,
 			       (unsigned long long)count);
 	if (b->geo.kind == XW_GEO_SIZED && count > have)
 		return xw_fail(b->diag, XW_ERR_NOINODES,
-			       "image too small: %llu inodes needed, %llu there (%llu missing); "
-			       "give -N or -i",
-			       (unsigned long long)count, (unsigned long long)have,
+			       "%s: image too small: %llu inodes needed, %llu there (%llu "
+			       "missing); give -N or -i",
+			       b->dev->name, (unsigned long long)count, (unsigned long long)have,
 			       (unsigned long long)(count - have));
 	return 0;
 }

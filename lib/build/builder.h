@@ -131,6 +131,11 @@ uint32_t xw_build_generation(const struct xw_builder *b, xw_ino ino);
 /* Seed of the checksums of inode ino's blocks. */
 uint32_t xw_build_inode_seed(const struct xw_builder *b, xw_ino ino);
 
+#define XW_BUILD_PATH_MAX 512u
+/* A path of n for messages: points into buf (size bytes), cut at the front when too long. */
+const char *xw_build_path(const struct xw_builder *b, const struct xw_binode *n, char *buf,
+			  size_t size);
+
 /* map.c */
 uint64_t xw_map_blocks(const struct xw_builder *b,
 		       const struct xw_binode *n); /* map blocks outside the inode */

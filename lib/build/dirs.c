@@ -52,6 +52,7 @@ static void keep_order(struct xw_bdir *dir, const struct xw_dir_entry *e, size_t
 
 int xw_dir_place(struct xw_builder *b, struct xw_binode *dir)
 {
+	char path[XW_BUILD_PATH_MAX];
 	struct xw_bdir *d = dir->dir;
 	struct xw_dir_entry *e = gather(dir);
 	int ret;
@@ -63,9 +64,9 @@ int xw_dir_place(struct xw_builder *b, struct xw_binode *dir)
 		xw_fail_nomem(b->diag, "directory");
 	else if (ret)
 		xw_fail(b->diag, ret,
-			"directory of %u entries is larger than the format allows; try -O "
-			"large_dir",
-			d->entries);
+			"%s: %s: a directory of %u entries is larger than the format allows; try "
+			"-O large_dir",
+			b->dev->name, xw_build_path(b, dir, path, sizeof(path)), d->entries);
 	if (!ret)
 		keep_order(d, e, d->entries);
 	free(e);

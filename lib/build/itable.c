@@ -12,6 +12,7 @@
 
 static int encode_links(const struct xw_builder *b, const struct xw_binode *n, struct xw_inode *in)
 {
+	char path[XW_BUILD_PATH_MAX];
 	uint32_t links = n->links;
 
 	if (xw_binode_is(n, XW_S_IFDIR))
@@ -19,7 +20,8 @@ static int encode_links(const struct xw_builder *b, const struct xw_binode *n, s
 	if (links > LINK_MAX_EXT4) {
 		if (!xw_binode_is(n, XW_S_IFDIR) || !xw_has_ro(&b->geo.features, XW_RO_DIR_NLINK))
 			return xw_fail(b->diag, XW_ERR_LIMIT,
-				       "inode %u: %u links are over the limit of %u", n->ino, links,
+				       "%s: %s: %u links are over the limit of %u", b->dev->name,
+				       xw_build_path(b, n, path, sizeof(path)), links,
 				       LINK_MAX_EXT4);
 		links = 1;
 	}
@@ -65,6 +67,7 @@ static void encode_payload(const struct xw_builder *b, const struct xw_binode *n
 
 int xw_itable_encode(const struct xw_builder *b, const struct xw_binode *n, struct xw_inode *in)
 {
+	char path[XW_BUILD_PATH_MAX];
 	struct xw_time now = {b->params->now, 0};
 	int ret;
 
@@ -92,7 +95,8 @@ int xw_itable_encode(const struct xw_builder *b, const struct xw_binode *n, stru
 	ret = encode_links(b, n, in);
 	if (!ret && encode_blocks(b, n, in))
 		ret = xw_fail(b->diag, XW_ERR_LIMIT,
-			      "inode %u holds more blocks than the features allow", n->ino);
+			      "%s: %s: more blocks than the features allow a file", b->dev->name,
+			      xw_build_path(b, n, path, sizeof(path)));
 	return ret;
 }
 

@@ -51,7 +51,7 @@ struct xw_dev {
 /*
  * A regular file or block device, taken with an advisory exclusive lock (shared when RDONLY); a
  * block device also with O_EXCL when writing, which a mounted one refuses.
- * XW_ERR_NOTFOUND, XW_ERR_EXISTS (in use, or there under EXCL), XW_ERR_USAGE (other file type),
+ * XW_ERR_NOTFOUND, XW_ERR_EXISTS (there under EXCL), XW_ERR_BUSY, XW_ERR_USAGE (other file type),
  * XW_ERR_HOSTFULL, XW_ERR_IO. Writes: XW_ERR_HOSTFULL when the host has no room or cannot hold
  * files of this size, else XW_ERR_IO.
  */

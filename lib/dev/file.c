@@ -275,8 +275,10 @@ static int fail_open(struct xw_diag *diag, const char *path, int err)
 
 	if (err == ENOENT || err == ENOTDIR)
 		code = XW_ERR_NOTFOUND;
-	else if (err == EEXIST || err == EBUSY || err == ETXTBSY)
+	else if (err == EEXIST)
 		code = XW_ERR_EXISTS;
+	else if (err == EBUSY || err == ETXTBSY)
+		code = XW_ERR_BUSY;
 	else if (err == EISDIR || err == ENAMETOOLONG)
 		code = XW_ERR_USAGE;
 	else if (err == ENOSPC || err == EDQUOT)
@@ -326,7 +328,7 @@ static int lock_fd(int fd, const char *path, unsigned flags, struct xw_diag *dia
 	while (r && errno == EINTR);
 	/* A host without locks is no reason to refuse: the lock is advice among our tools. */
 	if (r && errno == EWOULDBLOCK)
-		return xw_fail(diag, XW_ERR_EXISTS, "%s: in use by another process", path);
+		return xw_fail(diag, XW_ERR_BUSY, "%s: in use by another process", path);
 	return 0;
 }
 

@@ -211,8 +211,12 @@ static int add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entr
 		    const struct xw_path_at *at, struct xw_blink *old)
 {
 	struct xw_binode *n;
-	int ret = old ? xw_tree_unlink(f->tree, old) : 0;
+	int ret;
 
+	if (old && xw_binode_is(old->node, XW_S_IFDIR) && old->node->dir->entries)
+		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: replaces a directory that is not empty",
+		       s->name, (int)XW_MIN(e->path.len, 300), e->path.p);
+	ret = old ? xw_tree_unlink(f->tree, old) : 0;
 	if (ret)
 		return ret;
 	n = xw_tree_node(f->tree, type_bits(e->type));

@@ -236,8 +236,10 @@ static int check_rest(struct xw_mkfs_params *p, struct xw_diag *diag)
 		return xw_fail(diag, XW_ERR_USAGE, "-I %u: at most the block size, %u",
 			       p->inode_size, p->block_size);
 	if (p->size_bytes && (p->free_set || p->free_inodes))
-		return xw_fail(diag, XW_ERR_USAGE,
-			       "--free: only where SIZE is left out and the image is new");
+		return xw_fail(
+			diag, XW_ERR_USAGE,
+			"--free: only where SIZE is left out and the image is new; remove the old "
+			"one first");
 	if (p->num_backup_sb >= 0 && !xw_has_compat(&p->features, XW_COMPAT_SPARSE_SUPER2))
 		xw_log(diag, XW_LOG_WARN, "-E num_backup_sb: no effect without sparse_super2");
 	return check_journal(p, diag);

@@ -25,13 +25,9 @@ static int status_of(int err)
 /* mke2fs's question, asked of a person only: a script passes -F. */
 static bool overwrite_after_all(const struct mkfs_args *args)
 {
-	if (args->force) {
-		cli_hint("-F given twice overwrites even that");
-		return false;
-	}
 	if (!args->quiet && !args->json && cli_confirm("Proceed anyway?"))
 		return true;
-	cli_hint("pass -F to overwrite it, -FF when it is in use");
+	cli_hint("pass -F to overwrite it");
 	return false;
 }
 
@@ -48,6 +44,8 @@ int main(int argc, char **argv)
 		err = mkfs_make(&args, false);
 		if (err == XW_E_EXISTS && overwrite_after_all(&args))
 			err = mkfs_make(&args, true);
+		if (err == XW_E_BUSY && args.force < 2)
+			cli_hint("-F given twice overwrites even that");
 		status = status_of(err);
 	}
 	mkfs_args_free(&args);

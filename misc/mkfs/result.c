@@ -98,8 +98,10 @@ static void print_effort(FILE *out, const struct xw_mkfs_result *r, unsigned ver
 
 void mkfs_print_result(FILE *out, const struct mkfs_args *args, const struct xw_mkfs_result *r)
 {
-	fprintf(out, "%s%s%s%s  UUID %s\n", cli_style(out, CLI_BOLD), args->image,
-		cli_style(out, CLI_PLAIN), args->dry_run ? " (planned)" : "", cli_uuid(r->uuid).s);
+	/* A plan's UUID would be another one in the run that it plans. */
+	fprintf(out, "%s%s%s  %s%s\n", cli_style(out, CLI_BOLD), args->image,
+		cli_style(out, CLI_PLAIN), args->dry_run ? "planned" : "UUID ",
+		args->dry_run ? "" : cli_uuid(r->uuid).s);
 	if (!r->inodes) {
 		print_journal(out, r);
 		return;

@@ -255,9 +255,9 @@ START_TEST(file_opening)
 	ck_assert(d->fresh && d->size == 0);
 	ck_assert_int_eq(xw_dev_pwrite(d, "abc", 3, 0), 0);
 	/* The lock. */
-	ck_assert_int_eq(xw_dev_open_file(path, 0, NULL, &e), XW_ERR_EXISTS);
-	ck_assert_int_eq(xw_dev_open_file(path, XW_DEV_RDONLY, NULL, &e), XW_ERR_EXISTS);
-	ck_assert_int_eq(xw_dev_open_file(path, XW_DEV_CREATE, NULL, &e), XW_ERR_EXISTS);
+	ck_assert_int_eq(xw_dev_open_file(path, 0, NULL, &e), XW_ERR_BUSY);
+	ck_assert_int_eq(xw_dev_open_file(path, XW_DEV_RDONLY, NULL, &e), XW_ERR_BUSY);
+	ck_assert_int_eq(xw_dev_open_file(path, XW_DEV_CREATE, NULL, &e), XW_ERR_BUSY);
 	xw_dev_close(d);
 	ck_assert_int_eq(xw_dev_open_file(path, XW_DEV_CREATE | XW_DEV_EXCL, NULL, &d),
 			 XW_ERR_EXISTS);
@@ -407,7 +407,7 @@ static int on_loop_device(void)
 	}
 	if (!d->is_block || d->fresh || d->size != 1 << 20)
 		step = 2;
-	else if (xw_dev_open_file(name, 0, NULL, &e) != XW_ERR_EXISTS)
+	else if (xw_dev_open_file(name, 0, NULL, &e) != XW_ERR_BUSY)
 		step = 3;
 	else if (xw_dev_pwrite(d, buf, 65536, (1 << 20) - 65536) || xw_dev_pwrite(d, buf, 65536, 0))
 		step = 4;
