@@ -306,11 +306,12 @@ int xw_build_check_room(struct xw_builder *b)
 		return 0;
 	return xw_fail(b->diag, XW_ERR_NOSPC,
 		       b->geo.kind == XW_GEO_STREAM
-			       ? "without SIZE an image ends at %llu blocks: %llu more "
+			       ? "%s: without SIZE an image ends at %llu blocks: %llu more "
 				 "(%llu MiB) are needed; give SIZE or -E resize="
-			       : "image too small: of %llu blocks, %llu more (%llu MiB) are "
+			       : "%s: image too small: of %llu blocks, %llu more (%llu MiB) are "
 				 "needed",
-		       (unsigned long long)b->geo.blocks, (unsigned long long)b->missing,
+		       b->dev->name, (unsigned long long)b->geo.blocks,
+		       (unsigned long long)b->missing,
 		       (unsigned long long)((bytes + (1 << 20) - 1) >> 20));
 }
 
