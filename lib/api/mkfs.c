@@ -101,6 +101,10 @@ static int set_own(struct xw_mkfs *m, const char *option, const char *value)
 	}
 	if (!strcmp(option, "-d"))
 		return xw_mkfs_add_source(m, value);
+	if (!strcmp(option, "--one-file-system")) {
+		m->one_file_system = true;
+		return 0;
+	}
 	if (!strcmp(option, "--jobs")) {
 		ret = parse_number(m, option, value, 1, 1024, &v);
 		if (!ret)

@@ -146,6 +146,9 @@ static int open_space(struct run *r)
 
 static int open_out(struct run *r)
 {
+	r->b.pool = xw_pool_new(r->m->jobs);
+	if (!r->b.pool)
+		return xw_fail_nomem(&r->m->diag, "threads");
 	r->threaded = r->m->jobs != 1;
 	r->out.max_gap = r->target.dev->fresh ? MAX_ZERO_GAP : 0;
 	return xw_batch_new(r->target.dev, 0, r->threaded, &r->m->diag, &r->out.batch);
@@ -277,6 +280,7 @@ static int fill(struct run *r)
 {
 	struct xw_source_opts o = {
 		.threaded = r->threaded,
+		.one_file_system = r->m->one_file_system,
 		.tick = {tick, r},
 		.skip_dev = r->target.host_dev,
 		.skip_ino = r->target.host_ino,
@@ -385,6 +389,7 @@ static void cleanup(struct run *r, bool ok)
 {
 	xw_source_close(r->source);
 	xw_batch_free(r->out.batch);
+	xw_pool_free(r->b.pool);
 	xw_target_close(&r->target, ok);
 	xw_dev_close(r->jdev.dev);
 	xw_sink_free(&r->sink);

@@ -20,6 +20,7 @@ struct xw_mkfs {
 	bool plan_only;
 	unsigned force; /* how often -F was set: once for content, twice for a target in use */
 	enum xw_whiteouts whiteouts;
+	bool one_file_system;
 	unsigned jobs; /* 0 = processors */
 	bool ran;
 	xw_progress_cb *progress;

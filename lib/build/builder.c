@@ -34,6 +34,7 @@ int xw_build_init(struct xw_builder *b)
 	for (int i = 0; i < 4; i++)
 		b->dirfmt.hash_seed[i] = peek32(b->sb.hash_seed + 4 * i);
 	b->journal.mode = XW_S_IFREG | 0600;
+	b->journal.mtime = b->journal.atime = b->params->now;
 	b->journal.ino = XW_INO_JOURNAL;
 	b->journal.links = 1;
 	return 0;
@@ -324,10 +325,8 @@ int xw_build_place(struct xw_builder *b)
 		if (!(n->flags & XW_BN_DEAD) && xw_binode_is(n, XW_S_IFLNK))
 			ret = place_symlink(b, n);
 	}
-	for (xw_ino i = 1; i <= b->last_ino && !ret; i++) {
-		if (b->by_ino[i] && xw_binode_is(b->by_ino[i], XW_S_IFDIR))
-			ret = xw_dir_place(b, b->by_ino[i]);
-	}
+	if (!ret)
+		ret = xw_dirs_place(b);
 	if (!ret)
 		ret = xw_attrs_place(b);
 	for (xw_ino i = XW_INO_FIRST; i <= b->last_ino && !ret; i++) {

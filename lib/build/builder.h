@@ -16,6 +16,7 @@
 #define XW_BUILD_BUILDER_H
 
 #include "base/endian.h"
+#include "base/pool.h"
 #include "base/vec.h"
 #include "build/hidden.h"
 #include "build/model.h"
@@ -67,6 +68,7 @@ struct xw_builder {
 	struct xw_dev *dev;
 	struct xw_out *out;
 	struct xw_diag *diag;
+	struct xw_pool *pool;
 	const struct xw_mkfs_params *params;
 	struct xw_space *space;
 	struct xw_share *share;
@@ -144,7 +146,8 @@ void xw_map_encode_inode(const struct xw_builder *b, const struct xw_binode *n,
 int xw_map_write(struct xw_builder *b, const struct xw_binode *n);
 
 /* dirs.c */
-int xw_dir_place(struct xw_builder *b, struct xw_binode *dir);
+/* All directories: shaped on the pool, placed in inode order. */
+int xw_dirs_place(struct xw_builder *b);
 int xw_dir_write(struct xw_builder *b, const struct xw_binode *dir);
 
 /* attrs.c: xattr blocks and EA inodes */

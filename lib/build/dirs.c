@@ -50,35 +50,78 @@ static void keep_order(struct xw_bdir *dir, const struct xw_dir_entry *e, size_t
 	*tail = NULL;
 }
 
-int xw_dir_place(struct xw_builder *b, struct xw_binode *dir)
+static int shape(const struct xw_builder *b, struct xw_binode *dir)
 {
-	char path[XW_BUILD_PATH_MAX];
 	struct xw_bdir *d = dir->dir;
 	struct xw_dir_entry *e = gather(dir);
 	int ret;
 
 	if (!e)
-		return xw_fail_nomem(b->diag, "directory");
+		return XW_ERR_NOMEM;
 	ret = xw_dir_shape(&b->dirfmt, e, d->entries, d->min_blocks, &d->shape);
-	if (ret == XW_ERR_NOMEM)
-		xw_fail_nomem(b->diag, "directory");
-	else if (ret)
-		xw_fail(b->diag, ret,
-			"%s: %s: a directory of %u entries is larger than the format allows; try "
-			"-O large_dir",
-			b->dev->name, xw_build_path(b, dir, path, sizeof(path)), d->entries);
 	if (!ret)
 		keep_order(d, e, d->entries);
 	free(e);
-	if (ret)
-		return ret;
 	dir->size = (uint64_t)d->shape.blocks * b->geo.block_size;
-	ret = xw_build_alloc_node(b, dir, d->shape.blocks);
-	if (ret || !dir->n_ext)
-		return ret;
-	b->counts.directory_blocks += d->shape.blocks;
-	b->counts.indexed_dirs += d->shape.indexed;
-	return xw_build_item(b, XW_ITEM_DIR, xw_binode_extents(dir)[0].pblk, (uintptr_t)dir);
+	return ret;
+}
+
+static struct xw_binode *dir_at(const struct xw_builder *b, size_t ino)
+{
+	struct xw_binode *n = b->by_ino[ino];
+
+	return n && xw_binode_is(n, XW_S_IFDIR) ? n : NULL;
+}
+
+/* Hashing and sorting names is the work worth sharing out: each directory touches only its own. */
+static int shape_at(void *arg, size_t ino)
+{
+	const struct xw_builder *b = arg;
+	struct xw_binode *dir = dir_at(b, ino);
+
+	return dir ? shape(b, dir) : 0;
+}
+
+/* Which directory could not be shaped: nobody else runs any more, so the model can be walked. */
+static int report_shape(struct xw_builder *b)
+{
+	char path[XW_BUILD_PATH_MAX];
+
+	for (xw_ino i = 1; i <= b->last_ino; i++) {
+		struct xw_binode *dir = dir_at(b, i);
+		int ret = dir ? shape(b, dir) : 0;
+
+		if (ret == XW_ERR_NOMEM)
+			break;
+		if (ret)
+			return xw_fail(b->diag, ret,
+				       "%s: %s: a directory of %u entries is larger than the "
+				       "format allows; try -O large_dir",
+				       b->dev->name, xw_build_path(b, dir, path, sizeof(path)),
+				       dir->dir->entries);
+	}
+	return xw_fail_nomem(b->diag, "directory");
+}
+
+int xw_dirs_place(struct xw_builder *b)
+{
+	int ret = 0;
+
+	if (xw_pool_for(b->pool, (size_t)b->last_ino + 1, 1024, shape_at, b))
+		return report_shape(b);
+	for (xw_ino i = 1; i <= b->last_ino && !ret; i++) {
+		struct xw_binode *dir = dir_at(b, i);
+
+		if (!dir)
+			continue;
+		ret = xw_build_alloc_node(b, dir, dir->dir->shape.blocks);
+		if (ret || !dir->n_ext)
+			continue;
+		b->counts.directory_blocks += dir->dir->shape.blocks;
+		b->counts.indexed_dirs += dir->dir->shape.indexed;
+		ret = xw_build_item(b, XW_ITEM_DIR, xw_binode_extents(dir)[0].pblk, (uintptr_t)dir);
+	}
+	return ret;
 }
 
 struct put {

@@ -201,5 +201,8 @@ int xw_stream_alloc(struct xw_space *s, struct xw_stream *st, uint64_t len, stru
 		return rc < 0 ? rc : 0;
 	/* Nothing ahead holds it: anywhere, in the fewest runs. The stream stays where it is. */
 	req.goal = st->pos;
-	return xw_space_alloc_all(s, &req, runs, n);
+	rc = xw_space_alloc_all(s, &req, runs, n);
+	for (size_t i = 0; !rc && i < *n; i++)
+		st->end = XW_MAX(st->end, (*runs)[i].start + (*runs)[i].len);
+	return rc;
 }

@@ -40,6 +40,7 @@ enum {
 	KEY_CLAMP,
 	KEY_XATTRS_EXCLUDE,
 	KEY_WHITEOUTS,
+	KEY_ONE_FS,
 	KEY_JSON
 };
 
@@ -76,6 +77,7 @@ static const struct option_row rows[] = {
 	{KEY_CLAMP, no_argument, "--clamp-mtime", TO_LIBRARY, NULL},
 	{KEY_XATTRS_EXCLUDE, required_argument, "--xattrs-exclude", TO_LIBRARY, NULL},
 	{KEY_WHITEOUTS, required_argument, "--whiteouts", TO_LIBRARY, NULL},
+	{KEY_ONE_FS, no_argument, "--one-file-system", TO_LIBRARY, NULL},
 
 	{'c', no_argument, "-c", REFUSED, "searching for bad blocks"},
 	{'D', no_argument, "-D", REFUSED, "direct I/O"},

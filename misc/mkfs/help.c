@@ -19,6 +19,7 @@ void mkfs_print_help(FILE *out)
 	      "      --strip-components N  drop N leading components of every name\n"
 	      "      --exclude PATTERN     leave out what matches (more than once)\n"
 	      "      --xattrs-exclude PATTERN  leave out extended attributes whose name matches\n"
+	      "      --one-file-system    of a directory: do not descend into mounts\n"
 	      "      --whiteouts WHAT     of OCI layers: apply, keep, or overlay (for overlayfs)\n"
 	      "      --owner UID[:GID]     owner of everything; --group GID; --mode MODE likewise\n"
 	      "      --clamp-mtime         no time later than SOURCE_DATE_EPOCH\n"
