@@ -59,7 +59,9 @@ static int plan_forward(struct xw_space *s, xw_blk from, uint64_t len, uint64_t 
 	return 1;
 }
 
-/* Is cutting this request at the obstacles better than jumping over `gap` blocks? 1, 0 or an error. */
+/*
+ * Is cutting this request at the obstacles better than jumping over `gap` blocks? 1, 0 or an error.
+ */
 static int cut_is_better(struct xw_space *s, xw_blk pos, uint64_t len, uint64_t gap)
 {
 	uint64_t whole = extents_of(len);

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # lib/disk against images that stock tools and the kernel made: see t_disk_oracle.c.
 # Without mke2fs and debugfs: skipped. Kernel cases need root and loop mounts, else they are skipped one by one.
 

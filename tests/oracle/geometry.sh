@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # The planned geometry against what stock mke2fs makes of the same options: superblock fields, every bitmap and inode
 # table, every backup. A table of chosen cases, then random ones: GEOMETRY_ROUNDS of them (40) from GEOMETRY_SEED (1).
 # GEOMETRY_BIG=1 adds 60 TiB.
