@@ -18,6 +18,8 @@
  * 4. shape and emit cut leaves with the same function, so what emit produces is what shape
  *    promised.
  */
+#include "config.h"
+
 #include "dir/build.h"
 
 #include <stdlib.h>

@@ -14,6 +14,8 @@
  * prints it unchanged; the two differ for one name in 2^31, and both accept that name in the last
  * leaf.
  */
+#include "config.h"
+
 #include "dir/hash.h"
 
 #include "base/err.h"

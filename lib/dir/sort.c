@@ -6,6 +6,8 @@
  * where both hashes are equal. Names can be chosen to collide: a run of equal hashes is left to
  * qsort, never to insertion.
  */
+#include "config.h"
+
 #include "dir/sort.h"
 
 #include <stdlib.h>

@@ -13,6 +13,8 @@
  * Source: kernel documentation "Directory Entries"; checked against mke2fs (also -b 65536), the
  * kernel and debugfs.
  */
+#include "config.h"
+
 #include "disk/dirent.h"
 
 #include <assert.h>

@@ -15,6 +15,8 @@
  * Source: kernel documentation "Hash Tree Directories"; checked against the kernel and debugfs
  * htree_dump.
  */
+#include "config.h"
+
 #include "disk/dirent.h"
 
 #include <assert.h>

@@ -13,6 +13,8 @@
  *
  * Source: kernel documentation "Extent Tree"; checked against mke2fs, the kernel and debugfs.
  */
+#include "config.h"
+
 #include "disk/extent.h"
 
 #include <assert.h>

@@ -12,6 +12,8 @@
  * Source: kernel documentation "Block Group Descriptors"; both checksums proved against mke2fs
  * (tests/oracle/disk.sh).
  */
+#include "config.h"
+
 #include "disk/group.h"
 
 #include <assert.h>

@@ -4,6 +4,8 @@
  * / 4 pointers each. Level k of the tree covers p^k blocks. Nothing here reads a pointer, so
  * nothing here can be led astray by one.
  */
+#include "config.h"
+
 #include "disk/indirect.h"
 
 #include "base/err.h"

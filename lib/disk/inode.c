@@ -17,6 +17,8 @@
  * Source: kernel documentation "Index Nodes"; the kernel (6.18), mke2fs and debugfs as oracles
  * (tests/oracle/disk.sh).
  */
+#include "config.h"
+
 #include "disk/inode.h"
 
 #include <assert.h>

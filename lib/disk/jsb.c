@@ -11,6 +11,8 @@
  * Source: kernel documentation "Journal (jbd2)"; checked against mke2fs, the kernel and debugfs
  * logdump.
  */
+#include "config.h"
+
 #include "disk/jsb.h"
 
 #include <assert.h>

@@ -4,6 +4,8 @@
  * filesystem's seed. Source: kernel documentation "ext4 Data Structures, Multiple Mount
  * Protection"; checked against mke2fs and debugfs dump_mmp 1.47.0.
  */
+#include "config.h"
+
 #include "disk/mmp.h"
 
 #include <assert.h>

@@ -5,6 +5,8 @@
  * The checksum covers the inode's seed, the block's own number (64 bits) and the slots: not the
  * magic. Source: kernel documentation "ext4, Orphan file"; checked against mke2fs 1.47.0.
  */
+#include "config.h"
+
 #include "disk/orphan.h"
 
 #include "base/err.h"

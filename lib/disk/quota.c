@@ -16,6 +16,8 @@
  * Source: the quota tools' documentation of the vfsv1 format; every field compared with files that
  * mke2fs and e2fsck 1.47.0 wrote, and read back by debugfs list_quota.
  */
+#include "config.h"
+
 #include "disk/quota.h"
 
 #include <assert.h>

@@ -15,6 +15,8 @@
  * s_def_resuid_hi/s_def_resgid_hi at 0x284 are Linux 6.18's (observed through
  * /proc/fs/ext4/DEV/options).
  */
+#include "config.h"
+
 #include "disk/super.h"
 
 #include <assert.h>

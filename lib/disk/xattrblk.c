@@ -15,6 +15,8 @@
  *
  * Source: kernel documentation "Extended Attributes"; the kernel and debugfs ea_get as oracles.
  */
+#include "config.h"
+
 #include "disk/xattrblk.h"
 
 #include <assert.h>

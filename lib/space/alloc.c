@@ -9,6 +9,8 @@
  * run. (A maximal run may cross group boundaries. Where several groups of the source were never
  * loaded, how far it does is a guess; XW_PROBES_MAX guesses a request are checked.)
  */
+#include "config.h"
+
 #include "space/priv.h"
 
 #include <stdlib.h>

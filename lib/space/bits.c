@@ -3,6 +3,8 @@
  * Bitmap words, see bits.h. The counting functions never visit runs one by one: a group may hold
  * 16,000 of them, and every group of a full 65 TB image passes here once.
  */
+#include "config.h"
+
 #include "space/bits.h"
 
 #include <string.h>

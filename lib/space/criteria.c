@@ -11,6 +11,8 @@
  *
  * `lost` stays 0: it counts extents that another thread took in between, and here is only one.
  */
+#include "config.h"
+
 #include "space/priv.h"
 
 enum { KEY_NO = 0, KEY_YES = 1, KEY_GIVE_UP = 2 };

@@ -7,6 +7,8 @@
  * was is cut, the group becomes STALE, and xw_space_settle searches again, once, before the next
  * search over groups.
  */
+#include "config.h"
+
 #include "space/priv.h"
 
 #include <endian.h>

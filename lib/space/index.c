@@ -13,6 +13,8 @@
  * 491,520 groups: 32,770 nodes of 32 bytes, 1 MiB. Without index (top == 0), the same searches
  * walk the groups.
  */
+#include "config.h"
+
 #include "space/priv.h"
 
 #include <assert.h>

@@ -10,6 +10,8 @@
  * is free. The bit of a group in `full` is set when it is full, that of a word of `full` in
  * `full_words` when all its bits are.
  */
+#include "config.h"
+
 #include "space/inodes.h"
 
 #include <endian.h>

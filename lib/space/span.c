@@ -7,6 +7,8 @@
  * index proposes, the groups at the proposed ends are loaded, and either the proposal stands or
  * the index knows better and is asked again.
  */
+#include "config.h"
+
 #include "space/priv.h"
 
 enum { SPAN_AGAIN = 0, SPAN_EXACT = 1, SPAN_GIVE_UP = 2 };

@@ -3,6 +3,8 @@
  * Looking at the allocator from outside: summaries, bitmaps, statistics, memory, and the check of
  * its invariants.
  */
+#include "config.h"
+
 #include "space/priv.h"
 
 #include <stdlib.h>

@@ -14,6 +14,8 @@
  * fit in the inode. For the same reason a long request keeps whole when the gap is below a
  * sixteenth of it.
  */
+#include "config.h"
+
 #include "space/priv.h"
 
 #include <stdlib.h>

@@ -7,6 +7,8 @@
  * beyond rwx, no id of -1, ids of the others ignored. Linux insists on the order of tags but not
  * of ids; we sort, so that equal ACLs are equal bytes and share a block.
  */
+#include "config.h"
+
 #include "xattr/acl.h"
 
 #include "base/endian.h"

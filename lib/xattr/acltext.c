@@ -4,6 +4,8 @@
  * (libacl) and libarchive write; anything outside it is refused whole, since half an ACL grants
  * what its author did not.
  */
+#include "config.h"
+
 #include "xattr/acl.h"
 
 #include <stdio.h>

@@ -20,6 +20,8 @@
  * that there are never more than that plus one for each thread inserting, unless their buckets
  * are busy.
  */
+#include "config.h"
+
 #include "xattr/cache.h"
 
 #include "base/err.h"

@@ -6,6 +6,8 @@
  * each padded to 4 bytes with zeros; an empty value has offset 0. Linux writes e_hash 0 for
  * values in the inode and so do we; it demands the order only in blocks.
  */
+#include "config.h"
+
 #include "disk/xattrblk.h"
 #include "xattr/layout.h"
 

@@ -4,6 +4,8 @@
  * decides. EA values are kept apart from each other likewise. All memory of placed sets and values
  * is one arena, so tree nodes may point into it.
  */
+#include "config.h"
+
 #include "xattr/intern.h"
 
 #include "base/arena.h"

@@ -22,6 +22,8 @@
  * Sizes are counted in units of 4 bytes, the alignment of entries and values. Both areas end
  * their entries with a zero word.
  */
+#include "config.h"
+
 #include "xattr/layout.h"
 
 #include "base/auto.h"

@@ -3,6 +3,8 @@
  * Name indexes: ext4 stores a byte for the prefix. Three indexes stand for one whole name; the
  * order below is such that a whole name is found before the prefix it begins with.
  */
+#include "config.h"
+
 #include "disk/xattrblk.h"
 #include "xattr/set.h"
 

@@ -7,6 +7,8 @@
  * `bytes`; when that grows they are moved along. Bytes of replaced values stay until the buffer
  * would have to grow: then the live ones are packed first.
  */
+#include "config.h"
+
 #include "xattr/set.h"
 
 #include "disk/xattrblk.h"

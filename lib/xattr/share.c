@@ -9,6 +9,8 @@
  * makes it reusable again; if two threads do both at once, the flag may end up either way, which
  * costs a shared block or a look in vain but no correctness.
  */
+#include "config.h"
+
 #include "xattr/share.h"
 
 #include "base/arena.h"

@@ -6,6 +6,8 @@
  * puts the dispositions back to SIG_DFL, which both lets the next signal kill and tells
  * cli_interrupted() that the first one came.
  */
+#include "config.h"
+
 #include "cli/env.h"
 
 #include <errno.h>

@@ -2,6 +2,8 @@
 /*
  * Numbers for people. Fixed formats that no locale changes: scripts and tests read them too.
  */
+#include "config.h"
+
 #include "cli/human.h"
 
 #include <inttypes.h>

@@ -3,6 +3,8 @@
  * Names to numbers, for ACLs in archives that carry names only. Everything that has a number keeps
  * it: an image must not depend on the users of the machine that made it.
  */
+#include "config.h"
+
 #include "cli/names.h"
 
 #include <errno.h>

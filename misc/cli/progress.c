@@ -7,6 +7,8 @@
  * The rate is smoothed over about three seconds: an average over the whole run answers slowly when
  * a pipe stalls, and the last tenth of a second says nothing.
  */
+#include "config.h"
+
 #include "cli/human.h"
 #include "cli/term.h"
 

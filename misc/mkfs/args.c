@@ -5,6 +5,8 @@
  * One table says for every option what it does here; almost all are handed to the library by name,
  * in the order given, because mke2fs lets a later -O undo an earlier one.
  */
+#include "config.h"
+
 #include "cli/env.h"
 #include "cli/term.h"
 #include "mkfs/mkfs.h"

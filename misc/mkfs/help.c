@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* xw-mkfs --help. */
+#include "config.h"
+
 #include "mkfs/mkfs.h"
 
 void mkfs_print_help(FILE *out)

@@ -5,6 +5,8 @@
  * The tool reads the command line, asks, shows progress and sums up; everything else is the
  * library's.
  */
+#include "config.h"
+
 #include "cli/env.h"
 #include "cli/term.h"
 #include "mkfs/mkfs.h"

@@ -5,6 +5,8 @@
  * A handle runs once, so that answering "Proceed anyway?" makes a second one from the same
  * arguments.
  */
+#include "config.h"
+
 #include "cli/env.h"
 #include "cli/names.h"
 #include "cli/term.h"

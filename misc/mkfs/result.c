@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What xw-mkfs says when it is done: the plan of -n, or the account of an image. */
+#include "config.h"
+
 #include "cli/human.h"
 #include "cli/term.h"
 #include "mkfs/mkfs.h"
