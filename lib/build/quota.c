@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Quota files with the usage of the finished image: counted from the model when everything in it has
- * its blocks, so that the first mount need not count again.
+ * Quota files with the usage of the finished image: counted from the model when everything in it
+ * has its blocks, so that the first mount need not count again.
  *
  * What counts, as e2fsck and the kernel have it: i_blocks and one inode for each inode of the tree,
  * root and lost+found included; for a value in an EA inode, whose blocks are in the owner's

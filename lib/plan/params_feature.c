@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options that belong to one feature: quota types, the mount protection's interval, the encoding of names, sizes and
- * places of journal and orphan file. What mke2fs 1.47.0 does with them was observed: an option whose feature is off has no
- * effect there, which is said here; -E encoding turns its feature on.
+ * Options that belong to one feature: quota types, the mount protection's interval, the encoding of
+ * names, sizes and places of journal and orphan file. What mke2fs 1.47.0 does with them was
+ * observed: an option whose feature is off has no effect there, which is said here; -E encoding
+ * turns its feature on.
  */
 #include <stdlib.h>
 #include <string.h>
