@@ -10,6 +10,7 @@
 #ifndef XW_H
 #define XW_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -24,6 +25,7 @@ extern "C" {
 #define XW_E_IO (-3) /* reading the source or writing the target failed */
 #define XW_E_NOSPC (-4) /* the image is too small */
 #define XW_E_HOSTFULL (-6) /* the host filesystem is full */
+#define XW_E_CORRUPT (-7) /* the image is damaged */
 #define XW_E_UNSUPPORTED (-9) /* a feature this version does not make */
 #define XW_E_INPUT (-10) /* the source is malformed */
 #define XW_E_TRUNCATED (-11) /* the source ends early */
@@ -95,6 +97,58 @@ XW_API const struct xw_mkfs_result *xw_mkfs_result(const struct xw_mkfs *m);
 XW_API const char *xw_mkfs_json(struct xw_mkfs *m);
 /* The line that explains the last failure; "" when there was none. Owned by the handle. */
 XW_API const char *xw_mkfs_error(const struct xw_mkfs *m);
+
+/* ---- an image as a tar stream, or a listing ---- */
+
+struct xw_export;
+
+struct xw_export_result {
+	uint64_t files, directories, symlinks, specials, hardlinks; /* exported or listed */
+	uint64_t sparse_files, xattrs, acls;
+	uint64_t sockets; /* left out: tar has none */
+	uint64_t damaged; /* left out or incomplete: the log names each */
+	uint64_t data_bytes, bytes_out;
+	double seconds;
+};
+
+XW_API int xw_export_new(struct xw_export **out);
+XW_API void xw_export_free(struct xw_export *x);
+/*
+ * "--directory" DIR: only what is in this directory of the image. "--exclude" PATTERN: leave out
+ * what matches, as in xw-mkfs(8). "--ignore-checksums" NULL. "-E" "offset=BYTES": where in the file
+ * the filesystem begins. XW_E_USAGE names option and value.
+ */
+XW_API int xw_export_set(struct xw_export *x, const char *option, const char *value);
+XW_API void xw_export_on_log(struct xw_export *x, xw_log_cb *cb, void *arg);
+XW_API void xw_export_on_progress(struct xw_export *x, xw_progress_cb *cb, void *arg);
+
+/* Takes all bytes: 0, or a negative code that ends the run and is returned by it. */
+typedef int xw_write_cb(void *arg, const void *buf, size_t len);
+/*
+ * Write everything in the image as a pax archive, each directory followed by what is in it.
+ * XW_E_CORRUPT when the image is damaged: what could be read was written all the same, and the
+ * archive is whole (bytes_out 0: it could not be opened).
+ */
+XW_API int xw_export_run(struct xw_export *x, const char *image, xw_write_cb *write, void *arg);
+
+struct xw_export_entry {
+	const char *path; /* no leading slash; "" is the root. Valid during the call, as link */
+	const char
+		*link; /* of a symlink, or the first name of a file that has several; else NULL */
+	int hardlink; /* this is a further name */
+	uint32_t ino, mode, uid, gid, links, dev_major, dev_minor;
+	uint64_t size;
+	int64_t mtime;
+	uint32_t mtime_nsec;
+};
+/* Non-zero ends the listing and is returned. */
+typedef int xw_entry_cb(void *arg, const struct xw_export_entry *e);
+XW_API int xw_export_list(struct xw_export *x, const char *image, xw_entry_cb *each, void *arg);
+
+/* Valid after run or list; owned by the handle. A handle can run again. */
+XW_API const struct xw_export_result *xw_export_result(const struct xw_export *x);
+XW_API const char *xw_export_json(struct xw_export *x);
+XW_API const char *xw_export_error(const struct xw_export *x);
 
 #ifdef __cplusplus
 }

@@ -65,9 +65,11 @@ int xw_dir_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
 	it->any_names = inode->flags & FL_ENCRYPT;
 	it->end_block = xw_div_up(inode->size, img->block_size);
 	if (inode->flags & XW_FL_INLINE_DATA) {
+		int rc = begin_inline(it, inode, raw);
+
 		it->is_inline = true;
-		it->part = PART_DOT;
-		return begin_inline(it, inode, raw);
+		it->part = rc ? PART_END : PART_DOT;
+		return rc;
 	}
 	it->buf = malloc(img->block_size);
 	if (!it->buf)

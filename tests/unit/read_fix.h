@@ -187,6 +187,7 @@ static inline void make_tree(struct fixture *fx, xw_ino ino, unsigned depth, uns
 
 	*blocks = 0;
 	build_node(fx, inode.block, 60, ino, depth, width, blocks);
+	inode.size = (uint64_t)*blocks * BS;
 	*blocks /= 2;
 	put_inode(fx, ino, &inode, NULL, 0);
 }
@@ -341,11 +342,18 @@ static inline void put_link(struct fixture *fx, xw_ino ino, const char *text)
 /* Everything above in one image. */
 static inline void make_rich_image(struct fixture *fx, bool csum)
 {
-	struct xw_inode inode;
+	static const xw_ino files[] = {11, 12, 40, 41, 42, 43};
+	xw_ino *to = calloc(3000, sizeof(*to));
+	struct xw_inode inode = {.mode = XW_S_IFREG | 0644, .links = 500};
 	uint32_t n;
 
+	FIX_MUST(to);
+	to[0] = 30;
+	for (unsigned i = 1; i < 3000; i++)
+		to[i] = files[i % XW_ARRAY_SIZE(files)];
 	make_image(fx, csum);
-	make_dir(fx, 2, 2, 3000, NULL, NULL, true);
+	put_inode(fx, 11, &inode, NULL, 0);
+	make_dir(fx, 2, 2, 3000, NULL, to, true);
 	make_dir(fx, 30, 2, 300, NULL, NULL, false);
 	make_xattr_inode(fx, &inode);
 	make_tree(fx, 40, 3, 4, &n);
@@ -356,6 +364,7 @@ static inline void make_rich_image(struct fixture *fx, bool csum)
 	map_block(fx, &inode, 70000, 6900);
 	put_inode(fx, 42, &inode, NULL, 0);
 	put_link(fx, 43, "dir/leaf");
+	free(to);
 }
 
 #endif

@@ -330,7 +330,7 @@ START_TEST(whole_walk)
 	open_it(&fx, 0);
 	walk_image(fx.img, &st);
 	ck_assert_uint_eq(st.errors, 1); /* the path that is not there */
-	ck_assert_uint_eq(st.inodes, 8);
+	ck_assert_uint_eq(st.inodes, 9);
 	ck_assert_uint_eq(st.entries, 3000 + 300 + 4);
 	ck_assert_uint_eq(st.xattrs, 3);
 	ck_assert_uint_eq(st.map_nodes, (4 + 16 + 64) + 4 + (1 + 2 + 3));

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* The public export handle: options in by name, runs and listings, results out. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/xw.h"
+#include "base/auto.h"
+#include "base/json.h"
+#include "export/export.h"
+#include "import/select.h"
+#include "plan/params.h"
+
+_Static_assert(XW_E_CORRUPT == XW_ERR_CORRUPT, "error codes");
+
+struct xw_export {
+	struct xw_diag diag;
+	struct xw_select select;
+	char *directory; /* owned, or NULL */
+	unsigned image_flags;
+	uint64_t offset;
+	xw_progress_cb *progress;
+	void *progress_arg;
+	xw_log_cb *log;
+	void *log_arg;
+	struct xw_export_result result;
+	struct xw_json json;
+};
+
+/* One run: the image, and what the callbacks below need. */
+struct run {
+	struct xw_export *x;
+	struct xw_dev *dev;
+	struct xw_image *img;
+	struct xw_export_opts opts;
+	struct xw_export_stats stats;
+	struct timespec began, ticked;
+	uint64_t total; /* expected bytes, for progress */
+	xw_write_cb *write;
+	xw_entry_cb *each;
+	void *arg;
+};
+
+int xw_export_new(struct xw_export **out)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : XW_ERR_NOMEM;
+}
+
+void xw_export_free(struct xw_export *x)
+{
+	if (!x)
+		return;
+	xw_select_free(&x->select);
+	xw_json_free(&x->json);
+	free(x->directory);
+	free(x);
+}
+
+static int set_offset(struct xw_export *x, const char *value)
+{
+	static const char key[] = "offset=";
+
+	if (!value || strncmp(value, key, sizeof(key) - 1) ||
+	    xw_parse_size(value + sizeof(key) - 1, 1, &x->offset) || x->offset > INT64_MAX)
+		return xw_fail(&x->diag, XW_ERR_USAGE, "-E: \"%s\" is not offset=BYTES",
+			       value ? value : "");
+	return 0;
+}
+
+int xw_export_set(struct xw_export *x, const char *option, const char *value)
+{
+	xw_diag_clear(&x->diag);
+	if (!strcmp(option, "-E"))
+		return set_offset(x, value);
+	if (!strcmp(option, "--ignore-checksums")) {
+		x->image_flags |= XW_IMAGE_NOCSUM;
+		return 0;
+	}
+	if (!strcmp(option, "--directory")) {
+		free(x->directory);
+		x->directory = value ? strdup(value) : NULL;
+		return x->directory ? 0 : xw_fail_nomem(&x->diag, "option");
+	}
+	if (!strcmp(option, "--exclude"))
+		return xw_select_set(&x->select, option, value, &x->diag);
+	return xw_fail(&x->diag, XW_ERR_USAGE, "unknown option %s", option);
+}
+
+static void forward_log(void *arg, enum xw_log_level level, const char *line)
+{
+	struct xw_export *x = arg;
+
+	x->log(x->log_arg, (enum xw_severity)level, line);
+}
+
+void xw_export_on_log(struct xw_export *x, xw_log_cb *cb, void *arg)
+{
+	x->log = cb;
+	x->log_arg = arg;
+	x->diag.log = cb ? forward_log : NULL;
+	x->diag.log_arg = x;
+}
+
+void xw_export_on_progress(struct xw_export *x, xw_progress_cb *cb, void *arg)
+{
+	x->progress = cb;
+	x->progress_arg = arg;
+}
+
+static double seconds_since(const struct timespec *t)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) / 1e9;
+}
+
+static int tick(struct run *r, uint64_t bytes)
+{
+	struct xw_progress p = {.phase = "data", .done = bytes, .total = r->total};
+
+	if (!r->x->progress || seconds_since(&r->ticked) < 0.1)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &r->ticked);
+	p.done = XW_MIN(bytes, r->total);
+	p.files = r->stats.files + r->stats.directories + r->stats.symlinks + r->stats.specials;
+	if (r->x->progress(r->x->progress_arg, &p))
+		return xw_fail(&r->x->diag, XW_ERR_IO, "%s: interrupted", r->dev->name);
+	return 0;
+}
+
+static int on_item(void *arg, const struct xw_export_stats *so_far)
+{
+	return tick(arg, so_far->bytes_out);
+}
+
+/* A file larger than a buffer is many writes: progress and cancelling must not wait for its end. */
+static int on_write(void *arg, const void *buf, size_t len)
+{
+	struct run *r = arg;
+	int rc = r->write(r->arg, buf, len);
+
+	if (rc)
+		return xw_fail(&r->x->diag, rc, "%s: writing the archive failed", r->dev->name);
+	r->x->result.bytes_out += len;
+	return tick(r, r->x->result.bytes_out);
+}
+
+static int on_entry(void *arg, const struct xw_export_item *item)
+{
+	struct run *r = arg;
+	const struct xw_inode *inode = &item->at->inode;
+	struct xw_export_entry e = {
+		.path = item->at->path,
+		.link = item->link,
+		.hardlink = item->hardlink,
+		.ino = item->at->ino,
+		.mode = inode->mode,
+		.uid = inode->uid,
+		.gid = inode->gid,
+		.links = inode->links,
+		.size = inode->size,
+		.mtime = inode->mtime.sec,
+		.mtime_nsec = inode->mtime.nsec,
+	};
+	const uint32_t type = inode->mode & XW_S_IFMT;
+
+	if (type == XW_S_IFCHR || type == XW_S_IFBLK)
+		xw_inode_get_rdev(inode, &e.dev_major, &e.dev_minor);
+	return r->each(r->arg, &e);
+}
+
+static bool on_prune(void *arg, const char *path, size_t len)
+{
+	return xw_select_excluded(arg, (struct xw_slice){.p = path, .len = len});
+}
+
+static int open_run(struct run *r, const char *path)
+{
+	struct xw_export *x = r->x;
+	uint64_t used;
+	int rc;
+
+	xw_diag_clear(&x->diag);
+	memset(&x->result, 0, sizeof(x->result));
+	clock_gettime(CLOCK_MONOTONIC, &r->began);
+	r->ticked = r->began;
+	rc = xw_dev_open_file(path, XW_DEV_RDONLY, &x->diag, &r->dev);
+	if (!rc && x->offset) {
+		struct xw_dev *inner;
+
+		rc = xw_dev_open_offset(r->dev, x->offset, &inner);
+		if (!rc)
+			r->dev = inner;
+	}
+	if (!rc)
+		rc = xw_image_open(r->dev, x->image_flags, &x->diag, &r->img);
+	if (rc)
+		return rc;
+	used = r->img->sb.blocks_count -
+	       XW_MIN(r->img->sb.blocks_count, r->img->sb.free_blocks_count);
+	r->total = used * r->img->block_size;
+	r->opts = (struct xw_export_opts){.top = x->directory, .tick = on_item, .tick_arg = r};
+	if (x->select.exclude.n) {
+		r->opts.prune = on_prune;
+		r->opts.prune_arg = &x->select;
+	}
+	return 0;
+}
+
+static void close_run(struct run *r)
+{
+	const struct xw_export_stats *s = &r->stats;
+
+	r->x->result = (struct xw_export_result){
+		.files = s->files,
+		.directories = s->directories,
+		.symlinks = s->symlinks,
+		.specials = s->specials,
+		.hardlinks = s->hardlinks,
+		.sparse_files = s->sparse_files,
+		.xattrs = s->xattrs,
+		.acls = s->acls,
+		.sockets = s->sockets,
+		.damaged = s->damaged,
+		.data_bytes = s->data_bytes,
+		.bytes_out = s->bytes_out,
+		.seconds = seconds_since(&r->began),
+	};
+	xw_image_close(r->img);
+	xw_dev_close(r->dev);
+}
+
+int xw_export_run(struct xw_export *x, const char *image, xw_write_cb *write, void *arg)
+{
+	struct run r = {.x = x, .write = write, .arg = arg};
+	int rc = open_run(&r, image);
+
+	if (!rc)
+		rc = xw_image_to_tar(r.img, &r.opts, on_write, &r, &r.stats);
+	close_run(&r);
+	return rc;
+}
+
+int xw_export_list(struct xw_export *x, const char *image, xw_entry_cb *each, void *arg)
+{
+	struct run r = {.x = x, .each = each, .arg = arg};
+	int rc = open_run(&r, image);
+
+	if (!rc)
+		rc = xw_image_to_list(r.img, &r.opts, on_entry, &r, &r.stats);
+	close_run(&r);
+	return rc;
+}
+
+const struct xw_export_result *xw_export_result(const struct xw_export *x)
+{
+	return &x->result;
+}
+
+const char *xw_export_json(struct xw_export *x)
+{
+	const struct xw_export_result *r = &x->result;
+	struct xw_json *j = &x->json;
+
+	xw_json_free(j);
+	xw_json_object(j, NULL);
+	xw_json_u64(j, "files", r->files);
+	xw_json_u64(j, "directories", r->directories);
+	xw_json_u64(j, "symlinks", r->symlinks);
+	xw_json_u64(j, "specials", r->specials);
+	xw_json_u64(j, "hardlinks", r->hardlinks);
+	xw_json_u64(j, "sparse_files", r->sparse_files);
+	xw_json_u64(j, "xattrs", r->xattrs);
+	xw_json_u64(j, "acls", r->acls);
+	xw_json_u64(j, "sockets", r->sockets);
+	xw_json_u64(j, "damaged", r->damaged);
+	xw_json_u64(j, "data_bytes", r->data_bytes);
+	xw_json_u64(j, "bytes_out", r->bytes_out);
+	xw_json_f64(j, "seconds", r->seconds, 3);
+	xw_json_end(j, '}');
+	return xw_json_text(j);
+}
+
+const char *xw_export_error(const struct xw_export *x)
+{
+	return x->diag.text;
+}

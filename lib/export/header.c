@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Encoding of tar headers. A member that fits a ustar header gets nothing else; every value that
+ * does not gets a pax record, and the ustar field what comes nearest. Values are decided by this
+ * file alone, so that an archive depends on the image only.
+ *
+ * Paths are bytes. pax says they are UTF-8 unless hdrcharset is BINARY, so that record is added
+ * where a record would break the promise.
+ */
+#include "export/header.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define BLOCK 512
+#define NAME_MAX_LEN 100
+#define PREFIX_MAX_LEN 155
+#define OCTAL7_MAX 07777777u
+#define OCTAL11_MAX 077777777777ull
+
+struct ustar {
+	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], chksum[8];
+	char typeflag, linkname[100], magic[6], version[2], uname[32], gname[32];
+	char devmajor[8], devminor[8], prefix[155], pad[12];
+};
+_Static_assert(sizeof(struct ustar) == BLOCK, "ustar header");
+
+/* Decimal digits of v into text (at least 20 bytes), not terminated; how many. */
+static size_t decimal(char *text, uint64_t v)
+{
+	char rev[20];
+	size_t n = 0, len = 0;
+
+	do
+		rev[n++] = (char)('0' + v % 10);
+	while (v /= 10);
+	while (n)
+		text[len++] = rev[--n];
+	return len;
+}
+
+int xw_tar_record(struct xw_tar_records *r, const char *key, size_t key_len, const void *value,
+		  size_t value_len)
+{
+	const size_t body = key_len + value_len + 3; /* space, '=', newline */
+	size_t len = body + 1, n;
+	char digits[20], *p;
+
+	/* the length's own digits make it longer at most once more */
+	while ((n = decimal(digits, len)), n + body > len)
+		len = n + body;
+	if (xw_vec_reserve(&r->v, r->v.n + len))
+		return XW_ERR_NOMEM;
+	p = r->v.v + r->v.n;
+	memcpy(p, digits, n);
+	p[n++] = ' ';
+	memcpy(p + n, key, key_len);
+	n += key_len;
+	p[n++] = '=';
+	if (value_len)
+		memcpy(p + n, value, value_len);
+	p[len - 1] = '\n';
+	r->v.n += len;
+	return 0;
+}
+
+static int record(struct xw_tar_records *r, const char *key, const char *value)
+{
+	return xw_tar_record(r, key, strlen(key), value, strlen(value));
+}
+
+static int record_u64(struct xw_tar_records *r, const char *key, uint64_t v)
+{
+	char text[20];
+
+	return xw_tar_record(r, key, strlen(key), text, decimal(text, v));
+}
+
+/* Decimal seconds; -1.25 is stored as {-2, 750000000}. */
+static int record_time(struct xw_tar_records *r, const char *key, struct xw_time t)
+{
+	uint64_t sec = (uint64_t)t.sec;
+	uint32_t nsec = t.nsec;
+	char text[40];
+	size_t n = 0;
+
+	if (t.sec < 0) {
+		text[n++] = '-';
+		sec = 0 - sec;
+		if (nsec) {
+			sec--;
+			nsec = 1000000000 - nsec;
+		}
+	}
+	n += decimal(text + n, sec);
+	if (nsec) {
+		text[n++] = '.';
+		for (uint32_t unit = 100000000; nsec; unit /= 10) {
+			text[n++] = (char)('0' + nsec / unit);
+			nsec %= unit;
+		}
+	}
+	return xw_tar_record(r, key, strlen(key), text, n);
+}
+
+static bool is_utf8(const char *s)
+{
+	const uint8_t *p = (const uint8_t *)s;
+
+	while (*p) {
+		unsigned more = *p < 0x80       ? 0
+				: *p >> 5 == 6  ? 1
+				: *p >> 4 == 14 ? 2
+				: *p >> 3 == 30 ? 3
+						: 9;
+		uint32_t c = more ? *p & (0x3Fu >> more) : *p;
+
+		if (more == 9)
+			return false;
+		for (p++; more; more--, p++) {
+			if (*p >> 6 != 2)
+				return false;
+			c = c << 6 | (*p & 0x3F);
+			if (more == 1 && (c < 0x80 || (c >= 0xD800 && c < 0xE000) || c > 0x10FFFF))
+				return false;
+		}
+	}
+	return true;
+}
+
+static int record_path(struct xw_tar_records *r, const char *key, const char *path)
+{
+	r->binary |= !is_utf8(path);
+	return record(r, key, path);
+}
+
+/* Octal digits that fill the field but for its terminator; values too large are cut to zero: a
+ * record has them. */
+static void octal(char *field, size_t size, uint64_t v, uint64_t max)
+{
+	if (v > max)
+		v = 0;
+	for (size_t i = size - 1; i--; v >>= 3)
+		field[i] = (char)('0' + (v & 7));
+}
+
+/* As much of s as fits, not terminated when it fills the field. */
+static void text_field(char *field, size_t size, const char *s)
+{
+	memcpy(field, s, strnlen(s, size));
+}
+
+/* Name, or prefix and name cut at a slash. false: neither fits. */
+static bool split_path(struct ustar *h, const char *path)
+{
+	const size_t len = strlen(path);
+	const char *cut;
+
+	if (len <= NAME_MAX_LEN) {
+		text_field(h->name, sizeof(h->name), path);
+		return true;
+	}
+	if (len > PREFIX_MAX_LEN + 1 + NAME_MAX_LEN)
+		return false;
+	/* the leftmost slash that leaves a name short enough gives the shortest prefix */
+	cut = strchr(path + len - NAME_MAX_LEN - 1, '/');
+	if (!cut || cut == path || cut - path > PREFIX_MAX_LEN || !cut[1])
+		return false;
+	memcpy(h->prefix, path, (size_t)(cut - path));
+	text_field(h->name, sizeof(h->name), cut + 1);
+	return true;
+}
+
+static int put_header(struct xw_output *o, struct ustar *h)
+{
+	unsigned sum = 0;
+
+	memcpy(h->magic, "ustar", 6);
+	memcpy(h->version, "00", 2);
+	memset(h->chksum, ' ', sizeof(h->chksum));
+	for (size_t i = 0; i < sizeof(*h); i++)
+		sum += ((const uint8_t *)h)[i];
+	octal(h->chksum, 7, sum, OCTAL7_MAX);
+	h->chksum[6] = '\0';
+	return xw_output_put(o, h, sizeof(*h));
+}
+
+/* The extended header: a member of its own in front of the one it describes. */
+static int put_records(struct xw_output *o, const struct xw_tar_member *m, struct xw_tar_records *r)
+{
+	const char *base = strrchr(m->path, '/');
+	struct ustar h = {.typeflag = 'x'};
+	char name[NAME_MAX_LEN + 1];
+	int rc;
+
+	base = base ? base + 1 : m->path;
+	snprintf(name, sizeof(name), "PaxHeaders/%.80s", *base ? base : ".");
+	text_field(h.name, sizeof(h.name), name);
+	octal(h.mode, sizeof(h.mode), 0644, OCTAL7_MAX);
+	octal(h.uid, sizeof(h.uid), 0, OCTAL7_MAX);
+	octal(h.gid, sizeof(h.gid), 0, OCTAL7_MAX);
+	octal(h.size, sizeof(h.size), r->v.n, OCTAL11_MAX);
+	octal(h.mtime, sizeof(h.mtime), m->mtime.sec < 0 ? 0 : (uint64_t)m->mtime.sec, OCTAL11_MAX);
+	rc = put_header(o, &h);
+	if (!rc)
+		rc = xw_output_put(o, r->v.v, r->v.n);
+	if (!rc)
+		rc = xw_output_pad(o, BLOCK);
+	return rc;
+}
+
+/* Records for the values of m that ustar fields cannot hold; path is the stored form. */
+static int own_records(struct ustar *h, const struct xw_tar_member *m, const char *path,
+		       struct xw_tar_records *r)
+{
+	int rc = 0;
+
+	if (m->sparse) {
+		rc = record(r, "GNU.sparse.major", "1");
+		rc = rc ? rc : record(r, "GNU.sparse.minor", "0");
+		rc = rc ? rc : record_path(r, "GNU.sparse.name", path);
+		rc = rc ? rc : record_u64(r, "GNU.sparse.realsize", m->real_size);
+	} else if (!split_path(h, path)) {
+		rc = record_path(r, "path", path);
+		text_field(h->name, sizeof(h->name), path);
+	}
+	if (!rc && m->link && strlen(m->link) > sizeof(h->linkname))
+		rc = record_path(r, "linkpath", m->link);
+	if (!rc && m->size > OCTAL11_MAX)
+		rc = record_u64(r, "size", m->size);
+	if (!rc && m->uid > OCTAL7_MAX)
+		rc = record_u64(r, "uid", m->uid);
+	if (!rc && m->gid > OCTAL7_MAX)
+		rc = record_u64(r, "gid", m->gid);
+	if (!rc && (m->mtime.nsec || m->mtime.sec < 0 || (uint64_t)m->mtime.sec > OCTAL11_MAX))
+		rc = record_time(r, "mtime", m->mtime);
+	if (!rc && m->has_atime)
+		rc = record_time(r, "atime", m->atime);
+	return rc;
+}
+
+/* What a reader without GNU.sparse shall call the file, whose payload is not its contents. */
+static void sparse_name(struct ustar *h, const char *path)
+{
+	char name[NAME_MAX_LEN + 1];
+	const char *base = strrchr(path, '/');
+
+	snprintf(name, sizeof(name), "GNUSparseFile.0/%.84s", base ? base + 1 : path);
+	text_field(h->name, sizeof(h->name), name);
+}
+
+/* Put the record that says so in front of all others. */
+static int mark_binary(struct xw_tar_records *r)
+{
+	struct xw_tar_records all = {0};
+	int rc = record(&all, "hdrcharset", "BINARY");
+
+	if (!rc)
+		rc = xw_vec_reserve(&all.v, all.v.n + r->v.n);
+	if (rc) {
+		xw_vec_free(&all.v);
+		return XW_ERR_NOMEM;
+	}
+	memcpy(all.v.v + all.v.n, r->v.v, r->v.n);
+	all.v.n += r->v.n;
+	xw_vec_free(&r->v);
+	*r = all;
+	return 0;
+}
+
+/* The stored form of a path: "./" for the top, a trailing slash on other directories. */
+static int stored_path(const struct xw_tar_member *m, char **out)
+{
+	const size_t len = strlen(m->path);
+	char *p = malloc(len + 3);
+
+	if (!p)
+		return XW_ERR_NOMEM;
+	memcpy(p, len ? m->path : ".", len ? len + 1 : 2);
+	if (m->type == XW_TAR_DIR)
+		strcat(p, "/");
+	*out = p;
+	return 0;
+}
+
+int xw_tar_put_member(struct xw_output *o, const struct xw_tar_member *m, struct xw_tar_records *r)
+{
+	struct ustar h = {.typeflag = (char)m->type};
+	char *path;
+	int rc = stored_path(m, &path);
+
+	if (rc)
+		return rc;
+	rc = own_records(&h, m, path, r);
+	if (!rc && r->binary)
+		rc = mark_binary(r);
+	if (!rc && r->v.n)
+		rc = put_records(o, m, r);
+	if (m->sparse)
+		sparse_name(&h, path);
+	free(path);
+	r->v.n = 0;
+	r->binary = false;
+	if (rc)
+		return rc;
+	if (m->link)
+		text_field(h.linkname, sizeof(h.linkname), m->link);
+	octal(h.mode, sizeof(h.mode), m->mode & 07777, OCTAL7_MAX);
+	octal(h.uid, sizeof(h.uid), m->uid, OCTAL7_MAX);
+	octal(h.gid, sizeof(h.gid), m->gid, OCTAL7_MAX);
+	octal(h.size, sizeof(h.size), m->size, OCTAL11_MAX);
+	octal(h.mtime, sizeof(h.mtime), m->mtime.sec < 0 ? 0 : (uint64_t)m->mtime.sec, OCTAL11_MAX);
+	octal(h.devmajor, sizeof(h.devmajor), m->dev_major, OCTAL7_MAX);
+	octal(h.devminor, sizeof(h.devminor), m->dev_minor, OCTAL7_MAX);
+	return put_header(o, &h);
+}
+
+int xw_tar_put_end(struct xw_output *o)
+{
+	int rc = xw_output_zeros(o, 2 * BLOCK);
+
+	/* 20 blocks are a record */
+	while (!rc && o->total % (20 * BLOCK))
+		rc = xw_output_zeros(o, BLOCK);
+	return rc;
+}

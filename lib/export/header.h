@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Members of a pax archive: a ustar header, and extended records for what it cannot hold. */
+#ifndef XW_EXPORT_HEADER_H
+#define XW_EXPORT_HEADER_H
+
+#include "base/vec.h"
+#include "export/output.h"
+
+enum xw_tar_type {
+	XW_TAR_REG = '0',
+	XW_TAR_HARDLINK = '1',
+	XW_TAR_SYMLINK = '2',
+	XW_TAR_CHR = '3',
+	XW_TAR_BLK = '4',
+	XW_TAR_DIR = '5',
+	XW_TAR_FIFO = '6',
+};
+
+struct xw_tar_member {
+	const char *path; /* terminated; directories without trailing slash, "" is the top */
+	const char *link; /* or NULL */
+	enum xw_tar_type type;
+	uint32_t mode, uid, gid; /* mode: permission bits */
+	uint64_t size; /* bytes of payload that follow */
+	struct xw_time mtime;
+	bool has_atime;
+	struct xw_time atime;
+	uint32_t dev_major, dev_minor;
+	bool sparse; /* GNU.sparse 1.0: the payload begins with the map */
+	uint64_t real_size; /* of a sparse file */
+};
+
+/* Extended records being gathered for one member. */
+struct xw_tar_records {
+	XW_VEC(char) v;
+	bool binary; /* some path is not UTF-8 */
+};
+
+/* Add "LEN key=value\n", LEN counting itself. 0 or XW_ERR_NOMEM. */
+int xw_tar_record(struct xw_tar_records *r, const char *key, size_t key_len, const void *value,
+		  size_t value_len);
+/*
+ * Write the member's headers: records already gathered (attributes) come with those that the member
+ * itself needs. Empties *r.
+ */
+int xw_tar_put_member(struct xw_output *o, const struct xw_tar_member *m, struct xw_tar_records *r);
+/* The end of the archive: two zero blocks, padded to 10,240 bytes as tar(1) does. */
+int xw_tar_put_end(struct xw_output *o);
+
+#endif

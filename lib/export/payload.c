@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Contents of a file. Its map is gone through up to three times (plan, sparse map, data) instead of
+ * being kept: a file may have millions of holes, and the map of an ordinary one is in its inode.
+ */
+#include "export/payload.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "read/file.h"
+
+#define BLOCK 512
+#define INLINE_MAX (64u << 10) /* inline data is smaller than an inode plus one attribute value */
+
+/* Goes through the written parts of a file, as segments and as runs of blocks. */
+struct segments {
+	struct xw_map_iter it;
+	uint64_t size; /* of the file, bytes */
+	uint32_t bs;
+	bool have; /* run is not part of a segment that was given */
+	struct xw_map_run run;
+};
+
+static int segments_begin(const struct xw_payload *p, struct segments *s)
+{
+	*s = (struct segments){.size = p->inode->size, .bs = p->img->block_size};
+	return xw_map_begin(p->img, p->ino, p->inode, 0, &s->it);
+}
+
+/* The next written run that begins before the end of the file. 1, 0, or a failure. */
+static int next_run(struct segments *s)
+{
+	int rc;
+
+	do
+		rc = xw_map_next(&s->it, &s->run);
+	while (rc == 1 && s->run.unwritten);
+	if (rc == 1 && s->run.lblk * s->bs >= s->size)
+		rc = 0;
+	s->have = rc == 1;
+	return rc;
+}
+
+/* The next segment: neighbouring runs are one. 1, 0, or a failure. */
+static int next_segment(struct segments *s, struct xw_data_segment *seg)
+{
+	uint64_t end;
+	int rc = s->have ? 1 : next_run(s);
+
+	if (rc != 1)
+		return rc;
+	seg->off = s->run.lblk * s->bs;
+	do {
+		end = s->run.lblk + s->run.len;
+		rc = next_run(s);
+	} while (rc == 1 && s->run.lblk == end);
+	if (rc < 0)
+		return rc;
+	seg->len = XW_MIN(end * s->bs, s->size) - seg->off;
+	return 1;
+}
+
+static uint64_t digits(uint64_t v)
+{
+	uint64_t n = 1;
+
+	for (; v >= 10; v /= 10)
+		n++;
+	return n;
+}
+
+int xw_payload_plan(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
+		    const uint8_t *raw, struct xw_payload *p)
+{
+	struct xw_data_segment seg;
+	struct segments s;
+	uint64_t map = 0;
+	int rc;
+
+	*p = (struct xw_payload){.img = img, .ino = ino, .inode = inode, .raw = raw};
+	if (inode->flags & XW_FL_INLINE_DATA) {
+		p->data = inode->size;
+		if (inode->size > INLINE_MAX)
+			return xw_fail(img->diag, XW_ERR_CORRUPT,
+				       "%s: inode %" PRIu32 ": %" PRIu64 " bytes of inline data",
+				       img->dev->name, ino, inode->size);
+		return 0;
+	}
+	rc = segments_begin(p, &s);
+	while (!rc && (rc = next_segment(&s, &seg)) == 1) {
+		p->segments++;
+		p->data += seg.len;
+		map += digits(seg.off) + digits(seg.len) + 2;
+		rc = 0;
+	}
+	xw_map_end(&s.it);
+	if (rc)
+		return rc;
+	p->sparse = p->data < inode->size;
+	/* the map's last entry has no data, and says where the file ends */
+	map += digits(p->segments + 1) + 1 + digits(inode->size) + 1 + 2;
+	p->map_len = p->sparse ? xw_round_up(map, BLOCK) : 0;
+	return 0;
+}
+
+uint64_t xw_payload_size(const struct xw_payload *p)
+{
+	return p->map_len + p->data;
+}
+
+static int put_number(struct xw_output *o, uint64_t v)
+{
+	char text[24];
+	int n = snprintf(text, sizeof(text), "%" PRIu64 "\n", v);
+
+	return xw_output_put(o, text, (size_t)n);
+}
+
+static int put_map(const struct xw_payload *p, struct xw_output *o)
+{
+	struct xw_data_segment seg;
+	struct segments s;
+	int rc = put_number(o, p->segments + 1);
+	int read = segments_begin(p, &s);
+
+	while (!rc && !read && (read = next_segment(&s, &seg)) == 1) {
+		rc = put_number(o, seg.off);
+		rc = rc ? rc : put_number(o, seg.len);
+		read = 0;
+	}
+	xw_map_end(&s.it);
+	if (read) /* it could be read a moment ago, and half a map is of no use */
+		return o->failed = read;
+	if (!rc)
+		rc = put_number(o, p->inode->size);
+	if (!rc)
+		rc = put_number(o, 0);
+	return rc ? rc : xw_output_pad(o, BLOCK);
+}
+
+/* Copy len bytes of the device. What cannot be read becomes zeros. */
+static int copy_bytes(const struct xw_payload *p, struct xw_output *o, uint64_t at, uint64_t len,
+		      int *damage)
+{
+	while (len) {
+		size_t room;
+		void *to;
+		int rc = xw_output_room(o, (size_t)XW_MIN(len, SIZE_MAX), &to, &room);
+
+		if (rc)
+			return rc;
+		rc = xw_dev_pread(p->img->dev, to, room, at);
+		if (rc) {
+			if (!*damage)
+				*damage = xw_fail(p->img->diag, rc,
+						  "%s: inode %" PRIu32 ": cannot read its data",
+						  p->img->dev->name, p->ino);
+			memset(to, 0, room);
+		}
+		xw_output_made(o, room);
+		at += room;
+		len -= room;
+	}
+	return 0;
+}
+
+static int put_runs(const struct xw_payload *p, struct xw_output *o, int *damage)
+{
+	const uint64_t end = o->total + p->data;
+	struct segments s;
+	int rc = 0, read = segments_begin(p, &s);
+
+	while (!rc && !read && (read = next_run(&s)) == 1) {
+		uint64_t off = s.run.lblk * s.bs;
+
+		rc = copy_bytes(p, o, s.run.pblk * s.bs, XW_MIN(s.run.len * s.bs, s.size - off),
+				damage);
+		read = 0;
+	}
+	xw_map_end(&s.it);
+	if (!rc && read && !*damage)
+		*damage = read;
+	return rc ? rc : xw_output_zeros(o, end - o->total);
+}
+
+static int put_inline(const struct xw_payload *p, struct xw_output *o, int *damage)
+{
+	uint64_t off = 0;
+
+	while (off < p->data) {
+		size_t room, got = 0;
+		void *to;
+		int rc = xw_output_room(o, (size_t)(p->data - off), &to, &room);
+
+		if (rc)
+			return rc;
+		rc = xw_file_pread(p->img, p->ino, p->inode, p->raw, off, to, room, &got);
+		if (rc && !*damage)
+			*damage = rc;
+		memset((uint8_t *)to + got, 0, room - got);
+		xw_output_made(o, room);
+		off += room;
+	}
+	return 0;
+}
+
+int xw_payload_put(const struct xw_payload *p, struct xw_output *o, int *damage)
+{
+	int rc = 0;
+
+	*damage = 0;
+	if (p->inode->flags & XW_FL_INLINE_DATA)
+		rc = put_inline(p, o, damage);
+	else if (p->sparse)
+		rc = put_map(p, o);
+	if (!rc && !(p->inode->flags & XW_FL_INLINE_DATA))
+		rc = put_runs(p, o, damage);
+	return rc ? rc : xw_output_pad(o, BLOCK);
+}

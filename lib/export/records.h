@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Extended attributes and ACLs as pax records. */
+#ifndef XW_EXPORT_RECORDS_H
+#define XW_EXPORT_RECORDS_H
+
+#include "export/header.h"
+#include "read/xattrs.h"
+
+struct xw_record_counts {
+	uint64_t xattrs, acls;
+};
+
+/*
+ * Add a record for one attribute: SCHILY.xattr.NAME, or SCHILY.acl.access and .default as text.
+ * Attributes that belong to the filesystem (inline data, encryption) have none. XW_ERR_NOMEM;
+ * XW_ERR_CORRUPT with a line in diag: an ACL that is none, a name with an unknown prefix.
+ */
+int xw_records_add(struct xw_tar_records *r, const struct xw_xattr_ref *a, struct xw_diag *diag,
+		   struct xw_record_counts *counts);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* The listing: a name a line as tar -t prints them, or with -v what ls -l would say. */
+#include "cli/env.h"
+#include "export/tool.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static void print_escaped(const char *s)
+{
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c < ' ' || c == 0x7F)
+			printf("\\%03o", c);
+		else if (c == '\\')
+			fputs("\\\\", stdout);
+		else
+			putchar(c);
+	}
+}
+
+static void print_mode(uint32_t mode)
+{
+	static const char letters[] = "?pc?d?b?-?l?s???";
+	char text[11] = "?rwxrwxrwx";
+
+	text[0] = letters[mode >> 12 & 15];
+	for (unsigned i = 0; i < 9; i++) {
+		if (!(mode >> (8 - i) & 1))
+			text[i + 1] = '-';
+	}
+	if (mode & S_ISUID)
+		text[3] = text[3] == 'x' ? 's' : 'S';
+	if (mode & S_ISGID)
+		text[6] = text[6] == 'x' ? 's' : 'S';
+	if (mode & S_ISVTX)
+		text[9] = text[9] == 'x' ? 't' : 'T';
+	fputs(text, stdout);
+}
+
+static void print_long(const struct xw_export_entry *e)
+{
+	time_t when = (time_t)e->mtime;
+	char owner[32], size[32], date[32] = "?";
+	struct tm tm;
+
+	print_mode(e->mode);
+	snprintf(owner, sizeof(owner), "%" PRIu32 "/%" PRIu32, e->uid, e->gid);
+	if (S_ISCHR(e->mode) || S_ISBLK(e->mode))
+		snprintf(size, sizeof(size), "%" PRIu32 ",%" PRIu32, e->dev_major, e->dev_minor);
+	else
+		snprintf(size, sizeof(size), "%" PRIu64, S_ISDIR(e->mode) ? 0 : e->size);
+	if (localtime_r(&when, &tm))
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
+	printf(" %-9s %12s %s ", owner, size, date);
+}
+
+static int print_entry(void *arg, const struct xw_export_entry *e)
+{
+	const struct export_args *args = arg;
+
+	if (args->verbose)
+		print_long(e);
+	print_escaped(*e->path ? e->path : ".");
+	if (S_ISDIR(e->mode))
+		putchar('/');
+	if (args->verbose && e->link) {
+		fputs(e->hardlink ? " link to " : " -> ", stdout);
+		print_escaped(e->link);
+	}
+	putchar('\n');
+	return ferror(stdout) || cli_interrupted() ? XW_E_IO : 0;
+}
+
+static void on_log(void *arg, enum xw_severity severity, const char *line)
+{
+	(void)arg;
+	if (severity == XW_WARNING)
+		cli_warning("%s", line);
+}
+
+int export_listing(const struct export_args *args, struct xw_export *x)
+{
+	int err;
+
+	xw_export_on_log(x, on_log, NULL);
+	err = xw_export_list(x, args->image, print_entry, (void *)args);
+	/* a failing stdout is reported by cli_close_stdout() */
+	if (err && *xw_export_error(x))
+		cli_error("%s", xw_export_error(x));
+	return err ? EXIT_FAILED : EXIT_DONE;
+}

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# xw-export against others: images filled by stock mke2fs and by the kernel, archives read by GNU tar, bsdtar and python.
+. "${XW_SRC:-.}/tests/cli/lib.sh" || exit 99
+EXPORT=$XW_BUILD/xw-export
+[ -x "$EXPORT" ] || skip_all "xw-export was not built"
+command -v mke2fs >/dev/null || skip_all "mke2fs is not installed"
+accept=${XW_ACCEPT:-/work/shared/accept}
+
+make_tree tree
+add_privileged() { # DIR: what needs root
+	mknod "$1/null" c 1 3
+	mknod "$1/big-device" b 4000 1000000
+	chown 70000:4000000000 "$1/sub/big"
+	setfattr -n user.one -v 1 "$1/small" 2>/dev/null
+	setfattr -n 'user.with=sign' -v 2 "$1/small" 2>/dev/null
+	setfattr -n user.large -v "$(printf '%01500d' 7)" "$1/block" 2>/dev/null
+	setfattr -n trusted.t -v 3 "$1/sub" 2>/dev/null
+	setfacl -m u:1000:rw,g:2000:r,d:u:1000:rwx "$1/empty" 2>/dev/null
+	setfacl -m u:4000000000:rw "$1/zero" 2>/dev/null
+}
+
+# Whatever reads tar, finds all names.
+mke2fs -qF -t ext4 -d tree stock.img 64M >/dev/null 2>&1
+"$EXPORT" stock.img >stock.tar 2>.err || fail "an image by mke2fs -d"
+wanted=$(find tree -printf x | wc -c)
+equal "GNU tar finds all names" "$(tar -tf stock.tar 2>.err | wc -l)" "$wanted"
+equal "GNU tar has nothing to say" "$(cat .err)" ""
+if command -v bsdtar >/dev/null; then
+	equal "bsdtar finds all names" "$(LC_ALL=C.UTF-8 bsdtar -tf stock.tar 2>.err | wc -l)" "$wanted"
+	mkdir by-bsdtar
+	is "bsdtar extracts" bsdtar -xf stock.tar -C by-bsdtar
+	is "bsdtar gets the same contents" diff -r --no-dereference -x fifo tree by-bsdtar
+else
+	skip "bsdtar" "it is not installed"
+fi
+if command -v python3 >/dev/null; then
+	equal "python's tarfile finds all names" \
+		"$(python3 -c 'import tarfile, sys; print(len(tarfile.open(sys.argv[1]).getnames()))' stock.tar)" "$wanted"
+else
+	skip "python's tarfile" "python3 is not installed"
+fi
+mkdir by-tar
+is "GNU tar extracts" tar -xpf stock.tar -C by-tar
+is "GNU tar gets the same contents" diff -r --no-dereference -x fifo tree by-tar
+is "holes stay holes" test "$(du -k by-tar/sparse | cut -f1)" -lt 200
+# mke2fs 1.47.0 itself cuts the hole at the end of `sparse` under inline_data.
+for f in "" '-t ext2 -b 1024' '-t ext3 -I 256' '-t ext4 -O inline_data -I 512' '-t ext4 -O ^metadata_csum,64bit'; do
+	# shellcheck disable=SC2086
+	mke2fs -qF $f -d tree other.img 64M >/dev/null 2>&1
+	"$EXPORT" other.img 2>.err | tar -df - -C tree >.is 2>&1
+	equal "mke2fs $f: GNU tar --compare, but for times" "$(grep -v 'Mod time\|Uid\|Gid\|^sparse: Size' .is)" ""
+done
+
+# The kernel's images, and the kernel's view of what was exported.
+if can_loop && command -v setfattr >/dev/null && command -v setfacl >/dev/null; then
+	mkdir mnt back
+	for f in '-t ext4' '-t ext4 -b 1024' '-t ext2 -I 256' '-t ext4 -O ea_inode' '-t ext4 -O inline_data -I 512'; do
+		# shellcheck disable=SC2086
+		mke2fs -qF $f kernel.img 96M >/dev/null 2>&1
+		mount -o loop kernel.img mnt && at_end umount mnt
+		cp -a tree/. mnt/ 2>/dev/null
+		add_privileged mnt
+		umount mnt && mount -o loop,ro kernel.img mnt
+		"$EXPORT" kernel.img >kernel.tar 2>.err || fail "kernel, $f: export"
+		equal "kernel, $f: GNU tar --compare" "$(tar --xattrs --acls -df kernel.tar -C mnt 2>&1 | grep -v 'Ignoring unknown')" ""
+		rm -rf back && mkdir back
+		tar --xattrs --xattrs-include='*' --acls --numeric-owner --delay-directory-restore -xpf kernel.tar -C back 2>.is
+		attrs() { (cd "$1" && find . -path ./lost+found -prune -o -print | LC_ALL=C sort | xargs -d '\n' getfattr -h -d -m - 2>/dev/null | grep -v with.*sign
+			find . -path ./lost+found -prune -o ! -type l -print | LC_ALL=C sort | xargs -d '\n' getfacl -n 2>/dev/null); }
+		equal "kernel, $f: attributes and ACLs survive GNU tar" "$(attrs back | sha256sum)" "$(attrs mnt | sha256sum)"
+		umount mnt
+		rm -f again.img
+		mkfs -d kernel.tar again.img
+		"$EXPORT" again.img >again.tar 2>.err
+		equal "kernel, $f: and survive xw-mkfs, the one with '=' too" \
+			"$(tar --xattrs --acls -tvvf again.tar 2>/dev/null | grep -c 'x: .*user\|a: ')" \
+			"$(tar --xattrs --acls -tvvf kernel.tar 2>/dev/null | grep -c 'x: .*user\|a: ')"
+		is "kernel, $f: the name with '=' is there" grep -aq 'LIBARCHIVE.xattr.user.with%3Dsign=Mg' again.tar
+	done
+else
+	skip "images by the kernel" "no root, loop devices, attr or acl here"
+fi
+
+# Damaged images: it ends, with a status of its own, whatever it finds.
+if [ -d "$accept/corpus-open" ]; then
+	bad=
+	for d in "$accept"/corpus-open/*/; do
+		zcat "$d/image.gz" >case.img 2>/dev/null || continue
+		timeout -s KILL 60 "$EXPORT" -q case.img >case.tar 2>.err
+		[ $? -le 1 ] || bad="$bad $(basename "$d")"
+		[ ! -s case.tar ] || tar -tf case.tar >/dev/null 2>&1 || bad="$bad $(basename "$d"):tar"
+	done
+	equal "the corpus of damaged images" "$bad" ""
+	if is_root && can_loop && command -v python3 >/dev/null; then
+		make_tar tree tree.tar
+		mkfs -d tree.tar ours.img
+		"$EXPORT" ours.img >ours.tar
+		python3 "$accept/verify_image.py" ours.tar ours.img >verified 2>&1
+		is "verify_image.py with the export as the expectation" grep -q ' 0 failed$' verified
+	else
+		skip "verify_image.py" "no loop mounts, or no python3"
+	fi
+else
+	skip "the corpus of damaged images" "not at $accept"
+fi
+done_testing
