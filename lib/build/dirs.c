@@ -114,6 +114,7 @@ int xw_dirs_place(struct xw_builder *b)
 
 		if (!dir)
 			continue;
+		b->counts.directories++;
 		ret = xw_build_alloc_node(b, dir, dir->dir->shape.blocks);
 		if (ret || !dir->n_ext)
 			continue;

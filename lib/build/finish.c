@@ -162,7 +162,8 @@ static int plan_tail(struct xw_builder *b, struct xw_geo *tail)
 	least.blocks = b->stream.end;
 	l.orphan = xw_geo_orphan_blocks(&least, b->params);
 	for (;;) {
-		struct xw_tail_req req = {.inodes = b->last_ino};
+		struct xw_tail_req req = {.inodes = b->last_ino,
+					  .directories = b->counts.directories};
 		uint64_t orphan, map = 0;
 		int ret = place_last(b, &l);
 

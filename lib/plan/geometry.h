@@ -75,6 +75,7 @@ struct xw_tail_req {
 	xw_blk used_end; /* past the last block taken (data, directories, xattrs, extents) */
 	uint64_t used_blocks; /* blocks taken before it, heads not counted (for --free N%) */
 	uint64_t inodes; /* numbered so far, reserved ones included */
+	uint64_t directories; /* of these: --free leaves an inode for each */
 };
 /* `stream` stays valid and unchanged. XW_ERR_LIMIT when R cannot describe the result. */
 int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p,

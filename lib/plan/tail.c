@@ -50,6 +50,8 @@ static int wanted_inodes(struct tail *t, uint64_t blocks)
 	if (more > UINT32_MAX)
 		more = UINT32_MAX;
 	want += (uint64_t)more + (more > (double)(uint64_t)more);
+	if (share > 0) /* whoever asks for room wants to put a file into any directory */
+		want = XW_MAX(want, used + t->req.directories);
 	want = XW_MAX(want, used + p->free_inodes);
 	if (p->inodes && p->inodes < used)
 		return xw_fail(t->diag, XW_ERR_USAGE, "-N %llu: the source needs %llu inodes",
