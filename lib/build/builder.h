@@ -39,7 +39,6 @@ enum xw_item_kind {
 	XW_ITEM_INODE_BITMAP,
 	XW_ITEM_ITABLE,
 	XW_ITEM_JOURNAL,
-	XW_ITEM_RESIZE,
 	XW_ITEM_QUOTA,
 	XW_ITEM_ORPHAN,
 	XW_ITEM_MMP,
@@ -171,7 +170,9 @@ void xw_resize_encode(const struct xw_builder *b, struct xw_inode *in);
 int xw_journal_write(struct xw_builder *b);
 /* Blocks for the journal from -J location= on, around to its start again. */
 int xw_journal_alloc_at(struct xw_builder *b);
-int xw_resize_write(struct xw_builder *b, uint64_t index);
+/* The primary's reserved descriptor blocks, then the double-indirect block: they follow the
+ * descriptors on the device, so they are written with them. */
+int xw_resize_write(struct xw_builder *b);
 
 /* groups.c */
 bool xw_group_block_uninit(const struct xw_builder *b, uint32_t group);

@@ -272,8 +272,6 @@ static int write_item(struct xw_builder *b, const struct xw_item *it)
 		return xw_itable_write(b, (uint32_t)it->ref);
 	case XW_ITEM_JOURNAL:
 		return xw_journal_write(b);
-	case XW_ITEM_RESIZE:
-		return xw_resize_write(b, it->ref);
 	case XW_ITEM_QUOTA:
 		return xw_quota_write(b, (enum xw_quota_type)it->ref);
 	case XW_ITEM_ORPHAN:
@@ -338,6 +336,9 @@ static int write_copies(struct xw_builder *b, uint32_t from, const uint8_t *buf,
 			ret = write_backup_super(b, g, p.start);
 		if (!ret)
 			ret = xw_build_write(b, p.start + 1 + from, buf, bytes);
+		if (!ret && !g && b->resize_dind &&
+		    from + bytes / b->geo.block_size == b->geo.desc_blocks)
+			ret = xw_resize_write(b);
 	}
 	return ret;
 }

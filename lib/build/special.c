@@ -125,7 +125,7 @@ void xw_resize_encode(const struct xw_builder *b, struct xw_inode *in)
 }
 
 /* index 0: the double-indirect block; 1..reserved_gdt: the primary's reserved blocks. */
-int xw_resize_write(struct xw_builder *b, uint64_t index)
+static int write_resize_block(struct xw_builder *b, uint64_t index)
 {
 	uint32_t bs = b->geo.block_size, apb = xw_indirect_per_block(bs);
 	uint64_t first = b->geo.desc_blocks, slot = 0;
@@ -161,14 +161,14 @@ int xw_special_items(struct xw_builder *b)
 
 	if (b->journal.n_ext)
 		ret = xw_build_item(b, XW_ITEM_JOURNAL, xw_binode_extents(&b->journal)[0].pblk, 0);
-	if (!ret)
-		ret = xw_hidden_items(b);
-	if (!b->resize_dind)
-		return ret;
-	if (!ret)
-		ret = xw_build_item(b, XW_ITEM_RESIZE, b->resize_dind, 0);
+	return ret ? ret : xw_hidden_items(b);
+}
+
+int xw_resize_write(struct xw_builder *b)
+{
+	int ret = 0;
+
 	for (uint64_t i = 1; i <= b->geo.reserved_gdt && !ret; i++)
-		ret = xw_build_item(b, XW_ITEM_RESIZE,
-				    b->geo.first_data_block + b->geo.desc_blocks + i, i);
-	return ret;
+		ret = write_resize_block(b, i);
+	return ret ? ret : write_resize_block(b, 0);
 }

@@ -217,7 +217,7 @@ def competitors_for(name, tar, target, peers):
     ]
     sized = max(64 << 20, size * 2 + (64 << 20))
     found.append(Competitor("xw-mkfs -d TAR, SIZE given",
-                            lambda: run([mkfs, "--json", "-d", tar, target, "%dk" % (sized >> 10)], target)))
+                            lambda: run([mkfs, "--json", "-i", "4096", "-d", tar, target, "%dk" % (sized >> 10)], target)))
     if not peers:
         return found
 
@@ -314,7 +314,7 @@ def report_quality(competitors, tar, target):
     accept = accept_dir()
     if not accept:
         return
-    for size in ([], ["%dk" % ((os.path.getsize(tar) * 2 + (64 << 20)) >> 10)]):
+    for size in ([], ["-i", "4096", "%dk" % ((os.path.getsize(tar) * 2 + (64 << 20)) >> 10)]):
         remove(target)
         run([tool("xw-mkfs"), "-q", "-d", tar, target] + size, None)
         out = subprocess.run([sys.executable, os.path.join(accept, "img_stat.py"), target],

@@ -136,7 +136,7 @@ END_TEST
 START_TEST(pieces_are_merged)
 {
 	struct faultdev *f = faultdev_open_mem(0, &diag);
-	struct xw_batch *b = new_batch(f, 0, _i);
+	struct xw_batch *b = new_batch(f, 128 << 10, _i);
 	static char piece[1000];
 	struct xw_batch_stats s;
 	const uint64_t start = 100 * 1024, total = 20 << 20;

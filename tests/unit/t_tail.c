@@ -48,6 +48,7 @@ static int run(struct run_of *t, const char *options, uint64_t used_end, uint64_
 
 	memset(&t->stream, 0, sizeof(t->stream));
 	memset(&t->geo, 0, sizeof(t->geo));
+	memset(&t->req, 0, sizeof(t->req));
 	if (!err)
 		err = xw_geo_stream(&t->p, &t->stream, diag);
 	if (err)
@@ -307,6 +308,27 @@ START_TEST(overcounted)
 }
 END_TEST
 
+/* --free leaves an inode for each directory, when any room is asked for. */
+START_TEST(an_inode_for_each_directory)
+{
+	struct run_of t;
+	struct xw_geo geo;
+	uint64_t inodes;
+
+	for (int asked = 0; asked < 2; asked++) {
+		ck_assert_int_eq(
+			run(&t, asked ? "-b 4096 --free 1%" : "-b 4096", 400000, 0, 9000, NULL), 0);
+		t.req.directories = 5000;
+		ck_assert_int_eq(xw_geo_tail(&t.stream, &t.p, &t.req, &geo, NULL), 0);
+		inodes = (uint64_t)geo.groups * geo.inodes_per_group;
+		ck_assert_msg((inodes >= 9000 + 5000) == asked, "%llu inodes",
+			      (unsigned long long)inodes);
+		xw_geo_free(&geo);
+		done(&t);
+	}
+}
+END_TEST
+
 /* DESIGN's example: the kernel tarball's image. */
 START_TEST(kernel_tree)
 {
@@ -458,6 +480,7 @@ int main(void)
 	TCase *t = tcase_create("tail");
 
 	tcase_set_timeout(t, 120);
+	tcase_add_test(t, an_inode_for_each_directory);
 	tcase_add_loop_test(t, consistent, 0, ROUNDS);
 	tcase_add_loop_test(t, borders, 0, 6);
 	tcase_add_loop_test(t, compact, 0, XW_ARRAY_SIZE(tight));
