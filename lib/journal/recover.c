@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Journal recovery.
+ *
+ *   RECOVER set, log full      -> blocks in place, flush      xw_replay_apply
+ *   the same                   -> log empty, flush            xw_replay_finish
+ *   RECOVER set, log empty     -> RECOVER clear, flush        calm_super
+ *
+ * Each step can be cut: the state before it leads here again.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "disk/super.h"
+#include "journal/recover.h"
+#include "read/image.h"
+
+/* Opened without the warning that a journal needs recovery: that is what we are here for. */
+static int open_image(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
+		      struct xw_image **out)
+{
+	struct xw_diag quiet = {0};
+	int rc =
+		xw_image_open(dev, flags & XW_REPLAY_TORN_SUPER ? XW_IMAGE_NOCSUM : 0, &quiet, out);
+
+	if (rc)
+		return xw_fail(diag, rc, "%s", quiet.text);
+	(*out)->diag = diag;
+	return 0;
+}
+
+/* Does the log hold a superblock that is right and this filesystem's? */
+static int check_logged_super(struct xw_log *log, const struct xw_replay *r,
+			      const struct xw_super *torn)
+{
+	const uint32_t bs = log->block_size;
+	uint8_t *buf = malloc(bs);
+	const uint8_t *p = buf ? buf + XW_SUPER_OFFSET % bs : NULL;
+	struct xw_super sb;
+	size_t i;
+	int rc = buf ? 0 : xw_fail_nomem(log->diag, "a superblock");
+
+	if (!rc && !xw_replay_find(r, XW_SUPER_OFFSET / bs, &i))
+		rc = XW_ERR_CHECKSUM;
+	if (!rc)
+		rc = xw_replay_read(log, r, i, buf);
+	if (!rc && (xw_super_decode(p, &sb) || xw_super_verify(p) ||
+		    memcmp(sb.uuid, torn->uuid, sizeof(sb.uuid)) != 0))
+		rc = XW_ERR_CHECKSUM;
+	free(buf);
+	if (rc == XW_ERR_CHECKSUM)
+		return xw_fail(log->diag, rc, "%s: superblock: checksum mismatch", log->dev->name);
+	return rc;
+}
+
+/* The superblock, which the replay may have changed, without RECOVER. */
+static int calm_super(struct xw_dev *dev, const struct xw_journal_info *info, struct xw_diag *diag)
+{
+	uint8_t buf[XW_SUPER_SIZE];
+	struct xw_super sb;
+	int rc = xw_dev_pread(dev, buf, sizeof(buf), XW_SUPER_OFFSET);
+
+	if (rc)
+		return rc;
+	if (xw_super_decode(buf, &sb))
+		return xw_fail(diag, XW_ERR_CORRUPT,
+			       "%s: the journal's copy of the superblock is not valid", dev->name);
+	sb.feature_incompat &= ~XW_INCOMPAT_RECOVER;
+	if (info->err || info->damaged)
+		sb.state |= XW_STATE_ERROR;
+	xw_super_encode(&sb, buf);
+	rc = xw_dev_pwrite(dev, buf, sizeof(buf), XW_SUPER_OFFSET);
+	return rc ? rc : xw_dev_flush(dev);
+}
+
+static int carry_out(struct xw_image *img, struct xw_log *log, const struct xw_replay *r,
+		     const struct xw_journal_info *info)
+{
+	int rc = xw_replay_apply(log, r, UINT64_MAX, img->dev);
+
+	if (!rc && r->blocks.n)
+		rc = xw_dev_flush(img->dev);
+	if (!rc && (log->jsb.start || log->jsb.err)) {
+		log->jsb.err = 0;
+		rc = xw_replay_finish(log, r);
+		if (!rc)
+			rc = xw_dev_flush(img->dev);
+	}
+	return rc ? rc : calm_super(img->dev, info, img->diag);
+}
+
+static int recover(struct xw_image *img, struct xw_log *log, unsigned flags,
+		   struct xw_journal_info *info)
+{
+	struct xw_replay r;
+	int rc = xw_replay_plan(log, flags, img->sb.blocks_count, &r);
+
+	if (!rc && (flags & XW_REPLAY_TORN_SUPER))
+		rc = check_logged_super(log, &r, &img->sb);
+	*info = (struct xw_journal_info){
+		.needed = true,
+		.damaged = r.damaged,
+		.fast_commits = r.fast_commits,
+		.transactions = r.transactions,
+		.blocks = r.blocks.n,
+		.revoked = r.revoked,
+		.bad = r.bad,
+		.err = (int32_t)log->jsb.err,
+	};
+	if (!rc)
+		rc = carry_out(img, log, &r, info);
+	xw_replay_free(&r);
+	return rc;
+}
+
+int xw_journal_recover(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
+		       struct xw_journal_info *info)
+{
+	struct xw_journal_info own;
+	struct xw_image *img = NULL;
+	struct xw_log *log = NULL;
+	bool asked;
+	int rc = open_image(dev, flags, diag, &img);
+
+	if (!info)
+		info = &own;
+	memset(info, 0, sizeof(*info));
+	if (rc)
+		return rc;
+	asked = img->sb.feature_incompat & XW_INCOMPAT_RECOVER;
+	if (asked ||
+	    ((flags & XW_REPLAY_UNASKED) && (img->sb.feature_compat & XW_COMPAT_HAS_JOURNAL)))
+		rc = xw_log_open_image(img, &log);
+	if (!rc && log && (asked || log->jsb.start))
+		rc = recover(img, log, flags, info);
+	xw_log_close(log);
+	xw_image_close(img);
+	return rc;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Journal recovery of an image: what a mount does before anything else. Replay, an empty log, and a
+ * superblock that no longer asks for recovery, in this order with flushes between: cut anywhere, it
+ * can be done again.
+ */
+#ifndef XW_JOURNAL_RECOVER_H
+#define XW_JOURNAL_RECOVER_H
+
+#include "journal/replay.h"
+
+/* Beside XW_REPLAY_SALVAGE: */
+/* Replay what the log holds although the superblock does not ask for it (Linux drops it then). */
+#define XW_REPLAY_UNASKED 0x2
+/* The superblock is torn: trust it only to find the log, which must hold a good copy of it. */
+#define XW_REPLAY_TORN_SUPER 0x4
+
+struct xw_journal_info {
+	bool needed; /* the superblock asked for recovery, or UNASKED found something */
+	bool damaged, fast_commits; /* as in struct xw_replay; only ever true under SALVAGE */
+	uint32_t transactions;
+	uint64_t blocks; /* written */
+	uint64_t revoked, bad;
+	int32_t err; /* what the kernel left in the journal; the filesystem is marked for it */
+};
+
+/*
+ * Recover the journal of the filesystem on dev (in memory, when dev is an overlay). Nothing to do
+ * is success. *info may be NULL. XW_ERR_CHECKSUM, XW_ERR_CORRUPT: the log is damaged, nothing was
+ * written. XW_ERR_UNSUPPORTED: external journal, unknown features, fast commits.
+ */
+int xw_journal_recover(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
+		       struct xw_journal_info *info);
+
+#endif

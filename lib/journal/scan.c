@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Planning a replay, in three steps:
+ * 1. walk: from start on, as long as blocks carry the expected sequence; descriptor and revoke
+ *    blocks are noted, and count once their commit block has been seen.
+ * 2. revokes: for each block the latest transaction that revoked it.
+ * 3. tags: every copy that is not revoked by its own or a later transaction; the latest one wins.
+ *
+ * Why it ends on any input: the walk takes at most as many steps as the log has blocks, and the
+ * other steps follow its notes.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/crc.h"
+#include "base/endian.h"
+#include "base/types.h"
+#include "journal/replay.h"
+
+#define FC_TAG_HEAD 9
+
+struct note {
+	uint32_t at, sequence;
+	bool revoke;
+};
+
+struct revoked {
+	xw_blk blk;
+	uint32_t age; /* sequence - the log's first: ordered also where sequences wrap */
+};
+
+struct scan {
+	struct xw_log *log;
+	struct xw_replay *r;
+	bool salvage;
+	uint64_t limit;
+	uint8_t *blk, *data;
+	XW_VEC(struct note) notes;
+	XW_VEC(struct revoked) revoked;
+	/* of the walk */
+	uint32_t at, sequence;
+	uint64_t steps;
+	uint32_t crc; /* v1: of the transaction so far */
+	bool suspect; /* a block of this transaction has a wrong checksum */
+	uint64_t last_time;
+};
+
+static int damage(struct scan *s, const char *what, uint64_t at)
+{
+	s->r->damaged = true;
+	if (s->salvage)
+		return 0;
+	return xw_fail(s->log->diag, XW_ERR_CHECKSUM,
+		       "%s: journal: checksum mismatch of %s at block %" PRIu64 " of the log",
+		       s->log->dev->name, what, at);
+}
+
+static int note(struct scan *s, uint32_t at, bool revoke)
+{
+	struct note n = {.at = at, .sequence = s->sequence, .revoke = revoke};
+
+	if (xw_vec_push(&s->notes, n))
+		return xw_fail_nomem(s->log->diag, "a journal's transactions");
+	if (!xw_jblock_verify_tail(&s->log->fmt, s->blk))
+		s->suspect = true;
+	return 0;
+}
+
+/* Step over the data of the descriptor in s->blk, checksumming it all under v1. */
+static int skip_data(struct scan *s)
+{
+	const uint32_t n = xw_jtag_count(&s->log->fmt, s->blk);
+	int rc = 0;
+
+	if (s->log->fmt.csum1)
+		s->crc = xw_crc32_be(s->crc, s->blk, s->log->block_size);
+	for (uint32_t i = 0; i < n && !rc; i++) {
+		if (s->log->fmt.csum1) {
+			rc = xw_log_read(s->log, s->at, s->data);
+			s->crc = xw_crc32_be(s->crc, s->data, s->log->block_size);
+		}
+		s->at = xw_log_next(s->log, s->at);
+	}
+	s->steps += n;
+	return rc;
+}
+
+/* 1: the transaction counts; 0: the log ends before it; negative: damage. */
+static int take_commit(struct scan *s, uint32_t at)
+{
+	struct xw_jcommit c;
+	int rc = 0;
+
+	xw_jcommit_decode(s->blk, &c);
+	/* Older than the one before it: what an earlier use of the journal left, no damage. */
+	if (s->suspect)
+		rc = c.sec < s->last_time ? 0
+					  : damage(s, "a descriptor or revoke block before", at);
+	else if (!xw_jcommit_verify(&s->log->fmt, s->blk, s->crc))
+		rc = c.sec < s->last_time ? 0 : damage(s, "the commit", at);
+	else
+		rc = 1;
+	s->last_time = c.sec;
+	s->crc = ~0u;
+	return rc;
+}
+
+static int walk(struct scan *s)
+{
+	const uint64_t blocks = s->log->last - s->log->first;
+	size_t committed = 0;
+	int rc = 0;
+
+	s->at = s->log->jsb.start;
+	s->sequence = s->log->jsb.sequence;
+	s->crc = ~0u;
+	while (!rc && s->steps++ < blocks) {
+		const uint32_t at = s->at;
+		uint32_t type, sequence;
+
+		rc = xw_log_read(s->log, at, s->blk);
+		if (rc || !xw_jblock_header(s->blk, &type, &sequence) || sequence != s->sequence)
+			break;
+		s->at = xw_log_next(s->log, at);
+		if (type == XW_JBD2_DESCRIPTOR) {
+			rc = note(s, at, false);
+			if (!rc)
+				rc = skip_data(s);
+		} else if (type == XW_JBD2_REVOKE) {
+			rc = note(s, at, true);
+		} else if (type == XW_JBD2_COMMIT) {
+			rc = take_commit(s, at);
+			if (rc != 1)
+				break;
+			rc = 0;
+			committed = s->notes.n;
+			s->sequence++;
+			s->r->transactions++;
+		} else {
+			break;
+		}
+	}
+	s->notes.n = committed;
+	s->r->end_sequence = s->sequence;
+	return rc;
+}
+
+/*
+ * Does the fast commit area go with the end of the log? Its first block is the second behind the
+ * transactions (observed: one is left unused), and starts with a head that names the transaction.
+ */
+static int look_for_fast_commits(struct scan *s)
+{
+	int rc;
+
+	if (s->log->fc_blocks < 2)
+		return 0;
+	rc = xw_log_read(s->log, s->log->last + 1, s->blk);
+	if (rc)
+		return rc;
+	/* le16 tag, le16 length, le32 features, le32 transaction */
+	s->r->fast_commits = peek16(s->blk) == FC_TAG_HEAD && peek16(s->blk + 2) >= 8 &&
+			     peek32(s->blk + 8) == s->sequence;
+	if (!s->r->fast_commits || s->salvage)
+		return 0;
+	return xw_fail(s->log->diag, XW_ERR_UNSUPPORTED,
+		       "%s: journal: it holds fast commits, which cannot be replayed; mount the "
+		       "image with Linux once",
+		       s->log->dev->name);
+}
+
+static int by_block_then_age(const void *a, const void *b)
+{
+	const struct revoked *x = a, *y = b;
+
+	if (x->blk != y->blk)
+		return x->blk < y->blk ? -1 : 1;
+	return (x->age > y->age) - (x->age < y->age);
+}
+
+static int collect_revoked(struct scan *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->notes.n; i++) {
+		const struct note *n = &s->notes.v[i];
+		struct revoked rv = {.age = n->sequence - s->log->jsb.sequence};
+		uint32_t count;
+		int rc = n->revoke ? xw_log_read(s->log, n->at, s->blk) : 0;
+
+		if (rc)
+			return rc;
+		if (!n->revoke)
+			continue;
+		if (xw_jrevoke_count(&s->log->fmt, s->blk, &count)) {
+			s->r->damaged = true;
+			if (s->salvage)
+				continue;
+			return xw_fail(s->log->diag, XW_ERR_CORRUPT,
+				       "%s: journal: the revoke block at block %" PRIu32
+				       " of the log has an impossible length",
+				       s->log->dev->name, n->at);
+		}
+		for (uint32_t k = 0; k < count; k++) {
+			rv.blk = xw_jrevoke_get(&s->log->fmt, s->blk, k);
+			if (xw_vec_push(&s->revoked, rv))
+				return xw_fail_nomem(s->log->diag, "a journal's revoked blocks");
+		}
+	}
+	if (!s->revoked.n)
+		return 0;
+	qsort(s->revoked.v, s->revoked.n, sizeof(*s->revoked.v), by_block_then_age);
+	for (size_t i = 0; i < s->revoked.n; i++) /* of each block the last, which is the latest */
+		if (i + 1 == s->revoked.n || s->revoked.v[i + 1].blk != s->revoked.v[i].blk)
+			s->revoked.v[kept++] = s->revoked.v[i];
+	s->revoked.n = kept;
+	return 0;
+}
+
+static bool is_revoked(const struct scan *s, xw_blk blk, uint32_t sequence)
+{
+	size_t lo = 0, hi = s->revoked.n;
+
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (s->revoked.v[mid].blk < blk)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < s->revoked.n && s->revoked.v[lo].blk == blk &&
+	       sequence - s->log->jsb.sequence <= s->revoked.v[lo].age;
+}
+
+/* One copy, whose data is at block s->at of the log. */
+static int take_tag(struct scan *s, const struct xw_jtag *tag, uint32_t sequence)
+{
+	struct xw_replay_block b = {
+		.blk = tag->blk, .at = s->at, .escaped = tag->flags & XW_JTAG_ESCAPED};
+	int rc = 0;
+
+	s->r->tags++;
+	if (is_revoked(s, tag->blk, sequence)) {
+		s->r->revoked++;
+		return 0;
+	}
+	if (tag->blk >= s->limit) {
+		s->r->bad++;
+		s->r->damaged = true;
+		if (s->salvage)
+			return 0;
+		return xw_fail(s->log->diag, XW_ERR_CORRUPT,
+			       "%s: journal: block %" PRIu64 " is beyond the filesystem's end",
+			       s->log->dev->name, tag->blk);
+	}
+	if (s->log->fmt.csum) {
+		rc = xw_log_read(s->log, s->at, s->data);
+		if (!rc && xw_jtag_csum(&s->log->fmt, sequence, s->data) != tag->csum) {
+			s->r->bad++;
+			return damage(s, "the data", s->at);
+		}
+	}
+	if (!rc && xw_vec_push(&s->r->blocks, b))
+		rc = xw_fail_nomem(s->log->diag, "a journal's blocks");
+	return rc;
+}
+
+static int collect_tags(struct scan *s)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < s->notes.n && !rc; i++) {
+		const struct note *n = &s->notes.v[i];
+		struct xw_jtag_iter it = {.f = &s->log->fmt, .blk = s->blk};
+		struct xw_jtag tag;
+
+		if (n->revoke)
+			continue;
+		rc = xw_log_read(s->log, n->at, s->blk);
+		s->at = xw_log_next(s->log, n->at);
+		while (!rc && xw_jtag_next(&it, &tag)) {
+			rc = take_tag(s, &tag, n->sequence);
+			s->at = xw_log_next(s->log, s->at);
+		}
+	}
+	return rc;
+}
+
+static int by_block(const void *a, const void *b)
+{
+	const struct xw_replay_block *x = a, *y = b;
+
+	return (x->blk > y->blk) - (x->blk < y->blk);
+}
+
+/* Of the copies of one block the last in the log's order; `at` is counted from start for that. */
+static void keep_latest(struct scan *s)
+{
+	struct xw_replay *r = s->r;
+	const uint32_t blocks = s->log->last - s->log->first;
+	const uint32_t start = s->log->jsb.start;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->blocks.n; i++)
+		r->blocks.v[i].at = (r->blocks.v[i].at + blocks - start) % blocks;
+	if (r->blocks.n)
+		qsort(r->blocks.v, r->blocks.n, sizeof(*r->blocks.v), by_block);
+	for (size_t i = 0; i < r->blocks.n; i++) {
+		struct xw_replay_block b = r->blocks.v[i];
+
+		for (; i + 1 < r->blocks.n && r->blocks.v[i + 1].blk == b.blk; i++)
+			if (r->blocks.v[i + 1].at > b.at)
+				b = r->blocks.v[i + 1];
+		b.at = s->log->first + (b.at + start - s->log->first) % blocks;
+		r->blocks.v[kept++] = b;
+	}
+	r->blocks.n = kept;
+}
+
+int xw_replay_plan(struct xw_log *log, unsigned flags, uint64_t limit, struct xw_replay *r)
+{
+	struct scan s = {.log = log, .r = r, .limit = limit};
+	int rc = 0;
+
+	memset(r, 0, sizeof(*r));
+	r->end_sequence = log->jsb.sequence;
+	if (!log->jsb.start)
+		return 0;
+	s.salvage = flags & XW_REPLAY_SALVAGE;
+	s.blk = malloc(log->block_size);
+	s.data = malloc(log->block_size);
+	if (!s.blk || !s.data)
+		rc = xw_fail_nomem(log->diag, "a journal");
+	if (!rc)
+		rc = walk(&s);
+	if (!rc)
+		rc = look_for_fast_commits(&s);
+	if (!rc)
+		rc = collect_revoked(&s);
+	if (!rc)
+		rc = collect_tags(&s);
+	if (!rc)
+		keep_latest(&s);
+	xw_vec_free(&s.notes);
+	xw_vec_free(&s.revoked);
+	free(s.blk);
+	free(s.data);
+	return rc;
+}
+
+bool xw_replay_find(const struct xw_replay *r, xw_blk blk, size_t *i)
+{
+	const struct xw_replay_block key = {.blk = blk};
+	const struct xw_replay_block *b = NULL;
+
+	if (r->blocks.n)
+		b = bsearch(&key, r->blocks.v, r->blocks.n, sizeof(key), by_block);
+	if (b)
+		*i = (size_t)(b - r->blocks.v);
+	return b != NULL;
+}
+
+void xw_replay_free(struct xw_replay *r)
+{
+	xw_vec_free(&r->blocks);
+}

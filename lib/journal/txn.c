@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writing a transaction: for each descriptor's worth of blocks the tags first (each holds a
+ * checksum of its data), then the data, through a batcher, so that a contiguous journal is written
+ * forward in large pieces.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/crc.h"
+#include "base/endian.h"
+#include "base/types.h"
+#include "dev/batch.h"
+#include "journal/txn.h"
+
+struct writer {
+	struct xw_log *log;
+	const struct xw_block_source *src;
+	struct xw_batch *batch;
+	uint32_t at, sequence;
+	uint32_t crc; /* v1 */
+	uint8_t *blk; /* a descriptor or commit block */
+	uint8_t *data; /* a block as it goes to the log */
+	struct xw_jtag *tags; /* of one descriptor */
+};
+
+uint64_t xw_txn_blocks(const struct xw_log *log, uint64_t n)
+{
+	return n + xw_div_up(n, xw_jdesc_capacity(&log->fmt)) + 1;
+}
+
+static int put_block(struct writer *w, const void *blk)
+{
+	uint64_t off;
+	int rc = xw_log_where(w->log, w->at, &off);
+
+	w->at = xw_log_next(w->log, w->at);
+	return rc ? rc : xw_batch_write(w->batch, off, blk, w->log->block_size);
+}
+
+/* Block i of the source into w->data, as the log has it. */
+static int load(struct writer *w, size_t i, struct xw_jtag *tag)
+{
+	const void *data;
+	int rc;
+
+	memset(tag, 0, sizeof(*tag));
+	rc = w->src->get(w->src->arg, i, &tag->blk, &data);
+	if (rc)
+		return rc;
+	if (!data) {
+		memset(w->data, 0, w->log->block_size);
+		return 0;
+	}
+	memcpy(w->data, data, w->log->block_size);
+	if (getbe32(*(be32 *)w->data) == XW_JBD2_MAGIC) {
+		memset(w->data, 0, sizeof(be32));
+		tag->flags = XW_JTAG_ESCAPED;
+	}
+	return 0;
+}
+
+static int put_group(struct writer *w, size_t first, uint32_t n)
+{
+	const struct xw_jfmt *f = &w->log->fmt;
+	struct xw_jtag tag;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < n && !rc; i++) {
+		rc = load(w, first + i, &w->tags[i]);
+		if (!rc)
+			w->tags[i].csum = xw_jtag_csum(f, w->sequence, w->data);
+	}
+	if (rc)
+		return rc;
+	xw_jdesc_encode(f, w->sequence, w->tags, n, w->blk);
+	if (f->csum1)
+		w->crc = xw_crc32_be(w->crc, w->blk, f->block_size);
+	rc = put_block(w, w->blk);
+	for (uint32_t i = 0; i < n && !rc; i++) {
+		rc = load(w, first + i, &tag);
+		if (!rc && f->csum1)
+			w->crc = xw_crc32_be(w->crc, w->data, f->block_size);
+		if (!rc)
+			rc = put_block(w, w->data);
+	}
+	return rc;
+}
+
+int xw_txn_write(struct xw_log *log, uint32_t at, uint32_t sequence,
+		 const struct xw_block_source *src, uint64_t sec, uint32_t nsec)
+{
+	const uint32_t cap = xw_jdesc_capacity(&log->fmt);
+	struct writer w = {.log = log, .src = src, .at = at, .sequence = sequence, .crc = ~0u};
+	struct xw_jcommit commit = {.sec = sec, .nsec = nsec};
+	auto_free uint8_t *blk = malloc(log->block_size), *data = malloc(log->block_size);
+	auto_free struct xw_jtag *tags = calloc(cap, sizeof(*tags));
+	int rc;
+
+	if (xw_txn_blocks(log, src->n) > log->last - log->first)
+		return xw_fail(log->diag, XW_ERR_LIMIT,
+			       "%s: journal: %zu blocks do not fit one transaction", log->dev->name,
+			       src->n);
+	if (!blk || !data || !tags)
+		return xw_fail_nomem(log->diag, "a transaction");
+	w.blk = blk;
+	w.data = data;
+	w.tags = tags;
+	rc = xw_batch_new(log->dev, 0, false, log->diag, &w.batch);
+	for (size_t i = 0; i < src->n && !rc; i += cap)
+		rc = put_group(&w, i, (uint32_t)XW_MIN(src->n - i, cap));
+	if (!rc) {
+		commit.csum = w.crc;
+		xw_jcommit_encode(&log->fmt, sequence, &commit, blk);
+		rc = put_block(&w, blk);
+	}
+	if (!rc)
+		rc = xw_batch_drain(w.batch);
+	xw_batch_free(w.batch);
+	return rc;
+}

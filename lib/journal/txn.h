@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Writing one transaction into a log. */
+#ifndef XW_JOURNAL_TXN_H
+#define XW_JOURNAL_TXN_H
+
+#include "journal/log.h"
+
+/* Blocks to be logged, in ascending order, asked for by index, possibly several times. */
+struct xw_block_source {
+	size_t n;
+	void *arg;
+	/* *data is block_size bytes (NULL: zeros), valid until the next call. */
+	int (*get)(void *arg, size_t i, xw_blk *blk, const void **data);
+};
+
+/* Blocks of the log that a transaction of n blocks takes: descriptors, data, commit. */
+uint64_t xw_txn_blocks(const struct xw_log *log, uint64_t n);
+/*
+ * Write transaction `sequence` from block `at` on: descriptors, data (escaped where it must be),
+ * commit block with time sec/nsec. XW_ERR_LIMIT when it does not fit the log. Not flushed, and the
+ * journal superblock is left alone: a log whose start is elsewhere or 0 does not see it yet.
+ */
+int xw_txn_write(struct xw_log *log, uint32_t at, uint32_t sequence,
+		 const struct xw_block_source *src, uint64_t sec, uint32_t nsec);
+
+#endif

@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: MIT */
+/* Logs in memory: written by the library or block by block, replayed, damaged. The oracle tests
+ * (tests/oracle/journal.sh) have the kernel's and the stock tools' opinion. */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/crc.h"
+#include "base/endian.h"
+#include "base/types.h"
+#include "journal/replay.h"
+#include "journal/txn.h"
+#include "unit.h"
+
+#define LOG_BLOCKS 120u
+#define TARGET 300u /* blocks */
+#define OFFSET 7168u /* where the log begins on its device */
+
+static struct xw_diag diag;
+
+static const struct format {
+	uint32_t block_size, incompat, compat;
+} formats[] = {
+	{1024, 0, 0},
+	{1024, XW_JBD2_INCOMPAT_64BIT | XW_JBD2_INCOMPAT_REVOKE, 0},
+	{1024, 0, XW_JBD2_COMPAT_CHECKSUM},
+	{2048, XW_JBD2_INCOMPAT_64BIT, XW_JBD2_COMPAT_CHECKSUM},
+	{1024, XW_JBD2_INCOMPAT_CSUM_V2, 0},
+	{4096, XW_JBD2_INCOMPAT_CSUM_V2 | XW_JBD2_INCOMPAT_64BIT, 0},
+	{1024, XW_JBD2_INCOMPAT_CSUM_V3, 0},
+	{4096, XW_JBD2_INCOMPAT_CSUM_V3 | XW_JBD2_INCOMPAT_64BIT | XW_JBD2_INCOMPAT_REVOKE, 0},
+	{65536, XW_JBD2_INCOMPAT_CSUM_V3 | XW_JBD2_INCOMPAT_64BIT, 0},
+	{1024, XW_JBD2_INCOMPAT_CSUM_V3 | XW_JBD2_INCOMPAT_FAST_COMMIT, 0},
+};
+
+struct fixture {
+	struct xw_dev *dev, *target;
+	struct xw_log *log;
+	uint32_t bs;
+	uint32_t at, sequence; /* where the next block goes */
+	uint32_t crc;
+	unsigned char *model; /* of the target */
+	unsigned char *buf;
+};
+
+static uint32_t rnd(uint32_t *x)
+{
+	return (*x = *x * 1664525u + 1013904223u) >> 8;
+}
+
+static void reopen(struct fixture *f)
+{
+	xw_log_close(f->log);
+	ck_assert_int_eq(xw_log_open_flat(f->dev, OFFSET, f->bs, LOG_BLOCKS, &diag, &f->log), 0);
+}
+
+static void setup_log(struct fixture *f, const struct format *fmt, uint32_t sequence)
+{
+	struct xw_jsb jsb = {
+		.blocktype = XW_JBD2_SUPER_V2,
+		.blocksize = fmt->block_size,
+		.maxlen = LOG_BLOCKS,
+		.first = 1,
+		.sequence = sequence,
+		.feature_incompat = fmt->incompat,
+		.feature_compat = fmt->compat,
+		.checksum_type = 4,
+		.num_fc_blks = 10,
+		.uuid = "journal's uuid!",
+	};
+
+	memset(f, 0, sizeof(*f));
+	memset(&diag, 0, sizeof(diag));
+	f->bs = fmt->block_size;
+	ck_assert_int_eq(xw_dev_open_mem(OFFSET + (uint64_t)LOG_BLOCKS * f->bs, &diag, &f->dev), 0);
+	ck_assert_int_eq(xw_dev_open_mem((uint64_t)TARGET * f->bs, &diag, &f->target), 0);
+	ck_assert_int_eq(xw_log_create_flat(f->dev, OFFSET, &jsb, &diag, &f->log), 0);
+	f->at = 1;
+	f->sequence = sequence;
+	f->crc = ~0u;
+	f->model = calloc(TARGET, f->bs);
+	f->buf = malloc(f->bs);
+}
+
+static void teardown_log(struct fixture *f)
+{
+	xw_log_close(f->log);
+	xw_dev_close(f->dev);
+	xw_dev_close(f->target);
+	free(f->model);
+	free(f->buf);
+}
+
+static void put(struct fixture *f, const void *blk)
+{
+	uint64_t off;
+
+	ck_assert_int_eq(xw_log_where(f->log, f->at, &off), 0);
+	ck_assert_int_eq(xw_dev_pwrite(f->dev, blk, f->bs, off), 0);
+	f->at = xw_log_next(f->log, f->at);
+}
+
+/* Contents of block blk in its `version`th state; some look like log blocks. */
+static void contents(const struct fixture *f, xw_blk blk, uint32_t version, unsigned char *p)
+{
+	memset(p, (int)(blk * 31 + version * 7), f->bs);
+	poke64(p + 8, blk);
+	poke32(p + 16, version);
+	if ((blk + version) % 3 == 0)
+		*(be32 *)p = putbe32(XW_JBD2_MAGIC);
+}
+
+static void put_descriptor(struct fixture *f, const xw_blk *blks, uint32_t n, uint32_t version)
+{
+	struct xw_jtag tags[64] = {0};
+	unsigned char *data = malloc((size_t)n * f->bs);
+
+	ck_assert_uint_le(n, 64);
+	ck_assert_uint_le(n, xw_jdesc_capacity(&f->log->fmt));
+	for (uint32_t i = 0; i < n; i++) {
+		unsigned char *p = data + (size_t)i * f->bs;
+
+		contents(f, blks[i], version, p);
+		tags[i].blk = blks[i];
+		if (getbe32(*(be32 *)p) == XW_JBD2_MAGIC) {
+			tags[i].flags = XW_JTAG_ESCAPED;
+			memset(p, 0, 4);
+		}
+		tags[i].csum = xw_jtag_csum(&f->log->fmt, f->sequence, p);
+	}
+	xw_jdesc_encode(&f->log->fmt, f->sequence, tags, n, f->buf);
+	f->crc = xw_crc32_be(f->crc, f->buf, f->bs);
+	put(f, f->buf);
+	for (uint32_t i = 0; i < n; i++) {
+		f->crc = xw_crc32_be(f->crc, data + (size_t)i * f->bs, f->bs);
+		put(f, data + (size_t)i * f->bs);
+	}
+	free(data);
+}
+
+static void put_revoke(struct fixture *f, const xw_blk *blks, uint32_t n)
+{
+	const unsigned each = f->log->fmt.is64 ? 8 : 4;
+
+	memset(f->buf, 0, f->bs);
+	*(be32 *)f->buf = putbe32(XW_JBD2_MAGIC);
+	*(be32 *)(f->buf + 4) = putbe32(XW_JBD2_REVOKE);
+	*(be32 *)(f->buf + 8) = putbe32(f->sequence);
+	*(be32 *)(f->buf + 12) = putbe32(16 + n * each);
+	for (uint32_t i = 0; i < n; i++) {
+		if (each == 8)
+			*(be64 *)(f->buf + 16 + (size_t)8 * i) = putbe64(blks[i]);
+		else
+			*(be32 *)(f->buf + 16 + (size_t)4 * i) = putbe32((uint32_t)blks[i]);
+	}
+	xw_jblock_set_tail(&f->log->fmt, f->buf);
+	put(f, f->buf);
+}
+
+static void put_commit(struct fixture *f, uint64_t sec)
+{
+	struct xw_jcommit c = {.sec = sec, .csum = f->crc};
+
+	xw_jcommit_encode(&f->log->fmt, f->sequence, &c, f->buf);
+	put(f, f->buf);
+	f->sequence++;
+	f->crc = ~0u;
+}
+
+static void check_target(struct fixture *f)
+{
+	unsigned char *got = malloc((size_t)TARGET * f->bs);
+
+	ck_assert_int_eq(xw_dev_pread(f->target, got, (size_t)TARGET * f->bs, 0), 0);
+	ck_assert(memcmp(got, f->model, (size_t)TARGET * f->bs) == 0);
+	free(got);
+}
+
+static void replay(struct fixture *f, unsigned flags)
+{
+	struct xw_replay r;
+
+	ck_assert_int_eq(xw_replay_plan(f->log, flags, TARGET, &r), 0);
+	ck_assert_int_eq(xw_replay_apply(f->log, &r, UINT64_MAX, f->target), 0);
+	xw_replay_free(&r);
+}
+
+/* ---- what the library writes ---- */
+
+struct list {
+	struct fixture *f;
+	xw_blk blks[100];
+	unsigned char *buf;
+};
+
+static int get_block(void *arg, size_t i, xw_blk *blk, const void **data)
+{
+	struct list *l = arg;
+
+	*blk = l->blks[i];
+	contents(l->f, *blk, 1, l->buf);
+	*data = *blk % 5 == 4 ? NULL : l->buf;
+	return 0;
+}
+
+START_TEST(write_and_replay)
+{
+	struct fixture f;
+	struct list l = {.f = &f};
+	struct xw_block_source src = {.arg = &l, .get = get_block};
+	const uint32_t sequence = 0xFFFFFFFF;
+	struct xw_replay r;
+	size_t n;
+
+	setup_log(&f, &formats[_i], sequence);
+	l.buf = malloc(f.bs);
+	for (n = 0; n < 100 && xw_txn_blocks(f.log, n + 1) <= f.log->last - f.log->first; n++) {
+		l.blks[n] = 2 * n + n / 7 + 3;
+		contents(&f, l.blks[n], 1, f.model + l.blks[n] * f.bs);
+		if (l.blks[n] % 5 == 4)
+			memset(f.model + l.blks[n] * f.bs, 0, f.bs);
+	}
+	src.n = n;
+	ck_assert_uint_gt(n, 80);
+	if (n < 100) {
+		src.n++;
+		ck_assert_int_eq(xw_txn_write(f.log, 1, sequence, &src, 5, 6), XW_ERR_LIMIT);
+		xw_diag_clear(&diag);
+		src.n--;
+	}
+	/* from the middle: it wraps */
+	ck_assert_int_eq(xw_txn_write(f.log, 77, sequence, &src, 5, 6), 0);
+	ck_assert_int_eq(xw_replay_plan(f.log, 0, TARGET, &r), 0);
+	ck_assert_uint_eq(r.blocks.n, 0);
+	xw_replay_free(&r);
+	ck_assert_int_eq(xw_log_set_start(f.log, 77, sequence), 0);
+	reopen(&f);
+	ck_assert_uint_eq(f.log->jsb.start, 77);
+	ck_assert_int_eq(xw_replay_plan(f.log, 0, TARGET, &r), 0);
+	ck_assert_uint_eq(r.transactions, 1);
+	ck_assert_uint_eq(r.end_sequence, 0);
+	ck_assert_uint_eq(r.blocks.n, n);
+	ck_assert_int_eq(xw_replay_apply(f.log, &r, UINT64_MAX, f.target), 0);
+	check_target(&f);
+	ck_assert_int_eq(xw_replay_finish(f.log, &r), 0);
+	xw_replay_free(&r);
+	reopen(&f);
+	ck_assert_uint_eq(f.log->jsb.start, 0);
+	ck_assert_uint_eq(f.log->jsb.sequence, 1);
+	free(l.buf);
+	teardown_log(&f);
+}
+END_TEST
+
+START_TEST(skip_find_and_clip)
+{
+	struct fixture f;
+	const xw_blk blks[] = {10, 11, 12, 13, 14};
+	struct xw_replay r;
+	size_t i = 0;
+
+	setup_log(&f, &formats[0], 1);
+	put_descriptor(&f, blks, 5, 1);
+	put_commit(&f, 1);
+	f.log->jsb.start = 1;
+	ck_assert_int_eq(xw_replay_plan(f.log, 0, TARGET, &r), 0);
+	ck_assert(!xw_replay_find(&r, 9, &i));
+	ck_assert(xw_replay_find(&r, 12, &i));
+	ck_assert_uint_eq(i, 2);
+	ck_assert_int_eq(xw_dev_set_size(f.target, 14 * 1024 + 100), 0);
+	ck_assert_int_eq(xw_replay_apply(f.log, &r, 12, f.target), 0);
+	ck_assert_uint_eq(f.target->size, 14 * 1024 + 100);
+	ck_assert_int_eq(xw_dev_set_size(f.target, (uint64_t)TARGET * f.bs), 0);
+	for (i = 0; i < 5; i++)
+		if (blks[i] != 12)
+			contents(&f, blks[i], 1, f.model + blks[i] * f.bs);
+	memset(f.model + 14 * 1024 + 100, 0, 924);
+	check_target(&f);
+	xw_replay_free(&r);
+	teardown_log(&f);
+}
+END_TEST
+
+/* ---- random logs against a model of the rules ---- */
+
+#define BLOCKS 40u
+
+START_TEST(random_logs)
+{
+	const struct format *fmt = &formats[_i % XW_ARRAY_SIZE(formats)];
+	const bool torn = _i % 3 == 0;
+	uint32_t x = (uint32_t)_i + 1, version = 0, area, used = 0;
+	uint32_t state[BLOCKS] = {0}; /* version that a replay leaves there, 0 = none */
+	struct fixture f;
+
+	setup_log(&f, fmt, rnd(&x) % 2 ? 0xFFFFFFFE : rnd(&x));
+	area = f.log->last - f.log->first;
+	f.log->jsb.start = f.log->first + rnd(&x) % area;
+	f.at = f.log->jsb.start;
+	for (uint32_t txn = 0; used + 30 <= area; txn++) {
+		const uint32_t parts = 1 + rnd(&x) % 3;
+		uint32_t next[BLOCKS];
+		bool revoked[BLOCKS] = {0};
+
+		memcpy(next, state, sizeof(next));
+		for (uint32_t part = 0; part < parts; part++) {
+			xw_blk blks[7];
+			uint32_t n = 1 + rnd(&x) % 7;
+			bool revoke = rnd(&x) % 3 == 0;
+
+			for (uint32_t i = 0; i < n; i++)
+				blks[i] = rnd(&x) % BLOCKS;
+			if (revoke)
+				put_revoke(&f, blks, n);
+			else
+				put_descriptor(&f, blks, n, ++version);
+			used += revoke ? 1 : n + 1;
+			for (uint32_t i = 0; i < n; i++) {
+				if (revoke)
+					revoked[blks[i]] = true;
+				else
+					next[blks[i]] = version;
+			}
+		}
+		if (torn && used + 31 > area) /* no commit block: as if it were not there */
+			break;
+		put_commit(&f, 1000 + txn);
+		used++;
+		/* a revoke covers its own transaction, whatever came first */
+		for (uint32_t i = 0; i < BLOCKS; i++)
+			state[i] = revoked[i] ? 0 : next[i];
+	}
+	replay(&f, 0);
+	for (xw_blk i = 0; i < BLOCKS; i++)
+		if (state[i])
+			contents(&f, i, state[i], f.model + i * f.bs);
+	check_target(&f);
+	teardown_log(&f);
+}
+END_TEST
+
+/* ---- damage ---- */
+
+/* Two transactions; then a byte of one block is changed. What each must lead to. */
+static const struct damage {
+	/* block of the log: 1 descriptor, 2-3 data, 4 revoke, 5 commit, 6 .. 9 as well */
+	uint32_t at;
+	uint32_t byte;
+	int plain, v1, v23; /* result without, with v1, with v2 or v3 checksums */
+	uint32_t left_plain, left_v1, left_v23; /* transactions still replayed, under salvage */
+} damages[] = {
+	{1, 2, 0, 0, 0, 0, 0, 0}, /* magic: the log ends */
+	{1, 11, 0, 0, 0, 0, 0, 0}, /* sequence */
+	{1, 600, 0, XW_ERR_CHECKSUM, XW_ERR_CHECKSUM, 2, 0, 0}, /* behind the tags */
+	{3, 500, 0, XW_ERR_CHECKSUM, XW_ERR_CHECKSUM, 2, 0,
+	 2}, /* data: alone left out under v2, v3 */
+	{4, 12, XW_ERR_CORRUPT, XW_ERR_CORRUPT, XW_ERR_CHECKSUM, 2, 2, 0}, /* length of a revoke */
+	{5, 3, 0, 0, 0, 0, 0, 0}, /* a commit block that is none */
+	{5, 0x10, 0, XW_ERR_CHECKSUM, XW_ERR_CHECKSUM, 2, 0, 0},
+	{5, 0x34, 0, 0, XW_ERR_CHECKSUM, 2, 2, 0}, /* its time */
+	{6, 2, 0, 0, 0, 1, 1, 1}, /* the second transaction */
+	{9, 0x10, 0, XW_ERR_CHECKSUM, XW_ERR_CHECKSUM, 2, 1, 1},
+};
+
+static void two_transactions(struct fixture *f, uint64_t second_time)
+{
+	const xw_blk a[] = {10, 11}, b[] = {11, 12}, gone[] = {200};
+
+	put_descriptor(f, a, 2, 1);
+	put_revoke(f, gone, 1);
+	put_commit(f, 0x100);
+	put_descriptor(f, b, 2, 2);
+	put_commit(f, second_time);
+	f->log->jsb.start = 1;
+}
+
+START_TEST(damage)
+{
+	const struct format *fmt = &formats[_i / XW_ARRAY_SIZE(damages)];
+	const struct damage *d = &damages[_i % XW_ARRAY_SIZE(damages)];
+	struct fixture f;
+	struct xw_replay r;
+	uint32_t left;
+	uint64_t off;
+	char c;
+	int expect;
+
+	setup_log(&f, fmt, 7);
+	two_transactions(&f, 0x101);
+	ck_assert_int_eq(xw_log_where(f.log, d->at, &off), 0);
+	ck_assert_int_eq(xw_dev_pread(f.dev, &c, 1, off + d->byte), 0);
+	c ^= 0x55;
+	ck_assert_int_eq(xw_dev_pwrite(f.dev, &c, 1, off + d->byte), 0);
+	expect = f.log->fmt.csum ? d->v23 : f.log->fmt.csum1 ? d->v1 : d->plain;
+	left = f.log->fmt.csum ? d->left_v23 : f.log->fmt.csum1 ? d->left_v1 : d->left_plain;
+
+	ck_assert_int_eq(xw_replay_plan(f.log, 0, TARGET, &r), expect);
+	if (expect)
+		ck_assert_str_ne(diag.text, "");
+	xw_replay_free(&r);
+	xw_diag_clear(&diag);
+	ck_assert_int_eq(xw_replay_plan(f.log, XW_REPLAY_SALVAGE, TARGET, &r), 0);
+	ck_assert_int_eq(r.damaged, expect != 0);
+	ck_assert_uint_eq(r.transactions, left);
+	ck_assert_uint_eq(r.bad, d->at == 3 && f.log->fmt.csum);
+	ck_assert_uint_eq(r.blocks.n, left == 0 ? 0 : left == 1 ? 2 : 3);
+	xw_replay_free(&r);
+	teardown_log(&f);
+}
+END_TEST
+
+/* What an older use of the journal left behind the last commit looks valid but for its checksums
+ * (they depend on the UUID) and its time. */
+START_TEST(stale_is_no_damage)
+{
+	struct fixture f;
+	struct xw_replay r;
+	uint32_t seed;
+
+	setup_log(&f, &formats[6], 7);
+	two_transactions(&f, 0x101);
+	seed = f.log->fmt.seed;
+	f.log->fmt.seed = 12345;
+	put_descriptor(&f, (xw_blk[]){20}, 1, 3);
+	put_commit(&f, _i ? 0x102 : 0x80);
+	f.log->fmt.seed = seed;
+	ck_assert_int_eq(xw_replay_plan(f.log, 0, TARGET, &r), _i ? XW_ERR_CHECKSUM : 0);
+	ck_assert_uint_eq(r.transactions, 2);
+	ck_assert_uint_eq(r.damaged, _i);
+	xw_replay_free(&r);
+	teardown_log(&f);
+}
+END_TEST
+
+START_TEST(beyond_the_end)
+{
+	struct fixture f;
+	struct xw_replay r;
+
+	setup_log(&f, &formats[1], 7);
+	put_descriptor(&f, (xw_blk[]){5, TARGET, 1ull << 40}, 3, 1);
+	put_commit(&f, 1);
+	f.log->jsb.start = 1;
+	ck_assert_int_eq(xw_replay_plan(f.log, 0, TARGET, &r), XW_ERR_CORRUPT);
+	xw_replay_free(&r);
+	ck_assert_int_eq(xw_replay_plan(f.log, XW_REPLAY_SALVAGE, TARGET, &r), 0);
+	ck_assert_uint_eq(r.blocks.n, 1);
+	ck_assert_uint_eq(r.bad, 2);
+	xw_replay_free(&r);
+	teardown_log(&f);
+}
+END_TEST
+
+START_TEST(fast_commits)
+{
+	struct fixture f;
+	struct xw_replay r;
+	const unsigned char head[12] = {9, 0, 8, 0, 0, 0, 0, 0, 9, 0, 0, 0};
+	uint64_t off;
+
+	setup_log(&f, &formats[9], 7);
+	ck_assert_uint_eq(f.log->last, LOG_BLOCKS - 10);
+	two_transactions(&f, 0x101);
+	replay(&f, 0);
+	ck_assert_int_eq(xw_log_where(f.log, f.log->last + 1, &off), 0);
+	ck_assert_int_eq(xw_dev_pwrite(f.dev, head, sizeof(head), off), 0);
+	ck_assert_int_eq(xw_replay_plan(f.log, 0, TARGET, &r), XW_ERR_UNSUPPORTED);
+	ck_assert_ptr_nonnull(strstr(diag.text, "fast commits"));
+	xw_replay_free(&r);
+	ck_assert_int_eq(xw_replay_plan(f.log, XW_REPLAY_SALVAGE, TARGET, &r), 0);
+	ck_assert(r.fast_commits);
+	xw_replay_free(&r);
+	/* of another transaction: old */
+	ck_assert_int_eq(xw_dev_pwrite(f.dev, "\6", 1, off + 8), 0);
+	ck_assert_int_eq(xw_replay_plan(f.log, 0, TARGET, &r), 0);
+	ck_assert(!r.fast_commits);
+	xw_replay_free(&r);
+	teardown_log(&f);
+}
+END_TEST
+
+/* ---- the superblock ---- */
+
+static const struct bad_super {
+	uint32_t byte;
+	unsigned char value;
+	int code;
+} bad_supers[] = {
+	{0, 0, XW_ERR_CORRUPT}, /* magic */
+	{0x0E, 8, XW_ERR_CORRUPT}, /* block size 2048 */
+	{0x12, 1, XW_ERR_CORRUPT}, /* longer than the journal */
+	{0x17, 200, XW_ERR_CORRUPT}, /* first behind the end */
+	{0x1F, 200, XW_ERR_CORRUPT}, /* start behind the end */
+	{0x28, 0x80, XW_ERR_UNSUPPORTED}, /* incompat */
+	{0x2F, 1, XW_ERR_UNSUPPORTED}, /* ro_compat */
+	{0x2B, 0x38, XW_ERR_CORRUPT}, /* v2 and v3 */
+	{0x50, 1, XW_ERR_UNSUPPORTED}, /* checksum type */
+	{0x55, 1, XW_ERR_CORRUPT}, /* fast commits fill it */
+	{0x30, 'x', XW_ERR_CHECKSUM}, /* uuid */
+};
+
+START_TEST(superblocks)
+{
+	const struct bad_super *b = &bad_supers[_i];
+	unsigned char buf[1024];
+	struct fixture f;
+	struct xw_log *log;
+
+	setup_log(&f, &formats[9], 7);
+	ck_assert_int_eq(xw_dev_pread(f.dev, buf, 1024, OFFSET), 0);
+	ck_assert_uint_ne(buf[b->byte], b->value);
+	buf[b->byte] = b->value;
+	if (b->code != XW_ERR_CHECKSUM) {
+		memset(buf + 0xFC, 0, 4);
+		*(be32 *)(buf + 0xFC) = putbe32(xw_crc32c(~0u, buf, 1024));
+	}
+	ck_assert_int_eq(xw_dev_pwrite(f.dev, buf, 1024, OFFSET), 0);
+	ck_assert_int_eq(xw_log_open_flat(f.dev, OFFSET, f.bs, LOG_BLOCKS, &diag, &log), b->code);
+	teardown_log(&f);
+}
+END_TEST
+
+START_TEST(version_1_superblock)
+{
+	struct xw_jsb jsb = {.blocktype = XW_JBD2_SUPER_V1,
+			     .blocksize = 1024,
+			     .maxlen = 50,
+			     .first = 1,
+			     .sequence = 3};
+	unsigned char behind = 0x77;
+	struct xw_log *log;
+	struct xw_dev *dev;
+
+	memset(&diag, 0, sizeof(diag));
+	ck_assert_int_eq(xw_dev_open_mem(50 * 1024, &diag, &dev), 0);
+	ck_assert_int_eq(xw_log_create_flat(dev, 0, &jsb, &diag, &log), 0);
+	ck_assert_int_eq(xw_dev_pwrite(dev, &behind, 1, 36), 0);
+	ck_assert_int_eq(xw_log_set_start(log, 4, 9), 0);
+	ck_assert_int_eq(xw_dev_pread(dev, &behind, 1, 36), 0);
+	ck_assert_uint_eq(behind, 0x77);
+	xw_log_close(log);
+	ck_assert_int_eq(xw_log_open_flat(dev, 0, 1024, 50, &diag, &log), 0);
+	ck_assert_uint_eq(log->jsb.start, 4);
+	ck_assert_uint_eq(log->jsb.sequence, 9);
+	xw_log_close(log);
+	xw_dev_close(dev);
+}
+END_TEST
+
+/* Nothing that a log holds may crash or hang; every failure has its line. */
+START_TEST(random_damage)
+{
+	const struct format *fmt = &formats[_i % XW_ARRAY_SIZE(formats)];
+	uint32_t x = (uint32_t)_i * 77 + 1;
+	struct fixture f;
+
+	if (fmt->block_size > 4096)
+		return;
+	setup_log(&f, fmt, 7);
+	two_transactions(&f, 0x101);
+	ck_assert_int_eq(xw_log_set_start(f.log, 1, 7), 0);
+	for (int step = 0; step < 300; step++) {
+		unsigned char old, now = (unsigned char)rnd(&x);
+		uint64_t off = OFFSET + rnd(&x) % (10 * f.bs);
+		struct xw_log *log;
+		struct xw_replay r;
+		int rc;
+
+		if (step % 2)
+			off = OFFSET + rnd(&x) % 10 * f.bs + rnd(&x) % 80;
+		ck_assert_int_eq(xw_dev_pread(f.dev, &old, 1, off), 0);
+		ck_assert_int_eq(xw_dev_pwrite(f.dev, &now, 1, off), 0);
+		xw_diag_clear(&diag);
+		rc = xw_log_open_flat(f.dev, OFFSET, f.bs, LOG_BLOCKS, &diag, &log);
+		if (!rc) {
+			rc = xw_replay_plan(log, step & 1, TARGET, &r);
+			if (!rc)
+				rc = xw_replay_apply(log, &r, UINT64_MAX, f.target);
+			xw_replay_free(&r);
+			xw_log_close(log);
+		}
+		ck_assert_int_eq(rc != 0, diag.code != 0);
+		if (step % 16)
+			ck_assert_int_eq(xw_dev_pwrite(f.dev, &old, 1, off), 0);
+	}
+	teardown_log(&f);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("journal");
+	TCase *tc = tcase_create("journal");
+
+	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, write_and_replay, 0, XW_ARRAY_SIZE(formats));
+	tcase_add_test(tc, skip_find_and_clip);
+	tcase_add_loop_test(tc, random_logs, 0, 12 * XW_ARRAY_SIZE(formats));
+	tcase_add_loop_test(tc, damage, 0, 7 * XW_ARRAY_SIZE(damages));
+	tcase_add_loop_test(tc, stale_is_no_damage, 0, 2);
+	tcase_add_test(tc, beyond_the_end);
+	tcase_add_test(tc, fast_commits);
+	tcase_add_loop_test(tc, superblocks, 0, XW_ARRAY_SIZE(bad_supers));
+	tcase_add_test(tc, version_1_superblock);
+	tcase_add_loop_test(tc, random_damage, 0, 2 * XW_ARRAY_SIZE(formats));
+	suite_add_tcase(s, tc);
+	return unit_main(s);
+}
