@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "base/hash.h"
+#include "base/types.h"
+#include "commit/change.h"
+
+#define CHUNK ((size_t)1 << 20)
+#define IOV 256
+
+static const uint8_t zeros[65536];
+
+uint64_t xw_change_hash(const uint8_t sector[XW_CHANGE_SECTOR])
+{
+	struct xw_sha256 s;
+	uint8_t out[32];
+
+	xw_sha256_init(&s);
+	xw_sha256_update(&s, sector, XW_CHANGE_SECTOR);
+	xw_sha256_final(&s, out);
+	return peek64(out);
+}
+
+/* Bytes of the base, zeros behind its end. */
+static int read_base(const struct xw_change *c, uint64_t off, size_t len, uint8_t *buf)
+{
+	const uint64_t there = off < c->old_size ? XW_MIN(len, c->old_size - off) : 0;
+
+	memset(buf + there, 0, len - there);
+	return there ? xw_dev_pread(c->base, buf, there, off) : 0;
+}
+
+/* The superblock's block may be unreadable: that is a reason to write it, none to fail. */
+static int read_super(struct xw_change *c, bool *readable)
+{
+	const uint64_t bs = c->block_size, off = c->super_blk * bs;
+	auto_free uint8_t *page = malloc(bs);
+	struct xw_diag *diag = c->base->diag;
+	int rc;
+
+	c->super_page = malloc(bs);
+	if (!page || !c->super_page)
+		return xw_fail_nomem(c->diag, "a change");
+	c->base->diag = NULL;
+	*readable = !read_base(c, off, bs, page);
+	c->base->diag = diag;
+	if (*readable)
+		memcpy(c->old_super, page + XW_SUPER_OFFSET % bs, XW_SUPER_SIZE);
+	memset(c->super_page, 0, bs);
+	rc = off < c->new_size
+		     ? xw_dev_pread(c->overlay, c->super_page, XW_MIN(bs, c->new_size - off), off)
+		     : 0;
+	memcpy(c->new_super, c->super_page + XW_SUPER_OFFSET % bs, XW_SUPER_SIZE);
+	return rc;
+}
+
+static const uint8_t *page_of(const struct xw_change *c, uint64_t blk)
+{
+	const void *data;
+
+	return xw_overlay_block(c->overlay, blk, &data) && data ? data : zeros;
+}
+
+/* Keep block blk, whose old contents are in `before`, if it differs or is the superblock's. */
+static void consider(struct xw_change *c, uint64_t blk, const uint8_t *before)
+{
+	const uint8_t *after = blk == c->super_blk ? c->super_page : page_of(c, blk);
+	const size_t per = c->block_size / XW_CHANGE_SECTOR;
+	const bool differs = memcmp(before, after, c->block_size) != 0;
+
+	if (differs)
+		c->empty = false;
+	if (!differs && blk != c->super_blk)
+		return;
+	for (size_t i = 0; i < per; i++)
+		c->hashes[c->n * per + i] = xw_change_hash(before + i * XW_CHANGE_SECTOR);
+	c->blocks[c->n++] = blk;
+}
+
+static int compare_run(struct xw_change *c, const uint64_t *blocks, size_t n, uint8_t *buf)
+{
+	const uint64_t bs = c->block_size;
+	int rc = read_base(c, blocks[0] * bs, n * bs, buf);
+
+	for (size_t i = 0; i < n && !rc; i++)
+		consider(c, blocks[i], buf + i * bs);
+	return rc;
+}
+
+/* All dirty blocks, the superblock's among them whether it is dirty or not. */
+static int list_blocks(struct xw_change *c, uint64_t **out, size_t *n)
+{
+	uint64_t *blocks = NULL, *more;
+	size_t at = 0;
+	int rc = xw_overlay_dirty(c->overlay, &blocks, n);
+
+	if (rc)
+		return rc;
+	while (at < *n && blocks[at] < c->super_blk)
+		at++;
+	if (at == *n || blocks[at] != c->super_blk) {
+		more = realloc(blocks, (*n + 1) * sizeof(*blocks));
+		if (!more) {
+			free(blocks);
+			return xw_fail_nomem(c->diag, "a change");
+		}
+		blocks = more;
+		memmove(blocks + at + 1, blocks + at, (*n - at) * sizeof(*blocks));
+		blocks[at] = c->super_blk;
+		++*n;
+	}
+	*out = blocks;
+	return 0;
+}
+
+static int compare_all(struct xw_change *c, const uint64_t *blocks, size_t n, bool readable)
+{
+	auto_free uint8_t *buf = malloc(CHUNK);
+	const size_t max = CHUNK / c->block_size;
+	size_t run;
+	int rc = 0;
+
+	if (!buf)
+		return xw_fail_nomem(c->diag, "a change");
+	for (size_t i = 0; i < n && !rc; i += run) {
+		run = 1;
+		if (blocks[i] == c->super_blk && !readable) {
+			memset(buf, 0, c->block_size);
+			consider(c, blocks[i], buf);
+			c->empty = false;
+			continue;
+		}
+		while (run < max && i + run < n && blocks[i + run] == blocks[i] + run &&
+		       (readable || blocks[i + run] != c->super_blk))
+			run++;
+		rc = compare_run(c, blocks + i, run, buf);
+	}
+	return rc;
+}
+
+int xw_change_collect(struct xw_dev *overlay, struct xw_diag *diag, struct xw_change *out)
+{
+	auto_free uint64_t *blocks = NULL;
+	bool readable = false;
+	size_t n = 0;
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	out->overlay = overlay;
+	out->base = xw_overlay_base(overlay);
+	out->diag = diag;
+	out->block_size = xw_overlay_block_size(overlay);
+	out->old_size = out->base->size;
+	out->new_size = overlay->size;
+	out->empty = out->old_size == out->new_size;
+	if (out->block_size < 1024)
+		return xw_fail(diag, XW_ERR_INTERNAL, "%s: overlay of %u byte blocks committed",
+			       overlay->name, out->block_size);
+	out->super_blk = XW_SUPER_OFFSET / out->block_size;
+	rc = read_super(out, &readable);
+	if (!rc)
+		rc = list_blocks(out, &blocks, &n);
+	if (rc)
+		return rc;
+	out->blocks = calloc(n, sizeof(*out->blocks));
+	out->hashes = calloc(n * (out->block_size / XW_CHANGE_SECTOR), sizeof(*out->hashes));
+	if (!out->blocks || !out->hashes)
+		return xw_fail_nomem(diag, "a change");
+	return compare_all(out, blocks, n, readable);
+}
+
+void xw_change_free(struct xw_change *c)
+{
+	free(c->blocks);
+	free(c->hashes);
+	free(c->super_page);
+	memset(c, 0, sizeof(*c));
+}
+
+void xw_change_set_super(struct xw_change *c, const uint8_t super[XW_SUPER_SIZE])
+{
+	memcpy(c->super_page + XW_SUPER_OFFSET % c->block_size, super, XW_SUPER_SIZE);
+}
+
+static const uint8_t *contents(const struct xw_change *c, size_t i)
+{
+	return c->blocks[i] == c->super_blk ? c->super_page : page_of(c, c->blocks[i]);
+}
+
+static int get_block(void *arg, size_t i, xw_blk *blk, const void **data)
+{
+	const struct xw_change *c = arg;
+
+	*blk = c->blocks[i];
+	*data = contents(c, i);
+	return 0;
+}
+
+struct xw_block_source xw_change_source(struct xw_change *c)
+{
+	return (struct xw_block_source){.n = c->n, .arg = c, .get = get_block};
+}
+
+int xw_change_apply(struct xw_change *c)
+{
+	const uint64_t bs = c->block_size;
+	struct iovec iov[IOV];
+	size_t n;
+	int rc = 0;
+
+	if (c->new_size > c->base->size)
+		rc = xw_dev_set_size(c->base, c->new_size);
+	for (size_t i = 0; i < c->n && !rc; i += n) {
+		const uint64_t off = c->blocks[i] * bs;
+		uint64_t room = c->new_size > off ? c->new_size - off : 0;
+
+		for (n = 0; n < IOV && i + n < c->n && c->blocks[i + n] == c->blocks[i] + n; n++) {
+			iov[n].iov_base = (void *)(uintptr_t)contents(c, i + n);
+			iov[n].iov_len = XW_MIN(bs, room);
+			room -= iov[n].iov_len;
+		}
+		rc = xw_dev_pwritev(c->base, iov, (int)n, off);
+	}
+	return rc;
+}

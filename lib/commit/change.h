@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A change: the live blocks of an image that an overlay holds and that differ from the image, in
+ * ascending order. The block with the superblock is always among them; what stands in its place
+ * there is chosen when it is written, since the superblock goes through several states.
+ */
+#ifndef XW_COMMIT_CHANGE_H
+#define XW_COMMIT_CHANGE_H
+
+#include "dev/overlay.h"
+#include "disk/super.h"
+#include "journal/txn.h"
+
+struct xw_change {
+	struct xw_dev *overlay, *base; /* borrowed */
+	struct xw_diag *diag;
+	uint32_t block_size;
+	uint64_t super_blk;
+	uint64_t old_size, new_size; /* bytes of the device */
+	uint64_t *blocks; /* n of them */
+	uint64_t *hashes; /* of each XW_CHANGE_SECTOR of their contents on the base */
+	size_t n;
+	bool empty; /* nothing differs, superblock and size included */
+	uint8_t old_super[XW_SUPER_SIZE], new_super[XW_SUPER_SIZE];
+	/* the superblock's block: as the overlay has it, but for the superblock itself */
+	uint8_t *super_page;
+};
+
+/*
+ * Compare an overlay (block size at least 1024) with its base. Blocks that hold what the base has
+ * are left out. A base whose superblock cannot be read counts as having zeros there.
+ */
+int xw_change_collect(struct xw_dev *overlay, struct xw_diag *diag, struct xw_change *out);
+void xw_change_free(struct xw_change *c);
+
+/* Put `super` into its place in super_page: what get and apply give for super_blk from now on. */
+void xw_change_set_super(struct xw_change *c, const uint8_t super[XW_SUPER_SIZE]);
+/* The blocks, for a transaction. Lives as long as c. */
+struct xw_block_source xw_change_source(struct xw_change *c);
+/* Write all blocks to the base (grown first where need be), neighbours together. Not flushed. */
+int xw_change_apply(struct xw_change *c);
+
+/* 64 bits of the SHA-256 of a sector: what media write in one piece. */
+#define XW_CHANGE_SECTOR 512u
+uint64_t xw_change_hash(const uint8_t sector[XW_CHANGE_SECTOR]);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The commit, and its redo form.
+ *
+ *   step                                        cut behind it, the image is
+ *   shadow writes flushed                       old
+ *   redo file written, flushed, published       old (no bit: the file is dropped)
+ *   superblock with bit and nonce, flush        new, once the file is applied   [commit point]
+ *   blocks, flush, size                         the same
+ *   final superblock, flush                     new (no bit: the file is dropped)
+ *   file removed                                new
+ *
+ * A failure before the commit point removes the file; one at it tries to put the old superblock
+ * back; one behind it leaves everything for the next tool.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "commit/commit_internal.h"
+#include "commit/redo.h"
+#include "commit/super.h"
+
+int xw_commit_put_super(struct xw_dev *base, const uint8_t super[XW_SUPER_SIZE])
+{
+	int rc = xw_dev_pwrite(base, super, XW_SUPER_SIZE, XW_SUPER_OFFSET);
+
+	return rc ? rc : xw_dev_flush(base);
+}
+
+static int make_nonce(const struct xw_commit_opts *opts, struct xw_diag *diag, uint64_t *nonce)
+{
+	*nonce = opts->nonce;
+	while (!*nonce)
+		if (getrandom(nonce, sizeof(*nonce), 0) != sizeof(*nonce))
+			return xw_fail(diag, XW_ERR_IO, "cannot get random numbers");
+	return 0;
+}
+
+static int publish(struct xw_change *c, const struct xw_commit_opts *opts, uint64_t nonce,
+		   const uint8_t pending[XW_SUPER_SIZE])
+{
+	struct xw_dev *dev;
+	int rc = opts->store->ops->create(opts->store, &dev);
+
+	if (rc)
+		return rc;
+	rc = xw_redo_write(dev, c, nonce, pending, opts->now, c->diag);
+	if (!rc)
+		rc = xw_dev_flush(dev);
+	xw_dev_close(dev);
+	return rc ? rc : opts->store->ops->publish(opts->store);
+}
+
+/* Take back what was not yet decided; whatever fails here is for the next opening to find. */
+static void abandon(struct xw_change *c, struct xw_redo_store *store, bool super_touched)
+{
+	struct xw_diag *diag = c->base->diag;
+	int rc = 0;
+
+	c->base->diag = NULL;
+	if (super_touched)
+		rc = xw_commit_put_super(c->base, c->old_super);
+	if (!rc)
+		(void)store->ops->remove(store);
+	c->base->diag = diag;
+}
+
+int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts)
+{
+	const bool usable = xw_super_bytes_valid(c->old_super);
+	uint8_t pending[XW_SUPER_SIZE];
+	uint64_t nonce;
+	int rc = make_nonce(opts, c->diag, &nonce);
+
+	if (rc)
+		return rc;
+	/* An old superblock that is none cannot carry the bit; the new one can. */
+	xw_super_bytes_pend(usable ? c->old_super : c->new_super, nonce, pending);
+	rc = publish(c, opts, nonce, pending);
+	if (rc) {
+		abandon(c, opts->store, false);
+		return rc;
+	}
+	rc = xw_commit_put_super(c->base, pending);
+	if (rc) {
+		abandon(c, opts->store, true);
+		return rc;
+	}
+	xw_change_set_super(c, pending);
+	rc = xw_change_apply(c);
+	if (!rc)
+		rc = xw_dev_flush(c->base);
+	if (!rc && c->new_size < c->base->size)
+		rc = xw_dev_set_size(c->base, c->new_size);
+	if (!rc)
+		rc = xw_commit_put_super(c->base, c->new_super);
+	if (rc) {
+		xw_log(c->diag, XW_LOG_WARN,
+		       "%s: the change is complete in %s; the next xw tool that opens the image "
+		       "finishes it",
+		       c->base->name, opts->store->name);
+		return rc;
+	}
+	return opts->store->ops->remove(opts->store);
+}
+
+static int check_new_super(const struct xw_change *c, const struct xw_commit_opts *opts)
+{
+	if (!xw_super_bytes_valid(c->new_super))
+		return xw_fail(c->diag, XW_ERR_INTERNAL,
+			       "%s: the new superblock is not valid; nothing was committed",
+			       c->base->name);
+	if (xw_super_bytes_has(c->new_super, XW_INCOMPAT_PENDING) ||
+	    xw_super_bytes_nonce(c->new_super))
+		return xw_fail(c->diag, XW_ERR_STATE,
+			       "%s: an interrupted change is pending; nothing was committed",
+			       c->base->name);
+	if (xw_super_bytes_has(c->new_super, XW_INCOMPAT_RECOVER) && !opts->log_pending)
+		return xw_fail(c->diag, XW_ERR_STATE,
+			       "%s: the journal needs recovery first; nothing was committed",
+			       c->base->name);
+	return 0;
+}
+
+static int commit(struct xw_change *c, const struct xw_commit_opts *opts,
+		  struct xw_commit_info *info)
+{
+	int rc = 1;
+
+	info->blocks = c->n;
+	if (opts->how != XW_COMMIT_REDO) {
+		rc = xw_commit_journal(c, opts, info->why_no_journal, sizeof(info->why_no_journal));
+		if (rc == 1 && opts->how == XW_COMMIT_JOURNAL)
+			return xw_fail(c->diag, XW_ERR_STATE,
+				       "%s: cannot commit through the journal: %s", c->base->name,
+				       info->why_no_journal);
+		info->how = XW_COMMIT_JOURNAL;
+	}
+	if (rc != 1)
+		return rc;
+	if (!opts->store)
+		return xw_fail(c->diag, XW_ERR_USAGE, "%s: no place for the redo file is known",
+			       c->base->name);
+	info->how = XW_COMMIT_REDO;
+	return xw_commit_redo(c, opts);
+}
+
+int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct xw_diag *diag,
+	      struct xw_commit_info *info)
+{
+	struct xw_commit_info own;
+	struct xw_change c;
+	int rc;
+
+	if (!info)
+		info = &own;
+	memset(info, 0, sizeof(*info));
+	rc = xw_dev_flush(overlay);
+	if (rc)
+		return rc;
+	rc = xw_change_collect(overlay, diag, &c);
+	if (!rc && !c.empty)
+		rc = check_new_super(&c, opts);
+	if (!rc && !c.empty)
+		rc = commit(&c, opts, info);
+	xw_change_free(&c);
+	if (!rc)
+		xw_overlay_discard(overlay);
+	return rc;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From an overlay to its image as one unit: cut at any write, the image is what it was, what it
+ * should become, or something that the next xw tool completes when it opens it (recover.h).
+ *
+ * Redo serves every image. Journal serves images with a journal that is fit for it, and leaves what
+ * a Linux mount or stock e2fsck completes as well.
+ */
+#ifndef XW_COMMIT_COMMIT_H
+#define XW_COMMIT_COMMIT_H
+
+#include "commit/store.h"
+#include "dev/overlay.h"
+
+enum xw_commit_how {
+	XW_COMMIT_AUTO, /* the journal where it serves, else redo */
+	XW_COMMIT_REDO,
+	XW_COMMIT_JOURNAL, /* XW_ERR_STATE, saying why, where it does not serve */
+};
+
+struct xw_commit_opts {
+	enum xw_commit_how how;
+	struct xw_redo_store *store; /* NULL: no redo, XW_ERR_USAGE when it would be needed */
+	int64_t now; /* seconds since 1970, for the commit block; 0 will do */
+	uint64_t nonce; /* of the redo file; 0: random. For tests. */
+	/* The new state has RECOVER set because its log is to be replayed by others. Redo only. */
+	bool log_pending;
+};
+
+struct xw_commit_info {
+	enum xw_commit_how how; /* as it was done; AUTO: there was nothing to do */
+	uint64_t blocks; /* live blocks overwritten */
+	char why_no_journal[128]; /* "" where it served or was not asked for */
+};
+
+/*
+ * Commit everything the overlay holds (its block size must be 1024 or more; the journal needs the
+ * filesystem's) and discard it there. The base must be an image that needs no recovery, as
+ * xw_recover_open() gives it.
+ *
+ * Shadow writes are made durable first. After a failure the overlay still holds the change; whether
+ * the image has it is decided when it is opened next, and a warning is logged when it will have.
+ * info may be NULL.
+ */
+int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct xw_diag *diag,
+	      struct xw_commit_info *info);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef XW_COMMIT_INTERNAL_H
+#define XW_COMMIT_INTERNAL_H
+
+#include "commit/change.h"
+#include "commit/commit.h"
+
+/* Write the 1024 bytes of the primary superblock, and flush. */
+int xw_commit_put_super(struct xw_dev *base, const uint8_t super[XW_SUPER_SIZE]);
+
+int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts);
+
+/*
+ * Through the journal. 1: it does not serve, nothing was written, *why (of `size` bytes) says why;
+ * 0: done; negative: failed.
+ */
+int xw_commit_journal(struct xw_change *c, const struct xw_commit_opts *opts, char *why,
+		      size_t size);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The commit through the image's own journal, which Linux and stock e2fsck can complete too.
+ *
+ *   step                                        cut behind it, the image is
+ *   RECOVER in the superblock, flush            old, recovery finds nothing to do
+ *   one transaction into the log, flush         old (start is 0: nobody looks)
+ *   start in the journal superblock, flush      new, once the log is replayed   [commit point]
+ *   blocks in place, flush                      the same
+ *   start 0, flush                              new, recovery finds nothing to do
+ *   RECOVER cleared, flush                      new
+ *
+ * Every copy of the superblock that is written while the log may be full has RECOVER, the one in
+ * the transaction included: a replay must not take away the reason for replaying.
+ *
+ * It serves where whoever completes it finds the log with the superblock, descriptors and inode 8
+ * of the half state: so these must be valid in both states and lead to the same place.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/types.h"
+#include "commit/commit_internal.h"
+#include "commit/super.h"
+#include "journal/txn.h"
+#include "read/image.h"
+
+/* What is found out about an image before or after. */
+struct side {
+	struct xw_diag diag;
+	struct xw_image *img;
+	struct xw_log *log;
+};
+
+struct reason {
+	char *text;
+	size_t size;
+};
+
+__attribute__((format(printf, 2, 3))) static bool no(const struct reason *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(r->text, r->size, fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+static bool check_supers(const struct xw_change *c, const struct reason *why)
+{
+	struct xw_super o, n;
+
+	if (!xw_super_bytes_valid(c->old_super))
+		return no(why, "the old superblock is not valid");
+	(void)xw_super_decode(c->old_super, &o);
+	(void)xw_super_decode(c->new_super, &n);
+	if (!(n.feature_compat & XW_COMPAT_HAS_JOURNAL) || !n.journal_inum)
+		return no(why, "there is no journal inside the image");
+	if (o.feature_ro_compat & XW_RO_ITREE)
+		return no(why, "images with itrees are not committed through the journal");
+	if (o.feature_incompat & (XW_INCOMPAT_RECOVER | XW_INCOMPAT_PENDING) ||
+	    n.feature_incompat & XW_INCOMPAT_RECOVER)
+		return no(why, "a recovery is pending");
+	if (o.feature_compat != n.feature_compat || o.feature_incompat != n.feature_incompat ||
+	    o.feature_ro_compat != n.feature_ro_compat)
+		return no(why, "features change");
+	if (c->old_size != c->new_size || o.blocks_count != n.blocks_count ||
+	    o.log_block_size != n.log_block_size || o.blocks_per_group != n.blocks_per_group ||
+	    o.inodes_per_group != n.inodes_per_group || o.inode_size != n.inode_size ||
+	    o.desc_size != n.desc_size || o.first_meta_bg != n.first_meta_bg ||
+	    o.first_data_block != n.first_data_block)
+		return no(why, "the geometry changes");
+	if (o.journal_inum != n.journal_inum || o.checksum_seed != n.checksum_seed ||
+	    memcmp(o.uuid, n.uuid, sizeof(o.uuid)) != 0)
+		return no(why, "the journal or the UUID changes");
+	if (xw_super_block_size(&o) != c->block_size)
+		return no(why, "the overlay's block size is not the filesystem's");
+	return true;
+}
+
+/* Linux looks at all descriptors before it replays a log. */
+static int check_groups(struct side *s)
+{
+	struct xw_group_desc gd;
+	int rc = 0;
+
+	for (uint64_t g = 0; g < s->img->groups && !rc; g++) {
+		rc = xw_image_group(s->img, g, &gd);
+		if (!rc && (!xw_image_has_blocks(s->img, gd.block_bitmap, 1) ||
+			    !xw_image_has_blocks(s->img, gd.inode_bitmap, 1) ||
+			    !xw_image_has_blocks(s->img, gd.inode_table, s->img->itable_blocks)))
+			rc = xw_fail(&s->diag, XW_ERR_CORRUPT,
+				     "descriptor of group %" PRIu64 " is not valid", g);
+	}
+	return rc;
+}
+
+static bool open_side(struct side *s, struct xw_dev *dev, const char *which,
+		      const struct reason *why)
+{
+	int rc = xw_image_open(dev, 0, &s->diag, &s->img);
+
+	if (!rc)
+		rc = check_groups(s);
+	if (!rc)
+		rc = xw_log_open_image(s->img, &s->log);
+	return rc ? no(why, "%s: %s", which, s->diag.text) : true;
+}
+
+static void close_side(struct side *s)
+{
+	xw_log_close(s->log);
+	xw_image_close(s->img);
+}
+
+static bool check_logs(const struct xw_change *c, const struct side *before,
+		       const struct side *after, const struct reason *why)
+{
+	const struct xw_log *log = before->log;
+	const uint64_t need = xw_txn_blocks(log, c->n), room = log->last - log->first;
+
+	if (log->jsb.start || log->jsb.err)
+		return no(why, "the journal is not empty");
+	if (!xw_log_same_place(log, after->log))
+		return no(why, "the journal moves");
+	if (need > room)
+		return no(why, "it takes %" PRIu64 " of %" PRIu64 " blocks of the journal", need,
+			  room);
+	if (!log->fmt.is64 && c->blocks[c->n - 1] > UINT32_MAX)
+		return no(why, "the journal has 32-bit block numbers");
+	for (size_t i = 0; i < c->n; i++)
+		if (xw_log_owns(log, c->blocks[i]))
+			return no(why, "the journal itself is changed");
+	return true;
+}
+
+/* Back to the state before; only where start is known to be 0 on the medium. */
+static void abandon(struct xw_change *c, struct xw_log *log, bool start_touched)
+{
+	struct xw_diag *diag = c->base->diag;
+	int rc = 0;
+
+	c->base->diag = NULL;
+	if (start_touched)
+		rc = xw_log_set_start(log, 0, log->jsb.sequence);
+	if (!rc && start_touched)
+		rc = xw_dev_flush(c->base);
+	if (!rc)
+		(void)xw_commit_put_super(c->base, c->old_super);
+	c->base->diag = diag;
+}
+
+/* Up to and with the commit point. */
+static int log_it(struct xw_change *c, struct xw_log *log, const struct xw_commit_opts *opts)
+{
+	const uint32_t sequence = log->jsb.sequence;
+	const struct xw_block_source src = xw_change_source(c);
+	const uint64_t now = (uint64_t)XW_MAX(opts->now, 0);
+	uint8_t super[XW_SUPER_SIZE];
+	bool started = false;
+	int rc;
+
+	memcpy(super, c->old_super, sizeof(super));
+	xw_super_bytes_incompat(super, XW_INCOMPAT_RECOVER, 0);
+	rc = xw_commit_put_super(c->base, super);
+	if (!rc)
+		rc = xw_txn_write(log, log->first, sequence, &src, now, 0);
+	if (!rc)
+		rc = xw_dev_flush(c->base);
+	if (!rc) {
+		started = true;
+		rc = xw_log_set_start(log, log->first, sequence);
+	}
+	if (!rc && started)
+		rc = xw_dev_flush(c->base);
+	if (rc)
+		abandon(c, log, started);
+	return rc;
+}
+
+static int checkpoint(struct xw_change *c, struct xw_log *log)
+{
+	int rc = xw_change_apply(c);
+
+	if (!rc)
+		rc = xw_dev_flush(c->base);
+	if (!rc) /* as a replay leaves it: one number passed over */
+		rc = xw_log_set_start(log, 0, log->jsb.sequence + 2);
+	if (!rc)
+		rc = xw_dev_flush(c->base);
+	if (!rc)
+		rc = xw_commit_put_super(c->base, c->new_super);
+	if (rc)
+		xw_log(c->diag, XW_LOG_WARN,
+		       "%s: the change is complete in the journal; a mount or the next tool that "
+		       "recovers the journal finishes it",
+		       c->base->name);
+	return rc;
+}
+
+int xw_commit_journal(struct xw_change *c, const struct xw_commit_opts *opts, char *why,
+		      size_t size)
+{
+	const struct reason reason = {.text = why, .size = size};
+	struct side before = {0}, after = {0};
+	uint8_t super[XW_SUPER_SIZE];
+	int rc = 1;
+
+	if (check_supers(c, &reason) && open_side(&before, c->base, "before the change", &reason) &&
+	    open_side(&after, c->overlay, "after the change", &reason) &&
+	    check_logs(c, &before, &after, &reason)) {
+		before.log->diag = c->diag;
+		memcpy(super, c->new_super, sizeof(super));
+		xw_super_bytes_incompat(super, XW_INCOMPAT_RECOVER, 0);
+		xw_change_set_super(c, super);
+		rc = log_it(c, before.log, opts);
+		if (!rc)
+			rc = checkpoint(c, before.log);
+	}
+	close_side(&before);
+	close_side(&after);
+	return rc;
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Recovery on open. See recover.h for the cases; the order here is redo file, torn superblock,
+ * journal. Each step leaves a state from which all of them can be done again.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "commit/recover.h"
+#include "commit/redo.h"
+#include "commit/super.h"
+#include "dev/overlay.h"
+
+struct recovery {
+	struct xw_dev *dev;
+	struct xw_redo_store *store;
+	struct xw_diag *diag;
+	unsigned flags;
+	struct xw_recover_info *info;
+	struct xw_redo *redo; /* NULL: no file, or one that says nothing */
+	bool file; /* there is one, and it is ours */
+	bool readable, valid, pending; /* the superblock */
+	bool overlaid; /* dev is our overlay: RDONLY, and something had to be written */
+	uint8_t super[XW_SUPER_SIZE];
+};
+
+/* A code whose description is not wanted (yet). */
+static void quiet(struct recovery *v, const struct xw_diag *before)
+{
+	if (v->diag)
+		*v->diag = *before;
+}
+
+static struct xw_diag diag_of(const struct recovery *v)
+{
+	return v->diag ? *v->diag : (struct xw_diag){0};
+}
+
+static void read_super(struct recovery *v)
+{
+	const struct xw_diag before = diag_of(v);
+
+	v->readable = v->dev->size >= XW_SUPER_OFFSET + XW_SUPER_SIZE &&
+		      !xw_dev_pread(v->dev, v->super, XW_SUPER_SIZE, XW_SUPER_OFFSET);
+	quiet(v, &before);
+	if (!v->readable)
+		memset(v->super, 0, sizeof(v->super));
+	v->valid = v->readable && xw_super_bytes_valid(v->super);
+	v->pending = v->valid && xw_super_bytes_has(v->super, XW_INCOMPAT_PENDING);
+}
+
+/* With RDONLY all writes go to memory, from the first one on. */
+static int make_writable(struct recovery *v)
+{
+	struct xw_super sb;
+	uint32_t bs = 4096;
+
+	int rc;
+
+	if (!(v->flags & XW_RECOVER_RDONLY) || v->overlaid)
+		return 0;
+	if (v->redo)
+		bs = v->redo->block_size;
+	else if (v->readable && !xw_super_decode(v->super, &sb))
+		bs = xw_super_block_size(&sb);
+	rc = xw_overlay_open(v->dev, bs, v->diag, &v->dev);
+	v->overlaid = !rc;
+	return rc;
+}
+
+static int find_redo(struct recovery *v)
+{
+	const struct xw_diag before = diag_of(v);
+	struct xw_dev *dev;
+	int rc = v->store ? v->store->ops->open(v->store, &dev) : XW_ERR_NOTFOUND;
+
+	if (rc == XW_ERR_NOTFOUND) {
+		/* What never got its name is of no use to anybody. */
+		if (v->store && !(v->flags & XW_RECOVER_RDONLY))
+			(void)v->store->ops->remove(v->store);
+		quiet(v, &before);
+		return 0;
+	}
+	if (rc)
+		return rc;
+	rc = xw_redo_open(dev, v->diag, &v->redo);
+	if (!rc) {
+		v->file = true;
+		return 0;
+	}
+	xw_dev_close(dev);
+	if (rc == XW_ERR_INPUT || rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM) {
+		quiet(v, &before);
+		v->file = rc != XW_ERR_INPUT; /* not ours: as if it were not there */
+		rc = 0;
+	}
+	return rc;
+}
+
+enum verdict { NOTHING, APPLY, DROP, STUCK };
+
+static bool same_uuid(const struct xw_redo *r, const uint8_t super[XW_SUPER_SIZE])
+{
+	struct xw_super sb;
+
+	(void)xw_super_decode(super, &sb);
+	return memcmp(sb.uuid, r->uuid, sizeof(sb.uuid)) == 0;
+}
+
+/* Does the superblock's copy in group 1, if there is one, speak against the redo file? */
+static bool backup_differs(struct recovery *v)
+{
+	const struct xw_diag before = diag_of(v);
+	uint8_t copy[XW_SUPER_SIZE];
+	struct xw_super sb;
+	uint64_t off;
+	int rc;
+
+	if (xw_super_decode(v->redo->new_super, &sb))
+		return true;
+	off = ((uint64_t)sb.first_data_block + sb.blocks_per_group) * xw_super_block_size(&sb);
+	if (off > v->dev->size || v->dev->size - off < XW_SUPER_SIZE)
+		return false;
+	rc = xw_dev_pread(v->dev, copy, sizeof(copy), off);
+	quiet(v, &before);
+	return !rc && !xw_super_decode(copy, &sb) && !same_uuid(v->redo, copy);
+}
+
+/* The superblock is lost: is this the image all the same? */
+static int judge_lost(struct recovery *v, enum verdict *verdict)
+{
+	const struct xw_diag before = diag_of(v);
+	int rc;
+
+	*verdict = NOTHING;
+	if (v->readable && xw_super_bytes_nonce(v->super) == v->redo->nonce) {
+		*verdict = APPLY;
+		return 0;
+	}
+	if (backup_differs(v))
+		return 0;
+	rc = xw_redo_load(v->redo);
+	if (rc) {
+		quiet(v, &before);
+		return rc == XW_ERR_NOMEM ? rc : 0;
+	}
+	rc = xw_redo_matches(v->redo, v->dev);
+	if (rc == 1)
+		*verdict = APPLY;
+	return rc < 0 ? rc : 0;
+}
+
+static int judge(struct recovery *v, enum verdict *verdict)
+{
+	const struct xw_redo *r = v->redo;
+
+	*verdict = NOTHING;
+	if (!r) {
+		if (v->pending)
+			*verdict = STUCK;
+		else if (v->file && v->valid)
+			*verdict = DROP;
+		return 0;
+	}
+	if (v->readable && (!memcmp(v->super, r->old_super, XW_SUPER_SIZE) ||
+			    !memcmp(v->super, r->new_super, XW_SUPER_SIZE)))
+		*verdict = DROP; /* before the commit point, or all done */
+	else if (v->readable &&
+		 xw_super_bytes_mixed(
+			 v->super,
+			 (const uint8_t *const[]){r->old_super, r->pending_super, r->new_super}, 3))
+		*verdict = APPLY;
+	else if (v->pending)
+		*verdict = xw_super_bytes_nonce(v->super) == r->nonce ? APPLY : STUCK;
+	else if (v->valid)
+		*verdict = same_uuid(r, v->super) ? DROP : NOTHING;
+	else
+		return judge_lost(v, verdict);
+	return 0;
+}
+
+static int apply_redo(struct recovery *v)
+{
+	int rc = xw_redo_load(v->redo);
+
+	if (!rc)
+		rc = make_writable(v);
+	if (!rc)
+		rc = xw_redo_apply(v->redo, v->dev);
+	if (rc)
+		return rc;
+	v->info->redo_applied = true;
+	v->info->blocks = v->redo->blocks;
+	xw_log(v->diag, XW_LOG_INFO, "%s: completed an interrupted change%s", v->dev->name,
+	       v->flags & XW_RECOVER_RDONLY ? ", in memory" : "");
+	return 0;
+}
+
+static int stuck(struct recovery *v)
+{
+	v->info->stuck = true;
+	if (v->flags & XW_RECOVER_FORCE)
+		return 0;
+	return xw_fail(
+		v->diag, XW_ERR_STATE,
+		"%s: a change was interrupted, and %s, which completes it, is %s; xw-fsck -y "
+		"checks the image fully",
+		v->dev->name, v->store ? v->store->name : "its redo file",
+		v->file ? "damaged or another image's" : "missing");
+}
+
+static int redo_step(struct recovery *v)
+{
+	enum verdict verdict = NOTHING;
+	bool gone = false;
+	int rc = find_redo(v);
+
+	if (!rc)
+		rc = judge(v, &verdict);
+	if (!rc && verdict == APPLY)
+		rc = apply_redo(v);
+	if (!rc && verdict == STUCK)
+		rc = stuck(v);
+	gone = !rc && (verdict == APPLY || verdict == DROP) && !(v->flags & XW_RECOVER_RDONLY);
+	xw_redo_close(v->redo);
+	v->redo = NULL;
+	if (gone)
+		rc = v->store->ops->remove(v->store);
+	v->info->redo_dropped = verdict == DROP && gone;
+	read_super(v);
+	return rc;
+}
+
+/* A superblock whose only fault is that RECOVER was being set or cleared. */
+static bool fix_torn_bit(struct recovery *v)
+{
+	struct xw_super sb;
+	uint8_t other[XW_SUPER_SIZE];
+	const size_t sum = XW_SUPER_SIZE - 4;
+
+	if (xw_super_decode(v->super, &sb))
+		return false;
+	memcpy(other, v->super, sizeof(other));
+	if (xw_super_bytes_has(other, XW_INCOMPAT_RECOVER))
+		xw_super_bytes_incompat(other, 0, XW_INCOMPAT_RECOVER);
+	else
+		xw_super_bytes_incompat(other, XW_INCOMPAT_RECOVER, 0);
+	/* its checksum is there: the bit is what did not arrive, or arrived alone */
+	if (memcmp(other + sum, v->super + sum, 4) != 0)
+		return false;
+	memcpy(v->super, other, sizeof(other));
+	/* Set is safe either way: recovering an empty log does nothing. */
+	xw_super_bytes_incompat(v->super, XW_INCOMPAT_RECOVER, 0);
+	return true;
+}
+
+static int super_step(struct recovery *v)
+{
+	const struct xw_diag before = diag_of(v);
+	int rc;
+
+	if (v->valid || !v->readable)
+		return 0;
+	if (fix_torn_bit(v)) {
+		rc = make_writable(v);
+		if (!rc)
+			rc = xw_dev_pwrite(v->dev, v->super, XW_SUPER_SIZE, XW_SUPER_OFFSET);
+		if (!rc)
+			rc = xw_dev_flush(v->dev);
+		v->info->super_fixed = !rc;
+		read_super(v);
+		return rc;
+	}
+	rc = make_writable(v);
+	if (rc)
+		return rc;
+	/* Not ours to report: whoever reads the superblock next says what is wrong with it. */
+	rc = xw_journal_recover(v->dev, XW_REPLAY_TORN_SUPER, v->diag, &v->info->journal);
+	v->info->super_fixed = !rc && v->info->journal.needed;
+	if (rc)
+		quiet(v, &before);
+	read_super(v);
+	return 0;
+}
+
+static int journal_step(struct recovery *v)
+{
+	const unsigned flags = v->flags & XW_RECOVER_SALVAGE ? XW_REPLAY_SALVAGE : 0;
+	int rc;
+
+	if (!(v->flags & XW_RECOVER_JOURNAL) || !v->valid || v->info->stuck ||
+	    !xw_super_bytes_has(v->super, XW_INCOMPAT_RECOVER))
+		return 0;
+	rc = make_writable(v);
+	return rc ? rc : xw_journal_recover(v->dev, flags, v->diag, &v->info->journal);
+}
+
+int xw_recover_dev(struct xw_dev **dev, struct xw_redo_store *store, unsigned flags,
+		   struct xw_diag *diag, struct xw_recover_info *info)
+{
+	struct xw_recover_info own;
+	struct recovery v = {.dev = *dev, .store = store, .diag = diag, .flags = flags};
+	int rc;
+
+	v.info = info ? info : &own;
+	memset(v.info, 0, sizeof(*v.info));
+	read_super(&v);
+	rc = redo_step(&v);
+	if (!rc)
+		rc = super_step(&v);
+	if (!rc)
+		rc = journal_step(&v);
+	*dev = v.dev;
+	return rc;
+}
+
+/* A block device without --redo-file is no failure here: there may be nothing to recover. */
+static int open_store(const char *path, const char *redo_file, struct xw_diag *diag,
+		      struct xw_redo_store **store)
+{
+	const struct xw_diag before = diag ? *diag : (struct xw_diag){0};
+	int rc = xw_redo_store_open(path, redo_file, diag, store);
+
+	if (rc != XW_ERR_USAGE)
+		return rc;
+	if (diag)
+		*diag = before;
+	return 0;
+}
+
+int xw_recover_open(const char *path, const char *redo_file, uint64_t offset, unsigned flags,
+		    struct xw_diag *diag, struct xw_dev **out, struct xw_recover_info *info)
+{
+	struct xw_redo_store *store = NULL;
+	struct xw_dev *dev = NULL;
+	int rc = xw_dev_open_file(path, flags & XW_RECOVER_RDONLY ? XW_DEV_RDONLY : 0, diag, &dev);
+
+	if (!rc && offset)
+		rc = xw_dev_open_offset(dev, offset, &dev);
+	if (!rc)
+		rc = open_store(path, redo_file, diag, &store);
+	if (!rc)
+		rc = xw_recover_dev(&dev, store, flags, diag, info);
+	xw_redo_store_close(store);
+	if (rc)
+		xw_dev_close(dev);
+	else
+		*out = dev;
+	return rc;
+}
+
+int xw_recover_give_up(struct xw_dev *dev, struct xw_diag *diag)
+{
+	uint8_t super[XW_SUPER_SIZE];
+	int rc = xw_dev_pread(dev, super, sizeof(super), XW_SUPER_OFFSET);
+
+	if (rc)
+		return xw_fail(diag, rc, "%s: cannot read the superblock", dev->name);
+	xw_super_bytes_unpend(super);
+	return xw_dev_pwrite(dev, super, sizeof(super), XW_SUPER_OFFSET);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opening an image, as every xw tool does it: an interrupted commit is completed or dropped first.
+ *
+ *   superblock has the bit, redo file matches     apply it
+ *   bit, no or another or a damaged file          XW_ERR_STATE: xw-fsck -y checks fully
+ *   file, no bit                                  the file is deleted
+ *   superblock torn between its states            apply
+ *   superblock checksum bad, nonce matches        apply
+ *   superblock unreadable or garbage              apply, when UUID and all blocks match
+ *   superblock torn around a journal commit       RECOVER set right, or the log replayed
+ *
+ * With XW_RECOVER_RDONLY all this happens in memory and nothing on disk changes.
+ */
+#ifndef XW_COMMIT_RECOVER_H
+#define XW_COMMIT_RECOVER_H
+
+#include "commit/store.h"
+#include "dev/dev.h"
+#include "journal/recover.h"
+
+#define XW_RECOVER_RDONLY 0x1 /* change nothing; the device given is an overlay where need be */
+#define XW_RECOVER_JOURNAL 0x2 /* replay the journal as well */
+#define XW_RECOVER_FORCE 0x4 /* checkers: open also what cannot be completed, bit and all */
+#define XW_RECOVER_SALVAGE 0x8 /* with JOURNAL: see XW_REPLAY_SALVAGE */
+
+struct xw_recover_info {
+	bool redo_applied, redo_dropped;
+	bool stuck; /* under FORCE: a change is pending that cannot be completed */
+	bool super_fixed; /* a torn superblock was set right */
+	uint64_t blocks; /* of the redo file, written */
+	struct xw_journal_info journal;
+};
+
+/*
+ * Open path (redo_file as for xw_redo_store_open(); offset: where in it the image begins) and
+ * recover. *out is the caller's to close. XW_ERR_STATE as above; what opening, replaying and the
+ * redo file report otherwise. info may be NULL.
+ */
+int xw_recover_open(const char *path, const char *redo_file, uint64_t offset, unsigned flags,
+		    struct xw_diag *diag, struct xw_dev **out, struct xw_recover_info *info);
+
+/*
+ * The same on an open device: *dev may come back as an overlay that owns the device given. store
+ * may be NULL: there is no redo file. After a failure *dev is still the caller's to close.
+ */
+int xw_recover_dev(struct xw_dev **dev, struct xw_redo_store *store, unsigned flags,
+		   struct xw_diag *diag, struct xw_recover_info *info);
+
+/* For a checker that has looked at everything: write the superblock of dev without pending bit and
+ * nonce. */
+int xw_recover_give_up(struct xw_dev *dev, struct xw_diag *diag);
+
+#endif

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The redo file's format: written in one go, checked in full before a byte of it is used.
+ *
+ * Invariant: what xw_redo_load() accepted is complete. Every part has a checksum, and the header
+ * says how much there is of each.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/crc.h"
+#include "base/endian.h"
+#include "base/types.h"
+#include "commit/redo.h"
+#include "commit/store.h"
+
+#define HEADER 4096u
+#define VERSION 1
+#define SEQUENCE 1
+
+/* Bytes of the table of hashes. */
+static uint64_t hash_bytes(uint64_t blocks, uint32_t block_size)
+{
+	return blocks * (block_size / XW_CHANGE_SECTOR) * sizeof(le64);
+}
+
+static uint64_t log_offset(uint64_t blocks, uint32_t block_size)
+{
+	return xw_round_up(HEADER + hash_bytes(blocks, block_size), block_size);
+}
+
+struct disk_redo {
+	uint8_t magic[XW_REDO_MAGIC_LEN];
+	le32 version;
+	le32 block_size;
+	uint8_t uuid[16];
+	le64 nonce;
+	le64 old_size;
+	le64 new_size;
+	le64 blocks;
+	le64 log_offset;
+	le64 log_blocks;
+	le32 hashes_csum;
+	uint8_t reserved[0x3FC - 0x54];
+	le32 csum; /* of all 4096 bytes with this field zero */
+	uint8_t old_super[XW_SUPER_SIZE];
+	uint8_t pending_super[XW_SUPER_SIZE];
+	uint8_t new_super[XW_SUPER_SIZE];
+};
+
+static_assert(offsetof(struct disk_redo, hashes_csum) == 0x50, "redo header");
+static_assert(offsetof(struct disk_redo, old_super) == 0x400, "redo header");
+static_assert(sizeof(struct disk_redo) == HEADER, "redo header");
+
+static uint32_t header_csum(const struct disk_redo *d)
+{
+	struct disk_redo copy = *d;
+
+	copy.csum = put32(0);
+	return xw_crc32c(~0u, &copy, sizeof(copy));
+}
+
+static int write_hashes(struct xw_dev *dev, const struct xw_change *c, struct disk_redo *d)
+{
+	const size_t bytes = hash_bytes(c->n, c->block_size);
+	auto_free le64 *table = malloc(bytes);
+
+	if (!table)
+		return xw_fail_nomem(c->diag, "a redo file");
+	for (size_t i = 0; i < bytes / sizeof(*table); i++)
+		table[i] = put64(c->hashes[i]);
+	d->hashes_csum = put32(xw_crc32c(~0u, table, bytes));
+	return xw_dev_pwrite(dev, table, bytes, HEADER);
+}
+
+static int write_log(struct xw_dev *dev, const struct xw_change *c, const struct disk_redo *d,
+		     int64_t now)
+{
+	struct xw_jsb jsb = {
+		.blocktype = XW_JBD2_SUPER_V2,
+		.blocksize = c->block_size,
+		.maxlen = (uint32_t)get64(d->log_blocks),
+		.first = 1,
+		.start = 1,
+		.sequence = SEQUENCE,
+		.feature_incompat = XW_JBD2_INCOMPAT_64BIT | XW_JBD2_INCOMPAT_CSUM_V3,
+		.checksum_type = 4,
+		.nr_users = 1,
+	};
+	struct xw_change with_new = *c; /* its own superblock page */
+	struct xw_block_source src;
+	struct xw_log *log = NULL;
+	int rc;
+
+	with_new.super_page = malloc(c->block_size);
+	if (!with_new.super_page)
+		return xw_fail_nomem(c->diag, "a redo file");
+	memcpy(with_new.super_page, c->super_page, c->block_size);
+	xw_change_set_super(&with_new, c->new_super);
+	src = xw_change_source(&with_new);
+	memcpy(jsb.uuid, d->uuid, sizeof(jsb.uuid));
+	rc = xw_dev_set_size(dev, get64(d->log_offset) + get64(d->log_blocks) * c->block_size);
+	if (!rc)
+		rc = xw_log_create_flat(dev, get64(d->log_offset), &jsb, c->diag, &log);
+	if (!rc)
+		rc = xw_txn_write(log, 1, SEQUENCE, &src, (uint64_t)XW_MAX(now, 0), 0);
+	xw_log_close(log);
+	free(with_new.super_page);
+	return rc;
+}
+
+int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
+		  const uint8_t pending[XW_SUPER_SIZE], int64_t now, struct xw_diag *diag)
+{
+	const struct xw_jsb like = {.blocksize = c->block_size,
+				    .feature_incompat =
+					    XW_JBD2_INCOMPAT_64BIT | XW_JBD2_INCOMPAT_CSUM_V3};
+	struct xw_log shape = {.block_size = c->block_size};
+	struct disk_redo d = {.magic = XW_REDO_MAGIC};
+	struct xw_super sb;
+	uint64_t log_blocks;
+	int rc;
+
+	xw_jfmt_init(&like, &shape.fmt);
+	log_blocks = 1 + xw_txn_blocks(&shape, c->n);
+	if (log_blocks > UINT32_MAX)
+		return xw_fail(diag, XW_ERR_LIMIT, "%s: a change of %zu blocks is too large",
+			       dev->name, c->n);
+	(void)xw_super_decode(pending, &sb);
+	d.version = put32(VERSION);
+	d.block_size = put32(c->block_size);
+	memcpy(d.uuid, sb.uuid, sizeof(d.uuid));
+	d.nonce = put64(nonce);
+	d.old_size = put64(c->old_size);
+	d.new_size = put64(c->new_size);
+	d.blocks = put64(c->n);
+	d.log_offset = put64(log_offset(c->n, c->block_size));
+	d.log_blocks = put64(log_blocks);
+	memcpy(d.old_super, c->old_super, XW_SUPER_SIZE);
+	memcpy(d.pending_super, pending, XW_SUPER_SIZE);
+	memcpy(d.new_super, c->new_super, XW_SUPER_SIZE);
+	/* The magic at once: from the first byte on the file can be told to be ours. */
+	rc = xw_dev_pwrite(dev, &d, XW_REDO_MAGIC_LEN, 0);
+	if (!rc)
+		rc = write_hashes(dev, c, &d);
+	if (!rc)
+		rc = write_log(dev, c, &d, now);
+	d.csum = put32(header_csum(&d));
+	return rc ? rc : xw_dev_pwrite(dev, &d, sizeof(d), 0);
+}
+
+static int damaged(struct xw_redo *r, int code, const char *what)
+{
+	return xw_fail(r->diag, code, "%s: damaged redo file: %s", r->dev->name, what);
+}
+
+static int decode_header(struct xw_redo *r, const struct disk_redo *d)
+{
+	r->block_size = get32(d->block_size);
+	memcpy(r->uuid, d->uuid, sizeof(r->uuid));
+	r->nonce = get64(d->nonce);
+	r->old_size = get64(d->old_size);
+	r->new_size = get64(d->new_size);
+	r->blocks = get64(d->blocks);
+	r->log_offset = get64(d->log_offset);
+	r->log_blocks = get64(d->log_blocks);
+	r->hashes_csum = get32(d->hashes_csum);
+	memcpy(r->old_super, d->old_super, XW_SUPER_SIZE);
+	memcpy(r->pending_super, d->pending_super, XW_SUPER_SIZE);
+	memcpy(r->new_super, d->new_super, XW_SUPER_SIZE);
+	if (r->block_size < 1024 || r->block_size > 65536 || (r->block_size & (r->block_size - 1)))
+		return damaged(r, XW_ERR_CORRUPT, "impossible block size");
+	if (!r->blocks || r->blocks >= r->log_blocks || r->log_blocks > UINT32_MAX ||
+	    r->log_offset != log_offset(r->blocks, r->block_size) || r->new_size > INT64_MAX)
+		return damaged(r, XW_ERR_CORRUPT, "impossible sizes");
+	return 0;
+}
+
+static int read_header(struct xw_redo *r)
+{
+	struct disk_redo d;
+	int rc;
+
+	if (r->dev->size < sizeof(d))
+		return xw_fail(r->diag, XW_ERR_INPUT, "%s: not a redo file", r->dev->name);
+	rc = xw_dev_pread(r->dev, &d, sizeof(d), 0);
+	if (rc)
+		return rc;
+	if (memcmp(d.magic, XW_REDO_MAGIC, XW_REDO_MAGIC_LEN) != 0)
+		return xw_fail(r->diag, XW_ERR_INPUT, "%s: not a redo file", r->dev->name);
+	if (get32(d.csum) != header_csum(&d))
+		return damaged(r, XW_ERR_CHECKSUM, "checksum mismatch of its header");
+	if (get32(d.version) != VERSION)
+		return xw_fail(r->diag, XW_ERR_UNSUPPORTED, "%s: a redo file of version %u",
+			       r->dev->name, get32(d.version));
+	return decode_header(r, &d);
+}
+
+int xw_redo_open(struct xw_dev *dev, struct xw_diag *diag, struct xw_redo **out)
+{
+	struct xw_redo *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r)
+		return xw_fail_nomem(diag, "a redo file");
+	r->dev = dev;
+	r->diag = diag;
+	rc = read_header(r);
+	if (rc)
+		free(r);
+	else
+		*out = r;
+	return rc;
+}
+
+void xw_redo_close(struct xw_redo *r)
+{
+	if (!r)
+		return;
+	xw_replay_free(&r->plan);
+	xw_log_close(r->log);
+	free(r->hashes);
+	xw_dev_close(r->dev);
+	free(r);
+}
+
+static int load_hashes(struct xw_redo *r)
+{
+	const size_t bytes = hash_bytes(r->blocks, r->block_size);
+	int rc;
+
+	r->hashes = malloc(bytes);
+	if (!r->hashes)
+		return xw_fail_nomem(r->diag, "a redo file");
+	rc = xw_dev_pread(r->dev, r->hashes, bytes, HEADER);
+	if (rc)
+		return rc;
+	if (xw_crc32c(~0u, r->hashes, bytes) != r->hashes_csum)
+		return damaged(r, XW_ERR_CHECKSUM, "checksum mismatch of its hashes");
+	for (size_t i = 0; i < bytes / sizeof(le64); i++)
+		r->hashes[i] = peek64(&r->hashes[i]);
+	return 0;
+}
+
+int xw_redo_load(struct xw_redo *r)
+{
+	const uint64_t limit = xw_div_up(r->new_size, r->block_size);
+	size_t i;
+	int rc;
+
+	if (r->log)
+		return 0;
+	if (r->dev->size != r->log_offset + r->log_blocks * r->block_size)
+		return damaged(r, XW_ERR_CORRUPT, "not as long as its header says");
+	rc = load_hashes(r);
+	if (!rc)
+		rc = xw_log_open_flat(r->dev, r->log_offset, r->block_size, r->log_blocks, r->diag,
+				      &r->log);
+	if (!rc)
+		rc = xw_replay_plan(r->log, 0, limit, &r->plan);
+	if (!rc && (r->plan.transactions != 1 || r->plan.blocks.n != r->blocks ||
+		    !xw_replay_find(&r->plan, XW_SUPER_OFFSET / r->block_size, &i)))
+		rc = damaged(r, XW_ERR_CORRUPT, "blocks are missing");
+	if (rc) {
+		xw_log_close(r->log);
+		r->log = NULL;
+	}
+	return rc;
+}
+
+/* Each sector of block i as it was or as it becomes? */
+static bool block_matches(const struct xw_redo *r, size_t i, const uint8_t *has,
+			  const uint8_t *becomes)
+{
+	const size_t per = r->block_size / XW_CHANGE_SECTOR;
+
+	for (size_t k = 0; k < per; k++, has += XW_CHANGE_SECTOR, becomes += XW_CHANGE_SECTOR)
+		if (memcmp(has, becomes, XW_CHANGE_SECTOR) != 0 &&
+		    xw_change_hash(has) != r->hashes[i * per + k])
+			return false;
+	return true;
+}
+
+int xw_redo_matches(struct xw_redo *r, struct xw_dev *image)
+{
+	const uint64_t bs = r->block_size, super_blk = XW_SUPER_OFFSET / bs;
+	auto_free uint8_t *has = malloc(bs), *becomes = malloc(bs);
+	int rc = 0;
+
+	if (!has || !becomes)
+		return xw_fail_nomem(r->diag, "a redo file");
+	for (size_t i = 0; i < r->plan.blocks.n && !rc; i++) {
+		const uint64_t off = r->plan.blocks.v[i].blk * bs;
+		uint64_t there = off < image->size ? XW_MIN(bs, image->size - off) : 0;
+
+		if (r->plan.blocks.v[i].blk == super_blk)
+			continue;
+		memset(has, 0, bs);
+		rc = there ? xw_dev_pread(image, has, there, off) : 0;
+		if (!rc)
+			rc = xw_replay_read(r->log, &r->plan, i, becomes);
+		if (!rc && !block_matches(r, i, has, becomes))
+			return 0;
+	}
+	return rc ? rc : 1;
+}
+
+/* The superblock's block with `super` in it. */
+static int put_super_block(struct xw_redo *r, struct xw_dev *image,
+			   const uint8_t super[XW_SUPER_SIZE])
+{
+	const uint64_t bs = r->block_size, blk = XW_SUPER_OFFSET / bs;
+	auto_free uint8_t *page = malloc(bs);
+	size_t i = 0;
+	int rc;
+
+	if (!page)
+		return xw_fail_nomem(r->diag, "a redo file");
+	if (!xw_replay_find(&r->plan, blk, &i))
+		return damaged(r, XW_ERR_CORRUPT, "the superblock is missing");
+	rc = xw_replay_read(r->log, &r->plan, i, page);
+	if (rc)
+		return rc;
+	memcpy(page + XW_SUPER_OFFSET % bs, super, XW_SUPER_SIZE);
+	return xw_dev_pwrite(image, page, XW_MIN(bs, r->new_size - blk * bs), blk * bs);
+}
+
+int xw_redo_apply(struct xw_redo *r, struct xw_dev *image)
+{
+	int rc = 0;
+
+	if (r->new_size > image->size)
+		rc = xw_dev_set_size(image, r->new_size);
+	if (!rc)
+		rc = put_super_block(r, image, r->pending_super);
+	if (!rc)
+		rc = xw_dev_flush(image);
+	if (!rc)
+		rc = xw_replay_apply(r->log, &r->plan, XW_SUPER_OFFSET / r->block_size, image);
+	if (!rc)
+		rc = xw_dev_flush(image);
+	if (!rc && r->new_size < image->size)
+		rc = xw_dev_set_size(image, r->new_size);
+	if (!rc)
+		rc = put_super_block(r, image, r->new_super);
+	return rc ? rc : xw_dev_flush(image);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The redo file: everything that a change writes over live blocks, so that it can be completed by
+ * whoever opens the image next.
+ *
+ *   byte 0      header, 4096 bytes (little-endian, crc32c at its end)
+ *   byte 4096   le64 for each sector of each block in the log: hash of what it held before
+ *   log_offset  a jbd2 log: superblock, one transaction; 64-bit, checksum v3
+ *
+ * The superblock's block is in the log with the new superblock in it.
+ */
+#ifndef XW_COMMIT_REDO_H
+#define XW_COMMIT_REDO_H
+
+#include "commit/change.h"
+#include "journal/replay.h"
+
+struct xw_redo {
+	struct xw_dev *dev; /* owned */
+	struct xw_diag *diag;
+	struct xw_log *log;
+	struct xw_replay plan;
+	uint32_t block_size;
+	uint8_t uuid[16]; /* of the image's filesystem before the change */
+	uint64_t nonce;
+	uint64_t old_size, new_size; /* of the device */
+	uint64_t blocks;
+	uint32_t hashes_csum;
+	uint64_t log_offset, log_blocks;
+	uint8_t old_super[XW_SUPER_SIZE], pending_super[XW_SUPER_SIZE], new_super[XW_SUPER_SIZE];
+	uint64_t *hashes;
+};
+
+/* Write the whole file for change c; pending: the superblock at the commit point. Not flushed. */
+int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
+		  const uint8_t pending[XW_SUPER_SIZE], int64_t now, struct xw_diag *diag);
+
+/*
+ * Read the header. Owns dev once it succeeds. XW_ERR_INPUT: not a redo file; XW_ERR_CORRUPT,
+ * XW_ERR_CHECKSUM: damaged; XW_ERR_UNSUPPORTED: another version's.
+ */
+int xw_redo_open(struct xw_dev *dev, struct xw_diag *diag, struct xw_redo **out);
+/* Check the rest of the file, every block of it. Must succeed before the calls below. */
+int xw_redo_load(struct xw_redo *r);
+void xw_redo_close(struct xw_redo *r);
+
+/*
+ * Is this the image that the file was made for, as far as its blocks tell: does each sector, but
+ * for the superblock's block, hold what it held before or what it is to become? 1, 0, or an error.
+ */
+int xw_redo_matches(struct xw_redo *r, struct xw_dev *image);
+/* Write all blocks, the superblock as pending; flush; the size; the new superblock; flush. */
+int xw_redo_apply(struct xw_redo *r, struct xw_dev *image);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The redo file as a file.
+ *
+ *   create:  NAME.tmp, with the image's permissions: it holds pieces of the image
+ *   publish: rename to NAME, fsync of the directory
+ *   remove:  unlink of both, fsync of the directory
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "commit/store.h"
+
+#define SUFFIX ".xw-redo"
+#define TMP ".tmp"
+
+struct file_store {
+	struct xw_redo_store store;
+	struct xw_diag *diag;
+	mode_t mode;
+	char *path, *tmp, *dir;
+};
+
+static struct file_store *fs(struct xw_redo_store *s)
+{
+	return (struct file_store *)s;
+}
+
+/* Is it absent, or a redo file of ours (or one that never got its first bytes)? */
+static int check_ours(struct file_store *f, const char *path)
+{
+	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	char magic[XW_REDO_MAGIC_LEN];
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode)) {
+		n = pread(fd, magic, sizeof(magic), 0);
+		if (n == 0 || (n == sizeof(magic) && !memcmp(magic, XW_REDO_MAGIC, sizeof(magic))))
+			return 0;
+		/* space was reserved, contents never arrived */
+		if (n > 0 && path == f->tmp)
+			return 0;
+	}
+	return xw_fail(f->diag, XW_ERR_EXISTS, "%s: is in the way, and no redo file", path);
+}
+
+static int sync_dir(struct file_store *f)
+{
+	auto_fd int fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	/* EINVAL: a host filesystem that has no such thing */
+	if (fd < 0 || (fsync(fd) && errno != EINVAL))
+		return xw_fail_errno(f->diag, XW_ERR_IO, errno, "%s: cannot flush the directory",
+				     f->dir);
+	return 0;
+}
+
+static int file_create(struct xw_redo_store *s, struct xw_dev **out)
+{
+	struct file_store *f = fs(s);
+	int rc = check_ours(f, f->path);
+
+	if (!rc)
+		rc = check_ours(f, f->tmp);
+	if (rc)
+		return rc;
+	if (unlink(f->tmp) && errno != ENOENT)
+		return xw_fail_errno(f->diag, XW_ERR_IO, errno, "%s: cannot remove", f->tmp);
+	rc = xw_dev_open_file(f->tmp, XW_DEV_CREATE | XW_DEV_EXCL, f->diag, out);
+	if (!rc && chmod(f->tmp, f->mode)) {
+		xw_dev_close(*out);
+		rc = xw_fail_errno(f->diag, XW_ERR_IO, errno, "%s: cannot set permissions", f->tmp);
+	}
+	return rc;
+}
+
+static int file_publish(struct xw_redo_store *s)
+{
+	struct file_store *f = fs(s);
+
+	if (rename(f->tmp, f->path))
+		return xw_fail_errno(f->diag, XW_ERR_IO, errno, "%s: cannot rename to %s", f->tmp,
+				     f->path);
+	return sync_dir(f);
+}
+
+static int file_open(struct xw_redo_store *s, struct xw_dev **out)
+{
+	struct file_store *f = fs(s);
+
+	if (access(f->path, F_OK) && errno == ENOENT)
+		return XW_ERR_NOTFOUND;
+	return xw_dev_open_file(f->path, XW_DEV_RDONLY, f->diag, out);
+}
+
+static int remove_one(struct file_store *f, const char *path, bool *removed)
+{
+	int rc = check_ours(f, path);
+
+	if (rc)
+		return rc;
+	if (!unlink(path))
+		*removed = true;
+	else if (errno != ENOENT)
+		return xw_fail_errno(f->diag, XW_ERR_IO, errno, "%s: cannot remove", path);
+	return 0;
+}
+
+static int file_remove(struct xw_redo_store *s)
+{
+	struct file_store *f = fs(s);
+	bool removed = false;
+	int rc = remove_one(f, f->tmp, &removed);
+
+	if (!rc)
+		rc = remove_one(f, f->path, &removed);
+	return rc || !removed ? rc : sync_dir(f);
+}
+
+static void file_close(struct xw_redo_store *s)
+{
+	struct file_store *f = fs(s);
+
+	free(f->path);
+	free(f->tmp);
+	free(f->dir);
+	free(f);
+}
+
+static const struct xw_redo_store_ops file_ops = {
+	.create = file_create,
+	.publish = file_publish,
+	.open = file_open,
+	.remove = file_remove,
+	.close = file_close,
+};
+
+static char *join(const char *a, const char *b)
+{
+	char *s;
+
+	return asprintf(&s, "%s%s", a, b) < 0 ? NULL : s;
+}
+
+static char *dir_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return strdup(".");
+	return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+int xw_redo_store_open(const char *image, const char *redo_file, struct xw_diag *diag,
+		       struct xw_redo_store **out)
+{
+	auto_free char *real = NULL;
+	struct file_store *f;
+	struct stat st;
+
+	*out = NULL;
+	if (stat(image, &st))
+		return xw_fail_errno(diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
+				     "%s: cannot open", image);
+	if (!redo_file && S_ISBLK(st.st_mode))
+		return xw_fail(diag, XW_ERR_USAGE,
+			       "%s: is a block device: --redo-file must say where its redo file is",
+			       image);
+	real = redo_file ? NULL : realpath(image, NULL);
+	if (!redo_file && !real)
+		return xw_fail_errno(diag, XW_ERR_IO, errno, "%s: cannot resolve the path", image);
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return xw_fail_nomem(diag, "a redo file's name");
+	f->store.ops = &file_ops;
+	f->diag = diag;
+	f->mode = st.st_mode & 0777;
+	f->path = redo_file ? strdup(redo_file) : join(real, SUFFIX);
+	f->tmp = f->path ? join(f->path, TMP) : NULL;
+	f->dir = f->path ? dir_of(f->path) : NULL;
+	f->store.name = f->path;
+	if (!f->path || !f->tmp || !f->dir) {
+		file_close(&f->store);
+		return xw_fail_nomem(diag, "a redo file's name");
+	}
+	*out = &f->store;
+	return 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/crc.h"
+#include "base/endian.h"
+#include "commit/super.h"
+
+#define INCOMPAT_OFF 0x60
+#define RO_COMPAT_OFF 0x64
+#define NONCE_OFF 0x3F0
+#define CSUM_OFF 0x3FC
+
+bool xw_super_bytes_valid(const uint8_t super[XW_SUPER_SIZE])
+{
+	struct xw_super sb;
+
+	return !xw_super_decode(super, &sb) && !xw_super_verify(super);
+}
+
+static void set_csum(uint8_t super[XW_SUPER_SIZE])
+{
+	if (peek32(super + RO_COMPAT_OFF) & XW_RO_METADATA_CSUM)
+		poke32(super + CSUM_OFF, xw_crc32c(~0u, super, CSUM_OFF));
+}
+
+void xw_super_bytes_incompat(uint8_t super[XW_SUPER_SIZE], uint32_t set, uint32_t clear)
+{
+	poke32(super + INCOMPAT_OFF, (peek32(super + INCOMPAT_OFF) | set) & ~clear);
+	set_csum(super);
+}
+
+bool xw_super_bytes_has(const uint8_t super[XW_SUPER_SIZE], uint32_t incompat)
+{
+	return peek32(super + INCOMPAT_OFF) & incompat;
+}
+
+uint64_t xw_super_bytes_nonce(const uint8_t super[XW_SUPER_SIZE])
+{
+	return peek64(super + NONCE_OFF);
+}
+
+void xw_super_bytes_pend(const uint8_t super[XW_SUPER_SIZE], uint64_t nonce,
+			 uint8_t out[XW_SUPER_SIZE])
+{
+	memcpy(out, super, XW_SUPER_SIZE);
+	poke64(out + NONCE_OFF, nonce);
+	xw_super_bytes_incompat(out, XW_INCOMPAT_PENDING, 0);
+}
+
+void xw_super_bytes_unpend(uint8_t super[XW_SUPER_SIZE])
+{
+	poke64(super + NONCE_OFF, 0);
+	xw_super_bytes_incompat(super, 0, XW_INCOMPAT_PENDING);
+}
+
+bool xw_super_bytes_mixed(const uint8_t super[XW_SUPER_SIZE], const uint8_t *const candidates[],
+			  size_t n)
+{
+	for (size_t i = 0; i < XW_SUPER_SIZE; i++) {
+		bool found = false;
+
+		for (size_t k = 0; k < n && !found; k++)
+			found = super[i] == candidates[k][i];
+		if (!found)
+			return false;
+	}
+	return true;
+}

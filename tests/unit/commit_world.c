@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/endian.h"
+#include "base/types.h"
+#include "commit_world.h"
+#include "dev/overlay.h"
+#include "disk/extent.h"
+#include "disk/group.h"
+#include "disk/inode.h"
+#include "disk/jsb.h"
+#include "unit.h"
+
+#define INODES 32u
+#define INODE_SIZE 256u
+
+static struct world *world_of(struct xw_redo_store *s)
+{
+	return (struct world *)(void *)((char *)s - offsetof(struct world, store));
+}
+
+/* ---- the redo store ---- */
+
+static int store_create(struct xw_redo_store *s, struct xw_dev **out)
+{
+	struct world *w = world_of(s);
+	bool lost;
+	int rc = crash_step(&w->crash, "create", &lost);
+
+	if (rc)
+		return rc;
+	xw_dev_close(w->tmp);
+	w->tmp = crash_dev_open(&w->crash, 0);
+	*out = crash_dev_dup(w->tmp);
+	return 0;
+}
+
+static int store_publish(struct xw_redo_store *s)
+{
+	struct world *w = world_of(s);
+	bool lost;
+	int rc = crash_step(&w->crash, "publish", &lost);
+
+	if (rc && !(lost && crash_coin(&w->crash)))
+		return rc;
+	xw_dev_close(w->pub);
+	w->pub = w->tmp;
+	w->tmp = NULL;
+	return rc;
+}
+
+static int store_open(struct xw_redo_store *s, struct xw_dev **out)
+{
+	struct world *w = world_of(s);
+
+	if (!w->pub)
+		return XW_ERR_NOTFOUND;
+	*out = crash_dev_dup(w->pub);
+	return 0;
+}
+
+static int store_remove(struct xw_redo_store *s)
+{
+	struct world *w = world_of(s);
+	bool lost;
+	int rc = crash_step(&w->crash, "remove", &lost);
+
+	if (rc && !(lost && crash_coin(&w->crash)))
+		return rc;
+	xw_dev_close(w->tmp);
+	xw_dev_close(w->pub);
+	w->tmp = w->pub = NULL;
+	return rc;
+}
+
+static void store_close(struct xw_redo_store *s)
+{
+	(void)s;
+}
+
+static const struct xw_redo_store_ops store_ops = {
+	.create = store_create,
+	.publish = store_publish,
+	.open = store_open,
+	.remove = store_remove,
+	.close = store_close,
+};
+
+/* ---- the image ---- */
+
+static struct xw_super make_super(const struct world_spec *spec)
+{
+	struct xw_super sb = {
+		.magic = XW_SUPER_MAGIC,
+		.rev_level = 1,
+		.inodes_count = INODES,
+		.inodes_per_group = INODES,
+		.inode_size = INODE_SIZE,
+		.first_ino = XW_INO_FIRST,
+		.blocks_count = WORLD_BLOCKS,
+		.free_blocks_count = 100,
+		.blocks_per_group = 8 * spec->block_size,
+		.clusters_per_group = 8 * spec->block_size,
+		.first_data_block = spec->block_size == 1024,
+		.state = XW_STATE_VALID,
+		.errors = 1,
+		.feature_compat = XW_COMPAT_HAS_JOURNAL,
+		.feature_incompat = XW_INCOMPAT_FILETYPE | XW_INCOMPAT_EXTENTS,
+		.journal_inum = XW_INO_JOURNAL,
+		.uuid = "the world's uuid",
+		.volume_name = "old",
+	};
+
+	while (1024u << sb.log_block_size < spec->block_size)
+		sb.log_block_size++;
+	sb.log_cluster_size = sb.log_block_size;
+	if (spec->csum) {
+		sb.feature_ro_compat |= XW_RO_METADATA_CSUM;
+		sb.checksum_type = 1;
+	}
+	if (spec->bit64) {
+		sb.feature_incompat |= XW_INCOMPAT_64BIT;
+		sb.desc_size = 64;
+	}
+	return sb;
+}
+
+static struct xw_group_desc make_group(const struct xw_super *sb)
+{
+	const xw_blk at = sb->first_data_block + 2;
+
+	return (struct xw_group_desc){
+		.block_bitmap = at,
+		.inode_bitmap = at + 1,
+		.inode_table = at + 2,
+		.free_blocks = 100,
+		.free_inodes = 7,
+	};
+}
+
+static void put_group(unsigned char *img, const struct xw_super *sb, const struct xw_group_desc *gd)
+{
+	xw_group_encode(gd, sb, xw_super_csum_seed(sb), 0,
+			img + (sb->first_data_block + 1) * xw_super_block_size(sb));
+}
+
+static void put_inode(unsigned char *img, const struct xw_super *sb, const struct xw_group_desc *gd)
+{
+	const uint32_t bs = xw_super_block_size(sb);
+	unsigned char *raw = img + gd->inode_table * bs + (XW_INO_JOURNAL - 1) * INODE_SIZE;
+	const struct xw_extent e = {.len = WORLD_LOG_BLOCKS, .pblk = WORLD_LOG_FIRST};
+	struct xw_inode in = {
+		.mode = XW_S_IFREG | 0600,
+		.links = 1,
+		.size = (uint64_t)WORLD_LOG_BLOCKS * bs,
+		.flags = XW_FL_EXTENTS,
+		.extra_isize = XW_INODE_EXTRA_WANTED,
+	};
+
+	xw_extent_hdr_encode(in.block, &(struct xw_extent_hdr){.entries = 1, .max = 4});
+	xw_extent_leaf_encode(in.block, 0, &e);
+	memset(raw, 0, INODE_SIZE);
+	xw_inode_encode(&in, sb, raw);
+	xw_inode_set_csum(raw, sb, xw_super_csum_seed(sb), XW_INO_JOURNAL);
+}
+
+static void put_log(unsigned char *img, const struct world_spec *spec)
+{
+	const struct xw_jsb jsb = {
+		.blocktype = XW_JBD2_SUPER_V2,
+		.blocksize = spec->block_size,
+		.maxlen = WORLD_LOG_BLOCKS,
+		.first = 1,
+		.sequence = 0xFFFFFFFD,
+		.feature_incompat = spec->log_incompat,
+		.checksum_type = 4,
+		.uuid = "journal",
+		.nr_users = 1,
+	};
+
+	memset(img + (size_t)WORLD_LOG_FIRST * spec->block_size, 0, spec->block_size);
+	xw_jsb_encode(&jsb, img + (size_t)WORLD_LOG_FIRST * spec->block_size);
+}
+
+void world_open(struct world *w, const struct world_spec *spec)
+{
+	const struct xw_super sb = make_super(spec);
+	const struct xw_group_desc gd = make_group(&sb);
+
+	memset(w, 0, sizeof(*w));
+	w->spec = *spec;
+	w->crash.diag = &w->diag;
+	w->store.ops = &store_ops;
+	w->store.name = "(redo)";
+	w->old_size = (size_t)WORLD_BLOCKS * spec->block_size + 700;
+	w->new_size = (size_t)((int64_t)w->old_size + spec->grow);
+	w->old_img = calloc(1, w->old_size + w->new_size);
+	w->new_img = calloc(1, w->old_size + w->new_size);
+	ck_assert(w->old_img && w->new_img);
+	for (size_t i = 0; i < w->old_size; i++)
+		w->old_img[i] = (unsigned char)(i / 512 * 13 + i % 7);
+	put_group(w->old_img, &sb, &gd);
+	put_inode(w->old_img, &sb, &gd);
+	put_log(w->old_img, spec);
+	if (!spec->lost)
+		xw_super_encode(&sb, w->old_img + XW_SUPER_OFFSET);
+	w->img = crash_dev_open(&w->crash, w->old_size);
+	ck_assert_int_eq(xw_dev_pwrite(w->img, w->old_img, w->old_size, 0), 0);
+	ck_assert_int_eq(xw_dev_flush(w->img), 0);
+	w->crash.steps = 0;
+}
+
+void world_close(struct world *w)
+{
+	xw_dev_close(w->img);
+	xw_dev_close(w->tmp);
+	xw_dev_close(w->pub);
+	free(w->old_img);
+	free(w->new_img);
+}
+
+static uint32_t rnd(uint32_t *x)
+{
+	return (*x = *x * 1664525u + 1013904223u) >> 8;
+}
+
+/* Some fifty blocks: new contents, zeros, what looks like a log block, pieces. */
+static void change_blocks(struct xw_dev *o, uint32_t bs)
+{
+	unsigned char *buf = malloc(bs);
+	uint32_t x = 99;
+
+	for (int i = 0; i < 50; i++) {
+		uint64_t blk = 10 + rnd(&x) % (WORLD_LOG_FIRST - 10);
+
+		if (i % 5 == 0)
+			blk = WORLD_LOG_FIRST + WORLD_LOG_BLOCKS + rnd(&x) % 30;
+		for (uint32_t k = 0; k < bs; k++)
+			buf[k] = (unsigned char)rnd(&x);
+		if (i % 4 == 0)
+			*(be32 *)buf = putbe32(XW_JBD2_MAGIC);
+		if (i % 7 == 3)
+			ck_assert_int_eq(xw_dev_zero(o, blk * bs, bs), 0);
+		else if (i % 7 == 5)
+			ck_assert_int_eq(xw_dev_pwrite(o, buf, 3, blk * bs + 5), 0);
+		else
+			ck_assert_int_eq(xw_dev_pwrite(o, buf, bs, blk * bs), 0);
+	}
+	free(buf);
+}
+
+struct xw_dev *world_change(struct world *w)
+{
+	const uint32_t bs = w->spec.block_size;
+	struct xw_super sb = make_super(&w->spec);
+	struct xw_group_desc gd = make_group(&sb);
+	unsigned char super[XW_SUPER_SIZE], *desc = calloc(1, 4096);
+	struct xw_dev *o;
+
+	ck_assert_int_eq(xw_overlay_open(crash_dev_dup(w->img), bs, &w->diag, &o), 0);
+	if (w->spec.grow)
+		ck_assert_int_eq(xw_dev_set_size(o, w->new_size), 0);
+	change_blocks(o, bs);
+	strcpy(sb.volume_name, "new");
+	sb.free_blocks_count = 0x1234;
+	sb.free_inodes_count = 5;
+	sb.wtime = 1700000000;
+	sb.kbytes_written = 0x1122334455667788;
+	sb.error_count = 3;
+	xw_super_encode(&sb, super);
+	ck_assert_int_eq(xw_dev_pwrite(o, super, sizeof(super), XW_SUPER_OFFSET), 0);
+	gd.free_blocks = 77;
+	memcpy(desc, w->old_img + (size_t)(sb.first_data_block + 1) * bs, 64);
+	xw_group_encode(&gd, &sb, xw_super_csum_seed(&sb), 0, desc);
+	ck_assert_int_eq(xw_dev_pwrite(o, desc, xw_super_desc_size(&sb),
+				       (uint64_t)(sb.first_data_block + 1) * bs),
+			 0);
+	/* around the superblock: boot sectors and what fills its block */
+	ck_assert_int_eq(xw_dev_pwrite(o, "boot", 4, 0), 0);
+	if (bs > 2048)
+		ck_assert_int_eq(xw_dev_pwrite(o, "behind", 6, 2048), 0);
+	if (w->spec.grow > 0)
+		ck_assert_int_eq(xw_dev_pwrite(o, "end", 3, w->new_size - 3), 0);
+	ck_assert_int_eq(xw_dev_pread(o, w->new_img, w->new_size, 0), 0);
+	free(desc);
+	return o;
+}
+
+void world_revive(struct world *w)
+{
+	w->crash.dead = false;
+	w->crash.fail_at = 0;
+	crash_dev_settle(w->img);
+	if (w->tmp)
+		crash_dev_settle(w->tmp);
+	if (w->pub)
+		crash_dev_settle(w->pub);
+	xw_diag_clear(&w->diag);
+}
+
+static bool equal(const struct world *w, const unsigned char *got, size_t size,
+		  const unsigned char *want, size_t want_size, bool log)
+{
+	const size_t from = (size_t)WORLD_LOG_FIRST * w->spec.block_size;
+	const size_t to = from + (size_t)WORLD_LOG_BLOCKS * w->spec.block_size;
+
+	if (size != want_size)
+		return false;
+	if (!log)
+		return memcmp(got, want, size) == 0;
+	return !memcmp(got, want, from) && !memcmp(got + to, want + to, size - to);
+}
+
+char world_state(const struct world *w, struct xw_dev *d, bool log)
+{
+	unsigned char *got = malloc(d->size);
+	char state = '?';
+
+	ck_assert_ptr_nonnull(got);
+	ck_assert_int_eq(xw_dev_pread(d, got, d->size, 0), 0);
+	if (equal(w, got, d->size, w->old_img, w->old_size, log))
+		state = 'o';
+	else if (equal(w, got, d->size, w->new_img, w->new_size, log))
+		state = 'n';
+	free(got);
+	return state;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/* The redo file as a file, and opening an image by its path. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/types.h"
+#include "commit/commit.h"
+#include "commit/recover.h"
+#include "commit/super.h"
+#include "commit_world.h"
+#include "dev/overlay.h"
+#include "unit.h"
+
+static char dir[64], img[96], redo[128], tmp[128];
+static struct xw_diag diag;
+
+static const struct world_spec spec = {1024, true, true, 0x12, 0, false};
+
+static void setup(void)
+{
+	strcpy(dir, "/tmp/xw_t_redo.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(img, sizeof(img), "%s/image", dir);
+	snprintf(redo, sizeof(redo), "%s.xw-redo", img);
+	snprintf(tmp, sizeof(tmp), "%s.xw-redo.tmp", img);
+	memset(&diag, 0, sizeof(diag));
+}
+
+static void teardown(void)
+{
+	char cmd[128];
+
+	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);
+	ck_assert_int_eq(system(cmd), 0);
+}
+
+static bool there(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+static void put_file(const char *path, const void *data, size_t len)
+{
+	FILE *f = fopen(path, "wb");
+
+	ck_assert_ptr_nonnull(f);
+	ck_assert_uint_eq(fwrite(data, 1, len, f), len);
+	ck_assert_int_eq(fclose(f), 0);
+}
+
+static void put_dev(const char *path, struct xw_dev *d)
+{
+	char *buf = malloc(d->size + 1);
+
+	ck_assert_int_eq(xw_dev_pread(d, buf, d->size, 0), 0);
+	put_file(path, buf, d->size);
+	free(buf);
+}
+
+/* A world whose commit was cut behind the commit point, as files. */
+static void cut_world(struct world *w, const char *redo_path)
+{
+	const struct xw_commit_opts opts = {.how = XW_COMMIT_REDO, .store = &w->store};
+	struct xw_dev *o;
+
+	world_open(w, &spec);
+	o = world_change(w);
+	w->crash.fail_at = 25;
+	w->crash.seed = 5;
+	ck_assert_int_lt(xw_commit(o, &opts, &w->diag, NULL), 0);
+	xw_dev_close(o);
+	world_revive(w);
+	ck_assert_ptr_nonnull(w->pub);
+	put_dev(img, w->img);
+	put_dev(redo_path, w->pub);
+}
+
+START_TEST(whole_life)
+{
+	struct xw_redo_store *s;
+	struct xw_dev *d;
+	struct stat st;
+
+	put_file(img, "image", 5);
+	ck_assert_int_eq(chmod(img, 0640), 0);
+	put_file(tmp, "left over", 9);
+	ck_assert_int_eq(xw_redo_store_open(img, NULL, &diag, &s), 0);
+	ck_assert_str_eq(s->name, redo);
+	ck_assert_int_eq(s->ops->open(s, &d), XW_ERR_NOTFOUND);
+	ck_assert_int_eq(diag.code, 0);
+	ck_assert_int_eq(s->ops->create(s, &d), 0);
+	ck_assert_int_eq(stat(tmp, &st), 0);
+	ck_assert_uint_eq(st.st_mode & 0777, 0640);
+	ck_assert_int_eq(st.st_size, 0);
+	ck_assert_int_eq(xw_dev_pwrite(d, XW_REDO_MAGIC "rest", 12, 0), 0);
+	xw_dev_close(d);
+	ck_assert(!there(redo));
+	ck_assert_int_eq(s->ops->publish(s), 0);
+	ck_assert(there(redo) && !there(tmp));
+	ck_assert_int_eq(s->ops->open(s, &d), 0);
+	ck_assert_uint_eq(d->size, 12);
+	xw_dev_close(d);
+	/* over a published one */
+	ck_assert_int_eq(s->ops->create(s, &d), 0);
+	ck_assert(there(redo));
+	xw_dev_close(d);
+	ck_assert_int_eq(s->ops->remove(s), 0);
+	ck_assert(!there(redo) && !there(tmp));
+	ck_assert_int_eq(s->ops->remove(s), 0);
+	xw_redo_store_close(s);
+}
+END_TEST
+
+/* A file that is not ours is neither overwritten nor removed; it is as if there were none. */
+START_TEST(in_the_way)
+{
+	struct xw_redo_store *s;
+	struct xw_dev *d;
+	char precious[] = "somebody's only copy";
+
+	put_file(img, "image", 5);
+	if (_i == 0)
+		put_file(redo, precious, sizeof(precious));
+	else if (_i == 1)
+		ck_assert_int_eq(mkdir(redo, 0777), 0);
+	else
+		ck_assert_int_eq(symlink("image", redo), 0);
+	ck_assert_int_eq(xw_redo_store_open(img, NULL, &diag, &s), 0);
+	ck_assert_int_eq(s->ops->create(s, &d), XW_ERR_EXISTS);
+	xw_diag_clear(&diag);
+	ck_assert_int_eq(s->ops->remove(s), XW_ERR_EXISTS);
+	ck_assert_ptr_nonnull(strstr(diag.text, "no redo file"));
+	ck_assert(there(redo));
+	xw_redo_store_close(s);
+}
+END_TEST
+
+/* Beside the image itself, whatever it is called by. */
+START_TEST(names)
+{
+	struct xw_redo_store *s;
+	char link[128], sub[100];
+
+	put_file(img, "image", 5);
+	snprintf(sub, sizeof(sub), "%s/sub", dir);
+	ck_assert_int_eq(mkdir(sub, 0777), 0);
+	snprintf(link, sizeof(link), "%s/link", sub);
+	ck_assert_int_eq(symlink("../image", link), 0);
+	ck_assert_int_eq(xw_redo_store_open(link, NULL, &diag, &s), 0);
+	ck_assert_str_eq(s->name, redo);
+	xw_redo_store_close(s);
+	ck_assert_int_eq(xw_redo_store_open(img, "elsewhere", &diag, &s), 0);
+	ck_assert_str_eq(s->name, "elsewhere");
+	xw_redo_store_close(s);
+	snprintf(link, sizeof(link), "%s/none", dir);
+	ck_assert_int_eq(xw_redo_store_open(link, NULL, &diag, &s), XW_ERR_NOTFOUND);
+	ck_assert_ptr_null(s);
+}
+END_TEST
+
+static char state_of(const struct world *w, struct xw_dev *d)
+{
+	return world_state(w, d, false);
+}
+
+START_TEST(open_completes)
+{
+	struct xw_recover_info info;
+	char elsewhere[128];
+	const char *name = redo;
+	struct xw_dev *d;
+	struct world w;
+
+	snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", dir);
+	if (_i)
+		name = elsewhere;
+	cut_world(&w, name);
+	if (_i) {
+		ck_assert_int_eq(xw_recover_open(img, NULL, 0, 0, &diag, &d, &info), XW_ERR_STATE);
+		xw_diag_clear(&diag);
+	}
+	ck_assert_int_eq(chmod(img, 0444), 0);
+	ck_assert_int_eq(
+		xw_recover_open(img, _i ? name : NULL, 0, XW_RECOVER_RDONLY, &diag, &d, &info), 0);
+	ck_assert(info.redo_applied);
+	ck_assert_int_eq(state_of(&w, d), 'n');
+	xw_dev_close(d);
+	ck_assert(there(name));
+	ck_assert_int_eq(chmod(img, 0644), 0);
+	ck_assert_int_eq(xw_recover_open(img, _i ? name : NULL, 0, 0, &diag, &d, &info), 0);
+	ck_assert(info.redo_applied);
+	ck_assert_int_eq(state_of(&w, d), 'n');
+	xw_dev_close(d);
+	ck_assert(!there(name));
+	ck_assert_int_eq(xw_recover_open(img, NULL, 0, 0, &diag, &d, &info), 0);
+	ck_assert(!info.redo_applied && !info.redo_dropped);
+	ck_assert_int_eq(state_of(&w, d), 'n');
+	xw_dev_close(d);
+	world_close(&w);
+}
+END_TEST
+
+/* The image begins somewhere in its file. */
+START_TEST(at_an_offset)
+{
+	const uint64_t offset = 1 << 20;
+	struct xw_recover_info info;
+	struct xw_dev *d;
+	struct world w;
+	char *buf;
+
+	cut_world(&w, redo);
+	buf = calloc(1, offset + w.img->size);
+	ck_assert_int_eq(xw_dev_pread(w.img, buf + offset, w.img->size, 0), 0);
+	put_file(img, buf, offset + w.img->size);
+	free(buf);
+	ck_assert_int_eq(xw_recover_open(img, NULL, offset, 0, &diag, &d, &info), 0);
+	ck_assert(info.redo_applied);
+	ck_assert_int_eq(state_of(&w, d), 'n');
+	xw_dev_close(d);
+	world_close(&w);
+}
+END_TEST
+
+/* Commits on real files, several in a row; a left-over temporary file goes when it is opened. */
+START_TEST(commit_on_files)
+{
+	struct xw_commit_opts opts = {.how = _i ? XW_COMMIT_JOURNAL : XW_COMMIT_REDO};
+	struct xw_commit_info info;
+	struct xw_dev *d, *o;
+	struct world w;
+	char c[1024];
+
+	world_open(&w, &spec);
+	put_dev(img, w.img);
+	put_file(tmp, XW_REDO_MAGIC, 8);
+	ck_assert_int_eq(xw_recover_open(img, NULL, 0, 0, &diag, &d, NULL), 0);
+	ck_assert(!there(tmp));
+	ck_assert_int_eq(xw_redo_store_open(img, NULL, &diag, &opts.store), 0);
+	ck_assert_int_eq(xw_overlay_open(d, 1024, &diag, &o), 0);
+	for (int i = 1; i < 5; i++) {
+		memset(c, i, sizeof(c));
+		ck_assert_int_eq(xw_dev_pwrite(o, c, sizeof(c), (uint64_t)(20 + i) * 1024), 0);
+		if (xw_commit(o, &opts, &diag, &info))
+			ck_abort_msg("%s", diag.text);
+		ck_assert_int_eq(info.how, opts.how);
+		ck_assert_uint_eq(info.blocks, 2);
+		ck_assert(!there(redo) && !there(tmp));
+		ck_assert_int_eq(xw_dev_pread(d, w.new_img, w.old_size, 0), 0);
+		for (int k = 1; k <= i; k++)
+			ck_assert_int_eq(w.new_img[(20 + k) * 1024 + 1023], k);
+	}
+	xw_dev_close(o);
+	xw_redo_store_close(opts.store);
+	world_close(&w);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("redo store");
+	TCase *tc = tcase_create("redo store");
+
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_set_timeout(tc, 60);
+	tcase_add_test(tc, whole_life);
+	tcase_add_loop_test(tc, in_the_way, 0, 3);
+	tcase_add_test(tc, names);
+	tcase_add_loop_test(tc, open_completes, 0, 2);
+	tcase_add_test(tc, at_an_offset);
+	tcase_add_loop_test(tc, commit_on_files, 0, 2);
+	suite_add_tcase(s, tc);
+	return unit_main(s);
+}
