@@ -20,6 +20,7 @@
 #include "disk/group.h"
 #include "disk/indirect.h"
 #include "disk/inode.h"
+#include "disk/itree.h"
 #include "disk/jsb.h"
 #include "disk/mmp.h"
 #include "disk/orphan.h"
@@ -386,11 +387,83 @@ static void fuzz_indirect(const struct input *in)
 		MUST(path[i] < size / 4);
 }
 
+/* A node of as many entries as fit before the input falls on it. */
+static void make_node(const struct input *in, uint8_t *p, uint32_t size)
+{
+	struct xw_itree_hdr h = {.level = in->a % 5, .dir = 12, .self = 99};
+	unsigned n = in->c % 64;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct xw_itree_entry e = {
+			{12 + i / 2, 2 * i}, (uint8_t)(1 + i % 9), 1, "namenamen"};
+		struct xw_itree_idx x = {e.key, 100 + i, i % 4};
+
+		if (h.used + 2u * XW_ITREE_IDX > xw_itree_cap(size))
+			break;
+		if (h.level)
+			xw_itree_idx_encode(p, i, &x);
+		h.used = (uint16_t)(h.used +
+				    (h.level ? XW_ITREE_IDX : xw_itree_leaf_encode(p, h.used, &e)));
+		h.count++;
+	}
+	xw_itree_hdr_encode(p, size, &h);
+}
+
+static void walk_node(const uint8_t *p, uint8_t *q, const struct xw_itree_hdr *h)
+{
+	uint32_t off = 0, at = 0;
+
+	for (unsigned i = 0; i < h->count; i++) {
+		struct xw_itree_entry e;
+		struct xw_itree_idx x;
+
+		if (h->level) {
+			MUST(!xw_itree_idx_decode(p, i, &x));
+			xw_itree_idx_encode(q, i, &x);
+			continue;
+		}
+		MUST(!xw_itree_leaf_decode(p, h->used, off, &e, &off));
+		MUST(e.key.ino && e.name_len);
+		touch(e.name, e.name_len);
+		at += xw_itree_leaf_encode(q, at, &e);
+	}
+	MUST(off == at);
+}
+
+/* A node that passes the check has one encoding: what it decodes to gives its bytes again. */
+static void fuzz_itree(const struct input *in)
+{
+	uint32_t size = 1024u << in->b % 7;
+	uint8_t *p = calloc(1, size), *q = calloc(1, size);
+	struct xw_itree_flaw flaw = {0};
+	struct xw_itree_hdr h;
+	xw_blk root;
+
+	MUST(p && q);
+	make_node(in, p, size);
+	for (size_t i = 0; i < XW_MIN(size, in->size); i++)
+		p[i] ^= in->data[i];
+	xw_itree_slot_get(p, size, in->a & 8, &root);
+	xw_itree_verify(p, size, true, in->c);
+	if (xw_itree_node_check(p, size, in->b & 8, &h, &flaw)) {
+		MUST(flaw.rule && flaw.what);
+	} else {
+		walk_node(p, q, &h);
+		xw_itree_hdr_encode(q, size, &h);
+		xw_itree_set_csum(p, size, true, in->c);
+		xw_itree_set_csum(q, size, true, in->c);
+		MUST(!memcmp(p, q, size) && !xw_itree_verify(q, size, true, in->c));
+	}
+	free(p);
+	free(q);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const targets[])(const struct input *) = {
-		fuzz_super, fuzz_group,       fuzz_inode, fuzz_extent,   fuzz_dir,   fuzz_dx,
-		fuzz_dx,    fuzz_xattr_block, fuzz_jsb,   fuzz_indirect, fuzz_quota, fuzz_hidden,
+		fuzz_super, fuzz_group,  fuzz_inode,       fuzz_extent, fuzz_dir,
+		fuzz_dx,    fuzz_dx,     fuzz_xattr_block, fuzz_jsb,    fuzz_indirect,
+		fuzz_quota, fuzz_hidden, fuzz_itree,
 	};
 	uint8_t head[4] = {0};
 	size_t n = XW_MIN(size, sizeof(head));
