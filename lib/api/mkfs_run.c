@@ -18,8 +18,11 @@
  * room.
  */
 #define MAX_ZERO_GAP (512u << 10)
-/* A gap the data leaves before a backup place is worth going back for from this size on. */
-#define GAP_KEEP_BYTES (16u << 20)
+/*
+ * A gap that the data leaves before a backup place or a reserve is worth going back for from this
+ * part of a group on.
+ */
+#define GAP_KEEP_PART 8u
 
 struct run {
 	struct xw_mkfs *m;
@@ -260,7 +263,7 @@ static int prepare(struct run *r)
 	r->b.diag = &r->m->diag;
 	r->b.params = &r->m->params;
 	r->b.space = r->space;
-	r->b.stream.gap_keep = GAP_KEEP_BYTES / r->b.geo.block_size;
+	r->b.stream.gap_keep = r->b.geo.blocks_per_group / GAP_KEEP_PART;
 	ret = xw_build_init(&r->b);
 	if (!ret)
 		ret = xw_build_reserve(&r->b);

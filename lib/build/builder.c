@@ -59,7 +59,6 @@ void xw_build_free(struct xw_builder *b)
 	free(b->inode_csum);
 	xw_vec_free(&b->items);
 	xw_ispace_free(b->inodes);
-	free(b->journal_map.runs);
 	xw_build_free_map(&b->journal);
 	xw_hidden_free(b);
 	xw_geo_free(&b->geo);
@@ -89,8 +88,33 @@ int xw_build_write(struct xw_builder *b, xw_blk blk, const void *buf, size_t len
 	return xw_out_write(b->out, blk * b->geo.block_size, buf, len);
 }
 
+/*
+ * The first gap that holds len blocks: 1, 0 when none does, or an error. A gap is given up once it
+ * does not hold a request and little is left of it, so that what belongs together stays together.
+ */
+static int alloc_in_gap(struct xw_builder *b, uint64_t len, struct xw_run *run)
+{
+	xw_blk at = b->gap = xw_space_next_free(b->space, b->gap);
+
+	for (; at < b->gaps_end; at = xw_space_next_free(b->space, at)) {
+		uint64_t have = xw_space_run_at(b->space, at, XW_MAX(len, GAP_WORTH_FILLING));
+		int ret;
+
+		if (have >= len) {
+			ret = xw_space_claim(b->space, at, len);
+			*run = (struct xw_run){at, len};
+			return ret ? ret : 1;
+		}
+		if (at == b->gap && have < GAP_WORTH_FILLING)
+			b->gap = at + have;
+		at += have;
+	}
+	return 0;
+}
+
 int xw_build_alloc(struct xw_builder *b, uint64_t len, struct xw_run **runs, size_t *n)
 {
+	struct xw_run one;
 	int ret;
 
 	*runs = NULL;
@@ -99,6 +123,16 @@ int xw_build_alloc(struct xw_builder *b, uint64_t len, struct xw_run **runs, siz
 		b->missing += len;
 		return 0;
 	}
+	ret = b->gap < b->gaps_end ? alloc_in_gap(b, len, &one) : 0;
+	if (ret > 0) {
+		*runs = malloc(sizeof(**runs));
+		if (!*runs)
+			return xw_fail_nomem(b->diag, "metadata runs");
+		**runs = one;
+		*n = 1;
+	}
+	if (ret)
+		return ret < 0 ? ret : 0;
 	ret = xw_stream_alloc(b->space, &b->stream, len, runs, n);
 	if (ret == XW_ERR_NOSPC) {
 		uint64_t left = xw_space_free_blocks(b->space);
@@ -318,9 +352,10 @@ int xw_build_check_room(struct xw_builder *b)
 
 int xw_build_place(struct xw_builder *b)
 {
-	int ret = 0;
+	int ret = xw_settle_reserves(b);
 
-	rewind_stream(b);
+	if (!b->gaps_end)
+		rewind_stream(b);
 	for (struct xw_binode *n = b->first; n && !ret; n = n->next) {
 		if (!(n->flags & XW_BN_DEAD) && xw_binode_is(n, XW_S_IFLNK))
 			ret = place_symlink(b, n);

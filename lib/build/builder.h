@@ -76,6 +76,8 @@ struct xw_builder {
 	struct xw_binode *root;
 	struct xw_binode *lost_found; /* inode 11; dead when a source replaced it */
 	struct xw_stream stream; /* where data ended */
+	/* no flex_bg, SIZE left out: metadata fills the gaps from here to there */
+	xw_blk gap, gaps_end;
 	uint64_t missing; /* blocks that did not fit; > 0: nothing is written any more */
 
 	/* kept by the builder; free with xw_build_free */
@@ -89,7 +91,6 @@ struct xw_builder {
 	xw_ino last_ino;
 	struct xw_ispace *inodes;
 	struct xw_binode journal; /* inode 8; n_ext 0 = none */
-	struct xw_bmap journal_map; /* SIZE left out: room for it, until the journal has its runs */
 	struct xw_hidden hidden;
 	xw_blk resize_dind; /* inode 7's double-indirect block, 0 = none */
 	uint32_t *block_csum, *inode_csum; /* [groups] bitmap checksums, set by the sweep */
@@ -173,6 +174,12 @@ int xw_journal_alloc_at(struct xw_builder *b);
 /* The primary's reserved descriptor blocks, then the double-indirect block: they follow the
  * descriptors on the device, so they are written with them. */
 int xw_resize_write(struct xw_builder *b);
+
+/* settle.c: SIZE left out */
+/* The data has ended: reserves the inodes do not need become gaps that metadata may fill. */
+int xw_settle_reserves(struct xw_builder *b);
+/* Everything but the tail is placed: from a STREAM to a TAIL. */
+int xw_settle_tail(struct xw_builder *b);
 
 /* groups.c */
 bool xw_group_block_uninit(const struct xw_builder *b, uint32_t group);

@@ -105,7 +105,7 @@ int xw_orphan_place(struct xw_builder *b, uint64_t blocks, struct xw_hidden_mark
 	struct xw_binode *n = &b->hidden.orphan;
 	int ret;
 
-	*mark = (struct xw_hidden_mark){.stream = b->stream, .items = b->items.n};
+	*mark = (struct xw_hidden_mark){.stream = b->stream, .gap = b->gap, .items = b->items.n};
 	if (!blocks)
 		return 0;
 	xw_hidden_node(b, n, blocks * b->geo.block_size, 0);
@@ -129,6 +129,7 @@ int xw_orphan_unplace(struct xw_builder *b, const struct xw_hidden_mark *mark)
 	n->map = NULL;
 	n->n_ext = 0;
 	b->stream = mark->stream;
+	b->gap = mark->gap;
 	b->items.n = mark->items;
 	return ret;
 }

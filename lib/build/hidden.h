@@ -45,6 +45,7 @@ void xw_hidden_node(const struct xw_builder *b, struct xw_binode *n, uint64_t si
  */
 struct xw_hidden_mark {
 	struct xw_stream stream;
+	xw_blk gap;
 	size_t items;
 };
 int xw_orphan_place(struct xw_builder *b, uint64_t blocks, struct xw_hidden_mark *mark);

@@ -131,6 +131,8 @@ static int settle_features(struct xw_mkfs_params *p, struct xw_diag *diag)
 		return err;
 	if (p->add_journal || p->journal_bytes || p->journal_device)
 		p->features.w[XW_FW_COMPAT] |= XW_COMPAT_HAS_JOURNAL;
+	p->journal_asked =
+		p->add_journal || p->journal_bytes || xw_has_compat(&asked, XW_COMPAT_HAS_JOURNAL);
 	p->revision = p->revision < 0 ? 1 : p->revision;
 	if (!p->revision)
 		err = settle_revision_0(p, &asked, diag);
@@ -188,10 +190,6 @@ static int check_flex(struct xw_mkfs_params *p, struct xw_diag *diag)
 		return xw_fail(diag, XW_ERR_USAGE, "-G %u: needs the feature flex_bg",
 			       p->flex_size);
 	p->flex_size = !flex ? 1 : p->flex_size ? p->flex_size : 16;
-	if (!p->size_bytes && !flex && !xw_has_incompat(&p->features, XW_INCOMPAT_JOURNAL_DEV))
-		return xw_fail(diag, XW_ERR_USAGE,
-			       "SIZE: needed without flex_bg, whose groups hold their own bitmaps "
-			       "and tables");
 	if (!p->size_bytes && p->packed_meta_blocks)
 		return xw_fail(diag, XW_ERR_USAGE, "-E packed_meta_blocks: needs SIZE");
 	if (p->packed_meta_blocks && !flex)

@@ -9,6 +9,9 @@
  *                  can describe.
  *   xw_geo_tail    the stream's end is known: group count, inodes per group, tables, bitmaps,
  *                  journal.
+ *
+ * Without flex_bg every group holds its own bitmaps and table, so a stream keeps room for them at
+ * the end of each ("the reserve"): stream.c.
  */
 #ifndef XW_PLAN_GEOMETRY_H
 #define XW_PLAN_GEOMETRY_H
@@ -32,7 +35,7 @@ struct xw_geo {
 	uint32_t groups;
 	uint32_t inodes_per_group; /* 0 for STREAM */
 	uint32_t inode_size;
-	uint32_t itable_blocks; /* a group */
+	uint32_t itable_blocks; /* a group; for STREAM what the reserve holds, 0 with flex_bg */
 	uint32_t desc_size, desc_per_block;
 	uint32_t desc_blocks; /* present descriptor blocks a copy (not meta_bg); for STREAM: R */
 	uint32_t reserved_gdt; /* s_reserved_gdt_blocks */
@@ -47,9 +50,17 @@ struct xw_geo {
 	/* Where bitmaps and tables are, other than by formula; owned. Ask xw_geo_group. */
 	struct xw_geo_map *maps;
 	size_t n_maps;
+	/*
+	 * STREAM without flex_bg: the reserves of groups below shrunk_groups hold only so many
+	 * table blocks
+	 */
+	uint32_t shrunk_groups, shrunk_itable;
 	/* TAIL only; owned */
 	struct xw_run *journal_runs; /* data blocks of the journal, in logical order */
-	size_t n_journal_runs;
+	struct xw_run *journal_map_runs; /* its indirect or extent tree blocks outside the inode */
+	size_t n_journal_runs, n_journal_map_runs;
+	uint64_t journal_map_blocks;
+	xw_blk own_last; /* without flex_bg: where the last group's bitmaps and table start */
 	xw_blk tail_start, tail_end; /* metadata after the data: first and past-the-last block */
 };
 
@@ -58,14 +69,16 @@ struct xw_group_place {
 	uint32_t blocks; /* in this group (the last may be short) */
 	uint32_t head; /* superblock + descriptors + reserved at its start, 0 = none */
 	bool has_super;
-	xw_blk block_bitmap, inode_bitmap, inode_table; /* 0 for STREAM */
+	/* for STREAM the reserve's, 0 with flex_bg */
+	xw_blk block_bitmap, inode_bitmap, inode_table;
 };
 
 /*
  * fs_bytes: params.size_bytes. XW_ERR_USAGE when options do not fit each other or the size,
  * XW_ERR_NOSPC when too small for any filesystem, XW_ERR_LIMIT when too large for the block size,
  * XW_ERR_UNSUPPORTED where mke2fs would switch to meta_bg. A filesystem too small for a journal
- * loses has_journal, as with mke2fs, and a warning is logged.
+ * loses has_journal, as with mke2fs, which is logged: as a warning when the journal was asked for
+ * by name.
  */
 int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo *out,
 		struct xw_diag *diag);
@@ -73,13 +86,21 @@ int xw_geo_stream(const struct xw_mkfs_params *p, struct xw_geo *out, struct xw_
 
 struct xw_tail_req {
 	xw_blk used_end; /* past the last block taken (data, directories, xattrs, extents) */
-	uint64_t used_blocks; /* blocks taken before it, heads not counted (for --free N%) */
+	uint64_t used_blocks; /* blocks taken before it, neither heads nor reserves (for --free) */
 	uint64_t inodes; /* numbered so far, reserved ones included */
 	uint64_t directories; /* of these: --free leaves an inode for each */
 };
 /* `stream` stays valid and unchanged. XW_ERR_LIMIT when R cannot describe the result. */
 int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 		const struct xw_tail_req *req, struct xw_geo *out, struct xw_diag *diag);
+/*
+ * The data has ended, and the number of inodes is known, but not yet the metadata behind the
+ * data: without flex_bg, the reserves of the groups full of data are cut down to the most that
+ * xw_geo_tail can want of them, so that metadata may go there. With flex_bg nothing changes. *out
+ * is a STREAM of its own. XW_ERR_USAGE, XW_ERR_LIMIT as xw_geo_tail.
+ */
+int xw_geo_shrink(const struct xw_geo *stream, const struct xw_mkfs_params *p,
+		  const struct xw_tail_req *req, struct xw_geo *out, struct xw_diag *diag);
 void xw_geo_free(struct xw_geo *geo);
 
 bool xw_geo_has_super(const struct xw_geo *geo, uint32_t group);
@@ -100,6 +121,12 @@ void xw_geo_group_summary(const struct xw_geo *geo, uint32_t group, uint32_t *fr
 /* mke2fs(8)'s journal size for this many fs blocks; 0 when too small for one. */
 uint64_t xw_journal_default_blocks(uint64_t fs_blocks, uint32_t block_size);
 
+/*
+ * Blocks outside the inode that map a journal of `len` blocks in `n` runs: indirect blocks, or
+ * those of an extent tree.
+ */
+uint64_t xw_journal_map_blocks(const struct xw_geo *geo, const struct xw_run *runs, size_t n,
+			       uint64_t len);
 /* Of geo->journal_blocks, those at the end that belong to fast commits. fs_blocks: geo->blocks. */
 uint64_t xw_geo_fast_commit_blocks(const struct xw_geo *geo, const struct xw_mkfs_params *p,
 				   uint64_t fs_blocks);

@@ -115,6 +115,21 @@ static void place_unflexed(const struct xw_geo *geo, struct xw_group_place *out,
 	out->inode_table = body + (at == body ? 2 : out->inode_bitmap == body ? 1 : 0);
 }
 
+/*
+ * Without flex_bg and without SIZE: bitmaps and table are the last thing in the group, but in the
+ * last group of a finished layout.
+ */
+static void place_own(const struct xw_geo *geo, struct xw_group_place *out, uint32_t group)
+{
+	xw_blk at = out->start + out->blocks - 2 - xw_geo_table_blocks(geo, group);
+
+	if (geo->kind == XW_GEO_TAIL && group == geo->groups - 1)
+		at = geo->own_last;
+	out->block_bitmap = at;
+	out->inode_bitmap = at + 1;
+	out->inode_table = at + 2;
+}
+
 void xw_geo_group(const struct xw_geo *geo, uint32_t group, struct xw_group_place *out)
 {
 	uint32_t first;
@@ -126,10 +141,13 @@ void xw_geo_group(const struct xw_geo *geo, uint32_t group, struct xw_group_plac
 	out->blocks = group_blocks(geo, group);
 	out->has_super = xw_geo_has_super(geo, group);
 	out->head = out->has_super ? XW_MIN(geo->head_blocks, out->blocks) : 0;
-	if (geo->kind == XW_GEO_STREAM)
+	if (geo->kind == XW_GEO_STREAM && !xw_geo_own(geo))
 		return;
 	if (!map) {
-		place_unflexed(geo, out, group);
+		if (geo->kind == XW_GEO_SIZED)
+			place_unflexed(geo, out, group);
+		else
+			place_own(geo, out, group);
 		return;
 	}
 	out->block_bitmap = base + xw_map_find(map, XW_META_BLOCK_BITMAP, group - first);
@@ -166,12 +184,12 @@ static void walk_start(struct used_walk *w, const struct xw_geo *geo, uint32_t g
 	w->start = place.start;
 	w->end = place.start + place.blocks;
 	w->head = place.head;
-	if (geo->kind == XW_GEO_STREAM)
+	if (geo->kind == XW_GEO_STREAM && !xw_geo_own(geo))
 		return;
 	if (!map) {
 		w->own[0] = (struct xw_run){place.block_bitmap, 1};
 		w->own[1] = (struct xw_run){place.inode_bitmap, 1};
-		w->own[2] = (struct xw_run){place.inode_table, geo->itable_blocks};
+		w->own[2] = (struct xw_run){place.inode_table, xw_geo_table_blocks(geo, group)};
 		qsort(w->own, 3, sizeof(*w->own), run_cmp);
 		w->runs = w->own;
 		w->n = 3;

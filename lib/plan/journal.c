@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Journal size by filesystem size: what mke2fs 1.47.0 makes, observed on both sides of every step.
- * Blocks, not bytes, so that a journal of 1 KiB blocks is a quarter as large.
+ * Blocks, not bytes, so that a journal of 1 KiB blocks is a quarter as large. And what maps it.
  *
  * Fast commits get blocks of their own behind that: by default a 64th of the default size, also
  * where -J size= says another.
  */
+#include "disk/extent.h"
+#include "disk/indirect.h"
 #include "plan/map.h"
 
 uint64_t xw_journal_default_blocks(uint64_t fs_blocks, uint32_t block_size)
@@ -58,7 +60,8 @@ void xw_geo_settle_journal(struct xw_geo *geo, const struct xw_mkfs_params *p, s
 	if (geo->journal_blocks || p->journal_device ||
 	    !xw_has_compat(&geo->features, XW_COMPAT_HAS_JOURNAL))
 		return;
-	xw_log(diag, XW_LOG_WARN, "filesystem too small for a journal");
+	xw_log(diag, p->journal_asked ? XW_LOG_WARN : XW_LOG_INFO,
+	       "filesystem too small for a journal");
 	geo->features.w[XW_FW_COMPAT] &= ~(XW_COMPAT_HAS_JOURNAL | XW_COMPAT_ORPHAN_FILE);
 }
 
@@ -69,4 +72,45 @@ uint64_t xw_geo_orphan_blocks(const struct xw_geo *geo, const struct xw_mkfs_par
 	if (p->orphan_blocks)
 		return p->orphan_blocks;
 	return XW_MIN(XW_MAX(geo->blocks / 4096, 32), 512);
+}
+
+static uint64_t extent_blocks(uint64_t extents, unsigned per_block)
+{
+	uint64_t sum = 0;
+
+	while (extents > XW_EXT_INODE_ENTRIES) {
+		extents = xw_div_up(extents, per_block);
+		sum += extents;
+	}
+	return sum;
+}
+
+static uint64_t indirect_blocks(uint64_t len, uint64_t per_block)
+{
+	uint64_t sum = 0, span = 1, below;
+
+	len -= XW_MIN(len, XW_NDIR_BLOCKS);
+	/* each level: a tree of so many blocks a root slot */
+	for (int depth = 1; depth <= 3 && len; depth++) {
+		span *= per_block;
+		below = XW_MIN(len, span);
+		len -= below;
+		for (int i = 0; i < depth; i++) {
+			below = xw_div_up(below, per_block);
+			sum += below;
+		}
+	}
+	return sum;
+}
+
+uint64_t xw_journal_map_blocks(const struct xw_geo *geo, const struct xw_run *runs, size_t n,
+			       uint64_t len)
+{
+	uint64_t extents = 0;
+
+	if (!xw_has_incompat(&geo->features, XW_INCOMPAT_EXTENTS))
+		return indirect_blocks(len, xw_indirect_per_block(geo->block_size));
+	for (size_t i = 0; i < n; i++)
+		extents += xw_div_up(runs[i].len, XW_EXT_MAX_LEN);
+	return extent_blocks(extents, xw_extent_node_max(geo->block_size));
 }

@@ -57,6 +57,18 @@ static inline uint32_t xw_geo_group_of(const struct xw_geo *geo, xw_blk blk)
 	return (uint32_t)((blk - geo->first_data_block) / geo->blocks_per_group);
 }
 
+/* Without flex_bg a group's bitmaps and table lie in it. */
+static inline bool xw_geo_own(const struct xw_geo *geo)
+{
+	return !xw_has_incompat(&geo->features, XW_INCOMPAT_FLEX_BG);
+}
+
+/* Blocks of the table in this group's place or reserve. */
+static inline uint32_t xw_geo_table_blocks(const struct xw_geo *geo, uint32_t group)
+{
+	return group < geo->shrunk_groups ? geo->shrunk_itable : geo->itable_blocks;
+}
+
 /* How many groups below `groups` have a superblock copy. */
 uint64_t xw_geo_count_super(const struct xw_geo *geo);
 
@@ -75,7 +87,10 @@ void xw_geo_start(const struct xw_mkfs_params *p, struct xw_geo *geo);
  */
 uint64_t xw_geo_journal_blocks(const struct xw_geo *geo, const struct xw_mkfs_params *p,
 			       uint64_t fs_blocks);
-/* has_journal goes, with a warning, where nothing came of it; orphan_file goes with it. */
+/*
+ * No journal came of it: the feature goes, and orphan_file with it. That is said: as a warning to
+ * whoever asked for a journal by name.
+ */
 void xw_geo_settle_journal(struct xw_geo *geo, const struct xw_mkfs_params *p,
 			   struct xw_diag *diag);
 /* heads + bitmaps + tables + journal + the block before the first group */

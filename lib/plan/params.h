@@ -69,6 +69,7 @@ struct xw_mkfs_params {
 	struct xw_features features; /* after type defaults and -O; valid after xw_params_finish */
 	char fs_type[8]; /* ext2 ext3 ext4 */
 	uint64_t journal_bytes; /* -J size=; 0 = default */
+	bool journal_asked; /* by -j, -J or a named feature, not just by the type; after finish */
 	uint64_t fast_commit_kib; /* -J fast_commit_size=; 0 = default */
 	uint64_t journal_at; /* -J location=: block; 0 = anywhere; final after finish */
 	uint64_t journal_at_bytes; /* the same with a suffix, until finish */

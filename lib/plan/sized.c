@@ -289,8 +289,9 @@ void xw_geo_free(struct xw_geo *geo)
 		xw_map_free(&geo->maps[i]);
 	free(geo->maps);
 	free(geo->journal_runs);
+	free(geo->journal_map_runs);
 	geo->maps = NULL;
 	geo->n_maps = 0;
-	geo->journal_runs = NULL;
-	geo->n_journal_runs = 0;
+	geo->journal_runs = geo->journal_map_runs = NULL;
+	geo->n_journal_runs = geo->n_journal_map_runs = 0;
 }

@@ -12,6 +12,11 @@
  * size never falls when the journal grows, and there are eight steps. Groups beyond the tail (many
  * inodes, --free) are a hole in the host file.
  *
+ * Without flex_bg bitmaps and table of all groups but the last are at their groups' ends
+ * (place_own), where the stream kept room for them; the journal and the last group's go behind the
+ * data. A table is then no larger than the smallest reserve that data has closed in. While all data
+ * is in group 0 none has been.
+ *
  * Invariants of the result (t_tail checks them on random input): nothing overlaps, nothing lies
  * outside, no table crosses a backup place, a last group that has a superblock copy holds it.
  */
@@ -28,8 +33,19 @@ struct tail {
 	struct xw_tail_req req;
 	struct xw_diag *diag;
 	uint64_t inodes; /* wanted, free ones included */
-	uint32_t most_inodes; /* a group: bitmap bits, and a table must fit between two heads */
+	uint32_t data_group; /* the last one with data */
 };
+
+static bool own(const struct tail *t)
+{
+	return xw_geo_own(t->stream);
+}
+
+/* Inodes: what whole table blocks hold, and a multiple of 8. */
+static uint64_t inode_step(const struct xw_geo *geo)
+{
+	return XW_MAX(geo->block_size / geo->inode_size, 8);
+}
 
 /*
  * Inodes wanted: those there are, the free ones in proportion to free blocks, -N and -i as lower
@@ -71,35 +87,53 @@ static int wanted_inodes(struct tail *t, uint64_t blocks)
 /* Inodes a group: equal, whole table blocks, a multiple of 8. */
 static void set_inodes(const struct tail *t, struct xw_geo *geo)
 {
-	uint64_t step = XW_MAX(geo->block_size / geo->inode_size, 8);
-	uint64_t n = xw_round_up(xw_div_up(t->inodes, geo->groups), step);
+	uint64_t n = xw_round_up(xw_div_up(t->inodes, geo->groups), inode_step(geo));
 
 	geo->inodes_per_group = (uint32_t)n;
 	geo->itable_blocks = (uint32_t)(n * geo->inode_size / geo->block_size);
 }
 
 /*
- * First block >= at where `len` blocks touch no backup place; the room up to the next one in *room.
+ * The next blocks that are not the tail's to take: at or behind `at`, from == XW_BLK_MAX when there
+ * are none.
  */
+struct obstacle {
+	xw_blk from, to;
+};
+
+static struct obstacle next_obstacle(const struct xw_geo *geo, xw_blk at)
+{
+	uint64_t group = (at - geo->first_data_block) / geo->blocks_per_group;
+	xw_blk start;
+
+	if (group >= geo->groups)
+		return (struct obstacle){XW_BLK_MAX, XW_BLK_MAX};
+	start = xw_geo_group_start(geo, (uint32_t)group);
+	if (xw_geo_has_super(geo, (uint32_t)group) && at < start + geo->head_blocks)
+		return (struct obstacle){start, start + geo->head_blocks};
+	if (group + 1 == geo->groups)
+		return (struct obstacle){XW_BLK_MAX, XW_BLK_MAX};
+	if (xw_geo_own(geo)) {
+		start += geo->blocks_per_group;
+		return (struct obstacle){start - 2 - geo->itable_blocks, start};
+	}
+	group = xw_geo_next_super(geo, (uint32_t)group + 1);
+	if (group >= geo->groups)
+		return (struct obstacle){XW_BLK_MAX, XW_BLK_MAX};
+	start = xw_geo_group_start(geo, (uint32_t)group);
+	return (struct obstacle){start, start + geo->head_blocks};
+}
+
+/* First block >= at where `len` blocks touch no obstacle; the room up to the next one in *room. */
 static xw_blk step_over(const struct xw_geo *geo, xw_blk at, uint64_t len, uint64_t *room)
 {
 	for (;;) {
-		uint64_t group = (at - geo->first_data_block) / geo->blocks_per_group;
-		xw_blk next = XW_BLK_MAX;
+		struct obstacle o = next_obstacle(geo, at);
 
-		if (group < geo->groups && xw_geo_has_super(geo, (uint32_t)group) &&
-		    at < xw_geo_group_start(geo, (uint32_t)group) + geo->head_blocks)
-			at = xw_geo_group_start(geo, (uint32_t)group) + geo->head_blocks;
-		if (group + 1 < geo->groups) {
-			uint32_t super = xw_geo_next_super(geo, (uint32_t)group + 1);
-
-			if (super < geo->groups)
-				next = xw_geo_group_start(geo, super);
-		}
-		*room = next - at;
+		*room = o.from > at ? o.from - at : 0;
 		if (*room >= len)
 			return at;
-		at = next + geo->head_blocks;
+		at = o.to;
 	}
 }
 
@@ -122,11 +156,10 @@ static int place_objects(const struct xw_geo *geo, struct xw_geo_map *map, enum 
 	return 0;
 }
 
-/* The journal, one run between backup places; runs counted, and stored when `runs` is not NULL. */
-static xw_blk place_journal(const struct xw_geo *geo, struct xw_run *runs, size_t *n, xw_blk at)
+/* `left` blocks between obstacles. Runs are counted, and stored when `runs` is not NULL. */
+static xw_blk place_runs(const struct xw_geo *geo, uint64_t left, struct xw_run *runs, size_t *n,
+			 xw_blk at)
 {
-	uint64_t left = geo->journal_blocks;
-
 	for (*n = 0; left; (*n)++) {
 		uint64_t room, len;
 
@@ -140,15 +173,56 @@ static xw_blk place_journal(const struct xw_geo *geo, struct xw_run *runs, size_
 	return at;
 }
 
-static xw_blk measure(const struct xw_geo *geo, xw_blk from)
+static int keep_runs(const struct xw_geo *geo, uint64_t len, struct xw_run **runs, size_t *n,
+		     xw_blk *at)
 {
-	xw_blk at = from;
-	size_t n;
+	place_runs(geo, len, NULL, n, *at);
+	*runs = calloc(*n + 1, sizeof(**runs));
+	if (!*runs)
+		return XW_ERR_NOMEM;
+	*at = place_runs(geo, len, *runs, n, *at);
+	return 0;
+}
 
-	place_objects(geo, NULL, XW_META_INODE_TABLE, &at);
-	place_objects(geo, NULL, XW_META_BLOCK_BITMAP, &at);
-	place_objects(geo, NULL, XW_META_INODE_BITMAP, &at);
-	return place_journal(geo, NULL, &n, at);
+/* The journal, in one run where no obstacle cuts it, and then what maps it. */
+static int place_journal(struct xw_geo *geo, xw_blk *at)
+{
+	int err;
+
+	free(geo->journal_runs);
+	free(geo->journal_map_runs);
+	geo->journal_map_runs = NULL;
+	err = keep_runs(geo, geo->journal_blocks, &geo->journal_runs, &geo->n_journal_runs, at);
+	if (err)
+		return err;
+	geo->journal_map_blocks = xw_journal_map_blocks(geo, geo->journal_runs, geo->n_journal_runs,
+							geo->journal_blocks);
+	return keep_runs(geo, geo->journal_map_blocks, &geo->journal_map_runs,
+			 &geo->n_journal_map_runs, at);
+}
+
+/* Everything behind `at`; map may be NULL to measure only. */
+static int place_tail(struct xw_geo *geo, struct xw_geo_map *map, xw_blk at)
+{
+	static const enum xw_meta_kind order[] = {XW_META_INODE_TABLE, XW_META_BLOCK_BITMAP,
+						  XW_META_INODE_BITMAP};
+	uint32_t last = geo->groups - 1;
+	int err = 0;
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(order) && !xw_geo_own(geo) && !err; i++)
+		err = place_objects(geo, map, order[i], &at);
+	if (!err)
+		err = place_journal(geo, &at);
+	if (xw_geo_own(geo)) {
+		xw_blk body = xw_geo_group_start(geo, last);
+
+		if (xw_geo_has_super(geo, last))
+			body += geo->head_blocks;
+		geo->own_last = XW_MAX(at, body);
+		at = geo->own_last + 2 + geo->itable_blocks;
+	}
+	geo->tail_end = at;
+	return err;
 }
 
 /* What -J size= says, whatever the size; else mke2fs's choice for so many blocks. */
@@ -218,24 +292,23 @@ static bool lacks_backup(const struct tail *t, const struct xw_geo *geo)
 }
 
 /*
- * Lay out for exactly geo->groups groups. Returns the blocks needed, which may be more than so many
+ * Lay out for exactly geo->groups groups. *need: the blocks needed, which may be more than so many
  * groups have.
  */
-static uint64_t fit(const struct tail *t, struct xw_geo *geo)
+static int fit(const struct tail *t, struct xw_geo *geo, uint64_t *need)
 {
-	uint64_t blocks = 0;
-
 	geo->journal_blocks = journal_for(t, 0);
 	for (;;) {
 		uint64_t journal, used;
 
-		geo->tail_end = measure(geo, t->req.used_end);
+		if (place_tail(geo, NULL, t->req.used_end))
+			return xw_fail_nomem(t->diag, "journal layout");
 		geo->overhead = xw_geo_overhead(geo);
-		used = geo->overhead + t->req.used_blocks;
-		blocks = pad_last(geo, XW_MAX(geo->tail_end, with_free(t, used)));
-		journal = journal_for(t, blocks);
+		used = geo->overhead + geo->journal_map_blocks + t->req.used_blocks;
+		*need = pad_last(geo, XW_MAX(geo->tail_end, with_free(t, used)));
+		journal = journal_for(t, *need);
 		if (journal == geo->journal_blocks)
-			return blocks;
+			return 0;
 		geo->journal_blocks = journal;
 	}
 }
@@ -255,23 +328,45 @@ static uint64_t groups_for(const struct xw_geo *geo, uint64_t blocks)
 	return xw_div_up(blocks - geo->first_data_block, geo->blocks_per_group);
 }
 
+/*
+ * Inodes that so many groups can have at most, each: bitmap bits, and where the table has to fit.
+ * Never rises with the number of groups.
+ */
+static uint64_t most_inodes(const struct tail *t, uint64_t groups)
+{
+	const struct xw_geo *s = t->stream;
+	uint64_t step = inode_step(s), room = s->blocks_per_group - s->head_blocks;
+
+	if (own(t)) {
+		room -= 2;
+		if (t->data_group)
+			room = s->shrunk_groups ? s->shrunk_itable : s->itable_blocks;
+		else if (groups > 1)
+			room = xw_geo_group_start(s, 1) - t->req.used_end - 2;
+	}
+	room *= s->block_size / s->inode_size;
+	return XW_MIN(8ull * s->block_size, room) / step * step;
+}
+
 /* Finds group count, sizes and journal. */
 static int solve(struct tail *t, struct xw_geo *geo)
 {
 	uint64_t groups = groups_for(geo, XW_MAX(t->req.used_end, geo->first_data_block + 1ull));
-	uint64_t need, blocks;
+	uint64_t need, blocks = 0;
 	int err = wanted_inodes(t, t->req.used_end);
 
 	while (!err) {
-		groups = XW_MAX(groups, xw_div_up(t->inodes, t->most_inodes));
+		groups = XW_MAX(groups, xw_div_up(t->inodes, most_inodes(t, groups)));
 		if (groups > t->stream->groups)
 			return too_large(t);
 		set_groups(t, geo, groups);
-		if (geo->inodes_per_group > t->most_inodes) {
+		if (geo->inodes_per_group > most_inodes(t, groups)) {
 			groups++;
 			continue;
 		}
-		blocks = fit(t, geo);
+		err = fit(t, geo, &blocks);
+		if (err)
+			return err;
 		need = groups_for(geo, blocks);
 		if (need > groups || lacks_backup(t, geo)) {
 			groups = XW_MAX(need, groups + 1);
@@ -287,69 +382,70 @@ static int solve(struct tail *t, struct xw_geo *geo)
 	return err;
 }
 
-/* Blocks before used_end that are not heads: no more can be in use, whatever the caller counted. */
-static uint64_t room_before(const struct xw_geo *stream, xw_blk used_end)
+/*
+ * Blocks before used_end that are neither heads nor reserves: no more can be in use, whatever the
+ * caller counted.
+ */
+static uint64_t room_before(const struct tail *t)
 {
-	uint64_t room =
-		used_end > stream->first_data_block ? used_end - stream->first_data_block : 0;
+	uint32_t n, longest, fragments, first, g;
+	struct xw_group_place place;
+	uint64_t room = 0;
 
-	for (uint32_t g = 0; g < stream->groups; g++) {
-		g = xw_geo_next_super(stream, g);
-		if (g >= stream->groups || xw_geo_group_start(stream, g) >= used_end)
-			break;
-		room -= XW_MIN(stream->head_blocks, used_end - xw_geo_group_start(stream, g));
+	for (g = 0; g < t->data_group; g++) {
+		xw_geo_group_summary(t->stream, g, &n, &longest, &fragments, &first);
+		room += n;
 	}
-	return room;
+	xw_geo_group(t->stream, g, &place);
+	place.start += place.head;
+	return room + (t->req.used_end > place.start ? t->req.used_end - place.start : 0);
 }
 
 /* The same layout once more, now kept. */
 static int record(struct xw_geo *geo, xw_blk at)
 {
-	static const enum xw_meta_kind order[] = {XW_META_INODE_TABLE, XW_META_BLOCK_BITMAP,
-						  XW_META_INODE_BITMAP};
-
+	if (xw_geo_own(geo))
+		return 0; /* place_own knows */
 	geo->maps = calloc(1, sizeof(*geo->maps));
 	if (!geo->maps)
 		return XW_ERR_NOMEM;
 	geo->n_maps = 1;
 	xw_map_init(geo->maps, geo, 0);
-	for (size_t i = 0; i < XW_ARRAY_SIZE(order); i++) {
-		if (place_objects(geo, geo->maps, order[i], &at))
-			return XW_ERR_NOMEM;
-	}
-	if (xw_map_seal(geo->maps))
+	if (place_tail(geo, geo->maps, at) || xw_map_seal(geo->maps))
 		return XW_ERR_NOMEM;
-	place_journal(geo, NULL, &geo->n_journal_runs, at);
-	if (!geo->n_journal_runs)
-		return 0;
-	geo->journal_runs = calloc(geo->n_journal_runs, sizeof(*geo->journal_runs));
-	if (!geo->journal_runs)
-		return XW_ERR_NOMEM;
-	place_journal(geo, geo->journal_runs, &geo->n_journal_runs, at);
+	return 0;
+}
+
+static int tail_start(struct tail *t, const struct xw_tail_req *req)
+{
+	const struct xw_geo *s = t->stream;
+
+	if (req->used_end > s->blocks)
+		return too_large(t);
+	t->req = *req;
+	if (req->used_end > s->first_data_block)
+		t->data_group = xw_geo_group_of(s, req->used_end - 1);
+	t->req.used_blocks = XW_MIN(req->used_blocks, room_before(t));
 	return 0;
 }
 
 int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 		const struct xw_tail_req *req, struct xw_geo *out, struct xw_diag *diag)
 {
-	struct tail t = {.stream = stream, .p = p, .req = *req, .diag = diag};
-	uint64_t between = (uint64_t)stream->blocks_per_group - stream->head_blocks;
-	uint64_t per_block = stream->block_size / stream->inode_size;
-	uint64_t step = XW_MAX(per_block, 8);
-	int err;
+	struct tail t = {.stream = stream, .p = p, .diag = diag};
+	int err = tail_start(&t, req);
 
 	*out = *stream;
 	out->kind = XW_GEO_TAIL;
 	out->maps = NULL;
 	out->n_maps = 0;
-	if (req->used_end > stream->blocks)
-		return too_large(&t);
-	t.req.used_blocks = XW_MIN(req->used_blocks, room_before(stream, req->used_end));
-	t.most_inodes =
-		(uint32_t)(XW_MIN(8ull * stream->block_size, between * per_block) / step * step);
-	err = solve(&t, out);
-	if (err)
+	out->shrunk_groups = out->shrunk_itable = 0;
+	if (!err)
+		err = solve(&t, out);
+	if (err) {
+		xw_geo_free(out);
 		return err;
+	}
 	xw_geo_settle_journal(out, p, diag);
 	out->tail_start = req->used_end;
 	out->reserved_blocks = (uint64_t)((double)out->blocks * p->reserved_percent / 100);
@@ -357,5 +453,34 @@ int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 		xw_geo_free(out);
 		return xw_fail_nomem(diag, "group layout");
 	}
+	return 0;
+}
+
+int xw_geo_shrink(const struct xw_geo *stream, const struct xw_mkfs_params *p,
+		  const struct xw_tail_req *req, struct xw_geo *out, struct xw_diag *diag)
+{
+	struct tail t = {.stream = stream, .p = p, .diag = diag};
+	uint64_t per_block = stream->block_size / stream->inode_size, inodes, room;
+	int err = tail_start(&t, req);
+
+	*out = *stream;
+	if (err || !own(&t) || !t.data_group)
+		return err;
+	err = wanted_inodes(&t, req->used_end);
+	if (err)
+		return err;
+	/*
+	 * groups can only become more, and with them each one's share smaller; -i stays a share
+	 * of the group
+	 */
+	inodes = xw_div_up(t.inodes, t.data_group + 1ull);
+	if (p->bytes_per_inode) {
+		room = (stream->blocks_per_group + (uint64_t)stream->first_data_block) *
+		       stream->block_size;
+		inodes = XW_MAX(inodes, xw_div_up(room, p->bytes_per_inode));
+	}
+	inodes = xw_round_up(inodes, inode_step(stream));
+	out->shrunk_groups = t.data_group;
+	out->shrunk_itable = (uint32_t)XW_MIN(inodes / per_block, stream->itable_blocks);
 	return 0;
 }

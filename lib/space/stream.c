@@ -157,7 +157,12 @@ static int place_cut(struct xw_space *s, struct xw_stream *st, uint64_t len, str
 {
 	uint64_t whole = extents_of(len);
 	struct plan p = {0};
-	int rc = plan_forward(s, st->pos, len, XW_MAX(4 * XW_EXT_INODE_ENTRIES, 2 * whole), &p);
+	/*
+	 * space that is mostly empty has one run a group, of three eighths of it at least
+	 * (lib/plan/stream.c)
+	 */
+	uint64_t most = XW_MAX(2 * whole, 4 * xw_div_up(len, s->cpg));
+	int rc = plan_forward(s, st->pos, len, XW_MAX(4 * XW_EXT_INODE_ENTRIES, most), &p);
 
 	for (size_t i = 0; rc > 0 && i < p.vec.n; i++) {
 		int err = xw_span_take(s, p.vec.v[i].start, p.vec.v[i].len);

@@ -30,19 +30,20 @@ done <<'TABLE'
 -b 1024 -O ^has_journal,^resize_inode|8M
 -b 2048|8M 64M 300M -
 -b 4096|16M 127M 128M 129M 130M 5G -
--t ext2|16M 129M
--t ext3|16M 129M
--t ext2 -b 1024|16M 64M
--t ext3 -b 1024|16M 64M
--t ext3 -b 2048|32M
+-t ext2|16M 129M -
+-t ext3|16M 129M -
+-t ext2 -b 1024|16M 64M -
+-t ext3 -b 1024|16M 64M -
+-t ext3 -b 2048|32M -
 -O ^has_journal|8M 64M -
 -O ^64bit|64M 1G -
 -O ^metadata_csum|64M -
 -O ^metadata_csum,uninit_bg|64M 300M -
 -O ^metadata_csum,uninit_bg -b 1024|64M -
--O ^metadata_csum,^64bit,^flex_bg|64M 300M
--O ^flex_bg|64M 300M 1G
--O ^flex_bg -b 1024|64M
+-O ^metadata_csum,^64bit,^flex_bg|64M 300M -
+-O ^metadata_csum,uninit_bg,^flex_bg|64M 300M -
+-O ^flex_bg|64M 300M 1G -
+-O ^flex_bg -b 1024|64M -
 -O ^resize_inode|64M 1G -
 -O ^resize_inode,^sparse_super|64M 1G
 -O sparse_super2,^resize_inode|64M 1G -
@@ -116,6 +117,28 @@ done <<'TABLE'
 --free 50%|-
 --free 100M|-
 --free 5% -b 1024|-
+--free 50M -O ^extent,^64bit|-
+--free 50M -O ^extent,^64bit -b 1024|-
+--free 50% -t ext2|-
+--free 300M -t ext3|-
+--free 50M -t ext3 -b 1024|-
+--free 50M -t ext2 -b 1024 -O ^sparse_super,^resize_inode|-
+--free 50M -t ext4 -O ^flex_bg -b 1024|-
+--free 50M -t ext4 -O ^flex_bg,sparse_super2,^resize_inode -b 2048|-
+--free-inodes 20000 -t ext2 -b 1024|-
+-t ext2 -N 100000|-
+-t ext2 -i 1024|-
+-t ext2 -i 65536 -b 1024 -J size=4|-
+-t ext2 -g 1024 -b 1024|-
+-t ext2 -g 256 -b 1024 -I 1024|-
+-t ext2 -r 0|-
+-t ext3 -E resize=1T|-
+-t ext2 -O quota,project,mmp,casefold,encrypt,verity,stable_inodes,fast_commit -b 1024|-
+-t ext3 -O quota,project,mmp,casefold,encrypt,verity,stable_inodes,fast_commit,orphan_file|-
+-t ext3 -O orphan_file,fast_commit -b 1024 --free 40M|-
+-t ext3 -O orphan_file -J size=8 --free 2G|-
+-O ^flex_bg,quota,project,mmp,orphan_file,ea_inode,large_dir,metadata_csum_seed,fast_commit|-
+-O ^flex_bg,orphan_file,fast_commit -b 1024 --free 100M|-
 TABLE
 
 # No block is handed out, and no group has a gap worth filling.

@@ -67,6 +67,11 @@ done <<'TABLE'
 --free 20% -b 2048|
 -t ext3|64M
 -t ext2|64M
+--free 20% -t ext3|
+--free 20% -t ext2|
+--free 20M -t ext3 -b 1024|
+--free 20M -t ext2 -b 2048|
+--free 40M -t ext3 -J size=8|
 --free 20% -O ^has_journal,ea_inode,large_dir,metadata_csum_seed|
 --free 20% -O sparse_super2,^resize_inode|
 -I 512|64M
@@ -74,6 +79,9 @@ done <<'TABLE'
 --free 20% -O orphan_file,fast_commit -b 1024|
 -t ext3 -O orphan_file,mmp -J location=9000|64M
 -O ^flex_bg|300M
+--free 20% -O ^flex_bg|
+--free 30M -O ^flex_bg -b 1024|
+--free 30M -O ^extent,^64bit|
 -O ^metadata_csum,uninit_bg|64M
 -b 1024|64M
 |1G

@@ -248,29 +248,6 @@ START_TEST(huge)
 }
 END_TEST
 
-static void count_warning(void *arg, enum xw_log_level level, const char *line)
-{
-	if (level == XW_LOG_WARN && strstr(line, "journal"))
-		(*(int *)arg)++;
-}
-
-START_TEST(no_room_for_journal)
-{
-	struct xw_mkfs_params p;
-	struct xw_geo geo;
-	int warned = 0;
-	struct xw_diag diag = {.log = count_warning, .log_arg = &warned};
-
-	ck_assert_int_eq(plan_params(&p, "SIZE 4M", 0, &diag), 0);
-	ck_assert_int_eq(xw_geo_plan(&p, p.size_bytes, &geo, &diag), 0);
-	ck_assert_uint_eq(geo.journal_blocks, 0);
-	ck_assert(!xw_has_compat(&geo.features, XW_COMPAT_HAS_JOURNAL));
-	ck_assert_int_eq(warned, 1);
-	xw_geo_free(&geo);
-	xw_params_free(&p);
-}
-END_TEST
-
 START_TEST(super_fields)
 {
 	struct xw_mkfs_params p;
@@ -345,7 +322,6 @@ int main(void)
 	tcase_add_loop_test(t, consistent, 0, ROUNDS);
 	tcase_add_loop_test(t, refuse, 0, XW_ARRAY_SIZE(refusals));
 	tcase_add_loop_test(t, huge, 0, 5);
-	tcase_add_test(t, no_room_for_journal);
 	tcase_add_test(t, super_fields);
 	tcase_add_test(t, super_revision_0);
 	suite_add_tcase(s, t);

@@ -172,7 +172,6 @@ static const struct {
 	{"-r 0 -J device=/dev/x SIZE 1G", XW_ERR_USAGE, "-r 0"},
 	{"--free 1G SIZE 1G", XW_ERR_USAGE, "--free"},
 	{"--free-inodes 5 SIZE 1G", XW_ERR_USAGE, "--free"},
-	{"-O ^flex_bg", XW_ERR_USAGE, "SIZE"},
 	{"-E packed_meta_blocks", XW_ERR_USAGE, "packed_meta_blocks"},
 	{"-r 0 -O extent SIZE 1G", XW_ERR_USAGE, "-r 0"},
 	{"-r 0 -j SIZE 1G", XW_ERR_USAGE, "-r 0"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The layout behind a stream of unknown length: property tests over random streams. "Data" here is
- * everything before used_end that is not a head of the stream geometry.
+ * everything before used_end that is not a head or a reserve of the stream geometry.
  */
 #include <stdio.h>
 
@@ -20,31 +20,61 @@ static void done(struct run_of *t)
 	xw_params_free(&t->p);
 }
 
-/* Blocks of heads before `end` as the stream stepped over them. */
-static uint64_t heads_before(const struct xw_geo *stream, uint64_t end)
+static uint64_t group_start(const struct xw_geo *geo, uint64_t group)
 {
+	return geo->first_data_block + group * geo->blocks_per_group;
+}
+
+static bool is_own(const struct xw_geo *geo)
+{
+	return !xw_has_incompat(&geo->features, XW_INCOMPAT_FLEX_BG);
+}
+
+static bool bit(const uint8_t *bits, uint64_t i)
+{
+	return bits[i / 8] >> i % 8 & 1;
+}
+
+/* Blocks before `end` that the stream keeps from data. */
+static uint64_t kept_before(const struct xw_geo *stream, uint64_t end)
+{
+	uint8_t *bits = malloc(stream->blocks_per_group / 8);
 	uint64_t n = 0;
 
-	for (uint32_t g = xw_geo_next_super(stream, 0); g < stream->groups;
-	     g = xw_geo_next_super(stream, g + 1)) {
-		uint64_t start = stream->first_data_block + (uint64_t)g * stream->blocks_per_group;
-
-		if (start >= end)
-			break;
-		n += XW_MIN(stream->head_blocks, end - start);
+	for (uint32_t g = 0; g < stream->groups && group_start(stream, g) < end; g++) {
+		xw_geo_group_bitmap(stream, g, bits);
+		for (uint64_t i = 0;
+		     i < XW_MIN(stream->blocks_per_group, end - group_start(stream, g)); i++)
+			n += bit(bits, i);
 	}
+	free(bits);
 	return n;
 }
 
+/* The end moved to where data can end: in front of a reserve, behind a head. */
+static uint64_t data_end(const struct xw_geo *stream, uint64_t end)
+{
+	uint64_t group = (end - 1 - stream->first_data_block) / stream->blocks_per_group;
+	struct xw_group_place place;
+
+	if (group >= stream->groups)
+		return end;
+	xw_geo_group(stream, (uint32_t)group, &place);
+	if (is_own(stream))
+		end = XW_MIN(end, place.block_bitmap);
+	return XW_MAX(end, place.start + place.head + (place.head ? 1 : 0));
+}
+
 /*
- * A stream that used everything up to used_end but for `gaps` blocks. used_end is moved out of a
- * head.
+ * A stream that used everything up to used_end but for `gaps` blocks, and `more` blocks of metadata
+ * behind it, into which reserves shrank before when more is not 0.
  */
-static int run(struct run_of *t, const char *options, uint64_t used_end, uint64_t gaps,
-	       uint64_t inodes, struct xw_diag *diag)
+static int run_more(struct run_of *t, const char *options, uint64_t used_end, uint64_t gaps,
+		    uint64_t inodes, uint64_t more, struct xw_diag *diag)
 {
 	int err = plan_params(&t->p, options, 0, diag);
-	uint64_t group, room;
+	struct xw_geo shrunk;
+	uint64_t room;
 
 	memset(&t->stream, 0, sizeof(t->stream));
 	memset(&t->geo, 0, sizeof(t->geo));
@@ -55,22 +85,82 @@ static int run(struct run_of *t, const char *options, uint64_t used_end, uint64_
 		return err;
 	used_end =
 		XW_MAX(used_end, (uint64_t)t->stream.first_data_block + t->stream.head_blocks + 5);
-	group = (used_end - t->stream.first_data_block) / t->stream.blocks_per_group;
-	if (group < t->stream.groups && xw_geo_has_super(&t->stream, (uint32_t)group)) {
-		uint64_t start = t->stream.first_data_block + group * t->stream.blocks_per_group;
-
-		used_end = XW_MAX(used_end, start + t->stream.head_blocks);
-	}
-	room = used_end - t->stream.first_data_block - heads_before(&t->stream, used_end);
-	t->req.used_end = used_end;
-	t->req.used_blocks = room - XW_MIN(gaps, room - 5);
+	t->req.used_end = data_end(&t->stream, used_end);
 	t->req.inodes = XW_MAX(inodes, 11);
+	t->req.used_blocks = UINT64_MAX;
+	if (more) {
+		err = xw_geo_shrink(&t->stream, &t->p, &t->req, &shrunk, diag);
+		if (err)
+			return err;
+		t->stream = shrunk;
+		t->req.used_end = data_end(&t->stream, t->req.used_end + more - 1);
+	}
+	room = t->req.used_end - t->stream.first_data_block;
+	if (t->req.used_end <= t->stream.blocks)
+		room -= kept_before(&t->stream, t->req.used_end);
+	t->req.used_blocks = room - XW_MIN(gaps, room - 5);
 	return xw_geo_tail(&t->stream, &t->p, &t->req, &t->geo, diag);
+}
+
+static int run(struct run_of *t, const char *options, uint64_t used_end, uint64_t gaps,
+	       uint64_t inodes, struct xw_diag *diag)
+{
+	return run_more(t, options, used_end, gaps, inodes, 0, diag);
 }
 
 static uint64_t free_blocks(const struct run_of *t)
 {
-	return t->geo.blocks - t->geo.overhead - t->req.used_blocks;
+	return t->geo.blocks - t->geo.overhead - t->geo.journal_map_blocks - t->req.used_blocks;
+}
+
+/* What was free for data and lies before the end of it belongs to no metadata now. */
+static void check_data(const struct run_of *t, const char *o)
+{
+	uint32_t bpg = t->geo.blocks_per_group;
+	uint8_t *was = malloc(bpg / 8), *is = malloc(bpg / 8);
+
+	for (uint32_t g = 0; group_start(&t->geo, g) < t->req.used_end; g++) {
+		xw_geo_group_bitmap(&t->stream, g, was);
+		xw_geo_group_bitmap(&t->geo, g, is);
+		for (uint64_t i = 0; i < bpg && group_start(&t->geo, g) + i < t->req.used_end; i++)
+			hold(bit(was, i) || !bit(is, i), "%s: group %u: %u is data", o, g,
+			     (unsigned)i);
+	}
+	free(was);
+	free(is);
+}
+
+/* Without flex_bg: what Linux refuses to mount otherwise. */
+static void check_own(const struct xw_geo *geo, const char *o)
+{
+	for (uint32_t g = 0; g < geo->groups; g++) {
+		struct xw_group_place p;
+		uint64_t end;
+
+		xw_geo_group(geo, g, &p);
+		end = p.start + p.blocks;
+		hold(p.block_bitmap >= p.start + p.head && p.block_bitmap < end &&
+			     p.inode_bitmap >= p.start + p.head && p.inode_bitmap < end &&
+			     p.inode_table >= p.start + p.head &&
+			     p.inode_table + geo->itable_blocks <= end,
+		     "%s: group %u has %llu %llu %llu + %u", o, g,
+		     (unsigned long long)p.block_bitmap, (unsigned long long)p.inode_bitmap,
+		     (unsigned long long)p.inode_table, geo->itable_blocks);
+	}
+}
+
+static uint64_t check_runs(const struct run_of *t, const struct xw_run *runs, size_t n,
+			   const char *what, struct owned *all)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		hold(runs[i].len > 0 && runs[i].start >= (i ? runs[i - 1].start : t->req.used_end),
+		     "%s: run %zu", what, i);
+		owned_add(all, runs[i].start, runs[i].len, what, (uint32_t)i);
+		sum += runs[i].len;
+	}
+	return sum;
 }
 
 /* Everything that must hold for any stream. */
@@ -108,38 +198,40 @@ static void check(const struct run_of *t, const char *o)
 		/* a head where data may be must be one that the stream stepped over */
 		if (xw_geo_has_super(geo, g) &&
 		    geo->first_data_block + (uint64_t)g * geo->blocks_per_group < t->req.used_end)
-			ck_assert_msg(xw_geo_has_super(&t->stream, g),
-				      "%s: head of group %u is on data", o, g);
+			hold(xw_geo_has_super(&t->stream, g), "%s: head of group %u is on data", o,
+			     g);
 	}
 	xw_geo_group(geo, geo->groups - 1, &last);
 	ck_assert_uint_ge(last.blocks, XW_MAX(last.head, 1));
 
+	check_data(t, o);
+	if (is_own(geo))
+		check_own(geo, o);
 	owned_metadata(&all, geo);
-	for (size_t i = 0; i < all.n; i++)
-		ck_assert_msg(!strcmp(all.v[i].what, "head") || all.v[i].start >= t->req.used_end,
-			      "%s: %s %u lies before the end of data", o, all.v[i].what,
-			      all.v[i].group);
+	for (size_t i = 0; i < all.n && !is_own(geo); i++)
+		hold(!strcmp(all.v[i].what, "head") || all.v[i].start >= t->req.used_end,
+		     "%s: %s %u lies before the end of data", o, all.v[i].what, all.v[i].group);
 	sum = owned_check(&all, geo, o);
 	owned_check_bitmaps(&all, geo, o);
 	ck_assert_uint_eq(sum, supers * geo->head_blocks +
 				       (uint64_t)geo->groups * (2 + geo->itable_blocks));
-	for (size_t i = 0; i < geo->n_journal_runs; i++) {
-		ck_assert_uint_gt(geo->journal_runs[i].len, 0);
-		ck_assert_uint_ge(geo->journal_runs[i].start,
-				  i ? geo->journal_runs[i - 1].start : t->req.used_end);
-		owned_add(&all, geo->journal_runs[i].start, geo->journal_runs[i].len, "journal",
-			  (uint32_t)i);
-		journal += geo->journal_runs[i].len;
-	}
+	journal = check_runs(t, geo->journal_runs, geo->n_journal_runs, "journal", &all);
 	ck_assert_uint_eq(journal, geo->journal_blocks);
 	ck_assert_uint_eq(owned_check(&all, geo, o) + geo->first_data_block, geo->overhead);
+	ck_assert_uint_eq(
+		check_runs(t, geo->journal_map_runs, geo->n_journal_map_runs, "map", &all),
+		geo->journal_map_blocks);
+	ck_assert_uint_eq(geo->journal_map_blocks,
+			  xw_journal_map_blocks(geo, geo->journal_runs, geo->n_journal_runs,
+						geo->journal_blocks));
+	owned_check(&all, geo, o);
 	ck_assert_uint_eq(geo->tail_start, t->req.used_end);
 	ck_assert_msg(geo->tail_end <= geo->blocks, "%s: tail ends at %llu of %llu", o,
 		      (unsigned long long)geo->tail_end, (unsigned long long)geo->blocks);
 	for (size_t i = 0; i < all.n; i++)
-		ck_assert_msg(!strcmp(all.v[i].what, "head") ||
-				      all.v[i].start + all.v[i].len <= geo->tail_end,
-			      "%s: %s %u lies behind the tail", o, all.v[i].what, all.v[i].group);
+		hold(!strcmp(all.v[i].what, "head") ||
+			     all.v[i].start + all.v[i].len <= geo->tail_end,
+		     "%s: %s %u lies behind the tail", o, all.v[i].what, all.v[i].group);
 
 	/* the journal is the one that a filesystem of this size gets */
 	if (!xw_has_compat(&t->p.features, XW_COMPAT_HAS_JOURNAL))
@@ -166,6 +258,10 @@ static void random_options(struct rnd *r, char *out, size_t size)
 		"sparse_super2",
 		"^sparse_super,^resize_inode",
 		"ea_inode",
+		"^extent,^64bit",
+		"^flex_bg",
+		"^flex_bg",
+		"^flex_bg",
 	};
 	uint32_t bs = 1024u << rnd_below(r, 3);
 	size_t n = (size_t)snprintf(out, size, "-b %u", bs);
@@ -180,7 +276,7 @@ static void random_options(struct rnd *r, char *out, size_t size)
 	if (rnd_chance(r, 15))
 		ADD("-N %u", (unsigned)rnd_magnitude(r, 20));
 	if (rnd_chance(r, 15))
-		ADD("-i %u", (unsigned)(8192 + rnd_magnitude(r, 22)));
+		ADD("-i %u", (unsigned)(2048 + rnd_magnitude(r, 22)));
 	if (rnd_chance(r, 30))
 		ADD("-I %u", 128u << rnd_below(r, 4));
 	if (rnd_chance(r, 15))
@@ -211,11 +307,12 @@ START_TEST(consistent)
 		struct xw_diag diag = {0};
 		char o[400];
 		uint64_t end = rnd_magnitude(&r, 20),
-			 gaps = rnd_chance(&r, 30) ? rnd_magnitude(&r, 10) : 0;
+			 gaps = rnd_chance(&r, 30) ? rnd_magnitude(&r, 10) : 0,
+			 more = rnd_chance(&r, 50) ? rnd_magnitude(&r, 14) : 0;
 		int err;
 
 		random_options(&r, o, sizeof(o));
-		err = run(&t, o, end, gaps, rnd_magnitude(&r, 19), &diag);
+		err = run_more(&t, o, end, gaps, rnd_magnitude(&r, 19), more, &diag);
 		if (!err) {
 			made++;
 			check(&t, o);
@@ -243,16 +340,23 @@ START_TEST(borders)
 		"-b 4096 -g 512 -O ^has_journal,sparse_super2",
 		"-b 2048 -g 512 -O ^sparse_super,^resize_inode,^has_journal",
 		"-b 4096 -g 2048 -J size=4",
+		"-b 1024 -g 1024 -O ^flex_bg,^has_journal",
+		"-b 4096 -g 512 -O ^flex_bg,^has_journal,^resize_inode",
+		"-b 2048 -g 512 -O ^flex_bg,^has_journal,^sparse_super,^resize_inode",
+		"-b 4096 -g 512 -O ^flex_bg,^has_journal,sparse_super2",
+		"-b 4096 -g 2048 -J size=4 -O ^flex_bg,^extent,^64bit",
 	};
-	uint32_t bpg = _i == 5 ? 2048 : _i < 2 ? 1024 : 512;
+	static const uint32_t sizes[] = {1024, 1024, 512, 512, 512, 2048,
+					 1024, 512,  512, 512, 2048};
+	uint32_t bpg = sizes[_i];
 
 	for (uint64_t g = 1; g < 11; g++) {
-		for (int64_t d = -40; d < 8; d++) {
+		for (int64_t d = -60; d < 8; d++) {
 			struct run_of t;
 			struct xw_diag diag = {0};
 
 			ck_assert_msg(!run(&t, options[_i], g * bpg + (uint64_t)d, 0,
-					   11 + (uint64_t)(d + 40) * 3, &diag),
+					   11 + (uint64_t)(d + 60) * 3, &diag),
 				      "%s: %s", options[_i], diag.text);
 			check(&t, options[_i]);
 			done(&t);
@@ -274,6 +378,10 @@ static const struct {
 	{"-b 1024", 100000, 1000, 300},
 	{"-b 4096 -O ^has_journal", 370000, 83731, 400},
 	{"-b 4096 -O ^resize_inode,^has_journal", 20000, 5000, 63},
+	{"-b 4096 -O ^flex_bg", 100, 11, 0},
+	{"-b 1024 -O ^flex_bg", 4000, 5000, 0},
+	{"-b 1024 -t ext2", 100000, 24000, 900},
+	{"-b 4096 -t ext3", 32700, 32000, 0},
 };
 
 START_TEST(compact)
@@ -363,6 +471,127 @@ START_TEST(hole)
 }
 END_TEST
 
+/*
+ * Without flex_bg: while data is in group 0 nothing is at a group's end, and then everything but
+ * the last group's.
+ */
+static const struct {
+	const char *options;
+	uint64_t end, more, inodes;
+	uint32_t groups, inodes_per_group;
+	uint64_t own_last; /* 0: right behind the data */
+} owns[] = {
+	{"-t ext2", 100, 0, 11, 1, 16, 0},
+	{"-t ext2", 30000, 0, 20000, 1, 20000, 0},
+	{"-t ext2", 30654, 64, 33000, 2, 16512, 32768 + 65}, /* the table of all does not fit */
+	{"-t ext2", 70000, 1, 30000, 3, 10000, 0},
+	{"-t ext2", 70000, 4000, 30000, 3, 10000, 0},
+	{"-t ext2 -N 50000", 70000, 1, 30000, 3, 16672, 0},
+	{"-t ext2", 70000, 1, 120000, 4, 30000, 3 * 32768 + 65}, /* a group for its inodes */
+	{"-t ext2 -i 2048", 40000, 1, 11, 3, 27840, 0},
+	{"-t ext2 -i 65536", 70000, 1, 11, 3, 1472, 0},
+	{"-t ext2 -T largefile", 70000, 1, 30000, 3, 10000, 0},
+	{"-t ext2 --free-inodes 9000", 70000, 1, 30000, 3, 13008, 0},
+};
+
+START_TEST(own_metadata)
+{
+	struct run_of t;
+	struct xw_diag diag = {0};
+	uint64_t last = owns[_i].own_last;
+
+	ck_assert_msg(!run_more(&t, owns[_i].options, owns[_i].end, 0, owns[_i].inodes,
+				owns[_i].more, &diag),
+		      "%s", diag.text);
+	check(&t, owns[_i].options);
+	ck_assert_uint_eq(t.geo.groups, owns[_i].groups);
+	ck_assert_uint_eq(t.geo.inodes_per_group, owns[_i].inodes_per_group);
+	ck_assert_uint_eq(t.geo.own_last, last ? last : t.req.used_end);
+	ck_assert_uint_eq(t.geo.blocks, t.geo.own_last + 2 + t.geo.itable_blocks);
+	done(&t);
+}
+END_TEST
+
+/* Blocks that map a journal. As mke2fs 1.47.0 makes them: 8192 blocks of 1 KiB have 33. */
+static const struct {
+	const char *options;
+	uint64_t len;
+	size_t runs;
+	uint64_t blocks;
+} journal_maps[] = {
+	{"-b 1024 -O ^extent,^64bit", 12, 1, 0},
+	{"-b 1024 -O ^extent,^64bit", 13, 1, 1},
+	{"-b 1024 -O ^extent,^64bit", 1024, 1, 5},
+	{"-b 1024 -O ^extent,^64bit", 8192, 3, 33},
+	{"-b 1024 -O ^extent,^64bit", 12 + 256 + 65536, 1, 258},
+	{"-b 1024 -O ^extent,^64bit", 12 + 256 + 65536 + 1, 1, 261},
+	{"-b 4096 -O ^extent,^64bit", 262144, 1, 257},
+	{"-b 4096", 262144, 1, 1},
+	{"-b 4096", 131072, 1, 0},
+	{"-b 4096", 8192, 4, 0},
+	{"-b 4096", 8192, 5, 1},
+	{"-b 1024", 1024, 84, 1},
+	{"-b 1024", 1024, 85, 2},
+	{"-b 1024", 10240, 84 * 4 + 1, 6},
+};
+
+START_TEST(journal_map)
+{
+	size_t n = journal_maps[_i].runs;
+	struct xw_run *runs = calloc(n, sizeof(*runs));
+	struct xw_mkfs_params p;
+	struct xw_geo stream;
+	uint64_t left = journal_maps[_i].len;
+
+	for (size_t i = 0; i < n; i++) {
+		runs[i].len = i + 1 < n ? journal_maps[_i].len / n : left;
+		left -= runs[i].len;
+	}
+	ck_assert_int_eq(plan_params(&p, journal_maps[_i].options, 0, NULL), 0);
+	ck_assert_int_eq(xw_geo_stream(&p, &stream, NULL), 0);
+	ck_assert_uint_eq(xw_journal_map_blocks(&stream, runs, n, journal_maps[_i].len),
+			  journal_maps[_i].blocks);
+	xw_params_free(&p);
+	free(runs);
+}
+END_TEST
+
+static void remember(void *arg, enum xw_log_level level, const char *text)
+{
+	if (strstr(text, "journal"))
+		*(enum xw_log_level *)arg = level;
+}
+
+/* That a small image goes without a journal is news to those who asked for one. */
+static const struct {
+	const char *options;
+	enum xw_log_level level;
+} said[] = {
+	{"-b 4096", XW_LOG_INFO},           {"-t ext3", XW_LOG_INFO},
+	{"-t ext4 SIZE 4M", XW_LOG_INFO},   {"-t ext2 -j ", XW_LOG_WARN},
+	{"-O has_journal", XW_LOG_WARN},    {"-O has_journal SIZE 4M", XW_LOG_WARN},
+	{"-J size=4 SIZE 4M", XW_LOG_WARN}, {"-O ^has_journal", 0},
+};
+
+START_TEST(journal_news)
+{
+	enum xw_log_level level = 0;
+	struct xw_diag diag = {.log = remember, .log_arg = &level};
+	struct run_of t;
+
+	if (strstr(said[_i].options, "SIZE")) {
+		memset(&t, 0, sizeof(t));
+		ck_assert_int_eq(plan_params(&t.p, said[_i].options, 0, &diag), 0);
+		ck_assert_int_eq(xw_geo_plan(&t.p, t.p.size_bytes, &t.geo, &diag), 0);
+	} else {
+		ck_assert_int_eq(run(&t, said[_i].options, 100, 0, 11, &diag), 0);
+	}
+	ck_assert_int_eq(level, said[_i].level);
+	ck_assert(!xw_has_compat(&t.geo.features, XW_COMPAT_HAS_JOURNAL));
+	done(&t);
+}
+END_TEST
+
 static const struct {
 	const char *options;
 	uint64_t end, inodes;
@@ -375,6 +604,8 @@ static const struct {
 	{"--free 0.5%", 370000, 83742, 0.5, 0.6, 0.5, 0.8},
 	{"--free 1G", 370000, 83742, 39.5, 41, 39.5, 42},
 	{"-O ^has_journal --free 0%", 370000, 83742, 0, 0.1, 0, 0.3},
+	{"-t ext3 --free 20%", 370000, 83742, 20, 20.1, 20, 20.3},
+	{"-t ext2 --free 1G", 370000, 83742, 41, 43, 41, 45},
 };
 
 START_TEST(free_share)
@@ -408,7 +639,7 @@ static const struct {
 	{"-b 1024", 1000, 4000000000, XW_ERR_LIMIT, "-E resize"},
 	{"-b 4096", 1000, 4294967295, XW_ERR_LIMIT, "inodes"},
 	{"-b 4096 -N 100", 1000, 101, XW_ERR_USAGE, "-N 100"},
-	{"-b 4096 -O ^flex_bg", 1000, 101, XW_ERR_USAGE, "flex_bg"},
+	{"-b 4096 -O ^flex_bg -E resize=1M --free 1T", 1000, 11, XW_ERR_LIMIT, "-E resize"},
 	{"-b 1024 -I 1024 -i 1024", 1000, 101, XW_ERR_LIMIT, ""},
 };
 
@@ -482,11 +713,14 @@ int main(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, an_inode_for_each_directory);
 	tcase_add_loop_test(t, consistent, 0, ROUNDS);
-	tcase_add_loop_test(t, borders, 0, 6);
+	tcase_add_loop_test(t, borders, 0, 11);
 	tcase_add_loop_test(t, compact, 0, XW_ARRAY_SIZE(tight));
 	tcase_add_test(t, overcounted);
 	tcase_add_test(t, kernel_tree);
 	tcase_add_test(t, hole);
+	tcase_add_loop_test(t, own_metadata, 0, XW_ARRAY_SIZE(owns));
+	tcase_add_loop_test(t, journal_map, 0, XW_ARRAY_SIZE(journal_maps));
+	tcase_add_loop_test(t, journal_news, 0, XW_ARRAY_SIZE(said));
 	tcase_add_loop_test(t, free_share, 0, XW_ARRAY_SIZE(shares));
 	tcase_add_loop_test(t, refuse, 0, XW_ARRAY_SIZE(refusals));
 	tcase_add_loop_test(t, room, 0, XW_ARRAY_SIZE(rooms));

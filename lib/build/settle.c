@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+/*
+ * SIZE left out: from the geometry the stream was placed in to the one that the image gets.
+ *
+ * Both say of every block whether it is metadata of a fixed place. So the change from one to the
+ * other is the difference of two bitmaps a group, whatever the reason: descriptor room that is not
+ * needed, reserves that shrink or move, tables behind the data. The allocator holds what the old
+ * geometry said plus what was taken; after it, what the new one says plus the same. The orphan file
+ * is what is taken last, since its size is the filesystem's.
+ */
+#include "config.h"
+
+#include "build/builder.h"
+
+#include <stdlib.h>
+
+static bool bit(const uint8_t *bits, uint32_t i)
+{
+	return bits[i / 8] >> i % 8 & 1;
+}
+
+/* First block >= i of the group, below n, where the two differ. */
+static uint32_t next_change(const uint8_t *was, const uint8_t *is, uint32_t i, uint32_t n)
+{
+	while (i < n && bit(was, i) == bit(is, i))
+		i += i % 8 == 0 && was[i / 8] == is[i / 8] ? 8 : 1;
+	return XW_MIN(i, n);
+}
+
+/* Release and claim what the geometries of one group differ in. was, is: room for two bitmaps. */
+static int settle_group(struct xw_builder *b, const struct xw_geo *old, uint32_t group,
+			uint8_t *was, uint8_t *is)
+{
+	struct xw_group_place p;
+	uint32_t from, to;
+	int ret = 0;
+
+	xw_geo_group(&b->geo, group, &p);
+	xw_geo_group_bitmap(old, group, was);
+	xw_geo_group_bitmap(&b->geo, group, is);
+	for (from = 0; !ret; from = to) {
+		bool claim;
+
+		from = next_change(was, is, from, p.blocks);
+		if (from == p.blocks)
+			break;
+		claim = bit(is, from);
+		for (to = from + 1; to < p.blocks && bit(was, to) != claim; to++)
+			if (bit(is, to) != claim)
+				break;
+		ret = claim ? xw_space_claim(b->space, p.start + from, to - from)
+			    : xw_space_release(b->space, p.start + from, to - from);
+	}
+	return ret;
+}
+
+/* b->geo is the new geometry; `groups` of it may differ from the old. */
+static int settle_groups(struct xw_builder *b, const struct xw_geo *old, uint32_t groups)
+{
+	size_t bytes = b->geo.blocks_per_group / 8;
+	uint8_t *bits = malloc(2 * bytes);
+	int ret = 0;
+
+	if (!bits)
+		return xw_fail_nomem(b->diag, "group bitmaps");
+	for (uint32_t g = 0; g < groups && !ret; g++)
+		ret = settle_group(b, old, g, bits, bits + bytes);
+	free(bits);
+	return ret;
+}
+
+static int claim_runs(struct xw_builder *b, const struct xw_run *runs, size_t n)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = xw_space_claim(b->space, runs[i].start, runs[i].len);
+	return ret;
+}
+
+/*
+ * Past the last block that was taken; `bits` and `fixed` as the allocator and the geometry have
+ * it.
+ */
+static int used_end(struct xw_builder *b, xw_blk *end)
+{
+	size_t bytes = b->geo.blocks_per_group / 8;
+	uint8_t *bits = malloc(2 * bytes), *fixed = bits + bytes;
+	int ret = 0;
+
+	*end = b->geo.first_data_block;
+	if (!bits)
+		return xw_fail_nomem(b->diag, "group bitmaps");
+	for (uint32_t g = b->geo.groups; g-- > 0 && !ret && *end == b->geo.first_data_block;) {
+		struct xw_group_place p;
+
+		if (!xw_space_group_touched(b->space, g))
+			continue;
+		ret = xw_space_group_bitmap(b->space, g, bits);
+		if (ret)
+			break;
+		xw_geo_group(&b->geo, g, &p);
+		xw_geo_group_bitmap(&b->geo, g, fixed);
+		for (uint32_t i = p.blocks; i-- > 0 && *end == b->geo.first_data_block;) {
+			if (bit(bits, i) && !bit(fixed, i))
+				*end = p.start + i + 1;
+		}
+	}
+	free(bits);
+	return ret;
+}
+
+static int tail_request(struct xw_builder *b, struct xw_tail_req *req)
+{
+	uint64_t unused = 0;
+
+	for (uint32_t g = 0; g < b->geo.groups; g++) {
+		uint32_t n, longest, fragments, first;
+
+		xw_geo_group_summary(&b->geo, g, &n, &longest, &fragments, &first);
+		unused += n;
+	}
+	req->used_blocks = unused - xw_space_free_blocks(b->space);
+	req->inodes = b->last_ino;
+	req->directories = b->counts.directories;
+	return used_end(b, &req->used_end);
+}
+
+int xw_settle_reserves(struct xw_builder *b)
+{
+	struct xw_geo old = b->geo, shrunk;
+	struct xw_tail_req req;
+	int ret;
+
+	if (b->geo.kind != XW_GEO_STREAM || b->missing ||
+	    xw_has_incompat(&b->geo.features, XW_INCOMPAT_FLEX_BG))
+		return 0;
+	ret = tail_request(b, &req);
+	if (!ret)
+		ret = xw_geo_shrink(&old, b->params, &req, &shrunk, b->diag);
+	if (ret)
+		return ret;
+	b->geo = shrunk;
+	b->gap = b->geo.first_data_block;
+	b->gaps_end = req.used_end;
+	return settle_groups(b, &old, shrunk.shrunk_groups);
+}
+
+/* Its runs, and behind them those of the blocks that map them. */
+static int journal_from_tail(struct xw_builder *b)
+{
+	struct xw_geo *geo = &b->geo;
+	struct xw_binode *n = &b->journal;
+	uint64_t need;
+
+	if (xw_binode_set_runs(n, geo->journal_runs, geo->n_journal_runs))
+		return xw_fail_nomem(b->diag, "journal");
+	n->size = geo->journal_blocks * geo->block_size;
+	if (!geo->journal_blocks)
+		b->by_ino[XW_INO_JOURNAL] = NULL;
+	need = xw_map_blocks(b, n);
+	if (need != geo->journal_map_blocks)
+		return xw_fail(b->diag, XW_ERR_INTERNAL,
+			       "journal of %zu runs needs %llu map blocks, not %llu",
+			       geo->n_journal_runs, (unsigned long long)need,
+			       (unsigned long long)geo->journal_map_blocks);
+	if (!need)
+		return 0;
+	n->map = calloc(1, sizeof(*n->map));
+	if (!n->map)
+		return xw_fail_nomem(b->diag, "journal map");
+	n->map->runs = geo->journal_map_runs;
+	n->map->n_runs = geo->n_journal_map_runs;
+	n->map->blocks = (uint32_t)need;
+	geo->journal_map_runs = NULL;
+	geo->n_journal_map_runs = 0;
+	return xw_build_item(b, XW_ITEM_MAP, n->map->runs[0].start, (uintptr_t)n);
+}
+
+/*
+ * The orphan file's size depends on that of the filesystem. It is placed as small as it can be, and
+ * again as large as the layout that came of it wants it, until that wants no more. No orphan file
+ * where no journal came of it.
+ */
+static int plan_tail(struct xw_builder *b, struct xw_geo *tail)
+{
+	struct xw_tail_req req;
+	struct xw_geo least = b->geo;
+	uint64_t orphan, want;
+	int ret = tail_request(b, &req);
+
+	least.blocks = req.used_end;
+	want = xw_geo_orphan_blocks(&least, b->params);
+	while (!ret) {
+		struct xw_hidden_mark mark;
+
+		orphan = want;
+		ret = xw_orphan_place(b, orphan, &mark);
+		if (!ret)
+			ret = tail_request(b, &req);
+		if (!ret)
+			ret = xw_geo_tail(&b->geo, b->params, &req, tail, b->diag);
+		if (ret)
+			return ret;
+		want = xw_geo_orphan_blocks(tail, b->params);
+		if (want == orphan)
+			return 0;
+		xw_geo_free(tail);
+		ret = xw_orphan_unplace(b, &mark);
+	}
+	return ret;
+}
+
+int xw_settle_tail(struct xw_builder *b)
+{
+	struct xw_geo old = b->geo, tail;
+	int ret = plan_tail(b, &tail);
+
+	if (ret)
+		return ret;
+	if (!xw_geo_orphan_blocks(&tail, b->params))
+		xw_orphan_drop(b);
+	b->geo = tail;
+	ret = xw_space_truncate(b->space, b->geo.blocks);
+	if (!ret)
+		ret = settle_groups(b, &old, b->geo.groups);
+	if (!ret)
+		ret = claim_runs(b, b->geo.journal_runs, b->geo.n_journal_runs);
+	if (!ret)
+		ret = claim_runs(b, b->geo.journal_map_runs, b->geo.n_journal_map_runs);
+	if (ret && ret != XW_ERR_NOMEM)
+		xw_fail(b->diag, XW_ERR_INTERNAL, "tail of the image overlaps its data");
+	xw_geo_free(&old);
+	if (!ret)
+		ret = journal_from_tail(b);
+	if (!ret)
+		xw_plan_super(b->params, &b->geo, &b->sb);
+	return ret;
+}
