@@ -6,10 +6,8 @@
 #include "config.h"
 
 #include <blkid/blkid.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,44 +101,12 @@ static int probe(struct xw_mkfs *m, int fd, uint64_t offset, char *what, size_t 
 	return 0;
 }
 
-/* Is the file behind a loop device? Those are the ones that may be mounted. */
-static bool behind_loop(const char *path, char *dev, size_t size)
-{
-	auto_free char *real = realpath(path, NULL);
-	DIR *d = opendir("/sys/block");
-	const struct dirent *e;
-	bool found = false;
-
-	while (d && real && !found && (e = readdir(d))) {
-		char name[PATH_MAX + 64], backing[PATH_MAX + 1];
-		auto_fd int fd = -1;
-		ssize_t n;
-
-		if (strncmp(e->d_name, "loop", 4))
-			continue;
-		snprintf(name, sizeof(name), "/sys/block/%s/loop/backing_file", e->d_name);
-		fd = open(name, O_RDONLY | O_CLOEXEC);
-		n = fd >= 0 ? read(fd, backing, sizeof(backing) - 1) : -1;
-		if (n <= 0)
-			continue;
-		backing[n] = 0;
-		backing[strcspn(backing, "\n")] = 0;
-		if (!strcmp(backing, real)) {
-			snprintf(dev, size, "/dev/%.16s", e->d_name);
-			found = true;
-		}
-	}
-	if (d)
-		closedir(d);
-	return found;
-}
-
 static int check_overwrite(struct xw_mkfs *m, const char *path, int fd, const struct stat *st)
 {
 	char what[256];
 	int ret;
 
-	if (m->force < 2 && S_ISREG(st->st_mode) && behind_loop(path, what, sizeof(what)))
+	if (m->force < 2 && S_ISREG(st->st_mode) && xw_dev_behind_loop(path, what, sizeof(what)))
 		return xw_fail(&m->diag, XW_ERR_BUSY, "%s: in use by %s", path, what);
 	if (m->force < 2 && S_ISBLK(st->st_mode)) {
 		auto_fd int excl = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);

@@ -39,6 +39,35 @@ static int make_nonce(const struct xw_commit_opts *opts, struct xw_diag *diag, u
 	return 0;
 }
 
+/* What would be replaced may be all that completes another filesystem. */
+static int check_store(const struct xw_change *c, struct xw_redo_store *store)
+{
+	const struct xw_diag before = c->diag ? *c->diag : (struct xw_diag){0};
+	struct xw_redo *redo = NULL;
+	struct xw_dev *dev;
+	struct xw_super sb;
+	bool other = false;
+
+	if (store->ops->open(store, &dev))
+		dev = NULL;
+	else if (xw_redo_open(dev, c->diag, &redo))
+		xw_dev_close(dev);
+	if (c->diag)
+		*c->diag = before; /* create() says what is wrong with it, if that matters */
+	if (redo) {
+		(void)xw_super_decode(c->new_super, &sb);
+		other = memcmp(redo->uuid, sb.uuid, sizeof(sb.uuid)) != 0;
+		(void)xw_super_decode(c->old_super, &sb);
+		other = other && memcmp(redo->uuid, sb.uuid, sizeof(sb.uuid)) != 0;
+	}
+	xw_redo_close(redo);
+	if (!other)
+		return 0;
+	return xw_fail(c->diag, XW_ERR_EXISTS,
+		       "%s: is the redo file of another filesystem; nothing was committed",
+		       store->name);
+}
+
 static int publish(struct xw_change *c, const struct xw_commit_opts *opts, uint64_t nonce,
 		   const uint8_t pending[XW_SUPER_SIZE])
 {
@@ -75,6 +104,8 @@ int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts)
 	uint64_t nonce;
 	int rc = make_nonce(opts, c->diag, &nonce);
 
+	if (!rc)
+		rc = check_store(c, opts->store);
 	if (rc)
 		return rc;
 	/* An old superblock that is none cannot carry the bit; the new one can. */

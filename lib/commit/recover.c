@@ -206,12 +206,16 @@ static int stuck(struct recovery *v)
 	v->info->stuck = true;
 	if (v->flags & XW_RECOVER_FORCE)
 		return 0;
+	if (!v->store)
+		return xw_fail(v->diag, XW_ERR_STATE,
+			       "%s: a change was interrupted; --redo-file must say where the redo "
+			       "file is that completes it",
+			       v->dev->name);
 	return xw_fail(
 		v->diag, XW_ERR_STATE,
 		"%s: a change was interrupted, and %s, which completes it, is %s; xw-fsck -y "
 		"checks the image fully",
-		v->dev->name, v->store ? v->store->name : "its redo file",
-		v->file ? "damaged or another image's" : "missing");
+		v->dev->name, v->store->name, v->file ? "damaged or another image's" : "missing");
 }
 
 static int redo_step(struct recovery *v)
@@ -319,12 +323,11 @@ int xw_recover_dev(struct xw_dev **dev, struct xw_redo_store *store, unsigned fl
 	return rc;
 }
 
-/* A block device without --redo-file is no failure here: there may be nothing to recover. */
-static int open_store(const char *path, const char *redo_file, struct xw_diag *diag,
-		      struct xw_redo_store **store)
+int xw_recover_store(const char *path, const char *redo_file, uint64_t offset, struct xw_diag *diag,
+		     struct xw_redo_store **store)
 {
 	const struct xw_diag before = diag ? *diag : (struct xw_diag){0};
-	int rc = xw_redo_store_open(path, redo_file, diag, store);
+	int rc = xw_redo_store_open(path, redo_file, offset, diag, store);
 
 	if (rc != XW_ERR_USAGE)
 		return rc;
@@ -343,7 +346,7 @@ int xw_recover_open(const char *path, const char *redo_file, uint64_t offset, un
 	if (!rc && offset)
 		rc = xw_dev_open_offset(dev, offset, &dev);
 	if (!rc)
-		rc = open_store(path, redo_file, diag, &store);
+		rc = xw_recover_store(path, redo_file, offset, diag, &store);
 	if (!rc)
 		rc = xw_recover_dev(&dev, store, flags, diag, info);
 	xw_redo_store_close(store);

@@ -41,6 +41,13 @@ int xw_recover_open(const char *path, const char *redo_file, uint64_t offset, un
 		    struct xw_diag *diag, struct xw_dev **out, struct xw_recover_info *info);
 
 /*
+ * The store of an image, as xw_redo_store_open(), but for a block device without redo_file: there
+ * may be nothing to recover, so that is no failure, and *store is NULL.
+ */
+int xw_recover_store(const char *path, const char *redo_file, uint64_t offset, struct xw_diag *diag,
+		     struct xw_redo_store **store);
+
+/*
  * The same on an open device: *dev may come back as an overlay that owns the device given. store
  * may be NULL: there is no redo file. After a failure *dev is still the caller's to close.
  */

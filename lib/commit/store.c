@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,16 @@ static char *join(const char *a, const char *b)
 	return asprintf(&s, "%s%s", a, b) < 0 ? NULL : s;
 }
 
+/* Filesystems in one file (a disk with partitions) have a redo file each. */
+static char *beside(const char *real, uint64_t offset)
+{
+	char *s;
+
+	if (!offset)
+		return join(real, SUFFIX);
+	return asprintf(&s, "%s@%" PRIu64 SUFFIX, real, offset) < 0 ? NULL : s;
+}
+
 static char *dir_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -162,8 +173,8 @@ static char *dir_of(const char *path)
 	return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-int xw_redo_store_open(const char *image, const char *redo_file, struct xw_diag *diag,
-		       struct xw_redo_store **out)
+int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset,
+		       struct xw_diag *diag, struct xw_redo_store **out)
 {
 	auto_free char *real = NULL;
 	struct file_store *f;
@@ -186,7 +197,7 @@ int xw_redo_store_open(const char *image, const char *redo_file, struct xw_diag 
 	f->store.ops = &file_ops;
 	f->diag = diag;
 	f->mode = st.st_mode & 0777;
-	f->path = redo_file ? strdup(redo_file) : join(real, SUFFIX);
+	f->path = redo_file ? strdup(redo_file) : beside(real, offset);
 	f->tmp = f->path ? join(f->path, TMP) : NULL;
 	f->dir = f->path ? dir_of(f->path) : NULL;
 	f->store.name = f->path;

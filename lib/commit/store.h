@@ -14,7 +14,8 @@ struct xw_redo_store;
 
 struct xw_redo_store_ops {
 	/* A new, empty, unpublished file; what was left of an earlier one is gone. The caller
-	 * closes it. XW_ERR_EXISTS when something that is no redo file has its name. */
+	 * closes it. XW_ERR_EXISTS when something that is no redo file has its name. What a
+	 * published one completes must be looked at before. */
 	int (*create)(struct xw_redo_store *s, struct xw_dev **out);
 	/* Give what create made, and the caller has flushed, its name, durably. */
 	int (*publish)(struct xw_redo_store *s);
@@ -35,12 +36,13 @@ struct xw_redo_store {
 #define XW_REDO_MAGIC_LEN 8
 
 /*
- * The store of an image. redo_file NULL: beside the image (its real path, symbolic links followed);
- * for a block device that is XW_ERR_USAGE, described with the option to use, and *out is NULL.
- * Touches no file yet.
+ * The store of an image that begins `offset` bytes into its file. redo_file NULL: beside the file
+ * (its real path, symbolic links followed; IMAGE.xw-redo, or IMAGE@OFFSET.xw-redo); for a block
+ * device that is XW_ERR_USAGE, described with the option to use, and *out is NULL. Touches no file
+ * yet.
  */
-int xw_redo_store_open(const char *image, const char *redo_file, struct xw_diag *diag,
-		       struct xw_redo_store **out);
+int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset,
+		       struct xw_diag *diag, struct xw_redo_store **out);
 
 static inline void xw_redo_store_close(struct xw_redo_store *s)
 {

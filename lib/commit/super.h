@@ -11,8 +11,6 @@
 
 #include "disk/super.h"
 
-#define XW_INCOMPAT_PENDING 0x40000000u
-
 /* Magic there, fields that decode, checksum (where there is one) right? */
 bool xw_super_bytes_valid(const uint8_t super[XW_SUPER_SIZE]);
 /* Set and clear bits of feature_incompat; the checksum follows where there is one. */

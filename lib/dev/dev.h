@@ -62,6 +62,9 @@ int xw_dev_open_mem(uint64_t size, struct xw_diag *diag, struct xw_dev **out);
  * name offsets in `under`. */
 int xw_dev_open_offset(struct xw_dev *under, uint64_t off, struct xw_dev **out);
 
+/* Does a loop device, which may be mounted, stand on this file? Then *loop is its path. */
+bool xw_dev_behind_loop(const char *path, char *loop, size_t size);
+
 static inline int xw_dev_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
 {
 	return d->ops->pread(d, buf, len, off);

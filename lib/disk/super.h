@@ -37,6 +37,7 @@
 #define XW_INCOMPAT_INLINE_DATA 0x08000u
 #define XW_INCOMPAT_ENCRYPT 0x10000u
 #define XW_INCOMPAT_CASEFOLD 0x20000u
+#define XW_INCOMPAT_PENDING 0x40000000u /* extwright's own: a change is half done, see commit/ */
 
 #define XW_RO_SPARSE_SUPER 0x0001u
 #define XW_RO_LARGE_FILE 0x0002u

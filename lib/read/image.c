@@ -19,7 +19,6 @@
 #define CACHE_MIN_SLOTS 32u
 #define NO_BLOCK UINT64_MAX
 
-#define INCOMPAT_PENDING 0x40000000u /* an interrupted commit of ours: see commit/ */
 #define INCOMPAT_KNOWN                                                                             \
 	(XW_INCOMPAT_FILETYPE | XW_INCOMPAT_RECOVER | XW_INCOMPAT_META_BG | XW_INCOMPAT_EXTENTS |  \
 	 XW_INCOMPAT_64BIT | XW_INCOMPAT_MMP | XW_INCOMPAT_FLEX_BG | XW_INCOMPAT_EA_INODE |        \
@@ -99,7 +98,7 @@ static int check_features(struct xw_image *img)
 	if (img->sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV)
 		return xw_fail(img->diag, XW_ERR_UNSUPPORTED,
 			       "%s: this is an external journal, not a filesystem", img->dev->name);
-	if (unknown & INCOMPAT_PENDING)
+	if (unknown & XW_INCOMPAT_PENDING)
 		return xw_fail(img->diag, XW_ERR_UNSUPPORTED,
 			       "%s: an interrupted change by an xw tool is pending",
 			       img->dev->name);

@@ -362,7 +362,7 @@ START_TEST(file_without_bit)
 		ck_assert_ptr_null(w.pub);
 		world_close(&w);
 	}
-	/* another filesystem's: not touched, not used, and in nobody's way */
+	/* another filesystem's: not touched, not used, and never replaced */
 	half_done(&w, &specs[0]);
 	world_open(&other, &specs[0]);
 	other.old_img[XW_SUPER_OFFSET + 0x68] ^= 1;
@@ -372,8 +372,11 @@ START_TEST(file_without_bit)
 	ck_assert(!info.redo_applied && !info.redo_dropped);
 	ck_assert_ptr_nonnull(w.pub);
 	o = world_change(&w);
-	ck_assert_int_eq(commit(&w, o, XW_COMMIT_REDO, NULL), 0);
-	ck_assert_ptr_null(w.pub);
+	ck_assert_int_eq(commit(&w, o, XW_COMMIT_REDO, NULL), XW_ERR_EXISTS);
+	xw_diag_clear(&w.diag);
+	ck_assert_ptr_nonnull(w.pub);
+	ck_assert_int_eq(commit(&w, o, XW_COMMIT_AUTO, NULL), 0);
+	ck_assert_ptr_nonnull(w.pub);
 	xw_dev_close(o);
 	world_close(&other);
 	world_close(&w);

@@ -89,7 +89,7 @@ START_TEST(whole_life)
 	put_file(img, "image", 5);
 	ck_assert_int_eq(chmod(img, 0640), 0);
 	put_file(tmp, "left over", 9);
-	ck_assert_int_eq(xw_redo_store_open(img, NULL, &diag, &s), 0);
+	ck_assert_int_eq(xw_redo_store_open(img, NULL, 0, &diag, &s), 0);
 	ck_assert_str_eq(s->name, redo);
 	ck_assert_int_eq(s->ops->open(s, &d), XW_ERR_NOTFOUND);
 	ck_assert_int_eq(diag.code, 0);
@@ -130,7 +130,7 @@ START_TEST(in_the_way)
 		ck_assert_int_eq(mkdir(redo, 0777), 0);
 	else
 		ck_assert_int_eq(symlink("image", redo), 0);
-	ck_assert_int_eq(xw_redo_store_open(img, NULL, &diag, &s), 0);
+	ck_assert_int_eq(xw_redo_store_open(img, NULL, 0, &diag, &s), 0);
 	ck_assert_int_eq(s->ops->create(s, &d), XW_ERR_EXISTS);
 	xw_diag_clear(&diag);
 	ck_assert_int_eq(s->ops->remove(s), XW_ERR_EXISTS);
@@ -151,14 +151,14 @@ START_TEST(names)
 	ck_assert_int_eq(mkdir(sub, 0777), 0);
 	snprintf(link, sizeof(link), "%s/link", sub);
 	ck_assert_int_eq(symlink("../image", link), 0);
-	ck_assert_int_eq(xw_redo_store_open(link, NULL, &diag, &s), 0);
+	ck_assert_int_eq(xw_redo_store_open(link, NULL, 0, &diag, &s), 0);
 	ck_assert_str_eq(s->name, redo);
 	xw_redo_store_close(s);
-	ck_assert_int_eq(xw_redo_store_open(img, "elsewhere", &diag, &s), 0);
+	ck_assert_int_eq(xw_redo_store_open(img, "elsewhere", 0, &diag, &s), 0);
 	ck_assert_str_eq(s->name, "elsewhere");
 	xw_redo_store_close(s);
 	snprintf(link, sizeof(link), "%s/none", dir);
-	ck_assert_int_eq(xw_redo_store_open(link, NULL, &diag, &s), XW_ERR_NOTFOUND);
+	ck_assert_int_eq(xw_redo_store_open(link, NULL, 0, &diag, &s), XW_ERR_NOTFOUND);
 	ck_assert_ptr_null(s);
 }
 END_TEST
@@ -212,9 +212,11 @@ START_TEST(at_an_offset)
 	struct xw_recover_info info;
 	struct xw_dev *d;
 	struct world w;
-	char *buf;
+	char *buf, at[160];
 
-	cut_world(&w, redo);
+	snprintf(at, sizeof(at), "%s@1048576.xw-redo", img);
+	cut_world(&w, at);
+	put_file(redo, XW_REDO_MAGIC "of the one at 0", 23);
 	buf = calloc(1, offset + w.img->size);
 	ck_assert_int_eq(xw_dev_pread(w.img, buf + offset, w.img->size, 0), 0);
 	put_file(img, buf, offset + w.img->size);
@@ -223,6 +225,7 @@ START_TEST(at_an_offset)
 	ck_assert(info.redo_applied);
 	ck_assert_int_eq(state_of(&w, d), 'n');
 	xw_dev_close(d);
+	ck_assert(there(redo) && !there(at));
 	world_close(&w);
 }
 END_TEST
@@ -241,7 +244,7 @@ START_TEST(commit_on_files)
 	put_file(tmp, XW_REDO_MAGIC, 8);
 	ck_assert_int_eq(xw_recover_open(img, NULL, 0, 0, &diag, &d, NULL), 0);
 	ck_assert(!there(tmp));
-	ck_assert_int_eq(xw_redo_store_open(img, NULL, &diag, &opts.store), 0);
+	ck_assert_int_eq(xw_redo_store_open(img, NULL, 0, &diag, &opts.store), 0);
 	ck_assert_int_eq(xw_overlay_open(d, 1024, &diag, &o), 0);
 	for (int i = 1; i < 5; i++) {
 		memset(c, i, sizeof(c));

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The life of a change.
+ *
+ *   OPEN    begin: recovered, an overlay over the image; shadow writes are noted
+ *   OPEN    -> commit succeeded -> OPEN, from the new state
+ *   OPEN    -> commit failed    -> FAILED: which state holds is for the next opening to find
+ *   OPEN    -> end              -> noted shadow writes are undone
+ *   FAILED  -> end              -> nothing is touched
+ *
+ * Invariant: what is written to the image before the commit is only where `fn` said that nothing
+ * was; each such answer is in `shadow`.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/vec.h"
+#include "commit/edit.h"
+#include "commit/freemap.h"
+#include "disk/mmp.h"
+#include "disk/super.h"
+
+/* Beyond so many places of shadow writes the rest is not given back. */
+#define SHADOW_RUNS_MAX (1u << 20)
+
+struct xw_edit {
+	struct xw_edit_opts opts;
+	struct xw_diag *diag;
+	struct xw_redo_store *store, *own_store; /* own_store: to be closed */
+	struct xw_dev *dev; /* the overlay; owns base */
+	struct xw_recover_info recovered;
+	uint64_t base_size; /* of the state that an end without commit goes back to */
+	bool failed;
+
+	pthread_mutex_t lock; /* for what follows */
+	xw_overlay_free_fn *fn; /* the caller's, or NULL: map */
+	void *arg;
+	struct xw_freemap *map; /* made when first asked */
+	XW_VEC(struct xw_run) shadow;
+};
+
+/* Blocks [blk, blk + n) may have been written over. */
+static void note(struct xw_edit *e, uint64_t blk, uint64_t n)
+{
+	struct xw_run *last = e->shadow.n ? &e->shadow.v[e->shadow.n - 1] : NULL;
+	const struct xw_run run = {blk, n};
+
+	if (last && blk >= last->start && blk <= last->start + last->len)
+		last->len = XW_MAX(last->len, blk + n - last->start);
+	else if (e->shadow.n < SHADOW_RUNS_MAX)
+		(void)!xw_vec_push(&e->shadow, run); /* not remembered: not given back */
+}
+
+/* Locked. */
+static uint64_t ask(struct xw_edit *e, uint64_t blk, uint64_t n, bool *is_free)
+{
+	if (e->fn)
+		return e->fn(e->arg, blk, n, is_free);
+	if (!e->map && xw_freemap_new(xw_overlay_base(e->dev), NULL, &e->map)) {
+		*is_free = false;
+		return n;
+	}
+	return xw_freemap_ask(e->map, blk, n, is_free);
+}
+
+/* The overlay's question: what is answered with "free" is going to be written. */
+static uint64_t on_write(void *arg, uint64_t blk, uint64_t n, bool *is_free)
+{
+	struct xw_edit *e = arg;
+
+	pthread_mutex_lock(&e->lock);
+	n = ask(e, blk, n, is_free);
+	if (*is_free)
+		note(e, blk, n);
+	pthread_mutex_unlock(&e->lock);
+	return n;
+}
+
+/* Multiple mount protection: does somebody else say that it uses the image? */
+static int check_mmp(struct xw_dev *dev, struct xw_diag *diag)
+{
+	uint8_t buf[XW_SUPER_SIZE];
+	struct xw_diag *devs = dev->diag;
+	struct xw_super sb;
+	struct xw_mmp mmp;
+	int rc;
+
+	dev->diag = NULL;
+	rc = dev->size < XW_SUPER_OFFSET + XW_SUPER_SIZE ||
+	     xw_dev_pread(dev, buf, sizeof(buf), XW_SUPER_OFFSET) || xw_super_decode(buf, &sb) ||
+	     !(sb.feature_incompat & XW_INCOMPAT_MMP) || sb.mmp_block >= sb.blocks_count ||
+	     xw_dev_pread(dev, buf, sizeof(buf), sb.mmp_block * xw_super_block_size(&sb)) ||
+	     xw_mmp_decode(buf, &mmp);
+	dev->diag = devs;
+	if (rc || mmp.seq == XW_MMP_SEQ_CLEAN)
+		return 0;
+	return xw_fail(diag, XW_ERR_BUSY, "%s: in use by node %s, as its MMP block says", dev->name,
+		       mmp.node);
+}
+
+static uint32_t block_size_of(struct xw_dev *dev, const struct xw_edit_opts *opts)
+{
+	uint8_t buf[XW_SUPER_SIZE];
+	struct xw_diag *devs = dev->diag;
+	uint32_t bs = opts->block_size ? opts->block_size : 1024;
+	struct xw_super sb;
+
+	dev->diag = NULL;
+	if (dev->size >= XW_SUPER_OFFSET + XW_SUPER_SIZE &&
+	    !xw_dev_pread(dev, buf, sizeof(buf), XW_SUPER_OFFSET) && !xw_super_decode(buf, &sb))
+		bs = xw_super_block_size(&sb);
+	dev->diag = devs;
+	return bs;
+}
+
+static struct xw_edit *new_edit(const struct xw_edit_opts *opts, struct xw_redo_store *store,
+				struct xw_diag *diag)
+{
+	struct xw_edit *e = calloc(1, sizeof(*e));
+
+	if (!e) {
+		xw_fail_nomem(diag, "a change");
+		return NULL;
+	}
+	e->opts = *opts;
+	e->opts.redo_file = NULL; /* not ours to keep */
+	e->diag = diag;
+	e->store = store;
+	pthread_mutex_init(&e->lock, NULL);
+	return e;
+}
+
+static void free_edit(struct xw_edit *e)
+{
+	xw_freemap_free(e->map);
+	xw_vec_free(&e->shadow);
+	pthread_mutex_destroy(&e->lock);
+	free(e);
+}
+
+int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
+		      const struct xw_edit_opts *opts, struct xw_diag *diag, struct xw_edit **out)
+{
+	const bool rdonly = opts->recover & XW_RECOVER_RDONLY;
+	struct xw_edit *e = new_edit(opts, store, diag);
+	struct xw_dev *base = dev;
+	int rc = 0;
+
+	if (!e)
+		return XW_ERR_NOMEM;
+	if (!opts->in_use_too && !rdonly)
+		rc = check_mmp(base, diag);
+	if (!rc)
+		rc = xw_recover_dev(&base, store,
+				    opts->recover | (opts->keep_log ? 0 : XW_RECOVER_JOURNAL), diag,
+				    &e->recovered);
+	if (!rc) {
+		e->base_size = base->size;
+		rc = xw_overlay_open(base, block_size_of(base, opts), diag, &e->dev);
+	}
+	if (rc) {
+		if (base != dev)
+			(void)xw_overlay_detach(base); /* dev stays the caller's */
+		free_edit(e);
+		return rc;
+	}
+	if (!rdonly)
+		xw_overlay_set_shadow(e->dev, on_write, e);
+	*out = e;
+	return 0;
+}
+
+static int check_loop(const char *path, const struct xw_edit_opts *opts, struct xw_diag *diag)
+{
+	char loop[64];
+	struct stat st;
+
+	if (opts->in_use_too || opts->recover & XW_RECOVER_RDONLY || stat(path, &st) ||
+	    !S_ISREG(st.st_mode) || !xw_dev_behind_loop(path, loop, sizeof(loop)))
+		return 0;
+	return xw_fail(diag, XW_ERR_BUSY, "%s: in use by %s", path, loop);
+}
+
+int xw_edit_begin(const char *path, const struct xw_edit_opts *opts, struct xw_diag *diag,
+		  struct xw_edit **out)
+{
+	const unsigned flags = opts->recover & XW_RECOVER_RDONLY ? XW_DEV_RDONLY : 0;
+	struct xw_redo_store *store = NULL;
+	struct xw_dev *dev = NULL;
+	int rc = check_loop(path, opts, diag);
+
+	if (!rc)
+		rc = xw_dev_open_file(path, flags, diag, &dev);
+	if (!rc && opts->offset)
+		rc = xw_dev_open_offset(dev, opts->offset, &dev);
+	if (!rc)
+		rc = xw_recover_store(path, opts->redo_file, opts->offset, diag, &store);
+	if (!rc)
+		rc = xw_edit_begin_dev(dev, store, opts, diag, out);
+	if (rc) {
+		xw_redo_store_close(store);
+		xw_dev_close(dev);
+		return rc;
+	}
+	(*out)->own_store = store;
+	return 0;
+}
+
+struct xw_dev *xw_edit_dev(const struct xw_edit *e)
+{
+	return e->dev;
+}
+
+const struct xw_recover_info *xw_edit_recovered(const struct xw_edit *e)
+{
+	return &e->recovered;
+}
+
+void xw_edit_set_free(struct xw_edit *e, xw_overlay_free_fn *fn, void *arg)
+{
+	e->fn = fn;
+	e->arg = arg;
+}
+
+void xw_edit_hold_all(struct xw_edit *e)
+{
+	xw_overlay_set_shadow(e->dev, NULL, NULL);
+}
+
+/* None of the blocks in use, none held. */
+static int check_shadow(struct xw_edit *e, xw_blk blk, uint64_t n)
+{
+	const void *data;
+	uint64_t some;
+
+	for (uint64_t at = blk; at < blk + n; at += some) {
+		bool is_free;
+
+		pthread_mutex_lock(&e->lock);
+		some = ask(e, at, blk + n - at, &is_free);
+		pthread_mutex_unlock(&e->lock);
+		if (!is_free)
+			return xw_fail(e->diag, XW_ERR_INTERNAL,
+				       "%s: block %" PRIu64 " was in use before the change",
+				       e->dev->name, at);
+	}
+	for (uint64_t at = blk; at < blk + n; at++)
+		if (xw_overlay_block(e->dev, at, &data))
+			return xw_fail(e->diag, XW_ERR_INTERNAL,
+				       "%s: block %" PRIu64 " is held for the commit", e->dev->name,
+				       at);
+	return 0;
+}
+
+int xw_edit_shadow(struct xw_edit *e, xw_blk blk, uint64_t n, const void *data)
+{
+	const uint64_t bs = xw_overlay_block_size(e->dev);
+	int rc = 0;
+
+	if (!(e->opts.recover & XW_RECOVER_RDONLY))
+		rc = check_shadow(e, blk, n);
+	return rc ? rc : xw_dev_pwrite(e->dev, data, n * bs, blk * bs);
+}
+
+int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
+{
+	const struct xw_commit_opts opts = {
+		.how = e->opts.how,
+		.store = e->store,
+		.now = e->opts.now,
+		.log_pending = e->opts.keep_log,
+	};
+	int rc;
+
+	if (e->failed || e->opts.recover & XW_RECOVER_RDONLY)
+		return xw_fail(e->diag, XW_ERR_STATE, "%s: %s", e->dev->name,
+			       e->failed ? "a commit has failed before" : "opened read-only");
+	rc = xw_commit(e->dev, &opts, e->diag, info);
+	if (rc) {
+		e->failed = true;
+		return rc;
+	}
+	e->base_size = xw_overlay_base(e->dev)->size;
+	e->shadow.n = 0;
+	xw_freemap_free(e->map); /* it described the state before */
+	e->map = NULL;
+	xw_edit_set_free(e, NULL, NULL);
+	return 0;
+}
+
+/* Space that shadow writes took. The image does not care, but its host may. */
+static void give_back(struct xw_edit *e, struct xw_dev *base)
+{
+	const uint64_t bs = xw_overlay_block_size(e->dev);
+	struct xw_diag *devs = base->diag;
+	int rc = 0;
+
+	base->diag = NULL; /* nothing depends on it */
+	for (size_t i = 0; i < e->shadow.n && !base->is_block && !rc; i++) {
+		const uint64_t from = XW_MIN(e->shadow.v[i].start * bs, e->base_size);
+		const uint64_t to =
+			XW_MIN((e->shadow.v[i].start + e->shadow.v[i].len) * bs, e->base_size);
+
+		if (from < to)
+			rc = xw_dev_zero(base, from, to - from);
+	}
+	if (!base->is_block && base->size > e->base_size)
+		(void)xw_dev_set_size(base, e->base_size);
+	base->diag = devs;
+}
+
+void xw_edit_end(struct xw_edit *e)
+{
+	if (!e)
+		return;
+	if (!e->failed && e->shadow.n)
+		give_back(e, xw_overlay_base(e->dev));
+	xw_dev_close(e->dev);
+	xw_redo_store_close(e->own_store);
+	free_edit(e);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which blocks and inodes of an opened image are in use: the bitmaps as the filesystem means them.
+ * Uninitialised ones are worked out, bits behind the end are set, and what is read must agree with
+ * its checksum, its descriptor's count, and the place of the metadata.
+ */
+#ifndef XW_READ_BITMAPS_H
+#define XW_READ_BITMAPS_H
+
+#include "read/image.h"
+
+/* Where the groups' own metadata lies: superblock and descriptor copies with what is reserved for
+ * more, bitmaps, inode tables. */
+struct xw_sysmap;
+
+/*
+ * One pass over all descriptors; memory grows with the number of places, not of groups, where
+ * flex_bg keeps them together. img is not needed afterwards. XW_ERR_CORRUPT: a descriptor points
+ * outside the filesystem.
+ */
+int xw_sysmap_new(struct xw_image *img, struct xw_sysmap **out);
+void xw_sysmap_free(struct xw_sysmap *m); /* NULL is fine */
+size_t xw_sysmap_memory(const struct xw_sysmap *m); /* bytes */
+
+/* Are the blocks from blk on metadata? Returns for how many of the n (1 .. n) the answer holds. */
+uint64_t xw_sysmap_at(const struct xw_sysmap *m, xw_blk blk, uint64_t n, bool *is_meta);
+/*
+ * The same for whole blocks of inode tables that hold only inodes which the descriptors say were
+ * never used: nobody reads them. None where descriptors have no checksums.
+ */
+uint64_t xw_sysmap_unused_table(const struct xw_sysmap *m, xw_blk blk, uint64_t n, bool *is_unused);
+
+/* Bits of a group's block bitmap: its clusters, which are blocks but with bigalloc. */
+uint32_t xw_image_group_bits(const struct xw_image *img);
+/*
+ * Block bitmap of a group, xw_image_group_bits() / 8 bytes, 1 = in use. XW_ERR_CHECKSUM,
+ * XW_ERR_CORRUPT: it contradicts its checksum (unless XW_IMAGE_NOCSUM), the count of free clusters
+ * or the metadata.
+ */
+int xw_image_block_bitmap(struct xw_image *img, const struct xw_sysmap *m, uint64_t group,
+			  uint8_t *bits);
+/* Inode bitmap, inodes_per_group rounded up to a multiple of 8 bits; errors likewise. */
+int xw_image_inode_bitmap(struct xw_image *img, uint64_t group, uint8_t *bits);
+
+#endif

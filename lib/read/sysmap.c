@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The places of all groups' metadata, as sorted runs.
+ *
+ * Bitmaps and tables of one group may lie anywhere (flex_bg), so a question about a block needs all
+ * descriptors: they are read once. Each kind of metadata usually continues where that of the group
+ * before ended, so each kind collects its own runs, and these are sorted and merged at the end.
+ *
+ * Invariant: runs are ascending, do not touch, and lie inside the filesystem.
+ *
+ * Source: kernel documentation "ext4 Data Structures", Layout, Flexible Block Groups, Meta Block
+ * Groups; images made by mke2fs 1.47.0.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "read/bitmaps.h"
+
+struct runs {
+	struct xw_run *v;
+	size_t n, cap;
+};
+
+struct xw_sysmap {
+	struct runs meta, unused;
+};
+
+enum { HEAD, BLOCK_BITMAP, INODE_BITMAP, TABLE, KINDS };
+
+struct collector {
+	struct xw_image *img;
+	struct runs kind[KINDS], unused;
+	uint64_t desc_blocks; /* of the whole filesystem */
+	bool tracks_use; /* descriptors have checksums: flags and counts can be believed */
+};
+
+static int add(struct collector *c, struct runs *to, xw_blk start, uint64_t len)
+{
+	struct xw_run *last = to->n ? &to->v[to->n - 1] : NULL;
+	const struct xw_run run = {start, len};
+
+	if (!len)
+		return 0;
+	if (last && last->start + last->len == start) {
+		last->len += len;
+		return 0;
+	}
+	return xw_vec_push(to, run) ? xw_fail_nomem(c->img->diag, "the places of metadata") : 0;
+}
+
+/* Blocks at the start of a group that copies of superblock and descriptors take. */
+static uint64_t head_blocks(const struct collector *c, uint64_t group)
+{
+	const struct xw_image *img = c->img;
+	const struct xw_super *sb = &img->sb;
+	const uint64_t per_block = img->block_size / img->desc_size;
+	const bool meta_bg = sb->feature_incompat & XW_INCOMPAT_META_BG;
+	/* bigalloc with 1 KiB blocks: group 0 begins at block 0, its superblock is in block 1 */
+	const bool boot = !group && XW_SUPER_OFFSET / img->block_size > sb->first_data_block;
+	uint64_t n = boot + xw_image_has_super(img, group);
+
+	if (meta_bg && group / per_block >= sb->first_meta_bg) {
+		const uint64_t in = group % per_block;
+
+		return n + (in == 0 || in == 1 || in == per_block - 1);
+	}
+	if (xw_image_has_super(img, group))
+		n += (meta_bg ? sb->first_meta_bg : c->desc_blocks) + sb->reserved_gdt_blocks;
+	return n;
+}
+
+/* Table blocks behind the last inode that was ever used. */
+static int add_unused(struct collector *c, const struct xw_group_desc *gd, uint64_t group)
+{
+	const struct xw_image *img = c->img;
+	const uint32_t per_group = img->sb.inodes_per_group;
+	uint32_t unused = gd->flags & XW_BG_INODE_UNINIT ? per_group : gd->itable_unused;
+	uint64_t used;
+
+	if (!c->tracks_use)
+		return 0;
+	if (unused > per_group)
+		return xw_fail(img->diag, XW_ERR_CORRUPT,
+			       "%s: group %" PRIu64 ": %" PRIu32 " unused inodes of %" PRIu32,
+			       img->dev->name, group, unused, per_group);
+	used = xw_div_up((uint64_t)(per_group - unused) * img->inode_size, img->block_size);
+	return add(c, &c->unused, gd->inode_table + used, img->itable_blocks - used);
+}
+
+static int collect_group(struct collector *c, uint64_t group)
+{
+	struct xw_image *img = c->img;
+	const xw_blk start = img->sb.first_data_block + group * img->sb.blocks_per_group;
+	struct xw_group_desc gd;
+	int rc = xw_image_group(img, group, &gd);
+
+	if (rc)
+		return rc;
+	if (!xw_image_has_blocks(img, gd.block_bitmap, 1) ||
+	    !xw_image_has_blocks(img, gd.inode_bitmap, 1) ||
+	    !xw_image_has_blocks(img, gd.inode_table, img->itable_blocks))
+		return xw_fail(img->diag, XW_ERR_CORRUPT,
+			       "%s: descriptor of group %" PRIu64 " points outside the filesystem",
+			       img->dev->name, group);
+	rc = add(c, &c->kind[HEAD], start,
+		 XW_MIN(head_blocks(c, group), img->sb.blocks_count - start));
+	if (!rc)
+		rc = add(c, &c->kind[BLOCK_BITMAP], gd.block_bitmap, 1);
+	if (!rc)
+		rc = add(c, &c->kind[INODE_BITMAP], gd.inode_bitmap, 1);
+	if (!rc)
+		rc = add(c, &c->kind[TABLE], gd.inode_table, img->itable_blocks);
+	return rc ? rc : add_unused(c, &gd, group);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct xw_run *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static void sort_and_merge(struct runs *r)
+{
+	size_t n = 0;
+
+	if (!r->n)
+		return;
+	qsort(r->v, r->n, sizeof(*r->v), by_start);
+	for (size_t i = 1; i < r->n; i++) {
+		const uint64_t end = r->v[n].start + r->v[n].len;
+
+		if (r->v[i].start <= end)
+			r->v[n].len = XW_MAX(end, r->v[i].start + r->v[i].len) - r->v[n].start;
+		else
+			r->v[++n] = r->v[i];
+	}
+	r->n = n + 1;
+}
+
+/* All kinds into one. */
+static int join(struct collector *c, struct runs *out)
+{
+	size_t n = 0;
+
+	for (int k = 0; k < KINDS; k++)
+		n += c->kind[k].n;
+	if (xw_vec_reserve(out, n))
+		return xw_fail_nomem(c->img->diag, "the places of metadata");
+	for (int k = 0; k < KINDS; k++) {
+		memcpy(out->v + out->n, c->kind[k].v, c->kind[k].n * sizeof(*out->v));
+		out->n += c->kind[k].n;
+	}
+	sort_and_merge(out);
+	return 0;
+}
+
+int xw_sysmap_new(struct xw_image *img, struct xw_sysmap **out)
+{
+	struct collector c = {.img = img};
+	struct xw_sysmap *m = calloc(1, sizeof(*m));
+	int rc = m ? 0 : xw_fail_nomem(img->diag, "the places of metadata");
+
+	c.desc_blocks = xw_div_up(img->groups, img->block_size / img->desc_size);
+	c.tracks_use = img->sb.feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
+	for (uint64_t g = 0; g < img->groups && !rc; g++)
+		rc = collect_group(&c, g);
+	if (!rc)
+		rc = join(&c, &m->meta);
+	for (int k = 0; k < KINDS; k++)
+		xw_vec_free(&c.kind[k]);
+	if (rc) {
+		xw_vec_free(&c.unused);
+		xw_sysmap_free(m);
+		return rc;
+	}
+	m->unused = c.unused;
+	sort_and_merge(&m->unused);
+	*out = m;
+	return 0;
+}
+
+void xw_sysmap_free(struct xw_sysmap *m)
+{
+	if (!m)
+		return;
+	xw_vec_free(&m->meta);
+	xw_vec_free(&m->unused);
+	free(m);
+}
+
+size_t xw_sysmap_memory(const struct xw_sysmap *m)
+{
+	return sizeof(*m) + (m->meta.cap + m->unused.cap) * sizeof(*m->meta.v);
+}
+
+static uint64_t ask(const struct runs *r, xw_blk blk, uint64_t n, bool *is_in)
+{
+	size_t lo = 0, hi = r->n;
+
+	/* the first run that ends behind blk */
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (r->v[mid].start + r->v[mid].len <= blk)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	*is_in = lo < r->n && r->v[lo].start <= blk;
+	if (lo == r->n)
+		return n;
+	return XW_MIN(n, (*is_in ? r->v[lo].start + r->v[lo].len : r->v[lo].start) - blk);
+}
+
+uint64_t xw_sysmap_at(const struct xw_sysmap *m, xw_blk blk, uint64_t n, bool *is_meta)
+{
+	return ask(&m->meta, blk, n, is_meta);
+}
+
+uint64_t xw_sysmap_unused_table(const struct xw_sysmap *m, xw_blk blk, uint64_t n, bool *is_unused)
+{
+	return ask(&m->unused, blk, n, is_unused);
+}
