@@ -27,6 +27,7 @@ int xw_build_init(struct xw_builder *b)
 		.csum = xw_has_ro(f, XW_RO_METADATA_CSUM),
 		.dir_index = xw_has_compat(f, XW_COMPAT_DIR_INDEX),
 		.large_dir = xw_has_incompat(f, XW_INCOMPAT_LARGEDIR),
+		.itree = xw_has_ro(f, XW_RO_ITREE),
 		.hash_version = (enum xw_dx_version)b->sb.def_hash_version,
 	};
 	if (b->sb.flags & XW_FLAG_UNSIGNED_HASH)
@@ -51,6 +52,7 @@ void xw_build_free_map(struct xw_binode *n)
 
 void xw_build_free(struct xw_builder *b)
 {
+	xw_dirs_free(b);
 	free(b->by_ino);
 	for (uint32_t i = 0; i < b->n_ea && b->ea; i++)
 		xw_build_free_map(&b->ea[i].node);

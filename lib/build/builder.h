@@ -32,6 +32,7 @@
 enum xw_item_kind {
 	XW_ITEM_SYMLINK,
 	XW_ITEM_DIR,
+	XW_ITEM_ITREE,
 	XW_ITEM_XATTR,
 	XW_ITEM_EA_VALUE,
 	XW_ITEM_MAP,
@@ -60,6 +61,7 @@ struct xw_build_ea {
 struct xw_build_counts {
 	uint64_t directories, directory_blocks, indexed_dirs, xattr_blocks, xattr_refs, ea_inodes;
 	uint64_t xattr_in_inode;
+	uint64_t itrees, itree_blocks;
 };
 
 struct xw_builder {
@@ -148,7 +150,21 @@ int xw_map_write(struct xw_builder *b, const struct xw_binode *n);
 /* dirs.c */
 /* All directories: shaped on the pool, placed in inode order. */
 int xw_dirs_place(struct xw_builder *b);
+/* What shaping left with the directories, while their numbers are known. */
+void xw_dirs_free(struct xw_builder *b);
 int xw_dir_write(struct xw_builder *b, const struct xw_binode *dir);
+
+/* itree.c */
+/* The names of dir in the order of arrival, before shaping; NULL: out of memory. */
+struct xw_build_itree *xw_build_itree_gather(const struct xw_binode *dir);
+/* Shaped: order the names and plan the nodes. XW_ERR_LIMIT: it would be too deep. */
+int xw_build_itree_plan(const struct xw_builder *b, struct xw_build_itree *t);
+void xw_build_itree_free(struct xw_build_itree *t);
+int xw_build_itree_place(struct xw_builder *b, const struct xw_binode *dir);
+/* 0 where there is none. */
+uint64_t xw_build_itree_blocks(const struct xw_binode *dir);
+xw_blk xw_build_itree_root(const struct xw_binode *dir);
+int xw_build_itree_write(struct xw_builder *b, const struct xw_binode *dir);
 
 /* attrs.c: xattr blocks and EA inodes */
 int xw_attrs_count_ea(struct xw_builder *b);

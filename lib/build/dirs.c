@@ -50,11 +50,38 @@ static void keep_order(struct xw_bdir *dir, const struct xw_dir_entry *e, size_t
 	*tail = NULL;
 }
 
+/* In the order of arrival still, which is nearly that of the itree. */
+static int gather_itree(const struct xw_builder *b, struct xw_binode *dir)
+{
+	xw_build_itree_free(dir->dir->itree);
+	dir->dir->itree = NULL;
+	if (!b->dirfmt.itree)
+		return 0;
+	dir->dir->itree = xw_build_itree_gather(dir);
+	return dir->dir->itree ? 0 : XW_ERR_NOMEM;
+}
+
+/* A directory that can have no itree is built without one. */
+static int plan_itree(const struct xw_builder *b, struct xw_bdir *d)
+{
+	int ret = d->shape.itree ? xw_build_itree_plan(b, d->itree) : XW_ERR_LIMIT;
+
+	if (ret) {
+		xw_build_itree_free(d->itree);
+		d->itree = NULL;
+	}
+	return ret == XW_ERR_LIMIT ? 0 : ret;
+}
+
 static int shape(const struct xw_builder *b, struct xw_binode *dir)
 {
 	struct xw_bdir *d = dir->dir;
-	struct xw_dir_entry *e = gather(dir);
-	int ret;
+	struct xw_dir_entry *e;
+	int ret = gather_itree(b, dir);
+
+	if (ret)
+		return ret;
+	e = gather(dir);
 
 	if (!e)
 		return XW_ERR_NOMEM;
@@ -63,6 +90,8 @@ static int shape(const struct xw_builder *b, struct xw_binode *dir)
 		keep_order(d, e, d->entries);
 	free(e);
 	dir->size = (uint64_t)d->shape.blocks * b->geo.block_size;
+	if (!ret && d->itree)
+		ret = plan_itree(b, d);
 	return ret;
 }
 
@@ -121,8 +150,20 @@ int xw_dirs_place(struct xw_builder *b)
 		b->counts.directory_blocks += dir->dir->shape.blocks;
 		b->counts.indexed_dirs += dir->dir->shape.indexed;
 		ret = xw_build_item(b, XW_ITEM_DIR, xw_binode_extents(dir)[0].pblk, (uintptr_t)dir);
+		if (!ret && dir->dir->itree)
+			ret = xw_build_itree_place(b, dir);
 	}
 	return ret;
+}
+
+void xw_dirs_free(struct xw_builder *b)
+{
+	for (xw_ino i = 1; b->by_ino && i <= b->last_ino; i++) {
+		struct xw_binode *dir = dir_at(b, i);
+
+		if (dir)
+			xw_build_itree_free(dir->dir->itree);
+	}
 }
 
 struct put {
@@ -147,6 +188,7 @@ int xw_dir_write(struct xw_builder *b, const struct xw_binode *dir)
 		.parent = dir->dir->parent->ino,
 		.generation = xw_build_generation(b, dir->ino),
 		.inode_seed = xw_build_inode_seed(b, dir->ino),
+		.itree = xw_build_itree_root(dir),
 	};
 	struct put p = {b, xw_binode_extents(dir)};
 	struct xw_dir_entry *e = gather(dir);

@@ -64,6 +64,8 @@ static int write_item(struct xw_builder *b, const struct xw_item *it)
 		return write_symlink(b, n);
 	case XW_ITEM_DIR:
 		return xw_dir_write(b, n);
+	case XW_ITEM_ITREE:
+		return xw_build_itree_write(b, n);
 	case XW_ITEM_XATTR:
 		return xw_attrs_write_block(b, it->ref);
 	case XW_ITEM_EA_VALUE:

@@ -37,6 +37,7 @@ static int encode_blocks(const struct xw_builder *b, const struct xw_binode *n, 
 	for (uint32_t i = 0; i < n->n_ext; i++)
 		held += e[i].len;
 	held += n->xblock != NULL;
+	held += xw_binode_is(n, XW_S_IFDIR) ? xw_build_itree_blocks(n) : 0;
 	held += n->xattrs ? n->xattrs->ea_blocks : 0;
 	return xw_inode_set_blocks(in, &b->sb, held);
 }
@@ -84,7 +85,7 @@ int xw_itable_encode(const struct xw_builder *b, const struct xw_binode *n, stru
 	in->generation =
 		n->ino < XW_INO_FIRST && n->ino != XW_INO_ROOT ? 0 : xw_build_generation(b, n->ino);
 	if (xw_binode_is(n, XW_S_IFDIR) && n->dir->shape.indexed)
-		in->flags |= XW_FL_INDEX;
+		in->flags |= XW_FL_INDEX | (n->dir->itree ? XW_FL_ITREE : 0);
 	if (n->flags & XW_BN_IMMUTABLE)
 		in->flags |= XW_FL_IMMUTABLE;
 	if (n->xblock)

@@ -13,6 +13,7 @@
 #include "disk/extent.h"
 
 struct xw_binode;
+struct xw_build_itree;
 struct xw_xplaced;
 struct xw_share_block;
 
@@ -36,6 +37,7 @@ struct xw_bdir {
 	uint32_t subdirs;
 	uint32_t min_blocks; /* lost+found's 16 KiB; else 0 */
 	struct xw_dir_shape shape;
+	struct xw_build_itree *itree; /* NULL = none; freed with the builder */
 };
 
 /* Blocks that hold the map of a file with more extents (or pointers) than its inode takes. */

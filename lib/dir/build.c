@@ -28,6 +28,7 @@
 #include "base/auto.h"
 #include "dir/sort.h"
 #include "disk/dirent.h"
+#include "disk/itree.h"
 
 #define DOTS_SIZE 24 /* "." and ".." */
 #define LBLK_MAX_INDEXED (1u << 28) /* an index entry keeps 28 bits of block number */
@@ -84,9 +85,10 @@ static int shape_linear(const struct xw_dir_format *f, uint64_t blocks, struct x
 }
 
 /* The fewest index levels over `leaves` leaves. XW_ERR_LIMIT when there would be too many. */
-static int shape_indexed(const struct xw_dir_format *f, uint64_t leaves, struct xw_dir_shape *out)
+static int shape_levels(const struct xw_dir_format *f, uint64_t leaves, bool itree,
+			struct xw_dir_shape *out)
 {
-	const unsigned root_limit = xw_dx_root_limit(f->block_size, f->csum);
+	const unsigned root_limit = xw_dx_root_limit(f->block_size, f->csum) - itree;
 	const unsigned node_limit = xw_dx_node_limit(f->block_size, f->csum);
 	const unsigned max_levels = f->large_dir ? 2 : 1;
 	uint64_t counts[3], width = leaves, total = 1 + leaves;
@@ -106,12 +108,21 @@ static int shape_indexed(const struct xw_dir_format *f, uint64_t leaves, struct 
 	*out = (struct xw_dir_shape){
 		.blocks = (uint32_t)total,
 		.indexed = true,
+		.itree = itree,
 		.levels = (uint8_t)levels,
 		.leaves = (uint32_t)leaves,
 	};
 	for (unsigned i = 0; i < levels; i++)
 		out->nodes[i] = (uint32_t)counts[levels - 1 - i];
 	return 0;
+}
+
+/* An itree takes a slot of dx_root; where that slot is needed there is none. */
+static int shape_indexed(const struct xw_dir_format *f, uint64_t leaves, struct xw_dir_shape *out)
+{
+	int rc = f->itree ? shape_levels(f, leaves, true, out) : XW_ERR_LIMIT;
+
+	return rc == XW_ERR_LIMIT ? shape_levels(f, leaves, false, out) : rc;
 }
 
 static int hash_entries(const struct xw_dir_format *f, struct xw_dir_entry *entries, size_t n)
@@ -280,6 +291,8 @@ static int emit_index(struct emitter *em, unsigned level, uint32_t k, uint32_t c
 		xw_dx_entry_encode(em->block, off, c - begin, &e);
 	}
 	xw_dx_set_limit(em->block, off, limit, end - begin);
+	if (!level && em->shape->itree && em->self->itree)
+		xw_itree_slot_set(em->block, em->f->block_size, em->f->csum, em->self->itree);
 	if (em->f->csum)
 		xw_dx_block_set_csum(em->block, em->f->block_size, off, em->self->inode_seed);
 	return put_block(em);

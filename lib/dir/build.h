@@ -15,6 +15,7 @@
 struct xw_dir_format {
 	uint32_t block_size;
 	bool filetype, csum, dir_index, large_dir;
+	bool itree; /* indexed directories get an itree where they can */
 	enum xw_dx_version hash_version; /* with signedness applied */
 	uint32_t hash_seed[4];
 };
@@ -30,6 +31,7 @@ struct xw_dir_entry {
 struct xw_dir_shape {
 	uint32_t blocks; /* of the directory file */
 	bool indexed; /* INDEX_FL */
+	bool itree; /* dx_root keeps its last slot free for the pointer to an itree */
 	uint8_t levels; /* indirect levels of the htree */
 	uint32_t leaves;
 	uint32_t nodes[3]; /* dx_nodes per level below the root, top first */
@@ -48,6 +50,7 @@ struct xw_dir_self {
 	xw_ino ino, parent;
 	uint32_t generation;
 	uint32_t inode_seed; /* xw_inode_seed(); ignored without csum */
+	xw_blk itree; /* root node, for shapes that have the slot; 0 = none */
 };
 /*
  * Produce all blocks in logical order: put(arg, lblk, block) for 0 .. shape->blocks - 1; block is

@@ -217,13 +217,25 @@ uint32_t xw_itree_leaf_encode(void *block, uint32_t off, const struct xw_itree_e
 	return rec_len;
 }
 
-static int check_index(const void *block, const struct xw_itree_hdr *h, struct xw_itree_flaw *flaw)
+static int check_pointers(const void *block, const struct xw_itree_hdr *h,
+			  struct xw_itree_flaw *flaw)
+{
+	struct xw_itree_idx e;
+
+	for (unsigned i = 0; i < h->count; i++) {
+		if (xw_itree_idx_decode(block, i, &e))
+			return flawed(flaw, 6, i, "unused bits of a child pointer are set");
+	}
+	return 0;
+}
+
+static int check_separators(const void *block, const struct xw_itree_hdr *h,
+			    struct xw_itree_flaw *flaw)
 {
 	struct xw_itree_idx e, last = {0};
 
 	for (unsigned i = 0; i < h->count; i++, last = e) {
-		if (xw_itree_idx_decode(block, i, &e))
-			return flawed(flaw, 6, i, "unused bits of a child pointer are set");
+		xw_itree_idx_decode(block, i, &e);
 		if (i && xw_itree_key_cmp(&last.key, &e.key) > 0)
 			return flawed(flaw, 11, i, "separators do not ascend");
 	}
@@ -252,21 +264,28 @@ static int check_leaf(const void *block, const struct xw_itree_hdr *h, bool any_
 	return 0;
 }
 
+static bool zero_behind(const void *block, uint32_t block_size, uint32_t used)
+{
+	uint8_t any = 0;
+
+	for (uint32_t i = used; i < xw_itree_cap(block_size); i++)
+		any |= area(block)[i];
+	return !any;
+}
+
 int xw_itree_node_check(const void *block, uint32_t block_size, bool any_names,
 			struct xw_itree_hdr *out, struct xw_itree_flaw *flaw)
 {
 	int err = xw_itree_hdr_decode(block, block_size, out, flaw);
 
 	if (!err)
-		err = out->level ? check_index(block, out, flaw)
+		err = out->level ? check_pointers(block, out, flaw)
 				 : check_leaf(block, out, any_names, flaw);
 	if (err)
 		return err;
-	for (uint32_t i = out->used; i < xw_itree_cap(block_size); i++) {
-		if (area(block)[i])
-			return flawed(flaw, 6, 0, "not zero behind the entries");
-	}
-	return 0;
+	if (!zero_behind(block, block_size, out->used))
+		return flawed(flaw, 6, 0, "not zero behind the entries");
+	return out->level ? check_separators(block, out, flaw) : 0;
 }
 
 static size_t csum_off(uint32_t block_size)

@@ -72,7 +72,7 @@ static const struct row rows[] = {
 	{"shared_blocks", {0}, R, 0x04000, false, {0}, 0, 0},
 	{"verity", {0}, R, XW_RO_VERITY, true, {0}, 0, 0},
 	{"orphan_present", {0}, R, XW_RO_ORPHAN_PRESENT, false, {0}, 0, 0},
-	{"itree", {0}, R, XW_RO_ITREE, false, {"dir_index"}, 0, 0},
+	{"itree", {0}, R, XW_RO_ITREE, true, {"dir_index"}, "bigalloc", 0},
 };
 
 #undef C

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+/*
+ * itrees of the model's directories: planned when the directory is shaped, placed behind its
+ * leaves, written from the names in inode order.
+ *
+ * That order is nearly the order of arrival, since inodes are numbered in stream order; it is kept
+ * (8 bytes a name) because shaping puts the names themselves into hash order, and because names
+ * that arrived one after the other lie in memory one after the other.
+ */
+#include "config.h"
+
+#include "build/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dir/itree_build.h"
+#include "disk/dirent.h"
+
+struct xw_build_itree {
+	struct xw_itree_plan plan;
+	struct xw_run *runs;
+	size_t n_runs;
+	uint32_t n; /* names */
+	const struct xw_blink *names[]; /* by inode, hash, name */
+};
+
+static struct xw_itree_entry entry_of(const struct xw_blink *l)
+{
+	return (struct xw_itree_entry){
+		.key = {.ino = l->node->ino, .hash = l->hash},
+		.name_len = l->len,
+		.ftype = (uint8_t)xw_ftype_of_mode(l->node->mode),
+		.name = l->name,
+	};
+}
+
+static int cmp_names(const void *x, const void *y)
+{
+	const struct xw_blink *const *a = x, *const *b = y;
+	struct xw_itree_entry ea = entry_of(*a), eb = entry_of(*b);
+
+	return xw_itree_entry_cmp(&ea, &eb);
+}
+
+struct xw_build_itree *xw_build_itree_gather(const struct xw_binode *dir)
+{
+	struct xw_build_itree *t = calloc(1, sizeof(*t) + dir->dir->entries * sizeof(t->names[0]));
+
+	if (!t)
+		return NULL;
+	for (const struct xw_blink *l = dir->dir->first; l; l = l->next) {
+		if (l->node)
+			t->names[t->n++] = l;
+	}
+	return t;
+}
+
+void xw_build_itree_free(struct xw_build_itree *t)
+{
+	if (!t)
+		return;
+	xw_itree_plan_free(&t->plan);
+	free(t->runs);
+	free(t);
+}
+
+/* Sorting is left out where the order of arrival is right, which it is without hard links. */
+static void sort_names(struct xw_build_itree *t)
+{
+	for (uint32_t i = 1; i < t->n; i++) {
+		if (cmp_names(&t->names[i - 1], &t->names[i]) > 0) {
+			qsort(t->names, t->n, sizeof(t->names[0]), cmp_names);
+			return;
+		}
+	}
+}
+
+int xw_build_itree_plan(const struct xw_builder *b, struct xw_build_itree *t)
+{
+	int ret = 0;
+
+	sort_names(t);
+	xw_itree_plan_begin(&t->plan, b->geo.block_size);
+	for (uint32_t i = 0; i < t->n && !ret; i++) {
+		struct xw_itree_entry e = entry_of(t->names[i]);
+
+		ret = xw_itree_plan_add(&t->plan, &e.key, e.name_len);
+	}
+	return ret ? ret : xw_itree_plan_end(&t->plan);
+}
+
+int xw_build_itree_place(struct xw_builder *b, const struct xw_binode *dir)
+{
+	struct xw_build_itree *t = dir->dir->itree;
+	int ret = xw_build_alloc(b, t->plan.blocks, &t->runs, &t->n_runs);
+
+	if (ret || !t->n_runs)
+		return ret;
+	b->counts.itrees++;
+	b->counts.itree_blocks += t->plan.blocks;
+	return xw_build_item(b, XW_ITEM_ITREE, t->runs[0].start, (uintptr_t)dir);
+}
+
+uint64_t xw_build_itree_blocks(const struct xw_binode *dir)
+{
+	return dir->dir->itree ? dir->dir->itree->plan.blocks : 0;
+}
+
+xw_blk xw_build_itree_root(const struct xw_binode *dir)
+{
+	return dir->dir->itree ? dir->dir->itree->runs[0].start : 0;
+}
+
+static int put_node(void *arg, xw_blk blk, const void *block)
+{
+	struct xw_builder *b = arg;
+
+	return xw_build_write(b, blk, block, b->geo.block_size);
+}
+
+int xw_build_itree_write(struct xw_builder *b, const struct xw_binode *dir)
+{
+	const struct xw_build_itree *t = dir->dir->itree;
+	struct xw_itree_writer w = {
+		.plan = &t->plan,
+		.runs = t->runs,
+		.n_runs = t->n_runs,
+		.dir = dir->ino,
+		.generation = xw_build_generation(b, dir->ino),
+		.inode_seed = xw_build_inode_seed(b, dir->ino),
+		.csum = b->dirfmt.csum,
+		.put = put_node,
+		.arg = b,
+	};
+	int ret = xw_itree_write_begin(&w), end;
+
+	for (uint32_t i = 0; i < t->n && !ret; i++) {
+		struct xw_itree_entry e = entry_of(t->names[i]);
+
+		if (!b->dirfmt.filetype)
+			e.ftype = 0;
+		ret = xw_itree_write_add(&w, &e);
+	}
+	end = xw_itree_write_end(&w);
+	ret = ret ? ret : end;
+	return ret == XW_ERR_NOMEM ? xw_fail_nomem(b->diag, "itree node") : ret;
+}
