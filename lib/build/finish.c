@@ -114,18 +114,41 @@ static void encode_super(struct xw_builder *b, uint32_t group, uint8_t *buf)
 	xw_super_encode(&sb, buf);
 }
 
-static int write_backup_super(struct xw_builder *b, uint32_t group, xw_blk start)
+/* A superblock copy and what follows it, if anything, in one write. */
+static int write_head(struct xw_builder *b, uint32_t group, const uint8_t *desc, size_t bytes)
 {
 	uint32_t bs = b->geo.block_size;
-	uint8_t *buf = calloc(1, bs);
+	struct xw_group_place p;
+	uint8_t *buf;
 	int ret;
 
+	xw_geo_group(&b->geo, group, &p);
+	if (!p.has_super)
+		return bytes ? xw_build_write(b, p.start, desc, bytes) : 0;
+	if (!group) /* the primary is the last write of all */
+		return xw_build_write(b, p.start + 1, desc, bytes);
+	buf = calloc(1, bs);
 	if (!buf)
 		return xw_fail_nomem(b->diag, "superblock");
 	encode_super(b, group, buf);
-	ret = xw_build_write(b, start, buf, bs);
+	ret = xw_build_write(b, p.start, buf, bs);
 	free(buf);
-	return ret;
+	return ret || !bytes ? ret : xw_build_write(b, p.start + 1, desc, bytes);
+}
+
+/* Descriptors of groups from `first` on, `blocks` blocks. */
+static void encode_descriptors(struct xw_builder *b, uint64_t first, uint32_t blocks, uint8_t *buf)
+{
+	uint64_t last = XW_MIN(first + (uint64_t)blocks * b->geo.desc_per_block, b->geo.groups);
+
+	memset(buf, 0, (size_t)blocks * b->geo.block_size);
+	for (uint64_t g = first; g < last; g++) {
+		struct xw_group_desc gd;
+
+		xw_groups_describe(b, (uint32_t)g, &gd);
+		xw_group_encode(&gd, &b->sb, b->csum_seed, (uint32_t)g,
+				buf + (g - first) * b->geo.desc_size);
+	}
 }
 
 /*
@@ -140,10 +163,8 @@ static int write_copies(struct xw_builder *b, uint32_t from, const uint8_t *buf,
 		struct xw_group_place p;
 
 		xw_geo_group(&b->geo, g, &p);
-		if (g && !from)
-			ret = write_backup_super(b, g, p.start);
-		if (!ret)
-			ret = xw_build_write(b, p.start + 1 + from, buf, bytes);
+		ret = from ? xw_build_write(b, p.start + 1 + from, buf, bytes)
+			   : write_head(b, g, buf, bytes);
 		if (!ret && !g && b->resize_dind &&
 		    from + bytes / b->geo.block_size == b->geo.desc_blocks)
 			ret = xw_resize_write(b);
@@ -153,7 +174,7 @@ static int write_copies(struct xw_builder *b, uint32_t from, const uint8_t *buf,
 
 static int write_descriptors(struct xw_builder *b)
 {
-	uint32_t bs = b->geo.block_size, per = b->geo.desc_per_block;
+	uint32_t bs = b->geo.block_size;
 	uint32_t step = XW_MIN(b->geo.desc_blocks, DESC_CHUNK / bs);
 	uint8_t *buf = malloc((size_t)step * bs);
 	int ret = 0;
@@ -162,18 +183,32 @@ static int write_descriptors(struct xw_builder *b)
 		return xw_fail_nomem(b->diag, "group descriptors");
 	for (uint32_t from = 0; from < b->geo.desc_blocks && !ret; from += step) {
 		uint32_t blocks = XW_MIN(step, b->geo.desc_blocks - from);
-		uint64_t first = (uint64_t)from * per,
-			 last = XW_MIN(first + (uint64_t)blocks * per, b->geo.groups);
 
-		memset(buf, 0, (size_t)blocks * bs);
-		for (uint64_t g = first; g < last; g++) {
-			struct xw_group_desc gd;
-
-			xw_groups_describe(b, (uint32_t)g, &gd);
-			xw_group_encode(&gd, &b->sb, b->csum_seed, (uint32_t)g,
-					buf + (g - first) * b->geo.desc_size);
-		}
+		encode_descriptors(b, (uint64_t)from * b->geo.desc_per_block, blocks, buf);
 		ret = write_copies(b, from, buf, (size_t)blocks * bs);
+	}
+	free(buf);
+	return ret;
+}
+
+/* meta_bg: one block a meta group, to its own groups; superblock copies on the way. */
+static int write_meta_descriptors(struct xw_builder *b)
+{
+	uint32_t per = b->geo.desc_per_block;
+	uint8_t *buf = malloc(b->geo.block_size);
+	uint32_t encoded = UINT32_MAX;
+	int ret = 0;
+
+	if (!buf)
+		return xw_fail_nomem(b->diag, "group descriptors");
+	for (uint32_t g = 0; g < b->geo.groups && !ret; g = xw_geo_next_head(&b->geo, g + 1)) {
+		bool desc = xw_geo_has_desc(&b->geo, g);
+
+		if (desc && encoded != g / per) {
+			encoded = g / per;
+			encode_descriptors(b, (uint64_t)encoded * per, 1, buf);
+		}
+		ret = write_head(b, g, buf, desc ? b->geo.block_size : 0);
 	}
 	free(buf);
 	return ret;
@@ -211,7 +246,8 @@ int xw_build_finish(struct xw_builder *b)
 	if (ret)
 		return ret;
 	final_super(b);
-	ret = write_descriptors(b);
+	ret = xw_has_incompat(&b->geo.features, XW_INCOMPAT_META_BG) ? write_meta_descriptors(b)
+								     : write_descriptors(b);
 	if (!ret)
 		ret = xw_batch_drain(b->out->batch);
 	/* Grown only: behind a filesystem inside a disk image lies what is somebody else's. */

@@ -44,7 +44,7 @@ static const struct row rows[] = {
 	{"filetype", {0}, I, XW_INCOMPAT_FILETYPE, true, {0}, 0, 0},
 	{"needs_recovery", {0}, I, XW_INCOMPAT_RECOVER, false, {0}, 0, 0},
 	{"journal_dev", {0}, I, XW_INCOMPAT_JOURNAL_DEV, true, {0}, 0, 0},
-	{"meta_bg", {0}, I, XW_INCOMPAT_META_BG, false, {0}, 0, 0},
+	{"meta_bg", {0}, I, XW_INCOMPAT_META_BG, true, {0}, 0, 0},
 	{"extent", {"extents"}, I, XW_INCOMPAT_EXTENTS, true, {0}, 0, 0},
 	{"64bit", {0}, I, XW_INCOMPAT_64BIT, true, {"extent"}, 0, 0},
 	{"mmp", {0}, I, XW_INCOMPAT_MMP, true, {0}, 0, 0},

@@ -202,6 +202,9 @@ static int settle_resize(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	if (p->resize_bytes)
 		p->resize_blocks = p->resize_bytes / p->block_size;
+	if (p->resize_blocks && !p->size_bytes &&
+	    xw_has_incompat(&p->features, XW_INCOMPAT_META_BG))
+		return xw_fail(diag, XW_ERR_USAGE, "-E resize: not with meta_bg");
 	if (p->resize_blocks && p->size_bytes && p->resize_blocks <= p->size_bytes / p->block_size)
 		return xw_fail(diag, XW_ERR_USAGE,
 			       "-E resize=%llu: must be more blocks than the filesystem has",

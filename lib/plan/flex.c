@@ -12,7 +12,7 @@
  * one range: first all block bitmaps, then all inode bitmaps, then all tables, each at the first
  * place that fits.
  *
- * Ranges without a superblock copy inside give the same answer, so only one of them is worked out.
+ * Ranges with the same heads inside give the same answer, so only one of each kind is worked out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +24,8 @@ struct range {
 	const struct xw_geo *geo;
 	uint32_t first, groups;
 	xw_blk start, end;
-	XW_VEC(struct xw_run) taken; /* ascending, merged; superblock copies are not in it */
-	xw_blk gap_start, gap_end; /* no superblock copy in there: what the last look found */
+	XW_VEC(struct xw_run) taken; /* ascending, merged; heads are not in it */
+	xw_blk gap_start, gap_end; /* no head in there: what the last look found */
 };
 
 static void range_init(struct range *r, const struct xw_geo *geo, uint32_t first, uint32_t groups)
@@ -39,21 +39,25 @@ static void range_init(struct range *r, const struct xw_geo *geo, uint32_t first
 							 : xw_geo_group_start(geo, first + groups);
 }
 
-/* End of the superblock copy that [at, at + len) touches, 0 when it touches none. */
+/* End of the head that [at, at + len) touches, 0 when it touches none. */
 static xw_blk head_in(struct range *r, xw_blk at, uint64_t len)
 {
 	const struct xw_geo *geo = r->geo;
 	uint32_t group, next;
+	xw_blk end;
 
 	if (at >= r->gap_start && at + len <= r->gap_end)
 		return 0;
 	group = xw_geo_group_of(geo, at);
-	if (xw_geo_has_super(geo, group) && at < xw_geo_group_start(geo, group) + geo->head_blocks)
-		return xw_geo_group_start(geo, group) + geo->head_blocks;
-	next = xw_geo_next_super(geo, group + 1);
+	end = xw_geo_group_start(geo, group) + xw_geo_head(geo, group);
+	if (at < end)
+		return end;
+	next = xw_geo_next_head(geo, group + 1);
 	r->gap_start = at;
 	r->gap_end = next < geo->groups ? xw_geo_group_start(geo, next) : geo->blocks;
-	return at + len <= r->gap_end || next >= geo->groups ? 0 : r->gap_end + geo->head_blocks;
+	if (at + len <= r->gap_end || next >= geo->groups)
+		return 0;
+	return r->gap_end + xw_geo_head(geo, next);
 }
 
 /* Index of the first taken run that ends after `at`. */
@@ -211,16 +215,35 @@ static int add_map(struct xw_geo *geo, size_t *cap, uint32_t first, uint32_t nam
 }
 
 /*
- * maps[0] serves every flex group without a map of its own; the others, ascending, are those of
- * flex groups that have a superblock copy inside, and the last one, which may be short. Without
- * sparse_super every group has a copy, and all flex groups but the last are alike again.
+ * The first n_common maps serve every flex group without a map of its own: just one, or with
+ * meta_bg as many as flex groups make a meta group, since its descriptors lie in three of its
+ * groups. The others, ascending, are those of flex groups that have a superblock copy inside, and
+ * the last one, which may be short. Without sparse_super every group has a copy, and all flex
+ * groups but the last are alike again.
  */
+static int common_maps(struct xw_geo *geo, size_t *cap, uint32_t last, struct xw_diag *diag)
+{
+	uint32_t mask = geo->flex_size - 1, kinds = 1;
+	int err = 0;
+
+	if (xw_geo_meta_bg(geo) && geo->desc_per_block > geo->flex_size)
+		kinds = geo->desc_per_block / geo->flex_size;
+	for (uint32_t k = 0; k < kinds && !err; k++) {
+		uint64_t g = (uint64_t)k * geo->flex_size;
+
+		while (!xw_geo_dense(geo) && g < last &&
+		       (xw_geo_next_super(geo, (uint32_t)g) & ~mask) == g)
+			g += (uint64_t)kinds * geo->flex_size;
+		err = add_map(geo, cap, g < last ? (uint32_t)g : last, XW_MAP_ANY, diag);
+	}
+	geo->n_common = kinds;
+	return err;
+}
+
 int xw_geo_flex_maps(struct xw_geo *geo, struct xw_diag *diag)
 {
-	bool sparse = xw_has_ro(&geo->features, XW_RO_SPARSE_SUPER) ||
-		      xw_has_compat(&geo->features, XW_COMPAT_SPARSE_SUPER2);
 	uint32_t mask = geo->flex_size - 1, last = (geo->groups - 1) & ~mask;
-	uint64_t plain = 0; /* lowest flex group that serves as the general one */
+	bool sparse = !xw_geo_dense(geo);
 	size_t cap = 0;
 	int err;
 
@@ -231,9 +254,7 @@ int xw_geo_flex_maps(struct xw_geo *geo, struct xw_diag *diag)
 		geo->n_maps = !err;
 		return err;
 	}
-	while (sparse && plain < last && (xw_geo_next_super(geo, (uint32_t)plain) & ~mask) == plain)
-		plain += geo->flex_size;
-	err = add_map(geo, &cap, plain < last ? (uint32_t)plain : last, XW_MAP_ANY, diag);
+	err = common_maps(geo, &cap, last, diag);
 	for (uint64_t g = 0; sparse && !err && g < last;
 	     g = (g & ~(uint64_t)mask) + geo->flex_size) {
 		g = xw_geo_next_super(geo, (uint32_t)g);

@@ -37,9 +37,9 @@ struct xw_geo {
 	uint32_t inode_size;
 	uint32_t itable_blocks; /* a group; for STREAM what the reserve holds, 0 with flex_bg */
 	uint32_t desc_size, desc_per_block;
-	uint32_t desc_blocks; /* present descriptor blocks a copy (not meta_bg); for STREAM: R */
+	uint32_t desc_blocks; /* present descriptor blocks; for STREAM: R, the room for them */
 	uint32_t reserved_gdt; /* s_reserved_gdt_blocks */
-	uint32_t head_blocks; /* 1 + descriptors + reserved: at the start of groups with a copy */
+	uint32_t head_blocks; /* superblock, descriptors, reserved before a group: the most */
 	uint32_t flex_size; /* groups a flex group; 1 without flex_bg */
 	uint32_t backup_bgs[2]; /* sparse_super2 */
 	uint32_t stride; /* -E stride, as it moves bitmaps without flex_bg */
@@ -49,7 +49,7 @@ struct xw_geo {
 	bool packed_meta; /* -E packed_meta_blocks, with flex_bg */
 	/* Where bitmaps and tables are, other than by formula; owned. Ask xw_geo_group. */
 	struct xw_geo_map *maps;
-	size_t n_maps;
+	size_t n_maps, n_common; /* the first n_common serve all flex groups without their own */
 	/*
 	 * STREAM without flex_bg: the reserves of groups below shrunk_groups hold only so many
 	 * table blocks
@@ -75,10 +75,10 @@ struct xw_group_place {
 
 /*
  * fs_bytes: params.size_bytes. XW_ERR_USAGE when options do not fit each other or the size,
- * XW_ERR_NOSPC when too small for any filesystem, XW_ERR_LIMIT when too large for the block size,
- * XW_ERR_UNSUPPORTED where mke2fs would switch to meta_bg. A filesystem too small for a journal
- * loses has_journal, as with mke2fs, which is logged: as a warning when the journal was asked for
- * by name.
+ * XW_ERR_NOSPC when too small for any filesystem, XW_ERR_LIMIT when too large for the block size.
+ * Where the descriptors would fill a group it becomes meta_bg, as with mke2fs. A filesystem too
+ * small for a journal loses has_journal, as with mke2fs, which is logged: as a warning when the
+ * journal was asked for by name.
  */
 int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo *out,
 		struct xw_diag *diag);
@@ -106,6 +106,16 @@ void xw_geo_free(struct xw_geo *geo);
 bool xw_geo_has_super(const struct xw_geo *geo, uint32_t group);
 /* Lowest group >= `group` with a superblock copy; geo->groups when there is none. */
 uint32_t xw_geo_next_super(const struct xw_geo *geo, uint32_t group);
+/*
+ * Descriptors in this group: all of them behind each superblock copy; with meta_bg one block, that
+ * of the group's own meta group (as many groups as a block describes), in its first two groups and
+ * its last.
+ */
+bool xw_geo_has_desc(const struct xw_geo *geo, uint32_t group);
+/* Blocks of superblock, descriptors and room for more at the start of the group, 0 = none. */
+uint32_t xw_geo_head(const struct xw_geo *geo, uint32_t group);
+/* Lowest group >= `group` with a head; geo->groups when there is none. */
+uint32_t xw_geo_next_head(const struct xw_geo *geo, uint32_t group);
 void xw_geo_group(const struct xw_geo *geo, uint32_t group, struct xw_group_place *out);
 /*
  * Mark group's static metadata (head; bitmaps and tables of any group that lie in it) in a bitmap

@@ -55,16 +55,42 @@ uint32_t xw_geo_next_super(const struct xw_geo *geo, uint32_t group)
 	return (uint32_t)next;
 }
 
-uint64_t xw_geo_count_super(const struct xw_geo *geo)
+bool xw_geo_has_desc(const struct xw_geo *geo, uint32_t group)
+{
+	uint32_t i = group % geo->desc_per_block;
+
+	if (!xw_geo_meta_bg(geo))
+		return xw_geo_has_super(geo, group);
+	return i < 2 || i == geo->desc_per_block - 1;
+}
+
+uint32_t xw_geo_head(const struct xw_geo *geo, uint32_t group)
+{
+	if (xw_geo_meta_bg(geo))
+		return (uint32_t)xw_geo_has_super(geo, group) + xw_geo_has_desc(geo, group);
+	return xw_geo_has_super(geo, group) ? geo->head_blocks : 0;
+}
+
+uint32_t xw_geo_next_head(const struct xw_geo *geo, uint32_t group)
+{
+	uint64_t next = group;
+
+	if (!xw_geo_meta_bg(geo) || group >= geo->groups)
+		return xw_geo_next_super(geo, group);
+	if (!xw_geo_has_desc(geo, group))
+		next += geo->desc_per_block - 1 - group % geo->desc_per_block;
+	return (uint32_t)XW_MIN(next, xw_geo_next_super(geo, group));
+}
+
+uint64_t xw_geo_heads(const struct xw_geo *geo)
 {
 	uint64_t n = 0;
 
-	if (!xw_has_ro(&geo->features, XW_RO_SPARSE_SUPER) &&
-	    !xw_has_compat(&geo->features, XW_COMPAT_SPARSE_SUPER2))
-		return geo->groups;
+	if (xw_geo_dense(geo) && !xw_geo_meta_bg(geo))
+		return (uint64_t)geo->groups * geo->head_blocks;
 	for (uint64_t g = 0; g < geo->groups; g++) {
-		g = xw_geo_next_super(geo, (uint32_t)g);
-		n += g < geo->groups;
+		g = xw_geo_next_head(geo, (uint32_t)g);
+		n += g < geo->groups ? xw_geo_head(geo, (uint32_t)g) : 0;
 	}
 	return n;
 }
@@ -78,7 +104,7 @@ static uint32_t group_blocks(const struct xw_geo *geo, uint32_t group)
 /* The map that knows a group, and the group its numbers count from. */
 static const struct xw_geo_map *map_of(const struct xw_geo *geo, uint32_t group, uint32_t *first)
 {
-	size_t lo = 1, hi = geo->n_maps;
+	size_t lo = geo->n_common, hi = geo->n_maps;
 
 	*first = 0;
 	if (!geo->n_maps || geo->kind != XW_GEO_SIZED || geo->packed_meta)
@@ -92,8 +118,9 @@ static const struct xw_geo_map *map_of(const struct xw_geo *geo, uint32_t group,
 		else
 			hi = mid;
 	}
-	return lo < geo->n_maps && geo->maps[lo].first_group == *first ? &geo->maps[lo]
-								       : &geo->maps[0];
+	return lo < geo->n_maps && geo->maps[lo].first_group == *first
+		       ? &geo->maps[lo]
+		       : &geo->maps[*first / geo->flex_size % geo->n_common];
 }
 
 /*
@@ -140,7 +167,7 @@ void xw_geo_group(const struct xw_geo *geo, uint32_t group, struct xw_group_plac
 	out->start = xw_geo_group_start(geo, group);
 	out->blocks = group_blocks(geo, group);
 	out->has_super = xw_geo_has_super(geo, group);
-	out->head = out->has_super ? XW_MIN(geo->head_blocks, out->blocks) : 0;
+	out->head = XW_MIN(xw_geo_head(geo, group), out->blocks);
 	if (geo->kind == XW_GEO_STREAM && !xw_geo_own(geo))
 		return;
 	if (!map) {

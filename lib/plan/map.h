@@ -69,8 +69,20 @@ static inline uint32_t xw_geo_table_blocks(const struct xw_geo *geo, uint32_t gr
 	return group < geo->shrunk_groups ? geo->shrunk_itable : geo->itable_blocks;
 }
 
-/* How many groups below `groups` have a superblock copy. */
-uint64_t xw_geo_count_super(const struct xw_geo *geo);
+static inline bool xw_geo_meta_bg(const struct xw_geo *geo)
+{
+	return xw_has_incompat(&geo->features, XW_INCOMPAT_META_BG);
+}
+
+/* Every group has a superblock copy. */
+static inline bool xw_geo_dense(const struct xw_geo *geo)
+{
+	return !xw_has_ro(&geo->features, XW_RO_SPARSE_SUPER) &&
+	       !xw_has_compat(&geo->features, XW_COMPAT_SPARSE_SUPER2);
+}
+
+/* Blocks of all heads. */
+uint64_t xw_geo_heads(const struct xw_geo *geo);
 
 /* SIZED with flex_bg: fill geo->maps as mke2fs places things. XW_ERR_NOMEM, XW_ERR_LIMIT. */
 int xw_geo_flex_maps(struct xw_geo *geo, struct xw_diag *diag);

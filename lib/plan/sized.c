@@ -45,7 +45,7 @@ void xw_geo_start(const struct xw_mkfs_params *p, struct xw_geo *geo)
 
 uint64_t xw_geo_overhead(const struct xw_geo *geo)
 {
-	return geo->first_data_block + xw_geo_count_super(geo) * geo->head_blocks +
+	return geo->first_data_block + xw_geo_heads(geo) +
 	       (uint64_t)geo->groups * (2 + geo->itable_blocks) + geo->journal_blocks;
 }
 
@@ -173,19 +173,19 @@ static int turn(struct sizing *s)
 	round_inodes(geo, per_group);
 	place_backups(geo, s->p);
 	geo->reserved_gdt = reserved_gdt(s);
-	geo->head_blocks = 1 + geo->desc_blocks + geo->reserved_gdt;
-	if (geo->desc_blocks + geo->reserved_gdt > geo->blocks_per_group / 4 * 3)
-		return xw_fail(s->diag, XW_ERR_UNSUPPORTED,
-			       "meta_bg: this version cannot make it, and %llu groups of %u blocks "
-			       "need it",
-			       (unsigned long long)groups, geo->blocks_per_group);
+	if (!xw_geo_meta_bg(geo) &&
+	    geo->desc_blocks + geo->reserved_gdt > geo->blocks_per_group / 4 * 3) {
+		geo->features.w[XW_FW_INCOMPAT] |= XW_INCOMPAT_META_BG;
+		geo->features.w[XW_FW_COMPAT] &= ~XW_COMPAT_RESIZE_INODE;
+		geo->reserved_gdt = 0;
+	}
+	geo->head_blocks = xw_geo_meta_bg(geo) ? 2 : 1 + geo->desc_blocks + geo->reserved_gdt;
 	meta = 2 + geo->itable_blocks;
 	if (meta + geo->head_blocks > geo->blocks_per_group)
 		return xw_fail(s->diag, XW_ERR_USAGE,
 			       "-N, -i: metadata of %llu blocks does not fit groups of %u",
 			       (unsigned long long)meta + geo->head_blocks, geo->blocks_per_group);
-	if (xw_geo_has_super(geo, geo->groups - 1))
-		meta += geo->head_blocks;
+	meta += xw_geo_head(geo, geo->groups - 1);
 	rest = body % geo->blocks_per_group;
 	if (groups == 1 && rest && rest < meta)
 		return too_small(s, geo->first_data_block + meta + LAST_GROUP_SPARE);
@@ -202,7 +202,7 @@ static int turn(struct sizing *s)
 static int check_journal(const struct sizing *s)
 {
 	const struct xw_geo *geo = s->geo;
-	uint64_t used = geo->first_data_block + xw_geo_count_super(geo) * geo->head_blocks;
+	uint64_t used = geo->first_data_block + xw_geo_heads(geo);
 
 	if (!s->p->journal_bytes && !s->p->fast_commit_kib)
 		return 0;
@@ -231,6 +231,8 @@ static int size_it(struct sizing *s)
 	s->resize_room = resize_room(geo, s->p, s->blocks);
 	if (s->resize_room && !xw_has_ro(&geo->features, XW_RO_SPARSE_SUPER))
 		return xw_fail(s->diag, XW_ERR_USAGE, "-E resize: needs the feature sparse_super");
+	if (s->resize_room && xw_geo_meta_bg(geo))
+		return xw_fail(s->diag, XW_ERR_USAGE, "-E resize: not with meta_bg");
 	if (s->resize_room)
 		geo->features.w[XW_FW_COMPAT] |= XW_COMPAT_RESIZE_INODE;
 	if (s->blocks > UINT32_MAX) /* its blocks have 32-bit numbers */

@@ -7,6 +7,9 @@
  * bytes, so that all of it can be reserved blocks of the resize inode. The group with the second
  * sparse_super2 backup is the last one, and unknown: only the first is stepped over.
  *
+ * With meta_bg a block of descriptors lies in each of three groups of a meta group, wherever the
+ * filesystem ends: nothing must be kept free, and the end of what a stream can be is just a number.
+ *
  * Without flex_bg a group's bitmaps and inode table must lie in the group, and all tables are of
  * one size, which nobody knows yet. So room for them, the reserve, is kept at the end of every
  * group: it cannot grow once data lies in front of it and the next group's behind, but it can
@@ -20,6 +23,7 @@
 
 #define STREAM_DESC_BYTES (256u << 10)
 #define RESERVE_BYTES_PER_INODE 4096u
+#define META_BG_GROUPS 65536u
 
 static uint64_t desc_room(const struct xw_geo *geo, const struct xw_mkfs_params *p)
 {
@@ -59,11 +63,17 @@ int xw_geo_stream(const struct xw_mkfs_params *p, struct xw_geo *out, struct xw_
 	if (p->bytes_per_inode)
 		out->blocks_per_group =
 			(uint32_t)XW_MIN(out->blocks_per_group, 8 * p->bytes_per_inode);
-	out->desc_blocks = (uint32_t)desc_room(out, p);
-	out->head_blocks = 1 + out->desc_blocks;
+	if (xw_geo_meta_bg(out)) {
+		groups = META_BG_GROUPS;
+		out->desc_blocks = (uint32_t)(groups / out->desc_per_block);
+		out->head_blocks = 2;
+	} else {
+		out->desc_blocks = (uint32_t)desc_room(out, p);
+		out->head_blocks = 1 + out->desc_blocks;
+		groups = (uint64_t)out->desc_blocks * out->desc_per_block;
+	}
 	if (xw_geo_own(out))
 		out->itable_blocks = reserve_room(out, p);
-	groups = (uint64_t)out->desc_blocks * out->desc_per_block;
 	if (out->desc_size == 32) /* 32-bit block numbers */
 		groups = XW_MIN(groups,
 				(UINT32_MAX - out->first_data_block) / out->blocks_per_group);

@@ -109,19 +109,19 @@ static struct obstacle next_obstacle(const struct xw_geo *geo, xw_blk at)
 	if (group >= geo->groups)
 		return (struct obstacle){XW_BLK_MAX, XW_BLK_MAX};
 	start = xw_geo_group_start(geo, (uint32_t)group);
-	if (xw_geo_has_super(geo, (uint32_t)group) && at < start + geo->head_blocks)
-		return (struct obstacle){start, start + geo->head_blocks};
+	if (at < start + xw_geo_head(geo, (uint32_t)group))
+		return (struct obstacle){start, start + xw_geo_head(geo, (uint32_t)group)};
 	if (group + 1 == geo->groups)
 		return (struct obstacle){XW_BLK_MAX, XW_BLK_MAX};
 	if (xw_geo_own(geo)) {
 		start += geo->blocks_per_group;
 		return (struct obstacle){start - 2 - geo->itable_blocks, start};
 	}
-	group = xw_geo_next_super(geo, (uint32_t)group + 1);
+	group = xw_geo_next_head(geo, (uint32_t)group + 1);
 	if (group >= geo->groups)
 		return (struct obstacle){XW_BLK_MAX, XW_BLK_MAX};
 	start = xw_geo_group_start(geo, (uint32_t)group);
-	return (struct obstacle){start, start + geo->head_blocks};
+	return (struct obstacle){start, start + xw_geo_head(geo, (uint32_t)group)};
 }
 
 /* First block >= at where `len` blocks touch no obstacle; the room up to the next one in *room. */
@@ -214,10 +214,8 @@ static int place_tail(struct xw_geo *geo, struct xw_geo_map *map, xw_blk at)
 	if (!err)
 		err = place_journal(geo, &at);
 	if (xw_geo_own(geo)) {
-		xw_blk body = xw_geo_group_start(geo, last);
+		xw_blk body = xw_geo_group_start(geo, last) + xw_geo_head(geo, last);
 
-		if (xw_geo_has_super(geo, last))
-			body += geo->head_blocks;
 		geo->own_last = XW_MAX(at, body);
 		at = geo->own_last + 2 + geo->itable_blocks;
 	}
@@ -261,7 +259,7 @@ static uint64_t pad_last(const struct xw_geo *geo, uint64_t blocks)
 	uint32_t last = geo->groups - 1;
 	xw_blk start = xw_geo_group_start(geo, last);
 
-	return XW_MAX(blocks, start + (xw_geo_has_super(geo, last) ? geo->head_blocks : 1));
+	return XW_MAX(blocks, start + XW_MAX(xw_geo_head(geo, last), 1));
 }
 
 static void set_groups(const struct tail *t, struct xw_geo *geo, uint64_t groups)
@@ -274,7 +272,7 @@ static void set_groups(const struct tail *t, struct xw_geo *geo, uint64_t groups
 	geo->reserved_gdt = resize ? t->stream->desc_blocks - geo->desc_blocks : 0;
 	if (!geo->reserved_gdt) /* nothing left to grow into */
 		geo->features.w[XW_FW_COMPAT] &= ~XW_COMPAT_RESIZE_INODE;
-	geo->head_blocks = 1 + geo->desc_blocks + geo->reserved_gdt;
+	geo->head_blocks = xw_geo_meta_bg(geo) ? 2 : 1 + geo->desc_blocks + geo->reserved_gdt;
 	geo->backup_bgs[0] = 0;
 	geo->backup_bgs[1] = groups > 1 ? t->stream->backup_bgs[1] : 0;
 	if (geo->backup_bgs[1] && t->p->num_backup_sb != 1 && groups > 2 &&
@@ -317,10 +315,10 @@ static int too_large(const struct tail *t)
 {
 	return xw_fail(t->diag, XW_ERR_LIMIT,
 		       "the image needs more than the %u groups (%llu blocks of %u bytes) that its "
-		       "descriptor room serves: "
-		       "give -E resize=BLOCKS or SIZE",
+		       "descriptor room serves: give %sSIZE",
 		       t->stream->groups, (unsigned long long)t->stream->blocks,
-		       t->stream->block_size);
+		       t->stream->block_size,
+		       xw_geo_meta_bg(t->stream) ? "" : "-E resize=BLOCKS or ");
 }
 
 static uint64_t groups_for(const struct xw_geo *geo, uint64_t blocks)

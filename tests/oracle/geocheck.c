@@ -104,16 +104,34 @@ static uint64_t wide32(const uint8_t *d, unsigned lo, bool wide)
 	return peek32(d + lo) | (wide ? (uint64_t)peek32(d + 32 + lo) << 32 : 0);
 }
 
+/* Of all groups; malloc'd. NULL when they cannot be read. */
+static uint8_t *read_descriptors(const struct xw_geo *geo, int fd)
+{
+	bool meta = xw_has_incompat(&geo->features, XW_INCOMPAT_META_BG);
+	uint32_t bs = geo->block_size;
+	uint8_t *desc = malloc((size_t)geo->desc_blocks * bs);
+
+	for (uint32_t i = 0; desc && i < geo->desc_blocks; i++) {
+		struct xw_group_place place;
+		uint64_t blk = geo->first_data_block + 1 + i;
+
+		xw_geo_group(geo, i * geo->desc_per_block, &place);
+		if (meta)
+			blk = place.start + place.has_super;
+		if (pread(fd, desc + (size_t)i * bs, bs, (off_t)(blk * bs)) != (ssize_t)bs) {
+			free(desc);
+			desc = NULL;
+		}
+	}
+	return desc;
+}
+
 static int compare_groups(const struct xw_geo *geo, int fd)
 {
-	size_t size = (size_t)geo->groups * geo->desc_size;
-	auto_free uint8_t *desc = malloc(size);
+	auto_free uint8_t *desc = read_descriptors(geo, fd);
 	bool wide = geo->desc_size > 32;
-	ssize_t got =
-		desc ? pread(fd, desc, size, (off_t)(geo->first_data_block + 1) * geo->block_size)
-		     : -1;
 
-	if (got != (ssize_t)size)
+	if (!desc)
 		return printf("descriptors: short read\n"), -1;
 	for (uint32_t g = 0; g < geo->groups; g++) {
 		struct xw_group_place place;
@@ -129,6 +147,28 @@ static int compare_groups(const struct xw_geo *geo, int fd)
 		snprintf(what, sizeof(what), "group %u inode table", g);
 		compare(what, place.inode_table,
 			wide32(desc + (size_t)g * geo->desc_size, 8, wide));
+	}
+	return 0;
+}
+
+/* meta_bg: a copy of the descriptors must be where the plan has it. */
+static int compare_meta_copies(const struct xw_geo *geo, int fd)
+{
+	uint32_t bs = geo->block_size;
+	auto_free uint8_t *want = malloc(bs), *have = malloc(bs);
+
+	for (uint32_t g = 0; g < geo->groups && want && have; g = xw_geo_next_head(geo, g + 1)) {
+		struct xw_group_place place;
+
+		if (!xw_geo_has_desc(geo, g))
+			continue;
+		xw_geo_group(geo, g, &place);
+		if (pread(fd, have, bs, (off_t)((place.start + place.has_super) * bs)) != bs)
+			return printf("descriptors: short read\n"), -1;
+		if (g % geo->desc_per_block == 0)
+			memcpy(want, have, bs);
+		else if (memcmp(want, have, bs))
+			compare("group without its copy of descriptors", g, 0);
 	}
 	return 0;
 }
@@ -212,6 +252,9 @@ int main(int argc, char **argv)
 						  (uint64_t)peek32(raw + 0x10c + 60) << 32
 					: 0);
 		if (!differences && (compare_groups(&geo, fd) || compare_backups(&geo, fd)))
+			differences++;
+		if (!differences && xw_has_incompat(&geo.features, XW_INCOMPAT_META_BG) &&
+		    compare_meta_copies(&geo, fd))
 			differences++;
 		printf("%s: %u groups, %u differences\n", differences ? "differs" : "same",
 		       geo.groups, differences);

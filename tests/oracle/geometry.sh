@@ -99,8 +99,6 @@ compare() {
 	ours=$?
 	if [ $theirs -ne 0 ] && { [ $ours -eq 2 ] || [ $ours -eq 3 ]; }; then
 		result ok "refused by both: $*"
-	elif [ $theirs -eq 0 ] && [ $ours -eq 3 ] && grep -q meta_bg "$dir/ours"; then
-		result ok "needs meta_bg: $*"
 	elif [ $theirs -eq 0 ] && [ $ours -eq 0 ]; then
 		result ok "same: $*"
 	elif [ $theirs -ne 0 ] && grep -q 'while trying to create journal' "$dir/theirs"; then
@@ -122,9 +120,10 @@ random_cases() {
 		state = seed
 		for (i = 0; i < 20; i++) rnd(2)
 		nf4 = split("^resize_inode ^flex_bg ^64bit ^has_journal sparse_super2 ^metadata_csum,uninit_bg " \
-			"^sparse_super,^resize_inode ^metadata_csum metadata_csum_seed large_dir ea_inode", f4, " ")
+			"^sparse_super,^resize_inode ^metadata_csum metadata_csum_seed large_dir ea_inode " \
+			"meta_bg,^resize_inode", f4, " ")
 		nf2 = split("flex_bg uninit_bg metadata_csum extent extent,64bit sparse_super2 ^resize_inode " \
-			"^sparse_super,^resize_inode", f2, " ")
+			"^sparse_super,^resize_inode meta_bg,^resize_inode", f2, " ")
 		for (r = 0; r < rounds; r++) {
 			type = "ext" (chance(60) ? 4 : 2 + rnd(2))
 			bs = 1024 * 2 ^ rnd(3)
@@ -201,6 +200,26 @@ cat >"$dir/cases" <<'CASES'
 17592186040320 -t ext4 -O ^64bit
 17592186044416 -t ext4
 17592186044416 -t ext4 -O ^64bit
+1073741824 -t ext4 -O meta_bg
+1073741824 -t ext4 -O meta_bg,^resize_inode
+1073741824 -t ext2 -O meta_bg,^resize_inode
+10737418240 -t ext2 -O meta_bg,^resize_inode -b 1024
+10737418240 -t ext4 -O meta_bg,^resize_inode -b 1024
+10737418240 -t ext4 -O meta_bg,^resize_inode -b 1024 -G 4
+10737418240 -t ext4 -O meta_bg,^resize_inode -b 1024 -G 64
+10737418240 -t ext4 -O meta_bg,^resize_inode,^flex_bg -b 1024
+10737418240 -t ext4 -O meta_bg,^resize_inode,^64bit -b 1024
+10737418240 -t ext4 -O meta_bg,^resize_inode,^sparse_super -b 1024
+10737418240 -t ext4 -O meta_bg,^resize_inode,sparse_super2 -b 1024
+10737418240 -t ext4 -O meta_bg,^resize_inode,sparse_super2 -b 1024 -E num_backup_sb=1
+10737418240 -t ext4 -O meta_bg,^resize_inode -b 1024 -E packed_meta_blocks=1
+10737418240 -t ext4 -O meta_bg,^resize_inode -b 1024 -J size=64 -i 65536
+10737418240 -t ext4 -O meta_bg,^resize_inode -E resize=10T
+1099511627776 -t ext4 -O meta_bg,^resize_inode
+1099511627776 -t ext4 -b 1024 -O ^resize_inode
+2199023255552 -t ext4 -b 1024
+10737418240 -t ext4 -g 256 -b 1024
+10737418240 -t ext4 -g 256 -b 1024 -O ^resize_inode
 CASES
 # a gibibyte of memory for that one
 [ -z "$GEOMETRY_BIG" ] || echo "65970697666560 -t ext4" >>"$dir/cases"

@@ -50,6 +50,28 @@ done <<'TABLE'
 -O sparse_super2,^resize_inode -E num_backup_sb=0|64M 1G -
 -O sparse_super2,^resize_inode -E num_backup_sb=1|64M 1G -
 -O ^sparse_super,^resize_inode -b 1024|64M
+-O sparse_super2 -b 1024|64M 300M -
+-O sparse_super2 -E num_backup_sb=0|300M -
+-O sparse_super2,^flex_bg -E num_backup_sb=1 -b 1024|64M -
+-O sparse_super2,^flex_bg,^sparse_super,^resize_inode -E num_backup_sb=0 -b 1024|64M -
+-t ext3 -O sparse_super2 -b 1024|64M -
+-O meta_bg,^resize_inode|8M 300M 20G -
+-O meta_bg,^resize_inode -b 1024|64M 300M 2G -
+-O meta_bg,^resize_inode -b 2048 -G 4|300M -
+-O meta_bg,^resize_inode -b 1024 -G 64|300M 2G -
+-O meta_bg,^resize_inode,^flex_bg -b 1024|64M 300M -
+-O meta_bg,^resize_inode,^64bit -b 1024|300M -
+-O meta_bg,^resize_inode,^sparse_super -b 1024|300M -
+-O meta_bg,^resize_inode,^metadata_csum -b 1024|300M -
+-O meta_bg,^resize_inode,^metadata_csum,uninit_bg -b 1024|300M -
+-O meta_bg,^resize_inode,sparse_super2 -b 1024|300M -
+-O meta_bg,^resize_inode,sparse_super2 -b 1024 -E num_backup_sb=0|300M -
+-O meta_bg,^resize_inode,sparse_super2,^flex_bg -b 1024 -E num_backup_sb=1|300M -
+-O meta_bg,^resize_inode -b 1024 -E packed_meta_blocks=1|300M
+-O meta_bg,^resize_inode,quota,project,orphan_file,mmp,fast_commit -b 1024|300M -
+-t ext2 -O meta_bg,^resize_inode -b 1024|300M -
+-t ext3 -O meta_bg,^resize_inode|300M -
+-t ext3 -O meta_bg,^resize_inode,^sparse_super -b 1024|300M -
 -O ^dir_index|64M -
 -O ^filetype|64M -
 -O ^extent,^64bit|64M -
@@ -133,6 +155,14 @@ done <<'TABLE'
 -t ext2 -g 256 -b 1024 -I 1024|-
 -t ext2 -r 0|-
 -t ext3 -E resize=1T|-
+--free 3G -O meta_bg,^resize_inode -b 1024|-
+--free 600M -O meta_bg,^resize_inode,sparse_super2 -b 1024|-
+--free 600M -O meta_bg,^resize_inode,^flex_bg -b 1024 -g 2048|-
+--free 600M -t ext3 -O meta_bg,^resize_inode -b 1024|-
+--free 600M -t ext2 -O meta_bg,^resize_inode,^sparse_super -b 1024 -N 60000|-
+--free 600M -O sparse_super2 -b 1024 -E num_backup_sb=2|-
+--free 600M -O sparse_super2,^flex_bg -b 1024 -E num_backup_sb=2|-
+--free 600M -t ext3 -O sparse_super2 -b 1024 -E num_backup_sb=1|-
 -t ext2 -O quota,project,mmp,casefold,encrypt,verity,stable_inodes,fast_commit -b 1024|-
 -t ext3 -O quota,project,mmp,casefold,encrypt,verity,stable_inodes,fast_commit,orphan_file|-
 -t ext3 -O orphan_file,fast_commit -b 1024 --free 40M|-

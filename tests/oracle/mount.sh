@@ -80,6 +80,12 @@ done <<'TABLE'
 -t ext3 -O orphan_file,mmp -J location=9000|64M
 -O ^flex_bg|300M
 --free 20% -O ^flex_bg|
+--free 20% -O meta_bg,^resize_inode|
+--free 300M -O meta_bg,^resize_inode -b 1024|
+--free 300M -O meta_bg,^resize_inode,^flex_bg,^64bit -b 1024|
+--free 100M -t ext3 -O meta_bg,^resize_inode,sparse_super2 -b 1024|
+-t ext2 -O meta_bg,^resize_inode -b 1024|300M
+-O meta_bg,^resize_inode,sparse_super2 -b 1024|300M
 --free 30M -O ^flex_bg -b 1024|
 --free 30M -O ^extent,^64bit|
 -O ^metadata_csum,uninit_bg|64M

@@ -128,6 +128,31 @@ static inline int owned_cmp(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
+/* What the format says stands at the start of a group. */
+static inline uint32_t head_of(const struct xw_geo *geo, uint32_t group)
+{
+	uint32_t in_meta_group = group % (geo->block_size / geo->desc_size);
+	bool super = xw_geo_has_super(geo, group);
+
+	if (!xw_has_incompat(&geo->features, XW_INCOMPAT_META_BG))
+		return super ? 1 + geo->desc_blocks + geo->reserved_gdt : 0;
+	return super + (in_meta_group == 0 || in_meta_group == 1 ||
+			in_meta_group == geo->block_size / geo->desc_size - 1);
+}
+
+static inline uint64_t heads_of(const struct xw_geo *geo)
+{
+	uint64_t n = 0;
+
+	for (uint32_t g = 0; g < geo->groups; g++) {
+		hold((head_of(geo, g) != 0) == (xw_geo_next_head(geo, g) == g), "next_head(%u): %u",
+		     g, xw_geo_next_head(geo, g));
+		n += head_of(geo, g);
+	}
+	hold(xw_geo_next_head(geo, geo->groups) == geo->groups, "next_head at the end");
+	return n;
+}
+
 /* Heads, bitmaps and tables of all groups. */
 static inline void owned_metadata(struct owned *o, const struct xw_geo *geo)
 {
@@ -135,8 +160,7 @@ static inline void owned_metadata(struct owned *o, const struct xw_geo *geo)
 		struct xw_group_place place;
 
 		xw_geo_group(geo, g, &place);
-		hold(place.has_super == xw_geo_has_super(geo, g) &&
-			     place.head == (place.has_super ? geo->head_blocks : 0) &&
+		hold(place.has_super == xw_geo_has_super(geo, g) && place.head == head_of(geo, g) &&
 			     place.start ==
 				     geo->first_data_block + (uint64_t)g * geo->blocks_per_group,
 		     "group %u: superblock %d, head %u, start %llu", g, place.has_super, place.head,

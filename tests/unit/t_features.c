@@ -131,7 +131,7 @@ static const struct {
 	{"extent,exten", XW_ERR_USAGE, "exten", {0}},
 	{"^", XW_ERR_USAGE, "^", {0}},
 	{"^none", XW_ERR_USAGE, "none", {0}},
-	{"meta_bg", XW_ERR_UNSUPPORTED, "meta_bg", {0}},
+	{"meta_bg", 0, NULL, {0, 0x10, 0}},
 	{"bigalloc", XW_ERR_UNSUPPORTED, "bigalloc", {0}},
 	{"inline_data", XW_ERR_UNSUPPORTED, "inline_data", {0}},
 	{"extent,dirdata", XW_ERR_UNSUPPORTED, "dirdata", {0}},

@@ -83,11 +83,17 @@ END_TEST
 static void random_options(struct rnd *r, char *out, size_t size)
 {
 	static const char *const features[] = {
-		"^resize_inode", "^flex_bg",
-		"^64bit",        "^has_journal",
-		"sparse_super2", "^metadata_csum",
-		"uninit_bg",     "^sparse_super,^resize_inode",
-		"large_dir",     "^metadata_csum,uninit_bg",
+		"^resize_inode",
+		"^flex_bg",
+		"^64bit",
+		"^has_journal",
+		"sparse_super2",
+		"^metadata_csum",
+		"uninit_bg",
+		"^sparse_super,^resize_inode",
+		"large_dir",
+		"^metadata_csum,uninit_bg",
+		"^resize_inode,meta_bg",
 	};
 	uint32_t bs = 1024u << rnd_below(r, 3);
 	uint64_t blocks = 64 + rnd_magnitude(r, 20);
@@ -124,12 +130,9 @@ static void random_options(struct rnd *r, char *out, size_t size)
 
 static void check_counts(const struct xw_geo *geo, const char *o)
 {
-	uint64_t supers = 0;
-
 	for (uint32_t g = 0; g < geo->groups; g++) {
 		bool next = xw_geo_next_super(geo, g) == g;
 
-		supers += xw_geo_has_super(geo, g);
 		ck_assert_msg(next == xw_geo_has_super(geo, g), "%s: next_super(%u)", o, g);
 	}
 	ck_assert_uint_eq(xw_geo_next_super(geo, geo->groups), geo->groups);
@@ -143,9 +146,10 @@ static void check_counts(const struct xw_geo *geo, const char *o)
 			      xw_div_up((uint64_t)geo->inodes_per_group * geo->inode_size,
 					geo->block_size),
 		      "%s", o);
+	ck_assert(!geo->reserved_gdt || !xw_has_incompat(&geo->features, XW_INCOMPAT_META_BG));
 	ck_assert_msg(geo->reserved_gdt <= geo->block_size / 4, "%s: %u reserved", o,
 		      geo->reserved_gdt);
-	ck_assert_msg(geo->overhead == geo->first_data_block + supers * geo->head_blocks +
+	ck_assert_msg(geo->overhead == geo->first_data_block + heads_of(geo) +
 					       (uint64_t)geo->groups * (2 + geo->itable_blocks) +
 					       geo->journal_blocks,
 		      "%s: overhead", o);
@@ -195,9 +199,7 @@ static const struct {
 	{"-i 1024 -I 4096 SIZE 1G", XW_ERR_USAGE, "-i"},
 	{"-J size=511 SIZE 1G", XW_ERR_USAGE, "-J size"},
 	{"-O ^64bit SIZE 16T", XW_ERR_USAGE, "64bit"},
-	{"-g 256 SIZE 1G", XW_ERR_UNSUPPORTED, "meta_bg"},
-	{"-b 1024 SIZE 900G", XW_ERR_UNSUPPORTED, "meta_bg"},
-	{"SIZE 256T", XW_ERR_UNSUPPORTED, "meta_bg"},
+	{"-O ^resize_inode,meta_bg -E resize=900000000 SIZE 1G", XW_ERR_USAGE, "meta_bg"},
 	{"SIZE 1024P", XW_ERR_LIMIT, "SIZE"},
 	{"SIZE 8191P", XW_ERR_LIMIT, "SIZE"},
 	{"-b 1024 SIZE 1024P", XW_ERR_LIMIT, "SIZE"},
@@ -221,12 +223,52 @@ START_TEST(refuse)
 }
 END_TEST
 
+/* Where descriptors would take three quarters of a group, and not before. */
+static const struct {
+	const char *options;
+	bool meta;
+} switches[] = {
+	{"-g 256 SIZE 1G", true},
+	{"-b 1024 -O ^resize_inode SIZE 768G", false},
+	{"-b 1024 -O ^resize_inode SIZE 769G", true},
+	{"SIZE 128T", false},
+	{"SIZE 256T", true},
+	{"-O meta_bg,^resize_inode SIZE 1G", true},
+};
+
+START_TEST(meta_bg)
+{
+	struct xw_mkfs_params p;
+	struct xw_geo geo;
+
+	ck_assert_int_eq(plan_params(&p, switches[_i].options, 0, NULL), 0);
+	ck_assert_int_eq(xw_geo_plan(&p, p.size_bytes, &geo, NULL), 0);
+	ck_assert_int_eq(xw_has_incompat(&geo.features, XW_INCOMPAT_META_BG) != 0,
+			 switches[_i].meta);
+	if (switches[_i].meta) {
+		ck_assert(!geo.reserved_gdt);
+		ck_assert(!xw_has_compat(&geo.features, XW_COMPAT_RESIZE_INODE));
+		ck_assert_uint_eq(geo.overhead - geo.journal_blocks -
+					  (uint64_t)geo.groups * (2 + geo.itable_blocks) -
+					  geo.first_data_block,
+				  heads_of(&geo));
+	}
+	xw_geo_free(&geo);
+	xw_params_free(&p);
+}
+END_TEST
+
 /* Sixty tebibytes: every group is asked about, and the sum is right. */
 START_TEST(huge)
 {
-	static const char *const options[] = {"SIZE 60T", "SIZE 60T -G 1024",
-					      "SIZE 60T -E packed_meta_blocks",
-					      "SIZE 60T -O sparse_super2", "SIZE 150T -O ^flex_bg"};
+	static const char *const options[] = {
+		"SIZE 60T",
+		"SIZE 60T -G 1024",
+		"SIZE 60T -E packed_meta_blocks",
+		"SIZE 60T -O sparse_super2",
+		"SIZE 150T -O ^flex_bg",
+		"SIZE 60T -O ^resize_inode,meta_bg",
+		"SIZE 60T -O ^resize_inode,meta_bg,^sparse_super -G 4"};
 	struct xw_mkfs_params p;
 	struct xw_geo geo;
 	uint64_t nfree = 0;
@@ -321,7 +363,8 @@ int main(void)
 	tcase_add_loop_test(t, journal_sizes, 0, XW_ARRAY_SIZE(journals));
 	tcase_add_loop_test(t, consistent, 0, ROUNDS);
 	tcase_add_loop_test(t, refuse, 0, XW_ARRAY_SIZE(refusals));
-	tcase_add_loop_test(t, huge, 0, 5);
+	tcase_add_loop_test(t, meta_bg, 0, XW_ARRAY_SIZE(switches));
+	tcase_add_loop_test(t, huge, 0, 7);
 	tcase_add_test(t, super_fields);
 	tcase_add_test(t, super_revision_0);
 	suite_add_tcase(s, t);

@@ -167,8 +167,7 @@ static uint64_t check_runs(const struct run_of *t, const struct xw_run *runs, si
 static void check(const struct run_of *t, const char *o)
 {
 	const struct xw_geo *geo = &t->geo;
-	uint64_t supers = 0, inodes = (uint64_t)geo->inodes_per_group * geo->groups, journal = 0,
-		 sum;
+	uint64_t inodes = (uint64_t)geo->inodes_per_group * geo->groups, journal = 0, sum;
 	uint64_t per_block = geo->block_size / geo->inode_size;
 	struct xw_group_place last;
 	struct owned all = {0};
@@ -194,12 +193,11 @@ static void check(const struct run_of *t, const char *o)
 		ck_assert_uint_eq(geo->reserved_gdt, 0);
 
 	for (uint32_t g = 0; g < geo->groups; g++) {
-		supers += xw_geo_has_super(geo, g);
 		/* a head where data may be must be one that the stream stepped over */
-		if (xw_geo_has_super(geo, g) &&
+		if (head_of(geo, g) &&
 		    geo->first_data_block + (uint64_t)g * geo->blocks_per_group < t->req.used_end)
-			hold(xw_geo_has_super(&t->stream, g), "%s: head of group %u is on data", o,
-			     g);
+			hold(xw_geo_head(&t->stream, g) >= head_of(geo, g),
+			     "%s: head of group %u is on data", o, g);
 	}
 	xw_geo_group(geo, geo->groups - 1, &last);
 	ck_assert_uint_ge(last.blocks, XW_MAX(last.head, 1));
@@ -213,8 +211,7 @@ static void check(const struct run_of *t, const char *o)
 		     "%s: %s %u lies before the end of data", o, all.v[i].what, all.v[i].group);
 	sum = owned_check(&all, geo, o);
 	owned_check_bitmaps(&all, geo, o);
-	ck_assert_uint_eq(sum, supers * geo->head_blocks +
-				       (uint64_t)geo->groups * (2 + geo->itable_blocks));
+	ck_assert_uint_eq(sum, heads_of(geo) + (uint64_t)geo->groups * (2 + geo->itable_blocks));
 	journal = check_runs(t, geo->journal_runs, geo->n_journal_runs, "journal", &all);
 	ck_assert_uint_eq(journal, geo->journal_blocks);
 	ck_assert_uint_eq(owned_check(&all, geo, o) + geo->first_data_block, geo->overhead);
@@ -262,6 +259,7 @@ static void random_options(struct rnd *r, char *out, size_t size)
 		"^flex_bg",
 		"^flex_bg",
 		"^flex_bg",
+		"^resize_inode,meta_bg",
 	};
 	uint32_t bs = 1024u << rnd_below(r, 3);
 	size_t n = (size_t)snprintf(out, size, "-b %u", bs);
