@@ -8,26 +8,14 @@
 #include "config.h"
 
 #include "cli/env.h"
+#include "cli/run.h"
 #include "cli/term.h"
 #include "mkfs/mkfs.h"
-
-static int status_of(int err)
-{
-	switch (err) {
-	case 0:
-		return EXIT_DONE;
-	case XW_E_USAGE:
-	case XW_E_UNSUPPORTED:
-		return EXIT_USAGE;
-	default:
-		return EXIT_FAILED;
-	}
-}
 
 /* mke2fs's question, asked of a person only: a script passes -F. */
 static bool overwrite_after_all(const struct mkfs_args *args)
 {
-	if (!args->quiet && !args->json && cli_confirm("Proceed anyway?"))
+	if (!args->line.quiet && !args->line.json && cli_confirm("Proceed anyway?"))
 		return true;
 	cli_hint("pass -F to overwrite it");
 	return false;
@@ -48,7 +36,7 @@ int main(int argc, char **argv)
 			err = mkfs_make(&args, true);
 		if (err == XW_E_BUSY && args.force < 2)
 			cli_hint("-F given twice overwrites even that");
-		status = status_of(err);
+		status = cli_run_status(err);
 	}
 	mkfs_args_free(&args);
 	return cli_close_stdout(status);

@@ -4,26 +4,16 @@
 #define XW_MKFS_TOOL_H
 
 #include "api/xw.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
-
-struct mkfs_option {
-	const char *name, *value; /* as xw_mkfs_set() takes them; pointers into argv or constant */
-};
+#include "cli/options.h"
 
 /* The command line, read but not judged: values are checked by the library, which names them. */
 struct mkfs_args {
-	struct mkfs_option *options; /* owned */
-	size_t count;
+	struct cli_line line;
 	const char **sources; /* owned array */
 	size_t source_count;
 	const char *image;
-	unsigned verbose, force;
-	bool quiet, dry_run, json;
+	unsigned force;
+	bool dry_run;
 };
 
 /* -1: go on; otherwise the status to exit with (help was printed, or an error). */

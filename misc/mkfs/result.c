@@ -113,5 +113,5 @@ void mkfs_print_result(FILE *out, const struct mkfs_args *args, const struct xw_
 		print_content(out, r);
 	print_metadata(out, r);
 	if (!args->dry_run)
-		print_effort(out, r, args->verbose);
+		print_effort(out, r, args->line.verbose);
 }

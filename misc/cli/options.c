@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* getopt wants two tables of its own; both are made from the rows. */
+#include "config.h"
+
+#include "api/xw.h"
+#include "cli/env.h"
+#include "cli/options.h"
+#include "cli/term.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct getopt_tables {
+	char *letters;
+	struct option *longs;
+};
+
+static bool make_tables(const struct cli_line *l, struct getopt_tables *t)
+{
+	size_t at = 0, n = 0;
+
+	t->letters = calloc(2 * l->n_rows + 2, 1);
+	t->longs = calloc(l->n_rows + 1, sizeof(*t->longs));
+	if (!t->letters || !t->longs)
+		return false;
+	t->letters[at++] = ':'; /* tell a missing value from an unknown option; print neither */
+	for (size_t i = 0; i < l->n_rows; i++) {
+		const struct cli_row *row = &l->rows[i];
+
+		if (row->key < 256) {
+			t->letters[at++] = (char)row->key;
+			if (row->has_arg)
+				t->letters[at++] = ':';
+		}
+		if (row->name[1] == '-')
+			t->longs[n++] =
+				(struct option){row->name + 2, row->has_arg, NULL, row->key};
+	}
+	return true;
+}
+
+static const struct cli_row *find_row(const struct cli_line *l, int key)
+{
+	for (size_t i = 0; i < l->n_rows; i++) {
+		if (l->rows[i].key == key)
+			return &l->rows[i];
+	}
+	return NULL;
+}
+
+int cli_line_usage(const struct cli_line *l)
+{
+	cli_hint("usage: %s; more with --help", l->usage);
+	return EXIT_USAGE;
+}
+
+void cli_line_push(struct cli_line *l, const char *name, const char *value)
+{
+	l->settings[l->count++] = (struct cli_setting){name, value};
+}
+
+static int take_ours(struct cli_line *l, int key)
+{
+	switch (key) {
+	case 'q':
+		l->quiet = true;
+		return -1;
+	case 'v':
+		l->verbose++;
+		return -1;
+	case CLI_KEY_JSON:
+		l->json = true;
+		return -1;
+	case 'V':
+		printf("%s (extwright) %s\n", l->tool, xw_version());
+		return EXIT_DONE;
+	case 'h':
+		l->help(stdout);
+		return EXIT_DONE;
+	default:
+		return l->take(l, key, optarg);
+	}
+}
+
+/* What getopt did not take: `arg` is the word it stopped at. */
+static int refuse_unknown(const struct cli_line *l, int key, const char *arg)
+{
+	const struct cli_row *row = optopt ? find_row(l, optopt) : NULL;
+
+	if (key == ':')
+		cli_error("option %s needs a value", row ? row->name : arg);
+	else if (row)
+		cli_error("option %s takes no value", row->name);
+	else if (optopt)
+		cli_error("unknown option -%c", optopt);
+	else
+		cli_error("unknown or ambiguous option %s", arg);
+	return cli_line_usage(l);
+}
+
+static int take_option(struct cli_line *l, int key, const char *arg)
+{
+	const struct cli_row *row = key == '?' || key == ':' ? NULL : find_row(l, key);
+
+	if (!row)
+		return refuse_unknown(l, key, arg);
+	switch (row->action) {
+	case CLI_TO_LIBRARY:
+		cli_line_push(l, row->name, row->has_arg ? optarg : NULL);
+		return -1;
+	case CLI_REFUSED:
+		cli_error("option %s (%s) is not supported by this version", row->name, row->why);
+		return EXIT_USAGE;
+	default:
+		return take_ours(l, key);
+	}
+}
+
+static int take_environment(struct cli_line *l)
+{
+	const char *now;
+
+	if (cli_source_date_epoch(&now)) {
+		cli_error("SOURCE_DATE_EPOCH='%s' is not a number of seconds since 1970",
+			  getenv("SOURCE_DATE_EPOCH"));
+		return EXIT_USAGE;
+	}
+	if (now)
+		cli_line_push(l, "now", now);
+	return -1;
+}
+
+static int read_all(struct cli_line *l, const struct getopt_tables *t, int argc, char **argv)
+{
+	int key, status = -1;
+
+	opterr = 0;
+	while (status < 0) {
+		const char *arg = optind < argc ? argv[optind] : "";
+
+		key = getopt_long(argc, argv, t->letters, t->longs, NULL);
+		if (key == -1)
+			break;
+		if (key == '?' || key == ':')
+			arg = optind > 1 && argv[optind - 1][0] == '-' ? argv[optind - 1] : arg;
+		status = take_option(l, key, arg);
+	}
+	return status < 0 ? take_environment(l) : status;
+}
+
+int cli_line_read(struct cli_line *l, int argc, char **argv)
+{
+	/* At most one setting a word or letter, and one from the environment. */
+	size_t room = 2;
+	struct getopt_tables t;
+	int status;
+
+	for (int i = 1; i < argc; i++)
+		room += 1 + (argv[i][0] == '-' ? strlen(argv[i]) : 0);
+	l->settings = calloc(room, sizeof(*l->settings));
+	l->count = 0;
+	if (!make_tables(l, &t) || !l->settings) {
+		cli_error("out of memory reading the command line");
+		status = EXIT_FAILED;
+	} else {
+		status = read_all(l, &t, argc, argv);
+	}
+	free(t.letters);
+	free(t.longs);
+	return status;
+}
+
+void cli_line_free(struct cli_line *l)
+{
+	free(l->settings);
+	l->settings = NULL;
+}

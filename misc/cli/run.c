@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "cli/env.h"
+#include "cli/run.h"
+
+/* A source with a million odd entries shall not bury the line that matters. */
+enum { WARNINGS_SHOWN = 20 };
+
+void cli_run_log(void *arg, enum xw_severity severity, const char *line)
+{
+	struct cli_run *run = arg;
+
+	if (severity == XW_WARNING) {
+		run->warnings++;
+		if (run->warnings > WARNINGS_SHOWN && !run->line->verbose)
+			return;
+		cli_progress_wipe(&run->bar);
+		cli_warning("%s", line);
+	} else if (run->line->verbose >= (severity == XW_INFO ? 1u : 2u)) {
+		cli_progress_wipe(&run->bar);
+		cli_note("%s", line);
+	}
+}
+
+int cli_run_progress(void *arg, const struct xw_progress *p)
+{
+	struct cli_run *run = arg;
+
+	cli_progress_draw(&run->bar, p->phase, p->done, p->total, p->files);
+	return cli_interrupted();
+}
+
+void cli_run_end(const struct cli_run *run)
+{
+	if (run->warnings > WARNINGS_SHOWN && !run->line->verbose)
+		cli_warning("%u more warnings; -v shows all", run->warnings - WARNINGS_SHOWN);
+}
+
+int cli_run_status(int err)
+{
+	switch (err) {
+	case 0:
+		return EXIT_DONE;
+	case XW_E_USAGE:
+	case XW_E_UNSUPPORTED:
+		return EXIT_USAGE;
+	default:
+		return EXIT_FAILED;
+	}
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* A run of the library for a tool: log lines, progress and the exit status. */
+#ifndef XW_CLI_RUN_H
+#define XW_CLI_RUN_H
+
+#include "api/xw.h"
+#include "cli/options.h"
+#include "cli/term.h"
+
+struct cli_run {
+	const struct cli_line *line;
+	struct cli_progress bar;
+	unsigned warnings;
+};
+
+/* Callbacks; arg is the struct cli_run. */
+void cli_run_log(void *arg, enum xw_severity severity, const char *line);
+int cli_run_progress(void *arg, const struct xw_progress *p);
+/* Say how many warnings were not shown. */
+void cli_run_end(const struct cli_run *run);
+/* The status for the library's code. */
+int cli_run_status(int err);
+
+#endif
