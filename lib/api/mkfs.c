@@ -38,59 +38,26 @@ int xw_mkfs_new(struct xw_mkfs **out)
 	return 0;
 }
 
-void xw_mkfs_free(struct xw_mkfs *m)
+void xw_mkfs_clear(struct xw_mkfs *m)
 {
-	if (!m)
-		return;
 	for (size_t i = 0; i < m->sources.n; i++)
 		free(m->sources.v[i]);
 	xw_vec_free(&m->sources);
 	xw_select_free(&m->select);
 	xw_params_free(&m->params);
 	xw_json_free(&m->json);
+}
+
+void xw_mkfs_free(struct xw_mkfs *m)
+{
+	if (m)
+		xw_mkfs_clear(m);
 	free(m);
-}
-
-static int parse_number(struct xw_mkfs *m, const char *option, const char *value, long long min,
-			long long max, long long *out)
-{
-	char *end;
-
-	if (!value || !*value || strspn(value, "-0123456789") != strlen(value))
-		return xw_fail(&m->diag, XW_ERR_USAGE, "%s: \"%s\" is not a number", option,
-			       value ? value : "");
-	*out = strtoll(value, &end, 10);
-	if (*end || *out < min || *out > max)
-		return xw_fail(&m->diag, XW_ERR_USAGE, "%s: %s is not in %lld..%lld", option, value,
-			       min, max);
-	return 0;
-}
-
-static int set_whiteouts(struct xw_mkfs *m, const char *value)
-{
-	static const char *const names[] = {
-		[XW_WHITEOUTS_AUTO] = "auto",
-		[XW_WHITEOUTS_APPLY] = "apply",
-		[XW_WHITEOUTS_KEEP] = "keep",
-		[XW_WHITEOUTS_OVERLAY] = "overlay",
-	};
-
-	for (size_t i = 0; value && i < XW_ARRAY_SIZE(names); i++) {
-		if (!strcmp(value, names[i])) {
-			m->whiteouts = (enum xw_whiteouts)i;
-			return 0;
-		}
-	}
-	return xw_fail(&m->diag, XW_ERR_USAGE, "--whiteouts: \"%s\" is not apply, keep or overlay",
-		       value ? value : "");
 }
 
 /* Options of the run itself. XW_ERR_NOTFOUND: none of them. */
 static int set_own(struct xw_mkfs *m, const char *option, const char *value)
 {
-	long long v;
-	int ret;
-
 	if (!strcmp(option, "-F")) {
 		m->force++;
 		return 0;
@@ -99,28 +66,7 @@ static int set_own(struct xw_mkfs *m, const char *option, const char *value)
 		m->plan_only = true;
 		return 0;
 	}
-	if (!strcmp(option, "-d"))
-		return xw_mkfs_add_source(m, value);
-	if (!strcmp(option, "--one-file-system")) {
-		m->one_file_system = true;
-		return 0;
-	}
-	if (!strcmp(option, "--jobs")) {
-		ret = parse_number(m, option, value, 1, 1024, &v);
-		if (!ret)
-			m->jobs = (unsigned)v;
-		return ret;
-	}
-	if (!strcmp(option, "--whiteouts"))
-		return set_whiteouts(m, value);
-	if (!strcmp(option, "now")) {
-		ret = parse_number(m, "SOURCE_DATE_EPOCH", value, -(1ll << 31),
-				   (1ll << 34) - (1ll << 31) - 1, &v);
-		if (!ret)
-			m->params.now = v;
-		return ret;
-	}
-	return XW_ERR_NOTFOUND;
+	return xw_run_source_option(m, option, value);
 }
 
 int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value)
@@ -135,8 +81,6 @@ int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value)
 			return xw_params_set(&m->params, (enum xw_mkfs_option)i, value, &m->diag);
 	}
 	ret = set_own(m, option, value);
-	if (ret == XW_ERR_NOTFOUND)
-		ret = xw_select_set(&m->select, option, value, &m->diag);
 	if (ret == XW_ERR_NOTFOUND)
 		ret = xw_fail(&m->diag, XW_ERR_USAGE, "unknown option %s", option);
 	return ret;

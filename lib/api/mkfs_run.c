@@ -157,13 +157,6 @@ static int open_out(struct run *r)
 	return xw_batch_new(r->target.dev, 0, r->threaded, &r->m->diag, &r->out.batch);
 }
 
-static int lookup_name(void *arg, bool group, const char *name, uint32_t *id)
-{
-	const struct xw_mkfs *m = arg;
-
-	return m->names ? m->names(m->names_arg, group, name, id) : XW_ERR_NOTFOUND;
-}
-
 static void root_options(struct run *r)
 {
 	const struct xw_mkfs_params *p = &r->m->params;
@@ -215,7 +208,6 @@ static int open_fill(struct run *r)
 		ret = xw_xintern_new(&x, &r->b.intern);
 	if (ret)
 		return xw_fail_nomem(&m->diag, "xattr sharing");
-	m->select.clamp = m->params.now;
 	r->sink = (struct xw_sink){
 		.space = r->space,
 		.stream = &r->b.stream,
@@ -231,12 +223,9 @@ static int open_fill(struct run *r)
 	r->fill.sink = &r->sink;
 	r->fill.share = r->b.share;
 	r->fill.intern = r->b.intern;
-	r->fill.select = &m->select;
-	r->fill.diag = &m->diag;
 	r->fill.xattrs_allowed = xw_has_compat(&r->b.geo.features, XW_COMPAT_EXT_ATTR);
 	r->fill.root_selinux = m->params.root_selinux;
-	r->fill.names = (struct xw_acl_names){lookup_name, m};
-	r->fill.whiteouts = m->whiteouts;
+	xw_run_fill_options(m, &r->fill);
 	if (m->whiteouts == XW_WHITEOUTS_AUTO)
 		r->fill.whiteouts = m->sources.n > 1 ? XW_WHITEOUTS_APPLY : XW_WHITEOUTS_KEEP;
 	r->fill.latest = extra ? (1ll << 34) - (1ll << 31) - 1 : INT32_MAX;
@@ -274,34 +263,20 @@ static int prepare(struct run *r)
 
 /* ---- the run ---- */
 
-static bool excluded(const void *arg, struct xw_slice path)
-{
-	return xw_select_excluded(arg, path);
-}
-
 static int fill(struct run *r)
 {
-	struct xw_source_opts o = {
-		.threaded = r->threaded,
-		.one_file_system = r->m->one_file_system,
+	const struct xw_run_sources s = {
+		.m = r->m,
+		.fill = &r->fill,
+		.current = &r->source,
 		.tick = {tick, r},
+		.threaded = r->threaded,
 		.skip_dev = r->target.host_dev,
 		.skip_ino = r->target.host_ino,
-		.excluded = excluded,
-		.excluded_arg = &r->m->select,
 	};
 	int ret = xw_fill_root(&r->fill);
 
-	for (size_t i = 0; i < r->m->sources.n && !ret; i++) {
-		ret = xw_source_open(r->m->sources.v[i], &o, &r->m->diag, &r->source);
-		if (!ret)
-			ret = xw_fill_source(&r->fill, r->source);
-		if (r->source)
-			r->m->result.bytes_in += xw_source_consumed(r->source);
-		xw_source_close(r->source);
-		r->source = NULL;
-	}
-	return ret;
+	return ret ? ret : xw_run_fill(&s);
 }
 
 static int build(struct run *r)
@@ -327,40 +302,23 @@ static int build(struct run *r)
 	return ret ? ret : xw_build_finish(&r->b);
 }
 
-static void count_nodes(struct run *r, struct xw_mkfs_result *res)
-{
-	for (const struct xw_binode *n = r->tree.first; n; n = n->next) {
-		if (n->flags & (XW_BN_DEAD | XW_BN_EA) || n == r->tree.root || n == r->b.lost_found)
-			continue;
-		switch (n->mode & XW_S_IFMT) {
-		case XW_S_IFDIR:
-			res->directories++;
-			break;
-		case XW_S_IFLNK:
-			res->symlinks++;
-			break;
-		case XW_S_IFREG:
-			res->files++;
-			res->files_with_data += n->n_ext != 0;
-			res->extents += n->n_ext;
-			break;
-		default:
-			res->specials++;
-		}
-		if (!xw_binode_is(n, XW_S_IFDIR))
-			res->hardlinks += n->links - 1;
-	}
-}
-
 static void summarise(struct run *r)
 {
 	struct xw_mkfs_result *res = &r->m->result;
 	const struct xw_builder *b = &r->b;
 	struct xw_batch_stats st;
+	struct xw_run_count c;
 	uint64_t used;
 
 	xw_batch_stats(r->out.batch, &st);
-	count_nodes(r, res);
+	xw_run_count(r->tree.first, &c);
+	res->files = c.files;
+	res->directories = c.directories - 1 - !(b->lost_found->flags & XW_BN_DEAD);
+	res->symlinks = c.symlinks;
+	res->specials = c.specials;
+	res->hardlinks = c.hardlinks;
+	res->files_with_data = c.files_with_data;
+	res->extents = c.extents;
 	res->size_bytes = b->geo.blocks * b->geo.block_size;
 	res->block_size = b->geo.block_size;
 	res->blocks = b->geo.blocks;

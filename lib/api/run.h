@@ -33,6 +33,31 @@ struct xw_mkfs {
 	struct xw_json json;
 };
 
+/* sources.c: what making and importing share. */
+
+/* Options that say how sources are read. XW_ERR_NOTFOUND: none of them. */
+int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *value);
+/* What they mean to a fill. */
+void xw_run_fill_options(struct xw_mkfs *m, struct xw_fill *f);
+struct xw_run_sources {
+	struct xw_mkfs *m;
+	struct xw_fill *fill;
+	struct xw_source **current; /* the one being read; NULL in between */
+	struct xw_feed_tick tick;
+	bool threaded;
+	uint64_t skip_dev, skip_ino; /* the target, should a source directory hold it */
+};
+/* Read all sources to their ends. */
+int xw_run_fill(const struct xw_run_sources *r);
+/* New inodes of a tree, by kind. */
+struct xw_run_count {
+	uint64_t files, directories, symlinks, specials, hardlinks, files_with_data, extents;
+};
+void xw_run_count(const struct xw_binode *first, struct xw_run_count *c);
+
+/* Free what the handle owns, but not the handle. */
+void xw_mkfs_clear(struct xw_mkfs *m);
+
 /* target.c: what may be overwritten, and the device. */
 struct xw_target {
 	struct xw_dev *dev; /* NULL with plan_only */

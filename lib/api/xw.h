@@ -98,6 +98,49 @@ XW_API const char *xw_mkfs_json(struct xw_mkfs *m);
 /* The line that explains the last failure; "" when there was none. Owned by the handle. */
 XW_API const char *xw_mkfs_error(const struct xw_mkfs *m);
 
+/* ---- archives and directories into an image that is there ---- */
+
+struct xw_import;
+
+struct xw_import_result {
+	uint64_t files, directories, symlinks, specials, hardlinks; /* new ones */
+	uint64_t new_inodes;
+	uint64_t removed_inodes; /* of files that were replaced or whited out */
+	uint64_t freed_blocks; /* theirs, and those of directories built anew */
+	uint64_t rebuilt_directories; /* that the image had, and whose names changed */
+	uint64_t orphans; /* put away first */
+	uint64_t data_blocks, extents, files_with_data;
+	uint64_t replaced_blocks; /* written for files that a later entry or layer replaced */
+	uint64_t block_size, free_blocks, free_inodes; /* of the image now */
+	uint64_t commit_blocks; /* blocks in use that were overwritten, as one unit */
+	uint64_t bytes_in, bytes_written, warnings;
+	int by_journal; /* the commit went through the journal; else through a redo file */
+	int replayed; /* the journal was replayed first */
+	double seconds;
+};
+
+XW_API int xw_import_new(struct xw_import **out);
+XW_API void xw_import_free(struct xw_import *x);
+/*
+ * The options of xw_mkfs_set() that say how sources are read ("--exclude", "--directory",
+ * "--whiteouts", "--jobs", ...), "-E" with "offset=" and "mb_...=", "now"; "--redo-file" FILE and
+ * "--commit" auto, redo or journal.
+ */
+XW_API int xw_import_set(struct xw_import *x, const char *option, const char *value);
+/* A directory, archive or "-"; later ones win, and what the image holds is the lowest layer. */
+XW_API int xw_import_add_source(struct xw_import *x, const char *path);
+XW_API void xw_import_on_log(struct xw_import *x, xw_log_cb *cb, void *arg);
+XW_API void xw_import_on_names(struct xw_import *x, xw_names_cb *cb, void *arg);
+XW_API void xw_import_on_progress(struct xw_import *x, xw_progress_cb *cb, void *arg);
+/*
+ * All sources into the image at `path`, as one change: after a failure, or when the process dies,
+ * the image is what it was, or becomes what it should when it is opened next. One run a handle.
+ */
+XW_API int xw_import_run(struct xw_import *x, const char *path);
+XW_API const struct xw_import_result *xw_import_result(const struct xw_import *x);
+XW_API const char *xw_import_json(struct xw_import *x);
+XW_API const char *xw_import_error(const struct xw_import *x);
+
 /* ---- an image as a tar stream, or a listing ---- */
 
 struct xw_export;

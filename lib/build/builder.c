@@ -15,11 +15,10 @@
 /* A gap in the data shorter than this is not worth a backward seek for metadata. */
 #define GAP_WORTH_FILLING 256u
 
-int xw_build_init(struct xw_builder *b)
+static void init_formats(struct xw_builder *b)
 {
 	const struct xw_features *f = &b->geo.features;
 
-	xw_plan_super(b->params, &b->geo, &b->sb);
 	b->csum_seed = xw_super_csum_seed(&b->sb);
 	b->dirfmt = (struct xw_dir_format){
 		.block_size = b->geo.block_size,
@@ -34,6 +33,19 @@ int xw_build_init(struct xw_builder *b)
 		b->dirfmt.hash_version += XW_DX_LEGACY_U - XW_DX_LEGACY;
 	for (int i = 0; i < 4; i++)
 		b->dirfmt.hash_seed[i] = peek32(b->sb.hash_seed + 4 * i);
+}
+
+void xw_build_init_image(struct xw_builder *b, const struct xw_super *sb)
+{
+	b->sb = *sb;
+	b->image = true;
+	init_formats(b);
+}
+
+int xw_build_init(struct xw_builder *b)
+{
+	xw_plan_super(b->params, &b->geo, &b->sb);
+	init_formats(b);
 	b->journal.mode = XW_S_IFREG | 0600;
 	b->journal.mtime = b->journal.atime = b->params->now;
 	b->journal.ino = XW_INO_JOURNAL;
@@ -66,16 +78,18 @@ void xw_build_free(struct xw_builder *b)
 	xw_geo_free(&b->geo);
 }
 
-uint32_t xw_build_generation(const struct xw_builder *b, xw_ino ino)
+uint32_t xw_build_generation(const struct xw_builder *b, const struct xw_binode *n)
 {
-	return (uint32_t)xw_hash64(b->sb.hash_seed, sizeof(b->sb.hash_seed), ino);
+	if (n->flags & XW_BN_OLD)
+		return xw_binode_is(n, XW_S_IFDIR) ? n->dir->generation : n->generation;
+	if (n->ino < XW_INO_FIRST && n->ino != XW_INO_ROOT)
+		return 0;
+	return (uint32_t)xw_hash64(b->sb.hash_seed, sizeof(b->sb.hash_seed), n->ino);
 }
 
-uint32_t xw_build_inode_seed(const struct xw_builder *b, xw_ino ino)
+uint32_t xw_build_inode_seed(const struct xw_builder *b, const struct xw_binode *n)
 {
-	uint32_t gen = ino < XW_INO_FIRST && ino != XW_INO_ROOT ? 0 : xw_build_generation(b, ino);
-
-	return xw_inode_seed(b->csum_seed, ino, gen);
+	return xw_inode_seed(b->csum_seed, n->ino, xw_build_generation(b, n));
 }
 
 int xw_build_item(struct xw_builder *b, enum xw_item_kind kind, xw_blk blk, uint64_t ref)
@@ -135,7 +149,15 @@ int xw_build_alloc(struct xw_builder *b, uint64_t len, struct xw_run **runs, siz
 	}
 	if (ret)
 		return ret < 0 ? ret : 0;
-	ret = xw_stream_alloc(b->space, &b->stream, len, runs, n);
+	if (b->image) {
+		const struct xw_alloc_req req = {.goal = b->goal, .len = len};
+
+		ret = xw_space_alloc_all(b->space, &req, runs, n);
+		if (!ret)
+			b->goal = (*runs)[*n - 1].start + (*runs)[*n - 1].len;
+	} else {
+		ret = xw_stream_alloc(b->space, &b->stream, len, runs, n);
+	}
 	if (ret == XW_ERR_NOSPC) {
 		uint64_t left = xw_space_free_blocks(b->space);
 
@@ -323,7 +345,7 @@ static void rewind_stream(struct xw_builder *b)
 	}
 }
 
-static int place_symlink(struct xw_builder *b, struct xw_binode *n)
+int xw_build_place_symlink(struct xw_builder *b, struct xw_binode *n)
 {
 	int ret;
 
@@ -360,7 +382,7 @@ int xw_build_place(struct xw_builder *b)
 		rewind_stream(b);
 	for (struct xw_binode *n = b->first; n && !ret; n = n->next) {
 		if (!(n->flags & XW_BN_DEAD) && xw_binode_is(n, XW_S_IFLNK))
-			ret = place_symlink(b, n);
+			ret = xw_build_place_symlink(b, n);
 	}
 	if (!ret)
 		ret = xw_dirs_place(b);

@@ -78,6 +78,9 @@ struct xw_builder {
 	struct xw_binode *root;
 	struct xw_binode *lost_found; /* inode 11; dead when a source replaced it */
 	struct xw_stream stream; /* where data ended */
+	/* An existing image: no stream, the allocator finds space from the goal on. */
+	bool image;
+	xw_blk goal;
 	/* no flex_bg, SIZE left out: metadata fills the gaps from here to there */
 	xw_blk gap, gaps_end;
 	uint64_t missing; /* blocks that did not fit; > 0: nothing is written any more */
@@ -102,6 +105,11 @@ struct xw_builder {
 
 /* Superblock, seeds, directory format from params and geometry. Call once space exists. */
 int xw_build_init(struct xw_builder *b);
+/*
+ * The same for an existing image, from its superblock: params (`now` counts), geo's counts and
+ * sizes. There are no steps then: update/ places and writes with the functions below.
+ */
+void xw_build_init_image(struct xw_builder *b, const struct xw_super *sb);
 /* SIZE known: take the journal's and the resize inode's blocks before any data. */
 int xw_build_reserve(struct xw_builder *b);
 int xw_build_number(struct xw_builder *b);
@@ -124,6 +132,10 @@ int xw_build_alloc_node(struct xw_builder *b, struct xw_binode *n, uint64_t len)
 int xw_binode_set_runs(struct xw_binode *n, const struct xw_run *runs, size_t n_runs);
 /* Blocks for the map of n, where the inode does not hold all of it. */
 int xw_build_place_map(struct xw_builder *b, struct xw_binode *n);
+/* Blocks for a symlink's target, where it does not fit the inode. */
+int xw_build_place_symlink(struct xw_builder *b, struct xw_binode *n);
+/* All items, sorted by block. */
+int xw_build_write_items(struct xw_builder *b);
 int xw_build_item(struct xw_builder *b, enum xw_item_kind kind, xw_blk blk, uint64_t ref);
 /* Forget extents and map of an inode that is not the tree's; the blocks stay taken. */
 void xw_build_free_map(struct xw_binode *n);
@@ -131,9 +143,9 @@ void xw_build_free_map(struct xw_binode *n);
 int xw_build_check_room(struct xw_builder *b);
 int xw_build_write(struct xw_builder *b, xw_blk blk, const void *buf, size_t len);
 /* i_generation: from the hash seed and the number, so that it is the same in every run. */
-uint32_t xw_build_generation(const struct xw_builder *b, xw_ino ino);
-/* Seed of the checksums of inode ino's blocks. */
-uint32_t xw_build_inode_seed(const struct xw_builder *b, xw_ino ino);
+uint32_t xw_build_generation(const struct xw_builder *b, const struct xw_binode *n);
+/* Seed of the checksums of n's blocks. */
+uint32_t xw_build_inode_seed(const struct xw_builder *b, const struct xw_binode *n);
 
 #define XW_BUILD_PATH_MAX 512u
 /* A path of n for messages: points into buf (size bytes), cut at the front when too long. */

@@ -186,8 +186,8 @@ int xw_dir_write(struct xw_builder *b, const struct xw_binode *dir)
 	struct xw_dir_self self = {
 		.ino = dir->ino,
 		.parent = dir->dir->parent->ino,
-		.generation = xw_build_generation(b, dir->ino),
-		.inode_seed = xw_build_inode_seed(b, dir->ino),
+		.generation = xw_build_generation(b, dir),
+		.inode_seed = xw_build_inode_seed(b, dir),
 		.itree = xw_build_itree_root(dir),
 	};
 	struct put p = {b, xw_binode_extents(dir)};

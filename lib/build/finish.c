@@ -96,9 +96,15 @@ int xw_build_sweep(struct xw_builder *b)
 
 	if (!ret)
 		ret = xw_groups_items(b);
-	if (ret)
-		return ret;
-	qsort(b->items.v, b->items.n, sizeof(*b->items.v), by_block);
+	return ret ? ret : xw_build_write_items(b);
+}
+
+int xw_build_write_items(struct xw_builder *b)
+{
+	int ret = 0;
+
+	if (b->items.n)
+		qsort(b->items.v, b->items.n, sizeof(*b->items.v), by_block);
 	for (size_t i = 0; i < b->items.n && !ret; i++)
 		ret = write_item(b, &b->items.v[i]);
 	return ret;

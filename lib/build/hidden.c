@@ -147,7 +147,7 @@ int xw_orphan_write(struct xw_builder *b)
 {
 	const struct xw_binode *n = &b->hidden.orphan;
 	const struct xw_extent *e = xw_binode_extents(n);
-	uint32_t bs = b->geo.block_size, seed = xw_build_inode_seed(b, n->ino);
+	uint32_t bs = b->geo.block_size, seed = xw_build_inode_seed(b, n);
 	int ret = 0;
 
 	for (uint32_t i = 0; i < n->n_ext; i++) {

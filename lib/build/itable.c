@@ -82,8 +82,7 @@ int xw_itable_encode(const struct xw_builder *b, const struct xw_binode *n, stru
 	in->ctime = in->crtime = now;
 	in->extra_isize =
 		(uint16_t)XW_MIN(b->geo.inode_size - XW_INODE_BODY, XW_INODE_EXTRA_WANTED);
-	in->generation =
-		n->ino < XW_INO_FIRST && n->ino != XW_INO_ROOT ? 0 : xw_build_generation(b, n->ino);
+	in->generation = xw_build_generation(b, n);
 	if (xw_binode_is(n, XW_S_IFDIR) && n->dir->shape.indexed)
 		in->flags |= XW_FL_INDEX | (n->dir->itree ? XW_FL_ITREE : 0);
 	if (n->flags & XW_BN_IMMUTABLE)

@@ -97,7 +97,7 @@ static void extent_root(const struct xw_builder *b, const struct xw_binode *n, u
 static void extent_blocks(const struct xw_builder *b, const struct xw_binode *n, uint8_t *buf)
 {
 	uint32_t bs = b->geo.block_size, max = xw_extent_node_max(bs),
-		 seed = xw_build_inode_seed(b, n->ino);
+		 seed = xw_build_inode_seed(b, n);
 	struct levels l;
 
 	extent_levels(b, n->n_ext, &l);

@@ -36,6 +36,7 @@ struct xw_bdir {
 	uint32_t entries; /* live names */
 	uint32_t subdirs;
 	uint32_t min_blocks; /* lost+found's 16 KiB; else 0 */
+	uint32_t generation; /* XW_BN_OLD: i_generation, which its blocks' checksums hang on */
 	struct xw_dir_shape shape;
 	struct xw_build_itree *itree; /* NULL = none; freed with the builder */
 };
@@ -51,6 +52,12 @@ struct xw_bmap {
 #define XW_BN_DEAD 0x2 /* replaced or removed: not built */
 #define XW_BN_OPAQUE 0x8 /* overlayfs: hides what lower layers have in this directory */
 #define XW_BN_IMMUTABLE 0x10
+/* Of an existing image: `ino` is its number from the beginning. */
+#define XW_BN_OLD 0x20
+#define XW_BN_LAZY 0x40 /* nobody has read it yet: only ino, type and the names seen are known */
+#define XW_BN_NAMES 0x80 /* a directory whose names changed: it is built anew */
+#define XW_BN_ATTRS 0x100 /* an entry gave it attributes */
+#define XW_BN_LINKS 0x200 /* the number of its names changed */
 
 struct xw_binode {
 	struct xw_binode *next; /* all inodes in stream order */
@@ -60,6 +67,7 @@ struct xw_binode {
 		struct {
 			uint32_t major, minor;
 		} dev;
+		uint32_t generation; /* XW_BN_OLD files: i_generation */
 	};
 	const struct xw_xplaced *xattrs; /* NULL = none; owned by the interner */
 	struct xw_share_block *xblock; /* one reference held; NULL = none */

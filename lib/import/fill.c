@@ -23,6 +23,8 @@ int xw_fill_dropped(void *arg, struct xw_binode *n)
 		xw_share_put(f->share, n->xblock);
 	n->xblock = NULL;
 	n->xattrs = NULL;
+	if (n->flags & XW_BN_OLD)
+		return 0; /* what it has in the image is freed with the metadata, not before */
 	return xw_binode_is(n, XW_S_IFREG) ? xw_sink_release(f->sink, n) : 0;
 }
 
@@ -60,6 +62,7 @@ static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw
 	struct xw_time t = xw_select_time(f->select, e->mtime);
 	uint32_t perms = e->mode & 07777;
 
+	n->flags |= XW_BN_ATTRS;
 	if (e->type == XW_ET_LNK)
 		perms = 0777; /* what Linux shows for every symlink */
 	else
@@ -136,8 +139,12 @@ static bool has_dotdot(struct xw_slice p)
 static int replace_content(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
 			   struct xw_binode *n)
 {
-	int ret = xw_sink_release(f->sink, n);
+	int ret;
 
+	if (n->flags & XW_BN_OLD)
+		return name_entry(f, s, e, XW_ERR_UNSUPPORTED,
+				  "new contents for a hard link to a file that the image has");
+	ret = xw_sink_release(f->sink, n);
 	if (!ret)
 		ret = xw_sink_file(f->sink, s, e, n);
 	f->large_file |= n->size >= LARGE_FILE_SIZE;
@@ -159,6 +166,9 @@ static int add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw_
 		return no_target(f, s, e);
 	if (xw_binode_is(target, XW_S_IFDIR))
 		return name_entry(f, s, e, XW_ERR_INPUT, "hard link to a directory");
+	ret = xw_tree_need(f->tree, target);
+	if (ret)
+		return ret;
 	old = xw_tree_find(f->tree, at->dir, at->name, at->len);
 	if (!old || old->node != target) {
 		target->links++; /* held while the old name goes: it may be above the target */
@@ -190,8 +200,10 @@ static int add_directory(struct xw_fill *f, const struct xw_entry *e, const stru
 			 struct xw_blink *old)
 {
 	struct xw_binode *n = !at->len ? at->dir : old ? old->node : NULL;
-	int ret = 0;
+	int ret = n ? xw_tree_need(f->tree, n) : 0;
 
+	if (ret)
+		return ret;
 	if (n && !xw_binode_is(n, XW_S_IFDIR)) {
 		ret = xw_tree_unlink(f->tree, old);
 		n = NULL;
@@ -211,8 +223,10 @@ static int add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entr
 		    const struct xw_path_at *at, struct xw_blink *old)
 {
 	struct xw_binode *n;
-	int ret;
+	int ret = old ? xw_tree_need(f->tree, old->node) : 0;
 
+	if (ret)
+		return ret;
 	if (old && xw_binode_is(old->node, XW_S_IFDIR) && old->node->dir->entries)
 		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: replaces a directory that is not empty",
 		       s->name, (int)XW_MIN(e->path.len, 300), e->path.p);

@@ -105,6 +105,17 @@ static uint64_t sparse_ranges(const struct xw_sink *k, const struct xw_entry *e,
 	return total;
 }
 
+/* In an image that is in use: behind the file before, else in the fewest pieces there are. */
+static int allocate_near(struct xw_sink *k, uint64_t len, struct xw_run **runs, size_t *n)
+{
+	const struct xw_alloc_req req = {.goal = k->goal, .len = len};
+	int ret = xw_space_alloc_all(k->space, &req, runs, n);
+
+	if (!ret && *n)
+		k->goal = (*runs)[*n - 1].start + (*runs)[*n - 1].len;
+	return ret;
+}
+
 static int allocate(struct xw_sink *k, uint64_t len, struct xw_run *one, struct xw_run **runs,
 		    size_t *n)
 {
@@ -116,12 +127,16 @@ static int allocate(struct xw_sink *k, uint64_t len, struct xw_run *one, struct 
 		*k->missing += len;
 		return 0;
 	}
-	ret = xw_stream_alloc_one(k->space, k->stream, len, one);
-	if (ret == 1) {
-		*n = 1;
-		ret = 0;
-	} else if (ret == 0) {
-		ret = xw_stream_alloc(k->space, k->stream, len, runs, n);
+	if (!k->stream) {
+		ret = allocate_near(k, len, runs, n);
+	} else {
+		ret = xw_stream_alloc_one(k->space, k->stream, len, one);
+		if (ret == 1) {
+			*n = 1;
+			ret = 0;
+		} else if (ret == 0) {
+			ret = xw_stream_alloc(k->space, k->stream, len, runs, n);
+		}
 	}
 	if (ret == XW_ERR_NOSPC)
 		return out_of_space(k, len);

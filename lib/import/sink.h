@@ -15,7 +15,8 @@
 
 struct xw_sink {
 	struct xw_space *space;
-	struct xw_stream *stream;
+	struct xw_stream *stream; /* NULL: an existing image, where the allocator finds space */
+	xw_blk goal; /* without a stream: behind the last file */
 	struct xw_out *out;
 	struct xw_diag *diag;
 	uint64_t *missing; /* blocks that did not fit; once > 0 payload is only counted */

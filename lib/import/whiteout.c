@@ -49,7 +49,10 @@ static int clear_lower(struct xw_fill *f, struct xw_binode *top)
 			l = next;
 		} else if (xw_binode_is(l->node, XW_S_IFDIR)) {
 			struct xw_binode *sub = l->node;
+			int ret = xw_tree_need(f->tree, sub);
 
+			if (ret)
+				return ret;
 			sub->dir->scan = l->next;
 			dir = sub;
 			l = sub->dir->first;
@@ -96,6 +99,9 @@ int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct 
 	l = xw_tree_find(f->tree, at->dir, name, len);
 	if (l && l->layer == f->tree->layer) {
 		/* The layer has the name itself: only what lies below it from lower layers goes. */
+		ret = xw_tree_need(f->tree, l->node);
+		if (ret)
+			return ret;
 		return xw_binode_is(l->node, XW_S_IFDIR) ? make_opaque(f, l->node) : 0;
 	}
 	if (l)

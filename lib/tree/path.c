@@ -90,6 +90,9 @@ static int step(struct walk *w, const char *name, size_t len)
 	l = xw_tree_find(w->t, w->dir, name, len);
 	if (!l)
 		return w->create ? make_dir(w, name, len) : XW_ERR_NOTFOUND;
+	ret = xw_tree_need(w->t, l->node);
+	if (ret)
+		return ret;
 	if (xw_binode_is(l->node, XW_S_IFDIR)) {
 		if (w->create)
 			l->layer = w->t->layer; /* the source has something below it */
@@ -103,8 +106,16 @@ static int step(struct walk *w, const char *name, size_t len)
 			return xw_fail(w->t->diag, XW_ERR_INPUT,
 				       "more than %d symlinks on the way through %.*s",
 				       MAX_SYMLINKS, (int)len, name);
-		if (s->size && s->bytes[0] == '/')
+		if (!s->bytes)
+			return xw_fail(w->t->diag, XW_ERR_UNSUPPORTED,
+				       "%.*s is an encrypted symlink: its target is not known",
+				       (int)len, name);
+		if (s->size && s->bytes[0] == '/') {
 			w->dir = w->t->root;
+			ret = xw_tree_need(w->t, w->dir);
+			if (ret)
+				return ret;
+		}
 		return walk_dirs(w, s->bytes, s->size);
 	}
 	if (!w->create)
@@ -176,6 +187,9 @@ int xw_tree_walk(struct xw_tree *t, struct xw_binode *from, const char *path, si
 
 	if (from == t->root && same_parent(t, path, len, at))
 		return 0;
+	ret = xw_tree_need(t, from);
+	if (ret)
+		return ret;
 	while (component(&p, end, &name, &n)) {
 		bool dots = name[0] == '.' && (n == 1 || (n == 2 && name[1] == '.'));
 

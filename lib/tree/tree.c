@@ -156,6 +156,8 @@ int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, siz
 	l->node = node;
 	l->layer = t->layer;
 	node->links++;
+	node->flags |= XW_BN_LINKS;
+	dir->flags |= XW_BN_NAMES;
 	dir->dir->entries++;
 	if (xw_binode_is(node, XW_S_IFDIR)) {
 		node->dir->parent = dir;
@@ -167,8 +169,13 @@ int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, siz
 static int drop_name(struct xw_tree *t, struct xw_blink *l)
 {
 	struct xw_binode *n = l->node;
+	int ret = xw_tree_need(t, n);
 
+	if (ret)
+		return ret;
 	l->node = NULL;
+	l->dir->flags |= XW_BN_NAMES;
+	n->flags |= XW_BN_LINKS;
 	l->dir->dir->entries--;
 	if (xw_binode_is(n, XW_S_IFDIR))
 		l->dir->dir->subdirs--;

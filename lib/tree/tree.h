@@ -33,6 +33,13 @@ struct xw_tree {
 	 */
 	int (*dropped)(void *arg, struct xw_binode *n);
 	void *dropped_arg;
+	/*
+	 * The tree of an existing image is read as far as somebody looks: this makes a node known
+	 * that is XW_BN_LAZY (and clears that): a directory's names, a symlink's target, how many
+	 * names there are. NULL where no node is lazy.
+	 */
+	int (*load)(void *arg, struct xw_binode *n);
+	void *load_arg;
 	struct xw_diag *diag;
 	/* The directory of the last path: archives name siblings one after the other. */
 	char *last_dir;
@@ -49,6 +56,13 @@ void xw_tree_free(struct xw_tree *t);
  * of memory.
  */
 struct xw_binode *xw_tree_node(struct xw_tree *t, uint32_t mode);
+/* Make n known, if it is not. A node must be known before its names or links are looked at. */
+static inline int xw_tree_need(struct xw_tree *t, struct xw_binode *n)
+{
+	return n->flags & XW_BN_LAZY ? t->load(t->load_arg, n) : 0;
+}
+
+/* dir must be known. */
 struct xw_blink *xw_tree_find(const struct xw_tree *t, const struct xw_binode *dir,
 			      const char *name, size_t len);
 /* Name node in dir; the name must not exist. Sets the parent of a directory. */

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+/* The public import handle: options in by name, one run, results out. */
+#include "config.h"
+
+#include "api/import.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int xw_import_new(struct xw_import **out)
+{
+	struct xw_import *x = calloc(1, sizeof(*x));
+
+	*out = x;
+	if (!x)
+		return XW_ERR_NOMEM;
+	xw_params_init(&x->m.params);
+	x->m.params.now = (int64_t)time(NULL);
+	return 0;
+}
+
+void xw_import_free(struct xw_import *x)
+{
+	if (!x)
+		return;
+	xw_mkfs_clear(&x->m);
+	xw_json_free(&x->json);
+	free(x->redo_file);
+	free(x);
+}
+
+static int set_commit(struct xw_import *x, const char *value)
+{
+	static const char *const names[] = {
+		[XW_COMMIT_AUTO] = "auto",
+		[XW_COMMIT_REDO] = "redo",
+		[XW_COMMIT_JOURNAL] = "journal",
+	};
+
+	for (size_t i = 0; value && i < XW_ARRAY_SIZE(names); i++) {
+		if (!strcmp(value, names[i])) {
+			x->how = (enum xw_commit_how)i;
+			return 0;
+		}
+	}
+	return xw_fail(&x->m.diag, XW_ERR_USAGE, "--commit: \"%s\" is not auto, redo or journal",
+		       value ? value : "");
+}
+
+static int set_redo_file(struct xw_import *x, const char *value)
+{
+	char *copy = value && *value ? strdup(value) : NULL;
+
+	if (!copy)
+		return xw_fail(&x->m.diag, XW_ERR_USAGE, "--redo-file: needs a name");
+	free(x->redo_file);
+	x->redo_file = copy;
+	return 0;
+}
+
+/* Of -E, what concerns the place of the image and the allocator. */
+static int set_extended(struct xw_import *x, const char *value)
+{
+	const char *p = value ? value : "";
+
+	while (*p) {
+		const size_t len = strcspn(p, ",");
+
+		if (strncmp(p, "offset=", 7) && strncmp(p, "mb_", 3))
+			return xw_fail(&x->m.diag, XW_ERR_USAGE,
+				       "-E %.*s: an existing image takes offset= and mb_...= only",
+				       (int)len, p);
+		p += len + (p[len] == ',');
+	}
+	return xw_params_set(&x->m.params, XW_MKFS_EXTENDED, value, &x->m.diag);
+}
+
+int xw_import_set(struct xw_import *x, const char *option, const char *value)
+{
+	int ret;
+
+	xw_diag_clear(&x->m.diag);
+	if (x->m.ran)
+		return xw_fail(&x->m.diag, XW_ERR_STATE, "%s: the handle has run", option);
+	if (!strcmp(option, "--commit"))
+		return set_commit(x, value);
+	if (!strcmp(option, "--redo-file"))
+		return set_redo_file(x, value);
+	if (!strcmp(option, "-E"))
+		return set_extended(x, value);
+	ret = xw_run_source_option(&x->m, option, value);
+	return ret == XW_ERR_NOTFOUND
+		       ? xw_fail(&x->m.diag, XW_ERR_USAGE, "unknown option %s", option)
+		       : ret;
+}
+
+int xw_import_add_source(struct xw_import *x, const char *path)
+{
+	return xw_mkfs_add_source(&x->m, path);
+}
+
+void xw_import_on_log(struct xw_import *x, xw_log_cb *cb, void *arg)
+{
+	xw_mkfs_on_log(&x->m, cb, arg);
+}
+
+void xw_import_on_names(struct xw_import *x, xw_names_cb *cb, void *arg)
+{
+	xw_mkfs_on_names(&x->m, cb, arg);
+}
+
+void xw_import_on_progress(struct xw_import *x, xw_progress_cb *cb, void *arg)
+{
+	xw_mkfs_on_progress(&x->m, cb, arg);
+}
+
+const struct xw_import_result *xw_import_result(const struct xw_import *x)
+{
+	return &x->result;
+}
+
+const char *xw_import_error(const struct xw_import *x)
+{
+	return x->m.diag.text;
+}
+
+/* clang-format off */
+#define RESULT_COUNTS(X) \
+	X(files) \
+	X(directories) \
+	X(symlinks) \
+	X(specials) \
+	X(hardlinks) \
+	X(new_inodes) \
+	X(removed_inodes) \
+	X(freed_blocks) \
+	X(rebuilt_directories) \
+	X(orphans) \
+	X(data_blocks) \
+	X(extents) \
+	X(files_with_data) \
+	X(replaced_blocks) \
+	X(block_size) \
+	X(free_blocks) \
+	X(free_inodes) \
+	X(commit_blocks) \
+	X(bytes_in) \
+	X(bytes_written) \
+	X(warnings)
+/* clang-format on */
+
+const char *xw_import_json(struct xw_import *x)
+{
+	const struct xw_import_result *r = &x->result;
+	struct xw_json *j = &x->json;
+	const char *how = r->by_journal ? "journal" : "redo";
+
+	xw_json_free(j);
+	xw_json_object(j, NULL);
+#define X(name) xw_json_u64(j, #name, r->name);
+	RESULT_COUNTS(X)
+#undef X
+	xw_json_str(j, "commit", how, strlen(how));
+	xw_json_bool(j, "replayed", r->replayed);
+	xw_json_f64(j, "seconds", r->seconds, 3);
+	xw_json_end(j, '}');
+	return xw_json_text(j);
+}

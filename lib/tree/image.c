@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Nodes of an existing image. What a directory names becomes a lazy node: number and type, from the
+ * entry alone where it says the type. Names of one inode share one node, wherever they are found.
+ *
+ * Invariant: a lazy node's `links` counts the names seen so far, a known one's all that are left:
+ * reading the inode sets it, and names found later add nothing.
+ *
+ * What contradicts itself (a type other than the entry's, fewer links than names, a directory in
+ * two places) is refused: this is for images that a check would call clean.
+ */
+#include "config.h"
+
+#include "tree/image.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "disk/inode.h"
+#include "read/dirs.h"
+#include "read/file.h"
+
+#define FIRST_SLOTS 256u
+#define LOST_FOUND "lost+found"
+#define LOST_FOUND_BYTES 16384u
+
+static int bad(const struct xw_tree_image *ti, xw_ino ino, const char *what)
+{
+	return xw_fail(ti->t->diag, XW_ERR_CORRUPT, "%s: inode %" PRIu32 ": %s; run xw-fsck",
+		       ti->img->dev->name, ino, what);
+}
+
+/* ---- nodes by number ---- */
+
+static struct xw_binode **slot_of(struct xw_binode **slots, size_t n, xw_ino ino)
+{
+	size_t i = (ino * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (n - 1);
+
+	while (slots[i] && slots[i]->ino != ino)
+		i = (i + 1) & (n - 1);
+	return &slots[i];
+}
+
+static int grow(struct xw_tree_image *ti)
+{
+	const size_t n = ti->n_slots ? 2 * ti->n_slots : FIRST_SLOTS;
+	struct xw_binode **slots = calloc(n, sizeof(struct xw_binode *));
+
+	if (!slots)
+		return xw_fail_nomem(ti->t->diag, "inode table");
+	for (size_t i = 0; i < ti->n_slots; i++)
+		if (ti->slots[i])
+			*slot_of(slots, n, ti->slots[i]->ino) = ti->slots[i];
+	free(ti->slots);
+	ti->slots = slots;
+	ti->n_slots = n;
+	return 0;
+}
+
+/* A lazy node for ino, of which a name was found: the one there is, or a new one. */
+static int node_for(struct xw_tree_image *ti, xw_ino ino, uint32_t type, struct xw_binode **out)
+{
+	struct xw_binode **slot, *n;
+
+	if (2 * (ti->used + 1) > ti->n_slots && grow(ti))
+		return XW_ERR_NOMEM;
+	slot = slot_of(ti->slots, ti->n_slots, ino);
+	n = *slot;
+	if (n) {
+		if (!xw_binode_is(n, type))
+			return bad(ti, ino, "its names disagree about its type");
+		if (type == XW_S_IFDIR)
+			return bad(ti, ino, "is a directory with more than one name");
+		if (n->flags & XW_BN_DEAD)
+			return bad(ti, ino, "has more names than links");
+		*out = n;
+		return 0;
+	}
+	n = xw_tree_node(ti->t, type);
+	if (!n)
+		return xw_fail_nomem(ti->t->diag, "inode");
+	n->ino = ino;
+	n->flags = XW_BN_OLD | XW_BN_LAZY;
+	*slot = *out = n;
+	ti->used++;
+	return 0;
+}
+
+/* ---- directories ---- */
+
+static int type_of(struct xw_tree_image *ti, const struct xw_dirent *e, uint32_t *type)
+{
+	static const uint32_t bits[] = {
+		[XW_FT_REG] = XW_S_IFREG, [XW_FT_DIR] = XW_S_IFDIR,  [XW_FT_CHR] = XW_S_IFCHR,
+		[XW_FT_BLK] = XW_S_IFBLK, [XW_FT_FIFO] = XW_S_IFIFO, [XW_FT_SOCK] = XW_S_IFSOCK,
+		[XW_FT_LNK] = XW_S_IFLNK,
+	};
+	struct xw_inode in;
+	int ret;
+
+	if (e->ftype != XW_FT_UNKNOWN && e->ftype < XW_ARRAY_SIZE(bits)) {
+		*type = bits[e->ftype];
+		return 0;
+	}
+	ret = xw_image_inode(ti->img, e->ino, &in, NULL);
+	if (!ret && xw_ftype_of_mode(in.mode) == XW_FT_UNKNOWN)
+		ret = bad(ti, e->ino, "is of no known type");
+	*type = in.mode & XW_S_IFMT;
+	return ret;
+}
+
+static bool is_dots(const struct xw_dirent *e)
+{
+	return e->name[0] == '.' && (e->name_len == 1 || (e->name_len == 2 && e->name[1] == '.'));
+}
+
+static int add_name(struct xw_tree_image *ti, struct xw_binode *dir, const struct xw_dirent *e)
+{
+	struct xw_binode *n = NULL;
+	uint32_t type;
+	uint16_t flags;
+	int ret = type_of(ti, e, &type);
+
+	if (ret)
+		return ret;
+	if (e->ino < XW_INO_FIRST && e->ino < ti->img->sb.first_ino)
+		return bad(ti, e->ino, "is reserved, and has a name");
+	if (xw_tree_find(ti->t, dir, e->name, e->name_len))
+		return bad(ti, dir->ino, "has one name twice");
+	ret = node_for(ti, e->ino, type, &n);
+	if (ret || !n)
+		return ret;
+	flags = n->flags;
+	ret = xw_tree_link(ti->t, dir, e->name, e->name_len, n);
+	n->flags = flags;
+	if (!(flags & XW_BN_LAZY))
+		n->links--;
+	if (type == XW_S_IFDIR && dir == ti->t->root && e->name_len == sizeof(LOST_FOUND) - 1 &&
+	    !memcmp(e->name, LOST_FOUND, e->name_len))
+		n->dir->min_blocks = XW_MAX(LOST_FOUND_BYTES / ti->img->block_size, 1);
+	return ret;
+}
+
+static int load_names(struct xw_tree_image *ti, struct xw_binode *dir, const struct xw_inode *in)
+{
+	const uint16_t layer = ti->t->layer;
+	struct xw_dir_iter it;
+	struct xw_dirent e;
+	int more, ret = xw_dir_begin(ti->img, dir->ino, in, ti->raw, &it);
+
+	ti->t->layer = 0; /* below every source */
+	while (!ret && (more = xw_dir_next(&it, &e, NULL)) != 0) {
+		if (more < 0)
+			ret = more;
+		else if (!is_dots(&e))
+			ret = add_name(ti, dir, &e);
+	}
+	xw_dir_end(&it);
+	ti->t->layer = layer;
+	return ret;
+}
+
+/* ---- inodes ---- */
+
+static int load_target(struct xw_tree_image *ti, struct xw_binode *n, const struct xw_inode *in)
+{
+	size_t len;
+	int ret;
+
+	if (in->flags & XW_FL_ENCRYPT)
+		return 0; /* no bytes: nobody gets through it */
+	ret = xw_symlink_read(ti->img, n->ino, in, ti->raw, ti->target, &len);
+	if (ret)
+		return ret;
+	n->bytes = xw_arena_dup(&ti->t->arena, ti->target, len);
+	n->size = len;
+	return n->bytes ? 0 : xw_fail_nomem(ti->t->diag, "symlink");
+}
+
+static int load(void *arg, struct xw_binode *n)
+{
+	struct xw_tree_image *ti = arg;
+	struct xw_inode in;
+	int ret = xw_image_inode(ti->img, n->ino, &in, ti->raw);
+
+	if (ret)
+		return ret;
+	if (!xw_binode_is(n, in.mode & XW_S_IFMT))
+		return bad(ti, n->ino, "is not of the type its name says");
+	if (!in.links || in.dtime)
+		return bad(ti, n->ino, "has a name and is deleted");
+	n->mode = in.mode;
+	n->uid = in.uid;
+	n->gid = in.gid;
+	n->mtime = in.mtime.sec;
+	n->mtime_ns = in.mtime.nsec;
+	n->atime = in.atime.sec;
+	n->atime_ns = in.atime.nsec;
+	n->flags &= (uint16_t)~XW_BN_LAZY;
+	if (xw_binode_is(n, XW_S_IFDIR)) {
+		n->dir->generation = in.generation;
+		ret = load_names(ti, n, &in);
+		n->flags &= (uint16_t)~XW_BN_NAMES;
+		return ret;
+	}
+	if (in.links < n->links)
+		return bad(ti, n->ino, "has more names than links");
+	n->links = in.links;
+	return xw_binode_is(n, XW_S_IFLNK) ? load_target(ti, n, &in) : 0;
+}
+
+int xw_tree_image_init(struct xw_tree_image *ti, struct xw_tree *t, struct xw_image *img)
+{
+	memset(ti, 0, sizeof(*ti));
+	ti->t = t;
+	ti->img = img;
+	ti->raw = malloc(img->inode_size);
+	ti->target = malloc((size_t)img->block_size + 1);
+	if (!ti->raw || !ti->target || grow(ti))
+		return xw_fail_nomem(t->diag, "directory");
+	t->load = load;
+	t->load_arg = ti;
+	t->root->ino = XW_INO_ROOT;
+	t->root->flags = XW_BN_OLD | XW_BN_LAZY;
+	*slot_of(ti->slots, ti->n_slots, XW_INO_ROOT) = t->root;
+	ti->used = 1;
+	return 0;
+}
+
+void xw_tree_image_free(struct xw_tree_image *ti)
+{
+	free(ti->slots);
+	free(ti->raw);
+	free(ti->target);
+	memset(ti, 0, sizeof(*ti));
+}

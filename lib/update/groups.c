@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The end of a change: what was freed goes back, bitmaps and descriptors of the groups that changed
+ * are written, the superblock last. Backups of the superblock and the descriptors stay as they are,
+ * as under the kernel.
+ */
+#include "config.h"
+
+#include "update/update.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "update/update_internal.h"
+
+static int give_back(struct xw_update *u)
+{
+	for (size_t i = 0; i < u->freed.n; i++) {
+		const struct xw_run *r = &u->freed.v[i];
+		const int ret = xw_space_release(u->space, r->start, r->len);
+
+		if (ret == XW_ERR_CORRUPT)
+			return xw_fail(u->diag, ret,
+				       "%s: blocks %" PRIu64 "+%" PRIu64
+				       " are claimed twice, or free in their bitmap; run xw-fsck",
+				       u->img->dev->name, r->start, r->len);
+		if (ret)
+			return ret;
+	}
+	u->freed.n = 0;
+	return 0;
+}
+
+static int put_bitmap(struct xw_update *u, xw_blk blk, const uint8_t *bits)
+{
+	return xw_dev_pwrite(u->img->dev, bits, u->img->block_size, blk * u->img->block_size);
+}
+
+static int block_bitmap(struct xw_update *u, uint32_t group, struct xw_group_desc *gd, uint8_t *buf)
+{
+	struct xw_group_summary sum;
+	int ret;
+
+	memset(buf, 0xff, u->img->block_size);
+	ret = xw_space_group_bitmap(u->space, group, buf);
+	if (ret)
+		return ret;
+	xw_space_group(u->space, group, &sum);
+	gd->free_blocks = sum.free;
+	gd->flags &= (uint16_t)~XW_BG_BLOCK_UNINIT;
+	gd->block_bitmap_csum = xw_bitmap_csum(&u->img->sb, u->img->csum_seed, buf,
+					       u->img->sb.clusters_per_group / 8);
+	return put_bitmap(u, gd->block_bitmap, buf);
+}
+
+static int inode_bitmap(struct xw_update *u, uint32_t group, const struct xw_igroup_summary *sum,
+			struct xw_group_desc *gd, uint8_t *buf)
+{
+	const struct xw_super *sb = &u->img->sb;
+	int ret = xw_ispace_group_bitmap(u->inodes, group, buf, u->img->block_size);
+
+	if (ret)
+		return ret;
+	gd->free_inodes = sum->free;
+	gd->used_dirs = sum->used_dirs;
+	if (sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM)) {
+		gd->itable_unused = sum->unused;
+		gd->flags &= (uint16_t)~XW_BG_INODE_UNINIT;
+	}
+	gd->inode_bitmap_csum =
+		xw_bitmap_csum(sb, u->img->csum_seed, buf, sb->inodes_per_group / 8);
+	return put_bitmap(u, gd->inode_bitmap, buf);
+}
+
+static int descriptor(struct xw_update *u, uint32_t group, const struct xw_group_desc *gd)
+{
+	const uint32_t size = u->img->desc_size, per = u->img->block_size / size;
+	const uint64_t off = xw_image_desc_block(u->img, group) * u->img->block_size +
+			     (uint64_t)(group % per) * size;
+	auto_free uint8_t *buf = malloc(size);
+	int ret;
+
+	if (!buf)
+		return xw_fail_nomem(u->diag, "group descriptor");
+	ret = xw_dev_pread(u->img->dev, buf, size, off);
+	if (ret)
+		return ret;
+	xw_group_encode(gd, &u->img->sb, u->img->csum_seed, group, buf);
+	return xw_dev_pwrite(u->img->dev, buf, size, off);
+}
+
+static int write_group(struct xw_update *u, uint32_t group, uint8_t *buf)
+{
+	const bool blocks = xw_space_group_touched(u->space, group);
+	struct xw_igroup_summary inodes;
+	struct xw_group_desc gd;
+	int ret;
+
+	xw_ispace_group(u->inodes, group, &inodes);
+	if (!blocks && !inodes.touched)
+		return 0;
+	ret = xw_image_group(u->img, group, &gd);
+	if (!ret && blocks)
+		ret = block_bitmap(u, group, &gd, buf);
+	if (!ret && inodes.touched)
+		ret = inode_bitmap(u, group, &inodes, &gd, buf);
+	return ret ? ret : descriptor(u, group, &gd);
+}
+
+static int write_super(struct xw_update *u)
+{
+	struct xw_super *sb = &u->img->sb;
+	uint8_t buf[XW_SUPER_SIZE];
+
+	sb->free_blocks_count = xw_space_free_blocks(u->space);
+	sb->free_inodes_count = (uint32_t)xw_ispace_free_count(u->inodes);
+	sb->wtime = u->now;
+	if (u->large_file)
+		sb->feature_ro_compat |= XW_RO_LARGE_FILE;
+	xw_super_encode(sb, buf);
+	return xw_dev_pwrite(u->img->dev, buf, sizeof(buf), XW_SUPER_OFFSET);
+}
+
+int xw_update_groups(struct xw_update *u)
+{
+	auto_free uint8_t *buf = malloc(u->img->block_size);
+	int ret = buf ? give_back(u) : xw_fail_nomem(u->diag, "bitmap");
+
+	for (uint32_t g = 0; g < u->img->groups && !ret; g++)
+		ret = write_group(u, g, buf);
+	return ret ? ret : write_super(u);
+}
+
+int xw_update_commit(struct xw_update *u, struct xw_commit_info *info)
+{
+	int ret = xw_update_quota(u);
+
+	if (!ret)
+		ret = xw_update_write_recs(u);
+	if (!ret)
+		ret = xw_batch_drain(u->out.batch);
+	if (!ret)
+		ret = xw_update_groups(u);
+	return ret ? ret : xw_edit_commit(u->edit, info);
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Inode records on their way into the tables. They are collected, at most one an inode, and written
+ * once, in order, block by block, when everything else has its place.
+ *
+ * Where descriptors say that a table's end was never used, what lies there may be anything: those
+ * blocks are not read, and a record that is not written is zero.
+ */
+#include "config.h"
+
+#include "update/update.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "update/update_internal.h"
+
+/* ---- records by number: an open-addressed table of positions in recs, plus one ---- */
+
+static uint32_t *slot_of(const struct xw_update *u, uint32_t *slots, size_t n, xw_ino ino)
+{
+	size_t i = (ino * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (n - 1);
+
+	while (slots[i] && u->recs.v[slots[i] - 1].ino != ino)
+		i = (i + 1) & (n - 1);
+	return &slots[i];
+}
+
+static struct xw_update_rec *find(const struct xw_update *u, xw_ino ino)
+{
+	const uint32_t at = u->n_slots ? *slot_of(u, u->slots, u->n_slots, ino) : 0;
+
+	return at ? &u->recs.v[at - 1] : NULL;
+}
+
+static int grow(struct xw_update *u)
+{
+	const size_t n = u->n_slots ? 2 * u->n_slots : 256;
+	uint32_t *slots = calloc(n, sizeof(*slots));
+
+	if (!slots)
+		return XW_ERR_NOMEM;
+	for (size_t i = 0; i < u->recs.n; i++)
+		*slot_of(u, slots, n, u->recs.v[i].ino) = (uint32_t)i + 1;
+	free(u->slots);
+	u->slots = slots;
+	u->n_slots = n;
+	return 0;
+}
+
+/* The record of ino becomes this; raw is owned from here on, also when it fails. */
+static int set(struct xw_update *u, struct xw_update_rec rec)
+{
+	struct xw_update_rec *old = find(u, rec.ino);
+
+	if (old) {
+		free(old->raw);
+		*old = rec;
+		return 0;
+	}
+	if ((2 * (u->recs.n + 1) > u->n_slots && grow(u)) || xw_vec_push(&u->recs, rec)) {
+		free(rec.raw);
+		return xw_fail_nomem(u->diag, "inode");
+	}
+	*slot_of(u, u->slots, u->n_slots, rec.ino) = (uint32_t)u->recs.n;
+	return 0;
+}
+
+int xw_update_get(struct xw_update *u, xw_ino ino, struct xw_inode *in, uint8_t **raw)
+{
+	const struct xw_update_rec *rec = find(u, ino);
+	auto_free uint8_t *buf = malloc(u->img->inode_size);
+	int ret = 0;
+
+	if (!buf)
+		return xw_fail_nomem(u->diag, "inode");
+	if (rec && rec->raw) {
+		memcpy(buf, rec->raw, u->img->inode_size);
+		ret = xw_inode_decode(buf, &u->img->sb, in);
+	} else {
+		ret = xw_image_inode(u->img, ino, in, buf);
+	}
+	if (!ret)
+		*raw = steal(buf);
+	return ret;
+}
+
+int xw_update_put(struct xw_update *u, xw_ino ino, const struct xw_inode *in, uint8_t *raw)
+{
+	xw_inode_encode(in, &u->img->sb, raw);
+	return set(u, (struct xw_update_rec){.ino = ino, .raw = raw});
+}
+
+int xw_update_put_node(struct xw_update *u, const struct xw_binode *node)
+{
+	return set(u, (struct xw_update_rec){.ino = node->ino, .node = node});
+}
+
+/* ---- writing ---- */
+
+struct table {
+	struct xw_update *u;
+	uint32_t group;
+	xw_blk start;
+	uint32_t was_used; /* records from the start of the table */
+	size_t next, end; /* the group's records in u->recs */
+};
+
+static int encode(struct xw_update *u, const struct xw_update_rec *rec, uint8_t *out)
+{
+	const uint32_t size = u->img->inode_size;
+	struct xw_inode in;
+	int ret;
+
+	if (rec->raw) {
+		memcpy(out, rec->raw, size);
+	} else {
+		memset(out, 0, size);
+		ret = xw_itable_encode(&u->b, rec->node, &in);
+		if (ret)
+			return ret;
+		xw_inode_encode(&in, &u->img->sb, out);
+		if (rec->node->xattrs)
+			xw_attrs_encode_ibody(&u->b, rec->node,
+					      out + XW_INODE_BODY + in.extra_isize,
+					      size - XW_INODE_BODY - in.extra_isize);
+	}
+	xw_inode_set_csum(out, &u->img->sb, u->img->csum_seed, rec->ino);
+	return 0;
+}
+
+/* Block k of the table, with the records that are due in it. */
+static int write_block(struct table *t, uint32_t k, uint8_t *buf)
+{
+	struct xw_update *u = t->u;
+	const uint32_t bs = u->img->block_size, size = u->img->inode_size, per = bs / size;
+	const uint32_t first = k * per;
+	const xw_ino base = t->group * u->img->sb.inodes_per_group + 1;
+	int ret = 0;
+
+	memset(buf, 0, bs);
+	if (first < t->was_used)
+		ret = xw_dev_pread(u->img->dev, buf,
+				   (size_t)XW_MIN(per, t->was_used - first) * size,
+				   (t->start + k) * bs);
+	while (!ret && t->next < t->end && u->recs.v[t->next].ino - base < first + per) {
+		const struct xw_update_rec *rec = &u->recs.v[t->next++];
+
+		ret = encode(u, rec, buf + (size_t)(rec->ino - base - first) * size);
+	}
+	return ret ? ret : xw_out_write(&u->out, (t->start + k) * bs, buf, bs);
+}
+
+static int write_group(struct table *t, uint8_t *buf)
+{
+	struct xw_update *u = t->u;
+	const uint32_t per = u->img->block_size / u->img->inode_size;
+	const xw_ino base = t->group * u->img->sb.inodes_per_group + 1;
+	uint32_t fresh = (uint32_t)xw_div_up(t->was_used, per);
+	int ret = 0;
+
+	while (!ret && t->next < t->end) {
+		const uint32_t k = (u->recs.v[t->next].ino - base) / per;
+
+		/* Records between what was in use and this one count as in use from now on. */
+		while (!ret && fresh < k)
+			ret = write_block(t, fresh++, buf);
+		if (!ret)
+			ret = write_block(t, k, buf);
+		fresh = XW_MAX(fresh, k + 1);
+	}
+	return ret;
+}
+
+static int by_ino(const void *x, const void *y)
+{
+	const struct xw_update_rec *a = x, *b = y;
+
+	return a->ino < b->ino ? -1 : a->ino > b->ino;
+}
+
+static int open_table(struct xw_update *u, uint32_t group, struct table *t)
+{
+	const uint32_t per_group = u->img->sb.inodes_per_group;
+	const bool tracks_use =
+		u->img->sb.feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
+	struct xw_group_desc gd;
+	int ret = xw_image_group(u->img, group, &gd);
+
+	*t = (struct table){.u = u, .group = group, .start = gd.inode_table};
+	t->was_used = per_group;
+	if (tracks_use)
+		t->was_used = gd.flags & XW_BG_INODE_UNINIT ? 0 : per_group - gd.itable_unused;
+	return ret;
+}
+
+int xw_update_write_recs(struct xw_update *u)
+{
+	auto_free uint8_t *buf = malloc(u->img->block_size);
+	int ret = 0;
+
+	if (!buf)
+		return xw_fail_nomem(u->diag, "inode table");
+	u->n_slots = 0; /* the positions are over */
+	if (u->recs.n)
+		qsort(u->recs.v, u->recs.n, sizeof(*u->recs.v), by_ino);
+	for (size_t i = 0; i < u->recs.n && !ret;) {
+		const uint32_t per = u->img->sb.inodes_per_group;
+		const uint32_t group = (u->recs.v[i].ino - 1) / per;
+		struct table t;
+
+		ret = open_table(u, group, &t);
+		t.next = i;
+		while (i < u->recs.n && (u->recs.v[i].ino - 1) / per == group)
+			i++;
+		t.end = i;
+		if (!ret)
+			ret = write_group(&t, buf);
+	}
+	return ret;
+}

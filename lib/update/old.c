@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Inodes that the image has and keeps: their records are changed, not made anew, so that whatever
+ * is in them that nobody here knows stays as it is.
+ */
+#include "config.h"
+
+#include "update/update.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "disk/xattrblk.h"
+#include "read/map.h"
+#include "update/update_internal.h"
+#include "xattr/layout.h"
+
+#define LINK_MAX_EXT4 65000u
+
+static int refuse(struct xw_update *u, const struct xw_binode *n, int code, const char *why)
+{
+	char path[XW_BUILD_PATH_MAX];
+
+	return xw_fail(u->diag, code, "%s: %s: %s", u->img->dev->name,
+		       xw_build_path(&u->b, n, path, sizeof(path)), why);
+}
+
+static int count_node(void *arg, xw_blk blk, unsigned depth)
+{
+	uint64_t *count = arg;
+
+	(void)blk;
+	(void)depth;
+	++*count;
+	return 0;
+}
+
+/* Blocks of an inode's contents and map. */
+static int count_map(struct xw_update *u, xw_ino ino, const struct xw_inode *in, uint64_t *count)
+{
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	int more, ret;
+
+	*count = 0;
+	if (!xw_inode_has_map(in))
+		return 0;
+	ret = xw_map_begin(u->img, ino, in, 0, &it);
+	it.on_node = count_node;
+	it.arg = count;
+	while (!ret && (more = xw_map_next(&it, &run)) != 0) {
+		*count += more > 0 ? run.len : 0;
+		ret = more < 0 ? more : 0;
+	}
+	xw_map_end(&it);
+	return ret;
+}
+
+static int set_blocks(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in,
+		      uint64_t blocks)
+{
+	in->flags &= ~XW_FL_HUGE_FILE;
+	if (!xw_inode_set_blocks(in, &u->img->sb, blocks))
+		return 0;
+	return refuse(u, n, XW_ERR_LIMIT, "more blocks than the features allow a file");
+}
+
+int xw_update_other_blocks(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
+			   uint64_t *other)
+{
+	const uint64_t all = xw_update_bytes(u, in) / u->img->block_size;
+	uint64_t map;
+	int ret = count_map(u, ino, in, &map);
+
+	if (!ret && map > all)
+		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
+			      "%s: inode %" PRIu32 ": has more blocks than it counts; run xw-fsck",
+			      u->img->dev->name, ino);
+	*other = all - map;
+	return ret;
+}
+
+static uint64_t node_blocks(const struct xw_binode *n)
+{
+	const struct xw_extent *e = xw_binode_extents(n);
+	uint64_t blocks = n->map ? n->map->blocks : 0;
+
+	for (uint32_t i = 0; i < n->n_ext; i++)
+		blocks += e[i].len;
+	return blocks;
+}
+
+int xw_update_set_map(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in,
+		      uint64_t other)
+{
+	struct xw_inode made = {.mode = in->mode};
+
+	xw_map_encode_inode(&u->b, n, &made);
+	in->flags &= ~(XW_FL_EXTENTS | XW_FL_INLINE_DATA | XW_FL_INDEX);
+	in->flags |= made.flags;
+	memcpy(in->block, made.block, sizeof(in->block));
+	in->size = n->size;
+	return set_blocks(u, n, in, node_blocks(n) + other);
+}
+
+int xw_update_remap(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in)
+{
+	uint64_t other;
+	int ret = xw_update_other_blocks(u, n->ino, in, &other);
+
+	if (!ret)
+		ret = xw_update_free_map(u, n->ino, in);
+	return ret ? ret : xw_update_set_map(u, n, in, other);
+}
+
+/* Inline contents went to blocks: the entry that held the rest of them goes. */
+static int drop_inline_entry(struct xw_update *u, const struct xw_binode *n,
+			     const struct xw_inode *in, uint8_t *raw)
+{
+	const unsigned off = xw_inode_xattr_off(in, &u->img->sb);
+	const uint32_t room = off ? u->img->inode_size - off : 0;
+	struct xw_xattr_slot slots[64];
+	struct xw_xattr_set set = {0};
+	int ret;
+
+	if (!room)
+		return 0;
+	ret = xw_xattr_decode_ibody(raw + off, room, &set, NULL);
+	for (size_t i = 0; i < set.a.n && !ret; i++)
+		if (set.a.v[i].value_inum)
+			ret = XW_ERR_UNSUPPORTED;
+	if (!ret && set.a.n <= XW_ARRAY_SIZE(slots)) {
+		xw_xattr_set_remove(&set, XW_XI_SYSTEM, "data", 4);
+		ret = xw_xattr_layout(&set, room, u->img->block_size, false, slots, NULL);
+		for (size_t i = 0; i < set.a.n && !ret; i++)
+			if (slots[i].in_block)
+				ret = XW_ERR_UNSUPPORTED;
+	} else if (!ret) {
+		ret = XW_ERR_UNSUPPORTED;
+	}
+	if (!ret) {
+		memset(raw + off, 0, room);
+		xw_xattr_encode_ibody(&set, slots, room, raw + off);
+	}
+	xw_xattr_set_free(&set);
+	return ret ? refuse(u, n, XW_ERR_UNSUPPORTED,
+			    "its inline data cannot be told from its attributes")
+		   : 0;
+}
+
+static int rebuilt(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in,
+		   uint8_t *raw)
+{
+	const bool was_inline = in->flags & XW_FL_INLINE_DATA;
+	uint32_t links = n->dir->subdirs + 2;
+	int ret;
+
+	if (in->flags & XW_FL_ENCRYPT)
+		return refuse(u, n, XW_ERR_UNSUPPORTED,
+			      "is encrypted: names cannot be added without its key");
+	if (in->flags & XW_FL_CASEFOLD)
+		return refuse(u, n, XW_ERR_UNSUPPORTED,
+			      "ignores case: names cannot be added to it");
+	if (links > LINK_MAX_EXT4) {
+		if (!(u->img->sb.feature_ro_compat & XW_RO_DIR_NLINK))
+			return refuse(u, n, XW_ERR_LIMIT, "has too many subdirectories");
+		links = 1;
+	}
+	ret = xw_update_remap(u, n, in);
+	if (!ret && was_inline)
+		ret = drop_inline_entry(u, n, in, raw);
+	if (n->dir->shape.indexed)
+		in->flags |= XW_FL_INDEX;
+	in->links = (uint16_t)links;
+	if (!(n->flags & XW_BN_ATTRS))
+		in->mtime = (struct xw_time){u->now, 0};
+	u->stats.rebuilt_directories++;
+	return ret;
+}
+
+/* The attributes that a source gave replace those it had. */
+static int new_xattrs(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in,
+		      uint8_t *raw)
+{
+	const unsigned off = XW_INODE_BODY + in->extra_isize;
+	const uint32_t room = in->extra_isize ? u->img->inode_size - off : 0;
+	uint64_t ea, other, all = xw_update_bytes(u, in) / u->img->block_size;
+	int ret;
+
+	if (in->flags & XW_FL_INLINE_DATA)
+		return refuse(u, n, XW_ERR_UNSUPPORTED,
+			      "keeps its names in the inode: its attributes cannot be replaced");
+	ret = xw_update_other_blocks(u, n->ino, in, &other);
+	if (!ret)
+		ret = xw_update_free_xattrs(u, n->ino, in, raw, &ea);
+	if (!ret && n->xattrs->ibody_len > room)
+		ret = refuse(u, n, XW_ERR_LIMIT, "its inode has less room than others");
+	if (ret)
+		return ret;
+	memset(raw + off, 0, room);
+	xw_attrs_encode_ibody(&u->b, n, raw + off, room);
+	in->file_acl = n->xblock ? n->xblock->blk : 0;
+	return set_blocks(u, n, in, all - other + (n->xblock != NULL) + n->xattrs->ea_blocks);
+}
+
+/* Values in EA inodes, each of which counts as an inode of the owner. */
+static int count_ea(struct xw_update *u, const struct xw_inode *in, const uint8_t *raw,
+		    uint64_t *n_ea)
+{
+	const unsigned off = xw_inode_xattr_off(in, &u->img->sb);
+	auto_free uint8_t *block = malloc(u->img->block_size);
+	struct xw_xattr_set set = {0};
+	int ret = block ? 0 : XW_ERR_NOMEM;
+
+	if (!ret && off)
+		ret = xw_xattr_decode_ibody(raw + off, u->img->inode_size - off, &set, u->diag);
+	if (!ret && in->file_acl)
+		ret = xw_dev_pread(u->img->dev, block, u->img->block_size,
+				   in->file_acl * u->img->block_size);
+	if (!ret && in->file_acl)
+		ret = xw_xattr_decode_block(block, u->img->block_size, &set, u->diag);
+	*n_ea = 0;
+	for (size_t i = 0; i < set.a.n; i++)
+		*n_ea += set.a.v[i].value_inum != 0;
+	xw_xattr_set_free(&set);
+	return ret;
+}
+
+static int change_directory(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in,
+			    uint8_t *raw)
+{
+	uint64_t ea = 0;
+	int ret = u->quota_types ? count_ea(u, in, raw, &ea) : 0;
+
+	if (!ret)
+		ret = xw_update_charge(u, in, -1 - (int64_t)ea, -(int64_t)xw_update_bytes(u, in));
+	if (!ret && n->flags & XW_BN_NAMES)
+		ret = rebuilt(u, n, in, raw);
+	if (!ret && n->flags & XW_BN_ATTRS) {
+		in->mode = n->mode;
+		in->uid = n->uid;
+		in->gid = n->gid;
+		in->mtime = (struct xw_time){n->mtime, n->mtime_ns};
+		in->atime = (struct xw_time){n->atime, n->atime_ns};
+	}
+	if (!ret && n->xattrs) {
+		ret = new_xattrs(u, n, in, raw);
+		ea = n->xattrs->n_ea;
+	}
+	in->ctime = (struct xw_time){u->now, 0};
+	return ret ? ret
+		   : xw_update_charge(u, in, 1 + (int64_t)ea, (int64_t)xw_update_bytes(u, in));
+}
+
+int xw_update_old(struct xw_update *u, const struct xw_binode *n)
+{
+	const bool dir = xw_binode_is(n, XW_S_IFDIR);
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	int ret;
+
+	if (!(n->flags & (dir ? XW_BN_NAMES | XW_BN_ATTRS : XW_BN_LINKS)))
+		return 0;
+	ret = xw_update_get(u, n->ino, &in, &raw);
+	if (ret)
+		return ret;
+	if (dir) {
+		ret = change_directory(u, n, &in, raw);
+	} else {
+		if (n->links > LINK_MAX_EXT4)
+			return refuse(u, n, XW_ERR_LIMIT, "has too many links");
+		in.links = (uint16_t)n->links;
+		in.ctime = (struct xw_time){u->now, 0};
+	}
+	return ret ? ret : xw_update_put(u, n->ino, &in, steal(raw));
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Opening for change: the image is recovered, then looked at hard enough that nothing is put into
+ * one that a check would complain about, then its space is there to allocate from.
+ *
+ * Groups are described by their descriptors alone: bitmaps are read when the allocator wants a
+ * group, so opening costs one pass over the descriptors.
+ */
+#include "config.h"
+
+#include "update/update.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "update/update_internal.h"
+
+/* Features that change how what is written here must look, and that are not handled. */
+#define NOT_HANDLED_RO (XW_RO_BIGALLOC | XW_RO_ITREE)
+
+static int refuse(struct xw_update *u, int code, const char *why)
+{
+	return xw_fail(u->diag, code, "%s: %s", u->img->dev->name, why);
+}
+
+static int check(struct xw_update *u)
+{
+	const struct xw_super *sb = &u->img->sb;
+	const uint32_t ro_known = XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE | XW_RO_HUGE_FILE |
+				  XW_RO_GDT_CSUM | XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE |
+				  XW_RO_QUOTA | XW_RO_METADATA_CSUM | XW_RO_PROJECT | XW_RO_VERITY |
+				  XW_RO_ORPHAN_PRESENT;
+
+	if (sb->state & XW_STATE_ERROR || sb->error_count)
+		return refuse(u, XW_ERR_STATE, "the filesystem has errors; run xw-fsck first");
+	if (sb->feature_ro_compat & XW_RO_BIGALLOC)
+		return refuse(u, XW_ERR_UNSUPPORTED, "bigalloc images cannot be changed");
+	if (sb->feature_ro_compat & XW_RO_ITREE)
+		return refuse(u, XW_ERR_UNSUPPORTED, "itree images cannot be changed");
+	if (sb->feature_ro_compat & ~(ro_known | NOT_HANDLED_RO))
+		return xw_fail(u->diag, XW_ERR_UNSUPPORTED,
+			       "%s: unknown read-only compatible features 0x%" PRIx32,
+			       u->img->dev->name,
+			       sb->feature_ro_compat & ~(ro_known | NOT_HANDLED_RO));
+	if (sb->feature_incompat & XW_INCOMPAT_RECOVER)
+		return refuse(u, XW_ERR_STATE,
+			      "the journal needs recovery, and is not to be replayed here; mount "
+			      "the image or run e2fsck");
+	if (sb->creator_os == 1)
+		return refuse(u, XW_ERR_UNSUPPORTED, "made for the Hurd");
+	if (sb->inodes_per_group % 8)
+		return refuse(u, XW_ERR_UNSUPPORTED, "inodes per group are no multiple of 8");
+	if (!(sb->state & XW_STATE_VALID))
+		return refuse(u, XW_ERR_STATE,
+			      "was not unmounted cleanly; run xw-fsck first (or e2fsck)");
+	return 0;
+}
+
+/* ---- space ---- */
+
+static int group_summary(void *arg, uint32_t group, struct xw_group_summary *out, bool *known)
+{
+	struct xw_update *u = arg;
+	struct xw_group_desc gd;
+	int ret = xw_image_group(u->img, group, &gd);
+
+	if (ret)
+		return ret;
+	if (gd.free_blocks > out->free)
+		return xw_fail(u->diag, XW_ERR_CORRUPT,
+			       "%s: group %" PRIu32 ": more free blocks than it has; run xw-fsck",
+			       u->img->dev->name, group);
+	*known = false;
+	out->free = gd.free_blocks;
+	return 0;
+}
+
+static int group_bitmap(void *arg, uint32_t group, uint8_t *bits)
+{
+	struct xw_update *u = arg;
+
+	return xw_image_block_bitmap(u->img, u->sysmap, group, bits);
+}
+
+static int inode_bitmap(void *arg, uint32_t group, uint8_t *bits)
+{
+	struct xw_update *u = arg;
+
+	return xw_image_inode_bitmap(u->img, group, bits);
+}
+
+static int open_space(struct xw_update *u, const struct xw_alloc_tunables *mb)
+{
+	const struct xw_super *sb = &u->img->sb;
+	const struct xw_space_params p = {
+		.blocks = sb->blocks_count,
+		.first_data_block = sb->first_data_block,
+		.blocks_per_group = sb->blocks_per_group,
+		.groups = (uint32_t)u->img->groups,
+		.optimize_scan = mb->optimize_scan,
+		.linear_limit = mb->linear_limit,
+		.order2_req = mb->order2_req,
+		.stream_req = mb->stream_req,
+		.min_to_scan = -1,
+		.max_to_scan = mb->max_to_scan,
+		.best_avail_max_trim_order = mb->best_avail_max_trim_order,
+	};
+	const struct xw_space_source src = {
+		.summary = group_summary, .bitmap = group_bitmap, .arg = u};
+
+	return xw_space_new(&p, &src, u->diag, &u->space);
+}
+
+static int open_inodes(struct xw_update *u)
+{
+	const struct xw_image *img = u->img;
+	int ret = xw_ispace_new((uint32_t)img->groups, img->sb.inodes_per_group, inode_bitmap, u,
+				&u->inodes);
+
+	for (uint32_t g = 0; g < img->groups && !ret; g++) {
+		struct xw_group_desc gd;
+
+		ret = xw_image_group(u->img, g, &gd);
+		if (!ret && xw_ispace_set_dirs(u->inodes, g, gd.used_dirs))
+			ret = xw_fail(u->diag, XW_ERR_CORRUPT,
+				      "%s: group %" PRIu32
+				      ": more directories than inodes; run xw-fsck",
+				      img->dev->name, g);
+	}
+	return ret == XW_ERR_NOMEM ? xw_fail_nomem(u->diag, "inode bitmaps") : ret;
+}
+
+/* ---- the builder's encoders ---- */
+
+static void open_builder(struct xw_update *u)
+{
+	const struct xw_super *sb = &u->img->sb;
+	struct xw_builder *b = &u->b;
+
+	u->params.now = u->now;
+	b->geo = (struct xw_geo){
+		.kind = XW_GEO_SIZED,
+		.features = {{sb->feature_compat, sb->feature_incompat, sb->feature_ro_compat}},
+		.block_size = u->img->block_size,
+		.log_block_size = sb->log_block_size,
+		.first_data_block = sb->first_data_block,
+		.blocks = sb->blocks_count,
+		.blocks_per_group = sb->blocks_per_group,
+		.groups = (uint32_t)u->img->groups,
+		.inodes_per_group = sb->inodes_per_group,
+		.inode_size = u->img->inode_size,
+		.itable_blocks = u->img->itable_blocks,
+	};
+	b->dev = u->img->dev;
+	b->out = &u->out;
+	b->diag = u->diag;
+	b->pool = u->pool;
+	b->params = &u->params;
+	b->space = u->space;
+	xw_build_init_image(b, sb);
+}
+
+static int open_all(struct xw_update *u, const char *path, const struct xw_update_opts *opts)
+{
+	const struct xw_edit_opts eo = {
+		.redo_file = opts->redo_file,
+		.offset = opts->offset,
+		.how = opts->how,
+		.now = opts->now,
+	};
+	int ret = xw_edit_begin(path, &eo, u->diag, &u->edit);
+
+	if (!ret)
+		ret = xw_image_open(xw_edit_dev(u->edit), 0, u->diag, &u->img);
+	if (!ret)
+		ret = check(u);
+	if (!ret)
+		ret = xw_sysmap_new(u->img, &u->sysmap);
+	if (!ret)
+		ret = open_space(u, &opts->mb);
+	if (!ret)
+		ret = open_inodes(u);
+	if (ret)
+		return ret;
+	u->pool = xw_pool_new(opts->jobs);
+	if (!u->pool)
+		return xw_fail_nomem(u->diag, "threads");
+	ret = xw_batch_new(u->img->dev, 0, opts->jobs != 1, u->diag, &u->out.batch);
+	if (ret)
+		return ret;
+	for (int t = 0; t < XW_QUOTA_TYPES; t++) {
+		const uint32_t inum[] = {u->img->sb.usr_quota_inum, u->img->sb.grp_quota_inum,
+					 u->img->sb.prj_quota_inum};
+
+		if (u->img->sb.feature_ro_compat & XW_RO_QUOTA && inum[t])
+			u->quota_types |= 1u << t;
+	}
+	open_builder(u);
+	return xw_update_orphans(u);
+}
+
+int xw_update_open(const char *path, const struct xw_update_opts *opts, struct xw_diag *diag,
+		   struct xw_update **out)
+{
+	struct xw_update *u = calloc(1, sizeof(*u));
+	int ret;
+
+	if (!u)
+		return xw_fail_nomem(diag, "image");
+	u->diag = diag;
+	u->now = opts->now;
+	ret = open_all(u, path, opts);
+	if (ret) {
+		xw_update_close(u);
+		return ret;
+	}
+	*out = u;
+	return 0;
+}
+
+void xw_update_close(struct xw_update *u)
+{
+	if (!u)
+		return;
+	xw_batch_free(u->out.batch);
+	xw_pool_free(u->pool);
+	for (size_t i = 0; i < u->recs.n; i++)
+		free(u->recs.v[i].raw);
+	xw_vec_free(&u->recs);
+	free(u->slots);
+	xw_vec_free(&u->freed);
+	for (int t = 0; t < XW_QUOTA_TYPES; t++)
+		free(u->usage[t].slots);
+	xw_build_free(&u->b);
+	xw_ispace_free(u->inodes);
+	xw_space_free(u->space);
+	xw_sysmap_free(u->sysmap);
+	xw_image_close(u->img);
+	xw_edit_end(u->edit);
+	free(u);
+}

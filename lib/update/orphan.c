@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Orphans: inodes that lost their last name while somebody had them open, or that were being cut
+ * short. The superblock heads a list of them, linked by i_dtime; with the orphan_file feature they
+ * are in the slots of a file instead. Whoever opens the filesystem next finishes what was begun.
+ */
+#include "config.h"
+
+#include "update/update.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/vec.h"
+#include "disk/orphan.h"
+#include "read/map.h"
+#include "update/update_internal.h"
+
+static int bad(struct xw_update *u, xw_ino ino, const char *what)
+{
+	return xw_fail(u->diag, XW_ERR_CORRUPT, "%s: orphan inode %" PRIu32 ": %s; run xw-fsck",
+		       u->img->dev->name, ino, what);
+}
+
+/* ---- cutting a file to its size ---- */
+
+struct cut {
+	struct xw_update *u;
+	XW_VEC(struct xw_extent) keep;
+};
+
+static int free_node(void *arg, xw_blk blk, unsigned depth)
+{
+	struct cut *c = arg;
+
+	(void)depth;
+	return xw_update_free(c->u, blk, 1);
+}
+
+/* Blocks behind `end` go, the others stay. */
+static int cut_run(struct cut *c, const struct xw_map_run *run, uint64_t end)
+{
+	const uint64_t stay = run->lblk < end ? XW_MIN(run->len, end - run->lblk) : 0;
+	int ret = 0;
+
+	for (uint64_t done = 0; done < stay && !ret;) {
+		const uint32_t part = (uint32_t)XW_MIN(
+			stay - done, run->unwritten ? XW_EXT_MAX_LEN - 1 : XW_EXT_MAX_LEN);
+
+		ret = xw_vec_push(&c->keep, ((struct xw_extent){(uint32_t)(run->lblk + done), part,
+								run->pblk + done, run->unwritten}));
+		done += part;
+	}
+	if (ret)
+		return xw_fail_nomem(c->u->diag, "extent list");
+	return stay < run->len ? xw_update_free(c->u, run->pblk + stay, run->len - stay) : 0;
+}
+
+static int read_map(struct cut *c, xw_ino ino, const struct xw_inode *in)
+{
+	const uint64_t end = xw_div_up(in->size, c->u->img->block_size);
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	int more, ret = xw_map_begin(c->u->img, ino, in, 0, &it);
+
+	it.on_node = free_node;
+	it.arg = c;
+	while (!ret && (more = xw_map_next(&it, &run)) != 0)
+		ret = more < 0 ? more : cut_run(c, &run, end);
+	xw_map_end(&it);
+	return ret;
+}
+
+/* What lies behind the size in the last block reads as zeros from now on. */
+static int zero_tail(struct xw_update *u, const struct cut *c, const struct xw_inode *in)
+{
+	const uint64_t bs = u->img->block_size, lblk = in->size / bs;
+	const struct xw_extent *e = c->keep.n ? &c->keep.v[c->keep.n - 1] : NULL;
+
+	if (!(in->size % bs) || !e || e->unwritten || lblk < e->lblk || lblk >= e->lblk + e->len)
+		return 0;
+	return xw_dev_zero(u->img->dev, (e->pblk + lblk - e->lblk) * bs + in->size % bs,
+			   bs - in->size % bs);
+}
+
+static int set_map(struct xw_update *u, struct cut *c, xw_ino ino, struct xw_inode *in,
+		   uint64_t other)
+{
+	struct xw_binode n = {
+		.mode = in->mode,
+		.ino = ino,
+		.flags = XW_BN_OLD,
+		.size = in->size,
+		.generation = in->generation,
+		.n_ext = (uint32_t)c->keep.n,
+	};
+	int ret;
+
+	if (n.n_ext == 1)
+		n.ext = c->keep.v[0];
+	else if (n.n_ext)
+		n.exts = c->keep.v;
+	ret = n.n_ext ? xw_build_place_map(&u->b, &n) : 0;
+	u->b.items.n = 0; /* written here: n does not live until the sweep */
+	if (!ret)
+		ret = xw_build_check_room(&u->b);
+	if (!ret && n.map)
+		ret = xw_map_write(&u->b, &n);
+	if (!ret)
+		ret = xw_update_set_map(u, &n, in, other);
+	if (n.map)
+		free(n.map->runs);
+	free(n.map);
+	return ret;
+}
+
+static int cut_to_size(struct xw_update *u, xw_ino ino, struct xw_inode *in)
+{
+	const int64_t before = (int64_t)xw_update_bytes(u, in);
+	struct cut c = {.u = u};
+	uint64_t other;
+	int ret = xw_inode_has_map(in) ? 0 : bad(u, ino, "has no blocks to give back");
+
+	if (!ret)
+		ret = xw_update_other_blocks(u, ino, in, &other);
+	if (!ret)
+		ret = read_map(&c, ino, in);
+	if (!ret)
+		ret = zero_tail(u, &c, in);
+	if (!ret)
+		ret = set_map(u, &c, ino, in, other);
+	xw_vec_free(&c.keep);
+	return ret ? ret : xw_update_charge(u, in, 0, (int64_t)xw_update_bytes(u, in) - before);
+}
+
+/* ---- one orphan; *next: the list's next one ---- */
+
+static int put_away(struct xw_update *u, xw_ino ino, xw_ino *next)
+{
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	int ret;
+
+	if (ino < u->img->sb.first_ino || ino > u->img->sb.inodes_count)
+		return bad(u, ino, "no such inode");
+	ret = xw_update_get(u, ino, &in, &raw);
+	if (ret)
+		return ret;
+	if (next)
+		*next = in.dtime;
+	u->stats.orphans++;
+	if (!in.links)
+		return xw_update_drop(u, ino);
+	ret = cut_to_size(u, ino, &in);
+	in.dtime = 0;
+	return ret ? ret : xw_update_put(u, ino, &in, steal(raw));
+}
+
+static int list(struct xw_update *u)
+{
+	xw_ino ino = u->img->sb.last_orphan, next;
+	uint64_t budget = u->img->sb.inodes_count;
+	int ret = 0;
+
+	for (; ino && !ret; ino = next) {
+		next = 0;
+		ret = budget-- ? put_away(u, ino, &next) : bad(u, ino, "the list goes round");
+	}
+	u->img->sb.last_orphan = 0;
+	return ret;
+}
+
+/* ---- the orphan file ---- */
+
+static int file_block(struct xw_update *u, uint32_t seed, xw_blk blk, uint8_t *buf)
+{
+	const uint32_t bs = u->img->block_size, slots = xw_orphan_slots(bs);
+	const bool csum = xw_super_has_csum(&u->img->sb);
+	bool any = false;
+	int ret = xw_dev_pread(u->img->dev, buf, bs, blk * bs);
+
+	if (!ret && xw_orphan_verify(buf, bs, csum, seed, blk))
+		return bad(u, u->img->sb.orphan_file_inum, "the orphan file is damaged");
+	for (uint32_t i = 0; i < slots && !ret; i++) {
+		const xw_ino ino = xw_orphan_slot(buf, i);
+
+		if (!ino)
+			continue;
+		ret = put_away(u, ino, NULL);
+		xw_orphan_set_slot(buf, i, 0);
+		any = true;
+	}
+	if (ret || !any)
+		return ret;
+	xw_orphan_seal(buf, bs, csum, seed, blk);
+	return xw_dev_pwrite(u->img->dev, buf, bs, blk * bs);
+}
+
+static int file(struct xw_update *u)
+{
+	const xw_ino ino = u->img->sb.orphan_file_inum;
+	auto_free uint8_t *buf = malloc(u->img->block_size);
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	struct xw_inode in;
+	int more, ret = buf ? 0 : xw_fail_nomem(u->diag, "orphan file");
+
+	if (!ret)
+		ret = xw_image_inode(u->img, ino, &in, NULL);
+	if (ret)
+		return ret;
+	ret = xw_map_begin(u->img, ino, &in, 0, &it);
+	while (!ret && (more = xw_map_next(&it, &run)) != 0) {
+		ret = more < 0 ? more : 0;
+		for (uint64_t i = 0; i < run.len && !ret; i++)
+			ret = file_block(u, xw_image_inode_seed(u->img, ino, &in), run.pblk + i,
+					 buf);
+	}
+	xw_map_end(&it);
+	u->img->sb.feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
+	return ret;
+}
+
+int xw_update_orphans(struct xw_update *u)
+{
+	int ret = list(u);
+
+	if (!ret && u->img->sb.feature_compat & XW_COMPAT_ORPHAN_FILE &&
+	    u->img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT)
+		ret = file(u);
+	if (!ret && u->stats.orphans)
+		xw_log(u->diag, XW_LOG_INFO, "%s: %" PRIu64 " orphans put away", u->img->dev->name,
+		       u->stats.orphans);
+	return ret;
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Usage by owner. A change collects what each owner gains and loses; at its end each quota file is
+ * read, summed up and built anew in new blocks, limits and grace times kept.
+ */
+#include "config.h"
+
+#include "update/update.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/hash.h"
+#include "disk/quota.h"
+#include "read/file.h"
+#include "update/update_internal.h"
+
+uint64_t xw_update_bytes(const struct xw_update *u, const struct xw_inode *in)
+{
+	return 512 * xw_inode_fs_blocks_512(in, &u->img->sb);
+}
+
+static struct xw_usage_slot *slot_of(const struct xw_usage *t, uint32_t id)
+{
+	size_t i = xw_hash64(&id, sizeof(id), 0) & (t->size - 1);
+
+	while (t->slots[i].used && t->slots[i].id != id)
+		i = (i + 1) & (t->size - 1);
+	return &t->slots[i];
+}
+
+static int grow(struct xw_usage *t)
+{
+	struct xw_usage more = {.n = t->n, .size = t->size ? 2 * t->size : 64};
+
+	if (t->size >= 2 * (t->n + 1))
+		return 0;
+	more.slots = calloc(more.size, sizeof(*more.slots));
+	if (!more.slots)
+		return XW_ERR_NOMEM;
+	for (size_t i = 0; i < t->size; i++)
+		if (t->slots[i].used)
+			*slot_of(&more, t->slots[i].id) = t->slots[i];
+	free(t->slots);
+	*t = more;
+	return 0;
+}
+
+int xw_update_charge(struct xw_update *u, const struct xw_inode *in, int64_t inodes, int64_t bytes)
+{
+	const uint32_t id[XW_QUOTA_TYPES] = {
+		[XW_QUOTA_USER] = in->uid,
+		[XW_QUOTA_GROUP] = in->gid,
+		[XW_QUOTA_PROJECT] = in->projid,
+	};
+
+	for (int t = 0; t < XW_QUOTA_TYPES; t++) {
+		struct xw_usage_slot *s;
+
+		if (!(u->quota_types & 1u << t))
+			continue;
+		if (grow(&u->usage[t]))
+			return xw_fail_nomem(u->diag, "quota usage");
+		s = slot_of(&u->usage[t], id[t]);
+		u->usage[t].n += !s->used;
+		s->used = true;
+		s->id = id[t];
+		s->inodes += inodes;
+		s->space += bytes;
+	}
+	return 0;
+}
+
+/* ---- files ---- */
+
+struct entries {
+	struct xw_usage *usage;
+	XW_VEC(struct xw_quota_entry) e;
+	bool nomem, below_zero;
+};
+
+static uint64_t sum(struct entries *l, uint64_t have, int64_t delta)
+{
+	l->below_zero |= delta < 0 && have < (uint64_t)-delta;
+	return have + (uint64_t)delta;
+}
+
+static int take(void *arg, const struct xw_quota_entry *old)
+{
+	struct entries *l = arg;
+	struct xw_quota_entry e = *old;
+	struct xw_usage_slot *s = l->usage->size ? slot_of(l->usage, e.id) : NULL;
+
+	if (s && s->used) {
+		e.inodes = sum(l, e.inodes, s->inodes);
+		e.space = sum(l, e.space, s->space);
+		s->inodes = s->space = 0;
+	}
+	return xw_vec_push(&l->e, e);
+}
+
+static int by_id(const void *x, const void *y)
+{
+	const struct xw_quota_entry *a = x, *b = y;
+
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* Owners that the file does not have yet. */
+static int add_new(struct entries *l)
+{
+	for (size_t i = 0; i < l->usage->size; i++) {
+		const struct xw_usage_slot *s = &l->usage->slots[i];
+		struct xw_quota_entry e = {.id = s->id};
+
+		if (!s->used || (!s->inodes && !s->space))
+			continue;
+		e.inodes = sum(l, 0, s->inodes);
+		e.space = sum(l, 0, s->space);
+		if (xw_vec_push(&l->e, e))
+			return XW_ERR_NOMEM;
+	}
+	if (l->e.n)
+		qsort(l->e.v, l->e.n, sizeof(*l->e.v), by_id);
+	return 0;
+}
+
+struct put {
+	struct xw_update *u;
+	const struct xw_extent *e;
+};
+
+static int put_block(void *arg, uint32_t index, const uint8_t *block)
+{
+	struct put *p = arg;
+	const uint64_t bs = p->u->img->block_size, off = (uint64_t)index * XW_QUOTA_BLOCK;
+
+	while (off / bs >= (uint64_t)p->e->lblk + p->e->len)
+		p->e++;
+	return xw_out_write(&p->u->out, (p->e->pblk + off / bs - p->e->lblk) * bs + off % bs, block,
+			    XW_QUOTA_BLOCK);
+}
+
+static int write_entries(struct xw_update *u, enum xw_quota_type type, const struct entries *l,
+			 const struct xw_quota_shape *shape, const struct xw_binode *n)
+{
+	static const uint8_t zeros[XW_QUOTA_BLOCK];
+	const uint32_t per = XW_MAX(u->img->block_size / XW_QUOTA_BLOCK, 1);
+	struct put p = {u, xw_binode_extents(n)};
+	int ret = xw_quota_emit(type, l->e.v, l->e.n, shape, put_block, &p);
+
+	for (uint32_t i = shape->blocks; i % per && !ret; i++)
+		ret = put_block(&p, i, zeros);
+	return ret;
+}
+
+/* The new contents in new blocks; the inode's record points there. */
+static int rebuild(struct xw_update *u, enum xw_quota_type type, xw_ino ino, struct entries *l,
+		   struct xw_inode *in)
+{
+	struct xw_builder *b = &u->b;
+	struct xw_quota_shape shape;
+	struct xw_binode *n = &b->hidden.quota[type].node;
+	int ret = xw_quota_shape(l->e.v, l->e.n, &shape);
+
+	if (ret)
+		return xw_fail(u->diag, ret, "quota file: too many owners");
+	*n = (struct xw_binode){.mode = in->mode,
+				.ino = ino,
+				.links = 1,
+				.flags = XW_BN_OLD,
+				.generation = in->generation};
+	n->size = (uint64_t)shape.blocks * XW_QUOTA_BLOCK;
+	ret = xw_build_alloc_node(b, n, xw_div_up(n->size, u->img->block_size));
+	if (!ret && n->n_ext)
+		ret = xw_build_place_map(b, n);
+	if (!ret)
+		ret = xw_build_check_room(b);
+	if (!ret)
+		ret = write_entries(u, type, l, &shape, n);
+	if (!ret && n->map)
+		ret = xw_map_write(b, n);
+	return ret ? ret : xw_update_remap(u, n, in);
+}
+
+static int update_file(struct xw_update *u, enum xw_quota_type type, xw_ino ino)
+{
+	struct entries l = {.usage = &u->usage[type]};
+	auto_free uint8_t *raw = NULL, *file = NULL;
+	struct xw_inode in;
+	struct xw_quota_info info;
+	size_t got = 0;
+	int ret = xw_update_get(u, ino, &in, &raw);
+
+	if (ret)
+		return ret;
+	if (in.size > SIZE_MAX / 2 || in.size / u->img->block_size > u->img->sb.blocks_count)
+		return xw_fail(u->diag, XW_ERR_CORRUPT, "%s: inode %" PRIu32 ": impossible size",
+			       u->img->dev->name, ino);
+	file = malloc(in.size + 1);
+	if (!file)
+		return xw_fail_nomem(u->diag, "quota file");
+	ret = xw_file_pread(u->img, ino, &in, raw, 0, file, in.size, &got);
+	if (!ret)
+		ret = xw_quota_decode(file, got, type, &info, take, &l);
+	if (!ret)
+		ret = add_new(&l);
+	if (ret == XW_ERR_NOMEM)
+		ret = xw_fail_nomem(u->diag, "quota entries");
+	else if (ret || l.below_zero)
+		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
+			      "%s: quota file (inode %" PRIu32
+			      ") is damaged or counts less than there is; run xw-fsck",
+			      u->img->dev->name, ino);
+	if (!ret)
+		ret = rebuild(u, type, ino, &l, &in);
+	if (!ret)
+		ret = xw_update_put(u, ino, &in, steal(raw));
+	xw_vec_free(&l.e);
+	return ret;
+}
+
+static bool changed(const struct xw_usage *t)
+{
+	for (size_t i = 0; i < t->size; i++)
+		if (t->slots[i].inodes || t->slots[i].space)
+			return true;
+	return false;
+}
+
+int xw_update_quota(struct xw_update *u)
+{
+	const xw_ino inum[XW_QUOTA_TYPES] = {
+		[XW_QUOTA_USER] = u->img->sb.usr_quota_inum,
+		[XW_QUOTA_GROUP] = u->img->sb.grp_quota_inum,
+		[XW_QUOTA_PROJECT] = u->img->sb.prj_quota_inum,
+	};
+	int ret = 0;
+
+	for (int t = 0; t < XW_QUOTA_TYPES && !ret; t++)
+		if (u->quota_types & 1u << t && changed(&u->usage[t]))
+			ret = update_file(u, (enum xw_quota_type)t, inum[t]);
+	return ret;
+}

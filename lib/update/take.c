@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What goes: runs of blocks, references to xattr blocks and EA inodes, whole inodes. Nothing is
+ * believed: a run must lie in the filesystem and outside the groups' metadata here, and when the
+ * bitmaps are written each block must turn out to have been in use, once.
+ */
+#include "config.h"
+
+#include "update/update.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "disk/xattrblk.h"
+#include "read/map.h"
+#include "xattr/layout.h"
+#include "update/update_internal.h"
+
+static int bad(struct xw_update *u, xw_ino ino, const char *what)
+{
+	return xw_fail(u->diag, XW_ERR_CORRUPT, "%s: inode %" PRIu32 ": %s; run xw-fsck",
+		       u->img->dev->name, ino, what);
+}
+
+/* ---- blocks ---- */
+
+int xw_update_free(struct xw_update *u, xw_blk blk, uint64_t len)
+{
+	struct xw_run *last = u->freed.n ? &u->freed.v[u->freed.n - 1] : NULL;
+	bool meta = !xw_image_has_blocks(u->img, blk, len) ||
+		    xw_sysmap_at(u->sysmap, blk, len, &meta) < len || meta;
+
+	if (meta)
+		return xw_fail(u->diag, XW_ERR_CORRUPT,
+			       "%s: blocks %" PRIu64 "+%" PRIu64
+			       " are metadata or outside the filesystem, and a file claims them; "
+			       "run xw-fsck",
+			       u->img->dev->name, blk, len);
+	u->stats.freed_blocks += len;
+	if (last && last->start + last->len == blk) {
+		last->len += len;
+		return 0;
+	}
+	return xw_vec_push(&u->freed, ((struct xw_run){blk, len}))
+		       ? xw_fail_nomem(u->diag, "freed blocks")
+		       : 0;
+}
+
+static int free_node(void *arg, xw_blk blk, unsigned depth)
+{
+	(void)depth;
+	return xw_update_free(arg, blk, 1);
+}
+
+int xw_update_free_map(struct xw_update *u, xw_ino ino, const struct xw_inode *in)
+{
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	int more, ret;
+
+	if (!xw_inode_has_map(in))
+		return 0;
+	ret = xw_map_begin(u->img, ino, in, 0, &it);
+	it.on_node = free_node;
+	it.arg = u;
+	while (!ret && (more = xw_map_next(&it, &run)) != 0)
+		ret = more < 0 ? more : xw_update_free(u, run.pblk, run.len);
+	xw_map_end(&it);
+	return ret;
+}
+
+/* ---- xattrs ---- */
+
+/* One reference less on the EA inode of a value. */
+static int put_ea(struct xw_update *u, xw_ino ino)
+{
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	uint64_t refs;
+	int ret = xw_update_get(u, ino, &in, &raw);
+
+	if (ret)
+		return ret;
+	if (!(in.flags & XW_FL_EA_INODE))
+		return bad(u, ino, "holds no xattr value, and an entry says so");
+	refs = xw_inode_ea_refs(&in);
+	if (!refs)
+		return bad(u, ino, "has fewer references than entries that name it");
+	xw_inode_set_ea_refs(&in, --refs);
+	return refs ? xw_update_put(u, ino, &in, steal(raw)) : xw_update_drop(u, ino);
+}
+
+/* All EA inodes that the entries of a decoded area name. */
+static int put_values(struct xw_update *u, const struct xw_xattr_set *set)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < set->a.n && !ret; i++)
+		if (set->a.v[i].value_inum)
+			ret = put_ea(u, set->a.v[i].value_inum);
+	return ret;
+}
+
+static uint64_t count_values(const struct xw_xattr_set *set)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < set->a.n; i++)
+		n += set->a.v[i].value_inum != 0;
+	return n;
+}
+
+/* One reference less on the block; its values' references go with the last. */
+static int put_block(struct xw_update *u, xw_ino ino, xw_blk blk, uint64_t *ea)
+{
+	const uint32_t bs = u->img->block_size;
+	auto_free uint8_t *buf = malloc(bs);
+	struct xw_xattr_set set = {0};
+	struct xw_xattr_bhdr h;
+	int ret;
+
+	if (!buf)
+		return xw_fail_nomem(u->diag, "xattr block");
+	if (!xw_image_has_blocks(u->img, blk, 1))
+		return bad(u, ino, "its xattr block is outside the filesystem");
+	ret = xw_dev_pread(u->img->dev, buf, bs, blk * bs);
+	if (ret)
+		return ret;
+	if (xw_xattr_bhdr_decode(buf, &h) || !h.refcount ||
+	    (xw_super_has_csum(&u->img->sb) &&
+	     xw_xattr_block_verify(buf, bs, u->img->csum_seed, blk)))
+		return bad(u, ino, "its xattr block is damaged");
+	if (xw_xattr_decode_block(buf, bs, &set, NULL))
+		ret = bad(u, ino, "its xattr block is damaged");
+	*ea += count_values(&set);
+	if (!ret && h.refcount == 1)
+		ret = put_values(u, &set);
+	xw_xattr_set_free(&set);
+	if (ret || h.refcount == 1)
+		return ret ? ret : xw_update_free(u, blk, 1);
+	h.refcount--;
+	xw_xattr_bhdr_encode(buf, &h);
+	if (xw_super_has_csum(&u->img->sb))
+		xw_xattr_block_set_csum(buf, bs, u->img->csum_seed, blk);
+	return xw_dev_pwrite(u->img->dev, buf, bs, blk * bs);
+}
+
+int xw_update_free_xattrs(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
+			  const uint8_t *raw, uint64_t *ea)
+{
+	const unsigned off = xw_inode_xattr_off(in, &u->img->sb);
+	struct xw_xattr_set set = {0};
+	int ret = 0;
+
+	*ea = 0;
+	if (off && xw_xattr_decode_ibody(raw + off, u->img->inode_size - off, &set, NULL))
+		ret = bad(u, ino, "the attributes in it are damaged");
+	*ea = count_values(&set);
+	if (!ret)
+		ret = put_values(u, &set);
+	xw_xattr_set_free(&set);
+	return ret || !in->file_acl ? ret : put_block(u, ino, in->file_acl, ea);
+}
+
+/* ---- inodes ---- */
+
+int xw_update_drop(struct xw_update *u, xw_ino ino)
+{
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	uint64_t ea = 0;
+	bool hidden;
+	int ret = xw_update_get(u, ino, &in, &raw);
+
+	if (ret)
+		return ret;
+	hidden = in.flags & XW_FL_EA_INODE;
+	if (ino < u->img->sb.first_ino)
+		return bad(u, ino, "is reserved");
+	ret = xw_update_free_map(u, ino, &in);
+	if (!ret)
+		ret = xw_update_free_xattrs(u, ino, &in, raw, &ea);
+	if (!ret && !hidden)
+		ret = xw_update_charge(u, &in, -1 - (int64_t)ea, -(int64_t)xw_update_bytes(u, &in));
+	if (!ret && xw_ispace_release(u->inodes, ino, (in.mode & XW_S_IFMT) == XW_S_IFDIR))
+		ret = bad(u, ino, "is free in its bitmap");
+	if (ret)
+		return ret;
+	u->stats.freed_inodes++;
+	in.links = 0;
+	in.dtime = (uint32_t)u->now;
+	in.file_acl = 0;
+	in.blocks = 0;
+	in.flags &= ~XW_FL_HUGE_FILE;
+	return xw_update_put(u, ino, &in, steal(raw));
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A filled tree into the image: the builder's steps (number, place, write) for what is new, and the
+ * records of what was there.
+ *
+ * Removed inodes go first, so that their numbers serve again; their blocks do not before the
+ * commit. Directories whose names changed are built whole, in new blocks.
+ */
+#include "config.h"
+
+#include "update/update.h"
+
+#include <stdlib.h>
+
+#include "update/update_internal.h"
+
+static bool is_new(const struct xw_binode *n)
+{
+	return !(n->flags & (XW_BN_DEAD | XW_BN_OLD));
+}
+
+static int drop_removed(struct xw_update *u)
+{
+	int ret = 0;
+
+	for (const struct xw_binode *n = u->b.first; n && !ret; n = n->next)
+		if ((n->flags & (XW_BN_DEAD | XW_BN_OLD)) == (XW_BN_DEAD | XW_BN_OLD))
+			ret = xw_update_drop(u, n->ino);
+	return ret;
+}
+
+/* ---- numbers ---- */
+
+static int check_inodes(struct xw_update *u)
+{
+	const uint64_t have = xw_ispace_free_count(u->inodes);
+	uint64_t want = 0;
+
+	for (const struct xw_binode *n = u->b.first; n; n = n->next)
+		want += is_new(n);
+	for (uint32_t i = 0; i < u->b.n_ea; i++)
+		want += u->b.ea[i].refs != 0;
+	if (want <= have)
+		return 0;
+	return xw_fail(u->diag, XW_ERR_NOINODES, "%s: %llu inodes needed, %llu free (%llu missing)",
+		       u->img->dev->name, (unsigned long long)want, (unsigned long long)have,
+		       (unsigned long long)(want - have));
+}
+
+static int number(struct xw_update *u, struct xw_binode *n, xw_ino *goal)
+{
+	int ret = xw_ispace_alloc(u->inodes, *goal, xw_binode_is(n, XW_S_IFDIR), &n->ino);
+
+	if (ret)
+		return xw_fail(u->diag, ret, "%s: inode numbers", u->img->dev->name);
+	*goal = n->ino + 1;
+	u->stats.new_inodes++;
+	return 0;
+}
+
+static int number_all(struct xw_update *u)
+{
+	struct xw_builder *b = &u->b;
+	xw_ino goal = u->img->sb.first_ino;
+	int ret = xw_attrs_count_ea(b);
+
+	if (!ret)
+		ret = check_inodes(u);
+	for (struct xw_binode *n = b->first; n && !ret; n = n->next)
+		if (is_new(n))
+			ret = number(u, n, &goal);
+	for (uint32_t i = 0; i < b->n_ea && !ret; i++)
+		if (b->ea[i].refs)
+			ret = number(u, &b->ea[i].node, &goal);
+	return ret;
+}
+
+/* ---- places ---- */
+
+/* The builder's list of nodes: here, of those that are to be built, in no order of numbers. */
+static int list_nodes(struct xw_update *u)
+{
+	struct xw_builder *b = &u->b;
+	size_t n_nodes = 1;
+
+	for (struct xw_binode *n = b->first; n; n = n->next)
+		n_nodes++;
+	b->by_ino = calloc(n_nodes, sizeof(struct xw_binode *));
+	if (!b->by_ino)
+		return xw_fail_nomem(u->diag, "inode list");
+	b->last_ino = 0;
+	for (struct xw_binode *n = b->first; n; n = n->next) {
+		const bool rebuild = n->flags & XW_BN_NAMES && !(n->flags & XW_BN_DEAD);
+
+		if (is_new(n) || (xw_binode_is(n, XW_S_IFDIR) && rebuild))
+			b->by_ino[++b->last_ino] = n;
+	}
+	return 0;
+}
+
+static int place(struct xw_update *u)
+{
+	struct xw_builder *b = &u->b;
+	int ret = list_nodes(u);
+
+	for (xw_ino i = 1; i <= b->last_ino && !ret; i++)
+		if (xw_binode_is(b->by_ino[i], XW_S_IFLNK))
+			ret = xw_build_place_symlink(b, b->by_ino[i]);
+	if (!ret)
+		ret = xw_dirs_place(b);
+	if (!ret)
+		ret = xw_attrs_place(b);
+	for (xw_ino i = 1; i <= b->last_ino && !ret; i++)
+		if (b->by_ino[i]->n_ext && !b->by_ino[i]->map)
+			ret = xw_build_place_map(b, b->by_ino[i]);
+	for (uint32_t i = 0; i < b->n_ea && !ret; i++)
+		if (b->ea[i].node.n_ext)
+			ret = xw_build_place_map(b, &b->ea[i].node);
+	return ret ? ret : xw_build_check_room(b);
+}
+
+/* ---- records ---- */
+
+static int record_new(struct xw_update *u, const struct xw_binode *n)
+{
+	struct xw_inode in;
+	int ret = 0;
+
+	if (u->quota_types) {
+		ret = xw_itable_encode(&u->b, n, &in);
+		if (!ret)
+			ret = xw_update_charge(u, &in, 1 + (n->xattrs ? n->xattrs->n_ea : 0),
+					       (int64_t)xw_update_bytes(u, &in));
+	}
+	return ret ? ret : xw_update_put_node(u, n);
+}
+
+static int records(struct xw_update *u)
+{
+	int ret = 0;
+
+	for (const struct xw_binode *n = u->b.first; n && !ret; n = n->next) {
+		if (is_new(n))
+			ret = record_new(u, n);
+		else if (!(n->flags & XW_BN_DEAD))
+			ret = xw_update_old(u, n);
+	}
+	for (uint32_t i = 0; i < u->b.n_ea && !ret; i++)
+		if (u->b.ea[i].refs)
+			ret = xw_update_put_node(u, &u->b.ea[i].node);
+	return ret;
+}
+
+int xw_update_tree(struct xw_update *u, struct xw_tree *t)
+{
+	int ret;
+
+	u->b.first = t->first;
+	u->b.root = t->root;
+	ret = xw_build_check_room(&u->b);
+	if (!ret)
+		ret = drop_removed(u);
+	if (!ret)
+		ret = number_all(u);
+	if (!ret)
+		ret = place(u);
+	if (!ret)
+		ret = xw_build_write_items(&u->b);
+	return ret ? ret : records(u);
+}

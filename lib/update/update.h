@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An image opened for change, above the blocks: inodes and space come and go, and the bitmaps,
+ * descriptors, quota files and the superblock follow, as one commit.
+ *
+ *	xw_update_open(path, &opts, diag, &u)	recovered, checked, orphans put away
+ *	... u->space, u->out, xw_update_*()	new contents go to space free in the old state
+ *	xw_update_tree(u, &tree)		a filled tree: built, placed, written
+ *	xw_update_commit(u, &info)
+ *	xw_update_close(u)			without a commit: the image is what it was
+ *
+ * What the change frees stays taken until the commit (commit/edit.h says why): it is collected in
+ * `freed` and given back to the bitmaps when they are written.
+ *
+ * Everything is checked as far as it is touched: what is freed must be in use, belong to nobody
+ * else in this change, and be no metadata of groups.
+ */
+#ifndef XW_UPDATE_UPDATE_H
+#define XW_UPDATE_UPDATE_H
+
+#include "base/pool.h"
+#include "build/builder.h"
+#include "commit/edit.h"
+#include "plan/params.h"
+#include "read/bitmaps.h"
+#include "read/image.h"
+#include "space/inodes.h"
+#include "space/space.h"
+#include "tree/tree.h"
+
+struct xw_update_opts {
+	const char *redo_file; /* as in xw_edit_opts */
+	uint64_t offset;
+	enum xw_commit_how how;
+	int64_t now; /* seconds: ctime, dtime, s_wtime */
+	struct xw_alloc_tunables mb; /* -1 each: defaults */
+	unsigned jobs; /* 0 = processors */
+};
+
+/* A record of an inode table to be written. */
+struct xw_update_rec {
+	xw_ino ino;
+	const struct xw_binode *node; /* a new inode: encoded from the model */
+	uint8_t *raw; /* else: its bytes (malloc'd), checksum not yet set */
+};
+
+/* What owners gain and lose; see quota.c. */
+struct xw_usage {
+	struct xw_usage_slot {
+		uint32_t id;
+		bool used;
+		int64_t inodes, space; /* count, bytes */
+	} * slots;
+	size_t n, size; /* size: a power of two, at least twice n */
+};
+
+struct xw_update {
+	struct xw_edit *edit;
+	struct xw_image *img; /* on the edit's device, which is img->dev */
+	struct xw_sysmap *sysmap;
+	struct xw_space *space;
+	struct xw_ispace *inodes;
+	struct xw_diag *diag;
+	struct xw_out out; /* bulk writes */
+	struct xw_pool *pool;
+	struct xw_mkfs_params params; /* of the builder: only `now` counts */
+	struct xw_builder b; /* its encoders; share and intern are set by who has xattrs */
+	int64_t now;
+	XW_VEC(struct xw_run) freed; /* free after the commit */
+	XW_VEC(struct xw_update_rec) recs; /* one an inode */
+	uint32_t *slots; /* [n_slots] of recs by number; see itable.c */
+	size_t n_slots;
+	struct xw_usage usage[XW_QUOTA_TYPES];
+	unsigned quota_types; /* 1 << type: has a quota file */
+	bool large_file; /* the change makes a file of 2 GiB or more */
+	struct xw_update_stats {
+		uint64_t freed_blocks, freed_inodes, new_inodes, rebuilt_directories, orphans;
+	} stats;
+};
+
+/*
+ * Open path for change. XW_ERR_STATE: the image is marked as having errors (run xw-fsck);
+ * XW_ERR_UNSUPPORTED: a feature that cannot be changed with; else what xw_edit_begin() and
+ * xw_image_open() report. *out is closed with xw_update_close().
+ */
+int xw_update_open(const char *path, const struct xw_update_opts *opts, struct xw_diag *diag,
+		   struct xw_update **out);
+/*
+ * The tree, which came from xw_tree_image_init() on u->img and was filled with u's space, share and
+ * intern, becomes the image's. Space for all that it needs is taken first: XW_ERR_NOSPC and
+ * XW_ERR_NOINODES say what is missing.
+ */
+int xw_update_tree(struct xw_update *u, struct xw_tree *t);
+/* Bitmaps, descriptors, quota, superblock; then the commit. info may be NULL. */
+int xw_update_commit(struct xw_update *u, struct xw_commit_info *info);
+void xw_update_close(struct xw_update *u); /* NULL is fine */
+
+/* ---- one inode, one run ---- */
+
+/* Free after the commit. XW_ERR_CORRUPT: metadata, or outside the filesystem. */
+int xw_update_free(struct xw_update *u, xw_blk blk, uint64_t len);
+/* All blocks of an inode's contents and map. */
+int xw_update_free_map(struct xw_update *u, xw_ino ino, const struct xw_inode *in);
+/* The references an inode has to its xattr block and to EA inodes; *ea counts the latter. */
+int xw_update_free_xattrs(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
+			  const uint8_t *raw, uint64_t *ea);
+/*
+ * The contents of an inode that is there are n's from now on: its map and size into *in, the old
+ * blocks are freed, what its xattrs take of i_blocks stays.
+ */
+int xw_update_remap(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in);
+/*
+ * The inode goes, with all it has: its last name is gone. Its usage is taken from its owners.
+ */
+int xw_update_drop(struct xw_update *u, xw_ino ino);
+/*
+ * The record of an inode that is there is to become raw (owned from here on) with `in` encoded over
+ * it.
+ */
+int xw_update_put(struct xw_update *u, xw_ino ino, const struct xw_inode *in, uint8_t *raw);
+/* The record of a new inode, encoded from the model when it is written. */
+int xw_update_put_node(struct xw_update *u, const struct xw_binode *node);
+/* Read an inode: *raw is malloc'd. A record that was put before this is what is read. */
+int xw_update_get(struct xw_update *u, xw_ino ino, struct xw_inode *in, uint8_t **raw);
+
+#endif
