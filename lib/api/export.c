@@ -9,6 +9,7 @@
 #include "api/xw.h"
 #include "base/auto.h"
 #include "base/json.h"
+#include "commit/recover.h"
 #include "export/export.h"
 #include "import/select.h"
 #include "plan/params.h"
@@ -18,7 +19,7 @@ _Static_assert(XW_E_CORRUPT == XW_ERR_CORRUPT, "error codes");
 struct xw_export {
 	struct xw_diag diag;
 	struct xw_select select;
-	char *directory; /* owned, or NULL */
+	char *directory, *redo_file; /* owned, or NULL */
 	unsigned image_flags;
 	uint64_t offset;
 	xw_progress_cb *progress;
@@ -33,6 +34,7 @@ struct xw_export {
 struct run {
 	struct xw_export *x;
 	struct xw_dev *dev;
+	struct xw_recover_info recovered;
 	struct xw_image *img;
 	struct xw_export_opts opts;
 	struct xw_export_stats stats;
@@ -56,6 +58,7 @@ void xw_export_free(struct xw_export *x)
 	xw_select_free(&x->select);
 	xw_json_free(&x->json);
 	free(x->directory);
+	free(x->redo_file);
 	free(x);
 }
 
@@ -70,6 +73,13 @@ static int set_offset(struct xw_export *x, const char *value)
 	return 0;
 }
 
+static int set_text(struct xw_export *x, char **where, const char *value)
+{
+	free(*where);
+	*where = value ? strdup(value) : NULL;
+	return *where ? 0 : xw_fail_nomem(&x->diag, "option");
+}
+
 int xw_export_set(struct xw_export *x, const char *option, const char *value)
 {
 	xw_diag_clear(&x->diag);
@@ -79,11 +89,10 @@ int xw_export_set(struct xw_export *x, const char *option, const char *value)
 		x->image_flags |= XW_IMAGE_NOCSUM;
 		return 0;
 	}
-	if (!strcmp(option, "--directory")) {
-		free(x->directory);
-		x->directory = value ? strdup(value) : NULL;
-		return x->directory ? 0 : xw_fail_nomem(&x->diag, "option");
-	}
+	if (!strcmp(option, "--directory"))
+		return set_text(x, &x->directory, value);
+	if (!strcmp(option, "--redo-file"))
+		return set_text(x, &x->redo_file, value);
 	if (!strcmp(option, "--exclude"))
 		return xw_select_set(&x->select, option, value, &x->diag);
 	return xw_fail(&x->diag, XW_ERR_USAGE, "unknown option %s", option);
@@ -188,14 +197,7 @@ static int open_run(struct run *r, const char *path)
 	memset(&x->result, 0, sizeof(x->result));
 	clock_gettime(CLOCK_MONOTONIC, &r->began);
 	r->ticked = r->began;
-	rc = xw_dev_open_file(path, XW_DEV_RDONLY, &x->diag, &r->dev);
-	if (!rc && x->offset) {
-		struct xw_dev *inner;
-
-		rc = xw_dev_open_offset(r->dev, x->offset, &inner);
-		if (!rc)
-			r->dev = inner;
-	}
+	rc = xw_recover_read(path, x->redo_file, x->offset, &x->diag, &r->dev, &r->recovered);
 	if (!rc)
 		rc = xw_image_open(r->dev, x->image_flags, &x->diag, &r->img);
 	if (rc)
@@ -225,13 +227,22 @@ static void close_run(struct run *r)
 		.xattrs = s->xattrs,
 		.acls = s->acls,
 		.sockets = s->sockets,
-		.damaged = s->damaged,
+		.damaged = s->damaged + r->recovered.journal_lost,
 		.data_bytes = s->data_bytes,
 		.bytes_out = s->bytes_out,
 		.seconds = seconds_since(&r->began),
 	};
 	xw_image_close(r->img);
 	xw_dev_close(r->dev);
+}
+
+/* 0, or damage that is none of an item's. */
+static int check_recovery(struct run *r)
+{
+	if (!r->recovered.journal_lost)
+		return 0;
+	return xw_fail(&r->x->diag, XW_ERR_CORRUPT, "%s: the journal could not be replayed",
+		       r->dev->name);
 }
 
 int xw_export_run(struct xw_export *x, const char *image, xw_write_cb *write, void *arg)
@@ -241,6 +252,8 @@ int xw_export_run(struct xw_export *x, const char *image, xw_write_cb *write, vo
 
 	if (!rc)
 		rc = xw_image_to_tar(r.img, &r.opts, on_write, &r, &r.stats);
+	if (!rc)
+		rc = check_recovery(&r);
 	close_run(&r);
 	return rc;
 }
@@ -252,6 +265,8 @@ int xw_export_list(struct xw_export *x, const char *image, xw_entry_cb *each, vo
 
 	if (!rc)
 		rc = xw_image_to_list(r.img, &r.opts, on_entry, &r, &r.stats);
+	if (!rc)
+		rc = check_recovery(&r);
 	close_run(&r);
 	return rc;
 }

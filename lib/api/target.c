@@ -19,6 +19,7 @@
 
 #include "api/run.h"
 #include "base/auto.h"
+#include "commit/store.h"
 
 /*
  * Archives and compressed files: no filesystem, but what stands there when IMAGE and the source
@@ -289,6 +290,22 @@ static int wipe_superblocks(struct xw_mkfs *m, struct xw_dev *dev, uint64_t off)
 	return ret ? ret : xw_dev_pwrite(dev, zeros, sizeof(zeros), off);
 }
 
+/*
+ * What would complete an interrupted change to the filesystem that is being overwritten. Left there
+ * it would be in the way, and with the same UUID set could be taken for ours.
+ */
+static void drop_redo_file(struct xw_mkfs *m, const char *path)
+{
+	struct xw_redo_store *store = NULL;
+
+	if (!xw_redo_store_open(path, NULL, m->params.offset, &m->diag, &store)) {
+		if (store->ops->remove(store))
+			xw_log(&m->diag, XW_LOG_WARN, "%s", m->diag.text);
+		xw_redo_store_close(store);
+	}
+	xw_diag_clear(&m->diag);
+}
+
 int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 {
 	uint64_t off = m->params.offset, bytes = m->params.size_bytes;
@@ -311,6 +328,8 @@ int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 		t->host_dev = st.st_dev;
 		t->host_ino = st.st_ino;
 	}
+	if (t->exists && !t->is_block)
+		drop_redo_file(m, t->path);
 	if (keep && !t->is_block) {
 		ret = xw_dev_zero(t->dev, off, XW_MIN(t->have, bytes));
 		t->dev->fresh = !ret;

@@ -30,6 +30,7 @@ extern "C" {
 #define XW_E_INPUT (-10) /* the source is malformed */
 #define XW_E_TRUNCATED (-11) /* the source ends early */
 #define XW_E_EXISTS (-12) /* the target holds data, and "-F" was not set */
+#define XW_E_STATE (-15) /* a change to the image was interrupted, and cannot be completed */
 #define XW_E_BUSY (-17) /* the target is mounted or in use; "-F" set twice overwrites even that */
 
 /* "0.1.0". Static storage. */
@@ -159,7 +160,7 @@ XW_API void xw_export_free(struct xw_export *x);
 /*
  * "--directory" DIR: only what is in this directory of the image. "--exclude" PATTERN: leave out
  * what matches, as in xw-mkfs(8). "--ignore-checksums" NULL. "-E" "offset=BYTES": where in the file
- * the filesystem begins. XW_E_USAGE names option and value.
+ * the filesystem begins. "--redo-file" PATH: see extwright(7). XW_E_USAGE names option and value.
  */
 XW_API int xw_export_set(struct xw_export *x, const char *option, const char *value);
 XW_API void xw_export_on_log(struct xw_export *x, xw_log_cb *cb, void *arg);
@@ -168,7 +169,8 @@ XW_API void xw_export_on_progress(struct xw_export *x, xw_progress_cb *cb, void 
 /* Takes all bytes: 0, or a negative code that ends the run and is returned by it. */
 typedef int xw_write_cb(void *arg, const void *buf, size_t len);
 /*
- * Write everything in the image as a pax archive, each directory followed by what is in it.
+ * Write everything in the image as a pax archive, each directory followed by what is in it. What
+ * its journal or a redo file holds counts, and stays there: nothing is written to the image.
  * XW_E_CORRUPT when the image is damaged: what could be read was written all the same, and the
  * archive is whole (bytes_out 0: it could not be opened).
  */

@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "base/endian.h"
+#include "base/types.h"
 #include "commit/recover.h"
 #include "commit/redo.h"
 #include "commit/super.h"
@@ -355,6 +356,38 @@ int xw_recover_open(const char *path, const char *redo_file, uint64_t offset, un
 	else
 		*out = dev;
 	return rc;
+}
+
+static bool may_go_on(int rc)
+{
+	return rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM || rc == XW_ERR_UNSUPPORTED ||
+	       rc == XW_ERR_TRUNCATED || rc == XW_ERR_IO || rc == XW_ERR_INPUT;
+}
+
+int xw_recover_read(const char *path, const char *redo_file, uint64_t offset, struct xw_diag *diag,
+		    struct xw_dev **out, struct xw_recover_info *info)
+{
+	static const unsigned tries[] = {XW_RECOVER_JOURNAL,
+					 XW_RECOVER_JOURNAL | XW_RECOVER_SALVAGE, 0};
+	struct xw_diag first = {0};
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < XW_ARRAY_SIZE(tries); i++) {
+		rc = xw_recover_open(path, redo_file, offset, XW_RECOVER_RDONLY | tries[i], diag,
+				     out, info);
+		if (!may_go_on(rc) || i + 1 == XW_ARRAY_SIZE(tries))
+			break;
+		if (!i)
+			first = *diag;
+		xw_diag_clear(diag);
+	}
+	if (rc || !i)
+		return rc;
+	info->journal_lost = true;
+	xw_log(diag, XW_LOG_WARN, "%s; reading the image without %s", first.text,
+	       i == 1 ? "what is lost of it" : "it");
+	return 0;
 }
 
 int xw_recover_give_up(struct xw_dev *dev, struct xw_diag *diag)

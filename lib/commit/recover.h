@@ -29,6 +29,7 @@ struct xw_recover_info {
 	bool stuck; /* under FORCE: a change is pending that cannot be completed */
 	bool super_fixed; /* a torn superblock was set right */
 	uint64_t blocks; /* of the redo file, written */
+	bool journal_lost; /* xw_recover_read(): what is in the journal is not all seen */
 	struct xw_journal_info journal;
 };
 
@@ -39,6 +40,13 @@ struct xw_recover_info {
  */
 int xw_recover_open(const char *path, const char *redo_file, uint64_t offset, unsigned flags,
 		    struct xw_diag *diag, struct xw_dev **out, struct xw_recover_info *info);
+
+/*
+ * As tools that only read open an image: in memory. A journal that cannot be replayed does not keep
+ * them from the rest: what can be replayed is, info->journal_lost is set and a warning logged.
+ */
+int xw_recover_read(const char *path, const char *redo_file, uint64_t offset, struct xw_diag *diag,
+		    struct xw_dev **out, struct xw_recover_info *info);
 
 /*
  * The store of an image, as xw_redo_store_open(), but for a block device without redo_file: there

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_EXCLUDE = 256, KEY_IGNORE, KEY_JSON };
+enum { KEY_EXCLUDE = 256, KEY_IGNORE, KEY_JSON, KEY_REDO };
 
 static const struct option longs[] = {
 	{"output", required_argument, NULL, 'o'},
@@ -16,6 +16,7 @@ static const struct option longs[] = {
 	{"exclude", required_argument, NULL, KEY_EXCLUDE},
 	{"ignore-checksums", no_argument, NULL, KEY_IGNORE},
 	{"json", no_argument, NULL, KEY_JSON},
+	{"redo-file", required_argument, NULL, KEY_REDO},
 	{"help", no_argument, NULL, 'h'},
 	{"version", no_argument, NULL, 'V'},
 	{NULL, 0, NULL, 0},
@@ -34,6 +35,7 @@ static void print_help(void)
 	      "      --exclude PATTERN leave out what matches (more than once)\n"
 	      "      --ignore-checksums  read also what fails its checksum\n"
 	      "  -E offset=BYTES       where in IMAGE the filesystem begins\n"
+	      "      --redo-file FILE  where an interrupted change is kept (block devices)\n"
 	      "  -q                    print nothing but problems\n"
 	      "  -v                    print more\n"
 	      "      --json            print the result as JSON (with -o)\n"
@@ -84,6 +86,8 @@ static int take_option(struct export_args *args, struct xw_export *x, int key, c
 		return -1;
 	case 'C':
 		return to_library(x, "--directory", optarg);
+	case KEY_REDO:
+		return to_library(x, "--redo-file", optarg);
 	case KEY_EXCLUDE:
 		return to_library(x, "--exclude", optarg);
 	case KEY_IGNORE:

@@ -107,14 +107,17 @@ ext3|-t ext3 -b 1024|journal|cut torn
 ext2|-t ext2 -b 1024|redo|cut torn eio
 TABLE
 
-# A half state of the redo kind is nobody else's.
+# A half state of the redo kind is nobody else's, and read-only tools see it whole.
 desc=redo
 make_pair "-t ext4 -b 1024" || skip_all "the images cannot be made here"
-put_old
-"$tool" change img new how=redo >out 2>&1
-k=$(($(awk 'END { print $2 }' out) - 4))
-put_old
-"$tool" change img new how=redo "fail=$k" mode=cut >out 2>&1
+half() { # HOW STEPS: img as it is so many steps before the end
+	put_old
+	"$tool" change img new "how=$1" >out 2>&1
+	k=$(($(awk 'END { print $2 }' out) - $2))
+	put_old
+	"$tool" change img new "how=$1" "fail=$k" mode=cut >out 2>&1
+}
+half redo 4
 is "a half state: the redo file is there" test -s img.xw-redo
 quiet_fsck -fy img && fsck=0 || fsck=$?
 is "a half state: stock e2fsck refuses it" test "$((fsck & 8))" = 8
@@ -123,10 +126,46 @@ if [ -n "$loop" ]; then
 else
 	skip "a half state: Linux refuses it" "needs root and loop mounts"
 fi
+EXPORT=$XW_BUILD/xw-export
+if [ -x "$EXPORT" ]; then
+	"$EXPORT" new >new.tar
+	before=$(cat img img.xw-redo | cksum)
+	is "a half state: xw-export sees the new one" bash -c "'$EXPORT' img | cmp - new.tar"
+	equal "  and writes nothing" "$(cat img img.xw-redo | cksum)" "$before"
+	mv img.xw-redo away
+	is "  also with --redo-file" bash -c "'$EXPORT' --redo-file away img | cmp - new.tar"
+	is "  and fails without" bash -c "! '$EXPORT' img >out 2>err"
+	is "  saying what to do" grep -q 'xw-export: img: .*img.xw-redo.*xw-fsck -y' err
+	mv away img.xw-redo
+else
+	skip "a half state: xw-export" "it is not built"
+fi
 mv img.xw-redo away
 is "without its file: refused" bash -c "! '$tool' open img >out"
 is "without its file: says what to do" grep -q 'img.xw-redo.*xw-fsck -y' out
 mv away img.xw-redo
 is "with its file: completed" "$tool" open img
 equal "with its file: new" "$("$tool" state img old new)" new
+half redo 4
+cp img.xw-redo kept
+if [ -x "$XW_BUILD/xw-mkfs" ]; then
+	"$XW_BUILD/xw-mkfs" -q -F img 4M >out 2>&1
+	is "xw-mkfs -F removes the redo file of what was there" test ! -e img.xw-redo
+	is "  and what it made opens" "$tool" open img
+	cp kept img.xw-redo
+	is "the redo file of another filesystem changes nothing" "$tool" open img
+	clean img "  the image is clean"
+	is "  and the file is still there" cmp kept img.xw-redo
+else
+	skip "xw-mkfs -F" "it is not built"
+fi
+half journal 4
+if [ -x "$EXPORT" ]; then
+	rm -f img.xw-redo
+	before=$(cksum <img)
+	is "a full journal: xw-export sees the new state" bash -c "'$EXPORT' img | cmp - new.tar"
+	equal "  and writes nothing" "$(cksum <img)" "$before"
+else
+	skip "a full journal: xw-export" "it is not built"
+fi
 done_testing

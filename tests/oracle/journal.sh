@@ -63,6 +63,15 @@ if can_loop; then
 		*) fail "$mk, $mo: the log is full" ;;
 		esac
 		against "$mk, $mo"
+		case $mk in
+		*fast_commit*) ;;
+		*) if [ -x "$XW_BUILD/xw-export" ]; then
+			before=$(cksum <img)
+			is "$mk, $mo: xw-export replays in memory" \
+				bash -c "cmp <('$XW_BUILD/xw-export' img) <('$XW_BUILD/xw-export' ours.img)"
+			equal "$mk, $mo: and writes nothing" "$(cksum <img)" "$before"
+		fi ;;
+		esac
 		# What the kernel makes of it, and what it makes of ours: files and e2fsck.
 		if mount -o loop ours.img mnt; then
 			(cd mnt && find . -type f -print0 | sort -z | xargs -0 sha256sum) >ours.sum
