@@ -3,15 +3,16 @@
  * What tests/oracle/commit.sh and bitmaps.sh drive:
  *
  *   commit_tool change IMAGE NEW [how=redo|journal] [fail=K] [mode=cut|torn|eio|enospc|dead]
- *	make IMAGE what NEW is, but for its journal, as one change. At step K (writes to image and
- *	redo file, flushes, size changes, renames, removals, from 1) the process ends (cut), ends with
- *	half of that write done (torn), or the step fails: that one (eio, enospc) or all from then on
- *	(dead). Exit 0 done, 1 failed, 9 ended. The last line of output: how, and the steps there were.
+ *	make IMAGE what NEW is, but for its journal, as one change. At step K (writes to image
+ *	and redo file, flushes, size changes, renames, removals, from 1) the process ends (cut),
+ *	ends with half of that write done (torn), or the step fails: that one (eio, enospc) or
+ *	all from then on (dead). Exit 0 done, 1 failed, 9 ended. The last line of output: how,
+ *	the steps there were, and the live blocks.
  *   commit_tool open IMAGE [ro]
  *	recovery on open, as every tool does it; ro: in memory
  *   commit_tool state IMAGE OLD NEW [ro]
- *	"old" or "new" or "other": what IMAGE is, but for its journal, free blocks and the fields of a
- *	superblock that any writer of one updates; ro: as a read-only tool sees it
+ *	"old" or "new" or "other": what IMAGE is, but for its journal, free blocks and the fields
+ *	of a superblock that any writer of one updates; ro: as a read-only tool sees it
  *   commit_tool bitmaps IMAGE
  *	free blocks and inodes of each group as dumpe2fs prints them
  */
@@ -427,7 +428,7 @@ static int state(const char *path, const char *old, const char *new, bool ro)
 	return 0;
 }
 
-/* Clear bits as runs of numbers, `each` of them a bit; of a bit's numbers the first, as dumpe2fs. */
+/* Clear bits as runs of numbers: `each` of them a bit, named by the first, as dumpe2fs does. */
 static void print_clear(const char *what, const uint8_t *bits, uint64_t n, uint64_t first,
 			uint64_t each)
 {
