@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hashes. xw_hash64 is for our own tables (strong, keyed, never on disk); half-MD4, TEA and the
- * legacy hash are the format's directory hashes on raw registers; dir/ wraps them into dx hashes.
+ * Hashes. xw_hash64 is for our own tables (strong, keyed, never in an image; redo files have it);
+ * half-MD4, TEA and the legacy hash are the format's directory hashes on raw registers; dir/ wraps
+ * them into dx hashes.
  */
 #ifndef XW_BASE_HASH_H
 #define XW_BASE_HASH_H

@@ -6,7 +6,6 @@
 #include <sys/uio.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "base/hash.h"
 #include "base/types.h"
 #include "commit/change.h"
@@ -18,13 +17,7 @@ static const uint8_t zeros[65536];
 
 uint64_t xw_change_hash(const uint8_t sector[XW_CHANGE_SECTOR])
 {
-	struct xw_sha256 s;
-	uint8_t out[32];
-
-	xw_sha256_init(&s);
-	xw_sha256_update(&s, sector, XW_CHANGE_SECTOR);
-	xw_sha256_final(&s, out);
-	return peek64(out);
+	return xw_hash64(sector, XW_CHANGE_SECTOR, 0);
 }
 
 /* Bytes of the base, zeros behind its end. */

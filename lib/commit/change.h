@@ -40,7 +40,7 @@ struct xw_block_source xw_change_source(struct xw_change *c);
 /* Write all blocks to the base (grown first where need be), neighbours together. Not flushed. */
 int xw_change_apply(struct xw_change *c);
 
-/* 64 bits of the SHA-256 of a sector: what media write in one piece. */
+/* Of a sector: what media write in one piece. */
 #define XW_CHANGE_SECTOR 512u
 uint64_t xw_change_hash(const uint8_t sector[XW_CHANGE_SECTOR]);
 
