@@ -392,6 +392,12 @@ static void overlay_close(struct xw_dev *d)
 	xw_dev_close(xw_overlay_detach(d));
 }
 
+/* What was written to free blocks is on the base already, and should be on its way. */
+static void overlay_writeback(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	xw_dev_writeback(ov(d)->base, off, len);
+}
+
 static const struct xw_dev_ops overlay_ops = {
 	.pread = overlay_pread,
 	.pwritev = overlay_pwritev,
@@ -399,6 +405,7 @@ static const struct xw_dev_ops overlay_ops = {
 	.flush = overlay_flush,
 	.set_size = overlay_set_size,
 	.close = overlay_close,
+	.writeback = overlay_writeback,
 };
 
 int xw_overlay_open(struct xw_dev *base, uint32_t block_size, struct xw_diag *diag,
