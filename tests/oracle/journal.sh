@@ -121,6 +121,11 @@ for d in "$corpus"/j_*; do
 		"$tool" recover img >ours.out
 		is "$name: refused" grep -q "^rc -[78] " ours.out
 		is "$name: nothing written" cmp img before.img
+		if [ -x "$XW_BUILD/xw-export" ]; then
+			is "$name: xw-export says so, and goes on" \
+				bash -c "! '$XW_BUILD/xw-export' img >out.tar 2>err && tar -tf out.tar && grep -q 'journal could not be replayed' err"
+			is "$name: and writes nothing" cmp img before.img
+		fi
 		"$tool" recover img salvage >ours.out
 		diag "$(cat ours.out)"
 		is "$name: salvaged" grep -q "^rc 0 " ours.out

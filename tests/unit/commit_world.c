@@ -5,6 +5,9 @@
 
 #include "base/endian.h"
 #include "base/types.h"
+#include "commit/commit.h"
+#include "commit/recover.h"
+#include "commit/super.h"
 #include "commit_world.h"
 #include "dev/overlay.h"
 #include "disk/extent.h"
@@ -13,6 +16,10 @@
 #include "disk/jsb.h"
 #include "unit.h"
 
+#define V3 XW_JBD2_INCOMPAT_CSUM_V3
+#define V2 XW_JBD2_INCOMPAT_CSUM_V2
+#define B64 XW_JBD2_INCOMPAT_64BIT
+
 #define INODES 32u
 #define INODE_SIZE 256u
 
@@ -20,6 +27,12 @@ static struct world *world_of(struct xw_redo_store *s)
 {
 	return (struct world *)(void *)((char *)s - offsetof(struct world, store));
 }
+
+const struct world_spec world_specs[WORLD_SPECS] = {
+	{1024, true, true, V3 | B64, 0, false}, {4096, true, true, V3 | B64, 0, false},
+	{1024, false, false, 0, 0, false},      {4096, false, true, B64, 0, false},
+	{2048, true, false, V2, 0, false},
+};
 
 /* ---- the redo store ---- */
 
@@ -326,4 +339,86 @@ char world_state(const struct world *w, struct xw_dev *d, bool log)
 		state = 'n';
 	free(got);
 	return state;
+}
+
+/* ---- what the tests do to it ---- */
+
+int world_commit(struct world *w, struct xw_dev *o, enum xw_commit_how how,
+		 struct xw_commit_info *info)
+{
+	const struct xw_commit_opts opts = {
+		.how = how, .store = &w->store, .now = 1700000000, .nonce = 0x1234567890ABCDEF};
+
+	return xw_commit(o, &opts, &w->diag, info);
+}
+
+/* Recover through a second handle, and close it: the state found. */
+char world_recover(struct world *w, unsigned flags, bool log, struct xw_recover_info *info)
+{
+	struct xw_dev *d = crash_dev_dup(w->img);
+	char state;
+	int rc = xw_recover_dev(&d, &w->store, flags | XW_RECOVER_JOURNAL, &w->diag, info);
+
+	if (rc)
+		ck_abort_msg("recovery: %d, %s", rc, w->diag.text);
+	state = world_state(w, d, log);
+	xw_dev_close(d);
+	return state;
+}
+
+void world_check_settled(struct world *w, bool log, char state)
+{
+	struct xw_recover_info info;
+	uint64_t steps = w->crash.steps;
+
+	ck_assert_int_eq(world_recover(w, XW_RECOVER_RDONLY, log, &info), state);
+	ck_assert(!info.redo_applied && !info.super_fixed && !info.journal.needed);
+	ck_assert_int_eq(world_recover(w, 0, log, &info), state);
+	ck_assert(!info.redo_applied && !info.redo_dropped && !info.journal.needed);
+	ck_assert_ptr_null(w->pub);
+	/* nothing but the removal of left-over temporary files */
+	ck_assert_uint_le(w->crash.steps - steps, 1);
+}
+
+/* The state between commit point and end: half of the blocks in place. */
+void world_half_done(struct world *w, const struct world_spec *spec)
+{
+	struct xw_dev *o;
+	uint64_t steps;
+
+	world_open(w, spec);
+	o = world_change(w);
+	ck_assert_int_eq(world_commit(w, o, XW_COMMIT_REDO, NULL), 0);
+	xw_dev_close(o);
+	steps = w->crash.steps;
+	world_close(w);
+
+	world_open(w, spec);
+	o = world_change(w);
+	w->crash.fail_at = steps - 12;
+	w->crash.seed = 77;
+	ck_assert_int_lt(world_commit(w, o, XW_COMMIT_REDO, NULL), 0);
+	xw_dev_close(o);
+	world_revive(w);
+	ck_assert_ptr_nonnull(w->pub);
+}
+
+void world_get_super(struct world *w, uint8_t super[XW_SUPER_SIZE])
+{
+	ck_assert_int_eq(xw_dev_pread(w->img, super, XW_SUPER_SIZE, XW_SUPER_OFFSET), 0);
+}
+
+void world_put_super(struct world *w, const uint8_t *super)
+{
+	ck_assert_int_eq(xw_dev_pwrite(w->img, super, XW_SUPER_SIZE, XW_SUPER_OFFSET), 0);
+}
+
+void world_edit_super(struct xw_dev *d, unsigned off, uint8_t flip)
+{
+	uint8_t super[XW_SUPER_SIZE];
+
+	ck_assert_int_eq(xw_dev_pread(d, super, sizeof(super), XW_SUPER_OFFSET), 0);
+	super[off] ^= flip;
+	xw_super_bytes_incompat(super, 0, 0);
+	ck_assert_int_eq(xw_dev_pwrite(d, super, sizeof(super), XW_SUPER_OFFSET), 0);
 }

@@ -6,7 +6,8 @@
 #ifndef XW_TESTS_COMMIT_WORLD_H
 #define XW_TESTS_COMMIT_WORLD_H
 
-#include "commit/store.h"
+#include "commit/commit.h"
+#include "commit/recover.h"
 #include "crashdev.h"
 #include "disk/super.h"
 
@@ -21,6 +22,10 @@ struct world_spec {
 	int64_t grow; /* of the device, by the change; redo only */
 	bool lost; /* the old superblock is garbage; redo only */
 };
+
+/* Block sizes, checksums, and formats of the log. */
+#define WORLD_SPECS 5
+extern const struct world_spec world_specs[WORLD_SPECS];
 
 struct world {
 	struct world_spec spec;
@@ -42,5 +47,18 @@ struct xw_dev *world_change(struct world *w);
 void world_revive(struct world *w);
 /* 'o'ld or 'n'ew, else '?'. log: the journal's own blocks do not count. */
 char world_state(const struct world *w, struct xw_dev *d, bool log);
+
+int world_commit(struct world *w, struct xw_dev *o, enum xw_commit_how how,
+		 struct xw_commit_info *info);
+/* Recover through a second handle, and close it: the state found. */
+char world_recover(struct world *w, unsigned flags, bool log, struct xw_recover_info *info);
+/* Nothing is left to do: neither for a reader nor for a writer. */
+void world_check_settled(struct world *w, bool log, char state);
+/* Open a world, and cut a redo commit between its commit point and its end. */
+void world_half_done(struct world *w, const struct world_spec *spec);
+void world_get_super(struct world *w, uint8_t super[XW_SUPER_SIZE]);
+void world_put_super(struct world *w, const uint8_t *super);
+/* Flip bits of one byte of the superblock; its checksum follows. */
+void world_edit_super(struct xw_dev *d, unsigned off, uint8_t flip);
 
 #endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* The cases of recovery on open, one by one. */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/crc.h"
+#include "base/endian.h"
+#include "base/types.h"
+#include "commit/super.h"
+#include "commit_world.h"
+#include "unit.h"
+
+static int try_recover(struct world *w, unsigned flags, struct xw_recover_info *info)
+{
+	struct xw_dev *d = crash_dev_dup(w->img);
+	int rc = xw_recover_dev(&d, &w->store, flags, &w->diag, info);
+
+	xw_dev_close(d);
+	return rc;
+}
+
+START_TEST(half_state_is_refused)
+{
+	uint8_t super[XW_SUPER_SIZE];
+	struct xw_super sb;
+	struct world w;
+
+	world_half_done(&w, &world_specs[_i]);
+	ck_assert_int_eq(world_state(&w, w.img, false), '?');
+	world_get_super(&w, super);
+	ck_assert(xw_super_bytes_valid(super));
+	ck_assert_int_eq(xw_super_decode(super, &sb), 0);
+	ck_assert_uint_eq(sb.feature_incompat & 0x40000000, 0x40000000);
+	ck_assert_uint_eq(sb.xw_nonce, 0x1234567890ABCDEF);
+	world_close(&w);
+}
+END_TEST
+
+START_TEST(bit_without_file)
+{
+	struct xw_recover_info info;
+	uint8_t super[XW_SUPER_SIZE];
+	struct world w;
+
+	world_half_done(&w, &world_specs[_i]);
+	xw_dev_close(w.pub);
+	w.pub = NULL;
+	for (unsigned ro = 0; ro < 2; ro++) {
+		ck_assert_int_eq(try_recover(&w, ro ? XW_RECOVER_RDONLY : 0, &info), XW_ERR_STATE);
+		ck_assert_ptr_nonnull(strstr(w.diag.text, "missing"));
+		ck_assert_ptr_nonnull(strstr(w.diag.text, "xw-fsck -y"));
+		xw_diag_clear(&w.diag);
+	}
+	ck_assert_int_eq(try_recover(&w, XW_RECOVER_FORCE, &info), 0);
+	ck_assert(info.stuck);
+	ck_assert_int_eq(xw_recover_give_up(w.img, &w.diag), 0);
+	ck_assert_int_eq(try_recover(&w, 0, &info), 0);
+	world_get_super(&w, super);
+	ck_assert(xw_super_bytes_valid(super));
+	ck_assert(!xw_super_bytes_nonce(super));
+	world_close(&w);
+}
+END_TEST
+
+START_TEST(file_of_another_change)
+{
+	struct xw_recover_info info;
+	uint8_t super[XW_SUPER_SIZE];
+	struct world w;
+
+	world_half_done(&w, &world_specs[0]);
+	world_get_super(&w, super);
+	xw_super_bytes_pend(super, 4711, super);
+	world_put_super(&w, super);
+	ck_assert_int_eq(try_recover(&w, 0, &info), XW_ERR_STATE);
+	ck_assert_ptr_nonnull(strstr(w.diag.text, "another image's"));
+	ck_assert_ptr_nonnull(w.pub);
+	world_close(&w);
+}
+END_TEST
+
+/* Every byte of the redo file: with the bit set a damaged one is refused, and writes nothing. */
+START_TEST(damaged_file)
+{
+	struct xw_recover_info info;
+	unsigned char *before, c, bad;
+	uint64_t size, tried = 0, refused = 0;
+	struct world w;
+
+	world_half_done(&w, &world_specs[_i]);
+	before = malloc(w.img->size);
+	size = w.pub->size;
+	for (uint64_t at = 0; at < size; at += at < 5000 ? 131 : 3989) {
+		struct xw_dev *d = crash_dev_dup(w.img);
+		int rc;
+
+		tried++;
+		ck_assert_int_eq(xw_dev_pread(w.img, before, w.img->size, 0), 0);
+		ck_assert_int_eq(xw_dev_pread(w.pub, &c, 1, at), 0);
+		bad = c ^ 0x40;
+		ck_assert_int_eq(xw_dev_pwrite(w.pub, &bad, 1, at), 0);
+		rc = xw_recover_dev(&d, &w.store, XW_RECOVER_RDONLY, &w.diag, &info);
+		/* padding of the table and of the journal superblock's block has no meaning */
+		if (!rc)
+			ck_assert_int_eq(world_state(&w, d, false), 'n');
+		else
+			ck_assert_str_ne(w.diag.text, "");
+		refused += rc != 0;
+		xw_dev_close(d);
+		xw_diag_clear(&w.diag);
+		if (rc) {
+			ck_assert_int_ne(try_recover(&w, 0, &info), 0);
+			ck_assert_ptr_nonnull(w.pub);
+		}
+		xw_diag_clear(&w.diag);
+		ck_assert_int_eq(xw_dev_pwrite(w.pub, &c, 1, at), 0);
+		ck_assert_int_eq(world_state(&w, w.img, false), '?');
+	}
+	ck_assert_uint_gt(refused, tried * 8 / 10);
+	/* too short */
+	ck_assert_int_eq(xw_dev_set_size(w.pub, size - 1), 0);
+	ck_assert_int_eq(try_recover(&w, 0, &info), XW_ERR_CORRUPT);
+	free(before);
+	world_close(&w);
+}
+END_TEST
+
+/* A header whose checksum is right and whose fields are anything: no harm, and no image changed. */
+START_TEST(hostile_header)
+{
+	static const uint8_t zero[4];
+	struct xw_recover_info info;
+	unsigned char good[4096], bad[4096];
+	uint32_t x = 12345;
+	unsigned refused = 0;
+	struct world w;
+
+	world_half_done(&w, &world_specs[_i]);
+	ck_assert_int_eq(xw_dev_pread(w.pub, good, sizeof(good), 0), 0);
+	for (unsigned i = 0; i < 4000; i++) {
+		struct xw_dev *d = crash_dev_dup(w.img);
+
+		memcpy(bad, good, sizeof(bad));
+		for (unsigned k = 0; k <= i % 3; k++) {
+			x = x * 1664525u + 1013904223u;
+			bad[8 + (x >> 8) % 0x4C] = (unsigned char)(i % 5 ? x >> 24 : 0);
+		}
+		memcpy(bad + 0x3FC, zero, 4);
+		poke32(bad + 0x3FC, xw_crc32c(~0u, bad, sizeof(bad)));
+		ck_assert_int_eq(xw_dev_pwrite(w.pub, bad, sizeof(bad), 0), 0);
+		if (xw_recover_dev(&d, &w.store, XW_RECOVER_RDONLY, &w.diag, &info)) {
+			ck_assert_str_ne(w.diag.text, "");
+			refused++;
+		}
+		xw_diag_clear(&w.diag);
+		xw_dev_close(d);
+		ck_assert_int_eq(world_state(&w, w.img, false), '?');
+	}
+	ck_assert_uint_gt(refused, 2000);
+	ck_assert_int_eq(xw_dev_pwrite(w.pub, good, sizeof(good), 0), 0);
+	ck_assert_int_eq(world_recover(&w, 0, false, &info), 'n');
+	world_close(&w);
+}
+END_TEST
+
+START_TEST(file_without_bit)
+{
+	struct xw_recover_info info;
+	struct xw_dev *o;
+	struct world w, other;
+
+	/* old state and new state: what the store has is dropped, but not by a reader */
+	for (int i = 0; i < 3; i++) {
+		world_half_done(&w, &world_specs[0]);
+		if (i == 2) { /* a third state, as by another tool */
+			w.new_img[XW_SUPER_OFFSET + 0x34] ^= 1;
+			xw_super_bytes_incompat(w.new_img + XW_SUPER_OFFSET, 0, 0);
+		}
+		ck_assert_int_eq(xw_dev_pwrite(w.img, i ? w.new_img : w.old_img, w.old_size, 0), 0);
+		ck_assert_int_eq(world_recover(&w, XW_RECOVER_RDONLY, false, &info), i ? 'n' : 'o');
+		ck_assert_ptr_nonnull(w.pub);
+		ck_assert_int_eq(world_recover(&w, 0, false, &info), i ? 'n' : 'o');
+		ck_assert(info.redo_dropped);
+		ck_assert_ptr_null(w.pub);
+		world_close(&w);
+	}
+	/* another filesystem's: not touched, not used, and never replaced */
+	world_half_done(&w, &world_specs[0]);
+	world_open(&other, &world_specs[0]);
+	other.old_img[XW_SUPER_OFFSET + 0x68] ^= 1;
+	xw_super_bytes_incompat(other.old_img + XW_SUPER_OFFSET, 0, 0);
+	ck_assert_int_eq(xw_dev_pwrite(w.img, other.old_img, w.old_size, 0), 0);
+	ck_assert_int_eq(try_recover(&w, 0, &info), 0);
+	ck_assert(!info.redo_applied && !info.redo_dropped);
+	ck_assert_ptr_nonnull(w.pub);
+	o = world_change(&w);
+	world_edit_super(o, 0x68, 1);
+	ck_assert_int_eq(world_commit(&w, o, XW_COMMIT_REDO, NULL), XW_ERR_EXISTS);
+	xw_diag_clear(&w.diag);
+	ck_assert_ptr_nonnull(w.pub);
+	memcpy(w.old_img, other.old_img, w.old_size);
+	ck_assert_int_eq(world_state(&w, w.img, false), 'o');
+	xw_dev_close(o);
+	world_close(&other);
+	world_close(&w);
+}
+END_TEST
+
+/* The superblock in every mixture of two neighbouring states. */
+START_TEST(torn_super)
+{
+	uint8_t pending[XW_SUPER_SIZE], torn[XW_SUPER_SIZE];
+	struct xw_recover_info info;
+	struct world w;
+	struct xw_dev *o;
+
+	for (unsigned cut = 0; cut <= XW_SUPER_SIZE; cut += cut > 0x58 && cut < 0x70 ? 1 : 13) {
+		const unsigned kind = cut % 4; /* old/pending, pending/new; front or back first */
+		const uint8_t *from, *to;
+
+		world_half_done(&w, &world_specs[_i]);
+		world_get_super(&w, pending);
+		from = kind & 1 ? pending : w.old_img + XW_SUPER_OFFSET;
+		to = kind & 1 ? w.new_img + XW_SUPER_OFFSET : pending;
+		memcpy(torn, kind & 2 ? to : from, XW_SUPER_SIZE);
+		memcpy(torn, kind & 2 ? from : to, cut);
+		/* blocks as they are then */
+		ck_assert_int_eq(
+			xw_dev_pwrite(w.img, kind & 1 ? w.new_img : w.old_img, w.old_size, 0), 0);
+		world_put_super(&w, torn);
+		ck_assert_int_ne(world_recover(&w, XW_RECOVER_RDONLY, false, &info), '?');
+		ck_assert_int_ne(world_recover(&w, 0, false, &info), '?');
+		world_check_settled(&w, false, world_state(&w, w.img, false));
+		o = world_change(&w);
+		ck_assert_int_eq(world_commit(&w, o, XW_COMMIT_REDO, NULL), 0);
+		xw_dev_close(o);
+		world_close(&w);
+	}
+}
+END_TEST
+
+/* Nothing is left of the superblock, or its checksum is wrong. */
+START_TEST(lost_super)
+{
+	uint8_t super[XW_SUPER_SIZE];
+	struct xw_recover_info info;
+	struct world w;
+
+	/* garbage: recognised by all its blocks */
+	world_half_done(&w, &world_specs[_i]);
+	memset(super, 0xAA, sizeof(super));
+	world_put_super(&w, super);
+	ck_assert_int_eq(world_recover(&w, XW_RECOVER_RDONLY, false, &info), 'n');
+	ck_assert_int_eq(world_recover(&w, 0, false, &info), 'n');
+	world_close(&w);
+
+	/* garbage, and a block that has neither old nor new contents */
+	world_half_done(&w, &world_specs[_i]);
+	memset(super, 0xAA, sizeof(super));
+	world_put_super(&w, super);
+	ck_assert_int_eq(xw_dev_pwrite(w.img, "someone else's", 14,
+				       (uint64_t)11 * world_specs[_i].block_size + 300),
+			 0);
+	ck_assert_int_eq(xw_dev_pwrite(w.img, "someone else's", 14, 0), 0);
+	ck_assert_int_eq(xw_dev_pwrite(w.img, "someone else's", 14,
+				       (uint64_t)(world_specs[_i].block_size == 1024 ? 2 : 1) *
+						       world_specs[_i].block_size +
+					       30),
+			 0);
+	ck_assert_int_eq(try_recover(&w, 0, &info), 0);
+	ck_assert(!info.redo_applied);
+	ck_assert_ptr_nonnull(w.pub);
+	world_close(&w);
+
+	/* a byte that belongs to no state, but the nonce is there */
+	world_half_done(&w, &world_specs[_i]);
+	world_get_super(&w, super);
+	super[0x38] ^= 0xFF; /* magic */
+	world_put_super(&w, super);
+	ck_assert_int_eq(world_recover(&w, 0, false, &info), 'n');
+	ck_assert(info.redo_applied);
+	world_close(&w);
+}
+END_TEST
+
+/* A superblock whose RECOVER bit and checksum did not arrive together. */
+START_TEST(torn_recover_bit)
+{
+	uint8_t super[XW_SUPER_SIZE], other[XW_SUPER_SIZE];
+	struct xw_recover_info info;
+	struct world w;
+
+	for (int i = 0; i < 4; i++) {
+		world_open(&w, &world_specs[0]);
+		world_get_super(&w, super);
+		memcpy(other, super, sizeof(other));
+		xw_super_bytes_incompat(other, XW_INCOMPAT_RECOVER, 0);
+		memcpy(i & 1 ? super : other, i & 1 ? other : super, 512);
+		world_put_super(&w, i & 1 ? super : other);
+		memcpy(w.new_img, w.old_img, w.old_size);
+		ck_assert_int_eq(world_recover(&w, i & 2 ? XW_RECOVER_RDONLY : 0, false, &info),
+				 'o');
+		ck_assert(info.super_fixed);
+		world_close(&w);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("recover");
+	TCase *tc = tcase_create("cases");
+
+	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, half_state_is_refused, 0, WORLD_SPECS);
+	tcase_add_loop_test(tc, bit_without_file, 0, WORLD_SPECS);
+	tcase_add_test(tc, file_of_another_change);
+	tcase_add_loop_test(tc, damaged_file, 0, 2);
+	tcase_add_loop_test(tc, hostile_header, 0, 2);
+	tcase_add_test(tc, file_without_bit);
+	tcase_add_loop_test(tc, torn_super, 0, 4);
+	tcase_add_loop_test(tc, lost_super, 0, WORLD_SPECS);
+	tcase_add_test(tc, torn_recover_bit);
+	suite_add_tcase(s, tc);
+	return unit_main(s);
+}
