@@ -23,6 +23,7 @@
  * part of a group on.
  */
 #define GAP_KEEP_PART 8u
+#define USUAL_PAGE 4096u
 
 struct run {
 	struct xw_mkfs *m;
@@ -119,6 +120,12 @@ static int plan(struct run *r)
 {
 	struct xw_mkfs *m = r->m;
 	int ret = plan_geometry(&m->params, &r->b.geo, &m->diag);
+
+	if (!ret && !m->force && r->b.geo.block_size > USUAL_PAGE)
+		xw_log(&m->diag, XW_LOG_WARN,
+		       "-b %u: Linux mounts no blocks larger than its pages, %u bytes on most "
+		       "machines (-F: no warning)",
+		       r->b.geo.block_size, USUAL_PAGE);
 	if (!ret)
 		ret = plan_geometry(&m->params, &r->first_geo, NULL);
 	return ret ? ret : xw_target_open(m, &r->target);
@@ -154,7 +161,8 @@ static int open_out(struct run *r)
 		return xw_fail_nomem(&r->m->diag, "threads");
 	r->threaded = r->m->jobs != 1;
 	r->out.max_gap = r->target.dev->fresh ? MAX_ZERO_GAP : 0;
-	return xw_batch_new(r->target.dev, 0, r->threaded, &r->m->diag, &r->out.batch);
+	return xw_batch_new(r->target.dev, XW_MAX(r->b.geo.block_size, XW_BATCH_UNIT), r->threaded,
+			    &r->m->diag, &r->out.batch);
 }
 
 static void root_options(struct run *r)

@@ -27,7 +27,8 @@ static void plan_super(const struct xw_mkfs_params *p, uint64_t blocks, struct x
 		.block_size = p->block_size,
 		.first_data_block = p->block_size == 1024,
 		.blocks = blocks,
-		.blocks_per_group = p->blocks_per_group ? p->blocks_per_group : 8 * p->block_size,
+		.blocks_per_group = p->blocks_per_group ? p->blocks_per_group
+							: xw_group_blocks_max(p->block_size),
 		.inode_size = p->inode_size,
 		.flex_size = 1,
 	};

@@ -33,7 +33,6 @@
 #include "base/types.h"
 #include "dev/batch.h"
 
-#define UNIT_DEFAULT ((size_t)32 << 10)
 #define UNIT_MAX ((size_t)64 << 20)
 #define RING_BYTES ((size_t)4 << 20)
 #define RING_MIN 4
@@ -340,7 +339,7 @@ int xw_batch_new(struct xw_dev *dev, size_t unit, bool threaded, struct xw_diag 
 	int err;
 
 	if (unit == 0)
-		unit = UNIT_DEFAULT;
+		unit = XW_BATCH_UNIT;
 	if (unit > UNIT_MAX)
 		return xw_fail(diag, XW_ERR_USAGE, "write unit of %zu bytes is too large", unit);
 	b = calloc(1, sizeof(*b));

@@ -13,6 +13,9 @@
 
 #include "dev/dev.h"
 
+/* Bytes of a device write: measured, see batch.c. */
+#define XW_BATCH_UNIT ((size_t)32 << 10)
+
 struct xw_batch;
 
 struct xw_batch_stats {
@@ -22,7 +25,7 @@ struct xw_batch_stats {
 	uint64_t backward; /* started before the end of the last one */
 };
 
-/* unit: bytes a device write, 0 = the measured default. threaded: use a writer thread. */
+/* unit: bytes a device write, 0 = XW_BATCH_UNIT. threaded: use a writer thread. */
 int xw_batch_new(struct xw_dev *dev, size_t unit, bool threaded, struct xw_diag *diag,
 		 struct xw_batch **out);
 /* Copies. */

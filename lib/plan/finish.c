@@ -169,10 +169,11 @@ static int settle_sizes(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_
 			return xw_fail(diag, XW_ERR_USAGE,
 				       "the target has no room for a filesystem");
 	}
-	if (!p->bytes_per_inode)
-		p->bytes_per_inode = named.bytes_per_inode;
+	if (!p->bytes_per_inode && named.bytes_per_inode)
+		p->bytes_per_inode = XW_MAX(named.bytes_per_inode, p->block_size);
 	if (!p->bytes_per_inode && p->size_bytes)
-		p->bytes_per_inode = usage_by_size(p->size_bytes)->bytes_per_inode;
+		p->bytes_per_inode =
+			XW_MAX(usage_by_size(p->size_bytes)->bytes_per_inode, p->block_size);
 	if (!p->inode_size)
 		p->inode_size = named.inode_size;
 	if (!p->inode_size)
@@ -230,9 +231,10 @@ static int check_rest(struct xw_mkfs_params *p, struct xw_diag *diag)
 	if (p->cluster_size)
 		return xw_fail(diag, XW_ERR_USAGE, "-C %u: needs the feature bigalloc",
 			       p->cluster_size);
-	if (p->blocks_per_group > 8 * p->block_size)
+	if (p->blocks_per_group > xw_group_blocks_max(p->block_size))
 		return xw_fail(diag, XW_ERR_USAGE, "-g %u: at most %u with %u-byte blocks",
-			       p->blocks_per_group, 8 * p->block_size, p->block_size);
+			       p->blocks_per_group, xw_group_blocks_max(p->block_size),
+			       p->block_size);
 	if (p->inode_size > p->block_size)
 		return xw_fail(diag, XW_ERR_USAGE, "-I %u: at most the block size, %u",
 			       p->inode_size, p->block_size);

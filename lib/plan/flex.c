@@ -6,11 +6,11 @@
  * Group by group, each object wants the place right behind the same object of the group before; the
  * first one of its kind leaves room for all its fellows of the flex group (one that consists of a
  * single group: for as many as a full one has). If that place is taken, it is the next one that
- * fits, but only within as many blocks as this object and all that follow need (at most a quarter
- * of a group); else the first free run of so many blocks from the flex group's beginning, else the
- * first place there that holds just this object. With packed_meta_blocks the whole filesystem is
- * one range: first all block bitmaps, then all inode bitmaps, then all tables, each at the first
- * place that fits.
+ * fits, but only if that begins within as many blocks as this object and all that follow need (at
+ * most a quarter of a group); else the first free run of so many blocks from the flex group's
+ * beginning, else the first place there that holds just this object. With packed_meta_blocks the
+ * whole filesystem is one range: first all block bitmaps, then all inode bitmaps, then all tables,
+ * each at the first place that fits.
  *
  * Ranges with the same heads inside give the same answer, so only one of each kind is worked out.
  */
@@ -121,7 +121,7 @@ static bool choose(struct range *r, xw_blk want, uint32_t i, uint64_t unit, xw_b
 	uint64_t all = XW_MIN((r->groups - i) * (uint64_t)unit, r->geo->blocks_per_group / 4);
 
 	if (want && want + unit <= r->geo->blocks &&
-	    find_free(r, want, XW_MIN(want + XW_MAX(all, unit), r->geo->blocks), unit, out))
+	    find_free(r, want, XW_MIN(want + all + unit - 1, r->geo->blocks), unit, out))
 		return true;
 	return (all >= unit && find_free(r, r->start, r->end, all, out)) ||
 	       find_free(r, r->start, r->end, unit, out);

@@ -103,6 +103,12 @@ int xw_geo_shrink(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 		  const struct xw_tail_req *req, struct xw_geo *out, struct xw_diag *diag);
 void xw_geo_free(struct xw_geo *geo);
 
+/* Inodes a group has at most: bits again, and below 2^16 by a table block and to a multiple of 8. */
+static inline uint32_t xw_geo_inodes_max(const struct xw_geo *geo)
+{
+	return XW_MIN(8 * geo->block_size, (65536u - geo->block_size / geo->inode_size) & ~7u);
+}
+
 bool xw_geo_has_super(const struct xw_geo *geo, uint32_t group);
 /* Lowest group >= `group` with a superblock copy; geo->groups when there is none. */
 uint32_t xw_geo_next_super(const struct xw_geo *geo, uint32_t group);

@@ -56,12 +56,10 @@ static int set_block_size(struct xw_mkfs_params *p, const char *value, struct xw
 	bool at_least = *value == '-';
 	uint64_t n;
 
-	if (xw_parse_size(value + at_least, 1, &n) || n < 1024 || n > 65536 || (n & (n - 1)))
-		return xw_fail(diag, XW_ERR_USAGE, "-b %.80s: block sizes are 1024, 2048 and 4096",
-			       value);
-	if (n > 4096)
-		return xw_fail(diag, XW_ERR_UNSUPPORTED,
-			       "-b %.80s: blocks over 4096 bytes cannot be made", value);
+	if (xw_parse_size(value + at_least, 1, &n) || n < 1024 || n > XW_BLOCK_SIZE_MAX ||
+	    (n & (n - 1)))
+		return xw_fail(diag, XW_ERR_USAGE,
+			       "-b %.80s: block sizes are powers of two from 1024 to 65536", value);
 	p->block_size = at_least ? 0 : (uint32_t)n;
 	p->min_block_size = at_least ? (uint32_t)n : 0;
 	return 0;
@@ -82,7 +80,8 @@ static int set_cluster_size(struct xw_mkfs_params *p, const char *value, struct 
 static int set_blocks_per_group(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
 {
 	uint64_t n;
-	int err = xw_parse_ranged("-g", value, 256, 8 * 4096, &n, diag);
+	int err =
+		xw_parse_ranged("-g", value, 256, xw_group_blocks_max(XW_BLOCK_SIZE_MAX), &n, diag);
 
 	if (err)
 		return err;
@@ -118,10 +117,12 @@ static int set_inode_size(struct xw_mkfs_params *p, const char *value, struct xw
 {
 	uint64_t n;
 
-	if (xw_parse_u64(value, &n) || n < 128 || n > 4096 || (n & (n - 1)))
-		return xw_fail(diag, XW_ERR_USAGE,
-			       "-I %.80s: must be a power of two from 128 to the block size",
-			       value);
+	if (xw_parse_u64(value, &n) || n < 128 || n > 32768 || (n & (n - 1)))
+		return xw_fail(
+			diag, XW_ERR_USAGE,
+			"-I %.80s: must be a power of two from 128 to the block size, at most "
+			"32768",
+			value);
 	p->inode_size = (uint32_t)n;
 	return 0;
 }

@@ -48,6 +48,17 @@ struct xw_alloc_tunables { /* -E mb_*; -1 = default */
 		best_avail_max_trim_order;
 };
 
+#define XW_BLOCK_SIZE_MAX 65536u
+
+/*
+ * Blocks a group has at most: bits of a bitmap block, and a multiple of 8 below 2^16, which is the
+ * width of the counts in an old descriptor.
+ */
+static inline uint32_t xw_group_blocks_max(uint32_t block_size)
+{
+	return XW_MIN(8 * block_size, 65528u);
+}
+
 struct xw_mkfs_params {
 	bool size_set; /* SIZE was given */
 	uint64_t size_bytes; /* of the filesystem after xw_params_finish, 0 = left out (stream) */

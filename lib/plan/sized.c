@@ -13,7 +13,6 @@
 
 #include "plan/map.h"
 
-#define MAX_INODES_FACTOR 8 /* inodes a group <= bits of a bitmap block */
 #define LAST_GROUP_SPARE 50 /* blocks a last group must have beyond its metadata */
 
 struct sizing {
@@ -31,9 +30,11 @@ void xw_geo_start(const struct xw_mkfs_params *p, struct xw_geo *geo)
 	memset(geo, 0, sizeof(*geo));
 	geo->features = p->features;
 	geo->block_size = p->block_size;
-	geo->log_block_size = p->block_size == 1024 ? 0 : p->block_size == 2048 ? 1 : 2;
+	while (1024u << geo->log_block_size < p->block_size)
+		geo->log_block_size++;
 	geo->first_data_block = p->block_size == 1024;
-	geo->blocks_per_group = p->blocks_per_group ? p->blocks_per_group : 8 * p->block_size;
+	geo->blocks_per_group =
+		p->blocks_per_group ? p->blocks_per_group : xw_group_blocks_max(p->block_size);
 	geo->inode_size = p->inode_size;
 	geo->desc_size = xw_has_incompat(&p->features, XW_INCOMPAT_64BIT) ? 64 : 32;
 	geo->desc_per_block = geo->block_size / geo->desc_size;
@@ -98,7 +99,8 @@ static void place_backups(struct xw_geo *geo, const struct xw_mkfs_params *p)
 static uint64_t resize_room(const struct xw_geo *geo, const struct xw_mkfs_params *p,
 			    uint64_t blocks)
 {
-	uint64_t bpg = p->blocks_per_group ? p->blocks_per_group : 8ull * geo->block_size;
+	uint64_t bpg =
+		p->blocks_per_group ? p->blocks_per_group : xw_group_blocks_max(geo->block_size);
 	uint64_t want = xw_div_up(xw_div_up(p->resize_blocks, bpg), geo->desc_per_block);
 	uint64_t now = xw_div_up(xw_div_up(blocks, bpg), geo->desc_per_block);
 
@@ -133,7 +135,7 @@ static void round_inodes(struct xw_geo *geo, uint64_t per_group)
 	uint32_t size = geo->inode_size, block = geo->block_size, step = XW_MAX(block / size, 8);
 
 	per_group = xw_div_up(per_group * size, block) * block / size & ~7ull;
-	per_group = XW_MAX(per_group, 8);
+	per_group = XW_MAX(XW_MIN(per_group, xw_geo_inodes_max(geo)), 8);
 	while (per_group > step && per_group * geo->groups > UINT32_MAX)
 		per_group -= step;
 	geo->inodes_per_group = (uint32_t)per_group;
@@ -161,7 +163,7 @@ static int turn(struct sizing *s)
 	/* a ratio over the whole size says nothing: one for each 4 KiB */
 	inodes = XW_MAX(s->inodes ? s->inodes : geo->blocks * geo->block_size / 4096, 12);
 	per_group = xw_div_up(inodes, groups);
-	if (per_group > (uint64_t)MAX_INODES_FACTOR * geo->block_size) {
+	if (per_group > 8ull * geo->block_size) {
 		if (geo->blocks_per_group < 256)
 			return xw_fail(s->diag, XW_ERR_USAGE,
 				       "-N, -i: %llu inodes are too many for %llu blocks",

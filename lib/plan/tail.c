@@ -343,7 +343,7 @@ static uint64_t most_inodes(const struct tail *t, uint64_t groups)
 			room = xw_geo_group_start(s, 1) - t->req.used_end - 2;
 	}
 	room *= s->block_size / s->inode_size;
-	return XW_MIN(8ull * s->block_size, room) / step * step;
+	return XW_MIN(xw_geo_inodes_max(s), room) / step * step;
 }
 
 /* Finds group count, sizes and journal. */

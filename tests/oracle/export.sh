@@ -45,7 +45,7 @@ is "GNU tar extracts" tar -xpf stock.tar -C by-tar
 is "GNU tar gets the same contents" diff -r --no-dereference -x fifo tree by-tar
 is "holes stay holes" test "$(du -k by-tar/sparse | cut -f1)" -lt 200
 # mke2fs 1.47.0 itself cuts the hole at the end of `sparse` under inline_data.
-for f in "" '-t ext2 -b 1024' '-t ext3 -I 256' '-t ext4 -O inline_data -I 512' '-t ext4 -O ^metadata_csum,64bit'; do
+for f in "" '-t ext2 -b 1024' '-t ext2 -b 16384' '-t ext4 -b 65536' '-t ext3 -I 256' '-t ext4 -O inline_data -I 512' '-t ext4 -O ^metadata_csum,64bit'; do
 	# shellcheck disable=SC2086
 	mke2fs -qF $f -d tree other.img 64M >/dev/null 2>&1
 	"$EXPORT" other.img 2>.err | tar -df - -C tree >.is 2>&1

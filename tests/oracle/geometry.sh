@@ -126,7 +126,7 @@ random_cases() {
 			"^sparse_super,^resize_inode meta_bg,^resize_inode", f2, " ")
 		for (r = 0; r < rounds; r++) {
 			type = "ext" (chance(60) ? 4 : 2 + rnd(2))
-			bs = 1024 * 2 ^ rnd(3)
+			bs = 1024 * 2 ^ (chance(30) ? 3 + rnd(4) : rnd(3))
 			list = ""
 			n = type == "ext4" ? nf4 : nf2
 			for (i = 1; i <= n; i++)
@@ -135,10 +135,10 @@ random_cases() {
 			o = "-t " type " -b " bs
 			if (list != "") o = o " -O " list
 			if (flex && chance(40)) o = o " -G " 2 ^ rnd(13)
-			if (chance(30)) o = o " -g " 8 * (32 + rnd(bs - 31))
+			if (chance(30)) o = o " -g " 8 * (32 + rnd((bs > 8191 ? 8191 : bs) - 31))
 			if (chance(30)) o = o " -i " 1024 + mag(15)
 			else if (chance(25)) o = o " -N " 16 + mag(15)
-			if (chance(25)) o = o " -I " 128 * 2 ^ rnd(4)
+			if (chance(25)) o = o " -I " 128 * 2 ^ rnd(bs > 4096 && chance(30) ? 9 : 4)
 			if (chance(15)) o = o " -m " rnd(51) "." rnd(10)
 			blocks = 64 * mag(13) + rnd(64)
 			if (chance(10)) blocks = bs * 8 * (1 + rnd(8)) + rnd(300)
@@ -200,6 +200,16 @@ cat >"$dir/cases" <<'CASES'
 17592186040320 -t ext4 -O ^64bit
 17592186044416 -t ext4
 17592186044416 -t ext4 -O ^64bit
+10737418240 -t ext4 -b 8192
+10737418240 -t ext4 -b 16384
+10737418240 -t ext3 -b 32768
+107374182400 -t ext4 -b 65536
+107374182400 -t ext2 -b 65536
+107374182400 -t ext4 -b 65536 -I 32768
+107374182400 -t ext4 -b 65536 -I 128
+107374182400 -t ext4 -b 16384 -i 1024
+107374182400 -t ext4 -b 16384 -i 16384
+1099511627776 -t ext4 -b 65536 -O meta_bg,^resize_inode
 1073741824 -t ext4 -O meta_bg
 1073741824 -t ext4 -O meta_bg,^resize_inode
 1073741824 -t ext2 -O meta_bg,^resize_inode
@@ -220,6 +230,8 @@ cat >"$dir/cases" <<'CASES'
 2199023255552 -t ext4 -b 1024
 10737418240 -t ext4 -g 256 -b 1024
 10737418240 -t ext4 -g 256 -b 1024 -O ^resize_inode
+436088832 -t ext4 -b 2048 -G 2048 -g 528 -i 1055 -O meta_bg,^resize_inode SIZE=212934
+436088832 -t ext4 -b 2048 -G 256 -g 528 -i 1055 -O ^resize_inode SIZE=212934
 CASES
 # a gibibyte of memory for that one
 [ -z "$GEOMETRY_BIG" ] || echo "65970697666560 -t ext4" >>"$dir/cases"

@@ -44,6 +44,29 @@ done <<'TABLE'
 -O ^metadata_csum,uninit_bg,^flex_bg|64M 300M -
 -O ^flex_bg|64M 300M 1G -
 -O ^flex_bg -b 1024|64M -
+-F -b 8192|8M 64M 1G -
+-F -b 16384|16M 64M 3G -
+-F -b 32768|64M 3G -
+-F -b 65536|64M 256M 9G -
+-F -t ext2 -b 16384|64M 3G -
+-F -t ext3 -b 16384|64M 3G -
+-F -t ext2 -b 65536|64M 9G -
+-F -t ext3 -b 65536|256M 9G -
+-F -t ext3 -b 65536 -O dir_nlink,ea_inode,large_dir,quota,orphan_file|256M -
+-F -b 16384 -O ^metadata_csum,uninit_bg,^flex_bg|64M 3G -
+-F -b 65536 -O ^metadata_csum,^dir_index|64M 9G -
+-F -b 65536 -O ^flex_bg,sparse_super2|9G -
+-F -b 16384 -O meta_bg,^resize_inode|3G -
+-F -b 65536 -O meta_bg,^resize_inode,^flex_bg|9G -
+-F -b 65536 -O quota,project,mmp,casefold,encrypt,verity,stable_inodes,fast_commit,orphan_file,ea_inode,large_dir,metadata_csum_seed|256M 9G -
+-F -b 16384 -O quota,project,mmp,orphan_file,ea_inode,^extent,^64bit|256M -
+-F -b 65536 -I 128|64M -
+-F -b 65536 -I 32768 -N 1000|256M -
+-F -b 16384 -I 8192 -J size=32|300M -
+-F -b 16384 -g 1024 -i 1024|300M
+-F -b 65536 --free 30%|-
+-F -b 65536 -t ext2 --free 5G|-
+-F -b 16384 -t ext3 --free-inodes 70000|-
 -O ^resize_inode|64M 1G -
 -O ^resize_inode,^sparse_super|64M 1G
 -O sparse_super2,^resize_inode|64M 1G -
@@ -210,5 +233,21 @@ if command -v debugfs >/dev/null; then
 		sed -n "s/.*Blockcount: *\([0-9]*\).*/\1/p"); test -n "$b" && test "$b" -le 32'
 	is "a large directory has an index" sh -c 'mkdir -p h && "$0" -q -b 1024 -d in.tar img -F 64M &&
 		debugfs -R "htree_dump /many" img 2>/dev/null | grep -q "Root node dump"' "$MKFS"
+fi
+# Blocks that the kernel here cannot mount: debugfs copies the whole tree out.
+if command -v debugfs >/dev/null; then
+	for o in "-b 16384" "-b 65536" "-t ext2 -b 16384" "-t ext2 -b 65536" "-b 65536 -O ^metadata_csum"; do
+		rm -rf img out
+		mkdir out
+		# shellcheck disable=SC2086
+		mkfs -q -F $o -d in.tar img
+		debugfs -R "rdump / out" img >/dev/null 2>&1
+		rm -rf out/lost+found
+		is "$o: debugfs finds the tree that went in" diff -r --no-dereference -x fifo tree out
+		is "$o: what lib/read finds is that, too" sh -c '"$0" img | tar -df - -C tree' "$XW_BUILD/xw-export"
+	done
+	rm -f img
+	mkfs -b 65536 img 64M
+	is "blocks over 4096 bytes: a warning" grep -q 'warning.*-b 65536' .err
 fi
 done_testing

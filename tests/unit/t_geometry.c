@@ -95,7 +95,7 @@ static void random_options(struct rnd *r, char *out, size_t size)
 		"^metadata_csum,uninit_bg",
 		"^resize_inode,meta_bg",
 	};
-	uint32_t bs = 1024u << rnd_below(r, 3);
+	uint32_t bs = 1024u << rnd_below(r, 7);
 	uint64_t blocks = 64 + rnd_magnitude(r, 20);
 	bool flex = true;
 	size_t n = (size_t)snprintf(out, size, "-b %u SIZE %llu", bs, (unsigned long long)blocks);
@@ -110,7 +110,7 @@ static void random_options(struct rnd *r, char *out, size_t size)
 	if (flex && rnd_chance(r, 40))
 		ADD("-G %u", 1u << rnd_below(r, 12));
 	if (rnd_chance(r, 40))
-		ADD("-g %u", (unsigned)(32 + rnd_below(r, bs - 31)) * 8);
+		ADD("-g %u", (unsigned)(32 + rnd_below(r, XW_MIN(bs, 8191) - 31)) * 8);
 	if (rnd_chance(r, 30))
 		ADD("-i %u", (unsigned)(1024 + rnd_magnitude(r, 20)));
 	else if (rnd_chance(r, 30))
@@ -140,7 +140,8 @@ static void check_counts(const struct xw_geo *geo, const char *o)
 			      xw_div_up(geo->blocks - geo->first_data_block, geo->blocks_per_group),
 		      "%s", o);
 	ck_assert_msg(geo->inodes_per_group % 8 == 0 &&
-			      geo->inodes_per_group <= 8 * geo->block_size,
+			      geo->inodes_per_group <= XW_MIN(8 * geo->block_size, 65535) &&
+			      geo->blocks_per_group <= XW_MIN(8 * geo->block_size, 65535),
 		      "%s: %u inodes", o, geo->inodes_per_group);
 	ck_assert_msg(geo->itable_blocks ==
 			      xw_div_up((uint64_t)geo->inodes_per_group * geo->inode_size,

@@ -19,7 +19,7 @@ static void random_options(struct rnd *r, char *out, size_t size)
 		"^flex_bg",
 		"^resize_inode,meta_bg",
 	};
-	uint32_t bs = 1024u << rnd_below(r, 3);
+	uint32_t bs = 1024u << rnd_below(r, 7);
 	size_t n = (size_t)snprintf(out, size, "-b %u", bs);
 
 #define ADD(...) n += (size_t)snprintf(out + n, size - n, " " __VA_ARGS__)
