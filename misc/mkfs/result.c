@@ -2,65 +2,40 @@
 /* What xw-mkfs says when it is done: the plan of -n, or the account of an image. */
 #include "config.h"
 
+#include "cli/account.h"
 #include "cli/human.h"
 #include "cli/term.h"
 #include "mkfs/mkfs.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
-
-static void row(FILE *out, const char *label, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void row(FILE *out, const char *label, const char *fmt, ...)
-{
-	va_list ap;
-
-	fprintf(out, "  %s%-12s%s", cli_style(out, CLI_DIM), label, cli_style(out, CLI_PLAIN));
-	va_start(ap, fmt);
-	vfprintf(out, fmt, ap);
-	va_end(ap);
-	fputc('\n', out);
-}
-
 /* An external journal is blocks and nothing else. */
 static void print_journal(FILE *out, const struct xw_mkfs_result *r)
 {
-	row(out, "journal", "%s, %s of %s", cli_size(r->size_bytes).s,
-	    cli_plural(r->blocks, "block", "blocks").s, cli_size(r->block_size).s);
+	cli_row(out, "journal", "%s, %s of %s", cli_size(r->size_bytes).s,
+		cli_plural(r->blocks, "block", "blocks").s, cli_size(r->block_size).s);
 }
 
 static void print_shape(FILE *out, const struct xw_mkfs_result *r)
 {
-	row(out, "size", "%s, %s of %s, %s", cli_size(r->size_bytes).s,
-	    cli_plural(r->blocks, "block", "blocks").s, cli_size(r->block_size).s,
-	    cli_plural(r->groups, "group", "groups").s);
-	row(out, "inodes", "%s, %s free", cli_count(r->inodes).s, cli_count(r->free_inodes).s);
-	row(out, "free", "%s, %s of the blocks", cli_size(r->free_blocks * r->block_size).s,
-	    cli_share((double)r->free_blocks, (double)r->blocks).s);
+	cli_row(out, "size", "%s, %s of %s, %s", cli_size(r->size_bytes).s,
+		cli_plural(r->blocks, "block", "blocks").s, cli_size(r->block_size).s,
+		cli_plural(r->groups, "group", "groups").s);
+	cli_row(out, "inodes", "%s, %s free", cli_count(r->inodes).s, cli_count(r->free_inodes).s);
+	cli_row_free(out, r->free_blocks, r->blocks, r->block_size);
 }
 
 static void print_content(FILE *out, const struct xw_mkfs_result *r)
 {
-	fprintf(out, "  %s%-12s%s%s, %s", cli_style(out, CLI_DIM), "files",
-		cli_style(out, CLI_PLAIN), cli_plural(r->files, "file", "files").s,
-		cli_plural(r->directories, "directory", "directories").s);
-	if (r->symlinks)
-		fprintf(out, ", %s", cli_plural(r->symlinks, "symlink", "symlinks").s);
-	if (r->hardlinks)
-		fprintf(out, ", %s", cli_plural(r->hardlinks, "hard link", "hard links").s);
-	if (r->specials)
-		fprintf(out, ", %s", cli_plural(r->specials, "special", "specials").s);
-	fputc('\n', out);
-	row(out, "data", "%s in %s for %s", cli_size(r->data_blocks * r->block_size).s,
-	    cli_plural(r->extents, "extent", "extents").s,
-	    cli_plural(r->files_with_data, "file", "files").s);
+	const struct cli_files files = {r->files, r->directories, r->symlinks, r->hardlinks,
+					r->specials};
+
+	cli_row_files(out, &files);
+	cli_row_data(out, r->data_blocks * r->block_size, r->extents, r->files_with_data);
 	if (r->xattr_references || r->xattr_in_inode || r->ea_inodes)
-		row(out, "xattrs", "%s for %s, %s in inodes, %s",
-		    cli_plural(r->xattr_blocks, "shared block", "shared blocks").s,
-		    cli_plural(r->xattr_references, "reference", "references").s,
-		    cli_count(r->xattr_in_inode).s,
-		    cli_plural(r->ea_inodes, "value inode", "value inodes").s);
+		cli_row(out, "xattrs", "%s for %s, %s in inodes, %s",
+			cli_plural(r->xattr_blocks, "shared block", "shared blocks").s,
+			cli_plural(r->xattr_references, "reference", "references").s,
+			cli_count(r->xattr_in_inode).s,
+			cli_plural(r->ea_inodes, "value inode", "value inodes").s);
 }
 
 static void print_metadata(FILE *out, const struct xw_mkfs_result *r)
@@ -68,34 +43,28 @@ static void print_metadata(FILE *out, const struct xw_mkfs_result *r)
 	uint64_t journal = r->journal_blocks * r->block_size;
 
 	if (r->data_blocks)
-		row(out, "metadata", "%s, %s of the data%s%s",
-		    cli_size(r->metadata_blocks * r->block_size).s,
-		    cli_share((double)r->metadata_blocks, (double)r->data_blocks).s,
-		    journal ? "; journal " : "", journal ? cli_size(journal).s : "");
+		cli_row(out, "metadata", "%s, %s of the data%s%s",
+			cli_size(r->metadata_blocks * r->block_size).s,
+			cli_share((double)r->metadata_blocks, (double)r->data_blocks).s,
+			journal ? "; journal " : "", journal ? cli_size(journal).s : "");
 	else
-		row(out, "metadata", "%s%s%s", cli_size(r->metadata_blocks * r->block_size).s,
-		    journal ? "; journal " : "", journal ? cli_size(journal).s : "");
+		cli_row(out, "metadata", "%s%s%s", cli_size(r->metadata_blocks * r->block_size).s,
+			journal ? "; journal " : "", journal ? cli_size(journal).s : "");
 }
 
 static void print_effort(FILE *out, const struct xw_mkfs_result *r, unsigned verbose)
 {
 	if (verbose) {
-		row(out, "directories", "%s, %s with an index",
-		    cli_plural(r->directory_blocks, "block", "blocks").s,
-		    cli_count(r->indexed_directories).s);
-		row(out, "written", "%s in %s, %s where the last one ended, %s",
-		    cli_size(r->bytes_written).s, cli_plural(r->writes, "write", "writes").s,
-		    cli_share((double)r->sequential_writes, (double)r->writes).s,
-		    cli_plural(r->backward_seeks, "backward seek", "backward seeks").s);
+		cli_row(out, "directories", "%s, %s with an index",
+			cli_plural(r->directory_blocks, "block", "blocks").s,
+			cli_count(r->indexed_directories).s);
+		cli_row(out, "written", "%s in %s, %s where the last one ended, %s",
+			cli_size(r->bytes_written).s, cli_plural(r->writes, "write", "writes").s,
+			cli_share((double)r->sequential_writes, (double)r->writes).s,
+			cli_plural(r->backward_seeks, "backward seek", "backward seeks").s);
 	}
-	if (r->replaced_blocks)
-		row(out, "replaced", "%s written for files that a later entry replaced",
-		    cli_size(r->replaced_blocks * r->block_size).s);
-	if (r->bytes_in)
-		row(out, "time", "%s for %s, %s", cli_duration(r->seconds).s,
-		    cli_size(r->bytes_in).s, cli_rate(r->bytes_in, r->seconds).s);
-	else
-		row(out, "time", "%s", cli_duration(r->seconds).s);
+	cli_row_replaced(out, r->replaced_blocks * r->block_size);
+	cli_row_time(out, r->seconds, r->bytes_in);
 }
 
 void mkfs_print_result(FILE *out, const struct mkfs_args *args, const struct xw_mkfs_result *r)

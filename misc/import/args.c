@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of xw-import: xw-mkfs's options for filling, and how the change is committed. */
+#include "config.h"
+
+#include "cli/term.h"
+#include "import/tool.h"
+
+#include <string.h>
+
+enum { KEY_COMMIT = CLI_KEY_OWN, KEY_REDO_FILE };
+
+static const struct cli_row rows[] = {
+	{'E', required_argument, "-E", CLI_TO_LIBRARY, NULL},
+	{KEY_COMMIT, required_argument, "--commit", CLI_TO_LIBRARY, NULL},
+	{KEY_REDO_FILE, required_argument, "--redo-file", CLI_TO_LIBRARY, NULL},
+	CLI_FILL_ROWS,
+	CLI_TALK_ROWS,
+};
+
+static void print_help(FILE *out)
+{
+	fputs("Usage: xw-import [options] IMAGE SOURCE...\n"
+	      "Unpack archives and directories into an ext2, ext3 or ext4 image, without mounting "
+	      "it.\n"
+	      "\n"
+	      "A SOURCE is a directory, an archive of any format or compression, or - for a stream "
+	      "on\n"
+	      "standard input. Several are layers: later ones win, and what IMAGE holds already is "
+	      "the\n"
+	      "lowest. IMAGE changes as one unit: whatever happens, it is what it was or what it "
+	      "should\n"
+	      "become.\n"
+	      "\n"
+	      "What is taken, and as what:\n" CLI_FILL_HELP "\n"
+	      "The change:\n"
+	      "  -E LIST                   offset=BYTES: where in IMAGE the filesystem begins;\n"
+	      "                            mb_*: tuning of the allocator\n"
+	      "      --commit HOW          auto (default), journal: through the image's own, or "
+	      "redo:\n"
+	      "                            through a file beside it\n"
+	      "      --redo-file FILE      that file (default: IMAGE.xw-redo; needed for devices)\n"
+	      "\n"
+	      "Running:\n"
+	      "  -q         print nothing but problems      -v         print more; twice for "
+	      "everything\n"
+	      "      --jobs N              threads (default: processors); does not change the "
+	      "image\n"
+	      "      --json                print the result as JSON\n"
+	      "  -V, --version             print the version\n"
+	      "  -h, --help                print this\n"
+	      "\n"
+	      "Exit status: 0 done, 1 failed and IMAGE is what it was, 2 wrong usage. See "
+	      "xw-import(8).\n",
+	      out);
+}
+
+int import_args_parse(struct import_args *args, int argc, char **argv)
+{
+	int status;
+
+	*args = (struct import_args){
+		.line = {.tool = "xw-import",
+			 .usage = "xw-import [options] IMAGE SOURCE...",
+			 .rows = rows,
+			 .n_rows = sizeof(rows) / sizeof(rows[0]),
+			 .help = print_help},
+	};
+	status = cli_line_read(&args->line, argc, argv);
+	if (status >= 0)
+		return status;
+	if (optind == argc) {
+		cli_error("the name of the image is missing");
+		return cli_line_usage(&args->line);
+	}
+	args->image = argv[optind++];
+	if (optind == argc) {
+		cli_error("%s: nothing to import: a directory, an archive, or - is missing",
+			  args->image);
+		return cli_line_usage(&args->line);
+	}
+	if (strcmp(args->image, "-") == 0) {
+		cli_error("IMAGE '-': an image is not changed from front to back; name a file");
+		return EXIT_USAGE;
+	}
+	args->sources = argv + optind;
+	return -1;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* xw-import: unpack archives and directories into an image that is there. */
+#include "config.h"
+
+#include "cli/env.h"
+#include "cli/names.h"
+#include "cli/run.h"
+#include "cli/term.h"
+#include "import/tool.h"
+
+static int set_all(struct xw_import *x, const struct import_args *args)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < args->line.count && !err; i++)
+		err = xw_import_set(x, args->line.settings[i].name, args->line.settings[i].value);
+	for (char **source = args->sources; *source && !err; source++)
+		err = xw_import_add_source(x, *source);
+	return err;
+}
+
+/* The image is changed by now: what cannot be said about it is a failure all the same. */
+static int report(struct xw_import *x, const struct import_args *args)
+{
+	if (args->line.json) {
+		const char *json = xw_import_json(x);
+
+		if (!json) {
+			cli_error("%s: imported, but out of memory for its description",
+				  args->image);
+			return XW_E_NOMEM;
+		}
+		puts(json);
+	} else if (!args->line.quiet) {
+		import_print_result(stdout, args, xw_import_result(x));
+	}
+	return 0;
+}
+
+static int import(const struct import_args *args)
+{
+	struct cli_run run = {.line = &args->line};
+	struct xw_import *x;
+	int err = xw_import_new(&x);
+
+	if (err) {
+		cli_error("out of memory");
+		return err;
+	}
+	xw_import_on_log(x, cli_run_log, &run); /* first: options warn too */
+	err = set_all(x, args);
+	if (!err) {
+		cli_progress_init(&run.bar, !args->line.quiet);
+		xw_import_on_names(x, cli_name_to_id, NULL);
+		xw_import_on_progress(x, cli_run_progress, &run);
+		err = xw_import_run(x, args->image);
+		cli_progress_wipe(&run.bar);
+	}
+	if (err) {
+		cli_error("%s", xw_import_error(x));
+	} else {
+		cli_run_end(&run);
+		err = report(x, args);
+	}
+	xw_import_free(x);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct import_args args;
+	int status;
+
+	cli_guard_streams();
+	status = import_args_parse(&args, argc, argv);
+	if (status < 0) {
+		cli_catch_interrupts();
+		status = cli_run_status(import(&args));
+	}
+	cli_line_free(&args.line);
+	return cli_close_stdout(status);
+}

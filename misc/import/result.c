@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* What xw-import says when it is done. */
+#include "config.h"
+
+#include "cli/account.h"
+#include "cli/human.h"
+#include "cli/term.h"
+#include "import/tool.h"
+
+static void print_removed(FILE *out, const struct xw_import_result *r)
+{
+	if (r->removed_inodes)
+		cli_row(out, "removed", "%s that the image had, %s",
+			cli_plural(r->removed_inodes, "file", "files").s,
+			cli_size(r->freed_blocks * r->block_size).s);
+	else if (r->freed_blocks)
+		cli_row(out, "removed", "%s of old directory blocks",
+			cli_size(r->freed_blocks * r->block_size).s);
+	if (r->orphans)
+		cli_row(out, "orphans", "%s put away first",
+			cli_plural(r->orphans, "deleted file", "deleted files").s);
+	cli_row_replaced(out, r->replaced_blocks * r->block_size);
+}
+
+static void print_commit(FILE *out, const struct xw_import_result *r)
+{
+	cli_row(out, "commit", "%s of metadata, through %s%s",
+		cli_size(r->commit_blocks * r->block_size).s,
+		r->by_journal ? "the journal" : "a redo file",
+		r->replayed ? "; the journal was replayed first" : "");
+}
+
+void import_print_result(FILE *out, const struct import_args *args,
+			 const struct xw_import_result *r)
+{
+	const struct cli_files files = {r->files, r->directories, r->symlinks, r->hardlinks,
+					r->specials};
+
+	fprintf(out, "%s%s%s\n", cli_style(out, CLI_BOLD), args->image, cli_style(out, CLI_PLAIN));
+	cli_row_files(out, &files);
+	cli_row_data(out, r->data_blocks * r->block_size, r->extents, r->files_with_data);
+	print_removed(out, r);
+	cli_row(out, "left", "%s and %s", cli_size(r->free_blocks * r->block_size).s,
+		cli_plural(r->free_inodes, "inode", "inodes").s);
+	if (args->line.verbose) {
+		cli_row(out, "directories", "%s of the image rebuilt",
+			cli_count(r->rebuilt_directories).s);
+		cli_row(out, "written", "%s", cli_size(r->bytes_written).s);
+		print_commit(out, r);
+	}
+	cli_row_time(out, r->seconds, r->bytes_in);
+}
