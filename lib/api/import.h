@@ -4,7 +4,7 @@
 #define XW_API_IMPORT_H
 
 #include "api/run.h"
-#include "commit/commit.h"
+#include "commit/edit.h"
 
 struct xw_import {
 	struct xw_mkfs m; /* sources, how they are read, callbacks, diag; nothing of making */
@@ -13,5 +13,11 @@ struct xw_import {
 	struct xw_import_result result;
 	struct xw_json json;
 };
+
+/*
+ * xw_import_run() on an edit begun on whatever device: it is ended in any case. path is for
+ * messages. e NULL: path is opened.
+ */
+int xw_import_run_edit(struct xw_import *x, const char *path, struct xw_edit *e);
 
 #endif

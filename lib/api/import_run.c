@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "api/import.h"
+#include "base/auto.h"
 #include "disk/indirect.h"
 #include "tree/image.h"
 #include "update/update.h"
@@ -16,6 +17,7 @@
 struct run {
 	struct xw_import *x;
 	const char *path;
+	struct xw_edit *edit; /* given by the caller; NULL: path is opened */
 	struct xw_update *u;
 	struct xw_tree tree;
 	struct xw_tree_image image;
@@ -128,7 +130,8 @@ static int prepare(struct run *r)
 		.mb = m->params.mb,
 		.jobs = m->jobs,
 	};
-	int ret = xw_update_open(r->path, &o, &m->diag, &r->u);
+	int ret = r->edit ? xw_update_begin(steal(r->edit), &o, &m->diag, &r->u)
+			  : xw_update_open(r->path, &o, &m->diag, &r->u);
 
 	if (!ret)
 		ret = xw_tree_init(&r->tree, m->params.now, &m->diag);
@@ -220,20 +223,20 @@ static void cleanup(struct run *r)
 	xw_tree_free(&r->tree);
 }
 
-int xw_import_run(struct xw_import *x, const char *path)
+int xw_import_run_edit(struct xw_import *x, const char *path, struct xw_edit *e)
 {
 	struct run *r;
 	int ret;
 
-	xw_diag_clear(&x->m.diag);
-	if (x->m.ran)
-		return xw_fail(&x->m.diag, XW_ERR_STATE, "%s: the handle has run", path);
-	r = calloc(1, sizeof(*r));
-	if (!r)
-		return xw_fail_nomem(&x->m.diag, "run");
 	x->m.ran = true;
+	r = calloc(1, sizeof(*r));
+	if (!r) {
+		xw_edit_end(e);
+		return xw_fail_nomem(&x->m.diag, "run");
+	}
 	r->x = x;
 	r->path = path;
+	r->edit = e;
 	clock_gettime(CLOCK_MONOTONIC, &r->begin);
 	r->last_tick = r->begin;
 	ret = prepare(r);
@@ -248,4 +251,12 @@ int xw_import_run(struct xw_import *x, const char *path)
 	cleanup(r);
 	free(r);
 	return ret;
+}
+
+int xw_import_run(struct xw_import *x, const char *path)
+{
+	xw_diag_clear(&x->m.diag);
+	if (x->m.ran)
+		return xw_fail(&x->m.diag, XW_ERR_STATE, "%s: the handle has run", path);
+	return xw_import_run_edit(x, path, NULL);
 }

@@ -160,18 +160,10 @@ static void open_builder(struct xw_update *u)
 	xw_build_init_image(b, sb);
 }
 
-static int open_all(struct xw_update *u, const char *path, const struct xw_update_opts *opts)
+static int open_all(struct xw_update *u, const struct xw_update_opts *opts)
 {
-	const struct xw_edit_opts eo = {
-		.redo_file = opts->redo_file,
-		.offset = opts->offset,
-		.how = opts->how,
-		.now = opts->now,
-	};
-	int ret = xw_edit_begin(path, &eo, u->diag, &u->edit);
+	int ret = xw_image_open(xw_edit_dev(u->edit), 0, u->diag, &u->img);
 
-	if (!ret)
-		ret = xw_image_open(xw_edit_dev(u->edit), 0, u->diag, &u->img);
 	if (!ret)
 		ret = check(u);
 	if (!ret)
@@ -199,23 +191,41 @@ static int open_all(struct xw_update *u, const char *path, const struct xw_updat
 	return xw_update_orphans(u);
 }
 
-int xw_update_open(const char *path, const struct xw_update_opts *opts, struct xw_diag *diag,
-		   struct xw_update **out)
+int xw_update_begin(struct xw_edit *e, const struct xw_update_opts *opts, struct xw_diag *diag,
+		    struct xw_update **out)
 {
 	struct xw_update *u = calloc(1, sizeof(*u));
 	int ret;
 
-	if (!u)
+	if (!u) {
+		xw_edit_end(e);
 		return xw_fail_nomem(diag, "image");
+	}
+	u->edit = e;
 	u->diag = diag;
 	u->now = opts->now;
-	ret = open_all(u, path, opts);
+	ret = open_all(u, opts);
 	if (ret) {
 		xw_update_close(u);
 		return ret;
 	}
 	*out = u;
 	return 0;
+}
+
+int xw_update_open(const char *path, const struct xw_update_opts *opts, struct xw_diag *diag,
+		   struct xw_update **out)
+{
+	const struct xw_edit_opts eo = {
+		.redo_file = opts->redo_file,
+		.offset = opts->offset,
+		.how = opts->how,
+		.now = opts->now,
+	};
+	struct xw_edit *e;
+	int ret = xw_edit_begin(path, &eo, diag, &e);
+
+	return ret ? ret : xw_update_begin(e, opts, diag, out);
 }
 
 void xw_update_close(struct xw_update *u)

@@ -85,6 +85,9 @@ struct xw_update {
  */
 int xw_update_open(const char *path, const struct xw_update_opts *opts, struct xw_diag *diag,
 		   struct xw_update **out);
+/* The same of an edit, which is u's from here on, also when this fails. */
+int xw_update_begin(struct xw_edit *e, const struct xw_update_opts *opts, struct xw_diag *diag,
+		    struct xw_update **out);
 /*
  * The tree, which came from xw_tree_image_init() on u->img and was filled with u's space, share and
  * intern, becomes the image's. Space for all that it needs is taken first: XW_ERR_NOSPC and

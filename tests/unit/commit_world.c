@@ -197,16 +197,35 @@ static void put_log(unsigned char *img, const struct world_spec *spec)
 	xw_jsb_encode(&jsb, img + (size_t)WORLD_LOG_FIRST * spec->block_size);
 }
 
+static void clear(struct world *w)
+{
+	memset(w, 0, sizeof(*w));
+	w->crash.diag = &w->diag;
+	w->store.ops = &store_ops;
+	w->store.name = "(redo)";
+}
+
+static void put_image(struct world *w, const void *img, size_t size)
+{
+	w->img = crash_dev_open(&w->crash, size);
+	ck_assert_int_eq(xw_dev_pwrite(w->img, img, size, 0), 0);
+	ck_assert_int_eq(xw_dev_flush(w->img), 0);
+	w->crash.steps = 0;
+}
+
+void world_around(struct world *w, const void *img, size_t size)
+{
+	clear(w);
+	put_image(w, img, size);
+}
+
 void world_open(struct world *w, const struct world_spec *spec)
 {
 	const struct xw_super sb = make_super(spec);
 	const struct xw_group_desc gd = make_group(&sb);
 
-	memset(w, 0, sizeof(*w));
+	clear(w);
 	w->spec = *spec;
-	w->crash.diag = &w->diag;
-	w->store.ops = &store_ops;
-	w->store.name = "(redo)";
 	w->old_size = (size_t)WORLD_BLOCKS * spec->block_size + 700;
 	w->new_size = (size_t)((int64_t)w->old_size + spec->grow);
 	w->old_img = calloc(1, w->old_size + w->new_size);
@@ -219,10 +238,7 @@ void world_open(struct world *w, const struct world_spec *spec)
 	put_log(w->old_img, spec);
 	if (!spec->lost)
 		xw_super_encode(&sb, w->old_img + XW_SUPER_OFFSET);
-	w->img = crash_dev_open(&w->crash, w->old_size);
-	ck_assert_int_eq(xw_dev_pwrite(w->img, w->old_img, w->old_size, 0), 0);
-	ck_assert_int_eq(xw_dev_flush(w->img), 0);
-	w->crash.steps = 0;
+	put_image(w, w->old_img, w->old_size);
 }
 
 void world_close(struct world *w)
