@@ -40,7 +40,7 @@ struct world {
 
 /* An image in its old state, flushed. */
 void world_open(struct world *w, const struct world_spec *spec);
-/* The same around an image from elsewhere: there is no world_change() and no world_state() of it. */
+/* Around an image from elsewhere: there is no world_change() and no world_state() of it. */
 void world_around(struct world *w, const void *img, size_t size);
 void world_close(struct world *w);
 /* The change, on an overlay over w->img (which it owns a handle of). */
