@@ -139,6 +139,7 @@ const char *xw_import_error(const struct xw_import *x)
 	X(data_blocks) \
 	X(extents) \
 	X(files_with_data) \
+	X(inline_inodes) \
 	X(replaced_blocks) \
 	X(block_size) \
 	X(free_blocks) \

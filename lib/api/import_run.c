@@ -104,6 +104,7 @@ static int open_fill(struct run *r)
 		.tick = tick,
 		.tick_arg = r,
 	};
+	xw_run_inline(&r->sink, &u->b, &r->tree);
 	r->fill.tree = &r->tree;
 	r->fill.sink = &r->sink;
 	r->fill.share = u->b.share;
@@ -193,6 +194,7 @@ static void summarise(struct run *r)
 		.orphans = u->stats.orphans,
 		.data_blocks = r->sink.data_blocks,
 		.extents = c.extents,
+		.inline_inodes = c.in_inodes,
 		.files_with_data = c.files_with_data,
 		.replaced_blocks = r->sink.replaced_blocks,
 		.block_size = u->img->block_size,

@@ -179,6 +179,7 @@ static void put_uuid(struct xw_json *j, const uint8_t uuid[16])
 	X(ea_inodes) \
 	X(extents) \
 	X(files_with_data) \
+	X(inline_inodes) \
 	X(replaced_blocks) \
 	X(bytes_in) \
 	X(bytes_written) \

@@ -227,6 +227,7 @@ static int open_fill(struct run *r)
 		.tick = tick,
 		.tick_arg = r,
 	};
+	xw_run_inline(&r->sink, &r->b, &r->tree);
 	r->fill.tree = &r->tree;
 	r->fill.sink = &r->sink;
 	r->fill.share = r->b.share;
@@ -327,6 +328,7 @@ static void summarise(struct run *r)
 	res->hardlinks = c.hardlinks;
 	res->files_with_data = c.files_with_data;
 	res->extents = c.extents;
+	res->inline_inodes = c.in_inodes;
 	res->size_bytes = b->geo.blocks * b->geo.block_size;
 	res->block_size = b->geo.block_size;
 	res->blocks = b->geo.blocks;

@@ -39,6 +39,8 @@ struct xw_mkfs {
 int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *value);
 /* What they mean to a fill. */
 void xw_run_fill_options(struct xw_mkfs *m, struct xw_fill *f);
+/* Small contents stay out of blocks where the filesystem has inline data. */
+void xw_run_inline(struct xw_sink *k, struct xw_builder *b, struct xw_tree *t);
 struct xw_run_sources {
 	struct xw_mkfs *m;
 	struct xw_fill *fill;
@@ -52,6 +54,7 @@ int xw_run_fill(const struct xw_run_sources *r);
 /* New inodes of a tree, by kind. */
 struct xw_run_count {
 	uint64_t files, directories, symlinks, specials, hardlinks, files_with_data, extents;
+	uint64_t in_inodes; /* files and directories that are inline */
 };
 void xw_run_count(const struct xw_binode *first, struct xw_run_count *c);
 

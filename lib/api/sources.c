@@ -90,6 +90,20 @@ void xw_run_fill_options(struct xw_mkfs *m, struct xw_fill *f)
 	f->whiteouts = m->whiteouts;
 }
 
+static int64_t inline_room(void *b, const struct xw_binode *n)
+{
+	return xw_inline_room(b, n);
+}
+
+void xw_run_inline(struct xw_sink *k, struct xw_builder *b, struct xw_tree *t)
+{
+	if (!xw_has_incompat(&b->geo.features, XW_INCOMPAT_INLINE_DATA))
+		return;
+	k->inline_room = inline_room;
+	k->inline_arg = b;
+	k->arena = &t->arena;
+}
+
 static bool excluded(const void *arg, struct xw_slice path)
 {
 	return xw_select_excluded(arg, path);
@@ -131,6 +145,7 @@ void xw_run_count(const struct xw_binode *first, struct xw_run_count *c)
 	for (const struct xw_binode *n = first; n; n = n->next) {
 		if (n->flags & (XW_BN_DEAD | XW_BN_EA | XW_BN_OLD))
 			continue;
+		c->in_inodes += (n->flags & XW_BN_INLINE) != 0;
 		switch (n->mode & XW_S_IFMT) {
 		case XW_S_IFDIR:
 			c->directories++;

@@ -57,6 +57,7 @@ struct xw_mkfs_result {
 	uint64_t directory_blocks, indexed_directories;
 	uint64_t xattr_blocks, xattr_references, xattr_in_inode, ea_inodes;
 	uint64_t extents, files_with_data;
+	uint64_t inline_inodes; /* files and directories that take no block (inline_data) */
 	uint64_t replaced_blocks; /* written for files that a later entry or layer replaced */
 	uint64_t bytes_in, bytes_written, writes, sequential_writes, backward_seeks;
 	uint64_t warnings;
@@ -110,7 +111,7 @@ struct xw_import_result {
 	uint64_t freed_blocks; /* theirs, and those of directories built anew */
 	uint64_t rebuilt_directories; /* that the image had, and whose names changed */
 	uint64_t orphans; /* put away first */
-	uint64_t data_blocks, extents, files_with_data;
+	uint64_t data_blocks, extents, files_with_data, inline_inodes;
 	uint64_t replaced_blocks; /* written for files that a later entry or layer replaced */
 	uint64_t block_size, free_blocks, free_inodes; /* of the image now */
 	uint64_t commit_blocks; /* blocks in use that were overwritten, as one unit */

@@ -178,6 +178,19 @@ uint64_t xw_build_itree_blocks(const struct xw_binode *dir);
 xw_blk xw_build_itree_root(const struct xw_binode *dir);
 int xw_build_itree_write(struct xw_builder *b, const struct xw_binode *dir);
 
+/* inline.c */
+
+/*
+ * Bytes of contents that n's inode takes beside the xattrs n has; -1: none, also not an empty file
+ * (feature, size of inodes, too many xattrs).
+ */
+int64_t xw_inline_room(const struct xw_builder *b, const struct xw_binode *n);
+/* Whether dir's names fit; then it is XW_BN_INLINE, with its size. Else nothing changes. */
+bool xw_inline_shape(const struct xw_builder *b, struct xw_binode *dir);
+/* Contents or names into a record whose other fields and xattrs are there. */
+void xw_inline_encode(const struct xw_builder *b, const struct xw_binode *n, uint8_t *record,
+		      uint32_t extra_isize);
+
 /* attrs.c: xattr blocks and EA inodes */
 int xw_attrs_count_ea(struct xw_builder *b);
 int xw_attrs_place(struct xw_builder *b);
@@ -192,6 +205,8 @@ void xw_attrs_encode_ibody(const struct xw_builder *b, const struct xw_binode *n
 /* itable.c */
 int xw_itable_write(struct xw_builder *b, uint32_t group);
 int xw_itable_encode(const struct xw_builder *b, const struct xw_binode *n, struct xw_inode *in);
+/* The whole record, xattrs and inline data included, into zeroed memory; no checksum yet. */
+int xw_itable_record(const struct xw_builder *b, const struct xw_binode *n, uint8_t *record);
 
 /* special.c: journal and resize inode */
 int xw_special_items(struct xw_builder *b);

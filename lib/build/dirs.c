@@ -77,12 +77,14 @@ static int shape(const struct xw_builder *b, struct xw_binode *dir)
 {
 	struct xw_bdir *d = dir->dir;
 	struct xw_dir_entry *e;
-	int ret = gather_itree(b, dir);
+	int ret;
 
+	if (xw_inline_shape(b, dir))
+		return 0;
+	ret = gather_itree(b, dir);
 	if (ret)
 		return ret;
 	e = gather(dir);
-
 	if (!e)
 		return XW_ERR_NOMEM;
 	ret = xw_dir_shape(&b->dirfmt, e, d->entries, d->min_blocks, &d->shape);
@@ -144,6 +146,8 @@ int xw_dirs_place(struct xw_builder *b)
 		if (!dir)
 			continue;
 		b->counts.directories++;
+		if (dir->flags & XW_BN_INLINE)
+			continue;
 		ret = xw_build_alloc_node(b, dir, dir->dir->shape.blocks);
 		if (ret || !dir->n_ext)
 			continue;

@@ -45,6 +45,10 @@ static int encode_blocks(const struct xw_builder *b, const struct xw_binode *n, 
 static void encode_payload(const struct xw_builder *b, const struct xw_binode *n,
 			   struct xw_inode *in)
 {
+	if (n->flags & XW_BN_INLINE) {
+		in->flags |= XW_FL_INLINE_DATA; /* the rest: xw_inline_encode */
+		return;
+	}
 	switch (n->mode & XW_S_IFMT) {
 	case XW_S_IFLNK:
 		if (n->size < 60) {
@@ -100,6 +104,22 @@ int xw_itable_encode(const struct xw_builder *b, const struct xw_binode *n, stru
 	return ret;
 }
 
+int xw_itable_record(const struct xw_builder *b, const struct xw_binode *n, uint8_t *record)
+{
+	struct xw_inode in;
+	int ret = xw_itable_encode(b, n, &in);
+
+	if (ret)
+		return ret;
+	xw_inode_encode(&in, &b->sb, record);
+	if (n->xattrs)
+		xw_attrs_encode_ibody(b, n, record + XW_INODE_BODY + in.extra_isize,
+				      b->geo.inode_size - XW_INODE_BODY - in.extra_isize);
+	if (n->flags & XW_BN_INLINE)
+		xw_inline_encode(b, n, record, in.extra_isize);
+	return 0;
+}
+
 static int encode_at(struct xw_builder *b, xw_ino ino, uint8_t *buf)
 {
 	const struct xw_binode *n = ino <= b->last_ino ? b->by_ino[ino] : NULL;
@@ -110,13 +130,9 @@ static int encode_at(struct xw_builder *b, xw_ino ino, uint8_t *buf)
 		xw_resize_encode(b, &in);
 		xw_inode_encode(&in, &b->sb, buf);
 	} else if (n) {
-		ret = xw_itable_encode(b, n, &in);
+		ret = xw_itable_record(b, n, buf);
 		if (ret)
 			return ret;
-		xw_inode_encode(&in, &b->sb, buf);
-		if (n->xattrs)
-			xw_attrs_encode_ibody(b, n, buf + XW_INODE_BODY + in.extra_isize,
-					      b->geo.inode_size - XW_INODE_BODY - in.extra_isize);
 	} else if (ino >= XW_INO_FIRST) {
 		return 0; /* never used: stays zero, checksum included */
 	}

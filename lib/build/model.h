@@ -57,13 +57,15 @@ struct xw_bmap {
 #define XW_BN_LAZY 0x40 /* nobody has read it yet: only ino, type and the names seen are known */
 #define XW_BN_NAMES 0x80 /* a directory whose names changed: it is built anew */
 #define XW_BN_ATTRS 0x100 /* an entry gave it attributes */
+#define XW_BN_INLINE 0x400 /* contents (`bytes`) or names are in the inode */
 #define XW_BN_LINKS 0x200 /* the number of its names changed */
 
 struct xw_binode {
 	struct xw_binode *next; /* all inodes in stream order */
 	union {
 		struct xw_bdir *dir; /* directories */
-		const char *bytes; /* symlinks: target; EA inodes: value. size bytes */
+		/* symlinks: target; EA inodes: value; XW_BN_INLINE files: contents. size bytes */
+		const char *bytes;
 		struct {
 			uint32_t major, minor;
 		} dev;

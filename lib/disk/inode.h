@@ -40,6 +40,7 @@
 #define XW_S_IFSOCK 0140000u
 
 #define XW_INODE_BODY 128 /* classic part */
+#define XW_INODE_IBLOCK 40 /* where in it i_block is */
 #define XW_INODE_EXTRA_WANTED 32 /* i_extra_isize that covers every field below */
 
 struct xw_inode {

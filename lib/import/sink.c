@@ -290,11 +290,48 @@ static int keep_extents(struct xw_sink *k, struct xw_binode *n)
 	return 0;
 }
 
+/* ---- inline contents ---- */
+
+static bool fits_inode(const struct xw_sink *k, const struct xw_entry *e, const struct xw_binode *n)
+{
+	int64_t room;
+
+	if (!k->inline_room || e->sparse || !e->size || e->size == XW_SIZE_UNKNOWN)
+		return false;
+	room = k->inline_room(k->inline_arg, n);
+	return room >= 0 && e->size <= (uint64_t)room;
+}
+
+static int keep_bytes(struct xw_sink *k, struct xw_source *s, const struct xw_entry *e,
+		      struct xw_binode *n)
+{
+	char *bytes = xw_arena_alloc(k->arena, e->size, 1);
+	const void *buf;
+	uint64_t off;
+	size_t len;
+	int more;
+
+	if (!bytes)
+		return xw_fail_nomem(k->diag, "inline data");
+	while ((more = xw_source_read(s, &buf, &len, &off)) > 0) {
+		if (len > e->size || off > e->size - len)
+			return xw_fail(k->diag, XW_ERR_INPUT, "%s: payload of %.*s leaves its size",
+				       s->name, (int)XW_MIN(e->path.len, 300), e->path.p);
+		memcpy(bytes + off, buf, len);
+	}
+	n->bytes = bytes;
+	n->size = e->size;
+	n->flags |= XW_BN_INLINE;
+	return more;
+}
+
 int xw_sink_file(struct xw_sink *k, struct xw_source *s, const struct xw_entry *e,
 		 struct xw_binode *n)
 {
 	int ret = 0;
 
+	if (fits_inode(k, e, n))
+		return keep_bytes(k, s, e, n);
 	k->ext.n = 0;
 	k->cursor = 0;
 	if (e->size != XW_SIZE_UNKNOWN) {
@@ -321,5 +358,6 @@ int xw_sink_release(struct xw_sink *k, struct xw_binode *n)
 		free(n->exts);
 	n->n_ext = 0;
 	n->size = 0;
+	n->flags &= (uint16_t)~XW_BN_INLINE;
 	return ret ? xw_fail(k->diag, ret, "releasing blocks of a replaced file") : 0;
 }

@@ -7,6 +7,7 @@
 #ifndef XW_IMPORT_SINK_H
 #define XW_IMPORT_SINK_H
 
+#include "base/arena.h"
 #include "base/vec.h"
 #include "build/model.h"
 #include "build/out.h"
@@ -22,6 +23,13 @@ struct xw_sink {
 	uint64_t *missing; /* blocks that did not fit; once > 0 payload is only counted */
 	uint32_t block_size;
 	uint64_t max_lblk; /* logical blocks a file may have */
+	/*
+	 * Bytes of contents that n's inode takes; -1: none. NULL: no inode takes any. They are kept
+	 * in the arena then, as n's `bytes`.
+	 */
+	int64_t (*inline_room)(void *arg, const struct xw_binode *n);
+	void *inline_arg;
+	struct xw_arena *arena;
 	/* Called between pieces; non-zero ends the run. */
 	int (*tick)(void *arg);
 	void *tick_arg;

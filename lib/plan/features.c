@@ -53,7 +53,7 @@ static const struct row rows[] = {
 	{"dirdata", {0}, I, 0x01000, false, {0}, 0, 0},
 	{"metadata_csum_seed", {0}, I, XW_INCOMPAT_CSUM_SEED, true, {"metadata_csum"}, 0, 0},
 	{"large_dir", {"largedir"}, I, XW_INCOMPAT_LARGEDIR, true, {0}, 0, 0},
-	{"inline_data", {0}, I, XW_INCOMPAT_INLINE_DATA, false, {0}, 0, 0},
+	{"inline_data", {0}, I, XW_INCOMPAT_INLINE_DATA, true, {0}, 0, 0},
 	{"encrypt", {0}, I, XW_INCOMPAT_ENCRYPT, true, {0}, 0, 0},
 	{"casefold", {0}, I, XW_INCOMPAT_CASEFOLD, true, {0}, 0, 0},
 

@@ -213,6 +213,11 @@ int xw_params_settle_features(struct xw_mkfs_params *p, struct xw_diag *diag)
 		return xw_fail(diag, XW_ERR_USAGE,
 			       "-J: an external journal has no journal of its own");
 	}
+	if (xw_has_incompat(f, XW_INCOMPAT_INLINE_DATA) && p->inode_size < 256)
+		return xw_fail(diag, XW_ERR_USAGE,
+			       "-O inline_data: inodes of %u bytes have no room for data; give -I "
+			       "256 or more",
+			       p->inode_size);
 	if (xw_has_ro(f, XW_RO_PROJECT) && p->inode_size < 256)
 		return xw_fail(diag, XW_ERR_USAGE,
 			       "-I %u: the feature project needs inodes of 256 bytes or more",

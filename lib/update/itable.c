@@ -111,21 +111,15 @@ struct table {
 static int encode(struct xw_update *u, const struct xw_update_rec *rec, uint8_t *out)
 {
 	const uint32_t size = u->img->inode_size;
-	struct xw_inode in;
 	int ret;
 
 	if (rec->raw) {
 		memcpy(out, rec->raw, size);
 	} else {
 		memset(out, 0, size);
-		ret = xw_itable_encode(&u->b, rec->node, &in);
+		ret = xw_itable_record(&u->b, rec->node, out);
 		if (ret)
 			return ret;
-		xw_inode_encode(&in, &u->img->sb, out);
-		if (rec->node->xattrs)
-			xw_attrs_encode_ibody(&u->b, rec->node,
-					      out + XW_INODE_BODY + in.extra_isize,
-					      size - XW_INODE_BODY - in.extra_isize);
 	}
 	xw_inode_set_csum(out, &u->img->sb, u->img->csum_seed, rec->ino);
 	return 0;

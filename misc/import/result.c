@@ -39,6 +39,10 @@ void import_print_result(FILE *out, const struct import_args *args,
 	fprintf(out, "%s%s%s\n", cli_style(out, CLI_BOLD), args->image, cli_style(out, CLI_PLAIN));
 	cli_row_files(out, &files);
 	cli_row_data(out, r->data_blocks * r->block_size, r->extents, r->files_with_data);
+	if (r->inline_inodes)
+		cli_row(out, "inline", "%s in inodes",
+			cli_plural(r->inline_inodes, "file or directory", "files and directories")
+				.s);
 	print_removed(out, r);
 	cli_row(out, "left", "%s and %s", cli_size(r->free_blocks * r->block_size).s,
 		cli_plural(r->free_inodes, "inode", "inodes").s);

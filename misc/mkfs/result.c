@@ -30,6 +30,10 @@ static void print_content(FILE *out, const struct xw_mkfs_result *r)
 
 	cli_row_files(out, &files);
 	cli_row_data(out, r->data_blocks * r->block_size, r->extents, r->files_with_data);
+	if (r->inline_inodes)
+		cli_row(out, "inline", "%s in inodes",
+			cli_plural(r->inline_inodes, "file or directory", "files and directories")
+				.s);
 	if (r->xattr_references || r->xattr_in_inode || r->ea_inodes)
 		cli_row(out, "xattrs", "%s for %s, %s in inodes, %s",
 			cli_plural(r->xattr_blocks, "shared block", "shared blocks").s,

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Inline data: what is small enough lives in the inode and takes no block. 60 bytes are in i_block,
+ * what is left of the record behind the other attributes holds the rest as the value of the
+ * attribute system.data, whose entry is there also when the value is empty: by it the kernel
+ * knows.
+ *
+ * Other attributes come first: they have their places when this is asked, and a set that leaves no
+ * room for the entry (20 bytes) makes the file an ordinary one.
+ *
+ * A directory has the number of its parent in the first 4 bytes, then two areas of entries, each
+ * tiled to its end by record lengths: 56 bytes, and the value. "." and ".." are not stored.
+ *
+ * Source: kernel documentation "ext4 Data Structures", Inline Data; records that Linux 6.18 writes.
+ */
+#include "config.h"
+
+#include "build/builder.h"
+
+#include <string.h>
+
+#include "disk/dirent.h"
+#include "disk/xattrblk.h"
+
+#define IN_BLOCK 60u
+#define DOTS 4u
+#define DIR_IN_BLOCK (IN_BLOCK - DOTS)
+/* Records are at most a block; no area for inline contents is taken to be larger than this. */
+#define AREA_MAX 4096u
+#define NAME "data"
+#define NAME_LEN 4u
+
+/* Where a new entry goes in an area: behind the last, its value before the first. */
+struct gap {
+	size_t entries_end, values;
+};
+
+static struct gap find_gap(const uint8_t *area, size_t size)
+{
+	struct gap g = {XW_XATTR_IHDR, size};
+	struct xw_xattr_entry e;
+	size_t next;
+
+	if (peek32(area) != XW_XATTR_MAGIC)
+		return g;
+	while (!xw_xattr_entry_decode(area, size, g.entries_end, XW_XATTR_IHDR, &e, &next) &&
+	       next) {
+		if (e.value_size && !e.value_inum)
+			g.values = XW_MIN(g.values, (size_t)e.value_offs + XW_XATTR_IHDR);
+		g.entries_end = next;
+	}
+	return g;
+}
+
+static int64_t value_room(const struct gap *g)
+{
+	return (int64_t)g->values - (int64_t)g->entries_end -
+	       (int64_t)xw_xattr_entry_len(NAME_LEN) - 4;
+}
+
+int64_t xw_inline_room(const struct xw_builder *b, const struct xw_binode *n)
+{
+	const uint32_t extra = XW_MIN(b->geo.inode_size - XW_INODE_BODY, XW_INODE_EXTRA_WANTED);
+	const size_t size = b->geo.inode_size - XW_INODE_BODY - extra;
+	uint8_t area[AREA_MAX] = {0};
+	struct gap g;
+	int64_t room;
+
+	if (!xw_has_incompat(&b->geo.features, XW_INCOMPAT_INLINE_DATA) || n->flags & XW_BN_OLD ||
+	    size > sizeof(area) || size <= XW_XATTR_IHDR)
+		return -1;
+	if (n->xattrs && n->xattrs->ibody_len)
+		memcpy(area, n->xattrs->ibody, n->xattrs->ibody_len);
+	g = find_gap(area, size);
+	room = value_room(&g);
+	return room < 0 ? -1 : (int64_t)IN_BLOCK + (room & ~INT64_C(3));
+}
+
+/* system.data with this value into an area that has room for it. */
+static void put_value(uint8_t *area, size_t size, const void *value, uint32_t len)
+{
+	const struct gap g = find_gap(area, size);
+	const size_t at = g.values - ((len + 3) & ~3u);
+	const struct xw_xattr_entry e = {
+		.name_len = NAME_LEN,
+		.name_index = XW_XI_SYSTEM,
+		.value_offs = (uint16_t)(len ? at - XW_XATTR_IHDR : 0),
+		.value_size = len,
+		.name = NAME,
+	};
+
+	poke32(area, XW_XATTR_MAGIC);
+	xw_xattr_entry_encode(area, g.entries_end, &e);
+	if (len)
+		memcpy(area + at, value, len);
+}
+
+/* ---- directories ---- */
+
+/* First-fit into the two areas. next: where in each the next entry goes. */
+static bool fit(uint32_t next[2], const uint32_t size[2], uint32_t len, unsigned *part)
+{
+	for (*part = 0; *part < 2; ++*part) {
+		if (next[*part] + len <= size[*part])
+			return true;
+	}
+	return false;
+}
+
+bool xw_inline_shape(const struct xw_builder *b, struct xw_binode *dir)
+{
+	const int64_t room = dir == b->root ? -1 : xw_inline_room(b, dir);
+	const uint32_t size[2] = {DIR_IN_BLOCK, (uint32_t)(room - (int64_t)IN_BLOCK)};
+	uint32_t next[2] = {0};
+	unsigned part;
+
+	if (room < 0 || dir->dir->min_blocks)
+		return false;
+	for (const struct xw_blink *l = dir->dir->first; l; l = l->next) {
+		const uint32_t len = xw_dirent_size(l->len);
+
+		if (!l->node)
+			continue;
+		if (!fit(next, size, len, &part))
+			return false;
+		next[part] += len;
+	}
+	dir->dir->shape = (struct xw_dir_shape){0};
+	dir->size = IN_BLOCK + next[1];
+	dir->flags |= XW_BN_INLINE;
+	return true;
+}
+
+/* Both areas of a directory that fits them. */
+static void put_entries(const struct xw_builder *b, const struct xw_binode *dir, uint8_t *block,
+			uint8_t *value)
+{
+	const uint32_t size[2] = {DIR_IN_BLOCK, (uint32_t)dir->size - IN_BLOCK};
+	uint8_t *area[2] = {block + DOTS, value};
+	uint32_t next[2] = {0}, last[2] = {0};
+	unsigned part;
+
+	poke32(block, dir->dir->parent->ino);
+	for (const struct xw_blink *l = dir->dir->first; l; l = l->next) {
+		struct xw_dirent e = {.name_len = l->len, .name = l->name};
+
+		if (!l->node || !fit(next, size, xw_dirent_size(l->len), &part))
+			continue;
+		e.ino = l->node->ino;
+		e.rec_len = xw_dirent_size(l->len);
+		if (b->dirfmt.filetype)
+			e.ftype = (uint8_t)xw_ftype_of_mode(l->node->mode);
+		xw_dirent_encode(area[part], size[part], next[part], &e);
+		last[part] = next[part];
+		next[part] += e.rec_len;
+	}
+	for (part = 0; part < 2; part++) {
+		struct xw_dirent e = {0};
+
+		if (next[part])
+			(void)xw_dirent_decode(area[part], size[part], last[part], &e);
+		e.rec_len = size[part] - last[part];
+		if (size[part])
+			xw_dirent_encode(area[part], size[part], last[part], &e);
+	}
+}
+
+/* ---- records ---- */
+
+void xw_inline_encode(const struct xw_builder *b, const struct xw_binode *n, uint8_t *record,
+		      uint32_t extra_isize)
+{
+	uint8_t *block = record + XW_INODE_IBLOCK, *area = record + XW_INODE_BODY + extra_isize;
+	const size_t size = b->geo.inode_size - XW_INODE_BODY - extra_isize;
+	const uint32_t rest = n->size > IN_BLOCK ? (uint32_t)n->size - IN_BLOCK : 0;
+	uint8_t value[AREA_MAX];
+
+	if (xw_binode_is(n, XW_S_IFDIR)) {
+		put_entries(b, n, block, value);
+		put_value(area, size, value, rest);
+		return;
+	}
+	memcpy(block, n->bytes, n->size - rest);
+	put_value(area, size, n->bytes + IN_BLOCK, rest);
+}

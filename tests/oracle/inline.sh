@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# inline_data: small files and directories are in their inodes, Linux reads them there, and goes on writing
+# to them; sizes around every limit, with and without xattrs that compete for the room.
+. "$(dirname "$0")/../cli/lib.sh"
+have_e2fsck || skip_all "needs e2fsck"
+command -v debugfs >/dev/null || skip_all "needs debugfs"
+
+mkdir tree tree/small tree/empty tree/many tree/plain tree/tagged
+for n in $(seq 0 300); do
+	head -c "$n" /dev/urandom >"tree/plain/$n"
+	cp "tree/plain/$n" "tree/tagged/$n"
+	setfattr -n user.tag -v "$(printf '%*s' $((n % 90 + 1)) x)" "tree/tagged/$n" 2>/dev/null
+done
+for n in $(seq 1 40); do
+	mkdir "tree/many/$n"
+	for k in $(seq 1 $((n / 2))); do echo "$k" >"tree/many/$n/f$k"; done
+done
+ln tree/plain/50 tree/small/hard
+ln -s "$(printf '%080d' 7)" tree/small/long-link
+truncate -s 100 tree/small/hole
+
+inline_flag() { debugfs -R "stat $2" "$1" 2>/dev/null | grep -q 'Flags: 0x1[0-9a-f]\{7\}'; }
+flagged() { # IMAGE: which of plain/0..300 have the flag, as one run
+	for n in $(seq 0 300); do echo "stat /plain/$n"; done >requests
+	debugfs -f requests "$1" 2>/dev/null | grep -c 'Flags: 0x1[0-9a-f]\{7\}'
+}
+same_tree() { # IMAGE
+	rm -rf out && mkdir out
+	"$XW_BUILD/xw-export" -o - "$1" 2>.err | tar -C out --xattrs -xf - && diff -r --no-dereference tree out -x lost+found >.is
+}
+
+while read -r limit options; do
+	rm -f img
+	# shellcheck disable=SC2086
+	mkfs -q -d tree $options img 64M
+	is "$options: made" [ "$RC" = 0 ]
+	clean img "$options: e2fsck finds no fault in it"
+	equal "$options: files of 1 to $limit bytes are inline" "$(flagged img)" "$limit"
+	is "$options: an empty directory is" inline_flag img /empty
+	is "$options: one of few names is" inline_flag img /many/4
+	is "$options: one of many is not" eval '! inline_flag img /plain'
+	is "$options: nor is lost+found" eval '! inline_flag img /lost+found'
+	is "$options: xw-export gives it back" same_tree img
+	can_loop || continue
+	mkdir -p mnt
+	at_end "umount mnt"
+	mount -o loop img mnt || { fail "$options: Linux mounts it"; continue; }
+	is "$options: Linux reads it" diff -r --no-dereference tree mnt -x lost+found
+	is "$options: appends to it" eval 'for n in $(seq 1 300); do echo more >>mnt/plain/$n; done'
+	is "$options: adds names" eval 'for n in $(seq 1 40); do touch mnt/many/$n/a-name-more mnt/many/$n/another; done'
+	is "$options: cuts files" eval 'for n in $(seq 1 300); do truncate -s $((n / 2)) mnt/tagged/$n; done'
+	is "$options: removes" rm -r mnt/many/7 mnt/small
+	umount mnt
+	clean img "$options: e2fsck after that"
+done <<-'END'
+	128 -O inline_data
+	300 -O inline_data -I 512 -b 2048 -N 2000
+	128 -O inline_data,ea_inode,^metadata_csum -b 1024
+	128 -O inline_data,^extent,^64bit,^flex_bg
+END
+
+mkfs -q -O inline_data -I 128 -d tree small.img
+fails 2 "inline_data.*128" "inodes of 128 bytes have no room"
+if [ -x "$XW_BUILD/xw-import" ]; then
+	mke2fs -qF -t ext4 -O inline_data other.img 32M >/dev/null 2>&1
+	is "import into an image with inline data" "$XW_BUILD/xw-import" -q other.img tree
+	clean other.img "  e2fsck"
+	is "  small files are inline" inline_flag other.img /plain/60
+	is "  the tree" same_tree other.img
+	is "import over it" "$XW_BUILD/xw-import" -q other.img tree
+	clean other.img "  e2fsck"
+	is "  the tree" same_tree other.img
+fi
+done_testing
