@@ -83,7 +83,7 @@ for feature in bigalloc compression dirdata shared_blocks; do
 	fi
 done
 mkfs -O ^compression img 8M
-works "taking away what is not made is fine: -O ^inline_data"
+works "taking away what is not made is fine: -O ^compression"
 
 for bad in abc 1.5 ' 5' 1e9 0x10 99999999999999999999999; do
 	rm -f img
