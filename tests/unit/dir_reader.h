@@ -286,8 +286,12 @@ static inline uint32_t descend(const struct dir *d, uint32_t hash)
 		}
 		lblk = peek32(b + off + 8 * lo + 4);
 	}
-	/* leaves follow each other in the file */
+	/* bulk-built leaves follow each other in the file, others are looked for */
 	i = lblk - d->leaves[0].lblk;
+	if (i >= d->n_leaves || d->leaves[i].lblk != lblk) {
+		for (i = 0; i < d->n_leaves && d->leaves[i].lblk != lblk; i++)
+			;
+	}
 	ck_assert_uint_lt(i, d->n_leaves);
 	ck_assert_uint_eq(d->leaves[i].lblk, lblk);
 	return i;

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The block cache under a directory that is being changed.
+ *
+ * Invariants:
+ * 1. A block in the cache has been verified as what its kind says; code above does not check again.
+ *    One block is never two kinds: an image in which an index entry points at an itree node fails
+ *    here.
+ * 2. Between begin and end of a change no block leaves the cache, so pointers stay good.
+ * 3. The first change to a block in a change keeps a copy of it. An aborted change leaves cache,
+ *    file and allocator as they were; blocks it freed are released only when it is kept.
+ * 4. Nothing of an unfinished change is ever written: writing happens at the end of one (eviction)
+ *    and in flush. Checksums are computed then, once for many changes.
+ */
+#include "config.h"
+
+#include "dir/cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "disk/dirent.h"
+#include "disk/itree.h"
+
+#define SLOTS_FIRST 64u
+
+/* ---- verifying and sealing ---- */
+
+static int bad(struct xw_dcache *c, int code, const char *why)
+{
+	c->why = why;
+	return code;
+}
+
+static int verify_leaf(struct xw_dcache *c, const uint8_t *block)
+{
+	const struct xw_dcache_owner *o = &c->owner;
+	uint32_t room = o->block_size - (o->csum ? XW_DIR_TAIL : 0), off = 0;
+	struct xw_dirent e;
+
+	if (o->csum && !xw_dir_has_tail(block, o->block_size))
+		return bad(c, XW_ERR_CORRUPT, "no room for its checksum");
+	if (o->csum && xw_dir_block_verify(block, o->block_size, o->inode_seed))
+		return bad(c, XW_ERR_CHECKSUM, "checksum mismatch");
+	for (; off < room; off += e.rec_len) {
+		if (xw_dirent_decode(block, room, off, &e) || (e.ino && !e.name_len))
+			return bad(c, XW_ERR_CORRUPT, "damaged entry");
+	}
+	return 0;
+}
+
+static int verify_index(struct xw_dcache *c, const uint8_t *block, bool root)
+{
+	const struct xw_dcache_owner *o = &c->owner;
+	unsigned off = root ? XW_DX_ROOT_ENTRIES : XW_DX_NODE_ENTRIES, limit, count, want;
+	struct xw_dx_info info;
+	int ret;
+
+	if (root) {
+		ret = xw_dx_root_decode(block, o->block_size, o->csum, &info, &limit, &count);
+		want = xw_dx_root_limit(o->block_size, o->csum);
+	} else {
+		ret = xw_dx_node_decode(block, o->block_size, o->csum, &limit, &count);
+		want = xw_dx_node_limit(o->block_size, o->csum);
+	}
+	if (ret || limit != want)
+		return bad(c, XW_ERR_CORRUPT, "damaged index block");
+	if (o->csum && xw_dx_block_verify(block, o->block_size, off, o->inode_seed))
+		return bad(c, XW_ERR_CHECKSUM, "checksum mismatch of an index block");
+	return 0;
+}
+
+static int verify_itree(struct xw_dcache *c, xw_blk blk, const uint8_t *block)
+{
+	const struct xw_dcache_owner *o = &c->owner;
+	struct xw_itree_flaw flaw;
+	struct xw_itree_hdr h;
+	int ret = xw_itree_node_check(block, o->block_size, o->any_names, &h, &flaw);
+
+	if (!ret)
+		ret = xw_itree_hdr_belongs(&h, o->ino, o->generation, blk, &flaw);
+	if (ret)
+		return bad(c, ret, flaw.what);
+	if (xw_itree_verify(block, o->block_size, o->csum, o->inode_seed))
+		return bad(c, XW_ERR_CHECKSUM, "checksum mismatch of an itree node");
+	return 0;
+}
+
+static int verify(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, const uint8_t *block)
+{
+	switch (kind) {
+	case XW_DBUF_LEAF:
+		return verify_leaf(c, block);
+	case XW_DBUF_ROOT:
+	case XW_DBUF_NODE:
+		return verify_index(c, block, kind == XW_DBUF_ROOT);
+	case XW_DBUF_ITREE:
+		return verify_itree(c, blk, block);
+	}
+	return XW_ERR_INTERNAL;
+}
+
+static void seal(struct xw_dcache *c, struct xw_dbuf *b)
+{
+	const struct xw_dcache_owner *o = &c->owner;
+
+	switch (b->kind) {
+	case XW_DBUF_LEAF:
+		if (o->csum)
+			xw_dir_block_set_csum(b->data, o->block_size, o->inode_seed);
+		break;
+	case XW_DBUF_ROOT:
+	case XW_DBUF_NODE:
+		if (o->csum)
+			xw_dx_block_set_csum(b->data, o->block_size,
+					     b->kind == XW_DBUF_ROOT ? XW_DX_ROOT_ENTRIES
+								     : XW_DX_NODE_ENTRIES,
+					     o->inode_seed);
+		break;
+	case XW_DBUF_ITREE:
+		xw_itree_set_csum(b->data, o->block_size, o->csum, o->inode_seed);
+		break;
+	}
+}
+
+/* ---- table and order of use ---- */
+
+static struct xw_dbuf **slot_of(struct xw_dcache *c, xw_blk blk)
+{
+	return &c->slots[blk * 0x9E3779B97F4A7C15u >> 20 & (c->n_slots - 1)];
+}
+
+static struct xw_dbuf *find(struct xw_dcache *c, xw_blk blk)
+{
+	struct xw_dbuf *b = *slot_of(c, blk);
+
+	while (b && b->blk != blk)
+		b = b->chain;
+	return b;
+}
+
+static void unlink_use(struct xw_dcache *c, struct xw_dbuf *b)
+{
+	*(b->newer ? &b->newer->older : &c->newest) = b->older;
+	*(b->older ? &b->older->newer : &c->oldest) = b->newer;
+}
+
+static void link_newest(struct xw_dcache *c, struct xw_dbuf *b)
+{
+	b->newer = NULL;
+	b->older = c->newest;
+	*(c->newest ? &c->newest->newer : &c->oldest) = b;
+	c->newest = b;
+}
+
+static int grow_table(struct xw_dcache *c)
+{
+	struct xw_dbuf **old = c->slots;
+	size_t n = c->n_slots;
+
+	if (c->n < n)
+		return 0;
+	c->n_slots = n ? 2 * n : SLOTS_FIRST;
+	c->slots = calloc(c->n_slots, sizeof(struct xw_dbuf *));
+	if (!c->slots) {
+		c->slots = old;
+		c->n_slots = n;
+		return XW_ERR_NOMEM;
+	}
+	for (struct xw_dbuf *b = c->newest; b; b = b->older) {
+		struct xw_dbuf **s = slot_of(c, b->blk);
+
+		b->chain = *s;
+		*s = b;
+	}
+	free(old);
+	return 0;
+}
+
+static int insert(struct xw_dcache *c, struct xw_dbuf *b)
+{
+	struct xw_dbuf **s;
+
+	if (grow_table(c))
+		return XW_ERR_NOMEM;
+	s = slot_of(c, b->blk);
+	b->chain = *s;
+	*s = b;
+	link_newest(c, b);
+	c->n++;
+	return 0;
+}
+
+/* Out of the table and gone. */
+static void discard(struct xw_dcache *c, struct xw_dbuf *b)
+{
+	struct xw_dbuf **s = slot_of(c, b->blk);
+
+	while (*s != b)
+		s = &(*s)->chain;
+	*s = b->chain;
+	unlink_use(c, b);
+	c->n--;
+	free(b);
+}
+
+int xw_dcache_init(struct xw_dcache *c, const struct xw_dcache_owner *owner,
+		   const struct xw_dir_io *io, size_t max)
+{
+	memset(c, 0, sizeof(*c));
+	c->owner = *owner;
+	c->io = *io;
+	c->max = max;
+	return grow_table(c);
+}
+
+void xw_dcache_free(struct xw_dcache *c)
+{
+	for (struct xw_dbuf *b = c->newest, *next; b; b = next) {
+		next = b->older;
+		free(b->undo);
+		free(b);
+	}
+	for (size_t i = 0; i < c->spare.n; i++)
+		free(c->spare.v[i]);
+	xw_vec_free(&c->spare);
+	xw_vec_free(&c->touched);
+	xw_vec_free(&c->allocated);
+	xw_vec_free(&c->released);
+	free(c->slots);
+	c->slots = NULL;
+	c->newest = c->oldest = NULL;
+}
+
+/* ---- in a change ---- */
+
+static int touch(struct xw_dcache *c, struct xw_dbuf *b)
+{
+	if (b != c->newest) {
+		unlink_use(c, b);
+		link_newest(c, b);
+	}
+	if (b->touched)
+		return 0;
+	if (xw_vec_push(&c->touched, b))
+		return XW_ERR_NOMEM;
+	b->touched = true;
+	return 0;
+}
+
+static struct xw_dbuf *make(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind)
+{
+	struct xw_dbuf *b = malloc(sizeof(*b) + c->owner.block_size);
+
+	if (b)
+		*b = (struct xw_dbuf){.blk = blk, .kind = kind, .was_kind = kind};
+	return b;
+}
+
+int xw_dcache_get(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struct xw_dbuf **out)
+{
+	struct xw_dbuf *b = find(c, blk);
+	int ret;
+
+	c->why = NULL;
+	if (b) {
+		if (b->kind != kind || b->dropped)
+			return bad(c, XW_ERR_CORRUPT, "a block is in use twice");
+		*out = b;
+		return touch(c, b);
+	}
+	b = make(c, blk, kind);
+	if (!b)
+		return XW_ERR_NOMEM;
+	c->reads++;
+	ret = c->io.read(c->io.arg, blk, b->data);
+	if (!ret)
+		ret = verify(c, blk, kind, b->data);
+	if (!ret)
+		ret = insert(c, b);
+	if (ret) {
+		free(b);
+		return ret;
+	}
+	*out = b;
+	return touch(c, b);
+}
+
+int xw_dcache_new(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struct xw_dbuf **out)
+{
+	struct xw_dbuf *b;
+	int ret;
+
+	c->why = NULL;
+	if (find(c, blk))
+		return bad(c, XW_ERR_CORRUPT, "a block is in use twice");
+	b = make(c, blk, kind);
+	if (!b)
+		return XW_ERR_NOMEM;
+	memset(b->data, 0, c->owner.block_size);
+	ret = insert(c, b);
+	if (ret) {
+		free(b);
+		return ret;
+	}
+	b->fresh = b->dirty = true;
+	*out = b;
+	ret = touch(c, b);
+	if (ret) /* or nobody would undo it */
+		discard(c, b);
+	return ret;
+}
+
+int xw_dcache_dirty(struct xw_dcache *c, struct xw_dbuf *b)
+{
+	if (b->undo || b->fresh)
+		return 0;
+	b->undo = c->spare.n ? c->spare.v[--c->spare.n] : malloc(c->owner.block_size);
+	if (!b->undo)
+		return XW_ERR_NOMEM;
+	memcpy(b->undo, b->data, c->owner.block_size);
+	b->was_dirty = b->dirty;
+	b->was_kind = b->kind;
+	b->dirty = true;
+	return 0;
+}
+
+int xw_dcache_reserve(struct xw_dcache *c, xw_blk goal, xw_blk *blk)
+{
+	int ret;
+
+	if (xw_vec_reserve(&c->allocated, c->allocated.n + 1))
+		return XW_ERR_NOMEM;
+	ret = c->io.alloc(c->io.arg, goal, blk);
+	if (!ret)
+		c->allocated.v[c->allocated.n++] = *blk;
+	return ret;
+}
+
+int xw_dcache_alloc(struct xw_dcache *c, xw_blk goal, enum xw_dbuf_kind kind, struct xw_dbuf **out)
+{
+	xw_blk blk;
+	int ret = xw_dcache_reserve(c, goal, &blk);
+
+	return ret ? ret : xw_dcache_new(c, blk, kind, out);
+}
+
+int xw_dcache_release(struct xw_dcache *c, xw_blk blk)
+{
+	struct xw_dbuf *b = find(c, blk);
+
+	if (b && b->dropped)
+		return bad(c, XW_ERR_CORRUPT, "a block is in use twice");
+	if (b && touch(c, b))
+		return XW_ERR_NOMEM;
+	if (xw_vec_push(&c->released, blk))
+		return XW_ERR_NOMEM;
+	if (b)
+		b->dropped = true;
+	return 0;
+}
+
+/* ---- the end of a change ---- */
+
+static void keep_spare(struct xw_dcache *c, struct xw_dbuf *b)
+{
+	if (b->undo && xw_vec_push(&c->spare, b->undo))
+		free(b->undo);
+	b->undo = NULL;
+}
+
+static int write_back(struct xw_dcache *c, struct xw_dbuf *b)
+{
+	int ret;
+
+	if (!b->dirty)
+		return 0;
+	seal(c, b);
+	c->writes++;
+	ret = c->io.write(c->io.arg, b->blk, b->data);
+	if (!ret)
+		b->dirty = false;
+	return ret;
+}
+
+static int evict(struct xw_dcache *c)
+{
+	while (c->n > c->max) {
+		int ret = write_back(c, c->oldest);
+
+		if (ret)
+			return ret;
+		discard(c, c->oldest);
+	}
+	return 0;
+}
+
+int xw_dcache_commit(struct xw_dcache *c)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < c->touched.n; i++) {
+		struct xw_dbuf *b = c->touched.v[i];
+
+		keep_spare(c, b);
+		b->touched = b->fresh = false;
+		if (b->dropped)
+			discard(c, b);
+	}
+	for (size_t i = 0; i < c->released.n; i++) {
+		int err = c->io.release(c->io.arg, c->released.v[i]);
+
+		ret = ret ? ret : err;
+	}
+	c->touched.n = c->allocated.n = c->released.n = 0;
+	return ret ? ret : evict(c);
+}
+
+void xw_dcache_abort(struct xw_dcache *c)
+{
+	for (size_t i = 0; i < c->touched.n; i++) {
+		struct xw_dbuf *b = c->touched.v[i];
+
+		if (b->fresh) {
+			discard(c, b);
+			continue;
+		}
+		if (b->undo) {
+			memcpy(b->data, b->undo, c->owner.block_size);
+			b->dirty = b->was_dirty;
+			b->kind = b->was_kind;
+		}
+		keep_spare(c, b);
+		b->touched = b->dropped = false;
+	}
+	/* A failure to give back is a leak in the allocator, and the first failure is the news. */
+	while (c->allocated.n)
+		c->io.release(c->io.arg, c->allocated.v[--c->allocated.n]);
+	c->touched.n = c->released.n = 0;
+}
+
+static int by_block(const void *x, const void *y)
+{
+	const struct xw_dbuf *const *a = x, *const *b = y;
+
+	return (*a)->blk < (*b)->blk ? -1 : (*a)->blk > (*b)->blk;
+}
+
+int xw_dcache_flush(struct xw_dcache *c)
+{
+	auto_free struct xw_dbuf **v = malloc((c->n + 1) * sizeof(*v));
+	size_t n = 0;
+	int ret = 0;
+
+	if (!v)
+		return XW_ERR_NOMEM;
+	for (struct xw_dbuf *b = c->newest; b; b = b->older) {
+		if (b->dirty)
+			v[n++] = b;
+	}
+	qsort(v, n, sizeof(*v), by_block);
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = write_back(c, v[i]);
+	return ret;
+}

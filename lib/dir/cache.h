@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The blocks of one directory while it is changed: cached, verified when read, sealed when written,
+ * and put back as they were when a change cannot be completed.
+ */
+#ifndef XW_DIR_CACHE_H
+#define XW_DIR_CACHE_H
+
+#include "base/err.h"
+#include "base/types.h"
+#include "base/vec.h"
+
+/*
+ * Where the blocks of a directory come from and go to: what the caller of xw_dir_open() brings. Each
+ * returns 0 or a negative code, which ends the change under way and is returned by it.
+ */
+struct xw_dir_io {
+	void *arg;
+	int (*read)(void *arg, xw_blk blk, void *buf);
+	int (*write)(void *arg, xw_blk blk, const void *buf);
+	/* The block of the directory's file at lblk. */
+	int (*map)(void *arg, uint32_t lblk, xw_blk *blk);
+	/* Give the file one block more, at lblk, its end. */
+	int (*extend)(void *arg, uint32_t lblk, xw_blk *blk);
+	/* Take back the last extend. */
+	int (*shrink)(void *arg, uint32_t lblk, xw_blk blk);
+	/* A block outside the file, for an itree node, near goal; and one that is needed no more. */
+	int (*alloc)(void *arg, xw_blk goal, xw_blk *blk);
+	int (*release)(void *arg, xw_blk blk);
+};
+
+enum xw_dbuf_kind {
+	XW_DBUF_LEAF, /* directory entries */
+	XW_DBUF_ROOT, /* dx_root */
+	XW_DBUF_NODE, /* dx_node */
+	XW_DBUF_ITREE,
+};
+
+struct xw_dbuf {
+	xw_blk blk;
+	enum xw_dbuf_kind kind;
+	bool dirty; /* differs from the device */
+	bool touched; /* by the change under way: kept until it ends */
+	bool fresh; /* new in it */
+	bool dropped; /* freed in it */
+	bool was_dirty;
+	enum xw_dbuf_kind was_kind;
+	uint8_t *undo; /* contents before the change; NULL: not changed */
+	struct xw_dbuf *chain; /* hash table */
+	struct xw_dbuf *newer, *older; /* by last use */
+	uint8_t data[];
+};
+
+/* What the cache needs to know of the directory to judge its blocks. */
+struct xw_dcache_owner {
+	uint32_t block_size;
+	bool csum, any_names;
+	xw_ino ino;
+	uint32_t generation, inode_seed;
+};
+
+struct xw_dcache {
+	struct xw_dcache_owner owner;
+	struct xw_dir_io io;
+	size_t max; /* blocks to keep between changes */
+	struct xw_dbuf **slots;
+	size_t n_slots, n; /* n_slots: a power of two */
+	struct xw_dbuf *newest, *oldest;
+	XW_VEC(struct xw_dbuf *) touched; /* in the change under way */
+	XW_VEC(xw_blk) allocated; /* in it, outside the file */
+	XW_VEC(xw_blk) released;
+	XW_VEC(uint8_t *) spare; /* memory for undo */
+	const char *why; /* what the last verification complained of; NULL: nothing */
+	uint64_t reads, writes;
+};
+
+int xw_dcache_init(struct xw_dcache *c, const struct xw_dcache_owner *owner,
+		   const struct xw_dir_io *io, size_t max);
+/* What was not flushed is lost. */
+void xw_dcache_free(struct xw_dcache *c);
+
+/*
+ * The block blk, which must be of that kind. The pointer is good until the change ends. Contents
+ * have been checked: entries tile leaves, counts fit index blocks, itree nodes pass their check.
+ * XW_ERR_CORRUPT, XW_ERR_CHECKSUM: c->why says it.
+ */
+int xw_dcache_get(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struct xw_dbuf **out);
+/* A zeroed block for blk, which the change has just been given. */
+int xw_dcache_new(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struct xw_dbuf **out);
+/* Call before changing a block's bytes or kind. */
+int xw_dcache_dirty(struct xw_dcache *c, struct xw_dbuf *b);
+/* A block outside the file, given back if the change fails; nothing of it in the cache. */
+int xw_dcache_reserve(struct xw_dcache *c, xw_blk goal, xw_blk *blk);
+/* A new block outside the file, zeroed; and giving one back, in the cache or not. */
+int xw_dcache_alloc(struct xw_dcache *c, xw_blk goal, enum xw_dbuf_kind kind, struct xw_dbuf **out);
+int xw_dcache_release(struct xw_dcache *c, xw_blk blk);
+
+/* End a change: keep it (blocks it freed are released now), or undo it. Each change ends in one. */
+int xw_dcache_commit(struct xw_dcache *c);
+void xw_dcache_abort(struct xw_dcache *c);
+/* Between changes: write everything that is dirty, in block order. */
+int xw_dcache_flush(struct xw_dcache *c);
+
+#endif

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A directory under change.
+ *
+ * Each operation is a change of the block cache (cache.h): what happens to leaves, htree and itree
+ * happens together, and a failure anywhere undoes all of it, blocks given to the file included. What
+ * the inode must say (d->now) goes back with it.
+ *
+ *   one block, linear --(a name does not fit, dir_index)--> htree, and an itree where the format
+ *   has it; (no dir_index, or several blocks already) --> one block more, linear
+ *   itree --(deeper than allowed; slot needed)--> none; it is not tried again
+ *
+ * The pointer in dx_root is brought up to date at the end of a change, when the tree's root moved.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "dir/change_internal.h"
+#include "disk/inode.h"
+
+#define CACHE_BLOCKS 1024u
+#define LBLK_MAX_INDEXED (1u << 28)
+#define SMALL_DIR_BYTES (UINT64_C(1) << 31)
+#define FL_ENCRYPT 0x00000800u
+
+/* ---- blocks ---- */
+
+int xw_dir_corrupt(struct xw_dir *d, const char *why)
+{
+	d->cache.why = why;
+	return XW_ERR_CORRUPT;
+}
+
+int xw_dir_block(struct xw_dir *d, uint32_t lblk, enum xw_dbuf_kind kind, struct xw_dbuf **out)
+{
+	int ret;
+
+	if (lblk >= d->now.blocks)
+		return xw_dir_corrupt(d, "an index entry beyond the directory's end");
+	if (!d->map.v[lblk]) {
+		ret = d->cache.io.map(d->cache.io.arg, lblk, &d->map.v[lblk]);
+		if (ret) {
+			d->map.v[lblk] = 0;
+			return ret;
+		}
+	}
+	return xw_dcache_get(&d->cache, d->map.v[lblk], kind, out);
+}
+
+int xw_dir_append(struct xw_dir *d, enum xw_dbuf_kind kind, uint32_t *lblk, struct xw_dbuf **out)
+{
+	const uint64_t blocks = d->now.blocks + UINT64_C(1);
+	xw_blk blk;
+	int ret;
+
+	if ((!d->f.large_dir && blocks * d->f.block_size >= SMALL_DIR_BYTES) ||
+	    blocks >= LBLK_MAX_INDEXED)
+		return XW_ERR_LIMIT;
+	if (xw_vec_reserve(&d->map, blocks))
+		return XW_ERR_NOMEM;
+	*lblk = d->now.blocks;
+	ret = d->cache.io.extend(d->cache.io.arg, *lblk, &blk);
+	if (ret)
+		return ret;
+	d->map.v[d->now.blocks++] = blk;
+	d->map.n = d->now.blocks;
+	ret = xw_dcache_new(&d->cache, blk, kind, out);
+	if (!ret && kind == XW_DBUF_LEAF) {
+		xw_leaf_fill((*out)->data, xw_dir_room(d), 0, NULL, 0);
+		if (d->f.csum)
+			xw_dir_tail_init((*out)->data, d->f.block_size);
+	}
+	return ret;
+}
+
+/* ---- one change ---- */
+
+int xw_dir_change_begin(struct xw_dir *d)
+{
+	if (d->failed)
+		return xw_fail(d->diag, XW_ERR_STATE,
+			       "%s: directory inode %" PRIu32 ": an earlier change failed", d->name,
+			       d->self.ino);
+	d->before = d->now;
+	d->tree_root_before = d->now.itree ? d->tree.root : 0;
+	d->cache.why = NULL;
+	return 0;
+}
+
+static int update_slot(struct xw_dir *d)
+{
+	const xw_blk root = d->now.itree ? d->tree.root : 0;
+	struct xw_dbuf *b;
+	int ret;
+
+	if (root == d->tree_root_before)
+		return 0;
+	ret = xw_dir_block(d, 0, XW_DBUF_ROOT, &b);
+	if (!ret)
+		ret = xw_dcache_dirty(&d->cache, b);
+	/* Dropped because the slot was needed: then it holds an index entry by now. */
+	if (!ret && (root || peek16(b->data + 34) < peek16(b->data + 32)))
+		xw_itree_slot_set(b->data, d->f.block_size, d->f.csum, root);
+	return ret;
+}
+
+static void undo(struct xw_dir *d)
+{
+	xw_dcache_abort(&d->cache);
+	while (d->now.blocks > d->before.blocks) {
+		uint32_t lblk = --d->now.blocks;
+
+		d->cache.io.shrink(d->cache.io.arg, lblk, d->map.v[lblk]);
+	}
+	d->map.n = d->now.blocks;
+	d->now = d->before;
+	d->tree.root = d->tree_root_before;
+	if (!d->now.indexed)
+		d->hash_version = d->f.hash_version;
+}
+
+/* Say what went wrong, where nobody else has. Answers that callers expect are no failures. */
+static int explain(struct xw_dir *d, int ret)
+{
+	const char *why = d->cache.why;
+
+	switch (ret) {
+	case XW_ERR_EXISTS:
+	case XW_ERR_NOTFOUND:
+		return ret;
+	case XW_ERR_NOMEM:
+		return xw_fail_nomem(d->diag, "directory");
+	case XW_ERR_LIMIT:
+		why = "larger than the format allows";
+		break;
+	default:
+		break;
+	}
+	if (!why)
+		why = ret == XW_ERR_CORRUPT || ret == XW_ERR_CHECKSUM ? "damaged"
+								      : xw_err_text(ret);
+	return xw_fail(d->diag, ret, "%s: directory inode %" PRIu32 ": %s", d->name, d->self.ino,
+		       why);
+}
+
+int xw_dir_change_end(struct xw_dir *d, int ret)
+{
+	if (!ret)
+		ret = update_slot(d);
+	if (ret) {
+		undo(d);
+		return explain(d, ret);
+	}
+	ret = xw_dcache_commit(&d->cache);
+	if (ret) {
+		d->failed = true; /* part of it may be on the device */
+		return explain(d, ret);
+	}
+	return 0;
+}
+
+/* ---- opening ---- */
+
+static int check_dots(struct xw_dir *d, const uint8_t *block, uint32_t room)
+{
+	struct xw_dirent dot, dotdot;
+
+	if (xw_dirent_decode(block, room, 0, &dot) || dot.rec_len != 12 || dot.name_len != 1 ||
+	    dot.name[0] != '.' || xw_dirent_decode(block, room, 12, &dotdot) ||
+	    dotdot.name_len != 2 || memcmp(dotdot.name, "..", 2))
+		return xw_dir_corrupt(d, "it does not begin with \".\" and \"..\"");
+	return 0;
+}
+
+static int open_root(struct xw_dir *d)
+{
+	const uint32_t bs = d->f.block_size;
+	unsigned limit, count;
+	struct xw_dx_info info;
+	struct xw_dbuf *b;
+	int ret = xw_dir_block(d, 0, d->now.indexed ? XW_DBUF_ROOT : XW_DBUF_LEAF, &b);
+
+	if (!ret)
+		ret = check_dots(d, b->data, d->now.indexed ? bs : xw_dir_room(d));
+	if (ret || !d->now.indexed)
+		return ret;
+	ret = xw_dx_root_decode(b->data, bs, d->f.csum, &info, &limit, &count);
+	if (!ret && (info.hash_version > XW_DX_TEA || info.unused_flags)) {
+		d->cache.why = "unknown hash of the htree";
+		return XW_ERR_UNSUPPORTED;
+	}
+	d->hash_version = info.hash_version +
+			  (d->f.hash_version >= XW_DX_LEGACY_U ? (unsigned)XW_DX_LEGACY_U : 0u);
+	if (!ret && d->now.itree &&
+	    (count == limit || xw_itree_slot_get(b->data, bs, d->f.csum, &d->tree.root)))
+		return xw_dir_corrupt(d, "no pointer to its itree");
+	return ret;
+}
+
+int xw_dir_open(const struct xw_dir_open *o, struct xw_dir *d)
+{
+	const struct xw_dcache_owner owner = {
+		.block_size = o->format->block_size,
+		.csum = o->format->csum,
+		.any_names = o->flags & FL_ENCRYPT,
+		.ino = o->self->ino,
+		.generation = o->self->generation,
+		.inode_seed = o->self->inode_seed,
+	};
+	int ret;
+
+	memset(d, 0, sizeof(*d));
+	d->f = *o->format;
+	d->self = *o->self;
+	d->hash_version = o->format->hash_version;
+	d->diag = o->diag;
+	d->name = o->name;
+	d->any_names = owner.any_names;
+	d->now = (struct xw_dir_state){
+		.blocks = o->blocks,
+		.indexed = o->flags & XW_FL_INDEX,
+		.itree = o->flags & XW_FL_INDEX && o->flags & XW_FL_ITREE,
+	};
+	d->tree.cache = &d->cache;
+	ret = xw_dcache_init(&d->cache, &owner, &o->io,
+			     o->cache_blocks ? o->cache_blocks : CACHE_BLOCKS);
+	if (!ret && o->flags & (XW_FL_CASEFOLD | XW_FL_INLINE_DATA)) {
+		d->cache.why = o->flags & XW_FL_CASEFOLD ? "casefolded" : "inline data";
+		ret = XW_ERR_UNSUPPORTED;
+	}
+	if (!ret && !o->blocks)
+		ret = xw_dir_corrupt(d, "it has no blocks");
+	if (!ret) {
+		d->map.v = calloc(o->blocks, sizeof(*d->map.v));
+		d->map.n = d->map.cap = o->blocks;
+		ret = d->map.v ? 0 : XW_ERR_NOMEM;
+	}
+	if (ret)
+		return explain(d, ret);
+	d->before = d->now;
+	ret = open_root(d);
+	d->tree_root_before = d->tree.root;
+	return xw_dir_change_end(d, ret);
+}
+
+void xw_dir_close(struct xw_dir *d)
+{
+	xw_dcache_free(&d->cache);
+	xw_vec_free(&d->map);
+}
+
+int xw_dir_flush(struct xw_dir *d)
+{
+	int ret = xw_dir_change_begin(d);
+
+	if (ret)
+		return ret;
+	ret = xw_dcache_flush(&d->cache);
+	if (ret)
+		d->failed = true;
+	return ret ? explain(d, ret) : 0;
+}
+
+/* ---- finding ---- */
+
+static int name_ok(struct xw_dir *d, const char *name, size_t len)
+{
+	if (!len || len > XW_NAME_MAX ||
+	    (!d->any_names && (memchr(name, 0, len) || memchr(name, '/', len)))) {
+		d->cache.why = "a name that can be none";
+		return XW_ERR_INPUT;
+	}
+	return 0;
+}
+
+/* In a directory without an index: every block. space: the first block with `need` bytes. */
+static int find_linear(struct xw_dir *d, const char *name, uint8_t len, uint32_t need,
+		       struct xw_dir_place *place, struct xw_dir_place *space)
+{
+	int ret = 0;
+
+	space->leaf = NULL;
+	for (uint32_t b = 0; b < d->now.blocks && !ret; b++) {
+		ret = xw_dir_block(d, b, XW_DBUF_LEAF, &place->leaf);
+		if (ret)
+			return ret;
+		xw_leaf_find(place->leaf->data, xw_dir_room(d), name, len, space->leaf ? 0 : need,
+			     &place->spot);
+		if (place->spot.at != XW_LEAF_NONE)
+			return 0;
+		if (!space->leaf && place->spot.space != XW_LEAF_NONE)
+			*space = *place;
+	}
+	return XW_ERR_NOTFOUND;
+}
+
+static int find(struct xw_dir *d, const char *name, size_t len, struct xw_dir_place *place)
+{
+	struct xw_dir_place space;
+	int ret = name_ok(d, name, len);
+
+	if (ret)
+		return ret;
+	if (d->now.indexed && xw_dir_is_dots(name, len)) {
+		place->spot = (struct xw_leaf_spot){.at = len == 1 ? 0 : 12};
+		return xw_dir_block(d, 0, XW_DBUF_ROOT, &place->leaf);
+	}
+	return d->now.indexed ? xw_htree_find(d, name, (uint8_t)len, place)
+			      : find_linear(d, name, (uint8_t)len, 0, place, &space);
+}
+
+static void entry_at(const struct xw_dir *d, const struct xw_dir_place *p, struct xw_dirent *e)
+{
+	xw_dirent_decode(p->leaf->data, d->f.block_size, p->spot.at, e);
+}
+
+int xw_dir_find(struct xw_dir *d, const char *name, size_t len, xw_ino *ino, uint8_t *ftype)
+{
+	struct xw_dir_place place;
+	struct xw_dirent e;
+	int ret = xw_dir_change_begin(d);
+
+	if (ret)
+		return ret;
+	ret = find(d, name, len, &place);
+	if (!ret) {
+		entry_at(d, &place, &e);
+		*ino = e.ino;
+		if (ftype)
+			*ftype = e.ftype;
+	}
+	return xw_dir_change_end(d, ret);
+}
+
+/* ---- the itree's part ---- */
+
+static struct xw_itree_entry tree_entry(const struct xw_dirent *e, uint32_t hash)
+{
+	return (struct xw_itree_entry){
+		.key = {e->ino, hash},
+		.name_len = e->name_len,
+		.ftype = e->ftype,
+		.name = e->name,
+	};
+}
+
+int xw_dir_lose_itree(struct xw_dir *d)
+{
+	int ret = xw_itree_destroy(&d->tree);
+
+	if (!ret)
+		d->now.itree = false;
+	return ret;
+}
+
+static int tree_insert(struct xw_dir *d, const struct xw_dirent *e, uint32_t hash)
+{
+	const struct xw_itree_entry t = tree_entry(e, hash);
+	int ret = xw_itree_insert(&d->tree, &t);
+
+	if (ret == XW_ERR_EXISTS)
+		return xw_dir_corrupt(d, "its itree has an entry that the directory lacks");
+	return ret == XW_ERR_LIMIT ? xw_dir_lose_itree(d) : ret;
+}
+
+static int tree_remove(struct xw_dir *d, const struct xw_dirent *e, uint32_t hash)
+{
+	const struct xw_itree_entry t = tree_entry(e, hash);
+	int ret = xw_itree_remove(&d->tree, &t);
+
+	if (ret == XW_ERR_NOTFOUND)
+		return xw_dir_corrupt(d, "its itree lacks an entry of the directory");
+	return ret;
+}
+
+/* The directory has just got its htree, with one or two leaves. */
+static int first_itree(struct xw_dir *d)
+{
+	int ret = xw_itree_create(&d->tree, &d->cache, d->map.v[d->now.blocks - 1] + 1);
+
+	d->now.itree = !ret;
+	for (uint32_t b = 1; b < d->now.blocks && d->now.itree && !ret; b++) {
+		struct xw_dx_hash hash;
+		struct xw_dbuf *leaf;
+		struct xw_dirent e;
+
+		ret = xw_dir_block(d, b, XW_DBUF_LEAF, &leaf);
+		for (uint32_t off = 0; off < xw_dir_room(d) && d->now.itree && !ret;
+		     off += e.rec_len) {
+			xw_dirent_decode(leaf->data, xw_dir_room(d), off, &e);
+			if (!e.ino)
+				continue;
+			ret = xw_dx_hash(d->hash_version, d->f.hash_seed, e.name, e.name_len,
+					 &hash);
+			if (!ret)
+				ret = tree_insert(d, &e, hash.major);
+		}
+	}
+	return ret;
+}
+
+/* ---- changes ---- */
+
+static int insert_indexed(struct xw_dir *d, const struct xw_dirent *e)
+{
+	struct xw_dx_hash hash;
+	int ret = xw_htree_insert(d, e, &hash);
+
+	return ret || !d->now.itree ? ret : tree_insert(d, e, hash.major);
+}
+
+static int insert_linear(struct xw_dir *d, const struct xw_dirent *e)
+{
+	struct xw_dir_place place, space;
+	uint32_t lblk;
+	int ret = find_linear(d, e->name, e->name_len, xw_dirent_size(e->name_len), &place, &space);
+
+	if (ret != XW_ERR_NOTFOUND)
+		return ret ? ret : XW_ERR_EXISTS;
+	if (!space.leaf && d->now.blocks == 1 && d->f.dir_index &&
+	    d->f.hash_version != XW_DX_SIPHASH) {
+		ret = xw_htree_convert(d);
+		if (!ret)
+			ret = insert_indexed(d, e);
+		return ret || !d->f.itree ? ret : first_itree(d);
+	}
+	if (space.leaf) {
+		ret = xw_dcache_dirty(&d->cache, space.leaf);
+	} else {
+		ret = xw_dir_append(d, XW_DBUF_LEAF, &lblk, &space.leaf);
+		space.spot.space = 0;
+	}
+	if (!ret)
+		xw_leaf_put(space.leaf->data, xw_dir_room(d), space.spot.space, e);
+	return ret;
+}
+
+int xw_dir_insert(struct xw_dir *d, const char *name, size_t len, xw_ino ino, uint8_t ftype)
+{
+	const struct xw_dirent e = {
+		.ino = ino,
+		.name_len = (uint8_t)len,
+		.ftype = d->f.filetype ? ftype : 0,
+		.name = name,
+	};
+	int ret = xw_dir_change_begin(d);
+
+	if (ret)
+		return ret;
+	ret = name_ok(d, name, len);
+	if (!ret && !ino) {
+		d->cache.why = "a name for no inode";
+		ret = XW_ERR_INPUT;
+	}
+	if (!ret && xw_dir_is_dots(name, len))
+		ret = XW_ERR_EXISTS;
+	if (!ret)
+		ret = d->now.indexed ? insert_indexed(d, &e) : insert_linear(d, &e);
+	return xw_dir_change_end(d, ret);
+}
+
+int xw_dir_delete(struct xw_dir *d, const char *name, size_t len, xw_ino *ino)
+{
+	struct xw_dir_place place;
+	struct xw_dirent e;
+	int ret = xw_dir_change_begin(d);
+
+	if (ret)
+		return ret;
+	ret = find(d, name, len, &place);
+	if (!ret && xw_dir_is_dots(name, len)) {
+		d->cache.why = "\".\" and \"..\" cannot be removed";
+		ret = XW_ERR_INPUT;
+	}
+	if (!ret)
+		ret = xw_dcache_dirty(&d->cache, place.leaf);
+	if (ret)
+		return xw_dir_change_end(d, ret);
+	entry_at(d, &place, &e);
+	if (ino)
+		*ino = e.ino;
+	if (d->now.itree)
+		ret = tree_remove(d, &e, place.hash.major);
+	xw_leaf_take(place.leaf->data, xw_dir_room(d), &place.spot);
+	return xw_dir_change_end(d, ret);
+}
+
+static int replace(struct xw_dir *d, const char *name, size_t len, xw_ino ino, uint8_t ftype,
+		   xw_ino *old)
+{
+	struct xw_dir_place place;
+	struct xw_dirent e;
+	int ret = find(d, name, len, &place);
+
+	if (!ret)
+		ret = xw_dcache_dirty(&d->cache, place.leaf);
+	if (ret)
+		return ret;
+	entry_at(d, &place, &e);
+	if (old)
+		*old = e.ino;
+	if (d->now.itree && !xw_dir_is_dots(name, len))
+		ret = tree_remove(d, &e, place.hash.major);
+	e.ino = ino;
+	e.ftype = d->f.filetype ? ftype : 0;
+	xw_dirent_encode(place.leaf->data, d->f.block_size, place.spot.at, &e);
+	if (!ret && d->now.itree && !xw_dir_is_dots(name, len))
+		ret = tree_insert(d, &e, place.hash.major);
+	return ret;
+}
+
+int xw_dir_replace(struct xw_dir *d, const char *name, size_t len, xw_ino ino, uint8_t ftype,
+		   xw_ino *old)
+{
+	int ret = xw_dir_change_begin(d);
+
+	if (ret)
+		return ret;
+	if (!ino || (len && xw_dir_is_dots(name, len))) {
+		d->cache.why = "a name that cannot mean another inode";
+		return xw_dir_change_end(d, XW_ERR_INPUT);
+	}
+	return xw_dir_change_end(d, replace(d, name, len, ino, ftype, old));
+}
+
+int xw_dir_set_parent(struct xw_dir *d, xw_ino parent)
+{
+	int ret = xw_dir_change_begin(d);
+
+	return ret ? ret : xw_dir_change_end(d, replace(d, "..", 2, parent, XW_FT_DIR, NULL));
+}
+
+int xw_dir_itree_drop(struct xw_dir *d)
+{
+	int ret = xw_dir_change_begin(d);
+
+	if (ret)
+		return ret;
+	return xw_dir_change_end(d, d->now.itree ? xw_dir_lose_itree(d) : 0);
+}

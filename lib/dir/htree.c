@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The htree of a directory that is being changed.
+ *
+ * Invariants:
+ * 1. A name is in a leaf whose bounds hold its hash: at least its index entry's, at most the next
+ *    one's. Names of one hash that span leaves do so from left to right, and the index entries of
+ *    the second leaf and further ones have bit 0 set: a lookup begins at the first.
+ * 2. Room is made one step at a time, from the top: a step grows the tree by a level, or halves one
+ *    index block whose parent has room, or halves the leaf. After each step the search starts
+ *    again, so that a step need not know of the others.
+ * 3. dx_root keeps its last slot free while the directory has an itree.
+ *
+ * Blocks never leave the directory's file: a leaf that becomes empty stays, as in the kernel.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "dir/change_internal.h"
+#include "dir/sort.h"
+
+struct frame {
+	struct xw_dbuf *buf;
+	unsigned off; /* of the index entries */
+	unsigned limit, count, at;
+};
+
+struct path {
+	struct frame f[XW_DX_LEVELS_MAX];
+	unsigned n;
+	uint32_t lblk; /* of the leaf */
+	struct xw_dbuf *leaf;
+};
+
+static struct xw_dx_entry entry_at(const struct frame *f, unsigned i)
+{
+	struct xw_dx_entry e;
+
+	xw_dx_entry_decode(f->buf->data, f->off, i, &e);
+	return e;
+}
+
+static void set_count(struct frame *f, unsigned count)
+{
+	f->count = count;
+	xw_dx_set_limit(f->buf->data, f->off, f->limit, count);
+}
+
+/* ---- searching ---- */
+
+static int enter_root(struct xw_dir *d, struct path *p)
+{
+	const uint32_t bs = d->f.block_size;
+	struct frame *f = &p->f[0];
+	struct xw_dx_info info;
+	int ret = xw_dir_block(d, 0, XW_DBUF_ROOT, &f->buf);
+
+	if (ret)
+		return ret;
+	f->off = XW_DX_ROOT_ENTRIES;
+	if (xw_dx_root_decode(f->buf->data, bs, d->f.csum, &info, &f->limit, &f->count) ||
+	    info.indirect_levels >= XW_DX_LEVELS_MAX)
+		return xw_dir_corrupt(d, "damaged root of the htree");
+	p->n = info.indirect_levels + 1u;
+	return 0;
+}
+
+static int enter_node(struct xw_dir *d, uint32_t lblk, struct frame *f)
+{
+	int ret = xw_dir_block(d, lblk, XW_DBUF_NODE, &f->buf);
+
+	if (ret)
+		return ret;
+	f->off = XW_DX_NODE_ENTRIES;
+	f->at = 0;
+	if (xw_dx_node_decode(f->buf->data, d->f.block_size, d->f.csum, &f->limit, &f->count))
+		return xw_dir_corrupt(d, "damaged index block");
+	return 0;
+}
+
+/* The last entry that is not above the hash; bit 0 counts. */
+static unsigned choose(const struct frame *f, uint32_t hash)
+{
+	unsigned lo = 1, hi = f->count;
+
+	while (lo < hi) {
+		unsigned mid = lo + (hi - lo) / 2;
+
+		if (peek32(f->buf->data + f->off + 8 * mid) <= hash)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo - 1;
+}
+
+static int enter_leaf(struct xw_dir *d, struct path *p)
+{
+	p->lblk = entry_at(&p->f[p->n - 1], p->f[p->n - 1].at).lblk;
+	return xw_dir_block(d, p->lblk, XW_DBUF_LEAF, &p->leaf);
+}
+
+static int probe(struct xw_dir *d, uint32_t hash, struct path *p)
+{
+	int ret = enter_root(d, p);
+
+	for (unsigned i = 0; !ret && i < p->n; i++) {
+		p->f[i].at = choose(&p->f[i], hash);
+		if (i + 1 < p->n)
+			ret = enter_node(d, entry_at(&p->f[i], p->f[i].at).lblk, &p->f[i + 1]);
+	}
+	return ret ? ret : enter_leaf(d, p);
+}
+
+/* The next leaf, when it goes on with this hash. 1, 0. */
+static int next_of_hash(struct xw_dir *d, uint32_t hash, struct path *p)
+{
+	unsigned i = p->n;
+	int ret = 0;
+
+	while (i && p->f[i - 1].at + 1 == p->f[i - 1].count)
+		i--;
+	if (!i || (entry_at(&p->f[i - 1], p->f[i - 1].at + 1).hash & ~1u) != hash)
+		return 0;
+	p->f[i - 1].at++;
+	for (; !ret && i < p->n; i++)
+		ret = enter_node(d, entry_at(&p->f[i - 1], p->f[i - 1].at).lblk, &p->f[i]);
+	if (!ret)
+		ret = enter_leaf(d, p);
+	return ret ? ret : 1;
+}
+
+static int hash_of(const struct xw_dir *d, const char *name, size_t len, struct xw_dx_hash *out)
+{
+	return xw_dx_hash(d->hash_version, d->f.hash_seed, name, len, out);
+}
+
+int xw_htree_find(struct xw_dir *d, const char *name, uint8_t len, struct xw_dir_place *place)
+{
+	struct path p;
+	int ret = hash_of(d, name, len, &place->hash);
+
+	if (!ret)
+		ret = probe(d, place->hash.major, &p);
+	while (!ret) {
+		place->leaf = p.leaf;
+		xw_leaf_find(p.leaf->data, xw_dir_room(d), name, len, 0, &place->spot);
+		if (place->spot.at != XW_LEAF_NONE)
+			return 0;
+		ret = next_of_hash(d, place->hash.major, &p);
+		if (!ret)
+			return XW_ERR_NOTFOUND;
+		ret = ret < 0 ? ret : 0;
+	}
+	return ret;
+}
+
+/* ---- making room ---- */
+
+static unsigned capacity(const struct xw_dir *d, const struct path *p, unsigned i)
+{
+	return p->f[i].limit - (!i && d->now.itree);
+}
+
+/* An empty dx_node at the end of the file. */
+static int new_node(struct xw_dir *d, struct frame *f, uint32_t *lblk)
+{
+	const struct xw_dirent fake = {.rec_len = d->f.block_size};
+	int ret = xw_dir_append(d, XW_DBUF_NODE, lblk, &f->buf);
+
+	if (ret)
+		return ret;
+	xw_dirent_encode(f->buf->data, d->f.block_size, 0, &fake);
+	f->off = XW_DX_NODE_ENTRIES;
+	f->limit = xw_dx_node_limit(d->f.block_size, d->f.csum);
+	f->at = 0;
+	return 0;
+}
+
+/* Entries [from, count) of one index block become those of another; the rest stays. */
+static void move_entries(struct frame *f, struct frame *to, unsigned from)
+{
+	const unsigned n = f->count - from;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct xw_dx_entry e = entry_at(f, from + i);
+
+		xw_dx_entry_encode(to->buf->data, to->off, i, &e);
+	}
+	set_count(to, n);
+	if (from) {
+		memset(f->buf->data + f->off + 8 * from, 0, 8 * n);
+		set_count(f, from);
+	}
+}
+
+/* Insert an index entry behind the one at f->at. */
+static void add_entry(struct frame *f, const struct xw_dx_entry *e)
+{
+	const unsigned i = f->at + 1;
+	uint8_t *p = f->buf->data + f->off + 8 * i;
+
+	memmove(p + 8, p, 8 * (f->count - i));
+	xw_dx_entry_encode(f->buf->data, f->off, i, e);
+	set_count(f, f->count + 1);
+}
+
+static unsigned levels_max(const struct xw_dir *d)
+{
+	return d->f.large_dir ? 2 : 1;
+}
+
+/* All of dx_root's entries go to a block of their own, its only child. */
+static int grow_level(struct xw_dir *d, struct path *p)
+{
+	struct frame *root = &p->f[0], node;
+	struct xw_dx_entry only = {0};
+	struct xw_dx_info info;
+	unsigned limit, count;
+	int ret;
+
+	if (p->n > levels_max(d))
+		return XW_ERR_LIMIT;
+	ret = new_node(d, &node, &only.lblk);
+	if (!ret)
+		ret = xw_dcache_dirty(&d->cache, root->buf);
+	if (ret)
+		return ret;
+	move_entries(root, &node, 0);
+	memset(root->buf->data + root->off + 8, 0, 8 * (root->count - 1));
+	set_count(root, 1);
+	xw_dx_entry_encode(root->buf->data, root->off, 0, &only);
+	ret = xw_dx_root_decode(root->buf->data, d->f.block_size, d->f.csum, &info, &limit, &count);
+	info.indirect_levels++;
+	xw_dx_info_encode(root->buf->data, &info);
+	return ret;
+}
+
+/* Halve the full index block f[i]; its parent has room. */
+static int split_index(struct xw_dir *d, struct path *p, unsigned i)
+{
+	struct frame *f = &p->f[i], right;
+	struct xw_dx_entry e = {.hash = entry_at(f, f->count / 2).hash};
+	int ret = new_node(d, &right, &e.lblk);
+
+	if (!ret)
+		ret = xw_dcache_dirty(&d->cache, f->buf);
+	if (!ret)
+		ret = xw_dcache_dirty(&d->cache, p->f[i - 1].buf);
+	if (ret)
+		return ret;
+	move_entries(f, &right, f->count / 2);
+	add_entry(&p->f[i - 1], &e);
+	return 0;
+}
+
+/* The lowest index block is full: one step towards room in it. */
+static int make_index_room(struct xw_dir *d, struct path *p)
+{
+	unsigned i = p->n;
+	int ret;
+
+	while (i && p->f[i - 1].count >= capacity(d, p, i - 1))
+		i--;
+	if (i)
+		return split_index(d, p, i);
+	ret = grow_level(d, p);
+	if (ret == XW_ERR_LIMIT && d->now.itree)
+		return xw_dir_lose_itree(d);
+	return ret;
+}
+
+/* The entries of a leaf, sorted by hash, names in `copy`. */
+static int sorted_entries(struct xw_dir *d, const uint8_t *block, uint8_t *copy,
+			  struct xw_dir_entry **out, size_t *n)
+{
+	const uint32_t room = xw_dir_room(d);
+	struct xw_dir_entry *e = calloc(room / 12 + 1, sizeof(*e));
+	struct xw_dirent de;
+	int ret = 0;
+
+	*out = e;
+	*n = 0;
+	if (!e)
+		return XW_ERR_NOMEM;
+	memcpy(copy, block, room);
+	for (uint32_t off = 0; off < room && !ret; off += de.rec_len) {
+		ret = xw_dirent_decode(copy, room, off, &de);
+		if (ret || !de.ino)
+			continue;
+		e[*n] = (struct xw_dir_entry){de.name, de.name_len, de.ftype, de.ino, {0}};
+		ret = hash_of(d, de.name, de.name_len, &e[*n].hash);
+		++*n;
+	}
+	if (!ret)
+		xw_dir_sort(e, *n);
+	return ret;
+}
+
+static void fill(struct xw_dir *d, struct xw_dbuf *leaf, const struct xw_dir_entry *e, size_t n,
+		 struct xw_dirent *scratch)
+{
+	for (size_t i = 0; i < n; i++)
+		scratch[i] = (struct xw_dirent){
+			.ino = e[i].ino,
+			.name_len = e[i].name_len,
+			.ftype = e[i].ftype,
+			.name = e[i].name,
+		};
+	xw_leaf_fill(leaf->data, xw_dir_room(d), 0, scratch, n);
+}
+
+/* How many of the entries stay: those that make half of their bytes, one at least on each side. */
+static size_t half_of(const struct xw_dir_entry *e, size_t n)
+{
+	uint32_t total = 0, sum = 0;
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		total += xw_dirent_size(e[i].name_len);
+	while (k + 1 < n) {
+		uint32_t size = xw_dirent_size(e[k].name_len);
+
+		if (k && 2 * sum + size > total)
+			break;
+		sum += size;
+		k++;
+	}
+	return k;
+}
+
+/* Halve the leaf; the lowest index block has room. */
+static int split_leaf(struct xw_dir *d, struct path *p)
+{
+	auto_free uint8_t *copy = malloc(d->f.block_size);
+	auto_free struct xw_dirent *scratch = NULL;
+	auto_free struct xw_dir_entry *e = NULL;
+	struct frame *parent = &p->f[p->n - 1];
+	struct xw_dx_entry right = {0};
+	struct xw_dbuf *leaf;
+	size_t n, k;
+	int ret;
+
+	if (!copy)
+		return XW_ERR_NOMEM;
+	ret = sorted_entries(d, p->leaf->data, copy, &e, &n);
+	if (ret)
+		return ret;
+	if (n < 2)
+		return XW_ERR_LIMIT; /* a name that does not fit into half a block */
+	scratch = calloc(n, sizeof(*scratch));
+	if (!scratch)
+		return XW_ERR_NOMEM;
+	ret = xw_dir_append(d, XW_DBUF_LEAF, &right.lblk, &leaf);
+	if (!ret)
+		ret = xw_dcache_dirty(&d->cache, p->leaf);
+	if (!ret)
+		ret = xw_dcache_dirty(&d->cache, parent->buf);
+	if (ret)
+		return ret;
+	k = half_of(e, n);
+	fill(d, p->leaf, e, k, scratch);
+	fill(d, leaf, e + k, n - k, scratch);
+	right.hash = e[k].hash.major | (e[k].hash.major == e[k - 1].hash.major);
+	add_entry(parent, &right);
+	return 0;
+}
+
+/* ---- insertion ---- */
+
+/* Where the name could go in the path's leaf; XW_ERR_EXISTS where it is in a leaf of its hash. */
+static int find_space(struct xw_dir *d, const struct xw_dirent *e, uint32_t hash,
+		      const struct path *first, uint32_t *space)
+{
+	struct xw_leaf_spot spot;
+	struct path p = *first;
+	int ret = 1;
+
+	xw_leaf_find(p.leaf->data, xw_dir_room(d), e->name, e->name_len,
+		     xw_dirent_size(e->name_len), &spot);
+	*space = spot.space;
+	while (spot.at == XW_LEAF_NONE) {
+		ret = next_of_hash(d, hash, &p);
+		if (ret <= 0)
+			return ret;
+		xw_leaf_find(p.leaf->data, xw_dir_room(d), e->name, e->name_len, 0, &spot);
+	}
+	return XW_ERR_EXISTS;
+}
+
+int xw_htree_insert(struct xw_dir *d, const struct xw_dirent *e, struct xw_dx_hash *hash)
+{
+	int ret = hash_of(d, e->name, e->name_len, hash);
+
+	while (!ret) {
+		struct frame *parent;
+		struct path p;
+		uint32_t space;
+
+		ret = probe(d, hash->major, &p);
+		if (!ret)
+			ret = find_space(d, e, hash->major, &p, &space);
+		if (ret)
+			break;
+		if (space != XW_LEAF_NONE) {
+			ret = xw_dcache_dirty(&d->cache, p.leaf);
+			if (!ret)
+				xw_leaf_put(p.leaf->data, xw_dir_room(d), space, e);
+			break;
+		}
+		parent = &p.f[p.n - 1];
+		ret = parent->count >= capacity(d, &p, p.n - 1) ? make_index_room(d, &p)
+								: split_leaf(d, &p);
+	}
+	return ret;
+}
+
+int xw_htree_make_slot(struct xw_dir *d)
+{
+	struct path p;
+	int ret = enter_root(d, &p);
+
+	if (ret || p.f[0].count < p.f[0].limit)
+		return ret;
+	return grow_level(d, &p);
+}
+
+/* ---- whole trees ---- */
+
+/* The entries of block 0 behind the dots, names in the block; malloc'd. */
+static int first_entries(struct xw_dir *d, const uint8_t *block, struct xw_dirent **out, size_t *n)
+{
+	const uint32_t room = xw_dir_room(d);
+	struct xw_dirent *v = calloc(room / 12 + 1, sizeof(*v));
+
+	*out = v;
+	*n = 0;
+	if (!v)
+		return XW_ERR_NOMEM;
+	for (uint32_t off = 0; off<room; off += v[*n].rec_len, *n += off> 24 && v[*n].ino) {
+		int ret = xw_dirent_decode(block, room, off, &v[*n]);
+
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static void put_root(struct xw_dir *d, struct xw_dbuf *root, uint32_t leaf)
+{
+	const uint32_t bs = d->f.block_size;
+	const struct xw_dx_info info = {
+		.hash_version = (uint8_t)(d->f.hash_version % XW_DX_LEGACY_U),
+		.info_length = 8,
+	};
+	const struct xw_dx_entry only = {.lblk = leaf};
+	struct xw_dirent dotdot;
+
+	memset(root->data + 24, 0, bs - 24);
+	xw_dirent_decode(root->data, bs, 12, &dotdot);
+	dotdot.rec_len = bs - 12;
+	xw_dirent_encode(root->data, bs, 12, &dotdot);
+	xw_dx_info_encode(root->data, &info);
+	xw_dx_set_limit(root->data, XW_DX_ROOT_ENTRIES, xw_dx_root_limit(bs, d->f.csum), 1);
+	xw_dx_entry_encode(root->data, XW_DX_ROOT_ENTRIES, 0, &only);
+	root->kind = XW_DBUF_ROOT;
+}
+
+int xw_htree_convert(struct xw_dir *d)
+{
+	auto_free struct xw_dirent *e = NULL;
+	struct xw_dbuf *root, *leaf;
+	uint32_t lblk;
+	size_t n;
+	int ret = xw_dir_block(d, 0, XW_DBUF_LEAF, &root);
+
+	if (!ret)
+		ret = first_entries(d, root->data, &e, &n);
+	if (!ret)
+		ret = xw_dcache_dirty(&d->cache, root);
+	if (!ret)
+		ret = xw_dir_append(d, XW_DBUF_LEAF, &lblk, &leaf);
+	if (ret)
+		return ret;
+	xw_leaf_fill(leaf->data, xw_dir_room(d), 0, e, n);
+	put_root(d, root, lblk);
+	d->now.indexed = true;
+	d->hash_version = d->f.hash_version;
+	return 0;
+}
+
+struct leaves {
+	XW_VEC(uint32_t) v;
+};
+
+static int leaves_below(struct xw_dir *d, const struct frame *f, unsigned below, struct leaves *out)
+{
+	int ret = 0;
+
+	for (unsigned i = 0; i < f->count && !ret; i++) {
+		uint32_t lblk = entry_at(f, i).lblk;
+		struct frame child;
+
+		if (!below) {
+			/* each block once: an index that names one twice never ends otherwise */
+			if (out->v.n >= d->now.blocks)
+				return xw_dir_corrupt(d, "more leaves than blocks");
+			ret = xw_vec_push(&out->v, lblk);
+			continue;
+		}
+		ret = enter_node(d, lblk, &child);
+		if (!ret)
+			ret = leaves_below(d, &child, below - 1, out);
+	}
+	return ret;
+}
+
+int xw_htree_leaves(struct xw_dir *d, uint32_t **lblks, size_t *n)
+{
+	struct leaves out = {0};
+	struct path p;
+	int ret = enter_root(d, &p);
+
+	if (!ret)
+		ret = leaves_below(d, &p.f[0], p.n - 1, &out);
+	*lblks = out.v.v;
+	*n = out.v.n;
+	return ret;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Insertion into itrees, and whole trees. The invariants stand at the head of itree_path.c.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/endian.h"
+#include "dir/itree_internal.h"
+
+/* The entries from byte off on, the count-th and later, go to an empty node. */
+static void move_tail(const struct xw_itree *t, struct xw_itree_step *from,
+		      struct xw_itree_step *to, uint32_t off, unsigned count)
+{
+	uint32_t len = from->h.used - off;
+
+	memcpy(xw_itree_area(to), xw_itree_area(from) + off, len);
+	memset(xw_itree_area(from) + off, 0, len);
+	to->h.used = (uint16_t)len;
+	to->h.count = (uint16_t)(from->h.count - count);
+	from->h.used = (uint16_t)off;
+	from->h.count = (uint16_t)count;
+	xw_itree_put_header(t, from);
+	xw_itree_put_header(t, to);
+}
+
+static struct xw_itree_key first_key(const struct xw_itree_step *s)
+{
+	const uint8_t *p = xw_itree_area(s);
+
+	return (struct xw_itree_key){peek32(p), peek32(p + 4)};
+}
+
+/* Trees of other makers: let no separator on the path be above the key. */
+static int lower_separators(struct xw_itree_path *p, const struct xw_itree_key *key)
+{
+	for (unsigned level = 1; level < p->levels; level++) {
+		struct xw_itree_step *s = &p->s[level];
+		struct xw_itree_idx e;
+
+		xw_itree_idx_decode(s->buf->data, s->at, &e);
+		if (xw_itree_key_cmp(&e.key, key) <= 0)
+			continue;
+		if (xw_dcache_dirty(p->t->cache, s->buf))
+			return XW_ERR_NOMEM;
+		e.key = *key;
+		xw_itree_idx_encode(s->buf->data, s->at, &e);
+	}
+	return 0;
+}
+
+/* Nothing is to the right of this path's child of `level` and up. */
+static bool is_rightmost(const struct xw_itree_path *p, unsigned level)
+{
+	for (; level < p->levels; level++) {
+		if (p->s[level].at + 1u != p->s[level].h.count)
+			return false;
+	}
+	return true;
+}
+
+/* Would an insertion of `need` bytes into the leaf split the root of a tree that is as deep as can
+ * be? */
+static bool too_deep(const struct xw_itree_path *p, uint32_t need)
+{
+	unsigned level = 0;
+
+	if (p->levels < XW_ITREE_LEVELS)
+		return false;
+	for (; level < p->levels; level++, need = XW_ITREE_IDX) {
+		if (p->s[level].h.used + need <= xw_itree_room(p->t))
+			return false;
+	}
+	return true;
+}
+
+static int insert_child(struct xw_itree_path *p, unsigned level, const struct xw_itree_step *left,
+			const struct xw_itree_step *right);
+
+/* The root was split: a new one above both halves. */
+static int new_root(struct xw_itree_path *p, const struct xw_itree_step *left,
+		    const struct xw_itree_step *right)
+{
+	struct xw_itree *t = p->t;
+	struct xw_itree_step *root = &p->s[p->levels];
+	const struct xw_itree_step *child[2] = {left, right};
+	int ret = xw_itree_fresh(t, left->buf->blk, p->levels, root);
+
+	if (ret)
+		return ret;
+	for (unsigned i = 0; i < 2; i++) {
+		struct xw_itree_idx e = {
+			.key = i ? first_key(right) : (struct xw_itree_key){0},
+			.blk = child[i]->buf->blk,
+			.quartile = xw_itree_fullness(t, child[i]),
+		};
+
+		xw_itree_idx_encode(root->buf->data, i, &e);
+	}
+	root->h.count = 2;
+	root->h.used = 2 * XW_ITREE_IDX;
+	xw_itree_put_header(t, root);
+	p->levels++;
+	t->root = root->buf->blk;
+	return 0;
+}
+
+static void put_child(struct xw_itree_path *p, struct xw_itree_step *s, unsigned at,
+		      const struct xw_itree_step *child)
+{
+	const struct xw_itree_idx e = {
+		.key = first_key(child),
+		.blk = child->buf->blk,
+		.quartile = xw_itree_fullness(p->t, child),
+	};
+
+	xw_itree_open_gap(p->t, s, at * XW_ITREE_IDX, XW_ITREE_IDX);
+	xw_itree_idx_encode(s->buf->data, at, &e);
+}
+
+/* A full index node takes one child more, behind s->at: it splits, or at the right edge opens a new
+ * node. */
+static int split_index(struct xw_itree_path *p, unsigned level, const struct xw_itree_step *child)
+{
+	struct xw_itree *t = p->t;
+	struct xw_itree_step *s = &p->s[level], right;
+	const unsigned at = s->at + 1, half = (s->h.count + 1u) / 2;
+	const bool append = is_rightmost(p, level);
+	int ret = xw_itree_fresh(t, s->buf->blk + 1, level, &right);
+
+	if (ret)
+		return ret;
+	if (append) {
+		t->stats.appends++;
+		put_child(p, &right, 0, child);
+	} else {
+		t->stats.splits++;
+		/* `half` of count + 1 children stay, the new one counted where it comes to be */
+		move_tail(t, s, &right, (at <= half - 1 ? half - 1 : half) * XW_ITREE_IDX,
+			  at <= half - 1 ? half - 1 : half);
+		if (at <= half - 1)
+			put_child(p, s, at, child);
+		else
+			put_child(p, &right, at - half, child);
+	}
+	return insert_child(p, level + 1, s, &right);
+}
+
+/* `right` came to be behind `left`, path[level - 1]'s node: put it into path[level], and tell of
+ * left. */
+static int insert_child(struct xw_itree_path *p, unsigned level, const struct xw_itree_step *left,
+			const struct xw_itree_step *right)
+{
+	struct xw_itree_step *s = &p->s[level];
+	int ret;
+
+	if (level == p->levels)
+		return new_root(p, left, right);
+	ret = xw_itree_tell_parent(p, level - 1);
+	if (!ret)
+		ret = xw_dcache_dirty(p->t->cache, s->buf);
+	if (ret)
+		return ret;
+	if (s->h.used + XW_ITREE_IDX > xw_itree_room(p->t))
+		return split_index(p, level, right);
+	put_child(p, s, s->at + 1, right);
+	return xw_itree_tell_parent(p, level);
+}
+
+static void put_entry(const struct xw_itree *t, struct xw_itree_step *s, uint32_t off,
+		      const struct xw_itree_entry *e)
+{
+	xw_itree_open_gap(t, s, off, xw_itree_rec_len(e->name_len));
+	xw_itree_leaf_encode(s->buf->data, off, e);
+}
+
+/*
+ * Where to cut a full leaf that takes `need` bytes more at `off`: the first entries that with the
+ * new one make half of it stay. *stays: the new one is among them.
+ */
+static uint32_t cut_point(const struct xw_itree_step *s, uint32_t off, uint32_t need,
+			  unsigned *count, bool *stays)
+{
+	const uint32_t half = (s->h.used + need) / 2;
+	uint32_t cut = 0, sum = 0;
+
+	*count = 0;
+	*stays = false;
+	for (;;) {
+		uint32_t len = cut == off && !*stays ? need : xw_itree_entry_len(s, cut);
+
+		/* past the half by less than short of it, or nothing on the left yet: it stays */
+		if (sum && sum + len > half && sum + len - half > half - sum)
+			break;
+		sum += len;
+		if (cut == off && !*stays) {
+			*stays = true;
+		} else {
+			cut += len;
+			++*count;
+		}
+		if (sum >= half)
+			break;
+	}
+	return cut;
+}
+
+static int split_leaf(struct xw_itree_path *p, uint32_t off, const struct xw_itree_entry *e)
+{
+	struct xw_itree *t = p->t;
+	struct xw_itree_step *s = &p->s[0], right;
+	const bool append = off == s->h.used && is_rightmost(p, 1);
+	unsigned count;
+	uint32_t cut;
+	bool stays;
+	int ret = xw_itree_fresh(t, s->buf->blk + 1, 0, &right);
+
+	if (ret)
+		return ret;
+	if (append) {
+		t->stats.appends++;
+		put_entry(t, &right, 0, e);
+		return insert_child(p, 1, s, &right);
+	}
+	t->stats.splits++;
+	cut = cut_point(s, off, xw_itree_rec_len(e->name_len), &count, &stays);
+	move_tail(t, s, &right, cut, count);
+	if (stays)
+		put_entry(t, s, off, e);
+	else
+		put_entry(t, &right, off - cut, e);
+	return insert_child(p, 1, s, &right);
+}
+
+int xw_itree_insert(struct xw_itree *t, const struct xw_itree_entry *e)
+{
+	const uint32_t need = xw_itree_rec_len(e->name_len);
+	struct xw_itree_path p;
+	uint32_t off = 0;
+	bool equal = false;
+	int ret = xw_itree_locate(t, e, &p, &off, &equal);
+
+	if (ret)
+		return ret;
+	if (equal)
+		return XW_ERR_EXISTS;
+	if (need > xw_itree_room(t) / 2 || too_deep(&p, need))
+		return XW_ERR_LIMIT;
+	ret = xw_dcache_dirty(t->cache, p.s[0].buf);
+	if (!ret)
+		ret = lower_separators(&p, &e->key);
+	if (ret)
+		return ret;
+	t->stats.inserts++;
+	if (p.s[0].h.used + need > xw_itree_room(t))
+		return split_leaf(&p, off, e);
+	put_entry(t, &p.s[0], off, e);
+	return xw_itree_tell_parent(&p, 0);
+}
+
+/* ---- whole trees ---- */
+
+int xw_itree_create(struct xw_itree *t, struct xw_dcache *cache, xw_blk goal)
+{
+	struct xw_itree_step root;
+	int ret;
+
+	t->cache = cache;
+	ret = xw_itree_fresh(t, goal, 0, &root);
+	if (ret)
+		return ret;
+	xw_itree_put_header(t, &root);
+	t->root = root.buf->blk;
+	return 0;
+}
+
+static int destroy_below(struct xw_itree *t, xw_blk blk, int want)
+{
+	struct xw_itree_step s;
+	int ret = xw_itree_load(t, blk, want, &s);
+
+	for (unsigned i = 0; !ret && s.h.level && i < s.h.count; i++) {
+		struct xw_itree_idx e;
+
+		xw_itree_idx_decode(s.buf->data, i, &e);
+		/* leaves need not be read to be freed */
+		ret = s.h.level == 1 ? xw_dcache_release(t->cache, e.blk)
+				     : destroy_below(t, e.blk, s.h.level - 1);
+	}
+	return ret ? ret : xw_dcache_release(t->cache, blk);
+}
+
+int xw_itree_destroy(struct xw_itree *t)
+{
+	int ret = destroy_below(t, t->root, -1);
+
+	if (!ret)
+		t->root = 0;
+	return ret;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Incremental insertion into an itree and deletion from it, over the directory's block cache. */
+#ifndef XW_DIR_ITREE_CHANGE_H
+#define XW_DIR_ITREE_CHANGE_H
+
+#include "dir/cache.h"
+#include "disk/itree.h"
+
+/* What changes did, for measurements. */
+struct xw_itree_stats {
+	uint64_t inserts, deletes;
+	uint64_t appends, splits; /* nodes opened at the end, nodes halved */
+	uint64_t merges, freed; /* neighbours united, nodes freed empty */
+	uint64_t parents; /* deletes that changed an index node */
+};
+
+struct xw_itree {
+	struct xw_dcache *cache; /* owner and blocks; not owned */
+	xw_blk root;
+	struct xw_itree_stats stats;
+};
+
+/* A tree without entries. */
+int xw_itree_create(struct xw_itree *t, struct xw_dcache *cache, xw_blk goal);
+/* Free all nodes. XW_ERR_CORRUPT where an index node cannot be followed. */
+int xw_itree_destroy(struct xw_itree *t);
+/* XW_ERR_LIMIT: it would become too deep, nothing was changed. XW_ERR_EXISTS. */
+int xw_itree_insert(struct xw_itree *t, const struct xw_itree_entry *e);
+/* The entry with this key and name. XW_ERR_NOTFOUND */
+int xw_itree_remove(struct xw_itree *t, const struct xw_itree_entry *e);
+
+#endif

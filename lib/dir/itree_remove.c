@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Deletion from itrees. The invariants stand at the head of itree_path.c.
+ *
+ * A node that lost entries is settled: freed when it is empty; else its parent is told, if it crossed a
+ * quarter of its capacity, and only then neighbours are looked at. Settling a node may take a child
+ * from its parent, which is settled in turn.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/endian.h"
+#include "dir/itree_internal.h"
+
+/* Take child i out of an index node; the first one's separator stays, for the next. */
+static void take_child(const struct xw_itree *t, struct xw_itree_step *s, unsigned i)
+{
+	struct xw_itree_idx gone, next;
+
+	if (!i && s->h.count > 1) {
+		xw_itree_idx_decode(s->buf->data, 0, &gone);
+		xw_itree_idx_decode(s->buf->data, 1, &next);
+		next.key = gone.key;
+		xw_itree_idx_encode(s->buf->data, 1, &next);
+	}
+	xw_itree_close_gap(t, s, i * XW_ITREE_IDX, XW_ITREE_IDX);
+}
+
+/* An index root with one child gives way to it. */
+static int collapse(struct xw_itree_path *p)
+{
+	struct xw_itree *t = p->t;
+	struct xw_itree_step *root = &p->s[p->levels - 1];
+
+	while (root->h.level && root->h.count == 1) {
+		struct xw_itree_idx e;
+		int ret = xw_dcache_release(t->cache, root->buf->blk);
+
+		if (ret)
+			return ret;
+		t->stats.freed++;
+		xw_itree_idx_decode(root->buf->data, 0, &e);
+		ret = xw_itree_load(t, e.blk, root->h.level - 1, root - 1);
+		if (ret)
+			return ret;
+		t->root = e.blk;
+		p->levels--;
+		root--;
+	}
+	return 0;
+}
+
+static bool may_merge(unsigned q1, unsigned q2)
+{
+	return q1 + 1 + q2 + 1 <= 3;
+}
+
+/* Unite children i and i + 1 of path[level + 1] in the left one. *done: it was possible. */
+static int merge(struct xw_itree_path *p, unsigned level, unsigned i, bool *done)
+{
+	struct xw_itree *t = p->t;
+	struct xw_itree_step *parent = &p->s[level + 1], left, right;
+	struct xw_itree_idx l, r;
+	int ret;
+
+	*done = false;
+	xw_itree_idx_decode(parent->buf->data, i, &l);
+	xw_itree_idx_decode(parent->buf->data, i + 1, &r);
+	if (!may_merge(l.quartile, r.quartile) || l.blk == r.blk)
+		return 0;
+	ret = xw_itree_load(t, l.blk, (int)level, &left);
+	if (!ret)
+		ret = xw_itree_load(t, r.blk, (int)level, &right);
+	if (ret || left.h.used + right.h.used > xw_itree_room(t))
+		return ret;
+	ret = xw_dcache_dirty(t->cache, left.buf);
+	if (!ret)
+		ret = xw_dcache_release(t->cache, r.blk);
+	if (ret)
+		return ret;
+	memcpy(xw_itree_area(&left) + left.h.used, xw_itree_area(&right), right.h.used);
+	left.h.used = (uint16_t)(left.h.used + right.h.used);
+	left.h.count = (uint16_t)(left.h.count + right.h.count);
+	xw_itree_put_header(t, &left);
+	l.quartile = xw_itree_fullness(t, &left);
+	xw_itree_idx_encode(parent->buf->data, i, &l);
+	take_child(t, parent, i + 1);
+	p->s[level] = left;
+	parent->at = i;
+	t->stats.merges++;
+	*done = true;
+	return 0;
+}
+
+/* path[level] lost entries and its parent has been told: unite it with neighbours. *any: it
+ * happened. */
+static int coalesce(struct xw_itree_path *p, unsigned level, bool *any)
+{
+	struct xw_itree_step *parent = &p->s[level + 1];
+	bool done = true;
+	int ret = 0;
+
+	*any = false;
+	while (done && !ret) {
+		done = false;
+		if (parent->at)
+			ret = merge(p, level, parent->at - 1, &done);
+		if (!ret && !done && parent->at + 1u < parent->h.count)
+			ret = merge(p, level, parent->at, &done);
+		*any |= done;
+	}
+	return ret;
+}
+
+/* path[level] lost entries: free it, tell its parent, unite it with neighbours; then the parent. */
+static int settle(struct xw_itree_path *p, unsigned level)
+{
+	struct xw_itree *t = p->t;
+
+	for (;; level++) {
+		struct xw_itree_step *s = &p->s[level], *parent = s + 1;
+		struct xw_itree_idx e;
+		bool merged = false;
+		int ret;
+
+		if (xw_itree_is_root(p, level))
+			return collapse(p);
+		xw_itree_idx_decode(parent->buf->data, parent->at, &e);
+		if (s->h.count && e.quartile == xw_itree_fullness(t, s))
+			return 0;
+		ret = xw_dcache_dirty(t->cache, parent->buf);
+		if (ret)
+			return ret;
+		p->parent_changed = true;
+		if (!s->h.count) {
+			t->stats.freed++;
+			take_child(t, parent, parent->at);
+			ret = xw_dcache_release(t->cache, s->buf->blk);
+		} else {
+			ret = xw_itree_tell_parent(p, level);
+			if (!ret)
+				ret = coalesce(p, level, &merged);
+			if (!ret && !merged)
+				return 0;
+		}
+		if (ret)
+			return ret;
+	}
+}
+
+int xw_itree_remove(struct xw_itree *t, const struct xw_itree_entry *e)
+{
+	struct xw_itree_path p;
+	uint32_t off = 0;
+	bool equal = false;
+	int ret = xw_itree_locate(t, e, &p, &off, &equal);
+
+	if (ret)
+		return ret;
+	if (!equal)
+		return XW_ERR_NOTFOUND;
+	ret = xw_dcache_dirty(t->cache, p.s[0].buf);
+	if (ret)
+		return ret;
+	xw_itree_close_gap(t, &p.s[0], off, xw_itree_entry_len(&p.s[0], off));
+	t->stats.deletes++;
+	ret = settle(&p, 0);
+	t->stats.parents += p.parent_changed;
+	return ret;
+}

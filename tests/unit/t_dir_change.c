@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Directories changed one name at a time: random operations against a model, a million of them and
+ * more over all rows, with everything on the device checked at intervals. XW_MODEL_FACTOR in the
+ * environment multiplies their number.
+ */
+#include "unit.h"
+
+#include "dir_model.h"
+
+static struct xw_dir_format format(uint32_t bs, bool csum, enum xw_dx_version hash)
+{
+	return (struct xw_dir_format){
+		.block_size = bs,
+		.filetype = true,
+		.csum = csum,
+		.dir_index = true,
+		.large_dir = true,
+		.itree = true,
+		.hash_version = hash,
+		.hash_seed = {1, 2, 3, 4},
+	};
+}
+
+static const struct row {
+	uint32_t bs;
+	bool csum, no_index, no_itree, small, fails, collide, loses;
+	enum xw_dx_version hash;
+	uint32_t names; /* that may be there; half of them are at a time */
+	unsigned min, max; /* bytes of a name */
+	size_t cache;
+	uint32_t ops;
+} rows[] = {
+	{4096, true, .hash = XW_DX_HALF_MD4, .names = 12000, .min = 8, .max = 40, .ops = 250000},
+	{4096, false, .hash = XW_DX_TEA_U, .names = 3000, .min = 5, .max = 255, .ops = 150000,
+	 .cache = 20},
+	{1024, true, .hash = XW_DX_HALF_MD4_U, .names = 10000, .min = 8, .max = 30, .ops = 250000},
+	{1024, false, .hash = XW_DX_LEGACY, .names = 3000, .min = 8, .max = 255, .ops = 100000,
+	 .cache = 5, .collide = true},
+	{1024, true, .hash = XW_DX_HALF_MD4, .names = 3000, .min = 8, .max = 60, .ops = 50000,
+	 .no_itree = true},
+	{1024, true, .hash = XW_DX_HALF_MD4, .names = 150, .min = 5, .max = 60, .ops = 20000,
+	 .no_index = true},
+	{1024, true, .hash = XW_DX_TEA, .names = 4000, .min = 8, .max = 60, .ops = 100000,
+	 .fails = true},
+	/* small nodes: deep trees */
+	{256, true, .hash = XW_DX_LEGACY_U, .names = 3000, .min = 5, .max = 40, .ops = 150000,
+	 .collide = true},
+	{256, false, .hash = XW_DX_LEGACY, .names = 400, .min = 6, .max = 12, .ops = 80000,
+	 .collide = true, .fails = true},
+	{128, true, .hash = XW_DX_TEA, .names = 300, .min = 5, .max = 20, .ops = 50000, .cache = 1},
+	/* an itree of five levels is not enough */
+	{128, true, .hash = XW_DX_TEA, .names = 2600, .min = 5, .max = 20, .ops = 60000,
+	 .loses = true},
+	/* one level of htree less: dx_root fills up, the itree gives way to its last entry */
+	{128, true, .hash = XW_DX_TEA, .names = 900, .min = 5, .max = 20, .ops = 50000,
+	 .small = true, .loses = true},
+};
+
+static uint32_t factor(void)
+{
+	const char *s = getenv("XW_MODEL_FACTOR");
+	unsigned long f = s ? strtoul(s, NULL, 10) : 1;
+
+	return f && f < 10000 ? (uint32_t)f : 1;
+}
+
+/* Grow for a while, shrink for a while, down to nothing every other time. */
+static void random_op(struct model *m, uint32_t step, uint32_t ops)
+{
+	const uint32_t phase = step / (ops / 8 + 1), half = m->n_names / 2;
+	const bool grow = phase % 2 == 0;
+	const uint32_t insert = m->n_live >= half ? 20 : grow ? 60 : phase % 4 == 3 ? 2 : 25;
+	const uint32_t dice = model_rnd(m, 100), any = model_rnd(m, m->n_names);
+	const uint32_t live = m->n_live ? m->live[model_rnd(m, m->n_live)] : any;
+
+	if (dice < insert)
+		model_insert(m, any, model_ino(m));
+	else if (dice < 80)
+		model_delete(m, model_rnd(m, 8) ? live : any);
+	else if (dice < 85)
+		model_replace(m, model_rnd(m, 8) ? live : any, model_ino(m));
+	else
+		model_find(m, dice < 95 ? live : any);
+}
+
+/* That the row did what it is there for. */
+static void check_stats(const struct row *r, const struct model *m)
+{
+	const struct xw_itree_stats *s = &m->stats;
+
+	if (r->fails)
+		ck_assert_uint_gt(m->failed, 100);
+	if (r->loses)
+		ck_assert_uint_gt(m->lost, 0);
+	if (r->small)
+		ck_assert_uint_gt(m->full, 10);
+	if (r->no_itree || r->no_index || r->loses)
+		return;
+	ck_assert_uint_gt(s->appends, 50);
+	ck_assert_uint_gt(s->splits, 50);
+	ck_assert_uint_gt(s->merges, 50);
+	ck_assert_uint_gt(s->freed, 0);
+	/* The reason for two bits of fullness: parents change in less than 5 % of deletes. */
+	if (r->bs == 4096 && r->max <= 40)
+		ck_assert_uint_lt(s->parents * 20, s->deletes);
+}
+
+START_TEST(against_the_model)
+{
+	const struct row *r = &rows[_i];
+	const uint32_t ops = r->ops * factor();
+	struct xw_dir_format f = format(r->bs, r->csum, r->hash);
+	struct model m;
+
+	f.dir_index = !r->no_index;
+	f.itree = !r->no_itree && !r->no_index;
+	f.large_dir = !r->small;
+	f.filetype = _i != 1;
+	model_init(&m, &f, r->names, r->min, r->max, r->collide, 6000);
+	m.cache = r->cache;
+	model_reopen(&m);
+	for (uint32_t i = 0; i < ops; i++) {
+		if (r->fails && !m.fail_in)
+			m.fail_in = 1 + model_rnd(&m, 8);
+		random_op(&m, i, ops);
+		if (i % (ops / 32) == 17) {
+			model_check(&m);
+			if (i % 3 == 0)
+				model_reopen(&m);
+			/* lost by depth, or by the slot */
+			m.fail_in = 0;
+			if (f.itree && m.d.now.indexed && !m.d.now.itree && model_rnd(&m, 2))
+				xw_dir_itree_build(&m.d);
+		}
+	}
+	model_check(&m);
+	model_add_stats(&m);
+	check_stats(r, &m);
+	for (uint32_t i = 0; i < r->names; i++)
+		model_delete(&m, i);
+	model_check(&m);
+	model_free(&m);
+}
+END_TEST
+
+/* ---- single operations ---- */
+
+static void small_model(struct model *m, uint32_t n_names, bool index)
+{
+	struct xw_dir_format f = format(1024, true, XW_DX_HALF_MD4);
+
+	f.dir_index = index;
+	model_init(m, &f, n_names, 20, 20, false, 300);
+}
+
+/* From one block to an htree with an itree, and never back. */
+START_TEST(first_steps)
+{
+	struct model m;
+	xw_ino ino;
+
+	small_model(&m, 100, true);
+	ck_assert_int_eq(xw_dir_find(&m.d, "..", 2, &ino, NULL), 0);
+	ck_assert_uint_eq(ino, PARENT);
+	for (uint32_t i = 0; i < 100; i++) {
+		/* 28 bytes an entry: 35 of them beside the dots */
+		ck_assert_uint_eq(m.d.now.indexed, i > 35);
+		ck_assert_uint_eq(m.d.now.itree, i > 35);
+		model_insert(&m, i, FIRST_INO + i);
+		model_check(&m);
+		model_reopen(&m);
+	}
+	ck_assert_int_eq(xw_dir_find(&m.d, ".", 1, &ino, NULL), 0);
+	ck_assert_uint_eq(ino, SELF);
+	ck_assert_int_eq(xw_dir_set_parent(&m.d, 99), 0);
+	ck_assert_int_eq(xw_dir_find(&m.d, "..", 2, &ino, NULL), 0);
+	ck_assert_uint_eq(ino, 99);
+	ck_assert_int_eq(xw_dir_set_parent(&m.d, PARENT), 0);
+	for (uint32_t i = 0; i < 100; i++)
+		model_delete(&m, i);
+	ck_assert(m.d.now.indexed && m.d.now.itree);
+	model_check(&m);
+	model_free(&m);
+}
+END_TEST
+
+START_TEST(impossible_names)
+{
+	static const struct {
+		const char *name;
+		size_t len;
+		int insert, remove;
+	} bad[] = {
+		{"", 0, XW_ERR_INPUT, XW_ERR_INPUT},     {"a/b", 3, XW_ERR_INPUT, XW_ERR_INPUT},
+		{"a\0b", 3, XW_ERR_INPUT, XW_ERR_INPUT}, {".", 1, XW_ERR_EXISTS, XW_ERR_INPUT},
+		{"..", 2, XW_ERR_EXISTS, XW_ERR_INPUT},
+	};
+	char longest[256];
+	struct model m;
+
+	memset(longest, 'x', sizeof(longest));
+	for (unsigned k = 0; k < 2; k++) {
+		small_model(&m, 60, true);
+		for (uint32_t i = 0; i < (k ? 60 : 3); i++)
+			model_insert(&m, i, FIRST_INO + i);
+		for (size_t i = 0; i < XW_ARRAY_SIZE(bad); i++) {
+			ck_assert_int_eq(xw_dir_insert(&m.d, bad[i].name, bad[i].len, 50, 1),
+					 bad[i].insert);
+			ck_assert_int_eq(xw_dir_delete(&m.d, bad[i].name, bad[i].len, NULL),
+					 bad[i].remove);
+			if (bad[i].len)
+				ck_assert_int_eq(
+					xw_dir_replace(&m.d, bad[i].name, bad[i].len, 50, 1, NULL),
+					XW_ERR_INPUT);
+		}
+		ck_assert_int_eq(xw_dir_insert(&m.d, longest, 256, 50, 1), XW_ERR_INPUT);
+		ck_assert_int_eq(xw_dir_insert(&m.d, "zero", 4, 0, 1), XW_ERR_INPUT);
+		ck_assert_int_eq(xw_dir_insert(&m.d, longest, 255, 50, 1), 0);
+		ck_assert_int_eq(xw_dir_delete(&m.d, longest, 255, NULL), 0);
+		model_check(&m);
+		model_free(&m);
+	}
+}
+END_TEST
+
+/* Names in the order of their inodes leave full leaves; in another order, halves. */
+START_TEST(append_leaves_full_nodes)
+{
+	struct xw_dir_format f = format(4096, true, XW_DX_HALF_MD4);
+	struct model m;
+
+	for (unsigned k = 0; k < 2; k++) {
+		uint64_t nodes, bytes = 20000ull * 40;
+
+		model_init(&m, &f, 20000, 26, 26, false, 3000);
+		for (uint32_t i = 0; i < 20000; i++)
+			model_insert(&m, i, FIRST_INO + (k ? i * 7919 % 20000 : i));
+		model_check(&m);
+		nodes = 0;
+		for (size_t i = 1; i < m.m.n; i++)
+			nodes += m.m.used[i];
+		nodes -= m.file.n;
+		ck_assert_uint_ge(nodes * 4056, bytes);
+		if (!k)
+			ck_assert_uint_le(nodes, bytes / 4056 + 4);
+		else
+			ck_assert_uint_le(nodes, bytes / 4056 * 2);
+		model_free(&m);
+	}
+}
+END_TEST
+
+/* The tree built in bulk is the one that is there, dropped and built again: it changes like any. */
+START_TEST(drop_and_build)
+{
+	struct xw_dir_format f = format(1024, true, XW_DX_HALF_MD4);
+	struct model m;
+
+	model_init(&m, &f, 4000, 8, 60, false, 3000);
+	ck_assert_int_eq(xw_dir_itree_build(&m.d), XW_ERR_LIMIT);
+	for (unsigned k = 0; k < 6; k++) {
+		for (uint32_t i = k * 500; i < (k + 1) * 500; i++)
+			model_insert(&m, i, model_ino(&m));
+		ck_assert_int_eq(xw_dir_itree_drop(&m.d), 0);
+		ck_assert(!m.d.now.itree);
+		model_check(&m);
+		for (uint32_t i = 3000 + k * 100; i < 3100 + k * 100; i++)
+			model_insert(&m, i, model_ino(&m));
+		ck_assert_int_eq(xw_dir_itree_build(&m.d), 0);
+		ck_assert(m.d.now.itree);
+		model_check(&m);
+		model_reopen(&m);
+		for (uint32_t i = 0; i < 300; i++)
+			model_delete(&m, model_rnd(&m, 4000));
+		model_check(&m);
+	}
+	model_free(&m);
+}
+END_TEST
+
+/* A failure anywhere leaves everything as it was, also in the middle of building. */
+START_TEST(building_fails)
+{
+	struct model m;
+
+	small_model(&m, 2000, true);
+	for (uint32_t i = 0; i < 2000 && m.file.n < 60; i++)
+		model_insert(&m, i, model_ino(&m));
+	ck_assert_int_eq(xw_dir_itree_drop(&m.d), 0);
+	for (unsigned i = 1; i < 200; i++) {
+		m.fail_in = i;
+		if (!xw_dir_itree_build(&m.d))
+			break;
+		ck_assert_uint_lt(i, 199);
+		model_check(&m);
+		xw_diag_clear(m.d.diag);
+	}
+	ck_assert(m.d.now.itree);
+	m.fail_in = 0;
+	model_check(&m);
+	model_free(&m);
+}
+END_TEST
+
+/* An itree that disagrees with its directory: said, and nothing changed. */
+START_TEST(itree_disagrees)
+{
+	struct xw_itree_entry e = {.name = "stranger", .name_len = 8, .key = {500, 0}};
+	struct xw_dx_hash h;
+	struct model m;
+
+	small_model(&m, 100, true);
+	for (uint32_t i = 0; i < 100; i++)
+		model_insert(&m, i, FIRST_INO + i);
+	ck_assert_int_eq(xw_dx_hash(m.d.hash_version, m.f.hash_seed, "stranger", 8, &h), 0);
+	e.key.hash = h.major;
+	ck_assert_int_eq(xw_itree_insert(&m.d.tree, &e), 0);
+	ck_assert_int_eq(xw_dcache_commit(&m.d.cache), 0);
+	ck_assert_int_eq(xw_dir_insert(&m.d, "stranger", 8, 500, 1), XW_ERR_CORRUPT);
+	ck_assert_ptr_nonnull(strstr(m.d.diag->text, "itree has an entry"));
+	ck_assert_int_eq(xw_itree_remove(&m.d.tree, &e), 0);
+	ck_assert_int_eq(xw_dcache_commit(&m.d.cache), 0);
+	xw_diag_clear(m.d.diag);
+	model_check(&m);
+
+	e = (struct xw_itree_entry){.name = m.names[3].name, .name_len = 20};
+	ck_assert_int_eq(xw_dx_hash(m.d.hash_version, m.f.hash_seed, e.name, 20, &h), 0);
+	e.key = (struct xw_itree_key){FIRST_INO + 3, h.major};
+	ck_assert_int_eq(xw_itree_remove(&m.d.tree, &e), 0);
+	ck_assert_int_eq(xw_dcache_commit(&m.d.cache), 0);
+	ck_assert_int_eq(xw_dir_delete(&m.d, e.name, 20, NULL), XW_ERR_CORRUPT);
+	ck_assert_ptr_nonnull(strstr(m.d.diag->text, "itree lacks"));
+	model_find(&m, 3);
+	model_free(&m);
+}
+END_TEST
+
+static int count_names(void *arg, const struct xw_dirent *e)
+{
+	(void)e;
+	return ++*(unsigned *)arg == 77 ? XW_ERR_IO : 0;
+}
+
+START_TEST(each_entry)
+{
+	unsigned n;
+	struct model m;
+
+	for (unsigned k = 0; k < 2; k++) {
+		small_model(&m, 70, k);
+		for (uint32_t i = 0; i < 70; i++)
+			model_insert(&m, i, FIRST_INO + i);
+		n = 0;
+		ck_assert_int_eq(xw_dir_each(&m.d, count_names, &n), 0);
+		ck_assert_uint_eq(n, 72);
+		n = 70;
+		ck_assert_int_eq(xw_dir_each(&m.d, count_names, &n), XW_ERR_IO);
+		model_free(&m);
+	}
+}
+END_TEST
+
+START_TEST(not_to_be_opened)
+{
+	struct xw_dir_self self = {.ino = SELF, .generation = MEM_GEN, .inode_seed = SEED};
+	struct xw_diag diag = {0};
+	struct xw_dir_open o;
+	struct model m;
+	struct xw_dir d;
+
+	small_model(&m, 100, true);
+	for (uint32_t i = 0; i < 100; i++)
+		model_insert(&m, i, FIRST_INO + i);
+	ck_assert_int_eq(xw_dir_flush(&m.d), 0);
+	o = (struct xw_dir_open){
+		.format = &m.f,
+		.self = &self,
+		.io = m.d.cache.io,
+		.blocks = (uint32_t)m.file.n,
+		.diag = &diag,
+		.name = "model",
+	};
+#define OPEN_FAILS(i_flags, code, said)                                                            \
+	do {                                                                                       \
+		o.flags = i_flags;                                                                 \
+		xw_diag_clear(&diag);                                                              \
+		ck_assert_int_eq(xw_dir_open(&o, &d), code);                                       \
+		ck_assert_msg(strstr(diag.text, said), "%s", diag.text);                           \
+		xw_dir_close(&d);                                                                  \
+	} while (0)
+	OPEN_FAILS(XW_FL_CASEFOLD, XW_ERR_UNSUPPORTED, "casefolded");
+	OPEN_FAILS(0, XW_ERR_CORRUPT, "room for its checksum"); /* dx_root read as a leaf */
+	poke64(mem_at(&m.m, m.file.v[0]) + 1008, 0);
+	OPEN_FAILS(XW_FL_INDEX | XW_FL_ITREE, XW_ERR_CORRUPT, "no pointer to its itree");
+	mem_at(&m.m, m.file.v[0])[28] = 6;
+	OPEN_FAILS(XW_FL_INDEX, XW_ERR_CHECKSUM, "checksum");
+	xw_dx_block_set_csum(mem_at(&m.m, m.file.v[0]), 1024, 32, SEED);
+	OPEN_FAILS(XW_FL_INDEX, XW_ERR_UNSUPPORTED, "unknown hash");
+	o.blocks = 0;
+	OPEN_FAILS(0, XW_ERR_CORRUPT, "no blocks");
+	model_free(&m);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("dir_change");
+	TCase *t = tcase_create("model");
+
+	tcase_set_timeout(t, 3600);
+	tcase_add_loop_test(t, against_the_model, 0, (int)XW_ARRAY_SIZE(rows));
+	suite_add_tcase(s, t);
+	t = tcase_create("single");
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, first_steps);
+	tcase_add_test(t, impossible_names);
+	tcase_add_test(t, append_leaves_full_nodes);
+	tcase_add_test(t, drop_and_build);
+	tcase_add_test(t, building_fails);
+	tcase_add_test(t, itree_disagrees);
+	tcase_add_test(t, each_entry);
+	tcase_add_test(t, not_to_be_opened);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
