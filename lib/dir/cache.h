@@ -11,8 +11,8 @@
 #include "base/vec.h"
 
 /*
- * Where the blocks of a directory come from and go to: what the caller of xw_dir_open() brings. Each
- * returns 0 or a negative code, which ends the change under way and is returned by it.
+ * Where the blocks of a directory come from and go to: what the caller of xw_dir_load() brings.
+ * Each returns 0 or a negative code, which ends the change under way and is returned by it.
  */
 struct xw_dir_io {
 	void *arg;
@@ -24,7 +24,9 @@ struct xw_dir_io {
 	int (*extend)(void *arg, uint32_t lblk, xw_blk *blk);
 	/* Take back the last extend. */
 	int (*shrink)(void *arg, uint32_t lblk, xw_blk blk);
-	/* A block outside the file, for an itree node, near goal; and one that is needed no more. */
+	/*
+	 * A block outside the file, for an itree node, near goal; and one that is needed no more.
+	 */
 	int (*alloc)(void *arg, xw_blk goal, xw_blk *blk);
 	int (*release)(void *arg, xw_blk blk);
 };

@@ -3,8 +3,8 @@
  * A directory under change.
  *
  * Each operation is a change of the block cache (cache.h): what happens to leaves, htree and itree
- * happens together, and a failure anywhere undoes all of it, blocks given to the file included. What
- * the inode must say (d->now) goes back with it.
+ * happens together, and a failure anywhere undoes all of it, blocks given to the file included.
+ * What the inode must say (d->now) goes back with it.
  *
  *   one block, linear --(a name does not fit, dir_index)--> htree, and an itree where the format
  *   has it; (no dir_index, or several blocks already) --> one block more, linear
@@ -202,7 +202,7 @@ static int open_root(struct xw_dir *d)
 	return ret;
 }
 
-int xw_dir_open(const struct xw_dir_open *o, struct xw_dir *d)
+int xw_dir_load(const struct xw_dir_params *o, struct xw_dir *d)
 {
 	const struct xw_dcache_owner owner = {
 		.block_size = o->format->block_size,

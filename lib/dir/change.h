@@ -13,7 +13,7 @@
 #include "dir/itree_change.h"
 #include "disk/dirent.h"
 
-struct xw_dir_open {
+struct xw_dir_params {
 	const struct xw_dir_format *format; /* itree: a directory that gets an htree gets one too */
 	const struct xw_dir_self *self; /* itree is not looked at */
 	struct xw_dir_io io;
@@ -46,7 +46,7 @@ struct xw_dir {
 };
 
 /* XW_ERR_UNSUPPORTED: casefolded, or an unknown hash; XW_ERR_CORRUPT, XW_ERR_CHECKSUM. */
-int xw_dir_open(const struct xw_dir_open *o, struct xw_dir *d);
+int xw_dir_load(const struct xw_dir_params *o, struct xw_dir *d);
 /* Write what is dirty; the inode (d->now, the map, i_blocks) is the caller's. */
 int xw_dir_flush(struct xw_dir *d);
 /* What was not flushed is lost. Needed after a failed open, too. */
@@ -60,7 +60,9 @@ int xw_dir_find(struct xw_dir *d, const char *name, size_t len, xw_ino *ino, uin
  * in dx_root is needed, is dropped.
  */
 int xw_dir_insert(struct xw_dir *d, const char *name, size_t len, xw_ino ino, uint8_t ftype);
-/* XW_ERR_NOTFOUND (no line). ino: what it named; may be NULL. Blocks of the file are never freed. */
+/*
+ * XW_ERR_NOTFOUND (no line). ino: what it named; may be NULL. Blocks of the file are never freed.
+ */
 int xw_dir_delete(struct xw_dir *d, const char *name, size_t len, xw_ino *ino);
 /* Let a name that is there mean another inode. XW_ERR_NOTFOUND (no line). old may be NULL. */
 int xw_dir_replace(struct xw_dir *d, const char *name, size_t len, xw_ino ino, uint8_t ftype,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The checker of itrees: all invariants of itree(5), numbered as there. One directory at a time, in
- * time linear in its tree; what it finds goes to a callback, which may ask for it to be mended where
- * that needs nothing but the node at hand.
+ * time linear in its tree; what it finds goes to a callback, which may ask for it to be mended
+ * where that needs nothing but the node at hand.
  */
 #ifndef XW_DIR_ITREE_CHECK_H
 #define XW_DIR_ITREE_CHECK_H

@@ -2,9 +2,9 @@
 /*
  * Deletion from itrees. The invariants stand at the head of itree_path.c.
  *
- * A node that lost entries is settled: freed when it is empty; else its parent is told, if it crossed a
- * quarter of its capacity, and only then neighbours are looked at. Settling a node may take a child
- * from its parent, which is settled in turn.
+ * A node that lost entries is settled: freed when it is empty; else its parent is told, if it
+ * crossed a quarter of its capacity, and only then neighbours are looked at. Settling a node may
+ * take a child from its parent, which is settled in turn.
  */
 #include "config.h"
 

@@ -21,8 +21,9 @@ void xw_leaf_find(const void *block, uint32_t room, const char *name, uint8_t le
 void xw_leaf_put(void *block, uint32_t room, uint32_t space, const struct xw_dirent *e);
 /* Take out the entry at s->at; its room goes to the entry before it, and its bytes are zeroed. */
 void xw_leaf_take(void *block, uint32_t room, const struct xw_leaf_spot *s);
-/* Lay out n entries from offset `used` on (sizes as needed, the last one to the end); what is behind
- * them in the block's room is zeroed. n 0: one unused entry. */
+/*
+ * Lay out n entries from offset `used` on (sizes as needed, the last one to the end); what is
+ * behind them in the block's room is zeroed. n 0: one unused entry. */
 void xw_leaf_fill(void *block, uint32_t room, uint32_t used, const struct xw_dirent *e, size_t n);
 
 #endif

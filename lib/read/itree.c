@@ -3,8 +3,8 @@
  * Walking an itree.
  *
  * Bounds: levels fall by one with each step down; no node but the root may be empty; entries ascend
- * strictly over the whole walk. A node that is pointed at twice therefore ends it, and it is as long
- * as the tree.
+ * strictly over the whole walk. A node that is pointed at twice therefore ends it, and it is as
+ * long as the tree.
  *
  * Leaves that lie one behind the other, as bulk building leaves them, are read several at a time.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target over changes to damaged directories: the input is a list of edits, four bytes each, to
- * the blocks of a directory with htree and itree, sealed again so that checksums do not hide them;
- * then names come and go. Properties, besides no crash: operations end; what fails says why; the
- * store is not asked for blocks that are not there, and nothing is given back twice.
+ * Fuzz target over changes to damaged directories: the input is a list of edits, four bytes each,
+ * to the blocks of a directory with htree and itree, sealed again so that checksums do not hide
+ * them; then names come and go. Properties, besides no crash: operations end; what fails says why;
+ * the store is not asked for blocks that are not there, and nothing is given back twice.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -125,7 +125,7 @@ static const struct xw_dir_format format = {
 static int open_dir(struct store *s, uint32_t flags, struct xw_diag *diag, struct xw_dir *d)
 {
 	const struct xw_dir_self self = {.ino = DIR_INO, .parent = 2, .inode_seed = SEED};
-	const struct xw_dir_open o = {
+	const struct xw_dir_params o = {
 		.format = &format,
 		.self = &self,
 		.io = {s, store_read, store_write, store_map, store_extend, store_shrink,
@@ -137,7 +137,7 @@ static int open_dir(struct store *s, uint32_t flags, struct xw_diag *diag, struc
 		.name = "fuzz",
 	};
 
-	return xw_dir_open(&o, d);
+	return xw_dir_load(&o, d);
 }
 
 static unsigned name_of(char *buf, unsigned i)

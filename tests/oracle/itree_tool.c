@@ -2,13 +2,16 @@
 /*
  * For itree.sh: what the library says of the itrees in an image.
  *
- *   o_itree check IMAGE [RULE...]   the checker's findings but those of the rules named, one a line;
- *                                   then "DIRECTORIES NODES ENTRIES". Exit 0: none.
- *   o_itree walk IMAGE              every directory with an itree read by it, with its inodes: numbers
- *                                   ascend, each block of the inode tables is read once, and the
- *                                   entries are those of the directory. Exit 0: so it is.
- *   o_itree narrow IMAGE            clear all above the block number in the root nodes' entries: the
- *                                   format's example has eight bits of fullness there
+ *   o_itree check IMAGE [RULE...]
+ *	the checker's findings but those of the rules named, one a line; then "DIRECTORIES NODES
+ *	ENTRIES". Exit 0: none.
+ *   o_itree walk IMAGE
+ *	every directory with an itree read by it, with its inodes: numbers ascend, each block of
+ *	the inode tables is read once, and the entries are those of the directory. Exit 0: so it
+ *	is.
+ *   o_itree narrow IMAGE
+ *	clear all above the block number in the root nodes' entries: the format's example has
+ *	eight bits of fullness there
  */
 #include <inttypes.h>
 #include <stdio.h>

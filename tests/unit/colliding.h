@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of equal major hash under the legacy dx hash (signed or not: they are ASCII), found by search:
- * the first group has 0x2468acf0, the second one 0x04000002.
+ * Names of equal major hash under the legacy dx hash (signed or not: they are ASCII), found by
+ * search: the first group has 0x2468acf0, the second one 0x04000002.
  */
 #ifndef XW_TESTS_COLLIDING_H
 #define XW_TESTS_COLLIDING_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * For tests that change directories: a store of blocks in memory, a model of what the directory
- * holds, and a check of everything the directory is made of against it, by readers of the tests' own
- * (dir_reader.h) and the checker of itrees.
+ * holds, and a check of everything the directory is made of against it, by readers of the tests'
+ * own (dir_reader.h) and the checker of itrees.
  */
 #ifndef XW_TESTS_DIR_MODEL_H
 #define XW_TESTS_DIR_MODEL_H
@@ -132,7 +132,7 @@ static inline void model_open(struct model *m, uint32_t flags)
 		.generation = MEM_GEN,
 		.inode_seed = SEED,
 	};
-	const struct xw_dir_open o = {
+	const struct xw_dir_params o = {
 		.format = &m->f,
 		.self = &self,
 		.io = {m, model_read, model_write, model_map, model_extend, model_shrink,
@@ -145,7 +145,7 @@ static inline void model_open(struct model *m, uint32_t flags)
 	};
 
 	xw_diag_clear(&diag);
-	ck_assert_msg(!xw_dir_open(&o, &m->d), "%s", diag.text);
+	ck_assert_msg(!xw_dir_load(&o, &m->d), "%s", diag.text);
 }
 
 static inline void model_add_stats(struct model *m)

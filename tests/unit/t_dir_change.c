@@ -365,7 +365,7 @@ START_TEST(not_to_be_opened)
 {
 	struct xw_dir_self self = {.ino = SELF, .generation = MEM_GEN, .inode_seed = SEED};
 	struct xw_diag diag = {0};
-	struct xw_dir_open o;
+	struct xw_dir_params o;
 	struct model m;
 	struct xw_dir d;
 
@@ -373,7 +373,7 @@ START_TEST(not_to_be_opened)
 	for (uint32_t i = 0; i < 100; i++)
 		model_insert(&m, i, FIRST_INO + i);
 	ck_assert_int_eq(xw_dir_flush(&m.d), 0);
-	o = (struct xw_dir_open){
+	o = (struct xw_dir_params){
 		.format = &m.f,
 		.self = &self,
 		.io = m.d.cache.io,
@@ -385,7 +385,7 @@ START_TEST(not_to_be_opened)
 	do {                                                                                       \
 		o.flags = i_flags;                                                                 \
 		xw_diag_clear(&diag);                                                              \
-		ck_assert_int_eq(xw_dir_open(&o, &d), code);                                       \
+		ck_assert_int_eq(xw_dir_load(&o, &d), code);                                       \
 		ck_assert_msg(strstr(diag.text, said), "%s", diag.text);                           \
 		xw_dir_close(&d);                                                                  \
 	} while (0)

@@ -308,7 +308,9 @@ static void expect(struct tree *t, const struct xw_itree_dir *d, struct findings
 	ck_assert_int_eq(f->repair, repair);
 }
 
-/* A byte of a node set to a value, and what the checker says; with `sealed` the checksum is right. */
+/*
+ * A byte of a node set to a value, and what the checker says; with `sealed` the checksum is right.
+ */
 static const struct {
 	enum where where;
 	int off; /* negative: from the end */
@@ -366,7 +368,9 @@ START_TEST(byte_changed)
 }
 END_TEST
 
-/* The order over a leaf's edge: the first entry of one leaf again as the last of the leaf before. */
+/*
+ * The order over a leaf's edge: the first entry of one leaf again as the last of the leaf before.
+ */
 START_TEST(leaves_out_of_order)
 {
 	struct findings f = {0};
