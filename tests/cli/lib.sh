@@ -61,29 +61,40 @@ equal() {
 # mkfs ARGS...: run the tool with no terminal and no input; status in $RC, output in .out and .err.
 mkfs() { mkfs_stdin /dev/null "$@"; }
 mkfs_stdin() {
-	local in=$1
-	shift
+	T_TOOL=xw-mkfs
+	run_tool "$MKFS" "$@"
+}
+run_tool() { # PROGRAM STDIN ARGS...
+	local tool=$1 in=$2
+	shift 2
 	RC=0
-	"$MKFS" "$@" <"$in" >"$T/.out" 2>"$T/.err" || RC=$?
+	"$tool" "$@" <"$in" >"$T/.out" 2>"$T/.err" || RC=$?
 	T_ARGS="$*"
 }
-# fails STATUS REGEX DESCRIPTION: about the last mkfs: exit status, and *one* line on stderr, which matches.
+# The same for xw-import, which is looked for beside xw-mkfs.
+IMPORT=${XW_IMPORT:-$(dirname "$MKFS")/xw-import}
+import() { import_stdin /dev/null "$@"; }
+import_stdin() {
+	T_TOOL=xw-import
+	run_tool "$IMPORT" "$@"
+}
+# fails STATUS REGEX DESCRIPTION: about the last mkfs or import: exit status, and *one* line on stderr, which matches.
 # Indented lines under it are hints.
 fails() {
 	local lines
 	lines=$(grep -vc '^ ' "$T/.err")
-	if [ "$RC" = "$1" ] && [ "$lines" = 1 ] && grep -Eq -- "^(lt-)?xw-mkfs: .*($2)" "$T/.err"; then
+	if [ "$RC" = "$1" ] && [ "$lines" = 1 ] && grep -Eq -- "^(lt-)?$T_TOOL: .*($2)" "$T/.err"; then
 		pass "$3"
 	else
 		fail "$3"
-		diag "xw-mkfs $T_ARGS: status $RC (wanted $1), $lines lines on stderr (wanted 1: /$2/)"
+		diag "$T_TOOL $T_ARGS: status $RC (wanted $1), $lines lines on stderr (wanted 1: /$2/)"
 	fi
 }
-# works DESCRIPTION: the last mkfs exited 0 and said nothing on stderr.
+# works DESCRIPTION: the last mkfs or import exited 0 and said nothing on stderr.
 works() {
 	if [ "$RC" = 0 ] && [ ! -s "$T/.err" ]; then pass "$1"; else
 		fail "$1"
-		diag "xw-mkfs $T_ARGS: status $RC"
+		diag "$T_TOOL $T_ARGS: status $RC"
 	fi
 }
 gone() { [ ! -e "$1" ] && [ ! -L "$1" ]; }
