@@ -61,6 +61,7 @@ struct xw_build_ea {
 struct xw_build_counts {
 	uint64_t directories, directory_blocks, indexed_dirs, xattr_blocks, xattr_refs, ea_inodes;
 	uint64_t xattr_in_inode;
+	uint64_t growth; /* blocks that one more name in every directory can take */
 	uint64_t itrees, itree_blocks;
 };
 

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 
 #include "disk/dirent.h"
+#include "disk/extent.h"
+#include "disk/indirect.h"
 
 static struct xw_dir_entry *gather(const struct xw_binode *dir)
 {
@@ -90,6 +92,8 @@ static int shape(const struct xw_builder *b, struct xw_binode *dir)
 	ret = xw_dir_shape(&b->dirfmt, e, d->entries, d->min_blocks, &d->shape);
 	if (!ret)
 		keep_order(d, e, d->entries);
+	if (!ret)
+		d->growth = xw_dir_growth(&b->dirfmt, &d->shape, e, d->entries);
 	free(e);
 	dir->size = (uint64_t)d->shape.blocks * b->geo.block_size;
 	if (!ret && d->itree)
@@ -134,6 +138,16 @@ static int report_shape(struct xw_builder *b)
 	return xw_fail_nomem(b->diag, "directory");
 }
 
+/* Its own blocks, and those that map them. */
+static uint32_t growth(const struct xw_builder *b, const struct xw_binode *dir)
+{
+	uint32_t n = dir->dir->growth;
+
+	if (xw_has_incompat(&b->geo.features, XW_INCOMPAT_EXTENTS))
+		return n && dir->n_ext >= XW_EXT_INODE_ENTRIES ? n + 1 : n;
+	return n && dir->dir->shape.blocks + n > XW_NDIR_BLOCKS ? n + 2 : n;
+}
+
 int xw_dirs_place(struct xw_builder *b)
 {
 	int ret = 0;
@@ -151,6 +165,7 @@ int xw_dirs_place(struct xw_builder *b)
 		ret = xw_build_alloc_node(b, dir, dir->dir->shape.blocks);
 		if (ret || !dir->n_ext)
 			continue;
+		b->counts.growth += growth(b, dir);
 		b->counts.directory_blocks += dir->dir->shape.blocks;
 		b->counts.indexed_dirs += dir->dir->shape.indexed;
 		ret = xw_build_item(b, XW_ITEM_DIR, xw_binode_extents(dir)[0].pblk, (uintptr_t)dir);

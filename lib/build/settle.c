@@ -123,6 +123,7 @@ static int tail_request(struct xw_builder *b, struct xw_tail_req *req)
 	req->used_blocks = unused - xw_space_free_blocks(b->space);
 	req->inodes = b->last_ino;
 	req->directories = b->counts.directories;
+	req->growth = b->counts.growth;
 	return used_end(b, &req->used_end);
 }
 

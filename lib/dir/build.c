@@ -163,6 +163,25 @@ int xw_dir_shape(const struct xw_dir_format *f, struct xw_dir_entry *entries, si
 	return shape_linear(f, XW_MAX(linear, min_blocks), out);
 }
 
+uint32_t xw_dir_growth(const struct xw_dir_format *f, const struct xw_dir_shape *shape,
+		       const struct xw_dir_entry *entries, size_t n)
+{
+	uint32_t used = DOTS_SIZE;
+
+	/* A packed leaf is split, and any node above it may be; a full root gets a level. */
+	if (shape->indexed)
+		return shape->levels || shape->leaves >=
+						xw_dx_root_limit(f->block_size, f->csum) - 1u
+			       ? 2u + shape->levels
+			       : 1;
+	for (size_t i = 0; i < n && used <= f->block_size; i++)
+		used += xw_dirent_size(entries[i].name_len);
+	if (used + xw_dirent_size(UINT8_MAX) <= leaf_room(f))
+		return 0;
+	/* what was linear in one block becomes a root and two leaves */
+	return f->dir_index && shape->blocks == 1 ? 2 : 1;
+}
+
 struct emitter {
 	const struct xw_dir_format *f;
 	const struct xw_dir_shape *shape;

@@ -46,6 +46,13 @@ struct xw_dir_shape {
 int xw_dir_shape(const struct xw_dir_format *f, struct xw_dir_entry *entries, size_t n,
 		 uint32_t min_blocks, struct xw_dir_shape *out);
 
+/*
+ * Blocks that Linux may add to the directory for one more name, however long. entries as shape left
+ * them.
+ */
+uint32_t xw_dir_growth(const struct xw_dir_format *f, const struct xw_dir_shape *shape,
+		       const struct xw_dir_entry *entries, size_t n);
+
 struct xw_dir_self {
 	xw_ino ino, parent;
 	uint32_t generation;

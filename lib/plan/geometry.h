@@ -88,7 +88,8 @@ struct xw_tail_req {
 	xw_blk used_end; /* past the last block taken (data, directories, xattrs, extents) */
 	uint64_t used_blocks; /* blocks taken before it, neither heads nor reserves (for --free) */
 	uint64_t inodes; /* numbered so far, reserved ones included */
-	uint64_t directories; /* of these: --free leaves an inode for each */
+	uint64_t directories; /* of these: --free leaves an inode for each, */
+	uint64_t growth; /* and so many blocks that a new name in each of them can take */
 };
 /* `stream` stays valid and unchanged. XW_ERR_LIMIT when R cannot describe the result. */
 int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p,
@@ -103,7 +104,7 @@ int xw_geo_shrink(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 		  const struct xw_tail_req *req, struct xw_geo *out, struct xw_diag *diag);
 void xw_geo_free(struct xw_geo *geo);
 
-/* Inodes a group has at most: bits again, and below 2^16 by a table block and to a multiple of 8. */
+/* Inodes a group has at most: bits again; below 2^16 by a table block, and a multiple of 8. */
 static inline uint32_t xw_geo_inodes_max(const struct xw_geo *geo)
 {
 	return XW_MIN(8 * geo->block_size, (65536u - geo->block_size / geo->inode_size) & ~7u);

@@ -26,6 +26,8 @@
 #include "plan/map.h"
 
 #define RESERVED_INODES 10
+#define KEPT_BACK_PART 50 /* two in a hundred, */
+#define KEPT_BACK_MOST 4096u /* and at most so many */
 
 struct tail {
 	const struct xw_geo *stream;
@@ -235,19 +237,48 @@ static uint64_t journal_for(const struct tail *t, uint64_t blocks)
 	return journal ? journal + xw_geo_fast_commit_blocks(t->stream, t->p, blocks) : 0;
 }
 
+/*
+ * Of free blocks, Linux keeps so many to itself where files have extents: not even root can put
+ * data there (observed; /sys/fs/ext4/DEVICE/reserved_clusters says how many).
+ */
+static uint64_t kept_back(const struct tail *t, uint64_t blocks)
+{
+	return xw_has_incompat(&t->stream->features, XW_INCOMPAT_EXTENTS)
+		       ? XW_MIN(blocks / KEPT_BACK_PART, KEPT_BACK_MOST)
+		       : 0;
+}
+
+/*
+ * Of so many blocks, are enough free? What was asked for, or at least what a small file in each
+ * directory takes.
+ */
+static bool free_enough(const struct tail *t, uint64_t used, uint64_t blocks)
+{
+	double part = t->p->free_percent / 100;
+	uint64_t have = blocks - used, kept = kept_back(t, blocks), want;
+
+	want = XW_MAX(xw_div_up(t->p->free_bytes, t->stream->block_size),
+		      t->req.directories + t->req.growth);
+	return have >= kept + want && (double)(have - kept) >= part * (double)blocks;
+}
+
 /* What --free adds: the least number of blocks of which, less `used`, enough are free. */
 static uint64_t with_free(const struct tail *t, uint64_t used)
 {
-	const struct xw_mkfs_params *p = t->p;
-	double part = p->free_percent / 100;
-	uint64_t blocks;
+	uint64_t low = used, step = 1;
 
-	if (!(part > 0))
-		return used + xw_div_up(p->free_bytes, t->stream->block_size);
-	blocks = (uint64_t)((double)used / (1 - part));
-	while ((double)(blocks - used) < part * (double)blocks)
-		blocks++;
-	return blocks;
+	if (!(t->p->free_percent > 0) && !t->p->free_bytes)
+		return used;
+	while (!free_enough(t, used, low + step)) {
+		low += step;
+		step *= 2;
+	}
+	while (step > 1) { /* low is too few, low + step enough */
+		step /= 2;
+		if (!free_enough(t, used, low + step))
+			low += step;
+	}
+	return low + 1;
 }
 
 /*

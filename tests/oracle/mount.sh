@@ -93,6 +93,28 @@ done <<'TABLE'
 |1G
 TABLE
 
+# The least --free: one file in each directory, also where its long name makes the directory grow.
+mkdir -p dense
+for i in $(seq 1 60); do
+	mkdir "dense/$i" "dense/$i/empty"
+	for j in $(seq 1 $((i * 7))); do : >"dense/$i/some-name-$j"; done
+done
+make_tar dense dense.tar
+long=$(printf '%0255d' 0)
+for options in "" "-b 1024" "-t ext2" "-t ext3 -b 1024" "-O ^dir_index -b 1024" "-O meta_bg,^resize_inode,^flex_bg -b 1024"; do
+	rm -f img
+	# shellcheck disable=SC2086
+	mkfs -q $options --free 1k -d dense.tar img
+	if mount -o loop img mnt 2>"$T/.err"; then
+		is "$options --free 1k: one file in each directory" sh -c '
+			find mnt -type d | while read -r d; do echo new >"$d/$0" || exit 1; done' "$long"
+		umount mnt
+	else
+		fail "$options --free 1k: mounts"
+	fi
+	clean img "  clean after writing"
+done
+
 # From the directory itself, as root.
 rm -f img
 mkfs -q --free 20% -d tree img

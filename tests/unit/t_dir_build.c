@@ -209,6 +209,32 @@ START_TEST(minimal_size_outgrown)
 }
 END_TEST
 
+/* One more name of 255 bytes takes 264: in the block, in a second one, or in those of an index. */
+static const struct {
+	uint32_t names, blocks;
+	bool csum, index;
+	uint32_t growth;
+} grows[] = {
+	{0, 0, true, true, 0},        {36, 0, true, true, 0}, /* 24 + 36 * 20 + 264 + 12 = 1020 */
+	{37, 0, true, true, 2},       {37, 0, true, false, 1},
+	{36, 0, false, true, 0},      {37, 0, false, true, 2},
+	{50, 0, true, true, 1}, /* two leaves */
+	{10, 4, true, true, 0},       {120, 4, true, true, 1},
+	{50 * 123, 0, true, true, 2}, /* a full root */
+	{50 * 130, 0, true, true, 3}, /* two levels */
+	{3000, 0, true, false, 1},
+};
+
+START_TEST(growth)
+{
+	struct dir d = {.f = format(1024, grows[_i].csum, grows[_i].index)};
+
+	build(&d, TWELVE, grows[_i].names, grows[_i].blocks);
+	ck_assert_uint_eq(xw_dir_growth(&d.f, &d.shape, d.entries, d.n), grows[_i].growth);
+	free_dir(&d);
+}
+END_TEST
+
 START_TEST(linear_without_dir_index)
 {
 	static const enum names kinds[] = {SHORT, MIXED, LONG};
@@ -435,6 +461,7 @@ int main(void)
 	tcase_add_loop_test(tc, one_block, 0, 16);
 	tcase_add_loop_test(tc, one_block_limit, 0, 4);
 	tcase_add_loop_test(tc, empty, 0, 8);
+	tcase_add_loop_test(tc, growth, 0, XW_ARRAY_SIZE(grows));
 	tcase_add_loop_test(tc, minimal_size, 0, 4);
 	tcase_add_test(tc, minimal_size_outgrown);
 	tcase_add_loop_test(tc, linear_without_dir_index, 0, 12);

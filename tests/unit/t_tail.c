@@ -173,6 +173,40 @@ START_TEST(overcounted)
 END_TEST
 
 /* --free leaves an inode for each directory, when any room is asked for. */
+/* With blocks to put a file into each, if any are asked for. */
+START_TEST(room_for_each_directory)
+{
+	static const struct {
+		const char *options;
+		uint64_t least;
+	} rooms_of[] = {
+		{"-b 4096 --free 1k", 5700},
+		{"-b 4096 -t ext2 --free 1k", 5701}, /* and what was kept for tables */
+		{"-b 4096 --free 1%", 5700},
+		{"-b 4096 --free 10%", 40000},
+		{"-b 4096 --free 100M", 25600},
+		{"-b 4096", 0},
+	};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rooms_of); i++) {
+		struct run_of t;
+		uint64_t have;
+
+		ck_assert_int_eq(run(&t, rooms_of[i].options, 400000, 0, 9000, NULL), 0);
+		xw_geo_free(&t.geo);
+		t.req.directories = 5000;
+		t.req.growth = 700;
+		ck_assert_int_eq(xw_geo_tail(&t.stream, &t.p, &t.req, &t.geo, NULL), 0);
+		check(&t, rooms_of[i].options);
+		have = usable_blocks(&t);
+		ck_assert_msg(have >= rooms_of[i].least &&
+				      (rooms_of[i].least != 5700 || have < 5702),
+			      "%s: %llu", rooms_of[i].options, (unsigned long long)have);
+		done(&t);
+	}
+}
+END_TEST
+
 START_TEST(an_inode_for_each_directory)
 {
 	struct run_of t;
@@ -372,7 +406,7 @@ START_TEST(free_share)
 	ck_assert_int_eq(run(&t, shares[_i].options, shares[_i].end, 0, shares[_i].inodes, NULL),
 			 0);
 	check(&t, shares[_i].options);
-	part = 100.0 * (double)free_blocks(&t) / (double)t.geo.blocks;
+	part = 100.0 * (double)usable_blocks(&t) / (double)t.geo.blocks;
 	inodes = (double)t.geo.inodes_per_group * t.geo.groups;
 	inodes = 100.0 * (inodes - (double)shares[_i].inodes) / inodes;
 	ck_assert_msg(part >= shares[_i].least_free && part <= shares[_i].most_free,
@@ -467,6 +501,7 @@ int main(void)
 	TCase *t = tcase_create("tail");
 
 	tcase_set_timeout(t, 120);
+	tcase_add_test(t, room_for_each_directory);
 	tcase_add_test(t, an_inode_for_each_directory);
 	tcase_add_loop_test(t, consistent, 0, ROUNDS);
 	tcase_add_loop_test(t, borders, 0, 11);
