@@ -23,7 +23,7 @@ static int refuse(struct xw_update *u, int code, const char *why)
 	return xw_fail(u->diag, code, "%s: %s", u->img->dev->name, why);
 }
 
-static int check(struct xw_update *u)
+static int check(struct xw_update *u, const struct xw_update_opts *opts)
 {
 	const struct xw_super *sb = &u->img->sb;
 	const uint32_t ro_known = XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE | XW_RO_HUGE_FILE |
@@ -35,7 +35,7 @@ static int check(struct xw_update *u)
 		return refuse(u, XW_ERR_STATE, "the filesystem has errors; run xw-fsck first");
 	if (sb->feature_ro_compat & XW_RO_BIGALLOC)
 		return refuse(u, XW_ERR_UNSUPPORTED, "bigalloc images cannot be changed");
-	if (sb->feature_ro_compat & XW_RO_ITREE)
+	if (sb->feature_ro_compat & XW_RO_ITREE && !opts->itrees)
 		return refuse(u, XW_ERR_UNSUPPORTED, "itree images cannot be changed");
 	if (sb->feature_ro_compat & ~(ro_known | NOT_HANDLED_RO))
 		return xw_fail(u->diag, XW_ERR_UNSUPPORTED,
@@ -165,7 +165,7 @@ static int open_all(struct xw_update *u, const struct xw_update_opts *opts)
 	int ret = xw_image_open(xw_edit_dev(u->edit), 0, u->diag, &u->img);
 
 	if (!ret)
-		ret = check(u);
+		ret = check(u, opts);
 	if (!ret)
 		ret = xw_sysmap_new(u->img, &u->sysmap);
 	if (!ret)

@@ -33,6 +33,11 @@ struct xw_update_opts {
 	uint64_t offset;
 	enum xw_commit_how how;
 	int64_t now; /* seconds: ctime, dtime, s_wtime */
+	/*
+	 * Itrees are no reason to refuse: the caller changes directories through dir.h only, never
+	 * by xw_update_tree().
+	 */
+	bool itrees;
 	struct xw_alloc_tunables mb; /* -1 each: defaults */
 	unsigned jobs; /* 0 = processors */
 };

@@ -67,6 +67,53 @@ done <<'TABLE'
 -O metadata_csum_seed,ea_inode,^filetype|64M|3
 TABLE
 
+# Directories changed a name at a time, with and without itrees; trees dropped and built in a finished image.
+O_DIR=$XW_BUILD/o_dir
+seed=0
+while read -r options; do
+	name="changed: $options"
+	# shellcheck disable=SC2086
+	mkfs -q -F $options -d in.tar img 64M
+	rm -f churned
+	for dir in /big /big /small /big; do
+		"$O_DIR" churn img $dir 5000 $((++seed)) >>churned 2>&1 || echo failed >>churned
+	done
+	is "$name: 4 x 5,000 names come and go" sh -c '! grep -q "failed\|^#" churned || { cat churned; exit 1; }'
+	case $options in
+	*itree*)
+		is "  the checker finds nothing" "$TOOL" check img
+		is "  read by the itree" "$TOOL" walk img
+		;;
+	*) clean img "  e2fsck finds nothing" ;;
+	esac
+	if can_loop; then
+		before=$(kernel_says)
+		mount -o ro,loop img mnt && { lookups && umount mnt; }
+		equal "  the kernel finds every name" "$(wc -l <got.stat)" \
+			"$(awk -v n="$names" '/ names,/ { n += $1 } END { print n }' churned)"
+		equal "  and has nothing to say" "$(kernel_says)" "$before"
+	fi
+	case $options in
+	*itree*) is "  all trees dropped" "$O_DIR" off img ;;
+	*)
+		is "  trees built" "$O_DIR" on img
+		is "  the checker finds nothing" "$TOOL" check img
+		equal "  in every directory that can have one" "$("$TOOL" check img | cut -d' ' -f1)" 4
+		is "  read by the itree" "$TOOL" walk img
+		is "  and dropped" "$O_DIR" off img
+		;;
+	esac
+	clean img "  e2fsck finds nothing"
+done <<'TABLE'
+-O itree
+-O itree -b 1024
+-O itree,^metadata_csum,^filetype -b 1024
+-O itree,quota
+-O itree,^extent,^64bit,^flex_bg -b 1024
+-b 1024
+-O large_dir,^metadata_csum
+TABLE
+
 mkfs -n -O itree,^dir_index img2 64M
 fails 2 'itree needs dir_index' "itree needs dir_index"
 

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The store under a directory that is changed: reads and writes go to the edit's device, which keeps
+ * live blocks until the commit; blocks that are needed come from the update's space, blocks that are
+ * not are freed with the commit.
+ *
+ * The map of the file is read whole at the beginning and, if the file grew, made anew at the end: as
+ * extents, or as a block map where the inode has one.
+ */
+#include "config.h"
+
+#include "update/dir.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "update/update_internal.h"
+
+static int bad(struct xw_update_dir *ud, int code, const char *why)
+{
+	return xw_fail(ud->u->diag, code, "%s: directory inode %" PRIu32 ": %s",
+		       ud->u->img->dev->name, ud->ino, why);
+}
+
+/* ---- the store ---- */
+
+static int store_read(void *arg, xw_blk blk, void *buf)
+{
+	const struct xw_image *img = ((struct xw_update_dir *)arg)->u->img;
+
+	if (!xw_image_has_blocks(img, blk, 1))
+		return bad(arg, XW_ERR_CORRUPT, "a block outside the filesystem");
+	return xw_dev_pread(img->dev, buf, img->block_size, blk * img->block_size);
+}
+
+static int store_write(void *arg, xw_blk blk, const void *buf)
+{
+	const struct xw_image *img = ((struct xw_update_dir *)arg)->u->img;
+
+	return xw_dev_pwrite(img->dev, buf, img->block_size, blk * img->block_size);
+}
+
+static int store_map(void *arg, uint32_t lblk, xw_blk *blk)
+{
+	struct xw_update_dir *ud = arg;
+	uint64_t left = lblk;
+
+	for (size_t i = 0; i < ud->runs.n; i++) {
+		if (left < ud->runs.v[i].len) {
+			*blk = ud->runs.v[i].start + left;
+			return 0;
+		}
+		left -= ud->runs.v[i].len;
+	}
+	return bad(ud, XW_ERR_CORRUPT, "a block beyond its end");
+}
+
+static int store_alloc(void *arg, xw_blk goal, xw_blk *blk)
+{
+	struct xw_update_dir *ud = arg;
+	const struct xw_alloc_req req = {.goal = goal < ud->u->img->sb.blocks_count ? goal : 0,
+					 .len = 1};
+	struct xw_run run;
+	int ret = xw_space_alloc(ud->u->space, &req, &run);
+
+	if (ret == XW_ERR_NOSPC)
+		return bad(ud, ret, "no free block is left for it");
+	if (ret)
+		return ret;
+	*blk = run.start;
+	ud->blocks++;
+	return 0;
+}
+
+static int store_release(void *arg, xw_blk blk)
+{
+	struct xw_update_dir *ud = arg;
+
+	ud->blocks--;
+	return xw_update_free(ud->u, blk, 1);
+}
+
+static int store_extend(void *arg, uint32_t lblk, xw_blk *blk)
+{
+	struct xw_update_dir *ud = arg;
+	struct xw_run *last = ud->runs.n ? &ud->runs.v[ud->runs.n - 1] : NULL;
+	int ret = store_alloc(ud, last ? last->start + last->len : 0, blk);
+
+	(void)lblk;
+	if (ret)
+		return ret;
+	ud->extended = true;
+	if (last && last->start + last->len == *blk) {
+		last->len++;
+		return 0;
+	}
+	if (xw_vec_push(&ud->runs, ((struct xw_run){*blk, 1}))) {
+		store_release(ud, *blk);
+		return xw_fail_nomem(ud->u->diag, "directory");
+	}
+	return 0;
+}
+
+static int store_shrink(void *arg, uint32_t lblk, xw_blk blk)
+{
+	struct xw_update_dir *ud = arg;
+
+	(void)lblk;
+	ud->runs.n -= !--ud->runs.v[ud->runs.n - 1].len;
+	return store_release(ud, blk);
+}
+
+/* ---- opening ---- */
+
+static int read_runs(struct xw_update_dir *ud)
+{
+	const uint64_t end = xw_div_up(ud->in.size, ud->u->img->block_size);
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	uint64_t next = 0;
+	int ret = xw_map_begin(ud->u->img, ud->ino, &ud->in, 0, &it);
+
+	while (!ret && next < end && (ret = xw_map_next(&it, &run)) == 1) {
+		ret = 0;
+		if (run.lblk != next || run.unwritten)
+			ret = bad(ud, XW_ERR_CORRUPT, "a hole in a directory");
+		else if (xw_vec_push(&ud->runs, ((struct xw_run){run.pblk, run.len})))
+			ret = xw_fail_nomem(ud->u->diag, "directory");
+		next += run.len;
+	}
+	xw_map_end(&it);
+	return ret || next == end ? ret
+				  : bad(ud, XW_ERR_CORRUPT, "its size and its blocks do not agree");
+}
+
+int xw_update_dir_begin(struct xw_update *u, xw_ino ino, struct xw_update_dir *ud)
+{
+	struct xw_dir_self self = {.ino = ino};
+	struct xw_dir_params p = {
+		.format = &u->b.dirfmt,
+		.self = &self,
+		.io = {ud, store_read, store_write, store_map, store_extend, store_shrink,
+		       store_alloc, store_release},
+		.diag = u->diag,
+		.name = u->img->dev->name,
+	};
+	int ret;
+
+	*ud = (struct xw_update_dir){.u = u, .ino = ino};
+	ret = xw_update_get(u, ino, &ud->in, &ud->raw);
+	if (!ret && (ud->in.mode & XW_S_IFMT) != XW_S_IFDIR)
+		ret = bad(ud, XW_ERR_INPUT, "not a directory");
+	if (!ret && ud->in.flags & XW_FL_INLINE_DATA)
+		ret = bad(ud, XW_ERR_UNSUPPORTED, "keeps its names in the inode");
+	if (!ret && ud->in.size % u->img->block_size)
+		ret = bad(ud, XW_ERR_CORRUPT, "its size is no multiple of a block");
+	if (!ret)
+		ret = read_runs(ud);
+	if (ret)
+		return ret;
+	self.generation = ud->in.generation;
+	self.inode_seed = xw_image_inode_seed(u->img, ino, &ud->in);
+	p.blocks = (uint32_t)(ud->in.size / u->img->block_size);
+	p.flags = ud->in.flags;
+	return xw_dir_load(&p, &ud->d);
+}
+
+void xw_update_dir_end(struct xw_update_dir *ud)
+{
+	xw_dir_close(&ud->d);
+	xw_vec_free(&ud->runs);
+	free(ud->raw);
+	ud->raw = NULL;
+}
+
+/* ---- putting it back ---- */
+
+static int free_node(void *arg, xw_blk blk, unsigned depth)
+{
+	struct xw_update_dir *ud = arg;
+
+	(void)depth;
+	return store_release(ud, blk);
+}
+
+/* The blocks of the old map, not those it maps. */
+static int free_map_nodes(struct xw_update_dir *ud)
+{
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	int ret = xw_map_begin(ud->u->img, ud->ino, &ud->in, 0, &it);
+
+	it.on_node = free_node;
+	it.arg = ud;
+	while (!ret && (ret = xw_map_next(&it, &run)) == 1)
+		ret = 0;
+	xw_map_end(&it);
+	return ret;
+}
+
+static int make_map(struct xw_update_dir *ud, struct xw_binode *n)
+{
+	struct xw_inode made = {.mode = ud->in.mode};
+	struct xw_bmap map = {0};
+	int ret = 0;
+
+	map.blocks = (uint32_t)xw_map_blocks(&ud->u->b, n);
+	if (map.blocks) {
+		const struct xw_alloc_req req = {.goal = ud->runs.v[0].start, .len = map.blocks};
+
+		ret = xw_space_alloc_all(ud->u->space, &req, &map.runs, &map.n_runs);
+		if (ret == XW_ERR_NOSPC)
+			ret = bad(ud, ret, "no free block is left for its map");
+		if (ret)
+			return ret;
+		ud->blocks += map.blocks;
+		n->map = &map;
+		ret = xw_map_write(&ud->u->b, n);
+		if (!ret)
+			ret = xw_batch_drain(ud->u->out.batch);
+	}
+	if (!ret) {
+		xw_map_encode_inode(&ud->u->b, n, &made);
+		ud->in.flags &= ~XW_FL_EXTENTS;
+		ud->in.flags |= made.flags;
+		memcpy(ud->in.block, made.block, sizeof(made.block));
+	}
+	n->map = NULL;
+	free(map.runs);
+	return ret;
+}
+
+static int put_map(struct xw_update_dir *ud)
+{
+	struct xw_binode n = {.mode = ud->in.mode, .ino = ud->ino};
+	int ret;
+
+	if (!ud->extended)
+		return 0;
+	ret = free_map_nodes(ud);
+	if (ret)
+		return ret;
+	n.size = (uint64_t)ud->d.now.blocks * ud->u->img->block_size;
+	if (xw_binode_set_runs(&n, ud->runs.v, ud->runs.n))
+		return xw_fail_nomem(ud->u->diag, "directory");
+	ret = make_map(ud, &n);
+	xw_build_free_map(&n);
+	ud->in.size = n.size;
+	return ret;
+}
+
+static int put_blocks(struct xw_update_dir *ud)
+{
+	const uint32_t bs = ud->u->img->block_size;
+	const uint64_t was = xw_update_bytes(ud->u, &ud->in) / bs;
+
+	if (!ud->blocks)
+		return 0;
+	if (ud->blocks < 0 && was < (uint64_t)-ud->blocks)
+		return bad(ud, XW_ERR_CORRUPT, "has more blocks than it counts; run xw-fsck");
+	ud->in.flags &= ~XW_FL_HUGE_FILE;
+	if (xw_inode_set_blocks(&ud->in, &ud->u->img->sb, was + (uint64_t)ud->blocks))
+		return bad(ud, XW_ERR_LIMIT, "more blocks than the features allow a file");
+	return xw_update_charge(ud->u, &ud->in, 0, ud->blocks * bs);
+}
+
+int xw_update_dir_put(struct xw_update_dir *ud)
+{
+	int ret = xw_dir_flush(&ud->d);
+
+	if (!ret)
+		ret = put_map(ud);
+	if (!ret)
+		ret = put_blocks(ud);
+	if (ret)
+		return ret;
+	ud->in.flags &= ~(XW_FL_INDEX | XW_FL_ITREE);
+	ud->in.flags |= ud->d.now.indexed ? XW_FL_INDEX : 0;
+	ud->in.flags |= ud->d.now.itree ? XW_FL_ITREE : 0;
+	return xw_update_put(ud->u, ud->ino, &ud->in, steal(ud->raw));
+}

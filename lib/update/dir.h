@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A directory of an image under change, one name at a time (dir/change.h), as part of the update:
+ * blocks come from the update's space, the inode follows when the directory is put back.
+ */
+#ifndef XW_UPDATE_DIR_H
+#define XW_UPDATE_DIR_H
+
+#include "dir/change.h"
+#include "read/map.h"
+#include "update/update.h"
+
+struct xw_update_dir {
+	struct xw_dir d; /* xw_dir_insert(&ud.d, ...) and so on */
+	/* kept by these functions */
+	struct xw_update *u;
+	xw_ino ino;
+	struct xw_inode in;
+	uint8_t *raw;
+	XW_VEC(struct xw_run) runs; /* of the file, from logical block 0 on */
+	int64_t blocks; /* what i_blocks gains */
+	bool extended;
+};
+
+/*
+ * XW_ERR_INPUT: not a directory; XW_ERR_UNSUPPORTED: inline data, casefolded; XW_ERR_CORRUPT: it
+ * has holes, or is damaged. End it in any case.
+ */
+int xw_update_dir_begin(struct xw_update *u, xw_ino ino, struct xw_update_dir *ud);
+/* Write blocks and record; the times are the caller's business, in ud->in. */
+int xw_update_dir_put(struct xw_update_dir *ud);
+void xw_update_dir_end(struct xw_update_dir *ud);
+
+/*
+ * Build an itree for every directory that can have one, and set the feature; or drop all of them,
+ * and clear it. For tune: the journal was emptied when the update was opened, and the commit does
+ * not go through it.
+ */
+int xw_update_itree_build(struct xw_update *u, uint64_t *built);
+int xw_update_itree_drop(struct xw_update *u, uint64_t *dropped);
+
+#endif

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The feature itree of an image turned on and off: trees of all directories built or dropped, as
+ * part of one update.
+ *
+ * Turning it on begins with clearing what an earlier life of the feature may have left: flags, which
+ * a kernel that ignores them keeps; the pointers need no clearing, since only a flag makes one.
+ */
+#include "config.h"
+
+#include "update/dir.h"
+
+#include <stdlib.h>
+
+#include "base/auto.h"
+
+/* Directories of one block, linear, inline or casefolded ones have none: they are left alone. */
+static bool may_have_one(const struct xw_update *u, const struct xw_inode *in)
+{
+	return in->flags & XW_FL_INDEX && !(in->flags & (XW_FL_INLINE_DATA | XW_FL_CASEFOLD)) &&
+	       in->size > u->img->block_size;
+}
+
+static int clear_flag(struct xw_update *u, xw_ino ino)
+{
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	int ret = xw_update_get(u, ino, &in, &raw);
+
+	if (ret || !(in.flags & XW_FL_ITREE))
+		return ret;
+	in.flags &= ~XW_FL_ITREE;
+	return xw_update_put(u, ino, &in, steal(raw));
+}
+
+static int build_one(struct xw_update *u, xw_ino ino, uint64_t *count)
+{
+	struct xw_update_dir ud;
+	int ret = clear_flag(u, ino);
+
+	if (ret)
+		return ret;
+	ret = xw_update_dir_begin(u, ino, &ud);
+	if (!ret && may_have_one(u, &ud.in)) {
+		ret = xw_dir_itree_build(&ud.d);
+		if (!ret) {
+			++*count;
+			ret = xw_update_dir_put(&ud);
+		} else if (ret == XW_ERR_LIMIT) {
+			ret = 0;
+		}
+	}
+	xw_update_dir_end(&ud);
+	return ret;
+}
+
+static int drop_one(struct xw_update *u, xw_ino ino, uint64_t *count)
+{
+	struct xw_update_dir ud;
+	int ret = xw_update_dir_begin(u, ino, &ud);
+
+	if (!ret && ud.d.now.itree) {
+		ret = xw_dir_itree_drop(&ud.d);
+		++*count;
+	}
+	if (!ret)
+		ret = xw_update_dir_put(&ud);
+	xw_update_dir_end(&ud);
+	return ret;
+}
+
+static int each_directory(struct xw_update *u, bool build, uint64_t *count)
+{
+	struct xw_inode_scan s;
+	const uint8_t *raw;
+	xw_ino ino;
+	int ret = xw_inode_scan_begin(u->img, 0, u->img->groups, &s);
+
+	*count = 0;
+	while (!ret && (ret = xw_inode_scan_next(&s, &ino, &raw)) == 1) {
+		struct xw_inode in;
+
+		ret = 0;
+		if (xw_inode_decode(raw, &u->img->sb, &in) || !in.links ||
+		    (in.mode & XW_S_IFMT) != XW_S_IFDIR)
+			continue;
+		if (!build && in.flags & XW_FL_ITREE)
+			ret = may_have_one(u, &in) ? drop_one(u, ino, count) : clear_flag(u, ino);
+		else if (build && may_have_one(u, &in))
+			ret = build_one(u, ino, count);
+		else if (build)
+			ret = clear_flag(u, ino);
+	}
+	xw_inode_scan_end(&s);
+	return ret;
+}
+
+int xw_update_itree_build(struct xw_update *u, uint64_t *built)
+{
+	if (u->img->sb.feature_ro_compat & XW_RO_BIGALLOC)
+		return xw_fail(u->diag, XW_ERR_UNSUPPORTED,
+			       "%s: there are no itrees with the feature bigalloc",
+			       u->img->dev->name);
+	if (!(u->img->sb.feature_compat & XW_COMPAT_DIR_INDEX))
+		return xw_fail(u->diag, XW_ERR_UNSUPPORTED, "%s: feature itree needs dir_index",
+			       u->img->dev->name);
+	u->b.dirfmt.itree = true;
+	u->img->sb.feature_ro_compat |= XW_RO_ITREE;
+	return each_directory(u, true, built);
+}
+
+int xw_update_itree_drop(struct xw_update *u, uint64_t *dropped)
+{
+	int ret = each_directory(u, false, dropped);
+
+	u->b.dirfmt.itree = false;
+	u->img->sb.feature_ro_compat &= ~XW_RO_ITREE;
+	return ret;
+}
