@@ -363,6 +363,12 @@ int xw_build_check_room(struct xw_builder *b)
 
 	if (!b->missing)
 		return 0;
+	if (b->image)
+		return xw_fail(b->diag, XW_ERR_NOSPC,
+			       "%s: %llu more free blocks (%llu MiB) are needed (what is replaced "
+			       "gives its blocks back only afterwards); nothing was changed",
+			       b->dev->name, (unsigned long long)b->missing,
+			       (unsigned long long)((bytes + (1 << 20) - 1) >> 20));
 	return xw_fail(b->diag, XW_ERR_NOSPC,
 		       b->geo.kind == XW_GEO_STREAM
 			       ? "%s: without SIZE an image ends at %llu blocks: %llu more "
