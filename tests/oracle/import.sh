@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# xw-import into images that stock mke2fs made and Linux used: what was there stays, what comes is there,
+# stock e2fsck finds no fault, whatever the features; orphans that Linux left are put away; files in a
+# fragmented image are in no more pieces than Linux makes of them.
+. "$(dirname "$0")/../cli/lib.sh"
+have_e2fsck || skip_all "needs e2fsck"
+command -v mke2fs >/dev/null || skip_all "needs mke2fs"
+IMPORT=$(dirname "$MKFS")/xw-import EXPORT=$(dirname "$MKFS")/xw-export
+
+# Two trees: the second replaces files, adds to directories, turns a file into a directory and the reverse.
+mkdir -p one/dir/sub one/big one/turns-dir.d one/deep/er two/dir/sub two/big two/more
+for n in $(seq 1 400); do
+	head -c $((n * 37)) /dev/urandom >"one/big/file-$n"
+	head -c $((n * 11)) /dev/urandom >"two/big/file-$((n + 200))"
+done
+seq 1 100000 >one/dir/a
+seq 1 50000 >two/dir/a
+ln one/dir/a one/dir/sub/linked
+echo was a file >one/turns
+mkdir two/turns && echo below >two/turns/x
+echo now a file >two/turns-file
+mkdir one/turns-file && echo y >one/turns-file/y
+ln -s dir one/way
+head -c 3000000 /dev/urandom >two/more/large
+truncate -s 5M two/more/sparse && echo end >>two/more/sparse
+ln -s "$(printf '%0100d' 1)" two/more/long-link
+mkfifo two/more/fifo
+for n in 1 2 3; do
+	echo $n >"two/more/tagged-$n"
+	setfattr -n user.long -v "$(printf '%0600d' 5)" "two/more/tagged-$n" 2>/dev/null
+done
+cp -a one both && rm -r both/turns both/turns-file && cp -a two/. both/
+
+listed() { (cd "$1" && find . ! -path ./lost+found -printf '%p %y %m %s %n\n' | awk '$2 == "d" { $4 = "" } 1' | sort); }
+content() { (cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum); }
+listed both >names
+content both >sums
+as_wanted() { # IMAGE
+	rm -rf out && mkdir out && "$EXPORT" -o - "$1" 2>.err | tar -C out -xpf - || return 1
+	rm -rf out/lost+found && listed out | diff names - && content out | diff sums -
+}
+
+while read -r options; do
+	rm -f img
+	# shellcheck disable=SC2086
+	mke2fs -qF -N 4000 $options img 64M >/dev/null 2>&1 || { skip "$options" "mke2fs does not make it"; continue; }
+	is "$options: the first tree" "$IMPORT" -q img one
+	clean img "$options: e2fsck"
+	is "$options: the second over it" "$IMPORT" -q img two
+	clean img "$options: e2fsck"
+	is "$options: both are there" as_wanted img
+	is "$options: and again" "$IMPORT" -q --commit redo img two
+	clean img "$options: e2fsck"
+	is "$options: both are there" as_wanted img
+done <<-'END'
+	-t ext4
+	-t ext4 -b 1024
+	-t ext4 -b 2048 -O ^metadata_csum,uninit_bg
+	-t ext4 -O ^flex_bg,^64bit,^has_journal
+	-t ext4 -O meta_bg,^resize_inode -b 1024
+	-t ext4 -O sparse_super2,orphan_file,metadata_csum_seed
+	-t ext4 -O quota,project
+	-t ext4 -O ea_inode,large_dir,inline_data -I 512
+	-t ext4 -O ^dir_index,^filetype
+	-t ext3
+	-t ext3 -b 1024 -O ^dir_index
+	-t ext2
+	-t ext2 -b 1024 -O none,ext_attr
+END
+
+rm -f img
+mke2fs -qF -t ext4 img 64M >/dev/null 2>&1
+debugfs -w -R "ssv state 2" img >/dev/null 2>&1
+is "an image with errors is refused" eval '! "$IMPORT" -q img one 2>said'
+is "  by name, with what to do" grep -q "img: .*errors.*fsck" said
+
+can_loop || { skip "images that Linux used" "needs root and loop mounts"; done_testing; }
+mkdir mnt
+at_end "umount mnt"
+
+# What a power cut leaves: two open files without names, one of them with attributes.
+for options in "-t ext4" "-t ext4 -b 1024 -O orphan_file" "-t ext3"; do
+	rm -f img crash
+	# shellcheck disable=SC2086
+	mke2fs -qF $options img 64M >/dev/null 2>&1 && mount -o loop img mnt 2>.err ||
+		{ skip "$options: orphans" "mke2fs or the kernel does not know it"; continue; }
+	exec 8>mnt/first 9>mnt/second
+	for i in $(seq 1 20); do
+		dd if=/dev/urandom of=mnt/first bs=4k count=1 seek=$((i * 3)) conv=notrunc status=none
+		dd if=/dev/urandom of=mnt/second bs=4k count=2 seek=$((i * 2)) conv=notrunc status=none
+	done
+	setfattr -n user.x -v "$(printf '%0500d' 3)" mnt/first
+	sync -f mnt
+	rm mnt/first mnt/second
+	sync -f mnt
+	cp img crash
+	exec 8>&- 9>&-
+	umount mnt
+	is "$options: orphans" eval '"$IMPORT" --json crash one | grep -q "\"orphans\": *2"'
+	clean crash "$options: e2fsck after that"
+done
+
+# Two thirds full, in pieces. The same tree by Linux into a copy is the peer.
+age() { # seconds of work for Linux: files of mixed sizes, every third removed
+	local i size=(4 8 20 64 300)
+	for i in $(seq 1 2400); do
+		head -c "${size[i % 5]}k" /dev/zero >"mnt/f$i" 2>/dev/null || break
+	done
+	for i in $(seq 1 3 2400); do rm -f "mnt/f$i"; done
+}
+pieces() { # extents a 1000 files of `both` on mnt
+	(cd both && find . -type f -size +0) | (cd mnt && xargs filefrag) |
+		awk '{ n += $(NF - 2); f++ } END { printf "%d", 1000 * n / f }'
+}
+for type in ext4 ext3 ext2; do
+	rm -f img peer
+	mke2fs -qF -t $type -N 6000 img 200M >/dev/null 2>&1
+	mount -o loop img mnt || { fail "$type: mount"; continue; }
+	age
+	content mnt >before
+	umount mnt
+	cp --sparse=always img peer
+	is "$type, used: import" "$IMPORT" -q img both
+	clean img "  e2fsck"
+	mount -o loop,ro img mnt
+	is "  what was there is as it was" eval '(cd mnt && sha256sum -c --quiet) <before'
+	is "  what came is there" eval '(cd mnt && sha256sum -c --quiet) <sums'
+	ours=$(pieces)
+	umount mnt
+	mount -o loop peer mnt
+	cp -a both/. mnt/ && sync -f mnt
+	theirs=$(pieces)
+	umount mnt
+	diag "extents a 1000 files: $ours, Linux $theirs"
+	is "  in no more pieces than Linux makes" [ "$ours" -le "$theirs" ]
+done
+done_testing
