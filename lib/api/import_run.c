@@ -67,6 +67,11 @@ static int tick_entry(void *arg, uint64_t entries)
 
 /* ---- set-up ---- */
 
+static int old_xattrs(void *u, const struct xw_binode *n, struct xw_xattr_set *set)
+{
+	return xw_update_xattrs(u, n->ino, set);
+}
+
 static int open_xattrs(struct run *r)
 {
 	const struct xw_image *img = r->u->img;
@@ -113,6 +118,8 @@ static int open_fill(struct run *r)
 	xw_run_fill_options(m, &r->fill);
 	if (m->whiteouts == XW_WHITEOUTS_AUTO)
 		r->fill.whiteouts = XW_WHITEOUTS_APPLY; /* there is a layer below: the image */
+	r->fill.old_xattrs = old_xattrs;
+	r->fill.old_xattrs_arg = u;
 	r->fill.tick = tick_entry;
 	r->fill.tick_arg = r;
 	r->tree.dropped = xw_fill_dropped;

@@ -156,10 +156,14 @@ int xw_fill_renew_xattrs(struct xw_fill *f, struct xw_binode *n)
 {
 	static const struct xw_entry none = {.path = {"whiteout", 8}};
 	struct xw_diag why = {0};
-	int ret;
+	int ret = 0;
 
 	xw_xattr_set_clear(&f->set);
-	ret = n->xattrs ? xw_xintern_unpack(n->xattrs, &f->set, &why) : 0;
+	if (n->xattrs)
+		ret = xw_xintern_unpack(n->xattrs, &f->set, &why);
+	else if (n->flags & XW_BN_OLD && f->old_xattrs)
+		ret = f->old_xattrs(f->old_xattrs_arg, n, &f->set);
+	n->flags |= XW_BN_ATTRS;
 	return ret ? failed(f, &none, ret, &why) : install(f, &none, n);
 }
 

@@ -41,6 +41,11 @@ struct xw_fill {
 	const char *source; /* name of the source being read; NULL outside */
 	struct xw_xattr_set set;
 	XW_VEC(char) path, link; /* scratch: with --directory in front */
+	/*
+	 * Add what an inode of an existing image has to *set. NULL: there is no existing image.
+	 */
+	int (*old_xattrs)(void *arg, const struct xw_binode *n, struct xw_xattr_set *set);
+	void *old_xattrs_arg;
 	struct xw_acl_names names; /* resolves ACL names on this host */
 	uint64_t entries, implied_dots;
 	bool large_file; /* some file is 2 GiB or more */

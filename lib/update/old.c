@@ -14,6 +14,7 @@
 #include "base/auto.h"
 #include "disk/xattrblk.h"
 #include "read/map.h"
+#include "read/xattrs.h"
 #include "update/update_internal.h"
 #include "xattr/layout.h"
 
@@ -203,6 +204,28 @@ static int new_xattrs(struct xw_update *u, const struct xw_binode *n, struct xw_
 	xw_attrs_encode_ibody(&u->b, n, raw + off, room);
 	in->file_acl = n->xblock ? n->xblock->blk : 0;
 	return set_blocks(u, n, in, all - other + (n->xblock != NULL) + n->xattrs->ea_blocks);
+}
+
+int xw_update_xattrs(struct xw_update *u, xw_ino ino, struct xw_xattr_set *set)
+{
+	auto_free uint8_t *raw = NULL;
+	struct xw_xattr_iter it;
+	struct xw_xattr_ref a;
+	struct xw_inode in;
+	int more, ret = xw_update_get(u, ino, &in, &raw);
+
+	if (ret)
+		return ret;
+	ret = xw_xattr_begin(u->img, ino, &in, raw, &it);
+	while (!ret && (more = xw_xattr_next(&it, &a)) != 0) {
+		if (more < 0)
+			ret = more;
+		else if (a.index != XW_XI_SYSTEM)
+			ret = xw_xattr_set_put_raw(set, a.index, a.name, a.name_len, a.value,
+						   a.value_len, u->diag);
+	}
+	xw_xattr_end(&it);
+	return ret;
 }
 
 /* Values in EA inodes, each of which counts as an inode of the owner. */

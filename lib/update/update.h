@@ -112,6 +112,8 @@ int xw_update_free_map(struct xw_update *u, xw_ino ino, const struct xw_inode *i
 /* The references an inode has to its xattr block and to EA inodes; *ea counts the latter. */
 int xw_update_free_xattrs(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 			  const uint8_t *raw, uint64_t *ea);
+/* Add the attributes of an inode to *set, values and all. */
+int xw_update_xattrs(struct xw_update *u, xw_ino ino, struct xw_xattr_set *set);
 /*
  * The contents of an inode that is there are n's from now on: its map and size into *in, the old
  * blocks are freed, what its xattrs take of i_blocks stays.

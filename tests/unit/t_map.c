@@ -122,8 +122,8 @@ static xw_blk look_up_extent(struct fixture *f, const uint8_t *root, uint32_t lb
 		if (!i)
 			return 0;
 		load(f, idx.pblk, buf);
-		ck_assert_int_eq(
-			xw_extent_block_verify(buf, bs, xw_build_inode_seed(&f->b, &f->n)), 0);
+		ck_assert_int_eq(xw_extent_block_verify(buf, bs, xw_build_inode_seed(&f->b, &f->n)),
+				 0);
 		node = buf;
 		size = bs;
 	}
