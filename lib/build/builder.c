@@ -211,7 +211,7 @@ int xw_build_place_map(struct xw_builder *b, struct xw_binode *n)
 		return xw_fail_nomem(b->diag, "extent map");
 	n->map = map;
 	map->blocks = (uint32_t)blocks;
-	ret = xw_build_alloc(b, blocks, &map->runs, &map->n_runs);
+	ret = xw_build_alloc(b, blocks << b->geo.cluster_bits, &map->runs, &map->n_runs);
 	if (ret || !map->n_runs)
 		return ret;
 	return xw_build_item(b, XW_ITEM_MAP, map->runs[0].start, (uintptr_t)n);

@@ -19,7 +19,7 @@ static bool has_group_csum(const struct xw_builder *b)
  * Blocks of the group that its own head, bitmaps and table take: all that BLOCK_UNINIT lets a
  * reader infer.
  */
-static uint32_t own_blocks(const struct xw_builder *b, const struct xw_group_place *p)
+static bool only_own(const struct xw_builder *b, const struct xw_group_place *p, uint32_t free)
 {
 	xw_blk end = p->start + p->blocks;
 	uint32_t n = p->head;
@@ -28,7 +28,10 @@ static uint32_t own_blocks(const struct xw_builder *b, const struct xw_group_pla
 	n += p->inode_bitmap >= p->start && p->inode_bitmap < end;
 	if (p->inode_table >= p->start && p->inode_table < end)
 		n += (uint32_t)XW_MIN(b->geo.itable_blocks, end - p->inode_table);
-	return n;
+	/* what shares a cluster with what is left to the tools that count; empty is empty */
+	if (b->geo.cluster_bits && n)
+		return false;
+	return free == (p->blocks - n) >> b->geo.cluster_bits;
 }
 
 bool xw_group_block_uninit(const struct xw_builder *b, uint32_t group)
@@ -41,7 +44,7 @@ bool xw_group_block_uninit(const struct xw_builder *b, uint32_t group)
 		return false;
 	xw_geo_group(&b->geo, group, &p);
 	xw_space_group(b->space, group, &sum);
-	return sum.free == p.blocks - own_blocks(b, &p);
+	return only_own(b, &p, sum.free);
 }
 
 static bool inode_uninit(const struct xw_builder *b, uint32_t group)
@@ -99,7 +102,7 @@ int xw_groups_block_bitmap(struct xw_builder *b, uint32_t group)
 	ret = xw_space_group_bitmap(b->space, group, buf);
 	if (!ret) {
 		b->block_csum[group] =
-			xw_bitmap_csum(&b->sb, b->csum_seed, buf, b->geo.blocks_per_group / 8);
+			xw_bitmap_csum(&b->sb, b->csum_seed, buf, b->sb.clusters_per_group / 8);
 		ret = xw_build_write(b, p.block_bitmap, buf, bs);
 	}
 	free(buf);

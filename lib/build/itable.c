@@ -29,17 +29,30 @@ static int encode_links(const struct xw_builder *b, const struct xw_binode *n, s
 	return 0;
 }
 
-static int encode_blocks(const struct xw_builder *b, const struct xw_binode *n, struct xw_inode *in)
+/* i_blocks counts whole clusters; extents that share one count it once. */
+static uint64_t held_by_extents(const struct xw_builder *b, const struct xw_binode *n)
 {
 	const struct xw_extent *e = xw_binode_extents(n);
-	uint64_t held = n->map ? n->map->blocks : 0;
+	const uint32_t bits = b->geo.cluster_bits;
+	uint64_t held = 0, next = 0;
 
-	for (uint32_t i = 0; i < n->n_ext; i++)
-		held += e[i].len;
+	for (uint32_t i = 0; i < n->n_ext; i++) {
+		const uint64_t from = XW_MAX((uint64_t)e[i].lblk >> bits, next);
+
+		next = (((uint64_t)e[i].lblk + e[i].len - 1) >> bits) + 1;
+		held += next > from ? next - from : 0;
+	}
+	return held;
+}
+
+static int encode_blocks(const struct xw_builder *b, const struct xw_binode *n, struct xw_inode *in)
+{
+	uint64_t held = held_by_extents(b, n) + (n->map ? n->map->blocks : 0);
+
 	held += n->xblock != NULL;
 	held += xw_binode_is(n, XW_S_IFDIR) ? xw_build_itree_blocks(n) : 0;
 	held += n->xattrs ? n->xattrs->ea_blocks : 0;
-	return xw_inode_set_blocks(in, &b->sb, held);
+	return xw_inode_set_blocks(in, &b->sb, held << b->geo.cluster_bits);
 }
 
 static void encode_payload(const struct xw_builder *b, const struct xw_binode *n,

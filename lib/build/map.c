@@ -42,8 +42,10 @@ static void extent_levels(const struct xw_builder *b, uint32_t n_ext, struct lev
 		l->base[i] = base;
 }
 
-static xw_blk map_block(const struct xw_bmap *map, uint64_t index)
+/* Each block of a map has a cluster of its own. */
+static xw_blk map_block(const struct xw_bmap *map, uint64_t index, uint32_t cluster_bits)
 {
+	index <<= cluster_bits;
 	for (size_t i = 0; i < map->n_runs; i++) {
 		if (index < map->runs[i].len)
 			return map->runs[i].start + index;
@@ -70,7 +72,7 @@ static void encode_index(const struct xw_builder *b, const struct xw_binode *n,
 	for (uint32_t k = 0; k < count; k++) {
 		struct xw_extent_idx e = {
 			.lblk = first_lblk(b, n, level, from + k),
-			.pblk = map_block(n->map, l->base[level] + from + k),
+			.pblk = map_block(n->map, l->base[level] + from + k, b->geo.cluster_bits),
 		};
 
 		xw_extent_idx_encode(node, k, &e);
@@ -166,7 +168,7 @@ static void ind_enter(struct ind_walk *w, const unsigned *path, unsigned depth)
 			continue;
 		w->at[k + 1] = w->next++;
 		ind_point(w, k, path,
-			  w->map && w->map->n_runs ? map_block(w->map, w->at[k + 1]) : 0);
+			  w->map && w->map->n_runs ? map_block(w->map, w->at[k + 1], 0) : 0);
 	}
 	memcpy(w->last, path, sizeof(w->last));
 	w->depth = depth;
@@ -247,7 +249,10 @@ int xw_map_write(struct xw_builder *b, const struct xw_binode *n)
 		extent_blocks(b, n, buf);
 	else
 		ind_walk(b, n, buf, NULL);
-	for (size_t i = 0; i < n->map->n_runs && !ret; i++) {
+	for (uint32_t i = 0; b->geo.cluster_bits && i < n->map->blocks && !ret; i++)
+		ret = xw_build_write(b, map_block(n->map, i, b->geo.cluster_bits), buf + i * bs,
+				     bs);
+	for (size_t i = 0; !b->geo.cluster_bits && i < n->map->n_runs && !ret; i++) {
 		ret = xw_build_write(b, n->map->runs[i].start, p, n->map->runs[i].len * bs);
 		p += n->map->runs[i].len * bs;
 	}

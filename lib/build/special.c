@@ -121,7 +121,8 @@ void xw_resize_encode(const struct xw_builder *b, struct xw_inode *in)
 	in->size = (XW_NDIR_BLOCKS + apb + apb * apb) * b->geo.block_size;
 	poke32(in->block + 4 * XW_DIND_SLOT, (uint32_t)b->resize_dind);
 	xw_inode_set_blocks(in, &b->sb,
-			    1 + (uint64_t)b->geo.reserved_gdt * (1 + count_backups(&b->geo)));
+			    (1 + (uint64_t)b->geo.reserved_gdt * (1 + count_backups(&b->geo)))
+				    << b->geo.cluster_bits);
 }
 
 /* index 0: the double-indirect block; 1..reserved_gdt: the primary's reserved blocks. */

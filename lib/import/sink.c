@@ -145,6 +145,63 @@ static int allocate(struct xw_sink *k, uint64_t len, struct xw_run *one, struct 
 	return ret;
 }
 
+/* ---- bigalloc: blocks of one logical cluster are in one physical cluster ---- */
+
+/* Clusters that the ranges need and the file does not have. */
+static uint64_t new_clusters(const struct xw_sink *k, const struct block_range *r, size_t n)
+{
+	uint64_t count = 0, last = k->last_cluster;
+
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t from = r[i].lblk >> k->cluster_bits;
+		const uint64_t to = (r[i].lblk + r[i].len - 1) >> k->cluster_bits;
+
+		count += to - from + (from != last);
+		last = to;
+	}
+	return count;
+}
+
+static int map_clusters(struct xw_sink *k, struct run_feed *f, uint64_t lblk, uint64_t len)
+{
+	const uint64_t size = UINT64_C(1) << k->cluster_bits;
+	int ret = 0;
+
+	while (len && !ret) {
+		const uint64_t at = lblk & (size - 1), part = XW_MIN(len, size - at);
+
+		if (lblk >> k->cluster_bits != k->last_cluster) {
+			if (f->i == f->n)
+				return XW_ERR_INTERNAL;
+			k->last_cluster = lblk >> k->cluster_bits;
+			k->last_place = f->runs[f->i].start + f->used;
+			f->used += size;
+			if (f->used >= f->runs[f->i].len) {
+				f->i++;
+				f->used = 0;
+			}
+		}
+		ret = add_extent(k, lblk, k->last_place + at, part);
+		lblk += part;
+		len -= part;
+	}
+	return ret;
+}
+
+static int reserve_clusters(struct xw_sink *k, const struct block_range *r, size_t n_ranges)
+{
+	const uint64_t count = new_clusters(k, r, n_ranges);
+	struct xw_run one, *runs = NULL;
+	struct run_feed feed = {0};
+	int ret = count ? allocate(k, count << k->cluster_bits, &one, &runs, &feed.n) : 0;
+
+	feed.runs = runs ? runs : &one;
+	for (size_t i = 0; i < n_ranges && !ret && !*k->missing; i++)
+		ret = map_clusters(k, &feed, r[i].lblk, r[i].len);
+	free(runs);
+	return ret;
+}
+
 static int reserve_ranges(struct xw_sink *k, const struct block_range *r, size_t n_ranges,
 			  uint64_t total)
 {
@@ -154,6 +211,8 @@ static int reserve_ranges(struct xw_sink *k, const struct block_range *r, size_t
 
 	if (!total)
 		return 0;
+	if (k->cluster_bits)
+		return reserve_clusters(k, r, n_ranges);
 	ret = allocate(k, total, &one, &runs, &feed.n);
 	feed.runs = runs ? runs : &one;
 	for (size_t i = 0; i < n_ranges && !ret; i++)
@@ -334,6 +393,7 @@ int xw_sink_file(struct xw_sink *k, struct xw_source *s, const struct xw_entry *
 		return keep_bytes(k, s, e, n);
 	k->ext.n = 0;
 	k->cursor = 0;
+	k->last_cluster = UINT64_MAX;
 	if (e->size != XW_SIZE_UNKNOWN) {
 		ret = check_size(k, s, e, e->size);
 		if (!ret)
@@ -347,12 +407,19 @@ int xw_sink_file(struct xw_sink *k, struct xw_source *s, const struct xw_entry *
 int xw_sink_release(struct xw_sink *k, struct xw_binode *n)
 {
 	const struct xw_extent *e = xw_binode_extents(n);
+	xw_blk done = 0; /* blocks below, of the cluster of the extent before, are released */
 	int ret = 0;
 
 	for (uint32_t i = 0; i < n->n_ext && !ret; i++) {
-		ret = xw_space_release(k->space, e[i].pblk, e[i].len);
+		const xw_blk end = e[i].pblk + e[i].len;
+		const xw_blk from = e[i].pblk < done ? XW_MIN(done, end) : e[i].pblk;
+
+		ret = xw_space_release(k->space, from, end - from);
 		k->data_blocks -= e[i].len;
 		k->replaced_blocks += e[i].len;
+		done = xw_div_up(end, UINT64_C(1) << k->cluster_bits) << k->cluster_bits;
+		if (i + 1 < n->n_ext && e[i + 1].pblk < e[i].pblk)
+			done = 0;
 	}
 	if (n->n_ext > 1)
 		free(n->exts);

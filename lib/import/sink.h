@@ -22,6 +22,9 @@ struct xw_sink {
 	struct xw_diag *diag;
 	uint64_t *missing; /* blocks that did not fit; once > 0 payload is only counted */
 	uint32_t block_size;
+	uint32_t cluster_bits; /* bigalloc: log2 of the blocks of a cluster */
+	uint64_t last_cluster; /* logical one that the current file got last; and where it is */
+	xw_blk last_place;
 	uint64_t max_lblk; /* logical blocks a file may have */
 	/*
 	 * Bytes of contents that n's inode takes; -1: none. NULL: no inode takes any. They are kept

@@ -64,7 +64,7 @@ static const struct row rows[] = {
 	{"dir_nlink", {0}, R, XW_RO_DIR_NLINK, true, {0}, 0, 0},
 	{"extra_isize", {0}, R, XW_RO_EXTRA_ISIZE, true, {0}, 0, 0},
 	{"quota", {0}, R, XW_RO_QUOTA, true, {0}, 0, 0},
-	{"bigalloc", {0}, R, XW_RO_BIGALLOC, false, {"extent"}, 0, 0},
+	{"bigalloc", {0}, R, XW_RO_BIGALLOC, true, {"extent"}, 0, 0},
 	{"metadata_csum", {0}, R, XW_RO_METADATA_CSUM, true, {0}, 0, "uninit_bg"},
 	{"replica", {0}, R, 0x00800, false, {0}, 0, 0},
 	{"read-only", {"readonly"}, R, 0x01000, false, {0}, 0, 0},

@@ -226,11 +226,37 @@ static int check_journal(const struct xw_mkfs_params *p, struct xw_diag *diag)
 	return 0;
 }
 
+/* Clusters of 16 blocks unless -C says otherwise. */
+static int check_clusters(struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	if (!xw_has_ro(&p->features, XW_RO_BIGALLOC))
+		return p->cluster_size
+			       ? xw_fail(diag, XW_ERR_USAGE, "-C %u: needs the feature bigalloc",
+					 p->cluster_size)
+			       : 0;
+	if (!p->cluster_size)
+		p->cluster_size = 16 * p->block_size;
+	if (p->cluster_size < 2 * p->block_size)
+		return xw_fail(diag, XW_ERR_USAGE, "-C %u: at least two blocks, %u bytes",
+			       p->cluster_size, 2 * p->block_size);
+	if (p->block_size == 1024)
+		return xw_fail(diag, XW_ERR_UNSUPPORTED,
+			       "-O bigalloc: not made with blocks of 1024 bytes by this version");
+	if (!p->size_bytes)
+		return xw_fail(diag, XW_ERR_UNSUPPORTED,
+			       "-O bigalloc: SIZE is needed by this version");
+	if (p->blocks_per_group)
+		return xw_fail(diag, XW_ERR_USAGE, "-g: not with bigalloc");
+	p->bytes_per_inode = XW_MAX(p->bytes_per_inode, p->cluster_size); /* a file takes one */
+	return 0;
+}
+
 static int check_rest(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
-	if (p->cluster_size)
-		return xw_fail(diag, XW_ERR_USAGE, "-C %u: needs the feature bigalloc",
-			       p->cluster_size);
+	int ret = check_clusters(p, diag);
+
+	if (ret)
+		return ret;
 	if (p->blocks_per_group > xw_group_blocks_max(p->block_size))
 		return xw_fail(diag, XW_ERR_USAGE, "-g %u: at most %u with %u-byte blocks",
 			       p->blocks_per_group, xw_group_blocks_max(p->block_size),

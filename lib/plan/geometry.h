@@ -31,6 +31,7 @@ struct xw_geo {
 	uint32_t block_size, log_block_size;
 	uint32_t first_data_block; /* 1 for 1 KiB blocks, else 0 */
 	uint64_t blocks; /* of the filesystem; for STREAM the most that R can describe */
+	uint32_t cluster_bits; /* bigalloc: log2 of the blocks of a cluster; else 0 */
 	uint32_t blocks_per_group;
 	uint32_t groups;
 	uint32_t inodes_per_group; /* 0 for STREAM */

@@ -269,16 +269,23 @@ static void set_bits(uint8_t *bits, uint32_t from, uint32_t to)
 		bits[from / 8] |= (uint8_t)(1u << from % 8);
 }
 
+/* Clusters that hold the first `blocks` blocks of a group. */
+static uint32_t to_cluster(const struct xw_geo *geo, uint32_t blocks)
+{
+	return (uint32_t)xw_div_up(blocks, UINT64_C(1) << geo->cluster_bits);
+}
+
 void xw_geo_group_bitmap(const struct xw_geo *geo, uint32_t group, uint8_t *bits)
 {
+	const uint32_t per_group = geo->blocks_per_group >> geo->cluster_bits;
 	struct used_walk w;
 	uint32_t from, to;
 
 	walk_start(&w, geo, group);
-	memset(bits, 0, geo->blocks_per_group / 8);
+	memset(bits, 0, per_group / 8);
 	while (walk_next(&w, &from, &to))
-		set_bits(bits, from, to);
-	set_bits(bits, (uint32_t)(w.end - w.start), geo->blocks_per_group);
+		set_bits(bits, from >> geo->cluster_bits, to_cluster(geo, to));
+	set_bits(bits, to_cluster(geo, (uint32_t)(w.end - w.start)), per_group);
 }
 
 void xw_geo_group_summary(const struct xw_geo *geo, uint32_t group, uint32_t *free_blocks,
@@ -294,6 +301,8 @@ void xw_geo_group_summary(const struct xw_geo *geo, uint32_t group, uint32_t *fr
 		more = walk_next(&w, &from, &to);
 		if (!more)
 			from = to = (uint32_t)(w.end - w.start);
+		from >>= geo->cluster_bits;
+		to = to_cluster(geo, to);
 		if (from > at) {
 			if (!*fragments)
 				*first_free = at;

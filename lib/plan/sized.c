@@ -33,8 +33,11 @@ void xw_geo_start(const struct xw_mkfs_params *p, struct xw_geo *geo)
 	while (1024u << geo->log_block_size < p->block_size)
 		geo->log_block_size++;
 	geo->first_data_block = p->block_size == 1024;
-	geo->blocks_per_group =
-		p->blocks_per_group ? p->blocks_per_group : xw_group_blocks_max(p->block_size);
+	while (p->block_size << geo->cluster_bits < p->cluster_size)
+		geo->cluster_bits++;
+	geo->blocks_per_group = p->blocks_per_group
+					? p->blocks_per_group
+					: xw_group_blocks_max(p->block_size) << geo->cluster_bits;
 	geo->inode_size = p->inode_size;
 	geo->desc_size = xw_has_incompat(&p->features, XW_INCOMPAT_64BIT) ? 64 : 32;
 	geo->desc_per_block = geo->block_size / geo->desc_size;
@@ -99,8 +102,9 @@ static void place_backups(struct xw_geo *geo, const struct xw_mkfs_params *p)
 static uint64_t resize_room(const struct xw_geo *geo, const struct xw_mkfs_params *p,
 			    uint64_t blocks)
 {
-	uint64_t bpg =
-		p->blocks_per_group ? p->blocks_per_group : xw_group_blocks_max(geo->block_size);
+	uint64_t bpg = p->blocks_per_group
+			       ? p->blocks_per_group
+			       : xw_group_blocks_max(geo->block_size) << geo->cluster_bits;
 	uint64_t want = xw_div_up(xw_div_up(p->resize_blocks, bpg), geo->desc_per_block);
 	uint64_t now = xw_div_up(xw_div_up(blocks, bpg), geo->desc_per_block);
 
@@ -168,7 +172,7 @@ static int turn(struct sizing *s)
 			return xw_fail(s->diag, XW_ERR_USAGE,
 				       "-N, -i: %llu inodes are too many for %llu blocks",
 				       (unsigned long long)inodes, (unsigned long long)s->blocks);
-		geo->blocks_per_group -= 8;
+		geo->blocks_per_group -= 8u << geo->cluster_bits;
 		geo->blocks = s->blocks;
 		return 1;
 	}
@@ -257,6 +261,22 @@ static int size_it(struct sizing *s)
 	return 0;
 }
 
+/* The same in clusters: what shares one counts once. */
+static uint64_t overhead_clusters(const struct xw_geo *geo)
+{
+	uint64_t used = geo->journal_blocks >> geo->cluster_bits;
+
+	for (uint32_t g = 0; g < geo->groups; g++) {
+		uint32_t free, longest, fragments, first;
+		struct xw_group_place at;
+
+		xw_geo_group(geo, g, &at);
+		xw_geo_group_summary(geo, g, &free, &longest, &fragments, &first);
+		used += (at.blocks >> geo->cluster_bits) - free;
+	}
+	return used;
+}
+
 int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo *out,
 		struct xw_diag *diag)
 {
@@ -265,7 +285,8 @@ int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo
 
 	xw_geo_start(p, out);
 	out->kind = XW_GEO_SIZED;
-	s.blocks = out->blocks = fs_bytes / p->block_size;
+	s.blocks = out->blocks = (fs_bytes / p->block_size) >> out->cluster_bits
+								       << out->cluster_bits;
 	err = size_it(&s);
 	if (err)
 		return err;
@@ -282,6 +303,8 @@ int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo
 			       (unsigned long long)out->overhead);
 	if (out->flex_size > 1 || out->packed_meta)
 		err = xw_geo_flex_maps(out, diag);
+	if (!err && out->cluster_bits)
+		out->overhead = overhead_clusters(out);
 	if (err)
 		xw_geo_free(out);
 	return err;

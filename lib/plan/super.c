@@ -36,8 +36,10 @@ static void fill_counts(const struct xw_geo *geo, struct xw_super *sb)
 	sb->inodes_count = geo->inodes_per_group * geo->groups;
 	sb->r_blocks_count = geo->reserved_blocks;
 	sb->first_data_block = geo->first_data_block;
-	sb->log_block_size = sb->log_cluster_size = geo->log_block_size;
-	sb->blocks_per_group = sb->clusters_per_group = geo->blocks_per_group;
+	sb->log_block_size = geo->log_block_size;
+	sb->log_cluster_size = geo->log_block_size + geo->cluster_bits;
+	sb->blocks_per_group = geo->blocks_per_group;
+	sb->clusters_per_group = geo->blocks_per_group >> geo->cluster_bits;
 	sb->inodes_per_group = geo->inodes_per_group;
 	sb->inode_size = (uint16_t)geo->inode_size;
 	sb->reserved_gdt_blocks = (uint16_t)geo->reserved_gdt;

@@ -57,8 +57,8 @@ static void set_params(struct xw_space *s, const struct xw_space_params *p)
 	s->dirty = XW_NO_GROUP;
 }
 
-int xw_space_new(const struct xw_space_params *p, const struct xw_space_source *src,
-		 struct xw_diag *diag, struct xw_space **out)
+int xw_cl_space_new(const struct xw_space_params *p, const struct xw_space_source *src,
+		    struct xw_diag *diag, struct xw_space **out)
 {
 	struct xw_space *s;
 	int rc = params_check(p, diag);
@@ -159,8 +159,8 @@ static int all_pieces(struct xw_query *q, uint64_t len, bool whole, struct runs 
 	return 0;
 }
 
-int xw_space_alloc_all(struct xw_space *s, const struct xw_alloc_req *req, struct xw_run **runs,
-		       size_t *n)
+int xw_cl_space_alloc_all(struct xw_space *s, const struct xw_alloc_req *req, struct xw_run **runs,
+			  size_t *n)
 {
 	bool stream = (req->flags & XW_ALLOC_STREAM) || (!req->goal && req->len >= s->stream_req);
 	xw_blk goal = stream ? s->stream_goal : req->goal;
@@ -194,7 +194,7 @@ int xw_space_alloc_all(struct xw_space *s, const struct xw_alloc_req *req, struc
 	}
 	if (rc) {
 		for (size_t i = 0; i < r.vec.n; i++)
-			xw_space_release(s, r.vec.v[i].start, r.vec.v[i].len);
+			xw_cl_space_release(s, r.vec.v[i].start, r.vec.v[i].len);
 		xw_vec_free(&r.vec);
 		return rc;
 	}
@@ -243,7 +243,7 @@ static bool outside(const struct xw_space *s, xw_blk start, uint64_t len)
 	return !xw_blk_inside(s, start) || len > s->blocks - start;
 }
 
-int xw_space_claim(struct xw_space *s, xw_blk start, uint64_t len)
+int xw_cl_space_claim(struct xw_space *s, xw_blk start, uint64_t len)
 {
 	int rc;
 
@@ -256,7 +256,7 @@ int xw_space_claim(struct xw_space *s, xw_blk start, uint64_t len)
 	return rc ? rc : xw_span_take(s, start, len);
 }
 
-int xw_space_release(struct xw_space *s, xw_blk start, uint64_t len)
+int xw_cl_space_release(struct xw_space *s, xw_blk start, uint64_t len)
 {
 	int rc;
 
@@ -269,7 +269,7 @@ int xw_space_release(struct xw_space *s, xw_blk start, uint64_t len)
 	return rc ? rc : each_group(s, start, len, xw_group_give);
 }
 
-uint64_t xw_space_run_at(struct xw_space *s, xw_blk start, uint64_t max)
+uint64_t xw_cl_space_run_at(struct xw_space *s, xw_blk start, uint64_t max)
 {
 	uint64_t len;
 	int rc;
@@ -281,7 +281,7 @@ uint64_t xw_space_run_at(struct xw_space *s, xw_blk start, uint64_t max)
 	return rc ? 0 : len;
 }
 
-xw_blk xw_space_next_free(struct xw_space *s, xw_blk from)
+xw_blk xw_cl_space_next_free(struct xw_space *s, xw_blk from)
 {
 	struct xw_cr_stats uncounted = {0};
 	uint32_t at, g;
@@ -308,7 +308,7 @@ xw_blk xw_space_next_free(struct xw_space *s, xw_blk from)
 	return XW_BLK_MAX;
 }
 
-int xw_space_truncate(struct xw_space *s, uint64_t blocks)
+int xw_cl_space_truncate(struct xw_space *s, uint64_t blocks)
 {
 	uint32_t n, size;
 	int rc;

@@ -396,7 +396,7 @@ static int choose(struct xw_query *q, uint32_t len, bool whole, struct xw_run *o
 	return rc ? rc : XW_ERR_NOSPC;
 }
 
-int xw_space_alloc(struct xw_space *s, const struct xw_alloc_req *req, struct xw_run *out)
+int xw_cl_space_alloc(struct xw_space *s, const struct xw_alloc_req *req, struct xw_run *out)
 {
 	bool whole = req->flags & (XW_ALLOC_WHOLE | XW_ALLOC_EXACT);
 	bool stream = (req->flags & XW_ALLOC_STREAM) || (!req->goal && req->len >= s->stream_req);

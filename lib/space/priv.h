@@ -66,6 +66,7 @@ struct xw_bitmap {
 };
 
 struct xw_space {
+	uint32_t cluster_bits; /* for cluster.c only: everything else counts clusters */
 	struct xw_space_source src;
 	xw_blk blocks;
 	uint32_t first_data_block, cpg, ngroups, last_size;
@@ -231,5 +232,22 @@ static inline uint32_t xw_goal_group(const struct xw_space *s, xw_blk goal)
 
 /* stats.c: verifies every invariant, loading every group. NULL, or what is wrong. For tests. */
 const char *xw_space_check(struct xw_space *s);
+
+/* The allocator in clusters; cluster.c is what makes them blocks. As in space.h, but for that. */
+int xw_cl_space_new(const struct xw_space_params *p, const struct xw_space_source *src,
+		    struct xw_diag *diag, struct xw_space **out);
+int xw_cl_space_alloc(struct xw_space *s, const struct xw_alloc_req *req, struct xw_run *out);
+int xw_cl_space_alloc_all(struct xw_space *s, const struct xw_alloc_req *req, struct xw_run **runs,
+			  size_t *n);
+int xw_cl_stream_alloc(struct xw_space *s, struct xw_stream *st, uint64_t len, struct xw_run **runs,
+		       size_t *n);
+int xw_cl_stream_alloc_one(struct xw_space *s, struct xw_stream *st, uint64_t len,
+			   struct xw_run *one);
+int xw_cl_space_claim(struct xw_space *s, xw_blk start, uint64_t len);
+int xw_cl_space_release(struct xw_space *s, xw_blk start, uint64_t len);
+uint64_t xw_cl_space_run_at(struct xw_space *s, xw_blk start, uint64_t max);
+xw_blk xw_cl_space_next_free(struct xw_space *s, xw_blk from);
+uint64_t xw_cl_space_free_blocks(const struct xw_space *s);
+int xw_cl_space_truncate(struct xw_space *s, uint64_t blocks);
 
 #endif

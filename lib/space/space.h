@@ -56,6 +56,13 @@ struct xw_space_params {
 	uint32_t first_data_block;
 	uint32_t blocks_per_group; /* multiple of 8 */
 	uint32_t groups;
+	/*
+	 * log2 of the blocks of a cluster (bigalloc), else 0. Callers speak blocks all the same:
+	 * requests are rounded up to whole clusters, runs begin at clusters, the last one of an
+	 * answer ends with the request; what is released or claimed is whole clusters. Summaries
+	 * and bitmaps count clusters. blocks is a multiple of a cluster, first_data_block 0.
+	 */
+	uint32_t cluster_bits;
 	/* -1 = default */
 	int optimize_scan; /* 0 linear, 1 indexed; default: on from 16 groups */
 	int linear_limit; /* groups tried linearly first (mb_max_linear_groups); default 0 */

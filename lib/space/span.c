@@ -166,7 +166,7 @@ int xw_span_take(struct xw_space *s, xw_blk start, uint64_t len)
 			rc = xw_group_take(s, g, at, n);
 		if (rc) {
 			if (done)
-				xw_space_release(s, start, done);
+				xw_cl_space_release(s, start, done);
 			return rc;
 		}
 		done += n;

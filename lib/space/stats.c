@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t xw_space_free_blocks(const struct xw_space *s)
+uint64_t xw_cl_space_free_blocks(const struct xw_space *s)
 {
 	return s->free;
 }

@@ -40,7 +40,7 @@ static int plan_forward(struct xw_space *s, xw_blk from, uint64_t len, uint64_t 
 			struct plan *p)
 {
 	while (len) {
-		struct xw_run run = {xw_space_next_free(s, from), 0};
+		struct xw_run run = {xw_cl_space_next_free(s, from), 0};
 		int rc;
 
 		if (s->error)
@@ -125,7 +125,8 @@ static int place(struct xw_space *s, struct xw_stream *st, uint64_t len, struct 
 	return 1;
 }
 
-int xw_stream_alloc_one(struct xw_space *s, struct xw_stream *st, uint64_t len, struct xw_run *one)
+int xw_cl_stream_alloc_one(struct xw_space *s, struct xw_stream *st, uint64_t len,
+			   struct xw_run *one)
 {
 	/* Nearly every call: the front of a group that is used below pos and free above. */
 	if (st->pos >= st->end && xw_blk_inside(s, st->pos) && len && !s->error) {
@@ -170,7 +171,7 @@ static int place_cut(struct xw_space *s, struct xw_stream *st, uint64_t len, str
 		if (!err)
 			continue;
 		while (i--)
-			xw_space_release(s, p.vec.v[i].start, p.vec.v[i].len);
+			xw_cl_space_release(s, p.vec.v[i].start, p.vec.v[i].len);
 		rc = err;
 		break;
 	}
@@ -184,8 +185,8 @@ static int place_cut(struct xw_space *s, struct xw_stream *st, uint64_t len, str
 	return 1;
 }
 
-int xw_stream_alloc(struct xw_space *s, struct xw_stream *st, uint64_t len, struct xw_run **runs,
-		    size_t *n)
+int xw_cl_stream_alloc(struct xw_space *s, struct xw_stream *st, uint64_t len, struct xw_run **runs,
+		       size_t *n)
 {
 	struct xw_alloc_req req = {.len = len};
 	struct xw_run one;
@@ -193,11 +194,11 @@ int xw_stream_alloc(struct xw_space *s, struct xw_stream *st, uint64_t len, stru
 
 	*runs = NULL;
 	*n = 0;
-	rc = xw_stream_alloc_one(s, st, len, &one);
+	rc = xw_cl_stream_alloc_one(s, st, len, &one);
 	if (rc > 0) {
 		*runs = malloc(sizeof(**runs));
 		if (!*runs) {
-			xw_space_release(s, one.start, one.len);
+			xw_cl_space_release(s, one.start, one.len);
 			return XW_ERR_NOMEM;
 		}
 		(*runs)[0] = one;
@@ -210,7 +211,7 @@ int xw_stream_alloc(struct xw_space *s, struct xw_stream *st, uint64_t len, stru
 		return rc < 0 ? rc : 0;
 	/* Nothing ahead holds it: anywhere, in the fewest runs. The stream stays where it is. */
 	req.goal = st->pos;
-	rc = xw_space_alloc_all(s, &req, runs, n);
+	rc = xw_cl_space_alloc_all(s, &req, runs, n);
 	for (size_t i = 0; !rc && i < *n; i++)
 		st->end = XW_MAX(st->end, (*runs)[i].start + (*runs)[i].len);
 	return rc;

@@ -72,7 +72,7 @@ SIZE.*-5|-- img -5
 TABLE
 
 # Known features that this version does not make are refused by name, never ignored.
-for feature in bigalloc compression dirdata shared_blocks; do
+for feature in compression dirdata shared_blocks; do
 	rm -f img
 	mkfs -O "$feature" img 64M
 	if [ "$RC" = 0 ]; then

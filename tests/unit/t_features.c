@@ -132,7 +132,7 @@ static const struct {
 	{"^", XW_ERR_USAGE, "^", {0}},
 	{"^none", XW_ERR_USAGE, "none", {0}},
 	{"meta_bg", 0, NULL, {0, 0x10, 0}},
-	{"bigalloc", XW_ERR_UNSUPPORTED, "bigalloc", {0}},
+	{"bigalloc", 0, NULL, {0, 0, 0x200}},
 	{"dirdata", XW_ERR_UNSUPPORTED, "dirdata", {0}},
 	{"extent,dirdata", XW_ERR_UNSUPPORTED, "dirdata", {0}},
 	{"dir_prealloc", XW_ERR_UNSUPPORTED, "dir_prealloc", {0}},
