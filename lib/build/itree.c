@@ -68,11 +68,16 @@ void xw_build_itree_free(struct xw_build_itree *t)
 /* Sorting is left out where the order of arrival is right, which it is without hard links. */
 static void sort_names(struct xw_build_itree *t)
 {
-	for (uint32_t i = 1; i < t->n; i++) {
-		if (cmp_names(&t->names[i - 1], &t->names[i]) > 0) {
+	xw_ino last = 0;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		xw_ino ino = t->names[i]->node->ino;
+
+		if (ino < last || (ino == last && cmp_names(&t->names[i - 1], &t->names[i]) > 0)) {
 			qsort(t->names, t->n, sizeof(t->names[0]), cmp_names);
 			return;
 		}
+		last = ino;
 	}
 }
 
@@ -83,9 +88,10 @@ int xw_build_itree_plan(const struct xw_builder *b, struct xw_build_itree *t)
 	sort_names(t);
 	xw_itree_plan_begin(&t->plan, b->geo.block_size);
 	for (uint32_t i = 0; i < t->n && !ret; i++) {
-		struct xw_itree_entry e = entry_of(t->names[i]);
+		const struct xw_blink *l = t->names[i];
+		const struct xw_itree_key key = {l->node->ino, l->hash};
 
-		ret = xw_itree_plan_add(&t->plan, &e.key, e.name_len);
+		ret = xw_itree_plan_add(&t->plan, &key, l->len);
 	}
 	return ret ? ret : xw_itree_plan_end(&t->plan);
 }

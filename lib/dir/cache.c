@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/endian.h"
 #include "disk/dirent.h"
 #include "disk/itree.h"
 
@@ -124,7 +125,7 @@ static void seal(struct xw_dcache *c, struct xw_dbuf *b)
 	}
 }
 
-/* ---- table and order of use ---- */
+/* ---- table and order of arrival ---- */
 
 static struct xw_dbuf **slot_of(struct xw_dcache *c, xw_blk blk)
 {
@@ -140,7 +141,7 @@ static struct xw_dbuf *find(struct xw_dcache *c, xw_blk blk)
 	return b;
 }
 
-static void unlink_use(struct xw_dcache *c, struct xw_dbuf *b)
+static void unlink_order(struct xw_dcache *c, struct xw_dbuf *b)
 {
 	*(b->newer ? &b->newer->older : &c->newest) = b->older;
 	*(b->older ? &b->older->newer : &c->oldest) = b->newer;
@@ -200,7 +201,7 @@ static void discard(struct xw_dcache *c, struct xw_dbuf *b)
 	while (*s != b)
 		s = &(*s)->chain;
 	*s = b->chain;
-	unlink_use(c, b);
+	unlink_order(c, b);
 	c->n--;
 	free(b);
 }
@@ -237,14 +238,12 @@ void xw_dcache_free(struct xw_dcache *c)
 
 static int touch(struct xw_dcache *c, struct xw_dbuf *b)
 {
-	if (b != c->newest) {
-		unlink_use(c, b);
-		link_newest(c, b);
-	}
+	b->recent = true;
 	if (b->touched)
 		return 0;
-	if (xw_vec_push(&c->touched, b))
+	if (c->touched.n == c->touched.cap && xw_vec_reserve(&c->touched, c->touched.n + 1))
 		return XW_ERR_NOMEM;
+	c->touched.v[c->touched.n++] = b;
 	b->touched = true;
 	return 0;
 }
@@ -312,6 +311,23 @@ int xw_dcache_new(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struc
 	return ret;
 }
 
+/* An itree node is zero behind its entries: that need not be kept. Its tail is written over. */
+static size_t undo_len(const struct xw_dcache *c, enum xw_dbuf_kind kind, const uint8_t *block)
+{
+	return kind == XW_DBUF_ITREE ? XW_ITREE_HDR + peek16(block + 8) : c->owner.block_size;
+}
+
+static void put_back(const struct xw_dcache *c, struct xw_dbuf *b)
+{
+	size_t len = undo_len(c, b->was_kind, b->undo);
+
+	memcpy(b->data, b->undo, len);
+	memset(b->data + len, 0, c->owner.block_size - len);
+	b->dirty = b->was_dirty;
+	b->kind = b->was_kind;
+	b->hint = 0;
+}
+
 int xw_dcache_dirty(struct xw_dcache *c, struct xw_dbuf *b)
 {
 	if (b->undo || b->fresh)
@@ -319,7 +335,7 @@ int xw_dcache_dirty(struct xw_dcache *c, struct xw_dbuf *b)
 	b->undo = c->spare.n ? c->spare.v[--c->spare.n] : malloc(c->owner.block_size);
 	if (!b->undo)
 		return XW_ERR_NOMEM;
-	memcpy(b->undo, b->data, c->owner.block_size);
+	memcpy(b->undo, b->data, undo_len(c, b->kind, b->data));
 	b->was_dirty = b->dirty;
 	b->was_kind = b->kind;
 	b->dirty = true;
@@ -384,11 +400,20 @@ static int write_back(struct xw_dcache *c, struct xw_dbuf *b)
 	return ret;
 }
 
+/* The oldest goes, unless it was used since this was last asked: then it counts as new. */
 static int evict(struct xw_dcache *c)
 {
 	while (c->n > c->max) {
-		int ret = write_back(c, c->oldest);
+		struct xw_dbuf *b = c->oldest;
+		int ret;
 
+		if (b->recent) {
+			b->recent = false;
+			unlink_order(c, b);
+			link_newest(c, b);
+			continue;
+		}
+		ret = write_back(c, b);
 		if (ret)
 			return ret;
 		discard(c, c->oldest);
@@ -426,11 +451,8 @@ void xw_dcache_abort(struct xw_dcache *c)
 			discard(c, b);
 			continue;
 		}
-		if (b->undo) {
-			memcpy(b->data, b->undo, c->owner.block_size);
-			b->dirty = b->was_dirty;
-			b->kind = b->was_kind;
-		}
+		if (b->undo)
+			put_back(c, b);
 		keep_spare(c, b);
 		b->touched = b->dropped = false;
 	}

@@ -47,9 +47,11 @@ struct xw_dbuf {
 	bool dropped; /* freed in it */
 	bool was_dirty;
 	enum xw_dbuf_kind was_kind;
+	bool recent; /* used since eviction last looked */
+	uint32_t hint; /* the user's, about the contents; 0 whenever others changed them */
 	uint8_t *undo; /* contents before the change; NULL: not changed */
 	struct xw_dbuf *chain; /* hash table */
-	struct xw_dbuf *newer, *older; /* by last use */
+	struct xw_dbuf *newer, *older; /* by arrival */
 	uint8_t data[];
 };
 

@@ -2,7 +2,7 @@
 /*
  * Bulk building of itrees, bottom-up.
  *
- * The plan keeps each leaf's first key and fill, 12 bytes a leaf: enough to write the whole index
+ * The plan keeps each leaf's first key and fill, 16 bytes a leaf: enough to write the whole index
  * before the first leaf, so that nodes go out in one forward pass and a reader that descends once
  * and then runs along the leaves reads forward too.
  *
@@ -35,7 +35,11 @@ int xw_itree_plan_add(struct xw_itree_plan *p, const struct xw_itree_key *key, u
 	struct xw_itree_leaf *leaf = p->leaves.n ? &p->leaves.v[p->leaves.n - 1] : NULL;
 
 	if (!leaf || leaf->used + rec_len > xw_itree_cap(p->block_size)) {
-		struct xw_itree_leaf fresh = {.first = *key};
+		/* the hash is left out where the inode changes: see itree_change.c */
+		struct xw_itree_leaf fresh = {
+			.first = *key,
+			.sep_hash = key->ino == p->last ? key->hash : 0,
+		};
 
 		if (p->leaves.n == UINT32_MAX || xw_vec_push(&p->leaves, fresh))
 			return XW_ERR_NOMEM;
@@ -43,6 +47,7 @@ int xw_itree_plan_add(struct xw_itree_plan *p, const struct xw_itree_key *key, u
 	}
 	leaf->used = (uint16_t)(leaf->used + rec_len);
 	leaf->count++;
+	p->last = key->ino;
 	return 0;
 }
 
@@ -109,14 +114,14 @@ static int put_node(struct xw_itree_writer *w, unsigned level, uint32_t count, u
 	return ret;
 }
 
-/* First key below node i of a level. The leftmost spine has none: 0. */
-static struct xw_itree_key first_key(const struct xw_itree_plan *p, unsigned level, uint64_t i)
+/* The separator of node i of a level. On the leftmost path it is 0. */
+static struct xw_itree_key separator(const struct xw_itree_plan *p, unsigned level, uint64_t i)
 {
 	if (!i)
 		return (struct xw_itree_key){0};
 	for (; level; level--)
 		i *= fanout(p);
-	return p->leaves.v[i].first;
+	return (struct xw_itree_key){p->leaves.v[i].first.ino, p->leaves.v[i].sep_hash};
 }
 
 /* Bytes used by node i of a level. */
@@ -138,7 +143,7 @@ static int put_index(struct xw_itree_writer *w, unsigned level, uint32_t i)
 
 	for (uint32_t k = 0; k < count; k++) {
 		struct xw_itree_idx e = {
-			.key = first_key(p, level - 1, first + k),
+			.key = separator(p, level - 1, first + k),
 			.quartile = xw_itree_quartile(xw_itree_cap(p->block_size),
 						      node_used(p, level - 1, first + k)),
 		};

@@ -12,6 +12,7 @@
 
 struct xw_itree_leaf {
 	struct xw_itree_key first;
+	uint32_t sep_hash; /* the separator before it: (first.ino, sep_hash) */
 	uint16_t count, used;
 };
 
@@ -20,6 +21,7 @@ struct xw_itree_plan {
 	unsigned levels; /* 1: the root is a leaf */
 	uint32_t nodes[XW_ITREE_LEVELS]; /* by level, leaves first */
 	uint32_t blocks; /* all of them */
+	xw_ino last; /* of the entries so far */
 	XW_VEC(struct xw_itree_leaf) leaves;
 };
 

@@ -21,8 +21,19 @@ static void move_tail(const struct xw_itree *t, struct xw_itree_step *from,
 	to->h.count = (uint16_t)(from->h.count - count);
 	from->h.used = (uint16_t)off;
 	from->h.count = (uint16_t)count;
+	from->buf->hint = to->buf->hint = 0;
 	xw_itree_put_header(t, from);
 	xw_itree_put_header(t, to);
+}
+
+static struct xw_itree_key last_key(const struct xw_itree_step *s)
+{
+	uint32_t off = s->buf->hint < s->h.used ? s->buf->hint : 0, next = off;
+
+	for (; next < s->h.used; next += xw_itree_entry_len(s, next))
+		off = next;
+	return (struct xw_itree_key){peek32(xw_itree_area(s) + off),
+				     peek32(xw_itree_area(s) + off + 4)};
 }
 
 static struct xw_itree_key first_key(const struct xw_itree_step *s)
@@ -91,7 +102,7 @@ static int new_root(struct xw_itree_path *p, const struct xw_itree_step *left,
 		return ret;
 	for (unsigned i = 0; i < 2; i++) {
 		struct xw_itree_idx e = {
-			.key = i ? first_key(right) : (struct xw_itree_key){0},
+			.key = i ? right->sep : (struct xw_itree_key){0},
 			.blk = child[i]->buf->blk,
 			.quartile = xw_itree_fullness(t, child[i]),
 		};
@@ -110,7 +121,7 @@ static void put_child(struct xw_itree_path *p, struct xw_itree_step *s, unsigned
 		      const struct xw_itree_step *child)
 {
 	const struct xw_itree_idx e = {
-		.key = first_key(child),
+		.key = child->sep,
 		.blk = child->buf->blk,
 		.quartile = xw_itree_fullness(p->t, child),
 	};
@@ -144,6 +155,7 @@ static int split_index(struct xw_itree_path *p, unsigned level, const struct xw_
 		else
 			put_child(p, &right, at - half, child);
 	}
+	right.sep = first_key(&right);
 	return insert_child(p, level + 1, s, &right);
 }
 
@@ -173,6 +185,7 @@ static void put_entry(const struct xw_itree *t, struct xw_itree_step *s, uint32_
 {
 	xw_itree_open_gap(t, s, off, xw_itree_rec_len(e->name_len));
 	xw_itree_leaf_encode(s->buf->data, off, e);
+	s->buf->hint = off;
 }
 
 /*
@@ -206,11 +219,25 @@ static uint32_t cut_point(const struct xw_itree_step *s, uint32_t off, uint32_t 
 	return cut;
 }
 
+/*
+ * What goes between two leaves. Where the inode changes there the hash is left out: if the inode
+ * goes and another file gets it, that file's name goes to the leaf where there is room for it,
+ * whatever its hash.
+ */
+static struct xw_itree_key separator(const struct xw_itree_step *left,
+				     const struct xw_itree_step *right)
+{
+	struct xw_itree_key sep = first_key(right);
+
+	if (last_key(left).ino != sep.ino)
+		sep.hash = 0;
+	return sep;
+}
+
 static int split_leaf(struct xw_itree_path *p, uint32_t off, const struct xw_itree_entry *e)
 {
 	struct xw_itree *t = p->t;
 	struct xw_itree_step *s = &p->s[0], right;
-	const bool append = off == s->h.used && is_rightmost(p, 1);
 	unsigned count;
 	uint32_t cut;
 	bool stays;
@@ -218,18 +245,16 @@ static int split_leaf(struct xw_itree_path *p, uint32_t off, const struct xw_itr
 
 	if (ret)
 		return ret;
-	if (append) {
+	if (off == s->h.used && is_rightmost(p, 1)) {
 		t->stats.appends++;
 		put_entry(t, &right, 0, e);
-		return insert_child(p, 1, s, &right);
+	} else {
+		t->stats.splits++;
+		cut = cut_point(s, off, xw_itree_rec_len(e->name_len), &count, &stays);
+		move_tail(t, s, &right, cut, count);
+		put_entry(t, stays ? s : &right, stays ? off : off - cut, e);
 	}
-	t->stats.splits++;
-	cut = cut_point(s, off, xw_itree_rec_len(e->name_len), &count, &stays);
-	move_tail(t, s, &right, cut, count);
-	if (stays)
-		put_entry(t, s, off, e);
-	else
-		put_entry(t, &right, off - cut, e);
+	right.sep = separator(s, &right);
 	return insert_child(p, 1, s, &right);
 }
 

@@ -9,6 +9,7 @@ struct xw_itree_step {
 	struct xw_dbuf *buf;
 	struct xw_itree_hdr h;
 	unsigned at; /* index nodes: the child that the path goes through */
+	struct xw_itree_key sep; /* new nodes: the separator that their parent gets */
 };
 
 struct xw_itree_path {

@@ -29,12 +29,19 @@ int xw_itree_load(struct xw_itree *t, xw_blk blk, int want, struct xw_itree_step
 	if (ret)
 		return ret;
 	s->at = 0;
-	ret = xw_itree_hdr_decode(s->buf->data, xw_itree_bs(t), &s->h, NULL);
-	if (!ret && want >= 0 && (s->h.level != want || !s->h.count))
-		ret = XW_ERR_CORRUPT;
-	if (ret && !t->cache->why)
-		t->cache->why = "a node of the itree is not what its parent says";
-	return ret;
+	/* the cache has checked it: what is in the header beside these is known */
+	s->h = (struct xw_itree_hdr){
+		.level = s->buf->data[5],
+		.count = peek16(s->buf->data + 6),
+		.used = peek16(s->buf->data + 8),
+		.dir = t->cache->owner.ino,
+		.generation = t->cache->owner.generation,
+		.self = blk,
+	};
+	if (want < 0 || (s->h.level == want && s->h.count))
+		return 0;
+	t->cache->why = "a node of the itree is not what its parent says";
+	return XW_ERR_CORRUPT;
 }
 
 int xw_itree_fresh(struct xw_itree *t, xw_blk goal, unsigned level, struct xw_itree_step *s)
@@ -64,6 +71,7 @@ void xw_itree_open_gap(const struct xw_itree *t, struct xw_itree_step *s, uint32
 	memmove(xw_itree_area(s) + off + len, xw_itree_area(s) + off, s->h.used - off);
 	s->h.used = (uint16_t)(s->h.used + len);
 	s->h.count++;
+	s->buf->hint = 0;
 	xw_itree_put_header(t, s);
 }
 
@@ -74,6 +82,7 @@ void xw_itree_close_gap(const struct xw_itree *t, struct xw_itree_step *s, uint3
 	memset(xw_itree_area(s) + s->h.used - len, 0, len);
 	s->h.used = (uint16_t)(s->h.used - len);
 	s->h.count--;
+	s->buf->hint = 0;
 	xw_itree_put_header(t, s);
 }
 
@@ -100,17 +109,26 @@ int xw_itree_tell_parent(struct xw_itree_path *p, unsigned level)
 
 /* ---- searching ---- */
 
+/* Separator i as a number. */
+static uint64_t separator(const struct xw_itree_step *s, unsigned i)
+{
+	const uint8_t *p = xw_itree_area(s) + (size_t)i * XW_ITREE_IDX;
+
+	return (uint64_t)peek32(p) << 32 | peek32(p + 4);
+}
+
 /* The last child whose separator is below the key; the first child where none is. */
 static unsigned choose_child(const struct xw_itree_step *s, const struct xw_itree_key *key)
 {
+	const uint64_t k = (uint64_t)key->ino << 32 | key->hash;
 	unsigned lo = 1, hi = s->h.count;
 
+	if (hi > 1 && separator(s, hi - 1) < k)
+		return hi - 1; /* names mostly come in the order of their inodes */
 	while (lo < hi) {
 		unsigned mid = lo + (hi - lo) / 2;
-		struct xw_itree_idx e;
 
-		xw_itree_idx_decode(s->buf->data, mid, &e);
-		if (xw_itree_key_cmp(&e.key, key) < 0)
+		if (separator(s, mid) < k)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -154,24 +172,34 @@ static int search(struct xw_itree *t, const struct xw_itree_key *key, struct xw_
 	return descend(p, root.h.level, key);
 }
 
-/* Byte offset of the first entry that is not below e; `used` where there is none. */
+static int cmp_at(const struct xw_itree_step *s, uint32_t off, const struct xw_itree_entry *e)
+{
+	const uint8_t *p = xw_itree_area(s) + off;
+	struct xw_itree_entry here = {.key = {.ino = peek32(p)}};
+
+	if (here.key.ino != e->key.ino)
+		return here.key.ino < e->key.ino ? -1 : 1;
+	here.key.hash = peek32(p + 4);
+	here.name_len = p[10];
+	here.name = (const char *)p + XW_ITREE_REC_HDR;
+	return xw_itree_entry_cmp(&here, e);
+}
+
+/*
+ * Byte offset of the first entry that is not below e; `used` where there is none. The leaf's hint is
+ * where an entry was put last: names come in the order of their inodes more often than not.
+ */
 static uint32_t find_in_leaf(const struct xw_itree_step *s, const struct xw_itree_entry *e,
 			     bool *equal)
 {
-	uint32_t off = 0;
+	uint32_t off = s->buf->hint;
 
 	*equal = false;
+	if (off >= s->h.used || cmp_at(s, off, e) > 0)
+		off = 0;
 	for (; off < s->h.used; off += xw_itree_entry_len(s, off)) {
-		const uint8_t *p = xw_itree_area(s) + off;
-		struct xw_itree_entry here = {{peek32(p), peek32(p + 4)},
-					      p[10],
-					      p[11],
-					      (const char *)p + XW_ITREE_REC_HDR};
-		int c;
+		int c = cmp_at(s, off, e);
 
-		if (here.key.ino < e->key.ino)
-			continue;
-		c = xw_itree_entry_cmp(&here, e);
 		if (c >= 0) {
 			*equal = !c;
 			break;
@@ -183,15 +211,13 @@ static uint32_t find_in_leaf(const struct xw_itree_step *s, const struct xw_itre
 /* Is there a leaf to the right of the path's whose separator is not above the key? */
 static bool has_next(const struct xw_itree_path *p, const struct xw_itree_key *key, unsigned *level)
 {
-	struct xw_itree_idx e;
+	const uint64_t k = (uint64_t)key->ino << 32 | key->hash;
 
 	for (*level = 1; *level < p->levels; (*level)++) {
 		const struct xw_itree_step *s = &p->s[*level];
 
-		if (s->at + 1u == s->h.count)
-			continue;
-		xw_itree_idx_decode(s->buf->data, s->at + 1, &e);
-		return xw_itree_key_cmp(&e.key, key) <= 0;
+		if (s->at + 1u < s->h.count)
+			return separator(s, s->at + 1) <= k;
 	}
 	return false;
 }

@@ -25,7 +25,9 @@ void xw_leaf_find(const void *block, uint32_t room, const char *name, uint8_t le
 		rec_len = peek16(p + 4);
 		if (!rec_len || rec_len > room - off)
 			rec_len = room - off; /* 65536 does not fit the field */
-		if (used && p[6] == len && !memcmp(p + XW_DIRENT_HDR, name, len)) {
+		/* Names of one directory often differ at their ends only. */
+		if (p[6] == len && used && p[XW_DIRENT_HDR + len - 1] == (uint8_t)name[len - 1] &&
+		    !memcmp(p + XW_DIRENT_HDR, name, len)) {
 			out->at = off;
 			out->before = before;
 			return;
