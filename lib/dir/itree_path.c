@@ -186,8 +186,8 @@ static int cmp_at(const struct xw_itree_step *s, uint32_t off, const struct xw_i
 }
 
 /*
- * Byte offset of the first entry that is not below e; `used` where there is none. The leaf's hint is
- * where an entry was put last: names come in the order of their inodes more often than not.
+ * Byte offset of the first entry that is not below e; `used` where there is none. The leaf's hint
+ * is where an entry was put last: names come in the order of their inodes more often than not.
  */
 static uint32_t find_in_leaf(const struct xw_itree_step *s, const struct xw_itree_entry *e,
 			     bool *equal)

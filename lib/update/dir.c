@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The store under a directory that is changed: reads and writes go to the edit's device, which keeps
- * live blocks until the commit; blocks that are needed come from the update's space, blocks that are
- * not are freed with the commit.
+ * The store under a directory that is changed: reads and writes go to the edit's device, which
+ * keeps live blocks until the commit; blocks that are needed come from the update's space, blocks
+ * that are not are freed with the commit.
  *
- * The map of the file is read whole at the beginning and, if the file grew, made anew at the end: as
- * extents, or as a block map where the inode has one.
+ * The map of the file is read whole at the beginning and, if the file grew, made anew at the end:
+ * as extents, or as a block map where the inode has one.
  */
 #include "config.h"
 

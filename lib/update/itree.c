@@ -3,8 +3,9 @@
  * The feature itree of an image turned on and off: trees of all directories built or dropped, as
  * part of one update.
  *
- * Turning it on begins with clearing what an earlier life of the feature may have left: flags, which
- * a kernel that ignores them keeps; the pointers need no clearing, since only a flag makes one.
+ * Turning it on begins with clearing what an earlier life of the feature may have left: flags,
+ * which a kernel that ignores them keeps; the pointers need no clearing, since only a flag makes
+ * one.
  */
 #include "config.h"
 
