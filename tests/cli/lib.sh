@@ -78,6 +78,7 @@ import_stdin() {
 	T_TOOL=xw-import
 	run_tool "$IMPORT" "$@"
 }
+T_TOOL=xw-mkfs
 # fails STATUS REGEX DESCRIPTION: about the last mkfs or import: exit status, and *one* line on stderr, which matches.
 # Indented lines under it are hints.
 fails() {
