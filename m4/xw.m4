@@ -1,10 +1,11 @@
-# AX_XW_WARNINGS: keep of the wanted warning flags those that the compiler knows.
+# AX_XW_WARNINGS: keep of the wanted flags those that the compiler knows.
 AC_DEFUN([AX_XW_WARNINGS], [
 XW_CFLAGS="-std=gnu11 -fvisibility=hidden -fno-common"
 XW_WARNINGS=
 for flag in -Wall -Wextra -Wshadow -Wvla -Wmissing-prototypes -Wstrict-prototypes \
 	    -Wpointer-arith -Wcast-align=strict -Wformat=2 -Wnull-dereference \
-	    -Wimplicit-fallthrough -Wundef -Wno-missing-field-initializers; do
+	    -Wimplicit-fallthrough -Wundef -Wno-missing-field-initializers \
+	    -fno-semantic-interposition; do
 	save_CFLAGS="$CFLAGS"
 	CFLAGS="$CFLAGS -Werror $flag"
 	AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [])], [XW_WARNINGS="$XW_WARNINGS $flag"])

@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#pragma GCC visibility push(default)
+
 struct xw_arena_chunk;
 struct xw_arena {
 	struct xw_arena_chunk *head;
@@ -20,5 +22,7 @@ void *xw_arena_dup(struct xw_arena *a, const void *src, size_t len);
 void xw_arena_free(struct xw_arena *a);
 
 #define XW_ARENA_NEW(a, type) ((type *)xw_arena_alloc((a), sizeof(type), _Alignof(type)))
+
+#pragma GCC visibility pop
 
 #endif

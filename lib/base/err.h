@@ -12,6 +12,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#pragma GCC visibility push(default)
+
 /* One table: code, value, default text. Values are part of the ABI: append only. */
 #define XW_ERRORS(X)                                                                               \
 	X(NOMEM, -1, "out of memory")                                                              \
@@ -76,5 +78,7 @@ void xw_diag_clear(struct xw_diag *d);
 /* Hand a line to the log callback, if any. */
 void xw_log(struct xw_diag *d, enum xw_log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+#pragma GCC visibility pop
 
 #endif

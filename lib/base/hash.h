@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(default)
+
 /* 64-bit content hash with good avalanche; fixed function: same result on every machine. */
 uint64_t xw_hash64(const void *buf, size_t len, uint64_t seed);
 
@@ -26,5 +28,7 @@ struct xw_sha256 {
 void xw_sha256_init(struct xw_sha256 *s);
 void xw_sha256_update(struct xw_sha256 *s, const void *buf, size_t len);
 void xw_sha256_final(struct xw_sha256 *s, uint8_t out[32]);
+
+#pragma GCC visibility pop
 
 #endif

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(default)
+
 struct xw_json {
 	char *buf; /* NUL-terminated text so far; freed by xw_json_free */
 	size_t len, cap;
@@ -28,5 +30,7 @@ void xw_json_bool(struct xw_json *j, const char *key, bool v);
 /* The text, or NULL when memory ran out on the way. Owned by j. */
 const char *xw_json_text(struct xw_json *j);
 void xw_json_free(struct xw_json *j);
+
+#pragma GCC visibility pop
 
 #endif

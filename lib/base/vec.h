@@ -11,6 +11,8 @@
 
 #include "base/err.h"
 
+#pragma GCC visibility push(default)
+
 #define XW_VEC(T)                                                                                  \
 	struct {                                                                                   \
 		T *v;                                                                              \
@@ -27,5 +29,7 @@ int xw_vec_reserve_(void **v, size_t *cap, size_t want, size_t size);
 	(xw_vec_reserve((vec), (vec)->n + 1) ? XW_ERR_NOMEM : ((vec)->v[(vec)->n++] = (value), 0))
 
 #define xw_vec_free(vec) (free((vec)->v), (vec)->v = NULL, (vec)->n = (vec)->cap = 0)
+
+#pragma GCC visibility pop
 
 #endif

@@ -11,6 +11,8 @@
 #include "disk/super.h"
 #include "journal/txn.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_change {
 	struct xw_dev *overlay, *base; /* borrowed */
 	struct xw_diag *diag;
@@ -43,5 +45,7 @@ int xw_change_apply(struct xw_change *c);
 /* Of a sector: what media write in one piece. */
 #define XW_CHANGE_SECTOR 512u
 uint64_t xw_change_hash(const uint8_t sector[XW_CHANGE_SECTOR]);
+
+#pragma GCC visibility pop
 
 #endif

@@ -22,6 +22,8 @@
 #include "commit/recover.h"
 #include "dev/overlay.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_edit;
 
 struct xw_edit_opts {
@@ -77,5 +79,7 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info);
  * took is given back. e may be NULL.
  */
 void xw_edit_end(struct xw_edit *e);
+
+#pragma GCC visibility pop
 
 #endif

@@ -11,6 +11,8 @@
 
 #include "dev/dev.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_freemap;
 
 /*
@@ -21,5 +23,7 @@ int xw_freemap_new(struct xw_dev *base, struct xw_diag *diag, struct xw_freemap 
 void xw_freemap_free(struct xw_freemap *m); /* NULL is fine */
 /* An xw_overlay_free_fn; arg is the map. */
 uint64_t xw_freemap_ask(void *arg, uint64_t blk, uint64_t n, bool *is_free);
+
+#pragma GCC visibility pop
 
 #endif

@@ -19,6 +19,8 @@
 #include "dev/dev.h"
 #include "journal/recover.h"
 
+#pragma GCC visibility push(default)
+
 #define XW_RECOVER_RDONLY 0x1 /* change nothing; the device given is an overlay where need be */
 #define XW_RECOVER_JOURNAL 0x2 /* replay the journal as well */
 #define XW_RECOVER_FORCE 0x4 /* checkers: open also what cannot be completed, bit and all */
@@ -65,5 +67,7 @@ int xw_recover_dev(struct xw_dev **dev, struct xw_redo_store *store, unsigned fl
 /* For a checker that has looked at everything: write the superblock of dev without pending bit and
  * nonce. */
 int xw_recover_give_up(struct xw_dev *dev, struct xw_diag *diag);
+
+#pragma GCC visibility pop
 
 #endif

@@ -16,6 +16,8 @@
 
 #include "base/err.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_dev;
 
 struct xw_dev_ops {
@@ -104,5 +106,7 @@ static inline void xw_dev_close(struct xw_dev *d)
 	if (d)
 		d->ops->close(d);
 }
+
+#pragma GCC visibility pop
 
 #endif

@@ -19,6 +19,8 @@
 
 #include "dev/dev.h"
 
+#pragma GCC visibility push(default)
+
 /*
  * block_size: the unit kept, a power of two from 512 to 64k; use the filesystem's, so that dirty
  * blocks are its blocks. Owns `base` once it succeeds, and closes it.
@@ -58,5 +60,7 @@ struct xw_overlay_stats {
 	uint64_t shadow; /* bytes written straight to the base */
 };
 void xw_overlay_stats(const struct xw_dev *overlay, struct xw_overlay_stats *out);
+
+#pragma GCC visibility pop
 
 #endif

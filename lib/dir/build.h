@@ -12,6 +12,8 @@
 #include "base/types.h"
 #include "dir/hash.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_dir_format {
 	uint32_t block_size;
 	bool filetype, csum, dir_index, large_dir;
@@ -67,5 +69,7 @@ struct xw_dir_self {
 int xw_dir_emit(const struct xw_dir_format *f, const struct xw_dir_shape *shape,
 		const struct xw_dir_entry *entries, size_t n, const struct xw_dir_self *self,
 		int (*put)(void *arg, uint32_t lblk, const void *block), void *arg);
+
+#pragma GCC visibility pop
 
 #endif

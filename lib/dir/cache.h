@@ -10,6 +10,8 @@
 #include "base/types.h"
 #include "base/vec.h"
 
+#pragma GCC visibility push(default)
+
 /*
  * Where the blocks of a directory come from and go to: what the caller of xw_dir_load() brings.
  * Each returns 0 or a negative code, which ends the change under way and is returned by it.
@@ -104,5 +106,7 @@ int xw_dcache_commit(struct xw_dcache *c);
 void xw_dcache_abort(struct xw_dcache *c);
 /* Between changes: write everything that is dirty, in block order. */
 int xw_dcache_flush(struct xw_dcache *c);
+
+#pragma GCC visibility pop
 
 #endif

@@ -13,6 +13,8 @@
 #include "dir/itree_change.h"
 #include "disk/dirent.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_dir_params {
 	const struct xw_dir_format *format; /* itree: a directory that gets an htree gets one too */
 	const struct xw_dir_self *self; /* itree is not looked at */
@@ -81,5 +83,7 @@ int xw_dir_each(struct xw_dir *d, int (*each)(void *arg, const struct xw_dirent 
 int xw_dir_itree_build(struct xw_dir *d);
 /* Free the itree and clear its slot, as one change. */
 int xw_dir_itree_drop(struct xw_dir *d);
+
+#pragma GCC visibility pop
 
 #endif

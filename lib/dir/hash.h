@@ -5,6 +5,8 @@
 
 #include "base/types.h"
 
+#pragma GCC visibility push(default)
+
 enum xw_dx_version {
 	XW_DX_LEGACY,
 	XW_DX_HALF_MD4,
@@ -23,5 +25,7 @@ struct xw_dx_hash {
 /* seed: s_hash_seed as four words, all zero = the built-in one. XW_ERR_UNSUPPORTED for siphash. */
 int xw_dx_hash(enum xw_dx_version version, const uint32_t seed[4], const char *name, size_t len,
 	       struct xw_dx_hash *out);
+
+#pragma GCC visibility pop
 
 #endif

@@ -10,6 +10,8 @@
 #include "base/vec.h"
 #include "disk/itree.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_itree_leaf {
 	struct xw_itree_key first;
 	uint32_t sep_hash; /* the separator before it: (first.ino, sep_hash) */
@@ -65,5 +67,7 @@ static inline xw_blk xw_itree_writer_root(const struct xw_itree_writer *w)
 int xw_itree_write_begin(struct xw_itree_writer *w);
 int xw_itree_write_add(struct xw_itree_writer *w, const struct xw_itree_entry *e);
 int xw_itree_write_end(struct xw_itree_writer *w);
+
+#pragma GCC visibility pop
 
 #endif

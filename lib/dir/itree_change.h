@@ -6,6 +6,8 @@
 #include "dir/cache.h"
 #include "disk/itree.h"
 
+#pragma GCC visibility push(default)
+
 /* What changes did, for measurements. */
 struct xw_itree_stats {
 	uint64_t inserts, deletes;
@@ -28,5 +30,7 @@ int xw_itree_destroy(struct xw_itree *t);
 int xw_itree_insert(struct xw_itree *t, const struct xw_itree_entry *e);
 /* The entry with this key and name. XW_ERR_NOTFOUND */
 int xw_itree_remove(struct xw_itree *t, const struct xw_itree_entry *e);
+
+#pragma GCC visibility pop
 
 #endif

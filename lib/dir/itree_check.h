@@ -10,6 +10,8 @@
 #include "dir/hash.h"
 #include "disk/itree.h"
 
+#pragma GCC visibility push(default)
+
 /* What a finding asks for. */
 enum xw_itree_repair {
 	XW_ITREE_REBUILD, /* free the tree, build it from the directory; else clear flag and slot */
@@ -99,5 +101,7 @@ int xw_itree_check(const struct xw_itree_env *env, const struct xw_itree_dir *di
 		   struct xw_itree_result *res);
 /* Rule 3: with the feature, the journal is empty. */
 int xw_itree_check_journal(const struct xw_itree_env *env, bool journal_empty);
+
+#pragma GCC visibility pop
 
 #endif

@@ -6,6 +6,8 @@
 #include "dir/itree_check.h"
 #include "read/image.h"
 
+#pragma GCC visibility push(default)
+
 typedef int xw_itree_report(void *arg, const struct xw_itree_finding *f);
 
 /*
@@ -16,5 +18,7 @@ typedef int xw_itree_report(void *arg, const struct xw_itree_finding *f);
  */
 int xw_itree_check_inode(struct xw_image *img, xw_ino ino, xw_itree_report *report, void *arg,
 			 struct xw_itree_result *res);
+
+#pragma GCC visibility pop
 
 #endif

@@ -6,6 +6,8 @@
 #include "base/err.h"
 #include "disk/dirent.h"
 
+#pragma GCC visibility push(default)
+
 #define XW_LEAF_NONE UINT32_MAX
 
 struct xw_leaf_spot {
@@ -25,5 +27,7 @@ void xw_leaf_take(void *block, uint32_t room, const struct xw_leaf_spot *s);
  * Lay out n entries from offset `used` on (sizes as needed, the last one to the end); what is
  * behind them in the block's room is zeroed. n 0: one unused entry. */
 void xw_leaf_fill(void *block, uint32_t room, uint32_t used, const struct xw_dirent *e, size_t n);
+
+#pragma GCC visibility pop
 
 #endif

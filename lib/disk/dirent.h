@@ -5,6 +5,8 @@
 
 #include "base/types.h"
 
+#pragma GCC visibility push(default)
+
 #define XW_NAME_MAX 255
 #define XW_DIRENT_HDR 8
 #define XW_DIR_TAIL 12 /* bytes of the checksum tail entry */
@@ -100,5 +102,7 @@ void xw_dx_block_set_csum(void *block, uint32_t block_size, unsigned entries_off
 			  uint32_t inode_seed);
 int xw_dx_block_verify(const void *block, uint32_t block_size, unsigned entries_off,
 		       uint32_t inode_seed);
+
+#pragma GCC visibility pop
 
 #endif

@@ -5,6 +5,8 @@
 
 #include "base/types.h"
 
+#pragma GCC visibility push(default)
+
 #define XW_EXT_MAGIC 0xF30A
 #define XW_EXT_HDR 12 /* bytes of header; entries are 12 each */
 #define XW_EXT_MAX_LEN 32768u /* blocks of an initialised extent */
@@ -51,5 +53,7 @@ void xw_extent_idx_encode(void *node, unsigned i, const struct xw_extent_idx *e)
  */
 void xw_extent_block_set_csum(void *node, uint32_t block_size, uint32_t inode_seed);
 int xw_extent_block_verify(const void *node, uint32_t block_size, uint32_t inode_seed);
+
+#pragma GCC visibility pop
 
 #endif

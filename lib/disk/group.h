@@ -6,6 +6,8 @@
 #include "base/types.h"
 #include "disk/super.h"
 
+#pragma GCC visibility push(default)
+
 #define XW_BG_INODE_UNINIT 0x1u
 #define XW_BG_BLOCK_UNINIT 0x2u
 #define XW_BG_INODE_ZEROED 0x4u
@@ -38,5 +40,7 @@ int xw_group_verify(const void *buf, const struct xw_super *sb, uint32_t csum_se
  */
 uint32_t xw_bitmap_csum(const struct xw_super *sb, uint32_t csum_seed, const void *bits,
 			size_t bytes);
+
+#pragma GCC visibility pop
 
 #endif

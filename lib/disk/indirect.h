@@ -6,6 +6,8 @@
 
 #include "base/types.h"
 
+#pragma GCC visibility push(default)
+
 #define XW_NDIR_BLOCKS 12
 #define XW_IND_SLOT 12
 #define XW_DIND_SLOT 13
@@ -23,5 +25,7 @@ static inline unsigned xw_indirect_per_block(uint32_t block_size)
 {
 	return block_size / 4;
 }
+
+#pragma GCC visibility pop
 
 #endif

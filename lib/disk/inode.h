@@ -6,6 +6,8 @@
 #include "base/types.h"
 #include "disk/super.h"
 
+#pragma GCC visibility push(default)
+
 /* Reserved inode numbers. */
 #define XW_INO_BAD 1
 #define XW_INO_ROOT 2
@@ -123,5 +125,7 @@ uint64_t xw_inode_ea_refs(const struct xw_inode *in);
 void xw_inode_set_ea_refs(struct xw_inode *in, uint64_t refs);
 uint32_t xw_inode_ea_hash(const struct xw_inode *in);
 void xw_inode_set_ea_hash(struct xw_inode *in, uint32_t value_hash);
+
+#pragma GCC visibility pop
 
 #endif

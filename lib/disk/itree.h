@@ -9,6 +9,8 @@
 
 #include "base/types.h"
 
+#pragma GCC visibility push(default)
+
 #define XW_ITREE_MAGIC 0x54493245u
 #define XW_ITREE_VERSION 1
 #define XW_ITREE_HDR 32u /* bytes before the entries */
@@ -124,5 +126,7 @@ int xw_itree_verify(const void *block, uint32_t block_size, bool csum, uint32_t 
  */
 int xw_itree_slot_get(const void *dx_root, uint32_t block_size, bool csum, xw_blk *root);
 void xw_itree_slot_set(void *dx_root, uint32_t block_size, bool csum, xw_blk root);
+
+#pragma GCC visibility pop
 
 #endif

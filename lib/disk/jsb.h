@@ -5,6 +5,8 @@
 
 #include "base/types.h"
 
+#pragma GCC visibility push(default)
+
 #define XW_JBD2_MAGIC 0xC03B3998u
 #define XW_JBD2_SUPER_V1 3
 #define XW_JBD2_SUPER_V2 4
@@ -45,5 +47,7 @@ int xw_jsb_decode(const void *buf, struct xw_jsb *out);
 void xw_jsb_encode(const struct xw_jsb *j, void *buf);
 /* 0, also without csum v2/v3, or XW_ERR_CHECKSUM. */
 int xw_jsb_verify(const void *buf);
+
+#pragma GCC visibility pop
 
 #endif

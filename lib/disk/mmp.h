@@ -5,6 +5,8 @@
 
 #include "base/types.h"
 
+#pragma GCC visibility push(default)
+
 #define XW_MMP_MAGIC 0x004D4D50u
 #define XW_MMP_SEQ_CLEAN 0xFF4D4D50u /* nobody uses it */
 #define XW_MMP_SEQ_FSCK 0xE24D4D50u /* e2fsck does */
@@ -26,5 +28,7 @@ int xw_mmp_decode(const void *buf, struct xw_mmp *out);
 void xw_mmp_encode(const struct xw_mmp *m, bool csum, uint32_t csum_seed, void *buf);
 /* 0 or XW_ERR_CHECKSUM; only with metadata_csum. */
 int xw_mmp_verify(const void *buf, uint32_t csum_seed);
+
+#pragma GCC visibility pop
 
 #endif

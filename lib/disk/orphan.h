@@ -8,6 +8,8 @@
 
 #include "base/types.h"
 
+#pragma GCC visibility push(default)
+
 #define XW_ORPHAN_MAGIC 0x0b10ca04u
 
 /* Inode numbers a block has room for. */
@@ -24,5 +26,7 @@ int xw_orphan_verify(const void *block, uint32_t block_size, bool csum, uint32_t
 /* Slot i < xw_orphan_slots(). */
 xw_ino xw_orphan_slot(const void *block, uint32_t i);
 void xw_orphan_set_slot(void *block, uint32_t i, xw_ino ino);
+
+#pragma GCC visibility pop
 
 #endif

@@ -8,6 +8,8 @@
 
 #include "base/types.h"
 
+#pragma GCC visibility push(default)
+
 #define XW_QUOTA_BLOCK 1024u /* whatever the filesystem's blocks are */
 #define XW_QUOTA_DEPTH 4u /* tree levels: one for each byte of the id, the high one first */
 #define XW_QUOTA_PER_BLOCK 14u /* entries in a data block */
@@ -56,5 +58,7 @@ typedef int xw_quota_take(void *arg, const struct xw_quota_entry *e);
  */
 int xw_quota_decode(const void *buf, size_t len, enum xw_quota_type type,
 		    struct xw_quota_info *info, xw_quota_take *take, void *arg);
+
+#pragma GCC visibility pop
 
 #endif

@@ -5,6 +5,8 @@
 
 #include "base/types.h"
 
+#pragma GCC visibility push(default)
+
 #define XW_SUPER_OFFSET 1024
 #define XW_SUPER_SIZE 1024
 #define XW_SUPER_MAGIC 0xEF53
@@ -176,5 +178,7 @@ static inline bool xw_super_has_csum(const struct xw_super *sb)
 unsigned xw_super_desc_size(const struct xw_super *sb);
 /* Groups, the last one possibly short. */
 uint64_t xw_super_groups(const struct xw_super *sb);
+
+#pragma GCC visibility pop
 
 #endif

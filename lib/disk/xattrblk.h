@@ -5,6 +5,8 @@
 
 #include "base/types.h"
 
+#pragma GCC visibility push(default)
+
 #define XW_XATTR_MAGIC 0xEA020000u
 #define XW_XATTR_IHDR 4 /* in-inode header: the magic */
 #define XW_XATTR_BHDR 32 /* block header */
@@ -81,5 +83,7 @@ uint32_t xw_xattr_block_hash(const uint32_t *entry_hashes, size_t n);
 /* Header checksum over seed, block number and the block. */
 void xw_xattr_block_set_csum(void *block, uint32_t block_size, uint32_t csum_seed, xw_blk blk);
 int xw_xattr_block_verify(const void *block, uint32_t block_size, uint32_t csum_seed, xw_blk blk);
+
+#pragma GCC visibility pop
 
 #endif

@@ -12,6 +12,8 @@
 #include "base/types.h"
 #include "disk/jsb.h"
 
+#pragma GCC visibility push(default)
+
 #define XW_JBD2_DESCRIPTOR 1u
 #define XW_JBD2_COMMIT 2u
 #define XW_JBD2_REVOKE 5u
@@ -96,5 +98,7 @@ void xw_jcommit_encode(const struct xw_jfmt *f, uint32_t sequence, const struct 
  * checksum passing; true where the log has no checksums.
  */
 bool xw_jcommit_verify(const struct xw_jfmt *f, const void *blk, uint32_t crc);
+
+#pragma GCC visibility pop
 
 #endif

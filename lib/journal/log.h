@@ -12,6 +12,8 @@
 #include "dev/dev.h"
 #include "journal/block.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_image;
 
 struct xw_log_run {
@@ -67,5 +69,7 @@ static inline uint32_t xw_log_next(const struct xw_log *log, uint32_t at)
 bool xw_log_owns(const struct xw_log *log, xw_blk blk);
 /* Whether two logs are in the same place. */
 bool xw_log_same_place(const struct xw_log *a, const struct xw_log *b);
+
+#pragma GCC visibility pop
 
 #endif

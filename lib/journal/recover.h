@@ -9,6 +9,8 @@
 
 #include "journal/replay.h"
 
+#pragma GCC visibility push(default)
+
 /* Beside XW_REPLAY_SALVAGE: */
 /* Replay what the log holds although the superblock does not ask for it (Linux drops it then). */
 #define XW_REPLAY_UNASKED 0x2
@@ -31,5 +33,7 @@ struct xw_journal_info {
  */
 int xw_journal_recover(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
 		       struct xw_journal_info *info);
+
+#pragma GCC visibility pop
 
 #endif

@@ -13,6 +13,8 @@
 
 #include "journal/log.h"
 
+#pragma GCC visibility push(default)
+
 /* Damage ends the plan, or leaves a block out, but does not fail it; fast commits are dropped. */
 #define XW_REPLAY_SALVAGE 0x1
 
@@ -52,5 +54,7 @@ void xw_replay_free(struct xw_replay *r);
 
 /* The log holds nothing any more: start 0, and a sequence that no block in it has. Not flushed. */
 int xw_replay_finish(struct xw_log *log, const struct xw_replay *r);
+
+#pragma GCC visibility pop
 
 #endif

@@ -5,6 +5,8 @@
 
 #include "journal/log.h"
 
+#pragma GCC visibility push(default)
+
 /* Blocks to be logged, in ascending order, asked for by index, possibly several times. */
 struct xw_block_source {
 	size_t n;
@@ -22,5 +24,7 @@ uint64_t xw_txn_blocks(const struct xw_log *log, uint64_t n);
  */
 int xw_txn_write(struct xw_log *log, uint32_t at, uint32_t sequence,
 		 const struct xw_block_source *src, uint64_t sec, uint32_t nsec);
+
+#pragma GCC visibility pop
 
 #endif

@@ -6,6 +6,8 @@
 #include "base/err.h"
 #include "base/types.h"
 
+#pragma GCC visibility push(default)
+
 enum xw_feature_word { XW_FW_COMPAT, XW_FW_INCOMPAT, XW_FW_RO_COMPAT, XW_FW_COUNT };
 
 struct xw_features {
@@ -48,5 +50,7 @@ static inline bool xw_has_ro(const struct xw_features *f, uint32_t bit)
 {
 	return f->w[XW_FW_RO_COMPAT] & bit;
 }
+
+#pragma GCC visibility pop
 
 #endif

@@ -21,6 +21,8 @@
 #include "disk/super.h"
 #include "plan/params.h"
 
+#pragma GCC visibility push(default)
+
 enum xw_geo_kind { XW_GEO_SIZED, XW_GEO_STREAM, XW_GEO_TAIL };
 
 struct xw_geo_map;
@@ -156,5 +158,7 @@ uint64_t xw_geo_orphan_blocks(const struct xw_geo *geo, const struct xw_mkfs_par
  * knows them.
  */
 void xw_plan_super(const struct xw_mkfs_params *p, const struct xw_geo *geo, struct xw_super *sb);
+
+#pragma GCC visibility pop
 
 #endif

@@ -12,6 +12,8 @@
 #include "base/vec.h"
 #include "plan/geometry.h"
 
+#pragma GCC visibility push(default)
+
 enum xw_meta_kind {
 	XW_META_BLOCK_BITMAP,
 	XW_META_INODE_BITMAP,
@@ -107,5 +109,7 @@ void xw_geo_settle_journal(struct xw_geo *geo, const struct xw_mkfs_params *p,
 			   struct xw_diag *diag);
 /* heads + bitmaps + tables + journal + the block before the first group */
 uint64_t xw_geo_overhead(const struct xw_geo *geo);
+
+#pragma GCC visibility pop
 
 #endif

@@ -10,6 +10,8 @@
 #include "base/types.h"
 #include "plan/features.h"
 
+#pragma GCC visibility push(default)
+
 /* One row an option: enumerator, name in messages ("-b", "-E stride") */
 #define XW_MKFS_OPTIONS(X)                                                                         \
 	X(SIZE, "SIZE") /* mke2fs fs-size: KiB, or fs blocks with -b; or with suffix s K M G T */  \
@@ -138,5 +140,7 @@ int xw_params_finish(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_dia
  * number, or past 64 bits.
  */
 int xw_parse_size(const char *text, uint64_t unit, uint64_t *out);
+
+#pragma GCC visibility pop
 
 #endif

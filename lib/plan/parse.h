@@ -8,6 +8,8 @@
 
 #include "plan/params.h"
 
+#pragma GCC visibility push(default)
+
 /* Plain decimal, no sign, no blanks. XW_ERR_USAGE, without a line. */
 int xw_parse_u64(const char *text, uint64_t *out);
 /* As xw_parse_u64, with bounds and a line: "NAME VALUE: must be MIN to MAX". */
@@ -30,5 +32,7 @@ int xw_params_settle_features(struct xw_mkfs_params *p, struct xw_diag *diag);
 
 int xw_params_set_extended(struct xw_mkfs_params *p, const char *list, struct xw_diag *diag);
 int xw_params_set_journal(struct xw_mkfs_params *p, const char *list, struct xw_diag *diag);
+
+#pragma GCC visibility pop
 
 #endif

@@ -9,6 +9,8 @@
 
 #include "read/image.h"
 
+#pragma GCC visibility push(default)
+
 /* Where the groups' own metadata lies: superblock and descriptor copies with what is reserved for
  * more, bitmaps, inode tables. */
 struct xw_sysmap;
@@ -41,5 +43,7 @@ int xw_image_block_bitmap(struct xw_image *img, const struct xw_sysmap *m, uint6
 			  uint8_t *bits);
 /* Inode bitmap, inodes_per_group rounded up to a multiple of 8 bits; errors likewise. */
 int xw_image_inode_bitmap(struct xw_image *img, uint64_t group, uint8_t *bits);
+
+#pragma GCC visibility pop
 
 #endif

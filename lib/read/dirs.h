@@ -7,6 +7,8 @@
 #include "disk/dirent.h"
 #include "read/map.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_dir_iter {
 	struct xw_image *img;
 	xw_ino ino;
@@ -49,5 +51,7 @@ int xw_dir_lookup(struct xw_image *img, xw_ino dir, const char *name, size_t len
  * 40 links.
  */
 int xw_path_resolve(struct xw_image *img, xw_ino from, const char *path, bool follow, xw_ino *ino);
+
+#pragma GCC visibility pop
 
 #endif

@@ -6,6 +6,8 @@
 
 #include "read/map.h"
 
+#pragma GCC visibility push(default)
+
 /*
  * The file's bytes [off, off + len), clipped to its size; *got says how many there were. Holes and
  * unwritten extents read as zeros. raw (the inode's record) is needed for inline data, and may be
@@ -20,5 +22,7 @@ int xw_file_pread(struct xw_image *img, xw_ino ino, const struct xw_inode *inode
  */
 int xw_symlink_read(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
 		    const uint8_t *raw, char *buf, size_t *len);
+
+#pragma GCC visibility pop
 
 #endif

@@ -19,6 +19,8 @@
 #include "disk/inode.h"
 #include "disk/super.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_meta_cache;
 
 struct xw_image {
@@ -98,5 +100,7 @@ int xw_inode_scan_begin(struct xw_image *img, uint64_t group, uint64_t end_group
  * the next call goes on behind it. */
 int xw_inode_scan_next(struct xw_inode_scan *s, xw_ino *ino, const uint8_t **raw);
 void xw_inode_scan_end(struct xw_inode_scan *s);
+
+#pragma GCC visibility pop
 
 #endif

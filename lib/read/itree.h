@@ -10,6 +10,8 @@
 #include "disk/itree.h"
 #include "read/image.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_itree_iter {
 	struct xw_image *img;
 	xw_ino ino;
@@ -54,5 +56,7 @@ int xw_itree_next(struct xw_itree_iter *it, struct xw_itree_entry *e);
  */
 int xw_itree_inode(struct xw_itree_iter *it, xw_ino ino, struct xw_inode *out, uint8_t *raw);
 void xw_itree_end(struct xw_itree_iter *it);
+
+#pragma GCC visibility pop
 
 #endif

@@ -6,6 +6,8 @@
 #include "disk/extent.h"
 #include "read/image.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_map_run {
 	xw_lblk lblk;
 	uint64_t len; /* blocks */
@@ -57,5 +59,7 @@ int xw_map_lookup(struct xw_image *img, xw_ino ino, const struct xw_inode *inode
 /* Whether the inode's i_block holds a map (and not a fast symlink's text, a device number or inline
  * data). */
 bool xw_inode_has_map(const struct xw_inode *inode);
+
+#pragma GCC visibility pop
 
 #endif

@@ -6,6 +6,8 @@
 #include "disk/xattrblk.h"
 #include "read/map.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_xattr_ref {
 	uint8_t index; /* XW_XI_* */
 	uint8_t name_len;
@@ -43,5 +45,7 @@ void xw_xattr_end(struct xw_xattr_iter *it);
  * XW_ERR_NOTFOUND without a line in diag. */
 int xw_xattr_get(struct xw_image *img, xw_ino ino, const struct xw_inode *inode, const uint8_t *raw,
 		 uint8_t index, const char *name, uint8_t **value, uint32_t *len);
+
+#pragma GCC visibility pop
 
 #endif

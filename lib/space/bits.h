@@ -12,6 +12,8 @@
 
 #include "base/types.h"
 
+#pragma GCC visibility push(default)
+
 #define XW_SPACE_ORDERS 17 /* buddy orders 0..16 */
 #define XW_GROUP_BLOCKS_MAX 65528 /* every count in a group fits 16 bits */
 
@@ -70,5 +72,7 @@ static inline unsigned xw_floor_log2(uint64_t v)
 {
 	return 63 - (unsigned)__builtin_clzll(v);
 }
+
+#pragma GCC visibility pop
 
 #endif

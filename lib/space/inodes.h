@@ -6,6 +6,8 @@
 #include "base/err.h"
 #include "base/types.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_ispace;
 
 /*
@@ -40,5 +42,7 @@ void xw_ispace_group(const struct xw_ispace *s, uint32_t group, struct xw_igroup
 /* inodes_per_group bits, then ones to the end of `size` bytes. */
 int xw_ispace_group_bitmap(struct xw_ispace *s, uint32_t group, uint8_t *bits, size_t size);
 uint64_t xw_ispace_free_count(const struct xw_ispace *s);
+
+#pragma GCC visibility pop
 
 #endif

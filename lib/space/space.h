@@ -24,6 +24,8 @@
 #include "base/err.h"
 #include "base/types.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_space;
 
 struct xw_group_summary {
@@ -189,5 +191,7 @@ void xw_space_structs(const struct xw_space *s, struct xw_space_structs *out);
 /* Bytes held now. */
 size_t xw_space_memory(const struct xw_space *s);
 const char *xw_criteria_name(enum xw_criteria cr);
+
+#pragma GCC visibility pop
 
 #endif

@@ -10,6 +10,8 @@
 #include "read/map.h"
 #include "update/update.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_update_dir {
 	struct xw_dir d; /* xw_dir_insert(&ud.d, ...) and so on */
 	/* kept by these functions */
@@ -38,5 +40,7 @@ void xw_update_dir_end(struct xw_update_dir *ud);
  */
 int xw_update_itree_build(struct xw_update *u, uint64_t *built);
 int xw_update_itree_drop(struct xw_update *u, uint64_t *dropped);
+
+#pragma GCC visibility pop
 
 #endif

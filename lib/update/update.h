@@ -28,6 +28,8 @@
 #include "space/space.h"
 #include "tree/tree.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_update_opts {
 	const char *redo_file; /* as in xw_edit_opts */
 	uint64_t offset;
@@ -132,5 +134,7 @@ int xw_update_put(struct xw_update *u, xw_ino ino, const struct xw_inode *in, ui
 int xw_update_put_node(struct xw_update *u, const struct xw_binode *node);
 /* Read an inode: *raw is malloc'd. A record that was put before this is what is read. */
 int xw_update_get(struct xw_update *u, xw_ino ino, struct xw_inode *in, uint8_t **raw);
+
+#pragma GCC visibility pop
 
 #endif

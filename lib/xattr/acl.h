@@ -29,6 +29,8 @@
 #include "base/types.h"
 #include "base/vec.h"
 
+#pragma GCC visibility push(default)
+
 enum xw_acl_tag {
 	XW_ACL_USER_OBJ = 0x01,
 	XW_ACL_USER = 0x02,
@@ -90,5 +92,7 @@ size_t xw_acl_to_text(const struct xw_acl *acl, char *buf);
 
 /* Sort and check; message and `code` when invalid. For the decoders. */
 int xw_acl_settle(struct xw_acl *acl, int code, const char *what, struct xw_diag *diag);
+
+#pragma GCC visibility pop
 
 #endif

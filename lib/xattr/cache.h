@@ -15,6 +15,8 @@
 
 #include "base/types.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_cache;
 
 #define XW_CACHE_BUILD 0x1
@@ -57,5 +59,7 @@ void xw_cache_set_reusable(struct xw_cache *c, uint64_t key, uint64_t value, boo
 /* Whether it was there. */
 bool xw_cache_remove(struct xw_cache *c, uint64_t key, uint64_t value);
 void xw_cache_stats(struct xw_cache *c, struct xw_cache_stats *out);
+
+#pragma GCC visibility pop
 
 #endif

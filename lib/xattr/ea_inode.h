@@ -29,6 +29,8 @@
 #include "base/types.h"
 #include "disk/inode.h"
 
+#pragma GCC visibility push(default)
+
 #define XW_EA_MODE (XW_S_IFREG | 0600u)
 
 /*
@@ -44,5 +46,7 @@ static inline void xw_ea_inode_set(struct xw_inode *in, uint32_t value_hash, uin
 	xw_inode_set_ea_hash(in, value_hash);
 	xw_inode_set_ea_refs(in, refs);
 }
+
+#pragma GCC visibility pop
 
 #endif

@@ -34,6 +34,8 @@
 #include "xattr/set.h"
 #include "xattr/share.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_xintern;
 
 /* A placed and encoded set. Lives as long as the interner. */
@@ -83,5 +85,7 @@ int xw_xintern_unpack(const struct xw_xplaced *placed, struct xw_xattr_set *set,
 uint32_t xw_xintern_ea_count(const struct xw_xintern *x);
 const struct xw_ea_value *xw_xintern_ea(const struct xw_xintern *x, uint32_t id);
 void xw_xintern_stats(const struct xw_xintern *x, struct xw_xintern_stats *out);
+
+#pragma GCC visibility pop
 
 #endif

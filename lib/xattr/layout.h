@@ -9,6 +9,8 @@
 
 #include "xattr/set.h"
 
+#pragma GCC visibility push(default)
+
 /* What becomes of s->a.v[i]. */
 struct xw_xattr_slot {
 	bool in_block; /* the entry (and its value, unless ea) is in the block, else in the inode */
@@ -71,5 +73,7 @@ int xw_xattr_map_inums(void *area, size_t size, size_t entries_off, size_t value
 /* Offsets for the two kinds of area. */
 #define XW_XATTR_IBODY_OFFS 4, 4
 #define XW_XATTR_BLOCK_OFFS 32, 0
+
+#pragma GCC visibility pop
 
 #endif

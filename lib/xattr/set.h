@@ -16,6 +16,8 @@
 #include "base/vec.h"
 #include "xattr/acl.h"
 
+#pragma GCC visibility push(default)
+
 #define XW_XATTR_VALUE_MAX 65536u /* the kernel's limit of one value */
 #define XW_XATTR_NAME_MAX 255u /* behind the prefix: name_len is a byte on disk */
 #define XW_XATTR_COUNT_MAX 8192u /* more entries than any inode and block together can take */
@@ -99,5 +101,7 @@ int xw_xattr_split_name(const char *full_name, size_t len, uint8_t *index, size_
  * its length. 0 for unknown indexes.
  */
 size_t xw_xattr_full_name(uint8_t index, const char *name, size_t name_len, char *buf);
+
+#pragma GCC visibility pop
 
 #endif

@@ -13,6 +13,8 @@
 #include "base/err.h"
 #include "xattr/cache.h"
 
+#pragma GCC visibility push(default)
+
 struct xw_share;
 
 /* A block's bytes without the zero middle: head then tail. */
@@ -64,5 +66,7 @@ void xw_share_stats(struct xw_share *s, struct xw_cache_stats *out);
 
 /* For tests: use another key function, to force collisions. Before the first get. */
 void xw_share_set_key(struct xw_share *s, uint64_t (*key)(const void *bytes, size_t len));
+
+#pragma GCC visibility pop
 
 #endif
