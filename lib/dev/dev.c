@@ -92,6 +92,14 @@ static void window_writeback(struct xw_dev *d, uint64_t off, uint64_t len)
 		xw_dev_writeback(w->under, off + w->off, len);
 }
 
+static void window_ahead(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	struct offset_dev *w = window(d);
+
+	if (off <= UINT64_MAX - w->off)
+		xw_dev_ahead(w->under, off + w->off, len);
+}
+
 static void window_close(struct xw_dev *d)
 {
 	xw_dev_close(window(d)->under);
@@ -106,6 +114,7 @@ static const struct xw_dev_ops window_ops = {
 	.set_size = window_set_size,
 	.close = window_close,
 	.writeback = window_writeback,
+	.ahead = window_ahead,
 };
 
 int xw_dev_open_offset(struct xw_dev *under, uint64_t off, struct xw_dev **out)

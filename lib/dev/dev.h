@@ -34,6 +34,8 @@ struct xw_dev_ops {
 	/* Optional, NULL where it means nothing: begin to write the range back to the medium now,
 	 * so that the flush at the end has little left to wait for. */
 	void (*writeback)(struct xw_dev *d, uint64_t off, uint64_t len);
+	/* Optional likewise: the range will be read soon; begin to fetch it. */
+	void (*ahead)(struct xw_dev *d, uint64_t off, uint64_t len);
 };
 
 struct xw_dev {
@@ -98,6 +100,12 @@ static inline void xw_dev_writeback(struct xw_dev *d, uint64_t off, uint64_t len
 {
 	if (d->ops->writeback)
 		d->ops->writeback(d, off, len);
+}
+
+static inline void xw_dev_ahead(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	if (d->ops->ahead)
+		d->ops->ahead(d, off, len);
 }
 
 /* d may be NULL */

@@ -398,6 +398,11 @@ static void overlay_writeback(struct xw_dev *d, uint64_t off, uint64_t len)
 	xw_dev_writeback(ov(d)->base, off, len);
 }
 
+static void overlay_ahead(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	xw_dev_ahead(ov(d)->base, off, len);
+}
+
 static const struct xw_dev_ops overlay_ops = {
 	.pread = overlay_pread,
 	.pwritev = overlay_pwritev,
@@ -406,6 +411,7 @@ static const struct xw_dev_ops overlay_ops = {
 	.set_size = overlay_set_size,
 	.close = overlay_close,
 	.writeback = overlay_writeback,
+	.ahead = overlay_ahead,
 };
 
 int xw_overlay_open(struct xw_dev *base, uint32_t block_size, struct xw_diag *diag,

@@ -26,7 +26,6 @@
 #define CACHE_BLOCKS 1024u
 #define LBLK_MAX_INDEXED (1u << 28)
 #define SMALL_DIR_BYTES (UINT64_C(1) << 31)
-#define FL_ENCRYPT 0x00000800u
 
 /* ---- blocks ---- */
 
@@ -207,7 +206,7 @@ int xw_dir_load(const struct xw_dir_params *o, struct xw_dir *d)
 	const struct xw_dcache_owner owner = {
 		.block_size = o->format->block_size,
 		.csum = o->format->csum,
-		.any_names = o->flags & FL_ENCRYPT,
+		.any_names = o->flags & XW_FL_ENCRYPT,
 		.ino = o->self->ino,
 		.generation = o->self->generation,
 		.inode_seed = o->self->inode_seed,

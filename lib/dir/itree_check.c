@@ -30,7 +30,6 @@
 #include "disk/dirent.h"
 #include "disk/inode.h"
 
-#define FL_ENCRYPT 0x00000800u
 
 static uint64_t mix(uint64_t h)
 {
@@ -509,7 +508,7 @@ static int check_dir(struct walk *w, xw_blk *root)
 			       "the pointer to the itree is none");
 	w->res->has_tree = true;
 	w->folded = d->flags & XW_FL_CASEFOLD;
-	w->any_names = d->flags & FL_ENCRYPT;
+	w->any_names = d->flags & XW_FL_ENCRYPT;
 	w->hash_version = info.hash_version + (env->unsigned_hash ? XW_DX_LEGACY_U : 0u);
 	w->hash = w->folded ? env->fold_hash && !w->any_names : info.hash_version <= XW_DX_TEA;
 	return 1;

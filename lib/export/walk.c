@@ -16,7 +16,6 @@
 #include "base/auto.h"
 #include "read/dirs.h"
 
-#define FL_ENCRYPT 0x00000800u /* i_flags: names and contents are ciphertext */
 
 struct child {
 	xw_ino ino;
@@ -230,7 +229,7 @@ static int give(struct xw_walk *w, xw_ino ino, struct xw_walk_item *e)
 		return rc;
 	if (!e->inode.links || !is_file_type(e->inode.mode) || e->inode.flags & XW_FL_EA_INODE)
 		return damage(w, ino, "has a name but is not a file");
-	if (e->inode.flags & FL_ENCRYPT)
+	if (e->inode.flags & XW_FL_ENCRYPT)
 		return xw_fail(w->img->diag, XW_ERR_UNSUPPORTED,
 			       "%s: inode %" PRIu32 " is encrypted", w->img->dev->name, ino);
 	if ((e->inode.mode & XW_S_IFMT) == XW_S_IFDIR) {

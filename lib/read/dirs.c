@@ -20,7 +20,6 @@
 #include "base/endian.h"
 #include "read/xattrs.h"
 
-#define FL_ENCRYPT 0x00000800u /* names are ciphertext: any bytes */
 #define INLINE_PARENT 4 /* bytes of i_block before its entries */
 
 enum { PART_DOT, PART_DOTDOT, PART_BODY, PART_VALUE, PART_END };
@@ -62,7 +61,7 @@ int xw_dir_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
 			       img->dev->name, ino);
 	it->seed = xw_image_inode_seed(img, ino, inode);
 	it->indexed = inode->flags & XW_FL_INDEX;
-	it->any_names = inode->flags & FL_ENCRYPT;
+	it->any_names = inode->flags & XW_FL_ENCRYPT;
 	it->end_block = xw_div_up(inode->size, img->block_size);
 	if (inode->flags & XW_FL_INLINE_DATA) {
 		int rc = begin_inline(it, inode, raw);

@@ -18,7 +18,6 @@
 
 #include "read/map.h"
 
-#define FL_ENCRYPT 0x00000800u
 #define AHEAD_BYTES (128u << 10)
 
 static int damaged(struct xw_itree_iter *it, int code, xw_blk blk, const char *why)
@@ -209,7 +208,7 @@ int xw_itree_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inod
 		return XW_ERR_NOTFOUND;
 	it->generation = inode->generation;
 	it->seed = xw_image_inode_seed(img, ino, inode);
-	it->any_names = inode->flags & FL_ENCRYPT;
+	it->any_names = inode->flags & XW_FL_ENCRYPT;
 	it->nodes = malloc((size_t)XW_ITREE_LEVELS * img->block_size);
 	it->ahead = malloc((size_t)ahead_max(it) * img->block_size);
 	if (!it->nodes || !it->ahead)
