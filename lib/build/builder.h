@@ -206,6 +206,12 @@ void xw_attrs_encode_ibody(const struct xw_builder *b, const struct xw_binode *n
 /* itable.c */
 int xw_itable_write(struct xw_builder *b, uint32_t group);
 int xw_itable_encode(const struct xw_builder *b, const struct xw_binode *n, struct xw_inode *in);
+/*
+ * What i_blocks counts, in blocks, all of them in whole clusters: contents, map and itree; xattr
+ * block and values.
+ */
+uint64_t xw_itable_held(const struct xw_builder *b, const struct xw_binode *n);
+uint64_t xw_itable_held_xattrs(const struct xw_builder *b, const struct xw_binode *n);
 /* The whole record, xattrs and inline data included, into zeroed memory; no checksum yet. */
 int xw_itable_record(const struct xw_builder *b, const struct xw_binode *n, uint8_t *record);
 

@@ -29,7 +29,7 @@ static int encode_links(const struct xw_builder *b, const struct xw_binode *n, s
 	return 0;
 }
 
-/* i_blocks counts whole clusters; extents that share one count it once. */
+/* Clusters; extents that share one count it once. */
 static uint64_t held_by_extents(const struct xw_builder *b, const struct xw_binode *n)
 {
 	const struct xw_extent *e = xw_binode_extents(n);
@@ -45,14 +45,19 @@ static uint64_t held_by_extents(const struct xw_builder *b, const struct xw_bino
 	return held;
 }
 
-static int encode_blocks(const struct xw_builder *b, const struct xw_binode *n, struct xw_inode *in)
+uint64_t xw_itable_held(const struct xw_builder *b, const struct xw_binode *n)
 {
 	uint64_t held = held_by_extents(b, n) + (n->map ? n->map->blocks : 0);
 
-	held += n->xblock != NULL;
 	held += xw_binode_is(n, XW_S_IFDIR) ? xw_build_itree_blocks(n) : 0;
-	held += n->xattrs ? n->xattrs->ea_blocks : 0;
-	return xw_inode_set_blocks(in, &b->sb, held << b->geo.cluster_bits);
+	return held << b->geo.cluster_bits;
+}
+
+uint64_t xw_itable_held_xattrs(const struct xw_builder *b, const struct xw_binode *n)
+{
+	const uint64_t held = (n->xblock != NULL) + (n->xattrs ? n->xattrs->ea_blocks : 0);
+
+	return held << b->geo.cluster_bits;
 }
 
 static void encode_payload(const struct xw_builder *b, const struct xw_binode *n,
@@ -110,7 +115,8 @@ int xw_itable_encode(const struct xw_builder *b, const struct xw_binode *n, stru
 	if (n->flags & XW_BN_EA)
 		xw_attrs_encode_ea(b, n, in);
 	ret = encode_links(b, n, in);
-	if (!ret && encode_blocks(b, n, in))
+	if (!ret &&
+	    xw_inode_set_blocks(in, &b->sb, xw_itable_held(b, n) + xw_itable_held_xattrs(b, n)))
 		ret = xw_fail(b->diag, XW_ERR_LIMIT,
 			      "%s: %s: more blocks than the features allow a file", b->dev->name,
 			      xw_build_path(b, n, path, sizeof(path)));

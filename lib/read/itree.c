@@ -54,7 +54,7 @@ static int check_node(struct xw_itree_iter *it, const uint8_t *block, xw_blk blk
 	if (!(it->img->flags & XW_IMAGE_NOCSUM) &&
 	    xw_itree_verify(block, bs, xw_super_has_csum(&it->img->sb), it->seed))
 		return damaged(it, XW_ERR_CHECKSUM, blk, "checksum mismatch");
-	return 0;
+	return it->on_node ? it->on_node(it->arg, blk, h->level) : 0;
 }
 
 static int read_blocks(struct xw_itree_iter *it, xw_blk blk, unsigned n, uint8_t *buf)

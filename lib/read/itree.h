@@ -36,6 +36,12 @@ struct xw_itree_iter {
 	uint64_t group; /* whose descriptor is in `desc`; UINT64_MAX: none */
 	struct xw_group_desc desc;
 	uint64_t nodes_read, tables_read; /* blocks, for measurements */
+	/*
+	 * Set behind xw_itree_begin(), which has read the root (at[levels - 1].blk): each other
+	 * node, when the walk comes to it. Negative ends the walk.
+	 */
+	int (*on_node)(void *arg, xw_blk blk, unsigned level);
+	void *arg;
 };
 
 /*

@@ -234,7 +234,8 @@ static int make_map(struct xw_update_dir *ud, struct xw_binode *n)
 
 static int put_map(struct xw_update_dir *ud)
 {
-	struct xw_binode n = {.mode = ud->in.mode, .ino = ud->ino};
+	struct xw_bdir dir = {.generation = ud->in.generation};
+	struct xw_binode n = {.mode = ud->in.mode, .ino = ud->ino, .flags = XW_BN_OLD, .dir = &dir};
 	int ret;
 
 	if (!ud->extended)

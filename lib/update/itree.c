@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The feature itree of an image turned on and off: trees of all directories built or dropped, as
- * part of one update.
+ * The nodes of an itree; and the feature itree of an image turned on and off: trees of all
+ * directories built or dropped, as part of one update.
  *
  * Turning it on begins with clearing what an earlier life of the feature may have left: flags,
  * which a kernel that ignores them keeps; the pointers need no clearing, since only a flag makes
@@ -14,6 +14,25 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
+#include "read/itree.h"
+#include "update/update_internal.h"
+
+int xw_update_itree_nodes(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
+			  int (*fn)(void *arg, xw_blk blk, unsigned level), void *arg)
+{
+	struct xw_itree_iter it;
+	struct xw_itree_entry e;
+	int ret = xw_itree_begin(u->img, ino, in, &it);
+
+	if (!ret)
+		ret = fn(arg, it.at[it.levels - 1].blk, it.levels - 1);
+	it.on_node = fn;
+	it.arg = arg;
+	while (!ret && (ret = xw_itree_next(&it, &e)) == 1)
+		ret = 0;
+	xw_itree_end(&it);
+	return ret == XW_ERR_NOTFOUND ? 0 : ret;
+}
 
 /* Directories of one block, linear, inline or casefolded ones have none: they are left alone. */
 static bool may_have_one(const struct xw_update *u, const struct xw_inode *in)

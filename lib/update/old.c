@@ -38,14 +38,12 @@ static int count_node(void *arg, xw_blk blk, unsigned depth)
 	return 0;
 }
 
-/* Blocks of an inode's contents and map. */
 static int count_map(struct xw_update *u, xw_ino ino, const struct xw_inode *in, uint64_t *count)
 {
 	struct xw_map_iter it;
 	struct xw_map_run run;
 	int more, ret;
 
-	*count = 0;
 	if (!xw_inode_has_map(in))
 		return 0;
 	ret = xw_map_begin(u->img, ino, in, 0, &it);
@@ -68,42 +66,56 @@ static int set_blocks(struct xw_update *u, const struct xw_binode *n, struct xw_
 	return refuse(u, n, XW_ERR_LIMIT, "more blocks than the features allow a file");
 }
 
-int xw_update_other_blocks(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
-			   uint64_t *other)
+/* i_blocks of an inode as it is in the image, apart: what its contents hold, and the rest. */
+struct parts {
+	uint64_t contents; /* blocks of contents, map and itree */
+	uint64_t other; /* xattrs */
+};
+
+static int count_parts(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
+		       struct parts *parts)
 {
 	const uint64_t all = xw_update_bytes(u, in) / u->img->block_size;
-	uint64_t map;
-	int ret = count_map(u, ino, in, &map);
+	int ret;
 
-	if (!ret && map > all)
+	*parts = (struct parts){0};
+	ret = count_map(u, ino, in, &parts->contents);
+	if (!ret)
+		ret = xw_update_itree_nodes(u, ino, in, count_node, &parts->contents);
+	if (!ret && parts->contents > all)
 		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
 			      "%s: inode %" PRIu32 ": has more blocks than it counts; run xw-fsck",
 			      u->img->dev->name, ino);
-	*other = all - map;
+	parts->other = all - parts->contents;
 	return ret;
 }
 
-static uint64_t node_blocks(const struct xw_binode *n)
+int xw_update_other_blocks(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
+			   uint64_t *other)
 {
-	const struct xw_extent *e = xw_binode_extents(n);
-	uint64_t blocks = n->map ? n->map->blocks : 0;
+	struct parts parts;
+	const int ret = count_parts(u, ino, in, &parts);
 
-	for (uint32_t i = 0; i < n->n_ext; i++)
-		blocks += e[i].len;
-	return blocks;
+	*other = parts.other;
+	return ret;
+}
+
+static void set_contents(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in)
+{
+	struct xw_inode made = {.mode = in->mode};
+
+	xw_map_encode_inode(&u->b, n, &made);
+	in->flags &= ~(XW_FL_EXTENTS | XW_FL_INLINE_DATA | XW_FL_INDEX | XW_FL_ITREE);
+	in->flags |= made.flags;
+	memcpy(in->block, made.block, sizeof(in->block));
+	in->size = n->size;
 }
 
 int xw_update_set_map(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in,
 		      uint64_t other)
 {
-	struct xw_inode made = {.mode = in->mode};
-
-	xw_map_encode_inode(&u->b, n, &made);
-	in->flags &= ~(XW_FL_EXTENTS | XW_FL_INLINE_DATA | XW_FL_INDEX);
-	in->flags |= made.flags;
-	memcpy(in->block, made.block, sizeof(in->block));
-	in->size = n->size;
-	return set_blocks(u, n, in, node_blocks(n) + other);
+	set_contents(u, n, in);
+	return set_blocks(u, n, in, xw_itable_held(&u->b, n) + other);
 }
 
 int xw_update_remap(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in)
@@ -152,7 +164,7 @@ static int drop_inline_entry(struct xw_update *u, const struct xw_binode *n,
 }
 
 static int rebuilt(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in,
-		   uint8_t *raw)
+		   uint8_t *raw, struct parts *parts)
 {
 	const bool was_inline = in->flags & XW_FL_INLINE_DATA;
 	uint32_t links = n->dir->subdirs + 2;
@@ -169,11 +181,13 @@ static int rebuilt(struct xw_update *u, const struct xw_binode *n, struct xw_ino
 			return refuse(u, n, XW_ERR_LIMIT, "has too many subdirectories");
 		links = 1;
 	}
-	ret = xw_update_remap(u, n, in);
+	ret = xw_update_free_map(u, n->ino, in);
+	set_contents(u, n, in);
+	parts->contents = xw_itable_held(&u->b, n);
 	if (!ret && was_inline)
 		ret = drop_inline_entry(u, n, in, raw);
 	if (n->dir->shape.indexed)
-		in->flags |= XW_FL_INDEX;
+		in->flags |= XW_FL_INDEX | (n->dir->itree ? XW_FL_ITREE : 0);
 	in->links = (uint16_t)links;
 	if (!(n->flags & XW_BN_ATTRS))
 		in->mtime = (struct xw_time){u->now, 0};
@@ -183,19 +197,17 @@ static int rebuilt(struct xw_update *u, const struct xw_binode *n, struct xw_ino
 
 /* The attributes that a source gave replace those it had. */
 static int new_xattrs(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in,
-		      uint8_t *raw)
+		      uint8_t *raw, struct parts *parts)
 {
 	const unsigned off = XW_INODE_BODY + in->extra_isize;
 	const uint32_t room = in->extra_isize ? u->img->inode_size - off : 0;
-	uint64_t ea, other, all = xw_update_bytes(u, in) / u->img->block_size;
+	uint64_t ea;
 	int ret;
 
 	if (in->flags & XW_FL_INLINE_DATA)
 		return refuse(u, n, XW_ERR_UNSUPPORTED,
 			      "keeps its names in the inode: its attributes cannot be replaced");
-	ret = xw_update_other_blocks(u, n->ino, in, &other);
-	if (!ret)
-		ret = xw_update_free_xattrs(u, n->ino, in, raw, &ea);
+	ret = xw_update_free_xattrs(u, n->ino, in, raw, &ea);
 	if (!ret && n->xattrs->ibody_len > room)
 		ret = refuse(u, n, XW_ERR_LIMIT, "its inode has less room than others");
 	if (ret)
@@ -203,7 +215,8 @@ static int new_xattrs(struct xw_update *u, const struct xw_binode *n, struct xw_
 	memset(raw + off, 0, room);
 	xw_attrs_encode_ibody(&u->b, n, raw + off, room);
 	in->file_acl = n->xblock ? n->xblock->blk : 0;
-	return set_blocks(u, n, in, all - other + (n->xblock != NULL) + n->xattrs->ea_blocks);
+	parts->other = xw_itable_held_xattrs(&u->b, n);
+	return 0;
 }
 
 int xw_update_xattrs(struct xw_update *u, xw_ino ino, struct xw_xattr_set *set)
@@ -254,13 +267,16 @@ static int count_ea(struct xw_update *u, const struct xw_inode *in, const uint8_
 static int change_directory(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in,
 			    uint8_t *raw)
 {
+	struct parts parts;
 	uint64_t ea = 0;
 	int ret = u->quota_types ? count_ea(u, in, raw, &ea) : 0;
 
 	if (!ret)
 		ret = xw_update_charge(u, in, -1 - (int64_t)ea, -(int64_t)xw_update_bytes(u, in));
+	if (!ret)
+		ret = count_parts(u, n->ino, in, &parts);
 	if (!ret && n->flags & XW_BN_NAMES)
-		ret = rebuilt(u, n, in, raw);
+		ret = rebuilt(u, n, in, raw, &parts);
 	if (!ret && n->flags & XW_BN_ATTRS) {
 		in->mode = n->mode;
 		in->uid = n->uid;
@@ -269,9 +285,11 @@ static int change_directory(struct xw_update *u, const struct xw_binode *n, stru
 		in->atime = (struct xw_time){n->atime, n->atime_ns};
 	}
 	if (!ret && n->xattrs) {
-		ret = new_xattrs(u, n, in, raw);
+		ret = new_xattrs(u, n, in, raw, &parts);
 		ea = n->xattrs->n_ea;
 	}
+	if (!ret)
+		ret = set_blocks(u, n, in, parts.contents + parts.other);
 	in->ctime = (struct xw_time){u->now, 0};
 	return ret ? ret
 		   : xw_update_charge(u, in, 1 + (int64_t)ea, (int64_t)xw_update_bytes(u, in));

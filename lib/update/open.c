@@ -15,33 +15,27 @@
 #include <string.h>
 #include "update/update_internal.h"
 
-/* Features that change how what is written here must look, and that are not handled. */
-#define NOT_HANDLED_RO (XW_RO_BIGALLOC | XW_RO_ITREE)
-
 static int refuse(struct xw_update *u, int code, const char *why)
 {
 	return xw_fail(u->diag, code, "%s: %s", u->img->dev->name, why);
 }
 
-static int check(struct xw_update *u, const struct xw_update_opts *opts)
+static int check(struct xw_update *u)
 {
 	const struct xw_super *sb = &u->img->sb;
 	const uint32_t ro_known = XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE | XW_RO_HUGE_FILE |
 				  XW_RO_GDT_CSUM | XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE |
 				  XW_RO_QUOTA | XW_RO_METADATA_CSUM | XW_RO_PROJECT | XW_RO_VERITY |
-				  XW_RO_ORPHAN_PRESENT;
+				  XW_RO_ORPHAN_PRESENT | XW_RO_ITREE;
 
 	if (sb->state & XW_STATE_ERROR || sb->error_count)
 		return refuse(u, XW_ERR_STATE, "the filesystem has errors; run xw-fsck first");
 	if (sb->feature_ro_compat & XW_RO_BIGALLOC)
 		return refuse(u, XW_ERR_UNSUPPORTED, "bigalloc images cannot be changed");
-	if (sb->feature_ro_compat & XW_RO_ITREE && !opts->itrees)
-		return refuse(u, XW_ERR_UNSUPPORTED, "itree images cannot be changed");
-	if (sb->feature_ro_compat & ~(ro_known | NOT_HANDLED_RO))
+	if (sb->feature_ro_compat & ~ro_known)
 		return xw_fail(u->diag, XW_ERR_UNSUPPORTED,
 			       "%s: unknown read-only compatible features 0x%" PRIx32,
-			       u->img->dev->name,
-			       sb->feature_ro_compat & ~(ro_known | NOT_HANDLED_RO));
+			       u->img->dev->name, sb->feature_ro_compat & ~ro_known);
 	if (sb->feature_incompat & XW_INCOMPAT_RECOVER)
 		return refuse(u, XW_ERR_STATE,
 			      "the journal needs recovery, and is not to be replayed here; mount "
@@ -165,7 +159,7 @@ static int open_all(struct xw_update *u, const struct xw_update_opts *opts)
 	int ret = xw_image_open(xw_edit_dev(u->edit), 0, u->diag, &u->img);
 
 	if (!ret)
-		ret = check(u, opts);
+		ret = check(u);
 	if (!ret)
 		ret = xw_sysmap_new(u->img, &u->sysmap);
 	if (!ret)

@@ -121,7 +121,8 @@ static int cut_to_size(struct xw_update *u, xw_ino ino, struct xw_inode *in)
 	const int64_t before = (int64_t)xw_update_bytes(u, in);
 	struct cut c = {.u = u};
 	uint64_t other;
-	int ret = xw_inode_has_map(in) ? 0 : bad(u, ino, "has no blocks to give back");
+	const bool file = (in->mode & XW_S_IFMT) == XW_S_IFREG && xw_inode_has_map(in);
+	int ret = file ? 0 : bad(u, ino, "is no file with blocks to give back");
 
 	if (!ret)
 		ret = xw_update_other_blocks(u, ino, in, &other);

@@ -68,7 +68,7 @@ int xw_update_free_map(struct xw_update *u, xw_ino ino, const struct xw_inode *i
 	while (!ret && (more = xw_map_next(&it, &run)) != 0)
 		ret = more < 0 ? more : xw_update_free(u, run.pblk, run.len);
 	xw_map_end(&it);
-	return ret;
+	return ret ? ret : xw_update_itree_nodes(u, ino, in, free_node, u);
 }
 
 /* ---- xattrs ---- */

@@ -35,11 +35,6 @@ struct xw_update_opts {
 	uint64_t offset;
 	enum xw_commit_how how;
 	int64_t now; /* seconds: ctime, dtime, s_wtime */
-	/*
-	 * Itrees are no reason to refuse: the caller changes directories through dir.h only, never
-	 * by xw_update_tree().
-	 */
-	bool itrees;
 	struct xw_alloc_tunables mb; /* -1 each: defaults */
 	unsigned jobs; /* 0 = processors */
 };
@@ -109,7 +104,7 @@ void xw_update_close(struct xw_update *u); /* NULL is fine */
 
 /* Free after the commit. XW_ERR_CORRUPT: metadata, or outside the filesystem. */
 int xw_update_free(struct xw_update *u, xw_blk blk, uint64_t len);
-/* All blocks of an inode's contents and map. */
+/* All blocks of an inode's contents, map and itree. */
 int xw_update_free_map(struct xw_update *u, xw_ino ino, const struct xw_inode *in);
 /* The references an inode has to its xattr block and to EA inodes; *ea counts the latter. */
 int xw_update_free_xattrs(struct xw_update *u, xw_ino ino, const struct xw_inode *in,

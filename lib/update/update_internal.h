@@ -10,6 +10,12 @@ int xw_update_orphans(struct xw_update *u);
 /* old.c: what of i_blocks is not map and contents (xattrs), in blocks. */
 int xw_update_other_blocks(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 			   uint64_t *other);
+/*
+ * itree.c: every node of a directory's itree, each seen once and found to be what it should. None
+ * where there is no itree.
+ */
+int xw_update_itree_nodes(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
+			  int (*fn)(void *arg, xw_blk blk, unsigned level), void *arg);
 /* n's map, size and blocks, plus `other` blocks, into *in. */
 int xw_update_set_map(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in,
 		      uint64_t other);

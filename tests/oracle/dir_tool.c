@@ -127,7 +127,7 @@ static int churn(struct xw_update *u, const char *path, uint32_t count, uint32_t
 int main(int argc, char **argv)
 {
 	const struct xw_update_opts opts = {
-		.itrees = true, .now = 1700000000, .jobs = 1, .mb = {-1, -1, -1, -1, -1, -1}};
+		.now = 1700000000, .jobs = 1, .mb = {-1, -1, -1, -1, -1, -1}};
 	struct xw_diag diag = {0};
 	struct xw_update *u = NULL;
 	uint64_t count = 0;

@@ -114,6 +114,56 @@ done <<'TABLE'
 -O large_dir,^metadata_csum
 TABLE
 
+# Imports: a directory whose names change gets a new tree, one that does not keeps its own; trees come and go
+# with the size of directories and with the directories.
+mkdir -p more/big more/small more/new more/shrinks
+for i in $(seq 1 1200); do
+	echo $i >"more/big/added-$i"
+	: >"more/small/grows-$i"
+	: >"more/new/$i"
+done
+mkdir -p first/shrinks
+seq -f 'first/shrinks/some-name-%g' 1 500 | xargs touch
+seq -f 'more/shrinks/.wh.some-name-%g' 1 500 | xargs touch
+: >more/.wh.long
+: >more/shrinks/only
+setfattr -n user.some -v thing more/big 2>/dev/null
+cp -a tree both && cp -a more/. both/ && rm -r both/long both/.wh.long both/shrinks/.wh.*
+while read -r options; do
+	name="import: $options"
+	# shellcheck disable=SC2086
+	mkfs -q -F $options -d tree img 64M
+	import -q img first
+	works "$name: a directory more"
+	equal "  it gets a tree" "$("$TOOL" check img | cut -d' ' -f1)" 4
+	debugfs -R "cat /links" img >links.before 2>.err
+	import -q img more
+	works "  names come and go"
+	is "  the checker finds nothing" "$TOOL" check img
+	equal "  trees where directories are large enough" "$("$TOOL" check img | cut -d' ' -f1)" 4
+	is "  read by the itree" "$TOOL" walk img
+	debugfs -R "cat /links" img >links.after 2>.err
+	is "  who did not change keeps his tree" cmp links.before links.after
+	rm -rf out && mkdir out
+	"$(dirname "$MKFS")/xw-export" -o - img 2>.err | tar -C out -xSf -
+	is "  xw-export gives all of it back" diff -r --no-dereference -x lost+found both out
+	if can_loop; then
+		before=$(kernel_says)
+		mount -o ro,loop img mnt && { lookups && umount mnt; }
+		equal "  the kernel finds every name" "$(wc -l <got.stat)" "$(find both -mindepth 1 | wc -l)"
+		equal "  and has nothing to say" "$(kernel_says)" "$before"
+	fi
+	is "  all trees dropped" "$O_DIR" off img
+	clean img "  e2fsck finds nothing"
+done <<'TABLE'
+-O itree
+-O itree -b 1024
+-O itree,^metadata_csum,^filetype -b 1024
+-O itree,quota,ea_inode
+-O itree,^extent,^64bit,^flex_bg -b 1024
+-O itree,inline_data -I 512
+TABLE
+
 mkfs -n -O itree,^dir_index img2 64M
 fails 2 'itree needs dir_index' "itree needs dir_index"
 
