@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of xw-debugfs. */
+#include "config.h"
+
+#include "cli/options.h"
+#include "cli/term.h"
+#include "plan/parse.h"
+#include "tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { KEY_NO_REPLAY = CLI_KEY_OWN, KEY_REDO_FILE };
+
+static const struct cli_row rows[] = {
+	{'b', required_argument, "-b", CLI_OURS, NULL},
+	{'c', no_argument, "-c", CLI_OURS, NULL},
+	{'E', required_argument, "-E", CLI_OURS, NULL},
+	{'f', required_argument, "-f", CLI_OURS, NULL},
+	{'i', no_argument, "-i", CLI_OURS, NULL},
+	{'n', no_argument, "-n", CLI_OURS, NULL},
+	{'R', required_argument, "-R", CLI_OURS, NULL},
+	{'s', required_argument, "-s", CLI_OURS, NULL},
+	{'w', no_argument, "-w", CLI_OURS, NULL},
+	{'z', required_argument, "-z", CLI_OURS, NULL},
+	{'d', required_argument, "-d", CLI_REFUSED, "blocks come from the image alone"},
+	{'D', no_argument, "-D", CLI_REFUSED, "the image is read through the page cache"},
+	{KEY_NO_REPLAY, no_argument, "--no-replay", CLI_OURS, NULL},
+	{KEY_REDO_FILE, required_argument, "--redo-file", CLI_OURS, NULL},
+	CLI_TALK_ROWS,
+};
+
+static void print_help(FILE *out)
+{
+	fputs("Usage: xw-debugfs [options] [IMAGE]\n"
+	      "Look into an ext2, ext3 or ext4 image, and change single things in it.\n"
+	      "\n"
+	      "  -R REQUEST            run this request (more than once: one after the other)\n"
+	      "  -f FILE               run the requests in FILE, one a line\n"
+	      "                        (neither: ask for them, or read them from standard input)\n"
+	      "  -w                    open for writing; all changes become one when the tool "
+	      "ends,\n"
+	      "                        and none is made when a request fails\n"
+	      "  -c                    catastrophic mode: IMAGE is badly damaged; excludes -w\n"
+	      "  -i                    IMAGE was made by e2image\n"
+	      "  -b SIZE               block size, where the superblock does not say it\n"
+	      "  -s BLOCK              read the superblock, and the descriptors behind it, there\n"
+	      "  -n                    do not complain of checksums\n"
+	      "  -z FILE               with -w: what e2undo needs to go back\n"
+	      "      --no-replay       leave the journal as it is\n"
+	      "  -E offset=BYTES       where in IMAGE the filesystem begins\n"
+	      "      --redo-file FILE  where an interrupted change is kept (block devices)\n"
+	      "      --json            a line of JSON for each request\n"
+	      "  -V, --version         print the version\n"
+	      "  -h, --help            print this\n"
+	      "\n"
+	      "The request 'help' lists the verbs, 'help VERB' says how one is used. See "
+	      "xw-debugfs(8).\n"
+	      "Exit status: 0 done, 1 a request failed, 2 wrong usage.\n",
+	      out);
+}
+
+/* Numbers of options. -1 or EXIT_USAGE. */
+static int take_number(const char *option, const char *value, uint64_t *out)
+{
+	if (!xw_parse_size(value, 1, out) && *out <= INT64_MAX)
+		return -1;
+	cli_error("%s: \"%s\" is not a number", option, value);
+	return EXIT_USAGE;
+}
+
+static int take_block_size(struct debugfs_args *args, const char *value)
+{
+	uint64_t size;
+	int status = take_number("-b", value, &size);
+
+	if (status >= 0)
+		return status;
+	if (size < 1024 || size > 65536 || (size & (size - 1))) {
+		cli_error("-b: %s is no block size: a power of two, 1024 to 65536", value);
+		return EXIT_USAGE;
+	}
+	args->how.block_size = (uint32_t)size;
+	return -1;
+}
+
+static int take_extended(struct debugfs_args *args, const char *value)
+{
+	static const char key[] = "offset=";
+
+	if (strncmp(value, key, sizeof(key) - 1)) {
+		cli_error("-E: \"%s\" is not offset=BYTES", value);
+		return EXIT_USAGE;
+	}
+	return take_number("-E offset=", value + sizeof(key) - 1, &args->how.offset);
+}
+
+static int take(struct cli_line *l, int key, const char *value)
+{
+	struct debugfs_args *args = l->arg;
+
+	switch (key) {
+	case 'b':
+		return take_block_size(args, value);
+	case 'E':
+		return take_extended(args, value);
+	case 's':
+		return take_number("-s", value, &args->how.super_block);
+	case 'c':
+		args->how.catastrophic = true;
+		return -1;
+	case 'i':
+		args->how.e2image = true;
+		return -1;
+	case 'n':
+		args->how.no_csum = true;
+		return -1;
+	case 'w':
+		args->how.write = true;
+		return -1;
+	case 'z':
+		args->how.undo_file = value;
+		return -1;
+	case 'f':
+		args->file = value;
+		return -1;
+	case 'R':
+		args->requests[args->n_requests++] = value;
+		return -1;
+	case KEY_NO_REPLAY:
+		args->how.no_replay = true;
+		return -1;
+	default:
+		args->how.redo_file = value;
+		return -1;
+	}
+}
+
+static int refuse(const char *what)
+{
+	cli_error("%s", what);
+	return EXIT_USAGE;
+}
+
+static int check(const struct debugfs_args *args)
+{
+	if (args->file && args->n_requests)
+		return refuse("-R and -f exclude each other");
+	if (args->how.write && args->how.catastrophic)
+		return refuse("-w cannot go with -c");
+	if (args->how.write && args->how.e2image)
+		return refuse("-w cannot go with -i");
+	if (args->how.super_block && !args->how.block_size)
+		return refuse("-s needs -b: blocks of which size are counted");
+	if (args->how.undo_file && !args->how.write)
+		return refuse("-z without -w: nothing is written");
+	return -1;
+}
+
+int debugfs_args_parse(struct debugfs_args *args, int argc, char **argv)
+{
+	int status;
+
+	*args = (struct debugfs_args){
+		.line = {.tool = "xw-debugfs",
+			 .usage = "xw-debugfs [-w] [-R REQUEST]... [-f FILE] [options] [IMAGE]",
+			 .rows = rows,
+			 .n_rows = sizeof(rows) / sizeof(rows[0]),
+			 .help = print_help,
+			 .take = take},
+		.now = time(NULL),
+	};
+	args->line.arg = args;
+	args->requests = calloc((size_t)argc, sizeof(*args->requests));
+	if (!args->requests) {
+		cli_error("out of memory");
+		return EXIT_FAILED;
+	}
+	status = cli_line_read(&args->line, argc, argv);
+	if (status >= 0)
+		return status;
+	for (size_t i = 0; i < args->line.count; i++)
+		if (!strcmp(args->line.settings[i].name, "now"))
+			args->now = strtoll(args->line.settings[i].value, NULL, 10);
+	if (optind < argc)
+		args->image = argv[optind++];
+	if (optind < argc) {
+		cli_error("unexpected argument '%s' after IMAGE", argv[optind]);
+		return cli_line_usage(&args->line);
+	}
+	return check(args);
+}
+
+void debugfs_args_free(struct debugfs_args *args)
+{
+	cli_line_free(&args->line);
+	free(args->requests);
+}

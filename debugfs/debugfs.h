@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * xw-debugfs: what its parts share.
+ *
+ * A request is a line: words (lex.c), of which the first names a verb (table.c). Verbs are grouped
+ * in families, one file each, that export a table. A verb gets the session and its words; it prints
+ * results to d->out and returns 0, DBG_USAGE, or a failure: an error code of the library with the
+ * line in d->diag, or DBG_SAID when it has said all there is to say.
+ *
+ * Damage: a verb that reads says what is wrong (dbg_complain) and goes on with the rest.
+ */
+#ifndef XW_DEBUGFS_H
+#define XW_DEBUGFS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/types.h"
+#include "read/image.h"
+
+/* Returned by verbs beside the library's negative codes. */
+enum { DBG_USAGE = 1, DBG_SAID = 2 };
+
+struct dbg;
+struct xw_edit;
+struct xw_update;
+
+/* What a verb needs. */
+#define DBG_OPEN 0x1 /* an open image */
+#define DBG_WRITE 0x2 /* one that is open for writing; what it does is committed with the rest */
+#define DBG_JSON 0x4 /* with --json it fills d->js; others have their text quoted */
+#define DBG_BYTES 0x8 /* prints bytes of the image as they are: not with --json */
+#define DBG_PAGED 0x10 /* on a terminal, through the pager */
+
+struct dbg_verb {
+	const char *name;
+	const char *alias[3];
+	unsigned flags;
+	int (*run)(struct dbg *d, int argc, char **argv);
+	const char *usage; /* the words behind the name */
+	const char *help; /* a phrase */
+};
+
+struct dbg_family {
+	const char *title;
+	const struct dbg_verb *verbs;
+	size_t n;
+};
+
+/* In the order in which they are listed; ends with NULL. */
+extern const struct dbg_family *const dbg_families[];
+extern const struct dbg_family dbg_session_verbs;
+
+/* How an image is opened: options of the tool and of the verb open. */
+struct dbg_how {
+	bool write; /* -w */
+	bool catastrophic; /* -c */
+	bool e2image; /* -i */
+	bool no_csum; /* -n: checksums are not looked at */
+	bool any_features; /* open -f */
+	bool no_replay; /* --no-replay: the journal stays as it is */
+	uint64_t super_block; /* -s, in blocks of block_size; 0: the primary */
+	uint32_t block_size; /* -b; 0: the superblock says it */
+	uint64_t offset; /* -E offset=: bytes */
+	const char *undo_file; /* -z */
+	const char *redo_file; /* --redo-file */
+};
+
+struct dbg {
+	struct dbg_how how; /* of the image that is open, or the next one */
+	char *path; /* NULL: no image is open */
+	struct xw_dev *dev; /* owned; without -w */
+	struct xw_edit *edit; /* with -w; owned by `update` once there is one */
+	struct xw_update *update; /* dbg_update() */
+	struct xw_image *img; /* what verbs read; with an update, that one's */
+	xw_ino root, cwd;
+	bool dirty; /* something was changed */
+	bool spoiled; /* a change failed half way, or in a batch: nothing is to be committed */
+
+	FILE *out; /* results */
+	bool json;
+	struct xw_json js;
+	struct xw_diag diag;
+	const char *verb; /* being run, as it was called; NULL: none is */
+	unsigned complaints; /* of this request */
+	bool failed; /* a request failed */
+	bool quit;
+	int64_t now; /* seconds: what writing verbs put into times */
+	bool interactive;
+};
+
+/* ---- requests (run.c) ---- */
+
+/* Run one line; an empty one is none. What goes wrong is said, and d->failed set. */
+void dbg_run(struct dbg *d, const char *line);
+/* The verb of that name or alias, or NULL. */
+const struct dbg_verb *dbg_find_verb(const char *name);
+/*
+ * Split a line into words, which *words owns together with the array (free both). Blanks part
+ * words; double quotes keep blanks, and inside them two are one. -1: a quote is open, or memory ran
+ * out (*words NULL then).
+ */
+int dbg_lex(const char *line, int *argc, char ***argv, char **words);
+
+/* "xw-debugfs: VERB: LINE" on stderr, and the request has failed; it goes on. */
+void dbg_complain(struct dbg *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same with the line in d->diag (or what `code` means), which is cleared. */
+void dbg_complain_diag(struct dbg *d, int code);
+/* Before getopt() on a verb's words. */
+void dbg_getopt_reset(void);
+
+/* ---- the image (session.c) ---- */
+
+/* Open path as `how` says. A failure is in d->diag. */
+int dbg_open(struct dbg *d, const char *path, const struct dbg_how *how);
+/* Commit what was changed (unless d->spoiled or !commit) and close. */
+int dbg_close(struct dbg *d, bool commit);
+/* The update through which inodes and space change, begun when it is first asked for. */
+int dbg_update(struct dbg *d, struct xw_update **out);
+
+/* ---- words that mean something (words.c) ---- */
+
+/* "<N>" or a path, from d->cwd; absolute ones from d->root. The last symlink is not followed. */
+int dbg_inode_number(struct dbg *d, const char *spec, xw_ino *out);
+/*
+ * The same, and read: raw (inode_size bytes) may be NULL. A wrong checksum, or a record that cannot
+ * all be decoded, is complained of and no failure.
+ */
+int dbg_inode(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t *raw);
+/* As xw_image_inode(), with complaints instead of failures where a record could be read. */
+int dbg_read_inode(struct dbg *d, xw_ino ino, struct xw_inode *in, uint8_t *raw);
+/* The same of a directory; XW_ERR_INPUT for anything else. */
+int dbg_directory(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t *raw);
+/* A number, decimal, 0x or 0: what it is called goes into the failure. */
+int dbg_number(struct dbg *d, const char *text, const char *what, uint64_t *out);
+/* A block of the filesystem, from first_data_block on. */
+int dbg_block(struct dbg *d, const char *text, xw_blk *out);
+/* "[COUNT]" words: 1 without one; not 0. */
+int dbg_count(struct dbg *d, int argc, char **argv, int i, uint64_t *out);
+
+#endif

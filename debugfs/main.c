@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* xw-debugfs: look into an ext2, ext3 or ext4 image, and change single things in it. */
+#include "config.h"
+
+#include "cli/env.h"
+#include "cli/term.h"
+#include "tool.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static void on_log(void *arg, enum xw_log_level level, const char *line)
+{
+	const struct debugfs_args *args = arg;
+
+	if (level == XW_LOG_WARN && !args->line.quiet)
+		cli_warning("%s", line);
+	else if (level != XW_LOG_WARN && args->line.verbose >= (level == XW_LOG_INFO ? 1u : 2u))
+		cli_note("%s", line);
+}
+
+static void run_file(struct dbg *d, const char *path)
+{
+	FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
+
+	if (!f) {
+		dbg_complain(d, "%s: %s", path, strerror(errno));
+		return;
+	}
+	debugfs_script(d, f, true);
+	if (f != stdin)
+		fclose(f);
+}
+
+static void run_requests(struct dbg *d, const struct debugfs_args *args)
+{
+	if (args->n_requests) {
+		for (size_t i = 0; i < args->n_requests && !d->quit && !cli_interrupted(); i++)
+			dbg_run(d, args->requests[i]);
+	} else if (args->file) {
+		run_file(d, args->file);
+	} else if (isatty(STDIN_FILENO)) {
+		debugfs_prompt(d);
+	} else {
+		debugfs_script(d, stdin, false);
+	}
+}
+
+static int run(const struct debugfs_args *args)
+{
+	struct dbg d = {
+		.out = stdout,
+		.json = args->line.json,
+		.now = args->now,
+		.how = args->how,
+		.diag = {.log = on_log, .log_arg = (void *)args},
+	};
+	int rc;
+
+	cli_catch_interrupts();
+	if (args->image && dbg_open(&d, args->image, &args->how)) {
+		/* At a prompt another image may be opened; a batch was meant for this one. */
+		dbg_complain_diag(&d, XW_ERR_IO);
+		if (args->n_requests || args->file || !isatty(STDIN_FILENO))
+			return EXIT_FAILED;
+	}
+	run_requests(&d, args);
+	if (cli_interrupted() && !d.interactive && d.dirty) {
+		d.spoiled = true;
+		cli_error("interrupted");
+	}
+	rc = dbg_close(&d, true);
+	if (rc)
+		dbg_complain_diag(&d, rc);
+	return d.failed ? EXIT_FAILED : EXIT_DONE;
+}
+
+int main(int argc, char **argv)
+{
+	struct debugfs_args args;
+	int status;
+
+	cli_guard_streams();
+	status = debugfs_args_parse(&args, argc, argv);
+	if (status < 0)
+		status = run(&args);
+	debugfs_args_free(&args);
+	return cli_close_stdout(status);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One request, from its line to what is said about it.
+ *
+ * Results go to standard output, everything else to standard error, in the order in which it
+ * happens. With --json each request gives one object on a line: the request, its result (or its
+ * text, where a verb has no structure of its own), the complaints being on standard error all the
+ * same.
+ *
+ * In a batch (-R, -f, a pipe) a writing verb that fails spoils the session: the rest would be built
+ * on something that is not there, and what is not whole is not committed. At a prompt the user sees
+ * it and decides.
+ */
+#include "config.h"
+
+#include "cli/env.h"
+#include "cli/term.h"
+#include "debugfs.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void __attribute__((format(printf, 2, 0))) say(struct dbg *d, const char *fmt, va_list ap)
+{
+	char line[1024];
+
+	vsnprintf(line, sizeof(line), fmt, ap);
+	fflush(d->out);
+	if (d->verb)
+		cli_error("%s: %s", d->verb, line);
+	else
+		cli_error("%s", line);
+	d->complaints++;
+	d->failed = true;
+}
+
+void dbg_complain(struct dbg *d, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(d, fmt, ap);
+	va_end(ap);
+}
+
+void dbg_complain_diag(struct dbg *d, int code)
+{
+	dbg_complain(d, "%s", *d->diag.text ? d->diag.text : xw_err_text(code));
+	xw_diag_clear(&d->diag);
+}
+
+void dbg_getopt_reset(void)
+{
+	optind = 0; /* GNU: scan from the start, forget everything */
+	opterr = 0;
+}
+
+/* ---- where results go ---- */
+
+struct output {
+	FILE *before;
+	FILE *pager;
+	char *text; /* of a verb without JSON of its own */
+	size_t len;
+};
+
+static FILE *open_pager(void)
+{
+	const char *pager = getenv("DEBUGFS_PAGER");
+
+	if (!pager)
+		pager = getenv("PAGER");
+	if (!pager)
+		pager = "more";
+	if (!*pager || !isatty(STDOUT_FILENO))
+		return NULL;
+	signal(SIGPIPE, SIG_IGN);
+	return popen(pager, "w");
+}
+
+static int begin_output(struct dbg *d, const struct dbg_verb *v, struct output *o)
+{
+	*o = (struct output){.before = d->out};
+	if (d->json && !(v->flags & DBG_JSON)) {
+		d->out = open_memstream(&o->text, &o->len);
+		if (!d->out) {
+			d->out = o->before;
+			return xw_fail_nomem(&d->diag, "output");
+		}
+	} else if (d->interactive && !d->json && v->flags & DBG_PAGED) {
+		o->pager = open_pager();
+		if (o->pager)
+			d->out = o->pager;
+	}
+	return 0;
+}
+
+static void print_json(struct dbg *d, const char *line, bool ok, const struct output *o)
+{
+	struct xw_json j = {0};
+	const char *text;
+
+	xw_json_object(&j, NULL);
+	xw_json_str(&j, "request", line, strlen(line));
+	xw_json_bool(&j, "ok", ok);
+	if (o->text)
+		xw_json_str(&j, "text", o->text, o->len);
+	xw_json_end(&j, '}');
+	text = xw_json_text(&j);
+	if (!text || (!o->text && d->js.len && !xw_json_text(&d->js)))
+		dbg_complain(d, "out of memory");
+	else if (!o->text && d->js.len)
+		/* the result is a value of its own: spliced in before the closing brace */
+		fprintf(d->out, "%.*s, \"result\": %s}\n", (int)j.len - 1, text, d->js.buf);
+	else
+		fprintf(d->out, "%s\n", text);
+	xw_json_free(&j);
+}
+
+static void end_output(struct dbg *d, struct output *o)
+{
+	if (d->out != o->before && !o->pager)
+		fclose(d->out);
+	if (o->pager)
+		pclose(o->pager);
+	d->out = o->before;
+}
+
+/* ---- the request ---- */
+
+static bool may_run(struct dbg *d, const struct dbg_verb *v)
+{
+	if (v->flags & (DBG_OPEN | DBG_WRITE) && !d->img)
+		dbg_complain(d, "no image is open");
+	else if (v->flags & DBG_WRITE && !d->edit)
+		dbg_complain(d, "the image is open for reading only; see -w");
+	else if (v->flags & DBG_WRITE && d->spoiled)
+		dbg_complain(d, "not done: a change before it failed");
+	else if (v->flags & DBG_BYTES && d->json)
+		dbg_complain(d, "prints bytes as they are, which JSON cannot hold");
+	else
+		return true;
+	return false;
+}
+
+static void conclude(struct dbg *d, const struct dbg_verb *v, int rc)
+{
+	if (rc == DBG_USAGE) {
+		fflush(d->out);
+		cli_error("usage: %s%s%s", v->name, *v->usage ? " " : "", v->usage);
+		d->failed = true;
+	} else if (rc == DBG_SAID) {
+		d->failed = true;
+	} else if (rc) {
+		dbg_complain_diag(d, rc);
+	}
+	xw_diag_clear(&d->diag);
+	if (!(v->flags & DBG_WRITE))
+		return;
+	if (!rc && !d->complaints)
+		d->dirty = true;
+	else if (!d->interactive)
+		d->spoiled = true;
+}
+
+static void run_verb(struct dbg *d, const char *line, int argc, char **argv)
+{
+	const struct dbg_verb *v = dbg_find_verb(argv[0]);
+	struct output o;
+	int rc;
+
+	if (!v) {
+		dbg_complain(d, "there is no verb '%s'; help lists them", argv[0]);
+		return;
+	}
+	d->verb = argv[0];
+	d->complaints = 0;
+	if (may_run(d, v) && !(rc = begin_output(d, v, &o))) {
+		rc = v->run(d, argc, argv);
+		if (ferror(d->out) && o.pager)
+			clearerr(d->out); /* the user has seen enough */
+		end_output(d, &o);
+		if (d->json)
+			print_json(d, line, !rc && !d->complaints, &o);
+		free(o.text);
+		xw_json_free(&d->js);
+		conclude(d, v, rc);
+	}
+	d->verb = NULL;
+	fflush(d->out);
+}
+
+void dbg_run(struct dbg *d, const char *line)
+{
+	char **argv, *words;
+	int argc, rc;
+
+	xw_diag_clear(&d->diag);
+	rc = dbg_lex(line, &argc, &argv, &words);
+	if (rc)
+		dbg_complain(d, words ? "a quote is not closed: %s" : "out of memory: %.40s", line);
+	else if (argc)
+		run_verb(d, line, argc, argv);
+	free(words);
+	free(argv);
+}

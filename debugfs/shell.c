@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* Verbs about the session: which image is open, what verbs there are, the end. */
+#include "config.h"
+
+#include "debugfs.h"
+#include "plan/features.h"
+#include "plan/parse.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- open and close ---- */
+
+static int open_number(struct dbg *d, const char *what, uint64_t *out)
+{
+	return dbg_number(d, optarg, what, out);
+}
+
+static int open_options(struct dbg *d, int argc, char **argv, struct dbg_how *how)
+{
+	uint64_t size = 0;
+	int key, rc = 0;
+
+	dbg_getopt_reset();
+	while (!rc && (key = getopt(argc, argv, "b:cefinsz:w")) != -1) {
+		switch (key) {
+		case 'b':
+			rc = open_number(d, "block size", &size);
+			how->block_size = (uint32_t)size;
+			break;
+		case 'c':
+			how->catastrophic = true;
+			break;
+		case 'e':
+			break; /* an image is always locked */
+		case 'f':
+			how->any_features = true;
+			break;
+		case 'i':
+			how->e2image = true;
+			break;
+		case 'n':
+			how->no_csum = true;
+			break;
+		case 's':
+			rc = open_number(d, "block number", &how->super_block);
+			break;
+		case 'z':
+			how->undo_file = optarg;
+			break;
+		case 'w':
+			how->write = true;
+			break;
+		default:
+			return DBG_USAGE;
+		}
+	}
+	return rc;
+}
+
+static int verb_open(struct dbg *d, int argc, char **argv)
+{
+	struct dbg_how how = {.no_replay = d->how.no_replay, .redo_file = d->how.redo_file};
+	int rc;
+
+	if (d->img)
+		return xw_fail(&d->diag, XW_ERR_STATE, "%s is still open; close it first", d->path);
+	rc = open_options(d, argc, argv, &how);
+	if (rc)
+		return rc;
+	if (optind + 1 != argc)
+		return DBG_USAGE;
+	return dbg_open(d, argv[optind], &how);
+}
+
+static int verb_close(struct dbg *d, int argc, char **argv)
+{
+	(void)argv;
+	if (argc > 1)
+		return DBG_USAGE;
+	return dbg_close(d, true);
+}
+
+static int verb_quit(struct dbg *d, int argc, char **argv)
+{
+	(void)argv;
+	if (argc > 1)
+		return DBG_USAGE;
+	d->quit = true;
+	return 0;
+}
+
+static int verb_params(struct dbg *d, int argc, char **argv)
+{
+	(void)argv;
+	if (argc > 1)
+		return DBG_USAGE;
+	if (d->img)
+		fprintf(d->out, "Open mode: read-%s\n", d->edit ? "write" : "only");
+	fprintf(d->out, "Filesystem in use: %s\n", d->img ? d->path : "--none--");
+	return 0;
+}
+
+static int verb_lcd(struct dbg *d, int argc, char **argv)
+{
+	if (argc != 2)
+		return DBG_USAGE;
+	if (chdir(argv[1]))
+		return xw_fail(&d->diag, XW_ERR_NOTFOUND, "%s: %s", argv[1], strerror(errno));
+	return 0;
+}
+
+/* ---- help ---- */
+
+static void list_verb(struct dbg *d, const struct dbg_verb *v)
+{
+	int width = fprintf(d->out, "%s", v->name);
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(v->alias) && v->alias[i]; i++)
+		width += fprintf(d->out, ", %s", v->alias[i]);
+	if (width >= 25)
+		fprintf(d->out, "\n%*s%s\n", 25, "", v->help);
+	else
+		fprintf(d->out, "%*s%s\n", 25 - width, "", v->help);
+}
+
+static int list_all(struct dbg *d)
+{
+	for (const struct dbg_family *const *f = dbg_families; *f; f++) {
+		fprintf(d->out, "%s%s:\n", f == dbg_families ? "" : "\n", (*f)->title);
+		for (size_t i = 0; i < (*f)->n; i++)
+			list_verb(d, &(*f)->verbs[i]);
+	}
+	return 0;
+}
+
+static int verb_help(struct dbg *d, int argc, char **argv)
+{
+	const struct dbg_verb *v;
+
+	if (argc > 2)
+		return DBG_USAGE;
+	if (argc < 2)
+		return list_all(d);
+	v = dbg_find_verb(argv[1]);
+	if (!v)
+		return xw_fail(&d->diag, XW_ERR_NOTFOUND, "there is no verb '%s'", argv[1]);
+	fprintf(d->out, "%s%s%s\n\t%s\n", v->name, *v->usage ? " " : "", v->usage, v->help);
+	for (size_t i = 0; i < XW_ARRAY_SIZE(v->alias) && v->alias[i]; i++)
+		fprintf(d->out, "\talso: %s\n", v->alias[i]);
+	if (v->flags & DBG_WRITE)
+		fputs("\tneeds -w\n", d->out);
+	return 0;
+}
+
+/* ---- features ---- */
+
+static void list_features(struct dbg *d, enum xw_feature_word word)
+{
+	for (unsigned bit = 0; bit < 32; bit++) {
+		const char *name = xw_feature_name(word, UINT32_C(1) << bit);
+
+		if (name)
+			fprintf(d->out, " %s", name);
+	}
+}
+
+static int verb_supported(struct dbg *d, int argc, char **argv)
+{
+	enum xw_feature_word word;
+	uint32_t bit;
+
+	if (argc > 2)
+		return DBG_USAGE;
+	if (argc == 2) {
+		if (xw_feature_find(argv[1], strlen(argv[1]), &word, &bit))
+			return xw_fail(&d->diag, XW_ERR_NOTFOUND, "unknown feature: %s", argv[1]);
+		fprintf(d->out, "Supported feature: %s\n", xw_feature_name(word, bit));
+		return 0;
+	}
+	fputs("Supported features:", d->out);
+	for (int w = 0; w < XW_FW_COUNT; w++)
+		list_features(d, (enum xw_feature_word)w);
+	fputs("\n journal_incompat_revoke journal_64bit journal_checksum_v2 journal_checksum_v3\n",
+	      d->out);
+	return 0;
+}
+
+static const struct dbg_verb verbs[] = {
+	{"show_debugfs_params", {"params"}, 0, verb_params, "", "which image is open, and how"},
+	{"open_filesys",
+	 {"open"},
+	 0,
+	 verb_open,
+	 "[-cefinw] [-b SIZE] [-s BLOCK] [-z FILE] IMAGE",
+	 "open an image; the letters are the tool's options"},
+	{"close_filesys",
+	 {"close"},
+	 DBG_OPEN,
+	 verb_close,
+	 "",
+	 "commit what was changed, and close the image"},
+	{"supported_features", {NULL}, 0, verb_supported, "[FEATURE]", "features this tool knows"},
+	{"lcd", {NULL}, 0, verb_lcd, "DIR", "change the directory on this machine"},
+	{"help",
+	 {"list_requests", "lr", "?"},
+	 DBG_PAGED,
+	 verb_help,
+	 "[VERB]",
+	 "the verbs, or how one is used"},
+	{"quit", {"q", "exit"}, 0, verb_quit, "", "commit and leave"},
+};
+
+const struct dbg_family dbg_session_verbs = {"Session", verbs, XW_ARRAY_SIZE(verbs)};

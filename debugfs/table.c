@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* All verbs: the families, one file each, and the search for a name. */
+#include "config.h"
+
+#include "debugfs.h"
+
+#include <string.h>
+
+const struct dbg_family *const dbg_families[] = {
+	&dbg_session_verbs,
+	NULL,
+};
+
+static bool is_called(const struct dbg_verb *v, const char *name)
+{
+	if (!strcmp(v->name, name))
+		return true;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(v->alias) && v->alias[i]; i++) {
+		if (!strcmp(v->alias[i], name))
+			return true;
+	}
+	return false;
+}
+
+const struct dbg_verb *dbg_find_verb(const char *name)
+{
+	for (const struct dbg_family *const *f = dbg_families; *f; f++) {
+		for (size_t i = 0; i < (*f)->n; i++) {
+			if (is_called(&(*f)->verbs[i], name))
+				return &(*f)->verbs[i];
+		}
+	}
+	return NULL;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* What the words of a request mean: files by number or path, blocks, counts. */
+#include "config.h"
+
+#include "debugfs.h"
+#include "read/dirs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* strtoull() takes signs and blanks; this does not. */
+static bool parse(const char *text, const char **end, uint64_t *out)
+{
+	char *stop;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*out = strtoull(text, &stop, 0);
+	*end = stop;
+	return !errno;
+}
+
+int dbg_number(struct dbg *d, const char *text, const char *what, uint64_t *out)
+{
+	const char *end;
+
+	if (!parse(text, &end, out) || *end)
+		return xw_fail(&d->diag, XW_ERR_USAGE, "bad %s '%s'", what, text);
+	return 0;
+}
+
+int dbg_block(struct dbg *d, const char *text, xw_blk *out)
+{
+	const struct xw_super *sb = &d->img->sb;
+	int rc = dbg_number(d, text, "block number", out);
+
+	if (rc)
+		return rc;
+	if (*out < sb->first_data_block || *out >= sb->blocks_count)
+		return xw_fail(&d->diag, XW_ERR_USAGE,
+			       "block %" PRIu64 " is not in the filesystem (%" PRIu32 " .. %" PRIu64
+			       ")",
+			       *out, sb->first_data_block, sb->blocks_count - 1);
+	return 0;
+}
+
+int dbg_count(struct dbg *d, int argc, char **argv, int i, uint64_t *out)
+{
+	int rc;
+
+	*out = 1;
+	if (i >= argc)
+		return 0;
+	rc = dbg_number(d, argv[i], "count", out);
+	if (!rc && !*out)
+		rc = xw_fail(&d->diag, XW_ERR_USAGE, "bad count '%s'", argv[i]);
+	return rc;
+}
+
+static int by_number(struct dbg *d, const char *spec, bool *is_number, xw_ino *out)
+{
+	const size_t len = strlen(spec);
+	const char *end;
+	uint64_t n;
+
+	*is_number = len > 2 && spec[0] == '<' && spec[len - 1] == '>' &&
+		     parse(spec + 1, &end, &n) && end == spec + len - 1;
+	if (!*is_number)
+		return 0;
+	if (!n || n > d->img->sb.inodes_count)
+		return xw_fail(&d->diag, XW_ERR_NOTFOUND,
+			       "there is no inode %" PRIu64 " (1 .. %" PRIu32 ")", n,
+			       d->img->sb.inodes_count);
+	*out = (xw_ino)n;
+	return 0;
+}
+
+int dbg_inode_number(struct dbg *d, const char *spec, xw_ino *out)
+{
+	xw_ino from = d->cwd;
+	const char *path = spec;
+	bool is_number;
+	int rc = by_number(d, spec, &is_number, out);
+
+	if (rc || is_number)
+		return rc;
+	if (*path == '/')
+		from = d->root;
+	while (*path == '/')
+		path++;
+	if (!*path) {
+		*out = from;
+		return 0;
+	}
+	rc = xw_path_resolve(d->img, from, path, false, out);
+	if (rc == XW_ERR_NOTFOUND)
+		rc = xw_fail(&d->diag, rc, "%s: no such file or directory", spec);
+	return rc;
+}
+
+int dbg_read_inode(struct dbg *d, xw_ino ino, struct xw_inode *in, uint8_t *raw)
+{
+	int rc = xw_image_inode(d->img, ino, in, raw);
+
+	if (rc == XW_ERR_CHECKSUM || (rc == XW_ERR_CORRUPT && in->mode)) {
+		dbg_complain_diag(d, rc);
+		rc = 0;
+	}
+	return rc;
+}
+
+int dbg_inode(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t *raw)
+{
+	int rc = dbg_inode_number(d, spec, ino);
+
+	return rc ? rc : dbg_read_inode(d, *ino, in, raw);
+}
+
+int dbg_directory(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t *raw)
+{
+	int rc = dbg_inode(d, spec, ino, in, raw);
+
+	if (!rc && (in->mode & XW_S_IFMT) != XW_S_IFDIR)
+		rc = xw_fail(&d->diag, XW_ERR_INPUT, "%s: not a directory", spec);
+	return rc;
+}
