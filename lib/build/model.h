@@ -38,6 +38,7 @@ struct xw_bdir {
 	uint32_t min_blocks; /* lost+found's 16 KiB; else 0 */
 	uint32_t growth; /* blocks that one more name can take, when shaped */
 	uint32_t generation; /* XW_BN_OLD: i_generation, which its blocks' checksums hang on */
+	bool was_inline; /* XW_BN_OLD: its names are in the inode */
 	struct xw_dir_shape shape;
 	struct xw_build_itree *itree; /* NULL = none; freed with the builder */
 };
@@ -59,6 +60,7 @@ struct xw_bmap {
 #define XW_BN_NAMES 0x80 /* a directory whose names changed: it is built anew */
 #define XW_BN_ATTRS 0x100 /* an entry gave it attributes */
 #define XW_BN_INLINE 0x400 /* contents (`bytes`) or names are in the inode */
+#define XW_BN_XATTRS 0x800 /* xattrs and xblock are what it has from now on, NULL: none */
 #define XW_BN_LINKS 0x200 /* the number of its names changed */
 
 struct xw_binode {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "disk/inode.h"
+#include "disk/xattrblk.h"
 #include "import/fill.h"
 
 static bool starts_with(struct xw_slice s, const char *prefix)
@@ -102,7 +103,6 @@ static int gather(struct xw_fill *f, const struct xw_entry *e, const struct xw_b
 {
 	int ret = 0;
 
-	xw_xattr_set_clear(&f->set);
 	for (size_t i = 0; i < e->n_xattrs && !ret; i++)
 		ret = put(f, e, n, e->xattrs[i].name, e->xattrs[i].value);
 	/* Text is put last: where an archive has both forms it is the authoritative one. */
@@ -152,31 +152,86 @@ static int install(struct xw_fill *f, const struct xw_entry *e, struct xw_binode
 	return 0;
 }
 
+/* Does f->old hold what the image has for n? It is what stays unless something is changed. */
+static bool in_image(const struct xw_fill *f, const struct xw_binode *n)
+{
+	return n->flags & XW_BN_OLD && !(n->flags & XW_BN_XATTRS) && f->old_xattrs;
+}
+
+/* What n has, into f->set. */
+static int have(struct xw_fill *f, const struct xw_binode *n, struct xw_diag *why)
+{
+	int ret = 0;
+
+	xw_xattr_set_clear(&f->set);
+	xw_xattr_set_clear(&f->old);
+	if (n->xattrs)
+		return xw_xintern_unpack(n->xattrs, &f->set, why);
+	if (in_image(f, n))
+		ret = f->old_xattrs(f->old_xattrs_arg, n, &f->old);
+	for (size_t i = 0; i < f->old.a.n && !ret; i++) {
+		const struct xw_xattr *a = &f->old.a.v[i];
+
+		ret = xw_xattr_set_put_raw(&f->set, a->index, a->name, a->name_len, a->value,
+					   a->value_len, why);
+	}
+	return ret;
+}
+
+static bool equal(const struct xw_xattr_set *x, const struct xw_xattr_set *y)
+{
+	if (x->a.n != y->a.n)
+		return false;
+	for (size_t i = 0; i < x->a.n; i++) {
+		const struct xw_xattr *a = &x->a.v[i], *b = &y->a.v[i];
+
+		if (xw_xattr_compare(a->index, a->name, a->name_len, b->index, b->name,
+				     b->name_len) ||
+		    a->value_len != b->value_len ||
+		    (a->value_len && memcmp(a->value, b->value, a->value_len)))
+			return false;
+	}
+	return true;
+}
+
+/* f->set is what n is to have. Of an inode of the image only a change counts. */
+static int settle(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
+{
+	if (in_image(f, n)) {
+		if (!opaque(n) && equal(&f->set, &f->old))
+			return 0;
+		n->flags |= XW_BN_XATTRS | XW_BN_ATTRS;
+		if (n->dir->was_inline)
+			n->flags |= XW_BN_NAMES; /* they are among the attributes */
+	}
+	return install(f, e, n);
+}
+
 int xw_fill_renew_xattrs(struct xw_fill *f, struct xw_binode *n)
 {
 	static const struct xw_entry none = {.path = {"whiteout", 8}};
 	struct xw_diag why = {0};
-	int ret = 0;
+	int ret = have(f, n, &why);
 
-	xw_xattr_set_clear(&f->set);
-	if (n->xattrs)
-		ret = xw_xintern_unpack(n->xattrs, &f->set, &why);
-	else if (n->flags & XW_BN_OLD && f->old_xattrs)
-		ret = f->old_xattrs(f->old_xattrs_arg, n, &f->set);
-	n->flags |= XW_BN_ATTRS;
-	return ret ? failed(f, &none, ret, &why) : install(f, &none, n);
+	return ret ? failed(f, &none, ret, &why) : settle(f, &none, n);
 }
 
 int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
 {
 	bool any = e->n_xattrs || e->acl_access.len || e->acl_default.len || opaque(n) ||
 		   (n == f->tree->root && f->root_selinux);
-	int ret = 0;
+	struct xw_diag why = {0};
+	int ret;
 
-	if (!any && !n->xattrs)
+	if (!any && !n->xattrs && !in_image(f, n))
 		return 0;
+	ret = have(f, n, &why);
+	if (ret)
+		return failed(f, e, ret, &why);
+	xw_xattr_set_remove(&f->set, XW_XI_ACL_ACCESS, "", 0);
+	xw_xattr_set_remove(&f->set, XW_XI_ACL_DEFAULT, "", 0);
 	ret = gather(f, e, n);
-	return ret ? ret : install(f, e, n);
+	return ret ? ret : settle(f, e, n);
 }
 
 /* -E root_selinux without a root entry in the source. */

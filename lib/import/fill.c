@@ -31,6 +31,7 @@ int xw_fill_dropped(void *arg, struct xw_binode *n)
 void xw_fill_free(struct xw_fill *f)
 {
 	xw_xattr_set_free(&f->set);
+	xw_xattr_set_free(&f->old);
 	xw_vec_free(&f->path);
 	xw_vec_free(&f->link);
 }

@@ -39,7 +39,7 @@ struct xw_fill {
 	void *tick_arg;
 	/* kept */
 	const char *source; /* name of the source being read; NULL outside */
-	struct xw_xattr_set set;
+	struct xw_xattr_set set, old; /* what an inode gets; what one of the image has */
 	XW_VEC(char) path, link; /* scratch: with --directory in front */
 	/*
 	 * Add what an inode of an existing image has to *set. NULL: there is no existing image.
@@ -53,7 +53,10 @@ struct xw_fill {
 
 /* Read the source to its end. */
 int xw_fill_source(struct xw_fill *f, struct xw_source *s);
-/* Give n's xattrs: those of the entry that ext4 can hold and the selection lets through. */
+/*
+ * Give n's xattrs: those of the entry that ext4 can hold and the selection lets through. What a
+ * directory has already stays beside them, as with tar, but for its ACLs.
+ */
 int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n);
 /* Before the sources: what options say of the root directory. */
 int xw_fill_root(struct xw_fill *f);

@@ -200,6 +200,7 @@ static int load(void *arg, struct xw_binode *n)
 	n->flags &= (uint16_t)~XW_BN_LAZY;
 	if (xw_binode_is(n, XW_S_IFDIR)) {
 		n->dir->generation = in.generation;
+		n->dir->was_inline = in.flags & XW_FL_INLINE_DATA;
 		ret = load_names(ti, n, &in);
 		n->flags &= (uint16_t)~XW_BN_NAMES;
 		return ret;

@@ -201,19 +201,20 @@ static int new_xattrs(struct xw_update *u, const struct xw_binode *n, struct xw_
 {
 	const unsigned off = XW_INODE_BODY + in->extra_isize;
 	const uint32_t room = in->extra_isize ? u->img->inode_size - off : 0;
+	const struct xw_xplaced *x = n->xattrs;
 	uint64_t ea;
 	int ret;
 
 	if (in->flags & XW_FL_INLINE_DATA)
-		return refuse(u, n, XW_ERR_UNSUPPORTED,
-			      "keeps its names in the inode: its attributes cannot be replaced");
+		return refuse(u, n, XW_ERR_INTERNAL, "its names are still in the inode");
 	ret = xw_update_free_xattrs(u, n->ino, in, raw, &ea);
-	if (!ret && n->xattrs->ibody_len > room)
+	if (!ret && x && x->ibody_len > room)
 		ret = refuse(u, n, XW_ERR_LIMIT, "its inode has less room than others");
 	if (ret)
 		return ret;
 	memset(raw + off, 0, room);
-	xw_attrs_encode_ibody(&u->b, n, raw + off, room);
+	if (x)
+		xw_attrs_encode_ibody(&u->b, n, raw + off, room);
 	in->file_acl = n->xblock ? n->xblock->blk : 0;
 	parts->other = xw_itable_held_xattrs(&u->b, n);
 	return 0;
@@ -284,9 +285,9 @@ static int change_directory(struct xw_update *u, const struct xw_binode *n, stru
 		in->mtime = (struct xw_time){n->mtime, n->mtime_ns};
 		in->atime = (struct xw_time){n->atime, n->atime_ns};
 	}
-	if (!ret && n->xattrs) {
+	if (!ret && n->flags & XW_BN_XATTRS) {
 		ret = new_xattrs(u, n, in, raw, &parts);
-		ea = n->xattrs->n_ea;
+		ea = n->xattrs ? n->xattrs->n_ea : 0;
 	}
 	if (!ret)
 		ret = set_blocks(u, n, in, parts.contents + parts.other);

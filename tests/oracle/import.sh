@@ -79,6 +79,51 @@ can_loop || { skip "images that Linux used" "needs root and loop mounts"; done_t
 mkdir mnt
 at_end "umount mnt"
 
+# Attributes of directories that are there: as GNU tar leaves them.
+if command -v setfacl >/dev/null && command -v setfattr >/dev/null; then
+	mkdir -p attrs/a attrs/b attrs/c attrs/d attrs/deep/e
+	attributes() { # DIR, SUFFIX of values
+		setfattr -n user.same -v same "$1/a" && setfattr -n user.one -v "1$2" "$1/a" &&
+			setfattr -n "user.only$2" -v x "$1/b" && setfattr -n user.long -v "$(printf '%0700d' "$2")" "$1/b" &&
+			setfacl -m "u:10$2:rwx" "$1/a" "$1/c" && setfacl -d -m "g:10$2:r-x" "$1/c"
+	}
+	seen() { (cd "$1" && getfattr -R -d -m - . && find . -type d -exec stat -c '%n %a %u %g' {} + | sort) 2>&1; }
+	mkdir first && cp -a attrs/. first/ && mkdir second && cp -a attrs/. second/
+	if attributes first 1 && attributes second 2 2>/dev/null; then
+		chmod 700 second/d
+		setfattr -n user.new -v new second/d second/deep/e
+		tar --format=posix --xattrs --xattrs-include='*' --acls -cf first.tar -C first .
+		tar --format=posix --xattrs --xattrs-include='*' --acls -cf second.tar -C second .
+		tar --format=posix -cf bare.tar -C attrs . # no attributes at all: ACLs go
+		for options in "-t ext4" "-t ext4 -O inline_data" "-t ext4 -O ea_inode" "-t ext3 -I 128"; do
+			rm -f img peer
+			# shellcheck disable=SC2086
+			mke2fs -qF $options img 16M >/dev/null 2>&1 && mount -o loop img mnt 2>.err ||
+				{ skip "$options: attributes" "mke2fs or the kernel does not know it"; continue; }
+			tar --xattrs --xattrs-include='*' --acls -xpf first.tar -C mnt
+			umount mnt
+			for over in second bare; do
+				cp img peer
+				cp img ours
+				mount -o loop peer mnt
+				tar --xattrs --xattrs-include='*' --acls -xpf $over.tar -C mnt
+				seen mnt >want
+				umount mnt
+				is "$options: attributes of directories, $over" "$IMPORT" -q ours $over.tar
+				clean ours "  e2fsck"
+				mount -o loop,ro ours mnt
+				seen mnt >got
+				umount mnt
+				is "  as GNU tar leaves them" diff want got
+			done
+		done
+	else
+		skip "attributes of directories" "not possible in $T"
+	fi
+else
+	skip "attributes of directories" "setfacl or setfattr is missing"
+fi
+
 # What a power cut leaves: two open files without names, one of them with attributes.
 for options in "-t ext4" "-t ext4 -b 1024 -O orphan_file" "-t ext3"; do
 	rm -f img crash

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# xw-import of real archives into stock images of every type, empty, and 70 % full and in pieces: verify_image.py finds
+# nothing missing, stock e2fsck nothing wrong, what was there before is what it was, and files lie in no more pieces than
+# those that Linux writes from the same archive into a copy. The times beside xw-mkfs -d of the same archive are printed.
+#
+# XW_DATA=DIR: where kernel.tar, rootfs.tar and synth-0.1.tar are. Without it nothing is done: this takes minutes, and
+# up to 16 GB in XW_SCRATCH (default: /dev/shm). XW_NAMES: only these of them, as a regular expression.
+export TMPDIR=${XW_SCRATCH:-/dev/shm}
+. "$(dirname "$0")/../cli/lib.sh"
+[ -n "${XW_DATA-}" ] || skip_all "XW_DATA is not set"
+accept=${XW_ACCEPT-}
+for d in "$XW_SRC/../shared/accept" /work/shared/accept; do
+	[ -n "$accept" ] || [ ! -e "$d/verify_image.py" ] || accept=$d
+done
+[ -e "${accept:-/nonexistent}/verify_image.py" ] || skip_all "the acceptance programs are not here (XW_ACCEPT)"
+can_loop || skip_all "needs root and loop mounts"
+age=$(dirname "$0")/age_image.sh
+case $age in /*) ;; *) age=$XW_SRC/tests/oracle/age_image.sh ;; esac
+mkdir mnt
+at_end "umount $T/mnt"
+
+verify() { # TAR IMAGE DESCRIPTION
+	local what=$3 last
+	python3 "$accept/verify_image.py" "$1" "$2" >verify.log 2>&1
+	last=$(tail -n 1 verify.log)
+	case $last in
+	*" 0 failed"*) pass "$what: $last" ;;
+	*)
+		fail "$what: $last"
+		head -n 5 verify.log | sed 's/^/# /'
+		;;
+	esac
+}
+seconds() { # COMMAND...: of the middle one of three runs, the page cache warm
+	local i t
+	for i in 1 2 3; do
+		eval "$before"
+		t=$(date +%s.%N)
+		"$@" >/dev/null 2>&1
+		sync "$img"
+		echo "$(date +%s.%N) $t" | awk '{ printf "%.3f\n", $1 - $2 }'
+	done | sort -n | sed -n 2p
+}
+# pieces: mean extents of the archive's files, on mnt
+pieces() {
+	(cd mnt && tr '\n' '\0' <../names | xargs -0 filefrag 2>/dev/null) |
+		sed -n 's/.*: \([0-9]*\) extents\{0,1\} found$/\1/p' | awk '$1 > 0 { n += $1; f++ } END { printf "%.4f %d", n / f, f }'
+}
+
+while read -r name empty aged inodes; do
+	tar=$XW_DATA/$name.tar
+	[ -e "$tar" ] || { skip "$name" "$tar is not there"; continue; }
+	python3 - "$tar" >names <<'PY'
+import sys, tarfile
+with tarfile.open(sys.argv[1]) as t:
+    for m in t:
+        if m.isreg() and m.size and "\n" not in m.name:
+            sys.stdout.buffer.write(m.name.encode("utf-8", "surrogateescape") + b"\n")
+PY
+	for type in ext4 ext3 ext2; do
+		img=img
+		rm -f img
+		mke2fs -qF -t $type -N "$inodes" img "$empty" >/dev/null
+		import -q img "$tar"
+		works "$name into an empty $type"
+		verify "$tar" img "  verify"
+		clean img "  e2fsck"
+		before="rm -f img; mke2fs -qF -t $type -N $inodes img $empty >/dev/null 2>&1; sync img"
+		ours=$(seconds "$IMPORT" -q img "$tar")
+		before="rm -f img; sync ."
+		base=$(seconds "$MKFS" -q -t $type -N "$inodes" -d "$tar" img "$empty")
+		diag "time: $ours s, xw-mkfs -d $base s: $(awk "BEGIN { printf \"%.2f\", $ours / $base }")"
+
+		rm -f img peer
+		"$age" img "$aged" 70 -t $type -N $((inodes * 3)) >/dev/null || { fail "$name, $type: an aged image"; continue; }
+		mount -o loop,ro img mnt
+		diag "aged: $(df -h --output=size,used,pcent mnt | tail -n 1), $(find mnt -type f | wc -l) files"
+		(cd mnt && find . -type f -print0 | sort -z | xargs -0 sha256sum) >sums
+		umount mnt
+		cp --sparse=always img peer
+		import -q img "$tar"
+		works "$name into a used $type"
+		clean img "  e2fsck"
+		mount -o loop,ro img mnt
+		is "  what was there is as it was" bash -c '(cd mnt && sha256sum -c --quiet) <sums'
+		ours=$(pieces)
+		umount mnt
+		mount -o loop peer mnt
+		tar --xattrs --xattrs-include='*' --acls --numeric-owner --delay-directory-restore -xpf "$tar" -C mnt 2>tar.err
+		sync -f mnt
+		theirs=$(pieces)
+		# What Linux made of the same archive over the same files is what is to be expected.
+		tar --format=posix --sparse --xattrs --xattrs-include='*' --acls --numeric-owner -C mnt -cf merged.tar .
+		umount mnt
+		verify merged.tar img "  verify against the two merged"
+		rm merged.tar
+		diag "extents a file: ${ours% *} (${ours#* } files), Linux ${theirs% *} (${theirs#* } files)"
+		is "  in no more pieces than Linux makes" awk "BEGIN { exit !(${ours% *} <= ${theirs% *}) }"
+	done
+	rm -f img peer
+done < <(grep -E "^(${XW_NAMES:-.*}) " <<'TABLE'
+rootfs 1G 1100M 16000
+synth-0.1 1500M 1300M 100000
+kernel 3G 6G 120000
+TABLE
+)
+done_testing
