@@ -147,7 +147,6 @@ int dbg_update(struct dbg *d, struct xw_update **out)
 {
 	const struct xw_update_opts opts = {
 		.now = d->now,
-		.itrees = true,
 		.mb = {-1, -1, -1, -1, -1, -1},
 	};
 	struct xw_image *before = d->img;
