@@ -86,6 +86,14 @@ int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value)
 	return ret;
 }
 
+int xw_mkfs_set_config(struct xw_mkfs *m, const char *name, const char *text, size_t len)
+{
+	xw_diag_clear(&m->diag);
+	if (m->ran)
+		return xw_fail(&m->diag, XW_ERR_STATE, "%s: the handle has run", name);
+	return xw_params_set_config(&m->params, name, text, len, &m->diag);
+}
+
 int xw_mkfs_add_source(struct xw_mkfs *m, const char *path)
 {
 	char *copy;

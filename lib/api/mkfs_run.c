@@ -104,31 +104,44 @@ static int plan_geometry(const struct xw_mkfs_params *p, struct xw_geo *geo, str
 			     : xw_geo_stream(p, geo, diag);
 }
 
-static int settle(struct run *r)
-{
-	struct xw_mkfs *m = r->m;
-	int ret = xw_journal_open(m, &r->jdev);
-
-	if (!ret)
-		ret = xw_params_finish(&m->params,
-				       r->target.have ? r->target.have + m->params.offset : 0,
-				       &m->diag);
-	return ret ? ret : xw_journal_check(m, &r->jdev);
-}
-
 static int plan(struct run *r)
 {
 	struct xw_mkfs *m = r->m;
-	int ret = plan_geometry(&m->params, &r->b.geo, &m->diag);
+	int ret = xw_params_finish(
+		&m->params, r->target.have ? r->target.have + m->params.offset : 0, &m->diag);
 
+	if (ret || xw_has_incompat(&m->params.features, XW_INCOMPAT_JOURNAL_DEV))
+		return ret;
+	ret = plan_geometry(&m->params, &r->b.geo, &m->diag);
 	if (!ret && !m->force && r->b.geo.block_size > USUAL_PAGE)
 		xw_log(&m->diag, XW_LOG_WARN,
 		       "-b %u: Linux mounts no blocks larger than its pages, %u bytes on most "
 		       "machines (-F: no warning)",
 		       r->b.geo.block_size, USUAL_PAGE);
+	return ret ? ret : plan_geometry(&m->params, &r->first_geo, NULL);
+}
+
+/*
+ * What is wrong with the options is told before anything is said about the target, as far as it
+ * does not depend on it: all of it where SIZE is given and no journal's device has a say.
+ */
+static int settle(struct run *r, const char *path)
+{
+	struct xw_mkfs *m = r->m;
+	bool early = m->params.size_set && !m->params.journal_device;
+	int ret;
+
+	m->params.target = path;
+	ret = xw_params_check(&m->params, &m->diag);
+	if (!ret && early)
+		ret = plan(r);
 	if (!ret)
-		ret = plan_geometry(&m->params, &r->first_geo, NULL);
-	return ret ? ret : xw_target_open(m, &r->target);
+		ret = xw_target_check(m, path, &r->target);
+	if (!ret)
+		ret = xw_journal_open(m, &r->jdev);
+	if (!ret && !early)
+		ret = plan(r);
+	return ret ? ret : xw_journal_check(m, &r->jdev);
 }
 
 static int open_space(struct run *r)
@@ -250,7 +263,7 @@ static int open_fill(struct run *r)
 
 static int prepare(struct run *r)
 {
-	int ret = plan(r);
+	int ret = xw_target_open(r->m, &r->target);
 
 	if (!ret)
 		ret = open_space(r);
@@ -406,9 +419,7 @@ int xw_mkfs_run(struct xw_mkfs *m, const char *path)
 	r->m = m;
 	clock_gettime(CLOCK_MONOTONIC, &r->begin);
 	r->last_tick = r->begin;
-	ret = xw_target_check(m, path, &r->target);
-	if (!ret)
-		ret = settle(r);
+	ret = settle(r, path);
 	if (!ret)
 		ret = make(r);
 	if (ret && !m->diag.code)

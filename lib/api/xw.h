@@ -76,6 +76,11 @@ XW_API void xw_mkfs_free(struct xw_mkfs *m);
  */
 XW_API int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value);
 /*
+ * Types ("-t", "-T") and defaults from a text in the syntax of mke2fs.conf(5), instead of the
+ * built-in table. `name` is what messages call it. XW_E_USAGE names the line.
+ */
+XW_API int xw_mkfs_set_config(struct xw_mkfs *m, const char *name, const char *text, size_t len);
+/*
  * Fill from a directory, archive or "-" (standard input). Several sources are layers: later ones
  * win, and OCI whiteouts are applied ("--whiteouts").
  */

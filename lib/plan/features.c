@@ -79,15 +79,6 @@ static const struct row rows[] = {
 #undef I
 #undef R
 
-#define EXT2_FEATURES "sparse_super,large_file,filetype,resize_inode,dir_index,ext_attr"
-#define EXT3_FEATURES EXT2_FEATURES ",has_journal"
-#define EXT4_FEATURES                                                                              \
-	EXT3_FEATURES ",extent,huge_file,flex_bg,metadata_csum,64bit,dir_nlink,extra_isize"
-
-static const struct {
-	const char *type, *list;
-} types[] = {{"ext2", EXT2_FEATURES}, {"ext3", EXT3_FEATURES}, {"ext4", EXT4_FEATURES}};
-
 static bool same(const char *name, const char *text, size_t len)
 {
 	return name && strlen(name) == len && !strncasecmp(name, text, len);
@@ -170,17 +161,6 @@ int xw_features_apply(struct xw_features *f, const char *list, struct xw_diag *d
 			return err;
 		list += len;
 	}
-}
-
-int xw_features_of_type(const char *type, struct xw_features *out, struct xw_diag *diag)
-{
-	for (size_t i = 0; i < XW_ARRAY_SIZE(types); i++) {
-		if (strcmp(types[i].type, type))
-			continue;
-		memset(out, 0, sizeof(*out));
-		return xw_features_apply(out, types[i].list, diag);
-	}
-	return xw_fail(diag, XW_ERR_USAGE, "-t %.40s: the types are ext2, ext3 and ext4", type);
 }
 
 static int check_row(struct xw_features *f, const struct row *row, struct xw_diag *diag)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Feature names and bits, defaults per filesystem type, and which combinations make sense. */
+/* Feature names and bits, and which combinations make sense. */
 #ifndef XW_PLAN_FEATURES_H
 #define XW_PLAN_FEATURES_H
 
@@ -27,8 +27,6 @@ int xw_feature_find(const char *name, size_t len, enum xw_feature_word *word, ui
  * before it.
  */
 int xw_features_apply(struct xw_features *f, const char *list, struct xw_diag *diag);
-/* Defaults of -t ext2|ext3|ext4; XW_ERR_USAGE for other names. */
-int xw_features_of_type(const char *type, struct xw_features *out, struct xw_diag *diag);
 /*
  * Refuse impossible combinations and resolve implied ones as mke2fs does (metadata_csum turns
  * uninit_bg off, 64bit needs extent, resize_inode with meta_bg is refused ...). XW_ERR_USAGE with

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From what was asked to what will be made. Order matters and is mke2fs's: type, usage types, -O,
- * -j; then revision and creator restrictions; then sizes. Usage types are the table of
- * mke2fs.conf(5) as shipped with e2fsprogs, with one difference (DESIGN, "Defaults"): the block
- * size is 4096 for small images too, unless -b or a usage type *named by the user* says otherwise.
+ * -j; then revision and creator restrictions; then sizes. Only the size comes before all of it,
+ * since it chooses a usage type where the user names none.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,72 +12,7 @@
 #include "disk/super.h"
 #include "plan/geometry.h"
 #include "plan/parse.h"
-
-#define CREATOR_HURD 1
-
-struct usage {
-	const char *name;
-	uint32_t block_size; /* 0 = says nothing */
-	uint32_t bytes_per_inode;
-	uint32_t inode_size;
-	uint64_t from; /* chosen by itself for filesystems from this size on; UINT64_MAX = never */
-};
-
-/* By rising `from`. */
-static const struct usage usages[] = {
-	{"floppy", 1024, 8192, 0, 0},
-	{"small", 1024, 4096, 0, 3ull << 20},
-	{"default", 0, 16384, 0, 512ull << 20},
-	{"big", 0, 32768, 0, 4ull << 40},
-	{"huge", 0, 65536, 0, 16ull << 40},
-	{"news", 0, 4096, 0, UINT64_MAX},
-	{"largefile", 0, 1u << 20, 0, UINT64_MAX},
-	{"largefile4", 0, 4u << 20, 0, UINT64_MAX},
-	{"hurd", 4096, 0, 128, UINT64_MAX},
-};
-
-static const struct usage *usage_by_size(uint64_t bytes)
-{
-	const struct usage *best = &usages[0];
-
-	for (size_t i = 0; i < XW_ARRAY_SIZE(usages); i++) {
-		if (usages[i].from <= bytes)
-			best = &usages[i];
-	}
-	return best;
-}
-
-static const struct usage *usage_by_name(const char *name, size_t len)
-{
-	for (size_t i = 0; i < XW_ARRAY_SIZE(usages); i++) {
-		if (strlen(usages[i].name) == len && !strncmp(usages[i].name, name, len))
-			return &usages[i];
-	}
-	return NULL;
-}
-
-/* What the usage types named by -T say together; the later one wins. */
-static int merge_usages(const char *list, struct usage *out, struct xw_diag *diag)
-{
-	for (;;) {
-		const struct usage *u;
-		size_t len;
-
-		list += strspn(list, ",");
-		len = strcspn(list, ",");
-		if (!len)
-			return 0;
-		u = usage_by_name(list, len);
-		if (!u)
-			return xw_fail(diag, XW_ERR_USAGE, "-T %.*s: no such usage type",
-				       (int)XW_MIN(len, 40), list);
-		out->block_size = u->block_size ? u->block_size : out->block_size;
-		out->bytes_per_inode =
-			u->bytes_per_inode ? u->bytes_per_inode : out->bytes_per_inode;
-		out->inode_size = u->inode_size ? u->inode_size : out->inode_size;
-		list += len;
-	}
-}
+#include "plan/usage.h"
 
 /* The Hurd knows no such features, and Linux mounts no Hurd filesystem with 64bit. */
 static int settle_hurd(struct xw_mkfs_params *p, struct xw_features *asked, struct xw_diag *diag)
@@ -118,13 +52,11 @@ static int settle_revision_0(struct xw_mkfs_params *p, const struct xw_features 
 	return 0;
 }
 
-static int settle_features(struct xw_mkfs_params *p, struct xw_diag *diag)
+static int settle_features(struct xw_mkfs_params *p, const struct xw_usage *u, struct xw_diag *diag)
 {
 	struct xw_features asked = {{0}};
-	int err = xw_features_of_type(p->fs_type, &p->features, diag);
+	int err = xw_usage_features(u, p, diag);
 
-	if (!err && p->feature_list)
-		err = xw_features_apply(&p->features, p->feature_list, diag);
 	if (!err && p->feature_list)
 		err = xw_features_apply(&asked, p->feature_list, diag);
 	if (err)
@@ -136,60 +68,74 @@ static int settle_features(struct xw_mkfs_params *p, struct xw_diag *diag)
 	p->revision = p->revision < 0 ? 1 : p->revision;
 	if (!p->revision)
 		err = settle_revision_0(p, &asked, diag);
-	else if (p->creator_os == CREATOR_HURD)
+	else if (p->creator_os == XW_OS_HURD)
 		err = settle_hurd(p, &asked, diag);
 	if (!err)
 		err = xw_params_imply_features(p, diag);
 	return err ? err : xw_features_check(&p->features, diag);
 }
 
-static int settle_sizes(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_diag *diag)
+/* What SIZE counts is known by -b alone, whatever the block size becomes. */
+static int settle_size(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_diag *diag)
 {
-	struct usage named = {0};
 	uint64_t unit = p->block_size ? p->block_size : 1024;
-	int err = p->usage_list ? merge_usages(p->usage_list, &named, diag) : 0;
-
-	if (err)
-		return err;
-	if (!p->block_size)
-		p->block_size = named.block_size ? named.block_size : 4096;
-	p->block_size = XW_MAX(p->block_size, p->min_block_size);
 
 	if (p->size_number && __builtin_mul_overflow(p->size_number, unit, &p->size_bytes))
 		return xw_fail(diag, XW_ERR_USAGE, "SIZE %llu: too large",
 			       (unsigned long long)p->size_number);
-	if (!p->size_set) {
-		if (dev_bytes && dev_bytes <= p->offset)
-			return xw_fail(
-				diag, XW_ERR_USAGE, "-E offset=%llu: the target ends at %llu",
-				(unsigned long long)p->offset, (unsigned long long)dev_bytes);
-		/* of a whole device mke2fs uses whole memory pages */
-		p->size_bytes = dev_bytes ? (dev_bytes - p->offset) & ~(uint64_t)4095 : 0;
-		if (dev_bytes && !p->size_bytes)
-			return xw_fail(diag, XW_ERR_USAGE,
-				       "the target has no room for a filesystem");
-	}
-	if (!p->bytes_per_inode && named.bytes_per_inode)
-		p->bytes_per_inode = XW_MAX(named.bytes_per_inode, p->block_size);
-	if (!p->bytes_per_inode && p->size_bytes)
-		p->bytes_per_inode =
-			XW_MAX(usage_by_size(p->size_bytes)->bytes_per_inode, p->block_size);
-	if (!p->inode_size)
-		p->inode_size = named.inode_size;
-	if (!p->inode_size)
-		p->inode_size = p->creator_os == CREATOR_HURD ? 128 : 256;
-	if (p->reserved_percent < 0)
-		p->reserved_percent = p->size_bytes ? 5 : 0;
+	if (p->size_set)
+		return 0;
+	if (dev_bytes && dev_bytes <= p->offset)
+		return xw_fail(diag, XW_ERR_USAGE, "-E offset=%llu: the target ends at %llu",
+			       (unsigned long long)p->offset, (unsigned long long)dev_bytes);
+	/* of a whole device mke2fs uses whole memory pages */
+	p->size_bytes = dev_bytes ? (dev_bytes - p->offset) & ~(uint64_t)4095 : 0;
+	if (dev_bytes && !p->size_bytes)
+		return xw_fail(diag, XW_ERR_USAGE, "the target has no room for a filesystem");
 	return 0;
 }
 
-static int check_flex(struct xw_mkfs_params *p, struct xw_diag *diag)
+static int settle_usage(struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	struct xw_usage u;
+	int err = xw_usage_open(p, p->size_bytes, diag, &u);
+
+	if (err)
+		return err;
+	err = xw_usage_extended(&u, p, diag);
+	if (!err)
+		err = settle_features(p, &u, diag);
+	if (!err)
+		err = xw_usage_values(&u, p, diag);
+	xw_usage_close(&u);
+	if (p->creator_os == XW_OS_DEFAULT)
+		p->creator_os = 0;
+	if (p->reserved_percent < 0)
+		p->reserved_percent = p->size_bytes ? 5 : 0;
+	/* once more: the size may have brought 64bit */
+	return err ? err : xw_features_check(&p->features, diag);
+}
+
+/* Options without the feature that they are about. */
+static int check_needs(const struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	bool bigalloc = xw_has_ro(&p->features, XW_RO_BIGALLOC);
+
+	if (p->flex_size && !xw_has_incompat(&p->features, XW_INCOMPAT_FLEX_BG))
+		return xw_fail(diag, XW_ERR_USAGE, "-G %u: needs the feature flex_bg",
+			       p->flex_size);
+	if (p->cluster_size && !bigalloc)
+		return xw_fail(diag, XW_ERR_USAGE, "-C %u: needs the feature bigalloc",
+			       p->cluster_size);
+	if (p->blocks_per_group && bigalloc)
+		return xw_fail(diag, XW_ERR_USAGE, "-g: not with bigalloc");
+	return 0;
+}
+
+static int settle_flex(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	bool flex = xw_has_incompat(&p->features, XW_INCOMPAT_FLEX_BG);
 
-	if (!flex && p->flex_size)
-		return xw_fail(diag, XW_ERR_USAGE, "-G %u: needs the feature flex_bg",
-			       p->flex_size);
 	p->flex_size = !flex ? 1 : p->flex_size ? p->flex_size : 16;
 	if (!p->size_bytes && p->packed_meta_blocks)
 		return xw_fail(diag, XW_ERR_USAGE, "-E packed_meta_blocks: needs SIZE");
@@ -230,10 +176,7 @@ static int check_journal(const struct xw_mkfs_params *p, struct xw_diag *diag)
 static int check_clusters(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	if (!xw_has_ro(&p->features, XW_RO_BIGALLOC))
-		return p->cluster_size
-			       ? xw_fail(diag, XW_ERR_USAGE, "-C %u: needs the feature bigalloc",
-					 p->cluster_size)
-			       : 0;
+		return 0;
 	if (!p->cluster_size)
 		p->cluster_size = 16 * p->block_size;
 	if (p->cluster_size < 2 * p->block_size)
@@ -245,18 +188,15 @@ static int check_clusters(struct xw_mkfs_params *p, struct xw_diag *diag)
 	if (!p->size_bytes)
 		return xw_fail(diag, XW_ERR_UNSUPPORTED,
 			       "-O bigalloc: SIZE is needed by this version");
-	if (p->blocks_per_group)
-		return xw_fail(diag, XW_ERR_USAGE, "-g: not with bigalloc");
 	p->bytes_per_inode = XW_MAX(p->bytes_per_inode, p->cluster_size); /* a file takes one */
 	return 0;
 }
 
-static int check_rest(struct xw_mkfs_params *p, struct xw_diag *diag)
+/* -b and what cannot be larger; the block size may be open still. */
+static int check_block_size(const struct xw_mkfs_params *p, struct xw_diag *diag)
 {
-	int ret = check_clusters(p, diag);
-
-	if (ret)
-		return ret;
+	if (!p->block_size)
+		return 0;
 	if (p->blocks_per_group > xw_group_blocks_max(p->block_size))
 		return xw_fail(diag, XW_ERR_USAGE, "-g %u: at most %u with %u-byte blocks",
 			       p->blocks_per_group, xw_group_blocks_max(p->block_size),
@@ -264,6 +204,17 @@ static int check_rest(struct xw_mkfs_params *p, struct xw_diag *diag)
 	if (p->inode_size > p->block_size)
 		return xw_fail(diag, XW_ERR_USAGE, "-I %u: at most the block size, %u",
 			       p->inode_size, p->block_size);
+	return 0;
+}
+
+static int check_rest(struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	int ret = check_block_size(p, diag);
+
+	if (!ret)
+		ret = check_clusters(p, diag);
+	if (ret)
+		return ret;
 	if (p->size_bytes && (p->free_set || p->free_inodes))
 		return xw_fail(
 			diag, XW_ERR_USAGE,
@@ -274,14 +225,33 @@ static int check_rest(struct xw_mkfs_params *p, struct xw_diag *diag)
 	return check_journal(p, diag);
 }
 
+int xw_params_check(struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	struct xw_diag quiet = {0}; /* warnings come from xw_params_finish */
+	struct xw_usage u;
+	int err = xw_usage_open(p, 0, &quiet, &u);
+
+	if (!err) {
+		err = settle_features(p, &u, &quiet);
+		xw_usage_close(&u);
+	}
+	if (!err)
+		err = check_needs(p, &quiet);
+	if (!err)
+		err = check_block_size(p, &quiet);
+	return err ? xw_fail(diag, err, "%s", quiet.text) : 0;
+}
+
 int xw_params_finish(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_diag *diag)
 {
-	int err = settle_features(p, diag);
+	int err = settle_size(p, dev_bytes, diag);
 
 	if (!err)
-		err = settle_sizes(p, dev_bytes, diag);
+		err = settle_usage(p, diag);
 	if (!err)
-		err = check_flex(p, diag);
+		err = check_needs(p, diag);
+	if (!err)
+		err = settle_flex(p, diag);
 	if (!err)
 		err = settle_resize(p, diag);
 	if (!err)

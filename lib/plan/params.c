@@ -11,7 +11,9 @@
 #include <strings.h>
 #include <uuid/uuid.h>
 
+#include "plan/mntopts.h"
 #include "plan/parse.h"
+#include "plan/profile.h"
 
 typedef int setter(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag);
 
@@ -20,13 +22,14 @@ void xw_params_init(struct xw_mkfs_params *p)
 	memset(p, 0, sizeof(*p));
 	p->reserved_percent = -1;
 	p->revision = -1;
-	p->errors = 1;
+	p->creator_os = XW_OS_DEFAULT;
+	p->mount_opts = XW_MNTOPT_XATTR_USER | XW_MNTOPT_ACL;
 	p->lazy_itable_init = p->lazy_journal_init = -1;
+	p->packed_meta_blocks = p->discard = -1;
 	p->num_backup_sb = -1;
 	p->root_perms = ~0u;
 	p->hash_version = 1;
 	p->mb = (struct xw_alloc_tunables){-1, -1, -1, -1, -1, -1};
-	memcpy(p->fs_type, "ext4", 5);
 }
 
 void xw_params_free(struct xw_mkfs_params *p)
@@ -35,7 +38,11 @@ void xw_params_free(struct xw_mkfs_params *p)
 	free(p->journal_device);
 	free(p->feature_list);
 	free(p->usage_list);
+	free(p->extended_list);
+	xw_profile_free(p->profile);
 	p->root_selinux = p->feature_list = p->usage_list = p->journal_device = NULL;
+	p->extended_list = NULL;
+	p->profile = NULL;
 }
 
 static int set_size(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
@@ -253,17 +260,24 @@ static int set_features(struct xw_mkfs_params *p, const char *value, struct xw_d
 
 static int set_type(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
 {
-	struct xw_features trial;
-	int err = xw_features_of_type(value, &trial, diag);
-
-	if (!err)
-		memcpy(p->fs_type, value, strlen(value) + 1);
-	return err;
+	/* what types there are is known once the table is */
+	if (!*value || strlen(value) >= sizeof(p->fs_type))
+		return xw_fail(diag, XW_ERR_USAGE, "-t %.80s: no such filesystem type", value);
+	memcpy(p->fs_type, value, strlen(value) + 1);
+	return 0;
 }
 
 static int set_usage(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
 {
 	return list_append(&p->usage_list, value, diag);
+}
+
+/* Kept as well: options of a usage type stand before it. */
+static int set_extended(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
+{
+	int err = xw_params_set_extended(p, value, diag);
+
+	return err ? err : list_append(&p->extended_list, value, diag);
 }
 
 static int set_add_journal(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
@@ -320,7 +334,7 @@ static setter *const setters[XW_MKFS_OPTION_COUNT] = {
 	[XW_MKFS_USAGE] = set_usage,
 	[XW_MKFS_JOURNAL] = xw_params_set_journal,
 	[XW_MKFS_ADD_JOURNAL] = set_add_journal,
-	[XW_MKFS_EXTENDED] = xw_params_set_extended,
+	[XW_MKFS_EXTENDED] = set_extended,
 	[XW_MKFS_FREE] = set_free,
 	[XW_MKFS_MIN_FREE_INODES] = set_free_inodes,
 };
@@ -339,4 +353,17 @@ int xw_params_set(struct xw_mkfs_params *p, enum xw_mkfs_option opt, const char 
 	if (!value && opt != XW_MKFS_ADD_JOURNAL)
 		return xw_fail(diag, XW_ERR_USAGE, "%s: needs a value", option_names[opt]);
 	return setters[opt](p, value, diag);
+}
+
+int xw_params_set_config(struct xw_mkfs_params *p, const char *name, const char *text, size_t len,
+			 struct xw_diag *diag)
+{
+	struct xw_profile *profile;
+	int err = xw_profile_parse(name, text, len, diag, &profile);
+
+	if (err)
+		return err;
+	xw_profile_free(p->profile);
+	p->profile = profile;
+	return 0;
 }

@@ -10,6 +10,8 @@
 #include "base/types.h"
 #include "plan/features.h"
 
+struct xw_profile;
+
 #pragma GCC visibility push(default)
 
 /* One row an option: enumerator, name in messages ("-b", "-E stride") */
@@ -51,6 +53,8 @@ struct xw_alloc_tunables { /* -E mb_*; -1 = default */
 };
 
 #define XW_BLOCK_SIZE_MAX 65536u
+#define XW_OS_HURD 1u
+#define XW_OS_DEFAULT UINT32_MAX
 
 /*
  * Blocks a group has at most: bits of a bitmap block, and a multiple of 8 below 2^16, which is the
@@ -77,10 +81,12 @@ struct xw_mkfs_params {
 	uint8_t uuid[16];
 	bool uuid_set, hash_seed_set;
 	uint8_t hash_seed[16];
-	uint16_t errors;
-	uint32_t creator_os;
+	uint16_t errors; /* 0 = default; final after finish */
+	uint32_t creator_os; /* XW_OS_DEFAULT until finish */
+	uint32_t mount_opts; /* s_default_mount_opts */
+	bool periodic_fsck; /* the mount count that wants a check follows from the UUID */
 	struct xw_features features; /* after type defaults and -O; valid after xw_params_finish */
-	char fs_type[8]; /* ext2 ext3 ext4 */
+	char fs_type[32]; /* -t; "" = default */
 	uint64_t journal_bytes; /* -J size=; 0 = default */
 	bool journal_asked; /* by -j, -J or a named feature, not just by the type; after finish */
 	uint64_t fast_commit_kib; /* -J fast_commit_size=; 0 = default */
@@ -93,7 +99,7 @@ struct xw_mkfs_params {
 	uint64_t offset; /* bytes into the target */
 	uint32_t stride, stripe_width;
 	int lazy_itable_init, lazy_journal_init; /* -1 = default */
-	bool packed_meta_blocks, nodiscard;
+	int packed_meta_blocks, discard; /* -1 = default; final after finish */
 	int num_backup_sb; /* sparse_super2: 0..2; -1 = default 2 */
 	uint32_t root_uid, root_gid, root_perms; /* root_perms: ~0 = default 0755 */
 	bool root_owner_set;
@@ -116,7 +122,9 @@ struct xw_mkfs_params {
 	uint64_t free_inodes; /* --free-inodes: at least so many */
 	int64_t now; /* seconds: SOURCE_DATE_EPOCH or the clock; set by the tool */
 	/* applied by finish; owned */
-	char *feature_list, *usage_list;
+	char *feature_list, *usage_list, *extended_list;
+	struct xw_profile *profile; /* owned; NULL = the built-in table of usage types */
+	const char *target; /* for its [devices] stanza; NULL = none; set by the caller */
 	bool add_journal;
 };
 
@@ -125,6 +133,17 @@ void xw_params_free(struct xw_mkfs_params *p);
 /* XW_ERR_USAGE / XW_ERR_UNSUPPORTED with a line naming option and value. value NULL for flags. */
 int xw_params_set(struct xw_mkfs_params *p, enum xw_mkfs_option opt, const char *value,
 		  struct xw_diag *diag);
+/*
+ * Usage types from here on are those of a text in the syntax of mke2fs.conf(5), not the built-in
+ * ones; `name` is what messages call it. XW_ERR_USAGE with its line.
+ */
+int xw_params_set_config(struct xw_mkfs_params *p, const char *name, const char *text, size_t len,
+			 struct xw_diag *diag);
+/*
+ * What contradicts itself whatever the target is, so that it is told before the target is looked
+ * at. The rest is xw_params_finish's, which tells all of it again.
+ */
+int xw_params_check(struct xw_mkfs_params *p, struct xw_diag *diag);
 /*
  * Type, usage type and feature lists become final values; defaults that need the size (usage type
  * floppy, small, big, huge; inode ratio) are settled. dev_bytes: what the target offers when SIZE

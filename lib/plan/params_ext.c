@@ -28,24 +28,14 @@ static int bad(struct xw_diag *diag, const char *name, const char *value, const 
 }
 
 /* "key" alone switches on; 0 and 1 say it. */
-static int flag(const char *name, const char *value, bool *out, struct xw_diag *diag)
+static int flag(const char *name, const char *value, int *out, struct xw_diag *diag)
 {
 	uint64_t n = 1;
 
 	if (value && (xw_parse_u64(value, &n) || n > 1))
 		return bad(diag, name, value, "must be 0 or 1");
-	*out = n;
+	*out = (int)n;
 	return 0;
-}
-
-static int flag_int(const char *name, const char *value, int *out, struct xw_diag *diag)
-{
-	bool on = false;
-	int err = flag(name, value, &on, diag);
-
-	if (!err)
-		*out = on;
-	return err;
 }
 
 static int number(const char *name, const char *value, uint64_t max, uint64_t *out,
@@ -156,12 +146,12 @@ SETTER(stripe_width)
 
 SETTER(lazy_itable_init)
 {
-	return flag_int(name, value, &p->lazy_itable_init, diag);
+	return flag(name, value, &p->lazy_itable_init, diag);
 }
 
 SETTER(lazy_journal_init)
 {
-	return flag_int(name, value, &p->lazy_journal_init, diag);
+	return flag(name, value, &p->lazy_journal_init, diag);
 }
 
 SETTER(packed_meta_blocks)
@@ -169,16 +159,22 @@ SETTER(packed_meta_blocks)
 	return flag(name, value, &p->packed_meta_blocks, diag);
 }
 
+SETTER(discard)
+{
+	return flag(name, value, &p->discard, diag);
+}
+
 SETTER(nodiscard)
 {
 	(void)name;
 	(void)value;
 	(void)diag;
-	p->nodiscard = true;
+	p->discard = 0;
 	return 0;
 }
 
-SETTER(num_backup_sb)
+int xw_set_num_backup_sb(struct xw_mkfs_params *p, const char *name, const char *value,
+			 struct xw_diag *diag)
 {
 	return number_int(name, value, 2, &p->num_backup_sb, diag);
 }
@@ -196,7 +192,7 @@ SETTER(resize)
 
 SETTER(mb_optimize_scan)
 {
-	return flag_int(name, value, &p->mb.optimize_scan, diag);
+	return flag(name, value, &p->mb.optimize_scan, diag);
 }
 
 SETTER(mb_linear_limit)
@@ -236,7 +232,8 @@ static const struct key extended_keys[] = {
 	{"lazy_itable_init", ARG_MAY, set_lazy_itable_init},
 	{"lazy_journal_init", ARG_MAY, set_lazy_journal_init},
 	{"packed_meta_blocks", ARG_MAY, set_packed_meta_blocks},
-	{"num_backup_sb", ARG_MUST, set_num_backup_sb},
+	{"num_backup_sb", ARG_MUST, xw_set_num_backup_sb},
+	{"discard", ARG_NONE, set_discard},
 	{"nodiscard", ARG_NONE, set_nodiscard},
 	{"resize", ARG_MUST, set_resize},
 	{"mb_optimize_scan", ARG_MUST, set_mb_optimize_scan},
@@ -254,7 +251,6 @@ static const struct key extended_keys[] = {
 	{"assume_storage_prezeroed", ARG_MAY, NULL},
 	{"no_copy_xattrs", ARG_MAY, NULL},
 	{"test_fs", ARG_MAY, NULL},
-	{"discard", ARG_MAY, NULL},
 	{"desc_size", ARG_MAY, NULL},
 	{"revision", ARG_MAY, NULL},
 	{NULL, ARG_NONE, NULL},

@@ -25,7 +25,7 @@ typedef int xw_key_setter(struct xw_mkfs_params *p, const char *name, const char
 			  struct xw_diag *diag);
 xw_key_setter xw_set_quotatype, xw_set_mmp_update_interval, xw_set_encoding, xw_set_encoding_flags,
 	xw_set_orphan_file_size, xw_set_fast_commit_size, xw_set_journal_location,
-	xw_set_journal_device;
+	xw_set_journal_device, xw_set_num_backup_sb;
 /* What those and the features say to each other, before and after the sizes are settled. */
 int xw_params_imply_features(struct xw_mkfs_params *p, struct xw_diag *diag);
 int xw_params_settle_features(struct xw_mkfs_params *p, struct xw_diag *diag);

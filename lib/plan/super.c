@@ -9,8 +9,8 @@
 #include "disk/inode.h"
 #include "plan/map.h"
 
-#define MOUNT_OPT_XATTR_USER 0x0004u
-#define MOUNT_OPT_ACL 0x0008u
+#define CHECK_INTERVAL (180u * 24 * 3600) /* of periodic checks: 180 days, */
+#define CHECK_MOUNTS 20 /* or so many mounts, and up to as many again */
 /* contents and names, as fscrypt numbers them */
 #define ENCRYPT_AES_256_XTS 1
 #define ENCRYPT_AES_256_CTS 4
@@ -78,13 +78,17 @@ void xw_plan_super(const struct xw_mkfs_params *p, const struct xw_geo *geo, str
 	sb->magic = XW_SUPER_MAGIC;
 	sb->state = XW_STATE_VALID;
 	sb->max_mnt_count = -1;
+	if (p->periodic_fsck) {
+		sb->checkinterval = CHECK_INTERVAL;
+		sb->max_mnt_count = (int16_t)(CHECK_MOUNTS + p->uuid[0] % CHECK_MOUNTS);
+	}
 	sb->rev_level = (uint32_t)p->revision;
 	sb->first_ino = XW_INO_FIRST;
 	sb->feature_compat = geo->features.w[XW_FW_COMPAT];
 	sb->feature_incompat = geo->features.w[XW_FW_INCOMPAT];
 	sb->feature_ro_compat = geo->features.w[XW_FW_RO_COMPAT];
 	if (p->revision)
-		sb->default_mount_opts = MOUNT_OPT_XATTR_USER | MOUNT_OPT_ACL;
+		sb->default_mount_opts = p->mount_opts;
 	if (geo->inode_size > 128)
 		sb->min_extra_isize = sb->want_extra_isize = XW_INODE_EXTRA_WANTED;
 	if (geo->journal_blocks)

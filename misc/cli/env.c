@@ -40,6 +40,11 @@ int cli_source_date_epoch(const char **value)
 	return 0;
 }
 
+const char *cli_mke2fs_config(void)
+{
+	return getenv("MKE2FS_CONFIG");
+}
+
 void cli_guard_streams(void)
 {
 	/* Opened the wrong way round, so that use fails as it does on a closed descriptor. */

@@ -11,6 +11,9 @@
  */
 int cli_source_date_epoch(const char **value);
 
+/* MKE2FS_CONFIG: the name of a configuration file, "" for none; NULL when it is not set. */
+const char *cli_mke2fs_config(void);
+
 /*
  * Make descriptors 0 to 2 what they should be where the caller closed them: the next file opened,
  * which is the image, would get the number, and messages would be written into it.

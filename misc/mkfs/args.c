@@ -109,11 +109,14 @@ int mkfs_args_parse(struct mkfs_args *args, int argc, char **argv)
 		return EXIT_FAILED;
 	}
 	status = cli_line_read(&args->line, argc, argv);
-	return status < 0 ? take_operands(args, argc, argv) : status;
+	if (status < 0)
+		status = take_operands(args, argc, argv);
+	return status < 0 ? mkfs_config_read(args) : status;
 }
 
 void mkfs_args_free(struct mkfs_args *args)
 {
 	cli_line_free(&args->line);
 	free(args->sources);
+	free(args->config);
 }

@@ -17,6 +17,8 @@ static int set_all(struct xw_mkfs *m, const struct mkfs_args *args, bool overwri
 {
 	int err = overwrite ? xw_mkfs_set(m, "-F", NULL) : 0;
 
+	if (args->config && !err)
+		err = xw_mkfs_set_config(m, args->config_name, args->config, args->config_len);
 	for (size_t i = 0; i < args->line.count && !err; i++)
 		err = xw_mkfs_set(m, args->line.settings[i].name, args->line.settings[i].value);
 	for (size_t i = 0; i < args->source_count && !err; i++)

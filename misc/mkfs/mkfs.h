@@ -14,11 +14,16 @@ struct mkfs_args {
 	const char *image;
 	unsigned force;
 	bool dry_run;
+	char *config; /* the mke2fs.conf that counts, owned; NULL = none */
+	const char *config_name;
+	size_t config_len;
 };
 
 /* -1: go on; otherwise the status to exit with (help was printed, or an error). */
 int mkfs_args_parse(struct mkfs_args *args, int argc, char **argv);
 void mkfs_args_free(struct mkfs_args *args);
+/* The options are known: find and read the configuration. -1 or the status, as above. */
+int mkfs_config_read(struct mkfs_args *args);
 
 /*
  * One attempt, errors and the result printed. Returns 0 or an XW_E_* code; XW_E_EXISTS leaves the

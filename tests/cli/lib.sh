@@ -6,7 +6,7 @@
 # script works in its own $T, which goes away at the end.
 set -u
 export LC_ALL=C.UTF-8 TZ=UTC
-unset SOURCE_DATE_EPOCH NO_COLOR
+unset SOURCE_DATE_EPOCH NO_COLOR MKE2FS_CONFIG
 PATH=$PATH:/usr/sbin:/sbin
 : "${XW_BUILD:=$PWD}" "${XW_SRC:=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}"
 MKFS=${XW_MKFS:-$XW_BUILD/xw-mkfs}

@@ -71,6 +71,37 @@ SIZE.*-5|-- img -5
 --mode.*999|--mode 999 -d . img
 TABLE
 
+# What is wrong with the options is said before anything about the target, also where SIZE is left out.
+printf 'precious' >precious
+mkfs -q kept.img 8M
+sha256sum kept.img precious >before
+while IFS='|' read -r want args; do
+	for target in nowhere/img /dev/null kept.img precious; do
+		eval "set -- $args"
+		mkfs -F "$@" $target
+		fails 2 "$want" "before $target: $args"
+		mkfs -F -d no-such-source "$@" $target 64M
+		fails 2 "$want" "  also with SIZE and a source that is not there"
+	done
+done <<'TABLE'
+-O nonesuch.*no such feature|-O nonesuch
+-O dirdata|-O dirdata
+metadata_csum_seed needs metadata_csum|-O metadata_csum_seed,^metadata_csum
+resize_inode and meta_bg|-O meta_bg
+-G 8.*flex_bg|-G 8 -O ^flex_bg
+-C 32768.*bigalloc|-C 32768
+-I 4096.*block size|-b 1024 -I 4096
+-t xfs|-t xfs
+-T nonesuch|-T nonesuch
+TABLE
+mkfs -F -N 5 nowhere/img 64M
+fails 1 "nowhere/img" "what is fine with the options leaves the target's error"
+mkfs -F -E resize=5 nowhere/img 64M
+fails 2 "-E resize" "with SIZE, geometry comes before the target"
+mkfs -F -J size=100000 nowhere/img 64M
+fails 2 "-J size" "  and the journal"
+is "nothing was touched" sha256sum -c before
+
 # Known features that this version does not make are refused by name, never ignored.
 for feature in compression dirdata shared_blocks; do
 	rm -f img

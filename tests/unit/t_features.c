@@ -6,43 +6,6 @@
 #include "plan/features.h"
 #include "unit.h"
 
-#define EXT2_COMPAT (XW_COMPAT_EXT_ATTR | XW_COMPAT_RESIZE_INODE | XW_COMPAT_DIR_INDEX)
-#define EXT2_RO (XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE)
-#define EXT4_INCOMPAT                                                                              \
-	(XW_INCOMPAT_FILETYPE | XW_INCOMPAT_EXTENTS | XW_INCOMPAT_64BIT | XW_INCOMPAT_FLEX_BG)
-#define EXT4_RO                                                                                    \
-	(EXT2_RO | XW_RO_HUGE_FILE | XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE | XW_RO_METADATA_CSUM)
-
-static const struct {
-	const char *type;
-	uint32_t w[3];
-} types[] = {
-	{"ext2", {EXT2_COMPAT, XW_INCOMPAT_FILETYPE, EXT2_RO}},
-	{"ext3", {EXT2_COMPAT | XW_COMPAT_HAS_JOURNAL, XW_INCOMPAT_FILETYPE, EXT2_RO}},
-	{"ext4", {EXT2_COMPAT | XW_COMPAT_HAS_JOURNAL, EXT4_INCOMPAT, EXT4_RO}},
-};
-
-START_TEST(type_defaults)
-{
-	struct xw_features f;
-
-	ck_assert_int_eq(xw_features_of_type(types[_i].type, &f, NULL), 0);
-	ck_assert_int_eq(memcmp(f.w, types[_i].w, sizeof(f.w)), 0);
-	ck_assert_int_eq(xw_features_check(&f, NULL), 0);
-	ck_assert_int_eq(memcmp(f.w, types[_i].w, sizeof(f.w)), 0);
-}
-END_TEST
-
-START_TEST(type_unknown)
-{
-	struct xw_features f;
-	struct xw_diag diag = {0};
-
-	ck_assert_int_eq(xw_features_of_type("ext5", &f, &diag), XW_ERR_USAGE);
-	ck_assert_ptr_nonnull(strstr(diag.text, "ext5"));
-}
-END_TEST
-
 static const struct {
 	const char *name, *canonical;
 	enum xw_feature_word word;
@@ -215,8 +178,6 @@ int main(void)
 	Suite *s = suite_create("features");
 	TCase *t = tcase_create("features");
 
-	tcase_add_loop_test(t, type_defaults, 0, XW_ARRAY_SIZE(types));
-	tcase_add_test(t, type_unknown);
 	tcase_add_loop_test(t, find_and_name, 0, XW_ARRAY_SIZE(names));
 	tcase_add_test(t, every_name_finds_its_bit);
 	tcase_add_loop_test(t, apply, 0, XW_ARRAY_SIZE(lists));

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bits: the kernel's "ext4 Data Structures", s_default_mount_opts. How data is journalled is a
+ * number of two bits, everything else a bit of its own.
+ */
+#include "plan/mntopts.h"
+
+#include <string.h>
+
+static const struct {
+	const char *name;
+	uint32_t bits, mask;
+} rows[] = {
+	{"debug", 0x0001, 0x0001},
+	{"bsdgroups", 0x0002, 0x0002},
+	{"user_xattr", XW_MNTOPT_XATTR_USER, XW_MNTOPT_XATTR_USER},
+	{"acl", XW_MNTOPT_ACL, XW_MNTOPT_ACL},
+	{"uid16", 0x0010, 0x0010},
+	{"journal_data", 0x0020, 0x0060},
+	{"journal_data_ordered", 0x0040, 0x0060},
+	{"journal_data_writeback", 0x0060, 0x0060},
+	{"nobarrier", 0x0100, 0x0100},
+	{"block_validity", 0x0200, 0x0200},
+	{"discard", 0x0400, 0x0400},
+	{"nodelalloc", 0x0800, 0x0800},
+};
+
+static int apply_word(uint32_t *opts, const char *what, const char *word, size_t len,
+		      struct xw_diag *diag)
+{
+	bool clear = *word == '^' || *word == '-';
+	size_t sign = clear || *word == '+';
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++) {
+		if (strlen(rows[i].name) != len - sign ||
+		    memcmp(rows[i].name, word + sign, len - sign))
+			continue;
+		if (clear && (*opts & rows[i].mask) == rows[i].bits)
+			*opts &= ~rows[i].mask;
+		else if (!clear)
+			*opts = (*opts & ~rows[i].mask) | rows[i].bits;
+		return 0;
+	}
+	return xw_fail(diag, XW_ERR_USAGE, "%s %.*s: no such default mount option", what,
+		       (int)XW_MIN(len, 80), word);
+}
+
+int xw_mntopts_apply(uint32_t *opts, const char *what, const char *list, struct xw_diag *diag)
+{
+	static const char separators[] = ", \t";
+
+	for (;;) {
+		size_t len;
+		int err;
+
+		list += strspn(list, separators);
+		len = strcspn(list, separators);
+		if (!len)
+			return 0;
+		err = apply_word(opts, what, list, len, diag);
+		if (err)
+			return err;
+		list += len;
+	}
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Default mount options of the superblock, by the names of tune2fs(8) -o. */
+#ifndef XW_PLAN_MNTOPTS_H
+#define XW_PLAN_MNTOPTS_H
+
+#include "base/err.h"
+#include "base/types.h"
+
+#pragma GCC visibility push(default)
+
+#define XW_MNTOPT_XATTR_USER 0x0004u
+#define XW_MNTOPT_ACL 0x0008u
+
+/*
+ * Apply a list ("acl,^debug") to *opts in order. XW_ERR_USAGE names what is no such option, behind
+ * `what`, for example "-o".
+ */
+int xw_mntopts_apply(uint32_t *opts, const char *what, const char *list, struct xw_diag *diag);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One pass over the text, line by line, in a copy that becomes the strings: a value never grows by
+ * taking its quotes and backslashes away.
+ *
+ * What the man page leaves open was observed with mke2fs 1.47.0: lines before the first section are
+ * skipped; a comment may begin anywhere outside quotes; "tag =" alone goes on with "{" in the next
+ * line; a '*' behind a name means nothing here. Stricter than mke2fs: a quote or a stanza that is
+ * never closed, and text behind a closing quote, are errors.
+ */
+#include <string.h>
+
+#include "plan/profile.h"
+
+struct parser {
+	struct xw_profile *p;
+	struct xw_diag *diag;
+	const char *section; /* NULL before the first */
+	size_t stanza; /* as in struct xw_relation */
+	unsigned depth; /* of stanzas */
+	uint32_t line, open_line; /* the line now, and of the innermost "{" or "tag =" */
+	bool pending; /* "tag =": the next line must open it */
+};
+
+static int bad(const struct parser *ps, const char *why)
+{
+	return xw_fail(ps->diag, XW_ERR_USAGE, "%s:%u: %s", ps->p->name, ps->line, why);
+}
+
+static bool blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
+
+static char *skip_blanks(char *s)
+{
+	while (blank(*s))
+		s++;
+	return s;
+}
+
+static bool at_end(const char *s)
+{
+	return !*s || *s == '#' || *s == ';';
+}
+
+/* Past a name or a bracket: blanks and the marks that mean nothing here. */
+static char *skip_marks(char *s)
+{
+	s = skip_blanks(s);
+	if (*s == '*')
+		s = skip_blanks(s + 1);
+	return s;
+}
+
+/* s is behind the opening quote: the string without quotes in place, *end behind the closing one.
+ */
+static int unquote(const struct parser *ps, char *s, char **end)
+{
+	static const char codes[] = "ntb", meaning[] = "\n\t\b";
+	char *to = s;
+
+	for (; *s && *s != '"'; s++) {
+		const char *code;
+
+		if (*s == '\\' && s[1]) {
+			s++;
+			code = strchr(codes, *s);
+			*to++ = code ? meaning[code - codes] : *s;
+		} else {
+			*to++ = *s;
+		}
+	}
+	if (!*s)
+		return bad(ps, "a quote is not closed");
+	*end = s + 1;
+	*to = '\0';
+	return 0;
+}
+
+static int add(struct parser *ps, const char *tag, const char *value)
+{
+	const struct xw_relation r = {ps->section, tag, value, ps->stanza, ps->line};
+
+	/* what stands deeper than a stanza of a section nobody asks for */
+	if (ps->depth > 1)
+		return 0;
+	return xw_vec_push(&ps->p->relations, r) ? xw_fail_nomem(ps->diag, "configuration") : 0;
+}
+
+static int open_stanza(struct parser *ps, const char *s)
+{
+	if (!at_end(s))
+		return bad(ps, "text behind '{': relations stand on lines of their own");
+	if (!ps->depth++)
+		ps->stanza = ps->p->relations.n;
+	ps->open_line = ps->line;
+	return 0;
+}
+
+static int close_stanza(struct parser *ps, char *s)
+{
+	if (!ps->depth)
+		return bad(ps, "'}' without '{'");
+	if (!at_end(skip_marks(s)))
+		return bad(ps, "text behind '}'");
+	if (!--ps->depth)
+		ps->stanza = 0;
+	return 0;
+}
+
+static int open_section(struct parser *ps, char *s)
+{
+	char *end = strchr(s, ']');
+
+	if (ps->depth)
+		return bad(ps, "a section begins inside a stanza: '}' is missing");
+	if (!end)
+		return bad(ps, "']' is missing");
+	if (!at_end(skip_marks(end + 1)))
+		return bad(ps, "text behind ']'");
+	*end = '\0';
+	ps->section = s;
+	return 0;
+}
+
+/* The tag that *s begins with, *s moved behind it. */
+static int read_tag(const struct parser *ps, char **s, char **tag)
+{
+	char *end;
+
+	if (**s == '"') {
+		*tag = *s + 1;
+		return unquote(ps, *tag, s);
+	}
+	*tag = *s;
+	end = *s + strcspn(*s, " \t\r\v\f=*#;");
+	if (end == *s)
+		return bad(ps, "a relation begins with its name");
+	*s = end;
+	return 0;
+}
+
+/* "tag = value"; the byte behind the tag is '=', a blank or a mark, and is needed until here. */
+static int relation(struct parser *ps, char *s)
+{
+	char *tag, *tag_end, *end;
+	bool quoted;
+	int err = read_tag(ps, &s, &tag);
+
+	if (err)
+		return err;
+	tag_end = s;
+	s = skip_marks(s);
+	if (*s != '=')
+		return bad(ps, "'=' is missing");
+	s = skip_blanks(s + 1);
+	*tag_end = '\0';
+	quoted = *s == '"';
+	if (at_end(s) || *s == '{') {
+		err = add(ps, tag, NULL);
+		ps->pending = *s != '{';
+		ps->open_line = ps->line;
+		return err || ps->pending ? err : open_stanza(ps, skip_blanks(s + 1));
+	}
+	if (quoted) {
+		err = unquote(ps, ++s, &end);
+		if (!err && !at_end(skip_blanks(end)))
+			err = bad(ps, "text behind the closing quote");
+		return err ? err : add(ps, tag, s);
+	}
+	end = s + strcspn(s, "#;");
+	while (blank(end[-1]))
+		end--;
+	*end = '\0';
+	return add(ps, tag, s);
+}
+
+static int read_line(struct parser *ps, char *s)
+{
+	s = skip_blanks(s);
+	if (at_end(s))
+		return 0;
+	if (ps->pending) {
+		ps->pending = false;
+		return *s == '{' ? open_stanza(ps, skip_blanks(s + 1))
+				 : bad(ps, "'{' expected: the relation before has no value");
+	}
+	if (*s == '[')
+		return open_section(ps, s + 1);
+	if (!ps->section)
+		return 0;
+	return *s == '}' ? close_stanza(ps, s + 1) : relation(ps, s);
+}
+
+static int read_text(struct parser *ps, size_t len)
+{
+	char *s = ps->p->text, *end = s + len;
+	int err = 0;
+
+	while (s < end && !err) {
+		char *eol = memchr(s, '\n', (size_t)(end - s));
+
+		if (!eol)
+			eol = end;
+		*eol = '\0';
+		ps->line++;
+		err = strlen(s) == (size_t)(eol - s) ? read_line(ps, s)
+						     : bad(ps, "not text: a NUL byte");
+		s = eol + 1;
+	}
+	if (!err && (ps->depth || ps->pending)) {
+		ps->line = ps->open_line;
+		err = bad(ps, "the stanza is not closed");
+	}
+	return err;
+}
+
+int xw_profile_parse(const char *name, const char *text, size_t len, struct xw_diag *diag,
+		     struct xw_profile **out)
+{
+	struct xw_profile *p = calloc(1, sizeof(*p));
+	struct parser ps = {.p = p, .diag = diag};
+	int err;
+
+	*out = NULL;
+	if (len > XW_PROFILE_MAX) {
+		free(p);
+		return xw_fail(diag, XW_ERR_USAGE, "%s: larger than %u bytes", name,
+			       XW_PROFILE_MAX);
+	}
+	if (p) {
+		p->name = strdup(name);
+		p->text = malloc(len + 1);
+	}
+	if (!p || !p->name || !p->text) {
+		xw_profile_free(p);
+		return xw_fail_nomem(diag, "configuration");
+	}
+	if (len)
+		memcpy(p->text, text, len);
+	p->text[len] = '\0';
+	err = read_text(&ps, len);
+	if (err)
+		xw_profile_free(p);
+	else
+		*out = p;
+	return err;
+}
+
+void xw_profile_free(struct xw_profile *p)
+{
+	if (!p)
+		return;
+	xw_vec_free(&p->relations);
+	free(p->name);
+	free(p->text);
+	free(p);
+}
+
+const struct xw_relation *xw_profile_stanza(const struct xw_profile *p, const char *section,
+					    const char *tag, size_t tag_len)
+{
+	for (size_t i = 0; i < p->relations.n; i++) {
+		const struct xw_relation *r = &p->relations.v[i];
+
+		if (!r->stanza && !r->value && !strcmp(r->section, section) &&
+		    strlen(r->tag) == tag_len && !memcmp(r->tag, tag, tag_len))
+			return r;
+	}
+	return NULL;
+}
+
+const struct xw_relation *xw_profile_find(const struct xw_profile *p, const char *section,
+					  const struct xw_relation *stanza, const char *tag)
+{
+	size_t in = stanza ? (size_t)(stanza - p->relations.v) + 1 : 0;
+
+	for (size_t i = 0; i < p->relations.n; i++) {
+		const struct xw_relation *r = &p->relations.v[i];
+
+		if (r->value && r->stanza == in && !strcmp(r->section, section) &&
+		    !strcmp(r->tag, tag))
+			return r;
+	}
+	return NULL;
+}

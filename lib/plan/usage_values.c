@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Relations of usage types, each with the parameter it is for. A value that is no good is an error
+ * of the file, at its line, also where mke2fs takes something else in silence.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "disk/super.h"
+#include "plan/mntopts.h"
+#include "plan/parse.h"
+#include "plan/usage.h"
+
+/* What mke2fs takes where a file says nothing. */
+#define PLAIN_BLOCK_SIZE 4096u
+#define PLAIN_INODE_SIZE 128u
+#define PLAIN_INODE_RATIO 8192u
+
+/* The same of the types that -T names, without the defaults. */
+static const struct xw_relation *find_named(const struct xw_usage *u, const char *tag)
+{
+	const struct xw_relation *r = NULL;
+
+	for (size_t i = u->types.n; i-- > 0 && !r;) {
+		if (u->types.v[i].stanza && u->types.v[i].named)
+			r = xw_profile_find(u->profile, "fs_types", u->types.v[i].stanza, tag);
+	}
+	return r;
+}
+
+static int find_bool(const struct xw_usage *u, const char *tag, int missing, int *out,
+		     struct xw_diag *diag)
+{
+	static const char *const words[2][6] = {
+		{"n", "no", "false", "nil", "0", "off"},
+		{"y", "yes", "true", "t", "1", "on"},
+	};
+	const struct xw_relation *r = xw_usage_find(u, tag);
+
+	*out = missing;
+	if (!r)
+		return 0;
+	for (int b = 0; b < 2; b++) {
+		for (size_t i = 0; i < XW_ARRAY_SIZE(words[b]); i++) {
+			if (!strcasecmp(r->value, words[b][i])) {
+				*out = b;
+				return 0;
+			}
+		}
+	}
+	return xw_usage_blame(u, r, XW_ERR_USAGE, "must be yes or no", diag);
+}
+
+static int set_block_size(const struct xw_usage *u, struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	const struct xw_usage_type *last = &u->types.v[u->types.n - 1];
+	uint32_t at_least = p->min_block_size;
+	const struct xw_relation *r = NULL;
+	int err = 0;
+
+	if (p->block_size)
+		return 0;
+	if (!u->builtin || !last->by_size)
+		r = xw_usage_find(u, "blocksize");
+	if (r && strcmp(r->value, "-1")) /* a page, but never more than 4 KiB */
+		err = xw_usage_set(u, r, p, XW_MKFS_BLOCK_SIZE, diag);
+	if (!p->block_size)
+		p->block_size = PLAIN_BLOCK_SIZE;
+	p->block_size = XW_MAX(p->block_size, XW_MAX(p->min_block_size, at_least));
+	return err;
+}
+
+/* Relations that are options of the command line under another name. */
+static int set_options(const struct xw_usage *u, struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	const struct {
+		const char *tag;
+		bool given;
+		enum xw_mkfs_option opt;
+	} rows[] = {
+		{"inode_size", p->inode_size, XW_MKFS_INODE_SIZE},
+		{"flex_bg_size",
+		 p->flex_size || !xw_has_incompat(&p->features, XW_INCOMPAT_FLEX_BG),
+		 XW_MKFS_FLEX_SIZE},
+		{"cluster_size", p->cluster_size || !xw_has_ro(&p->features, XW_RO_BIGALLOC),
+		 XW_MKFS_CLUSTER_SIZE},
+		{"errors", p->errors, XW_MKFS_ERRORS},
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rows) && !err; i++) {
+		const struct xw_relation *r = rows[i].given ? NULL : xw_usage_find(u, rows[i].tag);
+
+		if (r)
+			err = xw_usage_set(u, r, p, rows[i].opt, diag);
+	}
+	return err;
+}
+
+static int set_ratios(const struct xw_usage *u, struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	const struct xw_relation *r;
+	int err = 0;
+
+	r = p->size_bytes ? xw_usage_find(u, "inode_ratio") : find_named(u, "inode_ratio");
+	if (!p->bytes_per_inode && (r || p->size_bytes)) {
+		if (r)
+			err = xw_usage_set(u, r, p, XW_MKFS_BYTES_PER_INODE, diag);
+		else
+			p->bytes_per_inode = PLAIN_INODE_RATIO;
+		p->bytes_per_inode = XW_MAX(p->bytes_per_inode, p->block_size);
+	}
+	r = p->size_bytes ? xw_usage_find(u, "reserved_ratio") : find_named(u, "reserved_ratio");
+	if (!err && p->reserved_percent < 0 && r)
+		err = xw_usage_set(u, r, p, XW_MKFS_RESERVED_PERCENT, diag);
+	return err;
+}
+
+static int set_hash(const struct xw_usage *u, struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	static const char *const names[] = {"legacy", "half_md4", "tea"};
+	const struct xw_relation *r = xw_usage_find(u, "hash_alg");
+
+	if (!r)
+		return 0;
+	for (uint8_t i = 0; i < XW_ARRAY_SIZE(names); i++) {
+		if (!strcmp(r->value, names[i])) {
+			p->hash_version = i;
+			return 0;
+		}
+	}
+	return xw_usage_blame(u, r, XW_ERR_USAGE, "must be legacy, half_md4 or tea", diag);
+}
+
+static int set_switches(const struct xw_usage *u, struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	const struct {
+		const char *tag;
+		int missing;
+		int *value;
+	} rows[] = {
+		{"lazy_itable_init", -1, &p->lazy_itable_init},
+		{"lazy_journal_init", -1, &p->lazy_journal_init},
+		{"packed_meta_blocks", 0, &p->packed_meta_blocks},
+		{"discard", 1, &p->discard},
+	};
+	int on, err = 0;
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rows) && !err; i++) {
+		if (*rows[i].value < 0)
+			err = find_bool(u, rows[i].tag, rows[i].missing, rows[i].value, diag);
+	}
+	if (!err)
+		err = find_bool(u, "enable_periodic_fsck", 0, &on, diag);
+	if (err)
+		return err;
+	p->periodic_fsck = on;
+	err = find_bool(u, "auto_64-bit_support", 0, &on, diag);
+	if (!err && on && p->size_bytes / p->block_size > UINT32_MAX) {
+		p->features.w[XW_FW_INCOMPAT] |= XW_INCOMPAT_64BIT;
+		p->features.w[XW_FW_COMPAT] &= ~XW_COMPAT_RESIZE_INODE;
+	}
+	if (!err)
+		err = find_bool(u, "make_hugefiles", 0, &on, diag);
+	if (!err && on)
+		xw_log(diag, XW_LOG_WARN, "%s: make_hugefiles: this version makes none",
+		       u->profile->name);
+	return err;
+}
+
+static int set_key(const struct xw_usage *u, struct xw_mkfs_params *p, const char *tag,
+		   xw_key_setter *setter, struct xw_diag *diag)
+{
+	const struct xw_relation *r = xw_usage_find(u, tag);
+	struct xw_diag quiet = {0};
+	int err = r ? setter(p, tag, r->value, &quiet) : 0;
+
+	return err ? xw_usage_blame(u, r, err, quiet.text, diag) : 0;
+}
+
+/* Relations that are keys of -E and -J. */
+static int set_keys(const struct xw_usage *u, struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	bool fold = xw_has_incompat(&p->features, XW_INCOMPAT_CASEFOLD);
+	bool own_log = xw_has_compat(&p->features, XW_COMPAT_HAS_JOURNAL) && !p->journal_device;
+	int err = 0;
+
+	if (p->num_backup_sb < 0 && xw_has_compat(&p->features, XW_COMPAT_SPARSE_SUPER2))
+		err = set_key(u, p, "num_backup_sb", xw_set_num_backup_sb, diag);
+	if (!err && own_log && p->size_bytes && !p->journal_at && !p->journal_at_bytes)
+		err = set_key(u, p, "journal_location", xw_set_journal_location, diag);
+	if (!err && fold)
+		err = set_key(u, p, "encoding", xw_set_encoding, diag);
+	if (!err && fold && !p->encoding_flags_set)
+		err = set_key(u, p, "encoding_flags", xw_set_encoding_flags, diag);
+	return err;
+}
+
+static int set_mount_options(const struct xw_usage *u, struct xw_mkfs_params *p,
+			     struct xw_diag *diag)
+{
+	const struct xw_relation *r = xw_usage_find(u, "default_mntopts");
+	struct xw_diag quiet = {0};
+	uint32_t opts = 0;
+	int err;
+
+	if (!r)
+		return 0;
+	err = xw_mntopts_apply(&opts, r->tag, r->value, &quiet);
+	if (err)
+		return xw_usage_blame(u, r, err, quiet.text, diag);
+	p->mount_opts = opts;
+	return 0;
+}
+
+int xw_usage_values(const struct xw_usage *u, struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	int err = set_block_size(u, p, diag);
+
+	if (!err)
+		err = set_options(u, p, diag);
+	if (!err)
+		err = set_ratios(u, p, diag);
+	if (!err)
+		err = set_hash(u, p, diag);
+	if (!err)
+		err = set_switches(u, p, diag);
+	if (!err)
+		err = set_keys(u, p, diag);
+	if (!err)
+		err = set_mount_options(u, p, diag);
+	if (!p->errors)
+		p->errors = 1;
+	if (!p->inode_size)
+		p->inode_size = PLAIN_INODE_SIZE;
+	return err;
+}
