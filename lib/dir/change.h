@@ -72,6 +72,9 @@ int xw_dir_replace(struct xw_dir *d, const char *name, size_t len, xw_ino ino, u
 /* Let ".." mean another inode. */
 int xw_dir_set_parent(struct xw_dir *d, xw_ino parent);
 
+/* An empty block more, linear directories only: XW_ERR_UNSUPPORTED where there is an index. */
+int xw_dir_expand(struct xw_dir *d);
+
 /* Every entry, "." and ".." too, in no particular order; each's failure ends it. d is not changed
  * meanwhile. */
 int xw_dir_each(struct xw_dir *d, int (*each)(void *arg, const struct xw_dirent *e), void *arg);

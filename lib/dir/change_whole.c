@@ -85,6 +85,19 @@ int xw_dir_each(struct xw_dir *d, each_fn *each, void *arg)
 	return xw_dir_change_end(d, ret);
 }
 
+int xw_dir_expand(struct xw_dir *d)
+{
+	struct xw_dbuf *leaf;
+	uint32_t lblk;
+	int ret = xw_dir_change_begin(d);
+
+	if (ret)
+		return ret;
+	d->cache.why = "an index, whose leaves its blocks are";
+	ret = d->now.indexed ? XW_ERR_UNSUPPORTED : xw_dir_append(d, XW_DBUF_LEAF, &lblk, &leaf);
+	return xw_dir_change_end(d, ret);
+}
+
 /* ---- building an itree ---- */
 
 struct collect {

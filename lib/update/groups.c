@@ -19,7 +19,8 @@ static int give_back(struct xw_update *u)
 {
 	for (size_t i = 0; i < u->freed.n; i++) {
 		const struct xw_run *r = &u->freed.v[i];
-		const int ret = xw_space_release(u->space, r->start, r->len);
+		const int ret = u->lax ? xw_update_lax_release(u, r)
+				       : xw_space_release(u->space, r->start, r->len);
 
 		if (ret == XW_ERR_CORRUPT)
 			return xw_fail(u->diag, ret,
@@ -31,6 +32,14 @@ static int give_back(struct xw_update *u)
 	}
 	u->freed.n = 0;
 	return 0;
+}
+
+/* A count that was wrong stays wrong by as much. */
+static uint32_t biased(uint64_t count, int64_t bias)
+{
+	const int64_t sum = (int64_t)count + bias;
+
+	return (uint32_t)XW_MAX(sum, 0);
 }
 
 static int put_bitmap(struct xw_update *u, xw_blk blk, const uint8_t *bits)
@@ -48,7 +57,7 @@ static int block_bitmap(struct xw_update *u, uint32_t group, struct xw_group_des
 	if (ret)
 		return ret;
 	xw_space_group(u->space, group, &sum);
-	gd->free_blocks = sum.free;
+	gd->free_blocks = biased(sum.free, xw_update_bias_of(u, group).blocks);
 	gd->flags &= (uint16_t)~XW_BG_BLOCK_UNINIT;
 	gd->block_bitmap_csum = xw_bitmap_csum(&u->img->sb, u->img->csum_seed, buf,
 					       u->img->sb.clusters_per_group / 8);
@@ -58,13 +67,14 @@ static int block_bitmap(struct xw_update *u, uint32_t group, struct xw_group_des
 static int inode_bitmap(struct xw_update *u, uint32_t group, const struct xw_igroup_summary *sum,
 			struct xw_group_desc *gd, uint8_t *buf)
 {
+	const struct xw_update_bias bias = xw_update_bias_of(u, group);
 	const struct xw_super *sb = &u->img->sb;
 	int ret = xw_ispace_group_bitmap(u->inodes, group, buf, u->img->block_size);
 
 	if (ret)
 		return ret;
-	gd->free_inodes = sum->free;
-	gd->used_dirs = sum->used_dirs;
+	gd->free_inodes = biased(sum->free, bias.inodes);
+	gd->used_dirs = biased(sum->used_dirs, bias.dirs);
 	if (sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM)) {
 		gd->itable_unused = sum->unused;
 		gd->flags &= (uint16_t)~XW_BG_INODE_UNINIT;
@@ -116,6 +126,12 @@ static int write_super(struct xw_update *u)
 
 	sb->free_blocks_count = xw_space_free_blocks(u->space);
 	sb->free_inodes_count = (uint32_t)xw_ispace_free_count(u->inodes);
+	if (u->lax) {
+		const int64_t blocks = xw_update_bias_blocks(u) + u->bias.blocks;
+
+		sb->free_blocks_count += (uint64_t)XW_MAX(blocks, -(int64_t)sb->free_blocks_count);
+		sb->free_inodes_count = biased(sb->free_inodes_count, u->bias.inodes);
+	}
 	sb->wtime = u->now;
 	if (u->large_file)
 		sb->feature_ro_compat |= XW_RO_LARGE_FILE;
@@ -133,7 +149,7 @@ int xw_update_groups(struct xw_update *u)
 	return ret ? ret : write_super(u);
 }
 
-int xw_update_commit(struct xw_update *u, struct xw_commit_info *info)
+int xw_update_flush(struct xw_update *u)
 {
 	int ret = xw_update_quota(u);
 
@@ -143,5 +159,14 @@ int xw_update_commit(struct xw_update *u, struct xw_commit_info *info)
 		ret = xw_batch_drain(u->out.batch);
 	if (!ret)
 		ret = xw_update_groups(u);
+	xw_update_forget(u);
+	xw_image_forget(u->img);
+	return ret;
+}
+
+int xw_update_commit(struct xw_update *u, struct xw_commit_info *info)
+{
+	const int ret = xw_update_flush(u);
+
 	return ret ? ret : xw_edit_commit(u->edit, info);
 }

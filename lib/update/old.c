@@ -128,9 +128,7 @@ int xw_update_remap(struct xw_update *u, const struct xw_binode *n, struct xw_in
 	return ret ? ret : xw_update_set_map(u, n, in, other);
 }
 
-/* Inline contents went to blocks: the entry that held the rest of them goes. */
-static int drop_inline_entry(struct xw_update *u, const struct xw_binode *n,
-			     const struct xw_inode *in, uint8_t *raw)
+int xw_update_drop_inline(struct xw_update *u, xw_ino ino, const struct xw_inode *in, uint8_t *raw)
 {
 	const unsigned off = xw_inode_xattr_off(in, &u->img->sb);
 	const uint32_t room = off ? u->img->inode_size - off : 0;
@@ -158,8 +156,10 @@ static int drop_inline_entry(struct xw_update *u, const struct xw_binode *n,
 		xw_xattr_encode_ibody(&set, slots, room, raw + off);
 	}
 	xw_xattr_set_free(&set);
-	return ret ? refuse(u, n, XW_ERR_UNSUPPORTED,
-			    "its inline data cannot be told from its attributes")
+	return ret ? xw_fail(u->diag, XW_ERR_UNSUPPORTED,
+			     "%s: inode %" PRIu32
+			     ": its inline data cannot be told from its attributes",
+			     u->img->dev->name, ino)
 		   : 0;
 }
 
@@ -185,7 +185,7 @@ static int rebuilt(struct xw_update *u, const struct xw_binode *n, struct xw_ino
 	set_contents(u, n, in);
 	parts->contents = xw_itable_held(&u->b, n);
 	if (!ret && was_inline)
-		ret = drop_inline_entry(u, n, in, raw);
+		ret = xw_update_drop_inline(u, n->ino, in, raw);
 	if (n->dir->shape.indexed)
 		in->flags |= XW_FL_INDEX | (n->dir->itree ? XW_FL_ITREE : 0);
 	in->links = (uint16_t)links;

@@ -28,7 +28,7 @@ static int check(struct xw_update *u)
 				  XW_RO_QUOTA | XW_RO_METADATA_CSUM | XW_RO_PROJECT | XW_RO_VERITY |
 				  XW_RO_ORPHAN_PRESENT | XW_RO_ITREE;
 
-	if (sb->state & XW_STATE_ERROR || sb->error_count)
+	if (!opts->lax && (sb->state & XW_STATE_ERROR || sb->error_count))
 		return refuse(u, XW_ERR_STATE, "the filesystem has errors; run xw-fsck first");
 	if (sb->feature_ro_compat & XW_RO_BIGALLOC)
 		return refuse(u, XW_ERR_UNSUPPORTED, "bigalloc images cannot be changed");
@@ -44,7 +44,7 @@ static int check(struct xw_update *u)
 		return refuse(u, XW_ERR_UNSUPPORTED, "made for the Hurd");
 	if (sb->inodes_per_group % 8)
 		return refuse(u, XW_ERR_UNSUPPORTED, "inodes per group are no multiple of 8");
-	if (!(sb->state & XW_STATE_VALID))
+	if (!opts->lax && !(sb->state & XW_STATE_VALID))
 		return refuse(u, XW_ERR_STATE,
 			      "was not unmounted cleanly; run xw-fsck first (or e2fsck)");
 	return 0;
@@ -60,6 +60,8 @@ static int group_summary(void *arg, uint32_t group, struct xw_group_summary *out
 
 	if (ret)
 		return ret;
+	if (gd.free_blocks > out->free && u->lax)
+		gd.free_blocks = out->free;
 	if (gd.free_blocks > out->free)
 		return xw_fail(u->diag, XW_ERR_CORRUPT,
 			       "%s: group %" PRIu32 ": more free blocks than it has; run xw-fsck",
@@ -73,6 +75,8 @@ static int group_bitmap(void *arg, uint32_t group, uint8_t *bits)
 {
 	struct xw_update *u = arg;
 
+	if (u->lax)
+		return xw_update_lax_blocks(u, group, bits);
 	return xw_image_block_bitmap(u->img, u->sysmap, group, bits);
 }
 
@@ -80,6 +84,8 @@ static int inode_bitmap(void *arg, uint32_t group, uint8_t *bits)
 {
 	struct xw_update *u = arg;
 
+	if (u->lax)
+		return xw_update_lax_inodes(u, group, bits);
 	return xw_image_inode_bitmap(u->img, group, bits);
 }
 
@@ -115,6 +121,8 @@ static int open_inodes(struct xw_update *u)
 		struct xw_group_desc gd;
 
 		ret = xw_image_group(u->img, g, &gd);
+		if (!ret && u->lax)
+			ret = xw_update_lax_dirs(u, g, &gd.used_dirs);
 		if (!ret && xw_ispace_set_dirs(u->inodes, g, gd.used_dirs))
 			ret = xw_fail(u->diag, XW_ERR_CORRUPT,
 				      "%s: group %" PRIu32
@@ -154,12 +162,14 @@ static void open_builder(struct xw_update *u)
 	xw_build_init_image(b, sb);
 }
 
-static int open_all(struct xw_update *u, const struct xw_update_opts *opts)
+static int open_all(struct xw_update *u, struct xw_dev *dev, const struct xw_update_opts *opts)
 {
-	int ret = xw_image_open(xw_edit_dev(u->edit), 0, u->diag, &u->img);
+	int ret = xw_image_open(dev, opts->lax ? opts->image_flags : 0, u->diag, &u->img);
 
 	if (!ret)
 		ret = check(u);
+	if (!ret)
+		u->data = u->img->dev;
 	if (!ret)
 		ret = xw_sysmap_new(u->img, &u->sysmap);
 	if (!ret)
@@ -182,11 +192,13 @@ static int open_all(struct xw_update *u, const struct xw_update_opts *opts)
 			u->quota_types |= 1u << t;
 	}
 	open_builder(u);
-	return xw_update_orphans(u);
+	u->bias.blocks = (int64_t)(u->img->sb.free_blocks_count - xw_space_free_blocks(u->space));
+	u->bias.inodes = (int64_t)(u->img->sb.free_inodes_count - xw_ispace_free_count(u->inodes));
+	return opts->lax ? 0 : xw_update_orphans(u);
 }
 
-int xw_update_begin(struct xw_edit *e, const struct xw_update_opts *opts, struct xw_diag *diag,
-		    struct xw_update **out)
+static int begin(struct xw_edit *e, struct xw_dev *dev, const struct xw_update_opts *opts,
+		 struct xw_diag *diag, struct xw_update **out)
 {
 	struct xw_update *u = calloc(1, sizeof(*u));
 	int ret;
@@ -198,13 +210,26 @@ int xw_update_begin(struct xw_edit *e, const struct xw_update_opts *opts, struct
 	u->edit = e;
 	u->diag = diag;
 	u->now = opts->now;
-	ret = open_all(u, opts);
+	u->lax = opts->lax;
+	ret = open_all(u, dev, opts);
 	if (ret) {
 		xw_update_close(u);
 		return ret;
 	}
 	*out = u;
 	return 0;
+}
+
+int xw_update_begin(struct xw_edit *e, const struct xw_update_opts *opts, struct xw_diag *diag,
+		    struct xw_update **out)
+{
+	return begin(e, xw_edit_dev(e), opts, diag, out);
+}
+
+int xw_update_begin_dev(struct xw_dev *dev, const struct xw_update_opts *opts, struct xw_diag *diag,
+			struct xw_update **out)
+{
+	return begin(NULL, dev, opts, diag, out);
 }
 
 int xw_update_open(const char *path, const struct xw_update_opts *opts, struct xw_diag *diag,
@@ -222,19 +247,30 @@ int xw_update_open(const char *path, const struct xw_update_opts *opts, struct x
 	return ret ? ret : xw_update_begin(e, opts, diag, out);
 }
 
+void xw_update_forget(struct xw_update *u)
+{
+	for (size_t i = 0; i < u->recs.n; i++)
+		free(u->recs.v[i].raw);
+	u->recs.n = 0;
+	free(u->slots);
+	u->slots = NULL;
+	u->n_slots = 0;
+	for (int t = 0; t < XW_QUOTA_TYPES; t++) {
+		free(u->usage[t].slots);
+		u->usage[t] = (struct xw_usage){0};
+	}
+}
+
 void xw_update_close(struct xw_update *u)
 {
 	if (!u)
 		return;
 	xw_batch_free(u->out.batch);
 	xw_pool_free(u->pool);
-	for (size_t i = 0; i < u->recs.n; i++)
-		free(u->recs.v[i].raw);
+	xw_update_forget(u);
 	xw_vec_free(&u->recs);
-	free(u->slots);
 	xw_vec_free(&u->freed);
-	for (int t = 0; t < XW_QUOTA_TYPES; t++)
-		free(u->usage[t].slots);
+	xw_vec_free(&u->bias.groups);
 	xw_build_free(&u->b);
 	xw_ispace_free(u->inodes);
 	xw_space_free(u->space);

@@ -83,7 +83,10 @@ struct entries {
 
 static uint64_t sum(struct entries *l, uint64_t have, int64_t delta)
 {
-	l->below_zero |= delta < 0 && have < (uint64_t)-delta;
+	if (delta < 0 && have < (uint64_t)-delta) {
+		l->below_zero = true;
+		return 0;
+	}
 	return have + (uint64_t)delta;
 }
 
@@ -209,7 +212,7 @@ static int update_file(struct xw_update *u, enum xw_quota_type type, xw_ino ino)
 		ret = add_new(&l);
 	if (ret == XW_ERR_NOMEM)
 		ret = xw_fail_nomem(u->diag, "quota entries");
-	else if (ret || l.below_zero)
+	else if (ret || (l.below_zero && !u->lax))
 		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
 			      "%s: quota file (inode %" PRIu32
 			      ") is damaged or counts less than there is; run xw-fsck",

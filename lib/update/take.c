@@ -166,29 +166,44 @@ int xw_update_free_xattrs(struct xw_update *u, xw_ino ino, const struct xw_inode
 
 /* ---- inodes ---- */
 
+/* What is free already, or no directory that anybody counted, is as it should be under lax. */
+static int release_number(struct xw_update *u, xw_ino ino, bool dir)
+{
+	int ret = xw_ispace_release(u->inodes, ino, dir);
+
+	if (ret == XW_ERR_CORRUPT && u->lax)
+		ret = dir ? release_number(u, ino, false) : 0;
+	return ret == XW_ERR_CORRUPT ? bad(u, ino, "is free in its bitmap") : ret;
+}
+
+int xw_update_empty(struct xw_update *u, xw_ino ino, const struct xw_inode *in, const uint8_t *raw)
+{
+	uint64_t ea = 0;
+	int ret = xw_update_free_map(u, ino, in);
+
+	if (!ret)
+		ret = xw_update_free_xattrs(u, ino, in, raw, &ea);
+	if (!ret && !(in->flags & XW_FL_EA_INODE))
+		ret = xw_update_charge(u, in, -1 - (int64_t)ea, -(int64_t)xw_update_bytes(u, in));
+	if (!ret)
+		ret = release_number(u, ino, (in->mode & XW_S_IFMT) == XW_S_IFDIR);
+	u->stats.freed_inodes += !ret;
+	return ret;
+}
+
 int xw_update_drop(struct xw_update *u, xw_ino ino)
 {
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
-	uint64_t ea = 0;
-	bool hidden;
 	int ret = xw_update_get(u, ino, &in, &raw);
 
 	if (ret)
 		return ret;
-	hidden = in.flags & XW_FL_EA_INODE;
 	if (ino < u->img->sb.first_ino)
 		return bad(u, ino, "is reserved");
-	ret = xw_update_free_map(u, ino, &in);
-	if (!ret)
-		ret = xw_update_free_xattrs(u, ino, &in, raw, &ea);
-	if (!ret && !hidden)
-		ret = xw_update_charge(u, &in, -1 - (int64_t)ea, -(int64_t)xw_update_bytes(u, &in));
-	if (!ret && xw_ispace_release(u->inodes, ino, (in.mode & XW_S_IFMT) == XW_S_IFDIR))
-		ret = bad(u, ino, "is free in its bitmap");
+	ret = xw_update_empty(u, ino, &in, raw);
 	if (ret)
 		return ret;
-	u->stats.freed_inodes++;
 	in.links = 0;
 	in.dtime = (uint32_t)u->now;
 	in.file_acl = 0;

@@ -37,6 +37,13 @@ struct xw_update_opts {
 	int64_t now; /* seconds: ctime, dtime, s_wtime */
 	struct xw_alloc_tunables mb; /* -1 each: defaults */
 	unsigned jobs; /* 0 = processors */
+	/*
+	 * For debuggers: errors, a filesystem that is not clean, bitmaps and counts that do not
+	 * agree are no reasons to refuse; counts change by what the change takes and frees, what is
+	 * freed may be free already, and orphans stay where they are.
+	 */
+	bool lax;
+	unsigned image_flags; /* XW_IMAGE_*, under lax */
 };
 
 /* A record of an inode table to be written. */
@@ -44,6 +51,13 @@ struct xw_update_rec {
 	xw_ino ino;
 	const struct xw_binode *node; /* a new inode: encoded from the model */
 	uint8_t *raw; /* else: its bytes (malloc'd), checksum not yet set */
+};
+
+/* Under `lax`: by how much a group's descriptor and its bitmaps disagree; see lax.c. */
+struct xw_update_bias {
+	uint32_t group;
+	bool know_blocks, know_inodes;
+	int64_t blocks, inodes, dirs; /* what the descriptor says less what there is */
 };
 
 /* What owners gain and lose; see quota.c. */
@@ -57,8 +71,9 @@ struct xw_usage {
 };
 
 struct xw_update {
-	struct xw_edit *edit;
+	struct xw_edit *edit; /* NULL: xw_update_begin_dev() */
 	struct xw_image *img; /* on the edit's device, which is img->dev */
+	struct xw_dev *data; /* where edit.h writes contents of files; img->dev but in a session */
 	struct xw_sysmap *sysmap;
 	struct xw_space *space;
 	struct xw_ispace *inodes;
@@ -75,6 +90,11 @@ struct xw_update {
 	struct xw_usage usage[XW_QUOTA_TYPES];
 	unsigned quota_types; /* 1 << type: has a quota file */
 	bool large_file; /* the change makes a file of 2 GiB or more */
+	bool lax;
+	struct xw_update_lax {
+		XW_VEC(struct xw_update_bias) groups;
+		int64_t blocks, inodes; /* the superblock's counts less the descriptors' */
+	} bias;
 	struct xw_update_stats {
 		uint64_t freed_blocks, freed_inodes, new_inodes, rebuilt_directories, orphans;
 	} stats;
@@ -91,12 +111,23 @@ int xw_update_open(const char *path, const struct xw_update_opts *opts, struct x
 int xw_update_begin(struct xw_edit *e, const struct xw_update_opts *opts, struct xw_diag *diag,
 		    struct xw_update **out);
 /*
+ * The same on a device, which stays the caller's: what becomes of it after xw_update_flush() is his
+ * business, and there is no xw_update_commit().
+ */
+int xw_update_begin_dev(struct xw_dev *dev, const struct xw_update_opts *opts, struct xw_diag *diag,
+			struct xw_update **out);
+/*
  * The tree, which came from xw_tree_image_init() on u->img and was filled with u's space, share and
  * intern, becomes the image's. Space for all that it needs is taken first: XW_ERR_NOSPC and
  * XW_ERR_NOINODES say what is missing.
  */
 int xw_update_tree(struct xw_update *u, struct xw_tree *t);
-/* Bitmaps, descriptors, quota, superblock; then the commit. info may be NULL. */
+/*
+ * Bitmaps, descriptors, quota, inodes, superblock, to the device. The change can go on from there:
+ * what was freed can be taken again. After a failure it can only be closed.
+ */
+int xw_update_flush(struct xw_update *u);
+/* Flush, then the commit. info may be NULL. */
 int xw_update_commit(struct xw_update *u, struct xw_commit_info *info);
 void xw_update_close(struct xw_update *u); /* NULL is fine */
 
@@ -117,8 +148,11 @@ int xw_update_xattrs(struct xw_update *u, xw_ino ino, struct xw_xattr_set *set);
  */
 int xw_update_remap(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in);
 /*
- * The inode goes, with all it has: its last name is gone. Its usage is taken from its owners.
+ * What an inode has goes: its blocks, its attributes, its number, and what its owners are charged
+ * for it. The record is the caller's to change.
  */
+int xw_update_empty(struct xw_update *u, xw_ino ino, const struct xw_inode *in, const uint8_t *raw);
+/* The inode goes, with all it has: its last name is gone. */
 int xw_update_drop(struct xw_update *u, xw_ino ino);
 /*
  * The record of an inode that is there is to become raw (owned from here on) with `in` encoded over

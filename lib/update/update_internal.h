@@ -5,6 +5,18 @@
 
 #include "update/update.h"
 
+/* lax.c: as the bitmap readers of read/bitmaps.h, without their checks; *free is what they give. */
+int xw_update_lax_blocks(struct xw_update *u, uint32_t group, uint8_t *bits);
+int xw_update_lax_inodes(struct xw_update *u, uint32_t group, uint8_t *bits);
+/* The group's directories, as many as there can be. */
+int xw_update_lax_dirs(struct xw_update *u, uint32_t group, uint32_t *dirs);
+/* By how much the group's counts are wrong (zeros: nobody knows of it), and all groups' together. */
+struct xw_update_bias xw_update_bias_of(const struct xw_update *u, uint32_t group);
+int64_t xw_update_bias_blocks(const struct xw_update *u);
+/* Free what can be freed of a run. */
+int xw_update_lax_release(struct xw_update *u, const struct xw_run *r);
+/* Records and usage that have been written, or never will be. */
+void xw_update_forget(struct xw_update *u);
 /* open.c calls it: orphans are put away as part of the change. */
 int xw_update_orphans(struct xw_update *u);
 /* old.c: what of i_blocks is not map and contents (xattrs), in blocks. */
@@ -16,6 +28,11 @@ int xw_update_other_blocks(struct xw_update *u, xw_ino ino, const struct xw_inod
  */
 int xw_update_itree_nodes(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 			  int (*fn)(void *arg, xw_blk blk, unsigned level), void *arg);
+/*
+ * old.c: inline contents went to blocks: the entry of raw's attributes that held the rest of them
+ * goes.
+ */
+int xw_update_drop_inline(struct xw_update *u, xw_ino ino, const struct xw_inode *in, uint8_t *raw);
 /* n's map, size and blocks, plus `other` blocks, into *in. */
 int xw_update_set_map(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in,
 		      uint64_t other);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Changing one thing of an image under change: a name, an inode, a file's map, its attributes.
+ * Nothing is touched that is not said here: no times of directories, no ctime.
+ *
+ * After a failure the update is no good any more: close it (session.h does, and undoes the rest).
+ */
+#ifndef XW_UPDATE_EDIT_H
+#define XW_UPDATE_EDIT_H
+
+#include "update/update.h"
+
+#pragma GCC visibility push(default)
+
+/* ---- inodes ---- */
+
+/* Up to len bytes into buf; *got < len only at the end. */
+typedef int xw_update_read_fn(void *arg, void *buf, size_t len, size_t *got);
+
+struct xw_update_new {
+	uint16_t mode; /* with type bits */
+	uint32_t uid, gid;
+	uint32_t major, minor; /* devices */
+	const char *target; /* symlinks: terminated */
+	xw_update_read_fn *read; /* files: NULL: empty. Blocks of zeros become holes */
+	void *arg;
+	bool whole; /* files: no holes, and never in the inode */
+	xw_ino parent; /* directories: what ".." means; others: whose neighbour it should be */
+};
+
+/*
+ * A new inode, with one link (directories: two) and no name yet. XW_ERR_NOINODES, XW_ERR_NOSPC,
+ * XW_ERR_LIMIT (size, device numbers), XW_ERR_INPUT (target), what read returns.
+ */
+int xw_update_create(struct xw_update *u, const struct xw_update_new *n, xw_ino *ino);
+/* Change i_links by delta. XW_ERR_LIMIT. A directory of 65,000 gets 1, which stays. */
+int xw_update_add_links(struct xw_update *u, xw_ino ino, int delta);
+/*
+ * The inode is free and what it has is, too; its record stays as it was but for the deletion time,
+ * and the links with `unlinked`.
+ */
+int xw_update_kill(struct xw_update *u, xw_ino ino, bool unlinked);
+/*
+ * Take a deleted inode and its blocks back into use: one link, no deletion time. XW_ERR_STATE: it
+ * is not deleted; XW_ERR_EXISTS: its number or one of its blocks is in use again. An attribute
+ * block that is in use again is not its own any more.
+ */
+int xw_update_revive(struct xw_update *u, xw_ino ino);
+
+/* ---- names ---- */
+
+/* XW_ERR_EXISTS, XW_ERR_INPUT (not a directory, no name), XW_ERR_NOSPC. Links are not counted. */
+int xw_update_link(struct xw_update *u, xw_ino dir, const char *name, size_t len, xw_ino ino,
+		   uint8_t ftype);
+/* XW_ERR_NOTFOUND. Only the name goes. */
+int xw_update_unlink(struct xw_update *u, xw_ino dir, const char *name, size_t len);
+/* XW_ERR_STATE: the directory is not empty. */
+int xw_update_check_empty(struct xw_update *u, xw_ino dir);
+/* One more block. XW_ERR_UNSUPPORTED: an indexed directory, whose blocks are leaves of its tree. */
+int xw_update_expand_dir(struct xw_update *u, xw_ino dir);
+/* The itree of one directory. XW_ERR_LIMIT: it can have none; XW_ERR_UNSUPPORTED: the image. */
+int xw_update_build_itree(struct xw_update *u, xw_ino dir);
+
+/* ---- maps: i_size stays what it is ---- */
+
+struct xw_update_map {
+	XW_VEC(struct xw_extent) e; /* ascending */
+	XW_VEC(struct xw_run) nodes; /* blocks that hold the map itself */
+	uint64_t other; /* what i_blocks counts beside the two */
+};
+
+/* XW_ERR_UNSUPPORTED: bigalloc, an itree. An inode without a map has an empty one. */
+int xw_update_map_read(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
+		       struct xw_update_map *m);
+/*
+ * The map of the inode is m from now on, in new blocks: into *in, which the caller puts. The
+ * owners are charged for what i_blocks gains.
+ */
+int xw_update_map_write(struct xw_update *u, xw_ino ino, struct xw_inode *in,
+			struct xw_update_map *m);
+void xw_update_map_end(struct xw_update_map *m);
+
+/* Free logical blocks first .. last. */
+int xw_update_punch(struct xw_update *u, xw_ino ino, xw_lblk first, xw_lblk last);
+/*
+ * Map what is not mapped of first .. last: unwritten, or zeros where the image has no extents.
+ * up_to: until space or the map ends, which is no failure.
+ */
+int xw_update_fallocate(struct xw_update *u, xw_ino ino, xw_lblk first, xw_lblk last, bool up_to);
+/*
+ * lblk is at *pblk from now on; nothing is allocated, freed or counted. With *pblk 0: a block is
+ * allocated where there was none.
+ */
+int xw_update_map_block(struct xw_update *u, xw_ino ino, xw_lblk lblk, xw_blk *pblk);
+/* Contents of the inode, or names, go to blocks. Nothing to do where they are there. */
+int xw_update_uninline(struct xw_update *u, xw_ino ino);
+
+/* ---- attributes ---- */
+
+/*
+ * Set the attribute `name` (with prefix), or remove it (value NULL). raw: as stored, ACLs in ext4's
+ * own encoding. XW_ERR_NOTFOUND: to remove; XW_ERR_LIMIT: no room for it.
+ */
+struct xw_update_xattr {
+	const char *name;
+	const void *value;
+	size_t len;
+	bool raw;
+};
+int xw_update_set_xattr(struct xw_update *u, xw_ino ino, const struct xw_update_xattr *x);
+
+#pragma GCC visibility pop
+
+#endif

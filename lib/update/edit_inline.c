@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+/* What an inode keeps in itself, contents or names, to blocks: whoever changes it then has blocks. */
+#include "config.h"
+
+#include "update/edit.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "read/dirs.h"
+#include "read/file.h"
+#include "update/update_internal.h"
+
+struct job {
+	struct xw_update *u;
+	xw_ino ino;
+	struct xw_inode in;
+	uint8_t *raw;
+	struct xw_update_map m;
+	uint8_t *buf; /* contents */
+	uint64_t len; /* bytes of it, whole blocks */
+};
+
+static int contents(struct job *j)
+{
+	const uint32_t bs = j->u->img->block_size;
+	size_t got;
+
+	j->len = xw_div_up(j->in.size, bs) * bs;
+	j->buf = calloc(1, j->len + 1);
+	if (!j->buf)
+		return xw_fail_nomem(j->u->diag, "inline data");
+	return xw_file_pread(j->u->img, j->ino, &j->in, j->raw, 0, j->buf, j->in.size, &got);
+}
+
+static int put_block(void *arg, uint32_t lblk, const void *block)
+{
+	const struct job *j = arg;
+	const uint32_t bs = j->u->img->block_size;
+
+	memcpy(j->buf + (size_t)lblk * bs, block, bs);
+	return 0;
+}
+
+struct names {
+	XW_VEC(struct xw_dir_entry) e;
+	struct xw_dir_self self;
+};
+
+static int read_names(struct job *j, struct names *l)
+{
+	struct xw_dir_iter it;
+	struct xw_dirent e;
+	int more, ret = xw_dir_begin(j->u->img, j->ino, &j->in, j->raw, &it);
+
+	while (!ret && (more = xw_dir_next(&it, &e, NULL)) != 0) {
+		struct xw_dir_entry x = {.name_len = e.name_len, .ftype = e.ftype, .ino = e.ino};
+
+		if (more < 0)
+			ret = more;
+		else if (e.name_len == 2 && !memcmp(e.name, "..", 2))
+			l->self.parent = e.ino;
+		else if (e.name_len != 1 || e.name[0] != '.') {
+			x.name = strndup(e.name, e.name_len);
+			if (!x.name || xw_vec_push(&l->e, x)) {
+				free((void *)(uintptr_t)x.name);
+				ret = xw_fail_nomem(j->u->diag, "directory");
+			}
+		}
+	}
+	xw_dir_end(&it);
+	return ret;
+}
+
+static int names(struct job *j)
+{
+	const uint32_t bs = j->u->img->block_size;
+	struct xw_dir_shape shape = {0};
+	struct names l = {0};
+	int ret = read_names(j, &l);
+
+	l.self.ino = j->ino;
+	l.self.generation = j->in.generation;
+	l.self.inode_seed = xw_image_inode_seed(j->u->img, j->ino, &j->in);
+	if (!ret)
+		ret = xw_dir_shape(&j->u->b.dirfmt, l.e.v, l.e.n, 0, &shape);
+	j->len = (uint64_t)shape.blocks * bs;
+	j->buf = ret ? NULL : calloc(1, j->len);
+	if (!ret && !j->buf)
+		ret = xw_fail_nomem(j->u->diag, "directory");
+	if (!ret)
+		ret = xw_dir_emit(&j->u->b.dirfmt, &shape, l.e.v, l.e.n, &l.self, put_block, j);
+	if (shape.indexed)
+		j->in.flags |= XW_FL_INDEX;
+	j->in.size = j->len;
+	for (size_t i = 0; i < l.e.n; i++)
+		free((void *)(uintptr_t)l.e.v[i].name);
+	xw_vec_free(&l.e);
+	return ret;
+}
+
+/* Space for buf, and buf into it. */
+static int place(struct job *j)
+{
+	const uint32_t bs = j->u->img->block_size;
+	const struct xw_alloc_req req = {.len = j->len / bs};
+	struct xw_run *runs;
+	uint64_t done = 0;
+	size_t n;
+	int ret;
+
+	if (!j->len)
+		return 0;
+	ret = xw_space_alloc_all(j->u->space, &req, &runs, &n);
+	if (ret == XW_ERR_NOSPC)
+		return xw_fail(j->u->diag, ret, "%s: inode %" PRIu32 ": no block is left for it",
+			       j->u->img->dev->name, j->ino);
+	for (size_t i = 0; i < n && !ret; i++) {
+		const struct xw_extent e = {(uint32_t)done, (uint32_t)runs[i].len, runs[i].start,
+					    false};
+
+		ret = xw_vec_push(&j->m.e, e) ? xw_fail_nomem(j->u->diag, "extent list") : 0;
+		if (!ret)
+			ret = xw_dev_pwrite(j->u->img->dev, j->buf + done * bs, runs[i].len * bs,
+					    runs[i].start * bs);
+		done += runs[i].len;
+	}
+	free(runs);
+	return ret;
+}
+
+static int move_out(struct job *j)
+{
+	const bool dir = (j->in.mode & XW_S_IFMT) == XW_S_IFDIR;
+	int ret = dir ? names(j) : contents(j);
+
+	if (!ret)
+		ret = place(j);
+	if (!ret)
+		ret = xw_update_drop_inline(j->u, j->ino, &j->in, j->raw);
+	if (!ret)
+		ret = xw_update_map_write(j->u, j->ino, &j->in, &j->m);
+	return ret ? ret : xw_update_put(j->u, j->ino, &j->in, steal(j->raw));
+}
+
+int xw_update_uninline(struct xw_update *u, xw_ino ino)
+{
+	struct job j = {.u = u, .ino = ino};
+	int ret = xw_update_get(u, ino, &j.in, &j.raw);
+
+	if (!ret && j.in.flags & XW_FL_INLINE_DATA) {
+		ret = xw_update_other_blocks(u, ino, &j.in, &j.m.other);
+		if (!ret)
+			ret = move_out(&j);
+	}
+	xw_update_map_end(&j.m);
+	free(j.buf);
+	free(j.raw);
+	return ret;
+}

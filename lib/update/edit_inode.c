@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Inodes one at a time: made, deleted, taken back. What an inode is made of comes from the
+ * builder's encoders, so that a file made here looks like one that mkfs or import made.
+ *
+ * Contents are read in pieces, since their length need not be known; each piece goes where the last
+ * one ended if it can.
+ */
+#include "config.h"
+
+#include "update/edit.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "disk/indirect.h"
+#include "disk/xattrblk.h"
+#include "read/map.h"
+#include "update/update_internal.h"
+
+#define LINK_MAX_EXT4 65000u
+#define PIECE (UINT64_C(1) << 20) /* bytes read at once, at least */
+
+static int fail_ino(struct xw_update *u, xw_ino ino, int code, const char *why)
+{
+	return xw_fail(u->diag, code, "%s: inode %" PRIu32 ": %s", u->img->dev->name, ino, why);
+}
+
+/* ---- contents ---- */
+
+struct maker {
+	struct xw_update *u;
+	const struct xw_update_new *new;
+	struct xw_binode n;
+	struct xw_bdir dir;
+	XW_VEC(struct xw_extent) e;
+	xw_blk goal;
+	uint64_t most; /* bytes that a map reaches */
+	uint64_t unit; /* bytes of a block, or cluster: what is a hole or none */
+	size_t size; /* of piece */
+	uint8_t *piece;
+};
+
+static bool is_zero(const uint8_t *p, size_t n)
+{
+	return !n || (!p[0] && !memcmp(p, p + 1, n - 1));
+}
+
+static int push(struct maker *k, const struct xw_extent *e)
+{
+	struct xw_extent *last = k->e.n ? &k->e.v[k->e.n - 1] : NULL;
+
+	if (last && last->lblk + last->len == e->lblk && last->pblk + last->len == e->pblk &&
+	    last->len + e->len <= XW_EXT_MAX_LEN) {
+		last->len += e->len;
+		return 0;
+	}
+	return xw_vec_push(&k->e, *e) ? xw_fail_nomem(k->u->diag, "extent list") : 0;
+}
+
+/* Blocks for `len` blocks of data at lblk, written past the step's overlay. */
+static int place(struct maker *k, uint64_t lblk, const uint8_t *data, uint64_t len)
+{
+	const uint32_t bs = k->u->img->block_size;
+	const struct xw_alloc_req req = {.goal = k->goal, .len = len};
+	struct xw_run *runs;
+	size_t n;
+	int ret = xw_space_alloc_all(k->u->space, &req, &runs, &n);
+
+	if (ret == XW_ERR_NOSPC)
+		return xw_fail(k->u->diag, ret, "%s: no space is left for the file",
+			       k->u->img->dev->name);
+	for (size_t i = 0; i < n && !ret; i++) {
+		const struct xw_extent e = {(uint32_t)lblk, (uint32_t)runs[i].len, runs[i].start,
+					    false};
+
+		ret = push(k, &e);
+		if (!ret)
+			ret = xw_dev_pwrite(k->u->data, data, runs[i].len * bs, runs[i].start * bs);
+		data += runs[i].len * bs;
+		lblk += runs[i].len;
+		k->goal = runs[i].start + runs[i].len;
+	}
+	free(runs);
+	return ret;
+}
+
+/* A piece of `got` bytes at byte `off`, padded with zeros: holes where it is zero. */
+static int store(struct maker *k, uint64_t off, size_t got)
+{
+	const uint32_t bs = k->u->img->block_size;
+	const uint64_t units = xw_div_up(got, k->unit);
+	int ret = 0;
+
+	for (uint64_t i = 0, n; i < units && !ret; i += n) {
+		const uint8_t *p = k->piece + i * k->unit;
+		const bool zero = !k->new->whole &&is_zero(p, k->unit);
+
+		for (n = 1;
+		     i + n < units && !k->new->whole &&is_zero(p + n * k->unit, k->unit) == zero;)
+			n++;
+		if (k->new->whole)
+			n = units;
+		if (!zero)
+			ret = place(k, off / bs + i * k->unit / bs, p,
+				    xw_div_up(XW_MIN(n * k->unit, got - i * k->unit), bs));
+	}
+	return ret;
+}
+
+static bool fits_inline(const struct maker *k, size_t got)
+{
+	return !k->n.size && got < k->size && !k->new->whole &&
+	       (int64_t)got <= xw_inline_room(&k->u->b, &k->n);
+}
+
+static int fill(struct maker *k)
+{
+	size_t got;
+	int ret;
+
+	k->size = XW_MAX(PIECE, k->unit);
+	k->piece = malloc(k->size);
+	if (!k->piece)
+		return xw_fail_nomem(k->u->diag, "file contents");
+	do {
+		memset(k->piece, 0, k->size);
+		ret = k->new->read(k->new->arg, k->piece, k->size, &got);
+		if (ret)
+			return ret;
+		if (fits_inline(k, got)) {
+			k->n.flags |= XW_BN_INLINE;
+			k->n.bytes = (const char *)k->piece;
+			k->n.size = got;
+			return 0;
+		}
+		if (k->n.size + got > k->most)
+			return xw_fail(k->u->diag, XW_ERR_LIMIT,
+				       "%s: the file is larger than its map can reach",
+				       k->u->img->dev->name);
+		ret = store(k, k->n.size, got);
+		k->n.size += got;
+	} while (!ret && got == k->size);
+	return ret;
+}
+
+static int fill_link(struct maker *k)
+{
+	const size_t len = k->new->target ? strlen(k->new->target) : 0;
+
+	if (!len || len > k->u->img->block_size - 1)
+		return xw_fail(k->u->diag, XW_ERR_INPUT, "%s: a symlink's target has 1 to %u bytes",
+			       k->u->img->dev->name, k->u->img->block_size - 1);
+	k->n.bytes = k->new->target;
+	k->n.size = len;
+	if (len < 60)
+		return 0;
+	if ((int64_t)len <= xw_inline_room(&k->u->b, &k->n)) {
+		k->n.flags |= XW_BN_INLINE;
+		return 0;
+	}
+	k->piece = calloc(1, k->u->img->block_size);
+	if (!k->piece)
+		return xw_fail_nomem(k->u->diag, "symlink");
+	memcpy(k->piece, k->new->target, len);
+	return place(k, 0, k->piece, 1);
+}
+
+static int put_dir_block(void *arg, uint32_t lblk, const void *block)
+{
+	const struct maker *k = arg;
+	const uint32_t bs = k->u->img->block_size;
+
+	return xw_dev_pwrite(k->u->img->dev, block, bs, (k->e.v[0].pblk + lblk) * bs);
+}
+
+static int fill_dir(struct maker *k)
+{
+	struct xw_update *u = k->u;
+	const struct xw_alloc_req req = {.goal = k->goal, .len = 1};
+	struct xw_dir_self self = {.ino = k->n.ino, .parent = k->new->parent};
+	struct xw_run run;
+	int ret;
+
+	if (xw_inline_shape(&u->b, &k->n))
+		return 0;
+	ret = xw_dir_shape(&u->b.dirfmt, NULL, 0, 0, &k->dir.shape);
+	if (!ret)
+		ret = xw_space_alloc(u->space, &req, &run);
+	if (ret)
+		return xw_fail(u->diag, ret, "%s: no block is left for a directory",
+			       u->img->dev->name);
+	self.generation = xw_build_generation(&u->b, &k->n);
+	self.inode_seed = xw_inode_seed(u->img->csum_seed, k->n.ino, self.generation);
+	k->n.size = u->img->block_size;
+	ret = push(k, &(struct xw_extent){0, 1, run.start, false});
+	return ret ? ret
+		   : xw_dir_emit(&u->b.dirfmt, &k->dir.shape, NULL, 0, &self, put_dir_block, k);
+}
+
+static int fill_any(struct maker *k)
+{
+	switch (k->n.mode & XW_S_IFMT) {
+	case XW_S_IFREG:
+		return k->new->read ? fill(k) : 0;
+	case XW_S_IFLNK:
+		return fill_link(k);
+	case XW_S_IFDIR:
+		return fill_dir(k);
+	case XW_S_IFCHR:
+	case XW_S_IFBLK:
+		if (k->new->major > XW_RDEV_MAJOR_MAX || k->new->minor > XW_RDEV_MINOR_MAX)
+			return xw_fail(k->u->diag, XW_ERR_LIMIT,
+				       "%s: device %" PRIu32 ":%" PRIu32
+				       " has numbers that are too large",
+				       k->u->img->dev->name, k->new->major, k->new->minor);
+		k->n.dev.major = k->new->major;
+		k->n.dev.minor = k->new->minor;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* ---- making ---- */
+
+static int number(struct maker *k)
+{
+	const struct xw_super *sb = &k->u->img->sb;
+	const uint32_t group = (XW_MAX(k->new->parent, 1u) - 1) / sb->inodes_per_group;
+	const xw_ino goal = XW_MAX(group * sb->inodes_per_group + 1, sb->first_ino);
+	const int ret =
+		xw_ispace_alloc(k->u->inodes, goal, xw_binode_is(&k->n, XW_S_IFDIR), &k->n.ino);
+
+	k->goal = sb->first_data_block +
+		  (uint64_t)((k->n.ino - 1) / sb->inodes_per_group) * sb->blocks_per_group;
+	if (ret == XW_ERR_NOINODES)
+		return xw_fail(k->u->diag, ret, "%s: no inode is free", k->u->img->dev->name);
+	return ret;
+}
+
+/* Map, record, and what the owner is charged for. */
+static int record(struct maker *k)
+{
+	struct xw_update *u = k->u;
+	auto_free uint8_t *raw = calloc(1, u->img->inode_size);
+	struct xw_inode in;
+	int ret = raw ? 0 : xw_fail_nomem(u->diag, "inode");
+
+	k->n.n_ext = (uint32_t)k->e.n;
+	if (k->e.n == 1)
+		k->n.ext = k->e.v[0];
+	else
+		k->n.exts = k->e.v;
+	u->b.goal = k->goal;
+	if (!ret && k->n.n_ext)
+		ret = xw_build_place_map(&u->b, &k->n);
+	u->b.items.n = 0; /* written here */
+	if (!ret)
+		ret = xw_build_check_room(&u->b);
+	if (!ret && k->n.map)
+		ret = xw_map_write(&u->b, &k->n);
+	if (!ret)
+		ret = xw_batch_drain(u->out.batch);
+	if (!ret)
+		ret = xw_itable_record(&u->b, &k->n, raw);
+	if (!ret)
+		ret = xw_inode_decode(raw, &u->img->sb, &in);
+	if (!ret)
+		ret = xw_update_charge(u, &in, 1, (int64_t)xw_update_bytes(u, &in));
+	u->large_file |= k->n.size > INT32_MAX;
+	return ret ? ret : xw_update_put(u, k->n.ino, &in, steal(raw));
+}
+
+int xw_update_create(struct xw_update *u, const struct xw_update_new *new, xw_ino *ino)
+{
+	const uint64_t bs = u->img->block_size;
+	struct xw_binode parent = {.ino = new->parent};
+	struct maker k = {
+		.u = u,
+		.new = new,
+		.dir = {.parent = &parent},
+		.unit = bs << u->b.geo.cluster_bits,
+		.n = {.mode = new->mode,
+		      .uid = new->uid,
+		      .gid = new->gid,
+		      .links = 1,
+		      .mtime = u->now,
+		      .atime = u->now},
+		.most = bs *(u->img->sb.feature_incompat & XW_INCOMPAT_EXTENTS
+				     ? UINT32_MAX
+				     : xw_indirect_max_lblk((uint32_t)bs)),
+	};
+	int ret;
+
+	if ((new->mode &XW_S_IFMT) == XW_S_IFDIR)
+		k.n.dir = &k.dir;
+	ret = number(&k);
+	if (!ret)
+		ret = fill_any(&k);
+	if (!ret)
+		ret = record(&k);
+	*ino = k.n.ino;
+	if (k.n.map)
+		free(k.n.map->runs);
+	free(k.n.map);
+	free(k.piece);
+	xw_vec_free(&k.e);
+	return ret;
+}
+
+int xw_update_add_links(struct xw_update *u, xw_ino ino, int delta)
+{
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	int64_t links;
+	bool dir;
+	int ret = xw_update_get(u, ino, &in, &raw);
+
+	if (ret)
+		return ret;
+	dir = (in.mode & XW_S_IFMT) == XW_S_IFDIR;
+	if (dir && in.links == 1 && u->img->sb.feature_ro_compat & XW_RO_DIR_NLINK)
+		return 0; /* nobody counts them any more */
+	links = (int64_t)in.links + delta;
+	if (links > LINK_MAX_EXT4 && dir && u->img->sb.feature_ro_compat & XW_RO_DIR_NLINK)
+		links = 1;
+	if (links > LINK_MAX_EXT4)
+		return fail_ino(u, ino, XW_ERR_LIMIT, "has too many links");
+	in.links = (uint16_t)XW_MAX(links, 0);
+	return xw_update_put(u, ino, &in, steal(raw));
+}
+
+/* ---- deleting, and taking back ---- */
+
+int xw_update_kill(struct xw_update *u, xw_ino ino, bool unlinked)
+{
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	int ret = xw_update_get(u, ino, &in, &raw);
+
+	if (!ret)
+		ret = xw_update_empty(u, ino, &in, raw);
+	if (ret)
+		return ret;
+	in.dtime = (uint32_t)u->now;
+	if (unlinked)
+		in.links = 0;
+	return xw_update_put(u, ino, &in, steal(raw));
+}
+
+static int claim(struct xw_update *u, xw_ino ino, xw_blk blk, uint64_t len)
+{
+	const int ret = xw_space_claim(u->space, blk, len);
+
+	return ret == XW_ERR_CORRUPT
+		       ? fail_ino(u, ino, XW_ERR_EXISTS, "one of its blocks is in use again")
+		       : ret;
+}
+
+struct reviver {
+	struct xw_update *u;
+	xw_ino ino;
+};
+
+static int claim_node(void *arg, xw_blk blk, unsigned depth)
+{
+	const struct reviver *r = arg;
+
+	(void)depth;
+	return claim(r->u, r->ino, blk, 1);
+}
+
+static int claim_map(struct xw_update *u, xw_ino ino, const struct xw_inode *in)
+{
+	struct reviver r = {u, ino};
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	int more, ret = xw_map_begin(u->img, ino, in, 0, &it);
+
+	it.on_node = claim_node;
+	it.arg = &r;
+	while (!ret && (more = xw_map_next(&it, &run)) != 0)
+		ret = more < 0 ? more : claim(u, ino, run.pblk, run.len);
+	xw_map_end(&it);
+	return ret;
+}
+
+int xw_update_revive(struct xw_update *u, xw_ino ino)
+{
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	int ret = xw_update_get(u, ino, &in, &raw);
+
+	if (ret)
+		return ret;
+	if (!in.dtime || !in.mode)
+		return fail_ino(u, ino, XW_ERR_STATE, "is not marked as deleted");
+	ret = xw_ispace_claim(u->inodes, ino, (in.mode & XW_S_IFMT) == XW_S_IFDIR);
+	if (ret)
+		return ret == XW_ERR_CORRUPT ? fail_ino(u, ino, XW_ERR_EXISTS, "is in use again")
+					     : ret;
+	ret = xw_inode_has_map(&in) ? claim_map(u, ino, &in) : 0;
+	if (ret)
+		return ret;
+	if (in.file_acl && xw_space_claim(u->space, in.file_acl, 1)) {
+		const uint64_t blocks = xw_update_bytes(u, &in) / u->img->block_size;
+
+		in.file_acl = 0;
+		ret = blocks ? xw_inode_set_blocks(&in, &u->img->sb, blocks - 1) : 0;
+	}
+	in.dtime = 0;
+	in.links = 1;
+	if (!ret)
+		ret = xw_update_charge(u, &in, 1, (int64_t)xw_update_bytes(u, &in));
+	return ret ? ret : xw_update_put(u, ino, &in, steal(raw));
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Many small changes to one image, each a whole of its own, all committed as one: what an
+ * interactive editor needs. On top of the device that collects the session (an edit's overlay) lies
+ * a second overlay that collects one step:
+ *
+ *	xw_session_begin(s, &u)		the update to make the step with
+ *	... xw_update_*(u), edit.h
+ *	xw_session_keep(s)		counts, bitmaps, records: the step is on the session's device
+ *	xw_session_forget(s)		or it never was
+ *
+ * So a step that fails, for lack of space or on a damaged structure, leaves nothing behind: only
+ * contents of files go to the session's device at once, to blocks that are free until the step is
+ * kept. Between steps others may read and write the device as they like; after writing they call
+ * xw_session_forget().
+ */
+#ifndef XW_UPDATE_SESSION_H
+#define XW_UPDATE_SESSION_H
+
+#include "update/update.h"
+
+#pragma GCC visibility push(default)
+
+struct xw_session {
+	struct xw_dev *dev; /* borrowed; where steps go */
+	struct xw_diag *diag;
+	int64_t now; /* of what steps make; may be changed between steps */
+	unsigned image_flags; /* XW_IMAGE_* */
+	bool torn; /* a part of a step is on dev, the rest could not be written: do not commit */
+	/* kept by the session */
+	struct xw_dev *top; /* over dev; NULL: no update is open */
+	struct xw_update *u;
+};
+
+void xw_session_init(struct xw_session *s, struct xw_dev *dev, struct xw_diag *diag);
+/*
+ * XW_ERR_STATE: the journal holds what was never written to its place; what xw_update_begin_dev()
+ * reports. There may be one step at a time.
+ */
+int xw_session_begin(struct xw_session *s, struct xw_update **out);
+/* After a failure the step is undone; `torn` says when it could not be. */
+int xw_session_keep(struct xw_session *s);
+/*
+ * The step under way, if any, never was; what is known about the device is to be read again. Also
+ * the end of a session.
+ */
+void xw_session_forget(struct xw_session *s);
+
+#pragma GCC visibility pop
+
+#endif
