@@ -19,13 +19,13 @@
 #include "base/json.h"
 #include "base/types.h"
 #include "read/image.h"
+#include "update/session.h"
 
 /* Returned by verbs beside the library's negative codes. */
 enum { DBG_USAGE = 1, DBG_SAID = 2 };
 
 struct dbg;
 struct xw_edit;
-struct xw_update;
 
 /* What a verb needs. */
 #define DBG_OPEN 0x1 /* an open image */
@@ -52,6 +52,7 @@ struct dbg_family {
 /* In the order in which they are listed; ends with NULL. */
 extern const struct dbg_family *const dbg_families[];
 extern const struct dbg_family dbg_session_verbs;
+extern const struct dbg_family dbg_write_verbs;
 
 /* How an image is opened: options of the tool and of the verb open. */
 struct dbg_how {
@@ -72,12 +73,12 @@ struct dbg {
 	struct dbg_how how; /* of the image that is open, or the next one */
 	char *path; /* NULL: no image is open */
 	struct xw_dev *dev; /* owned; without -w */
-	struct xw_edit *edit; /* with -w; owned by `update` once there is one */
-	struct xw_update *update; /* dbg_update() */
-	struct xw_image *img; /* what verbs read; with an update, that one's */
+	struct xw_edit *edit; /* with -w */
+	struct xw_session session; /* on it: the steps of dbg_step_begin() */
+	struct xw_image *img; /* what verbs read */
 	xw_ino root, cwd;
 	bool dirty; /* something was changed */
-	bool spoiled; /* a change failed half way, or in a batch: nothing is to be committed */
+	bool spoiled; /* a change failed half way, or was interrupted: nothing is to be committed */
 
 	FILE *out; /* results */
 	bool json;
@@ -117,8 +118,14 @@ void dbg_getopt_reset(void);
 int dbg_open(struct dbg *d, const char *path, const struct dbg_how *how);
 /* Commit what was changed (unless d->spoiled or !commit) and close. */
 int dbg_close(struct dbg *d, bool commit);
-/* The update through which inodes and space change, begun when it is first asked for. */
-int dbg_update(struct dbg *d, struct xw_update **out);
+/*
+ * A change that happens as a whole or not at all (update/session.h). End it with what became of it:
+ * 0: it is kept, else it is undone; returns that or, when it cannot be kept, why.
+ */
+int dbg_step_begin(struct dbg *d, struct xw_update **out);
+int dbg_step_end(struct dbg *d, int rc);
+/* Bytes of the image were written without a step: what is known of it is out of date. */
+void dbg_wrote(struct dbg *d);
 
 /* ---- words that mean something (words.c) ---- */
 

@@ -7,9 +7,7 @@
  * text, where a verb has no structure of its own), the complaints being on standard error all the
  * same.
  *
- * In a batch (-R, -f, a pipe) a writing verb that fails spoils the session: the rest would be built
- * on something that is not there, and what is not whole is not committed. At a prompt the user sees
- * it and decides.
+ * A writing verb that fails has changed nothing; the others' changes stand.
  */
 #include "config.h"
 
@@ -139,7 +137,7 @@ static bool may_run(struct dbg *d, const struct dbg_verb *v)
 	else if (v->flags & DBG_WRITE && !d->edit)
 		dbg_complain(d, "the image is open for reading only; see -w");
 	else if (v->flags & DBG_WRITE && d->spoiled)
-		dbg_complain(d, "not done: a change before it failed");
+		dbg_complain(d, "not done: a change before it failed half way");
 	else if (v->flags & DBG_BYTES && d->json)
 		dbg_complain(d, "prints bytes as they are, which JSON cannot hold");
 	else
@@ -159,12 +157,7 @@ static void conclude(struct dbg *d, const struct dbg_verb *v, int rc)
 		dbg_complain_diag(d, rc);
 	}
 	xw_diag_clear(&d->diag);
-	if (!(v->flags & DBG_WRITE))
-		return;
-	if (!rc && !d->complaints)
-		d->dirty = true;
-	else if (!d->interactive)
-		d->spoiled = true;
+	d->dirty |= v->flags & DBG_WRITE && !rc;
 }
 
 static void run_verb(struct dbg *d, const char *line, int argc, char **argv)

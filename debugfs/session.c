@@ -5,8 +5,11 @@
  *   reading   a device on which redo file and journal are applied in memory; nothing is written
  *   -w        an edit (commit/edit.h): the image is locked and recovered, what verbs write is held
  *             or goes to free space, and closing commits it as one unit. Verbs that need inodes
- *             and space begin an update (update/update.h) on it; those that write blocks as they
- *             are use the edit's device.
+ *             and space do their work in steps (update/session.h) on it; those that write bytes
+ *             as they are use the edit's device.
+ *
+ * A request that fails has changed nothing, so what others did is committed all the same, as stock
+ * does; the exit status tells.
  *
  * A debugger is for what is damaged: an image that would be refused for a checksum, a feature or a
  * short device is opened all the same, with a complaint. Checksums are looked at by the verbs,
@@ -17,7 +20,6 @@
 #include "cli/term.h"
 #include "commit/edit.h"
 #include "debugfs.h"
-#include "update/update.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +62,7 @@ static int open_image(struct dbg *d, struct xw_dev *dev)
 	do
 		rc = xw_image_open(dev, flags, &d->diag, &d->img);
 	while (rc && allow(d, rc, &flags));
+	d->session.image_flags = flags;
 	if (!rc)
 		d->img->flags |= XW_IMAGE_NOCSUM;
 	return rc;
@@ -89,21 +92,20 @@ static int open_writing(struct dbg *d, const char *path)
 	};
 	int rc = xw_edit_begin(path, &opts, &d->diag, &d->edit);
 
-	return rc ? rc : open_image(d, xw_edit_dev(d->edit));
+	if (rc)
+		return rc;
+	xw_session_init(&d->session, xw_edit_dev(d->edit), &d->diag);
+	return open_image(d, xw_edit_dev(d->edit));
 }
 
 /* Forget everything about an image. */
 static void drop(struct dbg *d)
 {
-	if (d->update)
-		xw_update_close(d->update); /* image and edit are its own */
-	else
-		xw_image_close(d->img);
-	if (!d->update)
-		xw_edit_end(d->edit);
+	xw_session_forget(&d->session);
+	xw_image_close(d->img);
+	xw_edit_end(d->edit);
 	xw_dev_close(d->dev);
 	free(d->path);
-	d->update = NULL;
 	d->img = NULL;
 	d->edit = NULL;
 	d->dev = NULL;
@@ -135,34 +137,50 @@ int dbg_close(struct dbg *d, bool commit)
 	int rc = 0;
 
 	if (commit && d->dirty && d->spoiled)
-		rc = xw_fail(&d->diag, XW_ERR_STATE, "%s: nothing was changed, as a request failed",
-			     d->path);
+		rc = xw_fail(&d->diag, XW_ERR_STATE, "%s: nothing was changed", d->path);
 	else if (commit && d->dirty)
-		rc = d->update ? xw_update_commit(d->update, NULL) : xw_edit_commit(d->edit, NULL);
+		rc = xw_edit_commit(d->edit, NULL);
 	drop(d);
 	return rc;
 }
 
-int dbg_update(struct dbg *d, struct xw_update **out)
+int dbg_step_begin(struct dbg *d, struct xw_update **out)
 {
-	const struct xw_update_opts opts = {
-		.now = d->now,
-		.mb = {-1, -1, -1, -1, -1, -1},
-	};
-	struct xw_image *before = d->img;
-	int rc = 0;
+	d->session.now = d->now;
+	return xw_session_begin(&d->session, out);
+}
 
-	if (!d->update) {
-		d->img = NULL;
-		rc = xw_update_begin(d->edit, &opts, &d->diag, &d->update);
-		xw_image_close(before);
-		if (rc) {
-			d->edit = NULL; /* it has been ended */
-			drop(d);
-		} else {
-			d->img = d->update->img;
-		}
+/*
+ * The image as it is now. One that cannot be opened any more, since a field was set to what it may
+ * not be, is worked on as it was, so that the field can be set back.
+ */
+static void reread(struct dbg *d)
+{
+	struct xw_diag *diag = d->img->diag, quiet = {0};
+	struct xw_image *now;
+
+	if (xw_image_open(d->img->dev, d->img->flags, &quiet, &now)) {
+		xw_image_forget(d->img);
+		return;
 	}
-	*out = d->update;
+	now->diag = diag;
+	xw_image_close(d->img);
+	d->img = now;
+}
+
+int dbg_step_end(struct dbg *d, int rc)
+{
+	if (rc)
+		xw_session_forget(&d->session);
+	else
+		rc = xw_session_keep(&d->session);
+	d->spoiled |= d->session.torn;
+	reread(d);
 	return rc;
+}
+
+void dbg_wrote(struct dbg *d)
+{
+	xw_session_forget(&d->session);
+	reread(d);
 }

@@ -8,6 +8,7 @@
 
 const struct dbg_family *const dbg_families[] = {
 	&dbg_session_verbs,
+	&dbg_write_verbs,
 	NULL,
 };
 

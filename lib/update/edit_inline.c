@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* What an inode keeps in itself, contents or names, to blocks: whoever changes it then has blocks. */
+/*
+ * What an inode keeps in itself, contents or names, to blocks: whoever changes it then has blocks.
+ */
 #include "config.h"
 
 #include "update/edit.h"

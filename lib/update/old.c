@@ -82,11 +82,11 @@ static int count_parts(struct xw_update *u, xw_ino ino, const struct xw_inode *i
 	ret = count_map(u, ino, in, &parts->contents);
 	if (!ret)
 		ret = xw_update_itree_nodes(u, ino, in, count_node, &parts->contents);
-	if (!ret && parts->contents > all)
+	if (!ret && parts->contents > all && !u->lax)
 		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
 			      "%s: inode %" PRIu32 ": has more blocks than it counts; run xw-fsck",
 			      u->img->dev->name, ino);
-	parts->other = all - parts->contents;
+	parts->other = all > parts->contents ? all - parts->contents : 0;
 	return ret;
 }
 

@@ -20,7 +20,7 @@ static int refuse(struct xw_update *u, int code, const char *why)
 	return xw_fail(u->diag, code, "%s: %s", u->img->dev->name, why);
 }
 
-static int check(struct xw_update *u)
+static int check(struct xw_update *u, const struct xw_update_opts *opts)
 {
 	const struct xw_super *sb = &u->img->sb;
 	const uint32_t ro_known = XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE | XW_RO_HUGE_FILE |
@@ -32,11 +32,12 @@ static int check(struct xw_update *u)
 		return refuse(u, XW_ERR_STATE, "the filesystem has errors; run xw-fsck first");
 	if (sb->feature_ro_compat & XW_RO_BIGALLOC)
 		return refuse(u, XW_ERR_UNSUPPORTED, "bigalloc images cannot be changed");
-	if (sb->feature_ro_compat & ~ro_known)
+	if (sb->feature_ro_compat & ~ro_known &&
+	    !(opts->lax && opts->image_flags & XW_IMAGE_ANY_FEATURES))
 		return xw_fail(u->diag, XW_ERR_UNSUPPORTED,
 			       "%s: unknown read-only compatible features 0x%" PRIx32,
 			       u->img->dev->name, sb->feature_ro_compat & ~ro_known);
-	if (sb->feature_incompat & XW_INCOMPAT_RECOVER)
+	if (!opts->lax && sb->feature_incompat & XW_INCOMPAT_RECOVER)
 		return refuse(u, XW_ERR_STATE,
 			      "the journal needs recovery, and is not to be replayed here; mount "
 			      "the image or run e2fsck");
@@ -167,7 +168,7 @@ static int open_all(struct xw_update *u, struct xw_dev *dev, const struct xw_upd
 	int ret = xw_image_open(dev, opts->lax ? opts->image_flags : 0, u->diag, &u->img);
 
 	if (!ret)
-		ret = check(u);
+		ret = check(u, opts);
 	if (!ret)
 		u->data = u->img->dev;
 	if (!ret)

@@ -6,7 +6,7 @@
  *
  *	xw_session_begin(s, &u)		the update to make the step with
  *	... xw_update_*(u), edit.h
- *	xw_session_keep(s)		counts, bitmaps, records: the step is on the session's device
+ *	xw_session_keep(s)		counts, bitmaps, records: the step is on the device
  *	xw_session_forget(s)		or it never was
  *
  * So a step that fails, for lack of space or on a damaged structure, leaves nothing behind: only

@@ -5,12 +5,12 @@
 
 #include "update/update.h"
 
-/* lax.c: as the bitmap readers of read/bitmaps.h, without their checks; *free is what they give. */
+/* lax.c: as the bitmap readers of read/bitmaps.h, without their checks. */
 int xw_update_lax_blocks(struct xw_update *u, uint32_t group, uint8_t *bits);
 int xw_update_lax_inodes(struct xw_update *u, uint32_t group, uint8_t *bits);
 /* The group's directories, as many as there can be. */
 int xw_update_lax_dirs(struct xw_update *u, uint32_t group, uint32_t *dirs);
-/* By how much the group's counts are wrong (zeros: nobody knows of it), and all groups' together. */
+/* By how much the group's counts are wrong (zeros: nobody knows of it); all groups' together. */
 struct xw_update_bias xw_update_bias_of(const struct xw_update *u, uint32_t group);
 int64_t xw_update_bias_blocks(const struct xw_update *u);
 /* Free what can be freed of a run. */

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Verbs that change files as a filesystem would: names, inodes, space and all counts together, each
+ * verb one step that happens or does not.
+ */
+#include "config.h"
+
+#include "debugfs.h"
+#include "disk/dirent.h"
+#include "read/dirs.h"
+#include "update/edit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+
+/* A name to be, or to go: the directory it is in, and the name. */
+struct place {
+	xw_ino dir;
+	const char *name;
+};
+
+static int find_place(struct dbg *d, const char *path, struct place *p)
+{
+	const char *slash = strrchr(path, '/');
+	auto_free char *dir = NULL;
+
+	p->name = slash ? slash + 1 : path;
+	p->dir = d->cwd;
+	if (!*p->name)
+		return xw_fail(&d->diag, XW_ERR_INPUT, "%s: no name at its end", path);
+	if (!slash)
+		return 0;
+	dir = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+	if (!dir)
+		return xw_fail_nomem(&d->diag, "path");
+	return dbg_inode_number(d, dir, &p->dir);
+}
+
+/* An existing name: what it names, too. */
+static int find_name(struct dbg *d, const char *path, struct place *p, xw_ino *ino)
+{
+	int rc = find_place(d, path, p);
+
+	if (!rc)
+		rc = xw_dir_lookup(d->img, p->dir, p->name, strlen(p->name), ino, NULL);
+	if (rc == XW_ERR_NOTFOUND)
+		xw_fail(&d->diag, rc, "%s: no such file or directory", path);
+	return rc;
+}
+
+static int link_at(struct xw_update *u, const struct place *p, xw_ino ino, uint16_t mode)
+{
+	return xw_update_link(u, p->dir, p->name, strlen(p->name), ino,
+			      (uint8_t)xw_ftype_of_mode(mode));
+}
+
+/* ---- new inodes ---- */
+
+static int make(struct dbg *d, const char *path, struct xw_update_new *new, xw_ino *ino)
+{
+	struct xw_update *u;
+	struct place p;
+	int rc = find_place(d, path, &p);
+
+	if (rc || (rc = dbg_step_begin(d, &u)))
+		return rc;
+	new->parent = p.dir;
+	rc = xw_update_create(u, new, ino);
+	if (!rc)
+		rc = link_at(u, &p, *ino, new->mode);
+	if (!rc && (new->mode &XW_S_IFMT) == XW_S_IFDIR)
+		rc = xw_update_add_links(u, p.dir, 1);
+	return dbg_step_end(d, rc);
+}
+
+struct host_file {
+	struct dbg *d;
+	const char *path;
+	int fd;
+};
+
+static int read_host(void *arg, void *buf, size_t len, size_t *got)
+{
+	const struct host_file *f = arg;
+	ssize_t n;
+
+	for (*got = 0; *got < len; *got += (size_t)n) {
+		n = read(f->fd, (char *)buf + *got, len - *got);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		else if (n < 0)
+			return xw_fail_errno(&f->d->diag, XW_ERR_IO, errno, "%s", f->path);
+		else if (!n)
+			break;
+	}
+	return 0;
+}
+
+static int verb_write(struct dbg *d, int argc, char **argv)
+{
+	struct host_file f = {.d = d};
+	struct xw_update_new new = {.read = read_host, .arg = &f};
+	struct stat st;
+	xw_ino ino;
+	auto_fd int fd = -1;
+	int rc;
+
+	if (argc != 3)
+		return DBG_USAGE;
+	f.path = argv[1];
+	f.fd = fd = open(argv[1], O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st))
+		return xw_fail_errno(&d->diag, XW_ERR_NOTFOUND, errno, "%s", argv[1]);
+	if (S_ISDIR(st.st_mode))
+		return xw_fail(&d->diag, XW_ERR_INPUT, "%s: is a directory", argv[1]);
+	new.mode = (uint16_t)(XW_S_IFREG | (st.st_mode & 07777));
+	rc = make(d, argv[2], &new, &ino);
+	if (!rc)
+		fprintf(d->out, "Allocated inode: %" PRIu32 "\n", ino);
+	return rc;
+}
+
+static int verb_mkdir(struct dbg *d, int argc, char **argv)
+{
+	struct xw_update_new new = {.mode = XW_S_IFDIR | 0755};
+	xw_ino ino;
+
+	return argc == 2 ? make(d, argv[1], &new, &ino) : DBG_USAGE;
+}
+
+static int verb_symlink(struct dbg *d, int argc, char **argv)
+{
+	struct xw_update_new new = {.mode = XW_S_IFLNK | 0777};
+	xw_ino ino;
+
+	if (argc != 3)
+		return DBG_USAGE;
+	new.target = argv[2];
+	return make(d, argv[1], &new, &ino);
+}
+
+static int device_number(struct dbg *d, const char *text, uint32_t *out)
+{
+	uint64_t n;
+	int rc = dbg_number(d, text, "device number", &n);
+
+	*out = (uint32_t)XW_MIN(n, UINT32_MAX);
+	return rc;
+}
+
+static int verb_mknod(struct dbg *d, int argc, char **argv)
+{
+	struct xw_update_new new = {0};
+	xw_ino ino;
+	int rc = 0;
+
+	if (argc < 3 || strlen(argv[2]) != 1)
+		return DBG_USAGE;
+	if (*argv[2] == 'p' && argc == 3)
+		new.mode = XW_S_IFIFO;
+	else if ((*argv[2] == 'b' || *argv[2] == 'c') && argc == 5)
+		new.mode = *argv[2] == 'b' ? XW_S_IFBLK : XW_S_IFCHR;
+	else
+		return DBG_USAGE;
+	if (argc == 5)
+		rc = device_number(d, argv[3], &new.major);
+	if (!rc && argc == 5)
+		rc = device_number(d, argv[4], &new.minor);
+	if (!rc)
+		rc = make(d, argv[1], &new, &ino);
+	if (!rc)
+		fprintf(d->out, "Allocated inode: %" PRIu32 "\n", ino);
+	return rc;
+}
+
+/* ---- names ---- */
+
+static int verb_link(struct dbg *d, int argc, char **argv)
+{
+	struct xw_update *u;
+	struct xw_inode in;
+	struct place p;
+	xw_ino ino;
+	int rc;
+
+	if (argc != 3)
+		return DBG_USAGE;
+	rc = dbg_inode(d, argv[1], &ino, &in, NULL);
+	if (!rc)
+		rc = find_place(d, argv[2], &p);
+	if (rc || (rc = dbg_step_begin(d, &u)))
+		return rc;
+	return dbg_step_end(d, link_at(u, &p, ino, in.mode));
+}
+
+static int verb_unlink(struct dbg *d, int argc, char **argv)
+{
+	struct xw_update *u;
+	struct place p;
+	int rc;
+
+	if (argc != 2)
+		return DBG_USAGE;
+	rc = find_place(d, argv[1], &p);
+	if (rc || (rc = dbg_step_begin(d, &u)))
+		return rc;
+	return dbg_step_end(d, xw_update_unlink(u, p.dir, p.name, strlen(p.name)));
+}
+
+static int remove_file(struct xw_update *u, const struct place *p, xw_ino ino, uint16_t links)
+{
+	int rc = xw_update_unlink(u, p->dir, p->name, strlen(p->name));
+
+	if (rc)
+		return rc;
+	return links > 1 ? xw_update_add_links(u, ino, -1) : xw_update_kill(u, ino, true);
+}
+
+static int verb_rm(struct dbg *d, int argc, char **argv)
+{
+	struct xw_update *u;
+	struct xw_inode in;
+	struct place p;
+	xw_ino ino;
+	int rc;
+
+	if (argc != 2)
+		return DBG_USAGE;
+	rc = find_name(d, argv[1], &p, &ino);
+	if (!rc)
+		rc = dbg_read_inode(d, ino, &in, NULL);
+	if (!rc && (in.mode & XW_S_IFMT) == XW_S_IFDIR)
+		rc = xw_fail(&d->diag, XW_ERR_INPUT, "%s: is a directory", argv[1]);
+	if (rc || (rc = dbg_step_begin(d, &u)))
+		return rc;
+	return dbg_step_end(d, remove_file(u, &p, ino, in.links));
+}
+
+static int remove_dir(struct xw_update *u, const struct place *p, xw_ino ino)
+{
+	int rc = xw_update_check_empty(u, ino);
+
+	if (!rc)
+		rc = xw_update_unlink(u, p->dir, p->name, strlen(p->name));
+	if (!rc)
+		rc = xw_update_kill(u, ino, true);
+	return rc ? rc : xw_update_add_links(u, p->dir, -1);
+}
+
+static int verb_rmdir(struct dbg *d, int argc, char **argv)
+{
+	struct xw_update *u;
+	struct xw_inode in;
+	struct place p;
+	xw_ino ino;
+	int rc;
+
+	if (argc != 2)
+		return DBG_USAGE;
+	rc = find_name(d, argv[1], &p, &ino);
+	if (!rc)
+		rc = dbg_read_inode(d, ino, &in, NULL);
+	if (!rc && (in.mode & XW_S_IFMT) != XW_S_IFDIR)
+		rc = xw_fail(&d->diag, XW_ERR_INPUT, "%s: not a directory", argv[1]);
+	if (!rc && (ino == d->cwd || ino == d->root || ino == p.dir))
+		rc = xw_fail(&d->diag, XW_ERR_BUSY, "%s: is where this session is", argv[1]);
+	if (rc || (rc = dbg_step_begin(d, &u)))
+		return rc;
+	return dbg_step_end(d, remove_dir(u, &p, ino));
+}
+
+/* ---- one inode ---- */
+
+/* A verb with one word, an inode, and a function for it. */
+static int with_inode(struct dbg *d, int argc, char **argv, int (*fn)(struct xw_update *, xw_ino))
+{
+	struct xw_update *u;
+	xw_ino ino;
+	int rc;
+
+	if (argc != 2)
+		return DBG_USAGE;
+	rc = dbg_inode_number(d, argv[1], &ino);
+	if (rc || (rc = dbg_step_begin(d, &u)))
+		return rc;
+	return dbg_step_end(d, fn(u, ino));
+}
+
+static int kill_only(struct xw_update *u, xw_ino ino)
+{
+	return xw_update_kill(u, ino, false);
+}
+
+static int verb_kill(struct dbg *d, int argc, char **argv)
+{
+	return with_inode(d, argc, argv, kill_only);
+}
+
+static int verb_expand(struct dbg *d, int argc, char **argv)
+{
+	return with_inode(d, argc, argv, xw_update_expand_dir);
+}
+
+static int verb_itree(struct dbg *d, int argc, char **argv)
+{
+	return with_inode(d, argc, argv, xw_update_build_itree);
+}
+
+static int verb_undel(struct dbg *d, int argc, char **argv)
+{
+	struct xw_update *u;
+	struct place p = {0};
+	struct xw_inode in;
+	xw_ino ino;
+	int rc;
+
+	if (argc < 2 || argc > 3 || *argv[1] != '<')
+		return DBG_USAGE;
+	rc = dbg_inode(d, argv[1], &ino, &in, NULL);
+	if (!rc && argc > 2)
+		rc = find_place(d, argv[2], &p);
+	if (rc || (rc = dbg_step_begin(d, &u)))
+		return rc;
+	rc = xw_update_revive(u, ino);
+	if (!rc && argc > 2)
+		rc = link_at(u, &p, ino, in.mode);
+	return dbg_step_end(d, rc);
+}
+
+/* ---- maps ---- */
+
+static int logical(struct dbg *d, const char *text, uint64_t *out)
+{
+	int rc = dbg_number(d, text, "logical block", out);
+
+	if (!rc && *out > UINT32_MAX)
+		rc = xw_fail(&d->diag, XW_ERR_USAGE, "logical block %s: too large", text);
+	return rc;
+}
+
+/* "FILE FIRST [LAST]" */
+static int range(struct dbg *d, int argc, char **argv, xw_ino *ino, uint64_t lblk[2])
+{
+	int rc;
+
+	if (argc < 3 || argc > 4)
+		return DBG_USAGE;
+	lblk[1] = UINT32_MAX;
+	rc = dbg_inode_number(d, argv[1], ino);
+	if (!rc)
+		rc = logical(d, argv[2], &lblk[0]);
+	if (!rc && argc > 3)
+		rc = logical(d, argv[3], &lblk[1]);
+	if (!rc && lblk[1] < lblk[0])
+		rc = xw_fail(&d->diag, XW_ERR_USAGE, "%s .. %s: ends before it begins", argv[2],
+			     argv[3]);
+	return rc;
+}
+
+static int verb_punch(struct dbg *d, int argc, char **argv)
+{
+	struct xw_update *u;
+	uint64_t lblk[2];
+	xw_ino ino;
+	int rc = range(d, argc, argv, &ino, lblk);
+
+	if (rc || (rc = dbg_step_begin(d, &u)))
+		return rc;
+	return dbg_step_end(d, xw_update_punch(u, ino, (xw_lblk)lblk[0], (xw_lblk)lblk[1]));
+}
+
+static int verb_fallocate(struct dbg *d, int argc, char **argv)
+{
+	struct xw_update *u;
+	uint64_t lblk[2];
+	xw_ino ino;
+	int rc = range(d, argc, argv, &ino, lblk);
+
+	if (rc || (rc = dbg_step_begin(d, &u)))
+		return rc;
+	return dbg_step_end(
+		d, xw_update_fallocate(u, ino, (xw_lblk)lblk[0], (xw_lblk)lblk[1], argc == 3));
+}
+
+#define W (DBG_OPEN | DBG_WRITE)
+static const struct dbg_verb verbs[] = {
+	{"write",
+	 {NULL},
+	 W,
+	 verb_write,
+	 "HOSTFILE FILE",
+	 "copy a file of this machine into the image"},
+	{"mkdir", {NULL}, W, verb_mkdir, "DIR", "make a directory"},
+	{"symlink", {NULL}, W, verb_symlink, "FILE TARGET", "make a symbolic link"},
+	{"mknod",
+	 {NULL},
+	 W,
+	 verb_mknod,
+	 "FILE p | FILE c|b MAJOR MINOR",
+	 "make a pipe or a device"},
+	{"link", {"ln"}, W, verb_link, "FILE NAME", "one name more; the links are not counted"},
+	{"unlink", {NULL}, W, verb_unlink, "NAME", "one name less; the links are not counted"},
+	{"rm", {NULL}, W, verb_rm, "FILE", "remove a name, and the file with its last one"},
+	{"rmdir", {NULL}, W, verb_rmdir, "DIR", "remove an empty directory"},
+	{"kill_file", {NULL}, W, verb_kill, "FILE", "free an inode and its blocks; names stay"},
+	{"undelete",
+	 {"undel"},
+	 W,
+	 verb_undel,
+	 "<INODE> [NAME]",
+	 "take a deleted inode back into use"},
+	{"expand_dir", {"expand"}, W, verb_expand, "DIR", "one empty block more for a directory"},
+	{"itree_build", {NULL}, W, verb_itree, "DIR", "build the itree of a directory, anew"},
+	{"punch", {"truncate"}, W, verb_punch, "FILE FIRST [LAST]", "free blocks of a file"},
+	{"fallocate",
+	 {NULL},
+	 W,
+	 verb_fallocate,
+	 "FILE FIRST [LAST]",
+	 "allocate what a file has not; without LAST: as far as there is space"},
+};
+
+const struct dbg_family dbg_write_verbs = {"Changing files", verbs, XW_ARRAY_SIZE(verbs)};
