@@ -317,29 +317,59 @@ static size_t undo_len(const struct xw_dcache *c, enum xw_dbuf_kind kind, const 
 	return kind == XW_DBUF_ITREE ? XW_ITREE_HDR + peek16(block + 8) : c->owner.block_size;
 }
 
+/* Where in the block the bytes begin that are kept beside the first ones, a node's header. */
+static size_t undo_begin(const struct xw_dbuf *b)
+{
+	return XW_ITREE_HDR + b->undo_from;
+}
+
 static void put_back(const struct xw_dcache *c, struct xw_dbuf *b)
 {
-	size_t len = undo_len(c, b->was_kind, b->undo);
+	size_t from = undo_begin(b), len = undo_len(c, b->was_kind, b->undo);
 
-	memcpy(b->data, b->undo, len);
+	memcpy(b->data, b->undo, XW_ITREE_HDR);
+	memcpy(b->data + from, b->undo + from, len - from);
 	memset(b->data + len, 0, c->owner.block_size - len);
 	b->dirty = b->was_dirty;
 	b->kind = b->was_kind;
 	b->hint = 0;
 }
 
-int xw_dcache_dirty(struct xw_dcache *c, struct xw_dbuf *b)
+static int begin_undo(struct xw_dcache *c, struct xw_dbuf *b, uint32_t from)
 {
-	if (b->undo || b->fresh)
-		return 0;
+	size_t begin, len = undo_len(c, b->kind, b->data);
+
 	b->undo = c->spare.n ? c->spare.v[--c->spare.n] : malloc(c->owner.block_size);
 	if (!b->undo)
 		return XW_ERR_NOMEM;
-	memcpy(b->undo, b->data, undo_len(c, b->kind, b->data));
+	b->undo_from = from;
+	begin = undo_begin(b);
+	memcpy(b->undo, b->data, XW_ITREE_HDR);
+	memcpy(b->undo + begin, b->data + begin, len - begin);
 	b->was_dirty = b->dirty;
 	b->was_kind = b->kind;
 	b->dirty = true;
 	return 0;
+}
+
+int xw_dcache_dirty_tail(struct xw_dcache *c, struct xw_dbuf *b, uint32_t from)
+{
+	if (b->fresh)
+		return 0;
+	if (!b->undo)
+		return begin_undo(c, b, from);
+	if (b->undo_from > from) {
+		/* more of it changes than it seemed: the rest is still as it was */
+		memcpy(b->undo + XW_ITREE_HDR + from, b->data + XW_ITREE_HDR + from,
+		       b->undo_from - from);
+		b->undo_from = from;
+	}
+	return 0;
+}
+
+int xw_dcache_dirty(struct xw_dcache *c, struct xw_dbuf *b)
+{
+	return xw_dcache_dirty_tail(c, b, 0);
 }
 
 int xw_dcache_reserve(struct xw_dcache *c, xw_blk goal, xw_blk *blk)

@@ -52,6 +52,8 @@ struct xw_dbuf {
 	bool recent; /* used since eviction last looked */
 	uint32_t hint; /* the user's, about the contents; 0 whenever others changed them */
 	uint8_t *undo; /* contents before the change; NULL: not changed */
+	uint32_t
+		undo_from; /* itree nodes: the entry area's bytes in front of this did not change */
 	struct xw_dbuf *chain; /* hash table */
 	struct xw_dbuf *newer, *older; /* by arrival */
 	uint8_t data[];
@@ -95,6 +97,9 @@ int xw_dcache_get(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struc
 int xw_dcache_new(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struct xw_dbuf **out);
 /* Call before changing a block's bytes or kind. */
 int xw_dcache_dirty(struct xw_dcache *c, struct xw_dbuf *b);
+/* The same for an itree node of which only the header and, from byte `from` on, the entry area
+ * change: less to keep. */
+int xw_dcache_dirty_tail(struct xw_dcache *c, struct xw_dbuf *b, uint32_t from);
 /* A block outside the file, given back if the change fails; nothing of it in the cache. */
 int xw_dcache_reserve(struct xw_dcache *c, xw_blk goal, xw_blk *blk);
 /* A new block outside the file, zeroed; and giving one back, in the cache or not. */

@@ -119,6 +119,7 @@ static void undo(struct xw_dir *d)
 	d->map.n = d->now.blocks;
 	d->now = d->before;
 	d->tree.root = d->tree_root_before;
+	d->tree.finger.leaf = 0;
 	if (!d->now.indexed)
 		d->hash_version = d->f.hash_version;
 }

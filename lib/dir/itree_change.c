@@ -258,7 +258,27 @@ static int split_leaf(struct xw_itree_path *p, uint32_t off, const struct xw_itr
 	return insert_child(p, 1, s, &right);
 }
 
-int xw_itree_insert(struct xw_itree *t, const struct xw_itree_entry *e)
+static int insert_fast(struct xw_itree *t, const struct xw_itree_entry *e, bool *done)
+{
+	struct xw_itree_step s;
+	bool equal = false;
+	uint32_t off = 0;
+	int ret = xw_itree_fast(t, e, (int32_t)xw_itree_rec_len(e->name_len), &s, &off, &equal);
+
+	*done = ret == 1;
+	if (ret != 1)
+		return ret;
+	if (equal)
+		return XW_ERR_EXISTS;
+	ret = xw_dcache_dirty_tail(t->cache, s.buf, off);
+	if (ret)
+		return ret;
+	t->stats.inserts++;
+	put_entry(t, &s, off, e);
+	return 0;
+}
+
+static int insert_slow(struct xw_itree *t, const struct xw_itree_entry *e)
 {
 	const uint32_t need = xw_itree_rec_len(e->name_len);
 	struct xw_itree_path p;
@@ -281,7 +301,21 @@ int xw_itree_insert(struct xw_itree *t, const struct xw_itree_entry *e)
 	if (p.s[0].h.used + need > xw_itree_room(t))
 		return split_leaf(&p, off, e);
 	put_entry(t, &p.s[0], off, e);
-	return xw_itree_tell_parent(&p, 0);
+	ret = xw_itree_tell_parent(&p, 0);
+	if (!ret)
+		xw_itree_point(&p);
+	return ret;
+}
+
+int xw_itree_insert(struct xw_itree *t, const struct xw_itree_entry *e)
+{
+	bool done;
+	int ret = insert_fast(t, e, &done);
+
+	if (done || ret)
+		return ret;
+	t->finger.leaf = 0;
+	return insert_slow(t, e);
 }
 
 /* ---- whole trees ---- */
@@ -297,6 +331,7 @@ int xw_itree_create(struct xw_itree *t, struct xw_dcache *cache, xw_blk goal)
 		return ret;
 	xw_itree_put_header(t, &root);
 	t->root = root.buf->blk;
+	t->finger.leaf = 0;
 	return 0;
 }
 
@@ -320,6 +355,7 @@ int xw_itree_destroy(struct xw_itree *t)
 {
 	int ret = destroy_below(t, t->root, -1);
 
+	t->finger.leaf = 0;
 	if (!ret)
 		t->root = 0;
 	return ret;

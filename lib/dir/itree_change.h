@@ -16,9 +16,16 @@ struct xw_itree_stats {
 	uint64_t parents; /* deletes that changed an index node */
 };
 
+/* Where the last change was: keys between the two belong into that leaf and nowhere else. */
+struct xw_itree_finger {
+	xw_blk leaf; /* 0: not known */
+	uint64_t above, below; /* exclusive, as xw_itree_key_number(); below: 0 for no limit */
+};
+
 struct xw_itree {
 	struct xw_dcache *cache; /* owner and blocks; not owned */
 	xw_blk root;
+	struct xw_itree_finger finger; /* to be cleared when the tree is changed by others */
 	struct xw_itree_stats stats;
 };
 

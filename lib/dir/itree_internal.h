@@ -69,4 +69,13 @@ int xw_itree_tell_parent(struct xw_itree_path *p, unsigned level);
 int xw_itree_locate(struct xw_itree *t, const struct xw_itree_entry *e, struct xw_itree_path *p,
 		    uint32_t *off, bool *equal);
 
+/* Keep a finger on the path's leaf. Whoever changes more than leaves clears it. */
+void xw_itree_point(const struct xw_itree_path *p);
+/*
+ * 1: e belongs into the leaf under the finger, at *off (*equal: there it is), and a change of its
+ * size by `gain` concerns nobody else. 0: to be found the long way.
+ */
+int xw_itree_fast(struct xw_itree *t, const struct xw_itree_entry *e, int32_t gain,
+		  struct xw_itree_step *s, uint32_t *off, bool *equal);
+
 #endif

@@ -11,7 +11,8 @@
  *    capacity, splits, or goes.
  *
  * A change knows the path from the leaf to the root. All functions take that path; `level` is the
- * level of the node they are about, path[level].
+ * level of the node they are about, path[level]. Most changes need none of it: they fall into the
+ * leaf of the last one, for which the tree keeps a finger there, and leave it in its quarter.
  */
 #include "config.h"
 
@@ -120,7 +121,7 @@ static uint64_t separator(const struct xw_itree_step *s, unsigned i)
 /* The last child whose separator is below the key; the first child where none is. */
 static unsigned choose_child(const struct xw_itree_step *s, const struct xw_itree_key *key)
 {
-	const uint64_t k = (uint64_t)key->ino << 32 | key->hash;
+	const uint64_t k = xw_itree_key_number(key);
 	unsigned lo = 1, hi = s->h.count;
 
 	if (hi > 1 && separator(s, hi - 1) < k)
@@ -211,7 +212,7 @@ static uint32_t find_in_leaf(const struct xw_itree_step *s, const struct xw_itre
 /* Is there a leaf to the right of the path's whose separator is not above the key? */
 static bool has_next(const struct xw_itree_path *p, const struct xw_itree_key *key, unsigned *level)
 {
-	const uint64_t k = (uint64_t)key->ino << 32 | key->hash;
+	const uint64_t k = xw_itree_key_number(key);
 
 	for (*level = 1; *level < p->levels; (*level)++) {
 		const struct xw_itree_step *s = &p->s[*level];
@@ -220,6 +221,43 @@ static bool has_next(const struct xw_itree_path *p, const struct xw_itree_key *k
 			return separator(s, s->at + 1) <= k;
 	}
 	return false;
+}
+
+/* ---- the finger ---- */
+
+void xw_itree_point(const struct xw_itree_path *p)
+{
+	struct xw_itree_finger *f = &p->t->finger;
+
+	*f = (struct xw_itree_finger){.leaf = p->s[0].buf->blk};
+	for (unsigned level = 1; level < p->levels; level++) {
+		const struct xw_itree_step *s = &p->s[level];
+
+		f->above = XW_MAX(f->above, separator(s, s->at));
+		if (!f->below && s->at + 1u < s->h.count)
+			f->below = separator(s, s->at + 1);
+	}
+}
+
+int xw_itree_fast(struct xw_itree *t, const struct xw_itree_entry *e, int32_t gain,
+		  struct xw_itree_step *s, uint32_t *off, bool *equal)
+{
+	const struct xw_itree_finger *f = &t->finger;
+	const uint64_t k = xw_itree_key_number(&e->key);
+	uint32_t used;
+	int ret;
+
+	if (!f->leaf || k <= f->above || (f->below && k >= f->below))
+		return 0;
+	ret = xw_itree_load(t, f->leaf, -1, s);
+	if (ret)
+		return ret;
+	used = (uint32_t)(s->h.used + gain);
+	if (used > xw_itree_room(t) || s->h.count < 2 ||
+	    xw_itree_quartile(xw_itree_room(t), used) != xw_itree_fullness(t, s))
+		return 0;
+	*off = find_in_leaf(s, e, equal);
+	return 1;
 }
 
 static int go_right(struct xw_itree_path *p, unsigned level)

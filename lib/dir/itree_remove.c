@@ -14,10 +14,11 @@
 #include "dir/itree_internal.h"
 
 /* Take child i out of an index node; the first one's separator stays, for the next. */
-static void take_child(const struct xw_itree *t, struct xw_itree_step *s, unsigned i)
+static void take_child(struct xw_itree *t, struct xw_itree_step *s, unsigned i)
 {
 	struct xw_itree_idx gone, next;
 
+	t->finger.leaf = 0;
 	if (!i && s->h.count > 1) {
 		xw_itree_idx_decode(s->buf->data, 0, &gone);
 		xw_itree_idx_decode(s->buf->data, 1, &next);
@@ -25,6 +26,32 @@ static void take_child(const struct xw_itree *t, struct xw_itree_step *s, unsign
 		xw_itree_idx_encode(s->buf->data, 1, &next);
 	}
 	xw_itree_close_gap(t, s, i * XW_ITREE_IDX, XW_ITREE_IDX);
+}
+
+/*
+ * A node's first child went, and the next one took over its separator: so do the first entries
+ * below that one, or keys between the old and the new separator would be out of place there.
+ */
+static int lower_first(struct xw_itree *t, const struct xw_itree_step *s)
+{
+	struct xw_itree_step below = *s;
+	struct xw_itree_key key;
+	struct xw_itree_idx e;
+
+	xw_itree_idx_decode(s->buf->data, 0, &e);
+	key = e.key;
+	while (below.h.level > 1) {
+		int ret = xw_itree_load(t, e.blk, below.h.level - 1, &below);
+
+		if (!ret)
+			ret = xw_dcache_dirty(t->cache, below.buf);
+		if (ret)
+			return ret;
+		xw_itree_idx_decode(below.buf->data, 0, &e);
+		e.key = key;
+		xw_itree_idx_encode(below.buf->data, 0, &e);
+	}
+	return 0;
 }
 
 /* An index root with one child gives way to it. */
@@ -137,6 +164,8 @@ static int settle(struct xw_itree_path *p, unsigned level)
 			t->stats.freed++;
 			take_child(t, parent, parent->at);
 			ret = xw_dcache_release(t->cache, s->buf->blk);
+			if (!ret && !parent->at && parent->h.count)
+				ret = lower_first(t, parent);
 		} else {
 			ret = xw_itree_tell_parent(p, level);
 			if (!ret)
@@ -149,22 +178,38 @@ static int settle(struct xw_itree_path *p, unsigned level)
 	}
 }
 
-int xw_itree_remove(struct xw_itree *t, const struct xw_itree_entry *e)
+/* Take the entry at off out of a leaf. */
+static int take_entry(struct xw_itree *t, struct xw_itree_step *leaf, uint32_t off)
 {
-	struct xw_itree_path p;
-	uint32_t off = 0;
-	bool equal = false;
-	int ret = xw_itree_locate(t, e, &p, &off, &equal);
+	int ret = xw_dcache_dirty_tail(t->cache, leaf->buf, off);
 
 	if (ret)
 		return ret;
-	if (!equal)
-		return XW_ERR_NOTFOUND;
-	ret = xw_dcache_dirty(t->cache, p.s[0].buf);
+	xw_itree_close_gap(t, leaf, off, xw_itree_entry_len(leaf, off));
+	t->stats.deletes++;
+	return 0;
+}
+
+int xw_itree_remove(struct xw_itree *t, const struct xw_itree_entry *e)
+{
+	struct xw_itree_step s;
+	struct xw_itree_path p;
+	uint32_t off = 0;
+	bool equal = false;
+	int ret = xw_itree_fast(t, e, -(int32_t)xw_itree_rec_len(e->name_len), &s, &off, &equal);
+
+	if (ret == 1)
+		return equal ? take_entry(t, &s, off) : XW_ERR_NOTFOUND;
+	t->finger.leaf = 0;
+	if (!ret)
+		ret = xw_itree_locate(t, e, &p, &off, &equal);
+	if (!ret && !equal)
+		ret = XW_ERR_NOTFOUND;
+	if (!ret)
+		ret = take_entry(t, &p.s[0], off);
 	if (ret)
 		return ret;
-	xw_itree_close_gap(t, &p.s[0], off, xw_itree_entry_len(&p.s[0], off));
-	t->stats.deletes++;
+	xw_itree_point(&p);
 	ret = settle(&p, 0);
 	t->stats.parents += p.parent_changed;
 	return ret;

@@ -70,9 +70,15 @@ static inline unsigned xw_itree_quartile(uint32_t cap, uint32_t used)
 	return 0u + (used * 4u > cap) + (used * 2u > cap) + (used * 4u > cap * 3u);
 }
 
+/* Ordered as the keys are. */
+static inline uint64_t xw_itree_key_number(const struct xw_itree_key *k)
+{
+	return (uint64_t)k->ino << 32 | k->hash;
+}
+
 static inline int xw_itree_key_cmp(const struct xw_itree_key *a, const struct xw_itree_key *b)
 {
-	uint64_t x = (uint64_t)a->ino << 32 | a->hash, y = (uint64_t)b->ino << 32 | b->hash;
+	uint64_t x = xw_itree_key_number(a), y = xw_itree_key_number(b);
 
 	return (x > y) - (x < y);
 }

@@ -297,6 +297,36 @@ static inline void model_delete(struct model *m, uint32_t i)
 	model_set(m, i, 0, 0);
 }
 
+/* Up to eight names in one call, in the order of their inodes, some of them not there. */
+static inline void model_delete_many(struct model *m)
+{
+	struct xw_dir_victim v[8];
+	uint32_t which[8], n = 0, want = 1 + model_rnd(m, 8);
+
+	for (uint32_t i = 0; i < want; i++) {
+		uint32_t k = model_rnd(m, 4) && m->n_live ? m->live[model_rnd(m, m->n_live)]
+							  : model_rnd(m, m->n_names);
+		uint32_t at = n;
+
+		for (uint32_t j = 0; j < n; j++)
+			at = which[j] == k ? UINT32_MAX : at;
+		if (at == UINT32_MAX)
+			continue;
+		for (; at && m->names[which[at - 1]].ino > m->names[k].ino; at--)
+			which[at] = which[at - 1];
+		which[at] = k;
+		n++;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		v[i] = (struct xw_dir_victim){m->names[which[i]].name, m->names[which[i]].len, 1};
+	ck_assert_msg(!xw_dir_delete_many(&m->d, v, n), "delete: %s", m->d.diag->text);
+	for (uint32_t i = 0; i < n; i++) {
+		ck_assert_uint_eq(v[i].ino, m->names[which[i]].ino);
+		if (v[i].ino)
+			model_set(m, which[i], 0, 0);
+	}
+}
+
 static inline void model_replace(struct model *m, uint32_t i, xw_ino ino)
 {
 	struct model_name *n = &m->names[i];
@@ -393,6 +423,65 @@ static inline void model_check_file(struct model *m, struct dir *r, struct xw_it
 	}
 }
 
+/* ---- the itree against a sorted array ---- */
+
+struct model_entry {
+	xw_ino ino;
+	uint32_t hash;
+	const struct model_name *name;
+};
+
+static inline int model_entry_cmp(const void *x, const void *y)
+{
+	const struct model_entry *a = x, *b = y;
+	const uint8_t la = a->name->len, lb = b->name->len;
+	int c = (a->ino > b->ino) - (a->ino < b->ino);
+
+	if (!c)
+		c = (a->hash > b->hash) - (a->hash < b->hash);
+	if (!c)
+		c = memcmp(a->name->name, b->name->name, la < lb ? la : lb);
+	return c ? c : la - lb;
+}
+
+/* The node at blk holds v[*at] and the following ones, byte for byte. */
+static inline void model_compare_node(struct model *m, xw_blk blk, const struct model_entry *v,
+				      uint32_t *at)
+{
+	const uint8_t *p = mem_at(&m->m, blk) + 32;
+	const unsigned level = p[-27], count = peek16(p - 26);
+
+	for (unsigned i = 0; level && i < count; i++)
+		model_compare_node(m, peek64(p + 16 * i + 8) & (XW_BLK_MAX - 1), v, at);
+	for (unsigned i = 0; !level && i < count; i++, ++*at) {
+		ck_assert_uint_lt(*at, m->n_live);
+		ck_assert_uint_eq(peek32(p), v[*at].ino);
+		ck_assert_uint_eq(peek32(p + 4), v[*at].hash);
+		ck_assert_uint_eq(p[10], v[*at].name->len);
+		ck_assert_uint_eq(p[11], v[*at].name->ftype);
+		ck_assert_mem_eq(p + 12, v[*at].name->name, p[10]);
+		p += peek16(p + 8);
+	}
+}
+
+static inline void model_compare_itree(struct model *m, xw_blk root)
+{
+	struct model_entry *v = calloc(m->n_live + 1, sizeof(*v));
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < m->n_live; i++) {
+		const struct model_name *n = &m->names[m->live[i]];
+		struct xw_dx_hash h;
+
+		xw_dx_hash(m->f.hash_version, m->f.hash_seed, n->name, n->len, &h);
+		v[i] = (struct model_entry){n->ino, h.major, n};
+	}
+	qsort(v, m->n_live, sizeof(*v), model_entry_cmp);
+	model_compare_node(m, root, v, &at);
+	ck_assert_uint_eq(at, m->n_live);
+	free(v);
+}
+
 static inline uint64_t model_check_itree(struct model *m, const struct xw_itree_sum *sum)
 {
 	struct findings f = {.m = &m->m};
@@ -408,6 +497,7 @@ static inline uint64_t model_check_itree(struct model *m, const struct xw_itree_
 		.entries = sum,
 	};
 	struct xw_itree_result res;
+	xw_blk root;
 
 	env.unsigned_hash = m->f.hash_version >= XW_DX_LEGACY_U;
 	memcpy(env.hash_seed, m->f.hash_seed, sizeof(env.hash_seed));
@@ -415,6 +505,8 @@ static inline uint64_t model_check_itree(struct model *m, const struct xw_itree_
 	ck_assert_msg(!f.n, "%s", f.text);
 	ck_assert(res.complete && res.has_tree);
 	ck_assert_uint_eq(res.entries, m->n_live);
+	ck_assert(!xw_itree_slot_get(d.block0, m->f.block_size, m->f.csum, &root));
+	model_compare_itree(m, root);
 	return res.nodes;
 }
 
