@@ -45,6 +45,10 @@ static int check(struct xw_update *u, const struct xw_update_opts *opts)
 		return refuse(u, XW_ERR_UNSUPPORTED, "made for the Hurd");
 	if (sb->inodes_per_group % 8)
 		return refuse(u, XW_ERR_UNSUPPORTED, "inodes per group are no multiple of 8");
+	if (!opts->lax && sb->feature_compat & XW_COMPAT_DIR_INDEX &&
+	    sb->def_hash_version > XW_DX_TEA)
+		return refuse(u, XW_ERR_CORRUPT,
+			      "the hash for names in directories is an unknown one; run xw-fsck");
 	if (!opts->lax && !(sb->state & XW_STATE_VALID))
 		return refuse(u, XW_ERR_STATE,
 			      "was not unmounted cleanly; run xw-fsck first (or e2fsck)");

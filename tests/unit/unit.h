@@ -3,6 +3,10 @@
 #ifndef XW_TESTS_UNIT_H
 #define XW_TESTS_UNIT_H
 
+#ifdef XW_UNIT_PLAIN
+#include "plain.h"
+#else
+
 #include <check.h>
 #include <stdlib.h>
 
@@ -19,4 +23,5 @@ static inline int unit_main(Suite *s)
 	return EXIT_SUCCESS;
 }
 
+#endif
 #endif
