@@ -92,6 +92,8 @@ int xw_journal_make(struct xw_mkfs *m, struct xw_target *t)
 			(unsigned long long)blocks, p->block_size, XW_JBD2_MIN_BLOCKS);
 	ret = xw_target_open(m, t);
 	if (!ret)
+		ret = xw_target_clear(m, t, (struct xw_feed_tick){0});
+	if (!ret)
 		ret = xw_jdev_make(t->dev, p, &m->diag, &sb);
 	if (ret)
 		return ret;

@@ -38,7 +38,7 @@ struct run {
 	struct xw_source *source;
 	struct xw_space *space;
 	struct timespec begin, last_tick;
-	bool threaded;
+	bool threaded, cleared;
 };
 
 static double seconds_since(const struct timespec *t)
@@ -66,6 +66,11 @@ static int report(struct run *r, const char *phase)
 	return 0;
 }
 
+static int tick_discard(void *arg)
+{
+	return report(arg, "discard");
+}
+
 static int tick(void *arg)
 {
 	struct run *r = arg;
@@ -75,9 +80,21 @@ static int tick(void *arg)
 	return report(r, "data");
 }
 
+static int clear(struct run *r)
+{
+	const struct xw_feed_tick t = {tick_discard, r};
+
+	r->cleared = true;
+	return xw_target_clear(r->m, &r->target, t);
+}
+
+/* Before an entry is added. The first one says that the source is what it should be. */
 static int tick_entry(void *arg, uint64_t entries)
 {
-	return entries % 256 ? 0 : tick(arg);
+	struct run *r = arg;
+	int ret = r->cleared ? 0 : clear(r);
+
+	return ret || entries % 256 ? ret : tick(arg);
 }
 
 /* ---- set-up ---- */
@@ -300,7 +317,9 @@ static int fill(struct run *r)
 	};
 	int ret = xw_fill_root(&r->fill);
 
-	return ret ? ret : xw_run_fill(&s);
+	if (!ret)
+		ret = xw_run_fill(&s);
+	return ret || r->cleared ? ret : clear(r); /* a source without entries, or none */
 }
 
 static int build(struct run *r)

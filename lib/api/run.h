@@ -72,8 +72,13 @@ struct xw_target {
 };
 /* May the target be overwritten, and what does it offer? Opens nothing for writing. */
 int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t);
-/* Once params.size_bytes is settled. */
+/* Once params.size_bytes is settled. What is there is left as it is. */
 int xw_target_open(struct xw_mkfs *m, struct xw_target *t);
+/*
+ * Now the old content goes: superblocks, redo file, everything that -E discard lets go. The source
+ * is known to be good by then.
+ */
+int xw_target_clear(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick tick);
 /* Closes; removes a file that was created when `ok` is false. */
 void xw_target_close(struct xw_target *t, bool ok);
 

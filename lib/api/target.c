@@ -21,6 +21,9 @@
 #include "base/auto.h"
 #include "commit/store.h"
 
+#define DISCARD_STEP (1ull << 30) /* bytes at once, so that an interrupt is noticed */
+#define DISCARD_ALIGN 4096u
+
 /*
  * Archives and compressed files: no filesystem, but what stands there when IMAGE and the source
  * were swapped.
@@ -251,21 +254,20 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 }
 
 /*
- * The superblocks of what was on a device go first: a run that is cut must leave no filesystem, and
+ * The superblocks of what was on the target go first: a run that is cut must leave no filesystem, and
  * a backup of the old one must never be taken for one of ours.
  */
-static int wipe_superblocks(struct xw_mkfs *m, struct xw_dev *dev, uint64_t off)
+static int wipe_superblocks(struct xw_mkfs *m, struct xw_dev *dev)
 {
 	static const uint8_t zeros[4096];
-	uint64_t size = dev->size - off;
+	uint64_t size = dev->size;
 	uint8_t buf[XW_SUPER_SIZE];
 	struct xw_super sb;
 	int ret = 0;
 
-	if (dev->size < off + sizeof(zeros))
+	if (dev->size < sizeof(zeros))
 		return 0;
-	if (!xw_dev_pread(dev, buf, sizeof(buf), off + XW_SUPER_OFFSET) &&
-	    !xw_super_decode(buf, &sb)) {
+	if (!xw_dev_pread(dev, buf, sizeof(buf), XW_SUPER_OFFSET) && !xw_super_decode(buf, &sb)) {
 		struct xw_geo old = {
 			.groups = (uint32_t)XW_MIN(xw_super_groups(&sb), UINT32_MAX),
 			.features.w = {sb.feature_compat, sb.feature_incompat,
@@ -280,14 +282,14 @@ static int wipe_superblocks(struct xw_mkfs *m, struct xw_dev *dev, uint64_t off)
 
 			if (at > size || size - at < sizeof(buf))
 				break;
-			if (!xw_dev_pread(dev, buf, sizeof(buf), off + at) &&
+			if (!xw_dev_pread(dev, buf, sizeof(buf), at) &&
 			    peek16(buf + 56) == XW_SUPER_MAGIC)
-				ret = xw_dev_pwrite(dev, zeros, sizeof(buf), off + at);
+				ret = xw_dev_pwrite(dev, zeros, sizeof(buf), at);
 		}
 	}
 	if (!ret)
 		xw_diag_clear(&m->diag); /* an unreadable old superblock is no failure of ours */
-	return ret ? ret : xw_dev_pwrite(dev, zeros, sizeof(zeros), off);
+	return ret ? ret : xw_dev_pwrite(dev, zeros, sizeof(zeros), 0);
 }
 
 /*
@@ -309,8 +311,6 @@ static void drop_redo_file(struct xw_mkfs *m, const char *path)
 int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 {
 	uint64_t off = m->params.offset, bytes = m->params.size_bytes;
-	bool keep = t->exists &&
-		    (t->is_block || off); /* what lies around our range is somebody else's */
 	struct stat st;
 	int ret;
 
@@ -320,7 +320,7 @@ int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 			       (unsigned long long)bytes, (unsigned long long)t->have);
 	if (m->plan_only)
 		return open_null(m, t);
-	ret = xw_dev_open_file(t->path, keep ? 0 : XW_DEV_CREATE, &m->diag, &t->dev);
+	ret = xw_dev_open_file(t->path, t->exists ? 0 : XW_DEV_CREATE, &m->diag, &t->dev);
 	if (ret)
 		return ret;
 	t->created = !t->exists;
@@ -328,15 +328,52 @@ int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 		t->host_dev = st.st_dev;
 		t->host_ino = st.st_ino;
 	}
-	if (t->exists && !t->is_block)
-		drop_redo_file(m, t->path);
-	if (keep && !t->is_block) {
-		ret = xw_dev_zero(t->dev, off, XW_MIN(t->have, bytes));
-		t->dev->fresh = !ret;
+	/* a file will be all holes once it is cleared, unless its blocks are to stay */
+	t->dev->fresh = !t->is_block && (t->created || m->params.discard);
+	t->dev->keep = t->exists && !m->params.discard;
+	return off ? xw_dev_open_offset(t->dev, off, &t->dev) : 0;
+}
+
+/* As in mke2fs: what the host cannot discard is no failure. */
+static int discard(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick tick)
+{
+	uint64_t off = m->params.offset;
+	uint64_t from = xw_div_up(off, DISCARD_ALIGN) * DISCARD_ALIGN - off;
+	uint64_t end = (off + m->params.size_bytes) / DISCARD_ALIGN * DISCARD_ALIGN - off;
+	int ret = 0;
+
+	while (from < end && !ret) {
+		uint64_t len = XW_MIN(end - from, DISCARD_STEP);
+
+		if (xw_dev_discard(t->dev, from, len)) {
+			xw_log(&m->diag, XW_LOG_INFO, "%s: discards nothing", t->path);
+			return 0;
+		}
+		from += len;
+		ret = tick.fn ? tick.fn(tick.arg) : 0;
 	}
+	return ret;
+}
+
+int xw_target_clear(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick tick)
+{
+	uint64_t off = m->params.offset, bytes = m->params.size_bytes;
+	bool keep = t->dev->keep;
+	int ret = 0;
+
+	if (m->plan_only || !t->exists)
+		return 0;
+	if (!t->is_block)
+		drop_redo_file(m, t->path);
+	if (t->is_block || keep)
+		ret = wipe_superblocks(m, t->dev);
+	if (ret)
+		return ret;
 	if (t->is_block)
-		ret = wipe_superblocks(m, t->dev, off);
-	return ret || !off ? ret : xw_dev_open_offset(t->dev, off, &t->dev);
+		return m->params.discard ? discard(m, t, tick) : 0;
+	if (off) /* what lies around our range is somebody else's */
+		return keep ? 0 : xw_dev_zero(t->dev, 0, XW_MIN(t->have, bytes));
+	return xw_dev_set_size(t->dev, keep ? bytes : 0);
 }
 
 void xw_target_close(struct xw_target *t, bool ok)

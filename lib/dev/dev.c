@@ -100,6 +100,14 @@ static void window_ahead(struct xw_dev *d, uint64_t off, uint64_t len)
 		xw_dev_ahead(w->under, off + w->off, len);
 }
 
+static int window_discard(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	struct offset_dev *w = window(d);
+	int err = check_range(w, off);
+
+	return err ? err : xw_dev_discard(w->under, off + w->off, len);
+}
+
 static void window_close(struct xw_dev *d)
 {
 	xw_dev_close(window(d)->under);
@@ -114,6 +122,7 @@ static const struct xw_dev_ops window_ops = {
 	.set_size = window_set_size,
 	.close = window_close,
 	.writeback = window_writeback,
+	.discard = window_discard,
 	.ahead = window_ahead,
 };
 
@@ -129,6 +138,7 @@ int xw_dev_open_offset(struct xw_dev *under, uint64_t off, struct xw_dev **out)
 		.diag = under->diag,
 		.fresh = under->fresh,
 		.is_block = under->is_block,
+		.keep = under->keep,
 	};
 	w->under = under;
 	w->off = off;

@@ -36,6 +36,9 @@ struct xw_dev_ops {
 	void (*writeback)(struct xw_dev *d, uint64_t off, uint64_t len);
 	/* Optional likewise: the range will be read soon; begin to fetch it. */
 	void (*ahead)(struct xw_dev *d, uint64_t off, uint64_t len);
+	/* Optional: the host may forget the range, which reads as anything then. XW_ERR_UNSUPPORTED,
+	 * without a line, when it does not. */
+	int (*discard)(struct xw_dev *d, uint64_t off, uint64_t len);
 };
 
 struct xw_dev {
@@ -45,6 +48,7 @@ struct xw_dev {
 	struct xw_diag *diag; /* where failures are described; may be NULL */
 	bool fresh; /* a regular file made by us: unwritten ranges are holes */
 	bool is_block; /* a block device: fixed size, zeros must be written or discarded */
+	bool keep; /* zero() gives no room back to the host: set by who opened it */
 };
 
 /* open_file flags */
@@ -106,6 +110,11 @@ static inline void xw_dev_ahead(struct xw_dev *d, uint64_t off, uint64_t len)
 {
 	if (d->ops->ahead)
 		d->ops->ahead(d, off, len);
+}
+
+static inline int xw_dev_discard(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	return d->ops->discard ? d->ops->discard(d, off, len) : XW_ERR_UNSUPPORTED;
 }
 
 /* d may be NULL */

@@ -6,8 +6,8 @@
  * 1. A call does all it was asked for or fails: short transfers and EINTR are continued here.
  * 2. Each failure is one line that names the file, the byte and the host's reason; a host without
  *    room (ENOSPC, EDQUOT, EFBIG) is told apart from one that fails.
- * 3. After zero() the range reads as zeros. Punching is only the fast way: whatever it fails with,
- *    zeros are written instead, and only their failure counts.
+ * 3. After zero() the range reads as zeros. Asking the host for them is only the fast way: whatever
+ *    it fails with, zeros are written instead, and only their failure counts.
  * 4. size never lags behind a completed write.
  */
 #include "config.h"
@@ -188,13 +188,13 @@ static int write_zeros(struct xw_dev *d, uint64_t off, uint64_t len)
 /* True when the host has made zeros of the range without having them written by us. */
 static bool zero_by_host(struct xw_dev *d, uint64_t off, uint64_t len)
 {
+	int how = d->keep ? FALLOC_FL_ZERO_RANGE : FALLOC_FL_PUNCH_HOLE;
 	uint64_t range[2] = {off, len};
 	int fd = file(d)->fd, r;
 
-	/* On a block device this is "unmap, if that gives zeros". */
+	/* On a block device punching is "unmap, if that gives zeros". */
 	do
-		r = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)off,
-			      (off_t)len);
+		r = fallocate(fd, how | FALLOC_FL_KEEP_SIZE, (off_t)off, (off_t)len);
 	while (r && errno == EINTR);
 	if (r && d->is_block)
 		r = ioctl(fd, BLKZEROOUT, range);
@@ -268,6 +268,23 @@ static void file_ahead(struct xw_dev *d, uint64_t off, uint64_t len)
 	}
 }
 
+static int file_discard(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	uint64_t range[2] = {off, len};
+	int r;
+
+	if (off > OFF_MAX || len > OFF_MAX - off)
+		return XW_ERR_UNSUPPORTED;
+	do {
+		if (d->is_block)
+			r = ioctl(file(d)->fd, BLKDISCARD, range);
+		else
+			r = fallocate(file(d)->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				      (off_t)off, (off_t)len);
+	} while (r && errno == EINTR);
+	return r ? XW_ERR_UNSUPPORTED : 0;
+}
+
 static void file_close(struct xw_dev *d)
 {
 	close(file(d)->fd);
@@ -282,6 +299,7 @@ static const struct xw_dev_ops file_ops = {
 	.set_size = file_set_size,
 	.close = file_close,
 	.writeback = file_writeback,
+	.discard = file_discard,
 	.ahead = file_ahead,
 };
 

@@ -337,9 +337,9 @@ int xw_fill_source(struct xw_fill *f, struct xw_source *s)
 	f->tree->last_parent = NULL; /* so that the names on the way are marked as this layer's */
 	while ((more = xw_source_next(s, &e)) > 0) {
 		f->entries++;
-		ret = add_entry(f, s, e);
-		if (!ret && f->tick)
-			ret = f->tick(f->tick_arg, f->entries);
+		ret = f->tick ? f->tick(f->tick_arg, f->entries) : 0;
+		if (!ret)
+			ret = add_entry(f, s, e);
 		if (ret)
 			return ret;
 	}

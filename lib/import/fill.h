@@ -34,7 +34,7 @@ struct xw_fill {
 	int64_t latest; /* second that an inode holds, for a warning; 0: no warning */
 	const char *root_selinux; /* -E root_selinux; NULL = none */
 	bool keep_root_owner, keep_root_perms; /* -E root_owner / root_perms were given */
-	/* Called now and then; non-zero ends the run. */
+	/* Before each entry is added, which `entries` counts already; non-zero ends the run. */
 	int (*tick)(void *arg, uint64_t entries);
 	void *tick_arg;
 	/* kept */

@@ -47,6 +47,7 @@ static const struct cli_row rows[] = {
 
 	{'d', required_argument, "-d", CLI_OURS, NULL},
 	{'F', no_argument, "-F", CLI_OURS, NULL},
+	{'K', no_argument, "-K", CLI_OURS, NULL},
 	{'n', no_argument, "-n", CLI_OURS, NULL},
 };
 
@@ -61,6 +62,9 @@ static int take(struct cli_line *l, int key, const char *value)
 	case 'F':
 		args->force++;
 		cli_line_push(l, "-F", NULL);
+		break;
+	case 'K': /* what it was called before -E */
+		cli_line_push(l, "-E", "nodiscard");
 		break;
 	case 'n':
 		args->dry_run = true;

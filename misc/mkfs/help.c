@@ -35,6 +35,7 @@ void mkfs_print_help(FILE *out)
 	      "\n"
 	      "Running:\n"
 	      "  -n         plan only, write nothing        -F         overwrite what is there\n"
+	      "  -K         do not discard what was there\n"
 	      "  -q         print nothing but problems      -v         print more; twice for "
 	      "everything\n"
 	      "      --jobs N              threads (default: processors); does not change the "

@@ -52,6 +52,56 @@ mkfs -F -d /nonexistent-source old.img
 fails 1 "nonexistent-source" "a missing source and -F"
 is "  the old image is as it was" sha256sum -c before
 
+# Nothing goes before the first entry is there: a source of no known format costs no image.
+printf 'no archive' >text
+head -c 100 src.tar >short.tar
+head -c 20 src.tar.gz >short.tar.gz
+gzip -c text >text.gz
+: >nothing
+mkdir locked && chmod 000 locked
+for how in text short.tar short.tar.gz text.gz nothing -; do
+	mkfs_stdin text -F -d "$how" old.img
+	fails 1 "" "-F with a source that is none: $how"
+	is "  the old image is as it was" sha256sum -c before
+	mkfs_stdin text -F -d "$how" old.img 16M
+	is "  also with SIZE" sha256sum -c before
+done
+if ! is_root; then
+	mkfs -F -d locked old.img
+	fails 1 "locked" "-F with a directory that cannot be read"
+	is "  the old image is as it was" sha256sum -c before
+fi
+chmod 755 locked
+mkfs -F -d src.tar -d text old.img
+fails 1 "text" "a second source is not looked at so early"
+is "  and the file stays" test -f old.img
+
+# -E nodiscard and -K: the file keeps its blocks, and nothing of what they held is seen.
+if fallocate -l 64M full.img 2>/dev/null; then
+	head -c 64M /dev/zero | tr '\0' 'z' >full.img
+	for how in "-E nodiscard" -K; do
+		mkfs -Fq $how -d d full.img
+		works "$how"
+		is "  keeps the blocks of the file" test "$(stat -c %b full.img)" -ge $((64 * 2048))
+		clean full.img "  and the filesystem is clean"
+		head -c 64M /dev/zero | tr '\0' 'z' >full.img
+	done
+	mkfs -Fq -E nodiscard -d d full.img 32M
+	works "-E nodiscard with a SIZE below that of the file"
+	equal "  which is what the file has then" "$(stat -c %s full.img)" 33554432
+	is "  in blocks of its own" test "$(stat -c %b full.img)" -ge $((32 * 2048))
+	mkfs -Fq -E nodiscard -d d full.img 48M
+	works "-E nodiscard with a SIZE above it"
+	clean full.img "  and clean"
+	head -c 64M /dev/zero | tr '\0' 'z' >full.img
+	mkfs -Fq -E nodiscard,discard -d d full.img
+	works "-E discard"
+	is "  gives them back" test "$(stat -c %b full.img)" -lt $((32 * 2048))
+	rm full.img
+else
+	skip "-E nodiscard" "no fallocate here"
+fi
+
 # -E offset: what lies around the filesystem stays.
 head -c 20M /dev/zero | tr '\0' 'y' >disk.img
 mkfs -q -E offset=1048576 disk.img 8M
@@ -122,6 +172,22 @@ if can_loop; then
 	mkfs -Fq "$loop"
 	works "  and overwritten with -F, all of it"
 	clean "$loop" "  and clean"
+	head -c 16M /dev/zero | tr '\0' 'z' >m.img
+	mkfs -Fq -E nodiscard "$loop"
+	works "-E nodiscard on a device"
+	is "  discards nothing" test "$(stat -c %b m.img)" -ge $((16 * 2048))
+	clean "$loop" "  and the filesystem is clean"
+	mkfs -Fqv "$loop"
+	if [ "$RC" = 0 ] && grep -q 'discards nothing' .err; then
+		skip "a device is discarded" "the host of this loop device does not"
+	else
+		works "by default a device is discarded"
+		is "  which gives blocks back" test "$(stat -c %b m.img)" -lt $((16 * 1024))
+		clean "$loop" "  and the filesystem is clean"
+	fi
+	mkfs -Fqv -E offset=1048576 "$loop" 4M
+	is "and only the range of the filesystem" test "$RC" = 0
+	mkfs -Fq "$loop"
 	mount "$loop" mnt
 	mkfs "$loop"
 	fails 1 "$loop" "a mounted device is refused"

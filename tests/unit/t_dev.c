@@ -309,6 +309,44 @@ START_TEST(zero_gives_space_back)
 }
 END_TEST
 
+/* keep: zeros, but the room stays; discard: the room goes, through a window too. */
+START_TEST(keep_and_discard)
+{
+	struct xw_dev *d;
+	static unsigned char buf[1 << 20];
+	struct stat full, st;
+
+	memset(buf, 'x', sizeof(buf));
+	ck_assert_int_eq(xw_dev_open_file(path, XW_DEV_CREATE, &diag, &d), 0);
+	ck_assert_int_eq(xw_dev_pwrite(d, buf, sizeof(buf), 0), 0);
+	ck_assert_int_eq(xw_dev_flush(d), 0);
+	ck_assert_int_eq(stat(path, &full), 0);
+	d->keep = true;
+	ck_assert_int_eq(xw_dev_zero(d, 4096, 900000), 0);
+	ck_assert_int_eq(xw_dev_flush(d), 0);
+	ck_assert_int_eq(xw_dev_pread(d, buf, sizeof(buf), 0), 0);
+	for (size_t i = 0; i < sizeof(buf); i++) {
+		if (buf[i] != (i >= 4096 && i < 904096 ? 0 : 'x'))
+			ck_abort_msg("byte %zu is %d", i, buf[i]);
+	}
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_ge(st.st_blocks, full.st_blocks);
+	ck_assert_int_eq(xw_dev_open_offset(d, 65536, &d), 0);
+	ck_assert(d->keep);
+	if (!xw_dev_discard(d, 0, 524288)) {
+		ck_assert_int_eq(stat(path, &st), 0);
+		ck_assert_int_lt(st.st_blocks, full.st_blocks);
+		ck_assert_int_eq(xw_dev_pread(d, buf, 1, 524288), 0);
+	}
+	ck_assert_int_eq(xw_dev_discard(d, UINT64_MAX - 65536, 10), XW_ERR_UNSUPPORTED);
+	xw_dev_close(d);
+	ck_assert_int_eq(xw_dev_open_mem(4096, &diag, &d), 0);
+	ck_assert_int_eq(xw_dev_discard(d, 0, 4096), XW_ERR_UNSUPPORTED);
+	ck_assert_int_eq(diag.code, 0);
+	xw_dev_close(d);
+}
+END_TEST
+
 START_TEST(size_limit)
 {
 	struct rlimit lim = {1 << 20, RLIM_INFINITY}, old;
@@ -509,6 +547,7 @@ int main(void)
 	tcase_add_test(t, file_opening);
 	tcase_add_test(t, fifo_does_not_hang);
 	tcase_add_test(t, zero_gives_space_back);
+	tcase_add_test(t, keep_and_discard);
 	tcase_add_test(t, size_limit);
 	tcase_add_test(t, full_host);
 	tcase_add_test(t, block_device);
