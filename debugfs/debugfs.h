@@ -53,6 +53,13 @@ struct dbg_family {
 extern const struct dbg_family *const dbg_families[];
 extern const struct dbg_family dbg_session_verbs;
 extern const struct dbg_family dbg_write_verbs;
+extern const struct dbg_family dbg_dir_verbs;
+extern const struct dbg_family dbg_inode_verbs;
+extern const struct dbg_family dbg_block_verbs;
+extern const struct dbg_family dbg_xattr_verbs;
+extern const struct dbg_family dbg_content_verbs;
+extern const struct dbg_family dbg_bit_verbs;
+extern const struct dbg_family dbg_scan_verbs;
 
 /* How an image is opened: options of the tool and of the verb open. */
 struct dbg_how {
@@ -140,6 +147,11 @@ int dbg_inode(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in,
 int dbg_read_inode(struct dbg *d, xw_ino ino, struct xw_inode *in, uint8_t *raw);
 /* The same of a directory; XW_ERR_INPUT for anything else. */
 int dbg_directory(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t *raw);
+/*
+ * The path of a directory, by its ".." and its parents' entries, in malloc'd memory; NULL: out of
+ * memory. What cannot be found out is "<N>".
+ */
+char *dbg_path_of(struct dbg *d, xw_ino dir);
 /* A number, decimal, 0x or 0: what it is called goes into the failure. */
 int dbg_number(struct dbg *d, const char *text, const char *what, uint64_t *out);
 /* A block of the filesystem, from first_data_block on. */

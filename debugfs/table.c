@@ -6,11 +6,21 @@
 
 #include <string.h>
 
+/* A family a line, so that they can be added side by side. */
+/* clang-format off */
 const struct dbg_family *const dbg_families[] = {
 	&dbg_session_verbs,
+	&dbg_dir_verbs,
+	&dbg_inode_verbs,
+	&dbg_block_verbs,
+	&dbg_xattr_verbs,
+	&dbg_content_verbs,
+	&dbg_bit_verbs,
+	&dbg_scan_verbs,
 	&dbg_write_verbs,
 	NULL,
 };
+/* clang-format on */
 
 static bool is_called(const struct dbg_verb *v, const char *name)
 {

@@ -3,7 +3,9 @@
 #include "config.h"
 
 #include "debugfs.h"
+#include "base/auto.h"
 #include "read/dirs.h"
+#include "walk.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -126,4 +128,66 @@ int dbg_directory(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode 
 	if (!rc && (in->mode & XW_S_IFMT) != XW_S_IFDIR)
 		rc = xw_fail(&d->diag, XW_ERR_INPUT, "%s: not a directory", spec);
 	return rc;
+}
+
+/* ---- paths of directories ---- */
+
+struct found_name {
+	xw_ino ino;
+	char *name; /* malloc'd */
+};
+
+enum { FOUND = 1, DEEPEST = 4096 };
+
+static int on_parent_entry(void *arg, const struct dbg_entry *e)
+{
+	struct found_name *f = arg;
+
+	if (e->e.ino != f->ino || !e->e.name_len ||
+	    (e->e.name_len <= 2 && !memcmp(e->e.name, "..", e->e.name_len)))
+		return 0;
+	f->name = strndup(e->e.name, e->e.name_len);
+	return FOUND;
+}
+
+/* The name of `ino` in directory `parent`; NULL: none is known. */
+static char *name_in(struct dbg *d, xw_ino parent, xw_ino ino)
+{
+	struct found_name f = {.ino = ino};
+	auto_free uint8_t *raw = malloc(d->img->inode_size);
+	struct xw_inode in;
+
+	if (raw && !xw_image_inode(d->img, parent, &in, raw) && (in.mode & XW_S_IFMT) == XW_S_IFDIR)
+		dbg_walk_dir(d, parent, &in, raw, false, on_parent_entry, &f);
+	xw_diag_clear(&d->diag);
+	return f.name;
+}
+
+char *dbg_path_of(struct dbg *d, xw_ino dir)
+{
+	char *path = strdup("");
+
+	for (unsigned depth = 0; path && dir != XW_INO_ROOT; depth++) {
+		auto_free char *below = path, *name = NULL;
+		xw_ino parent;
+
+		if (depth == DEEPEST || xw_dir_lookup(d->img, dir, "..", 2, &parent, NULL))
+			parent = 0;
+		xw_diag_clear(&d->diag);
+		name = parent ? name_in(d, parent, dir) : NULL;
+		if (!name) {
+			/* nobody knows it: the path begins with its number */
+			if (asprintf(&path, "<%" PRIu32 ">%s", dir, below) < 0)
+				path = NULL;
+			return path;
+		}
+		if (asprintf(&path, "/%s%s", name, below) < 0)
+			path = NULL;
+		dir = parent;
+	}
+	if (path && !*path) {
+		free(path);
+		path = strdup("/");
+	}
+	return path;
 }

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* Verbs about what is in use: single blocks and inodes, and the next free ones. */
+#include "config.h"
+
+#include "bits.h"
+#include "cli/env.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/auto.h"
+
+/* ---- bitmaps ---- */
+
+static int read_raw(struct dbg_bits *b, uint64_t group)
+{
+	struct xw_group_desc gd;
+	int rc = xw_image_group(b->d->img, group, &gd);
+
+	if (rc)
+		return rc;
+	return xw_image_meta(b->d->img, b->inodes ? gd.inode_bitmap : gd.block_bitmap, 0, b->bits,
+			     b->d->img->block_size);
+}
+
+int dbg_bits_group(struct dbg_bits *b, uint64_t group)
+{
+	struct xw_image *img = b->d->img;
+	int rc = 0;
+
+	if (b->bits && b->group == group)
+		return 0;
+	if (!b->bits) {
+		/* at least a block: what is on disk is read whole */
+		b->bits = malloc(XW_MAX(img->block_size, img->sb.inodes_per_group / 8 + 8));
+		if (!b->bits)
+			return xw_fail_nomem(&b->d->diag, "bitmap");
+		if (!b->inodes && xw_sysmap_new(img, &b->sysmap))
+			dbg_complain_diag(b->d, XW_ERR_CORRUPT);
+	}
+	b->group = UINT64_MAX;
+	if (b->inodes)
+		rc = xw_image_inode_bitmap(img, group, b->bits);
+	else if (b->sysmap)
+		rc = xw_image_block_bitmap(img, b->sysmap, group, b->bits);
+	if (rc == XW_ERR_NOMEM)
+		return rc;
+	if (rc)
+		dbg_complain_diag(b->d, rc);
+	if (rc || (!b->inodes && !b->sysmap))
+		rc = read_raw(b, group);
+	if (!rc)
+		b->group = group;
+	return rc;
+}
+
+int dbg_bits_test(struct dbg_bits *b, uint64_t n, bool *used)
+{
+	const struct xw_super *sb = &b->d->img->sb;
+	const uint64_t at = n - (b->inodes ? 1 : sb->first_data_block);
+	const uint32_t per_group = b->inodes ? sb->inodes_per_group : sb->blocks_per_group;
+	uint64_t bit = at % per_group;
+	int rc = dbg_bits_group(b, at / per_group);
+
+	if (rc)
+		return rc;
+	if (!b->inodes)
+		bit /= sb->blocks_per_group / sb->clusters_per_group;
+	*used = b->bits[bit / 8] >> bit % 8 & 1;
+	return 0;
+}
+
+void dbg_bits_end(struct dbg_bits *b)
+{
+	xw_sysmap_free(b->sysmap);
+	free(b->bits);
+	b->sysmap = NULL;
+	b->bits = NULL;
+}
+
+/* ---- testb, testi ---- */
+
+static void say_block(struct dbg *d, xw_blk blk, bool used)
+{
+	if (d->json) {
+		xw_json_object(&d->js, NULL);
+		xw_json_u64(&d->js, "block", blk);
+		xw_json_bool(&d->js, "in_use", used);
+		xw_json_end(&d->js, '}');
+	} else {
+		fprintf(d->out, "Block %" PRIu64 " %s\n", blk,
+			used ? "marked in use" : "not in use");
+	}
+}
+
+static int verb_testb(struct dbg *d, int argc, char **argv)
+{
+	struct dbg_bits b = {.d = d};
+	uint64_t n;
+	xw_blk blk;
+	bool used;
+	int rc;
+
+	if (argc != 2 && argc != 3)
+		return DBG_USAGE;
+	rc = dbg_block(d, argv[1], &blk);
+	if (!rc)
+		rc = dbg_count(d, argc, argv, 2, &n);
+	if (rc)
+		return rc;
+	if (d->json)
+		xw_json_array(&d->js, NULL);
+	for (; n && blk < d->img->sb.blocks_count && !rc && !cli_interrupted(); n--, blk++) {
+		rc = dbg_bits_test(&b, blk, &used);
+		if (!rc)
+			say_block(d, blk, used);
+	}
+	if (d->json)
+		xw_json_end(&d->js, ']');
+	if (n && !rc)
+		rc = xw_fail(&d->diag, XW_ERR_USAGE, "the filesystem ends before block %" PRIu64,
+			     blk);
+	dbg_bits_end(&b);
+	return rc;
+}
+
+static int verb_testi(struct dbg *d, int argc, char **argv)
+{
+	struct dbg_bits b = {.d = d, .inodes = true};
+	bool used;
+	xw_ino ino;
+	int rc;
+
+	if (argc != 2)
+		return DBG_USAGE;
+	rc = dbg_inode_number(d, argv[1], &ino);
+	if (!rc)
+		rc = dbg_bits_test(&b, ino, &used);
+	dbg_bits_end(&b);
+	if (rc)
+		return rc;
+	if (d->json) {
+		xw_json_object(&d->js, NULL);
+		xw_json_u64(&d->js, "inode", ino);
+		xw_json_bool(&d->js, "in_use", used);
+		xw_json_end(&d->js, '}');
+	} else {
+		fprintf(d->out, "Inode %" PRIu32 " is %s\n", ino,
+			used ? "marked in use" : "not in use");
+	}
+	return 0;
+}
+
+/* ---- ffb, ffi ---- */
+
+/* Is the whole group in use, by its descriptor? */
+static bool is_full(struct dbg *d, bool inodes, uint64_t group)
+{
+	struct xw_group_desc gd;
+
+	if (xw_image_group(d->img, group, &gd)) {
+		xw_diag_clear(&d->diag);
+		return false;
+	}
+	return !(inodes ? gd.free_inodes : gd.free_blocks);
+}
+
+/*
+ * The first free one from `from` on, up to `last`; 0: there is none. Groups that say that they are
+ * full are passed over.
+ */
+static int next_free(struct dbg_bits *b, uint64_t from, uint64_t last, uint64_t *out)
+{
+	const struct xw_super *sb = &b->d->img->sb;
+	const uint64_t first = b->inodes ? 1 : sb->first_data_block;
+	const uint32_t per_group = b->inodes ? sb->inodes_per_group : sb->blocks_per_group;
+	bool used;
+	int rc;
+
+	*out = 0;
+	while (from <= last) {
+		const uint64_t group = (from - first) / per_group;
+
+		if (cli_interrupted())
+			return DBG_SAID;
+		if ((from - first) % per_group == 0 && is_full(b->d, b->inodes, group)) {
+			from += per_group;
+			continue;
+		}
+		rc = dbg_bits_test(b, from, &used);
+		if (rc)
+			return rc;
+		if (!used) {
+			*out = from;
+			return 0;
+		}
+		from++;
+	}
+	return 0;
+}
+
+static int verb_ffb(struct dbg *d, int argc, char **argv)
+{
+	const struct xw_super *sb = &d->img->sb;
+	struct dbg_bits b = {.d = d};
+	uint64_t n, left, blk = 0;
+	xw_blk goal = sb->first_data_block;
+	int rc;
+
+	if (argc > 3)
+		return DBG_USAGE;
+	rc = dbg_count(d, argc, argv, 1, &n);
+	if (!rc && argc > 2)
+		rc = dbg_number(d, argv[2], "goal", &goal);
+	if (rc)
+		return rc;
+	if (goal < sb->first_data_block || goal >= sb->blocks_count)
+		goal = sb->first_data_block;
+	fputs("Free blocks found: ", d->out);
+	for (left = n; left; left--, goal = blk + 1) {
+		rc = next_free(&b, goal, sb->blocks_count - 1, &blk);
+		if (rc || !blk)
+			break;
+		fprintf(d->out, "%" PRIu64 " ", blk);
+	}
+	fputc('\n', d->out);
+	dbg_bits_end(&b);
+	if (!rc && left)
+		rc = xw_fail(&d->diag, XW_ERR_NOSPC, "no more free blocks from there on");
+	return rc;
+}
+
+static int verb_ffi(struct dbg *d, int argc, char **argv)
+{
+	const struct xw_super *sb = &d->img->sb;
+	struct dbg_bits b = {.d = d, .inodes = true};
+	uint64_t dir = XW_INO_ROOT, mode = 010755, ino = 0, from;
+	int rc = 0;
+
+	if (argc > 3)
+		return DBG_USAGE;
+	if (argc > 1)
+		rc = dbg_number(d, argv[1], "directory", &dir);
+	if (!rc && argc > 2)
+		rc = dbg_number(d, argv[2], "mode", &mode);
+	if (rc)
+		return rc;
+	if (!dir || dir > sb->inodes_count)
+		return xw_fail(&d->diag, XW_ERR_USAGE, "bad directory '%s'", argv[1]);
+	/* from the directory's group on, then from the start */
+	from = (dir - 1) / sb->inodes_per_group * sb->inodes_per_group + 1;
+	rc = next_free(&b, XW_MAX(from, sb->first_ino), sb->inodes_count, &ino);
+	if (!rc && !ino)
+		rc = next_free(&b, sb->first_ino, sb->inodes_count, &ino);
+	dbg_bits_end(&b);
+	if (!rc && !ino)
+		rc = xw_fail(&d->diag, XW_ERR_NOINODES, "no free inodes");
+	if (!rc)
+		fprintf(d->out, "Free inode found: %" PRIu64 "\n", ino);
+	return rc;
+}
+
+static const struct dbg_verb verbs[] = {
+	{"testb",
+	 {NULL},
+	 DBG_OPEN | DBG_JSON,
+	 verb_testb,
+	 "BLOCK [COUNT]",
+	 "whether blocks are in use, by the bitmap"},
+	{"testi",
+	 {NULL},
+	 DBG_OPEN | DBG_JSON,
+	 verb_testi,
+	 "FILE",
+	 "whether an inode is in use, by the bitmap"},
+	{"find_free_block", {"ffb"}, DBG_OPEN, verb_ffb, "[COUNT [GOAL]]", "the next free blocks"},
+	{"find_free_inode", {"ffi"}, DBG_OPEN, verb_ffi, "[DIR [MODE]]", "the next free inode"},
+};
+
+const struct dbg_family dbg_bit_verbs = {"What is in use", verbs, XW_ARRAY_SIZE(verbs)};

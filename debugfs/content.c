@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+/* Verbs that bring contents out of the image: cat, dump, rdump. */
+#include "config.h"
+
+#include "cli/env.h"
+#include "read/file.h"
+#include "read/map.h"
+#include "walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/vec.h"
+
+enum { CHUNK = 1 << 20, DEPTH_MAX = 256 };
+
+/* Takes the bytes of a file in order: 0 or a failure. NULL bytes: that many zeros of a hole. */
+typedef int sink_fn(void *arg, const uint8_t *buf, size_t len);
+
+struct source {
+	struct dbg *d;
+	xw_ino ino;
+	const struct xw_inode *in;
+	sink_fn *put;
+	void *arg;
+	uint8_t *buf; /* CHUNK */
+	uint64_t done; /* bytes of the file */
+};
+
+static int put_zeros(struct source *s, uint64_t end)
+{
+	int rc = 0;
+
+	while (s->done < end && !rc) {
+		const size_t n = (size_t)XW_MIN(end - s->done, (uint64_t)CHUNK);
+
+		if (cli_interrupted())
+			return xw_fail(&s->d->diag, XW_ERR_IO, "interrupted");
+		rc = s->put(s->arg, NULL, n);
+		s->done += n;
+	}
+	return rc;
+}
+
+static int put_piece(void *arg, const struct dbg_piece *p)
+{
+	struct source *s = arg;
+	struct xw_dev *dev = s->d->img->dev;
+	const uint32_t bs = s->d->img->block_size;
+	const uint64_t end = XW_MIN((p->lblk + p->len) * bs, s->in->size);
+	uint64_t from;
+	int rc;
+
+	if (p->kind != DBG_DATA || p->unwritten || p->lblk * bs >= s->in->size)
+		return 0;
+	if (p->lblk * bs < s->done) {
+		dbg_complain(s->d, "inode %" PRIu32 ": block %" PRIu64 " is mapped twice", s->ino,
+			     p->lblk);
+		return 0;
+	}
+	rc = put_zeros(s, p->lblk * bs);
+	from = p->pblk * bs;
+	while (!rc && s->done < end) {
+		const size_t n = (size_t)XW_MIN(end - s->done, (uint64_t)CHUNK);
+
+		if (cli_interrupted())
+			return xw_fail(&s->d->diag, XW_ERR_IO, "interrupted");
+		rc = xw_dev_pread(dev, s->buf, n, from);
+		if (rc) { /* the rest stays where it belongs */
+			dbg_complain_diag(s->d, rc);
+			return put_zeros(s, end);
+		}
+		rc = s->put(s->arg, s->buf, n);
+		s->done += n;
+		from += n;
+	}
+	return rc;
+}
+
+/* All bytes of an inode through `put`. Damaged places are complained of and read as holes. */
+static int contents(struct dbg *d, xw_ino ino, const struct xw_inode *in, const uint8_t *raw,
+		    sink_fn *put, void *arg)
+{
+	auto_free uint8_t *buf = malloc(CHUNK);
+	struct source s = {.d = d, .ino = ino, .in = in, .put = put, .arg = arg, .buf = buf};
+	size_t got;
+	int rc;
+
+	if (!buf)
+		return xw_fail_nomem(&d->diag, "contents");
+	if (in->flags & XW_FL_INLINE_DATA) {
+		rc = xw_file_pread(d->img, ino, in, raw, 0, buf, CHUNK, &got);
+		return rc ? rc : put(arg, buf, got);
+	}
+	if ((in->mode & XW_S_IFMT) == XW_S_IFLNK && !xw_inode_has_map(in))
+		return put(arg, in->block, (size_t)XW_MIN(in->size, sizeof(in->block)));
+	if (!xw_inode_has_map(in))
+		return 0;
+	rc = dbg_walk(d, ino, in, put_piece, &s);
+	return rc ? rc : put_zeros(&s, in->size);
+}
+
+/* ---- cat ---- */
+
+static int to_stream(void *arg, const uint8_t *buf, size_t len)
+{
+	static const uint8_t zeros[4096];
+	struct dbg *d = arg;
+
+	for (size_t n; len; len -= n) {
+		n = buf ? len : XW_MIN(len, sizeof(zeros));
+		if (fwrite(buf ? buf : zeros, 1, n, d->out) != n)
+			return xw_fail_errno(&d->diag, XW_ERR_IO, errno, "output");
+	}
+	return 0;
+}
+
+static int verb_cat(struct dbg *d, int argc, char **argv)
+{
+	auto_free uint8_t *raw = malloc(d->img->inode_size);
+	struct xw_inode in;
+	xw_ino ino;
+	int rc;
+
+	if (argc != 2)
+		return DBG_USAGE;
+	if (!raw)
+		return xw_fail_nomem(&d->diag, "inode");
+	rc = dbg_inode(d, argv[1], &ino, &in, raw);
+	return rc ? rc : contents(d, ino, &in, raw, to_stream, d);
+}
+
+/* ---- dump ---- */
+
+struct target {
+	struct dbg *d;
+	const char *path; /* for messages */
+	int fd;
+	bool hole; /* the file ends with one: its size is still to be set */
+};
+
+static int target_failed(const struct target *t)
+{
+	return xw_fail_errno(&t->d->diag, XW_ERR_IO, errno, "%s", t->path);
+}
+
+static int to_file(void *arg, const uint8_t *buf, size_t len)
+{
+	struct target *t = arg;
+
+	t->hole = !buf;
+	if (!buf)
+		return lseek(t->fd, (off_t)len, SEEK_CUR) < 0 ? target_failed(t) : 0;
+	while (len) {
+		ssize_t n = write(t->fd, buf, len);
+
+		if (n < 0 && errno != EINTR)
+			return target_failed(t);
+		if (n > 0) {
+			buf += n;
+			len -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+/* Owner, permissions and times of what was made. Owners need privilege: without it they are not
+ * missed. */
+static int put_attributes(const struct target *t, const struct xw_inode *in)
+{
+	const struct timespec times[2] = {
+		{.tv_sec = (time_t)in->atime.sec, .tv_nsec = (long)in->atime.nsec},
+		{.tv_sec = (time_t)in->mtime.sec, .tv_nsec = (long)in->mtime.nsec}};
+
+	if (fchown(t->fd, in->uid, in->gid) && errno != EPERM)
+		return target_failed(t);
+	if (fchmod(t->fd, in->mode & 07777) || futimens(t->fd, times))
+		return target_failed(t);
+	return 0;
+}
+
+static int dump_to(struct target *t, xw_ino ino, const struct xw_inode *in, const uint8_t *raw,
+		   bool attributes)
+{
+	int rc = contents(t->d, ino, in, raw, to_file, t);
+
+	if (!rc && t->hole && ftruncate(t->fd, lseek(t->fd, 0, SEEK_CUR)))
+		rc = target_failed(t);
+	if (!rc && attributes)
+		rc = put_attributes(t, in);
+	if (close(t->fd) && !rc)
+		rc = target_failed(t);
+	return rc;
+}
+
+static int verb_dump(struct dbg *d, int argc, char **argv)
+{
+	auto_free uint8_t *raw = malloc(d->img->inode_size);
+	struct target t = {.d = d};
+	bool attributes = false;
+	struct xw_inode in;
+	xw_ino ino;
+	int key, rc;
+
+	dbg_getopt_reset();
+	while ((key = getopt(argc, argv, "p")) != -1) {
+		if (key == '?')
+			return DBG_USAGE;
+		attributes = true;
+	}
+	if (optind + 2 != argc)
+		return DBG_USAGE;
+	if (!raw)
+		return xw_fail_nomem(&d->diag, "inode");
+	rc = dbg_inode(d, argv[optind], &ino, &in, raw);
+	if (rc)
+		return rc;
+	t.path = argv[optind + 1];
+	t.fd = open(t.path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0666);
+	return t.fd < 0 ? target_failed(&t) : dump_to(&t, ino, &in, raw, attributes);
+}
+
+/* ---- rdump ---- */
+
+/*
+ * Names come from the image and are not trusted: each is made in its directory's descriptor, never
+ * through a path, is no path itself, and nothing that is there is followed or overwritten.
+ */
+struct tree {
+	struct dbg *d;
+	int dir; /* descriptor of the directory being filled */
+	char *path; /* of it, for messages */
+	unsigned depth;
+	xw_ino above[DEPTH_MAX]; /* numbers of the directories on the way down */
+	uint64_t left; /* entries that may still be seen */
+};
+
+static int rdump_dir(struct tree *t, xw_ino ino, const struct xw_inode *in, const uint8_t *raw);
+
+static void not_made(const struct tree *t, const char *name, const char *why)
+{
+	dbg_complain(t->d, "%s/%s: %s", t->path, name, why);
+}
+
+static int make_file(const struct tree *t, const char *name, xw_ino ino, const struct xw_inode *in,
+		     const uint8_t *raw)
+{
+	struct target f = {.d = t->d, .path = name};
+
+	f.fd = openat(t->dir, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (f.fd < 0) {
+		not_made(t, name, strerror(errno));
+		return 0;
+	}
+	return dump_to(&f, ino, in, raw, true);
+}
+
+static int make_link(const struct tree *t, const char *name, xw_ino ino, const struct xw_inode *in,
+		     const uint8_t *raw)
+{
+	auto_free char *target = malloc(t->d->img->block_size + 1);
+	size_t len;
+	int rc;
+
+	if (!target)
+		return xw_fail_nomem(&t->d->diag, "symbolic link");
+	rc = xw_symlink_read(t->d->img, ino, in, raw, target, &len);
+	if (rc)
+		dbg_complain_diag(t->d, rc);
+	else if (symlinkat(target, t->dir, name))
+		not_made(t, name, strerror(errno));
+	else if (fchownat(t->dir, name, in->uid, in->gid, AT_SYMLINK_NOFOLLOW) && errno != EPERM)
+		not_made(t, name, strerror(errno));
+	return 0;
+}
+
+/* A directory: made, filled, and given its attributes last, since it may not be writable. */
+static int make_dir(struct tree *t, const char *name, xw_ino ino, const struct xw_inode *in,
+		    const uint8_t *raw)
+{
+	struct target made = {.d = t->d, .path = name};
+	struct tree below = *t;
+	int rc;
+
+	for (unsigned i = 0; i < t->depth; i++) {
+		if (t->above[i] == ino) {
+			not_made(t, name, "the directory is inside itself");
+			return 0;
+		}
+	}
+	if (t->depth + 1 == DEPTH_MAX) {
+		not_made(t, name, "too deep");
+		return 0;
+	}
+	if (mkdirat(t->dir, name, 0700) ||
+	    (below.dir = openat(t->dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) <
+		    0) {
+		not_made(t, name, strerror(errno));
+		return 0;
+	}
+	if (asprintf(&below.path, "%s/%s", t->path, name) < 0) {
+		close(below.dir);
+		return xw_fail_nomem(&t->d->diag, "path");
+	}
+	below.depth = t->depth + 1;
+	rc = rdump_dir(&below, ino, in, raw);
+	t->left = below.left;
+	made.fd = below.dir;
+	if (!rc)
+		rc = put_attributes(&made, in);
+	free(below.path);
+	close(below.dir);
+	return rc;
+}
+
+static int make_any(struct tree *t, const char *name, xw_ino ino)
+{
+	auto_free uint8_t *raw = malloc(t->d->img->inode_size);
+	struct xw_inode in;
+	int rc;
+
+	if (!raw)
+		return xw_fail_nomem(&t->d->diag, "inode");
+	rc = dbg_read_inode(t->d, ino, &in, raw);
+	if (rc) {
+		dbg_complain_diag(t->d, rc);
+		return 0;
+	}
+	switch (in.mode & XW_S_IFMT) {
+	case XW_S_IFREG:
+		return make_file(t, name, ino, &in, raw);
+	case XW_S_IFLNK:
+		return make_link(t, name, ino, &in, raw);
+	case XW_S_IFDIR:
+		return make_dir(t, name, ino, &in, raw);
+	default:
+		return 0; /* devices and the like stay in the image */
+	}
+}
+
+static int on_entry(void *arg, const struct dbg_entry *e)
+{
+	struct tree *t = arg;
+	char name[XW_NAME_MAX + 1];
+
+	if (!e->e.ino || !e->e.name_len ||
+	    (e->e.name_len <= 2 && !memcmp(e->e.name, "..", e->e.name_len)))
+		return 0;
+	if (cli_interrupted() || !t->left--) {
+		t->left = 0;
+		return xw_fail(&t->d->diag, XW_ERR_CORRUPT,
+			       cli_interrupted() ? "interrupted"
+						 : "more entries than a sound image has");
+	}
+	memcpy(name, e->e.name, e->e.name_len);
+	name[e->e.name_len] = '\0';
+	if (strlen(name) != e->e.name_len || strchr(name, '/')) {
+		not_made(t, name, "impossible name");
+		return 0;
+	}
+	return make_any(t, name, e->e.ino);
+}
+
+static int rdump_dir(struct tree *t, xw_ino ino, const struct xw_inode *in, const uint8_t *raw)
+{
+	t->above[t->depth] = ino;
+	return dbg_walk_dir(t->d, ino, in, raw, false, on_entry, t);
+}
+
+/* One operand: what is in the root directory, or the directory itself under its name. */
+static int rdump_one(struct tree *t, const char *spec)
+{
+	auto_free uint8_t *raw = malloc(t->d->img->inode_size);
+	auto_free char *copy = strdup(spec);
+	struct xw_inode in;
+	char *base;
+	xw_ino ino;
+	int rc;
+
+	if (!raw || !copy)
+		return xw_fail_nomem(&t->d->diag, "inode");
+	rc = dbg_inode(t->d, spec, &ino, &in, raw);
+	if (rc)
+		return rc;
+	for (size_t n = strlen(copy); n && copy[n - 1] == '/'; n--)
+		copy[n - 1] = '\0';
+	base = strrchr(copy, '/');
+	base = base ? base + 1 : copy;
+	if (!*base || !strcmp(base, ".") || !strcmp(base, "..")) {
+		const struct target made = {.d = t->d, .path = t->path, .fd = t->dir};
+
+		rc = rdump_dir(t, ino, &in, raw);
+		return rc ? rc : put_attributes(&made, &in);
+	}
+	return make_any(t, base, ino);
+}
+
+static int verb_rdump(struct dbg *d, int argc, char **argv)
+{
+	struct tree *t;
+	int rc = 0;
+
+	if (argc < 3)
+		return DBG_USAGE;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return xw_fail_nomem(&d->diag, "tree");
+	t->d = d;
+	t->path = argv[argc - 1];
+	/* every inode may have some names, a damaged directory endlessly many */
+	t->left = (uint64_t)d->img->sb.inodes_count * 16 + 65536;
+	t->dir = open(t->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (t->dir < 0)
+		rc = xw_fail_errno(&d->diag, XW_ERR_IO, errno, "%s", t->path);
+	for (int i = 1; i < argc - 1 && !rc; i++)
+		rc = rdump_one(t, argv[i]);
+	if (t->dir >= 0)
+		close(t->dir);
+	free(t);
+	return rc;
+}
+
+static const struct dbg_verb verbs[] = {
+	{"cat", {NULL}, DBG_OPEN | DBG_BYTES, verb_cat, "FILE", "the contents of a file"},
+	{"dump_inode",
+	 {"dump"},
+	 DBG_OPEN,
+	 verb_dump,
+	 "[-p] FILE OUTFILE",
+	 "the contents into a file of this machine; with owner, permissions and times"},
+	{"rdump",
+	 {NULL},
+	 DBG_OPEN,
+	 verb_rdump,
+	 "FILE... DIR",
+	 "directories and all that is in them into a directory of this machine"},
+};
+
+const struct dbg_family dbg_content_verbs = {"Contents", verbs, XW_ARRAY_SIZE(verbs)};

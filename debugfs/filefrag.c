@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* filefrag: in how many pieces a file is, or each file of a directory. */
+#include "config.h"
+
+#include "print.h"
+#include "walk.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/vec.h"
+#include "cli/env.h"
+
+enum { FRAG_DIR = 0x1, FRAG_VERBOSE = 0x2, FRAG_RECURSE = 0x4, DEPTH_MAX = 256 };
+
+struct later {
+	char *path; /* owned */
+	xw_ino ino;
+	unsigned depth;
+};
+
+struct frag {
+	struct dbg *d;
+	unsigned options;
+	/* of the file */
+	int lwidth, pwidth;
+	uint64_t extents;
+	xw_lblk lblk; /* of the extent that is being collected */
+	xw_blk pblk;
+	uint64_t len;
+	xw_lblk next_lblk; /* behind the one before it */
+	xw_blk next_pblk;
+	/* directories still to be looked at; [0, done) have been */
+	XW_VEC(struct later) dirs;
+	const struct later *dir;
+};
+
+static void end_extent(struct frag *f)
+{
+	if (!f->len)
+		return;
+	if (f->options & FRAG_VERBOSE) {
+		fprintf(f->d->out, "%4" PRIu64 " %*" PRIu64 " %*" PRIu64 " ", f->extents, f->lwidth,
+			f->lblk, f->pwidth, f->pblk);
+		if (f->extents && f->lblk == f->next_lblk && f->pblk != f->next_pblk)
+			fprintf(f->d->out, "%*" PRIu64, f->pwidth, f->next_pblk);
+		else
+			fprintf(f->d->out, "%*s", f->pwidth, "");
+		fprintf(f->d->out, " %*" PRIu64 "\n", f->lwidth, f->len);
+	}
+	f->extents++;
+	f->next_lblk = f->lblk + f->len;
+	f->next_pblk = f->pblk + f->len;
+	f->len = 0;
+}
+
+static int on_piece(void *arg, const struct dbg_piece *p)
+{
+	struct frag *f = arg;
+
+	if (p->kind != DBG_DATA)
+		return 0;
+	if (f->len && p->lblk == f->lblk + f->len && p->pblk == f->pblk + f->len) {
+		f->len += p->len;
+		return 0;
+	}
+	end_extent(f);
+	f->lblk = p->lblk;
+	f->pblk = p->pblk;
+	f->len = p->len;
+	return 0;
+}
+
+static int one_file(struct frag *f, const char *path, xw_ino ino, const struct xw_inode *in)
+{
+	const struct xw_image *img = f->d->img;
+	const bool is_dir = (in->mode & XW_S_IFMT) == XW_S_IFDIR;
+	FILE *out = f->d->out;
+	int rc;
+
+	f->extents = f->len = f->next_lblk = f->next_pblk = 0;
+	if (f->options & FRAG_VERBOSE) {
+		f->lwidth = dbg_width(xw_div_up(in->size, img->block_size), 7);
+		f->pwidth = dbg_width(img->sb.blocks_count, 8);
+		fprintf(out,
+			"\n%s has %" PRIu64 " block(s), i_size is %" PRIu64
+			"\n ext %*s %*s %*s %*s\n",
+			path, xw_inode_fs_blocks_512(in, &img->sb) / (img->block_size / 512),
+			in->size, f->lwidth, "logical", f->pwidth, "physical", f->pwidth,
+			"expected", f->lwidth, "length");
+	}
+	rc = dbg_walk(f->d, ino, in, on_piece, f);
+	end_extent(f);
+	fprintf(out, "%s: %" PRIu64 " contiguous extents%s\n", path, f->extents,
+		is_dir ? " (dir)" : "");
+	return rc;
+}
+
+static int on_entry(void *arg, const struct dbg_entry *e)
+{
+	struct frag *f = arg;
+	auto_free char *path = NULL;
+	const unsigned depth = f->dir->depth + 1;
+	struct xw_inode in;
+	int rc;
+
+	if (!e->e.ino || !e->e.name_len ||
+	    (e->e.name_len <= 2 && !memcmp(e->e.name, "..", e->e.name_len)))
+		return 0;
+	if (cli_interrupted())
+		return DBG_SAID;
+	if (asprintf(&path, "%s/%.*s", f->dir->path, e->e.name_len, e->e.name) < 0)
+		return xw_fail_nomem(&f->d->diag, "path");
+	rc = dbg_read_inode(f->d, e->e.ino, &in, NULL);
+	if (rc) {
+		dbg_complain_diag(f->d, rc);
+		return 0;
+	}
+	rc = one_file(f, path, e->e.ino, &in);
+	if (rc || !(f->options & FRAG_RECURSE) || (in.mode & XW_S_IFMT) != XW_S_IFDIR)
+		return rc;
+	if (depth == DEPTH_MAX) {
+		dbg_complain(f->d, "%s: too deep", path);
+		return 0;
+	}
+	if (xw_vec_push(&f->dirs, ((struct later){path, e->e.ino, depth})))
+		return xw_fail_nomem(&f->d->diag, "directories");
+	path = NULL;
+	return 0;
+}
+
+/* The directories in f->dirs, those that are found on the way behind the others. */
+static int all_dirs(struct frag *f)
+{
+	auto_free uint8_t *raw = malloc(f->d->img->inode_size);
+	/* A damaged image may name a directory again and again. */
+	const uint64_t most = f->d->img->sb.inodes_count;
+	int rc = raw ? 0 : xw_fail_nomem(&f->d->diag, "inode");
+
+	for (size_t i = 0; i < f->dirs.n && !rc; i++) {
+		struct later dir = f->dirs.v[i];
+		struct xw_inode in;
+
+		if (i > most) {
+			dbg_complain(f->d, "more directories than inodes");
+			break;
+		}
+		f->dir = &dir;
+		rc = xw_image_inode(f->d->img, dir.ino, &in, raw);
+		if (!rc)
+			rc = dbg_walk_dir(f->d, dir.ino, &in, raw, false, on_entry, f);
+	}
+	return rc;
+}
+
+int dbg_verb_filefrag(struct dbg *d, int argc, char **argv)
+{
+	static const char letters[] = "dvr";
+	struct frag f = {.d = d};
+	const char *name = ".";
+	struct xw_inode in;
+	xw_ino ino;
+	int key, rc;
+
+	dbg_getopt_reset();
+	while ((key = getopt(argc, argv, letters)) != -1) {
+		if (key == '?')
+			return DBG_USAGE;
+		f.options |= 1u << (strchr(letters, key) - letters);
+	}
+	if (argc - optind > 1)
+		return DBG_USAGE;
+	if (optind < argc)
+		name = argv[optind];
+	rc = dbg_inode(d, name, &ino, &in, NULL);
+	if (rc)
+		return rc;
+	if ((in.mode & XW_S_IFMT) == XW_S_IFDIR && !(f.options & FRAG_DIR)) {
+		char *path = strdup(name);
+
+		if (!path || xw_vec_push(&f.dirs, ((struct later){path, ino, 0}))) {
+			free(path);
+			return xw_fail_nomem(&d->diag, "path");
+		}
+		rc = all_dirs(&f);
+	} else {
+		rc = one_file(&f, name, ino, &in);
+	}
+	fputc('\n', d->out);
+	for (size_t i = 0; i < f.dirs.n; i++)
+		free(f.dirs.v[i].path);
+	xw_vec_free(&f.dirs);
+	return rc;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * xattr_share: the blocks of extended attributes, how many inodes refer to them, and how many
+ * blocks there would be if equal contents were shared as far as the format allows.
+ *
+ * One pass over the inode tables collects a number for each reference; the blocks are then read in
+ * their order, once each.
+ */
+#include "config.h"
+
+#include "cli/env.h"
+#include "xattr.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "disk/xattrblk.h"
+
+struct share {
+	struct dbg *d;
+	XW_VEC(uint64_t) refs; /* a block each */
+	XW_VEC(uint64_t) contents; /* a hash each */
+	uint64_t blocks, stored, wrong, damaged, ea_inodes;
+	uint64_t distinct, most; /* contents; references to one block */
+};
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int collect(struct share *s)
+{
+	struct xw_image *img = s->d->img;
+	struct xw_inode_scan scan;
+	const uint8_t *raw;
+	xw_ino ino;
+	int rc = xw_inode_scan_begin(img, 0, img->groups, &scan);
+
+	while (!rc && !cli_interrupted()) {
+		struct xw_inode in;
+
+		rc = xw_inode_scan_next(&scan, &ino, &raw);
+		if (!rc)
+			break;
+		if (rc < 0) {
+			dbg_complain_diag(s->d, rc);
+			rc = rc == XW_ERR_NOMEM ? rc : 0;
+			continue;
+		}
+		rc = 0;
+		(void)xw_inode_decode(raw, &img->sb, &in); /* what is filled counts */
+		if (!in.links)
+			continue;
+		if (in.flags & XW_FL_EA_INODE)
+			s->ea_inodes++;
+		if (!in.file_acl)
+			continue;
+		if (!xw_image_has_blocks(img, in.file_acl, 1))
+			dbg_complain(s->d,
+				     "inode %" PRIu32 ": attributes in block %" PRIu64
+				     ", outside the filesystem",
+				     ino, in.file_acl);
+		else if (xw_vec_push(&s->refs, in.file_acl))
+			rc = xw_fail_nomem(&s->d->diag, "references");
+	}
+	xw_inode_scan_end(&scan);
+	return rc;
+}
+
+static int one_block(struct share *s, uint8_t *buf, xw_blk blk, uint64_t refs)
+{
+	struct xw_xattr_bhdr h;
+	int rc = xw_image_meta(s->d->img, blk, 0, buf, s->d->img->block_size);
+
+	s->blocks++;
+	s->most = XW_MAX(s->most, refs);
+	if (rc || xw_xattr_bhdr_decode(buf, &h)) {
+		if (rc)
+			dbg_complain_diag(s->d, rc);
+		else
+			dbg_complain(s->d, "block %" PRIu64 " holds no attributes", blk);
+		s->damaged++;
+		return 0;
+	}
+	s->stored += h.refcount;
+	s->wrong += h.refcount != refs;
+	if (xw_vec_push(&s->contents,
+			xw_hash64(buf + XW_XATTR_BHDR, s->d->img->block_size - XW_XATTR_BHDR, 0)))
+		return xw_fail_nomem(&s->d->diag, "contents");
+	return 0;
+}
+
+static int look(struct share *s)
+{
+	auto_free uint8_t *buf = malloc(s->d->img->block_size);
+	int rc = 0;
+
+	if (!buf)
+		return xw_fail_nomem(&s->d->diag, "block");
+	if (s->refs.n)
+		qsort(s->refs.v, s->refs.n, sizeof(*s->refs.v), by_number);
+	for (size_t i = 0, end; i < s->refs.n && !rc; i = end) {
+		for (end = i; end < s->refs.n && s->refs.v[end] == s->refs.v[i];)
+			end++;
+		rc = one_block(s, buf, s->refs.v[i], end - i);
+	}
+	if (s->contents.n)
+		qsort(s->contents.v, s->contents.n, sizeof(*s->contents.v), by_number);
+	for (size_t i = 0; i < s->contents.n; i++)
+		s->distinct += !i || s->contents.v[i] != s->contents.v[i - 1];
+	return rc;
+}
+
+static void report(const struct share *s)
+{
+	const struct {
+		const char *name;
+		uint64_t n;
+	} rows[] = {
+		{"blocks", s->blocks},
+		{"references", s->refs.n},
+		{"distinct_contents", s->distinct},
+		{"most_references", s->most},
+		{"stored_refcounts", s->stored},
+		{"wrong_refcounts", s->wrong},
+		{"damaged_blocks", s->damaged},
+		{"ea_inodes", s->ea_inodes},
+	};
+
+	if (s->d->json)
+		xw_json_object(&s->d->js, NULL);
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++) {
+		if (s->d->json)
+			xw_json_u64(&s->d->js, rows[i].name, rows[i].n);
+		else
+			fprintf(s->d->out, "%s: %" PRIu64 "\n", rows[i].name, rows[i].n);
+	}
+	if (s->d->json)
+		xw_json_end(&s->d->js, '}');
+}
+
+int dbg_verb_xattr_share(struct dbg *d, int argc, char **argv)
+{
+	struct share s = {.d = d};
+	int rc;
+
+	(void)argv;
+	if (argc > 1)
+		return DBG_USAGE;
+	rc = collect(&s);
+	if (!rc)
+		rc = look(&s);
+	if (!rc)
+		report(&s);
+	xw_vec_free(&s.refs);
+	xw_vec_free(&s.contents);
+	return rc;
+}

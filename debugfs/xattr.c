@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/* Verbs about extended attributes. */
+#include "config.h"
+
+#include "print.h"
+#include "read/xattrs.h"
+#include "xattr.h"
+#include "xattr/acl.h"
+#include "xattr/set.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+
+enum { LISTED_MAX = 40, ODD_MAX = 3 };
+
+/* ---- values ---- */
+
+static size_t odd_bytes(const uint8_t *v, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += !isprint(v[i]);
+	return n;
+}
+
+static void print_hex(FILE *out, const uint8_t *v, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		fprintf(out, "%02x ", v[i]);
+}
+
+/* As C would have it between quotes. */
+static void print_c(FILE *out, const uint8_t *v, size_t len)
+{
+	static const char from[] = "\a\b\f\n\r\t\v\\\"", to[] = "abfnrtv\\\"";
+
+	for (size_t i = 0; i < len; i++) {
+		const char *at = v[i] ? strchr(from, v[i]) : NULL;
+
+		if (at)
+			fprintf(out, "\\%c", to[at - from]);
+		else if (isprint(v[i]))
+			fputc(v[i], out);
+		else
+			fprintf(out, "\\%03o", v[i]);
+	}
+}
+
+/* " = ..." behind a name; nothing for an empty value. */
+static void print_value(FILE *out, const uint8_t *v, size_t len, bool hex, bool c)
+{
+	if (!len)
+		return;
+	fputs(" = ", out);
+	if (hex || (!c && odd_bytes(v, len))) {
+		print_hex(out, v, len);
+	} else {
+		fputc('"', out);
+		print_c(out, v, len);
+		fputc('"', out);
+	}
+}
+
+static void full_name(const struct xw_xattr_ref *a, char buf[XW_XATTR_FULL_NAME_MAX])
+{
+	if (!xw_xattr_full_name(a->index, a->name, a->name_len, buf))
+		snprintf(buf, XW_XATTR_FULL_NAME_MAX, "%u.%.*s", a->index, a->name_len, a->name);
+}
+
+/* ---- ea_list ---- */
+
+static void print_one(struct dbg *d, const struct xw_xattr_ref *a, bool first)
+{
+	char name[XW_XATTR_FULL_NAME_MAX];
+
+	full_name(a, name);
+	if (first && !d->json)
+		fputs("Extended attributes:\n", d->out);
+	if (d->json) {
+		xw_json_object(&d->js, NULL);
+		xw_json_str(&d->js, "name", name, strlen(name));
+		xw_json_u64(&d->js, "size", a->value_len);
+		xw_json_bool(&d->js, "in_block", a->in_block);
+		xw_json_u64(&d->js, "value_inode", a->value_ino);
+		xw_json_str(&d->js, "value", (const char *)a->value, a->value_len);
+		xw_json_end(&d->js, '}');
+		return;
+	}
+	fputs("  ", d->out);
+	dbg_print_name(d, name, strlen(name));
+	fprintf(d->out, " (%" PRIu32 ")", a->value_len);
+	if (a->value_len < LISTED_MAX)
+		print_value(d->out, a->value, a->value_len, false, false);
+	fputc('\n', d->out);
+}
+
+int dbg_print_xattrs(struct dbg *d, xw_ino ino, const struct xw_inode *in, const uint8_t *raw)
+{
+	struct xw_xattr_iter it;
+	struct xw_xattr_ref a;
+	bool first = true;
+	int rc = xw_xattr_begin(d->img, ino, in, raw, &it);
+
+	while (!rc || rc == 1) {
+		rc = xw_xattr_next(&it, &a);
+		if (!rc)
+			break;
+		if (rc < 0) {
+			dbg_complain_diag(d, rc);
+			rc = rc == XW_ERR_NOMEM ? rc : 0;
+			continue;
+		}
+		print_one(d, &a, first);
+		first = false;
+	}
+	xw_xattr_end(&it);
+	return rc;
+}
+
+static int verb_ea_list(struct dbg *d, int argc, char **argv)
+{
+	auto_free uint8_t *raw = malloc(d->img->inode_size);
+	struct xw_inode in;
+	xw_ino ino;
+	int rc;
+
+	if (argc != 2)
+		return DBG_USAGE;
+	if (!raw)
+		return xw_fail_nomem(&d->diag, "inode");
+	rc = dbg_inode(d, argv[1], &ino, &in, raw);
+	if (rc)
+		return rc;
+	if (d->json)
+		xw_json_array(&d->js, NULL);
+	rc = dbg_print_xattrs(d, ino, &in, raw);
+	if (d->json)
+		xw_json_end(&d->js, ']');
+	return rc;
+}
+
+/* ---- ea_get ---- */
+
+struct get {
+	bool hex, c, raw, value_only;
+	const char *file;
+};
+
+/* ACLs as getxattr(2) gives them, not as they are on disk. */
+static int to_user_form(struct dbg *d, uint8_t index, uint8_t **value, uint32_t *len)
+{
+	struct xw_acl acl = {0};
+	uint8_t *user;
+	int rc;
+
+	if (index != XW_XI_ACL_ACCESS && index != XW_XI_ACL_DEFAULT)
+		return 0;
+	rc = xw_acl_from_disk(&acl, *value, *len, "ACL", &d->diag);
+	if (rc)
+		return rc;
+	user = malloc(xw_acl_to_xattr(&acl, NULL) + 1);
+	if (user) {
+		*len = (uint32_t)xw_acl_to_xattr(&acl, user);
+		free(*value);
+		*value = user;
+	} else {
+		rc = xw_fail_nomem(&d->diag, "ACL");
+	}
+	xw_acl_free(&acl);
+	return rc;
+}
+
+static int put_file(struct dbg *d, const char *path, const uint8_t *value, size_t len)
+{
+	FILE *f = fopen(path, "we");
+	bool bad = !f || fwrite(value, 1, len, f) != len;
+
+	if (f && fclose(f))
+		bad = true;
+	return bad ? xw_fail_errno(&d->diag, XW_ERR_IO, errno, "%s", path) : 0;
+}
+
+static int put_value(struct dbg *d, const struct get *g, const char *name, const uint8_t *value,
+		     size_t len)
+{
+	if (g->file)
+		return put_file(d, g->file, value, len);
+	if (!g->value_only) {
+		fprintf(d->out, "%s (%zu)", name, len);
+		print_value(d->out, value, len, g->hex, g->c);
+		fputc('\n', d->out);
+	} else if (g->hex) {
+		print_hex(d->out, value, len);
+	} else if (g->c) {
+		print_c(d->out, value, len);
+	} else {
+		fwrite(value, 1, len, d->out);
+	}
+	fputc('\n', d->out);
+	return 0;
+}
+
+static int get_options(int argc, char **argv, struct get *g)
+{
+	int key;
+
+	dbg_getopt_reset();
+	while ((key = getopt(argc, argv, "f:xVCr")) != -1) {
+		switch (key) {
+		case 'f':
+			g->file = optarg;
+			break;
+		case 'x':
+			g->hex = true;
+			break;
+		case 'V':
+			g->value_only = true;
+			break;
+		case 'C':
+			g->c = true;
+			break;
+		case 'r':
+			g->raw = true;
+			break;
+		default:
+			return DBG_USAGE;
+		}
+	}
+	if (g->file && (g->hex || g->value_only || g->c))
+		return DBG_USAGE;
+	return argc - optind == 2 ? 0 : DBG_USAGE;
+}
+
+static int verb_ea_get(struct dbg *d, int argc, char **argv)
+{
+	auto_free uint8_t *raw = malloc(d->img->inode_size), *value = NULL;
+	struct get g = {0};
+	struct xw_inode in;
+	uint32_t len = 0;
+	uint8_t index;
+	size_t rest;
+	xw_ino ino;
+	int rc = get_options(argc, argv, &g);
+	const char *name;
+
+	if (rc)
+		return rc;
+	name = argv[optind + 1];
+	if (!raw)
+		return xw_fail_nomem(&d->diag, "inode");
+	rc = dbg_inode(d, argv[optind], &ino, &in, raw);
+	if (rc)
+		return rc;
+	if (xw_xattr_split_name(name, strlen(name), &index, &rest))
+		return xw_fail(&d->diag, XW_ERR_NOTFOUND, "%s: ext4 has no such names", name);
+	rc = xw_xattr_get(d->img, ino, &in, raw, index, name + rest, &value, &len);
+	if (rc == XW_ERR_NOTFOUND)
+		return xw_fail(&d->diag, rc, "%s: has no attribute %s", argv[optind], name);
+	if (!rc && !g.raw)
+		rc = to_user_form(d, index, &value, &len);
+	return rc ? rc : put_value(d, &g, name, value, len);
+}
+
+/* ---- the structure ---- */
+
+/* As cat -v shows bytes. */
+static void print_visible(FILE *out, const uint8_t *v, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		const uint8_t low = v[i] & 0x7F;
+
+		if (v[i] != low)
+			fputs("M-", out);
+		if (low < ' ' || low == 0x7F)
+			fprintf(out, "^%c", low ^ 0x40);
+		else
+			fputc(low, out);
+	}
+}
+
+static void dump_value(struct dbg *d, const uint8_t *v, size_t len)
+{
+	fputs("value = ", d->out);
+	if (odd_bytes(v, len) > ODD_MAX) {
+		fputs("<hexdump>\n", d->out);
+		dbg_hexdump(d, v, len);
+	} else {
+		print_visible(d->out, v, len);
+	}
+	fputc('\n', d->out);
+}
+
+/* Entries from `off` on; offsets of values count from `base`. */
+static void dump_entries(struct dbg *d, const uint8_t *area, size_t size, size_t off, size_t base)
+{
+	struct xw_xattr_entry e;
+	size_t next;
+
+	for (;; off = next) {
+		int rc = xw_xattr_entry_decode(area, size, off, base, &e, &next);
+
+		if (rc) {
+			dbg_complain(d, "damaged entry at offset %zu", off);
+			return;
+		}
+		if (!next)
+			break;
+		fprintf(d->out,
+			"offset = %zu (%04zo), hash = %" PRIu32
+			", name_len = %u, name_index = %u\n",
+			off, off, e.hash, e.name_len, e.name_index);
+		fprintf(d->out,
+			"value_offset = %u (%04zo), value_inum = %" PRIu32 ", value_size = %" PRIu32
+			"\nname = ",
+			e.value_offs, e.value_offs + base, e.value_inum, e.value_size);
+		dbg_print_name(d, e.name, e.name_len);
+		fputc('\n', d->out);
+		if (e.value_inum)
+			fprintf(d->out, "value = <ino %" PRIu32 ">\n", e.value_inum);
+		else if (e.value_size)
+			dump_value(d, area + base + e.value_offs, e.value_size);
+		fputc('\n', d->out);
+	}
+	fprintf(d->out, "last entry found at offset %zu (%04zo)\n", off, off);
+}
+
+void dbg_dump_xattr_block(struct dbg *d, const uint8_t *block)
+{
+	struct xw_xattr_bhdr h;
+
+	fprintf(d->out, "magic = %08" PRIx32 ", length = %" PRIu32 "\n", peek32(block),
+		d->img->block_size);
+	if (peek32(block) != XW_XATTR_MAGIC)
+		return;
+	if (xw_xattr_bhdr_decode(block, &h))
+		dbg_complain(d, "more than one block, which no system supports");
+	fprintf(d->out, "refcount = %" PRIu32 ", blocks = %" PRIu32 "\n", h.refcount, h.blocks);
+	fprintf(d->out, "hash = %08" PRIx32 ", checksum = %08" PRIx32 "\n", h.hash, h.checksum);
+	fprintf(d->out, "reserved: %08" PRIx32 " %08" PRIx32 " %08" PRIx32 "\n\n",
+		peek32(block + 20), peek32(block + 24), peek32(block + 28));
+	dump_entries(d, block, d->img->block_size, XW_XATTR_BHDR, 0);
+}
+
+void dbg_dump_xattr_inode(struct dbg *d, const uint8_t *area, size_t size)
+{
+	if (size < XW_XATTR_IHDR) {
+		dbg_complain(d, "no room for attributes");
+		return;
+	}
+	fprintf(d->out, "magic = %08" PRIx32 ", length = %zu, value_start =%d \n\n", peek32(area),
+		size, XW_XATTR_IHDR);
+	if (peek32(area) == XW_XATTR_MAGIC)
+		dump_entries(d, area, size, XW_XATTR_IHDR, XW_XATTR_IHDR);
+}
+
+static const struct dbg_verb verbs[] = {
+	{"ea_list",
+	 {NULL},
+	 DBG_OPEN | DBG_JSON,
+	 verb_ea_list,
+	 "FILE",
+	 "the extended attributes of a file"},
+	{"ea_get",
+	 {NULL},
+	 DBG_OPEN,
+	 verb_ea_get,
+	 "[-f OUTFILE | -x -V -C] [-r] FILE NAME",
+	 "the value of one: into a file, in hexadecimal, alone, as C, as stored"},
+	{"xattr_share",
+	 {NULL},
+	 DBG_OPEN | DBG_JSON,
+	 dbg_verb_xattr_share,
+	 "",
+	 "how many blocks of attributes there are, and who shares them"},
+};
+
+const struct dbg_family dbg_xattr_verbs = {"Extended attributes", verbs, XW_ARRAY_SIZE(verbs)};

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Extended attributes in words. */
+#ifndef XW_DEBUGFS_XATTR_H
+#define XW_DEBUGFS_XATTR_H
+
+#include "debugfs.h"
+
+/* "Extended attributes:" and a line each; nothing when there are none. */
+int dbg_print_xattrs(struct dbg *d, xw_ino ino, const struct xw_inode *in, const uint8_t *raw);
+/* The structure of a block of attributes, or of the bytes behind an inode's fields, as found. */
+void dbg_dump_xattr_block(struct dbg *d, const uint8_t *block);
+void dbg_dump_xattr_inode(struct dbg *d, const uint8_t *area, size_t size);
+
+/* share.c; in the table of xattr.c */
+int dbg_verb_xattr_share(struct dbg *d, int argc, char **argv);
+
+#endif
