@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "inode.h"
+#include "plan/params.h"
 #include "print.h"
 #include "read/file.h"
 #include "read/map.h"
@@ -31,7 +32,6 @@ enum {
 	AT_CRTIME = 0x90,
 	AT_CRTIME_EXTRA = 0x94,
 	AT_VERSION_HI = 0x98,
-	XW_OS_HURD = 1,
 	EXTRA_TIMES = 24, /* i_extra_isize that covers all times */
 };
 
