@@ -171,6 +171,7 @@ static int build(struct run *r)
 	int ret = report(r, "metadata");
 
 	r->u->b.goal = r->sink.goal;
+	r->u->b.sources = r->x->m.sources.v;
 	r->u->large_file = r->fill.large_file;
 	if (!ret)
 		ret = xw_update_tree(r->u, &r->tree);

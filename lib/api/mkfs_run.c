@@ -293,6 +293,7 @@ static int prepare(struct run *r)
 	r->b.diag = &r->m->diag;
 	r->b.params = &r->m->params;
 	r->b.space = r->space;
+	r->b.sources = r->m->sources.v;
 	r->b.stream.gap_keep = r->b.geo.blocks_per_group / GAP_KEEP_PART;
 	ret = xw_build_init(&r->b);
 	if (!ret)

@@ -84,6 +84,7 @@ struct xw_builder {
 	xw_blk goal;
 	/* no flex_bg, SIZE left out: metadata fills the gaps from here to there */
 	xw_blk gap, gaps_end;
+	char *const *sources; /* names of the tree's layers, for messages; NULL: not known */
 	uint64_t missing; /* blocks that did not fit; > 0: nothing is written any more */
 
 	/* kept by the builder; free with xw_build_free */
@@ -148,6 +149,8 @@ uint32_t xw_build_generation(const struct xw_builder *b, const struct xw_binode 
 /* Seed of the checksums of n's blocks. */
 uint32_t xw_build_inode_seed(const struct xw_builder *b, const struct xw_binode *n);
 
+/* Who named n, for messages: the source, or the image where none did. */
+const char *xw_build_origin(const struct xw_builder *b, const struct xw_binode *n);
 #define XW_BUILD_PATH_MAX 512u
 /* A path of n for messages: points into buf (size bytes), cut at the front when too long. */
 const char *xw_build_path(const struct xw_builder *b, const struct xw_binode *n, char *buf,

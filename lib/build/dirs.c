@@ -132,7 +132,8 @@ static int report_shape(struct xw_builder *b)
 			return xw_fail(b->diag, ret,
 				       "%s: %s: a directory of %u entries is larger than the "
 				       "format allows; try -O large_dir",
-				       b->dev->name, xw_build_path(b, dir, path, sizeof(path)),
+				       xw_build_origin(b, dir),
+				       xw_build_path(b, dir, path, sizeof(path)),
 				       dir->dir->entries);
 	}
 	return xw_fail_nomem(b->diag, "directory");

@@ -19,10 +19,10 @@ static int encode_links(const struct xw_builder *b, const struct xw_binode *n, s
 		links = n->dir->subdirs + 2;
 	if (links > LINK_MAX_EXT4) {
 		if (!xw_binode_is(n, XW_S_IFDIR) || !xw_has_ro(&b->geo.features, XW_RO_DIR_NLINK))
-			return xw_fail(b->diag, XW_ERR_LIMIT,
-				       "%s: %s: %u links are over the limit of %u", b->dev->name,
-				       xw_build_path(b, n, path, sizeof(path)), links,
-				       LINK_MAX_EXT4);
+			return xw_fail(
+				b->diag, XW_ERR_LIMIT, "%s: %s: %u links are over the limit of %u",
+				xw_build_origin(b, n), xw_build_path(b, n, path, sizeof(path)),
+				links, LINK_MAX_EXT4);
 		links = 1;
 	}
 	in->links = (uint16_t)links;
@@ -118,8 +118,8 @@ int xw_itable_encode(const struct xw_builder *b, const struct xw_binode *n, stru
 	if (!ret &&
 	    xw_inode_set_blocks(in, &b->sb, xw_itable_held(b, n) + xw_itable_held_xattrs(b, n)))
 		ret = xw_fail(b->diag, XW_ERR_LIMIT,
-			      "%s: %s: more blocks than the features allow a file", b->dev->name,
-			      xw_build_path(b, n, path, sizeof(path)));
+			      "%s: %s: more blocks than the features allow a file",
+			      xw_build_origin(b, n), xw_build_path(b, n, path, sizeof(path)));
 	return ret;
 }
 

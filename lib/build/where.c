@@ -31,6 +31,13 @@ static const struct xw_blink *find_name(const struct xw_builder *b, const struct
 	return NULL;
 }
 
+const char *xw_build_origin(const struct xw_builder *b, const struct xw_binode *n)
+{
+	const struct xw_blink *l = b->sources ? find_name(b, n) : NULL;
+
+	return l && l->layer ? b->sources[l->layer - 1] : b->dev->name;
+}
+
 const char *xw_build_path(const struct xw_builder *b, const struct xw_binode *n, char *buf,
 			  size_t size)
 {

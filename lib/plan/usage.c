@@ -164,7 +164,7 @@ static int add_by_size(struct xw_usage *u, uint64_t bytes, struct xw_diag *diag)
 	return add_type(u, t, diag);
 }
 
-/* The Hurd's own type comes last, since it knows no others; the file may be who chooses the Hurd. */
+/* The Hurd's own type comes last, since it can do without what the others bring. */
 static int add_creator(struct xw_usage *u, const struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	struct xw_usage_type t = {.name = "hurd", .len = 4};

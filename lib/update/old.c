@@ -24,7 +24,7 @@ static int refuse(struct xw_update *u, const struct xw_binode *n, int code, cons
 {
 	char path[XW_BUILD_PATH_MAX];
 
-	return xw_fail(u->diag, code, "%s: %s: %s", u->img->dev->name,
+	return xw_fail(u->diag, code, "%s: %s: %s", xw_build_origin(&u->b, n),
 		       xw_build_path(&u->b, n, path, sizeof(path)), why);
 }
 

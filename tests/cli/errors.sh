@@ -97,6 +97,24 @@ make('long.tar', ('x' * 256, R, b'x'))
 make('dotdot.tar', ('../../up', R, b'up'), ('/abs', R, b'abs'), ('a/../b', R, b'b'))
 make('link.tar', ('out', S, '/etc'), ('out/passwd', R, b'inside'))
 PY
+# What one file or directory can have is limited: the source is named, and the name in it.
+python3 - <<'PY' 2>/dev/null || skip "limits of a file" "python3 is not installed"
+import io, tarfile
+with tarfile.open('links.tar', 'w') as t:
+    i = tarfile.TarInfo('dir/much-linked'); t.addfile(i)
+    for n in range(65000):
+        i = tarfile.TarInfo('dir/link%d' % n); i.type = tarfile.LNKTYPE; i.linkname = 'dir/much-linked'
+        t.addfile(i)
+with tarfile.open('dirs.tar', 'w') as t:
+    for n in range(64999):
+        i = tarfile.TarInfo('many/d%d' % n); i.type = tarfile.DIRTYPE
+        t.addfile(i)
+PY
+if [ -e dirs.tar ]; then
+	refused "65,001 links" "links.tar: /dir/(much-linked|link[0-9]+): 65001 links" -d good.tar -d links.tar img
+	refused "65,001 directories without dir_nlink" "dirs.tar: /many: 65001 links" -O ^dir_nlink -d good.tar -d dirs.tar img
+	rm -f links.tar dirs.tar
+fi
 if [ -e link.tar ]; then
 	refused "a hard link to nothing" "hard link" -d dangling.tar img
 	refused "a name of 256 bytes" "(255|long)" -d long.tar img
