@@ -161,8 +161,10 @@ int xw_dirs_place(struct xw_builder *b)
 		if (!dir)
 			continue;
 		b->counts.directories++;
-		if (dir->flags & XW_BN_INLINE)
+		if (dir->flags & XW_BN_INLINE) {
+			b->counts.growth++; /* where it moves when its inode is full */
 			continue;
+		}
 		ret = xw_build_alloc_node(b, dir, dir->dir->shape.blocks);
 		if (ret || !dir->n_ext)
 			continue;

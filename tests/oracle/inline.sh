@@ -72,4 +72,16 @@ if [ -x "$XW_BUILD/xw-import" ]; then
 	clean other.img "  e2fsck"
 	is "  the tree" same_tree other.img
 fi
+# --free leaves room for a file in every directory, also where that moves the directory out of its inode.
+mkdir roomy
+for n in $(seq 1 700); do mkdir -p "roomy/$n" && touch "roomy/$n/name"; done
+mkfs -q -F -O inline_data --free 1% -d roomy room.img
+works "--free with directories in their inodes"
+if can_loop; then
+	mkdir -p mnt
+	mount -o loop room.img mnt
+	is "  a file in every directory" eval 'name=$(printf %0250d 7); (for n in $(seq 1 700); do head -c 3000 /dev/zero >mnt/$n/$name || exit 1; done)'
+	umount mnt
+	clean room.img "  e2fsck"
+fi
 done_testing
