@@ -60,6 +60,9 @@ extern const struct dbg_family dbg_xattr_verbs;
 extern const struct dbg_family dbg_content_verbs;
 extern const struct dbg_family dbg_bit_verbs;
 extern const struct dbg_family dbg_scan_verbs;
+extern const struct dbg_family dbg_ea_verbs;
+extern const struct dbg_family dbg_set_verbs;
+extern const struct dbg_family dbg_poke_verbs;
 
 /* How an image is opened: options of the tool and of the verb open. */
 struct dbg_how {

@@ -18,6 +18,9 @@ const struct dbg_family *const dbg_families[] = {
 	&dbg_bit_verbs,
 	&dbg_scan_verbs,
 	&dbg_write_verbs,
+	&dbg_ea_verbs,
+	&dbg_set_verbs,
+	&dbg_poke_verbs,
 	NULL,
 };
 /* clang-format on */

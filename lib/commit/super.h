@@ -11,6 +11,8 @@
 
 #include "disk/super.h"
 
+#pragma GCC visibility push(default)
+
 /* Magic there, fields that decode, checksum (where there is one) right? */
 bool xw_super_bytes_valid(const uint8_t super[XW_SUPER_SIZE]);
 /* Set and clear bits of feature_incompat; the checksum follows where there is one. */
@@ -25,5 +27,7 @@ void xw_super_bytes_unpend(uint8_t super[XW_SUPER_SIZE]);
 /* Is every byte that of one of the n candidates: a write among them that was torn, anyhow? */
 bool xw_super_bytes_mixed(const uint8_t super[XW_SUPER_SIZE], const uint8_t *const candidates[],
 			  size_t n);
+
+#pragma GCC visibility pop
 
 #endif

@@ -51,6 +51,13 @@ static uint32_t mmp_csum(const struct disk_mmp *d, uint32_t csum_seed)
 	return xw_crc32c(csum_seed, d, offsetof(struct disk_mmp, checksum));
 }
 
+void xw_mmp_set_csum(void *buf, uint32_t csum_seed)
+{
+	struct disk_mmp *d = buf;
+
+	d->checksum = put32(mmp_csum(d, csum_seed));
+}
+
 void xw_mmp_encode(const struct xw_mmp *m, bool csum, uint32_t csum_seed, void *buf)
 {
 	struct disk_mmp *d = buf;
@@ -63,7 +70,7 @@ void xw_mmp_encode(const struct xw_mmp *m, bool csum, uint32_t csum_seed, void *
 	memcpy(d->device, m->device, sizeof(d->device));
 	d->check_interval = put16(m->check_interval);
 	if (csum)
-		d->checksum = put32(mmp_csum(d, csum_seed));
+		xw_mmp_set_csum(buf, csum_seed);
 }
 
 int xw_mmp_verify(const void *buf, uint32_t csum_seed)

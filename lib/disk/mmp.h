@@ -26,7 +26,8 @@ struct xw_mmp {
 int xw_mmp_decode(const void *buf, struct xw_mmp *out);
 /* All 1024 bytes. csum: metadata_csum is on; else the checksum is 0. */
 void xw_mmp_encode(const struct xw_mmp *m, bool csum, uint32_t csum_seed, void *buf);
-/* 0 or XW_ERR_CHECKSUM; only with metadata_csum. */
+/* Both for metadata_csum only. verify: 0 or XW_ERR_CHECKSUM. */
+void xw_mmp_set_csum(void *buf, uint32_t csum_seed);
 int xw_mmp_verify(const void *buf, uint32_t csum_seed);
 
 #pragma GCC visibility pop

@@ -47,6 +47,13 @@ int xw_update_kill(struct xw_update *u, xw_ino ino, bool unlinked);
  */
 int xw_update_revive(struct xw_update *u, xw_ino ino);
 
+/*
+ * One bit of a bitmap, under `lax`, and nothing else: no count follows. XW_ERR_EXISTS, without a
+ * line: it is so already.
+ */
+int xw_update_mark_block(struct xw_update *u, xw_blk blk, bool used);
+int xw_update_mark_inode(struct xw_update *u, xw_ino ino, bool used);
+
 /* ---- names ---- */
 
 /* XW_ERR_EXISTS, XW_ERR_INPUT (not a directory, no name), XW_ERR_NOSPC. Links are not counted. */

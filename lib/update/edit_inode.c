@@ -157,10 +157,6 @@ static int fill_link(struct maker *k)
 	k->n.size = len;
 	if (len < 60)
 		return 0;
-	if ((int64_t)len <= xw_inline_room(&k->u->b, &k->n)) {
-		k->n.flags |= XW_BN_INLINE;
-		return 0;
-	}
 	k->piece = calloc(1, k->u->img->block_size);
 	if (!k->piece)
 		return xw_fail_nomem(k->u->diag, "symlink");

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "update/update.h"
+#include "update/edit.h"
 #include "update/update_internal.h"
 
 static struct xw_update_bias *find(const struct xw_update *u, uint32_t group)
@@ -183,4 +183,44 @@ int xw_update_lax_release(struct xw_update *u, const struct xw_run *r)
 			return one;
 	}
 	return ret == XW_ERR_CORRUPT ? 0 : ret;
+}
+
+/*
+ * A bit alone: taken or freed as any, with the difference that this makes to the counts remembered
+ * as one that was there.
+ */
+
+int xw_update_mark_block(struct xw_update *u, xw_blk blk, bool used)
+{
+	const struct xw_super *sb = &u->img->sb;
+	const uint32_t group = (uint32_t)((blk - sb->first_data_block) / sb->blocks_per_group);
+	struct xw_update_bias *b;
+	int ret = used ? xw_space_claim(u->space, blk, 1) : xw_space_release(u->space, blk, 1);
+
+	if (ret)
+		return ret == XW_ERR_CORRUPT ? XW_ERR_EXISTS : ret;
+	b = entry(u, group);
+	if (!b)
+		return XW_ERR_NOMEM;
+	b->know_blocks = true;
+	b->blocks += used ? 1 : -1;
+	return 0;
+}
+
+int xw_update_mark_inode(struct xw_update *u, xw_ino ino, bool used)
+{
+	struct xw_update_bias *b;
+	int ret = used ? xw_ispace_claim(u->inodes, ino, false)
+		       : xw_ispace_release(u->inodes, ino, false);
+
+	if (ret)
+		return ret == XW_ERR_CORRUPT ? XW_ERR_EXISTS : ret;
+	b = entry(u, (ino - 1) / u->img->sb.inodes_per_group);
+	if (!b)
+		return XW_ERR_NOMEM;
+	u->bias.marks = true;
+	b->know_inodes = true;
+	b->inodes += used ? 1 : -1;
+	u->bias.inodes += used ? 1 : -1;
+	return 0;
 }

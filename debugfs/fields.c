@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Values from text into fields. A value is checked against the field before anything is written; a
+ * name with _lo or _hi means one half and leaves the other alone.
+ */
+#include "config.h"
+
+#include "fields.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/endian.h"
+
+static uint64_t load(const uint8_t *p, unsigned width)
+{
+	uint64_t v = 0;
+
+	for (unsigned i = width; i-- > 0;)
+		v = v << 8 | p[i];
+	return v;
+}
+
+static void store(uint8_t *p, unsigned width, uint64_t v)
+{
+	for (unsigned i = 0; i < width; i++, v >>= 8)
+		p[i] = (uint8_t)v;
+}
+
+/* ---- names ---- */
+
+/* "[INDEX]" behind the name of an array. */
+static bool parse_index(const struct field *f, const char *text, uint32_t *out)
+{
+	char *end;
+	unsigned long i;
+
+	if (*text != '[' || !isdigit((unsigned char)text[1]))
+		return false;
+	errno = 0;
+	i = strtoul(text + 1, &end, 0);
+	*out = (uint32_t)i;
+	return !errno && !strcmp(end, "]") && (i < f->count || (!f->width && i <= UINT32_MAX));
+}
+
+static bool is_called(const struct field *f, const char *name, struct field_ref *out)
+{
+	const size_t len = strlen(f->name);
+	const char *rest = name + len;
+
+	if (strncasecmp(name, f->name, len))
+		return false;
+	*out = (struct field_ref){.f = f};
+	if (f->count)
+		return parse_index(f, rest, &out->index);
+	if (!*rest)
+		return true;
+	if (!f->hi_width)
+		return false;
+	out->part = strcasecmp(rest, "_lo") ? FIELD_HI : FIELD_LO;
+	return out->part == FIELD_LO || !strcasecmp(rest, "_hi");
+}
+
+int field_find(struct dbg *d, const struct field_table *t, size_t size, const char *name,
+	       struct field_ref *out)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct field *f = &t->fields[i];
+
+		if (!is_called(f, name, out) || (size_t)f->off + f->width > size)
+			continue;
+		if (f->hi_width && (size_t)f->hi_off + f->hi_width > size) {
+			if (out->part == FIELD_HI)
+				continue;
+			out->part = FIELD_LO;
+		}
+		return 0;
+	}
+	return xw_fail(&d->diag, XW_ERR_USAGE, "there is no field '%s'; -l lists them", name);
+}
+
+static const char *kind_name(enum field_kind kind)
+{
+	switch (kind) {
+	case FIELD_INT:
+		return "integer";
+	case FIELD_TIME:
+	case FIELD_ITIME:
+		return "date/time";
+	case FIELD_STRING:
+		return "string";
+	case FIELD_UUID:
+		return "UUID";
+	case FIELD_HASH:
+		return "hash algorithm";
+	default:
+		return "unsigned integer";
+	}
+}
+
+void field_list(struct dbg *d, const struct field_table *t)
+{
+	fprintf(d->out, "%s fields:\n", t->of);
+	for (size_t i = 0; i < t->n; i++) {
+		const struct field *f = &t->fields[i];
+		char name[48];
+
+		if (f->kind == FIELD_OWN && f->count)
+			snprintf(name, sizeof(name), "%s[]", f->name);
+		else if (f->count)
+			snprintf(name, sizeof(name), "%s[%u]", f->name, f->count);
+		else
+			snprintf(name, sizeof(name), "%s%s", f->name,
+				 f->hi_width ? "[_hi|_lo]" : "");
+		fprintf(d->out, "\t%-25s%s\n", name,
+			f->kind != FIELD_OWN ? kind_name(f->kind)
+			: f->count           ? "physical block of this logical one"
+					     : "no value");
+	}
+}
+
+/* ---- values ---- */
+
+static int bad_value(struct dbg *d, const struct field_ref *ref, const char *value)
+{
+	return xw_fail(&d->diag, XW_ERR_USAGE, "'%s' is no value for %s (%s)", value, ref->f->name,
+		       kind_name(ref->f->kind));
+}
+
+/* Any number, with a sign or without, as 64 bits. */
+static bool parse_number(const char *text, uint64_t *out)
+{
+	const bool minus = *text == '-';
+	char *end;
+
+	if (!isdigit((unsigned char)text[minus]))
+		return false;
+	errno = 0;
+	*out = strtoull(text, &end, 0);
+	return !errno && !*end;
+}
+
+/* YYYYMMDD, and as much of HHMMSS as there is. */
+static bool parse_date(const char *text, int64_t *out)
+{
+	const size_t len = strlen(text);
+	int part[6] = {0};
+	struct tm tm = {0};
+
+	if (len < 8 || len > 14 || len % 2 || strspn(text, "0123456789") != len)
+		return false;
+	sscanf(text, "%4d%2d%2d%2d%2d%2d", &part[0], &part[1], &part[2], &part[3], &part[4],
+	       &part[5]);
+	if (part[1] < 1 || part[1] > 12 || part[2] < 1 || part[2] > 31 || part[3] > 23 ||
+	    part[4] > 59 || part[5] > 60)
+		return false;
+	tm.tm_year = part[0] - 1900;
+	tm.tm_mon = part[1] - 1;
+	tm.tm_mday = part[2];
+	tm.tm_hour = part[3];
+	tm.tm_min = part[4];
+	tm.tm_sec = part[5];
+	*out = timegm(&tm);
+	return true;
+}
+
+int field_time(const struct dbg *d, const char *text, int64_t *out)
+{
+	uint64_t n;
+
+	if (!strcmp(text, "now"))
+		*out = d->now;
+	else if (*text != '@' && parse_date(text, out))
+		return 0;
+	else if (!parse_number(text + (*text == '@'), &n))
+		return XW_ERR_USAGE;
+	else
+		*out = (int64_t)n;
+	return 0;
+}
+
+static int hex(int c)
+{
+	return isdigit(c) ? c - '0' : tolower(c) - 'a' + 10;
+}
+
+static bool parse_uuid(const char *text, uint8_t out[16])
+{
+	size_t at = 0;
+
+	if (!strcasecmp(text, "clear") || !strcasecmp(text, "null")) {
+		memset(out, 0, 16);
+		return true;
+	}
+	if (!strcasecmp(text, "random") || !strcasecmp(text, "time")) {
+		if (getrandom(out, 16, 0) != 16)
+			return false;
+		out[6] = (uint8_t)((out[6] & 0x0f) | 0x40);
+		out[8] = (uint8_t)((out[8] & 0x3f) | 0x80);
+		return true;
+	}
+	for (size_t i = 0; i < 36; i++) {
+		const unsigned char c = (unsigned char)text[i];
+
+		if (i == 8 || i == 13 || i == 18 || i == 23) {
+			if (c != '-')
+				return false;
+		} else if (!isxdigit(c)) {
+			return false;
+		} else {
+			out[at / 2] = (uint8_t)(at % 2 ? out[at / 2] << 4 | hex(c) : hex(c));
+			at++;
+		}
+	}
+	return !text[36];
+}
+
+static const char *const hashes[] = {"legacy",          "half_md4",          "tea",
+				     "legacy_unsigned", "half_md4_unsigned", "tea_unsigned",
+				     "siphash"};
+
+/* The bytes that a reference means, and how many. */
+static uint8_t *part_of(const struct field_ref *ref, uint8_t *buf, unsigned *width)
+{
+	const struct field *f = ref->f;
+
+	*width = ref->part == FIELD_HI ? f->hi_width : f->width;
+	return buf + (ref->part == FIELD_HI ? f->hi_off : f->off + ref->index * f->width);
+}
+
+/* Into the low part, and where the whole is meant and has one, the high part. */
+static void put_number(const struct field_ref *ref, uint8_t *buf, uint64_t v)
+{
+	unsigned width;
+	uint8_t *p = part_of(ref, buf, &width);
+
+	store(p, width, v);
+	if (ref->part == FIELD_WHOLE && ref->f->hi_width)
+		store(buf + ref->f->hi_off, ref->f->hi_width, v >> 8 * width);
+}
+
+static int set_number(struct dbg *d, const struct field_ref *ref, uint8_t *buf, const char *value)
+{
+	unsigned width, bits;
+	uint64_t v;
+
+	part_of(ref, buf, &width);
+	bits = 8 * (width + (ref->part == FIELD_WHOLE ? ref->f->hi_width : 0));
+	if (!parse_number(value, &v))
+		return bad_value(d, ref, value);
+	if (ref->f->kind == FIELD_INT) {
+		const int64_t s = (int64_t)v, most = (int64_t)(UINT64_MAX >> (65 - bits));
+
+		if (s > most || s < -most - 1)
+			return xw_fail(&d->diag, XW_ERR_USAGE,
+				       "%s: %s has room for %" PRId64 " .. %" PRId64, value,
+				       ref->f->name, -most - 1, most);
+	} else if (bits < 64 && v >> bits) {
+		return xw_fail(&d->diag, XW_ERR_USAGE, "%s: %s has room for 0 .. %" PRIu64, value,
+			       ref->f->name, (UINT64_C(1) << bits) - 1);
+	}
+	put_number(ref, buf, v);
+	return 0;
+}
+
+/* The nanoseconds in the high part of an inode's time stay. */
+static int set_time(struct dbg *d, const struct field_ref *ref, uint8_t *buf, const char *value)
+{
+	const struct field *f = ref->f;
+	int64_t t;
+
+	if (ref->part == FIELD_HI)
+		return set_number(d, ref, buf, value);
+	if (field_time(d, value, &t))
+		return bad_value(d, ref, value);
+	store(buf + f->off, 4, (uint64_t)t);
+	if (ref->part != FIELD_WHOLE || !f->hi_width)
+		return 0;
+	if (f->kind == FIELD_TIME)
+		store(buf + f->hi_off, f->hi_width, (uint64_t)t >> 32);
+	else
+		store(buf + f->hi_off, 4,
+		      (load(buf + f->hi_off, 4) & ~UINT64_C(3)) |
+			      ((uint64_t)(t - (int32_t)t) >> 32 & 3));
+	return 0;
+}
+
+static int set_string(struct dbg *d, const struct field_ref *ref, uint8_t *buf, const char *value)
+{
+	const size_t len = strlen(value);
+
+	if (len > ref->f->width)
+		return xw_fail(&d->diag, XW_ERR_USAGE, "%s has room for %u bytes", ref->f->name,
+			       ref->f->width);
+	memset(buf + ref->f->off, 0, ref->f->width);
+	memcpy(buf + ref->f->off, value, len);
+	return 0;
+}
+
+static int set_hash(struct dbg *d, const struct field_ref *ref, uint8_t *buf, const char *value)
+{
+	for (size_t i = 0; i < XW_ARRAY_SIZE(hashes); i++) {
+		if (!strcmp(value, hashes[i])) {
+			put_number(ref, buf, i);
+			return 0;
+		}
+	}
+	return bad_value(d, ref, value);
+}
+
+int field_set(struct dbg *d, const struct field_ref *ref, uint8_t *buf, const char *value)
+{
+	uint8_t uuid[16];
+
+	switch (ref->f->kind) {
+	case FIELD_TIME:
+	case FIELD_ITIME:
+		return set_time(d, ref, buf, value);
+	case FIELD_STRING:
+		return set_string(d, ref, buf, value);
+	case FIELD_HASH:
+		return set_hash(d, ref, buf, value);
+	case FIELD_UUID:
+		if (!parse_uuid(value, uuid))
+			return bad_value(d, ref, value);
+		memcpy(buf + ref->f->off, uuid, sizeof(uuid));
+		return 0;
+	default:
+		return set_number(d, ref, buf, value);
+	}
+}
+
+uint64_t field_get(const struct field_ref *ref, const uint8_t *buf)
+{
+	const struct field *f = ref->f;
+	uint64_t v;
+
+	if (ref->part == FIELD_HI)
+		return load(buf + f->hi_off, f->hi_width);
+	v = load(buf + f->off + ref->index * f->width, f->width);
+	if (ref->part == FIELD_WHOLE && f->hi_width && f->kind != FIELD_ITIME)
+		v |= load(buf + f->hi_off, f->hi_width) << 8 * f->width;
+	return v;
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Verbs that do one thing to one structure and nothing else: a bit, a record, a byte of a block. No
+ * count follows, so that images can be made wrong, or right again by hand.
+ */
+#include "config.h"
+
+#include "poke.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "cli/term.h"
+#include "commit/edit.h"
+#include "read/map.h"
+#include "update/edit.h"
+
+/* ---- bytes ---- */
+
+int poke_read(struct dbg *d, uint64_t off, void *buf, size_t len)
+{
+	return xw_dev_pread(xw_edit_dev(d->edit), buf, len, off);
+}
+
+int poke_write(struct dbg *d, uint64_t off, const void *buf, size_t len)
+{
+	const int rc = xw_dev_pwrite(xw_edit_dev(d->edit), buf, len, off);
+
+	d->spoiled |= rc != 0;
+	dbg_wrote(d);
+	return rc;
+}
+
+/* ---- records ---- */
+
+static int record_place(struct dbg *d, xw_ino ino, uint64_t *off)
+{
+	const uint32_t per = d->img->sb.inodes_per_group;
+	const uint64_t in_table = (uint64_t)((ino - 1) % per) * d->img->inode_size;
+	struct xw_group_desc gd;
+	int rc = xw_image_group(d->img, (ino - 1) / per, &gd);
+
+	if (rc == XW_ERR_CHECKSUM) {
+		xw_diag_clear(&d->diag);
+		rc = 0;
+	}
+	if (!rc && !xw_image_has_blocks(d->img, gd.inode_table, in_table / d->img->block_size + 1))
+		rc = xw_fail(&d->diag, XW_ERR_CORRUPT,
+			     "inode %" PRIu32 ": its table is outside the filesystem", ino);
+	*off = gd.inode_table * d->img->block_size + in_table;
+	return rc;
+}
+
+int poke_inode_read(struct dbg *d, const char *spec, struct poke_inode *p)
+{
+	const uint32_t size = d->img->inode_size;
+	int rc;
+
+	*p = (struct poke_inode){0};
+	rc = dbg_inode_number(d, spec, &p->ino);
+	if (!rc)
+		rc = record_place(d, p->ino, &p->off);
+	if (rc)
+		return rc;
+	p->raw = malloc(size);
+	if (!p->raw)
+		return xw_fail_nomem(&d->diag, "inode");
+	rc = poke_read(d, p->off, p->raw, size);
+	p->csum_ok = !rc && !xw_inode_verify(p->raw, &d->img->sb, d->img->csum_seed, p->ino);
+	return rc;
+}
+
+int poke_inode_write(struct dbg *d, struct poke_inode *p)
+{
+	if (p->csum_ok)
+		xw_inode_set_csum(p->raw, &d->img->sb, d->img->csum_seed, p->ino);
+	return poke_write(d, p->off, p->raw, d->img->inode_size);
+}
+
+/* The classic part becomes zero; extra fields and attributes stay. */
+static int verb_clri(struct dbg *d, int argc, char **argv)
+{
+	struct poke_inode p = {0};
+	int rc = argc == 2 ? poke_inode_read(d, argv[1], &p) : DBG_USAGE;
+
+	if (!rc) {
+		memset(p.raw, 0, XW_INODE_BODY);
+		rc = poke_inode_write(d, &p);
+	}
+	free(p.raw);
+	return rc;
+}
+
+static int verb_copy_inode(struct dbg *d, int argc, char **argv)
+{
+	struct poke_inode from = {0}, to = {0};
+	int rc = argc == 3 ? poke_inode_read(d, argv[1], &from) : DBG_USAGE;
+
+	if (!rc)
+		rc = poke_inode_read(d, argv[2], &to);
+	if (!rc) {
+		to.csum_ok = from.csum_ok;
+		memcpy(to.raw, from.raw, d->img->inode_size);
+		rc = poke_inode_write(d, &to);
+	}
+	free(from.raw);
+	free(to.raw);
+	return rc;
+}
+
+/* ---- bits ---- */
+
+typedef int mark_fn(struct xw_update *u, uint64_t n, bool used);
+
+static int mark_block(struct xw_update *u, uint64_t n, bool used)
+{
+	return xw_update_mark_block(u, n, used);
+}
+
+static int mark_inode(struct xw_update *u, uint64_t n, bool used)
+{
+	return xw_update_mark_inode(u, (xw_ino)n, used);
+}
+
+static int mark(struct dbg *d, uint64_t first, uint64_t count, bool used, mark_fn *fn)
+{
+	const char *what = fn == mark_block ? "block" : "inode";
+	struct xw_update *u;
+	int rc = dbg_step_begin(d, &u);
+
+	if (rc)
+		return rc;
+	for (uint64_t i = 0; i < count && !rc; i++) {
+		rc = fn(u, first + i, used);
+		if (rc == XW_ERR_EXISTS) {
+			cli_warning("%s: %s %" PRIu64 " is %s already", d->verb, what, first + i,
+				    used ? "in use" : "free");
+			rc = 0;
+		}
+	}
+	return dbg_step_end(d, rc);
+}
+
+static int mark_blocks(struct dbg *d, int argc, char **argv, bool used)
+{
+	uint64_t blk, count;
+	int rc;
+
+	if (argc < 2 || argc > 3)
+		return DBG_USAGE;
+	rc = dbg_block(d, argv[1], &blk);
+	if (!rc)
+		rc = dbg_count(d, argc, argv, 2, &count);
+	if (!rc && count > d->img->sb.blocks_count - blk)
+		rc = xw_fail(&d->diag, XW_ERR_USAGE,
+			     "%" PRIu64 " blocks from %" PRIu64 " on: the filesystem ends before",
+			     count, blk);
+	return rc ? rc : mark(d, blk, count, used, mark_block);
+}
+
+static int mark_inodes(struct dbg *d, int argc, char **argv, bool used)
+{
+	uint64_t count;
+	xw_ino ino;
+	int rc;
+
+	if (argc < 2 || argc > 3)
+		return DBG_USAGE;
+	rc = dbg_inode_number(d, argv[1], &ino);
+	if (!rc)
+		rc = dbg_count(d, argc, argv, 2, &count);
+	if (!rc && count > (uint64_t)d->img->sb.inodes_count - ino + 1)
+		rc = xw_fail(&d->diag, XW_ERR_USAGE,
+			     "%" PRIu64 " inodes from %" PRIu32 " on: there are not so many", count,
+			     ino);
+	return rc ? rc : mark(d, ino, count, used, mark_inode);
+}
+
+static int verb_setb(struct dbg *d, int argc, char **argv)
+{
+	return mark_blocks(d, argc, argv, true);
+}
+
+static int verb_freeb(struct dbg *d, int argc, char **argv)
+{
+	return mark_blocks(d, argc, argv, false);
+}
+
+static int verb_seti(struct dbg *d, int argc, char **argv)
+{
+	return mark_inodes(d, argc, argv, true);
+}
+
+static int verb_freei(struct dbg *d, int argc, char **argv)
+{
+	return mark_inodes(d, argc, argv, false);
+}
+
+/* ---- blocks ---- */
+
+struct zap {
+	const char *file;
+	uint64_t off, len, pattern, bit;
+	bool has_len, has_bit, has_pattern;
+};
+
+static int zap_options(struct dbg *d, int argc, char **argv, struct zap *z)
+{
+	int key, rc = 0;
+
+	dbg_getopt_reset();
+	while (!rc && (key = getopt(argc, argv, "b:f:l:o:p:")) != -1) {
+		switch (key) {
+		case 'b':
+			rc = dbg_number(d, optarg, "bit", &z->bit);
+			z->has_bit = true;
+			break;
+		case 'f':
+			z->file = optarg;
+			break;
+		case 'l':
+			rc = dbg_number(d, optarg, "length", &z->len);
+			z->has_len = true;
+			break;
+		case 'o':
+			rc = dbg_number(d, optarg, "offset", &z->off);
+			break;
+		case 'p':
+			rc = dbg_number(d, optarg, "pattern", &z->pattern);
+			z->has_pattern = true;
+			break;
+		default:
+			return DBG_USAGE;
+		}
+	}
+	if (!rc && (optind + 1 != argc || (z->has_bit && (z->has_len || z->off || z->has_pattern))))
+		rc = DBG_USAGE;
+	return rc;
+}
+
+static int zap_check(struct dbg *d, struct zap *z)
+{
+	const uint32_t bs = d->img->block_size;
+
+	if (z->off >= bs)
+		return xw_fail(&d->diag, XW_ERR_USAGE, "offset %" PRIu64 ": a block has %u bytes",
+			       z->off, bs);
+	if (!z->has_len || !z->len)
+		z->len = bs - z->off;
+	if (z->len > bs - z->off)
+		return xw_fail(&d->diag, XW_ERR_USAGE,
+			       "%" PRIu64 " bytes from %" PRIu64 " on: a block has %u", z->len,
+			       z->off, bs);
+	if (z->pattern > 255)
+		return xw_fail(&d->diag, XW_ERR_USAGE, "pattern %" PRIu64 ": no byte", z->pattern);
+	if (z->bit >= 8ull * bs)
+		return xw_fail(&d->diag, XW_ERR_USAGE, "bit %" PRIu64 ": a block has %u", z->bit,
+			       8 * bs);
+	return 0;
+}
+
+static int zap_where(struct dbg *d, const struct zap *z, const char *text, xw_blk *blk)
+{
+	struct xw_map_run run;
+	struct xw_inode in;
+	uint64_t lblk;
+	xw_ino ino;
+	int rc;
+
+	if (!z->file) {
+		rc = dbg_number(d, text, "block number", blk);
+		if (!rc && *blk >= d->img->sb.blocks_count)
+			rc = dbg_block(d, text, blk); /* which says why */
+		return rc;
+	}
+	rc = dbg_number(d, text, "logical block", &lblk);
+	if (!rc && lblk > UINT32_MAX)
+		rc = xw_fail(&d->diag, XW_ERR_USAGE, "logical block %s: too large", text);
+	if (!rc)
+		rc = dbg_inode(d, z->file, &ino, &in, NULL);
+	if (!rc)
+		rc = xw_map_lookup(d->img, ino, &in, (xw_lblk)lblk, &run);
+	if (!rc && !run.pblk)
+		rc = xw_fail(&d->diag, XW_ERR_NOTFOUND, "%s has no block %s", z->file, text);
+	*blk = rc ? 0 : run.pblk;
+	return rc;
+}
+
+static int verb_zap(struct dbg *d, int argc, char **argv)
+{
+	const uint32_t bs = d->img->block_size;
+	auto_free uint8_t *buf = malloc(bs);
+	struct zap z = {0};
+	xw_blk blk;
+	int rc = buf ? zap_options(d, argc, argv, &z) : xw_fail_nomem(&d->diag, "block");
+
+	if (!rc)
+		rc = zap_check(d, &z);
+	if (!rc)
+		rc = zap_where(d, &z, argv[optind], &blk);
+	if (!rc)
+		rc = poke_read(d, blk * bs, buf, bs);
+	if (rc)
+		return rc;
+	if (z.has_bit)
+		buf[z.bit / 8] ^= (uint8_t)(1u << z.bit % 8);
+	else
+		memset(buf + z.off, (int)z.pattern, z.len);
+	return poke_write(d, blk * bs, buf, bs);
+}
+
+#define W (DBG_OPEN | DBG_WRITE)
+static const struct dbg_verb verbs[] = {
+	{"clri", {NULL}, W, verb_clri, "FILE", "clear an inode"},
+	{"copy_inode", {NULL}, W, verb_copy_inode, "FILE FILE", "copy one inode over another"},
+	{"seti", {NULL}, W, verb_seti, "FILE [COUNT]", "mark inodes as in use"},
+	{"freei", {NULL}, W, verb_freei, "FILE [COUNT]", "mark inodes as free"},
+	{"setb", {NULL}, W, verb_setb, "BLOCK [COUNT]", "mark blocks as in use"},
+	{"freeb", {NULL}, W, verb_freeb, "BLOCK [COUNT]", "mark blocks as free"},
+	{"zap_block",
+	 {"zap"},
+	 W,
+	 verb_zap,
+	 "[-f FILE] [-o OFFSET] [-l LENGTH] [-p BYTE | -b BIT] BLOCK",
+	 "overwrite a block, or flip a bit in it"},
+};
+
+const struct dbg_family dbg_poke_verbs = {"Bits and bytes", verbs, XW_ARRAY_SIZE(verbs)};

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/* Verbs that set fields: of inodes, superblock, descriptors, and the MMP block. */
+#include "config.h"
+
+#include "fields.h"
+#include "poke.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/auto.h"
+#include "commit/super.h"
+#include "disk/mmp.h"
+#include "plan/features.h"
+#include "update/edit.h"
+
+/* "-l" alone: the list. */
+static bool lists(struct dbg *d, int argc, char **argv, const struct field_table *t)
+{
+	if (argc != 2 || strcmp(argv[1], "-l"))
+		return false;
+	field_list(d, t);
+	return true;
+}
+
+/* ---- inodes ---- */
+
+static int set_bmap(struct dbg *d, xw_ino ino, xw_lblk lblk, const char *value)
+{
+	struct xw_update *u;
+	xw_blk blk;
+	int rc = dbg_block(d, value, &blk);
+
+	if (rc || (rc = dbg_step_begin(d, &u)))
+		return rc;
+	return dbg_step_end(d, xw_update_map_block(u, ino, lblk, &blk));
+}
+
+static int verb_sif(struct dbg *d, int argc, char **argv)
+{
+	struct poke_inode p = {0};
+	struct field_ref ref;
+	int rc;
+
+	if (lists(d, argc, argv, &inode_fields))
+		return 0;
+	rc = argc == 4 ? poke_inode_read(d, argv[1], &p) : DBG_USAGE;
+	if (!rc)
+		rc = field_find(d, &inode_fields, d->img->inode_size, argv[2], &ref);
+	if (!rc && ref.f->kind == FIELD_OWN) {
+		rc = set_bmap(d, p.ino, ref.index, argv[3]);
+	} else if (!rc) {
+		rc = field_set(d, &ref, p.raw, argv[3]);
+		if (!strcmp(ref.f->name, "checksum"))
+			p.csum_ok = false;
+		if (!rc)
+			rc = poke_inode_write(d, &p);
+	}
+	free(p.raw);
+	return rc;
+}
+
+/* What modify_inode asks for, in this order. */
+static const struct {
+	const char *label, *field;
+	bool hex, octal;
+} questions[] = {
+	{"Mode", "mode", false, true},
+	{"User ID", "uid", false, false},
+	{"Group ID", "gid", false, false},
+	{"Size", "size_lo", false, false},
+	{"Creation time", "ctime", false, false},
+	{"Modification time", "mtime", false, false},
+	{"Access time", "atime", false, false},
+	{"Deletion time", "dtime", false, false},
+	{"Link count", "links_count", false, false},
+	{"Block count high", "blocks_hi", false, false},
+	{"Block count", "blocks_lo", false, false},
+	{"File flags", "flags", true, false},
+	{"Generation", "generation", true, false},
+	{"File acl", "file_acl", false, false},
+	{"High 32bits of size", "size_hi", false, false},
+	{"Fragment address", "faddr", false, false},
+	{"Direct Block #0", "block[0]", false, false},
+	{"Direct Block #1", "block[1]", false, false},
+	{"Direct Block #2", "block[2]", false, false},
+	{"Direct Block #3", "block[3]", false, false},
+	{"Direct Block #4", "block[4]", false, false},
+	{"Direct Block #5", "block[5]", false, false},
+	{"Direct Block #6", "block[6]", false, false},
+	{"Direct Block #7", "block[7]", false, false},
+	{"Direct Block #8", "block[8]", false, false},
+	{"Direct Block #9", "block[9]", false, false},
+	{"Direct Block #10", "block[10]", false, false},
+	{"Direct Block #11", "block[11]", false, false},
+	{"Indirect Block", "block[IND]", false, false},
+	{"Double Indirect Block", "block[DIND]", false, false},
+	{"Triple Indirect Block", "block[TIND]", false, false},
+};
+
+/* One question; an empty answer, or none, leaves the field alone. */
+static int ask(struct dbg *d, size_t i, uint8_t *raw)
+{
+	struct field_ref ref;
+	char line[128];
+	uint64_t v;
+	int rc = field_find(d, &inode_fields, d->img->inode_size, questions[i].field, &ref);
+
+	if (rc)
+		return rc;
+	v = field_get(&ref, raw);
+	fprintf(d->out, "%30s    ", questions[i].label);
+	fprintf(d->out,
+		questions[i].hex     ? "[0x%" PRIx64 "] "
+		: questions[i].octal ? "[0%" PRIo64 "] "
+				     : "[%" PRIu64 "] ",
+		v);
+	fflush(d->out);
+	if (!fgets(line, sizeof(line), stdin))
+		return 0;
+	line[strcspn(line, "\n")] = 0;
+	return *line ? field_set(d, &ref, raw, line) : 0;
+}
+
+static int verb_mi(struct dbg *d, int argc, char **argv)
+{
+	struct poke_inode p = {0};
+	int rc = argc == 2 ? poke_inode_read(d, argv[1], &p) : DBG_USAGE;
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(questions) && !rc; i++)
+		rc = ask(d, i, p.raw);
+	if (p.raw)
+		fputc('\n', d->out);
+	if (!rc)
+		rc = poke_inode_write(d, &p);
+	free(p.raw);
+	return rc;
+}
+
+/* ---- superblock ---- */
+
+static int read_super(struct dbg *d, uint8_t buf[XW_SUPER_SIZE])
+{
+	return poke_read(d, XW_SUPER_OFFSET, buf, XW_SUPER_SIZE);
+}
+
+/* With a checksum that is right. */
+static int write_super(struct dbg *d, uint8_t buf[XW_SUPER_SIZE])
+{
+	xw_super_bytes_incompat(buf, 0, 0);
+	return poke_write(d, XW_SUPER_OFFSET, buf, XW_SUPER_SIZE);
+}
+
+static int verb_ssv(struct dbg *d, int argc, char **argv)
+{
+	uint8_t buf[XW_SUPER_SIZE];
+	struct field_ref ref;
+	int rc;
+
+	if (lists(d, argc, argv, &super_fields))
+		return 0;
+	if (argc != 3)
+		return DBG_USAGE;
+	rc = field_find(d, &super_fields, sizeof(buf), argv[1], &ref);
+	if (!rc)
+		rc = read_super(d, buf);
+	if (!rc)
+		rc = field_set(d, &ref, buf, argv[2]);
+	if (rc)
+		return rc;
+	if (!strcmp(ref.f->name, "checksum"))
+		return poke_write(d, XW_SUPER_OFFSET, buf, sizeof(buf));
+	return write_super(d, buf);
+}
+
+static void print_features(struct dbg *d, const struct xw_super *sb)
+{
+	const uint32_t w[XW_FW_COUNT] = {sb->feature_compat, sb->feature_incompat,
+					 sb->feature_ro_compat};
+
+	fputs("Filesystem features:", d->out);
+	for (int i = 0; i < XW_FW_COUNT; i++) {
+		for (unsigned bit = 0; bit < 32; bit++) {
+			const char *name = xw_feature_name((enum xw_feature_word)i, 1u << bit);
+
+			if (!(w[i] & 1u << bit))
+				continue;
+			if (name)
+				fprintf(d->out, " %s", name);
+			else
+				fprintf(d->out, " FEATURE_%c%u", "CIR"[i], bit);
+		}
+	}
+	fputc('\n', d->out);
+}
+
+/* "[^|-]NAME" */
+static int change_feature(struct dbg *d, const char *word, uint8_t buf[XW_SUPER_SIZE])
+{
+	static const char *const fields[] = {"feature_compat", "feature_incompat",
+					     "feature_ro_compat"};
+	const bool clear = *word == '^' || *word == '-';
+	enum xw_feature_word which;
+	struct field_ref ref;
+	char text[24];
+	uint32_t bit;
+	uint64_t v;
+	int rc;
+
+	word += clear || *word == '+';
+	if (xw_feature_find(word, strlen(word), &which, &bit))
+		return xw_fail(&d->diag, XW_ERR_USAGE, "unknown feature: %s", word);
+	rc = field_find(d, &super_fields, XW_SUPER_SIZE, fields[which], &ref);
+	if (rc)
+		return rc;
+	v = field_get(&ref, buf);
+	snprintf(text, sizeof(text), "%" PRIu64, clear ? v & ~(uint64_t)bit : v | bit);
+	return field_set(d, &ref, buf, text);
+}
+
+static int verb_feature(struct dbg *d, int argc, char **argv)
+{
+	uint8_t buf[XW_SUPER_SIZE];
+	struct xw_super sb = d->img->sb;
+	int rc = 0;
+
+	if (argc > 1 && !d->edit)
+		return xw_fail(&d->diag, XW_ERR_STATE,
+			       "the image is open for reading only; see -w");
+	if (argc > 1)
+		rc = read_super(d, buf);
+	for (int i = 1; i < argc && !rc; i++)
+		rc = change_feature(d, argv[i], buf);
+	if (!rc && argc > 1) {
+		(void)xw_super_decode(buf, &sb);
+		rc = write_super(d, buf);
+		d->dirty |= !rc;
+	}
+	if (!rc)
+		print_features(d, &sb);
+	return rc;
+}
+
+static int set_state(struct dbg *d, bool clean)
+{
+	uint8_t buf[XW_SUPER_SIZE];
+	struct field_ref ref;
+	char text[24];
+	uint64_t v;
+	int rc = field_find(d, &super_fields, sizeof(buf), "state", &ref);
+
+	if (!rc)
+		rc = read_super(d, buf);
+	if (rc)
+		return rc;
+	v = field_get(&ref, buf);
+	snprintf(text, sizeof(text), "%" PRIu64,
+		 clean ? v | XW_STATE_VALID : v & ~(uint64_t)XW_STATE_VALID);
+	rc = field_set(d, &ref, buf, text);
+	return rc ? rc : write_super(d, buf);
+}
+
+static int verb_dirty(struct dbg *d, int argc, char **argv)
+{
+	if (argc > 2 || (argc == 2 && strcmp(argv[1], "-clean")))
+		return DBG_USAGE;
+	return set_state(d, argc == 2);
+}
+
+static int verb_clean(struct dbg *d, int argc, char **argv)
+{
+	(void)argv;
+	return argc == 1 ? set_state(d, true) : DBG_USAGE;
+}
+
+/* ---- group descriptors ---- */
+
+static int verb_set_bg(struct dbg *d, int argc, char **argv)
+{
+	const uint32_t size = d->img->desc_size;
+	auto_free uint8_t *buf = NULL;
+	struct xw_group_desc gd;
+	struct field_ref ref;
+	uint64_t group, off;
+	int rc;
+
+	if (lists(d, argc, argv, &group_fields))
+		return 0;
+	if (argc != 4)
+		return DBG_USAGE;
+	rc = dbg_number(d, argv[1], "group", &group);
+	if (!rc && group >= d->img->groups)
+		rc = xw_fail(&d->diag, XW_ERR_USAGE, "there is no group %" PRIu64, group);
+	if (!rc)
+		rc = field_find(d, &group_fields, size, argv[2], &ref);
+	if (rc)
+		return rc;
+	off = xw_image_desc_block(d->img, group) * d->img->block_size +
+	      group % (d->img->block_size / size) * size;
+	buf = malloc(size);
+	rc = buf ? poke_read(d, off, buf, size) : xw_fail_nomem(&d->diag, "group descriptor");
+	if (rc)
+		return rc;
+	if (!strcmp(ref.f->name, "checksum") && !strcmp(argv[3], "calc")) {
+		xw_group_decode(buf, size, &gd);
+		xw_group_encode(&gd, &d->img->sb, d->img->csum_seed, (uint32_t)group, buf);
+		fprintf(d->out, "Checksum set to 0x%04" PRIx64 "\n", field_get(&ref, buf));
+	} else {
+		rc = field_set(d, &ref, buf, argv[3]);
+	}
+	return rc ? rc : poke_write(d, off, buf, size);
+}
+
+/* ---- multiple mount protection ---- */
+
+static int verb_smmp(struct dbg *d, int argc, char **argv)
+{
+	const struct xw_super *sb = &d->img->sb;
+	const bool csum = xw_super_has_csum(sb);
+	const uint64_t off = sb->mmp_block * d->img->block_size;
+	uint8_t buf[XW_MMP_SIZE];
+	struct field_ref ref;
+	struct xw_mmp mmp;
+	bool was_ok;
+	int rc;
+
+	if (lists(d, argc, argv, &mmp_fields))
+		return 0;
+	if (argc < 2 || argc > 3)
+		return DBG_USAGE;
+	if (!(sb->feature_incompat & XW_INCOMPAT_MMP) ||
+	    !xw_image_has_blocks(d->img, sb->mmp_block, 1))
+		return xw_fail(&d->diag, XW_ERR_NOTFOUND, "the image has no MMP block");
+	rc = field_find(d, &mmp_fields, sizeof(buf), argv[1], &ref);
+	if (!rc && (ref.f->kind == FIELD_OWN) != (argc == 2))
+		rc = DBG_USAGE;
+	if (!rc)
+		rc = poke_read(d, off, buf, sizeof(buf));
+	if (rc)
+		return rc;
+	was_ok = csum && !xw_mmp_verify(buf, d->img->csum_seed);
+	if (argc == 2) {
+		mmp = (struct xw_mmp){.seq = XW_MMP_SEQ_CLEAN,
+				      .time = d->now,
+				      .check_interval = sb->mmp_interval};
+		xw_mmp_encode(&mmp, csum, d->img->csum_seed, buf);
+	} else {
+		rc = field_set(d, &ref, buf, argv[2]);
+		if (!rc && was_ok && strcmp(ref.f->name, "checksum"))
+			xw_mmp_set_csum(buf, d->img->csum_seed);
+	}
+	return rc ? rc : poke_write(d, off, buf, sizeof(buf));
+}
+
+/* ---- time ---- */
+
+static int verb_time(struct dbg *d, int argc, char **argv)
+{
+	int64_t t;
+
+	if (argc != 2)
+		return DBG_USAGE;
+	if (!strcmp(argv[1], "now"))
+		t = (int64_t)time(NULL);
+	else if (field_time(d, argv[1], &t))
+		return xw_fail(&d->diag, XW_ERR_USAGE, "'%s' is no time", argv[1]);
+	d->now = t;
+	fprintf(d->out, "Setting current time to %" PRId64 "\n", t);
+	return 0;
+}
+
+#define W (DBG_OPEN | DBG_WRITE)
+static const struct dbg_verb verbs[] = {
+	{"set_inode_field",
+	 {"sif"},
+	 W,
+	 verb_sif,
+	 "FILE FIELD VALUE | -l",
+	 "set a field of an inode; -l lists them"},
+	{"modify_inode", {"mi"}, W, verb_mi, "FILE", "ask for the fields of an inode"},
+	{"set_super_value",
+	 {"ssv"},
+	 W,
+	 verb_ssv,
+	 "FIELD VALUE | -l",
+	 "set a field of the superblock"},
+	{"set_block_group",
+	 {"set_bg"},
+	 W,
+	 verb_set_bg,
+	 "GROUP FIELD VALUE | -l",
+	 "set a field of a group descriptor; checksum calc: make it right"},
+	{"set_mmp_value",
+	 {"smmp"},
+	 W,
+	 verb_smmp,
+	 "FIELD VALUE | clear | -l",
+	 "set a field of the MMP block"},
+	{"feature",
+	 {"features"},
+	 DBG_OPEN,
+	 verb_feature,
+	 "[[^]FEATURE]...",
+	 "set or clear bits of features, and print them"},
+	{"dirty_filesys",
+	 {"dirty"},
+	 W,
+	 verb_dirty,
+	 "[-clean]",
+	 "clear the mark of a clean filesystem"},
+	{"clean", {NULL}, W, verb_clean, "", "set the mark of a clean filesystem"},
+	{"set_current_time",
+	 {NULL},
+	 0,
+	 verb_time,
+	 "TIME",
+	 "what counts as now: now, @SECONDS or YYYYMMDDHHMMSS"},
+};
+
+const struct dbg_family dbg_set_verbs = {"Fields", verbs, XW_ARRAY_SIZE(verbs)};

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Verbs that set and remove extended attributes. */
+#include "config.h"
+
+#include "debugfs.h"
+#include "update/edit.h"
+#include "xattr/set.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A value from a file of this machine, one byte more than any can have. */
+static int read_value(struct dbg *d, const char *path, uint8_t *buf, size_t size, size_t *len)
+{
+	FILE *f = fopen(path, "re");
+	int rc = 0;
+
+	if (!f)
+		return xw_fail_errno(&d->diag, XW_ERR_NOTFOUND, errno, "%s", path);
+	*len = fread(buf, 1, size, f);
+	if (ferror(f))
+		rc = xw_fail_errno(&d->diag, XW_ERR_IO, errno, "%s", path);
+	fclose(f);
+	return rc;
+}
+
+/* One attribute, as a step. */
+static int change(struct dbg *d, xw_ino ino, const struct xw_update_xattr *x)
+{
+	struct xw_update *u;
+	int rc = dbg_step_begin(d, &u);
+
+	return rc ? rc : dbg_step_end(d, xw_update_set_xattr(u, ino, x));
+}
+
+static int verb_ea_set(struct dbg *d, int argc, char **argv)
+{
+	static const size_t size = XW_XATTR_VALUE_MAX + 1;
+	struct xw_update_xattr x = {0};
+	const char *file = NULL;
+	uint8_t *buf = NULL;
+	xw_ino ino;
+	int key, rc;
+
+	dbg_getopt_reset();
+	while ((key = getopt(argc, argv, "f:r")) != -1) {
+		if (key == '?')
+			return DBG_USAGE;
+		if (key == 'f')
+			file = optarg;
+		x.raw |= key == 'r';
+	}
+	if (argc - optind != (file ? 2 : 3))
+		return DBG_USAGE;
+	x.name = argv[optind + 1];
+	x.value = file ? NULL : argv[optind + 2];
+	x.len = file ? 0 : strlen(argv[optind + 2]);
+	rc = dbg_inode_number(d, argv[optind], &ino);
+	if (!rc && file) {
+		x.value = buf = malloc(size);
+		rc = buf ? read_value(d, file, buf, size, &x.len)
+			 : xw_fail_nomem(&d->diag, "value");
+	}
+	if (!rc)
+		rc = change(d, ino, &x);
+	free(buf);
+	return rc;
+}
+
+/* Those that are not there are passed over, as stock does. */
+static int verb_ea_rm(struct dbg *d, int argc, char **argv)
+{
+	xw_ino ino;
+	int rc;
+
+	if (argc < 3)
+		return DBG_USAGE;
+	rc = dbg_inode_number(d, argv[1], &ino);
+	for (int i = 2; i < argc && !rc; i++) {
+		const struct xw_update_xattr x = {.name = argv[i]};
+
+		rc = change(d, ino, &x);
+		if (rc == XW_ERR_NOTFOUND) {
+			xw_diag_clear(&d->diag);
+			rc = 0;
+		}
+	}
+	return rc;
+}
+
+#define W (DBG_OPEN | DBG_WRITE)
+static const struct dbg_verb verbs[] = {
+	{"ea_set",
+	 {NULL},
+	 W,
+	 verb_ea_set,
+	 "[-r] FILE NAME VALUE | -f HOSTFILE [-r] FILE NAME",
+	 "set an extended attribute; -r: as it is stored"},
+	{"ea_rm", {NULL}, W, verb_ea_rm, "FILE NAME...", "remove extended attributes"},
+};
+
+const struct dbg_family dbg_ea_verbs = {"Changing attributes", verbs, XW_ARRAY_SIZE(verbs)};
