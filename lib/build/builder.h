@@ -218,6 +218,9 @@ uint64_t xw_itable_held_xattrs(const struct xw_builder *b, const struct xw_binod
 /* The whole record, xattrs and inline data included, into zeroed memory; no checksum yet. */
 int xw_itable_record(const struct xw_builder *b, const struct xw_binode *n, uint8_t *record);
 
+/* finish.c: the superblock's reference to journal inode 8, and its copy of where that is. */
+void xw_build_name_journal(struct xw_super *sb, const struct xw_inode *in);
+
 /* special.c: journal and resize inode */
 int xw_special_items(struct xw_builder *b);
 void xw_resize_encode(const struct xw_builder *b, struct xw_inode *in);

@@ -220,6 +220,16 @@ static int write_meta_descriptors(struct xw_builder *b)
 	return ret;
 }
 
+void xw_build_name_journal(struct xw_super *sb, const struct xw_inode *in)
+{
+	sb->journal_inum = XW_INO_JOURNAL;
+	sb->jnl_backup_type = 1;
+	for (int i = 0; i < 15; i++)
+		sb->jnl_blocks[i] = peek32(in->block + 4 * i);
+	sb->jnl_blocks[15] = (uint32_t)(in->size >> 32);
+	sb->jnl_blocks[16] = (uint32_t)in->size;
+}
+
 static void final_super(struct xw_builder *b)
 {
 	struct xw_batch_stats st;
@@ -231,14 +241,8 @@ static void final_super(struct xw_builder *b)
 	b->sb.kbytes_written = st.bytes >> 10;
 	b->sb.state = XW_STATE_VALID;
 	xw_hidden_super(b);
-	if (!b->journal.n_ext || xw_itable_encode(b, &b->journal, &in))
-		return;
-	b->sb.journal_inum = XW_INO_JOURNAL;
-	b->sb.jnl_backup_type = 1;
-	for (int i = 0; i < 15; i++)
-		b->sb.jnl_blocks[i] = peek32(in.block + 4 * i);
-	b->sb.jnl_blocks[15] = (uint32_t)(in.size >> 32);
-	b->sb.jnl_blocks[16] = (uint32_t)in.size;
+	if (b->journal.n_ext && !xw_itable_encode(b, &b->journal, &in))
+		xw_build_name_journal(&b->sb, &in);
 }
 
 int xw_build_finish(struct xw_builder *b)

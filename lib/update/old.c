@@ -242,9 +242,8 @@ int xw_update_xattrs(struct xw_update *u, xw_ino ino, struct xw_xattr_set *set)
 	return ret;
 }
 
-/* Values in EA inodes, each of which counts as an inode of the owner. */
-static int count_ea(struct xw_update *u, const struct xw_inode *in, const uint8_t *raw,
-		    uint64_t *n_ea)
+int xw_update_count_ea(struct xw_update *u, const struct xw_inode *in, const uint8_t *raw,
+		       uint64_t *n_ea)
 {
 	const unsigned off = xw_inode_xattr_off(in, &u->img->sb);
 	auto_free uint8_t *block = malloc(u->img->block_size);
@@ -270,7 +269,7 @@ static int change_directory(struct xw_update *u, const struct xw_binode *n, stru
 {
 	struct parts parts;
 	uint64_t ea = 0;
-	int ret = u->quota_types ? count_ea(u, in, raw, &ea) : 0;
+	int ret = u->quota_types ? xw_update_count_ea(u, in, raw, &ea) : 0;
 
 	if (!ret)
 		ret = xw_update_charge(u, in, -1 - (int64_t)ea, -(int64_t)xw_update_bytes(u, in));

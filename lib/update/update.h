@@ -141,6 +141,9 @@ int xw_update_free_map(struct xw_update *u, xw_ino ino, const struct xw_inode *i
 /* The references an inode has to its xattr block and to EA inodes; *ea counts the latter. */
 int xw_update_free_xattrs(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 			  const uint8_t *raw, uint64_t *ea);
+/* Values of its attributes that are in EA inodes, each of which quota counts as an inode of it. */
+int xw_update_count_ea(struct xw_update *u, const struct xw_inode *in, const uint8_t *raw,
+		       uint64_t *n_ea);
 /* Add the attributes of an inode to *set, values and all. */
 int xw_update_xattrs(struct xw_update *u, xw_ino ino, struct xw_xattr_set *set);
 /*
@@ -162,6 +165,10 @@ int xw_update_drop(struct xw_update *u, xw_ino ino);
 int xw_update_put(struct xw_update *u, xw_ino ino, const struct xw_inode *in, uint8_t *raw);
 /* The record of a new inode, encoded from the model when it is written. */
 int xw_update_put_node(struct xw_update *u, const struct xw_binode *node);
+/* What an inode's owners gain in quota (negative: lose), in inodes and bytes. */
+int xw_update_charge(struct xw_update *u, const struct xw_inode *in, int64_t inodes, int64_t bytes);
+/* i_blocks, in bytes. */
+uint64_t xw_update_bytes(const struct xw_update *u, const struct xw_inode *in);
 /* Read an inode: *raw is malloc'd. A record that was put before this is what is read. */
 int xw_update_get(struct xw_update *u, xw_ino ino, struct xw_inode *in, uint8_t **raw);
 

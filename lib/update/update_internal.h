@@ -42,10 +42,7 @@ int xw_update_old(struct xw_update *u, const struct xw_binode *n);
 int xw_update_write_recs(struct xw_update *u);
 /* groups.c: bitmaps, descriptors, superblock. */
 int xw_update_groups(struct xw_update *u);
-/* quota.c: what an owner gains (negative: loses), in inodes and bytes; the files, at the end. */
-int xw_update_charge(struct xw_update *u, const struct xw_inode *in, int64_t inodes, int64_t bytes);
+/* quota.c: the files, at the end. */
 int xw_update_quota(struct xw_update *u);
-/* i_blocks, in bytes. */
-uint64_t xw_update_bytes(const struct xw_update *u, const struct xw_inode *in);
 
 #endif
