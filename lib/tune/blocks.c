@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Features that own blocks or inodes: what they have is given back with the commit, or made by the
+ * builder's functions as in a new filesystem. The superblock says each as soon as it is done.
+ *
+ * None of these inodes counts in quota.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "disk/indirect.h"
+#include "disk/mmp.h"
+#include "plan/map.h"
+#include "tune/tune_internal.h"
+
+/* The inode's blocks go, and what the record says; its number where it is not a reserved one. */
+static int drop_inode(struct xw_update *u, xw_ino ino)
+{
+	const struct xw_inode nothing = {0};
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	int ret = xw_update_get(u, ino, &in, &raw);
+
+	if (!ret)
+		ret = xw_update_free_map(u, ino, &in);
+	if (!ret && ino >= u->img->sb.first_ino && xw_ispace_release(u->inodes, ino, false))
+		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
+			      "%s: inode %" PRIu32 ": is free in its bitmap; run xw-fsck",
+			      u->img->dev->name, ino);
+	if (ret)
+		return ret;
+	memset(raw, 0, u->img->inode_size);
+	return xw_update_put(u, ino, &nothing, steal(raw));
+}
+
+/* The record of an inode that the builder describes. */
+static int put_inode(struct xw_update *u, const struct xw_binode *n)
+{
+	auto_free uint8_t *raw = calloc(1, u->img->inode_size);
+	struct xw_inode in;
+	int ret = raw ? xw_itable_record(&u->b, n, raw) : xw_fail_nomem(u->diag, "inode");
+
+	if (!ret)
+		ret = xw_inode_decode(raw, &u->img->sb, &in);
+	return ret ? ret : xw_update_put(u, n->ino, &in, steal(raw));
+}
+
+/* ---- journal ---- */
+
+static uint64_t journal_blocks(struct xw_update *u, xw_ino ino)
+{
+	struct xw_inode in;
+
+	if (xw_image_inode(u->img, ino, &in, NULL))
+		return 0;
+	return in.size / u->img->block_size;
+}
+
+int xw_tune_journal_off(struct xw_tune *t, struct xw_update *u)
+{
+	struct xw_super *sb = &u->img->sb;
+	const xw_ino ino = sb->journal_inum;
+	int ret = 0;
+
+	if (ino && ino != XW_INO_JOURNAL)
+		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
+				      "the journal is inode %" PRIu32 ", a file of its own", ino);
+	if (ino && sb->overhead_blocks)
+		sb->overhead_blocks -=
+			(uint32_t)XW_MIN(journal_blocks(u, ino), sb->overhead_blocks);
+	if (ino)
+		ret = drop_inode(u, ino);
+	sb->feature_compat &= ~XW_COMPAT_HAS_JOURNAL;
+	sb->journal_inum = sb->journal_dev = 0;
+	memset(sb->journal_uuid, 0, sizeof(sb->journal_uuid));
+	memset(sb->jnl_blocks, 0, sizeof(sb->jnl_blocks));
+	return ret;
+}
+
+static int journal_size(struct xw_tune *t, struct xw_update *u, uint64_t *blocks)
+{
+	struct xw_geo *geo = &u->b.geo;
+	const uint64_t all = geo->blocks;
+
+	u->params.block_size = geo->block_size;
+	u->params.journal_bytes = t->want->journal_bytes;
+	geo->features.w[XW_FW_COMPAT] |= XW_COMPAT_HAS_JOURNAL;
+	*blocks = xw_geo_journal_blocks(geo, &u->params, all);
+	if (!*blocks)
+		return xw_tune_refuse(t, XW_ERR_NOSPC, "Filesystem too small for a journal");
+	if (*blocks > all / 2)
+		return xw_tune_refuse(t, XW_ERR_NOSPC,
+				      "Total journal size too big for filesystem.");
+	return 0;
+}
+
+int xw_tune_journal_on(struct xw_tune *t, struct xw_update *u)
+{
+	struct xw_super *sb = &u->img->sb;
+	struct xw_binode *n = &u->b.journal;
+	struct xw_inode in;
+	uint64_t blocks = 0;
+	int ret = journal_size(t, u, &blocks);
+
+	if (ret)
+		return ret;
+	xw_hidden_node(&u->b, n, blocks * u->img->block_size, 0);
+	n->ino = XW_INO_JOURNAL;
+	ret = xw_build_alloc_node(&u->b, n, blocks);
+	if (!ret && n->n_ext && !n->map)
+		ret = xw_build_place_map(&u->b, n);
+	if (!ret)
+		ret = xw_build_check_room(&u->b);
+	if (!ret)
+		ret = xw_journal_write(&u->b);
+	if (!ret && n->map)
+		ret = xw_map_write(&u->b, n);
+	if (!ret)
+		ret = xw_itable_encode(&u->b, n, &in);
+	if (ret)
+		return ret;
+	sb->feature_compat |= XW_COMPAT_HAS_JOURNAL;
+	sb->overhead_blocks += sb->overhead_blocks ? (uint32_t)blocks : 0;
+	xw_build_name_journal(sb, &in);
+	return put_inode(u, n);
+}
+
+/* ---- orphan file ---- */
+
+int xw_tune_orphan_off(struct xw_update *u)
+{
+	struct xw_super *sb = &u->img->sb;
+	const int ret = drop_inode(u, sb->orphan_file_inum);
+
+	sb->feature_compat &= ~XW_COMPAT_ORPHAN_FILE;
+	sb->feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
+	sb->orphan_file_inum = 0;
+	return ret;
+}
+
+static int take_number(struct xw_update *u, xw_ino *ino)
+{
+	const int ret = xw_ispace_alloc(u->inodes, u->img->sb.first_ino, false, ino);
+
+	return ret ? xw_fail(u->diag, ret, "%s: no free inode", u->img->dev->name) : 0;
+}
+
+int xw_tune_orphan_on(struct xw_tune *t, struct xw_update *u)
+{
+	struct xw_binode *n = &u->b.hidden.orphan;
+	struct xw_hidden_mark mark;
+	int ret = take_number(u, &n->ino);
+
+	u->params.orphan_blocks = t->want->orphan_blocks;
+	u->b.geo.features.w[XW_FW_COMPAT] |= XW_COMPAT_ORPHAN_FILE;
+	if (!ret)
+		ret = xw_orphan_place(&u->b, xw_geo_orphan_blocks(&u->b.geo, &u->params), &mark);
+	if (!ret)
+		ret = xw_build_check_room(&u->b);
+	if (!ret)
+		ret = xw_orphan_write(&u->b);
+	if (!ret && n->map)
+		ret = xw_map_write(&u->b, n);
+	if (ret)
+		return ret;
+	u->img->sb.feature_compat |= XW_COMPAT_ORPHAN_FILE;
+	u->img->sb.orphan_file_inum = n->ino;
+	return put_inode(u, n);
+}
+
+/* ---- multiple mount protection ---- */
+
+int xw_tune_mmp_off(struct xw_update *u)
+{
+	struct xw_super *sb = &u->img->sb;
+	const int ret = sb->mmp_block ? xw_update_free(u, sb->mmp_block, 1) : 0;
+
+	sb->feature_incompat &= ~XW_INCOMPAT_MMP;
+	sb->mmp_block = 0;
+	sb->mmp_interval = 0;
+	return ret;
+}
+
+int xw_tune_mmp_on(struct xw_tune *t, struct xw_update *u)
+{
+	const struct xw_tune_want *w = t->want;
+	const bool given = w->set & XW_TUNE_MMP_INTERVAL && w->mmp_interval;
+	struct xw_super *sb = &u->img->sb;
+	struct xw_run *runs;
+	size_t n;
+	int ret = xw_build_alloc(&u->b, 1, &runs, &n);
+
+	if (!ret)
+		ret = xw_build_check_room(&u->b);
+	if (ret)
+		return ret;
+	sb->feature_incompat |= XW_INCOMPAT_MMP;
+	sb->mmp_block = u->b.hidden.mmp_block = runs[0].start;
+	sb->mmp_interval = given ? w->mmp_interval : (uint16_t)XW_MMP_INTERVAL;
+	u->params.mmp_interval = sb->mmp_interval;
+	free(runs);
+	return xw_mmp_write(&u->b);
+}
+
+/* ---- room for descriptors, and superblock copies ---- */
+
+/* As xw_update_free(), for what counts as groups' metadata until now. */
+static int free_meta(struct xw_update *u, xw_blk blk, uint64_t len)
+{
+	if (!len)
+		return 0;
+	return xw_vec_push(&u->freed, ((struct xw_run){blk, len}))
+		       ? xw_fail_nomem(u->diag, "freed blocks")
+		       : 0;
+}
+
+static uint64_t table_blocks(const struct xw_image *img)
+{
+	return xw_div_up(img->groups, img->block_size / img->desc_size);
+}
+
+static xw_blk group_start(const struct xw_image *img, uint64_t group)
+{
+	return img->sb.first_data_block + group * img->sb.blocks_per_group;
+}
+
+int xw_tune_resize_off(struct xw_update *u)
+{
+	struct xw_super *sb = &u->img->sb;
+	const struct xw_inode nothing = {0};
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	xw_blk dind;
+	int ret = xw_update_get(u, XW_INO_RESIZE, &in, &raw);
+
+	if (ret)
+		return ret;
+	dind = peek32(in.block + 4 * XW_DIND_SLOT);
+	if (dind)
+		ret = xw_update_free(u, dind, 1);
+	for (uint64_t g = 0; g < u->img->groups && !ret; g++)
+		if (xw_image_has_super(u->img, g))
+			ret = free_meta(u, group_start(u->img, g) + 1 + table_blocks(u->img),
+					sb->reserved_gdt_blocks);
+	if (ret)
+		return ret;
+	sb->feature_compat &= ~XW_COMPAT_RESIZE_INODE;
+	sb->reserved_gdt_blocks = 0;
+	memset(raw, 0, u->img->inode_size);
+	return xw_update_put(u, XW_INO_RESIZE, &nothing, steal(raw));
+}
+
+int xw_tune_sparse(struct xw_update *u)
+{
+	struct xw_image *img = u->img;
+	const uint64_t len = 1 + (img->sb.feature_incompat & XW_INCOMPAT_META_BG
+					  ? XW_MIN(img->sb.first_meta_bg, table_blocks(img))
+					  : table_blocks(img));
+	int ret = 0;
+
+	for (uint64_t g = 0; g < img->groups && !ret; g++) {
+		bool stays;
+
+		if (!xw_image_has_super(img, g))
+			continue;
+		img->sb.feature_ro_compat |= XW_RO_SPARSE_SUPER;
+		stays = xw_image_has_super(img, g);
+		img->sb.feature_ro_compat &= ~XW_RO_SPARSE_SUPER;
+		if (!stays)
+			ret = free_meta(u, group_start(img, g), len + img->sb.reserved_gdt_blocks);
+	}
+	img->sb.feature_ro_compat |= XW_RO_SPARSE_SUPER;
+	return ret;
+}
+
+/* ---- quota ---- */
+
+static uint32_t *quota_inum(struct xw_super *sb, int type)
+{
+	return type == XW_QUOTA_USER    ? &sb->usr_quota_inum
+	       : type == XW_QUOTA_GROUP ? &sb->grp_quota_inum
+					: &sb->prj_quota_inum;
+}
+
+int xw_tune_quota_off(struct xw_tune *t, struct xw_update *u)
+{
+	int ret = 0;
+
+	for (int type = 0; type < XW_QUOTA_TYPES && !ret; type++) {
+		uint32_t *inum = quota_inum(&u->img->sb, type);
+
+		if (!(t->quota_off & 1u << type))
+			continue;
+		ret = drop_inode(u, *inum);
+		*inum = 0;
+		u->quota_types &= ~(1u << type);
+	}
+	if (!u->quota_types)
+		u->img->sb.feature_ro_compat &= ~XW_RO_QUOTA;
+	return ret;
+}
+
+/* An empty file of each type that comes: what is used is added as if it were new. */
+static int make_quota_files(struct xw_tune *t, struct xw_update *u)
+{
+	int ret;
+
+	u->params.quota_types = t->quota_on;
+	ret = xw_quota_place(&u->b);
+	if (!ret)
+		ret = xw_build_check_room(&u->b);
+	for (int type = 0; type < XW_QUOTA_TYPES && !ret; type++) {
+		struct xw_binode *n = &u->b.hidden.quota[type].node;
+
+		if (!(t->quota_on & 1u << type))
+			continue;
+		n->ino = type == XW_QUOTA_USER ? XW_INO_USR_QUOTA : XW_INO_GRP_QUOTA;
+		if (type == XW_QUOTA_PROJECT)
+			ret = take_number(u, &n->ino);
+		if (!ret)
+			ret = xw_quota_write(&u->b, (enum xw_quota_type)type);
+		if (!ret && n->map)
+			ret = xw_map_write(&u->b, n);
+		if (!ret)
+			ret = put_inode(u, n);
+		*quota_inum(&u->img->sb, type) = n->ino;
+		xw_build_free_map(n); /* the update makes the file anew */
+		*n = (struct xw_binode){0};
+	}
+	return ret;
+}
+
+static bool counts(const struct xw_super *sb, xw_ino ino, const struct xw_inode *in)
+{
+	if (!in->links || in->flags & XW_FL_EA_INODE)
+		return false;
+	if (ino < sb->first_ino)
+		return ino == XW_INO_ROOT;
+	return ino != sb->prj_quota_inum && ino != sb->orphan_file_inum;
+}
+
+static int charge_all(struct xw_update *u)
+{
+	struct xw_inode_scan s;
+	const uint8_t *raw;
+	xw_ino ino;
+	int ret = xw_inode_scan_begin(u->img, 0, u->img->groups, &s);
+
+	while (!ret && (ret = xw_inode_scan_next(&s, &ino, &raw)) == 1) {
+		struct xw_inode in;
+		uint64_t ea = 0;
+
+		ret = 0;
+		if (xw_inode_decode(raw, &u->img->sb, &in) || !counts(&u->img->sb, ino, &in))
+			continue;
+		ret = xw_update_count_ea(u, &in, raw, &ea);
+		if (!ret)
+			ret = xw_update_charge(u, &in, 1 + (int64_t)ea,
+					       (int64_t)xw_update_bytes(u, &in));
+	}
+	xw_inode_scan_end(&s);
+	return ret;
+}
+
+int xw_tune_quota_on(struct xw_tune *t, struct xw_update *u)
+{
+	const unsigned old = u->quota_types;
+	int ret = make_quota_files(t, u);
+
+	if (!ret)
+		ret = xw_batch_drain(u->out.batch);
+	u->quota_types = t->quota_on;
+	if (!ret)
+		ret = charge_all(u);
+	u->quota_types = old | t->quota_on;
+	u->img->sb.feature_ro_compat |= XW_RO_QUOTA;
+	return ret;
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Directory blocks between formats. All of it works on one block in memory; entries that cannot be
+ * decoded end the block for whoever reads it (read/dirs.c), so they are no reason to go on here:
+ * callers have read the directory before.
+ */
+#include "config.h"
+
+#include "tune/dirblock.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "base/vec.h"
+#include "dir/leaf.h"
+
+/* ---- which blocks are of the index ---- */
+
+static int bad(struct xw_image *img, xw_ino ino, const char *why)
+{
+	return xw_fail(img->diag, XW_ERR_CORRUPT,
+		       "%s: directory inode %" PRIu32 ": %s; run xw-fsck", img->dev->name, ino,
+		       why);
+}
+
+static int read_runs(struct xw_image *img, xw_ino ino, const struct xw_inode *in,
+		     struct xw_tune_dirmap *m)
+{
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	uint64_t next = 0;
+	int ret = xw_map_begin(img, ino, in, 0, &it);
+
+	while (!ret && next < m->blocks && (ret = xw_map_next(&it, &run)) == 1) {
+		ret = 0;
+		if (run.lblk != next || run.unwritten)
+			ret = bad(img, ino, "a hole in a directory");
+		run.len = XW_MIN(run.len, m->blocks - next);
+		if (!ret && xw_vec_push(&m->runs, run))
+			ret = xw_fail_nomem(img->diag, "directory");
+		next += run.len;
+	}
+	xw_map_end(&it);
+	if (!ret && next < m->blocks)
+		ret = bad(img, ino, "its size and its blocks do not agree");
+	return ret;
+}
+
+static xw_blk block_at(const struct xw_tune_dirmap *m, uint64_t lblk)
+{
+	for (size_t i = 0; i < m->runs.n; i++)
+		if (lblk < m->runs.v[i].lblk + m->runs.v[i].len)
+			return m->runs.v[i].pblk + (lblk - m->runs.v[i].lblk);
+	return 0;
+}
+
+/* Mark the children of an index block whose children are index blocks, and theirs. */
+static int mark(struct xw_image *img, xw_ino ino, struct xw_tune_dirmap *m, uint64_t lblk,
+		unsigned levels)
+{
+	const bool csum = xw_super_has_csum(&img->sb);
+	const unsigned off = lblk ? XW_DX_NODE_ENTRIES : XW_DX_ROOT_ENTRIES;
+	const uint32_t bs = img->block_size;
+	auto_free uint8_t *buf = malloc(bs);
+	unsigned limit, count = 0;
+	struct xw_dx_info info = {.indirect_levels = 0};
+	int ret;
+
+	if (!buf)
+		return xw_fail_nomem(img->diag, "directory");
+	ret = xw_dev_pread(img->dev, buf, bs, block_at(m, lblk) * bs);
+	if (!ret && (lblk ? xw_dx_node_decode(buf, bs, csum, &limit, &count)
+			  : xw_dx_root_decode(buf, bs, csum, &info, &limit, &count)))
+		ret = bad(img, ino, "a damaged index");
+	m->kinds[lblk] = lblk ? XW_TUNE_NODE : XW_TUNE_ROOT;
+	if (!lblk)
+		levels = info.indirect_levels;
+	for (unsigned i = 0; levels && i < count && !ret; i++) {
+		struct xw_dx_entry e;
+
+		xw_dx_entry_decode(buf, off, i, &e);
+		e.lblk &= XW_DX_LBLK_MASK;
+		if (e.lblk >= m->blocks || m->kinds[e.lblk] != XW_TUNE_LEAF)
+			return bad(img, ino, "a damaged index");
+		ret = mark(img, ino, m, e.lblk, levels - 1);
+	}
+	return ret;
+}
+
+int xw_tune_dirmap_read(struct xw_image *img, xw_ino ino, const struct xw_inode *in,
+			struct xw_tune_dirmap *m)
+{
+	int ret;
+
+	*m = (struct xw_tune_dirmap){.blocks = in->size / img->block_size};
+	ret = read_runs(img, ino, in, m);
+	if (ret || !(in->flags & XW_FL_INDEX) || !m->blocks)
+		return ret;
+	m->kinds = calloc(m->blocks, 1);
+	return m->kinds ? mark(img, ino, m, 0, 0) : xw_fail_nomem(img->diag, "directory");
+}
+
+void xw_tune_dirmap_free(struct xw_tune_dirmap *m)
+{
+	xw_vec_free(&m->runs);
+	free(m->kinds);
+	m->kinds = NULL;
+}
+
+int xw_tune_dirmap_each(const struct xw_tune_dirmap *m, xw_tune_block_fn *fn, void *arg)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < m->runs.n; i++) {
+		const struct xw_map_run *r = &m->runs.v[i];
+
+		for (uint64_t k = 0; k < r->len && !ret; k++)
+			ret = fn(arg, r->pblk + k,
+				 m->kinds ? (enum xw_tune_kind)m->kinds[r->lblk + k]
+					  : XW_TUNE_LEAF);
+	}
+	return ret;
+}
+
+/* ---- blocks ---- */
+
+static unsigned entries_of(enum xw_tune_kind kind)
+{
+	return kind == XW_TUNE_ROOT ? XW_DX_ROOT_ENTRIES : XW_DX_NODE_ENTRIES;
+}
+
+void xw_tune_block_unindex(uint8_t *block, uint32_t bs, bool csum, enum xw_tune_kind kind)
+{
+	const uint32_t room = bs - (csum ? XW_DIR_TAIL : 0);
+	struct xw_dirent dots[2] = {{0}};
+	char names[] = "...";
+
+	if (kind == XW_TUNE_LEAF)
+		return;
+	if (kind == XW_TUNE_ROOT) {
+		(void)xw_dirent_decode(block, bs, 0, &dots[0]);
+		(void)xw_dirent_decode(block, bs, dots[0].rec_len, &dots[1]);
+		dots[0].name_len = 1;
+		dots[1].name_len = 2;
+		dots[0].name = names;
+		dots[1].name = names + 1;
+	}
+	memset(block, 0, bs);
+	xw_leaf_fill(block, room, 0, dots, kind == XW_TUNE_ROOT ? 2 : 0);
+	if (csum)
+		xw_dir_tail_init(block, bs);
+}
+
+/* An index block's limit is what fits, exactly. */
+static unsigned limit_of(uint32_t bs, bool csum, enum xw_tune_kind kind)
+{
+	return kind == XW_TUNE_ROOT ? xw_dx_root_limit(bs, csum) : xw_dx_node_limit(bs, csum);
+}
+
+static unsigned count_of(const uint8_t *block, enum xw_tune_kind kind)
+{
+	return peek16(block + entries_of(kind) + 2);
+}
+
+static int pack_leaf(uint8_t *block, uint32_t bs)
+{
+	const uint32_t room = bs - XW_DIR_TAIL;
+	XW_VEC(struct xw_dirent) live = {0};
+	auto_free uint8_t *copy = malloc(bs);
+	uint32_t need = 0;
+	struct xw_dirent e;
+	int ret = 0;
+
+	if (!copy)
+		return XW_ERR_NOMEM;
+	memcpy(copy, block, bs);
+	for (uint32_t off = 0; off < bs && !ret; off += e.rec_len) {
+		ret = xw_dirent_decode(copy, bs, off, &e);
+		if (!ret && e.ino) {
+			need += xw_dirent_size(e.name_len);
+			ret = xw_vec_push(&live, e);
+		}
+	}
+	if (!ret && need > room)
+		ret = XW_ERR_NOSPC;
+	if (!ret) {
+		xw_leaf_fill(block, room, 0, live.v, live.n);
+		memset(block + room, 0, XW_DIR_TAIL);
+		xw_dir_tail_init(block, bs);
+	}
+	xw_vec_free(&live);
+	return ret;
+}
+
+int xw_tune_block_add_tail(uint8_t *block, uint32_t bs, enum xw_tune_kind kind)
+{
+	if (kind == XW_TUNE_LEAF)
+		return xw_dir_has_tail(block, bs) ? 0 : pack_leaf(block, bs);
+	if (count_of(block, kind) > limit_of(bs, true, kind))
+		return XW_ERR_NOSPC;
+	xw_dx_set_limit(block, entries_of(kind), limit_of(bs, true, kind), count_of(block, kind));
+	memset(block + bs - 8, 0, 8);
+	return 0;
+}
+
+void xw_tune_block_drop_tail(uint8_t *block, uint32_t bs, enum xw_tune_kind kind)
+{
+	struct xw_dirent e = {.rec_len = 0};
+	uint32_t off = 0, last = 0;
+
+	if (kind != XW_TUNE_LEAF) {
+		xw_dx_set_limit(block, entries_of(kind), limit_of(bs, false, kind),
+				count_of(block, kind));
+		memset(block + bs - 8, 0, 8);
+		return;
+	}
+	if (!xw_dir_has_tail(block, bs))
+		return;
+	for (; off < bs - XW_DIR_TAIL && !xw_dirent_decode(block, bs, off, &e); off += e.rec_len)
+		last = off;
+	if (off != bs - XW_DIR_TAIL || xw_dirent_decode(block, bs, last, &e))
+		return;
+	memset(block + off, 0, XW_DIR_TAIL);
+	e.rec_len += XW_DIR_TAIL;
+	xw_dirent_encode(block, bs, last, &e);
+}
+
+void xw_tune_block_set_types(uint8_t *block, uint32_t bs, const uint8_t *types, xw_ino max)
+{
+	struct xw_dirent e;
+
+	for (uint32_t off = 0; off < bs && !xw_dirent_decode(block, bs, off, &e);
+	     off += e.rec_len) {
+		if (!e.ino || e.ino > max)
+			continue;
+		e.ftype = types ? types[e.ino] : 0;
+		xw_dirent_encode(block, bs, off, &e);
+	}
+}
+
+void xw_tune_block_seal(uint8_t *block, uint32_t bs, enum xw_tune_kind kind, uint32_t seed)
+{
+	if (kind == XW_TUNE_LEAF)
+		xw_dir_block_set_csum(block, bs, seed);
+	else
+		xw_dx_block_set_csum(block, bs, entries_of(kind), seed);
+}
+
+int xw_tune_block_verify(const uint8_t *block, uint32_t bs, enum xw_tune_kind kind, uint32_t seed)
+{
+	return kind == XW_TUNE_LEAF ? xw_dir_block_verify(block, bs, seed)
+				    : xw_dx_block_verify(block, bs, entries_of(kind), seed);
+}

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a change means: features that are wanted against those that are there, and from the
+ * difference the steps. Which features can be set and cleared, and what they bring along, is as
+ * tune2fs 1.47.0 has it (observed), but for what it leaves to e2fsck: that is done, or refused.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/crc.h"
+#include "disk/inode.h"
+#include "tune/tune_internal.h"
+
+#define ENCODING_UTF8_12_1 1
+#define ENCRYPT_AES_256_XTS 1
+#define ENCRYPT_AES_256_CTS 4
+
+static const struct xw_features can_set = {{
+	[XW_FW_COMPAT] = XW_COMPAT_HAS_JOURNAL | XW_COMPAT_DIR_INDEX | XW_COMPAT_STABLE_INODES |
+			 XW_COMPAT_ORPHAN_FILE | XW_COMPAT_FAST_COMMIT,
+	[XW_FW_INCOMPAT] = XW_INCOMPAT_FILETYPE | XW_INCOMPAT_EXTENTS | XW_INCOMPAT_64BIT |
+			   XW_INCOMPAT_MMP | XW_INCOMPAT_FLEX_BG | XW_INCOMPAT_EA_INODE |
+			   XW_INCOMPAT_CSUM_SEED | XW_INCOMPAT_LARGEDIR | XW_INCOMPAT_ENCRYPT |
+			   XW_INCOMPAT_CASEFOLD,
+	[XW_FW_RO_COMPAT] = XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE | XW_RO_HUGE_FILE |
+			    XW_RO_GDT_CSUM | XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE | XW_RO_QUOTA |
+			    XW_RO_METADATA_CSUM | XW_RO_PROJECT | XW_RO_VERITY | XW_RO_READONLY |
+			    XW_RO_ITREE,
+}};
+
+static const struct xw_features can_clear = {{
+	[XW_FW_COMPAT] = XW_COMPAT_HAS_JOURNAL | XW_COMPAT_DIR_INDEX | XW_COMPAT_RESIZE_INODE |
+			 XW_COMPAT_ORPHAN_FILE | XW_COMPAT_FAST_COMMIT,
+	[XW_FW_INCOMPAT] = XW_INCOMPAT_FILETYPE | XW_INCOMPAT_64BIT | XW_INCOMPAT_MMP |
+			   XW_INCOMPAT_CSUM_SEED | XW_INCOMPAT_CASEFOLD,
+	[XW_FW_RO_COMPAT] = XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_GDT_CSUM | XW_RO_DIR_NLINK |
+			    XW_RO_EXTRA_ISIZE | XW_RO_QUOTA | XW_RO_METADATA_CSUM | XW_RO_PROJECT |
+			    XW_RO_READONLY | XW_RO_ITREE,
+}};
+
+static int want_word(struct xw_tune_want *w, const char *text, size_t len, struct xw_diag *diag)
+{
+	const bool clear = *text == '^' || *text == '-';
+	const size_t sign = clear || *text == '+';
+	enum xw_feature_word word;
+	uint32_t bit;
+
+	if (xw_feature_find(text + sign, len - sign, &word, &bit))
+		return xw_fail(diag, XW_ERR_USAGE, "Invalid filesystem option set: %.*s",
+			       (int)XW_MIN(len, 80), text);
+	if (!(bit & (clear ? &can_clear : &can_set)->w[word]))
+		return xw_fail(diag, XW_ERR_UNSUPPORTED,
+			       "%s filesystem feature '%s' not supported.",
+			       clear ? "Clearing" : "Setting", xw_feature_name(word, bit));
+	w->on.w[word] &= ~bit;
+	w->off.w[word] &= ~bit;
+	(clear ? &w->off : &w->on)->w[word] |= bit;
+	return 0;
+}
+
+int xw_tune_want_features(struct xw_tune_want *w, const char *list, struct xw_diag *diag)
+{
+	static const char separators[] = ", \t";
+	int ret = 0;
+
+	while (!ret) {
+		size_t len;
+
+		list += strspn(list, separators);
+		len = strcspn(list, separators);
+		if (!len)
+			break;
+		ret = want_word(w, list, len, diag);
+		list += len;
+	}
+	return ret;
+}
+
+/* ---- what is there and what is to be ---- */
+
+static bool old_ro(const struct xw_tune *t, uint32_t bit)
+{
+	return t->sb.feature_ro_compat & bit;
+}
+
+static bool new_ro(const struct xw_tune *t, uint32_t bit)
+{
+	return t->to.feature_ro_compat & bit;
+}
+
+static bool comes_compat(const struct xw_tune *t, uint32_t bit)
+{
+	return ~t->sb.feature_compat & t->to.feature_compat & bit;
+}
+
+static bool goes_compat(const struct xw_tune *t, uint32_t bit)
+{
+	return t->sb.feature_compat & ~t->to.feature_compat & bit;
+}
+
+static bool comes_incompat(const struct xw_tune *t, uint32_t bit)
+{
+	return ~t->sb.feature_incompat & t->to.feature_incompat & bit;
+}
+
+static bool goes_incompat(const struct xw_tune *t, uint32_t bit)
+{
+	return t->sb.feature_incompat & ~t->to.feature_incompat & bit;
+}
+
+static bool comes_ro(const struct xw_tune *t, uint32_t bit)
+{
+	return ~t->sb.feature_ro_compat & t->to.feature_ro_compat & bit;
+}
+
+static bool goes_ro(const struct xw_tune *t, uint32_t bit)
+{
+	return t->sb.feature_ro_compat & ~t->to.feature_ro_compat & bit;
+}
+
+static void apply(struct xw_tune *t)
+{
+	const struct xw_tune_want *w = t->want;
+	struct xw_super *to = &t->to;
+
+	to->feature_compat = (to->feature_compat & ~w->off.w[XW_FW_COMPAT]) | w->on.w[XW_FW_COMPAT];
+	to->feature_incompat =
+		(to->feature_incompat & ~w->off.w[XW_FW_INCOMPAT]) | w->on.w[XW_FW_INCOMPAT];
+	to->feature_ro_compat =
+		(to->feature_ro_compat & ~w->off.w[XW_FW_RO_COMPAT]) | w->on.w[XW_FW_RO_COMPAT];
+	if (w->set & XW_TUNE_JOURNAL)
+		to->feature_compat |= XW_COMPAT_HAS_JOURNAL;
+	if (w->set & XW_TUNE_UUID)
+		memcpy(to->uuid, w->uuid, sizeof(to->uuid));
+}
+
+/* ---- what features bring along ---- */
+
+static unsigned quota_types(const struct xw_super *sb)
+{
+	if (!(sb->feature_ro_compat & XW_RO_QUOTA))
+		return 0;
+	return (sb->usr_quota_inum ? 1u << XW_QUOTA_USER : 0) |
+	       (sb->grp_quota_inum ? 1u << XW_QUOTA_GROUP : 0) |
+	       (sb->prj_quota_inum ? 1u << XW_QUOTA_PROJECT : 0);
+}
+
+/* The feature quota is there as long as a type is; project without its quota goes with ^project. */
+static int imply_quota(struct xw_tune *t)
+{
+	const unsigned project = 1u << XW_QUOTA_PROJECT, was = quota_types(&t->sb);
+	unsigned now = was;
+
+	if (goes_ro(t, XW_RO_QUOTA))
+		now = 0;
+	else if (comes_ro(t, XW_RO_QUOTA))
+		now |= 1u << XW_QUOTA_USER | 1u << XW_QUOTA_GROUP |
+		       (new_ro(t, XW_RO_PROJECT) ? project : 0);
+	if (comes_ro(t, XW_RO_PROJECT))
+		now |= project;
+	else if (goes_ro(t, XW_RO_PROJECT))
+		now &= ~project;
+	now = (now & ~t->want->quota_off) | t->want->quota_on;
+	t->quota_on = now & ~was;
+	t->quota_off = was & ~now;
+	if (t->quota_on & project)
+		t->to.feature_ro_compat |= XW_RO_PROJECT;
+	if (t->quota_off & project)
+		t->to.feature_ro_compat &= ~XW_RO_PROJECT;
+	t->to.feature_ro_compat &= ~XW_RO_QUOTA;
+	t->to.feature_ro_compat |= now ? XW_RO_QUOTA : 0;
+	if (comes_ro(t, XW_RO_PROJECT) && t->sb.inode_size <= XW_INODE_BODY)
+		return xw_tune_refuse(t, XW_ERR_USAGE,
+				      "Cannot enable project feature; inode size too small.");
+	return 0;
+}
+
+static int imply_checksums(struct xw_tune *t)
+{
+	struct xw_super *to = &t->to;
+
+	if (goes_ro(t, XW_RO_METADATA_CSUM)) {
+		/* Groups stay as unused as they are: that needs the older checksums. */
+		if (!(t->want->off.w[XW_FW_RO_COMPAT] & XW_RO_GDT_CSUM))
+			to->feature_ro_compat |= XW_RO_GDT_CSUM;
+		to->feature_incompat &= ~XW_INCOMPAT_CSUM_SEED;
+	}
+	if (xw_super_has_csum(to))
+		to->feature_ro_compat &= ~XW_RO_GDT_CSUM;
+	else if (to->feature_incompat & XW_INCOMPAT_CSUM_SEED)
+		return xw_tune_refuse(t, XW_ERR_USAGE,
+				      "Setting feature 'metadata_csum_seed' is only supported on "
+				      "filesystems with the metadata_csum feature enabled.");
+	to->checksum_type = xw_super_has_csum(to) ? 1 : 0;
+	if (!(to->feature_incompat & XW_INCOMPAT_CSUM_SEED))
+		to->checksum_seed = 0;
+	else if (!(t->sb.feature_incompat & XW_INCOMPAT_CSUM_SEED))
+		to->checksum_seed = xw_crc32c(
+			~0u, xw_super_has_csum(&t->sb) ? t->sb.uuid : to->uuid, sizeof(to->uuid));
+	return 0;
+}
+
+static void imply_names(struct xw_tune *t)
+{
+	struct xw_super *to = &t->to;
+
+	if (comes_incompat(t, XW_INCOMPAT_CASEFOLD)) {
+		to->encoding = t->want->encoding ? t->want->encoding : ENCODING_UTF8_12_1;
+		to->encoding_flags = t->want->encoding_flags;
+	} else if (goes_incompat(t, XW_INCOMPAT_CASEFOLD)) {
+		to->encoding = to->encoding_flags = 0;
+	}
+	if (comes_incompat(t, XW_INCOMPAT_ENCRYPT)) {
+		to->encrypt_algos[0] = ENCRYPT_AES_256_XTS;
+		to->encrypt_algos[1] = ENCRYPT_AES_256_CTS;
+	}
+}
+
+static void imply_losses(struct xw_tune *t)
+{
+	struct xw_super *to = &t->to;
+
+	if (!(to->feature_compat & XW_COMPAT_HAS_JOURNAL) &&
+	    t->sb.feature_compat & to->feature_compat & XW_COMPAT_ORPHAN_FILE) {
+		xw_log(t->diag, XW_LOG_WARN, "%s: without a journal the orphan file goes, too",
+		       t->name);
+		to->feature_compat &= ~XW_COMPAT_ORPHAN_FILE;
+	}
+	if (!(to->feature_compat & XW_COMPAT_DIR_INDEX) &&
+	    t->sb.feature_ro_compat & to->feature_ro_compat & XW_RO_ITREE) {
+		xw_log(t->diag, XW_LOG_WARN, "%s: without dir_index the itrees go, too", t->name);
+		to->feature_ro_compat &= ~XW_RO_ITREE;
+	}
+}
+
+/* ---- what cannot be ---- */
+
+static bool external_journal(const struct xw_super *sb)
+{
+	return sb->feature_compat & XW_COMPAT_HAS_JOURNAL && !sb->journal_inum;
+}
+
+static int check_journal(struct xw_tune *t)
+{
+	const struct xw_super *sb = &t->sb;
+
+	if (t->want->set & XW_TUNE_JOURNAL && sb->feature_compat & XW_COMPAT_HAS_JOURNAL)
+		return xw_tune_refuse(t, XW_ERR_EXISTS, "The filesystem already has a journal.");
+	if (external_journal(sb) && goes_compat(t, XW_COMPAT_HAS_JOURNAL) && !t->opts->force)
+		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
+				      "the journal is external, and would still name this "
+				      "filesystem; -f leaves it so");
+	if (external_journal(sb) && memcmp(sb->uuid, t->to.uuid, sizeof(sb->uuid)) != 0)
+		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
+				      "the journal is external, and names this filesystem by its "
+				      "UUID: it cannot be changed");
+	if (comes_compat(t, XW_COMPAT_ORPHAN_FILE) &&
+	    !(t->to.feature_compat & XW_COMPAT_HAS_JOURNAL))
+		return xw_tune_refuse(t, XW_ERR_USAGE,
+				      "orphan_file feature can be set only for "
+				      "filesystems with journal.");
+	return 0;
+}
+
+static int check_names(struct xw_tune *t)
+{
+	const struct xw_super *sb = &t->sb, *to = &t->to;
+
+	if (comes_ro(t, XW_RO_ITREE) && !(to->feature_compat & XW_COMPAT_DIR_INDEX))
+		return xw_tune_refuse(t, XW_ERR_USAGE, "feature itree needs dir_index");
+	if (comes_ro(t, XW_RO_ITREE) && to->feature_ro_compat & XW_RO_BIGALLOC)
+		return xw_tune_refuse(t, XW_ERR_USAGE,
+				      "features itree and bigalloc exclude each other");
+	if ((sb->feature_incompat ^ to->feature_incompat) & XW_INCOMPAT_FILETYPE &&
+	    sb->feature_incompat & XW_INCOMPAT_INLINE_DATA)
+		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
+				      "feature filetype cannot change where inline_data is");
+	if (t->want->encoding && sb->feature_incompat & to->feature_incompat & XW_INCOMPAT_CASEFOLD)
+		return xw_tune_refuse(t, XW_ERR_USAGE, "Cannot alter existing encoding");
+	if (t->want->encoding_flags && !comes_incompat(t, XW_INCOMPAT_CASEFOLD))
+		return xw_tune_refuse(t, XW_ERR_USAGE,
+				      "encoding_flags come with the feature casefold only");
+	return 0;
+}
+
+static int check(struct xw_tune *t)
+{
+	const struct xw_super *sb = &t->sb;
+	int ret = check_journal(t);
+
+	if (!ret)
+		ret = check_names(t);
+	if (ret)
+		return ret;
+	if (sb->feature_incompat & XW_INCOMPAT_JOURNAL_DEV)
+		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED, "is an external journal");
+	if ((sb->feature_incompat ^ t->to.feature_incompat) & XW_INCOMPAT_64BIT)
+		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
+				      "64-bit mode is changed by resize2fs %s",
+				      sb->feature_incompat & XW_INCOMPAT_64BIT ? "-s" : "-b");
+	if (sb->feature_compat & XW_COMPAT_STABLE_INODES &&
+	    memcmp(sb->uuid, t->to.uuid, sizeof(sb->uuid)) != 0)
+		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
+				      "Cannot change the UUID of this filesystem because it has "
+				      "the stable_inodes feature flag.");
+	if (comes_ro(t, XW_RO_SPARSE_SUPER) && t->to.feature_compat & XW_COMPAT_RESIZE_INODE)
+		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
+				      "sparse_super cannot be set beside resize_inode");
+	if (t->want->set & XW_TUNE_MMP_INTERVAL && !(t->to.feature_incompat & XW_INCOMPAT_MMP))
+		xw_log(t->diag, XW_LOG_WARN,
+		       "%s: mmp_update_interval has no effect without the feature mmp", t->name);
+	return 0;
+}
+
+/* ---- steps ---- */
+
+static bool tracks_use(const struct xw_super *sb)
+{
+	return sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
+}
+
+/* Do checksums change, or what they stand beside? */
+static bool needs_sweep(const struct xw_tune *t)
+{
+	const bool seed = xw_super_csum_seed(&t->sb) != xw_super_csum_seed(&t->to);
+	const bool uuid = memcmp(t->sb.uuid, t->to.uuid, sizeof(t->sb.uuid)) != 0;
+
+	if (old_ro(t, XW_RO_METADATA_CSUM) != new_ro(t, XW_RO_METADATA_CSUM) ||
+	    tracks_use(&t->sb) != tracks_use(&t->to) ||
+	    (t->sb.feature_incompat ^ t->to.feature_incompat) & XW_INCOMPAT_FILETYPE)
+		return true;
+	if (new_ro(t, XW_RO_GDT_CSUM) && uuid)
+		return true;
+	return seed && (xw_super_has_csum(&t->to) || t->sb.feature_incompat & XW_INCOMPAT_EA_INODE);
+}
+
+static unsigned itree_work(const struct xw_tune *t)
+{
+	/* The pointer to a tree moves with metadata_csum; trees hold file types. */
+	const bool rebuild =
+		old_ro(t, XW_RO_METADATA_CSUM) != new_ro(t, XW_RO_METADATA_CSUM) ||
+		(t->sb.feature_incompat ^ t->to.feature_incompat) & XW_INCOMPAT_FILETYPE;
+	const bool drop = old_ro(t, XW_RO_ITREE) && (rebuild || !new_ro(t, XW_RO_ITREE));
+
+	return (drop ? XW_TUNE_DO_ITREE_DROP : 0) |
+	       (new_ro(t, XW_RO_ITREE) && (drop || !old_ro(t, XW_RO_ITREE)) ? XW_TUNE_DO_ITREE_BUILD
+									    : 0);
+}
+
+static unsigned space_work(const struct xw_tune *t)
+{
+	const struct {
+		bool is;
+		unsigned work;
+	} rows[] = {
+		{comes_compat(t, XW_COMPAT_HAS_JOURNAL), XW_TUNE_DO_JOURNAL_ON},
+		{goes_compat(t, XW_COMPAT_HAS_JOURNAL), XW_TUNE_DO_JOURNAL_OFF},
+		{comes_compat(t, XW_COMPAT_ORPHAN_FILE), XW_TUNE_DO_ORPHAN_ON},
+		{goes_compat(t, XW_COMPAT_ORPHAN_FILE), XW_TUNE_DO_ORPHAN_OFF},
+		{comes_incompat(t, XW_INCOMPAT_MMP), XW_TUNE_DO_MMP_ON},
+		{goes_incompat(t, XW_INCOMPAT_MMP), XW_TUNE_DO_MMP_OFF},
+		{t->quota_on, XW_TUNE_DO_QUOTA_ON},
+		{t->quota_off, XW_TUNE_DO_QUOTA_OFF},
+		{goes_compat(t, XW_COMPAT_RESIZE_INODE), XW_TUNE_DO_RESIZE_OFF},
+		{comes_ro(t, XW_RO_SPARSE_SUPER), XW_TUNE_DO_SPARSE},
+		{comes_compat(t, XW_COMPAT_DIR_INDEX), XW_TUNE_DO_INDEX},
+		{goes_compat(t, XW_COMPAT_DIR_INDEX), XW_TUNE_DO_UNINDEX},
+		{comes_ro(t, XW_RO_METADATA_CSUM), XW_TUNE_DO_TAILS},
+		{goes_ro(t, XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_DIR_NLINK) ||
+			 goes_incompat(t, XW_INCOMPAT_CASEFOLD),
+		 XW_TUNE_DO_CENSUS},
+	};
+	unsigned work = 0;
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++)
+		work |= rows[i].is ? rows[i].work : 0;
+	return work;
+}
+
+int xw_tune_plan(struct xw_tune *t)
+{
+	int ret;
+
+	t->to = t->sb;
+	apply(t);
+	ret = imply_quota(t);
+	if (!ret)
+		ret = imply_checksums(t);
+	if (ret)
+		return ret;
+	imply_names(t);
+	imply_losses(t);
+	ret = check(t);
+	if (ret)
+		return ret;
+	t->work = itree_work(t) | space_work(t) | (needs_sweep(t) ? XW_TUNE_DO_SWEEP : 0);
+	return 0;
+}

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Every checksum of the image from one way of making them to another: another seed (UUID), other
+ * kinds (metadata_csum, uninit_bg, none), and what hangs on the kind: room for checksums in
+ * directories, groups that are uninitialised. File types in directories change here, too, since
+ * that means every directory block as well.
+ *
+ * Everything is read and verified under the old rules, once: a wrong checksum is no less wrong
+ * because a new one could be put in its place. So the order is: what is looked up across inodes
+ * (values, types) first, then inodes with all they own, group by group, then xattr blocks, which
+ * several inodes share, then descriptors, by which all of that was found, then the superblock.
+ *
+ * What was never used stays so: ends of inode tables that the descriptors say are unused are not
+ * looked at, unless nothing says so any more.
+ */
+#include "config.h"
+
+#include "tune/sweep.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "disk/dirent.h"
+#include "disk/mmp.h"
+#include "read/bitmaps.h"
+
+int xw_sweep_get(struct xw_sweep *s, xw_blk blk)
+{
+	const uint32_t bs = s->img->block_size;
+
+	return xw_dev_pread(s->img->dev, s->buf, bs, blk * bs);
+}
+
+int xw_sweep_put(struct xw_sweep *s, xw_blk blk)
+{
+	const uint32_t bs = s->img->block_size;
+
+	return xw_dev_pwrite(s->img->dev, s->buf, bs, blk * bs);
+}
+
+static bool tracks_use(const struct xw_super *sb)
+{
+	return sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
+}
+
+/* ---- inode tables ---- */
+
+static bool is_zero(const uint8_t *p, size_t n)
+{
+	return !p[0] && !memcmp(p, p + 1, n - 1);
+}
+
+static int sweep_record(struct xw_sweep *s, xw_ino ino, bool in_use, uint8_t *raw)
+{
+	const struct xw_image *img = s->img;
+	struct xw_inode in;
+	int ret;
+
+	if (is_zero(raw, img->inode_size))
+		return 0;
+	ret = xw_inode_decode(raw, &img->sb, &in);
+	if (!ret)
+		ret = xw_inode_verify(raw, &img->sb, img->csum_seed, ino);
+	if (ret) /* what nobody uses is as wrong afterwards as it was */
+		return in_use ? xw_fail(img->diag, ret, "%s: inode %" PRIu32 ": %s; run xw-fsck",
+					img->dev->name, ino, xw_err_text(ret))
+			      : 0;
+	if (in_use)
+		ret = xw_sweep_inode(s, ino, &in, raw);
+	xw_inode_set_csum(raw, s->to, s->seed, ino);
+	return ret;
+}
+
+struct table {
+	uint64_t group;
+	struct xw_group_desc gd;
+	uint32_t used; /* records from its start that may have been used */
+	uint8_t *bits; /* of the inode bitmap */
+	uint8_t *old, *new; /* a block */
+};
+
+static int table_block(struct xw_sweep *s, struct table *t, uint32_t k)
+{
+	const struct xw_image *img = s->img;
+	const uint32_t bs = img->block_size, per = bs / img->inode_size;
+	const uint64_t off = (t->gd.inode_table + k) * bs;
+	int ret = xw_dev_pread(img->dev, t->old, bs, off);
+
+	memcpy(t->new, t->old, bs);
+	for (uint32_t i = 0; i < per && k * per + i < t->used && !ret; i++) {
+		const uint32_t at = k * per + i;
+		const xw_ino ino = (xw_ino)(t->group * img->sb.inodes_per_group + at + 1);
+
+		ret = sweep_record(s, ino, t->bits[at / 8] >> (at % 8) & 1,
+				   t->new + (size_t)i * img->inode_size);
+	}
+	if (ret || !memcmp(t->old, t->new, bs))
+		return ret;
+	return xw_dev_pwrite(img->dev, t->new, bs, off);
+}
+
+static int sweep_table(struct xw_sweep *s, struct table *t)
+{
+	const struct xw_image *img = s->img;
+	const uint32_t per_group = img->sb.inodes_per_group;
+	int ret = xw_image_group(s->img, t->group, &t->gd);
+
+	if (ret)
+		return ret;
+	t->used = per_group;
+	if (tracks_use(&img->sb) && t->gd.flags & XW_BG_INODE_UNINIT)
+		return 0;
+	if (tracks_use(&img->sb) && t->gd.itable_unused > per_group)
+		return xw_fail(img->diag, XW_ERR_CORRUPT,
+			       "%s: group %" PRIu64 ": %" PRIu32 " unused inodes of %" PRIu32,
+			       img->dev->name, t->group, t->gd.itable_unused, per_group);
+	if (tracks_use(&img->sb))
+		t->used = per_group - t->gd.itable_unused;
+	if (!xw_image_has_blocks(img, t->gd.inode_table, img->itable_blocks))
+		return xw_fail(img->diag, XW_ERR_CORRUPT,
+			       "%s: group %" PRIu64 ": its inode table is outside the filesystem",
+			       img->dev->name, t->group);
+	ret = xw_image_inode_bitmap(s->img, t->group, t->bits);
+	for (uint32_t k = 0; k * (img->block_size / img->inode_size) < t->used && !ret; k++)
+		ret = table_block(s, t, k);
+	return ret;
+}
+
+static int sweep_tables(struct xw_sweep *s)
+{
+	const uint32_t bs = s->img->block_size;
+	auto_free uint8_t *mem = malloc(3 * (size_t)bs);
+	struct table t = {.bits = mem, .old = mem + bs, .new = mem + 2 * (size_t)bs};
+	int ret = mem ? 0 : xw_fail_nomem(s->t->diag, "inode tables");
+
+	for (; t.group < s->img->groups && !ret; t.group++)
+		ret = sweep_table(s, &t);
+	return ret;
+}
+
+/* ---- groups ---- */
+
+/* The checksum of a bitmap on disk, verified under the old rules. */
+static int bitmap_csum(struct xw_sweep *s, uint64_t group, xw_blk blk, size_t bytes, uint32_t old,
+		       uint32_t *csum)
+{
+	const struct xw_image *img = s->img;
+	int ret = xw_image_has_blocks(img, blk, 1) ? xw_sweep_get(s, blk) : XW_ERR_CORRUPT;
+
+	if (ret == XW_ERR_CORRUPT)
+		return xw_fail(img->diag, ret,
+			       "%s: group %" PRIu64 ": a bitmap outside the filesystem",
+			       img->dev->name, group);
+	if (!ret && s->old_csum && xw_bitmap_csum(&img->sb, img->csum_seed, s->buf, bytes) != old)
+		ret = xw_fail(img->diag, XW_ERR_CHECKSUM,
+			      "%s: group %" PRIu64 ": a bitmap's checksum is wrong; run xw-fsck",
+			      img->dev->name, group);
+	*csum = xw_bitmap_csum(s->to, s->seed, s->buf, bytes);
+	return ret;
+}
+
+static int bitmap_csums(struct xw_sweep *s, uint64_t group, struct xw_group_desc *gd)
+{
+	const struct xw_super *sb = &s->img->sb;
+	const bool tracked = tracks_use(sb);
+	int ret = 0;
+
+	if (!s->new_csum) {
+		gd->block_bitmap_csum = gd->inode_bitmap_csum = 0;
+		return 0;
+	}
+	if (!tracked || !(gd->flags & XW_BG_BLOCK_UNINIT))
+		ret = bitmap_csum(s, group, gd->block_bitmap, sb->clusters_per_group / 8,
+				  gd->block_bitmap_csum, &gd->block_bitmap_csum);
+	if (!ret && (!tracked || !(gd->flags & XW_BG_INODE_UNINIT)))
+		ret = bitmap_csum(s, group, gd->inode_bitmap, sb->inodes_per_group / 8,
+				  gd->inode_bitmap_csum, &gd->inode_bitmap_csum);
+	return ret;
+}
+
+/* Nothing says any more what was never used: it becomes what it was taken for. */
+static int initialise(struct xw_sweep *s, struct xw_sysmap *map, uint64_t group,
+		      struct xw_group_desc *gd)
+{
+	struct xw_image *img = s->img;
+	const uint32_t per_group = img->sb.inodes_per_group;
+	const uint64_t start = gd->inode_table * img->block_size;
+	const uint64_t unused = gd->flags & XW_BG_INODE_UNINIT ? per_group : gd->itable_unused;
+	int ret = 0;
+
+	if (gd->flags & XW_BG_BLOCK_UNINIT) {
+		memset(s->buf, 0xff, img->block_size);
+		ret = xw_image_block_bitmap(img, map, group, s->buf);
+		if (!ret)
+			ret = xw_sweep_put(s, gd->block_bitmap);
+	}
+	if (!ret && gd->flags & XW_BG_INODE_UNINIT) {
+		memset(s->buf, 0xff, img->block_size);
+		ret = xw_image_inode_bitmap(img, group, s->buf);
+		if (!ret)
+			ret = xw_sweep_put(s, gd->inode_bitmap);
+	}
+	if (!ret && unused && !(gd->flags & XW_BG_INODE_ZEROED)) {
+		const uint64_t from = start + (per_group - unused) * img->inode_size;
+
+		ret = xw_dev_zero(img->dev, from,
+				  start + (uint64_t)img->itable_blocks * img->block_size - from);
+	}
+	gd->flags = 0;
+	gd->itable_unused = 0;
+	return ret;
+}
+
+static int sweep_group(struct xw_sweep *s, struct xw_sysmap *map, uint64_t group)
+{
+	struct xw_image *img = s->img;
+	const uint32_t size = img->desc_size, per = img->block_size / size;
+	const uint64_t off = xw_image_desc_block(img, group) * img->block_size + group % per * size;
+	struct xw_group_desc gd;
+	int ret = xw_image_group(img, group, &gd);
+
+	if (!ret)
+		ret = bitmap_csums(s, group, &gd);
+	if (!ret && tracks_use(&img->sb) && !tracks_use(s->to))
+		ret = initialise(s, map, group, &gd);
+	if (ret)
+		return ret;
+	if (!tracks_use(&img->sb) && tracks_use(s->to)) {
+		gd.flags = XW_BG_INODE_ZEROED;
+		gd.itable_unused = 0;
+	}
+	if (!tracks_use(s->to))
+		gd.checksum = 0;
+	ret = xw_dev_pread(img->dev, s->buf, size, off);
+	if (ret)
+		return ret;
+	xw_group_encode(&gd, s->to, s->seed, (uint32_t)group, s->buf);
+	return xw_dev_pwrite(img->dev, s->buf, size, off);
+}
+
+static int sweep_groups(struct xw_sweep *s)
+{
+	struct xw_sysmap *map;
+	int ret = xw_sysmap_new(s->img, &map);
+
+	if (ret)
+		return ret;
+	for (uint64_t g = 0; g < s->img->groups && !ret; g++)
+		ret = sweep_group(s, map, g);
+	xw_sysmap_free(map);
+	return ret;
+}
+
+/* ---- the rest ---- */
+
+static int sweep_mmp(struct xw_sweep *s)
+{
+	struct xw_image *img = s->img;
+	const xw_blk blk = img->sb.mmp_block;
+	struct xw_mmp m;
+	int ret;
+
+	if (!(img->sb.feature_incompat & XW_INCOMPAT_MMP) || !blk)
+		return 0;
+	ret = xw_image_has_blocks(img, blk, 1) ? xw_sweep_get(s, blk) : XW_ERR_CORRUPT;
+	if (!ret)
+		ret = xw_mmp_decode(s->buf, &m);
+	if (!ret && s->old_csum)
+		ret = xw_mmp_verify(s->buf, img->csum_seed);
+	if (ret)
+		return xw_fail(img->diag, ret, "%s: MMP block %" PRIu64 ": %s", img->dev->name, blk,
+			       xw_err_text(ret));
+	xw_mmp_encode(&m, s->new_csum, s->seed, s->buf);
+	return xw_sweep_put(s, blk);
+}
+
+/* Types of all inodes, for directories that have none: a byte each, in pages that are touched. */
+static int read_types(struct xw_sweep *s)
+{
+	struct xw_inode_scan scan;
+	const uint8_t *raw;
+	xw_ino ino;
+	int ret;
+
+	s->types = calloc((size_t)s->img->sb.inodes_count + 1, 1);
+	if (!s->types)
+		return xw_fail_nomem(s->t->diag, "inode types");
+	ret = xw_inode_scan_begin(s->img, 0, s->img->groups, &scan);
+	while (!ret && (ret = xw_inode_scan_next(&scan, &ino, &raw)) == 1) {
+		struct xw_inode in;
+
+		ret = 0;
+		if (!xw_inode_decode(raw, &s->img->sb, &in))
+			s->types[ino] = (uint8_t)xw_ftype_of_mode(in.mode);
+	}
+	xw_inode_scan_end(&scan);
+	return ret;
+}
+
+static int sweep(struct xw_sweep *s)
+{
+	const struct xw_super *sb = &s->img->sb;
+	int ret = 0;
+
+	if (s->retype && s->to->feature_incompat & XW_INCOMPAT_FILETYPE)
+		ret = read_types(s);
+	if (!ret && s->rehash)
+		ret = xw_sweep_values(s);
+	if (!ret && (s->retype || s->rehash || s->old_csum || s->new_csum))
+		ret = sweep_tables(s);
+	if (!ret)
+		ret = xw_sweep_xattr_blocks(s);
+	if (!ret)
+		ret = sweep_mmp(s);
+	if (!ret && (tracks_use(sb) || tracks_use(s->to)))
+		ret = sweep_groups(s);
+	return ret;
+}
+
+int xw_tune_sweep(struct xw_tune *t)
+{
+	struct xw_sweep s = {
+		.t = t,
+		.to = &t->to,
+		.seed = xw_super_csum_seed(&t->to),
+		.old_csum = xw_super_has_csum(&t->sb),
+		.new_csum = xw_super_has_csum(&t->to),
+		.retype = (t->sb.feature_incompat ^ t->to.feature_incompat) & XW_INCOMPAT_FILETYPE,
+	};
+	struct xw_super sb;
+	int ret = xw_image_open(xw_edit_dev(t->edit), 0, t->diag, &s.img);
+
+	if (ret)
+		return ret;
+	s.rehash = s.img->sb.feature_incompat & XW_INCOMPAT_EA_INODE && s.seed != s.img->csum_seed;
+	s.buf = malloc(s.img->block_size);
+	ret = s.buf ? sweep(&s) : xw_fail_nomem(t->diag, "a block");
+	sb = s.img->sb;
+	xw_image_close(s.img);
+	xw_vec_free(&s.values);
+	xw_vec_free(&s.xattr_blocks);
+	free(s.types);
+	free(s.buf);
+	if (ret)
+		return ret;
+	/* What the rewritten blocks are true under; the rest comes in the end. */
+	memcpy(sb.uuid, t->to.uuid, sizeof(sb.uuid));
+	sb.checksum_seed = t->to.checksum_seed;
+	sb.checksum_type = t->to.checksum_type;
+	sb.feature_incompat &= ~(XW_INCOMPAT_CSUM_SEED | XW_INCOMPAT_FILETYPE);
+	sb.feature_incompat |=
+		t->to.feature_incompat & (XW_INCOMPAT_CSUM_SEED | XW_INCOMPAT_FILETYPE);
+	sb.feature_ro_compat &= ~(XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
+	sb.feature_ro_compat |= t->to.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
+	t->sb = sb;
+	return xw_tune_put_super(t, &sb);
+}

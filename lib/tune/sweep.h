@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* The sweep, between its files. */
+#ifndef XW_TUNE_SWEEP_H
+#define XW_TUNE_SWEEP_H
+
+#include "base/vec.h"
+#include "read/image.h"
+#include "tune/tune_internal.h"
+
+struct xw_tune_value {
+	xw_ino ino; /* an EA inode */
+	uint32_t old_hash, hash; /* of its value */
+};
+
+struct xw_sweep {
+	struct xw_tune *t;
+	struct xw_image *img; /* as things are */
+	const struct xw_super *to; /* as they are to be */
+	uint32_t seed; /* of the new checksums */
+	bool old_csum, new_csum;
+	bool retype; /* filetype comes or goes */
+	uint8_t *types; /* by inode number, where filetype comes */
+	bool rehash; /* hashes of values in EA inodes depend on the seed, too */
+	XW_VEC(struct xw_tune_value) values; /* by ino */
+	XW_VEC(xw_blk) xattr_blocks; /* seen; shared ones several times */
+	uint8_t *buf; /* a block */
+};
+
+/* sweep.c */
+int xw_sweep_get(struct xw_sweep *s, xw_blk blk); /* into s->buf */
+int xw_sweep_put(struct xw_sweep *s, xw_blk blk);
+
+/* sweep_inode.c: everything that the inode has; its record may change, but for the checksum. */
+int xw_sweep_inode(struct xw_sweep *s, xw_ino ino, struct xw_inode *in, uint8_t *raw);
+
+/* sweep_xattr.c */
+/* Before anything changes: the values' hashes as they are to be. */
+int xw_sweep_values(struct xw_sweep *s);
+int xw_sweep_ibody(struct xw_sweep *s, const struct xw_inode *in, uint8_t *raw);
+/* An EA inode's own. */
+void xw_sweep_value(struct xw_sweep *s, xw_ino ino, struct xw_inode *in, uint8_t *raw);
+/* All xattr blocks seen, each once. */
+int xw_sweep_xattr_blocks(struct xw_sweep *s);
+
+#endif

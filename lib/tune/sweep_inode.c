@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The sweep over what one inode has: the blocks of its extent tree, of its directory, of its itree,
+ * of the orphan file. Data has no checksums, and block maps have none.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "disk/itree.h"
+#include "disk/orphan.h"
+#include "read/map.h"
+#include "tune/dirblock.h"
+#include "tune/sweep.h"
+
+/* The inode at hand. */
+struct owner {
+	struct xw_sweep *s;
+	xw_ino ino;
+	const struct xw_inode *in;
+	uint32_t old_seed, new_seed;
+	XW_VEC(xw_blk) nodes; /* of its map */
+	XW_VEC(struct xw_run) runs; /* of the orphan file */
+};
+
+static int bad(const struct owner *o, xw_blk blk, int code, const char *what)
+{
+	const struct xw_image *img = o->s->img;
+
+	return xw_fail(img->diag, code, "%s: inode %" PRIu32 ": block %" PRIu64 ": %s; run xw-fsck",
+		       img->dev->name, o->ino, blk, what);
+}
+
+/* ---- maps ---- */
+
+static int on_node(void *arg, xw_blk blk, unsigned depth)
+{
+	struct owner *o = arg;
+
+	(void)depth;
+	return xw_vec_push(&o->nodes, blk) ? xw_fail_nomem(o->s->img->diag, "extent tree") : 0;
+}
+
+/* Reading verifies under the old rules; the blocks are sealed when it is done. */
+static int walk_map(struct owner *o, bool keep_runs)
+{
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	int ret = xw_map_begin(o->s->img, o->ino, o->in, 0, &it);
+
+	it.on_node = on_node;
+	it.arg = o;
+	while (!ret && (ret = xw_map_next(&it, &run)) == 1)
+		ret = keep_runs && xw_vec_push(&o->runs, ((struct xw_run){run.pblk, run.len}))
+			      ? xw_fail_nomem(o->s->img->diag, "orphan file")
+			      : 0;
+	xw_map_end(&it);
+	return ret;
+}
+
+static int seal_nodes(struct owner *o)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < o->nodes.n && !ret; i++) {
+		ret = xw_sweep_get(o->s, o->nodes.v[i]);
+		if (ret)
+			return ret;
+		xw_extent_block_set_csum(o->s->buf, o->s->img->block_size, o->new_seed);
+		ret = xw_sweep_put(o->s, o->nodes.v[i]);
+	}
+	return ret;
+}
+
+static int orphan_block(struct owner *o, xw_blk blk)
+{
+	struct xw_sweep *s = o->s;
+	const uint32_t bs = s->img->block_size;
+	int ret = xw_sweep_get(s, blk);
+
+	if (!ret && xw_orphan_verify(s->buf, bs, s->old_csum, o->old_seed, blk))
+		ret = bad(o, blk, XW_ERR_CHECKSUM, "the orphan file is damaged");
+	if (ret)
+		return ret;
+	xw_orphan_seal(s->buf, bs, s->new_csum, o->new_seed, blk);
+	return xw_sweep_put(s, blk);
+}
+
+static int orphan_file(struct owner *o)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < o->runs.n; i++)
+		for (uint64_t k = 0; k < o->runs.v[i].len && !ret; k++)
+			ret = orphan_block(o, o->runs.v[i].start + k);
+	return ret;
+}
+
+/* ---- directories ---- */
+
+static int dir_block(void *arg, xw_blk blk, enum xw_tune_kind kind)
+{
+	struct owner *o = arg;
+	struct xw_sweep *s = o->s;
+	const uint32_t bs = s->img->block_size;
+	int ret = xw_sweep_get(s, blk);
+
+	if (!ret && s->old_csum && xw_tune_block_verify(s->buf, bs, kind, o->old_seed))
+		ret = bad(o, blk, XW_ERR_CHECKSUM, "a directory block's checksum is wrong");
+	if (ret)
+		return ret;
+	if (s->new_csum && !s->old_csum) {
+		ret = xw_tune_block_add_tail(s->buf, bs, kind);
+		if (ret) /* dirs.c built anew what has no room */
+			return bad(o, blk, ret == XW_ERR_NOSPC ? XW_ERR_INTERNAL : ret,
+				   "no room for a checksum");
+	} else if (s->old_csum && !s->new_csum) {
+		xw_tune_block_drop_tail(s->buf, bs, kind);
+	}
+	if (s->retype && kind != XW_TUNE_NODE)
+		xw_tune_block_set_types(s->buf, bs, s->types, s->img->sb.inodes_count);
+	if (s->new_csum)
+		xw_tune_block_seal(s->buf, bs, kind, o->new_seed);
+	return xw_sweep_put(s, blk);
+}
+
+/* ---- itrees ---- */
+
+/* The node in s->buf from its old checksum to the new one; its children to *below. */
+static int itree_node(struct owner *o, xw_blk blk, int level, struct xw_itree_hdr *h)
+{
+	struct xw_sweep *s = o->s;
+	const uint32_t bs = s->img->block_size;
+	struct xw_itree_flaw flaw = {.what = "outside the filesystem"};
+	int ret = xw_image_has_blocks(s->img, blk, 1) ? xw_sweep_get(s, blk) : XW_ERR_CORRUPT;
+
+	if (!ret)
+		ret = xw_itree_node_check(s->buf, bs, true, h, &flaw);
+	if (!ret)
+		ret = xw_itree_hdr_belongs(h, o->ino, o->in->generation, blk, &flaw);
+	if (!ret && level >= 0 && h->level != level) {
+		flaw.what = "an itree node of another level";
+		ret = XW_ERR_CORRUPT;
+	}
+	if (!ret && xw_itree_verify(s->buf, bs, s->old_csum, o->old_seed)) {
+		flaw.what = "an itree node's checksum is wrong";
+		ret = XW_ERR_CHECKSUM;
+	}
+	return ret ? bad(o, blk, ret, flaw.what) : 0;
+}
+
+/* Down from blk, at most XW_ITREE_LEVELS: each level is lower than the one above. */
+static int itree_below(struct owner *o, xw_blk blk, int level)
+{
+	struct xw_sweep *s = o->s;
+	XW_VEC(xw_blk) children = {0};
+	struct xw_itree_hdr h;
+	int ret = itree_node(o, blk, level, &h);
+
+	for (unsigned i = 0; !ret && h.level && i < h.count; i++) {
+		struct xw_itree_idx e;
+
+		ret = xw_itree_idx_decode(s->buf, i, &e);
+		if (!ret && xw_vec_push(&children, e.blk))
+			ret = xw_fail_nomem(s->img->diag, "itree");
+	}
+	if (!ret) {
+		xw_itree_set_csum(s->buf, s->img->block_size, s->new_csum, o->new_seed);
+		ret = xw_sweep_put(s, blk);
+	}
+	for (size_t i = 0; i < children.n && !ret; i++)
+		ret = itree_below(o, children.v[i], h.level - 1);
+	xw_vec_free(&children);
+	return ret;
+}
+
+static int itree(struct owner *o)
+{
+	struct xw_sweep *s = o->s;
+	struct xw_map_run run;
+	xw_blk root;
+	int ret = xw_map_lookup(s->img, o->ino, o->in, 0, &run);
+
+	if (!ret && (!run.len || run.unwritten))
+		ret = bad(o, 0, XW_ERR_CORRUPT, "the directory has no first block");
+	if (!ret)
+		ret = xw_sweep_get(s, run.pblk);
+	if (!ret && xw_itree_slot_get(s->buf, s->img->block_size, s->old_csum, &root))
+		ret = bad(o, run.pblk, XW_ERR_CORRUPT, "no pointer to its itree");
+	return ret ? ret : itree_below(o, root, -1);
+}
+
+/* Trees are dropped before the kind of checksums changes: here it is only the seed. */
+static bool has_itree(const struct owner *o)
+{
+	const struct xw_super *sb = &o->s->img->sb;
+
+	return sb->feature_ro_compat & XW_RO_ITREE && o->in->flags & XW_FL_ITREE &&
+	       o->in->flags & XW_FL_INDEX && !(o->in->flags & XW_FL_INLINE_DATA);
+}
+
+static int directory(struct owner *o)
+{
+	struct xw_tune_dirmap m;
+	int ret = has_itree(o) ? itree(o) : 0;
+
+	if (ret)
+		return ret;
+	ret = xw_tune_dirmap_read(o->s->img, o->ino, o->in, &m);
+	if (!ret)
+		ret = xw_tune_dirmap_each(&m, dir_block, o);
+	xw_tune_dirmap_free(&m);
+	return ret;
+}
+
+/* ---- all of it ---- */
+
+static int sweep_map(struct owner *o)
+{
+	struct xw_sweep *s = o->s;
+	const bool is_orphan = s->img->sb.feature_compat & XW_COMPAT_ORPHAN_FILE &&
+			       o->ino == s->img->sb.orphan_file_inum;
+	const bool nodes = s->new_csum && o->in->flags & XW_FL_EXTENTS;
+	int ret = nodes || is_orphan ? walk_map(o, is_orphan) : 0;
+
+	if (!ret && (o->in->mode & XW_S_IFMT) == XW_S_IFDIR)
+		ret = directory(o);
+	if (!ret && is_orphan)
+		ret = orphan_file(o);
+	if (!ret && nodes)
+		ret = seal_nodes(o);
+	xw_vec_free(&o->nodes);
+	xw_vec_free(&o->runs);
+	return ret;
+}
+
+int xw_sweep_inode(struct xw_sweep *s, xw_ino ino, struct xw_inode *in, uint8_t *raw)
+{
+	struct owner o = {
+		.s = s,
+		.ino = ino,
+		.in = in,
+		.old_seed = xw_image_inode_seed(s->img, ino, in),
+		.new_seed = xw_inode_seed(s->seed, ino, in->generation),
+	};
+	int ret = 0;
+
+	if (in->file_acl && (s->new_csum || s->rehash) &&
+	    xw_vec_push(&s->xattr_blocks, in->file_acl))
+		ret = xw_fail_nomem(s->img->diag, "xattr blocks");
+	if (!ret && xw_inode_has_map(in))
+		ret = sweep_map(&o);
+	if (!ret && s->rehash)
+		ret = xw_sweep_ibody(s, in, raw);
+	if (!ret && s->rehash && in->flags & XW_FL_EA_INODE)
+		xw_sweep_value(s, ino, in, raw);
+	return ret;
+}

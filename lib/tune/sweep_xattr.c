@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The sweep over extended attributes: checksums of their blocks; and where values are in inodes of
+ * their own, hashes of values, which are made with the checksums' seed: in the value's inode, in
+ * each entry that names it, in the hash of the block that holds such entries.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "disk/xattrblk.h"
+#include "read/file.h"
+#include "tune/sweep.h"
+
+/* ---- values ---- */
+
+static int hash_value(struct xw_sweep *s, xw_ino ino, const struct xw_inode *in)
+{
+	struct xw_image *img = s->img;
+	struct xw_tune_value v = {.ino = ino, .old_hash = xw_inode_ea_hash(in)};
+	auto_free uint8_t *value = NULL;
+	size_t got = 0;
+	int ret;
+
+	if (in->size > XW_XATTR_SIZE_MAX)
+		return xw_fail(img->diag, XW_ERR_CORRUPT,
+			       "%s: inode %" PRIu32 ": an xattr value of %" PRIu64 " bytes",
+			       img->dev->name, ino, in->size);
+	value = malloc(in->size + 1);
+	if (!value)
+		return xw_fail_nomem(img->diag, "xattr value");
+	ret = xw_file_pread(img, ino, in, NULL, 0, value, in->size, &got);
+	if (ret)
+		return ret;
+	v.hash = xw_xattr_value_hash(s->seed, value, got);
+	/* One that was wrong stays wrong. */
+	if (v.old_hash != xw_xattr_value_hash(img->csum_seed, value, got))
+		v.hash = v.old_hash;
+	return xw_vec_push(&s->values, v) ? xw_fail_nomem(img->diag, "xattr values") : 0;
+}
+
+int xw_sweep_values(struct xw_sweep *s)
+{
+	struct xw_inode_scan scan;
+	const uint8_t *raw;
+	xw_ino ino;
+	int ret = xw_inode_scan_begin(s->img, 0, s->img->groups, &scan);
+
+	while (!ret && (ret = xw_inode_scan_next(&scan, &ino, &raw)) == 1) {
+		struct xw_inode in;
+
+		ret = 0;
+		if (!xw_inode_decode(raw, &s->img->sb, &in) && in.links &&
+		    in.flags & XW_FL_EA_INODE)
+			ret = hash_value(s, ino, &in);
+	}
+	xw_inode_scan_end(&scan);
+	return ret;
+}
+
+static const struct xw_tune_value *find(const struct xw_sweep *s, xw_ino ino)
+{
+	size_t lo = 0, hi = s->values.n;
+
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (s->values.v[mid].ino < ino)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < s->values.n && s->values.v[lo].ino == ino ? &s->values.v[lo] : NULL;
+}
+
+void xw_sweep_value(struct xw_sweep *s, xw_ino ino, struct xw_inode *in, uint8_t *raw)
+{
+	const struct xw_tune_value *v = find(s, ino);
+
+	if (!v)
+		return;
+	xw_inode_set_ea_hash(in, v->hash);
+	xw_inode_encode(in, &s->img->sb, raw);
+}
+
+/* ---- entries ---- */
+
+/*
+ * The entries from `off` on of an area; hashes (or NULL) gets each one's hash. Returns how many
+ * there are, or a negative code.
+ */
+static int rehash_entries(struct xw_sweep *s, uint8_t *area, size_t size, size_t off, size_t base,
+			  uint32_t *hashes)
+{
+	struct xw_xattr_entry e;
+	size_t next;
+	int n = 0;
+
+	for (;; off = next) {
+		const int ret = xw_xattr_entry_decode(area, size, off, base, &e, &next);
+		const struct xw_tune_value *v;
+
+		if (ret)
+			return ret;
+		if (!next)
+			return n;
+		v = e.value_inum ? find(s, e.value_inum) : NULL;
+		if (v && xw_xattr_entry_hash_inum_ok(e.hash, e.name, e.name_len, v->old_hash)) {
+			e.hash = xw_xattr_entry_hash_inum(e.name, e.name_len, v->hash);
+			poke32(area + off + 12, e.hash);
+		}
+		if (hashes)
+			hashes[n] = e.hash;
+		n++;
+	}
+}
+
+int xw_sweep_ibody(struct xw_sweep *s, const struct xw_inode *in, uint8_t *raw)
+{
+	const unsigned off = xw_inode_xattr_off(in, &s->img->sb);
+	int n;
+
+	if (!off || peek32(raw + off) != XW_XATTR_MAGIC)
+		return 0;
+	/* Values are counted from the first entry. */
+	n = rehash_entries(s, raw + off, s->img->inode_size - off, XW_XATTR_IHDR, XW_XATTR_IHDR,
+			   NULL);
+	return n < 0 ? xw_fail(s->img->diag, n, "%s: damaged attributes in an inode; run xw-fsck",
+			       s->img->dev->name)
+		     : 0;
+}
+
+/* ---- blocks ---- */
+
+static int rehash_block(struct xw_sweep *s, struct xw_xattr_bhdr *h)
+{
+	const uint32_t bs = s->img->block_size;
+	auto_free uint32_t *hashes = malloc(bs / XW_XATTR_ENTRY * sizeof(*hashes));
+	int n;
+
+	if (!hashes)
+		return XW_ERR_NOMEM;
+	n = rehash_entries(s, s->buf, bs, XW_XATTR_BHDR, 0, hashes);
+	if (n < 0)
+		return n;
+	h->hash = xw_xattr_block_hash(hashes, (size_t)n);
+	xw_xattr_bhdr_encode(s->buf, h);
+	return 0;
+}
+
+static int sweep_block(struct xw_sweep *s, xw_blk blk)
+{
+	struct xw_image *img = s->img;
+	const uint32_t bs = img->block_size;
+	struct xw_xattr_bhdr h;
+	int ret = xw_image_has_blocks(img, blk, 1) ? xw_sweep_get(s, blk) : XW_ERR_CORRUPT;
+
+	if (!ret)
+		ret = xw_xattr_bhdr_decode(s->buf, &h);
+	if (!ret && s->old_csum)
+		ret = xw_xattr_block_verify(s->buf, bs, img->csum_seed, blk);
+	if (!ret && s->rehash)
+		ret = rehash_block(s, &h);
+	if (ret)
+		return xw_fail(img->diag, ret, "%s: xattr block %" PRIu64 ": %s; run xw-fsck",
+			       img->dev->name, blk, xw_err_text(ret));
+	if (s->new_csum)
+		xw_xattr_block_set_csum(s->buf, bs, s->seed, blk);
+	return xw_sweep_put(s, blk);
+}
+
+static int by_block(const void *x, const void *y)
+{
+	const xw_blk *a = x, *b = y;
+
+	return (*a > *b) - (*a < *b);
+}
+
+int xw_sweep_xattr_blocks(struct xw_sweep *s)
+{
+	int ret = 0;
+
+	if (s->xattr_blocks.n)
+		qsort(s->xattr_blocks.v, s->xattr_blocks.n, sizeof(xw_blk), by_block);
+	for (size_t i = 0; i < s->xattr_blocks.n && !ret; i++)
+		if (!i || s->xattr_blocks.v[i] != s->xattr_blocks.v[i - 1])
+			ret = sweep_block(s, s->xattr_blocks.v[i]);
+	return ret;
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One run: the steps that a change needs, each on the edit's device as the one before it left it,
+ * then one commit.
+ *
+ *   before   features that own blocks come and go; directories get indexes, lose them, or get room
+ *            for checksums. Under the old checksums.
+ *   sweep    every checksum, and what else depends on how checksums are made (sweep.c)
+ *   behind   what is built under the new ones: itrees; quota files, which count everything else
+ *   super    the fields that stand for themselves, the copies
+ *
+ * Each step opens the image anew, so that it sees a filesystem that is whole. Blocks that one frees
+ * may be taken by the next: the edit's device holds what is written to them, since they were in use
+ * in the state on disk.
+ */
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "tune/tune_internal.h"
+#include "update/dir.h"
+
+int xw_tune_refuse(struct xw_tune *t, int code, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return xw_fail(t->diag, code, "%s: %s", t->name, text);
+}
+
+/* ---- steps on an update ---- */
+
+static int before(struct xw_tune *t, struct xw_update *u)
+{
+	int ret = 0;
+
+	if (t->work & XW_TUNE_DO_ITREE_DROP)
+		ret = xw_update_itree_drop(u, &t->res->itrees_dropped);
+	if (!ret && t->work & XW_TUNE_DO_QUOTA_OFF)
+		ret = xw_tune_quota_off(t, u);
+	if (!ret && t->work & XW_TUNE_DO_ORPHAN_OFF)
+		ret = xw_tune_orphan_off(u);
+	if (!ret && t->work & XW_TUNE_DO_JOURNAL_OFF)
+		ret = xw_tune_journal_off(t, u);
+	if (!ret && t->work & XW_TUNE_DO_MMP_OFF)
+		ret = xw_tune_mmp_off(u);
+	if (!ret && t->work & XW_TUNE_DO_RESIZE_OFF)
+		ret = xw_tune_resize_off(u);
+	if (!ret && t->work & XW_TUNE_DO_SPARSE)
+		ret = xw_tune_sparse(u);
+	if (!ret && t->work & XW_TUNE_DO_JOURNAL_ON)
+		ret = xw_tune_journal_on(t, u);
+	if (!ret && t->work & XW_TUNE_DO_ORPHAN_ON)
+		ret = xw_tune_orphan_on(t, u);
+	if (!ret && t->work & XW_TUNE_DO_MMP_ON)
+		ret = xw_tune_mmp_on(t, u);
+	if (!ret && t->work & (XW_TUNE_DO_INDEX | XW_TUNE_DO_UNINDEX | XW_TUNE_DO_TAILS))
+		ret = xw_tune_dirs(t, u);
+	return ret;
+}
+
+static int build_itrees(struct xw_tune *t, struct xw_update *u)
+{
+	return xw_update_itree_build(u, &t->res->itrees_built);
+}
+
+/* Open an update on the edit, let `step` change things, and have them on the edit's device. */
+static int with_update(struct xw_tune *t, int (*step)(struct xw_tune *t, struct xw_update *u))
+{
+	const struct xw_update_opts o = {
+		.now = t->opts->now,
+		.mb = {-1, -1, -1, -1, -1, -1},
+		.jobs = t->opts->jobs,
+	};
+	struct xw_update *u;
+	int ret = xw_update_begin_dev(xw_edit_dev(t->edit), &o, t->diag, &u);
+
+	if (ret)
+		return ret;
+	ret = step(t, u);
+	if (!ret)
+		ret = xw_batch_drain(u->out.batch);
+	if (!ret)
+		ret = xw_update_flush(u);
+	xw_update_close(u);
+	return ret ? ret : xw_tune_get_super(t, &t->sb);
+}
+
+static int all_steps(struct xw_tune *t)
+{
+	int ret = 0;
+
+	if (t->work & XW_TUNE_DO_CENSUS)
+		ret = xw_tune_census(t);
+	if (!ret && t->work & XW_TUNE_BEFORE)
+		ret = with_update(t, before);
+	if (!ret && t->work & XW_TUNE_DO_SWEEP)
+		ret = xw_tune_sweep(t);
+	if (!ret && t->work & XW_TUNE_DO_ITREE_BUILD)
+		ret = with_update(t, build_itrees);
+	if (!ret && t->work & XW_TUNE_DO_QUOTA_ON)
+		ret = with_update(t, xw_tune_quota_on);
+	return ret;
+}
+
+/* ---- the run ---- */
+
+/*
+ * Changes that go deeper than the superblock need an image that is what it says. What the feature
+ * read-only forbids others, it does not forbid here: it is put aside meanwhile.
+ */
+static int prepare(struct xw_tune *t)
+{
+	struct xw_super sb = t->sb;
+
+	if (t->want->set & XW_TUNE_HASH_ALG)
+		sb.def_hash_version = t->want->hash_version; /* for indexes that are built */
+	if (!(t->work & (XW_TUNE_BEFORE | XW_TUNE_BEHIND | XW_TUNE_DO_SWEEP)))
+		return 0;
+	if (!(sb.state & XW_STATE_VALID) || sb.state & XW_STATE_ERROR || sb.error_count)
+		return xw_tune_refuse(t, XW_ERR_STATE,
+				      "this operation requires a freshly checked filesystem; run "
+				      "xw-fsck (or e2fsck -f) first");
+	sb.feature_ro_compat &= ~XW_RO_READONLY;
+	t->sb = sb;
+	return xw_tune_put_super(t, &sb);
+}
+
+static int finish(struct xw_tune *t)
+{
+	struct xw_super sb = t->sb;
+	int ret;
+
+	sb.feature_compat = t->to.feature_compat;
+	sb.feature_incompat = t->to.feature_incompat;
+	sb.feature_ro_compat = t->to.feature_ro_compat;
+	ret = xw_tune_fields(t, &sb);
+	if (!ret)
+		ret = xw_tune_put_copies(t, &sb);
+	t->res->after = sb;
+	return ret;
+}
+
+static int run(struct xw_tune *t)
+{
+	int ret = xw_tune_get_super(t, &t->sb);
+
+	if (ret)
+		return ret;
+	t->res->before = t->sb;
+	t->res->replayed = xw_edit_recovered(t->edit)->journal.needed;
+	ret = xw_tune_plan(t);
+	if (!ret)
+		ret = prepare(t);
+	if (!ret)
+		ret = all_steps(t);
+	if (!ret)
+		ret = finish(t);
+	return ret ? ret : xw_edit_commit(t->edit, &t->res->commit);
+}
+
+int xw_tune_run_edit(struct xw_edit *e, const struct xw_tune_opts *opts,
+		     const struct xw_tune_want *want, struct xw_diag *diag,
+		     struct xw_tune_result *res)
+{
+	struct xw_tune t = {
+		.opts = opts,
+		.want = want,
+		.diag = diag,
+		.edit = e,
+		.name = xw_edit_dev(e)->name,
+		.res = res,
+	};
+	int ret;
+
+	*res = (struct xw_tune_result){0};
+	ret = run(&t);
+	xw_edit_end(t.edit);
+	return ret;
+}
+
+int xw_tune_run(const char *path, const struct xw_tune_opts *opts, const struct xw_tune_want *want,
+		struct xw_diag *diag, struct xw_tune_result *res)
+{
+	const struct xw_edit_opts eo = {
+		.redo_file = opts->redo_file,
+		.offset = opts->offset,
+		.how = opts->how,
+		.now = opts->now,
+		.in_use_too = want->set & XW_TUNE_CLEAR_MMP,
+	};
+	struct xw_edit *e;
+	int ret = xw_edit_begin(path, &eo, diag, &e);
+
+	return ret ? ret : xw_tune_run_edit(e, opts, want, diag, res);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Parameters and features of an existing image, changed as one commit: what tune2fs(8) does, with
+ * nothing left for a check to mend afterwards.
+ *
+ *	xw_tune_want_features(&want, "^has_journal,itree", &diag)
+ *	want.set |= XW_TUNE_LABEL; ...
+ *	xw_tune_run(path, &opts, &want, &diag, &result)
+ *
+ * The image is recovered first, as with every change (commit/edit.h).
+ */
+#ifndef XW_TUNE_TUNE_H
+#define XW_TUNE_TUNE_H
+
+#include "commit/edit.h"
+#include "disk/quota.h"
+#include "disk/super.h"
+#include "plan/features.h"
+
+#pragma GCC visibility push(default)
+
+/* Which fields of struct xw_tune_want count. */
+#define XW_TUNE_LABEL 0x00001u
+#define XW_TUNE_LAST_MOUNTED 0x00002u
+#define XW_TUNE_UUID 0x00004u
+#define XW_TUNE_RESERVED_PERCENT 0x00008u
+#define XW_TUNE_RESERVED_BLOCKS 0x00010u
+#define XW_TUNE_ERRORS 0x00020u
+#define XW_TUNE_MAX_MNT_COUNT 0x00040u
+#define XW_TUNE_MNT_COUNT 0x00080u
+#define XW_TUNE_INTERVAL 0x00100u
+#define XW_TUNE_LASTCHECK 0x00200u
+#define XW_TUNE_RESUID 0x00400u
+#define XW_TUNE_RESGID 0x00800u
+#define XW_TUNE_MOUNT_OPTS 0x01000u
+#define XW_TUNE_STRIDE 0x02000u
+#define XW_TUNE_STRIPE_WIDTH 0x04000u
+#define XW_TUNE_HASH_ALG 0x08000u
+#define XW_TUNE_MMP_INTERVAL 0x10000u
+#define XW_TUNE_CLEAR_MMP 0x20000u
+#define XW_TUNE_FORCE_FSCK 0x40000u
+#define XW_TUNE_TEST_FS 0x80000u
+#define XW_TUNE_JOURNAL 0x100000u /* make a journal; XW_ERR_EXISTS where one is */
+
+struct xw_tune_want {
+	uint32_t set; /* XW_TUNE_* */
+	char label[17], last_mounted[65];
+	uint8_t uuid[16];
+	double reserved_percent;
+	uint64_t reserved_blocks; /* counts where both are set */
+	uint16_t errors; /* 1 continue, 2 remount-ro, 3 panic */
+	int16_t max_mnt_count, mnt_count;
+	uint32_t interval; /* seconds between checks */
+	int64_t lastcheck;
+	uint32_t resuid, resgid;
+	uint32_t default_opts_on, default_opts_off; /* bits of s_default_mount_opts */
+	char mount_opts[65];
+	uint32_t stride, stripe_width;
+	uint8_t hash_version;
+	uint16_t mmp_interval; /* 0: the default */
+	bool test_fs; /* with XW_TUNE_TEST_FS: set or cleared */
+	uint16_t encoding, encoding_flags; /* of casefold; 0: the default */
+	struct xw_features on, off; /* disjoint */
+	unsigned quota_on, quota_off; /* 1 << enum xw_quota_type; disjoint */
+	uint64_t journal_bytes; /* of a new journal; 0: by the filesystem's size */
+	uint64_t orphan_blocks; /* of a new orphan file; 0: by the filesystem's size */
+};
+
+struct xw_tune_opts {
+	const char *redo_file; /* as in xw_edit_opts */
+	uint64_t offset;
+	enum xw_commit_how how;
+	int64_t now;
+	bool force; /* -f */
+	unsigned jobs; /* 0 = processors */
+};
+
+struct xw_tune_result {
+	struct xw_super before, after;
+	uint64_t itrees_built, itrees_dropped;
+	uint64_t directories_rebuilt, indexes_dropped;
+	struct xw_commit_info commit;
+	bool replayed; /* the journal, first */
+};
+
+/*
+ * A list as of -O: "a,^b,+c"; later words win over earlier ones. XW_ERR_USAGE: no such feature;
+ * XW_ERR_UNSUPPORTED: one that cannot be set, or cleared.
+ */
+int xw_tune_want_features(struct xw_tune_want *w, const char *list, struct xw_diag *diag);
+
+/*
+ * Change the image at path. XW_ERR_USAGE, XW_ERR_UNSUPPORTED: what is wanted and what is there do
+ * not go together; XW_ERR_STATE: the change needs an image that was checked, and this one is marked
+ * otherwise; XW_ERR_NOSPC, XW_ERR_CORRUPT, XW_ERR_CHECKSUM and what opening reports. After any of
+ * them the image is what it was. *res is valid after success.
+ */
+int xw_tune_run(const char *path, const struct xw_tune_opts *opts, const struct xw_tune_want *want,
+		struct xw_diag *diag, struct xw_tune_result *res);
+/* The same of an edit, which is ended in any case. */
+int xw_tune_run_edit(struct xw_edit *e, const struct xw_tune_opts *opts,
+		     const struct xw_tune_want *want, struct xw_diag *diag,
+		     struct xw_tune_result *res);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the files of the room. */
+#ifndef XW_TUNE_INTERNAL_H
+#define XW_TUNE_INTERNAL_H
+
+#include "tune/tune.h"
+#include "update/update.h"
+
+#define XW_RO_READONLY 0x1000u
+#define XW_FLAG_TEST_FS 0x0004u
+
+/* What has to be done; see tune.c for the order. */
+#define XW_TUNE_DO_ITREE_DROP 0x0001u
+#define XW_TUNE_DO_ITREE_BUILD 0x0002u
+#define XW_TUNE_DO_INDEX 0x0004u /* index directories that are not */
+#define XW_TUNE_DO_UNINDEX 0x0008u
+#define XW_TUNE_DO_TAILS 0x0010u /* room for checksums in directories */
+#define XW_TUNE_DO_JOURNAL_ON 0x0020u
+#define XW_TUNE_DO_JOURNAL_OFF 0x0040u
+#define XW_TUNE_DO_ORPHAN_ON 0x0080u
+#define XW_TUNE_DO_ORPHAN_OFF 0x0100u
+#define XW_TUNE_DO_MMP_ON 0x0200u
+#define XW_TUNE_DO_MMP_OFF 0x0400u
+#define XW_TUNE_DO_QUOTA_ON 0x0800u
+#define XW_TUNE_DO_QUOTA_OFF 0x1000u
+#define XW_TUNE_DO_RESIZE_OFF 0x2000u
+#define XW_TUNE_DO_SPARSE 0x4000u /* give back superblock copies that sparse_super has none of */
+#define XW_TUNE_DO_SWEEP 0x8000u
+#define XW_TUNE_DO_CENSUS 0x10000u /* features go only when no inode needs them */
+
+/* Steps on an opened update, before and behind the sweep. */
+#define XW_TUNE_BEFORE                                                                             \
+	(XW_TUNE_DO_ITREE_DROP | XW_TUNE_DO_INDEX | XW_TUNE_DO_UNINDEX | XW_TUNE_DO_TAILS |        \
+	 XW_TUNE_DO_JOURNAL_ON | XW_TUNE_DO_JOURNAL_OFF | XW_TUNE_DO_ORPHAN_ON |                   \
+	 XW_TUNE_DO_ORPHAN_OFF | XW_TUNE_DO_MMP_ON | XW_TUNE_DO_MMP_OFF | XW_TUNE_DO_QUOTA_OFF |   \
+	 XW_TUNE_DO_RESIZE_OFF | XW_TUNE_DO_SPARSE)
+#define XW_TUNE_BEHIND (XW_TUNE_DO_ITREE_BUILD | XW_TUNE_DO_QUOTA_ON)
+
+struct xw_tune {
+	const struct xw_tune_opts *opts;
+	const struct xw_tune_want *want;
+	struct xw_diag *diag;
+	struct xw_edit *edit;
+	const char *name; /* of the image */
+	struct xw_super sb; /* as it is on the edit's device */
+	struct xw_super to; /* as it is to become */
+	unsigned work; /* XW_TUNE_DO_* */
+	unsigned quota_on, quota_off; /* types that come, that go */
+	struct xw_tune_result *res;
+};
+
+int xw_tune_refuse(struct xw_tune *t, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* features.c: what is wanted against what is there: t->to's features and identity, t->work. */
+int xw_tune_plan(struct xw_tune *t);
+/* census.c: are the features that go in use? */
+int xw_tune_census(struct xw_tune *t);
+
+/* super.c */
+int xw_tune_get_super(struct xw_tune *t, struct xw_super *sb);
+/* The primary alone. */
+int xw_tune_put_super(struct xw_tune *t, const struct xw_super *sb);
+/* The fields that need nothing else. */
+int xw_tune_fields(struct xw_tune *t, struct xw_super *sb);
+/* sb and its copies, and the descriptors' copies. */
+int xw_tune_put_copies(struct xw_tune *t, const struct xw_super *sb);
+
+/* dirs.c: one directory at a time, of all. */
+int xw_tune_dirs(struct xw_tune *t, struct xw_update *u);
+
+/* blocks.c: features that own blocks. */
+int xw_tune_journal_off(struct xw_tune *t, struct xw_update *u);
+int xw_tune_journal_on(struct xw_tune *t, struct xw_update *u);
+int xw_tune_orphan_off(struct xw_update *u);
+int xw_tune_orphan_on(struct xw_tune *t, struct xw_update *u);
+int xw_tune_mmp_off(struct xw_update *u);
+int xw_tune_mmp_on(struct xw_tune *t, struct xw_update *u);
+int xw_tune_resize_off(struct xw_update *u);
+int xw_tune_sparse(struct xw_update *u);
+int xw_tune_quota_off(struct xw_tune *t, struct xw_update *u);
+int xw_tune_quota_on(struct xw_tune *t, struct xw_update *u);
+
+/* sweep.c: checksums of everything, from t->sb to t->to. */
+int xw_tune_sweep(struct xw_tune *t);
+
+#endif

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+/* The command line of xw-tune: tune2fs's, and how the change is committed. */
+#include "config.h"
+
+#include "cli/term.h"
+#include "plan/parse.h"
+#include "tune/tool.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { KEY_COMMIT = CLI_KEY_OWN, KEY_REDO_FILE };
+
+#define JUST_COMMITTED "every change is one commit: there is nothing to undo"
+
+static const struct cli_row rows[] = {
+	{'c', required_argument, "-c", CLI_OURS, NULL},
+	{'C', required_argument, "-C", CLI_OURS, NULL},
+	{'e', required_argument, "-e", CLI_OURS, NULL},
+	{'E', required_argument, "-E", CLI_OURS, NULL},
+	{'f', no_argument, "-f", CLI_OURS, NULL},
+	{'g', required_argument, "-g", CLI_OURS, NULL},
+	{'i', required_argument, "-i", CLI_OURS, NULL},
+	{'I', required_argument, "-I", CLI_REFUSED, "size of inodes"},
+	{'j', no_argument, "-j", CLI_OURS, NULL},
+	{'J', required_argument, "-J", CLI_OURS, NULL},
+	{'l', no_argument, "-l", CLI_REFUSED, "listing"},
+	{'L', required_argument, "-L", CLI_OURS, NULL},
+	{'m', required_argument, "-m", CLI_OURS, NULL},
+	{'M', required_argument, "-M", CLI_OURS, NULL},
+	{'o', required_argument, "-o", CLI_OURS, NULL},
+	{'O', required_argument, "-O", CLI_OURS, NULL},
+	{'Q', required_argument, "-Q", CLI_OURS, NULL},
+	{'r', required_argument, "-r", CLI_OURS, NULL},
+	{'T', required_argument, "-T", CLI_OURS, NULL},
+	{'u', required_argument, "-u", CLI_OURS, NULL},
+	{'U', required_argument, "-U", CLI_OURS, NULL},
+	{'z', required_argument, "-z", CLI_REFUSED, JUST_COMMITTED},
+	{KEY_COMMIT, required_argument, "--commit", CLI_OURS, NULL},
+	{KEY_REDO_FILE, required_argument, "--redo-file", CLI_OURS, NULL},
+	{CLI_KEY_JOBS, required_argument, "--jobs", CLI_OURS, NULL},
+	CLI_TALK_ROWS,
+};
+
+static void print_help(FILE *out)
+{
+	fputs("Usage: xw-tune [options] IMAGE\n"
+	      "Change parameters and features of an ext2, ext3 or ext4 image. All of it happens as "
+	      "one\n"
+	      "unit: whatever goes wrong, IMAGE is what it was or what it should become.\n"
+	      "\n"
+	      "  -l                   list the superblock (after the change, if there is one)\n"
+	      "  -L LABEL             -M DIR: label, directory of the last mount\n"
+	      "  -U UUID              or clear, random, time: checksums made with it follow\n"
+	      "  -m PERCENT           -r BLOCKS: reserved; -u USER, -g GROUP: for whom\n"
+	      "  -e BEHAVIOR          on errors: continue, remount-ro, panic\n"
+	      "  -c COUNT             -C COUNT: mounts between checks, mounts so far\n"
+	      "  -i N[d|m|w]          -T TIME: between checks, of the last one\n"
+	      "  -o [^]OPTION,...     default mount options\n"
+	      "  -O [^]FEATURE,...    features; [^]itree: trees of all large directories\n"
+	      "  -Q [^]TYPE,...       quota: usrquota, grpquota, prjquota\n"
+	      "  -j, -J size=MIB      make a journal\n"
+	      "  -E LIST              clear_mmp, mmp_update_interval=, stride=, stripe_width=, "
+	      "hash_alg=,\n"
+	      "                       mount_opts=, force_fsck, [^]test_fs, encoding=, "
+	      "encoding_flags=,\n"
+	      "                       orphan_file_size=, offset=BYTES\n"
+	      "  -f                   also what is not advisable\n"
+	      "\n"
+	      "      --commit HOW     auto (default), journal, or redo: through a file beside it\n"
+	      "      --redo-file FILE that file (default: IMAGE.xw-redo; needed for devices)\n"
+	      "      --jobs N         threads (default: processors)\n"
+	      "  -q                   print nothing but problems\n"
+	      "  -v                   print more\n"
+	      "      --json           print the result as JSON\n"
+	      "  -V, --version        print the version\n"
+	      "  -h, --help           print this\n"
+	      "\n"
+	      "Exit status: 0 done, 1 failed and IMAGE is what it was. See xw-tune(8).\n",
+	      out);
+}
+
+static int set_commit(struct tune_args *args, const char *value)
+{
+	static const char *const names[] = {
+		[XW_COMMIT_AUTO] = "auto",
+		[XW_COMMIT_REDO] = "redo",
+		[XW_COMMIT_JOURNAL] = "journal",
+	};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(names); i++) {
+		if (!strcmp(value, names[i])) {
+			args->opts.how = (enum xw_commit_how)i;
+			return 0;
+		}
+	}
+	cli_error("--commit: \"%s\" is not auto, redo or journal", value);
+	return EXIT_USAGE;
+}
+
+static int set_redo_file(struct tune_args *args, const char *value)
+{
+	args->opts.redo_file = value;
+	return 0;
+}
+
+static int set_jobs(struct tune_args *args, const char *value)
+{
+	uint64_t n;
+
+	if (xw_parse_u64(value, &n) || !n || n > 1024) {
+		cli_error("--jobs %s: must be 1 to 1024", value);
+		return EXIT_USAGE;
+	}
+	args->opts.jobs = (unsigned)n;
+	return 0;
+}
+
+static int set_force(struct tune_args *args, const char *value)
+{
+	(void)value;
+	args->opts.force = true;
+	return 0;
+}
+
+static int set_list(struct tune_args *args, const char *value)
+{
+	(void)value;
+	args->list = true;
+	return 0;
+}
+
+static int add_journal(struct tune_args *args, const char *value)
+{
+	(void)value;
+	args->want.set |= XW_TUNE_JOURNAL;
+	return 0;
+}
+
+static const struct {
+	int key;
+	tune_setter *set;
+} setters[] = {
+	{'c', tune_set_max_mounts},
+	{'C', tune_set_mounts},
+	{'e', tune_set_errors},
+	{'E', tune_set_extended},
+	{'f', set_force},
+	{'g', tune_set_group},
+	{'i', tune_set_interval},
+	{'j', add_journal},
+	{'J', tune_set_journal},
+	{'l', set_list},
+	{'L', tune_set_label},
+	{'m', tune_set_percent},
+	{'M', tune_set_last_mounted},
+	{'o', tune_set_mount_opts},
+	{'O', tune_set_features},
+	{'Q', tune_set_quota},
+	{'r', tune_set_blocks},
+	{'T', tune_set_lastcheck},
+	{'u', tune_set_user},
+	{'U', tune_set_uuid},
+	{KEY_COMMIT, set_commit},
+	{KEY_REDO_FILE, set_redo_file},
+	{CLI_KEY_JOBS, set_jobs},
+};
+
+static int take(struct cli_line *l, int key, const char *value)
+{
+	for (size_t i = 0; i < XW_ARRAY_SIZE(setters); i++) {
+		if (setters[i].key == key) {
+			const int status = setters[i].set(l->arg, value);
+
+			return status ? status : -1;
+		}
+	}
+	return EXIT_FAILED;
+}
+
+/* What "now" is: SOURCE_DATE_EPOCH, else the clock. */
+static void settle_now(struct tune_args *args)
+{
+	uint64_t now = (uint64_t)time(NULL);
+
+	for (size_t i = 0; i < args->line.count; i++)
+		if (!strcmp(args->line.settings[i].name, "now"))
+			(void)xw_parse_u64(args->line.settings[i].value, &now);
+	args->opts.now = (int64_t)now;
+	if (args->want.lastcheck < 0)
+		args->want.lastcheck = args->opts.now;
+}
+
+static bool wants_anything(const struct xw_tune_want *w)
+{
+	const struct xw_tune_want nothing = {0};
+
+	return memcmp(w, &nothing, sizeof(*w)) != 0;
+}
+
+int tune_args_parse(struct tune_args *args, int argc, char **argv)
+{
+	int status;
+
+	memset(args, 0, sizeof(*args));
+	args->line = (struct cli_line){
+		.tool = "xw-tune",
+		.usage = "xw-tune [options] IMAGE",
+		.rows = rows,
+		.n_rows = sizeof(rows) / sizeof(rows[0]),
+		.help = print_help,
+		.take = take,
+		.arg = args,
+	};
+	status = cli_line_read(&args->line, argc, argv);
+	if (status >= 0)
+		return status;
+	settle_now(args);
+	if (optind != argc - 1) {
+		cli_error(optind == argc ? "the name of the image is missing"
+					 : "one image at a time");
+		return cli_line_usage(&args->line);
+	}
+	args->image = argv[optind];
+	if (!args->list && !wants_anything(&args->want)) {
+		cli_error("nothing to change is given");
+		return cli_line_usage(&args->line);
+	}
+	if (args->want.set & XW_TUNE_CLEAR_MMP && !args->opts.force) {
+		cli_error("Error in using clear_mmp. It must be used with -f");
+		return EXIT_FAILED;
+	}
+	if (args->want.encoding_flags && !args->want.encoding) {
+		cli_error("error: An encoding must be explicitly specified when passing "
+			  "encoding-flags");
+		return EXIT_FAILED;
+	}
+	return -1;
+}

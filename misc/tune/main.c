@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+/* xw-tune: parameters and features of an image that is there. */
+#include "config.h"
+
+#include "api/xw.h"
+#include "cli/env.h"
+#include "cli/run.h"
+#include "cli/term.h"
+#include "tune/tool.h"
+
+static void log_line(void *arg, enum xw_log_level level, const char *line)
+{
+	cli_run_log(arg, (enum xw_severity)level, line);
+}
+
+static int change(struct tune_args *args, struct xw_diag *diag)
+{
+	struct xw_tune_result r;
+	int err = xw_tune_run(args->image, &args->opts, &args->want, diag, &r);
+
+	if (err)
+		return err;
+	if (args->line.json)
+		return tune_print_json(stdout, &r);
+	if (!args->line.quiet)
+		tune_print_result(stdout, args, &r);
+	return 0;
+}
+
+static int run(struct tune_args *args)
+{
+	struct cli_run run = {.line = &args->line};
+	struct xw_diag diag = {.log = log_line, .log_arg = &run};
+	int err = change(args, &diag);
+
+	if (err)
+		cli_error("%s", diag.code ? diag.text : xw_err_text(err));
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct tune_args args;
+	int status;
+
+	cli_guard_streams();
+	status = tune_args_parse(&args, argc, argv);
+	if (status < 0) {
+		status = run(&args);
+	}
+	cli_line_free(&args.line);
+	/* As tune2fs: 1 for whatever went wrong. */
+	return cli_close_stdout(status ? EXIT_FAILED : EXIT_DONE);
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+/* What xw-tune says when it is done: tune2fs's lines, and a few of its own. */
+#include "config.h"
+
+#include "base/json.h"
+#include "cli/human.h"
+#include "tune/tool.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+static void print_counts(FILE *out, const struct xw_tune_want *w, const struct xw_super *sb)
+{
+	if (w->set & XW_TUNE_MAX_MNT_COUNT)
+		fprintf(out, "Setting maximal mount count to %d\n", w->max_mnt_count);
+	if (w->set & XW_TUNE_MNT_COUNT)
+		fprintf(out, "Setting current mount count to %d\n", w->mnt_count);
+	if (w->set & XW_TUNE_ERRORS)
+		fprintf(out, "Setting error behavior to %u\n", w->errors);
+	if (w->set & XW_TUNE_RESGID)
+		fprintf(out, "Setting reserved blocks gid to %" PRIu32 "\n", w->resgid);
+	if (w->set & XW_TUNE_INTERVAL)
+		fprintf(out, "Setting interval between checks to %" PRIu32 " seconds\n",
+			w->interval);
+	if (w->set & XW_TUNE_RESERVED_PERCENT)
+		fprintf(out, "Setting reserved blocks percentage to %g%% (%" PRIu64 " blocks)\n",
+			w->reserved_percent,
+			(uint64_t)(w->reserved_percent * (double)sb->blocks_count / 100.0));
+	if (w->set & XW_TUNE_RESERVED_BLOCKS)
+		fprintf(out, "Setting reserved blocks count to %" PRIu64 "\n", w->reserved_blocks);
+	if (w->set & XW_TUNE_LASTCHECK) {
+		const time_t at = (time_t)w->lastcheck;
+		char when[64];
+		struct tm tm;
+
+		strftime(when, sizeof(when), "%a %b %e %H:%M:%S %Y", localtime_r(&at, &tm));
+		fprintf(out, "Setting time filesystem last checked to %s\n", when);
+	}
+	if (w->set & XW_TUNE_RESUID)
+		fprintf(out, "Setting reserved blocks uid to %" PRIu32 "\n", w->resuid);
+}
+
+static void print_extended(FILE *out, const struct tune_args *args)
+{
+	const struct xw_tune_want *w = &args->want;
+
+	if (w->set & XW_TUNE_MMP_INTERVAL)
+		fprintf(out, "Setting multiple mount protection update interval to %u second%s\n",
+			w->mmp_interval, w->mmp_interval == 1 ? "" : "s");
+	if (w->set & XW_TUNE_STRIDE)
+		fprintf(out, "Setting stride size to %" PRIu32 "\n", w->stride);
+	if (w->set & XW_TUNE_STRIPE_WIDTH)
+		fprintf(out, "Setting stripe width to %" PRIu32 "\n", w->stripe_width);
+	if (w->set & XW_TUNE_HASH_ALG)
+		fprintf(out, "Setting default hash algorithm to %s (%u)\n", args->hash_name,
+			w->hash_version);
+	if (w->set & XW_TUNE_MOUNT_OPTS)
+		fprintf(out, "Setting extended default mount options to '%s'\n", w->mount_opts);
+	if (w->set & XW_TUNE_FORCE_FSCK)
+		fprintf(out, "Setting filesystem error flag to force fsck.\n");
+	if (w->set & XW_TUNE_TEST_FS)
+		fprintf(out, "%s test filesystem flag\n", w->test_fs ? "Setting" : "Clearing");
+	if (args->encoding_name)
+		fprintf(out, "Setting encoding to '%s'\n", args->encoding_name);
+}
+
+static void print_features(FILE *out, const struct xw_tune_result *r)
+{
+	const struct xw_super *a = &r->before, *b = &r->after;
+
+	if (~a->feature_compat & b->feature_compat & XW_COMPAT_HAS_JOURNAL)
+		fprintf(out, "Creating journal inode: done\n");
+	if (~a->feature_incompat & b->feature_incompat & XW_INCOMPAT_MMP)
+		fprintf(out,
+			"Multiple mount protection has been enabled with update interval "
+			"%us.\n",
+			b->mmp_interval);
+	if (r->itrees_built)
+		fprintf(out, "Built %s\n", cli_plural(r->itrees_built, "itree", "itrees").s);
+	else if (r->itrees_dropped)
+		fprintf(out, "Dropped %s\n", cli_plural(r->itrees_dropped, "itree", "itrees").s);
+	if (r->directories_rebuilt)
+		fprintf(out, "Rebuilt %s\n",
+			cli_plural(r->directories_rebuilt, "directory", "directories").s);
+	if (r->indexes_dropped)
+		fprintf(out, "Removed %s\n",
+			cli_plural(r->indexes_dropped, "directory index", "directory indexes").s);
+}
+
+void tune_print_result(FILE *out, const struct tune_args *args, const struct xw_tune_result *r)
+{
+	print_counts(out, &args->want, &r->after);
+	print_extended(out, args);
+	print_features(out, r);
+}
+
+int tune_print_json(FILE *out, const struct xw_tune_result *r)
+{
+	struct xw_json j = {0};
+	const char *how = r->commit.how == XW_COMMIT_JOURNAL ? "journal" : "redo";
+	const char *text;
+
+	xw_json_object(&j, NULL);
+	xw_json_u64(&j, "itrees_built", r->itrees_built);
+	xw_json_u64(&j, "itrees_dropped", r->itrees_dropped);
+	xw_json_u64(&j, "directories_rebuilt", r->directories_rebuilt);
+	xw_json_u64(&j, "indexes_dropped", r->indexes_dropped);
+	xw_json_u64(&j, "commit_blocks", r->commit.blocks);
+	xw_json_str(&j, "commit", how, strlen(how));
+	xw_json_bool(&j, "replayed", r->replayed);
+	xw_json_end(&j, '}');
+	text = xw_json_text(&j);
+	if (text)
+		fprintf(out, "%s\n", text);
+	xw_json_free(&j);
+	return text ? 0 : XW_ERR_NOMEM;
+}

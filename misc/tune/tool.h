@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of xw-tune. */
+#ifndef XW_TUNE_TOOL_H
+#define XW_TUNE_TOOL_H
+
+#include "cli/options.h"
+#include "tune/tune.h"
+
+struct tune_args {
+	struct cli_line line;
+	struct xw_tune_want want;
+	struct xw_tune_opts opts;
+	struct xw_diag diag; /* of what the library says about an option */
+	bool list, clear_mmp;
+	const char *hash_name; /* as given */
+	const char *encoding_name;
+	const char *image;
+};
+
+/* -1: go on; otherwise the status to exit with. */
+int tune_args_parse(struct tune_args *args, int argc, char **argv);
+
+/*
+ * values.c and lists.c: the value of an option into args. 0, or a line on stderr and an exit
+ * status.
+ */
+typedef int tune_setter(struct tune_args *args, const char *value);
+tune_setter tune_set_max_mounts, tune_set_mounts, tune_set_errors, tune_set_interval,
+	tune_set_group, tune_set_user, tune_set_percent, tune_set_blocks, tune_set_label,
+	tune_set_last_mounted, tune_set_lastcheck, tune_set_uuid;
+tune_setter tune_set_extended, tune_set_journal, tune_set_mount_opts, tune_set_features,
+	tune_set_quota;
+/* "BAD - VALUE" and the synopsis. */
+int tune_bad_value(struct tune_args *args, const char *bad, const char *value);
+
+/* What was set, a line each, as tune2fs words it. */
+void tune_print_result(FILE *out, const struct tune_args *args, const struct xw_tune_result *r);
+int tune_print_json(FILE *out, const struct xw_tune_result *r);
+
+#endif

@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# xw-tune from outside: what it says and refuses, its exit status, that what it refuses changes nothing, and what it writes
+# into the superblock. What others make of the images is for tests/oracle/tune.sh.
+. "$(dirname "$0")/lib.sh"
+TUNE=${XW_TUNE:-$(dirname "$MKFS")/xw-tune}
+tune() {
+	T_TOOL=xw-tune
+	run_tool "$TUNE" /dev/null "$@"
+}
+# sb OFFSET COUNT IMAGE: bytes of the superblock, in hex.
+sb() { od -An -v -tx1 -j $((1024 + $1)) -N "$2" "$3" | tr -d ' \n'; }
+
+mkdir -p tree/many
+for i in $(seq 1 300); do : >"tree/many/name-number-$i"; done
+export SOURCE_DATE_EPOCH=1700000000
+mkfs -q -b 1024 -U 01234567-89ab-cdef-0123-456789abcdef -E hash_seed=01234567-89ab-cdef-0123-456789abcdef -d tree base 16M
+works "an image to work on"
+fresh() { cp --sparse=always base img; }
+
+# Wrong command lines: status 1 as tune2fs, one line, nothing changed.
+while IFS='|' read -r args regex; do
+	fresh
+	# shellcheck disable=SC2086
+	tune $args img
+	fails 1 "$regex" "xw-tune $args"
+	is "  changes nothing" cmp base img
+done <<'TABLE'
+|nothing to change
+-m 51|bad reserved block ratio - 51
+-m -1|bad reserved block ratio - -1
+-m x|bad reserved block ratio - x
+-r x|bad reserved blocks count - x
+-r 99999999|reserved blocks count is too big \(99999999\)
+-e bogus|bad error behavior - bogus
+-c 99999|bad mounts count - 99999
+-C 70000|bad mounts count - 70000
+-i 3x|bad interval - 3x
+-i 99999w|interval between checks is too big
+-T xx|Couldn't parse date/time specifier: xx
+-T 20201302|Couldn't parse date/time specifier
+-u no-such-user|bad uid/user name - no-such-user
+-g no-such-group|bad gid/group name - no-such-group
+-U bogus|Invalid UUID format
+-o bogus|Invalid mount option set: bogus
+-O bogus|Invalid filesystem option set: bogus
+-O bigalloc|Setting filesystem feature 'bigalloc' not supported
+-O ^extent|Clearing filesystem feature 'extent' not supported
+-O ^64bit|64-bit mode is changed by resize2fs -s
+-O metadata_csum,^extra_isize,inline_data|Setting filesystem feature 'inline_data' not supported
+-Q bogus|Bad quota options specified: -Q bogus
+-E bogus|Bad options specified: -E bogus
+-E bogus=1|Bad options specified: -E bogus
+-E stride|Bad options specified: -E stride
+-E stride=x|Invalid RAID stride: x
+-E hash_alg=sha|Invalid hash algorithm: sha
+-E encoding=latin1|Invalid encoding: latin1
+-E encoding_flags=strict|An encoding must be explicitly specified
+-E clear_mmp|It must be used with -f
+-J bogus=1|Bad journal options
+-J size=0|Invalid journal size: 0
+-j|The filesystem already has a journal
+-I 512|not supported
+-z undo|not supported
+-X|unknown option -X
+--commit maybe|--commit
+TABLE
+tune -L x
+fails 1 "the name of the image is missing" "no image"
+tune -L x img img
+fails 1 "one image at a time" "two images"
+tune -L x nowhere
+fails 1 "nowhere" "an image that is not there"
+head -c 65536 /dev/zero >zeros
+tune -L x zeros
+fails 1 "no ext2, ext3 or ext4" "no filesystem"
+: >short
+tune -L x short
+fails 1 "no ext2, ext3 or ext4" "an empty file"
+
+# What is said, as tune2fs says it, and what is written.
+while IFS='|' read -r args line offset bytes; do
+	fresh
+	# shellcheck disable=SC2086
+	tune $args img
+	works "xw-tune $args"
+	equal "  says" "$(head -n 1 .out)" "$line"
+	equal "  writes" "$(sb "$offset" $((${#bytes} / 2)) img)" "$bytes"
+	is "  leaves no redo file" gone img.xw-redo
+done <<'TABLE'
+-L label||0x78|6c6162656c00000000000000000000
+-M /mnt/there||0x88|2f6d6e742f746865726500
+-m 3.5|Setting reserved blocks percentage to 3.5% (573 blocks)|0x8|3d020000
+-r 1000|Setting reserved blocks count to 1000|0x8|e8030000
+-e panic|Setting error behavior to 3|0x3c|0300
+-c 10|Setting maximal mount count to 10|0x36|0a00
+-c 0|Setting maximal mount count to -1|0x36|ffff
+-C 7|Setting current mount count to 7|0x34|0700
+-i 5|Setting interval between checks to 432000 seconds|0x44|80970600
+-i 2w|Setting interval between checks to 1209600 seconds|0x44|00751200
+-i 1m|Setting interval between checks to 2592000 seconds|0x44|008d2700
+-i 6s|Setting interval between checks to 6 seconds|0x44|06000000
+-T 20200102|Setting time filesystem last checked to Thu Jan  2 00:00:00 2020|0x40|80320d5e
+-T now|Setting time filesystem last checked to Tue Nov 14 22:13:20 2023|0x40|00f15365
+-u 1000|Setting reserved blocks uid to 1000|0x50|e803
+-g 2000|Setting reserved blocks gid to 2000|0x52|d007
+-U 00000000-0000-0000-0000-00000000002a||0x68|0000000000000000000000000000002a
+-U clear||0x68|00000000000000000000000000000000
+-o debug,^acl||0x100|05000000
+-o journal_data_writeback,^journal_data||0x100|0c000000
+-E stride=16|Setting stride size to 16|0x164|1000
+-E stripe_width=32|Setting stripe width to 32|0x170|20000000
+-E hash_alg=tea|Setting default hash algorithm to tea (2)|0xfc|02
+-E mount_opts=data=journal|Setting extended default mount options to 'data=journal'|0x200|646174613d6a6f75726e616c00
+-E force_fsck|Setting filesystem error flag to force fsck.|0x3a|0300
+-E test_fs|Setting test filesystem flag|0x160|05
+-E encoding=utf8,encoding_flags=strict|Setting encoding to 'utf8'|0x27c|01000100
+TABLE
+
+fresh
+tune -L abcdefghijklmnopqrstuvwxyz img
+equal "a label of 26 bytes: status" "$RC" 0
+is "  is cut, and that is said" grep -q 'label too long, truncating' .err
+equal "  to 16" "$(sb 0x78 17 img)" 6162636465666768696a6b6c6d6e6f7000
+
+# One change of everything, and the same again.
+fresh
+tune --json -L all -U clear -m 1 -O itree,^quota,orphan_file,mmp -Q usrquota img
+works "many changes at once, --json"
+equal "  one itree" "$(json itrees_built .out)" 1
+equal "  one redo commit" "$(json commit .out)" redo
+cp img before
+tune -q -L all -U clear -m 1 -O itree,orphan_file,mmp -Q usrquota img
+works "  again"
+is "  is the same" cmp before img
+tune -q -L other img
+works "  a label on an itree image"
+
+# An image that is marked as having errors: its superblock can be changed, and nothing that goes deeper.
+fresh
+tune -q -E force_fsck img
+tune -q -L x img
+works "a label on an image with errors"
+cp img before
+for o in '-U random' '-O itree' '-O ^has_journal'; do
+	# shellcheck disable=SC2086
+	tune $o img
+	fails 1 'requires a freshly checked filesystem' "  but not $o"
+	is "    which changes nothing" cmp before img
+done
+
+# The change is one commit, by journal where that serves.
+fresh
+tune -q --commit journal -L x img
+works "--commit journal: a label"
+tune --commit journal -O itree img
+fails 1 'cannot commit through the journal: features change' "--commit journal: a feature"
+tune -q --redo-file over-there -O itree img
+works "--redo-file"
+is "  is gone afterwards" gone over-there
+
+head -c 4096 /dev/urandom >prefixed
+cat base >>prefixed
+tune -q -E offset=4096 -L there prefixed
+works "-E offset="
+equal "  is heeded" "$(od -An -c -j $((4096 + 1024 + 0x78)) -N 5 prefixed | tr -d ' \n')" there
+tune --version
+is "--version" grep -q '^xw-tune (extwright) ' .out
+tune --help
+is "--help" grep -q '^Usage: xw-tune' .out
+done_testing
