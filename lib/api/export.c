@@ -182,11 +182,6 @@ static int on_entry(void *arg, const struct xw_export_item *item)
 	return r->each(r->arg, &e);
 }
 
-static bool on_prune(void *arg, const char *path, size_t len)
-{
-	return xw_select_excluded(arg, (struct xw_slice){.p = path, .len = len});
-}
-
 static int open_run(struct run *r, const char *path)
 {
 	struct xw_export *x = r->x;
@@ -205,11 +200,7 @@ static int open_run(struct run *r, const char *path)
 	used = r->img->sb.blocks_count -
 	       XW_MIN(r->img->sb.blocks_count, r->img->sb.free_blocks_count);
 	r->total = used * r->img->block_size;
-	r->opts = (struct xw_export_opts){.top = x->directory, .tick = on_item, .tick_arg = r};
-	if (x->select.exclude.n) {
-		r->opts.prune = on_prune;
-		r->opts.prune_arg = &x->select;
-	}
+	r->opts = (struct xw_export_opts){.top = x->directory, .select = &x->select, .tick = on_item, .tick_arg = r};
 	return 0;
 }
 

@@ -30,7 +30,6 @@
 #include "disk/dirent.h"
 #include "disk/inode.h"
 
-
 static uint64_t mix(uint64_t h)
 {
 	h ^= h >> 32;

@@ -1,35 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Export: each item of the walk becomes a member. Failures are of two kinds and must not be mixed:
- * damage is the image's, is logged and counted, and the run goes on; everything else (no memory,
- * the output) ends it.
+ * Export: each item of the queue is given to whoever writes. Failures are of three kinds and must
+ * not be mixed: damage is the image's, is logged and counted, and the run goes on; so does an item
+ * that cannot be written as it is; everything else (no memory, the output) ends it.
  */
-#include "export/export.h"
+#include "export/exporter.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/header.h"
-#include "export/links.h"
-#include "export/payload.h"
-#include "export/records.h"
 #include "read/file.h"
-
-struct exporter {
-	struct xw_image *img;
-	const struct xw_export_opts *opts;
-	struct xw_export_stats *stats;
-	struct xw_walk *walk;
-	struct xw_links links;
-	struct xw_output out;
-	struct xw_tar_records records;
-	char *text; /* of a symlink */
-	char first[sizeof(((struct xw_diag *)0)->text)]; /* line of the first damage */
-	int (*each)(void *arg, const struct xw_export_item *item); /* when listing */
-	void *each_arg;
-	bool each_failed;
-};
+#include "xattr/set.h"
 
 /* Is this failure the image's own? */
 static bool is_damage(int rc)
@@ -39,65 +22,76 @@ static bool is_damage(int rc)
 	       rc == XW_ERR_UNSUPPORTED || rc == XW_ERR_NOTFOUND;
 }
 
-/* Log what diag says of an item, and forget it. Other failures than damage are returned. */
-static int note_damage(struct exporter *x, const char *path, int rc)
+/* Log diag's line and forget it. */
+static void tell(struct xw_exporter *x, const char *path)
 {
 	struct xw_diag *d = x->img->diag;
 
-	if (!is_damage(rc))
-		return rc;
-	x->stats->damaged++;
 	if (!d)
-		return 0;
+		return;
 	if (!*x->first)
 		memcpy(x->first, d->text, sizeof(x->first));
 	xw_log(d, XW_LOG_WARN, "%s: %s", *path ? path : "/", d->text);
 	xw_diag_clear(d);
+}
+
+int xw_export_damage(struct xw_exporter *x, const char *path, int rc)
+{
+	if (!is_damage(rc))
+		return rc;
+	x->stats->damaged++;
+	tell(x, path);
 	return 0;
 }
 
-static int add_attributes(struct exporter *x, const struct xw_walk_item *e)
+void xw_export_failed(struct xw_exporter *x, const char *path, int rc)
 {
-	struct xw_record_counts counts = {0};
+	x->stats->failed++;
+	if (!x->failed_code)
+		x->failed_code = rc;
+	tell(x, path);
+}
+
+bool xw_export_has_contents(const struct xw_export_item *item)
+{
+	return (item->at->inode.mode & XW_S_IFMT) == XW_S_IFREG && !item->hardlink;
+}
+
+static bool is_wanted(const struct xw_exporter *x, const struct xw_xattr_ref *a)
+{
+	char name[XW_XATTR_FULL_NAME_MAX];
+	const bool is_acl = a->index == XW_XI_ACL_ACCESS || a->index == XW_XI_ACL_DEFAULT;
+	size_t len;
+
+	if (a->index == XW_XI_ENCRYPTION ||
+	    (a->index == XW_XI_SYSTEM && a->name_len == 4 && !memcmp(a->name, "data", 4)))
+		return false;
+	if (is_acl ? x->opts->no_acls : x->opts->no_xattrs)
+		return false;
+	if (!x->opts->select || !x->opts->select->xattrs_exclude.n)
+		return true;
+	len = xw_xattr_full_name(a->index, a->name, a->name_len, name);
+	return !len || !xw_select_xattr_excluded(x->opts->select, (struct xw_slice){name, len});
+}
+
+int xw_export_attributes(struct xw_exporter *x, const struct xw_export_item *item,
+			 int (*each)(void *arg, const struct xw_xattr_ref *a), void *arg)
+{
+	const struct xw_walk_item *e = item->at;
 	struct xw_xattr_iter it;
 	struct xw_xattr_ref a;
 	int rc = xw_xattr_begin(x->img, e->ino, &e->inode, e->raw, &it);
 
 	while (rc || (rc = xw_xattr_next(&it, &a))) {
 		if (rc > 0)
-			rc = xw_records_add(&x->records, &a, x->img->diag, &counts);
+			rc = is_wanted(x, &a) ? each(arg, &a) : 0;
 		if (rc < 0)
-			rc = note_damage(x, e->path, rc);
+			rc = xw_export_damage(x, e->path, rc);
 		if (rc)
 			break;
 	}
 	xw_xattr_end(&it);
-	x->stats->xattrs += counts.xattrs;
-	x->stats->acls += counts.acls;
 	return rc;
-}
-
-static bool same_time(struct xw_time a, struct xw_time b)
-{
-	return a.sec == b.sec && a.nsec == b.nsec;
-}
-
-static enum xw_tar_type type_of(uint32_t mode)
-{
-	switch (mode & XW_S_IFMT) {
-	case XW_S_IFDIR:
-		return XW_TAR_DIR;
-	case XW_S_IFLNK:
-		return XW_TAR_SYMLINK;
-	case XW_S_IFCHR:
-		return XW_TAR_CHR;
-	case XW_S_IFBLK:
-		return XW_TAR_BLK;
-	case XW_S_IFIFO:
-		return XW_TAR_FIFO;
-	default:
-		return XW_TAR_REG;
-	}
 }
 
 static void count(struct xw_export_stats *s, uint32_t mode)
@@ -118,131 +112,95 @@ static void count(struct xw_export_stats *s, uint32_t mode)
 	}
 }
 
-/* Headers, and the contents of a regular file. Nothing was written yet when this fails with damage.
- */
-static int put_item(struct exporter *x, const struct xw_walk_item *e, const char *link)
-{
-	const bool regular = (e->inode.mode & XW_S_IFMT) == XW_S_IFREG;
-	struct xw_tar_member m = {
-		.path = e->path,
-		.link = link,
-		.type = type_of(e->inode.mode),
-		.mode = e->inode.mode,
-		.uid = e->inode.uid,
-		.gid = e->inode.gid,
-		.mtime = e->inode.mtime,
-		.atime = e->inode.atime,
-		/* an importer that is told no atime takes the mtime */
-		.has_atime = !same_time(e->inode.atime, e->inode.mtime),
-	};
-	struct xw_payload payload;
-	int rc = 0, damage = 0;
+/* ---- items ---- */
 
-	x->records.v.n = 0;
-	if (m.type == XW_TAR_CHR || m.type == XW_TAR_BLK)
-		xw_inode_get_rdev(&e->inode, &m.dev_major, &m.dev_minor);
-	if (regular) {
-		rc = xw_payload_plan(x->img, e->ino, &e->inode, e->raw, &payload);
-		if (rc)
-			return rc;
-		m.size = xw_payload_size(&payload);
-		m.sparse = payload.sparse;
-		m.real_size = e->inode.size;
-	}
-	rc = add_attributes(x, e);
-	if (!rc)
-		rc = xw_tar_put_member(&x->out, &m, &x->records);
-	if (!rc && regular) {
-		rc = xw_payload_put(&payload, &x->out, &damage);
-		x->stats->data_bytes += payload.data;
-		x->stats->sparse_files += payload.sparse;
-	}
-	if (!rc && damage)
-		rc = note_damage(x, e->path, damage);
+static int give(struct xw_exporter *x, const struct xw_export_item *item)
+{
+	int rc = x->put(x->to, item);
+
+	if (!rc && item->hardlink)
+		x->stats->hardlinks++;
+	else if (!rc)
+		count(x->stats, item->at->inode.mode);
 	return rc;
 }
 
-static int put_hardlink(struct exporter *x, const struct xw_walk_item *e, const char *link)
+/* The first name of a file, or a further one. */
+static int give_name(struct xw_exporter *x, struct xw_export_item *item)
 {
-	const struct xw_tar_member m = {
-		.path = e->path,
-		.link = link,
-		.type = XW_TAR_HARDLINK,
-		.mode = e->inode.mode,
-		.uid = e->inode.uid,
-		.gid = e->inode.gid,
-		.mtime = e->inode.mtime,
-	};
-
-	return xw_tar_put_member(&x->out, &m, &x->records);
-}
-
-static int give(struct exporter *x, const struct xw_walk_item *e, const char *link, bool hardlink)
-{
-	const struct xw_export_item item = {.at = e, .link = link, .hardlink = hardlink};
-
-	if (x->each) {
-		int rc = x->each(x->each_arg, &item);
-
-		x->each_failed = rc != 0;
-		return rc;
-	}
-	return hardlink ? put_hardlink(x, e, link) : put_item(x, e, link);
-}
-
-/* One item. Damage is handled here; what is returned ends the run. */
-static int take(struct exporter *x, const struct xw_walk_item *e)
-{
-	const uint32_t type = e->inode.mode & XW_S_IFMT;
-	const char *link = NULL;
+	const struct xw_walk_item *e = item->at;
+	const bool linked = (e->inode.mode & XW_S_IFMT) != XW_S_IFDIR && e->inode.links > 1;
 	size_t len;
 	int rc = 0;
 
-	if (type == XW_S_IFSOCK && !x->each) {
-		x->stats->sockets++;
-		xw_log(x->img->diag, XW_LOG_WARN, "%s: a socket is left out: tar has none",
-		       e->path);
-		return 0;
-	}
-	if (type != XW_S_IFDIR && e->inode.links > 1) {
-		link = xw_links_seen(&x->links, e->ino, e->inode.links, e->path, &rc);
+	if (linked) {
+		item->link = xw_links_seen(&x->links, e->ino, e->inode.links, item->path, &rc);
 		if (rc)
 			return xw_fail_nomem(x->img->diag, "hard links");
-		if (link) {
-			x->stats->hardlinks++;
-			return give(x, e, link, true);
-		}
+		item->hardlink = item->link;
 	}
-	if (type == XW_S_IFLNK) {
+	if (!item->link && (e->inode.mode & XW_S_IFMT) == XW_S_IFLNK) {
 		rc = xw_symlink_read(x->img, e->ino, &e->inode, e->raw, x->text, &len);
-		link = x->text;
+		item->link = x->text;
 	}
 	if (!rc)
-		rc = give(x, e, link, false);
-	if (!rc)
-		count(x->stats, e->inode.mode);
-	else if (type != XW_S_IFDIR && e->inode.links > 1)
+		rc = give(x, item);
+	if (rc && linked && !item->hardlink)
 		xw_links_drop(&x->links, e->ino);
 	return rc;
 }
 
-static int run(struct exporter *x)
+/* Where the item goes; false: nowhere. */
+static int select_item(struct xw_exporter *x, struct xw_walk_item *e, struct xw_export_item *item)
+{
+	const struct xw_select *s = x->opts->select;
+	const bool is_dir = (e->inode.mode & XW_S_IFMT) == XW_S_IFDIR;
+	struct xw_slice left = {e->path, e->path_len};
+
+	item->path = e->path;
+	if (!s)
+		return 1;
+	e->inode.mode = (uint16_t)((e->inode.mode & XW_S_IFMT) |
+				   xw_select_mode(s, e->inode.mode & 07777, is_dir));
+	if (s->owner_set)
+		e->inode.uid = s->owner;
+	if (s->group_set)
+		e->inode.gid = s->group;
+	if (!s->strip_components)
+		return 1;
+	if (!xw_select_strip(s, left, &left) || !left.len)
+		return 0;
+	free(x->path);
+	item->path = x->path = strndup(left.p, left.len);
+	return x->path ? 1 : xw_fail_nomem(x->img->diag, "path");
+}
+
+/* One item. Damage is handled here; what is returned ends the run. */
+static int take(struct xw_exporter *x, struct xw_walk_item *e)
+{
+	struct xw_export_item item = {.at = e};
+	int rc = select_item(x, e, &item);
+
+	if (rc != 1)
+		return rc;
+	if ((e->inode.mode & XW_S_IFMT) == XW_S_IFSOCK && !x->sockets) {
+		x->stats->sockets++;
+		xw_log(x->img->diag, XW_LOG_WARN, "%s: a socket is left out: archives have none",
+		       e->path);
+		return 0;
+	}
+	rc = give_name(x, &item);
+	return x->foreign ? rc : xw_export_damage(x, e->path, rc);
+}
+
+int xw_export_items(struct xw_exporter *x)
 {
 	struct xw_walk_item e;
 	int rc;
 
-	while ((rc = xw_walk_next(x->walk, &e))) {
-		if (rc > 0)
-			rc = take(x, &e);
-		/* a failure of the output is no damage, whatever its code */
-		if (rc < 0 && (x->out.failed || x->each_failed))
-			return rc;
-		if (rc < 0)
-			rc = note_damage(x, e.path, rc);
-		if (rc)
-			return rc;
-		x->stats->bytes_out = x->out.total;
-		if (x->opts->tick)
+	while ((rc = xw_queue_next(x->queue, &e))) {
+		rc = rc < 0 ? xw_export_damage(x, e.path, rc) : take(x, &e);
+		if (!rc && x->opts->tick)
 			rc = x->opts->tick(x->opts->tick_arg, x->stats);
 		if (rc)
 			return rc;
@@ -250,9 +208,31 @@ static int run(struct exporter *x)
 	return 0;
 }
 
-static int begin(struct exporter *x, struct xw_image *img, const struct xw_export_opts *o,
-		 struct xw_export_stats *stats)
+/* ---- the run ---- */
+
+static int on_missing(void *arg, const char *path)
 {
+	struct xw_exporter *x = arg;
+	const size_t n = strlen(x->missing);
+
+	x->stats->missing++;
+	if (n + strlen(path) + 3 < sizeof(x->missing))
+		snprintf(x->missing + n, sizeof(x->missing) - n, "%s%s", n ? ", " : "", path);
+	else if (n + 5 < sizeof(x->missing) && strcmp(x->missing + n - 3, "..."))
+		strcpy(x->missing + n, " ...");
+	return 0;
+}
+
+int xw_export_begin(struct xw_exporter *x, struct xw_image *img, const struct xw_export_opts *o,
+		    struct xw_export_stats *stats)
+{
+	struct xw_walk_opts wo = {.top = o->top, .order = o->order, .select = o->select};
+	struct xw_children roots = {0};
+	struct xw_walk *w = NULL;
+	bool all = !o->paths.n;
+	xw_ino top;
+	int rc;
+
 	memset(stats, 0, sizeof(*stats));
 	x->img = img;
 	x->opts = o;
@@ -260,50 +240,74 @@ static int begin(struct exporter *x, struct xw_image *img, const struct xw_expor
 	x->text = malloc((size_t)img->block_size + 1);
 	if (!x->text)
 		return xw_fail_nomem(img->diag, "symbolic link");
-	return xw_walk_new(img, o->top, o->prune, o->prune_arg, &x->walk);
+	rc = xw_walk_top(img, o->top, &top);
+	if (!rc && !all)
+		rc = xw_paths_resolve(img, top, o->order, &o->paths, on_missing, x, &roots, &all);
+	wo.roots = all ? NULL : &roots;
+	if (!rc)
+		rc = xw_walk_new(img, &wo, &w);
+	xw_children_free(&roots);
+	return rc ? rc : xw_queue_new(img, o->order, w, &x->queue);
 }
 
-/* What the run as a whole comes to. */
-static int finish(struct exporter *x, int rc)
+static const char *plural(uint64_t n)
 {
-	xw_walk_free(x->walk);
+	return n == 1 ? "" : "s";
+}
+
+int xw_export_finish(struct xw_exporter *x, int rc)
+{
+	const struct xw_export_stats *s = x->stats;
+	struct xw_diag *d = x->img->diag;
+	const char *name = x->img->dev->name;
+
+	xw_queue_free(x->queue);
 	xw_links_free(&x->links);
-	xw_output_free(&x->out);
-	xw_vec_free(&x->records.v);
 	free(x->text);
-	if (!rc && x->stats->damaged)
-		rc = xw_fail(x->img->diag, XW_ERR_CORRUPT,
-			     "%s: %" PRIu64 " damaged item%s, the first: %s", x->img->dev->name,
-			     x->stats->damaged, x->stats->damaged == 1 ? "" : "s", x->first);
-	return rc;
+	free(x->path);
+	if (rc)
+		return rc;
+	if (s->missing && (s->damaged || s->failed))
+		xw_log(d, XW_LOG_WARN, "not in the image: %s", x->missing);
+	if (s->damaged)
+		return xw_fail(d, XW_ERR_CORRUPT,
+			       "%s: %" PRIu64 " item%s could not be read, the first: %s", name,
+			       s->damaged, plural(s->damaged), x->first);
+	if (s->failed)
+		return xw_fail(d, x->failed_code,
+			       "%s: %" PRIu64 " item%s could not be written, the first: %s", name,
+			       s->failed, plural(s->failed), x->first);
+	if (s->missing)
+		return xw_fail(d, XW_ERR_NOTFOUND, "%s: not in the image: %s", name, x->missing);
+	return 0;
 }
 
-int xw_image_to_tar(struct xw_image *img, const struct xw_export_opts *o, xw_output_fn *write,
-		    void *arg, struct xw_export_stats *stats)
-{
-	struct exporter x = {0};
-	int rc = begin(&x, img, o, stats);
+/* ---- listings ---- */
 
-	if (!rc && xw_output_init(&x.out, write, arg))
-		rc = xw_fail_nomem(img->diag, "output");
-	if (!rc)
-		rc = run(&x);
-	if (!rc)
-		rc = xw_tar_put_end(&x.out);
-	if (!rc)
-		rc = xw_output_flush(&x.out);
-	stats->bytes_out = x.out.total;
-	return finish(&x, rc);
+struct list {
+	struct xw_exporter x;
+	int (*each)(void *arg, const struct xw_export_item *item);
+	void *arg;
+};
+
+static int list_put(void *to, const struct xw_export_item *item)
+{
+	struct list *l = to;
+	int rc = l->each(l->arg, item);
+
+	l->x.foreign = rc != 0;
+	return rc;
 }
 
 int xw_image_to_list(struct xw_image *img, const struct xw_export_opts *o,
 		     int (*each)(void *arg, const struct xw_export_item *item), void *arg,
 		     struct xw_export_stats *stats)
 {
-	struct exporter x = {.each = each, .each_arg = arg};
-	int rc = begin(&x, img, o, stats);
+	struct list l = {
+		.x = {.put = list_put, .to = &l, .sockets = true}, .each = each, .arg = arg};
+	int rc = xw_export_begin(&l.x, img, o, stats);
 
 	if (!rc)
-		rc = run(&x);
-	return finish(&x, rc);
+		rc = xw_export_items(&l.x);
+	return xw_export_finish(&l.x, rc);
 }

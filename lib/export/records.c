@@ -15,11 +15,18 @@
 
 #define FULL_NAME_MAX 300 /* see xw_xattr_full_name() */
 
+/*
+ * An ACL goes out as text, which every reader of ACLs in archives knows, and as the value that
+ * Linux has for it, which keeps entries that the text cannot say (several of one id).
+ */
 static int add_acl(struct xw_tar_records *r, const struct xw_xattr_ref *a, struct xw_diag *diag)
 {
 	const bool is_default = a->index == XW_XI_ACL_DEFAULT;
 	const char *key = is_default ? "SCHILY.acl.default" : "SCHILY.acl.access";
+	const char *raw_key = is_default ? "SCHILY.xattr.system.posix_acl_default"
+					 : "SCHILY.xattr.system.posix_acl_access";
 	auto_free char *text = NULL;
+	auto_free uint8_t *raw = NULL;
 	struct xw_acl acl = {0};
 	int rc;
 
@@ -27,10 +34,15 @@ static int add_acl(struct xw_tar_records *r, const struct xw_xattr_ref *a, struc
 			      is_default ? "default ACL" : "access ACL", diag);
 	if (!rc && acl.e.n) {
 		text = malloc(XW_ACL_TEXT_MAX(acl.e.n));
-		if (text)
+		raw = malloc(xw_acl_to_xattr(&acl, NULL));
+		rc = text && raw ? 0 : XW_ERR_NOMEM;
+		if (!rc)
+			rc = xw_tar_record(r, raw_key, strlen(raw_key), raw,
+					   xw_acl_to_xattr(&acl, raw));
+		if (!rc)
 			rc = xw_tar_record(r, key, strlen(key), text, xw_acl_to_text(&acl, text));
-		else
-			rc = xw_fail_nomem(diag, "ACL");
+		if (rc)
+			xw_fail_nomem(diag, "ACL");
 	}
 	xw_acl_free(&acl);
 	return rc;
@@ -91,9 +103,6 @@ int xw_records_add(struct xw_tar_records *r, const struct xw_xattr_ref *a, struc
 	size_t len;
 	int rc;
 
-	if (a->index == XW_XI_ENCRYPTION ||
-	    (a->index == XW_XI_SYSTEM && a->name_len == 4 && !memcmp(a->name, "data", 4)))
-		return 0;
 	if (a->index == XW_XI_ACL_ACCESS || a->index == XW_XI_ACL_DEFAULT) {
 		rc = add_acl(r, a, diag);
 		counts->acls += !rc;

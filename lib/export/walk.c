@@ -16,34 +16,27 @@
 #include "base/auto.h"
 #include "read/dirs.h"
 
-
-struct child {
-	xw_ino ino;
-	uint32_t name_off; /* into the frame's names */
-	uint8_t name_len;
-};
+#define STREAMS_MAX 8u /* itrees open at once: each takes a few hundred KiB */
 
 struct frame {
-	XW_VEC(struct child) children;
-	XW_VEC(char) names;
-	size_t next;
+	struct xw_children children;
 	size_t path_len; /* of the directory */
-	/* A block could not be read: told after the directory itself was given. */
-	int code;
-	char *line; /* owned */
+	bool streams;
 };
 
 struct xw_walk {
 	struct xw_image *img;
-	bool (*prune)(void *arg, const char *path, size_t len);
-	void *arg;
+	enum xw_export_order order;
+	const struct xw_select *select;
 	XW_VEC(struct frame) frames;
+	unsigned streams; /* frames with an open itree */
 	XW_VEC(char) path;
 	XW_VEC(xw_ino)
 	seen; /* open-addressed set of directories entered; 0 = free; n is its size */
 	size_t seen_used;
 	uint8_t *raw;
 	xw_ino top;
+	bool whole; /* from the root, everything */
 	bool begin; /* the top was not given yet */
 };
 
@@ -97,84 +90,30 @@ static int seen_add(struct xw_walk *w, xw_ino ino)
 
 /* ---- frames ---- */
 
-static void frame_free(struct frame *f)
-{
-	xw_vec_free(&f->children);
-	xw_vec_free(&f->names);
-	free(f->line);
-}
-
-static int frame_add(struct xw_walk *w, struct frame *f, const struct xw_dirent *e)
-{
-	const struct child c = {
-		.ino = e->ino, .name_off = (uint32_t)f->names.n, .name_len = e->name_len};
-
-	if (f->names.n + e->name_len > UINT32_MAX)
-		return xw_fail(w->img->diag, XW_ERR_LIMIT, "%s: too many names in a directory",
-			       w->img->dev->name);
-	if (xw_vec_reserve(&f->names, f->names.n + e->name_len) || xw_vec_push(&f->children, c))
-		return xw_fail_nomem(w->img->diag, "directory");
-	memcpy(f->names.v + f->names.n, e->name, e->name_len);
-	f->names.n += e->name_len;
-	return 0;
-}
-
-static int by_ino(const void *a, const void *b)
-{
-	const struct child *x = a, *y = b;
-
-	if (x->ino != y->ino)
-		return x->ino < y->ino ? -1 : 1;
-	return x->name_off < y->name_off ? -1 : x->name_off > y->name_off;
-}
-
-static bool is_dots(const struct xw_dirent *e)
-{
-	return e->name[0] == '.' && (e->name_len == 1 || (e->name_len == 2 && e->name[1] == '.'));
-}
-
-/* Move the line about what was just found from diag to the frame. */
-static void keep_line(struct xw_walk *w, struct frame *f)
-{
-	if (!w->img->diag)
-		return;
-	f->line = strdup(w->img->diag->text);
-	xw_diag_clear(w->img->diag);
-}
-
-/* Read directory ino into a new frame. Damage is kept in the frame; only running out of memory
- * fails. */
+/* Read directory ino into a new frame. Only running out of memory fails. */
 static int frame_push(struct xw_walk *w, xw_ino ino, const struct xw_inode *inode)
 {
 	struct frame f = {.path_len = w->path.n};
-	struct xw_dir_iter it;
-	struct xw_dirent e;
-	int rc = xw_dir_begin(w->img, ino, inode, w->raw, &it);
+	int rc = xw_children_open(w->img, w->order, w->streams < STREAMS_MAX, ino, inode, w->raw,
+				  &f.children);
 
-	f.code = rc;
-	while (rc != XW_ERR_NOMEM && (rc = xw_dir_next(&it, &e, NULL))) {
-		if (rc > 0)
-			rc = is_dots(&e) ? 0 : frame_add(w, &f, &e);
-		if (rc < 0 && !f.code)
-			f.code = rc;
+	if (!rc && xw_vec_push(&w->frames, f))
+		rc = xw_fail_nomem(w->img->diag, "directory");
+	if (rc) {
+		xw_children_free(&f.children);
+		return rc;
 	}
-	xw_dir_end(&it);
-	if (rc != XW_ERR_NOMEM) {
-		if (f.children.n)
-			qsort(f.children.v, f.children.n, sizeof(*f.children.v), by_ino);
-		if (f.code)
-			keep_line(w, &f);
-		if (!xw_vec_push(&w->frames, f))
-			return 0;
-		xw_fail_nomem(w->img->diag, "directory");
-	}
-	frame_free(&f);
-	return XW_ERR_NOMEM;
+	w->frames.v[w->frames.n - 1].streams = f.children.itree;
+	w->streams += f.children.itree != NULL;
+	return 0;
 }
 
 static void frame_pop(struct xw_walk *w)
 {
-	frame_free(&w->frames.v[--w->frames.n]);
+	struct frame *f = &w->frames.v[--w->frames.n];
+
+	w->streams -= f->streams;
+	xw_children_free(&f->children);
 }
 
 /* ---- items ---- */
@@ -216,10 +155,36 @@ static bool is_file_type(uint32_t mode)
 	}
 }
 
+/*
+ * Directory ino was met: its contents become the top frame. 1: the directory itself is left out.
+ * Names in an encrypted one are ciphertext; it is kept, and they are told as what cannot be read.
+ */
+static int enter(struct xw_walk *w, xw_ino ino, const struct xw_inode *inode)
+{
+	struct xw_children *c;
+	int rc = seen_add(w, ino);
+
+	if (rc < 0)
+		return rc;
+	if (!rc)
+		return damage(w, ino, "is a directory with a second name");
+	rc = frame_push(w, ino, inode);
+	if (rc)
+		return rc;
+	c = &w->frames.v[w->frames.n - 1].children;
+	if (inode->flags & XW_FL_ENCRYPT)
+		return xw_children_hide(c, "names and contents are encrypted");
+	if (w->whole && w->frames.n == 2 && !strcmp(w->path.v, "lost+found") &&
+	    xw_children_none(c)) {
+		frame_pop(w);
+		return 1;
+	}
+	return 0;
+}
+
 /* 1: *e describes ino; 0: it is left out. A directory's contents become the top frame. */
 static int give(struct xw_walk *w, xw_ino ino, struct xw_walk_item *e)
 {
-	const bool is_top = w->frames.n == 0;
 	int rc;
 
 	if (ino != XW_INO_ROOT && ino < w->img->sb.first_ino)
@@ -229,32 +194,22 @@ static int give(struct xw_walk *w, xw_ino ino, struct xw_walk_item *e)
 		return rc;
 	if (!e->inode.links || !is_file_type(e->inode.mode) || e->inode.flags & XW_FL_EA_INODE)
 		return damage(w, ino, "has a name but is not a file");
-	if (e->inode.flags & XW_FL_ENCRYPT)
+	if (e->inode.flags & XW_FL_ENCRYPT && (e->inode.mode & XW_S_IFMT) != XW_S_IFDIR)
 		return xw_fail(w->img->diag, XW_ERR_UNSUPPORTED,
-			       "%s: inode %" PRIu32 " is encrypted", w->img->dev->name, ino);
-	if ((e->inode.mode & XW_S_IFMT) == XW_S_IFDIR) {
-		rc = seen_add(w, ino);
-		if (rc < 0)
-			return rc;
-		if (!rc)
-			return damage(w, ino, "is a directory with a second name");
-		rc = frame_push(w, ino, &e->inode);
-		if (rc)
-			return rc;
-		if (!is_top && w->frames.n == 2 && w->top == XW_INO_ROOT &&
-		    !strcmp(w->path.v, "lost+found") && !w->frames.v[1].children.n &&
-		    !w->frames.v[1].code) {
-			frame_pop(w);
-			return 0;
-		}
-	}
+			       "%s: inode %" PRIu32 ": its contents are encrypted",
+			       w->img->dev->name, ino);
 	e->ino = ino;
 	e->raw = w->raw;
-	return 1;
+	if ((e->inode.mode & XW_S_IFMT) != XW_S_IFDIR)
+		return 1;
+	rc = enter(w, ino, &e->inode);
+	return rc < 0 ? rc : !rc;
 }
 
 int xw_walk_next(struct xw_walk *w, struct xw_walk_item *e)
 {
+	const char *name;
+	size_t len;
 	int rc;
 
 	e->path = w->path.v;
@@ -265,62 +220,75 @@ int xw_walk_next(struct xw_walk *w, struct xw_walk_item *e)
 	}
 	while (w->frames.n) {
 		struct frame *f = &w->frames.v[w->frames.n - 1];
-		struct child c;
+		xw_ino ino;
+		int found = xw_children_next(&f->children, &ino, &name, &len);
 
-		if (f->code) {
-			rc = set_path(w, f->path_len, NULL, 0);
-			if (rc)
-				return rc;
-			e->path = w->path.v;
-			e->path_len = w->path.n;
-			rc = xw_fail(w->img->diag, f->code, "%s", f->line ? f->line : "");
-			f->code = 0;
-			return rc;
-		}
-		if (f->next == f->children.n) {
+		if (!found) {
 			frame_pop(w);
 			continue;
 		}
-		c = f->children.v[f->next++];
-		rc = set_path(w, f->path_len, f->names.v + c.name_off, c.name_len);
-		if (rc)
-			return rc;
+		rc = set_path(w, f->path_len, name, found == 1 ? len : 0);
 		e->path = w->path.v;
 		e->path_len = w->path.n;
-		if (w->prune && w->prune(w->arg, w->path.v, w->path.n))
+		if (rc || found < 0)
+			return rc ? rc : found;
+		if (w->select &&
+		    xw_select_excluded(w->select, (struct xw_slice){e->path, e->path_len}))
 			continue;
-		rc = give(w, c.ino, e);
+		rc = give(w, ino, e);
 		if (rc)
 			return rc;
 	}
 	return 0;
 }
 
-int xw_walk_new(struct xw_image *img, const char *top,
-		bool (*prune)(void *arg, const char *path, size_t len), void *arg,
-		struct xw_walk **out)
+int xw_walk_top(struct xw_image *img, const char *top, xw_ino *ino)
+{
+	struct xw_inode inode;
+	int rc;
+
+	*ino = XW_INO_ROOT;
+	if (!top || !*top)
+		return 0;
+	rc = xw_path_resolve(img, XW_INO_ROOT, top, true, ino);
+	if (rc == XW_ERR_NOTFOUND)
+		return xw_fail(img->diag, rc, "%s: %s: no such directory in the image",
+			       img->dev->name, top);
+	if (!rc)
+		rc = xw_image_inode(img, *ino, &inode, NULL);
+	if (!rc && (inode.mode & XW_S_IFMT) != XW_S_IFDIR)
+		rc = xw_fail(img->diag, XW_ERR_INPUT, "%s: %s: not a directory", img->dev->name,
+			     top);
+	return rc;
+}
+
+/* The roots are entries of a directory that is not there. */
+static int push_roots(struct xw_walk *w, struct xw_children *roots)
+{
+	const struct frame f = {.children = *roots};
+
+	if (xw_vec_push(&w->frames, f))
+		return xw_fail_nomem(w->img->diag, "walk");
+	*roots = (struct xw_children){0};
+	w->begin = false;
+	return 0;
+}
+
+int xw_walk_new(struct xw_image *img, const struct xw_walk_opts *o, struct xw_walk **out)
 {
 	struct xw_walk *w = calloc(1, sizeof(*w));
-	struct xw_inode inode;
 	int rc;
 
 	if (!w)
 		return xw_fail_nomem(img->diag, "walk");
-	*w = (struct xw_walk){
-		.img = img, .prune = prune, .arg = arg, .begin = true, .top = XW_INO_ROOT};
+	*w = (struct xw_walk){.img = img, .order = o->order, .select = o->select, .begin = true};
 	w->raw = malloc(img->inode_size);
 	rc = w->raw ? set_path(w, 0, NULL, 0) : xw_fail_nomem(img->diag, "inode");
-	if (!rc && top && *top) {
-		rc = xw_path_resolve(img, XW_INO_ROOT, top, true, &w->top);
-		if (rc == XW_ERR_NOTFOUND)
-			xw_fail(img->diag, rc, "%s: %s: no such directory in the image",
-				img->dev->name, top);
-		if (!rc)
-			rc = xw_image_inode(img, w->top, &inode, NULL);
-		if (!rc && (inode.mode & XW_S_IFMT) != XW_S_IFDIR)
-			rc = xw_fail(img->diag, XW_ERR_INPUT, "%s: %s: not a directory",
-				     img->dev->name, top);
-	}
+	if (!rc)
+		rc = xw_walk_top(img, o->top, &w->top);
+	w->whole = w->top == XW_INO_ROOT && !o->roots;
+	if (!rc && o->roots)
+		rc = push_roots(w, o->roots);
 	if (rc) {
 		xw_walk_free(w);
 		return rc;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tree of an image, depth first: a directory, then everything in it, its entries by inode
- * number. Inodes are numbered in the order in which files came, so this follows inode tables and
- * data forward, and an archive that an image was made of comes out in its own order.
+ * number or by name. Inodes are numbered in the order in which files came, so the first follows
+ * inode tables and data forward, and an archive that an image was made of comes out in its own
+ * order.
  */
 #ifndef XW_EXPORT_WALK_H
 #define XW_EXPORT_WALK_H
 
-#include "base/vec.h"
-#include "read/image.h"
+#include "export/children.h"
+#include "import/select.h"
 
 struct xw_walk_item {
 	const char
@@ -19,16 +20,21 @@ struct xw_walk_item {
 	const uint8_t *raw; /* the inode's record; valid until the next call */
 };
 
+struct xw_walk_opts {
+	const char *top; /* where in the image paths begin; NULL or "": the root */
+	enum xw_export_order order;
+	/* What to give, with all below it: see paths.h. NULL: the top itself, and everything. */
+	struct xw_children *roots;
+	const struct xw_select *select; /* what is excluded, or NULL */
+};
+
 struct xw_walk;
 
 /*
- * Begin at `top`, a path in the image (NULL or "": the root). prune(arg, path, len) may be NULL;
- * true leaves out the item and what is below it. XW_ERR_NOTFOUND or XW_ERR_INPUT with a line when
+ * Begin. The roots are the caller's, and used up. XW_ERR_NOTFOUND or XW_ERR_INPUT with a line when
  * top is no directory.
  */
-int xw_walk_new(struct xw_image *img, const char *top,
-		bool (*prune)(void *arg, const char *path, size_t len), void *arg,
-		struct xw_walk **out);
+int xw_walk_new(struct xw_image *img, const struct xw_walk_opts *o, struct xw_walk **out);
 /*
  * 1: *e is the next item; 0: end. Negative: something could not be read, diag says what, e->path
  * where; the next call goes on behind it (except XW_ERR_NOMEM). A directory is given before the
@@ -37,5 +43,8 @@ int xw_walk_new(struct xw_image *img, const char *top,
 int xw_walk_next(struct xw_walk *w, struct xw_walk_item *e);
 /* w may be NULL. */
 void xw_walk_free(struct xw_walk *w);
+
+/* The directory that `top` names. */
+int xw_walk_top(struct xw_image *img, const char *top, xw_ino *ino);
 
 #endif

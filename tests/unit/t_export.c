@@ -155,15 +155,10 @@ static void make_tree_image(struct fixture *fx)
 	put_file(fx, 30, XW_S_IFIFO, 1);
 }
 
-static bool prune_b(void *arg, const char *path, size_t len)
-{
-	(void)arg;
-	return len == 1 && *path == 'b';
-}
-
 START_TEST(order)
 {
 	struct xw_export_opts opts = {0};
+	struct xw_select select = {0};
 	struct xw_export_stats stats;
 	struct listing l = {0};
 	struct fixture fx;
@@ -174,7 +169,8 @@ START_TEST(order)
 	ck_assert_str_eq(l.text, " b b/y b/x z=b/y s lb/x a ");
 	ck_assert_uint_eq(stats.directories, 2);
 	ck_assert_uint_eq(stats.hardlinks, 1);
-	opts.prune = prune_b;
+	ck_assert_int_eq(xw_select_set(&select, "--exclude", "b", NULL), 0);
+	opts.select = &select;
 	memset(&l, 0, sizeof(l));
 	ck_assert_int_eq(xw_image_to_list(fx.img, &opts, to_listing, &l, &stats), 0);
 	ck_assert_str_eq(l.text, " z s lb/x a ");
@@ -195,6 +191,111 @@ START_TEST(order)
 	opts = (struct xw_export_opts){0};
 	l = (struct listing){.stop_at = 3};
 	ck_assert_int_eq(xw_image_to_list(fx.img, &opts, to_listing, &l, &stats), -77);
+	xw_select_free(&select);
+	drop(&fx);
+}
+END_TEST
+
+static const char *list_paths(struct fixture *fx, struct listing *l, int want, unsigned n,
+			      const char *const *paths)
+{
+	const struct xw_export_opts opts = {.order = XW_ORDER_INODE,
+					    .paths = {(char *const *)(uintptr_t)paths, n}};
+	struct xw_export_stats stats;
+
+	memset(l, 0, sizeof(*l));
+	xw_diag_clear(&fx->diag);
+	ck_assert_int_eq(xw_image_to_list(fx->img, &opts, to_listing, l, &stats), want);
+	return l->text;
+}
+
+START_TEST(paths)
+{
+	static const struct {
+		const char *want;
+		int rc;
+		const char *missing; /* in the line */
+		unsigned n;
+		const char *paths[4];
+	} cases[] = {
+		{"b b/y b/x ", 0, NULL, 1, {"b"}},
+		{"b b/y b/x ", 0, NULL, 1, {"/b//./"}},
+		{"b b/y b/x ", 0, NULL, 3, {"b/y", "b", "b/x"}},
+		{"b/x ", 0, NULL, 1, {"b/x"}},
+		{"b/x b/y ", 0, NULL, 2, {"b/x", "b/y"}},
+		{"z b b/y=z b/x ", 0, NULL, 2, {"z", "b"}},
+		{"a b/y ", 0, NULL, 3, {"a", "b/y", "a"}},
+		{" b b/y b/x z=b/y s lb/x a ", 0, NULL, 1, {"."}},
+		{" b b/y b/x z=b/y s lb/x a ", 0, NULL, 2, {"a", "/"}},
+		{"b/y b/x ", 0, NULL, 1, {"b/*"}},
+		{"b/y b/x ", 0, NULL, 1, {"?/[xy]"}},
+		{"lost+found ", 0, NULL, 1, {"lost+*"}},
+		{"", XW_ERR_NOTFOUND, ": none", 1, {"none"}},
+		{"a ", XW_ERR_NOTFOUND, ": none, b/z", 3, {"none", "a", "b/z"}},
+		{"", XW_ERR_NOTFOUND, ": l/x", 1, {"l/x"}},
+		{"", XW_ERR_NOTFOUND, ": b/../a", 1, {"b/../a"}},
+		{"", XW_ERR_NOTFOUND, ": *x", 1, {"*x"}},
+		{"a ", XW_ERR_NOTFOUND, ": a/b", 2, {"a/b", "a"}},
+	};
+	struct listing l;
+	struct fixture fx;
+
+	make_tree_image(&fx);
+	open_it(&fx, 0);
+	for (unsigned i = 0; i < XW_ARRAY_SIZE(cases); i++) {
+		ck_assert_str_eq(list_paths(&fx, &l, cases[i].rc, cases[i].n, cases[i].paths),
+				 cases[i].want);
+		if (cases[i].missing)
+			ck_assert_ptr_nonnull(strstr(fx.diag.text, cases[i].missing));
+	}
+	drop(&fx);
+}
+END_TEST
+
+/* Files whose data lie the other way round than their inodes; directories come before what is in
+ * them all the same. */
+static void make_mixed_image(struct fixture *fx)
+{
+	static const struct xw_extent at[] = {
+		{0, 1, 3000, false}, {0, 1, 2000, false}, {0, 1, 1000, false}, {0, 1, 1500, false}};
+	static const char *const root[] = {"d", "e", "f", "empty", "g"};
+	static const xw_ino root_to[] = {12, 13, 14, 15, 16};
+	static const char *const d[] = {"f", "s"};
+	static const xw_ino d_to[] = {17, 18};
+	static const char *const e[] = {"f"};
+	static const xw_ino e_to[] = {19};
+	static const xw_ino with_data[] = {14, 16, 17, 19};
+
+	make_image(fx, true);
+	make_dir(fx, 2, 2, 5, root, root_to, true);
+	make_dir(fx, 12, 2, 2, d, d_to, true);
+	make_dir(fx, 13, 2, 1, e, e_to, true);
+	put_file(fx, 15, XW_S_IFREG, 1);
+	put_link(fx, 18, "f");
+	for (unsigned i = 0; i < 4; i++) {
+		struct xw_inode inode = {.mode = XW_S_IFREG | 0644, .size = BS};
+
+		root_leaf(&inode, &at[i], 1);
+		put_inode(fx, with_data[i], &inode, NULL, 0);
+	}
+}
+
+START_TEST(orders)
+{
+	static const char *const want[] = {
+		[XW_ORDER_DISK] = " d d/f d/sf e e/f empty g f ",
+		[XW_ORDER_INODE] = " d d/f d/sf e e/f f empty g ",
+		[XW_ORDER_NAME] = " d d/f d/sf e e/f empty f g ",
+	};
+	const struct xw_export_opts opts = {.order = (enum xw_export_order)_i};
+	struct xw_export_stats stats;
+	struct listing l = {0};
+	struct fixture fx;
+
+	make_mixed_image(&fx);
+	open_it(&fx, 0);
+	ck_assert_int_eq(xw_image_to_list(fx.img, &opts, to_listing, &l, &stats), 0);
+	ck_assert_str_eq(l.text, want[_i]);
 	drop(&fx);
 }
 END_TEST
@@ -257,7 +358,7 @@ START_TEST(impossible_trees)
 	ck_assert_str_eq(l.text, " d d/file file ");
 	/* up, self, d2, gone, resize, journal */
 	ck_assert_uint_eq(stats.damaged, 6);
-	ck_assert_ptr_nonnull(strstr(fx.diag.text, "6 damaged items"));
+	ck_assert_ptr_nonnull(strstr(fx.diag.text, "6 items could not be read"));
 	drop(&fx);
 }
 END_TEST
@@ -293,7 +394,7 @@ START_TEST(damage)
 	for (n = 0; next_member(&s, &at, &m); n++)
 		;
 	ck_assert_uint_eq(n, stats.files + stats.directories);
-	ck_assert_ptr_nonnull(strstr(fx.diag.text, "2 damaged items"));
+	ck_assert_ptr_nonnull(strstr(fx.diag.text, "2 items could not be read"));
 	free(s.v);
 	drop(&fx);
 }
@@ -325,6 +426,8 @@ int main(void)
 	tcase_set_timeout(tc, 300);
 	tcase_add_loop_test(tc, contents, 0, XW_ARRAY_SIZE(files));
 	tcase_add_test(tc, order);
+	tcase_add_test(tc, paths);
+	tcase_add_loop_test(tc, orders, 0, 3);
 	tcase_add_test(tc, types_in_the_archive);
 	tcase_add_test(tc, impossible_trees);
 	tcase_add_test(tc, damage);

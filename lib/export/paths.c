@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Paths are looked up one component at a time, and symbolic links on the way are not followed: a
+ * member below a link would be a path that an archive cannot hold.
+ */
+#include "config.h"
+
+#include "export/paths.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "read/dirs.h"
+
+struct finder {
+	struct xw_image *img;
+	enum xw_export_order order;
+	struct xw_children *roots;
+	size_t found; /* by the path at hand */
+	bool all;
+	XW_VEC(char) path; /* so far, not terminated */
+};
+
+/* The next component of p; 0 long at the end. "." is none. */
+static const char *component(const char *p, size_t *len)
+{
+	for (;; p += *len) {
+		p += strspn(p, "/");
+		*len = strcspn(p, "/");
+		if (*len != 1 || *p != '.')
+			return p;
+	}
+}
+
+static int push(struct finder *f, const char *name, size_t len)
+{
+	if (xw_vec_reserve(&f->path, f->path.n + len + 1))
+		return xw_fail_nomem(f->img->diag, "path");
+	if (f->path.n)
+		f->path.v[f->path.n++] = '/';
+	memcpy(f->path.v + f->path.n, name, len);
+	f->path.n += len;
+	return 0;
+}
+
+static int take(struct finder *f, xw_ino ino)
+{
+	f->found++;
+	if (!f->path.n) {
+		f->all = true;
+		return 0;
+	}
+	return xw_children_add(f->roots, ino, false, f->path.v, f->path.n);
+}
+
+/* What cannot be read is not there. Running out of memory is all that fails. */
+static int not_there(struct finder *f, int rc)
+{
+	if (rc == XW_ERR_NOMEM)
+		return rc;
+	if (f->img->diag)
+		xw_diag_clear(f->img->diag);
+	return 0;
+}
+
+static int find_literal(struct finder *f, xw_ino ino, const char *rest)
+{
+	size_t len;
+	int rc = 0;
+
+	f->path.n = 0;
+	while (!rc && (rest = component(rest, &len), len)) {
+		const xw_ino dir = ino;
+
+		if (len == 2 && !memcmp(rest, "..", 2))
+			return 0;
+		rc = xw_dir_lookup(f->img, dir, rest, len, &ino, NULL);
+		if (rc)
+			return not_there(f, rc);
+		not_there(f, 0); /* what was damaged on the way to it */
+		rc = push(f, rest, len);
+		rest += len;
+	}
+	return rc ? rc : take(f, ino);
+}
+
+static int find_pattern(struct finder *f, xw_ino dir, const char *rest);
+
+/* One entry of a directory, against the first component of the pattern. */
+static int try_entry(struct finder *f, xw_ino ino, const char *name, size_t len,
+		     const char *pattern, const char *rest)
+{
+	auto_free char *text = strndup(name, len);
+	const size_t path_len = f->path.n;
+	int rc;
+
+	if (!text)
+		return xw_fail_nomem(f->img->diag, "path");
+	if (fnmatch(pattern, text, 0))
+		return 0;
+	rc = push(f, name, len);
+	if (!rc)
+		rc = find_pattern(f, ino, rest);
+	f->path.n = path_len;
+	return rc;
+}
+
+static int find_pattern(struct finder *f, xw_ino dir, const char *rest)
+{
+	size_t len;
+	const char *first = component(rest, &len);
+	auto_free char *pattern = strndup(first, len);
+	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	struct xw_children c = {0};
+	struct xw_inode inode;
+	const char *name;
+	xw_ino ino;
+	int rc;
+
+	if (!len)
+		return take(f, dir);
+	if (!pattern || !raw)
+		return xw_fail_nomem(f->img->diag, "path");
+	rc = xw_image_inode(f->img, dir, &inode, raw);
+	if (rc || (inode.mode & XW_S_IFMT) != XW_S_IFDIR || inode.flags & XW_FL_ENCRYPT)
+		return not_there(f, rc);
+	rc = xw_children_open(f->img, f->order, false, dir, &inode, raw, &c);
+	while (rc != XW_ERR_NOMEM && (rc = xw_children_next(&c, &ino, &name, &len))) {
+		if (rc == 1)
+			rc = try_entry(f, ino, name, len, pattern, first + strlen(pattern));
+		rc = rc < 0 ? not_there(f, rc) : rc;
+	}
+	xw_children_free(&c);
+	return rc;
+}
+
+/* ---- paths below others ---- */
+
+/* '/' sorts before every byte, so that what is below a path follows it directly. */
+static int compare_paths(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	for (size_t i = 0; i < a_len && i < b_len; i++) {
+		const unsigned x = a[i] == '/' ? 0 : (unsigned char)a[i];
+		const unsigned y = b[i] == '/' ? 0 : (unsigned char)b[i];
+
+		if (x != y)
+			return x < y ? -1 : 1;
+	}
+	return a_len < b_len ? -1 : a_len > b_len;
+}
+
+static int by_path(const void *a, const void *b, void *names)
+{
+	const struct xw_child *x = a, *y = b;
+	const char *base = names;
+
+	return compare_paths(base + x->name_off, x->name_len, base + y->name_off, y->name_len);
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct xw_child *x = a, *y = b;
+
+	return x->name_off < y->name_off ? -1 : x->name_off > y->name_off;
+}
+
+static bool is_below(const char *names, const struct xw_child *e, const struct xw_child *top)
+{
+	return e->name_len >= top->name_len &&
+	       !memcmp(names + e->name_off, names + top->name_off, top->name_len) &&
+	       (e->name_len == top->name_len || names[e->name_off + top->name_len] == '/');
+}
+
+static void drop_below(struct xw_children *roots)
+{
+	size_t n = 0;
+
+	if (!roots->v.n)
+		return;
+	qsort_r(roots->v.v, roots->v.n, sizeof(*roots->v.v), by_path, roots->names.v);
+	for (size_t i = 0; i < roots->v.n; i++) {
+		if (!n || !is_below(roots->names.v, &roots->v.v[i], &roots->v.v[n - 1]))
+			roots->v.v[n++] = roots->v.v[i];
+	}
+	roots->v.n = n;
+	/* back in the order in which they were asked for */
+	qsort(roots->v.v, n, sizeof(*roots->v.v), by_offset);
+}
+
+int xw_paths_resolve(struct xw_image *img, xw_ino top, enum xw_export_order order,
+		     const struct xw_path_list *paths, int (*missing)(void *arg, const char *path),
+		     void *arg, struct xw_children *roots, bool *all)
+{
+	struct finder f = {.img = img, .order = order, .roots = roots};
+	int rc = 0;
+
+	*roots = (struct xw_children){.img = img, .order = order};
+	for (size_t i = 0; i < paths->n && !rc; i++) {
+		f.found = 0;
+		rc = find_literal(&f, top, paths->v[i]);
+		f.path.n = 0;
+		if (!rc && !f.found && strpbrk(paths->v[i], "*?["))
+			rc = find_pattern(&f, top, paths->v[i]);
+		if (!rc && !f.found)
+			rc = missing(arg, paths->v[i]);
+	}
+	drop_below(roots);
+	*all = f.all;
+	xw_vec_free(&f.path);
+	return rc;
+}
