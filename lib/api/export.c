@@ -10,8 +10,8 @@
 #include "base/auto.h"
 #include "base/json.h"
 #include "commit/recover.h"
-#include "export/export.h"
-#include "import/select.h"
+#include "export/compress.h"
+#include "export/extract.h"
 #include "plan/params.h"
 
 _Static_assert(XW_E_CORRUPT == XW_ERR_CORRUPT, "error codes");
@@ -20,6 +20,11 @@ struct xw_export {
 	struct xw_diag diag;
 	struct xw_select select;
 	char *directory, *redo_file; /* owned, or NULL */
+	XW_VEC(char *) paths; /* owned */
+	enum xw_export_order order;
+	bool no_xattrs, no_acls;
+	struct xw_archive_opts archive;
+	struct xw_extract_opts extract;
 	unsigned image_flags;
 	uint64_t offset;
 	xw_progress_cb *progress;
@@ -41,6 +46,7 @@ struct run {
 	struct timespec began, ticked;
 	uint64_t total; /* expected bytes, for progress */
 	xw_write_cb *write;
+	uint64_t written; /* handed to it */
 	xw_entry_cb *each;
 	void *arg;
 };
@@ -48,7 +54,11 @@ struct run {
 int xw_export_new(struct xw_export **out)
 {
 	*out = calloc(1, sizeof(**out));
-	return *out ? 0 : XW_ERR_NOMEM;
+	if (!*out)
+		return XW_ERR_NOMEM;
+	(*out)->archive.level = XW_LEVEL_DEFAULT;
+	(*out)->extract.umask = 022;
+	return 0;
 }
 
 void xw_export_free(struct xw_export *x)
@@ -57,10 +67,15 @@ void xw_export_free(struct xw_export *x)
 		return;
 	xw_select_free(&x->select);
 	xw_json_free(&x->json);
+	for (size_t i = 0; i < x->paths.n; i++)
+		free(x->paths.v[i]);
+	xw_vec_free(&x->paths);
 	free(x->directory);
 	free(x->redo_file);
 	free(x);
 }
+
+/* ---- options ---- */
 
 static int set_offset(struct xw_export *x, const char *value)
 {
@@ -80,23 +95,145 @@ static int set_text(struct xw_export *x, char **where, const char *value)
 	return *where ? 0 : xw_fail_nomem(&x->diag, "option");
 }
 
+static int set_number(struct xw_export *x, const char *option, const char *value, int base,
+		      long min, long max, long *out)
+{
+	char *end;
+
+	if (value && *value)
+		*out = strtol(value, &end, base);
+	if (!value || !*value || *end || *out < min || *out > max)
+		return xw_fail(&x->diag, XW_ERR_USAGE, "%s: \"%s\" is not in %ld..%ld", option,
+			       value ? value : "", min, max);
+	return 0;
+}
+
+static int set_order(struct xw_export *x, const char *value)
+{
+	static const char *const names[] = {
+		[XW_ORDER_DISK] = "disk",
+		[XW_ORDER_INODE] = "inode",
+		[XW_ORDER_NAME] = "name",
+	};
+
+	for (unsigned i = 0; value && i < XW_ARRAY_SIZE(names); i++) {
+		if (!strcmp(value, names[i])) {
+			x->order = (enum xw_export_order)i;
+			return 0;
+		}
+	}
+	return xw_fail(&x->diag, XW_ERR_USAGE, "--order: \"%s\" is not disk, inode or name",
+		       value ? value : "");
+}
+
+static int set_format(struct xw_export *x, const char *value)
+{
+	if (value && xw_archive_format_by_name(value, &x->archive.format))
+		return 0;
+	return xw_fail(&x->diag, XW_ERR_USAGE,
+		       "--format: \"%s\" is not pax, gnu, ustar, newc or odc", value ? value : "");
+}
+
+/* Options that only say yes or no. false: not one of these. */
+static bool set_flag(struct xw_export *x, const char *option)
+{
+	static const char *const kept[] = {"--acls", "--numeric-owner", "--selinux", "--xattrs"};
+	const struct {
+		const char *option;
+		bool *flag, value;
+	} flags[] = {
+		{"--acls", &x->no_acls, false},
+		{"--no-acls", &x->no_acls, true},
+		{"--no-same-owner", &x->extract.same_owner, false},
+		{"--no-same-permissions", &x->extract.same_modes, false},
+		{"--no-xattrs", &x->no_xattrs, true},
+		{"--preserve-permissions", &x->extract.same_modes, true},
+		{"--same-owner", &x->extract.same_owner, true},
+		{"--xattrs", &x->no_xattrs, false},
+	};
+	bool known = false;
+
+	for (unsigned i = 0; i < XW_ARRAY_SIZE(flags); i++) {
+		if (!strcmp(option, flags[i].option)) {
+			*flags[i].flag = flags[i].value;
+			return true;
+		}
+	}
+	/* what tar(1) must be told is so anyway */
+	for (unsigned i = 0; i < XW_ARRAY_SIZE(kept); i++)
+		known |= !strcmp(option, kept[i]);
+	if (!strcmp(option, "--keep-old-files"))
+		x->extract.existing = XW_EXISTING_KEEP;
+	else if (!strcmp(option, "--skip-old-files"))
+		x->extract.existing = XW_EXISTING_SKIP;
+	else if (!strcmp(option, "--ignore-checksums"))
+		x->image_flags |= XW_IMAGE_NOCSUM;
+	else
+		return known || (!strncmp(option, "--", 2) &&
+				 xw_compression_by_name(option + 2, &x->archive.compression));
+	return true;
+}
+
+static int set_value(struct xw_export *x, const char *option, const char *value)
+{
+	long n;
+	int rc;
+
+	if (!strcmp(option, "--level")) {
+		rc = set_number(x, option, value, 10, -100, 100, &n);
+		if (!rc)
+			x->archive.level = (int)n;
+		return rc;
+	}
+	if (!strcmp(option, "--jobs")) {
+		rc = set_number(x, option, value, 10, 1, 1024, &n);
+		if (!rc)
+			x->archive.jobs = (unsigned)n;
+		return rc;
+	}
+	if (!strcmp(option, "umask")) {
+		rc = set_number(x, option, value, 8, 0, 0777, &n);
+		if (!rc)
+			x->extract.umask = (uint32_t)n;
+		return rc;
+	}
+	if (!strcmp(option, "--auto-compress")) {
+		xw_archive_by_suffix(value ? value : "", &x->archive);
+		return 0;
+	}
+	rc = xw_select_set(&x->select, option, value, &x->diag);
+	return rc == XW_ERR_NOTFOUND ? xw_fail(&x->diag, XW_ERR_USAGE, "unknown option %s", option)
+				     : rc;
+}
+
 int xw_export_set(struct xw_export *x, const char *option, const char *value)
 {
 	xw_diag_clear(&x->diag);
 	if (!strcmp(option, "-E"))
 		return set_offset(x, value);
-	if (!strcmp(option, "--ignore-checksums")) {
-		x->image_flags |= XW_IMAGE_NOCSUM;
-		return 0;
-	}
 	if (!strcmp(option, "--directory"))
 		return set_text(x, &x->directory, value);
 	if (!strcmp(option, "--redo-file"))
 		return set_text(x, &x->redo_file, value);
-	if (!strcmp(option, "--exclude"))
-		return xw_select_set(&x->select, option, value, &x->diag);
-	return xw_fail(&x->diag, XW_ERR_USAGE, "unknown option %s", option);
+	if (!strcmp(option, "--order"))
+		return set_order(x, value);
+	if (!strcmp(option, "--format"))
+		return set_format(x, value);
+	return set_flag(x, option) ? 0 : set_value(x, option, value);
 }
+
+int xw_export_add_path(struct xw_export *x, const char *path)
+{
+	char *own = strdup(path);
+
+	xw_diag_clear(&x->diag);
+	if (own && !xw_vec_push(&x->paths, own))
+		return 0;
+	free(own);
+	return xw_fail_nomem(&x->diag, "path");
+}
+
+/* ---- callbacks ---- */
 
 static void forward_log(void *arg, enum xw_log_level level, const char *line)
 {
@@ -154,8 +291,8 @@ static int on_write(void *arg, const void *buf, size_t len)
 
 	if (rc)
 		return xw_fail(&r->x->diag, rc, "%s: writing the archive failed", r->dev->name);
-	r->x->result.bytes_out += len;
-	return tick(r, r->x->result.bytes_out);
+	r->written += len;
+	return tick(r, r->written);
 }
 
 static int on_entry(void *arg, const struct xw_export_item *item)
@@ -163,7 +300,7 @@ static int on_entry(void *arg, const struct xw_export_item *item)
 	struct run *r = arg;
 	const struct xw_inode *inode = &item->at->inode;
 	struct xw_export_entry e = {
-		.path = item->at->path,
+		.path = item->path,
 		.link = item->link,
 		.hardlink = item->hardlink,
 		.ino = item->at->ino,
@@ -200,7 +337,16 @@ static int open_run(struct run *r, const char *path)
 	used = r->img->sb.blocks_count -
 	       XW_MIN(r->img->sb.blocks_count, r->img->sb.free_blocks_count);
 	r->total = used * r->img->block_size;
-	r->opts = (struct xw_export_opts){.top = x->directory, .select = &x->select, .tick = on_item, .tick_arg = r};
+	r->opts = (struct xw_export_opts){
+		.top = x->directory,
+		.paths = {x->paths.v, x->paths.n},
+		.order = x->order,
+		.select = &x->select,
+		.no_xattrs = x->no_xattrs,
+		.no_acls = x->no_acls,
+		.tick = on_item,
+		.tick_arg = r,
+	};
 	return 0;
 }
 
@@ -219,6 +365,8 @@ static void close_run(struct run *r)
 		.acls = s->acls,
 		.sockets = s->sockets,
 		.damaged = s->damaged + r->recovered.journal_lost,
+		.failed = s->failed,
+		.missing = s->missing,
 		.data_bytes = s->data_bytes,
 		.bytes_out = s->bytes_out,
 		.seconds = seconds_since(&r->began),
@@ -236,13 +384,37 @@ static int check_recovery(struct run *r)
 		       r->dev->name);
 }
 
+static int check_archive(struct xw_export *x)
+{
+	xw_diag_clear(&x->diag);
+	if (x->archive.level != XW_LEVEL_DEFAULT && x->archive.compression == XW_COMPRESS_NONE)
+		return xw_fail(&x->diag, XW_ERR_USAGE, "--level: nothing is to be compressed");
+	return 0;
+}
+
 int xw_export_run(struct xw_export *x, const char *image, xw_write_cb *write, void *arg)
 {
 	struct run r = {.x = x, .write = write, .arg = arg};
-	int rc = open_run(&r, image);
+	int rc = check_archive(x);
 
 	if (!rc)
-		rc = xw_image_to_tar(r.img, &r.opts, on_write, &r, &r.stats);
+		rc = open_run(&r, image);
+	if (!rc)
+		rc = xw_image_to_archive(r.img, &r.opts, &x->archive, on_write, &r, &r.stats);
+	if (!rc)
+		rc = check_recovery(&r);
+	close_run(&r);
+	return rc;
+}
+
+int xw_export_extract(struct xw_export *x, const char *image, const char *dir)
+{
+	struct run r = {.x = x};
+	int rc = open_run(&r, image);
+
+	x->extract.dir = dir;
+	if (!rc)
+		rc = xw_image_to_dir(r.img, &r.opts, &x->extract, &r.stats);
 	if (!rc)
 		rc = check_recovery(&r);
 	close_run(&r);
@@ -284,6 +456,8 @@ const char *xw_export_json(struct xw_export *x)
 	xw_json_u64(j, "acls", r->acls);
 	xw_json_u64(j, "sockets", r->sockets);
 	xw_json_u64(j, "damaged", r->damaged);
+	xw_json_u64(j, "failed", r->failed);
+	xw_json_u64(j, "missing", r->missing);
 	xw_json_u64(j, "data_bytes", r->data_bytes);
 	xw_json_u64(j, "bytes_out", r->bytes_out);
 	xw_json_f64(j, "seconds", r->seconds, 3);

@@ -29,6 +29,7 @@ extern "C" {
 #define XW_E_UNSUPPORTED (-9) /* a feature this version does not make */
 #define XW_E_INPUT (-10) /* the source is malformed */
 #define XW_E_TRUNCATED (-11) /* the source ends early */
+#define XW_E_NOTFOUND (-14) /* a file, or a path in the image, is not there */
 #define XW_E_EXISTS (-12) /* the target holds data, and "-F" was not set */
 #define XW_E_STATE (-15) /* a change to the image was interrupted, and cannot be completed */
 #define XW_E_BUSY (-17) /* the target is mounted or in use; "-F" set twice overwrites even that */
@@ -148,39 +149,57 @@ XW_API const struct xw_import_result *xw_import_result(const struct xw_import *x
 XW_API const char *xw_import_json(struct xw_import *x);
 XW_API const char *xw_import_error(const struct xw_import *x);
 
-/* ---- an image as a tar stream, or a listing ---- */
+/* ---- an image as an archive, as files, or a listing ---- */
 
 struct xw_export;
 
 struct xw_export_result {
 	uint64_t files, directories, symlinks, specials, hardlinks; /* exported or listed */
 	uint64_t sparse_files, xattrs, acls;
-	uint64_t sockets; /* left out: tar has none */
+	uint64_t sockets; /* left out of archives, which have none */
 	uint64_t damaged; /* left out or incomplete: the log names each */
 	uint64_t data_bytes, bytes_out;
 	double seconds;
+	uint64_t failed; /* could not be written, or not as they are: the log names each */
+	uint64_t missing; /* paths that were asked for and are not there */
 };
 
 XW_API int xw_export_new(struct xw_export **out);
 XW_API void xw_export_free(struct xw_export *x);
 /*
- * "--directory" DIR: only what is in this directory of the image. "--exclude" PATTERN: leave out
- * what matches, as in xw-mkfs(8). "--ignore-checksums" NULL. "-E" "offset=BYTES": where in the file
- * the filesystem begins. "--redo-file" PATH: see extwright(7). XW_E_USAGE names option and value.
+ * Set one option by its name on the command line of xw-export(8): "--directory" DIR, "--order"
+ * "name", "--exclude" PATTERN, "--format" "newc", "--zstd" NULL, "--level" "19", "--same-owner"
+ * NULL, "--preserve-permissions" NULL, "--ignore-checksums" NULL, "-E" "offset=BYTES",
+ * "--redo-file" PATH, ...; "--auto-compress" FILE: as the end of this name asks; also "umask"
+ * (octal, for extracting; default 022). XW_E_USAGE names option and value.
  */
 XW_API int xw_export_set(struct xw_export *x, const char *option, const char *value);
+/*
+ * Only this path of the image, with all below it; several add up. It may be a pattern as in a
+ * shell.
+ */
+XW_API int xw_export_add_path(struct xw_export *x, const char *path);
 XW_API void xw_export_on_log(struct xw_export *x, xw_log_cb *cb, void *arg);
 XW_API void xw_export_on_progress(struct xw_export *x, xw_progress_cb *cb, void *arg);
 
 /* Takes all bytes: 0, or a negative code that ends the run and is returned by it. */
 typedef int xw_write_cb(void *arg, const void *buf, size_t len);
 /*
- * Write everything in the image as a pax archive, each directory followed by what is in it. What
- * its journal or a redo file holds counts, and stays there: nothing is written to the image.
- * XW_E_CORRUPT when the image is damaged: what could be read was written all the same, and the
- * archive is whole (bytes_out 0: it could not be opened).
+ * Write everything in the image as an archive, pax unless "--format" says otherwise; each directory
+ * comes before what is in it. What its journal or a redo file holds counts, and stays there:
+ * nothing is written to the image.
+ *
+ * Of this and the next two: after XW_E_CORRUPT (the image is damaged), XW_E_NOTFOUND (a path is not
+ * there) and, with `failed` counted in the result, other codes (something could not be written as
+ * it is), all the rest was written, and an archive is whole (bytes_out 0: the image could not be
+ * opened).
  */
 XW_API int xw_export_run(struct xw_export *x, const char *image, xw_write_cb *write, void *arg);
+/*
+ * Unpack everything into directory `dir`, which is made where it is missing, as tar(1) would.
+ * Symbolic links in it are never followed.
+ */
+XW_API int xw_export_extract(struct xw_export *x, const char *image, const char *dir);
 
 struct xw_export_entry {
 	const char *path; /* no leading slash; "" is the root. Valid during the call, as link */

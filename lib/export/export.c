@@ -29,9 +29,10 @@ static void tell(struct xw_exporter *x, const char *path)
 
 	if (!d)
 		return;
+	path = *path ? path : "/";
 	if (!*x->first)
-		memcpy(x->first, d->text, sizeof(x->first));
-	xw_log(d, XW_LOG_WARN, "%s: %s", *path ? path : "/", d->text);
+		snprintf(x->first, sizeof(x->first), "%.300s: %.400s", path, d->text);
+	xw_log(d, XW_LOG_WARN, "%s: %s", path, d->text);
 	xw_diag_clear(d);
 }
 
@@ -150,23 +151,30 @@ static int give_name(struct xw_exporter *x, struct xw_export_item *item)
 	return rc;
 }
 
-/* Where the item goes; false: nowhere. */
+void xw_export_select(const struct xw_exporter *x, struct xw_inode *inode)
+{
+	const struct xw_select *s = x->opts->select;
+	const uint32_t type = inode->mode & XW_S_IFMT;
+
+	if (!s)
+		return;
+	inode->mode =
+		(uint16_t)(type | xw_select_mode(s, inode->mode & 07777u, type == XW_S_IFDIR));
+	if (s->owner_set)
+		inode->uid = s->owner;
+	if (s->group_set)
+		inode->gid = s->group;
+}
+
+/* 1: item->path is where it goes; 0: nowhere. */
 static int select_item(struct xw_exporter *x, struct xw_walk_item *e, struct xw_export_item *item)
 {
 	const struct xw_select *s = x->opts->select;
-	const bool is_dir = (e->inode.mode & XW_S_IFMT) == XW_S_IFDIR;
 	struct xw_slice left = {e->path, e->path_len};
 
 	item->path = e->path;
-	if (!s)
-		return 1;
-	e->inode.mode = (uint16_t)((e->inode.mode & XW_S_IFMT) |
-				   xw_select_mode(s, e->inode.mode & 07777, is_dir));
-	if (s->owner_set)
-		e->inode.uid = s->owner;
-	if (s->group_set)
-		e->inode.gid = s->group;
-	if (!s->strip_components)
+	xw_export_select(x, &e->inode);
+	if (!s || !s->strip_components)
 		return 1;
 	if (!xw_select_strip(s, left, &left) || !left.len)
 		return 0;
@@ -190,6 +198,8 @@ static int take(struct xw_exporter *x, struct xw_walk_item *e)
 		return 0;
 	}
 	rc = give_name(x, &item);
+	if (rc == 1)
+		return 0;
 	return x->foreign ? rc : xw_export_damage(x, e->path, rc);
 }
 

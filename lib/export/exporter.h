@@ -21,8 +21,8 @@ struct xw_exporter {
 	char missing[512]; /* paths */
 	int failed_code; /* of the first failure to write */
 	/*
-	 * Take one item. A failure that is damage (xw_export_is_damage()) means that nothing of it
-	 * was written; others end the run.
+	 * Take one item. A failure that is damage means that nothing of it was written; so does 1,
+	 * of which xw_export_failed() was told. Others end the run.
 	 */
 	int (*put)(void *to, const struct xw_export_item *item);
 	void *to;
@@ -49,6 +49,13 @@ void xw_export_failed(struct xw_exporter *x, const char *path, int rc);
  */
 int xw_export_attributes(struct xw_exporter *x, const struct xw_export_item *item,
 			 int (*each)(void *arg, const struct xw_xattr_ref *a), void *arg);
+
+/* xw_image_to_tar() with an end to the output: end(arg), once all is written. May be NULL. */
+int xw_image_to_pax(struct xw_image *img, const struct xw_export_opts *o, xw_output_fn *write,
+		    int (*end)(void *arg), void *arg, struct xw_export_stats *stats);
+
+/* Owner and mode as selected. */
+void xw_export_select(const struct xw_exporter *x, struct xw_inode *inode);
 
 /* Has the item contents: a regular file's first name? */
 bool xw_export_has_contents(const struct xw_export_item *item);

@@ -110,8 +110,8 @@ static int pax_put(void *to, const struct xw_export_item *item)
 	return rc;
 }
 
-int xw_image_to_tar(struct xw_image *img, const struct xw_export_opts *o, xw_output_fn *write,
-		    void *arg, struct xw_export_stats *stats)
+int xw_image_to_pax(struct xw_image *img, const struct xw_export_opts *o, xw_output_fn *write,
+		    int (*end)(void *arg), void *arg, struct xw_export_stats *stats)
 {
 	struct pax p = {.x = {.put = pax_put, .to = &p}};
 	int rc = xw_export_begin(&p.x, img, o, stats);
@@ -124,10 +124,18 @@ int xw_image_to_tar(struct xw_image *img, const struct xw_export_opts *o, xw_out
 		rc = xw_tar_put_end(&p.out);
 	if (!rc)
 		rc = xw_output_flush(&p.out);
+	if (!rc && end)
+		rc = end(arg);
 	stats->bytes_out = p.out.total;
 	stats->xattrs = p.counts.xattrs;
 	stats->acls = p.counts.acls;
 	xw_output_free(&p.out);
 	xw_vec_free(&p.records.v);
 	return xw_export_finish(&p.x, rc);
+}
+
+int xw_image_to_tar(struct xw_image *img, const struct xw_export_opts *o, xw_output_fn *write,
+		    void *arg, struct xw_export_stats *stats)
+{
+	return xw_image_to_pax(img, o, write, NULL, arg, stats);
 }

@@ -140,7 +140,19 @@ static int put_map(const struct xw_payload *p, struct xw_output *o)
 	return rc ? rc : xw_output_pad(o, BLOCK);
 }
 
-/* Copy len bytes of the device. What cannot be read becomes zeros. */
+/* Read len bytes of the device. What cannot be read becomes zeros. */
+static void read_bytes(const struct xw_payload *p, void *to, size_t len, uint64_t at, int *damage)
+{
+	int rc = xw_dev_pread(p->img->dev, to, len, at);
+
+	if (!rc)
+		return;
+	if (!*damage)
+		*damage = xw_fail(p->img->diag, rc, "%s: inode %" PRIu32 ": cannot read its data",
+				  p->img->dev->name, p->ino);
+	memset(to, 0, len);
+}
+
 static int copy_bytes(const struct xw_payload *p, struct xw_output *o, uint64_t at, uint64_t len,
 		      int *damage)
 {
@@ -151,14 +163,7 @@ static int copy_bytes(const struct xw_payload *p, struct xw_output *o, uint64_t 
 
 		if (rc)
 			return rc;
-		rc = xw_dev_pread(p->img->dev, to, room, at);
-		if (rc) {
-			if (!*damage)
-				*damage = xw_fail(p->img->diag, rc,
-						  "%s: inode %" PRIu32 ": cannot read its data",
-						  p->img->dev->name, p->ino);
-			memset(to, 0, room);
-		}
+		read_bytes(p, to, room, at, damage);
 		xw_output_made(o, room);
 		at += room;
 		len -= room;
@@ -185,21 +190,28 @@ static int put_runs(const struct xw_payload *p, struct xw_output *o, int *damage
 	return rc ? rc : xw_output_zeros(o, end - o->total);
 }
 
+static void read_inline(const struct xw_payload *p, void *to, size_t len, uint64_t off, int *damage)
+{
+	size_t got = 0;
+	int rc = xw_file_pread(p->img, p->ino, p->inode, p->raw, off, to, len, &got);
+
+	if (rc && !*damage)
+		*damage = rc;
+	memset((uint8_t *)to + got, 0, len - got);
+}
+
 static int put_inline(const struct xw_payload *p, struct xw_output *o, int *damage)
 {
 	uint64_t off = 0;
 
 	while (off < p->data) {
-		size_t room, got = 0;
+		size_t room;
 		void *to;
 		int rc = xw_output_room(o, (size_t)(p->data - off), &to, &room);
 
 		if (rc)
 			return rc;
-		rc = xw_file_pread(p->img, p->ino, p->inode, p->raw, off, to, room, &got);
-		if (rc && !*damage)
-			*damage = rc;
-		memset((uint8_t *)to + got, 0, room - got);
+		read_inline(p, to, room, off, damage);
 		xw_output_made(o, room);
 		off += room;
 	}
@@ -218,4 +230,49 @@ int xw_payload_put(const struct xw_payload *p, struct xw_output *o, int *damage)
 	if (!rc && !(p->inode->flags & XW_FL_INLINE_DATA))
 		rc = put_runs(p, o, damage);
 	return rc ? rc : xw_output_pad(o, BLOCK);
+}
+
+/* One run of blocks, or with at == UINT64_MAX inline data, from byte off of the file on. */
+static int each_piece(const struct xw_payload *p, uint64_t off, uint64_t at, uint64_t len,
+		      void *buf, size_t size,
+		      int (*each)(void *arg, uint64_t off, const void *data, size_t len), void *arg,
+		      int *damage)
+{
+	int rc = 0;
+
+	for (uint64_t done = 0; done < len && !rc;) {
+		const size_t n = (size_t)XW_MIN(len - done, size);
+
+		if (at == UINT64_MAX)
+			read_inline(p, buf, n, off + done, damage);
+		else
+			read_bytes(p, buf, n, at + done, damage);
+		rc = each(arg, off + done, buf, n);
+		done += n;
+	}
+	return rc;
+}
+
+int xw_payload_each(const struct xw_payload *p, void *buf, size_t size,
+		    int (*each)(void *arg, uint64_t off, const void *data, size_t len), void *arg,
+		    int *damage)
+{
+	struct segments s;
+	int rc = 0, read;
+
+	*damage = 0;
+	if (p->inode->flags & XW_FL_INLINE_DATA)
+		return each_piece(p, 0, UINT64_MAX, p->data, buf, size, each, arg, damage);
+	read = segments_begin(p, &s);
+	while (!rc && !read && (read = next_run(&s)) == 1) {
+		const uint64_t off = s.run.lblk * s.bs;
+
+		rc = each_piece(p, off, s.run.pblk * s.bs, XW_MIN(s.run.len * s.bs, s.size - off),
+				buf, size, each, arg, damage);
+		read = 0;
+	}
+	xw_map_end(&s.it);
+	if (!rc && read && !*damage)
+		*damage = read;
+	return rc;
 }

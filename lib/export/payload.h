@@ -38,4 +38,12 @@ uint64_t xw_payload_size(const struct xw_payload *p);
  */
 int xw_payload_put(const struct xw_payload *p, struct xw_output *o, int *damage);
 
+/*
+ * The data alone, in pieces of at most `size` bytes (through buf), ascending; holes are not given.
+ * 0, or what `each` returned. *damage as above; what could not be read is given as zeros.
+ */
+int xw_payload_each(const struct xw_payload *p, void *buf, size_t size,
+		    int (*each)(void *arg, uint64_t off, const void *data, size_t len), void *arg,
+		    int *damage);
+
 #endif

@@ -4,7 +4,6 @@
  * is removed; one that came out whole but for damage in the image is kept.
  */
 #include "cli/env.h"
-#include "cli/human.h"
 #include "export/tool.h"
 
 #include <errno.h>
@@ -14,39 +13,12 @@
 #include <unistd.h>
 
 struct run {
+	struct cli_run cli;
 	const struct export_args *args;
-	struct cli_progress bar;
-	unsigned warnings;
 	int fd;
 	int write_errno; /* why the output failed, 0 = it did not */
 	bool created;
 };
-
-enum { WARNINGS_SHOWN = 20 };
-
-static void on_log(void *arg, enum xw_severity severity, const char *line)
-{
-	struct run *run = arg;
-
-	if (severity == XW_WARNING) {
-		run->warnings++;
-		if (run->warnings > WARNINGS_SHOWN && !run->args->verbose)
-			return;
-		cli_progress_wipe(&run->bar);
-		cli_warning("%s", line);
-	} else if (run->args->verbose >= (severity == XW_INFO ? 1u : 2u)) {
-		cli_progress_wipe(&run->bar);
-		cli_note("%s", line);
-	}
-}
-
-static int on_progress(void *arg, const struct xw_progress *p)
-{
-	struct run *run = arg;
-
-	cli_progress_draw(&run->bar, p->phase, p->done, p->total, p->files);
-	return cli_interrupted();
-}
 
 static int on_write(void *arg, const void *buf, size_t len)
 {
@@ -122,27 +94,10 @@ static int close_output(struct run *run, bool keep)
 	return bad;
 }
 
-static void print_result(const struct run *run, const struct xw_export_result *r)
-{
-	if (run->args->quiet || run->fd == STDOUT_FILENO)
-		return;
-	printf("%s: %s, %s", run->args->output, cli_plural(r->files, "file", "files").s,
-	       cli_plural(r->directories, "directory", "directories").s);
-	if (r->symlinks)
-		printf(", %s", cli_plural(r->symlinks, "symlink", "symlinks").s);
-	if (r->hardlinks)
-		printf(", %s", cli_plural(r->hardlinks, "hard link", "hard links").s);
-	if (r->specials)
-		printf(", %s", cli_plural(r->specials, "special", "specials").s);
-	printf("; %s in %s, %s\n", cli_size(r->bytes_out).s, cli_duration(r->seconds).s,
-	       cli_rate(r->bytes_out, r->seconds).s);
-}
-
 int export_archive(const struct export_args *args, struct xw_export *x)
 {
-	struct run run = {.args = args, .fd = -1};
-	const struct xw_export_result *r = xw_export_result(x);
-	int err, status = open_output(&run);
+	struct run run = {.cli = {.line = &args->line}, .args = args, .fd = -1};
+	int err, bad, status = open_output(&run);
 	bool whole;
 
 	if (status >= 0) {
@@ -150,23 +105,21 @@ int export_archive(const struct export_args *args, struct xw_export *x)
 			close_output(&run, false);
 		return status;
 	}
-	cli_progress_init(&run.bar, !args->quiet && !args->json);
-	xw_export_on_log(x, on_log, &run);
-	xw_export_on_progress(x, on_progress, &run);
+	cli_progress_init(&run.cli.bar, !args->line.quiet && !args->line.json);
+	xw_export_on_log(x, cli_run_log, &run.cli);
+	xw_export_on_progress(x, cli_run_progress, &run.cli);
 	err = xw_export_run(x, args->image, on_write, &run);
-	cli_progress_wipe(&run.bar);
-	if (run.warnings > WARNINGS_SHOWN && !args->verbose)
-		cli_warning("%u more warnings; -v shows all", run.warnings - WARNINGS_SHOWN);
-	whole = !err || (err == XW_E_CORRUPT && r->damaged);
+	cli_progress_wipe(&run.cli.bar);
+	cli_run_end(&run.cli);
 	if (run.write_errno && !cli_interrupted())
 		cli_error("%s: %s", args->output ? args->output : "standard output",
 			  strerror(run.write_errno));
 	else if (err)
 		cli_error("%s", xw_export_error(x));
-	status = close_output(&run, whole);
-	if (!status && whole && args->json)
-		puts(xw_export_json(x));
-	else if (!status && whole)
-		print_result(&run, r);
-	return status ? status : err ? EXIT_FAILED : EXIT_DONE;
+	status = export_status(x, err, &whole);
+	whole = whole && !run.write_errno;
+	bad = close_output(&run, whole);
+	if (!bad && whole && run.fd != STDOUT_FILENO && (args->line.json || !args->line.quiet))
+		export_print(args, x, args->output);
+	return bad ? bad : status;
 }

@@ -1,128 +1,237 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of xw-export. What is the library's is handed on under its own name. */
+/* The command line of xw-export: what of the image, and as what. Letters are tar(1)'s. */
+#include "config.h"
+
 #include "export/tool.h"
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_EXCLUDE = 256, KEY_IGNORE, KEY_JSON, KEY_REDO };
-
-static const struct option longs[] = {
-	{"output", required_argument, NULL, 'o'},
-	{"list", no_argument, NULL, 't'},
-	{"directory", required_argument, NULL, 'C'},
-	{"exclude", required_argument, NULL, KEY_EXCLUDE},
-	{"ignore-checksums", no_argument, NULL, KEY_IGNORE},
-	{"json", no_argument, NULL, KEY_JSON},
-	{"redo-file", required_argument, NULL, KEY_REDO},
-	{"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, 'V'},
-	{NULL, 0, NULL, 0},
+enum {
+	KEY_ACLS = CLI_KEY_OWN,
+	KEY_ARCHIVE, /* first of what is about archives only */
+	KEY_BZIP2 = KEY_ARCHIVE,
+	KEY_FORMAT,
+	KEY_GZIP,
+	KEY_LEVEL,
+	KEY_LZ4,
+	KEY_XZ,
+	KEY_ZSTD,
+	KEY_ARCHIVE_END,
+	KEY_EXTRACT = KEY_ARCHIVE_END, /* of extracting only */
+	KEY_KEEP_OLD = KEY_EXTRACT,
+	KEY_NO_SAME_OWNER,
+	KEY_NO_SAME_PERMISSIONS,
+	KEY_PRESERVE_PERMISSIONS,
+	KEY_SAME_OWNER,
+	KEY_SAME_PERMISSIONS,
+	KEY_SKIP_OLD,
+	KEY_EXTRACT_END,
+	KEY_AUTO = KEY_EXTRACT_END,
+	KEY_IGNORE,
+	KEY_LIST,
+	KEY_NO_ACLS,
+	KEY_NO_XATTRS,
+	KEY_NUMERIC,
+	KEY_ORDER,
+	KEY_OUTPUT,
+	KEY_REDO,
+	KEY_SELINUX,
+	KEY_XATTRS,
+	KEY_EXTRACT_TO,
 };
 
-static void print_help(void)
+static const struct cli_row rows[] = {
+	{'E', required_argument, "-E", CLI_TO_LIBRARY, NULL},
+	{'C', required_argument, "-C", CLI_OURS, NULL},
+	{CLI_KEY_DIRECTORY, required_argument, "--directory", CLI_TO_LIBRARY, NULL},
+	{CLI_KEY_EXCLUDE, required_argument, "--exclude", CLI_TO_LIBRARY, NULL},
+	{CLI_KEY_GROUP, required_argument, "--group", CLI_TO_LIBRARY, NULL},
+	{CLI_KEY_JOBS, required_argument, "--jobs", CLI_TO_LIBRARY, NULL},
+	{CLI_KEY_MODE, required_argument, "--mode", CLI_TO_LIBRARY, NULL},
+	{CLI_KEY_OWNER, required_argument, "--owner", CLI_TO_LIBRARY, NULL},
+	{CLI_KEY_STRIP, required_argument, "--strip-components", CLI_TO_LIBRARY, NULL},
+	{CLI_KEY_XATTRS_EXCLUDE, required_argument, "--xattrs-exclude", CLI_TO_LIBRARY, NULL},
+	{KEY_ACLS, no_argument, "--acls", CLI_TO_LIBRARY, NULL},
+	{KEY_IGNORE, no_argument, "--ignore-checksums", CLI_TO_LIBRARY, NULL},
+	{KEY_NO_ACLS, no_argument, "--no-acls", CLI_TO_LIBRARY, NULL},
+	{KEY_NO_XATTRS, no_argument, "--no-xattrs", CLI_TO_LIBRARY, NULL},
+	{KEY_NUMERIC, no_argument, "--numeric-owner", CLI_TO_LIBRARY, NULL},
+	{KEY_ORDER, required_argument, "--order", CLI_TO_LIBRARY, NULL},
+	{KEY_REDO, required_argument, "--redo-file", CLI_TO_LIBRARY, NULL},
+	{KEY_SELINUX, no_argument, "--selinux", CLI_TO_LIBRARY, NULL},
+	{KEY_XATTRS, no_argument, "--xattrs", CLI_TO_LIBRARY, NULL},
+
+	{'o', required_argument, "-o", CLI_OURS, NULL},
+	{KEY_OUTPUT, required_argument, "--output", CLI_OURS, NULL},
+	{'t', no_argument, "-t", CLI_OURS, NULL},
+	{KEY_LIST, no_argument, "--list", CLI_OURS, NULL},
+	{'x', required_argument, "-x", CLI_OURS, NULL},
+	{KEY_EXTRACT_TO, required_argument, "--extract", CLI_OURS, NULL},
+
+	{'a', no_argument, "-a", CLI_OURS, NULL},
+	{KEY_AUTO, no_argument, "--auto-compress", CLI_OURS, NULL},
+	{'j', no_argument, "-j", CLI_OURS, NULL},
+	{KEY_BZIP2, no_argument, "--bzip2", CLI_OURS, NULL},
+	{KEY_FORMAT, required_argument, "--format", CLI_OURS, NULL},
+	{'z', no_argument, "-z", CLI_OURS, NULL},
+	{KEY_GZIP, no_argument, "--gzip", CLI_OURS, NULL},
+	{KEY_LEVEL, required_argument, "--level", CLI_OURS, NULL},
+	{KEY_LZ4, no_argument, "--lz4", CLI_OURS, NULL},
+	{'J', no_argument, "-J", CLI_OURS, NULL},
+	{KEY_XZ, no_argument, "--xz", CLI_OURS, NULL},
+	{KEY_ZSTD, no_argument, "--zstd", CLI_OURS, NULL},
+
+	{'k', no_argument, "-k", CLI_OURS, NULL},
+	{KEY_KEEP_OLD, no_argument, "--keep-old-files", CLI_OURS, NULL},
+	{KEY_NO_SAME_OWNER, no_argument, "--no-same-owner", CLI_OURS, NULL},
+	{KEY_NO_SAME_PERMISSIONS, no_argument, "--no-same-permissions", CLI_OURS, NULL},
+	{'p', no_argument, "-p", CLI_OURS, NULL},
+	{KEY_PRESERVE_PERMISSIONS, no_argument, "--preserve-permissions", CLI_OURS, NULL},
+	{KEY_SAME_PERMISSIONS, no_argument, "--same-permissions", CLI_OURS, NULL},
+	{KEY_SAME_OWNER, no_argument, "--same-owner", CLI_OURS, NULL},
+	{KEY_SKIP_OLD, no_argument, "--skip-old-files", CLI_OURS, NULL},
+
+	CLI_TALK_ROWS,
+};
+
+static void print_help(FILE *out)
 {
-	fputs("Usage: xw-export [options] IMAGE\n"
-	      "Write the files in an ext2, ext3 or ext4 image as a tar stream (pax), without "
-	      "mounting "
-	      "it.\n"
+	fputs("Usage: xw-export [options] IMAGE [PATH...]\n"
+	      "Write the files in an ext2, ext3 or ext4 image as an archive, without mounting it.\n"
 	      "\n"
-	      "  -o, --output FILE     write to FILE (default: standard output)\n"
-	      "  -t, --list            list the files instead; with -v like ls -l\n"
-	      "  -C, --directory DIR   only what is in directory DIR of the image\n"
-	      "      --exclude PATTERN leave out what matches (more than once)\n"
-	      "      --ignore-checksums  read also what fails its checksum\n"
-	      "  -E offset=BYTES       where in IMAGE the filesystem begins\n"
-	      "      --redo-file FILE  where an interrupted change is kept (block devices)\n"
-	      "  -q                    print nothing but problems\n"
-	      "  -v                    print more\n"
-	      "      --json            print the result as JSON (with -o)\n"
-	      "  -V, --version         print the version\n"
-	      "  -h, --help            print this\n"
+	      "PATHs, with all below them, are taken from IMAGE; patterns as in a shell. Without "
+	      "one:\n"
+	      "everything.\n"
 	      "\n"
-	      "Names, types, modes, owners, times to the nanosecond, hard links, devices, holes, "
-	      "extended\n"
-	      "attributes and ACLs are kept; sockets are left out, as tar has none. Damage in the "
-	      "image is\n"
-	      "reported, and what can be read is written all the same.\n"
-	      "Exit status: 0 done, 1 failed or damage found, 2 wrong usage. See xw-export(8).\n",
-	      stdout);
+	      "As what:\n"
+	      "  -o, --output FILE         an archive in FILE (default: on standard output)\n"
+	      "  -t, --list                a list of the files; with -v like ls -l\n"
+	      "  -x, --extract DIR         the files themselves, in directory DIR\n"
+	      "\n"
+	      "What is taken:\n"
+	      "  -C, --directory DIR       only what is in directory DIR of the image\n"
+	      "      --exclude PATTERN     leave out what matches (more than once)\n"
+	      "      --strip-components N  drop N leading components of every name\n"
+	      "      --xattrs-exclude PATTERN, --no-xattrs, --no-acls  leave out attributes\n"
+	      "      --owner UID[:GID]     owner of everything; --group GID; --mode MODE likewise\n"
+	      "      --order ORDER         disk (default: files as their data lie), inode, or "
+	      "name\n"
+	      "\n"
+	      "Archives:\n"
+	      "      --format FORMAT       pax (default), gnu, ustar, newc, odc\n"
+	      "  -z, --gzip   -j, --bzip2   -J, --xz   --zstd   --lz4     compress\n"
+	      "  -a, --auto-compress       as the end of FILE's name says\n"
+	      "      --level N             how hard\n"
+	      "\n"
+	      "Extracting:\n"
+	      "  -p, --preserve-permissions  all bits of modes, umask or not (default as root)\n"
+	      "      --same-owner          owners too (default as root); --no-same-owner\n"
+	      "      --no-same-permissions   modes less umask\n"
+	      "  -k, --keep-old-files      never replace a file; --skip-old-files: nor complain\n"
+	      "\n"
+	      "Running:\n"
+	      "      --ignore-checksums    read also what fails its checksum\n"
+	      "  -E offset=BYTES           where in IMAGE the filesystem begins\n"
+	      "      --redo-file FILE      where an interrupted change is kept (block devices)\n"
+	      "      --jobs N              threads that compress (default: processors)\n"
+	      "  -q         print nothing but problems      -v         print more\n"
+	      "      --json                print the result as JSON (with -o or -x)\n"
+	      "  -V, --version             print the version\n"
+	      "  -h, --help                print this\n"
+	      "\n"
+	      "Exit status: 0 done, 1 failed, damage found or a PATH not there, 2 wrong usage. "
+	      "See\n"
+	      "xw-export(8).\n",
+	      out);
 }
 
-static int usage(void)
-{
-	cli_hint("usage: xw-export [-o FILE | -t] [options] IMAGE; more with --help");
-	return EXIT_USAGE;
-}
-
-static int to_library(struct xw_export *x, const char *option, const char *value)
-{
-	if (!xw_export_set(x, option, value))
-		return -1;
-	cli_error("%s", xw_export_error(x));
-	return EXIT_USAGE;
-}
-
-/* -1: taken; otherwise a status. */
-static int take_option(struct export_args *args, struct xw_export *x, int key, const char *word)
+static const char *long_name(int key)
 {
 	switch (key) {
-	case 'o':
-		args->output = optarg;
-		return -1;
-	case 't':
-		args->list = true;
-		return -1;
-	case 'q':
-		args->quiet = true;
-		return -1;
-	case 'v':
-		args->verbose++;
-		return -1;
-	case KEY_JSON:
-		args->json = true;
-		return -1;
 	case 'C':
-		return to_library(x, "--directory", optarg);
-	case KEY_REDO:
-		return to_library(x, "--redo-file", optarg);
-	case KEY_EXCLUDE:
-		return to_library(x, "--exclude", optarg);
-	case KEY_IGNORE:
-		return to_library(x, "--ignore-checksums", NULL);
-	case 'E':
-		return to_library(x, "-E", optarg);
-	case 'h':
-		print_help();
-		return EXIT_DONE;
-	case 'V':
-		printf("xw-export (extwright) %s\n", xw_version());
-		return EXIT_DONE;
-	case ':':
-		cli_error("option %s needs a value", word);
-		return usage();
+		return "--directory";
+	case 'J':
+		return "--xz";
+	case 'j':
+		return "--bzip2";
+	case 'k':
+		return "--keep-old-files";
+	case 'p':
+	case KEY_SAME_PERMISSIONS:
+		return "--preserve-permissions";
+	case 'z':
+		return "--gzip";
 	default:
-		cli_error("unknown option %s", word);
-		return usage();
+		break;
 	}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].key == key)
+			return rows[i].name;
+	}
+	return NULL;
 }
 
-static int check(const struct export_args *args)
+static int take(struct cli_line *l, int key, const char *value)
+{
+	struct export_args *args = l->arg;
+
+	switch (key) {
+	case 'o':
+	case KEY_OUTPUT:
+		args->output = value;
+		return -1;
+	case 't':
+	case KEY_LIST:
+		args->list = true;
+		return -1;
+	case 'x':
+	case KEY_EXTRACT_TO:
+		args->extract = value;
+		return -1;
+	case 'a':
+	case KEY_AUTO:
+		args->by_suffix = true;
+		args->of_archive = "--auto-compress";
+		return -1;
+	case 'C':
+		break;
+	default:
+		if (key == 'k' || key == 'p' || (key >= KEY_EXTRACT && key < KEY_EXTRACT_END))
+			args->of_extract = long_name(key);
+		else
+			args->of_archive = long_name(key);
+	}
+	cli_line_push(l, long_name(key), value);
+	return -1;
+}
+
+static int conflict(struct export_args *args, const char *what, const char *why)
+{
+	cli_error("%s %s", what, why);
+	return cli_line_usage(&args->line);
+}
+
+static int check(struct export_args *args)
 {
 	const bool to_stdout = !args->output || !strcmp(args->output, "-");
+	const bool archive = !args->list && !args->extract;
 
-	if (args->list && args->output) {
-		cli_error("-o and -t exclude each other");
-		return usage();
-	}
-	if (args->json && (args->list || to_stdout)) {
+	if (args->list + (args->output != NULL) + (args->extract != NULL) > 1)
+		return conflict(args, "-o, -t and -x", "exclude each other");
+	if (args->of_archive && !archive)
+		return conflict(args, args->of_archive, "is of archives only");
+	if (args->of_extract && !args->extract)
+		return conflict(args, args->of_extract, "needs -x: it is about extracting");
+	if (args->by_suffix && to_stdout)
+		return conflict(args, "-a", "needs -o FILE: its name says how to compress");
+	if (args->line.json && !args->extract && (args->list || to_stdout)) {
 		cli_error("--json needs -o FILE: standard output has the %s",
 			  args->list ? "listing" : "archive");
 		return EXIT_USAGE;
 	}
-	if (!args->list && to_stdout && isatty(STDOUT_FILENO)) {
+	if (archive && to_stdout && isatty(STDOUT_FILENO)) {
 		cli_error("an archive is not written to a terminal: use -o FILE, a pipe, or -t to "
 			  "list");
 		return EXIT_USAGE;
@@ -130,24 +239,27 @@ static int check(const struct export_args *args)
 	return -1;
 }
 
-int export_args_parse(struct export_args *args, struct xw_export *x, int argc, char **argv)
+int export_args_parse(struct export_args *args, int argc, char **argv)
 {
-	int key, status = -1;
+	int status;
 
-	*args = (struct export_args){0};
-	opterr = 0;
-	while (status < 0 && (key = getopt_long(argc, argv, ":o:tC:E:qvhV", longs, NULL)) != -1)
-		status = take_option(args, x, key, optind > 1 ? argv[optind - 1] : "");
+	*args = (struct export_args){
+		.line = {.tool = "xw-export",
+			 .usage = "xw-export [-o FILE | -t | -x DIR] [options] IMAGE [PATH...]",
+			 .rows = rows,
+			 .n_rows = sizeof(rows) / sizeof(rows[0]),
+			 .help = print_help,
+			 .take = take,
+			 .arg = args},
+	};
+	status = cli_line_read(&args->line, argc, argv);
 	if (status >= 0)
 		return status;
 	if (optind == argc) {
 		cli_error("the name of the image is missing");
-		return usage();
+		return cli_line_usage(&args->line);
 	}
 	args->image = argv[optind++];
-	if (optind < argc) {
-		cli_error("unexpected argument '%s' after IMAGE", argv[optind]);
-		return usage();
-	}
+	args->paths = argv + optind;
 	return check(args);
 }

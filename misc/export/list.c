@@ -62,12 +62,12 @@ static int print_entry(void *arg, const struct xw_export_entry *e)
 {
 	const struct export_args *args = arg;
 
-	if (args->verbose)
+	if (args->line.verbose)
 		print_long(e);
 	print_escaped(*e->path ? e->path : ".");
 	if (S_ISDIR(e->mode))
 		putchar('/');
-	if (args->verbose && e->link) {
+	if (args->line.verbose && e->link) {
 		fputs(e->hardlink ? " link to " : " -> ", stdout);
 		print_escaped(e->link);
 	}
@@ -75,21 +75,17 @@ static int print_entry(void *arg, const struct xw_export_entry *e)
 	return ferror(stdout) || cli_interrupted() ? XW_E_IO : 0;
 }
 
-static void on_log(void *arg, enum xw_severity severity, const char *line)
-{
-	(void)arg;
-	if (severity == XW_WARNING)
-		cli_warning("%s", line);
-}
-
 int export_listing(const struct export_args *args, struct xw_export *x)
 {
+	struct cli_run run = {.line = &args->line};
+	bool whole;
 	int err;
 
-	xw_export_on_log(x, on_log, NULL);
+	xw_export_on_log(x, cli_run_log, &run);
 	err = xw_export_list(x, args->image, print_entry, (void *)args);
+	cli_run_end(&run);
 	/* a failing stdout is reported by cli_close_stdout() */
 	if (err && *xw_export_error(x))
 		cli_error("%s", xw_export_error(x));
-	return err ? EXIT_FAILED : EXIT_DONE;
+	return export_status(x, err, &whole);
 }

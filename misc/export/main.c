@@ -1,11 +1,80 @@
 /* SPDX-License-Identifier: MIT */
-/* xw-export: the files in an ext2, ext3 or ext4 image as a tar stream, or a listing of them. */
+/* xw-export: the files in an ext2, ext3 or ext4 image as an archive, extracted, or listed. */
 #include "cli/env.h"
+#include "cli/human.h"
 #include "export/tool.h"
 
-int main(int argc, char **argv)
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* As tar(1) has it: root gets owners and modes as they are, unless it says otherwise. */
+static int set_defaults(struct xw_export *x)
 {
-	struct export_args args;
+	const mode_t mask = umask(0);
+	char text[8];
+	int err;
+
+	umask(mask);
+	snprintf(text, sizeof(text), "%o", (unsigned)mask & 0777u);
+	err = xw_export_set(x, "umask", text);
+	if (geteuid() || err)
+		return err;
+	err = xw_export_set(x, "--same-owner", NULL);
+	return err ? err : xw_export_set(x, "--preserve-permissions", NULL);
+}
+
+static int set_all(struct xw_export *x, const struct export_args *args)
+{
+	int err = set_defaults(x);
+
+	for (size_t i = 0; i < args->line.count && !err; i++) {
+		const struct cli_setting *s = &args->line.settings[i];
+
+		if (strcmp(s->name, "now"))
+			err = xw_export_set(x, s->name, s->value);
+	}
+	if (!err && args->by_suffix)
+		err = xw_export_set(x, "--auto-compress", args->output);
+	for (char **path = args->paths; *path && !err; path++)
+		err = xw_export_add_path(x, *path);
+	return err;
+}
+
+int export_status(const struct xw_export *x, int err, bool *whole)
+{
+	const struct xw_export_result *r = xw_export_result(x);
+
+	*whole = !err || r->missing || r->damaged || r->failed;
+	if (err == XW_E_HOSTFULL || (err == XW_E_CORRUPT && !r->damaged) || cli_interrupted())
+		*whole = false;
+	return err && *whole ? EXIT_FAILED : err == XW_E_USAGE ? EXIT_USAGE : !!err;
+}
+
+void export_print(const struct export_args *args, struct xw_export *x, const char *where)
+{
+	const struct xw_export_result *r = xw_export_result(x);
+
+	if (args->line.json) {
+		const char *json = xw_export_json(x);
+
+		puts(json ? json : "{}");
+		return;
+	}
+	printf("%s: %s, %s", where, cli_plural(r->files, "file", "files").s,
+	       cli_plural(r->directories, "directory", "directories").s);
+	if (r->symlinks)
+		printf(", %s", cli_plural(r->symlinks, "symlink", "symlinks").s);
+	if (r->hardlinks)
+		printf(", %s", cli_plural(r->hardlinks, "hard link", "hard links").s);
+	if (r->specials)
+		printf(", %s", cli_plural(r->specials, "special", "specials").s);
+	printf("; %s in %s, %s\n", cli_size(r->bytes_out).s, cli_duration(r->seconds).s,
+	       cli_rate(r->bytes_out, r->seconds).s);
+}
+
+static int run(const struct export_args *args)
+{
 	struct xw_export *x;
 	int status;
 
@@ -13,11 +82,31 @@ int main(int argc, char **argv)
 		cli_error("out of memory");
 		return EXIT_FAILED;
 	}
-	status = export_args_parse(&args, x, argc, argv);
-	if (status < 0) {
-		cli_catch_interrupts();
-		status = args.list ? export_listing(&args, x) : export_archive(&args, x);
+	if (set_all(x, args)) {
+		cli_error("%s", xw_export_error(x));
+		status = EXIT_USAGE;
+	} else if (args->list) {
+		status = export_listing(args, x);
+	} else if (args->extract) {
+		status = export_extract(args, x);
+	} else {
+		status = export_archive(args, x);
 	}
 	xw_export_free(x);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct export_args args;
+	int status;
+
+	cli_guard_streams();
+	status = export_args_parse(&args, argc, argv);
+	if (status < 0) {
+		cli_catch_interrupts();
+		status = run(&args);
+	}
+	cli_line_free(&args.line);
 	return cli_close_stdout(status);
 }

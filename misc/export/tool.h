@@ -1,28 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of xw-export: arguments, the archive, the listing. */
+/* The parts of xw-export: arguments, the archive, extracting, the listing. */
 #ifndef XW_EXPORT_TOOL_H
 #define XW_EXPORT_TOOL_H
 
-#include "api/xw.h"
-#include "cli/term.h"
+#include "cli/run.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
-
 struct export_args {
+	struct cli_line line;
 	const char *image;
+	char **paths; /* ends with NULL */
 	const char *output; /* NULL or "-": standard output */
-	bool list, quiet, json;
-	unsigned verbose;
+	const char *extract; /* directory, or NULL */
+	bool list;
+	bool by_suffix; /* of output: how to compress */
+	const char *of_archive, *of_extract; /* an option given that is about these only */
 };
 
-/* -1: go on; otherwise the status to exit with. Options of the library are set on x. */
-int export_args_parse(struct export_args *args, struct xw_export *x, int argc, char **argv);
+/* -1: go on; otherwise the status to exit with. */
+int export_args_parse(struct export_args *args, int argc, char **argv);
 
-/* Run or list, errors and results printed. The status to exit with. */
+/* Run, extract or list, errors and results printed. The status to exit with. */
 int export_archive(const struct export_args *args, struct xw_export *x);
+int export_extract(const struct export_args *args, struct xw_export *x);
 int export_listing(const struct export_args *args, struct xw_export *x);
+
+/* The status for a code; whether all was done but what the log named. */
+int export_status(const struct xw_export *x, int err, bool *whole);
+/* The result: as JSON, or as a line that begins with `where`. */
+void export_print(const struct export_args *args, struct xw_export *x, const char *where);
 
 #endif

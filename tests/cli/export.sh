@@ -71,12 +71,131 @@ equal "--exclude: the rest is there" "$(wc -l <.out)" "$(grep -vc 'many\|block' 
 export_ -E offset=3M shifted
 is "-E offset=" cmp out.tar .out
 
+# Paths.
+paths() { "$EXPORT" -t img "$@" 2>.err | tr '\n' ' '; }
+equal "a path: it and all below, under its own name" "$(paths sub/deep)" "sub/deep/ sub/deep/er/ sub/deep/er/file "
+equal "paths below others come once" "$(paths sub/deep/er sub/deep sub/deep/er/file)" "sub/deep/ sub/deep/er/ sub/deep/er/file "
+equal "slashes and dots in a path" "$(paths ./sub//deep/er/)" "sub/deep/er/ sub/deep/er/file "
+equal "a pattern" "$(paths 's[h-p]*' | tr ' ' '\n' | sort | tr '\n' ' ' | sed 's/^ //')" "short-link small sparse "
+equal "a pattern over directories" "$(paths '*/*/er')" "sub/deep/er/ sub/deep/er/file "
+equal "a path and -C" "$("$EXPORT" -t -C sub img deep/er | tr '\n' ' ')" "deep/er/ deep/er/file "
+equal "all of it" "$("$EXPORT" -t img . | sort | sha256sum)" "$("$EXPORT" -t img | sort | sha256sum)"
+export_ -t img nothing sub/deep/er 'no*thing'
+says 1 'img: not in the image: nothing, no\*thing$' "paths that are not there: one line names them"
+equal "and all others are taken" "$(tr '\n' ' ' <.out)" "sub/deep/er/ sub/deep/er/file "
+export_ -t img short-link/x sub/../small
+says 1 'not in the image' "nothing below a symbolic link, nor through .."
+export_ -o part.tar img small sub/hard
+equal "a hard link to what is there" "$(tar -tvf part.tar | grep -c ' link to ')" 1
+export_ -o part.tar img sub/hard
+equal "a hard link to what is not" "$(tar -xOf part.tar sub/hard)" hello
+export_ -t --strip-components 2 img sub/deep
+equal "--strip-components" "$(tr '\n' ' ' <.out)" "er/ er/file "
+export_ -tv --owner 7:8 --mode 0600 img small
+is "--owner, --mode" grep -q '^-rw------- 7/8 ' .out
+
+# Orders.
+for o in disk inode name; do
+	"$EXPORT" -t --order $o img >order.$o
+	equal "--order=$o: all names" "$(sort order.$o | sha256sum)" "$(sort list | sha256sum)"
+	equal "--order=$o: directories come first" "$(awk -F/ '{ p = ""; n = NF - ($NF == ""); for (i = 1; i < n; i++) { p = p $i "/"; if (!(p in seen)) print } } /\/$/ { seen[$0] }' order.$o)" ""
+done
+equal "--order=name: sorted" "$(grep ^many/. order.name)" "$(grep ^many/. order.name | LC_ALL=C sort)"
+export_ -t --order size img
+says 2 'order: "size" is not' "no such order"
+
+# Compression: by name, by suffix, the same bytes for any number of threads.
+for z in gzip:gz bzip2:bz2 xz:xz zstd:zst lz4:lz4; do
+	c=${z%:*} e=${z#*:}
+	"$EXPORT" --$c --jobs 1 img >one.$e 2>.err
+	"$EXPORT" --jobs 4 -a -o four.tar.$e img >.out 2>>.err
+	is "$c: -a takes it from the name, and threads do not matter" cmp one.$e four.tar.$e
+	rm -f z.img
+	mkfs -d one.$e z.img
+	works "$c: an image of it"
+done
+"$EXPORT" -o z.tgz -az --level 1 img >/dev/null 2>.err
+"$EXPORT" -a -o best.tgz --level 9 img >/dev/null 2>>.err
+is "--level" test "$(stat -c %s best.tgz)" -lt "$(stat -c %s z.tgz)"
+is "gzip: the same archive inside" cmp out.tar <(gzip -dc best.tgz)
+export_ --xz --level 77 img
+says 2 'xz has no level 77' "a level that is none"
+export_ --level 3 img
+says 2 'level: nothing is to be compressed' "a level of nothing"
+export_ -a img
+says 2 '\-a needs -o' "-a of standard output"
+
+# Formats.
+for f in gnu newc odc; do
+	"$EXPORT" --format $f img >x.$f 2>.err
+	is "$f: what it does not keep is said" grep -q "warning: .*: $f does not keep fractions of a second" .err
+	is "$f: how often" grep -q "warning: img: [0-9]* items have lost fractions of a second to $f" .err
+	is "$f: a time that it cannot hold" sh -c "[ $f = gnu ] || grep -q 'warning: block: $f cannot hold its time' .err"
+	rm -f f.img
+	mkfs -d x.$f f.img
+	works "$f: an image of it"
+	equal "$f: names, modes, sizes and links" "$("$EXPORT" -tv f.img | awk '{ print $1, $3, $6, $7, $8, $9 }' | grep -v 'hard\|small' | sort | sha256sum)" \
+		"$("$EXPORT" -tv img | awk '{ print $1, $3, $6, $7, $8, $9 }' | grep -v 'hard\|small' | sort | sha256sum)"
+	equal "$f: hard links" "$("$EXPORT" -tv f.img | grep -c ' link to ')" 1
+done
+export_ --format ustar img small
+says 0 "ustar does not keep fractions" "ustar"
+is "ustar: no extended headers" sh -c "! grep -aq PaxHeader .out"
+export_ --format ustar img "$(cd tree && ls -d 0000*)"
+is "ustar: a name that is too long" test "$RC" = 1 -a "$(grep -c 'warning: 0*1: left out: ' .err)" = 1
+export_ --format zip img
+says 2 'format: "zip" is not pax' "a format that is none"
+
+# Extracting, as whoever runs this.
+export_ -x there/x img
+says 2 'there/x: No such file' "-x: only the last directory is made"
+export_ -x there img small zero
+equal "-x: status" "$RC" 0
+is "-x: says what it did" grep -q '^there: 2 files' .out
+equal "-x: contents" "$(cat there/small)" hello
+echo old >there/small && ln -sf small there/sub && mkdir there/empty && echo keep >there/empty/mine
+export_ -q -x there img
+equal "-x: over what is there" "$RC$(cat .err)" 0
+is "-x: the tree" diff -r --no-dereference -x fifo -x mine tree there
+equal "-x: what was in a directory stays" "$(cat there/empty/mine)" keep
+equal "-x: types, modes, links and times" \
+	"$(cd there && find . -mindepth 1 ! -name mine -printf '%P %y %m %n %s %T@ %l\n' | grep -v ' d ' | sort | sha256sum)" \
+	"$(cd tree && find . -mindepth 1 -printf '%P %y %m %n %s %T@ %l\n' | grep -v ' d ' | sed "$(is_root || echo 's/^\(small\|sub.hard\) f 4755/\1 f 755/')" | sort | sha256sum)"
+equal "-x: directories too" "$(cd there && find . -mindepth 1 -type d -printf '%P %m %T@\n' | sort | sha256sum)" \
+	"$(cd tree && find . -mindepth 1 -type d -printf '%P %m %T@\n' | sed "$(is_root || echo 's/^empty 1777/empty 777/;s/ 777/ 755/')" | sort | sha256sum)"
+is "-x: holes stay holes" test "$(du -k there/sparse | cut -f1)" -lt 200
+export_ -q -k -x there img small zero
+is "-k: files that are there are errors" test "$RC" = 1 -a "$(grep -c 'File exists' .err)" = 3
+export_ -q --skip-old-files -x there img small
+equal "--skip-old-files" "$RC$(cat .err)" 0
+mkdir -p out trap && ln -s ../out trap/sub
+export_ -q -x trap img sub/big
+is "-x: no file is written through a link" test "$RC" = 1 -a -z "$(ls out)" -a "$(grep -c 'sub/big: cannot open the directory: Not a dir' .err)" = 2
+export_ -q -x trap img sub
+is "-x: a directory takes the place of a link" test "$RC" = 0 -a -d trap/sub -a ! -L trap/sub -a -z "$(ls out)"
+export_ --json -x there img small
+equal "-x --json" "$(json files .out)" 1
+export_ -x there -z img
+says 2 'gzip is of archives only' "-x and -z"
+export_ -k -o x.tar img
+says 2 'keep-old-files needs -x' "-k without -x"
+
 # Round trip: image, archive, image, archive.
 mkfs -d out.tar img2
 works "an image of the archive"
 clean img2 "e2fsck is content with it"
 export_ img2
 is "which holds the same" diff <(lines out.tar) <(lines .out)
+same=(-U 12345678-1234-4234-8234-123456789abc -E hash_seed=12345678-1234-4234-8234-123456789abc)
+export SOURCE_DATE_EPOCH=1700000000
+for o in disk inode name; do
+	"$EXPORT" --order $o img2 >again.tar
+	mkfs "${same[@]}" -d again.tar a.img
+	"$EXPORT" --order $o a.img >again.tar
+	mkfs "${same[@]}" -d again.tar b.img
+	is "--order=$o: the image of an export of an image of an export is that image" cmp a.img b.img
+done
+unset SOURCE_DATE_EPOCH
 
 # What cannot be done.
 export_
@@ -84,7 +203,7 @@ says 2 'image is missing' "no image named"
 export_ img other
 says 1 'not in the image: other' "a path that is not there"
 export_ --nonsense img
-says 2 'unknown option' "an unknown option"
+says 2 'unknown or ambiguous option' "an unknown option"
 export_ -E stride=3 img
 says 2 'offset' "an unknown -E"
 export_ -t -o x img

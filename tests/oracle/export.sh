@@ -82,6 +82,47 @@ else
 	skip "images by the kernel" "no root, loop devices, attr or acl here"
 fi
 
+# Extracting beside GNU tar, as root and as somebody; cpio by cpio.
+state() { # DIR: all that can be said of what is in it
+	(cd "$1" && find . -printf '%P %y %m %U %G %s %T@ %n %l\n' | sort
+		find . -type b -o -type c | sort | xargs -r stat -c '%n %t %T'
+		find . -print0 | LC_ALL=C sort -z | xargs -0 getfattr -h -d -m - -e hex 2>/dev/null |
+			grep -v 'with.*sign') # GNU tar does not know LIBARCHIVE.xattr
+}
+mkdir full && cp -a tree/. full/
+! is_root || add_privileged full
+mkfs -d full full.img
+"$EXPORT" full.img >full.tar
+umask 027
+who="as whoever this is:"
+for run in "" "setpriv --reuid 12345 --regid 12345 --clear-groups"; do
+	[ -z "$run" ] || is_root || continue
+	rm -rf x && mkdir -m 777 x x/ours x/tars && chmod 777 x/ours x/tars && chmod 755 "$T"
+	for p in "" -p; do
+		rm -rf x/ours/d x/tars/d
+		# GNU tar forgets the umask when it is to restore ACLs
+		acls=--acls
+		[ -n "$p" ] || acls=--no-acls
+		$run "$EXPORT" -q $p $acls -x x/ours/d full.img >.out 2>.err
+		$run mkdir x/tars/d
+		$run tar $p $acls --xattrs-exclude='system.*' --warning=no-timestamp --xattrs --xattrs-include='*' --numeric-owner --delay-directory-restore -xf full.tar -C x/tars/d 2>/dev/null
+		equal "$who $p like GNU tar" "$(state x/ours/d | sha256sum)" "$(state x/tars/d | sha256sum)"
+	done
+	who="as an ordinary user:"
+done
+umask 022
+if command -v cpio >/dev/null; then
+	for f in newc odc; do
+		"$EXPORT" --format $f stock.img >stock.$f 2>.err
+		rm -rf c && mkdir c && (cd c && cpio -idm --quiet <../stock.$f 2>../.is)
+		equal "$f: cpio has nothing to say" "$(cat .is)" ""
+		is "$f: cpio gets the same contents" diff -r --no-dereference -x fifo tree c
+		equal "$f: cpio makes the hard link" "$(stat -c %h c/small)" 2
+	done
+else
+	skip "cpio archives" "cpio is not installed"
+fi
+
 # Damaged images: it ends, with a status of its own, whatever it finds.
 if [ -d "$accept/corpus-open" ]; then
 	bad=
@@ -90,6 +131,9 @@ if [ -d "$accept/corpus-open" ]; then
 		timeout -s KILL 60 "$EXPORT" -q case.img >case.tar 2>.err
 		[ $? -le 1 ] || bad="$bad $(basename "$d")"
 		[ ! -s case.tar ] || tar -tf case.tar >/dev/null 2>&1 || bad="$bad $(basename "$d"):tar"
+		rm -rf case
+		timeout -s KILL 60 "$EXPORT" -q -x case case.img >/dev/null 2>.err
+		[ $? -le 1 ] || bad="$bad $(basename "$d"):x"
 	done
 	equal "the corpus of damaged images" "$bad" ""
 	if is_root && can_loop && command -v python3 >/dev/null; then

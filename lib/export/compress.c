@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Compression is libarchive's, around its format "raw": a stream of one member without headers.
+ *
+ * The bytes do not depend on the number of threads: xz and zstd cut their input at the same places
+ * for any number, but in other places, or none, without threads. So they always get some.
+ */
+#include "config.h"
+
+#include "export/compress.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/laout.h"
+
+static const struct method {
+	const char *name;
+	const char *suffix, *tar_suffix; /* of a file, of a tar */
+	int (*add)(struct archive *a);
+	unsigned threads_min; /* 0: it has none */
+} methods[] = {
+	[XW_COMPRESS_NONE] = {"none", "", ".tar", NULL, 0},
+	[XW_COMPRESS_BZIP2] = {"bzip2", ".bz2", ".tbz2", archive_write_add_filter_bzip2, 0},
+	[XW_COMPRESS_GZIP] = {"gzip", ".gz", ".tgz", archive_write_add_filter_gzip, 0},
+	[XW_COMPRESS_LZ4] = {"lz4", ".lz4", ".tlz4", archive_write_add_filter_lz4, 0},
+	[XW_COMPRESS_XZ] = {"xz", ".xz", ".txz", archive_write_add_filter_xz, 2},
+	[XW_COMPRESS_ZSTD] = {"zstd", ".zst", ".tzst", archive_write_add_filter_zstd, 1},
+};
+
+bool xw_compression_by_name(const char *name, enum xw_compression *c)
+{
+	for (unsigned i = 0; i < XW_ARRAY_SIZE(methods); i++) {
+		if (!strcmp(name, methods[i].name)) {
+			*c = (enum xw_compression)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Does the name of n bytes end so, with something in front? Then what is in front is left. */
+static bool cut_suffix(const char *name, size_t *n, const char *suffix)
+{
+	const size_t len = strlen(suffix);
+
+	if (!len || *n <= len || memcmp(name + *n - len, suffix, len))
+		return false;
+	*n -= len;
+	return true;
+}
+
+bool xw_archive_by_suffix(const char *file, struct xw_archive_opts *o)
+{
+	size_t n = strlen(file);
+
+	for (unsigned i = 0; i < XW_ARRAY_SIZE(methods); i++) {
+		if (!cut_suffix(file, &n, methods[i].tar_suffix) &&
+		    !cut_suffix(file, &n, methods[i].suffix))
+			continue;
+		o->compression = (enum xw_compression)i;
+		if (cut_suffix(file, &n, ".cpio"))
+			xw_archive_format_by_name("cpio", &o->format);
+		return true;
+	}
+	return cut_suffix(file, &n, ".cpio") && xw_archive_format_by_name("cpio", &o->format);
+}
+
+/* ---- libarchive's end ---- */
+
+static la_ssize_t on_write(struct archive *a, void *arg, const void *buf, size_t len)
+{
+	struct xw_laout *l = arg;
+
+	if (!l->failed)
+		l->failed = l->write(l->arg, buf, len);
+	if (!l->failed) {
+		l->bytes += len;
+		return (la_ssize_t)len;
+	}
+	archive_set_error(a, EIO, "writing failed");
+	return -1;
+}
+
+int xw_laout_fail(struct xw_laout *l, int code)
+{
+	const char *text = archive_error_string(l->a);
+
+	if (l->failed)
+		return l->failed;
+	l->failed = code;
+	return xw_fail(l->diag, code, "libarchive: %s", text ? text : "unknown error");
+}
+
+static int set_level(struct xw_laout *l, const struct method *m, int level)
+{
+	char text[16];
+
+	if (level == XW_LEVEL_DEFAULT)
+		return 0;
+	snprintf(text, sizeof(text), "%d", level);
+	if (archive_write_set_filter_option(l->a, m->name, "compression-level", text) == ARCHIVE_OK)
+		return 0;
+	return xw_fail(l->diag, XW_ERR_USAGE, "--level: %s has no level %d", m->name, level);
+}
+
+static int add_filter(struct xw_laout *l, const struct xw_archive_opts *o)
+{
+	const struct method *m = &methods[o->compression];
+	char text[16];
+	int rc;
+
+	if (o->compression == XW_COMPRESS_NONE)
+		return archive_write_add_filter_none(l->a) == ARCHIVE_OK
+			       ? 0
+			       : xw_laout_fail(l, XW_ERR_INTERNAL);
+	rc = m->add(l->a);
+	/* a warning says that it would run a program of that name: what that does is unknown */
+	if (rc != ARCHIVE_OK)
+		return xw_fail(l->diag, XW_ERR_UNSUPPORTED, "libarchive was built without %s",
+			       m->name);
+	if (m->threads_min) {
+		snprintf(text, sizeof(text), "%u", XW_MAX(o->jobs, m->threads_min));
+		/* older ones have no threads, and need none */
+		archive_write_set_filter_option(l->a, m->name, "threads", text);
+	}
+	return set_level(l, m, o->level);
+}
+
+int xw_laout_begin(struct xw_laout *l, const struct xw_archive_opts *o, int format,
+		   xw_output_fn *write, void *arg, struct xw_diag *diag)
+{
+	const bool padded = o->format && o->compression == XW_COMPRESS_NONE;
+	int rc;
+
+	*l = (struct xw_laout){.a = archive_write_new(), .write = write, .arg = arg, .diag = diag};
+	if (!l->a)
+		return xw_fail_nomem(diag, "libarchive");
+	rc = add_filter(l, o);
+	if (rc)
+		return rc;
+	if (archive_write_set_format(l->a, format) != ARCHIVE_OK ||
+	    archive_write_set_bytes_per_block(l->a, BLOCK_BYTES) != ARCHIVE_OK ||
+	    archive_write_set_bytes_in_last_block(l->a, padded ? RECORD_BYTES : 1) != ARCHIVE_OK ||
+	    archive_write_open(l->a, l, NULL, on_write, NULL) != ARCHIVE_OK)
+		return xw_laout_fail(l, XW_ERR_INTERNAL);
+	return 0;
+}
+
+int xw_laout_finish(struct xw_laout *l)
+{
+	return archive_write_close(l->a) == ARCHIVE_OK ? 0 : xw_laout_fail(l, XW_ERR_IO);
+}
+
+void xw_laout_free(struct xw_laout *l)
+{
+	if (!l->a)
+		return;
+	/* nothing more is to be written now */
+	if (!l->failed)
+		l->failed = XW_ERR_IO;
+	archive_write_free(l->a);
+	l->a = NULL;
+}
+
+/* ---- a compressed stream ---- */
+
+struct xw_compressor {
+	struct xw_laout la;
+};
+
+int xw_compressor_open(const struct xw_archive_opts *o, xw_output_fn *write, void *arg,
+		       struct xw_diag *diag, struct xw_compressor **out)
+{
+	struct xw_compressor *c = calloc(1, sizeof(*c));
+	struct archive_entry *e;
+	int rc;
+
+	if (!c)
+		return xw_fail_nomem(diag, "compression");
+	*out = c;
+	rc = xw_laout_begin(&c->la, o, ARCHIVE_FORMAT_RAW, write, arg, diag);
+	if (rc)
+		return rc;
+	e = archive_entry_new();
+	if (!e)
+		return xw_fail_nomem(diag, "compression");
+	archive_entry_set_pathname(e, "data");
+	archive_entry_set_filetype(e, AE_IFREG);
+	if (archive_write_header(c->la.a, e) != ARCHIVE_OK)
+		rc = xw_laout_fail(&c->la, XW_ERR_INTERNAL);
+	archive_entry_free(e);
+	return rc;
+}
+
+int xw_compressor_write(void *arg, const void *buf, size_t len)
+{
+	struct xw_compressor *c = arg;
+
+	while (len) {
+		la_ssize_t n = archive_write_data(c->la.a, buf, len);
+
+		if (n <= 0)
+			return xw_laout_fail(&c->la, XW_ERR_IO);
+		buf = (const char *)buf + n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int xw_compressor_finish(void *arg)
+{
+	struct xw_compressor *c = arg;
+
+	return xw_laout_finish(&c->la);
+}
+
+uint64_t xw_compressor_bytes(const struct xw_compressor *c)
+{
+	return c->la.bytes;
+}
+
+void xw_compressor_free(struct xw_compressor *c)
+{
+	if (c)
+		xw_laout_free(&c->la);
+	free(c);
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Unpacking. Directories are made open for their owner, and get what they are to have when
+ * everything is in them: by then nothing changes their times any more, and a directory that is not
+ * to be written to can be filled. The last ones made come first, so that a directory is finished
+ * before the one above it is closed.
+ */
+#include "config.h"
+
+#include "export/extract.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "export/extract_attr.h"
+#include "export/place.h"
+
+#define PIECE (256u << 10)
+
+struct made_dir {
+	char *path; /* owned */
+	xw_ino ino;
+	bool made; /* was not there */
+};
+
+struct extract {
+	struct xw_exporter x;
+	const struct xw_extract_opts *o;
+	struct xw_places places;
+	XW_VEC(struct made_dir) dirs;
+	struct xw_attr_notes notes;
+	uint8_t *buf;
+	int fd; /* of the file being written */
+};
+
+/* The item could not be made: told. 1, or what ends the run. */
+static int fail(struct extract *t, const char *path, int err, const char *what)
+{
+	struct xw_diag *d = t->x.img->diag;
+
+	if (err == ENOMEM)
+		return xw_fail_nomem(d, path);
+	if (err == ENOSPC || err == EDQUOT)
+		return xw_fail_errno(d, XW_ERR_HOSTFULL, err, "%s: %s", path, what);
+	xw_fail_errno(d, XW_ERR_IO, err, "%s", what);
+	xw_export_failed(&t->x, path, XW_ERR_IO);
+	return 1;
+}
+
+/* What is in the way is removed. 0, 1 (to be left as it is), or -errno. */
+static int make_way(struct extract *t, int dir, const char *name, const char *path)
+{
+	switch (t->o->existing) {
+	case XW_EXISTING_KEEP:
+		return -EEXIST;
+	case XW_EXISTING_SKIP:
+		xw_log(t->x.img->diag, XW_LOG_INFO, "%s: is there already", path);
+		return 1;
+	default:
+		break;
+	}
+	if (!unlinkat(dir, name, 0) || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return -errno;
+	return unlinkat(dir, name, AT_REMOVEDIR) ? -errno : 0;
+}
+
+/* Something under a name, by `make`: again once what is in the way is gone. */
+struct maker {
+	int (*make)(const struct maker *m, int dir, const char *name); /* 0, or errno set */
+	struct extract *t;
+	const struct xw_export_item *item;
+	int from; /* hard links: the directory of the first name */
+	const char *from_name;
+};
+
+/* 0; 1: it was told, or is to be left. */
+static int make_item(const struct maker *m, int *dir, const char **name)
+{
+	const char *path = m->item->path;
+	int rc = xw_places_parent(&m->t->places, path, dir, name);
+
+	if (rc)
+		return fail(m->t, path, -rc, "cannot open the directory");
+	for (unsigned tries = 0; m->make(m, *dir, *name); tries++) {
+		if (errno != EEXIST || tries)
+			return fail(m->t, path, errno, "cannot create");
+		rc = make_way(m->t, *dir, *name, path);
+		if (rc < 0)
+			return fail(m->t, path, -rc, "cannot replace what is there");
+		if (rc)
+			return 1;
+	}
+	return 0;
+}
+
+static int attributes(struct extract *t, const struct xw_export_item *item, int fd, bool by_path,
+		      bool made)
+{
+	struct xw_attr_target a = {
+		.x = &t->x,
+		.o = t->o,
+		.notes = &t->notes,
+		.item = item,
+		.fd = fd,
+		.by_path = by_path,
+		.made = made,
+	};
+
+	return xw_extract_attributes(&a);
+}
+
+/* ---- regular files ---- */
+
+static int make_file(const struct maker *m, int dir, const char *name)
+{
+	/* nobody else shall read what is not complete and not theirs yet */
+	m->t->fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return m->t->fd < 0 ? -1 : 0;
+}
+
+static int write_piece(void *arg, uint64_t off, const void *data, size_t len)
+{
+	struct extract *t = arg;
+	const char *p = data;
+
+	while (len) {
+		ssize_t n = pwrite(t->fd, p, len, (off_t)off);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -(n ? errno : EIO);
+		p += n;
+		off += (uint64_t)n;
+		len -= (size_t)n;
+		t->x.stats->bytes_out += (uint64_t)n;
+	}
+	if (!t->x.opts->tick)
+		return 0;
+	t->x.foreign = true; /* its codes are the caller's */
+	if (t->x.opts->tick(t->x.opts->tick_arg, t->x.stats))
+		return 1;
+	t->x.foreign = false;
+	return 0;
+}
+
+/* 0, 1 when it was told, or what ends the run. */
+static int write_contents(struct extract *t, const struct xw_export_item *item,
+			  const struct xw_payload *p)
+{
+	int damage, rc = xw_payload_each(p, t->buf, PIECE, write_piece, t, &damage);
+
+	if (rc == 1)
+		return t->x.img->diag && t->x.img->diag->code ? t->x.img->diag->code : XW_ERR_IO;
+	if (!rc && ftruncate(t->fd, (off_t)p->inode->size))
+		rc = -errno;
+	if (rc)
+		return fail(t, item->path, -rc, "cannot write");
+	t->x.stats->data_bytes += p->data;
+	t->x.stats->sparse_files += p->sparse;
+	return damage ? xw_export_damage(&t->x, item->at->path, damage) : 0;
+}
+
+static int put_file(struct extract *t, const struct xw_export_item *item)
+{
+	const struct xw_walk_item *e = item->at;
+	const struct maker m = {.make = make_file, .t = t, .item = item};
+	struct xw_payload p;
+	const char *name;
+	int dir, rc = xw_payload_plan(t->x.img, e->ino, &e->inode, e->raw, &p);
+
+	if (!rc)
+		rc = make_item(&m, &dir, &name);
+	if (rc)
+		return rc;
+	rc = write_contents(t, item, &p);
+	if (rc)
+		unlinkat(dir, name, 0);
+	else
+		rc = attributes(t, item, t->fd, false, true);
+	if (close(t->fd) && !rc)
+		rc = fail(t, item->path, errno, "cannot write");
+	t->fd = -1;
+	return rc;
+}
+
+/* ---- everything else ---- */
+
+static int make_node(const struct maker *m, int dir, const char *name)
+{
+	const struct xw_inode *inode = &m->item->at->inode;
+	uint32_t major = 0, minor = 0;
+
+	if ((inode->mode & XW_S_IFMT) == XW_S_IFLNK)
+		return symlinkat(m->item->link, dir, name);
+	xw_inode_get_rdev(inode, &major, &minor);
+	return mknodat(dir, name, (inode->mode & XW_S_IFMT) | 0600, makedev(major, minor));
+}
+
+/* Symbolic links, devices, pipes and sockets. */
+static int put_node(struct extract *t, const struct xw_export_item *item)
+{
+	const struct maker m = {.make = make_node, .t = t, .item = item};
+	const char *name;
+	int dir, fd, rc = make_item(&m, &dir, &name);
+
+	if (rc)
+		return rc;
+	fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return fail(t, item->path, errno, "cannot open");
+	rc = attributes(t, item, fd, true, true);
+	close(fd);
+	return rc;
+}
+
+static int make_link(const struct maker *m, int dir, const char *name)
+{
+	return linkat(m->from, m->from_name, dir, name, 0);
+}
+
+static int put_link(struct extract *t, const struct xw_export_item *item)
+{
+	struct maker m = {.make = make_link, .t = t, .item = item};
+	const char *name;
+	int dir, rc = xw_places_parent(&t->places, item->link, &dir, &m.from_name);
+
+	if (rc)
+		return fail(t, item->path, -rc, "cannot open the directory of its first name");
+	/* the next look-up may close it */
+	m.from = fcntl(dir, F_DUPFD_CLOEXEC, 0);
+	if (m.from < 0)
+		return fail(t, item->path, errno, "cannot link");
+	rc = make_item(&m, &dir, &name);
+	close(m.from);
+	return rc;
+}
+
+static int make_dir(const struct maker *m, int dir, const char *name)
+{
+	struct stat st;
+
+	if (!mkdirat(dir, name, 0700))
+		return 0;
+	if (errno != EEXIST)
+		return -1;
+	if (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISDIR(st.st_mode)) {
+		m->t->dirs.v[m->t->dirs.n].made = false;
+		return 0;
+	}
+	errno = EEXIST;
+	return -1;
+}
+
+static int put_dir(struct extract *t, const struct xw_export_item *item)
+{
+	const struct maker m = {.make = make_dir, .t = t, .item = item};
+	const char *name;
+	int dir, rc = 0;
+
+	if (xw_vec_reserve(&t->dirs, t->dirs.n + 1))
+		return xw_fail_nomem(t->x.img->diag, "directory");
+	t->dirs.v[t->dirs.n] = (struct made_dir){.ino = item->at->ino, .made = *item->path != 0};
+	if (*item->path)
+		rc = make_item(&m, &dir, &name);
+	if (rc)
+		return rc;
+	t->dirs.v[t->dirs.n].path = strdup(item->path);
+	if (!t->dirs.v[t->dirs.n].path)
+		return xw_fail_nomem(t->x.img->diag, "directory");
+	t->dirs.n++;
+	return 0;
+}
+
+static int extract_put(void *to, const struct xw_export_item *item)
+{
+	struct extract *t = to;
+
+	if (item->hardlink)
+		return put_link(t, item);
+	switch (item->at->inode.mode & XW_S_IFMT) {
+	case XW_S_IFREG:
+		return put_file(t, item);
+	case XW_S_IFDIR:
+		return put_dir(t, item);
+	default:
+		return put_node(t, item);
+	}
+}
+
+/* ---- directories, at the end ---- */
+
+static int open_dir(struct extract *t, const char *path)
+{
+	const char *name;
+	int dir, fd, rc = xw_places_parent(&t->places, path, &dir, &name);
+
+	if (rc)
+		return rc;
+	fd = openat(dir, *name ? name : ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int finish_dir(struct extract *t, const struct made_dir *d)
+{
+	auto_free uint8_t *raw = malloc(t->x.img->inode_size);
+	struct xw_walk_item e = {.path = d->path, .ino = d->ino, .raw = raw};
+	const struct xw_export_item item = {.at = &e, .path = d->path};
+	int fd, rc;
+
+	if (!raw)
+		return xw_fail_nomem(t->x.img->diag, "inode");
+	rc = xw_image_inode(t->x.img, d->ino, &e.inode, raw);
+	if (rc)
+		return xw_export_damage(&t->x, d->path, rc);
+	xw_export_select(&t->x, &e.inode);
+	fd = open_dir(t, d->path);
+	if (fd < 0) {
+		rc = fail(t, d->path, -fd, "cannot open");
+		return XW_MIN(rc, 0);
+	}
+	rc = attributes(t, &item, fd, false, d->made);
+	close(fd);
+	return rc;
+}
+
+static int finish_dirs(struct extract *t)
+{
+	int rc = 0;
+
+	for (size_t i = t->dirs.n; i-- && !rc;)
+		rc = finish_dir(t, &t->dirs.v[i]);
+	return rc;
+}
+
+static void tell_notes(const struct extract *t)
+{
+	if (t->notes.privileged)
+		xw_log(t->x.img->diag, XW_LOG_WARN,
+		       "%" PRIu64 " attribute%s left out: only root may set trusted.* and "
+		       "security.*",
+		       t->notes.privileged, t->notes.privileged == 1 ? " was" : "s were");
+}
+
+int xw_image_to_dir(struct xw_image *img, const struct xw_export_opts *o,
+		    const struct xw_extract_opts *eo, struct xw_export_stats *stats)
+{
+	struct extract t = {
+		.x = {.put = extract_put, .to = &t, .sockets = true},
+		.o = eo,
+		.places = {.top = -1},
+		.buf = malloc(PIECE),
+		.fd = -1,
+	};
+	int rc = xw_export_begin(&t.x, img, o, stats), err;
+
+	if (!rc && !t.buf)
+		rc = xw_fail_nomem(img->diag, "buffer");
+	if (!rc) {
+		err = xw_places_open(&t.places, eo->dir);
+		if (err)
+			rc = xw_fail_errno(img->diag, XW_ERR_USAGE, -err, "%s", eo->dir);
+	}
+	if (!rc)
+		rc = xw_export_items(&t.x);
+	if (!rc)
+		rc = finish_dirs(&t);
+	if (!rc)
+		tell_notes(&t);
+	while (t.dirs.n)
+		free(t.dirs.v[--t.dirs.n].path);
+	xw_vec_free(&t.dirs);
+	xw_places_close(&t.places);
+	free(t.buf);
+	return xw_export_finish(&t.x, rc);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The order matters: a new owner takes the capabilities and the set-ID bits away, so it comes
+ * first; attributes before the mode, which may forbid writing them; times last.
+ *
+ * Files are reached through descriptors only. One that was opened with O_PATH (a symbolic link, a
+ * device) takes no attributes itself, so it goes by its name in /proc, which leads to that very
+ * file.
+ */
+#include "config.h"
+
+#include "export/extract_attr.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "xattr/acl.h"
+#include "xattr/set.h"
+
+struct setter {
+	struct xw_attr_target *t;
+	char proc[40]; /* the file's name in /proc */
+	bool has_acl;
+	bool told;
+};
+
+/* One line an item is enough. */
+static void fail(struct setter *s, int err, const char *what)
+{
+	struct xw_exporter *x = s->t->x;
+
+	if (s->told)
+		return;
+	s->told = true;
+	xw_fail_errno(x->img->diag, XW_ERR_IO, err, "cannot set %s", what);
+	xw_export_failed(x, s->t->item->path, XW_ERR_IO);
+}
+
+static uint32_t type_of(const struct setter *s)
+{
+	return s->t->item->at->inode.mode & XW_S_IFMT;
+}
+
+static void set_owner(struct setter *s)
+{
+	const struct xw_inode *inode = &s->t->item->at->inode;
+
+	if (s->t->o->same_owner &&
+	    fchownat(s->t->fd, "", inode->uid, inode->gid, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW))
+		fail(s, errno, "its owner");
+}
+
+/* ---- attributes ---- */
+
+static bool is_privileged(uint8_t index)
+{
+	return index == XW_XI_SECURITY || index == XW_XI_TRUSTED;
+}
+
+static void set_one(struct setter *s, uint8_t index, const char *name, const void *value,
+		    size_t len)
+{
+	struct xw_attr_notes *n = s->t->notes;
+	int rc = s->t->by_path ? setxattr(s->proc, name, value, len, 0)
+			       : fsetxattr(s->t->fd, name, value, len, 0);
+	char what[XW_XATTR_FULL_NAME_MAX + 32];
+
+	if (!rc)
+		return;
+	if (errno == EPERM && is_privileged(index)) {
+		n->privileged++;
+	} else if (errno == EOPNOTSUPP) {
+		if (!n->unsupported)
+			xw_log(s->t->x->img->diag, XW_LOG_WARN,
+			       "%s: %s: not supported there; further ones are not mentioned",
+			       s->t->item->path, name);
+		n->unsupported = true;
+	} else {
+		snprintf(what, sizeof(what), "attribute %s", name);
+		fail(s, errno, what);
+	}
+}
+
+static int set_acl(struct setter *s, const char *name, const struct xw_xattr_ref *a)
+{
+	struct xw_diag *diag = s->t->x->img->diag;
+	auto_free uint8_t *raw = NULL;
+	struct xw_acl acl = {0};
+	int rc = xw_acl_from_disk(&acl, a->value, a->value_len, name, diag);
+
+	if (!rc) {
+		raw = malloc(xw_acl_to_xattr(&acl, NULL));
+		rc = raw ? 0 : xw_fail_nomem(diag, "ACL");
+	}
+	if (!rc) {
+		set_one(s, a->index, name, raw, xw_acl_to_xattr(&acl, raw));
+		s->has_acl |= a->index == XW_XI_ACL_ACCESS;
+		s->t->x->stats->acls++;
+	}
+	xw_acl_free(&acl);
+	return rc;
+}
+
+static int set_attribute(void *arg, const struct xw_xattr_ref *a)
+{
+	struct setter *s = arg;
+	char name[XW_XATTR_FULL_NAME_MAX];
+	const size_t len = xw_xattr_full_name(a->index, a->name, a->name_len, name);
+
+	if (!len || memchr(name, '\0', len))
+		return xw_fail(s->t->x->img->diag, XW_ERR_CORRUPT,
+			       "extended attribute with an impossible name");
+	if (a->index == XW_XI_ACL_ACCESS || a->index == XW_XI_ACL_DEFAULT)
+		return set_acl(s, name, a);
+	set_one(s, a->index, name, a->value, a->value_len);
+	s->t->x->stats->xattrs++;
+	return 0;
+}
+
+/* A new file may have got an ACL from the directory that it is in. */
+static void drop_inherited(struct setter *s)
+{
+	if (!s->t->made || s->has_acl || !s->t->o->same_modes || type_of(s) == XW_S_IFLNK)
+		return;
+	if (s->t->by_path)
+		removexattr(s->proc, "system.posix_acl_access");
+	else
+		fremovexattr(s->t->fd, "system.posix_acl_access");
+}
+
+/* ---- mode and times ---- */
+
+uint32_t xw_extract_mode(const struct xw_extract_opts *o, uint32_t mode)
+{
+	return o->same_modes ? mode & 07777 : mode & 0777 & ~o->umask;
+}
+
+static void set_mode(struct setter *s)
+{
+	const uint32_t mode = s->t->item->at->inode.mode;
+	int rc;
+
+	if (type_of(s) == XW_S_IFLNK)
+		return;
+	if (s->t->by_path)
+		rc = chmod(s->proc, xw_extract_mode(s->t->o, mode));
+	else
+		rc = fchmod(s->t->fd, xw_extract_mode(s->t->o, mode));
+	if (rc)
+		fail(s, errno, "its mode");
+}
+
+static struct timespec as_timespec(struct xw_time t)
+{
+	return (struct timespec){.tv_sec = (time_t)t.sec, .tv_nsec = (long)t.nsec};
+}
+
+static void set_times(struct setter *s)
+{
+	const struct xw_inode *inode = &s->t->item->at->inode;
+	const struct timespec times[2] = {as_timespec(inode->atime), as_timespec(inode->mtime)};
+	int rc;
+
+	if (s->t->by_path)
+		rc = utimensat(AT_FDCWD, s->proc, times, 0);
+	else
+		rc = futimens(s->t->fd, times);
+	if (rc)
+		fail(s, errno, "its times");
+}
+
+int xw_extract_attributes(struct xw_attr_target *t)
+{
+	struct setter s = {.t = t};
+	int rc;
+
+	snprintf(s.proc, sizeof(s.proc), "/proc/self/fd/%d", t->fd);
+	set_owner(&s);
+	rc = xw_export_attributes(t->x, t->item, set_attribute, &s);
+	if (rc)
+		return rc;
+	drop_inherited(&s);
+	set_mode(&s);
+	set_times(&s);
+	return 0;
+}

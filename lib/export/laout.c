@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Items as members of the formats that libarchive writes. None of them holds all that an ext4 file
+ * has: what a format drops is told at the first item that has it, with a count at the end; what it
+ * would hold wrongly is told for each item and makes the run fail; what it cannot hold at all is
+ * left out.
+ */
+#include "config.h"
+
+#include "export/laout.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/exporter.h"
+
+#define PIECE (256u << 10)
+
+enum loss { LOST_XATTRS, LOST_ACLS, LOST_NSEC, LOST_HOLES, LOSSES };
+
+static const char *const loss_names[LOSSES] = {
+	[LOST_XATTRS] = "extended attributes",
+	[LOST_ACLS] = "ACLs",
+	[LOST_NSEC] = "fractions of a second",
+	[LOST_HOLES] = "holes, which become zeros",
+};
+
+#define ANY_SIZE INT64_MAX
+static const struct xw_archive_format formats[] = {
+	{"gnu", ARCHIVE_FORMAT_TAR_GNUTAR, true, UINT32_MAX, INT64_MIN, INT64_MAX, ANY_SIZE},
+	{"ustar", ARCHIVE_FORMAT_TAR_USTAR, true, 07777777, 0, 077777777777, 077777777777},
+	{"newc", ARCHIVE_FORMAT_CPIO_SVR4_NOCRC, false, UINT32_MAX, 0, UINT32_MAX, UINT32_MAX},
+	{"odc", ARCHIVE_FORMAT_CPIO_POSIX, false, 0777777, 0, 077777777777, 077777777777},
+};
+
+bool xw_archive_format_by_name(const char *name, const struct xw_archive_format **f)
+{
+	static const char *const aliases[][2] = {
+		{"gnutar", "gnu"}, {"oldgnu", "gnu"}, {"cpio", "newc"}, {"posix", "pax"}};
+
+	for (unsigned i = 0; i < XW_ARRAY_SIZE(aliases); i++) {
+		if (!strcmp(name, aliases[i][0]))
+			name = aliases[i][1];
+	}
+	*f = NULL;
+	for (unsigned i = 0; i < XW_ARRAY_SIZE(formats); i++) {
+		if (!strcmp(name, formats[i].name))
+			*f = &formats[i];
+	}
+	return *f || !strcmp(name, "pax");
+}
+
+struct foreign {
+	struct xw_exporter x;
+	struct xw_laout la;
+	const struct xw_archive_format *format;
+	struct archive_entry *e;
+	uint8_t *buf;
+	uint64_t at; /* bytes of the item's contents written */
+	uint64_t lost[LOSSES];
+	bool has[LOSSES]; /* the item at hand */
+};
+
+static void lose(struct foreign *f, const struct xw_export_item *item, enum loss what)
+{
+	if (!f->lost[what]++)
+		xw_log(f->x.img->diag, XW_LOG_WARN, "%s: %s does not keep %s",
+		       *item->path ? item->path : "/", f->format->name, loss_names[what]);
+}
+
+static void tell_losses(const struct foreign *f)
+{
+	for (unsigned i = 0; i < LOSSES; i++) {
+		if (f->lost[i] > 1)
+			xw_log(f->x.img->diag, XW_LOG_WARN,
+			       "%s: %" PRIu64 " items have lost %s to %s", f->x.img->dev->name,
+			       f->lost[i], loss_names[i], f->format->name);
+	}
+}
+
+static int look_at_attribute(void *arg, const struct xw_xattr_ref *a)
+{
+	struct foreign *f = arg;
+	const bool acl = a->index == XW_XI_ACL_ACCESS || a->index == XW_XI_ACL_DEFAULT;
+
+	f->has[acl ? LOST_ACLS : LOST_XATTRS] = true;
+	return 0;
+}
+
+/* The item is written, but not as it is. Of a further name the first has said so. */
+static void changed(struct foreign *f, const struct xw_export_item *item, const char *what)
+{
+	if (item->hardlink)
+		return;
+	xw_fail(f->x.img->diag, XW_ERR_UNSUPPORTED, "%s cannot hold its %s", f->format->name, what);
+	xw_export_failed(&f->x, item->path, XW_ERR_UNSUPPORTED);
+}
+
+static uint32_t fit_id(struct foreign *f, const struct xw_export_item *item, uint32_t id,
+		       const char *what)
+{
+	if (id <= f->format->id_max)
+		return id;
+	changed(f, item, what);
+	return 0;
+}
+
+static void set_time(struct foreign *f, const struct xw_export_item *item)
+{
+	const struct xw_time t = item->at->inode.mtime;
+	int64_t sec = XW_MIN(XW_MAX(t.sec, f->format->time_min), f->format->time_max);
+
+	if (sec != t.sec)
+		changed(f, item, "time");
+	f->has[LOST_NSEC] = t.nsec != 0;
+	archive_entry_set_mtime(f->e, (time_t)sec, 0);
+}
+
+static void set_entry(struct foreign *f, const struct xw_export_item *item, uint64_t size)
+{
+	const struct xw_inode *inode = &item->at->inode;
+	const uint32_t type = inode->mode & XW_S_IFMT;
+	uint32_t major, minor;
+
+	archive_entry_clear(f->e);
+	archive_entry_set_pathname(f->e, *item->path ? item->path : ".");
+	archive_entry_set_mode(f->e, (__LA_MODE_T)inode->mode);
+	archive_entry_set_uid(f->e, fit_id(f, item, inode->uid, "owner"));
+	archive_entry_set_gid(f->e, fit_id(f, item, inode->gid, "group"));
+	archive_entry_set_nlink(f->e, inode->links);
+	archive_entry_set_ino64(f->e, item->at->ino);
+	archive_entry_set_size(f->e, (la_int64_t)size);
+	set_time(f, item);
+	if (type == XW_S_IFCHR || type == XW_S_IFBLK) {
+		xw_inode_get_rdev(inode, &major, &minor);
+		archive_entry_set_rdevmajor(f->e, major);
+		archive_entry_set_rdevminor(f->e, minor);
+	}
+	if (type == XW_S_IFLNK && !item->hardlink)
+		archive_entry_set_symlink(f->e, item->link);
+	if (item->hardlink && f->format->links)
+		archive_entry_set_hardlink(f->e, item->link);
+}
+
+static int put_bytes(struct foreign *f, const void *p, size_t len)
+{
+	const char *at = p;
+
+	while (len) {
+		la_ssize_t n = archive_write_data(f->la.a, at, len);
+
+		if (n <= 0)
+			return xw_laout_fail(&f->la, XW_ERR_IO);
+		at += n;
+		len -= (size_t)n;
+		f->at += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* Zeros up to byte `to` of the contents; after damage, or for holes. */
+static int fill_to(struct foreign *f, uint64_t to)
+{
+	static const uint8_t zeros[4096];
+	int rc = 0;
+
+	while (f->at < to && !rc)
+		rc = put_bytes(f, zeros, (size_t)XW_MIN(to - f->at, sizeof(zeros)));
+	return rc;
+}
+
+static int put_piece(void *arg, uint64_t off, const void *data, size_t len)
+{
+	struct foreign *f = arg;
+	int rc = fill_to(f, off);
+
+	return rc ? rc : put_bytes(f, data, len);
+}
+
+static int put_contents(struct foreign *f, const struct xw_export_item *item,
+			const struct xw_payload *p)
+{
+	int damage, rc;
+
+	f->at = 0;
+	rc = xw_payload_each(p, f->buf, PIECE, put_piece, f, &damage);
+	if (!rc)
+		rc = fill_to(f, item->at->inode.size);
+	f->x.stats->data_bytes += p->data;
+	f->x.stats->sparse_files += p->sparse;
+	return !rc && damage ? xw_export_damage(&f->x, item->at->path, damage) : rc;
+}
+
+/* libarchive's word on the header. 1: the item is left out. */
+static int put_header(struct foreign *f, const struct xw_export_item *item)
+{
+	int rc = archive_write_header(f->la.a, f->e);
+	const char *text = archive_error_string(f->la.a);
+
+	if (rc == ARCHIVE_FATAL || f->la.failed)
+		return xw_laout_fail(&f->la, XW_ERR_IO);
+	if (rc == ARCHIVE_OK)
+		return 0;
+	xw_fail(f->x.img->diag, XW_ERR_UNSUPPORTED, "%s%s",
+		rc == ARCHIVE_WARN ? "" : "left out: ", text ? text : "the format cannot hold it");
+	xw_export_failed(&f->x, item->path, XW_ERR_UNSUPPORTED);
+	return rc == ARCHIVE_WARN ? 0 : 1;
+}
+
+static int put_entry(struct foreign *f, const struct xw_export_item *item)
+{
+	const bool contents = xw_export_has_contents(item);
+	const uint64_t size = contents ? item->at->inode.size : 0;
+	struct xw_payload p = {0};
+	int rc = 0;
+
+	memset(f->has, 0, sizeof(f->has));
+	if (size > f->format->size_max) {
+		xw_fail(f->x.img->diag, XW_ERR_UNSUPPORTED, "left out: too large for %s",
+			f->format->name);
+		xw_export_failed(&f->x, item->path, XW_ERR_UNSUPPORTED);
+		return 1;
+	}
+	if (contents)
+		rc = xw_payload_plan(f->x.img, item->at->ino, &item->at->inode, item->at->raw, &p);
+	if (!rc && !item->hardlink)
+		rc = xw_export_attributes(&f->x, item, look_at_attribute, f);
+	if (rc)
+		return rc;
+	set_entry(f, item, size);
+	f->has[LOST_HOLES] = contents && p.sparse;
+	rc = put_header(f, item);
+	for (unsigned i = 0; i < LOSSES && !rc; i++) {
+		if (f->has[i] && !item->hardlink)
+			lose(f, item, (enum loss)i);
+	}
+	return !rc && contents ? put_contents(f, item, &p) : rc;
+}
+
+static int foreign_put(void *to, const struct xw_export_item *item)
+{
+	struct foreign *f = to;
+	int rc = put_entry(f, item);
+
+	f->x.stats->bytes_out = f->la.bytes;
+	f->x.foreign = f->la.failed != 0;
+	return rc;
+}
+
+static int to_foreign(struct xw_image *img, const struct xw_export_opts *o,
+		      const struct xw_archive_opts *ao, xw_output_fn *write, void *arg,
+		      struct xw_export_stats *stats)
+{
+	struct foreign f = {.format = ao->format,
+			    .x = {.put = foreign_put, .to = &f},
+			    .e = archive_entry_new(),
+			    .buf = malloc(PIECE)};
+	int rc = xw_export_begin(&f.x, img, o, stats);
+
+	if (!rc && (!f.e || !f.buf))
+		rc = xw_fail_nomem(img->diag, "archive");
+	if (!rc)
+		rc = xw_laout_begin(&f.la, ao, ao->format->code, write, arg, img->diag);
+	if (!rc)
+		rc = xw_export_items(&f.x);
+	if (!rc)
+		rc = xw_laout_finish(&f.la);
+	if (!rc)
+		tell_losses(&f);
+	stats->bytes_out = f.la.bytes;
+	xw_laout_free(&f.la);
+	archive_entry_free(f.e);
+	free(f.buf);
+	return xw_export_finish(&f.x, rc);
+}
+
+int xw_image_to_archive(struct xw_image *img, const struct xw_export_opts *o,
+			const struct xw_archive_opts *ao, xw_output_fn *write, void *arg,
+			struct xw_export_stats *stats)
+{
+	struct xw_compressor *c = NULL;
+	int rc;
+
+	if (ao->format)
+		return to_foreign(img, o, ao, write, arg, stats);
+	if (ao->compression == XW_COMPRESS_NONE)
+		return xw_image_to_tar(img, o, write, arg, stats);
+	memset(stats, 0, sizeof(*stats));
+	rc = xw_compressor_open(ao, write, arg, img->diag, &c);
+	if (!rc) {
+		rc = xw_image_to_pax(img, o, xw_compressor_write, xw_compressor_finish, c, stats);
+		stats->bytes_out = xw_compressor_bytes(c);
+	}
+	xw_compressor_free(c);
+	return rc;
+}
