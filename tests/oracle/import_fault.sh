@@ -4,7 +4,7 @@
 # is what was there or what should be, stock e2fsck has nothing to say about it, and where it is what was there, the same
 # import does it after all. What should be is judged by verify_image.py where it and loop mounts are there.
 #
-# XW_ALL_K=1: every step, and not a sample of them.
+# XW_ALL_K=1: every step, and not a sample of them. XW_STRIDE=N: an N-th of the sample.
 . "$(dirname "$0")/../cli/lib.sh"
 fault=$XW_BUILD/.libs/fault_preload.so
 EXPORT=${XW_EXPORT:-$(dirname "$MKFS")/xw-export}
@@ -96,8 +96,8 @@ every() {
 	k=$steps
 	check_new
 	stride=1
-	[ -n "${XW_ALL_K-}" ] || stride=$((steps / 16 + 1))
-	for k in $({ seq $((1 + RANDOM % stride)) $stride "$steps" && echo "$steps"; } | sort -un); do
+	[ -n "${XW_ALL_K-}" ] || stride=$(((steps / 16 + 1) * ${XW_STRIDE:-1}))
+	for k in $({ echo 1 && seq $((1 + RANDOM % stride)) $stride "$steps" && echo "$steps"; } | sort -un); do
 		tried=$((tried + 1))
 		put_old
 		faulty "$k" "$mode" --commit "$how"

@@ -106,7 +106,7 @@ static void try_all(const struct world_spec *spec, enum xw_commit_how how)
 	bool seen[2] = {false, false};
 
 	for (size_t f = 0; f < XW_ARRAY_SIZE(faults); f++)
-		for (uint64_t k = 1; try_fault(spec, how, &faults[f], k, seen); k++)
+		for (uint64_t k = 1; try_fault(spec, how, &faults[f], k, seen); k += unit_stride())
 			;
 	ck_assert(seen[0] && seen[1]);
 }

@@ -11,6 +11,18 @@
 #include <stdlib.h>
 
 /*
+ * XW_STRIDE=N: loops over every step of something take each N-th. For builds in which the tests run
+ * a second time, or slowly.
+ */
+static inline unsigned long unit_stride(void)
+{
+	const char *s = getenv("XW_STRIDE");
+	unsigned long n = s ? strtoul(s, NULL, 10) : 1;
+
+	return n ? n : 1;
+}
+
+/*
  * Runs the suite, prints TAP, and returns main()'s status: the plan tells the driver of failures.
  */
 static inline int unit_main(Suite *s)
