@@ -5,19 +5,21 @@
  */
 #include "config.h"
 
+#include <endian.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "read/bitmaps.h"
+#include "space/bits.h"
 
 static bool bigalloc(const struct xw_image *img)
 {
 	return img->sb.feature_ro_compat & XW_RO_BIGALLOC;
 }
 
-/* log2 of blocks a cluster. Without bigalloc the field is one that nobody looks at. */
-static uint32_t cluster_bits(const struct xw_image *img)
+uint32_t xw_image_cluster_bits(const struct xw_image *img)
 {
+	/* without bigalloc the field is one that nobody looks at */
 	return bigalloc(img) ? img->sb.log_cluster_size - img->sb.log_block_size : 0;
 }
 
@@ -29,6 +31,16 @@ uint32_t xw_image_group_bits(const struct xw_image *img)
 static bool tracks_use(const struct xw_image *img)
 {
 	return img->sb.feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
+}
+
+bool xw_image_block_uninit(const struct xw_image *img, const struct xw_group_desc *gd)
+{
+	return tracks_use(img) && gd->flags & XW_BG_BLOCK_UNINIT;
+}
+
+bool xw_image_inode_uninit(const struct xw_image *img, const struct xw_group_desc *gd)
+{
+	return tracks_use(img) && gd->flags & XW_BG_INODE_UNINIT;
 }
 
 static int fail(struct xw_image *img, int code, uint64_t group, const char *which, const char *what)
@@ -88,7 +100,7 @@ static int read_bits(struct xw_image *img, uint64_t group, xw_blk blk, uint32_t 
 static bool each_meta(struct xw_image *img, const struct xw_sysmap *m, xw_blk start, uint64_t len,
 		      bool set, uint8_t *bits)
 {
-	const uint32_t ratio = cluster_bits(img);
+	const uint32_t ratio = xw_image_cluster_bits(img);
 	uint64_t n;
 
 	for (uint64_t at = 0; at < len; at += n) {
@@ -106,40 +118,70 @@ static bool each_meta(struct xw_image *img, const struct xw_sysmap *m, xw_blk st
 	return true;
 }
 
+/* The first failure is the one that is reported; those behind it are looked for all the same. */
+static void also(int *rc, int next)
+{
+	if (!*rc)
+		*rc = next;
+}
+
+/* The descriptor, and whether a bitmap of these bits fits it: 0, a failure, or a wrong checksum,
+ * which is no reason not to look. */
+static int block_group(struct xw_image *img, uint64_t group, struct xw_group_desc *gd)
+{
+	const uint32_t per_group = xw_image_group_bits(img);
+
+	if (per_group % 8 || per_group / 8 > img->block_size ||
+	    (uint64_t)per_group << xw_image_cluster_bits(img) != img->sb.blocks_per_group)
+		return fail(img, XW_ERR_CORRUPT, group, "block", "impossible size");
+	return xw_image_group(img, group, gd);
+}
+
+static xw_blk group_start(const struct xw_image *img, uint64_t group)
+{
+	return img->sb.first_data_block + group * img->sb.blocks_per_group;
+}
+
+static uint64_t group_len(const struct xw_image *img, uint64_t group)
+{
+	return XW_MIN(img->sb.blocks_per_group, img->sb.blocks_count - group_start(img, group));
+}
+
+static int check_free(struct xw_image *img, uint64_t group, uint64_t counted, uint64_t said,
+		      const char *which)
+{
+	if (counted == said)
+		return 0;
+	return fail(img, XW_ERR_CORRUPT, group, which,
+		    "not as many are free as the descriptor says");
+}
+
 int xw_image_block_bitmap(struct xw_image *img, const struct xw_sysmap *m, uint64_t group,
 			  uint8_t *bits)
 {
-	const struct xw_super *sb = &img->sb;
 	const uint32_t per_group = xw_image_group_bits(img), bytes = per_group / 8;
-	const uint32_t ratio = cluster_bits(img);
-	const xw_blk start = sb->first_data_block + group * sb->blocks_per_group;
+	const uint32_t ratio = xw_image_cluster_bits(img);
 	struct xw_group_desc gd;
 	uint64_t len;
 	bool uninit;
 	int rc;
 
-	rc = xw_image_group(img, group, &gd);
-	if (rc)
+	memset(bits, 0xff, XW_MIN(bytes, img->block_size));
+	rc = block_group(img, group, &gd);
+	if (rc && rc != XW_ERR_CHECKSUM)
 		return rc;
-	if (per_group % 8 || bytes > img->block_size ||
-	    (uint64_t)per_group << ratio != sb->blocks_per_group)
-		return fail(img, XW_ERR_CORRUPT, group, "block", "impossible size");
-	len = XW_MIN(sb->blocks_per_group, sb->blocks_count - start);
-	uninit = tracks_use(img) && gd.flags & XW_BG_BLOCK_UNINIT;
+	len = group_len(img, group);
+	uninit = xw_image_block_uninit(img, &gd);
 	if (uninit)
 		memset(bits, 0, bytes);
 	else
-		rc = read_bits(img, group, gd.block_bitmap, gd.block_bitmap_csum, "block", bits,
-			       bytes);
-	if (rc)
-		return rc;
-	if (!each_meta(img, m, start, len, uninit, bits))
-		return fail(img, XW_ERR_CORRUPT, group, "block", "metadata counts as free");
+		also(&rc, read_bits(img, group, gd.block_bitmap, gd.block_bitmap_csum, "block",
+				    bits, bytes));
+	if (!each_meta(img, m, group_start(img, group), len, uninit, bits))
+		also(&rc, fail(img, XW_ERR_CORRUPT, group, "block", "metadata counts as free"));
 	set_bits(bits, ((len - 1) >> ratio) + 1, per_group);
-	if (count_clear(bits, bytes) != gd.free_blocks)
-		return fail(img, XW_ERR_CORRUPT, group, "block",
-			    "not as many are free as the descriptor says");
-	return 0;
+	also(&rc, check_free(img, group, count_clear(bits, bytes), gd.free_blocks, "block"));
+	return rc;
 }
 
 int xw_image_inode_bitmap(struct xw_image *img, uint64_t group, uint8_t *bits)
@@ -151,22 +193,100 @@ int xw_image_inode_bitmap(struct xw_image *img, uint64_t group, uint8_t *bits)
 	uint64_t there;
 	int rc;
 
+	memset(bits, 0xff, XW_MIN(bytes, img->block_size));
 	rc = xw_image_group(img, group, &gd);
-	if (rc)
+	if (rc && rc != XW_ERR_CHECKSUM)
 		return rc;
 	if (bytes > img->block_size)
 		return fail(img, XW_ERR_CORRUPT, group, "inode", "impossible size");
-	if (tracks_use(img) && gd.flags & XW_BG_INODE_UNINIT)
+	if (xw_image_inode_uninit(img, &gd))
 		memset(bits, 0, bytes);
 	else
-		rc = read_bits(img, group, gd.inode_bitmap, gd.inode_bitmap_csum, "inode", bits,
-			       bytes);
-	if (rc)
-		return rc;
+		also(&rc, read_bits(img, group, gd.inode_bitmap, gd.inode_bitmap_csum, "inode",
+				    bits, bytes));
 	there = before < sb->inodes_count ? XW_MIN(per_group, sb->inodes_count - before) : 0;
 	set_bits(bits, there, (uint64_t)bytes * 8);
-	if (count_clear(bits, bytes) != gd.free_inodes)
-		return fail(img, XW_ERR_CORRUPT, group, "inode",
-			    "not as many are free as the descriptor says");
-	return 0;
+	also(&rc, check_free(img, group, count_clear(bits, bytes), gd.free_inodes, "inode"));
+	return rc;
+}
+
+/* ---- free runs ---- */
+
+struct runs {
+	xw_free_run_fn *fn;
+	void *arg;
+	uint64_t free; /* clusters seen */
+	uint32_t at, len; /* a run that may go on */
+};
+
+static int put_run(struct runs *r)
+{
+	const uint32_t len = r->len;
+
+	r->len = 0;
+	r->free += len;
+	return len ? r->fn(r->arg, r->at, len) : 0;
+}
+
+/* Of a group with an uninitialised bitmap all is free but metadata; a cluster that holds any of it
+ * is not. */
+static int runs_between_meta(struct xw_image *img, const struct xw_sysmap *m, uint64_t group,
+			     struct runs *r)
+{
+	const uint32_t ratio = xw_image_cluster_bits(img);
+	const xw_blk start = group_start(img, group);
+	const uint64_t len = group_len(img, group), end = ((len - 1) >> ratio) + 1;
+	uint64_t from = 0, n; /* clusters below `from` are metadata or have been seen */
+	int rc = 0;
+
+	for (uint64_t at = 0; at < len && !rc; at += n) {
+		bool meta;
+		uint64_t to;
+
+		n = xw_sysmap_at(m, start + at, len - at, &meta);
+		to = at + n == len ? end : (at + n) >> ratio;
+		if (meta) {
+			from = ((at + n - 1) >> ratio) + 1;
+		} else if (to > from) {
+			r->at = (uint32_t)from;
+			r->len = (uint32_t)(to - from);
+			rc = put_run(r);
+		}
+	}
+	return rc;
+}
+
+static int runs_of_bits(uint64_t *words, uint32_t nbits, struct runs *r)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < (nbits + 63) / 64; i++)
+		words[i] = le64toh(words[i]);
+	for (uint32_t end = 0; end < nbits && !rc;) {
+		r->at = xw_bits_next_free(words, end, nbits);
+		end = xw_bits_next_used(words, r->at, nbits);
+		r->len = end - r->at;
+		rc = put_run(r);
+	}
+	return rc;
+}
+
+int xw_image_free_runs(struct xw_image *img, const struct xw_sysmap *m, uint64_t group,
+		       void *scratch, xw_free_run_fn *fn, void *arg)
+{
+	struct runs r = {.fn = fn, .arg = arg};
+	struct xw_group_desc gd;
+	int rc = block_group(img, group, &gd), stop;
+
+	if (rc && rc != XW_ERR_CHECKSUM)
+		return rc;
+	if (!xw_image_block_uninit(img, &gd)) {
+		rc = xw_image_block_bitmap(img, m, group, scratch);
+		stop = runs_of_bits(scratch, xw_image_group_bits(img), &r);
+	} else {
+		stop = runs_between_meta(img, m, group, &r);
+		if (!stop)
+			also(&rc, check_free(img, group, r.free, gd.free_blocks, "block"));
+	}
+	return stop ? stop : rc;
 }

@@ -18,7 +18,8 @@ struct xw_sysmap;
 /*
  * One pass over all descriptors; memory grows with the number of places, not of groups, where
  * flex_bg keeps them together. img is not needed afterwards. XW_ERR_CORRUPT: a descriptor points
- * outside the filesystem.
+ * outside the filesystem. With XW_IMAGE_LENIENT what is outside is left out, and checksums of
+ * descriptors do not matter.
  */
 int xw_sysmap_new(struct xw_image *img, struct xw_sysmap **out);
 void xw_sysmap_free(struct xw_sysmap *m); /* NULL is fine */
@@ -34,15 +35,30 @@ uint64_t xw_sysmap_unused_table(const struct xw_sysmap *m, xw_blk blk, uint64_t 
 
 /* Bits of a group's block bitmap: its clusters, which are blocks but with bigalloc. */
 uint32_t xw_image_group_bits(const struct xw_image *img);
+/* log2 of the blocks of a cluster; 0 without bigalloc. */
+uint32_t xw_image_cluster_bits(const struct xw_image *img);
+/* Whether the group's bitmap is what the places of metadata say, whatever the block holds. */
+bool xw_image_block_uninit(const struct xw_image *img, const struct xw_group_desc *gd);
+bool xw_image_inode_uninit(const struct xw_image *img, const struct xw_group_desc *gd);
 /*
  * Block bitmap of a group, xw_image_group_bits() / 8 bytes, 1 = in use. XW_ERR_CHECKSUM,
  * XW_ERR_CORRUPT: it contradicts its checksum (unless XW_IMAGE_NOCSUM), the count of free clusters
- * or the metadata.
+ * or the metadata. After these, bits hold what is there all the same, and ones where nothing is.
  */
 int xw_image_block_bitmap(struct xw_image *img, const struct xw_sysmap *m, uint64_t group,
 			  uint8_t *bits);
 /* Inode bitmap, inodes_per_group rounded up to a multiple of 8 bits; errors likewise. */
 int xw_image_inode_bitmap(struct xw_image *img, uint64_t group, uint8_t *bits);
+
+/*
+ * The free runs of a group, ascending, in clusters from its start. Checks and errors are those of
+ * xw_image_block_bitmap(), and fn has seen the runs of what is there after them; but where the
+ * bitmap is UNINIT none is made, so that such groups cost next to nothing. scratch: block_size
+ * bytes, as malloc() aligns them. A code from fn that is not 0 ends it.
+ */
+typedef int xw_free_run_fn(void *arg, uint32_t at, uint32_t len);
+int xw_image_free_runs(struct xw_image *img, const struct xw_sysmap *m, uint64_t group,
+		       void *scratch, xw_free_run_fn *fn, void *arg);
 
 #pragma GCC visibility pop
 

@@ -98,7 +98,7 @@ static int check_features(struct xw_image *img)
 	if (img->sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV)
 		return xw_fail(img->diag, XW_ERR_UNSUPPORTED,
 			       "%s: this is an external journal, not a filesystem", img->dev->name);
-	if (unknown & XW_INCOMPAT_PENDING)
+	if (unknown & XW_INCOMPAT_PENDING && !(img->flags & XW_IMAGE_ANY_FEATURES))
 		return xw_fail(img->diag, XW_ERR_UNSUPPORTED,
 			       "%s: an interrupted change by an xw tool is pending",
 			       img->dev->name);
@@ -234,6 +234,27 @@ xw_blk xw_image_desc_block(const struct xw_image *img, uint64_t group)
 	if (first == 0 && super > img->sb.first_data_block)
 		blk++;
 	return blk;
+}
+
+void xw_image_group_head(const struct xw_image *img, uint64_t group, struct xw_group_head *out)
+{
+	const struct xw_super *sb = &img->sb;
+	const uint64_t per_block = img->block_size / img->desc_size;
+	const bool meta_bg = sb->feature_incompat & XW_INCOMPAT_META_BG;
+	const uint64_t in = group % per_block;
+
+	*out = (struct xw_group_head){
+		.boot = !group && XW_SUPER_OFFSET / img->block_size > sb->first_data_block,
+		.has_super = xw_image_has_super(img, group),
+		.meta_bg = meta_bg && group / per_block >= sb->first_meta_bg,
+	};
+	out->super = sb->first_data_block + group * sb->blocks_per_group + out->boot;
+	if (out->meta_bg) {
+		out->desc_len = in == 0 || in == 1 || in == per_block - 1;
+	} else if (out->has_super) {
+		out->desc_len = meta_bg ? sb->first_meta_bg : xw_div_up(img->groups, per_block);
+		out->reserved_len = sb->reserved_gdt_blocks;
+	}
 }
 
 int xw_image_group(struct xw_image *img, uint64_t group, struct xw_group_desc *out)

@@ -40,6 +40,8 @@ struct xw_image {
 	0x1 /* checksums are not verified: checkers and debuggers judge for themselves */
 #define XW_IMAGE_ANY_FEATURES 0x2 /* unknown incompat features are no reason to refuse */
 #define XW_IMAGE_SHORT 0x4 /* nor is a device shorter than the filesystem */
+/* Of many groups, one that is damaged does not keep from the others: see bitmaps.h. */
+#define XW_IMAGE_LENIENT 0x8
 
 /*
  * Open the filesystem on dev through its primary superblock. dev stays the caller's and must
@@ -71,6 +73,16 @@ xw_blk xw_image_desc_block(const struct xw_image *img, uint64_t group);
 /* Whether `group` begins with a copy of the superblock. */
 bool xw_image_has_super(const struct xw_image *img, uint64_t group);
 int xw_image_group(struct xw_image *img, uint64_t group, struct xw_group_desc *out);
+
+/* What a group begins with, in this order; a length of 0 means that there is none. */
+struct xw_group_head {
+	uint32_t boot; /* a block in front of the superblock: bigalloc with 1 KiB blocks */
+	bool has_super;
+	xw_blk super; /* where, or where it would be */
+	bool meta_bg; /* one block of descriptors, as meta_bg places them */
+	uint64_t desc_len, reserved_len; /* blocks of descriptors, and kept for more of them */
+};
+void xw_image_group_head(const struct xw_image *img, uint64_t group, struct xw_group_head *out);
 
 /*
  * Inode ino, decoded; raw (inode_size bytes) may be NULL. XW_ERR_CORRUPT: the number or the table's

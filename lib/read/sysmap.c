@@ -34,8 +34,8 @@ enum { HEAD, BLOCK_BITMAP, INODE_BITMAP, TABLE, KINDS };
 struct collector {
 	struct xw_image *img;
 	struct runs kind[KINDS], unused;
-	uint64_t desc_blocks; /* of the whole filesystem */
 	bool tracks_use; /* descriptors have checksums: flags and counts can be believed */
+	bool ends;
 };
 
 static int add(struct collector *c, struct runs *to, xw_blk start, uint64_t len)
@@ -52,25 +52,21 @@ static int add(struct collector *c, struct runs *to, xw_blk start, uint64_t len)
 	return xw_vec_push(to, run) ? xw_fail_nomem(c->img->diag, "the places of metadata") : 0;
 }
 
+/* Only a lenient look gets here with a place outside. */
+static int add_inside(struct collector *c, int kind, xw_blk start, uint64_t len)
+{
+	if (!xw_image_has_blocks(c->img, start, len))
+		return 0;
+	return add(c, &c->kind[kind], start, len);
+}
+
 /* Blocks at the start of a group that copies of superblock and descriptors take. */
 static uint64_t head_blocks(const struct collector *c, uint64_t group)
 {
-	const struct xw_image *img = c->img;
-	const struct xw_super *sb = &img->sb;
-	const uint64_t per_block = img->block_size / img->desc_size;
-	const bool meta_bg = sb->feature_incompat & XW_INCOMPAT_META_BG;
-	/* bigalloc with 1 KiB blocks: group 0 begins at block 0, its superblock is in block 1 */
-	const bool boot = !group && XW_SUPER_OFFSET / img->block_size > sb->first_data_block;
-	uint64_t n = boot + xw_image_has_super(img, group);
+	struct xw_group_head h;
 
-	if (meta_bg && group / per_block >= sb->first_meta_bg) {
-		const uint64_t in = group % per_block;
-
-		return n + (in == 0 || in == 1 || in == per_block - 1);
-	}
-	if (xw_image_has_super(img, group))
-		n += (meta_bg ? sb->first_meta_bg : c->desc_blocks) + sb->reserved_gdt_blocks;
-	return n;
+	xw_image_group_head(c->img, group, &h);
+	return h.boot + h.has_super + h.desc_len + h.reserved_len;
 }
 
 /* Table blocks behind the last inode that was ever used. */
@@ -95,26 +91,31 @@ static int collect_group(struct collector *c, uint64_t group)
 {
 	struct xw_image *img = c->img;
 	const xw_blk start = img->sb.first_data_block + group * img->sb.blocks_per_group;
+	const bool lenient = img->flags & XW_IMAGE_LENIENT;
 	struct xw_group_desc gd;
 	int rc = xw_image_group(img, group, &gd);
 
-	if (rc)
+	if (rc && lenient && rc != XW_ERR_CHECKSUM && rc != XW_ERR_NOMEM) {
+		c->ends = true; /* as far as descriptors can be read there are groups */
+		return 0;
+	}
+	if (rc && !(lenient && rc == XW_ERR_CHECKSUM))
 		return rc;
-	if (!xw_image_has_blocks(img, gd.block_bitmap, 1) ||
-	    !xw_image_has_blocks(img, gd.inode_bitmap, 1) ||
-	    !xw_image_has_blocks(img, gd.inode_table, img->itable_blocks))
+	if (!lenient && (!xw_image_has_blocks(img, gd.block_bitmap, 1) ||
+			 !xw_image_has_blocks(img, gd.inode_bitmap, 1) ||
+			 !xw_image_has_blocks(img, gd.inode_table, img->itable_blocks)))
 		return xw_fail(img->diag, XW_ERR_CORRUPT,
 			       "%s: descriptor of group %" PRIu64 " points outside the filesystem",
 			       img->dev->name, group);
 	rc = add(c, &c->kind[HEAD], start,
 		 XW_MIN(head_blocks(c, group), img->sb.blocks_count - start));
 	if (!rc)
-		rc = add(c, &c->kind[BLOCK_BITMAP], gd.block_bitmap, 1);
+		rc = add_inside(c, BLOCK_BITMAP, gd.block_bitmap, 1);
 	if (!rc)
-		rc = add(c, &c->kind[INODE_BITMAP], gd.inode_bitmap, 1);
+		rc = add_inside(c, INODE_BITMAP, gd.inode_bitmap, 1);
 	if (!rc)
-		rc = add(c, &c->kind[TABLE], gd.inode_table, img->itable_blocks);
-	return rc ? rc : add_unused(c, &gd, group);
+		rc = add_inside(c, TABLE, gd.inode_table, img->itable_blocks);
+	return rc || lenient ? rc : add_unused(c, &gd, group);
 }
 
 static int by_start(const void *a, const void *b)
@@ -165,9 +166,8 @@ int xw_sysmap_new(struct xw_image *img, struct xw_sysmap **out)
 	struct xw_sysmap *m = calloc(1, sizeof(*m));
 	int rc = m ? 0 : xw_fail_nomem(img->diag, "the places of metadata");
 
-	c.desc_blocks = xw_div_up(img->groups, img->block_size / img->desc_size);
 	c.tracks_use = img->sb.feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
-	for (uint64_t g = 0; g < img->groups && !rc; g++)
+	for (uint64_t g = 0; g < img->groups && !rc && !c.ends; g++)
 		rc = collect_group(&c, g);
 	if (!rc)
 		rc = join(&c, &m->meta);

@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 #include "base/types.h"
+#include "space/space.h"
 
 #pragma GCC visibility push(default)
 
-#define XW_SPACE_ORDERS 17 /* buddy orders 0..16 */
 #define XW_GROUP_BLOCKS_MAX 65528 /* every count in a group fits 16 bits */
 
 /* First bit in [from, end) that differs from `same` (0 or ~0); end when there is none. */

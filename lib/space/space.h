@@ -180,14 +180,22 @@ void xw_space_stats(const struct xw_space *s, struct xw_space_stats *out);
  * What the indexes hold now (mb_structs_summary): groups per largest free order and per order of
  * the average fragment.
  */
+#define XW_SPACE_ORDERS 17 /* buddy orders 0..16 */
 struct xw_space_structs {
 	bool indexed;
 	uint32_t full; /* in no index */
 	uint32_t loaded; /* bitmaps in memory */
 	uint32_t unresolved; /* nobody has seen their bitmap; filed under an upper bound */
-	uint32_t largest_order[17], avg_order[17];
+	uint32_t largest_order[XW_SPACE_ORDERS], avg_order[XW_SPACE_ORDERS];
 };
 void xw_space_structs(const struct xw_space *s, struct xw_space_structs *out);
+/*
+ * Look at every group of which only bounds are known: afterwards summaries and the indexes are
+ * exact. Bitmaps are let go again, so memory stays as it was.
+ */
+int xw_space_resolve(struct xw_space *s);
+/* The group's free buddies: hist[k] maximal ones of 2^k clusters. Loads its bitmap if need be. */
+int xw_space_group_buddies(struct xw_space *s, uint32_t group, uint16_t hist[XW_SPACE_ORDERS]);
 /* Bytes held now. */
 size_t xw_space_memory(const struct xw_space *s);
 const char *xw_criteria_name(enum xw_criteria cr);

@@ -67,6 +67,37 @@ void xw_space_structs(const struct xw_space *s, struct xw_space_structs *out)
 	}
 }
 
+int xw_space_resolve(struct xw_space *s)
+{
+	int rc = 0;
+
+	xw_space_settle(s);
+	for (uint32_t g = 0; g < s->ngroups && !rc; g++) {
+		if (!(s->groups[g].flags & (XW_G_UNRESOLVED | XW_G_INEXACT)))
+			continue;
+		xw_space_trim(s);
+		rc = xw_group_load(s, g);
+	}
+	return rc;
+}
+
+int xw_space_group_buddies(struct xw_space *s, uint32_t group, uint16_t hist[XW_SPACE_ORDERS])
+{
+	const struct xw_group *gr = &s->groups[group];
+	int rc;
+
+	xw_space_trim(s);
+	rc = xw_group_load(s, group);
+	if (rc)
+		return rc;
+	memset(hist, 0, XW_SPACE_ORDERS * sizeof(*hist));
+	if (gr->slot != XW_NO_SLOT)
+		memcpy(hist, s->slots.v[gr->slot]->buddies, XW_SPACE_ORDERS * sizeof(*hist));
+	else
+		xw_buddies_of_run(hist, gr->first, (uint32_t)gr->first + gr->free, 1);
+	return 0;
+}
+
 size_t xw_space_memory(const struct xw_space *s)
 {
 	size_t n = sizeof(*s) + s->ngroups * sizeof(*s->groups);

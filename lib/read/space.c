@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Summaries come from descriptors: one pass over them opens the largest image. A descriptor does
+ * not say in how many pieces its blocks are free, so the allocator gets an upper bound and reads
+ * the bitmap when it wants the group; but where the bitmap is uninitialised the pieces are what the
+ * metadata leaves, and known.
+ */
+#include "config.h"
+
+#include "read/space.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static int tell(const struct xw_space_view *v, uint64_t group, int rc)
+{
+	if (!rc || !v->damaged || rc == XW_ERR_NOMEM)
+		return rc;
+	v->damaged(v->arg, group);
+	if (v->img->diag)
+		xw_diag_clear(v->img->diag);
+	return 0;
+}
+
+static int add_run(void *arg, uint32_t at, uint32_t len)
+{
+	struct xw_group_summary *sum = arg;
+
+	if (!sum->fragments)
+		sum->first_free = at;
+	sum->fragments++;
+	sum->free += len;
+	sum->longest = XW_MAX(sum->longest, len);
+	return 0;
+}
+
+/* What metadata leaves of a group. False: not as the descriptor says, which loading it will find. */
+static bool between_metadata(const struct xw_space_view *v, uint32_t group,
+			     struct xw_group_summary *out)
+{
+	struct xw_group_summary sum = {0};
+	struct xw_diag *diag = v->img->diag;
+	int rc;
+
+	v->img->diag = NULL;
+	rc = xw_image_free_runs(v->img, v->sysmap, group, v->scratch, add_run, &sum);
+	v->img->diag = diag;
+	if (!rc)
+		*out = sum;
+	return !rc;
+}
+
+static int group_summary(void *arg, uint32_t group, struct xw_group_summary *out, bool *known)
+{
+	const struct xw_space_view *v = arg;
+	const uint32_t size = out->free;
+	struct xw_group_desc gd;
+	int rc = xw_image_group(v->img, group, &gd);
+
+	*known = false;
+	if (rc && !v->damaged)
+		return rc;
+	if (rc) { /* the bitmap's turn will tell of it */
+		out->free = size;
+		return 0;
+	}
+	if (xw_image_block_uninit(v->img, &gd) && between_metadata(v, group, out)) {
+		*known = true;
+		return 0;
+	}
+	if (gd.free_blocks > size && !v->damaged)
+		return xw_fail(v->img->diag, XW_ERR_CORRUPT,
+			       "%s: group %" PRIu32 ": more free blocks than it has; run xw-fsck",
+			       v->img->dev->name, group);
+	out->free = XW_MIN(gd.free_blocks, size);
+	return 0;
+}
+
+static int group_bitmap(void *arg, uint32_t group, uint8_t *bits)
+{
+	const struct xw_space_view *v = arg;
+
+	return tell(v, group, xw_image_block_bitmap(v->img, v->sysmap, group, bits));
+}
+
+int xw_space_view_open(struct xw_space_view *v, const struct xw_space_params *tunables,
+		       struct xw_space **out)
+{
+	const struct xw_super *sb = &v->img->sb;
+	const struct xw_space_source src = {
+		.summary = group_summary, .bitmap = group_bitmap, .arg = v};
+	struct xw_space_params p = *tunables;
+	int rc;
+
+	if (v->img->groups > INT32_MAX)
+		return xw_fail(v->img->diag, XW_ERR_CORRUPT, "%s: %" PRIu64 " groups",
+			       v->img->dev->name, v->img->groups);
+	p.blocks = sb->blocks_count;
+	p.first_data_block = sb->first_data_block;
+	p.blocks_per_group = sb->blocks_per_group;
+	p.groups = (uint32_t)v->img->groups;
+	p.cluster_bits = xw_image_cluster_bits(v->img);
+	if (xw_image_desc_block(v->img, v->img->groups - 1) >=
+	    v->img->dev->size / v->img->block_size)
+		return xw_fail(v->img->diag, XW_ERR_CORRUPT,
+			       "%s: the group descriptors reach beyond the end of the image",
+			       v->img->dev->name);
+	v->scratch = malloc(v->img->block_size);
+	if (!v->scratch)
+		return xw_fail_nomem(v->img->diag, "bitmap");
+	rc = xw_space_new(&p, &src, v->img->diag, out);
+	if (rc)
+		xw_space_view_close(v);
+	return rc;
+}
+
+void xw_space_view_close(struct xw_space_view *v)
+{
+	free(v->scratch);
+	v->scratch = NULL;
+}

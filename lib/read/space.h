@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* The allocator's view of an opened image: its free space as it stands. */
+#ifndef XW_READ_SPACE_H
+#define XW_READ_SPACE_H
+
+#include "read/bitmaps.h"
+#include "space/space.h"
+
+#pragma GCC visibility push(default)
+
+/*
+ * What the allocator asks about groups goes through here: descriptors when it is made, bitmaps when
+ * it wants them. Groups with an uninitialised bitmap are known from the places of metadata alone.
+ */
+struct xw_space_view {
+	struct xw_image *img;
+	const struct xw_sysmap *sysmap;
+	/*
+	 * NULL: a damaged group is a failure. Else it is told of each, the failure's line being in
+	 * img->diag (and forgotten afterwards), and what is there counts.
+	 */
+	void (*damaged)(void *arg, uint64_t group);
+	void *arg;
+	void *scratch; /* set by xw_space_view_open() */
+};
+
+/*
+ * An allocator over the image. Of *tunables only the settings count (optimize_scan and what follows
+ * it). Both it and v are used as long as the allocator is.
+ */
+int xw_space_view_open(struct xw_space_view *v, const struct xw_space_params *tunables,
+		       struct xw_space **out);
+/* After the allocator was freed. */
+void xw_space_view_close(struct xw_space_view *v);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* xw-dump: superblock and block groups of an ext2, ext3 or ext4 image, as dumpe2fs prints them. */
+#include "config.h"
+
+#include "base/vec.h"
+#include "cli/env.h"
+#include "cli/term.h"
+#include "dump/tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Lines on stderr, and in JSON a list of their own at the end. */
+struct problems {
+	XW_VEC(char *) lines;
+};
+
+static void on_problem(void *arg, const char *line)
+{
+	struct problems *p = arg;
+	char *copy;
+
+	fflush(stdout);
+	cli_warning("%s", line);
+	copy = strdup(line);
+	if (!copy || xw_vec_push(&p->lines, copy))
+		free(copy);
+}
+
+static void end_json(struct xw_json *json, struct problems *p)
+{
+	xw_json_array(json, "problems");
+	for (size_t i = 0; i < p->lines.n; i++)
+		xw_json_str(json, NULL, p->lines.v[i], strlen(p->lines.v[i]));
+	xw_json_end(json, ']');
+	xw_json_end(json, '}');
+	if (xw_json_text(json))
+		puts(xw_json_text(json));
+}
+
+static int look_at(const struct dump_args *args, struct xw_show *s, struct xw_dev *dev,
+		   struct xw_diag *diag)
+{
+	struct xw_image *img;
+	int rc;
+
+	if (xw_show_is_journal(dev))
+		return args->bad_blocks || args->places || args->mmp
+			       ? xw_fail(diag, XW_ERR_UNSUPPORTED,
+					 "%s: an external journal has no blocks of files",
+					 dev->name)
+			       : xw_show_external(s, dev, diag);
+	rc = xw_show_open(s, dev, args->force, diag, &img);
+	if (rc == XW_ERR_CORRUPT && !args->bad_blocks && !args->places && !args->mmp) {
+		struct xw_super sb;
+
+		xw_show_raw_super(s, dev, &sb); /* if nothing else */
+	}
+	if (rc)
+		return rc;
+	rc = args->mmp ? dump_check_mmp(args, s, img) : dump_image(args, s, img);
+	xw_show_end(s);
+	xw_image_close(img);
+	return rc;
+}
+
+static int run(const struct dump_args *args)
+{
+	struct xw_json json = {0};
+	struct problems problems = {{NULL, 0, 0}};
+	struct xw_show s = {.out = args->json ? NULL : stdout,
+			    .json = &json,
+			    .hex = args->hex,
+			    .problem = on_problem,
+			    .arg = &problems};
+	struct xw_diag diag = {0};
+	struct xw_dev *dev;
+	int rc = xw_show_device(&args->source, &diag, &dev);
+
+	if (!rc) {
+		if (args->json)
+			xw_json_object(&json, NULL);
+		rc = look_at(args, &s, dev, &diag);
+		xw_dev_close(dev);
+	}
+	if (rc < 0) {
+		fflush(stdout);
+		cli_error("%s", *diag.text ? diag.text : xw_err_text(rc));
+		if ((rc == XW_ERR_INPUT || rc == XW_ERR_CORRUPT) && !args->source.super)
+			cli_hint("copies of a superblock are in blocks 8193 (of 1 KiB), 16384 (2 "
+				 "KiB) or 32768 (4 KiB): -o superblock=BLOCK");
+	} else if (args->json) {
+		end_json(&json, &problems);
+	}
+	for (size_t i = 0; i < problems.lines.n; i++)
+		free(problems.lines.v[i]);
+	xw_vec_free(&problems.lines);
+	xw_json_free(&json);
+	return rc || s.problems ? EXIT_FAILED : EXIT_DONE;
+}
+
+int main(int argc, char **argv)
+{
+	struct dump_args args;
+	int status;
+
+	cli_guard_streams();
+	status = dump_args_parse(&args, argc, argv);
+	if (status < 0)
+		status = run(&args);
+	return cli_close_stdout(status);
+}

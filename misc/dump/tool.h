@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of xw-dump: arguments, the dump, the check of multiple mount protection. */
+#ifndef XW_DUMP_TOOL_H
+#define XW_DUMP_TOOL_H
+
+#include "show/show.h"
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+struct dump_args {
+	struct xw_show_source source;
+	bool bad_blocks, force, places, header, mmp, hex, json;
+};
+
+/* -1: go on; otherwise the status to exit with. */
+int dump_args_parse(struct dump_args *args, int argc, char **argv);
+
+/* Print what args ask for; problems are counted in s. */
+int dump_image(const struct dump_args *args, struct xw_show *s, struct xw_image *img);
+/* Is the image in use? Waits when it takes that to know. The status to exit with. */
+int dump_check_mmp(const struct dump_args *args, struct xw_show *s, struct xw_image *img);
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The file that e2image(8) makes by default: superblock, descriptors, inode tables and bitmaps of a
+ * filesystem, one kind behind the other. Read as a device it is that filesystem, in which all other
+ * blocks are missing.
+ *
+ *   header   magic, whose image it is, and where the parts begin (32-bit offsets)
+ *   super    the superblock, padded to a block; the descriptors
+ *   inodes   the tables of all groups
+ *   bitmaps  of blocks and of inodes, each group's behind that of the group before
+ *
+ * Layout observed with e2image 1.47.0. Raw and QCOW2 images are other formats: a raw one is an
+ * image as it stands.
+ */
+#include "config.h"
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "base/vec.h"
+#include "show/show.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define E2IMAGE_MAGIC 0x7F2BB710u
+
+struct disk_header {
+	le32 magic;
+	char description[16];
+	char host[64];
+	uint8_t address[32];
+	le32 address_type;
+	le32 device;
+	char device_name[64];
+	uint8_t uuid[16];
+	le32 block_size;
+	le32 reserved[8];
+	le32 image_device, image_inode, image_time;
+	le32 reserved2[8];
+	le32 super, inodes, inode_bitmaps, block_bitmaps; /* offsets in the file */
+};
+static_assert(offsetof(struct disk_header, block_size) == 0xCC, "block_size");
+static_assert(offsetof(struct disk_header, super) == 0x11C, "super");
+
+/* Bytes of the filesystem and where the file has them; behind `have` of them there are ones, which
+ * is what fills a bitmap's block. */
+struct piece {
+	uint64_t at, len, from, have;
+};
+
+struct e2image {
+	struct xw_dev dev;
+	struct xw_dev *under; /* owned */
+	struct {
+		struct piece *v;
+		size_t n, cap;
+	} pieces; /* ascending, apart */
+};
+
+static int read_piece(const struct e2image *e, const struct piece *p, uint64_t off, uint8_t *to,
+		      size_t n)
+{
+	const size_t there = off < p->have ? (size_t)XW_MIN(n, p->have - off) : 0;
+
+	memset(to + there, 0xff, n - there);
+	return there ? xw_dev_pread(e->under, to, there, p->from + off) : 0;
+}
+
+static int e2image_pread(struct xw_dev *dev, void *buf, size_t len, uint64_t off)
+{
+	const struct e2image *e = (const struct e2image *)dev;
+	uint8_t *to = buf;
+
+	while (len) {
+		const struct piece *p = NULL;
+		size_t lo = 0, hi = e->pieces.n, n;
+		int rc;
+
+		while (lo < hi) { /* the last piece that begins at or before off */
+			const size_t mid = lo + (hi - lo) / 2;
+
+			if (e->pieces.v[mid].at <= off) {
+				p = &e->pieces.v[mid];
+				lo = mid + 1;
+			} else {
+				hi = mid;
+			}
+		}
+		if (!p || off - p->at >= p->len)
+			return xw_fail(dev->diag, XW_ERR_TRUNCATED,
+				       "%s: byte %" PRIu64 " of the filesystem is not in this file",
+				       dev->name, off);
+		n = (size_t)XW_MIN(len, p->len - (off - p->at));
+		rc = read_piece(e, p, off - p->at, to, n);
+		if (rc)
+			return rc;
+		to += n;
+		off += n;
+		len -= n;
+	}
+	return 0;
+}
+
+static int e2image_pwritev(struct xw_dev *dev, const struct iovec *iov, int n, uint64_t off)
+{
+	(void)iov, (void)n, (void)off;
+	return xw_fail(dev->diag, XW_ERR_STATE, "%s: an e2image file is only read", dev->name);
+}
+
+static int e2image_zero(struct xw_dev *dev, uint64_t off, uint64_t len)
+{
+	(void)off, (void)len;
+	return e2image_pwritev(dev, NULL, 0, 0);
+}
+
+static int e2image_flush(struct xw_dev *dev)
+{
+	(void)dev;
+	return 0;
+}
+
+static int e2image_set_size(struct xw_dev *dev, uint64_t size)
+{
+	(void)size;
+	return e2image_pwritev(dev, NULL, 0, 0);
+}
+
+static void e2image_close(struct xw_dev *dev)
+{
+	struct e2image *e = (struct e2image *)dev;
+
+	xw_dev_close(e->under);
+	xw_vec_free(&e->pieces);
+	free(e);
+}
+
+static const struct xw_dev_ops e2image_ops = {
+	.pread = e2image_pread,
+	.pwritev = e2image_pwritev,
+	.zero = e2image_zero,
+	.flush = e2image_flush,
+	.set_size = e2image_set_size,
+	.close = e2image_close,
+};
+
+/* ---- opening ---- */
+
+struct opening {
+	struct e2image *e;
+	struct xw_diag *diag;
+	uint64_t super, inodes, inode_bitmaps, block_bitmaps;
+	struct xw_image img; /* as far as it takes to know where descriptors are */
+};
+
+static int add(struct opening *o, uint64_t at, uint64_t len, uint64_t from, uint64_t have)
+{
+	const struct piece p = {at, len, from, have};
+
+	return xw_vec_push(&o->e->pieces, p) ? xw_fail_nomem(o->diag, "e2image file") : 0;
+}
+
+static int damaged(const struct opening *o, const char *what)
+{
+	return xw_fail(o->diag, XW_ERR_CORRUPT, "%s: e2image file: %s", o->e->under->name, what);
+}
+
+static int read_header(struct opening *o)
+{
+	struct xw_image *img = &o->img;
+	struct disk_header h;
+	uint8_t buf[XW_SUPER_SIZE];
+	int rc = 0;
+
+	if (o->e->under->size < sizeof(h) + sizeof(buf))
+		rc = XW_ERR_INPUT;
+	if (!rc)
+		rc = xw_dev_pread(o->e->under, &h, sizeof(h), 0);
+	if (rc == XW_ERR_INPUT || (!rc && get32(h.magic) != E2IMAGE_MAGIC))
+		return xw_fail(o->diag, XW_ERR_INPUT, "%s: not an e2image file", o->e->under->name);
+	if (rc)
+		return rc;
+	o->super = get32(h.super);
+	o->inodes = get32(h.inodes);
+	o->inode_bitmaps = get32(h.inode_bitmaps);
+	o->block_bitmaps = get32(h.block_bitmaps);
+	rc = xw_dev_pread(o->e->under, buf, sizeof(buf), o->super);
+	if (rc)
+		return rc;
+	if (xw_super_decode(buf, &img->sb))
+		return damaged(o, "its superblock cannot be read");
+	img->block_size = xw_super_block_size(&img->sb);
+	img->desc_size = xw_super_desc_size(&img->sb);
+	img->inode_size = img->sb.inode_size;
+	img->groups = xw_super_groups(&img->sb);
+	img->itable_blocks = (uint32_t)xw_div_up(
+		(uint64_t)img->sb.inodes_per_group * img->inode_size, img->block_size);
+	if (get32(h.block_size) != img->block_size || img->desc_size > img->block_size ||
+	    img->sb.blocks_count > XW_BLK_MAX)
+		return damaged(o, "header and superblock contradict each other");
+	if (!img->groups || img->groups > o->e->under->size / img->block_size ||
+	    img->groups * img->itable_blocks > o->e->under->size / img->block_size)
+		return damaged(o, "too short for the groups of its superblock");
+	return 0;
+}
+
+static int add_group(struct opening *o, uint64_t g, const uint8_t *desc)
+{
+	const struct xw_image *img = &o->img;
+	const uint64_t bs = img->block_size, table = img->itable_blocks * bs;
+	const uint64_t blocks = xw_image_group_bits(img) / 8, inodes = img->sb.inodes_per_group / 8;
+	struct xw_group_desc gd;
+	int rc = 0;
+
+	xw_group_decode(desc, img->desc_size, &gd);
+	if (xw_image_has_blocks(img, gd.inode_table, img->itable_blocks))
+		rc = add(o, gd.inode_table * bs, table, o->inodes + g * table, table);
+	if (!rc && o->block_bitmaps && xw_image_has_blocks(img, gd.block_bitmap, 1))
+		rc = add(o, gd.block_bitmap * bs, bs, o->block_bitmaps + g * blocks, blocks);
+	if (!rc && o->inode_bitmaps && xw_image_has_blocks(img, gd.inode_bitmap, 1))
+		rc = add(o, gd.inode_bitmap * bs, bs, o->inode_bitmaps + g * inodes, inodes);
+	return rc;
+}
+
+static int add_groups(struct opening *o)
+{
+	const struct xw_image *img = &o->img;
+	const uint64_t bs = img->block_size, per_block = bs / img->desc_size;
+	auto_free uint8_t *buf = malloc(bs);
+	int rc = buf ? 0 : xw_fail_nomem(o->diag, "group descriptors");
+
+	for (uint64_t g = 0; g < img->groups && !rc; g++) {
+		const uint64_t from = o->super + (1 + g / per_block) * bs;
+
+		if (g % per_block == 0) {
+			rc = add(o, xw_image_desc_block(img, g) * bs, bs, from, bs);
+			if (!rc)
+				rc = xw_dev_pread(o->e->under, buf, bs, from);
+		}
+		if (!rc)
+			rc = add_group(o, g, buf + g % per_block * img->desc_size);
+	}
+	return rc;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* In a damaged filesystem pieces may overlap: each ends where the next one begins. */
+static void sort_pieces(struct e2image *e)
+{
+	qsort(e->pieces.v, e->pieces.n, sizeof(*e->pieces.v), by_place);
+	for (size_t i = 0; i + 1 < e->pieces.n; i++)
+		e->pieces.v[i].len =
+			XW_MIN(e->pieces.v[i].len, e->pieces.v[i + 1].at - e->pieces.v[i].at);
+}
+
+int xw_show_e2image(struct xw_dev *under, struct xw_diag *diag, struct xw_dev **out)
+{
+	struct e2image *e = calloc(1, sizeof(*e));
+	struct opening o = {.e = e, .diag = diag};
+	int rc;
+
+	if (!e)
+		return xw_fail_nomem(diag, "e2image file");
+	e->under = under;
+	e->dev.ops = &e2image_ops;
+	e->dev.name = under->name;
+	e->dev.diag = diag;
+	rc = read_header(&o);
+	if (!rc)
+		rc = add(&o, XW_SUPER_OFFSET, XW_SUPER_SIZE, o.super, XW_SUPER_SIZE);
+	if (!rc)
+		rc = add_groups(&o);
+	if (rc) {
+		xw_vec_free(&e->pieces);
+		free(e);
+		return rc;
+	}
+	sort_pieces(e);
+	e->dev.size = o.img.sb.blocks_count * o.img.block_size;
+	*out = &e->dev;
+	return 0;
+}
