@@ -240,6 +240,7 @@ int xw_show_bad_blocks(struct xw_show *s, struct xw_image *img, bool list)
 	struct xw_inode inode;
 	struct xw_map_iter it;
 	struct xw_map_run run;
+	xw_blk end = 0;
 	int rc = xw_image_inode(img, XW_INO_BAD, &inode, NULL);
 
 	s->any = false;
@@ -248,6 +249,10 @@ int xw_show_bad_blocks(struct xw_show *s, struct xw_image *img, bool list)
 	if (!rc) {
 		rc = xw_map_begin(img, XW_INO_BAD, &inode, 0, &it);
 		while (!rc && (rc = xw_map_next(&it, &run)) > 0) {
+			if (run.pblk < end)
+				show_wrong(s, "%s: bad blocks: %" PRIu64 " is out of order",
+					   img->dev->name, run.pblk);
+			end = run.pblk + run.len;
 			for (uint64_t i = 0; i < run.len; i++)
 				put_bad(s, run.pblk + i, list);
 			rc = 0;

@@ -1,0 +1,235 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# xw-dump and xw-freefrag say byte for byte what dumpe2fs and e2freefrag say: of stock images of many kinds with files
+# in them, of the suite's own, of e2image files, and of the healthy images of the acceptance corpus where it is here.
+# (e2freefrag 1.47.0 finds next to nothing under bigalloc; there its numbers are not compared.)
+. "$(dirname "$0")/../cli/lib.sh"
+for tool in dumpe2fs e2freefrag mke2fs debugfs; do
+	command -v $tool >/dev/null || skip_all "needs $tool"
+done
+case $(dumpe2fs -V 2>&1) in
+*" 1.47.0 "*) ;;
+*) skip_all "dumpe2fs is not 1.47.0, which the tools were compared with" ;;
+esac
+bin=$(dirname "$MKFS")
+have_e2fsck || skip_all "needs e2fsck"
+
+# same IMAGE OPTION...: standard output of both is the same.
+same_dump() {
+	timeout -s KILL 60 dumpe2fs "${@:2}" "$1" >want 2>/dev/null
+	"$bin/xw-dump" "${@:2}" "$1" >got 2>.err && cmp -s want got
+}
+same_frag() {
+	e2freefrag "${@:2}" "$1" >want 2>/dev/null
+	"$bin/xw-freefrag" "${@:2}" "$1" >got 2>.err && cmp -s want got
+}
+# compare IMAGE DESCRIPTION
+compare() {
+	local o bad=""
+	for o in "" -h -x -g -b "-x -h"; do
+		# shellcheck disable=SC2086
+		same_dump "$1" $o || { bad="xw-dump $o"; break; }
+	done
+	if ! dumpe2fs -h "$1" 2>/dev/null | grep -q '^Filesystem features:.* bigalloc'; then
+		for o in "" "-c 64" "-c 1024"; do
+			# shellcheck disable=SC2086
+			[ -n "$bad" ] || same_frag "$1" $o || bad="xw-freefrag $o"
+		done
+	fi
+	if [ -z "$bad" ]; then pass "$2"; else
+		fail "$2: $bad"
+		diff want got | head -n 10 | sed 's/^/# /'
+	fi
+}
+
+mkdir -p tree/a tree/b
+for n in $(seq 1 150); do head -c $((n * 409)) /dev/zero | tr '\0' x >"tree/a/file-$n"; done
+for n in $(seq 1 150); do head -c $((n * 53)) /dev/zero | tr '\0' y >"tree/b/file-$n"; done
+seq 2 3 150 | sed 's|.*|rm /a/file-&|' >requests
+seq 1 4 150 | sed 's|.*|rm /b/file-&|' >>requests
+
+while read -r size options; do
+	rm -f img
+	truncate -s "$size" img
+	# shellcheck disable=SC2086
+	mke2fs -qF -d tree $options img >.out 2>&1 || { skip "$options" "mke2fs does not make it"; continue; }
+	debugfs -w -f requests img >/dev/null 2>&1
+	compare img "$options $size"
+done <<-'END'
+	40M -t ext2
+	20M -t ext2 -r 0 -b 1024
+	30M -t ext3 -b 2048 -L label -M /mnt/there
+	200M -t ext4
+	90M -t ext4 -b 1024 -O ^resize_inode,quota,project,orphan_file -E quotatype=usrquota:grpquota:prjquota
+	60M -t ext4 -b 1024 -O mmp,^flex_bg
+	300M -t ext4 -b 1024 -O meta_bg,^resize_inode
+	200M -t ext4 -b 1024 -O sparse_super2 -E num_backup_sb=2
+	60M -t ext4 -b 1024 -O ^sparse_super,^resize_inode,^64bit
+	60M -t ext4 -b 1024 -O ^metadata_csum,uninit_bg
+	60M -t ext4 -O metadata_csum_seed,inline_data,large_dir,ea_inode -I 512
+	80M -t ext4 -O casefold,encrypt,fast_commit,stable_inodes,verity -E stride=4,stripe_width=16
+	300M -t ext4 -O bigalloc -C 16384 -b 1024
+	2G -t ext4 -O bigalloc,^has_journal -G 4
+	100M -t ext4 -O ^has_journal -m 7 -e panic -N 3000 -g 8192
+	60M -t ext4 -E lazy_itable_init=1,test_fs -U clear
+END
+
+rm -f img
+mke2fs -qF -O journal_dev -b 4096 img 8M
+is "an external journal" same_dump img
+
+printf '%s\n' 3000 3001 4000 30000 >bad
+rm -f img
+truncate -s 40M img
+mke2fs -qF -t ext4 -b 1024 -l bad img >/dev/null 2>&1
+compare img "bad blocks"
+
+# what stock tools and Linux write into superblocks in the course of time
+while read -r what requests; do
+	cp img worn
+	printf '%s\n' "$requests" | tr ';' '\n' >.requests
+	debugfs -w -f .requests worn >/dev/null 2>&1
+	compare worn "worn: $what"
+done <<-'END'
+	times ssv mtime 20010909014640;ssv lastcheck 19991231235959;ssv checkinterval 6480061;ssv mnt_count 77
+	options ssv default_mount_opts 0xfff;ssv mount_opts data=journal,noatime;ssv kbytes_written 123456789
+	owners ssv def_resuid 1;ssv def_resgid 65534;ssv last_orphan 77;ssv errors 2;ssv state 3
+	errors ssv error_count 3;ssv first_error_time 20200101000000;ssv first_error_ino 12;ssv first_error_func there;ssv last_error_time 20210101000000;ssv last_error_block 4711
+	names ssv volume_name sixteen-letters!;ssv last_mounted /a/place;ssv creator_os 3
+END
+
+if can_loop; then
+	mkdir -p mnt
+	mount -o loop img mnt && at_end "umount mnt" && cp -r tree mnt && rm -r mnt/tree/b && sync
+	is "mounted: the journal needs recovery" same_dump img
+	umount mnt
+	compare img "after Linux wrote to it"
+fi
+
+# ---- the suite's own images ----
+while read -r size options; do
+	rm -f img
+	# shellcheck disable=SC2086
+	mkfs -q $options -d tree img "$size"
+	compare img "xw-mkfs $options $size"
+done <<-'END'
+	100M
+	100M -b 1024 -O quota,orphan_file,mmp
+	300M -t ext3
+END
+rm -f img
+mkfs -q -d tree img
+compare img "xw-mkfs, without a size"
+mkfs -q -O itree -d tree it.img 60M
+dumpe2fs -f it.img 2>/dev/null | sed '/^Filesystem features/s/FEATURE_R30/itree/' >want
+"$bin/xw-dump" it.img >got 2>.err
+is "itree by its name" cmp want got
+
+# ---- e2image files, copies of the superblock ----
+if command -v e2image >/dev/null; then
+	for b in 1024 4096; do
+		rm -f img e2i
+		truncate -s 90M img
+		mke2fs -qF -t ext4 -b $b -d tree img
+		e2image img e2i >/dev/null 2>&1
+		dumpe2fs -i e2i >want 2>/dev/null
+		"$bin/xw-dump" -i e2i >got 2>.err
+		equal "e2image file, blocks of $b: status" $? 0
+		is "e2image file, blocks of $b" cmp want got
+		e2freefrag img | sed 1d >want
+		"$bin/xw-freefrag" -i e2i 2>.err | sed 1d >got
+		is "e2image file, blocks of $b: free space" cmp want got
+	done
+	run_tool "$bin/xw-dump" /dev/null -i img
+	T_TOOL=xw-dump
+	fails 1 "not an e2image file" "-i of something else"
+fi
+rm -f img
+truncate -s 40M img
+mke2fs -qF -t ext4 -b 1024 -d tree img
+"$bin/xw-dump" -g img >want
+dd if=/dev/zero of=img bs=1024 seek=1 count=2 conv=notrunc status=none
+run_tool "$bin/xw-dump" /dev/null img
+T_TOOL=xw-dump
+fails 1 "not an ext2, ext3 or ext4 filesystem" "without a primary superblock"
+"$bin/xw-dump" -g -o superblock=8193 img >got 2>.err
+is "-o superblock=" cmp want got
+"$bin/xw-dump" -g -o superblock=24577,blocksize=1024 img >got 2>.err
+is "-o blocksize=" cmp want got
+run_tool "$bin/xw-dump" /dev/null -o superblock=8193 -o blocksize=4096 img
+fails 1 "no superblock with blocks of 4096 bytes in block 8193" "-o blocksize= that is not so"
+(head -c 12345 /dev/urandom && cat it.img) >shifted
+cmp -s <("$bin/xw-dump" -E offset=12345 shifted 2>.err) <("$bin/xw-dump" it.img) && pass "-E offset=" || fail "-E offset="
+
+# ---- -m ----
+rm -f img
+mke2fs -qF -t ext4 -O mmp img 20M
+equal "-m: clean" "$("$bin/xw-dump" -m img 2>&1)" "xw-dump: it is safe to mount 'img', MMP is clean"
+mmp=$("$bin/xw-dump" -h img | sed -n 's/^MMP block number: *//p')
+printf '\115\115\342' | dd of=img bs=1 seek=$((mmp * $("$bin/xw-dump" -h img | sed -n 's/^Block size: *//p') + 5)) conv=notrunc status=none
+run_tool "$bin/xw-dump" /dev/null -m img
+fails 1 "checksum" "-m: a damaged block"
+run_tool "$bin/xw-dump" /dev/null -m it.img
+fails 1 "MMP feature not enabled" "-m: without the feature"
+
+# ---- damage, JSON, drawing ----
+rm -f img
+truncate -s 60M img
+mke2fs -qF -t ext4 -b 1024 -d tree img
+printf '\001\002\003' | dd of=img bs=1 seek=$((2048 + 64 + 12)) conv=notrunc status=none
+"$bin/xw-dump" img >got 2>.err
+equal "a damaged descriptor: status" $? 1
+is "a damaged descriptor: said" grep -q 'descriptor of group 1: checksum mismatch' .err
+is "a damaged descriptor: what it should be" grep -q '^Group 1:.*(EXPECTED 0x' got
+is "a damaged descriptor: all groups" grep -q '^Group 7:' got
+if command -v python3 >/dev/null; then
+	"$bin/xw-dump" --json img >json 2>/dev/null
+	is "--json, with the problem" python3 -c '
+import json
+d = json.load(open("json"))
+assert d["superblock"]["block_size"] == 1024 and "has_journal" in d["superblock"]["filesystem_features"]
+assert len(d["groups"]) == 8 and d["groups"][1]["checksum_ok"] is False and d["groups"][2]["checksum_ok"]
+assert any("group 1" in p for p in d["problems"])
+assert sum(b - a + 1 for g in d["groups"] for a, b in g["free_block_ranges"]) > 40000
+'
+	"$bin/xw-freefrag" --json --svg map.svg it.img >json
+	is "xw-freefrag --json, --svg" python3 -c '
+import json, xml.dom.minidom
+d = json.load(open("json"))
+assert sum(h["blocks"] for h in d["histogram"]) == d["free_blocks"] == d["found_blocks"]
+xml.dom.minidom.parse("map.svg")
+'
+fi
+cp it.img before
+run_tool "$bin/xw-freefrag" /dev/null --svg it.img it.img
+is "--svg over the image is refused" [ "$RC" = 2 ]
+is "and the image is what it was" cmp -s before it.img
+run_tool "$bin/xw-freefrag" /dev/null -c 3 it.img
+T_TOOL=xw-freefrag
+fails 2 "power of 2" "-c 3"
+run_tool "$bin/xw-freefrag" /dev/null -c 1 it.img
+fails 2 "as large as a block" "-c smaller than a block"
+
+# ---- the corpus ----
+corpus=${XW_ACCEPT-}
+for d in "$XW_SRC/../shared/accept" /work/shared/accept; do
+	[ -n "$corpus" ] || [ ! -d "$d/corpus-open" ] || corpus=$d
+done
+if [ -d "${corpus:-/nonexistent}/corpus-open" ]; then
+	# what neither finds anything wrong with must be the same; all must end by themselves and say something
+	for d in "$corpus"/corpus-open/*/; do
+		zcat "$d/image.gz" >img 2>/dev/null || continue
+		timeout 20 "$bin/xw-dump" img >got 2>.err
+		rc=$?
+		if [ $rc = 0 ] && timeout -s KILL 20 dumpe2fs img >want 2>/dev/null; then
+			compare img "corpus: $(basename "$d")"
+		elif [ $rc -gt 1 ]; then
+			fail "corpus: $(basename "$d"): xw-dump ends badly"
+		fi
+		timeout 20 "$bin/xw-freefrag" --svg map.svg img >/dev/null 2>.err
+		[ $? -le 1 ] || fail "corpus: $(basename "$d"): xw-freefrag ends badly"
+	done
+else
+	skip "the corpus" "it is not here (XW_ACCEPT)"
+fi
+done_testing
