@@ -34,7 +34,7 @@ static int add_run(void *arg, uint32_t at, uint32_t len)
 	return 0;
 }
 
-/* What metadata leaves of a group. False: not as the descriptor says, which loading it will find. */
+/* What metadata leaves of a group. False: not what the descriptor says; loading it will tell. */
 static bool between_metadata(const struct xw_space_view *v, uint32_t group,
 			     struct xw_group_summary *out)
 {

@@ -103,7 +103,7 @@ END
 
 if can_loop; then
 	mkdir -p mnt
-	mount -o loop img mnt && at_end "umount mnt" && cp -r tree mnt && rm -r mnt/tree/b && sync
+	mount -o loop img mnt && at_end "umount mnt" && cp -r tree mnt && rm -r mnt/tree/b && sync -f mnt
 	is "mounted: the journal needs recovery" same_dump img
 	umount mnt
 	compare img "after Linux wrote to it"
