@@ -78,11 +78,11 @@ struct xw_dir_victim {
 	xw_ino ino;
 };
 int xw_dir_delete_many(struct xw_dir *d, struct xw_dir_victim *v, size_t n);
-/* So many that a leaf loses about eight: the fewer, the more often each is read. */
-static inline size_t xw_dir_many(const struct xw_dir *d)
-{
-	return (size_t)d->now.blocks * 8;
-}
+/*
+ * So many that a leaf loses about sixteen (the fewer, the more often each is read), but not more
+ * than have their itree leaves among `kept` blocks that stay in memory.
+ */
+size_t xw_dir_many(const struct xw_dir *d, size_t kept);
 /* Let a name that is there mean another inode. XW_ERR_NOTFOUND (no line). old may be NULL. */
 int xw_dir_replace(struct xw_dir *d, const char *name, size_t len, xw_ino ino, uint8_t ftype,
 		   xw_ino *old);

@@ -115,6 +115,14 @@ static int by_hash(const void *x, const void *y)
 	return a->i < b->i ? -1 : a->i > b->i;
 }
 
+size_t xw_dir_many(const struct xw_dir *d, size_t kept)
+{
+	const size_t in_leaf = d->f.block_size / 64; /* entries, rather fewer than there are */
+	const size_t want = (size_t)d->now.blocks * 16;
+
+	return XW_MAX(kept < want / in_leaf ? kept * in_leaf : want, 1u);
+}
+
 int xw_dir_delete_many(struct xw_dir *d, struct xw_dir_victim *v, size_t n)
 {
 	auto_free struct turn *turns = calloc(n + 1, sizeof(*turns));

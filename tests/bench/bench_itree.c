@@ -1,37 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What itrees cost and what they save. It measures, and asserts nothing.
+ * What itrees cost and what they save, counted. It measures, and asserts nothing; tests/bench/itree
+ * runs it.
  *
- *   bench_itree tar N [BYTES]        an archive of N files of BYTES in one directory, to stdout
- *   bench_itree walk IMAGE PATH      readdir and stat, or reading, of every file in a directory:
- *                                    blocks read through a bounded cache, by order of the names
- *   bench_itree create N             a directory filled one name at a time, with and without
- *   bench_itree age N                the same by the rule 0.8 create, 0.2 delete
- *   bench_itree delete N             and emptied: blocks read, by the order of the names
+ *   bench_itree tar N BYTES fresh|aged	an archive of N files of BYTES: in big/ when fresh; in pool/
+ *					for `age`, beside an empty big/
+ *   bench_itree age IMAGE N		give the files of /pool names in /big, one at a time and
+ *					some taken back, by the rule of ager.h
+ *   bench_itree walk IMAGE LABEL	blocks read of /big through bounded caches
+ *   bench_itree cold IMAGE stat|copy hash|itree
+ *					seconds that takes the library
+ *   bench_itree create N fresh|aged	seconds to fill a directory in memory, with and without
+ *   bench_itree delete N fresh|aged	blocks read to empty one
  *
  * The cache is LRU over block numbers and holds a share of the directory's inode table blocks; all
- * blocks that a walk reads go through it: inode tables, directory, itree.
+ * blocks that are read go through it. In the order of hashes, which is readdir's on ext4, they are
+ * those that a kernel touches: for each name its leaf, its inode, its contents. In the order of
+ * the itree they are what the library's reader, or the export, asks its device for.
  */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "config.h"
+
 #include <sys/resource.h>
 #include <time.h>
 
 #include "../unit/dir_store.h"
-#include "dir/itree_check.h"
-#include "disk/inode.h"
+#include "ager.h"
+#include "counted.h"
+#include "dir/hash.h"
+#include "export/export.h"
 #include "read/dirs.h"
 #include "read/itree.h"
+#include "read/map.h"
+#include "update/dir.h"
 
-#define MUST(x)                                                                                    \
-	do {                                                                                       \
-		if (!(x)) {                                                                        \
-			fprintf(stderr, "bench_itree: %s, line %d\n", #x, __LINE__);               \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
+static const unsigned shares[] = {2, 10, 25};
 
 static double now(void)
 {
@@ -49,114 +51,6 @@ static double cpu(void)
 	getrusage(RUSAGE_SELF, &r);
 	return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
 	       (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1e-6;
-}
-
-/* ---- a cache that counts ---- */
-
-struct lru {
-	uint32_t *newer, *older; /* by slot; slot 0 is the ring's head */
-	uint64_t *blk;
-	uint32_t *table; /* open addressing: slot, or 0 */
-	uint32_t size, n, mask;
-	uint64_t hits, reads;
-};
-
-static void lru_init(struct lru *c, uint32_t size)
-{
-	uint32_t t = 64;
-
-	memset(c, 0, sizeof(*c));
-	c->size = XW_MAX(size, 1u);
-	while (t < 4 * c->size)
-		t *= 2;
-	c->mask = t - 1;
-	c->newer = calloc(c->size + 1, sizeof(*c->newer));
-	c->older = calloc(c->size + 1, sizeof(*c->older));
-	c->blk = calloc(c->size + 1, sizeof(*c->blk));
-	c->table = calloc(t, sizeof(*c->table));
-	MUST(c->newer && c->older && c->blk && c->table);
-}
-
-static void lru_free(struct lru *c)
-{
-	free(c->newer);
-	free(c->older);
-	free(c->blk);
-	free(c->table);
-}
-
-static uint32_t lru_home(const struct lru *c, uint64_t blk)
-{
-	return (uint32_t)(blk * 0x9E3779B97F4A7C15u >> 32) & c->mask;
-}
-
-static uint32_t lru_find(const struct lru *c, uint64_t blk)
-{
-	uint32_t i = lru_home(c, blk);
-
-	while (c->table[i] && c->blk[c->table[i]] != blk)
-		i = (i + 1) & c->mask;
-	return i;
-}
-
-/* Take the entry at i out of the table, and close the gap. */
-static void lru_remove(struct lru *c, uint32_t i)
-{
-	uint32_t j = i;
-
-	for (;;) {
-		uint32_t home;
-
-		c->table[i] = 0;
-		do {
-			j = (j + 1) & c->mask;
-			if (!c->table[j])
-				return;
-			home = lru_home(c, c->blk[c->table[j]]);
-		} while (i <= j ? i < home && home <= j : i < home || home <= j);
-		c->table[i] = c->table[j];
-		i = j;
-	}
-}
-
-static void lru_unlink(struct lru *c, uint32_t s)
-{
-	c->older[c->newer[s]] = c->older[s];
-	c->newer[c->older[s]] = c->newer[s];
-}
-
-static void lru_link(struct lru *c, uint32_t s)
-{
-	c->older[s] = c->older[0];
-	c->newer[s] = 0;
-	c->newer[c->older[0]] = s;
-	c->older[0] = s;
-}
-
-/* One access. Returns whether it was a read. */
-static bool lru_touch(struct lru *c, uint64_t blk)
-{
-	uint32_t i = lru_find(c, blk), s = c->table[i];
-
-	if (s) {
-		c->hits++;
-		lru_unlink(c, s);
-		lru_link(c, s);
-		return false;
-	}
-	c->reads++;
-	if (c->n < c->size) {
-		s = ++c->n;
-	} else {
-		s = c->newer[0]; /* the oldest */
-		lru_unlink(c, s);
-		lru_remove(c, lru_find(c, c->blk[s]));
-	}
-	c->blk[s] = blk;
-	i = lru_find(c, blk);
-	c->table[i] = s;
-	lru_link(c, s);
-	return true;
 }
 
 /* ---- an archive ---- */
@@ -178,12 +72,7 @@ static void tar_header(char *h, const char *name, unsigned long long size, char 
 	snprintf(h + 148, 8, "%06o", sum);
 }
 
-static void name_of(char *buf, uint64_t i)
-{
-	sprintf(buf, "file-of-the-bench-%08" PRIu64, i);
-}
-
-static int make_tar(uint64_t n, unsigned bytes)
+static int make_tar(uint64_t n, unsigned bytes, bool aged)
 {
 	const size_t rounded = (bytes + 511u) / 512 * 512;
 	char *h = calloc(1, 512 + rounded), path[64] = "big/";
@@ -192,8 +81,9 @@ static int make_tar(uint64_t n, unsigned bytes)
 	memset(h + 512, 'x', bytes);
 	tar_header(h, "big/", 0, '5');
 	MUST(fwrite(h, 512, 1, stdout) == 1);
+	strcpy(path, aged ? "pool/" : "big/");
 	for (uint64_t i = 0; i < n; i++) {
-		name_of(path + 4, i);
+		ager_name(path + (aged ? 5 : 4), i);
 		tar_header(h, path, bytes, '0');
 		MUST(fwrite(h, 512 + rounded, 1, stdout) == 1);
 	}
@@ -203,33 +93,59 @@ static int make_tar(uint64_t n, unsigned bytes)
 	return 0;
 }
 
-/* ---- walks over an image ---- */
+/* ---- an image ---- */
 
 struct name {
 	xw_ino ino;
 	uint32_t major, minor;
-	uint32_t lblk; /* of the directory block, or number of the itree leaf */
+	xw_blk leaf, data; /* data: of its contents, which are a block at most; 0: none */
 };
 
-struct walk {
+struct bench {
+	struct xw_diag diag;
+	struct xw_dev *file;
+	struct counted counted;
 	struct xw_image *img;
-	struct name *hash, *block, *tree; /* the same names in each order */
-	size_t n, n_tree;
-	uint64_t dir_blocks, tree_nodes;
-	uint32_t itable_blocks; /* that hold the directory's inodes */
+	xw_ino ino;
+	struct xw_inode in; /* of /big */
+	struct name *names; /* by hash */
+	size_t n;
+	xw_blk *tables; /* where they begin, ascending */
+	uint8_t *is_data; /* bitmap of blocks */
+	uint64_t table_blocks; /* that hold the directory's inodes */
 };
 
-static uint64_t itable_block(struct walk *w, xw_ino ino)
+static void open_image(struct bench *b, const char *path)
+{
+	memset(b, 0, sizeof(*b));
+	MUST(!xw_dev_open_file(path, XW_DEV_RDONLY, &b->diag, &b->file));
+	counted_init(&b->counted, b->file);
+	MUST(!xw_image_open(&b->counted.dev, 0, &b->diag, &b->img));
+	b->counted.bs = b->img->block_size;
+	MUST(!xw_path_resolve(b->img, XW_INO_ROOT, "/big", true, &b->ino));
+	MUST(!xw_image_inode(b->img, b->ino, &b->in, NULL));
+}
+
+static void close_image(struct bench *b)
+{
+	free(b->names);
+	free(b->tables);
+	free(b->is_data);
+	xw_image_close(b->img);
+	xw_dev_close(b->file);
+}
+
+static xw_blk table_block(struct bench *b, xw_ino ino)
 {
 	static struct xw_group_desc gd;
 	static uint64_t have = UINT64_MAX;
-	const uint64_t g = (ino - 1) / w->img->sb.inodes_per_group;
+	const uint64_t g = (ino - 1) / b->img->sb.inodes_per_group;
 
 	if (g != have)
-		MUST(!xw_image_group(w->img, g, &gd));
+		MUST(!xw_image_group(b->img, g, &gd));
 	have = g;
-	return gd.inode_table + (uint64_t)((ino - 1) % w->img->sb.inodes_per_group) *
-					w->img->inode_size / w->img->block_size;
+	return gd.inode_table + (uint64_t)((ino - 1) % b->img->sb.inodes_per_group) *
+					b->img->inode_size / b->img->block_size;
 }
 
 static int by_hash(const void *x, const void *y)
@@ -241,159 +157,313 @@ static int by_hash(const void *x, const void *y)
 	return a->minor < b->minor ? -1 : a->minor > b->minor;
 }
 
-static void read_names(struct walk *w, xw_ino ino, const struct xw_inode *in)
+static int by_ino(const void *x, const void *y)
 {
-	const struct xw_super *sb = &w->img->sb;
+	const struct name *a = x, *b = y;
+
+	return a->ino < b->ino ? -1 : a->ino > b->ino;
+}
+
+static int by_block(const void *x, const void *y)
+{
+	const xw_blk *a = x, *b = y;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+static void read_names(struct bench *b)
+{
+	const struct xw_super *sb = &b->img->sb;
 	enum xw_dx_version v = sb->def_hash_version + (sb->flags & XW_FLAG_UNSIGNED_HASH ? 3u : 0u);
-	uint32_t seed[4];
+	struct xw_map_run run = {0};
 	struct xw_dir_iter it;
-	struct xw_dirent e;
 	struct xw_dir_pos pos;
+	struct xw_dirent e;
+	uint32_t seed[4];
 	size_t cap = 0;
 
 	for (int i = 0; i < 4; i++)
 		seed[i] = peek32(sb->hash_seed + 4 * i);
-	MUST(!xw_dir_begin(w->img, ino, in, NULL, &it));
+	MUST(!xw_dir_begin(b->img, b->ino, &b->in, NULL, &it));
 	while (xw_dir_next(&it, &e, &pos) == 1) {
 		struct xw_dx_hash h;
 
 		if (e.name[0] == '.')
 			continue;
-		if (w->n == cap) {
+		if (b->n == cap) {
 			cap = cap ? 2 * cap : 1024;
-			w->block = realloc(w->block, cap * sizeof(*w->block));
-			MUST(w->block);
+			b->names = realloc(b->names, cap * sizeof(*b->names));
+			MUST(b->names);
 		}
+		if (pos.lblk < run.lblk || pos.lblk - run.lblk >= run.len)
+			MUST(!xw_map_lookup(b->img, b->ino, &b->in, (xw_lblk)pos.lblk, &run));
 		MUST(!xw_dx_hash(v, seed, e.name, e.name_len, &h));
-		w->block[w->n++] = (struct name){e.ino, h.major, h.minor, (uint32_t)pos.lblk};
+		b->names[b->n++] =
+			(struct name){e.ino, h.major, h.minor, run.pblk + pos.lblk - run.lblk, 0};
 	}
 	xw_dir_end(&it);
-	w->dir_blocks = in->size / w->img->block_size;
-	w->hash = malloc((w->n + 1) * sizeof(*w->hash));
-	MUST(w->hash);
-	memcpy(w->hash, w->block, w->n * sizeof(*w->hash));
-	qsort(w->hash, w->n, sizeof(*w->hash), by_hash);
 }
 
-static void read_tree(struct walk *w, xw_ino ino, const struct xw_inode *in)
+static void find_data(struct bench *b)
 {
-	struct xw_itree_iter it;
-	struct xw_itree_entry e;
-	uint64_t last = 0;
-	double t = now();
-	int rc = xw_itree_begin(w->img, ino, in, &it);
+	xw_blk last = 0;
 
-	if (rc == XW_ERR_NOTFOUND) {
-		xw_itree_end(&it);
-		return;
-	}
-	w->tree = malloc((w->n + 1) * sizeof(*w->tree));
-	MUST(w->tree);
-	while (!rc && xw_itree_next(&it, &e) == 1) {
-		struct xw_inode child;
-		uint64_t b = itable_block(w, e.key.ino);
+	qsort(b->names, b->n, sizeof(*b->names), by_ino);
+	b->is_data = calloc(1, b->img->sb.blocks_count / 8 + 1);
+	MUST(b->is_data);
+	for (size_t i = 0; i < b->n; i++) {
+		const xw_blk blk = table_block(b, b->names[i].ino);
+		struct xw_map_run run = {0};
+		struct xw_inode in;
 
-		MUST(w->n_tree < w->n);
-		w->tree[w->n_tree++] =
-			(struct name){.ino = e.key.ino, .lblk = (uint32_t)it.at[0].blk};
-		w->itable_blocks += b != last;
-		last = b;
-		rc = xw_itree_inode(&it, e.key.ino, &child, NULL);
-	}
-	MUST(!rc && w->n_tree == w->n);
-	w->tree_nodes = it.nodes_read;
-	printf("itree order: %" PRIu64 " nodes and %" PRIu64 " inode table blocks read by the "
-	       "library's reader, of %u there; %.2f s\n",
-	       it.nodes_read, it.tables_read, w->itable_blocks, now() - t);
-	xw_itree_end(&it);
-}
-
-struct counts {
-	uint64_t tables, all; /* blocks read */
-	uint64_t seek; /* blocks between one table block read and the next */
-};
-
-/* Every name in that order: its directory (or itree) block, then its inode. */
-static struct counts run(struct walk *w, const struct name *v, uint32_t cache)
-{
-	struct counts r = {0};
-	uint64_t last = 0;
-	struct lru c;
-
-	lru_init(&c, cache);
-	for (size_t i = 0; i < w->n; i++) {
-		const uint64_t blk = itable_block(w, v[i].ino);
-
-		lru_touch(&c, UINT64_C(1) << 40 | v[i].lblk);
-		if (!lru_touch(&c, blk))
-			continue;
-		r.tables++;
-		r.seek += !last ? 0 : blk > last ? blk - last - 1 : last - blk + 1;
+		b->table_blocks += blk != last;
 		last = blk;
-	}
-	r.all = c.reads;
-	lru_free(&c);
-	return r;
-}
-
-static void say(const char *what, const struct counts *r, const struct counts *hash)
-{
-	printf("  %-11s %9" PRIu64 " table blocks (%.3g blocks apart), %9" PRIu64 " in all", what,
-	       r->tables, (double)r->seek / (double)XW_MAX(r->tables, 1u), r->all);
-	if (r != hash)
-		printf(": %.1f and %.1f times fewer", (double)hash->tables / (double)r->tables,
-		       (double)hash->all / (double)r->all);
-	printf("\n");
-}
-
-static int walk(const char *path, const char *dir)
-{
-	static const unsigned shares[] = {2, 10, 25};
-	struct xw_diag diag = {0};
-	struct walk w = {0};
-	struct xw_inode in;
-	struct xw_dev *dev;
-	xw_ino ino;
-
-	MUST(!xw_dev_open_file(path, XW_DEV_RDONLY, &diag, &dev));
-	MUST(!xw_image_open(dev, 0, &diag, &w.img));
-	MUST(!xw_path_resolve(w.img, XW_INO_ROOT, dir, true, &ino));
-	MUST(!xw_image_inode(w.img, ino, &in, NULL));
-	read_names(&w, ino, &in);
-	read_tree(&w, ino, &in);
-	if (!w.tree)
-		w.itable_blocks = (uint32_t)xw_div_up(w.n * w.img->inode_size, w.img->block_size);
-	printf("%zu names, %" PRIu64 " directory blocks, %u inode table blocks\n", w.n,
-	       w.dir_blocks, w.itable_blocks);
-	for (unsigned k = 0; k < 3; k++) {
-		uint32_t cache = (uint32_t)((uint64_t)w.itable_blocks * shares[k] / 100);
-		struct counts h = run(&w, w.hash, cache), b = run(&w, w.block, cache), t;
-
-		printf("cache of %u %% of them:\n", shares[k]);
-		say("hash order", &h, &h);
-		say("block order", &b, &h);
-		if (!w.tree)
+		MUST(!xw_image_inode(b->img, b->names[i].ino, &in, NULL));
+		if (!in.size)
 			continue;
-		t = run(&w, w.tree, cache);
-		t.all = t.tables + w.tree_nodes; /* index nodes, too */
-		say("itree order", &t, &h);
+		MUST(!xw_map_lookup(b->img, b->names[i].ino, &in, 0, &run) && run.len == 1);
+		b->names[i].data = run.pblk;
+		b->is_data[run.pblk / 8] |= (uint8_t)(1u << run.pblk % 8);
 	}
-	free(w.hash);
-	free(w.block);
-	free(w.tree);
-	xw_image_close(w.img);
-	xw_dev_close(dev);
+	qsort(b->names, b->n, sizeof(*b->names), by_hash);
+}
+
+static void find_tables(struct bench *b)
+{
+	b->tables = calloc(b->img->groups, sizeof(*b->tables));
+	MUST(b->tables);
+	for (uint64_t g = 0; g < b->img->groups; g++) {
+		struct xw_group_desc gd;
+
+		MUST(!xw_image_group(b->img, g, &gd));
+		b->tables[g] = gd.inode_table;
+	}
+	qsort(b->tables, b->img->groups, sizeof(*b->tables), by_block);
+}
+
+static enum counted_kind kind_of(void *arg, xw_blk blk)
+{
+	const struct bench *b = arg;
+	uint64_t lo = 0, hi = b->img->groups;
+
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		if (b->tables[mid] <= blk)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo && blk - b->tables[lo - 1] < b->img->itable_blocks)
+		return COUNTED_TABLE;
+	return b->is_data[blk / 8] >> blk % 8 & 1 ? COUNTED_DATA : COUNTED_OTHER;
+}
+
+/* ---- the walks ---- */
+
+static void by_names(struct bench *b, bool copy)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		const struct name *e = &b->names[i];
+
+		counted_touch(&b->counted, e->leaf);
+		counted_touch(&b->counted, table_block(b, e->ino));
+		if (copy && e->data)
+			counted_touch(&b->counted, e->data);
+	}
+}
+
+static int to_nowhere(void *arg, const void *buf, size_t len)
+{
+	(void)arg;
+	(void)buf;
+	(void)len;
 	return 0;
 }
 
-/* ---- one name at a time ---- */
+static void by_itree(struct bench *b, bool copy)
+{
+	const struct xw_export_opts o = {.top = "big"};
+	struct xw_export_stats done;
+	struct xw_itree_iter it;
+	struct xw_itree_entry e;
+	struct xw_inode child;
+	size_t n = 0;
+	int rc;
 
-static struct xw_dir_format format(bool itree)
+	if (copy) {
+		MUST(!xw_image_to_tar(b->img, &o, to_nowhere, NULL, &done) &&
+		     (!b->n || done.files == b->n));
+		return;
+	}
+	rc = xw_itree_begin(b->img, b->ino, &b->in, &it);
+	while (!rc && (rc = xw_itree_next(&it, &e)) == 1) {
+		rc = xw_itree_inode(&it, e.key.ino, &child, NULL);
+		n++;
+	}
+	MUST(!rc && (!b->n || n == b->n));
+	xw_itree_end(&it);
+}
+
+static uint64_t all_of(const struct counted *c)
+{
+	return c->reads[COUNTED_TABLE] + c->reads[COUNTED_DATA] + c->reads[COUNTED_OTHER];
+}
+
+static double apart(const struct counted *c)
+{
+	return (double)c->travel / (double)XW_MAX(all_of(c), 1u);
+}
+
+static void walk_one(struct bench *b, const char *label, bool copy, unsigned share)
+{
+	const uint64_t cache = b->table_blocks * share / 100;
+	struct counted h, t;
+
+	counted_start(&b->counted, cache);
+	by_names(b, copy);
+	h = b->counted;
+	counted_stop(&b->counted);
+	/* nothing of what was read before is to help */
+	xw_image_forget(b->img);
+	counted_start(&b->counted, cache);
+	by_itree(b, copy);
+	t = b->counted;
+	counted_stop(&b->counted);
+	printf("| %s | %s | %u %% | %" PRIu64 " | %" PRIu64 " | %.0f | %" PRIu64 " | %" PRIu64
+	       " | %" PRIu64 " | %.1f | %.1f | %.1f |\n",
+	       label, copy ? "copy out" : "stat", share, h.reads[COUNTED_TABLE], all_of(&h),
+	       apart(&h), b->table_blocks, t.reads[COUNTED_TABLE], all_of(&t), apart(&t),
+	       (double)h.reads[COUNTED_TABLE] / (double)t.reads[COUNTED_TABLE],
+	       (double)all_of(&h) / (double)all_of(&t));
+}
+
+static int walk(const char *path, const char *label)
+{
+	struct bench b;
+
+	open_image(&b, path);
+	read_names(&b);
+	find_data(&b);
+	find_tables(&b);
+	b.counted.kind = kind_of;
+	b.counted.arg = &b;
+	for (unsigned copy = 0; copy < 2; copy++)
+		for (unsigned k = 0; k < XW_ARRAY_SIZE(shares); k++)
+			walk_one(&b, label, copy, shares[k]);
+	close_image(&b);
+	return 0;
+}
+
+static int cold(const char *path, bool copy, bool itree)
+{
+	struct bench b;
+	double t;
+
+	open_image(&b, path);
+	t = now();
+	if (itree) {
+		by_itree(&b, copy);
+	} else {
+		/* what readdir gives: leaves are read for it, and lie in the order of hashes */
+		read_names(&b);
+		qsort(b.names, b.n, sizeof(*b.names), by_hash);
+	}
+	for (size_t i = 0; i < b.n && !itree; i++) {
+		uint8_t block[65536];
+		struct xw_map_run run;
+		struct xw_inode in;
+
+		MUST(!xw_image_inode(b.img, b.names[i].ino, &in, NULL));
+		if (!copy || !in.size)
+			continue;
+		MUST(!xw_map_lookup(b.img, b.names[i].ino, &in, 0, &run));
+		MUST(!xw_dev_pread(b.file, block, b.img->block_size, run.pblk * b.img->block_size));
+	}
+	printf("%.3f\n", now() - t);
+	close_image(&b);
+	return 0;
+}
+
+/* ---- aging ---- */
+
+static int each_pool(void *arg, const struct xw_dirent *e)
+{
+	xw_ino **next = arg;
+
+	if (e->name[0] != '.')
+		*(*next)++ = e->ino;
+	return 0;
+}
+
+static int by_number(const void *x, const void *y)
+{
+	const xw_ino *a = x, *b = y;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+static void begin_dir(struct xw_update *u, const char *path, struct xw_update_dir *ud)
+{
+	xw_ino ino;
+
+	MUST(!xw_path_resolve(u->img, XW_INO_ROOT, path, true, &ino));
+	MUST(!xw_update_dir_begin(u, ino, ud));
+}
+
+/* Names for the files of /pool; blocks that were freed can be taken again now and then. */
+static int age_image(const char *path, uint64_t n)
+{
+	const struct xw_update_opts opts = {.now = 1700000000, .mb = {-1, -1, -1, -1, -1, -1}};
+	xw_ino *pool = calloc(n, sizeof(*pool)), *next = pool;
+	struct xw_diag diag = {0};
+	struct xw_update_dir ud;
+	struct xw_update *u;
+	struct xw_dev *dev;
+	struct ager_op op;
+	struct ager a;
+	char name[64];
+
+	MUST(pool && !xw_dev_open_file(path, 0, &diag, &dev));
+	MUST(!xw_update_begin_dev(dev, &opts, &diag, &u));
+	begin_dir(u, "/pool", &ud);
+	MUST(!xw_dir_each(&ud.d, each_pool, &next) && next == pool + n);
+	xw_update_dir_end(&ud);
+	qsort(pool, n, sizeof(*pool), by_number);
+	ager_init(&a, n, true);
+	begin_dir(u, "/big", &ud);
+	for (uint64_t i = 1; ager_next(&a, &op); i++) {
+		const unsigned len = ager_name(name, op.name);
+
+		if (op.create)
+			MUST(!xw_dir_insert(&ud.d, name, len, pool[op.index], XW_FT_REG));
+		else
+			MUST(!xw_dir_delete(&ud.d, name, len, NULL));
+		if (i % (n / 8 + 1))
+			continue;
+		MUST(!xw_update_dir_put(&ud));
+		xw_update_dir_end(&ud);
+		MUST(!xw_update_flush(u));
+		begin_dir(u, "/big", &ud);
+	}
+	MUST(!xw_update_dir_put(&ud));
+	xw_update_dir_end(&ud);
+	MUST(!xw_update_flush(u) && !xw_dev_flush(dev));
+	xw_update_close(u);
+	xw_dev_close(dev);
+	ager_free(&a);
+	free(pool);
+	return 0;
+}
+
+/* ---- one name at a time, in memory ---- */
+
+static struct xw_dir_format format(bool itree, bool csum)
 {
 	return (struct xw_dir_format){
 		.block_size = 4096,
 		.filetype = true,
-		.csum = true,
+		.csum = csum,
 		.dir_index = true,
 		.large_dir = true,
 		.itree = itree,
@@ -402,106 +472,70 @@ static struct xw_dir_format format(bool itree)
 	};
 }
 
-static void say_tree(const struct xw_dir *d, const struct dir_store *s)
+static void fill(struct xw_dir *d, struct ager *a)
 {
-	const struct xw_itree_stats *t = &d->tree.stats;
+	struct ager_op op;
+	char name[64];
 
-	printf("   %u directory blocks, %" PRIu64 " other; itree: %" PRIu64 " appends, %" PRIu64
-	       " splits, %" PRIu64 " merges, %" PRIu64 " freed",
-	       d->now.blocks, s->used - d->now.blocks, t->appends, t->splits, t->merges, t->freed);
-	if (t->deletes)
-		printf("; parents changed in %.2f %% of %" PRIu64 " deletes",
-		       100.0 * (double)t->parents / (double)t->deletes, t->deletes);
-	printf("\n");
+	while (ager_next(a, &op)) {
+		const unsigned len = ager_name(name, op.name);
+
+		if (op.create)
+			MUST(!xw_dir_insert(d, name, len, 12 + op.index, XW_FT_REG));
+		else
+			MUST(!xw_dir_delete(d, name, len, NULL));
+	}
+	MUST(!xw_dir_flush(d));
 }
 
-static double create_once(uint64_t n, bool itree, bool say)
+static double create_once(uint64_t n, bool aged, bool itree, struct xw_itree_stats *stats)
 {
-	struct xw_dir_format f = format(itree);
+	struct xw_dir_format f = format(itree, true);
 	struct dir_store s;
 	struct xw_dir d;
-	char name[64];
+	struct ager a;
 	double t;
 
+	ager_init(&a, n, aged);
 	dir_store_init(&s, &f, 0, &d);
 	t = cpu();
-	for (uint64_t i = 0; i < n; i++) {
-		name_of(name, i);
-		MUST(!xw_dir_insert(&d, name, strlen(name), (xw_ino)(12 + i), 1));
-	}
-	MUST(!xw_dir_flush(&d));
+	fill(&d, &a);
 	t = cpu() - t;
-	if (say)
-		say_tree(&d, &s);
+	*stats = d.tree.stats;
 	dir_store_free(&s, &d);
+	ager_free(&a);
 	return t;
 }
 
-static int create(uint64_t n)
+static int by_seconds(const void *x, const void *y)
 {
-	double best[2] = {1e9, 1e9};
+	const double *a = x, *b = y;
 
-	for (unsigned i = 0; i < 6; i++) {
-		double t = create_once(n, i & 1, i == 1);
-
-		best[i & 1] = XW_MIN(best[i & 1], t);
-	}
-	printf("create %" PRIu64 ", one at a time: %.2f s without, %.2f s with itree: %.3f\n", n,
-	       best[0], best[1], best[1] / best[0]);
-	return 0;
+	return *a < *b ? -1 : *a > *b;
 }
 
-static int age(uint64_t n)
+static int create(uint64_t n, const char *how)
 {
-	double t[2];
+	struct xw_itree_stats s, none;
+	double t[2][5];
 
-	for (unsigned k = 0; k < 2; k++) {
-		struct xw_dir_format f = format(k);
-		uint64_t *live = malloc(n * sizeof(*live)), state = 1, next = 0, count = 0,
-			 freed = 0;
-		xw_ino *free_ino = malloc(n * sizeof(*free_ino));
-		xw_ino *ino = malloc(n * sizeof(*ino));
-		struct dir_store s;
-		struct xw_dir d;
-		char name[64];
-
-		MUST(live && free_ino && ino);
-		dir_store_init(&s, &f, 0, &d);
-		t[k] = cpu();
-		while (next < n) {
-			state = state * 6364136223846793005u + 1442695040888963407u;
-			if (!count || (state >> 33) % 10 < 8) {
-				/* as allocators do: the lowest of what was freed, here the last */
-				ino[next] = freed ? free_ino[--freed] : (xw_ino)(12 + next);
-				name_of(name, next);
-				MUST(!xw_dir_insert(&d, name, strlen(name), ino[next], 1));
-				live[count++] = next++;
-			} else {
-				uint64_t i = (state >> 20) % count;
-
-				name_of(name, live[i]);
-				MUST(!xw_dir_delete(&d, name, strlen(name), &free_ino[freed++]));
-				live[i] = live[--count];
-			}
-		}
-		t[k] = cpu() - t[k];
-		if (k)
-			say_tree(&d, &s);
-		dir_store_free(&s, &d);
-		free(live);
-		free(free_ino);
-		free(ino);
-	}
-	printf("age to %" PRIu64 " creations: %.2f s without, %.2f s with itree: %.3f\n", n, t[0],
-	       t[1], t[1] / t[0]);
+	for (unsigned i = 0; i < 10; i++)
+		t[i & 1][i / 2] = create_once(n, how[0] == 'a', i & 1, i & 1 ? &s : &none);
+	for (unsigned i = 0; i < 2; i++)
+		qsort(t[i], 5, sizeof(t[i][0]), by_seconds);
+	printf("| %" PRIu64 " %s | %.3f | %.3f | %.3f | %" PRIu64 " | %" PRIu64 " | %" PRIu64
+	       " | %" PRIu64 " | %.2f %% |\n",
+	       n, how, t[0][2], t[1][2], t[1][2] / t[0][2], s.appends, s.splits, s.merges, s.freed,
+	       100.0 * (double)s.parents / (double)XW_MAX(s.deletes, 1u));
 	return 0;
 }
 
 /* ---- deletion ---- */
 
 struct victim {
-	uint64_t i;
+	xw_ino ino;
 	struct xw_dx_hash h;
+	char name[32];
 };
 
 static int by_victim_hash(const void *x, const void *y)
@@ -513,80 +547,124 @@ static int by_victim_hash(const void *x, const void *y)
 	return a->h.minor < b->h.minor ? -1 : a->h.minor > b->h.minor;
 }
 
-static void count_read(void *arg, xw_blk blk)
+static int by_victim_ino(const void *x, const void *y)
 {
-	lru_touch(arg, blk);
+	const struct victim *a = x, *b = y;
+
+	return a->ino < b->ino ? -1 : a->ino > b->ino;
 }
 
-/*
- * Delete all names, `batch` in inode order at a time, each batch in hash order, inode tables with
- * each name; or (apart) behind the names of each batch, in their own order, as a tool can that
- * deletes many at once.
- */
-static void delete_by(uint64_t n, uint64_t batch, bool apart, unsigned share, const char *what)
+static enum counted_kind other(void *arg, xw_blk blk)
 {
-	const uint64_t tables = xw_div_up(n, 4096 / 256);
-	struct xw_dir_format f = format(true);
-	struct victim *v = malloc(n * sizeof(*v));
+	(void)arg;
+	return blk >> 40 ? COUNTED_TABLE : COUNTED_OTHER;
+}
+
+static void count_read(void *arg, xw_blk blk)
+{
+	counted_touch(arg, blk);
+}
+
+static void free_inode(struct counted *c, xw_ino ino)
+{
+	counted_touch(c, UINT64_C(1) << 40 | (ino - 1) / 16);
+}
+
+static void delete_many(struct xw_dir *d, const struct victim *v, size_t n, struct counted *c)
+{
+	struct xw_dir_victim *many = calloc(n, sizeof(*many));
+
+	MUST(many);
+	for (size_t i = 0; i < n; i++)
+		many[i] = (struct xw_dir_victim){v[i].name, (uint8_t)strlen(v[i].name), 0};
+	MUST(!xw_dir_delete_many(d, many, n));
+	for (size_t i = 0; i < n; i++)
+		free_inode(c, many[i].ino);
+	free(many);
+}
+
+enum { HASH_PLAIN, HASH, ITREE_SINGLE, ITREE_MANY, DELETES };
+
+/* The directory's handle keeps a block at a time, so that all reading is counted. */
+static void delete_by(struct ager *a, unsigned how, unsigned share, uint64_t *reads, double *told)
+{
+	struct xw_dir_format f = format(how != HASH_PLAIN, false);
+	struct victim *v = calloc(a->n, sizeof(*v));
+	struct counted c = {.kind = other};
 	struct dir_store s;
-	struct lru c;
 	struct xw_dir d;
-	char name[64];
-	double t;
+	size_t many;
 
 	MUST(v);
-	dir_store_init(&s, &f, 1, &d);
-	for (uint64_t i = 0; i < n; i++) {
-		name_of(name, i);
-		MUST(!xw_dir_insert(&d, name, strlen(name), (xw_ino)(12 + i), 1));
-		v[i].i = i;
-		MUST(!xw_dx_hash(f.hash_version, f.hash_seed, name, strlen(name), &v[i].h));
+	dir_store_init(&s, &f, 0, &d);
+	ager_init(a, a->n, a->aged);
+	fill(&d, a);
+	d.cache.max = 1;
+	for (size_t i = 0; i < a->n; i++) {
+		v[i].ino = 12 + a->live[i];
+		ager_name(v[i].name, a->name[a->live[i]]);
+		MUST(!xw_dx_hash(f.hash_version, f.hash_seed, v[i].name, strlen(v[i].name),
+				 &v[i].h));
 	}
-	MUST(!xw_dir_flush(&d));
-	for (uint64_t i = 0; i < n; i += batch)
-		qsort(v + i, XW_MIN(batch, n - i), sizeof(*v), by_victim_hash);
-	lru_init(&c, (uint32_t)(tables * share / 100));
+	qsort(v, a->n, sizeof(*v), how < ITREE_SINGLE ? by_victim_hash : by_victim_ino);
+	counted_start(&c, xw_div_up(a->n, 16) * share / 100);
 	s.on_read = count_read;
 	s.on_read_arg = &c;
 	d.tree.stats = (struct xw_itree_stats){0};
-	t = now();
-	for (uint64_t i = 0; i < n; i++) {
-		name_of(name, v[i].i);
-		if (!apart)
-			lru_touch(&c, UINT64_C(1) << 40 | v[i].i / 16);
-		MUST(!xw_dir_delete(&d, name, strlen(name), NULL));
-		if (apart && (i + 1 == n || (i + 1) % batch == 0))
-			for (uint64_t k = i / batch * batch; k <= i; k++)
-				lru_touch(&c, UINT64_C(1) << 40 | k / 16);
+	many = how == ITREE_MANY ? xw_dir_many(&d, c.lru.size) : 0;
+	for (size_t i = 0; i < a->n && many; i += many)
+		delete_many(&d, v + i, XW_MIN(many, a->n - i), &c);
+	for (size_t i = 0; i < a->n && !many; i++) {
+		MUST(!xw_dir_delete(&d, v[i].name, strlen(v[i].name), NULL));
+		free_inode(&c, v[i].ino);
 	}
-	printf("delete %" PRIu64 ", cache %u %%, %s: %" PRIu64
-	       " blocks read, %.1f s; parents changed "
-	       "in %.2f %%\n",
-	       n, share, what, c.reads, now() - t,
-	       100.0 * (double)d.tree.stats.parents / (double)d.tree.stats.deletes);
-	lru_free(&c);
-	free(v);
+	*reads = all_of(&c);
+	*told = 100.0 * (double)d.tree.stats.parents / (double)XW_MAX(d.tree.stats.deletes, 1u);
+	counted_stop(&c);
 	dir_store_free(&s, &d);
+	ager_free(a);
+	free(v);
+}
+
+static int delete (uint64_t n, const char *how)
+{
+	for (unsigned k = 0; k < XW_ARRAY_SIZE(shares); k++) {
+		struct ager a = {.n = n, .aged = how[0] == 'a'};
+		uint64_t reads[DELETES];
+		double told[DELETES];
+
+		for (unsigned i = 0; i < DELETES; i++)
+			delete_by(&a, i, shares[k], &reads[i], &told[i]);
+		printf("| %" PRIu64 " %s | %u %% | %" PRIu64 " | %" PRIu64 " | %" PRIu64
+		       " (%.1f, %.1f) | %" PRIu64 " (%.1f, %.1f) | %.2f %%, %.2f %% |\n",
+		       n, how, shares[k], reads[HASH_PLAIN], reads[HASH], reads[ITREE_SINGLE],
+		       (double)reads[HASH_PLAIN] / (double)reads[ITREE_SINGLE],
+		       (double)reads[HASH] / (double)reads[ITREE_SINGLE], reads[ITREE_MANY],
+		       (double)reads[HASH_PLAIN] / (double)reads[ITREE_MANY],
+		       (double)reads[HASH] / (double)reads[ITREE_MANY], told[HASH],
+		       told[ITREE_MANY]);
+		fflush(stdout);
+	}
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	uint64_t n = argc > 2 ? strtoull(argv[2], NULL, 0) : 0;
+	const char *verb = argc > 2 ? argv[1] : "";
 
-	if (argc > 2 && !strcmp(argv[1], "tar"))
-		return make_tar(n, argc > 3 ? (unsigned)atoi(argv[3]) : 0);
-	if (argc > 3 && !strcmp(argv[1], "walk"))
+	if (argc == 5 && !strcmp(verb, "tar"))
+		return make_tar(strtoull(argv[2], NULL, 0), (unsigned)atoi(argv[3]),
+				argv[4][0] == 'a');
+	if (argc == 4 && !strcmp(verb, "age"))
+		return age_image(argv[2], strtoull(argv[3], NULL, 0));
+	if (argc == 4 && !strcmp(verb, "walk"))
 		return walk(argv[2], argv[3]);
-	if (argc > 2 && !strcmp(argv[1], "create"))
-		return create(n);
-	if (argc > 2 && !strcmp(argv[1], "age"))
-		return age(n);
-	if (argc > 2 && !strcmp(argv[1], "delete")) {
-		delete_by(n, n, false, 10, "hash order");
-		delete_by(n, 1, false, 10, "itree order");
-		delete_by(n, XW_MAX(n / 8, 1u), true, 10, "an eighth of the itree at a time");
-		return 0;
-	}
-	fprintf(stderr, "usage: bench_itree tar|walk|create|age|delete ...; see its source\n");
+	if (argc == 5 && !strcmp(verb, "cold"))
+		return cold(argv[2], argv[3][0] == 'c', argv[4][0] == 'i');
+	if (argc == 4 && !strcmp(verb, "create"))
+		return create(strtoull(argv[2], NULL, 0), argv[3]);
+	if (argc == 4 && !strcmp(verb, "delete"))
+		return delete (strtoull(argv[2], NULL, 0), argv[3]);
+	fprintf(stderr, "usage: bench_itree tar|age|walk|cold|create|delete ...; see its source\n");
 	return 2;
 }
