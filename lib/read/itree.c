@@ -6,7 +6,8 @@
  * strictly over the whole walk. A node that is pointed at twice therefore ends it, and it is as
  * long as the tree.
  *
- * Leaves that lie one behind the other, as bulk building leaves them, are read several at a time.
+ * Leaves are read several at a time, wherever they lie: for each of them one goes to the inode
+ * tables and back otherwise.
  */
 #include "config.h"
 
@@ -73,21 +74,13 @@ static uint8_t *node(const struct xw_itree_iter *it, unsigned level)
 	return it->nodes + (size_t)level * it->img->block_size;
 }
 
-/* Make the leaf at blk current, reading `n` blocks from there where it was not read already. */
-static int load_leaf(struct xw_itree_iter *it, xw_blk blk, unsigned n, int want)
+/* Make the leaf at blk current, which has been read into that place of `ahead`. */
+static int enter_leaf(struct xw_itree_iter *it, xw_blk blk, unsigned place, int want)
 {
 	struct xw_itree_hdr h;
 	int rc;
 
-	if (blk < it->ahead_blk || blk - it->ahead_blk >= it->ahead_n) {
-		it->ahead_n = 0;
-		rc = read_blocks(it, blk, n, it->ahead);
-		if (rc)
-			return rc;
-		it->ahead_blk = blk;
-		it->ahead_n = n;
-	}
-	it->leaf = it->ahead + (size_t)(blk - it->ahead_blk) * it->img->block_size;
+	it->leaf = it->ahead + (size_t)place * it->img->block_size;
 	rc = check_node(it, it->leaf, blk, want, &h);
 	if (rc)
 		return rc;
@@ -97,21 +90,66 @@ static int load_leaf(struct xw_itree_iter *it, xw_blk blk, unsigned n, int want)
 	return 0;
 }
 
-/* How many children from the next one on lie in consecutive blocks. */
-static unsigned run_of_children(const struct xw_itree_iter *it, unsigned level)
+/* How many children of the lowest index node, from child i on, lie in consecutive blocks. */
+static unsigned run_of_children(const struct xw_itree_iter *it, unsigned i, unsigned max)
 {
-	const struct xw_itree_level *l = &it->at[level];
-	const unsigned max = ahead_max(it);
 	struct xw_itree_idx first, e;
 	unsigned n = 1;
 
-	xw_itree_idx_decode(node(it, level), l->index, &first);
-	for (; n < max && l->index + n < l->count; n++) {
-		xw_itree_idx_decode(node(it, level), l->index + n, &e);
+	xw_itree_idx_decode(node(it, 1), i, &first);
+	for (; n < max; n++) {
+		xw_itree_idx_decode(node(it, 1), i + n, &e);
 		if (e.blk != first.blk + n || !xw_image_has_blocks(it->img, e.blk, 1))
 			break;
 	}
 	return n;
+}
+
+/* Read the next children of the lowest index node. One that cannot be read ends the walk when its
+ * turn comes, not now. */
+static int read_leaves(struct xw_itree_iter *it)
+{
+	const struct xw_itree_level *l = &it->at[1];
+	const unsigned want = XW_MIN(ahead_max(it), l->count - l->index);
+	const uint32_t bs = it->img->block_size;
+
+	it->ahead_first = l->index;
+	it->ahead_n = 0;
+	while (it->ahead_n < want) {
+		const unsigned i = it->ahead_first + it->ahead_n;
+		const unsigned n = run_of_children(it, i, want - it->ahead_n);
+		struct xw_itree_idx e;
+
+		xw_itree_idx_decode(node(it, 1), i, &e);
+		if (!it->ahead_n) {
+			int rc = read_blocks(it, e.blk, n, it->ahead);
+
+			if (rc)
+				return rc;
+		} else if (!xw_image_has_blocks(it->img, e.blk, n) ||
+			   xw_dev_pread(it->img->dev, it->ahead + (size_t)it->ahead_n * bs,
+					(size_t)n * bs, e.blk * bs)) {
+			xw_diag_clear(it->img->diag);
+			break;
+		}
+		it->ahead_n += n;
+	}
+	return 0;
+}
+
+static int next_child(struct xw_itree_iter *it)
+{
+	struct xw_itree_level *l = &it->at[1];
+	struct xw_itree_idx e;
+
+	if (l->index - it->ahead_first >= it->ahead_n) {
+		int rc = read_leaves(it);
+
+		if (rc)
+			return rc;
+	}
+	xw_itree_idx_decode(node(it, 1), l->index, &e);
+	return enter_leaf(it, e.blk, l->index++ - it->ahead_first, 0);
 }
 
 static int load_index(struct xw_itree_iter *it, xw_blk blk, unsigned level)
@@ -124,6 +162,7 @@ static int load_index(struct xw_itree_iter *it, xw_blk blk, unsigned level)
 	if (rc)
 		return rc;
 	it->at[level] = (struct xw_itree_level){.blk = blk, .count = h.count};
+	it->ahead_n = 0;
 	return 0;
 }
 
@@ -132,6 +171,7 @@ static int load_index(struct xw_itree_iter *it, xw_blk blk, unsigned level)
 static int next_leaf(struct xw_itree_iter *it)
 {
 	unsigned level = 1;
+	int rc;
 
 	while (level < it->levels && it->at[level].index == it->at[level].count)
 		level++;
@@ -139,17 +179,16 @@ static int next_leaf(struct xw_itree_iter *it)
 		it->levels = 0;
 		return 0;
 	}
-	for (; level; level--) {
-		unsigned n = level == 1 ? run_of_children(it, level) : 1;
+	for (; level > 1; level--) {
 		struct xw_itree_idx e;
-		int rc;
 
 		xw_itree_idx_decode(node(it, level), it->at[level].index++, &e);
-		rc = level == 1 ? load_leaf(it, e.blk, n, 0) : load_index(it, e.blk, level - 1);
+		rc = load_index(it, e.blk, level - 1);
 		if (rc)
 			return rc;
 	}
-	return 1;
+	rc = next_child(it);
+	return rc ? rc : 1;
 }
 
 static int load_root(struct xw_itree_iter *it, xw_blk root)
@@ -167,10 +206,8 @@ static int load_root(struct xw_itree_iter *it, xw_blk root)
 		it->at[h.level] = (struct xw_itree_level){.blk = root, .count = h.count};
 		return 0;
 	}
-	it->ahead_blk = root;
-	it->ahead_n = 1;
 	it->nodes_read--;
-	return load_leaf(it, root, 1, -1);
+	return enter_leaf(it, root, 0, -1);
 }
 
 /* Block 0 of the directory, and the pointer in it. */

@@ -24,9 +24,8 @@ struct xw_itree_iter {
 	} at[XW_ITREE_LEVELS];
 	uint32_t off, used; /* next entry of the leaf, its bytes */
 	uint8_t *nodes; /* a block a level; level 0's is unused: leaves are in `ahead` */
-	uint8_t *ahead, *leaf; /* blocks read together; the current leaf among them */
-	xw_blk ahead_blk;
-	unsigned ahead_n;
+	uint8_t *ahead, *leaf; /* leaves read together; the current one among them */
+	unsigned ahead_first, ahead_n; /* children of the lowest index node */
 	bool has_last;
 	struct xw_itree_entry last; /* its name in last_name */
 	char last_name[XW_NAME_MAX];
