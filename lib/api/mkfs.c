@@ -66,6 +66,14 @@ static int set_own(struct xw_mkfs *m, const char *option, const char *value)
 		m->plan_only = true;
 		return 0;
 	}
+	if (!strcmp(option, "-D")) {
+		m->direct = true;
+		return 0;
+	}
+	if (!strcmp(option, "-S")) {
+		m->supers_only = true;
+		return 0;
+	}
 	return xw_run_source_option(m, option, value);
 }
 

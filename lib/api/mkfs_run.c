@@ -150,6 +150,8 @@ static int settle(struct run *r, const char *path)
 
 	m->params.target = path;
 	ret = xw_params_check(&m->params, &m->diag);
+	if (!ret)
+		ret = xw_supers_check(m);
 	if (!ret && early)
 		ret = plan(r);
 	if (!ret)
@@ -278,7 +280,7 @@ static int open_fill(struct run *r)
 	return 0;
 }
 
-static int prepare(struct run *r)
+static int open_builder(struct run *r)
 {
 	int ret = xw_target_open(r->m, &r->target);
 
@@ -286,6 +288,8 @@ static int prepare(struct run *r)
 		ret = open_space(r);
 	if (!ret)
 		ret = open_out(r);
+	if (!ret && r->m->supers_only)
+		ret = xw_supers_identity(r->m, &r->target, &r->b.geo);
 	if (ret)
 		return ret;
 	r->b.dev = r->target.dev;
@@ -295,7 +299,13 @@ static int prepare(struct run *r)
 	r->b.space = r->space;
 	r->b.sources = r->m->sources.v;
 	r->b.stream.gap_keep = r->b.geo.blocks_per_group / GAP_KEEP_PART;
-	ret = xw_build_init(&r->b);
+	return xw_build_init(&r->b);
+}
+
+static int prepare(struct run *r)
+{
+	int ret = open_builder(r);
+
 	if (!ret)
 		ret = xw_build_reserve(&r->b);
 	if (!ret)
@@ -357,7 +367,8 @@ static void summarise(struct run *r)
 	xw_batch_stats(r->out.batch, &st);
 	xw_run_count(r->tree.first, &c);
 	res->files = c.files;
-	res->directories = c.directories - 1 - !(b->lost_found->flags & XW_BN_DEAD);
+	if (b->lost_found) /* else there is no tree (-S) */
+		res->directories = c.directories - 1 - !(b->lost_found->flags & XW_BN_DEAD);
 	res->symlinks = c.symlinks;
 	res->specials = c.specials;
 	res->hardlinks = c.hardlinks;
@@ -414,11 +425,17 @@ static int make(struct run *r)
 
 	if (xw_has_incompat(&r->m->params.features, XW_INCOMPAT_JOURNAL_DEV))
 		return xw_journal_make(r->m, &r->target);
-	ret = prepare(r);
-	if (!ret)
-		ret = fill(r);
-	if (!ret)
-		ret = build(r);
+	if (r->m->supers_only) {
+		ret = open_builder(r);
+		if (!ret)
+			ret = xw_build_supers(&r->b);
+	} else {
+		ret = prepare(r);
+		if (!ret)
+			ret = fill(r);
+		if (!ret)
+			ret = build(r);
+	}
 	if (!ret)
 		summarise(r);
 	return ret;

@@ -17,7 +17,8 @@ struct xw_mkfs {
 	struct xw_mkfs_params params;
 	struct xw_select select;
 	XW_VEC(char *) sources;
-	bool plan_only;
+	bool plan_only, direct, supers_only; /* -n, -D, -S */
+	bool find_uuid, find_seed; /* -S: those of the filesystem that is there */
 	unsigned force; /* how often -F was set: once for content, twice for a target in use */
 	enum xw_whiteouts whiteouts;
 	bool one_file_system;
@@ -81,6 +82,13 @@ int xw_target_open(struct xw_mkfs *m, struct xw_target *t);
 int xw_target_clear(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick tick);
 /* Closes; removes a file that was created when `ok` is false. */
 void xw_target_close(struct xw_target *t, bool ok);
+
+/* supers.c: -S. */
+
+/* What does not go with it. Between xw_params_check and xw_params_finish. */
+int xw_supers_check(struct xw_mkfs *m);
+/* UUID and hash seed from a copy of the superblock where geo has one; a warning when none is. */
+int xw_supers_identity(struct xw_mkfs *m, const struct xw_target *t, const struct xw_geo *geo);
 
 /* journal.c: external journals. */
 

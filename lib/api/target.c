@@ -223,7 +223,7 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 	if (!*path)
 		return xw_fail(&m->diag, XW_ERR_USAGE, "the name of the image is empty");
 	*t = (struct xw_target){.path = path, .exists = !stat(path, &st)};
-	if (!t->exists && errno != ENOENT)
+	if (!t->exists && (errno != ENOENT || m->supers_only))
 		return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s", path);
 	t->is_block = t->exists && S_ISBLK(st.st_mode);
 	if (t->exists && !t->is_block && !S_ISREG(st.st_mode))
@@ -308,6 +308,22 @@ static void drop_redo_file(struct xw_mkfs *m, const char *path)
 	xw_diag_clear(&m->diag);
 }
 
+static int open_dev(struct xw_mkfs *m, struct xw_target *t)
+{
+	unsigned flags = t->exists ? 0 : XW_DEV_CREATE;
+	int ret = XW_ERR_UNSUPPORTED;
+
+	if (m->direct) {
+		ret = xw_dev_open_file(t->path, flags | XW_DEV_DIRECT, &m->diag, &t->dev);
+		if (ret == XW_ERR_UNSUPPORTED) {
+			xw_log(&m->diag, XW_LOG_WARN, "-D: %s; going on without", m->diag.text);
+			xw_diag_clear(&m->diag);
+		}
+	}
+	return ret == XW_ERR_UNSUPPORTED ? xw_dev_open_file(t->path, flags, &m->diag, &t->dev)
+					 : ret;
+}
+
 int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 {
 	uint64_t off = m->params.offset, bytes = m->params.size_bytes;
@@ -320,7 +336,7 @@ int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 			       (unsigned long long)bytes, (unsigned long long)t->have);
 	if (m->plan_only)
 		return open_null(m, t);
-	ret = xw_dev_open_file(t->path, t->exists ? 0 : XW_DEV_CREATE, &m->diag, &t->dev);
+	ret = open_dev(m, t);
 	if (ret)
 		return ret;
 	t->created = !t->exists;
@@ -331,7 +347,9 @@ int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 	/* a file will be all holes once it is cleared, unless its blocks are to stay */
 	t->dev->fresh = !t->is_block && (t->created || m->params.discard);
 	t->dev->keep = t->exists && !m->params.discard;
-	return off ? xw_dev_open_offset(t->dev, off, &t->dev) : 0;
+	if (t->dev->align)
+		ret = xw_dev_open_direct(t->dev, t->dev->align, &t->dev);
+	return ret || !off ? ret : xw_dev_open_offset(t->dev, off, &t->dev);
 }
 
 /* As in mke2fs: what the host cannot discard is no failure. */

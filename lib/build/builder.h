@@ -81,6 +81,7 @@ struct xw_builder {
 	struct xw_stream stream; /* where data ended */
 	/* An existing image: no stream, the allocator finds space from the goal on. */
 	bool image;
+	bool supers_only; /* see xw_build_supers */
 	xw_blk goal;
 	/* no flex_bg, SIZE left out: metadata fills the gaps from here to there */
 	xw_blk gap, gaps_end;
@@ -119,6 +120,11 @@ int xw_build_place(struct xw_builder *b);
 int xw_build_close(struct xw_builder *b);
 int xw_build_sweep(struct xw_builder *b);
 int xw_build_finish(struct xw_builder *b);
+/*
+ * Instead of all steps: descriptors and superblocks as of an empty filesystem, nothing else. They
+ * promise nothing: no group is uninitialised, the state says errors.
+ */
+int xw_build_supers(struct xw_builder *b);
 void xw_build_free(struct xw_builder *b);
 
 /* ---- between the builder's own files ---- */

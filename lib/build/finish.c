@@ -239,7 +239,7 @@ static void final_super(struct xw_builder *b)
 	b->sb.free_blocks_count = xw_space_free_blocks(b->space);
 	b->sb.free_inodes_count = (uint32_t)xw_ispace_free_count(b->inodes);
 	b->sb.kbytes_written = st.bytes >> 10;
-	b->sb.state = XW_STATE_VALID;
+	b->sb.state = XW_STATE_VALID | (b->supers_only ? XW_STATE_ERROR : 0);
 	xw_hidden_super(b);
 	if (b->journal.n_ext && !xw_itable_encode(b, &b->journal, &in))
 		xw_build_name_journal(&b->sb, &in);
@@ -270,4 +270,18 @@ int xw_build_finish(struct xw_builder *b)
 	encode_super(b, 0, super);
 	ret = xw_dev_pwrite(b->dev, super, sizeof(super), XW_SUPER_OFFSET);
 	return ret ? ret : xw_dev_flush(b->dev);
+}
+
+int xw_build_supers(struct xw_builder *b)
+{
+	b->supers_only = true;
+	b->block_csum = calloc(b->geo.groups, sizeof(*b->block_csum));
+	b->inode_csum = calloc(b->geo.groups, sizeof(*b->inode_csum));
+	b->last_ino = XW_INO_FIRST + xw_hidden_count(b);
+	b->by_ino = calloc(b->last_ino + 1, sizeof(*b->by_ino));
+	if (!b->block_csum || !b->inode_csum || !b->by_ino ||
+	    xw_ispace_new(b->geo.groups, b->geo.inodes_per_group, NULL, NULL, &b->inodes))
+		return xw_fail_nomem(b->diag, "group descriptors");
+	(void)xw_hidden_number(b, XW_INO_FIRST); /* the superblock names them */
+	return xw_build_finish(b);
 }

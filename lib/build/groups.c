@@ -148,7 +148,7 @@ void xw_groups_describe(struct xw_builder *b, uint32_t group, struct xw_group_de
 		.block_bitmap_csum = b->block_csum[group],
 		.inode_bitmap_csum = b->inode_csum[group],
 	};
-	if (!has_group_csum(b))
+	if (!has_group_csum(b) || b->supers_only)
 		return;
 	gd->itable_unused = ino.unused;
 	if (xw_group_block_uninit(b, group))

@@ -48,6 +48,7 @@ struct xw_dev {
 	struct xw_diag *diag; /* where failures are described; may be NULL */
 	bool fresh; /* a regular file made by us: unwritten ranges are holes */
 	bool is_block; /* a block device: fixed size, zeros must be written or discarded */
+	uint32_t align; /* of a file opened with DIRECT: its blocks in bytes; else 0 */
 	bool keep; /* zero() gives no room back to the host: set by who opened it */
 };
 
@@ -55,15 +56,22 @@ struct xw_dev {
 #define XW_DEV_RDONLY 0x1
 #define XW_DEV_CREATE 0x2 /* create; an existing regular file is truncated to zero length */
 #define XW_DEV_EXCL 0x4 /* with CREATE: refuse an existing file */
+#define XW_DEV_DIRECT 0x8 /* past the page cache: only whole blocks, see xw_dev_open_direct */
 
 /*
  * A regular file or block device, taken with an advisory exclusive lock (shared when RDONLY); a
  * block device also with O_EXCL when writing, which a mounted one refuses.
  * XW_ERR_NOTFOUND, XW_ERR_EXISTS (there under EXCL), XW_ERR_BUSY, XW_ERR_USAGE (other file type),
  * XW_ERR_HOSTFULL, XW_ERR_IO. Writes: XW_ERR_HOSTFULL when the host has no room or cannot hold
- * files of this size, else XW_ERR_IO.
+ * files of this size, else XW_ERR_IO. With DIRECT: XW_ERR_UNSUPPORTED where the host has no such
+ * thing, and whatever it needs is in d->align.
  */
 int xw_dev_open_file(const char *path, unsigned flags, struct xw_diag *diag, struct xw_dev **out);
+/*
+ * Any range and memory on a device that takes only blocks of `align` bytes (a power of two, 512 to
+ * 65536) from aligned memory. Owns `under` once it succeeds; closes it.
+ */
+int xw_dev_open_direct(struct xw_dev *under, uint32_t align, struct xw_dev **out);
 /* Memory, in sparse pages; size bytes of zeros at first. */
 int xw_dev_open_mem(uint64_t size, struct xw_diag *diag, struct xw_dev **out);
 /* `off` bytes into `under` (mkfs -E offset=). Owns `under` once it succeeds; closes it. Messages

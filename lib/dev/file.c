@@ -38,7 +38,8 @@ struct file_dev {
 	char name[];
 };
 
-static const unsigned char zeros[ZEROS_LEN];
+/* aligned: also for direct I/O */
+static const unsigned char zeros[ZEROS_LEN] __attribute__((aligned(ZEROS_LEN)));
 
 static struct file_dev *file(struct xw_dev *d)
 {
@@ -338,6 +339,8 @@ static int open_fd(const char *path, unsigned flags, struct xw_diag *diag, int *
 		if (S_ISBLK(st.st_mode) && mode == O_RDWR)
 			mode |= O_EXCL;
 	}
+	if (flags & XW_DEV_DIRECT)
+		mode |= O_DIRECT;
 	if (flags & XW_DEV_CREATE) {
 		if (!(mode & O_EXCL))
 			mode |= O_CREAT;
@@ -347,6 +350,8 @@ static int open_fd(const char *path, unsigned flags, struct xw_diag *diag, int *
 	do
 		fd = open(path, mode | O_CLOEXEC | O_NOCTTY, 0666);
 	while (fd < 0 && errno == EINTR);
+	if (fd < 0 && errno == EINVAL && flags & XW_DEV_DIRECT)
+		return xw_fail(diag, XW_ERR_UNSUPPORTED, "%s: no direct I/O here", path);
 	if (fd < 0)
 		return fail_open(diag, path, errno);
 	*out = fd;
@@ -371,6 +376,7 @@ static int probe_size(struct file_dev *f, unsigned flags)
 	struct xw_dev *d = &f->dev;
 	struct stat st;
 	uint64_t bytes;
+	int sector;
 
 	if (fstat(f->fd, &st))
 		return xw_fail_errno(d->diag, XW_ERR_IO, errno, "%s: cannot stat", d->name);
@@ -378,6 +384,10 @@ static int probe_size(struct file_dev *f, unsigned flags)
 		return xw_fail(d->diag, XW_ERR_USAGE, "%s: not a regular file or block device",
 			       d->name);
 	d->is_block = S_ISBLK(st.st_mode);
+	if (flags & XW_DEV_DIRECT)
+		d->align = d->is_block && !ioctl(f->fd, BLKSSZGET, &sector) && sector >= 512
+				   ? (uint32_t)sector
+				   : ZEROS_LEN;
 	if (d->is_block) {
 		if (ioctl(f->fd, BLKGETSIZE64, &bytes))
 			return xw_fail_errno(d->diag, XW_ERR_IO, errno,

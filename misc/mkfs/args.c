@@ -13,6 +13,7 @@ enum { KEY_FREE = CLI_KEY_OWN, KEY_FREE_INODES };
 static const struct cli_row rows[] = {
 	{'b', required_argument, "-b", CLI_TO_LIBRARY, NULL},
 	{'C', required_argument, "-C", CLI_TO_LIBRARY, NULL},
+	{'D', no_argument, "-D", CLI_TO_LIBRARY, NULL},
 	{'e', required_argument, "-e", CLI_TO_LIBRARY, NULL},
 	{'E', required_argument, "-E", CLI_TO_LIBRARY, NULL},
 	{'g', required_argument, "-g", CLI_TO_LIBRARY, NULL},
@@ -28,6 +29,7 @@ static const struct cli_row rows[] = {
 	{'o', required_argument, "-o", CLI_TO_LIBRARY, NULL},
 	{'O', required_argument, "-O", CLI_TO_LIBRARY, NULL},
 	{'r', required_argument, "-r", CLI_TO_LIBRARY, NULL},
+	{'S', no_argument, "-S", CLI_TO_LIBRARY, NULL},
 	{'t', required_argument, "-t", CLI_TO_LIBRARY, NULL},
 	{'T', required_argument, "-T", CLI_TO_LIBRARY, NULL},
 	{'U', required_argument, "-U", CLI_TO_LIBRARY, NULL},
@@ -38,11 +40,9 @@ static const struct cli_row rows[] = {
 	CLI_TALK_ROWS,
 
 	{'c', no_argument, "-c", CLI_REFUSED, "searching for bad blocks"},
-	{'D', no_argument, "-D", CLI_REFUSED, "direct I/O"},
 	{'k', no_argument, "-k", CLI_REFUSED, "keeping the bad block list"},
 	{'l', required_argument, "-l", CLI_REFUSED, "a list of bad blocks"},
 	{'Q', required_argument, "-Q", CLI_REFUSED, "choosing quota types"},
-	{'S', no_argument, "-S", CLI_REFUSED, "writing superblocks only"},
 	{'z', required_argument, "-z", CLI_REFUSED, "an undo file"},
 
 	{'d', required_argument, "-d", CLI_OURS, NULL},

@@ -41,12 +41,66 @@ static void teardown(void)
 	rmdir(dir);
 }
 
-enum kind { FILE_DEV, MEM_DEV, FILE_WINDOW, MEM_WINDOW, OVERLAY, FAULT_DEV, KINDS };
+enum kind {
+	FILE_DEV,
+	MEM_DEV,
+	FILE_WINDOW,
+	MEM_WINDOW,
+	DIRECT_FILE, /* where the host has it */
+	DIRECT_MEM,
+	OVERLAY,
+	FAULT_DEV,
+	KINDS,
+};
+
+/* Memory that takes whole blocks only: what direct I/O rests on. */
+static const struct xw_dev_ops *strict_ops;
+
+static int strict_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
+{
+	ck_assert(!((uintptr_t)buf % 4096 || len % 4096 || off % 4096));
+	return strict_ops->pread(d, buf, len, off);
+}
+
+static int strict_pwritev(struct xw_dev *d, const struct iovec *iov, int n, uint64_t off)
+{
+	ck_assert(!(off % 4096));
+	for (int i = 0; i < n; i++)
+		ck_assert(!((uintptr_t)iov[i].iov_base % 4096 || iov[i].iov_len % 4096));
+	return strict_ops->pwritev(d, iov, n, off);
+}
+
+static int strict_zero(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	ck_assert(!(off % 4096 || len % 4096));
+	return strict_ops->zero(d, off, len);
+}
+
+static struct xw_dev *open_direct(bool file)
+{
+	static struct xw_dev_ops ops;
+	struct xw_dev *d, *w;
+
+	if (!file || xw_dev_open_file(path, XW_DEV_CREATE | XW_DEV_DIRECT, &diag, &d)) {
+		xw_diag_clear(&diag);
+		ck_assert_int_eq(xw_dev_open_mem(0, &diag, &d), 0);
+		strict_ops = d->ops;
+		ops = *d->ops;
+		ops.pread = strict_pread;
+		ops.pwritev = strict_pwritev;
+		ops.zero = strict_zero;
+		d->ops = &ops;
+	}
+	ck_assert_int_eq(xw_dev_open_direct(d, d->align ? d->align : 4096, &w), 0);
+	return w;
+}
 
 static struct xw_dev *open_kind(int kind)
 {
 	struct xw_dev *d, *w;
 
+	if (kind == DIRECT_FILE || kind == DIRECT_MEM)
+		return open_direct(kind == DIRECT_FILE);
 	if (kind == FAULT_DEV)
 		return &faultdev_open_mem(0, &diag)->dev;
 	if (kind == FILE_DEV || kind == FILE_WINDOW)
@@ -347,6 +401,32 @@ START_TEST(keep_and_discard)
 }
 END_TEST
 
+/* What the file has in the end is what was written, whatever the blocks; nothing is in memory. */
+START_TEST(direct_file)
+{
+	struct xw_dev *d = open_kind(DIRECT_FILE);
+	struct stat st;
+	char got[10];
+
+	ck_assert_int_eq(xw_dev_pwrite(d, "0123456789", 10, 4090), 0);
+	ck_assert_uint_eq(d->size, 4100);
+	ck_assert_int_eq(xw_dev_pread(d, got, 10, 4090), 0);
+	ck_assert_mem_eq(got, "0123456789", 10);
+	ck_assert_int_eq(xw_dev_flush(d), 0);
+	if (!stat(path, &st))
+		ck_assert_int_eq(st.st_size, 4100);
+	ck_assert_int_eq(xw_dev_pwrite(d, "x", 1, 4100), 0);
+	/* cut and grown again: zeros */
+	ck_assert_int_eq(xw_dev_set_size(d, 4093), 0);
+	ck_assert_int_eq(xw_dev_set_size(d, 5000), 0);
+	ck_assert_int_eq(xw_dev_pread(d, got, 10, 4091), 0);
+	ck_assert_mem_eq(got, "12\0\0\0\0\0\0\0\0", 10);
+	xw_dev_close(d);
+	if (!stat(path, &st))
+		ck_assert_int_eq(st.st_size, 5000);
+}
+END_TEST
+
 START_TEST(size_limit)
 {
 	struct rlimit lim = {1 << 20, RLIM_INFINITY}, old;
@@ -544,10 +624,12 @@ int main(void)
 	tcase_add_loop_test(t, past_the_end, 0, KINDS - 1);
 	tcase_add_test(t, mem_is_sparse);
 	tcase_add_loop_test(t, threads_share_a_device, FILE_DEV, MEM_DEV + 1);
+	tcase_add_loop_test(t, threads_share_a_device, DIRECT_FILE, DIRECT_MEM + 1);
 	tcase_add_test(t, file_opening);
 	tcase_add_test(t, fifo_does_not_hang);
 	tcase_add_test(t, zero_gives_space_back);
 	tcase_add_test(t, keep_and_discard);
+	tcase_add_test(t, direct_file);
 	tcase_add_test(t, size_limit);
 	tcase_add_test(t, full_host);
 	tcase_add_test(t, block_device);

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Direct I/O: a device over one that takes only whole blocks of `align` bytes from aligned memory,
+ * as a file opened with O_DIRECT does.
+ *
+ * Invariants:
+ * 1. `under` sees only aligned offsets and lengths, in aligned memory. What is aligned already is
+ *    handed on; the rest goes through the bounce buffer, one call at a time, the blocks at its edges
+ *    read first.
+ * 2. The size here is what the caller made it. That of a regular file below is rounded up while
+ *    blocks at the end are being touched, with zeros in between, and becomes the same on flush and
+ *    close.
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/types.h"
+#include "dev/dev.h"
+
+#define BOUNCE (256u << 10)
+
+struct direct_dev {
+	struct xw_dev dev;
+	struct xw_dev *under;
+	uint32_t align; /* a power of two */
+	pthread_mutex_t lock; /* of bounce, both sizes */
+	uint8_t *bounce;
+};
+
+static struct direct_dev *direct(struct xw_dev *d)
+{
+	return (struct direct_dev *)d;
+}
+
+static uint64_t down(const struct direct_dev *w, uint64_t n)
+{
+	return n & ~(uint64_t)(w->align - 1);
+}
+
+static uint64_t up(const struct direct_dev *w, uint64_t n)
+{
+	return down(w, n + w->align - 1);
+}
+
+static bool is_aligned(const struct direct_dev *w, uint64_t n)
+{
+	return !(n & (w->align - 1));
+}
+
+static int check_range(struct direct_dev *w, const char *verb, uint64_t off, uint64_t len)
+{
+	const uint64_t max = (uint64_t)INT64_MAX - w->align;
+
+	if (off <= max && len <= max - off)
+		return 0;
+	return xw_fail(w->dev.diag, XW_ERR_HOSTFULL, "%s: cannot %s at byte %llu: too far",
+		       w->dev.name, verb, (unsigned long long)off);
+}
+
+/* Invariant 2, from here on rounded up. */
+static int round_up_under(struct direct_dev *w)
+{
+	return is_aligned(w, w->under->size) ? 0 : xw_dev_set_size(w->under, up(w, w->under->size));
+}
+
+static int trim_under(struct direct_dev *w)
+{
+	return w->under->is_block || w->under->size == w->dev.size
+		       ? 0
+		       : xw_dev_set_size(w->under, w->dev.size);
+}
+
+static int read_bounced(struct direct_dev *w, uint8_t *p, size_t len, uint64_t off)
+{
+	int err = round_up_under(w);
+
+	while (len && !err) {
+		uint64_t from = down(w, off), skip = off - from;
+		size_t span = (size_t)XW_MIN(up(w, off + len) - from, BOUNCE);
+		size_t n = XW_MIN(span - skip, len);
+
+		err = xw_dev_pread(w->under, w->bounce, span, from);
+		if (!err)
+			memcpy(p, w->bounce + skip, n);
+		p += n;
+		off += n;
+		len -= n;
+	}
+	return err;
+}
+
+static int direct_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
+{
+	struct direct_dev *w = direct(d);
+	int err;
+
+	pthread_mutex_lock(&w->lock);
+	if (off > d->size || len > d->size - off) {
+		pthread_mutex_unlock(&w->lock);
+		return xw_fail(d->diag, XW_ERR_TRUNCATED,
+			       "%s: cannot read %zu bytes at byte %llu: past the end", d->name, len,
+			       (unsigned long long)off);
+	}
+	if (is_aligned(w, off) && is_aligned(w, len) && is_aligned(w, (uintptr_t)buf)) {
+		pthread_mutex_unlock(&w->lock);
+		return xw_dev_pread(w->under, buf, len, off);
+	}
+	err = read_bounced(w, buf, len, off);
+	pthread_mutex_unlock(&w->lock);
+	return err;
+}
+
+/* One block of what is there into the bounce buffer; zeros behind the end. */
+static int fetch(struct direct_dev *w, uint64_t block, uint8_t *to)
+{
+	if (block < w->under->size)
+		return xw_dev_pread(w->under, to, w->align, block);
+	memset(to, 0, w->align);
+	return 0;
+}
+
+struct gather {
+	const struct iovec *iov; /* NULL: zeros */
+	size_t done; /* of *iov */
+};
+
+static void take(struct gather *g, uint8_t *to, size_t len)
+{
+	if (!g->iov)
+		memset(to, 0, len);
+	while (g->iov && len) {
+		size_t n = XW_MIN(len, g->iov->iov_len - g->done);
+
+		if (n)
+			memcpy(to, (const uint8_t *)g->iov->iov_base + g->done, n);
+		to += n;
+		len -= n;
+		g->done += n;
+		if (g->done == g->iov->iov_len && len) {
+			g->iov++;
+			g->done = 0;
+		}
+	}
+}
+
+static int write_bounced(struct direct_dev *w, struct gather *g, uint64_t len, uint64_t off)
+{
+	int err = round_up_under(w);
+
+	while (len && !err) {
+		uint64_t from = down(w, off), skip = off - from;
+		size_t span = (size_t)XW_MIN(up(w, off + len) - from, BOUNCE);
+		size_t n = (size_t)XW_MIN(span - skip, len);
+		size_t last = span - w->align;
+
+		if (skip || n < w->align)
+			err = fetch(w, from, w->bounce);
+		if (!err && last && !is_aligned(w, skip + n))
+			err = fetch(w, from + last, w->bounce + last);
+		if (err)
+			break;
+		take(g, w->bounce + skip, n);
+		err = xw_dev_pwrite(w->under, w->bounce, span, from);
+		off += n;
+		len -= n;
+		if (!err)
+			w->dev.size = XW_MAX(w->dev.size, off);
+	}
+	return err;
+}
+
+static bool all_aligned(const struct direct_dev *w, const struct iovec *iov, int n, uint64_t off)
+{
+	bool ok = is_aligned(w, off);
+
+	for (int i = 0; i < n; i++)
+		ok = ok && is_aligned(w, (uintptr_t)iov[i].iov_base) &&
+		     is_aligned(w, iov[i].iov_len);
+	return ok;
+}
+
+static int direct_pwritev(struct xw_dev *d, const struct iovec *iov, int n, uint64_t off)
+{
+	struct direct_dev *w = direct(d);
+	struct gather g = {.iov = iov};
+	uint64_t len = 0;
+	int err;
+
+	for (int i = 0; i < n; i++) {
+		if (__builtin_add_overflow(len, iov[i].iov_len, &len))
+			len = UINT64_MAX - 1;
+	}
+	err = check_range(w, "write", off, len);
+	if (err || !len)
+		return err;
+	if (all_aligned(w, iov, n, off)) {
+		err = xw_dev_pwritev(w->under, iov, n, off);
+		pthread_mutex_lock(&w->lock);
+		if (!err)
+			d->size = XW_MAX(d->size, off + len);
+	} else {
+		pthread_mutex_lock(&w->lock);
+		err = write_bounced(w, &g, len, off);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return err;
+}
+
+static int direct_zero(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	struct direct_dev *w = direct(d);
+	struct gather zeros = {0};
+	uint64_t from, to;
+	int err = check_range(w, "write", off, len);
+
+	if (err || !len)
+		return err;
+	pthread_mutex_lock(&w->lock);
+	from = XW_MIN(up(w, off), off + len);
+	to = XW_MAX(down(w, off + len), from);
+	if (from > off)
+		err = write_bounced(w, &zeros, from - off, off);
+	if (!err && to > from)
+		err = xw_dev_zero(w->under, from, to - from);
+	if (!err && off + len > to)
+		err = write_bounced(w, &zeros, off + len - to, to);
+	if (!err)
+		d->size = XW_MAX(d->size, off + len);
+	pthread_mutex_unlock(&w->lock);
+	return err;
+}
+
+static int direct_flush(struct xw_dev *d)
+{
+	struct direct_dev *w = direct(d);
+	int err;
+
+	pthread_mutex_lock(&w->lock);
+	err = trim_under(w);
+	pthread_mutex_unlock(&w->lock);
+	return err ? err : xw_dev_flush(w->under);
+}
+
+/* Exact first: what is cut off must not come back when it grows again. */
+static int direct_set_size(struct xw_dev *d, uint64_t size)
+{
+	struct direct_dev *w = direct(d);
+	int err = xw_dev_set_size(w->under, size);
+
+	pthread_mutex_lock(&w->lock);
+	if (!err && !d->is_block)
+		d->size = size;
+	pthread_mutex_unlock(&w->lock);
+	return err;
+}
+
+static int direct_discard(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	return xw_dev_discard(direct(d)->under, off, len);
+}
+
+static void direct_close(struct xw_dev *d)
+{
+	struct direct_dev *w = direct(d);
+
+	(void)trim_under(w);
+	xw_dev_close(w->under);
+	pthread_mutex_destroy(&w->lock);
+	free(w->bounce);
+	free(w);
+}
+
+static const struct xw_dev_ops direct_ops = {
+	.pread = direct_pread,
+	.pwritev = direct_pwritev,
+	.zero = direct_zero,
+	.flush = direct_flush,
+	.set_size = direct_set_size,
+	.close = direct_close,
+	.discard = direct_discard,
+};
+
+int xw_dev_open_direct(struct xw_dev *under, uint32_t align, struct xw_dev **out)
+{
+	struct direct_dev *w = calloc(1, sizeof(*w));
+
+	if (w)
+		w->bounce = aligned_alloc(align, BOUNCE);
+	if (!w || !w->bounce) {
+		free(w);
+		return xw_fail_nomem(under->diag, "a device");
+	}
+	w->dev = *under;
+	w->dev.ops = &direct_ops;
+	w->under = under;
+	w->align = align;
+	pthread_mutex_init(&w->lock, NULL);
+	*out = &w->dev;
+	return 0;
+}
