@@ -79,6 +79,7 @@ static int open_xattrs(struct run *r)
 	const struct xw_xintern_opts o = {
 		.ibody = img->inode_size - XW_INODE_BODY - extra,
 		.block_size = img->block_size,
+		.cluster_size = img->block_size << xw_image_cluster_bits(img),
 		.ea_inode = img->sb.feature_incompat & XW_INCOMPAT_EA_INODE,
 		.csum_seed = img->csum_seed,
 	};
@@ -105,6 +106,7 @@ static int open_fill(struct run *r)
 		.diag = &m->diag,
 		.missing = &u->b.missing,
 		.block_size = u->img->block_size,
+		.cluster_bits = u->b.geo.cluster_bits,
 		.max_lblk = extents ? UINT32_MAX : xw_indirect_max_lblk(u->img->block_size),
 		.tick = tick,
 		.tick_arg = r,

@@ -240,6 +240,7 @@ static int open_fill(struct run *r)
 	struct xw_xintern_opts x = {
 		.ibody = r->b.geo.inode_size - XW_INODE_BODY - extra,
 		.block_size = bs,
+		.cluster_size = bs << r->b.geo.cluster_bits,
 		.ea_inode = xw_has_incompat(&r->b.geo.features, XW_INCOMPAT_EA_INODE),
 		.csum_seed = r->b.csum_seed,
 	};

@@ -55,7 +55,7 @@ uint64_t xw_itable_held(const struct xw_builder *b, const struct xw_binode *n)
 
 uint64_t xw_itable_held_xattrs(const struct xw_builder *b, const struct xw_binode *n)
 {
-	const uint64_t held = (n->xblock != NULL) + (n->xattrs ? n->xattrs->ea_blocks : 0);
+	const uint64_t held = (n->xblock != NULL) + (n->xattrs ? n->xattrs->ea_clusters : 0);
 
 	return held << b->geo.cluster_bits;
 }

@@ -44,8 +44,7 @@ int xw_freemap_new(struct xw_dev *base, struct xw_diag *diag, struct xw_freemap 
 		m->img = NULL;
 	}
 	base->diag = devs;
-	if (m->img && m->img->sb.feature_ro_compat & XW_RO_BIGALLOC)
-		m->cluster_bits = m->img->sb.log_cluster_size - m->img->sb.log_block_size;
+	m->cluster_bits = m->img ? xw_image_cluster_bits(m->img) : 0;
 	*out = m;
 	return 0;
 }

@@ -57,6 +57,12 @@ static int store_map(void *arg, uint32_t lblk, xw_blk *blk)
 	return bad(ud, XW_ERR_CORRUPT, "a block beyond its end");
 }
 
+/* Blocks of a cluster: what one block of the map takes, and so many of the contents share. */
+static uint32_t cluster(const struct xw_update_dir *ud)
+{
+	return 1u << ud->u->b.geo.cluster_bits;
+}
+
 static int store_alloc(void *arg, xw_blk goal, xw_blk *blk)
 {
 	struct xw_update_dir *ud = arg;
@@ -70,7 +76,7 @@ static int store_alloc(void *arg, xw_blk goal, xw_blk *blk)
 	if (ret)
 		return ret;
 	*blk = run.start;
-	ud->blocks++;
+	ud->blocks += cluster(ud);
 	return 0;
 }
 
@@ -78,17 +84,19 @@ static int store_release(void *arg, xw_blk blk)
 {
 	struct xw_update_dir *ud = arg;
 
-	ud->blocks--;
-	return xw_update_free(ud->u, blk, 1);
+	ud->blocks -= cluster(ud);
+	return xw_update_free_one(ud->u, blk);
 }
 
 static int store_extend(void *arg, uint32_t lblk, xw_blk *blk)
 {
 	struct xw_update_dir *ud = arg;
 	struct xw_run *last = ud->runs.n ? &ud->runs.v[ud->runs.n - 1] : NULL;
-	int ret = store_alloc(ud, last ? last->start + last->len : 0, blk);
+	int ret = 0;
 
-	(void)lblk;
+	*blk = last ? last->start + last->len : 0;
+	if (lblk % cluster(ud) == 0)
+		ret = store_alloc(ud, *blk, blk);
 	if (ret)
 		return ret;
 	ud->extended = true;
@@ -97,7 +105,8 @@ static int store_extend(void *arg, uint32_t lblk, xw_blk *blk)
 		return 0;
 	}
 	if (xw_vec_push(&ud->runs, ((struct xw_run){*blk, 1}))) {
-		store_release(ud, *blk);
+		if (lblk % cluster(ud) == 0)
+			store_release(ud, *blk);
 		return xw_fail_nomem(ud->u->diag, "directory");
 	}
 	return 0;
@@ -107,9 +116,8 @@ static int store_shrink(void *arg, uint32_t lblk, xw_blk blk)
 {
 	struct xw_update_dir *ud = arg;
 
-	(void)lblk;
 	ud->runs.n -= !--ud->runs.v[ud->runs.n - 1].len;
-	return store_release(ud, blk);
+	return lblk % cluster(ud) ? 0 : store_release(ud, blk);
 }
 
 /* ---- opening ---- */
@@ -208,14 +216,15 @@ static int make_map(struct xw_update_dir *ud, struct xw_binode *n)
 
 	map.blocks = (uint32_t)xw_map_blocks(&ud->u->b, n);
 	if (map.blocks) {
-		const struct xw_alloc_req req = {.goal = ud->runs.v[0].start, .len = map.blocks};
+		const struct xw_alloc_req req = {.goal = ud->runs.v[0].start,
+						 .len = (uint64_t)map.blocks * cluster(ud)};
 
 		ret = xw_space_alloc_all(ud->u->space, &req, &map.runs, &map.n_runs);
 		if (ret == XW_ERR_NOSPC)
 			ret = bad(ud, ret, "no free block is left for its map");
 		if (ret)
 			return ret;
-		ud->blocks += map.blocks;
+		ud->blocks += (int64_t)req.len;
 		n->map = &map;
 		ret = xw_map_write(&ud->u->b, n);
 		if (!ret)

@@ -28,30 +28,38 @@ static int refuse(struct xw_update *u, const struct xw_binode *n, int code, cons
 		       xw_build_path(&u->b, n, path, sizeof(path)), why);
 }
 
+/* Blocks, in whole clusters. */
+struct count {
+	struct xw_update *u;
+	uint64_t blocks;
+};
+
 static int count_node(void *arg, xw_blk blk, unsigned depth)
 {
-	uint64_t *count = arg;
+	struct count *c = arg;
 
 	(void)blk;
 	(void)depth;
-	++*count;
+	c->blocks += UINT64_C(1) << c->u->b.geo.cluster_bits;
 	return 0;
 }
 
-static int count_map(struct xw_update *u, xw_ino ino, const struct xw_inode *in, uint64_t *count)
+static int count_map(struct count *c, xw_ino ino, const struct xw_inode *in)
 {
+	struct xw_update_clusters clusters = {.u = c->u};
 	struct xw_map_iter it;
 	struct xw_map_run run;
+	struct xw_run fresh;
 	int more, ret;
 
 	if (!xw_inode_has_map(in))
 		return 0;
-	ret = xw_map_begin(u->img, ino, in, 0, &it);
+	ret = xw_map_begin(c->u->img, ino, in, 0, &it);
 	it.on_node = count_node;
-	it.arg = count;
+	it.arg = c;
 	while (!ret && (more = xw_map_next(&it, &run)) != 0) {
-		*count += more > 0 ? run.len : 0;
-		ret = more < 0 ? more : 0;
+		ret = more < 0 ? more : xw_update_clusters(&clusters, &run, &fresh);
+		c->blocks += ret ? 0 : fresh.len;
 	}
 	xw_map_end(&it);
 	return ret;
@@ -76,12 +84,12 @@ static int count_parts(struct xw_update *u, xw_ino ino, const struct xw_inode *i
 		       struct parts *parts)
 {
 	const uint64_t all = xw_update_bytes(u, in) / u->img->block_size;
-	int ret;
+	struct count count = {.u = u};
+	int ret = count_map(&count, ino, in);
 
-	*parts = (struct parts){0};
-	ret = count_map(u, ino, in, &parts->contents);
 	if (!ret)
-		ret = xw_update_itree_nodes(u, ino, in, count_node, &parts->contents);
+		ret = xw_update_itree_nodes(u, ino, in, count_node, &count);
+	*parts = (struct parts){.contents = count.blocks};
 	if (!ret && parts->contents > all && !u->lax)
 		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
 			      "%s: inode %" PRIu32 ": has more blocks than it counts; run xw-fsck",

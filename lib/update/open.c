@@ -26,12 +26,24 @@ static int check(struct xw_update *u, const struct xw_update_opts *opts)
 	const uint32_t ro_known = XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE | XW_RO_HUGE_FILE |
 				  XW_RO_GDT_CSUM | XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE |
 				  XW_RO_QUOTA | XW_RO_METADATA_CSUM | XW_RO_PROJECT | XW_RO_VERITY |
-				  XW_RO_ORPHAN_PRESENT | XW_RO_ITREE;
+				  XW_RO_ORPHAN_PRESENT | XW_RO_ITREE | XW_RO_BIGALLOC;
+	const bool bigalloc = sb->feature_ro_compat & XW_RO_BIGALLOC;
 
 	if (!opts->lax && (sb->state & XW_STATE_ERROR || sb->error_count))
 		return refuse(u, XW_ERR_STATE, "the filesystem has errors; run xw-fsck first");
-	if (sb->feature_ro_compat & XW_RO_BIGALLOC)
-		return refuse(u, XW_ERR_UNSUPPORTED, "bigalloc images cannot be changed");
+	if (bigalloc && opts->lax)
+		return refuse(u, XW_ERR_UNSUPPORTED,
+			      "bigalloc: only imports change images with clusters");
+	if (bigalloc &&
+	    (sb->feature_ro_compat & XW_RO_ITREE || !(sb->feature_incompat & XW_INCOMPAT_EXTENTS)))
+		return refuse(u, XW_ERR_CORRUPT,
+			      "bigalloc does not go with itree, nor without extent; run xw-fsck");
+	if (bigalloc && (sb->first_data_block ||
+			 (uint64_t)sb->clusters_per_group << xw_image_cluster_bits(u->img) !=
+				 sb->blocks_per_group ||
+			 sb->blocks_count & ((1u << xw_image_cluster_bits(u->img)) - 1)))
+		return refuse(u, XW_ERR_CORRUPT,
+			      "its groups or its size are no whole clusters; run xw-fsck");
 	if (sb->feature_ro_compat & ~ro_known &&
 	    !(opts->lax && opts->image_flags & XW_IMAGE_ANY_FEATURES))
 		return xw_fail(u->diag, XW_ERR_UNSUPPORTED,
@@ -102,6 +114,7 @@ static int open_space(struct xw_update *u, const struct xw_alloc_tunables *mb)
 		.first_data_block = sb->first_data_block,
 		.blocks_per_group = sb->blocks_per_group,
 		.groups = (uint32_t)u->img->groups,
+		.cluster_bits = xw_image_cluster_bits(u->img),
 		.optimize_scan = mb->optimize_scan,
 		.linear_limit = mb->linear_limit,
 		.order2_req = mb->order2_req,
@@ -152,6 +165,7 @@ static void open_builder(struct xw_update *u)
 		.log_block_size = sb->log_block_size,
 		.first_data_block = sb->first_data_block,
 		.blocks = sb->blocks_count,
+		.cluster_bits = xw_image_cluster_bits(u->img),
 		.blocks_per_group = sb->blocks_per_group,
 		.groups = (uint32_t)u->img->groups,
 		.inodes_per_group = sb->inodes_per_group,

@@ -28,6 +28,7 @@ static int bad(struct xw_update *u, xw_ino ino, const char *what)
 
 struct cut {
 	struct xw_update *u;
+	struct xw_update_clusters seen; /* that stay, or are free */
 	XW_VEC(struct xw_extent) keep;
 };
 
@@ -36,26 +37,43 @@ static int free_node(void *arg, xw_blk blk, unsigned depth)
 	struct cut *c = arg;
 
 	(void)depth;
-	return xw_update_free(c->u, blk, 1);
+	return xw_update_free_one(c->u, blk);
 }
 
-/* Blocks behind `end` go, the others stay. */
-static int cut_run(struct cut *c, const struct xw_map_run *run, uint64_t end)
+static int keep_run(struct cut *c, const struct xw_map_run *run)
 {
-	const uint64_t stay = run->lblk < end ? XW_MIN(run->len, end - run->lblk) : 0;
 	int ret = 0;
 
-	for (uint64_t done = 0; done < stay && !ret;) {
+	for (uint64_t done = 0; done < run->len && !ret;) {
 		const uint32_t part = (uint32_t)XW_MIN(
-			stay - done, run->unwritten ? XW_EXT_MAX_LEN - 1 : XW_EXT_MAX_LEN);
+			run->len - done, run->unwritten ? XW_EXT_MAX_LEN - 1 : XW_EXT_MAX_LEN);
 
 		ret = xw_vec_push(&c->keep, ((struct xw_extent){(uint32_t)(run->lblk + done), part,
 								run->pblk + done, run->unwritten}));
 		done += part;
 	}
-	if (ret)
-		return xw_fail_nomem(c->u->diag, "extent list");
-	return stay < run->len ? xw_update_free(c->u, run->pblk + stay, run->len - stay) : 0;
+	return ret ? xw_fail_nomem(c->u->diag, "extent list") : 0;
+}
+
+/* Blocks behind `end` go, the others stay, and what shares a cluster with them. */
+static int cut_run(struct cut *c, const struct xw_map_run *run, uint64_t end)
+{
+	struct xw_map_run stay = *run, go = *run;
+	struct xw_run clusters;
+	int ret = 0;
+
+	stay.len = run->lblk < end ? XW_MIN(run->len, end - run->lblk) : 0;
+	go.lblk += (xw_lblk)stay.len;
+	go.pblk += stay.len;
+	go.len -= stay.len;
+	if (stay.len)
+		ret = xw_update_clusters(&c->seen, &stay, &clusters);
+	if (!ret && stay.len)
+		ret = keep_run(c, &stay);
+	if (ret || !go.len)
+		return ret;
+	ret = xw_update_clusters(&c->seen, &go, &clusters);
+	return ret || !clusters.len ? ret : xw_update_free(c->u, clusters.start, clusters.len);
 }
 
 static int read_map(struct cut *c, xw_ino ino, const struct xw_inode *in)
@@ -119,7 +137,7 @@ static int set_map(struct xw_update *u, struct cut *c, xw_ino ino, struct xw_ino
 static int cut_to_size(struct xw_update *u, xw_ino ino, struct xw_inode *in)
 {
 	const int64_t before = (int64_t)xw_update_bytes(u, in);
-	struct cut c = {.u = u};
+	struct cut c = {.u = u, .seen = {.u = u}};
 	uint64_t other;
 	const bool file = (in->mode & XW_S_IFMT) == XW_S_IFREG && xw_inode_has_map(in);
 	int ret = file ? 0 : bad(u, ino, "is no file with blocks to give back");

@@ -48,16 +48,45 @@ int xw_update_free(struct xw_update *u, xw_blk blk, uint64_t len)
 		       : 0;
 }
 
+int xw_update_free_one(struct xw_update *u, xw_blk blk)
+{
+	const uint64_t size = UINT64_C(1) << u->b.geo.cluster_bits;
+
+	return xw_update_free(u, blk & ~(size - 1), size);
+}
+
+int xw_update_clusters(struct xw_update_clusters *c, const struct xw_map_run *run,
+		       struct xw_run *out)
+{
+	const uint32_t bits = c->u->b.geo.cluster_bits;
+	const uint64_t inside = (UINT64_C(1) << bits) - 1;
+	const uint64_t from = run->lblk >> bits, first = XW_MAX(from, c->next);
+	const uint64_t end = ((run->lblk + run->len - 1) >> bits) + 1;
+
+	if ((run->lblk ^ run->pblk) & inside)
+		return xw_fail(c->u->diag, XW_ERR_CORRUPT,
+			       "%s: blocks %" PRIu64 "+%" PRIu64
+			       " of a file are not where their clusters want them; run xw-fsck",
+			       c->u->img->dev->name, run->pblk, run->len);
+	*out = (struct xw_run){.start = (run->pblk & ~inside) + ((first - from) << bits)};
+	if (first < end)
+		out->len = (end - first) << bits;
+	c->next = XW_MAX(end, c->next);
+	return 0;
+}
+
 static int free_node(void *arg, xw_blk blk, unsigned depth)
 {
 	(void)depth;
-	return xw_update_free(arg, blk, 1);
+	return xw_update_free_one(arg, blk);
 }
 
 int xw_update_free_map(struct xw_update *u, xw_ino ino, const struct xw_inode *in)
 {
+	struct xw_update_clusters c = {.u = u};
 	struct xw_map_iter it;
 	struct xw_map_run run;
+	struct xw_run fresh;
 	int more, ret;
 
 	if (!xw_inode_has_map(in))
@@ -65,8 +94,11 @@ int xw_update_free_map(struct xw_update *u, xw_ino ino, const struct xw_inode *i
 	ret = xw_map_begin(u->img, ino, in, 0, &it);
 	it.on_node = free_node;
 	it.arg = u;
-	while (!ret && (more = xw_map_next(&it, &run)) != 0)
-		ret = more < 0 ? more : xw_update_free(u, run.pblk, run.len);
+	while (!ret && (more = xw_map_next(&it, &run)) != 0) {
+		ret = more < 0 ? more : xw_update_clusters(&c, &run, &fresh);
+		if (!ret && fresh.len)
+			ret = xw_update_free(u, fresh.start, fresh.len);
+	}
 	xw_map_end(&it);
 	return ret ? ret : xw_update_itree_nodes(u, ino, in, free_node, u);
 }
@@ -139,7 +171,7 @@ static int put_block(struct xw_update *u, xw_ino ino, xw_blk blk, uint64_t *ea)
 		ret = put_values(u, &set);
 	xw_xattr_set_free(&set);
 	if (ret || h.refcount == 1)
-		return ret ? ret : xw_update_free(u, blk, 1);
+		return ret ? ret : xw_update_free_one(u, blk);
 	h.refcount--;
 	xw_xattr_bhdr_encode(buf, &h);
 	if (xw_super_has_csum(&u->img->sb))

@@ -3,8 +3,22 @@
 #ifndef XW_UPDATE_UPDATE_INTERNAL_H
 #define XW_UPDATE_UPDATE_INTERNAL_H
 
+#include "read/map.h"
 #include "update/update.h"
 
+/*
+ * take.c: the clusters of a file's map, in the order of its runs, each once: with bigalloc runs may
+ * share one. Without, a cluster is a block.
+ */
+struct xw_update_clusters {
+	struct xw_update *u;
+	uint64_t next; /* logical clusters below it have been seen */
+};
+/* *out: the run's clusters that are new, in blocks; len 0: none. XW_ERR_CORRUPT: misplaced. */
+int xw_update_clusters(struct xw_update_clusters *c, const struct xw_map_run *run,
+		       struct xw_run *out);
+/* One block of a map or itree, the only one of its cluster, is free. */
+int xw_update_free_one(struct xw_update *u, xw_blk blk);
 /* lax.c: as the bitmap readers of read/bitmaps.h, without their checks. */
 int xw_update_lax_blocks(struct xw_update *u, uint32_t group, uint8_t *bits);
 int xw_update_lax_inodes(struct xw_update *u, uint32_t group, uint8_t *bits);

@@ -257,7 +257,9 @@ static int place_values(struct xw_xintern *x, const struct xw_xattr_set *set,
 			return XW_ERR_NOMEM;
 		slot->value_hash = x->ea.v[slot->value_inum - 1].hash;
 		placed->n_ea++;
-		placed->ea_blocks += (uint32_t)xw_div_up(set->a.v[i].value_len, x->o.block_size);
+		placed->ea_clusters += (uint32_t)xw_div_up(set->a.v[i].value_len,
+							   x->o.cluster_size ? x->o.cluster_size
+									     : x->o.block_size);
 	}
 	return 0;
 }

@@ -17,7 +17,7 @@
  *
  * How the builder uses it: the inode's area behind the extra fields begins with ibody (ibody_len
  * bytes, the rest zero), i_file_acl is xblock's number, and i_blocks counts the block and
- * ea_blocks. Values in EA inodes have ids 1 .. xw_xintern_ea_count, and the encoded entries carry
+ * ea_clusters. Values in EA inodes have ids 1 .. xw_xintern_ea_count, and the encoded entries carry
  * the id where the inode number belongs: where n_ea is not 0, run xw_xattr_map_inums(area, size,
  * XW_XATTR_IBODY_OFFS, ...) over the in-inode area, and over each live block with
  * XW_XATTR_BLOCK_OFFS, once to count references (ea_inode.h) and once to put the numbers in. Ids
@@ -45,7 +45,7 @@ struct xw_xplaced {
 	const uint8_t *raw; /* private: the set, to compare */
 	struct xw_share_block *last; /* private: the sharer's hint */
 	uint32_t raw_len;
-	uint32_t ea_blocks; /* of values in EA inodes, for each owner's i_blocks */
+	uint32_t ea_clusters; /* of values in EA inodes, for each owner's i_blocks */
 	uint16_t ibody_len;
 	uint16_t n_ea; /* entries in inode and block with a value in an EA inode */
 };
@@ -60,6 +60,7 @@ struct xw_ea_value {
 struct xw_xintern_opts {
 	uint32_t ibody; /* inode_size - 128 - i_extra_isize; 0 for 128-byte inodes */
 	uint32_t block_size;
+	uint32_t cluster_size; /* bytes, bigalloc; 0: a block */
 	bool ea_inode;
 	uint32_t csum_seed; /* for ea_inode */
 };

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# bigalloc: laid out as mke2fs lays it out, filled, clean for e2fsck; Linux reads it and goes on writing.
+# bigalloc: laid out as mke2fs lays it out, filled, clean for e2fsck; Linux reads it and goes on writing. Imports
+# into images of mke2fs that Linux wrote to in between.
 . "$(dirname "$0")/../cli/lib.sh"
 have_e2fsck || skip_all "needs e2fsck"
 command -v mke2fs >/dev/null || skip_all "needs mke2fs"
@@ -16,6 +17,17 @@ done
 ln tree/big/file-3 tree/deep/hard
 ln -s "$(printf '%0100d' 1)" tree/deep/long-link
 setfattr -n user.long -v "$(printf '%0900d' 5)" tree/deep/er tree/big/file-9 2>/dev/null
+
+: >valued # its attribute's value takes an inode of its own
+tar --format=pax --pax-option="SCHILY.xattr.user.value:=$(printf '%05000d' 7)" -cf value.tar valued
+mkdir -p more/big more/new more/deep
+for n in $(seq 500 700); do head -c $((n * 31)) /dev/urandom >"more/big/file-$n"; done
+for n in $(seq 1 900); do : >"more/new/a-name-of-some-length-$n"; done
+for k in $(seq 0 3 90); do printf 'data' | dd of=more/new/sparse bs=4096 seek="$k" conv=notrunc status=none; done
+: >more/deep/.wh.er
+: >more/dir.new
+cp -a tree both && cp -a more/. both/ && rm -r both/deep/er both/deep/.wh.er
+IMPORT=$(dirname "$MKFS")/xw-import O_DIR=$XW_BUILD/o_dir
 
 layout() { # what both may differ in is left out
 	dumpe2fs "$1" 2>/dev/null | grep -vE 'UUID|created|time|Hash Seed|hecksum|csum|Lifetime|[Ff]ree|writes|Last'
@@ -36,6 +48,14 @@ while read -r size options; do
 	mkfs -q $options -N 4000 -d tree img "$size"
 	works "$options $size: filled"
 	clean img "$options $size: e2fsck, filled"
+	case $options in
+	*ea_inode*)
+		rm -f valued.img
+		# shellcheck disable=SC2086
+		mkfs -q $options -d value.tar valued.img "$size"
+		clean valued.img "$options $size: e2fsck, with a value in an inode"
+		;;
+	esac
 	rm -rf out && mkdir out
 	"$(dirname "$MKFS")/xw-export" -o - img 2>.err | tar -C out -xSf -
 	is "$options $size: xw-export gives it back" diff -r --no-dereference -x lost+found tree out
@@ -57,6 +77,53 @@ done <<-'END'
 	1G -O bigalloc,orphan_file,inline_data,^64bit,ea_inode
 	3G -O bigalloc,meta_bg,^resize_inode,^metadata_csum -C 1048576
 	1G -O bigalloc,quota
+END
+
+given_back() { # IMAGE TREE: xw-export's idea of it
+	rm -rf out && mkdir out && "$(dirname "$MKFS")/xw-export" -o - "$1" 2>.err | tar -C out -xSf - &&
+		diff -r --no-dereference -x lost+found "$2" out
+}
+while read -r size options; do
+	values=()
+	[ "${options#*ea_inode}" = "$options" ] || values=(value.tar)
+	rm -f img
+	truncate -s "$size" img
+	# shellcheck disable=SC2086
+	mke2fs -qF -t ext4 -N 4000 $options img >/dev/null 2>&1 || { skip "$options" "mke2fs does not make it"; continue; }
+	is "import, $options: into an empty image" "$IMPORT" -q img tree
+	clean img "  e2fsck"
+	is "  it is there" given_back img tree
+	if can_loop && mount -o loop img mnt 2>.err; then
+		is "  Linux reads it" diff -r --no-dereference -x lost+found tree mnt
+		for n in $(seq 1 300); do cat mnt/big/file-$n >>mnt/big/file-$((601 - n)); done
+		for n in 1 7 33; do dd if=/dev/urandom of=mnt/dir/sparse-$n bs=64k count=20 conv=notrunc status=none; done
+		mkdir mnt/used && cp mnt/big/* mnt/used/ && rm mnt/used/*[13579]
+		rm -rf used && cp -a mnt used
+		umount mnt
+	else
+		rm -rf used && cp -a tree used
+	fi
+	cp -a more/. used/ && rm -r used/deep/er used/deep/.wh.er
+	[ ${#values[@]} = 0 ] || cp valued used/
+	is "  more over it" "$IMPORT" -q img more "${values[@]}"
+	clean img "  e2fsck"
+	is "  all is there" given_back img used
+	is "  names come and go in one directory" "$O_DIR" churn img /big 3000 1
+	clean img "  e2fsck"
+	ino=$(debugfs -R "stat /used/file-598" img 2>.err | sed -n 's/^Inode: \([0-9]*\).*/\1/p')
+	if [ -n "$ino" ]; then # a file of 100 KiB that was being cut to 10 when the power went
+		debugfs -w -R "set_inode_field <$ino> size 10000" img 2>.err
+		debugfs -w -R "set_super_value last_orphan $ino" img 2>.err
+		rm -rf none && mkdir none
+		is "  an orphan is cut" "$IMPORT" -q img none
+		clean img "  e2fsck"
+	fi
+done <<-'END'
+	1G -O bigalloc,ea_inode
+	200M -b 4096 -C 8192 -O bigalloc,^flex_bg,^has_journal
+	300M -O bigalloc,quota -b 2048 -C 65536
+	200M -O bigalloc,inline_data,ea_inode,orphan_file -I 512 -C 32768
+	200M -b 1024 -C 16384 -O bigalloc,^metadata_csum
 END
 
 rm -f img

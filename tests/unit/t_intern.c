@@ -222,7 +222,7 @@ START_TEST(ea_values)
 		put(&s, "user.fill", "1", 1);
 		p = get(x, &s);
 		ck_assert_uint_eq(p->n_ea, 1);
-		ck_assert_uint_eq(p->ea_blocks, 2);
+		ck_assert_uint_eq(p->ea_clusters, 2);
 		xw_xattr_set_clear(&back);
 		decode(p, &back);
 		ck_assert_uint_eq(back.a.v[0].value_inum, n + 1);
@@ -240,7 +240,7 @@ START_TEST(ea_values)
 	put(&s, "user.two", big, 5003);
 	p = get(x, &s);
 	ck_assert_uint_eq(p->n_ea, 2);
-	ck_assert_uint_eq(p->ea_blocks, 4);
+	ck_assert_uint_eq(p->ea_clusters, 4);
 	ck_assert_uint_eq(xw_xintern_ea_count(x), 150);
 	xw_xattr_set_free(&s);
 	xw_xattr_set_free(&back);
