@@ -52,6 +52,7 @@ struct dbg_family {
 /* In the order in which they are listed; ends with NULL. */
 extern const struct dbg_family *const dbg_families[];
 extern const struct dbg_family dbg_session_verbs;
+extern const struct dbg_family dbg_stats_verbs;
 extern const struct dbg_family dbg_write_verbs;
 extern const struct dbg_family dbg_dir_verbs;
 extern const struct dbg_family dbg_inode_verbs;
@@ -100,6 +101,7 @@ struct dbg {
 	bool quit;
 	int64_t now; /* seconds: what writing verbs put into times */
 	bool interactive;
+	struct dbg_mb *mb; /* stats.c: the allocator over the image as it is; NULL: none yet */
 };
 
 /* ---- requests (run.c) ---- */
@@ -136,6 +138,9 @@ int dbg_step_begin(struct dbg *d, struct xw_update **out);
 int dbg_step_end(struct dbg *d, int rc);
 /* Bytes of the image were written without a step: what is known of it is out of date. */
 void dbg_wrote(struct dbg *d);
+
+/* The image changed or goes: its allocator (stats.c) knows nothing any more. */
+void dbg_mb_forget(struct dbg *d);
 
 /* ---- words that mean something (words.c) ---- */
 

@@ -20,6 +20,7 @@
 #include "cli/term.h"
 #include "commit/edit.h"
 #include "debugfs.h"
+#include "show/show.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,12 +74,17 @@ static int open_reading(struct dbg *d, const char *path)
 	struct xw_recover_info info = {0};
 	int rc;
 
-	if (d->how.no_replay)
+	/* what is seen through a copy, or is no image itself, has no journal to go with it */
+	if (d->how.no_replay || d->how.e2image || d->how.super_block)
 		rc = xw_recover_open(path, d->how.redo_file, d->how.offset, XW_RECOVER_RDONLY,
 				     &d->diag, &d->dev, &info);
 	else
 		rc = xw_recover_read(path, d->how.redo_file, d->how.offset, &d->diag, &d->dev,
 				     &info);
+	if (!rc && d->how.e2image)
+		rc = xw_show_e2image(d->dev, &d->diag, &d->dev);
+	if (!rc && d->how.super_block)
+		rc = xw_show_backup(&d->dev, d->how.super_block, d->how.block_size, &d->diag);
 	return rc ? rc : open_image(d, d->dev);
 }
 
@@ -101,6 +107,7 @@ static int open_writing(struct dbg *d, const char *path)
 /* Forget everything about an image. */
 static void drop(struct dbg *d)
 {
+	dbg_mb_forget(d);
 	xw_session_forget(&d->session);
 	xw_image_close(d->img);
 	xw_edit_end(d->edit);
@@ -159,6 +166,7 @@ static void reread(struct dbg *d)
 	struct xw_diag *diag = d->img->diag, quiet = {0};
 	struct xw_image *now;
 
+	dbg_mb_forget(d);
 	if (xw_image_open(d->img->dev, d->img->flags, &quiet, &now)) {
 		xw_image_forget(d->img);
 		return;

@@ -10,6 +10,7 @@
 /* clang-format off */
 const struct dbg_family *const dbg_families[] = {
 	&dbg_session_verbs,
+	&dbg_stats_verbs,
 	&dbg_dir_verbs,
 	&dbg_inode_verbs,
 	&dbg_block_verbs,

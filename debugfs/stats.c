@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* Verbs about the image as a whole: its superblock and groups, its free space, the allocator. */
+#include "config.h"
+
+#include "debugfs.h"
+#include "mb.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/parse.h"
+
+static void problem(void *arg, const char *line)
+{
+	dbg_complain(arg, "%s", line);
+}
+
+static struct xw_show show_of(struct dbg *d)
+{
+	return (struct xw_show){
+		.out = d->json ? NULL : d->out,
+		.json = &d->js,
+		.no_csum = d->how.no_csum,
+		.problem = problem,
+		.arg = d,
+	};
+}
+
+static int verb_stats(struct dbg *d, int argc, char **argv)
+{
+	const bool header = argc == 2 && !strcmp(argv[1], "-h");
+	struct xw_show s = show_of(d);
+	int rc;
+
+	if (argc > 2 || (argc == 2 && !header))
+		return DBG_USAGE;
+	if (d->json)
+		xw_json_object(&d->js, NULL);
+	rc = xw_show_super(&s, d->img);
+	if (!rc)
+		rc = xw_show_group_stats(&s, d->img, !header && !d->json);
+	if (!rc && !header && d->json)
+		rc = xw_show_groups(&s, d->img);
+	if (d->json)
+		xw_json_end(&d->js, '}');
+	xw_show_end(&s);
+	return rc;
+}
+
+static int verb_freefrag(struct dbg *d, int argc, char **argv)
+{
+	struct xw_freefrag ff = {0};
+	struct xw_show s = show_of(d);
+	uint64_t kib = 0;
+	int rc;
+
+	if (argc != 1 && (argc != 3 || strcmp(argv[1], "-c") || xw_parse_u64(argv[2], &kib)))
+		return DBG_USAGE;
+	if (kib > UINT64_C(1) << 40 || kib & (kib - 1) || (kib && kib << 10 < d->img->block_size))
+		return xw_fail(&d->diag, XW_ERR_USAGE,
+			       "-c %s: must be a power of 2, a block at least", argv[2]);
+	ff.chunk = (kib << 10) / d->img->block_size;
+	if (d->json)
+		xw_json_object(&d->js, NULL);
+	rc = xw_freefrag_measure(&s, d->img, &ff);
+	if (!rc)
+		rc = xw_show_freefrag(&s, d->img, d->path, &ff);
+	if (d->json)
+		xw_json_end(&d->js, '}');
+	xw_show_end(&s);
+	return rc;
+}
+
+/* ---- the allocator ---- */
+
+struct dbg_mb {
+	struct xw_show s;
+	struct mb m;
+};
+
+void dbg_mb_forget(struct dbg *d)
+{
+	if (!d->mb)
+		return;
+	mb_close(&d->mb->m);
+	xw_show_end(&d->mb->s);
+	free(d->mb);
+	d->mb = NULL;
+}
+
+/* The allocator over the image as it is now; it remembers what it did until the image changes. */
+static int get_mb(struct dbg *d, struct mb **out)
+{
+	int rc;
+
+	if (!d->mb) {
+		d->mb = calloc(1, sizeof(*d->mb));
+		if (!d->mb)
+			return xw_fail_nomem(&d->diag, "allocator");
+		d->mb->s = show_of(d);
+		d->mb->s.out = d->out;
+		rc = mb_open(&d->mb->m, &d->mb->s, d->img, -1);
+		if (rc) {
+			dbg_mb_forget(d);
+			return rc;
+		}
+	}
+	d->mb->s.out = d->out; /* a pager's, perhaps */
+	*out = &d->mb->m;
+	return 0;
+}
+
+/* Takes "--kernel" out of the words. */
+static bool take_kernel(int *argc, char **argv)
+{
+	bool found = false;
+	int n = 1;
+
+	for (int i = 1; i < *argc; i++) {
+		if (!strcmp(argv[i], "--kernel"))
+			found = true;
+		else
+			argv[n++] = argv[i];
+	}
+	*argc = n;
+	return found;
+}
+
+static int verb_mb_structs(struct dbg *d, int argc, char **argv)
+{
+	const bool kernel = take_kernel(&argc, argv);
+	struct mb *m;
+	int rc;
+
+	if (argc != 1)
+		return DBG_USAGE;
+	rc = get_mb(d, &m);
+	return rc ? rc : mb_structs_summary(m, kernel);
+}
+
+static int verb_mb_stats(struct dbg *d, int argc, char **argv)
+{
+	const bool kernel = take_kernel(&argc, argv);
+	struct mb *m;
+	int rc;
+
+	if (argc != 1)
+		return DBG_USAGE;
+	rc = get_mb(d, &m);
+	return rc ? rc : mb_stats(m, kernel);
+}
+
+static int verb_mb_groups(struct dbg *d, int argc, char **argv)
+{
+	const bool kernel = take_kernel(&argc, argv);
+	uint64_t first = 0, last = UINT64_MAX;
+	struct mb *m;
+	int rc = 0;
+
+	if (argc > 3)
+		return DBG_USAGE;
+	if (argc > 1)
+		rc = dbg_number(d, argv[1], "group", &first);
+	if (!rc && argc == 2)
+		last = first;
+	if (!rc && argc > 2)
+		rc = dbg_number(d, argv[2], "group", &last);
+	if (!rc && first >= d->img->groups)
+		rc = xw_fail(&d->diag, XW_ERR_USAGE, "there is no group %s", argv[1]);
+	if (!rc)
+		rc = get_mb(d, &m);
+	return rc ? rc : mb_groups(m, first, last, kernel);
+}
+
+static int verb_mb_find(struct dbg *d, int argc, char **argv)
+{
+	uint64_t len, goal = 0;
+	struct mb *m;
+	int rc;
+
+	if (argc != 2 && argc != 3)
+		return DBG_USAGE;
+	rc = dbg_number(d, argv[1], "number of blocks", &len);
+	if (!rc && !len)
+		return DBG_USAGE;
+	if (!rc && argc == 3)
+		rc = dbg_block(d, argv[2], &goal);
+	if (!rc)
+		rc = get_mb(d, &m);
+	return rc ? rc : mb_find(m, len, goal);
+}
+
+static const struct dbg_verb verbs[] = {
+	{"show_super_stats",
+	 {"stats"},
+	 DBG_OPEN | DBG_JSON | DBG_PAGED,
+	 verb_stats,
+	 "[-h]",
+	 "the superblock and, without -h, the groups"},
+	{"freefrag",
+	 {"e2freefrag"},
+	 DBG_OPEN | DBG_JSON,
+	 verb_freefrag,
+	 "[-c KIB]",
+	 "how free space is cut up"},
+	{"mb_structs_summary",
+	 {NULL},
+	 DBG_OPEN,
+	 verb_mb_structs,
+	 "[--kernel]",
+	 "groups by largest free order and by average free fragment"},
+	{"mb_groups",
+	 {NULL},
+	 DBG_OPEN | DBG_PAGED,
+	 verb_mb_groups,
+	 "[--kernel] [FIRST [LAST]]",
+	 "free blocks, fragments and buddies of groups"},
+	{"mb_stats",
+	 {NULL},
+	 DBG_OPEN,
+	 verb_mb_stats,
+	 "[--kernel]",
+	 "what the allocator did in this session"},
+	{"mb_find",
+	 {NULL},
+	 DBG_OPEN,
+	 verb_mb_find,
+	 "LEN [GOAL]",
+	 "where a request would go, by which criterion, and what was considered"},
+};
+
+const struct dbg_family dbg_stats_verbs = {"The image as a whole", verbs, XW_ARRAY_SIZE(verbs)};

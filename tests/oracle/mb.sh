@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# xw-debugfs's verbs about the allocator: YAML by default; with --kernel what Linux shows of the same image in
+# /proc/fs/ext4/DEV/mb_groups and mb_structs_summary, byte for byte; mb_find finds what is free and takes nothing.
+# stats and freefrag are stock debugfs's. XW_ALL=1: an image of 60 TiB too (1 GiB of memory), and what it costs.
+. "$(dirname "$0")/../cli/lib.sh"
+debugfs=$(dirname "$MKFS")/xw-debugfs
+dbg() { "$debugfs" "$@" 2>.err; }
+
+mkdir -p tree/a
+for n in $(seq 1 300); do head -c $((n * 211)) /dev/zero | tr '\0' x >"tree/a/file-$n"; done
+{
+	for n in $(seq 2 3 300) $(seq 7 5 300); do echo "rm /a/file-$n"; done
+	echo "mkdir /b"
+} >requests
+
+# Strict enough for what the verbs print where Python has no yaml module.
+cat >yaml_check.py <<'END'
+import re, sys
+def plain(text):
+    depth, scalar = 0, False
+    assert text and "\t" not in text
+    for line in text.splitlines():
+        m = re.fullmatch(r"( *)(- \{.*\}|[A-Za-z0-9_^]+:( (?! ).+)?)", line)
+        assert m, line
+        d = len(m[1]) // 2
+        assert len(m[1]) % 2 == 0 and d <= depth + 1 and not (scalar and d > depth), line
+        depth, scalar = d, line.lstrip().startswith("-") or not line.endswith(":")
+for name in sys.argv[1:]:
+    text = open(name).read()
+    plain(text)
+    try:
+        import yaml
+    except ImportError:
+        continue
+    d = yaml.safe_load(text)
+    assert isinstance(d, dict) and d
+    if "groups" in d and isinstance(d["groups"], list):
+        for g in d["groups"]:
+            assert g["free"] == sum(n << k for k, n in enumerate(g["buddies"])), g
+            assert g["longest"] <= g["free"] and g["frags"] <= max(g["free"], 0), g
+END
+
+while read -r size options; do
+	rm -f img
+	if command -v mke2fs >/dev/null; then
+		truncate -s "$size" img
+		# shellcheck disable=SC2086
+		mke2fs -qF -d tree $options img >.out 2>&1 || { skip "$options" "mke2fs does not make it"; continue; }
+	else
+		# shellcheck disable=SC2086
+		mkfs -q $options -d tree img "$size"
+	fi
+	dbg -w -f requests img >/dev/null
+	dbg -R mb_structs_summary img >summary
+	dbg -R mb_groups img >groups
+	dbg -R "mb_find 100" img >find
+	dbg -R mb_stats img >stats
+	if command -v python3 >/dev/null; then
+		is "$options $size: YAML" python3 yaml_check.py summary groups find stats
+	fi
+
+	for len in 1 7 64 1000 5000; do
+		cp img before
+		dbg -R "mb_find $len 3000" img >find
+		start=$(sed -n 's/^  start: //p' find) got=$(sed -n '/^result/,$s/^  len: //p' find)
+		if ! grep -q '^criterion: \(goal\|p2_aligned\|goal_fast\|best_avail\|goal_slow\|any\)$' find ||
+			dbg -R "testb $start $got" img | grep -q 'marked in use' || ! cmp -s img before; then
+			fail "$options $size: mb_find $len"
+			sed 's/^/# /' find
+		fi
+	done
+	pass "$options $size: mb_find finds what is free, and leaves it"
+
+	can_loop || continue
+	mkdir -p mnt
+	mount -o loop,ro img mnt 2>.err || { skip "$options: Linux" "it does not mount it"; continue; }
+	at_end "umount mnt"
+	proc=/proc/fs/ext4/$(basename "$(findmnt -n -o SOURCE mnt)")
+	if [ -r "$proc/mb_structs_summary" ]; then
+		cat "$proc/mb_groups" >want.groups # first: it makes Linux look at all of them
+		cat "$proc/mb_structs_summary" >want.summary
+		dbg -R "mb_groups --kernel" img >got.groups
+		dbg -R "mb_structs_summary --kernel" img >got.summary
+		is "$options $size: mb_groups as Linux has it" diff want.groups got.groups
+		is "$options $size: mb_structs_summary as Linux has it" diff want.summary got.summary
+	else
+		skip "$options: Linux" "it does not show its lists"
+	fi
+	umount mnt
+done <<-'END'
+	200M -t ext4 -b 1024
+	700M -t ext4 -b 2048
+	3G -t ext4
+	300M -t ext4 -O ^flex_bg,uninit_bg,^metadata_csum -b 1024
+	60M -t ext2 -b 1024
+	600M -t ext4 -O bigalloc -C 8192 -b 1024
+	160M -t ext4 -O meta_bg,^resize_inode -b 1024 -g 4096
+END
+
+dbg -R "mb_groups 2 3" img >groups
+equal "mb_groups FIRST LAST" "$(grep -c '{group: [23],' groups) $(wc -l <groups)" "2 3"
+dbg -R "mb_groups 5" img >groups
+equal "mb_groups FIRST" "$(grep -c '{group: 5,' groups) $(wc -l <groups)" "1 2"
+printf 'mb_find 100\nmb_find 64\nmb_find 1 20000\nmb_stats\n' >r1
+dbg -f r1 img >out
+equal "mb_stats counts requests of the session" "$(sed -n 's/^  reqs: //p' out)" 3
+dbg -R "mb_find 999999999" img >find
+is "a request larger than a group gets what there is" grep -q 'whole: false' find
+head -c 1048576 /dev/zero | tr '\0' z >big
+printf 'write big /big\nmb_structs_summary\n' >r1
+cp img changed
+before=$(dbg -R mb_structs_summary img | sed -n 's/^free_clusters: //p')
+after=$(dbg -w -f r1 changed | sed -n 's/^free_clusters: //p')
+is "what a session wrote counts ($before, $after)" [ "$((before - after))" -ge 1024 ]
+dbg -R "mb_groups 7" it-is-not-here >/dev/null
+is "no image" [ $? = 1 ]
+
+# damage: said, and the rest shown
+cp img bad
+bitmap=$("$(dirname "$MKFS")/xw-dump" -g img | awk -F: '$1 == 1 { print $5 }')
+printf '\252\252\252' | dd of=bad bs=1 seek=$((bitmap * 1024 + 300)) conv=notrunc status=none
+dbg -R mb_groups bad >groups
+is "a damaged bitmap: said" grep -q 'group 1: block bitmap: checksum mismatch' .err
+is "a damaged bitmap: all groups are shown" [ "$(grep -c '{group:' groups)" = "$(dbg -R mb_groups img | grep -c '{group:')" ]
+
+if command -v debugfs >/dev/null; then
+	for verb in "stats" "show_super_stats -h" freefrag "freefrag -c 256"; do
+		debugfs -R "$verb" img >want 2>/dev/null
+		dbg -R "$verb" img >got
+		is "$verb as stock debugfs prints it" cmp want got
+	done
+fi
+
+if [ "${XW_ALL-}" = 1 ]; then
+	rm -f huge && at_end "rm -f /dev/shm/xw-test-$$"
+	mkfs -q "/dev/shm/xw-test-$$" 60T
+	dbg -R mb_structs_summary "/dev/shm/xw-test-$$" >/dev/null
+	/usr/bin/time -f '# 60 TiB: %e s, %U s of it computing, %M KiB' "$debugfs" -R mb_structs_summary "/dev/shm/xw-test-$$" >huge
+	equal "60 TiB: groups" "$(sed -n 's/^groups: //p' huge)" 491520
+fi
+done_testing
