@@ -275,7 +275,8 @@ int xw_tune_dirs(struct xw_tune *t, struct xw_update *u)
 	xw_ino ino;
 	int ret = xw_inode_scan_begin(u->img, 0, u->img->groups, &s);
 
-	u->b.dirfmt.csum = xw_super_has_csum(&t->to);
+	/* The sweep takes the room for checksums away again, but cannot make it. */
+	u->b.dirfmt.csum = xw_super_has_csum(&t->sb) || xw_super_has_csum(&t->to);
 	u->b.dirfmt.dir_index = t->to.feature_compat & XW_COMPAT_DIR_INDEX;
 	u->b.dirfmt.itree = false;
 	while (!ret && (ret = xw_inode_scan_next(&s, &ino, &raw)) == 1) {

@@ -200,7 +200,8 @@ static int open_all(struct xw_update *u, struct xw_dev *dev, const struct xw_upd
 	u->pool = xw_pool_new(opts->jobs);
 	if (!u->pool)
 		return xw_fail_nomem(u->diag, "threads");
-	ret = xw_batch_new(u->img->dev, 0, opts->jobs != 1, u->diag, &u->out.batch);
+	ret = xw_batch_new(u->img->dev, XW_MAX(u->img->block_size, XW_BATCH_UNIT), opts->jobs != 1,
+			   u->diag, &u->out.batch);
 	if (ret)
 		return ret;
 	for (int t = 0; t < XW_QUOTA_TYPES; t++) {

@@ -3,8 +3,8 @@
  * Changes of parameters and features: lists of features; what is refused; and changes that are cut,
  * torn and failed at their steps: the image is what it was, or what it should become.
  *
- * Devices are in memory and lose what was not flushed (crashdev.h). What the new state looks like to
- * others is for tests/oracle/tune.sh to say.
+ * Devices are in memory and lose what was not flushed (crashdev.h). What the new state looks like
+ * to others is for tests/oracle/tune.sh to say.
  */
 #include "config.h"
 
