@@ -291,8 +291,7 @@ static const struct fault {
 } faults[] = {
 	{CRASH_POWER, 0, 0},
 	{CRASH_POWER, 0, 99},
-	{CRASH_ONCE, XW_ERR_IO, 1},
-	{CRASH_FROM, XW_ERR_HOSTFULL, 1},
+	{CRASH_FROM, XW_ERR_IO, 1},
 };
 
 static uint64_t undisturbed(const struct change *c, uint64_t *old, uint64_t *steps)
