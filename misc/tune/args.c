@@ -24,7 +24,7 @@ static const struct cli_row rows[] = {
 	{'I', required_argument, "-I", CLI_REFUSED, "size of inodes"},
 	{'j', no_argument, "-j", CLI_OURS, NULL},
 	{'J', required_argument, "-J", CLI_OURS, NULL},
-	{'l', no_argument, "-l", CLI_REFUSED, "listing"},
+	{'l', no_argument, "-l", CLI_OURS, NULL},
 	{'L', required_argument, "-L", CLI_OURS, NULL},
 	{'m', required_argument, "-m", CLI_OURS, NULL},
 	{'M', required_argument, "-M", CLI_OURS, NULL},
@@ -191,11 +191,11 @@ static void settle_now(struct tune_args *args)
 		args->want.lastcheck = args->opts.now;
 }
 
-static bool wants_anything(const struct xw_tune_want *w)
+bool tune_args_change(const struct tune_args *args)
 {
 	const struct xw_tune_want nothing = {0};
 
-	return memcmp(w, &nothing, sizeof(*w)) != 0;
+	return memcmp(&args->want, &nothing, sizeof(nothing)) != 0;
 }
 
 int tune_args_parse(struct tune_args *args, int argc, char **argv)
@@ -222,7 +222,7 @@ int tune_args_parse(struct tune_args *args, int argc, char **argv)
 		return cli_line_usage(&args->line);
 	}
 	args->image = argv[optind];
-	if (!args->list && !wants_anything(&args->want)) {
+	if (!args->list && !tune_args_change(args)) {
 		cli_error("nothing to change is given");
 		return cli_line_usage(&args->line);
 	}

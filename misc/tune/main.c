@@ -31,8 +31,10 @@ static int run(struct tune_args *args)
 {
 	struct cli_run run = {.line = &args->line};
 	struct xw_diag diag = {.log = log_line, .log_arg = &run};
-	int err = change(args, &diag);
+	int err = tune_args_change(args) ? change(args, &diag) : 0;
 
+	if (!err && args->list)
+		err = tune_list(args, &diag);
 	if (err)
 		cli_error("%s", diag.code ? diag.text : xw_err_text(err));
 	return err;

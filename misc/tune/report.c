@@ -4,11 +4,11 @@
 
 #include "base/json.h"
 #include "cli/human.h"
+#include "show/show.h"
 #include "tune/tool.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 static void print_counts(FILE *out, const struct xw_tune_want *w, const struct xw_super *sb)
 {
@@ -29,14 +29,9 @@ static void print_counts(FILE *out, const struct xw_tune_want *w, const struct x
 			(uint64_t)(w->reserved_percent * (double)sb->blocks_count / 100.0));
 	if (w->set & XW_TUNE_RESERVED_BLOCKS)
 		fprintf(out, "Setting reserved blocks count to %" PRIu64 "\n", w->reserved_blocks);
-	if (w->set & XW_TUNE_LASTCHECK) {
-		const time_t at = (time_t)w->lastcheck;
-		char when[64];
-		struct tm tm;
-
-		strftime(when, sizeof(when), "%a %b %e %H:%M:%S %Y", localtime_r(&at, &tm));
-		fprintf(out, "Setting time filesystem last checked to %s\n", when);
-	}
+	if (w->set & XW_TUNE_LASTCHECK)
+		fprintf(out, "Setting time filesystem last checked to %s\n",
+			xw_show_when(w->lastcheck).s);
 	if (w->set & XW_TUNE_RESUID)
 		fprintf(out, "Setting reserved blocks uid to %" PRIu32 "\n", w->resuid);
 }

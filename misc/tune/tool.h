@@ -11,7 +11,7 @@ struct tune_args {
 	struct xw_tune_want want;
 	struct xw_tune_opts opts;
 	struct xw_diag diag; /* of what the library says about an option */
-	bool list, clear_mmp;
+	bool list;
 	const char *hash_name; /* as given */
 	const char *encoding_name;
 	const char *image;
@@ -19,6 +19,8 @@ struct tune_args {
 
 /* -1: go on; otherwise the status to exit with. */
 int tune_args_parse(struct tune_args *args, int argc, char **argv);
+/* Is there anything to change? */
+bool tune_args_change(const struct tune_args *args);
 
 /*
  * values.c and lists.c: the value of an option into args. 0, or a line on stderr and an exit
@@ -35,6 +37,8 @@ int tune_bad_value(struct tune_args *args, const char *bad, const char *value);
 
 /* What was set, a line each, as tune2fs words it. */
 void tune_print_result(FILE *out, const struct tune_args *args, const struct xw_tune_result *r);
+/* The superblock, as -l prints it. */
+int tune_list(const struct tune_args *args, struct xw_diag *diag);
 int tune_print_json(FILE *out, const struct xw_tune_result *r);
 
 #endif

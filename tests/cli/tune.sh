@@ -164,6 +164,21 @@ cat base >>prefixed
 tune -q -E offset=4096 -L there prefixed
 works "-E offset="
 equal "  is heeded" "$(od -An -c -j $((4096 + 1024 + 0x78)) -N 5 prefixed | tr -d ' \n')" there
+
+# -l
+fresh
+tune -l img
+works "-l"
+is "  changes nothing" cmp base img
+is "  lists" grep -q '^Filesystem UUID:          01234567-89ab-cdef-0123-456789abcdef$' .out
+tune -l --json -L listed img
+works "-l --json, with a change"
+equal "  lists what is there now" "$(tail -n 1 .out | json filesystem_volume_name /dev/stdin)" listed
+tune -l zeros
+fails 1 "no ext2, ext3 or ext4" "-l: no filesystem"
+tune -l short
+fails 1 "no ext2, ext3 or ext4" "-l: an empty file"
+
 tune --version
 is "--version" grep -q '^xw-tune (extwright) ' .out
 tune --help
