@@ -2,6 +2,7 @@
 /* Verbs about the blocks of a file: which they are, and what is in them. */
 #include "config.h"
 
+#include "poke.h"
 #include "print.h"
 #include "read/map.h"
 #include "walk.h"
@@ -78,6 +79,8 @@ static int verb_bmap(struct dbg *d, int argc, char **argv)
 	struct xw_map_run run = {0};
 	int rc;
 
+	if (argc == 4)
+		return dbg_change_bmap(d, argv);
 	if (argc != 3)
 		return DBG_USAGE;
 	rc = lookup(d, argv[1], argv[2], &run);
@@ -215,8 +218,8 @@ static const struct dbg_verb verbs[] = {
 	 {NULL},
 	 DBG_OPEN,
 	 verb_bmap,
-	 "FILE LOGICAL",
-	 "where a block of a file is; 0: a hole"},
+	 "[-a] FILE LOGICAL [PHYSICAL]",
+	 "where a block of a file is, 0: a hole; -a allocates it, PHYSICAL puts it there"},
 	{"dump_extents",
 	 {"extents", "ex"},
 	 DBG_OPEN | DBG_JSON,

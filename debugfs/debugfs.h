@@ -26,6 +26,7 @@ enum { DBG_USAGE = 1, DBG_SAID = 2 };
 
 struct dbg;
 struct xw_edit;
+struct dbg_log;
 
 /* What a verb needs. */
 #define DBG_OPEN 0x1 /* an open image */
@@ -64,6 +65,7 @@ extern const struct dbg_family dbg_scan_verbs;
 extern const struct dbg_family dbg_ea_verbs;
 extern const struct dbg_family dbg_set_verbs;
 extern const struct dbg_family dbg_poke_verbs;
+extern const struct dbg_family dbg_journal_write_verbs;
 
 /* How an image is opened: options of the tool and of the verb open. */
 struct dbg_how {
@@ -86,6 +88,7 @@ struct dbg {
 	struct xw_dev *dev; /* owned; without -w */
 	struct xw_edit *edit; /* with -w */
 	struct xw_session session; /* on it: the steps of dbg_step_begin() */
+	struct dbg_log *log; /* journal_open */
 	struct xw_image *img; /* what verbs read */
 	xw_ino root, cwd;
 	bool dirty; /* something was changed */
@@ -136,6 +139,7 @@ int dbg_close(struct dbg *d, bool commit);
  */
 int dbg_step_begin(struct dbg *d, struct xw_update **out);
 int dbg_step_end(struct dbg *d, int rc);
+void dbg_log_close(struct dbg *d); /* write_journal.c */
 /* Bytes of the image were written without a step: what is known of it is out of date. */
 void dbg_wrote(struct dbg *d);
 

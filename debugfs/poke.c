@@ -111,6 +111,33 @@ static int verb_copy_inode(struct dbg *d, int argc, char **argv)
 	return rc;
 }
 
+int dbg_change_bmap(struct dbg *d, char **argv)
+{
+	const bool alloc = !strcmp(argv[1], "-a");
+	struct xw_update *u;
+	uint64_t lblk, pblk = 0;
+	xw_ino ino;
+	int rc;
+
+	if (!d->edit)
+		return xw_fail(&d->diag, XW_ERR_STATE,
+			       "the image is open for reading only; see -w");
+	rc = dbg_inode_number(d, argv[1 + alloc], &ino);
+	if (!rc)
+		rc = dbg_number(d, argv[2 + alloc], "logical block", &lblk);
+	if (!rc && !alloc)
+		rc = dbg_block(d, argv[3], &pblk);
+	if (!rc && lblk > UINT32_MAX)
+		rc = xw_fail(&d->diag, XW_ERR_USAGE, "logical block %" PRIu64 ": too large", lblk);
+	if (rc || (rc = dbg_step_begin(d, &u)))
+		return rc;
+	rc = dbg_step_end(d, xw_update_map_block(u, ino, (xw_lblk)lblk, &pblk));
+	d->dirty |= !rc;
+	if (!rc)
+		fprintf(d->out, "%" PRIu64 "\n", pblk);
+	return rc;
+}
+
 /* ---- bits ---- */
 
 typedef int mark_fn(struct xw_update *u, uint64_t n, bool used);

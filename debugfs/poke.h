@@ -15,6 +15,8 @@ struct poke_inode {
 int poke_inode_read(struct dbg *d, const char *spec, struct poke_inode *p);
 /* A checksum that was right is made right again; one that was not stays as it is. */
 int poke_inode_write(struct dbg *d, struct poke_inode *p);
+/* bmap that changes: "-a FILE LOGICAL", "FILE LOGICAL PHYSICAL" */
+int dbg_change_bmap(struct dbg *d, char **argv);
 /* Bytes of the image. */
 int poke_read(struct dbg *d, uint64_t off, void *buf, size_t len);
 int poke_write(struct dbg *d, uint64_t off, const void *buf, size_t len);

@@ -95,6 +95,7 @@ static int open_writing(struct dbg *d, const char *path)
 		.offset = d->how.offset,
 		.now = d->now,
 		.keep_log = d->how.no_replay,
+		.any_state = true,
 	};
 	int rc = xw_edit_begin(path, &opts, &d->diag, &d->edit);
 
@@ -108,6 +109,7 @@ static int open_writing(struct dbg *d, const char *path)
 static void drop(struct dbg *d)
 {
 	dbg_mb_forget(d);
+	dbg_log_close(d);
 	xw_session_forget(&d->session);
 	xw_image_close(d->img);
 	xw_edit_end(d->edit);

@@ -22,6 +22,7 @@ const struct dbg_family *const dbg_families[] = {
 	&dbg_ea_verbs,
 	&dbg_set_verbs,
 	&dbg_poke_verbs,
+	&dbg_journal_write_verbs,
 	NULL,
 };
 /* clang-format on */

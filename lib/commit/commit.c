@@ -140,7 +140,7 @@ int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts)
 
 static int check_new_super(const struct xw_change *c, const struct xw_commit_opts *opts)
 {
-	if (!xw_super_bytes_valid(c->new_super))
+	if (!opts->any_super && !xw_super_bytes_valid(c->new_super))
 		return xw_fail(c->diag, XW_ERR_INTERNAL,
 			       "%s: the new superblock is not valid; nothing was committed",
 			       c->base->name);

@@ -25,6 +25,7 @@ struct xw_commit_opts {
 	uint64_t nonce; /* of the redo file; 0: random. For tests. */
 	/* The new state has RECOVER set because its log is to be replayed by others. Redo only. */
 	bool log_pending;
+	bool any_super; /* debuggers: the new superblock may be one that nobody opens */
 };
 
 struct xw_commit_info {

@@ -274,7 +274,8 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 		.how = e->opts.how,
 		.store = e->store,
 		.now = e->opts.now,
-		.log_pending = e->opts.keep_log,
+		.log_pending = e->opts.keep_log || e->opts.any_state,
+		.any_super = e->opts.any_state,
 	};
 	int rc;
 

@@ -37,6 +37,11 @@ struct xw_edit_opts {
 	 */
 	unsigned recover;
 	bool keep_log; /* do not replay the journal; while it is full, commits are by redo */
+	/*
+	 * For debuggers: what is committed may have a superblock that nobody opens, or a journal
+	 * that others are to replay.
+	 */
+	bool any_state;
 	bool in_use_too; /* also a file that a loop device stands on, or that MMP says is in use */
 	uint32_t block_size; /* where no superblock says it; 0: 1024 then */
 };

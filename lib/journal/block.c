@@ -245,6 +245,30 @@ int xw_jrevoke_count(const struct xw_jfmt *f, const void *blk, uint32_t *n)
 	return 0;
 }
 
+uint32_t xw_jrevoke_capacity(const struct xw_jfmt *f)
+{
+	return (f->block_size - f->tail - (uint32_t)sizeof(struct disk_revoke)) / (f->is64 ? 8 : 4);
+}
+
+void xw_jrevoke_encode(const struct xw_jfmt *f, uint32_t sequence, const xw_blk *blks, uint32_t n,
+		       void *blk)
+{
+	const uint32_t width = f->is64 ? 8 : 4;
+	uint8_t *p = (uint8_t *)blk + sizeof(struct disk_revoke);
+	struct disk_revoke *r = blk;
+
+	memset(blk, 0, f->block_size);
+	put_header(blk, XW_JBD2_REVOKE, sequence);
+	r->count = putbe32((uint32_t)sizeof(*r) + n * width);
+	for (uint32_t i = 0; i < n; i++, p += width) {
+		if (f->is64)
+			*(be64 *)p = putbe64(blks[i]);
+		else
+			*(be32 *)p = putbe32((uint32_t)blks[i]);
+	}
+	xw_jblock_set_tail(f, blk);
+}
+
 xw_blk xw_jrevoke_get(const struct xw_jfmt *f, const void *blk, uint32_t i)
 {
 	const uint8_t *p = (const uint8_t *)blk + sizeof(struct disk_revoke);

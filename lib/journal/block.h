@@ -81,6 +81,10 @@ void xw_jdesc_encode(const struct xw_jfmt *f, uint32_t sequence, const struct xw
  * it claims is impossible.
  */
 int xw_jrevoke_count(const struct xw_jfmt *f, const void *blk, uint32_t *n);
+/* How many numbers a revoke block has room for; one of n numbers, 1 .. that many, tail included. */
+uint32_t xw_jrevoke_capacity(const struct xw_jfmt *f);
+void xw_jrevoke_encode(const struct xw_jfmt *f, uint32_t sequence, const xw_blk *blks, uint32_t n,
+		       void *blk);
 xw_blk xw_jrevoke_get(const struct xw_jfmt *f, const void *blk, uint32_t i);
 
 struct xw_jcommit {

@@ -26,6 +26,7 @@ struct xw_replay_block {
 
 struct xw_replay {
 	uint32_t end_sequence; /* the first that is not in the log */
+	uint32_t end_at; /* block of the log where it would begin */
 	uint32_t transactions;
 	uint64_t tags, revoked; /* copies in the log; of these, not to be written */
 	uint64_t bad; /* left out: checksum or block number wrong */

@@ -117,6 +117,7 @@ static int walk(struct scan *s)
 	s->at = s->log->jsb.start;
 	s->sequence = s->log->jsb.sequence;
 	s->crc = ~0u;
+	s->r->end_at = s->at;
 	while (!rc && s->steps++ < blocks) {
 		const uint32_t at = s->at;
 		uint32_t type, sequence;
@@ -138,6 +139,7 @@ static int walk(struct scan *s)
 			rc = 0;
 			committed = s->notes.n;
 			s->sequence++;
+			s->r->end_at = s->at;
 			s->r->transactions++;
 		} else {
 			break;

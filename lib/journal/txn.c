@@ -90,35 +90,63 @@ static int put_group(struct writer *w, size_t first, uint32_t n)
 	return rc;
 }
 
-int xw_txn_write(struct xw_log *log, uint32_t at, uint32_t sequence,
-		 const struct xw_block_source *src, uint64_t sec, uint32_t nsec)
+static int put_revokes(struct writer *w, const struct xw_txn *t)
+{
+	const uint32_t cap = xw_jrevoke_capacity(&w->log->fmt);
+	int rc = 0;
+
+	for (size_t i = 0; i < t->n_revoke && !rc; i += cap) {
+		xw_jrevoke_encode(&w->log->fmt, w->sequence, t->revoke + i,
+				  (uint32_t)XW_MIN(t->n_revoke - i, cap), w->blk);
+		rc = put_block(w, w->blk);
+	}
+	return rc;
+}
+
+static int put_commit(struct writer *w, const struct xw_txn *t)
+{
+	const struct xw_jcommit commit = {.sec = t->sec, .nsec = t->nsec, .csum = w->crc};
+
+	xw_jcommit_encode(&w->log->fmt, w->sequence, &commit, w->blk);
+	return put_block(w, w->blk);
+}
+
+int xw_txn_put(struct xw_log *log, uint32_t *at, uint32_t sequence, const struct xw_txn *t)
 {
 	const uint32_t cap = xw_jdesc_capacity(&log->fmt);
-	struct writer w = {.log = log, .src = src, .at = at, .sequence = sequence, .crc = ~0u};
-	struct xw_jcommit commit = {.sec = sec, .nsec = nsec};
+	struct writer w = {.log = log, .src = &t->src, .at = *at, .sequence = sequence, .crc = ~0u};
 	auto_free uint8_t *blk = malloc(log->block_size), *data = malloc(log->block_size);
 	auto_free struct xw_jtag *tags = calloc(cap, sizeof(*tags));
 	int rc;
 
-	if (xw_txn_blocks(log, src->n) > log->last - log->first)
+	if (xw_txn_blocks(log, t->src.n) + xw_div_up(t->n_revoke, xw_jrevoke_capacity(&log->fmt)) >
+	    log->last - log->first)
 		return xw_fail(log->diag, XW_ERR_LIMIT,
 			       "%s: journal: %zu blocks do not fit one transaction", log->dev->name,
-			       src->n);
+			       t->src.n);
 	if (!blk || !data || !tags)
 		return xw_fail_nomem(log->diag, "a transaction");
 	w.blk = blk;
 	w.data = data;
 	w.tags = tags;
 	rc = xw_batch_new(log->dev, 0, false, log->diag, &w.batch);
-	for (size_t i = 0; i < src->n && !rc; i += cap)
-		rc = put_group(&w, i, (uint32_t)XW_MIN(src->n - i, cap));
-	if (!rc) {
-		commit.csum = w.crc;
-		xw_jcommit_encode(&log->fmt, sequence, &commit, blk);
-		rc = put_block(&w, blk);
-	}
+	for (size_t i = 0; i < t->src.n && !rc; i += cap)
+		rc = put_group(&w, i, (uint32_t)XW_MIN(t->src.n - i, cap));
+	if (!rc)
+		rc = put_revokes(&w, t);
+	if (!rc && !t->uncommitted)
+		rc = put_commit(&w, t);
 	if (!rc)
 		rc = xw_batch_drain(w.batch);
 	xw_batch_free(w.batch);
+	*at = w.at;
 	return rc;
+}
+
+int xw_txn_write(struct xw_log *log, uint32_t at, uint32_t sequence,
+		 const struct xw_block_source *src, uint64_t sec, uint32_t nsec)
+{
+	const struct xw_txn t = {.src = *src, .sec = sec, .nsec = nsec};
+
+	return xw_txn_put(log, &at, sequence, &t);
 }

@@ -25,6 +25,17 @@ uint64_t xw_txn_blocks(const struct xw_log *log, uint64_t n);
 int xw_txn_write(struct xw_log *log, uint32_t at, uint32_t sequence,
 		 const struct xw_block_source *src, uint64_t sec, uint32_t nsec);
 
+struct xw_txn {
+	struct xw_block_source src; /* n may be 0 */
+	const xw_blk *revoke;
+	size_t n_revoke;
+	uint64_t sec;
+	uint32_t nsec;
+	bool uncommitted; /* without a commit block: a transaction that was never finished */
+};
+/* The same with blocks to revoke; *at becomes the block behind it. */
+int xw_txn_put(struct xw_log *log, uint32_t *at, uint32_t sequence, const struct xw_txn *t);
+
 #pragma GCC visibility pop
 
 #endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Verbs that write a journal for others to replay, and replay one.
+ *
+ * Transactions go behind those that the log holds; the first into an empty log sets its start, and
+ * the superblock then asks for recovery. All of it is part of the session's one commit.
+ */
+#include "config.h"
+
+#include "poke.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "commit/edit.h"
+#include "commit/super.h"
+#include "journal/recover.h"
+#include "journal/txn.h"
+
+/* The open journal. */
+struct dbg_log {
+	struct xw_log *log;
+	uint32_t at, sequence; /* of the next transaction */
+	uint64_t room; /* blocks of the log that nothing is in */
+};
+
+void dbg_log_close(struct dbg *d)
+{
+	if (d->log)
+		xw_log_close(d->log->log);
+	free(d->log);
+	d->log = NULL;
+}
+
+static int need_log(struct dbg *d)
+{
+	return d->log ? 0 : xw_fail(&d->diag, XW_ERR_STATE, "no journal is open (journal_open)");
+}
+
+/* ---- journal_open ---- */
+
+/* Where the next transaction goes. */
+static int find_end(struct dbg *d, struct dbg_log *l)
+{
+	struct xw_log *log = l->log;
+	const uint32_t blocks = log->last - log->first;
+	struct xw_replay r;
+	int rc = xw_replay_plan(log, XW_REPLAY_SALVAGE, d->img->sb.blocks_count, &r);
+
+	l->at = log->jsb.start ? r.end_at : log->first;
+	l->sequence = r.end_sequence;
+	l->room = blocks;
+	if (log->jsb.start)
+		l->room -= (l->at + blocks - log->jsb.start) % blocks;
+	xw_replay_free(&r);
+	return rc;
+}
+
+/* Checksums of this version from here on: a log that holds transactions keeps what it has. */
+static int set_checksums(struct dbg *d, struct xw_log *log, uint64_t version)
+{
+	const uint32_t csum = XW_JBD2_INCOMPAT_CSUM_V2 | XW_JBD2_INCOMPAT_CSUM_V3;
+
+	if (version != 2 && version != 3)
+		return xw_fail(&d->diag, XW_ERR_USAGE, "checksums of version %" PRIu64 ": 2 or 3",
+			       version);
+	if (log->jsb.start)
+		return xw_fail(&d->diag, XW_ERR_STATE, "the journal is not empty: replay it first");
+	log->jsb.feature_incompat &= ~csum;
+	log->jsb.feature_incompat |=
+		version == 2 ? XW_JBD2_INCOMPAT_CSUM_V2 : XW_JBD2_INCOMPAT_CSUM_V3;
+	log->jsb.feature_compat &= ~XW_JBD2_COMPAT_CHECKSUM;
+	log->jsb.checksum_type = 4;
+	return 0;
+}
+
+static int verb_open(struct dbg *d, int argc, char **argv)
+{
+	struct dbg_log *l;
+	uint64_t version = 0;
+	int key, rc = 0;
+
+	if (d->log)
+		return xw_fail(&d->diag, XW_ERR_STATE, "the journal is open already");
+	dbg_getopt_reset();
+	while (!rc && (key = getopt(argc, argv, "cf:v:")) != -1) {
+		if (key == 'v')
+			rc = dbg_number(d, optarg, "version", &version);
+		else if (key == 'f')
+			rc = xw_fail(&d->diag, XW_ERR_UNSUPPORTED,
+				     "%s: external journals are not written", optarg);
+		else if (key != 'c')
+			return DBG_USAGE;
+		else if (!version)
+			version = 3;
+	}
+	if (rc || optind != argc)
+		return rc ? rc : DBG_USAGE;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return xw_fail_nomem(&d->diag, "journal");
+	d->log = l;
+	rc = xw_log_open_image(d->img, &l->log);
+	if (rc == XW_ERR_NOTFOUND)
+		rc = xw_fail(&d->diag, rc, "the image has no journal");
+	if (!rc)
+		l->log->diag = &d->diag;
+	if (!rc && version)
+		rc = set_checksums(d, l->log, version);
+	if (!rc && !l->log->jsb.start && d->img->sb.feature_incompat & XW_INCOMPAT_64BIT)
+		l->log->jsb.feature_incompat |= XW_JBD2_INCOMPAT_64BIT;
+	if (!rc)
+		xw_jfmt_init(&l->log->jsb, &l->log->fmt);
+	if (!rc)
+		rc = find_end(d, l);
+	if (rc)
+		dbg_log_close(d);
+	return rc;
+}
+
+/* ---- journal_write ---- */
+
+struct numbers {
+	XW_VEC(xw_blk) v;
+};
+
+struct txn {
+	struct dbg *d;
+	struct numbers blocks, revoke;
+	const char *path;
+	int fd;
+	uint8_t *buf;
+	bool uncommitted;
+};
+
+static int by_number(const void *x, const void *y)
+{
+	const xw_blk *a = x, *b = y;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* "N[-M],..." */
+static int add_blocks(struct dbg *d, char *list, struct numbers *out)
+{
+	char *save = NULL;
+	int rc = 0;
+
+	for (char *w = strtok_r(list, ",", &save); w && !rc; w = strtok_r(NULL, ",", &save)) {
+		char *dash = strchr(w, '-');
+		xw_blk from, to;
+
+		if (dash)
+			*dash++ = 0;
+		rc = dbg_block(d, w, &from);
+		to = from;
+		if (!rc && dash)
+			rc = dbg_block(d, dash, &to);
+		for (xw_blk b = from; !rc && b <= to; b++)
+			if (xw_vec_push(&out->v, b))
+				rc = xw_fail_nomem(&d->diag, "list of blocks");
+	}
+	return rc;
+}
+
+static int get_block(void *arg, size_t i, xw_blk *blk, const void **data)
+{
+	struct txn *t = arg;
+	const uint32_t bs = t->d->img->block_size;
+	const ssize_t got = pread(t->fd, t->buf, bs, (off_t)(i * bs));
+
+	*blk = t->blocks.v.v[i];
+	*data = t->buf;
+	if (got < 0)
+		return xw_fail_errno(&t->d->diag, XW_ERR_IO, errno, "%s", t->path);
+	if (got == (ssize_t)bs)
+		return 0;
+	return xw_fail(&t->d->diag, XW_ERR_TRUNCATED, "%s: has no %zu blocks of %u bytes", t->path,
+		       t->blocks.v.n, bs);
+}
+
+static int txn_options(struct txn *t, int argc, char **argv)
+{
+	int key, rc = 0;
+
+	dbg_getopt_reset();
+	while (!rc && (key = getopt(argc, argv, "b:cr:")) != -1) {
+		switch (key) {
+		case 'b':
+			rc = add_blocks(t->d, optarg, &t->blocks);
+			break;
+		case 'r':
+			rc = add_blocks(t->d, optarg, &t->revoke);
+			break;
+		case 'c':
+			t->uncommitted = true;
+			break;
+		default:
+			return DBG_USAGE;
+		}
+	}
+	if (rc)
+		return rc;
+	if (argc - optind > 1 || (t->blocks.v.n && optind == argc))
+		return DBG_USAGE;
+	if (!t->blocks.v.n && !t->revoke.v.n)
+		return xw_fail(&t->d->diag, XW_ERR_USAGE, "neither -b nor -r: nothing to write");
+	t->path = optind < argc ? argv[optind] : NULL;
+	if (t->blocks.v.n > 1)
+		qsort(t->blocks.v.v, t->blocks.v.n, sizeof(xw_blk), by_number);
+	return 0;
+}
+
+static int ask_for_recovery(struct dbg *d)
+{
+	uint8_t buf[XW_SUPER_SIZE];
+	int rc = poke_read(d, XW_SUPER_OFFSET, buf, sizeof(buf));
+
+	if (rc)
+		return rc;
+	xw_super_bytes_incompat(buf, XW_INCOMPAT_RECOVER, 0);
+	return poke_write(d, XW_SUPER_OFFSET, buf, sizeof(buf));
+}
+
+static int write_txn(struct dbg *d, struct txn *t)
+{
+	struct dbg_log *l = d->log;
+	struct xw_log *log = l->log;
+	const struct xw_txn what = {
+		.src = {.n = t->blocks.v.n, .arg = t, .get = get_block},
+		.revoke = t->revoke.v.v,
+		.n_revoke = t->revoke.v.n,
+		.sec = (uint64_t)d->now,
+		.uncommitted = t->uncommitted,
+	};
+	const uint64_t takes = xw_txn_blocks(log, t->blocks.v.n) +
+			       xw_div_up(t->revoke.v.n, xw_jrevoke_capacity(&log->fmt));
+	const uint32_t from = l->at;
+	int rc;
+
+	/* one block stays free: a log whose end meets its start is empty */
+	if (takes >= l->room)
+		return xw_fail(&d->diag, XW_ERR_LIMIT,
+			       "the journal has room for %" PRIu64
+			       " blocks, and this takes %" PRIu64,
+			       l->room ? l->room - 1 : 0, takes);
+	if (t->revoke.v.n)
+		log->jsb.feature_incompat |= XW_JBD2_INCOMPAT_REVOKE;
+	rc = xw_txn_put(log, &l->at, l->sequence, &what);
+	if (!rc)
+		rc = xw_log_set_start(log, log->jsb.start ? log->jsb.start : from,
+				      log->jsb.start ? log->jsb.sequence : l->sequence);
+	if (rc) {
+		d->spoiled = true; /* a part of it may be in the log */
+		return rc;
+	}
+	l->sequence++;
+	l->room -= takes;
+	return ask_for_recovery(d);
+}
+
+static int verb_write(struct dbg *d, int argc, char **argv)
+{
+	struct txn t = {.d = d, .fd = -1};
+	int rc = need_log(d);
+
+	if (!rc)
+		rc = txn_options(&t, argc, argv);
+	if (!rc && t.blocks.v.n) {
+		t.buf = malloc(d->img->block_size);
+		if (!t.buf)
+			rc = xw_fail_nomem(&d->diag, "block");
+		t.fd = open(t.path, O_RDONLY | O_CLOEXEC);
+		if (!rc && t.fd < 0)
+			rc = xw_fail_errno(&d->diag, XW_ERR_NOTFOUND, errno, "%s", t.path);
+	}
+	for (size_t i = 0; i < t.blocks.v.n && !rc; i++) {
+		const void *data;
+		xw_blk blk;
+
+		rc = get_block(&t, i, &blk, &data); /* so that nothing is begun that cannot end */
+	}
+	if (!rc)
+		rc = write_txn(d, &t);
+	if (t.fd >= 0)
+		close(t.fd);
+	free(t.buf);
+	xw_vec_free(&t.blocks.v);
+	xw_vec_free(&t.revoke.v);
+	return rc;
+}
+
+/* ---- the rest ---- */
+
+static int verb_close(struct dbg *d, int argc, char **argv)
+{
+	int rc = argc == 1 ? need_log(d) : DBG_USAGE;
+
+	(void)argv;
+	if (!rc)
+		dbg_log_close(d);
+	return rc;
+}
+
+static int verb_run(struct dbg *d, int argc, char **argv)
+{
+	struct xw_journal_info info;
+	int rc;
+
+	(void)argv;
+	if (argc != 1)
+		return DBG_USAGE;
+	if (d->log)
+		return xw_fail(&d->diag, XW_ERR_STATE, "close the journal first (journal_close)");
+	rc = xw_journal_recover(xw_edit_dev(d->edit), 0, &d->diag, &info);
+	dbg_wrote(d);
+	if (!rc && info.needed)
+		fprintf(d->out, "%" PRIu32 " transactions, %" PRIu64 " blocks\n", info.transactions,
+			info.blocks);
+	return rc;
+}
+
+#define W (DBG_OPEN | DBG_WRITE)
+static const struct dbg_verb verbs[] = {
+	{"journal_open",
+	 {"jo"},
+	 W,
+	 verb_open,
+	 "[-c] [-v 2|3]",
+	 "open the journal; -c: with checksums"},
+	{"journal_write",
+	 {"jw"},
+	 W,
+	 verb_write,
+	 "[-b BLOCKS] [-r BLOCKS] [-c] HOSTFILE",
+	 "write a transaction; -r: revoked blocks, -c: one without a commit"},
+	{"journal_close", {"jc"}, W, verb_close, "", "close the journal"},
+	{"journal_run", {"jr"}, W, verb_run, "", "replay the journal"},
+};
+
+const struct dbg_family dbg_journal_write_verbs = {"Writing the journal", verbs,
+						   XW_ARRAY_SIZE(verbs)};
