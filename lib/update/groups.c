@@ -76,10 +76,7 @@ static int inode_bitmap(struct xw_update *u, uint32_t group, const struct xw_igr
 	gd->free_inodes = biased(sum->free, bias.inodes);
 	gd->used_dirs = biased(sum->used_dirs, bias.dirs);
 	if (sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM)) {
-		/* under lax, those behind the last one in use are looked at as long as they were */
-		if (!u->lax || gd->flags & XW_BG_INODE_UNINIT ||
-		    (gd->itable_unused > sum->unused && !u->bias.marks))
-			gd->itable_unused = sum->unused;
+		gd->itable_unused = u->lax ? xw_update_lax_unused(u, group, gd) : sum->unused;
 		gd->flags &= (uint16_t)~XW_BG_INODE_UNINIT;
 	}
 	gd->inode_bitmap_csum =
@@ -164,7 +161,6 @@ int xw_update_flush(struct xw_update *u)
 		ret = xw_update_groups(u);
 	xw_update_forget(u);
 	xw_image_forget(u->img);
-	u->bias.marks = false;
 	return ret;
 }
 

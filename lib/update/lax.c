@@ -172,6 +172,18 @@ int xw_update_lax_dirs(struct xw_update *u, uint32_t group, uint32_t *dirs)
 	return 0;
 }
 
+uint32_t xw_update_lax_unused(const struct xw_update *u, uint32_t group,
+			      const struct xw_group_desc *gd)
+{
+	const uint32_t per = u->img->sb.inodes_per_group;
+	uint32_t unused = gd->flags & XW_BG_INODE_UNINIT ? per : gd->itable_unused;
+
+	for (size_t i = 0; i < u->recs.n; i++)
+		if ((u->recs.v[i].ino - 1) / per == group)
+			unused = XW_MIN(unused, per - 1 - (u->recs.v[i].ino - 1) % per);
+	return unused;
+}
+
 int xw_update_lax_release(struct xw_update *u, const struct xw_run *r)
 {
 	int ret = xw_space_release(u->space, r->start, r->len);
@@ -218,7 +230,6 @@ int xw_update_mark_inode(struct xw_update *u, xw_ino ino, bool used)
 	b = entry(u, (ino - 1) / u->img->sb.inodes_per_group);
 	if (!b)
 		return XW_ERR_NOMEM;
-	u->bias.marks = true;
 	b->know_inodes = true;
 	b->inodes += used ? 1 : -1;
 	u->bias.inodes += used ? 1 : -1;

@@ -94,7 +94,6 @@ struct xw_update {
 	struct xw_update_lax {
 		XW_VEC(struct xw_update_bias) groups;
 		int64_t blocks, inodes; /* the superblock's counts less the descriptors' */
-		bool marks; /* inodes have been marked since the last flush, and nothing else */
 	} bias;
 	struct xw_update_stats {
 		uint64_t freed_blocks, freed_inodes, new_inodes, rebuilt_directories, orphans;
