@@ -23,7 +23,7 @@ static const struct cli_row rows[] = {
 	{'R', required_argument, "-R", CLI_OURS, NULL},
 	{'s', required_argument, "-s", CLI_OURS, NULL},
 	{'w', no_argument, "-w", CLI_OURS, NULL},
-	{'z', required_argument, "-z", CLI_OURS, NULL},
+	{'z', required_argument, "-z", CLI_REFUSED, "a change is whole or not made at all"},
 	{'d', required_argument, "-d", CLI_REFUSED, "blocks come from the image alone"},
 	{'D', no_argument, "-D", CLI_REFUSED, "the image is read through the page cache"},
 	{KEY_NO_REPLAY, no_argument, "--no-replay", CLI_OURS, NULL},
@@ -47,7 +47,6 @@ static void print_help(FILE *out)
 	      "  -b SIZE               block size, where the superblock does not say it\n"
 	      "  -s BLOCK              read the superblock, and the descriptors behind it, there\n"
 	      "  -n                    do not complain of checksums\n"
-	      "  -z FILE               with -w: what e2undo needs to go back\n"
 	      "      --no-replay       leave the journal as it is\n"
 	      "  -E offset=BYTES       where in IMAGE the filesystem begins\n"
 	      "      --redo-file FILE  where an interrupted change is kept (block devices)\n"
@@ -119,9 +118,6 @@ static int take(struct cli_line *l, int key, const char *value)
 	case 'w':
 		args->how.write = true;
 		return -1;
-	case 'z':
-		args->how.undo_file = value;
-		return -1;
 	case 'f':
 		args->file = value;
 		return -1;
@@ -149,12 +145,8 @@ static int check(const struct debugfs_args *args)
 		return refuse("-R and -f exclude each other");
 	if (args->how.write && args->how.catastrophic)
 		return refuse("-w cannot go with -c");
-	if (args->how.write && args->how.e2image)
-		return refuse("-w cannot go with -i");
 	if (args->how.super_block && !args->how.block_size)
 		return refuse("-s needs -b: blocks of which size are counted");
-	if (args->how.undo_file && !args->how.write)
-		return refuse("-z without -w: nothing is written");
 	return -1;
 }
 

@@ -66,6 +66,9 @@ extern const struct dbg_family dbg_ea_verbs;
 extern const struct dbg_family dbg_set_verbs;
 extern const struct dbg_family dbg_poke_verbs;
 extern const struct dbg_family dbg_journal_write_verbs;
+extern const struct dbg_family dbg_index_verbs;
+extern const struct dbg_family dbg_journal_verbs;
+extern const struct dbg_family dbg_fs_verbs;
 
 /* How an image is opened: options of the tool and of the verb open. */
 struct dbg_how {
@@ -78,7 +81,6 @@ struct dbg_how {
 	uint64_t super_block; /* -s, in blocks of block_size; 0: the primary */
 	uint32_t block_size; /* -b; 0: the superblock says it */
 	uint64_t offset; /* -E offset=: bytes */
-	const char *undo_file; /* -z */
 	const char *redo_file; /* --redo-file */
 };
 

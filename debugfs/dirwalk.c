@@ -77,8 +77,7 @@ static int entries(struct dirwalk *w, const uint8_t *area, uint32_t size, bool i
 		e.off = off;
 		if (!typed)
 			e.e.ftype = XW_FT_UNKNOWN;
-		if (e.e.ino || !index)
-			rc = w->fn(w->arg, &e);
+		rc = w->fn(w->arg, &e);
 		if (!rc && w->all && !index)
 			rc = slack(w, area, off + xw_dirent_size(e.e.name_len), off + e.e.rec_len);
 		off += e.e.rec_len;

@@ -97,8 +97,8 @@ void dbg_print_inode_head(struct dbg *d, const char *prefix, xw_ino ino, const s
 {
 	FILE *out = d->out;
 
-	fprintf(out, "%sInode: %" PRIu32 "   Type: %s    Mode:  0%03o   Flags: 0x%" PRIx32 "\n",
-		prefix, ino, type_name(in), in->mode & 07777, in->flags);
+	fprintf(out, "%sInode: %" PRIu32 "   Type: %s%s    Mode:  0%03o   Flags: 0x%" PRIx32 "\n",
+		prefix, ino, type_name(in), prefix, in->mode & 07777, in->flags);
 	fprintf(out, "%sGeneration: %" PRIu32 "    Version: 0x", prefix, in->generation);
 	if (in->extra_isize >= EXTRA_TIMES)
 		fprintf(out, "%08" PRIx32 ":", peek32(raw + AT_VERSION_HI));

@@ -30,22 +30,13 @@ static char *shown_name(const struct listing *l, const struct dbg_entry *e)
 	const struct xw_dirent *n = &e->e;
 	const bool dots = n->name_len <= 2 && !memcmp(n->name, "..", n->name_len);
 	char *name = NULL;
-	size_t size;
-	FILE *f;
 
 	if (e->is_csum)
 		return asprintf(&name, "(dirblock checksum: 0x%08" PRIx32 ")", e->csum) < 0 ? NULL
 											    : name;
 	if (l->encrypted && !dots && !(l->flags & LS_RAW))
 		return asprintf(&name, "<encrypted (%d)>", n->name_len) < 0 ? NULL : name;
-	f = open_memstream(&name, &size);
-	if (f) {
-		struct dbg to = {.out = f};
-
-		dbg_print_name(&to, n->name, n->name_len);
-		fclose(f);
-	}
-	return name;
+	return dbg_shown_name(n->name, n->name_len);
 }
 
 static void list_parsable(const struct listing *l, const struct dbg_entry *e, xw_ino ino,

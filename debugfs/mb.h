@@ -8,6 +8,7 @@
 #define XW_DEBUGFS_MB_H
 
 #include "read/space.h"
+#include "debugfs.h"
 #include "show/show.h"
 
 /* An allocator over an image that does not change meanwhile. */
@@ -32,5 +33,8 @@ int mb_stats(struct mb *m, bool kernel);
  * it and what was looked at on the way. Nothing is taken.
  */
 int mb_find(struct mb *m, uint64_t len, xw_blk goal);
+
+/* stats.c: how misc/show is to print for this session. */
+struct xw_show dbg_show(struct dbg *d);
 
 #endif

@@ -61,6 +61,22 @@ void dbg_print_name(struct dbg *d, const char *name, size_t len)
 	}
 }
 
+char *dbg_shown_name(const char *name, size_t len)
+{
+	struct dbg to = {0};
+	char *text = NULL;
+	size_t size;
+
+	to.out = open_memstream(&text, &size);
+	if (!to.out)
+		return NULL;
+	dbg_print_name(&to, name, len);
+	if (!fclose(to.out))
+		return text;
+	free(text);
+	return NULL;
+}
+
 int dbg_width(uint64_t n, int least)
 {
 	int w = 1;

@@ -10,6 +10,8 @@
 void dbg_hexdump(struct dbg *d, const uint8_t *buf, size_t len);
 /* Names of entries: printable as they are, other bytes as \xNN. */
 void dbg_print_name(struct dbg *d, const char *name, size_t len);
+/* The same in malloc'd memory; NULL: out of memory. */
+char *dbg_shown_name(const char *name, size_t len);
 /* Decimal digits of n, at least `least`. */
 int dbg_width(uint64_t n, int least);
 /* "Sat Nov 21 07:23:55 2026" in the zone of TZ. */

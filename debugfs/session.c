@@ -69,13 +69,19 @@ static int open_image(struct dbg *d, struct xw_dev *dev)
 	return rc;
 }
 
+/* Not through the primary superblock of an image. */
+static bool is_elsewhere(const struct dbg_how *how)
+{
+	return how->e2image || how->super_block || how->block_size;
+}
+
 static int open_reading(struct dbg *d, const char *path)
 {
 	struct xw_recover_info info = {0};
 	int rc;
 
 	/* what is seen through a copy, or is no image itself, has no journal to go with it */
-	if (d->how.no_replay || d->how.e2image || d->how.super_block)
+	if (d->how.no_replay || is_elsewhere(&d->how))
 		rc = xw_recover_open(path, d->how.redo_file, d->how.offset, XW_RECOVER_RDONLY,
 				     &d->diag, &d->dev, &info);
 	else
@@ -83,7 +89,7 @@ static int open_reading(struct dbg *d, const char *path)
 				     &info);
 	if (!rc && d->how.e2image)
 		rc = xw_show_e2image(d->dev, &d->diag, &d->dev);
-	if (!rc && d->how.super_block)
+	if (!rc && (d->how.super_block || d->how.block_size))
 		rc = xw_show_backup(&d->dev, d->how.super_block, d->how.block_size, &d->diag);
 	return rc ? rc : open_image(d, d->dev);
 }
@@ -127,9 +133,9 @@ int dbg_open(struct dbg *d, const char *path, const struct dbg_how *how)
 	int rc;
 
 	d->how = *how;
-	if (how->write && (how->catastrophic || how->e2image))
+	if (how->write && (how->catastrophic || is_elsewhere(how)))
 		return xw_fail(&d->diag, XW_ERR_USAGE, "-w cannot go with %s",
-			       how->catastrophic ? "-c" : "-i");
+			       how->catastrophic ? "-c" : "-b, -i and -s");
 	d->path = strdup(path);
 	if (!d->path)
 		return xw_fail_nomem(&d->diag, "name of the image");

@@ -25,10 +25,12 @@ static int open_options(struct dbg *d, int argc, char **argv, struct dbg_how *ho
 	int key, rc = 0;
 
 	dbg_getopt_reset();
-	while (!rc && (key = getopt(argc, argv, "b:cefinsz:w")) != -1) {
+	while (!rc && (key = getopt(argc, argv, "b:cefins:w")) != -1) {
 		switch (key) {
 		case 'b':
 			rc = open_number(d, "block size", &size);
+			if (!rc && (size < 1024 || size > 65536 || (size & (size - 1))))
+				rc = xw_fail(&d->diag, XW_ERR_USAGE, "bad block size '%s'", optarg);
 			how->block_size = (uint32_t)size;
 			break;
 		case 'c':
@@ -47,9 +49,6 @@ static int open_options(struct dbg *d, int argc, char **argv, struct dbg_how *ho
 			break;
 		case 's':
 			rc = open_number(d, "block number", &how->super_block);
-			break;
-		case 'z':
-			how->undo_file = optarg;
 			break;
 		case 'w':
 			how->write = true;
@@ -195,7 +194,7 @@ static const struct dbg_verb verbs[] = {
 	 {"open"},
 	 0,
 	 verb_open,
-	 "[-cefinw] [-b SIZE] [-s BLOCK] [-z FILE] IMAGE",
+	 "[-cefinw] [-b SIZE] [-s BLOCK] IMAGE",
 	 "open an image; the letters are the tool's options"},
 	{"close_filesys",
 	 {"close"},

@@ -16,7 +16,7 @@ static void problem(void *arg, const char *line)
 	dbg_complain(arg, "%s", line);
 }
 
-static struct xw_show show_of(struct dbg *d)
+struct xw_show dbg_show(struct dbg *d)
 {
 	return (struct xw_show){
 		.out = d->json ? NULL : d->out,
@@ -30,7 +30,7 @@ static struct xw_show show_of(struct dbg *d)
 static int verb_stats(struct dbg *d, int argc, char **argv)
 {
 	const bool header = argc == 2 && !strcmp(argv[1], "-h");
-	struct xw_show s = show_of(d);
+	struct xw_show s = dbg_show(d);
 	int rc;
 
 	if (argc > 2 || (argc == 2 && !header))
@@ -51,7 +51,7 @@ static int verb_stats(struct dbg *d, int argc, char **argv)
 static int verb_freefrag(struct dbg *d, int argc, char **argv)
 {
 	struct xw_freefrag ff = {0};
-	struct xw_show s = show_of(d);
+	struct xw_show s = dbg_show(d);
 	uint64_t kib = 0;
 	int rc;
 
@@ -98,7 +98,7 @@ static int get_mb(struct dbg *d, struct mb **out)
 		d->mb = calloc(1, sizeof(*d->mb));
 		if (!d->mb)
 			return xw_fail_nomem(&d->diag, "allocator");
-		d->mb->s = show_of(d);
+		d->mb->s = dbg_show(d);
 		d->mb->s.out = d->out;
 		rc = mb_open(&d->mb->m, &d->mb->s, d->img, -1);
 		if (rc) {

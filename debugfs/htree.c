@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Verbs about the index of a directory: htree, and the hash it is made by.
+ *
+ * A damaged index may lead anywhere, but a child is one level below its parent, and no more blocks
+ * are looked at than the directory has.
+ */
+#include "config.h"
+
+#include "cli/env.h"
+#include "dir/hash.h"
+#include "itree.h"
+#include "print.h"
+#include "read/map.h"
+#include "walk.h"
+
+#include <ctype.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <uuid/uuid.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+
+enum { LEVELS_MAX = 4 }; /* nodes above a leaf */
+
+struct htree {
+	struct dbg *d;
+	xw_ino ino;
+	const struct xw_inode *in;
+	uint32_t hash_version; /* as on disk */
+	uint32_t seed[4];
+	bool csum;
+	uint64_t left; /* blocks that may still be looked at */
+	uint8_t *buf; /* one a level */
+};
+
+static void load_seed(const struct xw_image *img, uint32_t seed[4])
+{
+	for (int i = 0; i < 4; i++)
+		seed[i] = peek32(img->sb.hash_seed + 4 * i);
+}
+
+/* Read the directory's block lblk. *pblk 0: complained of. */
+static int read_block(struct htree *h, uint32_t lblk, uint8_t *buf, xw_blk *pblk)
+{
+	struct xw_map_run run = {0};
+	int rc = xw_map_lookup(h->d->img, h->ino, h->in, lblk, &run);
+
+	*pblk = 0;
+	if (!rc && !run.len)
+		rc = xw_fail(&h->d->diag, XW_ERR_CORRUPT,
+			     "directory inode %" PRIu32 ": block %" PRIu32 " is a hole", h->ino,
+			     lblk);
+	if (!rc)
+		rc = xw_image_meta(h->d->img, run.pblk, 0, buf, h->d->img->block_size);
+	if (rc)
+		dbg_complain_diag(h->d, rc);
+	else
+		*pblk = run.pblk;
+	return rc == XW_ERR_NOMEM ? rc : 0;
+}
+
+/* ---- leaves ---- */
+
+static void hash_of(const struct htree *h, const struct xw_dirent *e, struct xw_dx_hash *out)
+{
+	const bool uns = h->d->img->sb.flags & XW_FLAG_UNSIGNED_HASH;
+	char name[XW_NAME_MAX];
+	unsigned version = h->hash_version;
+
+	*out = (struct xw_dx_hash){0};
+	if (version == XW_DX_SIPHASH) { /* keyed: the entry brings it along */
+		const size_t at = (e->name_len + 3u) & ~3u;
+
+		if (e->rec_len >= XW_DIRENT_HDR + at + 8) {
+			out->major = peek32((const uint8_t *)e->name + at);
+			out->minor = peek32((const uint8_t *)e->name + at + 4);
+		}
+		return;
+	}
+	if (uns && version <= XW_DX_TEA)
+		version += XW_DX_LEGACY_U;
+	memcpy(name, e->name, e->name_len);
+	if (h->in->flags & XW_FL_CASEFOLD) {
+		/* what is beyond ASCII would need tables of Unicode: it counts as it is */
+		for (unsigned i = 0; i < e->name_len; i++)
+			name[i] = (char)tolower((unsigned char)name[i]);
+	}
+	(void)xw_dx_hash((enum xw_dx_version)version, h->seed, name, e->name_len, out);
+}
+
+static int dump_leaf(struct htree *h, uint32_t lblk, uint8_t *buf)
+{
+	const uint32_t bs = h->d->img->block_size;
+	const char *crypt = h->in->flags & XW_FL_ENCRYPT ? "<encrypted" : NULL;
+	unsigned col = 0;
+	uint32_t off = 0, end = bs;
+	xw_blk pblk;
+	int rc = read_block(h, lblk, buf, &pblk);
+	bool tail;
+
+	if (rc || !pblk)
+		return rc;
+	fprintf(h->d->out, "Reading directory block %" PRIu32 ", phys %" PRIu64 "\n", lblk, pblk);
+	tail = h->csum && xw_dir_has_tail(buf, bs);
+	end -= tail ? XW_DIR_TAIL : 0;
+	while (off < end) {
+		auto_free char *name = NULL;
+		struct xw_dx_hash hash;
+		struct xw_dirent e;
+
+		if (xw_dirent_decode(buf, end, off, &e)) {
+			dbg_complain(h->d, "block %" PRIu32 ": damaged entry at %" PRIu32, lblk,
+				     off);
+			break;
+		}
+		hash_of(h, &e, &hash);
+		name = crypt ? NULL : dbg_shown_name(e.name, e.name_len);
+		if (crypt && asprintf(&name, "%s (%u)>", crypt, e.name_len) < 0)
+			name = NULL;
+		if (!name)
+			return xw_fail_nomem(&h->d->diag, "name");
+		dbg_wrap(h->d, &col,
+			 "%" PRIu32 " 0x%08" PRIx32 "-%08" PRIx32 " (%" PRIu32 ") %s   ", e.ino,
+			 hash.major, hash.minor, e.rec_len, name);
+		off += e.rec_len;
+	}
+	if (tail)
+		dbg_wrap(h->d, &col, "leaf block checksum: 0x%08" PRIx32 "  ",
+			 peek32(buf + bs - 4));
+	fputc('\n', h->d->out);
+	if (tail && !h->d->how.no_csum &&
+	    xw_dir_block_verify(buf, bs, xw_image_inode_seed(h->d->img, h->ino, h->in)))
+		dbg_complain(h->d, "block %" PRIu32 ": checksum mismatch", lblk);
+	return 0;
+}
+
+/* ---- nodes ---- */
+
+static void print_entry(struct htree *h, unsigned i, const struct xw_dx_entry *e)
+{
+	fprintf(h->d->out, "Entry #%u: Hash 0x%08" PRIx32 ", block %" PRIu32 "\n", i, e->hash,
+		e->lblk);
+}
+
+static int dump_node(struct htree *h, uint8_t *buf, unsigned entries_off, unsigned above,
+		     unsigned limit, unsigned count);
+
+static int dump_child(struct htree *h, uint32_t lblk, uint8_t *buf, unsigned above)
+{
+	const uint32_t bs = h->d->img->block_size;
+	unsigned limit = 0, count = 0;
+	xw_blk pblk;
+	int rc;
+
+	if (cli_interrupted())
+		return DBG_SAID;
+	if (!h->left--) {
+		h->left = 0;
+		dbg_complain(h->d, "the index names more blocks than the directory has");
+		return DBG_SAID;
+	}
+	if (!above)
+		return dump_leaf(h, lblk, buf);
+	rc = read_block(h, lblk, buf, &pblk);
+	if (rc || !pblk)
+		return rc;
+	if (xw_dx_node_decode(buf, bs, h->csum, &limit, &count)) {
+		dbg_complain(h->d, "block %" PRIu32 ": no index node (count %u, limit %u)", lblk,
+			     count, limit);
+		return 0;
+	}
+	return dump_node(h, buf, XW_DX_NODE_ENTRIES, above - 1, limit, count);
+}
+
+/* A node whose entries lead to leaves (above 0) or to nodes. */
+static int dump_node(struct htree *h, uint8_t *buf, unsigned entries_off, unsigned above,
+		     unsigned limit, unsigned count)
+{
+	const uint32_t bs = h->d->img->block_size;
+	const size_t tail = entries_off + (size_t)limit * 8;
+	struct xw_dx_entry e;
+	int rc = 0;
+
+	fprintf(h->d->out, "Number of entries (count): %u\nNumber of entries (limit): %u\n", count,
+		limit);
+	if (h->csum && tail + 8 <= bs)
+		fprintf(h->d->out, "Checksum: 0x%08" PRIx32 "\n", peek32(buf + tail + 4));
+	if (h->csum && !h->d->how.no_csum &&
+	    xw_dx_block_verify(buf, bs, entries_off, xw_image_inode_seed(h->d->img, h->ino, h->in)))
+		dbg_complain(h->d, "checksum mismatch of an index block");
+	for (unsigned i = 0; i < count; i++) {
+		xw_dx_entry_decode(buf, entries_off, i, &e);
+		print_entry(h, i, &e);
+	}
+	fputc('\n', h->d->out);
+	for (unsigned i = 0; i < count && !rc; i++) {
+		xw_dx_entry_decode(buf, entries_off, i, &e);
+		print_entry(h, i, &e);
+		rc = dump_child(h, e.lblk, buf + bs, above);
+	}
+	fputs("---------------------\n", h->d->out);
+	return rc;
+}
+
+static int dump_root(struct htree *h)
+{
+	const uint32_t bs = h->d->img->block_size;
+	unsigned limit = 0, count = 0;
+	struct xw_dx_info info;
+	xw_blk pblk;
+	int rc = read_block(h, 0, h->buf, &pblk);
+
+	if (rc || !pblk)
+		return rc ? rc : DBG_SAID;
+	rc = xw_dx_root_decode(h->buf, bs, h->csum, &info, &limit, &count);
+	fprintf(h->d->out,
+		"Root node dump:\n\t Reserved zero: %" PRIu32 "\n\t Hash Version: %u\n"
+		"\t Info length: %u\n\t Indirect levels: %u\n\t Flags: %u\n",
+		info.reserved_zero, info.hash_version, info.info_length, info.indirect_levels,
+		info.unused_flags);
+	if (rc)
+		return xw_fail(&h->d->diag, rc,
+			       "directory inode %" PRIu32 ": damaged index (count %u, limit %u)",
+			       h->ino, count, limit);
+	h->hash_version = info.hash_version;
+	return dump_node(h, h->buf, XW_DX_ROOT_ENTRIES, info.indirect_levels, limit, count);
+}
+
+static int verb_htree(struct dbg *d, int argc, char **argv)
+{
+	struct htree h = {.d = d};
+	auto_free uint8_t *buf = NULL;
+	struct xw_inode in;
+	int rc;
+
+	if (argc != 2)
+		return DBG_USAGE;
+	rc = dbg_directory(d, argv[1], &h.ino, &in, NULL);
+	if (rc)
+		return rc;
+	if (!(in.flags & XW_FL_INDEX))
+		return xw_fail(&d->diag, XW_ERR_INPUT, "%s: not a hash-indexed directory", argv[1]);
+	buf = malloc((size_t)(LEVELS_MAX + 1) * d->img->block_size);
+	if (!buf)
+		return xw_fail_nomem(&d->diag, "index blocks");
+	h.in = &in;
+	h.buf = buf;
+	h.csum = xw_super_has_csum(&d->img->sb);
+	h.left = XW_MIN(xw_div_up(in.size, d->img->block_size), d->img->sb.blocks_count);
+	load_seed(d->img, h.seed);
+	return dump_root(&h);
+}
+
+/* ---- dx_hash ---- */
+
+static int hash_version(const char *name, enum xw_dx_version *out)
+{
+	static const char *const names[] = {"legacy",          "half_md4",          "tea",
+					    "legacy_unsigned", "half_md4_unsigned", "tea_unsigned"};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(names); i++) {
+		if (!strcmp(name, names[i]) || (name[0] == (char)('0' + i) && !name[1])) {
+			*out = (enum xw_dx_version)i;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+static int verb_dx_hash(struct dbg *d, int argc, char **argv)
+{
+	enum xw_dx_version version = XW_DX_LEGACY;
+	struct xw_dx_hash hash;
+	uint32_t seed[4] = {0};
+	bool fold = false;
+	uint8_t uuid[16];
+	char *name;
+	int key, rc;
+
+	dbg_getopt_reset();
+	while ((key = getopt(argc, argv, "h:s:c")) != -1) {
+		switch (key) {
+		case 'h':
+			if (hash_version(optarg, &version))
+				return xw_fail(&d->diag, XW_ERR_USAGE, "unknown hash '%s'", optarg);
+			break;
+		case 's':
+			if (uuid_parse(optarg, uuid))
+				return xw_fail(&d->diag, XW_ERR_USAGE, "'%s' is no UUID", optarg);
+			for (int i = 0; i < 4; i++)
+				seed[i] = peek32(uuid + 4 * i);
+			break;
+		case 'c':
+			fold = true;
+			break;
+		default:
+			return DBG_USAGE;
+		}
+	}
+	if (optind + 1 != argc)
+		return DBG_USAGE;
+	name = strdup(argv[optind]);
+	if (!name)
+		return xw_fail_nomem(&d->diag, "name");
+	for (char *c = name; fold && *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	rc = xw_dx_hash(version, seed, name, strlen(name), &hash);
+	free(name);
+	if (!rc)
+		fprintf(d->out, "Hash of %s is 0x%0" PRIx32 " (minor 0x%0" PRIx32 ")\n",
+			argv[optind], hash.major, hash.minor);
+	return rc;
+}
+
+static const struct dbg_verb verbs[] = {
+	{"htree_dump",
+	 {"htree"},
+	 DBG_OPEN | DBG_PAGED,
+	 verb_htree,
+	 "DIR",
+	 "the hash tree of a directory"},
+	{"dx_hash",
+	 {"hash"},
+	 0,
+	 verb_dx_hash,
+	 "[-h HASH] [-s SEED] [-c] NAME",
+	 "the hash of a name: legacy, half_md4, tea; of its lower case"},
+	{"itree_dump",
+	 {"itree"},
+	 DBG_OPEN | DBG_PAGED,
+	 dbg_verb_itree,
+	 "DIR",
+	 "the inode-ordered tree of a directory"},
+	{"itree_check",
+	 {NULL},
+	 DBG_OPEN | DBG_JSON,
+	 dbg_verb_itree_check,
+	 "DIR",
+	 "whether the inode-ordered tree of a directory is as itree(5) says"},
+};
+
+const struct dbg_family dbg_index_verbs = {"Indexes of directories", verbs, XW_ARRAY_SIZE(verbs)};

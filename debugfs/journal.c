@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * logdump: what is in a journal, block by block.
+ *
+ * It is the journal as it lies on disk that is shown, not the one that opening the image may have
+ * replayed in memory: so the image is opened once more, without that.
+ */
+#include "config.h"
+
+#include "cli/env.h"
+#include "commit/recover.h"
+#include "disk/extent.h"
+#include "disk/indirect.h"
+#include "inode.h"
+#include "journal/log.h"
+#include "mb.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+
+struct logdump {
+	struct dbg *d;
+	FILE *out;
+	/* options */
+	bool all; /* -a: descriptors and revoke blocks */
+	bool contents; /* -c */
+	bool old; /* -O */
+	bool super; /* -S */
+	const char *journal; /* -f */
+	uint64_t max_trans; /* -n; 0: none */
+	bool by_block, by_inode; /* -b, -i: only what is about these */
+	xw_blk block;
+	xw_ino ino;
+	/* where what is looked for is kept; 0: not looked for */
+	xw_blk block_bitmap, inode_block;
+	uint32_t inode_off;
+	/* state */
+	struct xw_log *log;
+	uint32_t sequence; /* expected */
+	uint64_t transactions;
+	uint8_t *buf; /* a block of the log; a copy of data behind it */
+};
+
+static bool is_search(const struct logdump *l)
+{
+	return l->by_block || l->by_inode;
+}
+
+/* ---- contents ---- */
+
+static void print_words(const struct logdump *l, const uint8_t *buf, size_t len)
+{
+	for (size_t at = 0; at < len; at += 16) {
+		fprintf(l->out, "    %04zx: ", at);
+		for (size_t i = 0; i < 16; i += 4)
+			fprintf(l->out, " %08" PRIx32, peek32(buf + at + i));
+		fputc(' ', l->out);
+		for (size_t i = 0; i < 16; i++) {
+			const uint8_t c = buf[at + i];
+
+			fputc(c >= ' ' && c < 0x7F ? c : '.', l->out);
+		}
+		fputc('\n', l->out);
+	}
+}
+
+static void print_map(const struct logdump *l, const struct xw_inode *in)
+{
+	static const char *const names[] = {"IND", "DIND", "TIND"};
+	struct xw_extent_hdr h;
+	unsigned len;
+
+	fputs("    Blocks:  ", l->out);
+	if (in->flags & XW_FL_EXTENTS) {
+		if (xw_extent_hdr_decode(in->block, sizeof(in->block), &h))
+			h.entries = 0;
+		for (unsigned i = 0; i < h.entries && !h.depth; i++) {
+			struct xw_extent x;
+
+			xw_extent_leaf_decode(in->block, i, &x);
+			fprintf(l->out, "(%" PRIu32 "+%" PRIu32 "): %" PRIu64 " ", x.lblk, x.len,
+				x.pblk);
+		}
+		fputc('\n', l->out);
+		return;
+	}
+	for (unsigned i = 0; i < XW_NDIR_BLOCKS; i += len) {
+		const uint32_t blk = peek32(in->block + (size_t)i * 4);
+
+		for (len = 1; blk && i + len < XW_NDIR_BLOCKS; len++) {
+			if (peek32(in->block + (size_t)(i + len) * 4) != blk + len)
+				break;
+		}
+		if (blk)
+			fprintf(l->out, "(%u+%u): %" PRIu32 " ", i, len, blk);
+	}
+	for (unsigned i = 0; i < XW_ARRAY_SIZE(names); i++) {
+		const uint32_t blk = peek32(in->block + (size_t)(XW_IND_SLOT + i) * 4);
+
+		if (blk)
+			fprintf(l->out, "(%s): %" PRIu32 " ", names[i], blk);
+	}
+	fputc('\n', l->out);
+}
+
+static void print_inode(const struct logdump *l, const uint8_t *data)
+{
+	const uint8_t *raw = data + l->inode_off;
+	struct xw_inode in;
+
+	(void)xw_inode_decode(raw, &l->d->img->sb, &in);
+	fprintf(l->out, "    (inode block for inode %" PRIu32 "):\n", l->ino);
+	dbg_print_inode_head(l->d, "    ", l->ino, &in, raw);
+	dbg_print_inode_tail(l->d, &in);
+	if (xw_super_has_csum(&l->d->img->sb))
+		fprintf(l->out, "Inode checksum: 0x%08" PRIx32 "\n", in.checksum);
+	print_map(l, &in);
+}
+
+/* A copy of block blk in block `at` of the log. */
+static int dump_data(const struct logdump *l, const struct xw_jtag *tag, uint32_t at)
+{
+	const struct xw_super *sb = &l->d->img->sb;
+	uint8_t *data = l->buf + l->log->block_size;
+	const bool is_inode = l->inode_block && tag->blk == l->inode_block;
+	const bool is_bbm = l->block_bitmap && tag->blk == l->block_bitmap;
+	const bool wanted = (l->by_block && tag->blk == l->block) || is_inode || is_bbm;
+	uint64_t bit;
+	int rc;
+
+	if (!wanted && !l->all)
+		return 0;
+	fprintf(l->out, "  FS block %" PRIu64 " logged at ", tag->blk);
+	if (!l->all)
+		fprintf(l->out, "sequence %" PRIu32 ", ", l->sequence);
+	fprintf(l->out, "journal block %" PRIu32 " (flags 0x%" PRIx32 ")\n", at, tag->flags);
+	if (!wanted && !l->contents)
+		return 0;
+	rc = xw_log_read(l->log, at, data);
+	if (rc) {
+		dbg_complain_diag(l->d, rc);
+		return 0;
+	}
+	if (tag->flags & XW_JTAG_ESCAPED) {
+		static const uint8_t magic[] = {0xC0, 0x3B, 0x39, 0x98};
+
+		memcpy(data, magic, sizeof(magic));
+	}
+	if (is_bbm) {
+		bit = (l->block - sb->first_data_block) % sb->blocks_per_group /
+		      (sb->blocks_per_group / sb->clusters_per_group);
+		fprintf(l->out, "    (block bitmap for block %" PRIu64 ": block is %s)\n", l->block,
+			data[bit / 8] >> bit % 8 & 1 ? "SET" : "CLEAR");
+	}
+	if (is_inode)
+		print_inode(l, data);
+	if (l->contents)
+		print_words(l, data, l->log->block_size);
+	return 0;
+}
+
+/* ---- blocks of the log ---- */
+
+static uint32_t dump_descriptor(const struct logdump *l, uint32_t at)
+{
+	struct xw_jtag_iter it = {.f = &l->log->fmt, .blk = l->buf};
+	struct xw_jtag tag;
+	uint32_t data = at;
+
+	if (!xw_jblock_verify_tail(&l->log->fmt, l->buf) && !l->d->how.no_csum)
+		dbg_complain(l->d, "descriptor block %" PRIu32 ": checksum mismatch", at);
+	if (l->all)
+		fprintf(l->out,
+			"Dumping descriptor block, sequence %" PRIu32 ", at block %" PRIu32 ":\n",
+			l->sequence, at);
+	while (xw_jtag_next(&it, &tag)) {
+		data = xw_log_next(l->log, data);
+		dump_data(l, &tag, data);
+	}
+	return data;
+}
+
+static void dump_revoke(const struct logdump *l, uint32_t at)
+{
+	uint32_t n = 0;
+
+	if (!xw_jblock_verify_tail(&l->log->fmt, l->buf) && !l->d->how.no_csum)
+		dbg_complain(l->d, "revoke block %" PRIu32 ": checksum mismatch", at);
+	if (l->all)
+		fprintf(l->out,
+			"Dumping revoke block, sequence %" PRIu32 ", at block %" PRIu32 ":\n",
+			l->sequence, at);
+	if (xw_jrevoke_count(&l->log->fmt, l->buf, &n))
+		dbg_complain(l->d, "revoke block %" PRIu32 ": impossible length", at);
+	for (uint32_t i = 0; i < n; i++) {
+		const xw_blk blk = xw_jrevoke_get(&l->log->fmt, l->buf, i);
+
+		if (l->all)
+			fprintf(l->out, "  Revoke FS block %" PRIu64 "\n", blk);
+		else if (l->by_block && blk == l->block)
+			fprintf(l->out,
+				"  Revoke FS block %" PRIu64 " at block %" PRIu32
+				", sequence %" PRIu32 "\n",
+				blk, at, l->sequence);
+	}
+}
+
+static const char *type_name(uint32_t type)
+{
+	static const char *const names[] = {"descriptor block", "commit block", "V1 superblock",
+					    "V2 superblock", "revoke table"};
+
+	return type >= 1 && type <= XW_ARRAY_SIZE(names) ? names[type - 1] : "unknown type";
+}
+
+/*
+ * The block at `at`: the next one to look at into *next. False: the log ends here. Blocks of
+ * another sequence end it, but for -O; what is no block of the log's own, but for -n.
+ */
+static bool dump_block(struct logdump *l, uint32_t at, uint32_t *next)
+{
+	uint32_t type, sequence;
+
+	*next = at + 1;
+	if (!xw_jblock_header(l->buf, &type, &sequence)) {
+		if (!l->max_trans)
+			fprintf(l->out, "No magic number at block %" PRIu32 ": end of journal.\n",
+				at);
+		return l->max_trans;
+	}
+	if (sequence != l->sequence) {
+		fprintf(l->out,
+			"Found sequence %" PRIu32 " (not %" PRIu32 ") at block %" PRIu32
+			": end of journal.\n",
+			sequence, l->sequence, at);
+		if (!l->old)
+			return false;
+	}
+	if (!is_search(l))
+		fprintf(l->out,
+			"Found expected sequence %" PRIu32 ", type %" PRIu32
+			" (%s) at block %" PRIu32 "\n",
+			sequence, type, type_name(type), at);
+	switch (type) {
+	case XW_JBD2_DESCRIPTOR:
+		*next = dump_descriptor(l, at) + 1;
+		break;
+	case XW_JBD2_COMMIT:
+		l->sequence++;
+		l->transactions++;
+		break;
+	case XW_JBD2_REVOKE:
+		dump_revoke(l, at);
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+static int dump_log(struct logdump *l)
+{
+	const struct xw_jsb *jsb = &l->log->jsb;
+	uint64_t left = l->log->last; /* a log that goes round is seen once */
+	uint32_t at = jsb->start;
+
+	fprintf(l->out, "Journal starts at block %" PRIu32 ", transaction %" PRIu32 "\n",
+		jsb->start, jsb->sequence);
+	if (!at && !l->old)
+		return 0;
+	if (!at)
+		at = l->log->first;
+	l->sequence = jsb->sequence;
+	while (left) {
+		uint32_t next;
+		int rc;
+
+		if (cli_interrupted())
+			return DBG_SAID;
+		if (at < l->log->first || at >= l->log->last)
+			at = l->log->first;
+		rc = xw_log_read(l->log, at, l->buf);
+		if (rc)
+			return rc;
+		if (!dump_block(l, at, &next))
+			break;
+		if (l->max_trans && l->transactions >= l->max_trans)
+			break;
+		left -= XW_MIN(left, next > at ? next - at : l->log->last - at + next);
+		at = next;
+	}
+	return 0;
+}
+
+/* ---- which log ---- */
+
+/* An external journal has a filesystem's superblock in front of its own. */
+static uint64_t flat_offset(struct xw_dev *dev, uint32_t block_size)
+{
+	uint8_t buf[XW_SUPER_SIZE];
+	struct xw_super sb;
+
+	if (dev->size < XW_SUPER_OFFSET + sizeof(buf) ||
+	    xw_dev_pread(dev, buf, sizeof(buf), XW_SUPER_OFFSET) ||
+	    xw_super_decode(buf, &sb) == XW_ERR_INPUT)
+		return 0;
+	return block_size == 1024 ? 2048 : block_size;
+}
+
+static int dump_opened(struct logdump *l)
+{
+	auto_free uint8_t *buf = malloc(2 * (size_t)l->log->block_size);
+
+	if (!buf)
+		return xw_fail_nomem(&l->d->diag, "log blocks");
+	l->buf = buf;
+	return dump_log(l);
+}
+
+static int dump_file(struct logdump *l)
+{
+	struct dbg *d = l->d;
+	struct xw_dev *dev;
+	uint32_t bs = 1024;
+	uint64_t offset;
+	uint8_t head[XW_JSB_SIZE];
+	struct xw_jsb jsb;
+	int rc = xw_dev_open_file(l->journal, XW_DEV_RDONLY, &d->diag, &dev);
+
+	if (rc)
+		return rc;
+	offset = flat_offset(dev, d->img ? d->img->block_size : bs);
+	if (dev->size >= offset + sizeof(head) && !xw_dev_pread(dev, head, sizeof(head), offset) &&
+	    !xw_jsb_decode(head, &jsb))
+		bs = jsb.blocksize;
+	rc = xw_log_open_flat(dev, offset, bs, (dev->size - XW_MIN(offset, dev->size)) / bs,
+			      &d->diag, &l->log);
+	if (!rc)
+		rc = dump_opened(l);
+	xw_log_close(l->log);
+	xw_dev_close(dev);
+	return rc;
+}
+
+static int show_super(struct logdump *l, struct xw_image *img)
+{
+	struct xw_show s = dbg_show(l->d);
+	int rc;
+
+	s.out = l->out;
+	rc = xw_show_journal(&s, img);
+	fputc('\n', l->out);
+	xw_show_end(&s);
+	return rc;
+}
+
+static int dump_image(struct logdump *l)
+{
+	struct xw_recover_info info = {0};
+	struct xw_image *img = NULL;
+	struct dbg *d = l->d;
+	struct xw_dev *dev = NULL;
+	int rc = 0;
+
+	if (!d->edit) {
+		const struct xw_diag said = d->diag;
+
+		d->diag.log = NULL; /* what opening has to say was said before */
+		rc = xw_recover_open(d->path, d->how.redo_file, d->how.offset,
+				     XW_RECOVER_RDONLY | XW_RECOVER_FORCE, &d->diag, &dev, &info);
+		if (!rc)
+			rc = xw_image_open(dev, d->img->flags, &d->diag, &img);
+		d->diag.log = said.log;
+	}
+	if (!rc && l->super)
+		rc = show_super(l, img ? img : d->img);
+	if (!rc)
+		rc = xw_log_open_image(img ? img : d->img, &l->log);
+	if (!rc)
+		rc = dump_opened(l);
+	xw_log_close(l->log);
+	xw_image_close(img);
+	xw_dev_close(dev);
+	return rc;
+}
+
+/* ---- the command ---- */
+
+static int find_block(struct logdump *l, const char *text)
+{
+	const struct xw_super *sb = &l->d->img->sb;
+	struct xw_group_desc gd;
+	int rc = dbg_block(l->d, text, &l->block);
+
+	if (!rc)
+		rc = xw_image_group(l->d->img,
+				    (l->block - sb->first_data_block) / sb->blocks_per_group, &gd);
+	l->by_block = true;
+	l->block_bitmap = rc ? 0 : gd.block_bitmap;
+	return rc;
+}
+
+static int find_inode(struct logdump *l, const char *spec)
+{
+	const struct xw_image *img = l->d->img;
+	struct xw_group_desc gd;
+	uint64_t group, off;
+	int rc = dbg_inode_number(l->d, spec, &l->ino);
+
+	group = rc ? 0 : (l->ino - 1) / img->sb.inodes_per_group;
+	if (!rc)
+		rc = xw_image_group(l->d->img, group, &gd);
+	if (rc)
+		return rc;
+	off = (uint64_t)((l->ino - 1) % img->sb.inodes_per_group) * img->inode_size;
+	l->by_inode = true;
+	l->inode_block = gd.inode_table + off / img->block_size;
+	l->inode_off = (uint32_t)(off % img->block_size);
+	fprintf(l->out,
+		"Inode %" PRIu32 " is at group %" PRIu64 ", block %" PRIu64 ", offset %" PRIu32
+		"\n",
+		l->ino, group, l->inode_block, l->inode_off);
+	return 0;
+}
+
+static int log_options(struct logdump *l, int argc, char **argv, const char **block,
+		       const char **inode)
+{
+	int key;
+
+	dbg_getopt_reset();
+	while ((key = getopt(argc, argv, "ab:cf:i:n:OS")) != -1) {
+		switch (key) {
+		case 'a':
+			l->all = true;
+			break;
+		case 'b':
+			*block = optarg;
+			break;
+		case 'c':
+			l->contents = true;
+			break;
+		case 'f':
+			l->journal = optarg;
+			break;
+		case 'i':
+			*inode = optarg;
+			break;
+		case 'n':
+			if (dbg_number(l->d, optarg, "number of transactions", &l->max_trans))
+				return XW_ERR_USAGE;
+			break;
+		case 'O':
+			l->old = true;
+			break;
+		case 'S':
+			l->super = true;
+			break;
+		default:
+			return DBG_USAGE;
+		}
+	}
+	return argc - optind > 1 ? DBG_USAGE : 0;
+}
+
+static int run_logdump(struct logdump *l, const char *block, const char *inode)
+{
+	int rc = 0;
+
+	if (inode)
+		rc = find_inode(l, inode);
+	if (!rc && block)
+		rc = find_block(l, block);
+	if (rc)
+		return rc;
+	return l->journal ? dump_file(l) : dump_image(l);
+}
+
+static int verb_logdump(struct dbg *d, int argc, char **argv)
+{
+	struct logdump l = {.d = d, .out = d->out};
+	const char *block = NULL, *inode = NULL;
+	FILE *file = NULL, *before = d->out;
+	int rc = log_options(&l, argc, argv, &block, &inode);
+
+	if (rc)
+		return rc;
+	if (optind < argc) {
+		file = fopen(argv[optind], "we");
+		if (!file)
+			return xw_fail_errno(&d->diag, XW_ERR_IO, errno, "%s", argv[optind]);
+		l.out = d->out = file;
+	}
+	rc = run_logdump(&l, block, inode);
+	d->out = before;
+	if (file && fclose(file) && !rc)
+		rc = xw_fail_errno(&d->diag, XW_ERR_IO, errno, "%s", argv[optind]);
+	return rc;
+}
+
+static const struct dbg_verb verbs[] = {
+	{"logdump",
+	 {NULL},
+	 DBG_OPEN | DBG_PAGED,
+	 verb_logdump,
+	 "[-acOS] [-n COUNT] [-b BLOCK] [-i FILE] [-f JOURNAL] [OUTFILE]",
+	 "what is in the journal: all of it, about a block, about an inode"},
+};
+
+const struct dbg_family dbg_journal_verbs = {"The journal", verbs, XW_ARRAY_SIZE(verbs)};
