@@ -123,6 +123,9 @@ static int add_filter(struct xw_laout *l, const struct xw_archive_opts *o)
 	if (rc != ARCHIVE_OK)
 		return xw_fail(l->diag, XW_ERR_UNSUPPORTED, "libarchive was built without %s",
 			       m->name);
+	/* gzip would keep the time of day */
+	if (o->compression == XW_COMPRESS_GZIP)
+		archive_write_set_filter_option(l->a, m->name, "timestamp", NULL);
 	if (m->threads_min) {
 		snprintf(text, sizeof(text), "%u", XW_MAX(o->jobs, m->threads_min));
 		/* older ones have no threads, and need none */

@@ -264,6 +264,27 @@ if [ -n "$python" ]; then
 	is "damage: the archive is kept" cmp bad.tar kept.tar
 	export_ --ignore-checksums bad
 	is "--ignore-checksums" test "$RC" = 0 -a ! -s .err
+
+	# A damaged itree: the directory's own blocks have the rest, in the same order.
+	mkdir -p tall/dir
+	(cd tall/dir && for i in $(seq 1 3000); do : >a-name-of-some-length-$i; done)
+	mkfs -O itree -d tall tall.img
+	works "an image with an itree"
+	export_ -t --order inode tall.img
+	cp .out tall.list
+	for node in first middle last; do
+		"$python" - tall.img cut.img $node <<-'PY'
+			import sys
+			data = bytearray(open(sys.argv[1], "rb").read())
+			nodes = [at for at in range(0, len(data), 4096) if data[at:at + 4] == b"\x45\x32\x49\x54"]
+			data[{"first": nodes[0], "middle": nodes[len(nodes) // 2], "last": nodes[-1]}[sys.argv[3]] + 100] ^= 1
+			open(sys.argv[2], "wb").write(data)
+		PY
+		export_ -t --order inode cut.img
+		is "damaged itree, $node node: it is said" grep -q 'warning: dir: .*itree block' .err
+		is "damaged itree, $node node: every name once, in the same order" cmp tall.list .out
+		equal "damaged itree, $node node: status" "$RC" 1
+	done
 else
 	skip "damage" "python3 is not installed"
 fi
