@@ -176,9 +176,15 @@ int xw_dirs_place(struct xw_builder *b);
 void xw_dirs_free(struct xw_builder *b);
 int xw_dir_write(struct xw_builder *b, const struct xw_binode *dir);
 
+/* The record of a name that an entry of the model has. */
+static inline struct xw_blink *xw_blink_of(const struct xw_dir_entry *e)
+{
+	return (struct xw_blink *)(uintptr_t)(e->name - offsetof(struct xw_blink, name));
+}
+
 /* itree.c */
-/* The names of dir in the order of arrival, before shaping; NULL: out of memory. */
-struct xw_build_itree *xw_build_itree_gather(const struct xw_binode *dir);
+/* Of n names in the order of arrival, before shaping; NULL: out of memory. */
+struct xw_build_itree *xw_build_itree_gather(const struct xw_dir_entry *e, uint32_t n);
 /* Shaped: order the names and plan the nodes. XW_ERR_LIMIT: it would be too deep. */
 int xw_build_itree_plan(const struct xw_builder *b, struct xw_build_itree *t);
 void xw_build_itree_free(struct xw_build_itree *t);

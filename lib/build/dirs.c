@@ -35,14 +35,13 @@ static struct xw_dir_entry *gather(const struct xw_binode *dir)
 	return e;
 }
 
-/* Put the name records into the order of `e`: a record is found from its name, which it holds. */
+/* Put the name records into the order of `e`. */
 static void keep_order(struct xw_bdir *dir, const struct xw_dir_entry *e, size_t n)
 {
 	struct xw_blink **tail = &dir->first;
 
 	for (size_t i = 0; i < n; i++) {
-		struct xw_blink *l =
-			(struct xw_blink *)(uintptr_t)(e[i].name - offsetof(struct xw_blink, name));
+		struct xw_blink *l = xw_blink_of(&e[i]);
 
 		l->hash = e[i].hash.major;
 		*tail = l;
@@ -53,13 +52,14 @@ static void keep_order(struct xw_bdir *dir, const struct xw_dir_entry *e, size_t
 }
 
 /* In the order of arrival still, which is nearly that of the itree. */
-static int gather_itree(const struct xw_builder *b, struct xw_binode *dir)
+static int gather_itree(const struct xw_builder *b, struct xw_binode *dir,
+			const struct xw_dir_entry *e)
 {
 	xw_build_itree_free(dir->dir->itree);
 	dir->dir->itree = NULL;
 	if (!b->dirfmt.itree)
 		return 0;
-	dir->dir->itree = xw_build_itree_gather(dir);
+	dir->dir->itree = xw_build_itree_gather(e, dir->dir->entries);
 	return dir->dir->itree ? 0 : XW_ERR_NOMEM;
 }
 
@@ -83,13 +83,12 @@ static int shape(const struct xw_builder *b, struct xw_binode *dir)
 
 	if (xw_inline_shape(b, dir))
 		return 0;
-	ret = gather_itree(b, dir);
-	if (ret)
-		return ret;
 	e = gather(dir);
 	if (!e)
 		return XW_ERR_NOMEM;
-	ret = xw_dir_shape(&b->dirfmt, e, d->entries, d->min_blocks, &d->shape);
+	ret = gather_itree(b, dir, e);
+	if (!ret)
+		ret = xw_dir_shape(&b->dirfmt, e, d->entries, d->min_blocks, &d->shape);
 	if (!ret)
 		keep_order(d, e, d->entries);
 	if (!ret)

@@ -4,8 +4,9 @@
  * leaves, written from the names in inode order.
  *
  * That order is nearly the order of arrival, since inodes are numbered in stream order; it is kept
- * (8 bytes a name) because shaping puts the names themselves into hash order, and because names
- * that arrived one after the other lie in memory one after the other.
+ * because shaping puts the names themselves into hash order, and because names that arrived one
+ * after the other lie in memory one after the other. What planning and writing ask of inodes is
+ * kept beside (16 bytes a name), so that neither visits them again.
  */
 #include "config.h"
 
@@ -17,42 +18,49 @@
 #include "dir/itree_build.h"
 #include "disk/dirent.h"
 
+struct name {
+	const struct xw_blink *link;
+	xw_ino ino;
+	uint8_t len, ftype;
+};
+
 struct xw_build_itree {
 	struct xw_itree_plan plan;
 	struct xw_run *runs;
 	size_t n_runs;
-	uint32_t n; /* names */
-	const struct xw_blink *names[]; /* by inode, hash, name */
+	uint32_t n;
+	struct name names[]; /* by inode, hash, name */
 };
 
-static struct xw_itree_entry entry_of(const struct xw_blink *l)
+/* Hashes are known once the directory is shaped. */
+static struct xw_itree_entry entry_of(const struct name *e)
 {
 	return (struct xw_itree_entry){
-		.key = {.ino = l->node->ino, .hash = l->hash},
-		.name_len = l->len,
-		.ftype = (uint8_t)xw_ftype_of_mode(l->node->mode),
-		.name = l->name,
+		.key = {.ino = e->ino, .hash = e->link->hash},
+		.name_len = e->len,
+		.ftype = e->ftype,
+		.name = e->link->name,
 	};
 }
 
 static int cmp_names(const void *x, const void *y)
 {
-	const struct xw_blink *const *a = x, *const *b = y;
-	struct xw_itree_entry ea = entry_of(*a), eb = entry_of(*b);
+	struct xw_itree_entry a = entry_of(x), b = entry_of(y);
 
-	return xw_itree_entry_cmp(&ea, &eb);
+	return xw_itree_entry_cmp(&a, &b);
 }
 
-struct xw_build_itree *xw_build_itree_gather(const struct xw_binode *dir)
+struct xw_build_itree *xw_build_itree_gather(const struct xw_dir_entry *e, uint32_t n)
 {
-	struct xw_build_itree *t = calloc(1, sizeof(*t) + dir->dir->entries * sizeof(t->names[0]));
+	struct xw_build_itree *t = malloc(sizeof(*t) + n * sizeof(t->names[0]));
 
 	if (!t)
 		return NULL;
-	for (const struct xw_blink *l = dir->dir->first; l; l = l->next) {
-		if (l->node)
-			t->names[t->n++] = l;
-	}
+	memset(t, 0, sizeof(*t));
+	t->n = n;
+	for (uint32_t i = 0; i < n; i++)
+		t->names[i] =
+			(struct name){xw_blink_of(&e[i]), e[i].ino, e[i].name_len, e[i].ftype};
 	return t;
 }
 
@@ -71,7 +79,7 @@ static void sort_names(struct xw_build_itree *t)
 	xw_ino last = 0;
 
 	for (uint32_t i = 0; i < t->n; i++) {
-		xw_ino ino = t->names[i]->node->ino;
+		const xw_ino ino = t->names[i].ino;
 
 		if (ino < last || (ino == last && cmp_names(&t->names[i - 1], &t->names[i]) > 0)) {
 			qsort(t->names, t->n, sizeof(t->names[0]), cmp_names);
@@ -88,10 +96,10 @@ int xw_build_itree_plan(const struct xw_builder *b, struct xw_build_itree *t)
 	sort_names(t);
 	xw_itree_plan_begin(&t->plan, b->geo.block_size);
 	for (uint32_t i = 0; i < t->n && !ret; i++) {
-		const struct xw_blink *l = t->names[i];
-		const struct xw_itree_key key = {l->node->ino, l->hash};
+		const struct name *e = &t->names[i];
+		const struct xw_itree_key key = {e->ino, e->link->hash};
 
-		ret = xw_itree_plan_add(&t->plan, &key, l->len);
+		ret = xw_itree_plan_add(&t->plan, &key, e->len);
 	}
 	return ret ? ret : xw_itree_plan_end(&t->plan);
 }
@@ -142,7 +150,7 @@ int xw_build_itree_write(struct xw_builder *b, const struct xw_binode *dir)
 	int ret = xw_itree_write_begin(&w), end;
 
 	for (uint32_t i = 0; i < t->n && !ret; i++) {
-		struct xw_itree_entry e = entry_of(t->names[i]);
+		struct xw_itree_entry e = entry_of(&t->names[i]);
 
 		if (!b->dirfmt.filetype)
 			e.ftype = 0;
