@@ -14,11 +14,12 @@
 #include "base/auto.h"
 #include "disk/indirect.h"
 #include "disk/mmp.h"
+#include "disk/orphan.h"
 #include "plan/map.h"
+#include "read/map.h"
 #include "tune/tune_internal.h"
 
-/* The inode's blocks go, and what the record says; its number where it is not a reserved one. */
-static int drop_inode(struct xw_update *u, xw_ino ino)
+int xw_tune_drop_inode(struct xw_update *u, xw_ino ino)
 {
 	const struct xw_inode nothing = {0};
 	auto_free uint8_t *raw = NULL;
@@ -37,13 +38,21 @@ static int drop_inode(struct xw_update *u, xw_ino ino)
 	return xw_update_put(u, ino, &nothing, steal(raw));
 }
 
-/* The record of an inode that the builder describes. */
-static int put_inode(struct xw_update *u, const struct xw_binode *n)
+int xw_tune_put_inode(struct xw_update *u, const struct xw_binode *n)
 {
-	auto_free uint8_t *raw = calloc(1, u->img->inode_size);
+	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
-	int ret = raw ? xw_itable_record(&u->b, n, raw) : xw_fail_nomem(u->diag, "inode");
+	int ret = xw_update_get(u, n->ino, &in, &raw);
 
+	/* What a number had before that is free, nobody cares about. */
+	if (!ret && n->ino < u->img->sb.first_ino && in.links)
+		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
+			      "%s: reserved inode %" PRIu32 " is in use; run xw-fsck",
+			      u->img->dev->name, n->ino);
+	if (ret)
+		return ret;
+	memset(raw, 0, u->img->inode_size);
+	ret = xw_itable_record(&u->b, n, raw);
 	if (!ret)
 		ret = xw_inode_decode(raw, &u->img->sb, &in);
 	return ret ? ret : xw_update_put(u, n->ino, &in, steal(raw));
@@ -73,7 +82,7 @@ int xw_tune_journal_off(struct xw_tune *t, struct xw_update *u)
 		sb->overhead_blocks -=
 			(uint32_t)XW_MIN(journal_blocks(u, ino), sb->overhead_blocks);
 	if (ino)
-		ret = drop_inode(u, ino);
+		ret = xw_tune_drop_inode(u, ino);
 	sb->feature_compat &= ~XW_COMPAT_HAS_JOURNAL;
 	sb->journal_inum = sb->journal_dev = 0;
 	memset(sb->journal_uuid, 0, sizeof(sb->journal_uuid));
@@ -126,23 +135,48 @@ int xw_tune_journal_on(struct xw_tune *t, struct xw_update *u)
 	sb->feature_compat |= XW_COMPAT_HAS_JOURNAL;
 	sb->overhead_blocks += sb->overhead_blocks ? (uint32_t)blocks : 0;
 	xw_build_name_journal(sb, &in);
-	return put_inode(u, n);
+	return xw_tune_put_inode(u, n);
 }
 
 /* ---- orphan file ---- */
 
+/* A number in the superblock makes no orphan file of somebody's file. */
+static int check_orphan(struct xw_update *u, xw_ino ino)
+{
+	const uint32_t bs = u->img->block_size;
+	auto_free uint8_t *buf = malloc(bs);
+	struct xw_map_run run = {0};
+	struct xw_inode in;
+	int ret = buf ? xw_image_inode(u->img, ino, &in, NULL)
+		      : xw_fail_nomem(u->diag, "orphan file");
+
+	if (!ret)
+		ret = xw_map_lookup(u->img, ino, &in, 0, &run);
+	if (!ret && run.len)
+		ret = xw_dev_pread(u->img->dev, buf, bs, run.pblk * bs);
+	if (!ret && (ino < u->img->sb.first_ino || !run.len ||
+		     xw_orphan_verify(buf, bs, xw_super_has_csum(&u->img->sb),
+				      xw_image_inode_seed(u->img, ino, &in), run.pblk)))
+		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
+			      "%s: inode %" PRIu32 " is no orphan file; run xw-fsck",
+			      u->img->dev->name, ino);
+	return ret;
+}
+
 int xw_tune_orphan_off(struct xw_update *u)
 {
 	struct xw_super *sb = &u->img->sb;
-	const int ret = drop_inode(u, sb->orphan_file_inum);
+	int ret = check_orphan(u, sb->orphan_file_inum);
 
+	if (!ret)
+		ret = xw_tune_drop_inode(u, sb->orphan_file_inum);
 	sb->feature_compat &= ~XW_COMPAT_ORPHAN_FILE;
 	sb->feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
 	sb->orphan_file_inum = 0;
 	return ret;
 }
 
-static int take_number(struct xw_update *u, xw_ino *ino)
+int xw_tune_take_inode(struct xw_update *u, xw_ino *ino)
 {
 	const int ret = xw_ispace_alloc(u->inodes, u->img->sb.first_ino, false, ino);
 
@@ -153,7 +187,7 @@ int xw_tune_orphan_on(struct xw_tune *t, struct xw_update *u)
 {
 	struct xw_binode *n = &u->b.hidden.orphan;
 	struct xw_hidden_mark mark;
-	int ret = take_number(u, &n->ino);
+	int ret = xw_tune_take_inode(u, &n->ino);
 
 	u->params.orphan_blocks = t->want->orphan_blocks;
 	u->b.geo.features.w[XW_FW_COMPAT] |= XW_COMPAT_ORPHAN_FILE;
@@ -169,7 +203,7 @@ int xw_tune_orphan_on(struct xw_tune *t, struct xw_update *u)
 		return ret;
 	u->img->sb.feature_compat |= XW_COMPAT_ORPHAN_FILE;
 	u->img->sb.orphan_file_inum = n->ino;
-	return put_inode(u, n);
+	return xw_tune_put_inode(u, n);
 }
 
 /* ---- multiple mount protection ---- */
@@ -177,8 +211,19 @@ int xw_tune_orphan_on(struct xw_tune *t, struct xw_update *u)
 int xw_tune_mmp_off(struct xw_update *u)
 {
 	struct xw_super *sb = &u->img->sb;
-	const int ret = sb->mmp_block ? xw_update_free(u, sb->mmp_block, 1) : 0;
+	uint8_t buf[XW_MMP_SIZE] = {0};
+	struct xw_mmp m;
+	int ret = 0;
 
+	if (xw_image_has_blocks(u->img, sb->mmp_block, 1))
+		ret = xw_dev_pread(u->img->dev, buf, sizeof(buf),
+				   sb->mmp_block * u->img->block_size);
+	if (!ret && xw_mmp_decode(buf, &m))
+		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
+			      "%s: block %" PRIu64 " is no MMP block; run xw-fsck",
+			      u->img->dev->name, sb->mmp_block);
+	if (!ret)
+		ret = xw_update_free(u, sb->mmp_block, 1);
 	sb->feature_incompat &= ~XW_INCOMPAT_MMP;
 	sb->mmp_block = 0;
 	sb->mmp_interval = 0;
@@ -213,19 +258,13 @@ static int free_meta(struct xw_update *u, xw_blk blk, uint64_t len)
 {
 	if (!len)
 		return 0;
+	if (!xw_image_has_blocks(u->img, blk, len))
+		return xw_fail(u->diag, XW_ERR_CORRUPT,
+			       "%s: blocks %" PRIu64 "+%" PRIu64 " are outside the filesystem",
+			       u->img->dev->name, blk, len);
 	return xw_vec_push(&u->freed, ((struct xw_run){blk, len}))
 		       ? xw_fail_nomem(u->diag, "freed blocks")
 		       : 0;
-}
-
-static uint64_t table_blocks(const struct xw_image *img)
-{
-	return xw_div_up(img->groups, img->block_size / img->desc_size);
-}
-
-static xw_blk group_start(const struct xw_image *img, uint64_t group)
-{
-	return img->sb.first_data_block + group * img->sb.blocks_per_group;
 }
 
 int xw_tune_resize_off(struct xw_update *u)
@@ -244,8 +283,9 @@ int xw_tune_resize_off(struct xw_update *u)
 		ret = xw_update_free(u, dind, 1);
 	for (uint64_t g = 0; g < u->img->groups && !ret; g++)
 		if (xw_image_has_super(u->img, g))
-			ret = free_meta(u, group_start(u->img, g) + 1 + table_blocks(u->img),
-					sb->reserved_gdt_blocks);
+			ret = free_meta(
+				u, xw_tune_group_start(u->img, g) + 1 + xw_tune_desc_blocks(u->img),
+				sb->reserved_gdt_blocks);
 	if (ret)
 		return ret;
 	sb->feature_compat &= ~XW_COMPAT_RESIZE_INODE;
@@ -258,8 +298,8 @@ int xw_tune_sparse(struct xw_update *u)
 {
 	struct xw_image *img = u->img;
 	const uint64_t len = 1 + (img->sb.feature_incompat & XW_INCOMPAT_META_BG
-					  ? XW_MIN(img->sb.first_meta_bg, table_blocks(img))
-					  : table_blocks(img));
+					  ? XW_MIN(img->sb.first_meta_bg, xw_tune_desc_blocks(img))
+					  : xw_tune_desc_blocks(img));
 	int ret = 0;
 
 	for (uint64_t g = 0; g < img->groups && !ret; g++) {
@@ -271,112 +311,9 @@ int xw_tune_sparse(struct xw_update *u)
 		stays = xw_image_has_super(img, g);
 		img->sb.feature_ro_compat &= ~XW_RO_SPARSE_SUPER;
 		if (!stays)
-			ret = free_meta(u, group_start(img, g), len + img->sb.reserved_gdt_blocks);
+			ret = free_meta(u, xw_tune_group_start(img, g),
+					len + img->sb.reserved_gdt_blocks);
 	}
 	img->sb.feature_ro_compat |= XW_RO_SPARSE_SUPER;
-	return ret;
-}
-
-/* ---- quota ---- */
-
-static uint32_t *quota_inum(struct xw_super *sb, int type)
-{
-	return type == XW_QUOTA_USER    ? &sb->usr_quota_inum
-	       : type == XW_QUOTA_GROUP ? &sb->grp_quota_inum
-					: &sb->prj_quota_inum;
-}
-
-int xw_tune_quota_off(struct xw_tune *t, struct xw_update *u)
-{
-	int ret = 0;
-
-	for (int type = 0; type < XW_QUOTA_TYPES && !ret; type++) {
-		uint32_t *inum = quota_inum(&u->img->sb, type);
-
-		if (!(t->quota_off & 1u << type))
-			continue;
-		ret = drop_inode(u, *inum);
-		*inum = 0;
-		u->quota_types &= ~(1u << type);
-	}
-	if (!u->quota_types)
-		u->img->sb.feature_ro_compat &= ~XW_RO_QUOTA;
-	return ret;
-}
-
-/* An empty file of each type that comes: what is used is added as if it were new. */
-static int make_quota_files(struct xw_tune *t, struct xw_update *u)
-{
-	int ret;
-
-	u->params.quota_types = t->quota_on;
-	ret = xw_quota_place(&u->b);
-	if (!ret)
-		ret = xw_build_check_room(&u->b);
-	for (int type = 0; type < XW_QUOTA_TYPES && !ret; type++) {
-		struct xw_binode *n = &u->b.hidden.quota[type].node;
-
-		if (!(t->quota_on & 1u << type))
-			continue;
-		n->ino = type == XW_QUOTA_USER ? XW_INO_USR_QUOTA : XW_INO_GRP_QUOTA;
-		if (type == XW_QUOTA_PROJECT)
-			ret = take_number(u, &n->ino);
-		if (!ret)
-			ret = xw_quota_write(&u->b, (enum xw_quota_type)type);
-		if (!ret && n->map)
-			ret = xw_map_write(&u->b, n);
-		if (!ret)
-			ret = put_inode(u, n);
-		*quota_inum(&u->img->sb, type) = n->ino;
-		xw_build_free_map(n); /* the update makes the file anew */
-		*n = (struct xw_binode){0};
-	}
-	return ret;
-}
-
-static bool counts(const struct xw_super *sb, xw_ino ino, const struct xw_inode *in)
-{
-	if (!in->links || in->flags & XW_FL_EA_INODE)
-		return false;
-	if (ino < sb->first_ino)
-		return ino == XW_INO_ROOT;
-	return ino != sb->prj_quota_inum && ino != sb->orphan_file_inum;
-}
-
-static int charge_all(struct xw_update *u)
-{
-	struct xw_inode_scan s;
-	const uint8_t *raw;
-	xw_ino ino;
-	int ret = xw_inode_scan_begin(u->img, 0, u->img->groups, &s);
-
-	while (!ret && (ret = xw_inode_scan_next(&s, &ino, &raw)) == 1) {
-		struct xw_inode in;
-		uint64_t ea = 0;
-
-		ret = 0;
-		if (xw_inode_decode(raw, &u->img->sb, &in) || !counts(&u->img->sb, ino, &in))
-			continue;
-		ret = xw_update_count_ea(u, &in, raw, &ea);
-		if (!ret)
-			ret = xw_update_charge(u, &in, 1 + (int64_t)ea,
-					       (int64_t)xw_update_bytes(u, &in));
-	}
-	xw_inode_scan_end(&s);
-	return ret;
-}
-
-int xw_tune_quota_on(struct xw_tune *t, struct xw_update *u)
-{
-	const unsigned old = u->quota_types;
-	int ret = make_quota_files(t, u);
-
-	if (!ret)
-		ret = xw_batch_drain(u->out.batch);
-	u->quota_types = t->quota_on;
-	if (!ret)
-		ret = charge_all(u);
-	u->quota_types = old | t->quota_on;
-	u->img->sb.feature_ro_compat |= XW_RO_QUOTA;
 	return ret;
 }

@@ -315,11 +315,6 @@ static int check(struct xw_tune *t)
 
 /* ---- steps ---- */
 
-static bool tracks_use(const struct xw_super *sb)
-{
-	return sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
-}
-
 /* Do checksums change, or what they stand beside? */
 static bool needs_sweep(const struct xw_tune *t)
 {
@@ -327,7 +322,7 @@ static bool needs_sweep(const struct xw_tune *t)
 	const bool uuid = memcmp(t->sb.uuid, t->to.uuid, sizeof(t->sb.uuid)) != 0;
 
 	if (old_ro(t, XW_RO_METADATA_CSUM) != new_ro(t, XW_RO_METADATA_CSUM) ||
-	    tracks_use(&t->sb) != tracks_use(&t->to) ||
+	    xw_tune_tracks_use(&t->sb) != xw_tune_tracks_use(&t->to) ||
 	    (t->sb.feature_incompat ^ t->to.feature_incompat) & XW_INCOMPAT_FILETYPE)
 		return true;
 	if (new_ro(t, XW_RO_GDT_CSUM) && uuid)

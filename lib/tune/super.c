@@ -151,11 +151,6 @@ int xw_tune_fields(struct xw_tune *t, struct xw_super *sb)
 
 /* ---- copies ---- */
 
-static xw_blk group_start(const struct xw_image *img, uint64_t group)
-{
-	return img->sb.first_data_block + group * img->sb.blocks_per_group;
-}
-
 static int copy_super(struct xw_image *img, uint64_t group)
 {
 	struct xw_super sb = img->sb;
@@ -164,14 +159,16 @@ static int copy_super(struct xw_image *img, uint64_t group)
 	sb.block_group_nr = (uint16_t)group;
 	sb.state &= (uint16_t)~XW_STATE_VALID;
 	xw_super_encode(&sb, buf);
-	return xw_dev_pwrite(img->dev, buf, sizeof(buf), group_start(img, group) * img->block_size);
+	return xw_dev_pwrite(img->dev, buf, sizeof(buf),
+			     xw_tune_group_start(img, group) * img->block_size);
 }
 
 /* Descriptor block i at the place it has in `group`. */
 static int copy_desc(struct xw_image *img, uint64_t i, uint64_t group, uint64_t at, uint8_t *buf)
 {
 	const uint32_t bs = img->block_size, per = bs / img->desc_size;
-	const xw_blk from = xw_image_desc_block(img, i * per), to = group_start(img, group) + at;
+	const xw_blk from = xw_image_desc_block(img, i * per),
+		     to = xw_tune_group_start(img, group) + at;
 	int ret;
 
 	if (to == from || to >= img->sb.blocks_count)
@@ -206,7 +203,7 @@ static int copy_meta(struct xw_image *img, uint64_t i, uint8_t *buf)
 static int put_copies(struct xw_tune *t, struct xw_image *img)
 {
 	const bool descs = t->work & (XW_TUNE_BEFORE | XW_TUNE_BEHIND | XW_TUNE_DO_SWEEP);
-	const uint64_t all = xw_div_up(img->groups, img->block_size / img->desc_size);
+	const uint64_t all = xw_tune_desc_blocks(img);
 	const uint64_t table = img->sb.feature_incompat & XW_INCOMPAT_META_BG
 				       ? XW_MIN(img->sb.first_meta_bg, all)
 				       : all;

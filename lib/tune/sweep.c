@@ -40,11 +40,6 @@ int xw_sweep_put(struct xw_sweep *s, xw_blk blk)
 	return xw_dev_pwrite(s->img->dev, s->buf, bs, blk * bs);
 }
 
-static bool tracks_use(const struct xw_super *sb)
-{
-	return sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
-}
-
 /* ---- inode tables ---- */
 
 static bool is_zero(const uint8_t *p, size_t n)
@@ -110,13 +105,13 @@ static int sweep_table(struct xw_sweep *s, struct table *t)
 	if (ret)
 		return ret;
 	t->used = per_group;
-	if (tracks_use(&img->sb) && t->gd.flags & XW_BG_INODE_UNINIT)
+	if (xw_tune_tracks_use(&img->sb) && t->gd.flags & XW_BG_INODE_UNINIT)
 		return 0;
-	if (tracks_use(&img->sb) && t->gd.itable_unused > per_group)
+	if (xw_tune_tracks_use(&img->sb) && t->gd.itable_unused > per_group)
 		return xw_fail(img->diag, XW_ERR_CORRUPT,
 			       "%s: group %" PRIu64 ": %" PRIu32 " unused inodes of %" PRIu32,
 			       img->dev->name, t->group, t->gd.itable_unused, per_group);
-	if (tracks_use(&img->sb))
+	if (xw_tune_tracks_use(&img->sb))
 		t->used = per_group - t->gd.itable_unused;
 	if (!xw_image_has_blocks(img, t->gd.inode_table, img->itable_blocks))
 		return xw_fail(img->diag, XW_ERR_CORRUPT,
@@ -164,7 +159,7 @@ static int bitmap_csum(struct xw_sweep *s, uint64_t group, xw_blk blk, size_t by
 static int bitmap_csums(struct xw_sweep *s, uint64_t group, struct xw_group_desc *gd)
 {
 	const struct xw_super *sb = &s->img->sb;
-	const bool tracked = tracks_use(sb);
+	const bool tracked = xw_tune_tracks_use(sb);
 	int ret = 0;
 
 	if (!s->new_csum) {
@@ -223,15 +218,15 @@ static int sweep_group(struct xw_sweep *s, struct xw_sysmap *map, uint64_t group
 
 	if (!ret)
 		ret = bitmap_csums(s, group, &gd);
-	if (!ret && tracks_use(&img->sb) && !tracks_use(s->to))
+	if (!ret && xw_tune_tracks_use(&img->sb) && !xw_tune_tracks_use(s->to))
 		ret = initialise(s, map, group, &gd);
 	if (ret)
 		return ret;
-	if (!tracks_use(&img->sb) && tracks_use(s->to)) {
+	if (!xw_tune_tracks_use(&img->sb) && xw_tune_tracks_use(s->to)) {
 		gd.flags = XW_BG_INODE_ZEROED;
 		gd.itable_unused = 0;
 	}
-	if (!tracks_use(s->to))
+	if (!xw_tune_tracks_use(s->to))
 		gd.checksum = 0;
 	ret = xw_dev_pread(img->dev, s->buf, size, off);
 	if (ret)
@@ -314,7 +309,7 @@ static int sweep(struct xw_sweep *s)
 		ret = xw_sweep_xattr_blocks(s);
 	if (!ret)
 		ret = sweep_mmp(s);
-	if (!ret && (tracks_use(sb) || tracks_use(s->to)))
+	if (!ret && (xw_tune_tracks_use(sb) || xw_tune_tracks_use(s->to)))
 		ret = sweep_groups(s);
 	return ret;
 }

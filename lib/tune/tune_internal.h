@@ -49,6 +49,22 @@ struct xw_tune {
 	struct xw_tune_result *res;
 };
 
+/* Do descriptors say what was never used? */
+static inline bool xw_tune_tracks_use(const struct xw_super *sb)
+{
+	return sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
+}
+
+static inline xw_blk xw_tune_group_start(const struct xw_image *img, uint64_t group)
+{
+	return img->sb.first_data_block + group * img->sb.blocks_per_group;
+}
+
+static inline uint64_t xw_tune_desc_blocks(const struct xw_image *img)
+{
+	return xw_div_up(img->groups, img->block_size / img->desc_size);
+}
+
 int xw_tune_refuse(struct xw_tune *t, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -70,6 +86,11 @@ int xw_tune_put_copies(struct xw_tune *t, const struct xw_super *sb);
 int xw_tune_dirs(struct xw_tune *t, struct xw_update *u);
 
 /* blocks.c: features that own blocks. */
+/* The inode's blocks go, and what its record says; its number where that is not a reserved one. */
+int xw_tune_drop_inode(struct xw_update *u, xw_ino ino);
+/* The record of an inode that the builder describes. */
+int xw_tune_put_inode(struct xw_update *u, const struct xw_binode *n);
+int xw_tune_take_inode(struct xw_update *u, xw_ino *ino);
 int xw_tune_journal_off(struct xw_tune *t, struct xw_update *u);
 int xw_tune_journal_on(struct xw_tune *t, struct xw_update *u);
 int xw_tune_orphan_off(struct xw_update *u);
@@ -78,6 +99,8 @@ int xw_tune_mmp_off(struct xw_update *u);
 int xw_tune_mmp_on(struct xw_tune *t, struct xw_update *u);
 int xw_tune_resize_off(struct xw_update *u);
 int xw_tune_sparse(struct xw_update *u);
+
+/* quota.c */
 int xw_tune_quota_off(struct xw_tune *t, struct xw_update *u);
 int xw_tune_quota_on(struct xw_tune *t, struct xw_update *u);
 

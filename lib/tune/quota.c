@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Quota files: gone, or made of the usage that there is. An empty file comes first; then everything
+ * in the image is charged to its owners as if it were new, and the update sums up at its end.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "disk/quota.h"
+#include "read/file.h"
+#include "tune/tune_internal.h"
+
+static uint32_t *quota_inum(struct xw_super *sb, int type)
+{
+	return type == XW_QUOTA_USER    ? &sb->usr_quota_inum
+	       : type == XW_QUOTA_GROUP ? &sb->grp_quota_inum
+					: &sb->prj_quota_inum;
+}
+
+/* A number in the superblock makes no quota file of somebody's file. */
+static int check_file(struct xw_update *u, int type, xw_ino ino)
+{
+	auto_free uint8_t *raw = NULL, *file = NULL;
+	struct xw_quota_info info;
+	struct xw_inode in;
+	size_t got = 0;
+	int ret = xw_update_get(u, ino, &in, &raw);
+
+	if (ret)
+		return ret;
+	if (in.size / u->img->block_size <= u->img->sb.blocks_count)
+		file = malloc(in.size + 1);
+	if (!file)
+		return xw_fail_nomem(u->diag, "quota file");
+	ret = xw_file_pread(u->img, ino, &in, raw, 0, file, in.size, &got);
+	if (!ret && xw_quota_decode(file, got, (enum xw_quota_type)type, &info, NULL, NULL))
+		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
+			      "%s: inode %" PRIu32 " is no quota file; run xw-fsck",
+			      u->img->dev->name, ino);
+	return ret;
+}
+
+int xw_tune_quota_off(struct xw_tune *t, struct xw_update *u)
+{
+	int ret = 0;
+
+	for (int type = 0; type < XW_QUOTA_TYPES && !ret; type++) {
+		uint32_t *inum = quota_inum(&u->img->sb, type);
+
+		if (!(t->quota_off & 1u << type))
+			continue;
+		ret = check_file(u, type, *inum);
+		if (!ret)
+			ret = xw_tune_drop_inode(u, *inum);
+		*inum = 0;
+		u->quota_types &= ~(1u << type);
+	}
+	if (!u->quota_types)
+		u->img->sb.feature_ro_compat &= ~XW_RO_QUOTA;
+	return ret;
+}
+
+/* An empty file of each type that comes: what is used is added as if it were new. */
+static int make_quota_files(struct xw_tune *t, struct xw_update *u)
+{
+	int ret;
+
+	u->params.quota_types = t->quota_on;
+	ret = xw_quota_place(&u->b);
+	if (!ret)
+		ret = xw_build_check_room(&u->b);
+	for (int type = 0; type < XW_QUOTA_TYPES && !ret; type++) {
+		struct xw_binode *n = &u->b.hidden.quota[type].node;
+
+		if (!(t->quota_on & 1u << type))
+			continue;
+		n->ino = type == XW_QUOTA_USER ? XW_INO_USR_QUOTA : XW_INO_GRP_QUOTA;
+		if (type == XW_QUOTA_PROJECT)
+			ret = xw_tune_take_inode(u, &n->ino);
+		if (!ret)
+			ret = xw_quota_write(&u->b, (enum xw_quota_type)type);
+		if (!ret && n->map)
+			ret = xw_map_write(&u->b, n);
+		if (!ret)
+			ret = xw_tune_put_inode(u, n);
+		*quota_inum(&u->img->sb, type) = n->ino;
+		xw_build_free_map(n); /* the update makes the file anew */
+		*n = (struct xw_binode){0};
+	}
+	return ret;
+}
+
+static bool counts(const struct xw_super *sb, xw_ino ino, const struct xw_inode *in)
+{
+	if (!in->links || in->flags & XW_FL_EA_INODE)
+		return false;
+	if (ino < sb->first_ino)
+		return ino == XW_INO_ROOT;
+	return ino != sb->prj_quota_inum && ino != sb->orphan_file_inum;
+}
+
+static int charge_all(struct xw_update *u)
+{
+	struct xw_inode_scan s;
+	const uint8_t *raw;
+	xw_ino ino;
+	int ret = xw_inode_scan_begin(u->img, 0, u->img->groups, &s);
+
+	while (!ret && (ret = xw_inode_scan_next(&s, &ino, &raw)) == 1) {
+		struct xw_inode in;
+		uint64_t ea = 0;
+
+		ret = 0;
+		if (xw_inode_decode(raw, &u->img->sb, &in) || !counts(&u->img->sb, ino, &in))
+			continue;
+		ret = xw_update_count_ea(u, &in, raw, &ea);
+		if (!ret)
+			ret = xw_update_charge(u, &in, 1 + (int64_t)ea,
+					       (int64_t)xw_update_bytes(u, &in));
+	}
+	xw_inode_scan_end(&s);
+	return ret;
+}
+
+int xw_tune_quota_on(struct xw_tune *t, struct xw_update *u)
+{
+	const unsigned old = u->quota_types;
+	int ret = make_quota_files(t, u);
+
+	if (!ret)
+		ret = xw_batch_drain(u->out.batch);
+	u->quota_types = t->quota_on;
+	if (!ret)
+		ret = charge_all(u);
+	u->quota_types = old | t->quota_on;
+	u->img->sb.feature_ro_compat |= XW_RO_QUOTA;
+	return ret;
+}
