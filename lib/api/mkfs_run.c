@@ -299,7 +299,7 @@ static int open_builder(struct run *r)
 	r->b.params = &r->m->params;
 	r->b.space = r->space;
 	r->b.sources = r->m->sources.v;
-	r->b.stream.gap_keep = r->b.geo.blocks_per_group / GAP_KEEP_PART;
+	r->b.stream.gap_keep = (r->b.geo.blocks_per_group >> r->b.geo.cluster_bits) / GAP_KEEP_PART;
 	return xw_build_init(&r->b);
 }
 

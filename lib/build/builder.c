@@ -336,7 +336,7 @@ static void rewind_stream(struct xw_builder *b)
 		struct xw_group_summary sum;
 
 		xw_space_group(b->space, g, &sum);
-		if (sum.longest < GAP_WORTH_FILLING)
+		if ((uint64_t)sum.longest << b->geo.cluster_bits < GAP_WORTH_FILLING)
 			continue;
 		pos = xw_space_next_free(b->space, b->geo.first_data_block + g * per);
 		if (pos < b->stream.end)

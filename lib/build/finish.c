@@ -132,7 +132,7 @@ static int write_head(struct xw_builder *b, uint32_t group, const uint8_t *desc,
 	if (!p.has_super)
 		return bytes ? xw_build_write(b, p.start, desc, bytes) : 0;
 	if (!group) /* the primary is the last write of all */
-		return xw_build_write(b, p.start + 1, desc, bytes);
+		return xw_build_write(b, xw_geo_super_at(&b->geo, 0) + 1, desc, bytes);
 	buf = calloc(1, bs);
 	if (!buf)
 		return xw_fail_nomem(b->diag, "superblock");
@@ -166,10 +166,7 @@ static int write_copies(struct xw_builder *b, uint32_t from, const uint8_t *buf,
 	int ret = 0;
 
 	for (uint32_t g = 0; g < b->geo.groups && !ret; g = xw_geo_next_super(&b->geo, g + 1)) {
-		struct xw_group_place p;
-
-		xw_geo_group(&b->geo, g, &p);
-		ret = from ? xw_build_write(b, p.start + 1 + from, buf, bytes)
+		ret = from ? xw_build_write(b, xw_geo_super_at(&b->geo, g) + 1 + from, buf, bytes)
 			   : write_head(b, g, buf, bytes);
 		if (!ret && !g && b->resize_dind &&
 		    from + bytes / b->geo.block_size == b->geo.desc_blocks)

@@ -6,7 +6,7 @@
  * other is the difference of two bitmaps a group, whatever the reason: descriptor room that is not
  * needed, reserves that shrink or move, tables behind the data. The allocator holds what the old
  * geometry said plus what was taken; after it, what the new one says plus the same. The orphan file
- * is what is taken last, since its size is the filesystem's.
+ * is what is taken last, since its size is the filesystem's. With bigalloc bits are clusters.
  */
 #include "config.h"
 
@@ -27,29 +27,36 @@ static uint32_t next_change(const uint8_t *was, const uint8_t *is, uint32_t i, u
 	return XW_MIN(i, n);
 }
 
+static int change(struct xw_space *s, bool claim, xw_blk start, uint64_t len)
+{
+	return claim ? xw_space_claim(s, start, len) : xw_space_release(s, start, len);
+}
+
 /* Release and claim what the geometries of one group differ in. was, is: room for two bitmaps. */
 static int settle_group(struct xw_builder *b, const struct xw_geo *old, uint32_t group,
 			uint8_t *was, uint8_t *is)
 {
+	const uint32_t bits = b->geo.cluster_bits;
 	struct xw_group_place p;
-	uint32_t from, to;
+	uint32_t from, to, end;
 	int ret = 0;
 
 	xw_geo_group(&b->geo, group, &p);
+	end = p.blocks >> bits;
 	xw_geo_group_bitmap(old, group, was);
 	xw_geo_group_bitmap(&b->geo, group, is);
 	for (from = 0; !ret; from = to) {
 		bool claim;
 
-		from = next_change(was, is, from, p.blocks);
-		if (from == p.blocks)
+		from = next_change(was, is, from, end);
+		if (from == end)
 			break;
 		claim = bit(is, from);
-		for (to = from + 1; to < p.blocks && bit(was, to) != claim; to++)
+		for (to = from + 1; to < end && bit(was, to) != claim; to++)
 			if (bit(is, to) != claim)
 				break;
-		ret = claim ? xw_space_claim(b->space, p.start + from, to - from)
-			    : xw_space_release(b->space, p.start + from, to - from);
+		ret = change(b->space, claim, p.start + ((xw_blk)from << bits),
+			     (uint64_t)(to - from) << bits);
 	}
 	return ret;
 }
@@ -101,9 +108,10 @@ static int used_end(struct xw_builder *b, xw_blk *end)
 			break;
 		xw_geo_group(&b->geo, g, &p);
 		xw_geo_group_bitmap(&b->geo, g, fixed);
-		for (uint32_t i = p.blocks; i-- > 0 && *end == b->geo.first_data_block;) {
+		for (uint32_t i = p.blocks >> b->geo.cluster_bits;
+		     i-- > 0 && *end == b->geo.first_data_block;) {
 			if (bit(bits, i) && !bit(fixed, i))
-				*end = p.start + i + 1;
+				*end = p.start + (((xw_blk)i + 1) << b->geo.cluster_bits);
 		}
 	}
 	free(bits);
@@ -118,7 +126,7 @@ static int tail_request(struct xw_builder *b, struct xw_tail_req *req)
 		uint32_t n, longest, fragments, first;
 
 		xw_geo_group_summary(&b->geo, g, &n, &longest, &fragments, &first);
-		unused += n;
+		unused += (uint64_t)n << b->geo.cluster_bits;
 	}
 	req->used_blocks = unused - xw_space_free_blocks(b->space);
 	req->inodes = b->last_ino;

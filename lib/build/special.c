@@ -138,17 +138,15 @@ static int write_resize_block(struct xw_builder *b, uint64_t index)
 		return xw_fail_nomem(b->diag, "resize inode");
 	if (!index) {
 		for (uint64_t i = first; i < first + b->geo.reserved_gdt; i++)
-			poke32(buf + 4 * (i % apb), (uint32_t)(b->geo.first_data_block + 1 + i));
+			poke32(buf + 4 * (i % apb),
+			       (uint32_t)(xw_geo_super_at(&b->geo, 0) + 1 + i));
 	} else {
 		uint64_t i = first + index - 1;
 
-		at = b->geo.first_data_block + 1 + i;
+		at = xw_geo_super_at(&b->geo, 0) + 1 + i;
 		for (uint32_t g = xw_geo_next_super(&b->geo, 1); g < b->geo.groups && slot < apb;
 		     g = xw_geo_next_super(&b->geo, g + 1)) {
-			struct xw_group_place p;
-
-			xw_geo_group(&b->geo, g, &p);
-			poke32(buf + 4 * slot++, (uint32_t)(p.start + 1 + i));
+			poke32(buf + 4 * slot++, (uint32_t)(xw_geo_super_at(&b->geo, g) + 1 + i));
 		}
 	}
 	ret = xw_build_write(b, at, buf, bs);

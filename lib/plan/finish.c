@@ -182,13 +182,9 @@ static int check_clusters(struct xw_mkfs_params *p, struct xw_diag *diag)
 	if (p->cluster_size < 2 * p->block_size)
 		return xw_fail(diag, XW_ERR_USAGE, "-C %u: at least two blocks, %u bytes",
 			       p->cluster_size, 2 * p->block_size);
-	if (p->block_size == 1024)
-		return xw_fail(diag, XW_ERR_UNSUPPORTED,
-			       "-O bigalloc: not made with blocks of 1024 bytes by this version");
-	if (!p->size_bytes)
-		return xw_fail(diag, XW_ERR_UNSUPPORTED,
-			       "-O bigalloc: SIZE is needed by this version");
-	p->bytes_per_inode = XW_MAX(p->bytes_per_inode, p->cluster_size); /* a file takes one */
+	/* a file takes one; without SIZE the files are counted */
+	if (p->size_bytes || p->bytes_per_inode)
+		p->bytes_per_inode = XW_MAX(p->bytes_per_inode, p->cluster_size);
 	return 0;
 }
 

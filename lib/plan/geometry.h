@@ -31,7 +31,7 @@ struct xw_geo {
 	enum xw_geo_kind kind;
 	struct xw_features features; /* final: what mke2fs drops by size is dropped */
 	uint32_t block_size, log_block_size;
-	uint32_t first_data_block; /* 1 for 1 KiB blocks, else 0 */
+	uint32_t first_data_block; /* 1 for 1 KiB blocks but with bigalloc, else 0 */
 	uint64_t blocks; /* of the filesystem; for STREAM the most that R can describe */
 	uint32_t cluster_bits; /* bigalloc: log2 of the blocks of a cluster; else 0 */
 	uint32_t blocks_per_group;
@@ -114,6 +114,8 @@ static inline uint32_t xw_geo_inodes_max(const struct xw_geo *geo)
 }
 
 bool xw_geo_has_super(const struct xw_geo *geo, uint32_t group);
+/* Where the group's superblock copy is, if it has one; descriptors follow it. */
+xw_blk xw_geo_super_at(const struct xw_geo *geo, uint32_t group);
 /* Lowest group >= `group` with a superblock copy; geo->groups when there is none. */
 uint32_t xw_geo_next_super(const struct xw_geo *geo, uint32_t group);
 /*

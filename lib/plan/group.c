@@ -64,11 +64,24 @@ bool xw_geo_has_desc(const struct xw_geo *geo, uint32_t group)
 	return i < 2 || i == geo->desc_per_block - 1;
 }
 
+xw_blk xw_geo_super_at(const struct xw_geo *geo, uint32_t group)
+{
+	return group ? xw_geo_group_start(geo, group) : XW_SUPER_OFFSET / geo->block_size;
+}
+
+/* Clusters of 1 KiB blocks begin at block 0: group 0 holds it, in front of its superblock. */
+static uint32_t boot_block(const struct xw_geo *geo)
+{
+	return (uint32_t)(xw_geo_super_at(geo, 0) - geo->first_data_block);
+}
+
 uint32_t xw_geo_head(const struct xw_geo *geo, uint32_t group)
 {
+	const uint32_t boot = group ? 0 : boot_block(geo);
+
 	if (xw_geo_meta_bg(geo))
-		return (uint32_t)xw_geo_has_super(geo, group) + xw_geo_has_desc(geo, group);
-	return xw_geo_has_super(geo, group) ? geo->head_blocks : 0;
+		return boot + xw_geo_has_super(geo, group) + xw_geo_has_desc(geo, group);
+	return xw_geo_has_super(geo, group) ? boot + geo->head_blocks : 0;
 }
 
 uint32_t xw_geo_next_head(const struct xw_geo *geo, uint32_t group)
@@ -87,7 +100,7 @@ uint64_t xw_geo_heads(const struct xw_geo *geo)
 	uint64_t n = 0;
 
 	if (xw_geo_dense(geo) && !xw_geo_meta_bg(geo))
-		return (uint64_t)geo->groups * geo->head_blocks;
+		return (uint64_t)geo->groups * geo->head_blocks + boot_block(geo);
 	for (uint64_t g = 0; g < geo->groups; g++) {
 		g = xw_geo_next_head(geo, (uint32_t)g);
 		n += g < geo->groups ? xw_geo_head(geo, (uint32_t)g) : 0;

@@ -47,6 +47,8 @@ int xw_map_add(struct xw_geo_map *map, enum xw_meta_kind kind, uint32_t group, u
 	       uint64_t start);
 /* All added: makes runs. XW_ERR_NOMEM. */
 int xw_map_seal(struct xw_geo_map *map);
+/* Forget geo->maps. */
+void xw_geo_free_maps(struct xw_geo *geo);
 uint64_t xw_map_find(const struct xw_geo_map *map, enum xw_meta_kind kind, uint32_t group);
 
 static inline xw_blk xw_geo_group_start(const struct xw_geo *geo, uint32_t group)
@@ -57,6 +59,12 @@ static inline xw_blk xw_geo_group_start(const struct xw_geo *geo, uint32_t group
 static inline uint32_t xw_geo_group_of(const struct xw_geo *geo, xw_blk blk)
 {
 	return (uint32_t)((blk - geo->first_data_block) / geo->blocks_per_group);
+}
+
+/* Whole clusters that reach so far; without bigalloc a cluster is a block. */
+static inline uint64_t xw_geo_clusters_up(const struct xw_geo *geo, uint64_t blocks)
+{
+	return xw_round_up(blocks, UINT64_C(1) << geo->cluster_bits);
 }
 
 /* Without flex_bg a group's bitmaps and table lie in it. */
@@ -109,6 +117,8 @@ void xw_geo_settle_journal(struct xw_geo *geo, const struct xw_mkfs_params *p,
 			   struct xw_diag *diag);
 /* heads + bitmaps + tables + journal + the block before the first group */
 uint64_t xw_geo_overhead(const struct xw_geo *geo);
+/* The same in clusters, for bigalloc, where what shares one counts once; places are known. */
+uint64_t xw_geo_overhead_clusters(const struct xw_geo *geo);
 
 #pragma GCC visibility pop
 

@@ -32,9 +32,9 @@ void xw_geo_start(const struct xw_mkfs_params *p, struct xw_geo *geo)
 	geo->block_size = p->block_size;
 	while (1024u << geo->log_block_size < p->block_size)
 		geo->log_block_size++;
-	geo->first_data_block = p->block_size == 1024;
 	while (p->block_size << geo->cluster_bits < p->cluster_size)
 		geo->cluster_bits++;
+	geo->first_data_block = p->block_size == 1024 && !geo->cluster_bits;
 	geo->blocks_per_group = p->blocks_per_group
 					? p->blocks_per_group
 					: xw_group_blocks_max(p->block_size) << geo->cluster_bits;
@@ -261,10 +261,9 @@ static int size_it(struct sizing *s)
 	return 0;
 }
 
-/* The same in clusters: what shares one counts once. */
-static uint64_t overhead_clusters(const struct xw_geo *geo)
+uint64_t xw_geo_overhead_clusters(const struct xw_geo *geo)
 {
-	uint64_t used = geo->journal_blocks >> geo->cluster_bits;
+	uint64_t used = xw_geo_clusters_up(geo, geo->journal_blocks) >> geo->cluster_bits;
 
 	for (uint32_t g = 0; g < geo->groups; g++) {
 		uint32_t free, longest, fragments, first;
@@ -304,21 +303,26 @@ int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo
 	if (out->flex_size > 1 || out->packed_meta)
 		err = xw_geo_flex_maps(out, diag);
 	if (!err && out->cluster_bits)
-		out->overhead = overhead_clusters(out);
+		out->overhead = xw_geo_overhead_clusters(out);
 	if (err)
 		xw_geo_free(out);
 	return err;
 }
 
-void xw_geo_free(struct xw_geo *geo)
+void xw_geo_free_maps(struct xw_geo *geo)
 {
 	for (size_t i = 0; i < geo->n_maps; i++)
 		xw_map_free(&geo->maps[i]);
 	free(geo->maps);
-	free(geo->journal_runs);
-	free(geo->journal_map_runs);
 	geo->maps = NULL;
 	geo->n_maps = 0;
+}
+
+void xw_geo_free(struct xw_geo *geo)
+{
+	xw_geo_free_maps(geo);
+	free(geo->journal_runs);
+	free(geo->journal_map_runs);
 	geo->journal_runs = geo->journal_map_runs = NULL;
 	geo->n_journal_runs = geo->n_journal_map_runs = 0;
 }

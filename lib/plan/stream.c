@@ -47,7 +47,7 @@ static uint32_t reserve_room(const struct xw_geo *geo, const struct xw_mkfs_para
 		ratio = XW_MIN(ratio, p->bytes_per_inode);
 	inodes = ((uint64_t)geo->blocks_per_group + geo->first_data_block) * geo->block_size;
 	inodes = xw_round_up(xw_div_up(inodes, ratio), step);
-	most = (geo->blocks_per_group - geo->head_blocks) / 2 * per_block;
+	most = (geo->blocks_per_group - xw_geo_head(geo, 0)) / 2 * per_block;
 	most = XW_MIN(most, xw_geo_inodes_max(geo)) / step * step;
 	return (uint32_t)(XW_MIN(inodes, most) / per_block);
 }
@@ -63,7 +63,8 @@ int xw_geo_stream(const struct xw_mkfs_params *p, struct xw_geo *out, struct xw_
 	if (p->bytes_per_inode)
 		out->blocks_per_group = (uint32_t)XW_MIN(
 			out->blocks_per_group,
-			xw_geo_inodes_max(out) * p->bytes_per_inode / out->block_size & ~7ull);
+			xw_geo_inodes_max(out) * p->bytes_per_inode / out->block_size &
+				~((8ull << out->cluster_bits) - 1));
 	if (xw_geo_meta_bg(out)) {
 		groups = META_BG_GROUPS;
 		out->desc_blocks = (uint32_t)(groups / out->desc_per_block);

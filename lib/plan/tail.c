@@ -96,34 +96,42 @@ static void set_inodes(const struct tail *t, struct xw_geo *geo)
 }
 
 /*
- * The next blocks that are not the tail's to take: at or behind `at`, from == XW_BLK_MAX when there
- * are none.
+ * The next blocks that are not the tail's to take, in whole clusters: at or behind `at`, from ==
+ * XW_BLK_MAX when there are none.
  */
 struct obstacle {
 	xw_blk from, to;
 };
 
+static struct obstacle head_of(const struct xw_geo *geo, uint32_t group)
+{
+	const xw_blk start = xw_geo_group_start(geo, group);
+
+	return (struct obstacle){start, start + xw_geo_clusters_up(geo, xw_geo_head(geo, group))};
+}
+
 static struct obstacle next_obstacle(const struct xw_geo *geo, xw_blk at)
 {
+	const uint64_t inside = (UINT64_C(1) << geo->cluster_bits) - 1;
 	uint64_t group = (at - geo->first_data_block) / geo->blocks_per_group;
-	xw_blk start;
+	struct obstacle head;
 
 	if (group >= geo->groups)
 		return (struct obstacle){XW_BLK_MAX, XW_BLK_MAX};
-	start = xw_geo_group_start(geo, (uint32_t)group);
-	if (at < start + xw_geo_head(geo, (uint32_t)group))
-		return (struct obstacle){start, start + xw_geo_head(geo, (uint32_t)group)};
+	head = head_of(geo, (uint32_t)group);
+	if (at < head.to)
+		return head;
 	if (group + 1 == geo->groups)
 		return (struct obstacle){XW_BLK_MAX, XW_BLK_MAX};
 	if (xw_geo_own(geo)) {
-		start += geo->blocks_per_group;
-		return (struct obstacle){start - 2 - geo->itable_blocks, start};
+		const xw_blk end = head.from + geo->blocks_per_group;
+
+		return (struct obstacle){(end - 2 - geo->itable_blocks) & ~inside, end};
 	}
 	group = xw_geo_next_head(geo, (uint32_t)group + 1);
 	if (group >= geo->groups)
 		return (struct obstacle){XW_BLK_MAX, XW_BLK_MAX};
-	start = xw_geo_group_start(geo, (uint32_t)group);
-	return (struct obstacle){start, start + xw_geo_head(geo, (uint32_t)group)};
+	return head_of(geo, (uint32_t)group);
 }
 
 /* First block >= at where `len` blocks touch no obstacle; the room up to the next one in *room. */
@@ -175,9 +183,11 @@ static xw_blk place_runs(const struct xw_geo *geo, uint64_t left, struct xw_run 
 	return at;
 }
 
+/* From a cluster of their own on. */
 static int keep_runs(const struct xw_geo *geo, uint64_t len, struct xw_run **runs, size_t *n,
 		     xw_blk *at)
 {
+	*at = xw_geo_clusters_up(geo, *at);
 	place_runs(geo, len, NULL, n, *at);
 	*runs = calloc(*n + 1, sizeof(**runs));
 	if (!*runs)
@@ -199,7 +209,7 @@ static int place_journal(struct xw_geo *geo, xw_blk *at)
 		return err;
 	geo->journal_map_blocks = xw_journal_map_blocks(geo, geo->journal_runs, geo->n_journal_runs,
 							geo->journal_blocks);
-	return keep_runs(geo, geo->journal_map_blocks, &geo->journal_map_runs,
+	return keep_runs(geo, geo->journal_map_blocks << geo->cluster_bits, &geo->journal_map_runs,
 			 &geo->n_journal_map_runs, at);
 }
 
@@ -216,12 +226,10 @@ static int place_tail(struct xw_geo *geo, struct xw_geo_map *map, xw_blk at)
 	if (!err)
 		err = place_journal(geo, &at);
 	if (xw_geo_own(geo)) {
-		xw_blk body = xw_geo_group_start(geo, last) + xw_geo_head(geo, last);
-
-		geo->own_last = XW_MAX(at, body);
+		geo->own_last = XW_MAX(xw_geo_clusters_up(geo, at), head_of(geo, last).to);
 		at = geo->own_last + 2 + geo->itable_blocks;
 	}
-	geo->tail_end = at;
+	geo->tail_end = xw_geo_clusters_up(geo, at);
 	return err;
 }
 
@@ -258,7 +266,7 @@ static bool free_enough(const struct tail *t, uint64_t used, uint64_t blocks)
 	uint64_t have = blocks - used, kept = kept_back(t, blocks), want;
 
 	want = XW_MAX(xw_div_up(t->p->free_bytes, t->stream->block_size),
-		      t->req.directories + t->req.growth);
+		      (t->req.directories + t->req.growth) << t->stream->cluster_bits);
 	return have >= kept + want && (double)(have - kept) >= part * (double)blocks;
 }
 
@@ -287,10 +295,9 @@ static uint64_t with_free(const struct tail *t, uint64_t used)
  */
 static uint64_t pad_last(const struct xw_geo *geo, uint64_t blocks)
 {
-	uint32_t last = geo->groups - 1;
-	xw_blk start = xw_geo_group_start(geo, last);
+	const struct obstacle head = head_of(geo, geo->groups - 1);
 
-	return XW_MAX(blocks, start + XW_MAX(xw_geo_head(geo, last), 1));
+	return xw_geo_clusters_up(geo, XW_MAX(XW_MAX(blocks, head.to), head.from + 1));
 }
 
 static void set_groups(const struct tail *t, struct xw_geo *geo, uint64_t groups)
@@ -320,6 +327,40 @@ static bool lacks_backup(const struct tail *t, const struct xw_geo *geo)
 	return t->p->num_backup_sb == 2 && geo->backup_bgs[1] == 1 && geo->groups > 2;
 }
 
+/* The same layout once more, with its places. */
+static int record(struct xw_geo *geo, xw_blk at)
+{
+	if (xw_geo_own(geo))
+		return 0; /* place_own knows */
+	geo->maps = calloc(1, sizeof(*geo->maps));
+	if (!geo->maps)
+		return XW_ERR_NOMEM;
+	geo->n_maps = 1;
+	xw_map_init(geo->maps, geo, 0);
+	if (place_tail(geo, geo->maps, at) || xw_map_seal(geo->maps))
+		return XW_ERR_NOMEM;
+	return 0;
+}
+
+/* Blocks of geo's metadata, which ends at geo->tail_end; s_overhead as well. */
+static int count_overhead(const struct tail *t, struct xw_geo *geo, uint64_t *blocks)
+{
+	int err;
+
+	if (!geo->cluster_bits) {
+		geo->overhead = xw_geo_overhead(geo);
+		*blocks = geo->overhead + geo->journal_map_blocks;
+		return 0;
+	}
+	geo->blocks = pad_last(geo, geo->tail_end);
+	err = record(geo, t->req.used_end);
+	if (!err)
+		geo->overhead = xw_geo_overhead_clusters(geo);
+	*blocks = (geo->overhead + geo->journal_map_blocks) << geo->cluster_bits;
+	xw_geo_free_maps(geo);
+	return err;
+}
+
 /*
  * Lay out for exactly geo->groups groups. *need: the blocks needed, which may be more than so many
  * groups have.
@@ -330,10 +371,9 @@ static int fit(const struct tail *t, struct xw_geo *geo, uint64_t *need)
 	for (;;) {
 		uint64_t journal, used;
 
-		if (place_tail(geo, NULL, t->req.used_end))
+		if (place_tail(geo, NULL, t->req.used_end) || count_overhead(t, geo, &used))
 			return xw_fail_nomem(t->diag, "journal layout");
-		geo->overhead = xw_geo_overhead(geo);
-		used = geo->overhead + geo->journal_map_blocks + t->req.used_blocks;
+		used += t->req.used_blocks;
 		*need = pad_last(geo, XW_MAX(geo->tail_end, with_free(t, used)));
 		journal = journal_for(t, *need);
 		if (journal == geo->journal_blocks)
@@ -364,7 +404,7 @@ static uint64_t groups_for(const struct xw_geo *geo, uint64_t blocks)
 static uint64_t most_inodes(const struct tail *t, uint64_t groups)
 {
 	const struct xw_geo *s = t->stream;
-	uint64_t step = inode_step(s), room = s->blocks_per_group - s->head_blocks;
+	uint64_t step = inode_step(s), room = s->blocks_per_group - xw_geo_head(s, 0);
 
 	if (own(t)) {
 		room -= 2;
@@ -423,26 +463,11 @@ static uint64_t room_before(const struct tail *t)
 
 	for (g = 0; g < t->data_group; g++) {
 		xw_geo_group_summary(t->stream, g, &n, &longest, &fragments, &first);
-		room += n;
+		room += (uint64_t)n << t->stream->cluster_bits;
 	}
 	xw_geo_group(t->stream, g, &place);
-	place.start += place.head;
+	place.start += xw_geo_clusters_up(t->stream, place.head);
 	return room + (t->req.used_end > place.start ? t->req.used_end - place.start : 0);
-}
-
-/* The same layout once more, now kept. */
-static int record(struct xw_geo *geo, xw_blk at)
-{
-	if (xw_geo_own(geo))
-		return 0; /* place_own knows */
-	geo->maps = calloc(1, sizeof(*geo->maps));
-	if (!geo->maps)
-		return XW_ERR_NOMEM;
-	geo->n_maps = 1;
-	xw_map_init(geo->maps, geo, 0);
-	if (place_tail(geo, geo->maps, at) || xw_map_seal(geo->maps))
-		return XW_ERR_NOMEM;
-	return 0;
 }
 
 static int tail_start(struct tail *t, const struct xw_tail_req *req)

@@ -27,6 +27,7 @@ static const char *const specs[][2] = {
 	{"ext4", "^metadata_csum,inline_data,ea_inode,quota,project"},
 	{"ext4", "^metadata_csum,^has_journal,meta_bg,^resize_inode"},
 	{"ext4", "quota,orphan_file"},
+	{"ext4", "^metadata_csum,bigalloc"},
 };
 
 enum { SUPER, GROUPS, RECORDS, DIRS, NODES, KINDS };
@@ -135,9 +136,12 @@ static void add_groups(struct target *t, struct xw_image *img)
 		add(t, GROUPS, gd.block_bitmap * BS, BS);
 		add(t, GROUPS, gd.inode_bitmap * BS, img->sb.inodes_per_group / 8);
 		ck_assert_int_eq(xw_image_block_bitmap(img, sys, g, bits), 0);
-		for (uint32_t i = 0; i < img->sb.blocks_per_group; i++)
+		for (uint32_t i = 0; i < img->sb.blocks_per_group; i++) {
+			const uint32_t at = i >> xw_image_cluster_bits(img);
+
 			if (start + i < img->sb.blocks_count)
-				t->used[start + i] = bits[i / 8] >> (i % 8) & 1;
+				t->used[start + i] = bits[at / 8] >> (at % 8) & 1;
+		}
 	}
 	xw_sysmap_free(sys);
 }

@@ -33,42 +33,47 @@ layout() { # what both may differ in is left out
 	dumpe2fs "$1" 2>/dev/null | grep -vE 'UUID|created|time|Hash Seed|hecksum|csum|Lifetime|[Ff]ree|writes|Last'
 }
 
-while read -r size options; do
+as_stock() { # SIZE OPTIONS: the empty image
 	rm -f img stock
-	truncate -s "$size" stock
+	truncate -s "$1" stock
 	# shellcheck disable=SC2086
-	mke2fs -qF -t ext4 $options stock >/dev/null 2>&1 || { skip "$options" "mke2fs does not make it"; continue; }
+	mke2fs -qF -t ext4 $2 stock >/dev/null 2>&1 || { skip "$2" "mke2fs does not make it"; return; }
 	# shellcheck disable=SC2086
-	mkfs -q $options img "$size"
-	works "$options $size: made"
-	clean img "$options $size: e2fsck, empty"
-	is "$options $size: laid out as by mke2fs" diff <(layout stock) <(layout img)
+	mkfs -q $2 img "$1"
+	works "$2 $1: made"
+	clean img "$2 $1: e2fsck, empty"
+	is "$2 $1: laid out as by mke2fs" diff <(layout stock) <(layout img)
+}
+
+while read -r size options; do
+	[ "$size" != none ] || size=
+	[ -z "$size" ] || as_stock "$size" "$options"
 	rm -f img
 	# shellcheck disable=SC2086
-	mkfs -q $options -N 4000 -d tree img "$size"
-	works "$options $size: filled"
-	clean img "$options $size: e2fsck, filled"
+	mkfs -q $options -N 4000 -d tree img $size
+	works "$options ${size:-no SIZE}: filled"
+	clean img "$options ${size:-no SIZE}: e2fsck, filled"
 	case $options in
 	*ea_inode*)
 		rm -f valued.img
 		# shellcheck disable=SC2086
-		mkfs -q $options -d value.tar valued.img "$size"
-		clean valued.img "$options $size: e2fsck, with a value in an inode"
+		mkfs -q $options -d value.tar valued.img $size
+		clean valued.img "$options ${size:-no SIZE}: e2fsck, with a value in an inode"
 		;;
 	esac
 	rm -rf out && mkdir out
 	"$(dirname "$MKFS")/xw-export" -o - img 2>.err | tar -C out -xSf -
-	is "$options $size: xw-export gives it back" diff -r --no-dereference -x lost+found tree out
+	is "$options ${size:-no SIZE}: xw-export gives it back" diff -r --no-dereference -x lost+found tree out
 	can_loop || continue
 	mkdir -p mnt
 	at_end "umount mnt"
 	mount -o loop img mnt 2>.err || { skip "$options: Linux" "it does not mount it"; continue; }
-	is "$options $size: Linux reads it" diff -r --no-dereference -x lost+found tree mnt
-	is "$options $size: and writes" eval 'for n in $(seq 1 600); do echo more >>mnt/big/file-$n; done
+	is "$options ${size:-no SIZE}: Linux reads it" diff -r --no-dereference -x lost+found tree mnt
+	is "$options ${size:-no SIZE}: and writes" eval 'for n in $(seq 1 600); do echo more >>mnt/big/file-$n; done
 		for n in 1 7 33; do dd if=/dev/urandom of=mnt/dir/sparse-$n bs=64k count=20 conv=notrunc status=none; done
 		rm -r mnt/deep'
 	umount mnt
-	clean img "$options $size: e2fsck after that"
+	clean img "$options ${size:-no SIZE}: e2fsck after that"
 done <<-'END'
 	1G -O bigalloc
 	300M -O bigalloc -b 4096 -C 8192
@@ -77,6 +82,12 @@ done <<-'END'
 	1G -O bigalloc,orphan_file,inline_data,^64bit,ea_inode
 	3G -O bigalloc,meta_bg,^resize_inode,^metadata_csum -C 1048576
 	1G -O bigalloc,quota
+	300M -O bigalloc -b 1024 -C 16384
+	300M -O bigalloc,meta_bg,^resize_inode,^flex_bg -b 1024 -C 4096
+	none -O bigalloc --free 30%
+	none -O bigalloc,^flex_bg,orphan_file -b 1024 -C 2048 --free 30%
+	none -O bigalloc,^has_journal,ea_inode,inline_data -C 8192 --free 20M
+	none -O bigalloc,sparse_super2,^resize_inode -b 1024 -C 2048 -J size=40 --free 30%
 END
 
 given_back() { # IMAGE TREE: xw-export's idea of it

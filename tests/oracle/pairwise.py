@@ -47,16 +47,6 @@ def repair(row, keep):
                     row[a] = False
                 else:
                     return False
-        if row["bigalloc"]:
-            for name, good in (("size", True), ("bs", 4096)):
-                if name == "size" and row["size"] or name == "bs" and row["bs"] > 1024:
-                    continue
-                if name in keep:
-                    if "bigalloc" in keep:
-                        return False
-                    row["bigalloc"] = False
-                else:
-                    row[name] = good
         if row == before:
             return True
     return False

@@ -117,9 +117,11 @@ static inline void write_tar(const struct import_world *iw, void (*put)(struct t
 static inline void import_world_make(struct import_world *iw, const char *type,
 				     const char *features)
 {
+	const bool clusters = strstr(features, "bigalloc"); /* small ones: the image is small */
 	const struct {
 		const char *option, *value;
 	} options[] = {
+		{clusters ? "-C" : "-F", clusters ? "2048" : NULL},
 		{"-t", type},
 		{"-b", "1024"},
 		{"-O", features},

@@ -27,6 +27,7 @@ static const struct spec {
 	{"ext4", "quota,project,ea_inode,orphan_file", XW_COMMIT_REDO},
 	{"ext4", "quota,uninit_bg,^metadata_csum,^64bit", XW_COMMIT_JOURNAL},
 	{"ext4", "itree", XW_COMMIT_AUTO},
+	{"ext4", "bigalloc,quota,ea_inode", XW_COMMIT_AUTO},
 };
 
 static const struct fault {
