@@ -11,7 +11,7 @@
  *   bench_itree cold IMAGE stat|copy hash|itree
  *					seconds that takes the library
  *   bench_itree create N fresh|aged	seconds to fill a directory in memory, with and without
- *   bench_itree delete N fresh|aged	blocks read to empty one
+ *   bench_itree delete N fresh|aged [SHARE]	blocks read to empty one
  *
  * The cache is LRU over block numbers and holds a share of the directory's inode table blocks; all
  * blocks that are read go through it. In the order of hashes, which is readdir's on ext4, they are
@@ -626,13 +626,16 @@ static void delete_by(struct ager *a, unsigned how, unsigned share, uint64_t *re
 	free(v);
 }
 
-static int delete (uint64_t n, const char *how)
+/* only: one of the shares; 0 for all. */
+static int deletion(uint64_t n, const char *how, unsigned only)
 {
 	for (unsigned k = 0; k < XW_ARRAY_SIZE(shares); k++) {
 		struct ager a = {.n = n, .aged = how[0] == 'a'};
 		uint64_t reads[DELETES];
 		double told[DELETES];
 
+		if (only && shares[k] != only)
+			continue;
 		for (unsigned i = 0; i < DELETES; i++)
 			delete_by(&a, i, shares[k], &reads[i], &told[i]);
 		printf("| %" PRIu64 " %s | %u %% | %" PRIu64 " | %" PRIu64 " | %" PRIu64
@@ -663,8 +666,9 @@ int main(int argc, char **argv)
 		return cold(argv[2], argv[3][0] == 'c', argv[4][0] == 'i');
 	if (argc == 4 && !strcmp(verb, "create"))
 		return create(strtoull(argv[2], NULL, 0), argv[3]);
-	if (argc == 4 && !strcmp(verb, "delete"))
-		return delete (strtoull(argv[2], NULL, 0), argv[3]);
+	if (argc >= 4 && !strcmp(verb, "delete"))
+		return deletion(strtoull(argv[2], NULL, 0), argv[3],
+				argc > 4 ? (unsigned)atoi(argv[4]) : 0);
 	fprintf(stderr, "usage: bench_itree tar|age|walk|cold|create|delete ...; see its source\n");
 	return 2;
 }

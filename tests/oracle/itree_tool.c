@@ -144,8 +144,8 @@ int main(int argc, char **argv)
 {
 	struct xw_diag diag = {0};
 	struct tool t = {0};
-	struct xw_inode_scan s;
-	struct xw_dev *dev;
+	struct xw_inode_scan s = {0};
+	struct xw_dev *dev = NULL;
 	const uint8_t *raw;
 	xw_ino ino;
 	char verb;
