@@ -181,7 +181,8 @@ static int put_attributes(const struct target *t, const struct xw_inode *in)
 
 	if (fchown(t->fd, in->uid, in->gid) && errno != EPERM)
 		return target_failed(t);
-	if (fchmod(t->fd, in->mode & 07777) || futimens(t->fd, times))
+	/* neither set-id bits nor sticky ones: what an image says is nobody's word here */
+	if (fchmod(t->fd, in->mode & 0777) || futimens(t->fd, times))
 		return target_failed(t);
 	return 0;
 }

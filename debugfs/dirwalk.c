@@ -33,8 +33,9 @@ struct dirwalk {
 
 static bool plausible(const struct dirwalk *w, const struct xw_dirent *e)
 {
-	return e->ino && e->ino <= w->d->img->sb.inodes_count && e->name_len &&
-	       !memchr(e->name, '\0', e->name_len) && e->ftype < XW_FT_CSUM_TAIL;
+	/* Linux wipes number and name of what it removes, and leaves the length */
+	return e->ino <= w->d->img->sb.inodes_count && e->ftype < XW_FT_CSUM_TAIL &&
+	       !memchr(e->name, '\0', e->name_len);
 }
 
 /* What was removed between the end of an entry and that of its room. */

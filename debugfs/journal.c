@@ -355,7 +355,8 @@ static int show_super(struct logdump *l, struct xw_image *img)
 
 	s.out = l->out;
 	rc = xw_show_journal(&s, img);
-	fputc('\n', l->out);
+	if (img->sb.journal_inum)
+		fputc('\n', l->out);
 	xw_show_end(&s);
 	return rc;
 }

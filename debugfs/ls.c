@@ -28,7 +28,7 @@ struct listing {
 static char *shown_name(const struct listing *l, const struct dbg_entry *e)
 {
 	const struct xw_dirent *n = &e->e;
-	const bool dots = n->name_len <= 2 && !memcmp(n->name, "..", n->name_len);
+	const bool dots = n->name_len && n->name_len <= 2 && !memcmp(n->name, "..", n->name_len);
 	char *name = NULL;
 
 	if (e->is_csum)

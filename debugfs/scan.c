@@ -300,7 +300,7 @@ static int on_lsdel(void *arg, xw_ino ino, const struct xw_inode *in, const uint
 	l->at = (struct deleted){
 		.ino = ino, .uid = in->uid, .dtime = in->dtime, .mode = in->mode, .size = in->size};
 	rc = dbg_walk(l->d, ino, in, on_deleted_piece, l);
-	if (rc || !l->at.free_blocks)
+	if (rc || (!l->at.free_blocks && !(in->flags & XW_FL_INLINE_DATA)))
 		return rc;
 	if (xw_vec_push(&l->found, l->at))
 		return xw_fail_nomem(&l->d->diag, "deleted inodes");

@@ -54,13 +54,19 @@ static void print_c(FILE *out, const uint8_t *v, size_t len)
 	}
 }
 
+/* Is it text, but for a byte in eight? */
+static bool is_text(const uint8_t *v, size_t len)
+{
+	return !odd_bytes(v, len) || odd_bytes(v, len) * 8 < len;
+}
+
 /* " = ..." behind a name; nothing for an empty value. */
 static void print_value(FILE *out, const uint8_t *v, size_t len, bool hex, bool c)
 {
 	if (!len)
 		return;
 	fputs(" = ", out);
-	if (hex || (!c && odd_bytes(v, len))) {
+	if (hex || (!c && !is_text(v, len))) {
 		print_hex(out, v, len);
 	} else {
 		fputc('"', out);
@@ -72,7 +78,7 @@ static void print_value(FILE *out, const uint8_t *v, size_t len, bool hex, bool 
 static void full_name(const struct xw_xattr_ref *a, char buf[XW_XATTR_FULL_NAME_MAX])
 {
 	if (!xw_xattr_full_name(a->index, a->name, a->name_len, buf))
-		snprintf(buf, XW_XATTR_FULL_NAME_MAX, "%u.%.*s", a->index, a->name_len, a->name);
+		snprintf(buf, XW_XATTR_FULL_NAME_MAX, "%.*s", a->name_len, a->name);
 }
 
 /* ---- ea_list ---- */
@@ -95,7 +101,10 @@ static void print_one(struct dbg *d, const struct xw_xattr_ref *a, bool first)
 		return;
 	}
 	fputs("  ", d->out);
-	dbg_print_name(d, name, strlen(name));
+	if (is_text((const uint8_t *)name, strlen(name)))
+		print_c(d->out, (const uint8_t *)name, strlen(name));
+	else
+		print_hex(d->out, (const uint8_t *)name, strlen(name));
 	fprintf(d->out, " (%" PRIu32 ")", a->value_len);
 	if (a->value_len < LISTED_MAX)
 		print_value(d->out, a->value, a->value_len, false, false);
