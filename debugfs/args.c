@@ -145,6 +145,8 @@ static int check(const struct debugfs_args *args)
 		return refuse("-R and -f exclude each other");
 	if (args->how.write && args->how.catastrophic)
 		return refuse("-w cannot go with -c");
+	if (args->how.write && (args->how.e2image || args->how.super_block || args->how.block_size))
+		return refuse("-w cannot go with -b, -i and -s");
 	if (args->how.super_block && !args->how.block_size)
 		return refuse("-s needs -b: blocks of which size are counted");
 	return -1;

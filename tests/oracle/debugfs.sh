@@ -6,6 +6,7 @@
 # Not compared, because debugfs 1.47.0 is wrong there or says less:
 #   - blocks of symbolic links and devices that have none (it takes their text or number for a map)
 #   - inline files in cat (it shows the room behind the file's end too)
+#   - removed entries in what is left of an index (it takes numbers and names for one that cannot be)
 #   - times before 1970 in ls -l; ACL entries that have no id in ea_get; the offset of -i in logdump where inodes are
 #     larger than 128 bytes; last lines of hexdumps that begin like the line before
 . "$(dirname "$0")/../cli/lib.sh"
@@ -167,7 +168,8 @@ if can_loop; then
 	umount mnt
 	compare img "what Linux wrote" < <(
 		ask_fs
-		for f in / /new /many; do ask_dir "$f"; done
+		for f in / /many; do ask_dir "$f"; done
+		printf '%s\n' "ls /new" "ls -l /new" "ls -c /new"
 		for f in /broken /few /unwritten /far /new "<8>"; do ask_file "$f"; done
 		printf '%s\n' "htree new" "cat few" "cat unwritten"
 	)
