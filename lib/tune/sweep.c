@@ -167,7 +167,7 @@ static int bitmap_csums(struct xw_sweep *s, uint64_t group, struct xw_group_desc
 		return 0;
 	}
 	if (!tracked || !(gd->flags & XW_BG_BLOCK_UNINIT))
-		ret = bitmap_csum(s, group, gd->block_bitmap, sb->clusters_per_group / 8,
+		ret = bitmap_csum(s, group, gd->block_bitmap, xw_image_group_bits(s->img) / 8,
 				  gd->block_bitmap_csum, &gd->block_bitmap_csum);
 	if (!ret && (!tracked || !(gd->flags & XW_BG_INODE_UNINIT)))
 		ret = bitmap_csum(s, group, gd->inode_bitmap, sb->inodes_per_group / 8,

@@ -60,7 +60,7 @@ static int block_bitmap(struct xw_update *u, uint32_t group, struct xw_group_des
 	gd->free_blocks = biased(sum.free, xw_update_bias_of(u, group).blocks);
 	gd->flags &= (uint16_t)~XW_BG_BLOCK_UNINIT;
 	gd->block_bitmap_csum = xw_bitmap_csum(&u->img->sb, u->img->csum_seed, buf,
-					       u->img->sb.clusters_per_group / 8);
+					       xw_image_group_bits(u->img) / 8);
 	return put_bitmap(u, gd->block_bitmap, buf);
 }
 

@@ -31,9 +31,6 @@ static int check(struct xw_update *u, const struct xw_update_opts *opts)
 
 	if (!opts->lax && (sb->state & XW_STATE_ERROR || sb->error_count))
 		return refuse(u, XW_ERR_STATE, "the filesystem has errors; run xw-fsck first");
-	if (bigalloc && opts->lax)
-		return refuse(u, XW_ERR_UNSUPPORTED,
-			      "bigalloc: only imports change images with clusters");
 	if (bigalloc &&
 	    (sb->feature_ro_compat & XW_RO_ITREE || !(sb->feature_incompat & XW_INCOMPAT_EXTENTS)))
 		return refuse(u, XW_ERR_CORRUPT,
