@@ -76,7 +76,7 @@ struct xw_update_map {
 	uint64_t other; /* what i_blocks counts beside the two */
 };
 
-/* XW_ERR_UNSUPPORTED: bigalloc, an itree. An inode without a map has an empty one. */
+/* XW_ERR_UNSUPPORTED: an itree. An inode without a map has an empty one. */
 int xw_update_map_read(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 		       struct xw_update_map *m);
 /*

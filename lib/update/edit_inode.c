@@ -364,22 +364,28 @@ struct reviver {
 static int claim_node(void *arg, xw_blk blk, unsigned depth)
 {
 	const struct reviver *r = arg;
+	const uint64_t size = UINT64_C(1) << r->u->b.geo.cluster_bits;
 
 	(void)depth;
-	return claim(r->u, r->ino, blk, 1);
+	return claim(r->u, r->ino, blk & ~(size - 1), size);
 }
 
 static int claim_map(struct xw_update *u, xw_ino ino, const struct xw_inode *in)
 {
+	struct xw_update_clusters c = {.u = u};
 	struct reviver r = {u, ino};
 	struct xw_map_iter it;
 	struct xw_map_run run;
+	struct xw_run fresh;
 	int more, ret = xw_map_begin(u->img, ino, in, 0, &it);
 
 	it.on_node = claim_node;
 	it.arg = &r;
-	while (!ret && (more = xw_map_next(&it, &run)) != 0)
-		ret = more < 0 ? more : claim(u, ino, run.pblk, run.len);
+	while (!ret && (more = xw_map_next(&it, &run)) != 0) {
+		ret = more < 0 ? more : xw_update_clusters(&c, &run, &fresh);
+		if (!ret && fresh.len)
+			ret = claim(u, ino, fresh.start, fresh.len);
+	}
 	xw_map_end(&it);
 	return ret;
 }
@@ -404,8 +410,11 @@ int xw_update_revive(struct xw_update *u, xw_ino ino)
 	if (in.file_acl && xw_space_claim(u->space, in.file_acl, 1)) {
 		const uint64_t blocks = xw_update_bytes(u, &in) / u->img->block_size;
 
+		const uint64_t cluster = UINT64_C(1) << u->b.geo.cluster_bits;
+
 		in.file_acl = 0;
-		ret = blocks ? xw_inode_set_blocks(&in, &u->img->sb, blocks - 1) : 0;
+		ret = blocks < cluster ? 0
+				       : xw_inode_set_blocks(&in, &u->img->sb, blocks - cluster);
 	}
 	in.dtime = 0;
 	in.links = 1;

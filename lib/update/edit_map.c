@@ -87,8 +87,6 @@ int xw_update_map_read(struct xw_update *u, xw_ino ino, const struct xw_inode *i
 	int more, ret;
 
 	*m = (struct xw_update_map){0};
-	if (u->img->sb.feature_ro_compat & XW_RO_BIGALLOC)
-		return refuse(u, ino, XW_ERR_UNSUPPORTED, "maps of clusters are not changed");
 	if (in->flags & XW_FL_ITREE && (in->mode & XW_S_IFMT) == XW_S_IFDIR)
 		return refuse(u, ino, XW_ERR_UNSUPPORTED, "has an itree");
 	ret = xw_update_other_blocks(u, ino, in, &m->other);
@@ -178,9 +176,24 @@ int xw_update_map_write(struct xw_update *u, xw_ino ino, struct xw_inode *in,
 	return ret ? ret : xw_update_charge(u, in, 0, (int64_t)xw_update_bytes(u, in) - before);
 }
 
+/* Where block lblk must be, since another block of its cluster is there; 0: nowhere yet. */
+static xw_blk partner(const struct xw_update *u, const struct xw_update_map *m, uint64_t lblk)
+{
+	const uint32_t bits = u->b.geo.cluster_bits;
+
+	for (size_t i = 0; i < m->e.n; i++) {
+		const struct xw_extent *e = &m->e.v[i];
+
+		if (e->lblk >> bits <= lblk >> bits &&
+		    ((uint64_t)e->lblk + e->len - 1) >> bits >= lblk >> bits)
+			return e->pblk + lblk - e->lblk;
+	}
+	return 0;
+}
+
 /* ---- punch ---- */
 
-/* e less first .. last: 0 to 2 pieces to m; the rest is freed. */
+/* e less first .. last, in 0 to 2 pieces, to m. */
 static int punch_one(struct xw_update *u, struct xw_update_map *m, const struct xw_extent *e,
 		     uint64_t first, uint64_t last)
 {
@@ -190,16 +203,40 @@ static int punch_one(struct xw_update *u, struct xw_update_map *m, const struct 
 	struct xw_extent head = *e, tail = *e;
 	int ret;
 
-	if (from == to)
-		return append(u, m, *e);
 	head.len = (uint32_t)(from - e->lblk);
 	tail.lblk = (uint32_t)to;
 	tail.pblk += to - e->lblk;
 	tail.len = (uint32_t)(end - to);
 	ret = head.len ? append(u, m, head) : 0;
-	if (!ret && tail.len)
-		ret = append(u, m, tail);
-	return ret ? ret : xw_update_free(u, e->pblk + (from - e->lblk), to - from);
+	return ret || !tail.len ? ret : append(u, m, tail);
+}
+
+/* Clusters of first .. last that `left` has nothing in: at both ends it may. */
+static int free_lost(struct xw_update *u, const struct xw_update_map *was,
+		     const struct xw_update_map *left, uint64_t first, uint64_t last)
+{
+	const uint32_t bits = u->b.geo.cluster_bits;
+	const uint64_t end = partner(u, left, last) ? last >> bits << bits : last + 1;
+	struct xw_update_clusters c = {.u = u};
+	int ret = 0;
+
+	if (partner(u, left, first))
+		c.next = (first >> bits) + 1;
+	for (size_t i = 0; i < was->e.n && !ret; i++) {
+		const struct xw_extent *e = &was->e.v[i];
+		const uint64_t from = XW_MAX(first, e->lblk);
+		const uint64_t to = XW_MIN(end, (uint64_t)e->lblk + e->len);
+		const struct xw_map_run run = {(xw_lblk)from, to - from, e->pblk + from - e->lblk,
+					       false};
+		struct xw_run fresh;
+
+		if (from >= to)
+			continue;
+		ret = xw_update_clusters(&c, &run, &fresh);
+		if (!ret && fresh.len)
+			ret = xw_update_free(u, fresh.start, fresh.len);
+	}
+	return ret;
 }
 
 /* Load inode and map; inline contents go to blocks first. */
@@ -244,6 +281,8 @@ int xw_update_punch(struct xw_update *u, xw_ino ino, xw_lblk first, xw_lblk last
 
 	for (size_t i = 0; i < e.m.e.n && !ret; i++)
 		ret = punch_one(u, &left, &e.m.e.v[i], first, last);
+	if (!ret)
+		ret = free_lost(u, &e.m, &left, first, last);
 	if (!ret) {
 		free(e.m.e.v);
 		memcpy(&e.m.e, &left.e, sizeof(left.e));
@@ -268,11 +307,47 @@ static uint64_t map_room(const struct xw_update *u, const struct xw_update_map *
 
 struct filler {
 	struct xw_update *u;
+	const struct xw_update_map *was;
 	struct xw_update_map *m; /* what it becomes */
 	xw_blk goal;
 	uint64_t blocks; /* added */
 	bool up_to, full;
 };
+
+/*
+ * Blocks for `from` and those behind it, at most to `to`. Where their cluster is the file's already
+ * they are in it; new ones begin where the first of their cluster would be.
+ */
+static int take_some(struct filler *f, uint64_t from, uint64_t to, struct xw_run *run)
+{
+	struct xw_update *u = f->u;
+	const uint64_t size = UINT64_C(1) << u->b.geo.cluster_bits, lead = from & (size - 1);
+	const xw_blk there = partner(u, f->was, from);
+	uint64_t end = partner(u, f->was, to - 1) ? (to - 1) & ~(size - 1) : to;
+	struct xw_alloc_req req = {.goal = f->goal};
+	int ret;
+
+	if (there) {
+		*run = (struct xw_run){there, XW_MIN(to, (from | (size - 1)) + 1) - from};
+		return 0;
+	}
+	end = XW_MIN(end, from - lead + (max_len(uses_extents(u)) & ~(size - 1)));
+	req.len = end - from + lead;
+	if (f->up_to) {
+		const uint64_t room = xw_space_free_blocks(u->space),
+			       keep = map_room(u, f->m, f->blocks) * size;
+
+		if (room < keep + size)
+			return XW_ERR_NOSPC;
+		req.len = XW_MIN(req.len, (room - keep) & ~(size - 1));
+	}
+	ret = xw_space_alloc(u->space, &req, run);
+	if (ret)
+		return ret;
+	run->start += lead;
+	run->len -= lead;
+	return 0;
+}
 
 /* Blocks for a hole; where only as much is wanted as there is, fewer. */
 static int fill_hole(struct filler *f, uint64_t from, uint64_t to)
@@ -282,19 +357,9 @@ static int fill_hole(struct filler *f, uint64_t from, uint64_t to)
 	int ret = 0;
 
 	while (from < to && !ret && !f->full) {
-		const uint64_t room = xw_space_free_blocks(u->space),
-			       keep = map_room(u, f->m, f->blocks);
-		struct xw_alloc_req req = {.goal = f->goal,
-					   .len = XW_MIN(to - from, max_len(unwritten))};
 		struct xw_run run;
 
-		if (f->up_to) {
-			f->full = room <= keep;
-			req.len = XW_MIN(req.len, f->full ? 0 : room - keep);
-		}
-		if (f->full)
-			break;
-		ret = xw_space_alloc(u->space, &req, &run);
+		ret = take_some(f, from, to, &run);
 		if (ret == XW_ERR_NOSPC && !f->up_to)
 			return xw_fail(u->diag, ret, "%s: %" PRIu64 " blocks needed, none free",
 				       u->img->dev->name, to - from);
@@ -320,8 +385,8 @@ int xw_update_fallocate(struct xw_update *u, xw_ino ino, xw_lblk first, xw_lblk 
 		uses_extents(u) ? UINT32_MAX : xw_indirect_max_lblk(u->img->block_size);
 	const uint64_t stop = XW_MIN((uint64_t)last + 1, most);
 	struct xw_update_map more = {0};
-	struct filler f = {.u = u, .m = &more, .up_to = up_to};
 	struct edit e;
+	struct filler f = {.u = u, .was = &e.m, .m = &more, .up_to = up_to};
 	uint64_t at = first;
 	int ret = begin(u, ino, &e);
 
@@ -405,14 +470,16 @@ static int set_block(struct xw_update *u, xw_ino ino, struct edit *e, xw_lblk lb
 		return refuse(u, ino, XW_ERR_INPUT, "no such block");
 	if (!given && (*pblk = where(&e->m, lblk)) != 0)
 		return 0;
-	if (!given) {
+	if (!given)
+		*pblk = partner(u, &e->m, lblk);
+	if (!*pblk) {
 		const struct xw_alloc_req req = {.goal = goal_of(u, ino, &e->m), .len = 1};
 		struct xw_run run;
 
 		ret = xw_space_alloc(u->space, &req, &run);
 		if (ret)
 			return refuse(u, ino, ret, "no free block is left for it");
-		*pblk = run.start;
+		*pblk = run.start + (lblk & ((1u << u->b.geo.cluster_bits) - 1));
 	}
 	ret = put_one(u, &e->m, lblk, *pblk);
 	if (!ret)
