@@ -46,6 +46,7 @@ void xw_mkfs_clear(struct xw_mkfs *m)
 	xw_select_free(&m->select);
 	xw_params_free(&m->params);
 	xw_json_free(&m->json);
+	free(m->bad_list);
 }
 
 void xw_mkfs_free(struct xw_mkfs *m)
@@ -53,6 +54,20 @@ void xw_mkfs_free(struct xw_mkfs *m)
 	if (m)
 		xw_mkfs_clear(m);
 	free(m);
+}
+
+static int set_bad_list(struct xw_mkfs *m, const char *value)
+{
+	char *copy;
+
+	if (!value || !*value)
+		return xw_fail(&m->diag, XW_ERR_USAGE, "-l: needs a value");
+	copy = strdup(value);
+	if (!copy)
+		return xw_fail_nomem(&m->diag, "-l");
+	free(m->bad_list);
+	m->bad_list = copy;
+	return 0;
 }
 
 /* Options of the run itself. XW_ERR_NOTFOUND: none of them. */
@@ -66,6 +81,12 @@ static int set_own(struct xw_mkfs *m, const char *option, const char *value)
 		m->plan_only = true;
 		return 0;
 	}
+	if (!strcmp(option, "-c")) {
+		m->check++;
+		return 0;
+	}
+	if (!strcmp(option, "-l"))
+		return set_bad_list(m, value);
 	if (!strcmp(option, "-D")) {
 		m->direct = true;
 		return 0;
@@ -197,6 +218,7 @@ static void put_uuid(struct xw_json *j, const uint8_t uuid[16])
 	X(files_with_data) \
 	X(inline_inodes) \
 	X(replaced_blocks) \
+	X(bad_blocks) \
 	X(bytes_in) \
 	X(bytes_written) \
 	X(writes) \

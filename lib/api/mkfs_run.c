@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "disk/indirect.h"
+#include "plan/bad.h"
 
 #define LOST_FOUND_BYTES 16384u
 /*
@@ -127,6 +128,8 @@ static int plan(struct run *r)
 	int ret = xw_params_finish(
 		&m->params, r->target.have ? r->target.have + m->params.offset : 0, &m->diag);
 
+	if (!ret)
+		ret = xw_bad_load(m);
 	if (ret || xw_has_incompat(&m->params.features, XW_INCOMPAT_JOURNAL_DEV))
 		return ret;
 	ret = plan_geometry(&m->params, &r->b.geo, &m->diag);
@@ -136,6 +139,39 @@ static int plan(struct run *r)
 		       "machines (-F: no warning)",
 		       r->b.geo.block_size, USUAL_PAGE);
 	return ret ? ret : plan_geometry(&m->params, &r->first_geo, NULL);
+}
+
+static int tick_check(void *arg, uint64_t done, uint64_t total)
+{
+	struct run *r = arg;
+	const struct xw_progress p = {.phase = "check", .done = done, .total = total};
+
+	if (!r->m->progress || (seconds_since(&r->last_tick) < 0.1 && done < total))
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &r->last_tick);
+	if (r->m->progress(r->m->progress_arg, &p))
+		return xw_fail(&r->m->diag, XW_ERR_IO, "%s: interrupted", r->target.path);
+	return 0;
+}
+
+/* Everything is planned, so that nothing is searched in vain; what is found changes the plan. */
+static int find_bad(struct run *r)
+{
+	const struct xw_bad_scan b = {.m = r->m, .progress = tick_check, .arg = r};
+	const size_t before = r->m->params.bad.n;
+	struct xw_diag quiet = {0}; /* what there is to warn of has been said */
+	int ret = xw_bad_find(&b, &r->target);
+
+	if (ret || r->m->params.bad.n == before)
+		return ret;
+	xw_geo_free(&r->b.geo);
+	xw_geo_free(&r->first_geo);
+	ret = plan_geometry(&r->m->params, &r->b.geo, &quiet);
+	if (!ret)
+		ret = xw_geo_check_bad(&r->b.geo, &r->m->diag);
+	if (!ret)
+		ret = plan_geometry(&r->m->params, &r->first_geo, NULL);
+	return ret && quiet.code ? xw_fail(&r->m->diag, ret, "%s", quiet.text) : ret;
 }
 
 /*
@@ -160,6 +196,8 @@ static int settle(struct run *r, const char *path)
 		ret = xw_journal_open(m, &r->jdev);
 	if (!ret && !early)
 		ret = plan(r);
+	if (!ret && m->check && !m->plan_only)
+		ret = find_bad(r);
 	return ret ? ret : xw_journal_check(m, &r->jdev);
 }
 
@@ -193,7 +231,8 @@ static int open_out(struct run *r)
 	if (!r->b.pool)
 		return xw_fail_nomem(&r->m->diag, "threads");
 	r->threaded = r->m->jobs != 1;
-	r->out.max_gap = r->target.dev->fresh ? MAX_ZERO_GAP : 0;
+	/* a gap may be a bad block */
+	r->out.max_gap = r->target.dev->fresh && !r->b.geo.n_bad ? MAX_ZERO_GAP : 0;
 	return xw_batch_new(r->target.dev, XW_MAX(r->b.geo.block_size, XW_BATCH_UNIT), r->threaded,
 			    &r->m->diag, &r->out.batch);
 }
@@ -386,7 +425,8 @@ static void summarise(struct run *r)
 	used = b->geo.blocks - b->sb.free_blocks_count;
 	res->data_blocks = r->sink.data_blocks;
 	res->journal_blocks = b->journal.n_ext ? b->geo.journal_blocks : 0;
-	res->metadata_blocks = used - res->data_blocks - res->journal_blocks;
+	res->bad_blocks = b->geo.n_bad;
+	res->metadata_blocks = used - res->data_blocks - res->journal_blocks - res->bad_blocks;
 	res->directory_blocks = b->counts.directory_blocks;
 	res->indexed_directories = b->counts.indexed_dirs;
 	res->xattr_blocks = b->counts.xattr_blocks;

@@ -18,6 +18,8 @@ struct xw_mkfs {
 	struct xw_select select;
 	XW_VEC(char *) sources;
 	bool plan_only, direct, supers_only; /* -n, -D, -S */
+	char *bad_list; /* -l; owned */
+	unsigned check; /* how often -c was set */
 	bool find_uuid, find_seed; /* -S: those of the filesystem that is there */
 	unsigned force; /* how often -F was set: once for content, twice for a target in use */
 	enum xw_whiteouts whiteouts;
@@ -73,6 +75,11 @@ struct xw_target {
 };
 /* May the target be overwritten, and what does it offer? Opens nothing for writing. */
 int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t);
+/*
+ * For looking at what the medium holds, past the page cache where that can be; for writing too with
+ * -cc. t->dev is the caller's to close.
+ */
+int xw_target_open_check(struct xw_mkfs *m, struct xw_target *t);
 /* Once params.size_bytes is settled. What is there is left as it is. */
 int xw_target_open(struct xw_mkfs *m, struct xw_target *t);
 /*
@@ -82,6 +89,18 @@ int xw_target_open(struct xw_mkfs *m, struct xw_target *t);
 int xw_target_clear(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick tick);
 /* Closes; removes a file that was created when `ok` is false. */
 void xw_target_close(struct xw_target *t, bool ok);
+
+/* bad.c: -l and -c. */
+
+/* The list of -l into params.bad, once params are final. */
+int xw_bad_load(struct xw_mkfs *m);
+struct xw_bad_scan {
+	struct xw_mkfs *m;
+	int (*progress)(void *arg, uint64_t done, uint64_t total); /* non-zero ends the search */
+	void *arg;
+};
+/* Search the target, and add what is found to params.bad. -cc destroys the content. */
+int xw_bad_find(const struct xw_bad_scan *b, const struct xw_target *t);
 
 /* supers.c: -S. */
 

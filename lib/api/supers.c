@@ -37,8 +37,7 @@ static bool read_copy(struct xw_mkfs *m, const struct xw_target *t, uint64_t at,
 		xw_diag_clear(&m->diag);
 		return false;
 	}
-	return !xw_super_decode(buf, sb) && xw_super_block_size(sb) == bs &&
-	       !xw_super_verify(buf);
+	return !xw_super_decode(buf, sb) && xw_super_block_size(sb) == bs && !xw_super_verify(buf);
 }
 
 int xw_supers_identity(struct xw_mkfs *m, const struct xw_target *t, const struct xw_geo *geo)
@@ -48,11 +47,9 @@ int xw_supers_identity(struct xw_mkfs *m, const struct xw_target *t, const struc
 	if (m->plan_only || (!m->find_uuid && !m->find_seed))
 		return 0;
 	for (uint32_t g = 0; g < geo->groups; g = xw_geo_next_super(geo, g + 1)) {
-		struct xw_group_place p;
+		uint64_t at = g ? xw_geo_super_at(geo, g) * geo->block_size : XW_SUPER_OFFSET;
 
-		xw_geo_group(geo, g, &p);
-		if (!read_copy(m, t, g ? p.start * geo->block_size : XW_SUPER_OFFSET,
-			       geo->block_size, &sb))
+		if (!read_copy(m, t, at, geo->block_size, &sb))
 			continue;
 		if (m->find_uuid)
 			memcpy(m->params.uuid, sb.uuid, sizeof(sb.uuid));

@@ -308,20 +308,27 @@ static void drop_redo_file(struct xw_mkfs *m, const char *path)
 	xw_diag_clear(&m->diag);
 }
 
-static int open_dev(struct xw_mkfs *m, struct xw_target *t)
+/* With `direct` past the page cache, where the host has that; what it has not is said at `level`. */
+static int open_dev(struct xw_mkfs *m, struct xw_target *t, unsigned flags, bool direct,
+		    enum xw_log_level level)
 {
-	unsigned flags = t->exists ? 0 : XW_DEV_CREATE;
-	int ret = XW_ERR_UNSUPPORTED;
+	int ret = direct ? xw_dev_open_file(t->path, flags | XW_DEV_DIRECT, &m->diag, &t->dev)
+			 : XW_ERR_UNSUPPORTED;
 
-	if (m->direct) {
-		ret = xw_dev_open_file(t->path, flags | XW_DEV_DIRECT, &m->diag, &t->dev);
-		if (ret == XW_ERR_UNSUPPORTED) {
-			xw_log(&m->diag, XW_LOG_WARN, "-D: %s; going on without", m->diag.text);
-			xw_diag_clear(&m->diag);
-		}
-	}
-	return ret == XW_ERR_UNSUPPORTED ? xw_dev_open_file(t->path, flags, &m->diag, &t->dev)
-					 : ret;
+	if (ret != XW_ERR_UNSUPPORTED)
+		return ret ? ret : xw_dev_open_direct(t->dev, t->dev->align, &t->dev);
+	if (direct)
+		xw_log(&m->diag, level, "%s; going on without", m->diag.text);
+	xw_diag_clear(&m->diag);
+	return xw_dev_open_file(t->path, flags, &m->diag, &t->dev);
+}
+
+int xw_target_open_check(struct xw_mkfs *m, struct xw_target *t)
+{
+	int ret = open_dev(m, t, m->check > 1 ? 0 : XW_DEV_RDONLY, true, XW_LOG_INFO);
+
+	return ret || !m->params.offset ? ret
+					: xw_dev_open_offset(t->dev, m->params.offset, &t->dev);
 }
 
 int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
@@ -336,7 +343,7 @@ int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 			       (unsigned long long)bytes, (unsigned long long)t->have);
 	if (m->plan_only)
 		return open_null(m, t);
-	ret = open_dev(m, t);
+	ret = open_dev(m, t, t->exists ? 0 : XW_DEV_CREATE, m->direct, XW_LOG_WARN);
 	if (ret)
 		return ret;
 	t->created = !t->exists;
@@ -347,9 +354,7 @@ int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 	/* a file will be all holes once it is cleared, unless its blocks are to stay */
 	t->dev->fresh = !t->is_block && (t->created || m->params.discard);
 	t->dev->keep = t->exists && !m->params.discard;
-	if (t->dev->align)
-		ret = xw_dev_open_direct(t->dev, t->dev->align, &t->dev);
-	return ret || !off ? ret : xw_dev_open_offset(t->dev, off, &t->dev);
+	return off ? xw_dev_open_offset(t->dev, off, &t->dev) : 0;
 }
 
 /* As in mke2fs: what the host cannot discard is no failure. */

@@ -64,6 +64,7 @@ struct xw_mkfs_result {
 	uint64_t warnings;
 	double seconds;
 	uint8_t uuid[16];
+	uint64_t bad_blocks; /* nothing lies on them */
 };
 
 struct xw_mkfs;

@@ -231,9 +231,9 @@ int xw_build_alloc_node(struct xw_builder *b, struct xw_binode *n, uint64_t len)
 
 int xw_build_reserve(struct xw_builder *b)
 {
-	int ret = 0;
+	int ret = xw_bad_reserve(b);
 
-	if (b->geo.kind == XW_GEO_SIZED && b->geo.journal_blocks) {
+	if (!ret && b->geo.kind == XW_GEO_SIZED && b->geo.journal_blocks) {
 		ret = b->params->journal_at
 			      ? xw_journal_alloc_at(b)
 			      : xw_build_alloc_node(b, &b->journal, b->geo.journal_blocks);

@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include "build/builder.h"
+#include "plan/bad.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +130,8 @@ static int write_head(struct xw_builder *b, uint32_t group, const uint8_t *desc,
 	int ret;
 
 	xw_geo_group(&b->geo, group, &p);
+	if (group && xw_geo_bad_in(&b->geo, p.start, p.head))
+		return 0; /* no backup here */
 	if (!p.has_super)
 		return bytes ? xw_build_write(b, p.start, desc, bytes) : 0;
 	if (!group) /* the primary is the last write of all */
@@ -166,6 +169,11 @@ static int write_copies(struct xw_builder *b, uint32_t from, const uint8_t *buf,
 	int ret = 0;
 
 	for (uint32_t g = 0; g < b->geo.groups && !ret; g = xw_geo_next_super(&b->geo, g + 1)) {
+		struct xw_group_place p;
+
+		xw_geo_group(&b->geo, g, &p);
+		if (from && g && xw_geo_bad_in(&b->geo, p.start, p.head))
+			continue;
 		ret = from ? xw_build_write(b, xw_geo_super_at(&b->geo, g) + 1 + from, buf, bytes)
 			   : write_head(b, g, buf, bytes);
 		if (!ret && !g && b->resize_dind &&

@@ -27,6 +27,7 @@ void xw_hidden_free(struct xw_builder *b)
 		xw_build_free_map(&b->hidden.quota[t].node);
 	}
 	xw_build_free_map(&b->hidden.orphan);
+	xw_build_free_map(&b->hidden.bad);
 }
 
 uint32_t xw_hidden_count(const struct xw_builder *b)
@@ -44,6 +45,8 @@ xw_ino xw_hidden_number(struct xw_builder *b, xw_ino last)
 {
 	struct xw_quota_file *q = b->hidden.quota;
 
+	if (b->hidden.bad.n_ext)
+		give(b, &b->hidden.bad, XW_INO_BAD);
 	if (xw_quota_wanted(b, XW_QUOTA_USER))
 		give(b, &q[XW_QUOTA_USER].node, XW_INO_USR_QUOTA);
 	if (xw_quota_wanted(b, XW_QUOTA_GROUP))
@@ -62,6 +65,46 @@ void xw_hidden_node(const struct xw_builder *b, struct xw_binode *n, uint64_t si
 	n->size = size;
 	n->mtime = n->atime = b->params->now;
 	n->flags = (uint16_t)flags;
+}
+
+/* ---- bad blocks ---- */
+
+/* Not those of a backup's head, which nobody gets anyway. */
+static int claim_bad(struct xw_builder *b, xw_blk blk)
+{
+	uint32_t group = (uint32_t)((blk - b->geo.first_data_block) / b->geo.blocks_per_group);
+	struct xw_group_place p;
+
+	xw_geo_group(&b->geo, group, &p);
+	return blk < p.start + p.head ? 0 : xw_space_claim(b->space, blk, 1);
+}
+
+/* One list of blocks without type or name; its map is made of pointers whatever the features. */
+int xw_bad_reserve(struct xw_builder *b)
+{
+	struct xw_binode *n = &b->hidden.bad;
+	XW_VEC(struct xw_run) runs = {0};
+	int ret = 0;
+
+	if (!b->geo.n_bad)
+		return 0;
+	for (size_t i = 0; i < b->geo.n_bad && !ret; i++) {
+		const struct xw_run one = {b->geo.bad[i], 1};
+		struct xw_run *last = runs.n ? &runs.v[runs.n - 1] : NULL;
+
+		ret = claim_bad(b, one.start);
+		if (last && last->start + last->len == one.start)
+			last->len++;
+		else if (!ret && xw_vec_push(&runs, one))
+			ret = xw_fail_nomem(b->diag, "bad blocks");
+	}
+	if (!ret && xw_binode_set_runs(n, runs.v, runs.n))
+		ret = xw_fail_nomem(b->diag, "bad blocks");
+	xw_vec_free(&runs);
+	n->ino = XW_INO_BAD;
+	n->size = b->geo.n_bad * b->geo.block_size;
+	n->mtime = n->atime = b->params->now;
+	return ret ? ret : xw_build_place_map(b, n);
 }
 
 /* ---- the mount protection's block ---- */

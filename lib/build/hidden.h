@@ -22,6 +22,7 @@ struct xw_quota_file {
 struct xw_hidden {
 	struct xw_quota_file quota[XW_QUOTA_TYPES];
 	struct xw_binode orphan; /* ino 0: not made */
+	struct xw_binode bad; /* inode 1: n_ext 0 = no bad blocks */
 	xw_blk mmp_block; /* 0 = none */
 };
 
@@ -30,6 +31,8 @@ void xw_hidden_free(struct xw_builder *b);
 /* Inodes behind lost+found, and their numbers: from `last` + 1 on; returns the last one given. */
 uint32_t xw_hidden_count(const struct xw_builder *b);
 xw_ino xw_hidden_number(struct xw_builder *b, xw_ino last);
+/* Bad blocks become inode 1's, before anything is placed. */
+int xw_bad_reserve(struct xw_builder *b);
 /* SIZE known: blocks for what does not depend on the content. */
 int xw_hidden_reserve(struct xw_builder *b);
 /* Blocks for the rest, once everything in the tree has its own: usage counts them. */

@@ -75,6 +75,7 @@ static void encode_payload(const struct xw_builder *b, const struct xw_binode *n
 		}
 		xw_map_encode_inode(b, n, in);
 		break;
+	case 0: /* the list of bad blocks */
 	case XW_S_IFREG:
 	case XW_S_IFDIR:
 		xw_map_encode_inode(b, n, in);

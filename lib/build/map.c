@@ -15,9 +15,10 @@
 
 #include "disk/indirect.h"
 
-static bool uses_extents(const struct xw_builder *b)
+/* The list of bad blocks has pointers always. */
+static bool uses_extents(const struct xw_builder *b, const struct xw_binode *n)
 {
-	return xw_has_incompat(&b->geo.features, XW_INCOMPAT_EXTENTS);
+	return xw_has_incompat(&b->geo.features, XW_INCOMPAT_EXTENTS) && n->ino != XW_INO_BAD;
 }
 
 /* ---- extent trees ---- */
@@ -215,7 +216,7 @@ uint64_t xw_map_blocks(const struct xw_builder *b, const struct xw_binode *n)
 	struct levels l;
 	uint64_t sum = 0;
 
-	if (!uses_extents(b))
+	if (!uses_extents(b, n))
 		return ind_walk(b, n, NULL, NULL);
 	extent_levels(b, n->n_ext, &l);
 	for (unsigned i = 0; i < l.depth; i++)
@@ -227,7 +228,7 @@ void xw_map_encode_inode(const struct xw_builder *b, const struct xw_binode *n, 
 {
 	uint32_t slots[15] = {0};
 
-	if (uses_extents(b)) {
+	if (uses_extents(b, n)) {
 		in->flags |= XW_FL_EXTENTS;
 		extent_root(b, n, in->block);
 		return;
@@ -245,7 +246,7 @@ int xw_map_write(struct xw_builder *b, const struct xw_binode *n)
 
 	if (!buf)
 		return xw_fail_nomem(b->diag, "extent map");
-	if (uses_extents(b))
+	if (uses_extents(b, n))
 		extent_blocks(b, n, buf);
 	else
 		ind_walk(b, n, buf, NULL);

@@ -219,6 +219,7 @@ static int direct_zero(struct xw_dev *d, uint64_t off, uint64_t len)
 	if (err || !len)
 		return err;
 	pthread_mutex_lock(&w->lock);
+	w->under->keep = d->keep;
 	from = XW_MIN(up(w, off), off + len);
 	to = XW_MAX(down(w, off + len), from);
 	if (from > off)

@@ -28,17 +28,6 @@ struct range {
 	xw_blk gap_start, gap_end; /* no head in there: what the last look found */
 };
 
-static void range_init(struct range *r, const struct xw_geo *geo, uint32_t first, uint32_t groups)
-{
-	memset(r, 0, sizeof(*r));
-	r->geo = geo;
-	r->first = first;
-	r->groups = groups;
-	r->start = xw_geo_group_start(geo, first);
-	r->end = first + (uint64_t)groups >= geo->groups ? geo->blocks
-							 : xw_geo_group_start(geo, first + groups);
-}
-
 /* End of the head that [at, at + len) touches, 0 when it touches none. */
 static xw_blk head_in(struct range *r, xw_blk at, uint64_t len)
 {
@@ -115,6 +104,23 @@ static int take(struct range *r, xw_blk start, uint64_t len)
 	return 0;
 }
 
+static int range_init(struct range *r, const struct xw_geo *geo, uint32_t first, uint32_t groups)
+{
+	memset(r, 0, sizeof(*r));
+	r->geo = geo;
+	r->first = first;
+	r->groups = groups;
+	r->start = xw_geo_group_start(geo, first);
+	r->end = first + (uint64_t)groups >= geo->groups ? geo->blocks
+							 : xw_geo_group_start(geo, first + groups);
+	/* all from here on: the search for one object may look past the range's end */
+	for (size_t i = 0; i < geo->n_bad; i++) {
+		if (geo->bad[i] >= r->start && take(r, geo->bad[i], 1))
+			return XW_ERR_NOMEM;
+	}
+	return 0;
+}
+
 /* Place for the object of `unit` blocks of the range's i-th group, near `want` if that can be. */
 static bool choose(struct range *r, xw_blk want, uint32_t i, uint64_t unit, xw_blk *out)
 {
@@ -139,7 +145,7 @@ static int place(struct range *r, struct xw_geo_map *map, enum xw_meta_kind kind
 {
 	uint32_t unit = map->unit[kind];
 
-	if (!choose(r, want, i, unit, out))
+	if (!choose(r, want, i, unit, out) || (r->geo->n_bad && *out + unit > r->end))
 		return no_room(diag, r->first + i);
 	if (take(r, *out, unit) || xw_map_add(map, kind, i, 1, *out - r->start))
 		return xw_fail_nomem(diag, "group layout");
@@ -153,8 +159,9 @@ int xw_geo_flex_map(const struct xw_geo *geo, uint32_t first, struct xw_geo_map 
 	xw_blk at[XW_META_KINDS] = {0};
 	int err = 0;
 
-	range_init(&r, geo, first, XW_MIN(geo->flex_size, geo->groups - first));
 	xw_map_init(map, geo, first);
+	if (range_init(&r, geo, first, XW_MIN(geo->flex_size, geo->groups - first)))
+		err = xw_fail_nomem(diag, "group layout");
 	for (uint32_t i = 0; i < r.groups && !err; i++) {
 		for (int k = 0; k < XW_META_KINDS && !err; k++) {
 			xw_blk want = at[k] ? at[k] + map->unit[k] : 0;
@@ -178,8 +185,9 @@ int xw_geo_packed_map(const struct xw_geo *geo, struct xw_geo_map *map, struct x
 	xw_blk at = geo->first_data_block;
 	int err = 0;
 
-	range_init(&r, geo, 0, geo->groups);
 	xw_map_init(map, geo, 0);
+	if (range_init(&r, geo, 0, geo->groups))
+		err = xw_fail_nomem(diag, "group layout");
 	for (int k = 0; k < XW_META_KINDS && !err; k++) {
 		for (uint32_t i = 0; i < r.groups && !err; i++) {
 			if (!find_free(&r, at, r.end, map->unit[k], &at))
@@ -214,11 +222,20 @@ static int add_map(struct xw_geo *geo, size_t *cap, uint32_t first, uint32_t nam
 	return 0;
 }
 
+/* The first group from here on that makes its flex group unlike others; geo->groups: none. */
+static uint32_t next_special(const struct xw_geo *geo, uint32_t group)
+{
+	uint32_t super = xw_geo_dense(geo) ? geo->groups : xw_geo_next_super(geo, group);
+	xw_blk bad = xw_geo_next_bad(geo, xw_geo_group_start(geo, group));
+
+	return bad == XW_BLK_MAX ? super : XW_MIN(super, xw_geo_group_of(geo, bad));
+}
+
 /*
  * The first n_common maps serve every flex group without a map of its own: just one, or with
  * meta_bg as many as flex groups make a meta group, since its descriptors lie in three of its
- * groups. The others, ascending, are those of flex groups that have a superblock copy inside, and
- * the last one, which may be short. Without sparse_super every group has a copy, and all flex
+ * groups. The others, ascending, are those of flex groups that have a superblock copy or a bad block
+ * inside, and the last one, which may be short. Without sparse_super every group has a copy, and all flex
  * groups but the last are alike again.
  */
 static int common_maps(struct xw_geo *geo, size_t *cap, uint32_t last, struct xw_diag *diag)
@@ -231,8 +248,7 @@ static int common_maps(struct xw_geo *geo, size_t *cap, uint32_t last, struct xw
 	for (uint32_t k = 0; k < kinds && !err; k++) {
 		uint64_t g = (uint64_t)k * geo->flex_size;
 
-		while (!xw_geo_dense(geo) && g < last &&
-		       (xw_geo_next_super(geo, (uint32_t)g) & ~mask) == g)
+		while (g < last && (next_special(geo, (uint32_t)g) & ~mask) == g)
 			g += (uint64_t)kinds * geo->flex_size;
 		err = add_map(geo, cap, g < last ? (uint32_t)g : last, XW_MAP_ANY, diag);
 	}
@@ -243,7 +259,6 @@ static int common_maps(struct xw_geo *geo, size_t *cap, uint32_t last, struct xw
 int xw_geo_flex_maps(struct xw_geo *geo, struct xw_diag *diag)
 {
 	uint32_t mask = geo->flex_size - 1, last = (geo->groups - 1) & ~mask;
-	bool sparse = !xw_geo_dense(geo);
 	size_t cap = 0;
 	int err;
 
@@ -255,11 +270,66 @@ int xw_geo_flex_maps(struct xw_geo *geo, struct xw_diag *diag)
 		return err;
 	}
 	err = common_maps(geo, &cap, last, diag);
-	for (uint64_t g = 0; sparse && !err && g < last;
-	     g = (g & ~(uint64_t)mask) + geo->flex_size) {
-		g = xw_geo_next_super(geo, (uint32_t)g);
+	for (uint64_t g = 0; !err && g < last; g = (g & ~(uint64_t)mask) + geo->flex_size) {
+		g = next_special(geo, (uint32_t)g);
 		if (g < last)
 			err = add_map(geo, &cap, (uint32_t)g & ~mask, (uint32_t)g & ~mask, diag);
 	}
 	return err ? err : add_map(geo, &cap, last, last, diag);
+}
+
+/* Of a group that has bad blocks: each object at its place by formula, or the next that is good. */
+static int own_map(const struct xw_geo *geo, uint32_t group, struct xw_geo_map *map,
+		   struct xw_diag *diag)
+{
+	struct xw_group_place p;
+	struct range r;
+	xw_blk want[XW_META_KINDS], at;
+	int err = 0;
+
+	xw_geo_group(geo, group, &p);
+	want[XW_META_BLOCK_BITMAP] = p.block_bitmap;
+	want[XW_META_INODE_BITMAP] = p.inode_bitmap;
+	want[XW_META_INODE_TABLE] = p.inode_table;
+	xw_map_init(map, geo, group);
+	if (range_init(&r, geo, group, 1))
+		err = xw_fail_nomem(diag, "group layout");
+	for (int k = 0; k < XW_META_KINDS && !err; k++) {
+		if (!find_free(&r, want[k], r.end, map->unit[k], &at) &&
+		    !find_free(&r, r.start, r.end, map->unit[k], &at))
+			err = no_room(diag, group);
+		else if (take(&r, at, map->unit[k]) ||
+			 xw_map_add(map, (enum xw_meta_kind)k, 0, 1, at - r.start))
+			err = xw_fail_nomem(diag, "group layout");
+	}
+	if (!err && xw_map_seal(map))
+		err = xw_fail_nomem(diag, "group layout");
+	xw_vec_free(&r.taken);
+	if (err)
+		xw_map_free(map);
+	return err;
+}
+
+int xw_geo_own_maps(struct xw_geo *geo, struct xw_diag *diag)
+{
+	xw_blk bad = xw_geo_next_bad(geo, 0);
+	size_t cap = 0;
+	int err = 0;
+
+	while (bad != XW_BLK_MAX && !err) {
+		uint32_t group = xw_geo_group_of(geo, bad);
+		struct xw_geo_map map;
+
+		err = own_map(geo, group, &map, diag);
+		if (!err && xw_vec_reserve_((void **)&geo->maps, &cap, geo->n_maps + 1,
+					    sizeof(*geo->maps))) {
+			xw_map_free(&map);
+			err = xw_fail_nomem(diag, "group layout");
+		}
+		if (err)
+			break;
+		geo->maps[geo->n_maps++] = map;
+		bad = xw_geo_next_bad(geo, xw_geo_group_start(geo, group) + geo->blocks_per_group);
+	}
+	return err;
 }

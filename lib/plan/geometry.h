@@ -64,6 +64,8 @@ struct xw_geo {
 	size_t n_journal_runs, n_journal_map_runs;
 	uint64_t journal_map_blocks;
 	xw_blk own_last; /* without flex_bg: where the last group's bitmaps and table start */
+	const xw_blk *bad; /* SIZED: blocks that nothing may lie on, ascending; the parameters' */
+	size_t n_bad;
 	xw_blk tail_start, tail_end; /* metadata after the data: first and past-the-last block */
 };
 

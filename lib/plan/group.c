@@ -131,6 +131,10 @@ static const struct xw_geo_map *map_of(const struct xw_geo *geo, uint32_t group,
 		else
 			hi = mid;
 	}
+	if (!geo->n_common && (lo == geo->n_maps || geo->maps[lo].first_group != *first)) {
+		*first = 0;
+		return NULL; /* without flex_bg only groups with bad blocks have one */
+	}
 	return lo < geo->n_maps && geo->maps[lo].first_group == *first
 		       ? &geo->maps[lo]
 		       : &geo->maps[*first / geo->flex_size % geo->n_common];

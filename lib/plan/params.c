@@ -39,6 +39,7 @@ void xw_params_free(struct xw_mkfs_params *p)
 	free(p->feature_list);
 	free(p->usage_list);
 	free(p->extended_list);
+	xw_vec_free(&p->bad);
 	xw_profile_free(p->profile);
 	p->root_selinux = p->feature_list = p->usage_list = p->journal_device = NULL;
 	p->extended_list = NULL;

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/types.h"
+#include "base/vec.h"
 #include "plan/features.h"
 
 struct xw_profile;
@@ -123,6 +124,7 @@ struct xw_mkfs_params {
 	int64_t now; /* seconds: SOURCE_DATE_EPOCH or the clock; set by the tool */
 	/* applied by finish; owned */
 	char *feature_list, *usage_list, *extended_list;
+	XW_VEC(xw_blk) bad; /* bad blocks: see plan/bad.h; owned */
 	struct xw_profile *profile; /* owned; NULL = the built-in table of usage types */
 	const char *target; /* for its [devices] stanza; NULL = none; set by the caller */
 	bool add_journal;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/bad.h"
 #include "plan/map.h"
 
 #define LAST_GROUP_SPARE 50 /* blocks a last group must have beyond its metadata */
@@ -129,8 +130,9 @@ static uint32_t reserved_gdt(const struct sizing *s)
 				 geo->desc_per_block);
 		want = want > geo->desc_blocks ? want - geo->desc_blocks : 0;
 	}
-	/* the resize inode's double indirect block names them all */
-	return (uint32_t)XW_MIN(want, geo->block_size / 4);
+	/* the resize inode's double indirect block names them all; none of them may be bad */
+	want = XW_MIN(want, geo->block_size / 4);
+	return (uint32_t)XW_MIN(want, xw_geo_good_after_desc(geo));
 }
 
 /* Inodes a group: whole table blocks, a multiple of 8, and fewer than 2^32 in all. */
@@ -284,6 +286,8 @@ int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo
 
 	xw_geo_start(p, out);
 	out->kind = XW_GEO_SIZED;
+	out->bad = p->bad.v;
+	out->n_bad = p->bad.n;
 	s.blocks = out->blocks = (fs_bytes / p->block_size) >> out->cluster_bits
 								       << out->cluster_bits;
 	err = size_it(&s);
@@ -300,8 +304,13 @@ int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo
 			       "SIZE: %llu blocks of %u bytes do not hold their metadata of %llu",
 			       (unsigned long long)out->blocks, p->block_size,
 			       (unsigned long long)out->overhead);
-	if (out->flex_size > 1 || out->packed_meta)
+	while (out->n_bad && out->bad[out->n_bad - 1] >= out->blocks) /* of a dropped last group */
+		out->n_bad--;
+	err = xw_geo_check_bad(out, diag);
+	if (!err && (out->flex_size > 1 || out->packed_meta))
 		err = xw_geo_flex_maps(out, diag);
+	else if (!err)
+		err = xw_geo_own_maps(out, diag);
 	if (!err && out->cluster_bits)
 		out->overhead = xw_geo_overhead_clusters(out);
 	if (err)

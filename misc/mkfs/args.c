@@ -12,6 +12,7 @@ enum { KEY_FREE = CLI_KEY_OWN, KEY_FREE_INODES };
 
 static const struct cli_row rows[] = {
 	{'b', required_argument, "-b", CLI_TO_LIBRARY, NULL},
+	{'c', no_argument, "-c", CLI_TO_LIBRARY, NULL},
 	{'C', required_argument, "-C", CLI_TO_LIBRARY, NULL},
 	{'D', no_argument, "-D", CLI_TO_LIBRARY, NULL},
 	{'e', required_argument, "-e", CLI_TO_LIBRARY, NULL},
@@ -22,6 +23,7 @@ static const struct cli_row rows[] = {
 	{'I', required_argument, "-I", CLI_TO_LIBRARY, NULL},
 	{'j', no_argument, "-j", CLI_TO_LIBRARY, NULL},
 	{'J', required_argument, "-J", CLI_TO_LIBRARY, NULL},
+	{'l', required_argument, "-l", CLI_TO_LIBRARY, NULL},
 	{'L', required_argument, "-L", CLI_TO_LIBRARY, NULL},
 	{'m', required_argument, "-m", CLI_TO_LIBRARY, NULL},
 	{'M', required_argument, "-M", CLI_TO_LIBRARY, NULL},
@@ -39,9 +41,7 @@ static const struct cli_row rows[] = {
 	CLI_FILL_ROWS,
 	CLI_TALK_ROWS,
 
-	{'c', no_argument, "-c", CLI_REFUSED, "searching for bad blocks"},
 	{'k', no_argument, "-k", CLI_REFUSED, "keeping the bad block list"},
-	{'l', required_argument, "-l", CLI_REFUSED, "a list of bad blocks"},
 	{'Q', required_argument, "-Q", CLI_REFUSED, "choosing quota types"},
 	{'z', required_argument, "-z", CLI_REFUSED, "an undo file"},
 

@@ -28,6 +28,7 @@ void mkfs_print_help(FILE *out)
 	      "  -g BLOCKS  blocks per group                -G GROUPS  groups per flex group\n"
 	      "  -m PERCENT reserved blocks                 -C SIZE    cluster size\n"
 	      "  -j, -J LIST  a journal and its options     -r N       revision\n"
+	      "  -c         search for bad blocks           -l FILE    list of bad blocks\n"
 	      "  -L LABEL   volume label                    -U UUID    UUID, clear, random, time\n"
 	      "  -M PATH    last mounted on                 -e WHAT    continue, remount-ro, "
 	      "panic\n"

@@ -67,6 +67,8 @@ static void print_effort(FILE *out, const struct xw_mkfs_result *r, unsigned ver
 			cli_share((double)r->sequential_writes, (double)r->writes).s,
 			cli_plural(r->backward_seeks, "backward seek", "backward seeks").s);
 	}
+	if (r->bad_blocks)
+		cli_row(out, "bad", "%s", cli_plural(r->bad_blocks, "block", "blocks").s);
 	cli_row_replaced(out, r->replaced_blocks * r->block_size);
 	cli_row_time(out, r->seconds, r->bytes_in);
 }

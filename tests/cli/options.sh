@@ -30,8 +30,6 @@ unknown option -Y|-Y img 8M
 --json takes no value|--json=1 img 8M
 unexpected argument 'x'|img 8M x
 IMAGE '-'|- 8M
--c .*not supported|-c img 8M
--l .*not supported|-l list img 8M
 -Q .*not supported|-Q usrquota img 8M
 -z .*not supported|-z undo img 8M
 -b.*3000|-b 3000 img 8M
