@@ -3,8 +3,8 @@
  * -S: superblocks and descriptors over a filesystem that has lost them; everything else stays, for
  * e2fsck to make sense of.
  *
- * All checksums, and the order of names in directories, hang on the UUID and the hash seed. Who does
- * not give them means those of the filesystem, so they are looked for in whatever copy is left.
+ * All checksums, and the order of names in directories, hang on the UUID and the hash seed. Who
+ * does not give them means those of the filesystem, so they are looked for in any copy that is left.
  */
 #include "config.h"
 

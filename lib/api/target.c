@@ -254,8 +254,8 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 }
 
 /*
- * The superblocks of what was on the target go first: a run that is cut must leave no filesystem, and
- * a backup of the old one must never be taken for one of ours.
+ * The superblocks of what was on the target go first: a run that is cut must leave no filesystem,
+ * and a backup of the old one must never be taken for one of ours.
  */
 static int wipe_superblocks(struct xw_mkfs *m, struct xw_dev *dev)
 {
@@ -308,7 +308,7 @@ static void drop_redo_file(struct xw_mkfs *m, const char *path)
 	xw_diag_clear(&m->diag);
 }
 
-/* With `direct` past the page cache, where the host has that; what it has not is said at `level`. */
+/* With `direct` past the page cache; that the host has no such thing is said at `level`. */
 static int open_dev(struct xw_mkfs *m, struct xw_target *t, unsigned flags, bool direct,
 		    enum xw_log_level level)
 {

@@ -5,8 +5,8 @@
  *
  * Invariants:
  * 1. `under` sees only aligned offsets and lengths, in aligned memory. What is aligned already is
- *    handed on; the rest goes through the bounce buffer, one call at a time, the blocks at its edges
- *    read first.
+ *    handed on; the rest goes through the bounce buffer, one call at a time, the blocks at its
+ *    edges read first.
  * 2. The size here is what the caller made it. That of a regular file below is rounded up while
  *    blocks at the end are being touched, with zeros in between, and becomes the same on flush and
  *    close.

@@ -2,8 +2,8 @@
 /*
  * Few in practice, so that a sorted array does. What mke2fs does with them was observed: blocks out
  * of range are ignored with a word, a bad backup is warned of. Lines that are no number, which it
- * skips, are refused. The room for more descriptors ends where a bad block is: mke2fs leaves it there
- * and e2fsck complains.
+ * skips, are refused. The room for more descriptors ends where a bad block is: mke2fs leaves it
+ * there and e2fsck complains.
  */
 #include "plan/bad.h"
 

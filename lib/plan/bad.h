@@ -12,8 +12,8 @@
 int xw_bad_parse(const char *name, const char *text, size_t len, struct xw_mkfs_params *p,
 		 struct xw_diag *diag);
 /*
- * p->bad ascending, each once, without what lies outside of the filesystem, which is warned of. Once
- * xw_params_finish is done. XW_ERR_UNSUPPORTED, XW_ERR_USAGE: what goes with no bad blocks.
+ * p->bad ascending, each once, without what lies outside of the filesystem, which is warned of.
+ * Once xw_params_finish is done. XW_ERR_UNSUPPORTED, XW_ERR_LIMIT: goes without bad blocks.
  */
 int xw_bad_settle(struct xw_mkfs_params *p, struct xw_diag *diag);
 

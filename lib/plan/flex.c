@@ -234,9 +234,9 @@ static uint32_t next_special(const struct xw_geo *geo, uint32_t group)
 /*
  * The first n_common maps serve every flex group without a map of its own: just one, or with
  * meta_bg as many as flex groups make a meta group, since its descriptors lie in three of its
- * groups. The others, ascending, are those of flex groups that have a superblock copy or a bad block
- * inside, and the last one, which may be short. Without sparse_super every group has a copy, and all flex
- * groups but the last are alike again.
+ * groups. The others, ascending, are those of flex groups that have a superblock copy or a bad
+ * block inside, and the last one, which may be short. Without sparse_super every group has a copy,
+ * and all flex groups but the last are alike again.
  */
 static int common_maps(struct xw_geo *geo, size_t *cap, uint32_t last, struct xw_diag *diag)
 {

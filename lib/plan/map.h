@@ -102,8 +102,8 @@ int xw_geo_flex_map(const struct xw_geo *geo, uint32_t first, struct xw_geo_map 
 int xw_geo_packed_map(const struct xw_geo *geo, struct xw_geo_map *map, struct xw_diag *diag);
 
 /*
- * SIZED without flex_bg: maps of the groups whose formula puts something on a bad block. XW_ERR_NOMEM,
- * XW_ERR_LIMIT.
+ * SIZED without flex_bg: maps of the groups whose formula puts something on a bad block.
+ * XW_ERR_NOMEM, XW_ERR_LIMIT.
  */
 int xw_geo_own_maps(struct xw_geo *geo, struct xw_diag *diag);
 /* The first bad block at or behind blk; XW_BLK_MAX: none. */
