@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The reading verbs of xw-debugfs on damaged images: no crash, no endless loop, no unbounded memory, on each image of the
+# acceptance corpus and on images that corrupt.py damages. Best in a build with --enable-sanitize.
+# XW_SEEDS="FIRST LAST" (default "1 12"): seeds of corrupt.py. XW_ALL=1: every image of the corpus, not one in eight.
+. "$(dirname "$0")/../cli/lib.sh"
+DBG=$XW_BUILD/xw-debugfs
+[ -x "$DBG" ] || skip_all "xw-debugfs is not built"
+accept=${XW_ACCEPT-}
+for d in "$XW_SRC/../shared/accept" /work/shared/accept; do
+	[ -n "$accept" ] || [ ! -e "$d/corrupt.py" ] || accept=$d
+done
+[ -e "${accept:-/nonexistent}/corrupt.py" ] || skip_all "the acceptance programs are not here (XW_ACCEPT)"
+for tool in python3 mke2fs debugfs; do
+	command -v $tool >/dev/null || skip_all "$tool is not installed"
+done
+export DEBUGFS_PAGER=
+
+cat >requests <<'END'
+stats
+freefrag
+ls -ldc /
+ls -p /many
+cd /sub
+pwd
+icheck 1 500 1000 2000
+ncheck 11 12 13 14 15
+lsdel
+xattr_share
+logdump -ac
+logdump -O
+logdump -b 600 -c
+logdump -i <12>
+logdump -S
+list_quota user
+list_quota group
+list_quota project
+dump_mmp
+testb 1 2000
+ffb 10
+ffi
+filefrag -rv /
+htree /many
+htree /big
+itree /many
+itree_check /many
+rdump / there
+dump_unused
+mb_structs_summary
+mb_groups
+END
+for n in $(seq 1 30); do
+	printf '%s <%d>\n' stat "$n" blocks "$n" ex "$n" imap "$n" inode_dump "$n" "inode_dump -x" "$n" ea_list "$n" \
+		"filefrag -v" "$n" testi "$n" "ls -ld" "$n" htree "$n" itree "$n" itree_check "$n"
+	printf 'bmap <%d> 20\nbd -f <%d> 0\nbd -x -f <%d> 0\nea_get <%d> user.short\n' "$n" "$n" "$n" "$n"
+done >>requests
+for blk in 1 2 3 100 200 500 600 700; do printf 'bd %d\nbd -x %d\n' $blk $blk; done >>requests
+for n in $(seq 2 30); do echo "cat <$n>"; done >cats
+
+# survives IMAGE: 0 when every way to look at it ends as it should. 3 GiB is what the address sanitizer's own bookkeeping
+# does not count in: only resident memory of the process is limited, by measuring it.
+survives() {
+	local rc
+	rm -rf there && mkdir there
+	for how in "-f requests" "--no-replay -f cats" "-n --json -f requests"; do
+		# shellcheck disable=SC2086
+		/usr/bin/env timeout -s KILL 60 "$DBG" $how "$1" >/dev/null 2>said
+		rc=$?
+		if [ $rc -gt 2 ] || grep -q -e 'Sanitizer' -e 'runtime error' -e 'out of memory' -e 'internal error' said; then
+			printf '# %s: status %s: %s\n' "$how" $rc "$(grep -m1 -e Sanitizer -e 'runtime error' -e 'memory' -e internal said)"
+			return 1
+		fi
+	done
+}
+
+i=0
+for d in "$accept"/corpus-open/*/; do
+	i=$((i + 1))
+	[ -n "${XW_ALL-}" ] || [ $((i % 8)) = 0 ] || continue
+	zcat "$d/image.gz" >img 2>/dev/null || continue
+	if survives img >why; then pass "corpus: $(basename "$d")"; else fail "corpus: $(basename "$d")"; cat why; fi
+done
+
+# ---- images to damage ----
+mkdir -p tree/many tree/sub/deep tree/big
+for n in $(seq 200); do : >"tree/many/entry-number-$n-of-many"; done
+echo hello >tree/small
+ln -s small tree/link
+seq 60000 >tree/big/seq
+truncate -s 9M tree/sparse && printf x | dd of=tree/sparse bs=1 seek=5000000 conv=notrunc status=none
+for n in $(seq 0 40); do printf x | dd of=tree/broken bs=1k seek=$((n * 3)) conv=notrunc status=none; done
+printf '%s\n' 'ea_set small user.short bar' 'ea_set small user.long 0123456789012345678901234567890123456789' \
+	'ea_set -f value small user.large' 'mknod null c 1 3' >setup
+printf %0900d 3 >value
+n=0
+while read -r options; do
+	rm -f base.$n
+	# shellcheck disable=SC2086
+	mke2fs -qF -N 512 -d tree $options base.$n 12M >/dev/null 2>&1 || continue
+	debugfs -w -f setup base.$n >/dev/null 2>&1
+	timeout -s KILL 60 e2fsck -fyD base.$n >/dev/null 2>&1
+	n=$((n + 1))
+done <<-'END'
+	-t ext4 -b 1024
+	-t ext4 -b 1024 -O quota,project,orphan_file,mmp -E quotatype=usrquota:grpquota:prjquota
+	-t ext4 -O inline_data,ea_inode,metadata_csum_seed -I 512
+	-t ext2 -b 1024
+	-t ext3 -b 2048
+END
+mkfs -q -b 1024 -O itree -d tree base.$n 12M && n=$((n + 1))
+[ $n -gt 0 ] || skip_all "no image could be made"
+
+read -r first last <<<"${XW_SEEDS:-1 12}"
+bad=0
+for seed in $(seq "$first" "$last"); do
+	fix=""
+	[ $((seed % 3)) = 0 ] || fix=--fix-csums
+	# shellcheck disable=SC2086
+	python3 "$accept/corrupt.py" base.$((seed % n)) img "$seed" $fix >log 2>&1 || continue
+	survives img >why && continue
+	bad=$((bad + 1))
+	diag "seed $seed"
+	cat why
+	[ $bad -lt 10 ] || break
+done
+equal "images damaged by corrupt.py, seeds $first to $last" $bad 0
+done_testing
