@@ -153,6 +153,8 @@ static int join(struct collector *c, struct runs *out)
 	if (xw_vec_reserve(out, n))
 		return xw_fail_nomem(c->img->diag, "the places of metadata");
 	for (int k = 0; k < KINDS; k++) {
+		if (!c->kind[k].n)
+			continue;
 		memcpy(out->v + out->n, c->kind[k].v, c->kind[k].n * sizeof(*out->v));
 		out->n += c->kind[k].n;
 	}
