@@ -7,6 +7,7 @@
 #include "disk/mmp.h"
 #include "disk/quota.h"
 #include "print.h"
+#include "show/show.h"
 #include "read/file.h"
 
 #include <inttypes.h>
@@ -155,7 +156,7 @@ static int verb_dump_mmp(struct dbg *d, int argc, char **argv)
 	fprintf(d->out,
 		"block_number: %" PRIu64 "\nupdate_interval: %u\ncheck_interval: %u\n"
 		"sequence: %08" PRIx32 "\ntime: %" PRId64 " -- %s\n",
-		blk, sb->mmp_interval, m.check_interval, m.seq, m.time, dbg_time(m.time).s);
+		blk, sb->mmp_interval, m.check_interval, m.seq, m.time, xw_show_when(m.time).s);
 	fputs("node_name: ", d->out);
 	dbg_print_name(d, m.node, strlen(m.node));
 	fputs("\ndevice_name: ", d->out);

@@ -5,6 +5,7 @@
 #include "inode.h"
 #include "plan/params.h"
 #include "print.h"
+#include "show/show.h"
 #include "read/file.h"
 #include "read/map.h"
 #include "read/xattrs.h"
@@ -62,10 +63,10 @@ static void print_time(struct dbg *d, const char *name, const uint8_t *raw, unsi
 {
 	if (extra_at)
 		fprintf(d->out, "%6s: 0x%08" PRIx32 ":%08" PRIx32 " -- %s\n", name,
-			peek32(raw + at), peek32(raw + extra_at), dbg_time(sec).s);
+			peek32(raw + at), peek32(raw + extra_at), xw_show_when(sec).s);
 	else
 		fprintf(d->out, "%s: 0x%08" PRIx32 " -- %s\n", name, peek32(raw + at),
-			dbg_time(sec).s);
+			xw_show_when(sec).s);
 }
 
 static void print_times(struct dbg *d, const char *prefix, const struct xw_inode *in,
@@ -86,10 +87,10 @@ static void print_times(struct dbg *d, const char *prefix, const struct xw_inode
 	if (in->dtime && extra)
 		/* it has no extra field; that of ctime is shown beside it */
 		fprintf(d->out, "%s dtime: 0x%08" PRIx32 ":(%08" PRIx32 ") -- %s\n", prefix,
-			in->dtime, peek32(raw + AT_CTIME_EXTRA), dbg_time(in->dtime).s);
+			in->dtime, peek32(raw + AT_CTIME_EXTRA), xw_show_when(in->dtime).s);
 	else if (in->dtime)
 		fprintf(d->out, "%sdtime: 0x%08" PRIx32 " -- %s\n", prefix, in->dtime,
-			dbg_time(in->dtime).s);
+			xw_show_when(in->dtime).s);
 }
 
 void dbg_print_inode_head(struct dbg *d, const char *prefix, xw_ino ino, const struct xw_inode *in,

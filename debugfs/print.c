@@ -88,17 +88,6 @@ int dbg_width(uint64_t n, int least)
 	return XW_MAX(w, least);
 }
 
-struct dbg_text dbg_time(int64_t sec)
-{
-	const time_t when = (time_t)sec;
-	struct dbg_text t;
-	struct tm tm;
-
-	if (!localtime_r(&when, &tm) || !strftime(t.s, sizeof(t.s), "%a %b %e %H:%M:%S %Y", &tm))
-		snprintf(t.s, sizeof(t.s), "%" PRId64, sec);
-	return t;
-}
-
 struct dbg_text dbg_short_time(int64_t sec)
 {
 	const time_t when = (time_t)sec;

@@ -14,11 +14,9 @@ void dbg_print_name(struct dbg *d, const char *name, size_t len);
 char *dbg_shown_name(const char *name, size_t len);
 /* Decimal digits of n, at least `least`. */
 int dbg_width(uint64_t n, int least);
-/* "Sat Nov 21 07:23:55 2026" in the zone of TZ. */
 struct dbg_text {
 	char s[40];
 };
-struct dbg_text dbg_time(int64_t sec);
 /* "21-Nov-2026 07:23" */
 struct dbg_text dbg_short_time(int64_t sec);
 

@@ -5,6 +5,7 @@
 #include "bits.h"
 #include "cli/env.h"
 #include "print.h"
+#include "show/show.h"
 #include "walk.h"
 
 #include <getopt.h>
@@ -340,7 +341,7 @@ static int verb_lsdel(struct dbg *d, int argc, char **argv)
 		fprintf(d->out,
 			"%6" PRIu32 " %6" PRIu32 " %6o %6" PRIu64 " %6" PRIu64 "/%6" PRIu64 " %s\n",
 			f->ino, f->uid, f->mode, f->size, f->free_blocks, f->blocks,
-			dbg_time(f->dtime).s);
+			xw_show_when(f->dtime).s);
 	}
 	fprintf(d->out, "%zu deleted inodes found.\n", l.found.n);
 	xw_vec_free(&l.found);

@@ -68,7 +68,7 @@ static int group_summary(void *arg, uint32_t group, struct xw_group_summary *out
 		*known = true;
 		return 0;
 	}
-	if (gd.free_blocks > size && !v->damaged)
+	if (gd.free_blocks > size && !v->damaged && !v->bitmap)
 		return xw_fail(v->img->diag, XW_ERR_CORRUPT,
 			       "%s: group %" PRIu32 ": more free blocks than it has; run xw-fsck",
 			       v->img->dev->name, group);
@@ -80,6 +80,8 @@ static int group_bitmap(void *arg, uint32_t group, uint8_t *bits)
 {
 	const struct xw_space_view *v = arg;
 
+	if (v->bitmap)
+		return v->bitmap(v->arg, group, bits);
 	return tell(v, group, xw_image_block_bitmap(v->img, v->sysmap, group, bits));
 }
 

@@ -20,6 +20,11 @@ struct xw_space_view {
 	 * img->diag (and forgotten afterwards), and what is there counts.
 	 */
 	void (*damaged)(void *arg, uint64_t group);
+	/*
+	 * NULL: xw_image_block_bitmap(). Else bitmaps come from here, from a caller that has an
+	 * opinion of its own on those that contradict their descriptors.
+	 */
+	int (*bitmap)(void *arg, uint32_t group, uint8_t *bits);
 	void *arg;
 	void *scratch; /* set by xw_space_view_open() */
 };

@@ -66,32 +66,9 @@ static int check(struct xw_update *u, const struct xw_update_opts *opts)
 
 /* ---- space ---- */
 
-static int group_summary(void *arg, uint32_t group, struct xw_group_summary *out, bool *known)
+static int lax_bitmap(void *arg, uint32_t group, uint8_t *bits)
 {
-	struct xw_update *u = arg;
-	struct xw_group_desc gd;
-	int ret = xw_image_group(u->img, group, &gd);
-
-	if (ret)
-		return ret;
-	if (gd.free_blocks > out->free && u->lax)
-		gd.free_blocks = out->free;
-	if (gd.free_blocks > out->free)
-		return xw_fail(u->diag, XW_ERR_CORRUPT,
-			       "%s: group %" PRIu32 ": more free blocks than it has; run xw-fsck",
-			       u->img->dev->name, group);
-	*known = false;
-	out->free = gd.free_blocks;
-	return 0;
-}
-
-static int group_bitmap(void *arg, uint32_t group, uint8_t *bits)
-{
-	struct xw_update *u = arg;
-
-	if (u->lax)
-		return xw_update_lax_blocks(u, group, bits);
-	return xw_image_block_bitmap(u->img, u->sysmap, group, bits);
+	return xw_update_lax_blocks(arg, group, bits);
 }
 
 static int inode_bitmap(void *arg, uint32_t group, uint8_t *bits)
@@ -105,13 +82,7 @@ static int inode_bitmap(void *arg, uint32_t group, uint8_t *bits)
 
 static int open_space(struct xw_update *u, const struct xw_alloc_tunables *mb)
 {
-	const struct xw_super *sb = &u->img->sb;
 	const struct xw_space_params p = {
-		.blocks = sb->blocks_count,
-		.first_data_block = sb->first_data_block,
-		.blocks_per_group = sb->blocks_per_group,
-		.groups = (uint32_t)u->img->groups,
-		.cluster_bits = xw_image_cluster_bits(u->img),
 		.optimize_scan = mb->optimize_scan,
 		.linear_limit = mb->linear_limit,
 		.order2_req = mb->order2_req,
@@ -120,10 +91,10 @@ static int open_space(struct xw_update *u, const struct xw_alloc_tunables *mb)
 		.max_to_scan = mb->max_to_scan,
 		.best_avail_max_trim_order = mb->best_avail_max_trim_order,
 	};
-	const struct xw_space_source src = {
-		.summary = group_summary, .bitmap = group_bitmap, .arg = u};
 
-	return xw_space_new(&p, &src, u->diag, &u->space);
+	u->view = (struct xw_space_view){
+		.img = u->img, .sysmap = u->sysmap, .bitmap = u->lax ? lax_bitmap : NULL, .arg = u};
+	return xw_space_view_open(&u->view, &p, &u->space);
 }
 
 static int open_inodes(struct xw_update *u)
@@ -291,6 +262,7 @@ void xw_update_close(struct xw_update *u)
 	xw_build_free(&u->b);
 	xw_ispace_free(u->inodes);
 	xw_space_free(u->space);
+	xw_space_view_close(&u->view);
 	xw_sysmap_free(u->sysmap);
 	xw_image_close(u->img);
 	xw_edit_end(u->edit);

@@ -24,6 +24,7 @@
 #include "plan/params.h"
 #include "read/bitmaps.h"
 #include "read/image.h"
+#include "read/space.h"
 #include "space/inodes.h"
 #include "space/space.h"
 #include "tree/tree.h"
@@ -75,6 +76,7 @@ struct xw_update {
 	struct xw_image *img; /* on the edit's device, which is img->dev */
 	struct xw_dev *data; /* where edit.h writes contents of files; img->dev but in a session */
 	struct xw_sysmap *sysmap;
+	struct xw_space_view view; /* what `space` knows the image by */
 	struct xw_space *space;
 	struct xw_ispace *inodes;
 	struct xw_diag *diag;

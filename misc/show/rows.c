@@ -138,17 +138,11 @@ void show_inner(struct xw_show *s, const char *name, const char *text)
 
 struct xw_show_text xw_show_when(int64_t sec)
 {
-	static const char days[] = "SunMonTueWedThuFriSat";
-	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
 	struct xw_show_text w;
 	const time_t t = (time_t)sec;
 	struct tm tm;
 
-	if (localtime_r(&t, &tm))
-		snprintf(w.s, sizeof(w.s), "%.3s %.3s %2d %02d:%02d:%02d %lld",
-			 days + tm.tm_wday * 3, months + tm.tm_mon * 3, tm.tm_mday, tm.tm_hour,
-			 tm.tm_min, tm.tm_sec, 1900LL + tm.tm_year);
-	else
+	if (!localtime_r(&t, &tm) || !strftime(w.s, sizeof(w.s), "%a %b %e %H:%M:%S %Y", &tm))
 		snprintf(w.s, sizeof(w.s), "%" PRId64, sec);
 	return w;
 }

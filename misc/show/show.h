@@ -63,7 +63,7 @@ int xw_show_external(struct xw_show *s, struct xw_dev *dev, struct xw_diag *diag
 struct xw_show_text {
 	char s[48];
 };
-/* "Sat Nov 21 07:25:24 2026", in local time, whatever the locale. */
+/* "Sat Nov 21 07:25:24 2026", in local time. */
 struct xw_show_text xw_show_when(int64_t sec);
 
 #define XW_FREEFRAG_SIZES 48
