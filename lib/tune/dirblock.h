@@ -36,7 +36,7 @@ void xw_tune_block_unindex(uint8_t *block, uint32_t bs, bool csum, enum xw_tune_
 int xw_tune_block_add_tail(uint8_t *block, uint32_t bs, enum xw_tune_kind kind);
 /* The room for a checksum goes to what it stands behind. */
 void xw_tune_block_drop_tail(uint8_t *block, uint32_t bs, enum xw_tune_kind kind);
-/* ftype: of an inode; NULL: no types any more. */
+/* types: by inode number, up to max; NULL: no types any more. */
 void xw_tune_block_set_types(uint8_t *block, uint32_t bs, const uint8_t *types, xw_ino max);
 void xw_tune_block_seal(uint8_t *block, uint32_t bs, enum xw_tune_kind kind, uint32_t seed);
 /* 0, or XW_ERR_CHECKSUM. */

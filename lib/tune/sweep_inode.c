@@ -128,7 +128,7 @@ static int dir_block(void *arg, xw_blk blk, enum xw_tune_kind kind)
 
 /* ---- itrees ---- */
 
-/* The node in s->buf from its old checksum to the new one; its children to *below. */
+/* Read the node at blk into s->buf, and judge it. level: which it must be of, -1 for any. */
 static int itree_node(struct owner *o, xw_blk blk, int level, struct xw_itree_hdr *h)
 {
 	struct xw_sweep *s = o->s;

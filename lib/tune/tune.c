@@ -138,6 +138,9 @@ static int finish(struct xw_tune *t)
 	sb.feature_compat = t->to.feature_compat;
 	sb.feature_incompat = t->to.feature_incompat;
 	sb.feature_ro_compat = t->to.feature_ro_compat;
+	/* Revision 0 has no features; what else is new in 1 was filled in when it was read. */
+	if (!sb.rev_level && (sb.feature_compat || sb.feature_incompat || sb.feature_ro_compat))
+		sb.rev_level = 1;
 	ret = xw_tune_fields(t, &sb);
 	if (!ret)
 		ret = xw_tune_put_copies(t, &sb);

@@ -46,12 +46,21 @@ mounts() {
 	! dumpe2fs -h "$1" 2>/dev/null | grep -q '^Filesystem features:.* quota' || how=ro
 	if mount -o loop,$how "$1" mnt 2>.err; then
 		contents >got
+		[ $how = ro ] || use mnt
 		umount mnt
 		is "$2" cmp want got
+		[ $how = ro ] || clean "$1" "    and uses it"
 	else
 		fail "$2"
 	fi
 }
+# use DIRECTORY: names come and go, so that blocks of directories split and inodes are taken.
+use() (
+	cd "$1" && mkdir new && for i in $(seq 1 120); do
+		echo "$i" >"big/another-name-$i"
+		: >"new/$i"
+	done && rm -r big/file-with-a-longish-name-*5 sub && sync -f .
+) 2>/dev/null # the feature read-only
 
 # make NAME OPTIONS [SIZE]: an image of the tree, clean and as e2fsck makes it.
 make() {
@@ -69,6 +78,7 @@ make plain "-t ext4 -O ^metadata_csum,uninit_bg"
 make ext3 "-t ext3"
 make ext2 "-t ext2 -O ^dir_index,^large_file,^resize_inode"
 make bare "-t ext2 -O none"
+make old "-t ext2 -r 0"
 [ -z "$loop" ] || { mount -o loop,ro ext4 mnt && contents >want; umount mnt; }
 
 # beside IMAGE OPTIONS: both tools, each on a copy.
@@ -145,6 +155,8 @@ fold|-O ^casefold
 fold|-O ^metadata_csum
 fold|-U 22222222-89ab-cdef-0123-456789abcdef
 ext4|-O read-only
+old|-O dir_index,large_file
+old|-L old -U 22222222-89ab-cdef-0123-456789abcdef
 ext4|-O ^ea_inode
 ext4|-O ^flex_bg
 ext4|-O ^large_dir
