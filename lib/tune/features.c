@@ -304,6 +304,11 @@ static int check(struct xw_tune *t)
 		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
 				      "Cannot change the UUID of this filesystem because it has "
 				      "the stable_inodes feature flag.");
+	if (sb->feature_ro_compat & XW_RO_BIGALLOC &&
+	    (comes_ro(t, XW_RO_SPARSE_SUPER) || goes_compat(t, XW_COMPAT_RESIZE_INODE)))
+		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
+				      "beside bigalloc, resize_inode and sparse_super stay as "
+				      "they are");
 	if (comes_ro(t, XW_RO_SPARSE_SUPER) && t->to.feature_compat & XW_COMPAT_RESIZE_INODE)
 		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
 				      "sparse_super cannot be set beside resize_inode");

@@ -176,8 +176,9 @@ is "-l behind a change" grep -q '^Filesystem volume name:   listed$' .out
 # Both ways, several times over, all that can be turned on and off, one on top of the other.
 make meta "-t ext4 -b 4096 -O meta_bg,^resize_inode"
 make small "-t ext4 -I 128 -O ^64bit"
+make clusters "-t ext4 -O bigalloc -b 4096 -C 16384" 40M
 make large "-t ext4 -b 65536" 300M
-for base in ext4 full plain bare meta small large; do
+for base in ext4 full plain bare meta small clusters large; do
 	cp --sparse=always $base img
 	bad=
 	while read -r options; do

@@ -10,10 +10,7 @@
  */
 #include "config.h"
 
-#include "base/hash.h"
-#include "commit/freemap.h"
 #include "import_world.h"
-#include "read/map.h"
 #include "unit.h"
 
 static const struct spec {
@@ -55,75 +52,7 @@ static void teardown(void)
 	import_world_close(&iw);
 }
 
-/* ---- what an image is ---- */
-
-static bool in_log(const struct xw_map_run *log, size_t n, xw_blk blk)
-{
-	for (size_t i = 0; i < n; i++)
-		if (blk >= log[i].pblk && blk < log[i].pblk + log[i].len)
-			return true;
-	return false;
-}
-
-static size_t find_log(struct xw_image *img, struct xw_map_run *log, size_t room)
-{
-	struct xw_map_iter it;
-	struct xw_inode in;
-	size_t n = 0;
-
-	if (!(img->sb.feature_compat & XW_COMPAT_HAS_JOURNAL))
-		return 0;
-	ck_assert_int_eq(xw_image_inode(img, XW_INO_JOURNAL, &in, NULL), 0);
-	ck_assert_int_eq(xw_map_begin(img, XW_INO_JOURNAL, &in, 0, &it), 0);
-	while (n < room && xw_map_next(&it, &log[n]) > 0)
-		n++;
-	xw_map_end(&it);
-	return n;
-}
-
-static uint64_t digest(struct xw_dev *dev)
-{
-	struct xw_diag diag = {0};
-	struct xw_map_run log[64];
-	struct xw_freemap *map;
-	struct xw_image *img;
-	uint64_t sum = 0;
-	uint8_t buf[1024];
-	size_t n_log;
-
-	if (xw_image_open(dev, 0, &diag, &img))
-		ck_abort_msg("%s", diag.text);
-	ck_assert_int_eq(xw_freemap_new(dev, &diag, &map), 0);
-	n_log = find_log(img, log, XW_ARRAY_SIZE(log));
-	for (xw_blk blk = 0; blk < img->sb.blocks_count; blk++) {
-		bool is_free;
-
-		xw_freemap_ask(map, blk, 1, &is_free);
-		if (is_free || in_log(log, n_log, blk))
-			continue;
-		ck_assert_int_eq(xw_dev_pread(dev, buf, sizeof(buf), blk * sizeof(buf)), 0);
-		sum = xw_hash64(buf, sizeof(buf), sum + blk);
-	}
-	xw_freemap_free(map);
-	xw_image_close(img);
-	return sum;
-}
-
 /* ---- runs ---- */
-
-/* What the next tool makes of it. */
-static uint64_t reopen(struct world *w)
-{
-	struct xw_edit *e;
-	uint64_t sum;
-
-	world_revive(w);
-	if (import_begin(w, XW_COMMIT_AUTO, &e))
-		ck_abort_msg("opened again: %s", w->diag.text);
-	sum = digest(xw_edit_dev(e));
-	xw_edit_end(e);
-	return sum;
-}
 
 static uint64_t undisturbed(const struct spec *spec, uint64_t *old, uint64_t *steps)
 {
@@ -132,12 +61,12 @@ static uint64_t undisturbed(const struct spec *spec, uint64_t *old, uint64_t *st
 	char why[WHY];
 
 	world_around(&w, iw.image, iw.image_size);
-	*old = reopen(&w);
+	*old = world_reopen(&w);
 	w.crash.steps = 0;
 	if (import(&iw, &w, spec->how, why))
 		ck_abort_msg("%s", why);
 	*steps = w.crash.steps;
-	sum = reopen(&w);
+	sum = world_reopen(&w);
 	world_close(&w);
 	return sum;
 }
@@ -156,7 +85,7 @@ static void try_step(const struct spec *spec, const struct fault *f, uint64_t k,
 	w.crash.seed = f->seed < 2 ? f->seed : f->seed + (uint32_t)k * 2654435761u;
 	w.crash.fail_at = k;
 	rc = import(&iw, &w, spec->how, why);
-	sum = reopen(&w);
+	sum = world_reopen(&w);
 	if ((sum != old && sum != new) || (!rc && sum != new))
 		ck_abort_msg("step %llu: %d (%s), and the image is %s", (unsigned long long)k, rc,
 			     why, sum == old ? "old" : "neither old nor new");
@@ -164,7 +93,7 @@ static void try_step(const struct spec *spec, const struct fault *f, uint64_t k,
 	if (sum == old) {
 		if (import(&iw, &w, spec->how, why))
 			ck_abort_msg("step %llu, done again: %s", (unsigned long long)k, why);
-		if (reopen(&w) != new)
+		if (world_reopen(&w) != new)
 			ck_abort_msg("step %llu, done again: not the new state",
 				     (unsigned long long)k);
 	}

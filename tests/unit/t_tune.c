@@ -8,20 +8,9 @@
  */
 #include "config.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "api/run.h"
-#include "base/hash.h"
-#include "commit/freemap.h"
-#include "commit_world.h"
-#include "read/bitmaps.h"
-#include "tarmake.h"
+#include "import_world.h"
 #include "tune/tune.h"
 #include "unit.h"
-
-#define NOW "1700000000"
 
 /* ---- lists of features ---- */
 
@@ -70,11 +59,9 @@ END_TEST
 
 /* ---- images ---- */
 
-static char dir[64], image_path[96], tar_path[96];
-static unsigned char *image; /* the old state */
-static size_t image_size;
+static struct import_world iw;
 
-static void put_tree(struct tm_tar *t)
+static void put_names(struct tm_tar *t)
 {
 	static char big[700] = "SCHILY.xattr.user.big=";
 	char name[64];
@@ -91,87 +78,14 @@ static void put_tree(struct tm_tar *t)
 	tm_end(t);
 }
 
-static void make_image(const char *list)
-{
-	const struct {
-		const char *option, *value;
-	} options[] = {
-		{"-t", "ext4"},
-		{"-b", "1024"},
-		{"-O", list},
-		{"SIZE", "6M"},
-		{"-N", "256"},
-		{"-F", NULL},
-		{"now", NOW},
-		{"-d", tar_path},
-		{"-E", "hash_seed=01234567-89ab-cdef-0123-456789abcdef"},
-		{"-U", "01234567-89ab-cdef-0123-456789abcdef"},
-	};
-	struct tm_tar t = {0};
-	struct xw_mkfs *m;
-	FILE *f = fopen(tar_path, "wb");
-
-	put_tree(&t);
-	ck_assert_ptr_nonnull(f);
-	ck_assert_uint_eq(fwrite(t.p, 1, t.n, f), t.n);
-	ck_assert_int_eq(fclose(f), 0);
-	free(t.p);
-	ck_assert_int_eq(xw_mkfs_new(&m), 0);
-	for (size_t i = 0; i < XW_ARRAY_SIZE(options); i++)
-		ck_assert_int_eq(xw_mkfs_set(m, options[i].option, options[i].value), 0);
-	if (xw_mkfs_run(m, image_path))
-		ck_abort_msg("%s", xw_mkfs_error(m));
-	image_size = xw_mkfs_result(m)->size_bytes;
-	xw_mkfs_free(m);
-	free(image);
-	image = malloc(image_size);
-	f = fopen(image_path, "rb");
-	ck_assert(image && f);
-	ck_assert_uint_eq(fread(image, 1, image_size, f), image_size);
-	fclose(f);
-}
-
 static void setup(void)
 {
-	strcpy(dir, "/tmp/xw_t_tune.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(dir));
-	snprintf(image_path, sizeof(image_path), "%s/image", dir);
-	snprintf(tar_path, sizeof(tar_path), "%s/tar", dir);
+	import_world_open(&iw);
 }
 
 static void teardown(void)
 {
-	unlink(image_path);
-	unlink(tar_path);
-	rmdir(dir);
-	free(image);
-	image = NULL;
-}
-
-/* Every block in use, with the superblock as it is. */
-static uint64_t digest(struct xw_dev *dev)
-{
-	struct xw_diag diag = {0};
-	struct xw_freemap *map;
-	struct xw_image *img;
-	uint64_t sum = 0;
-	uint8_t buf[1024];
-
-	if (xw_image_open(dev, 0, &diag, &img))
-		ck_abort_msg("%s", diag.text);
-	ck_assert_int_eq(xw_freemap_new(dev, &diag, &map), 0);
-	for (xw_blk blk = 0; blk < img->sb.blocks_count; blk++) {
-		bool is_free;
-
-		xw_freemap_ask(map, blk, 1, &is_free);
-		if (is_free)
-			continue;
-		ck_assert_int_eq(xw_dev_pread(dev, buf, sizeof(buf), blk * sizeof(buf)), 0);
-		sum = xw_hash64(buf, sizeof(buf), sum + blk);
-	}
-	xw_freemap_free(map);
-	xw_image_close(img);
-	return sum;
+	import_world_close(&iw);
 }
 
 /* ---- what a run is asked for ---- */
@@ -193,40 +107,16 @@ static struct xw_tune_want want_of(const struct change *c)
 	return w;
 }
 
-static int begin(struct world *w, struct xw_edit **e)
-{
-	const struct xw_edit_opts o = {.now = 1700000000};
-	struct xw_dev *d = crash_dev_dup(w->img);
-	int rc = xw_edit_begin_dev(d, &w->store, &o, &w->diag, e);
-
-	if (rc)
-		xw_dev_close(d);
-	return rc;
-}
-
 static int tune(struct world *w, const struct change *c, struct xw_diag *diag)
 {
 	const struct xw_tune_opts o = {.now = 1700000000, .jobs = 1};
 	const struct xw_tune_want want = want_of(c);
 	struct xw_tune_result res;
 	struct xw_edit *e;
-	int rc = begin(w, &e);
+	int rc = import_begin(w, XW_COMMIT_AUTO, &e);
 
 	*diag = w->diag;
 	return rc ? rc : xw_tune_run_edit(e, &o, &want, diag, &res);
-}
-
-static uint64_t reopen(struct world *w)
-{
-	struct xw_edit *e;
-	uint64_t sum;
-
-	world_revive(w);
-	if (begin(w, &e))
-		ck_abort_msg("opened again: %s", w->diag.text);
-	sum = digest(xw_edit_dev(e));
-	xw_edit_end(e);
-	return sum;
 }
 
 /* ---- refusals: nothing is written ---- */
@@ -262,14 +152,14 @@ START_TEST(refused)
 	char why[256];
 	uint64_t old;
 
-	make_image(refusals[_i].change.image);
-	world_around(&w, image, image_size);
-	old = reopen(&w);
+	import_world_image(&iw, "ext4", refusals[_i].change.image, put_names);
+	world_around(&w, iw.image, iw.image_size);
+	old = world_reopen(&w);
 	ck_assert_int_eq(tune(&w, &refusals[_i].change, &diag), refusals[_i].code);
 	snprintf(why, sizeof(why), "%s%s", *refusals[_i].why ? ": " : "", refusals[_i].why);
 	ck_assert_ptr_nonnull(strstr(diag.text, why));
 	if (refusals[_i].code)
-		ck_assert_uint_eq(reopen(&w), old);
+		ck_assert_uint_eq(world_reopen(&w), old);
 	world_close(&w);
 }
 END_TEST
@@ -300,13 +190,13 @@ static uint64_t undisturbed(const struct change *c, uint64_t *old, uint64_t *ste
 	struct world w;
 	uint64_t sum;
 
-	world_around(&w, image, image_size);
-	*old = reopen(&w);
+	world_around(&w, iw.image, iw.image_size);
+	*old = world_reopen(&w);
 	w.crash.steps = 0;
 	if (tune(&w, c, &diag))
 		ck_abort_msg("%s", diag.text);
 	*steps = w.crash.steps;
-	sum = reopen(&w);
+	sum = world_reopen(&w);
 	world_close(&w);
 	return sum;
 }
@@ -319,13 +209,13 @@ static void try_step(const struct change *c, const struct fault *f, uint64_t k, 
 	uint64_t sum;
 	int rc;
 
-	world_around(&w, image, image_size);
+	world_around(&w, iw.image, iw.image_size);
 	w.crash.mode = f->mode;
 	w.crash.code = f->code;
 	w.crash.seed = f->seed < 2 ? f->seed : f->seed + (uint32_t)k * 2654435761u;
 	w.crash.fail_at = k;
 	rc = tune(&w, c, &diag);
-	sum = reopen(&w);
+	sum = world_reopen(&w);
 	if ((sum != old && sum != new) || (!rc && sum != new))
 		ck_abort_msg("step %llu: %d (%s), and the image is %s", (unsigned long long)k, rc,
 			     diag.text, sum == old ? "old" : "neither old nor new");
@@ -334,7 +224,7 @@ static void try_step(const struct change *c, const struct fault *f, uint64_t k, 
 		diag = (struct xw_diag){0};
 		if (tune(&w, c, &diag))
 			ck_abort_msg("step %llu, done again: %s", (unsigned long long)k, diag.text);
-		if (reopen(&w) != new)
+		if (world_reopen(&w) != new)
 			ck_abort_msg("step %llu, done again: not the new state",
 				     (unsigned long long)k);
 	}
@@ -348,7 +238,7 @@ START_TEST(every_step)
 	uint64_t old, new, steps;
 	unsigned seen[2] = {0};
 
-	make_image(c->image);
+	import_world_image(&iw, "ext4", c->image, put_names);
 	new = undisturbed(c, &old, &steps);
 	ck_assert_uint_ne(old, new);
 	ck_assert_uint_gt(steps, 10);
