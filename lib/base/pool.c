@@ -103,8 +103,8 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-/* Processors this process may run on, which in a container are fewer than are online. */
-static unsigned count_processors(void)
+/* In a container fewer than are online. */
+unsigned xw_pool_processors(void)
 {
 	cpu_set_t set;
 	long n;
@@ -123,7 +123,7 @@ struct xw_pool *xw_pool_new(unsigned jobs)
 	int err = 0;
 
 	if (jobs == 0)
-		jobs = count_processors();
+		jobs = xw_pool_processors();
 	if (jobs > JOBS_MAX)
 		jobs = JOBS_MAX;
 	p = calloc(1, sizeof(*p) + (jobs - 1) * sizeof(p->tid[0]));

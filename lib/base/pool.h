@@ -14,6 +14,8 @@ struct xw_pool;
 /* jobs = 0: one per processor that this process may run on. jobs = 1: no threads are made and
  * loops run in the caller. At most 256. NULL when out of memory or threads cannot be made. */
 struct xw_pool *xw_pool_new(unsigned jobs);
+/* Processors that this process may run on, at least 1. */
+unsigned xw_pool_processors(void);
 unsigned xw_pool_jobs(const struct xw_pool *p);
 /*
  * fn(arg, i) for every i in [0, n), in blocks of `grain`, on all workers and the caller; returns

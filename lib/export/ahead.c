@@ -8,7 +8,7 @@
 #include "read/map.h"
 
 #define GAP (32u << 10)
-#define RANGE_MAX (4u << 20)
+#define HEAD (256u << 10)
 #define DIRECTORY_MAX (64u << 10)
 
 void xw_ahead_begin(struct xw_image *img, struct xw_ahead *a)
@@ -19,8 +19,12 @@ void xw_ahead_begin(struct xw_image *img, struct xw_ahead *a)
 
 static void tell(struct xw_ahead *a)
 {
-	if (a->end > a->from)
-		xw_dev_ahead(a->img->dev, a->from, a->end - a->from);
+	const uint64_t len = a->end - a->from;
+
+	if (!len)
+		return;
+	xw_dev_ahead(a->img->dev, a->from, a->forward ? XW_MIN(len, HEAD) : len);
+	a->last = a->end;
 	a->from = a->end = 0;
 }
 
@@ -34,12 +38,15 @@ static void add(struct xw_ahead *a, xw_blk blk, uint64_t blocks)
 {
 	const uint64_t from = blk * a->img->block_size, len = blocks * a->img->block_size;
 
-	if (a->end > a->from && from >= a->from && from <= a->end + GAP &&
-	    from + len - a->from <= RANGE_MAX) {
+	if (a->end > a->from && from >= a->from && from <= a->end + GAP) {
 		a->end = XW_MAX(a->end, from + len);
 		return;
 	}
 	tell(a);
+	if (a->forward && from >= a->last && from <= a->last + GAP) {
+		a->last = from + len;
+		return;
+	}
 	a->from = from;
 	a->end = from + len;
 }

@@ -11,6 +11,13 @@
 struct xw_ahead {
 	struct xw_image *img;
 	uint64_t from, end; /* bytes, not told yet; from == end: none */
+	/*
+	 * What is read from front to back, as contents are: only the beginning of each range is
+	 * told, and of what goes on where the last one ended nothing, since there the host reads
+	 * ahead by itself, in larger pieces than it takes hints.
+	 */
+	bool forward;
+	uint64_t last; /* where the last range ended; kept by those who go on */
 	struct xw_diag
 		*diag; /* of the image, put away meanwhile: what fails here fails again later */
 };

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pool.h"
 #include "export/laout.h"
 
 static const struct method {
@@ -127,7 +128,8 @@ static int add_filter(struct xw_laout *l, const struct xw_archive_opts *o)
 	if (o->compression == XW_COMPRESS_GZIP)
 		archive_write_set_filter_option(l->a, m->name, "timestamp", NULL);
 	if (m->threads_min) {
-		snprintf(text, sizeof(text), "%u", XW_MAX(o->jobs, m->threads_min));
+		snprintf(text, sizeof(text), "%u",
+			 XW_MAX(o->jobs ? o->jobs : xw_pool_processors(), m->threads_min));
 		/* older ones have no threads, and need none */
 		archive_write_set_filter_option(l->a, m->name, "threads", text);
 	}

@@ -22,7 +22,7 @@ struct xw_archive_opts {
 	const struct xw_archive_format *format; /* NULL: pax */
 	enum xw_compression compression;
 	int level; /* XW_LEVEL_DEFAULT: what the method thinks best */
-	unsigned jobs; /* threads that compress, where the method can */
+	unsigned jobs; /* threads that compress, where the method can; 0: processors */
 };
 
 /* What a format can hold; what it cannot is told by the name of the item. */

@@ -38,6 +38,7 @@ struct extract {
 	struct xw_attr_notes notes;
 	uint8_t *buf;
 	int fd; /* of the file being written */
+	uint64_t written; /* where its last piece ended */
 };
 
 /* The item could not be made: told. 1, or what ends the run. */
@@ -112,7 +113,7 @@ static int attributes(struct extract *t, const struct xw_export_item *item, int 
 		.item = item,
 		.fd = fd,
 		.by_path = by_path,
-		.made = made,
+		.inherits = made && xw_places_acl(&t->places),
 	};
 
 	return xw_extract_attributes(&a);
@@ -144,6 +145,7 @@ static int write_piece(void *arg, uint64_t off, const void *data, size_t len)
 		len -= (size_t)n;
 		t->x.stats->bytes_out += (uint64_t)n;
 	}
+	t->written = off;
 	if (!t->x.opts->tick)
 		return 0;
 	t->x.foreign = true; /* its codes are the caller's */
@@ -157,11 +159,13 @@ static int write_piece(void *arg, uint64_t off, const void *data, size_t len)
 static int write_contents(struct extract *t, const struct xw_export_item *item,
 			  const struct xw_payload *p)
 {
-	int damage, rc = xw_payload_each(p, t->buf, PIECE, write_piece, t, &damage);
+	int damage, rc;
 
+	t->written = 0;
+	rc = xw_payload_each(p, t->buf, PIECE, write_piece, t, &damage);
 	if (rc == 1)
 		return t->x.img->diag && t->x.img->diag->code ? t->x.img->diag->code : XW_ERR_IO;
-	if (!rc && ftruncate(t->fd, (off_t)p->inode->size))
+	if (!rc && t->written < p->inode->size && ftruncate(t->fd, (off_t)p->inode->size))
 		rc = -errno;
 	if (rc)
 		return fail(t, item->path, -rc, "cannot write");

@@ -27,7 +27,7 @@
 struct setter {
 	struct xw_attr_target *t;
 	char proc[40]; /* the file's name in /proc */
-	bool has_acl;
+	bool has_acl, has_default;
 	bool told;
 };
 
@@ -102,6 +102,7 @@ static int set_acl(struct setter *s, const char *name, const struct xw_xattr_ref
 	if (!rc) {
 		set_one(s, a->index, name, raw, xw_acl_to_xattr(&acl, raw));
 		s->has_acl |= a->index == XW_XI_ACL_ACCESS;
+		s->has_default |= a->index == XW_XI_ACL_DEFAULT;
 		s->t->x->stats->acls++;
 	}
 	xw_acl_free(&acl);
@@ -124,15 +125,23 @@ static int set_attribute(void *arg, const struct xw_xattr_ref *a)
 	return 0;
 }
 
+static void drop_one(struct setter *s, const char *name)
+{
+	if (s->t->by_path)
+		removexattr(s->proc, name);
+	else
+		fremovexattr(s->t->fd, name);
+}
+
 /* A new file may have got an ACL from the directory that it is in. */
 static void drop_inherited(struct setter *s)
 {
-	if (!s->t->made || s->has_acl || !s->t->o->same_modes || type_of(s) == XW_S_IFLNK)
+	if (!s->t->inherits || !s->t->o->same_modes || type_of(s) == XW_S_IFLNK)
 		return;
-	if (s->t->by_path)
-		removexattr(s->proc, "system.posix_acl_access");
-	else
-		fremovexattr(s->t->fd, "system.posix_acl_access");
+	if (!s->has_acl)
+		drop_one(s, "system.posix_acl_access");
+	if (!s->has_default && type_of(s) == XW_S_IFDIR)
+		drop_one(s, "system.posix_acl_default");
 }
 
 /* ---- mode and times ---- */

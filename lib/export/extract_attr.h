@@ -19,7 +19,7 @@ struct xw_attr_target {
 	const struct xw_export_item *item;
 	int fd; /* of the file; O_PATH for what cannot be opened (`by_path`) */
 	bool by_path;
-	bool made; /* by us just now: nobody gave it other permissions */
+	bool inherits; /* it was made where new files get ACLs: those are not the image's */
 };
 
 /*

@@ -5,11 +5,26 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define DIRECTORY (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+static bool has_default_acl(int fd)
+{
+	char proc[40];
+
+	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
+	return getxattr(proc, "system.posix_acl_default", NULL, 0) > 0;
+}
+
+bool xw_places_acl(const struct xw_places *p)
+{
+	return p->n ? p->at[p->n - 1].acl : p->top_acl;
+}
 
 int xw_places_open(struct xw_places *p, const char *dir)
 {
@@ -17,7 +32,10 @@ int xw_places_open(struct xw_places *p, const char *dir)
 	if (mkdir(dir, 0777) && errno != EEXIST)
 		return -errno;
 	p->top = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return p->top < 0 ? -errno : 0;
+	if (p->top < 0)
+		return -errno;
+	p->top_acl = has_default_acl(p->top);
+	return 0;
 }
 
 static void leave(struct xw_places *p)
@@ -63,7 +81,7 @@ static int push(struct xw_places *p, int fd, const char *path, size_t len)
 		leave(p);
 	memcpy(p->path.v, path, len);
 	p->path.n = len;
-	p->at[p->n++] = (struct xw_place){.len = len, .fd = fd};
+	p->at[p->n++] = (struct xw_place){.len = len, .fd = fd, .acl = has_default_acl(fd)};
 	return 0;
 }
 

@@ -15,9 +15,11 @@
 
 struct xw_places {
 	int top; /* owned */
+	bool top_acl;
 	struct xw_place {
 		size_t len; /* of path: where this directory's ends */
 		int fd;
+		bool acl; /* it has a default ACL: what is made in it gets one */
 	} at[XW_PLACE_LEVELS];
 	unsigned n;
 	XW_VEC(char) path; /* of the last, not terminated */
@@ -32,5 +34,7 @@ void xw_places_close(struct xw_places *p);
  * -errno; -ENOTDIR for a symbolic link.
  */
 int xw_places_parent(struct xw_places *p, const char *path, int *fd, const char **name);
+/* Has the directory that was looked up last a default ACL? */
+bool xw_places_acl(const struct xw_places *p);
 
 #endif

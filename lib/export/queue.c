@@ -39,6 +39,7 @@ struct xw_queue {
 	XW_VEC(uint8_t) bytes;
 	size_t next, ahead; /* of v: to be given, to be told */
 	uint64_t told; /* bytes that are on their way or in the page cache */
+	uint64_t last; /* see ahead.h */
 	bool ended;
 };
 
@@ -231,6 +232,8 @@ static void read_ahead(struct xw_queue *q)
 	if (q->ahead == q->v.n || q->told > AHEAD_BYTES / 2)
 		return;
 	xw_ahead_begin(q->img, &a);
+	a.forward = true;
+	a.last = q->last;
 	for (; q->ahead < q->v.n && q->told < AHEAD_BYTES; q->ahead++) {
 		struct item *i = &q->v.v[q->ahead];
 		struct xw_walk_item e;
@@ -240,6 +243,7 @@ static void read_ahead(struct xw_queue *q)
 		q->told += i->told;
 	}
 	xw_ahead_end(&a);
+	q->last = a.last;
 }
 
 int xw_queue_next(struct xw_queue *q, struct xw_walk_item *e)

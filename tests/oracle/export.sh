@@ -45,12 +45,29 @@ is "GNU tar extracts" tar -xpf stock.tar -C by-tar
 is "GNU tar gets the same contents" diff -r --no-dereference -x fifo tree by-tar
 is "holes stay holes" test "$(du -k by-tar/sparse | cut -f1)" -lt 200
 # mke2fs 1.47.0 itself cuts the hole at the end of `sparse` under inline_data.
-for f in "" '-t ext2 -b 1024' '-t ext2 -b 16384' '-t ext4 -b 65536' '-t ext3 -I 256' '-t ext4 -O inline_data -I 512' '-t ext4 -O ^metadata_csum,64bit'; do
+for f in "" '-t ext2 -b 1024' '-t ext2 -b 16384' '-t ext4 -b 65536' '-t ext3 -I 256' '-t ext4 -O inline_data -I 512' '-t ext4 -O ^metadata_csum,64bit' \
+	'-t ext4 -O bigalloc -C 16384' '-t ext4 -O casefold' '-t ext4 -O verity' '-t ext4 -O quota,project' '-t ext4 -O meta_bg,^resize_inode'; do
 	# shellcheck disable=SC2086
 	mke2fs -qF $f -d tree other.img 64M >/dev/null 2>&1
 	"$EXPORT" other.img 2>.err | tar -df - -C tree >.is 2>&1
 	equal "mke2fs $f: GNU tar --compare, but for times" "$(grep -v 'Mod time\|Uid\|Gid\|^sparse: Size' .is)" ""
 done
+
+# What cannot be read without a key: named, and all else comes out.
+if command -v debugfs >/dev/null; then
+	mke2fs -qF -t ext4 -O encrypt -d tree secret.img 64M >/dev/null 2>&1
+	debugfs -w -R 'sif /sub flags 0x80800' secret.img >/dev/null 2>&1
+	debugfs -w -R 'sif /zero flags 0x80800' secret.img >/dev/null 2>&1
+	RC=0
+	"$EXPORT" secret.img >secret.tar 2>.err || RC=$?
+	equal "encrypted: status" "$RC" 1
+	is "encrypted: the directory is named" grep -q 'warning: sub: .*names and contents are encrypted' .err
+	is "encrypted: the file is named" grep -q 'warning: zero: .*contents are encrypted' .err
+	equal "encrypted: all else comes out" "$(tar -tf secret.tar --quoting-style=escape | sort)" \
+		"$(tar -tf stock.tar --quoting-style=escape | grep -v '^\(zero\|sub/..*\)$' | sort)"
+else
+	skip "encrypted" "debugfs is not installed"
+fi
 
 # The kernel's images, and the kernel's view of what was exported.
 if can_loop && command -v setfattr >/dev/null && command -v setfacl >/dev/null; then
@@ -111,6 +128,12 @@ for run in "" "setpriv --reuid 12345 --regid 12345 --clear-groups"; do
 	who="as an ordinary user:"
 done
 umask 022
+if command -v setfacl >/dev/null && mkdir heir && setfacl -m d:u:1234:rwx,u:77:r heir 2>/dev/null; then
+	"$EXPORT" -q -p -x heir stock.img 2>.err
+	equal "-p: no ACLs but the image's, whatever the directory hands down" "$(getfacl -R heir/* 2>/dev/null | grep -c '1234\|77')" 0
+else
+	skip "inherited ACLs" "no ACLs here"
+fi
 if command -v cpio >/dev/null; then
 	for f in newc odc; do
 		"$EXPORT" --format $f stock.img >stock.$f 2>.err
