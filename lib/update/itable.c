@@ -98,6 +98,16 @@ int xw_update_put_node(struct xw_update *u, const struct xw_binode *node)
 	return set(u, (struct xw_update_rec){.ino = node->ino, .node = node});
 }
 
+void xw_update_forget_recs(struct xw_update *u)
+{
+	for (size_t i = 0; i < u->recs.n; i++)
+		free(u->recs.v[i].raw);
+	u->recs.n = 0;
+	free(u->slots);
+	u->slots = NULL;
+	u->n_slots = 0;
+}
+
 /* ---- writing ---- */
 
 struct table {

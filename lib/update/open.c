@@ -237,12 +237,7 @@ int xw_update_open(const char *path, const struct xw_update_opts *opts, struct x
 
 void xw_update_forget(struct xw_update *u)
 {
-	for (size_t i = 0; i < u->recs.n; i++)
-		free(u->recs.v[i].raw);
-	u->recs.n = 0;
-	free(u->slots);
-	u->slots = NULL;
-	u->n_slots = 0;
+	xw_update_forget_recs(u);
 	for (int t = 0; t < XW_QUOTA_TYPES; t++) {
 		free(u->usage[t].slots);
 		u->usage[t] = (struct xw_usage){0};

@@ -57,6 +57,7 @@ int xw_update_set_map(struct xw_update *u, const struct xw_binode *n, struct xw_
 int xw_update_old(struct xw_update *u, const struct xw_binode *n);
 /* itable.c: all records into their tables. */
 int xw_update_write_recs(struct xw_update *u);
+void xw_update_forget_recs(struct xw_update *u);
 /* groups.c: bitmaps, descriptors, superblock. */
 int xw_update_groups(struct xw_update *u);
 /* quota.c: the files, at the end. */

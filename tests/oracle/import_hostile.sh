@@ -92,6 +92,8 @@ done <<-'END'
 	stock -t ext4 -b 1024 -O ^metadata_csum
 	stock -t ext4 -b 1024 -O inline_data,ea_inode -I 512
 	stock -t ext4 -b 1024 -O quota,orphan_file,project
+	stock -t ext4 -b 1024 -O bigalloc -C 4096
+	ours -O bigalloc,^metadata_csum -b 1024 -C 2048
 	ours -O itree -b 1024
 	ours -O itree,^metadata_csum -b 1024
 END

@@ -74,6 +74,11 @@ static inline void put_tree(struct tm_tar *t)
 		snprintf(name, sizeof(name), "%s/old-%u", i % 3 ? "a" : i % 2 ? "a/b" : "gone", i);
 		put_file(t, name, i);
 	}
+	tm_file(t, '5', "many", "", NULL, 0); /* some blocks, so it has an index */
+	for (unsigned i = 0; i < 70; i++) {
+		snprintf(name, sizeof(name), "many/a-name-of-some-length-%u", i);
+		tm_file(t, '0', name, "", NULL, 0);
+	}
 	tm_file(t, '1', "a/hard", "a/old-1", NULL, 0);
 	tm_file(t, '2', "link", "a/b", NULL, 0);
 	tm_end(t);
@@ -92,6 +97,7 @@ static inline void put_update(struct tm_tar *t)
 		snprintf(name, sizeof(name), "%s%u", where, i);
 		put_file(t, name, i + 100);
 	}
+	tm_file(t, '0', "many/more", "", NULL, 0);
 	tm_file(t, '1', "new/hard", "a/old-1", NULL, 0);
 	tm_file(t, '1', "new/hard2", "new/dir/n2", NULL, 0);
 	tm_file(t, '2', "new/symlink", "somewhere", NULL, 0);
@@ -161,6 +167,61 @@ static inline void import_world_make(struct import_world *iw, const char *type,
 {
 	import_world_image(iw, type, features, put_tree);
 	write_tar(iw, put_update);
+}
+
+/* ---- what an image is ---- */
+
+static inline bool in_log(const struct xw_map_run *log, size_t n, xw_blk blk)
+{
+	for (size_t i = 0; i < n; i++)
+		if (blk >= log[i].pblk && blk < log[i].pblk + log[i].len)
+			return true;
+	return false;
+}
+
+static inline size_t find_log(struct xw_image *img, struct xw_map_run *log, size_t room)
+{
+	struct xw_map_iter it;
+	struct xw_inode in;
+	size_t n = 0;
+
+	if (!(img->sb.feature_compat & XW_COMPAT_HAS_JOURNAL))
+		return 0;
+	ck_assert_int_eq(xw_image_inode(img, XW_INO_JOURNAL, &in, NULL), 0);
+	ck_assert_int_eq(xw_map_begin(img, XW_INO_JOURNAL, &in, 0, &it), 0);
+	while (n < room && xw_map_next(&it, &log[n]) > 0)
+		n++;
+	xw_map_end(&it);
+	return n;
+}
+
+/* Of all that is in use, but the log. */
+static inline uint64_t digest(struct xw_dev *dev)
+{
+	struct xw_diag diag = {0};
+	struct xw_map_run log[64];
+	struct xw_freemap *map;
+	struct xw_image *img;
+	uint64_t sum = 0;
+	uint8_t buf[1024];
+	size_t n_log;
+
+	if (xw_image_open(dev, 0, &diag, &img))
+		ck_abort_msg("%s", diag.text);
+	ck_assert_int_eq(xw_freemap_new(dev, &diag, &map), 0);
+	n_log = find_log(img, log, XW_ARRAY_SIZE(log));
+	for (xw_blk blk = 0; blk < img->sb.blocks_count; blk++) {
+		bool is_free;
+
+		xw_freemap_ask(map, blk, 1, &is_free);
+		if (is_free || in_log(log, n_log, blk))
+			continue;
+		ck_assert_int_eq(xw_dev_pread(dev, buf, sizeof(buf), blk * sizeof(buf)), 0);
+		sum = xw_hash64(buf, sizeof(buf), sum + blk);
+	}
+	xw_freemap_free(map);
+	xw_image_close(img);
+	return sum;
 }
 
 /* ---- runs ---- */

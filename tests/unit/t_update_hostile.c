@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Imports into images that contradict themselves, with every checksum right: each contradiction
+ * that an import meets is named, and what the image has in use stays as it was. The contradictions
+ * are made by edits (update/edit.h), which refuse none.
+ */
+#include "config.h"
+
+#include "disk/itree.h"
+#include "disk/xattrblk.h"
+#include "import_world.h"
+#include "read/dirs.h"
+#include "unit.h"
+#include "update/edit.h"
+
+static struct import_world iw;
+
+static void setup(void)
+{
+	import_world_open(&iw);
+}
+
+static void teardown(void)
+{
+	import_world_close(&iw);
+}
+
+/* ---- ways to be wrong ---- */
+
+static xw_ino at(struct xw_update *u, const char *path)
+{
+	xw_ino ino;
+
+	ck_assert_int_eq(xw_path_resolve(u->img, XW_INO_ROOT, path, false, &ino), 0);
+	return ino;
+}
+
+static int link_to(struct xw_update *u, const char *dir, const char *name, xw_ino ino, uint8_t type)
+{
+	return xw_update_link(u, at(u, dir), name, strlen(name), ino, type);
+}
+
+static int directory_twice(struct xw_update *u)
+{
+	return link_to(u, "/", "again", at(u, "/a"), XW_FT_DIR);
+}
+
+static int types_differ(struct xw_update *u)
+{
+	return link_to(u, "/a", "liar", at(u, "/a/old-5"), XW_FT_LNK);
+}
+
+static int type_is_another(struct xw_update *u)
+{
+	const xw_ino ino = at(u, "/a/old-5");
+	int ret = xw_update_unlink(u, at(u, "/a"), "old-5", 5);
+
+	return ret ? ret : link_to(u, "/a", "old-5", ino, XW_FT_CHR);
+}
+
+static int reserved_named(struct xw_update *u)
+{
+	return link_to(u, "/", "journal", XW_INO_JOURNAL, XW_FT_REG);
+}
+
+static int too_few_links(struct xw_update *u)
+{
+	return link_to(u, "/a", "third", at(u, "/a/old-1"), XW_FT_REG);
+}
+
+static int named_and_deleted(struct xw_update *u)
+{
+	const xw_ino ino = at(u, "/a/old-5");
+	uint8_t *raw;
+	struct xw_inode in;
+	int ret = xw_update_get(u, ino, &in, &raw);
+
+	in.links = 0;
+	return ret ? ret : xw_update_put(u, ino, &in, raw);
+}
+
+/* The first block of a/old-5 is what `blk` says. */
+static int map_to(struct xw_update *u, xw_blk blk)
+{
+	return xw_update_map_block(u, at(u, "/a/old-5"), 0, &blk);
+}
+
+static int maps_metadata(struct xw_update *u)
+{
+	struct xw_group_desc gd;
+	const int ret = xw_image_group(u->img, 0, &gd);
+
+	return ret ? ret : map_to(u, gd.inode_table);
+}
+
+static int maps_another(struct xw_update *u)
+{
+	const xw_ino ino = at(u, "/a/old-10");
+	struct xw_map_run run;
+	struct xw_inode in;
+	int ret = xw_image_inode(u->img, ino, &in, NULL);
+
+	if (!ret)
+		ret = xw_map_lookup(u->img, ino, &in, 0, &run);
+	return ret ? ret : map_to(u, run.pblk);
+}
+
+static int too_few_references(struct xw_update *u)
+{
+	const xw_ino ino = at(u, "/a/old-55"); /* which shares its block with gone/old-0 */
+	struct xw_xattr_bhdr h;
+	struct xw_inode in;
+	uint8_t block[1024];
+	int ret = xw_image_inode(u->img, ino, &in, NULL);
+
+	ck_assert(!ret && in.file_acl);
+	ret = xw_dev_pread(u->img->dev, block, sizeof(block), in.file_acl * sizeof(block));
+	ck_assert(!ret && !xw_xattr_bhdr_decode(block, &h) && h.refcount > 2);
+	h.refcount = 1;
+	xw_xattr_bhdr_encode(block, &h);
+	xw_xattr_block_set_csum(block, sizeof(block), u->img->csum_seed, in.file_acl);
+	return xw_dev_pwrite(u->img->dev, block, sizeof(block), in.file_acl * sizeof(block));
+}
+
+static int orphan(struct xw_update *u, xw_ino ino, xw_ino next, unsigned links)
+{
+	uint8_t *raw;
+	struct xw_inode in;
+	int ret = xw_update_get(u, ino, &in, &raw);
+
+	u->img->sb.last_orphan = ino;
+	in.dtime = next;
+	in.links = (uint16_t)links;
+	return ret ? ret : xw_update_put(u, ino, &in, raw);
+}
+
+static int orphan_twice(struct xw_update *u)
+{
+	const xw_ino ino = at(u, "/a/old-5");
+
+	return orphan(u, ino, ino, 0);
+}
+
+static int orphan_reserved(struct xw_update *u)
+{
+	u->img->sb.last_orphan = XW_INO_ROOT;
+	return 0;
+}
+
+static int orphan_directory(struct xw_update *u)
+{
+	return orphan(u, at(u, "/a/b"), 0, 2);
+}
+
+/* Its owner has no usage that could be taken from him. */
+static int owner_unknown(struct xw_update *u)
+{
+	const xw_ino ino = at(u, "/a/old-5");
+	uint8_t *raw;
+	struct xw_inode in;
+	int ret = xw_update_get(u, ino, &in, &raw);
+
+	in.uid = 4242;
+	return ret ? ret : xw_update_put(u, ino, &in, raw);
+}
+
+static int counts_too_little(struct xw_update *u)
+{
+	const xw_ino ino = at(u, "/a");
+	uint8_t *raw;
+	struct xw_inode in;
+	int ret = xw_update_get(u, ino, &in, &raw);
+
+	in.blocks = 0;
+	return ret ? ret : xw_update_put(u, ino, &in, raw);
+}
+
+static int tree_of_another(struct xw_update *u)
+{
+	const xw_ino ino = at(u, "/many");
+	const xw_blk wrong = u->img->sb.blocks_count - 1;
+	uint8_t block[1024];
+	struct xw_map_run run;
+	struct xw_inode in;
+	int ret = xw_image_inode(u->img, ino, &in, NULL);
+
+	ck_assert(!ret && in.flags & XW_FL_ITREE);
+	ret = xw_map_lookup(u->img, ino, &in, 0, &run);
+	if (!ret)
+		ret = xw_dev_pread(u->img->dev, block, sizeof(block), run.pblk * sizeof(block));
+	xw_itree_slot_set(block, sizeof(block), xw_super_has_csum(&u->img->sb), wrong);
+	return ret ? ret
+		   : xw_dev_pwrite(u->img->dev, block, sizeof(block), run.pblk * sizeof(block));
+}
+
+static const struct wrong {
+	const char *features;
+	int (*how)(struct xw_update *u);
+	const char *said;
+} wrongs[] = {
+	{"ext_attr", directory_twice, "is a directory with more than one name"},
+	{"ext_attr", types_differ, "its names disagree about its type"},
+	{"ext_attr", type_is_another, "is not of the type its name says"},
+	{"ext_attr", reserved_named, "inode 8: is reserved, and has a name"},
+	{"ext_attr", too_few_links, "has more names than links"},
+	{"ext_attr", named_and_deleted, "has a name and is deleted"},
+	{"ext_attr", maps_metadata, "are metadata or outside the filesystem"},
+	{"ext_attr", maps_another, "are claimed twice, or free in their bitmap"},
+	{"^extent,^64bit,^flex_bg", maps_another, "are claimed twice, or free in their bitmap"},
+	{"ext_attr", too_few_references, "are claimed twice, or free in their bitmap"},
+	{"ext_attr", orphan_twice, "is free in its bitmap"},
+	{"ext_attr", orphan_reserved, "orphan inode 2: no such inode"},
+	{"ext_attr", orphan_directory, "is no file with blocks to give back"},
+	{"quota", owner_unknown, "is damaged or counts less than there is"},
+	{"ext_attr", counts_too_little, "has more blocks than it counts"},
+	{"itree", tree_of_another, "itree block 7167: "},
+};
+
+static void hurt(struct world *w, int (*how)(struct xw_update *u))
+{
+	const struct xw_update_opts o = {
+		.lax = true, .now = 1700000000, .jobs = 1, .mb = {-1, -1, -1, -1, -1, -1}};
+	struct xw_update *u;
+	int ret = xw_update_begin_dev(w->img, &o, &w->diag, &u);
+
+	if (!ret)
+		ret = how(u);
+	if (!ret)
+		ret = xw_update_flush(u);
+	if (ret)
+		ck_abort_msg("%d: %s", ret, w->diag.text);
+	xw_update_close(u);
+	ck_assert_int_eq(xw_dev_flush(w->img), 0);
+}
+
+START_TEST(refused)
+{
+	const struct wrong *x = &wrongs[_i];
+	struct world w;
+	char why[WHY];
+	uint64_t before;
+	int rc;
+
+	import_world_make(&iw, "ext4", x->features);
+	world_around(&w, iw.image, iw.image_size);
+	rc = import(&iw, &w, XW_COMMIT_AUTO, why);
+	ck_assert_msg(!rc, "%s", why);
+	world_close(&w);
+
+	world_around(&w, iw.image, iw.image_size);
+	hurt(&w, x->how);
+	before = digest(w.img);
+	rc = import(&iw, &w, XW_COMMIT_AUTO, why);
+	ck_assert_msg(rc == XW_ERR_CORRUPT && strstr(why, x->said), "%d: %s", rc, why);
+	ck_assert_uint_eq(digest(w.img), before);
+	world_close(&w);
+}
+END_TEST
+
+/* Two files were being cut when the power went: they are put away, and the import goes on. */
+static int two_orphans(struct xw_update *u)
+{
+	const xw_ino first = at(u, "/a/old-5"), second = at(u, "/a/old-10");
+	const int ret = orphan(u, second, 0, 1);
+
+	return ret ? ret : orphan(u, first, second, 1);
+}
+
+START_TEST(orphans_before_names)
+{
+	struct world w;
+	char why[WHY];
+	int rc;
+
+	import_world_make(&iw, "ext4", "ext_attr");
+	world_around(&w, iw.image, iw.image_size);
+	hurt(&w, two_orphans);
+	rc = import(&iw, &w, XW_COMMIT_AUTO, why);
+	ck_assert_msg(!rc, "%s", why);
+	world_close(&w);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("update_hostile");
+	TCase *t = tcase_create("update_hostile");
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 120);
+	tcase_add_loop_test(t, refused, 0, XW_ARRAY_SIZE(wrongs));
+	tcase_add_test(t, orphans_before_names);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
