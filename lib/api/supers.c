@@ -4,7 +4,7 @@
  * e2fsck to make sense of.
  *
  * All checksums, and the order of names in directories, hang on the UUID and the hash seed. Who
- * does not give them means those of the filesystem, so they are looked for in any copy that is left.
+ * does not give them means those of the filesystem, so they are looked for in any copy left.
  */
 #include "config.h"
 

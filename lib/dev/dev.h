@@ -36,8 +36,8 @@ struct xw_dev_ops {
 	void (*writeback)(struct xw_dev *d, uint64_t off, uint64_t len);
 	/* Optional likewise: the range will be read soon; begin to fetch it. */
 	void (*ahead)(struct xw_dev *d, uint64_t off, uint64_t len);
-	/* Optional: the host may forget the range, which reads as anything then. XW_ERR_UNSUPPORTED,
-	 * without a line, when it does not. */
+	/* Optional: the host may forget the range, which reads as anything then.
+	 * XW_ERR_UNSUPPORTED, without a line, when it does not. */
 	int (*discard)(struct xw_dev *d, uint64_t off, uint64_t len);
 };
 

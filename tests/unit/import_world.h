@@ -258,61 +258,6 @@ static inline int import(const struct import_world *iw, struct world *w, enum xw
 	return rc;
 }
 
-/* ---- what an image is ---- */
-
-static inline bool in_log(const struct xw_map_run *log, size_t n, xw_blk blk)
-{
-	for (size_t i = 0; i < n; i++)
-		if (blk >= log[i].pblk && blk < log[i].pblk + log[i].len)
-			return true;
-	return false;
-}
-
-static inline size_t find_log(struct xw_image *img, struct xw_map_run *log, size_t room)
-{
-	struct xw_map_iter it;
-	struct xw_inode in;
-	size_t n = 0;
-
-	if (!(img->sb.feature_compat & XW_COMPAT_HAS_JOURNAL))
-		return 0;
-	ck_assert_int_eq(xw_image_inode(img, XW_INO_JOURNAL, &in, NULL), 0);
-	ck_assert_int_eq(xw_map_begin(img, XW_INO_JOURNAL, &in, 0, &it), 0);
-	while (n < room && xw_map_next(&it, &log[n]) > 0)
-		n++;
-	xw_map_end(&it);
-	return n;
-}
-
-/* Every block in use, but for those of the log. */
-static inline uint64_t digest(struct xw_dev *dev)
-{
-	struct xw_diag diag = {0};
-	struct xw_map_run log[64];
-	struct xw_freemap *map;
-	struct xw_image *img;
-	uint64_t sum = 0;
-	uint8_t buf[1024];
-	size_t n_log;
-
-	if (xw_image_open(dev, 0, &diag, &img))
-		ck_abort_msg("%s", diag.text);
-	ck_assert_int_eq(xw_freemap_new(dev, &diag, &map), 0);
-	n_log = find_log(img, log, XW_ARRAY_SIZE(log));
-	for (xw_blk blk = 0; blk < img->sb.blocks_count; blk++) {
-		bool is_free;
-
-		xw_freemap_ask(map, blk, 1, &is_free);
-		if (is_free || in_log(log, n_log, blk))
-			continue;
-		ck_assert_int_eq(xw_dev_pread(dev, buf, sizeof(buf), blk * sizeof(buf)), 0);
-		sum = xw_hash64(buf, sizeof(buf), sum + blk);
-	}
-	xw_freemap_free(map);
-	xw_image_close(img);
-	return sum;
-}
-
 /* What the next tool makes of it. */
 static inline uint64_t world_reopen(struct world *w)
 {
