@@ -130,7 +130,7 @@ done
 umask 022
 if command -v setfacl >/dev/null && mkdir heir && setfacl -m d:u:1234:rwx,u:77:r heir 2>/dev/null; then
 	"$EXPORT" -q -p -x heir stock.img 2>.err
-	equal "-p: no ACLs but the image's, whatever the directory hands down" "$(getfacl -R heir/* 2>/dev/null | grep -c '1234\|77')" 0
+	equal "-p: no ACLs but the image's, whatever the directory hands down" "$(getfacl -R heir/* 2>/dev/null | grep -c ':1234:\|:77:')" 0
 else
 	skip "inherited ACLs" "no ACLs here"
 fi
