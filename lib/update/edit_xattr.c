@@ -122,8 +122,11 @@ static int layout_around(struct job *j, size_t data)
 		ret = xw_xattr_layout(&rest, j->room - takes, j->u->img->block_size,
 				      j->u->img->sb.feature_incompat & XW_INCOMPAT_EA_INODE,
 				      j->slots, j->u->diag);
-	memmove(j->slots + data + 1, j->slots + data, (rest.a.n - data) * sizeof(*j->slots));
-	j->slots[data] = (struct xw_xattr_slot){0};
+	if (!ret) {
+		memmove(j->slots + data + 1, j->slots + data,
+			(rest.a.n - data) * sizeof(*j->slots));
+		j->slots[data] = (struct xw_xattr_slot){0};
+	}
 	xw_xattr_set_free(&rest);
 	return ret;
 }
