@@ -12,7 +12,6 @@
 #include "read/file.h"
 
 #define BLOCK 512
-#define INLINE_MAX (64u << 10) /* inline data is smaller than an inode plus one attribute value */
 
 /* Goes through the written parts of a file, as segments and as runs of blocks. */
 struct segments {
@@ -82,7 +81,7 @@ int xw_payload_plan(struct xw_image *img, xw_ino ino, const struct xw_inode *ino
 	*p = (struct xw_payload){.img = img, .ino = ino, .inode = inode, .raw = raw};
 	if (inode->flags & XW_FL_INLINE_DATA) {
 		p->data = inode->size;
-		if (inode->size > INLINE_MAX)
+		if (inode->size > XW_INLINE_MAX)
 			return xw_fail(img->diag, XW_ERR_CORRUPT,
 				       "%s: inode %" PRIu32 ": %" PRIu64 " bytes of inline data",
 				       img->dev->name, ino, inode->size);

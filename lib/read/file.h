@@ -8,6 +8,9 @@
 
 #pragma GCC visibility push(default)
 
+/* Bytes; inline data is smaller than an inode plus one attribute value. */
+#define XW_INLINE_MAX (64u << 10)
+
 /*
  * The file's bytes [off, off + len), clipped to its size; *got says how many there were. Holes and
  * unwritten extents read as zeros. raw (the inode's record) is needed for inline data, and may be

@@ -30,6 +30,10 @@ static int contents(struct job *j)
 	const uint32_t bs = j->u->img->block_size;
 	size_t got;
 
+	if (j->in.size > XW_INLINE_MAX)
+		return xw_fail(j->u->diag, XW_ERR_CORRUPT,
+			       "%s: inode %" PRIu32 ": %" PRIu64 " bytes of inline data",
+			       j->u->img->dev->name, j->ino, j->in.size);
 	j->len = xw_div_up(j->in.size, bs) * bs;
 	j->buf = calloc(1, j->len + 1);
 	if (!j->buf)

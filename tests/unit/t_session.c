@@ -510,6 +510,48 @@ START_TEST(bits)
 }
 END_TEST
 
+/* ---- an inode that lies ---- */
+
+static int read_x(void *arg, void *buf, size_t len, size_t *got)
+{
+	unsigned *left = arg;
+
+	*got = XW_MIN(len, *left);
+	memset(buf, 'x', *got);
+	*left -= (unsigned)*got;
+	return 0;
+}
+
+START_TEST(inline_size)
+{
+	unsigned six = 6;
+	const struct xw_update_new file = {.mode = XW_S_IFREG | 0600,
+					   .read = read_x,
+					   .arg = &six,
+					   .parent = XW_INO_ROOT};
+	struct xw_session s;
+	struct xw_update *u;
+	struct xw_edit *e;
+	struct xw_inode in;
+	uint8_t *raw;
+	xw_ino ino;
+
+	make(3);
+	e = begin(&s);
+	ok(xw_session_begin(&s, &u));
+	ok(xw_update_create(u, &file, &ino));
+	ok(xw_update_get(u, ino, &in, &raw));
+	ck_assert_uint_ne(in.flags & XW_FL_INLINE_DATA, 0);
+	in.size = UINT64_C(1) << 32;
+	ok(xw_update_put(u, ino, &in, raw));
+	ok(xw_session_keep(&s));
+	ok(xw_session_begin(&s, &u));
+	ck_assert_int_eq(xw_update_punch(u, ino, 0, 0), XW_ERR_CORRUPT);
+	xw_session_forget(&s);
+	xw_edit_end(e);
+}
+END_TEST
+
 /* ---- as much as there is ---- */
 
 START_TEST(all_of_it)
@@ -552,6 +594,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, model, 0, (int)XW_ARRAY_SIZE(kinds) * (seeds ? atoi(seeds) : 1));
 	tcase_add_test(t, bits);
+	tcase_add_test(t, inline_size);
 	tcase_add_loop_test(t, all_of_it, 0, 3);
 	suite_add_tcase(s, t);
 	return unit_main(s);
