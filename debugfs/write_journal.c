@@ -309,9 +309,21 @@ static int verb_close(struct dbg *d, int argc, char **argv)
 	return rc;
 }
 
+struct replay {
+	struct dbg *d;
+	struct xw_journal_info info;
+};
+
+static int replay(void *arg, struct xw_dev *dev)
+{
+	struct replay *r = arg;
+
+	return xw_journal_recover(dev, 0, &r->d->diag, &r->info);
+}
+
 static int verb_run(struct dbg *d, int argc, char **argv)
 {
-	struct xw_journal_info info;
+	struct replay r = {.d = d};
 	int rc;
 
 	(void)argv;
@@ -319,11 +331,12 @@ static int verb_run(struct dbg *d, int argc, char **argv)
 		return DBG_USAGE;
 	if (d->log)
 		return xw_fail(&d->diag, XW_ERR_STATE, "close the journal first (journal_close)");
-	rc = xw_journal_recover(xw_edit_dev(d->edit), 0, &d->diag, &info);
+	rc = xw_session_apart(&d->session, d->img->block_size, replay, &r);
+	d->spoiled |= d->session.torn;
 	dbg_wrote(d);
-	if (!rc && info.needed)
-		fprintf(d->out, "%" PRIu32 " transactions, %" PRIu64 " blocks\n", info.transactions,
-			info.blocks);
+	if (!rc && r.info.needed)
+		fprintf(d->out, "%" PRIu32 " transactions, %" PRIu64 " blocks\n",
+			r.info.transactions, r.info.blocks);
 	return rc;
 }
 

@@ -104,6 +104,23 @@ static int carry_over(struct xw_session *s)
 	return ret;
 }
 
+int xw_session_apart(struct xw_session *s, uint32_t block_size,
+		     int (*fn)(void *arg, struct xw_dev *dev), void *arg)
+{
+	int ret;
+
+	xw_session_forget(s);
+	ret = xw_overlay_open(s->dev, block_size, s->diag, &s->top);
+	if (!ret)
+		ret = fn(arg, s->top);
+	if (!ret) {
+		ret = carry_over(s);
+		s->torn |= ret != 0;
+	}
+	xw_session_forget(s);
+	return ret;
+}
+
 int xw_session_keep(struct xw_session *s)
 {
 	int ret = xw_update_flush(s->u);

@@ -41,6 +41,12 @@ int xw_session_begin(struct xw_session *s, struct xw_update **out);
 /* After a failure the step is undone; `torn` says when it could not be. */
 int xw_session_keep(struct xw_session *s);
 /*
+ * A step of something that knows nothing of updates: what fn writes to the device that it is given,
+ * in blocks of block_size, is on s->dev if it returns 0, else it never was. Memory: all of it.
+ */
+int xw_session_apart(struct xw_session *s, uint32_t block_size,
+		     int (*fn)(void *arg, struct xw_dev *dev), void *arg);
+/*
  * The step under way, if any, never was; what is known about the device is to be read again. Also
  * the end of a session.
  */

@@ -288,6 +288,13 @@ for csum in "" "-c" "-c -v 2"; do
 	done
 done
 
+# the superblock that is replayed is none: nothing is
+make "-t ext4 -b 1024"
+printf 'jo\njw -b 1,3000 blocks\njc\njr\nssv volume_name x\n' | "$DBG" -q -w -f - ours >.out 2>.err
+equal "a replay that fails: said" "$? $(grep -c "copy of the superblock is not valid" .err)" "1 1"
+equal "  and has changed nothing" "$(dd if=ours bs=1024 skip=3000 count=1 2>/dev/null | tr -d '\0' | wc -c)" 0
+equal "  the others are committed" "$(dumpe2fs -h ours 2>/dev/null | grep -c -e 'volume name: *x' -e needs_recovery)" 2
+
 # ---- one commit ----
 
 make "-t ext4 -b 1024"
