@@ -95,6 +95,17 @@ static int take_extended(struct debugfs_args *args, const char *value)
 	return take_number("-E offset=", value + sizeof(key) - 1, &args->how.offset);
 }
 
+/* A file of this machine: where it is now, since lcd may lead away. */
+static int take_path(const char *value, char **owned, const char **out)
+{
+	free(*owned);
+	*out = *owned = dbg_absolute(value);
+	if (*owned)
+		return -1;
+	cli_error("%s: cannot be found from here", value);
+	return EXIT_FAILED;
+}
+
 static int take(struct cli_line *l, int key, const char *value)
 {
 	struct debugfs_args *args = l->arg;
@@ -128,8 +139,7 @@ static int take(struct cli_line *l, int key, const char *value)
 		args->how.no_replay = true;
 		return -1;
 	default:
-		args->how.redo_file = value;
-		return -1;
+		return take_path(value, &args->redo_file, &args->how.redo_file);
 	}
 }
 
@@ -189,5 +199,6 @@ int debugfs_args_parse(struct debugfs_args *args, int argc, char **argv)
 void debugfs_args_free(struct debugfs_args *args)
 {
 	cli_line_free(&args->line);
+	free(args->redo_file);
 	free(args->requests);
 }

@@ -65,7 +65,7 @@ int dbg_bits_test(struct dbg_bits *b, uint64_t n, bool *used)
 	if (rc)
 		return rc;
 	if (!b->inodes)
-		bit /= sb->blocks_per_group / sb->clusters_per_group;
+		bit >>= xw_image_cluster_bits(b->d->img);
 	*used = b->bits[bit / 8] >> bit % 8 & 1;
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "cli/env.h"
+#include "disk/indirect.h"
 #include "read/file.h"
 #include "read/map.h"
 #include "walk.h"
@@ -21,32 +22,33 @@
 
 enum { CHUNK = 1 << 20, DEPTH_MAX = 256 };
 
-/* Takes the bytes of a file in order: 0 or a failure. NULL bytes: that many zeros of a hole. */
-typedef int sink_fn(void *arg, const uint8_t *buf, size_t len);
+/*
+ * Takes the bytes of a file in order: 0 or a failure. NULL bytes: that many zeros of a hole, all of
+ * it at once, so that one of exabytes costs a sink that can skip it nothing.
+ */
+typedef int sink_fn(void *arg, const uint8_t *buf, uint64_t len);
 
 struct source {
 	struct dbg *d;
 	xw_ino ino;
-	const struct xw_inode *in;
+	uint64_t size; /* of the file; what no map reaches is cut off */
 	sink_fn *put;
 	void *arg;
 	uint8_t *buf; /* CHUNK */
 	uint64_t done; /* bytes of the file */
 };
 
+static int interrupted(struct dbg *d)
+{
+	return cli_interrupted() ? xw_fail(&d->diag, XW_ERR_IO, "interrupted") : 0;
+}
+
 static int put_zeros(struct source *s, uint64_t end)
 {
-	int rc = 0;
+	const uint64_t n = end > s->done ? end - s->done : 0;
 
-	while (s->done < end && !rc) {
-		const size_t n = (size_t)XW_MIN(end - s->done, (uint64_t)CHUNK);
-
-		if (cli_interrupted())
-			return xw_fail(&s->d->diag, XW_ERR_IO, "interrupted");
-		rc = s->put(s->arg, NULL, n);
-		s->done += n;
-	}
-	return rc;
+	s->done += n;
+	return n ? s->put(s->arg, NULL, n) : 0;
 }
 
 static int put_piece(void *arg, const struct dbg_piece *p)
@@ -54,11 +56,11 @@ static int put_piece(void *arg, const struct dbg_piece *p)
 	struct source *s = arg;
 	struct xw_dev *dev = s->d->img->dev;
 	const uint32_t bs = s->d->img->block_size;
-	const uint64_t end = XW_MIN((p->lblk + p->len) * bs, s->in->size);
+	const uint64_t end = XW_MIN((p->lblk + p->len) * bs, s->size);
 	uint64_t from;
 	int rc;
 
-	if (p->kind != DBG_DATA || p->unwritten || p->lblk * bs >= s->in->size)
+	if (p->kind != DBG_DATA || p->unwritten || p->lblk * bs >= s->size)
 		return 0;
 	if (p->lblk * bs < s->done) {
 		dbg_complain(s->d, "inode %" PRIu32 ": block %" PRIu64 " is mapped twice", s->ino,
@@ -70,8 +72,9 @@ static int put_piece(void *arg, const struct dbg_piece *p)
 	while (!rc && s->done < end) {
 		const size_t n = (size_t)XW_MIN(end - s->done, (uint64_t)CHUNK);
 
-		if (cli_interrupted())
-			return xw_fail(&s->d->diag, XW_ERR_IO, "interrupted");
+		rc = interrupted(s->d);
+		if (rc)
+			return rc;
 		rc = xw_dev_pread(dev, s->buf, n, from);
 		if (rc) { /* the rest stays where it belongs */
 			dbg_complain_diag(s->d, rc);
@@ -84,12 +87,28 @@ static int put_piece(void *arg, const struct dbg_piece *p)
 	return rc;
 }
 
+/* The size, or as much of it as blocks can be named for. */
+static uint64_t size_in_reach(struct dbg *d, xw_ino ino, const struct xw_inode *in)
+{
+	const uint32_t bs = d->img->block_size;
+	const uint64_t blocks = in->flags & XW_FL_EXTENTS ? UINT32_MAX /* Linux: no last one */
+							  : xw_indirect_max_lblk(bs);
+
+	if (in->size <= blocks * bs)
+		return in->size;
+	dbg_complain(d,
+		     "inode %" PRIu32 ": its size %" PRIu64
+		     " is more than its map can reach, %" PRIu64,
+		     ino, in->size, blocks * bs);
+	return blocks * bs;
+}
+
 /* All bytes of an inode through `put`. Damaged places are complained of and read as holes. */
 static int contents(struct dbg *d, xw_ino ino, const struct xw_inode *in, const uint8_t *raw,
 		    sink_fn *put, void *arg)
 {
 	auto_free uint8_t *buf = malloc(CHUNK);
-	struct source s = {.d = d, .ino = ino, .in = in, .put = put, .arg = arg, .buf = buf};
+	struct source s = {.d = d, .ino = ino, .put = put, .arg = arg, .buf = buf};
 	size_t got;
 	int rc;
 
@@ -103,19 +122,24 @@ static int contents(struct dbg *d, xw_ino ino, const struct xw_inode *in, const 
 		return put(arg, in->block, (size_t)XW_MIN(in->size, sizeof(in->block)));
 	if (!xw_inode_has_map(in))
 		return 0;
+	s.size = size_in_reach(d, ino, in);
 	rc = dbg_walk(d, ino, in, put_piece, &s);
-	return rc ? rc : put_zeros(&s, in->size);
+	return rc ? rc : put_zeros(&s, s.size);
 }
 
 /* ---- cat ---- */
 
-static int to_stream(void *arg, const uint8_t *buf, size_t len)
+static int to_stream(void *arg, const uint8_t *buf, uint64_t len)
 {
-	static const uint8_t zeros[4096];
+	static const uint8_t zeros[65536];
 	struct dbg *d = arg;
+	int rc;
 
 	for (size_t n; len; len -= n) {
-		n = buf ? len : XW_MIN(len, sizeof(zeros));
+		rc = interrupted(d);
+		if (rc)
+			return rc;
+		n = (size_t)(buf ? len : XW_MIN(len, sizeof(zeros)));
 		if (fwrite(buf ? buf : zeros, 1, n, d->out) != n)
 			return xw_fail_errno(&d->diag, XW_ERR_IO, errno, "output");
 	}
@@ -124,16 +148,14 @@ static int to_stream(void *arg, const uint8_t *buf, size_t len)
 
 static int verb_cat(struct dbg *d, int argc, char **argv)
 {
-	auto_free uint8_t *raw = malloc(d->img->inode_size);
+	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
 	xw_ino ino;
 	int rc;
 
 	if (argc != 2)
 		return DBG_USAGE;
-	if (!raw)
-		return xw_fail_nomem(&d->diag, "inode");
-	rc = dbg_inode(d, argv[1], &ino, &in, raw);
+	rc = dbg_inode(d, argv[1], &ino, &in, &raw);
 	return rc ? rc : contents(d, ino, &in, raw, to_stream, d);
 }
 
@@ -151,12 +173,13 @@ static int target_failed(const struct target *t)
 	return xw_fail_errno(&t->d->diag, XW_ERR_IO, errno, "%s", t->path);
 }
 
-static int to_file(void *arg, const uint8_t *buf, size_t len)
+static int to_file(void *arg, const uint8_t *buf, uint64_t len)
 {
 	struct target *t = arg;
 
 	t->hole = !buf;
 	if (!buf)
+		/* at most 2^32 blocks of 64 KiB */
 		return lseek(t->fd, (off_t)len, SEEK_CUR) < 0 ? target_failed(t) : 0;
 	while (len) {
 		ssize_t n = write(t->fd, buf, len);
@@ -203,7 +226,7 @@ static int dump_to(struct target *t, xw_ino ino, const struct xw_inode *in, cons
 
 static int verb_dump(struct dbg *d, int argc, char **argv)
 {
-	auto_free uint8_t *raw = malloc(d->img->inode_size);
+	auto_free uint8_t *raw = NULL;
 	struct target t = {.d = d};
 	bool attributes = false;
 	struct xw_inode in;
@@ -218,9 +241,7 @@ static int verb_dump(struct dbg *d, int argc, char **argv)
 	}
 	if (optind + 2 != argc)
 		return DBG_USAGE;
-	if (!raw)
-		return xw_fail_nomem(&d->diag, "inode");
-	rc = dbg_inode(d, argv[optind], &ino, &in, raw);
+	rc = dbg_inode(d, argv[optind], &ino, &in, &raw);
 	if (rc)
 		return rc;
 	t.path = argv[optind + 1];
@@ -254,13 +275,18 @@ static int make_file(const struct tree *t, const char *name, xw_ino ino, const s
 		     const uint8_t *raw)
 {
 	struct target f = {.d = t->d, .path = name};
+	int rc;
 
 	f.fd = openat(t->dir, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (f.fd < 0) {
 		not_made(t, name, strerror(errno));
 		return 0;
 	}
-	return dump_to(&f, ino, in, raw, true);
+	rc = dump_to(&f, ino, in, raw, true);
+	if (rc != XW_ERR_IO || cli_interrupted())
+		return rc;
+	dbg_complain_diag(t->d, rc); /* too large for the host, say; others may not be */
+	return 0;
 }
 
 static int make_link(const struct tree *t, const char *name, xw_ino ino, const struct xw_inode *in,
@@ -378,16 +404,16 @@ static int rdump_dir(struct tree *t, xw_ino ino, const struct xw_inode *in, cons
 /* One operand: what is in the root directory, or the directory itself under its name. */
 static int rdump_one(struct tree *t, const char *spec)
 {
-	auto_free uint8_t *raw = malloc(t->d->img->inode_size);
 	auto_free char *copy = strdup(spec);
+	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
 	char *base;
 	xw_ino ino;
 	int rc;
 
-	if (!raw || !copy)
-		return xw_fail_nomem(&t->d->diag, "inode");
-	rc = dbg_inode(t->d, spec, &ino, &in, raw);
+	if (!copy)
+		return xw_fail_nomem(&t->d->diag, "name");
+	rc = dbg_inode(t->d, spec, &ino, &in, &raw);
 	if (rc)
 		return rc;
 	for (size_t n = strlen(copy); n && copy[n - 1] == '/'; n--)

@@ -86,7 +86,8 @@ struct dbg_how {
 
 struct dbg {
 	struct dbg_how how; /* of the image that is open, or the next one */
-	char *path; /* NULL: no image is open */
+	char *path; /* as it was named; NULL: no image is open */
+	char *real; /* the same from the root of this machine, wherever lcd leads */
 	struct xw_dev *dev; /* owned; without -w */
 	struct xw_edit *edit; /* with -w */
 	struct xw_session session; /* on it: the steps of dbg_step_begin() */
@@ -153,19 +154,28 @@ void dbg_mb_forget(struct dbg *d);
 /* "<N>" or a path, from d->cwd; absolute ones from d->root. The last symlink is not followed. */
 int dbg_inode_number(struct dbg *d, const char *spec, xw_ino *out);
 /*
- * The same, and read: raw (inode_size bytes) may be NULL. A wrong checksum, or a record that cannot
- * all be decoded, is complained of and no failure.
+ * The same, and read. raw may be NULL; else *raw is the record, inode_size bytes for the caller to
+ * free, or NULL. A wrong checksum, or a record that cannot all be decoded, is complained of and no
+ * failure.
  */
-int dbg_inode(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t *raw);
-/* As xw_image_inode(), with complaints instead of failures where a record could be read. */
+int dbg_inode(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t **raw);
+/*
+ * As xw_image_inode() (raw: a buffer of inode_size bytes, or NULL), with complaints instead of
+ * failures where a record could be read.
+ */
 int dbg_read_inode(struct dbg *d, xw_ino ino, struct xw_inode *in, uint8_t *raw);
-/* The same of a directory; XW_ERR_INPUT for anything else. */
-int dbg_directory(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t *raw);
+/* As dbg_inode(), of a directory; XW_ERR_INPUT for anything else. */
+int dbg_directory(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t **raw);
 /*
  * The path of a directory, by its ".." and its parents' entries, in malloc'd memory; NULL: out of
  * memory. What cannot be found out is "<N>".
  */
 char *dbg_path_of(struct dbg *d, xw_ino dir);
+/*
+ * A path of this machine that lcd does not change the meaning of, malloc'd; NULL: out of memory, or
+ * nobody knows where we are.
+ */
+char *dbg_absolute(const char *path);
 /* A number, decimal, 0x or 0: what it is called goes into the failure. */
 int dbg_number(struct dbg *d, const char *text, const char *what, uint64_t *out);
 /* A block of the filesystem, from first_data_block on. */

@@ -300,16 +300,14 @@ static void inode_json(struct dbg *d, xw_ino ino, const struct xw_inode *in)
 
 static int verb_stat(struct dbg *d, int argc, char **argv)
 {
-	auto_free uint8_t *raw = malloc(d->img->inode_size);
+	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
 	xw_ino ino;
 	int rc;
 
 	if (argc != 2)
 		return DBG_USAGE;
-	if (!raw)
-		return xw_fail_nomem(&d->diag, "inode");
-	rc = dbg_inode(d, argv[1], &ino, &in, raw);
+	rc = dbg_inode(d, argv[1], &ino, &in, &raw);
 	if (rc)
 		return rc;
 	if (d->json) {
@@ -365,7 +363,7 @@ static int verb_imap(struct dbg *d, int argc, char **argv)
 
 static int verb_inode_dump(struct dbg *d, int argc, char **argv)
 {
-	auto_free uint8_t *raw = malloc(d->img->inode_size);
+	auto_free uint8_t *raw = NULL;
 	unsigned extra = d->img->inode_size;
 	struct xw_inode in;
 	int what = 0, key, rc;
@@ -379,9 +377,7 @@ static int verb_inode_dump(struct dbg *d, int argc, char **argv)
 	}
 	if (optind + 1 != argc)
 		return DBG_USAGE;
-	if (!raw)
-		return xw_fail_nomem(&d->diag, "inode");
-	rc = dbg_inode(d, argv[optind], &ino, &in, raw);
+	rc = dbg_inode(d, argv[optind], &ino, &in, &raw);
 	if (rc)
 		return rc;
 	if (extra > XW_INODE_BODY)

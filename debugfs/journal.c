@@ -9,11 +9,13 @@
 
 #include "cli/env.h"
 #include "commit/recover.h"
+#include "dev/overlay.h"
 #include "disk/extent.h"
 #include "disk/indirect.h"
 #include "inode.h"
 #include "journal/log.h"
 #include "mb.h"
+#include "read/bitmaps.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -153,8 +155,8 @@ static int dump_data(const struct logdump *l, const struct xw_jtag *tag, uint32_
 		memcpy(data, magic, sizeof(magic));
 	}
 	if (is_bbm) {
-		bit = (l->block - sb->first_data_block) % sb->blocks_per_group /
-		      (sb->blocks_per_group / sb->clusters_per_group);
+		bit = (l->block - sb->first_data_block) % sb->blocks_per_group >>
+		      xw_image_cluster_bits(l->d->img);
 		fprintf(l->out, "    (block bitmap for block %" PRIu64 ": block is %s)\n", l->block,
 			data[bit / 8] >> bit % 8 & 1 ? "SET" : "CLEAR");
 	}
@@ -300,23 +302,43 @@ static int dump_log(struct logdump *l)
 
 /* ---- which log ---- */
 
-/* An external journal has a filesystem's superblock in front of its own. */
-static uint64_t flat_offset(struct xw_dev *dev, uint32_t block_size)
+/*
+ * An external journal has a filesystem's superblock in front of its own, and counts its blocks from
+ * there: its own is shown in front of all, where it is in journals that are files.
+ */
+static int show_flat(struct xw_dev **dev, struct xw_diag *diag)
 {
-	uint8_t buf[XW_SUPER_SIZE];
+	uint8_t buf[XW_SUPER_SIZE], head[XW_JSB_SIZE];
+	struct xw_dev *overlay;
 	struct xw_super sb;
+	int rc;
 
-	if (dev->size < XW_SUPER_OFFSET + sizeof(buf) ||
-	    xw_dev_pread(dev, buf, sizeof(buf), XW_SUPER_OFFSET) ||
+	if ((*dev)->size < XW_SUPER_OFFSET + sizeof(buf) ||
+	    xw_dev_pread(*dev, buf, sizeof(buf), XW_SUPER_OFFSET) ||
 	    xw_super_decode(buf, &sb) == XW_ERR_INPUT)
 		return 0;
-	return block_size == 1024 ? 2048 : block_size;
+	rc = xw_dev_pread(*dev, head, sizeof(head),
+			  XW_MAX(xw_super_block_size(&sb), 2 * XW_SUPER_OFFSET));
+	if (!rc)
+		rc = xw_overlay_open(*dev, sizeof(head), diag, &overlay);
+	if (rc)
+		return rc;
+	*dev = overlay;
+	return xw_dev_pwrite(overlay, head, sizeof(head), 0);
 }
 
 static int dump_opened(struct logdump *l)
 {
-	auto_free uint8_t *buf = malloc(2 * (size_t)l->log->block_size);
+	const uint32_t bs = l->d->img->block_size;
+	auto_free uint8_t *buf = NULL;
 
+	/* the place of what is searched for is one in blocks of the image */
+	if (is_search(l) && l->log->block_size != bs)
+		return xw_fail(&l->d->diag, XW_ERR_UNSUPPORTED,
+			       "blocks of the journal have %" PRIu32 " bytes, of the image %" PRIu32
+			       ": -b and -i cannot search it",
+			       l->log->block_size, bs);
+	buf = malloc(2 * (size_t)l->log->block_size);
 	if (!buf)
 		return xw_fail_nomem(&l->d->diag, "log blocks");
 	l->buf = buf;
@@ -328,19 +350,18 @@ static int dump_file(struct logdump *l)
 	struct dbg *d = l->d;
 	struct xw_dev *dev;
 	uint32_t bs = 1024;
-	uint64_t offset;
 	uint8_t head[XW_JSB_SIZE];
 	struct xw_jsb jsb;
 	int rc = xw_dev_open_file(l->journal, XW_DEV_RDONLY, &d->diag, &dev);
 
 	if (rc)
 		return rc;
-	offset = flat_offset(dev, d->img ? d->img->block_size : bs);
-	if (dev->size >= offset + sizeof(head) && !xw_dev_pread(dev, head, sizeof(head), offset) &&
+	rc = show_flat(&dev, &d->diag);
+	if (!rc && dev->size >= sizeof(head) && !xw_dev_pread(dev, head, sizeof(head), 0) &&
 	    !xw_jsb_decode(head, &jsb))
 		bs = jsb.blocksize;
-	rc = xw_log_open_flat(dev, offset, bs, (dev->size - XW_MIN(offset, dev->size)) / bs,
-			      &d->diag, &l->log);
+	if (!rc)
+		rc = xw_log_open_flat(dev, 0, bs, dev->size / bs, &d->diag, &l->log);
 	if (!rc)
 		rc = dump_opened(l);
 	xw_log_close(l->log);
@@ -373,7 +394,7 @@ static int dump_image(struct logdump *l)
 		const struct xw_diag said = d->diag;
 
 		d->diag.log = NULL; /* what opening has to say was said before */
-		rc = xw_recover_open(d->path, d->how.redo_file, d->how.offset,
+		rc = xw_recover_open(d->real, d->how.redo_file, d->how.offset,
 				     XW_RECOVER_RDONLY | XW_RECOVER_FORCE, &d->diag, &dev, &info);
 		if (!rc)
 			rc = xw_image_open(dev, d->img->flags, &d->diag, &img);

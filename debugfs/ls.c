@@ -153,16 +153,14 @@ static int ls_options(int argc, char **argv, unsigned *flags)
 static int verb_ls(struct dbg *d, int argc, char **argv)
 {
 	struct listing l = {.d = d};
-	auto_free uint8_t *raw = malloc(d->img->inode_size);
+	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
 	xw_ino ino = d->cwd;
 	int rc = ls_options(argc, argv, &l.flags);
 
 	if (rc)
 		return rc;
-	if (!raw)
-		return xw_fail_nomem(&d->diag, "inode");
-	rc = dbg_directory(d, optind < argc ? argv[optind] : ".", &ino, &in, raw);
+	rc = dbg_directory(d, optind < argc ? argv[optind] : ".", &ino, &in, &raw);
 	if (rc)
 		return rc;
 	l.encrypted = in.flags & XW_FL_ENCRYPT;
@@ -178,7 +176,8 @@ static int verb_ls(struct dbg *d, int argc, char **argv)
 
 /* ---- where we are ---- */
 
-static int verb_cd(struct dbg *d, int argc, char **argv)
+/* cd and chroot: *place becomes the directory that is named. */
+static int go_to(struct dbg *d, int argc, char **argv, xw_ino *place)
 {
 	struct xw_inode in;
 	xw_ino ino;
@@ -188,22 +187,18 @@ static int verb_cd(struct dbg *d, int argc, char **argv)
 		return DBG_USAGE;
 	rc = dbg_directory(d, argv[1], &ino, &in, NULL);
 	if (!rc)
-		d->cwd = ino;
+		*place = ino;
 	return rc;
+}
+
+static int verb_cd(struct dbg *d, int argc, char **argv)
+{
+	return go_to(d, argc, argv, &d->cwd);
 }
 
 static int verb_chroot(struct dbg *d, int argc, char **argv)
 {
-	struct xw_inode in;
-	xw_ino ino;
-	int rc;
-
-	if (argc != 2)
-		return DBG_USAGE;
-	rc = dbg_directory(d, argv[1], &ino, &in, NULL);
-	if (!rc)
-		d->root = ino;
-	return rc;
+	return go_to(d, argc, argv, &d->root);
 }
 
 static int verb_pwd(struct dbg *d, int argc, char **argv)
@@ -250,18 +245,16 @@ static int on_searched(void *arg, const struct dbg_entry *e)
 static int verb_dirsearch(struct dbg *d, int argc, char **argv)
 {
 	struct search s = {.d = d};
-	auto_free uint8_t *raw = malloc(d->img->inode_size);
+	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
 	xw_ino ino;
 	int rc;
 
 	if (argc != 3)
 		return DBG_USAGE;
-	if (!raw)
-		return xw_fail_nomem(&d->diag, "inode");
 	s.name = argv[2];
 	s.len = strlen(argv[2]);
-	rc = dbg_directory(d, argv[1], &ino, &in, raw);
+	rc = dbg_directory(d, argv[1], &ino, &in, &raw);
 	if (!rc)
 		rc = dbg_walk_dir(d, ino, &in, raw, false, on_searched, &s);
 	return rc == FOUND ? 0 : rc;

@@ -295,8 +295,8 @@ static int on_lsdel(void *arg, xw_ino ino, const struct xw_inode *in, const uint
 	int rc;
 
 	(void)raw;
-	/* dtime of an inode that waits for its deletion is the next one's number */
-	if (!in->dtime || in->dtime <= l->d->img->sb.inodes_count || (int64_t)in->dtime < l->since)
+	/* one that waits for its deletion has a number there, and none of its blocks free */
+	if (!in->dtime || (int64_t)in->dtime < l->since)
 		return 0;
 	l->at = (struct deleted){
 		.ino = ino, .uid = in->uid, .dtime = in->dtime, .mode = in->mode, .size = in->size};

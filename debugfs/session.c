@@ -121,10 +121,11 @@ static void drop(struct dbg *d)
 	xw_edit_end(d->edit);
 	xw_dev_close(d->dev);
 	free(d->path);
+	free(d->real);
 	d->img = NULL;
 	d->edit = NULL;
 	d->dev = NULL;
-	d->path = NULL;
+	d->path = d->real = NULL;
 	d->dirty = d->spoiled = false;
 }
 
@@ -137,8 +138,11 @@ int dbg_open(struct dbg *d, const char *path, const struct dbg_how *how)
 		return xw_fail(&d->diag, XW_ERR_USAGE, "-w cannot go with %s",
 			       how->catastrophic ? "-c" : "-b, -i and -s");
 	d->path = strdup(path);
-	if (!d->path)
+	d->real = dbg_absolute(path);
+	if (!d->path || !d->real) {
+		drop(d);
 		return xw_fail_nomem(&d->diag, "name of the image");
+	}
 	rc = how->write ? open_writing(d, path) : open_reading(d, path);
 	if (rc)
 		drop(d);

@@ -4,12 +4,13 @@
 
 #include "debugfs.h"
 #include "plan/features.h"
-#include "plan/parse.h"
+#include "show/show.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 /* ---- open and close ---- */
@@ -157,34 +158,59 @@ static int verb_help(struct dbg *d, int argc, char **argv)
 
 /* ---- features ---- */
 
-static void list_features(struct dbg *d, enum xw_feature_word word)
+/* The name of a feature that this tool knows what to do with, or NULL. */
+static const char *known_feature(unsigned word, unsigned bit)
 {
-	for (unsigned bit = 0; bit < 32; bit++) {
-		const char *name = xw_feature_name(word, UINT32_C(1) << bit);
+	/* named so that listings can tell them, and nothing more: lazy_bg and snapshot_bitmap,
+	 * compression and dirdata, replica */
+	static const uint32_t others[XW_FW_COUNT] = {0x140, 0x1001, 0x800};
+	const uint32_t mask = UINT32_C(1) << bit;
 
-		if (name)
-			fprintf(d->out, " %s", name);
+	return others[word] & mask ? NULL : xw_feature_name((enum xw_feature_word)word, mask);
+}
+
+static const char *known_journal_feature(unsigned word, unsigned bit)
+{
+	return word == XW_FW_INCOMPAT ? xw_show_journal_feature(word, bit) : NULL;
+}
+
+/* Print the names that `get` has, or look for one of them. */
+static bool each_feature(FILE *out, const char *(*get)(unsigned word, unsigned bit),
+			 const char *like)
+{
+	for (unsigned i = 0; i < XW_FW_COUNT * 32u; i++) {
+		const char *name = get(i / 32, i % 32);
+
+		if (name && like && !strcasecmp(name, like))
+			return true;
+		if (name && !like)
+			fprintf(out, " %s", name);
 	}
+	return false;
 }
 
 static int verb_supported(struct dbg *d, int argc, char **argv)
 {
+	const char *name = argc > 1 ? argv[1] : NULL;
 	enum xw_feature_word word;
 	uint32_t bit;
 
 	if (argc > 2)
 		return DBG_USAGE;
-	if (argc == 2) {
-		if (xw_feature_find(argv[1], strlen(argv[1]), &word, &bit))
+	if (name) {
+		if (!xw_feature_find(name, strlen(name), &word, &bit))
+			name = xw_feature_name(word, bit); /* it may have others */
+		if (!each_feature(d->out, known_feature, name) &&
+		    !each_feature(d->out, known_journal_feature, name))
 			return xw_fail(&d->diag, XW_ERR_NOTFOUND, "unknown feature: %s", argv[1]);
-		fprintf(d->out, "Supported feature: %s\n", xw_feature_name(word, bit));
+		fprintf(d->out, "Supported feature: %s\n", argv[1]);
 		return 0;
 	}
 	fputs("Supported features:", d->out);
-	for (int w = 0; w < XW_FW_COUNT; w++)
-		list_features(d, (enum xw_feature_word)w);
-	fputs("\n journal_incompat_revoke journal_64bit journal_checksum_v2 journal_checksum_v3\n",
-	      d->out);
+	each_feature(d->out, known_feature, NULL);
+	fputc('\n', d->out);
+	each_feature(d->out, known_journal_feature, NULL);
+	fputc('\n', d->out);
 	return 0;
 }
 

@@ -18,7 +18,6 @@
 #include "disk/indirect.h"
 #include "read/map.h"
 
-#define LBLK_END ((uint64_t)1 << 32)
 enum { NODES = XW_EXT_MAX_DEPTH + 1 };
 
 struct walk {
@@ -144,7 +143,7 @@ static int extent_node(struct walk *w, const uint8_t *n, size_t size, unsigned l
 		if (i + 1u < h.entries)
 			xw_extent_idx_decode(n, i + 1u, &next);
 		else
-			next.lblk = (uint32_t)XW_MIN(end, LBLK_END - 1);
+			next.lblk = (uint32_t)XW_MIN(end, DBG_LBLK_END - 1);
 		if (!spend(w, 1, x.lblk))
 			return 0;
 		p.depth = level + h.depth;
@@ -181,7 +180,7 @@ static int map_slot(struct walk *w, xw_blk blk, xw_lblk lblk, unsigned height)
 				    .pblk = blk};
 	int rc;
 
-	if (!blk || lblk >= LBLK_END)
+	if (!blk || lblk >= DBG_LBLK_END)
 		return 0;
 	if (!height && !xw_image_has_blocks(w->d->img, blk, 1)) {
 		complain(w, "a block is outside the filesystem:", blk);

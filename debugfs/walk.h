@@ -9,6 +9,8 @@
 #include "debugfs.h"
 #include "disk/dirent.h"
 
+#define DBG_LBLK_END ((uint64_t)1 << 32) /* behind the last block that a map can name */
+
 enum dbg_piece_kind {
 	DBG_DATA, /* blocks of the contents */
 	DBG_NODE, /* a block of the extent tree or block map, before what it leads to */

@@ -114,20 +114,40 @@ int dbg_read_inode(struct dbg *d, xw_ino ino, struct xw_inode *in, uint8_t *raw)
 	return rc;
 }
 
-int dbg_inode(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t *raw)
+int dbg_inode(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t **raw)
 {
+	auto_free uint8_t *record = raw ? malloc(d->img->inode_size) : NULL;
 	int rc = dbg_inode_number(d, spec, ino);
 
-	return rc ? rc : dbg_read_inode(d, *ino, in, raw);
+	if (raw) {
+		*raw = NULL;
+		if (!record)
+			return xw_fail_nomem(&d->diag, "inode");
+	}
+	if (!rc)
+		rc = dbg_read_inode(d, *ino, in, record);
+	if (!rc && raw)
+		*raw = steal(record);
+	return rc;
 }
 
-int dbg_directory(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t *raw)
+int dbg_directory(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t **raw)
 {
 	int rc = dbg_inode(d, spec, ino, in, raw);
 
 	if (!rc && (in->mode & XW_S_IFMT) != XW_S_IFDIR)
 		rc = xw_fail(&d->diag, XW_ERR_INPUT, "%s: not a directory", spec);
 	return rc;
+}
+
+char *dbg_absolute(const char *path)
+{
+	auto_free char *here = *path == '/' ? strdup("") : getcwd(NULL, 0);
+	char *s;
+
+	if (!here || asprintf(&s, "%s%s%s", here, *path == '/' ? "" : "/", path) < 0)
+		return NULL;
+	return s;
 }
 
 /* ---- paths of directories ---- */

@@ -136,16 +136,14 @@ int dbg_print_xattrs(struct dbg *d, xw_ino ino, const struct xw_inode *in, const
 
 static int verb_ea_list(struct dbg *d, int argc, char **argv)
 {
-	auto_free uint8_t *raw = malloc(d->img->inode_size);
+	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
 	xw_ino ino;
 	int rc;
 
 	if (argc != 2)
 		return DBG_USAGE;
-	if (!raw)
-		return xw_fail_nomem(&d->diag, "inode");
-	rc = dbg_inode(d, argv[1], &ino, &in, raw);
+	rc = dbg_inode(d, argv[1], &ino, &in, &raw);
 	if (rc)
 		return rc;
 	if (d->json)
@@ -250,7 +248,7 @@ static int get_options(int argc, char **argv, struct get *g)
 
 static int verb_ea_get(struct dbg *d, int argc, char **argv)
 {
-	auto_free uint8_t *raw = malloc(d->img->inode_size), *value = NULL;
+	auto_free uint8_t *raw = NULL, *value = NULL;
 	struct get g = {0};
 	struct xw_inode in;
 	uint32_t len = 0;
@@ -263,9 +261,7 @@ static int verb_ea_get(struct dbg *d, int argc, char **argv)
 	if (rc)
 		return rc;
 	name = argv[optind + 1];
-	if (!raw)
-		return xw_fail_nomem(&d->diag, "inode");
-	rc = dbg_inode(d, argv[optind], &ino, &in, raw);
+	rc = dbg_inode(d, argv[optind], &ino, &in, &raw);
 	if (rc)
 		return rc;
 	if (xw_xattr_split_name(name, strlen(name), &index, &rest))

@@ -21,26 +21,32 @@
 #define CSUM_V2_V3 (XW_JBD2_INCOMPAT_CSUM_V2 | XW_JBD2_INCOMPAT_CSUM_V3)
 #define FAST_COMMIT_BLOCKS 256u /* where the journal does not say */
 
-static void journal_features(struct xw_show *s, const struct xw_jsb *j)
+const char *xw_show_journal_feature(unsigned word, unsigned bit)
 {
-	static const char letters[] = "CIR";
 	static const char *const names[3][5] = {
 		{"journal_checksum"},
 		{"journal_incompat_revoke", "journal_64bit", "journal_async_commit",
 		 "journal_checksum_v2", "journal_checksum_v3"},
 	};
+
+	return word < 3 && bit < 5 ? names[word][bit] : NULL;
+}
+
+static void journal_features(struct xw_show *s, const struct xw_jsb *j)
+{
+	static const char letters[] = "CIR";
 	const uint32_t words[] = {j->feature_compat, j->feature_incompat, j->feature_ro_compat};
 	char list[96 * 24] = "";
 	size_t len = 0;
 
-	for (int w = 0; w < 3; w++) {
-		for (int bit = 0; bit < 32; bit++) {
-			const char *name = bit < 5 ? names[w][bit] : NULL;
+	for (unsigned w = 0; w < 3; w++) {
+		for (unsigned bit = 0; bit < 32; bit++) {
+			const char *name = xw_show_journal_feature(w, bit);
 			char unknown[16];
 
 			if (!(words[w] >> bit & 1))
 				continue;
-			snprintf(unknown, sizeof(unknown), "FEATURE_%c%d", letters[w], bit);
+			snprintf(unknown, sizeof(unknown), "FEATURE_%c%u", letters[w], bit);
 			len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
 						len ? " " : "", name ? name : unknown);
 		}

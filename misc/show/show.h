@@ -45,6 +45,8 @@ int xw_show_super(struct xw_show *s, struct xw_image *img);
  * opened. *sb is what it decodes to.
  */
 int xw_show_raw_super(struct xw_show *s, struct xw_dev *dev, struct xw_super *sb);
+/* Name of a bit of the journal's feature words (0 compat, 1 incompat, 2 ro_compat); or NULL. */
+const char *xw_show_journal_feature(unsigned word, unsigned bit);
 /* The journal's superblock; nothing without an internal journal. */
 int xw_show_journal(struct xw_show *s, struct xw_image *img);
 /* The multiple mount protection block; nothing without the feature. */

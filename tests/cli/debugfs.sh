@@ -119,7 +119,6 @@ done <<-'END'
 	block.size -b 1000
 	number -s x -b 1024
 	offset -E size=5
-	not.supported -z undo
 	not.supported -d data
 	unknown -Q
 END
@@ -162,4 +161,67 @@ fails 1 'not an ext2|too small' "an offset"
 { head -c 4096 /dev/zero; cat img; } >shifted
 dbg -E offset=4096 -R "cat /file" shifted
 prints "an offset that is right" hello
+
+# ---- the directory of this machine ----
+mkdir -p elsewhere
+cp img here.img
+dbg -R "lcd elsewhere" -R "logdump" here.img
+works "an image is found again behind lcd"
+dbg -w --redo-file my.redo -R "lcd elsewhere" -R "mkdir /made" here.img
+works "-w behind lcd"
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+	strace -f -e trace=openat,rename -o calls "$DBG" -w --redo-file my.redo -R "lcd elsewhere" -R "feature ^dir_index" here.img
+	is "the redo file is where it was named" grep -q "\"$T/my.redo" calls
+else
+	skip "the redo file is where it was named" "no strace"
+fi
+
+# ---- features ----
+dbg -R "supported_features journal_checksum_v3" -R "supported_features extents"
+prints "features: one" "Supported feature: journal_checksum_v3
+Supported feature: extents"
+dbg -R "supported_features dirdata"
+fails 1 'unknown feature' "features: one of another system"
+dbg -R supported_features
+works "features"
+equal "features: only those that can be asked for" "$(for f in $(sed 's/.*://' .out); do "$DBG" -R "supported_features $f" 2>&1; done |
+	grep -vc '^Supported feature: ')" 0
+
+# ---- damage ----
+cp img bad
+dbg -w -R "ssv clusters_per_group 65536" bad
+dbg -R "testb 1000" -R ffb -R "logdump -b 1000" bad
+works "more clusters than blocks in a group"
+cp img bad
+dbg -w -R "sif /file size 0x3fffffffffffffff" bad
+rm -f out
+RC=0
+timeout -s KILL 20 "$DBG" -R "dump /file out" bad >.out 2>.err || RC=$?
+is "dump of a size beyond every map: it is said" grep -q 'more than its map can reach' .err
+equal "dump of a size beyond every map: it ends" "$RC" 1
+equal "dump of a size beyond every map: the text" "$(head -c 6 out)" hello
+rm -rf out there/*
+timeout -s KILL 20 "$DBG" -R "rdump / there" bad >.out 2>.err
+equal "rdump goes on behind it" "$(cat "there/a b/in\"side")" other
+rm -rf there
+
+# a journal of 1 KiB blocks beside an image of larger ones: what is looked for has no place in it
+mkfs -q -O journal_dev -b 1024 journal.img 4M
+mkfs -q -b 4096 -d tree large.img 8M
+dbg -R "logdump -f journal.img" large.img
+works "logdump -f"
+dbg -R "logdump -i <16> -f journal.img" large.img
+fails 1 'blocks of the journal have 1024 bytes' "logdump -f -i with blocks of another size"
+dbg -R "logdump -b 100 -f journal.img" large.img
+fails 1 'blocks of the journal have 1024 bytes' "logdump -f -b with blocks of another size"
+
+# inodes that were deleted in the first hours of 1970
+seq 2000 >text
+cp img gone
+dbg -w -R "write text /gone" gone
+ino=$("$DBG" -R "imap /gone" gone | sed -n 's/^Inode \([0-9]*\).*/\1/p')
+blk=$("$DBG" -R "bmap /gone 0" gone)
+dbg -w -R "unlink /gone" -R "sif <$ino> links_count 0" -R "sif <$ino> dtime @1000" -R "freei <$ino>" -R "freeb $blk" gone
+dbg -R lsdel gone
+is "lsdel: a small number as time" grep -q "^ *$ino .* Thu Jan *1 00:16:40 1970$" .out
 done_testing
