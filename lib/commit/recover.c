@@ -214,8 +214,8 @@ static int stuck(struct recovery *v)
 			       v->dev->name);
 	return xw_fail(
 		v->diag, XW_ERR_STATE,
-		"%s: a change was interrupted, and %s, which completes it, is %s; xw-fsck -y "
-		"checks the image fully",
+		"%s: a change was interrupted, and %s, which completes it, is %s; if that is "
+		"lost: xw-tune -f -E clear_pending, then e2fsck -f",
 		v->dev->name, v->store->name, v->file ? "damaged or another image's" : "missing");
 }
 
@@ -393,10 +393,16 @@ int xw_recover_read(const char *path, const char *redo_file, uint64_t offset, st
 int xw_recover_give_up(struct xw_dev *dev, struct xw_diag *diag)
 {
 	uint8_t super[XW_SUPER_SIZE];
+	struct xw_super sb;
 	int rc = xw_dev_pread(dev, super, sizeof(super), XW_SUPER_OFFSET);
 
 	if (rc)
 		return xw_fail(diag, rc, "%s: cannot read the superblock", dev->name);
 	xw_super_bytes_unpend(super);
-	return xw_dev_pwrite(dev, super, sizeof(super), XW_SUPER_OFFSET);
+	if (!xw_super_decode(super, &sb)) { /* otherwise the check begins with a backup anyway */
+		sb.state |= XW_STATE_ERROR;
+		xw_super_encode(&sb, super);
+	}
+	rc = xw_dev_pwrite(dev, super, sizeof(super), XW_SUPER_OFFSET);
+	return rc ? rc : xw_dev_flush(dev);
 }

@@ -3,7 +3,7 @@
  * Opening an image, as every xw tool does it: an interrupted commit is completed or dropped first.
  *
  *   superblock has the bit, redo file matches     apply it
- *   bit, no or another or a damaged file          XW_ERR_STATE: xw-fsck -y checks fully
+ *   bit, no or another or a damaged file          XW_ERR_STATE; see xw_recover_give_up()
  *   file, no bit                                  the file is deleted
  *   superblock torn between its states            apply
  *   superblock checksum bad, nonce matches        apply
@@ -64,8 +64,10 @@ int xw_recover_store(const char *path, const char *redo_file, uint64_t offset, s
 int xw_recover_dev(struct xw_dev **dev, struct xw_redo_store *store, unsigned flags,
 		   struct xw_diag *diag, struct xw_recover_info *info);
 
-/* For a checker that has looked at everything: write the superblock of dev without pending bit and
- * nonce. */
+/*
+ * For an image whose redo file is lost, opened under FORCE: the superblock of dev without pending
+ * bit and nonce, and marked as having errors, so that the next thing is a full check. Flushed.
+ */
 int xw_recover_give_up(struct xw_dev *dev, struct xw_diag *diag);
 
 #pragma GCC visibility pop

@@ -102,6 +102,12 @@ int xw_tune_run_edit(struct xw_edit *e, const struct xw_tune_opts *opts,
 		     const struct xw_tune_want *want, struct xw_diag *diag,
 		     struct xw_tune_result *res);
 
+/*
+ * The image at path was being changed when something went wrong, and the redo file is lost: mark it
+ * as having errors, no longer as being changed. XW_ERR_INPUT: it is not in that state.
+ */
+int xw_tune_clear_pending(const char *path, const struct xw_tune_opts *opts, struct xw_diag *diag);
+
 #pragma GCC visibility pop
 
 #endif

@@ -60,8 +60,8 @@ static void print_help(FILE *out)
 	      "  -O [^]FEATURE,...    features; [^]itree: trees of all large directories\n"
 	      "  -Q [^]TYPE,...       quota: usrquota, grpquota, prjquota\n"
 	      "  -j, -J size=MIB      make a journal\n"
-	      "  -E LIST              clear_mmp, mmp_update_interval=, stride=, stripe_width=, "
-	      "hash_alg=,\n"
+	      "  -E LIST              clear_mmp, clear_pending, mmp_update_interval=, stride=,\n"
+	      "                       stripe_width=, hash_alg=,\n"
 	      "                       mount_opts=, force_fsck, [^]test_fs, encoding=, "
 	      "encoding_flags=,\n"
 	      "                       orphan_file_size=, offset=BYTES\n"
@@ -222,12 +222,16 @@ int tune_args_parse(struct tune_args *args, int argc, char **argv)
 		return cli_line_usage(&args->line);
 	}
 	args->image = argv[optind];
-	if (!args->list && !tune_args_change(args)) {
+	if (!args->list && !args->clear_pending && !tune_args_change(args)) {
 		cli_error("nothing to change is given");
 		return cli_line_usage(&args->line);
 	}
 	if (args->want.set & XW_TUNE_CLEAR_MMP && !args->opts.force) {
 		cli_error("Error in using clear_mmp. It must be used with -f");
+		return EXIT_FAILED;
+	}
+	if (args->clear_pending && (!args->opts.force || tune_args_change(args))) {
+		cli_error("clear_pending must be used with -f, and with no other change");
 		return EXIT_FAILED;
 	}
 	if (args->want.encoding_flags && !args->want.encoding) {

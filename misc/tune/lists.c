@@ -147,6 +147,13 @@ static int set_clear_mmp(struct tune_args *args, const char *value)
 	return 0;
 }
 
+static int set_clear_pending(struct tune_args *args, const char *value)
+{
+	(void)value;
+	args->clear_pending = true;
+	return 0;
+}
+
 static int set_force_fsck(struct tune_args *args, const char *value)
 {
 	(void)value;
@@ -176,6 +183,7 @@ static const struct {
 	tune_setter *set;
 } extended[] = {
 	{"clear_mmp", false, set_clear_mmp},
+	{"clear_pending", false, set_clear_pending},
 	{"mmp_update_interval", true, set_mmp_interval},
 	{"stride", true, set_stride},
 	{"stripe_width", true, set_stripe_width},

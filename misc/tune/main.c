@@ -31,8 +31,12 @@ static int run(struct tune_args *args)
 {
 	struct cli_run run = {.line = &args->line};
 	struct xw_diag diag = {.log = log_line, .log_arg = &run};
-	int err = tune_args_change(args) ? change(args, &diag) : 0;
+	int err = 0;
 
+	if (args->clear_pending)
+		err = xw_tune_clear_pending(args->image, &args->opts, &diag);
+	else if (tune_args_change(args))
+		err = change(args, &diag);
 	if (!err && args->list)
 		err = tune_list(args, &diag);
 	if (err)

@@ -12,6 +12,7 @@ struct tune_args {
 	struct xw_tune_opts opts;
 	struct xw_diag diag; /* of what the library says about an option */
 	bool list;
+	bool clear_pending;
 	const char *hash_name; /* as given */
 	const char *encoding_name;
 	const char *image;

@@ -57,6 +57,9 @@ done <<'TABLE'
 -E encoding=latin1|Invalid encoding: latin1
 -E encoding_flags=strict|An encoding must be explicitly specified
 -E clear_mmp|It must be used with -f
+-E clear_pending|must be used with -f
+-f -L x -E clear_pending|with no other change
+-f -E clear_pending|no change is pending
 -J bogus=1|Bad journal options
 -J size=0|Invalid journal size: 0
 -j|The filesystem already has a journal
@@ -178,6 +181,18 @@ tune -l zeros
 fails 1 "no ext2, ext3 or ext4" "-l: no filesystem"
 tune -l short
 fails 1 "no ext2, ext3 or ext4" "-l: an empty file"
+
+# A change that was interrupted, its redo file lost: the bit in the superblock, as a commit sets it.
+mkfs -q -b 1024 -O ^metadata_csum -d tree half 16M
+printf '\x40' | dd of=half bs=1 seek=$((1024 + 0x63)) conv=notrunc status=none
+tune -L x half
+fails 1 "is missing; if that is lost: xw-tune -f -E clear_pending" "a change whose redo file is lost"
+tune -f -E clear_pending half
+works "-E clear_pending"
+equal "  marks the image as having errors" "$(sb 0x3a 2 half)" 0300
+equal "  and the change is no longer pending" "$(($(printf '%d' "0x$(sb 0x63 1 half)") & 0x40))" 0
+tune -f -E clear_pending half
+fails 1 "no change is pending" "-E clear_pending, once more"
 
 tune --version
 is "--version" grep -q '^xw-tune (extwright) ' .out

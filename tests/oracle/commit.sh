@@ -138,14 +138,14 @@ if [ -x "$EXPORT" ]; then
 	mv img.xw-redo away
 	is "  also with --redo-file" bash -c "'$EXPORT' --redo-file away img | cmp - new.tar"
 	is "  and fails without" bash -c "! '$EXPORT' img >out 2>err"
-	is "  saying what to do" grep -q 'xw-export: img: .*img.xw-redo.*xw-fsck -y' err
+	is "  saying what to do" grep -q 'xw-export: img: .*img.xw-redo.*clear_pending' err
 	mv away img.xw-redo
 else
 	skip "a half state: xw-export" "it is not built"
 fi
 mv img.xw-redo away
 is "without its file: refused" bash -c "! '$tool' open img >out"
-is "without its file: says what to do" grep -q 'img.xw-redo.*xw-fsck -y' out
+is "without its file: says what to do" grep -q 'img.xw-redo.*clear_pending' out
 mv away img.xw-redo
 is "with its file: completed" "$tool" open img
 equal "with its file: new" "$("$tool" state img old new)" new

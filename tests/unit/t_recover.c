@@ -41,6 +41,7 @@ START_TEST(bit_without_file)
 {
 	struct xw_recover_info info;
 	uint8_t super[XW_SUPER_SIZE];
+	struct xw_super sb;
 	struct world w;
 
 	world_half_done(&w, &world_specs[_i]);
@@ -49,7 +50,7 @@ START_TEST(bit_without_file)
 	for (unsigned ro = 0; ro < 2; ro++) {
 		ck_assert_int_eq(try_recover(&w, ro ? XW_RECOVER_RDONLY : 0, &info), XW_ERR_STATE);
 		ck_assert_ptr_nonnull(strstr(w.diag.text, "missing"));
-		ck_assert_ptr_nonnull(strstr(w.diag.text, "xw-fsck -y"));
+		ck_assert_ptr_nonnull(strstr(w.diag.text, "clear_pending"));
 		xw_diag_clear(&w.diag);
 	}
 	ck_assert_int_eq(try_recover(&w, XW_RECOVER_FORCE, &info), 0);
@@ -59,6 +60,8 @@ START_TEST(bit_without_file)
 	world_get_super(&w, super);
 	ck_assert(xw_super_bytes_valid(super));
 	ck_assert(!xw_super_bytes_nonce(super));
+	ck_assert_int_eq(xw_super_decode(super, &sb), 0);
+	ck_assert(sb.state & XW_STATE_ERROR);
 	world_close(&w);
 }
 END_TEST

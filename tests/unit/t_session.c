@@ -525,10 +525,8 @@ static int read_x(void *arg, void *buf, size_t len, size_t *got)
 START_TEST(inline_size)
 {
 	unsigned six = 6;
-	const struct xw_update_new file = {.mode = XW_S_IFREG | 0600,
-					   .read = read_x,
-					   .arg = &six,
-					   .parent = XW_INO_ROOT};
+	const struct xw_update_new file = {
+		.mode = XW_S_IFREG | 0600, .read = read_x, .arg = &six, .parent = XW_INO_ROOT};
 	struct xw_session s;
 	struct xw_update *u;
 	struct xw_edit *e;
