@@ -271,3 +271,58 @@ int xw_dir_next(struct xw_dir_iter *it, struct xw_dirent *e, struct xw_dir_pos *
 		}
 	}
 }
+
+/* ---- where the blocks are ---- */
+
+static int bad_runs(struct xw_image *img, xw_ino ino, const char *why)
+{
+	return xw_fail(img->diag, XW_ERR_CORRUPT,
+		       "%s: directory inode %" PRIu32 ": %s; run xw-fsck", img->dev->name, ino,
+		       why);
+}
+
+int xw_dir_runs_read(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
+		     struct xw_dir_runs *r)
+{
+	const uint64_t end = xw_div_up(inode->size, img->block_size);
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	uint64_t next = 0;
+	int rc = xw_map_begin(img, ino, inode, 0, &it);
+
+	*r = (struct xw_dir_runs){0};
+	while (!rc && next < end && (rc = xw_map_next(&it, &run)) == 1) {
+		rc = 0;
+		if (run.lblk != next || run.unwritten)
+			rc = bad_runs(img, ino, "a hole in a directory");
+		run.len = XW_MIN(run.len, end - next);
+		next += run.len;
+		if (!rc && xw_vec_push(&r->a, run))
+			rc = xw_fail_nomem(img->diag, "directory");
+	}
+	xw_map_end(&it);
+	return rc || next == end ? rc : bad_runs(img, ino, "its size and its blocks do not agree");
+}
+
+xw_blk xw_dir_runs_at(const struct xw_dir_runs *r, uint64_t lblk)
+{
+	size_t from = 0, to = r->a.n;
+
+	while (from < to) {
+		const size_t mid = from + (to - from) / 2;
+		const struct xw_map_run *run = &r->a.v[mid];
+
+		if (lblk < run->lblk)
+			to = mid;
+		else if (lblk - run->lblk >= run->len)
+			from = mid + 1;
+		else
+			return run->pblk + (lblk - run->lblk);
+	}
+	return 0;
+}
+
+void xw_dir_runs_free(struct xw_dir_runs *r)
+{
+	xw_vec_free(&r->a);
+}

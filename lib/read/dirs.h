@@ -4,6 +4,7 @@
 #ifndef XW_READ_DIRS_H
 #define XW_READ_DIRS_H
 
+#include "base/vec.h"
 #include "disk/dirent.h"
 #include "read/map.h"
 
@@ -41,6 +42,17 @@ int xw_dir_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
  */
 int xw_dir_next(struct xw_dir_iter *it, struct xw_dirent *e, struct xw_dir_pos *pos);
 void xw_dir_end(struct xw_dir_iter *it);
+
+/* The blocks of a directory, from logical block 0 to its size: runs that follow each other. */
+struct xw_dir_runs {
+	XW_VEC(struct xw_map_run) a;
+};
+/* XW_ERR_CORRUPT: a hole, or its map ends before its size. Free them in any case. */
+int xw_dir_runs_read(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
+		     struct xw_dir_runs *r);
+/* Where block lblk is; 0: beyond the end. */
+xw_blk xw_dir_runs_at(const struct xw_dir_runs *r, uint64_t lblk);
+void xw_dir_runs_free(struct xw_dir_runs *r);
 
 /* The entry `name` of directory dir. XW_ERR_NOTFOUND without a line in diag. ftype may be NULL. */
 int xw_dir_lookup(struct xw_image *img, xw_ino dir, const char *name, size_t len, xw_ino *ino,

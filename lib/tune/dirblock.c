@@ -26,37 +26,6 @@ static int bad(struct xw_image *img, xw_ino ino, const char *why)
 		       why);
 }
 
-static int read_runs(struct xw_image *img, xw_ino ino, const struct xw_inode *in,
-		     struct xw_tune_dirmap *m)
-{
-	struct xw_map_iter it;
-	struct xw_map_run run;
-	uint64_t next = 0;
-	int ret = xw_map_begin(img, ino, in, 0, &it);
-
-	while (!ret && next < m->blocks && (ret = xw_map_next(&it, &run)) == 1) {
-		ret = 0;
-		if (run.lblk != next || run.unwritten)
-			ret = bad(img, ino, "a hole in a directory");
-		run.len = XW_MIN(run.len, m->blocks - next);
-		if (!ret && xw_vec_push(&m->runs, run))
-			ret = xw_fail_nomem(img->diag, "directory");
-		next += run.len;
-	}
-	xw_map_end(&it);
-	if (!ret && next < m->blocks)
-		ret = bad(img, ino, "its size and its blocks do not agree");
-	return ret;
-}
-
-static xw_blk block_at(const struct xw_tune_dirmap *m, uint64_t lblk)
-{
-	for (size_t i = 0; i < m->runs.n; i++)
-		if (lblk < m->runs.v[i].lblk + m->runs.v[i].len)
-			return m->runs.v[i].pblk + (lblk - m->runs.v[i].lblk);
-	return 0;
-}
-
 /* Mark the children of an index block whose children are index blocks, and theirs. */
 static int mark(struct xw_image *img, xw_ino ino, struct xw_tune_dirmap *m, uint64_t lblk,
 		unsigned levels)
@@ -71,7 +40,7 @@ static int mark(struct xw_image *img, xw_ino ino, struct xw_tune_dirmap *m, uint
 
 	if (!buf)
 		return xw_fail_nomem(img->diag, "directory");
-	ret = xw_dev_pread(img->dev, buf, bs, block_at(m, lblk) * bs);
+	ret = xw_dev_pread(img->dev, buf, bs, xw_dir_runs_at(&m->runs, lblk) * bs);
 	if (!ret && (lblk ? xw_dx_node_decode(buf, bs, csum, &limit, &count)
 			  : xw_dx_root_decode(buf, bs, csum, &info, &limit, &count)))
 		ret = bad(img, ino, "a damaged index");
@@ -95,8 +64,8 @@ int xw_tune_dirmap_read(struct xw_image *img, xw_ino ino, const struct xw_inode 
 {
 	int ret;
 
-	*m = (struct xw_tune_dirmap){.blocks = in->size / img->block_size};
-	ret = read_runs(img, ino, in, m);
+	*m = (struct xw_tune_dirmap){.blocks = xw_div_up(in->size, img->block_size)};
+	ret = xw_dir_runs_read(img, ino, in, &m->runs);
 	if (ret || !(in->flags & XW_FL_INDEX) || !m->blocks)
 		return ret;
 	m->kinds = calloc(m->blocks, 1);
@@ -105,7 +74,7 @@ int xw_tune_dirmap_read(struct xw_image *img, xw_ino ino, const struct xw_inode 
 
 void xw_tune_dirmap_free(struct xw_tune_dirmap *m)
 {
-	xw_vec_free(&m->runs);
+	xw_dir_runs_free(&m->runs);
 	free(m->kinds);
 	m->kinds = NULL;
 }
@@ -114,8 +83,8 @@ int xw_tune_dirmap_each(const struct xw_tune_dirmap *m, xw_tune_block_fn *fn, vo
 {
 	int ret = 0;
 
-	for (size_t i = 0; i < m->runs.n; i++) {
-		const struct xw_map_run *r = &m->runs.v[i];
+	for (size_t i = 0; i < m->runs.a.n; i++) {
+		const struct xw_map_run *r = &m->runs.a.v[i];
 
 		for (uint64_t k = 0; k < r->len && !ret; k++)
 			ret = fn(arg, r->pblk + k,

@@ -6,15 +6,13 @@
 #ifndef XW_TUNE_DIRBLOCK_H
 #define XW_TUNE_DIRBLOCK_H
 
-#include "base/vec.h"
-#include "disk/dirent.h"
-#include "read/map.h"
+#include "read/dirs.h"
 
 enum xw_tune_kind { XW_TUNE_LEAF, XW_TUNE_ROOT, XW_TUNE_NODE };
 
 /* Where a directory's blocks are and what they are. */
 struct xw_tune_dirmap {
-	XW_VEC(struct xw_map_run) runs;
+	struct xw_dir_runs runs;
 	uint64_t blocks; /* of its size */
 	uint8_t *kinds; /* enum xw_tune_kind by logical block; NULL: all leaves */
 };

@@ -22,6 +22,7 @@
 #include "read/dirs.h"
 #include "tune/dirblock.h"
 #include "tune/tune_internal.h"
+#include "update/edit.h"
 
 /* Blocks of a directory that are held for the commit at most, when it is built where it is. */
 #define IN_PLACE_MAX 64u
@@ -39,8 +40,8 @@ struct job {
 	XW_VEC(struct xw_dir_entry) entries;
 	struct xw_arena names;
 	xw_ino parent;
-	struct xw_bdir dir; /* of the node */
-	struct xw_binode node;
+	struct xw_update_map to; /* where */
+	bool rebuilt;
 	uint8_t *buf; /* a block */
 };
 
@@ -125,40 +126,27 @@ static int read_entries(struct job *j)
 	return ret;
 }
 
+/* The blocks it has serve where they are as many, and can be held; else there are new ones. */
+static int place(struct job *j, bool *in_place)
+{
+	int ret = xw_update_map_read(j->u, j->ino, &j->in, &j->to);
+
+	*in_place = j->shape.blocks == j->map.blocks && j->shape.blocks <= IN_PLACE_MAX;
+	if (ret || *in_place)
+		return ret;
+	ret = xw_update_map_punch(j->u, &j->to, 0, UINT32_MAX);
+	return ret ? ret : xw_update_map_alloc(j->u, j->ino, &j->to, j->shape.blocks);
+}
+
 static int put_block(void *arg, uint32_t lblk, const void *block)
 {
 	struct job *j = arg;
-	const struct xw_extent *e = xw_binode_extents(&j->node);
+	const struct xw_extent *e = j->to.e.v;
 	const uint64_t bs = j->u->img->block_size;
 
 	while (lblk >= (uint64_t)e->lblk + e->len)
 		e++;
 	return xw_out_write(&j->u->out, (e->pblk + lblk - e->lblk) * bs, block, bs);
-}
-
-/* The blocks it has serve where they are as many, and can be held. */
-static int place(struct job *j, bool *in_place)
-{
-	struct xw_builder *b = &j->u->b;
-	int ret = 0;
-
-	*in_place = j->shape.blocks == j->map.blocks && j->shape.blocks <= IN_PLACE_MAX;
-	if (*in_place) {
-		XW_VEC(struct xw_run) runs = {0};
-
-		for (size_t i = 0; i < j->map.runs.n && !ret; i++)
-			ret = xw_vec_push(&runs, ((struct xw_run){j->map.runs.v[i].pblk,
-								  j->map.runs.v[i].len}));
-		if (!ret)
-			ret = xw_binode_set_runs(&j->node, runs.v, runs.n);
-		xw_vec_free(&runs);
-		return ret ? xw_fail_nomem(j->u->diag, "directory") : 0;
-	}
-	ret = xw_build_alloc_node(b, &j->node, j->shape.blocks);
-	if (!ret && j->node.n_ext && !j->node.map)
-		ret = xw_build_place_map(b, &j->node);
-	b->items.n = 0; /* written here: the node does not live until a sweep */
-	return ret ? ret : xw_build_check_room(b);
 }
 
 static int emit(struct job *j)
@@ -172,19 +160,7 @@ static int emit(struct job *j)
 	int ret =
 		xw_dir_emit(&j->format, &j->shape, j->entries.v, j->entries.n, &self, put_block, j);
 
-	if (!ret && j->node.map)
-		ret = xw_map_write(&j->u->b, &j->node);
 	return ret ? ret : xw_batch_drain(j->u->out.batch);
-}
-
-static int remap(struct job *j)
-{
-	const int64_t was = (int64_t)xw_update_bytes(j->u, &j->in);
-	const int ret = xw_update_remap(j->u, &j->node, &j->in);
-
-	return ret ? ret
-		   : xw_update_charge(j->u, &j->in, 0,
-				      (int64_t)xw_update_bytes(j->u, &j->in) - was);
 }
 
 /* index: only for that, so not where the names need none. */
@@ -193,7 +169,6 @@ static int rebuild(struct job *j, bool index)
 	bool in_place;
 	int ret = read_entries(j);
 
-	j->dir.generation = j->in.generation;
 	if (j->in.flags & XW_FL_CASEFOLD)
 		j->format.dir_index = false;
 	if (!ret && xw_dir_shape(&j->format, j->entries.v, j->entries.n, 0, &j->shape))
@@ -202,18 +177,15 @@ static int rebuild(struct job *j, bool index)
 			      j->u->img->dev->name, j->ino);
 	if (!ret && index && !j->shape.indexed)
 		return 0;
-	j->node = (struct xw_binode){.mode = j->in.mode,
-				     .ino = j->ino,
-				     .flags = XW_BN_OLD,
-				     .dir = &j->dir,
-				     .size = (uint64_t)j->shape.blocks * j->u->img->block_size};
 	if (!ret)
 		ret = place(j, &in_place);
 	if (!ret)
 		ret = emit(j);
-	if (!ret && !in_place)
-		ret = remap(j);
-	xw_build_free_map(&j->node);
+	if (!ret && !in_place) {
+		j->in.size = (uint64_t)j->shape.blocks * j->u->img->block_size;
+		ret = xw_update_map_write(j->u, j->ino, &j->in, &j->to);
+	}
+	j->rebuilt = true;
 	j->in.flags &= ~XW_FL_INDEX;
 	j->in.flags |= j->shape.indexed ? XW_FL_INDEX : 0;
 	j->t->res->directories_rebuilt++;
@@ -233,7 +205,7 @@ static int decide(struct job *j)
 		ret = unindex(j);
 	if (!ret && work & XW_TUNE_DO_INDEX && !indexed && !folds && j->map.blocks > 1)
 		ret = rebuild(j, true);
-	if (ret || j->node.n_ext || !(work & XW_TUNE_DO_TAILS))
+	if (ret || j->rebuilt || !(work & XW_TUNE_DO_TAILS))
 		return ret;
 	ret = xw_tune_dirmap_each(&j->map, fits_tail, j);
 	if (ret != XW_ERR_NOSPC)
@@ -258,9 +230,10 @@ static int one(struct xw_tune *t, struct xw_update *u, xw_ino ino)
 		ret = xw_tune_dirmap_read(u->img, ino, &j.in, &j.map);
 	if (!ret)
 		ret = decide(&j);
-	if (!ret && (j.in.flags != flags || j.in.size != size || j.node.n_ext))
+	if (!ret && (j.in.flags != flags || j.in.size != size || j.rebuilt))
 		ret = xw_update_put(u, ino, &j.in, steal(j.raw));
 	xw_tune_dirmap_free(&j.map);
+	xw_update_map_end(&j.to);
 	xw_vec_free(&j.entries);
 	xw_arena_free(&j.names);
 	free(j.raw);

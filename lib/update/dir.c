@@ -4,8 +4,7 @@
  * keeps live blocks until the commit; blocks that are needed come from the update's space, blocks
  * that are not are freed with the commit.
  *
- * The map of the file is read whole at the beginning and, if the file grew, made anew at the end:
- * as extents, or as a block map where the inode has one.
+ * The blocks of the file are known from the beginning; if it grew, its map is made anew at the end.
  */
 #include "config.h"
 
@@ -45,15 +44,10 @@ static int store_write(void *arg, xw_blk blk, const void *buf)
 static int store_map(void *arg, uint32_t lblk, xw_blk *blk)
 {
 	struct xw_update_dir *ud = arg;
-	uint64_t left = lblk;
 
-	for (size_t i = 0; i < ud->runs.n; i++) {
-		if (left < ud->runs.v[i].len) {
-			*blk = ud->runs.v[i].start + left;
-			return 0;
-		}
-		left -= ud->runs.v[i].len;
-	}
+	*blk = xw_dir_runs_at(&ud->runs, lblk);
+	if (*blk)
+		return 0;
 	return bad(ud, XW_ERR_CORRUPT, "a block beyond its end");
 }
 
@@ -91,20 +85,20 @@ static int store_release(void *arg, xw_blk blk)
 static int store_extend(void *arg, uint32_t lblk, xw_blk *blk)
 {
 	struct xw_update_dir *ud = arg;
-	struct xw_run *last = ud->runs.n ? &ud->runs.v[ud->runs.n - 1] : NULL;
+	struct xw_map_run *last = ud->runs.a.n ? &ud->runs.a.v[ud->runs.a.n - 1] : NULL;
 	int ret = 0;
 
-	*blk = last ? last->start + last->len : 0;
+	*blk = last ? last->pblk + last->len : 0;
 	if (lblk % cluster(ud) == 0)
 		ret = store_alloc(ud, *blk, blk);
 	if (ret)
 		return ret;
 	ud->extended = true;
-	if (last && last->start + last->len == *blk) {
+	if (last && last->pblk + last->len == *blk) {
 		last->len++;
 		return 0;
 	}
-	if (xw_vec_push(&ud->runs, ((struct xw_run){*blk, 1}))) {
+	if (xw_vec_push(&ud->runs.a, ((struct xw_map_run){lblk, 1, *blk, false}))) {
 		if (lblk % cluster(ud) == 0)
 			store_release(ud, *blk);
 		return xw_fail_nomem(ud->u->diag, "directory");
@@ -116,32 +110,11 @@ static int store_shrink(void *arg, uint32_t lblk, xw_blk blk)
 {
 	struct xw_update_dir *ud = arg;
 
-	ud->runs.n -= !--ud->runs.v[ud->runs.n - 1].len;
+	ud->runs.a.n -= !--ud->runs.a.v[ud->runs.a.n - 1].len;
 	return lblk % cluster(ud) ? 0 : store_release(ud, blk);
 }
 
 /* ---- opening ---- */
-
-static int read_runs(struct xw_update_dir *ud)
-{
-	const uint64_t end = xw_div_up(ud->in.size, ud->u->img->block_size);
-	struct xw_map_iter it;
-	struct xw_map_run run;
-	uint64_t next = 0;
-	int ret = xw_map_begin(ud->u->img, ud->ino, &ud->in, 0, &it);
-
-	while (!ret && next < end && (ret = xw_map_next(&it, &run)) == 1) {
-		ret = 0;
-		if (run.lblk != next || run.unwritten)
-			ret = bad(ud, XW_ERR_CORRUPT, "a hole in a directory");
-		else if (xw_vec_push(&ud->runs, ((struct xw_run){run.pblk, run.len})))
-			ret = xw_fail_nomem(ud->u->diag, "directory");
-		next += run.len;
-	}
-	xw_map_end(&it);
-	return ret || next == end ? ret
-				  : bad(ud, XW_ERR_CORRUPT, "its size and its blocks do not agree");
-}
 
 int xw_update_dir_begin(struct xw_update *u, xw_ino ino, struct xw_update_dir *ud)
 {
@@ -165,7 +138,7 @@ int xw_update_dir_begin(struct xw_update *u, xw_ino ino, struct xw_update_dir *u
 	if (!ret && ud->in.size % u->img->block_size)
 		ret = bad(ud, XW_ERR_CORRUPT, "its size is no multiple of a block");
 	if (!ret)
-		ret = read_runs(ud);
+		ret = xw_dir_runs_read(u->img, ino, &ud->in, &ud->runs);
 	if (ret)
 		return ret;
 	self.generation = ud->in.generation;
@@ -178,86 +151,36 @@ int xw_update_dir_begin(struct xw_update *u, xw_ino ino, struct xw_update_dir *u
 void xw_update_dir_end(struct xw_update_dir *ud)
 {
 	xw_dir_close(&ud->d);
-	xw_vec_free(&ud->runs);
+	xw_dir_runs_free(&ud->runs);
 	free(ud->raw);
 	ud->raw = NULL;
 }
 
 /* ---- putting it back ---- */
 
-static int free_node(void *arg, xw_blk blk, unsigned depth)
-{
-	struct xw_update_dir *ud = arg;
-
-	(void)depth;
-	return store_release(ud, blk);
-}
-
-/* The blocks of the old map, not those it maps. */
-static int free_map_nodes(struct xw_update_dir *ud)
-{
-	struct xw_map_iter it;
-	struct xw_map_run run;
-	int ret = xw_map_begin(ud->u->img, ud->ino, &ud->in, 0, &it);
-
-	it.on_node = free_node;
-	it.arg = ud;
-	while (!ret && (ret = xw_map_next(&it, &run)) == 1)
-		ret = 0;
-	xw_map_end(&it);
-	return ret;
-}
-
-static int make_map(struct xw_update_dir *ud, struct xw_binode *n)
-{
-	struct xw_inode made = {.mode = ud->in.mode};
-	struct xw_bmap map = {0};
-	int ret = 0;
-
-	map.blocks = (uint32_t)xw_map_blocks(&ud->u->b, n);
-	if (map.blocks) {
-		const struct xw_alloc_req req = {.goal = ud->runs.v[0].start,
-						 .len = (uint64_t)map.blocks * cluster(ud)};
-
-		ret = xw_space_alloc_all(ud->u->space, &req, &map.runs, &map.n_runs);
-		if (ret == XW_ERR_NOSPC)
-			ret = bad(ud, ret, "no free block is left for its map");
-		if (ret)
-			return ret;
-		ud->blocks += (int64_t)req.len;
-		n->map = &map;
-		ret = xw_map_write(&ud->u->b, n);
-		if (!ret)
-			ret = xw_batch_drain(ud->u->out.batch);
-	}
-	if (!ret) {
-		xw_map_encode_inode(&ud->u->b, n, &made);
-		ud->in.flags &= ~XW_FL_EXTENTS;
-		ud->in.flags |= made.flags;
-		memcpy(ud->in.block, made.block, sizeof(made.block));
-	}
-	n->map = NULL;
-	free(map.runs);
-	return ret;
-}
-
+/* What it was mapped to behind its end nobody has seen: those blocks go. */
 static int put_map(struct xw_update_dir *ud)
 {
-	struct xw_bdir dir = {.generation = ud->in.generation};
-	struct xw_binode n = {.mode = ud->in.mode, .ino = ud->ino, .flags = XW_BN_OLD, .dir = &dir};
+	const uint64_t end = ud->in.size / ud->u->img->block_size;
+	const uint64_t freed = ud->u->stats.freed_blocks;
+	struct xw_update_map m = {0};
+	int64_t gain = 0;
 	int ret;
 
 	if (!ud->extended)
 		return 0;
-	ret = free_map_nodes(ud);
-	if (ret)
-		return ret;
-	n.size = (uint64_t)ud->d.now.blocks * ud->u->img->block_size;
-	if (xw_binode_set_runs(&n, ud->runs.v, ud->runs.n))
-		return xw_fail_nomem(ud->u->diag, "directory");
-	ret = make_map(ud, &n);
-	xw_build_free_map(&n);
-	ud->in.size = n.size;
+	ret = xw_update_map_load(ud->u, ud->ino, &ud->in, &m);
+	if (!ret)
+		ret = xw_update_map_punch(ud->u, &m, end, UINT32_MAX);
+	ud->blocks -= (int64_t)(ud->u->stats.freed_blocks - freed);
+	m.e.n = 0;
+	for (size_t i = 0; i < ud->runs.a.n && !ret; i++)
+		ret = xw_update_map_add(ud->u, &m, ud->runs.a.v[i]);
+	ud->in.size = (uint64_t)ud->d.now.blocks * ud->u->img->block_size;
+	if (!ret)
+		ret = xw_update_map_put(ud->u, ud->ino, &ud->in, &m, &gain);
+	ud->blocks += gain;
+	xw_update_map_end(&m);
 	return ret;
 }
 

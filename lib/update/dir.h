@@ -7,7 +7,7 @@
 #define XW_UPDATE_DIR_H
 
 #include "dir/change.h"
-#include "read/map.h"
+#include "read/dirs.h"
 #include "update/update.h"
 
 #pragma GCC visibility push(default)
@@ -19,7 +19,7 @@ struct xw_update_dir {
 	xw_ino ino;
 	struct xw_inode in;
 	uint8_t *raw;
-	XW_VEC(struct xw_run) runs; /* of the file, from logical block 0 on */
+	struct xw_dir_runs runs;
 	int64_t blocks; /* what i_blocks gains */
 	bool extended;
 };

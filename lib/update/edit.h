@@ -8,6 +8,7 @@
 #ifndef XW_UPDATE_EDIT_H
 #define XW_UPDATE_EDIT_H
 
+#include "read/map.h"
 #include "update/update.h"
 
 #pragma GCC visibility push(default)
@@ -72,13 +73,19 @@ int xw_update_build_itree(struct xw_update *u, xw_ino dir);
 
 struct xw_update_map {
 	XW_VEC(struct xw_extent) e; /* ascending */
-	XW_VEC(struct xw_run) nodes; /* blocks that hold the map itself */
+	XW_VEC(xw_blk) nodes; /* blocks that hold the map itself */
 	uint64_t other; /* what i_blocks counts beside the two */
 };
 
-/* XW_ERR_UNSUPPORTED: an itree. An inode without a map has an empty one. */
+/* XW_ERR_UNSUPPORTED: an itree. An inode without a map has an empty one. End it in any case. */
 int xw_update_map_read(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 		       struct xw_update_map *m);
+/* Behind the last extent, joined with it where that is possible; of any length. */
+int xw_update_map_add(struct xw_update *u, struct xw_update_map *m, struct xw_map_run run);
+/* New blocks for 0 .. len - 1 of a map that is empty. XW_ERR_NOSPC. */
+int xw_update_map_alloc(struct xw_update *u, xw_ino ino, struct xw_update_map *m, uint64_t len);
+/* m has no blocks first .. last any more, and they are free. */
+int xw_update_map_punch(struct xw_update *u, struct xw_update_map *m, uint64_t first, xw_lblk last);
 /*
  * The map of the inode is m from now on, in new blocks: into *in, which the caller puts. The
  * owners are charged for what i_blocks gains.

@@ -111,29 +111,14 @@ static int names(struct job *j)
 static int place(struct job *j)
 {
 	const uint32_t bs = j->u->img->block_size;
-	const struct xw_alloc_req req = {.len = j->len / bs};
-	struct xw_run *runs;
-	uint64_t done = 0;
-	size_t n;
-	int ret;
+	int ret = j->len ? xw_update_map_alloc(j->u, j->ino, &j->m, j->len / bs) : 0;
 
-	if (!j->len)
-		return 0;
-	ret = xw_space_alloc_all(j->u->space, &req, &runs, &n);
-	if (ret == XW_ERR_NOSPC)
-		return xw_fail(j->u->diag, ret, "%s: inode %" PRIu32 ": no block is left for it",
-			       j->u->img->dev->name, j->ino);
-	for (size_t i = 0; i < n && !ret; i++) {
-		const struct xw_extent e = {(uint32_t)done, (uint32_t)runs[i].len, runs[i].start,
-					    false};
+	for (size_t i = 0; i < j->m.e.n && !ret; i++) {
+		const struct xw_extent *e = &j->m.e.v[i];
 
-		ret = xw_vec_push(&j->m.e, e) ? xw_fail_nomem(j->u->diag, "extent list") : 0;
-		if (!ret)
-			ret = xw_dev_pwrite(j->u->img->dev, j->buf + done * bs, runs[i].len * bs,
-					    runs[i].start * bs);
-		done += runs[i].len;
+		ret = xw_dev_pwrite(j->u->img->dev, j->buf + (size_t)e->lblk * bs,
+				    (size_t)e->len * bs, e->pblk * bs);
 	}
-	free(runs);
 	return ret;
 }
 

@@ -35,7 +35,7 @@ struct maker {
 	const struct xw_update_new *new;
 	struct xw_binode n;
 	struct xw_bdir dir;
-	XW_VEC(struct xw_extent) e;
+	struct xw_update_map m; /* the contents */
 	xw_blk goal;
 	uint64_t most; /* bytes that a map reaches */
 	uint64_t unit; /* bytes of a block, or cluster: what is a hole or none */
@@ -46,18 +46,6 @@ struct maker {
 static bool is_zero(const uint8_t *p, size_t n)
 {
 	return !n || (!p[0] && !memcmp(p, p + 1, n - 1));
-}
-
-static int push(struct maker *k, const struct xw_extent *e)
-{
-	struct xw_extent *last = k->e.n ? &k->e.v[k->e.n - 1] : NULL;
-
-	if (last && last->lblk + last->len == e->lblk && last->pblk + last->len == e->pblk &&
-	    last->len + e->len <= XW_EXT_MAX_LEN) {
-		last->len += e->len;
-		return 0;
-	}
-	return xw_vec_push(&k->e, *e) ? xw_fail_nomem(k->u->diag, "extent list") : 0;
 }
 
 /* Blocks for `len` blocks of data at lblk, written past the step's overlay. */
@@ -73,10 +61,9 @@ static int place(struct maker *k, uint64_t lblk, const uint8_t *data, uint64_t l
 		return xw_fail(k->u->diag, ret, "%s: no space is left for the file",
 			       k->u->img->dev->name);
 	for (size_t i = 0; i < n && !ret; i++) {
-		const struct xw_extent e = {(uint32_t)lblk, (uint32_t)runs[i].len, runs[i].start,
-					    false};
-
-		ret = push(k, &e);
+		ret = xw_update_map_add(
+			k->u, &k->m,
+			(struct xw_map_run){(xw_lblk)lblk, runs[i].len, runs[i].start, false});
 		if (!ret)
 			ret = xw_dev_pwrite(k->u->data, data, runs[i].len * bs, runs[i].start * bs);
 		data += runs[i].len * bs;
@@ -169,31 +156,26 @@ static int put_dir_block(void *arg, uint32_t lblk, const void *block)
 	const struct maker *k = arg;
 	const uint32_t bs = k->u->img->block_size;
 
-	return xw_dev_pwrite(k->u->img->dev, block, bs, (k->e.v[0].pblk + lblk) * bs);
+	return xw_dev_pwrite(k->u->img->dev, block, bs, (k->m.e.v[0].pblk + lblk) * bs);
 }
 
 static int fill_dir(struct maker *k)
 {
 	struct xw_update *u = k->u;
-	const struct xw_alloc_req req = {.goal = k->goal, .len = 1};
 	struct xw_dir_self self = {.ino = k->n.ino, .parent = k->new->parent};
-	struct xw_run run;
 	int ret;
 
 	if (xw_inline_shape(&u->b, &k->n))
 		return 0;
 	ret = xw_dir_shape(&u->b.dirfmt, NULL, 0, 0, &k->dir.shape);
 	if (!ret)
-		ret = xw_space_alloc(u->space, &req, &run);
+		ret = xw_update_map_alloc(u, k->n.ino, &k->m, 1);
 	if (ret)
-		return xw_fail(u->diag, ret, "%s: no block is left for a directory",
-			       u->img->dev->name);
+		return ret;
 	self.generation = xw_build_generation(&u->b, &k->n);
 	self.inode_seed = xw_inode_seed(u->img->csum_seed, k->n.ino, self.generation);
 	k->n.size = u->img->block_size;
-	ret = push(k, &(struct xw_extent){0, 1, run.start, false});
-	return ret ? ret
-		   : xw_dir_emit(&u->b.dirfmt, &k->dir.shape, NULL, 0, &self, put_dir_block, k);
+	return xw_dir_emit(&u->b.dirfmt, &k->dir.shape, NULL, 0, &self, put_dir_block, k);
 }
 
 static int fill_any(struct maker *k)
@@ -245,21 +227,14 @@ static int record(struct maker *k)
 	struct xw_inode in;
 	int ret = raw ? 0 : xw_fail_nomem(u->diag, "inode");
 
-	k->n.n_ext = (uint32_t)k->e.n;
-	if (k->e.n == 1)
-		k->n.ext = k->e.v[0];
+	k->n.n_ext = (uint32_t)k->m.e.n;
+	if (k->m.e.n == 1)
+		k->n.ext = k->m.e.v[0];
 	else
-		k->n.exts = k->e.v;
+		k->n.exts = k->m.e.v;
 	u->b.goal = k->goal;
-	if (!ret && k->n.n_ext)
-		ret = xw_build_place_map(&u->b, &k->n);
-	u->b.items.n = 0; /* written here */
 	if (!ret)
-		ret = xw_build_check_room(&u->b);
-	if (!ret && k->n.map)
-		ret = xw_map_write(&u->b, &k->n);
-	if (!ret)
-		ret = xw_batch_drain(u->out.batch);
+		ret = xw_update_build_map(u, &k->n);
 	if (!ret)
 		ret = xw_itable_record(&u->b, &k->n, raw);
 	if (!ret)
@@ -303,7 +278,7 @@ int xw_update_create(struct xw_update *u, const struct xw_update_new *new, xw_in
 		free(k.n.map->runs);
 	free(k.n.map);
 	free(k.piece);
-	xw_vec_free(&k.e);
+	xw_update_map_end(&k.m);
 	return ret;
 }
 

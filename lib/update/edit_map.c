@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Maps changed in memory: read whole, changed as a list of extents, and built anew by the builder
- * in new blocks. The old map's blocks are freed; those of the contents only where somebody says so.
+ * Blocks of one file mapped and unmapped: its map is read, changed and written anew (map.c).
  */
 #include "config.h"
 
@@ -26,217 +25,9 @@ static bool uses_extents(const struct xw_update *u)
 	return u->img->sb.feature_incompat & XW_INCOMPAT_EXTENTS;
 }
 
-static uint32_t max_len(bool unwritten)
+static struct xw_map_run run_of(const struct xw_extent *e)
 {
-	return unwritten ? XW_EXT_MAX_UNINIT : XW_EXT_MAX_LEN;
-}
-
-/* Behind the last extent of a list that is in order; joined with it where that is possible. */
-static int append(struct xw_update *u, struct xw_update_map *m, struct xw_extent e)
-{
-	struct xw_extent *last = m->e.n ? &m->e.v[m->e.n - 1] : NULL;
-
-	if (last && last->unwritten == e.unwritten && last->lblk + last->len == e.lblk &&
-	    last->pblk + last->len == e.pblk) {
-		const uint32_t more = XW_MIN(e.len, max_len(e.unwritten) - last->len);
-
-		last->len += more;
-		e.lblk += more;
-		e.pblk += more;
-		e.len -= more;
-	}
-	return e.len && xw_vec_push(&m->e, e) ? xw_fail_nomem(u->diag, "extent list") : 0;
-}
-
-static int append_run(struct xw_update *u, struct xw_update_map *m, const struct xw_map_run *run)
-{
-	int ret = 0;
-
-	for (uint64_t done = 0; done < run->len && !ret;) {
-		const uint32_t len = (uint32_t)XW_MIN(run->len - done, max_len(run->unwritten));
-
-		ret = append(u, m,
-			     (struct xw_extent){(uint32_t)(run->lblk + done), len, run->pblk + done,
-						run->unwritten});
-		done += len;
-	}
-	return ret;
-}
-
-struct reader {
-	struct xw_update *u;
-	struct xw_update_map *m;
-};
-
-static int see_node(void *arg, xw_blk blk, unsigned depth)
-{
-	struct reader *r = arg;
-
-	(void)depth;
-	return xw_vec_push(&r->m->nodes, ((struct xw_run){blk, 1}))
-		       ? xw_fail_nomem(r->u->diag, "extent list")
-		       : 0;
-}
-
-int xw_update_map_read(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
-		       struct xw_update_map *m)
-{
-	struct reader r = {u, m};
-	struct xw_map_iter it;
-	struct xw_map_run run;
-	int more, ret;
-
-	*m = (struct xw_update_map){0};
-	if (in->flags & XW_FL_ITREE && (in->mode & XW_S_IFMT) == XW_S_IFDIR)
-		return refuse(u, ino, XW_ERR_UNSUPPORTED, "has an itree");
-	ret = xw_update_other_blocks(u, ino, in, &m->other);
-	if (ret || !xw_inode_has_map(in))
-		return ret;
-	ret = xw_map_begin(u->img, ino, in, 0, &it);
-	it.on_node = see_node;
-	it.arg = &r;
-	while (!ret && (more = xw_map_next(&it, &run)) != 0)
-		ret = more < 0 ? more : append_run(u, m, &run);
-	xw_map_end(&it);
-	return ret;
-}
-
-void xw_update_map_end(struct xw_update_map *m)
-{
-	xw_vec_free(&m->e);
-	xw_vec_free(&m->nodes);
-}
-
-/* Where a neighbour of the file's end would be, else of its inode. */
-static xw_blk goal_of(const struct xw_update *u, xw_ino ino, const struct xw_update_map *m)
-{
-	const struct xw_extent *last = m->e.n ? &m->e.v[m->e.n - 1] : NULL;
-	const uint64_t group = (ino - 1) / u->img->sb.inodes_per_group;
-
-	return last ? last->pblk + last->len
-		    : u->img->sb.first_data_block + group * u->img->sb.blocks_per_group;
-}
-
-/* The builder's node of an inode that is there; dir serves directories. */
-static struct xw_binode node_of(xw_ino ino, const struct xw_inode *in, struct xw_update_map *m,
-				struct xw_bdir *dir)
-{
-	struct xw_binode n = {
-		.mode = in->mode,
-		.ino = ino,
-		.flags = XW_BN_OLD,
-		.size = in->size,
-		.generation = in->generation,
-		.n_ext = (uint32_t)m->e.n,
-	};
-
-	if ((in->mode & XW_S_IFMT) == XW_S_IFDIR) {
-		*dir = (struct xw_bdir){.generation = in->generation};
-		n.dir = dir;
-	}
-	if (n.n_ext == 1)
-		n.ext = m->e.v[0];
-	else if (n.n_ext)
-		n.exts = m->e.v;
-	return n;
-}
-
-int xw_update_map_write(struct xw_update *u, xw_ino ino, struct xw_inode *in,
-			struct xw_update_map *m)
-{
-	const int64_t before = (int64_t)xw_update_bytes(u, in);
-	const uint32_t index = in->flags & XW_FL_INDEX;
-	struct xw_bdir dir;
-	struct xw_binode n = node_of(ino, in, m, &dir);
-	int ret = 0;
-
-	for (size_t i = 0; i < m->nodes.n && !ret; i++)
-		ret = xw_update_free(u, m->nodes.v[i].start, m->nodes.v[i].len);
-	m->nodes.n = 0;
-	if (!ret && n.n_ext && !uses_extents(u) &&
-	    (uint64_t)m->e.v[n.n_ext - 1].lblk + m->e.v[n.n_ext - 1].len >
-		    xw_indirect_max_lblk(u->img->block_size))
-		ret = refuse(u, ino, XW_ERR_LIMIT, "its map does not reach so far");
-	u->b.goal = goal_of(u, ino, m);
-	if (!ret && n.n_ext)
-		ret = xw_build_place_map(&u->b, &n);
-	u->b.items.n = 0; /* written here: n does not live until the sweep */
-	if (!ret)
-		ret = xw_build_check_room(&u->b);
-	if (!ret && n.map)
-		ret = xw_map_write(&u->b, &n);
-	if (!ret && n.map)
-		ret = xw_batch_drain(u->out.batch); /* it may be read again before the end */
-	if (!ret)
-		ret = xw_update_set_map(u, &n, in, m->other);
-	in->flags |= index;
-	if (n.map)
-		free(n.map->runs);
-	free(n.map);
-	return ret ? ret : xw_update_charge(u, in, 0, (int64_t)xw_update_bytes(u, in) - before);
-}
-
-/* Where block lblk must be, since another block of its cluster is there; 0: nowhere yet. */
-static xw_blk partner(const struct xw_update *u, const struct xw_update_map *m, uint64_t lblk)
-{
-	const uint32_t bits = u->b.geo.cluster_bits;
-
-	for (size_t i = 0; i < m->e.n; i++) {
-		const struct xw_extent *e = &m->e.v[i];
-
-		if (e->lblk >> bits <= lblk >> bits &&
-		    ((uint64_t)e->lblk + e->len - 1) >> bits >= lblk >> bits)
-			return e->pblk + lblk - e->lblk;
-	}
-	return 0;
-}
-
-/* ---- punch ---- */
-
-/* e less first .. last, in 0 to 2 pieces, to m. */
-static int punch_one(struct xw_update *u, struct xw_update_map *m, const struct xw_extent *e,
-		     uint64_t first, uint64_t last)
-{
-	const uint64_t end = (uint64_t)e->lblk + e->len;
-	const uint64_t from = XW_MIN(XW_MAX(first, e->lblk), end);
-	const uint64_t to = XW_MAX(XW_MIN(last + 1, end), from);
-	struct xw_extent head = *e, tail = *e;
-	int ret;
-
-	head.len = (uint32_t)(from - e->lblk);
-	tail.lblk = (uint32_t)to;
-	tail.pblk += to - e->lblk;
-	tail.len = (uint32_t)(end - to);
-	ret = head.len ? append(u, m, head) : 0;
-	return ret || !tail.len ? ret : append(u, m, tail);
-}
-
-/* Clusters of first .. last that `left` has nothing in: at both ends it may. */
-static int free_lost(struct xw_update *u, const struct xw_update_map *was,
-		     const struct xw_update_map *left, uint64_t first, uint64_t last)
-{
-	const uint32_t bits = u->b.geo.cluster_bits;
-	const uint64_t end = partner(u, left, last) ? last >> bits << bits : last + 1;
-	struct xw_update_clusters c = {.u = u};
-	int ret = 0;
-
-	if (partner(u, left, first))
-		c.next = (first >> bits) + 1;
-	for (size_t i = 0; i < was->e.n && !ret; i++) {
-		const struct xw_extent *e = &was->e.v[i];
-		const uint64_t from = XW_MAX(first, e->lblk);
-		const uint64_t to = XW_MIN(end, (uint64_t)e->lblk + e->len);
-		const struct xw_map_run run = {(xw_lblk)from, to - from, e->pblk + from - e->lblk,
-					       false};
-		struct xw_run fresh;
-
-		if (from >= to)
-			continue;
-		ret = xw_update_clusters(&c, &run, &fresh);
-		if (!ret && fresh.len)
-			ret = xw_update_free(u, fresh.start, fresh.len);
-	}
-	return ret;
+	return (struct xw_map_run){e->lblk, e->len, e->pblk, e->unwritten};
 }
 
 /* Load inode and map; inline contents go to blocks first. */
@@ -275,21 +66,13 @@ static int finish(struct xw_update *u, xw_ino ino, struct edit *e)
 
 int xw_update_punch(struct xw_update *u, xw_ino ino, xw_lblk first, xw_lblk last)
 {
-	struct xw_update_map left = {0};
 	struct edit e;
 	int ret = begin(u, ino, &e);
 
-	for (size_t i = 0; i < e.m.e.n && !ret; i++)
-		ret = punch_one(u, &left, &e.m.e.v[i], first, last);
 	if (!ret)
-		ret = free_lost(u, &e.m, &left, first, last);
-	if (!ret) {
-		free(e.m.e.v);
-		memcpy(&e.m.e, &left.e, sizeof(left.e));
-		memset(&left, 0, sizeof(left));
+		ret = xw_update_map_punch(u, &e.m, first, last);
+	if (!ret)
 		ret = finish(u, ino, &e);
-	}
-	xw_update_map_end(&left);
 	end(&e);
 	return ret;
 }
@@ -322,8 +105,9 @@ static int take_some(struct filler *f, uint64_t from, uint64_t to, struct xw_run
 {
 	struct xw_update *u = f->u;
 	const uint64_t size = UINT64_C(1) << u->b.geo.cluster_bits, lead = from & (size - 1);
-	const xw_blk there = partner(u, f->was, from);
-	uint64_t end = partner(u, f->was, to - 1) ? (to - 1) & ~(size - 1) : to;
+	const xw_blk there = xw_update_map_partner(u, f->was, from);
+	uint64_t end = xw_update_map_partner(u, f->was, to - 1) ? (to - 1) & ~(size - 1) : to;
+	const uint32_t most = uses_extents(u) ? XW_EXT_MAX_UNINIT : XW_EXT_MAX_LEN;
 	struct xw_alloc_req req = {.goal = f->goal};
 	int ret;
 
@@ -331,7 +115,7 @@ static int take_some(struct filler *f, uint64_t from, uint64_t to, struct xw_run
 		*run = (struct xw_run){there, XW_MIN(to, (from | (size - 1)) + 1) - from};
 		return 0;
 	}
-	end = XW_MIN(end, from - lead + (max_len(uses_extents(u)) & ~(size - 1)));
+	end = XW_MIN(end, from - lead + (most & ~(size - 1)));
 	req.len = end - from + lead;
 	if (f->up_to) {
 		const uint64_t room = xw_space_free_blocks(u->space),
@@ -366,9 +150,8 @@ static int fill_hole(struct filler *f, uint64_t from, uint64_t to)
 		f->full = ret == XW_ERR_NOSPC;
 		if (ret)
 			return f->full ? 0 : ret;
-		ret = append(u, f->m,
-			     (struct xw_extent){(uint32_t)from, (uint32_t)run.len, run.start,
-						unwritten});
+		ret = xw_update_map_add(
+			u, f->m, (struct xw_map_run){(xw_lblk)from, run.len, run.start, unwritten});
 		if (!ret && !unwritten)
 			ret = xw_dev_zero(u->data, run.start * u->img->block_size,
 					  run.len * u->img->block_size);
@@ -392,7 +175,7 @@ int xw_update_fallocate(struct xw_update *u, xw_ino ino, xw_lblk first, xw_lblk 
 
 	if (!ret && last >= most && !up_to)
 		ret = refuse(u, ino, XW_ERR_LIMIT, "its map does not reach so far");
-	f.goal = ret ? 0 : goal_of(u, ino, &e.m);
+	f.goal = ret ? 0 : xw_update_map_goal(u, ino, &e.m);
 	for (size_t i = 0; i < e.m.e.n && !ret; i++) {
 		const struct xw_extent *x = &e.m.e.v[i];
 
@@ -401,14 +184,12 @@ int xw_update_fallocate(struct xw_update *u, xw_ino ino, xw_lblk first, xw_lblk 
 		at = XW_MAX(at, (uint64_t)x->lblk + x->len);
 		f.goal = x->pblk + x->len;
 		if (!ret)
-			ret = append(u, &more, *x);
+			ret = xw_update_map_add(u, &more, run_of(x));
 	}
 	if (!ret && at < stop)
 		ret = fill_hole(&f, at, stop);
 	if (!ret) {
-		free(e.m.e.v);
-		memcpy(&e.m.e, &more.e, sizeof(more.e));
-		memset(&more, 0, sizeof(more));
+		xw_update_map_take(&e.m, &more);
 		ret = finish(u, ino, &e);
 	}
 	xw_update_map_end(&more);
@@ -421,7 +202,7 @@ int xw_update_fallocate(struct xw_update *u, xw_ino ino, xw_lblk first, xw_lblk 
 /* Let lblk be at pblk, whatever it was. */
 static int put_one(struct xw_update *u, struct xw_update_map *m, xw_lblk lblk, xw_blk pblk)
 {
-	const struct xw_extent one = {lblk, 1, pblk, false};
+	const struct xw_map_run one = {lblk, 1, pblk, false};
 	struct xw_update_map next = {0};
 	bool done = false;
 	int ret = 0;
@@ -435,19 +216,17 @@ static int put_one(struct xw_update *u, struct xw_update_map *m, xw_lblk lblk, x
 			tail.len = lblk - x->lblk < x->len ? x->len - (lblk - x->lblk) - 1 : 0;
 		tail.lblk += x->len - tail.len;
 		tail.pblk += x->len - tail.len;
-		if (head.len)
-			ret = append(u, &next, head);
+		ret = xw_update_map_add(u, &next, run_of(&head));
 		if (!ret && !done && (uint64_t)lblk < (uint64_t)x->lblk + x->len) {
-			ret = append(u, &next, one);
+			ret = xw_update_map_add(u, &next, one);
 			done = true;
 		}
-		if (!ret && tail.len)
-			ret = append(u, &next, tail);
+		if (!ret)
+			ret = xw_update_map_add(u, &next, run_of(&tail));
 	}
 	if (!ret && !done)
-		ret = append(u, &next, one);
-	free(m->e.v);
-	memcpy(&m->e, &next.e, sizeof(next.e));
+		ret = xw_update_map_add(u, &next, one);
+	xw_update_map_take(m, &next);
 	return ret;
 }
 
@@ -471,9 +250,10 @@ static int set_block(struct xw_update *u, xw_ino ino, struct edit *e, xw_lblk lb
 	if (!given && (*pblk = where(&e->m, lblk)) != 0)
 		return 0;
 	if (!given)
-		*pblk = partner(u, &e->m, lblk);
+		*pblk = xw_update_map_partner(u, &e->m, lblk);
 	if (!*pblk) {
-		const struct xw_alloc_req req = {.goal = goal_of(u, ino, &e->m), .len = 1};
+		const struct xw_alloc_req req = {.goal = xw_update_map_goal(u, ino, &e->m),
+						 .len = 1};
 		struct xw_run run;
 
 		ret = xw_space_alloc(u->space, &req, &run);

@@ -108,7 +108,7 @@ int xw_update_other_blocks(struct xw_update *u, xw_ino ino, const struct xw_inod
 	return ret;
 }
 
-static void set_contents(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in)
+void xw_update_set_contents(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in)
 {
 	struct xw_inode made = {.mode = in->mode};
 
@@ -122,7 +122,7 @@ static void set_contents(struct xw_update *u, const struct xw_binode *n, struct 
 int xw_update_set_map(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in,
 		      uint64_t other)
 {
-	set_contents(u, n, in);
+	xw_update_set_contents(u, n, in);
 	return set_blocks(u, n, in, xw_itable_held(&u->b, n) + other);
 }
 
@@ -190,7 +190,7 @@ static int rebuilt(struct xw_update *u, const struct xw_binode *n, struct xw_ino
 		links = 1;
 	}
 	ret = xw_update_free_map(u, n->ino, in);
-	set_contents(u, n, in);
+	xw_update_set_contents(u, n, in);
 	parts->contents = xw_itable_held(&u->b, n);
 	if (!ret && was_inline)
 		ret = xw_update_drop_inline(u, n->ino, in, raw);

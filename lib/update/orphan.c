@@ -26,76 +26,11 @@ static int bad(struct xw_update *u, xw_ino ino, const char *what)
 
 /* ---- cutting a file to its size ---- */
 
-struct cut {
-	struct xw_update *u;
-	struct xw_update_clusters seen; /* that stay, or are free */
-	XW_VEC(struct xw_extent) keep;
-};
-
-static int free_node(void *arg, xw_blk blk, unsigned depth)
-{
-	struct cut *c = arg;
-
-	(void)depth;
-	return xw_update_free_one(c->u, blk);
-}
-
-static int keep_run(struct cut *c, const struct xw_map_run *run)
-{
-	int ret = 0;
-
-	for (uint64_t done = 0; done < run->len && !ret;) {
-		const uint32_t part = (uint32_t)XW_MIN(
-			run->len - done, run->unwritten ? XW_EXT_MAX_LEN - 1 : XW_EXT_MAX_LEN);
-
-		ret = xw_vec_push(&c->keep, ((struct xw_extent){(uint32_t)(run->lblk + done), part,
-								run->pblk + done, run->unwritten}));
-		done += part;
-	}
-	return ret ? xw_fail_nomem(c->u->diag, "extent list") : 0;
-}
-
-/* Blocks behind `end` go, the others stay, and what shares a cluster with them. */
-static int cut_run(struct cut *c, const struct xw_map_run *run, uint64_t end)
-{
-	struct xw_map_run stay = *run, go = *run;
-	struct xw_run clusters;
-	int ret = 0;
-
-	stay.len = run->lblk < end ? XW_MIN(run->len, end - run->lblk) : 0;
-	go.lblk += (xw_lblk)stay.len;
-	go.pblk += stay.len;
-	go.len -= stay.len;
-	if (stay.len)
-		ret = xw_update_clusters(&c->seen, &stay, &clusters);
-	if (!ret && stay.len)
-		ret = keep_run(c, &stay);
-	if (ret || !go.len)
-		return ret;
-	ret = xw_update_clusters(&c->seen, &go, &clusters);
-	return ret || !clusters.len ? ret : xw_update_free(c->u, clusters.start, clusters.len);
-}
-
-static int read_map(struct cut *c, xw_ino ino, const struct xw_inode *in)
-{
-	const uint64_t end = xw_div_up(in->size, c->u->img->block_size);
-	struct xw_map_iter it;
-	struct xw_map_run run;
-	int more, ret = xw_map_begin(c->u->img, ino, in, 0, &it);
-
-	it.on_node = free_node;
-	it.arg = c;
-	while (!ret && (more = xw_map_next(&it, &run)) != 0)
-		ret = more < 0 ? more : cut_run(c, &run, end);
-	xw_map_end(&it);
-	return ret;
-}
-
 /* What lies behind the size in the last block reads as zeros from now on. */
-static int zero_tail(struct xw_update *u, const struct cut *c, const struct xw_inode *in)
+static int zero_tail(struct xw_update *u, const struct xw_update_map *m, const struct xw_inode *in)
 {
 	const uint64_t bs = u->img->block_size, lblk = in->size / bs;
-	const struct xw_extent *e = c->keep.n ? &c->keep.v[c->keep.n - 1] : NULL;
+	const struct xw_extent *e = m->e.n ? &m->e.v[m->e.n - 1] : NULL;
 
 	if (!(in->size % bs) || !e || e->unwritten || lblk < e->lblk || lblk >= e->lblk + e->len)
 		return 0;
@@ -103,55 +38,23 @@ static int zero_tail(struct xw_update *u, const struct cut *c, const struct xw_i
 			   bs - in->size % bs);
 }
 
-static int set_map(struct xw_update *u, struct cut *c, xw_ino ino, struct xw_inode *in,
-		   uint64_t other)
-{
-	struct xw_binode n = {
-		.mode = in->mode,
-		.ino = ino,
-		.flags = XW_BN_OLD,
-		.size = in->size,
-		.generation = in->generation,
-		.n_ext = (uint32_t)c->keep.n,
-	};
-	int ret;
-
-	if (n.n_ext == 1)
-		n.ext = c->keep.v[0];
-	else if (n.n_ext)
-		n.exts = c->keep.v;
-	ret = n.n_ext ? xw_build_place_map(&u->b, &n) : 0;
-	u->b.items.n = 0; /* written here: n does not live until the sweep */
-	if (!ret)
-		ret = xw_build_check_room(&u->b);
-	if (!ret && n.map)
-		ret = xw_map_write(&u->b, &n);
-	if (!ret)
-		ret = xw_update_set_map(u, &n, in, other);
-	if (n.map)
-		free(n.map->runs);
-	free(n.map);
-	return ret;
-}
-
 static int cut_to_size(struct xw_update *u, xw_ino ino, struct xw_inode *in)
 {
-	const int64_t before = (int64_t)xw_update_bytes(u, in);
-	struct cut c = {.u = u, .seen = {.u = u}};
-	uint64_t other;
+	struct xw_update_map m = {0};
 	const bool file = (in->mode & XW_S_IFMT) == XW_S_IFREG && xw_inode_has_map(in);
 	int ret = file ? 0 : bad(u, ino, "is no file with blocks to give back");
 
 	if (!ret)
-		ret = xw_update_other_blocks(u, ino, in, &other);
+		ret = xw_update_map_read(u, ino, in, &m);
 	if (!ret)
-		ret = read_map(&c, ino, in);
+		ret = xw_update_map_punch(u, &m, xw_div_up(in->size, u->img->block_size),
+					  UINT32_MAX);
 	if (!ret)
-		ret = zero_tail(u, &c, in);
+		ret = zero_tail(u, &m, in);
 	if (!ret)
-		ret = set_map(u, &c, ino, in, other);
-	xw_vec_free(&c.keep);
-	return ret ? ret : xw_update_charge(u, in, 0, (int64_t)xw_update_bytes(u, in) - before);
+		ret = xw_update_map_write(u, ino, in, &m);
+	xw_update_map_end(&m);
+	return ret;
 }
 
 /* ---- one orphan; *next: the list's next one ---- */

@@ -3,8 +3,7 @@
 #ifndef XW_UPDATE_UPDATE_INTERNAL_H
 #define XW_UPDATE_UPDATE_INTERNAL_H
 
-#include "read/map.h"
-#include "update/update.h"
+#include "update/edit.h"
 
 /*
  * take.c: the clusters of a file's map, in the order of its runs, each once: with bigalloc runs may
@@ -50,9 +49,29 @@ int xw_update_itree_nodes(struct xw_update *u, xw_ino ino, const struct xw_inode
  * goes.
  */
 int xw_update_drop_inline(struct xw_update *u, xw_ino ino, const struct xw_inode *in, uint8_t *raw);
-/* n's map, size and blocks, plus `other` blocks, into *in. */
+/* n's map and size into *in. */
+void xw_update_set_contents(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in);
+/* And its blocks, plus `other` blocks. */
 int xw_update_set_map(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in,
 		      uint64_t other);
+/* map.c: as xw_update_map_read(), of any directory and without `other`. */
+int xw_update_map_load(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
+		       struct xw_update_map *m);
+/*
+ * As xw_update_map_write(), but i_blocks is the caller's: *gain is by how many blocks the map itself
+ * grows. Flags of an index or itree go.
+ */
+int xw_update_map_put(struct xw_update *u, xw_ino ino, struct xw_inode *in, struct xw_update_map *m,
+		      int64_t *gain);
+/* m has the extents of `from`, which has none any more. */
+void xw_update_map_take(struct xw_update_map *m, struct xw_update_map *from);
+/* Where a neighbour of the file's end would be, else of its inode. */
+xw_blk xw_update_map_goal(const struct xw_update *u, xw_ino ino, const struct xw_update_map *m);
+/* Where block lblk must be, since another block of its cluster is there; 0: nowhere yet. */
+xw_blk xw_update_map_partner(const struct xw_update *u, const struct xw_update_map *m,
+			     uint64_t lblk);
+/* Blocks for n's map, written at once. n->map and its runs are the caller's to free. */
+int xw_update_build_map(struct xw_update *u, struct xw_binode *n);
 /* The record of an inode of the image, where the tree changed something about it. */
 int xw_update_old(struct xw_update *u, const struct xw_binode *n);
 /* itable.c: all records into their tables. */

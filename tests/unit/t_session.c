@@ -550,6 +550,53 @@ START_TEST(inline_size)
 }
 END_TEST
 
+/* ---- a directory that has more blocks than its size says ---- */
+
+static void link_many(struct xw_session *s, xw_ino dir_ino, xw_ino ino)
+{
+	struct xw_update *u;
+	char name[64];
+
+	ok(xw_session_begin(s, &u));
+	for (int i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "a-name-of-some-length-%d", i);
+		ok(xw_update_link(u, dir_ino, name, strlen(name), ino, XW_FT_REG));
+	}
+	ok(xw_update_add_links(u, ino, 99));
+	ok(xw_session_keep(s));
+}
+
+START_TEST(blocks_behind_the_end)
+{
+	const struct xw_update_new new_dir = {.mode = XW_S_IFDIR | 0755, .parent = XW_INO_ROOT};
+	const struct xw_update_new file = {.mode = XW_S_IFREG | 0600, .parent = XW_INO_ROOT};
+	struct xw_session s;
+	struct xw_update *u;
+	struct xw_edit *e;
+	struct xw_inode in;
+	uint8_t *raw;
+	xw_ino d, ino;
+
+	make(_i);
+	e = begin(&s);
+	ok(xw_session_begin(&s, &u));
+	ok(xw_update_create(u, &new_dir, &d));
+	ok(xw_update_link(u, XW_INO_ROOT, "d", 1, d, XW_FT_DIR));
+	ok(xw_update_add_links(u, XW_INO_ROOT, 1));
+	ok(xw_update_create(u, &file, &ino));
+	ok(xw_update_expand_dir(u, d));
+	ok(xw_update_get(u, d, &in, &raw));
+	in.size /= 2;
+	ok(xw_update_put(u, d, &in, raw));
+	ok(xw_session_keep(&s));
+	link_many(&s, d, ino);
+	xw_session_forget(&s);
+	ok(xw_edit_commit(e, NULL));
+	xw_edit_end(e);
+	check();
+}
+END_TEST
+
 /* ---- as much as there is ---- */
 
 START_TEST(all_of_it)
@@ -593,6 +640,7 @@ int main(void)
 	tcase_add_loop_test(t, model, 0, (int)XW_ARRAY_SIZE(kinds) * (seeds ? atoi(seeds) : 1));
 	tcase_add_test(t, bits);
 	tcase_add_test(t, inline_size);
+	tcase_add_loop_test(t, blocks_behind_the_end, 0, 3);
 	tcase_add_loop_test(t, all_of_it, 0, 3);
 	suite_add_tcase(s, t);
 	return unit_main(s);
