@@ -3,7 +3,7 @@
 # xw-debugfs from outside: where requests come from, how their words are read, what is said and which status is returned.
 # What the verbs print is compared with debugfs in tests/oracle/debugfs.sh.
 . "$(dirname "$0")/lib.sh"
-DBG=$XW_BUILD/xw-debugfs
+DBG=$BIN/xw-debugfs
 [ -x "$DBG" ] || skip_all "xw-debugfs is not built"
 dbg() { dbg_stdin /dev/null "$@"; }
 dbg_stdin() {

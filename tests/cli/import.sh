@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # xw-import from outside: usage, what goes wrong (one line, and the image is what it was), what comes of layers, signals.
 . "$(dirname "$0")/lib.sh"
-EXPORT=${XW_EXPORT:-$(dirname "$MKFS")/xw-export}
 [ -x "$IMPORT" ] || skip_all "xw-import is not built"
 export SOURCE_DATE_EPOCH=1700000000
 FIXED="-U 5c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 -E hash_seed=5c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10"
@@ -213,18 +212,12 @@ clean img "  e2fsck"
 
 # ---- signals ----
 
-# A libtool wrapper would take the signal in the shell's place: find the program behind it.
-real=$IMPORT
-if head -c 2 "$IMPORT" | grep -q '#!'; then
-	real=$(dirname "$IMPORT")/.libs/$(basename "$IMPORT")
-	export LD_LIBRARY_PATH=$(dirname "$IMPORT")/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-fi
 mkfifo pipe
 if env --default-signal=INT true 2>/dev/null; then
 	for sig in INT TERM KILL; do
 		fresh
 		exec 9<>pipe # both ends open: the reader sees neither an end nor more data
-		env --default-signal=INT "$real" img - <pipe >.out 2>.err &
+		env --default-signal=INT "$IMPORT" img - <pipe >.out 2>.err &
 		pid=$!
 		head -c 40000 good.tar >&9
 		sleep 0.5

@@ -3,7 +3,7 @@
 # xw-tune from outside: what it says and refuses, its exit status, that what it refuses changes nothing, and what it writes
 # into the superblock. What others make of the images is for tests/oracle/tune.sh.
 . "$(dirname "$0")/lib.sh"
-TUNE=${XW_TUNE:-$(dirname "$MKFS")/xw-tune}
+TUNE=${XW_TUNE:-$BIN/xw-tune}
 tune() {
 	T_TOOL=xw-tune
 	run_tool "$TUNE" /dev/null "$@"

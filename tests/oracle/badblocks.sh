@@ -89,7 +89,7 @@ rm -f ours
 
 # A medium with bad blocks: nothing is written to them, whatever is in the image.
 preload=$(ls "$XW_BUILD"/.libs/bad_preload.so "$XW_BUILD"/bad_preload.so 2>/dev/null | head -n 1)
-asan=$(ldd "$(dirname "$MKFS")/.libs/xw-mkfs" 2>/dev/null | grep -c libasan)
+asan=$(ldd "$MKFS" 2>/dev/null | grep -c libasan)
 if [ -z "$preload" ] || [ "$asan" != 0 ]; then
 	skip "a medium with bad blocks" "needs the preload library, and no sanitizer"
 	done_testing

@@ -27,7 +27,7 @@ for k in $(seq 0 3 90); do printf 'data' | dd of=more/new/sparse bs=4096 seek="$
 : >more/deep/.wh.er
 : >more/dir.new
 cp -a tree both && cp -a more/. both/ && rm -r both/deep/er both/deep/.wh.er
-IMPORT=$(dirname "$MKFS")/xw-import O_DIR=$XW_BUILD/o_dir
+O_DIR=$XW_BUILD/o_dir
 
 layout() { # what both may differ in is left out
 	dumpe2fs "$1" 2>/dev/null | grep -vE 'UUID|created|time|Hash Seed|hecksum|csum|Lifetime|[Ff]ree|writes|Last'
@@ -62,7 +62,7 @@ while read -r size options; do
 		;;
 	esac
 	rm -rf out && mkdir out
-	"$(dirname "$MKFS")/xw-export" -o - img 2>.err | tar -C out -xSf -
+	"$EXPORT" -o - img 2>.err | tar -C out -xSf -
 	is "$options ${size:-no SIZE}: xw-export gives it back" diff -r --no-dereference -x lost+found tree out
 	can_loop || continue
 	mkdir -p mnt
@@ -91,7 +91,7 @@ done <<-'END'
 END
 
 given_back() { # IMAGE TREE: xw-export's idea of it
-	rm -rf out && mkdir out && "$(dirname "$MKFS")/xw-export" -o - "$1" 2>.err | tar -C out -xSf - &&
+	rm -rf out && mkdir out && "$EXPORT" -o - "$1" 2>.err | tar -C out -xSf - &&
 		diff -r --no-dereference -x lost+found "$2" out
 }
 while read -r size options; do

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Free blocks and inodes as we read them from stock images, empty and used, and as dumpe2fs prints them.
-XW_MKFS=/bin/true
 . "$(dirname "$0")/../cli/lib.sh"
 tool=$XW_BUILD/commit_tool
 [ -x "$tool" ] || skip_all "commit_tool is not built"

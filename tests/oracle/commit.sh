@@ -6,7 +6,6 @@
 # torn in two, Linux does not, and stock e2fsck makes it clean from a backup, with what that knows.)
 #
 # XW_STRIDE=N: only each N-th step.
-XW_MKFS=/bin/true
 . "$(dirname "$0")/../cli/lib.sh"
 tool=$XW_BUILD/commit_tool
 [ -x "$tool" ] || skip_all "commit_tool is not built"
@@ -129,7 +128,6 @@ if [ -n "$loop" ]; then
 else
 	skip "a half state: Linux refuses it" "needs root and loop mounts"
 fi
-EXPORT=$XW_BUILD/xw-export
 if [ -x "$EXPORT" ]; then
 	"$EXPORT" new >new.tar
 	before=$(cat img img.xw-redo | cksum)
@@ -151,8 +149,8 @@ is "with its file: completed" "$tool" open img
 equal "with its file: new" "$("$tool" state img old new)" new
 half redo 4
 cp img.xw-redo kept
-if [ -x "$XW_BUILD/xw-mkfs" ]; then
-	"$XW_BUILD/xw-mkfs" -q -F img 4M >out 2>&1
+if [ -x "$MKFS" ]; then
+	"$MKFS" -q -F img 4M >out 2>&1
 	is "xw-mkfs -F removes the redo file of what was there" test ! -e img.xw-redo
 	is "  and what it made opens" "$tool" open img
 	cp kept img.xw-redo

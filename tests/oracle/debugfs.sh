@@ -10,7 +10,7 @@
 #   - times before 1970 in ls -l; ACL entries that have no id in ea_get; the offset of -i in logdump where inodes are
 #     larger than 128 bytes; last lines of hexdumps that begin like the line before
 . "$(dirname "$0")/../cli/lib.sh"
-DBG=$XW_BUILD/xw-debugfs
+DBG=$BIN/xw-debugfs
 [ -x "$DBG" ] || skip_all "xw-debugfs is not built"
 for tool in debugfs mke2fs; do
 	command -v $tool >/dev/null || skip_all "$tool is not installed"
@@ -95,12 +95,13 @@ while read -r size options; do
 	rm -f img
 	truncate -s "$size" img
 	# shellcheck disable=SC2086
-	mke2fs -qF -N 2000 -d tree $options img >.out 2>&1 || { skip "$options" "mke2fs does not make it"; continue; }
+	mke2fs -qF -N 2000 -d tree $(without_mmp "$options") img >.out 2>&1 || { skip "$options" "mke2fs does not make it"; continue; }
 	requests_to_make >requests
 	debugfs -w -f requests img >/dev/null 2>&1
 	timeout -s KILL 60 e2fsck -fyD img >/dev/null 2>&1
 	requests_to_make | sed -n '/^rm/,$p' | sed 's/20/30/' >requests
 	debugfs -w -f requests img >/dev/null 2>&1
+	add_mmp img "$options"
 	compare img "$options" < <(
 		ask_fs
 		for f in / /many "/a\" \"name" /sub /lost+found /big /empty; do ask_dir "$f"; done
@@ -110,7 +111,7 @@ while read -r size options; do
 		for f in /link /long-link /fifo /null /disk; do ask_node "$f"; done
 		[ -z "${XW_ALL-}" ] || for n in $(seq 2 400); do ask_node "<$n>"; done
 	)
-done <<-'END'
+done < <(strided 3 <<-'END'
 	30M -t ext2
 	30M -t ext2 -r 0 -b 1024 -I 128
 	40M -t ext3 -b 2048
@@ -123,6 +124,7 @@ done <<-'END'
 	60M -t ext4 -O ^extent,^64bit,^metadata_csum,^flex_bg
 	40M -t ext4 -b 1024 -o hurd -O ^metadata_csum,^huge_file,^64bit,^extra_isize,^has_journal
 END
+)
 
 # ---- a directory whose index is deep; encrypted names, which are not shown ----
 rm -rf wide

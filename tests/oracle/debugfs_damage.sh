@@ -4,7 +4,7 @@
 # acceptance corpus and on images that corrupt.py damages. Best in a build with --enable-sanitize.
 # XW_SEEDS="FIRST LAST" (default "1 12"): seeds of corrupt.py. XW_ALL=1: every image of the corpus, not one in eight.
 . "$(dirname "$0")/../cli/lib.sh"
-DBG=$XW_BUILD/xw-debugfs
+DBG=$BIN/xw-debugfs
 [ -x "$DBG" ] || skip_all "xw-debugfs is not built"
 accept=${XW_ACCEPT-}
 for d in "$XW_SRC/../shared/accept" /work/shared/accept; do
@@ -96,9 +96,10 @@ n=0
 while read -r options; do
 	rm -f base.$n
 	# shellcheck disable=SC2086
-	mke2fs -qF -N 512 -d tree $options base.$n 12M >/dev/null 2>&1 || continue
+	mke2fs -qF -N 512 -d tree $(without_mmp "$options") base.$n 12M >/dev/null 2>&1 || continue
 	debugfs -w -f setup base.$n >/dev/null 2>&1
 	timeout -s KILL 60 e2fsck -fyD base.$n >/dev/null 2>&1
+	add_mmp base.$n "$options"
 	n=$((n + 1))
 done <<-'END'
 	-t ext4 -b 1024

@@ -3,7 +3,7 @@
 # xw-debugfs -w beside stock debugfs: the same requests on copies of an image. Trees and fields are equal, e2fsck
 # finds nothing where it finds nothing in stock's, the kernel reads the result. XW_ALL=1: more kinds of images.
 . "$(dirname "$0")/../cli/lib.sh"
-DBG=$XW_BUILD/xw-debugfs
+DBG=$BIN/xw-debugfs
 [ -x "$DBG" ] || skip_all "xw-debugfs is not built"
 for tool in debugfs mke2fs e2fsck dumpe2fs; do
 	command -v $tool >/dev/null || skip_all "$tool is not installed"

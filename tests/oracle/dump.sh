@@ -11,17 +11,16 @@ case $(dumpe2fs -V 2>&1) in
 *" 1.47.0 "*) ;;
 *) skip_all "dumpe2fs is not 1.47.0, which the tools were compared with" ;;
 esac
-bin=$(dirname "$MKFS")
 have_e2fsck || skip_all "needs e2fsck"
 
 # same IMAGE OPTION...: standard output of both is the same.
 same_dump() {
 	timeout -s KILL 60 dumpe2fs "${@:2}" "$1" >want 2>/dev/null
-	"$bin/xw-dump" "${@:2}" "$1" >got 2>.err && cmp -s want got
+	"$BIN/xw-dump" "${@:2}" "$1" >got 2>.err && cmp -s want got
 }
 same_frag() {
 	e2freefrag "${@:2}" "$1" >want 2>/dev/null
-	"$bin/xw-freefrag" "${@:2}" "$1" >got 2>.err && cmp -s want got
+	"$BIN/xw-freefrag" "${@:2}" "$1" >got 2>.err && cmp -s want got
 }
 # compare IMAGE DESCRIPTION: -h and -b are parts of what the others print
 compare() {
@@ -49,8 +48,9 @@ while read -r size options; do
 	rm -f img
 	truncate -s "$size" img
 	# shellcheck disable=SC2086
-	mke2fs -qF -d tree $options img >.out 2>&1 || { skip "$options" "mke2fs does not make it"; continue; }
+	mke2fs -qF -d tree $(without_mmp "$options") img >.out 2>&1 || { skip "$options" "mke2fs does not make it"; continue; }
 	debugfs -w -f requests img >/dev/null 2>&1
+	add_mmp img "$options"
 	compare img "$options $size"
 done <<-'END'
 	40M -t ext2
@@ -58,7 +58,7 @@ done <<-'END'
 	30M -t ext3 -b 2048 -L label -M /mnt/there
 	200M -t ext4
 	90M -t ext4 -b 1024 -O ^resize_inode,quota,project,orphan_file -E quotatype=usrquota:grpquota:prjquota
-	60M -t ext4 -b 1024 -O mmp,^flex_bg
+	60M -t ext4 -b 1024 -O ^flex_bg,mmp
 	300M -t ext4 -b 1024 -O meta_bg,^resize_inode
 	200M -t ext4 -b 1024 -O sparse_super2 -E num_backup_sb=2
 	60M -t ext4 -b 1024 -O ^sparse_super,^resize_inode,^64bit
@@ -125,7 +125,7 @@ mkfs -q -d tree img
 compare img "xw-mkfs, without a size"
 mkfs -q -O itree -d tree it.img 60M
 dumpe2fs -f it.img 2>/dev/null | sed '/^Filesystem features/s/FEATURE_R30/itree/' >want
-"$bin/xw-dump" it.img >got 2>.err
+"$BIN/xw-dump" it.img >got 2>.err
 is "itree by its name" cmp want got
 
 # ---- e2image files, copies of the superblock ----
@@ -136,43 +136,43 @@ if command -v e2image >/dev/null; then
 		mke2fs -qF -t ext4 -b $b -d tree img
 		e2image img e2i >/dev/null 2>&1
 		dumpe2fs -i e2i >want 2>/dev/null
-		"$bin/xw-dump" -i e2i >got 2>.err
+		"$BIN/xw-dump" -i e2i >got 2>.err
 		equal "e2image file, blocks of $b: status" $? 0
 		is "e2image file, blocks of $b" cmp want got
 		e2freefrag img | sed 1d >want
-		"$bin/xw-freefrag" -i e2i 2>.err | sed 1d >got
+		"$BIN/xw-freefrag" -i e2i 2>.err | sed 1d >got
 		is "e2image file, blocks of $b: free space" cmp want got
 	done
-	run_tool "$bin/xw-dump" /dev/null -i img
+	run_tool "$BIN/xw-dump" /dev/null -i img
 	T_TOOL=xw-dump
 	fails 1 "not an e2image file" "-i of something else"
 fi
 rm -f img
 truncate -s 40M img
 mke2fs -qF -t ext4 -b 1024 -d tree img
-"$bin/xw-dump" -g img >want
+"$BIN/xw-dump" -g img >want
 dd if=/dev/zero of=img bs=1024 seek=1 count=2 conv=notrunc status=none
-run_tool "$bin/xw-dump" /dev/null img
+run_tool "$BIN/xw-dump" /dev/null img
 T_TOOL=xw-dump
 fails 1 "not an ext2, ext3 or ext4 filesystem" "without a primary superblock"
-"$bin/xw-dump" -g -o superblock=8193 img >got 2>.err
+"$BIN/xw-dump" -g -o superblock=8193 img >got 2>.err
 is "-o superblock=" cmp want got
-"$bin/xw-dump" -g -o superblock=24577,blocksize=1024 img >got 2>.err
+"$BIN/xw-dump" -g -o superblock=24577,blocksize=1024 img >got 2>.err
 is "-o blocksize=" cmp want got
-run_tool "$bin/xw-dump" /dev/null -o superblock=8193 -o blocksize=4096 img
+run_tool "$BIN/xw-dump" /dev/null -o superblock=8193 -o blocksize=4096 img
 fails 1 "no superblock with blocks of 4096 bytes in block 8193" "-o blocksize= that is not so"
 (head -c 12345 /dev/urandom && cat it.img) >shifted
-cmp -s <("$bin/xw-dump" -E offset=12345 shifted 2>.err) <("$bin/xw-dump" it.img) && pass "-E offset=" || fail "-E offset="
+cmp -s <("$BIN/xw-dump" -E offset=12345 shifted 2>.err) <("$BIN/xw-dump" it.img) && pass "-E offset=" || fail "-E offset="
 
 # ---- -m ----
 rm -f img
 mke2fs -qF -t ext4 -O mmp img 20M >/dev/null 2>&1
-equal "-m: clean" "$("$bin/xw-dump" -m img 2>&1)" "xw-dump: it is safe to mount 'img', MMP is clean"
-mmp=$("$bin/xw-dump" -h img | sed -n 's/^MMP block number: *//p')
-printf '\115\115\342' | dd of=img bs=1 seek=$((mmp * $("$bin/xw-dump" -h img | sed -n 's/^Block size: *//p') + 5)) conv=notrunc status=none
-run_tool "$bin/xw-dump" /dev/null -m img
+equal "-m: clean" "$("$BIN/xw-dump" -m img 2>&1)" "xw-dump: it is safe to mount 'img', MMP is clean"
+mmp=$("$BIN/xw-dump" -h img | sed -n 's/^MMP block number: *//p')
+printf '\115\115\342' | dd of=img bs=1 seek=$((mmp * $("$BIN/xw-dump" -h img | sed -n 's/^Block size: *//p') + 5)) conv=notrunc status=none
+run_tool "$BIN/xw-dump" /dev/null -m img
 fails 1 "checksum" "-m: a damaged block"
-run_tool "$bin/xw-dump" /dev/null -m it.img
+run_tool "$BIN/xw-dump" /dev/null -m it.img
 fails 1 "MMP feature not enabled" "-m: without the feature"
 
 # ---- damage, JSON, drawing ----
@@ -180,13 +180,13 @@ rm -f img
 truncate -s 60M img
 mke2fs -qF -t ext4 -b 1024 -d tree img
 printf '\001\002\003' | dd of=img bs=1 seek=$((2048 + 64 + 12)) conv=notrunc status=none
-"$bin/xw-dump" img >got 2>.err
+"$BIN/xw-dump" img >got 2>.err
 equal "a damaged descriptor: status" $? 1
 is "a damaged descriptor: said" grep -q 'descriptor of group 1: checksum mismatch' .err
 is "a damaged descriptor: what it should be" grep -q '^Group 1:.*(EXPECTED 0x' got
 is "a damaged descriptor: all groups" grep -q '^Group 7:' got
 if command -v python3 >/dev/null; then
-	"$bin/xw-dump" --json img >json 2>/dev/null
+	"$BIN/xw-dump" --json img >json 2>/dev/null
 	is "--json, with the problem" python3 -c '
 import json
 d = json.load(open("json"))
@@ -195,7 +195,7 @@ assert len(d["groups"]) == 8 and d["groups"][1]["checksum_ok"] is False and d["g
 assert any("group 1" in p for p in d["problems"])
 assert sum(b - a + 1 for g in d["groups"] for a, b in g["free_block_ranges"]) > 40000
 '
-	"$bin/xw-freefrag" --json --svg map.svg it.img >json
+	"$BIN/xw-freefrag" --json --svg map.svg it.img >json
 	is "xw-freefrag --json, --svg" python3 -c '
 import json, xml.dom.minidom
 d = json.load(open("json"))
@@ -204,13 +204,13 @@ xml.dom.minidom.parse("map.svg")
 '
 fi
 cp it.img before
-run_tool "$bin/xw-freefrag" /dev/null --svg it.img it.img
+run_tool "$BIN/xw-freefrag" /dev/null --svg it.img it.img
 is "--svg over the image is refused" [ "$RC" = 2 ]
 is "and the image is what it was" cmp -s before it.img
-run_tool "$bin/xw-freefrag" /dev/null -c 3 it.img
+run_tool "$BIN/xw-freefrag" /dev/null -c 3 it.img
 T_TOOL=xw-freefrag
 fails 2 "power of 2" "-c 3"
-run_tool "$bin/xw-freefrag" /dev/null -c 1 it.img
+run_tool "$BIN/xw-freefrag" /dev/null -c 1 it.img
 fails 2 "as large as a block" "-c smaller than a block"
 
 # ---- the corpus ----
@@ -222,14 +222,14 @@ if [ -d "${corpus:-/nonexistent}/corpus-open" ]; then
 	# what neither finds anything wrong with must be the same; all must end by themselves and say something
 	for d in "$corpus"/corpus-open/*/; do
 		zcat "$d/image.gz" >img 2>/dev/null || continue
-		timeout 20 "$bin/xw-dump" img >got 2>.err
+		timeout 20 "$BIN/xw-dump" img >got 2>.err
 		rc=$?
 		if [ $rc = 0 ] && timeout -s KILL 20 dumpe2fs img >want 2>/dev/null; then
 			is "corpus: $(basename "$d")" cmp want got
 		elif [ $rc -gt 1 ]; then
 			fail "corpus: $(basename "$d"): xw-dump ends badly"
 		fi
-		timeout 20 "$bin/xw-freefrag" --svg map.svg img >/dev/null 2>.err
+		timeout 20 "$BIN/xw-freefrag" --svg map.svg img >/dev/null 2>.err
 		[ $? -le 1 ] || fail "corpus: $(basename "$d"): xw-freefrag ends badly"
 	done
 else

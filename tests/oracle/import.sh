@@ -6,7 +6,6 @@
 . "$(dirname "$0")/../cli/lib.sh"
 have_e2fsck || skip_all "needs e2fsck"
 command -v mke2fs >/dev/null || skip_all "needs mke2fs"
-IMPORT=$(dirname "$MKFS")/xw-import EXPORT=$(dirname "$MKFS")/xw-export
 
 # Two trees: the second replaces files, adds to directories, turns a file into a directory and the reverse.
 mkdir -p one/dir/sub one/big one/turns-dir.d one/deep/er two/dir/sub two/big two/more

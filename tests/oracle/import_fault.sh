@@ -7,14 +7,12 @@
 # XW_ALL_K=1: every step, and not a sample of them. XW_STRIDE=N: an N-th of the sample.
 . "$(dirname "$0")/../cli/lib.sh"
 fault=$XW_BUILD/.libs/fault_preload.so
-EXPORT=${XW_EXPORT:-$(dirname "$MKFS")/xw-export}
 [ -e "$fault" ] || skip_all "fault_preload.so is not built"
 for c in mke2fs e2fsck tar; do
 	command -v $c >/dev/null || skip_all "$c is not installed"
 done
 nm -D "$XW_BUILD/.libs/libextwright.so" 2>/dev/null | grep -q __asan_init && skip_all "a sanitizer wants to be loaded first"
-real=$XW_BUILD/.libs/xw-import
-export LD_LIBRARY_PATH=$XW_BUILD/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} SOURCE_DATE_EPOCH=1700000000
+export SOURCE_DATE_EPOCH=1700000000
 accept=${XW_ACCEPT-}
 for d in "$XW_SRC/../shared/accept" /work/shared/accept; do
 	[ -n "$accept" ] || [ ! -e "$d/verify_image.py" ] || accept=$d
@@ -65,7 +63,7 @@ faulty() {
 	shift 2
 	RC=0
 	LD_PRELOAD=$fault XW_FAULT_PATH=$T/img XW_FAULT_AT=$k XW_FAULT_MODE=$mode XW_FAULT_LOG=$T/steps \
-		"$real" -q --jobs 1 "$@" img new.tar >.out 2>.err || RC=$?
+		"$IMPORT" -q --jobs 1 "$@" img new.tar >.out 2>.err || RC=$?
 }
 contents() { "$EXPORT" "$1" 2>.err | cksum; }
 # wrong WHAT: counts it, and says the first few.

@@ -27,7 +27,7 @@ flagged() { # IMAGE: which of plain/0..300 have the flag, as one run
 }
 same_tree() { # IMAGE
 	rm -rf out && mkdir out
-	"$XW_BUILD/xw-export" -o - "$1" 2>.err | tar -C out --xattrs -xf - && diff -r --no-dereference tree out -x lost+found >.is
+	"$EXPORT" -o - "$1" 2>.err | tar -C out --xattrs -xf - && diff -r --no-dereference tree out -x lost+found >.is
 }
 
 while read -r limit options; do
@@ -62,13 +62,13 @@ END
 
 mkfs -q -O inline_data -I 128 -d tree small.img
 fails 2 "inline_data.*128" "inodes of 128 bytes have no room"
-if [ -x "$XW_BUILD/xw-import" ]; then
+if [ -x "$IMPORT" ]; then
 	mke2fs -qF -t ext4 -O inline_data other.img 32M >/dev/null 2>&1
-	is "import into an image with inline data" "$XW_BUILD/xw-import" -q other.img tree
+	is "import into an image with inline data" "$IMPORT" -q other.img tree
 	clean other.img "  e2fsck"
 	is "  small files are inline" inline_flag other.img /plain/60
 	is "  the tree" same_tree other.img
-	is "import over it" "$XW_BUILD/xw-import" -q other.img tree
+	is "import over it" "$IMPORT" -q other.img tree
 	clean other.img "  e2fsck"
 	is "  the tree" same_tree other.img
 fi

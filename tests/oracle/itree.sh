@@ -157,7 +157,7 @@ while read -r options; do
 	debugfs -R "cat /links" img >links.after 2>.err
 	is "  who did not change keeps his tree" cmp links.before links.after
 	rm -rf out && mkdir out
-	"$(dirname "$MKFS")/xw-export" -o - img 2>.err | tar -C out -xSf -
+	"$EXPORT" -o - img 2>.err | tar -C out -xSf -
 	is "  xw-export gives all of it back" diff -r --no-dereference -x lost+found both out
 	if can_loop; then
 		listen

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Journals that the kernel left full, replayed by us and by stock debugfs: the same bytes. The kernel writes them in
 # every format; shutdown (an ioctl) stops it as a power cut would.
-XW_MKFS=/bin/true
 . "$(dirname "$0")/../cli/lib.sh"
 tool=$XW_BUILD/journal_tool
 corpus=${XW_CORPUS:-/work/shared/accept/corpus-open}
@@ -65,10 +64,10 @@ if can_loop; then
 		against "$mk, $mo"
 		case $mk in
 		*fast_commit*) ;;
-		*) if [ -x "$XW_BUILD/xw-export" ]; then
+		*) if [ -x "$EXPORT" ]; then
 			before=$(cksum <img)
 			is "$mk, $mo: xw-export replays in memory" \
-				bash -c "cmp <('$XW_BUILD/xw-export' img) <('$XW_BUILD/xw-export' ours.img)"
+				bash -c "cmp <('$EXPORT' img) <('$EXPORT' ours.img)"
 			equal "$mk, $mo: and writes nothing" "$(cksum <img)" "$before"
 		fi ;;
 		esac
@@ -121,9 +120,9 @@ for d in "$corpus"/j_*; do
 		"$tool" recover img >ours.out
 		is "$name: refused" grep -q "^rc -[78] " ours.out
 		is "$name: nothing written" cmp img before.img
-		if [ -x "$XW_BUILD/xw-export" ]; then
+		if [ -x "$EXPORT" ]; then
 			is "$name: xw-export says so, and goes on" \
-				bash -c "! '$XW_BUILD/xw-export' img >out.tar 2>err && tar -tf out.tar && grep -q 'journal could not be replayed' err"
+				bash -c "! '$EXPORT' img >out.tar 2>err && tar -tf out.tar && grep -q 'journal could not be replayed' err"
 			is "$name: and writes nothing" cmp img before.img
 		fi
 		"$tool" recover img salvage >ours.out

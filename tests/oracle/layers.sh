@@ -4,7 +4,6 @@
 # written from the specification makes of the same tars.
 . "$(dirname "$0")/../cli/lib.sh"
 command -v python3 >/dev/null || skip_all "needs python3"
-IMPORT=$(dirname "$MKFS")/xw-import EXPORT=$(dirname "$MKFS")/xw-export
 unpack=$(dirname "$0")/oci_unpack.py
 
 # Tars by hand: member order matters, so each is packed name by name.

@@ -4,7 +4,7 @@
 # /proc/fs/ext4/DEV/mb_groups and mb_structs_summary, byte for byte; mb_find finds what is free and takes nothing.
 # stats and freefrag are stock debugfs's. XW_ALL=1: an image of 60 TiB too (1 GiB of memory), and what it costs.
 . "$(dirname "$0")/../cli/lib.sh"
-debugfs=$(dirname "$MKFS")/xw-debugfs
+debugfs=$BIN/xw-debugfs
 dbg() { "$debugfs" "$@" 2>.err; }
 
 mkdir -p tree/a
@@ -118,7 +118,7 @@ is "no image" [ $? = 1 ]
 
 # damage: said, and the rest shown
 cp img bad
-bitmap=$("$(dirname "$MKFS")/xw-dump" -g img | awk -F: '$1 == 1 { print $5 }')
+bitmap=$("$BIN/xw-dump" -g img | awk -F: '$1 == 1 { print $5 }')
 printf '\252\252\252' | dd of=bad bs=1 seek=$((bitmap * 1024 + 300)) conv=notrunc status=none
 dbg -R mb_groups bad >groups
 is "a damaged bitmap: said" grep -q 'group 1: block bitmap: checksum mismatch' .err

@@ -244,7 +244,7 @@ if command -v debugfs >/dev/null; then
 		debugfs -R "rdump / out" img >/dev/null 2>&1
 		rm -rf out/lost+found
 		is "$o: debugfs finds the tree that went in" diff -r --no-dereference -x fifo tree out
-		is "$o: what lib/read finds is that, too" sh -c '"$0" img | tar -df - -C tree' "$XW_BUILD/xw-export"
+		is "$o: what lib/read finds is that, too" sh -c '"$0" img | tar -df - -C tree' "$EXPORT"
 	done
 	rm -f img
 	mkfs -b 65536 img 64M

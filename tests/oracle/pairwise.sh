@@ -8,7 +8,6 @@
 have_e2fsck || skip_all "needs e2fsck"
 command -v python3 >/dev/null || skip_all "needs python3"
 command -v mke2fs >/dev/null || skip_all "needs mke2fs"
-EXPORT=$(dirname "$MKFS")/xw-export
 seeds=${XW_SEEDS:-1 2}
 
 mkdir -p tree/dir tree/big tree/deep/er/still

@@ -4,7 +4,6 @@
 # format and compression that a tool here can write; archives cut and damaged at many places.
 D=${XW_BUILD:-$PWD}/srcdump
 [ -x "$D" ] || { echo "1..0 # SKIP srcdump is not built (make check builds it)"; exit 0; }
-XW_MKFS=$D # what lib.sh looks for; xw-mkfs has no part in this
 . "$(dirname "$0")/../cli/lib.sh"
 
 have() { command -v "$1" >/dev/null; }

@@ -5,7 +5,7 @@
 #
 # Where tune2fs leaves work to e2fsck (it says "please run", or e2fsck finds something), only xw-tune's side is judged.
 . "$(dirname "$0")/../cli/lib.sh"
-TUNE=${XW_TUNE:-$(dirname "$MKFS")/xw-tune}
+TUNE=${XW_TUNE:-$BIN/xw-tune}
 ITREE=$XW_BUILD/o_itree
 for c in mke2fs tune2fs dumpe2fs e2fsck; do
 	command -v $c >/dev/null || skip_all "$c is not installed"

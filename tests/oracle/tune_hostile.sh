@@ -4,7 +4,7 @@
 # image below, every second one with its checksums made right again, and tries each change in turn. To be run on a build
 # with --enable-sanitize. Each run ends within 20 seconds: done, or refused in one line and the image as it was.
 . "$(dirname "$0")/../cli/lib.sh"
-TUNE=${XW_TUNE:-$(dirname "$MKFS")/xw-tune}
+TUNE=${XW_TUNE:-$BIN/xw-tune}
 : "${XW_SEEDS:=0}" "${XW_CORRUPT:=/work/shared/accept/corrupt.py}"
 [ "$XW_SEEDS" -gt 0 ] || skip_all "XW_SEEDS is not set"
 [ -r "$XW_CORRUPT" ] || skip_all "$XW_CORRUPT is not here"
