@@ -286,6 +286,23 @@ int xw_dcache_get(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struc
 	return touch(c, b);
 }
 
+int xw_dcache_peek(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, uint8_t *block)
+{
+	const struct xw_dbuf *b = find(c, blk);
+	int ret;
+
+	c->why = NULL;
+	if (b) {
+		if (b->kind != kind || b->dropped)
+			return bad(c, XW_ERR_CORRUPT, "a block is in use twice");
+		memcpy(block, b->data, c->owner.block_size);
+		return 0;
+	}
+	c->reads++;
+	ret = c->io.read(c->io.arg, blk, block);
+	return ret ? ret : verify(c, blk, kind, block);
+}
+
 int xw_dcache_new(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struct xw_dbuf **out)
 {
 	struct xw_dbuf *b;
@@ -404,6 +421,24 @@ int xw_dcache_release(struct xw_dcache *c, xw_blk blk)
 		return XW_ERR_NOMEM;
 	if (b)
 		b->dropped = true;
+	return 0;
+}
+
+static int by_number(const void *x, const void *y)
+{
+	const xw_blk *a = x, *b = y;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+int xw_dcache_released_once(struct xw_dcache *c)
+{
+	if (c->released.n)
+		qsort(c->released.v, c->released.n, sizeof(*c->released.v), by_number);
+	for (size_t i = 1; i < c->released.n; i++) {
+		if (c->released.v[i - 1] == c->released.v[i])
+			return bad(c, XW_ERR_CORRUPT, "a block is in use twice");
+	}
 	return 0;
 }
 

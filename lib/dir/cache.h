@@ -93,6 +93,8 @@ void xw_dcache_free(struct xw_dcache *c);
  * XW_ERR_CORRUPT, XW_ERR_CHECKSUM: c->why says it.
  */
 int xw_dcache_get(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struct xw_dbuf **out);
+/* The same into memory of the caller's, a block: for what is looked at once and need not be kept. */
+int xw_dcache_peek(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, uint8_t *block);
 /* A zeroed block for blk, which the change has just been given. */
 int xw_dcache_new(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struct xw_dbuf **out);
 /* Call before changing a block's bytes or kind. */
@@ -105,6 +107,8 @@ int xw_dcache_reserve(struct xw_dcache *c, xw_blk goal, xw_blk *blk);
 /* A new block outside the file, zeroed; and giving one back, in the cache or not. */
 int xw_dcache_alloc(struct xw_dcache *c, xw_blk goal, enum xw_dbuf_kind kind, struct xw_dbuf **out);
 int xw_dcache_release(struct xw_dcache *c, xw_blk blk);
+/* XW_ERR_CORRUPT: the change under way has given a block back twice. */
+int xw_dcache_released_once(struct xw_dcache *c);
 
 /* End a change: keep it (blocks it freed are released now), or undo it. Each change ends in one. */
 int xw_dcache_commit(struct xw_dcache *c);

@@ -4,8 +4,10 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/endian.h"
 #include "dir/itree_internal.h"
 
@@ -335,7 +337,20 @@ int xw_itree_create(struct xw_itree *t, struct xw_dcache *cache, xw_blk goal)
 	return 0;
 }
 
-static int destroy_below(struct xw_itree *t, xw_blk blk, int want)
+/*
+ * Give back the leaf at blk. It is read first: a damaged pointer may lead to a block of a file. But
+ * it is not kept, or a large tree would be in memory as a whole.
+ */
+static int destroy_leaf(struct xw_itree *t, xw_blk blk, uint8_t *block)
+{
+	int ret = xw_dcache_peek(t->cache, blk, XW_DBUF_ITREE, block);
+
+	if (!ret)
+		ret = xw_itree_expect(t, block, 0);
+	return ret ? ret : xw_dcache_release(t->cache, blk);
+}
+
+static int destroy_below(struct xw_itree *t, xw_blk blk, int want, uint8_t *block)
 {
 	struct xw_itree_step s;
 	int ret = xw_itree_load(t, blk, want, &s);
@@ -344,18 +359,20 @@ static int destroy_below(struct xw_itree *t, xw_blk blk, int want)
 		struct xw_itree_idx e;
 
 		xw_itree_idx_decode(s.buf->data, i, &e);
-		/* leaves need not be read to be freed */
-		ret = s.h.level == 1 ? xw_dcache_release(t->cache, e.blk)
-				     : destroy_below(t, e.blk, s.h.level - 1);
+		ret = s.h.level == 1 ? destroy_leaf(t, e.blk, block)
+				     : destroy_below(t, e.blk, s.h.level - 1, block);
 	}
 	return ret ? ret : xw_dcache_release(t->cache, blk);
 }
 
 int xw_itree_destroy(struct xw_itree *t)
 {
-	int ret = destroy_below(t, t->root, -1);
+	auto_free uint8_t *block = malloc(xw_itree_bs(t));
+	int ret = block ? destroy_below(t, t->root, -1, block) : XW_ERR_NOMEM;
 
 	t->finger.leaf = 0;
+	if (!ret)
+		ret = xw_dcache_released_once(t->cache);
 	if (!ret)
 		t->root = 0;
 	return ret;

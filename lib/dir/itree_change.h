@@ -31,7 +31,8 @@ struct xw_itree {
 
 /* A tree without entries. */
 int xw_itree_create(struct xw_itree *t, struct xw_dcache *cache, xw_blk goal);
-/* Free all nodes. XW_ERR_CORRUPT where an index node cannot be followed. */
+/* Free all nodes, each of them read first. XW_ERR_CORRUPT, XW_ERR_CHECKSUM: one is none of this
+ * directory's. */
 int xw_itree_destroy(struct xw_itree *t);
 /* XW_ERR_LIMIT: it would become too deep, nothing was changed. XW_ERR_EXISTS. */
 int xw_itree_insert(struct xw_itree *t, const struct xw_itree_entry *e);

@@ -52,6 +52,8 @@ static inline uint32_t xw_itree_entry_len(const struct xw_itree_step *s, uint32_
 
 /* The node at blk. want: its level, and that it has entries; -1: the root, whatever it is. */
 int xw_itree_load(struct xw_itree *t, xw_blk blk, int want, struct xw_itree_step *s);
+/* Is the node in `block`, which the cache has checked, such a one? XW_ERR_CORRUPT */
+int xw_itree_expect(struct xw_itree *t, const uint8_t *block, int want);
 /* A new node near goal, its header still to be put. */
 int xw_itree_fresh(struct xw_itree *t, xw_blk goal, unsigned level, struct xw_itree_step *s);
 void xw_itree_put_header(const struct xw_itree *t, struct xw_itree_step *s);

@@ -23,6 +23,14 @@
 
 /* ---- nodes ---- */
 
+int xw_itree_expect(struct xw_itree *t, const uint8_t *block, int want)
+{
+	if (want < 0 || (block[5] == want && peek16(block + 6)))
+		return 0;
+	t->cache->why = "a node of the itree is not what its parent says";
+	return XW_ERR_CORRUPT;
+}
+
 int xw_itree_load(struct xw_itree *t, xw_blk blk, int want, struct xw_itree_step *s)
 {
 	int ret = xw_dcache_get(t->cache, blk, XW_DBUF_ITREE, &s->buf);
@@ -39,10 +47,7 @@ int xw_itree_load(struct xw_itree *t, xw_blk blk, int want, struct xw_itree_step
 		.generation = t->cache->owner.generation,
 		.self = blk,
 	};
-	if (want < 0 || (s->h.level == want && s->h.count))
-		return 0;
-	t->cache->why = "a node of the itree is not what its parent says";
-	return XW_ERR_CORRUPT;
+	return xw_itree_expect(t, s->buf->data, want);
 }
 
 int xw_itree_fresh(struct xw_itree *t, xw_blk goal, unsigned level, struct xw_itree_step *s)

@@ -367,6 +367,57 @@ START_TEST(itree_disagrees)
 }
 END_TEST
 
+/* The lowest index node on the way to the first leaf. */
+static uint8_t *lowest_index(struct model *m)
+{
+	uint8_t *b = mem_at(&m->m, m->d.tree.root);
+
+	while (b[5] > 1)
+		b = mem_at(&m->m, peek64(b + XW_ITREE_HDR + 8) & 0xFFFFFFFFFFFFu);
+	ck_assert_uint_eq(b[5], 1);
+	return b;
+}
+
+/* Dropping an itree whose pointers lead elsewhere: refused, and nobody's block is freed. */
+START_TEST(drop_frees_only_nodes)
+{
+	struct xw_dir_format f = format(256, false, XW_DX_HALF_MD4);
+	uint8_t *used, *child;
+	xw_blk to[4], was;
+	struct model m;
+
+	model_init(&m, &f, 400, 20, 20, false, 600);
+	for (uint32_t i = 0; i < 400; i++)
+		model_insert(&m, i, FIRST_INO + i);
+	model_reopen(&m);
+	used = malloc(m.m.n);
+	memcpy(used, m.m.used, m.m.n);
+	child = lowest_index(&m) + XW_ITREE_HDR + XW_ITREE_IDX + 8;
+	was = peek64(child) & 0xFFFFFFFFFFFFu;
+	to[0] = m.file.v[3]; /* a leaf of the directory's own */
+	to[1] = peek64(child + XW_ITREE_IDX) & 0xFFFFFFFFFFFFu; /* another leaf of the tree */
+	to[2] = m.d.tree.root; /* of another level */
+	m.m.used[599] = used[599] = 1; /* somebody else's */
+	to[3] = 599;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(to); i++) {
+		poke64(child, to[i]);
+		model_reopen(&m);
+		ck_assert_int_eq(xw_dir_itree_drop(&m.d), XW_ERR_CORRUPT);
+		ck_assert_ptr_nonnull(strstr(m.d.diag->text, "directory inode"));
+		ck_assert(m.d.now.itree);
+		ck_assert_mem_eq(used, m.m.used, m.m.n);
+		xw_diag_clear(m.d.diag);
+	}
+	poke64(child, was);
+	m.m.used[599] = 0;
+	model_reopen(&m);
+	ck_assert_int_eq(xw_dir_itree_drop(&m.d), 0);
+	model_check(&m);
+	free(used);
+	model_free(&m);
+}
+END_TEST
+
 static int count_names(void *arg, const struct xw_dirent *e)
 {
 	(void)e;
@@ -451,6 +502,7 @@ int main(void)
 	tcase_add_test(t, drop_and_build);
 	tcase_add_test(t, building_fails);
 	tcase_add_test(t, itree_disagrees);
+	tcase_add_test(t, drop_frees_only_nodes);
 	tcase_add_test(t, each_entry);
 	tcase_add_test(t, not_to_be_opened);
 	suite_add_tcase(s, t);
