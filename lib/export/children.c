@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A directory with an itree gives its entries in inode order by itself, and they are taken from it
- * in batches; others are read whole and sorted. A damaged itree is told, and the rest comes from
- * the directory's own blocks: what has an inode number below the last one given was given.
+ * What a directory holds, its own blocks decide. An itree has the same in the order that is wanted,
+ * and is told as damaged where it has not: it is read after the blocks, and the sums of what both
+ * hold are compared before anything of it is given. Where the blocks are damaged, it has what they
+ * have lost.
+ *
+ * Its entries are kept when they are not too many; else it is read again, a batch at a time.
  *
  * Inodes and subdirectories of a batch are asked of the device before they are looked at one by
  * one, so that reading them is not a chain of single waits.
@@ -16,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dir/itree_check.h"
 #include "export/ahead.h"
 #include "read/dirs.h"
 
@@ -69,6 +73,7 @@ static void keep_line(struct xw_children *c, int code)
 
 	if (!c->code) {
 		c->code = code;
+		free(c->line); /* of one that was told */
 		c->line = d ? strdup(d->text) : NULL;
 	}
 	if (d)
@@ -80,30 +85,14 @@ static bool is_dots(const struct xw_dirent *e)
 	return e->name[0] == '.' && (e->name_len == 1 || (e->name_len == 2 && e->name[1] == '.'));
 }
 
-/* What was given of an itree before it turned out to be damaged: by number, and the names of the
- * last one. */
-struct given {
-	xw_ino ino;
-	const struct xw_child *v;
-	size_t n;
-	const char *names;
-};
-
-static bool was_given(const struct given *g, const struct xw_dirent *e)
+static void forget(struct xw_children *c)
 {
-	if (e->ino != g->ino)
-		return e->ino < g->ino;
-	for (size_t i = 0; i < g->n; i++) {
-		if (g->v[i].ino == e->ino && g->v[i].name_len == e->name_len &&
-		    !memcmp(g->names + g->v[i].name_off, e->name, e->name_len))
-			return true;
-	}
-	return false;
+	c->v.n = c->names.n = c->next = c->fetched = 0;
 }
 
-/* All that the directory's blocks say. */
+/* All that the directory's blocks say: into the list, or its sum alone. */
 static int read_blocks(struct xw_children *c, const struct xw_inode *inode, const uint8_t *raw,
-		       const struct given *given)
+		       struct xw_itree_sum *sum)
 {
 	struct xw_dir_iter it;
 	struct xw_dirent e;
@@ -112,22 +101,23 @@ static int read_blocks(struct xw_children *c, const struct xw_inode *inode, cons
 	if (rc && rc != XW_ERR_NOMEM)
 		keep_line(c, rc);
 	while (rc != XW_ERR_NOMEM && (rc = xw_dir_next(&it, &e, NULL))) {
-		if (rc > 0)
-			rc = is_dots(&e) || was_given(given, &e)
-				     ? 0
-				     : xw_children_add(c, e.ino, e.ftype == XW_FT_DIR, e.name,
-						       e.name_len);
+		if (rc > 0 && sum && !is_dots(&e))
+			xw_itree_sum_add(sum, e.ino, e.ftype, e.name, e.name_len);
+		else if (rc > 0 && !is_dots(&e))
+			rc = xw_children_add(c, e.ino, e.ftype == XW_FT_DIR, e.name, e.name_len);
 		if (rc < 0 && rc != XW_ERR_NOMEM)
 			keep_line(c, rc);
 	}
 	xw_dir_end(&it);
-	if (rc == XW_ERR_NOMEM)
-		return rc;
+	return rc == XW_ERR_NOMEM ? rc : 0;
+}
+
+static void sort(struct xw_children *c)
+{
 	if (c->v.n && c->order == XW_ORDER_NAME)
 		qsort_r(c->v.v, c->v.n, sizeof(*c->v.v), by_name, c->names.v);
 	else if (c->v.n)
 		qsort(c->v.v, c->v.n, sizeof(*c->v.v), by_ino);
-	return 0;
 }
 
 /* ---- itree ---- */
@@ -140,72 +130,7 @@ static void close_itree(struct xw_children *c)
 	c->itree = NULL;
 }
 
-/* The itree failed: go on with the directory's blocks. */
-static int fall_back(struct xw_children *c)
-{
-	struct xw_children old = *c;
-	struct given given = {.v = old.v.v, .n = old.v.n, .names = old.names.v};
-	uint8_t *raw = malloc(c->img->inode_size);
-	struct xw_inode inode;
-	int rc;
-
-	if (old.v.n)
-		given.ino = old.v.v[old.v.n - 1].ino;
-	close_itree(c);
-	memset(&c->v, 0, sizeof(c->v));
-	memset(&c->names, 0, sizeof(c->names));
-	c->next = c->fetched = 0;
-	rc = raw ? xw_image_inode(c->img, c->ino, &inode, raw)
-		 : xw_fail_nomem(c->img->diag, "inode");
-	if (!rc)
-		rc = read_blocks(c, &inode, raw, &given);
-	else if (rc != XW_ERR_NOMEM)
-		keep_line(c, rc);
-	xw_vec_free(&old.v);
-	xw_vec_free(&old.names);
-	free(raw);
-	return rc == XW_ERR_NOMEM ? rc : 0;
-}
-
-/* All of v was given: forget it, but for the names of its last inode, and take the next batch. */
-static int next_batch(struct xw_children *c)
-{
-	const xw_ino last = c->v.n ? c->v.v[c->v.n - 1].ino : 0;
-	struct xw_itree_entry e;
-	size_t keep = c->v.n, base;
-	int rc = 1;
-
-	if (c->broken)
-		return fall_back(c);
-	while (keep && c->v.v[keep - 1].ino == last)
-		keep--;
-	base = keep < c->v.n ? c->v.v[keep].name_off : c->names.n;
-	for (size_t i = keep; i < c->v.n; i++) {
-		c->v.v[i - keep] = c->v.v[i];
-		c->v.v[i - keep].name_off -= (uint32_t)base;
-	}
-	if (c->names.n > base)
-		memmove(c->names.v, c->names.v + base, c->names.n - base);
-	c->names.n -= base;
-	c->v.n -= keep;
-	c->next = c->fetched = c->v.n;
-	for (unsigned i = 0; i < BATCH && rc == 1; i++) {
-		rc = xw_itree_next(c->itree, &e);
-		if (rc == 1 &&
-		    xw_children_add(c, e.key.ino, e.ftype == XW_FT_DIR, e.name, e.name_len))
-			return XW_ERR_NOMEM;
-	}
-	if (rc < 0) {
-		keep_line(c, rc);
-		c->broken = true;
-	} else if (!rc) {
-		close_itree(c);
-	}
-	return 0;
-}
-
-/* 1: the entries come from the itree; 0: it has none, or a damaged one (which is kept to be told).
- */
+/* c->itree stays NULL where there is none, or a damaged one (which is kept to be told). */
 static int open_itree(struct xw_children *c, const struct xw_inode *inode)
 {
 	int rc;
@@ -215,29 +140,132 @@ static int open_itree(struct xw_children *c, const struct xw_inode *inode)
 		return xw_fail_nomem(c->img->diag, "itree");
 	rc = xw_itree_begin(c->img, c->ino, inode, c->itree);
 	if (!rc)
-		return 1;
+		return 0;
 	close_itree(c);
+	if (rc != XW_ERR_NOTFOUND && rc != XW_ERR_NOMEM)
+		keep_line(c, rc);
+	return rc == XW_ERR_NOMEM ? rc : 0;
+}
+
+/* Add what the open itree has to the list, which is given up where it takes more than `hold` bytes;
+ * and to the sum. 1: the list has it. */
+static int read_itree(struct xw_children *c, size_t hold, struct xw_itree_sum *sum)
+{
+	struct xw_itree_entry e;
+	bool held = true;
+	int rc;
+
+	while ((rc = xw_itree_next(c->itree, &e)) == 1) {
+		xw_itree_sum_add(sum, e.key.ino, e.ftype, e.name, e.name_len);
+		if (!held)
+			continue;
+		rc = xw_children_add(c, e.key.ino, e.ftype == XW_FT_DIR, e.name, e.name_len);
+		if (rc)
+			break;
+		if (c->v.n * sizeof(*c->v.v) + c->names.n <= hold)
+			continue;
+		held = false;
+		xw_vec_free(&c->v);
+		xw_vec_free(&c->names);
+	}
+	close_itree(c);
+	return rc ? rc : held;
+}
+
+/* The directory's blocks could be read, and hold what `sum` says: take it from the itree if that
+ * has the same. */
+static int take_itree(struct xw_children *c, const struct xw_inode *inode, const uint8_t *raw,
+		      size_t hold, const struct xw_itree_sum *sum)
+{
+	struct xw_itree_sum there = {0};
+	int rc = read_itree(c, hold, &there);
+
 	if (rc == XW_ERR_NOMEM)
 		return rc;
-	if (rc != XW_ERR_NOTFOUND)
+	if (rc >= 0 && xw_itree_sum_equal(&there, sum))
+		return rc ? 0 : open_itree(c, inode);
+	if (rc >= 0)
+		rc = xw_fail(c->img->diag, XW_ERR_CORRUPT,
+			     "%s: directory inode %" PRIu32
+			     ": its itree does not list what it holds",
+			     c->img->dev->name, c->ino);
+	keep_line(c, rc);
+	forget(c);
+	rc = read_blocks(c, inode, raw, NULL);
+	sort(c);
+	return rc;
+}
+
+static bool is_same(const struct xw_children *c, const struct xw_child *x, const struct xw_child *y)
+{
+	return x->ino == y->ino && x->name_len == y->name_len &&
+	       !memcmp(c->names.v + x->name_off, c->names.v + y->name_off, x->name_len);
+}
+
+/* The list has what could be read of the directory's blocks: add what only the itree has. */
+static int add_itree(struct xw_children *c)
+{
+	struct xw_itree_sum any = {0};
+	size_t n = 0;
+	int rc = read_itree(c, SIZE_MAX, &any);
+
+	if (rc == XW_ERR_NOMEM)
+		return rc;
+	if (rc < 0) /* that the directory is damaged is to be told already */
+		xw_diag_clear(c->img->diag);
+	if (c->v.n)
+		qsort_r(c->v.v, c->v.n, sizeof(*c->v.v), by_name, c->names.v);
+	for (size_t i = 0; i < c->v.n; i++) {
+		if (!n || !is_same(c, &c->v.v[n - 1], &c->v.v[i]))
+			c->v.v[n++] = c->v.v[i];
+	}
+	c->v.n = n;
+	return 0;
+}
+
+/* All of v was given: take the next batch. */
+static int next_batch(struct xw_children *c)
+{
+	struct xw_itree_entry e;
+	int rc = 1;
+
+	forget(c);
+	for (unsigned i = 0; i < BATCH && rc == 1; i++) {
+		rc = xw_itree_next(c->itree, &e);
+		if (rc == 1 &&
+		    xw_children_add(c, e.key.ino, e.ftype == XW_FT_DIR, e.name, e.name_len))
+			return XW_ERR_NOMEM;
+	}
+	if (rc < 0)
 		keep_line(c, rc);
+	if (rc != 1)
+		close_itree(c);
 	return 0;
 }
 
 /* ---- the list ---- */
 
-int xw_children_open(struct xw_image *img, enum xw_export_order order, bool may_stream, xw_ino ino,
+int xw_children_open(struct xw_image *img, enum xw_export_order order, size_t hold, xw_ino ino,
 		     const struct xw_inode *inode, const uint8_t *raw, struct xw_children *c)
 {
-	const struct given none = {0};
-	int rc = 0;
+	struct xw_itree_sum sum = {0};
+	bool by_itree;
+	int rc;
 
 	*c = (struct xw_children){.img = img, .order = order, .ino = ino};
-	if (may_stream && order != XW_ORDER_NAME)
-		rc = open_itree(c, inode);
+	rc = open_itree(c, inode);
+	by_itree = c->itree && order != XW_ORDER_NAME;
 	if (!rc)
-		rc = read_blocks(c, inode, raw, &none);
-	return XW_MIN(rc, 0);
+		rc = read_blocks(c, inode, raw, by_itree ? &sum : NULL);
+	if (!rc && by_itree && !c->code)
+		return take_itree(c, inode, raw, hold, &sum);
+	if (!rc && by_itree)
+		rc = read_blocks(c, inode, raw, NULL);
+	if (!rc && c->itree && c->code)
+		rc = add_itree(c);
+	close_itree(c);
+	sort(c);
+	return rc;
 }
 
 /* Hints for the next batch: the inodes, and the blocks of the subdirectories among them. */

@@ -28,18 +28,17 @@ struct xw_children {
 	size_t fetched; /* of v: hints were given for these */
 	xw_ino ino;
 	struct xw_itree_iter *itree; /* while entries are still to come from it; else NULL */
-	bool broken; /* it has failed: once v is given, the blocks have the rest */
 	/* Something could not be read: told by xw_children_next(). */
 	int code;
 	char *line; /* owned */
 };
 
 /*
- * Read directory ino; raw is its record. may_stream: its itree may stay open meanwhile, which takes
- * the memory for a few nodes instead of that for all names. Damage is kept for
- * xw_children_next(); only XW_ERR_NOMEM fails. Always free it.
+ * Read directory ino; raw is its record. Where names take more than `hold` bytes and there is an
+ * itree that has them, that stays open meanwhile, which takes the memory for a few nodes. Damage is
+ * kept for xw_children_next(); only XW_ERR_NOMEM fails. Always free it.
  */
-int xw_children_open(struct xw_image *img, enum xw_export_order order, bool may_stream, xw_ino ino,
+int xw_children_open(struct xw_image *img, enum xw_export_order order, size_t hold, xw_ino ino,
 		     const struct xw_inode *inode, const uint8_t *raw, struct xw_children *c);
 /*
  * 1: *ino and name (valid until the next call); 0: no more. Negative: part of the directory could

@@ -126,7 +126,7 @@ static int find_pattern(struct finder *f, xw_ino dir, const char *rest)
 	rc = xw_image_inode(f->img, dir, &inode, raw);
 	if (rc || (inode.mode & XW_S_IFMT) != XW_S_IFDIR || inode.flags & XW_FL_ENCRYPT)
 		return not_there(f, rc);
-	rc = xw_children_open(f->img, f->order, false, dir, &inode, raw, &c);
+	rc = xw_children_open(f->img, f->order, SIZE_MAX, dir, &inode, raw, &c);
 	while (rc != XW_ERR_NOMEM && (rc = xw_children_next(&c, &ino, &name, &len))) {
 		if (rc == 1)
 			rc = try_entry(f, ino, name, len, pattern, first + strlen(pattern));

@@ -17,6 +17,7 @@
 #include "read/dirs.h"
 
 #define STREAMS_MAX 8u /* itrees open at once: each takes a few hundred KiB */
+#define HOLD ((size_t)256 << 20) /* bytes of a directory's names before its itree stays open */
 
 struct frame {
 	struct xw_children children;
@@ -94,8 +95,8 @@ static int seen_add(struct xw_walk *w, xw_ino ino)
 static int frame_push(struct xw_walk *w, xw_ino ino, const struct xw_inode *inode)
 {
 	struct frame f = {.path_len = w->path.n};
-	int rc = xw_children_open(w->img, w->order, w->streams < STREAMS_MAX, ino, inode, w->raw,
-				  &f.children);
+	int rc = xw_children_open(w->img, w->order, w->streams < STREAMS_MAX ? HOLD : SIZE_MAX, ino,
+				  inode, w->raw, &f.children);
 
 	if (!rc && xw_vec_push(&w->frames, f))
 		rc = xw_fail_nomem(w->img->diag, "directory");
