@@ -219,3 +219,57 @@ int dbg_verb_itree_check(struct dbg *d, int argc, char **argv)
 	}
 	return rc ? rc : res.findings ? DBG_SAID : 0;
 }
+
+/* ---- feature itree ---- */
+
+struct stale {
+	xw_ino ino;
+	unsigned rule;
+	const char *what; /* NULL: nothing was found */
+};
+
+static int first_finding(void *arg, const struct xw_itree_finding *f)
+{
+	struct stale *s = arg;
+
+	/* that the feature is missing is what is to be mended */
+	if (f->rule != 1 && !s->what)
+		*s = (struct stale){f->dir, f->rule, f->what};
+	return 0;
+}
+
+static int judge(struct dbg *d, xw_ino ino, struct stale *s)
+{
+	struct xw_itree_result res;
+	int rc = xw_itree_check_inode(d->img, ino, first_finding, s, &res);
+
+	if (!rc && !s->what && !res.has_tree)
+		*s = (struct stale){ino, 1, "its index leads to no tree"};
+	return rc;
+}
+
+int dbg_itrees_hold(struct dbg *d)
+{
+	struct xw_inode_scan scan;
+	struct stale s = {0};
+	const uint8_t *raw;
+	xw_ino ino;
+	int rc = xw_inode_scan_begin(d->img, 0, d->img->groups, &scan);
+
+	while (!rc && !s.what && (rc = xw_inode_scan_next(&scan, &ino, &raw)) == 1) {
+		struct xw_inode in;
+
+		rc = 0;
+		if (!xw_inode_decode(raw, &d->img->sb, &in) && in.links &&
+		    (in.mode & XW_S_IFMT) == XW_S_IFDIR && in.flags & XW_FL_ITREE)
+			rc = judge(d, ino, &s);
+	}
+	xw_inode_scan_end(&scan);
+	if (rc || !s.what)
+		return rc;
+	return xw_fail(&d->diag, XW_ERR_STATE,
+		       "directory inode %" PRIu32
+		       " is marked as one with an itree, which is not its own any more (rule %u: "
+		       "%s)",
+		       s.ino, s.rule, s.what);
+}

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "fields.h"
+#include "itree.h"
 #include "poke.h"
 
 #include <inttypes.h>
@@ -235,6 +236,10 @@ static int verb_feature(struct dbg *d, int argc, char **argv)
 		rc = change_feature(d, argv[i], buf);
 	if (!rc && argc > 1) {
 		(void)xw_super_decode(buf, &sb);
+		if (sb.feature_ro_compat & ~d->img->sb.feature_ro_compat & XW_RO_ITREE)
+			rc = dbg_itrees_hold(d);
+	}
+	if (!rc && argc > 1) {
 		rc = write_super(d, buf);
 		d->dirty |= !rc;
 	}
