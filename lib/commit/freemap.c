@@ -4,7 +4,10 @@
  * dropped can be read again, since nobody changes it before the commit.
  *
  * Invariant: "free" is said only of a block whose bitmap passed xw_image_block_bitmap(), or which
- * the descriptors put into the never used part of an inode table.
+ * is in the never used part of an inode table that was not zeroed either, of a group whose inode
+ * bitmap passed xw_image_inode_bitmap(). What a change that is killed leaves there is what might
+ * have been there before: anything. In a zeroed table it would be inodes, for whoever reads more of
+ * it than the descriptor says: a checker that finds the descriptor damaged.
  */
 #include "config.h"
 
@@ -22,11 +25,13 @@ struct xw_freemap {
 	struct xw_image *img; /* NULL: nothing is free */
 	struct xw_sysmap *sys;
 	uint32_t cluster_bits;
-	struct {
+	struct slot {
 		uint64_t group;
 		bool bad;
 		uint8_t *bits;
 	} slot[SLOTS];
+	struct slot
+		inodes; /* of the group that was asked for last: questions come in table order */
 };
 
 int xw_freemap_new(struct xw_dev *base, struct xw_diag *diag, struct xw_freemap **out)
@@ -38,6 +43,7 @@ int xw_freemap_new(struct xw_dev *base, struct xw_diag *diag, struct xw_freemap 
 		return xw_fail_nomem(diag, "a map of free blocks");
 	for (size_t i = 0; i < SLOTS; i++)
 		m->slot[i].group = NO_GROUP;
+	m->inodes.group = NO_GROUP;
 	base->diag = NULL;
 	if (!xw_image_open(base, 0, &m->diag, &m->img) && xw_sysmap_new(m->img, &m->sys)) {
 		xw_image_close(m->img);
@@ -55,28 +61,30 @@ void xw_freemap_free(struct xw_freemap *m)
 		return;
 	for (size_t i = 0; i < SLOTS; i++)
 		free(m->slot[i].bits);
+	free(m->inodes.bits);
 	xw_sysmap_free(m->sys);
 	xw_image_close(m->img);
 	free(m);
 }
 
 /* Bitmap of a group, or NULL: nothing in it counts as free. */
-static const uint8_t *load(struct xw_freemap *m, uint64_t group)
+static const uint8_t *load(struct xw_freemap *m, struct slot *s, uint64_t group)
 {
-	const size_t i = group % SLOTS;
 	struct xw_diag *devs = m->img->dev->diag;
 
-	if (!m->slot[i].bits)
-		m->slot[i].bits = malloc(m->img->block_size);
-	if (!m->slot[i].bits)
+	if (!s->bits)
+		s->bits = malloc(m->img->block_size);
+	if (!s->bits)
 		return NULL;
-	if (m->slot[i].group != group) {
+	if (s->group != group) {
 		m->img->dev->diag = NULL;
-		m->slot[i].bad = xw_image_block_bitmap(m->img, m->sys, group, m->slot[i].bits) != 0;
+		s->bad = s == &m->inodes
+				 ? xw_image_inode_bitmap(m->img, group, s->bits) != 0
+				 : xw_image_block_bitmap(m->img, m->sys, group, s->bits) != 0;
 		m->img->dev->diag = devs;
-		m->slot[i].group = group;
+		s->group = group;
 	}
-	return m->slot[i].bad ? NULL : m->slot[i].bits;
+	return s->bad ? NULL : s->bits;
 }
 
 static bool get_bit(const uint8_t *bits, uint64_t i)
@@ -88,7 +96,7 @@ static bool get_bit(const uint8_t *bits, uint64_t i)
 static uint64_t ask_group(struct xw_freemap *m, uint64_t group, uint64_t in, uint64_t n,
 			  bool *is_free)
 {
-	const uint8_t *bits = load(m, group);
+	const uint8_t *bits = load(m, &m->slot[group % SLOTS], group);
 	uint64_t c = in >> m->cluster_bits;
 	bool used;
 
@@ -114,8 +122,8 @@ uint64_t xw_freemap_ask(void *arg, uint64_t blk, uint64_t n, bool *is_free)
 		return n;
 	if (blk < sb->first_data_block)
 		return XW_MIN(n, sb->first_data_block - blk);
-	n = xw_sysmap_unused_table(m->sys, blk, n, &unused);
-	*is_free = unused;
+	n = xw_sysmap_unused_table(m->sys, blk, n, &unused, &group);
+	*is_free = unused && load(m, &m->inodes, group);
 	if (unused)
 		return n;
 	group = (blk - sb->first_data_block) / sb->blocks_per_group;

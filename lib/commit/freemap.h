@@ -2,7 +2,8 @@
 /*
  * What was free in the state that an image has now: where new contents may go before the commit.
  * From its bitmaps, each checked when it is first asked for; one that fails is all in use. Blocks
- * of inode tables behind the last inode that was ever used count as free, since nobody reads them.
+ * of inode tables behind the last inode that was ever used count as free where the table was never
+ * zeroed either, since what lies there may be anything.
  *
  * For tools that trust the image. A checker has its own claims.
  */

@@ -184,6 +184,24 @@ int xw_image_block_bitmap(struct xw_image *img, const struct xw_sysmap *m, uint6
 	return rc;
 }
 
+/* Nobody reads what the descriptor says was never used, so an inode there would be lost. */
+static int check_unused(struct xw_image *img, uint64_t group, const struct xw_group_desc *gd,
+			const uint8_t *bits)
+{
+	const uint32_t per_group = img->sb.inodes_per_group;
+
+	if (!tracks_use(img) || gd->flags & XW_BG_INODE_UNINIT)
+		return 0;
+	if (gd->itable_unused > per_group)
+		return fail(img, XW_ERR_CORRUPT, group, "inode",
+			    "the descriptor counts more unused inodes than there are");
+	for (uint32_t i = per_group - gd->itable_unused; i < per_group; i++)
+		if (get_bit(bits, i))
+			return fail(img, XW_ERR_CORRUPT, group, "inode",
+				    "an inode is in use that the descriptor says was never used");
+	return 0;
+}
+
 int xw_image_inode_bitmap(struct xw_image *img, uint64_t group, uint8_t *bits)
 {
 	const struct xw_super *sb = &img->sb;
@@ -204,6 +222,7 @@ int xw_image_inode_bitmap(struct xw_image *img, uint64_t group, uint8_t *bits)
 	else
 		also(&rc, read_bits(img, group, gd.inode_bitmap, gd.inode_bitmap_csum, "inode",
 				    bits, bytes));
+	also(&rc, check_unused(img, group, &gd, bits));
 	there = before < sb->inodes_count ? XW_MIN(per_group, sb->inodes_count - before) : 0;
 	set_bits(bits, there, (uint64_t)bytes * 8);
 	also(&rc, check_free(img, group, count_clear(bits, bytes), gd.free_inodes, "inode"));

@@ -29,9 +29,12 @@ size_t xw_sysmap_memory(const struct xw_sysmap *m); /* bytes */
 uint64_t xw_sysmap_at(const struct xw_sysmap *m, xw_blk blk, uint64_t n, bool *is_meta);
 /*
  * The same for whole blocks of inode tables that hold only inodes which the descriptors say were
- * never used: nobody reads them. None where descriptors have no checksums.
+ * never used, in tables that nobody has zeroed yet: what lies there may be anything. *group, one
+ * for the whole answer, is theirs: whether its bitmap agrees is for xw_image_inode_bitmap() to say.
+ * None where descriptors have no checksums.
  */
-uint64_t xw_sysmap_unused_table(const struct xw_sysmap *m, xw_blk blk, uint64_t n, bool *is_unused);
+uint64_t xw_sysmap_unused_table(const struct xw_sysmap *m, xw_blk blk, uint64_t n, bool *is_unused,
+				uint64_t *group);
 
 /* Bits of a group's block bitmap: its clusters, which are blocks but with bigalloc. */
 uint32_t xw_image_group_bits(const struct xw_image *img);
@@ -47,7 +50,10 @@ bool xw_image_inode_uninit(const struct xw_image *img, const struct xw_group_des
  */
 int xw_image_block_bitmap(struct xw_image *img, const struct xw_sysmap *m, uint64_t group,
 			  uint8_t *bits);
-/* Inode bitmap, inodes_per_group rounded up to a multiple of 8 bits; errors likewise. */
+/*
+ * Inode bitmap, inodes_per_group rounded up to a multiple of 8 bits; errors likewise. It also
+ * contradicts the descriptor where that says of an inode in use that it never was.
+ */
 int xw_image_inode_bitmap(struct xw_image *img, uint64_t group, uint8_t *bits);
 
 /*

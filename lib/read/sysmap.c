@@ -25,15 +25,29 @@ struct runs {
 	size_t n, cap;
 };
 
+/* Ends of the tables of neighbouring groups, one behind the other. */
+struct tails {
+	struct tail {
+		xw_blk start;
+		uint64_t len;
+		uint64_t group; /* the first */
+		xw_blk table; /* where its table begins */
+	} * v;
+	size_t n, cap;
+};
+
 struct xw_sysmap {
-	struct runs meta, unused;
+	struct runs meta;
+	struct tails unused;
+	uint32_t itable_blocks;
 };
 
 enum { HEAD, BLOCK_BITMAP, INODE_BITMAP, TABLE, KINDS };
 
 struct collector {
 	struct xw_image *img;
-	struct runs kind[KINDS], unused;
+	struct runs kind[KINDS];
+	struct tails unused;
 	bool tracks_use; /* descriptors have checksums: flags and counts can be believed */
 	bool ends;
 };
@@ -69,12 +83,17 @@ static uint64_t head_blocks(const struct collector *c, uint64_t group)
 	return h.boot + h.has_super + h.desc_len + h.reserved_len;
 }
 
-/* Table blocks behind the last inode that was ever used. */
+/*
+ * Table blocks behind the last inode that was ever used. A table that was zeroed is not for
+ * scribbling: a checker that lost the descriptor reads all of it.
+ */
 static int add_unused(struct collector *c, const struct xw_group_desc *gd, uint64_t group)
 {
 	const struct xw_image *img = c->img;
 	const uint32_t per_group = img->sb.inodes_per_group;
-	uint32_t unused = gd->flags & XW_BG_INODE_UNINIT ? per_group : gd->itable_unused;
+	const uint32_t unused = gd->flags & XW_BG_INODE_UNINIT ? per_group : gd->itable_unused;
+	struct tail *last = c->unused.n ? &c->unused.v[c->unused.n - 1] : NULL;
+	struct tail tail = {.group = group, .table = gd->inode_table};
 	uint64_t used;
 
 	if (!c->tracks_use)
@@ -84,7 +103,17 @@ static int add_unused(struct collector *c, const struct xw_group_desc *gd, uint6
 			       "%s: group %" PRIu64 ": %" PRIu32 " unused inodes of %" PRIu32,
 			       img->dev->name, group, unused, per_group);
 	used = xw_div_up((uint64_t)(per_group - unused) * img->inode_size, img->block_size);
-	return add(c, &c->unused, gd->inode_table + used, img->itable_blocks - used);
+	tail.start = gd->inode_table + used;
+	tail.len = img->itable_blocks - used;
+	if (!tail.len || gd->flags & XW_BG_INODE_ZEROED)
+		return 0;
+	if (last && last->start + last->len == tail.start &&
+	    last->table + (group - last->group) * img->itable_blocks == tail.table) {
+		last->len += tail.len;
+		return 0;
+	}
+	return xw_vec_push(&c->unused, tail) ? xw_fail_nomem(img->diag, "the places of metadata")
+					     : 0;
 }
 
 static int collect_group(struct collector *c, uint64_t group)
@@ -143,13 +172,25 @@ static void sort_and_merge(struct runs *r)
 	r->n = n + 1;
 }
 
-/* All kinds into one. */
+static uint64_t total(const struct runs *r)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		sum += r->v[i].len;
+	return sum;
+}
+
+/* All kinds into one. Where groups claim the same block nothing of their tables is unused. */
 static int join(struct collector *c, struct runs *out)
 {
+	uint64_t sum = 0;
 	size_t n = 0;
 
-	for (int k = 0; k < KINDS; k++)
+	for (int k = 0; k < KINDS; k++) {
 		n += c->kind[k].n;
+		sum += total(&c->kind[k]);
+	}
 	if (xw_vec_reserve(out, n))
 		return xw_fail_nomem(c->img->diag, "the places of metadata");
 	for (int k = 0; k < KINDS; k++) {
@@ -159,7 +200,16 @@ static int join(struct collector *c, struct runs *out)
 		out->n += c->kind[k].n;
 	}
 	sort_and_merge(out);
+	if (total(out) != sum)
+		c->unused.n = 0;
 	return 0;
+}
+
+static int by_tail(const void *a, const void *b)
+{
+	const struct tail *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
 }
 
 int xw_sysmap_new(struct xw_image *img, struct xw_sysmap **out)
@@ -181,7 +231,9 @@ int xw_sysmap_new(struct xw_image *img, struct xw_sysmap **out)
 		return rc;
 	}
 	m->unused = c.unused;
-	sort_and_merge(&m->unused);
+	m->itable_blocks = img->itable_blocks;
+	if (m->unused.n)
+		qsort(m->unused.v, m->unused.n, sizeof(*m->unused.v), by_tail);
 	*out = m;
 	return 0;
 }
@@ -197,7 +249,7 @@ void xw_sysmap_free(struct xw_sysmap *m)
 
 size_t xw_sysmap_memory(const struct xw_sysmap *m)
 {
-	return sizeof(*m) + (m->meta.cap + m->unused.cap) * sizeof(*m->meta.v);
+	return sizeof(*m) + m->meta.cap * sizeof(*m->meta.v) + m->unused.cap * sizeof(*m->unused.v);
 }
 
 static uint64_t ask(const struct runs *r, xw_blk blk, uint64_t n, bool *is_in)
@@ -224,7 +276,32 @@ uint64_t xw_sysmap_at(const struct xw_sysmap *m, xw_blk blk, uint64_t n, bool *i
 	return ask(&m->meta, blk, n, is_meta);
 }
 
-uint64_t xw_sysmap_unused_table(const struct xw_sysmap *m, xw_blk blk, uint64_t n, bool *is_unused)
+/* As ask(). */
+static const struct tail *find_tail(const struct tails *t, xw_blk blk)
 {
-	return ask(&m->unused, blk, n, is_unused);
+	size_t lo = 0, hi = t->n;
+
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (t->v[mid].start + t->v[mid].len <= blk)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < t->n ? &t->v[lo] : NULL;
+}
+
+uint64_t xw_sysmap_unused_table(const struct xw_sysmap *m, xw_blk blk, uint64_t n, bool *is_unused,
+				uint64_t *group)
+{
+	const struct tail *t = find_tail(&m->unused, blk);
+	uint64_t nth;
+
+	*is_unused = t && t->start <= blk;
+	if (!*is_unused)
+		return t ? XW_MIN(n, t->start - blk) : n;
+	nth = (blk - t->table) / m->itable_blocks;
+	*group = t->group + nth;
+	return XW_MIN(n, t->table + (nth + 1) * m->itable_blocks - blk);
 }

@@ -4,7 +4,8 @@
  * once, in order, block by block, when everything else has its place.
  *
  * Where descriptors say that a table's end was never used, what lies there may be anything: those
- * blocks are not read, and a record that is not written is zero.
+ * blocks are not read, and a record that is not written is zero. That the inode bitmaps agree was
+ * seen when they were read, except under lax, which keeps what they count as used.
  */
 #include "config.h"
 
@@ -191,12 +192,18 @@ static int open_table(struct xw_update *u, uint32_t group, struct table *t)
 	const bool tracks_use =
 		u->img->sb.feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
 	struct xw_group_desc gd;
+	uint32_t behind;
 	int ret = xw_image_group(u->img, group, &gd);
 
 	*t = (struct table){.u = u, .group = group, .start = gd.inode_table};
 	t->was_used = per_group;
-	if (tracks_use)
-		t->was_used = gd.flags & XW_BG_INODE_UNINIT ? 0 : per_group - gd.itable_unused;
+	if (ret || !tracks_use)
+		return ret;
+	t->was_used = gd.flags & XW_BG_INODE_UNINIT ? 0 : per_group - gd.itable_unused;
+	if (u->lax) {
+		ret = xw_update_lax_end(u, group, &behind);
+		t->was_used = XW_MAX(t->was_used, behind);
+	}
 	return ret;
 }
 

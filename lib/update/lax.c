@@ -7,8 +7,10 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "update/edit.h"
 #include "update/update_internal.h"
 
@@ -170,6 +172,18 @@ int xw_update_lax_dirs(struct xw_update *u, uint32_t group, uint32_t *dirs)
 	b->dirs = *dirs - most;
 	*dirs = most;
 	return 0;
+}
+
+int xw_update_lax_end(struct xw_update *u, uint32_t group, uint32_t *end)
+{
+	auto_free uint8_t *bits = malloc(XW_MAX(u->img->block_size, u->img->sb.inodes_per_group));
+	int ret = bits ? xw_update_lax_inodes(u, group, bits)
+		       : xw_fail_nomem(u->diag, "inode bitmap");
+
+	*end = u->img->sb.inodes_per_group;
+	while (!ret && *end && !(bits[(*end - 1) / 8] >> (*end - 1) % 8 & 1))
+		--*end;
+	return ret;
 }
 
 uint32_t xw_update_lax_unused(const struct xw_update *u, uint32_t group,

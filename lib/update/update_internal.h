@@ -26,6 +26,8 @@ int xw_update_lax_dirs(struct xw_update *u, uint32_t group, uint32_t *dirs);
 /* By how much the group's counts are wrong (zeros: nobody knows of it); all groups' together. */
 struct xw_update_bias xw_update_bias_of(const struct xw_update *u, uint32_t group);
 int64_t xw_update_bias_blocks(const struct xw_update *u);
+/* Behind the last inode of the group that its bitmap counted as used before. */
+int xw_update_lax_end(struct xw_update *u, uint32_t group, uint32_t *end);
 /* Records at the end of the group's table that nobody wrote, as far as that was known before. */
 uint32_t xw_update_lax_unused(const struct xw_update *u, uint32_t group,
 			      const struct xw_group_desc *gd);

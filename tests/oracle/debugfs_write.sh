@@ -225,6 +225,20 @@ for bits in 64bit ^64bit; do
 	same_bytes "  the images are equal"
 done
 make "-t ext4 -b 1024 -O ^has_journal -E lazy_itable_init=0 -U 11111111-2222-3333-4444-555555555555"
+per_group=$(dumpe2fs -h ours 2>/dev/null | awk '/^Inodes per group/ { print $4 }')
+debugfs -w -f - stock >stock.out 2>&1 <<-END
+	write small a
+	write small b
+	write small c
+	set_bg 0 itable_unused $((per_group - 4))
+	set_bg 0 checksum calc
+END
+cp stock ours
+both <<-END
+	ea_set a user.x y
+END
+same_bytes "a descriptor that calls inodes in use unused: the others of a block stay"
+make "-t ext4 -b 1024 -O ^has_journal -E lazy_itable_init=0 -U 11111111-2222-3333-4444-555555555555"
 both <<-END
 	setb 3000 3
 	freeb 100

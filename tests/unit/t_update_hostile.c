@@ -193,6 +193,19 @@ static int tree_of_another(struct xw_update *u)
 		   : xw_dev_pwrite(u->img->dev, block, sizeof(block), run.pblk * sizeof(block));
 }
 
+/* Nobody reads an inode that was never used: a new one would take its place. */
+static int used_and_unused(struct xw_update *u)
+{
+	const uint32_t per_group = u->img->sb.inodes_per_group;
+	const xw_ino many = at(u, "/many") - 1;
+	struct xw_group_desc gd;
+	const int ret = xw_image_group(u->img, many / per_group, &gd);
+
+	gd.itable_unused = per_group - many % per_group + 20;
+	put_group(u->img, many / per_group, &gd);
+	return ret;
+}
+
 static const struct wrong {
 	const char *features;
 	int (*how)(struct xw_update *u);
@@ -214,6 +227,8 @@ static const struct wrong {
 	{"quota", owner_unknown, "is damaged or counts less than there is"},
 	{"ext_attr", counts_too_little, "has more blocks than it counts"},
 	{"itree", tree_of_another, "itree block 7167: "},
+	{"ext_attr", used_and_unused, "in use that the descriptor says was never used"},
+	{"uninit_bg,^metadata_csum", used_and_unused, "that the descriptor says was never used"},
 };
 
 static void hurt(struct world *w, int (*how)(struct xw_update *u))
