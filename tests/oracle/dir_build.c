@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/endian.h"
+#include "base/vec.h"
 #include "dir/build.h"
 #include "read/dirs.h"
 
@@ -49,7 +50,7 @@ static const struct {
 
 struct names {
 	struct xw_dir_entry *v;
-	size_t n;
+	size_t n, cap;
 };
 
 static char workdir[] = "/tmp/xw-dirbuild-XXXXXX";
@@ -124,13 +125,12 @@ static bool read_names(struct xw_image *img, xw_ino dir, const struct xw_inode *
 		rc = 0;
 		if (e.name[0] == '.' && (e.name_len == 1 || (e.name_len == 2 && e.name[1] == '.')))
 			continue;
-		out->v = realloc(out->v, (out->n + 1) * sizeof(*out->v));
-		out->v[out->n++] = (struct xw_dir_entry){
-			.name = strndup(e.name, e.name_len),
-			.name_len = e.name_len,
-			.ftype = e.ftype,
-			.ino = e.ino,
-		};
+		rc = xw_vec_push(out, ((struct xw_dir_entry){
+					      .name = strndup(e.name, e.name_len),
+					      .name_len = e.name_len,
+					      .ftype = e.ftype,
+					      .ino = e.ino,
+				      }));
 	}
 	xw_dir_end(&it);
 	return rc ? complain(img->diag->text) : true;
@@ -140,7 +140,7 @@ static void free_names(struct names *n)
 {
 	for (size_t i = 0; i < n->n; i++)
 		free((char *)n->v[i].name);
-	free(n->v);
+	xw_vec_free(n);
 }
 
 struct putter {
