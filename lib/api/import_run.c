@@ -124,8 +124,7 @@ static int open_fill(struct run *r)
 	r->fill.old_xattrs_arg = u;
 	r->fill.tick = tick_entry;
 	r->fill.tick_arg = r;
-	r->tree.dropped = xw_fill_dropped;
-	r->tree.dropped_arg = &r->fill;
+	xw_fill_listen(&r->fill);
 	return 0;
 }
 

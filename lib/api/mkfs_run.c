@@ -314,8 +314,7 @@ static int open_fill(struct run *r)
 	r->fill.latest = extra ? (1ll << 34) - (1ll << 31) - 1 : INT32_MAX;
 	r->fill.tick = tick_entry;
 	r->fill.tick_arg = r;
-	r->tree.dropped = xw_fill_dropped;
-	r->tree.dropped_arg = &r->fill;
+	xw_fill_listen(&r->fill);
 	root_options(r);
 	return 0;
 }

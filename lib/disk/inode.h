@@ -40,6 +40,7 @@
 #define XW_S_IFREG 0100000u
 #define XW_S_IFLNK 0120000u
 #define XW_S_IFSOCK 0140000u
+#define XW_S_ISGID 0002000u
 
 #define XW_INODE_BODY 128 /* classic part */
 #define XW_INODE_IBLOCK 40 /* where in it i_block is */

@@ -15,7 +15,7 @@
 
 #define LARGE_FILE_SIZE ((uint64_t)1 << 31)
 
-int xw_fill_dropped(void *arg, struct xw_binode *n)
+static int dropped(void *arg, struct xw_binode *n)
 {
 	struct xw_fill *f = arg;
 
@@ -28,12 +28,48 @@ int xw_fill_dropped(void *arg, struct xw_binode *n)
 	return xw_binode_is(n, XW_S_IFREG) ? xw_sink_release(f->sink, n) : 0;
 }
 
+/*
+ * Flags of a directory that takes the place of a file or whiteout: these hid what lies below the
+ * image under their name, and so must it.
+ */
+static uint16_t in_place_of_file(const struct xw_fill *f)
+{
+	return f->whiteouts == XW_WHITEOUTS_OVERLAY ? XW_BN_OPAQUE : 0;
+}
+
+/*
+ * A directory that no entry names is what mkdir(2) makes of it, run by root: tar(1) makes these with
+ * it, before an entry of the same source for the parent has its effect.
+ */
+static int implied(void *arg, struct xw_binode *n, const struct xw_binode *parent,
+		   const struct xw_blink *old)
+{
+	struct xw_fill *f = arg;
+	const bool given_now = parent->flags & XW_BN_ATTRS && !(parent->flags & XW_BN_OLD) &&
+			       parent->ino > f->made_before;
+
+	if (parent->mode & XW_S_ISGID && !given_now) {
+		n->mode |= XW_S_ISGID;
+		n->gid = parent->gid;
+	}
+	if (!old)
+		return 0;
+	n->flags |= in_place_of_file(f);
+	return n->flags & XW_BN_OPAQUE ? xw_fill_renew_xattrs(f, n) : 0;
+}
+
+void xw_fill_listen(struct xw_fill *f)
+{
+	f->tree->dropped = dropped;
+	f->tree->dropped_arg = f;
+	f->tree->implied = implied;
+	f->tree->implied_arg = f;
+}
+
 void xw_fill_free(struct xw_fill *f)
 {
 	xw_xattr_set_free(&f->set);
 	xw_xattr_set_free(&f->old);
-	xw_vec_free(&f->path);
-	xw_vec_free(&f->link);
 }
 
 /* ---- attributes ---- */
@@ -86,28 +122,6 @@ static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw
 
 /* ---- names ---- */
 
-/* The selected path with --directory in front; *take false: skipped. */
-static int full_path(struct xw_fill *f, struct xw_slice in, struct xw_slice *out, bool *take,
-		     bool link)
-{
-	const char *dir = f->select->directory;
-	size_t n = dir ? strlen(dir) : 0;
-	char *buf;
-
-	*take = xw_select_strip(f->select, in, out);
-	if (!*take || !n)
-		return 0;
-	if (link ? xw_vec_reserve(&f->link, n + 1 + out->len)
-		 : xw_vec_reserve(&f->path, n + 1 + out->len))
-		return xw_fail_nomem(f->diag, "path");
-	buf = link ? f->link.v : f->path.v;
-	memcpy(buf, dir, n);
-	buf[n] = '/';
-	memcpy(buf + n + 1, out->p, out->len);
-	*out = (struct xw_slice){buf, n + 1 + out->len};
-	return 0;
-}
-
 static int name_entry(struct xw_fill *f, const struct xw_source *s, const struct xw_entry *e,
 		      int code, const char *why)
 {
@@ -158,12 +172,10 @@ static int add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw_
 	struct xw_binode *target = NULL;
 	struct xw_blink *old;
 	struct xw_slice link;
-	bool take;
-	int ret = full_path(f, e->link, &link, &take, true);
+	int ret;
 
-	if (ret)
-		return ret;
-	if (!take || xw_tree_lookup(f->tree, link.p, link.len, &target))
+	if (!xw_select_strip(f->select, e->link, &link) ||
+	    xw_tree_lookup(f->tree, f->top, link.p, link.len, &target))
 		return no_target(f, s, e);
 	if (xw_binode_is(target, XW_S_IFDIR))
 		return name_entry(f, s, e, XW_ERR_INPUT, "hard link to a directory");
@@ -171,7 +183,9 @@ static int add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw_
 	if (ret)
 		return ret;
 	old = xw_tree_find(f->tree, at->dir, at->name, at->len);
-	if (!old || old->node != target) {
+	if (old && old->node == target) {
+		old->layer = f->tree->layer;
+	} else {
 		target->links++; /* held while the old name goes: it may be above the target */
 		ret = old ? xw_tree_unlink(f->tree, old) : 0;
 		if (!ret && --target->links == 0)
@@ -202,10 +216,12 @@ static int add_directory(struct xw_fill *f, const struct xw_entry *e, const stru
 {
 	struct xw_binode *n = !at->len ? at->dir : old ? old->node : NULL;
 	int ret = n ? xw_tree_need(f->tree, n) : 0;
+	uint16_t flags = 0;
 
 	if (ret)
 		return ret;
 	if (n && !xw_binode_is(n, XW_S_IFDIR)) {
+		flags = in_place_of_file(f);
 		ret = xw_tree_unlink(f->tree, old);
 		n = NULL;
 	}
@@ -213,6 +229,7 @@ static int add_directory(struct xw_fill *f, const struct xw_entry *e, const stru
 		n = xw_tree_node(f->tree, XW_S_IFDIR);
 		if (!n)
 			return xw_fail_nomem(f->diag, "directory");
+		n->flags |= flags;
 		ret = xw_tree_link(f->tree, at->dir, at->name, at->len, n);
 	}
 	if (!ret && old)
@@ -274,12 +291,29 @@ static bool last_is_whiteout(struct xw_slice path)
 	return xw_whiteout_named(path.p + from, end - from);
 }
 
-/* A whiteout of something in a directory that is not there has nothing to do. */
-static int add_whiteout(struct xw_fill *f, const struct xw_entry *e, struct xw_slice path)
+/* Walk to where the entry's name is to be; a failure names the entry. */
+static int walk_to(struct xw_fill *f, const struct xw_source *s, const struct xw_entry *e,
+		   struct xw_slice path, enum xw_walk how, struct xw_path_at *at)
 {
-	bool make = f->whiteouts == XW_WHITEOUTS_OVERLAY;
+	char why[sizeof(f->diag->text)];
+	int ret = xw_tree_walk(f->tree, f->top, path.p, path.len, how, at);
+
+	if (ret != XW_ERR_INPUT)
+		return ret;
+	memcpy(why, f->diag->text, sizeof(why));
+	return name_entry(f, s, e, ret, why);
+}
+
+/*
+ * A whiteout of something in a directory that is not there has nothing to do, but to say so to an
+ * overlayfs, which has more below.
+ */
+static int add_whiteout(struct xw_fill *f, const struct xw_source *s, const struct xw_entry *e,
+			struct xw_slice path)
+{
+	const bool overlay = f->whiteouts == XW_WHITEOUTS_OVERLAY;
 	struct xw_path_at at;
-	int ret = xw_tree_walk(f->tree, f->tree->root, path.p, path.len, make, &at);
+	int ret = walk_to(f, s, e, path, overlay ? XW_WALK_ADD : XW_WALK_FIND, &at);
 
 	if (ret)
 		return ret == XW_ERR_NOTFOUND ? 0 : ret;
@@ -291,27 +325,17 @@ static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_ent
 	struct xw_path_at at;
 	struct xw_blink *old;
 	struct xw_slice path;
-	bool take;
 	int ret;
 
-	if (xw_select_excluded(f->select, e->path))
+	if (xw_select_excluded(f->select, e->path) || !xw_select_strip(f->select, e->path, &path))
 		return 0;
-	ret = full_path(f, e->path, &path, &take, false);
-	if (ret || !take)
-		return ret;
-	if (has_dotdot(e->path) && !f->implied_dots++)
-		xw_log(f->diag, XW_LOG_WARN,
-		       "%s: %.*s: \"..\" is taken to stop at the image's root", s->name,
-		       (int)XW_MIN(e->path.len, 300), e->path.p);
+	if (has_dotdot(e->path) && !f->outward++)
+		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: \"..\" is taken to stop at %s", s->name,
+		       (int)XW_MIN(e->path.len, 300), e->path.p,
+		       f->top == f->tree->root ? "the image's root" : "--directory");
 	if (f->whiteouts != XW_WHITEOUTS_KEEP && last_is_whiteout(path))
-		return add_whiteout(f, e, path);
-	ret = xw_tree_walk(f->tree, f->tree->root, path.p, path.len, true, &at);
-	if (ret == XW_ERR_INPUT) {
-		char why[sizeof(f->diag->text)];
-
-		memcpy(why, f->diag->text, sizeof(why));
-		return name_entry(f, s, e, ret, why);
-	}
+		return add_whiteout(f, s, e, path);
+	ret = walk_to(f, s, e, path, XW_WALK_OWN, &at);
 	if (ret)
 		return ret;
 	old = at.len ? xw_tree_find(f->tree, at.dir, at.name, at.len) : NULL;
@@ -322,6 +346,18 @@ static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_ent
 	if (e->type == XW_ET_HARDLINK)
 		return add_hardlink(f, s, e, &at);
 	return add_file(f, s, e, &at, old);
+}
+
+/* Find or make --directory, whose name may lead anywhere in the image; nothing else may. */
+static int enter(struct xw_fill *f)
+{
+	const char *dir = f->select->directory ? f->select->directory : "";
+	int ret = xw_tree_enter(f->tree, dir, strlen(dir), XW_WALK_ADD, &f->top);
+
+	if (ret != XW_ERR_NOTFOUND)
+		return ret;
+	return xw_fail(f->diag, XW_ERR_INPUT,
+		       "--directory %s: is a file in the image, or below one", dir);
 }
 
 int xw_fill_source(struct xw_fill *f, struct xw_source *s)
@@ -335,6 +371,10 @@ int xw_fill_source(struct xw_fill *f, struct xw_source *s)
 	f->source = s->name;
 	f->tree->layer++;
 	f->tree->last_parent = NULL; /* so that the names on the way are marked as this layer's */
+	f->made_before = f->tree->made;
+	ret = enter(f);
+	if (ret)
+		return ret;
 	while ((more = xw_source_next(s, &e)) > 0) {
 		f->entries++;
 		ret = f->tick ? f->tick(f->tick_arg, f->entries) : 0;

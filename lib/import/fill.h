@@ -39,15 +39,16 @@ struct xw_fill {
 	void *tick_arg;
 	/* kept */
 	const char *source; /* name of the source being read; NULL outside */
+	struct xw_binode *top; /* of --directory, else the root: no path leads out of it */
+	uint64_t made_before; /* inodes that the tree had when the source began */
 	struct xw_xattr_set set, old; /* what an inode gets; what one of the image has */
-	XW_VEC(char) path, link; /* scratch: with --directory in front */
 	/*
 	 * Add what an inode of an existing image has to *set. NULL: there is no existing image.
 	 */
 	int (*old_xattrs)(void *arg, const struct xw_binode *n, struct xw_xattr_set *set);
 	void *old_xattrs_arg;
 	struct xw_acl_names names; /* resolves ACL names on this host */
-	uint64_t entries, implied_dots;
+	uint64_t entries, outward; /* outward: paths with ".." */
 	bool large_file; /* some file is 2 GiB or more */
 };
 
@@ -60,8 +61,8 @@ int xw_fill_source(struct xw_fill *f, struct xw_source *s);
 int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n);
 /* Before the sources: what options say of the root directory. */
 int xw_fill_root(struct xw_fill *f);
-/* Install as tree->dropped with f as argument: blocks and references of n go back. */
-int xw_fill_dropped(void *f, struct xw_binode *n);
+/* Given all of the above: the tree reports to f what walks make and what goes. */
+void xw_fill_listen(struct xw_fill *f);
 
 /* ---- between the files of filling ---- */
 

@@ -4,6 +4,11 @@
  * everything the layers below have in its directory. A marker never touches what its own layer
  * brings, wherever in the layer it stands: names carry the number of the layer that last named
  * them. Other names that begin with `.wh..wh.` are a union filesystem's own notes and are dropped.
+ *
+ * For overlayfs the image is to hide, of what lies below it, what the layers hid together: the same
+ * names go, and what hid them is written down as a device or as an opaque directory.
+ *
+ * The root's lost+found is the filesystem's, not a layer's: it stays, empty.
  */
 #include "config.h"
 
@@ -24,7 +29,29 @@ bool xw_whiteout_named(const char *name, size_t len)
 	return len > PREFIX_LEN && !memcmp(name, PREFIX, PREFIX_LEN);
 }
 
-/* Remove what is from below this layer in dir; a directory this layer has keeps what it brought. */
+/* What overlayfs takes for a whiteout. */
+static bool is_device(const struct xw_binode *n)
+{
+	return xw_binode_is(n, XW_S_IFCHR) && !n->dev.major && !n->dev.minor;
+}
+
+static bool is_lost_found(const struct xw_fill *f, const struct xw_blink *l)
+{
+	return l->dir == f->tree->root && xw_binode_is(l->node, XW_S_IFDIR) &&
+	       l->node->dir->min_blocks;
+}
+
+static bool goes(const struct xw_fill *f, const struct xw_blink *l, const struct xw_binode *top)
+{
+	if (l->layer < f->tree->layer)
+		return !is_lost_found(f, l);
+	return f->whiteouts == XW_WHITEOUTS_OVERLAY && top != f->tree->root && is_device(l->node);
+}
+
+/*
+ * Remove what is from below this layer in dir; a directory this layer has keeps what it brought.
+ * Devices that hide single names have nothing left to hide.
+ */
 static int clear_lower(struct xw_fill *f, struct xw_binode *top)
 {
 	struct xw_binode *dir = top;
@@ -40,7 +67,7 @@ static int clear_lower(struct xw_fill *f, struct xw_binode *top)
 			return 0;
 		if (!l->node) {
 			l = l->next;
-		} else if (l->layer < f->tree->layer) {
+		} else if (goes(f, l, top)) {
 			struct xw_blink *next = l->next;
 			int ret = xw_tree_unlink(f->tree, l);
 
@@ -64,8 +91,17 @@ static int clear_lower(struct xw_fill *f, struct xw_binode *top)
 
 static int make_opaque(struct xw_fill *f, struct xw_binode *dir)
 {
-	if (f->whiteouts == XW_WHITEOUTS_APPLY)
-		return clear_lower(f, dir);
+	int ret = clear_lower(f, dir);
+
+	if (ret || f->whiteouts == XW_WHITEOUTS_APPLY)
+		return ret;
+	if (dir == f->tree->root) {
+		xw_log(f->diag, XW_LOG_WARN,
+		       "%s: its root is opaque, but to overlayfs no root is: what is below the "
+		       "image shows through",
+		       f->source);
+		return 0;
+	}
 	dir->flags |= XW_BN_OPAQUE;
 	return xw_fill_renew_xattrs(f, dir);
 }
@@ -96,8 +132,11 @@ int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct 
 		return make_opaque(f, at->dir);
 	if (at->len >= NOTE_LEN && !memcmp(at->name, NOTE, NOTE_LEN))
 		return 0;
+	if (name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.')))
+		return xw_fail(f->diag, XW_ERR_INPUT, "%s: %.*s: hides \"%.*s\", which is no file",
+			       f->source, (int)XW_MIN(e->path.len, 300), e->path.p, (int)len, name);
 	l = xw_tree_find(f->tree, at->dir, name, len);
-	if (l && l->layer == f->tree->layer) {
+	if (l && (l->layer == f->tree->layer || is_lost_found(f, l))) {
 		/* The layer has the name itself: only what lies below it from lower layers goes. */
 		ret = xw_tree_need(f->tree, l->node);
 		if (ret)
@@ -106,7 +145,7 @@ int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct 
 	}
 	if (l)
 		ret = xw_tree_unlink(f->tree, l);
-	if (!ret && f->whiteouts == XW_WHITEOUTS_OVERLAY)
+	if (!ret && f->whiteouts == XW_WHITEOUTS_OVERLAY && !xw_tree_covered(f->tree, at->dir))
 		ret = put_device(f, e, at->dir, name, len);
 	return ret;
 }

@@ -208,6 +208,8 @@ static int load(void *arg, struct xw_binode *n)
 	if (in.links < n->links)
 		return bad(ti, n->ino, "has more names than links");
 	n->links = in.links;
+	if (xw_binode_is(n, XW_S_IFCHR) || xw_binode_is(n, XW_S_IFBLK))
+		xw_inode_get_rdev(&in, &n->dev.major, &n->dev.minor);
 	return xw_binode_is(n, XW_S_IFLNK) ? load_target(ti, n, &in) : 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Path resolution inside the image. A path is untrusted text: absolute names, "..", symlinked
- * parents and loops all end at a place below the root, or in an error, never outside.
+ * parents and loops all end at a place below where the walk began, or in an error, never outside.
  */
 #include "config.h"
 
@@ -16,8 +16,9 @@
 
 struct walk {
 	struct xw_tree *t;
+	struct xw_binode *root; /* nothing leads out of it */
+	enum xw_walk how;
 	struct xw_binode *dir;
-	bool create;
 	int symlinks;
 };
 
@@ -58,16 +59,26 @@ static int check_name(struct xw_tree *t, const char *name, size_t len)
 	return 0;
 }
 
-static int make_dir(struct walk *w, const char *name, size_t len)
+/* A directory of that name, in the place of `old` if that is not NULL. */
+static int make_dir(struct walk *w, const char *name, size_t len, struct xw_blink *old)
 {
-	struct xw_binode *d = xw_tree_node(w->t, XW_S_IFDIR | 0755);
+	struct xw_tree *t = w->t;
+	struct xw_binode *d = xw_tree_node(t, XW_S_IFDIR | 0755);
+	const uint16_t layer = t->layer;
 	int ret;
 
 	if (!d)
-		return xw_fail_nomem(w->t->diag, "directory");
-	ret = xw_tree_link(w->t, w->dir, name, len, d);
-	if (!ret)
-		w->dir = d;
+		return xw_fail_nomem(t->diag, "directory");
+	ret = t->implied ? t->implied(t->implied_arg, d, w->dir, old) : 0;
+	if (!ret && old)
+		ret = xw_tree_unlink(t, old);
+	if (ret)
+		return ret;
+	if (w->how != XW_WALK_OWN)
+		t->layer = 0;
+	ret = xw_tree_link(t, w->dir, name, len, d);
+	t->layer = layer;
+	w->dir = d;
 	return ret;
 }
 
@@ -84,17 +95,20 @@ static int step(struct walk *w, const char *name, size_t len)
 	if (len == 1 && name[0] == '.')
 		return 0;
 	if (len == 2 && name[0] == '.' && name[1] == '.') {
-		w->dir = w->dir->dir->parent;
+		if (w->dir != w->root)
+			w->dir = w->dir->dir->parent;
 		return 0;
 	}
 	l = xw_tree_find(w->t, w->dir, name, len);
+	if (!l && w->how == XW_WALK_ADD && xw_tree_covered(w->t, w->dir))
+		return XW_ERR_NOTFOUND;
 	if (!l)
-		return w->create ? make_dir(w, name, len) : XW_ERR_NOTFOUND;
+		return w->how == XW_WALK_FIND ? XW_ERR_NOTFOUND : make_dir(w, name, len, NULL);
 	ret = xw_tree_need(w->t, l->node);
 	if (ret)
 		return ret;
 	if (xw_binode_is(l->node, XW_S_IFDIR)) {
-		if (w->create)
+		if (w->how == XW_WALK_OWN)
 			l->layer = w->t->layer; /* the source has something below it */
 		w->dir = l->node;
 		return 0;
@@ -110,18 +124,11 @@ static int step(struct walk *w, const char *name, size_t len)
 			return xw_fail(w->t->diag, XW_ERR_UNSUPPORTED,
 				       "%.*s is an encrypted symlink: its target is not known",
 				       (int)len, name);
-		if (s->size && s->bytes[0] == '/') {
-			w->dir = w->t->root;
-			ret = xw_tree_need(w->t, w->dir);
-			if (ret)
-				return ret;
-		}
+		if (s->size && s->bytes[0] == '/')
+			w->dir = w->root;
 		return walk_dirs(w, s->bytes, s->size);
 	}
-	if (!w->create)
-		return XW_ERR_NOTFOUND;
-	ret = xw_tree_unlink(w->t, l);
-	return ret ? ret : make_dir(w, name, len);
+	return w->how == XW_WALK_OWN ? make_dir(w, name, len, l) : XW_ERR_NOTFOUND;
 }
 
 /* Recursion is bounded by MAX_SYMLINKS. */
@@ -139,8 +146,13 @@ static int walk_dirs(struct walk *w, const char *path, size_t len)
 	return 0;
 }
 
-static int remember(struct xw_tree *t, const char *dir, size_t len, struct xw_binode *parent)
+static int remember(const struct walk *w, const char *dir, size_t len)
 {
+	struct xw_tree *t = w->t;
+
+	/* Another walk has not told the names on the way that this layer has them. */
+	if (w->how != XW_WALK_OWN)
+		return 0;
 	if (len > t->last_dir_cap) {
 		char *p = realloc(t->last_dir, len * 2);
 
@@ -152,21 +164,23 @@ static int remember(struct xw_tree *t, const char *dir, size_t len, struct xw_bi
 	if (len)
 		memcpy(t->last_dir, dir, len);
 	t->last_dir_len = len;
-	t->last_parent = parent;
+	t->last_from = w->root;
+	t->last_parent = w->dir;
 	return 0;
 }
 
 /*
- * The last component of a path from the root, when the part before it is the same text as last
- * time.
+ * The last component of a path, when the part before it is the same text as last time.
  */
-static bool same_parent(struct xw_tree *t, const char *path, size_t len, struct xw_path_at *at)
+static bool same_parent(const struct xw_tree *t, const struct xw_binode *from, const char *path,
+			size_t len, struct xw_path_at *at)
 {
 	size_t n = t->last_dir_len;
 	const char *name = path + n;
 	size_t rest = len - n;
 
-	if (!t->last_parent || len <= n || (n && memcmp(path, t->last_dir, n)))
+	if (!t->last_parent || t->last_from != from || len <= n ||
+	    (n && memcmp(path, t->last_dir, n)))
 		return false;
 	while (rest && name[rest - 1] == '/')
 		rest--;
@@ -178,14 +192,14 @@ static bool same_parent(struct xw_tree *t, const char *path, size_t len, struct 
 }
 
 int xw_tree_walk(struct xw_tree *t, struct xw_binode *from, const char *path, size_t len,
-		 bool create, struct xw_path_at *at)
+		 enum xw_walk how, struct xw_path_at *at)
 {
-	struct walk w = {t, from, create, 0};
+	struct walk w = {.t = t, .root = from, .how = how, .dir = from};
 	const char *p = path, *end = path + len, *name;
 	size_t n;
 	int ret;
 
-	if (from == t->root && same_parent(t, path, len, at))
+	if (same_parent(t, from, path, len, at))
 		return 0;
 	ret = xw_tree_need(t, from);
 	if (ret)
@@ -198,8 +212,7 @@ int xw_tree_walk(struct xw_tree *t, struct xw_binode *from, const char *path, si
 			if (ret)
 				return ret;
 			*at = (struct xw_path_at){w.dir, name, n};
-			return from == t->root ? remember(t, path, (size_t)(name - path), w.dir)
-					       : 0;
+			return remember(&w, path, (size_t)(name - path));
 		}
 		ret = step(&w, name, n);
 		if (ret)
@@ -209,11 +222,24 @@ int xw_tree_walk(struct xw_tree *t, struct xw_binode *from, const char *path, si
 	return 0;
 }
 
-int xw_tree_lookup(struct xw_tree *t, const char *path, size_t len, struct xw_binode **out)
+int xw_tree_enter(struct xw_tree *t, const char *path, size_t len, enum xw_walk how,
+		  struct xw_binode **dir)
+{
+	struct walk w = {.t = t, .root = t->root, .how = how, .dir = t->root};
+	int ret = xw_tree_need(t, t->root);
+
+	if (!ret)
+		ret = walk_dirs(&w, path, len);
+	*dir = w.dir;
+	return ret;
+}
+
+int xw_tree_lookup(struct xw_tree *t, struct xw_binode *from, const char *path, size_t len,
+		   struct xw_binode **out)
 {
 	struct xw_path_at at;
 	struct xw_blink *l;
-	int ret = xw_tree_walk(t, t->root, path, len, false, &at);
+	int ret = xw_tree_walk(t, from, path, len, XW_WALK_FIND, &at);
 
 	if (ret)
 		return ret;

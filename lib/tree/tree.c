@@ -133,6 +133,9 @@ int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, siz
 	struct xw_tree_slot *slot;
 	struct xw_blink *l;
 
+	if (name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.')))
+		return xw_fail(t->diag, XW_ERR_INPUT, "\"%.*s\" cannot be given as a name",
+			       (int)len, name);
 	if (t->used_slots * 2 >= t->n_slots && grow(t))
 		return XW_ERR_NOMEM;
 	slot = find_slot(t, dir, name, len, hash);
@@ -164,6 +167,13 @@ int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, siz
 		dir->dir->subdirs++;
 	}
 	return 0;
+}
+
+bool xw_tree_covered(const struct xw_tree *t, const struct xw_binode *dir)
+{
+	while (dir != t->root && !(dir->flags & XW_BN_OPAQUE))
+		dir = dir->dir->parent;
+	return dir != t->root;
 }
 
 static int drop_name(struct xw_tree *t, struct xw_blink *l)

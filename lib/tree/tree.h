@@ -40,10 +40,22 @@ struct xw_tree {
 	 */
 	int (*load)(void *arg, struct xw_binode *n);
 	void *load_arg;
+	/*
+	 * Called for each directory that a walk makes, before it gets its name in `parent`: its
+	 * attributes are 0755, root, `now`. old: the name that it takes over, of no directory; NULL:
+	 * none. The function may be NULL.
+	 */
+	int (*implied)(void *arg, struct xw_binode *n, const struct xw_binode *parent,
+		       const struct xw_blink *old);
+	void *implied_arg;
 	struct xw_diag *diag;
-	/* The directory of the last path: archives name siblings one after the other. */
+	/*
+	 * The directory of the last path that was walked with XW_WALK_OWN: archives name siblings
+	 * one after the other.
+	 */
 	char *last_dir;
 	size_t last_dir_len, last_dir_cap;
+	const struct xw_binode *last_from;
 	struct xw_binode *last_parent;
 };
 
@@ -65,11 +77,28 @@ static inline int xw_tree_need(struct xw_tree *t, struct xw_binode *n)
 /* dir must be known. */
 struct xw_blink *xw_tree_find(const struct xw_tree *t, const struct xw_binode *dir,
 			      const char *name, size_t len);
-/* Name node in dir; the name must not exist. Sets the parent of a directory. */
+/*
+ * Name node in dir; the name must not exist. Sets the parent of a directory. XW_ERR_INPUT: "." and
+ * "..", which every directory has of itself.
+ */
 int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, size_t len,
 		 struct xw_binode *node);
+/*
+ * Is dir opaque, or below a directory that is? Then overlayfs shows in it nothing from below the
+ * image. The root is never opaque.
+ */
+bool xw_tree_covered(const struct xw_tree *t, const struct xw_binode *dir);
 /* Remove the name, and all below it if it is a directory; inodes without names are dropped. */
 int xw_tree_unlink(struct xw_tree *t, struct xw_blink *l);
+
+/* What a walk does where a directory on the way is missing. */
+enum xw_walk {
+	XW_WALK_FIND, /* XW_ERR_NOTFOUND */
+	/* It is made, but no layer's. XW_ERR_NOTFOUND: a file is in its place, or dir is covered. */
+	XW_WALK_ADD,
+	/* It is made, in the place of a file too, and this layer has named all on the way. */
+	XW_WALK_OWN,
+};
 
 struct xw_path_at {
 	struct xw_binode *dir; /* the directory the last component lives in */
@@ -77,18 +106,21 @@ struct xw_path_at {
 	size_t len; /* 0: the path is `dir` itself */
 };
 /*
- * Walk to the last component, which is not followed. Leading and repeated slashes and "." vanish;
- * ".." stops at the root; a symlink on the way resolves inside the image (at most 40). create:
- * missing directories are made (0755, root's owner, times `now`), and what is no directory is
- * replaced by one. Without create XW_ERR_NOTFOUND. XW_ERR_INPUT: a component over 255 bytes or with
- * NUL, too many symlinks.
+ * Walk to the last component, which is not followed. `from` is the root of it all, as for a process
+ * in chroot(2): absolute symlinks on the way begin there, and ".." stops there. Leading and repeated
+ * slashes and "." vanish. XW_ERR_INPUT: a component over 255 bytes or with NUL, more than 40
+ * symlinks.
  */
 int xw_tree_walk(struct xw_tree *t, struct xw_binode *from, const char *path, size_t len,
-		 bool create, struct xw_path_at *at);
+		 enum xw_walk how, struct xw_path_at *at);
+/* The directory that a path from the tree's root names, the last component followed too. */
+int xw_tree_enter(struct xw_tree *t, const char *path, size_t len, enum xw_walk how,
+		  struct xw_binode **dir);
 /*
  * Follow a path completely to an inode, last component not followed if a symlink. NULL with
  * XW_ERR_NOTFOUND.
  */
-int xw_tree_lookup(struct xw_tree *t, const char *path, size_t len, struct xw_binode **out);
+int xw_tree_lookup(struct xw_tree *t, struct xw_binode *from, const char *path, size_t len,
+		   struct xw_binode **out);
 
 #endif

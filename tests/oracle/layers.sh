@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Layers with OCI whiteouts: what xw-mkfs -d A -d B -d C and xw-import IMAGE A B C make is what an unpacker
-# written from the specification makes of the same tars.
+# written from the specification makes of the same tars. XW_SEEDS: how many random sets of layers (8).
 . "$(dirname "$0")/../cli/lib.sh"
 command -v python3 >/dev/null || skip_all "needs python3"
-unpack=$(dirname "$0")/oci_unpack.py
+unpack=$XW_SRC/tests/oracle/oci_unpack.py
 
 # Tars by hand: member order matters, so each is packed name by name.
 layer() { # NAME: from the directory of that name, members in the order of standard input
@@ -100,4 +100,35 @@ can_loop && {
 	is "  an opaque directory says so" [ "$(getfattr -n trusted.overlay.opaque --only-values mnt/opaque 2>/dev/null)" = y ]
 	is "  and only that" [ -z "$(getfattr -n trusted.overlay.opaque --only-values mnt/etc 2>/dev/null)" ]
 }
+
+# Names of "." and "..", which no marker hides.
+for name in sub/.wh.. sub/.wh...; do
+	mkdir -p dots/sub && : >"dots/$name" && (cd dots && find sub | sort) | layer dots
+	for how in apply overlay; do
+		mkfs --whiteouts "$how" -d dots.tar dotted 16M
+		fails 1 "dots.tar: $name: hides" "$how: $name is refused"
+	done
+	rm -r dots
+done
+
+# The root's lost+found is the filesystem's.
+mkdir top && : >top/.wh..wh..opq && : >top/.wh.lost+found && (cd top && find . -type f | sort) | layer top
+for how in apply overlay; do
+	rm -f grown && mkfs -q -d a.tar grown 64M
+	import -q --whiteouts "$how" grown top.tar
+	equal "$how: what hides everything leaves lost+found" "$("$BIN/xw-debugfs" -R 'ls -p /' grown | cut -d/ -f6 | xargs)" ". .. lost+found"
+	clean grown "  e2fsck"
+done
+
+# Random ones, where names meet in ways that nobody thought of.
+overlayfs() {
+	mkdir -p l u m && mount -t overlay -o ro,lowerdir=l:u overlay m 2>/dev/null && umount m
+}
+random() { python3 "${unpack%/*}/layers_random.py" "$MKFS" "$IMPORT" "$EXPORT" "$1" 1 "${XW_SEEDS:-8}"; }
+is "random layers" random apply
+if can_loop && overlayfs; then
+	is "random layers under overlayfs" random overlay
+else
+	skip "random layers under overlayfs" "needs root and overlayfs"
+fi
 done_testing

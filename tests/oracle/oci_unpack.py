@@ -15,8 +15,8 @@ import sys
 import tarfile
 
 
-def inside(root, name):
-    """The real place of name's parent below root, symlinks resolved as if root were /; parents are made."""
+def inside(root, name, make=True):
+    """The real place of name's parent below root, symlinks resolved as if root were /; parents are made, or it is None."""
     here = []
     todo = [p for p in name.split("/") if p not in ("", ".")]
     last = todo.pop() if todo else None
@@ -36,6 +36,8 @@ def inside(root, name):
             todo = [p for p in target.split("/") if p not in ("", ".")] + todo
             continue
         if not os.path.isdir(path):
+            if not make:
+                return None, last
             if os.path.lexists(path):
                 os.unlink(path)
             os.mkdir(path, 0o755)
@@ -67,19 +69,20 @@ def apply(root, layer):
     hidden, opaque = [], []
     with tarfile.open(layer) as tar:
         for m in tar:
-            parent, name = inside(root, m.name)
-            if name is None:
+            marker = os.path.basename(m.name).startswith(".wh.")
+            parent, name = inside(root, m.name, not marker)
+            if name is None or parent is None:
                 continue
-            p = parent
-            while p != root:  # the way to what a layer brings is the layer's too
-                own.add(p)
-                p = os.path.dirname(p)
             if name == ".wh..wh..opq":
                 opaque.append(parent)
                 continue
-            if name.startswith(".wh."):
+            if marker:
                 hidden.append(os.path.join(parent, name[4:]))
                 continue
+            p = parent
+            while p != root:  # the way to what a layer brings is the layer's too; a marker brings nothing
+                own.add(p)
+                p = os.path.dirname(p)
             path = os.path.join(parent, name)
             own.add(path)
             if not (m.isdir() and os.path.isdir(path) and not os.path.islink(path)):
@@ -114,4 +117,5 @@ def main():
         apply(root, layer)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -98,6 +98,8 @@ static struct xw_tree tree;
 static struct xw_sink sink;
 static struct xw_select sel;
 static struct xw_fill fill;
+static struct xw_share *share;
+static struct xw_xintern *intern;
 static uint64_t missing;
 
 static int all_free(void *arg, uint32_t group, struct xw_group_summary *s, bool *known)
@@ -148,6 +150,12 @@ static void setup(void)
 	ck_assert_int_eq(xw_batch_new(dev, 0, false, &diag, &out.batch), 0);
 	ck_assert_int_eq(xw_space_new(&p, &src, &diag, &space), 0);
 	ck_assert_int_eq(xw_tree_init(&tree, 1, &diag), 0);
+	ck_assert_int_eq(xw_share_new(BS, XW_CACHE_BUILD, &share), 0);
+	ck_assert_int_eq(xw_xintern_new(&(struct xw_xintern_opts){.ibody = 96,
+								  .block_size = BS,
+								  .cluster_size = BS},
+					&intern),
+			 0);
 	sink = (struct xw_sink){.space = space,
 				.stream = &stream,
 				.out = &out,
@@ -157,11 +165,13 @@ static void setup(void)
 				.max_lblk = UINT32_MAX};
 	fill.tree = &tree;
 	fill.sink = &sink;
+	fill.share = share;
+	fill.intern = intern;
 	fill.select = &sel;
 	fill.diag = &diag;
 	fill.whiteouts = XW_WHITEOUTS_KEEP;
-	tree.dropped = xw_fill_dropped;
-	tree.dropped_arg = &fill;
+	fill.xattrs_allowed = true;
+	xw_fill_listen(&fill);
 }
 
 static void teardown(void)
@@ -170,6 +180,8 @@ static void teardown(void)
 	xw_sink_free(&sink);
 	xw_select_free(&sel);
 	xw_tree_free(&tree);
+	xw_share_free(share);
+	xw_xintern_free(intern);
 	xw_space_free(space);
 	xw_batch_free(out.batch);
 	xw_dev_close(dev);
@@ -190,7 +202,7 @@ static struct xw_binode *must(const char *path)
 {
 	struct xw_binode *n = NULL;
 
-	if (xw_tree_lookup(&tree, path, strlen(path), &n) || !n)
+	if (xw_tree_lookup(&tree, tree.root, path, strlen(path), &n) || !n)
 		ck_abort_msg("%s is not there", path);
 	return n;
 }
@@ -357,7 +369,7 @@ static bool there(const char *path)
 {
 	struct xw_binode *n;
 
-	return !xw_tree_lookup(&tree, path, strlen(path), &n);
+	return !xw_tree_lookup(&tree, tree.root, path, strlen(path), &n);
 }
 
 static void lower_layer(void)
@@ -415,6 +427,172 @@ START_TEST(opaque_in_any_place)
 }
 END_TEST
 
+/* Markers that look into a directory before an entry of their layer goes there. */
+START_TEST(a_marker_before_the_entry)
+{
+	fill.whiteouts = XW_WHITEOUTS_APPLY;
+	lower_layer();
+	ck_assert_int_eq(run(STEPS({XW_ET_REG, "d/.wh.nothing", NULL, NULL, 0},
+				   {XW_ET_REG, "d/y", NULL, "y", 0644},
+				   {XW_ET_REG, ".wh..wh..opq", NULL, NULL, 0}),
+			     100),
+			 0);
+	ck_assert(there("d/y") && !there("d/low") && !there("d/sub") && !there("kept"));
+}
+END_TEST
+
+START_TEST(a_link_that_is_there_belongs_to_the_layer_that_names_it)
+{
+	fill.whiteouts = XW_WHITEOUTS_APPLY;
+	ck_assert_int_eq(
+		run(STEPS({XW_ET_REG, "a", NULL, "a", 0644}, {XW_ET_HARDLINK, "b", "a", NULL, 0}),
+		    100),
+		0);
+	ck_assert_int_eq(
+		run(STEPS({XW_ET_HARDLINK, "b", "a", NULL, 0}, {XW_ET_HARDLINK, "c", "a", NULL, 0},
+			  {XW_ET_REG, ".wh..wh..opq", NULL, NULL, 0}),
+		    100),
+		0);
+	ck_assert(!there("a") && there("b") && there("c"));
+	ck_assert_uint_eq(must("c")->links, 2);
+}
+END_TEST
+
+static const struct step dotted[] = {
+	{XW_ET_REG, "d/.wh..", NULL, NULL, 0},
+	{XW_ET_REG, "d/.wh...", NULL, NULL, 0},
+};
+
+/* ".wh." in front of "." and "..": in an image these would be names that no directory survives. */
+START_TEST(markers_of_the_dots_are_refused)
+{
+	fill.whiteouts = _i < 2 ? XW_WHITEOUTS_APPLY : XW_WHITEOUTS_OVERLAY;
+	lower_layer();
+	ck_assert_int_eq(run(&dotted[_i % 2], 1, 100), XW_ERR_INPUT);
+	ck_assert_msg(strstr(diag.text, dotted[_i % 2].path) != NULL, "%s", diag.text);
+	ck_assert(there("d/low"));
+}
+END_TEST
+
+static void make_lost_found(void)
+{
+	struct xw_binode *lf = xw_tree_node(&tree, XW_S_IFDIR | 0700);
+
+	lf->dir->min_blocks = 16;
+	ck_assert_int_eq(xw_tree_link(&tree, tree.root, "lost+found", 10, lf), 0);
+}
+
+START_TEST(lost_found_stays)
+{
+	static const char *const markers[] = {".wh..wh..opq", ".wh.lost+found"};
+
+	make_lost_found();
+	fill.whiteouts = _i < 2 ? XW_WHITEOUTS_APPLY : XW_WHITEOUTS_OVERLAY;
+	ck_assert_int_eq(run(STEPS({XW_ET_DIR, "lost+found", NULL, NULL, 0755},
+				   {XW_ET_REG, "lost+found/x", NULL, "x", 0600},
+				   {XW_ET_REG, "d/lost+found/x", NULL, "x", 0600}),
+			     100),
+			 0);
+	ck_assert_int_eq(run(&(struct step){XW_ET_REG, markers[_i % 2], NULL, NULL, 0}, 1, 100), 0);
+	ck_assert(xw_binode_is(must("lost+found"), XW_S_IFDIR) && !there("lost+found/x"));
+	ck_assert_uint_eq(must("lost+found")->dir->min_blocks, 16);
+	ck_assert_int_eq(run(STEPS({XW_ET_REG, "d/.wh.lost+found", NULL, NULL, 0}), 100), 0);
+	ck_assert(!there("d/lost+found/x")); /* only the root's is the filesystem's */
+}
+END_TEST
+
+static bool opaque(const char *path)
+{
+	const struct xw_binode *n = must(path);
+
+	ck_assert(!(n->flags & XW_BN_OPAQUE) == !n->xattrs);
+	return n->flags & XW_BN_OPAQUE;
+}
+
+/* The marker of a name, and what the same layer brings under it: `d` itself only if `_i & 2`. */
+START_TEST(overlay_directory_and_its_whiteout)
+{
+	struct step steps[] = {{XW_ET_REG, ".wh.d", NULL, NULL, 0},
+			       {XW_ET_DIR, "d", NULL, NULL, 0700},
+			       {XW_ET_REG, "d/up", NULL, "up", 0644},
+			       {XW_ET_REG, "d/sub/up", NULL, "up", 0644}};
+	const struct step marker = steps[0];
+
+	fill.whiteouts = XW_WHITEOUTS_OVERLAY;
+	lower_layer();
+	if (!(_i & 2))
+		steps[1] = steps[2];
+	if (_i & 1) {
+		memmove(&steps[0], &steps[1], 3 * sizeof(steps[0]));
+		steps[3] = marker;
+	}
+	ck_assert_int_eq(run(steps, 4, 100), 0);
+	ck_assert(opaque("d") && !opaque("d/sub"));
+	ck_assert(there("d/up") && there("d/sub/up"));
+	ck_assert(!there("d/low") && !there("d/sub/low")); /* of a lower source, in this image */
+}
+END_TEST
+
+/* Where a directory hides everything, nothing is left for devices to hide. */
+START_TEST(overlay_marker_under_an_opaque_directory)
+{
+	struct step steps[] = {{XW_ET_REG, "d/.wh.low", NULL, NULL, 0},
+			       {XW_ET_REG, "d/.wh..wh..opq", NULL, NULL, 0},
+			       {XW_ET_DIR, "d/sub", NULL, NULL, 0700},
+			       {XW_ET_REG, "d/new/.wh.low", NULL, NULL, 0}};
+	const struct step marker = steps[1];
+
+	steps[1] = steps[_i];
+	steps[_i] = marker;
+	fill.whiteouts = XW_WHITEOUTS_OVERLAY;
+	lower_layer();
+	ck_assert_int_eq(run(steps, 4, 100), 0);
+	ck_assert(opaque("d") && there("d/sub"));
+	ck_assert(!there("d/low") && !there("d/sub/low") && !there("d/new"));
+}
+END_TEST
+
+/* overlayfs merges roots whatever they say: there, single names must stay hidden. */
+START_TEST(overlay_root_is_never_opaque)
+{
+	fill.whiteouts = XW_WHITEOUTS_OVERLAY;
+	lower_layer();
+	ck_assert_int_eq(run(STEPS({XW_ET_REG, ".wh.d", NULL, NULL, 0},
+				   {XW_ET_REG, ".wh..wh..opq", NULL, NULL, 0},
+				   {XW_ET_REG, ".wh.gone", NULL, NULL, 0}),
+			     100),
+			 0);
+	ck_assert_uint_eq(diag.warnings, 1);
+	ck_assert(!(tree.root->flags & XW_BN_OPAQUE) && !there("kept"));
+	ck_assert(xw_binode_is(must("d"), XW_S_IFCHR) && xw_binode_is(must("gone"), XW_S_IFCHR));
+}
+END_TEST
+
+/* What several layers hide together stays hidden. */
+START_TEST(overlay_over_three_layers)
+{
+	fill.whiteouts = XW_WHITEOUTS_OVERLAY;
+	lower_layer();
+	ck_assert_int_eq(run(STEPS({XW_ET_REG, ".wh.d", NULL, NULL, 0},
+				   {XW_ET_REG, "gone/.wh.x", NULL, NULL, 0},
+				   {XW_ET_REG, "new/.wh.x", NULL, NULL, 0},
+				   {XW_ET_REG, ".wh.new", NULL, NULL, 0}),
+			     100),
+			 0);
+	ck_assert(xw_binode_is(must("d"), XW_S_IFCHR) && xw_binode_is(must("new"), XW_S_IFCHR));
+	ck_assert(xw_binode_is(must("gone"), XW_S_IFREG)); /* a marker makes no way through files */
+	ck_assert_int_eq(run(STEPS({XW_ET_REG, "d/third", NULL, "3", 0644},
+				   {XW_ET_DIR, "gone", NULL, NULL, 0755},
+				   {XW_ET_REG, "kept/x", NULL, "x", 0644}),
+			     100),
+			 0);
+	/* A device or file of the layers between hid what is below; the directory still has to. */
+	ck_assert(opaque("d") && opaque("gone") && opaque("kept"));
+	ck_assert_int_eq(run(STEPS({XW_ET_DIR, "plain", NULL, NULL, 0755}), 100), 0);
+	ck_assert(!opaque("plain"));
+}
+END_TEST
+
 START_TEST(whiteouts_for_overlayfs)
 {
 	fill.whiteouts = XW_WHITEOUTS_OVERLAY;
@@ -449,6 +627,65 @@ START_TEST(directory_and_strip)
 }
 END_TEST
 
+static const struct {
+	const char *path, *real;
+} outward[] = {
+	{"../../out", "opt/x/out"},
+	{"a/../../../../out", "opt/x/out"},
+	{"abs/out", "opt/x/srv/out"},
+	{"rel/out", "opt/x/out"},
+};
+
+/* --directory is for the source what / is: links in the image and ".." lead nowhere else. */
+START_TEST(directory_is_a_boundary)
+{
+	ck_assert_int_eq(run(STEPS({XW_ET_REG, "srv/x", NULL, "x", 0600},
+				   {XW_ET_LNK, "opt/x/abs", "/srv", NULL, 0777},
+				   {XW_ET_LNK, "opt/x/rel", "../..", NULL, 0777},
+				   {XW_ET_LNK, "link", "/opt/../opt/x", NULL, 0777}),
+			     100),
+			 0);
+	ck_assert_int_eq(xw_select_set(&sel, "--directory", "link", &diag), 0);
+	ck_assert_int_eq(run(STEPS({XW_ET_REG, "f", NULL, "f", 0600},
+				   {XW_ET_REG, outward[_i].path, NULL, "out", 0600},
+				   {XW_ET_HARDLINK, "../hard", "../../f", NULL, 0}),
+			     100),
+			 0);
+	check_content(outward[_i].real, "out", 3, 1);
+	ck_assert_ptr_eq(must("opt/x/hard"), must("opt/x/f"));
+	ck_assert_uint_eq(tree.root->dir->entries, 3);
+	ck_assert_uint_eq(must("srv")->dir->entries, 1);
+}
+END_TEST
+
+START_TEST(directory_is_no_file)
+{
+	ck_assert_int_eq(run(STEPS({XW_ET_REG, "etc/passwd", NULL, "x", 0600}), 100), 0);
+	ck_assert_int_eq(xw_select_set(&sel, "--directory", "etc/passwd", &diag), 0);
+	ck_assert_int_eq(run(STEPS({XW_ET_REG, "f", NULL, "f", 0600}), 100), XW_ERR_INPUT);
+	ck_assert_msg(strstr(diag.text, "--directory etc/passwd") != NULL, "%s", diag.text);
+	check_content("etc/passwd", "x", 1, 1);
+}
+END_TEST
+
+/* Nobody named them: mkdir(2) gives them the group of a setgid directory that was there. */
+START_TEST(implied_directories_take_the_group)
+{
+	ck_assert_int_eq(xw_select_set(&sel, "--group", "50", &diag), 0);
+	ck_assert_int_eq(run(STEPS({XW_ET_DIR, "s", NULL, NULL, 02775},
+				   {XW_ET_DIR, "s/now/f", NULL, NULL, 0755}),
+			     100),
+			 0);
+	ck_assert_uint_eq(must("s/now")->mode, XW_S_IFDIR | 0755); /* s gets its mode last */
+	ck_assert_uint_eq(must("s/now")->gid, 0);
+	ck_assert_int_eq(run(STEPS({XW_ET_DIR, "s/later/deep/f", NULL, NULL, 0700}), 100), 0);
+	ck_assert_uint_eq(must("s/later")->mode, XW_S_IFDIR | 02755);
+	ck_assert_uint_eq(must("s/later/deep")->mode, XW_S_IFDIR | 02755);
+	ck_assert_uint_eq(must("s/later/deep")->gid, 50);
+	ck_assert_uint_eq(must("s/later/deep/f")->mode, XW_S_IFDIR | 0700);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("fill");
@@ -463,8 +700,19 @@ int main(void)
 	tcase_add_test(t, full_image_counts_what_is_missing);
 	tcase_add_test(t, whiteouts_act_on_lower_layers_only);
 	tcase_add_loop_test(t, opaque_in_any_place, 0, 4);
+	tcase_add_test(t, a_marker_before_the_entry);
+	tcase_add_test(t, a_link_that_is_there_belongs_to_the_layer_that_names_it);
+	tcase_add_loop_test(t, markers_of_the_dots_are_refused, 0, 4);
+	tcase_add_loop_test(t, lost_found_stays, 0, 4);
+	tcase_add_loop_test(t, overlay_directory_and_its_whiteout, 0, 4);
+	tcase_add_loop_test(t, overlay_marker_under_an_opaque_directory, 0, 4);
+	tcase_add_test(t, overlay_root_is_never_opaque);
+	tcase_add_test(t, overlay_over_three_layers);
 	tcase_add_test(t, whiteouts_for_overlayfs);
 	tcase_add_test(t, directory_and_strip);
+	tcase_add_loop_test(t, directory_is_a_boundary, 0, XW_ARRAY_SIZE(outward));
+	tcase_add_test(t, directory_is_no_file);
+	tcase_add_test(t, implied_directories_take_the_group);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

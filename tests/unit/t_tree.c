@@ -38,7 +38,7 @@ static struct xw_binode *put(const char *path, uint32_t mode, const char *target
 	struct xw_blink *old;
 	struct xw_binode *n;
 
-	ck_assert_int_eq(xw_tree_walk(&tree, tree.root, path, strlen(path), true, &at), 0);
+	ck_assert_int_eq(xw_tree_walk(&tree, tree.root, path, strlen(path), XW_WALK_OWN, &at), 0);
 	ck_assert_uint_gt(at.len, 0);
 	old = xw_tree_find(&tree, at.dir, at.name, at.len);
 	if (old)
@@ -56,7 +56,7 @@ static struct xw_binode *get(const char *path)
 {
 	struct xw_binode *n = NULL;
 
-	return xw_tree_lookup(&tree, path, strlen(path), &n) ? NULL : n;
+	return xw_tree_lookup(&tree, tree.root, path, strlen(path), &n) ? NULL : n;
 }
 
 static struct xw_binode *must(const char *path)
@@ -110,13 +110,76 @@ START_TEST(paths_stay_inside)
 }
 END_TEST
 
+/* The same where the walk begins in a directory that is not the root: that is / for it. */
+START_TEST(paths_stay_below_their_beginning)
+{
+	struct xw_binode *f, *found = NULL;
+	struct xw_path_at at;
+
+	put("jail/dir/inner/keep", XW_S_IFREG, NULL);
+	put("jail/up", XW_S_IFLNK, "../../../..");
+	put("jail/abs", XW_S_IFLNK, "/target");
+	put("jail/rel", XW_S_IFLNK, "dir/inner");
+	put("jail/dir/back", XW_S_IFLNK, "inner/..");
+	put("jail/dir/out", XW_S_IFLNK, "../../..");
+	ck_assert_int_eq(xw_tree_walk(&tree, must("jail"), escapes[_i].path,
+				      strlen(escapes[_i].path), XW_WALK_OWN, &at),
+			 0);
+	f = xw_tree_node(&tree, XW_S_IFREG);
+	ck_assert_int_eq(xw_tree_link(&tree, at.dir, at.name, at.len, f), 0);
+	ck_assert_int_eq(xw_tree_lookup(&tree, must("jail"), escapes[_i].real,
+					strlen(escapes[_i].real), &found),
+			 0);
+	ck_assert_ptr_eq(found, f);
+	ck_assert_uint_eq(tree.root->dir->entries, 1);
+}
+END_TEST
+
+/* A look into a directory does not say that the layer has it; a later entry below it does. */
+START_TEST(only_entries_mark_the_way)
+{
+	static const enum xw_walk looks[] = {XW_WALK_FIND, XW_WALK_ADD};
+	struct xw_path_at at;
+	struct xw_blink *d;
+
+	tree.layer = 1;
+	put("d/x", XW_S_IFREG, NULL);
+	d = xw_tree_find(&tree, tree.root, "d", 1);
+	tree.layer = 2;
+	tree.last_parent = NULL;
+	ck_assert_int_eq(xw_tree_walk(&tree, tree.root, "d/n", 3, looks[_i], &at), 0);
+	ck_assert_uint_eq(d->layer, 1);
+	put("d/y", XW_S_IFREG, NULL);
+	ck_assert_uint_eq(d->layer, 2);
+	/* Files are not in the way of what only looks or hides. */
+	ck_assert_int_eq(xw_tree_walk(&tree, tree.root, "d/x/n", 5, looks[_i], &at),
+			 XW_ERR_NOTFOUND);
+	ck_assert_int_eq(xw_tree_walk(&tree, tree.root, "e/n", 3, looks[_i], &at),
+			 looks[_i] == XW_WALK_FIND ? XW_ERR_NOTFOUND : 0);
+	if (looks[_i] == XW_WALK_ADD)
+		ck_assert_uint_eq(xw_tree_find(&tree, tree.root, "e", 1)->layer, 0);
+}
+END_TEST
+
+START_TEST(nobody_names_the_dots)
+{
+	struct xw_binode *n = xw_tree_node(&tree, XW_S_IFCHR);
+
+	ck_assert_int_eq(xw_tree_link(&tree, tree.root, ".", 1, n), XW_ERR_INPUT);
+	xw_diag_clear(&diag);
+	ck_assert_int_eq(xw_tree_link(&tree, tree.root, "..", 2, n), XW_ERR_INPUT);
+	ck_assert_int_eq(xw_tree_link(&tree, tree.root, "...", 3, n), 0);
+	ck_assert_uint_eq(tree.root->dir->entries, 1);
+}
+END_TEST
+
 START_TEST(symlink_loop_is_an_error)
 {
 	struct xw_path_at at;
 
 	put("a", XW_S_IFLNK, "b");
 	put("b", XW_S_IFLNK, "a");
-	ck_assert_int_eq(xw_tree_walk(&tree, tree.root, "a/f", 3, true, &at), XW_ERR_INPUT);
+	ck_assert_int_eq(xw_tree_walk(&tree, tree.root, "a/f", 3, XW_WALK_OWN, &at), XW_ERR_INPUT);
 	ck_assert_ptr_nonnull(strstr(diag.text, "symlinks"));
 }
 END_TEST
@@ -127,13 +190,13 @@ START_TEST(bad_names)
 	char name[300];
 
 	memset(name, 'n', sizeof(name));
-	ck_assert_int_eq(xw_tree_walk(&tree, tree.root, name, 255, true, &at), 0);
-	ck_assert_int_eq(xw_tree_walk(&tree, tree.root, name, 256, true, &at), XW_ERR_INPUT);
+	ck_assert_int_eq(xw_tree_walk(&tree, tree.root, name, 255, XW_WALK_OWN, &at), 0);
+	ck_assert_int_eq(xw_tree_walk(&tree, tree.root, name, 256, XW_WALK_OWN, &at), XW_ERR_INPUT);
 	xw_diag_clear(&diag);
 	name[100] = '/';
-	ck_assert_int_eq(xw_tree_walk(&tree, tree.root, name, 300, true, &at), 0);
+	ck_assert_int_eq(xw_tree_walk(&tree, tree.root, name, 300, XW_WALK_OWN, &at), 0);
 	name[50] = 0;
-	ck_assert_int_eq(xw_tree_walk(&tree, tree.root, name, 300, true, &at), XW_ERR_INPUT);
+	ck_assert_int_eq(xw_tree_walk(&tree, tree.root, name, 300, XW_WALK_OWN, &at), XW_ERR_INPUT);
 }
 END_TEST
 
@@ -156,7 +219,7 @@ START_TEST(subtree_removal_drops_everything_once)
 	ck_assert_uint_eq(linked->links, 1);
 	ck_assert_uint_eq(tree.root->dir->subdirs, 0);
 	/* the remembered parent must not bring the dead directory back */
-	ck_assert_int_eq(xw_tree_walk(&tree, tree.root, "d/g", 3, true, &at), 0);
+	ck_assert_int_eq(xw_tree_walk(&tree, tree.root, "d/g", 3, XW_WALK_OWN, &at), 0);
 	ck_assert_ptr_ne(at.dir, d);
 }
 END_TEST
@@ -199,6 +262,9 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, parents_are_made);
 	tcase_add_loop_test(t, paths_stay_inside, 0, XW_ARRAY_SIZE(escapes));
+	tcase_add_loop_test(t, paths_stay_below_their_beginning, 0, XW_ARRAY_SIZE(escapes));
+	tcase_add_loop_test(t, only_entries_mark_the_way, 0, 2);
+	tcase_add_test(t, nobody_names_the_dots);
 	tcase_add_test(t, symlink_loop_is_an_error);
 	tcase_add_test(t, bad_names);
 	tcase_add_test(t, subtree_removal_drops_everything_once);
