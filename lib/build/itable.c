@@ -110,6 +110,10 @@ int xw_itable_encode(const struct xw_builder *b, const struct xw_binode *n, stru
 		in->flags |= XW_FL_INDEX | (n->dir->itree ? XW_FL_ITREE : 0);
 	if (n->flags & XW_BN_IMMUTABLE)
 		in->flags |= XW_FL_IMMUTABLE;
+	if (n->inherit) {
+		in->flags |= xw_inode_inherited(n->inherit->flags, n->mode);
+		in->projid = n->inherit->projid;
+	}
 	if (n->xblock)
 		in->file_acl = n->xblock->blk;
 	encode_payload(b, n, in);

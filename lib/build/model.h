@@ -17,6 +17,12 @@ struct xw_build_itree;
 struct xw_xplaced;
 struct xw_share_block;
 
+/* What an inode takes from the directory it is made in. */
+struct xw_inherit {
+	uint32_t flags; /* as a directory takes them: xw_inode_inherited() says which others do */
+	uint32_t projid;
+};
+
 /* A name in a directory. */
 struct xw_blink {
 	struct xw_blink *next; /* in the directory: order of arrival, hash order once shaped */
@@ -76,6 +82,11 @@ struct xw_binode {
 	};
 	const struct xw_xplaced *xattrs; /* NULL = none; owned by the interner */
 	struct xw_share_block *xblock; /* one reference held; NULL = none */
+	/*
+	 * NULL: nothing. A directory passes on to what is made in it what it took itself; for one
+	 * of an existing image (XW_BN_OLD), which has its own, only that counts.
+	 */
+	const struct xw_inherit *inherit;
 	int64_t mtime, atime; /* seconds */
 	uint32_t mtime_ns, atime_ns;
 	uint64_t size; /* bytes */

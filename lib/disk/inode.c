@@ -374,6 +374,22 @@ uint64_t xw_inode_fs_blocks_512(const struct xw_inode *in, const struct xw_super
 	return in->blocks;
 }
 
+uint32_t xw_inode_inherited(uint32_t flags, uint16_t mode)
+{
+	const uint32_t any = XW_FL_NODUMP | XW_FL_NOATIME;
+	const uint32_t file = any | XW_FL_SECRM | XW_FL_UNRM | XW_FL_COMPR | XW_FL_SYNC |
+			      XW_FL_NOCOMPR | XW_FL_JOURNAL_DATA | XW_FL_NOTAIL | XW_FL_DAX;
+
+	switch (mode & XW_S_IFMT) {
+	case XW_S_IFDIR:
+		return flags & (file | XW_FL_DIRSYNC | XW_FL_PROJINHERIT);
+	case XW_S_IFREG:
+		return flags & file;
+	default:
+		return flags & any;
+	}
+}
+
 unsigned xw_inode_xattr_off(const struct xw_inode *in, const struct xw_super *sb)
 {
 	unsigned off = XW_INODE_BODY + in->extra_isize;

@@ -18,14 +18,25 @@
 #define XW_INO_FIRST 11
 
 /* i_flags */
+#define XW_FL_SECRM 0x00000001u
+#define XW_FL_UNRM 0x00000002u
+#define XW_FL_COMPR 0x00000004u
+#define XW_FL_SYNC 0x00000008u
 #define XW_FL_IMMUTABLE 0x00000010u
 #define XW_FL_APPEND 0x00000020u
+#define XW_FL_NODUMP 0x00000040u
+#define XW_FL_NOATIME 0x00000080u
+#define XW_FL_NOCOMPR 0x00000400u
 #define XW_FL_ENCRYPT 0x00000800u
 #define XW_FL_INDEX 0x00001000u
+#define XW_FL_JOURNAL_DATA 0x00004000u
+#define XW_FL_NOTAIL 0x00008000u
+#define XW_FL_DIRSYNC 0x00010000u
 #define XW_FL_HUGE_FILE 0x00040000u
 #define XW_FL_EXTENTS 0x00080000u
 #define XW_FL_VERITY 0x00100000u
 #define XW_FL_EA_INODE 0x00200000u
+#define XW_FL_DAX 0x02000000u
 #define XW_FL_ITREE 0x08000000u
 #define XW_FL_INLINE_DATA 0x10000000u
 #define XW_FL_PROJINHERIT 0x20000000u
@@ -94,6 +105,12 @@ void xw_inode_set_csum(void *buf, const struct xw_super *sb, uint32_t csum_seed,
 int xw_inode_verify(const void *buf, const struct xw_super *sb, uint32_t csum_seed, xw_ino ino);
 /* crc32c(crc32c(seed, le32 ino), le32 generation): the seed of all this inode's blocks. */
 uint32_t xw_inode_seed(uint32_t csum_seed, xw_ino ino, uint32_t generation);
+
+/*
+ * Of a directory's flags, those that Linux gives an inode of that mode made in it (observed, bit
+ * by bit, on Linux 6.18). Those that it gives a directory are all there are.
+ */
+uint32_t xw_inode_inherited(uint32_t flags, uint16_t mode);
 
 /*
  * Where the in-inode xattr area begins: offset of its 4-byte magic in the record, the area ending

@@ -54,6 +54,10 @@ static int implied(void *arg, struct xw_binode *n, const struct xw_binode *paren
 	}
 	if (!old)
 		return 0;
+	if (!xw_whiteout_is_device(old->node))
+		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: replaces the file %.*s by a directory",
+		       f->source, (int)XW_MIN(f->entry->path.len, 300), f->entry->path.p, old->len,
+		       old->name);
 	n->flags |= in_place_of_file(f);
 	return n->flags & XW_BN_OPAQUE ? xw_fill_renew_xattrs(f, n) : 0;
 }
@@ -327,6 +331,7 @@ static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_ent
 	struct xw_slice path;
 	int ret;
 
+	f->entry = e;
 	if (xw_select_excluded(f->select, e->path) || !xw_select_strip(f->select, e->path, &path))
 		return 0;
 	if (has_dotdot(e->path) && !f->outward++)

@@ -39,6 +39,7 @@ struct xw_fill {
 	void *tick_arg;
 	/* kept */
 	const char *source; /* name of the source being read; NULL outside */
+	const struct xw_entry *entry; /* that is being added */
 	struct xw_binode *top; /* of --directory, else the root: no path leads out of it */
 	uint64_t made_before; /* inodes that the tree had when the source began */
 	struct xw_xattr_set set, old; /* what an inode gets; what one of the image has */
@@ -68,6 +69,8 @@ void xw_fill_listen(struct xw_fill *f);
 
 /* whiteout.c: is this the name of a whiteout marker (".wh.")? */
 bool xw_whiteout_named(const char *name, size_t len);
+/* What overlayfs takes for a whiteout. */
+bool xw_whiteout_is_device(const struct xw_binode *n);
 /* Carry out the marker whose last path component is at->name. */
 int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct xw_path_at *at);
 /* attrs.c: n->flags changed what xattrs it must have (XW_BN_OPAQUE). */

@@ -26,11 +26,10 @@
 
 bool xw_whiteout_named(const char *name, size_t len)
 {
-	return len > PREFIX_LEN && !memcmp(name, PREFIX, PREFIX_LEN);
+	return len >= PREFIX_LEN && !memcmp(name, PREFIX, PREFIX_LEN);
 }
 
-/* What overlayfs takes for a whiteout. */
-static bool is_device(const struct xw_binode *n)
+bool xw_whiteout_is_device(const struct xw_binode *n)
 {
 	return xw_binode_is(n, XW_S_IFCHR) && !n->dev.major && !n->dev.minor;
 }
@@ -45,7 +44,8 @@ static bool goes(const struct xw_fill *f, const struct xw_blink *l, const struct
 {
 	if (l->layer < f->tree->layer)
 		return !is_lost_found(f, l);
-	return f->whiteouts == XW_WHITEOUTS_OVERLAY && top != f->tree->root && is_device(l->node);
+	return f->whiteouts == XW_WHITEOUTS_OVERLAY && top != f->tree->root &&
+	       xw_whiteout_is_device(l->node);
 }
 
 /*
@@ -132,7 +132,7 @@ int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct 
 		return make_opaque(f, at->dir);
 	if (at->len >= NOTE_LEN && !memcmp(at->name, NOTE, NOTE_LEN))
 		return 0;
-	if (name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.')))
+	if (!len || (name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.'))))
 		return xw_fail(f->diag, XW_ERR_INPUT, "%s: %.*s: hides \"%.*s\", which is no file",
 			       f->source, (int)XW_MIN(e->path.len, 300), e->path.p, (int)len, name);
 	l = xw_tree_find(f->tree, at->dir, name, len);

@@ -178,6 +178,24 @@ static int load_target(struct xw_tree_image *ti, struct xw_binode *n, const stru
 	return n->bytes ? 0 : xw_fail_nomem(ti->t->diag, "symlink");
 }
 
+/* What Linux gives new inodes in this directory. */
+static int load_inherit(struct xw_tree_image *ti, struct xw_binode *dir, const struct xw_inode *in)
+{
+	const bool projects = ti->img->sb.feature_ro_compat & XW_RO_PROJECT;
+	const uint32_t flags = xw_inode_inherited(in->flags, XW_S_IFDIR);
+	struct xw_inherit *inherit;
+
+	if (!flags)
+		return 0;
+	inherit = XW_ARENA_NEW(&ti->t->arena, struct xw_inherit);
+	if (!inherit)
+		return xw_fail_nomem(ti->t->diag, "directory");
+	inherit->flags = flags;
+	inherit->projid = projects && flags & XW_FL_PROJINHERIT ? in->projid : 0;
+	dir->inherit = inherit;
+	return 0;
+}
+
 static int load(void *arg, struct xw_binode *n)
 {
 	struct xw_tree_image *ti = arg;
@@ -201,7 +219,9 @@ static int load(void *arg, struct xw_binode *n)
 	if (xw_binode_is(n, XW_S_IFDIR)) {
 		n->dir->generation = in.generation;
 		n->dir->was_inline = in.flags & XW_FL_INLINE_DATA;
-		ret = load_names(ti, n, &in);
+		ret = load_inherit(ti, n, &in);
+		if (!ret)
+			ret = load_names(ti, n, &in);
 		n->flags &= (uint16_t)~XW_BN_NAMES;
 		return ret;
 	}

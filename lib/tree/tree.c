@@ -156,6 +156,8 @@ int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, siz
 		*slot = (struct xw_tree_slot){l, hash};
 		t->used_slots++;
 	}
+	if (!node->links && !(node->flags & XW_BN_OLD))
+		node->inherit = dir->inherit; /* where it is made, not where it gets links */
 	l->node = node;
 	l->layer = t->layer;
 	node->links++;

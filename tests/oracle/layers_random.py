@@ -29,8 +29,9 @@ class Layer:
         self.files, self.links, self.members, self.markers = [], [], [], []
         for _ in range(rnd.randint(3, 9)):
             self.one()
+        ways = [os.path.dirname(m[0]) for m in self.members]
         for marker in self.markers:
-            if not self.through_link(os.path.dirname(marker)):
+            if not any(map(self.through_link, ways + [os.path.dirname(marker)])):
                 self.members.insert(rnd.randint(0, len(self.members)), (marker, tarfile.REGTYPE, ""))
 
     def path(self, *last):
@@ -67,7 +68,7 @@ class Layer:
         self.markers.append(os.path.join(parent, name))
 
     def through_link(self, path):
-        """A marker that hides the link it came by means one thing when it is read, another at the layer's end."""
+        """Where markers hide links that the layer goes through, their place in it matters after all: out of scope."""
         while path:
             if path in self.links or os.path.islink(os.path.join(self.below, path)):
                 return True

@@ -461,15 +461,16 @@ END_TEST
 static const struct step dotted[] = {
 	{XW_ET_REG, "d/.wh..", NULL, NULL, 0},
 	{XW_ET_REG, "d/.wh...", NULL, NULL, 0},
+	{XW_ET_REG, "d/.wh.", NULL, NULL, 0},
 };
 
-/* ".wh." in front of "." and "..": in an image these would be names that no directory survives. */
+/* ".wh." in front of nothing, of "." and "..": in an image these would be names that no directory survives. */
 START_TEST(markers_of_the_dots_are_refused)
 {
-	fill.whiteouts = _i < 2 ? XW_WHITEOUTS_APPLY : XW_WHITEOUTS_OVERLAY;
+	fill.whiteouts = _i < 3 ? XW_WHITEOUTS_APPLY : XW_WHITEOUTS_OVERLAY;
 	lower_layer();
-	ck_assert_int_eq(run(&dotted[_i % 2], 1, 100), XW_ERR_INPUT);
-	ck_assert_msg(strstr(diag.text, dotted[_i % 2].path) != NULL, "%s", diag.text);
+	ck_assert_int_eq(run(&dotted[_i % 3], 1, 100), XW_ERR_INPUT);
+	ck_assert_msg(strstr(diag.text, dotted[_i % 3].path) != NULL, "%s", diag.text);
 	ck_assert(there("d/low"));
 }
 END_TEST
@@ -658,6 +659,21 @@ START_TEST(directory_is_a_boundary)
 }
 END_TEST
 
+/* tar(1) gives up here; whoever goes on has to say so. */
+START_TEST(a_file_in_the_way_goes_with_a_warning)
+{
+	ck_assert_int_eq(
+		run(STEPS({XW_ET_REG, "f", NULL, "x", 0600}, {XW_ET_REG, "g", NULL, "x", 0600},
+			  {XW_ET_DIR, "g", NULL, NULL, 0700}),
+		    100),
+		0);
+	ck_assert_uint_eq(diag.warnings, 0);
+	ck_assert_int_eq(run(STEPS({XW_ET_REG, "f/sub", NULL, "x", 0600}), 100), 0);
+	ck_assert_uint_eq(diag.warnings, 1);
+	check_content("f/sub", "x", 1, 1);
+}
+END_TEST
+
 START_TEST(directory_is_no_file)
 {
 	ck_assert_int_eq(run(STEPS({XW_ET_REG, "etc/passwd", NULL, "x", 0600}), 100), 0);
@@ -702,7 +718,7 @@ int main(void)
 	tcase_add_loop_test(t, opaque_in_any_place, 0, 4);
 	tcase_add_test(t, a_marker_before_the_entry);
 	tcase_add_test(t, a_link_that_is_there_belongs_to_the_layer_that_names_it);
-	tcase_add_loop_test(t, markers_of_the_dots_are_refused, 0, 4);
+	tcase_add_loop_test(t, markers_of_the_dots_are_refused, 0, 6);
 	tcase_add_loop_test(t, lost_found_stays, 0, 4);
 	tcase_add_loop_test(t, overlay_directory_and_its_whiteout, 0, 4);
 	tcase_add_loop_test(t, overlay_marker_under_an_opaque_directory, 0, 4);
@@ -711,6 +727,7 @@ int main(void)
 	tcase_add_test(t, whiteouts_for_overlayfs);
 	tcase_add_test(t, directory_and_strip);
 	tcase_add_loop_test(t, directory_is_a_boundary, 0, XW_ARRAY_SIZE(outward));
+	tcase_add_test(t, a_file_in_the_way_goes_with_a_warning);
 	tcase_add_test(t, directory_is_no_file);
 	tcase_add_test(t, implied_directories_take_the_group);
 	suite_add_tcase(s, t);

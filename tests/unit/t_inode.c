@@ -493,6 +493,19 @@ START_TEST(ea_inode_fields)
 }
 END_TEST
 
+/* A directory with every flag there is: what Linux 6.18 gave what was made in it. */
+START_TEST(inherited_flags)
+{
+	ck_assert_uint_eq(xw_inode_inherited(UINT32_MAX, XW_S_IFDIR | 0755), 0x2201C4CF);
+	ck_assert_uint_eq(xw_inode_inherited(UINT32_MAX, XW_S_IFREG | 0644), 0x0200C4CF);
+	ck_assert_uint_eq(xw_inode_inherited(UINT32_MAX, XW_S_IFLNK | 0777), 0xC0);
+	ck_assert_uint_eq(xw_inode_inherited(UINT32_MAX, XW_S_IFIFO | 0644), 0xC0);
+	ck_assert_uint_eq(xw_inode_inherited(UINT32_MAX, XW_S_IFCHR | 0644), 0xC0);
+	ck_assert_uint_eq(xw_inode_inherited(XW_FL_IMMUTABLE | XW_FL_NOATIME, XW_S_IFREG),
+			  XW_FL_NOATIME);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("inode");
@@ -515,6 +528,7 @@ int main(void)
 	tcase_add_loop_test(t, random_round_trip, 0, 300);
 	tcase_add_test(t, short_record_ends_at_128);
 	tcase_add_test(t, ea_inode_fields);
+	tcase_add_test(t, inherited_flags);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
