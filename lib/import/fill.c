@@ -38,8 +38,8 @@ static uint16_t in_place_of_file(const struct xw_fill *f)
 }
 
 /*
- * A directory that no entry names is what mkdir(2) makes of it, run by root: tar(1) makes these with
- * it, before an entry of the same source for the parent has its effect.
+ * A directory that no entry names is what mkdir(2) makes of it, run by root: tar(1) makes these
+ * with it, before an entry of the same source for the parent has its effect.
  */
 static int implied(void *arg, struct xw_binode *n, const struct xw_binode *parent,
 		   const struct xw_blink *old)

@@ -42,8 +42,8 @@ struct xw_tree {
 	void *load_arg;
 	/*
 	 * Called for each directory that a walk makes, before it gets its name in `parent`: its
-	 * attributes are 0755, root, `now`. old: the name that it takes over, of no directory; NULL:
-	 * none. The function may be NULL.
+	 * attributes are 0755, root, `now`. old: the name that it takes over, of no directory;
+	 * NULL: none. The function may be NULL.
 	 */
 	int (*implied)(void *arg, struct xw_binode *n, const struct xw_binode *parent,
 		       const struct xw_blink *old);
@@ -94,7 +94,7 @@ int xw_tree_unlink(struct xw_tree *t, struct xw_blink *l);
 /* What a walk does where a directory on the way is missing. */
 enum xw_walk {
 	XW_WALK_FIND, /* XW_ERR_NOTFOUND */
-	/* It is made, but no layer's. XW_ERR_NOTFOUND: a file is in its place, or dir is covered. */
+	/* Made, but no layer's. XW_ERR_NOTFOUND: a file is in its place, or it is covered. */
 	XW_WALK_ADD,
 	/* It is made, in the place of a file too, and this layer has named all on the way. */
 	XW_WALK_OWN,
@@ -107,9 +107,9 @@ struct xw_path_at {
 };
 /*
  * Walk to the last component, which is not followed. `from` is the root of it all, as for a process
- * in chroot(2): absolute symlinks on the way begin there, and ".." stops there. Leading and repeated
- * slashes and "." vanish. XW_ERR_INPUT: a component over 255 bytes or with NUL, more than 40
- * symlinks.
+ * in chroot(2): absolute symlinks on the way begin there, and ".." stops there. Leading and
+ * repeated slashes and "." vanish. XW_ERR_INPUT: a component over 255 bytes or with NUL, more than
+ * 40 symlinks.
  */
 int xw_tree_walk(struct xw_tree *t, struct xw_binode *from, const char *path, size_t len,
 		 enum xw_walk how, struct xw_path_at *at);
