@@ -160,8 +160,8 @@ static int fill(struct run *r)
 		.current = &r->source,
 		.tick = {tick, r},
 		.threaded = r->x->m.jobs != 1,
-		.skip_dev = stat(r->path, &st) ? 0 : (uint64_t)st.st_dev,
-		.skip_ino = (uint64_t)st.st_ino,
+		.skip = {stat(r->path, &st) ? (struct xw_file_id){0}
+					    : (struct xw_file_id){st.st_dev, st.st_ino}},
 	};
 
 	return xw_run_fill(&s);

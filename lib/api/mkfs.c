@@ -95,6 +95,10 @@ static int set_own(struct xw_mkfs *m, const char *option, const char *value)
 		m->supers_only = true;
 		return 0;
 	}
+	if (!strcmp(option, "--replace")) {
+		m->replace = true;
+		return 0;
+	}
 	return xw_run_source_option(m, option, value);
 }
 

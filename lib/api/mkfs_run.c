@@ -39,7 +39,7 @@ struct run {
 	struct xw_source *source;
 	struct xw_space *space;
 	struct timespec begin, last_tick;
-	bool threaded, cleared;
+	bool threaded;
 };
 
 static double seconds_since(const struct timespec *t)
@@ -85,7 +85,6 @@ static int clear(struct run *r)
 {
 	const struct xw_feed_tick t = {tick_discard, r};
 
-	r->cleared = true;
 	return xw_target_clear(r->m, &r->target, t);
 }
 
@@ -93,7 +92,7 @@ static int clear(struct run *r)
 static int tick_entry(void *arg, uint64_t entries)
 {
 	struct run *r = arg;
-	int ret = r->cleared ? 0 : clear(r);
+	int ret = r->target.cleared ? 0 : clear(r);
 
 	return ret || entries % 256 ? ret : tick(arg);
 }
@@ -182,9 +181,12 @@ static int settle(struct run *r, const char *path)
 {
 	struct xw_mkfs *m = r->m;
 	bool early = m->params.size_set && !m->params.journal_device;
+	uint32_t sector = xw_target_sector(path);
 	int ret;
 
 	m->params.target = path;
+	if (!m->params.block_size && sector > XW_BLOCK_SIZE_MIN)
+		m->params.min_block_size = XW_MAX(m->params.min_block_size, sector);
 	ret = xw_params_check(&m->params, &m->diag);
 	if (!ret)
 		ret = xw_supers_check(m);
@@ -196,6 +198,10 @@ static int settle(struct run *r, const char *path)
 		ret = xw_journal_open(m, &r->jdev);
 	if (!ret && !early)
 		ret = plan(r);
+	if (!ret && m->params.block_size < sector)
+		ret = xw_fail(&m->diag, XW_ERR_USAGE,
+			      "-b %u: less than a sector of %s, which has %u bytes",
+			      m->params.block_size, path, sector);
 	if (!ret && m->check && !m->plan_only)
 		ret = find_bad(r);
 	return ret ? ret : xw_journal_check(m, &r->jdev);
@@ -362,14 +368,13 @@ static int fill(struct run *r)
 		.current = &r->source,
 		.tick = {tick, r},
 		.threaded = r->threaded,
-		.skip_dev = r->target.host_dev,
-		.skip_ino = r->target.host_ino,
+		.skip = {r->target.opened, r->target.replaced},
 	};
 	int ret = xw_fill_root(&r->fill);
 
 	if (!ret)
 		ret = xw_run_fill(&s);
-	return ret || r->cleared ? ret : clear(r); /* a source without entries, or none */
+	return ret || r->target.cleared ? ret : clear(r); /* a source without entries, or none */
 }
 
 static int build(struct run *r)
@@ -481,6 +486,22 @@ static int make(struct run *r)
 	return ret;
 }
 
+/* Too small by a size that nobody has asked for in so many words. */
+static void explain_size(struct run *r, int code)
+{
+	struct xw_diag *diag = &r->m->diag;
+	char text[sizeof(diag->text)];
+
+	if (r->m->params.size_set || !r->target.exists || r->target.is_block)
+		return;
+	memcpy(text, diag->text, sizeof(text));
+	xw_diag_clear(diag);
+	xw_fail(diag, code,
+		"%s; the size is that of the file which is there: --replace makes a new one, as "
+		"large as needed",
+		text);
+}
+
 int xw_mkfs_run(struct xw_mkfs *m, const char *path)
 {
 	struct run *r;
@@ -499,6 +520,10 @@ int xw_mkfs_run(struct xw_mkfs *m, const char *path)
 	ret = settle(r, path);
 	if (!ret)
 		ret = make(r);
+	if (!ret)
+		ret = xw_target_publish(m, &r->target);
+	if (ret == XW_ERR_NOSPC || ret == XW_ERR_NOINODES)
+		explain_size(r, ret);
 	if (ret && !m->diag.code)
 		xw_fail(&m->diag, ret, "%s: %s", path, xw_err_text(ret));
 	cleanup(r, !ret);

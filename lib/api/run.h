@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "build/builder.h"
 #include "build/jdev.h"
+#include "dev/newfile.h"
 #include "import/fill.h"
 #include "plan/params.h"
 
@@ -18,6 +19,7 @@ struct xw_mkfs {
 	struct xw_select select;
 	XW_VEC(char *) sources;
 	bool plan_only, direct, supers_only; /* -n, -D, -S */
+	bool replace; /* --replace: a new file in place of an old one */
 	char *bad_list; /* -l; owned */
 	unsigned check; /* how often -c was set */
 	bool find_uuid, find_seed; /* -S: those of the filesystem that is there */
@@ -50,7 +52,7 @@ struct xw_run_sources {
 	struct xw_source **current; /* the one being read; NULL in between */
 	struct xw_feed_tick tick;
 	bool threaded;
-	uint64_t skip_dev, skip_ino; /* the target, should a source directory hold it */
+	struct xw_file_id skip[2]; /* the target, should a source directory hold it */
 };
 /* Read all sources to their ends. */
 int xw_run_fill(const struct xw_run_sources *r);
@@ -69,10 +71,15 @@ struct xw_target {
 	struct xw_dev *dev; /* NULL with plan_only */
 	const char *path;
 	uint64_t have; /* bytes an existing target offers behind -E offset; 0 = none */
-	bool exists, is_block;
-	uint64_t host_dev, host_ino; /* of the opened file: a source directory may hold it */
-	bool created; /* a new file of ours: removed when the run fails */
+	bool exists, is_block; /* exists: and is written to; a file to be replaced is not */
+	bool replaces; /* --replace: there is a file of that name */
+	struct xw_file_id opened, replaced; /* a source directory may hold them */
+	struct xw_newfile *file; /* a new file of ours, without its name as yet */
+	uint64_t file_size; /* of an existing regular file, which a failure gives back to it */
+	bool cleared; /* the old content is gone */
 };
+/* What a device takes at least at once, in bytes; 0: it is none, or cannot be asked. */
+uint32_t xw_target_sector(const char *path);
 /* May the target be overwritten, and what does it offer? Opens nothing for writing. */
 int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t);
 /*
@@ -87,7 +94,9 @@ int xw_target_open(struct xw_mkfs *m, struct xw_target *t);
  * is known to be good by then.
  */
 int xw_target_clear(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick tick);
-/* Closes; removes a file that was created when `ok` is false. */
+/* The filesystem is whole: a new file gets its name, an old one the size that it is to have. */
+int xw_target_publish(struct xw_mkfs *m, struct xw_target *t);
+/* Closes. When `ok` is false a new file goes, and an old one has its old size. */
 void xw_target_close(struct xw_target *t, bool ok);
 
 /* bad.c: -l and -c. */

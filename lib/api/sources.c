@@ -116,8 +116,7 @@ int xw_run_fill(const struct xw_run_sources *r)
 		.threaded = r->threaded,
 		.one_file_system = m->one_file_system,
 		.tick = r->tick,
-		.skip_dev = r->skip_dev,
-		.skip_ino = r->skip_ino,
+		.skip = {r->skip[0], r->skip[1]},
 		.excluded = excluded,
 		.excluded_arg = &m->select,
 	};

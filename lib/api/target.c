@@ -58,8 +58,15 @@ static const char *find_archive(int fd, uint64_t offset)
 	return NULL;
 }
 
+/* What this program makes. */
+static bool is_ours(const char *type)
+{
+	return !strcmp(type, "ext2") || !strcmp(type, "ext3") || !strcmp(type, "ext4") ||
+	       !strcmp(type, "jbd");
+}
+
 /* libblkid's words as ours: "an ext4 filesystem labelled "x"", "LVM2_member data". */
-static void describe(blkid_probe pr, char *what, size_t size)
+static void describe(blkid_probe pr, char *what, size_t size, bool *ours)
 {
 	const char *type = NULL, *usage = NULL, *label = NULL;
 
@@ -68,6 +75,7 @@ static void describe(blkid_probe pr, char *what, size_t size)
 			snprintf(what, size, "a %s partition table", type);
 		return;
 	}
+	*ours = is_ours(type);
 	if (blkid_probe_lookup_value(pr, "LABEL", &label, NULL))
 		label = NULL;
 	if (!blkid_probe_lookup_value(pr, "USAGE", &usage, NULL) && strcmp(usage, "filesystem"))
@@ -77,13 +85,14 @@ static void describe(blkid_probe pr, char *what, size_t size)
 			 type, label ? " labelled \"" : "", label ? label : "", label ? "\"" : "");
 }
 
-/* What is on fd: "" = nothing known. */
-static int probe(struct xw_mkfs *m, int fd, uint64_t offset, char *what, size_t size)
+/* What is on fd: "" = nothing known. *ours: something that this program makes. */
+static int probe(struct xw_mkfs *m, int fd, uint64_t offset, char *what, size_t size, bool *ours)
 {
 	blkid_probe pr = blkid_new_probe();
 	const char *archive;
 
 	what[0] = 0;
+	*ours = false;
 	if (!pr)
 		return xw_fail_nomem(&m->diag, "libblkid probe");
 	/*
@@ -96,7 +105,7 @@ static int probe(struct xw_mkfs *m, int fd, uint64_t offset, char *what, size_t 
 							      BLKID_SUBLKS_USAGE);
 		blkid_probe_enable_partitions(pr, 1);
 		if (!blkid_do_fullprobe(pr))
-			describe(pr, what, size);
+			describe(pr, what, size, ours);
 	}
 	blkid_free_probe(pr);
 	archive = what[0] ? NULL : find_archive(fd, offset);
@@ -108,6 +117,7 @@ static int probe(struct xw_mkfs *m, int fd, uint64_t offset, char *what, size_t 
 static int check_overwrite(struct xw_mkfs *m, const char *path, int fd, const struct stat *st)
 {
 	char what[256];
+	bool ours;
 	int ret;
 
 	if (m->force < 2 && S_ISREG(st->st_mode) && xw_dev_behind_loop(path, what, sizeof(what)))
@@ -120,8 +130,8 @@ static int check_overwrite(struct xw_mkfs *m, const char *path, int fd, const st
 	}
 	if (m->force)
 		return 0;
-	ret = probe(m, fd, m->params.offset, what, sizeof(what));
-	if (ret)
+	ret = probe(m, fd, m->params.offset, what, sizeof(what), &ours);
+	if (ret || (ours && m->replace)) /* which says that an old image may go */
 		return ret;
 	return what[0] ? xw_fail(&m->diag, XW_ERR_EXISTS, "%s: holds %s", path, what) : 0;
 }
@@ -214,6 +224,33 @@ static int open_null(struct xw_mkfs *m, struct xw_target *t)
 
 /* ---- checking, opening ---- */
 
+uint32_t xw_target_sector(const char *path)
+{
+	auto_fd int fd = -1;
+	struct stat st;
+	int sector;
+
+	if (stat(path, &st) || !S_ISBLK(st.st_mode))
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 || ioctl(fd, BLKSSZGET, &sector) || sector < 0 ? 0 : (uint32_t)sector;
+}
+
+/* What does not go with a file that is new in any case. */
+static int check_replace(struct xw_mkfs *m, const struct xw_target *t)
+{
+	const char *with = m->supers_only ? "-S" : m->params.offset ? "-E offset" : NULL;
+
+	if (!m->replace)
+		return 0;
+	if (with)
+		return xw_fail(&m->diag, XW_ERR_USAGE, "--replace: not with %s", with);
+	if (t->is_block)
+		return xw_fail(&m->diag, XW_ERR_USAGE,
+			       "--replace: %s is a device, not a regular file", t->path);
+	return 0;
+}
+
 int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 {
 	uint64_t have = 0;
@@ -229,7 +266,9 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 	if (t->exists && !t->is_block && !S_ISREG(st.st_mode))
 		return xw_fail(&m->diag, XW_ERR_USAGE,
 			       "%s: neither a regular file nor a block device", path);
-	ret = check_sources(m, path, t->exists ? &st : NULL);
+	ret = check_replace(m, t);
+	if (!ret)
+		ret = check_sources(m, path, t->exists ? &st : NULL);
 	if (!ret && t->exists) {
 		auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
 
@@ -242,6 +281,13 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 	}
 	if (ret)
 		return ret;
+	if (t->exists && m->replace) {
+		t->exists = false;
+		t->replaces = true;
+		t->replaced = (struct xw_file_id){st.st_dev, st.st_ino};
+		have = 0;
+	}
+	t->file_size = have;
 	t->have = have > m->params.offset ? have - m->params.offset : 0;
 	if (m->params.size_set || t->have)
 		return 0;
@@ -308,19 +354,25 @@ static void drop_redo_file(struct xw_mkfs *m, const char *path)
 	xw_diag_clear(&m->diag);
 }
 
+static int open_once(struct xw_mkfs *m, struct xw_target *t, unsigned flags)
+{
+	return flags & XW_DEV_CREATE ? xw_newfile_open(t->path, flags & XW_DEV_DIRECT, &m->diag,
+						       &t->dev, &t->file)
+				     : xw_dev_open_file(t->path, flags, &m->diag, &t->dev);
+}
+
 /* With `direct` past the page cache; that the host has no such thing is said at `level`. */
 static int open_dev(struct xw_mkfs *m, struct xw_target *t, unsigned flags, bool direct,
 		    enum xw_log_level level)
 {
-	int ret = direct ? xw_dev_open_file(t->path, flags | XW_DEV_DIRECT, &m->diag, &t->dev)
-			 : XW_ERR_UNSUPPORTED;
+	int ret = direct ? open_once(m, t, flags | XW_DEV_DIRECT) : XW_ERR_UNSUPPORTED;
 
 	if (ret != XW_ERR_UNSUPPORTED)
 		return ret ? ret : xw_dev_open_direct(t->dev, t->dev->align, &t->dev);
 	if (direct)
 		xw_log(&m->diag, level, "%s; going on without", m->diag.text);
 	xw_diag_clear(&m->diag);
-	return xw_dev_open_file(t->path, flags, &m->diag, &t->dev);
+	return open_once(m, t, flags);
 }
 
 int xw_target_open_check(struct xw_mkfs *m, struct xw_target *t)
@@ -334,6 +386,7 @@ int xw_target_open_check(struct xw_mkfs *m, struct xw_target *t)
 int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 {
 	uint64_t off = m->params.offset, bytes = m->params.size_bytes;
+	const char *name;
 	struct stat st;
 	int ret;
 
@@ -346,13 +399,11 @@ int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 	ret = open_dev(m, t, t->exists ? 0 : XW_DEV_CREATE, m->direct, XW_LOG_WARN);
 	if (ret)
 		return ret;
-	t->created = !t->exists;
-	if (!stat(t->path, &st)) {
-		t->host_dev = st.st_dev;
-		t->host_ino = st.st_ino;
-	}
+	name = t->file ? xw_newfile_name(t->file) : t->path;
+	if (name && !stat(name, &st))
+		t->opened = (struct xw_file_id){st.st_dev, st.st_ino};
 	/* a file will be all holes once it is cleared, unless its blocks are to stay */
-	t->dev->fresh = !t->is_block && (t->created || m->params.discard);
+	t->dev->fresh = !t->is_block && (!t->exists || m->params.discard);
 	t->dev->keep = t->exists && !m->params.discard;
 	return off ? xw_dev_open_offset(t->dev, off, &t->dev) : 0;
 }
@@ -384,6 +435,7 @@ int xw_target_clear(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick 
 	bool keep = t->dev->keep;
 	int ret = 0;
 
+	t->cleared = true;
 	if (m->plan_only || !t->exists)
 		return 0;
 	if (!t->is_block)
@@ -396,13 +448,39 @@ int xw_target_clear(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick 
 		return m->params.discard ? discard(m, t, tick) : 0;
 	if (off) /* what lies around our range is somebody else's */
 		return keep ? 0 : xw_dev_zero(t->dev, 0, XW_MIN(t->have, bytes));
-	return xw_dev_set_size(t->dev, keep ? bytes : 0);
+	if (keep || !t->file_size || !xw_dev_discard(t->dev, 0, t->file_size))
+		return 0;
+	/* no holes here: what goes and comes back is all holes, too */
+	ret = xw_dev_set_size(t->dev, 0);
+	return ret ? ret : xw_dev_set_size(t->dev, t->file_size);
+}
+
+int xw_target_publish(struct xw_mkfs *m, struct xw_target *t)
+{
+	int ret = 0;
+
+	if (t->file) {
+		ret = xw_newfile_publish(t->file, t->replaces, &m->diag);
+		if (!ret && t->replaces)
+			drop_redo_file(m, t->path);
+	} else if (t->cleared && t->exists && !t->is_block && !m->params.offset &&
+		   m->params.size_set && t->dev->size > m->params.size_bytes) {
+		ret = xw_dev_set_size(t->dev, m->params.size_bytes);
+	}
+	return ret;
 }
 
 void xw_target_close(struct xw_target *t, bool ok)
 {
+	const bool restore = t->cleared && t->exists && !t->is_block && !ok;
+	struct stat st;
+
 	xw_dev_close(t->dev);
 	t->dev = NULL;
-	if (t->created && !ok)
-		unlink(t->path);
+	xw_newfile_close(t->file);
+	t->file = NULL;
+	/* by its name, since a device that begins in the middle of it cannot end before */
+	if (restore && !stat(t->path, &st) && st.st_ino == t->opened.ino &&
+	    (uint64_t)st.st_size != t->file_size && truncate(t->path, (off_t)t->file_size))
+		return; /* the failure is told already */
 }

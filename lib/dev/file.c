@@ -26,6 +26,7 @@
 #include "base/auto.h"
 #include "base/types.h"
 #include "dev/dev.h"
+#include "dev/file.h"
 
 #define OFF_MAX ((uint64_t)INT64_MAX)
 #define ZEROS_LEN 4096
@@ -304,7 +305,7 @@ static const struct xw_dev_ops file_ops = {
 	.ahead = file_ahead,
 };
 
-static int fail_open(struct xw_diag *diag, const char *path, int err)
+int xw_dev_fail_open(struct xw_diag *diag, const char *path, int err)
 {
 	int code = XW_ERR_IO;
 
@@ -353,7 +354,7 @@ static int open_fd(const char *path, unsigned flags, struct xw_diag *diag, int *
 	if (fd < 0 && errno == EINVAL && flags & XW_DEV_DIRECT)
 		return xw_fail(diag, XW_ERR_UNSUPPORTED, "%s: no direct I/O here", path);
 	if (fd < 0)
-		return fail_open(diag, path, errno);
+		return xw_dev_fail_open(diag, path, errno);
 	*out = fd;
 	return 0;
 }
@@ -376,7 +377,7 @@ static int probe_size(struct file_dev *f, unsigned flags)
 	struct xw_dev *d = &f->dev;
 	struct stat st;
 	uint64_t bytes;
-	int sector;
+	int sector, locked;
 
 	if (fstat(f->fd, &st))
 		return xw_fail_errno(d->diag, XW_ERR_IO, errno, "%s: cannot stat", d->name);
@@ -388,6 +389,8 @@ static int probe_size(struct file_dev *f, unsigned flags)
 		d->align = d->is_block && !ioctl(f->fd, BLKSSZGET, &sector) && sector >= 512
 				   ? (uint32_t)sector
 				   : ZEROS_LEN;
+	if (d->is_block && !(flags & XW_DEV_RDONLY) && !ioctl(f->fd, BLKROGET, &locked) && locked)
+		return xw_fail(d->diag, XW_ERR_IO, "%s: the device is read-only", d->name);
 	if (d->is_block) {
 		if (ioctl(f->fd, BLKGETSIZE64, &bytes))
 			return xw_fail_errno(d->diag, XW_ERR_IO, errno,
@@ -402,20 +405,16 @@ static int probe_size(struct file_dev *f, unsigned flags)
 	return d->size ? file_set_size(d, 0) : 0;
 }
 
-int xw_dev_open_file(const char *path, unsigned flags, struct xw_diag *diag, struct xw_dev **out)
+int xw_dev_open_fd(int fd, const char *path, unsigned flags, struct xw_diag *diag,
+		   struct xw_dev **out)
 {
 	size_t len = strlen(path) + 1;
 	auto_free struct file_dev *f = calloc(1, sizeof(*f) + len);
-	auto_fd int fd = -1;
 	int err;
 
 	if (!f)
 		return xw_fail_nomem(diag, "a device");
-	if ((flags & XW_DEV_RDONLY) && (flags & XW_DEV_CREATE))
-		return xw_fail(diag, XW_ERR_USAGE, "%s: cannot create a file to read only", path);
-	err = open_fd(path, flags, diag, &fd);
-	if (!err)
-		err = lock_fd(fd, path, flags, diag);
+	err = lock_fd(fd, path, flags, diag);
 	if (err)
 		return err;
 	memcpy(f->name, path, len);
@@ -424,7 +423,21 @@ int xw_dev_open_file(const char *path, unsigned flags, struct xw_diag *diag, str
 	err = probe_size(f, flags);
 	if (err)
 		return err;
-	fd = -1;
 	*out = &steal(f)->dev;
 	return 0;
+}
+
+int xw_dev_open_file(const char *path, unsigned flags, struct xw_diag *diag, struct xw_dev **out)
+{
+	auto_fd int fd = -1;
+	int err;
+
+	if ((flags & XW_DEV_RDONLY) && (flags & XW_DEV_CREATE))
+		return xw_fail(diag, XW_ERR_USAGE, "%s: cannot create a file to read only", path);
+	err = open_fd(path, flags, diag, &fd);
+	if (!err)
+		err = xw_dev_open_fd(fd, path, flags, diag, out);
+	if (!err)
+		fd = -1;
+	return err;
 }

@@ -48,7 +48,7 @@ struct level {
 struct dir {
 	struct xw_source src;
 	bool one_file_system;
-	uint64_t skip_dev, skip_ino;
+	struct xw_file_id skip[2];
 	bool (*excluded)(const void *arg, struct xw_slice path);
 	const void *excluded_arg;
 	int root; /* until the first entry */
@@ -332,6 +332,15 @@ static int visit_link(struct dir *d, int at, const char *name, const struct stat
 }
 
 /* 1: name of the deepest level is an entry now; 0: it is left out. */
+static bool is_skipped(const struct dir *d, const struct stat *st)
+{
+	for (size_t i = 0; i < XW_ARRAY_SIZE(d->skip); i++) {
+		if (d->skip[i].ino && st->st_ino == d->skip[i].ino && st->st_dev == d->skip[i].dev)
+			return true;
+	}
+	return false;
+}
+
 static int visit(struct dir *d, const char *name)
 {
 	const struct level *l = &d->levels.v[d->levels.n - 1];
@@ -346,7 +355,7 @@ static int visit(struct dir *d, const char *name)
 		return 0;
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return dir_fail(d, errno, "cannot stat");
-	if (d->skip_ino && st.st_ino == d->skip_ino && st.st_dev == d->skip_dev) {
+	if (is_skipped(d, &st)) {
 		dir_warn(d, "is the image, left out");
 		return 0;
 	}
@@ -509,8 +518,7 @@ int xw_dir_open(int fd, bool own, const char *name, const struct xw_source_opts 
 	d->links = xw_dir_links_new();
 	d->buf = malloc(READ_BYTES);
 	d->one_file_system = o->one_file_system;
-	d->skip_dev = o->skip_dev;
-	d->skip_ino = o->skip_ino;
+	memcpy(d->skip, o->skip, sizeof(d->skip));
 	d->excluded = o->excluded;
 	d->excluded_arg = o->excluded_arg;
 	d->root = fd;

@@ -88,14 +88,19 @@ struct xw_source {
 	struct xw_diag *diag;
 };
 
+/* A file of the host. */
+struct xw_file_id {
+	uint64_t dev, ino;
+};
+
 struct xw_source_opts {
 	bool threaded; /* read (and decompress) ahead in a thread */
 	bool one_file_system; /* directory source: do not descend into mounts */
 	/*
-	 * Directory source: leave this file out with a warning (the image itself, when it lies
-	 * inside); skip_ino 0: none.
+	 * Directory source: leave these files out with a warning (the image itself, when it lies
+	 * inside, and one that it will replace); ino 0: none.
 	 */
-	uint64_t skip_dev, skip_ino;
+	struct xw_file_id skip[2];
 	/*
 	 * Directory source: true for paths that are left out, with all below them. They are not
 	 * looked at, and of a file with several names the first one left is the file. NULL: none.

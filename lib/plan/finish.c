@@ -214,8 +214,8 @@ static int check_rest(struct xw_mkfs_params *p, struct xw_diag *diag)
 	if (p->size_bytes && (p->free_set || p->free_inodes))
 		return xw_fail(
 			diag, XW_ERR_USAGE,
-			"--free: only where SIZE is left out and the image is new; remove the old "
-			"one first");
+			"--free: only where SIZE is left out and the image is new, which --replace "
+			"makes it");
 	if (p->num_backup_sb >= 0 && !xw_has_compat(&p->features, XW_COMPAT_SPARSE_SUPER2))
 		xw_log(diag, XW_LOG_WARN, "-E num_backup_sb: no effect without sparse_super2");
 	return check_journal(p, diag);

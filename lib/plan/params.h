@@ -53,6 +53,7 @@ struct xw_alloc_tunables { /* -E mb_*; -1 = default */
 		best_avail_max_trim_order;
 };
 
+#define XW_BLOCK_SIZE_MIN 1024u
 #define XW_BLOCK_SIZE_MAX 65536u
 #define XW_OS_HURD 1u
 #define XW_OS_DEFAULT UINT32_MAX

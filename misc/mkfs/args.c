@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_FREE = CLI_KEY_OWN, KEY_FREE_INODES };
+enum { KEY_FREE = CLI_KEY_OWN, KEY_FREE_INODES, KEY_REPLACE };
 
 static const struct cli_row rows[] = {
 	{'b', required_argument, "-b", CLI_TO_LIBRARY, NULL},
@@ -49,6 +49,7 @@ static const struct cli_row rows[] = {
 	{'F', no_argument, "-F", CLI_OURS, NULL},
 	{'K', no_argument, "-K", CLI_OURS, NULL},
 	{'n', no_argument, "-n", CLI_OURS, NULL},
+	{KEY_REPLACE, no_argument, "--replace", CLI_OURS, NULL},
 };
 
 static int take(struct cli_line *l, int key, const char *value)
@@ -69,6 +70,10 @@ static int take(struct cli_line *l, int key, const char *value)
 	case 'n':
 		args->dry_run = true;
 		cli_line_push(l, "-n", NULL);
+		break;
+	case KEY_REPLACE:
+		args->replace = true;
+		cli_line_push(l, "--replace", NULL);
 		break;
 	}
 	return -1;

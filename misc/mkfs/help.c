@@ -40,6 +40,7 @@ void mkfs_print_help(FILE *out)
 	      "  -S         write superblocks and descriptors only, over a damaged filesystem\n"
 	      "  -q         print nothing but problems      -v         print more; twice for "
 	      "everything\n"
+	      "      --replace             a new file in place of an old image, once it is whole\n"
 	      "      --jobs N              threads (default: processors); does not change the "
 	      "image\n"
 	      "      --json                print the result as JSON\n"

@@ -12,12 +12,19 @@
 #include "cli/term.h"
 #include "mkfs/mkfs.h"
 
+#include <sys/stat.h>
+
 /* mke2fs's question, asked of a person only: a script passes -F. */
 static bool overwrite_after_all(const struct mkfs_args *args)
 {
+	struct stat st;
+
 	if (!args->line.quiet && !args->line.json && cli_confirm("Proceed anyway?"))
 		return true;
-	cli_hint("pass -F to overwrite it");
+	if (args->replace || stat(args->image, &st) || !S_ISREG(st.st_mode))
+		cli_hint("pass -F to overwrite it");
+	else
+		cli_hint("pass --replace for a new file in its place, or -F to overwrite it");
 	return false;
 }
 

@@ -13,7 +13,7 @@ struct mkfs_args {
 	size_t source_count;
 	const char *image;
 	unsigned force;
-	bool dry_run;
+	bool dry_run, replace;
 	char *config; /* the mke2fs.conf that counts, owned; NULL = none */
 	const char *config_name;
 	size_t config_len;

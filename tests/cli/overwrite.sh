@@ -195,6 +195,25 @@ if can_loop; then
 	fails 1 "$loop" "a mounted device is refused with -F"
 	umount mnt
 	losetup -d "$loop"
+	truncate -s 16M sectors.img
+	loop=$(losetup -b 4096 -f --show sectors.img)
+	at_end "losetup -d $loop"
+	mkfs -q -b 1024 "$loop"
+	fails 2 "-b 1024: less than a sector of $loop, which has 4096" "blocks smaller than sectors are refused"
+	mkfs -q -b 1024 -O journal_dev "$loop" 8M
+	fails 2 "-b 1024: less than a sector" "  also with SIZE, and of a journal"
+	mkfs -q -T floppy "$loop"
+	works "a usage type with smaller blocks"
+	is "  gets larger ones" mount "$loop" mnt
+	umount mnt
+	losetup -d "$loop"
+	loop=$(losetup -r -f --show sectors.img)
+	at_end "losetup -d $loop"
+	mkfs -q -F "$loop"
+	fails 1 "$loop: the device is read-only" "a device that cannot be written"
+	mkfs -q --replace -d d "$loop"
+	fails 2 "replace: $loop is a device" "--replace of a device"
+	losetup -d "$loop"
 else
 	skip "mounted and busy targets" "needs root and loop mounts"
 fi

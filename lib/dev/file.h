@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside the room: what files that have no name yet need of file.c. */
+#ifndef XW_DEV_FILE_H
+#define XW_DEV_FILE_H
+
+#include "dev/dev.h"
+
+/* As xw_dev_open_file, of an open file; owns fd once it succeeds. */
+int xw_dev_open_fd(int fd, const char *path, unsigned flags, struct xw_diag *diag,
+		   struct xw_dev **out);
+/* The line and the code for an errno of opening. */
+int xw_dev_fail_open(struct xw_diag *diag, const char *path, int err);
+
+#endif
