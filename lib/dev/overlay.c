@@ -462,6 +462,23 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+uint64_t xw_overlay_ask(const struct xw_dev *overlay, uint64_t blk, uint64_t n, bool *through)
+{
+	struct overlay *o = ov(overlay);
+	bool is_free = false, held;
+	uint64_t k = 1;
+
+	pthread_rwlock_rdlock(&o->lock);
+	if (o->is_free)
+		n = o->is_free(o->free_arg, blk, n, &is_free);
+	held = lookup(o, blk);
+	while (is_free && k < n && held == (lookup(o, blk + k) != NULL))
+		k++;
+	pthread_rwlock_unlock(&o->lock);
+	*through = is_free && !held;
+	return is_free ? k : n;
+}
+
 int xw_overlay_dirty(const struct xw_dev *overlay, uint64_t **blocks, size_t *n)
 {
 	const struct overlay *o = ov(overlay);

@@ -45,6 +45,12 @@ typedef uint64_t xw_overlay_free_fn(void *arg, uint64_t blk, uint64_t n, bool *i
  */
 void xw_overlay_set_shadow(struct xw_dev *overlay, xw_overlay_free_fn *fn, void *arg);
 
+/*
+ * Where would a write to the blocks from blk on go, to the base or into memory? Sets *through and
+ * returns for how many of the n blocks (1 .. n) that answer holds.
+ */
+uint64_t xw_overlay_ask(const struct xw_dev *overlay, uint64_t blk, uint64_t n, bool *through);
+
 /* Numbers of the dirty blocks, ascending; the caller frees *blocks (NULL when there are none). */
 int xw_overlay_dirty(const struct xw_dev *overlay, uint64_t **blocks, size_t *n);
 /*

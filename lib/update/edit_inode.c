@@ -55,11 +55,8 @@ static int place(struct maker *k, uint64_t lblk, const uint8_t *data, uint64_t l
 	const struct xw_alloc_req req = {.goal = k->goal, .len = len};
 	struct xw_run *runs;
 	size_t n;
-	int ret = xw_space_alloc_all(k->u->space, &req, &runs, &n);
+	int ret = xw_update_alloc_contents(k->u, &req, &runs, &n);
 
-	if (ret == XW_ERR_NOSPC)
-		return xw_fail(k->u->diag, ret, "%s: no space is left for the file",
-			       k->u->img->dev->name);
 	for (size_t i = 0; i < n && !ret; i++) {
 		ret = xw_update_map_add(
 			k->u, &k->m,
@@ -271,6 +268,8 @@ int xw_update_create(struct xw_update *u, const struct xw_update_new *new, xw_in
 	ret = number(&k);
 	if (!ret)
 		ret = fill_any(&k);
+	if (!ret)
+		ret = xw_update_contents_done(u);
 	if (!ret)
 		ret = record(&k);
 	*ino = k.n.ino;

@@ -15,6 +15,8 @@
 #include "read/map.h"
 #include "update/update_internal.h"
 
+#define ZEROS_MAX UINT64_C(4096) /* blocks that are zeroed at once */
+
 static int refuse(struct xw_update *u, xw_ino ino, int code, const char *why)
 {
 	return xw_fail(u->diag, code, "%s: inode %" PRIu32 ": %s", u->img->dev->name, ino, why);
@@ -97,6 +99,22 @@ struct filler {
 	bool up_to, full;
 };
 
+/* Zeros are contents: a part of what contents get. */
+static int take_zeros(struct xw_update *u, const struct xw_alloc_req *req, struct xw_run *run)
+{
+	const struct xw_alloc_req part = {.goal = req->goal, .len = XW_MIN(req->len, ZEROS_MAX)};
+	struct xw_run *runs;
+	size_t n;
+	int ret = xw_update_alloc_contents(u, &part, &runs, &n);
+
+	if (!ret)
+		*run = runs[0];
+	for (size_t i = 1; i < n && !ret; i++)
+		ret = xw_space_release(u->space, runs[i].start, runs[i].len);
+	free(runs);
+	return ret;
+}
+
 /*
  * Blocks for `from` and those behind it, at most to `to`. Where their cluster is the file's already
  * they are in it; new ones begin where the first of their cluster would be.
@@ -125,7 +143,7 @@ static int take_some(struct filler *f, uint64_t from, uint64_t to, struct xw_run
 			return XW_ERR_NOSPC;
 		req.len = XW_MIN(req.len, (room - keep) & ~(size - 1));
 	}
-	ret = xw_space_alloc(u->space, &req, run);
+	ret = uses_extents(u) ? xw_space_alloc(u->space, &req, run) : take_zeros(u, &req, run);
 	if (ret)
 		return ret;
 	run->start += lead;
@@ -144,10 +162,12 @@ static int fill_hole(struct filler *f, uint64_t from, uint64_t to)
 		struct xw_run run;
 
 		ret = take_some(f, from, to, &run);
-		if (ret == XW_ERR_NOSPC && !f->up_to)
+		if (ret == XW_ERR_NOSPC && unwritten && !f->up_to)
 			return xw_fail(u->diag, ret, "%s: %" PRIu64 " blocks needed, none free",
 				       u->img->dev->name, to - from);
-		f->full = ret == XW_ERR_NOSPC;
+		f->full = ret == XW_ERR_NOSPC && f->up_to;
+		if (f->full)
+			xw_diag_clear(u->diag);
 		if (ret)
 			return f->full ? 0 : ret;
 		ret = xw_update_map_add(
@@ -188,6 +208,8 @@ int xw_update_fallocate(struct xw_update *u, xw_ino ino, xw_lblk first, xw_lblk 
 	}
 	if (!ret && at < stop)
 		ret = fill_hole(&f, at, stop);
+	if (!ret)
+		ret = xw_update_contents_done(u);
 	if (!ret) {
 		xw_update_map_take(&e.m, &more);
 		ret = finish(u, ino, &e);

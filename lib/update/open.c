@@ -253,6 +253,7 @@ void xw_update_close(struct xw_update *u)
 	xw_update_forget(u);
 	xw_vec_free(&u->recs);
 	xw_vec_free(&u->freed);
+	xw_vec_free(&u->fence);
 	xw_vec_free(&u->bias.groups);
 	xw_build_free(&u->b);
 	xw_ispace_free(u->inodes);

@@ -16,7 +16,7 @@
 
 void xw_session_init(struct xw_session *s, struct xw_dev *dev, struct xw_diag *diag)
 {
-	*s = (struct xw_session){.dev = dev, .diag = diag};
+	*s = (struct xw_session){.dev = dev, .diag = diag, .held_max = XW_SESSION_HELD_MAX};
 }
 
 /* A journal that asks for recovery and is empty is none. */
@@ -58,8 +58,10 @@ static int open_update(struct xw_session *s)
 		ret = xw_overlay_open(s->dev, bs, s->diag, &s->top);
 	if (!ret)
 		ret = xw_update_begin_dev(s->top, &opts, s->diag, &s->u);
-	if (!ret)
+	if (!ret) {
 		s->u->data = s->dev;
+		s->u->held_max = s->held_max;
+	}
 	return ret;
 }
 

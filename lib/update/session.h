@@ -21,11 +21,18 @@
 
 #pragma GCC visibility push(default)
 
+#define XW_SESSION_HELD_MAX (UINT64_C(64) << 20)
+
 struct xw_session {
-	struct xw_dev *dev; /* borrowed; where steps go */
+	struct xw_dev *dev; /* borrowed, an overlay; where steps go */
 	struct xw_diag *diag;
 	int64_t now; /* of what steps make; may be changed between steps */
 	unsigned image_flags; /* XW_IMAGE_* */
+	/*
+	 * Bytes: when dev uses so much memory, contents of files no longer go to blocks that were
+	 * in use when dev was opened: XW_ERR_NOSPC where there are no others.
+	 */
+	uint64_t held_max;
 	bool torn; /* a part of a step is on dev, the rest could not be written: do not commit */
 	/* kept by the session */
 	struct xw_dev *top; /* over dev; NULL: no update is open */

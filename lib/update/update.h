@@ -10,7 +10,8 @@
  *	xw_update_close(u)			without a commit: the image is what it was
  *
  * What the change frees stays taken until the commit (commit/edit.h says why): it is collected in
- * `freed` and given back to the bitmaps when they are written.
+ * `freed` and given back to the bitmaps when they are written. Who goes on behind xw_update_flush()
+ * relies on the edit's device, which holds what is written to blocks of the old state.
  *
  * Everything is checked as far as it is touched: what is freed must be in use, belong to nobody
  * else in this change, and be no metadata of groups.
@@ -86,6 +87,10 @@ struct xw_update {
 	struct xw_builder b; /* its encoders; share and intern are set by who has xattrs */
 	int64_t now;
 	XW_VEC(struct xw_run) freed; /* free after the commit */
+	/* In a session; see contents.c. */
+	uint64_t held_max; /* bytes of memory that u->data may use when contents are added */
+	XW_VEC(struct xw_run) fence; /* free, and kept from the allocator */
+	xw_blk passed; /* where contents ended last that are not held */
 	XW_VEC(struct xw_update_rec) recs; /* one an inode */
 	uint32_t *slots; /* [n_slots] of recs by number; see itable.c */
 	size_t n_slots;

@@ -16,6 +16,13 @@ struct xw_update_clusters {
 /* *out: the run's clusters that are new, in blocks; len 0: none. XW_ERR_CORRUPT: misplaced. */
 int xw_update_clusters(struct xw_update_clusters *c, const struct xw_map_run *run,
 		       struct xw_run *out);
+/*
+ * contents.c: as xw_space_alloc_all(), for what will be written to u->data, with a line where there
+ * is no space. When the last contents of a file have theirs: xw_update_contents_done().
+ */
+int xw_update_alloc_contents(struct xw_update *u, const struct xw_alloc_req *req,
+			     struct xw_run **runs, size_t *n);
+int xw_update_contents_done(struct xw_update *u);
 /* One block of a map or itree, the only one of its cluster, is free. */
 int xw_update_free_one(struct xw_update *u, xw_blk blk);
 /* lax.c: as the bitmap readers of read/bitmaps.h, without their checks. */
@@ -60,8 +67,8 @@ int xw_update_set_map(struct xw_update *u, const struct xw_binode *n, struct xw_
 int xw_update_map_load(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 		       struct xw_update_map *m);
 /*
- * As xw_update_map_write(), but i_blocks is the caller's: *gain is by how many blocks the map itself
- * grows. Flags of an index or itree go.
+ * As xw_update_map_write(), but i_blocks is the caller's: *gain is by how many blocks the map
+ * itself grows. Flags of an index or itree go.
  */
 int xw_update_map_put(struct xw_update *u, xw_ino ino, struct xw_inode *in, struct xw_update_map *m,
 		      int64_t *gain);

@@ -191,6 +191,18 @@ START_TEST(shadow)
 	ck_assert_int_gt(asked, 0);
 	check_shows(o, model, 80 * bs + 4);
 
+	/* and says so: held or not, in runs */
+	for (xw_blk blk = 0; blk < 60;) {
+		const xw_blk ends[] = {10, 12, 13, 20, 40, 60};
+		bool through;
+		size_t i = 0;
+
+		while (blk >= ends[i])
+			i++;
+		ck_assert_uint_eq(xw_overlay_ask(o, blk, 60 - blk, &through), ends[i] - blk);
+		ck_assert_int_eq(through, i == 1 || i == 3 || i == 5);
+		blk = ends[i];
+	}
 	/* the base has exactly the free ones */
 	ck_assert_uint_eq(base->dev.size, 80 * bs + 4);
 	ck_assert_int_eq(xw_dev_pread(base->under, buf, bs, 10 * bs), 0);
