@@ -23,7 +23,7 @@ static const struct cli_row rows[] = {
 	{'R', required_argument, "-R", CLI_OURS, NULL},
 	{'s', required_argument, "-s", CLI_OURS, NULL},
 	{'w', no_argument, "-w", CLI_OURS, NULL},
-	{'z', required_argument, "-z", CLI_REFUSED, "a change is whole or not made at all"},
+	{'z', required_argument, "-z", CLI_OURS, NULL},
 	{'d', required_argument, "-d", CLI_REFUSED, "blocks come from the image alone"},
 	{'D', no_argument, "-D", CLI_REFUSED, "the image is read through the page cache"},
 	{KEY_NO_REPLAY, no_argument, "--no-replay", CLI_OURS, NULL},
@@ -48,6 +48,8 @@ static void print_help(FILE *out)
 	      "  -s BLOCK              read the superblock, and the descriptors behind it, there\n"
 	      "  -n                    do not complain of checksums\n"
 	      "      --no-replay       leave the journal as it is\n"
+	      "  -z FILE               with -w: write what the changes overwrite to FILE, for "
+	      "e2undo(8)\n"
 	      "  -E offset=BYTES       where in IMAGE the filesystem begins\n"
 	      "      --redo-file FILE  where an interrupted change is kept (block devices)\n"
 	      "      --json            a line of JSON for each request\n"
@@ -138,6 +140,8 @@ static int take(struct cli_line *l, int key, const char *value)
 	case KEY_NO_REPLAY:
 		args->how.no_replay = true;
 		return -1;
+	case 'z':
+		return take_path(value, &args->undo_file, &args->how.undo_file);
 	default:
 		return take_path(value, &args->redo_file, &args->how.redo_file);
 	}
@@ -200,5 +204,6 @@ void debugfs_args_free(struct debugfs_args *args)
 {
 	cli_line_free(&args->line);
 	free(args->redo_file);
+	free(args->undo_file);
 	free(args->requests);
 }

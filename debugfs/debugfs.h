@@ -82,6 +82,7 @@ struct dbg_how {
 	uint32_t block_size; /* -b; 0: the superblock says it */
 	uint64_t offset; /* -E offset=: bytes */
 	const char *redo_file; /* --redo-file */
+	const char *undo_file; /* -z */
 };
 
 struct dbg {

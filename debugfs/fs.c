@@ -171,7 +171,7 @@ static int verb_dump_mmp(struct dbg *d, int argc, char **argv)
 
 static int verb_dump_unused(struct dbg *d, int argc, char **argv)
 {
-	const struct xw_super *sb = &d->img->sb;
+	const uint64_t end = xw_image_blocks_here(d->img);
 	const uint32_t bs = d->img->block_size;
 	auto_free uint8_t *buf = malloc(bs);
 	struct dbg_bits b = {.d = d};
@@ -183,7 +183,7 @@ static int verb_dump_unused(struct dbg *d, int argc, char **argv)
 		return DBG_USAGE;
 	if (!buf)
 		return xw_fail_nomem(&d->diag, "block");
-	for (xw_blk blk = sb->first_data_block; blk < sb->blocks_count && !rc; blk++) {
+	for (xw_blk blk = d->img->sb.first_data_block; blk < end && !rc; blk++) {
 		if (cli_interrupted()) {
 			rc = DBG_SAID;
 			break;

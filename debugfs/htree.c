@@ -251,7 +251,7 @@ static int verb_htree(struct dbg *d, int argc, char **argv)
 	h.in = &in;
 	h.buf = buf;
 	h.csum = xw_super_has_csum(&d->img->sb);
-	h.left = XW_MIN(xw_div_up(in.size, d->img->block_size), d->img->sb.blocks_count);
+	h.left = XW_MIN(xw_div_up(in.size, d->img->block_size), xw_image_blocks_here(d->img));
 	load_seed(d->img, h.seed);
 	return dump_root(&h);
 }

@@ -154,7 +154,7 @@ int dbg_verb_itree(struct dbg *d, int argc, char **argv)
 	t.seed = xw_image_inode_seed(d->img, t.ino, &in);
 	t.csum = xw_super_has_csum(&d->img->sb);
 	t.any_names = in.flags & XW_FL_ENCRYPT;
-	t.left = d->img->sb.blocks_count;
+	t.left = xw_image_blocks_here(d->img);
 	rc = root_of(&t, &root);
 	return rc ? rc : dump_node(&t, root, -1, buf);
 }

@@ -24,7 +24,7 @@ static int each_inode(struct dbg *d, inode_fn *fn, void *arg)
 	struct xw_inode_scan scan;
 	const uint8_t *raw;
 	xw_ino ino;
-	int rc = xw_inode_scan_begin(d->img, 0, d->img->groups, &scan);
+	int rc = xw_inode_scan_begin(d->img, 0, xw_image_groups_here(d->img), &scan);
 
 	while (!rc) {
 		struct xw_inode in;

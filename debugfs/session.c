@@ -98,6 +98,7 @@ static int open_writing(struct dbg *d, const char *path)
 {
 	const struct xw_edit_opts opts = {
 		.redo_file = d->how.redo_file,
+		.undo_file = d->how.undo_file,
 		.offset = d->how.offset,
 		.now = d->now,
 		.keep_log = d->how.no_replay,

@@ -40,7 +40,7 @@ static int collect(struct share *s)
 	struct xw_inode_scan scan;
 	const uint8_t *raw;
 	xw_ino ino;
-	int rc = xw_inode_scan_begin(img, 0, img->groups, &scan);
+	int rc = xw_inode_scan_begin(img, 0, xw_image_groups_here(img), &scan);
 
 	while (!rc && !cli_interrupted()) {
 		struct xw_inode in;

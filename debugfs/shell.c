@@ -13,6 +13,8 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/auto.h"
+
 /* ---- open and close ---- */
 
 static int open_number(struct dbg *d, const char *what, uint64_t *out)
@@ -20,13 +22,13 @@ static int open_number(struct dbg *d, const char *what, uint64_t *out)
 	return dbg_number(d, optarg, what, out);
 }
 
-static int open_options(struct dbg *d, int argc, char **argv, struct dbg_how *how)
+static int open_options(struct dbg *d, int argc, char **argv, struct dbg_how *how, char **undo)
 {
 	uint64_t size = 0;
 	int key, rc = 0;
 
 	dbg_getopt_reset();
-	while (!rc && (key = getopt(argc, argv, "b:cefins:w")) != -1) {
+	while (!rc && (key = getopt(argc, argv, "b:cefins:wz:")) != -1) {
 		switch (key) {
 		case 'b':
 			rc = open_number(d, "block size", &size);
@@ -54,6 +56,12 @@ static int open_options(struct dbg *d, int argc, char **argv, struct dbg_how *ho
 		case 'w':
 			how->write = true;
 			break;
+		case 'z':
+			free(*undo);
+			how->undo_file = *undo = dbg_absolute(optarg);
+			if (!*undo)
+				rc = xw_fail_nomem(&d->diag, "name of the undo file");
+			break;
 		default:
 			return DBG_USAGE;
 		}
@@ -64,16 +72,19 @@ static int open_options(struct dbg *d, int argc, char **argv, struct dbg_how *ho
 static int verb_open(struct dbg *d, int argc, char **argv)
 {
 	struct dbg_how how = {.no_replay = d->how.no_replay, .redo_file = d->how.redo_file};
+	auto_free char *undo = NULL;
 	int rc;
 
 	if (d->img)
 		return xw_fail(&d->diag, XW_ERR_STATE, "%s is still open; close it first", d->path);
-	rc = open_options(d, argc, argv, &how);
+	rc = open_options(d, argc, argv, &how, &undo);
 	if (rc)
 		return rc;
 	if (optind + 1 != argc)
 		return DBG_USAGE;
-	return dbg_open(d, argv[optind], &how);
+	rc = dbg_open(d, argv[optind], &how);
+	d->how.undo_file = NULL; /* the edit has its own */
+	return rc;
 }
 
 static int verb_close(struct dbg *d, int argc, char **argv)
@@ -220,7 +231,7 @@ static const struct dbg_verb verbs[] = {
 	 {"open"},
 	 0,
 	 verb_open,
-	 "[-cefinw] [-b SIZE] [-s BLOCK] IMAGE",
+	 "[-cefinw] [-b SIZE] [-s BLOCK] [-z UNDO] IMAGE",
 	 "open an image; the letters are the tool's options"},
 	{"close_filesys",
 	 {"close"},

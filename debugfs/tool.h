@@ -11,7 +11,7 @@ struct debugfs_args {
 	struct dbg_how how;
 	const char *image; /* NULL: none yet */
 	const char *file; /* -f; "-": standard input */
-	char *redo_file; /* owned; how.redo_file */
+	char *redo_file, *undo_file; /* owned; those of `how` */
 	const char **requests; /* -R; owned */
 	size_t n_requests;
 	int64_t now;

@@ -225,7 +225,7 @@ int dbg_walk(struct dbg *d, xw_ino ino, const struct xw_inode *in, dbg_piece_fn 
 	if (!nodes)
 		return xw_fail_nomem(&d->diag, "map blocks");
 	w.nodes = nodes;
-	w.budget = d->img->sb.blocks_count;
+	w.budget = xw_image_blocks_here(d->img);
 	w.seed = xw_image_inode_seed(d->img, ino, in);
 	if (in->flags & XW_FL_EXTENTS)
 		/* where the last entry of a node ends is not said: not behind the size */

@@ -20,12 +20,11 @@ uint64_t xw_change_hash(const uint8_t sector[XW_CHANGE_SECTOR])
 	return xw_hash64(sector, XW_CHANGE_SECTOR, 0);
 }
 
-/* Bytes of the base, zeros behind its end. */
-static int read_base(const struct xw_change *c, uint64_t off, size_t len, uint8_t *buf)
+int xw_change_before(const struct xw_change *c, uint64_t off, size_t len, void *buf)
 {
 	const uint64_t there = off < c->old_size ? XW_MIN(len, c->old_size - off) : 0;
 
-	memset(buf + there, 0, len - there);
+	memset((uint8_t *)buf + there, 0, len - there);
 	return there ? xw_dev_pread(c->base, buf, there, off) : 0;
 }
 
@@ -41,7 +40,7 @@ static int read_super(struct xw_change *c, bool *readable)
 	if (!page || !c->super_page)
 		return xw_fail_nomem(c->diag, "a change");
 	c->base->diag = NULL;
-	*readable = !read_base(c, off, bs, page);
+	*readable = !xw_change_before(c, off, bs, page);
 	c->base->diag = diag;
 	if (*readable)
 		memcpy(c->old_super, page + XW_SUPER_OFFSET % bs, XW_SUPER_SIZE);
@@ -79,7 +78,7 @@ static void consider(struct xw_change *c, uint64_t blk, const uint8_t *before)
 static int compare_run(struct xw_change *c, const uint64_t *blocks, size_t n, uint8_t *buf)
 {
 	const uint64_t bs = c->block_size;
-	int rc = read_base(c, blocks[0] * bs, n * bs, buf);
+	int rc = xw_change_before(c, blocks[0] * bs, n * bs, buf);
 
 	for (size_t i = 0; i < n && !rc; i++)
 		consider(c, blocks[i], buf + i * bs);

@@ -35,6 +35,8 @@ struct xw_change {
 int xw_change_collect(struct xw_dev *overlay, struct xw_diag *diag, struct xw_change *out);
 void xw_change_free(struct xw_change *c);
 
+/* Bytes of the old state, zeros behind its end; of no use once apply has begun. */
+int xw_change_before(const struct xw_change *c, uint64_t off, size_t len, void *buf);
 /* Put `super` into its place in super_page: what get and apply give for super_blk from now on. */
 void xw_change_set_super(struct xw_change *c, const uint8_t super[XW_SUPER_SIZE]);
 /* The blocks, for a transaction. Lives as long as c. */

@@ -5,6 +5,7 @@
  *   step                                        cut behind it, the image is
  *   shadow writes flushed                       old
  *   redo file written, flushed, published       old (no bit: the file is dropped)
+ *   undo file likewise, where one is wanted     old
  *   superblock with bit and nonce, flush        new, once the file is applied   [commit point]
  *   blocks, flush, size                         the same
  *   final superblock, flush                     new (no bit: the file is dropped)
@@ -22,6 +23,7 @@
 #include "commit/commit_internal.h"
 #include "commit/redo.h"
 #include "commit/super.h"
+#include "commit/undo.h"
 
 int xw_commit_put_super(struct xw_dev *base, const uint8_t super[XW_SUPER_SIZE])
 {
@@ -101,6 +103,7 @@ int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts)
 {
 	const bool usable = xw_super_bytes_valid(c->old_super);
 	uint8_t pending[XW_SUPER_SIZE];
+	bool undo_made = false;
 	uint64_t nonce;
 	int rc = make_nonce(opts, c->diag, &nonce);
 
@@ -111,6 +114,8 @@ int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts)
 	/* An old superblock that is none cannot carry the bit; the new one can. */
 	xw_super_bytes_pend(usable ? c->old_super : c->new_super, nonce, pending);
 	rc = publish(c, opts, nonce, pending);
+	if (!rc && opts->undo_file)
+		rc = xw_undo_write(opts->undo_file, opts->offset, c, &undo_made);
 	if (rc) {
 		abandon(c, opts->store, false);
 		return rc;
@@ -118,6 +123,8 @@ int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts)
 	rc = xw_commit_put_super(c->base, pending);
 	if (rc) {
 		abandon(c, opts->store, true);
+		if (undo_made)
+			xw_undo_remove(opts->undo_file);
 		return rc;
 	}
 	xw_change_set_super(c, pending);
@@ -162,7 +169,11 @@ static int commit(struct xw_change *c, const struct xw_commit_opts *opts,
 	int rc = 1;
 
 	info->blocks = c->n;
-	if (opts->how != XW_COMMIT_REDO) {
+	if (opts->undo_file && opts->how == XW_COMMIT_JOURNAL)
+		return xw_fail(c->diag, XW_ERR_USAGE,
+			       "%s: an undo file cannot be had of a commit through the journal",
+			       c->base->name);
+	if (opts->how != XW_COMMIT_REDO && !opts->undo_file) {
 		rc = xw_commit_journal(c, opts, info->why_no_journal, sizeof(info->why_no_journal));
 		if (rc == 1 && opts->how == XW_COMMIT_JOURNAL)
 			return xw_fail(c->diag, XW_ERR_STATE,

@@ -25,6 +25,12 @@ struct xw_commit_opts {
 	uint64_t nonce; /* of the redo file; 0: random. For tests. */
 	/* The new state has RECOVER set because its log is to be replayed by others. Redo only. */
 	bool log_pending;
+	/*
+	 * An undo file for e2undo(8) (undo.h), of an image that begins at `offset`; NULL: none. The
+	 * commit is by redo then: a journal's own blocks would need undoing too.
+	 */
+	const char *undo_file;
+	uint64_t offset;
 	bool any_super; /* debuggers: the new superblock may be one that nobody opens */
 };
 

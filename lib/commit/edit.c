@@ -33,6 +33,7 @@ struct xw_edit {
 	struct xw_edit_opts opts;
 	struct xw_diag *diag;
 	struct xw_redo_store *store, *own_store; /* own_store: to be closed */
+	char *undo_file; /* owned, or NULL */
 	struct xw_dev *dev; /* the overlay; owns base */
 	struct xw_recover_info recovered;
 	uint64_t base_size; /* of the state that an end without commit goes back to */
@@ -124,12 +125,17 @@ static struct xw_edit *new_edit(const struct xw_edit_opts *opts, struct xw_redo_
 {
 	struct xw_edit *e = calloc(1, sizeof(*e));
 
+	if (e && opts->undo_file && !(e->undo_file = strdup(opts->undo_file))) {
+		free(e);
+		e = NULL;
+	}
 	if (!e) {
 		xw_fail_nomem(diag, "a change");
 		return NULL;
 	}
 	e->opts = *opts;
 	e->opts.redo_file = NULL; /* not ours to keep */
+	e->opts.undo_file = e->undo_file;
 	e->diag = diag;
 	e->store = store;
 	pthread_mutex_init(&e->lock, NULL);
@@ -141,6 +147,7 @@ static void free_edit(struct xw_edit *e)
 	xw_freemap_free(e->map);
 	xw_vec_free(&e->shadow);
 	pthread_mutex_destroy(&e->lock);
+	free(e->undo_file);
 	free(e);
 }
 
@@ -170,7 +177,7 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 		free_edit(e);
 		return rc;
 	}
-	if (!rdonly)
+	if (!rdonly && !e->undo_file) /* undo.h: space that is free now may not always have been */
 		xw_overlay_set_shadow(e->dev, on_write, e);
 	*out = e;
 	return 0;
@@ -274,6 +281,8 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 		.how = e->opts.how,
 		.store = e->store,
 		.now = e->opts.now,
+		.undo_file = e->opts.undo_file,
+		.offset = e->opts.offset,
 		.log_pending = e->opts.keep_log || e->opts.any_state,
 		.any_super = e->opts.any_state,
 	};

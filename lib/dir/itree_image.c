@@ -12,6 +12,7 @@
 
 #include "base/auto.h"
 #include "base/endian.h"
+#include "read/bitmaps.h"
 #include "read/dirs.h"
 #include "read/map.h"
 #include "read/xattrs.h"
@@ -57,7 +58,7 @@ static int in_use(void *arg, xw_blk blk)
 	}
 	if (f->desc.flags & XW_BG_BLOCK_UNINIT)
 		return 0;
-	bit >>= sb->log_cluster_size - XW_MIN(sb->log_block_size, sb->log_cluster_size);
+	bit >>= xw_image_cluster_bits(f->img);
 	if (xw_image_meta(f->img, f->desc.block_bitmap, (uint32_t)(bit / 8), &byte, 1))
 		return 1;
 	return byte >> bit % 8 & 1;

@@ -18,6 +18,7 @@
 #define CACHE_BYTES (2u << 20)
 #define CACHE_MIN_SLOTS 32u
 #define NO_BLOCK UINT64_MAX
+#define FLEX_LOG_MAX 16u /* more groups share nothing in any image that was made */
 
 #define INCOMPAT_KNOWN                                                                             \
 	(XW_INCOMPAT_FILETYPE | XW_INCOMPAT_RECOVER | XW_INCOMPAT_META_BG | XW_INCOMPAT_EXTENTS |  \
@@ -193,6 +194,24 @@ void xw_image_close(struct xw_image *img)
 		return;
 	cache_free(img->cache);
 	free(img);
+}
+
+uint64_t xw_image_blocks_here(const struct xw_image *img)
+{
+	return XW_MIN(img->sb.blocks_count, img->dev->size / img->block_size);
+}
+
+uint64_t xw_image_groups_here(const struct xw_image *img)
+{
+	const struct xw_super *sb = &img->sb;
+	const uint64_t blocks = xw_image_blocks_here(img);
+	uint64_t n = 0;
+
+	if (blocks > sb->first_data_block)
+		n = xw_div_up(blocks - sb->first_data_block, sb->blocks_per_group);
+	if (sb->feature_incompat & XW_INCOMPAT_FLEX_BG)
+		n = xw_round_up(n, UINT64_C(1) << XW_MIN(sb->log_groups_per_flex, FLEX_LOG_MAX));
+	return XW_MIN(n, img->groups);
 }
 
 static bool is_power_of(uint64_t n, unsigned base)

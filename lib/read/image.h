@@ -68,6 +68,14 @@ static inline bool xw_image_has_blocks(const struct xw_image *img, xw_blk blk, u
  */
 int xw_image_meta(struct xw_image *img, xw_blk blk, uint32_t off, void *buf, size_t len);
 
+/*
+ * What there is of the filesystem where XW_IMAGE_SHORT lets it be longer than the device: its
+ * blocks, and the groups that begin on the device, with those that share their metadata with one of
+ * these (flex_bg). For loops and budgets: a damaged superblock counts billions.
+ */
+uint64_t xw_image_blocks_here(const struct xw_image *img);
+uint64_t xw_image_groups_here(const struct xw_image *img);
+
 /* The block that holds the descriptor of `group`. group < img->groups. */
 xw_blk xw_image_desc_block(const struct xw_image *img, uint64_t group);
 /* Whether `group` begins with a copy of the superblock. */

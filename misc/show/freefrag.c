@@ -98,7 +98,7 @@ int xw_freefrag_measure(struct xw_show *s, struct xw_image *img, struct xw_freef
 	struct measure m = {.ff = ff, .ratio = xw_image_cluster_bits(img)};
 	int rc = bits ? show_sysmap(s, img) : xw_fail_nomem(img->diag, "bitmap");
 
-	for (uint64_t g = 0; g < img->groups && !rc; g++) {
+	for (uint64_t g = 0; g < xw_image_groups_here(img) && !rc; g++) {
 		if (!measure_group(s, img, g, bits, &m))
 			break;
 		rc = add_group(ff, g, m.group_longest << m.ratio, img->diag);

@@ -2,7 +2,7 @@
 /*
  * Block groups: what the descriptors say, and what the bitmaps say is free. A group with a wrong
  * descriptor or bitmap is shown as it is read; groups end where no more descriptors can be read,
- * whatever the superblock counts.
+ * and where the device does, whatever the superblock counts.
  */
 #include "config.h"
 
@@ -300,7 +300,7 @@ static void each_group(struct xw_show *s, struct xw_image *img,
 				  void *bits),
 		       void *bits)
 {
-	for (uint64_t g = 0; g < img->groups; g++) {
+	for (uint64_t g = 0; g < xw_image_groups_here(img); g++) {
 		struct view v;
 
 		if (read_view(img, g, &v)) {
@@ -405,7 +405,7 @@ int xw_show_group_stats(struct xw_show *s, struct xw_image *img, bool groups)
 	uint64_t dirs = 0;
 	struct xw_group_desc gd;
 
-	for (uint64_t g = 0; g < img->groups; g++) {
+	for (uint64_t g = 0; g < xw_image_groups_here(img); g++) {
 		int rc = xw_image_group(img, g, &gd);
 
 		if (rc && rc != XW_ERR_CHECKSUM)

@@ -11,8 +11,6 @@
 
 enum { KEY_COMMIT = CLI_KEY_OWN, KEY_REDO_FILE };
 
-#define JUST_COMMITTED "every change is one commit: there is nothing to undo"
-
 static const struct cli_row rows[] = {
 	{'c', required_argument, "-c", CLI_OURS, NULL},
 	{'C', required_argument, "-C", CLI_OURS, NULL},
@@ -35,7 +33,7 @@ static const struct cli_row rows[] = {
 	{'T', required_argument, "-T", CLI_OURS, NULL},
 	{'u', required_argument, "-u", CLI_OURS, NULL},
 	{'U', required_argument, "-U", CLI_OURS, NULL},
-	{'z', required_argument, "-z", CLI_REFUSED, JUST_COMMITTED},
+	{'z', required_argument, "-z", CLI_OURS, NULL},
 	{KEY_COMMIT, required_argument, "--commit", CLI_OURS, NULL},
 	{KEY_REDO_FILE, required_argument, "--redo-file", CLI_OURS, NULL},
 	{CLI_KEY_JOBS, required_argument, "--jobs", CLI_OURS, NULL},
@@ -66,6 +64,7 @@ static void print_help(FILE *out)
 	      "encoding_flags=,\n"
 	      "                       orphan_file_size=, offset=BYTES\n"
 	      "  -f                   also what is not advisable\n"
+	      "  -z FILE              write what the change overwrites to FILE, for e2undo(8)\n"
 	      "\n"
 	      "      --commit HOW     auto (default), journal, or redo: through a file beside it\n"
 	      "      --redo-file FILE that file (default: IMAGE.xw-redo; needed for devices)\n"
@@ -96,6 +95,12 @@ static int set_commit(struct tune_args *args, const char *value)
 	}
 	cli_error("--commit: \"%s\" is not auto, redo or journal", value);
 	return EXIT_USAGE;
+}
+
+static int set_undo_file(struct tune_args *args, const char *value)
+{
+	args->opts.undo_file = value;
+	return 0;
 }
 
 static int set_redo_file(struct tune_args *args, const char *value)
@@ -163,6 +168,7 @@ static const struct {
 	{'U', tune_set_uuid},
 	{KEY_COMMIT, set_commit},
 	{KEY_REDO_FILE, set_redo_file},
+	{'z', set_undo_file},
 	{CLI_KEY_JOBS, set_jobs},
 };
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The undo file of e2undo(8): what a change writes over, as it was, so that the change can be taken
+ * back later. Its format was observed in files that e2fsprogs 1.47.0 writes; e2undo reads ours, and
+ * tools that append to a file of an earlier change append to each other's.
+ *
+ *   block 0      header, 512 bytes
+ *   block S      the superblock that the image has when all is written, its magic inverted: e2undo
+ *                refuses an image with any other
+ *   block K      a block of keys, then the contents they speak of, each from a block on; the next
+ *                block of keys; and so on
+ *
+ * A block is what the header says it is, and so is the unit in which keys count places.
+ *
+ * What a change writes to free space must be held for the commit as well (edit.h sees to it): it
+ * may have been freed by a change that the file has before, and be in use in the oldest state.
+ */
+#ifndef XW_COMMIT_UNDO_H
+#define XW_COMMIT_UNDO_H
+
+#include "commit/change.h"
+
+/*
+ * Write the file for change c, of an image that begins `offset` bytes into its own. A file that is
+ * there is the undo file of what led to the old state of c: what it does not have yet is added to
+ * it. XW_ERR_EXISTS: it is something else, and stays as it is. Durable when this returns 0; after a
+ * failure the file is what it was. *made: there was none before.
+ */
+int xw_undo_write(const char *path, uint64_t offset, const struct xw_change *c, bool *made);
+/* The change was not made: the file that xw_undo_write() made goes. */
+void xw_undo_remove(const char *path);
+
+#endif
