@@ -64,7 +64,6 @@ done <<'TABLE'
 -J size=0|Invalid journal size: 0
 -j|The filesystem already has a journal
 -I 512|not supported
--z undo|not supported
 -X|unknown option -X
 --commit maybe|--commit
 TABLE
