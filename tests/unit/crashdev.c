@@ -12,7 +12,7 @@
 
 struct contents {
 	unsigned users;
-	struct xw_dev *now, *medium;
+	struct xw_dev *now, *medium; /* the same, but where something was written */
 	XW_VEC(struct xw_run) written; /* bytes, since the last flush */
 };
 
@@ -154,12 +154,13 @@ void crash_dev_settle(struct xw_dev *d)
 				copy(c, at, next - at);
 		}
 	}
-	c->in->written.n = 0;
 	/* what is on the medium is what there is now; the other one is made equal */
 	c->in->now = c->in->medium;
 	c->in->medium = swap;
 	ck_assert_int_eq(xw_dev_set_size(c->in->medium, c->in->now->size), 0);
-	copy(c, 0, c->in->now->size);
+	for (size_t i = 0; i < c->in->written.n; i++)
+		copy(c, c->in->written.v[i].start, c->in->written.v[i].len);
+	c->in->written.n = 0;
 	d->size = c->in->now->size;
 }
 

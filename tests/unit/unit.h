@@ -12,8 +12,9 @@
 #include <stdlib.h>
 
 /*
- * Every ck_assert() that holds is written to a file, so that a crash can be told to have been "after this
- * point": most of the time of tests that look at every byte of something. Here a line is told once.
+ * Every ck_assert() that holds is written to a file, so that a crash can be told to have been
+ * "after this point": most of the time of tests that look at every byte of something. Here a line
+ * is told once.
  */
 static inline void unit_mark(const char *file, int line)
 {
