@@ -101,8 +101,11 @@ static int check_mmp(struct xw_dev *dev, struct xw_diag *diag)
 	dev->diag = devs;
 	if (rc || mmp.seq == XW_MMP_SEQ_CLEAN)
 		return 0;
-	return xw_fail(diag, XW_ERR_BUSY, "%s: in use by node %s, as its MMP block says", dev->name,
-		       mmp.node);
+	return xw_fail(
+		diag, XW_ERR_BUSY,
+		"%s: in use by node %s, as its MMP block says; if that is not so, xw-tune -f -E "
+		"clear_mmp clears it",
+		dev->name, mmp.node);
 }
 
 static uint32_t block_size_of(struct xw_dev *dev, const struct xw_edit_opts *opts)

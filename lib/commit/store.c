@@ -18,15 +18,17 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "commit/newfile.h"
+#include "commit/commit_internal.h"
 #include "commit/store.h"
 
 #define SUFFIX ".xw-redo"
+#define TMP ".tmp"
 
 struct file_store {
 	struct xw_redo_store store;
-	struct xw_newfile file;
 	struct xw_diag *diag;
+	mode_t mode;
+	char *path, *tmp;
 };
 
 static struct file_store *fs(struct xw_redo_store *s)
@@ -49,34 +51,62 @@ static int check_ours(struct file_store *f, const char *path)
 		if (n == 0 || (n == sizeof(magic) && !memcmp(magic, XW_REDO_MAGIC, sizeof(magic))))
 			return 0;
 		/* space was reserved, contents never arrived */
-		if (n > 0 && path == f->file.tmp)
+		if (n > 0 && path == f->tmp)
 			return 0;
 	}
 	return xw_fail(f->diag, XW_ERR_EXISTS, "%s: is in the way, and no redo file", path);
 }
 
+int xw_commit_sync_dir_of(const char *path, struct xw_diag *diag)
+{
+	const char *slash = strrchr(path, '/');
+	auto_free char *dir = strndup(slash ? path : ".", slash > path ? slash - path : 1);
+	auto_fd int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (!dir)
+		return xw_fail_nomem(diag, "the name of a directory");
+	/* EINVAL: a host filesystem that has no such thing */
+	if (fd < 0 || (fsync(fd) && errno != EINVAL))
+		return xw_fail_errno(diag, XW_ERR_IO, errno, "%s: cannot flush the directory", dir);
+	return 0;
+}
+
 static int file_create(struct xw_redo_store *s, struct xw_dev **out)
 {
 	struct file_store *f = fs(s);
-	int rc = check_ours(f, f->file.path);
+	int rc = check_ours(f, f->path);
 
 	if (!rc)
-		rc = check_ours(f, f->file.tmp);
-	return rc ? rc : xw_newfile_create(&f->file, out);
+		rc = check_ours(f, f->tmp);
+	if (rc)
+		return rc;
+	if (unlink(f->tmp) && errno != ENOENT)
+		return xw_fail_errno(f->diag, XW_ERR_IO, errno, "%s: cannot remove", f->tmp);
+	rc = xw_dev_open_file(f->tmp, XW_DEV_CREATE | XW_DEV_EXCL, f->diag, out);
+	if (!rc && chmod(f->tmp, f->mode)) {
+		xw_dev_close(*out);
+		rc = xw_fail_errno(f->diag, XW_ERR_IO, errno, "%s: cannot set permissions", f->tmp);
+	}
+	return rc;
 }
 
 static int file_publish(struct xw_redo_store *s)
 {
-	return xw_newfile_publish(&fs(s)->file);
+	struct file_store *f = fs(s);
+
+	if (rename(f->tmp, f->path))
+		return xw_fail_errno(f->diag, XW_ERR_IO, errno, "%s: cannot rename to %s", f->tmp,
+				     f->path);
+	return xw_commit_sync_dir_of(f->path, f->diag);
 }
 
 static int file_open(struct xw_redo_store *s, struct xw_dev **out)
 {
 	struct file_store *f = fs(s);
 
-	if (access(f->file.path, F_OK) && errno == ENOENT)
+	if (access(f->path, F_OK) && errno == ENOENT)
 		return XW_ERR_NOTFOUND;
-	return xw_dev_open_file(f->file.path, XW_DEV_RDONLY, f->diag, out);
+	return xw_dev_open_file(f->path, XW_DEV_RDONLY, f->diag, out);
 }
 
 static int remove_one(struct file_store *f, const char *path, bool *removed)
@@ -96,18 +126,19 @@ static int file_remove(struct xw_redo_store *s)
 {
 	struct file_store *f = fs(s);
 	bool removed = false;
-	int rc = remove_one(f, f->file.tmp, &removed);
+	int rc = remove_one(f, f->tmp, &removed);
 
 	if (!rc)
-		rc = remove_one(f, f->file.path, &removed);
-	return rc || !removed ? rc : xw_newfile_sync_dir(&f->file);
+		rc = remove_one(f, f->path, &removed);
+	return rc || !removed ? rc : xw_commit_sync_dir_of(f->path, f->diag);
 }
 
 static void file_close(struct xw_redo_store *s)
 {
 	struct file_store *f = fs(s);
 
-	xw_newfile_free(&f->file);
+	free(f->path);
+	free(f->tmp);
 	free(f);
 }
 
@@ -119,23 +150,29 @@ static const struct xw_redo_store_ops file_ops = {
 	.close = file_close,
 };
 
+static char *join(const char *a, const char *b)
+{
+	char *s;
+
+	return asprintf(&s, "%s%s", a, b) < 0 ? NULL : s;
+}
+
 /* Filesystems in one file (a disk with partitions) have a redo file each. */
 static char *beside(const char *real, uint64_t offset)
 {
-	char at[24] = "", *s;
+	char *s;
 
-	if (offset)
-		snprintf(at, sizeof(at), "@%" PRIu64, offset);
-	return asprintf(&s, "%s%s" SUFFIX, real, at) < 0 ? NULL : s;
+	if (!offset)
+		return join(real, SUFFIX);
+	return asprintf(&s, "%s@%" PRIu64 SUFFIX, real, offset) < 0 ? NULL : s;
 }
 
 int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset,
 		       struct xw_diag *diag, struct xw_redo_store **out)
 {
-	auto_free char *real = NULL, *path = NULL;
+	auto_free char *real = NULL;
 	struct file_store *f;
 	struct stat st;
-	int rc;
 
 	*out = NULL;
 	if (stat(image, &st))
@@ -149,19 +186,18 @@ int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset
 	if (!redo_file && !real)
 		return xw_fail_errno(diag, XW_ERR_IO, errno, "%s: cannot resolve the path", image);
 	f = calloc(1, sizeof(*f));
-	path = redo_file ? strdup(redo_file) : beside(real, offset);
-	if (!f || !path) {
-		free(f);
+	if (!f)
 		return xw_fail_nomem(diag, "a redo file's name");
-	}
 	f->store.ops = &file_ops;
 	f->diag = diag;
-	rc = xw_newfile_init(&f->file, path, st.st_mode & 0777, diag);
-	if (rc) {
-		free(f);
-		return rc;
+	f->mode = st.st_mode & 0777;
+	f->path = redo_file ? strdup(redo_file) : beside(real, offset);
+	f->tmp = f->path ? join(f->path, TMP) : NULL;
+	f->store.name = f->path;
+	if (!f->path || !f->tmp) {
+		file_close(&f->store);
+		return xw_fail_nomem(diag, "a redo file's name");
 	}
-	f->store.name = f->file.path;
 	*out = &f->store;
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The undo file. An earlier one is copied and continued under a temporary name, so that a host
- * without room, or a crash, leaves it as it was.
+ * The undo file. An earlier one is copied and continued in a file that gets its name when it is
+ * whole, so that a host without room, or a crash, leaves it as it was.
  *
  * Invariant: the oldest contents of a place are the ones that count. A place that the file has is
  * never added again, and no place is in it twice.
@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -22,8 +23,9 @@
 #include "base/endian.h"
 #include "base/types.h"
 #include "base/vec.h"
-#include "commit/newfile.h"
+#include "commit/commit_internal.h"
 #include "commit/undo.h"
+#include "dev/newfile.h"
 
 #define MAGIC "E2UNDO02"
 #define MAGIC_LEN 8
@@ -353,9 +355,10 @@ static int finish(struct undo *u)
 
 /* ---- the file ---- */
 
-static int write_file(struct undo *u, struct xw_newfile *f, struct xw_dev *old)
+static int write_file(struct undo *u, const char *path, struct xw_dev *old)
 {
-	int rc = xw_newfile_create(f, &u->dev);
+	struct xw_newfile *file;
+	int rc = xw_newfile_open(path, 0, u->diag, &u->dev, &file);
 
 	if (rc)
 		return rc;
@@ -366,33 +369,38 @@ static int write_file(struct undo *u, struct xw_newfile *f, struct xw_dev *old)
 		rc = finish(u);
 	xw_dev_close(u->dev);
 	if (!rc)
-		rc = xw_newfile_publish(f);
-	if (rc)
-		(void)unlink(f->tmp);
-	return rc;
+		rc = xw_newfile_publish(file, true, u->diag);
+	xw_newfile_close(file);
+	return rc ? rc : xw_commit_sync_dir_of(path, u->diag);
+}
+
+/* The file that is there, or a new and empty one, that only its owner reads: it will hold pieces of
+ * the image. *old: to be continued. */
+static int look(const struct undo *u, const char *path, bool *made, struct xw_dev **old)
+{
+	const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	struct stat st;
+
+	*made = fd >= 0;
+	if (*made)
+		return close(fd), 0;
+	if (errno != EEXIST || stat(path, &st))
+		return xw_fail_errno(u->diag, XW_ERR_IO, errno, "%s: cannot open", path);
+	if (!S_ISREG(st.st_mode))
+		return not_ours(u, path, "no file");
+	return st.st_size ? xw_dev_open_file(path, XW_DEV_RDONLY, u->diag, old) : 0;
 }
 
 int xw_undo_write(const char *path, uint64_t offset, const struct xw_change *c, bool *made)
 {
 	struct undo u = {.c = c, .diag = c->diag, .offset = offset};
-	auto_free char *real = realpath(path, NULL); /* a link stays one */
-	struct xw_newfile f;
 	struct xw_dev *old = NULL;
-	struct stat st = {.st_mode = S_IFREG | 0600}; /* it holds pieces of the image */
-	int rc = 0;
+	int rc = look(&u, path, made, &old);
 
-	if (!stat(path, &st) && !S_ISREG(st.st_mode))
-		rc = not_ours(&u, path, "no file");
-	else if (st.st_size)
-		rc = xw_dev_open_file(path, XW_DEV_RDONLY, c->diag, &old);
-	if (rc)
-		return rc;
-	*made = !old;
-	rc = xw_newfile_init(&f, real ? real : path, st.st_mode & 0777, c->diag);
-	if (!rc) {
-		rc = write_file(&u, &f, old);
-		xw_newfile_free(&f);
-	}
+	if (!rc)
+		rc = write_file(&u, path, old);
+	if (rc && *made)
+		xw_undo_remove(path);
 	xw_dev_close(old);
 	free(u.keys);
 	xw_vec_free(&u.have);

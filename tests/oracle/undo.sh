@@ -107,7 +107,7 @@ if is_root && mkdir -p small && mount -t tmpfs -o size=64k none small 2>/dev/nul
 	cp old img
 	"$DBG" -w -z small/undo -f changes img >.out 2>.err
 	equal "no room: it fails" $? 1
-	is "no room: it is said" grep -q 'small/undo.tmp: .*No space left' .err
+	is "no room: it is said" grep -q 'small/undo: .*No space left' .err
 	is "no room: nothing was changed" cmp old img
 	equal "no room: nothing is left" "$(ls small)" ""
 	"$DBG" -q -w -z small/undo -R "ssv volume_name a" img
