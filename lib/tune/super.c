@@ -163,7 +163,11 @@ static int copy_super(struct xw_image *img, uint64_t group)
 			     xw_tune_group_start(img, group) * img->block_size);
 }
 
-/* Descriptor block i at the place it has in `group`. */
+/*
+ * Descriptor block i at the place it has in `group`; buf holds two blocks. Written only where it is
+ * another there: what is written stays in memory and goes to the redo file, and on a large image
+ * copies are many and changes few.
+ */
 static int copy_desc(struct xw_image *img, uint64_t i, uint64_t group, uint64_t at, uint8_t *buf)
 {
 	const uint32_t bs = img->block_size, per = bs / img->desc_size;
@@ -174,7 +178,9 @@ static int copy_desc(struct xw_image *img, uint64_t i, uint64_t group, uint64_t 
 	if (to == from || to >= img->sb.blocks_count)
 		return 0;
 	ret = xw_dev_pread(img->dev, buf, bs, from * bs);
-	return ret ? ret : xw_dev_pwrite(img->dev, buf, bs, to * bs);
+	if (!ret)
+		ret = xw_dev_pread(img->dev, buf + bs, bs, to * bs);
+	return ret || !memcmp(buf, buf + bs, bs) ? ret : xw_dev_pwrite(img->dev, buf, bs, to * bs);
 }
 
 /* The descriptor blocks that every superblock copy has behind it. */
@@ -207,7 +213,7 @@ static int put_copies(struct xw_tune *t, struct xw_image *img)
 	const uint64_t table = img->sb.feature_incompat & XW_INCOMPAT_META_BG
 				       ? XW_MIN(img->sb.first_meta_bg, all)
 				       : all;
-	auto_free uint8_t *buf = malloc(img->block_size);
+	auto_free uint8_t *buf = malloc(2 * (size_t)img->block_size);
 	int ret = buf ? 0 : xw_fail_nomem(t->diag, "group descriptors");
 
 	for (uint64_t g = 1; g < img->groups && !ret; g++) {

@@ -138,6 +138,17 @@ is "  is the same" cmp before img
 tune -q -L other img
 works "  a label on an itree image"
 
+# 32,768 groups, 21 copies of 2 MiB of descriptors: those that stay what they are are not held in memory.
+if ldd "$MKFS" | grep -q libasan || [ ! -x /usr/bin/time ]; then
+	skip "memory for a feature of a large image" "needs time(1), and no sanitizer"
+elif mkfs -q -F -N 32768 -O ^has_journal img 4T && [ "$RC" = 0 ]; then
+	/usr/bin/time -o used -f %M "$TUNE" -q -O itree img >.out 2>.err
+	is "memory for a feature of a large image: $(cat used) KiB" test "$(cat used)" -lt 40000
+	rm -f img
+else
+	skip "memory for a feature of a large image" "no files of 4 TiB here"
+fi
+
 # An image that is marked as having errors: its superblock can be changed, and nothing that goes deeper.
 fresh
 tune -q -E force_fsck img
