@@ -490,51 +490,6 @@ int xw_dir_delete(struct xw_dir *d, const char *name, size_t len, xw_ino *ino)
 	return xw_dir_change_end(d, ret);
 }
 
-static int replace(struct xw_dir *d, const char *name, size_t len, xw_ino ino, uint8_t ftype,
-		   xw_ino *old)
-{
-	struct xw_dir_place place;
-	struct xw_dirent e;
-	int ret = find(d, name, len, &place);
-
-	if (!ret)
-		ret = xw_dcache_dirty(&d->cache, place.leaf);
-	if (ret)
-		return ret;
-	entry_at(d, &place, &e);
-	if (old)
-		*old = e.ino;
-	if (d->now.itree && !xw_dir_is_dots(name, len))
-		ret = tree_remove(d, &e, place.hash.major);
-	e.ino = ino;
-	e.ftype = d->f.filetype ? ftype : 0;
-	xw_dirent_encode(place.leaf->data, d->f.block_size, place.spot.at, &e);
-	if (!ret && d->now.itree && !xw_dir_is_dots(name, len))
-		ret = tree_insert(d, &e, place.hash.major);
-	return ret;
-}
-
-int xw_dir_replace(struct xw_dir *d, const char *name, size_t len, xw_ino ino, uint8_t ftype,
-		   xw_ino *old)
-{
-	int ret = xw_dir_change_begin(d);
-
-	if (ret)
-		return ret;
-	if (!ino || (len && xw_dir_is_dots(name, len))) {
-		d->cache.why = "a name that cannot mean another inode";
-		return xw_dir_change_end(d, XW_ERR_INPUT);
-	}
-	return xw_dir_change_end(d, replace(d, name, len, ino, ftype, old));
-}
-
-int xw_dir_set_parent(struct xw_dir *d, xw_ino parent)
-{
-	int ret = xw_dir_change_begin(d);
-
-	return ret ? ret : xw_dir_change_end(d, replace(d, "..", 2, parent, XW_FT_DIR, NULL));
-}
-
 int xw_dir_itree_drop(struct xw_dir *d)
 {
 	int ret = xw_dir_change_begin(d);

@@ -66,29 +66,6 @@ int xw_dir_insert(struct xw_dir *d, const char *name, size_t len, xw_ino ino, ui
  * XW_ERR_NOTFOUND (no line). ino: what it named; may be NULL. Blocks of the file are never freed.
  */
 int xw_dir_delete(struct xw_dir *d, const char *name, size_t len, xw_ino *ino);
-/*
- * Delete many names, those of one leaf together whatever their order in v: given in the order of
- * their inodes, as an itree gives them, both the directory and then the inode tables are read
- * forward. Each name is a change of its own. ino: what it named, 0 where it was not there. A
- * failure leaves the rest, their ino 0.
- */
-struct xw_dir_victim {
-	const char *name;
-	uint8_t len;
-	xw_ino ino;
-};
-int xw_dir_delete_many(struct xw_dir *d, struct xw_dir_victim *v, size_t n);
-/*
- * So many that a leaf loses about sixteen (the fewer, the more often each is read), but not more
- * than have their itree leaves among `kept` blocks that stay in memory.
- */
-size_t xw_dir_many(const struct xw_dir *d, size_t kept);
-/* Let a name that is there mean another inode. XW_ERR_NOTFOUND (no line). old may be NULL. */
-int xw_dir_replace(struct xw_dir *d, const char *name, size_t len, xw_ino ino, uint8_t ftype,
-		   xw_ino *old);
-/* Let ".." mean another inode. */
-int xw_dir_set_parent(struct xw_dir *d, xw_ino parent);
-
 /* An empty block more, linear directories only: XW_ERR_UNSUPPORTED where there is an index. */
 int xw_dir_expand(struct xw_dir *d);
 

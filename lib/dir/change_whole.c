@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whole directories through the handle: every entry, many names deleted, and an itree built for one
- * that has none.
+ * Whole directories through the handle: every entry, and an itree built for one that has none.
  *
  * Building does not go through the cache, which keeps what a change touches until its end: entries
  * are collected leaf by leaf, and nodes written as they are made, to blocks that nobody refers to
@@ -97,58 +96,6 @@ int xw_dir_expand(struct xw_dir *d)
 	d->cache.why = "an index, whose leaves its blocks are";
 	ret = d->now.indexed ? XW_ERR_UNSUPPORTED : xw_dir_append(d, XW_DBUF_LEAF, &lblk, &leaf);
 	return xw_dir_change_end(d, ret);
-}
-
-/* ---- deleting many ---- */
-
-struct turn {
-	uint32_t hash;
-	size_t i; /* of the victim */
-};
-
-static int by_hash(const void *x, const void *y)
-{
-	const struct turn *a = x, *b = y;
-
-	if (a->hash != b->hash)
-		return a->hash < b->hash ? -1 : 1;
-	return a->i < b->i ? -1 : a->i > b->i;
-}
-
-size_t xw_dir_many(const struct xw_dir *d, size_t kept)
-{
-	const size_t in_leaf = d->f.block_size / 64; /* entries, rather fewer than there are */
-	const size_t want = (size_t)d->now.blocks * 16;
-
-	return XW_MAX(kept < want / in_leaf ? kept * in_leaf : want, 1u);
-}
-
-int xw_dir_delete_many(struct xw_dir *d, struct xw_dir_victim *v, size_t n)
-{
-	auto_free struct turn *turns = calloc(n + 1, sizeof(*turns));
-	int ret = 0;
-
-	if (!turns)
-		return xw_fail_nomem(d->diag, "directory");
-	for (size_t i = 0; i < n; i++) {
-		struct xw_dx_hash hash = {0};
-
-		v[i].ino = 0;
-		/* what cannot be hashed is refused by its deletion */
-		if (d->now.indexed)
-			xw_dx_hash(d->hash_version, d->f.hash_seed, v[i].name, v[i].len, &hash);
-		turns[i] = (struct turn){hash.major, i};
-	}
-	qsort(turns, n, sizeof(*turns), by_hash);
-	for (size_t i = 0; i < n && !ret; i++) {
-		struct xw_dir_victim *gone = &v[turns[i].i];
-
-		ret = xw_dir_delete(d, gone->name, gone->len, &gone->ino);
-		if (ret)
-			gone->ino = 0;
-		ret = ret == XW_ERR_NOTFOUND ? 0 : ret;
-	}
-	return ret;
 }
 
 /* ---- building an itree ---- */

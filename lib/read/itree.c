@@ -42,7 +42,6 @@ static int check_node(struct xw_itree_iter *it, const uint8_t *block, xw_blk blk
 	struct xw_itree_flaw flaw;
 	int rc;
 
-	it->nodes_read++;
 	rc = xw_itree_node_check(block, bs, it->any_names, h, &flaw);
 	if (!rc)
 		rc = xw_itree_hdr_belongs(h, it->ino, it->generation, blk, &flaw);
@@ -206,7 +205,6 @@ static int load_root(struct xw_itree_iter *it, xw_blk root)
 		it->at[h.level] = (struct xw_itree_level){.blk = root, .count = h.count};
 		return 0;
 	}
-	it->nodes_read--;
 	return enter_leaf(it, root, 0, -1);
 }
 
@@ -238,7 +236,6 @@ int xw_itree_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inod
 	memset(it, 0, sizeof(*it));
 	it->img = img;
 	it->ino = ino;
-	it->group = UINT64_MAX;
 	if (!(img->sb.feature_ro_compat & XW_RO_ITREE) || !(inode->flags & XW_FL_ITREE) ||
 	    !(inode->flags & XW_FL_INDEX) || inode->flags & XW_FL_INLINE_DATA ||
 	    (inode->mode & XW_S_IFMT) != XW_S_IFDIR)
@@ -258,8 +255,7 @@ void xw_itree_end(struct xw_itree_iter *it)
 {
 	free(it->nodes);
 	free(it->ahead);
-	free(it->table);
-	it->nodes = it->ahead = it->table = NULL;
+	it->nodes = it->ahead = NULL;
 	it->levels = 0;
 }
 
@@ -289,70 +285,4 @@ int xw_itree_next(struct xw_itree_iter *it, struct xw_itree_entry *e)
 		it->has_last = true;
 	}
 	return 1;
-}
-
-/* The inode table block that holds ino, and the record's offset in it. */
-static int load_table(struct xw_itree_iter *it, xw_ino ino, uint32_t *off)
-{
-	struct xw_image *img = it->img;
-	const uint32_t bs = img->block_size;
-	uint64_t group = (ino - 1) / img->sb.inodes_per_group;
-	uint64_t at = (uint64_t)((ino - 1) % img->sb.inodes_per_group) * img->inode_size;
-	xw_blk blk;
-	int rc;
-
-	if (group != it->group) {
-		it->group = UINT64_MAX;
-		rc = xw_image_group(img, group, &it->desc);
-		if (rc)
-			return rc;
-		if (!xw_image_has_blocks(img, it->desc.inode_table, img->itable_blocks))
-			return xw_fail(img->diag, XW_ERR_CORRUPT,
-				       "%s: group %" PRIu64 ": inode table at block %" PRIu64
-				       " is outside the filesystem",
-				       img->dev->name, group, it->desc.inode_table);
-		it->group = group;
-	}
-	*off = (uint32_t)(at % bs);
-	blk = it->desc.inode_table + at / bs;
-	if (blk == it->table_blk)
-		return 0;
-	it->table_blk = 0;
-	rc = xw_dev_pread(img->dev, it->table, bs, blk * bs);
-	if (rc)
-		return xw_fail(img->diag, rc, "%s: cannot read block %" PRIu64, img->dev->name,
-			       blk);
-	it->table_blk = blk;
-	it->tables_read++;
-	return 0;
-}
-
-int xw_itree_inode(struct xw_itree_iter *it, xw_ino ino, struct xw_inode *out, uint8_t *raw)
-{
-	struct xw_image *img = it->img;
-	uint32_t off = 0;
-	int rc;
-
-	memset(out, 0, sizeof(*out));
-	if (!ino || ino > img->sb.inodes_count)
-		return xw_fail(img->diag, XW_ERR_CORRUPT, "%s: there is no inode %" PRIu32,
-			       img->dev->name, ino);
-	if (!it->table)
-		it->table = malloc(img->block_size);
-	if (!it->table)
-		return xw_fail_nomem(img->diag, "inode");
-	rc = load_table(it, ino, &off);
-	if (rc)
-		return rc;
-	if (raw)
-		memcpy(raw, it->table + off, img->inode_size);
-	rc = xw_inode_decode(it->table + off, &img->sb, out);
-	if (rc)
-		return xw_fail(img->diag, rc, "%s: inode %" PRIu32 ": damaged record",
-			       img->dev->name, ino);
-	if (!(img->flags & XW_IMAGE_NOCSUM) &&
-	    xw_inode_verify(it->table + off, &img->sb, img->csum_seed, ino))
-		return xw_fail(img->diag, XW_ERR_CHECKSUM,
-			       "%s: inode %" PRIu32 ": checksum mismatch", img->dev->name, ino);
-	return 0;
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A directory's entries in the order of their inodes, through its itree; and those inodes, with
- * each block of the inode tables read once.
- */
+/* A directory's entries in the order of their inodes, through its itree. */
 #ifndef XW_READ_ITREE_H
 #define XW_READ_ITREE_H
 
@@ -29,12 +26,6 @@ struct xw_itree_iter {
 	bool has_last;
 	struct xw_itree_entry last; /* its name in last_name */
 	char last_name[XW_NAME_MAX];
-	/* the inode table block at hand */
-	uint8_t *table;
-	xw_blk table_blk; /* 0: none */
-	uint64_t group; /* whose descriptor is in `desc`; UINT64_MAX: none */
-	struct xw_group_desc desc;
-	uint64_t nodes_read, tables_read; /* blocks, for measurements */
 	/*
 	 * Set behind xw_itree_begin(), which has read the root (at[levels - 1].blk): each other
 	 * node, when the walk comes to it. Negative ends the walk.
@@ -55,11 +46,6 @@ int xw_itree_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inod
  * said is in the directory's own blocks.
  */
 int xw_itree_next(struct xw_itree_iter *it, struct xw_itree_entry *e);
-/*
- * As xw_image_inode(), but numbers that ascend, as the walk's do, read each block of the inode
- * tables once. raw (inode_size bytes) may be NULL.
- */
-int xw_itree_inode(struct xw_itree_iter *it, xw_ino ino, struct xw_inode *out, uint8_t *raw);
 void xw_itree_end(struct xw_itree_iter *it);
 
 #pragma GCC visibility pop

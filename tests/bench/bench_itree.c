@@ -23,6 +23,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "../oracle/table_walk.h"
 #include "../unit/dir_store.h"
 #include "ager.h"
 #include "counted.h"
@@ -285,6 +286,7 @@ static void by_itree(struct bench *b, bool copy)
 {
 	const struct xw_export_opts o = {.top = "big"};
 	struct xw_export_stats done;
+	struct table_walk tables;
 	struct xw_itree_iter it;
 	struct xw_itree_entry e;
 	struct xw_inode child;
@@ -296,13 +298,15 @@ static void by_itree(struct bench *b, bool copy)
 		     (!b->n || done.files == b->n));
 		return;
 	}
+	MUST(!table_walk_begin(&tables, b->img));
 	rc = xw_itree_begin(b->img, b->ino, &b->in, &it);
 	while (!rc && (rc = xw_itree_next(&it, &e)) == 1) {
-		rc = xw_itree_inode(&it, e.key.ino, &child, NULL);
+		rc = table_walk_inode(&tables, e.key.ino, &child);
 		n++;
 	}
 	MUST(!rc && (!b->n || n == b->n));
 	xw_itree_end(&it);
+	table_walk_end(&tables);
 }
 
 static uint64_t all_of(const struct counted *c)
@@ -570,20 +574,30 @@ static void free_inode(struct counted *c, xw_ino ino)
 	counted_touch(c, UINT64_C(1) << 40 | (ino - 1) / 16);
 }
 
-static void delete_many(struct xw_dir *d, const struct victim *v, size_t n, struct counted *c)
+/*
+ * So many at a time that a leaf loses about sixteen (the fewer, the more often each is read), but
+ * not more than have their itree leaves among the blocks that the cache keeps.
+ */
+static size_t batch_of(const struct xw_dir *d, size_t kept)
 {
-	struct xw_dir_victim *many = calloc(n, sizeof(*many));
+	const size_t in_leaf = d->f.block_size / 64; /* entries, rather fewer than there are */
+	const size_t want = (size_t)d->now.blocks * 16;
 
-	MUST(many);
-	for (size_t i = 0; i < n; i++)
-		many[i] = (struct xw_dir_victim){v[i].name, (uint8_t)strlen(v[i].name), 0};
-	MUST(!xw_dir_delete_many(d, many, n));
-	for (size_t i = 0; i < n; i++)
-		free_inode(c, many[i].ino);
-	free(many);
+	return XW_MAX(kept < want / in_leaf ? kept * in_leaf : want, 1u);
 }
 
-enum { HASH_PLAIN, HASH, ITREE_SINGLE, ITREE_MANY, DELETES };
+/* Names that follow each other by inode, those of one leaf together; then their inodes, forward. */
+static void delete_batch(struct xw_dir *d, struct victim *v, size_t n, struct counted *c)
+{
+	qsort(v, n, sizeof(*v), by_victim_hash);
+	for (size_t i = 0; i < n; i++)
+		MUST(!xw_dir_delete(d, v[i].name, strlen(v[i].name), NULL));
+	qsort(v, n, sizeof(*v), by_victim_ino);
+	for (size_t i = 0; i < n; i++)
+		free_inode(c, v[i].ino);
+}
+
+enum { HASH_PLAIN, HASH, ITREE_SINGLE, ITREE_BATCH, DELETES };
 
 /* The directory's handle keeps a block at a time, so that all reading is counted. */
 static void delete_by(struct ager *a, unsigned how, unsigned share, uint64_t *reads, double *told)
@@ -611,9 +625,9 @@ static void delete_by(struct ager *a, unsigned how, unsigned share, uint64_t *re
 	s.on_read = count_read;
 	s.on_read_arg = &c;
 	d.tree.stats = (struct xw_itree_stats){0};
-	many = how == ITREE_MANY ? xw_dir_many(&d, c.lru.size) : 0;
+	many = how == ITREE_BATCH ? batch_of(&d, c.lru.size) : 0;
 	for (size_t i = 0; i < a->n && many; i += many)
-		delete_many(&d, v + i, XW_MIN(many, a->n - i), &c);
+		delete_batch(&d, v + i, XW_MIN(many, a->n - i), &c);
 	for (size_t i = 0; i < a->n && !many; i++) {
 		MUST(!xw_dir_delete(&d, v[i].name, strlen(v[i].name), NULL));
 		free_inode(&c, v[i].ino);
@@ -642,10 +656,10 @@ static int deletion(uint64_t n, const char *how, unsigned only)
 		       " (%.1f, %.1f) | %" PRIu64 " (%.1f, %.1f) | %.2f %%, %.2f %% |\n",
 		       n, how, shares[k], reads[HASH_PLAIN], reads[HASH], reads[ITREE_SINGLE],
 		       (double)reads[HASH_PLAIN] / (double)reads[ITREE_SINGLE],
-		       (double)reads[HASH] / (double)reads[ITREE_SINGLE], reads[ITREE_MANY],
-		       (double)reads[HASH_PLAIN] / (double)reads[ITREE_MANY],
-		       (double)reads[HASH] / (double)reads[ITREE_MANY], told[HASH],
-		       told[ITREE_MANY]);
+		       (double)reads[HASH] / (double)reads[ITREE_SINGLE], reads[ITREE_BATCH],
+		       (double)reads[HASH_PLAIN] / (double)reads[ITREE_BATCH],
+		       (double)reads[HASH] / (double)reads[ITREE_BATCH], told[HASH],
+		       told[ITREE_BATCH]);
 		fflush(stdout);
 	}
 	return 0;

@@ -214,8 +214,6 @@ static void change(struct xw_dir *d, struct xw_diag *diag)
 
 		if (i % 3 == 0)
 			ret = xw_dir_delete(d, name, len, &ino);
-		else if (i % 7 == 1)
-			ret = xw_dir_replace(d, name, name_of(name, i), 600 + i, 2, &ino);
 		else
 			ret = xw_dir_insert(d, name, len, 12 + i * 5, 1);
 		MUST(!is_failure(ret) || *diag->text);

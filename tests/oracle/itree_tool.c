@@ -22,6 +22,7 @@
 #include "dir/itree_image.h"
 #include "read/dirs.h"
 #include "read/itree.h"
+#include "table_walk.h"
 
 struct tool {
 	struct xw_image *img;
@@ -70,6 +71,14 @@ static int sum_of_directory(struct tool *t, xw_ino ino, const struct xw_inode *i
 	return rc;
 }
 
+static int count_node(void *arg, xw_blk blk, unsigned level)
+{
+	(void)blk;
+	(void)level;
+	++*(uint64_t *)arg;
+	return 0;
+}
+
 static int walk_one(struct tool *t, xw_ino ino)
 {
 	auto_free uint8_t *raw = malloc(t->img->inode_size);
@@ -77,6 +86,7 @@ static int walk_one(struct tool *t, xw_ino ino)
 	const bool typed = t->img->sb.feature_incompat & XW_INCOMPAT_FILETYPE;
 	struct xw_itree_sum tree = {0}, dir = {0};
 	struct xw_inode inode, child;
+	struct table_walk tables = {0};
 	struct xw_itree_iter it;
 	struct xw_itree_entry e;
 	uint64_t blocks = 0;
@@ -90,8 +100,13 @@ static int walk_one(struct tool *t, xw_ino ino)
 		xw_itree_end(&it);
 		return 0;
 	}
+	t->nodes++; /* the root */
+	it.on_node = count_node;
+	it.arg = &t->nodes;
+	if (!rc)
+		rc = table_walk_begin(&tables, t->img);
 	while (!rc && (rc = xw_itree_next(&it, &e)) == 1) {
-		rc = xw_itree_inode(&it, e.key.ino, &child, NULL);
+		rc = table_walk_inode(&tables, e.key.ino, &child);
 		t->bad += e.key.ino < last || (typed && xw_ftype_of_mode(child.mode) != e.ftype);
 		blocks += !last || (e.key.ino - 1) / per_block != (last - 1) / per_block;
 		last = e.key.ino;
@@ -99,10 +114,10 @@ static int walk_one(struct tool *t, xw_ino ino)
 	}
 	if (!rc)
 		rc = sum_of_directory(t, ino, &inode, raw, &dir);
-	t->bad += it.tables_read != blocks || !xw_itree_sum_equal(&tree, &dir);
+	t->bad += tables.reads != blocks || !xw_itree_sum_equal(&tree, &dir);
 	t->dirs++;
-	t->nodes += it.nodes_read;
 	t->entries += tree.n;
+	table_walk_end(&tables);
 	xw_itree_end(&it);
 	return rc;
 }

@@ -297,57 +297,6 @@ static inline void model_delete(struct model *m, uint32_t i)
 	model_set(m, i, 0, 0);
 }
 
-/* Up to eight names in one call, in the order of their inodes, some of them not there. */
-static inline void model_delete_many(struct model *m)
-{
-	struct xw_dir_victim v[8];
-	uint32_t which[8], n = 0, want = 1 + model_rnd(m, 8);
-
-	for (uint32_t i = 0; i < want; i++) {
-		uint32_t k = model_rnd(m, 4) && m->n_live ? m->live[model_rnd(m, m->n_live)]
-							  : model_rnd(m, m->n_names);
-		uint32_t at = n;
-
-		for (uint32_t j = 0; j < n; j++)
-			at = which[j] == k ? UINT32_MAX : at;
-		if (at == UINT32_MAX)
-			continue;
-		for (; at && m->names[which[at - 1]].ino > m->names[k].ino; at--)
-			which[at] = which[at - 1];
-		which[at] = k;
-		n++;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		v[i] = (struct xw_dir_victim){m->names[which[i]].name, m->names[which[i]].len, 1};
-	ck_assert_msg(!xw_dir_delete_many(&m->d, v, n), "delete: %s", m->d.diag->text);
-	for (uint32_t i = 0; i < n; i++) {
-		ck_assert_uint_eq(v[i].ino, m->names[which[i]].ino);
-		if (v[i].ino)
-			model_set(m, which[i], 0, 0);
-	}
-}
-
-static inline void model_replace(struct model *m, uint32_t i, xw_ino ino)
-{
-	struct model_name *n = &m->names[i];
-	uint64_t failed = m->failed;
-	xw_ino old = 0;
-	int ret = xw_dir_replace(&m->d, n->name, n->len, ino, 2, &old);
-
-	if (!n->ino) {
-		ck_assert_int_eq(ret, XW_ERR_NOTFOUND);
-		return;
-	}
-	if (m->failed != failed) {
-		ck_assert_int_eq(ret, XW_ERR_NOSPC);
-		xw_diag_clear(m->d.diag);
-		return;
-	}
-	ck_assert_msg(!ret, "replace: %d %s", ret, m->d.diag->text);
-	ck_assert_uint_eq(old, n->ino);
-	model_set(m, i, ino, 2);
-}
-
 static inline void model_find(struct model *m, uint32_t i)
 {
 	struct model_name *n = &m->names[i];
