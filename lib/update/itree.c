@@ -11,9 +11,11 @@
 
 #include "update/dir.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/auto.h"
+#include "dir/itree_image.h"
 #include "read/itree.h"
 #include "update/update_internal.h"
 
@@ -74,11 +76,38 @@ static int build_one(struct xw_update *u, xw_ino ino, uint64_t *count)
 	return ret;
 }
 
+static int blocks_differ(void *arg, const struct xw_itree_finding *f)
+{
+	*(bool *)arg |= f->rule == 9;
+	return 0;
+}
+
+/*
+ * A tree can be whole and not all that the directory has: a node in the place of the root, say.
+ * What it does not lead to would stay in use, and be counted, for ever.
+ */
+static int check_blocks(struct xw_update *u, xw_ino ino)
+{
+	struct xw_itree_result res;
+	bool differ = false;
+	int ret = xw_itree_check_inode(u->img, ino, blocks_differ, &differ, &res);
+
+	if (ret || !differ)
+		return ret;
+	return xw_fail(u->diag, XW_ERR_CORRUPT,
+		       "%s: directory inode %" PRIu32
+		       ": its itree has not the blocks that are counted for it; run xw-fsck",
+		       u->img->dev->name, ino);
+}
+
 static int drop_one(struct xw_update *u, xw_ino ino, uint64_t *count)
 {
 	struct xw_update_dir ud;
-	int ret = xw_update_dir_begin(u, ino, &ud);
+	int ret = check_blocks(u, ino);
 
+	if (ret)
+		return ret;
+	ret = xw_update_dir_begin(u, ino, &ud);
 	if (!ret && ud.d.now.itree) {
 		ret = xw_dir_itree_drop(&ud.d);
 		++*count;
