@@ -115,7 +115,10 @@ int xw_bad_find(const struct xw_bad_scan *b, const struct xw_target *t);
 
 /* What does not go with it. Between xw_params_check and xw_params_finish. */
 int xw_supers_check(struct xw_mkfs *m);
-/* UUID and hash seed from a copy of the superblock where geo has one; a warning when none is. */
+/*
+ * UUID and hash seed from a copy of the superblock. XW_ERR_USAGE when one says that geo is not the
+ * shape of the filesystem, and, with checksums, when none is left; with force not.
+ */
 int xw_supers_identity(struct xw_mkfs *m, const struct xw_target *t, const struct xw_geo *geo);
 
 /* journal.c: external journals. */

@@ -4,7 +4,10 @@
  * e2fsck to make sense of.
  *
  * All checksums, and the order of names in directories, hang on the UUID and the hash seed. Who
- * does not give them means those of the filesystem, so they are looked for in any copy left.
+ * does not give them means those of the filesystem, so they are looked for in any copy left. A copy
+ * also knows the shape that everything is to be found in: who has forgotten an option is told, and
+ * nothing is written. Copies are looked for where the options say, then at every block size where
+ * groups of the usual size have them.
  */
 #include "config.h"
 
@@ -27,38 +30,133 @@ int xw_supers_check(struct xw_mkfs *m)
 	return 0;
 }
 
-/* A copy that is whole, and of a filesystem like ours. */
-static bool read_copy(struct xw_mkfs *m, const struct xw_target *t, uint64_t at, uint32_t bs,
-		      struct xw_super *sb)
+/* A copy of the superblock that is whole, or none: blocks_count 0. */
+struct copy {
+	uint64_t at; /* byte */
+	struct xw_super sb;
+};
+
+/* Where it says that it is: a file may hold an image, too. */
+static uint64_t place_of(const struct xw_super *sb)
+{
+	const uint64_t group = sb->block_group_nr;
+
+	return group ? (sb->first_data_block + group * sb->blocks_per_group) *
+			       xw_super_block_size(sb)
+		     : XW_SUPER_OFFSET;
+}
+
+static bool read_copy(struct xw_mkfs *m, const struct xw_target *t, uint64_t at, struct copy *c)
 {
 	uint8_t buf[XW_SUPER_SIZE];
 
+	if (at > t->dev->size || t->dev->size - at < sizeof(buf))
+		return false;
 	if (xw_dev_pread(t->dev, buf, sizeof(buf), at)) {
 		xw_diag_clear(&m->diag);
 		return false;
 	}
-	return !xw_super_decode(buf, sb) && xw_super_block_size(sb) == bs && !xw_super_verify(buf);
+	c->at = at;
+	if (xw_super_decode(buf, &c->sb) || xw_super_verify(buf) || at != place_of(&c->sb))
+		c->sb.blocks_count = 0;
+	return c->sb.blocks_count != 0;
+}
+
+static bool same_shape(const struct copy *c, const struct xw_geo *geo)
+{
+	return xw_super_block_size(&c->sb) == geo->block_size &&
+	       c->sb.blocks_count == geo->blocks &&
+	       c->sb.blocks_per_group == geo->blocks_per_group &&
+	       c->sb.inodes_per_group == geo->inodes_per_group &&
+	       c->sb.inode_size == geo->inode_size;
+}
+
+/* Where geo has copies. *other: one that is there, of another shape. */
+static bool find_copy(struct xw_mkfs *m, const struct xw_target *t, const struct xw_geo *places,
+		      const struct xw_geo *geo, struct copy *found, struct copy *other)
+{
+	struct copy c;
+
+	for (uint32_t g = 0; g < places->groups; g = xw_geo_next_super(places, g + 1)) {
+		uint64_t at = g ? xw_geo_super_at(places, g) * places->block_size : XW_SUPER_OFFSET;
+
+		if (!read_copy(m, t, at, &c))
+			continue;
+		if (same_shape(&c, geo)) {
+			*found = c;
+			return true;
+		}
+		if (!other->sb.blocks_count)
+			*other = c;
+	}
+	return false;
+}
+
+/* Where any filesystem of usual groups has them. */
+static void find_other(struct xw_mkfs *m, const struct xw_target *t, const struct xw_geo *geo,
+		       struct copy *other)
+{
+	struct copy found;
+
+	for (uint32_t bs = XW_BLOCK_SIZE_MIN; bs <= XW_BLOCK_SIZE_MAX; bs *= 2) {
+		const uint64_t bytes = (uint64_t)xw_group_blocks_max(bs) * bs;
+		struct xw_geo usual = {
+			.block_size = bs,
+			.first_data_block = bs == XW_SUPER_OFFSET,
+			.blocks_per_group = xw_group_blocks_max(bs),
+			.groups = (uint32_t)XW_MIN(t->dev->size / bytes + 1, UINT32_MAX),
+			.features.w[XW_FW_RO_COMPAT] = XW_RO_SPARSE_SUPER,
+		};
+
+		if (!other->sb.blocks_count)
+			(void)find_copy(m, t, &usual, geo, &found, other);
+	}
+}
+
+static int refuse_other(struct xw_mkfs *m, const struct xw_target *t, const struct copy *c)
+{
+	return xw_fail(&m->diag, XW_ERR_USAGE,
+		       "%s: the copy of the superblock at byte %llu wants -b %u -g %u -I %u -N %u "
+		       "and a SIZE of %llu blocks; -F makes others",
+		       t->path, (unsigned long long)c->at, xw_super_block_size(&c->sb),
+		       c->sb.blocks_per_group, c->sb.inode_size, c->sb.inodes_count,
+		       (unsigned long long)c->sb.blocks_count);
+}
+
+static int go_without(struct xw_mkfs *m, const struct xw_target *t, const struct xw_geo *geo)
+{
+	if (m->find_uuid && !m->force && xw_has_ro(&geo->features, XW_RO_METADATA_CSUM))
+		return xw_fail(&m->diag, XW_ERR_USAGE,
+			       "%s: no copy of the superblock is left, and with another UUID no "
+			       "checksum will be right: -U is needed (-F goes on without)",
+			       t->path);
+	if (m->find_uuid || m->find_seed)
+		xw_log(&m->diag, XW_LOG_WARN,
+		       "%s: no copy of the superblock is left: %s%s%s not found", t->path,
+		       m->find_uuid ? "-U" : "", m->find_uuid && m->find_seed ? " and " : "",
+		       !m->find_seed  ? " was"
+		       : m->find_uuid ? "-E hash_seed were"
+				      : "-E hash_seed was");
+	return 0;
 }
 
 int xw_supers_identity(struct xw_mkfs *m, const struct xw_target *t, const struct xw_geo *geo)
 {
-	struct xw_super sb;
+	struct copy c, other = {0};
 
-	if (m->plan_only || (!m->find_uuid && !m->find_seed))
+	if (m->plan_only)
 		return 0;
-	for (uint32_t g = 0; g < geo->groups; g = xw_geo_next_super(geo, g + 1)) {
-		uint64_t at = g ? xw_geo_super_at(geo, g) * geo->block_size : XW_SUPER_OFFSET;
-
-		if (!read_copy(m, t, at, geo->block_size, &sb))
-			continue;
-		if (m->find_uuid)
-			memcpy(m->params.uuid, sb.uuid, sizeof(sb.uuid));
-		if (m->find_seed)
-			memcpy(m->params.hash_seed, sb.hash_seed, sizeof(sb.hash_seed));
-		return 0;
+	if (!find_copy(m, t, geo, geo, &c, &other)) {
+		find_other(m, t, geo, &other);
+		if (!other.sb.blocks_count)
+			return go_without(m, t, geo);
+		if (!m->force)
+			return refuse_other(m, t, &other);
+		c = other;
 	}
-	xw_log(&m->diag, XW_LOG_WARN,
-	       "%s: no copy of the superblock is left: -U and -E hash_seed were not found",
-	       t->path);
+	if (m->find_uuid)
+		memcpy(m->params.uuid, c.sb.uuid, sizeof(c.sb.uuid));
+	if (m->find_seed)
+		memcpy(m->params.hash_seed, c.sb.hash_seed, sizeof(c.sb.hash_seed));
 	return 0;
 }

@@ -79,8 +79,38 @@ rm -f made.img
 mkfs -q -t ext4 -b 4096 -U $U -E hash_seed=$U -d src made.img 100M
 cp made.img broken.img
 dd if=/dev/zero of=broken.img bs=4096 count=2 conv=notrunc status=none
+sha256sum broken.img >before
 mkfs -q -S broken.img
-is "-S without any copy warns that -U is missing" grep -q 'warning: .*-U' .err
+fails 2 "no copy of the superblock is left.*-U is needed" "-S without any copy wants -U"
+is "  and writes nothing" sha256sum -c before
+mkfs -q -S -O ^metadata_csum broken.img
+is "  without checksums it warns that it was not found" grep -q 'warning: .*-U and -E hash_seed were not' .err
+cp made.img broken.img
+dd if=/dev/zero of=broken.img bs=4096 count=2 conv=notrunc status=none
+mkfs -q -F -S broken.img
+is "  and so with -F" grep -q 'warning: .*-U and -E hash_seed were not' .err
+
+# A copy is left, but not where the options have it: what it says is told, and nothing is written.
+while IFS='|' read -r size options wrong say; do
+	rm -f made.img
+	# shellcheck disable=SC2086
+	mkfs -q $options -U $U -E hash_seed=$U -d src made.img "$size"
+	cp --sparse=always made.img broken.img
+	dd if=/dev/urandom of=broken.img bs=1k count=4 conv=notrunc status=none
+	sha256sum broken.img >before
+	# shellcheck disable=SC2086
+	mkfs -q -S $wrong broken.img
+	fails 2 "the copy of the superblock at byte [0-9]* wants $say" "-S $wrong where there was $options"
+	is "  writes nothing" sha256sum -c before
+done <<'WRONG'
+60M|-b 1024||-b 1024 -g 8192 -I 256 -N 15360 and a SIZE of 61440 blocks
+160M|-b 4096|-b 1024|-b 4096 -g 32768
+160M|-b 4096 -N 5000|-b 4096|-b 4096 -g 32768 -I 256 -N 50
+40M|-b 1024 -I 128|-b 1024|-b 1024 -g 8192 -I 128
+40M|-b 2048 -t ext2||-b 2048 -g 16384
+WRONG
+rm -f made.img
+mkfs -q -t ext4 -b 4096 -U $U -E hash_seed=$U -d src made.img 100M
 cp made.img broken.img
 dd if=/dev/zero of=broken.img bs=4096 count=2 conv=notrunc status=none
 rescue "with -U, and no copy left" -t ext4 -b 4096 -U $U -E hash_seed=$U
