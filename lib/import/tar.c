@@ -97,19 +97,20 @@ int xw_tar_finish(struct xw_tar *t)
 }
 
 /*
- * Read on behind the end of the archive: the writer of a pipe must not die of SIGPIPE, and the
+ * Read on behind the end of the archive: another one there is not read, and who has put it there
+ * shall know. Of a file that is all; but the writer of a pipe must not die of SIGPIPE, and the
  * decompressor has its checksums there.
  */
-static int drain(struct xw_tar *t)
+static int read_on(struct xw_tar *t)
 {
 	bool other = false;
 	const unsigned char *p;
 	size_t len;
-	int err;
+	int err = 0;
 
 	t->e.path.len = 0;
 	t->e.pos = xw_input_pos(t->in);
-	while (!(err = xw_input_get(t->in, &p, &len)) && len) {
+	while ((t->drain || !other) && !(err = xw_input_get(t->in, &p, &len)) && len) {
 		for (size_t i = 0; i < len && !other; i++)
 			other = p[i] != 0;
 		xw_input_eat(t->in, len);
@@ -139,7 +140,7 @@ static int tar_next(struct xw_source *s, const struct xw_entry **e)
 		return r;
 	t->done = true;
 	t->left = 0;
-	return t->drain ? drain(t) : 0;
+	return read_on(t);
 }
 
 static int tar_read(struct xw_source *s, const void **buf, size_t *len, uint64_t *off)

@@ -109,12 +109,20 @@ bool cli_confirm(const char *question)
 	return whole && yes;
 }
 
-int cli_close_stdout(int status)
+int cli_close_account(int status, const char *done)
 {
 	bool failed = ferror(stdout);
 
 	if (fclose(stdout) == 0 && !failed)
 		return status;
-	cli_error("cannot write to standard output: %s", strerror(errno));
+	if (done)
+		cli_error("%s, but its summary could not be written: %s", done, strerror(errno));
+	else
+		cli_error("cannot write to standard output: %s", strerror(errno));
 	return status ? status : 1;
+}
+
+int cli_close_stdout(int status)
+{
+	return cli_close_account(status, NULL);
 }

@@ -53,6 +53,8 @@ void cli_progress_wipe(struct cli_progress *p);
  * too. Returns `status`, or 1 with a line printed.
  */
 int cli_close_stdout(int status);
+/* The same where `done` ("the image is made") is so whatever becomes of its account. */
+int cli_close_account(int status, const char *done);
 
 /* Seconds on a clock that only goes forward. */
 double cli_clock(void);

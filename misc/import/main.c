@@ -69,6 +69,7 @@ static int import(const struct import_args *args)
 int main(int argc, char **argv)
 {
 	struct import_args args;
+	const char *done = NULL;
 	int status;
 
 	cli_guard_streams();
@@ -76,7 +77,8 @@ int main(int argc, char **argv)
 	if (status < 0) {
 		cli_catch_interrupts();
 		status = cli_run_status(import(&args));
+		done = status == EXIT_DONE ? "the import is done" : NULL;
 	}
 	cli_line_free(&args.line);
-	return cli_close_stdout(status);
+	return cli_close_account(status, done);
 }

@@ -31,6 +31,7 @@ static bool overwrite_after_all(const struct mkfs_args *args)
 int main(int argc, char **argv)
 {
 	struct mkfs_args args;
+	const char *done = NULL;
 	int err, status;
 
 	cli_guard_streams();
@@ -44,7 +45,9 @@ int main(int argc, char **argv)
 		if (err == XW_E_BUSY && args.force < 2)
 			cli_hint("-F given twice overwrites even that");
 		status = cli_run_status(err);
+		if (!err && !args.dry_run)
+			done = "the image is made";
 	}
 	mkfs_args_free(&args);
-	return cli_close_stdout(status);
+	return cli_close_account(status, done);
 }

@@ -59,4 +59,23 @@ for free in 5% 20% 3M; do
 	is "  and inodes" test "$(json free_inodes .out)" -gt 0
 	clean img "  clean"
 done
+# What cannot be said is not what could not be done.
+if [ -e /dev/full ]; then
+	rm -f img
+	RC=0
+	T_ARGS="-d in.tar img >/dev/full"
+	"$MKFS" -d in.tar img >/dev/full 2>.err || RC=$?
+	: >.out
+	fails 1 "the image is made, but its summary could not be written: No space left" "a summary that cannot be written"
+	clean img "  and the image is clean"
+	RC=0
+	"$MKFS" -V >/dev/full 2>.err || RC=$?
+	fails 1 "cannot write to standard output" "but not where nothing is made"
+	mkfs -q -F img 64M
+	RC=0
+	T_TOOL=xw-import
+	"$IMPORT" img in.tar >/dev/full 2>.err || RC=$?
+	fails 1 "the import is done, but its summary could not be written: No space left" "the same of an import"
+	T_TOOL=xw-mkfs
+fi
 done_testing
