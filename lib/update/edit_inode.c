@@ -321,47 +321,19 @@ int xw_update_kill(struct xw_update *u, xw_ino ino, bool unlinked)
 	return xw_update_put(u, ino, &in, steal(raw));
 }
 
-static int claim(struct xw_update *u, xw_ino ino, xw_blk blk, uint64_t len)
-{
-	const int ret = xw_space_claim(u->space, blk, len);
-
-	return ret == XW_ERR_CORRUPT
-		       ? fail_ino(u, ino, XW_ERR_EXISTS, "one of its blocks is in use again")
-		       : ret;
-}
-
 struct reviver {
 	struct xw_update *u;
 	xw_ino ino;
 };
 
-static int claim_node(void *arg, xw_blk blk, unsigned depth)
+static int claim(void *arg, xw_blk start, uint64_t len)
 {
 	const struct reviver *r = arg;
-	const uint64_t size = UINT64_C(1) << r->u->b.geo.cluster_bits;
+	const int ret = xw_space_claim(r->u->space, start, len);
 
-	(void)depth;
-	return claim(r->u, r->ino, blk & ~(size - 1), size);
-}
-
-static int claim_map(struct xw_update *u, xw_ino ino, const struct xw_inode *in)
-{
-	struct xw_update_clusters c = {.u = u};
-	struct reviver r = {u, ino};
-	struct xw_map_iter it;
-	struct xw_map_run run;
-	struct xw_run fresh;
-	int more, ret = xw_map_begin(u->img, ino, in, 0, &it);
-
-	it.on_node = claim_node;
-	it.arg = &r;
-	while (!ret && (more = xw_map_next(&it, &run)) != 0) {
-		ret = more < 0 ? more : xw_update_clusters(&c, &run, &fresh);
-		if (!ret && fresh.len)
-			ret = claim(u, ino, fresh.start, fresh.len);
-	}
-	xw_map_end(&it);
-	return ret;
+	return ret == XW_ERR_CORRUPT
+		       ? fail_ino(r->u, r->ino, XW_ERR_EXISTS, "one of its blocks is in use again")
+		       : ret;
 }
 
 int xw_update_revive(struct xw_update *u, xw_ino ino)
@@ -378,7 +350,7 @@ int xw_update_revive(struct xw_update *u, xw_ino ino)
 	if (ret)
 		return ret == XW_ERR_CORRUPT ? fail_ino(u, ino, XW_ERR_EXISTS, "is in use again")
 					     : ret;
-	ret = xw_inode_has_map(&in) ? claim_map(u, ino, &in) : 0;
+	ret = xw_update_each_cluster(u, ino, &in, claim, &(struct reviver){u, ino});
 	if (ret)
 		return ret;
 	if (in.file_acl && xw_space_claim(u->space, in.file_acl, 1)) {

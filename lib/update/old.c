@@ -28,41 +28,11 @@ static int refuse(struct xw_update *u, const struct xw_binode *n, int code, cons
 		       xw_build_path(&u->b, n, path, sizeof(path)), why);
 }
 
-/* Blocks, in whole clusters. */
-struct count {
-	struct xw_update *u;
-	uint64_t blocks;
-};
-
-static int count_node(void *arg, xw_blk blk, unsigned depth)
+static int count_run(void *arg, xw_blk start, uint64_t len)
 {
-	struct count *c = arg;
-
-	(void)blk;
-	(void)depth;
-	c->blocks += UINT64_C(1) << c->u->b.geo.cluster_bits;
+	(void)start;
+	*(uint64_t *)arg += len;
 	return 0;
-}
-
-static int count_map(struct count *c, xw_ino ino, const struct xw_inode *in)
-{
-	struct xw_update_clusters clusters = {.u = c->u};
-	struct xw_map_iter it;
-	struct xw_map_run run;
-	struct xw_run fresh;
-	int more, ret;
-
-	if (!xw_inode_has_map(in))
-		return 0;
-	ret = xw_map_begin(c->u->img, ino, in, 0, &it);
-	it.on_node = count_node;
-	it.arg = c;
-	while (!ret && (more = xw_map_next(&it, &run)) != 0) {
-		ret = more < 0 ? more : xw_update_clusters(&clusters, &run, &fresh);
-		c->blocks += ret ? 0 : fresh.len;
-	}
-	xw_map_end(&it);
-	return ret;
 }
 
 static int set_blocks(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in,
@@ -84,12 +54,10 @@ static int count_parts(struct xw_update *u, xw_ino ino, const struct xw_inode *i
 		       struct parts *parts)
 {
 	const uint64_t all = xw_update_bytes(u, in) / u->img->block_size;
-	struct count count = {.u = u};
-	int ret = count_map(&count, ino, in);
+	int ret;
 
-	if (!ret)
-		ret = xw_update_itree_nodes(u, ino, in, count_node, &count);
-	*parts = (struct parts){.contents = count.blocks};
+	*parts = (struct parts){0};
+	ret = xw_update_each_cluster(u, ino, in, count_run, &parts->contents);
 	if (!ret && parts->contents > all && !u->lax)
 		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
 			      "%s: inode %" PRIu32 ": has more blocks than it counts; run xw-fsck",

@@ -75,15 +75,26 @@ int xw_update_clusters(struct xw_update_clusters *c, const struct xw_map_run *ru
 	return 0;
 }
 
-static int free_node(void *arg, xw_blk blk, unsigned depth)
+struct every {
+	struct xw_update *u;
+	xw_update_cluster_fn *fn;
+	void *arg;
+};
+
+static int every_node(void *arg, xw_blk blk, unsigned depth)
 {
+	const struct every *e = arg;
+	const uint64_t size = UINT64_C(1) << e->u->b.geo.cluster_bits;
+
 	(void)depth;
-	return xw_update_free_one(arg, blk);
+	return e->fn(e->arg, blk & ~(size - 1), size);
 }
 
-int xw_update_free_map(struct xw_update *u, xw_ino ino, const struct xw_inode *in)
+int xw_update_each_cluster(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
+			   xw_update_cluster_fn *fn, void *arg)
 {
 	struct xw_update_clusters c = {.u = u};
+	struct every e = {u, fn, arg};
 	struct xw_map_iter it;
 	struct xw_map_run run;
 	struct xw_run fresh;
@@ -92,15 +103,25 @@ int xw_update_free_map(struct xw_update *u, xw_ino ino, const struct xw_inode *i
 	if (!xw_inode_has_map(in))
 		return 0;
 	ret = xw_map_begin(u->img, ino, in, 0, &it);
-	it.on_node = free_node;
-	it.arg = u;
+	it.on_node = every_node;
+	it.arg = &e;
 	while (!ret && (more = xw_map_next(&it, &run)) != 0) {
 		ret = more < 0 ? more : xw_update_clusters(&c, &run, &fresh);
 		if (!ret && fresh.len)
-			ret = xw_update_free(u, fresh.start, fresh.len);
+			ret = fn(arg, fresh.start, fresh.len);
 	}
 	xw_map_end(&it);
-	return ret ? ret : xw_update_itree_nodes(u, ino, in, free_node, u);
+	return ret ? ret : xw_update_itree_nodes(u, ino, in, every_node, &e);
+}
+
+static int free_run(void *arg, xw_blk start, uint64_t len)
+{
+	return xw_update_free(arg, start, len);
+}
+
+int xw_update_free_map(struct xw_update *u, xw_ino ino, const struct xw_inode *in)
+{
+	return xw_update_each_cluster(u, ino, in, free_run, u);
 }
 
 /* ---- xattrs ---- */

@@ -23,6 +23,13 @@ int xw_update_clusters(struct xw_update_clusters *c, const struct xw_map_run *ru
 int xw_update_alloc_contents(struct xw_update *u, const struct xw_alloc_req *req,
 			     struct xw_run **runs, size_t *n);
 int xw_update_contents_done(struct xw_update *u);
+/*
+ * All that an inode's contents, map and itree hold, in whole clusters, each once. In blocks; a code
+ * that is not 0 ends it.
+ */
+typedef int xw_update_cluster_fn(void *arg, xw_blk start, uint64_t len);
+int xw_update_each_cluster(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
+			   xw_update_cluster_fn *fn, void *arg);
 /* One block of a map or itree, the only one of its cluster, is free. */
 int xw_update_free_one(struct xw_update *u, xw_blk blk);
 /* lax.c: as the bitmap readers of read/bitmaps.h, without their checks. */

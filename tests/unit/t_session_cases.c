@@ -91,6 +91,45 @@ START_TEST(blocks_behind_the_end)
 }
 END_TEST
 
+/* ---- a directory that is taken back has all its blocks again ---- */
+
+START_TEST(revived_directory)
+{
+	const struct xw_update_new new_dir = {.mode = XW_S_IFDIR | 0755, .parent = XW_INO_ROOT};
+	const struct xw_update_new file = {.mode = XW_S_IFREG | 0600, .parent = XW_INO_ROOT};
+	struct xw_session s;
+	struct xw_update *u;
+	struct xw_edit *e;
+	struct xw_inode in;
+	uint8_t *raw;
+	xw_ino d, ino;
+
+	make(4); /* with itrees */
+	e = begin(&s);
+	ok(xw_session_begin(&s, &u));
+	ok(xw_update_create(u, &new_dir, &d));
+	ok(xw_update_create(u, &file, &ino));
+	ok(xw_session_keep(&s));
+	link_many(&s, d, ino);
+	ok(xw_session_begin(&s, &u));
+	ok(xw_update_build_itree(u, d));
+	ok(xw_session_keep(&s));
+	ok(xw_session_begin(&s, &u));
+	ok(xw_update_get(u, d, &in, &raw));
+	ck_assert_uint_ne(in.flags & XW_FL_ITREE, 0);
+	free(raw);
+	ok(xw_update_kill(u, d, true));
+	ok(xw_session_keep(&s));
+	ok(xw_session_begin(&s, &u));
+	ok(xw_update_revive(u, d));
+	ok(xw_session_keep(&s));
+	xw_session_forget(&s);
+	ok(xw_edit_commit(e, NULL));
+	xw_edit_end(e);
+	check();
+}
+END_TEST
+
 /* ---- what was freed in the session ---- */
 
 /* A file of so many MiB in the root directory; what came of it. */
@@ -192,6 +231,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, inline_size);
 	tcase_add_loop_test(t, blocks_behind_the_end, 0, 3);
+	tcase_add_test(t, revived_directory);
 	tcase_add_loop_test(t, freed_in_it, 0, XW_ARRAY_SIZE(spaces));
 	suite_add_tcase(s, t);
 	return unit_main(s);
