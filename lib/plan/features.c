@@ -144,23 +144,25 @@ static int apply_word(struct xw_features *f, const char *text, size_t len, struc
 	return 0;
 }
 
-int xw_features_apply(struct xw_features *f, const char *list, struct xw_diag *diag)
+const char *xw_list_word(const char **list, size_t *len)
 {
 	static const char separators[] = ", \t";
+	const char *word = *list + strspn(*list, separators);
 
-	for (;;) {
-		size_t len;
-		int err;
+	*len = strcspn(word, separators);
+	*list = word + *len;
+	return *len ? word : NULL;
+}
 
-		list += strspn(list, separators);
-		len = strcspn(list, separators);
-		if (!len)
-			return 0;
-		err = apply_word(f, list, len, diag);
-		if (err)
-			return err;
-		list += len;
-	}
+int xw_features_apply(struct xw_features *f, const char *list, struct xw_diag *diag)
+{
+	const char *word;
+	size_t len;
+	int err = 0;
+
+	while (!err && (word = xw_list_word(&list, &len)))
+		err = apply_word(f, word, len, diag);
+	return err;
 }
 
 static int check_row(struct xw_features *f, const struct row *row, struct xw_diag *diag)

@@ -14,6 +14,11 @@ struct xw_features {
 	uint32_t w[XW_FW_COUNT];
 };
 
+/*
+ * The next word of a list of names, divided by commas and blanks: *len bytes, and *list is behind
+ * it. NULL: the end.
+ */
+const char *xw_list_word(const char **list, size_t *len);
 /* Name as dumpe2fs prints it; NULL when unknown. Static storage. */
 const char *xw_feature_name(enum xw_feature_word word, uint32_t bit);
 /*

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "plan/features.h"
+
 static const struct {
 	const char *name;
 	uint32_t bits, mask;
@@ -47,19 +49,11 @@ static int apply_word(uint32_t *opts, const char *what, const char *word, size_t
 
 int xw_mntopts_apply(uint32_t *opts, const char *what, const char *list, struct xw_diag *diag)
 {
-	static const char separators[] = ", \t";
+	const char *word;
+	size_t len;
+	int err = 0;
 
-	for (;;) {
-		size_t len;
-		int err;
-
-		list += strspn(list, separators);
-		len = strcspn(list, separators);
-		if (!len)
-			return 0;
-		err = apply_word(opts, what, list, len, diag);
-		if (err)
-			return err;
-		list += len;
-	}
+	while (!err && (word = xw_list_word(&list, &len)))
+		err = apply_word(opts, what, word, len, diag);
+	return err;
 }

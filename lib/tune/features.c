@@ -61,19 +61,12 @@ static int want_word(struct xw_tune_want *w, const char *text, size_t len, struc
 
 int xw_tune_want_features(struct xw_tune_want *w, const char *list, struct xw_diag *diag)
 {
-	static const char separators[] = ", \t";
+	const char *word;
+	size_t len;
 	int ret = 0;
 
-	while (!ret) {
-		size_t len;
-
-		list += strspn(list, separators);
-		len = strcspn(list, separators);
-		if (!len)
-			break;
-		ret = want_word(w, list, len, diag);
-		list += len;
-	}
+	while (!ret && (word = xw_list_word(&list, &len)))
+		ret = want_word(w, word, len, diag);
 	return ret;
 }
 
