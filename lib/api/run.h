@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "build/builder.h"
 #include "build/jdev.h"
-#include "dev/draft.h"
+#include "dev/newfile.h"
 #include "import/fill.h"
 #include "plan/params.h"
 
@@ -74,7 +74,7 @@ struct xw_target {
 	bool exists, is_block; /* exists: and is written to; a file to be replaced is not */
 	bool replaces; /* --replace: there is a file of that name */
 	struct xw_file_id opened, replaced; /* a source directory may hold them */
-	struct xw_draft *file; /* a new file of ours, without its name as yet */
+	struct xw_newfile *file; /* a new file of ours, without its name as yet */
 	uint64_t file_size; /* of an existing regular file, which a failure gives back to it */
 	bool cleared; /* the old content is gone */
 };

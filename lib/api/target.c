@@ -356,9 +356,9 @@ static void drop_redo_file(struct xw_mkfs *m, const char *path)
 
 static int open_once(struct xw_mkfs *m, struct xw_target *t, unsigned flags)
 {
-	return flags & XW_DEV_CREATE
-		       ? xw_draft_open(t->path, flags & XW_DEV_DIRECT, &m->diag, &t->dev, &t->file)
-		       : xw_dev_open_file(t->path, flags, &m->diag, &t->dev);
+	return flags & XW_DEV_CREATE ? xw_newfile_open(t->path, flags & XW_DEV_DIRECT, &m->diag,
+						       &t->dev, &t->file)
+				     : xw_dev_open_file(t->path, flags, &m->diag, &t->dev);
 }
 
 /* With `direct` past the page cache; that the host has no such thing is said at `level`. */
@@ -399,7 +399,7 @@ int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 	ret = open_dev(m, t, t->exists ? 0 : XW_DEV_CREATE, m->direct, XW_LOG_WARN);
 	if (ret)
 		return ret;
-	name = t->file ? xw_draft_name(t->file) : t->path;
+	name = t->file ? xw_newfile_name(t->file) : t->path;
 	if (name && !stat(name, &st))
 		t->opened = (struct xw_file_id){st.st_dev, st.st_ino};
 	/* a file will be all holes once it is cleared, unless its blocks are to stay */
@@ -460,7 +460,7 @@ int xw_target_publish(struct xw_mkfs *m, struct xw_target *t)
 	int ret = 0;
 
 	if (t->file) {
-		ret = xw_draft_publish(t->file, t->replaces, &m->diag);
+		ret = xw_newfile_publish(t->file, t->replaces, &m->diag);
 		if (!ret && t->replaces)
 			drop_redo_file(m, t->path);
 	} else if (t->cleared && t->exists && !t->is_block && !m->params.offset &&
@@ -477,7 +477,7 @@ void xw_target_close(struct xw_target *t, bool ok)
 
 	xw_dev_close(t->dev);
 	t->dev = NULL;
-	xw_draft_close(t->file);
+	xw_newfile_close(t->file);
 	t->file = NULL;
 	/* by its name, since a device that begins in the middle of it cannot end before */
 	if (restore && !stat(t->path, &st) && st.st_ino == t->opened.ino &&

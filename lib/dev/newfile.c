@@ -25,14 +25,14 @@
 #include "base/auto.h"
 #include "base/types.h"
 #include "dev/file.h"
-#include "dev/draft.h"
+#include "dev/newfile.h"
 
 #define LINKS_MAX 40 /* symbolic links on the way, as the kernel has it */
 #define TRIES 100
 #define NAME_SHOWN 200 /* bytes of the name that go into the hidden one */
 #define PROC_ROOM 40
 
-struct xw_draft {
+struct xw_newfile {
 	int fd; /* of the same open file as the device's */
 	char *path; /* its name to be: no symbolic link */
 	char *temp; /* what it is called by now; NULL = nothing */
@@ -92,7 +92,7 @@ static int open_unnamed(const char *path)
 }
 
 /* A hidden name beside the final one: for a new file, *fd < 0, or for the one that is open. */
-static int take_hidden_name(struct xw_draft *f)
+static int take_hidden_name(struct xw_newfile *f)
 {
 	const char *name = f->path + dir_len(f->path);
 
@@ -125,7 +125,7 @@ static int take_hidden_name(struct xw_draft *f)
 	return EEXIST;
 }
 
-static int open_file(struct xw_draft *f, const char *path, unsigned flags, struct xw_diag *diag)
+static int open_file(struct xw_newfile *f, const char *path, unsigned flags, struct xw_diag *diag)
 {
 	int err = follow(path, &f->path);
 
@@ -142,10 +142,10 @@ static int open_file(struct xw_draft *f, const char *path, unsigned flags, struc
 	return 0;
 }
 
-int xw_draft_open(const char *path, unsigned flags, struct xw_diag *diag, struct xw_dev **dev,
-		  struct xw_draft **out)
+int xw_newfile_open(const char *path, unsigned flags, struct xw_diag *diag, struct xw_dev **dev,
+		    struct xw_newfile **out)
 {
-	struct xw_draft *f = calloc(1, sizeof(*f));
+	struct xw_newfile *f = calloc(1, sizeof(*f));
 	auto_fd int fd = -1;
 	int ret;
 
@@ -159,7 +159,7 @@ int xw_draft_open(const char *path, unsigned flags, struct xw_diag *diag, struct
 			     : xw_dev_open_fd(fd, path, flags | XW_DEV_CREATE, diag, dev);
 	}
 	if (ret) {
-		xw_draft_close(f);
+		xw_newfile_close(f);
 		return ret;
 	}
 	fd = -1;
@@ -168,7 +168,7 @@ int xw_draft_open(const char *path, unsigned flags, struct xw_diag *diag, struct
 }
 
 /* To a name that nobody has. 0 or errno. */
-static int take_name(struct xw_draft *f)
+static int take_name(struct xw_newfile *f)
 {
 	char proc[PROC_ROOM];
 
@@ -188,7 +188,7 @@ static int take_name(struct xw_draft *f)
 }
 
 /* To the name of what is there. A mode that is more than permissions needs its owner. */
-static int take_over(struct xw_draft *f, const struct stat *old)
+static int take_over(struct xw_newfile *f, const struct stat *old)
 {
 	bool owner;
 	int err = 0;
@@ -207,7 +207,7 @@ static int take_over(struct xw_draft *f, const struct stat *old)
 	return err;
 }
 
-int xw_draft_publish(struct xw_draft *f, bool replace, struct xw_diag *diag)
+int xw_newfile_publish(struct xw_newfile *f, bool replace, struct xw_diag *diag)
 {
 	struct stat old;
 	int err = replace && !lstat(f->path, &old) ? take_over(f, &old) : take_name(f);
@@ -221,12 +221,12 @@ int xw_draft_publish(struct xw_draft *f, bool replace, struct xw_diag *diag)
 	return 0;
 }
 
-const char *xw_draft_name(const struct xw_draft *f)
+const char *xw_newfile_name(const struct xw_newfile *f)
 {
 	return f->temp;
 }
 
-void xw_draft_close(struct xw_draft *f)
+void xw_newfile_close(struct xw_newfile *f)
 {
 	if (!f)
 		return;
