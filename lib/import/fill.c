@@ -297,7 +297,7 @@ static bool last_is_whiteout(struct xw_slice path)
 
 /* Walk to where the entry's name is to be; a failure names the entry. */
 static int walk_to(struct xw_fill *f, const struct xw_source *s, const struct xw_entry *e,
-		   struct xw_slice path, enum xw_walk how, struct xw_path_at *at)
+		   struct xw_slice path, enum xw_path_walk how, struct xw_path_at *at)
 {
 	char why[sizeof(f->diag->text)];
 	int ret = xw_tree_walk(f->tree, f->top, path.p, path.len, how, at);

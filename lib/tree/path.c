@@ -17,7 +17,7 @@
 struct walk {
 	struct xw_tree *t;
 	struct xw_binode *root; /* nothing leads out of it */
-	enum xw_walk how;
+	enum xw_path_walk how;
 	struct xw_binode *dir;
 	int symlinks;
 };
@@ -192,7 +192,7 @@ static bool same_parent(const struct xw_tree *t, const struct xw_binode *from, c
 }
 
 int xw_tree_walk(struct xw_tree *t, struct xw_binode *from, const char *path, size_t len,
-		 enum xw_walk how, struct xw_path_at *at)
+		 enum xw_path_walk how, struct xw_path_at *at)
 {
 	struct walk w = {.t = t, .root = from, .how = how, .dir = from};
 	const char *p = path, *end = path + len, *name;
@@ -222,7 +222,7 @@ int xw_tree_walk(struct xw_tree *t, struct xw_binode *from, const char *path, si
 	return 0;
 }
 
-int xw_tree_enter(struct xw_tree *t, const char *path, size_t len, enum xw_walk how,
+int xw_tree_enter(struct xw_tree *t, const char *path, size_t len, enum xw_path_walk how,
 		  struct xw_binode **dir)
 {
 	struct walk w = {.t = t, .root = t->root, .how = how, .dir = t->root};

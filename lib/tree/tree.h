@@ -92,7 +92,7 @@ bool xw_tree_covered(const struct xw_tree *t, const struct xw_binode *dir);
 int xw_tree_unlink(struct xw_tree *t, struct xw_blink *l);
 
 /* What a walk does where a directory on the way is missing. */
-enum xw_walk {
+enum xw_path_walk {
 	XW_WALK_FIND, /* XW_ERR_NOTFOUND */
 	/* Made, but no layer's. XW_ERR_NOTFOUND: a file is in its place, or it is covered. */
 	XW_WALK_ADD,
@@ -112,9 +112,9 @@ struct xw_path_at {
  * 40 symlinks.
  */
 int xw_tree_walk(struct xw_tree *t, struct xw_binode *from, const char *path, size_t len,
-		 enum xw_walk how, struct xw_path_at *at);
+		 enum xw_path_walk how, struct xw_path_at *at);
 /* The directory that a path from the tree's root names, the last component followed too. */
-int xw_tree_enter(struct xw_tree *t, const char *path, size_t len, enum xw_walk how,
+int xw_tree_enter(struct xw_tree *t, const char *path, size_t len, enum xw_path_walk how,
 		  struct xw_binode **dir);
 /*
  * Follow a path completely to an inode, last component not followed if a symlink. NULL with

@@ -138,7 +138,7 @@ END_TEST
 /* A look into a directory does not say that the layer has it; a later entry below it does. */
 START_TEST(only_entries_mark_the_way)
 {
-	static const enum xw_walk looks[] = {XW_WALK_FIND, XW_WALK_ADD};
+	static const enum xw_path_walk looks[] = {XW_WALK_FIND, XW_WALK_ADD};
 	struct xw_path_at at;
 	struct xw_blink *d;
 
