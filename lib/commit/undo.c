@@ -25,7 +25,7 @@
 #include "base/vec.h"
 #include "commit/commit_internal.h"
 #include "commit/undo.h"
-#include "dev/draft.h"
+#include "dev/newfile.h"
 
 #define MAGIC "E2UNDO02"
 #define MAGIC_LEN 8
@@ -357,8 +357,8 @@ static int finish(struct undo *u)
 
 static int write_file(struct undo *u, const char *path, struct xw_dev *old)
 {
-	struct xw_draft *file;
-	int rc = xw_draft_open(path, 0, u->diag, &u->dev, &file);
+	struct xw_newfile *file;
+	int rc = xw_newfile_open(path, 0, u->diag, &u->dev, &file);
 
 	if (rc)
 		return rc;
@@ -369,8 +369,8 @@ static int write_file(struct undo *u, const char *path, struct xw_dev *old)
 		rc = finish(u);
 	xw_dev_close(u->dev);
 	if (!rc)
-		rc = xw_draft_publish(file, true, u->diag);
-	xw_draft_close(file);
+		rc = xw_newfile_publish(file, true, u->diag);
+	xw_newfile_close(file);
 	return rc ? rc : xw_commit_sync_dir_of(path, u->diag);
 }
 
