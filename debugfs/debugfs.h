@@ -34,6 +34,7 @@ struct dbg_log;
 #define DBG_JSON 0x4 /* with --json it fills d->js; others have their text quoted */
 #define DBG_BYTES 0x8 /* prints bytes of the image as they are: not with --json */
 #define DBG_PAGED 0x10 /* on a terminal, through the pager */
+#define DBG_LISTS 0x20 /* "-l" alone lists fields, for which nothing needs to be written */
 
 struct dbg_verb {
 	const char *name;
@@ -156,7 +157,7 @@ void dbg_mb_forget(struct dbg *d);
 int dbg_inode_number(struct dbg *d, const char *spec, xw_ino *out);
 /*
  * The same, and read. raw may be NULL; else *raw is the record, inode_size bytes for the caller to
- * free, or NULL. A wrong checksum, or a record that cannot all be decoded, is complained of and no
+ * free whatever is returned, or NULL. A wrong checksum, or a record that cannot all be decoded, is complained of and no
  * failure.
  */
 int dbg_inode(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t **raw);

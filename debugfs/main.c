@@ -66,9 +66,9 @@ static int run(const struct debugfs_args *args)
 			return EXIT_FAILED;
 	}
 	run_requests(&d, args);
-	if (cli_interrupted() && !d.interactive && d.dirty) {
+	if ((d.interactive ? cli_terminated() : cli_interrupted()) && d.dirty) {
 		d.spoiled = true;
-		cli_error("interrupted");
+		cli_error(cli_terminated() ? "terminated" : "interrupted");
 	}
 	rc = dbg_close(&d, true);
 	if (rc)

@@ -111,10 +111,24 @@ static int verb_copy_inode(struct dbg *d, int argc, char **argv)
 	return rc;
 }
 
+int poke_map_block(struct dbg *d, xw_ino ino, xw_lblk lblk, xw_blk *pblk)
+{
+	struct xw_update *u;
+	struct xw_inode in;
+	int rc = *pblk ? dbg_read_inode(d, ino, &in, NULL) : 0;
+
+	/* to make room for a map is more than to set an entry of one */
+	if (!rc && *pblk && in.flags & XW_FL_INLINE_DATA)
+		rc = xw_fail(&d->diag, XW_ERR_INPUT,
+			     "inode %" PRIu32 ": its contents are inline: it has no map", ino);
+	if (rc || (rc = dbg_step_begin(d, &u)))
+		return rc;
+	return dbg_step_end(d, xw_update_map_block(u, ino, lblk, pblk));
+}
+
 int dbg_change_bmap(struct dbg *d, char **argv)
 {
 	const bool alloc = !strcmp(argv[1], "-a");
-	struct xw_update *u;
 	uint64_t lblk, pblk = 0;
 	xw_ino ino;
 	int rc;
@@ -129,9 +143,8 @@ int dbg_change_bmap(struct dbg *d, char **argv)
 		rc = dbg_block(d, argv[3], &pblk);
 	if (!rc && lblk > UINT32_MAX)
 		rc = xw_fail(&d->diag, XW_ERR_USAGE, "logical block %" PRIu64 ": too large", lblk);
-	if (rc || (rc = dbg_step_begin(d, &u)))
-		return rc;
-	rc = dbg_step_end(d, xw_update_map_block(u, ino, (xw_lblk)lblk, &pblk));
+	if (!rc)
+		rc = poke_map_block(d, ino, (xw_lblk)lblk, &pblk);
 	d->dirty |= !rc;
 	if (!rc)
 		fprintf(d->out, "%" PRIu64 "\n", pblk);

@@ -30,6 +30,32 @@ void debugfs_script(struct dbg *d, FILE *in, bool echo)
 	free(line);
 }
 
+/*
+ * At a prompt an interrupt ends the request, or the line being typed, and not the session. Whoever
+ * terminates the session, or takes its terminal away, did not say that its changes are wanted.
+ */
+static bool goes_on(struct dbg *d)
+{
+	if (cli_terminated())
+		return false;
+	cli_catch_interrupts(); /* the next one too */
+	return !d->quit;
+}
+
+/* No line came: was it for an interrupt? Else the session ends. */
+static bool dropped_line(struct dbg *d, bool failed)
+{
+	if (cli_terminated())
+		return false;
+	if (cli_interrupted()) {
+		fputc('\n', d->out);
+		return true;
+	}
+	if (failed && d->dirty)
+		d->spoiled = true;
+	return false;
+}
+
 #ifdef HAVE_LIBEDIT
 
 #include <histedit.h>
@@ -96,18 +122,24 @@ static unsigned char on_tab(EditLine *el, int key)
 
 static void run_prompt(struct dbg *d, EditLine *el, History *hist)
 {
-	const char *line;
 	HistEvent ev;
-	int len;
 
-	while (!d->quit && (line = el_gets(el, &len)) && len > 0) {
-		char *text = strndup(line, strcspn(line, "\n"));
+	while (goes_on(d)) {
+		int len = 0;
+		const char *line = el_gets(el, &len);
+		char *text;
 
+		if (!line || len <= 0) {
+			if (!dropped_line(d, len < 0))
+				break;
+			el_reset(el);
+			continue;
+		}
+		text = strndup(line, strcspn(line, "\n"));
 		if (!text)
 			return;
 		if (*text)
 			history(hist, &ev, H_ENTER, text);
-		cli_catch_interrupts(); /* an interrupt ends the request, not the session */
 		dbg_run(d, text);
 		free(text);
 	}
@@ -156,13 +188,16 @@ static void prompt_plainly(struct dbg *d)
 	char *line = NULL;
 	size_t size = 0;
 
-	while (!d->quit) {
+	while (goes_on(d)) {
 		fputs("debugfs: ", d->out);
 		fflush(d->out);
-		if (getline(&line, &size, stdin) < 0)
-			break;
-		cli_catch_interrupts();
-		dbg_run(d, line);
+		if (getline(&line, &size, stdin) >= 0) {
+			dbg_run(d, line);
+		} else {
+			if (!dropped_line(d, ferror(stdin)))
+				break;
+			clearerr(stdin);
+		}
 	}
 	if (!d->quit)
 		fputc('\n', d->out);

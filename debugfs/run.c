@@ -130,10 +130,20 @@ static void end_output(struct dbg *d, struct output *o)
 
 /* ---- the request ---- */
 
-static bool may_run(struct dbg *d, const struct dbg_verb *v)
+/* Does it ask for what a verb that writes says of itself: its fields, or, with no words, its usage? */
+static bool only_asks(const struct dbg_verb *v, int argc, char **argv)
+{
+	if (v->flags & DBG_LISTS && argc == 2)
+		return !strcmp(argv[1], "-l");
+	return argc == 1 && *v->usage && *v->usage != '[';
+}
+
+static bool may_run(struct dbg *d, const struct dbg_verb *v, int argc, char **argv)
 {
 	if (v->flags & (DBG_OPEN | DBG_WRITE) && !d->img)
 		dbg_complain(d, "no image is open");
+	else if (v->flags & DBG_WRITE && only_asks(v, argc, argv))
+		return true;
 	else if (v->flags & DBG_WRITE && !d->edit)
 		dbg_complain(d, "the image is open for reading only; see -w");
 	else if (v->flags & DBG_WRITE && d->spoiled)
@@ -157,7 +167,7 @@ static void conclude(struct dbg *d, const struct dbg_verb *v, int rc)
 		dbg_complain_diag(d, rc);
 	}
 	xw_diag_clear(&d->diag);
-	d->dirty |= v->flags & DBG_WRITE && !rc;
+	d->dirty |= v->flags & DBG_WRITE && d->edit && !rc;
 }
 
 static void run_verb(struct dbg *d, const char *line, int argc, char **argv)
@@ -172,7 +182,7 @@ static void run_verb(struct dbg *d, const char *line, int argc, char **argv)
 	}
 	d->verb = argv[0];
 	d->complaints = 0;
-	if (may_run(d, v) && !(rc = begin_output(d, v, &o))) {
+	if (may_run(d, v, argc, argv) && !(rc = begin_output(d, v, &o))) {
 		rc = v->run(d, argc, argv);
 		if (ferror(d->out) && o.pager)
 			clearerr(d->out); /* the user has seen enough */

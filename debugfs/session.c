@@ -17,7 +17,6 @@
  */
 #include "config.h"
 
-#include "cli/term.h"
 #include "commit/edit.h"
 #include "debugfs.h"
 #include "show/show.h"
@@ -46,7 +45,7 @@ static bool allow(struct dbg *d, int rc, unsigned *flags)
 	if (*flags & more)
 		return false;
 	*flags |= more;
-	cli_warning("%s", d->diag.text);
+	xw_log(&d->diag, XW_LOG_WARN, "%s", d->diag.text);
 	xw_diag_clear(&d->diag);
 	return true;
 }
@@ -63,7 +62,9 @@ static int open_image(struct dbg *d, struct xw_dev *dev)
 	do
 		rc = xw_image_open(dev, flags, &d->diag, &d->img);
 	while (rc && allow(d, rc, &flags));
-	d->session.image_flags = flags;
+	/* what a feature that nobody knows changes is not known: without -f of the verb open no step
+	 * is made. Fields can be set, so that it can be taken away. */
+	d->session.image_flags = flags & ~(d->how.any_features ? 0u : XW_IMAGE_ANY_FEATURES);
 	if (!rc)
 		d->img->flags |= XW_IMAGE_NOCSUM;
 	return rc;

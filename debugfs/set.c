@@ -30,13 +30,10 @@ static bool lists(struct dbg *d, int argc, char **argv, const struct field_table
 
 static int set_bmap(struct dbg *d, xw_ino ino, xw_lblk lblk, const char *value)
 {
-	struct xw_update *u;
 	xw_blk blk;
 	int rc = dbg_block(d, value, &blk);
 
-	if (rc || (rc = dbg_step_begin(d, &u)))
-		return rc;
-	return dbg_step_end(d, xw_update_map_block(u, ino, lblk, &blk));
+	return rc ? rc : poke_map_block(d, ino, lblk, &blk);
 }
 
 static int verb_sif(struct dbg *d, int argc, char **argv)
@@ -380,26 +377,26 @@ static int verb_time(struct dbg *d, int argc, char **argv)
 static const struct dbg_verb verbs[] = {
 	{"set_inode_field",
 	 {"sif"},
-	 W,
+	 W | DBG_LISTS,
 	 verb_sif,
 	 "FILE FIELD VALUE | -l",
 	 "set a field of an inode; -l lists them"},
 	{"modify_inode", {"mi"}, W, verb_mi, "FILE", "ask for the fields of an inode"},
 	{"set_super_value",
 	 {"ssv"},
-	 W,
+	 W | DBG_LISTS,
 	 verb_ssv,
 	 "FIELD VALUE | -l",
 	 "set a field of the superblock"},
 	{"set_block_group",
 	 {"set_bg"},
-	 W,
+	 W | DBG_LISTS,
 	 verb_set_bg,
 	 "GROUP FIELD VALUE | -l",
 	 "set a field of a group descriptor; checksum calc: make it right"},
 	{"set_mmp_value",
 	 {"smmp"},
-	 W,
+	 W | DBG_LISTS,
 	 verb_smmp,
 	 "FIELD VALUE | clear | -l",
 	 "set a field of the MMP block"},

@@ -89,10 +89,11 @@ static int verb_open(struct dbg *d, int argc, char **argv)
 
 static int verb_close(struct dbg *d, int argc, char **argv)
 {
-	(void)argv;
-	if (argc > 1)
+	const bool discard = argc == 2 && !strcmp(argv[1], "-n");
+
+	if (argc > 1 && !discard)
 		return DBG_USAGE;
-	return dbg_close(d, true);
+	return dbg_close(d, !discard);
 }
 
 static int verb_quit(struct dbg *d, int argc, char **argv)
@@ -237,8 +238,8 @@ static const struct dbg_verb verbs[] = {
 	 {"close"},
 	 DBG_OPEN,
 	 verb_close,
-	 "",
-	 "commit what was changed, and close the image"},
+	 "[-n]",
+	 "commit what was changed, and close the image; -n: without the changes"},
 	{"supported_features", {NULL}, 0, verb_supported, "[FEATURE]", "features this tool knows"},
 	{"lcd", {NULL}, 0, verb_lcd, "DIR", "change the directory on this machine"},
 	{"help",

@@ -103,10 +103,32 @@ int dbg_inode_number(struct dbg *d, const char *spec, xw_ino *out)
 	return rc;
 }
 
+/* The image is opened without a look at checksums (session.c): this is the look. */
+static void check_csum(struct dbg *d, xw_ino ino, const struct xw_inode *in, uint8_t *record)
+{
+	const struct xw_image *img = d->img;
+	struct xw_inode right;
+
+	if (d->how.no_csum || !xw_inode_verify(record, &img->sb, img->csum_seed, ino))
+		return;
+	xw_inode_set_csum(record, &img->sb, img->csum_seed, ino);
+	if (!xw_inode_decode(record, &img->sb, &right))
+		dbg_complain(d,
+			     "inode %" PRIu32 ": checksum mismatch: 0x%08" PRIx32
+			     ", it should be 0x%08" PRIx32,
+			     ino, in->checksum, right.checksum);
+}
+
 int dbg_read_inode(struct dbg *d, xw_ino ino, struct xw_inode *in, uint8_t *raw)
 {
-	int rc = xw_image_inode(d->img, ino, in, raw);
+	auto_free uint8_t *record = malloc(d->img->inode_size);
+	int rc =
+		record ? xw_image_inode(d->img, ino, in, record) : xw_fail_nomem(&d->diag, "inode");
 
+	if (raw && record)
+		memcpy(raw, record, d->img->inode_size);
+	if (!rc)
+		check_csum(d, ino, in, record);
 	if (rc == XW_ERR_CHECKSUM || (rc == XW_ERR_CORRUPT && in->mode)) {
 		dbg_complain_diag(d, rc);
 		rc = 0;
@@ -116,19 +138,14 @@ int dbg_read_inode(struct dbg *d, xw_ino ino, struct xw_inode *in, uint8_t *raw)
 
 int dbg_inode(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t **raw)
 {
-	auto_free uint8_t *record = raw ? malloc(d->img->inode_size) : NULL;
 	int rc = dbg_inode_number(d, spec, ino);
 
 	if (raw) {
-		*raw = NULL;
-		if (!record)
+		*raw = malloc(d->img->inode_size);
+		if (!*raw)
 			return xw_fail_nomem(&d->diag, "inode");
 	}
-	if (!rc)
-		rc = dbg_read_inode(d, *ino, in, record);
-	if (!rc && raw)
-		*raw = steal(record);
-	return rc;
+	return rc ? rc : dbg_read_inode(d, *ino, in, raw ? *raw : NULL);
 }
 
 int dbg_directory(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t **raw)

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
+static const int caught[] = {SIGINT, SIGTERM, SIGHUP}; /* the interrupt first */
 enum { CAUGHT = sizeof(caught) / sizeof(caught[0]) };
 
 int cli_source_date_epoch(const char **value)
@@ -59,8 +59,8 @@ static void on_signal(int sig)
 {
 	struct sigaction now;
 
-	(void)sig;
-	for (int i = 0; i < CAUGHT; i++) {
+	/* an interrupt says nothing of the others: a prompt asks which it was */
+	for (int i = 0; i < (sig == SIGINT ? 1 : CAUGHT); i++) {
 		if (sigaction(caught[i], NULL, &now) == 0 && now.sa_handler == on_signal)
 			signal(caught[i], SIG_DFL);
 	}
@@ -81,13 +81,23 @@ void cli_catch_interrupts(void)
 	}
 }
 
-bool cli_interrupted(void)
+static bool came(int from)
 {
 	struct sigaction now;
 
-	for (int i = 0; i < CAUGHT; i++) {
+	for (int i = from; i < CAUGHT; i++) {
 		if (sigaction(caught[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
 			return true;
 	}
 	return false;
+}
+
+bool cli_interrupted(void)
+{
+	return came(0);
+}
+
+bool cli_terminated(void)
+{
+	return came(1);
 }

@@ -22,10 +22,12 @@ void cli_guard_streams(void);
 
 /*
  * From here on the first SIGINT, SIGTERM or SIGHUP only makes cli_interrupted() true, and
- * interrupts a blocking system call; the second kills as usual. Signals that were ignored stay
+ * interrupts a blocking system call; the next of its kind kills as usual. Signals that were ignored stay
  * ignored.
  */
 void cli_catch_interrupts(void);
 bool cli_interrupted(void);
+/* Was it SIGTERM or SIGHUP: not somebody at the terminal who only wants out of what is going on? */
+bool cli_terminated(void);
 
 #endif

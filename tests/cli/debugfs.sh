@@ -187,7 +187,94 @@ works "features"
 equal "features: only those that can be asked for" "$(for f in $(sed 's/.*://' .out); do "$DBG" -R "supported_features $f" 2>&1; done |
 	grep -vc '^Supported feature: ')" 0
 
+# ---- what is written, and what is not ----
+cp img y.img
+printf 'open -w y.img\nmkdir /made\nclose -n\n' >requests
+dbg -f requests
+works "close -n"
+is "close -n: nothing was changed" cmp img y.img
+dbg -R "sif -l" -R "ssv -l" -R "set_bg -l" -R "smmp -l" img
+works "lists of fields, of an image that is open for reading"
+dbg -R "sif" img
+fails 1 'usage: set_inode_field' "usage, of an image that is open for reading"
+cp img y.img
+seq 2000 >text
+dbg -w -R "ssv feature_incompat 0x200002c2" y.img
+cp y.img unknown
+for verb in "mkdir /q" "rm /file" "write text /text" "punch /file 0"; do
+	dbg -q -w -R "$verb" y.img
+	fails 1 'unknown incompat features 0x20000000' "a feature that nobody knows: $verb"
+done
+is "a feature that nobody knows: nothing was changed" cmp unknown y.img
+printf 'open -f -w y.img\nmkdir /q\nclose\n' >requests
+dbg -q -f requests
+equal "open -f -w: for those who do" "$RC" 0
+dbg -q -w -R "ssv feature_incompat 0x2c2" y.img
+dbg -R "ls /q" y.img
+works "it can be taken away"
+mkfs -q -O inline_data -d tree inline.img 8M
+cp inline.img y.img
+for verb in "sif /file bmap[0] 1500" "bmap /file 0 1500"; do
+	dbg -w -R "$verb" y.img
+	fails 1 'contents are inline' "$verb, of an inline file"
+done
+is "it is what it was" cmp inline.img y.img
+
+# at a prompt: an interrupt drops the line, and a session that is terminated, or whose terminal goes, its changes
+if command -v python3 >/dev/null; then
+	cat >prompt.py <<'END'
+import os, pty, select, shutil, signal, sys, time
+
+def session(tool, steps, close):
+    shutil.copy("img", "y.img")
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.environ.update(TERM="dumb", DEBUGFS_PAGER="")
+        os.execv(tool, [tool, "-w", "y.img"])
+    seen = b""
+    def until(text):
+        nonlocal seen
+        end = time.time() + 20
+        while text not in seen and time.time() < end:
+            if select.select([fd], [], [], 0.2)[0]:
+                try: seen += os.read(fd, 65536)
+                except OSError: return
+        seen = seen.partition(text)[2]
+    until(b"debugfs: ")
+    for step in steps:
+        if isinstance(step, int):
+            time.sleep(0.3) # the prompt is there, and soon waits
+            os.kill(pid, step)
+        else:
+            os.write(fd, step)
+            until(b"debugfs: ")
+    if close: os.close(fd)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    same = open("img", "rb").read() == open("y.img", "rb").read()
+    print(status, "as it was" if same else "changed")
+
+session(sys.argv[1], [b"mkdir /made\n", b"rm /fi\x03", b"quit\n"], False)
+session(sys.argv[1], [b"mkdir /made\n", signal.SIGTERM], False)
+session(sys.argv[1], [b"mkdir /made\n", signal.SIGHUP], False)
+session(sys.argv[1], [b"mkdir /made\n"], True)
+END
+	equal "at a prompt: interrupt, SIGTERM, SIGHUP, terminal closed" \
+		"$(timeout 100 python3 prompt.py "$DBG" | tr '\n' ,)" "0 changed,1 as it was,1 as it was,1 as it was,"
+else
+	skip "at a prompt" "python3 is not installed"
+fi
+
 # ---- damage ----
+cp img bad
+"$DBG" -R "imap /file" bad >place
+off=$(sed -n 's/.*located at block \([0-9]*\), offset \(0x[0-9a-f]*\)$/\1 \2/p' place)
+printf xxxx | dd of=bad bs=1 seek=$((${off% *} * 4096 + ${off#* } + 8)) conv=notrunc status=none
+for verb in "stat /file" "cat /file" "ls -l /" "id /file" "ea_list /file"; do
+	dbg -R "$verb" bad
+	fails 1 "inode $(sed -n 's/^Inode \([0-9]*\) .*/\1/p' place): checksum mismatch: 0x" "a wrong checksum of an inode: $verb"
+	dbg -n -R "$verb" bad
+	works "-n: $verb"
+done
 cp img bad
 dbg -w -R "ssv clusters_per_group 65536" bad
 dbg -R "testb 1000" -R ffb -R "logdump -b 1000" bad
@@ -216,7 +303,6 @@ dbg -R "logdump -b 100 -f journal.img" large.img
 fails 1 'blocks of the journal have 1024 bytes' "logdump -f -b with blocks of another size"
 
 # inodes that were deleted in the first hours of 1970
-seq 2000 >text
 cp img gone
 dbg -w -R "write text /gone" gone
 ino=$("$DBG" -R "imap /gone" gone | sed -n 's/^Inode \([0-9]*\).*/\1/p')
