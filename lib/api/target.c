@@ -142,11 +142,16 @@ static int check_overwrite(struct xw_mkfs *m, const char *path, int fd, const st
  */
 static int check_sources(struct xw_mkfs *m, const char *path, const struct stat *target)
 {
+	unsigned stdins = 0;
+
 	for (size_t i = 0; i < m->sources.n; i++) {
 		const char *name = m->sources.v[i];
 		bool is_stdin = !strcmp(name, "-");
 		struct stat st;
 
+		if (is_stdin && stdins++)
+			return xw_fail(&m->diag, XW_ERR_USAGE,
+				       "-d -: standard input can be read only once");
 		if (is_stdin ? fstat(STDIN_FILENO, &st)
 			     : stat(name, &st) || faccessat(AT_FDCWD, name, R_OK, AT_EACCESS))
 			return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s: cannot open",

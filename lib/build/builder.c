@@ -13,6 +13,7 @@
 #include "base/hash.h"
 
 /* A gap in the data shorter than this is not worth a backward seek for metadata. */
+#define LARGE_BYTES (10u << 20) /* from here on missing room is told in MiB */
 #define GAP_WORTH_FILLING 256u
 
 static void init_formats(struct xw_builder *b)
@@ -359,25 +360,27 @@ int xw_build_place_symlink(struct xw_builder *b, struct xw_binode *n)
 
 int xw_build_check_room(struct xw_builder *b)
 {
-	uint64_t bytes = b->missing * b->geo.block_size;
+	const uint64_t bytes = b->missing * b->geo.block_size;
+	const bool large = bytes >= LARGE_BYTES;
+	const uint64_t unit = large ? 1 << 20 : 1 << 10;
+	const unsigned long long rounded = (bytes + unit - 1) / unit;
+	const char *name = large ? "MiB" : "KiB";
 
 	if (!b->missing)
 		return 0;
 	if (b->image)
 		return xw_fail(b->diag, XW_ERR_NOSPC,
-			       "%s: %llu more free blocks (%llu MiB) are needed (what is replaced "
+			       "%s: %llu more free blocks (%llu %s) are needed (what is replaced "
 			       "gives its blocks back only afterwards); nothing was changed",
-			       b->dev->name, (unsigned long long)b->missing,
-			       (unsigned long long)((bytes + (1 << 20) - 1) >> 20));
+			       b->dev->name, (unsigned long long)b->missing, rounded, name);
 	return xw_fail(b->diag, XW_ERR_NOSPC,
 		       b->geo.kind == XW_GEO_STREAM
 			       ? "%s: without SIZE an image ends at %llu blocks: %llu more "
-				 "(%llu MiB) are needed; give SIZE or -E resize="
-			       : "%s: image too small: of %llu blocks, %llu more (%llu MiB) are "
+				 "(%llu %s) are needed; give SIZE or -E resize="
+			       : "%s: image too small: of %llu blocks, %llu more (%llu %s) are "
 				 "needed",
 		       b->dev->name, (unsigned long long)b->geo.blocks,
-		       (unsigned long long)b->missing,
-		       (unsigned long long)((bytes + (1 << 20) - 1) >> 20));
+		       (unsigned long long)b->missing, rounded, name);
 }
 
 int xw_build_place(struct xw_builder *b)

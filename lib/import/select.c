@@ -139,6 +139,10 @@ static const char *parse_clause(const char *p, struct xw_mode_clause *c)
 	if (*p != '+' && *p != '-' && *p != '=')
 		return NULL;
 	c->op = *p++;
+	if (*p && strchr("ugo", *p) && (!p[1] || p[1] == ',')) {
+		c->copy = *p == 'u' ? 0700 : *p == 'g' ? 070 : 07;
+		return p + 1;
+	}
 	for (; *p && *p != ','; p++) {
 		for (i = 0; i < XW_ARRAY_SIZE(bits) && bits[i].c != *p; i++)
 			;
@@ -291,8 +295,11 @@ uint32_t xw_select_mode(const struct xw_select *s, uint32_t mode, bool directory
 {
 	for (size_t i = 0; i < s->mode.n; i++) {
 		const struct xw_mode_clause *c = &s->mode.v[i];
-		uint32_t perms = c->perms & c->who;
+		uint32_t copied = mode & c->copy, perms;
 
+		/* whose three bits they are, only one is set of */
+		copied = (copied >> 6 | copied >> 3 | copied) & 7;
+		perms = (c->perms | copied * 0111) & c->who;
 		if (c->x_if_any && !directory && !(mode & 0111))
 			perms &= ~0111u;
 		if (c->op == '+')

@@ -12,6 +12,7 @@ struct xw_mode_clause { /* one of a --mode list: who op perms */
 	uint32_t who; /* mask of the bits it may touch */
 	char op; /* '+', '-', '=' */
 	uint32_t perms;
+	unsigned copy; /* g=u: the bits that are taken for all three; 0 = none */
 	bool x_if_any; /* X: execute only for directories and where some execute bit is set */
 };
 

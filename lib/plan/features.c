@@ -176,8 +176,9 @@ static int check_row(struct xw_features *f, const struct row *row, struct xw_dia
 				       need, row->name);
 	}
 	if (row->conflicts && row_set(f, row_find(row->conflicts, strlen(row->conflicts))))
-		return xw_fail(diag, XW_ERR_USAGE, "features %s and %s exclude each other",
-			       row->name, row->conflicts);
+		return xw_fail(diag, XW_ERR_USAGE,
+			       "features %s and %s exclude each other: add -O ^%s or -O ^%s",
+			       row->name, row->conflicts, row->name, row->conflicts);
 	if (row->replaces) {
 		const struct row *old = row_find(row->replaces, strlen(row->replaces));
 

@@ -142,9 +142,10 @@ static int set_inodes(struct xw_mkfs_params *p, const char *value, struct xw_dia
 
 static int set_reserved_percent(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
 {
+	const size_t len = strlen(value);
 	double n;
 
-	if (xw_parse_decimal(value, strlen(value), &n) || n > 50)
+	if (xw_parse_decimal(value, len - (len && value[len - 1] == '%'), &n) || n > 50)
 		return xw_fail(diag, XW_ERR_USAGE, "-m %.80s: must be a percentage from 0 to 50",
 			       value);
 	p->reserved_percent = n;

@@ -131,7 +131,9 @@ SETTER(hash_seed)
 
 SETTER(offset)
 {
-	return number(name, value, INT64_MAX / 2, &p->offset, diag);
+	if (xw_parse_size(value, 1, &p->offset) || p->offset > INT64_MAX / 2)
+		return bad(diag, name, value, "must be bytes, or a number with s K M G T");
+	return 0;
 }
 
 SETTER(stride)

@@ -31,11 +31,20 @@ static uint64_t suffix_bytes(char c)
 	return 0;
 }
 
+/* Bytes of the suffix, which has *len characters: M and MiB are the same. 0: there is none. */
+static uint64_t suffix(const char *text, size_t *len)
+{
+	size_t n = strlen(text);
+
+	*len = n > 3 && !strcmp(text + n - 2, "iB") && text[n - 3] != 's' ? 3 : 1;
+	return n ? suffix_bytes(text[n - *len]) : 0;
+}
+
 bool xw_size_has_suffix(const char *text)
 {
-	size_t len = strlen(text);
+	size_t len;
 
-	return len > 0 && suffix_bytes(text[len - 1]);
+	return suffix(text, &len) != 0;
 }
 
 /* Leading digits; *end is behind them. XW_ERR_USAGE when there are none or too many. */
@@ -119,17 +128,18 @@ static int fraction(const char *text, uint64_t unit, uint64_t *out, const char *
 
 int xw_parse_size(const char *text, uint64_t unit, uint64_t *out)
 {
-	bool suffix = xw_size_has_suffix(text);
+	size_t len;
+	const uint64_t bytes = suffix(text, &len);
 	uint64_t n, part = 0;
 
 	if (digits(text, &n, &text))
 		return XW_ERR_USAGE;
-	if (suffix)
-		unit = suffix_bytes(text[strlen(text) - 1]);
-	if (*text == '.' && (!suffix || fraction(text + 1, unit, &part, &text)))
+	if (bytes)
+		unit = bytes;
+	if (*text == '.' && (!bytes || fraction(text + 1, unit, &part, &text)))
 		return XW_ERR_USAGE;
-	if (suffix)
-		text++;
+	if (bytes)
+		text += len;
 	if (*text || __builtin_mul_overflow(n, unit, &n) || __builtin_add_overflow(n, part, &n))
 		return XW_ERR_USAGE;
 	*out = n;

@@ -255,10 +255,14 @@ static int size_it(struct sizing *s)
 	while (err > 0);
 	if (err)
 		return err;
-	if ((uint64_t)geo->inodes_per_group * geo->groups < 16 ||
-	    (uint64_t)geo->inodes_per_group * geo->groups > UINT32_MAX)
+	if ((uint64_t)geo->inodes_per_group * geo->groups < 16)
 		return xw_fail(s->diag, XW_ERR_LIMIT,
-			       "%u groups of %u inodes: must be 16 to 2^32-1 inodes", geo->groups,
+			       "SIZE of %llu blocks of %u bytes: too small for a filesystem, which "
+			       "has 16 inodes at least",
+			       (unsigned long long)geo->blocks, geo->block_size);
+	if ((uint64_t)geo->inodes_per_group * geo->groups > UINT32_MAX)
+		return xw_fail(s->diag, XW_ERR_LIMIT,
+			       "%u groups of %u inodes: must be 2^32-1 inodes at most", geo->groups,
 			       geo->inodes_per_group);
 	return 0;
 }

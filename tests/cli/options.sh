@@ -166,4 +166,21 @@ mkfs -q s.img 16384s
 equal "16384 sectors" "$(stat -c %s s.img)" 8388608
 mkfs -q k2.img 8192k
 equal "8192k" "$(stat -c %s k2.img)" 8388608
+mkfs -q mib.img 8MiB
+equal "8MiB" "$(stat -c %s mib.img)" 8388608
+mkfs -q -m 1% m.img 8M
+works "-m 1%"
+truncate -s 12M off.img
+mkfs -q -E offset=4M off.img
+works "-E offset=4M"
+mkfs -d - -d - img
+fails 2 "-d -: standard input can be read only once" "standard input given twice"
+mkfs -b 1024 tiny.img 60
+fails 1 "too small for a filesystem" "60 KiB"
+mkfs -O meta_bg img 8M
+fails 2 "exclude each other: add -O \^resize_inode or -O \^meta_bg" "two features that exclude each other"
+for bad in 8MB 8iB 8siB MiB; do
+	mkfs bad.img $bad
+	fails 2 "SIZE $bad" "SIZE $bad"
+done
 done_testing
