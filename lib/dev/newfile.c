@@ -2,8 +2,8 @@
 /*
  * Files without a name.
  *
- * Where the host has O_TMPFILE, and /proc through which such a file is linked without privilege, the
- * file has no name at all until it is published. Elsewhere, and for the moment before a rename, it
+ * Where the host has O_TMPFILE, and /proc through which such a file is linked without privilege,
+ * the file has no name at all until it is published. Elsewhere, and for the moment before a rename, it
  * has a hidden one in the same directory, which a kill leaves behind: garbage, but nothing that
  * anybody reads.
  *

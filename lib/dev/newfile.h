@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A regular file that gets its name when it is whole. Until then nobody sees it: who is interrupted,
- * or killed, leaves nothing that the next run could take for something.
+ * A regular file that gets its name when it is whole. Until then nobody sees it: who is
+ * interrupted, or killed, leaves nothing that the next run could take for something.
  */
 #ifndef XW_DEV_NEWFILE_H
 #define XW_DEV_NEWFILE_H
@@ -17,8 +17,8 @@ struct xw_newfile;
 int xw_newfile_open(const char *path, unsigned flags, struct xw_diag *diag, struct xw_dev **dev,
 		    struct xw_newfile **out);
 /*
- * Give it its name, *dev being flushed. Without `replace` nothing may have that name: XW_ERR_IO, and
- * what is there stays. With it a regular file of that name goes, and leaves mode and, where we may,
+ * Give it its name, *dev being flushed. Without `replace` nothing may have that name: XW_ERR_IO,
+ * and what is there stays. With it a regular file of that name goes, and leaves mode and, where we may,
  * owner.
  */
 int xw_newfile_publish(struct xw_newfile *f, bool replace, struct xw_diag *diag);

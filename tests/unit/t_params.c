@@ -95,7 +95,7 @@ static const struct {
 	{"-m 51", XW_ERR_USAGE, "-m 51"},
 	{"-m -1", XW_ERR_USAGE, "-m -1"},
 	{"-m nan", XW_ERR_USAGE, "-m nan"},
-	{"-m 5%", XW_ERR_USAGE, "-m 5%"},
+	{"-m 5%%", XW_ERR_USAGE, "-m 5%%"},
 	{"-r 2", XW_ERR_USAGE, "-r 2"},
 	{"-U foo", XW_ERR_USAGE, "-U foo"},
 	{"-e stop", XW_ERR_USAGE, "-e stop"},
