@@ -189,6 +189,7 @@ static void summarise(struct run *r)
 	struct xw_run_count c;
 
 	xw_run_count(r->tree.first, &c);
+	xw_run_statistics(&r->x->m, u->space, u->b.share);
 	xw_batch_stats(u->out.batch, &st);
 	*res = (struct xw_import_result){
 		.files = c.files,

@@ -445,6 +445,7 @@ static void summarise(struct run *r)
 	res->warnings = r->m->diag.warnings;
 	memcpy(res->uuid, b->sb.uuid, sizeof(res->uuid));
 	res->seconds = seconds_since(&r->begin);
+	xw_run_statistics(r->m, r->space, b->share);
 }
 
 static void cleanup(struct run *r, bool ok)

@@ -62,6 +62,8 @@ struct xw_run_count {
 	uint64_t in_inodes; /* files and directories that are inline */
 };
 void xw_run_count(const struct xw_binode *first, struct xw_run_count *c);
+/* What allocator and sharing cache had to do, as lines of the log. */
+void xw_run_statistics(struct xw_mkfs *m, const struct xw_space *space, struct xw_share *share);
 
 /* Free what the handle owns, but not the handle. */
 void xw_mkfs_clear(struct xw_mkfs *m);

@@ -128,6 +128,8 @@ int xw_run_fill(const struct xw_run_sources *r)
 		ret = xw_source_open(m->sources.v[i], &o, &m->diag, s);
 		if (!ret)
 			ret = xw_fill_source(r->fill, *s);
+		if (ret == XW_ERR_UNSUPPORTED)
+			ret = XW_ERR_INPUT; /* the source's, not of this program's options */
 		if (*s)
 			m->result.bytes_in += xw_source_consumed(*s);
 		xw_source_close(*s);
@@ -163,4 +165,23 @@ void xw_run_count(const struct xw_binode *first, struct xw_run_count *c)
 		if (!xw_binode_is(n, XW_S_IFDIR))
 			c->hardlinks += n->links - 1;
 	}
+}
+
+void xw_run_statistics(struct xw_mkfs *m, const struct xw_space *space, struct xw_share *share)
+{
+	struct xw_cache_stats c;
+	struct xw_space_stats a;
+
+	xw_space_stats(space, &a);
+	xw_log(&m->diag, XW_LOG_DEBUG,
+	       "allocator: %llu requests, %llu at their goals, %llu groups and %llu extents looked "
+	       "at",
+	       (unsigned long long)a.requests, (unsigned long long)a.goal_hits,
+	       (unsigned long long)a.groups_scanned, (unsigned long long)a.extents_scanned);
+	xw_share_stats(share, &c);
+	xw_log(&m->diag, XW_LOG_DEBUG,
+	       "xattr cache: %llu lookups, %llu found, %llu of at most %llu entries, %llu evicted",
+	       (unsigned long long)c.lookups, (unsigned long long)c.hits,
+	       (unsigned long long)c.entries, (unsigned long long)c.max_entries,
+	       (unsigned long long)c.reclaimed);
 }

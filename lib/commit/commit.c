@@ -184,7 +184,8 @@ static int commit(struct xw_change *c, const struct xw_commit_opts *opts,
 	if (rc != 1)
 		return rc;
 	if (!opts->store)
-		return xw_fail(c->diag, XW_ERR_USAGE, "%s: no place for the redo file is known",
+		return xw_fail(c->diag, XW_ERR_USAGE,
+			       "%s: no place for the redo file is known: --redo-file names one",
 			       c->base->name);
 	info->how = XW_COMMIT_REDO;
 	return xw_commit_redo(c, opts);

@@ -54,7 +54,8 @@ static int check_ours(struct file_store *f, const char *path)
 		if (n > 0 && path == f->tmp)
 			return 0;
 	}
-	return xw_fail(f->diag, XW_ERR_EXISTS, "%s: is in the way, and no redo file", path);
+	return xw_fail(f->diag, XW_ERR_EXISTS,
+		       "%s: is in the way, and no redo file: remove it or use --redo-file", path);
 }
 
 int xw_commit_sync_dir_of(const char *path, struct xw_diag *diag)
@@ -172,12 +173,16 @@ int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset
 {
 	auto_free char *real = NULL;
 	struct file_store *f;
-	struct stat st;
+	struct stat st, redo;
 
 	*out = NULL;
 	if (stat(image, &st))
 		return xw_fail_errno(diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
 				     "%s: cannot open", image);
+	if (redo_file && !stat(redo_file, &redo) && redo.st_dev == st.st_dev &&
+	    redo.st_ino == st.st_ino)
+		return xw_fail(diag, XW_ERR_INPUT, "--redo-file %s: is the image itself",
+			       redo_file);
 	if (!redo_file && S_ISBLK(st.st_mode))
 		return xw_fail(diag, XW_ERR_USAGE,
 			       "%s: is a block device: --redo-file must say where its redo file is",

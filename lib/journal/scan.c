@@ -170,7 +170,7 @@ static int look_for_fast_commits(struct scan *s)
 		return 0;
 	return xw_fail(s->log->diag, XW_ERR_UNSUPPORTED,
 		       "%s: journal: it holds fast commits, which cannot be replayed; mount the "
-		       "image with Linux once",
+		       "image with Linux once, or run e2fsck -p",
 		       s->log->dev->name);
 }
 

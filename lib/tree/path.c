@@ -50,9 +50,8 @@ static bool last_component(const char *p, const char *end)
 static int check_name(struct xw_tree *t, const char *name, size_t len)
 {
 	if (len > XW_NAME_MAX)
-		return xw_fail(t->diag, XW_ERR_INPUT,
-			       "name of %zu bytes is over the limit of %d: %.40s...", len,
-			       XW_NAME_MAX, name);
+		return xw_fail(t->diag, XW_ERR_INPUT, "a name of %zu bytes is over the limit of %d",
+			       len, XW_NAME_MAX);
 	if (memchr(name, 0, len))
 		return xw_fail(t->diag, XW_ERR_INPUT, "name holds a NUL byte: %.*s", (int)len,
 			       name);

@@ -42,7 +42,9 @@ static int check_inodes(struct xw_update *u)
 		want += u->b.ea[i].refs != 0;
 	if (want <= have)
 		return 0;
-	return xw_fail(u->diag, XW_ERR_NOINODES, "%s: %llu inodes needed, %llu free (%llu missing)",
+	return xw_fail(u->diag, XW_ERR_NOINODES,
+		       "%s: %llu inodes needed, %llu free (%llu missing); "
+		       "nothing was changed",
 		       u->img->dev->name, (unsigned long long)want, (unsigned long long)have,
 		       (unsigned long long)(want - have));
 }

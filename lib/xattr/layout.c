@@ -242,7 +242,7 @@ static int too_large(const struct job *j, bool ea_inode, struct xw_diag *diag)
 		       "extended attributes exceed inode and block by %llu bytes (the largest of "
 		       "%zu is %.80s, %u bytes)%s",
 		       (unsigned long long)(j->missing * UNIT), j->s->a.n, name, it->value_len,
-		       ea_inode ? "" : "; -O ea_inode allows more");
+		       ea_inode ? "" : "; the feature ea_inode allows more");
 }
 
 int xw_xattr_layout(const struct xw_xattr_set *s, uint32_t ibody, uint32_t block_size,

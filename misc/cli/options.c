@@ -94,7 +94,7 @@ static int refuse_unknown(const struct cli_line *l, int key, const char *arg)
 	else if (optopt)
 		cli_error("unknown option -%c", optopt);
 	else
-		cli_error("unknown or ambiguous option %s", arg);
+		cli_error("unknown option %s", arg);
 	return cli_line_usage(l);
 }
 
@@ -107,6 +107,8 @@ static int take_option(struct cli_line *l, int key, const char *arg)
 	switch (row->action) {
 	case CLI_TO_LIBRARY:
 		cli_line_push(l, row->name, row->has_arg ? optarg : NULL);
+		return -1;
+	case CLI_ALWAYS:
 		return -1;
 	case CLI_REFUSED:
 		cli_error("option %s (%s) is not supported by this version", row->name, row->why);
@@ -130,17 +132,39 @@ static int take_environment(struct cli_line *l)
 	return -1;
 }
 
+/* The word that getopt took a long option from: the value may be a word of its own. */
+static const char *last_option(char **argv)
+{
+	return argv[optarg && optarg == argv[optind - 1] ? optind - 2 : optind - 1];
+}
+
+/*
+ * getopt takes beginnings of names for the whole. With options that other tools have too, these
+ * mean something else: tar's --xattrs would become --xattrs-exclude, and eat the next word.
+ */
+static bool is_short_for(const struct option *o, char **argv)
+{
+	const char *name = last_option(argv) + 2;
+
+	return strcspn(name, "=") != strlen(o->name);
+}
+
 static int read_all(struct cli_line *l, const struct getopt_tables *t, int argc, char **argv)
 {
-	int key, status = -1;
+	int key, at, status = -1;
 
 	opterr = 0;
 	while (status < 0) {
 		const char *arg = optind < argc ? argv[optind] : "";
 
-		key = getopt_long(argc, argv, t->letters, t->longs, NULL);
+		at = -1;
+		key = getopt_long(argc, argv, t->letters, t->longs, &at);
 		if (key == -1)
 			break;
+		if (at >= 0 && is_short_for(&t->longs[at], argv)) {
+			optopt = 0;
+			return refuse_unknown(l, '?', last_option(argv));
+		}
 		if (key == '?' || key == ':')
 			arg = optind > 1 && argv[optind - 1][0] == '-' ? argv[optind - 1] : arg;
 		status = take_option(l, key, arg);

@@ -18,6 +18,7 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 enum cli_action {
 	CLI_TO_LIBRARY, /* handed on under its own name */
 	CLI_REFUSED, /* stock tools have it, this version does not */
+	CLI_ALWAYS, /* tar(1) has to be told, here it is so anyway */
 	CLI_OURS, /* the tool's, or one of CLI_TALK_ROWS */
 };
 
@@ -30,17 +31,21 @@ struct cli_row {
 };
 
 enum {
-	CLI_KEY_CLAMP = 256,
+	CLI_KEY_ACLS = 256,
+	CLI_KEY_CLAMP,
 	CLI_KEY_DIRECTORY,
 	CLI_KEY_EXCLUDE,
 	CLI_KEY_GROUP,
 	CLI_KEY_JOBS,
 	CLI_KEY_JSON,
 	CLI_KEY_MODE,
+	CLI_KEY_NUMERIC,
 	CLI_KEY_ONE_FS,
 	CLI_KEY_OWNER,
+	CLI_KEY_SELINUX,
 	CLI_KEY_STRIP,
 	CLI_KEY_WHITEOUTS,
+	CLI_KEY_XATTRS,
 	CLI_KEY_XATTRS_EXCLUDE,
 	CLI_KEY_OWN, /* the tool's own begin here */
 };
@@ -58,7 +63,12 @@ enum {
 	{CLI_KEY_OWNER, required_argument, "--owner", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_STRIP, required_argument, "--strip-components", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_WHITEOUTS, required_argument, "--whiteouts", CLI_TO_LIBRARY, NULL}, \
-	{CLI_KEY_XATTRS_EXCLUDE, required_argument, "--xattrs-exclude", CLI_TO_LIBRARY, NULL}
+	{CLI_KEY_XATTRS_EXCLUDE, required_argument, "--xattrs-exclude", CLI_TO_LIBRARY, NULL}, \
+	{CLI_KEY_ACLS, no_argument, "--acls", CLI_ALWAYS, NULL}, \
+	{CLI_KEY_NUMERIC, no_argument, "--numeric-owner", CLI_ALWAYS, NULL}, \
+	{CLI_KEY_SELINUX, no_argument, "--selinux", CLI_ALWAYS, NULL}, \
+	{CLI_KEY_XATTRS, no_argument, "--xattrs", CLI_ALWAYS, NULL}, \
+	{'X', required_argument, "--exclude-from", CLI_REFUSED, "patterns in a file"}
 
 /* Handled here: help, version, how much is said. */
 #define CLI_TALK_ROWS \

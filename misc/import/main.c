@@ -37,33 +37,37 @@ static int report(struct xw_import *x, const struct import_args *args)
 	return 0;
 }
 
+/* Exit status. */
 static int import(const struct import_args *args)
 {
 	struct cli_run run = {.line = &args->line};
 	struct xw_import *x;
-	int err = xw_import_new(&x);
+	int status, err = xw_import_new(&x);
 
 	if (err) {
 		cli_error("out of memory");
-		return err;
+		return EXIT_FAILED;
 	}
 	xw_import_on_log(x, cli_run_log, &run); /* first: options warn too */
 	err = set_all(x, args);
+	status = cli_run_status(err);
 	if (!err) {
 		cli_progress_init(&run.bar, !args->line.quiet);
 		xw_import_on_names(x, cli_name_to_id, NULL);
 		xw_import_on_progress(x, cli_run_progress, &run);
 		err = xw_import_run(x, args->image);
 		cli_progress_wipe(&run.bar);
+		/* What the image has is no fault of the command line. */
+		status = err == XW_E_UNSUPPORTED ? EXIT_FAILED : cli_run_status(err);
 	}
 	if (err) {
 		cli_error("%s", xw_import_error(x));
 	} else {
 		cli_run_end(&run);
-		err = report(x, args);
+		status = cli_run_status(report(x, args));
 	}
 	xw_import_free(x);
-	return err;
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -76,7 +80,7 @@ int main(int argc, char **argv)
 	status = import_args_parse(&args, argc, argv);
 	if (status < 0) {
 		cli_catch_interrupts();
-		status = cli_run_status(import(&args));
+		status = import(&args);
 		done = status == EXIT_DONE ? "the import is done" : NULL;
 	}
 	cli_line_free(&args.line);

@@ -13,9 +13,6 @@ static void print_removed(FILE *out, const struct xw_import_result *r)
 		cli_row(out, "removed", "%s that the image had, %s",
 			cli_plural(r->removed_inodes, "file", "files").s,
 			cli_size(r->freed_blocks * r->block_size).s);
-	else if (r->freed_blocks)
-		cli_row(out, "removed", "%s of old directory blocks",
-			cli_size(r->freed_blocks * r->block_size).s);
 	if (r->orphans)
 		cli_row(out, "orphans", "%s put away first",
 			cli_plural(r->orphans, "deleted file", "deleted files").s);
@@ -49,6 +46,9 @@ void import_print_result(FILE *out, const struct import_args *args,
 	if (args->line.verbose) {
 		cli_row(out, "directories", "%s of the image rebuilt",
 			cli_count(r->rebuilt_directories).s);
+		if (!r->removed_inodes)
+			cli_row(out, "given back", "%s of their old blocks",
+				cli_size(r->freed_blocks * r->block_size).s);
 		cli_row(out, "written", "%s", cli_size(r->bytes_written).s);
 		print_commit(out, r);
 	}

@@ -201,7 +201,7 @@ says 2 'image is missing' "no image named"
 export_ img other
 says 1 'not in the image: other' "a path that is not there"
 export_ --nonsense img
-says 2 'unknown or ambiguous option' "an unknown option"
+says 2 'unknown option' "an unknown option"
 export_ -E stride=3 img
 says 2 'offset' "an unknown -E"
 export_ -t -o x img

@@ -44,6 +44,9 @@ usage "an unknown option" "unknown option -Z" -Z img good.tar
 usage "an unknown long option" "--no-such" --no-such img good.tar
 usage "an option of xw-mkfs" "unknown option -L" -L x img good.tar
 usage "an extended option of xw-mkfs" "-E stride=4: .*offset" -E stride=4 img good.tar
+usage "tar's option that begins like one of ours" "unknown option --exclude-fro" --exclude-fro x img good.tar
+usage "  with a value behind =" "unknown option --xattrs-ex" --xattrs-ex=user.a img good.tar
+usage "  and one that there is not" "exclude-from .*not supported" -X list img good.tar
 usage "how to commit" "commit: \"soon\"" --commit soon img good.tar
 usage "--whiteouts" "\"maybe\"" --whiteouts maybe img good.tar
 usage "--jobs" "--jobs: \"x\"" --jobs x img good.tar
@@ -80,7 +83,18 @@ for cut in 100 700 5000 $((size / 2)) $((size / 2 + 300)); do
 	fails 1 "" "  the same through a pipe"
 	is "    the image is unchanged" unchanged
 done
+refused "a redo file that is the image" "redo-file ./img: is the image itself" --redo-file ./img img good.tar
 seq 1 100000 >text
+printf 'x' >star-member
+tar -H ustar -cf star.tar star-member
+printf 'S' | dd of=star.tar bs=1 seek=156 conv=notrunc status=none
+python3 - star.tar <<-'END' 2>/dev/null && refused "a kind of archive that nobody reads" "star's sparse format" img star.tar
+	import sys
+	b = bytearray(open(sys.argv[1], "rb").read())
+	b[148:156] = b" " * 8
+	b[148:156] = b"%06o\0 " % sum(b[:512])
+	open(sys.argv[1], "wb").write(b)
+END
 refused "text is not an archive" "text" img text
 cp text not-an-image
 import not-an-image good.tar
@@ -93,7 +107,7 @@ rm -f large large.tar
 mkdir names && (cd names && seq 1 30000 | xargs touch)
 make_tar names names.tar
 rm -rf names
-refused "more files than inodes" "inodes.*missing" img names.tar
+refused "more files than inodes" "inodes.*missing\); nothing was changed" img names.tar
 mkfs -q -F -O ^has_journal small 4M
 cp small img2
 import --commit journal img2 good.tar
@@ -151,6 +165,29 @@ listing img >got
 is "  it is there" grep -Eq ' 5[ /:]+6 .*new/place/small$' got
 is "  what was excluded is not" sh -c '! grep -q new/place/sub got'
 clean img "  e2fsck"
+fresh
+import -q --directory etc/conf img good.tar
+fails 1 "directory etc/conf: is a file in the image" "--directory names a file"
+is "  the image is unchanged" unchanged
+mkdir -p out/f && : >out/f/sub && tar -C out -cPf up.tar f/sub --transform 's,^f/sub,../../out,' && rm -r out
+import -q --directory etc img up.tar
+equal "a name that leads upwards: status" "$RC" 0
+is "  with a warning" grep -q '"\.\." is taken to stop at --directory' .err
+is "  stays below --directory" sh -c '"$1" -t img | grep -qx etc/out' - "$EXPORT"
+fresh
+import -q --acls --xattrs --numeric-owner --selinux img good.tar
+works "what tar has to be told"
+is "  the same bytes" cmp img first
+mkdir -p way/etc/conf && echo in >way/etc/conf/in && tar -C way -cf way.tar etc/conf/in && rm -r way
+import -q img way.tar
+equal "a file in the way of a directory: status" "$RC" 0
+is "  goes with a warning" grep -q "etc/conf/in: replaces the file conf by a directory" .err
+import -v -v img good.tar
+is "-v -v: statistics" grep -q "xattr cache: .* lookups" .err
+fresh
+import -v img good.tar
+is "  not with one -v" sh -c '! grep -q "xattr cache" .err'
+is "what was rebuilt only, has not removed anything" sh -c '! grep -q "^ *removed" .out'
 truncate -s 1M disk
 cat pristine >>disk
 import -q -E offset=1048576 disk good.tar

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filling from a scripted source: a tree, a device full of dirt, and a source that brings what it is
- * told. What t_fill and t_whiteout work on.
+ * Filling from a scripted source: a tree, a device full of dirt, and a source that brings what it
+ * is told. What t_fill and t_whiteout work on.
  */
 #ifndef XW_TESTS_FILL_WORLD_H
 #define XW_TESTS_FILL_WORLD_H

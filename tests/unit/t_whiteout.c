@@ -101,7 +101,7 @@ static const struct step dotted[] = {
 	{XW_ET_REG, "d/.wh.", NULL, NULL, 0},
 };
 
-/* ".wh." in front of nothing, of "." and "..": in an image these would be names that no directory survives. */
+/* ".wh." in front of nothing, of "." and "..": no directory would survive such names. */
 START_TEST(markers_of_the_dots_are_refused)
 {
 	fill.whiteouts = _i < 3 ? XW_WHITEOUTS_APPLY : XW_WHITEOUTS_OVERLAY;
