@@ -4,21 +4,12 @@
 
 #include "cli/env.h"
 #include "cli/term.h"
+#include "show/show.h"
 #include "tool.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
-
-static void on_log(void *arg, enum xw_log_level level, const char *line)
-{
-	const struct debugfs_args *args = arg;
-
-	if (level == XW_LOG_WARN && !args->line.quiet)
-		cli_warning("%s", line);
-	else if (level != XW_LOG_WARN && args->line.verbose >= (level == XW_LOG_INFO ? 1u : 2u))
-		cli_note("%s", line);
-}
 
 static void run_file(struct dbg *d, const char *path)
 {
@@ -54,7 +45,7 @@ static int run(const struct debugfs_args *args)
 		.json = args->line.json,
 		.now = args->now,
 		.how = args->how,
-		.diag = {.log = on_log, .log_arg = (void *)args},
+		.diag = {.log = xw_show_log, .log_arg = (void *)&args->line},
 	};
 	int rc;
 

@@ -74,9 +74,6 @@ static int take_ours(struct cli_line *l, int key)
 	case 'V':
 		printf("%s (extwright) %s\n", l->tool, xw_version());
 		return EXIT_DONE;
-	case 'h':
-		l->help(stdout);
-		return EXIT_DONE;
 	default:
 		return l->take(l, key, optarg);
 	}
@@ -113,6 +110,9 @@ static int take_option(struct cli_line *l, int key, const char *arg)
 	case CLI_REFUSED:
 		cli_error("option %s (%s) is not supported by this version", row->name, row->why);
 		return EXIT_USAGE;
+	case CLI_HELP:
+		l->help(stdout);
+		return EXIT_DONE;
 	default:
 		return take_ours(l, key);
 	}
@@ -192,6 +192,19 @@ int cli_line_read(struct cli_line *l, int argc, char **argv)
 	free(t.letters);
 	free(t.longs);
 	return status;
+}
+
+int cli_line_image(const struct cli_line *l, int argc, char **argv, const char **image)
+{
+	if (optind == argc) {
+		cli_error("the name of the image is missing");
+		return cli_line_usage(l);
+	}
+	*image = argv[optind++];
+	if (optind == argc)
+		return -1;
+	cli_error("unexpected argument '%s' after IMAGE", argv[optind]);
+	return cli_line_usage(l);
 }
 
 void cli_line_free(struct cli_line *l)

@@ -20,6 +20,7 @@ enum cli_action {
 	CLI_REFUSED, /* stock tools have it, this version does not */
 	CLI_ALWAYS, /* tar(1) has to be told, here it is so anyway */
 	CLI_OURS, /* the tool's, or one of CLI_TALK_ROWS */
+	CLI_HELP, /* prints the help */
 };
 
 struct cli_row {
@@ -36,6 +37,7 @@ enum {
 	CLI_KEY_DIRECTORY,
 	CLI_KEY_EXCLUDE,
 	CLI_KEY_GROUP,
+	CLI_KEY_HELP,
 	CLI_KEY_JOBS,
 	CLI_KEY_JSON,
 	CLI_KEY_MODE,
@@ -72,7 +74,11 @@ enum {
 
 /* Handled here: help, version, how much is said. */
 #define CLI_TALK_ROWS \
-	{'h', no_argument, "--help", CLI_OURS, NULL}, \
+	{'h', no_argument, "--help", CLI_HELP, NULL}, \
+	CLI_SAY_ROWS
+
+/* The same where -h is something else. */
+#define CLI_SAY_ROWS \
 	{'q', no_argument, "-q", CLI_OURS, NULL}, \
 	{'v', no_argument, "-v", CLI_OURS, NULL}, \
 	{'V', no_argument, "--version", CLI_OURS, NULL}, \
@@ -118,6 +124,8 @@ int cli_line_read(struct cli_line *l, int argc, char **argv);
 void cli_line_free(struct cli_line *l);
 /* One setting more: room for one a word of argv is there. */
 void cli_line_push(struct cli_line *l, const char *name, const char *value);
+/* The one operand that a tool takes, the image; -1, or the status to exit with. */
+int cli_line_image(const struct cli_line *l, int argc, char **argv, const char **image);
 /* Prints the synopsis; EXIT_USAGE. */
 int cli_line_usage(const struct cli_line *l);
 

@@ -2,25 +2,29 @@
 /* The command line of xw-dump: dumpe2fs's letters. */
 #include "config.h"
 
-#include "api/xw.h"
 #include "cli/term.h"
 #include "dump/tool.h"
 
-#include <getopt.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { KEY_HELP = 256, KEY_JSON, KEY_REDO };
+enum { KEY_REDO = CLI_KEY_OWN };
 
-static const struct option longs[] = {
-	{"help", no_argument, NULL, KEY_HELP},
-	{"json", no_argument, NULL, KEY_JSON},
-	{"redo-file", required_argument, NULL, KEY_REDO},
-	{"version", no_argument, NULL, 'V'},
-	{NULL, 0, NULL, 0},
+static const struct cli_row rows[] = {
+	{'b', no_argument, "-b", CLI_OURS, NULL},
+	{'f', no_argument, "-f", CLI_OURS, NULL},
+	{'g', no_argument, "-g", CLI_OURS, NULL},
+	{'h', no_argument, "-h", CLI_OURS, NULL},
+	{'i', no_argument, "-i", CLI_OURS, NULL},
+	{'m', no_argument, "-m", CLI_OURS, NULL},
+	{'x', no_argument, "-x", CLI_OURS, NULL},
+	{'o', required_argument, "-o", CLI_OURS, NULL},
+	{'E', required_argument, "-E", CLI_OURS, NULL},
+	{KEY_REDO, required_argument, "--redo-file", CLI_OURS, NULL},
+	{CLI_KEY_HELP, no_argument, "--help", CLI_HELP, NULL},
+	CLI_SAY_ROWS,
 };
 
-static void print_help(void)
+static void print_help(FILE *out)
 {
 	fputs("Usage: xw-dump [options] IMAGE\n"
 	      "Print the superblock and the block groups of an ext2, ext3 or ext4 image.\n"
@@ -36,23 +40,18 @@ static void print_help(void)
 	      "  -E offset=BYTES        where in IMAGE the filesystem begins\n"
 	      "      --redo-file FILE   where an interrupted change is kept (block devices)\n"
 	      "      --json             print it as JSON\n"
+	      "  -q, -v                 say less, or more\n"
 	      "  -V, --version          print the version\n"
 	      "      --help             print this\n"
 	      "\n"
 	      "What is wrong in the image is reported, and the rest printed.\n"
 	      "Exit status: 0 done, 1 failed or damage found, 2 wrong usage. See xw-dump(8).\n",
-	      stdout);
+	      out);
 }
 
-static int usage(void)
+static int take(struct cli_line *l, int key, const char *value)
 {
-	cli_hint("usage: xw-dump [-bfghimx] [-o superblock=BLOCK] [-o blocksize=BYTES] IMAGE; "
-		 "more with --help");
-	return EXIT_USAGE;
-}
-
-static int take_option(struct dump_args *args, int key, const char *word)
-{
+	struct dump_args *args = l->arg;
 	struct xw_diag diag = {0};
 
 	switch (key) {
@@ -79,53 +78,35 @@ static int take_option(struct dump_args *args, int key, const char *word)
 		return -1;
 	case 'o':
 	case 'E':
-		if (!xw_show_source_set(&args->source, key == 'o' ? "-o" : "-E", optarg, &diag))
+		if (!xw_show_source_set(&args->source, key == 'o' ? "-o" : "-E", value, &diag))
 			return -1;
 		cli_error("%s", diag.text);
 		return EXIT_USAGE;
-	case KEY_REDO:
-		args->source.redo_file = optarg;
-		return -1;
-	case KEY_JSON:
-		args->json = true;
-		return -1;
-	case 'V':
-		printf("xw-dump (extwright) %s\n", xw_version());
-		return EXIT_DONE;
-	case KEY_HELP:
-		print_help();
-		return EXIT_DONE;
-	case ':':
-		cli_error("option %s needs a value", word);
-		return usage();
 	default:
-		cli_error("unknown option %s", word);
-		return usage();
+		args->source.redo_file = value;
+		return -1;
 	}
 }
 
 int dump_args_parse(struct dump_args *args, int argc, char **argv)
 {
-	int key, status = -1;
+	int status;
 
-	*args = (struct dump_args){0};
-	opterr = 0;
-	while (status < 0 && (key = getopt_long(argc, argv, ":bfghimxo:E:V", longs, NULL)) != -1)
-		status = take_option(args, key, optind > 1 ? argv[optind - 1] : "");
-	if (status >= 0)
-		return status;
-	if (optind == argc) {
-		cli_error("the name of the image is missing");
-		return usage();
-	}
-	args->source.path = argv[optind++];
-	if (optind < argc) {
-		cli_error("unexpected argument '%s' after IMAGE", argv[optind]);
-		return usage();
-	}
-	if (args->json && (args->places || args->mmp)) {
+	*args = (struct dump_args){
+		.line = {.tool = "xw-dump",
+			 .usage = "xw-dump [-bfghimx] [-o superblock=BLOCK] [-o blocksize=BYTES] "
+				  "IMAGE",
+			 .rows = rows,
+			 .n_rows = sizeof(rows) / sizeof(rows[0]),
+			 .help = print_help,
+			 .take = take}};
+	args->line.arg = args;
+	status = cli_line_read(&args->line, argc, argv);
+	if (status < 0)
+		status = cli_line_image(&args->line, argc, argv, &args->source.path);
+	if (status < 0 && args->line.json && (args->places || args->mmp)) {
 		cli_error("--json cannot go with %s", args->places ? "-g" : "-m");
 		return EXIT_USAGE;
 	}
-	return -1;
+	return status;
 }

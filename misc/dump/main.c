@@ -68,17 +68,17 @@ static int run(const struct dump_args *args)
 {
 	struct xw_json json = {0};
 	struct problems problems = {{NULL, 0, 0}};
-	struct xw_show s = {.out = args->json ? NULL : stdout,
+	struct xw_show s = {.out = args->line.json ? NULL : stdout,
 			    .json = &json,
 			    .hex = args->hex,
 			    .problem = on_problem,
 			    .arg = &problems};
-	struct xw_diag diag = {0};
+	struct xw_diag diag = {.log = xw_show_log, .log_arg = (void *)&args->line};
 	struct xw_dev *dev;
 	int rc = xw_show_device(&args->source, &diag, &dev);
 
 	if (!rc) {
-		if (args->json)
+		if (args->line.json)
 			xw_json_object(&json, NULL);
 		rc = look_at(args, &s, dev, &diag);
 		xw_dev_close(dev);
@@ -89,13 +89,15 @@ static int run(const struct dump_args *args)
 		if ((rc == XW_ERR_INPUT || rc == XW_ERR_CORRUPT) && !args->source.super)
 			cli_hint("copies of a superblock are in blocks 8193 (of 1 KiB), 16384 (2 "
 				 "KiB) or 32768 (4 KiB): -o superblock=BLOCK");
-	} else if (args->json) {
+	} else if (args->line.json) {
 		end_json(&json, &problems);
 	}
 	for (size_t i = 0; i < problems.lines.n; i++)
 		free(problems.lines.v[i]);
 	xw_vec_free(&problems.lines);
 	xw_json_free(&json);
+	if (rc == XW_ERR_UNSUPPORTED && args->mmp)
+		return EXIT_USAGE; /* as dumpe2fs: 1 is an image in use */
 	return rc || s.problems ? EXIT_FAILED : EXIT_DONE;
 }
 
@@ -108,5 +110,6 @@ int main(int argc, char **argv)
 	status = dump_args_parse(&args, argc, argv);
 	if (status < 0)
 		status = run(&args);
+	cli_line_free(&args.line);
 	return cli_close_stdout(status);
 }

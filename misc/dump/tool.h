@@ -3,13 +3,13 @@
 #ifndef XW_DUMP_TOOL_H
 #define XW_DUMP_TOOL_H
 
+#include "cli/options.h"
 #include "show/show.h"
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
-
 struct dump_args {
+	struct cli_line line;
 	struct xw_show_source source;
-	bool bad_blocks, force, places, header, mmp, hex, json;
+	bool bad_blocks, force, places, header, mmp, hex;
 };
 
 /* -1: go on; otherwise the status to exit with. */

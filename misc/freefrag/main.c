@@ -2,39 +2,35 @@
 /* xw-freefrag: how free space is cut up in an ext2, ext3 or ext4 image, as e2freefrag says it. */
 #include "config.h"
 
-#include "api/xw.h"
 #include "cli/env.h"
+#include "cli/options.h"
 #include "cli/term.h"
 #include "plan/parse.h"
 #include "show/show.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
-enum { KEY_HELP = 256, KEY_JSON, KEY_REDO, KEY_SVG };
+enum { KEY_REDO = CLI_KEY_OWN, KEY_SVG };
 
 struct args {
+	struct cli_line line;
 	struct xw_show_source source;
 	uint64_t chunk; /* KiB; 0: none */
 	const char *svg;
-	bool json;
 };
 
-static const struct option longs[] = {
-	{"help", no_argument, NULL, KEY_HELP},
-	{"json", no_argument, NULL, KEY_JSON},
-	{"redo-file", required_argument, NULL, KEY_REDO},
-	{"svg", required_argument, NULL, KEY_SVG},
-	{"version", no_argument, NULL, 'V'},
-	{NULL, 0, NULL, 0},
+static const struct cli_row rows[] = {
+	{'c', required_argument, "-c", CLI_OURS, NULL},
+	{'i', no_argument, "-i", CLI_OURS, NULL},
+	{'E', required_argument, "-E", CLI_OURS, NULL},
+	{KEY_REDO, required_argument, "--redo-file", CLI_OURS, NULL},
+	{KEY_SVG, required_argument, "--svg", CLI_OURS, NULL},
+	CLI_TALK_ROWS,
 };
 
-static const char synopsis[] = "usage: xw-freefrag [-c KIB] [-h] [--svg FILE] [--json] IMAGE";
-
-static void print_help(void)
+static void print_help(FILE *out)
 {
 	fputs("Usage: xw-freefrag [options] IMAGE\n"
 	      "Print how the free space of an ext2, ext3 or ext4 image is cut up.\n"
@@ -45,17 +41,12 @@ static void print_help(void)
 	      "  -E offset=BYTES     where in IMAGE the filesystem begins\n"
 	      "      --redo-file FILE  where an interrupted change is kept (block devices)\n"
 	      "      --json          print it as JSON\n"
+	      "  -q, -v              say less, or more\n"
 	      "  -V, --version       print the version\n"
 	      "  -h, --help          print this\n"
 	      "\n"
 	      "Exit status: 0 done, 1 failed or damage found, 2 wrong usage. See xw-freefrag(8).\n",
-	      stdout);
-}
-
-static int usage(void)
-{
-	cli_hint("%s; more with --help", synopsis);
-	return EXIT_USAGE;
+	      out);
 }
 
 static int set_chunk(struct args *args, const char *text)
@@ -71,66 +62,45 @@ static int set_chunk(struct args *args, const char *text)
 	return -1;
 }
 
-static int take_option(struct args *args, int key, const char *word)
+static int take(struct cli_line *l, int key, const char *value)
 {
+	struct args *args = l->arg;
 	struct xw_diag diag = {0};
 
 	switch (key) {
 	case 'c':
-		return set_chunk(args, optarg);
+		return set_chunk(args, value);
 	case 'i':
 		args->source.e2image = true;
 		return -1;
 	case 'E':
-		if (!xw_show_source_set(&args->source, "-E", optarg, &diag))
+		if (!xw_show_source_set(&args->source, "-E", value, &diag))
 			return -1;
 		cli_error("%s", diag.text);
 		return EXIT_USAGE;
 	case KEY_SVG:
-		args->svg = optarg;
+		args->svg = value;
 		return -1;
-	case KEY_JSON:
-		args->json = true;
-		return -1;
-	case KEY_REDO:
-		args->source.redo_file = optarg;
-		return -1;
-	case 'V':
-		printf("xw-freefrag (extwright) %s\n", xw_version());
-		return EXIT_DONE;
-	case 'h':
-	case KEY_HELP:
-		print_help();
-		return EXIT_DONE;
-	case ':':
-		cli_error("option %s needs a value", word);
-		return usage();
 	default:
-		cli_error("unknown option %s", word);
-		return usage();
+		args->source.redo_file = value;
+		return -1;
 	}
 }
 
 static int parse(struct args *args, int argc, char **argv)
 {
-	int key, status = -1;
+	int status;
 
-	*args = (struct args){0};
-	opterr = 0;
-	while (status < 0 && (key = getopt_long(argc, argv, ":c:hiE:V", longs, NULL)) != -1)
-		status = take_option(args, key, optind > 1 ? argv[optind - 1] : "");
-	if (status >= 0)
-		return status;
-	if (optind == argc) {
-		cli_error("the name of the image is missing");
-		return usage();
-	}
-	args->source.path = argv[optind++];
-	if (optind < argc) {
-		cli_error("unexpected argument '%s' after IMAGE", argv[optind]);
-		return usage();
-	}
-	return -1;
+	*args = (struct args){
+		.line = {.tool = "xw-freefrag",
+			 .usage = "xw-freefrag [-c KIB] [-h] [--svg FILE] [--json] IMAGE",
+			 .rows = rows,
+			 .n_rows = sizeof(rows) / sizeof(rows[0]),
+			 .help = print_help,
+			 .take = take}};
+	args->line.arg = args;
+	status = cli_line_read(&args->line, argc, argv);
+	return status < 0 ? cli_line_image(&args->line, argc, argv, &args->source.path) : status;
 }
 
 static bool is_image(const char *image, const char *path)
@@ -186,9 +156,9 @@ static int run(const struct args *args)
 {
 	struct xw_json json = {0};
 	struct xw_show s = {
-		.out = args->json ? NULL : stdout, .json = &json, .problem = on_problem};
+		.out = args->line.json ? NULL : stdout, .json = &json, .problem = on_problem};
 	struct xw_image *img = NULL;
-	struct xw_diag diag = {0};
+	struct xw_diag diag = {.log = xw_show_log, .log_arg = (void *)&args->line};
 	struct xw_dev *dev = NULL;
 	int rc = xw_show_device(&args->source, &diag, &dev);
 
@@ -198,7 +168,7 @@ static int run(const struct args *args)
 	if (!rc)
 		rc = report(args, &s, img);
 	xw_json_end(&json, '}');
-	if (!rc && args->json && xw_json_text(&json))
+	if (!rc && args->line.json && xw_json_text(&json))
 		puts(xw_json_text(&json));
 	if (rc)
 		cli_error("%s", *diag.text ? diag.text : xw_err_text(rc));
@@ -218,5 +188,6 @@ int main(int argc, char **argv)
 	status = parse(&args, argc, argv);
 	if (status < 0)
 		status = run(&args);
+	cli_line_free(&args.line);
 	return cli_close_stdout(status);
 }

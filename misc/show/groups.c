@@ -337,7 +337,6 @@ static void places_line(struct xw_show *s, struct xw_image *img, const struct vi
 	const xw_blk desc = h->super + h->has_super;
 
 	(void)bits;
-	(void)img;
 	fprintf(s->out, "%" PRIu64 ":%" PRIu64 ":", v->group, v->first);
 	if (h->has_super)
 		fprintf(s->out, "%" PRIu64 ":", h->super);
@@ -346,9 +345,9 @@ static void places_line(struct xw_show *s, struct xw_image *img, const struct vi
 	if (!h->desc_len)
 		fputs("-1", s->out);
 	else if (h->meta_bg)
-		fprintf(s->out, "%" PRIu64, desc);
+		fprintf(s->out, "%" PRIu64, desc); /* dumpe2fs has no -x here */
 	else
-		fprintf(s->out, "%" PRIu64 "-%" PRIu64, desc, desc + h->desc_len - 1);
+		fprintf(s->out, "%s-%s", PLACE(desc), PLACE(desc + h->desc_len - 1));
 	fprintf(s->out, ":%" PRIu64 ":%" PRIu64 ":%" PRIu64 "\n", v->gd.block_bitmap,
 		v->gd.inode_bitmap, v->gd.inode_table);
 }

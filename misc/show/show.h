@@ -38,6 +38,10 @@ void xw_show_end(struct xw_show *s);
  * img->diag must not be NULL.
  */
 
+/* For struct xw_diag: warnings, unless the command line (struct cli_line, arg) says -q, and with -v
+ * more. */
+void xw_show_log(void *arg, enum xw_log_level level, const char *line);
+
 /* The superblock, all of it: as dumpe2fs -h without journal, and debugfs's stats. */
 int xw_show_super(struct xw_show *s, struct xw_image *img);
 /*

@@ -3,6 +3,8 @@
 #include "config.h"
 
 #include "base/auto.h"
+#include "cli/options.h"
+#include "cli/term.h"
 #include "commit/recover.h"
 #include "dev/overlay.h"
 #include "plan/parse.h"
@@ -112,6 +114,16 @@ int xw_show_backup(struct xw_dev **dev, uint64_t super, uint32_t block_size, str
 	*dev = overlay;
 	rc = xw_dev_pwrite(overlay, b.raw, sizeof(b.raw), XW_SUPER_OFFSET);
 	return rc ? rc : copy_descriptors(&b, overlay);
+}
+
+void xw_show_log(void *arg, enum xw_log_level level, const char *line)
+{
+	const struct cli_line *l = arg;
+
+	if (level == XW_LOG_WARN && !l->quiet)
+		cli_warning("%s", line);
+	else if (level != XW_LOG_WARN && l->verbose >= (level == XW_LOG_INFO ? 1u : 2u))
+		cli_note("%s", line);
 }
 
 /* ---- by name ---- */

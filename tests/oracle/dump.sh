@@ -25,7 +25,7 @@ same_frag() {
 # compare IMAGE DESCRIPTION: -h and -b are parts of what the others print
 compare() {
 	local o bad=""
-	for o in "" -x -g; do
+	for o in "" -x -g -gx; do
 		# shellcheck disable=SC2086
 		same_dump "$1" $o || { bad="xw-dump $o"; break; }
 	done
@@ -173,7 +173,7 @@ printf '\115\115\342' | dd of=img bs=1 seek=$((mmp * $("$BIN/xw-dump" -h img | s
 run_tool "$BIN/xw-dump" /dev/null -m img
 fails 1 "checksum" "-m: a damaged block"
 run_tool "$BIN/xw-dump" /dev/null -m it.img
-fails 1 "MMP feature not enabled" "-m: without the feature"
+fails 2 "MMP feature not enabled" "-m: without the feature, as dumpe2fs"
 
 # ---- damage, JSON, drawing ----
 rm -f img
