@@ -152,6 +152,66 @@ strided() {
 	awk -v n="$n" 'NR % n == 1 || n == 1 { print; last = ""; next } { last = $0 } END { if (last != "") print last }'
 }
 
+# debian_conf: Debian's mke2fs.conf, whose usage types xw-mkfs has built in.
+debian_conf() {
+	cat <<'CONF'
+[defaults]
+	base_features = sparse_super,large_file,filetype,resize_inode,dir_index,ext_attr
+	default_mntopts = acl,user_xattr
+	enable_periodic_fsck = 0
+	blocksize = 4096
+	inode_size = 256
+	inode_ratio = 16384
+
+[fs_types]
+	ext3 = {
+		features = has_journal
+	}
+	ext4 = {
+		features = has_journal,extent,huge_file,flex_bg,metadata_csum,64bit,dir_nlink,extra_isize
+	}
+	small = {
+		blocksize = 1024
+		inode_ratio = 4096
+	}
+	floppy = {
+		blocksize = 1024
+		inode_ratio = 8192
+	}
+	big = {
+		inode_ratio = 32768
+	}
+	huge = {
+		inode_ratio = 65536
+	}
+	news = {
+		inode_ratio = 4096
+	}
+	largefile = {
+		inode_ratio = 1048576
+		blocksize = -1
+	}
+	largefile4 = {
+		inode_ratio = 4194304
+		blocksize = -1
+	}
+	hurd = {
+	     blocksize = 4096
+	     inode_size = 128
+	     warn_y2038_dates = 0
+	}
+CONF
+}
+
+# try_seeds DESCRIPTION: the script's try_seed on the image "base", with each of XW_SEEDS seeds.
+try_seeds() {
+	local seed
+	for seed in $(seq 1 "$XW_SEEDS"); do
+		try_seed base "$seed" >why 2>&1 || { fail "$1: seed $seed"; sed 's/^/# /' why | head -n 40; }
+	done
+	pass "$1: $XW_SEEDS seeds tried"
+}
+
 # make_tree DIR: a small tree with one of everything that needs no privilege.
 make_tree() {
 	local d=$1 i

@@ -74,7 +74,7 @@ while read -r size options; do
 		rm -r mnt/deep'
 	umount mnt
 	clean img "$options ${size:-no SIZE}: e2fsck after that"
-done <<-'END'
+done < <(strided 3 <<-'END'
 	1G -O bigalloc
 	300M -O bigalloc -b 4096 -C 8192
 	1G -O bigalloc -b 2048 -C 65536
@@ -89,6 +89,7 @@ done <<-'END'
 	none -O bigalloc,^has_journal,ea_inode,inline_data -C 8192 --free 20M
 	none -O bigalloc,sparse_super2,^resize_inode -b 1024 -C 2048 -J size=40 --free 30%
 END
+)
 
 given_back() { # IMAGE TREE: xw-export's idea of it
 	rm -rf out && mkdir out && "$EXPORT" -o - "$1" 2>.err | tar -C out -xSf - &&
@@ -129,13 +130,14 @@ while read -r size options; do
 		is "  an orphan is cut" "$IMPORT" -q img none
 		clean img "  e2fsck"
 	fi
-done <<-'END'
+done < <(strided 3 <<-'END'
 	1G -O bigalloc,ea_inode
 	200M -b 4096 -C 8192 -O bigalloc,^flex_bg,^has_journal
 	300M -O bigalloc,quota -b 2048 -C 65536
 	200M -O bigalloc,inline_data,ea_inode,orphan_file -I 512 -C 32768
 	200M -b 1024 -C 16384 -O bigalloc,^metadata_csum
 END
+)
 
 rm -f img
 mkfs -O bigalloc -C 4096 img 64M

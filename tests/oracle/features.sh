@@ -32,7 +32,7 @@ while IFS='|' read -r options sizes; do
 		facts theirs >want
 		is "facts of $options $size" diff want got
 	done
-done <<'TABLE'
+done < <(strided <<'TABLE'
 -t ext4 -b 4096 -O quota|16M 200M
 -t ext4 -b 1024 -O quota,project|64M
 -t ext4 -b 4096 -O quota -E quotatype=prjquota|64M
@@ -53,6 +53,7 @@ done <<'TABLE'
 -t ext2 -b 1024 -O journal_dev -L name|8M
 -t ext2 -b 4096 -O journal_dev,metadata_csum|64M
 TABLE
+)
 
 # Usage of users and groups: as du counts it, with the blocks of directories and long symlinks.
 make_tree tree

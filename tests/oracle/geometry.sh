@@ -1,70 +1,32 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The planned geometry against what stock mke2fs makes of the same options: superblock fields, every bitmap and inode
 # table, every backup. A table of chosen cases, then random ones: GEOMETRY_ROUNDS of them (40) from GEOMETRY_SEED (1).
 # GEOMETRY_BIG=1 adds 60 TiB.
-# Cases that either side refuses are counted, and must be refused by both. TAP.
+# Cases that either side refuses are counted, and must be refused by both.
+. "$(dirname "$0")/../cli/lib.sh"
 rounds=${GEOMETRY_ROUNDS:-40}
 seed=${GEOMETRY_SEED:-1}
-check=${XW_BUILD:-.}/geocheck
-PATH=$PATH:/sbin:/usr/sbin
+check=$XW_BUILD/geocheck
 
-mke2fs=$(command -v mke2fs) || { echo "1..0 # SKIP mke2fs is missing"; exit 0; }
-case $("$mke2fs" -V 2>&1) in
+command -v mke2fs >/dev/null || skip_all "mke2fs is missing"
+case $(mke2fs -V 2>&1) in
 *"mke2fs 1.47.0 "*) ;;
-*) echo "1..0 # SKIP the geometry is that of mke2fs 1.47.0"; exit 0 ;;
+*) skip_all "the geometry is that of mke2fs 1.47.0" ;;
 esac
-[ -x "$check" ] || { echo "1..0 # SKIP geocheck is not built"; exit 0; }
+[ -x "$check" ] || skip_all "geocheck is not built"
 
 # a host filesystem that takes 60 TiB files, if there is one
 dir=
 for d in /dev/shm "${TMPDIR:-/tmp}"; do
 	[ -d "$d" ] && dir=$(mktemp -d "$d/xw-geometry.XXXXXX" 2>/dev/null) && break
 done
-[ -n "$dir" ] || { echo "1..0 # SKIP no place for images"; exit 0; }
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
+[ -n "$dir" ] || skip_all "no place for images"
+at_end "rm -rf '$dir'"
 image=$dir/image
 # the distribution's mke2fs.conf may differ from the one that is the reference
-cat >"$dir/conf" <<'CONF'
-[defaults]
-	base_features = sparse_super,large_file,filetype,resize_inode,dir_index,ext_attr
-	default_mntopts = acl,user_xattr
-	enable_periodic_fsck = 0
-	blocksize = 4096
-	inode_size = 256
-	inode_ratio = 16384
-[fs_types]
-	ext3 = {
-		features = has_journal
-	}
-	ext4 = {
-		features = has_journal,extent,huge_file,flex_bg,metadata_csum,64bit,dir_nlink,extra_isize
-	}
-	small = {
-		inode_ratio = 4096
-	}
-	floppy = {
-		inode_ratio = 8192
-	}
-	big = {
-		inode_ratio = 32768
-	}
-	huge = {
-		inode_ratio = 65536
-	}
-	hurd = {
-		inode_size = 128
-	}
-CONF
-MKE2FS_CONFIG=$dir/conf
-export MKE2FS_CONFIG
-
-number=0
-result() { # ok|not ok, text
-	number=$((number + 1))
-	echo "$1 $number - $2"
-}
+debian_conf | sed '/blocksize = 1024/d' >conf # one block size for all
+export MKE2FS_CONFIG=$T/conf
 
 # compare BYTES OPTIONS...: the image has BYTES bytes; the last option may be a size
 compare() {
@@ -72,7 +34,7 @@ compare() {
 	shift
 	rm -f "$image"
 	if ! truncate -s "$bytes" "$image" 2>/dev/null; then
-		result ok "$* ($bytes) # SKIP the host filesystem has no such large files"
+		skip "$* ($bytes)" "the host filesystem has no such large files"
 		return
 	fi
 	size=
@@ -91,22 +53,22 @@ compare() {
 		esac
 	done
 	# shellcheck disable=SC2086
-	"$mke2fs" -q -F -E nodiscard,lazy_itable_init=1 $options "$image" $size >"$dir/theirs" 2>&1
+	mke2fs -q -F -E nodiscard,lazy_itable_init=1 $options "$image" $size >theirs 2>&1
 	theirs=$?
 	# an -E of the case wins over the one above in mke2fs, and that is only about speed
 	# shellcheck disable=SC2086
-	"$check" "$image" $options $size >"$dir/ours" 2>&1
+	"$check" "$image" $options $size >ours 2>&1
 	ours=$?
 	if [ $theirs -ne 0 ] && { [ $ours -eq 2 ] || [ $ours -eq 3 ]; }; then
-		result ok "refused by both: $*"
+		pass "refused by both: $*"
 	elif [ $theirs -eq 0 ] && [ $ours -eq 0 ]; then
-		result ok "same: $*"
-	elif [ $theirs -ne 0 ] && grep -q 'while trying to create journal' "$dir/theirs"; then
-		result ok "journal does not fit: $*"
+		pass "same: $*"
+	elif [ $theirs -ne 0 ] && grep -q 'while trying to create journal' theirs; then
+		pass "journal does not fit: $*"
 	else
-		result "not ok" "$* ($bytes)"
-		sed 's/^/# ours: /' "$dir/ours"
-		sed 's/^/# mke2fs: /' "$dir/theirs"
+		fail "$* ($bytes)"
+		sed 's/^/# ours: /' ours
+		sed 's/^/# mke2fs: /' theirs
 	fi
 }
 
@@ -155,7 +117,7 @@ random_cases() {
 	}' </dev/null
 }
 
-cat >"$dir/cases" <<'CASES'
+cat >cases <<'CASES'
 4194304 -t ext4
 16777216 -t ext4 SIZE=16384
 536870912 -t ext4
@@ -234,10 +196,10 @@ cat >"$dir/cases" <<'CASES'
 436088832 -t ext4 -b 2048 -G 256 -g 528 -i 1055 -O ^resize_inode SIZE=212934
 CASES
 # a gibibyte of memory for that one
-[ -z "$GEOMETRY_BIG" ] || echo "65970697666560 -t ext4" >>"$dir/cases"
-random_cases >>"$dir/cases"
-echo "1..$(wc -l <"$dir/cases" | tr -d ' ')"
+[ -z "${GEOMETRY_BIG-}" ] || echo "65970697666560 -t ext4" >>cases
+random_cases >>cases
 while read -r bytes rest; do
 	# shellcheck disable=SC2086
 	compare "$bytes" $rest
-done <"$dir/cases"
+done < <(strided <cases)
+done_testing

@@ -52,7 +52,7 @@ while read -r options; do
 	is "$options: and again" "$IMPORT" -q --commit redo img two
 	clean img "$options: e2fsck"
 	is "$options: both are there" as_wanted img
-done <<-'END'
+done < <(strided 3 <<-'END'
 	-t ext4
 	-t ext4 -b 1024
 	-t ext4 -b 2048 -O ^metadata_csum,uninit_bg
@@ -67,6 +67,7 @@ done <<-'END'
 	-t ext2
 	-t ext2 -b 1024 -O none,ext_attr
 END
+)
 
 rm -f img
 mke2fs -qF -t ext4 img 64M >/dev/null 2>&1

@@ -53,12 +53,13 @@ while read -r limit options; do
 	is "$options: removes" rm -r mnt/many/7 mnt/small
 	umount mnt
 	clean img "$options: e2fsck after that"
-done <<-'END'
+done < <(strided 3 <<-'END'
 	128 -O inline_data
 	300 -O inline_data -I 512 -b 2048 -N 2000
 	128 -O inline_data,ea_inode,^metadata_csum -b 1024
 	128 -O inline_data,^extent,^64bit,^flex_bg
 END
+)
 
 mkfs -q -O inline_data -I 128 -d tree small.img
 fails 2 "inline_data.*128" "inodes of 128 bytes have no room"

@@ -68,7 +68,7 @@ while IFS='|' read -r options size trees; do
 	mkfs -q $options -d in.tar plain $size
 	mount -o ro,loop plain mnt && { cp got.stat with.stat && lookups && umount mnt; }
 	is "  inode numbers do not depend on itrees" cmp got.stat with.stat
-done <<'TABLE'
+done < <(strided 3 <<'TABLE'
 ||3
 -b 1024||3
 -b 1024|64M|3
@@ -78,6 +78,7 @@ done <<'TABLE'
 -O quota,large_dir,orphan_file -b 2048|64M|3
 -O metadata_csum_seed,ea_inode,^filetype|64M|3
 TABLE
+)
 
 # Directories changed a name at a time, with and without itrees; trees dropped and built in a finished image.
 O_DIR=$XW_BUILD/o_dir
@@ -116,7 +117,7 @@ while read -r options; do
 		;;
 	esac
 	clean img "  e2fsck finds nothing"
-done <<'TABLE'
+done < <(strided 3 <<'TABLE'
 -O itree
 -O itree -b 1024
 -O itree,^metadata_csum,^filetype -b 1024
@@ -125,6 +126,7 @@ done <<'TABLE'
 -b 1024
 -O large_dir,^metadata_csum
 TABLE
+)
 
 # Imports: a directory whose names change gets a new tree, one that does not keeps its own; trees come and go
 # with the size of directories and with the directories.
@@ -167,7 +169,7 @@ while read -r options; do
 	fi
 	is "  all trees dropped" "$O_DIR" off img
 	clean img "  e2fsck finds nothing"
-done <<'TABLE'
+done < <(strided 3 <<'TABLE'
 -O itree
 -O itree -b 1024
 -O itree,^metadata_csum,^filetype -b 1024
@@ -175,6 +177,7 @@ done <<'TABLE'
 -O itree,^extent,^64bit,^flex_bg -b 1024
 -O itree,inline_data -I 512
 TABLE
+)
 
 # Three levels of htree, grown one name at a time.
 if [ -n "${XW_ALL-}" ]; then

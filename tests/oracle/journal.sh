@@ -82,7 +82,7 @@ if can_loop; then
 		fi
 		is "$mk, $mo: files as the kernel replays them" diff ours.sum kernel.sum
 		clean ours.img "$mk, $mo: clean"
-	done <<'TABLE'
+	done < <(strided 4 <<'TABLE'
 -t ext4|defaults
 -t ext4 -b 1024|data=journal
 -t ext4 -b 2048|data=journal
@@ -98,6 +98,7 @@ if can_loop; then
 -t ext3 -b 1024 -J size=1|defaults
 -t ext4 -O fast_commit|commit=1
 TABLE
+	)
 else
 	skip "logs of the kernel" "needs root and loop mounts"
 fi

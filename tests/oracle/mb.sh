@@ -88,7 +88,7 @@ while read -r size options; do
 		skip "$options: Linux" "it does not show its lists"
 	fi
 	umount mnt
-done <<-'END'
+done < <(strided 3 <<-'END'
 	200M -t ext4 -b 1024
 	700M -t ext4 -b 2048
 	3G -t ext4
@@ -97,6 +97,7 @@ done <<-'END'
 	600M -t ext4 -O bigalloc -C 8192 -b 1024
 	160M -t ext4 -O meta_bg,^resize_inode -b 1024 -g 4096
 END
+)
 
 dbg -R "mb_groups 2 3" img >groups
 equal "mb_groups FIRST LAST" "$(grep -c '{group: [23],' groups) $(wc -l <groups)" "2 3"

@@ -24,7 +24,7 @@ while IFS='|' read -r options sizes; do
 			fi
 		done
 	done
-done <<'TABLE'
+done < <(strided <<'TABLE'
 |8M 12345k 64M 129M 1G -
 -b 1024|8M 8193k 16385k 64M 300M -
 -b 1024 -O ^has_journal,^resize_inode|8M
@@ -193,6 +193,7 @@ done <<'TABLE'
 -O ^flex_bg,quota,project,mmp,orphan_file,ea_inode,large_dir,metadata_csum_seed,fast_commit|-
 -O ^flex_bg,orphan_file,fast_commit -b 1024 --free 100M|-
 TABLE
+)
 
 # No block is handed out, and no group has a gap worth filling.
 rm -f img

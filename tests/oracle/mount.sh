@@ -31,6 +31,16 @@ attributes() {
 listing tree >want.list
 digests tree >want.sums
 attributes tree >want.attrs
+as_it_went_in() { # what is mounted
+	listing mnt >got.list
+	is "  types, modes, owners, links, sizes, times, names" diff want.list got.list
+	digests mnt >got.sums
+	is "  data" diff want.sums got.sums
+	if command -v getfattr >/dev/null; then
+		attributes mnt >got.attrs
+		is "  extended attributes and ACLs" diff want.attrs got.attrs
+	fi
+}
 
 while IFS='|' read -r options size; do
 	rm -f img
@@ -47,21 +57,14 @@ while IFS='|' read -r options size; do
 		continue
 	fi
 	pass "$name: mounts"
-	listing mnt >got.list
-	is "  types, modes, owners, links, sizes, times, names" diff want.list got.list
-	digests mnt >got.sums
-	is "  data" diff want.sums got.sums
-	if command -v getfattr >/dev/null; then
-		attributes mnt >got.attrs
-		is "  extended attributes and ACLs" diff want.attrs got.attrs
-	fi
+	as_it_went_in
 	is "  write into every directory" sh -c 'find mnt -type d | while read -r d; do
 		echo new >"$d/new-file" && mkdir "$d/new-dir" && mv "$d/new-file" "$d/new-dir/moved" || exit 1; done'
 	is "  many names into the large one" sh -c 'for i in $(seq 1 100); do : >mnt/many/after-$i || exit 1; done'
 	is "  remove what was there" sh -c 'rm -r mnt/sub/deep && rm mnt/small mnt/sparse'
 	is "  unmount" umount mnt
 	clean img "  clean after writing"
-done <<'TABLE'
+done < <(strided 4 <<'TABLE'
 --free 20%|
 --free 20% -b 1024|
 --free 20% -b 2048|
@@ -92,6 +95,7 @@ done <<'TABLE'
 -b 1024|64M
 |1G
 TABLE
+)
 
 # The least --free: one file in each directory, also where its long name makes the directory grow.
 mkdir -p dense
@@ -120,14 +124,7 @@ rm -f img
 mkfs -q --free 20% -d tree img
 works "-d directory"
 if mount -o loop,ro img mnt; then
-	listing mnt >got.list
-	is "  types, modes, owners, links, sizes, times, names" diff want.list got.list
-	digests mnt >got.sums
-	is "  data" diff want.sums got.sums
-	if command -v getfattr >/dev/null; then
-		attributes mnt >got.attrs
-		is "  extended attributes and ACLs" diff want.attrs got.attrs
-	fi
+	as_it_went_in
 	umount mnt
 else
 	fail "-d directory: mounts"

@@ -64,7 +64,7 @@ while IFS='|' read -r size options; do
 			is "  facts are those of mke2fs -S" diff <(sed 's/ *\[.*//' want) <(sed 's/ *\[.*//' got)
 		fi
 	done
-done <<'TABLE'
+done < <(strided 3 <<'TABLE'
 150M|-t ext4 -b 4096
 50M|-t ext2 -b 1024
 60M|-t ext3 -b 2048
@@ -73,6 +73,7 @@ done <<'TABLE'
 150M|-t ext4 -b 4096 -O quota,orphan_file
 200M|-t ext4 -b 1024 -O ^resize_inode,meta_bg
 TABLE
+)
 
 # No copy at all: then the user has to know.
 rm -f made.img

@@ -112,7 +112,7 @@ beside() {
 while IFS='|' read -r base options; do
 	# shellcheck disable=SC2086
 	beside "$base" $options
-done <<'TABLE'
+done < <(strided <<'TABLE'
 ext4|-L label -M /mnt -c 20 -C 3 -e remount-ro -g 1 -u 2 -i 2w -m 3.5 -T 20200102030405 -E stride=4,stripe_width=16,mount_opts=nodelalloc
 ext3|-r 500 -o ^acl,debug,journal_data -E hash_alg=tea,^test_fs -c -1 -i 0
 ext4|-U 22222222-89ab-cdef-0123-456789abcdef
@@ -162,6 +162,7 @@ ext4|-O ^flex_bg
 ext4|-O ^large_dir
 ext4|-O resize_inode
 TABLE
+)
 
 # -l: what tune2fs lists, byte for byte, but for the line with its version.
 for base in ext4 full fold plain ext3 ext2 bare; do

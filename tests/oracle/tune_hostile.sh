@@ -47,10 +47,7 @@ while read -r maker options; do
 	else
 		"$MKFS" -q -N 1000 $options -d tree base 8M
 	fi || { fail "$maker $options: made"; continue; }
-	for seed in $(seq 1 "$XW_SEEDS"); do
-		try_seed base "$seed" >why 2>&1 || { fail "$maker $options: seed $seed"; sed 's/^/# /' why | head -n 40; }
-	done
-	pass "$maker $options: $XW_SEEDS seeds tried"
+	try_seeds "$maker $options"
 done <<-'END'
 	stock -t ext2 -b 1024
 	stock -t ext4 -b 1024

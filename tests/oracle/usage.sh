@@ -39,53 +39,7 @@ same() {
 	fi
 }
 
-cat >debian.conf <<'CONF'
-[defaults]
-	base_features = sparse_super,large_file,filetype,resize_inode,dir_index,ext_attr
-	default_mntopts = acl,user_xattr
-	enable_periodic_fsck = 0
-	blocksize = 4096
-	inode_size = 256
-	inode_ratio = 16384
-
-[fs_types]
-	ext3 = {
-		features = has_journal
-	}
-	ext4 = {
-		features = has_journal,extent,huge_file,flex_bg,metadata_csum,64bit,dir_nlink,extra_isize
-	}
-	small = {
-		blocksize = 1024
-		inode_ratio = 4096
-	}
-	floppy = {
-		blocksize = 1024
-		inode_ratio = 8192
-	}
-	big = {
-		inode_ratio = 32768
-	}
-	huge = {
-		inode_ratio = 65536
-	}
-	news = {
-		inode_ratio = 4096
-	}
-	largefile = {
-		inode_ratio = 1048576
-		blocksize = -1
-	}
-	largefile4 = {
-		inode_ratio = 4194304
-		blocksize = -1
-	}
-	hurd = {
-	     blocksize = 4096
-	     inode_size = 128
-	     warn_y2038_dates = 0
-	}
-CONF
+debian_conf >debian.conf
 # The built-in table: ours reads no file at all.
 export MKE2FS_CONFIG=$T/debian.conf
 WITH="env MKE2FS_CONFIG="
@@ -121,7 +75,7 @@ while IFS='|' read -r defaults type options; do
 	own "$defaults" "$type"
 	# shellcheck disable=SC2086
 	same "[defaults] $defaults [u] $type: $options" 200M -t ext4 $options
-done <<'TABLE'
+done < <(strided <<'TABLE'
 ||-T u
 |inode_size = 256|-T u
 inode_size = 512|inode_size = 256|-T u
@@ -159,6 +113,7 @@ creator_os = freebsd||-T u
 fs_type = ext2||-T u
 fs_type = ext2||-T default
 TABLE
+)
 own "" "inode_ratio = 30000"
 printf '[devices]\n\t%s = {\n\t\tfs_type = ext2\n\t\tusage_types = u\n\t}\n' "$T2/ours" >>own.conf
 printf '[devices]\n\t%s = {\n\t\tfs_type = ext2\n\t\tusage_types = u\n\t}\n' "$T2/theirs" >>own.conf
