@@ -11,8 +11,7 @@
  */
 #include "config.h"
 
-#include "import_world.h"
-#include "unit.h"
+#include "fault_world.h"
 
 static const struct spec {
 	const char *type, *features;
@@ -30,11 +29,7 @@ static const struct spec {
 	{"ext4", "bigalloc,quota,ea_inode", XW_COMMIT_AUTO},
 };
 
-static const struct fault {
-	enum crash_mode mode;
-	int code;
-	uint32_t seed;
-} faults[] = {
+static const struct fault faults[] = {
 	{CRASH_POWER, 0, 0},
 	{CRASH_POWER, 0, 1},
 	{CRASH_POWER, 0, 99},
@@ -57,70 +52,21 @@ static void teardown(void)
 
 /* ---- runs ---- */
 
-static uint64_t undisturbed(const struct spec *spec, uint64_t *old, uint64_t *steps)
+static int import_as(const struct import_world *w, struct world *on, const void *spec,
+		     char why[WHY])
 {
-	struct world w;
-	uint64_t sum;
-	char why[WHY];
-
-	world_around(&w, iw.image, iw.image_size);
-	*old = world_reopen(&w);
-	w.crash.steps = 0;
-	if (import(&iw, &w, spec->how, why))
-		ck_abort_msg("%s", why);
-	*steps = w.crash.steps;
-	sum = world_reopen(&w);
-	world_close(&w);
-	return sum;
-}
-
-static void try_step(const struct spec *spec, const struct fault *f, uint64_t k, uint64_t old,
-		     uint64_t new, unsigned seen[2])
-{
-	struct world w;
-	uint64_t sum;
-	char why[WHY];
-	int rc;
-
-	world_around(&w, iw.image, iw.image_size);
-	w.crash.mode = f->mode;
-	w.crash.code = f->code;
-	w.crash.seed = f->seed < 2 ? f->seed : f->seed + (uint32_t)k * 2654435761u;
-	w.crash.fail_at = k;
-	rc = import(&iw, &w, spec->how, why);
-	sum = world_reopen(&w);
-	if ((sum != old && sum != new) || (!rc && sum != new))
-		ck_abort_msg("step %llu: %d (%s), and the image is %s", (unsigned long long)k, rc,
-			     why, sum == old ? "old" : "neither old nor new");
-	seen[sum == new]++;
-	if (sum == old) {
-		if (import(&iw, &w, spec->how, why))
-			ck_abort_msg("step %llu, done again: %s", (unsigned long long)k, why);
-		if (world_reopen(&w) != new)
-			ck_abort_msg("step %llu, done again: not the new state",
-				     (unsigned long long)k);
-	}
-	world_close(&w);
+	return import(w, on, ((const struct spec *)spec)->how, why);
 }
 
 START_TEST(every_step)
 {
 	const struct spec *spec = &specs[_i / (int)XW_ARRAY_SIZE(faults)];
 	const struct fault *f = &faults[_i % (int)XW_ARRAY_SIZE(faults)];
-	uint64_t old, new, steps;
-	unsigned seen[2] = {0};
 
 	import_world_make(&iw, spec->type, spec->features);
 	if (spec->lazy)
 		import_world_lazy(&iw);
-	new = undisturbed(spec, &old, &steps);
-	ck_assert_uint_ne(old, new);
-	ck_assert_uint_gt(steps, 20);
-	for (uint64_t k = 1; k <= steps; k = k < steps ? XW_MIN(k + unit_stride(), steps) : k + 1)
-		try_step(spec, f, k, old, new, seen);
-	/* Before the commit point there are many, and behind it some. */
-	ck_assert_uint_gt(seen[0], 0);
-	ck_assert_uint_gt(seen[1], 0);
+	fault_every_step(&iw, import_as, spec, f, 20);
 }
 END_TEST
 

@@ -8,9 +8,8 @@
  */
 #include "config.h"
 
-#include "import_world.h"
+#include "fault_world.h"
 #include "tune/tune.h"
-#include "unit.h"
 
 /* ---- lists of features ---- */
 
@@ -174,79 +173,30 @@ static const struct change changes[] = {
 	{"^metadata_csum,uninit_bg", "metadata_csum,orphan_file,^uninit_bg", true},
 };
 
-static const struct fault {
-	enum crash_mode mode;
-	int code;
-	uint32_t seed;
-} faults[] = {
+static const struct fault faults[] = {
 	{CRASH_POWER, 0, 0},
 	{CRASH_POWER, 0, 99},
 	{CRASH_FROM, XW_ERR_IO, 1},
 };
 
-static uint64_t undisturbed(const struct change *c, uint64_t *old, uint64_t *steps)
+static int tune_as(const struct import_world *w, struct world *on, const void *change,
+		   char why[WHY])
 {
 	struct xw_diag diag = {0};
-	struct world w;
-	uint64_t sum;
+	const int rc = tune(on, change, &diag);
 
-	world_around(&w, iw.image, iw.image_size);
-	*old = world_reopen(&w);
-	w.crash.steps = 0;
-	if (tune(&w, c, &diag))
-		ck_abort_msg("%s", diag.text);
-	*steps = w.crash.steps;
-	sum = world_reopen(&w);
-	world_close(&w);
-	return sum;
-}
-
-static void try_step(const struct change *c, const struct fault *f, uint64_t k, uint64_t old,
-		     uint64_t new, unsigned seen[2])
-{
-	struct xw_diag diag = {0};
-	struct world w;
-	uint64_t sum;
-	int rc;
-
-	world_around(&w, iw.image, iw.image_size);
-	w.crash.mode = f->mode;
-	w.crash.code = f->code;
-	w.crash.seed = f->seed < 2 ? f->seed : f->seed + (uint32_t)k * 2654435761u;
-	w.crash.fail_at = k;
-	rc = tune(&w, c, &diag);
-	sum = world_reopen(&w);
-	if ((sum != old && sum != new) || (!rc && sum != new))
-		ck_abort_msg("step %llu: %d (%s), and the image is %s", (unsigned long long)k, rc,
-			     diag.text, sum == old ? "old" : "neither old nor new");
-	seen[sum == new]++;
-	if (sum == old) {
-		diag = (struct xw_diag){0};
-		if (tune(&w, c, &diag))
-			ck_abort_msg("step %llu, done again: %s", (unsigned long long)k, diag.text);
-		if (world_reopen(&w) != new)
-			ck_abort_msg("step %llu, done again: not the new state",
-				     (unsigned long long)k);
-	}
-	world_close(&w);
+	(void)w;
+	strcpy(why, diag.text);
+	return rc;
 }
 
 START_TEST(every_step)
 {
 	const struct change *c = &changes[_i / (int)XW_ARRAY_SIZE(faults)];
 	const struct fault *f = &faults[_i % (int)XW_ARRAY_SIZE(faults)];
-	uint64_t old, new, steps;
-	unsigned seen[2] = {0};
 
 	import_world_image(&iw, "ext4", c->image, put_names);
-	new = undisturbed(c, &old, &steps);
-	ck_assert_uint_ne(old, new);
-	ck_assert_uint_gt(steps, 10);
-	for (uint64_t k = 1; k <= steps; k = k < steps ? XW_MIN(k + unit_stride(), steps) : k + 1)
-		try_step(c, f, k, old, new, seen);
-	/* Before the commit point there are some, and behind it, too. */
-	ck_assert_uint_gt(seen[0], 0);
-	ck_assert_uint_gt(seen[1], 0);
+	fault_every_step(&iw, tune_as, c, f, 10);
 }
 END_TEST
 
