@@ -64,13 +64,6 @@ static int count(struct tally *t, uint32_t id, uint64_t inodes, uint64_t space)
 	return 0;
 }
 
-static int by_id(const void *x, const void *y)
-{
-	const struct xw_quota_entry *a = x, *b = y;
-
-	return a->id < b->id ? -1 : a->id > b->id;
-}
-
 /* The table's entries in order; the table is used up. */
 static void sort(struct tally *t)
 {
@@ -80,8 +73,7 @@ static void sort(struct tally *t)
 		if (t->slots[i].inodes)
 			t->slots[n++] = t->slots[i];
 	}
-	if (n)
-		qsort(t->slots, n, sizeof(*t->slots), by_id);
+	xw_quota_sort(t->slots, n);
 }
 
 bool xw_quota_wanted(const struct xw_builder *b, enum xw_quota_type type)

@@ -21,6 +21,7 @@
 #include "disk/quota.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/endian.h"
@@ -76,6 +77,19 @@ static const uint32_t magics[XW_QUOTA_TYPES] = {0xd9c01f11, 0xd9c01927, 0xd9c03f
 static uint32_t prefix(uint32_t id, unsigned level)
 {
 	return level ? id >> (8 * (XW_QUOTA_DEPTH - level)) : 0;
+}
+
+static int by_id(const void *x, const void *y)
+{
+	const struct xw_quota_entry *a = x, *b = y;
+
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+void xw_quota_sort(struct xw_quota_entry *e, size_t n)
+{
+	if (n)
+		qsort(e, n, sizeof(*e), by_id);
 }
 
 int xw_quota_shape(const struct xw_quota_entry *e, size_t n, struct xw_quota_shape *out)

@@ -41,6 +41,8 @@ struct xw_quota_shape {
 	uint32_t blocks; /* all, header included */
 };
 
+/* By id. */
+void xw_quota_sort(struct xw_quota_entry *e, size_t n);
 /* Entries come with ids ascending, none twice. XW_ERR_LIMIT: more than 2^32 blocks. */
 int xw_quota_shape(const struct xw_quota_entry *e, size_t n, struct xw_quota_shape *out);
 

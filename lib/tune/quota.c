@@ -10,7 +10,6 @@
 
 #include "base/auto.h"
 #include "disk/quota.h"
-#include "read/file.h"
 #include "tune/tune_internal.h"
 
 static uint32_t *quota_inum(struct xw_super *sb, int type)
@@ -23,24 +22,12 @@ static uint32_t *quota_inum(struct xw_super *sb, int type)
 /* A number in the superblock makes no quota file of somebody's file. */
 static int check_file(struct xw_update *u, int type, xw_ino ino)
 {
-	auto_free uint8_t *raw = NULL, *file = NULL;
-	struct xw_quota_info info;
+	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
-	size_t got = 0;
-	int ret = xw_update_get(u, ino, &in, &raw);
+	const int ret = xw_update_get(u, ino, &in, &raw);
 
-	if (ret)
-		return ret;
-	if (in.size / u->img->block_size <= u->img->sb.blocks_count)
-		file = malloc(in.size + 1);
-	if (!file)
-		return xw_fail_nomem(u->diag, "quota file");
-	ret = xw_file_pread(u->img, ino, &in, raw, 0, file, in.size, &got);
-	if (!ret && xw_quota_decode(file, got, (enum xw_quota_type)type, &info, NULL, NULL))
-		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
-			      "%s: inode %" PRIu32 " is no quota file; run xw-fsck",
-			      u->img->dev->name, ino);
-	return ret;
+	return ret ? ret
+		   : xw_update_quota_read(u, (enum xw_quota_type)type, ino, &in, raw, NULL, NULL);
 }
 
 int xw_tune_quota_off(struct xw_tune *t, struct xw_update *u)

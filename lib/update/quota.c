@@ -78,7 +78,7 @@ int xw_update_charge(struct xw_update *u, const struct xw_inode *in, int64_t ino
 struct entries {
 	struct xw_usage *usage;
 	XW_VEC(struct xw_quota_entry) e;
-	bool nomem, below_zero;
+	bool below_zero;
 };
 
 static uint64_t sum(struct entries *l, uint64_t have, int64_t delta)
@@ -104,13 +104,6 @@ static int take(void *arg, const struct xw_quota_entry *old)
 	return xw_vec_push(&l->e, e);
 }
 
-static int by_id(const void *x, const void *y)
-{
-	const struct xw_quota_entry *a = x, *b = y;
-
-	return a->id < b->id ? -1 : a->id > b->id;
-}
-
 /* Owners that the file does not have yet. */
 static int add_new(struct entries *l)
 {
@@ -125,37 +118,35 @@ static int add_new(struct entries *l)
 		if (xw_vec_push(&l->e, e))
 			return XW_ERR_NOMEM;
 	}
-	if (l->e.n)
-		qsort(l->e.v, l->e.n, sizeof(*l->e.v), by_id);
+	xw_quota_sort(l->e.v, l->e.n);
 	return 0;
 }
 
-struct put {
-	struct xw_update *u;
-	const struct xw_extent *e;
-};
-
-static int put_block(void *arg, uint32_t index, const uint8_t *block)
+int xw_update_quota_read(struct xw_update *u, enum xw_quota_type type, xw_ino ino,
+			 const struct xw_inode *in, const uint8_t *raw, xw_quota_take *fn,
+			 void *arg)
 {
-	struct put *p = arg;
-	const uint64_t bs = p->u->img->block_size, off = (uint64_t)index * XW_QUOTA_BLOCK;
+	auto_free uint8_t *file = NULL;
+	struct xw_quota_info info;
+	size_t got = 0;
+	int ret = XW_ERR_CORRUPT;
 
-	while (off / bs >= (uint64_t)p->e->lblk + p->e->len)
-		p->e++;
-	return xw_out_write(&p->u->out, (p->e->pblk + off / bs - p->e->lblk) * bs + off % bs, block,
-			    XW_QUOTA_BLOCK);
-}
-
-static int write_entries(struct xw_update *u, enum xw_quota_type type, const struct entries *l,
-			 const struct xw_quota_shape *shape, const struct xw_binode *n)
-{
-	static const uint8_t zeros[XW_QUOTA_BLOCK];
-	const uint32_t per = XW_MAX(u->img->block_size / XW_QUOTA_BLOCK, 1);
-	struct put p = {u, xw_binode_extents(n)};
-	int ret = xw_quota_emit(type, l->e.v, l->e.n, shape, put_block, &p);
-
-	for (uint32_t i = shape->blocks; i % per && !ret; i++)
-		ret = put_block(&p, i, zeros);
+	if (in->size / u->img->block_size <= u->img->sb.blocks_count && in->size < SIZE_MAX) {
+		file = malloc(in->size + 1);
+		if (!file)
+			return xw_fail_nomem(u->diag, "quota file");
+		ret = xw_file_pread(u->img, ino, in, raw, 0, file, in->size, &got);
+		if (ret)
+			return ret;
+		ret = xw_quota_decode(file, got, type, &info, fn, arg);
+	}
+	if (ret == XW_ERR_NOMEM)
+		return xw_fail_nomem(u->diag, "quota entries");
+	if (ret == XW_ERR_CORRUPT)
+		return xw_fail(u->diag, ret,
+			       "%s: inode %" PRIu32
+			       " is no quota file, or a damaged one; run xw-fsck",
+			       u->img->dev->name, ino);
 	return ret;
 }
 
@@ -164,9 +155,9 @@ static int rebuild(struct xw_update *u, enum xw_quota_type type, xw_ino ino, str
 		   struct xw_inode *in)
 {
 	struct xw_builder *b = &u->b;
-	struct xw_quota_shape shape;
-	struct xw_binode *n = &b->hidden.quota[type].node;
-	int ret = xw_quota_shape(l->e.v, l->e.n, &shape);
+	struct xw_quota_file *q = &b->hidden.quota[type];
+	struct xw_binode *n = &q->node;
+	int ret = xw_quota_shape(l->e.v, l->e.n, &q->shape);
 
 	if (ret)
 		return xw_fail(u->diag, ret, "quota file: too many owners");
@@ -175,14 +166,17 @@ static int rebuild(struct xw_update *u, enum xw_quota_type type, xw_ino ino, str
 				.links = 1,
 				.flags = XW_BN_OLD,
 				.generation = in->generation};
-	n->size = (uint64_t)shape.blocks * XW_QUOTA_BLOCK;
+	n->size = (uint64_t)q->shape.blocks * XW_QUOTA_BLOCK;
 	ret = xw_build_alloc_node(b, n, xw_div_up(n->size, u->img->block_size));
 	if (!ret && n->n_ext)
 		ret = xw_build_place_map(b, n);
 	if (!ret)
 		ret = xw_build_check_room(b);
+	q->entries = l->e.v;
+	q->n = l->e.n;
 	if (!ret)
-		ret = write_entries(u, type, l, &shape, n);
+		ret = xw_quota_write(b, type);
+	q->entries = NULL; /* l's */
 	if (!ret && n->map)
 		ret = xw_map_write(b, n);
 	return ret ? ret : xw_update_remap(u, n, in);
@@ -191,31 +185,18 @@ static int rebuild(struct xw_update *u, enum xw_quota_type type, xw_ino ino, str
 static int update_file(struct xw_update *u, enum xw_quota_type type, xw_ino ino)
 {
 	struct entries l = {.usage = &u->usage[type]};
-	auto_free uint8_t *raw = NULL, *file = NULL;
+	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
-	struct xw_quota_info info;
-	size_t got = 0;
 	int ret = xw_update_get(u, ino, &in, &raw);
 
-	if (ret)
-		return ret;
-	if (in.size > SIZE_MAX / 2 || in.size / u->img->block_size > u->img->sb.blocks_count)
-		return xw_fail(u->diag, XW_ERR_CORRUPT, "%s: inode %" PRIu32 ": impossible size",
-			       u->img->dev->name, ino);
-	file = malloc(in.size + 1);
-	if (!file)
-		return xw_fail_nomem(u->diag, "quota file");
-	ret = xw_file_pread(u->img, ino, &in, raw, 0, file, in.size, &got);
 	if (!ret)
-		ret = xw_quota_decode(file, got, type, &info, take, &l);
-	if (!ret)
-		ret = add_new(&l);
-	if (ret == XW_ERR_NOMEM)
+		ret = xw_update_quota_read(u, type, ino, &in, raw, take, &l);
+	if (!ret && add_new(&l))
 		ret = xw_fail_nomem(u->diag, "quota entries");
-	else if (ret || (l.below_zero && !u->lax))
+	if (!ret && l.below_zero && !u->lax)
 		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
 			      "%s: quota file (inode %" PRIu32
-			      ") is damaged or counts less than there is; run xw-fsck",
+			      ") counts less than there is; run xw-fsck",
 			      u->img->dev->name, ino);
 	if (!ret)
 		ret = rebuild(u, type, ino, &l, &in);

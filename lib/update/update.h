@@ -175,6 +175,10 @@ int xw_update_put_node(struct xw_update *u, const struct xw_binode *node);
 int xw_update_charge(struct xw_update *u, const struct xw_inode *in, int64_t inodes, int64_t bytes);
 /* i_blocks, in bytes. */
 uint64_t xw_update_bytes(const struct xw_update *u, const struct xw_inode *in);
+/* A quota file as xw_quota_decode() reads it, with a line where it is none. */
+int xw_update_quota_read(struct xw_update *u, enum xw_quota_type type, xw_ino ino,
+			 const struct xw_inode *in, const uint8_t *raw, xw_quota_take *fn,
+			 void *arg);
 /* Read an inode: *raw is malloc'd. A record that was put before this is what is read. */
 int xw_update_get(struct xw_update *u, xw_ino ino, struct xw_inode *in, uint8_t **raw);
 

@@ -224,7 +224,7 @@ static const struct wrong {
 	{"ext_attr", orphan_twice, "is free in its bitmap"},
 	{"ext_attr", orphan_reserved, "orphan inode 2: no such inode"},
 	{"ext_attr", orphan_directory, "is no file with blocks to give back"},
-	{"quota", owner_unknown, "is damaged or counts less than there is"},
+	{"quota", owner_unknown, "counts less than there is"},
 	{"ext_attr", counts_too_little, "has more blocks than it counts"},
 	{"itree", tree_of_another, "itree block 7167: "},
 	{"ext_attr", used_and_unused, "in use that the descriptor says was never used"},
