@@ -25,7 +25,6 @@
 struct xw_share {
 	struct xw_cache *cache;
 	uint32_t block_size;
-	uint64_t (*key)(const void *bytes, size_t len);
 	pthread_mutex_t lock; /* arena and blocks */
 	struct xw_arena arena;
 	XW_VEC(struct xw_share_block *) blocks;
@@ -64,11 +63,6 @@ void xw_share_free(struct xw_share *s)
 	free(s);
 }
 
-void xw_share_set_key(struct xw_share *s, uint64_t (*key)(const void *bytes, size_t len))
-{
-	s->key = key;
-}
-
 struct want {
 	const struct xw_share_content *content;
 	uint32_t refcount; /* after a reference was taken */
@@ -100,7 +94,7 @@ static bool take(void *arg, uint64_t value)
 	return true;
 }
 
-static int begin(struct xw_share *s, const struct xw_share_content *content, uint64_t key,
+static int begin(struct xw_share *s, const struct xw_share_content *content,
 		 struct xw_share_block **out)
 {
 	struct xw_share_block *b;
@@ -114,7 +108,7 @@ static int begin(struct xw_share *s, const struct xw_share_content *content, uin
 							  content->head_len + content->tail_len);
 		b->head_len = content->head_len;
 		b->tail_len = content->tail_len;
-		b->key = key;
+		b->key = content->key;
 		b->refcount = 1;
 		if (b->bytes)
 			err = xw_vec_push(&s->blocks, b);
@@ -123,12 +117,13 @@ static int begin(struct xw_share *s, const struct xw_share_content *content, uin
 	if (err)
 		return err;
 	*out = b;
-	return xw_cache_insert(s->cache, key, (uintptr_t)b, true);
+	return xw_cache_insert(s->cache, content->key, (uintptr_t)b, true);
 }
 
 /* A reference on a block there is, by hint or cache. */
-static bool find(struct xw_share *s, struct want *w, uint64_t key, struct xw_share_block **out)
+static bool find(struct xw_share *s, struct want *w, struct xw_share_block **out)
 {
+	const uint64_t key = w->content->key;
 	struct xw_share_block **hint = w->content->hint;
 	uint64_t value;
 
@@ -152,63 +147,14 @@ int xw_share_get_packed(struct xw_share *s, const struct xw_share_content *conte
 			struct xw_share_block **out)
 {
 	struct want w = {.content = content};
-	uint64_t key = s->key ? s->key(content->bytes, content->head_len + content->tail_len)
-			      : content->key;
 	int err = 0;
 
-	if (!find(s, &w, key, out))
-		err = begin(s, content, key, out);
+	if (!find(s, &w, out))
+		err = begin(s, content, out);
 	else if (w.refcount == XW_XATTR_REFCOUNT_MAX)
-		xw_cache_set_reusable(s->cache, key, (uintptr_t)*out, false);
+		xw_cache_set_reusable(s->cache, content->key, (uintptr_t)*out, false);
 	if (!err && content->hint)
 		*content->hint = *out;
-	return err;
-}
-
-/* Head and tail of a block, from its entries. */
-static int measure(const uint8_t *block, uint32_t size, uint32_t *head, uint32_t *tail)
-{
-	size_t off = XW_XATTR_BHDR, next;
-	uint32_t first_value = size;
-
-	for (;; off = next) {
-		struct xw_xattr_entry e;
-
-		if (xw_xattr_entry_decode(block, size, off, 0, &e, &next) || (next && next <= off))
-			return XW_ERR_CORRUPT;
-		if (!next)
-			break;
-		if (!e.value_inum && e.value_size)
-			first_value = XW_MIN(first_value, e.value_offs);
-	}
-	if (off + 4 > first_value)
-		return XW_ERR_CORRUPT;
-	*head = (uint32_t)off + 4;
-	*tail = size - first_value;
-	/* all equal to the first, and that is zero */
-	if (*head < first_value &&
-	    (block[*head] || memcmp(block + *head, block + *head + 1, first_value - *head - 1)))
-		return XW_ERR_CORRUPT;
-	return 0;
-}
-
-int xw_share_get(struct xw_share *s, const uint8_t *block, struct xw_share_block **out)
-{
-	struct xw_share_content c = {0};
-	uint8_t *bytes;
-	int err = measure(block, s->block_size, &c.head_len, &c.tail_len);
-
-	if (err)
-		return err;
-	bytes = malloc(c.head_len + c.tail_len);
-	if (!bytes)
-		return XW_ERR_NOMEM;
-	memcpy(bytes, block, c.head_len);
-	memcpy(bytes + c.head_len, block + s->block_size - c.tail_len, c.tail_len);
-	c.bytes = bytes;
-	c.key = xw_share_key(bytes, c.head_len + c.tail_len);
-	err = xw_share_get_packed(s, &c, out);
-	free(bytes);
 	return err;
 }
 

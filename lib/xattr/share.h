@@ -4,7 +4,7 @@
  * their zero middle; a block takes at most 1024 references, then a fresh one is begun.
  *
  * With XW_CACHE_BUILD and one calling thread the blocks and their order depend on nothing but the
- * calls. get, get_packed and put may be called from several threads at once; count, at, expand
+ * calls. get_packed and put may be called from several threads at once; count, at, expand
  * when no such call is under way.
  */
 #ifndef XW_XATTR_SHARE_H
@@ -44,12 +44,9 @@ void xw_share_free(struct xw_share *s);
 /* Key of packed bytes. */
 uint64_t xw_share_key(const void *bytes, size_t len);
 /*
- * Take one reference on an identical block, or begin one. block: block_size bytes as
- * xw_xattr_encode_block left them. XW_ERR_CORRUPT when its entries or values leave it or its
- * middle is not zero; XW_ERR_NOMEM.
+ * Take one reference on an identical block, or begin one, of contents as xw_xattr_encode_block()
+ * left them. XW_ERR_NOMEM.
  */
-int xw_share_get(struct xw_share *s, const uint8_t *block, struct xw_share_block **out);
-/* The same when the content is packed already. Only XW_ERR_NOMEM. */
 int xw_share_get_packed(struct xw_share *s, const struct xw_share_content *content,
 			struct xw_share_block **out);
 /*
@@ -63,9 +60,6 @@ struct xw_share_block *xw_share_at(const struct xw_share *s, size_t i);
 /* Full block bytes with refcount set, checksum still 0. */
 void xw_share_expand(const struct xw_share *s, const struct xw_share_block *b, uint8_t *out);
 void xw_share_stats(struct xw_share *s, struct xw_cache_stats *out);
-
-/* For tests: use another key function, to force collisions. Before the first get. */
-void xw_share_set_key(struct xw_share *s, uint64_t (*key)(const void *bytes, size_t len));
 
 #pragma GCC visibility pop
 

@@ -5,15 +5,13 @@
  * valid object, or, for text, chooses words. Objects live in exact allocations.
  *
  * Properties, besides no crash: what is accepted survives each encoding; sets stay sorted; what is
- * decoded from an area can be placed, encoded and decoded again; what the sharer takes it gives
- * back.
+ * decoded from an area can be placed, encoded and decoded again.
  */
 #include "base/endian.h"
 #include "base/err.h"
 #include "disk/xattrblk.h"
 #include "xattr/acl.h"
 #include "xattr/layout.h"
-#include "xattr/share.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -332,39 +330,10 @@ static void fuzz_area(const struct input *in)
 	free(block);
 }
 
-/* What the sharer takes, valid or not, it gives back byte for byte. */
-static void fuzz_share(const struct input *in)
-{
-	static const struct input seed = {(const uint8_t *)"\0\1\5\1a\0\1\3\1b", 10, 0, 0, 0};
-	enum { BS = 1024 };
-	struct xw_share_block *one, *two;
-	struct xw_xattr_set s = {0};
-	struct xw_xattr_slot slots[4];
-	struct xw_xattr_span span;
-	struct xw_share *share;
-	uint8_t *block = malloc(BS), out[BS];
-
-	MUST(block);
-	any_set(&seed, &s);
-	MUST(s.a.n < 4 && !xw_xattr_layout(&s, 0, BS, false, slots, NULL));
-	MUST(xw_xattr_encode_block(&s, slots, BS, block, &span));
-	disturb(in, block + XW_XATTR_BHDR, BS - XW_XATTR_BHDR);
-	MUST(!xw_share_new(BS, XW_CACHE_BUILD, &share));
-	if (!xw_share_get(share, block, &one)) {
-		xw_share_expand(share, one, out);
-		MUST(!memcmp(out, block, BS));
-		MUST(!xw_share_get(share, block, &two) && one == two && one->refcount == 2);
-	}
-	xw_share_free(share);
-	xw_xattr_set_free(&s);
-	free(block);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const targets[])(const struct input *) = {
-		fuzz_acl_text, fuzz_acl_text, fuzz_acl_binary, fuzz_set,
-		fuzz_area,     fuzz_area,     fuzz_share,
+		fuzz_acl_text, fuzz_acl_text, fuzz_acl_binary, fuzz_set, fuzz_area, fuzz_area,
 	};
 	uint8_t head[4] = {0};
 	size_t n = XW_MIN(size, sizeof(head));
