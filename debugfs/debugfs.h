@@ -157,8 +157,8 @@ void dbg_mb_forget(struct dbg *d);
 int dbg_inode_number(struct dbg *d, const char *spec, xw_ino *out);
 /*
  * The same, and read. raw may be NULL; else *raw is the record, inode_size bytes for the caller to
- * free whatever is returned, or NULL. A wrong checksum, or a record that cannot all be decoded, is complained of and no
- * failure.
+ * free whatever is returned, or NULL. A wrong checksum, or a record that cannot all be decoded, is
+ * complained of and no failure.
  */
 int dbg_inode(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t **raw);
 /*

@@ -130,7 +130,7 @@ static void end_output(struct dbg *d, struct output *o)
 
 /* ---- the request ---- */
 
-/* Does it ask for what a verb that writes says of itself: its fields, or, with no words, its usage? */
+/* Does it ask a verb that writes about itself: its fields with -l, its usage with no words? */
 static bool only_asks(const struct dbg_verb *v, int argc, char **argv)
 {
 	if (v->flags & DBG_LISTS && argc == 2)

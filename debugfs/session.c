@@ -62,8 +62,8 @@ static int open_image(struct dbg *d, struct xw_dev *dev)
 	do
 		rc = xw_image_open(dev, flags, &d->diag, &d->img);
 	while (rc && allow(d, rc, &flags));
-	/* what a feature that nobody knows changes is not known: without -f of the verb open no step
-	 * is made. Fields can be set, so that it can be taken away. */
+	/* what a feature that nobody knows changes is not known: without -f of the verb open no
+	 * step is made. Fields can be set, so that it can be taken away. */
 	d->session.image_flags = flags & ~(d->how.any_features ? 0u : XW_IMAGE_ANY_FEATURES);
 	if (!rc)
 		d->img->flags |= XW_IMAGE_NOCSUM;

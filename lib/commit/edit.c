@@ -154,6 +154,15 @@ static void free_edit(struct xw_edit *e)
 	free(e);
 }
 
+/* Is there an earlier change in the undo file? Then space that is free now may have been in use in
+ * its oldest state (undo.h). */
+static bool continues(const char *undo_file)
+{
+	struct stat st;
+
+	return undo_file && !stat(undo_file, &st) && st.st_size;
+}
+
 int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 		      const struct xw_edit_opts *opts, struct xw_diag *diag, struct xw_edit **out)
 {
@@ -180,7 +189,7 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 		free_edit(e);
 		return rc;
 	}
-	if (!rdonly && !e->undo_file) /* undo.h: space that is free now may not always have been */
+	if (!rdonly && !continues(e->undo_file))
 		xw_overlay_set_shadow(e->dev, on_write, e);
 	*out = e;
 	return 0;
@@ -304,6 +313,8 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 	xw_freemap_free(e->map); /* it described the state before */
 	e->map = NULL;
 	xw_edit_set_free(e, NULL, NULL);
+	if (e->undo_file) /* which there is now */
+		xw_edit_hold_all(e);
 	return 0;
 }
 

@@ -28,7 +28,8 @@ struct xw_edit;
 
 struct xw_edit_opts {
 	const char *redo_file; /* --redo-file; NULL: beside the image */
-	/* For e2undo(8): commits add to it; NULL: none. All that is written is held then. */
+	/* For e2undo(8): commits add to it; NULL: none. Where it has an earlier change, all that is
+	 * written is held. */
 	const char *undo_file;
 	uint64_t offset; /* where in the file the image begins, bytes */
 	enum xw_commit_how how;

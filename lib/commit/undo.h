@@ -12,8 +12,9 @@
  *
  * A block is what the header says it is, and so is the unit in which keys count places.
  *
- * What a change writes to free space must be held for the commit as well (edit.h sees to it): it
- * may have been freed by a change that the file has before, and be in use in the oldest state.
+ * What the first change writes to free space needs no undoing. What later ones write there must
+ * be held for the commit (edit.h sees to it): it may have been freed by a change that the file has,
+ * and be in use in the oldest state.
  */
 #ifndef XW_COMMIT_UNDO_H
 #define XW_COMMIT_UNDO_H

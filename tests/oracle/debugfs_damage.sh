@@ -65,7 +65,7 @@ survives() {
 	for how in "-f requests" "--no-replay -f cats" "-n --json -f requests"; do
 		# shellcheck disable=SC2086
 		# of a file that says it has terabytes they are printed: the reader has seen enough at some point
-		timeout -s KILL 60 "$DBG" $how "$1" 2>said | head -c 50000000 >/dev/null
+		(ulimit -t 60 && exec timeout -s KILL 600 "$DBG" $how "$1" 2>said) | head -c 50000000 >/dev/null
 		rc=${PIPESTATUS[0]}
 		if { [ $rc -gt 2 ] && [ $rc != 141 ]; } || grep -q -e 'Sanitizer' -e 'runtime error' -e 'out of memory' -e 'internal error' said; then
 			printf '# %s: status %s: %s\n' "$how" $rc "$(grep -m1 -e Sanitizer -e 'runtime error' -e 'memory' -e internal said)"
