@@ -3,8 +3,8 @@
  * Files without a name.
  *
  * Where the host has O_TMPFILE, and /proc through which such a file is linked without privilege,
- * the file has no name at all until it is published. Elsewhere, and for the moment before a rename, it
- * has a hidden one in the same directory, which a kill leaves behind: garbage, but nothing that
+ * the file has no name at all until it is published. Elsewhere, and for the moment before a rename,
+ * it has a hidden one in the same directory, which a kill leaves behind: garbage, but nothing that
  * anybody reads.
  *
  * Invariant: without `replace` every way to the final name fails when it is taken (link(2) and

@@ -18,8 +18,8 @@ int xw_newfile_open(const char *path, unsigned flags, struct xw_diag *diag, stru
 		    struct xw_newfile **out);
 /*
  * Give it its name, *dev being flushed. Without `replace` nothing may have that name: XW_ERR_IO,
- * and what is there stays. With it a regular file of that name goes, and leaves mode and, where we may,
- * owner.
+ * and what is there stays. With it a regular file of that name goes, and leaves mode and, where we
+ * may, owner.
  */
 int xw_newfile_publish(struct xw_newfile *f, bool replace, struct xw_diag *diag);
 /* Where it can be seen by now; NULL: nowhere. */
