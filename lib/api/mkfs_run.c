@@ -461,7 +461,7 @@ static void cleanup(struct run *r, bool ok)
 	xw_share_free(r->b.share);
 	xw_xintern_free(r->b.intern);
 	xw_tree_free(&r->tree);
-	xw_space_free(r->space);
+	xw_space_free(r->b.space ? r->b.space : r->space);
 	xw_geo_free(&r->first_geo);
 }
 

@@ -220,6 +220,75 @@ static int plan_tail(struct xw_builder *b, struct xw_geo *tail)
 	return ret;
 }
 
+static int geo_summary(void *arg, uint32_t group, struct xw_group_summary *out, bool *known)
+{
+	*known = true;
+	xw_geo_group_summary(arg, group, &out->free, &out->longest, &out->fragments,
+			     &out->first_free);
+	return 0;
+}
+
+static int geo_bitmap(void *arg, uint32_t group, uint8_t *bits)
+{
+	xw_geo_group_bitmap(arg, group, bits);
+	return 0;
+}
+
+/* What was taken in the first group of the old geometry, which is all that was. */
+static int claim_taken(struct xw_builder *b, const struct xw_geo *old, struct xw_space *from)
+{
+	const size_t bytes = old->blocks_per_group / 8;
+	uint8_t *bits = malloc(2 * bytes), *fixed = bits + bytes;
+	uint32_t i, end;
+	int ret;
+
+	if (!bits)
+		return xw_fail_nomem(b->diag, "group bitmaps");
+	xw_geo_group_bitmap(old, 0, fixed);
+	ret = xw_space_group_bitmap(from, 0, bits);
+	for (i = 0; i < old->blocks_per_group && !ret; i = end) {
+		const bool taken = bit(bits, i) && !bit(fixed, i);
+
+		for (end = i + 1;
+		     end < old->blocks_per_group && (bit(bits, end) && !bit(fixed, end)) == taken;
+		     end++)
+			;
+		if (taken)
+			ret = xw_space_claim(b->space, old->first_data_block + (xw_blk)i, end - i);
+	}
+	free(bits);
+	return ret;
+}
+
+/* Groups of another size (xw_geo_tail): the allocator begins again with them. */
+static int settle_sizes(struct xw_builder *b, const struct xw_geo *old)
+{
+	const struct xw_space_params p = {
+		.blocks = b->geo.blocks,
+		.first_data_block = b->geo.first_data_block,
+		.blocks_per_group = b->geo.blocks_per_group,
+		.groups = b->geo.groups,
+		.optimize_scan = -1,
+		.linear_limit = -1,
+		.order2_req = -1,
+		.stream_req = -1,
+		.min_to_scan = -1,
+		.max_to_scan = -1,
+		.best_avail_max_trim_order = -1,
+	};
+	const struct xw_space_source src = {
+		.summary = geo_summary, .bitmap = geo_bitmap, .arg = &b->geo};
+	struct xw_space *from = b->space, *to;
+	int ret = xw_space_new(&p, &src, b->diag, &to);
+
+	if (ret)
+		return ret;
+	b->space = to;
+	ret = claim_taken(b, old, from);
+	xw_space_free(from);
+	return ret;
+}
+
 int xw_settle_tail(struct xw_builder *b)
 {
 	struct xw_geo old = b->geo, tail;
@@ -230,8 +299,11 @@ int xw_settle_tail(struct xw_builder *b)
 	if (!xw_geo_orphan_blocks(&tail, b->params))
 		xw_orphan_drop(b);
 	b->geo = tail;
-	ret = xw_space_truncate(b->space, b->geo.blocks);
-	if (!ret)
+	if (b->geo.blocks_per_group != old.blocks_per_group)
+		ret = settle_sizes(b, &old);
+	else
+		ret = xw_space_truncate(b->space, b->geo.blocks);
+	if (!ret && b->geo.blocks_per_group == old.blocks_per_group)
 		ret = settle_groups(b, &old, b->geo.groups);
 	if (!ret)
 		ret = claim_runs(b, b->geo.journal_runs, b->geo.n_journal_runs);

@@ -17,6 +17,8 @@
  * data. A table is then no larger than the smallest reserve that data has closed in. While all data
  * is in group 0 none has been.
  *
+ * Groups are of the usual size unless that makes the image much larger (try_smaller_groups).
+ *
  * Invariants of the result (t_tail checks them on random input): nothing overlaps, nothing lies
  * outside, no table crosses a backup place, a last group that has a superblock copy holds it.
  */
@@ -26,6 +28,10 @@
 #include "plan/map.h"
 
 #define RESERVED_INODES 10
+#define SMALL_GROUP 2048u /* blocks; smaller ones are more descriptors than anything else */
+/* Smaller groups are taken where that leaves so much of the size, or less. */
+#define WORTH 3
+#define WORTH_OF 4
 #define KEPT_BACK_PART 50 /* two in a hundred, */
 #define KEPT_BACK_MOST 4096u /* and at most so many */
 
@@ -483,8 +489,8 @@ static int tail_start(struct tail *t, const struct xw_tail_req *req)
 	return 0;
 }
 
-int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p,
-		const struct xw_tail_req *req, struct xw_geo *out, struct xw_diag *diag)
+static int tail_of(const struct xw_geo *stream, const struct xw_mkfs_params *p,
+		   const struct xw_tail_req *req, struct xw_geo *out, struct xw_diag *diag)
 {
 	struct tail t = {.stream = stream, .p = p, .diag = diag};
 	int err = tail_start(&t, req);
@@ -496,9 +502,52 @@ int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 	out->shrunk_groups = out->shrunk_itable = 0;
 	if (!err)
 		err = solve(&t, out);
-	if (err) {
+	if (err)
 		xw_geo_free(out);
+	return err;
+}
+
+/*
+ * Many small files: as many groups as their inodes need, and most of each group empty. While all
+ * data is in the first group nothing lies where copies of the superblock would be in smaller ones.
+ */
+static int try_smaller_groups(const struct xw_geo *stream, const struct xw_mkfs_params *p,
+			      const struct xw_tail_req *req, struct xw_geo *best)
+{
+	struct xw_mkfs_params small = *p;
+	struct xw_diag quiet = {0};
+	int err = 0;
+
+	if (p->blocks_per_group || p->bytes_per_inode || stream->cluster_bits || best->groups == 1)
+		return 0;
+	for (uint32_t n = stream->blocks_per_group / 2;
+	     n >= SMALL_GROUP && stream->first_data_block + n >= req->used_end && !err; n /= 2) {
+		struct xw_geo s, out;
+
+		small.blocks_per_group = n & ~7u;
+		if (xw_geo_stream(&small, &s, &quiet) || s.head_blocks > stream->head_blocks)
+			break; /* data is behind the old head */
+		err = tail_of(&s, p, req, &out, &quiet);
+		if (!err && out.blocks < best->blocks / WORTH_OF * WORTH) {
+			xw_geo_free(best);
+			*best = out;
+		} else if (!err) {
+			xw_geo_free(&out);
+		}
+	}
+	return err == XW_ERR_NOMEM ? err : 0;
+}
+
+int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p,
+		const struct xw_tail_req *req, struct xw_geo *out, struct xw_diag *diag)
+{
+	int err = tail_of(stream, p, req, out, diag);
+
+	if (err)
 		return err;
+	if (try_smaller_groups(stream, p, req, out)) {
+		xw_geo_free(out);
+		return xw_fail_nomem(diag, "group layout");
 	}
 	xw_geo_settle_journal(out, p, diag);
 	out->tail_start = req->used_end;

@@ -59,6 +59,34 @@ for free in 5% 20% 3M; do
 	is "  and inodes" test "$(json free_inodes .out)" -gt 0
 	clean img "  clean"
 done
+# Many files without content: groups as small as what is in them, not one of 128 MiB for 32,768 inodes.
+if python3 -c '
+import tarfile
+with tarfile.open("tiny.tar", "w") as t:
+    for i in range(70000):
+        t.addfile(tarfile.TarInfo("d%d/file%d" % (i % 50, i)))' 2>/dev/null; then
+	while IFS='|' read -r options most; do
+		rm -f img
+		# shellcheck disable=SC2086
+		mkfs --json $options -d tiny.tar img
+		works "70,000 empty files: $options"
+		is "  in at most $most MiB" test "$(stat -c %s img)" -le $((most << 20))
+		clean img "  and clean"
+	done <<'TABLE'
+|40
+-t ext2|34
+-t ext3 -b 1024|40
+-O ^flex_bg|34
+-O meta_bg,^resize_inode|40
+-O quota,orphan_file,sparse_super2|40
+--free 50%|90
+-g 16384|160
+TABLE
+	rm -f img tiny.tar
+else
+	skip "many files without content" "python3 is not installed"
+fi
+
 # What cannot be said is not what could not be done.
 if [ -e /dev/full ]; then
 	rm -f img

@@ -252,11 +252,26 @@ START_TEST(hole)
 {
 	struct run_of t;
 
-	ck_assert_int_eq(run(&t, "-b 4096 -O ^has_journal", 1000, 0, 300000, NULL), 0);
+	ck_assert_int_eq(run(&t, "-b 4096 -g 32768 -O ^has_journal", 1000, 0, 300000, NULL), 0);
 	check(&t, "hole");
 	ck_assert_uint_eq(t.geo.groups, 10);
 	ck_assert_uint_eq(t.geo.blocks, 9 * 32768ull + t.geo.head_blocks); /* group 9 has a copy */
 	ck_assert_uint_lt(t.geo.tail_end, 32768);
+	done(&t);
+
+	/* unless groups can be as small as what is in them */
+	ck_assert_int_eq(run(&t, "-b 4096 -O ^has_journal", 1000, 0, 300000, NULL), 0);
+	check(&t, "small groups");
+	ck_assert_uint_eq(t.geo.blocks_per_group, 2048);
+	ck_assert_uint_lt(t.geo.blocks, 13 * 2048);
+	done(&t);
+	ck_assert_int_eq(run(&t, "-b 4096 -O ^has_journal", 2100, 0, 300000, NULL), 0);
+	check(&t, "data in more than the smallest");
+	ck_assert_uint_eq(t.geo.blocks_per_group, 4096);
+	done(&t);
+	ck_assert_int_eq(run(&t, "-b 4096 -O ^has_journal", 31000, 0, 11, NULL), 0);
+	check(&t, "nothing to gain");
+	ck_assert_uint_eq(t.geo.blocks_per_group, 32768);
 	done(&t);
 }
 END_TEST

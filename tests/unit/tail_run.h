@@ -67,6 +67,23 @@ static inline uint64_t data_end(const struct xw_geo *stream, uint64_t end)
 }
 
 /*
+ * Groups became smaller: all data is in the first, behind what a stream of such groups would have
+ * kept free. That stream is what the rest is checked against.
+ */
+static inline void regroup(struct run_of *t)
+{
+	const struct xw_geo old = t->stream;
+
+	ck_assert_uint_lt(t->geo.blocks_per_group, old.blocks_per_group);
+	ck_assert_uint_eq(t->p.blocks_per_group, 0);
+	t->p.blocks_per_group = t->geo.blocks_per_group;
+	ck_assert_int_eq(xw_geo_stream(&t->p, &t->stream, NULL), 0);
+	t->p.blocks_per_group = 0;
+	ck_assert_uint_le(t->req.used_end, group_start(&t->geo, 1));
+	ck_assert_uint_le(t->stream.head_blocks, old.head_blocks);
+}
+
+/*
  * A stream that used everything up to used_end but for `gaps` blocks, and `more` blocks of metadata
  * behind it, into which reserves shrank before when more is not 0.
  */
@@ -100,7 +117,10 @@ static inline int run_more(struct run_of *t, const char *options, uint64_t used_
 	if (t->req.used_end <= t->stream.blocks)
 		room -= kept_before(&t->stream, t->req.used_end);
 	t->req.used_blocks = room - XW_MIN(gaps, room - 5);
-	return xw_geo_tail(&t->stream, &t->p, &t->req, &t->geo, diag);
+	err = xw_geo_tail(&t->stream, &t->p, &t->req, &t->geo, diag);
+	if (!err && t->geo.blocks_per_group != t->stream.blocks_per_group)
+		regroup(t);
+	return err;
 }
 
 static inline int run(struct run_of *t, const char *options, uint64_t used_end, uint64_t gaps,
