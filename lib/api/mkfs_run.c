@@ -445,7 +445,8 @@ static void summarise(struct run *r)
 	res->warnings = r->m->diag.warnings;
 	memcpy(res->uuid, b->sb.uuid, sizeof(res->uuid));
 	res->seconds = seconds_since(&r->begin);
-	xw_run_statistics(r->m, r->space, b->share);
+	if (b->share) /* else nothing was allocated (-S) */
+		xw_run_statistics(r->m, r->space, b->share);
 }
 
 static void cleanup(struct run *r, bool ok)
@@ -461,7 +462,9 @@ static void cleanup(struct run *r, bool ok)
 	xw_share_free(r->b.share);
 	xw_xintern_free(r->b.intern);
 	xw_tree_free(&r->tree);
-	xw_space_free(r->b.space ? r->b.space : r->space);
+	if (r->b.space != r->space)
+		xw_space_free(r->b.space);
+	xw_space_free(r->space);
 	xw_geo_free(&r->first_geo);
 }
 

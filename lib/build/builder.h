@@ -72,7 +72,7 @@ struct xw_builder {
 	struct xw_diag *diag;
 	struct xw_pool *pool;
 	const struct xw_mkfs_params *params;
-	struct xw_space *space; /* may be another one after xw_build_close; the caller frees it */
+	struct xw_space *space; /* after xw_build_close it may be another one: free both */
 	struct xw_share *share;
 	struct xw_xintern *intern;
 	struct xw_binode *first; /* model: all inodes in stream order; root is the first */

@@ -284,9 +284,7 @@ static int settle_sizes(struct xw_builder *b, const struct xw_geo *old)
 	if (ret)
 		return ret;
 	b->space = to;
-	ret = claim_taken(b, old, from);
-	xw_space_free(from);
-	return ret;
+	return claim_taken(b, old, from);
 }
 
 int xw_settle_tail(struct xw_builder *b)
