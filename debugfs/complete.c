@@ -120,6 +120,11 @@ static void offer_names(struct dbg *d, struct offer *o, const char *word)
 	xw_dir_end(&it);
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
 char **debugfs_complete(struct dbg *d, const char *line, size_t len, size_t *from)
 {
 	struct offer o = {0};
@@ -141,5 +146,6 @@ char **debugfs_complete(struct dbg *d, const char *line, size_t len, size_t *fro
 		free(o.words.v);
 		return NULL;
 	}
+	qsort(o.words.v, o.words.n - 1, sizeof(*o.words.v), by_name);
 	return o.words.v;
 }

@@ -105,6 +105,7 @@ struct dbg {
 	struct xw_diag diag;
 	const char *verb; /* being run, as it was called; NULL: none is */
 	unsigned complaints; /* of this request */
+	char complaint[1024]; /* the first of them; "" */
 	bool failed; /* a request failed */
 	bool quit;
 	int64_t now; /* seconds: what writing verbs put into times */

@@ -32,7 +32,8 @@ static void __attribute__((format(printf, 2, 0))) say(struct dbg *d, const char 
 		cli_error("%s: %s", d->verb, line);
 	else
 		cli_error("%s", line);
-	d->complaints++;
+	if (!d->complaints++)
+		memcpy(d->complaint, line, sizeof(line));
 	d->failed = true;
 }
 
@@ -105,6 +106,8 @@ static void print_json(struct dbg *d, const char *line, bool ok, const struct ou
 	xw_json_object(&j, NULL);
 	xw_json_str(&j, "request", line, strlen(line));
 	xw_json_bool(&j, "ok", ok);
+	if (!ok && *d->complaint)
+		xw_json_str(&j, "error", d->complaint, strlen(d->complaint));
 	if (o->text)
 		xw_json_str(&j, "text", o->text, o->len);
 	xw_json_end(&j, '}');
@@ -159,8 +162,8 @@ static void conclude(struct dbg *d, const struct dbg_verb *v, int rc)
 {
 	if (rc == DBG_USAGE) {
 		fflush(d->out);
-		cli_error("usage: %s%s%s", v->name, *v->usage ? " " : "", v->usage);
-		d->failed = true;
+		d->verb = NULL;
+		dbg_complain(d, "usage: %s%s%s", v->name, *v->usage ? " " : "", v->usage);
 	} else if (rc == DBG_SAID) {
 		d->failed = true;
 	} else if (rc) {
@@ -170,44 +173,48 @@ static void conclude(struct dbg *d, const struct dbg_verb *v, int rc)
 	d->dirty |= v->flags & DBG_WRITE && d->edit && !rc;
 }
 
-static void run_verb(struct dbg *d, const char *line, int argc, char **argv)
+/* 0 if all is well. What can be said of a failure has been said. */
+static int run_verb(struct dbg *d, int argc, char **argv, struct output *o)
 {
 	const struct dbg_verb *v = dbg_find_verb(argv[0]);
-	struct output o;
 	int rc;
 
 	if (!v) {
 		dbg_complain(d, "there is no verb '%s'; help lists them", argv[0]);
-		return;
+		return DBG_SAID;
 	}
 	d->verb = argv[0];
-	d->complaints = 0;
-	if (may_run(d, v, argc, argv) && !(rc = begin_output(d, v, &o))) {
+	rc = may_run(d, v, argc, argv) ? begin_output(d, v, o) : DBG_SAID;
+	if (!rc) {
 		rc = v->run(d, argc, argv);
-		if (ferror(d->out) && o.pager)
+		if (ferror(d->out) && o->pager)
 			clearerr(d->out); /* the user has seen enough */
-		end_output(d, &o);
-		if (d->json)
-			print_json(d, line, !rc && !d->complaints, &o);
-		free(o.text);
-		xw_json_free(&d->js);
-		conclude(d, v, rc);
+		end_output(d, o);
 	}
+	conclude(d, v, rc);
 	d->verb = NULL;
-	fflush(d->out);
+	return rc;
 }
 
 void dbg_run(struct dbg *d, const char *line)
 {
+	struct output o = {.before = d->out};
 	char **argv, *words;
 	int argc, rc;
 
 	xw_diag_clear(&d->diag);
+	d->complaints = 0;
+	*d->complaint = '\0';
 	rc = dbg_lex(line, &argc, &argv, &words);
 	if (rc)
 		dbg_complain(d, words ? "a quote is not closed: %s" : "out of memory: %.40s", line);
 	else if (argc)
-		run_verb(d, line, argc, argv);
+		rc = run_verb(d, argc, argv, &o);
+	if (d->json && (rc || argc))
+		print_json(d, line, !rc && !d->complaints, &o);
+	fflush(d->out);
+	free(o.text);
+	xw_json_free(&d->js);
 	free(words);
 	free(argv);
 }

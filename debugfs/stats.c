@@ -168,6 +168,9 @@ static int verb_mb_groups(struct dbg *d, int argc, char **argv)
 		rc = dbg_number(d, argv[2], "group", &last);
 	if (!rc && first >= d->img->groups)
 		rc = xw_fail(&d->diag, XW_ERR_USAGE, "there is no group %s", argv[1]);
+	if (!rc && last < first)
+		rc = xw_fail(&d->diag, XW_ERR_USAGE, "groups %s to %s: it ends before it begins",
+			     argv[1], argv[2]);
 	if (!rc)
 		rc = get_mb(d, &m);
 	return rc ? rc : mb_groups(m, first, last, kernel);

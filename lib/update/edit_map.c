@@ -163,7 +163,7 @@ static int fill_hole(struct filler *f, uint64_t from, uint64_t to)
 
 		ret = take_some(f, from, to, &run);
 		if (ret == XW_ERR_NOSPC && unwritten && !f->up_to)
-			return xw_fail(u->diag, ret, "%s: %" PRIu64 " blocks needed, none free",
+			return xw_fail(u->diag, ret, "%s: no space: %" PRIu64 " blocks are missing",
 				       u->img->dev->name, to - from);
 		f->full = ret == XW_ERR_NOSPC && f->up_to;
 		if (f->full)

@@ -51,7 +51,8 @@ int xw_update_link(struct xw_update *u, xw_ino dir, const char *name, size_t len
 
 	if (!len || len > XW_NAME_MAX || memchr(name, '/', len))
 		return fail_name(u, XW_ERR_INPUT, name, XW_MIN(len, XW_NAME_MAX),
-				 "no name for a directory entry");
+				 len > XW_NAME_MAX ? "longer than 255 bytes"
+						   : "no name for a directory entry");
 	ret = begin(u, dir, &ud);
 	if (!ret)
 		ret = xw_dir_insert(&ud.d, name, len, ino, ftype);

@@ -117,6 +117,8 @@ int cli_close_account(int status, const char *done)
 		return status;
 	if (done)
 		cli_error("%s, but its summary could not be written: %s", done, strerror(errno));
+	else if (failed) /* why is long forgotten */
+		cli_error("cannot write to standard output");
 	else
 		cli_error("cannot write to standard output: %s", strerror(errno));
 	return status ? status : 1;

@@ -137,10 +137,14 @@ else
 	skip "it is JSON" "python3 is not installed"
 fi
 dbg --json -R "stat /nothing" img
-equal "a failure in JSON" "$(cat .out)" '{"request":"stat /nothing","ok":false}'
+equal "a failure in JSON" "$(cat .out)" '{"request":"stat /nothing","ok":false,"error":"/nothing: no such file or directory"}'
 fails 1 'no such file' "a failure under --json"
 dbg --json -R "cat /file" img
 fails 1 'JSON' "bytes are not JSON"
+dbg --json -R nosuch -R "cat /file" -R "stat" -R 'ls "x' img
+equal "an object for each, whatever becomes of it" "$(grep -c '^{"request":".*","ok":false,"error":".*}$' .out)" 4
+dbg -R "mb_groups 1 0" img
+fails 1 'no group 1|ends before' "groups the wrong way round"
 
 # ---- contents on this machine ----
 dbg -R "dump /file out" -R "dump /file out/x" img
