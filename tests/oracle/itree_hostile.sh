@@ -3,7 +3,7 @@
 # Damaged itrees (itree_hurt.c): no tool crashes, an archive has what the directory has, and what is freed was the tree's.
 # Seeds 1 to XW_SEEDS of each image below; a few by default, thousands on a build with --enable-sanitize now and then.
 . "$(dirname "$0")/../cli/lib.sh"
-: "${XW_SEEDS:=6}"
+: "${XW_SEEDS:=8}"
 HURT=$XW_BUILD/o_itree_hurt DBG=$BIN/xw-debugfs TUNE=$BIN/xw-tune
 [ -x "$HURT" ] || skip_all "o_itree_hurt is not built"
 command -v e2fsck >/dev/null || skip_all "needs e2fsck"
@@ -40,19 +40,23 @@ whole() { # the same of a tool that does one thing
 	changes "$@" || return 1
 	[ "$RC" = 0 ] || cmp hurt work || { echo "$*: refused, and changed"; return 1; }
 }
+# Everything is tried, whatever the one before it did.
 try_seed() { # IMAGE SEED
+	local bad=0
 	cp "$1" hurt
 	"$HURT" hurt "$2" >how || { cat how; return 1; }
-	run "$EXPORT" -q -o got.tar hurt || return 1
-	names got.tar | diff want.names - || { echo "the archive differs"; return 1; }
-	run "$EXPORT" -t --order inode hurt || return 1
-	run "$DBG" -R 'itree_check /many' hurt && run "$DBG" -R 'itree_dump /many' hurt || return 1
-	whole "$TUNE" -q -O ^itree work || return 1
-	if [ "$RC" = 0 ]; then grep -q 'differences\|FIXED\|Fix?' said && { cat said; return 1; }; fi
-	whole "$TUNE" -q -U random work &&
-		changes "$DBG" -q -w -R 'rm /many/name-number-7' -R 'rm /many/name-number-350' -R 'rm /many/name-number-700' work &&
-		changes "$DBG" -q -w -R 'ln /victim-1 /many/one-more' -R 'ln /victim-2 /other/one-more' work &&
-		whole "$IMPORT" -q work layer
+	run "$EXPORT" -q -o got.tar hurt || bad=1
+	names got.tar | diff want.names - || { echo "the archive differs"; bad=1; }
+	run "$EXPORT" -t --order inode hurt || bad=1
+	run "$DBG" -R 'itree_check /many' hurt || bad=1
+	run "$DBG" -R 'itree_dump /many' hurt || bad=1
+	whole "$TUNE" -q -O ^itree work || bad=1
+	if [ "$RC" = 0 ] && grep -q 'differences\|FIXED\|Fix?' said; then cat said && bad=1; fi
+	whole "$TUNE" -q -U random work || bad=1
+	changes "$DBG" -q -w -R 'rm /many/name-number-7' -R 'rm /many/name-number-350' -R 'rm /many/name-number-700' work || bad=1
+	changes "$DBG" -q -w -R 'ln /victim-1 /many/one-more' -R 'ln /victim-2 /other/one-more' work || bad=1
+	whole "$IMPORT" -q work layer || bad=1
+	return $bad
 }
 
 while read -r options; do

@@ -60,11 +60,14 @@ static xw_blk any_node(struct hurt *t)
 	return t->nodes.v[dice(t, (uint32_t)t->nodes.n)];
 }
 
-/* A child pointer to a block of any kind, among them this one, another node and none at all. */
+/* A child pointer to a block of any kind: this one, another node, none at all; and those between the
+ * first node and the last, which are mostly in use. */
 static void redirect(struct hurt *t)
 {
 	const uint32_t blocks = (uint32_t)t->img->sb.blocks_count;
-	const xw_blk to[] = {dice(t, blocks), any_node(t), t->blk, dice(t, 2) ? 0 : blocks + 5u};
+	const xw_blk first = t->nodes.v[0], last = t->nodes.v[t->nodes.n - 1];
+	const xw_blk used = first + dice(t, (uint32_t)(last - first) + 20);
+	const xw_blk to[] = {used, used, used, any_node(t), t->blk, dice(t, 2) ? 0 : blocks + 5u};
 	struct xw_itree_idx e;
 	const unsigned i = dice(t, t->h.count);
 
