@@ -23,10 +23,6 @@ static int refuse(struct xw_update *u, int code, const char *why)
 static int check(struct xw_update *u, const struct xw_update_opts *opts)
 {
 	const struct xw_super *sb = &u->img->sb;
-	const uint32_t ro_known = XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE | XW_RO_HUGE_FILE |
-				  XW_RO_GDT_CSUM | XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE |
-				  XW_RO_QUOTA | XW_RO_METADATA_CSUM | XW_RO_PROJECT | XW_RO_VERITY |
-				  XW_RO_ORPHAN_PRESENT | XW_RO_ITREE | XW_RO_BIGALLOC;
 	const bool bigalloc = sb->feature_ro_compat & XW_RO_BIGALLOC;
 
 	if (!opts->lax && (sb->state & XW_STATE_ERROR || sb->error_count))
@@ -41,11 +37,11 @@ static int check(struct xw_update *u, const struct xw_update_opts *opts)
 			 sb->blocks_count & ((1u << xw_image_cluster_bits(u->img)) - 1)))
 		return refuse(u, XW_ERR_CORRUPT,
 			      "its groups or its size are no whole clusters; run xw-fsck");
-	if (sb->feature_ro_compat & ~ro_known &&
+	if (sb->feature_ro_compat & ~XW_UPDATE_RO_KNOWN &&
 	    !(opts->lax && opts->image_flags & XW_IMAGE_ANY_FEATURES))
 		return xw_fail(u->diag, XW_ERR_UNSUPPORTED,
 			       "%s: unknown read-only compatible features 0x%" PRIx32,
-			       u->img->dev->name, sb->feature_ro_compat & ~ro_known);
+			       u->img->dev->name, sb->feature_ro_compat & ~XW_UPDATE_RO_KNOWN);
 	if (!opts->lax && sb->feature_incompat & XW_INCOMPAT_RECOVER)
 		return refuse(u, XW_ERR_STATE,
 			      "the journal needs recovery, and is not to be replayed here; mount "

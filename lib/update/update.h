@@ -32,6 +32,12 @@
 
 #pragma GCC visibility push(default)
 
+/* RO_COMPAT features under which images are changed. */
+#define XW_UPDATE_RO_KNOWN                                                                         \
+	(XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_GDT_CSUM |                \
+	 XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE | XW_RO_QUOTA | XW_RO_METADATA_CSUM | XW_RO_PROJECT | \
+	 XW_RO_VERITY | XW_RO_ORPHAN_PRESENT | XW_RO_ITREE | XW_RO_BIGALLOC)
+
 struct xw_update_opts {
 	const char *redo_file; /* as in xw_edit_opts */
 	uint64_t offset;

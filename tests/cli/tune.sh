@@ -162,6 +162,17 @@ for o in '-U random' '-O itree' '-O ^has_journal'; do
 	is "    which changes nothing" cmp before img
 done
 
+# A feature that nobody knows: what else hangs on a label or an UUID, nobody can say.
+fresh
+"$BIN/xw-debugfs" -q -w -R 'ssv feature_ro_compat 0x2000046b' img >/dev/null
+cp img before
+for o in '-L x' '-U random' '-m 1' '-O ^dir_index'; do
+	# shellcheck disable=SC2086
+	tune $o img
+	fails 1 'unknown read-only compatible features 0x20000000' "a feature that is not known: not $o"
+	is "    which changes nothing" cmp before img
+done
+
 # The change is one commit, by journal where that serves.
 fresh
 tune -q --commit journal -L x img
