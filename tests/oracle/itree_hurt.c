@@ -60,8 +60,10 @@ static xw_blk any_node(struct hurt *t)
 	return t->nodes.v[dice(t, (uint32_t)t->nodes.n)];
 }
 
-/* A child pointer to a block of any kind: this one, another node, none at all; and those between the
- * first node and the last, which are mostly in use. */
+/*
+ * A child pointer to a block of any kind: this one, another node, none at all; and those between
+ * the first node and the last, which are mostly in use.
+ */
 static void redirect(struct hurt *t)
 {
 	const uint32_t blocks = (uint32_t)t->img->sb.blocks_count;
