@@ -180,6 +180,60 @@ void xw_change_set_super(struct xw_change *c, const uint8_t super[XW_SUPER_SIZE]
 	memcpy(c->super_page + XW_SUPER_OFFSET % c->block_size, super, XW_SUPER_SIZE);
 }
 
+static bool was_zero(const struct xw_change *c, size_t i, size_t sector)
+{
+	const size_t per = c->block_size / XW_CHANGE_SECTOR;
+
+	return c->hashes[i * per + sector] == xw_change_hash(zeros);
+}
+
+/* May a part of block i be a hole? */
+static bool may_be_hole(const struct xw_change *c, size_t i)
+{
+	for (size_t k = 0; k < c->block_size / XW_CHANGE_SECTOR; k++)
+		if (was_zero(c, i, k))
+			return true;
+	return false;
+}
+
+/* Where the host cannot be asked for room: zeros over zeros take it. */
+static int fill_holes(struct xw_change *c, size_t i)
+{
+	const uint64_t off = c->blocks[i] * c->block_size;
+	int rc = 0;
+
+	for (size_t k = 0; k < c->block_size / XW_CHANGE_SECTOR && !rc; k++)
+		if (was_zero(c, i, k) && off + (k + 1) * XW_CHANGE_SECTOR <= c->old_size)
+			rc = xw_dev_pwrite(c->base, zeros, XW_CHANGE_SECTOR,
+					   off + k * XW_CHANGE_SECTOR);
+	return rc;
+}
+
+int xw_change_reserve(struct xw_change *c)
+{
+	const uint64_t bs = c->block_size;
+	size_t n;
+	int rc = 0;
+
+	for (size_t i = 0; i < c->n && !rc; i += n) {
+		const uint64_t off = c->blocks[i] * bs;
+
+		for (n = 0; i + n < c->n && c->blocks[i + n] == c->blocks[i] + n; n++)
+			if (!may_be_hole(c, i + n))
+				break;
+		if (n && off < c->new_size)
+			rc = xw_dev_reserve(c->base, off, XW_MIN(n * bs, c->new_size - off));
+		for (size_t k = i; k < i + n && rc == XW_ERR_UNSUPPORTED; k++) {
+			const int filled = fill_holes(c, k);
+
+			if (filled || k + 1 == i + n)
+				rc = filled;
+		}
+		n = XW_MAX(n, 1);
+	}
+	return rc;
+}
+
 static const uint8_t *contents(const struct xw_change *c, size_t i)
 {
 	return c->blocks[i] == c->super_blk ? c->super_page : page_of(c, c->blocks[i]);

@@ -39,6 +39,11 @@ void xw_change_free(struct xw_change *c);
 int xw_change_before(const struct xw_change *c, uint64_t off, size_t len, void *buf);
 /* Put `super` into its place in super_page: what get and apply give for super_blk from now on. */
 void xw_change_set_super(struct xw_change *c, const uint8_t super[XW_SUPER_SIZE]);
+/*
+ * Make sure that the host has room for the blocks, some of which may be holes of the image's file.
+ * The image stays what it is.
+ */
+int xw_change_reserve(struct xw_change *c);
 /* The blocks, for a transaction. Lives as long as c. */
 struct xw_block_source xw_change_source(struct xw_change *c);
 /* Write all blocks to the base (grown first where need be), neighbours together. Not flushed. */

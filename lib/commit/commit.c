@@ -4,6 +4,7 @@
  *
  *   step                                        cut behind it, the image is
  *   shadow writes flushed                       old
+ *   room for the blocks made sure of            old
  *   redo file written, flushed, published       old (no bit: the file is dropped)
  *   undo file likewise, where one is wanted     old
  *   superblock with bit and nonce, flush        new, once the file is applied   [commit point]
@@ -85,8 +86,8 @@ static int publish(struct xw_change *c, const struct xw_commit_opts *opts, uint6
 	return rc ? rc : opts->store->ops->publish(opts->store);
 }
 
-/* Take back what was not yet decided; whatever fails here is for the next opening to find. */
-static void abandon(struct xw_change *c, struct xw_redo_store *store, bool super_touched)
+/* Take back what was not yet decided: is the image certainly the old one? */
+static bool abandon(struct xw_change *c, struct xw_redo_store *store, bool super_touched)
 {
 	struct xw_diag *diag = c->base->diag;
 	int rc = 0;
@@ -97,9 +98,10 @@ static void abandon(struct xw_change *c, struct xw_redo_store *store, bool super
 	if (!rc)
 		(void)store->ops->remove(store);
 	c->base->diag = diag;
+	return !rc;
 }
 
-int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts)
+int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts, bool *undecided)
 {
 	const bool usable = xw_super_bytes_valid(c->old_super);
 	uint8_t pending[XW_SUPER_SIZE];
@@ -117,12 +119,12 @@ int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts)
 	if (!rc && opts->undo_file)
 		rc = xw_undo_write(opts->undo_file, opts->offset, c, &undo_made);
 	if (rc) {
-		abandon(c, opts->store, false);
+		(void)abandon(c, opts->store, false);
 		return rc;
 	}
 	rc = xw_commit_put_super(c->base, pending);
+	*undecided = !rc || !abandon(c, opts->store, true);
 	if (rc) {
-		abandon(c, opts->store, true);
 		if (undo_made)
 			xw_undo_remove(opts->undo_file);
 		return rc;
@@ -174,7 +176,8 @@ static int commit(struct xw_change *c, const struct xw_commit_opts *opts,
 			       "%s: an undo file cannot be had of a commit through the journal",
 			       c->base->name);
 	if (opts->how != XW_COMMIT_REDO && !opts->undo_file) {
-		rc = xw_commit_journal(c, opts, info->why_no_journal, sizeof(info->why_no_journal));
+		rc = xw_commit_journal(c, opts, info->why_no_journal, sizeof(info->why_no_journal),
+				       &info->undecided);
 		if (rc == 1 && opts->how == XW_COMMIT_JOURNAL)
 			return xw_fail(c->diag, XW_ERR_STATE,
 				       "%s: cannot commit through the journal: %s", c->base->name,
@@ -188,7 +191,18 @@ static int commit(struct xw_change *c, const struct xw_commit_opts *opts,
 			       "%s: no place for the redo file is known: --redo-file names one",
 			       c->base->name);
 	info->how = XW_COMMIT_REDO;
-	return xw_commit_redo(c, opts);
+	return xw_commit_redo(c, opts, &info->undecided);
+}
+
+/* What was reserved behind the end of the image is nobody's. */
+static void drop_reserve(struct xw_change *c)
+{
+	struct xw_diag *diag = c->base->diag;
+
+	c->base->diag = NULL;
+	if (c->new_size > c->old_size)
+		(void)xw_dev_set_size(c->base, c->old_size);
+	c->base->diag = diag;
 }
 
 int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct xw_diag *diag,
@@ -208,7 +222,13 @@ int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct 
 	if (!rc && !c.empty)
 		rc = check_new_super(&c, opts);
 	if (!rc && !c.empty)
+		rc = xw_change_reserve(&c);
+	if (!rc && !c.empty)
 		rc = commit(&c, opts, info);
+	if (!rc)
+		info->undecided = false;
+	else if (!info->undecided)
+		drop_reserve(&c);
 	xw_change_free(&c);
 	if (!rc)
 		xw_overlay_discard(overlay);

@@ -38,6 +38,7 @@ struct xw_commit_info {
 	enum xw_commit_how how; /* as it was done; AUTO: there was nothing to do */
 	uint64_t blocks; /* live blocks overwritten */
 	char why_no_journal[128]; /* "" where it served or was not asked for */
+	bool undecided; /* it failed, and the image may be the new one all the same */
 };
 
 /*
@@ -45,8 +46,9 @@ struct xw_commit_info {
  * filesystem's) and discard it there. The base must be an image that needs no recovery, as
  * xw_recover_open() gives it.
  *
- * Shadow writes are made durable first. After a failure the overlay still holds the change; whether
- * the image has it is decided when it is opened next, and a warning is logged when it will have.
+ * Shadow writes are made durable first, and the host has room for everything before the commit
+ * point. After a failure the overlay still holds the change; whether the image has it is decided
+ * when it is opened next, where info->undecided says so, and a warning is logged when it will have.
  * info may be NULL.
  */
 int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct xw_diag *diag,

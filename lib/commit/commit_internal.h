@@ -11,13 +11,14 @@ int xw_commit_put_super(struct xw_dev *base, const uint8_t super[XW_SUPER_SIZE])
 /* Names that came or went in the directory of `path` are so for good. */
 int xw_commit_sync_dir_of(const char *path, struct xw_diag *diag);
 
-int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts);
+/* Both: *undecided as in xw_commit_info, false when it is called. */
+int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts, bool *undecided);
 
 /*
  * Through the journal. 1: it does not serve, nothing was written, *why (of `size` bytes) says why;
  * 0: done; negative: failed.
  */
 int xw_commit_journal(struct xw_change *c, const struct xw_commit_opts *opts, char *why,
-		      size_t size);
+		      size_t size, bool *undecided);
 
 #endif

@@ -4,9 +4,9 @@
  *
  *   OPEN    begin: recovered, an overlay over the image; shadow writes are noted
  *   OPEN    -> commit succeeded -> OPEN, from the new state
- *   OPEN    -> commit failed    -> FAILED: which state holds is for the next opening to find
+ *   OPEN    -> commit failed    -> FAILED; undecided: the next opening finds which state holds
  *   OPEN    -> end              -> noted shadow writes are undone
- *   FAILED  -> end              -> nothing is touched
+ *   FAILED  -> end              -> the same, unless undecided: then nothing is touched
  *
  * Invariant: what is written to the image before the commit is only where `fn` said that nothing
  * was; each such answer is in `shadow`.
@@ -37,7 +37,7 @@ struct xw_edit {
 	struct xw_dev *dev; /* the overlay; owns base */
 	struct xw_recover_info recovered;
 	uint64_t base_size; /* of the state that an end without commit goes back to */
-	bool failed;
+	bool failed, undecided; /* a commit did; and it may have done its work */
 
 	pthread_mutex_t lock; /* for what follows */
 	xw_overlay_free_fn *fn; /* the caller's, or NULL: map */
@@ -289,6 +289,7 @@ int xw_edit_shadow(struct xw_edit *e, xw_blk blk, uint64_t n, const void *data)
 
 int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 {
+	struct xw_commit_info own;
 	const struct xw_commit_opts opts = {
 		.how = e->opts.how,
 		.store = e->store,
@@ -300,12 +301,15 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 	};
 	int rc;
 
+	if (!info)
+		info = &own;
 	if (e->failed || e->opts.recover & XW_RECOVER_RDONLY)
 		return xw_fail(e->diag, XW_ERR_STATE, "%s: %s", e->dev->name,
 			       e->failed ? "a commit has failed before" : "opened read-only");
 	rc = xw_commit(e->dev, &opts, e->diag, info);
 	if (rc) {
 		e->failed = true;
+		e->undecided = info->undecided;
 		return rc;
 	}
 	e->base_size = xw_overlay_base(e->dev)->size;
@@ -343,7 +347,7 @@ void xw_edit_end(struct xw_edit *e)
 {
 	if (!e)
 		return;
-	if (!e->failed && e->shadow.n)
+	if (!e->undecided && e->shadow.n)
 		give_back(e, xw_overlay_base(e->dev));
 	xw_dev_close(e->dev);
 	xw_redo_store_close(e->own_store);

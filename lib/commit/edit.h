@@ -84,7 +84,7 @@ int xw_edit_shadow(struct xw_edit *e, xw_blk blk, uint64_t n, const void *data);
 int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info);
 /*
  * Close the image. What was not committed is gone; in a regular file the space that shadow writes
- * took is given back. e may be NULL.
+ * took is given back, unless a failed commit left open which state holds. e may be NULL.
  */
 void xw_edit_end(struct xw_edit *e);
 

@@ -141,8 +141,11 @@ static bool check_logs(const struct xw_change *c, const struct side *before,
 	return true;
 }
 
-/* Back to the state before; only where start is known to be 0 on the medium. */
-static void abandon(struct xw_change *c, struct xw_log *log, bool start_touched)
+/*
+ * Back to the state before, its superblock only where start is known to be 0 on the medium: is that
+ * known?
+ */
+static bool abandon(struct xw_change *c, struct xw_log *log, bool start_touched)
 {
 	struct xw_diag *diag = c->base->diag;
 	int rc = 0;
@@ -155,10 +158,12 @@ static void abandon(struct xw_change *c, struct xw_log *log, bool start_touched)
 	if (!rc)
 		(void)xw_commit_put_super(c->base, c->old_super);
 	c->base->diag = diag;
+	return !rc;
 }
 
 /* Up to and with the commit point. */
-static int log_it(struct xw_change *c, struct xw_log *log, const struct xw_commit_opts *opts)
+static int log_it(struct xw_change *c, struct xw_log *log, const struct xw_commit_opts *opts,
+		  bool *undecided)
 {
 	const uint32_t sequence = log->jsb.sequence;
 	const struct xw_block_source src = xw_change_source(c);
@@ -180,8 +185,7 @@ static int log_it(struct xw_change *c, struct xw_log *log, const struct xw_commi
 	}
 	if (!rc && started)
 		rc = xw_dev_flush(c->base);
-	if (rc)
-		abandon(c, log, started);
+	*undecided = !rc || !abandon(c, log, started);
 	return rc;
 }
 
@@ -206,7 +210,7 @@ static int checkpoint(struct xw_change *c, struct xw_log *log)
 }
 
 int xw_commit_journal(struct xw_change *c, const struct xw_commit_opts *opts, char *why,
-		      size_t size)
+		      size_t size, bool *undecided)
 {
 	const struct reason reason = {.text = why, .size = size};
 	struct side before = {0}, after = {0};
@@ -220,7 +224,7 @@ int xw_commit_journal(struct xw_change *c, const struct xw_commit_opts *opts, ch
 		memcpy(super, c->new_super, sizeof(super));
 		xw_super_bytes_incompat(super, XW_INCOMPAT_RECOVER, 0);
 		xw_change_set_super(c, super);
-		rc = log_it(c, before.log, opts);
+		rc = log_it(c, before.log, opts, undecided);
 		if (!rc)
 			rc = checkpoint(c, before.log);
 	}

@@ -2,7 +2,7 @@
 /*
  * The redo file as a file.
  *
- *   create:  NAME.tmp, with the image's permissions: it holds pieces of the image
+ *   create:  NAME.tmp, with the image's owner and permissions: it holds pieces of the image
  *   publish: rename to NAME, fsync of the directory
  *   remove:  unlink of both, fsync of the directory
  */
@@ -20,6 +20,7 @@
 #include "base/auto.h"
 #include "commit/commit_internal.h"
 #include "commit/store.h"
+#include "dev/file.h"
 
 #define SUFFIX ".xw-redo"
 #define TMP ".tmp"
@@ -28,6 +29,8 @@ struct file_store {
 	struct xw_redo_store store;
 	struct xw_diag *diag;
 	mode_t mode;
+	uid_t uid;
+	gid_t gid;
 	char *path, *tmp;
 };
 
@@ -72,9 +75,27 @@ int xw_commit_sync_dir_of(const char *path, struct xw_diag *diag)
 	return 0;
 }
 
+/*
+ * By the descriptor: the name may be another file's by now, where others may write to the
+ * directory. What cannot be the owner's is at least nobody else's.
+ */
+static int like_image(struct file_store *f, int fd)
+{
+	mode_t mode = f->mode;
+	struct stat st;
+
+	if (fchown(fd, f->uid, f->gid) && fchown(fd, (uid_t)-1, f->gid))
+		mode &= ~(mode_t)(fstat(fd, &st) || st.st_gid != f->gid ? 070 : 0);
+	if (fchmod(fd, mode))
+		return xw_fail_errno(f->diag, XW_ERR_IO, errno, "%s: cannot set permissions",
+				     f->tmp);
+	return 0;
+}
+
 static int file_create(struct xw_redo_store *s, struct xw_dev **out)
 {
 	struct file_store *f = fs(s);
+	auto_fd int fd = -1;
 	int rc = check_ours(f, f->path);
 
 	if (!rc)
@@ -83,11 +104,16 @@ static int file_create(struct xw_redo_store *s, struct xw_dev **out)
 		return rc;
 	if (unlink(f->tmp) && errno != ENOENT)
 		return xw_fail_errno(f->diag, XW_ERR_IO, errno, "%s: cannot remove", f->tmp);
-	rc = xw_dev_open_file(f->tmp, XW_DEV_CREATE | XW_DEV_EXCL, f->diag, out);
-	if (!rc && chmod(f->tmp, f->mode)) {
-		xw_dev_close(*out);
-		rc = xw_fail_errno(f->diag, XW_ERR_IO, errno, "%s: cannot set permissions", f->tmp);
-	}
+	fd = open(f->tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return xw_fail_errno(
+			f->diag, errno == ENOSPC || errno == EDQUOT ? XW_ERR_HOSTFULL : XW_ERR_IO,
+			errno, "%s: cannot create", f->tmp);
+	rc = like_image(f, fd);
+	if (!rc)
+		rc = xw_dev_open_fd(fd, f->tmp, XW_DEV_CREATE | XW_DEV_EXCL, f->diag, out);
+	if (!rc)
+		fd = -1;
 	return rc;
 }
 
@@ -196,6 +222,8 @@ int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset
 	f->store.ops = &file_ops;
 	f->diag = diag;
 	f->mode = st.st_mode & 0777;
+	f->uid = st.st_uid;
+	f->gid = st.st_gid;
 	f->path = redo_file ? strdup(redo_file) : beside(real, offset);
 	f->tmp = f->path ? join(f->path, TMP) : NULL;
 	f->store.name = f->path;

@@ -108,6 +108,14 @@ static int window_discard(struct xw_dev *d, uint64_t off, uint64_t len)
 	return err ? err : xw_dev_discard(w->under, off + w->off, len);
 }
 
+static int window_reserve(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	struct offset_dev *w = window(d);
+	int err = check_range(w, off);
+
+	return err ? err : xw_dev_reserve(w->under, off + w->off, len);
+}
+
 static void window_close(struct xw_dev *d)
 {
 	xw_dev_close(window(d)->under);
@@ -123,6 +131,7 @@ static const struct xw_dev_ops window_ops = {
 	.close = window_close,
 	.writeback = window_writeback,
 	.discard = window_discard,
+	.reserve = window_reserve,
 	.ahead = window_ahead,
 };
 

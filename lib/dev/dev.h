@@ -39,6 +39,9 @@ struct xw_dev_ops {
 	/* Optional: the host may forget the range, which reads as anything then.
 	 * XW_ERR_UNSUPPORTED, without a line, when it does not. */
 	int (*discard)(struct xw_dev *d, uint64_t off, uint64_t len);
+	/* Optional likewise: contents and size stay, and the host has room for whatever is written
+	 * to the range. XW_ERR_UNSUPPORTED, without a line, when it cannot promise that. */
+	int (*reserve)(struct xw_dev *d, uint64_t off, uint64_t len);
 };
 
 struct xw_dev {
@@ -123,6 +126,11 @@ static inline void xw_dev_ahead(struct xw_dev *d, uint64_t off, uint64_t len)
 static inline int xw_dev_discard(struct xw_dev *d, uint64_t off, uint64_t len)
 {
 	return d->ops->discard ? d->ops->discard(d, off, len) : XW_ERR_UNSUPPORTED;
+}
+
+static inline int xw_dev_reserve(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	return d->ops->reserve ? d->ops->reserve(d, off, len) : 0;
 }
 
 /* d may be NULL */

@@ -287,6 +287,20 @@ static int file_discard(struct xw_dev *d, uint64_t off, uint64_t len)
 	return r ? XW_ERR_UNSUPPORTED : 0;
 }
 
+static int file_reserve(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	int err = check_write(d, off, len), r;
+
+	if (err || d->is_block || !len)
+		return err;
+	do
+		r = fallocate(file(d)->fd, FALLOC_FL_KEEP_SIZE, (off_t)off, (off_t)len);
+	while (r && errno == EINTR);
+	if (r && (errno == EOPNOTSUPP || errno == ENOSYS))
+		return XW_ERR_UNSUPPORTED;
+	return r ? fail_at(d, "reserve space", off, errno) : 0;
+}
+
 static void file_close(struct xw_dev *d)
 {
 	close(file(d)->fd);
@@ -302,6 +316,7 @@ static const struct xw_dev_ops file_ops = {
 	.close = file_close,
 	.writeback = file_writeback,
 	.discard = file_discard,
+	.reserve = file_reserve,
 	.ahead = file_ahead,
 };
 

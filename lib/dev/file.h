@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside the room: what files that have no name yet need of file.c. */
+/* Files that are open already: without a name yet, or to be told from what has their name now. */
 #ifndef XW_DEV_FILE_H
 #define XW_DEV_FILE_H
 

@@ -133,10 +133,14 @@ static bool choose(struct range *r, xw_blk want, uint32_t i, uint64_t unit, xw_b
 	       find_free(r, r->start, r->end, unit, out);
 }
 
-static int no_room(struct xw_diag *diag, uint32_t group)
+static int no_room(const struct xw_geo *geo, uint32_t group, struct xw_diag *diag)
 {
 	return xw_fail(diag, XW_ERR_LIMIT,
-		       "group %u: no room for its bitmaps and inode table; try fewer inodes",
+		       geo->n_bad
+			       ? "group %u: no room for its bitmaps and inode table beside the bad "
+				 "blocks"
+			       : "group %u: no room for its bitmaps and inode table; try fewer "
+				 "inodes",
 		       group);
 }
 
@@ -146,7 +150,7 @@ static int place(struct range *r, struct xw_geo_map *map, enum xw_meta_kind kind
 	uint32_t unit = map->unit[kind];
 
 	if (!choose(r, want, i, unit, out) || (r->geo->n_bad && *out + unit > r->end))
-		return no_room(diag, r->first + i);
+		return no_room(r->geo, r->first + i, diag);
 	if (take(r, *out, unit) || xw_map_add(map, kind, i, 1, *out - r->start))
 		return xw_fail_nomem(diag, "group layout");
 	return 0;
@@ -191,7 +195,7 @@ int xw_geo_packed_map(const struct xw_geo *geo, struct xw_geo_map *map, struct x
 	for (int k = 0; k < XW_META_KINDS && !err; k++) {
 		for (uint32_t i = 0; i < r.groups && !err; i++) {
 			if (!find_free(&r, at, r.end, map->unit[k], &at))
-				err = no_room(diag, i);
+				err = no_room(geo, i, diag);
 			else if (xw_map_add(map, (enum xw_meta_kind)k, i, 1, at - r.start))
 				err = xw_fail_nomem(diag, "group layout");
 			at += map->unit[k];
@@ -297,7 +301,7 @@ static int own_map(const struct xw_geo *geo, uint32_t group, struct xw_geo_map *
 	for (int k = 0; k < XW_META_KINDS && !err; k++) {
 		if (!find_free(&r, want[k], r.end, map->unit[k], &at) &&
 		    !find_free(&r, r.start, r.end, map->unit[k], &at))
-			err = no_room(diag, group);
+			err = no_room(geo, group, diag);
 		else if (take(&r, at, map->unit[k]) ||
 			 xw_map_add(map, (enum xw_meta_kind)k, 0, 1, at - r.start))
 			err = xw_fail_nomem(diag, "group layout");

@@ -315,7 +315,7 @@ int xw_update_kill(struct xw_update *u, xw_ino ino, bool unlinked)
 		ret = xw_update_empty(u, ino, &in, raw);
 	if (ret)
 		return ret;
-	in.dtime = (uint32_t)u->now;
+	in.dtime = xw_update_dtime(u);
 	if (unlinked)
 		in.links = 0;
 	return xw_update_put(u, ino, &in, steal(raw));

@@ -258,7 +258,7 @@ int xw_update_drop(struct xw_update *u, xw_ino ino)
 	if (ret)
 		return ret;
 	in.links = 0;
-	in.dtime = (uint32_t)u->now;
+	in.dtime = xw_update_dtime(u);
 	in.file_acl = 0;
 	in.blocks = 0;
 	in.flags &= ~XW_FL_HUGE_FILE;

@@ -30,6 +30,11 @@ int xw_update_contents_done(struct xw_update *u);
 typedef int xw_update_cluster_fn(void *arg, xw_blk start, uint64_t len);
 int xw_update_each_cluster(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 			   xw_update_cluster_fn *fn, void *arg);
+/* When an inode was deleted: never 0, which would say that it was not. */
+static inline uint32_t xw_update_dtime(const struct xw_update *u)
+{
+	return (uint32_t)XW_MIN(XW_MAX(u->now, 1), (int64_t)UINT32_MAX);
+}
 /* One block of a map or itree, the only one of its cluster, is free. */
 int xw_update_free_one(struct xw_update *u, xw_blk blk);
 /* lax.c: as the bitmap readers of read/bitmaps.h, without their checks. */

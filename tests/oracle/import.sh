@@ -75,6 +75,15 @@ debugfs -w -R "ssv state 2" img >/dev/null 2>&1
 is "an image with errors is refused" eval '! "$IMPORT" -q img one 2>said'
 is "  by name, with what to do" grep -q "img: .*errors.*fsck" said
 
+# What is replaced was deleted at a time that is none: 0 says that it was not.
+for epoch in 0 4294967296; do
+	rm -f img
+	mke2fs -qF -t ext4 img 16M >/dev/null 2>&1
+	is "SOURCE_DATE_EPOCH=$epoch: an import" env SOURCE_DATE_EPOCH=$epoch "$IMPORT" -q img one
+	is "  and again, over it" env SOURCE_DATE_EPOCH=$epoch "$IMPORT" -q img one
+	clean img "  e2fsck"
+done
+
 can_loop || { skip "images that Linux used" "needs root and loop mounts"; done_testing; }
 mkdir mnt
 at_end "umount mnt"

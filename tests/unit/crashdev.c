@@ -9,11 +9,14 @@
 #include "unit.h"
 
 #define SECTOR 512u
+#define ROOM 1024u /* the host's blocks, bytes */
 
 struct contents {
 	unsigned users;
 	struct xw_dev *now, *medium; /* the same, but where something was written */
 	XW_VEC(struct xw_run) written; /* bytes, since the last flush */
+	unsigned char *room; /* [n_room] of the host's blocks: there is room for it */
+	size_t n_room;
 };
 
 struct crash_dev {
@@ -41,7 +44,7 @@ int crash_step(struct crash *c, const char *what, bool *lost)
 
 	*lost = false;
 	c->steps++;
-	if (!c->dead && (!c->fail_at || c->steps < c->fail_at ||
+	if (!c->dead && (!c->fail_at || c->steps < c->fail_at || c->mode == CRASH_FULL ||
 			 (c->steps > c->fail_at && c->mode == CRASH_ONCE)))
 		return 0;
 	if (c->mode == CRASH_POWER) {
@@ -67,6 +70,38 @@ static void note(struct crash_dev *c, uint64_t off, uint64_t len)
 	c->dev.size = c->in->now->size;
 }
 
+/* Take room for the range, if there is any. */
+static int take_room(struct crash_dev *c, uint64_t off, uint64_t len)
+{
+	const bool full = c->crash->mode == CRASH_FULL && c->crash->fail_at &&
+			  c->crash->steps >= c->crash->fail_at;
+	const size_t end = (size_t)((off + len + ROOM - 1) / ROOM);
+
+	if (end > c->in->n_room) {
+		c->in->room = realloc(c->in->room, end);
+		ck_assert_ptr_nonnull(c->in->room);
+		memset(c->in->room + c->in->n_room, 0, end - c->in->n_room);
+		c->in->n_room = end;
+	}
+	for (size_t i = (size_t)(off / ROOM); i < end; i++) {
+		if (full && !c->in->room[i])
+			return xw_fail(c->crash->diag, XW_ERR_HOSTFULL, "the host is full");
+		c->in->room[i] = 1;
+	}
+	return 0;
+}
+
+void crash_dev_punch(struct xw_dev *d)
+{
+	static const char zeros[ROOM];
+	char buf[ROOM];
+
+	for (size_t i = 0; i < cd(d)->in->n_room && (i + 1) * ROOM <= d->size; i++) {
+		ck_assert_int_eq(xw_dev_pread(cd(d)->in->now, buf, ROOM, i * ROOM), 0);
+		cd(d)->in->room[i] = memcmp(buf, zeros, ROOM) != 0;
+	}
+}
+
 static int crash_pwritev(struct xw_dev *d, const struct iovec *iov, int n, uint64_t off)
 {
 	struct crash_dev *c = cd(d);
@@ -78,6 +113,10 @@ static int crash_pwritev(struct xw_dev *d, const struct iovec *iov, int n, uint6
 		return rc;
 	for (int i = 0; i < n; i++)
 		len += iov[i].iov_len;
+	if (!rc)
+		rc = take_room(c, off, len);
+	if (rc && !lost)
+		return rc;
 	ck_assert_int_eq(xw_dev_pwritev(c->in->now, iov, n, off), 0);
 	note(c, off, len);
 	return rc;
@@ -93,7 +132,21 @@ static int crash_zero(struct xw_dev *d, uint64_t off, uint64_t len)
 		return rc;
 	ck_assert_int_eq(xw_dev_zero(c->in->now, off, len), 0);
 	note(c, off, len);
+	for (uint64_t i = (off + ROOM - 1) / ROOM; (i + 1) * ROOM <= off + len; i++)
+		if (i < c->in->n_room)
+			c->in->room[i] = 0;
 	return rc;
+}
+
+static int crash_reserve(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	struct crash_dev *c = cd(d);
+	bool lost;
+	int rc = crash_step(c->crash, "reserve", &lost);
+
+	if (!rc && c->crash->mode == CRASH_FULL && c->crash->code == XW_ERR_UNSUPPORTED)
+		return XW_ERR_UNSUPPORTED;
+	return rc ? rc : take_room(c, off, len);
 }
 
 /* Metadata of the host: there or not at once. */
@@ -172,6 +225,7 @@ static void crash_close(struct xw_dev *d)
 		xw_dev_close(c->in->now);
 		xw_dev_close(c->in->medium);
 		xw_vec_free(&c->in->written);
+		free(c->in->room);
 		free(c->in);
 	}
 	free(c);
@@ -184,6 +238,7 @@ static const struct xw_dev_ops crash_ops = {
 	.flush = crash_flush,
 	.set_size = crash_set_size,
 	.close = crash_close,
+	.reserve = crash_reserve,
 };
 
 static struct xw_dev *handle(struct crash *crash, struct contents *in)

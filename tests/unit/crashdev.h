@@ -16,12 +16,13 @@ enum crash_mode {
 	CRASH_POWER, /* this step may have reached the medium, later ones all fail */
 	CRASH_ONCE, /* it fails, others work */
 	CRASH_FROM, /* it and all later changes fail, reads work */
+	CRASH_FULL, /* from it on the host has no room for what was a hole and not reserved */
 };
 
 struct crash {
 	uint64_t fail_at; /* 0 = never */
 	enum crash_mode mode;
-	int code; /* XW_ERR_IO unless set */
+	int code; /* XW_ERR_IO unless set; FULL: XW_ERR_UNSUPPORTED, there is no reserving */
 	uint32_t seed; /* which sectors survive; 0 none, 1 all */
 	struct xw_diag *diag;
 
@@ -38,6 +39,8 @@ bool crash_coin(struct crash *c);
 struct xw_dev *crash_dev_open(struct crash *c, uint64_t size);
 /* What is there after the power came back. Also: everything is flushed. */
 void crash_dev_settle(struct xw_dev *d);
+/* What is zeros there is holes from now on: nothing of it was written or reserved. */
+void crash_dev_punch(struct xw_dev *d);
 /* A second handle on the same contents; closing one of them leaves the other. */
 struct xw_dev *crash_dev_dup(struct xw_dev *d);
 

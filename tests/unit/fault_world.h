@@ -47,6 +47,16 @@ static inline void fault_undisturbed(struct fault_world *fw)
 	ck_assert_uint_ne(fw->old, fw->new);
 }
 
+/* As it is, for others to read: there is no room for a recovery either. */
+static inline void fault_check_full(const struct fault_world *fw, struct world *w, uint64_t k,
+				    int rc)
+{
+	w->crash.fail_at = 0;
+	if (digest(w->img) != (rc ? fw->old : fw->new))
+		ck_abort_msg("step %llu: %d, and the image as it is has neither state",
+			     (unsigned long long)k, rc);
+}
+
 static inline void fault_step(struct fault_world *fw, const struct fault *f, uint64_t k)
 {
 	struct world w;
@@ -55,11 +65,14 @@ static inline void fault_step(struct fault_world *fw, const struct fault *f, uin
 	int rc;
 
 	world_around(&w, fw->iw->image, fw->iw->image_size);
+	crash_dev_punch(w.img);
 	w.crash.mode = f->mode;
 	w.crash.code = f->code;
 	w.crash.seed = f->seed < 2 ? f->seed : f->seed + (uint32_t)k * 2654435761u;
 	w.crash.fail_at = k;
 	rc = fw->run(fw->iw, &w, fw->what, why);
+	if (f->mode == CRASH_FULL)
+		fault_check_full(fw, &w, k, rc);
 	sum = world_reopen(&w);
 	if ((sum != fw->old && sum != fw->new) || (!rc && sum != fw->new))
 		ck_abort_msg("step %llu: %d (%s), and the image is %s", (unsigned long long)k, rc,
@@ -80,12 +93,17 @@ static inline void fault_every_step(const struct import_world *iw, fault_run *ru
 				    const struct fault *f, uint64_t least)
 {
 	struct fault_world fw = {.iw = iw, .run = run, .what = what};
+	/* A host that is full stays so: what each step more shows is little. */
+	const uint64_t stride = unit_stride() * (f->mode == CRASH_FULL ? 7 : 1);
 	uint64_t k = 1;
 
 	fault_undisturbed(&fw);
 	ck_assert_uint_gt(fw.steps, least);
-	for (; k <= fw.steps; k = k < fw.steps ? XW_MIN(k + unit_stride(), fw.steps) : k + 1)
+	for (; k <= fw.steps; k = k < fw.steps ? XW_MIN(k + stride, fw.steps) : k + 1)
 		fault_step(&fw, f, k);
+	/* Without reserving there are more of them. */
+	if (f->code == XW_ERR_UNSUPPORTED)
+		fault_step(&fw, f, 1000 * fw.steps);
 	/* Before the commit point there are some, and behind it, too. */
 	ck_assert_uint_gt(fw.seen[0], 0);
 	ck_assert_uint_gt(fw.seen[1], 0);

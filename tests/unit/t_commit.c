@@ -131,10 +131,10 @@ START_TEST(journal_commit_point)
 {
 	bool seen[2] = {false, false};
 
-	for (uint32_t i = 0; i < 400; i++) {
+	for (uint32_t i = 0; i < 800; i++) {
 		const struct fault f = {CRASH_POWER, 0, RANDOM + 31 * i};
 
-		try_fault(&world_specs[2], XW_COMMIT_JOURNAL, &f, 3 + i % 4, seen);
+		try_fault(&world_specs[2], XW_COMMIT_JOURNAL, &f, 3 + i % 8, seen);
 	}
 	ck_assert(seen[0] && seen[1]);
 }

@@ -88,6 +88,8 @@ START_TEST(whole_life)
 
 	put_file(img, "image", 5);
 	ck_assert_int_eq(chmod(img, 0640), 0);
+	if (!geteuid())
+		ck_assert_int_eq(chown(img, 12345, 23456), 0);
 	put_file(tmp, "left over", 9);
 	ck_assert_int_eq(xw_redo_store_open(img, NULL, 0, &diag, &s), 0);
 	ck_assert_str_eq(s->name, redo);
@@ -96,6 +98,8 @@ START_TEST(whole_life)
 	ck_assert_int_eq(s->ops->create(s, &d), 0);
 	ck_assert_int_eq(stat(tmp, &st), 0);
 	ck_assert_uint_eq(st.st_mode & 0777, 0640);
+	ck_assert_uint_eq(st.st_uid, geteuid() ? geteuid() : 12345);
+	ck_assert_uint_eq(st.st_gid, geteuid() ? getegid() : 23456);
 	ck_assert_int_eq(st.st_size, 0);
 	ck_assert_int_eq(xw_dev_pwrite(d, XW_REDO_MAGIC "rest", 12, 0), 0);
 	xw_dev_close(d);
