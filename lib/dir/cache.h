@@ -93,7 +93,7 @@ void xw_dcache_free(struct xw_dcache *c);
  * XW_ERR_CORRUPT, XW_ERR_CHECKSUM: c->why says it.
  */
 int xw_dcache_get(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struct xw_dbuf **out);
-/* The same into memory of the caller's, a block: for what is looked at once and need not be kept. */
+/* The same into a block of the caller's memory: for what is looked at once and not to be kept. */
 int xw_dcache_peek(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, uint8_t *block);
 /* A zeroed block for blk, which the change has just been given. */
 int xw_dcache_new(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struct xw_dbuf **out);
