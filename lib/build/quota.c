@@ -15,48 +15,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/table.h"
 
-/* Usage by id: an open hash table, made a list in the end. */
-struct tally {
-	struct xw_quota_entry *slots; /* inodes 0: free */
-	size_t n, size; /* size: a power of two, at least twice n */
-};
-
-static struct xw_quota_entry *slot_of(const struct tally *t, uint32_t id)
+/* Usage by id: a table, made a list in the end. Who uses something uses an inode. */
+static bool entry_used(const void *slot)
 {
-	size_t i = xw_hash64(&id, sizeof(id), 0) & (t->size - 1);
-
-	while (t->slots[i].inodes && t->slots[i].id != id)
-		i = (i + 1) & (t->size - 1);
-	return &t->slots[i];
+	return ((const struct xw_quota_entry *)slot)->inodes != 0;
 }
 
-static int grow(struct tally *t)
+static bool entry_same(const void *arg, const void *slot, const void *id)
 {
-	struct tally more = {.n = t->n, .size = t->size ? 2 * t->size : 64};
-
-	if (t->size >= 2 * (t->n + 1))
-		return 0;
-	more.slots = calloc(more.size, sizeof(*more.slots));
-	if (!more.slots)
-		return XW_ERR_NOMEM;
-	for (size_t i = 0; i < t->size; i++) {
-		if (t->slots[i].inodes)
-			*slot_of(&more, t->slots[i].id) = t->slots[i];
-	}
-	free(t->slots);
-	*t = more;
-	return 0;
+	(void)arg;
+	return ((const struct xw_quota_entry *)slot)->id == *(const uint32_t *)id;
 }
 
-static int count(struct tally *t, uint32_t id, uint64_t inodes, uint64_t space)
+static uint64_t entry_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number(((const struct xw_quota_entry *)slot)->id);
+}
+
+static const struct xw_table_kind by_owner = {sizeof(struct xw_quota_entry), entry_used, entry_same,
+					      entry_hash};
+
+static int count(struct xw_table *t, uint32_t id, uint64_t inodes, uint64_t space)
 {
 	struct xw_quota_entry *e;
 
-	if (grow(t))
+	if (xw_table_room(t, &by_owner, NULL))
 		return XW_ERR_NOMEM;
-	e = slot_of(t, id);
+	e = xw_table_slot(t, &by_owner, NULL, xw_table_number(id), &id);
 	t->n += !e->inodes;
 	e->id = id;
 	e->inodes += inodes;
@@ -65,15 +53,16 @@ static int count(struct tally *t, uint32_t id, uint64_t inodes, uint64_t space)
 }
 
 /* The table's entries in order; the table is used up. */
-static void sort(struct tally *t)
+static void sort(struct xw_table *t)
 {
+	struct xw_quota_entry *e = t->slots;
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->size; i++) {
-		if (t->slots[i].inodes)
-			t->slots[n++] = t->slots[i];
+		if (e[i].inodes)
+			e[n++] = e[i];
 	}
-	xw_quota_sort(t->slots, n);
+	xw_quota_sort(e, n);
 }
 
 bool xw_quota_wanted(const struct xw_builder *b, enum xw_quota_type type)
@@ -81,7 +70,7 @@ bool xw_quota_wanted(const struct xw_builder *b, enum xw_quota_type type)
 	return b->params->quota_types & 1u << type;
 }
 
-static int count_node(const struct xw_builder *b, const struct xw_binode *n, struct tally *tally)
+static int count_node(const struct xw_builder *b, const struct xw_binode *n, struct xw_table *tally)
 {
 	const uint32_t id[XW_QUOTA_TYPES] = {
 		[XW_QUOTA_USER] = n->uid, [XW_QUOTA_GROUP] = n->gid, [XW_QUOTA_PROJECT] = 0};
@@ -112,7 +101,7 @@ static int place_file(struct xw_builder *b, struct xw_quota_file *q)
 
 int xw_quota_place(struct xw_builder *b)
 {
-	struct tally tally[XW_QUOTA_TYPES] = {{0}};
+	struct xw_table tally[XW_QUOTA_TYPES] = {{0}};
 	int ret = 0;
 
 	if (!b->params->quota_types)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Open addressing, linear probing, over (device, inode); only files with several links get in. */
+/* By (device, inode); only files with several links get in. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "base/table.h"
 #include "import/dir.h"
 
 struct link {
@@ -15,8 +16,7 @@ struct link {
 };
 
 struct xw_dir_links {
-	struct link *v;
-	size_t n, cap; /* cap is a power of two, at most 3/4 of it used */
+	struct xw_table table;
 	struct xw_arena paths;
 };
 
@@ -29,39 +29,29 @@ void xw_dir_links_free(struct xw_dir_links *l)
 {
 	if (!l)
 		return;
-	free(l->v);
+	xw_table_free(&l->table);
 	xw_arena_free(&l->paths);
 	free(l);
 }
 
-/* The place of id, or the free one where it belongs. */
-static struct link *place(const struct xw_dir_links *l, const uint64_t id[2])
+static bool link_used(const void *slot)
 {
-	size_t i = (size_t)xw_hash64(id, 2 * sizeof(id[0]), 0) & (l->cap - 1);
-
-	while (l->v[i].path.p && memcmp(l->v[i].id, id, sizeof(l->v[i].id)) != 0)
-		i = (i + 1) & (l->cap - 1);
-	return &l->v[i];
+	return ((const struct link *)slot)->path.p != NULL;
 }
 
-static int grow(struct xw_dir_links *l)
+static bool link_same(const void *arg, const void *slot, const void *id)
 {
-	struct xw_dir_links old = *l;
-
-	if (l->n < l->cap / 4 * 3)
-		return 0;
-	l->cap = old.cap ? old.cap * 2 : 64;
-	l->v = calloc(l->cap, sizeof(*l->v));
-	if (!l->v) {
-		*l = old;
-		return XW_ERR_NOMEM;
-	}
-	for (size_t i = 0; i < old.cap; i++)
-		if (old.v[i].path.p)
-			*place(l, old.v[i].id) = old.v[i];
-	free(old.v);
-	return 0;
+	(void)arg;
+	return !memcmp(((const struct link *)slot)->id, id, sizeof(uint64_t[2]));
 }
+
+static uint64_t link_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_hash64(((const struct link *)slot)->id, sizeof(uint64_t[2]), 0);
+}
+
+static const struct xw_table_kind by_id = {sizeof(struct link), link_used, link_same, link_hash};
 
 int xw_dir_links_add(struct xw_dir_links *l, uint64_t dev, uint64_t ino, struct xw_slice path,
 		     struct xw_slice *first)
@@ -70,9 +60,9 @@ int xw_dir_links_add(struct xw_dir_links *l, uint64_t dev, uint64_t ino, struct 
 	struct link *at;
 	char *p;
 
-	if (grow(l))
+	if (xw_table_room(&l->table, &by_id, NULL))
 		return XW_ERR_NOMEM;
-	at = place(l, id);
+	at = xw_table_slot(&l->table, &by_id, NULL, xw_hash64(id, sizeof(id), 0), id);
 	if (at->path.p) {
 		*first = at->path;
 		return 1;
@@ -81,6 +71,6 @@ int xw_dir_links_add(struct xw_dir_links *l, uint64_t dev, uint64_t ino, struct 
 	if (!p)
 		return XW_ERR_NOMEM;
 	*at = (struct link){{dev, ino}, {p, path.len}};
-	l->n++;
+	l->table.n++;
 	return 0;
 }

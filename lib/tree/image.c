@@ -21,7 +21,6 @@
 #include "read/dirs.h"
 #include "read/file.h"
 
-#define FIRST_SLOTS 256u
 #define LOST_FOUND "lost+found"
 #define LOST_FOUND_BYTES 16384u
 
@@ -33,40 +32,41 @@ static int bad(const struct xw_tree_image *ti, xw_ino ino, const char *what)
 
 /* ---- nodes by number ---- */
 
-static struct xw_binode **slot_of(struct xw_binode **slots, size_t n, xw_ino ino)
+static bool node_used(const void *slot)
 {
-	size_t i = (ino * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (n - 1);
-
-	while (slots[i] && slots[i]->ino != ino)
-		i = (i + 1) & (n - 1);
-	return &slots[i];
+	return *(struct xw_binode *const *)slot != NULL;
 }
 
-static int grow(struct xw_tree_image *ti)
+static bool node_same(const void *arg, const void *slot, const void *ino)
 {
-	const size_t n = ti->n_slots ? 2 * ti->n_slots : FIRST_SLOTS;
-	struct xw_binode **slots = calloc(n, sizeof(struct xw_binode *));
+	(void)arg;
+	return (*(struct xw_binode *const *)slot)->ino == *(const xw_ino *)ino;
+}
 
-	if (!slots)
-		return xw_fail_nomem(ti->t->diag, "inode table");
-	for (size_t i = 0; i < ti->n_slots; i++)
-		if (ti->slots[i])
-			*slot_of(slots, n, ti->slots[i]->ino) = ti->slots[i];
-	free(ti->slots);
-	ti->slots = slots;
-	ti->n_slots = n;
-	return 0;
+static uint64_t node_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number((*(struct xw_binode *const *)slot)->ino);
+}
+
+static const struct xw_table_kind by_number = {sizeof(struct xw_binode *), node_used, node_same,
+					       node_hash};
+
+/* The place of ino's node, which may have none; NULL: out of memory. */
+static struct xw_binode **place_of(struct xw_tree_image *ti, xw_ino ino)
+{
+	if (xw_table_room(&ti->nodes, &by_number, NULL))
+		return NULL;
+	return xw_table_slot(&ti->nodes, &by_number, NULL, xw_table_number(ino), &ino);
 }
 
 /* A lazy node for ino, of which a name was found: the one there is, or a new one. */
 static int node_for(struct xw_tree_image *ti, xw_ino ino, uint32_t type, struct xw_binode **out)
 {
-	struct xw_binode **slot, *n;
+	struct xw_binode **slot = place_of(ti, ino), *n = slot ? *slot : NULL;
 
-	if (2 * (ti->used + 1) > ti->n_slots && grow(ti))
-		return XW_ERR_NOMEM;
-	slot = slot_of(ti->slots, ti->n_slots, ino);
-	n = *slot;
+	if (!slot)
+		return xw_fail_nomem(ti->t->diag, "inode table");
 	if (n) {
 		if (!xw_binode_is(n, type))
 			return bad(ti, ino, "its names disagree about its type");
@@ -83,7 +83,7 @@ static int node_for(struct xw_tree_image *ti, xw_ino ino, uint32_t type, struct 
 	n->ino = ino;
 	n->flags = XW_BN_OLD | XW_BN_LAZY;
 	*slot = *out = n;
-	ti->used++;
+	ti->nodes.n++;
 	return 0;
 }
 
@@ -235,25 +235,28 @@ static int load(void *arg, struct xw_binode *n)
 
 int xw_tree_image_init(struct xw_tree_image *ti, struct xw_tree *t, struct xw_image *img)
 {
+	struct xw_binode **root;
+
 	memset(ti, 0, sizeof(*ti));
 	ti->t = t;
 	ti->img = img;
 	ti->raw = malloc(img->inode_size);
 	ti->target = malloc((size_t)img->block_size + 1);
-	if (!ti->raw || !ti->target || grow(ti))
+	root = place_of(ti, XW_INO_ROOT);
+	if (!ti->raw || !ti->target || !root)
 		return xw_fail_nomem(t->diag, "directory");
 	t->load = load;
 	t->load_arg = ti;
 	t->root->ino = XW_INO_ROOT;
 	t->root->flags = XW_BN_OLD | XW_BN_LAZY;
-	*slot_of(ti->slots, ti->n_slots, XW_INO_ROOT) = t->root;
-	ti->used = 1;
+	*root = t->root;
+	ti->nodes.n = 1;
 	return 0;
 }
 
 void xw_tree_image_free(struct xw_tree_image *ti)
 {
-	free(ti->slots);
+	xw_table_free(&ti->nodes);
 	free(ti->raw);
 	free(ti->target);
 	memset(ti, 0, sizeof(*ti));

@@ -15,8 +15,7 @@ struct xw_tree_image {
 	struct xw_tree *t;
 	struct xw_image *img;
 	/* private: nodes by inode number, open-addressed, at most half full */
-	struct xw_binode **slots;
-	size_t n_slots, used;
+	struct xw_table nodes; /* by number */
 	uint8_t *raw; /* scratch: an inode's record */
 	char *target; /* scratch: a symlink's */
 };

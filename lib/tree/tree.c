@@ -3,7 +3,7 @@
  * Names and inodes of the tree.
  *
  * Invariants:
- * 1. Every live name is in `slots`, keyed by (directory, name); a removed one stays there with node
+ * 1. Every live name is in `names`, keyed by (directory, name); a removed one stays there with node
  *    NULL and is revived when the same name comes again, so that a probe chain never breaks and a
  *    name has one record.
  * 2. The directory's list holds every record once, in order of first arrival.
@@ -19,8 +19,6 @@
 #include "base/hash.h"
 #include "disk/inode.h"
 
-#define FIRST_SLOTS 1024u
-
 /*
  * A directory's identity in hashes must not depend on addresses: it is its position in stream
  * order, which xw_tree_node leaves in `ino` until the builder numbers inodes. */
@@ -29,41 +27,41 @@ static uint32_t name_hash(const struct xw_binode *dir, const char *name, size_t 
 	return (uint32_t)(xw_hash64(name, len, dir->ino) >> 16);
 }
 
-static struct xw_tree_slot *find_slot(const struct xw_tree *t, const struct xw_binode *dir,
-				      const char *name, size_t len, uint32_t hash)
+/* The hash is beside the pointer: a probe that misses must not cost a cache line of the name. */
+struct slot {
+	struct xw_blink *link;
+	uint32_t hash;
+};
+
+struct name {
+	const struct xw_binode *dir;
+	const char *name;
+	size_t len;
+	uint32_t hash;
+};
+
+static bool link_used(const void *slot)
 {
-	size_t mask = t->n_slots - 1, i = hash & mask;
-
-	for (;; i = (i + 1) & mask) {
-		const struct xw_blink *l = t->slots[i].link;
-
-		if (!l || (t->slots[i].hash == hash && l->dir == dir && l->len == len &&
-			   !memcmp(l->name, name, len)))
-			return &t->slots[i];
-	}
+	return ((const struct slot *)slot)->link != NULL;
 }
 
-static int grow(struct xw_tree *t)
+static bool link_same(const void *arg, const void *slot, const void *key)
 {
-	size_t n = t->n_slots ? t->n_slots * 2 : FIRST_SLOTS;
-	struct xw_tree_slot *slots = calloc(n, sizeof(*slots));
+	const struct slot *s = slot;
+	const struct name *n = key;
 
-	if (!slots)
-		return xw_fail_nomem(t->diag, "name table");
-	for (size_t i = 0; i < t->n_slots; i++) {
-		size_t k = t->slots[i].hash & (n - 1);
-
-		if (!t->slots[i].link)
-			continue;
-		while (slots[k].link)
-			k = (k + 1) & (n - 1);
-		slots[k] = t->slots[i];
-	}
-	free(t->slots);
-	t->slots = slots;
-	t->n_slots = n;
-	return 0;
+	(void)arg;
+	return s->hash == n->hash && s->link->dir == n->dir && s->link->len == n->len &&
+	       !memcmp(s->link->name, n->name, n->len);
 }
+
+static uint64_t link_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return ((const struct slot *)slot)->hash;
+}
+
+static const struct xw_table_kind by_name = {sizeof(struct slot), link_used, link_same, link_hash};
 
 struct xw_binode *xw_tree_node(struct xw_tree *t, uint32_t mode)
 {
@@ -92,8 +90,6 @@ int xw_tree_init(struct xw_tree *t, int64_t now, struct xw_diag *diag)
 	memset(t, 0, sizeof(*t));
 	t->now = now;
 	t->diag = diag;
-	if (grow(t))
-		return XW_ERR_NOMEM;
 	t->root = xw_tree_node(t, XW_S_IFDIR | 0755);
 	if (!t->root)
 		return xw_fail_nomem(diag, "root directory");
@@ -111,7 +107,7 @@ void xw_tree_free(struct xw_tree *t)
 		if (n->n_ext > 1)
 			free(n->exts);
 	}
-	free(t->slots);
+	xw_table_free(&t->names);
 	free(t->last_dir);
 	xw_arena_free(&t->arena);
 	memset(t, 0, sizeof(*t));
@@ -120,32 +116,32 @@ void xw_tree_free(struct xw_tree *t)
 struct xw_blink *xw_tree_find(const struct xw_tree *t, const struct xw_binode *dir,
 			      const char *name, size_t len)
 {
-	uint32_t hash = name_hash(dir, name, len);
-	struct xw_blink *l = find_slot(t, dir, name, len, hash)->link;
+	const struct name key = {dir, name, len, name_hash(dir, name, len)};
+	const struct slot *s = xw_table_get(&t->names, &by_name, NULL, key.hash, &key);
 
-	return l && l->node ? l : NULL;
+	return s && s->link->node ? s->link : NULL;
 }
 
 int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, size_t len,
 		 struct xw_binode *node)
 {
-	uint32_t hash = name_hash(dir, name, len);
-	struct xw_tree_slot *slot;
+	const struct name key = {dir, name, len, name_hash(dir, name, len)};
+	struct slot *slot;
 	struct xw_blink *l;
 
 	if (name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.')))
 		return xw_fail(t->diag, XW_ERR_INPUT, "\"%.*s\" cannot be given as a name",
 			       (int)len, name);
-	if (t->used_slots * 2 >= t->n_slots && grow(t))
-		return XW_ERR_NOMEM;
-	slot = find_slot(t, dir, name, len, hash);
+	if (xw_table_room(&t->names, &by_name, NULL))
+		return xw_fail_nomem(t->diag, "name table");
+	slot = xw_table_slot(&t->names, &by_name, NULL, key.hash, &key);
 	l = slot->link;
 	if (!l) {
 		l = xw_arena_alloc(&t->arena, sizeof(*l) + len, _Alignof(struct xw_blink));
 		if (!l)
 			return xw_fail_nomem(t->diag, "directory entry");
 		l->dir = dir;
-		l->hash = hash;
+		l->hash = key.hash;
 		l->len = (uint8_t)len;
 		memcpy(l->name, name, len);
 		if (dir->dir->last)
@@ -153,8 +149,8 @@ int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, siz
 		else
 			dir->dir->first = l;
 		dir->dir->last = l;
-		*slot = (struct xw_tree_slot){l, hash};
-		t->used_slots++;
+		*slot = (struct slot){l, key.hash};
+		t->names.n++;
 	}
 	if (!node->links && !(node->flags & XW_BN_OLD))
 		node->inherit = dir->inherit; /* where it is made, not where it gets links */

@@ -8,22 +8,14 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/table.h"
 #include "build/model.h"
-
-/*
- * The hash stands beside the pointer: a probe that misses must not cost a cache line of the name.
- */
-struct xw_tree_slot {
-	struct xw_blink *link;
-	uint32_t hash;
-};
 
 struct xw_tree {
 	struct xw_arena arena;
 	struct xw_binode *root;
 	struct xw_binode *first, *last; /* stream order; dead ones are skipped by users */
-	struct xw_tree_slot *slots; /* open-addressed: (dir, name) -> link; at most half full */
-	size_t n_slots, used_slots; /* used counts removed names too until the next growth */
+	struct xw_table names; /* (dir, name) -> link; removed ones, too */
 	uint64_t made; /* inodes ever made, removed ones included */
 	uint16_t layer; /* of the names linked from now on */
 	int64_t now; /* times of implied directories */

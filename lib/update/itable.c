@@ -18,54 +18,54 @@
 #include "base/auto.h"
 #include "update/update_internal.h"
 
-/* ---- records by number: an open-addressed table of positions in recs, plus one ---- */
+/* ---- records by number: slots are positions in recs, plus one ---- */
 
-static uint32_t *slot_of(const struct xw_update *u, uint32_t *slots, size_t n, xw_ino ino)
+static bool rec_used(const void *slot)
 {
-	size_t i = (ino * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (n - 1);
-
-	while (slots[i] && u->recs.v[slots[i] - 1].ino != ino)
-		i = (i + 1) & (n - 1);
-	return &slots[i];
+	return *(const uint32_t *)slot != 0;
 }
+
+static bool rec_same(const void *u, const void *slot, const void *ino)
+{
+	const struct xw_update_rec *recs = ((const struct xw_update *)u)->recs.v;
+
+	return recs[*(const uint32_t *)slot - 1].ino == *(const xw_ino *)ino;
+}
+
+static uint64_t rec_hash(const void *u, const void *slot)
+{
+	const struct xw_update_rec *recs = ((const struct xw_update *)u)->recs.v;
+
+	return xw_table_number(recs[*(const uint32_t *)slot - 1].ino);
+}
+
+static const struct xw_table_kind by_number = {sizeof(uint32_t), rec_used, rec_same, rec_hash};
 
 static struct xw_update_rec *find(const struct xw_update *u, xw_ino ino)
 {
-	const uint32_t at = u->n_slots ? *slot_of(u, u->slots, u->n_slots, ino) : 0;
+	const uint32_t *at = xw_table_get(&u->rec_of, &by_number, u, xw_table_number(ino), &ino);
 
-	return at ? &u->recs.v[at - 1] : NULL;
-}
-
-static int grow(struct xw_update *u)
-{
-	const size_t n = u->n_slots ? 2 * u->n_slots : 256;
-	uint32_t *slots = calloc(n, sizeof(*slots));
-
-	if (!slots)
-		return XW_ERR_NOMEM;
-	for (size_t i = 0; i < u->recs.n; i++)
-		*slot_of(u, slots, n, u->recs.v[i].ino) = (uint32_t)i + 1;
-	free(u->slots);
-	u->slots = slots;
-	u->n_slots = n;
-	return 0;
+	return at ? &u->recs.v[*at - 1] : NULL;
 }
 
 /* The record of ino becomes this; raw is owned from here on, also when it fails. */
 static int set(struct xw_update *u, struct xw_update_rec rec)
 {
 	struct xw_update_rec *old = find(u, rec.ino);
+	uint32_t *at;
 
 	if (old) {
 		free(old->raw);
 		*old = rec;
 		return 0;
 	}
-	if ((2 * (u->recs.n + 1) > u->n_slots && grow(u)) || xw_vec_push(&u->recs, rec)) {
+	if (xw_table_room(&u->rec_of, &by_number, u) || xw_vec_push(&u->recs, rec)) {
 		free(rec.raw);
 		return xw_fail_nomem(u->diag, "inode");
 	}
-	*slot_of(u, u->slots, u->n_slots, rec.ino) = (uint32_t)u->recs.n;
+	at = xw_table_slot(&u->rec_of, &by_number, u, xw_table_number(rec.ino), &rec.ino);
+	*at = (uint32_t)u->recs.n;
+	u->rec_of.n++;
 	return 0;
 }
 
@@ -104,9 +104,7 @@ void xw_update_forget_recs(struct xw_update *u)
 	for (size_t i = 0; i < u->recs.n; i++)
 		free(u->recs.v[i].raw);
 	u->recs.n = 0;
-	free(u->slots);
-	u->slots = NULL;
-	u->n_slots = 0;
+	xw_table_free(&u->rec_of);
 }
 
 /* ---- writing ---- */
@@ -214,7 +212,7 @@ int xw_update_write_recs(struct xw_update *u)
 
 	if (!buf)
 		return xw_fail_nomem(u->diag, "inode table");
-	u->n_slots = 0; /* the positions are over */
+	xw_table_free(&u->rec_of); /* the positions are over */
 	if (u->recs.n)
 		qsort(u->recs.v, u->recs.n, sizeof(*u->recs.v), by_ino);
 	for (size_t i = 0; i < u->recs.n && !ret;) {

@@ -234,10 +234,8 @@ int xw_update_open(const char *path, const struct xw_update_opts *opts, struct x
 void xw_update_forget(struct xw_update *u)
 {
 	xw_update_forget_recs(u);
-	for (int t = 0; t < XW_QUOTA_TYPES; t++) {
-		free(u->usage[t].slots);
-		u->usage[t] = (struct xw_usage){0};
-	}
+	for (int t = 0; t < XW_QUOTA_TYPES; t++)
+		xw_table_free(&u->usage[t]);
 }
 
 void xw_update_close(struct xw_update *u)

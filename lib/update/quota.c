@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/hash.h"
 #include "disk/quota.h"
 #include "read/file.h"
 #include "update/update_internal.h"
@@ -22,31 +21,32 @@ uint64_t xw_update_bytes(const struct xw_update *u, const struct xw_inode *in)
 	return 512 * xw_inode_fs_blocks_512(in, &u->img->sb);
 }
 
-static struct xw_usage_slot *slot_of(const struct xw_usage *t, uint32_t id)
-{
-	size_t i = xw_hash64(&id, sizeof(id), 0) & (t->size - 1);
+/* What an owner gains and loses. */
+struct usage {
+	uint32_t id;
+	bool used;
+	int64_t inodes, space; /* count, bytes */
+};
 
-	while (t->slots[i].used && t->slots[i].id != id)
-		i = (i + 1) & (t->size - 1);
-	return &t->slots[i];
+static bool usage_used(const void *slot)
+{
+	return ((const struct usage *)slot)->used;
 }
 
-static int grow(struct xw_usage *t)
+static bool usage_same(const void *arg, const void *slot, const void *id)
 {
-	struct xw_usage more = {.n = t->n, .size = t->size ? 2 * t->size : 64};
-
-	if (t->size >= 2 * (t->n + 1))
-		return 0;
-	more.slots = calloc(more.size, sizeof(*more.slots));
-	if (!more.slots)
-		return XW_ERR_NOMEM;
-	for (size_t i = 0; i < t->size; i++)
-		if (t->slots[i].used)
-			*slot_of(&more, t->slots[i].id) = t->slots[i];
-	free(t->slots);
-	*t = more;
-	return 0;
+	(void)arg;
+	return ((const struct usage *)slot)->id == *(const uint32_t *)id;
 }
+
+static uint64_t usage_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number(((const struct usage *)slot)->id);
+}
+
+static const struct xw_table_kind by_owner = {sizeof(struct usage), usage_used, usage_same,
+					      usage_hash};
 
 int xw_update_charge(struct xw_update *u, const struct xw_inode *in, int64_t inodes, int64_t bytes)
 {
@@ -57,13 +57,13 @@ int xw_update_charge(struct xw_update *u, const struct xw_inode *in, int64_t ino
 	};
 
 	for (int t = 0; t < XW_QUOTA_TYPES; t++) {
-		struct xw_usage_slot *s;
+		struct usage *s;
 
 		if (!(u->quota_types & 1u << t))
 			continue;
-		if (grow(&u->usage[t]))
+		if (xw_table_room(&u->usage[t], &by_owner, NULL))
 			return xw_fail_nomem(u->diag, "quota usage");
-		s = slot_of(&u->usage[t], id[t]);
+		s = xw_table_slot(&u->usage[t], &by_owner, NULL, xw_table_number(id[t]), &id[t]);
 		u->usage[t].n += !s->used;
 		s->used = true;
 		s->id = id[t];
@@ -76,7 +76,7 @@ int xw_update_charge(struct xw_update *u, const struct xw_inode *in, int64_t ino
 /* ---- files ---- */
 
 struct entries {
-	struct xw_usage *usage;
+	struct xw_table *usage;
 	XW_VEC(struct xw_quota_entry) e;
 	bool below_zero;
 };
@@ -94,9 +94,9 @@ static int take(void *arg, const struct xw_quota_entry *old)
 {
 	struct entries *l = arg;
 	struct xw_quota_entry e = *old;
-	struct xw_usage_slot *s = l->usage->size ? slot_of(l->usage, e.id) : NULL;
+	struct usage *s = xw_table_get(l->usage, &by_owner, NULL, xw_table_number(e.id), &e.id);
 
-	if (s && s->used) {
+	if (s) {
 		e.inodes = sum(l, e.inodes, s->inodes);
 		e.space = sum(l, e.space, s->space);
 		s->inodes = s->space = 0;
@@ -108,7 +108,7 @@ static int take(void *arg, const struct xw_quota_entry *old)
 static int add_new(struct entries *l)
 {
 	for (size_t i = 0; i < l->usage->size; i++) {
-		const struct xw_usage_slot *s = &l->usage->slots[i];
+		const struct usage *s = xw_table_at(l->usage, &by_owner, i);
 		struct xw_quota_entry e = {.id = s->id};
 
 		if (!s->used || (!s->inodes && !s->space))
@@ -206,10 +206,12 @@ static int update_file(struct xw_update *u, enum xw_quota_type type, xw_ino ino)
 	return ret;
 }
 
-static bool changed(const struct xw_usage *t)
+static bool changed(const struct xw_table *t)
 {
+	const struct usage *s = t->slots;
+
 	for (size_t i = 0; i < t->size; i++)
-		if (t->slots[i].inodes || t->slots[i].space)
+		if (s[i].inodes || s[i].space)
 			return true;
 	return false;
 }

@@ -20,6 +20,7 @@
 #define XW_UPDATE_UPDATE_H
 
 #include "base/pool.h"
+#include "base/table.h"
 #include "build/builder.h"
 #include "commit/edit.h"
 #include "plan/params.h"
@@ -68,16 +69,6 @@ struct xw_update_bias {
 	int64_t blocks, inodes, dirs; /* what the descriptor says less what there is */
 };
 
-/* What owners gain and lose; see quota.c. */
-struct xw_usage {
-	struct xw_usage_slot {
-		uint32_t id;
-		bool used;
-		int64_t inodes, space; /* count, bytes */
-	} * slots;
-	size_t n, size; /* size: a power of two, at least twice n */
-};
-
 struct xw_update {
 	struct xw_edit *edit; /* NULL: xw_update_begin_dev() */
 	struct xw_image *img; /* on the edit's device, which is img->dev */
@@ -98,9 +89,8 @@ struct xw_update {
 	XW_VEC(struct xw_run) fence; /* free, and kept from the allocator */
 	xw_blk passed; /* where contents ended last that are not held */
 	XW_VEC(struct xw_update_rec) recs; /* one an inode */
-	uint32_t *slots; /* [n_slots] of recs by number; see itable.c */
-	size_t n_slots;
-	struct xw_usage usage[XW_QUOTA_TYPES];
+	struct xw_table rec_of; /* by number; see itable.c */
+	struct xw_table usage[XW_QUOTA_TYPES]; /* what owners gain and lose; see quota.c */
 	unsigned quota_types; /* 1 << type: has a quota file */
 	bool large_file; /* the change makes a file of 2 GiB or more */
 	bool lax;

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hash tables: open-addressed, at most half full, in slots of whatever type the user has. Nothing
+ * is ever taken out. A kind says what a slot is; with a constant one all of this is inlined.
+ *
+ *	if (xw_table_room(&t, &kind, arg))	one more will fit
+ *		return XW_ERR_NOMEM;
+ *	slot = xw_table_slot(&t, &kind, arg, hash, &key);
+ *	if (!used(slot)) {
+ *		*slot = ...;
+ *		t.n++;
+ *	}
+ */
+#ifndef XW_BASE_TABLE_H
+#define XW_BASE_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+#define XW_TABLE_FIRST 256u /* slots */
+#define XW_TABLE_INLINE static inline __attribute__((always_inline))
+
+struct xw_table {
+	void *slots; /* freed with xw_table_free() */
+	size_t n, size; /* in use; 0 or a power of two, at least twice n */
+};
+
+/* arg: the user's, where slots are references into something. */
+struct xw_table_kind {
+	size_t bytes; /* of a slot */
+	bool (*used)(const void *slot); /* one of zeros is not */
+	bool (*same)(const void *arg, const void *slot, const void *key);
+	uint64_t (*hash)(const void *arg, const void *slot); /* low bits count */
+};
+
+/* A hash of numbers that may follow each other. */
+static inline uint64_t xw_table_number(uint64_t n)
+{
+	return n * UINT64_C(0x9E3779B97F4A7C15) >> 20;
+}
+
+XW_TABLE_INLINE void *xw_table_at(const struct xw_table *t, const struct xw_table_kind *k, size_t i)
+{
+	return (char *)t->slots + i * k->bytes;
+}
+
+/* The slot of key, or the free one where it belongs. The table is not empty. */
+XW_TABLE_INLINE void *xw_table_slot(const struct xw_table *t, const struct xw_table_kind *k,
+				    const void *arg, uint64_t hash, const void *key)
+{
+	size_t i = (size_t)hash & (t->size - 1);
+
+	while (k->used(xw_table_at(t, k, i)) && !k->same(arg, xw_table_at(t, k, i), key))
+		i = (i + 1) & (t->size - 1);
+	return xw_table_at(t, k, i);
+}
+
+/* The slot of key, or NULL. */
+XW_TABLE_INLINE void *xw_table_get(const struct xw_table *t, const struct xw_table_kind *k,
+				   const void *arg, uint64_t hash, const void *key)
+{
+	void *slot = t->size ? xw_table_slot(t, k, arg, hash, key) : NULL;
+
+	return slot && k->used(slot) ? slot : NULL;
+}
+
+/* One more fits: 0 or XW_ERR_NOMEM, without a line. Slots may move. */
+XW_TABLE_INLINE int xw_table_room(struct xw_table *t, const struct xw_table_kind *k,
+				  const void *arg)
+{
+	struct xw_table more = {.n = t->n, .size = t->size ? 2 * t->size : XW_TABLE_FIRST};
+
+	if (2 * (t->n + 1) <= t->size)
+		return 0;
+	more.slots = calloc(more.size, k->bytes);
+	if (!more.slots)
+		return XW_ERR_NOMEM;
+	for (size_t i = 0; i < t->size; i++) {
+		const void *slot = xw_table_at(t, k, i);
+		size_t to;
+
+		if (!k->used(slot))
+			continue;
+		to = (size_t)k->hash(arg, slot) & (more.size - 1);
+		while (k->used(xw_table_at(&more, k, to)))
+			to = (to + 1) & (more.size - 1);
+		memcpy(xw_table_at(&more, k, to), slot, k->bytes);
+	}
+	free(t->slots);
+	*t = more;
+	return 0;
+}
+
+static inline void xw_table_free(struct xw_table *t)
+{
+	free(t->slots);
+	*t = (struct xw_table){0};
+}
+
+#endif
