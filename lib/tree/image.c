@@ -26,7 +26,7 @@
 
 static int bad(const struct xw_tree_image *ti, xw_ino ino, const char *what)
 {
-	return xw_fail(ti->t->diag, XW_ERR_CORRUPT, "%s: inode %" PRIu32 ": %s; run xw-fsck",
+	return xw_fail(ti->t->diag, XW_ERR_CORRUPT, "%s: inode %" PRIu32 ": %s; run e2fsck -f",
 		       ti->img->dev->name, ino, what);
 }
 

@@ -29,7 +29,8 @@ static int bad(const struct owner *o, xw_blk blk, int code, const char *what)
 {
 	const struct xw_image *img = o->s->img;
 
-	return xw_fail(img->diag, code, "%s: inode %" PRIu32 ": block %" PRIu64 ": %s; run xw-fsck",
+	return xw_fail(img->diag, code,
+		       "%s: inode %" PRIu32 ": block %" PRIu64 ": %s; run e2fsck -f",
 		       img->dev->name, o->ino, blk, what);
 }
 

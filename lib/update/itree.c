@@ -96,7 +96,7 @@ static int check_blocks(struct xw_update *u, xw_ino ino)
 		return ret;
 	return xw_fail(u->diag, XW_ERR_CORRUPT,
 		       "%s: directory inode %" PRIu32
-		       ": its itree has not the blocks that are counted for it; run xw-fsck",
+		       ": its itree has not the blocks that are counted for it; run e2fsck -f",
 		       u->img->dev->name, ino);
 }
 
