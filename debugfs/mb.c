@@ -28,20 +28,14 @@ static void damaged(void *arg, uint64_t group)
 
 int mb_open(struct mb *m, struct xw_show *s, struct xw_image *img, int optimize_scan)
 {
-	const struct xw_space_params p = {
-		.optimize_scan = optimize_scan,
-		.linear_limit = -1,
-		.order2_req = -1,
-		.stream_req = -1,
-		.min_to_scan = -1,
-		.max_to_scan = -1,
-		.best_avail_max_trim_order = -1,
-	};
+	struct xw_space_params p = {0};
 	const unsigned look = show_look(s, img);
 	int rc = show_sysmap(s, img);
 
 	memset(m, 0, sizeof(*m));
 	m->s = s;
+	xw_space_params_tune(&p, NULL);
+	p.optimize_scan = optimize_scan;
 	if (!rc) {
 		m->view = (struct xw_space_view){
 			.img = img, .sysmap = s->sysmap, .damaged = damaged, .arg = m};

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "disk/indirect.h"
 #include "plan/bad.h"
 
 #define LOST_FOUND_BYTES 16384u
@@ -33,52 +32,16 @@ struct run {
 	struct xw_builder b;
 	struct xw_geo first_geo; /* as space was made with: its bitmap callback must not change */
 	struct xw_out out;
-	struct xw_tree tree;
-	struct xw_sink sink;
-	struct xw_fill fill;
-	struct xw_source *source;
+	struct xw_intake in;
 	struct xw_space *space;
-	struct timespec begin, last_tick;
 	bool threaded;
 };
 
-static double seconds_since(const struct timespec *t)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) / 1e9;
-}
-
 /* ---- progress ---- */
-
-static int report(struct run *r, const char *phase)
-{
-	struct xw_progress p = {
-		.phase = phase,
-		.done = r->source ? xw_source_consumed(r->source) : r->m->result.bytes_in,
-		.total = r->source ? r->source->total : r->m->result.bytes_in,
-		.files = r->fill.entries,
-	};
-
-	clock_gettime(CLOCK_MONOTONIC, &r->last_tick);
-	if (r->m->progress && r->m->progress(r->m->progress_arg, &p))
-		return xw_fail(&r->m->diag, XW_ERR_IO, "%s: interrupted", r->target.path);
-	return 0;
-}
 
 static int tick_discard(void *arg)
 {
-	return report(arg, "discard");
-}
-
-static int tick(void *arg)
-{
-	struct run *r = arg;
-
-	if (!r->m->progress || seconds_since(&r->last_tick) < 0.1)
-		return 0;
-	return report(r, "data");
+	return xw_intake_report(&((struct run *)arg)->in, "discard");
 }
 
 static int clear(struct run *r)
@@ -94,7 +57,7 @@ static int tick_entry(void *arg, uint64_t entries)
 	struct run *r = arg;
 	int ret = r->target.cleared ? 0 : clear(r);
 
-	return ret || entries % 256 ? ret : tick(arg);
+	return ret ? ret : xw_intake_tick_entry(&r->in, entries);
 }
 
 /* ---- set-up ---- */
@@ -145,12 +108,7 @@ static int tick_check(void *arg, uint64_t done, uint64_t total)
 	struct run *r = arg;
 	const struct xw_progress p = {.phase = "check", .done = done, .total = total};
 
-	if (!r->m->progress || (seconds_since(&r->last_tick) < 0.1 && done < total))
-		return 0;
-	clock_gettime(CLOCK_MONOTONIC, &r->last_tick);
-	if (r->m->progress(r->m->progress_arg, &p))
-		return xw_fail(&r->m->diag, XW_ERR_IO, "%s: interrupted", r->target.path);
-	return 0;
+	return xw_intake_due(&r->in) || done >= total ? xw_intake_tell(&r->in, &p) : 0;
 }
 
 /* Everything is planned, so that nothing is searched in vain; what is found changes the plan. */
@@ -209,7 +167,6 @@ static int settle(struct run *r, const char *path)
 
 static int open_space(struct run *r)
 {
-	const struct xw_alloc_tunables *mb = &r->m->params.mb;
 	const struct xw_geo *geo = &r->b.geo;
 	struct xw_space_params p = {
 		.blocks = geo->blocks,
@@ -217,17 +174,11 @@ static int open_space(struct run *r)
 		.blocks_per_group = geo->blocks_per_group,
 		.groups = geo->groups,
 		.cluster_bits = geo->cluster_bits,
-		.optimize_scan = mb->optimize_scan,
-		.linear_limit = mb->linear_limit,
-		.order2_req = mb->order2_req,
-		.stream_req = mb->stream_req,
-		.min_to_scan = -1,
-		.max_to_scan = mb->max_to_scan,
-		.best_avail_max_trim_order = mb->best_avail_max_trim_order,
 	};
 	struct xw_space_source src = {
 		.summary = geo_summary, .bitmap = geo_bitmap, .arg = &r->first_geo};
 
+	xw_space_params_tune(&p, &r->m->params.mb);
 	return xw_space_new(&p, &src, &r->m->diag, &r->space);
 }
 
@@ -246,16 +197,16 @@ static int open_out(struct run *r)
 static void root_options(struct run *r)
 {
 	const struct xw_mkfs_params *p = &r->m->params;
-	struct xw_binode *root = r->tree.root;
+	struct xw_binode *root = r->in.tree.root;
 
 	if (p->root_owner_set) {
 		root->uid = p->root_uid;
 		root->gid = p->root_gid;
-		r->fill.keep_root_owner = true;
+		r->in.fill.keep_root_owner = true;
 	}
 	if (p->root_perms != UINT32_MAX) {
 		root->mode = (uint16_t)(XW_S_IFDIR | p->root_perms);
-		r->fill.keep_root_perms = true;
+		r->in.fill.keep_root_perms = true;
 	}
 }
 
@@ -263,66 +214,32 @@ static int open_tree(struct run *r)
 {
 	static const char name[] = "lost+found";
 	struct xw_binode *lf;
-	int ret = xw_tree_init(&r->tree, r->m->params.now, &r->m->diag);
+	int ret = xw_tree_init(&r->in.tree, r->m->params.now, &r->m->diag);
 
 	if (ret)
 		return ret;
-	lf = xw_tree_node(&r->tree, XW_S_IFDIR | 0700);
+	lf = xw_tree_node(&r->in.tree, XW_S_IFDIR | 0700);
 	if (!lf)
 		return xw_fail_nomem(&r->m->diag, "lost+found");
 	lf->dir->min_blocks =
 		LOST_FOUND_BYTES > r->b.geo.block_size ? LOST_FOUND_BYTES / r->b.geo.block_size : 1;
 	r->b.lost_found = lf;
-	return xw_tree_link(&r->tree, r->tree.root, name, sizeof(name) - 1, lf);
+	return xw_tree_link(&r->in.tree, r->in.tree.root, name, sizeof(name) - 1, lf);
 }
 
 static int open_fill(struct run *r)
 {
-	struct xw_mkfs *m = r->m;
-	uint32_t bs = r->b.geo.block_size;
-	bool extents = xw_has_incompat(&r->b.geo.features, XW_INCOMPAT_EXTENTS);
-	uint32_t extra = XW_MIN(r->b.geo.inode_size - XW_INODE_BODY, XW_INODE_EXTRA_WANTED);
-	struct xw_xintern_opts x = {
-		.ibody = r->b.geo.inode_size - XW_INODE_BODY - extra,
-		.block_size = bs,
-		.cluster_size = bs << r->b.geo.cluster_bits,
-		.ea_inode = xw_has_incompat(&r->b.geo.features, XW_INCOMPAT_EA_INODE),
-		.csum_seed = r->b.csum_seed,
-	};
-	int ret = xw_share_new(bs, XW_CACHE_BUILD, &r->b.share);
+	struct xw_fill *f = &r->in.fill;
+	const int ret = xw_intake_open(&r->in, &r->b);
 
-	if (!ret)
-		ret = xw_xintern_new(&x, &r->b.intern);
-	if (ret)
-		return xw_fail_nomem(&m->diag, "xattr sharing");
-	r->sink = (struct xw_sink){
-		.space = r->space,
-		.stream = &r->b.stream,
-		.out = &r->out,
-		.diag = &m->diag,
-		.missing = &r->b.missing,
-		.block_size = bs,
-		.cluster_bits = r->b.geo.cluster_bits,
-		.max_lblk = extents ? UINT32_MAX : xw_indirect_max_lblk(bs),
-		.tick = tick,
-		.tick_arg = r,
-	};
-	xw_run_inline(&r->sink, &r->b, &r->tree);
-	r->fill.tree = &r->tree;
-	r->fill.sink = &r->sink;
-	r->fill.share = r->b.share;
-	r->fill.intern = r->b.intern;
-	r->fill.xattrs_allowed = xw_has_compat(&r->b.geo.features, XW_COMPAT_EXT_ATTR);
-	r->fill.root_selinux = m->params.root_selinux;
-	xw_run_fill_options(m, &r->fill);
-	if (m->whiteouts == XW_WHITEOUTS_AUTO)
-		r->fill.whiteouts = m->sources.n > 1 ? XW_WHITEOUTS_APPLY : XW_WHITEOUTS_KEEP;
-	r->fill.latest = extra ? (1ll << 34) - (1ll << 31) - 1 : INT32_MAX;
-	r->fill.tick = tick_entry;
-	r->fill.tick_arg = r;
-	xw_fill_listen(&r->fill);
+	r->in.sink.stream = &r->b.stream;
+	f->root_selinux = r->m->params.root_selinux;
+	if (f->whiteouts == XW_WHITEOUTS_AUTO)
+		f->whiteouts = r->m->sources.n > 1 ? XW_WHITEOUTS_APPLY : XW_WHITEOUTS_KEEP;
+	f->tick = tick_entry;
+	f->tick_arg = r;
 	root_options(r);
-	return 0;
+	return ret;
 }
 
 static int open_builder(struct run *r)
@@ -362,39 +279,32 @@ static int prepare(struct run *r)
 
 static int fill(struct run *r)
 {
-	const struct xw_run_sources s = {
-		.m = r->m,
-		.fill = &r->fill,
-		.current = &r->source,
-		.tick = {tick, r},
-		.threaded = r->threaded,
-		.skip = {r->target.opened, r->target.replaced},
-	};
-	int ret = xw_fill_root(&r->fill);
+	const struct xw_file_id skip[2] = {r->target.opened, r->target.replaced};
+	int ret = xw_fill_root(&r->in.fill);
 
 	if (!ret)
-		ret = xw_run_fill(&s);
+		ret = xw_intake_read(&r->in, r->threaded, skip);
 	return ret || r->target.cleared ? ret : clear(r); /* a source without entries, or none */
 }
 
 static int build(struct run *r)
 {
-	int ret = report(r, "metadata");
+	int ret = xw_intake_report(&r->in, "metadata");
 
-	r->b.first = r->tree.first;
-	r->b.root = r->tree.root;
+	r->b.first = r->in.tree.first;
+	r->b.root = r->in.tree.root;
 	if (!ret)
 		ret = xw_build_number(&r->b);
 	if (!ret)
 		ret = xw_build_place(&r->b);
 	if (!ret)
 		ret = xw_build_close(&r->b);
-	if (r->fill.large_file)
+	if (r->in.fill.large_file)
 		r->b.sb.feature_ro_compat |= XW_RO_LARGE_FILE;
 	if (!ret)
 		ret = xw_build_sweep(&r->b);
 	if (!ret)
-		ret = report(r, "flush");
+		ret = xw_intake_report(&r->in, "flush");
 	if (!ret && r->jdev.dev && !r->m->plan_only)
 		ret = xw_jdev_attach(&r->jdev, r->m->params.uuid);
 	return ret ? ret : xw_build_finish(&r->b);
@@ -409,7 +319,7 @@ static void summarise(struct run *r)
 	uint64_t used;
 
 	xw_batch_stats(r->out.batch, &st);
-	xw_run_count(r->tree.first, &c);
+	xw_run_count(r->in.tree.first, &c);
 	res->files = c.files;
 	if (b->lost_found) /* else there is no tree (-S) */
 		res->directories = c.directories - 1 - !(b->lost_found->flags & XW_BN_DEAD);
@@ -427,7 +337,7 @@ static void summarise(struct run *r)
 	res->free_inodes = b->sb.free_inodes_count;
 	res->groups = b->geo.groups;
 	used = b->geo.blocks - b->sb.free_blocks_count;
-	res->data_blocks = r->sink.data_blocks;
+	res->data_blocks = r->in.sink.data_blocks;
 	res->journal_blocks = b->journal.n_ext ? b->geo.journal_blocks : 0;
 	res->bad_blocks = b->geo.n_bad;
 	res->metadata_blocks = used - res->data_blocks - res->journal_blocks - res->bad_blocks;
@@ -437,31 +347,29 @@ static void summarise(struct run *r)
 	res->xattr_references = b->counts.xattr_refs;
 	res->xattr_in_inode = b->counts.xattr_in_inode;
 	res->ea_inodes = b->counts.ea_inodes;
-	res->replaced_blocks = r->sink.replaced_blocks;
+	res->replaced_blocks = r->in.sink.replaced_blocks;
 	res->bytes_written = st.bytes;
 	res->writes = st.writes;
 	res->sequential_writes = st.sequential;
 	res->backward_seeks = st.backward;
 	res->warnings = r->m->diag.warnings;
 	memcpy(res->uuid, b->sb.uuid, sizeof(res->uuid));
-	res->seconds = seconds_since(&r->begin);
+	res->seconds = xw_intake_seconds(&r->in);
 	if (b->share) /* else nothing was allocated (-S) */
 		xw_run_statistics(r->m, r->space, b->share);
 }
 
 static void cleanup(struct run *r, bool ok)
 {
-	xw_source_close(r->source);
+	xw_intake_close(&r->in);
 	xw_batch_free(r->out.batch);
 	xw_pool_free(r->b.pool);
 	xw_target_close(&r->target, ok);
 	xw_dev_close(r->jdev.dev);
-	xw_sink_free(&r->sink);
-	xw_fill_free(&r->fill);
 	xw_build_free(&r->b);
 	xw_share_free(r->b.share);
 	xw_xintern_free(r->b.intern);
-	xw_tree_free(&r->tree);
+	xw_tree_free(&r->in.tree);
 	if (r->b.space != r->space)
 		xw_space_free(r->b.space);
 	xw_space_free(r->space);
@@ -519,8 +427,7 @@ int xw_mkfs_run(struct xw_mkfs *m, const char *path)
 		return xw_fail_nomem(&m->diag, "run");
 	m->ran = true;
 	r->m = m;
-	clock_gettime(CLOCK_MONOTONIC, &r->begin);
-	r->last_tick = r->begin;
+	xw_intake_begin(&r->in, m, path);
 	ret = settle(r, path);
 	if (!ret)
 		ret = make(r);

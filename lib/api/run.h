@@ -42,20 +42,33 @@ struct xw_mkfs {
 
 /* Options that say how sources are read. XW_ERR_NOTFOUND: none of them. */
 int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *value);
-/* What they mean to a fill. */
-void xw_run_fill_options(struct xw_mkfs *m, struct xw_fill *f);
-/* Small contents stay out of blocks where the filesystem has inline data. */
-void xw_run_inline(struct xw_sink *k, struct xw_builder *b, struct xw_tree *t);
-struct xw_run_sources {
+
+/* What comes in: the tree that grows, where its data goes, and who hears of it. */
+struct xw_intake {
 	struct xw_mkfs *m;
-	struct xw_fill *fill;
-	struct xw_source **current; /* the one being read; NULL in between */
-	struct xw_feed_tick tick;
-	bool threaded;
-	struct xw_file_id skip[2]; /* the target, should a source directory hold it */
+	const char *path; /* of the image */
+	const char *interrupted; /* what an interrupt is said to be */
+	struct xw_tree tree;
+	struct xw_sink sink;
+	struct xw_fill fill;
+	struct xw_source *source; /* the one being read; NULL in between */
+	struct timespec begin, last_tick;
 };
-/* Read all sources to their ends. */
-int xw_run_fill(const struct xw_run_sources *r);
+void xw_intake_begin(struct xw_intake *in, struct xw_mkfs *m, const char *path);
+double xw_intake_seconds(const struct xw_intake *in); /* since then */
+/* Is anybody to hear something again? */
+bool xw_intake_due(const struct xw_intake *in);
+/* XW_ERR_IO: interrupted. */
+int xw_intake_tell(struct xw_intake *in, const struct xw_progress *p);
+int xw_intake_report(struct xw_intake *in, const char *phase);
+/* arg: the intake. While data comes, when it is due; and before each entry. */
+int xw_intake_tick(void *arg);
+int xw_intake_tick_entry(void *arg, uint64_t entries);
+/* The tree is there. Sink and fill as they begin, and b's sharing, which is the caller's. */
+int xw_intake_open(struct xw_intake *in, struct xw_builder *b);
+/* Read all sources to their ends. skip: the target, should a source directory hold it. */
+int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id skip[2]);
+void xw_intake_close(struct xw_intake *in); /* but for the tree */
 /* New inodes of a tree, by kind. */
 struct xw_run_count {
 	uint64_t files, directories, symlinks, specials, hardlinks, files_with_data, extents;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "disk/indirect.h"
+
 /* ---- options ---- */
 
 static int parse_number(struct xw_mkfs *m, const char *option, const char *value, long long min,
@@ -72,6 +74,68 @@ int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *valu
 	return xw_select_set(&m->select, option, value, &m->diag);
 }
 
+/* ---- who hears of it ---- */
+
+static double seconds_since(const struct timespec *t)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) / 1e9;
+}
+
+void xw_intake_begin(struct xw_intake *in, struct xw_mkfs *m, const char *path)
+{
+	in->m = m;
+	in->path = path;
+	in->interrupted = "interrupted";
+	clock_gettime(CLOCK_MONOTONIC, &in->begin);
+	in->last_tick = in->begin;
+}
+
+double xw_intake_seconds(const struct xw_intake *in)
+{
+	return seconds_since(&in->begin);
+}
+
+bool xw_intake_due(const struct xw_intake *in)
+{
+	return in->m->progress && seconds_since(&in->last_tick) >= 0.1;
+}
+
+int xw_intake_tell(struct xw_intake *in, const struct xw_progress *p)
+{
+	struct xw_mkfs *m = in->m;
+
+	clock_gettime(CLOCK_MONOTONIC, &in->last_tick);
+	if (m->progress && m->progress(m->progress_arg, p))
+		return xw_fail(&m->diag, XW_ERR_IO, "%s: %s", in->path, in->interrupted);
+	return 0;
+}
+
+int xw_intake_report(struct xw_intake *in, const char *phase)
+{
+	const uint64_t done = in->m->result.bytes_in;
+	const struct xw_progress p = {
+		.phase = phase,
+		.done = in->source ? xw_source_consumed(in->source) : done,
+		.total = in->source ? in->source->total : done,
+		.files = in->fill.entries,
+	};
+
+	return xw_intake_tell(in, &p);
+}
+
+int xw_intake_tick(void *arg)
+{
+	return xw_intake_due(arg) ? xw_intake_report(arg, "data") : 0;
+}
+
+int xw_intake_tick_entry(void *arg, uint64_t entries)
+{
+	return entries % 256 ? 0 : xw_intake_tick(arg);
+}
+
 /* ---- filling ---- */
 
 static int lookup_name(void *arg, bool group, const char *name, uint32_t *id)
@@ -81,27 +145,81 @@ static int lookup_name(void *arg, bool group, const char *name, uint32_t *id)
 	return m->names ? m->names(m->names_arg, group, name, id) : XW_ERR_NOTFOUND;
 }
 
-void xw_run_fill_options(struct xw_mkfs *m, struct xw_fill *f)
-{
-	m->select.clamp = m->params.now;
-	f->select = &m->select;
-	f->diag = &m->diag;
-	f->names = (struct xw_acl_names){lookup_name, m};
-	f->whiteouts = m->whiteouts;
-}
-
 static int64_t inline_room(void *b, const struct xw_binode *n)
 {
 	return xw_inline_room(b, n);
 }
 
-void xw_run_inline(struct xw_sink *k, struct xw_builder *b, struct xw_tree *t)
+static void open_sink(struct xw_intake *in, struct xw_builder *b)
 {
+	const bool extents = xw_has_incompat(&b->geo.features, XW_INCOMPAT_EXTENTS);
+
+	in->sink = (struct xw_sink){
+		.space = b->space,
+		.out = b->out,
+		.diag = &in->m->diag,
+		.missing = &b->missing,
+		.block_size = b->geo.block_size,
+		.cluster_bits = b->geo.cluster_bits,
+		.max_lblk = extents ? UINT32_MAX : xw_indirect_max_lblk(b->geo.block_size),
+		.tick = xw_intake_tick,
+		.tick_arg = in,
+	};
+	/* small contents stay out of blocks where the filesystem has inline data */
 	if (!xw_has_incompat(&b->geo.features, XW_INCOMPAT_INLINE_DATA))
 		return;
-	k->inline_room = inline_room;
-	k->inline_arg = b;
-	k->arena = &t->arena;
+	in->sink.inline_room = inline_room;
+	in->sink.inline_arg = b;
+	in->sink.arena = &in->tree.arena;
+}
+
+static int open_xattrs(struct xw_intake *in, struct xw_builder *b, uint32_t extra)
+{
+	const struct xw_xintern_opts o = {
+		.ibody = b->geo.inode_size - XW_INODE_BODY - extra,
+		.block_size = b->geo.block_size,
+		.cluster_size = b->geo.block_size << b->geo.cluster_bits,
+		.ea_inode = xw_has_incompat(&b->geo.features, XW_INCOMPAT_EA_INODE),
+		.csum_seed = b->csum_seed,
+	};
+	int ret = xw_share_new(b->geo.block_size, XW_CACHE_BUILD, &b->share);
+
+	if (!ret)
+		ret = xw_xintern_new(&o, &b->intern);
+	return ret ? xw_fail_nomem(&in->m->diag, "xattr sharing") : 0;
+}
+
+int xw_intake_open(struct xw_intake *in, struct xw_builder *b)
+{
+	const uint32_t extra = XW_MIN(b->geo.inode_size - XW_INODE_BODY, XW_INODE_EXTRA_WANTED);
+	struct xw_mkfs *m = in->m;
+	int ret = open_xattrs(in, b, extra);
+
+	if (ret)
+		return ret;
+	open_sink(in, b);
+	m->select.clamp = m->params.now;
+	in->fill.tree = &in->tree;
+	in->fill.sink = &in->sink;
+	in->fill.share = b->share;
+	in->fill.intern = b->intern;
+	in->fill.xattrs_allowed = xw_has_compat(&b->geo.features, XW_COMPAT_EXT_ATTR);
+	in->fill.latest = extra ? (1ll << 34) - (1ll << 31) - 1 : INT32_MAX;
+	in->fill.select = &m->select;
+	in->fill.diag = &m->diag;
+	in->fill.names = (struct xw_acl_names){lookup_name, m};
+	in->fill.whiteouts = m->whiteouts;
+	in->fill.tick = xw_intake_tick_entry;
+	in->fill.tick_arg = in;
+	xw_fill_listen(&in->fill);
+	return 0;
+}
+
+void xw_intake_close(struct xw_intake *in)
+{
+	xw_source_close(in->source);
+	xw_sink_free(&in->sink);
+	xw_fill_free(&in->fill);
 }
 
 static bool excluded(const void *arg, struct xw_slice path)
@@ -109,25 +227,25 @@ static bool excluded(const void *arg, struct xw_slice path)
 	return xw_select_excluded(arg, path);
 }
 
-int xw_run_fill(const struct xw_run_sources *r)
+int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id skip[2])
 {
-	struct xw_mkfs *m = r->m;
+	struct xw_mkfs *m = in->m;
 	const struct xw_source_opts o = {
-		.threaded = r->threaded,
+		.threaded = threaded,
 		.one_file_system = m->one_file_system,
-		.tick = r->tick,
-		.skip = {r->skip[0], r->skip[1]},
+		.tick = {xw_intake_tick, in},
+		.skip = {skip[0], skip[1]},
 		.excluded = excluded,
 		.excluded_arg = &m->select,
 	};
 	int ret = 0;
 
 	for (size_t i = 0; i < m->sources.n && !ret; i++) {
-		struct xw_source **s = r->current;
+		struct xw_source **s = &in->source;
 
 		ret = xw_source_open(m->sources.v[i], &o, &m->diag, s);
 		if (!ret)
-			ret = xw_fill_source(r->fill, *s);
+			ret = xw_fill_source(&in->fill, *s);
 		if (ret == XW_ERR_UNSUPPORTED)
 			ret = XW_ERR_INPUT; /* the source's, not of this program's options */
 		if (*s)

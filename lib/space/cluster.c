@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include "plan/params.h"
 #include "space/priv.h"
 
 static uint64_t clusters_up(const struct xw_space *s, uint64_t blocks)
@@ -23,6 +24,21 @@ static void to_blocks(const struct xw_space *s, struct xw_run *runs, size_t n, u
 		runs[i].len = XW_MIN(runs[i].len << s->cluster_bits, len);
 		len -= runs[i].len;
 	}
+}
+
+void xw_space_params_tune(struct xw_space_params *p, const struct xw_alloc_tunables *mb)
+{
+	static const struct xw_alloc_tunables defaults = {-1, -1, -1, -1, -1, -1};
+
+	if (!mb)
+		mb = &defaults;
+	p->optimize_scan = mb->optimize_scan;
+	p->linear_limit = mb->linear_limit;
+	p->order2_req = mb->order2_req;
+	p->stream_req = mb->stream_req;
+	p->min_to_scan = -1;
+	p->max_to_scan = mb->max_to_scan;
+	p->best_avail_max_trim_order = mb->best_avail_max_trim_order;
 }
 
 int xw_space_new(const struct xw_space_params *p, const struct xw_space_source *src,

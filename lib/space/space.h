@@ -109,6 +109,9 @@ struct xw_alloc_req {
 	unsigned flags;
 };
 
+/* Of the parameters, how to search: mb's, or the defaults where that is NULL. */
+struct xw_alloc_tunables;
+void xw_space_params_tune(struct xw_space_params *p, const struct xw_alloc_tunables *mb);
 int xw_space_new(const struct xw_space_params *p, const struct xw_space_source *src,
 		 struct xw_diag *diag, struct xw_space **out);
 void xw_space_free(struct xw_space *s); /* NULL is fine */

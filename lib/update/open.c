@@ -77,16 +77,9 @@ static int inode_bitmap(void *arg, uint32_t group, uint8_t *bits)
 
 static int open_space(struct xw_update *u, const struct xw_alloc_tunables *mb)
 {
-	const struct xw_space_params p = {
-		.optimize_scan = mb->optimize_scan,
-		.linear_limit = mb->linear_limit,
-		.order2_req = mb->order2_req,
-		.stream_req = mb->stream_req,
-		.min_to_scan = -1,
-		.max_to_scan = mb->max_to_scan,
-		.best_avail_max_trim_order = mb->best_avail_max_trim_order,
-	};
+	struct xw_space_params p = {0};
 
+	xw_space_params_tune(&p, mb);
 	u->view = (struct xw_space_view){
 		.img = u->img, .sysmap = u->sysmap, .bitmap = u->lax ? lax_bitmap : NULL, .arg = u};
 	return xw_space_view_open(&u->view, &p, &u->space);
