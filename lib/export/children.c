@@ -5,10 +5,10 @@
  * hold are compared before anything of it is given. Where the blocks are damaged, it has what they
  * have lost.
  *
- * The blocks are not read beside an itree that can be believed: each node has a checksum, and the
- * filesystem is neither in use nor marked as having errors. Who sets the feature clears every stale
- * flag first (itree(5)), and Linux does not write while it is set; to read an eighth more of every
- * directory would guard against nothing but a tool that breaks this rule.
+ * The blocks are not read beside an itree that can be believed: each node has a checksum, the
+ * filesystem is clean, and Linux never mounted it for writing. While the feature is set Linux does
+ * not, and who sets it clears every stale flag first (itree(5)); but where it was mounted, perhaps
+ * somebody has set the feature by hand. An eighth more would be read of every directory otherwise.
  *
  * Its entries are kept when they are not too many; else it is read again, a batch at a time.
  *
@@ -180,6 +180,7 @@ static int read_itree(struct xw_children *c, size_t hold, struct xw_itree_sum *s
 static bool is_believed(const struct xw_image *img)
 {
 	return img->sb.feature_ro_compat & XW_RO_METADATA_CSUM && !img->sb.error_count &&
+	       !img->sb.mtime &&
 	       (img->sb.state & (XW_STATE_VALID | XW_STATE_ERROR)) == XW_STATE_VALID;
 }
 

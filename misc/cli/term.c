@@ -111,16 +111,14 @@ bool cli_confirm(const char *question)
 
 int cli_close_account(int status, const char *done)
 {
-	bool failed = ferror(stdout);
+	const bool failed = ferror(stdout);
+	const int err = fclose(stdout) ? errno : 0; /* 0, and failed: why is long forgotten */
 
-	if (fclose(stdout) == 0 && !failed)
+	if (!err && !failed)
 		return status;
-	if (done)
-		cli_error("%s, but its summary could not be written: %s", done, strerror(errno));
-	else if (failed) /* why is long forgotten */
-		cli_error("cannot write to standard output");
-	else
-		cli_error("cannot write to standard output: %s", strerror(errno));
+	cli_error("%s%s%s%s", done ? done : "cannot write to standard output",
+		  done ? ", but its summary could not be written" : "", err ? ": " : "",
+		  err ? strerror(err) : "");
 	return status ? status : 1;
 }
 
