@@ -15,7 +15,7 @@ for d in "$XW_SRC/../shared/accept" /work/shared/accept; do
 done
 [ -e "${accept:-/nonexistent}/verify_image.py" ] || skip_all "the acceptance programs are not here (XW_ACCEPT)"
 can_loop || skip_all "needs root and loop mounts"
-age=$(dirname "$0")/age_image.sh
+age=$XW_SRC/tests/oracle/age_image.sh
 case $age in /*) ;; *) age=$XW_SRC/tests/oracle/age_image.sh ;; esac
 mkdir mnt
 at_end "umount $T/mnt"

@@ -55,7 +55,7 @@ while read -r size options; do
 	mounted=$((mounted + 1))
 	is "$options ${size:-fits}: Linux reads it" diff -r --no-dereference -x lost+found -x fifo tree mnt
 	umount mnt
-done < <(for seed in $seeds; do python3 "$(dirname "$0")/pairwise.py" "$seed"; done | strided 3)
+done < <(for seed in $seeds; do python3 "$XW_SRC/tests/oracle/pairwise.py" "$seed"; done | strided 3)
 diag "$n rows: $made made, $refused refused, $mounted mounted"
 is "some were made" [ "$made" -gt 10 ]
 done_testing
