@@ -28,12 +28,14 @@ lookups() {
 # What the kernel logs of a device between the two, but that it was mounted; others use theirs at the same time. Of the
 # orphan file it speaks whenever the device is read-only.
 mark="xw-test $$"
-listen() { echo "$mark" >/dev/kmsg; }
+# The device is ours before and until it is asked for: other tests' mounts come and go on others.
+listen() { device=$(losetup -rf --show img) && echo "$mark" >/dev/kmsg; }
 kernel_said() {
 	dmesg | awk -v mark="$mark" -v dev="${1#/dev/}" '
 		index($0, mark) { n = 0; next }
 		$0 ~ dev "[^0-9]" && !/mounted filesystem|unmounting filesystem|detected capacity change|skipping orphan cleanup/ { line[n++] = $0 }
 		END { for (i = 0; i < n; i++) print line[i] }'
+	losetup -d "$1"
 }
 at_end umount "$T/mnt"
 
@@ -49,11 +51,11 @@ while IFS='|' read -r options size trees; do
 	can_loop || { skip "  the kernel reads it" "needs root and loop mounts"; continue; }
 	mkdir -p mnt
 	listen
-	if ! mount -o ro,loop img mnt 2>"$T/.err"; then
+	if ! mount -o ro "$device" mnt 2>"$T/.err"; then
 		fail "  mounts read-only"
+		losetup -d "$device"
 		continue
 	fi
-	device=$(findmnt -no SOURCE mnt)
 	pass "  mounts read-only"
 	lookups
 	equal "  every name is found" "$(wc -l <got.stat)" "$names"
@@ -101,7 +103,7 @@ while read -r options; do
 	esac
 	if can_loop; then
 		listen
-		mount -o ro,loop img mnt && { device=$(findmnt -no SOURCE mnt) && lookups && umount mnt; }
+		mount -o ro "$device" mnt && lookups && umount mnt
 		equal "  the kernel finds every name" "$(wc -l <got.stat)" \
 			"$(awk -v n="$names" '/ names,/ { n += $1 } END { print n }' churned)"
 		equal "  and has nothing to say" "$(kernel_said "$device")" ""
@@ -163,7 +165,7 @@ while read -r options; do
 	is "  xw-export gives all of it back" diff -r --no-dereference -x lost+found both out
 	if can_loop; then
 		listen
-		mount -o ro,loop img mnt && { device=$(findmnt -no SOURCE mnt) && lookups && umount mnt; }
+		mount -o ro "$device" mnt && lookups && umount mnt
 		equal "  the kernel finds every name" "$(wc -l <got.stat)" "$(find both -mindepth 1 | wc -l)"
 		equal "  and has nothing to say" "$(kernel_said "$device")" ""
 	fi
@@ -194,7 +196,7 @@ if [ -n "${XW_ALL-}" ]; then
 		esac
 		can_loop || continue
 		listen
-		mount -o ro,loop img mnt && { device=$(findmnt -no SOURCE mnt) && lookups && umount mnt; }
+		mount -o ro "$device" mnt && lookups && umount mnt
 		equal "  the kernel finds every name" "$(wc -l <got.stat)" "$(awk -v n="$names" '{ print n + $1; exit }' churned)"
 		equal "  and has nothing to say" "$(kernel_said "$device")" ""
 	done <<-'TABLE'
