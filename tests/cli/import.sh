@@ -256,8 +256,7 @@ if env --default-signal=INT true 2>/dev/null; then
 		exec 9<>pipe # both ends open: the reader sees neither an end nor more data
 		env --default-signal=INT "$IMPORT" img - <pipe >.out 2>.err &
 		pid=$!
-		head -c 40000 good.tar >&9
-		sleep 0.5
+		half good.tar
 		kill -$sig $pid
 		wait $pid 2>/dev/null
 		RC=$?

@@ -9,21 +9,18 @@ make_tar tree good.tar
 
 mkfifo pipe
 
+ended() { ! kill -0 "$1"; }
 # interrupt SIGNAL IMAGE [ARGUMENT...]: feed half an archive, wait until it is read, send the signal.
 interrupt() {
-	local sig=$1 i
+	local sig=$1
 	shift
 	exec 9<>pipe # both ends open: the reader sees neither an end nor more data
 	# A background job of a script ignores SIGINT, and what is ignored stays ignored: reset it.
 	env --default-signal=INT "$MKFS" -d - "$@" <pipe >.out 2>.err &
 	local pid=$!
-	head -c 40000 good.tar >&9
-	sleep 0.4
+	half good.tar
 	kill -"$sig" $pid 2>/dev/null
-	for i in $(seq 1 100); do
-		kill -0 $pid 2>/dev/null || break
-		sleep 0.05
-	done
+	wait_for ended $pid
 	if kill -KILL $pid 2>/dev/null; then diag "it had to be killed"; fi
 	wait $pid 2>/dev/null
 	RC=$?

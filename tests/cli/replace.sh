@@ -116,10 +116,10 @@ mkfifo pipe
 exec 9<>pipe
 "$MKFS" -q -d - race.img <pipe >.out 2>.err 9>&- &
 pid=$!
-head -c 40000 good.tar >&9
-sleep 0.3
+half good.tar
+wait_for has_unnamed $pid
 echo mine >race.img
-tail -c +40001 good.tar >&9
+tail -c +500001 good.tar >&9
 exec 9>&-
 wait $pid
 RC=$?

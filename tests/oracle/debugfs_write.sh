@@ -318,7 +318,7 @@ mkfifo pipe
 pid=$!
 exec 8>pipe
 printf 'write big a\nmkdir d\nssv volume_name x\nls d\n' >&8
-for _ in $(seq 50); do grep -q '^ *[0-9].*\.\.' .out && break; sleep 0.1; done
+wait_for grep -q '^ *[0-9].*\.\.' .out
 is "a session that is under way" grep -q 'Allocated inode' .out
 kill -KILL $pid
 wait $pid 2>/dev/null
