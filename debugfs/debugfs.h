@@ -25,6 +25,7 @@
 enum { DBG_USAGE = 1, DBG_SAID = 2 };
 
 struct dbg;
+struct pager;
 struct xw_edit;
 struct dbg_log;
 
@@ -33,7 +34,7 @@ struct dbg_log;
 #define DBG_WRITE 0x2 /* one that is open for writing; what it does is committed with the rest */
 #define DBG_JSON 0x4 /* with --json it fills d->js; others have their text quoted */
 #define DBG_BYTES 0x8 /* prints bytes of the image as they are: not with --json */
-#define DBG_PAGED 0x10 /* on a terminal, through the pager */
+#define DBG_PAGED 0x10 /* at a prompt, through the pager when it is long */
 #define DBG_LISTS 0x20 /* "-l" alone lists fields, for which nothing needs to be written */
 
 struct dbg_verb {
@@ -100,6 +101,7 @@ struct dbg {
 	bool spoiled; /* a change failed half way, or was interrupted: nothing is to be committed */
 
 	FILE *out; /* results */
+	struct pager *pager; /* behind it; NULL: none is */
 	bool json;
 	struct xw_json js;
 	struct xw_diag diag;

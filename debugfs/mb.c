@@ -12,6 +12,7 @@
 #include "mb.h"
 
 #include "show/rows.h"
+#include "yaml.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -68,12 +69,26 @@ static void fold(const uint32_t *count, unsigned from, unsigned n, uint32_t *out
 	}
 }
 
-static void print_lists(const struct mb *m, const char *name, const uint32_t *count, bool kernel)
+/* Text of ours, of Linux, or JSON: the same calls. */
+static struct yaml begin_result(const struct mb *m, bool kernel)
 {
-	fprintf(m->s->out, "%s:\n", name);
-	for (unsigned i = 0; i < orders(m); i++)
-		fprintf(m->s->out, "%slist_order_%u_groups: %" PRIu32 "\n", kernel ? "\t" : "  ", i,
-			count[i]);
+	struct yaml y = {
+		.out = m->s->out, .js = m->s->json, .indent = kernel ? "\t" : "  "};
+
+	yaml_map(&y, NULL, false);
+	return y;
+}
+
+static void print_lists(const struct mb *m, struct yaml *y, const char *name, const uint32_t *count)
+{
+	char key[32];
+
+	yaml_map(y, name, false);
+	for (unsigned i = 0; i < orders(m); i++) {
+		snprintf(key, sizeof(key), "list_order_%u_groups", i);
+		yaml_u64(y, key, count[i]);
+	}
+	yaml_end(y);
 }
 
 int mb_structs_summary(struct mb *m, bool kernel)
@@ -82,7 +97,7 @@ int mb_structs_summary(struct mb *m, bool kernel)
 	const unsigned look = show_look(m->s, img);
 	uint32_t largest[XW_SPACE_ORDERS], avg[XW_SPACE_ORDERS];
 	struct xw_space_structs st;
-	FILE *out = m->s->out;
+	struct yaml y;
 	int rc = xw_space_resolve(m->space);
 
 	if (rc)
@@ -94,15 +109,17 @@ int mb_structs_summary(struct mb *m, bool kernel)
 	}
 	fold(st.largest_order, 0, orders(m), largest);
 	fold(st.avg_order, 1, orders(m), avg);
-	fprintf(out, "optimize_scan: %d\n", st.indexed);
-	if (!kernel)
-		fprintf(out,
-			"groups: %" PRIu64 "\nfull_groups: %" PRIu32 "\nfree_clusters: %" PRIu64
-			"\n",
-			img->groups, st.full,
-			xw_space_free_blocks(m->space) >> xw_image_cluster_bits(img));
-	print_lists(m, "max_free_order_lists", largest, kernel);
-	print_lists(m, "avg_fragment_size_lists", avg, kernel);
+	y = begin_result(m, kernel);
+	yaml_u64(&y, "optimize_scan", st.indexed);
+	if (!kernel) {
+		yaml_u64(&y, "groups", img->groups);
+		yaml_u64(&y, "full_groups", st.full);
+		yaml_u64(&y, "free_clusters",
+			 xw_space_free_blocks(m->space) >> xw_image_cluster_bits(img));
+	}
+	print_lists(m, &y, "max_free_order_lists", largest);
+	print_lists(m, &y, "avg_fragment_size_lists", avg);
+	yaml_end(&y);
 	return show_done(m->s, img, look, 0);
 }
 
@@ -129,39 +146,29 @@ static void kernel_group(const struct mb *m, uint32_t g, const struct xw_group_s
 	fputs(" ]\n", out);
 }
 
-static void yaml_group(const struct mb *m, uint32_t g, const struct xw_group_summary *sum,
-		       const uint32_t *buddies)
+static void our_group(const struct mb *m, struct yaml *y, uint32_t g,
+		      const struct xw_group_summary *sum, const uint32_t *buddies)
 {
-	FILE *out = m->s->out;
-
-	fprintf(out,
-		"  - {group: %" PRIu32 ", free: %" PRIu32 ", frags: %" PRIu32 ", first: %" PRIu32
-		", longest: %" PRIu32 ", average: %" PRIu32 ", buddies: [",
-		g, sum->free, sum->fragments,
-		sum->free ? sum->first_free : xw_image_group_bits(m->view.img), sum->longest,
-		sum->fragments ? sum->free / sum->fragments : 0);
+	yaml_map(y, NULL, true);
+	yaml_u64(y, "group", g);
+	yaml_u64(y, "free", sum->free);
+	yaml_u64(y, "frags", sum->fragments);
+	yaml_u64(y, "first", sum->free ? sum->first_free : xw_image_group_bits(m->view.img));
+	yaml_u64(y, "longest", sum->longest);
+	yaml_u64(y, "average", sum->fragments ? sum->free / sum->fragments : 0);
+	yaml_list(y, "buddies", true);
 	for (unsigned i = 0; i < orders(m); i++)
-		fprintf(out, "%s%" PRIu32, i ? ", " : "", buddies[i]);
-	fputs("]}\n", out);
+		yaml_u64(y, NULL, buddies[i]);
+	yaml_end(y);
+	yaml_end(y);
 }
 
-int mb_groups(struct mb *m, uint64_t first, uint64_t last, bool kernel)
+/* y: NULL for Linux's layout. */
+static int each_group(struct mb *m, uint64_t first, uint64_t end, struct yaml *y)
 {
-	struct xw_image *img = m->view.img;
-	const unsigned look = show_look(m->s, img);
-	const uint64_t end = last < img->groups ? last + 1 : img->groups;
-	FILE *out = m->s->out;
 	int rc = 0;
 
-	if (kernel) {
-		fputs("#group: free  frags first [", out);
-		for (int i = 0; i < KERNEL_COLUMNS; i++)
-			fprintf(out, " 2^%-3d", i);
-		fputs(" ]\n", out);
-	} else {
-		fputs(first < end ? "groups:\n" : "groups: []\n", out);
-	}
-	for (uint64_t g = first; g < end && !rc && !ferror(out); g++) {
+	for (uint64_t g = first; g < end && !rc && !(m->s->out && ferror(m->s->out)); g++) {
 		struct xw_group_summary sum;
 		uint16_t hist[XW_SPACE_ORDERS];
 		uint32_t buddies[XW_SPACE_ORDERS];
@@ -171,7 +178,34 @@ int mb_groups(struct mb *m, uint64_t first, uint64_t last, bool kernel)
 			break;
 		fold_buddies(m, hist, buddies);
 		xw_space_group(m->space, (uint32_t)g, &sum);
-		(kernel ? kernel_group : yaml_group)(m, (uint32_t)g, &sum, buddies);
+		if (y)
+			our_group(m, y, (uint32_t)g, &sum, buddies);
+		else
+			kernel_group(m, (uint32_t)g, &sum, buddies);
+	}
+	return rc;
+}
+
+int mb_groups(struct mb *m, uint64_t first, uint64_t last, bool kernel)
+{
+	struct xw_image *img = m->view.img;
+	const unsigned look = show_look(m->s, img);
+	const uint64_t end = last < img->groups ? last + 1 : img->groups;
+	struct yaml y;
+	int rc;
+
+	if (kernel) {
+		fputs("#group: free  frags first [", m->s->out);
+		for (int i = 0; i < KERNEL_COLUMNS; i++)
+			fprintf(m->s->out, " 2^%-3d", i);
+		fputs(" ]\n", m->s->out);
+		rc = each_group(m, first, end, NULL);
+	} else {
+		y = begin_result(m, false);
+		yaml_list(&y, "groups", false);
+		rc = each_group(m, first, end, &y);
+		yaml_end(&y);
+		yaml_end(&y);
 	}
 	return show_done(m->s, img, look, rc);
 }
@@ -184,48 +218,55 @@ static const char *kernel_name(enum xw_criteria cr)
 	return cr == XW_CR_ANY ? "any_free" : xw_criteria_name(cr);
 }
 
+static void print_criterion(struct yaml *y, enum xw_criteria cr, const struct xw_cr_stats *st)
+{
+	char key[32];
+
+	snprintf(key, sizeof(key), "cr_%s_stats", kernel_name(cr));
+	yaml_map(y, key, false);
+	yaml_u64(y, "hits", st->hits);
+	yaml_u64(y, "groups_considered", st->groups_considered);
+	yaml_u64(y, "extents_scanned", st->extents_scanned);
+	yaml_u64(y, "useless_loops", st->useless_loops);
+	yaml_end(y);
+}
+
 int mb_stats(struct mb *m, bool kernel)
 {
-	const char *in = kernel ? "\t" : "  ", *in2 = kernel ? "\t\t" : "    ";
-	/* children of a number, in Linux's layout */
-	const char *sub = kernel ? "\t\t" : "  ";
+	struct yaml y = begin_result(m, kernel);
 	struct xw_space_stats st;
-	FILE *out = m->s->out;
 
 	xw_space_stats(m->space, &st);
-	fputs("mballoc:\n", out);
-#define LINE(indent, name, v) fprintf(out, "%s" name ": %" PRIu64 "\n", indent, (uint64_t)(v))
-	LINE(in, "reqs", st.requests);
-	LINE(in, "success", st.success);
-	LINE(in, "groups_scanned", st.groups_scanned);
-	for (int cr = 0; cr < XW_CR_COUNT; cr++) {
-		fprintf(out, "%scr_%s_stats:\n", in, kernel_name(cr));
-		LINE(in2, "hits", st.cr[cr].hits);
-		LINE(in2, "groups_considered", st.cr[cr].groups_considered);
-		LINE(in2, "extents_scanned", st.cr[cr].extents_scanned);
-		LINE(in2, "useless_loops", st.cr[cr].useless_loops);
-	}
-	LINE(in, "extents_scanned", st.extents_scanned);
-	LINE(sub, "goal_hits", st.goal_hits);
-	LINE(sub, "stream_goal_hits", st.stream_hits);
-	LINE(sub, "len_goal_hits", st.exact_hits);
-	LINE(sub, "2^n_hits", st.cr[XW_CR_P2_ALIGNED].hits);
-	LINE(sub, "breaks", st.breaks);
-	LINE(sub, "lost", st.lost);
+	yaml_map(&y, "mballoc", false);
+	yaml_u64(&y, "reqs", st.requests);
+	yaml_u64(&y, "success", st.success);
+	yaml_u64(&y, "groups_scanned", st.groups_scanned);
+	for (int cr = 0; cr < XW_CR_COUNT; cr++)
+		print_criterion(&y, (enum xw_criteria)cr, &st.cr[cr]);
+	yaml_u64(&y, "extents_scanned", st.extents_scanned);
+	y.indented += kernel; /* children of a number */
+	yaml_u64(&y, "goal_hits", st.goal_hits);
+	yaml_u64(&y, "stream_goal_hits", st.stream_hits);
+	yaml_u64(&y, "len_goal_hits", st.exact_hits);
+	yaml_u64(&y, "2^n_hits", st.cr[XW_CR_P2_ALIGNED].hits);
+	yaml_u64(&y, "breaks", st.breaks);
+	yaml_u64(&y, "lost", st.lost);
+	y.indented -= kernel;
 	if (kernel) { /* no clock, no preallocation here */
-		fprintf(out, "\tbuddies_generated: %" PRIu64 "/%" PRIu64 "\n", st.buddies_generated,
-			m->view.img->groups);
-		LINE(in, "buddies_time_used", 0);
-		LINE(in, "preallocated", 0);
-		LINE(in, "discarded", 0);
+		fprintf(y.out, "\tbuddies_generated: %" PRIu64 "/%" PRIu64 "\n",
+			st.buddies_generated, m->view.img->groups);
+		yaml_u64(&y, "buddies_time_used", 0);
+		yaml_u64(&y, "preallocated", 0);
+		yaml_u64(&y, "discarded", 0);
 	} else {
-		LINE(in, "buddies_generated", st.buddies_generated);
-		LINE(in, "groups", m->view.img->groups);
-		LINE(in, "index_steps", st.index_steps);
-		LINE(in, "memory", xw_space_memory(m->space));
+		yaml_u64(&y, "buddies_generated", st.buddies_generated);
+		yaml_u64(&y, "groups", m->view.img->groups);
+		yaml_u64(&y, "index_steps", st.index_steps);
+		yaml_u64(&y, "memory", xw_space_memory(m->space));
 	}
-#undef LINE
-	return ferror(out) ? XW_ERR_IO : 0;
+	yaml_end(&y);
+	yaml_end(&y);
+	return y.out && ferror(y.out) ? XW_ERR_IO : 0;
 }
 
 /* ---- a request ---- */
@@ -238,36 +279,40 @@ static const char *served_by(const struct xw_space_stats *a, const struct xw_spa
 	return b->goal_hits > a->goal_hits ? "goal" : "none";
 }
 
-static void print_considered(FILE *out, const struct xw_space_stats *a,
+static void print_considered(struct yaml *y, const struct xw_space_stats *a,
 			     const struct xw_space_stats *b)
 {
-	fputs("considered:\n", out);
+	yaml_map(y, "considered", false);
 	for (int cr = 0; cr < XW_CR_COUNT; cr++) {
-		const struct xw_cr_stats *x = &a->cr[cr], *y = &b->cr[cr];
+		const struct xw_cr_stats *from = &a->cr[cr], *to = &b->cr[cr];
 
-		fprintf(out, "  %s: {groups: %" PRIu64 ", extents: %" PRIu64 ", in_vain: %s}\n",
-			xw_criteria_name(cr), y->groups_considered - x->groups_considered,
-			y->extents_scanned - x->extents_scanned,
-			y->useless_loops > x->useless_loops ? "true" : "false");
+		yaml_map(y, xw_criteria_name(cr), true);
+		yaml_u64(y, "groups", to->groups_considered - from->groups_considered);
+		yaml_u64(y, "extents", to->extents_scanned - from->extents_scanned);
+		yaml_bool(y, "in_vain", to->useless_loops > from->useless_loops);
+		yaml_end(y);
 	}
-	fprintf(out, "index_steps: %" PRIu64 "\nbitmaps_read: %" PRIu64 "\n",
-		b->index_steps - a->index_steps, b->buddies_generated - a->buddies_generated);
+	yaml_end(y);
+	yaml_u64(y, "index_steps", b->index_steps - a->index_steps);
+	yaml_u64(y, "bitmaps_read", b->buddies_generated - a->buddies_generated);
 }
 
-static void print_result(const struct mb *m, const struct xw_run *run, uint64_t len)
+static void print_result(const struct mb *m, struct yaml *y, const struct xw_run *run, uint64_t len)
 {
 	const struct xw_super *sb = &m->view.img->sb;
 	const uint64_t off = run->start - sb->first_data_block;
 
 	if (!run->len) {
-		fputs("result: null\n", m->s->out);
+		yaml_null(y, "result");
 		return;
 	}
-	fprintf(m->s->out,
-		"result:\n  start: %" PRIu64 "\n  len: %" PRIu64 "\n  group: %" PRIu64
-		"\n  offset: %" PRIu64 "\n  whole: %s\n",
-		run->start, run->len, off / sb->blocks_per_group, off % sb->blocks_per_group,
-		run->len == len ? "true" : "false");
+	yaml_map(y, "result", false);
+	yaml_u64(y, "start", run->start);
+	yaml_u64(y, "len", run->len);
+	yaml_u64(y, "group", off / sb->blocks_per_group);
+	yaml_u64(y, "offset", off % sb->blocks_per_group);
+	yaml_bool(y, "whole", run->len == len);
+	yaml_end(y);
 }
 
 int mb_find(struct mb *m, uint64_t len, xw_blk goal)
@@ -279,6 +324,7 @@ int mb_find(struct mb *m, uint64_t len, xw_blk goal)
 					 .len = len};
 	struct xw_space_stats before, after;
 	struct xw_run run = {0, 0};
+	struct yaml y;
 	int rc;
 
 	xw_space_stats(m->space, &before);
@@ -290,9 +336,14 @@ int mb_find(struct mb *m, uint64_t len, xw_blk goal)
 		rc = xw_space_release(m->space, run.start, run.len);
 	if (rc && rc != XW_ERR_NOSPC)
 		return show_done(m->s, img, look, rc);
-	fprintf(m->s->out, "request:\n  len: %" PRIu64 "\n  goal: %" PRIu64 "\ncriterion: %s\n",
-		len, goal, served_by(&before, &after));
-	print_considered(m->s->out, &before, &after);
-	print_result(m, &run, len);
+	y = begin_result(m, false);
+	yaml_map(&y, "request", false);
+	yaml_u64(&y, "len", len);
+	yaml_u64(&y, "goal", goal);
+	yaml_end(&y);
+	yaml_word(&y, "criterion", served_by(&before, &after));
+	print_considered(&y, &before, &after);
+	print_result(m, &y, &run, len);
+	yaml_end(&y);
 	return show_done(m->s, img, look, 0);
 }

@@ -13,7 +13,7 @@
 
 /* An allocator over an image that does not change meanwhile. */
 struct mb {
-	struct xw_show *s; /* where text and problems go; s->out must not be NULL */
+	struct xw_show *s; /* where results and problems go */
 	struct xw_space_view view;
 	struct xw_space *space;
 };

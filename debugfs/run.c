@@ -14,20 +14,22 @@
 #include "cli/env.h"
 #include "cli/term.h"
 #include "debugfs.h"
+#include "pager.h"
 
 #include <getopt.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static void __attribute__((format(printf, 2, 0))) say(struct dbg *d, const char *fmt, va_list ap)
 {
 	char line[1024];
 
 	vsnprintf(line, sizeof(line), fmt, ap);
-	fflush(d->out);
+	if (d->pager)
+		dbg_pager_flush(d->pager, d->out);
+	else
+		fflush(d->out);
 	if (d->verb)
 		cli_error("%s: %s", d->verb, line);
 	else
@@ -62,24 +64,9 @@ void dbg_getopt_reset(void)
 
 struct output {
 	FILE *before;
-	FILE *pager;
 	char *text; /* of a verb without JSON of its own */
 	size_t len;
 };
-
-static FILE *open_pager(void)
-{
-	const char *pager = getenv("DEBUGFS_PAGER");
-
-	if (!pager)
-		pager = getenv("PAGER");
-	if (!pager)
-		pager = "more";
-	if (!*pager || !isatty(STDOUT_FILENO))
-		return NULL;
-	signal(SIGPIPE, SIG_IGN);
-	return popen(pager, "w");
-}
 
 static int begin_output(struct dbg *d, const struct dbg_verb *v, struct output *o)
 {
@@ -91,9 +78,10 @@ static int begin_output(struct dbg *d, const struct dbg_verb *v, struct output *
 			return xw_fail_nomem(&d->diag, "output");
 		}
 	} else if (d->interactive && !d->json && v->flags & DBG_PAGED) {
-		o->pager = open_pager();
-		if (o->pager)
-			d->out = o->pager;
+		FILE *paged = dbg_pager_open(d->out, &d->pager);
+
+		if (paged)
+			d->out = paged;
 	}
 	return 0;
 }
@@ -122,13 +110,19 @@ static void print_json(struct dbg *d, const char *line, bool ok, const struct ou
 	xw_json_free(&j);
 }
 
-static void end_output(struct dbg *d, struct output *o)
+/* What the verb returned, but that one whose reader has left is done. */
+static int end_output(struct dbg *d, struct output *o, int rc)
 {
-	if (d->out != o->before && !o->pager)
+	if (d->pager) {
+		if (dbg_pager_left(d->pager) && rc == XW_ERR_IO && !*d->diag.text)
+			rc = 0;
+		dbg_pager_close(d->pager, d->out);
+		d->pager = NULL;
+	} else if (d->out != o->before) {
 		fclose(d->out);
-	if (o->pager)
-		pclose(o->pager);
+	}
 	d->out = o->before;
+	return rc;
 }
 
 /* ---- the request ---- */
@@ -186,10 +180,7 @@ static int run_verb(struct dbg *d, int argc, char **argv, struct output *o)
 	d->verb = argv[0];
 	rc = may_run(d, v, argc, argv) ? begin_output(d, v, o) : DBG_SAID;
 	if (!rc) {
-		rc = v->run(d, argc, argv);
-		if (ferror(d->out) && o->pager)
-			clearerr(d->out); /* the user has seen enough */
-		end_output(d, o);
+		rc = end_output(d, o, v->run(d, argc, argv));
 	}
 	conclude(d, v, rc);
 	d->verb = NULL;

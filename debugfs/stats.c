@@ -99,68 +99,71 @@ static int get_mb(struct dbg *d, struct mb **out)
 		if (!d->mb)
 			return xw_fail_nomem(&d->diag, "allocator");
 		d->mb->s = dbg_show(d);
-		d->mb->s.out = d->out;
 		rc = mb_open(&d->mb->m, &d->mb->s, d->img, -1);
 		if (rc) {
 			dbg_mb_forget(d);
 			return rc;
 		}
 	}
-	d->mb->s.out = d->out; /* a pager's, perhaps */
+	d->mb->s.out = d->json ? NULL : d->out; /* a pager's, perhaps */
 	*out = &d->mb->m;
 	return 0;
 }
 
 /* Takes "--kernel" out of the words. */
-static bool take_kernel(int *argc, char **argv)
+static int take_kernel(struct dbg *d, int *argc, char **argv, bool *found)
 {
-	bool found = false;
 	int n = 1;
 
+	*found = false;
 	for (int i = 1; i < *argc; i++) {
 		if (!strcmp(argv[i], "--kernel"))
-			found = true;
+			*found = true;
 		else
 			argv[n++] = argv[i];
 	}
 	*argc = n;
-	return found;
+	if (*found && d->json)
+		return xw_fail(&d->diag, XW_ERR_USAGE, "--kernel is a layout of text, not JSON");
+	return 0;
 }
 
 static int verb_mb_structs(struct dbg *d, int argc, char **argv)
 {
-	const bool kernel = take_kernel(&argc, argv);
+	bool kernel;
 	struct mb *m;
-	int rc;
+	int rc = take_kernel(d, &argc, argv, &kernel);
 
 	if (argc != 1)
 		return DBG_USAGE;
-	rc = get_mb(d, &m);
+	if (!rc)
+		rc = get_mb(d, &m);
 	return rc ? rc : mb_structs_summary(m, kernel);
 }
 
 static int verb_mb_stats(struct dbg *d, int argc, char **argv)
 {
-	const bool kernel = take_kernel(&argc, argv);
+	bool kernel;
 	struct mb *m;
-	int rc;
+	int rc = take_kernel(d, &argc, argv, &kernel);
 
 	if (argc != 1)
 		return DBG_USAGE;
-	rc = get_mb(d, &m);
+	if (!rc)
+		rc = get_mb(d, &m);
 	return rc ? rc : mb_stats(m, kernel);
 }
 
 static int verb_mb_groups(struct dbg *d, int argc, char **argv)
 {
-	const bool kernel = take_kernel(&argc, argv);
+	bool kernel;
 	uint64_t first = 0, last = UINT64_MAX;
 	struct mb *m;
-	int rc = 0;
+	int rc = take_kernel(d, &argc, argv, &kernel);
 
 	if (argc > 3)
 		return DBG_USAGE;
-	if (argc > 1)
+	if (!rc && argc > 1)
 		rc = dbg_number(d, argv[1], "group", &first);
 	if (!rc && argc == 2)
 		last = first;
@@ -209,25 +212,25 @@ static const struct dbg_verb verbs[] = {
 	 "how free space is cut up"},
 	{"mb_structs_summary",
 	 {NULL},
-	 DBG_OPEN,
+	 DBG_OPEN | DBG_JSON,
 	 verb_mb_structs,
 	 "[--kernel]",
 	 "groups by largest free order and by average free fragment"},
 	{"mb_groups",
 	 {NULL},
-	 DBG_OPEN | DBG_PAGED,
+	 DBG_OPEN | DBG_JSON | DBG_PAGED,
 	 verb_mb_groups,
 	 "[--kernel] [FIRST [LAST]]",
 	 "free blocks, fragments and buddies of groups"},
 	{"mb_stats",
 	 {NULL},
-	 DBG_OPEN,
+	 DBG_OPEN | DBG_JSON,
 	 verb_mb_stats,
 	 "[--kernel]",
 	 "what the allocator did in this session"},
 	{"mb_find",
 	 {NULL},
-	 DBG_OPEN,
+	 DBG_OPEN | DBG_JSON,
 	 verb_mb_find,
 	 "LEN [GOAL]",
 	 "where a request would go, by which criterion, and what was considered"},

@@ -58,12 +58,13 @@ static void put_escaped(struct xw_json *j, unsigned char c)
 	put(j, esc, strlen(esc));
 }
 
-static void put_string(struct xw_json *j, const char *str, size_t len)
+/* What stands between quotes. Whether all of it was UTF-8. */
+static bool put_text(struct xw_json *j, const char *str, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)str;
 	size_t plain = 0, i = 0; /* s[plain..i) waits to be copied as it is */
+	bool whole = true;
 
-	put(j, "\"", 1);
 	while (i < len) {
 		size_t n = utf8_len(s + i, len - i);
 
@@ -76,10 +77,11 @@ static void put_string(struct xw_json *j, const char *str, size_t len)
 			put_escaped(j, s[i]);
 		else
 			put(j, "\xef\xbf\xbd", 3);
+		whole &= n != 0;
 		plain = ++i;
 	}
 	put(j, str + plain, i - plain);
-	put(j, "\"", 1);
+	return whole;
 }
 
 static void begin(struct xw_json *j, const char *key)
@@ -88,9 +90,23 @@ static void begin(struct xw_json *j, const char *key)
 		put(j, ",", 1);
 	j->comma = true;
 	if (key) {
-		put_string(j, key, strlen(key));
-		put(j, ":", 1);
+		put(j, "\"", 1);
+		(void)put_text(j, key, strlen(key));
+		put(j, "\":", 2);
 	}
+}
+
+static void put_digits(struct xw_json *j, const unsigned char *s, size_t len)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	put(j, "\"", 1);
+	for (size_t i = 0; i < len; i++) {
+		const char two[] = {digits[s[i] >> 4], digits[s[i] & 15]};
+
+		put(j, two, sizeof(two));
+	}
+	put(j, "\"", 1);
 }
 
 void xw_json_object(struct xw_json *j, const char *key)
@@ -118,8 +134,24 @@ void xw_json_end(struct xw_json *j, char close)
 
 void xw_json_str(struct xw_json *j, const char *key, const char *s, size_t len)
 {
+	bool whole;
+
 	begin(j, key);
-	put_string(j, s, len);
+	put(j, "\"", 1);
+	whole = put_text(j, s, len);
+	put(j, "\"", 1);
+	if (whole || !key)
+		return;
+	put(j, ",\"", 2);
+	(void)put_text(j, key, strlen(key));
+	put(j, "_hex\":", 6);
+	put_digits(j, (const unsigned char *)s, len);
+}
+
+void xw_json_hex(struct xw_json *j, const char *key, const void *bytes, size_t len)
+{
+	begin(j, key);
+	put_digits(j, bytes, len);
 }
 
 void xw_json_u64(struct xw_json *j, const char *key, uint64_t v)
@@ -163,6 +195,12 @@ void xw_json_bool(struct xw_json *j, const char *key, bool v)
 {
 	begin(j, key);
 	put(j, v ? "true" : "false", v ? 4 : 5);
+}
+
+void xw_json_null(struct xw_json *j, const char *key)
+{
+	begin(j, key);
+	put(j, "null", 4);
 }
 
 const char *xw_json_text(struct xw_json *j)

@@ -17,16 +17,22 @@ struct xw_json {
 	bool nomem; /* sticky */
 };
 
-/* key is NULL inside arrays and for the outermost value. Bytes that are not UTF-8 are written as
- * U+FFFD; exact bytes are the caller's business. */
+/*
+ * key is NULL inside arrays and for the outermost value. A string that is not UTF-8 loses nothing:
+ * its odd bytes read as U+FFFD, and a member KEY_hex behind it has them all (not in arrays, where
+ * there is no place for one).
+ */
 void xw_json_object(struct xw_json *j, const char *key);
 void xw_json_array(struct xw_json *j, const char *key);
 void xw_json_end(struct xw_json *j, char close); /* '}' or ']' */
 void xw_json_str(struct xw_json *j, const char *key, const char *s, size_t len);
+/* Bytes as a string of hexadecimal digits, two each. */
+void xw_json_hex(struct xw_json *j, const char *key, const void *bytes, size_t len);
 void xw_json_u64(struct xw_json *j, const char *key, uint64_t v);
 void xw_json_i64(struct xw_json *j, const char *key, int64_t v);
 void xw_json_f64(struct xw_json *j, const char *key, double v, int decimals);
 void xw_json_bool(struct xw_json *j, const char *key, bool v);
+void xw_json_null(struct xw_json *j, const char *key);
 /* The text, or NULL when memory ran out on the way. Owned by j. */
 const char *xw_json_text(struct xw_json *j);
 void xw_json_free(struct xw_json *j);

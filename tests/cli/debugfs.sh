@@ -266,8 +266,60 @@ session(sys.argv[1], [b"mkdir /made\n"], True)
 END
 	equal "at a prompt: interrupt, SIGTERM, SIGHUP, terminal closed" \
 		"$(timeout 100 python3 prompt.py "$DBG" | tr '\n' ,)" "0 changed,1 as it was,1 as it was,1 as it was,"
+
+	# the pager notes that it ran; one that reads nothing stands for one whose terminal has gone
+	cat >pager.py <<'END'
+import os, pty, select, signal, sys, time
+
+def session(tool, pager, line, close=False, sig=None):
+    if os.path.exists("paged"): os.unlink("paged")
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.environ.update(TERM="dumb", DEBUGFS_PAGER=pager,
+            ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
+        os.execv(tool, [tool, "img"])
+    seen = b""
+    def until(test):
+        nonlocal seen
+        end = time.time() + 20
+        while not test() and time.time() < end:
+            if select.select([fd], [], [], 0.1)[0]:
+                try: seen += os.read(fd, 65536)
+                except OSError: return
+    until(lambda: b"debugfs: " in seen)
+    seen = b""
+    os.write(fd, line + b"\n")
+    if close or sig:
+        until(lambda: os.path.exists("paged"))
+        if sig: os.kill(pid, sig)
+        if close: os.close(fd)
+    else:
+        until(lambda: b"\ndebugfs: " in seen)
+        os.write(fd, b"quit\n")
+    for i in range(200):
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done: break
+        time.sleep(0.05)
+    else:
+        os.kill(pid, signal.SIGKILL)
+        print("stuck")
+        return
+    print("paged" if os.path.exists("paged") else "plain", b"Inode count" in seen, b"no such" in seen)
+
+note = "touch paged; "
+session(sys.argv[1], note + "cat", b"stats")
+session(sys.argv[1], note + "head -n 1 >/dev/null", b"stats")
+session(sys.argv[1], note + "cat", b"stat /nothing")
+session(sys.argv[1], note + "cat", b"ls -l /")
+session(sys.argv[1], note + "exec sleep 50", b"stats", sig=signal.SIGTERM)
+session(sys.argv[1], note + "exec sleep 50", b"stats", close=True)
+END
+	equal "pager: of long results alone, and not without a terminal" \
+		"$(timeout 100 python3 pager.py "$DBG" | tr '\n' ,)" \
+		"paged True False,paged False False,plain False True,plain False False,paged False False,paged False False,"
 else
 	skip "at a prompt" "python3 is not installed"
+	skip "pager" "python3 is not installed"
 fi
 
 # ---- damage ----

@@ -39,6 +39,31 @@ START_TEST(document)
 }
 END_TEST
 
+/* What UTF-8 cannot say is said twice, where there is a place for it. */
+START_TEST(not_text)
+{
+	struct xw_json j = {0};
+
+	xw_json_object(&j, NULL);
+	xw_json_str(&j, "name", "a\xff\xfe", 3);
+	xw_json_str(&j, "odd\"key", "\x80", 1);
+	xw_json_str(&j, "good", "\xc3\xa9", 2);
+	xw_json_array(&j, "list");
+	xw_json_str(&j, NULL, "\x80", 1);
+	xw_json_end(&j, ']');
+	xw_json_hex(&j, "raw", "\x00\x1f\xa0", 3);
+	xw_json_hex(&j, "none", "", 0);
+	xw_json_null(&j, "nothing");
+	xw_json_end(&j, '}');
+	ck_assert_str_eq(
+		xw_json_text(&j),
+		"{\"name\":\"a\xef\xbf\xbd\xef\xbf\xbd\",\"name_hex\":\"61fffe\","
+		"\"odd\\\"key\":\"\xef\xbf\xbd\",\"odd\\\"key_hex\":\"80\",\"good\":\"\xc3\xa9\","
+		"\"list\":[\"\xef\xbf\xbd\"],\"raw\":\"001fa0\",\"none\":\"\",\"nothing\":null}");
+	xw_json_free(&j);
+}
+END_TEST
+
 #define BAD "\xef\xbf\xbd"
 #define S(lit) lit, sizeof(lit) - 1
 
@@ -155,6 +180,7 @@ int main(void)
 	TCase *t = tcase_create("json");
 
 	tcase_add_test(t, document);
+	tcase_add_test(t, not_text);
 	tcase_add_loop_test(t, escapes, 0, XW_ARRAY_SIZE(strings));
 	tcase_add_loop_test(t, floats, 0, 2 * XW_ARRAY_SIZE(numbers));
 	tcase_add_test(t, long_document);
