@@ -216,14 +216,23 @@ static int verb_ffb(struct dbg *d, int argc, char **argv)
 		return rc;
 	if (goal < sb->first_data_block || goal >= sb->blocks_count)
 		goal = sb->first_data_block;
-	fputs("Free blocks found: ", d->out);
+	if (d->json)
+		xw_json_array(&d->js, NULL);
+	else
+		fputs("Free blocks found: ", d->out);
 	for (left = n; left; left--, goal = blk + 1) {
 		rc = next_free(&b, goal, sb->blocks_count - 1, &blk);
 		if (rc || !blk)
 			break;
-		fprintf(d->out, "%" PRIu64 " ", blk);
+		if (d->json)
+			xw_json_u64(&d->js, NULL, blk);
+		else
+			fprintf(d->out, "%" PRIu64 " ", blk);
 	}
-	fputc('\n', d->out);
+	if (d->json)
+		xw_json_end(&d->js, ']');
+	else
+		fputc('\n', d->out);
 	dbg_bits_end(&b);
 	if (!rc && left)
 		rc = xw_fail(&d->diag, XW_ERR_NOSPC, "no more free blocks from there on");
@@ -255,7 +264,9 @@ static int verb_ffi(struct dbg *d, int argc, char **argv)
 	dbg_bits_end(&b);
 	if (!rc && !ino)
 		rc = xw_fail(&d->diag, XW_ERR_NOINODES, "no free inodes");
-	if (!rc)
+	if (!rc && d->json)
+		xw_json_u64(&d->js, NULL, ino);
+	else if (!rc)
 		fprintf(d->out, "Free inode found: %" PRIu64 "\n", ino);
 	return rc;
 }
@@ -263,13 +274,13 @@ static int verb_ffi(struct dbg *d, int argc, char **argv)
 static const struct dbg_verb verbs[] = {
 	{"testb",
 	 {NULL},
-	 DBG_OPEN | DBG_JSON,
+	 DBG_OPEN,
 	 verb_testb,
 	 "BLOCK [COUNT]",
 	 "whether blocks are in use, by the bitmap"},
 	{"testi",
 	 {NULL},
-	 DBG_OPEN | DBG_JSON,
+	 DBG_OPEN,
 	 verb_testi,
 	 "FILE",
 	 "whether an inode is in use, by the bitmap"},

@@ -84,8 +84,14 @@ static int verb_bmap(struct dbg *d, int argc, char **argv)
 	if (argc != 3)
 		return DBG_USAGE;
 	rc = lookup(d, argv[1], argv[2], &run);
-	if (!rc)
+	if (!rc && d->json) {
+		xw_json_object(&d->js, NULL);
+		xw_json_u64(&d->js, "physical", run.pblk);
+		xw_json_bool(&d->js, "unwritten", run.unwritten);
+		xw_json_end(&d->js, '}');
+	} else if (!rc) {
 		fprintf(d->out, "%" PRIu64 "%s\n", run.pblk, run.unwritten ? " (uninit)" : "");
+	}
 	return rc;
 }
 
@@ -203,14 +209,14 @@ static int verb_block_dump(struct dbg *d, int argc, char **argv)
 	if (xattrs)
 		dbg_dump_xattr_block(d, buf);
 	else
-		dbg_hexdump(d, buf, d->img->block_size);
+		dbg_print_bytes(d, buf, d->img->block_size);
 	return 0;
 }
 
 static const struct dbg_verb verbs[] = {
 	{"blocks",
 	 {NULL},
-	 DBG_OPEN | DBG_JSON,
+	 DBG_OPEN,
 	 verb_blocks,
 	 "FILE",
 	 "all blocks of a file, those of its map too"},
@@ -222,7 +228,7 @@ static const struct dbg_verb verbs[] = {
 	 "where a block of a file is, 0: a hole; -a allocates it, PHYSICAL puts it there"},
 	{"dump_extents",
 	 {"extents", "ex"},
-	 DBG_OPEN | DBG_JSON,
+	 DBG_OPEN,
 	 verb_extents,
 	 "[-n] [-l] FILE",
 	 "the extent tree: inner nodes, leaves, or both"},

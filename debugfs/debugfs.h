@@ -32,10 +32,9 @@ struct dbg_log;
 /* What a verb needs. */
 #define DBG_OPEN 0x1 /* an open image */
 #define DBG_WRITE 0x2 /* one that is open for writing; what it does is committed with the rest */
-#define DBG_JSON 0x4 /* with --json it fills d->js; others have their text quoted */
-#define DBG_BYTES 0x8 /* prints bytes of the image as they are: not with --json */
-#define DBG_PAGED 0x10 /* at a prompt, through the pager when it is long */
-#define DBG_LISTS 0x20 /* "-l" alone lists fields, for which nothing needs to be written */
+#define DBG_BYTES 0x4 /* prints bytes of the image as they are: not with --json */
+#define DBG_PAGED 0x8 /* at a prompt, through the pager when it is long */
+#define DBG_LISTS 0x10 /* "-l" alone lists fields, for which nothing needs to be written */
 
 struct dbg_verb {
 	const char *name;
@@ -103,7 +102,7 @@ struct dbg {
 	FILE *out; /* results */
 	struct pager *pager; /* behind it; NULL: none is */
 	bool json;
-	struct xw_json js;
+	struct xw_json js; /* with it, a result; verbs that leave it empty have their text quoted */
 	struct xw_diag diag;
 	const char *verb; /* being run, as it was called; NULL: none is */
 	unsigned complaints; /* of this request */

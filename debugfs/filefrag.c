@@ -42,7 +42,13 @@ static void end_extent(struct frag *f)
 {
 	if (!f->len)
 		return;
-	if (f->options & FRAG_VERBOSE) {
+	if (f->options & FRAG_VERBOSE && f->d->json) {
+		xw_json_object(&f->d->js, NULL);
+		xw_json_u64(&f->d->js, "logical", f->lblk);
+		xw_json_u64(&f->d->js, "physical", f->pblk);
+		xw_json_u64(&f->d->js, "length", f->len);
+		xw_json_end(&f->d->js, '}');
+	} else if (f->options & FRAG_VERBOSE) {
 		fprintf(f->d->out, "%4" PRIu64 " %*" PRIu64 " %*" PRIu64 " ", f->extents, f->lwidth,
 			f->lblk, f->pwidth, f->pblk);
 		if (f->extents && f->lblk == f->next_lblk && f->pblk != f->next_pblk)
@@ -74,6 +80,28 @@ static int on_piece(void *arg, const struct dbg_piece *p)
 	return 0;
 }
 
+static int file_json(struct frag *f, const char *path, xw_ino ino, const struct xw_inode *in)
+{
+	const uint32_t bs = f->d->img->block_size;
+	struct xw_json *j = &f->d->js;
+	int rc;
+
+	xw_json_object(j, NULL);
+	xw_json_str(j, "path", path, strlen(path));
+	xw_json_bool(j, "directory", (in->mode & XW_S_IFMT) == XW_S_IFDIR);
+	xw_json_u64(j, "size", in->size);
+	xw_json_u64(j, "blocks", xw_inode_fs_blocks_512(in, &f->d->img->sb) / (bs / 512));
+	if (f->options & FRAG_VERBOSE)
+		xw_json_array(j, "list");
+	rc = dbg_walk(f->d, ino, in, on_piece, f);
+	end_extent(f);
+	if (f->options & FRAG_VERBOSE)
+		xw_json_end(j, ']');
+	xw_json_u64(j, "extents", f->extents);
+	xw_json_end(j, '}');
+	return rc;
+}
+
 static int one_file(struct frag *f, const char *path, xw_ino ino, const struct xw_inode *in)
 {
 	const struct xw_image *img = f->d->img;
@@ -82,6 +110,8 @@ static int one_file(struct frag *f, const char *path, xw_ino ino, const struct x
 	int rc;
 
 	f->extents = f->len = f->next_lblk = f->next_pblk = 0;
+	if (f->d->json)
+		return file_json(f, path, ino, in);
 	if (f->options & FRAG_VERBOSE) {
 		f->lwidth = dbg_width(xw_div_up(in->size, img->block_size), 7);
 		f->pwidth = dbg_width(img->sb.blocks_count, 8);
@@ -156,6 +186,16 @@ static int all_dirs(struct frag *f)
 	return rc;
 }
 
+static int from_dir(struct frag *f, const char *name, xw_ino ino)
+{
+	char *path = strdup(name);
+
+	if (path && !xw_vec_push(&f->dirs, ((struct later){path, ino, 0})))
+		return all_dirs(f);
+	free(path);
+	return xw_fail_nomem(&f->d->diag, "path");
+}
+
 int dbg_verb_filefrag(struct dbg *d, int argc, char **argv)
 {
 	static const char letters[] = "dvr";
@@ -178,18 +218,16 @@ int dbg_verb_filefrag(struct dbg *d, int argc, char **argv)
 	rc = dbg_inode(d, name, &ino, &in, NULL);
 	if (rc)
 		return rc;
-	if ((in.mode & XW_S_IFMT) == XW_S_IFDIR && !(f.options & FRAG_DIR)) {
-		char *path = strdup(name);
-
-		if (!path || xw_vec_push(&f.dirs, ((struct later){path, ino, 0}))) {
-			free(path);
-			return xw_fail_nomem(&d->diag, "path");
-		}
-		rc = all_dirs(&f);
-	} else {
+	if (d->json)
+		xw_json_array(&d->js, NULL);
+	if ((in.mode & XW_S_IFMT) != XW_S_IFDIR || f.options & FRAG_DIR)
 		rc = one_file(&f, name, ino, &in);
-	}
-	fputc('\n', d->out);
+	else
+		rc = from_dir(&f, name, ino);
+	if (d->json)
+		xw_json_end(&d->js, ']');
+	else
+		fputc('\n', d->out);
 	for (size_t i = 0; i < f.dirs.n; i++)
 		free(f.dirs.v[i].path);
 	xw_vec_free(&f.dirs);

@@ -29,6 +29,19 @@ struct quota {
 	bool found;
 };
 
+static void quota_json(struct xw_json *j, const struct xw_quota_entry *e)
+{
+	xw_json_object(j, NULL);
+	xw_json_u64(j, "id", e->id);
+	xw_json_u64(j, "space", e->space);
+	xw_json_u64(j, "space_soft", e->block_soft << 10);
+	xw_json_u64(j, "space_hard", e->block_hard << 10);
+	xw_json_u64(j, "inodes", e->inodes);
+	xw_json_u64(j, "inodes_soft", e->inode_soft);
+	xw_json_u64(j, "inodes_hard", e->inode_hard);
+	xw_json_end(j, '}');
+}
+
 static int print_quota(void *arg, const struct xw_quota_entry *e)
 {
 	struct quota *q = arg;
@@ -36,6 +49,10 @@ static int print_quota(void *arg, const struct xw_quota_entry *e)
 	if (q->one && e->id != q->id)
 		return 0;
 	q->found = true;
+	if (q->d->json) {
+		quota_json(&q->d->js, e);
+		return 0;
+	}
 	fprintf(q->d->out,
 		"%10" PRIu32 " %10" PRIu64 " %8" PRIu64 " %8" PRIu64 "  %10" PRIu64 " %8" PRIu64
 		" %8" PRIu64 "\n",
@@ -96,8 +113,11 @@ static int show_quota(struct dbg *d, const char *name, struct quota *q)
 		rc = read_quota(d, type, &buf, &len);
 	if (rc)
 		return rc;
-	fprintf(d->out, "%7s id %10s %8s %8s  %10s %8s %8s\n", quota_names[type], "space", "quota",
-		"limit", "inodes", "quota", "limit");
+	if (d->json)
+		xw_json_array(&d->js, NULL);
+	else
+		fprintf(d->out, "%7s id %10s %8s %8s  %10s %8s %8s\n", quota_names[type], "space",
+			"quota", "limit", "inodes", "quota", "limit");
 	rc = xw_quota_decode(buf, len, type, &info, print_quota, q);
 	if (rc == XW_ERR_CORRUPT)
 		rc = xw_fail(&d->diag, rc, "the %s quota file is damaged", quota_names[type]);
@@ -106,6 +126,8 @@ static int show_quota(struct dbg *d, const char *name, struct quota *q)
 
 		print_quota(q, &none);
 	}
+	if (d->json)
+		xw_json_end(&d->js, ']');
 	return rc;
 }
 
@@ -131,6 +153,41 @@ static int verb_get_quota(struct dbg *d, int argc, char **argv)
 
 /* ---- multiple mount protection ---- */
 
+static void print_mmp(struct dbg *d, xw_blk blk, const struct xw_mmp *m)
+{
+	const struct xw_super *sb = &d->img->sb;
+
+	fprintf(d->out,
+		"block_number: %" PRIu64 "\nupdate_interval: %u\ncheck_interval: %u\n"
+		"sequence: %08" PRIx32 "\ntime: %" PRId64 " -- %s\n",
+		blk, sb->mmp_interval, m->check_interval, m->seq, m->time, xw_show_when(m->time).s);
+	fputs("node_name: ", d->out);
+	dbg_print_name(d, m->node, strlen(m->node));
+	fputs("\ndevice_name: ", d->out);
+	dbg_print_name(d, m->device, strlen(m->device));
+	fprintf(d->out, "\nmagic: 0x%x\n", XW_MMP_MAGIC);
+	if (xw_super_has_csum(sb))
+		fprintf(d->out, "checksum: 0x%08" PRIx32 "\n", m->checksum);
+}
+
+static void mmp_json(struct dbg *d, xw_blk blk, const struct xw_mmp *m)
+{
+	struct xw_json *j = &d->js;
+
+	xw_json_object(j, NULL);
+	xw_json_u64(j, "block_number", blk);
+	xw_json_u64(j, "update_interval", d->img->sb.mmp_interval);
+	xw_json_u64(j, "check_interval", m->check_interval);
+	xw_json_u64(j, "sequence", m->seq);
+	xw_json_i64(j, "time", m->time);
+	xw_json_str(j, "node_name", m->node, strlen(m->node));
+	xw_json_str(j, "device_name", m->device, strlen(m->device));
+	xw_json_u64(j, "magic", XW_MMP_MAGIC);
+	if (xw_super_has_csum(&d->img->sb))
+		xw_json_u64(j, "checksum", m->checksum);
+	xw_json_end(j, '}');
+}
+
 static int verb_dump_mmp(struct dbg *d, int argc, char **argv)
 {
 	const struct xw_super *sb = &d->img->sb;
@@ -153,17 +210,7 @@ static int verb_dump_mmp(struct dbg *d, int argc, char **argv)
 		return xw_fail(&d->diag, XW_ERR_CORRUPT, "block %" PRIu64 " has no MMP data", blk);
 	if (xw_super_has_csum(sb) && !d->how.no_csum && xw_mmp_verify(buf, d->img->csum_seed))
 		dbg_complain(d, "block %" PRIu64 ": checksum mismatch", blk);
-	fprintf(d->out,
-		"block_number: %" PRIu64 "\nupdate_interval: %u\ncheck_interval: %u\n"
-		"sequence: %08" PRIx32 "\ntime: %" PRId64 " -- %s\n",
-		blk, sb->mmp_interval, m.check_interval, m.seq, m.time, xw_show_when(m.time).s);
-	fputs("node_name: ", d->out);
-	dbg_print_name(d, m.node, strlen(m.node));
-	fputs("\ndevice_name: ", d->out);
-	dbg_print_name(d, m.device, strlen(m.device));
-	fprintf(d->out, "\nmagic: 0x%x\n", XW_MMP_MAGIC);
-	if (xw_super_has_csum(sb))
-		fprintf(d->out, "checksum: 0x%08" PRIx32 "\n", m.checksum);
+	(d->json ? mmp_json : print_mmp)(d, blk, &m);
 	return 0;
 }
 

@@ -93,58 +93,117 @@ static void hash_of(const struct htree *h, const struct xw_dirent *e, struct xw_
 	(void)xw_dx_hash((enum xw_dx_version)version, h->seed, name, e->name_len, out);
 }
 
+static void leaf_entry_json(struct xw_json *j, const struct xw_dirent *e,
+			    const struct xw_dx_hash *hash)
+{
+	xw_json_object(j, NULL);
+	xw_json_u64(j, "inode", e->ino);
+	xw_json_u64(j, "hash", hash->major);
+	xw_json_u64(j, "minor", hash->minor);
+	xw_json_u64(j, "rec_len", e->rec_len);
+	xw_json_str(j, "name", e->name, e->name_len);
+	xw_json_end(j, '}');
+}
+
+static int leaf_entry(struct htree *h, const struct xw_dirent *e, unsigned *col)
+{
+	auto_free char *name = NULL;
+	struct xw_dx_hash hash;
+
+	hash_of(h, e, &hash);
+	if (h->d->json) {
+		leaf_entry_json(&h->d->js, e, &hash);
+		return 0;
+	}
+	if (!(h->in->flags & XW_FL_ENCRYPT))
+		name = dbg_shown_name(e->name, e->name_len);
+	else if (asprintf(&name, "<encrypted (%u)>", e->name_len) < 0)
+		name = NULL;
+	if (!name)
+		return xw_fail_nomem(&h->d->diag, "name");
+	dbg_wrap(h->d, col, "%" PRIu32 " 0x%08" PRIx32 "-%08" PRIx32 " (%" PRIu32 ") %s   ", e->ino,
+		 hash.major, hash.minor, e->rec_len, name);
+	return 0;
+}
+
+static int leaf_entries(struct htree *h, uint32_t lblk, const uint8_t *buf, uint32_t end,
+			unsigned *col)
+{
+	struct xw_dirent e;
+	int rc = 0;
+
+	for (uint32_t off = 0; off < end && !rc; off += e.rec_len) {
+		if (xw_dirent_decode(buf, end, off, &e)) {
+			dbg_complain(h->d, "block %" PRIu32 ": damaged entry at %" PRIu32, lblk,
+				     off);
+			break;
+		}
+		rc = leaf_entry(h, &e, col);
+	}
+	return rc;
+}
+
+static void begin_leaf(struct htree *h, uint32_t lblk, xw_blk pblk)
+{
+	struct xw_json *j = &h->d->js;
+
+	if (!h->d->json) {
+		fprintf(h->d->out, "Reading directory block %" PRIu32 ", phys %" PRIu64 "\n", lblk,
+			pblk);
+		return;
+	}
+	xw_json_object(j, "leaf");
+	xw_json_u64(j, "physical", pblk);
+	xw_json_array(j, "entries");
+}
+
+/* sum: the checksum it has; NULL: none. */
+static void end_leaf(struct htree *h, const uint8_t *sum, unsigned *col)
+{
+	if (!h->d->json) {
+		if (sum)
+			dbg_wrap(h->d, col, "leaf block checksum: 0x%08" PRIx32 "  ", peek32(sum));
+		fputc('\n', h->d->out);
+		return;
+	}
+	xw_json_end(&h->d->js, ']');
+	if (sum)
+		xw_json_u64(&h->d->js, "checksum", peek32(sum));
+	xw_json_end(&h->d->js, '}');
+}
+
 static int dump_leaf(struct htree *h, uint32_t lblk, uint8_t *buf)
 {
 	const uint32_t bs = h->d->img->block_size;
-	const char *crypt = h->in->flags & XW_FL_ENCRYPT ? "<encrypted" : NULL;
 	unsigned col = 0;
-	uint32_t off = 0, end = bs;
 	xw_blk pblk;
 	int rc = read_block(h, lblk, buf, &pblk);
 	bool tail;
 
 	if (rc || !pblk)
 		return rc;
-	fprintf(h->d->out, "Reading directory block %" PRIu32 ", phys %" PRIu64 "\n", lblk, pblk);
 	tail = h->csum && xw_dir_has_tail(buf, bs);
-	end -= tail ? XW_DIR_TAIL : 0;
-	while (off < end) {
-		auto_free char *name = NULL;
-		struct xw_dx_hash hash;
-		struct xw_dirent e;
-
-		if (xw_dirent_decode(buf, end, off, &e)) {
-			dbg_complain(h->d, "block %" PRIu32 ": damaged entry at %" PRIu32, lblk,
-				     off);
-			break;
-		}
-		hash_of(h, &e, &hash);
-		name = crypt ? NULL : dbg_shown_name(e.name, e.name_len);
-		if (crypt && asprintf(&name, "%s (%u)>", crypt, e.name_len) < 0)
-			name = NULL;
-		if (!name)
-			return xw_fail_nomem(&h->d->diag, "name");
-		dbg_wrap(h->d, &col,
-			 "%" PRIu32 " 0x%08" PRIx32 "-%08" PRIx32 " (%" PRIu32 ") %s   ", e.ino,
-			 hash.major, hash.minor, e.rec_len, name);
-		off += e.rec_len;
-	}
-	if (tail)
-		dbg_wrap(h->d, &col, "leaf block checksum: 0x%08" PRIx32 "  ",
-			 peek32(buf + bs - 4));
-	fputc('\n', h->d->out);
+	begin_leaf(h, lblk, pblk);
+	rc = leaf_entries(h, lblk, buf, bs - (tail ? XW_DIR_TAIL : 0), &col);
+	end_leaf(h, tail ? buf + bs - 4 : NULL, &col);
 	if (tail && !h->d->how.no_csum &&
 	    xw_dir_block_verify(buf, bs, xw_image_inode_seed(h->d->img, h->ino, h->in)))
 		dbg_complain(h->d, "block %" PRIu32 ": checksum mismatch", lblk);
-	return 0;
+	return rc;
 }
 
 /* ---- nodes ---- */
 
-static void print_entry(struct htree *h, unsigned i, const struct xw_dx_entry *e)
+static void begin_entry(struct htree *h, unsigned i, const struct xw_dx_entry *e)
 {
-	fprintf(h->d->out, "Entry #%u: Hash 0x%08" PRIx32 ", block %" PRIu32 "\n", i, e->hash,
-		e->lblk);
+	if (h->d->json) {
+		xw_json_object(&h->d->js, NULL);
+		xw_json_u64(&h->d->js, "hash", e->hash);
+		xw_json_u64(&h->d->js, "block", e->lblk);
+	} else {
+		fprintf(h->d->out, "Entry #%u: Hash 0x%08" PRIx32 ", block %" PRIu32 "\n", i,
+			e->hash, e->lblk);
+	}
 }
 
 static int dump_node(struct htree *h, uint8_t *buf, unsigned entries_off, unsigned above,
@@ -177,34 +236,87 @@ static int dump_child(struct htree *h, uint32_t lblk, uint8_t *buf, unsigned abo
 	return dump_node(h, buf, XW_DX_NODE_ENTRIES, above - 1, limit, count);
 }
 
+/* The stock debugger lists the entries before it follows them. */
+static void begin_node(struct htree *h, const uint8_t *buf, unsigned entries_off, unsigned limit,
+		       unsigned count)
+{
+	const size_t tail = entries_off + (size_t)limit * 8;
+	const bool csum = h->csum && tail + 8 <= h->d->img->block_size;
+	struct xw_json *j = &h->d->js;
+	struct xw_dx_entry e;
+
+	if (h->d->json) {
+		if (entries_off == XW_DX_NODE_ENTRIES)
+			xw_json_object(j, "node");
+		xw_json_u64(j, "count", count);
+		xw_json_u64(j, "limit", limit);
+		if (csum)
+			xw_json_u64(j, "checksum", peek32(buf + tail + 4));
+		xw_json_array(j, "entries");
+		return;
+	}
+	fprintf(h->d->out, "Number of entries (count): %u\nNumber of entries (limit): %u\n", count,
+		limit);
+	if (csum)
+		fprintf(h->d->out, "Checksum: 0x%08" PRIx32 "\n", peek32(buf + tail + 4));
+	for (unsigned i = 0; i < count; i++) {
+		xw_dx_entry_decode(buf, entries_off, i, &e);
+		begin_entry(h, i, &e);
+	}
+	fputc('\n', h->d->out);
+}
+
+static void end_node(struct htree *h, unsigned entries_off)
+{
+	if (!h->d->json) {
+		fputs("---------------------\n", h->d->out);
+		return;
+	}
+	xw_json_end(&h->d->js, ']');
+	if (entries_off == XW_DX_NODE_ENTRIES)
+		xw_json_end(&h->d->js, '}');
+}
+
 /* A node whose entries lead to leaves (above 0) or to nodes. */
 static int dump_node(struct htree *h, uint8_t *buf, unsigned entries_off, unsigned above,
 		     unsigned limit, unsigned count)
 {
 	const uint32_t bs = h->d->img->block_size;
-	const size_t tail = entries_off + (size_t)limit * 8;
 	struct xw_dx_entry e;
 	int rc = 0;
 
-	fprintf(h->d->out, "Number of entries (count): %u\nNumber of entries (limit): %u\n", count,
-		limit);
-	if (h->csum && tail + 8 <= bs)
-		fprintf(h->d->out, "Checksum: 0x%08" PRIx32 "\n", peek32(buf + tail + 4));
 	if (h->csum && !h->d->how.no_csum &&
 	    xw_dx_block_verify(buf, bs, entries_off, xw_image_inode_seed(h->d->img, h->ino, h->in)))
 		dbg_complain(h->d, "checksum mismatch of an index block");
-	for (unsigned i = 0; i < count; i++) {
-		xw_dx_entry_decode(buf, entries_off, i, &e);
-		print_entry(h, i, &e);
-	}
-	fputc('\n', h->d->out);
+	begin_node(h, buf, entries_off, limit, count);
 	for (unsigned i = 0; i < count && !rc; i++) {
 		xw_dx_entry_decode(buf, entries_off, i, &e);
-		print_entry(h, i, &e);
+		begin_entry(h, i, &e);
 		rc = dump_child(h, e.lblk, buf + bs, above);
+		if (h->d->json)
+			xw_json_end(&h->d->js, '}');
 	}
-	fputs("---------------------\n", h->d->out);
+	end_node(h, entries_off);
 	return rc;
+}
+
+static void print_info(struct htree *h, const struct xw_dx_info *info)
+{
+	struct xw_json *j = &h->d->js;
+
+	if (h->d->json) {
+		xw_json_u64(j, "hash_version", info->hash_version);
+		xw_json_u64(j, "info_length", info->info_length);
+		xw_json_u64(j, "indirect_levels", info->indirect_levels);
+		xw_json_u64(j, "flags", info->unused_flags);
+		xw_json_u64(j, "reserved_zero", info->reserved_zero);
+		return;
+	}
+	fprintf(h->d->out,
+		"Root node dump:\n\t Reserved zero: %" PRIu32 "\n\t Hash Version: %u\n"
+		"\t Info length: %u\n\t Indirect levels: %u\n\t Flags: %u\n",
+		info->reserved_zero, info->hash_version, info->info_length, info->indirect_levels,
+		info->unused_flags);
 }
 
 static int dump_root(struct htree *h)
@@ -218,17 +330,19 @@ static int dump_root(struct htree *h)
 	if (rc || !pblk)
 		return rc ? rc : DBG_SAID;
 	rc = xw_dx_root_decode(h->buf, bs, h->csum, &info, &limit, &count);
-	fprintf(h->d->out,
-		"Root node dump:\n\t Reserved zero: %" PRIu32 "\n\t Hash Version: %u\n"
-		"\t Info length: %u\n\t Indirect levels: %u\n\t Flags: %u\n",
-		info.reserved_zero, info.hash_version, info.info_length, info.indirect_levels,
-		info.unused_flags);
+	if (h->d->json)
+		xw_json_object(&h->d->js, NULL);
+	print_info(h, &info);
 	if (rc)
-		return xw_fail(&h->d->diag, rc,
-			       "directory inode %" PRIu32 ": damaged index (count %u, limit %u)",
-			       h->ino, count, limit);
+		rc = xw_fail(&h->d->diag, rc,
+			     "directory inode %" PRIu32 ": damaged index (count %u, limit %u)",
+			     h->ino, count, limit);
 	h->hash_version = info.hash_version;
-	return dump_node(h, h->buf, XW_DX_ROOT_ENTRIES, info.indirect_levels, limit, count);
+	if (!rc)
+		rc = dump_node(h, h->buf, XW_DX_ROOT_ENTRIES, info.indirect_levels, limit, count);
+	if (h->d->json)
+		xw_json_end(&h->d->js, '}');
+	return rc;
 }
 
 static int verb_htree(struct dbg *d, int argc, char **argv)
@@ -311,9 +425,16 @@ static int verb_dx_hash(struct dbg *d, int argc, char **argv)
 		*c = (char)tolower((unsigned char)*c);
 	rc = xw_dx_hash(version, seed, name, strlen(name), &hash);
 	free(name);
-	if (!rc)
+	if (!rc && d->json) {
+		xw_json_object(&d->js, NULL);
+		xw_json_str(&d->js, "name", argv[optind], strlen(argv[optind]));
+		xw_json_u64(&d->js, "hash", hash.major);
+		xw_json_u64(&d->js, "minor", hash.minor);
+		xw_json_end(&d->js, '}');
+	} else if (!rc) {
 		fprintf(d->out, "Hash of %s is 0x%0" PRIx32 " (minor 0x%0" PRIx32 ")\n",
 			argv[optind], hash.major, hash.minor);
+	}
 	return rc;
 }
 
@@ -338,7 +459,7 @@ static const struct dbg_verb verbs[] = {
 	 "the inode-ordered tree of a directory"},
 	{"itree_check",
 	 {NULL},
-	 DBG_OPEN | DBG_JSON,
+	 DBG_OPEN,
 	 dbg_verb_itree_check,
 	 "DIR",
 	 "whether the inode-ordered tree of a directory is as itree(5) says"},

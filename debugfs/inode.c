@@ -384,17 +384,17 @@ static int verb_inode_dump(struct dbg *d, int argc, char **argv)
 		extra = XW_MIN(extra, XW_INODE_BODY + (unsigned)in.extra_isize);
 	switch (what) {
 	case 'b':
-		dbg_hexdump(d, in.block, sizeof(in.block));
+		dbg_print_bytes(d, in.block, sizeof(in.block));
 		break;
 	case 'e':
 		if (extra < d->img->inode_size)
-			dbg_hexdump(d, raw + extra, d->img->inode_size - extra);
+			dbg_print_bytes(d, raw + extra, d->img->inode_size - extra);
 		break;
 	case 'x':
 		dbg_dump_xattr_inode(d, raw + extra, d->img->inode_size - extra);
 		break;
 	default:
-		dbg_hexdump(d, raw, d->img->inode_size);
+		dbg_print_bytes(d, raw, d->img->inode_size);
 	}
 	return 0;
 }
@@ -402,11 +402,11 @@ static int verb_inode_dump(struct dbg *d, int argc, char **argv)
 static const struct dbg_verb verbs[] = {
 	{"show_inode_info",
 	 {"stat"},
-	 DBG_OPEN | DBG_JSON | DBG_PAGED,
+	 DBG_OPEN | DBG_PAGED,
 	 verb_stat,
 	 "FILE",
 	 "what an inode says, its attributes and blocks"},
-	{"imap", {NULL}, DBG_OPEN | DBG_JSON, verb_imap, "FILE", "where an inode's record is"},
+	{"imap", {NULL}, DBG_OPEN, verb_imap, "FILE", "where an inode's record is"},
 	{"inode_dump",
 	 {"idump", "id"},
 	 DBG_OPEN,

@@ -51,12 +51,26 @@ static int root_of(struct itree *t, xw_blk *root)
 	return 0;
 }
 
+static void entry_json(struct xw_json *j, const struct xw_itree_entry *e)
+{
+	xw_json_object(j, NULL);
+	xw_json_u64(j, "inode", e->key.ino);
+	xw_json_u64(j, "hash", e->key.hash);
+	xw_json_u64(j, "file_type", e->ftype);
+	xw_json_str(j, "name", e->name, e->name_len);
+	xw_json_end(j, '}');
+}
+
 static void dump_leaf(struct itree *t, const uint8_t *block, const struct xw_itree_hdr *h)
 {
 	struct xw_itree_entry e;
 	uint32_t off = 0;
 
 	while (off < h->used && !xw_itree_leaf_decode(block, h->used, off, &e, &off)) {
+		if (t->d->json) {
+			entry_json(&t->d->js, &e);
+			continue;
+		}
 		fprintf(t->d->out, "%" PRIu32 " 0x%08" PRIx32 " (%u) ", e.key.ino, e.key.hash,
 			e.ftype);
 		if (t->any_names)
@@ -69,10 +83,18 @@ static void dump_leaf(struct itree *t, const uint8_t *block, const struct xw_itr
 
 static int dump_node(struct itree *t, xw_blk blk, int want, uint8_t *block);
 
-static int dump_index(struct itree *t, uint8_t *block, const struct xw_itree_hdr *h)
+static void child_json(struct xw_json *j, const struct xw_itree_idx *e)
+{
+	xw_json_object(j, NULL);
+	xw_json_u64(j, "inode", e->key.ino);
+	xw_json_u64(j, "hash", e->key.hash);
+	xw_json_u64(j, "block", e->blk);
+	xw_json_u64(j, "full_percent", (e->quartile + 1) * 25);
+}
+
+static void list_index(struct itree *t, const uint8_t *block, const struct xw_itree_hdr *h)
 {
 	struct xw_itree_idx e;
-	int rc = 0;
 
 	for (unsigned i = 0; i < h->count; i++) {
 		(void)xw_itree_idx_decode(block, i, &e);
@@ -82,11 +104,48 @@ static int dump_index(struct itree *t, uint8_t *block, const struct xw_itree_hdr
 			i, e.key.ino, e.key.hash, e.blk, (e.quartile + 1) * 25);
 	}
 	fputc('\n', t->d->out);
+}
+
+static int dump_index(struct itree *t, uint8_t *block, const struct xw_itree_hdr *h)
+{
+	struct xw_itree_idx e;
+	int rc = 0;
+
+	if (!t->d->json)
+		list_index(t, block, h);
 	for (unsigned i = 0; i < h->count && !rc; i++) {
 		(void)xw_itree_idx_decode(block, i, &e);
+		if (t->d->json)
+			child_json(&t->d->js, &e);
 		rc = dump_node(t, e.blk, h->level - 1, block + t->d->img->block_size);
+		if (t->d->json)
+			xw_json_end(&t->d->js, '}');
 	}
 	return rc;
+}
+
+static void begin_node(struct itree *t, const struct xw_itree_hdr *h, xw_blk blk, bool root)
+{
+	const uint32_t cap = xw_itree_cap(t->d->img->block_size);
+	struct xw_json *j = &t->d->js;
+
+	if (!t->d->json) {
+		fprintf(t->d->out,
+			"%s node at block %" PRIu64 ", level %u: %u entries, %u of %" PRIu32
+			" bytes\n",
+			root       ? "Root"
+			: h->level ? "Index"
+				   : "Leaf",
+			blk, h->level, h->count, h->used, cap);
+		return;
+	}
+	xw_json_object(j, root ? NULL : "node");
+	xw_json_u64(j, "block", blk);
+	xw_json_u64(j, "level", h->level);
+	xw_json_u64(j, "count", h->count);
+	xw_json_u64(j, "used", h->used);
+	xw_json_u64(j, "capacity", cap);
+	xw_json_array(j, "entries");
 }
 
 /* want: the level it must be of, -1 for the root. */
@@ -120,16 +179,16 @@ static int dump_node(struct itree *t, xw_blk blk, int want, uint8_t *block)
 		dbg_complain(t->d, "block %" PRIu64 ": %s", blk, flaw.what);
 	if (!t->d->how.no_csum && xw_itree_verify(block, bs, t->csum, t->seed))
 		dbg_complain(t->d, "block %" PRIu64 ": checksum mismatch", blk);
-	fprintf(t->d->out,
-		"%s node at block %" PRIu64 ", level %u: %u entries, %u of %" PRIu32 " bytes\n",
-		want < 0  ? "Root"
-		: h.level ? "Index"
-			  : "Leaf",
-		blk, h.level, h.count, h.used, xw_itree_cap(bs));
+	begin_node(t, &h, blk, want < 0);
 	if (h.level)
-		return dump_index(t, block, &h);
-	dump_leaf(t, block, &h);
-	return 0;
+		rc = dump_index(t, block, &h);
+	else
+		dump_leaf(t, block, &h);
+	if (t->d->json) {
+		xw_json_end(&t->d->js, ']');
+		xw_json_end(&t->d->js, '}');
+	}
+	return rc;
 }
 
 int dbg_verb_itree(struct dbg *d, int argc, char **argv)

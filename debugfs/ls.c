@@ -201,6 +201,14 @@ static int verb_chroot(struct dbg *d, int argc, char **argv)
 	return go_to(d, argc, argv, &d->root);
 }
 
+static void pwd_json(struct xw_json *j, const char *which, xw_ino ino, const char *path)
+{
+	xw_json_object(j, which);
+	xw_json_u64(j, "inode", ino);
+	xw_json_str(j, "path", path, strlen(path));
+	xw_json_end(j, '}');
+}
+
 static int verb_pwd(struct dbg *d, int argc, char **argv)
 {
 	auto_free char *cwd = NULL, *root = NULL;
@@ -212,6 +220,13 @@ static int verb_pwd(struct dbg *d, int argc, char **argv)
 	root = dbg_path_of(d, d->root);
 	if (!cwd || !root)
 		return xw_fail_nomem(&d->diag, "path");
+	if (d->json) {
+		xw_json_object(&d->js, NULL);
+		pwd_json(&d->js, "cwd", d->cwd, cwd);
+		pwd_json(&d->js, "root", d->root, root);
+		xw_json_end(&d->js, '}');
+		return 0;
+	}
 	fprintf(d->out,
 		"[pwd]   INODE: %6" PRIu32 "  PATH: %s\n[root]  INODE: %6" PRIu32 "  PATH: %s\n",
 		d->cwd, cwd, d->root, root);
@@ -231,9 +246,19 @@ enum { FOUND = 1 };
 static int on_searched(void *arg, const struct dbg_entry *e)
 {
 	const struct search *s = arg;
+	struct xw_json *j = &s->d->js;
 
 	if (!e->e.ino || e->e.name_len != s->len || memcmp(e->e.name, s->name, s->len))
 		return 0;
+	if (s->d->json) {
+		xw_json_object(j, NULL);
+		xw_json_u64(j, "inode", e->e.ino);
+		xw_json_u64(j, "logical", e->lblk);
+		xw_json_u64(j, "block", e->pblk);
+		xw_json_u64(j, "offset", e->off);
+		xw_json_end(j, '}');
+		return FOUND;
+	}
 	/* The stock debugger says the offset twice; scripts may look at either. */
 	fprintf(s->d->out,
 		"Entry found at logical block %" PRIu64 ", phys %" PRIu64 ", offset %" PRIu32
@@ -257,13 +282,15 @@ static int verb_dirsearch(struct dbg *d, int argc, char **argv)
 	rc = dbg_directory(d, argv[1], &ino, &in, &raw);
 	if (!rc)
 		rc = dbg_walk_dir(d, ino, &in, raw, false, on_searched, &s);
+	if (!rc && d->json)
+		xw_json_null(&d->js, NULL);
 	return rc == FOUND ? 0 : rc;
 }
 
 static const struct dbg_verb verbs[] = {
 	{"list_directory",
 	 {"ls"},
-	 DBG_OPEN | DBG_JSON | DBG_PAGED,
+	 DBG_OPEN | DBG_PAGED,
 	 verb_ls,
 	 "[-l] [-c] [-d] [-p] [-r] [DIR]",
 	 "list a directory: long, with checksums, removed entries, parsable, raw names"},

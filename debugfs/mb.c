@@ -72,8 +72,7 @@ static void fold(const uint32_t *count, unsigned from, unsigned n, uint32_t *out
 /* Text of ours, of Linux, or JSON: the same calls. */
 static struct yaml begin_result(const struct mb *m, bool kernel)
 {
-	struct yaml y = {
-		.out = m->s->out, .js = m->s->json, .indent = kernel ? "\t" : "  "};
+	struct yaml y = {.out = m->s->out, .js = m->s->json, .indent = kernel ? "\t" : "  "};
 
 	yaml_map(&y, NULL, false);
 	return y;

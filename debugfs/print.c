@@ -49,6 +49,17 @@ void dbg_hexdump(struct dbg *d, const uint8_t *buf, size_t len)
 	fputc('\n', d->out);
 }
 
+void dbg_print_bytes(struct dbg *d, const uint8_t *buf, size_t len)
+{
+	if (!d->json) {
+		dbg_hexdump(d, buf, len);
+		return;
+	}
+	xw_json_object(&d->js, NULL);
+	xw_json_hex(&d->js, "bytes_hex", buf, len);
+	xw_json_end(&d->js, '}');
+}
+
 void dbg_print_name(struct dbg *d, const char *name, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {

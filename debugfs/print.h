@@ -8,6 +8,8 @@
 /* 16 bytes a line, offsets in octal counted from 0; lines that repeat the one before are a star. An
  * empty line at the end. */
 void dbg_hexdump(struct dbg *d, const uint8_t *buf, size_t len);
+/* The same; as JSON an object whose "bytes_hex" has them. */
+void dbg_print_bytes(struct dbg *d, const uint8_t *buf, size_t len);
 /* Names of entries: printable as they are, other bytes as \xNN. */
 void dbg_print_name(struct dbg *d, const char *name, size_t len);
 /* The same in malloc'd memory; NULL: out of memory. */

@@ -64,20 +64,20 @@ void dbg_getopt_reset(void)
 
 struct output {
 	FILE *before;
-	char *text; /* of a verb without JSON of its own */
+	char *text; /* with --json: what a verb without a structure of its own prints */
 	size_t len;
 };
 
 static int begin_output(struct dbg *d, const struct dbg_verb *v, struct output *o)
 {
 	*o = (struct output){.before = d->out};
-	if (d->json && !(v->flags & DBG_JSON)) {
+	if (d->json) {
 		d->out = open_memstream(&o->text, &o->len);
 		if (!d->out) {
 			d->out = o->before;
 			return xw_fail_nomem(&d->diag, "output");
 		}
-	} else if (d->interactive && !d->json && v->flags & DBG_PAGED) {
+	} else if (d->interactive && v->flags & DBG_PAGED) {
 		FILE *paged = dbg_pager_open(d->out, &d->pager);
 
 		if (paged)
@@ -88,6 +88,7 @@ static int begin_output(struct dbg *d, const struct dbg_verb *v, struct output *
 
 static void print_json(struct dbg *d, const char *line, bool ok, const struct output *o)
 {
+	const bool has_result = d->js.len || d->js.nomem;
 	struct xw_json j = {0};
 	const char *text;
 
@@ -96,13 +97,13 @@ static void print_json(struct dbg *d, const char *line, bool ok, const struct ou
 	xw_json_bool(&j, "ok", ok);
 	if (!ok && *d->complaint)
 		xw_json_str(&j, "error", d->complaint, strlen(d->complaint));
-	if (o->text)
+	if (!has_result && o->text && (ok || o->len))
 		xw_json_str(&j, "text", o->text, o->len);
 	xw_json_end(&j, '}');
 	text = xw_json_text(&j);
-	if (!text || (!o->text && d->js.len && !xw_json_text(&d->js)))
+	if (!text || (has_result && !xw_json_text(&d->js)))
 		dbg_complain(d, "out of memory");
-	else if (!o->text && d->js.len)
+	else if (has_result)
 		/* the result is a value of its own: spliced in before the closing brace */
 		fprintf(d->out, "%.*s, \"result\": %s}\n", (int)j.len - 1, text, d->js.buf);
 	else

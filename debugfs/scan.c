@@ -317,6 +317,36 @@ static int by_dtime(const void *a, const void *b)
 	return (x->ino > y->ino) - (x->ino < y->ino);
 }
 
+static void lsdel_report(struct dbg *d, const struct deleted *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct deleted *f = &v[i];
+
+		fprintf(d->out,
+			"%6" PRIu32 " %6" PRIu32 " %6o %6" PRIu64 " %6" PRIu64 "/%6" PRIu64 " %s\n",
+			f->ino, f->uid, f->mode, f->size, f->free_blocks, f->blocks,
+			xw_show_when(f->dtime).s);
+	}
+	fprintf(d->out, "%zu deleted inodes found.\n", n);
+}
+
+static void lsdel_json(struct xw_json *j, const struct deleted *v, size_t n)
+{
+	xw_json_array(j, NULL);
+	for (size_t i = 0; i < n; i++) {
+		xw_json_object(j, NULL);
+		xw_json_u64(j, "inode", v[i].ino);
+		xw_json_u64(j, "uid", v[i].uid);
+		xw_json_u64(j, "mode", v[i].mode);
+		xw_json_u64(j, "size", v[i].size);
+		xw_json_u64(j, "free_blocks", v[i].free_blocks);
+		xw_json_u64(j, "blocks", v[i].blocks);
+		xw_json_u64(j, "dtime", v[i].dtime);
+		xw_json_end(j, '}');
+	}
+	xw_json_end(j, ']');
+}
+
 static int verb_lsdel(struct dbg *d, int argc, char **argv)
 {
 	struct lsdel l = {.d = d, .bits = {.d = d}, .since = INT64_MIN};
@@ -331,34 +361,25 @@ static int verb_lsdel(struct dbg *d, int argc, char **argv)
 		return rc;
 	if (argc == 2)
 		l.since = d->now - (int64_t)XW_MIN(ago, (uint64_t)INT32_MAX * 16);
-	fputs(" Inode  Owner  Mode    Size      Blocks   Time deleted\n", d->out);
+	if (!d->json)
+		fputs(" Inode  Owner  Mode    Size      Blocks   Time deleted\n", d->out);
 	rc = each_inode(d, on_lsdel, &l);
 	if (l.found.n)
 		qsort(l.found.v, l.found.n, sizeof(*l.found.v), by_dtime);
-	for (size_t i = 0; i < l.found.n; i++) {
-		const struct deleted *f = &l.found.v[i];
-
-		fprintf(d->out,
-			"%6" PRIu32 " %6" PRIu32 " %6o %6" PRIu64 " %6" PRIu64 "/%6" PRIu64 " %s\n",
-			f->ino, f->uid, f->mode, f->size, f->free_blocks, f->blocks,
-			xw_show_when(f->dtime).s);
-	}
-	fprintf(d->out, "%zu deleted inodes found.\n", l.found.n);
+	if (d->json)
+		lsdel_json(&d->js, l.found.v, l.found.n);
+	else
+		lsdel_report(d, l.found.v, l.found.n);
 	xw_vec_free(&l.found);
 	dbg_bits_end(&l.bits);
 	return rc;
 }
 
 static const struct dbg_verb verbs[] = {
-	{"icheck",
-	 {NULL},
-	 DBG_OPEN | DBG_JSON,
-	 verb_icheck,
-	 "BLOCK...",
-	 "which inodes have these blocks"},
+	{"icheck", {NULL}, DBG_OPEN, verb_icheck, "BLOCK...", "which inodes have these blocks"},
 	{"ncheck",
 	 {NULL},
-	 DBG_OPEN | DBG_JSON,
+	 DBG_OPEN,
 	 verb_ncheck,
 	 "[-c] INODE...",
 	 "all names of these inodes; with their file types checked"},

@@ -178,20 +178,29 @@ static void print_features(struct dbg *d, const struct xw_super *sb)
 	const uint32_t w[XW_FW_COUNT] = {sb->feature_compat, sb->feature_incompat,
 					 sb->feature_ro_compat};
 
-	fputs("Filesystem features:", d->out);
+	if (d->json)
+		xw_json_array(&d->js, NULL);
+	else
+		fputs("Filesystem features:", d->out);
 	for (int i = 0; i < XW_FW_COUNT; i++) {
 		for (unsigned bit = 0; bit < 32; bit++) {
 			const char *name = xw_feature_name((enum xw_feature_word)i, 1u << bit);
+			char number[16];
 
 			if (!(w[i] & 1u << bit))
 				continue;
-			if (name)
-				fprintf(d->out, " %s", name);
+			snprintf(number, sizeof(number), "FEATURE_%c%u", "CIR"[i], bit);
+			name = name ? name : number;
+			if (d->json)
+				xw_json_str(&d->js, NULL, name, strlen(name));
 			else
-				fprintf(d->out, " FEATURE_%c%u", "CIR"[i], bit);
+				fprintf(d->out, " %s", name);
 		}
 	}
-	fputc('\n', d->out);
+	if (d->json)
+		xw_json_end(&d->js, ']');
+	else
+		fputc('\n', d->out);
 }
 
 /* "[^|-]NAME" */

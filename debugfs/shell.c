@@ -110,6 +110,16 @@ static int verb_params(struct dbg *d, int argc, char **argv)
 	(void)argv;
 	if (argc > 1)
 		return DBG_USAGE;
+	if (d->json) {
+		xw_json_object(&d->js, NULL);
+		if (d->img)
+			xw_json_str(&d->js, "image", d->path, strlen(d->path));
+		else
+			xw_json_null(&d->js, "image");
+		xw_json_bool(&d->js, "writable", d->edit);
+		xw_json_end(&d->js, '}');
+		return 0;
+	}
 	if (d->img)
 		fprintf(d->out, "Open mode: read-%s\n", d->edit ? "write" : "only");
 	fprintf(d->out, "Filesystem in use: %s\n", d->img ? d->path : "--none--");
@@ -187,7 +197,7 @@ static const char *known_journal_feature(unsigned word, unsigned bit)
 }
 
 /* Print the names that `get` has, or look for one of them. */
-static bool each_feature(FILE *out, const char *(*get)(unsigned word, unsigned bit),
+static bool each_feature(struct dbg *d, const char *(*get)(unsigned word, unsigned bit),
 			 const char *like)
 {
 	for (unsigned i = 0; i < XW_FW_COUNT * 32u; i++) {
@@ -195,10 +205,32 @@ static bool each_feature(FILE *out, const char *(*get)(unsigned word, unsigned b
 
 		if (name && like && !strcasecmp(name, like))
 			return true;
-		if (name && !like)
-			fprintf(out, " %s", name);
+		if (name && !like && d->json)
+			xw_json_str(&d->js, NULL, name, strlen(name));
+		else if (name && !like)
+			fprintf(d->out, " %s", name);
 	}
 	return false;
+}
+
+static void list_supported(struct dbg *d)
+{
+	if (d->json) {
+		xw_json_object(&d->js, NULL);
+		xw_json_array(&d->js, "features");
+		each_feature(d, known_feature, NULL);
+		xw_json_end(&d->js, ']');
+		xw_json_array(&d->js, "journal_features");
+		each_feature(d, known_journal_feature, NULL);
+		xw_json_end(&d->js, ']');
+		xw_json_end(&d->js, '}');
+		return;
+	}
+	fputs("Supported features:", d->out);
+	each_feature(d, known_feature, NULL);
+	fputc('\n', d->out);
+	each_feature(d, known_journal_feature, NULL);
+	fputc('\n', d->out);
 }
 
 static int verb_supported(struct dbg *d, int argc, char **argv)
@@ -212,17 +244,13 @@ static int verb_supported(struct dbg *d, int argc, char **argv)
 	if (name) {
 		if (!xw_feature_find(name, strlen(name), &word, &bit))
 			name = xw_feature_name(word, bit); /* it may have others */
-		if (!each_feature(d->out, known_feature, name) &&
-		    !each_feature(d->out, known_journal_feature, name))
+		if (!each_feature(d, known_feature, name) &&
+		    !each_feature(d, known_journal_feature, name))
 			return xw_fail(&d->diag, XW_ERR_NOTFOUND, "unknown feature: %s", argv[1]);
 		fprintf(d->out, "Supported feature: %s\n", argv[1]);
 		return 0;
 	}
-	fputs("Supported features:", d->out);
-	each_feature(d->out, known_feature, NULL);
-	fputc('\n', d->out);
-	each_feature(d->out, known_journal_feature, NULL);
-	fputc('\n', d->out);
+	list_supported(d);
 	return 0;
 }
 

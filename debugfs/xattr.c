@@ -200,6 +200,17 @@ static int put_value(struct dbg *d, const struct get *g, const char *name, const
 {
 	if (g->file)
 		return put_file(d, g->file, value, len);
+	if (d->json) {
+		xw_json_object(&d->js, NULL);
+		xw_json_str(&d->js, "name", name, strlen(name));
+		xw_json_u64(&d->js, "size", len);
+		if (g->hex)
+			xw_json_hex(&d->js, "value_hex", value, len);
+		else
+			xw_json_str(&d->js, "value", (const char *)value, len);
+		xw_json_end(&d->js, '}');
+		return 0;
+	}
 	if (!g->value_only) {
 		fprintf(d->out, "%s (%zu)", name, len);
 		print_value(d->out, value, len, g->hex, g->c);
@@ -367,12 +378,7 @@ void dbg_dump_xattr_inode(struct dbg *d, const uint8_t *area, size_t size)
 }
 
 static const struct dbg_verb verbs[] = {
-	{"ea_list",
-	 {NULL},
-	 DBG_OPEN | DBG_JSON,
-	 verb_ea_list,
-	 "FILE",
-	 "the extended attributes of a file"},
+	{"ea_list", {NULL}, DBG_OPEN, verb_ea_list, "FILE", "the extended attributes of a file"},
 	{"ea_get",
 	 {NULL},
 	 DBG_OPEN,
@@ -381,7 +387,7 @@ static const struct dbg_verb verbs[] = {
 	 "the value of one: into a file, in hexadecimal, alone, as C, as stored"},
 	{"xattr_share",
 	 {NULL},
-	 DBG_OPEN | DBG_JSON,
+	 DBG_OPEN,
 	 dbg_verb_xattr_share,
 	 "",
 	 "how many blocks of attributes there are, and who shares them"},

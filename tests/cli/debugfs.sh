@@ -133,9 +133,60 @@ equal "a line a request" "$(wc -l <.out)" 14
 equal "each with ok" "$(grep -c '^{"request":"[^"]*","ok":true, *"\(result\|text\)":' .out)" 14
 if command -v python3 >/dev/null; then
 	is "it is JSON" python3 -c 'import json,sys; [json.loads(l) for l in open(sys.argv[1])]' .out
+	mkdir -p odd/many
+	(cd odd/many && touch $(seq 500))
+	echo odd >"odd/$(printf 'caf\351')"
+	mkfs -q -b 1024 -O itree,quota,mmp -d odd odd.img 8M
+	dbg -w -R "rm /many/7" odd.img
+	cat >structured <<'END'
+mb_structs_summary
+mb_groups
+mb_stats
+mb_find 10
+htree /many
+itree /many
+dx_hash caf
+lsdel
+ffb 2
+ffi
+lq user
+gq user 5
+dump_mmp
+filefrag -v /many
+filefrag /
+pwd
+dirsearch /many 9
+dirsearch /many x
+params
+supported_features
+features
+block_dump 1
+id /many
+bmap /many 0
+END
+	dbg --json -f structured odd.img
+	works "verbs with a structure of their own"
+	equal "  all of them" "$(python3 -c 'import json,sys; print(*[j["request"] for j in map(json.loads, open(".out")) if not j["ok"] or "result" not in j])')" ""
+	dbg --json -R "mb_groups" -R "htree /many" -R "itree /many" -R "ffb 2" -R "ls /" odd.img
+	equal "  what is in them" "$(python3 - 2>&1 <<'END'
+import json
+groups, htree, itree, ffb, ls = [json.loads(l)["result"] for l in open(".out")]
+def names(node):
+    for e in node["entries"]:
+        if "name" in e: yield e["name"]
+        elif "leaf" in e: yield from names(e["leaf"])
+        else: yield from names(e["node"])
+want = sorted(str(i) for i in range(1, 501) if i != 7)
+name = [e for e in ls if "name_hex" in e]
+print(sum(g["free"] for g in groups["groups"]) > 0, sorted(names(htree)) == want, sorted(names(itree)) == want,
+      len(ffb), len(name), name[0]["name"].encode(), bytes.fromhex(name[0]["name_hex"]))
+END
+)" "True True True 2 1 b'caf\xef\xbf\xbd' b'caf\xe9'"
 else
 	skip "it is JSON" "python3 is not installed"
 fi
+dbg --json -R "mb_stats --kernel" img
+fails 1 'layout of text' "mb_stats --kernel under --json"
 dbg --json -R "stat /nothing" img
 equal "a failure in JSON" "$(cat .out)" '{"request":"stat /nothing","ok":false,"error":"/nothing: no such file or directory"}'
 fails 1 'no such file' "a failure under --json"
