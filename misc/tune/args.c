@@ -199,7 +199,7 @@ static void settle_now(struct tune_args *args)
 
 bool tune_args_change(const struct tune_args *args)
 {
-	const struct xw_tune_want nothing = {0};
+	static const struct xw_tune_want nothing; /* padding, too, is zero */
 
 	return memcmp(&args->want, &nothing, sizeof(nothing)) != 0;
 }

@@ -91,7 +91,12 @@ START_TEST(mmp_fields)
 	xw_mmp_encode(&m, false, 0, buf);
 	ck_assert_mem_eq(buf, want, sizeof(want));
 	ck_assert_int_eq(xw_mmp_decode(buf, &back), 0);
-	ck_assert_mem_eq(&back, &m, sizeof(m));
+	ck_assert_uint_eq(back.seq, m.seq);
+	ck_assert_int_eq(back.time, m.time);
+	ck_assert_str_eq(back.node, m.node);
+	ck_assert_str_eq(back.device, m.device);
+	ck_assert_uint_eq(back.check_interval, m.check_interval);
+	ck_assert_uint_eq(back.checksum, m.checksum);
 
 	xw_mmp_encode(&m, true, 0x1234, buf);
 	ck_assert_int_eq(xw_mmp_verify(buf, 0x1234), 0);

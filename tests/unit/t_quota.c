@@ -48,8 +48,19 @@ static int take(void *arg, const struct xw_quota_entry *e)
 {
 	struct taken *t = arg;
 
-	if (t->want)
-		ck_assert_mem_eq(e, &t->want[t->n], sizeof(*e));
+	if (t->want) {
+		const struct xw_quota_entry *w = &t->want[t->n];
+
+		ck_assert_uint_eq(e->id, w->id);
+		ck_assert_uint_eq(e->inodes, w->inodes);
+		ck_assert_uint_eq(e->space, w->space);
+		ck_assert_uint_eq(e->inode_hard, w->inode_hard);
+		ck_assert_uint_eq(e->inode_soft, w->inode_soft);
+		ck_assert_uint_eq(e->block_hard, w->block_hard);
+		ck_assert_uint_eq(e->block_soft, w->block_soft);
+		ck_assert_int_eq(e->inode_time, w->inode_time);
+		ck_assert_int_eq(e->block_time, w->block_time);
+	}
 	return ++t->n == t->stop ? 77 : 0;
 }
 
