@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # xw-debugfs's verbs about the allocator: YAML by default; with --kernel what Linux shows of the same image in
 # /proc/fs/ext4/DEV/mb_groups and mb_structs_summary, byte for byte; mb_find finds what is free and takes nothing.
-# stats and freefrag are stock debugfs's. XW_ALL=1: an image of 60 TiB too (1 GiB of memory), and what it costs.
+# stats and freefrag are stock debugfs's. An image of 60 TiB, where there are 160 MiB for it in /dev/shm, shows what they need.
 . "$(dirname "$0")/../cli/lib.sh"
 debugfs=$BIN/xw-debugfs
 dbg() { "$debugfs" "$@" 2>.err; }
@@ -133,13 +133,19 @@ if command -v debugfs >/dev/null; then
 	done
 fi
 
-if [ "${XW_ALL-}" = 1 ]; then
-	rm -f huge && at_end "rm -f /dev/shm/xw-test-$$"
-	mkfs -q "/dev/shm/xw-test-$$" 60T
-	dbg -R mb_structs_summary "/dev/shm/xw-test-$$" >/dev/null
-	/usr/bin/time -o cost -f '%e %M' "$debugfs" -R mb_structs_summary "/dev/shm/xw-test-$$" >huge
+# 60 TiB, in memory, without the copies of the descriptors, which would be most of it. What it takes is said; what it needs is
+# promised: 64 MiB.
+large=/dev/shm/xw-test-$$
+at_end "rm -f $large"
+if ldd "$MKFS" | grep -q libasan || [ ! -x /usr/bin/time ]; then
+	skip "60 TiB" "needs time(1), and no sanitizer"
+elif ! "$MKFS" -q -O sparse_super2 -E num_backup_sb=0 -J size=4 "$large" 60T 2>.err; then
+	skip "60 TiB" "no such file can be made here: $(cat .err)"
+else
+	/usr/bin/time -o cost -f '%e %M' "$debugfs" -R mb_structs_summary "$large" >huge
 	diag "60 TiB: $(sed 's/ / s, /' cost) KiB"
 	is "60 TiB: 64 MiB at most" [ "$(sed 's/.* //' cost)" -le 65536 ]
 	equal "60 TiB: groups" "$(sed -n 's/^groups: //p' huge)" 491520
+	rm -f "$large"
 fi
 done_testing
