@@ -25,7 +25,7 @@ static const struct cli_row rows[] = {
 	{'w', no_argument, "-w", CLI_OURS, NULL},
 	{'z', required_argument, "-z", CLI_OURS, NULL},
 	{'d', required_argument, "-d", CLI_REFUSED, "blocks come from the image alone"},
-	{'D', no_argument, "-D", CLI_REFUSED, "the image is read through the page cache"},
+	{'D', no_argument, "-D", CLI_ALWAYS, NULL},
 	{KEY_NO_REPLAY, no_argument, "--no-replay", CLI_OURS, NULL},
 	{KEY_REDO_FILE, required_argument, "--redo-file", CLI_OURS, NULL},
 	CLI_TALK_ROWS,
@@ -191,8 +191,12 @@ int debugfs_args_parse(struct debugfs_args *args, int argc, char **argv)
 	for (size_t i = 0; i < args->line.count; i++)
 		if (!strcmp(args->line.settings[i].name, "now"))
 			args->now = strtoll(args->line.settings[i].value, NULL, 10);
-	if (optind < argc)
+	if (optind < argc) {
 		args->image = argv[optind++];
+		status = cli_line_offset(&args->line, argv[optind - 1]);
+		if (status >= 0)
+			return status;
+	}
 	if (optind < argc) {
 		cli_error("unexpected argument '%s' after IMAGE", argv[optind]);
 		return cli_line_usage(&args->line);

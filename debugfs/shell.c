@@ -5,6 +5,7 @@
 #include "debugfs.h"
 #include "plan/features.h"
 #include "show/show.h"
+#include "tune/tune.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -69,6 +70,18 @@ static int open_options(struct dbg *d, int argc, char **argv, struct dbg_how *ho
 	return rc;
 }
 
+/* "IMAGE?offset=BYTES", where no file is called so: cut the name. */
+static int split_offset(struct dbg *d, char *image, uint64_t *offset)
+{
+	static const char key[] = "?offset=";
+	char *at = strstr(image, key);
+
+	if (!at || !access(image, F_OK))
+		return 0;
+	*at = '\0';
+	return dbg_number(d, at + sizeof(key) - 1, "offset", offset);
+}
+
 static int verb_open(struct dbg *d, int argc, char **argv)
 {
 	struct dbg_how how = {.no_replay = d->how.no_replay, .redo_file = d->how.redo_file};
@@ -82,7 +95,9 @@ static int verb_open(struct dbg *d, int argc, char **argv)
 		return rc;
 	if (optind + 1 != argc)
 		return DBG_USAGE;
-	rc = dbg_open(d, argv[optind], &how);
+	rc = split_offset(d, argv[optind], &how.offset);
+	if (!rc)
+		rc = dbg_open(d, argv[optind], &how);
 	d->how.undo_file = NULL; /* the edit has its own */
 	return rc;
 }
@@ -90,9 +105,20 @@ static int verb_open(struct dbg *d, int argc, char **argv)
 static int verb_close(struct dbg *d, int argc, char **argv)
 {
 	const bool discard = argc == 2 && !strcmp(argv[1], "-n");
+	const bool copies = argc == 2 && !strcmp(argv[1], "-a");
+	int rc;
 
-	if (argc > 1 && !discard)
+	if (argc > 1 && !discard && !copies)
 		return DBG_USAGE;
+	if (copies && !d->edit)
+		return xw_fail(&d->diag, XW_ERR_STATE,
+			       "the image is open for reading only; see -w");
+	if (copies && !d->spoiled) {
+		rc = xw_tune_copies(d->img, true);
+		if (rc)
+			return rc;
+		d->dirty = true;
+	}
 	return dbg_close(d, !discard);
 }
 
@@ -266,8 +292,9 @@ static const struct dbg_verb verbs[] = {
 	 {"close"},
 	 DBG_OPEN,
 	 verb_close,
-	 "[-n]",
-	 "commit what was changed, and close the image; -n: without the changes"},
+	 "[-a | -n]",
+	 "commit what was changed, and close the image; -a: the copies of superblock and "
+	 "descriptors, too; -n: without the changes"},
 	{"supported_features", {NULL}, 0, verb_supported, "[FEATURE]", "features this tool knows"},
 	{"lcd", {NULL}, 0, verb_lcd, "DIR", "change the directory on this machine"},
 	{"help",

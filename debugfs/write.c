@@ -344,6 +344,22 @@ static int logical(struct dbg *d, const char *text, uint64_t *out)
 	return rc;
 }
 
+/* Blocks come and go below the contents of files only: what else has some means something. */
+static int has_contents(struct dbg *d, const char *file, xw_ino *ino)
+{
+	struct xw_inode in;
+	int rc = dbg_inode(d, file, ino, &in, NULL);
+
+	if (rc)
+		return rc;
+	if ((in.mode & XW_S_IFMT) == XW_S_IFDIR)
+		return xw_fail(&d->diag, XW_ERR_INPUT,
+			       "%s: a directory, whose blocks hold names; see expand_dir", file);
+	if (*ino < d->img->sb.first_ino || (in.mode & XW_S_IFMT) != XW_S_IFREG)
+		return xw_fail(&d->diag, XW_ERR_INPUT, "%s: not a file with contents", file);
+	return 0;
+}
+
 /* "FILE FIRST [LAST]" */
 static int range(struct dbg *d, int argc, char **argv, xw_ino *ino, uint64_t lblk[2])
 {
@@ -352,7 +368,7 @@ static int range(struct dbg *d, int argc, char **argv, xw_ino *ino, uint64_t lbl
 	if (argc < 3 || argc > 4)
 		return DBG_USAGE;
 	lblk[1] = UINT32_MAX;
-	rc = dbg_inode_number(d, argv[1], ino);
+	rc = has_contents(d, argv[1], ino);
 	if (!rc)
 		rc = logical(d, argv[2], &lblk[0]);
 	if (!rc && argc > 3)

@@ -285,8 +285,9 @@ int xw_export_finish(struct xw_exporter *x, int rc)
 			       s->damaged, plural(s->damaged), x->first);
 	if (s->failed)
 		return xw_fail(d, x->failed_code,
-			       "%s: %" PRIu64 " item%s could not be written, the first: %s", name,
-			       s->failed, plural(s->failed), x->first);
+			       "%s: %" PRIu64 " item%s could not be written as %s, the first: %s",
+			       name, s->failed, plural(s->failed),
+			       s->failed == 1 ? "it is" : "they are", x->first);
 	if (s->missing)
 		return xw_fail(d, XW_ERR_NOTFOUND, "%s: not in the image: %s", name, x->missing);
 	return 0;

@@ -366,15 +366,17 @@ int xw_image_to_dir(struct xw_image *img, const struct xw_export_opts *o,
 		.fd = -1,
 	};
 	int rc = xw_export_begin(&t.x, img, o, stats), err;
+	/* where nothing is to be written no directory is made */
+	const bool any = !rc && (!o->paths.n || stats->missing < o->paths.n);
 
 	if (!rc && !t.buf)
 		rc = xw_fail_nomem(img->diag, "buffer");
-	if (!rc) {
+	if (!rc && any) {
 		err = xw_places_open(&t.places, eo->dir);
 		if (err)
 			rc = xw_fail_errno(img->diag, XW_ERR_USAGE, -err, "%s", eo->dir);
 	}
-	if (!rc)
+	if (!rc && any)
 		rc = xw_export_items(&t.x);
 	if (!rc)
 		rc = finish_dirs(&t);

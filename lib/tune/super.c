@@ -206,15 +206,14 @@ static int copy_meta(struct xw_image *img, uint64_t i, uint8_t *buf)
 	return ret;
 }
 
-static int put_copies(struct xw_tune *t, struct xw_image *img)
+int xw_tune_copies(struct xw_image *img, bool descs)
 {
-	const bool descs = t->work & (XW_TUNE_BEFORE | XW_TUNE_BEHIND | XW_TUNE_DO_SWEEP);
 	const uint64_t all = xw_tune_desc_blocks(img);
 	const uint64_t table = img->sb.feature_incompat & XW_INCOMPAT_META_BG
 				       ? XW_MIN(img->sb.first_meta_bg, all)
 				       : all;
 	auto_free uint8_t *buf = malloc(2 * (size_t)img->block_size);
-	int ret = buf ? 0 : xw_fail_nomem(t->diag, "group descriptors");
+	int ret = buf ? 0 : xw_fail_nomem(img->diag, "group descriptors");
 
 	for (uint64_t g = 1; g < img->groups && !ret; g++) {
 		if (!xw_image_has_super(img, g))
@@ -230,6 +229,7 @@ static int put_copies(struct xw_tune *t, struct xw_image *img)
 
 int xw_tune_put_copies(struct xw_tune *t, const struct xw_super *sb)
 {
+	const bool descs = t->work & (XW_TUNE_BEFORE | XW_TUNE_BEHIND | XW_TUNE_DO_SWEEP);
 	struct xw_image *img;
 	int ret = xw_tune_put_super(t, sb);
 
@@ -237,7 +237,7 @@ int xw_tune_put_copies(struct xw_tune *t, const struct xw_super *sb)
 		ret = xw_image_open(xw_edit_dev(t->edit), 0, t->diag, &img);
 	if (ret)
 		return ret;
-	ret = put_copies(t, img);
+	ret = xw_tune_copies(img, descs);
 	xw_image_close(img);
 	return ret;
 }

@@ -108,6 +108,12 @@ int xw_tune_run_edit(struct xw_edit *e, const struct xw_tune_opts *opts,
  */
 int xw_tune_clear_pending(const char *path, const struct xw_tune_opts *opts, struct xw_diag *diag);
 
+/*
+ * Make the copies of the superblock, and with `descs` of the group descriptors, what the first ones
+ * are, on img's device; only what differs of the descriptors is written.
+ */
+int xw_tune_copies(struct xw_image *img, bool descs);
+
 #pragma GCC visibility pop
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct getopt_tables {
 	char *letters;
@@ -194,7 +195,21 @@ int cli_line_read(struct cli_line *l, int argc, char **argv)
 	return status;
 }
 
-int cli_line_image(const struct cli_line *l, int argc, char **argv, const char **image)
+int cli_line_offset(struct cli_line *l, char *image)
+{
+	const struct cli_row *row = find_row(l, 'E');
+	char *at = strstr(image, "?offset=");
+
+	if (!row || !at || !access(image, F_OK))
+		return -1;
+	*at++ = '\0';
+	if (row->action != CLI_TO_LIBRARY)
+		return l->take(l, row->key, at);
+	cli_line_push(l, row->name, at);
+	return -1;
+}
+
+int cli_line_image(struct cli_line *l, int argc, char **argv, const char **image)
 {
 	if (optind == argc) {
 		cli_error("the name of the image is missing");
@@ -202,7 +217,7 @@ int cli_line_image(const struct cli_line *l, int argc, char **argv, const char *
 	}
 	*image = argv[optind++];
 	if (optind == argc)
-		return -1;
+		return cli_line_offset(l, argv[optind - 1]);
 	cli_error("unexpected argument '%s' after IMAGE", argv[optind]);
 	return cli_line_usage(l);
 }

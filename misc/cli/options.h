@@ -124,8 +124,13 @@ int cli_line_read(struct cli_line *l, int argc, char **argv);
 void cli_line_free(struct cli_line *l);
 /* One setting more: room for one a word of argv is there. */
 void cli_line_push(struct cli_line *l, const char *name, const char *value);
+/*
+ * "IMAGE?offset=BYTES", which e2fsprogs take, where no file is called so: image is cut, and the
+ * rest taken as a value of -E. -1, or the status to exit with.
+ */
+int cli_line_offset(struct cli_line *l, char *image);
 /* The one operand that a tool takes, the image; -1, or the status to exit with. */
-int cli_line_image(const struct cli_line *l, int argc, char **argv, const char **image);
+int cli_line_image(struct cli_line *l, int argc, char **argv, const char **image);
 /* Prints the synopsis; EXIT_USAGE. */
 int cli_line_usage(const struct cli_line *l);
 

@@ -261,5 +261,6 @@ int export_args_parse(struct export_args *args, int argc, char **argv)
 	}
 	args->image = argv[optind++];
 	args->paths = argv + optind;
-	return check(args);
+	status = cli_line_offset(&args->line, argv[optind - 1]);
+	return status < 0 ? check(args) : status;
 }

@@ -83,5 +83,5 @@ int import_args_parse(struct import_args *args, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	args->sources = argv + optind;
-	return -1;
+	return cli_line_offset(&args->line, argv[optind - 1]);
 }

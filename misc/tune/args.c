@@ -228,6 +228,9 @@ int tune_args_parse(struct tune_args *args, int argc, char **argv)
 		return cli_line_usage(&args->line);
 	}
 	args->image = argv[optind];
+	status = cli_line_offset(&args->line, argv[optind]);
+	if (status >= 0)
+		return status;
 	if (!args->list && !args->clear_pending && !tune_args_change(args)) {
 		cli_error("nothing to change is given");
 		return cli_line_usage(&args->line);

@@ -194,6 +194,38 @@ dbg --json -R "cat /file" img
 fails 1 'JSON' "bytes are not JSON"
 dbg --json -R nosuch -R "cat /file" -R "stat" -R 'ls "x' img
 equal "an object for each, whatever becomes of it" "$(grep -c '^{"request":".*","ok":false,"error":".*}$' .out)" 4
+
+# ---- spellings of e2fsprogs ----
+{ head -c 1048576 /dev/zero; cat img; } >disk
+dbg -D -R "cat /file" "disk?offset=1048576"
+prints "IMAGE?offset=BYTES, and -D" hello
+for other in "xw-dump -h" "xw-tune -l" "xw-freefrag"; do
+	# shellcheck disable=SC2086
+	"$BIN"/$other "disk?offset=1048576" >.out 2>.err
+	is "  $other" grep -q 'clean\|free' .out
+done
+equal "  xw-export" "$("$BIN/xw-export" "disk?offset=1048576" file | tar xOf - file)" hello
+ln disk "disk?offset=7"
+dbg -E offset=1048576 -R "cat /file" "disk?offset=7"
+prints "  a file that is called so" hello
+dbg -R "open disk?offset=1048576" -R "cat /file"
+prints "  of the verb open" hello
+dbg -R "cat /file" "disk?offset=x"
+fails 2 'not a number' "  not a number"
+mkfs -q -b 1024 -d tree copies.img 20M
+dbg -w -R "ssv volume_name new" -R "close -a" copies.img
+works "close -a"
+"$DBG" -s 8193 -b 1024 -R "stats -h" copies.img >.out 2>.err
+is "  writes the copies" grep -q 'volume name: *new' .out
+clean copies.img "  as e2fsck wants them"
+dbg -R "close -a" img
+fails 1 'for reading only' "close -a without -w"
+for verb in "fallocate / 2" "punch /sub 0" "fallocate <8> 0 9999"; do
+	cp img y.img
+	dbg -w -R "$verb" y.img
+	fails 1 'a directory, whose blocks hold names|not a file with contents' "$verb"
+done
+
 dbg -R "mb_groups 1 0" img
 fails 1 'no group 1|ends before' "groups the wrong way round"
 

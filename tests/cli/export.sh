@@ -200,6 +200,10 @@ export_
 says 2 'image is missing' "no image named"
 export_ img other
 says 1 'not in the image: other' "a path that is not there"
+rm -rf new
+export_ -x new img nothing
+says 1 'not in the image' "-x of nothing that is there"
+is "  makes no directory" [ ! -e new ]
 export_ --nonsense img
 says 2 'unknown option' "an unknown option"
 export_ -E stride=3 img
