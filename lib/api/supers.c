@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "api/run.h"
+#include "read/copies.h"
 
 int xw_supers_check(struct xw_mkfs *m)
 {
@@ -36,16 +37,6 @@ struct copy {
 	struct xw_super sb;
 };
 
-/* Where it says that it is: a file may hold an image, too. */
-static uint64_t place_of(const struct xw_super *sb)
-{
-	const uint64_t group = sb->block_group_nr;
-
-	return group ? (sb->first_data_block + group * sb->blocks_per_group) *
-			       xw_super_block_size(sb)
-		     : XW_SUPER_OFFSET;
-}
-
 static bool read_copy(struct xw_mkfs *m, const struct xw_target *t, uint64_t at, struct copy *c)
 {
 	uint8_t buf[XW_SUPER_SIZE];
@@ -57,7 +48,7 @@ static bool read_copy(struct xw_mkfs *m, const struct xw_target *t, uint64_t at,
 		return false;
 	}
 	c->at = at;
-	if (xw_super_decode(buf, &c->sb) || xw_super_verify(buf) || at != place_of(&c->sb))
+	if (xw_super_decode(buf, &c->sb) || xw_super_verify(buf) || at != xw_super_place(&c->sb))
 		c->sb.blocks_count = 0;
 	return c->sb.blocks_count != 0;
 }

@@ -26,6 +26,7 @@ extern "C" {
 #define XW_E_NOSPC (-4) /* the image is too small */
 #define XW_E_HOSTFULL (-6) /* the host filesystem is full */
 #define XW_E_CORRUPT (-7) /* the image is damaged */
+#define XW_E_CHECKSUM (-8) /* the same, and only a checksum may be wrong */
 #define XW_E_UNSUPPORTED (-9) /* a feature this version does not make */
 #define XW_E_INPUT (-10) /* the source is malformed */
 #define XW_E_TRUNCATED (-11) /* the source ends early */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "read/copies.h"
 
 #define CACHE_BYTES (2u << 20)
 #define CACHE_MIN_SLOTS 32u
@@ -123,14 +124,14 @@ static int load_super(struct xw_image *img)
 		return xw_fail(img->diag, rc, "%s: cannot read the superblock", img->dev->name);
 	rc = xw_super_decode(buf, &img->sb);
 	if (rc == XW_ERR_INPUT)
-		return xw_fail(img->diag, rc, "%s: not an ext2, ext3 or ext4 filesystem",
-			       img->dev->name);
+		return xw_fail(img->diag, rc, "%s: not an ext2, ext3 or ext4 filesystem%s",
+			       img->dev->name, xw_super_copy_hint(img->dev).s);
 	if (rc)
-		return xw_fail(img->diag, rc, "%s: superblock: %s", img->dev->name,
-			       xw_err_text(rc));
+		return xw_fail(img->diag, rc, "%s: superblock: %s%s", img->dev->name,
+			       xw_err_text(rc), xw_super_copy_hint(img->dev).s);
 	if (!(img->flags & XW_IMAGE_NOCSUM) && xw_super_verify(buf))
-		return xw_fail(img->diag, XW_ERR_CHECKSUM, "%s: superblock: checksum mismatch",
-			       img->dev->name);
+		return xw_fail(img->diag, XW_ERR_CHECKSUM, "%s: superblock: checksum mismatch%s",
+			       img->dev->name, xw_super_copy_hint(img->dev).s);
 	return check_features(img);
 }
 

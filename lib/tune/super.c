@@ -14,6 +14,7 @@
 
 #include "base/auto.h"
 #include "disk/mmp.h"
+#include "read/copies.h"
 #include "read/image.h"
 #include "tune/tune_internal.h"
 
@@ -24,17 +25,19 @@ int xw_tune_get_super(struct xw_tune *t, struct xw_super *sb)
 	int ret;
 
 	if (dev->size < XW_SUPER_OFFSET + XW_SUPER_SIZE)
-		return xw_tune_refuse(t, XW_ERR_INPUT, "no ext2, ext3 or ext4 filesystem");
+		return xw_tune_refuse(t, XW_ERR_INPUT, "not an ext2, ext3 or ext4 filesystem");
 	ret = xw_dev_pread(dev, buf, sizeof(buf), XW_SUPER_OFFSET);
 	if (ret)
 		return ret;
 	ret = xw_super_decode(buf, sb);
 	if (ret)
-		return xw_tune_refuse(t, ret,
-				      ret == XW_ERR_INPUT ? "no ext2, ext3 or ext4 filesystem"
-							  : "damaged superblock");
+		return xw_tune_refuse(t, ret, "%s%s",
+				      ret == XW_ERR_INPUT ? "not an ext2, ext3 or ext4 filesystem"
+							  : "damaged superblock",
+				      xw_super_copy_hint(dev).s);
 	if (xw_super_verify(buf))
-		return xw_tune_refuse(t, XW_ERR_CHECKSUM, "superblock: checksum mismatch");
+		return xw_tune_refuse(t, XW_ERR_CHECKSUM, "superblock: checksum mismatch%s",
+				      xw_super_copy_hint(dev).s);
 	return 0;
 }
 

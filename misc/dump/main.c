@@ -87,8 +87,7 @@ static int run(const struct dump_args *args)
 		fflush(stdout);
 		cli_error("%s", *diag.text ? diag.text : xw_err_text(rc));
 		if ((rc == XW_ERR_INPUT || rc == XW_ERR_CORRUPT) && !args->source.super)
-			cli_hint("copies of a superblock are in blocks 8193 (of 1 KiB), 16384 (2 "
-				 "KiB) or 32768 (4 KiB): -o superblock=BLOCK");
+			cli_hint("-o superblock=BLOCK -o blocksize=BYTES looks through a copy");
 	} else if (args->line.json) {
 		end_json(&json, &problems);
 	}

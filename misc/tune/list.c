@@ -21,7 +21,7 @@ static int show(struct xw_show *s, struct xw_dev *dev, struct xw_diag *diag)
 	if (dev->size < XW_SUPER_OFFSET + XW_SUPER_SIZE ||
 	    xw_dev_pread(dev, buf, sizeof(buf), XW_SUPER_OFFSET) ||
 	    xw_super_decode(buf, &sb) == XW_ERR_INPUT)
-		return xw_fail(diag, XW_ERR_INPUT, "%s: no ext2, ext3 or ext4 filesystem",
+		return xw_fail(diag, XW_ERR_INPUT, "%s: not an ext2, ext3 or ext4 filesystem",
 			       dev->name);
 	return xw_show_raw_super(s, dev, &sb);
 }

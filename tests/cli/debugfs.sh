@@ -220,6 +220,22 @@ is "  writes the copies" grep -q 'volume name: *new' .out
 clean copies.img "  as e2fsck wants them"
 dbg -R "close -a" img
 fails 1 'for reading only' "close -a without -w"
+# a superblock that is lost: the line names a copy
+cp copies.img lost.img
+dd if=/dev/zero of=lost.img bs=1024 count=3 conv=notrunc status=none
+cp copies.img wrong.img
+printf xxxx | dd of=wrong.img bs=1 seek=1300 conv=notrunc status=none
+for image in lost wrong; do
+	for other in "debugfs -R stats" "debugfs -w -R stats" "export -t" "tune -L x" "dump"; do
+		# shellcheck disable=SC2086
+		"$BIN"/xw-$other $image.img >.out 2>.err </dev/null
+		is "where a copy is: xw-$other, $image" grep -q '; a copy is in block 8193 of 1024 bytes: e2fsck -b 8193 -B 1024$' .err
+	done
+	import $image.img tree
+	fails 1 'e2fsck -b 8193 -B 1024' "where a copy is: xw-import, $image"
+done
+"$BIN/xw-export" -t wrong.img >.out 2>.err
+is "and what goes on without" grep -q -e "--ignore-checksums" .err
 for verb in "fallocate / 2" "punch /sub 0" "fallocate <8> 0 9999"; do
 	cp img y.img
 	dbg -w -R "$verb" y.img

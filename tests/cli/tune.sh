@@ -75,10 +75,10 @@ tune -L x nowhere
 fails 1 "nowhere" "an image that is not there"
 head -c 65536 /dev/zero >zeros
 tune -L x zeros
-fails 1 "no ext2, ext3 or ext4" "no filesystem"
+fails 1 "not an ext2, ext3 or ext4" "no filesystem"
 : >short
 tune -L x short
-fails 1 "no ext2, ext3 or ext4" "an empty file"
+fails 1 "not an ext2, ext3 or ext4" "an empty file"
 
 # What is said, as tune2fs says it, and what is written.
 while IFS='|' read -r args line offset bytes; do
@@ -199,9 +199,9 @@ tune -l --json -L listed img
 works "-l --json, with a change"
 equal "  lists what is there now" "$(tail -n 1 .out | json filesystem_volume_name /dev/stdin)" listed
 tune -l zeros
-fails 1 "no ext2, ext3 or ext4" "-l: no filesystem"
+fails 1 "not an ext2, ext3 or ext4" "-l: no filesystem"
 tune -l short
-fails 1 "no ext2, ext3 or ext4" "-l: an empty file"
+fails 1 "not an ext2, ext3 or ext4" "-l: an empty file"
 
 # A change that was interrupted, its redo file lost: the bit in the superblock, as a commit sets it.
 mkfs -q -b 1024 -O ^metadata_csum -d tree half 16M
