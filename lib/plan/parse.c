@@ -31,11 +31,28 @@ static uint64_t suffix_bytes(char c)
 	return 0;
 }
 
+/* As dd(1) and numfmt(1) have it: MB counts in thousands. 0: it is none of those. */
+static uint64_t decimal_bytes(const char *text, size_t n)
+{
+	static const char letters[] = "KMGTP";
+	const char *at = n > 2 && text[n - 1] == 'B' ? strchr(letters, text[n - 2]) : NULL;
+	uint64_t bytes = 1000;
+
+	if (n > 2 && !strcmp(text + n - 2, "kB"))
+		at = letters;
+	for (const char *l = letters; at && l < at; l++)
+		bytes *= 1000;
+	return at ? bytes : 0;
+}
+
 /* Bytes of the suffix, which has *len characters: M and MiB are the same. 0: there is none. */
 static uint64_t suffix(const char *text, size_t *len)
 {
-	size_t n = strlen(text);
+	const size_t n = strlen(text);
 
+	*len = 2;
+	if (decimal_bytes(text, n))
+		return decimal_bytes(text, n);
 	*len = n > 3 && !strcmp(text + n - 2, "iB") && text[n - 3] != 's' ? 3 : 1;
 	return n ? suffix_bytes(text[n - *len]) : 0;
 }

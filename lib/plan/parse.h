@@ -17,7 +17,7 @@ int xw_parse_ranged(const char *name, const char *text, uint64_t min, uint64_t m
 		    struct xw_diag *diag);
 /* A decimal number with fraction; no exponent, no locale. XW_ERR_USAGE, without a line. */
 int xw_parse_decimal(const char *text, size_t len, double *out);
-/* Text ends in s k K m M g G t T p P? */
+/* Does text end in a suffix of xw_parse_size()? */
 bool xw_size_has_suffix(const char *text);
 
 /* params_feature.c: setters of keys that belong to one feature; `name` is the full "-E key". */

@@ -4,9 +4,11 @@
 
 #include "api/xw.h"
 #include "cli/env.h"
+#include "cli/names.h"
 #include "cli/options.h"
 #include "cli/term.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -57,7 +59,7 @@ int cli_line_usage(const struct cli_line *l)
 
 void cli_line_push(struct cli_line *l, const char *name, const char *value)
 {
-	l->settings[l->count++] = (struct cli_setting){name, value};
+	l->settings[l->count++] = (struct cli_setting){.name = name, .value = value};
 }
 
 static int take_ours(struct cli_line *l, int key)
@@ -96,6 +98,52 @@ static int refuse_unknown(const struct cli_line *l, int key, const char *arg)
 	return cli_line_usage(l);
 }
 
+/* What begins with a digit, or with a plus sign as tar(1) has it, is a number. */
+static bool as_number(const char *word, int group, char text[16])
+{
+	const bool plus = word[0] == '+' && word[1] >= '0' && word[1] <= '9';
+	uint32_t id;
+
+	if (word[plus] >= '0' && word[plus] <= '9') {
+		char *end;
+		const unsigned long n = strtoul(word + plus, &end, 10);
+
+		if (*end || n > UINT32_MAX)
+			return false;
+		id = (uint32_t)n;
+	} else if (cli_name_to_id(NULL, group, word, &id)) {
+		return false;
+	}
+	snprintf(text, 16, "%" PRIu32, id);
+	return true;
+}
+
+/* "OWNER[:GROUP]", or a group: names are this machine's, and the library knows only numbers. */
+static int push_owner(struct cli_line *l, const char *name, int group)
+{
+	char *const words = strdup(optarg), *const colon = words ? strchr(words, ':') : NULL;
+	char owner[16] = "", second[16] = "", *text = NULL;
+	bool known;
+
+	if (colon && !group)
+		*colon = '\0';
+	known = words && ((!*words && colon) || as_number(words, group, owner)) &&
+		(!colon || as_number(colon + 1, 1, second));
+	free(words);
+	if (!known) {
+		cli_error("%s: \"%s\" is not %s, in numbers or names that this machine knows", name,
+			  optarg, group ? "a group" : "OWNER[:GROUP]");
+		return EXIT_USAGE;
+	}
+	if (asprintf(&text, "%s%s%s", owner, colon ? ":" : "", second) < 0) {
+		cli_error("out of memory reading the command line");
+		return EXIT_FAILED;
+	}
+	cli_line_push(l, name, text);
+	l->settings[l->count - 1].made = text;
+	return -1;
+}
+
 static int take_option(struct cli_line *l, int key, const char *arg)
 {
 	const struct cli_row *row = key == '?' || key == ':' ? NULL : find_row(l, key);
@@ -104,6 +152,8 @@ static int take_option(struct cli_line *l, int key, const char *arg)
 		return refuse_unknown(l, key, arg);
 	switch (row->action) {
 	case CLI_TO_LIBRARY:
+		if (key == CLI_KEY_OWNER || key == CLI_KEY_GROUP)
+			return push_owner(l, row->name, key == CLI_KEY_GROUP);
 		cli_line_push(l, row->name, row->has_arg ? optarg : NULL);
 		return -1;
 	case CLI_ALWAYS:
@@ -224,6 +274,8 @@ int cli_line_image(struct cli_line *l, int argc, char **argv, const char **image
 
 void cli_line_free(struct cli_line *l)
 {
+	for (size_t i = 0; l->settings && i < l->count; i++)
+		free(l->settings[i].made);
 	free(l->settings);
 	l->settings = NULL;
 }

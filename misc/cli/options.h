@@ -92,12 +92,13 @@ enum {
 	"      --xattrs-exclude PATTERN  leave out extended attributes whose name matches\n" \
 	"      --one-file-system     of a directory: do not descend into mounts\n" \
 	"      --whiteouts WHAT      of OCI layers: apply, keep, or overlay (for overlayfs)\n" \
-	"      --owner UID[:GID]     owner of everything; --group GID; --mode MODE likewise\n" \
+	"      --owner USER[:GROUP]  owner of everything; --group GROUP; --mode MODE likewise\n" \
 	"      --clamp-mtime         no time later than SOURCE_DATE_EPOCH\n"
 /* clang-format on */
 
 struct cli_setting {
 	const char *name, *value; /* as the library takes them; pointers into argv or constant */
+	char *made; /* owned, where value is none of these */
 };
 
 struct cli_line {

@@ -115,7 +115,7 @@ static void print_help(FILE *out)
 	      "      --exclude PATTERN     leave out what matches (more than once)\n"
 	      "      --strip-components N  drop N leading components of every name\n"
 	      "      --xattrs-exclude PATTERN, --no-xattrs, --no-acls  leave out attributes\n"
-	      "      --owner UID[:GID]     owner of everything; --group GID; --mode MODE likewise\n"
+	      "      --owner USER[:GROUP]  owner of everything; --group GROUP; --mode MODE likewise\n"
 	      "      --order ORDER         disk (default: files as their data lie), inode, or "
 	      "name\n"
 	      "\n"

@@ -142,7 +142,7 @@ static int set_one(struct xw_show_source *src, const char *option, const char *w
 			continue;
 		if (name < len && len - name - 1 < sizeof(number))
 			memcpy(number, word + name + 1, len - name - 1);
-		if (xw_parse_u64(number, &v) || (i == 1 && v > 65536) || v > INT64_MAX)
+		if (xw_parse_size(number, 1, &v) || (i == 1 && v > 65536) || v > INT64_MAX)
 			return xw_fail(diag, XW_ERR_USAGE, "%s %.*s: not %s=NUMBER", option,
 				       (int)len, word, keys[i]);
 		if (i == 0)

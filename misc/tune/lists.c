@@ -135,7 +135,7 @@ static int set_orphan_size(struct tune_args *args, const char *value)
 
 static int set_offset(struct tune_args *args, const char *value)
 {
-	if (xw_parse_u64(value, &args->opts.offset) || args->opts.offset > INT64_MAX / 2)
+	if (xw_parse_size(value, 1, &args->opts.offset) || args->opts.offset > INT64_MAX / 2)
 		return bad_key("offset", value);
 	return 0;
 }

@@ -91,6 +91,12 @@ export_ -t --strip-components 2 img sub/deep
 equal "--strip-components" "$(tr '\n' ' ' <.out)" "er/ er/file "
 export_ -tv --owner 7:8 --mode 0600 img small
 is "--owner, --mode" grep -q '^-rw------- 7/8 ' .out
+export_ -tv --owner root:root img small
+is "--owner with names" grep -q '^[^ ]* 0/0 ' .out
+export_ -tv --owner +7 --group +9 img small
+is "--owner with a plus sign" grep -q '^[^ ]* 7/9 ' .out
+export_ -tv --owner :root img small
+is "--owner with a group only" grep -q '^[^ ]* [0-9]*/0 ' .out
 
 # Orders.
 for o in disk inode name; do

@@ -63,7 +63,12 @@ SIZE.*-5|-- img -5
 --strip-components.*-1|--strip-components -1 -d . img
 --jobs.*0|--jobs 0 -d . img
 --jobs.*x|--jobs x -d . img
---owner.*me:x|--owner me:x -d . img
+--owner.*nobody-here:x|--owner nobody-here:x -d . img
+--owner.*root:|--owner root: -d . img
+--owner.*5x|--owner 5x -d . img
+--owner.*99999999999|--owner 99999999999 -d . img
+--group.*root:root|--group root:root -d . img
+--group.*|--group= -d . img
 --mode.*999|--mode 999 -d . img
 TABLE
 
@@ -179,7 +184,7 @@ mkfs -b 1024 tiny.img 60
 fails 1 "too small for a filesystem" "60 KiB"
 mkfs -O meta_bg img 8M
 fails 2 "exclude each other: add -O \^resize_inode or -O \^meta_bg" "two features that exclude each other"
-for bad in 8MB 8iB 8siB MiB; do
+for bad in 8mB 8iB 8siB MiB; do
 	mkfs bad.img $bad
 	fails 2 "SIZE $bad" "SIZE $bad"
 done
