@@ -64,6 +64,7 @@ extern const struct dbg_family dbg_content_verbs;
 extern const struct dbg_family dbg_bit_verbs;
 extern const struct dbg_family dbg_scan_verbs;
 extern const struct dbg_family dbg_ea_verbs;
+extern const struct dbg_family dbg_remove_verbs;
 extern const struct dbg_family dbg_set_verbs;
 extern const struct dbg_family dbg_poke_verbs;
 extern const struct dbg_family dbg_journal_write_verbs;

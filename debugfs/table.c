@@ -22,6 +22,7 @@ const struct dbg_family *const dbg_families[] = {
 	&dbg_scan_verbs,
 	&dbg_journal_verbs,
 	&dbg_write_verbs,
+	&dbg_remove_verbs,
 	&dbg_ea_verbs,
 	&dbg_set_verbs,
 	&dbg_poke_verbs,

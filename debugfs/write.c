@@ -5,8 +5,8 @@
  */
 #include "config.h"
 
-#include "debugfs.h"
 #include "disk/dirent.h"
+#include "place.h"
 #include "read/dirs.h"
 #include "update/edit.h"
 
@@ -19,13 +19,7 @@
 
 #include "base/auto.h"
 
-/* A name to be, or to go: the directory it is in, and the name. */
-struct place {
-	xw_ino dir;
-	const char *name;
-};
-
-static int find_place(struct dbg *d, const char *path, struct place *p)
+int dbg_find_place(struct dbg *d, const char *path, struct dbg_place *p)
 {
 	const char *slash = strrchr(path, '/');
 	auto_free char *dir = NULL;
@@ -43,9 +37,9 @@ static int find_place(struct dbg *d, const char *path, struct place *p)
 }
 
 /* An existing name: what it names, too. */
-static int find_name(struct dbg *d, const char *path, struct place *p, xw_ino *ino)
+static int find_name(struct dbg *d, const char *path, struct dbg_place *p, xw_ino *ino)
 {
-	int rc = find_place(d, path, p);
+	int rc = dbg_find_place(d, path, p);
 
 	if (!rc)
 		rc = xw_dir_lookup(d->img, p->dir, p->name, strlen(p->name), ino, NULL);
@@ -54,7 +48,7 @@ static int find_name(struct dbg *d, const char *path, struct place *p, xw_ino *i
 	return rc;
 }
 
-static int link_at(struct xw_update *u, const struct place *p, xw_ino ino, uint16_t mode)
+static int link_at(struct xw_update *u, const struct dbg_place *p, xw_ino ino, uint16_t mode)
 {
 	return xw_update_link(u, p->dir, p->name, strlen(p->name), ino,
 			      (uint8_t)xw_ftype_of_mode(mode));
@@ -65,8 +59,8 @@ static int link_at(struct xw_update *u, const struct place *p, xw_ino ino, uint1
 static int make(struct dbg *d, const char *path, struct xw_update_new *new, xw_ino *ino)
 {
 	struct xw_update *u;
-	struct place p;
-	int rc = find_place(d, path, &p);
+	struct dbg_place p;
+	int rc = dbg_find_place(d, path, &p);
 
 	if (rc || (rc = dbg_step_begin(d, &u)))
 		return rc;
@@ -185,7 +179,7 @@ static int verb_link(struct dbg *d, int argc, char **argv)
 {
 	struct xw_update *u;
 	struct xw_inode in;
-	struct place p;
+	struct dbg_place p;
 	xw_ino ino;
 	int rc;
 
@@ -193,7 +187,7 @@ static int verb_link(struct dbg *d, int argc, char **argv)
 		return DBG_USAGE;
 	rc = dbg_inode(d, argv[1], &ino, &in, NULL);
 	if (!rc)
-		rc = find_place(d, argv[2], &p);
+		rc = dbg_find_place(d, argv[2], &p);
 	if (rc || (rc = dbg_step_begin(d, &u)))
 		return rc;
 	return dbg_step_end(d, link_at(u, &p, ino, in.mode));
@@ -202,47 +196,18 @@ static int verb_link(struct dbg *d, int argc, char **argv)
 static int verb_unlink(struct dbg *d, int argc, char **argv)
 {
 	struct xw_update *u;
-	struct place p;
+	struct dbg_place p;
 	int rc;
 
 	if (argc != 2)
 		return DBG_USAGE;
-	rc = find_place(d, argv[1], &p);
+	rc = dbg_find_place(d, argv[1], &p);
 	if (rc || (rc = dbg_step_begin(d, &u)))
 		return rc;
 	return dbg_step_end(d, xw_update_unlink(u, p.dir, p.name, strlen(p.name)));
 }
 
-static int remove_file(struct xw_update *u, const struct place *p, xw_ino ino, uint16_t links)
-{
-	int rc = xw_update_unlink(u, p->dir, p->name, strlen(p->name));
-
-	if (rc)
-		return rc;
-	return links > 1 ? xw_update_add_links(u, ino, -1) : xw_update_kill(u, ino, true);
-}
-
-static int verb_rm(struct dbg *d, int argc, char **argv)
-{
-	struct xw_update *u;
-	struct xw_inode in;
-	struct place p;
-	xw_ino ino;
-	int rc;
-
-	if (argc != 2)
-		return DBG_USAGE;
-	rc = find_name(d, argv[1], &p, &ino);
-	if (!rc)
-		rc = dbg_read_inode(d, ino, &in, NULL);
-	if (!rc && (in.mode & XW_S_IFMT) == XW_S_IFDIR)
-		rc = xw_fail(&d->diag, XW_ERR_INPUT, "%s: is a directory", argv[1]);
-	if (rc || (rc = dbg_step_begin(d, &u)))
-		return rc;
-	return dbg_step_end(d, remove_file(u, &p, ino, in.links));
-}
-
-static int remove_dir(struct xw_update *u, const struct place *p, xw_ino ino)
+static int remove_dir(struct xw_update *u, const struct dbg_place *p, xw_ino ino)
 {
 	int rc = xw_update_check_empty(u, ino);
 
@@ -257,7 +222,7 @@ static int verb_rmdir(struct dbg *d, int argc, char **argv)
 {
 	struct xw_update *u;
 	struct xw_inode in;
-	struct place p;
+	struct dbg_place p;
 	xw_ino ino;
 	int rc;
 
@@ -315,7 +280,7 @@ static int verb_itree(struct dbg *d, int argc, char **argv)
 static int verb_undel(struct dbg *d, int argc, char **argv)
 {
 	struct xw_update *u;
-	struct place p = {0};
+	struct dbg_place p = {0};
 	struct xw_inode in;
 	xw_ino ino;
 	int rc;
@@ -324,7 +289,7 @@ static int verb_undel(struct dbg *d, int argc, char **argv)
 		return DBG_USAGE;
 	rc = dbg_inode(d, argv[1], &ino, &in, NULL);
 	if (!rc && argc > 2)
-		rc = find_place(d, argv[2], &p);
+		rc = dbg_find_place(d, argv[2], &p);
 	if (rc || (rc = dbg_step_begin(d, &u)))
 		return rc;
 	rc = xw_update_revive(u, ino);
@@ -422,7 +387,6 @@ static const struct dbg_verb verbs[] = {
 	 "make a pipe or a device"},
 	{"link", {"ln"}, W, verb_link, "FILE NAME", "one name more; the links are not counted"},
 	{"unlink", {NULL}, W, verb_unlink, "NAME", "one name less; the links are not counted"},
-	{"rm", {NULL}, W, verb_rm, "FILE", "remove a name, and the file with its last one"},
 	{"rmdir", {NULL}, W, verb_rmdir, "DIR", "remove an empty directory"},
 	{"kill_file", {NULL}, W, verb_kill, "FILE", "free an inode and its blocks; names stay"},
 	{"undelete",

@@ -278,6 +278,16 @@ static int name_ok(struct xw_dir *d, const char *name, size_t len)
 	return 0;
 }
 
+int xw_dir_check_victim(struct xw_dir *d, const char *name, size_t len)
+{
+	const int ret = name_ok(d, name, len);
+
+	if (ret || !xw_dir_is_dots(name, len))
+		return ret;
+	d->cache.why = "\".\" and \"..\" cannot be removed";
+	return XW_ERR_INPUT;
+}
+
 /* In a directory without an index: every block. space: the first block with `need` bytes. */
 static int find_linear(struct xw_dir *d, const char *name, uint8_t len, uint32_t need,
 		       struct xw_dir_place *place, struct xw_dir_place *space)
@@ -368,7 +378,7 @@ static int tree_insert(struct xw_dir *d, const struct xw_dirent *e, uint32_t has
 	return ret == XW_ERR_LIMIT ? xw_dir_lose_itree(d) : ret;
 }
 
-static int tree_remove(struct xw_dir *d, const struct xw_dirent *e, uint32_t hash)
+int xw_dir_tree_remove(struct xw_dir *d, const struct xw_dirent *e, uint32_t hash)
 {
 	const struct xw_itree_entry t = tree_entry(e, hash);
 	int ret = xw_itree_remove(&d->tree, &t);
@@ -472,11 +482,9 @@ int xw_dir_delete(struct xw_dir *d, const char *name, size_t len, xw_ino *ino)
 
 	if (ret)
 		return ret;
-	ret = find(d, name, len, &place);
-	if (!ret && xw_dir_is_dots(name, len)) {
-		d->cache.why = "\".\" and \"..\" cannot be removed";
-		ret = XW_ERR_INPUT;
-	}
+	ret = xw_dir_check_victim(d, name, len);
+	if (!ret)
+		ret = find(d, name, len, &place);
 	if (!ret)
 		ret = xw_dcache_dirty(&d->cache, place.leaf);
 	if (ret)
@@ -485,7 +493,7 @@ int xw_dir_delete(struct xw_dir *d, const char *name, size_t len, xw_ino *ino)
 	if (ino)
 		*ino = e.ino;
 	if (d->now.itree)
-		ret = tree_remove(d, &e, place.hash.major);
+		ret = xw_dir_tree_remove(d, &e, place.hash.major);
 	xw_leaf_take(place.leaf->data, xw_dir_room(d), &place.spot);
 	return xw_dir_change_end(d, ret);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A directory opened for change, one name at a time: linear, with an htree, with an htree and an
- * itree. All of them are changed in one operation, which happens as a whole or not at all.
+ * itree. All of them are changed in one operation, which happens as a whole or not at all; but for
+ * the deletion of many names.
  *
  * Large changes are cheaper by rebuilding (build.h, itree_build.h).
  */
@@ -66,6 +67,24 @@ int xw_dir_insert(struct xw_dir *d, const char *name, size_t len, xw_ino ino, ui
  * XW_ERR_NOTFOUND (no line). ino: what it named; may be NULL. Blocks of the file are never freed.
  */
 int xw_dir_delete(struct xw_dir *d, const char *name, size_t len, xw_ino *ino);
+
+/* One of many names that go together. */
+struct xw_dir_victim {
+	const char *name; /* borrowed */
+	uint8_t len;
+	/* what it was, when it is gone */
+	uint8_t ftype; /* XW_FT_UNKNOWN where entries have no type */
+	xw_ino ino; /* 0: it is still there */
+	uint32_t hash, minor; /* 0 in a directory without an index */
+};
+/*
+ * Delete n different names, which are in the order of their inodes afterwards. Each leaf and each
+ * node of the itree is read once. XW_ERR_NOTFOUND (no line): the first of v with ino 0 is not
+ * there. After a failure nothing can be done with d but to close it, and part of the change may be
+ * on the device; but for XW_ERR_INPUT (one of them can be no name): nothing has happened.
+ */
+int xw_dir_delete_many(struct xw_dir *d, struct xw_dir_victim *v, size_t n);
+
 /* An empty block more, linear directories only: XW_ERR_UNSUPPORTED where there is an index. */
 int xw_dir_expand(struct xw_dir *d);
 

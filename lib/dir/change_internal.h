@@ -31,6 +31,11 @@ int xw_dir_corrupt(struct xw_dir *d, const char *why);
 /* Free the itree as part of this change. */
 int xw_dir_lose_itree(struct xw_dir *d);
 
+/* XW_ERR_INPUT: no name, or one of the dots, which cannot go. */
+int xw_dir_check_victim(struct xw_dir *d, const char *name, size_t len);
+/* The itree's entry of e, whose hash it is. */
+int xw_dir_tree_remove(struct xw_dir *d, const struct xw_dirent *e, uint32_t hash);
+
 /* Where a name is: the leaf and where in it. */
 struct xw_dir_place {
 	struct xw_dbuf *leaf;

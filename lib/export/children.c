@@ -5,10 +5,8 @@
  * hold are compared before anything of it is given. Where the blocks are damaged, it has what they
  * have lost.
  *
- * The blocks are not read beside an itree that can be believed: each node has a checksum, the
- * filesystem is clean, and Linux never mounted it for writing. While the feature is set Linux does
- * not, and who sets it clears every stale flag first (itree(5)); but where it was mounted, perhaps
- * somebody has set the feature by hand. An eighth more would be read of every directory otherwise.
+ * The blocks are not read beside an itree that can be believed (read/itree.h). An eighth more would
+ * be read of every directory otherwise.
  *
  * Its entries are kept when they are not too many; else it is read again, a batch at a time.
  *
@@ -177,13 +175,6 @@ static int read_itree(struct xw_children *c, size_t hold, struct xw_itree_sum *s
 	return rc ? rc : held;
 }
 
-static bool is_believed(const struct xw_image *img)
-{
-	return img->sb.feature_ro_compat & XW_RO_METADATA_CSUM && !img->sb.error_count &&
-	       !img->sb.mtime &&
-	       (img->sb.state & (XW_STATE_VALID | XW_STATE_ERROR)) == XW_STATE_VALID;
-}
-
 /* Take the list from the itree if that can be read and has what `sum` says the directory's blocks
  * hold (NULL: it is believed), otherwise from the blocks. */
 static int take_itree(struct xw_children *c, const struct xw_inode *inode, const uint8_t *raw,
@@ -267,7 +258,7 @@ int xw_children_open(struct xw_image *img, enum xw_export_order order, size_t ho
 	*c = (struct xw_children){.img = img, .order = order, .ino = ino};
 	rc = open_itree(c, inode);
 	by_itree = c->itree && order != XW_ORDER_NAME;
-	if (!rc && by_itree && is_believed(img))
+	if (!rc && by_itree && xw_itree_is_believed(img))
 		return take_itree(c, inode, raw, hold, NULL);
 	if (!rc)
 		rc = read_blocks(c, inode, raw, by_itree ? &sum : NULL);

@@ -244,12 +244,13 @@ static int add_directory(struct xw_fill *f, const struct xw_entry *e, const stru
 static int add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
 		    const struct xw_path_at *at, struct xw_blink *old)
 {
+	const bool over_dir = old && xw_binode_is(old->node, XW_S_IFDIR);
 	struct xw_binode *n;
-	int ret = old ? xw_tree_need(f->tree, old->node) : 0;
+	int ret = over_dir ? xw_tree_need(f->tree, old->node) : 0;
 
 	if (ret)
 		return ret;
-	if (old && xw_binode_is(old->node, XW_S_IFDIR) && old->node->dir->entries)
+	if (over_dir && old->node->dir->entries)
 		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: replaces a directory that is not empty",
 		       s->name, (int)XW_MIN(e->path.len, 300), e->path.p);
 	ret = old ? xw_tree_unlink(f->tree, old) : 0;

@@ -286,3 +286,10 @@ int xw_itree_next(struct xw_itree_iter *it, struct xw_itree_entry *e)
 	}
 	return 1;
 }
+
+bool xw_itree_is_believed(const struct xw_image *img)
+{
+	return img->sb.feature_ro_compat & XW_RO_METADATA_CSUM && !img->sb.error_count &&
+	       !(img->flags & XW_IMAGE_NOCSUM) && !img->sb.mtime &&
+	       (img->sb.state & (XW_STATE_VALID | XW_STATE_ERROR)) == XW_STATE_VALID;
+}

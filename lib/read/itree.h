@@ -48,6 +48,14 @@ int xw_itree_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inod
 int xw_itree_next(struct xw_itree_iter *it, struct xw_itree_entry *e);
 void xw_itree_end(struct xw_itree_iter *it);
 
+/*
+ * Do the image's itrees list what their directories hold, so that nobody need look at those? Each
+ * node has a checksum that is looked at, the filesystem is clean, and Linux never mounted it for
+ * writing. While the feature is set Linux does not, and who sets it clears every stale flag first
+ * (itree(5)); but where it was mounted, perhaps somebody has set the feature by hand.
+ */
+bool xw_itree_is_believed(const struct xw_image *img);
+
 #pragma GCC visibility pop
 
 #endif

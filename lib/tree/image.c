@@ -3,8 +3,9 @@
  * Nodes of an existing image. What a directory names becomes a lazy node: number and type, from the
  * entry alone where it says the type. Names of one inode share one node, wherever they are found.
  *
- * Invariant: a lazy node's `links` counts the names seen so far, a known one's all that are left:
- * reading the inode sets it, and names found later add nothing.
+ * Invariant: a lazy node's `links` counts the names seen so far that are there, a known one's all
+ * that are left, and those that were lost before: reading the inode sets it, and names found later
+ * add nothing.
  *
  * What contradicts itself (a type other than the entry's, fewer links than names, a directory in
  * two places) is refused: this is for images that a check would call clean.
@@ -233,6 +234,15 @@ static int load(void *arg, struct xw_binode *n)
 	return xw_binode_is(n, XW_S_IFLNK) ? load_target(ti, n, &in) : 0;
 }
 
+static struct xw_binode *known(void *arg, xw_ino ino)
+{
+	const struct xw_tree_image *ti = arg;
+	struct xw_binode *const *slot =
+		xw_table_get(&ti->nodes, &by_number, NULL, xw_table_number(ino), &ino);
+
+	return slot ? *slot : NULL;
+}
+
 int xw_tree_image_init(struct xw_tree_image *ti, struct xw_tree *t, struct xw_image *img)
 {
 	struct xw_binode **root;
@@ -246,6 +256,7 @@ int xw_tree_image_init(struct xw_tree_image *ti, struct xw_tree *t, struct xw_im
 	if (!ti->raw || !ti->target || !root)
 		return xw_fail_nomem(t->diag, "directory");
 	t->load = load;
+	t->known = known;
 	t->load_arg = ti;
 	t->root->ino = XW_INO_ROOT;
 	t->root->flags = XW_BN_OLD | XW_BN_LAZY;

@@ -7,7 +7,9 @@
  *    NULL and is revived when the same name comes again, so that a probe chain never breaks and a
  *    name has one record.
  * 2. The directory's list holds every record once, in order of first arrival.
- * 3. node->links counts live names of anything but directories; a directory has at most one.
+ * 3. node->links counts live names of anything but directories; a directory has at most one. Of an
+ *    image's inode it counts those that nobody has seen, too, and, until the end, those that are
+ *    `lost`; but only the live names seen while it is lazy.
  */
 #include "config.h"
 
@@ -108,6 +110,7 @@ void xw_tree_free(struct xw_tree *t)
 			free(n->exts);
 	}
 	xw_table_free(&t->names);
+	xw_vec_free(&t->lost);
 	free(t->last_dir);
 	xw_arena_free(&t->arena);
 	memset(t, 0, sizeof(*t));
@@ -177,17 +180,20 @@ bool xw_tree_covered(const struct xw_tree *t, const struct xw_binode *dir)
 static int drop_name(struct xw_tree *t, struct xw_blink *l)
 {
 	struct xw_binode *n = l->node;
-	int ret = xw_tree_need(t, n);
+	const bool dir = xw_binode_is(n, XW_S_IFDIR), lost = n->flags & XW_BN_LAZY && !dir;
 
-	if (ret)
-		return ret;
+	if (lost && xw_vec_push(&t->lost, n->ino))
+		return xw_fail_nomem(t->diag, "removed names");
 	l->node = NULL;
 	l->dir->flags |= XW_BN_NAMES;
-	n->flags |= XW_BN_LINKS;
 	l->dir->dir->entries--;
-	if (xw_binode_is(n, XW_S_IFDIR))
+	if (dir)
 		l->dir->dir->subdirs--;
-	if (--n->links)
+	n->links--;
+	if (lost)
+		return 0;
+	n->flags |= XW_BN_LINKS;
+	if (n->links)
 		return 0;
 	n->flags |= XW_BN_DEAD;
 	return t->dropped ? t->dropped(t->dropped_arg, n) : 0;

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/table.h"
+#include "base/vec.h"
 #include "build/model.h"
 
 struct xw_tree {
@@ -32,6 +33,14 @@ struct xw_tree {
 	 */
 	int (*load)(void *arg, struct xw_binode *n);
 	void *load_arg;
+	/* With load: the node of an inode of which a name has been seen; else NULL. */
+	struct xw_binode *(*known)(void *load_arg, xw_ino ino);
+	/*
+	 * Names of files that went while the file was lazy, an inode number each: what it has of
+	 * others is looked up when all have gone. A lazy directory that goes is XW_BN_DEAD, and
+	 * what is below it nowhere.
+	 */
+	XW_VEC(xw_ino) lost;
 	/*
 	 * Called for each directory that a walk makes, before it gets its name in `parent`: its
 	 * attributes are 0755, root, `now`. old: the name that it takes over, of no directory;
@@ -80,7 +89,10 @@ int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, siz
  * image. The root is never opaque.
  */
 bool xw_tree_covered(const struct xw_tree *t, const struct xw_binode *dir);
-/* Remove the name, and all below it if it is a directory; inodes without names are dropped. */
+/*
+ * Remove the name, and all below it if it is a directory; inodes without names are dropped. Nothing
+ * is made known for it.
+ */
 int xw_tree_unlink(struct xw_tree *t, struct xw_blink *l);
 
 /* What a walk does where a directory on the way is missing. */

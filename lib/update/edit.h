@@ -8,6 +8,7 @@
 #ifndef XW_UPDATE_EDIT_H
 #define XW_UPDATE_EDIT_H
 
+#include "dir/change.h"
 #include "read/map.h"
 #include "update/update.h"
 
@@ -68,6 +69,54 @@ int xw_update_check_empty(struct xw_update *u, xw_ino dir);
 int xw_update_expand_dir(struct xw_update *u, xw_ino dir);
 /* The itree of one directory. XW_ERR_LIMIT: it can have none; XW_ERR_UNSUPPORTED: the image. */
 int xw_update_build_itree(struct xw_update *u, xw_ino dir);
+
+/* ---- many names, and whole directories ---- */
+
+struct xw_update_inos {
+	XW_VEC(xw_ino) a;
+};
+
+/*
+ * What has lost its names, to lose its links as well. Zeros but for the first part; free it in any
+ * case.
+ *
+ *	xw_update_gone_from(&g, dir, v, n)	names of a directory that stays
+ *	xw_update_gone_run(&g)			what they named, and all below it
+ */
+struct xw_update_gone {
+	struct xw_update *u;
+	bool recursive; /* names of directories are taken, too */
+	/* Inodes go as by xw_update_kill(), else as by xw_update_drop(); those that stay have their
+	 * ctime changed only in the latter case. */
+	bool keep_records;
+	xw_ino keep[2]; /* directories that may not be among them: XW_ERR_BUSY */
+	/* The node of an inode in the tree that is filled, or NULL; the function may be NULL. */
+	struct xw_binode *(*node)(void *arg, xw_ino ino);
+	void *arg;
+	/* kept by these functions */
+	struct xw_update_inos names; /* files', each as often as it lost a name */
+	struct xw_update_inos dirs; /* to be gone through */
+	struct xw_table seen; /* directories */
+	uint64_t last_block; /* of the tables, that was passed */
+	unsigned blocks;
+};
+
+/*
+ * Take n different names out of a directory. Each of its blocks is read once, in the order of
+ * hashes, and those of its itree once, in the order of inodes; v is in that order afterwards.
+ * XW_ERR_NOTFOUND; XW_ERR_INPUT: a name that can be none, or of a directory without `recursive`.
+ */
+int xw_update_gone_from(struct xw_update_gone *g, xw_ino dir, struct xw_dir_victim *v, size_t n);
+/* A name that is gone already, of a file; of a directory, which goes with all that is in it. */
+int xw_update_gone_name(struct xw_update_gone *g, xw_ino ino);
+int xw_update_gone_dir(struct xw_update_gone *g, xw_ino ino);
+/*
+ * Each inode loses its names, and goes with the last one: by number, each block of the tables read
+ * once. Records that were put so far are written. XW_ERR_CORRUPT: more names than links, or a
+ * directory with two names.
+ */
+int xw_update_gone_run(struct xw_update_gone *g);
+void xw_update_gone_free(struct xw_update_gone *g);
 
 /* ---- maps: i_size stays what it is ---- */
 

@@ -145,9 +145,8 @@ static int write_block(struct table *t, uint32_t k, uint8_t *buf)
 
 	memset(buf, 0, bs);
 	if (first < t->was_used)
-		ret = xw_dev_pread(u->img->dev, buf,
-				   (size_t)XW_MIN(per, t->was_used - first) * size,
-				   (t->start + k) * bs);
+		ret = xw_image_meta(u->img, t->start + k, 0, buf,
+				    (size_t)XW_MIN(per, t->was_used - first) * size);
 	while (!ret && t->next < t->end && u->recs.v[t->next].ino - base < first + per) {
 		const struct xw_update_rec *rec = &u->recs.v[t->next++];
 
@@ -228,5 +227,16 @@ int xw_update_write_recs(struct xw_update *u)
 		if (!ret)
 			ret = write_group(&t, buf);
 	}
+	return ret;
+}
+
+int xw_update_settle_recs(struct xw_update *u)
+{
+	int ret = xw_update_write_recs(u);
+
+	if (!ret)
+		ret = xw_batch_drain(u->out.batch);
+	xw_update_forget_recs(u);
+	xw_image_forget(u->img);
 	return ret;
 }

@@ -28,11 +28,17 @@ static int refuse(struct xw_update *u, const struct xw_binode *n, int code, cons
 		       xw_build_path(&u->b, n, path, sizeof(path)), why);
 }
 
+struct counter {
+	struct xw_update *u; /* of what is freed; NULL: it stays */
+	uint64_t blocks;
+};
+
 static int count_run(void *arg, xw_blk start, uint64_t len)
 {
-	(void)start;
-	*(uint64_t *)arg += len;
-	return 0;
+	struct counter *c = arg;
+
+	c->blocks += len;
+	return c->u ? xw_update_free(c->u, start, len) : 0;
 }
 
 static int set_blocks(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in,
@@ -50,14 +56,16 @@ struct parts {
 	uint64_t other; /* xattrs */
 };
 
-static int count_parts(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
+/* free: the contents are free with this. */
+static int count_parts(struct xw_update *u, xw_ino ino, const struct xw_inode *in, bool free,
 		       struct parts *parts)
 {
 	const uint64_t all = xw_update_bytes(u, in) / u->img->block_size;
+	struct counter c = {.u = free ? u : NULL};
 	int ret;
 
-	*parts = (struct parts){0};
-	ret = xw_update_each_cluster(u, ino, in, count_run, &parts->contents);
+	ret = xw_update_each_cluster(u, ino, in, count_run, &c);
+	*parts = (struct parts){.contents = c.blocks};
 	if (!ret && parts->contents > all && !u->lax)
 		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
 			      "%s: inode %" PRIu32
@@ -71,7 +79,7 @@ int xw_update_other_blocks(struct xw_update *u, xw_ino ino, const struct xw_inod
 			   uint64_t *other)
 {
 	struct parts parts;
-	const int ret = count_parts(u, ino, in, &parts);
+	const int ret = count_parts(u, ino, in, false, &parts);
 
 	*other = parts.other;
 	return ret;
@@ -140,12 +148,13 @@ int xw_update_drop_inline(struct xw_update *u, xw_ino ino, const struct xw_inode
 		   : 0;
 }
 
+/* Its old blocks are free already. */
 static int rebuilt(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in,
 		   uint8_t *raw, struct parts *parts)
 {
 	const bool was_inline = in->flags & XW_FL_INLINE_DATA;
 	uint32_t links = n->dir->subdirs + 2;
-	int ret;
+	int ret = 0;
 
 	if (in->flags & XW_FL_ENCRYPT)
 		return refuse(u, n, XW_ERR_UNSUPPORTED,
@@ -158,10 +167,9 @@ static int rebuilt(struct xw_update *u, const struct xw_binode *n, struct xw_ino
 			return refuse(u, n, XW_ERR_LIMIT, "has too many subdirectories");
 		links = 1;
 	}
-	ret = xw_update_free_map(u, n->ino, in);
 	xw_update_set_contents(u, n, in);
 	parts->contents = xw_itable_held(&u->b, n);
-	if (!ret && was_inline)
+	if (was_inline)
 		ret = xw_update_drop_inline(u, n->ino, in, raw);
 	if (n->dir->shape.indexed)
 		in->flags |= XW_FL_INDEX | (n->dir->itree ? XW_FL_ITREE : 0);
@@ -251,7 +259,7 @@ static int change_directory(struct xw_update *u, const struct xw_binode *n, stru
 	if (!ret)
 		ret = xw_update_charge(u, in, -1 - (int64_t)ea, -(int64_t)xw_update_bytes(u, in));
 	if (!ret)
-		ret = count_parts(u, n->ino, in, &parts);
+		ret = count_parts(u, n->ino, in, n->flags & XW_BN_NAMES, &parts);
 	if (!ret && n->flags & XW_BN_NAMES)
 		ret = rebuilt(u, n, in, raw, &parts);
 	if (!ret && n->flags & XW_BN_ATTRS) {

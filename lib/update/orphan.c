@@ -145,18 +145,6 @@ static int file(struct xw_update *u)
 	return ret;
 }
 
-/* Who reads the image from here on finds them as they are now. */
-static int write_inodes(struct xw_update *u)
-{
-	int ret = xw_update_write_recs(u);
-
-	if (!ret)
-		ret = xw_batch_drain(u->out.batch);
-	xw_update_forget_recs(u);
-	xw_image_forget(u->img);
-	return ret;
-}
-
 int xw_update_orphans(struct xw_update *u)
 {
 	int ret = list(u);
@@ -165,7 +153,7 @@ int xw_update_orphans(struct xw_update *u)
 	    u->img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT)
 		ret = file(u);
 	if (!ret && u->stats.orphans)
-		ret = write_inodes(u);
+		ret = xw_update_settle_recs(u);
 	if (!ret && u->stats.orphans)
 		xw_log(u->diag, XW_LOG_INFO, "%s: %" PRIu64 " orphans put away", u->img->dev->name,
 		       u->stats.orphans);

@@ -244,6 +244,18 @@ int xw_update_empty(struct xw_update *u, xw_ino ino, const struct xw_inode *in, 
 	return ret;
 }
 
+int xw_update_bury(struct xw_update *u, xw_ino ino, struct xw_inode *in, uint8_t *raw, bool keep)
+{
+	in->links = 0;
+	in->dtime = xw_update_dtime(u);
+	if (!keep) {
+		in->file_acl = 0;
+		in->blocks = 0;
+		in->flags &= ~XW_FL_HUGE_FILE;
+	}
+	return xw_update_put(u, ino, in, raw);
+}
+
 int xw_update_drop(struct xw_update *u, xw_ino ino)
 {
 	auto_free uint8_t *raw = NULL;
@@ -255,12 +267,5 @@ int xw_update_drop(struct xw_update *u, xw_ino ino)
 	if (ino < u->img->sb.first_ino)
 		return bad(u, ino, "is reserved");
 	ret = xw_update_empty(u, ino, &in, raw);
-	if (ret)
-		return ret;
-	in.links = 0;
-	in.dtime = xw_update_dtime(u);
-	in.file_acl = 0;
-	in.blocks = 0;
-	in.flags &= ~XW_FL_HUGE_FILE;
-	return xw_update_put(u, ino, &in, steal(raw));
+	return ret ? ret : xw_update_bury(u, ino, &in, steal(raw), false);
 }

@@ -3,12 +3,13 @@
  * A filled tree into the image: the builder's steps (number, place, write) for what is new, and the
  * records of what was there.
  *
- * Removed inodes go first, so that their numbers serve again; their blocks do not before the
- * commit. Directories whose names changed are built whole, in new blocks.
+ * Removed inodes go first, forward through the tables (remove.c), so that their numbers serve
+ * again; their blocks do not before the commit. Directories whose names changed are built whole, in
+ * new blocks.
  */
 #include "config.h"
 
-#include "update/update.h"
+#include "update/edit.h"
 
 #include <stdlib.h>
 
@@ -19,13 +20,27 @@ static bool is_new(const struct xw_binode *n)
 	return !(n->flags & (XW_BN_DEAD | XW_BN_OLD));
 }
 
-static int drop_removed(struct xw_update *u)
+/* A directory that nobody has looked into goes with what is in it, which has no nodes. */
+static int add_removed(struct xw_update_gone *g, const struct xw_binode *n)
 {
+	if ((n->flags & (XW_BN_DEAD | XW_BN_OLD)) != (XW_BN_DEAD | XW_BN_OLD))
+		return 0;
+	return n->flags & XW_BN_LAZY ? xw_update_gone_dir(g, n->ino)
+				     : xw_update_gone_name(g, n->ino);
+}
+
+static int drop_removed(struct xw_update *u, const struct xw_tree *t)
+{
+	struct xw_update_gone g = {.u = u, .node = t->known, .arg = t->load_arg};
 	int ret = 0;
 
 	for (const struct xw_binode *n = u->b.first; n && !ret; n = n->next)
-		if ((n->flags & (XW_BN_DEAD | XW_BN_OLD)) == (XW_BN_DEAD | XW_BN_OLD))
-			ret = xw_update_drop(u, n->ino);
+		ret = add_removed(&g, n);
+	for (size_t i = 0; i < t->lost.n && !ret; i++)
+		ret = xw_update_gone_name(&g, t->lost.v[i]);
+	if (!ret)
+		ret = xw_update_gone_run(&g);
+	xw_update_gone_free(&g);
 	return ret;
 }
 
@@ -161,7 +176,7 @@ int xw_update_tree(struct xw_update *u, struct xw_tree *t)
 	u->b.root = t->root;
 	ret = xw_build_check_room(&u->b);
 	if (!ret)
-		ret = drop_removed(u);
+		ret = drop_removed(u, t);
 	if (!ret)
 		ret = number_all(u);
 	if (!ret)

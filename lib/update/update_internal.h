@@ -37,6 +37,11 @@ static inline uint32_t xw_update_dtime(const struct xw_update *u)
 }
 /* One block of a map or itree, the only one of its cluster, is free. */
 int xw_update_free_one(struct xw_update *u, xw_blk blk);
+/*
+ * The record of an inode that has nothing any more (xw_update_empty()); raw is owned from here on.
+ * keep: it says what it had, so that it can be taken back.
+ */
+int xw_update_bury(struct xw_update *u, xw_ino ino, struct xw_inode *in, uint8_t *raw, bool keep);
 /* lax.c: as the bitmap readers of read/bitmaps.h, without their checks. */
 int xw_update_lax_blocks(struct xw_update *u, uint32_t group, uint8_t *bits);
 int xw_update_lax_inodes(struct xw_update *u, uint32_t group, uint8_t *bits);
@@ -98,6 +103,8 @@ int xw_update_old(struct xw_update *u, const struct xw_binode *n);
 /* itable.c: all records into their tables. */
 int xw_update_write_recs(struct xw_update *u);
 void xw_update_forget_recs(struct xw_update *u);
+/* The same at once, so that few are held; who reads the image from here on finds them in it. */
+int xw_update_settle_recs(struct xw_update *u);
 /* groups.c: bitmaps, descriptors, superblock. */
 int xw_update_groups(struct xw_update *u);
 /* quota.c: the files, at the end. */

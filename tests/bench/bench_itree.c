@@ -11,7 +11,6 @@
  *   bench_itree cold IMAGE stat|copy hash|itree
  *					seconds that takes the library
  *   bench_itree create N fresh|aged	seconds to fill a directory in memory, with and without
- *   bench_itree delete N fresh|aged [SHARE]	blocks read to empty one
  *
  * The cache is LRU over block numbers and holds a share of the directory's inode table blocks; all
  * blocks that are read go through it. In the order of hashes, which is readdir's on ext4, they are
@@ -32,6 +31,7 @@
 #include "read/dirs.h"
 #include "read/itree.h"
 #include "read/map.h"
+#include "table_blocks.h"
 #include "update/dir.h"
 
 static const unsigned shares[] = {2, 10, 25};
@@ -111,7 +111,7 @@ struct bench {
 	struct xw_inode in; /* of /big */
 	struct name *names; /* by hash */
 	size_t n;
-	xw_blk *tables; /* where they begin, ascending */
+	struct table_blocks tables;
 	uint8_t *is_data; /* bitmap of blocks */
 	uint64_t table_blocks; /* that hold the directory's inodes */
 };
@@ -130,23 +130,10 @@ static void open_image(struct bench *b, const char *path)
 static void close_image(struct bench *b)
 {
 	free(b->names);
-	free(b->tables);
+	table_blocks_free(&b->tables);
 	free(b->is_data);
 	xw_image_close(b->img);
 	xw_dev_close(b->file);
-}
-
-static xw_blk table_block(struct bench *b, xw_ino ino)
-{
-	static struct xw_group_desc gd;
-	static uint64_t have = UINT64_MAX;
-	const uint64_t g = (ino - 1) / b->img->sb.inodes_per_group;
-
-	if (g != have)
-		MUST(!xw_image_group(b->img, g, &gd));
-	have = g;
-	return gd.inode_table + (uint64_t)((ino - 1) % b->img->sb.inodes_per_group) *
-					b->img->inode_size / b->img->block_size;
 }
 
 static int by_hash(const void *x, const void *y)
@@ -163,13 +150,6 @@ static int by_ino(const void *x, const void *y)
 	const struct name *a = x, *b = y;
 
 	return a->ino < b->ino ? -1 : a->ino > b->ino;
-}
-
-static int by_block(const void *x, const void *y)
-{
-	const xw_blk *a = x, *b = y;
-
-	return *a < *b ? -1 : *a > *b;
 }
 
 static void read_names(struct bench *b)
@@ -213,7 +193,7 @@ static void find_data(struct bench *b)
 	b->is_data = calloc(1, b->img->sb.blocks_count / 8 + 1);
 	MUST(b->is_data);
 	for (size_t i = 0; i < b->n; i++) {
-		const xw_blk blk = table_block(b, b->names[i].ino);
+		const xw_blk blk = table_blocks_of(&b->tables, b->names[i].ino);
 		struct xw_map_run run = {0};
 		struct xw_inode in;
 
@@ -229,33 +209,11 @@ static void find_data(struct bench *b)
 	qsort(b->names, b->n, sizeof(*b->names), by_hash);
 }
 
-static void find_tables(struct bench *b)
-{
-	b->tables = calloc(b->img->groups, sizeof(*b->tables));
-	MUST(b->tables);
-	for (uint64_t g = 0; g < b->img->groups; g++) {
-		struct xw_group_desc gd;
-
-		MUST(!xw_image_group(b->img, g, &gd));
-		b->tables[g] = gd.inode_table;
-	}
-	qsort(b->tables, b->img->groups, sizeof(*b->tables), by_block);
-}
-
 static enum counted_kind kind_of(void *arg, xw_blk blk)
 {
 	const struct bench *b = arg;
-	uint64_t lo = 0, hi = b->img->groups;
 
-	while (lo < hi) {
-		uint64_t mid = lo + (hi - lo) / 2;
-
-		if (b->tables[mid] <= blk)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo && blk - b->tables[lo - 1] < b->img->itable_blocks)
+	if (table_blocks_has(&b->tables, blk))
 		return COUNTED_TABLE;
 	return b->is_data[blk / 8] >> blk % 8 & 1 ? COUNTED_DATA : COUNTED_OTHER;
 }
@@ -268,7 +226,7 @@ static void by_names(struct bench *b, bool copy)
 		const struct name *e = &b->names[i];
 
 		counted_touch(&b->counted, e->leaf);
-		counted_touch(&b->counted, table_block(b, e->ino));
+		counted_touch(&b->counted, table_blocks_of(&b->tables, e->ino));
 		if (copy && e->data)
 			counted_touch(&b->counted, e->data);
 	}
@@ -347,9 +305,9 @@ static int walk(const char *path, const char *label)
 	struct bench b;
 
 	open_image(&b, path);
+	table_blocks_find(&b.tables, b.img);
 	read_names(&b);
 	find_data(&b);
-	find_tables(&b);
 	b.counted.kind = kind_of;
 	b.counted.arg = &b;
 	for (unsigned copy = 0; copy < 2; copy++)
@@ -534,137 +492,6 @@ static int create(uint64_t n, const char *how)
 	return 0;
 }
 
-/* ---- deletion ---- */
-
-struct victim {
-	xw_ino ino;
-	struct xw_dx_hash h;
-	char name[32];
-};
-
-static int by_victim_hash(const void *x, const void *y)
-{
-	const struct victim *a = x, *b = y;
-
-	if (a->h.major != b->h.major)
-		return a->h.major < b->h.major ? -1 : 1;
-	return a->h.minor < b->h.minor ? -1 : a->h.minor > b->h.minor;
-}
-
-static int by_victim_ino(const void *x, const void *y)
-{
-	const struct victim *a = x, *b = y;
-
-	return a->ino < b->ino ? -1 : a->ino > b->ino;
-}
-
-static enum counted_kind other(void *arg, xw_blk blk)
-{
-	(void)arg;
-	return blk >> 40 ? COUNTED_TABLE : COUNTED_OTHER;
-}
-
-static void count_read(void *arg, xw_blk blk)
-{
-	counted_touch(arg, blk);
-}
-
-static void free_inode(struct counted *c, xw_ino ino)
-{
-	counted_touch(c, UINT64_C(1) << 40 | (ino - 1) / 16);
-}
-
-/*
- * So many at a time that a leaf loses about sixteen (the fewer, the more often each is read), but
- * not more than have their itree leaves among the blocks that the cache keeps.
- */
-static size_t batch_of(const struct xw_dir *d, size_t kept)
-{
-	const size_t in_leaf = d->f.block_size / 64; /* entries, rather fewer than there are */
-	const size_t want = (size_t)d->now.blocks * 16;
-
-	return XW_MAX(kept < want / in_leaf ? kept * in_leaf : want, 1u);
-}
-
-/* Names that follow each other by inode, those of one leaf together; then their inodes, forward. */
-static void delete_batch(struct xw_dir *d, struct victim *v, size_t n, struct counted *c)
-{
-	qsort(v, n, sizeof(*v), by_victim_hash);
-	for (size_t i = 0; i < n; i++)
-		MUST(!xw_dir_delete(d, v[i].name, strlen(v[i].name), NULL));
-	qsort(v, n, sizeof(*v), by_victim_ino);
-	for (size_t i = 0; i < n; i++)
-		free_inode(c, v[i].ino);
-}
-
-enum { HASH_PLAIN, HASH, ITREE_SINGLE, ITREE_BATCH, DELETES };
-
-/* The directory's handle keeps a block at a time, so that all reading is counted. */
-static void delete_by(struct ager *a, unsigned how, unsigned share, uint64_t *reads, double *told)
-{
-	struct xw_dir_format f = format(how != HASH_PLAIN, false);
-	struct victim *v = calloc(a->n, sizeof(*v));
-	struct counted c = {.kind = other};
-	struct dir_store s;
-	struct xw_dir d;
-	size_t many;
-
-	MUST(v);
-	dir_store_init(&s, &f, 0, &d);
-	ager_init(a, a->n, a->aged);
-	fill(&d, a);
-	d.cache.max = 1;
-	for (size_t i = 0; i < a->n; i++) {
-		v[i].ino = 12 + a->live[i];
-		ager_name(v[i].name, a->name[a->live[i]]);
-		MUST(!xw_dx_hash(f.hash_version, f.hash_seed, v[i].name, strlen(v[i].name),
-				 &v[i].h));
-	}
-	qsort(v, a->n, sizeof(*v), how < ITREE_SINGLE ? by_victim_hash : by_victim_ino);
-	counted_start(&c, xw_div_up(a->n, 16) * share / 100);
-	s.on_read = count_read;
-	s.on_read_arg = &c;
-	d.tree.stats = (struct xw_itree_stats){0};
-	many = how == ITREE_BATCH ? batch_of(&d, c.lru.size) : 0;
-	for (size_t i = 0; i < a->n && many; i += many)
-		delete_batch(&d, v + i, XW_MIN(many, a->n - i), &c);
-	for (size_t i = 0; i < a->n && !many; i++) {
-		MUST(!xw_dir_delete(&d, v[i].name, strlen(v[i].name), NULL));
-		free_inode(&c, v[i].ino);
-	}
-	*reads = all_of(&c);
-	*told = 100.0 * (double)d.tree.stats.parents / (double)XW_MAX(d.tree.stats.deletes, 1u);
-	counted_stop(&c);
-	dir_store_free(&s, &d);
-	ager_free(a);
-	free(v);
-}
-
-/* only: one of the shares; 0 for all. */
-static int deletion(uint64_t n, const char *how, unsigned only)
-{
-	for (unsigned k = 0; k < XW_ARRAY_SIZE(shares); k++) {
-		struct ager a = {.n = n, .aged = how[0] == 'a'};
-		uint64_t reads[DELETES];
-		double told[DELETES];
-
-		if (only && shares[k] != only)
-			continue;
-		for (unsigned i = 0; i < DELETES; i++)
-			delete_by(&a, i, shares[k], &reads[i], &told[i]);
-		printf("| %" PRIu64 " %s | %u %% | %" PRIu64 " | %" PRIu64 " | %" PRIu64
-		       " (%.1f, %.1f) | %" PRIu64 " (%.1f, %.1f) | %.2f %%, %.2f %% |\n",
-		       n, how, shares[k], reads[HASH_PLAIN], reads[HASH], reads[ITREE_SINGLE],
-		       (double)reads[HASH_PLAIN] / (double)reads[ITREE_SINGLE],
-		       (double)reads[HASH] / (double)reads[ITREE_SINGLE], reads[ITREE_BATCH],
-		       (double)reads[HASH_PLAIN] / (double)reads[ITREE_BATCH],
-		       (double)reads[HASH] / (double)reads[ITREE_BATCH], told[HASH],
-		       told[ITREE_BATCH]);
-		fflush(stdout);
-	}
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	const char *verb = argc > 2 ? argv[1] : "";
@@ -680,9 +507,6 @@ int main(int argc, char **argv)
 		return cold(argv[2], argv[3][0] == 'c', argv[4][0] == 'i');
 	if (argc == 4 && !strcmp(verb, "create"))
 		return create(strtoull(argv[2], NULL, 0), argv[3]);
-	if (argc >= 4 && !strcmp(verb, "delete"))
-		return deletion(strtoull(argv[2], NULL, 0), argv[3],
-				argc > 4 ? (unsigned)atoi(argv[4]) : 0);
-	fprintf(stderr, "usage: bench_itree tar|age|walk|cold|create|delete ...; see its source\n");
+	fprintf(stderr, "usage: bench_itree tar|age|walk|cold|create ...; see its source\n");
 	return 2;
 }

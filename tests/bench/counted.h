@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A device behind a bounded cache that counts what it has to read: LRU over block numbers. Contents
- * are not kept, only which blocks would be.
+ * are not kept, only which blocks would be. What is written is in the cache from then on.
  */
 #ifndef XW_BENCH_COUNTED_H
 #define XW_BENCH_COUNTED_H
@@ -161,6 +161,28 @@ static inline int counted_pread(struct xw_dev *d, void *buf, size_t len, uint64_
 	return xw_dev_pread(c->under, buf, len, off);
 }
 
+static inline int counted_pwritev(struct xw_dev *d, const struct iovec *iov, int n, uint64_t off)
+{
+	struct counted *c = (struct counted *)d;
+	uint64_t len = 0;
+
+	for (int i = 0; i < n; i++)
+		len += iov[i].iov_len;
+	for (xw_blk b = off / c->bs; c->on && len && b <= (off + len - 1) / c->bs; b++)
+		lru_touch(&c->lru, b);
+	return xw_dev_pwritev(c->under, iov, n, off);
+}
+
+static inline int counted_zero(struct xw_dev *d, uint64_t off, uint64_t len)
+{
+	return xw_dev_zero(((struct counted *)d)->under, off, len);
+}
+
+static inline int counted_flush(struct xw_dev *d)
+{
+	return xw_dev_flush(((struct counted *)d)->under);
+}
+
 static inline void counted_close(struct xw_dev *d)
 {
 	(void)d;
@@ -169,7 +191,13 @@ static inline void counted_close(struct xw_dev *d)
 /* Over `under`, not counting yet. */
 static inline void counted_init(struct counted *c, struct xw_dev *under)
 {
-	static const struct xw_dev_ops ops = {.pread = counted_pread, .close = counted_close};
+	static const struct xw_dev_ops ops = {
+		.pread = counted_pread,
+		.pwritev = counted_pwritev,
+		.zero = counted_zero,
+		.flush = counted_flush,
+		.close = counted_close,
+	};
 
 	*c = (struct counted){.dev = *under, .under = under};
 	c->dev.ops = &ops;

@@ -21,16 +21,12 @@ struct dir_store {
 	XW_VEC(xw_blk) freed;
 	XW_VEC(xw_blk) file;
 	uint64_t used;
-	void (*on_read)(void *arg, xw_blk blk);
-	void *on_read_arg;
 };
 
 static inline int dir_store_read(void *arg, xw_blk blk, void *buf)
 {
 	struct dir_store *s = arg;
 
-	if (s->on_read)
-		s->on_read(s->on_read_arg, blk);
 	memcpy(buf, s->blocks.v[blk], s->bs);
 	return 0;
 }

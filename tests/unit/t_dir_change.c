@@ -145,7 +145,7 @@ START_TEST(against_the_model)
 }
 END_TEST
 
-/* ---- single operations ---- */
+/* ---- many names at once ---- */
 
 static void small_model(struct model *m, uint32_t n_names, bool index)
 {
@@ -154,6 +154,115 @@ static void small_model(struct model *m, uint32_t n_names, bool index)
 	f.dir_index = index;
 	model_init(m, &f, n_names, 20, 20, false, 300);
 }
+
+/* Delete n of those that are there, taken at random. */
+static void delete_many(struct model *m, uint32_t n)
+{
+	struct xw_dir_victim *v = calloc(n + 1, sizeof(*v));
+	uint32_t *which = calloc(m->n_names, sizeof(*which));
+	int ret;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t k = model_rnd(m, m->n_live);
+
+		which[i] = m->live[k];
+		v[i].name = m->names[which[i]].name;
+		v[i].len = m->names[which[i]].len;
+		/* out of the model, so that it is not taken again */
+		m->live[k] = m->live[--m->n_live];
+		m->names[m->live[k]].live_at = k;
+	}
+	ret = xw_dir_delete_many(&m->d, v, n);
+	ck_assert_msg(!ret, "delete: %d %s", ret, m->d.diag->text);
+	for (uint32_t i = 0; i < n; i++) {
+		ck_assert_uint_ne(v[i].ino, 0);
+		ck_assert(!i || v[i - 1].ino <= v[i].ino);
+		m->names[which[i]].ino = 0;
+	}
+	free(which);
+	free(v);
+}
+
+START_TEST(many_against_the_model)
+{
+	const struct row *r = &rows[_i];
+	struct xw_dir_format f = format(r->bs, r->csum, r->hash);
+	struct model m;
+
+	f.dir_index = !r->no_index;
+	f.itree = !r->no_itree && !r->no_index;
+	f.large_dir = !r->small;
+	f.filetype = _i != 1;
+	model_init(&m, &f, r->names, r->min, r->max, r->collide, 6000);
+	m.cache = r->cache;
+	model_reopen(&m);
+	for (unsigned k = 0; k < 8; k++) {
+		for (uint32_t i = k; i < r->names; i += 1 + k % 2)
+			model_insert(&m, i, model_ino(&m));
+		delete_many(&m, k == 4 ? 0 : k == 7 ? m.n_live : model_rnd(&m, m.n_live));
+		model_check(&m);
+		if (k % 3 == 0)
+			model_reopen(&m);
+	}
+	ck_assert_uint_eq(m.n_live, 0);
+	model_free(&m);
+}
+END_TEST
+
+/* Through a cache that holds nearly nothing each leaf is read once, and each node of the itree;
+ * blocks of indexes once a change. */
+START_TEST(many_read_each_block_once)
+{
+	struct xw_dir_format f = format(4096, true, XW_DX_HALF_MD4);
+	uint64_t nodes = 0, changes;
+	struct model m;
+
+	model_init(&m, &f, 20000, 20, 30, false, 3000);
+	for (uint32_t i = 0; i < 20000; i++)
+		model_insert(&m, i, FIRST_INO + i * 7919 % 20000);
+	m.cache = 1;
+	model_reopen(&m);
+	for (size_t i = 1; i < m.m.n; i++)
+		nodes += m.m.used[i];
+	nodes -= m.file.n;
+	m.m.reads = 0;
+	changes = 2 * (m.n_live / 256 + 1);
+	delete_many(&m, m.n_live);
+	ck_assert_uint_le(m.m.reads, m.file.n + nodes + 4 * changes);
+	model_check(&m);
+	model_free(&m);
+}
+END_TEST
+
+/* One that is not there: the handle is of no use any more; one that cannot be: nothing happened. */
+START_TEST(many_refused)
+{
+	struct xw_dir_victim v[2] = {{.name = "..", .len = 2}};
+	struct model m;
+
+	for (unsigned k = 0; k < 2; k++) {
+		small_model(&m, 100, k);
+		for (uint32_t i = 0; i < 60; i++)
+			model_insert(&m, i, FIRST_INO + i);
+		v[1].name = m.names[3].name;
+		v[1].len = m.names[3].len;
+		v[0].name = "..";
+		v[0].len = 2;
+		ck_assert_int_eq(xw_dir_delete_many(&m.d, v, 2), XW_ERR_INPUT);
+		xw_diag_clear(m.d.diag);
+		model_check(&m);
+		v[0].name = m.names[77].name;
+		v[0].len = m.names[77].len;
+		ck_assert_int_eq(xw_dir_delete_many(&m.d, v, 2), XW_ERR_NOTFOUND);
+		ck_assert(!v[0].ino || !v[1].ino);
+		ck_assert_int_eq(xw_dir_flush(&m.d), XW_ERR_STATE);
+		xw_diag_clear(m.d.diag);
+		model_free(&m);
+	}
+}
+END_TEST
+
+/* ---- single operations ---- */
 
 /* From one block to an htree with an itree, and never back. */
 START_TEST(first_steps)
@@ -484,6 +593,9 @@ int main(void)
 	suite_add_tcase(s, t);
 	t = tcase_create("single");
 	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, many_against_the_model, 0, XW_ARRAY_SIZE(rows));
+	tcase_add_test(t, many_read_each_block_once);
+	tcase_add_test(t, many_refused);
 	tcase_add_test(t, first_steps);
 	tcase_add_test(t, impossible_names);
 	tcase_add_test(t, append_leaves_full_nodes);
