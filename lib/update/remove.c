@@ -71,7 +71,8 @@ static void sort(struct xw_update_inos *list)
 		qsort(list->a.v, list->a.n, sizeof(*list->a.v), by_number);
 }
 
-/* Records that were put so far, now and then: inodes come by number. */
+/* Records that were put so far, now and then: the next one is of inode ino, and they come by
+ * number. */
 static int write_some(struct xw_update_gone *g, xw_ino ino)
 {
 	const uint64_t block =
@@ -80,23 +81,27 @@ static int write_some(struct xw_update_gone *g, xw_ino ino)
 	if (block == g->last_block)
 		return 0;
 	g->last_block = block;
-	if (++g->blocks < BLOCKS_AT_ONCE)
+	if (++g->blocks <= BLOCKS_AT_ONCE)
 		return 0;
-	g->blocks = 0;
+	g->blocks = 1;
 	return xw_update_settle_recs(g->u);
 }
 
-/* What the inode has goes, and its record says so. */
-static int bury(struct xw_update_gone *g, xw_ino ino, const struct xw_inode *was, uint8_t *raw)
+/* What the inode has goes (flags in `gone`: that has gone already), and its record, which is owned
+ * from here on, says so. */
+static int bury(struct xw_update_gone *g, xw_ino ino, struct xw_inode *in, uint32_t gone,
+		uint8_t *record)
 {
-	struct xw_inode in = *was;
+	auto_free uint8_t *raw = record;
+	struct xw_inode has = *in;
 	int ret = 0;
 
+	has.flags &= ~gone;
 	if (ino < g->u->img->sb.first_ino)
 		ret = bad(g, ino, "is reserved, and has a name");
 	if (!ret)
-		ret = xw_update_empty(g->u, ino, &in, raw);
-	return ret ? ret : xw_update_bury(g->u, ino, &in, raw, g->keep_records);
+		ret = xw_update_empty(g->u, ino, &has, raw);
+	return ret ? ret : xw_update_bury(g->u, ino, in, steal(raw), g->keep_records);
 }
 
 /* ---- directories ---- */
@@ -208,6 +213,7 @@ static int names_of_itree(struct xw_update_gone *g, xw_ino ino, const struct xw_
 static int take_directory(struct xw_update_gone *g, xw_ino ino)
 {
 	auto_free uint8_t *raw = NULL;
+	uint32_t gone = XW_FL_ITREE;
 	struct xw_inode in;
 	int ret = first_time(g, ino);
 
@@ -225,11 +231,11 @@ static int take_directory(struct xw_update_gone *g, xw_ino ino)
 	if (!g->u->lax && (!in.links || in.dtime))
 		return bad(g, ino, "has a name and is deleted");
 	ret = names_of_itree(g, ino, &in);
-	if (!ret)
-		in.flags &= ~XW_FL_ITREE; /* nothing is left of it */
-	else if (ret == XW_ERR_NOTFOUND)
+	if (ret == XW_ERR_NOTFOUND) {
+		gone = 0;
 		ret = names_of_blocks(g, ino, &in, raw);
-	return ret ? ret : bury(g, ino, &in, steal(raw));
+	}
+	return ret ? ret : bury(g, ino, &in, gone, steal(raw));
 }
 
 /* Level by level: this one's are replaced by those that are in them. */
@@ -243,9 +249,9 @@ static int take_directories(struct xw_update_gone *g)
 		memset(&g->dirs, 0, sizeof(g->dirs));
 		sort(&level);
 		for (size_t i = 0; i < level.a.n && !ret; i++) {
-			ret = take_directory(g, level.a.v[i]);
+			ret = write_some(g, level.a.v[i]);
 			if (!ret)
-				ret = write_some(g, level.a.v[i]);
+				ret = take_directory(g, level.a.v[i]);
 		}
 		xw_vec_free(&level.a);
 	}
@@ -309,7 +315,7 @@ static int lose(struct xw_update_gone *g, xw_ino ino, size_t gone)
 	if (ret || (n && left))
 		return ret;
 	if (!left)
-		return bury(g, ino, &in, steal(raw));
+		return bury(g, ino, &in, 0, steal(raw));
 	in.links = (uint16_t)left;
 	if (!g->keep_records)
 		in.ctime = (struct xw_time){g->u->now, 0};
@@ -327,9 +333,9 @@ int xw_update_gone_run(struct xw_update_gone *g)
 
 		for (end = i + 1; end < names->a.n && names->a.v[end] == ino;)
 			end++;
-		ret = lose(g, ino, end - i);
+		ret = write_some(g, ino);
 		if (!ret)
-			ret = write_some(g, ino);
+			ret = lose(g, ino, end - i);
 	}
 	return ret ? ret : xw_update_settle_recs(g->u);
 }
