@@ -158,8 +158,8 @@ int xw_params_finish(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_dia
 
 /*
  * "4096", "64k", "64KiB", "1.5G", "10s" (512-byte sectors), "100MB" (thousands) -> bytes; unit:
- * what a bare number counts (bytes). A fraction needs a suffix, and what it leaves of a byte is dropped. XW_ERR_USAGE:
- * not a number, or past 64 bits.
+ * what a bare number counts (bytes). A fraction needs a suffix, and what it leaves of a byte is
+ * dropped. XW_ERR_USAGE: not a number, or past 64 bits.
  */
 int xw_parse_size(const char *text, uint64_t unit, uint64_t *out);
 
