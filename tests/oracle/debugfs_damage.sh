@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The reading verbs of xw-debugfs on damaged images: no crash, no endless loop, no unbounded memory, on each image of the
 # acceptance corpus and on images that corrupt.py damages. Best in a build with --enable-sanitize.
-# XW_SEEDS="FIRST LAST" (default "1 12"): seeds of corrupt.py. XW_ALL=1: every image of the corpus, not one in eight.
+# XW_SEEDS=N (default 12): seeds 1 to N of corrupt.py; "FIRST LAST": these. XW_ALL=1: every image of the corpus, not one in eight.
 . "$(dirname "$0")/../cli/lib.sh"
 DBG=$BIN/xw-debugfs
 [ -x "$DBG" ] || skip_all "xw-debugfs is not built"
@@ -112,7 +112,8 @@ END
 mkfs -q -b 1024 -O itree -d tree base.$n 12M && n=$((n + 1))
 [ $n -gt 0 ] || skip_all "no image could be made"
 
-read -r first last <<<"${XW_SEEDS:-1 12}"
+read -r first last <<<"${XW_SEEDS:-12}"
+[ -n "$last" ] || last=$first first=1
 bad=0
 for seed in $(seq "$first" "$last"); do
 	fix=""

@@ -3,12 +3,12 @@
 # Every two features together, with every block size and type, SIZE given and left out: filled from a tar, judged by
 # stock e2fsck, read back, and mounted where Linux knows all of it. What xw-mkfs refuses, mke2fs refuses too, or it is on the list.
 #
-# XW_SEEDS: seeds of the table, each one that covers all pairs in another way (default: 1 2).
+# XW_TABLES: seeds of the table, each one that covers all pairs in another way (default: 1 2).
 . "$(dirname "$0")/../cli/lib.sh"
 have_e2fsck || skip_all "needs e2fsck"
 command -v python3 >/dev/null || skip_all "needs python3"
 command -v mke2fs >/dev/null || skip_all "needs mke2fs"
-seeds=${XW_SEEDS:-1 2}
+seeds=${XW_TABLES:-1 2}
 
 mkdir -p tree/dir tree/big tree/deep/er/still
 for n in $(seq 1 300); do echo "file $n" >"tree/big/a-name-that-fills-the-directory-$n"; done

@@ -2,7 +2,8 @@
 /*
  * Steps of a session: random edits beside a model, and after them an image in which every block and
  * every inode is counted where it belongs, as the strict readers see it. Steps that fail, for lack
- * of space or because something is there, change nothing.
+ * of space or because something is there, change nothing. XW_MODEL_FACTOR=N in the environment: N
+ * times as many.
  */
 #include "config.h"
 
@@ -349,13 +350,13 @@ END_TEST
 
 int main(void)
 {
-	const char *seeds = getenv("XW_SEEDS");
+	const char *factor = getenv("XW_MODEL_FACTOR");
 	Suite *s = suite_create("session");
 	TCase *t = tcase_create("steps");
 
 	tcase_set_timeout(t, 300);
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_loop_test(t, model, 0, (int)XW_ARRAY_SIZE(kinds) * (seeds ? atoi(seeds) : 1));
+	tcase_add_loop_test(t, model, 0, (int)XW_ARRAY_SIZE(kinds) * (factor ? atoi(factor) : 1));
 	tcase_add_test(t, bits);
 	tcase_add_loop_test(t, all_of_it, 0, 3);
 	suite_add_tcase(s, t);
