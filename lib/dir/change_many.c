@@ -124,13 +124,15 @@ static int take_of_leaf(struct xw_dir *d, uint32_t lblk, struct xw_dir_victim *v
 
 	for (uint32_t off = 0; off < xw_dir_room(d) && *left && !ret; off += e.rec_len) {
 		struct xw_dir_victim key, *hit = NULL;
+		bool goes;
 
 		xw_dirent_decode(place.leaf->data, xw_dir_room(d), off, &e);
 		key = (struct xw_dir_victim){.name = e.name, .len = e.name_len};
 		if (e.ino)
 			hit = bsearch(&key, v, n, sizeof(*v), by_name);
+		goes = hit && !hit->ino; /* a damaged directory may have it twice */
 		place.spot.at = off;
-		if (hit && !hit->ino) {
+		if (goes) {
 			ret = xw_dcache_dirty(&d->cache, place.leaf);
 			if (ret)
 				return ret;
@@ -138,7 +140,7 @@ static int take_of_leaf(struct xw_dir *d, uint32_t lblk, struct xw_dir_victim *v
 			--*left;
 		}
 		/* one that went is part of the entry before it now, but for the first */
-		if (!hit || place.spot.before == XW_LEAF_NONE)
+		if (!goes || place.spot.before == XW_LEAF_NONE)
 			place.spot.before = off;
 	}
 	return ret;

@@ -262,6 +262,40 @@ START_TEST(many_refused)
 }
 END_TEST
 
+static int count_entries(void *arg, const struct xw_dirent *e)
+{
+	(void)e;
+	++*(unsigned *)arg;
+	return 0;
+}
+
+/* A damaged directory has a name twice: the first goes, and what is behind the second one stays. */
+START_TEST(many_of_a_name_twice)
+{
+	struct xw_dir_victim v[2] = {{.len = 20}, {.len = 20}};
+	struct model m;
+	unsigned n = 0;
+	uint8_t *b;
+
+	small_model(&m, 6, false);
+	for (uint32_t i = 0; i < 6; i++)
+		model_insert(&m, i, FIRST_INO + i);
+	ck_assert_int_eq(xw_dir_flush(&m.d), 0);
+	b = mem_at(&m.m, m.file.v[0]);
+	memcpy(b + 24 + 3 * 28 + 8, m.names[1].name, 20);
+	xw_dir_block_set_csum(b, 1024, SEED);
+	xw_dir_close(&m.d); /* which knows the block as it was */
+	model_open(&m, 0);
+	v[0].name = m.names[1].name;
+	v[1].name = m.names[4].name;
+	ck_assert_int_eq(xw_dir_delete_many(&m.d, v, 2), 0);
+	ck_assert_uint_eq(v[0].ino, FIRST_INO + 1);
+	ck_assert_int_eq(xw_dir_each(&m.d, count_entries, &n), 0);
+	ck_assert_uint_eq(n, 2 + 4);
+	model_free(&m);
+}
+END_TEST
+
 /* ---- single operations ---- */
 
 /* From one block to an htree with an itree, and never back. */
@@ -596,6 +630,7 @@ int main(void)
 	tcase_add_loop_test(t, many_against_the_model, 0, XW_ARRAY_SIZE(rows));
 	tcase_add_test(t, many_read_each_block_once);
 	tcase_add_test(t, many_refused);
+	tcase_add_test(t, many_of_a_name_twice);
 	tcase_add_test(t, first_steps);
 	tcase_add_test(t, impossible_names);
 	tcase_add_test(t, append_leaves_full_nodes);
