@@ -94,6 +94,8 @@ struct xw_itree_result {
 	unsigned levels;
 	uint64_t nodes, leaves, entries, findings;
 	struct xw_itree_sum sum;
+	/* xw_itree_check_inode(): blocks that i_blocks counts besides map, contents and values */
+	uint64_t counted;
 };
 
 /* 0 when the check ran to its end, whatever it found; XW_ERR_NOMEM; what a callback returned. */

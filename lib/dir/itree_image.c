@@ -206,5 +206,6 @@ int xw_itree_check_inode(struct xw_image *img, xw_ino ino, xw_itree_report *repo
 		.entries = f.broken ? NULL : &f.sum,
 	};
 	rc = xw_itree_check(&env, &d, res);
+	res->counted = f.broken || d.held < f.mapped ? 0 : d.held - f.mapped;
 	return rc == XW_ERR_NOMEM ? xw_fail_nomem(img->diag, "itree") : rc;
 }

@@ -3,9 +3,12 @@
  * The nodes of an itree; and the feature itree of an image turned on and off: trees of all
  * directories built or dropped, as part of one update.
  *
- * Turning it on begins with clearing what an earlier life of the feature may have left: flags,
- * which a kernel that ignores them keeps; the pointers need no clearing, since only a flag makes
- * one.
+ * Turning it on begins with what an earlier life of the feature may have left, which a kernel that
+ * knows nothing of it keeps: flags, and trees that the directories have outgrown. A tree is freed
+ * where it is the directory's own beyond doubt: every node is whole, says that it belongs there,
+ * is in use, and as many are counted as the directory's blocks. Nodes that nobody counts have been
+ * freed by a check, whatever lies there now, and only the flag goes. Pointers need no clearing,
+ * since only a flag makes one.
  */
 #include "config.h"
 
@@ -55,14 +58,61 @@ static int clear_flag(struct xw_update *u, xw_ino ino)
 	return xw_update_put(u, ino, &in, steal(raw));
 }
 
+static int not_counted(struct xw_update *u, xw_ino ino)
+{
+	return xw_fail(u->diag, XW_ERR_CORRUPT,
+		       "%s: directory inode %" PRIu32
+		       ": its itree has not the blocks that are counted for it; run e2fsck -f",
+		       u->img->dev->name, ino);
+}
+
+static int drop_tree(struct xw_update *u, xw_ino ino, uint64_t *count)
+{
+	struct xw_update_dir ud;
+	int ret = xw_update_dir_begin(u, ino, &ud);
+
+	if (!ret && ud.d.now.itree) {
+		ret = xw_dir_itree_drop(&ud.d);
+		++*count;
+	}
+	if (!ret)
+		ret = xw_update_dir_put(&ud);
+	xw_update_dir_end(&ud);
+	return ret;
+}
+
+enum { RULE_FLAG = 1, RULE_COUNT = 9, RULE_ENTRIES = 15 };
+
+static int collect_rules(void *arg, const struct xw_itree_finding *f)
+{
+	*(uint32_t *)arg |= UINT32_C(1) << f->rule;
+	return 0;
+}
+
+/* A tree from before the feature went: it need not have the entries that the directory has now. */
+static int drop_stale(struct xw_update *u, xw_ino ino, const struct xw_inode *in)
+{
+	const uint32_t stale = 1u << RULE_FLAG | 1u << RULE_ENTRIES;
+	struct xw_itree_result res;
+	uint64_t dropped = 0;
+	uint32_t rules = 0;
+	int ret;
+
+	if (!may_have_one(u, in))
+		return clear_flag(u, ino);
+	ret = xw_itree_check_inode(u->img, ino, collect_rules, &rules, &res);
+	if (ret)
+		return ret;
+	if (res.has_tree && !(rules & ~stale))
+		return drop_tree(u, ino, &dropped);
+	return res.counted ? not_counted(u, ino) : clear_flag(u, ino);
+}
+
 static int build_one(struct xw_update *u, xw_ino ino, uint64_t *count)
 {
 	struct xw_update_dir ud;
-	int ret = clear_flag(u, ino);
+	int ret = xw_update_dir_begin(u, ino, &ud);
 
-	if (ret)
-		return ret;
-	ret = xw_update_dir_begin(u, ino, &ud);
 	if (!ret && may_have_one(u, &ud.in)) {
 		ret = xw_dir_itree_build(&ud.d);
 		if (!ret) {
@@ -78,7 +128,7 @@ static int build_one(struct xw_update *u, xw_ino ino, uint64_t *count)
 
 static int blocks_differ(void *arg, const struct xw_itree_finding *f)
 {
-	*(bool *)arg |= f->rule == 9;
+	*(bool *)arg |= f->rule == RULE_COUNT;
 	return 0;
 }
 
@@ -92,30 +142,14 @@ static int check_blocks(struct xw_update *u, xw_ino ino)
 	bool differ = false;
 	int ret = xw_itree_check_inode(u->img, ino, blocks_differ, &differ, &res);
 
-	if (ret || !differ)
-		return ret;
-	return xw_fail(u->diag, XW_ERR_CORRUPT,
-		       "%s: directory inode %" PRIu32
-		       ": its itree has not the blocks that are counted for it; run e2fsck -f",
-		       u->img->dev->name, ino);
+	return ret || !differ ? ret : not_counted(u, ino);
 }
 
 static int drop_one(struct xw_update *u, xw_ino ino, uint64_t *count)
 {
-	struct xw_update_dir ud;
-	int ret = check_blocks(u, ino);
+	const int ret = check_blocks(u, ino);
 
-	if (ret)
-		return ret;
-	ret = xw_update_dir_begin(u, ino, &ud);
-	if (!ret && ud.d.now.itree) {
-		ret = xw_dir_itree_drop(&ud.d);
-		++*count;
-	}
-	if (!ret)
-		ret = xw_update_dir_put(&ud);
-	xw_update_dir_end(&ud);
-	return ret;
+	return ret ? ret : drop_tree(u, ino, count);
 }
 
 static int each_directory(struct xw_update *u, bool build, uint64_t *count)
@@ -135,10 +169,10 @@ static int each_directory(struct xw_update *u, bool build, uint64_t *count)
 			continue;
 		if (!build && in.flags & XW_FL_ITREE)
 			ret = may_have_one(u, &in) ? drop_one(u, ino, count) : clear_flag(u, ino);
-		else if (build && may_have_one(u, &in))
+		if (build && in.flags & XW_FL_ITREE)
+			ret = drop_stale(u, ino, &in);
+		if (build && !ret && may_have_one(u, &in))
 			ret = build_one(u, ino, count);
-		else if (build)
-			ret = clear_flag(u, ino);
 	}
 	xw_inode_scan_end(&s);
 	return ret;

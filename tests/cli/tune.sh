@@ -138,6 +138,36 @@ is "  is the same" cmp before img
 tune -q -L other img
 works "  a label on an itree image"
 
+# Directories that were changed while the feature was away: what the trees had comes back, once.
+DBG=$BIN/xw-debugfs
+mkfs -q -F -b 1024 -O itree -d tree img 20M
+head -c 9000000 /dev/urandom >img.data
+for how in changed checked rebuilt damaged; do
+	"$DBG" -q -w -R "feature ^itree" img >.out 2>.err
+	"$DBG" -q -w -R "mkdir /many/new-$how" -R "ln /many/new-$how /many/new-$how-2" -R "unlink /many/new-$how-2" img >.out 2>.err
+	case $how in # a check frees the nodes, and others take the blocks; or loses the pointer to them
+	checked) e2fsck -fy img >.out 2>&1 && "$DBG" -q -w -R "write img.data /data" img >.out 2>.err ;;
+	rebuilt) e2fsck -fyD img >.out 2>&1 ;;
+	esac
+	if [ $how = damaged ]; then
+		node=$("$DBG" -R "itree /many" img 2>/dev/null | sed -n '/^Leaf/{s/.*block \([0-9]*\),.*/\1/p;q}')
+		dd if=/dev/zero of=img bs=1024 count=1 seek="$node" conv=notrunc status=none
+		cp img before
+		tune -q -O itree img
+		fails 1 'run e2fsck -f' "stale trees, damaged"
+		is "  nothing is changed" cmp before img
+		continue
+	fi
+	tune -O itree img
+	works "stale trees, $how"
+	"$DBG" -R "itree_check /many" img >.out 2>.err
+	is "  the tree is the directory's" grep -q ' 0 findings' .out
+	cp img y.img
+	tune -q -O ^itree y.img
+	works "  and goes"
+	clean y.img "  and nothing is left behind"
+done
+
 # 32,768 groups, 21 copies of 2 MiB of descriptors: those that stay what they are are not held in memory.
 if ldd "$MKFS" | grep -q libasan || [ ! -x /usr/bin/time ]; then
 	skip "memory for a feature of a large image" "needs time(1), and no sanitizer"
