@@ -29,6 +29,15 @@ struct xw_time {
 #define XW_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define XW_MAX(a, b) ((a) > (b) ? (a) : (b))
 
+#define XW_CACHE_LINE 64u
+
+/* Ask the processor for all of it at once: for memory that is read as its contents lead. */
+static inline void xw_prefetch(const void *p, size_t len)
+{
+	for (size_t i = 0; i < len; i += XW_CACHE_LINE)
+		__builtin_prefetch((const uint8_t *)p + i);
+}
+
 static inline uint64_t xw_div_up(uint64_t n, uint64_t d)
 {
 	return n / d + (n % d != 0);

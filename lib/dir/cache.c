@@ -7,8 +7,10 @@
  *    One block is never two kinds: an image in which an index entry points at an itree node fails
  *    here.
  * 2. Between begin and end of a change no block leaves the cache, so pointers stay good.
- * 3. The first change to a block in a change keeps a copy of it. An aborted change leaves cache,
- *    file and allocator as they were; blocks it freed are released only when it is kept.
+ * 3. Before bytes change it is noted how they were, in the order of the changes; not of a block
+ *    that is new, or kept as a whole already. An aborted change goes back from the last to the
+ *    first, and leaves cache, file and allocator as they were; blocks it freed are released only
+ *    when it is kept.
  * 4. Nothing of an unfinished change is ever written: writing happens at the end of one (eviction)
  *    and in flush. Checksums are computed then, once for many changes.
  */
@@ -127,18 +129,42 @@ static void seal(struct xw_dcache *c, struct xw_dbuf *b)
 
 /* ---- table and order of arrival ---- */
 
-static struct xw_dbuf **slot_of(struct xw_dcache *c, xw_blk blk)
+static size_t home_of(const struct xw_dcache *c, xw_blk blk)
 {
-	return &c->slots[blk * 0x9E3779B97F4A7C15u >> 20 & (c->n_slots - 1)];
+	return blk * 0x9E3779B97F4A7C15u >> 20 & (c->n_slots - 1);
 }
 
-static struct xw_dbuf *find(struct xw_dcache *c, xw_blk blk)
+/* Where blk is, or else the free slot for it. */
+static struct xw_dslot *slot_of(const struct xw_dcache *c, xw_blk blk)
 {
-	struct xw_dbuf *b = *slot_of(c, blk);
+	size_t i = home_of(c, blk);
 
-	while (b && b->blk != blk)
-		b = b->chain;
-	return b;
+	while (c->slots[i].buf && c->slots[i].blk != blk)
+		i = (i + 1) & (c->n_slots - 1);
+	return &c->slots[i];
+}
+
+static struct xw_dbuf *find(const struct xw_dcache *c, xw_blk blk)
+{
+	return slot_of(c, blk)->buf;
+}
+
+/* Empty a slot; what stands behind it because it was taken moves up. */
+static void free_slot(struct xw_dcache *c, struct xw_dslot *slot)
+{
+	const size_t mask = c->n_slots - 1;
+	size_t gap = (size_t)(slot - c->slots), i = gap;
+
+	for (;;) {
+		i = (i + 1) & mask;
+		if (!c->slots[i].buf)
+			break;
+		if (((i - home_of(c, c->slots[i].blk)) & mask) < ((i - gap) & mask))
+			continue;
+		c->slots[gap] = c->slots[i];
+		gap = i;
+	}
+	c->slots[gap].buf = NULL;
 }
 
 static void unlink_order(struct xw_dcache *c, struct xw_dbuf *b)
@@ -155,39 +181,30 @@ static void link_newest(struct xw_dcache *c, struct xw_dbuf *b)
 	c->newest = b;
 }
 
+/* Room in the table for one block more. */
 static int grow_table(struct xw_dcache *c)
 {
-	struct xw_dbuf **old = c->slots;
-	size_t n = c->n_slots;
+	const size_t n = c->n_slots ? 2 * c->n_slots : SLOTS_FIRST;
+	struct xw_dslot *slots;
 
-	if (c->n < n)
+	if (4 * (c->n + 1) <= 3 * c->n_slots)
 		return 0;
-	c->n_slots = n ? 2 * n : SLOTS_FIRST;
-	c->slots = calloc(c->n_slots, sizeof(struct xw_dbuf *));
-	if (!c->slots) {
-		c->slots = old;
-		c->n_slots = n;
+	slots = calloc(n, sizeof(*slots));
+	if (!slots)
 		return XW_ERR_NOMEM;
-	}
-	for (struct xw_dbuf *b = c->newest; b; b = b->older) {
-		struct xw_dbuf **s = slot_of(c, b->blk);
-
-		b->chain = *s;
-		*s = b;
-	}
-	free(old);
+	free(c->slots);
+	c->slots = slots;
+	c->n_slots = n;
+	for (struct xw_dbuf *b = c->newest; b; b = b->older)
+		*slot_of(c, b->blk) = (struct xw_dslot){b->blk, b};
 	return 0;
 }
 
 static int insert(struct xw_dcache *c, struct xw_dbuf *b)
 {
-	struct xw_dbuf **s;
-
 	if (grow_table(c))
 		return XW_ERR_NOMEM;
-	s = slot_of(c, b->blk);
-	b->chain = *s;
-	*s = b;
+	*slot_of(c, b->blk) = (struct xw_dslot){b->blk, b};
 	link_newest(c, b);
 	c->n++;
 	return 0;
@@ -196,11 +213,7 @@ static int insert(struct xw_dcache *c, struct xw_dbuf *b)
 /* Out of the table and gone. */
 static void discard(struct xw_dcache *c, struct xw_dbuf *b)
 {
-	struct xw_dbuf **s = slot_of(c, b->blk);
-
-	while (*s != b)
-		s = &(*s)->chain;
-	*s = b->chain;
+	free_slot(c, slot_of(c, b->blk));
 	unlink_order(c, b);
 	c->n--;
 	free(b);
@@ -220,12 +233,10 @@ void xw_dcache_free(struct xw_dcache *c)
 {
 	for (struct xw_dbuf *b = c->newest, *next; b; b = next) {
 		next = b->older;
-		free(b->undo);
 		free(b);
 	}
-	for (size_t i = 0; i < c->spare.n; i++)
-		free(c->spare.v[i]);
-	xw_vec_free(&c->spare);
+	xw_vec_free(&c->undo);
+	xw_vec_free(&c->undo_bytes);
 	xw_vec_free(&c->touched);
 	xw_vec_free(&c->allocated);
 	xw_vec_free(&c->released);
@@ -250,10 +261,10 @@ static int touch(struct xw_dcache *c, struct xw_dbuf *b)
 
 static struct xw_dbuf *make(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind)
 {
-	struct xw_dbuf *b = malloc(sizeof(*b) + c->owner.block_size);
+	struct xw_dbuf *b = aligned_alloc(XW_CACHE_LINE, sizeof(*b) + c->owner.block_size);
 
 	if (b)
-		*b = (struct xw_dbuf){.blk = blk, .kind = kind, .was_kind = kind};
+		*b = (struct xw_dbuf){.blk = blk, .kind = (uint8_t)kind};
 	return b;
 }
 
@@ -264,6 +275,9 @@ int xw_dcache_get(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struc
 
 	c->why = NULL;
 	if (b) {
+		/* whatever the caller wants of it, together with what is looked at here */
+		__builtin_prefetch(b->mark);
+		__builtin_prefetch(b->data);
 		if (b->kind != kind || b->dropped)
 			return bad(c, XW_ERR_CORRUPT, "a block is in use twice");
 		*out = b;
@@ -328,65 +342,94 @@ int xw_dcache_new(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struc
 	return ret;
 }
 
-/* An itree node is zero behind its entries: that need not be kept. Its tail is written over. */
-static size_t undo_len(const struct xw_dcache *c, enum xw_dbuf_kind kind, const uint8_t *block)
+/* ---- changing bytes, and back ---- */
+
+/* A first change of b notes what it was. Returns whether its bytes are still to be kept. */
+static bool begin_undo(struct xw_dbuf *b)
 {
-	return kind == XW_DBUF_ITREE ? XW_ITREE_HDR + peek16(block + 8) : c->owner.block_size;
-}
-
-/* Where in the block the bytes begin that are kept beside the first ones, a node's header. */
-static size_t undo_begin(const struct xw_dbuf *b)
-{
-	return XW_ITREE_HDR + b->undo_from;
-}
-
-static void put_back(const struct xw_dcache *c, struct xw_dbuf *b)
-{
-	size_t from = undo_begin(b), len = undo_len(c, b->was_kind, b->undo);
-
-	memcpy(b->data, b->undo, XW_ITREE_HDR);
-	memcpy(b->data + from, b->undo + from, len - from);
-	memset(b->data + len, 0, c->owner.block_size - len);
-	b->dirty = b->was_dirty;
-	b->kind = b->was_kind;
-	b->hint = 0;
-}
-
-static int begin_undo(struct xw_dcache *c, struct xw_dbuf *b, uint32_t from)
-{
-	size_t begin, len = undo_len(c, b->kind, b->data);
-
-	b->undo = c->spare.n ? c->spare.v[--c->spare.n] : malloc(c->owner.block_size);
-	if (!b->undo)
-		return XW_ERR_NOMEM;
-	b->undo_from = from;
-	begin = undo_begin(b);
-	memcpy(b->undo, b->data, XW_ITREE_HDR);
-	memcpy(b->undo + begin, b->data + begin, len - begin);
-	b->was_dirty = b->dirty;
-	b->was_kind = b->kind;
-	b->dirty = true;
-	return 0;
-}
-
-int xw_dcache_dirty_tail(struct xw_dcache *c, struct xw_dbuf *b, uint32_t from)
-{
-	if (b->fresh)
-		return 0;
-	if (!b->undo)
-		return begin_undo(c, b, from);
-	if (b->undo_from > from) {
-		/* more of it changes than it seemed: the rest is still as it was */
-		memcpy(b->undo + XW_ITREE_HDR + from, b->data + XW_ITREE_HDR + from,
-		       b->undo_from - from);
-		b->undo_from = from;
+	if (b->fresh || b->kept)
+		return false;
+	if (!b->changed) {
+		b->changed = true;
+		b->was_kind = b->kind;
+		b->was_dirty = b->dirty;
+		b->dirty = true;
 	}
+	return true;
+}
+
+/* Remember how to take back a change; that it comes with bytes, [off, off + len). */
+static int keep(struct xw_dcache *c, const struct xw_dundo *u, bool bytes)
+{
+	const size_t n = c->undo_bytes.n;
+
+	if (c->undo.n == c->undo.cap && xw_vec_reserve(&c->undo, c->undo.n + 1))
+		return XW_ERR_NOMEM;
+	if (bytes) {
+		if (c->undo_bytes.cap - n < u->len && xw_vec_reserve(&c->undo_bytes, n + u->len))
+			return XW_ERR_NOMEM;
+		memcpy(c->undo_bytes.v + n, u->buf->data + u->off, u->len);
+		c->undo_bytes.n += u->len;
+	}
+	c->undo.v[c->undo.n++] = *u;
 	return 0;
+}
+
+int xw_dcache_dirty_range(struct xw_dcache *c, struct xw_dbuf *b, uint32_t off, uint32_t len)
+{
+	const struct xw_dundo u = {b, XW_DUNDO_BYTES, off, len, 0};
+
+	return begin_undo(b) ? keep(c, &u, true) : 0;
 }
 
 int xw_dcache_dirty(struct xw_dcache *c, struct xw_dbuf *b)
 {
-	return xw_dcache_dirty_tail(c, b, 0);
+	int ret = xw_dcache_dirty_range(c, b, 0, c->owner.block_size);
+
+	if (!ret)
+		b->kept = true;
+	return ret;
+}
+
+int xw_dcache_open_gap(struct xw_dcache *c, struct xw_dbuf *b, uint32_t off, uint32_t len,
+		       uint32_t end)
+{
+	const struct xw_dundo u = {b, XW_DUNDO_OPENED, off, len, end};
+	int ret = begin_undo(b) ? keep(c, &u, false) : 0;
+
+	if (!ret)
+		memmove(b->data + off + len, b->data + off, end - off);
+	return ret;
+}
+
+int xw_dcache_close_gap(struct xw_dcache *c, struct xw_dbuf *b, uint32_t off, uint32_t len,
+			uint32_t end)
+{
+	const struct xw_dundo u = {b, XW_DUNDO_CLOSED, off, len, end};
+	int ret = begin_undo(b) ? keep(c, &u, true) : 0;
+
+	if (ret)
+		return ret;
+	memmove(b->data + off, b->data + off + len, end - off - len);
+	memset(b->data + end - len, 0, len);
+	return 0;
+}
+
+/* The last change of bytes that is left. */
+static void undo_one(struct xw_dcache *c)
+{
+	const struct xw_dundo *u = &c->undo.v[--c->undo.n];
+	uint8_t *at = u->buf->data + u->off;
+
+	if (u->what == XW_DUNDO_OPENED) {
+		memmove(at, at + u->len, u->end - u->off);
+		memset(u->buf->data + u->end, 0, u->len);
+		return;
+	}
+	if (u->what == XW_DUNDO_CLOSED)
+		memmove(at + u->len, at, u->end - u->off - u->len);
+	c->undo_bytes.n -= u->len;
+	memcpy(at, c->undo_bytes.v + c->undo_bytes.n, u->len);
 }
 
 int xw_dcache_reserve(struct xw_dcache *c, xw_blk goal, xw_blk *blk)
@@ -444,13 +487,6 @@ int xw_dcache_released_once(struct xw_dcache *c)
 
 /* ---- the end of a change ---- */
 
-static void keep_spare(struct xw_dcache *c, struct xw_dbuf *b)
-{
-	if (b->undo && xw_vec_push(&c->spare, b->undo))
-		free(b->undo);
-	b->undo = NULL;
-}
-
 static int write_back(struct xw_dcache *c, struct xw_dbuf *b)
 {
 	int ret;
@@ -493,8 +529,7 @@ int xw_dcache_commit(struct xw_dcache *c)
 	for (size_t i = 0; i < c->touched.n; i++) {
 		struct xw_dbuf *b = c->touched.v[i];
 
-		keep_spare(c, b);
-		b->touched = b->fresh = false;
+		b->touched = b->fresh = b->changed = b->kept = false;
 		if (b->dropped)
 			discard(c, b);
 	}
@@ -504,11 +539,14 @@ int xw_dcache_commit(struct xw_dcache *c)
 		ret = ret ? ret : err;
 	}
 	c->touched.n = c->allocated.n = c->released.n = 0;
+	c->undo.n = c->undo_bytes.n = 0;
 	return ret ? ret : evict(c);
 }
 
 void xw_dcache_abort(struct xw_dcache *c)
 {
+	while (c->undo.n)
+		undo_one(c);
 	for (size_t i = 0; i < c->touched.n; i++) {
 		struct xw_dbuf *b = c->touched.v[i];
 
@@ -516,10 +554,12 @@ void xw_dcache_abort(struct xw_dcache *c)
 			discard(c, b);
 			continue;
 		}
-		if (b->undo)
-			put_back(c, b);
-		keep_spare(c, b);
-		b->touched = b->dropped = false;
+		if (b->changed) {
+			b->dirty = b->was_dirty;
+			b->kind = b->was_kind;
+			b->n_marks = 0;
+		}
+		b->touched = b->changed = b->kept = b->dropped = false;
 	}
 	/* A failure to give back is a leak in the allocator, and the first failure is the news. */
 	while (c->allocated.n)

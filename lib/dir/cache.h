@@ -6,6 +6,8 @@
 #ifndef XW_DIR_CACHE_H
 #define XW_DIR_CACHE_H
 
+#include <assert.h>
+
 #include "base/err.h"
 #include "base/types.h"
 #include "base/vec.h"
@@ -40,23 +42,40 @@ enum xw_dbuf_kind {
 	XW_DBUF_ITREE,
 };
 
+#define XW_DBUF_MARKS 16u
+
+/* Two cache lines in front of the block, and the second is for searching in itree leaves. */
 struct xw_dbuf {
 	xw_blk blk;
-	enum xw_dbuf_kind kind;
-	bool dirty; /* differs from the device */
-	bool touched; /* by the change under way: kept until it ends */
-	bool fresh; /* new in it */
-	bool dropped; /* freed in it */
-	bool was_dirty;
-	enum xw_dbuf_kind was_kind;
-	bool recent; /* used since eviction last looked */
-	uint32_t hint; /* the user's, about the contents; 0 whenever others changed them */
-	uint8_t *undo; /* contents before the change; NULL: not changed */
-	uint32_t
-		undo_from; /* itree nodes: the entry area's bytes in front of this did not change */
-	struct xw_dbuf *chain; /* hash table */
 	struct xw_dbuf *newer, *older; /* by arrival */
+	uint8_t kind; /* enum xw_dbuf_kind */
+	uint8_t was_kind; /* kind and dirty before the change, once it is changed */
+	bool was_dirty;
+	bool dirty; /* differs from the device */
+	bool recent : 1; /* used since eviction last looked */
+	bool touched : 1; /* by the change under way: kept until it ends */
+	bool fresh : 1; /* new in it */
+	bool dropped : 1; /* freed in it */
+	bool changed : 1; /* in it */
+	bool kept : 1; /* its contents before the change are kept, all of them */
+	uint8_t n_marks; /* the user's, about the contents; 0 whenever the cache changed them */
+	uint16_t mark_off[XW_DBUF_MARKS];
+	uint32_t mark[XW_DBUF_MARKS];
 	uint8_t data[];
+};
+
+static_assert(sizeof(struct xw_dbuf) == 2 * XW_CACHE_LINE, "two cache lines in front of a block");
+
+struct xw_dslot {
+	xw_blk blk;
+	struct xw_dbuf *buf; /* NULL: free */
+};
+
+/* How to take back one change of bytes. */
+struct xw_dundo {
+	struct xw_dbuf *buf;
+	enum { XW_DUNDO_BYTES, XW_DUNDO_OPENED, XW_DUNDO_CLOSED } what;
+	uint32_t off, len, end; /* as the function that made it was called */
 };
 
 /* What the cache needs to know of the directory to judge its blocks. */
@@ -71,13 +90,14 @@ struct xw_dcache {
 	struct xw_dcache_owner owner;
 	struct xw_dir_io io;
 	size_t max; /* blocks to keep between changes */
-	struct xw_dbuf **slots;
+	struct xw_dslot *slots; /* open addressing */
 	size_t n_slots, n; /* n_slots: a power of two */
 	struct xw_dbuf *newest, *oldest;
 	XW_VEC(struct xw_dbuf *) touched; /* in the change under way */
 	XW_VEC(xw_blk) allocated; /* in it, outside the file */
 	XW_VEC(xw_blk) released;
-	XW_VEC(uint8_t *) spare; /* memory for undo */
+	XW_VEC(struct xw_dundo) undo; /* of the change under way, in its order */
+	XW_VEC(uint8_t) undo_bytes; /* what its entries keep, one behind the other */
 	const char *why; /* what the last verification complained of; NULL: nothing */
 	uint64_t reads, writes;
 };
@@ -97,11 +117,20 @@ int xw_dcache_get(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struc
 int xw_dcache_peek(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, uint8_t *block);
 /* A zeroed block for blk, which the change has just been given. */
 int xw_dcache_new(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struct xw_dbuf **out);
-/* Call before changing a block's bytes or kind. */
+/*
+ * Call before changing a block's bytes or kind. _range: before changing these bytes and nothing
+ * else; where little changes that is less to keep.
+ */
 int xw_dcache_dirty(struct xw_dcache *c, struct xw_dbuf *b);
-/* The same for an itree node of which only the header and, from byte `from` on, the entry area
- * change: less to keep. */
-int xw_dcache_dirty_tail(struct xw_dcache *c, struct xw_dbuf *b, uint32_t from);
+int xw_dcache_dirty_range(struct xw_dcache *c, struct xw_dbuf *b, uint32_t off, uint32_t len);
+/*
+ * Make or close a gap of `len` bytes at off of what ends at `end`. Zeros are behind that, before
+ * and after; what is in a new gap is left to the caller.
+ */
+int xw_dcache_open_gap(struct xw_dcache *c, struct xw_dbuf *b, uint32_t off, uint32_t len,
+		       uint32_t end);
+int xw_dcache_close_gap(struct xw_dcache *c, struct xw_dbuf *b, uint32_t off, uint32_t len,
+			uint32_t end);
 /* A block outside the file, given back if the change fails; nothing of it in the cache. */
 int xw_dcache_reserve(struct xw_dcache *c, xw_blk goal, xw_blk *blk);
 /* A new block outside the file, zeroed; and giving one back, in the cache or not. */

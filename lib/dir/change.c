@@ -77,6 +77,29 @@ int xw_dir_append(struct xw_dir *d, enum xw_dbuf_kind kind, uint32_t *lblk, stru
 	return ret;
 }
 
+int xw_dir_put(struct xw_dir *d, struct xw_dbuf *leaf, uint32_t space, const struct xw_dirent *e)
+{
+	int ret =
+		xw_dcache_dirty_range(&d->cache, leaf, space, xw_leaf_reach(leaf->data, space, e));
+
+	if (!ret)
+		xw_leaf_put(leaf->data, xw_dir_room(d), space, e);
+	return ret;
+}
+
+/* Take e, which is there, out of its leaf. */
+static int take(struct xw_dir *d, const struct xw_dir_place *p, const struct xw_dirent *e)
+{
+	int ret =
+		xw_dcache_dirty_range(&d->cache, p->leaf, p->spot.at, XW_DIRENT_HDR + e->name_len);
+
+	if (!ret && p->spot.before != XW_LEAF_NONE)
+		ret = xw_dcache_dirty_range(&d->cache, p->leaf, p->spot.before, XW_DIRENT_HDR);
+	if (!ret)
+		xw_leaf_take(p->leaf->data, xw_dir_room(d), &p->spot);
+	return ret;
+}
+
 /* ---- one change ---- */
 
 int xw_dir_change_begin(struct xw_dir *d)
@@ -119,7 +142,7 @@ static void undo(struct xw_dir *d)
 	d->map.n = d->now.blocks;
 	d->now = d->before;
 	d->tree.root = d->tree_root_before;
-	d->tree.finger.leaf = 0;
+	xw_itree_forget(&d->tree);
 	if (!d->now.indexed)
 		d->hash_version = d->f.hash_version;
 }
@@ -439,15 +462,12 @@ static int insert_linear(struct xw_dir *d, const struct xw_dirent *e)
 			ret = insert_indexed(d, e);
 		return ret || !d->f.itree ? ret : first_itree(d);
 	}
-	if (space.leaf) {
-		ret = xw_dcache_dirty(&d->cache, space.leaf);
-	} else {
+	ret = 0;
+	if (!space.leaf) {
 		ret = xw_dir_append(d, XW_DBUF_LEAF, &lblk, &space.leaf);
 		space.spot.space = 0;
 	}
-	if (!ret)
-		xw_leaf_put(space.leaf->data, xw_dir_room(d), space.spot.space, e);
-	return ret;
+	return ret ? ret : xw_dir_put(d, space.leaf, space.spot.space, e);
 }
 
 int xw_dir_insert(struct xw_dir *d, const char *name, size_t len, xw_ino ino, uint8_t ftype)
@@ -485,8 +505,6 @@ int xw_dir_delete(struct xw_dir *d, const char *name, size_t len, xw_ino *ino)
 	ret = xw_dir_check_victim(d, name, len);
 	if (!ret)
 		ret = find(d, name, len, &place);
-	if (!ret)
-		ret = xw_dcache_dirty(&d->cache, place.leaf);
 	if (ret)
 		return xw_dir_change_end(d, ret);
 	entry_at(d, &place, &e);
@@ -494,7 +512,8 @@ int xw_dir_delete(struct xw_dir *d, const char *name, size_t len, xw_ino *ino)
 		*ino = e.ino;
 	if (d->now.itree)
 		ret = xw_dir_tree_remove(d, &e, place.hash.major);
-	xw_leaf_take(place.leaf->data, xw_dir_room(d), &place.spot);
+	if (!ret)
+		ret = take(d, &place, &e);
 	return xw_dir_change_end(d, ret);
 }
 

@@ -27,6 +27,8 @@ int xw_dir_change_end(struct xw_dir *d, int ret);
 int xw_dir_block(struct xw_dir *d, uint32_t lblk, enum xw_dbuf_kind kind, struct xw_dbuf **out);
 /* One block more at the end of the file; leaves get their tail. XW_ERR_LIMIT */
 int xw_dir_append(struct xw_dir *d, enum xw_dbuf_kind kind, uint32_t *lblk, struct xw_dbuf **out);
+/* Put e into a leaf, where xw_leaf_find() found room. */
+int xw_dir_put(struct xw_dir *d, struct xw_dbuf *leaf, uint32_t space, const struct xw_dirent *e);
 int xw_dir_corrupt(struct xw_dir *d, const char *why);
 /* Free the itree as part of this change. */
 int xw_dir_lose_itree(struct xw_dir *d);

@@ -407,9 +407,7 @@ int xw_htree_insert(struct xw_dir *d, const struct xw_dirent *e, struct xw_dx_ha
 		if (ret)
 			break;
 		if (space != XW_LEAF_NONE) {
-			ret = xw_dcache_dirty(&d->cache, p.leaf);
-			if (!ret)
-				xw_leaf_put(p.leaf->data, xw_dir_room(d), space, e);
+			ret = xw_dir_put(d, p.leaf, space, e);
 			break;
 		}
 		parent = &p.f[p.n - 1];

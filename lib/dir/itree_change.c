@@ -23,14 +23,15 @@ static void move_tail(const struct xw_itree *t, struct xw_itree_step *from,
 	to->h.count = (uint16_t)(from->h.count - count);
 	from->h.used = (uint16_t)off;
 	from->h.count = (uint16_t)count;
-	from->buf->hint = to->buf->hint = 0;
+	from->buf->n_marks = to->buf->n_marks = 0;
 	xw_itree_put_header(t, from);
 	xw_itree_put_header(t, to);
 }
 
 static struct xw_itree_key last_key(const struct xw_itree_step *s)
 {
-	uint32_t off = s->buf->hint < s->h.used ? s->buf->hint : 0, next = off;
+	const struct xw_dbuf *b = s->buf;
+	uint32_t off = b->n_marks ? b->mark_off[b->n_marks - 1] : 0, next = off;
 
 	for (; next < s->h.used; next += xw_itree_entry_len(s, next))
 		off = next;
@@ -57,6 +58,7 @@ static int lower_separators(struct xw_itree_path *p, const struct xw_itree_key *
 			continue;
 		if (xw_dcache_dirty(p->t->cache, s->buf))
 			return XW_ERR_NOMEM;
+		xw_itree_forget(p->t);
 		e.key = *key;
 		xw_itree_idx_encode(s->buf->data, s->at, &e);
 	}
@@ -119,17 +121,19 @@ static int new_root(struct xw_itree_path *p, const struct xw_itree_step *left,
 	return 0;
 }
 
-static void put_child(struct xw_itree_path *p, struct xw_itree_step *s, unsigned at,
-		      const struct xw_itree_step *child)
+static int put_child(struct xw_itree_path *p, struct xw_itree_step *s, unsigned at,
+		     const struct xw_itree_step *child)
 {
 	const struct xw_itree_idx e = {
 		.key = child->sep,
 		.blk = child->buf->blk,
 		.quartile = xw_itree_fullness(p->t, child),
 	};
+	int ret = xw_itree_open_gap(p->t, s, at * XW_ITREE_IDX, XW_ITREE_IDX);
 
-	xw_itree_open_gap(p->t, s, at * XW_ITREE_IDX, XW_ITREE_IDX);
-	xw_itree_idx_encode(s->buf->data, at, &e);
+	if (!ret)
+		xw_itree_idx_encode(s->buf->data, at, &e);
+	return ret;
 }
 
 /* A full index node takes one child more, behind s->at: it splits, or at the right edge opens a new
@@ -146,17 +150,18 @@ static int split_index(struct xw_itree_path *p, unsigned level, const struct xw_
 		return ret;
 	if (append) {
 		t->stats.appends++;
-		put_child(p, &right, 0, child);
+		xw_itree_put_header(t, &right);
+		ret = put_child(p, &right, 0, child);
 	} else {
 		t->stats.splits++;
 		/* `half` of count + 1 children stay, the new one counted where it comes to be */
 		move_tail(t, s, &right, (at <= half - 1 ? half - 1 : half) * XW_ITREE_IDX,
 			  at <= half - 1 ? half - 1 : half);
-		if (at <= half - 1)
-			put_child(p, s, at, child);
-		else
-			put_child(p, &right, at - half, child);
+		ret = at <= half - 1 ? put_child(p, s, at, child)
+				     : put_child(p, &right, at - half, child);
 	}
+	if (ret)
+		return ret;
 	right.sep = first_key(&right);
 	return insert_child(p, level + 1, s, &right);
 }
@@ -178,16 +183,18 @@ static int insert_child(struct xw_itree_path *p, unsigned level, const struct xw
 		return ret;
 	if (s->h.used + XW_ITREE_IDX > xw_itree_room(p->t))
 		return split_index(p, level, right);
-	put_child(p, s, s->at + 1, right);
-	return xw_itree_tell_parent(p, level);
+	ret = put_child(p, s, s->at + 1, right);
+	return ret ? ret : xw_itree_tell_parent(p, level);
 }
 
-static void put_entry(const struct xw_itree *t, struct xw_itree_step *s, uint32_t off,
-		      const struct xw_itree_entry *e)
+static int put_entry(struct xw_itree *t, struct xw_itree_step *s, uint32_t off,
+		     const struct xw_itree_entry *e)
 {
-	xw_itree_open_gap(t, s, off, xw_itree_rec_len(e->name_len));
-	xw_itree_leaf_encode(s->buf->data, off, e);
-	s->buf->hint = off;
+	int ret = xw_itree_open_gap(t, s, off, xw_itree_rec_len(e->name_len));
+
+	if (!ret)
+		xw_itree_leaf_encode(s->buf->data, off, e);
+	return ret;
 }
 
 /*
@@ -245,17 +252,23 @@ static int split_leaf(struct xw_itree_path *p, uint32_t off, const struct xw_itr
 	bool stays;
 	int ret = xw_itree_fresh(t, s->buf->blk + 1, 0, &right);
 
+	if (!ret)
+		ret = xw_dcache_dirty(t->cache, s->buf);
 	if (ret)
 		return ret;
+	xw_itree_forget(t);
 	if (off == s->h.used && is_rightmost(p, 1)) {
 		t->stats.appends++;
-		put_entry(t, &right, 0, e);
+		xw_itree_put_header(t, &right);
+		ret = put_entry(t, &right, 0, e);
 	} else {
 		t->stats.splits++;
 		cut = cut_point(s, off, xw_itree_rec_len(e->name_len), &count, &stays);
 		move_tail(t, s, &right, cut, count);
-		put_entry(t, stays ? s : &right, stays ? off : off - cut, e);
+		ret = put_entry(t, stays ? s : &right, stays ? off : off - cut, e);
 	}
+	if (ret)
+		return ret;
 	right.sep = separator(s, &right);
 	return insert_child(p, 1, s, &right);
 }
@@ -272,12 +285,8 @@ static int insert_fast(struct xw_itree *t, const struct xw_itree_entry *e, bool 
 		return ret;
 	if (equal)
 		return XW_ERR_EXISTS;
-	ret = xw_dcache_dirty_tail(t->cache, s.buf, off);
-	if (ret)
-		return ret;
 	t->stats.inserts++;
-	put_entry(t, &s, off, e);
-	return 0;
+	return put_entry(t, &s, off, e);
 }
 
 static int insert_slow(struct xw_itree *t, const struct xw_itree_entry *e)
@@ -294,16 +303,15 @@ static int insert_slow(struct xw_itree *t, const struct xw_itree_entry *e)
 		return XW_ERR_EXISTS;
 	if (need > xw_itree_room(t) / 2 || too_deep(&p, need))
 		return XW_ERR_LIMIT;
-	ret = xw_dcache_dirty(t->cache, p.s[0].buf);
-	if (!ret)
-		ret = lower_separators(&p, &e->key);
+	ret = lower_separators(&p, &e->key);
 	if (ret)
 		return ret;
 	t->stats.inserts++;
 	if (p.s[0].h.used + need > xw_itree_room(t))
 		return split_leaf(&p, off, e);
-	put_entry(t, &p.s[0], off, e);
-	ret = xw_itree_tell_parent(&p, 0);
+	ret = put_entry(t, &p.s[0], off, e);
+	if (!ret)
+		ret = xw_itree_tell_parent(&p, 0);
 	if (!ret)
 		xw_itree_point(&p);
 	return ret;
@@ -314,10 +322,7 @@ int xw_itree_insert(struct xw_itree *t, const struct xw_itree_entry *e)
 	bool done;
 	int ret = insert_fast(t, e, &done);
 
-	if (done || ret)
-		return ret;
-	t->finger.leaf = 0;
-	return insert_slow(t, e);
+	return done || ret ? ret : insert_slow(t, e);
 }
 
 /* ---- whole trees ---- */
@@ -333,7 +338,7 @@ int xw_itree_create(struct xw_itree *t, struct xw_dcache *cache, xw_blk goal)
 		return ret;
 	xw_itree_put_header(t, &root);
 	t->root = root.buf->blk;
-	t->finger.leaf = 0;
+	xw_itree_forget(t);
 	return 0;
 }
 
@@ -370,7 +375,7 @@ int xw_itree_destroy(struct xw_itree *t)
 	auto_free uint8_t *block = malloc(xw_itree_bs(t));
 	int ret = block ? destroy_below(t, t->root, -1, block) : XW_ERR_NOMEM;
 
-	t->finger.leaf = 0;
+	xw_itree_forget(t);
 	if (!ret)
 		ret = xw_dcache_released_once(t->cache);
 	if (!ret)

@@ -16,7 +16,9 @@ struct xw_itree_stats {
 	uint64_t parents; /* deletes that changed an index node */
 };
 
-/* Where the last change was: keys between the two belong into that leaf and nowhere else. */
+#define XW_ITREE_FINGERS 4u
+
+/* A leaf, where a change was: keys between the two belong into that leaf and nowhere else. */
 struct xw_itree_finger {
 	xw_blk leaf; /* 0: not known */
 	uint64_t above, below; /* exclusive, as xw_itree_key_number(); below: 0 for no limit */
@@ -25,9 +27,19 @@ struct xw_itree_finger {
 struct xw_itree {
 	struct xw_dcache *cache; /* owner and blocks; not owned */
 	xw_blk root;
-	struct xw_itree_finger finger; /* to be cleared when the tree is changed by others */
+	struct xw_itree_finger end; /* the last leaf */
+	struct xw_itree_finger fingers[XW_ITREE_FINGERS]; /* where changes were elsewhere */
+	unsigned next_finger; /* to be pointed elsewhere */
 	struct xw_itree_stats stats;
 };
+
+/* When the tree was changed by others. */
+static inline void xw_itree_forget(struct xw_itree *t)
+{
+	t->end.leaf = 0;
+	for (unsigned i = 0; i < XW_ITREE_FINGERS; i++)
+		t->fingers[i].leaf = 0;
+}
 
 /* A tree without entries. */
 int xw_itree_create(struct xw_itree *t, struct xw_dcache *cache, xw_blk goal);

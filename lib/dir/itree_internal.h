@@ -58,10 +58,8 @@ int xw_itree_expect(struct xw_itree *t, const uint8_t *block, int want);
 int xw_itree_fresh(struct xw_itree *t, xw_blk goal, unsigned level, struct xw_itree_step *s);
 void xw_itree_put_header(const struct xw_itree *t, struct xw_itree_step *s);
 /* Make `len` bytes of room at off for one entry more, or take them out; the header says so. */
-void xw_itree_open_gap(const struct xw_itree *t, struct xw_itree_step *s, uint32_t off,
-		       uint32_t len);
-void xw_itree_close_gap(const struct xw_itree *t, struct xw_itree_step *s, uint32_t off,
-			uint32_t len);
+int xw_itree_open_gap(struct xw_itree *t, struct xw_itree_step *s, uint32_t off, uint32_t len);
+int xw_itree_close_gap(struct xw_itree *t, struct xw_itree_step *s, uint32_t off, uint32_t len);
 /* Tell the parent how full path[level] is now. */
 int xw_itree_tell_parent(struct xw_itree_path *p, unsigned level);
 /*
@@ -71,10 +69,10 @@ int xw_itree_tell_parent(struct xw_itree_path *p, unsigned level);
 int xw_itree_locate(struct xw_itree *t, const struct xw_itree_entry *e, struct xw_itree_path *p,
 		    uint32_t *off, bool *equal);
 
-/* Keep a finger on the path's leaf. Whoever changes more than leaves clears it. */
+/* Keep a finger on the path's leaf. Whoever moves the bounds of leaves forgets them. */
 void xw_itree_point(const struct xw_itree_path *p);
 /*
- * 1: e belongs into the leaf under the finger, at *off (*equal: there it is), and a change of its
+ * 1: e belongs into a leaf under a finger, at *off (*equal: there it is), and a change of its
  * size by `gain` concerns nobody else. 0: to be found the long way.
  */
 int xw_itree_fast(struct xw_itree *t, const struct xw_itree_entry *e, int32_t gain,

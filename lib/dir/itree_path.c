@@ -12,7 +12,11 @@
  *
  * A change knows the path from the leaf to the root. All functions take that path; `level` is the
  * level of the node they are about, path[level]. Most changes need none of it: they fall into the
- * leaf of the last one, for which the tree keeps a finger there, and leave it in its quarter.
+ * last leaf, or one where a change was lately (where a file went the next one gets its inode), and
+ * leave it in its quarter. The tree keeps fingers on those.
+ *
+ * In a large directory the time goes where memory is waited for. So searching touches few lines of
+ * a node, by guesses and marks, and asks for what it will need before it needs it.
  */
 #include "config.h"
 
@@ -71,25 +75,48 @@ void xw_itree_put_header(const struct xw_itree *t, struct xw_itree_step *s)
 	xw_itree_hdr_encode(s->buf->data, xw_itree_bs(t), &s->h);
 }
 
-void xw_itree_open_gap(const struct xw_itree *t, struct xw_itree_step *s, uint32_t off,
-		       uint32_t len)
+/* The header says that an entry of `len` bytes has come, or gone. */
+static int set_header(struct xw_itree *t, struct xw_itree_step *s, int count, int len)
 {
-	memmove(xw_itree_area(s) + off + len, xw_itree_area(s) + off, s->h.used - off);
+	int ret = xw_dcache_dirty_range(t->cache, s->buf, XW_ITREE_HDR_COUNT, XW_ITREE_HDR_VARIES);
+
+	if (ret)
+		return ret;
+	s->h.count = (uint16_t)(s->h.count + count);
 	s->h.used = (uint16_t)(s->h.used + len);
-	s->h.count++;
-	s->buf->hint = 0;
-	xw_itree_put_header(t, s);
+	xw_itree_hdr_set(s->buf->data, s->h.count, s->h.used);
+	return 0;
 }
 
-void xw_itree_close_gap(const struct xw_itree *t, struct xw_itree_step *s, uint32_t off,
-			uint32_t len)
+int xw_itree_open_gap(struct xw_itree *t, struct xw_itree_step *s, uint32_t off, uint32_t len)
 {
-	memmove(xw_itree_area(s) + off, xw_itree_area(s) + off + len, s->h.used - off - len);
-	memset(xw_itree_area(s) + s->h.used - len, 0, len);
-	s->h.used = (uint16_t)(s->h.used - len);
-	s->h.count--;
-	s->buf->hint = 0;
-	xw_itree_put_header(t, s);
+	struct xw_dbuf *b = s->buf;
+	int ret =
+		xw_dcache_open_gap(t->cache, b, XW_ITREE_HDR + off, len, XW_ITREE_HDR + s->h.used);
+
+	if (ret)
+		return ret;
+	for (unsigned i = 0; i < b->n_marks; i++)
+		b->mark_off[i] = (uint16_t)(b->mark_off[i] + (b->mark_off[i] >= off ? len : 0));
+	return set_header(t, s, 1, (int)len);
+}
+
+int xw_itree_close_gap(struct xw_itree *t, struct xw_itree_step *s, uint32_t off, uint32_t len)
+{
+	struct xw_dbuf *b = s->buf;
+	int ret =
+		xw_dcache_close_gap(t->cache, b, XW_ITREE_HDR + off, len, XW_ITREE_HDR + s->h.used);
+
+	if (ret)
+		return ret;
+	for (unsigned i = 0; i < b->n_marks; i++) {
+		if (b->mark_off[i] == off) /* its entry is gone, another is there */
+			b->mark[i] = peek32(xw_itree_area(s) + off);
+		b->mark_off[i] = (uint16_t)(b->mark_off[i] - (b->mark_off[i] > off ? len : 0));
+	}
+	while (b->n_marks && b->mark_off[b->n_marks - 1] + len >= s->h.used)
+		b->n_marks--;
+	return set_header(t, s, -1, -(int)len);
 }
 
 int xw_itree_tell_parent(struct xw_itree_path *p, unsigned level)
@@ -123,23 +150,46 @@ static uint64_t separator(const struct xw_itree_step *s, unsigned i)
 	return (uint64_t)peek32(p) << 32 | peek32(p + 4);
 }
 
-/* The last child whose separator is below the key; the first child where none is. */
+/* About where in the node a key is, were the inodes evenly spread: from 0 to count - 1. */
+static unsigned guess_child(const struct xw_itree_step *s, xw_ino ino)
+{
+	const xw_ino first = peek32(xw_itree_area(s));
+	const xw_ino last = peek32(xw_itree_area(s) + s->h.used - XW_ITREE_IDX);
+
+	if (ino <= first || ino >= last)
+		return ino <= first ? 0 : s->h.count - 1u;
+	return (unsigned)((uint64_t)(ino - first) * (s->h.count - 1u) / (last - first));
+}
+
+/*
+ * The last child whose separator is below the key; the first child where none is. Index nodes are
+ * in no near cache either, and each step of a plain binary search would wait for another line.
+ */
 static unsigned choose_child(const struct xw_itree_step *s, const struct xw_itree_key *key)
 {
 	const uint64_t k = xw_itree_key_number(key);
-	unsigned lo = 1, hi = s->h.count;
+	unsigned lo = guess_child(s, key->ino), hi = lo + 1, step = 1;
 
-	if (hi > 1 && separator(s, hi - 1) < k)
-		return hi - 1; /* names mostly come in the order of their inodes */
-	while (lo < hi) {
-		unsigned mid = lo + (hi - lo) / 2;
+	/* away from the guess in growing steps, until lo is below the key and hi is not */
+	while (lo && separator(s, lo) >= k) {
+		hi = lo;
+		lo -= XW_MIN(step, lo);
+		step *= 2;
+	}
+	while (hi < s->h.count && separator(s, hi) < k) {
+		lo = hi;
+		hi = XW_MIN(hi + step, s->h.count);
+		step *= 2;
+	}
+	while (hi - lo > 1) {
+		const unsigned mid = lo + (hi - lo) / 2;
 
 		if (separator(s, mid) < k)
-			lo = mid + 1;
+			lo = mid;
 		else
 			hi = mid;
 	}
-	return lo - 1;
+	return lo;
 }
 
 /* From path[level] down: to the leftmost leaf that may hold the key, or (NULL) the leftmost one. */
@@ -178,6 +228,7 @@ static int search(struct xw_itree *t, const struct xw_itree_key *key, struct xw_
 	return descend(p, root.h.level, key);
 }
 
+/* The entry at off against e. */
 static int cmp_at(const struct xw_itree_step *s, uint32_t off, const struct xw_itree_entry *e)
 {
 	const uint8_t *p = xw_itree_area(s) + off;
@@ -192,17 +243,57 @@ static int cmp_at(const struct xw_itree_step *s, uint32_t off, const struct xw_i
 }
 
 /*
- * Byte offset of the first entry that is not below e; `used` where there is none. The leaf's hint
- * is where an entry was put last: names come in the order of their inodes more often than not.
+ * A leaf's entries are of any length, so that searching one goes from entry to entry. Marks shorten
+ * that: ascending offsets of some entries, with their inodes, set while entries are passed. They
+ * are at least so many bytes apart where they are set; what is deleted between them brings them
+ * together, and where too much was inserted behind one the following ones are set anew.
  */
-static uint32_t find_in_leaf(const struct xw_itree_step *s, const struct xw_itree_entry *e,
-			     bool *equal)
+static uint32_t mark_distance(const struct xw_itree *t)
 {
-	uint32_t off = s->buf->hint;
+	return xw_itree_bs(t) / XW_DBUF_MARKS;
+}
+
+/* How many marks are in front of the first entry of ino, and so of where to begin. */
+static unsigned marks_below(const struct xw_dbuf *b, xw_ino ino)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < b->n_marks; i++)
+		n += b->mark[i] < ino;
+	return n;
+}
+
+/* Byte offset of the first entry whose inode is not below ino; `used` where there is none. */
+static uint32_t first_of(struct xw_itree *t, const struct xw_itree_step *s, xw_ino ino)
+{
+	const uint32_t every = mark_distance(t);
+	const uint8_t *area = xw_itree_area(s);
+	struct xw_dbuf *b = s->buf;
+	unsigned n = marks_below(b, ino);
+	uint32_t off = n ? b->mark_off[n - 1] : 0, last = off, here;
+
+	/* what is searched, and behind it what a change moves */
+	xw_prefetch(area + off, s->h.used - off);
+	for (; off < s->h.used && (here = peek32(area + off)) < ino;
+	     off += xw_itree_entry_len(s, off)) {
+		if (off - last < every || n == XW_DBUF_MARKS ||
+		    (n < b->n_marks && off - last < 2 * every))
+			continue;
+		b->mark_off[n] = (uint16_t)off;
+		b->mark[n] = here;
+		b->n_marks = (uint8_t)++n;
+		last = off;
+	}
+	return off;
+}
+
+/* Byte offset of the first entry that is not below e; `used` where there is none. */
+static uint32_t find_in_leaf(struct xw_itree *t, const struct xw_itree_step *s,
+			     const struct xw_itree_entry *e, bool *equal)
+{
+	uint32_t off = first_of(t, s, e->key.ino);
 
 	*equal = false;
-	if (off >= s->h.used || cmp_at(s, off, e) > 0)
-		off = 0;
 	for (; off < s->h.used; off += xw_itree_entry_len(s, off)) {
 		int c = cmp_at(s, off, e);
 
@@ -228,31 +319,56 @@ static bool has_next(const struct xw_itree_path *p, const struct xw_itree_key *k
 	return false;
 }
 
-/* ---- the finger ---- */
+/* ---- fingers ---- */
+
+/* The one that is on the leaf, or else the one that was pointed elsewhere first. */
+static struct xw_itree_finger *finger_for(struct xw_itree *t, xw_blk leaf)
+{
+	for (unsigned i = 0; i < XW_ITREE_FINGERS; i++) {
+		if (t->fingers[i].leaf == leaf)
+			return &t->fingers[i];
+	}
+	return &t->fingers[t->next_finger++ % XW_ITREE_FINGERS];
+}
 
 void xw_itree_point(const struct xw_itree_path *p)
 {
-	struct xw_itree_finger *f = &p->t->finger;
+	struct xw_itree_finger f = {.leaf = p->s[0].buf->blk};
 
-	*f = (struct xw_itree_finger){.leaf = p->s[0].buf->blk};
 	for (unsigned level = 1; level < p->levels; level++) {
 		const struct xw_itree_step *s = &p->s[level];
 
-		f->above = XW_MAX(f->above, separator(s, s->at));
-		if (!f->below && s->at + 1u < s->h.count)
-			f->below = separator(s, s->at + 1);
+		f.above = XW_MAX(f.above, separator(s, s->at));
+		if (!f.below && s->at + 1u < s->h.count)
+			f.below = separator(s, s->at + 1);
 	}
+	if (f.below)
+		*finger_for(p->t, f.leaf) = f;
+	else
+		p->t->end = f;
+}
+
+static const struct xw_itree_finger *finger_at(const struct xw_itree *t, uint64_t k)
+{
+	const struct xw_itree_finger *f = t->fingers;
+
+	if (t->end.leaf && k > t->end.above)
+		return &t->end;
+	for (; f < t->fingers + XW_ITREE_FINGERS; f++) {
+		if (f->leaf && k > f->above && k < f->below)
+			return f;
+	}
+	return NULL;
 }
 
 int xw_itree_fast(struct xw_itree *t, const struct xw_itree_entry *e, int32_t gain,
 		  struct xw_itree_step *s, uint32_t *off, bool *equal)
 {
-	const struct xw_itree_finger *f = &t->finger;
-	const uint64_t k = xw_itree_key_number(&e->key);
+	const struct xw_itree_finger *f = finger_at(t, xw_itree_key_number(&e->key));
 	uint32_t used;
 	int ret;
 
-	if (!f->leaf || k <= f->above || (f->below && k >= f->below))
+	if (!f)
 		return 0;
 	ret = xw_itree_load(t, f->leaf, -1, s);
 	if (ret)
@@ -261,7 +377,7 @@ int xw_itree_fast(struct xw_itree *t, const struct xw_itree_entry *e, int32_t ga
 	if (used > xw_itree_room(t) || s->h.count < 2 ||
 	    xw_itree_quartile(xw_itree_room(t), used) != xw_itree_fullness(t, s))
 		return 0;
-	*off = find_in_leaf(s, e, equal);
+	*off = find_in_leaf(t, s, e, equal);
 	return 1;
 }
 
@@ -281,14 +397,14 @@ int xw_itree_locate(struct xw_itree *t, const struct xw_itree_entry *e, struct x
 		unsigned level;
 		uint32_t there;
 
-		*off = find_in_leaf(&p->s[0], e, equal);
+		*off = find_in_leaf(t, &p->s[0], e, equal);
 		if (*off < p->s[0].h.used || !has_next(p, &e->key, &level))
 			return 0;
 		right = *p;
 		ret = go_right(&right, level);
 		if (ret)
 			return ret;
-		there = find_in_leaf(&right.s[0], e, equal);
+		there = find_in_leaf(t, &right.s[0], e, equal);
 		if (!there && !*equal)
 			return 0;
 		*p = right;

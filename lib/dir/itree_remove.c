@@ -14,18 +14,18 @@
 #include "dir/itree_internal.h"
 
 /* Take child i out of an index node; the first one's separator stays, for the next. */
-static void take_child(struct xw_itree *t, struct xw_itree_step *s, unsigned i)
+static int take_child(struct xw_itree *t, struct xw_itree_step *s, unsigned i)
 {
 	struct xw_itree_idx gone, next;
 
-	t->finger.leaf = 0;
+	xw_itree_forget(t);
 	if (!i && s->h.count > 1) {
 		xw_itree_idx_decode(s->buf->data, 0, &gone);
 		xw_itree_idx_decode(s->buf->data, 1, &next);
 		next.key = gone.key;
 		xw_itree_idx_encode(s->buf->data, 1, &next);
 	}
-	xw_itree_close_gap(t, s, i * XW_ITREE_IDX, XW_ITREE_IDX);
+	return xw_itree_close_gap(t, s, i * XW_ITREE_IDX, XW_ITREE_IDX);
 }
 
 /*
@@ -109,15 +109,15 @@ static int merge(struct xw_itree_path *p, unsigned level, unsigned i, bool *done
 	memcpy(xw_itree_area(&left) + left.h.used, xw_itree_area(&right), right.h.used);
 	left.h.used = (uint16_t)(left.h.used + right.h.used);
 	left.h.count = (uint16_t)(left.h.count + right.h.count);
+	left.buf->n_marks = 0;
 	xw_itree_put_header(t, &left);
 	l.quartile = xw_itree_fullness(t, &left);
 	xw_itree_idx_encode(parent->buf->data, i, &l);
-	take_child(t, parent, i + 1);
 	p->s[level] = left;
 	parent->at = i;
 	t->stats.merges++;
 	*done = true;
-	return 0;
+	return take_child(t, parent, i + 1);
 }
 
 /* path[level] lost entries and its parent has been told: unite it with neighbours. *any: it
@@ -162,8 +162,9 @@ static int settle(struct xw_itree_path *p, unsigned level)
 		p->parent_changed = true;
 		if (!s->h.count) {
 			t->stats.freed++;
-			take_child(t, parent, parent->at);
-			ret = xw_dcache_release(t->cache, s->buf->blk);
+			ret = take_child(t, parent, parent->at);
+			if (!ret)
+				ret = xw_dcache_release(t->cache, s->buf->blk);
 			if (!ret && !parent->at && parent->h.count)
 				ret = lower_first(t, parent);
 		} else {
@@ -181,13 +182,8 @@ static int settle(struct xw_itree_path *p, unsigned level)
 /* Take the entry at off out of a leaf. */
 static int take_entry(struct xw_itree *t, struct xw_itree_step *leaf, uint32_t off)
 {
-	int ret = xw_dcache_dirty_tail(t->cache, leaf->buf, off);
-
-	if (ret)
-		return ret;
-	xw_itree_close_gap(t, leaf, off, xw_itree_entry_len(leaf, off));
 	t->stats.deletes++;
-	return 0;
+	return xw_itree_close_gap(t, leaf, off, xw_itree_entry_len(leaf, off));
 }
 
 int xw_itree_remove(struct xw_itree *t, const struct xw_itree_entry *e)
@@ -200,7 +196,6 @@ int xw_itree_remove(struct xw_itree *t, const struct xw_itree_entry *e)
 
 	if (ret == 1)
 		return equal ? take_entry(t, &s, off) : XW_ERR_NOTFOUND;
-	t->finger.leaf = 0;
 	if (!ret)
 		ret = xw_itree_locate(t, e, &p, &off, &equal);
 	if (!ret && !equal)

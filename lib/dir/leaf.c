@@ -18,6 +18,7 @@ void xw_leaf_find(const void *block, uint32_t room, const char *name, uint8_t le
 	uint32_t before = XW_LEAF_NONE, rec_len;
 
 	*out = (struct xw_leaf_spot){XW_LEAF_NONE, XW_LEAF_NONE, XW_LEAF_NONE};
+	xw_prefetch(block, room); /* names lead anywhere: mostly it is in no cache */
 	for (uint32_t off = 0; off < room; before = off, off += rec_len) {
 		const uint8_t *p = (const uint8_t *)block + off;
 		const bool used = peek32(p);
@@ -52,6 +53,13 @@ void xw_leaf_put(void *block, uint32_t room, uint32_t space, const struct xw_dir
 		space += here.rec_len;
 	}
 	xw_dirent_encode(block, room, space, &fresh);
+}
+
+uint32_t xw_leaf_reach(const void *block, uint32_t space, const struct xw_dirent *e)
+{
+	const uint8_t *p = (const uint8_t *)block + space;
+
+	return (peek32(p) ? xw_dirent_size(p[6]) : 0) + XW_DIRENT_HDR + e->name_len;
 }
 
 void xw_leaf_take(void *block, uint32_t room, const struct xw_leaf_spot *s)

@@ -19,8 +19,9 @@ struct xw_leaf_spot {
 /* Look for a name, and for room, in one pass. need 0: room does not matter. */
 void xw_leaf_find(const void *block, uint32_t room, const char *name, uint8_t len, uint32_t need,
 		  struct xw_leaf_spot *out);
-/* Put an entry where xw_leaf_find() found room. */
+/* Put an entry where xw_leaf_find() found room: what changes are the next xw_leaf_reach() bytes. */
 void xw_leaf_put(void *block, uint32_t room, uint32_t space, const struct xw_dirent *e);
+uint32_t xw_leaf_reach(const void *block, uint32_t space, const struct xw_dirent *e);
 /* Take out the entry at s->at; its room goes to the entry before it, and its bytes are zeroed. */
 void xw_leaf_take(void *block, uint32_t room, const struct xw_leaf_spot *s);
 /*

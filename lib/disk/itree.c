@@ -54,7 +54,9 @@ struct disk_tail {
 };
 
 static_assert(sizeof(struct disk_hdr) == XW_ITREE_HDR, "itree node header size");
-static_assert(offsetof(struct disk_hdr, count) == 6, "itree node count");
+static_assert(offsetof(struct disk_hdr, count) == XW_ITREE_HDR_COUNT, "itree node count");
+static_assert(offsetof(struct disk_hdr, zero1) == XW_ITREE_HDR_COUNT + XW_ITREE_HDR_VARIES,
+	      "itree node used");
 static_assert(offsetof(struct disk_hdr, dir) == 12, "itree node owner");
 static_assert(offsetof(struct disk_hdr, generation) == 16, "itree node generation");
 static_assert(offsetof(struct disk_hdr, self) == 24, "itree node's own number");
@@ -133,6 +135,14 @@ void xw_itree_hdr_encode(void *block, uint32_t block_size, const struct xw_itree
 		.self = put64(h->self),
 	};
 	t->zero = put32(0);
+}
+
+void xw_itree_hdr_set(void *block, uint16_t count, uint16_t used)
+{
+	struct disk_hdr *d = block;
+
+	d->count = put16(count);
+	d->used = put16(used);
 }
 
 int xw_itree_hdr_belongs(const struct xw_itree_hdr *h, xw_ino dir, uint32_t generation, xw_blk blk,

@@ -14,6 +14,8 @@
 #define XW_ITREE_MAGIC 0x54493245u
 #define XW_ITREE_VERSION 1
 #define XW_ITREE_HDR 32u /* bytes before the entries */
+#define XW_ITREE_HDR_COUNT 6u /* where in it count and used are, */
+#define XW_ITREE_HDR_VARIES 4u /* and their bytes: all of it that changes */
 #define XW_ITREE_TAIL 8u /* a zero word, the checksum */
 #define XW_ITREE_IDX 16u /* bytes of an index entry */
 #define XW_ITREE_REC_HDR 12u /* bytes of a leaf entry before its name */
@@ -95,6 +97,8 @@ int xw_itree_hdr_decode(const void *block, uint32_t block_size, struct xw_itree_
 			struct xw_itree_flaw *flaw);
 /* Header and zero fields; entries and checksum are left alone. */
 void xw_itree_hdr_encode(void *block, uint32_t block_size, const struct xw_itree_hdr *h);
+/* Of a header that is there, the two that change. */
+void xw_itree_hdr_set(void *block, uint16_t count, uint16_t used);
 /* Rule 6: the node says it is at blk and of this directory. XW_ERR_CORRUPT. */
 int xw_itree_hdr_belongs(const struct xw_itree_hdr *h, xw_ino dir, uint32_t generation, xw_blk blk,
 			 struct xw_itree_flaw *flaw);
