@@ -245,8 +245,8 @@ static int verb_dump(struct dbg *d, int argc, char **argv)
 	if (rc)
 		return rc;
 	t.path = argv[optind + 1];
-	t.fd = open(t.path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0666);
-	return t.fd < 0 ? target_failed(&t) : dump_to(&t, ino, &in, raw, attributes);
+	t.fd = dbg_output_open(d, t.path, NULL);
+	return t.fd < 0 ? t.fd : dump_to(&t, ino, &in, raw, attributes);
 }
 
 /* ---- rdump ---- */

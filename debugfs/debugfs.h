@@ -148,6 +148,13 @@ int dbg_close(struct dbg *d, bool commit);
 int dbg_step_begin(struct dbg *d, struct xw_update **out);
 int dbg_step_end(struct dbg *d, int rc);
 void dbg_log_close(struct dbg *d); /* write_journal.c */
+/*
+ * Open a file of this machine for results, cut: a descriptor, or a failure. XW_ERR_USAGE: it is the
+ * image that is open, its redo or undo file, or `journal` (NULL: none).
+ */
+int dbg_output_open(struct dbg *d, const char *path, const char *journal);
+/* The same, as a stream, or NULL. */
+FILE *dbg_output_stream(struct dbg *d, const char *path, const char *journal);
 /* Bytes of the image were written without a step: what is known of it is out of date. */
 void dbg_wrote(struct dbg *d);
 

@@ -514,9 +514,9 @@ static int verb_logdump(struct dbg *d, int argc, char **argv)
 	if (rc)
 		return rc;
 	if (optind < argc) {
-		file = fopen(argv[optind], "we");
+		file = dbg_output_stream(d, argv[optind], l.journal);
 		if (!file)
-			return xw_fail_errno(&d->diag, XW_ERR_IO, errno, "%s", argv[optind]);
+			return XW_ERR_IO;
 		l.out = d->out = file;
 	}
 	rc = run_logdump(&l, block, inode);

@@ -17,12 +17,16 @@
  */
 #include "config.h"
 
+#include "cli/output.h"
 #include "commit/edit.h"
+#include "commit/store.h"
 #include "debugfs.h"
 #include "show/show.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What was refused is said, and allowed from here on; false where there is no way. */
 static bool allow(struct dbg *d, int rc, unsigned *flags)
@@ -205,4 +209,39 @@ void dbg_wrote(struct dbg *d)
 {
 	xw_session_forget(&d->session);
 	reread(d);
+}
+
+int dbg_output_open(struct dbg *d, const char *path, const char *journal)
+{
+	const char *keep[] = {d->real, d->how.undo_file, journal, NULL};
+	struct xw_diag quiet = {0}; /* a device has no redo file that it was not given */
+	struct xw_redo_store *redo;
+	const char *kept;
+	int fd;
+
+	if (!xw_redo_store_open(d->real, d->how.redo_file, d->how.offset, &quiet, &redo))
+		keep[3] = redo->name;
+	fd = cli_output_open(path, keep, XW_ARRAY_SIZE(keep), NULL, &kept);
+	if (kept)
+		fd = xw_fail(&d->diag, XW_ERR_USAGE, "%s: would overwrite the %s", path,
+			     kept == d->real            ? "image"
+			     : kept == journal          ? "journal"
+			     : kept == d->how.undo_file ? "undo file"
+							: "redo file");
+	else if (fd < 0)
+		fd = xw_fail_errno(&d->diag, XW_ERR_IO, errno, "%s", path);
+	xw_redo_store_close(redo);
+	return fd;
+}
+
+FILE *dbg_output_stream(struct dbg *d, const char *path, const char *journal)
+{
+	const int fd = dbg_output_open(d, path, journal);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (fd >= 0 && !f) {
+		xw_fail_errno(&d->diag, XW_ERR_IO, errno, "%s", path);
+		close(fd);
+	}
+	return f;
 }

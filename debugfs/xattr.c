@@ -187,10 +187,13 @@ static int to_user_form(struct dbg *d, uint8_t index, uint8_t **value, uint32_t 
 
 static int put_file(struct dbg *d, const char *path, const uint8_t *value, size_t len)
 {
-	FILE *f = fopen(path, "we");
-	bool bad = !f || fwrite(value, 1, len, f) != len;
+	FILE *f = dbg_output_stream(d, path, NULL);
+	bool bad;
 
-	if (f && fclose(f))
+	if (!f)
+		return XW_ERR_IO;
+	bad = fwrite(value, 1, len, f) != len;
+	if (fclose(f))
 		bad = true;
 	return bad ? xw_fail_errno(&d->diag, XW_ERR_IO, errno, "%s", path) : 0;
 }

@@ -41,8 +41,10 @@ struct xw_redo_store {
  * device that is XW_ERR_USAGE, described with the option to use, and *out is NULL. Touches no file
  * yet.
  */
+#pragma GCC visibility push(default)
 int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset,
 		       struct xw_diag *diag, struct xw_redo_store **out);
+#pragma GCC visibility pop
 
 static inline void xw_redo_store_close(struct xw_redo_store *s)
 {

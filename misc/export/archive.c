@@ -4,12 +4,11 @@
  * is removed; one that came out whole but for damage in the image is kept.
  */
 #include "cli/env.h"
+#include "cli/output.h"
 #include "export/tool.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct run {
@@ -41,40 +40,22 @@ static int on_write(void *arg, const void *buf, size_t len)
 	return 0;
 }
 
-static bool same_file(const char *path, const struct stat *b)
-{
-	struct stat a;
-
-	return !stat(path, &a) && a.st_dev == b->st_dev && a.st_ino == b->st_ino;
-}
-
-/* Open the output; -1 or a status. An existing file is not cut before it is known not to be the
- * image. */
+/* Open the output; -1 or a status. */
 static int open_output(struct run *run)
 {
-	const char *path = run->args->output;
-	struct stat st;
+	const char *path = run->args->output, *kept;
 
 	run->fd = STDOUT_FILENO;
 	if (!path || !strcmp(path, "-"))
 		return -1;
-	run->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	run->created = run->fd >= 0;
-	if (run->fd < 0 && errno == EEXIST)
-		run->fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (run->fd < 0 || fstat(run->fd, &st)) {
-		cli_error("%s: %s", path, strerror(errno));
-		return EXIT_FAILED;
-	}
-	if (same_file(run->args->image, &st)) {
+	run->fd = cli_output_open(path, &run->args->image, 1, &run->created, &kept);
+	if (run->fd >= 0)
+		return -1;
+	if (kept)
 		cli_error("%s: the archive would overwrite the image", path);
-		return EXIT_USAGE;
-	}
-	if (!run->created && S_ISREG(st.st_mode) && ftruncate(run->fd, 0)) {
+	else
 		cli_error("%s: %s", path, strerror(errno));
-		return EXIT_FAILED;
-	}
-	return -1;
+	return kept ? EXIT_USAGE : EXIT_FAILED;
 }
 
 /* 0, or the status of an output that could not be finished. */
@@ -100,11 +81,8 @@ int export_archive(const struct export_args *args, struct xw_export *x)
 	int err, bad, status = open_output(&run);
 	bool whole;
 
-	if (status >= 0) {
-		if (run.fd > STDOUT_FILENO)
-			close_output(&run, false);
+	if (status >= 0)
 		return status;
-	}
 	cli_progress_init(&run.cli.bar, !args->line.quiet && !args->line.json);
 	xw_export_on_log(x, cli_run_log, &run.cli);
 	xw_export_on_progress(x, cli_run_progress, &run.cli);

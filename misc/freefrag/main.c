@@ -4,13 +4,14 @@
 
 #include "cli/env.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/term.h"
 #include "plan/parse.h"
 #include "show/show.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 enum { KEY_REDO = CLI_KEY_OWN, KEY_SVG };
 
@@ -103,24 +104,23 @@ static int parse(struct args *args, int argc, char **argv)
 	return status < 0 ? cli_line_image(&args->line, argc, argv, &args->source.path) : status;
 }
 
-static bool is_image(const char *image, const char *path)
-{
-	struct stat a, b;
-
-	return !stat(image, &a) && !stat(path, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 static int draw(const struct args *args, struct xw_image *img, const struct xw_freefrag *ff)
 {
+	const char *kept;
+	const int fd = cli_output_open(args->svg, &args->source.path, 1, NULL, &kept);
 	FILE *f;
 	int rc;
 
-	if (is_image(args->source.path, args->svg))
+	if (kept)
 		return xw_fail(img->diag, XW_ERR_USAGE, "%s: the drawing would overwrite the image",
 			       args->svg);
-	f = fopen(args->svg, "we");
-	if (!f)
-		return xw_fail_errno(img->diag, XW_ERR_IO, errno, "%s", args->svg);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!f) {
+		rc = xw_fail_errno(img->diag, XW_ERR_IO, errno, "%s", args->svg);
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
 	rc = xw_freefrag_svg(f, img, args->source.path, ff);
 	if (fclose(f) || rc)
 		rc = xw_fail_errno(img->diag, XW_ERR_IO, errno, "%s: cannot be written", args->svg);

@@ -249,6 +249,36 @@ fails 1 'no group 1|ends before' "groups the wrong way round"
 dbg -R "dump /file out" -R "dump /file out/x" img
 equal "dump" "$(cat out)" hello
 fails 1 'out/x' "dump into nowhere"
+# results never go into what is worked on, by whatever name
+cp img own.img
+mkfs -q -O journal_dev -b 4096 own.jnl 4M
+dbg -w -R "ea_set /file user.a b" own.img
+cp own.img own.saved
+cp own.jnl own.jnl.saved
+ln own.img own.hard
+ln -s own.img own.soft
+for target in own.img own.hard own.soft; do
+	for verb in "dump /file $target" "dump -p /file $target" "ea_get -f $target /file user.a" "logdump $target" "logdump -a $target"; do
+		dbg -R "$verb" own.img
+		fails 1 "$target: would overwrite the image" "refused: $verb"
+	done
+done
+dbg -R "logdump -f own.jnl own.jnl" own.img
+fails 1 'would overwrite the journal' "refused: logdump into the journal"
+dbg -R "dump /file own.img.xw-redo" own.img
+fails 1 'would overwrite the redo file' "refused: dump into the redo file to be"
+is "  it is not made" gone own.img.xw-redo
+dbg --redo-file my.redo -R "dump /file my.redo" own.img
+fails 1 'would overwrite the redo file' "refused: dump into --redo-file"
+is "nothing happened to them" cmp own.img own.saved
+is "nor to the journal" cmp own.jnl own.jnl.saved
+dbg -w -z own.undo -R "mkdir /x" -R "dump /file own.undo" -R "dump /file own.hard" -R "rmdir /x" own.img
+is "refused: dump into the undo file" grep -q 'own.undo: would overwrite the undo file' .err
+is "refused: dump into the image that is changed" grep -q 'own.hard: would overwrite the image' .err
+clean own.img "  whose changes are made all the same"
+ln -s made-by-dump own.link
+dbg -R "dump /file own.link" img
+equal "dump through a link to nothing" "$(cat made-by-dump)" hello
 mkdir there
 dbg -R "rdump / there" img
 works "rdump"

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opened first, looked at then and cut last: what the name stands for cannot change in between. A
+ * name that shall stay free (a redo file that is yet to be written) is that of what was made just
+ * now, and goes again.
+ */
+#include "config.h"
+
+#include "cli/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_same(const struct stat *a, const char *path)
+{
+	struct stat b;
+
+	if (!path || stat(path, &b))
+		return false;
+	return (a->st_dev == b.st_dev && a->st_ino == b.st_ino) ||
+	       (S_ISBLK(a->st_mode) && S_ISBLK(b.st_mode) && a->st_rdev == b.st_rdev);
+}
+
+int cli_output_open(const char *path, const char *const keep[], size_t n, bool *created,
+		    const char **kept)
+{
+	int err = 0, fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	const bool made = fd >= 0;
+	struct stat st;
+
+	*kept = NULL;
+	if (created)
+		*created = made;
+	if (fd < 0 && errno == EEXIST) /* O_CREAT again: for a link to nothing */
+		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st))
+		err = errno;
+	for (size_t i = 0; i < n && !err && !*kept; i++) {
+		if (is_same(&st, keep[i]))
+			*kept = keep[i];
+	}
+	if (!err && !*kept && S_ISREG(st.st_mode) && ftruncate(fd, 0))
+		err = errno;
+	if (!err && !*kept)
+		return fd;
+	close(fd);
+	if (made)
+		unlink(path);
+	errno = err;
+	return -1;
+}
