@@ -59,8 +59,8 @@ int xw_dir_lookup(struct xw_image *img, xw_ino dir, const char *name, size_t len
 		  uint8_t *ftype);
 /*
  * Resolve a path from directory `from` (an absolute one from the root). Symbolic links on the way
- * are followed, inside the image; the last one only with `follow`. XW_ERR_NOTFOUND; XW_ERR_LIMIT:
- * 40 links.
+ * are followed, inside the image; the last one only with `follow`. XW_ERR_NOTFOUND;
+ * XW_ERR_INPUT: something on the way is no directory; XW_ERR_LIMIT: 40 links.
  */
 int xw_path_resolve(struct xw_image *img, xw_ino from, const char *path, bool follow, xw_ino *ino);
 

@@ -127,7 +127,8 @@ static int walk_step(struct walk *w, xw_ino *ino)
 		return 0;
 	}
 	if ((inode.mode & XW_S_IFMT) != XW_S_IFDIR)
-		return XW_ERR_NOTFOUND;
+		return xw_fail(w->img->diag, XW_ERR_INPUT, "%.*s: not a directory", (int)len,
+			       w->rest + lead);
 	w->at = found;
 	memmove(w->rest, tail, strlen(tail) + 1);
 	return 1;
