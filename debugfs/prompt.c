@@ -21,6 +21,8 @@ void debugfs_script(struct dbg *d, FILE *in, bool echo)
 	while (!d->quit && !cli_interrupted() && (len = getline(&line, &size, in)) >= 0) {
 		if (len && line[len - 1] == '\n')
 			line[--len] = '\0';
+		if (len && line[len - 1] == '\r') /* written on another system */
+			line[--len] = '\0';
 		/* The stock debugger shows the requests of a file beside their results. */
 		if (echo && !d->json)
 			fprintf(d->out, *line == '#' ? "%s\n" : "debugfs: %s\n", line);
