@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "cli/env.h"
 #include "disk/dirent.h"
 #include "place.h"
 #include "read/dirs.h"
@@ -77,7 +78,11 @@ struct host_file {
 	struct dbg *d;
 	const char *path;
 	int fd;
+	bool sparse; /* a regular file: it may tell where its holes are */
+	off_t size; /* of one */
 };
+
+/* An interrupt ends it between two pieces even where no read ever waits. */
 
 static int read_host(void *arg, void *buf, size_t len, size_t *got)
 {
@@ -85,6 +90,8 @@ static int read_host(void *arg, void *buf, size_t len, size_t *got)
 	ssize_t n;
 
 	for (*got = 0; *got < len; *got += (size_t)n) {
+		if (cli_interrupted())
+			return xw_fail(&f->d->diag, XW_ERR_IO, "%s: interrupted", f->path);
 		n = read(f->fd, (char *)buf + *got, len - *got);
 		if (n < 0 && errno == EINTR)
 			n = 0;
@@ -96,10 +103,28 @@ static int read_host(void *arg, void *buf, size_t len, size_t *got)
 	return 0;
 }
 
+/* Of a filesystem that does not tell, and behind the last byte, there is none. */
+static uint64_t skip_hole(void *arg, uint64_t unit)
+{
+	const struct host_file *f = arg;
+	const off_t at = f->sparse ? lseek(f->fd, 0, SEEK_CUR) : -1;
+	uint64_t len = 0;
+	off_t data;
+
+	if (at < 0)
+		return 0;
+	data = lseek(f->fd, at, SEEK_DATA);
+	if (data < 0 && errno == ENXIO)
+		data = f->size;
+	if (data > at)
+		len = (uint64_t)(data - at) / unit * unit;
+	return lseek(f->fd, at + (off_t)len, SEEK_SET) < 0 ? 0 : len;
+}
+
 static int verb_write(struct dbg *d, int argc, char **argv)
 {
 	struct host_file f = {.d = d};
-	struct xw_update_new new = {.read = read_host, .arg = &f};
+	struct xw_update_new new = {.read = read_host, .hole = skip_hole, .arg = &f};
 	struct stat st;
 	xw_ino ino;
 	auto_fd int fd = -1;
@@ -113,6 +138,10 @@ static int verb_write(struct dbg *d, int argc, char **argv)
 		return xw_fail_errno(&d->diag, XW_ERR_NOTFOUND, errno, "%s", argv[1]);
 	if (S_ISDIR(st.st_mode))
 		return xw_fail(&d->diag, XW_ERR_INPUT, "%s: is a directory", argv[1]);
+	f.sparse = S_ISREG(st.st_mode);
+	f.size = st.st_size;
+	/* some devices never end: their zeros take space, so that the image's end is theirs */
+	new.whole = S_ISCHR(st.st_mode);
 	new.mode = (uint16_t)(XW_S_IFREG | (st.st_mode & 07777));
 	rc = make(d, argv[2], &new, &ino);
 	if (!rc)

@@ -19,12 +19,16 @@
 /* Up to len bytes into buf; *got < len only at the end. */
 typedef int xw_update_read_fn(void *arg, void *buf, size_t len, size_t *got);
 
+/* Zeros that need not be read: go over them, whole units only, and say how many bytes they are. */
+typedef uint64_t xw_update_hole_fn(void *arg, uint64_t unit);
+
 struct xw_update_new {
 	uint16_t mode; /* with type bits */
 	uint32_t uid, gid;
 	uint32_t major, minor; /* devices */
 	const char *target; /* symlinks: terminated */
 	xw_update_read_fn *read; /* files: NULL: empty. Blocks of zeros become holes */
+	xw_update_hole_fn *hole; /* before each read, unless `whole`; may be NULL */
 	void *arg;
 	bool whole; /* files: no holes, and never in the inode */
 	xw_ino parent; /* directories: what ".." means; others: whose neighbour it should be */

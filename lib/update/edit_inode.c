@@ -110,6 +110,8 @@ static int fill(struct maker *k)
 	if (!k->piece)
 		return xw_fail_nomem(k->u->diag, "file contents");
 	do {
+		if (k->new->hole && !k->new->whole)
+			k->n.size += k->new->hole(k->new->arg, k->unit);
 		memset(k->piece, 0, k->size);
 		ret = k->new->read(k->new->arg, k->piece, k->size, &got);
 		if (ret)
@@ -120,7 +122,7 @@ static int fill(struct maker *k)
 			k->n.size = got;
 			return 0;
 		}
-		if (k->n.size + got > k->most)
+		if (k->n.size > k->most || got > k->most - k->n.size)
 			return xw_fail(k->u->diag, XW_ERR_LIMIT,
 				       "%s: the file is larger than its map can reach",
 				       k->u->img->dev->name);

@@ -43,6 +43,12 @@ for bad in "<0>" "<99999999>" "<x>" "<>" "<2" /nothing /file/x; do
 	dbg -R "stat $bad" img
 	fails 1 'no inode|no such file|not a directory' "no file: $bad"
 done
+for bad in /file/ /file/x sub/link/ /file/..; do
+	dbg -R "stat $bad" img
+	fails 1 'not a directory' "no directory: $bad"
+done
+dbg -R "stat /sub/" img
+works "a directory may have a slash at its end"
 for bad in 99999999 -1 1x x 0x 18446744073709551616; do
 	dbg -R "testb $bad" img
 	fails 1 'block' "no block: $bad"
@@ -352,6 +358,53 @@ for verb in "sif /file bmap[0] 1500" "bmap /file 0 1500"; do
 	fails 1 'contents are inline' "$verb, of an inline file"
 done
 is "it is what it was" cmp inline.img y.img
+
+# host files without an end, and with holes
+mkfs -q -b 1024 empty.img 8M
+cp empty.img y.img
+dbg -w -R "write /dev/zero /zeros" y.img
+fails 1 'no space|No space|is full' "write of an endless device"
+is "it changed nothing" cmp empty.img y.img
+dbg -w -R "write /dev/null /nothing" y.img
+works "write of an empty device"
+for sig in TERM HUP INT; do
+	mkfs -q -F large.img 4G
+	RC=0
+	timeout -k 20 -s $sig 0.5 "$DBG" -w -R "write /dev/urandom /random" large.img >.out 2>.err || RC=$?
+	is "write of an endless device ends with SIG$sig" test "$RC" -lt 128
+	is "  and says so" grep -q '/dev/urandom: interrupted' .err
+done
+rm -f large.img
+truncate -s 3T huge
+printf x | dd of=huge bs=1 seek=5000001 conv=notrunc status=none
+if [ "$(stat -c %s huge)" = 3298534883328 ]; then
+	mkfs -q -O bigalloc -d tree clusters.img 64M
+	mkfs -q -O inline_data -d tree inlined.img 64M
+	for image in clusters inlined; do
+		RC=0
+		timeout -s KILL 20 "$DBG" -w -R "write huge /huge" $image.img >.out 2>.err || RC=$?
+		works "write of a file of holes: $image"
+		"$DBG" -R "cat /huge" $image.img 2>.err | head -c 5000010 >.out
+		equal "  its bytes" "$(tr -d '\0' <.out) $(wc -c <.out)" "x 5000010"
+		"$DBG" -R "stat /huge" $image.img >.out
+		is "  its size" grep -q 'Size: *3298534883328$' .out
+		clean $image.img "  as e2fsck wants it"
+	done
+	mkfs -q -t ext2 -b 1024 blocks.img 8M
+	dbg -w -R "write huge /more" blocks.img
+	fails 1 'larger than its map can reach' "write of more than a map can reach"
+fi
+rm -f huge
+
+# scripts of another system
+cp img y.img
+printf '# one\r\nmkdir /crlf\r\n\r\nstat /crlf\r\n' >requests
+dbg -w -f requests y.img
+works "lines that end in CR LF"
+dbg_stdin requests -w y.img
+fails 1 "'crlf': is there already" "  of standard input: no other name"
+dbg -R "ls -p /" y.img
+is "  the name is without" grep -q '/crlf/' .out
 
 # at a prompt: an interrupt drops the line, and a session that is terminated, or whose terminal goes, its changes
 if command -v python3 >/dev/null; then
