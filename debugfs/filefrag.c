@@ -115,17 +115,18 @@ static int one_file(struct frag *f, const char *path, xw_ino ino, const struct x
 	if (f->options & FRAG_VERBOSE) {
 		f->lwidth = dbg_width(xw_div_up(in->size, img->block_size), 7);
 		f->pwidth = dbg_width(img->sb.blocks_count, 8);
+		fputc('\n', out);
+		dbg_print_name(f->d, path, strlen(path));
 		fprintf(out,
-			"\n%s has %" PRIu64 " block(s), i_size is %" PRIu64
-			"\n ext %*s %*s %*s %*s\n",
-			path, xw_inode_fs_blocks_512(in, &img->sb) / (img->block_size / 512),
-			in->size, f->lwidth, "logical", f->pwidth, "physical", f->pwidth,
-			"expected", f->lwidth, "length");
+			" has %" PRIu64 " block(s), i_size is %" PRIu64 "\n ext %*s %*s %*s %*s\n",
+			xw_inode_fs_blocks_512(in, &img->sb) / (img->block_size / 512), in->size,
+			f->lwidth, "logical", f->pwidth, "physical", f->pwidth, "expected",
+			f->lwidth, "length");
 	}
 	rc = dbg_walk(f->d, ino, in, on_piece, f);
 	end_extent(f);
-	fprintf(out, "%s: %" PRIu64 " contiguous extents%s\n", path, f->extents,
-		is_dir ? " (dir)" : "");
+	dbg_print_name(f->d, path, strlen(path));
+	fprintf(out, ": %" PRIu64 " contiguous extents%s\n", f->extents, is_dir ? " (dir)" : "");
 	return rc;
 }
 

@@ -211,7 +211,9 @@ static int print_link(struct dbg *d, xw_ino ino, const struct xw_inode *in, cons
 		dbg_complain_diag(d, rc);
 		return 0;
 	}
-	fprintf(d->out, "Fast link dest: \"%.*s\"\n", (int)len, target);
+	fputs("Fast link dest: \"", d->out);
+	dbg_print_name(d, target, len);
+	fputs("\"\n", d->out);
 	return 0;
 }
 

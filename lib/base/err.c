@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/utf8.h"
 
 #define CLAIMED INT_MIN
 #define LINE_MAX_BYTES sizeof(((struct xw_diag *)0)->text)
@@ -35,38 +36,35 @@ const char *xw_err_text(int code)
 }
 
 /*
- * Copy src to dst (room bytes with the terminator), control characters as \ooo; what does not fit
- * ends in "...". C1 controls are recognised in their UTF-8 form, where terminals obey them too.
+ * Copy src to dst (room bytes with the terminator), each byte that is no UTF-8 or of a control
+ * character as \ooo: terminals obey C1 controls in both forms. What does not fit ends in "...".
  */
 static size_t copy_clean(char *dst, size_t room, const char *src)
 {
 	size_t n = 0, safe = 0; /* safe: where an ellipsis still fits */
 
-	for (; *src; src++) {
-		unsigned char c = (unsigned char)*src;
-		bool c1 =
-			c == 0xc2 && (unsigned char)src[1] >= 0x80 && (unsigned char)src[1] < 0xa0;
-		bool ctl = c < 0x20 || c == 0x7f || c1;
-		size_t want = c1 ? 8 : ctl ? 4 : 1;
+	for (size_t left = strlen(src); left;) {
+		const size_t whole = xw_utf8_shown(src, left);
+		const size_t take = whole ? whole : 1, want = whole ? whole : 4;
+		const unsigned char c = (unsigned char)*src;
 
-		if (n + 4 <= room && (c & 0xc0) != 0x80)
+		if (n + 4 <= room)
 			safe = n;
 		if (n + want + 1 > room) {
 			memcpy(dst + safe, "...", 4);
 			return safe + 3;
 		}
-		if (!ctl) {
-			dst[n++] = (char)c;
-			continue;
-		}
-		for (int i = 0; i < (c1 ? 2 : 1); i++, n += 4) {
-			c = (unsigned char)src[i];
+		if (whole) {
+			memcpy(dst + n, src, whole);
+		} else {
 			dst[n] = '\\';
 			dst[n + 1] = (char)('0' + (c >> 6));
 			dst[n + 2] = (char)('0' + (c >> 3 & 7));
 			dst[n + 3] = (char)('0' + (c & 7));
 		}
-		src += c1;
+		n += want;
+		src += take;
+		left -= take;
 	}
 	dst[n] = '\0';
 	return n;

@@ -59,8 +59,8 @@ const char *xw_err_text(int code);
 
 /*
  * Record a failure and return `code`. The first line wins: later calls keep it, since the
- * innermost function knew most. Control characters in the formatted line are written as \ooo.
- * d may be NULL.
+ * innermost function knew most. Bytes of the formatted line that are no UTF-8, and control
+ * characters, are written as \ooo. d may be NULL.
  */
 int xw_fail(struct xw_diag *d, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 
 static void put(struct xw_json *j, const char *s, size_t len)
@@ -27,22 +28,6 @@ static void put(struct xw_json *j, const char *s, size_t len)
 	memcpy(j->buf + j->len, s, len);
 	j->len += len;
 	j->buf[j->len] = '\0';
-}
-
-/* Length of the well-formed UTF-8 sequence at s (RFC 3629: no surrogates, no long forms), or 0. */
-static size_t utf8_len(const unsigned char *s, size_t left)
-{
-	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-
-	if (s[0] > 0xf4 || !n || n > left)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
 }
 
 static void put_escaped(struct xw_json *j, unsigned char c)
@@ -66,7 +51,7 @@ static bool put_text(struct xw_json *j, const char *str, size_t len)
 	bool whole = true;
 
 	while (i < len) {
-		size_t n = utf8_len(s + i, len - i);
+		size_t n = xw_utf8_len(str + i, len - i);
 
 		if (n && s[i] >= 0x20 && s[i] != '"' && s[i] != '\\' && s[i] != 0x7f) {
 			i += n;

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 #define BLOCK 512
 #define NAME_MAX_LEN 100
 #define PREFIX_MAX_LEN 155
@@ -105,25 +107,10 @@ static int record_time(struct xw_tar_records *r, const char *key, struct xw_time
 
 static bool is_utf8(const char *s)
 {
-	const uint8_t *p = (const uint8_t *)s;
-
-	while (*p) {
-		unsigned more = *p < 0x80       ? 0
-				: *p >> 5 == 6  ? 1
-				: *p >> 4 == 14 ? 2
-				: *p >> 3 == 30 ? 3
-						: 9;
-		uint32_t c = more ? *p & (0x3Fu >> more) : *p;
-
-		if (more == 9)
+	for (size_t left = strlen(s), n; left; s += n, left -= n) {
+		n = xw_utf8_len(s, left);
+		if (!n)
 			return false;
-		for (p++; more; more--, p++) {
-			if (*p >> 6 != 2)
-				return false;
-			c = c << 6 | (*p & 0x3F);
-			if (more == 1 && (c < 0x80 || (c >= 0xD800 && c < 0xE000) || c > 0x10FFFF))
-				return false;
-		}
 	}
 	return true;
 }

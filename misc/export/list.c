@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The listing: a name a line as tar -t prints them, or with -v what ls -l would say. */
+#include "base/utf8.h"
 #include "cli/env.h"
 #include "export/tool.h"
 
@@ -10,15 +11,16 @@
 
 static void print_escaped(const char *s)
 {
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-
-		if (c < ' ' || c == 0x7F)
-			printf("\\%03o", c);
-		else if (c == '\\')
-			fputs("\\\\", stdout);
-		else
-			putchar(c);
+	for (size_t left = strlen(s), n; left; s += n, left -= n) {
+		n = xw_utf8_shown(s, left);
+		if (*s == '\\')
+			putchar('\\');
+		if (n) {
+			fwrite(s, 1, n, stdout);
+		} else {
+			printf("\\%03o", (unsigned char)*s);
+			n = 1;
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ struct args {
 	struct cli_line line;
 	struct xw_show_source source;
 	uint64_t chunk; /* KiB; 0: none */
-	const char *svg;
+	const char *svg; /* "-": standard output, which then has no report */
 };
 
 static const struct cli_row rows[] = {
@@ -37,7 +37,8 @@ static void print_help(FILE *out)
 	      "Print how the free space of an ext2, ext3 or ext4 image is cut up.\n"
 	      "\n"
 	      "  -c KIB              count the free chunks of this size, a power of two\n"
-	      "      --svg FILE      draw a map of the groups and the sizes of free extents\n"
+	      "      --svg FILE      draw a map of the groups and the sizes of free extents;\n"
+	      "                      - draws to standard output instead of the report\n"
 	      "  -i                  IMAGE is a file made by e2image(8)\n"
 	      "  -E offset=BYTES     where in IMAGE the filesystem begins\n"
 	      "      --redo-file FILE  where an interrupted change is kept (block devices)\n"
@@ -88,6 +89,11 @@ static int take(struct cli_line *l, int key, const char *value)
 	}
 }
 
+static bool to_stdout(const struct args *args)
+{
+	return args->svg && !strcmp(args->svg, "-");
+}
+
 static int parse(struct args *args, int argc, char **argv)
 {
 	int status;
@@ -101,7 +107,12 @@ static int parse(struct args *args, int argc, char **argv)
 			 .take = take}};
 	args->line.arg = args;
 	status = cli_line_read(&args->line, argc, argv);
-	return status < 0 ? cli_line_image(&args->line, argc, argv, &args->source.path) : status;
+	if (status < 0)
+		status = cli_line_image(&args->line, argc, argv, &args->source.path);
+	if (status >= 0 || !args->line.json || !to_stdout(args))
+		return status;
+	cli_error("--json needs --svg FILE: standard output has the drawing");
+	return EXIT_USAGE;
 }
 
 static int draw(const struct args *args, struct xw_image *img, const struct xw_freefrag *ff)
@@ -138,10 +149,14 @@ static int report(const struct args *args, struct xw_show *s, struct xw_image *i
 			       (unsigned long long)args->chunk);
 	ff.chunk = (args->chunk << 10) / img->block_size;
 	rc = xw_freefrag_measure(s, img, &ff);
-	if (!rc)
+	if (!rc && to_stdout(args)) {
+		/* a failing stdout is reported by cli_close_stdout() */
+		(void)xw_freefrag_svg(stdout, img, args->source.path, &ff);
+	} else if (!rc) {
 		rc = xw_show_freefrag(s, img, args->source.path, &ff);
-	if (!rc && args->svg)
-		rc = draw(args, img, &ff);
+		if (!rc && args->svg)
+			rc = draw(args, img, &ff);
+	}
 	xw_freefrag_free(&ff);
 	return rc;
 }

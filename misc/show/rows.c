@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 
+#include "base/utf8.h"
 #include "cli/human.h"
 #include "show/rows.h"
 
@@ -81,15 +82,16 @@ void show_signed(struct xw_show *s, const char *name, int64_t v)
 		xw_json_i64(s->json, key_of(name).s, v);
 }
 
-static void print_bytes(FILE *out, const void *bytes, size_t len)
+static void print_bytes(FILE *out, const char *text, size_t len)
 {
-	const unsigned char *p = bytes;
-
-	for (size_t i = 0; i < len; i++) {
-		if (p[i] < ' ' || p[i] == 0x7F)
-			fprintf(out, "\\%03o", p[i]);
-		else
-			fputc(p[i], out);
+	for (size_t n; len; text += n, len -= n) {
+		n = xw_utf8_shown(text, len);
+		if (n) {
+			fwrite(text, 1, n, out);
+		} else {
+			fprintf(out, "\\%03o", (unsigned char)*text);
+			n = 1;
+		}
 	}
 	fputc('\n', out);
 }

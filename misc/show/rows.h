@@ -14,8 +14,8 @@ void show_text(struct xw_show *s, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void show_number(struct xw_show *s, const char *name, uint64_t v);
 void show_signed(struct xw_show *s, const char *name, int64_t v);
-/* Bytes of the image up to size or a NUL; control characters as \ooo. `none` (may be NULL): what
- * the text says where there are none. */
+/* Bytes of the image up to size or a NUL; what is no UTF-8, and control characters, as \ooo. `none`
+ * (may be NULL): what the text says where there are none. */
 void show_bytes(struct xw_show *s, const char *name, const void *bytes, size_t size,
 		const char *none);
 /* Words parted by blanks; in JSON an array of them. */

@@ -6,10 +6,12 @@
  */
 #include "config.h"
 
+#include "base/utf8.h"
 #include "cli/human.h"
 #include "show/show.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum {
 	WIDTH = 960,
@@ -35,15 +37,21 @@ struct drawing {
 	unsigned orders; /* of a whole group, 1 + log2 */
 };
 
+/* XML takes neither control characters nor anything but UTF-8, nor the two noncharacters U+FFFE and
+ * U+FFFF: question marks stand for them. */
 static void put_escaped(FILE *out, const char *text)
 {
-	for (; *text; text++) {
-		const unsigned char c = (unsigned char)*text;
-
-		if (c == '<' || c == '>' || c == '&' || c == '"')
-			fprintf(out, "&#%u;", c);
-		else
-			fputc(c < ' ' || c == 0x7F ? '?' : c, out);
+	for (size_t left = strlen(text), n; left; text += n, left -= n) {
+		n = xw_utf8_shown(text, left);
+		if (n == 1 && strchr("<>&\"", *text)) {
+			fprintf(out, "&#%d;", *text);
+		} else if (n &&
+			   (n != 3 || memcmp(text, "\xef\xbf", 2) || (uint8_t)text[2] < 0xbe)) {
+			fwrite(text, 1, n, out);
+		} else {
+			fputc('?', out);
+			n = n ? n : 1;
+		}
 	}
 }
 

@@ -24,6 +24,18 @@ SOURCE_DATE_EPOCH=1700000000 mkfs -q -d tree img 8M
 works "an image"
 ino=$("$DBG" -R "imap /file" img | sed -n 's/^Inode \([0-9]*\).*/\1/p')
 
+# ---- bytes that a terminal would obey ----
+mkdir -p esc/dir
+echo x >"$(printf 'esc/dir/red\033[31m\233')"
+ln -s "$(printf 'to\033[31m\351')" esc/link
+mkfs -q -d esc esc.img 4M
+dbg -R "filefrag -r /" esc.img
+is "filefrag -r escapes names" grep -qF '/dir/red\x1b[31m\x9b: 1 contiguous extents' .out
+dbg -R "filefrag -v /dir" esc.img
+is "filefrag -v too" grep -qF '/dir/red\x1b[31m\x9b has 1 block(s)' .out
+dbg -R "stat /link" esc.img
+is "stat escapes targets" grep -qF 'Fast link dest: "to\x1b[31m\xe9"' .out
+
 # ---- words ----
 dbg -R "cat /file" img
 prints "a path" hello

@@ -59,6 +59,17 @@ is "-tv: a symlink" grep -Eq '^lrwxrwxrwx .* short-link -> small$' .out
 is "-tv: a hard link" grep -Eq ' link to (small|sub/hard)$' .out
 is "-tv: a time before 1970" grep -Eq '1969-07-20 20:17:40 block$' .out
 
+# Bytes that a terminal would obey, or that are no text.
+mkdir odd
+touch "$(printf 'odd/csi\23331m')" "$(printf 'odd/c1\302\23331m')" "$(printf 'odd/caf\351')" "$(printf 'odd/caf\303\251')" 'odd/back\slash'
+ln -s "$(printf 'to\302\233\377')" odd/link
+mkfs -q -d odd odd.img 4M
+export_ -t odd.img
+equal "-t: what is not shown as it is" "$(grep -v '/$' .out | sed 's,^\./,,' | LC_ALL=C sort)" "$(printf '%s\n' 'back\\slash' \
+	'c1\302\23331m' 'caf\351' "$(printf 'caf\303\251')" 'csi\23331m' link | LC_ALL=C sort)"
+export_ -tv odd.img
+is "-tv: nor in targets" grep -q 'link -> to\\302\\233\\377$' .out
+
 export_ -C sub/deep img
 equal "-C: only what is below" "$(tar -tf .out | tr '\n' ' ')" "./ er/ er/file "
 export_ -t --exclude many --exclude '*block*' img

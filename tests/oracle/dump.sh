@@ -203,7 +203,19 @@ d = json.load(open("json"))
 assert sum(h["blocks"] for h in d["histogram"]) == d["free_blocks"] == d["found_blocks"]
 xml.dom.minidom.parse("map.svg")
 '
+	odd=$(printf 'caf\351 <\302\233>.img')
+	cp it.img "$odd"
+	"$BIN/xw-freefrag" --svg - "$odd" >out.svg
+	is "--svg -: the drawing and nothing else, whatever the name" python3 -c '
+import xml.dom.minidom
+assert "caf? <??>.img" in xml.dom.minidom.parse("out.svg").getElementsByTagName("text")[0].firstChild.data
+'
+	is "--svg -: no file of that name" [ ! -e ./- ]
+	rm "$odd"
 fi
+run_tool "$BIN/xw-freefrag" /dev/null --json --svg - it.img
+is "--json --svg - is refused" [ "$RC" = 2 ]
+is "and says why" grep -q 'standard output has the drawing' .err
 cp it.img before
 run_tool "$BIN/xw-freefrag" /dev/null --svg it.img it.img
 is "--svg over the image is refused" [ "$RC" = 2 ]

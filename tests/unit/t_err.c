@@ -62,7 +62,8 @@ static const struct {
 	{"\x01\x7f", "\\001\\177"},
 	{"caf\xc3\xa9", "caf\xc3\xa9"},
 	{"csi\xc2\x9bx", "csi\\302\\233x"},
-	{"latin\xe9", "latin\xe9"},
+	{"latin\xe9", "latin\\351"},
+	{"csi\x9b[31m", "csi\\233[31m"},
 	{"back\\slash %d", "back\\slash %d"},
 	{"", ""},
 };

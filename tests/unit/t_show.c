@@ -261,9 +261,16 @@ START_TEST(drawing)
 	begin(&o, &s);
 	begin(&svg, &unused);
 	ck_assert_int_eq(xw_freefrag_measure(&s, h.img, &ff), 0);
-	ck_assert_int_eq(xw_freefrag_svg(svg.f, h.img, "a<b>&'\"\n.img", &ff), 0);
+	ck_assert_int_eq(xw_freefrag_svg(svg.f, h.img,
+					 "a<b>&'\"\n.img caf\xe9 caf\xc3\xa9 \xc2\x9b \xef\xbf\xbe "
+					 "\xef\xbf\xbd \xed\xa0",
+					 &ff),
+			 0);
 	text = end(&svg);
 	check_markup(text);
+	ck_assert_ptr_nonnull(strstr(text, "a&#60;b&#62;&#38;'&#34;?.img caf? caf\xc3\xa9 ?? ? "
+					   "\xef\xbf\xbd ?"
+					   "?</text>"));
 	for (const char *p = text; (p = strstr(p, "<title>group ")); p++)
 		cells++;
 	ck_assert_uint_eq(cells, h.img->groups);
