@@ -318,7 +318,11 @@ static int replay(void *arg, struct xw_dev *dev)
 {
 	struct replay *r = arg;
 
-	return xw_journal_recover(dev, 0, &r->d->diag, &r->info);
+	int rc = xw_journal_recover(dev, 0, &r->d->diag, &r->info);
+
+	if (!rc && r->info.needed)
+		rc = xw_journal_count_free(dev);
+	return XW_MIN(rc, 0);
 }
 
 static int verb_run(struct dbg *d, int argc, char **argv)

@@ -163,6 +163,26 @@ static bool continues(const char *undo_file)
 	return undo_file && !stat(undo_file, &st) && st.st_size;
 }
 
+/*
+ * The counts that belong to what was replayed, as a commit of its own: part of the recovery, which
+ * no undo file takes back.
+ */
+static int settle_counts(struct xw_edit *e)
+{
+	const struct xw_commit_opts opts = {
+		.store = e->store,
+		.now = e->opts.now,
+		.any_super = e->opts.any_state,
+	};
+	struct xw_commit_info info;
+	int rc;
+
+	if (!e->recovered.journal.needed || e->opts.recover)
+		return 0;
+	rc = xw_journal_count_free(e->dev);
+	return rc == 1 ? xw_commit(e->dev, &opts, e->diag, &info) : rc;
+}
+
 int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 		      const struct xw_edit_opts *opts, struct xw_diag *diag, struct xw_edit **out)
 {
@@ -182,6 +202,11 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 	if (!rc) {
 		e->base_size = base->size;
 		rc = xw_overlay_open(base, block_size_of(base, opts), diag, &e->dev);
+	}
+	if (!rc) {
+		rc = settle_counts(e);
+		if (rc)
+			base = xw_overlay_detach(e->dev);
 	}
 	if (rc) {
 		if (base != dev)

@@ -14,6 +14,7 @@
 
 #include "disk/super.h"
 #include "journal/recover.h"
+#include "read/bitmaps.h"
 #include "read/image.h"
 
 /* Opened without the warning that a journal needs recovery: that is what we are here for. */
@@ -137,4 +138,46 @@ int xw_journal_recover(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
 	xw_log_close(log);
 	xw_image_close(img);
 	return rc;
+}
+
+/* What the descriptors say; false where they cannot be trusted. */
+static bool sum_free(struct xw_image *img, struct xw_super *sb)
+{
+	struct xw_group_desc gd;
+	uint64_t clusters = 0, inodes = 0;
+
+	for (uint64_t g = 0; g < img->groups; g++) {
+		if (xw_image_group(img, g, &gd))
+			return false;
+		clusters += gd.free_blocks;
+		inodes += gd.free_inodes;
+	}
+	sb->free_blocks_count = clusters << xw_image_cluster_bits(img);
+	sb->free_inodes_count = (uint32_t)inodes;
+	return sb->free_blocks_count <= sb->blocks_count && inodes <= sb->inodes_count;
+}
+
+int xw_journal_count_free(struct xw_dev *dev)
+{
+	struct xw_diag quiet = {0};
+	uint8_t old[XW_SUPER_SIZE], now[XW_SUPER_SIZE];
+	struct xw_image *img;
+	struct xw_super sb;
+	bool known;
+	int rc;
+
+	if (xw_image_open(dev, 0, &quiet, &img))
+		return 0;
+	sb = img->sb;
+	known = sum_free(img, &sb);
+	xw_image_close(img);
+	rc = known ? xw_dev_pread(dev, old, sizeof(old), XW_SUPER_OFFSET) : 0;
+	if (!known || rc)
+		return rc;
+	memcpy(now, old, sizeof(now));
+	xw_super_encode(&sb, now);
+	if (!memcmp(old, now, sizeof(now)))
+		return 0;
+	rc = xw_dev_pwrite(dev, now, sizeof(now), XW_SUPER_OFFSET);
+	return rc ? rc : 1;
 }

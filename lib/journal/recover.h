@@ -34,6 +34,13 @@ struct xw_journal_info {
 int xw_journal_recover(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
 		       struct xw_journal_info *info);
 
+/*
+ * Behind a replay: Linux writes what is free into the superblock when it unmounts, until then only
+ * the descriptors know it. 1: their sums are in the superblock now; 0: they were, or a descriptor
+ * is damaged, and who looks for damage counts for itself.
+ */
+int xw_journal_count_free(struct xw_dev *dev);
+
 #pragma GCC visibility pop
 
 #endif

@@ -341,6 +341,16 @@ static unsigned itree_work(const struct xw_tune *t)
 									    : 0);
 }
 
+/*
+ * Asked for, directories are indexed also where the feature is set already: mke2fs -d sets it and
+ * leaves them plain. A tree needs an index.
+ */
+static bool wants_indexes(const struct xw_tune *t)
+{
+	return t->to.feature_compat & XW_COMPAT_DIR_INDEX &&
+	       (t->want->on.w[XW_FW_COMPAT] & XW_COMPAT_DIR_INDEX || comes_ro(t, XW_RO_ITREE));
+}
+
 static unsigned space_work(const struct xw_tune *t)
 {
 	const struct {
@@ -357,7 +367,7 @@ static unsigned space_work(const struct xw_tune *t)
 		{t->quota_off, XW_TUNE_DO_QUOTA_OFF},
 		{goes_compat(t, XW_COMPAT_RESIZE_INODE), XW_TUNE_DO_RESIZE_OFF},
 		{comes_ro(t, XW_RO_SPARSE_SUPER), XW_TUNE_DO_SPARSE},
-		{comes_compat(t, XW_COMPAT_DIR_INDEX), XW_TUNE_DO_INDEX},
+		{wants_indexes(t), XW_TUNE_DO_INDEX},
 		{goes_compat(t, XW_COMPAT_DIR_INDEX), XW_TUNE_DO_UNINDEX},
 		{comes_ro(t, XW_RO_METADATA_CSUM), XW_TUNE_DO_TAILS},
 		{goes_ro(t, XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_DIR_NLINK) ||

@@ -132,30 +132,6 @@ static int prepare(struct xw_tune *t)
 	return xw_tune_put_super(t, &sb);
 }
 
-/*
- * Linux writes what is free into the superblock when it unmounts: behind a replay only the
- * descriptors know it.
- */
-static int count_free(struct xw_tune *t, struct xw_super *sb)
-{
-	struct xw_group_desc gd;
-	struct xw_image *img;
-	uint64_t clusters = 0, inodes = 0;
-	int ret = xw_image_open(xw_edit_dev(t->edit), 0, t->diag, &img);
-
-	if (ret)
-		return ret;
-	for (uint64_t g = 0; g < img->groups && !ret; g++) {
-		ret = xw_image_group(img, g, &gd);
-		clusters += ret ? 0 : gd.free_blocks;
-		inodes += ret ? 0 : gd.free_inodes;
-	}
-	sb->free_blocks_count = clusters << xw_image_cluster_bits(img);
-	sb->free_inodes_count = (uint32_t)inodes;
-	xw_image_close(img);
-	return ret;
-}
-
 static int finish(struct xw_tune *t)
 {
 	struct xw_super sb = t->sb;
@@ -168,8 +144,6 @@ static int finish(struct xw_tune *t)
 	if (!sb.rev_level && (sb.feature_compat || sb.feature_incompat || sb.feature_ro_compat))
 		sb.rev_level = 1;
 	ret = xw_tune_fields(t, &sb);
-	if (!ret && t->res->replayed)
-		ret = count_free(t, &sb);
 	if (!ret)
 		ret = xw_tune_put_copies(t, &sb);
 	t->res->after = sb;

@@ -71,7 +71,7 @@ static void print_features(FILE *out, const struct xw_tune_result *r)
 			"Multiple mount protection has been enabled with update interval "
 			"%us.\n",
 			b->mmp_interval);
-	if (r->itrees_built)
+	if (r->itrees_built || ~a->feature_ro_compat & b->feature_ro_compat & XW_RO_ITREE)
 		fprintf(out, "Built %s\n", cli_plural(r->itrees_built, "itree", "itrees").s);
 	else if (r->itrees_dropped)
 		fprintf(out, "Dropped %s\n", cli_plural(r->itrees_dropped, "itree", "itrees").s);

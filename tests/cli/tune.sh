@@ -138,6 +138,13 @@ is "  is the same" cmp before img
 tune -q -L other img
 works "  a label on an itree image"
 
+# That there is nothing to build is said.
+mkdir -p few && : >few/one
+mkfs -q -F -d few img 16M
+tune -O itree img
+works "an itree for nothing"
+equal "  says so" "$(cat .out)" "Built 0 itrees"
+
 # Directories that were changed while the feature was away: what the trees had comes back, once.
 DBG=$BIN/xw-debugfs
 mkfs -q -F -b 1024 -O itree -d tree img 20M

@@ -249,6 +249,28 @@ ext4 itree -O:^metadata_csum,quota ^itree
 ext3 itree,metadata_csum -O:^filetype ^dir_index
 ext2 dir_index,itree,quota -O:metadata_csum,orphan_file,has_journal ^itree,^quota
 TABLE
+# mke2fs -d sets dir_index and leaves large directories plain.
+for options in '-O dir_index' '-O itree' '-O dir_index,itree'; do
+	rm -f img
+	mke2fs -qF -t ext4 -b 1024 -d tree img 24M >/dev/null 2>&1
+	# shellcheck disable=SC2086
+	tune $options img
+	equal "$options, of what mke2fs -d made" "$RC" 0
+	is "  says so" grep -q '^Rebuilt 1 directory$' .out
+	equal "  as htree has it" "$("$BIN/xw-debugfs" -R 'htree /big' img 2>/dev/null | grep -c '^Root node dump')" 1
+	case $options in
+	*itree*)
+		is "  says that a tree was built" grep -q '^Built 1 itree$' .out
+		is "  the checker finds nothing" "$ITREE" check img
+		"$BIN/xw-debugfs" -R 'itree_check /big' img >.out 2>.err
+		is "  the tree is the directory's" grep -q ' 0 findings' .out
+		tune -O ^itree img
+		;;
+	esac
+	clean img "  e2fsck finds nothing"
+	mounts img "  Linux finds everything"
+done
+
 # A journal that is replayed: what is free is counted, since Linux does that when it unmounts.
 if [ -n "$loop" ]; then
 	cp --sparse=always ext4 img && mount -o loop img mnt
@@ -261,6 +283,27 @@ if [ -n "$loop" ]; then
 		tune $options img
 		equal "$options behind a replay" "$RC" 0
 		clean img "  e2fsck finds nothing"
+	done
+	# What is undone ends behind the replay, and that is whole.
+	cp --sparse=always dirty img
+	rm -f undo
+	tune -z undo -L x img
+	equal "-z behind a replay" "$RC" 0
+	clean img "  e2fsck finds nothing"
+	is "  e2undo" e2undo undo img
+	clean img "  e2fsck finds nothing behind it either"
+	equal "  the label is gone" "$(e2label img)" ""
+	# The same with the debugger, which replays as it opens or when it is told.
+	for how in '' --no-replay; do
+		for verb in 'ssv volume_name x' 'mkdir /late'; do
+			cp --sparse=always dirty img
+			rm -f undo
+			is "xw-debugfs $how, $verb" "$BIN/xw-debugfs" -q -w $how ${how:+-R jr} -z undo -R "$verb" img
+			clean img "  e2fsck finds nothing"
+			[ -z "$how" ] || continue
+			is "  e2undo" e2undo undo img
+			clean img "  e2fsck finds nothing behind it either"
+		done
 	done
 else
 	skip "behind a replay" "needs root and loop mounts"
