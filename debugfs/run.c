@@ -159,8 +159,8 @@ static void conclude(struct dbg *d, const struct dbg_verb *v, int rc)
 		fflush(d->out);
 		d->verb = NULL;
 		dbg_complain(d, "usage: %s%s%s", v->name, *v->usage ? " " : "", v->usage);
-	} else if (rc == DBG_SAID) {
-		d->failed = true;
+	} else if (rc == DBG_SAID || (rc == XW_ERR_IO && !*d->diag.text && ferror(d->out))) {
+		d->failed = true; /* of results that cannot be written the tool's end tells */
 	} else if (rc) {
 		dbg_complain_diag(d, rc);
 	}

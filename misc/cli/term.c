@@ -11,6 +11,7 @@
 #include "cli/term.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,11 +110,28 @@ bool cli_confirm(const char *question)
 	return whole && yes;
 }
 
+/*
+ * Why results that were dropped while they were printed could not be written: nobody kept that, so
+ * one byte more is tried behind what is cut off anyway, unless that would wait. 0: it went through.
+ */
+static int why_dropped(void)
+{
+	struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+	if (poll(&p, 1, 0) != 1)
+		return 0;
+	return write(STDOUT_FILENO, "\n", 1) < 0 ? errno : 0;
+}
+
 int cli_close_account(int status, const char *done)
 {
 	const bool failed = ferror(stdout);
-	const int err = fclose(stdout) ? errno : 0; /* 0, and failed: why is long forgotten */
+	int err = fflush(stdout) ? errno : 0;
 
+	if (!err && failed)
+		err = why_dropped();
+	if (fclose(stdout) && !err)
+		err = errno;
 	if (!err && !failed)
 		return status;
 	cli_error("%s%s%s%s", done ? done : "cannot write to standard output",

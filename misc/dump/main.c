@@ -85,7 +85,8 @@ static int run(const struct dump_args *args)
 	}
 	if (rc < 0) {
 		fflush(stdout);
-		cli_error("%s", *diag.text ? diag.text : xw_err_text(rc));
+		if (*diag.text || !ferror(stdout)) /* of that, cli_close_stdout() tells */
+			cli_error("%s", *diag.text ? diag.text : xw_err_text(rc));
 		if ((rc == XW_ERR_INPUT || rc == XW_ERR_CORRUPT) && !args->source.super)
 			cli_hint("-o superblock=BLOCK -o blocksize=BYTES looks through a copy");
 	} else if (args->line.json) {

@@ -119,6 +119,17 @@ fails 1 'not an ext2' "no filesystem"
 dbg -R "stat /"
 fails 1 'no image is open' "no image was named"
 
+if [ -e /dev/full ]; then
+	mkfs -q -b 1024 -N 2048 groups.img 128M # results of more than a buffer of stdio
+	for run in "debugfs -R stats" "debugfs -R ls" "debugfs -R mb_groups" dump "dump -h" "dump --json"; do
+		RC=0
+		T_TOOL=xw-${run%% *} T_ARGS=$run
+		# shellcheck disable=SC2086
+		"$BIN"/xw-$run groups.img >/dev/full 2>.err || RC=$?
+		fails 1 'cannot write to standard output: No space left on device' "a full disk behind the results: $run"
+	done
+fi
+
 # ---- the command line ----
 dbg --version
 works "--version"
