@@ -83,7 +83,6 @@ struct host_file {
 };
 
 /* An interrupt ends it between two pieces even where no read ever waits. */
-
 static int read_host(void *arg, void *buf, size_t len, size_t *got)
 {
 	const struct host_file *f = arg;
