@@ -8,22 +8,33 @@
 
 #include <stdint.h>
 
-struct le16 {
+/*
+ * For these types and for every struct made of them (`struct XW_ON_DISK disk_dirent {`): they are
+ * put over buffers that the rest of the program knows as other things, a block read as a directory
+ * that was written as an index, a table of uint64_t. That their bytes are char does not help: an
+ * access through a struct's type may alias what that struct can hold, not what one of its bytes
+ * can, and gcc 12 at -O2 moves such accesses across each other. Nor does the attribute of a member
+ * help the struct around it: gcc looks at the pointer that is followed, so that `d->ino` needs the
+ * struct of d to have it. header-check looks for structs without it.
+ */
+#define XW_ON_DISK __attribute__((may_alias))
+
+struct XW_ON_DISK le16 {
 	uint8_t b[2];
 };
-struct le32 {
+struct XW_ON_DISK le32 {
 	uint8_t b[4];
 };
-struct le64 {
+struct XW_ON_DISK le64 {
 	uint8_t b[8];
 };
-struct be16 {
+struct XW_ON_DISK be16 {
 	uint8_t b[2];
 };
-struct be32 {
+struct XW_ON_DISK be32 {
 	uint8_t b[4];
 };
-struct be64 {
+struct XW_ON_DISK be64 {
 	uint8_t b[8];
 };
 typedef struct le16 le16;

@@ -34,7 +34,7 @@ static uint64_t log_offset(uint64_t blocks, uint32_t block_size)
 	return xw_round_up(HEADER + hash_bytes(blocks, block_size), block_size);
 }
 
-struct disk_redo {
+struct XW_ON_DISK disk_redo {
 	uint8_t magic[XW_REDO_MAGIC_LEN];
 	le32 version;
 	le32 block_size;

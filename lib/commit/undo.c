@@ -38,7 +38,7 @@
 #define KEY_UNITS_MAX 511u /* of one key: what stock tools put into one */
 #define CHUNK ((size_t)1 << 20)
 
-struct disk_undo {
+struct XW_ON_DISK disk_undo {
 	uint8_t magic[MAGIC_LEN];
 	le64 keys;
 	le64 super_at, keys_at; /* blocks of this file */
@@ -57,13 +57,13 @@ static_assert(offsetof(struct disk_undo, state) == 0x2C, "undo header");
 static_assert(offsetof(struct disk_undo, fs_offset) == 0x40, "undo header");
 static_assert(sizeof(struct disk_undo) == 512, "undo header");
 
-struct disk_key {
+struct XW_ON_DISK disk_key {
 	le64 blk;
 	le32 csum;
 	le32 size; /* bytes */
 };
 
-struct disk_keys {
+struct XW_ON_DISK disk_keys {
 	le32 magic;
 	le32 csum; /* of the block with this field zero */
 	le64 reserved;

@@ -24,14 +24,14 @@
 #include "disk/csum.h"
 #include "disk/inode.h"
 
-struct disk_dirent {
+struct XW_ON_DISK disk_dirent {
 	le32 ino;
 	le16 rec_len;
 	uint8_t name_len;
 	uint8_t ftype;
 };
 
-struct disk_tail {
+struct XW_ON_DISK disk_tail {
 	struct disk_dirent fake;
 	le32 checksum;
 };

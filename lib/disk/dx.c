@@ -24,7 +24,7 @@
 #include "base/err.h"
 #include "disk/csum.h"
 
-struct disk_info {
+struct XW_ON_DISK disk_info {
 	le32 reserved_zero;
 	uint8_t hash_version;
 	uint8_t info_length;
@@ -32,17 +32,17 @@ struct disk_info {
 	uint8_t unused_flags;
 };
 
-struct disk_slot {
+struct XW_ON_DISK disk_slot {
 	le32 hash;
 	le32 lblk;
 };
 
-struct disk_count {
+struct XW_ON_DISK disk_count {
 	le16 limit;
 	le16 count;
 };
 
-struct disk_dx_tail {
+struct XW_ON_DISK disk_dx_tail {
 	le32 reserved;
 	le32 checksum;
 };

@@ -22,7 +22,7 @@
 #include "base/err.h"
 #include "disk/csum.h"
 
-struct disk_hdr {
+struct XW_ON_DISK disk_hdr {
 	le16 magic;
 	le16 entries;
 	le16 max;
@@ -30,14 +30,14 @@ struct disk_hdr {
 	le32 generation;
 };
 
-struct disk_leaf {
+struct XW_ON_DISK disk_leaf {
 	le32 lblk;
 	le16 len;
 	le16 start_hi;
 	le32 start_lo;
 };
 
-struct disk_idx {
+struct XW_ON_DISK disk_idx {
 	le32 lblk;
 	le32 leaf_lo;
 	le16 leaf_hi;

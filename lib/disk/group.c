@@ -21,7 +21,7 @@
 #include "base/err.h"
 #include "disk/csum.h"
 
-struct disk_group {
+struct XW_ON_DISK disk_group {
 	le32 block_bitmap_lo;
 	le32 inode_bitmap_lo;
 	le32 inode_table_lo;

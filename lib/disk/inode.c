@@ -27,7 +27,7 @@
 #include "base/err.h"
 #include "disk/csum.h"
 
-struct disk_inode {
+struct XW_ON_DISK disk_inode {
 	le16 mode;
 	le16 uid_lo;
 	le32 size_lo;

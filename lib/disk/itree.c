@@ -21,7 +21,7 @@
 #include "disk/csum.h"
 #include "disk/dirent.h"
 
-struct disk_hdr {
+struct XW_ON_DISK disk_hdr {
 	le32 magic;
 	uint8_t version;
 	uint8_t level;
@@ -34,13 +34,13 @@ struct disk_hdr {
 	le64 self;
 };
 
-struct disk_idx {
+struct XW_ON_DISK disk_idx {
 	le32 ino;
 	le32 hash;
 	le64 ptr;
 };
 
-struct disk_rec {
+struct XW_ON_DISK disk_rec {
 	le32 ino;
 	le32 hash;
 	le16 rec_len;
@@ -48,7 +48,7 @@ struct disk_rec {
 	uint8_t ftype;
 };
 
-struct disk_tail {
+struct XW_ON_DISK disk_tail {
 	le32 zero;
 	le32 checksum;
 };

@@ -22,7 +22,7 @@
 #include "base/err.h"
 #include "disk/csum.h"
 
-struct disk_jsb {
+struct XW_ON_DISK disk_jsb {
 	be32 magic;
 	be32 blocktype;
 	be32 header_sequence;

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "disk/csum.h"
 
-struct disk_mmp {
+struct XW_ON_DISK disk_mmp {
 	le32 magic;
 	le32 seq;
 	le64 time;

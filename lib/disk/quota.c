@@ -31,7 +31,7 @@
 #define ROOT_BLOCK 1u
 #define REFS (XW_QUOTA_BLOCK / 4)
 
-struct disk_header {
+struct XW_ON_DISK disk_header {
 	le32 magic;
 	le32 version;
 	le32 block_grace;
@@ -43,7 +43,7 @@ struct disk_header {
 };
 static_assert(sizeof(struct disk_header) == 32, "quota header size");
 
-struct disk_data_header {
+struct XW_ON_DISK disk_data_header {
 	le32 next_free;
 	le32 prev_free;
 	le16 entries;
@@ -52,7 +52,7 @@ struct disk_data_header {
 };
 static_assert(sizeof(struct disk_data_header) == 16, "quota data block header size");
 
-struct disk_entry {
+struct XW_ON_DISK disk_entry {
 	le32 id;
 	le32 pad;
 	le64 inode_hard;

@@ -25,7 +25,7 @@
 #include "base/err.h"
 #include "disk/csum.h"
 
-struct disk_super {
+struct XW_ON_DISK disk_super {
 	le32 inodes_count;
 	le32 blocks_count_lo;
 	le32 r_blocks_count_lo;

@@ -24,7 +24,7 @@
 #include "base/err.h"
 #include "disk/csum.h"
 
-struct disk_bhdr {
+struct XW_ON_DISK disk_bhdr {
 	le32 magic;
 	le32 refcount;
 	le32 blocks;
@@ -33,7 +33,7 @@ struct disk_bhdr {
 	le32 reserved[3];
 };
 
-struct disk_entry {
+struct XW_ON_DISK disk_entry {
 	uint8_t name_len;
 	uint8_t name_index;
 	le16 value_offs;

@@ -21,32 +21,32 @@
 #define UUID_SIZE 16u
 #define COMMIT_CSUM_CRC32 1u
 
-struct disk_header {
+struct XW_ON_DISK disk_header {
 	be32 magic;
 	be32 type;
 	be32 sequence;
 };
 
-struct disk_tag {
+struct XW_ON_DISK disk_tag {
 	be32 blocknr;
 	be16 checksum;
 	be16 flags;
 	be32 blocknr_high; /* not there in a log without 64-bit numbers */
 };
 
-struct disk_tag3 {
+struct XW_ON_DISK disk_tag3 {
 	be32 blocknr;
 	be32 flags;
 	be32 blocknr_high;
 	be32 checksum;
 };
 
-struct disk_revoke {
+struct XW_ON_DISK disk_revoke {
 	struct disk_header h;
 	be32 count; /* bytes in use, this header included */
 };
 
-struct disk_commit {
+struct XW_ON_DISK disk_commit {
 	struct disk_header h;
 	uint8_t csum_type;
 	uint8_t csum_size;

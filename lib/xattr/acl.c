@@ -20,11 +20,11 @@
 #define DISK_VERSION 1u
 #define XATTR_VERSION 2u
 
-struct disk_short {
+struct XW_ON_DISK disk_short {
 	le16 tag, perm;
 };
 
-struct disk_long {
+struct XW_ON_DISK disk_long {
 	le16 tag, perm;
 	le32 id;
 };

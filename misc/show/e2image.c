@@ -26,7 +26,7 @@
 
 #define E2IMAGE_MAGIC 0x7F2BB710u
 
-struct disk_header {
+struct XW_ON_DISK disk_header {
 	le32 magic;
 	char description[16];
 	char host[64];

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <string.h>
 
 #include "base/endian.h"
@@ -64,6 +65,85 @@ START_TEST(round_trips)
 }
 END_TEST
 
+struct XW_ON_DISK disk_one {
+	le32 a, b;
+};
+struct XW_ON_DISK disk_other {
+	le32 a;
+	le16 b, c;
+};
+
+/*
+ * Each writes through p, through q as another type, and reads p again: with p and q at one place
+ * the second write must be seen. Not inlined, so that the compiler knows no more of p and q than it
+ * would in a decoder.
+ */
+#define NOINLINE __attribute__((noinline))
+
+static NOINLINE uint32_t integers(void *p, void *q)
+{
+	*(le32 *)p = put32(1);
+	*(be32 *)q = putbe32(2);
+	return peek32(p);
+}
+
+static NOINLINE uint32_t integer_host(void *p, void *q)
+{
+	poke32(p, 1);
+	*(uint32_t *)q = 2;
+	return peek32(p);
+}
+
+static NOINLINE uint32_t members(void *p, void *q)
+{
+	struct disk_one *x = p;
+	struct disk_other *y = q;
+
+	x->a = put32(1);
+	y->a = put32(2);
+	return get32(x->a);
+}
+
+static NOINLINE uint32_t member_host(void *p, void *q)
+{
+	struct disk_one *x = p;
+
+	x->a = put32(1);
+	*(uint32_t *)q = 2;
+	return get32(x->a);
+}
+
+static NOINLINE uint32_t structs(void *p, void *q)
+{
+	struct disk_one *x = p;
+	struct disk_other *y = q;
+
+	*x = (struct disk_one){.a = put32(1)};
+	*y = (struct disk_other){.a = put32(2)};
+	return get32(x->a);
+}
+
+static NOINLINE uint32_t host_member(void *p, void *q)
+{
+	*(uint32_t *)q = 1;
+	((struct disk_one *)p)->a = put32(2);
+	return *(uint32_t *)q;
+}
+
+START_TEST(one_buffer_many_types)
+{
+	const uint32_t host_two = htole32(2);
+	uint64_t place;
+
+	ck_assert_uint_eq(integers(&place, &place), 0x02000000);
+	ck_assert_uint_eq(integer_host(&place, &place), host_two);
+	ck_assert_uint_eq(members(&place, &place), 2);
+	ck_assert_uint_eq(member_host(&place, &place), host_two);
+	ck_assert_uint_eq(structs(&place, &place), 2);
+	ck_assert_uint_eq(host_member(&place, &place), host_two);
+}
+END_TEST
+
 START_TEST(rounding)
 {
 	ck_assert_uint_eq(xw_div_up(0, 7), 0);
@@ -84,6 +164,7 @@ int main(void)
 	tcase_add_test(t, known_bytes);
 	tcase_add_test(t, put_bytes);
 	tcase_add_loop_test(t, round_trips, 0, 128);
+	tcase_add_test(t, one_buffer_many_types);
 	tcase_add_test(t, rounding);
 	suite_add_tcase(s, t);
 	return unit_main(s);
