@@ -48,6 +48,8 @@ int xw_journal_open(struct xw_mkfs *m, struct xw_jdev *j)
 		ret = xw_dev_open_file(path, m->plan_only ? XW_DEV_RDONLY : 0, &m->diag, &j->dev);
 	if (!ret)
 		ret = xw_jdev_read(j, &m->diag);
+	if (!ret && !m->plan_only)
+		ret = xw_dev_check_end(j->dev, j->at + XW_JSB_SIZE);
 	if (ret)
 		return ret;
 	if (!stat(path, &st) && S_ISBLK(st.st_mode))

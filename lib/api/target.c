@@ -384,8 +384,11 @@ int xw_target_open_check(struct xw_mkfs *m, struct xw_target *t)
 {
 	int ret = open_dev(m, t, m->check > 1 ? 0 : XW_DEV_RDONLY, true, XW_LOG_INFO);
 
-	return ret || !m->params.offset ? ret
-					: xw_dev_open_offset(t->dev, m->params.offset, &t->dev);
+	if (!ret && m->params.offset)
+		ret = xw_dev_open_offset(t->dev, m->params.offset, &t->dev);
+	if (!ret && m->check > 1)
+		ret = xw_dev_check_end(t->dev, m->params.size_bytes);
+	return ret;
 }
 
 int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
@@ -410,7 +413,10 @@ int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 	/* a file will be all holes once it is cleared, unless its blocks are to stay */
 	t->dev->fresh = !t->is_block && (!t->exists || m->params.discard);
 	t->dev->keep = t->exists && !m->params.discard;
-	return off ? xw_dev_open_offset(t->dev, off, &t->dev) : 0;
+	if (off)
+		ret = xw_dev_open_offset(t->dev, off, &t->dev);
+	/* what it takes without SIZE, nobody knows yet */
+	return ret ? ret : xw_dev_check_end(t->dev, bytes);
 }
 
 /* As in mke2fs: what the host cannot discard is no failure. */
@@ -456,7 +462,9 @@ int xw_target_clear(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick 
 	if (keep || !t->file_size || !xw_dev_discard(t->dev, 0, t->file_size))
 		return 0;
 	/* no holes here: what goes and comes back is all holes, too */
-	ret = xw_dev_set_size(t->dev, 0);
+	ret = xw_dev_check_end(t->dev, t->file_size);
+	if (!ret)
+		ret = xw_dev_set_size(t->dev, 0);
 	return ret ? ret : xw_dev_set_size(t->dev, t->file_size);
 }
 

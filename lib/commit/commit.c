@@ -194,6 +194,15 @@ static int commit(struct xw_change *c, const struct xw_commit_opts *opts,
 	return xw_commit_redo(c, opts, &info->undecided);
 }
 
+/* Behind the commit point it would be too late to learn that blocks lie too far out. */
+static int check_end(const struct xw_change *c)
+{
+	const uint64_t last = (c->blocks[c->n - 1] + 1) * c->block_size;
+
+	return xw_dev_check_end(c->base, c->new_size > c->old_size ? c->new_size
+								   : XW_MIN(last, c->new_size));
+}
+
 /* What was reserved behind the end of the image is nobody's. */
 static void drop_reserve(struct xw_change *c)
 {
@@ -221,6 +230,8 @@ int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct 
 	rc = xw_change_collect(overlay, diag, &c);
 	if (!rc && !c.empty)
 		rc = check_new_super(&c, opts);
+	if (!rc && !c.empty)
+		rc = check_end(&c);
 	if (!rc && !c.empty)
 		rc = xw_change_reserve(&c);
 	if (!rc && !c.empty)

@@ -192,6 +192,8 @@ static int apply_redo(struct recovery *v)
 	if (!rc)
 		rc = make_writable(v);
 	if (!rc)
+		rc = xw_dev_check_end(v->dev, v->redo->new_size);
+	if (!rc)
 		rc = xw_redo_apply(v->redo, v->dev);
 	if (rc)
 		return rc;
@@ -305,6 +307,23 @@ static int journal_step(struct recovery *v)
 	return rc ? rc : xw_journal_recover(v->dev, flags, v->diag, &v->info->journal);
 }
 
+/*
+ * Whoever opens an image to change it may have to write all of it: a limit that is too low is told
+ * before the first byte, not where it has cut a change in two.
+ */
+static int check_limit(const struct recovery *v)
+{
+	uint64_t end = v->dev->size;
+	struct xw_super sb;
+
+	if (v->flags & XW_RECOVER_RDONLY)
+		return 0;
+	if (v->valid && !xw_super_decode(v->super, &sb) &&
+	    sb.blocks_count <= end / xw_super_block_size(&sb))
+		end = sb.blocks_count * xw_super_block_size(&sb);
+	return xw_dev_check_end(v->dev, end);
+}
+
 int xw_recover_dev(struct xw_dev **dev, struct xw_redo_store *store, unsigned flags,
 		   struct xw_diag *diag, struct xw_recover_info *info)
 {
@@ -315,7 +334,9 @@ int xw_recover_dev(struct xw_dev **dev, struct xw_redo_store *store, unsigned fl
 	v.info = info ? info : &own;
 	memset(v.info, 0, sizeof(*v.info));
 	read_super(&v);
-	rc = redo_step(&v);
+	rc = check_limit(&v);
+	if (!rc)
+		rc = redo_step(&v);
 	if (!rc)
 		rc = super_step(&v);
 	if (!rc)

@@ -144,8 +144,10 @@ int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
 	memcpy(d.old_super, c->old_super, XW_SUPER_SIZE);
 	memcpy(d.pending_super, pending, XW_SUPER_SIZE);
 	memcpy(d.new_super, c->new_super, XW_SUPER_SIZE);
+	rc = xw_dev_check_end(dev, get64(d.log_offset) + log_blocks * c->block_size);
 	/* The magic at once: from the first byte on the file can be told to be ours. */
-	rc = xw_dev_pwrite(dev, &d, XW_REDO_MAGIC_LEN, 0);
+	if (!rc)
+		rc = xw_dev_pwrite(dev, &d, XW_REDO_MAGIC_LEN, 0);
 	if (!rc)
 		rc = write_hashes(dev, c, &d);
 	if (!rc)

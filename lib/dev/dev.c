@@ -116,6 +116,14 @@ static int window_reserve(struct xw_dev *d, uint64_t off, uint64_t len)
 	return err ? err : xw_dev_reserve(w->under, off + w->off, len);
 }
 
+static int window_check_end(struct xw_dev *d, uint64_t end)
+{
+	struct offset_dev *w = window(d);
+	int err = check_range(w, end);
+
+	return err ? err : xw_dev_check_end(w->under, end + w->off);
+}
+
 static void window_close(struct xw_dev *d)
 {
 	xw_dev_close(window(d)->under);
@@ -133,6 +141,7 @@ static const struct xw_dev_ops window_ops = {
 	.discard = window_discard,
 	.reserve = window_reserve,
 	.ahead = window_ahead,
+	.check_end = window_check_end,
 };
 
 int xw_dev_open_offset(struct xw_dev *under, uint64_t off, struct xw_dev **out)

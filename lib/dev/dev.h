@@ -42,6 +42,9 @@ struct xw_dev_ops {
 	/* Optional likewise: contents and size stay, and the host has room for whatever is written
 	 * to the range. XW_ERR_UNSUPPORTED, without a line, when it cannot promise that. */
 	int (*reserve)(struct xw_dev *d, uint64_t off, uint64_t len);
+	/* Optional likewise: XW_ERR_HOSTFULL when this process may not write as far as byte `end`,
+	 * which each such write would say, too late. */
+	int (*check_end)(struct xw_dev *d, uint64_t end);
 };
 
 struct xw_dev {
@@ -131,6 +134,11 @@ static inline int xw_dev_discard(struct xw_dev *d, uint64_t off, uint64_t len)
 static inline int xw_dev_reserve(struct xw_dev *d, uint64_t off, uint64_t len)
 {
 	return d->ops->reserve ? d->ops->reserve(d, off, len) : 0;
+}
+
+static inline int xw_dev_check_end(struct xw_dev *d, uint64_t end)
+{
+	return d->ops->check_end ? d->ops->check_end(d, end) : 0;
 }
 
 /* d may be NULL */

@@ -263,6 +263,11 @@ static int direct_discard(struct xw_dev *d, uint64_t off, uint64_t len)
 	return xw_dev_discard(direct(d)->under, off, len);
 }
 
+static int direct_check_end(struct xw_dev *d, uint64_t end)
+{
+	return xw_dev_check_end(direct(d)->under, end);
+}
+
 static void direct_close(struct xw_dev *d)
 {
 	struct direct_dev *w = direct(d);
@@ -282,6 +287,7 @@ static const struct xw_dev_ops direct_ops = {
 	.set_size = direct_set_size,
 	.close = direct_close,
 	.discard = direct_discard,
+	.check_end = direct_check_end,
 };
 
 int xw_dev_open_direct(struct xw_dev *under, uint32_t align, struct xw_dev **out)

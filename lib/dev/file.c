@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,14 +62,30 @@ static void grow_to(struct xw_dev *d, uint64_t end)
 		;
 }
 
+/* Does the process's own limit end a file of `size` bytes? Devices have none. */
+static bool over_limit(const struct xw_dev *d, uint64_t size, unsigned long long *limit)
+{
+	struct rlimit r;
+
+	if (d->is_block || getrlimit(RLIMIT_FSIZE, &r) || r.rlim_cur == RLIM_INFINITY)
+		return false;
+	*limit = r.rlim_cur;
+	return size > r.rlim_cur;
+}
+
 static int fail_at(struct xw_dev *d, const char *verb, uint64_t off, int err)
 {
-	unsigned long long at = off;
+	unsigned long long at = off, limit;
 
+	if (err == EFBIG && over_limit(d, off + 1, &limit))
+		return xw_fail(d->diag, XW_ERR_HOSTFULL,
+			       "%s: cannot %s at byte %llu: files may have %llu bytes here, by the "
+			       "file size limit (ulimit -f)",
+			       d->name, verb, at, limit);
 	if (err == EFBIG)
 		return xw_fail(d->diag, XW_ERR_HOSTFULL,
-			       "%s: cannot %s at byte %llu: the host filesystem or the file size "
-			       "limit does not allow files of this size",
+			       "%s: cannot %s at byte %llu: the host filesystem does not allow "
+			       "files of this size",
 			       d->name, verb, at);
 	return xw_fail_errno(d->diag, err == ENOSPC || err == EDQUOT ? XW_ERR_HOSTFULL : XW_ERR_IO,
 			     err, "%s: cannot %s at byte %llu", d->name, verb, at);
@@ -301,6 +318,18 @@ static int file_reserve(struct xw_dev *d, uint64_t off, uint64_t len)
 	return r ? fail_at(d, "reserve space", off, errno) : 0;
 }
 
+static int file_check_end(struct xw_dev *d, uint64_t end)
+{
+	unsigned long long limit;
+
+	if (!over_limit(d, end, &limit))
+		return 0;
+	return xw_fail(d->diag, XW_ERR_HOSTFULL,
+		       "%s: has to be written up to byte %llu, but the file size limit (ulimit -f) "
+		       "is %llu bytes",
+		       d->name, (unsigned long long)end, limit);
+}
+
 static void file_close(struct xw_dev *d)
 {
 	close(file(d)->fd);
@@ -318,6 +347,7 @@ static const struct xw_dev_ops file_ops = {
 	.discard = file_discard,
 	.reserve = file_reserve,
 	.ahead = file_ahead,
+	.check_end = file_check_end,
 };
 
 int xw_dev_fail_open(struct xw_diag *diag, const char *path, int err)

@@ -53,6 +53,7 @@ void cli_guard_streams(void)
 		    open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
 			_exit(1);
 	}
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 static void on_signal(int sig)
@@ -70,7 +71,6 @@ void cli_catch_interrupts(void)
 {
 	struct sigaction act, old;
 
-	signal(SIGXFSZ, SIG_IGN); /* a file size limit is a failed write, with its own line */
 	memset(&act, 0, sizeof(act));
 	act.sa_handler = on_signal;
 	act.sa_flags = 0; /* no SA_RESTART: a read from a silent pipe must end */

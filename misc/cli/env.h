@@ -16,7 +16,8 @@ const char *cli_mke2fs_config(void);
 
 /*
  * Make descriptors 0 to 2 what they should be where the caller closed them: the next file opened,
- * which is the image, would get the number, and messages would be written into it.
+ * which is the image, would get the number, and messages would be written into it. And writing
+ * beyond the file size limit fails from here on, with its own line, instead of killing (SIGXFSZ).
  */
 void cli_guard_streams(void);
 

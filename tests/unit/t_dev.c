@@ -437,13 +437,22 @@ START_TEST(size_limit)
 	getrlimit(RLIMIT_FSIZE, &old);
 	setrlimit(RLIMIT_FSIZE, &lim);
 	ck_assert_int_eq(xw_dev_set_size(d, 2 << 20), XW_ERR_HOSTFULL);
-	ck_assert_ptr_nonnull(strstr(diag.text, "does not allow files of this size"));
+	ck_assert_ptr_nonnull(strstr(diag.text, "file size limit"));
 	xw_diag_clear(&diag);
 	/* The part that fits is written first: the line names the byte where it ended. */
 	ck_assert_int_eq(xw_dev_pwrite(d, buf, 3 << 20, 4096), XW_ERR_HOSTFULL);
 	ck_assert_ptr_nonnull(strstr(diag.text, "byte 1048576"));
 	ck_assert_ptr_nonnull(strstr(diag.text, path));
 	ck_assert_uint_eq(d->size, 1 << 20);
+	/* and it can be asked before */
+	xw_diag_clear(&diag);
+	ck_assert_int_eq(xw_dev_check_end(d, 1 << 20), 0);
+	ck_assert_int_eq(xw_dev_open_offset(d, 4096, &d), 0);
+	ck_assert_int_eq(xw_dev_check_end(d, (1 << 20) - 4096), 0);
+	ck_assert_int_eq(xw_dev_check_end(d, (1 << 20) - 4095), XW_ERR_HOSTFULL);
+	ck_assert_ptr_nonnull(strstr(diag.text, "is 1048576 bytes"));
+	ck_assert_ptr_nonnull(strstr(diag.text, path));
+	ck_assert_int_eq(xw_dev_check_end(d, UINT64_MAX), XW_ERR_LIMIT);
 	setrlimit(RLIMIT_FSIZE, &old);
 	free(buf);
 	xw_dev_close(d);

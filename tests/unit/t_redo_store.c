@@ -3,8 +3,10 @@
 #include "config.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -268,6 +270,87 @@ START_TEST(commit_on_files)
 }
 END_TEST
 
+/* The limit that there was. */
+static rlim_t limit_files(rlim_t bytes)
+{
+	struct rlimit lim;
+	rlim_t old;
+
+	signal(SIGXFSZ, SIG_IGN);
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &lim), 0);
+	old = lim.rlim_cur;
+	lim.rlim_cur = bytes;
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &lim), 0);
+	return old;
+}
+
+/* Completing a change is not begun where it cannot end. */
+START_TEST(limit_of_recovery)
+{
+	struct xw_recover_info info;
+	struct xw_dev *d;
+	struct world w;
+	rlim_t old;
+
+	cut_world(&w, redo);
+	old = limit_files(w.img->size - 1);
+	ck_assert_int_eq(xw_recover_open(img, NULL, 0, 0, &diag, &d, &info), XW_ERR_HOSTFULL);
+	ck_assert_ptr_nonnull(strstr(diag.text, "file size limit"));
+	xw_diag_clear(&diag);
+	ck_assert_int_eq(xw_recover_open(img, NULL, 0, XW_RECOVER_RDONLY, &diag, &d, &info), 0);
+	ck_assert_int_eq(state_of(&w, d), 'n');
+	xw_dev_close(d);
+	(void)limit_files(old);
+	ck_assert(there(redo));
+	ck_assert_int_eq(xw_recover_open(img, NULL, 0, 0, &diag, &d, &info), 0);
+	ck_assert(info.redo_applied);
+	xw_dev_close(d);
+	world_close(&w);
+}
+END_TEST
+
+/* The redo file has no room under the limit, or (1) the image that the change makes larger. */
+START_TEST(limit_of_commit)
+{
+	const struct world_spec grown = {1024, true, true, 0x12, 1 << 20, false};
+	struct xw_commit_opts opts = {.how = XW_COMMIT_REDO};
+	struct xw_commit_info info;
+	struct xw_dev *o, *d = NULL;
+	struct world w;
+	rlim_t old;
+	char *was;
+
+	world_open(&w, _i ? &grown : &spec);
+	put_dev(img, w.img);
+	o = world_change(&w);
+	if (_i) { /* the same change, over the file */
+		char page[1024];
+
+		ck_assert_int_eq(xw_dev_pread(o, page, sizeof(page), 1024), 0);
+		xw_dev_close(o);
+		ck_assert_int_eq(xw_dev_open_file(img, 0, &diag, &d), 0);
+		ck_assert_int_eq(xw_overlay_open(d, 1024, &diag, &o), 0);
+		ck_assert_int_eq(xw_dev_set_size(o, w.new_size), 0);
+		ck_assert_int_eq(xw_dev_pwrite(o, page, sizeof(page), 1024), 0);
+	}
+	was = malloc(w.old_size);
+	ck_assert_int_eq(xw_redo_store_open(img, NULL, 0, &diag, &opts.store), 0);
+	old = limit_files(_i ? w.new_size - 1 : 4096);
+	ck_assert_int_eq(xw_commit(o, &opts, &diag, &info), XW_ERR_HOSTFULL);
+	(void)limit_files(old);
+	ck_assert_ptr_nonnull(strstr(diag.text, _i ? img : tmp));
+	ck_assert_ptr_nonnull(strstr(diag.text, "has to be written up to byte"));
+	ck_assert(!info.undecided && !there(redo) && !there(tmp));
+	ck_assert_uint_eq(xw_overlay_base(o)->size, w.old_size);
+	ck_assert_int_eq(xw_dev_pread(xw_overlay_base(o), was, w.old_size, 0), 0);
+	ck_assert_mem_eq(was, w.old_img, w.old_size);
+	free(was);
+	xw_dev_close(o);
+	xw_redo_store_close(opts.store);
+	world_close(&w);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("redo store");
@@ -281,6 +364,8 @@ int main(void)
 	tcase_add_loop_test(tc, open_completes, 0, 2);
 	tcase_add_test(tc, at_an_offset);
 	tcase_add_loop_test(tc, commit_on_files, 0, 2);
+	tcase_add_test(tc, limit_of_recovery);
+	tcase_add_loop_test(tc, limit_of_commit, 0, 2);
 	suite_add_tcase(s, tc);
 	return unit_main(s);
 }
