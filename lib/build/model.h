@@ -82,11 +82,15 @@ struct xw_binode {
 	};
 	const struct xw_xplaced *xattrs; /* NULL = none; owned by the interner */
 	struct xw_share_block *xblock; /* one reference held; NULL = none */
-	/*
-	 * NULL: nothing. A directory passes on to what is made in it what it took itself; for one
-	 * of an existing image (XW_BN_OLD), which has its own, only that counts.
-	 */
-	const struct xw_inherit *inherit;
+	union {
+		/*
+		 * NULL: nothing. A directory passes on to what is made in it what it took itself;
+		 * for one of an existing image (XW_BN_OLD), which has its own, only that counts.
+		 */
+		const struct xw_inherit *inherit;
+		/* XW_BN_OLD files that are not lazy: of `links`, names that nobody has seen. */
+		uint32_t unseen;
+	};
 	int64_t mtime, atime; /* seconds */
 	uint32_t mtime_ns, atime_ns;
 	uint64_t size; /* bytes */

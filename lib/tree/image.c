@@ -5,7 +5,8 @@
  *
  * Invariant: a lazy node's `links` counts the names seen so far that are there, a known one's all
  * that are left, and those that were lost before: reading the inode sets it, and names found later
- * add nothing.
+ * add nothing, but take one from `unseen`. So links - unseen are the names in the tree, and an
+ * inode without links has none there.
  *
  * What contradicts itself (a type other than the entry's, fewer links than names, a directory in
  * two places) is refused: this is for images that a check would call clean.
@@ -135,8 +136,11 @@ static int add_name(struct xw_tree_image *ti, struct xw_binode *dir, const struc
 	flags = n->flags;
 	ret = xw_tree_link(ti->t, dir, e->name, e->name_len, n);
 	n->flags = flags;
-	if (!(flags & XW_BN_LAZY))
+	if (!(flags & XW_BN_LAZY)) {
 		n->links--;
+		if (type != XW_S_IFDIR && !n->unseen--)
+			ret = ret ? ret : bad(ti, e->ino, "has more names than links");
+	}
 	if (type == XW_S_IFDIR && dir == ti->t->root && e->name_len == sizeof(LOST_FOUND) - 1 &&
 	    !memcmp(e->name, LOST_FOUND, e->name_len))
 		n->dir->min_blocks = XW_MAX(LOST_FOUND_BYTES / ti->img->block_size, 1);
@@ -228,6 +232,7 @@ static int load(void *arg, struct xw_binode *n)
 	}
 	if (in.links < n->links)
 		return bad(ti, n->ino, "has more names than links");
+	n->unseen = in.links - n->links;
 	n->links = in.links;
 	if (xw_binode_is(n, XW_S_IFCHR) || xw_binode_is(n, XW_S_IFBLK))
 		xw_inode_get_rdev(&in, &n->dev.major, &n->dev.minor);

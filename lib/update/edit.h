@@ -100,6 +100,7 @@ struct xw_update_gone {
 	/* kept by these functions */
 	struct xw_update_inos names; /* files', each as often as it lost a name */
 	struct xw_update_inos dirs; /* to be gone through */
+	struct xw_update_inos died; /* not under lax: inodes that went */
 	struct xw_table seen; /* directories */
 	uint64_t last_block; /* of the tables, that was passed */
 	unsigned blocks;

@@ -97,6 +97,7 @@ static int open_inodes(struct xw_update *u)
 		ret = xw_image_group(u->img, g, &gd);
 		if (!ret && u->lax)
 			ret = xw_update_lax_dirs(u, g, &gd.used_dirs);
+		u->dirs += ret ? 0 : gd.used_dirs;
 		if (!ret && xw_ispace_set_dirs(u->inodes, g, gd.used_dirs))
 			ret = xw_fail(u->diag, XW_ERR_CORRUPT,
 				      "%s: group %" PRIu32

@@ -6,8 +6,8 @@
  *
  * A directory that goes is read once and never changed: its names from its itree where that can be
  * believed, whose nodes are freed as they pass, else from its blocks. Directories found in it are
- * gone through next, by number, level by level. Of an inode's names only those are counted that go;
- * whether others are left, its links say.
+ * gone through next, by number, level by level. Of an inode's names only those are counted that go
+ * and those that the tree knows; whether others are left, its links say (see behind.c).
  *
  * Records are written as their tables are passed, so that a block is read once, for reading and for
  * writing, and few are held. Memory: four bytes a name, beside what the device holds of what is
@@ -55,6 +55,7 @@ void xw_update_gone_free(struct xw_update_gone *g)
 {
 	xw_vec_free(&g->names.a);
 	xw_vec_free(&g->dirs.a);
+	xw_vec_free(&g->died.a);
 	xw_table_free(&g->seen);
 }
 
@@ -99,6 +100,8 @@ static int bury(struct xw_update_gone *g, xw_ino ino, struct xw_inode *in, uint3
 	has.flags &= ~gone;
 	if (ino < g->u->img->sb.first_ino)
 		ret = bad(g, ino, "is reserved, and has a name");
+	if (!ret && !g->u->lax)
+		ret = add(g, &g->died, ino);
 	if (!ret)
 		ret = xw_update_empty(g->u, ino, &has, raw);
 	return ret ? ret : xw_update_bury(g->u, ino, in, steal(raw), g->keep_records);
@@ -265,6 +268,7 @@ static int lose_known(struct xw_update_gone *g, struct xw_binode *n, uint32_t li
 {
 	int ret;
 
+	n->unseen = links - (n->links - (n->flags & XW_BN_LAZY ? 0 : n->unseen));
 	n->flags &= (uint16_t)~XW_BN_LAZY;
 	n->flags |= XW_BN_LINKS;
 	n->links = links;
@@ -283,14 +287,14 @@ static int count_links(struct xw_update_gone *g, xw_ino ino, const struct xw_ino
 {
 	const bool lazy = n && n->flags & XW_BN_LAZY;
 	const uint32_t links = n && !lazy ? n->links : in->links;
+	const uint32_t there = !n ? 0 : lazy ? n->links : n->links - n->unseen; /* in the tree */
 
 	*left = links > gone ? (uint32_t)(links - gone) : 0;
 	if (g->u->lax)
 		return 0;
 	if (!in->links || in->dtime)
 		return bad(g, ino, "has a name and is deleted");
-	return links < gone || (lazy && *left < n->links) ? bad(g, ino, "has more names than links")
-							  : 0;
+	return links < gone || *left < there ? bad(g, ino, "has more names than links") : 0;
 }
 
 static int lose(struct xw_update_gone *g, xw_ino ino, size_t gone)

@@ -40,6 +40,8 @@ static int drop_removed(struct xw_update *u, const struct xw_tree *t)
 		ret = xw_update_gone_name(&g, t->lost.v[i]);
 	if (!ret)
 		ret = xw_update_gone_run(&g);
+	if (!ret)
+		ret = xw_update_look_behind(u, t, &g);
 	xw_update_gone_free(&g);
 	return ret;
 }

@@ -91,6 +91,7 @@ struct xw_update {
 	XW_VEC(struct xw_update_rec) recs; /* one an inode */
 	struct xw_table rec_of; /* by number; see itable.c */
 	struct xw_table usage[XW_QUOTA_TYPES]; /* what owners gain and lose; see quota.c */
+	uint64_t dirs; /* directories of the image when it was opened, as descriptors say */
 	unsigned quota_types; /* 1 << type: has a quota file */
 	bool large_file; /* the change makes a file of 2 GiB or more */
 	bool lax;

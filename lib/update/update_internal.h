@@ -59,6 +59,11 @@ uint32_t xw_update_lax_unused(const struct xw_update *u, uint32_t group,
 int xw_update_lax_release(struct xw_update *u, const struct xw_run *r);
 /* Records and usage that have been written, or never will be. */
 void xw_update_forget(struct xw_update *u);
+/*
+ * behind.c: once g has run. XW_ERR_CORRUPT: an inode went of which a name is left in a directory
+ * that was not read; as far as that can be looked at for little.
+ */
+int xw_update_look_behind(struct xw_update *u, const struct xw_tree *t, struct xw_update_gone *g);
 /* open.c calls it: orphans are put away as part of the change. */
 int xw_update_orphans(struct xw_update *u);
 /* old.c: what of i_blocks is not map and contents (xattrs), in blocks. */
