@@ -5,7 +5,7 @@
  * another format. Compressed input is looked at again once decompressed.
  *
  * A file of zeros is a tar archive without members, unless it has a volume descriptor where ISO
- * 9660 keeps it (behind 32 KiB that are usually zeros).
+ * 9660 keeps it (behind 32 KiB that are usually zeros), or is the image of a filesystem.
  */
 #include "config.h"
 
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "import/dir.h"
+#include "import/foreign.h"
 #include "import/la.h"
 #include "import/tar.h"
 
@@ -46,6 +47,11 @@ static bool looks_like_tar(const unsigned char *p, size_t len)
 	return xw_tar_magic(h) != XW_TAR_V7 || xw_tar_checksum_ok(p);
 }
 
+static bool begins_empty(const unsigned char *p, size_t len)
+{
+	return len >= XW_TAR_BLOCK && xw_tar_is_zero(p);
+}
+
 /* libarchive on a regular file, which it may seek in. Owns f, whose descriptor is op's. */
 static int open_file(struct opening *op, struct xw_feed *f, struct xw_source **out)
 {
@@ -59,6 +65,18 @@ static int open_file(struct opening *op, struct xw_feed *f, struct xw_source **o
 	if (fd >= 0)
 		close(fd);
 	return xw_fail_errno(op->diag, XW_ERR_IO, err, "%s: cannot reopen", op->name);
+}
+
+/* An image, which is no archive, whatever a reader of archives would make of its first bytes. */
+static int refuse_foreign(struct opening *op, struct xw_feed *f)
+{
+	const ssize_t have = xw_feed_peek(f, XW_FOREIGN_LOOK);
+	const char *what = have > 0 ? xw_foreign_kind(xw_feed_head(f), (size_t)have) : NULL;
+
+	if (have < 0)
+		return xw_fail(op->diag, (int)have, "%s: %s", op->name, f->err);
+	return what ? xw_fail(op->diag, XW_ERR_INPUT, "%s: is %s, not an archive", op->name, what)
+		    : 0;
 }
 
 /* The bytes are plain now: choose the reader. Owns f. */
@@ -80,6 +98,7 @@ static int open_plain(struct opening *op, struct xw_feed *f, bool compressed,
 	ssize_t have = xw_feed_peek(f, LOOK);
 	struct xw_input *in;
 	bool tar;
+	int ret;
 
 	if (have <= 0) {
 		int err = have < 0 ? xw_fail(op->diag, (int)have, "%s: %s", op->name, f->err)
@@ -89,7 +108,13 @@ static int open_plain(struct opening *op, struct xw_feed *f, bool compressed,
 		xw_feed_close(f);
 		return err;
 	}
-	tar = looks_like_tar(xw_feed_head(f), (size_t)have) && !op->o->by_libarchive;
+	tar = looks_like_tar(xw_feed_head(f), (size_t)have);
+	ret = !tar || begins_empty(xw_feed_head(f), (size_t)have) ? refuse_foreign(op, f) : 0;
+	if (ret) {
+		xw_feed_close(f);
+		return ret;
+	}
+	tar = tar && !op->o->by_libarchive;
 	if (!tar && !compressed && S_ISREG(op->st.st_mode))
 		return open_file(op, f, out);
 	in = xw_input_new(f, op->o->threaded);

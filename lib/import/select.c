@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Selection rules. They follow tar(1): exclusion patterns are unanchored, and "*" matches slashes.
+ * Names in archives of "." begin with "./", and so does a pattern that only the top is to match:
+ * here it does so however the archive spells its names. A slash at the end, with which tar's
+ * patterns match nothing, counts for nothing.
  */
 #include "config.h"
 
@@ -177,6 +180,25 @@ static int set_mode(struct xw_select *s, const char *option, const char *value,
 	return 0;
 }
 
+static bool is_anchored(const char *pattern)
+{
+	return pattern[0] == '.' && pattern[1] == '/';
+}
+
+/* "./" in front once, and none behind. */
+static void tidy(char *pattern)
+{
+	size_t len = strlen(pattern), from = 0;
+
+	while (len > 1 && pattern[len - 1] == '/' && pattern[len - 2] != '\\')
+		pattern[--len] = 0;
+	if (!is_anchored(pattern))
+		return;
+	while (pattern[from] == '/' || is_anchored(pattern + from))
+		from++;
+	memmove(pattern + 2, pattern + from, len - from + 1);
+}
+
 int xw_select_set(struct xw_select *s, const char *option, const char *value, struct xw_diag *diag)
 {
 	bool exclude = !strcmp(option, "--exclude");
@@ -184,6 +206,8 @@ int xw_select_set(struct xw_select *s, const char *option, const char *value, st
 	if (exclude || !strcmp(option, "--xattrs-exclude")) {
 		char *copy = strdup(value ? value : "");
 
+		if (copy && exclude)
+			tidy(copy);
 		if (!copy || (exclude ? xw_vec_push(&s->exclude, copy)
 				      : xw_vec_push(&s->xattrs_exclude, copy))) {
 			free(copy);
@@ -257,9 +281,23 @@ static bool match(const char *pattern, struct xw_slice text, int flags)
 	return hit;
 }
 
+/* A path, or what is behind a slash in one; top: the former. */
+static bool matches_any(const struct xw_select *s, struct xw_slice tail, bool top)
+{
+	for (size_t i = 0; i < s->exclude.n; i++) {
+		const char *pattern = s->exclude.v[i];
+		const bool anchored = is_anchored(pattern);
+
+		if ((top || !anchored) && match(pattern + 2 * anchored, tail, FNM_LEADING_DIR))
+			return true;
+	}
+	return false;
+}
+
 bool xw_select_excluded(const struct xw_select *s, struct xw_slice path)
 {
 	const char *p = path.p, *end = p + path.len;
+	bool top = true;
 
 	if (!s->exclude.n)
 		return false;
@@ -270,10 +308,9 @@ bool xw_select_excluded(const struct xw_select *s, struct xw_slice path)
 	while (p < end) {
 		struct xw_slice tail = {p, (size_t)(end - p)};
 
-		for (size_t i = 0; i < s->exclude.n; i++) {
-			if (match(s->exclude.v[i], tail, FNM_LEADING_DIR))
-				return true;
-		}
+		if (matches_any(s, tail, top))
+			return true;
+		top = false;
 		while (p < end && *p != '/')
 			p++;
 		while (p < end && *p == '/')

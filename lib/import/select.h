@@ -19,7 +19,7 @@ struct xw_mode_clause { /* one of a --mode list: who op perms */
 struct xw_select {
 	unsigned strip_components;
 	char *directory; /* no leading or trailing slash; NULL = root */
-	XW_VEC(char *) exclude, xattrs_exclude; /* patterns, owned */
+	XW_VEC(char *) exclude, xattrs_exclude; /* patterns, owned; "./...": of whole paths */
 	bool owner_set, group_set, clamp_mtime;
 	uint32_t owner, group;
 	int64_t clamp; /* seconds */
@@ -36,6 +36,7 @@ void xw_select_free(struct xw_select *s);
 bool xw_select_strip(const struct xw_select *s, struct xw_slice path, struct xw_slice *out);
 /*
  * Does an --exclude pattern match the path, a directory above it, or any tail of it after a slash?
+ * One that begins with "./" matches no such tails.
  */
 bool xw_select_excluded(const struct xw_select *s, struct xw_slice path);
 bool xw_select_xattr_excluded(const struct xw_select *s, struct xw_slice name);

@@ -43,6 +43,36 @@ printf 'x' | dd of=hdr.tar bs=1 seek=$((magic - 257 + 100)) conv=notrunc status=
 refused "a damaged header" "hdr.tar" -d hdr.tar img
 seq 1 100000 >text
 refused "text is not an archive" "text" -d text img
+# Images are no archives, not even those that begin with zeros.
+for type in ext2 ext3 ext4; do
+	rm -f other.img
+	mkfs -q -t $type other.img 8M
+	refused "an $type image as a source" "other.img: is an $type image, not an archive" -d other.img img
+	gzip -cn other.img >other.img.gz
+	refused "  compressed" "other.img.gz: is an $type image, not an archive" -d other.img.gz img
+done
+while IFS='|' read -r at magic what; do
+	head -c 200000 /dev/zero >other.img
+	# shellcheck disable=SC2059
+	printf "$magic" | dd of=other.img bs=1 seek="$at" conv=notrunc status=none
+	refused "$what as a source" "other.img: is $what, not an archive" -d other.img img
+done <<'TABLE'
+0|hsqs|a squashfs image
+0|XFSB|an XFS image
+512|EFI PART|a disk image with partitions
+1024|\342\341\365\340|an EROFS image
+4086|SWAPSPACE2|a swap image
+65600|_BHRfS_M|a Btrfs image
+TABLE
+head -c 100000 /dev/urandom >junk
+refused "junk is not an archive" "junk: neither a directory nor an archive" -d junk img
+: >empty
+refused "an empty file, as in tar" "empty: empty, not an archive" -d empty img
+head -c 100000 /dev/zero >zeros
+rm -f img
+mkfs -q -d zeros img
+works "zeros are an archive without members"
+rm -f img
 
 # A source that cannot be read: reading /proc/self/mem at 0 gives EIO.
 refused "a read error" "/proc/self/mem" -d /proc/self/mem img

@@ -96,6 +96,9 @@ python3 - star.tar <<-'END' 2>/dev/null && refused "a kind of archive that nobod
 	open(sys.argv[1], "wb").write(b)
 END
 refused "text is not an archive" "text" img text
+# Images are no archives, not even those that begin with zeros.
+refused "an image as a source" "pristine: is an ext4 image, not an archive" img pristine
+refused "  after an archive" "pristine: is an ext4 image, not an archive" img good.tar pristine
 cp text not-an-image
 import not-an-image good.tar
 fails 1 "not-an-image: not an ext2, ext3 or ext4 filesystem" "text is not an image"

@@ -52,11 +52,23 @@ static const struct {
 	const char *pattern, *path;
 	bool hit;
 } excludes[] = {
-	{"*.o", "a/b.o", true},        {"*.o", "b.o", true},      {"*.o", "b.oo", false},
-	{"proc", "proc/1/maps", true}, {"proc", "a/proc", true},  {"proc", "process", false},
-	{"a/b", "./a/b/c", true},      {"a/b", "x/a/b", true},    {"a/b", "a/bc", false},
-	{"a*z", "a/q/z", true},        {"[ab]c", "x/bc/y", true}, {"*", "anything", true},
-	{"./a", "a", false},           {"d", "d/", true},
+	{"*.o", "a/b.o", true},    {"*.o", "b.o", true},
+	{"*.o", "b.oo", false},    {"proc", "proc/1/maps", true},
+	{"proc", "a/proc", true},  {"proc", "process", false},
+	{"a/b", "./a/b/c", true},  {"a/b", "x/a/b", true},
+	{"a/b", "a/bc", false},    {"a*z", "a/q/z", true},
+	{"[ab]c", "x/bc/y", true}, {"*", "anything", true},
+	{"./a", "a", true},        {"d", "d/", true},
+	{"./a", "./a/b", true},    {"./a", "x/a", false},
+	{"a/", "x/a", true},       {"a//", "a/b", true},
+	{"./a/", "/a", true},      {".//./a", "a", true},
+	{"./a/b", "./a/b", true},  {"./a/b", "x/a/b", false},
+	{"./*", "a", true},        {"./*.o", "a/b.o", true},
+	{"./*.o", "a/b.c", false}, {".a", "a", false},
+	{"./.a", ".a", true},      {"./", "a", false},
+	{"/", "a", false},         {"a\\/", "a", false},
+	{"./", "./", false},       {"./a", "./", false},
+	{"../a", "a", false},
 };
 
 START_TEST(exclude)
