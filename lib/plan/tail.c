@@ -55,6 +55,9 @@ static uint64_t inode_step(const struct xw_geo *geo)
 	return XW_MAX(geo->block_size / geo->inode_size, 8);
 }
 
+/* The proportion is a wish: it is no reason to refuse what would be room for blocks. */
+#define MOST_IN_PROPORTION (UINT32_MAX / 2)
+
 /*
  * Inodes wanted: those there are, the free ones in proportion to free blocks, -N and -i as lower
  * bounds.
@@ -71,8 +74,7 @@ static int wanted_inodes(struct tail *t, uint64_t blocks)
 		share = (double)p->free_bytes / t->stream->block_size /
 			(double)XW_MAX(t->req.used_blocks, 1);
 	more = share * (double)(used > RESERVED_INODES ? used - RESERVED_INODES : 0);
-	if (more > UINT32_MAX)
-		more = UINT32_MAX;
+	more = XW_MIN(more, MOST_IN_PROPORTION);
 	want += (uint64_t)more + (more > (double)(uint64_t)more);
 	if (share > 0) /* whoever asks for room wants to put a file into any directory */
 		want = XW_MAX(want, used + t->req.directories);
@@ -391,10 +393,10 @@ static int fit(const struct tail *t, struct xw_geo *geo, uint64_t *need)
 static int too_large(const struct tail *t)
 {
 	return xw_fail(t->diag, XW_ERR_LIMIT,
-		       "the image needs more than the %u groups (%llu blocks of %u bytes) that its "
-		       "descriptor room serves: give %sSIZE",
-		       t->stream->groups, (unsigned long long)t->stream->blocks,
-		       t->stream->block_size,
+		       "%sthe image needs more than the %u groups (%llu blocks of %u bytes) that "
+		       "its descriptor room serves: give %sSIZE",
+		       t->p->free_bytes ? "--free: " : "", t->stream->groups,
+		       (unsigned long long)t->stream->blocks, t->stream->block_size,
 		       xw_geo_meta_bg(t->stream) ? "" : "-E resize=BLOCKS or ");
 }
 

@@ -87,6 +87,9 @@ is "  with a number" grep -Eq '[0-9]' .err
 diag "$(cat .err)"
 refused "too few inodes" "inode" -N 50 -d good.tar img 64M
 diag "$(cat .err)"
+for size in 1T 70T; do
+	refused "--free $size without SIZE" "--free: .* more than the 4096 groups .134217728 blocks of 4096 bytes" --free $size -d tree img
+done
 refused "an image too small for a filesystem" "." img 16k
 
 # The host is full: a small tmpfs.
