@@ -118,8 +118,10 @@ static ssize_t fd_read(struct xw_feed *f, void *buf, size_t len)
 	struct fd_feed *d = (struct fd_feed *)f;
 
 	for (;;) {
-		ssize_t n = d->waits ? fd_wait(d) : 0;
+		ssize_t n = d->tick.fn ? d->tick.fn(d->tick.arg) : 0;
 
+		if (!n && d->waits)
+			n = fd_wait(d);
 		if (n)
 			return n;
 		n = read(d->fd, buf, len);

@@ -14,8 +14,9 @@
 struct xw_feed;
 
 /*
- * Called by the consumer's thread every 100 ms or so while it waits for input that may never come.
- * Non-zero ends the wait: that is then the code of the read. fn NULL: nothing is called.
+ * Called by the consumer's thread every 100 ms or so while it waits for input that may never come,
+ * and before each unit of what comes, which may never end; so it must cost little. Non-zero ends
+ * the wait: that is then the code of the read. fn NULL: nothing is called.
  */
 struct xw_feed_tick {
 	int (*fn)(void *arg);

@@ -23,6 +23,9 @@
 #include "base/err.h"
 #include "import/input.h"
 
+/* What a writer may put behind an archive and be read to its end: tapes pad to far less. */
+#define BEHIND_MAX (16u << 20)
+
 struct slot {
 	unsigned char *p;
 	size_t len;
@@ -177,8 +180,12 @@ static int wait_more(struct xw_input *in)
 /* Give back the held unit and take the next: 1, or 0 at the end, or a negative code. */
 static int next_unit(struct xw_input *in)
 {
-	int r = 1;
+	/* also while there is no waiting: what is skipped may be long, or have no end */
+	int r = in->tick.fn ? in->tick.fn(in->tick.arg) : 0;
 
+	if (r)
+		return r;
+	r = 1;
 	pthread_mutex_lock(&in->lock);
 	if (in->holds) {
 		in->freed++;
@@ -246,6 +253,11 @@ int xw_input_copy(struct xw_input *in, void *dst, uint64_t n, uint64_t *got)
 		*got += len;
 	}
 	return 0;
+}
+
+uint64_t xw_input_enough(const struct xw_input *in, bool compressed)
+{
+	return compressed ? UINT64_MAX : in->pos + BEHIND_MAX;
 }
 
 uint64_t xw_input_pos(const struct xw_input *in)

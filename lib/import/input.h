@@ -28,6 +28,12 @@ int xw_input_get(struct xw_input *in, const unsigned char **p, size_t *len);
 void xw_input_eat(struct xw_input *in, size_t n);
 /* Copy (dst NULL: drop) and consume up to n bytes; *got < n only at the end. */
 int xw_input_copy(struct xw_input *in, void *dst, uint64_t n, uint64_t *got);
+/*
+ * The end of an archive has been consumed: up to which position what follows is read. All of it
+ * where it comes out of a decompressor, whose checksums are at its end; else a writer may go on for
+ * ever, and has had room enough for padding.
+ */
+uint64_t xw_input_enough(const struct xw_input *in, bool compressed);
 /* Bytes consumed so far. */
 uint64_t xw_input_pos(const struct xw_input *in);
 /* Bytes taken from the outermost input (before decompression), read-ahead included. */

@@ -363,14 +363,15 @@ static int read_header(struct la *l, struct archive_entry **ae)
 	return 1;
 }
 
-/* Read on behind the end of the archive, for the writer of a pipe and for checksums there. */
+/* Go on behind the end of the archive, for the writer of a pipe and for checksums there. */
 static int drain(struct la *l)
 {
+	const uint64_t enough = xw_input_enough(l->in, l->compressed);
 	const unsigned char *p;
 	size_t len = l->held;
 	int err = 0;
 
-	while (len && !err) {
+	while (len && !err && xw_input_pos(l->in) < enough) {
 		xw_input_eat(l->in, len);
 		err = xw_input_get(l->in, &p, &len);
 	}

@@ -11,7 +11,7 @@ struct xw_la_params {
 	struct xw_diag *diag;
 	uint64_t total;
 	bool compressed; /* progress is counted before decompression */
-	bool drain; /* read a stream on to its end after the end of the archive */
+	bool drain; /* read a stream on after the end of the archive, see xw_input_enough */
 };
 
 /* From a stream; owns in, also on failure. Reads the first header. */

@@ -98,11 +98,12 @@ int xw_tar_finish(struct xw_tar *t)
 
 /*
  * Read on behind the end of the archive: another one there is not read, and who has put it there
- * shall know. Of a file that is all; but the writer of a pipe must not die of SIGPIPE, and the
- * decompressor has its checksums there.
+ * shall know. Of a file that is all; but the writer of a pipe must not die of SIGPIPE for a bit of
+ * padding, and the decompressor has its checksums there.
  */
 static int read_on(struct xw_tar *t)
 {
+	const uint64_t enough = xw_input_enough(t->in, t->compressed);
 	bool other = false;
 	const unsigned char *p;
 	size_t len;
@@ -110,7 +111,8 @@ static int read_on(struct xw_tar *t)
 
 	t->e.path.len = 0;
 	t->e.pos = xw_input_pos(t->in);
-	while ((t->drain || !other) && !(err = xw_input_get(t->in, &p, &len)) && len) {
+	while ((t->drain || !other) && xw_input_pos(t->in) < enough &&
+	       !(err = xw_input_get(t->in, &p, &len)) && len) {
 		for (size_t i = 0; i < len && !other; i++)
 			other = p[i] != 0;
 		xw_input_eat(t->in, len);

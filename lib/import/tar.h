@@ -21,7 +21,7 @@ struct xw_tar {
 	struct xw_source src;
 	struct xw_input *in;
 	bool compressed;
-	bool drain; /* read on to the end of the input after the end of the archive */
+	bool drain; /* read on after the end of the archive, see xw_input_enough */
 	int failed; /* sticky */
 	bool done;
 	unsigned warned; /* bits: what was warned of once */
