@@ -8,7 +8,7 @@
 #include "config.h"
 
 #include "cli/env.h"
-#include "dir/hash.h"
+#include "disk/dx_hash.h"
 #include "itree.h"
 #include "print.h"
 #include "read/map.h"
@@ -38,12 +38,6 @@ struct htree {
 	uint8_t *buf; /* one a level */
 };
 
-static void load_seed(const struct xw_image *img, uint32_t seed[4])
-{
-	for (int i = 0; i < 4; i++)
-		seed[i] = peek32(img->sb.hash_seed + 4 * i);
-}
-
 /* Read the directory's block lblk. *pblk 0: complained of. */
 static int read_block(struct htree *h, uint32_t lblk, uint8_t *buf, xw_blk *pblk)
 {
@@ -68,12 +62,10 @@ static int read_block(struct htree *h, uint32_t lblk, uint8_t *buf, xw_blk *pblk
 
 static void hash_of(const struct htree *h, const struct xw_dirent *e, struct xw_dx_hash *out)
 {
-	const bool uns = h->d->img->sb.flags & XW_FLAG_UNSIGNED_HASH;
 	char name[XW_NAME_MAX];
-	unsigned version = h->hash_version;
 
 	*out = (struct xw_dx_hash){0};
-	if (version == XW_DX_SIPHASH) { /* keyed: the entry brings it along */
+	if (h->hash_version == XW_DX_SIPHASH) { /* keyed: the entry brings it along */
 		const size_t at = (e->name_len + 3u) & ~3u;
 
 		if (e->rec_len >= XW_DIRENT_HDR + at + 8) {
@@ -82,15 +74,14 @@ static void hash_of(const struct htree *h, const struct xw_dirent *e, struct xw_
 		}
 		return;
 	}
-	if (uns && version <= XW_DX_TEA)
-		version += XW_DX_LEGACY_U;
 	memcpy(name, e->name, e->name_len);
 	if (h->in->flags & XW_FL_CASEFOLD) {
 		/* what is beyond ASCII would need tables of Unicode: it counts as it is */
 		for (unsigned i = 0; i < e->name_len; i++)
 			name[i] = (char)tolower((unsigned char)name[i]);
 	}
-	(void)xw_dx_hash((enum xw_dx_version)version, h->seed, name, e->name_len, out);
+	(void)xw_dx_hash(xw_dx_version(&h->d->img->sb, h->hash_version), h->seed, name, e->name_len,
+			 out);
 }
 
 static void leaf_entry_json(struct xw_json *j, const struct xw_dirent *e,
@@ -366,7 +357,7 @@ static int verb_htree(struct dbg *d, int argc, char **argv)
 	h.buf = buf;
 	h.csum = xw_super_has_csum(&d->img->sb);
 	h.left = XW_MIN(xw_div_up(in.size, d->img->block_size), xw_image_blocks_here(d->img));
-	load_seed(d->img, h.seed);
+	xw_dx_seed(&d->img->sb, h.seed);
 	return dump_root(&h);
 }
 

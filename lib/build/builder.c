@@ -28,12 +28,9 @@ static void init_formats(struct xw_builder *b)
 		.dir_index = xw_has_compat(f, XW_COMPAT_DIR_INDEX),
 		.large_dir = xw_has_incompat(f, XW_INCOMPAT_LARGEDIR),
 		.itree = xw_has_ro(f, XW_RO_ITREE),
-		.hash_version = (enum xw_dx_version)b->sb.def_hash_version,
+		.hash_version = xw_dx_version(&b->sb, b->sb.def_hash_version),
 	};
-	if (b->sb.flags & XW_FLAG_UNSIGNED_HASH)
-		b->dirfmt.hash_version += XW_DX_LEGACY_U - XW_DX_LEGACY;
-	for (int i = 0; i < 4; i++)
-		b->dirfmt.hash_seed[i] = peek32(b->sb.hash_seed + 4 * i);
+	xw_dx_seed(&b->sb, b->dirfmt.hash_seed);
 }
 
 void xw_build_init_image(struct xw_builder *b, const struct xw_super *sb)

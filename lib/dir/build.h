@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "base/types.h"
-#include "dir/hash.h"
+#include "disk/dx_hash.h"
 
 #pragma GCC visibility push(default)
 

@@ -6,8 +6,6 @@
 #include "dir/change.h"
 #include "dir/leaf.h"
 
-#define XW_DX_LEVELS_MAX 3 /* index blocks on a path: dx_root and, with large_dir, two below */
-
 static inline uint32_t xw_dir_room(const struct xw_dir *d)
 {
 	return d->f.block_size - (d->f.csum ? XW_DIR_TAIL : 0);

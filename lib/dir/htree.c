@@ -82,20 +82,9 @@ static int enter_node(struct xw_dir *d, uint32_t lblk, struct frame *f)
 	return 0;
 }
 
-/* The last entry that is not above the hash; bit 0 counts. */
 static unsigned choose(const struct frame *f, uint32_t hash)
 {
-	unsigned lo = 1, hi = f->count;
-
-	while (lo < hi) {
-		unsigned mid = lo + (hi - lo) / 2;
-
-		if (peek32(f->buf->data + f->off + 8 * mid) <= hash)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo - 1;
+	return xw_dx_entry_find(f->buf->data, f->off, f->count, hash);
 }
 
 static int enter_leaf(struct xw_dir *d, struct path *p)

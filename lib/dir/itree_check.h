@@ -7,7 +7,7 @@
 #ifndef XW_DIR_ITREE_CHECK_H
 #define XW_DIR_ITREE_CHECK_H
 
-#include "dir/hash.h"
+#include "disk/dx_hash.h"
 #include "disk/itree.h"
 
 #pragma GCC visibility push(default)

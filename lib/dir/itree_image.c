@@ -164,8 +164,7 @@ static struct xw_itree_env env_of(struct facts *f)
 		.report = pass_on,
 	};
 
-	for (int i = 0; i < 4; i++)
-		env.hash_seed[i] = peek32(sb->hash_seed + 4 * i);
+	xw_dx_seed(sb, env.hash_seed);
 	return env;
 }
 

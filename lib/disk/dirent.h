@@ -65,6 +65,7 @@ int xw_dir_block_verify(const void *block, uint32_t block_size, uint32_t inode_s
  */
 #define XW_DX_ROOT_ENTRIES 32
 #define XW_DX_NODE_ENTRIES 8
+#define XW_DX_LEVELS_MAX 3 /* index blocks on a path: dx_root and, with large_dir, two below */
 #define XW_DX_LBLK_MASK                                                                            \
 	0x0FFFFFFFu /* the upper 4 bits of dx_entry.block are not part of the number */
 struct xw_dx_info {
@@ -94,6 +95,8 @@ int xw_dx_node_decode(const void *block, uint32_t block_size, bool csum, unsigne
 void xw_dx_entry_decode(const void *block, unsigned entries_off, unsigned i,
 			struct xw_dx_entry *out);
 void xw_dx_entry_encode(void *block, unsigned entries_off, unsigned i, const struct xw_dx_entry *e);
+/* The entry whose child a hash is in: the last one that is not above it, bit 0 counted. */
+unsigned xw_dx_entry_find(const void *block, unsigned entries_off, unsigned count, uint32_t hash);
 void xw_dx_info_encode(void *block, const struct xw_dx_info *info);
 void xw_dx_set_limit(void *block, unsigned entries_off, unsigned limit, unsigned count);
 /* verify: XW_ERR_CORRUPT where limit or count leave no room for the tail (set_csum then does

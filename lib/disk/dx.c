@@ -127,6 +127,23 @@ void xw_dx_entry_encode(void *block, unsigned entries_off, unsigned i, const str
 	d->lblk = put32(e->lblk);
 }
 
+unsigned xw_dx_entry_find(const void *block, unsigned entries_off, unsigned count, uint32_t hash)
+{
+	const struct disk_slot *d =
+		(const struct disk_slot *)((const uint8_t *)block + entries_off);
+	unsigned lo = 1, hi = count;
+
+	while (lo < hi) {
+		unsigned mid = lo + (hi - lo) / 2;
+
+		if (get32(d[mid].hash) <= hash)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo - 1;
+}
+
 void xw_dx_info_encode(void *block, const struct xw_dx_info *info)
 {
 	struct disk_info *d = (struct disk_info *)((uint8_t *)block + INFO_OFF);

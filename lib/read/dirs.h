@@ -54,7 +54,11 @@ int xw_dir_runs_read(struct xw_image *img, xw_ino ino, const struct xw_inode *in
 xw_blk xw_dir_runs_at(const struct xw_dir_runs *r, uint64_t lblk);
 void xw_dir_runs_free(struct xw_dir_runs *r);
 
-/* The entry `name` of directory dir. XW_ERR_NOTFOUND without a line in diag. ftype may be NULL. */
+/*
+ * The entry `name` of directory dir: through its htree where it has one that can be used, else, or
+ * when anything is wrong on that way, through all of its blocks. XW_ERR_NOTFOUND without a line in
+ * diag. ftype may be NULL.
+ */
 int xw_dir_lookup(struct xw_image *img, xw_ino dir, const char *name, size_t len, xw_ino *ino,
 		  uint8_t *ftype);
 /*

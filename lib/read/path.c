@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lookup by name and by path, within the image: an absolute symbolic link begins at the image's
- * root, and ".." of the root is the root. Lookups read a directory linearly, which is right for any
- * directory, also for one whose index is damaged.
+ * Lookup by path, within the image: an absolute symbolic link begins at the image's root, and ".."
+ * of the root is the root.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,45 +12,6 @@
 #include "read/file.h"
 
 #define LINKS_MAX 40
-
-int xw_dir_lookup(struct xw_image *img, xw_ino dir, const char *name, size_t len, xw_ino *ino,
-		  uint8_t *ftype)
-{
-	auto_free uint8_t *raw = malloc(img->inode_size);
-	struct xw_dir_iter it;
-	struct xw_inode inode;
-	struct xw_dirent e;
-	int rc, damage = 0;
-
-	if (!raw)
-		return xw_fail_nomem(img->diag, "directory");
-	rc = xw_image_inode(img, dir, &inode, raw);
-	if (rc)
-		return rc;
-	rc = xw_dir_begin(img, dir, &inode, raw, &it);
-	if (rc) {
-		xw_dir_end(&it);
-		return rc;
-	}
-	/* a damaged block hides only its own names */
-	while ((rc = xw_dir_next(&it, &e, NULL))) {
-		if (rc < 0) {
-			damage = rc;
-			continue;
-		}
-		if (e.name_len == len && !memcmp(e.name, name, len))
-			break;
-	}
-	if (rc) {
-		*ino = e.ino;
-		if (ftype)
-			*ftype = e.ftype;
-	}
-	xw_dir_end(&it);
-	if (rc)
-		return 0;
-	return damage ? damage : XW_ERR_NOTFOUND;
-}
 
 struct walk {
 	struct xw_image *img;

@@ -17,7 +17,7 @@
 #include "config.h"
 
 #include "dev/overlay.h"
-#include "dir/hash.h"
+#include "disk/dx_hash.h"
 #include "read/dirs.h"
 #include "table_blocks.h"
 #include "tree/image.h"

@@ -26,7 +26,7 @@
 #include "../unit/dir_store.h"
 #include "ager.h"
 #include "counted.h"
-#include "dir/hash.h"
+#include "disk/dx_hash.h"
 #include "export/export.h"
 #include "read/dirs.h"
 #include "read/itree.h"

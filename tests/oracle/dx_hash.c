@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "dir/hash.h"
+#include "disk/dx_hash.h"
 
 #define ROUNDS 4 /* random names of each length, per version and seed */
 

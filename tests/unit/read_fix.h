@@ -239,11 +239,13 @@ static inline int put_dir_block(void *arg, uint32_t lblk, const void *block)
 static inline void make_dir(struct fixture *fx, xw_ino ino, xw_ino parent, unsigned n,
 			    const char *const *names, const xw_ino *to, bool indexed)
 {
-	const struct xw_dir_format f = {.block_size = BS,
-					.filetype = true,
-					.csum = xw_super_has_csum(&fx->sb),
-					.dir_index = indexed,
-					.hash_version = XW_DX_HALF_MD4};
+	struct xw_dir_format f = {
+		.block_size = BS,
+		.filetype = true,
+		.csum = xw_super_has_csum(&fx->sb),
+		.dir_index = indexed,
+		.hash_version = xw_dx_version(&fx->sb, fx->sb.def_hash_version),
+	};
 	const struct xw_dir_self self = {
 		.ino = ino, .parent = parent, .inode_seed = inode_seed(fx, ino)};
 	struct xw_dir_entry *v = calloc(n + 1, sizeof(*v));
@@ -254,6 +256,7 @@ static inline void make_dir(struct fixture *fx, xw_ino ino, xw_ino parent, unsig
 	char(*made)[16] = calloc(n + 1, sizeof(*made));
 
 	FIX_MUST(v && made);
+	xw_dx_seed(&fx->sb, f.hash_seed);
 	for (unsigned i = 0; i < n; i++) {
 		snprintf(made[i], sizeof(made[i]), "name%u", i);
 		v[i].name = names ? names[i] : made[i];

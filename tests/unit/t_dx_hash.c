@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "dir/hash.h"
+#include "disk/dx_hash.h"
 
 #define A15 "aaaaaaaaaaaaaaa"
 #define A255 A15 A15 A15 A15 A15 A15 A15 A15 A15 A15 A15 A15 A15 A15 A15 A15 A15

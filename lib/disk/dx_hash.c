@@ -16,8 +16,9 @@
  */
 #include "config.h"
 
-#include "dir/hash.h"
+#include "disk/dx_hash.h"
 
+#include "base/endian.h"
 #include "base/err.h"
 #include "base/hash.h"
 
@@ -126,4 +127,17 @@ int xw_dx_hash(enum xw_dx_version version, const uint32_t seed[4], const char *n
 	out->major = major;
 	out->minor = minor;
 	return 0;
+}
+
+void xw_dx_seed(const struct xw_super *sb, uint32_t seed[4])
+{
+	for (int i = 0; i < 4; i++)
+		seed[i] = peek32(sb->hash_seed + 4 * i);
+}
+
+enum xw_dx_version xw_dx_version(const struct xw_super *sb, unsigned stored)
+{
+	const bool shift = sb->flags & XW_FLAG_UNSIGNED_HASH && stored <= XW_DX_TEA;
+
+	return (enum xw_dx_version)(stored + (shift ? (unsigned)XW_DX_LEGACY_U : 0u));
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* dx hashes of names. */
-#ifndef XW_DIR_HASH_H
-#define XW_DIR_HASH_H
+/* dx hashes of names: the keys of an htree. */
+#ifndef XW_DISK_DX_HASH_H
+#define XW_DISK_DX_HASH_H
 
 #include "base/types.h"
+#include "disk/super.h"
 
 #pragma GCC visibility push(default)
 
@@ -25,6 +26,11 @@ struct xw_dx_hash {
 /* seed: s_hash_seed as four words, all zero = the built-in one. XW_ERR_UNSUPPORTED for siphash. */
 int xw_dx_hash(enum xw_dx_version version, const uint32_t seed[4], const char *name, size_t len,
 	       struct xw_dx_hash *out);
+
+/* How the filesystem hashes: its seed, and a version as superblock and dx_root store it with the
+ * signedness that s_flags says. */
+void xw_dx_seed(const struct xw_super *sb, uint32_t seed[4]);
+enum xw_dx_version xw_dx_version(const struct xw_super *sb, unsigned stored);
 
 #pragma GCC visibility pop
 
