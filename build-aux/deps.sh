@@ -25,6 +25,8 @@ deps_missing() {
 		check) pkg-config --exists 'check >= 0.13' ;;
 		xz-utils) command -v xz ;;
 		e2fsprogs) PATH=$PATH:/usr/sbin:/sbin command -v e2fsck ;;
+		attr) command -v setfattr ;;
+		acl) command -v setfacl ;;
 		clang-format-14) command -v clang-format-14 ;;
 		*) command -v "$want" ;;
 		esac >/dev/null 2>&1 || printf '%s\n' "$want"

@@ -400,7 +400,7 @@ for sig in TERM HUP; do
 	pid=$!
 	wait_for has_urandom $pid # the signal means what is being read
 	kill -s $sig $pid
-	timeout 20 tail --pid=$pid -f /dev/null || kill -s KILL $pid
+	timeout 300 tail --pid=$pid -f /dev/null || kill -s KILL $pid
 	wait $pid || RC=$?
 	equal "write of an endless device ends with SIG$sig" "$RC" 1
 	is "  and says so" grep -q '/dev/urandom: interrupted' .err
@@ -453,7 +453,7 @@ def session(tool, steps, close):
     seen = b""
     def until(text):
         nonlocal seen
-        end = time.time() + 20
+        end = time.time() + 300
         while text not in seen and time.time() < end:
             if select.select([fd], [], [], 0.2)[0]:
                 try: seen += os.read(fd, 65536)
@@ -478,7 +478,7 @@ session(sys.argv[1], [b"mkdir /made\n", signal.SIGHUP], False)
 session(sys.argv[1], [b"mkdir /made\n"], True)
 END
 	equal "at a prompt: interrupt, SIGTERM, SIGHUP, terminal closed" \
-		"$(timeout 100 python3 prompt.py "$DBG" | tr '\n' ,)" "0 changed,1 as it was,1 as it was,1 as it was,"
+		"$(timeout 1200 python3 prompt.py "$DBG" | tr '\n' ,)" "0 changed,1 as it was,1 as it was,1 as it was,"
 
 	# the pager notes that it ran; one that reads nothing stands for one whose terminal has gone
 	cat >pager.py <<'END'
@@ -494,7 +494,7 @@ def session(tool, pager, line, close=False, sig=None):
     seen = b""
     def until(test):
         nonlocal seen
-        end = time.time() + 20
+        end = time.time() + 300
         while not test() and time.time() < end:
             if select.select([fd], [], [], 0.1)[0]:
                 try: seen += os.read(fd, 65536)
@@ -509,7 +509,7 @@ def session(tool, pager, line, close=False, sig=None):
     else:
         until(lambda: b"\ndebugfs: " in seen)
         os.write(fd, b"quit\n")
-    for i in range(200):
+    for i in range(6000):
         done, status = os.waitpid(pid, os.WNOHANG)
         if done: break
         time.sleep(0.05)
@@ -524,11 +524,11 @@ session(sys.argv[1], note + "cat", b"stats")
 session(sys.argv[1], note + "head -n 1 >/dev/null", b"stats")
 session(sys.argv[1], note + "cat", b"stat /nothing")
 session(sys.argv[1], note + "cat", b"ls -l /")
-session(sys.argv[1], note + "exec sleep 50", b"stats", sig=signal.SIGTERM)
-session(sys.argv[1], note + "exec sleep 50", b"stats", close=True)
+session(sys.argv[1], note + "exec sleep 500", b"stats", sig=signal.SIGTERM)
+session(sys.argv[1], note + "exec sleep 500", b"stats", close=True)
 END
 	equal "pager: of long results alone, and not without a terminal" \
-		"$(timeout 100 python3 pager.py "$DBG" | tr '\n' ,)" \
+		"$(timeout 1200 python3 pager.py "$DBG" | tr '\n' ,)" \
 		"paged True False,paged False False,plain False True,plain False False,paged False False,paged False False,"
 else
 	skip "at a prompt" "python3 is not installed"

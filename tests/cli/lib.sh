@@ -129,16 +129,16 @@ clean() {
 without_mmp() { echo "${1//,mmp/}"; }
 add_mmp() { case $2 in *,mmp*) tune2fs -O mmp "$1" >/dev/null 2>&1 ;; esac; }
 
-# wait_for COMMAND...: until it succeeds, at most a minute: how long things take is no claim of ours.
+# wait_for COMMAND...: until it succeeds, at most five minutes: how long things take is no claim of ours.
 wait_for() {
-	local end=$((SECONDS + 60))
+	local end=$((SECONDS + 300))
 	until "$@" >/dev/null 2>&1; do
 		[ $SECONDS -lt $end ] || return 1
 		sleep 0.05
 	done
 }
 # half ARCHIVE: so much of it into the pipe at descriptor 9 that it only goes there when the tool is reading.
-half() { timeout 60 head -c 500000 "$1" >&9; }
+half() { timeout 300 head -c 500000 "$1" >&9; }
 # Whether a process has opened a file that has no name yet: the image that it makes.
 has_unnamed() { ls -l "/proc/$1/fd" | grep -q deleted; }
 

@@ -235,14 +235,14 @@ if [ -d "${corpus:-/nonexistent}/corpus-open" ]; then
 	# what neither finds anything wrong with must be the same; all must end by themselves and say something
 	while read -r d; do
 		zcat "$d/image.gz" >img 2>/dev/null || continue
-		timeout 20 "$BIN/xw-dump" img >got 2>.err
+		timeout 120 "$BIN/xw-dump" img >got 2>.err
 		rc=$?
 		if [ $rc = 0 ] && timeout -s KILL 20 dumpe2fs img >want 2>/dev/null; then
 			is "corpus: $(basename "$d")" cmp want got
 		elif [ $rc -gt 1 ]; then
 			fail "corpus: $(basename "$d"): xw-dump ends badly"
 		fi
-		timeout 20 "$BIN/xw-freefrag" --svg map.svg img >/dev/null 2>.err
+		timeout 120 "$BIN/xw-freefrag" --svg map.svg img >/dev/null 2>.err
 		[ $? -le 1 ] || fail "corpus: $(basename "$d"): xw-freefrag ends badly"
 	done < <(printf '%s\n' "$corpus"/corpus-open/*/ | strided 2)
 else

@@ -385,7 +385,7 @@ static unsigned walk_corpus(const char *corpus)
 		if (de->d_name[0] == '.' ||
 		    sh("zcat %s/%s/image.gz > %s 2>/dev/null", corpus, de->d_name, img_path))
 			continue;
-		alarm(60);
+		alarm(600);
 		walk_file(img_path);
 		alarm(0);
 		n++;
