@@ -163,24 +163,51 @@ static bool continues(const char *undo_file)
 	return undo_file && !stat(undo_file, &st) && st.st_size;
 }
 
+/* A superblock that differs by RECOVER alone may be torn: recover.c mends that. */
+static int put_bit(struct xw_edit *e)
+{
+	struct xw_dev *base = xw_overlay_base(e->dev);
+	uint8_t super[XW_SUPER_SIZE];
+	int rc = xw_dev_pread(e->dev, super, sizeof(super), XW_SUPER_OFFSET);
+
+	if (!rc)
+		rc = xw_dev_pwrite(base, super, sizeof(super), XW_SUPER_OFFSET);
+	if (!rc)
+		rc = xw_dev_flush(base);
+	if (!rc)
+		xw_overlay_discard(e->dev);
+	return rc;
+}
+
 /*
- * The counts that belong to what was replayed, as a commit of its own: part of the recovery, which
- * no undo file takes back.
+ * The end of a recovery: the counts that belong to what was replayed, as a commit of its own, which
+ * no undo file takes back. RECOVER goes with it: whoever opens the image before knows by it that
+ * the counts are not to be relied upon.
  */
-static int settle_counts(struct xw_edit *e)
+static int settle(struct xw_edit *e)
 {
 	const struct xw_commit_opts opts = {
 		.store = e->store,
 		.now = e->opts.now,
 		.any_super = e->opts.any_state,
 	};
-	struct xw_commit_info info;
 	int rc;
 
-	if (!e->recovered.journal.needed || e->opts.recover)
+	if (!e->recovered.journal.unsettled)
 		return 0;
-	rc = xw_journal_count_free(e->dev);
-	return rc == 1 ? xw_commit(e->dev, &opts, e->diag, &info) : rc;
+	rc = xw_journal_settle(e->dev);
+	if (rc == 1)
+		return xw_commit(e->dev, &opts, e->diag, NULL);
+	return rc ? rc : put_bit(e);
+}
+
+static unsigned recover_flags(const struct xw_edit_opts *opts)
+{
+	unsigned flags = opts->recover;
+
+	if (!opts->keep_log)
+		flags |= XW_RECOVER_JOURNAL;
+	return opts->recover ? flags : flags | XW_RECOVER_UNSETTLED;
 }
 
 int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
@@ -196,15 +223,13 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 	if (!opts->in_use_too && !rdonly)
 		rc = check_mmp(base, diag);
 	if (!rc)
-		rc = xw_recover_dev(&base, store,
-				    opts->recover | (opts->keep_log ? 0 : XW_RECOVER_JOURNAL), diag,
-				    &e->recovered);
+		rc = xw_recover_dev(&base, store, recover_flags(opts), diag, &e->recovered);
 	if (!rc) {
 		e->base_size = base->size;
 		rc = xw_overlay_open(base, block_size_of(base, opts), diag, &e->dev);
 	}
 	if (!rc) {
-		rc = settle_counts(e);
+		rc = settle(e);
 		if (rc)
 			base = xw_overlay_detach(e->dev);
 	}

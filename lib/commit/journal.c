@@ -65,9 +65,10 @@ static bool check_supers(const struct xw_change *c, const struct reason *why)
 		return no(why, "there is no journal inside the image");
 	if (o.feature_ro_compat & XW_RO_ITREE)
 		return no(why, "images with itrees are not committed through the journal");
-	if (o.feature_incompat & (XW_INCOMPAT_RECOVER | XW_INCOMPAT_PENDING) ||
-	    n.feature_incompat & XW_INCOMPAT_RECOVER)
+	if (o.feature_incompat & XW_INCOMPAT_PENDING || n.feature_incompat & XW_INCOMPAT_RECOVER)
 		return no(why, "a recovery is pending");
+	/* The end of a recovery: the log is empty by then, which check_logs() makes sure of. */
+	o.feature_incompat &= ~XW_INCOMPAT_RECOVER;
 	if (o.feature_compat != n.feature_compat || o.feature_incompat != n.feature_incompat ||
 	    o.feature_ro_compat != n.feature_ro_compat)
 		return no(why, "features change");

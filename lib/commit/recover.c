@@ -266,6 +266,12 @@ static bool fix_torn_bit(struct recovery *v)
 	return true;
 }
 
+static unsigned replay_flags(const struct recovery *v)
+{
+	return (v->flags & XW_RECOVER_SALVAGE ? XW_REPLAY_SALVAGE : 0) |
+	       (v->flags & XW_RECOVER_UNSETTLED ? XW_REPLAY_UNSETTLED : 0);
+}
+
 static int super_step(struct recovery *v)
 {
 	const struct xw_diag before = diag_of(v);
@@ -287,7 +293,9 @@ static int super_step(struct recovery *v)
 	if (rc)
 		return rc;
 	/* Not ours to report: whoever reads the superblock next says what is wrong with it. */
-	rc = xw_journal_recover(v->dev, XW_REPLAY_TORN_SUPER, v->diag, &v->info->journal);
+	rc = xw_journal_recover(v->dev,
+				XW_REPLAY_TORN_SUPER | (replay_flags(v) & XW_REPLAY_UNSETTLED),
+				v->diag, &v->info->journal);
 	v->info->super_fixed = !rc && v->info->journal.needed;
 	if (rc)
 		quiet(v, &before);
@@ -297,14 +305,13 @@ static int super_step(struct recovery *v)
 
 static int journal_step(struct recovery *v)
 {
-	const unsigned flags = v->flags & XW_RECOVER_SALVAGE ? XW_REPLAY_SALVAGE : 0;
 	int rc;
 
 	if (!(v->flags & XW_RECOVER_JOURNAL) || !v->valid || v->info->stuck ||
-	    !xw_super_bytes_has(v->super, XW_INCOMPAT_RECOVER))
+	    v->info->journal.unsettled || !xw_super_bytes_has(v->super, XW_INCOMPAT_RECOVER))
 		return 0;
 	rc = make_writable(v);
-	return rc ? rc : xw_journal_recover(v->dev, flags, v->diag, &v->info->journal);
+	return rc ? rc : xw_journal_recover(v->dev, replay_flags(v), v->diag, &v->info->journal);
 }
 
 /*

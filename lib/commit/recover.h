@@ -25,6 +25,7 @@
 #define XW_RECOVER_JOURNAL 0x2 /* replay the journal as well */
 #define XW_RECOVER_FORCE 0x4 /* checkers: open also what cannot be completed, bit and all */
 #define XW_RECOVER_SALVAGE 0x8 /* with JOURNAL: see XW_REPLAY_SALVAGE */
+#define XW_RECOVER_UNSETTLED 0x10 /* with JOURNAL: see XW_REPLAY_UNSETTLED */
 
 struct xw_recover_info {
 	bool redo_applied, redo_dropped;

@@ -6,7 +6,8 @@
  *   the same                   -> log empty, flush            xw_replay_finish
  *   RECOVER set, log empty     -> RECOVER clear, flush        calm_super
  *
- * Each step can be cut: the state before it leads here again.
+ * Each step can be cut: the state before it leads here again. Under UNSETTLED the last one is the
+ * caller's, with what else belongs to the recovery.
  */
 #include "config.h"
 
@@ -88,7 +89,7 @@ static int carry_out(struct xw_image *img, struct xw_log *log, const struct xw_r
 		if (!rc)
 			rc = xw_dev_flush(img->dev);
 	}
-	return rc ? rc : calm_super(img->dev, info, img->diag);
+	return rc || info->unsettled ? rc : calm_super(img->dev, info, img->diag);
 }
 
 static int recover(struct xw_image *img, struct xw_log *log, unsigned flags,
@@ -109,6 +110,7 @@ static int recover(struct xw_image *img, struct xw_log *log, unsigned flags,
 		.bad = r.bad,
 		.err = (int32_t)log->jsb.err,
 	};
+	info->unsettled = flags & XW_REPLAY_UNSETTLED && !info->err && !info->damaged;
 	if (!rc)
 		rc = carry_out(img, log, &r, info);
 	xw_replay_free(&r);
@@ -180,4 +182,21 @@ int xw_journal_count_free(struct xw_dev *dev)
 		return 0;
 	rc = xw_dev_pwrite(dev, now, sizeof(now), XW_SUPER_OFFSET);
 	return rc ? rc : 1;
+}
+
+int xw_journal_settle(struct xw_dev *overlay)
+{
+	uint8_t super[XW_SUPER_SIZE];
+	struct xw_super sb;
+	int rc, counted = xw_journal_count_free(overlay);
+
+	if (counted < 0)
+		return counted;
+	rc = xw_dev_pread(overlay, super, sizeof(super), XW_SUPER_OFFSET);
+	if (rc || xw_super_decode(super, &sb))
+		return rc; /* no superblock: whoever reads it next says so */
+	sb.feature_incompat &= ~XW_INCOMPAT_RECOVER;
+	xw_super_encode(&sb, super);
+	rc = xw_dev_pwrite(overlay, super, sizeof(super), XW_SUPER_OFFSET);
+	return rc ? rc : counted;
 }

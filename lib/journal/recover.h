@@ -16,9 +16,13 @@
 #define XW_REPLAY_UNASKED 0x2
 /* The superblock is torn: trust it only to find the log, which must hold a good copy of it. */
 #define XW_REPLAY_TORN_SUPER 0x4
+/* The caller goes on with the recovery: RECOVER stays set, and xw_journal_settle() clears it. Not
+ * where the filesystem is to be marked for errors, which is done at once. */
+#define XW_REPLAY_UNSETTLED 0x8
 
 struct xw_journal_info {
 	bool needed; /* the superblock asked for recovery, or UNASKED found something */
+	bool unsettled; /* RECOVER is still set */
 	bool damaged, fast_commits; /* as in struct xw_replay; only ever true under SALVAGE */
 	uint32_t transactions;
 	uint64_t blocks; /* written */
@@ -40,6 +44,12 @@ int xw_journal_recover(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
  * is damaged, and who looks for damage counts for itself.
  */
 int xw_journal_count_free(struct xw_dev *dev);
+/*
+ * The end of a recovery under UNSETTLED, on an overlay over the image: the superblock with those
+ * counts and without RECOVER. 1: the counts changed, so what the overlay holds is a commit (a torn
+ * write of it would be no superblock that anybody could mend); 0: only RECOVER did.
+ */
+int xw_journal_settle(struct xw_dev *overlay);
 
 #pragma GCC visibility pop
 

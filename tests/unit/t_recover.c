@@ -7,6 +7,7 @@
 #include "base/crc.h"
 #include "base/endian.h"
 #include "base/types.h"
+#include "commit/edit.h"
 #include "commit/super.h"
 #include "commit_world.h"
 #include "unit.h"
@@ -310,6 +311,105 @@ START_TEST(torn_recover_bit)
 }
 END_TEST
 
+/* ---- the counts behind a replay ---- */
+
+/* What the only descriptor of a changed world says; its superblock says something else. */
+#define COUNTED_BLOCKS 77u
+#define COUNTED_INODES 7u
+
+/* A world whose change is in its log, and not in its place. */
+static void open_pending(struct world *w, const struct world_spec *spec)
+{
+	for (uint64_t k = 1;; k++) {
+		struct xw_recover_info info;
+		struct xw_dev *o;
+		int rc;
+
+		world_open(w, spec);
+		o = world_change(w);
+		w->crash.fail_at = k;
+		rc = world_commit(w, o, XW_COMMIT_JOURNAL, NULL);
+		xw_dev_close(o);
+		ck_assert_int_ne(rc, 0);
+		world_revive(w);
+		w->crash.steps = 0;
+		if (world_recover(w, XW_RECOVER_RDONLY, true, &info) == 'n' &&
+		    info.journal.transactions == 1)
+			return;
+		world_close(w);
+	}
+}
+
+static int begin_edit(struct world *w)
+{
+	const struct xw_edit_opts opts = {.now = 1700000000};
+	struct xw_dev *d = crash_dev_dup(w->img);
+	struct xw_edit *e;
+	int rc = xw_edit_begin_dev(d, &w->store, &opts, &w->diag, &e);
+
+	if (rc)
+		xw_dev_close(d);
+	else
+		xw_edit_end(e);
+	return rc;
+}
+
+/* Whoever finds no reason to recover finds the counts right. */
+static bool check_counts(struct world *w)
+{
+	uint8_t super[XW_SUPER_SIZE];
+	struct xw_super sb;
+
+	world_get_super(w, super);
+	if (!xw_super_bytes_valid(super) ||
+	    xw_super_bytes_has(super, XW_INCOMPAT_RECOVER | XW_INCOMPAT_PENDING))
+		return false;
+	ck_assert_int_eq(xw_super_decode(super, &sb), 0);
+	ck_assert_str_eq(sb.volume_name, "new");
+	ck_assert_uint_eq(sb.free_blocks_count, COUNTED_BLOCKS);
+	ck_assert_uint_eq(sb.free_inodes_count, COUNTED_INODES);
+	return true;
+}
+
+/* The log cannot be used for the counts: they go through the redo file. */
+static void forbid_journal(struct world *w)
+{
+	world_edit_super(w->img, 0x67, XW_RO_ITREE >> 24);
+	ck_assert_int_eq(xw_dev_flush(w->img), 0);
+	w->crash.steps = 0;
+}
+
+/* Cut at every step: RECOVER goes with the counts, or stays. */
+START_TEST(counts_cut_everywhere)
+{
+	static const uint32_t seeds[] = {0, 1, 123456};
+	unsigned unsettled = 0;
+	bool reached = true;
+
+	for (uint64_t k = 1; reached; k += unit_stride()) {
+		for (size_t i = 0; i < XW_ARRAY_SIZE(seeds); i++) {
+			struct world w;
+
+			open_pending(&w, &world_specs[_i % WORLD_SPECS]);
+			if (_i >= WORLD_SPECS)
+				forbid_journal(&w);
+			w.crash.fail_at = k;
+			w.crash.seed = seeds[i];
+			(void)begin_edit(&w); /* without power it finds nothing to read, too */
+			reached = w.crash.steps >= k;
+			world_revive(&w);
+			unsettled += !check_counts(&w);
+			if (begin_edit(&w))
+				ck_abort_msg("step %u: %s", (unsigned)k, w.diag.text);
+			ck_assert(check_counts(&w));
+			ck_assert_ptr_null(w.pub);
+			world_close(&w);
+		}
+	}
+	ck_assert_uint_gt(unsettled, 4);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("recover");
@@ -325,6 +425,7 @@ int main(void)
 	tcase_add_loop_test(tc, torn_super, 0, 4);
 	tcase_add_loop_test(tc, lost_super, 0, WORLD_SPECS);
 	tcase_add_test(tc, torn_recover_bit);
+	tcase_add_loop_test(tc, counts_cut_everywhere, 0, 2 * WORLD_SPECS);
 	suite_add_tcase(s, tc);
 	return unit_main(s);
 }
