@@ -3,6 +3,7 @@
 #ifndef XW_API_RUN_H
 #define XW_API_RUN_H
 
+#include <sys/stat.h>
 #include <time.h>
 
 #include "api/xw.h"
@@ -81,7 +82,13 @@ void xw_run_statistics(struct xw_mkfs *m, const struct xw_space *space, struct x
 /* Free what the handle owns, but not the handle. */
 void xw_mkfs_clear(struct xw_mkfs *m);
 
-/* target.c: what may be overwritten, and the device. */
+/*
+ * overwrite.c: may the target, open as fd, go? XW_ERR_BUSY: it is in use; XW_ERR_EXISTS: it holds
+ * something, and -F was not set.
+ */
+int xw_overwrite_check(struct xw_mkfs *m, const char *path, int fd, const struct stat *st);
+
+/* target.c: the device. */
 struct xw_target {
 	struct xw_dev *dev; /* NULL with plan_only */
 	const char *path;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The target of a mkfs: may it be overwritten, how large is it, and how does it become ground on
- * which unwritten ranges read as zeros.
+ * The target of a mkfs: how large is it, and how does it become ground on which unwritten ranges
+ * read as zeros.
  */
 #include "config.h"
 
-#include <blkid/blkid.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,118 +22,6 @@
 
 #define DISCARD_STEP (1ull << 30) /* bytes at once, so that an interrupt is noticed */
 #define DISCARD_ALIGN 4096u
-
-/*
- * Archives and compressed files: no filesystem, but what stands there when IMAGE and the source
- * were swapped.
- */
-static const char *find_archive(int fd, uint64_t offset)
-{
-	static const struct {
-		unsigned at, len;
-		const char *magic, *what;
-	} known[] = {
-		{0, 2, "\x1f\x8b", "gzip data"},
-		{0, 6,
-		 "\xfd"
-		 "7zXZ",
-		 "xz data"},
-		{0, 4, "\x28\xb5\x2f\xfd", "zstd data"},
-		{0, 3, "BZh", "bzip2 data"},
-		{0, 4, "\x04\x22\x4d\x18", "lz4 data"},
-		{0, 4, "PK\3\4", "a zip archive"},
-		{0, 6, "7z\xbc\xaf\x27\x1c", "a 7z archive"},
-		{0, 5, "07070", "a cpio archive"},
-		{257, 5, "ustar", "a tar archive"},
-	};
-	uint8_t head[512] = {0};
-
-	if (offset > INT64_MAX || pread(fd, head, sizeof(head), (off_t)offset) <= 0)
-		return NULL;
-	for (size_t i = 0; i < XW_ARRAY_SIZE(known); i++) {
-		if (!memcmp(head + known[i].at, known[i].magic, known[i].len))
-			return known[i].what;
-	}
-	return NULL;
-}
-
-/* What this program makes. */
-static bool is_ours(const char *type)
-{
-	return !strcmp(type, "ext2") || !strcmp(type, "ext3") || !strcmp(type, "ext4") ||
-	       !strcmp(type, "jbd");
-}
-
-/* libblkid's words as ours: "an ext4 filesystem labelled "x"", "LVM2_member data". */
-static void describe(blkid_probe pr, char *what, size_t size, bool *ours)
-{
-	const char *type = NULL, *usage = NULL, *label = NULL;
-
-	if (blkid_probe_lookup_value(pr, "TYPE", &type, NULL)) {
-		if (!blkid_probe_lookup_value(pr, "PTTYPE", &type, NULL))
-			snprintf(what, size, "a %s partition table", type);
-		return;
-	}
-	*ours = is_ours(type);
-	if (blkid_probe_lookup_value(pr, "LABEL", &label, NULL))
-		label = NULL;
-	if (!blkid_probe_lookup_value(pr, "USAGE", &usage, NULL) && strcmp(usage, "filesystem"))
-		snprintf(what, size, "%s %s", type, strcmp(usage, "other") ? usage : "space");
-	else
-		snprintf(what, size, "%s %s filesystem%s%s%s", strchr("aeiou", *type) ? "an" : "a",
-			 type, label ? " labelled \"" : "", label ? label : "", label ? "\"" : "");
-}
-
-/* What is on fd: "" = nothing known. *ours: something that this program makes. */
-static int probe(struct xw_mkfs *m, int fd, uint64_t offset, char *what, size_t size, bool *ours)
-{
-	blkid_probe pr = blkid_new_probe();
-	const char *archive;
-
-	what[0] = 0;
-	*ours = false;
-	if (!pr)
-		return xw_fail_nomem(&m->diag, "libblkid probe");
-	/*
-	 * Too small for any filesystem: nothing found. Read errors show up again when the target is
-	 * written.
-	 */
-	if (!blkid_probe_set_device(pr, fd, (blkid_loff_t)offset, 0)) {
-		blkid_probe_enable_superblocks(pr, 1);
-		blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_LABEL |
-							      BLKID_SUBLKS_USAGE);
-		blkid_probe_enable_partitions(pr, 1);
-		if (!blkid_do_fullprobe(pr))
-			describe(pr, what, size, ours);
-	}
-	blkid_free_probe(pr);
-	archive = what[0] ? NULL : find_archive(fd, offset);
-	if (archive)
-		snprintf(what, size, "%s", archive);
-	return 0;
-}
-
-static int check_overwrite(struct xw_mkfs *m, const char *path, int fd, const struct stat *st)
-{
-	char what[256];
-	bool ours;
-	int ret;
-
-	if (m->force < 2 && S_ISREG(st->st_mode) && xw_dev_behind_loop(path, what, sizeof(what)))
-		return xw_fail(&m->diag, XW_ERR_BUSY, "%s: in use by %s", path, what);
-	if (m->force < 2 && S_ISBLK(st->st_mode)) {
-		auto_fd int excl = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);
-
-		if (excl < 0 && errno == EBUSY)
-			return xw_fail(&m->diag, XW_ERR_BUSY, "%s: mounted or in use", path);
-	}
-	if (m->force)
-		return 0;
-	ret = probe(m, fd, m->params.offset, what, sizeof(what), &ours);
-	if (ret || (ours && m->replace)) /* which says that an old image may go */
-		return ret;
-	return what[0] ? xw_fail(&m->diag, XW_ERR_EXISTS, "%s: holds %s", path, what) : 0;
-}
 
 /*
  * Sources are looked at before the target is touched: a misspelt one must not cost an image, and
@@ -282,7 +169,7 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 		have = (uint64_t)st.st_size;
 		if (t->is_block && ioctl(fd, BLKGETSIZE64, &have))
 			return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s: size", path);
-		ret = check_overwrite(m, path, fd, &st);
+		ret = xw_overwrite_check(m, path, fd, &st);
 	}
 	if (ret)
 		return ret;

@@ -83,6 +83,34 @@ sha256sum src.tar >before
 mkfs -q --replace -d tree src.tar
 fails 1 "holds a tar archive" "--replace: an archive is no image"
 is "  and is as it was" sha256sum -c before
+# Nor is anything else that somebody has made; but a file that holds nothing may go.
+printf '# doc\n' >README.md
+cp "$BASH" elf
+truncate -s 4M late
+printf x >>late
+for file in README.md elf late; do
+	sha256sum $file >before
+	mkfs -q --replace -d good.tar $file
+	fails 1 "$file: holds data, but no image" "--replace of $file"
+	is "  it is as it was" sha256sum -c before
+	is "  and -F is named" grep -q -e -F .err
+	mkfs -qF --replace -d good.tar $file
+	works "  -F --replace"
+	clean $file "  makes an image of it"
+done
+: >empty
+truncate -s 4M holes
+head -c 3M /dev/zero >zeros
+truncate -s 9M zeros
+for file in empty holes zeros; do
+	mkfs -q --replace "${same[@]}" -d good.tar $file
+	works "--replace of a file that holds nothing: $file"
+	is "  the new image" cmp $file first.img
+done
+mkfs -q test.img 8M && "$BIN/xw-tune" -E test_fs test.img >.out 2>.err
+mkfs -q --replace -d good.tar test.img
+works "--replace of an image for tests"
+
 mkfs -q --replace -d src.tar src.tar
 fails 2 "both source and image" "--replace: the source is not the image"
 ln -s new.img link

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+/* May what is on the target be overwritten, or replaced by another file? */
+#include "config.h"
+
+#include <blkid/blkid.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/run.h"
+#include "base/auto.h"
+
+#define PIECE (1 << 20)
+
+/*
+ * Archives and compressed files: no filesystem, but what stands there when IMAGE and the source
+ * were swapped.
+ */
+static const char *find_archive(int fd, uint64_t offset)
+{
+	static const struct {
+		unsigned at, len;
+		const char *magic, *what;
+	} known[] = {
+		{0, 2, "\x1f\x8b", "gzip data"},
+		{0, 6,
+		 "\xfd"
+		 "7zXZ",
+		 "xz data"},
+		{0, 4, "\x28\xb5\x2f\xfd", "zstd data"},
+		{0, 3, "BZh", "bzip2 data"},
+		{0, 4, "\x04\x22\x4d\x18", "lz4 data"},
+		{0, 4, "PK\3\4", "a zip archive"},
+		{0, 6, "7z\xbc\xaf\x27\x1c", "a 7z archive"},
+		{0, 5, "07070", "a cpio archive"},
+		{257, 5, "ustar", "a tar archive"},
+	};
+	uint8_t head[512] = {0};
+
+	if (offset > INT64_MAX || pread(fd, head, sizeof(head), (off_t)offset) <= 0)
+		return NULL;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(known); i++) {
+		if (!memcmp(head + known[i].at, known[i].magic, known[i].len))
+			return known[i].what;
+	}
+	return NULL;
+}
+
+/* What this program makes. */
+static bool is_ours(const char *type)
+{
+	return !strcmp(type, "ext2") || !strcmp(type, "ext3") || !strcmp(type, "ext4") ||
+	       !strcmp(type, "ext4dev") /* -E test_fs */ || !strcmp(type, "jbd");
+}
+
+/* libblkid's words as ours: "an ext4 filesystem labelled "x"", "LVM2_member data". */
+static void describe(blkid_probe pr, char *what, size_t size, bool *ours)
+{
+	const char *type = NULL, *usage = NULL, *label = NULL;
+
+	if (blkid_probe_lookup_value(pr, "TYPE", &type, NULL)) {
+		if (!blkid_probe_lookup_value(pr, "PTTYPE", &type, NULL))
+			snprintf(what, size, "a %s partition table", type);
+		return;
+	}
+	*ours = is_ours(type);
+	if (blkid_probe_lookup_value(pr, "LABEL", &label, NULL))
+		label = NULL;
+	if (!blkid_probe_lookup_value(pr, "USAGE", &usage, NULL) && strcmp(usage, "filesystem"))
+		snprintf(what, size, "%s %s", type, strcmp(usage, "other") ? usage : "space");
+	else
+		snprintf(what, size, "%s %s filesystem%s%s%s", strchr("aeiou", *type) ? "an" : "a",
+			 type, label ? " labelled \"" : "", label ? label : "", label ? "\"" : "");
+}
+
+/* What is on fd: "" = nothing known. *ours: something that this program makes. */
+static int probe(struct xw_mkfs *m, int fd, uint64_t offset, char *what, size_t size, bool *ours)
+{
+	blkid_probe pr = blkid_new_probe();
+	const char *archive;
+
+	what[0] = 0;
+	*ours = false;
+	if (!pr)
+		return xw_fail_nomem(&m->diag, "libblkid probe");
+	/*
+	 * Too small for any filesystem: nothing found. Read errors show up again when the target is
+	 * written.
+	 */
+	if (!blkid_probe_set_device(pr, fd, (blkid_loff_t)offset, 0)) {
+		blkid_probe_enable_superblocks(pr, 1);
+		blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_LABEL |
+							      BLKID_SUBLKS_USAGE);
+		blkid_probe_enable_partitions(pr, 1);
+		if (!blkid_do_fullprobe(pr))
+			describe(pr, what, size, ours);
+	}
+	blkid_free_probe(pr);
+	archive = what[0] ? NULL : find_archive(fd, offset);
+	if (archive)
+		snprintf(what, size, "%s", archive);
+	return 0;
+}
+
+/*
+ * Nothing known is there. A file of somebody's own that --replace would unlink is something all the
+ * same, unless there is nothing in it; what is written over is up to who names it, as in mke2fs.
+ */
+static int look_for_data(struct xw_mkfs *m, const char *path, int fd, char *what, size_t size)
+{
+	auto_free uint8_t *buf = malloc(PIECE);
+	off_t at = 0, hole = 0;
+	ssize_t n;
+
+	if (!buf)
+		return xw_fail_nomem(&m->diag, "looking at what is there");
+	for (;;) {
+		if (at >= hole) {
+			at = lseek(fd, at, SEEK_DATA);
+			hole = at < 0 ? -1 : lseek(fd, at, SEEK_HOLE);
+			if (at < 0 && errno == ENXIO)
+				return 0;
+		}
+		n = hole < 0 ? -1 : pread(fd, buf, (size_t)XW_MIN(hole - at, PIECE), at);
+		if (n < 0)
+			return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s: cannot read", path);
+		if (!n)
+			return 0;
+		if (*buf || memcmp(buf, buf + 1, (size_t)n - 1)) {
+			snprintf(what, size, "data, but no image");
+			return 0;
+		}
+		at += n;
+	}
+}
+
+int xw_overwrite_check(struct xw_mkfs *m, const char *path, int fd, const struct stat *st)
+{
+	char what[256];
+	bool ours;
+	int ret;
+
+	if (m->force < 2 && S_ISREG(st->st_mode) && xw_dev_behind_loop(path, what, sizeof(what)))
+		return xw_fail(&m->diag, XW_ERR_BUSY, "%s: in use by %s", path, what);
+	if (m->force < 2 && S_ISBLK(st->st_mode)) {
+		auto_fd int excl = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);
+
+		if (excl < 0 && errno == EBUSY)
+			return xw_fail(&m->diag, XW_ERR_BUSY, "%s: mounted or in use", path);
+	}
+	if (m->force)
+		return 0;
+	ret = probe(m, fd, m->params.offset, what, sizeof(what), &ours);
+	if (ret || (ours && m->replace)) /* which says that an old image may go */
+		return ret;
+	if (!what[0] && m->replace)
+		ret = look_for_data(m, path, fd, what, sizeof(what));
+	return ret || !what[0] ? ret : xw_fail(&m->diag, XW_ERR_EXISTS, "%s: holds %s", path, what);
+}
