@@ -305,7 +305,7 @@ int xw_dir_check_victim(struct xw_dir *d, const char *name, size_t len)
 {
 	const int ret = name_ok(d, name, len);
 
-	if (ret || !xw_dir_is_dots(name, len))
+	if (ret || !xw_name_is_dots(name, len))
 		return ret;
 	d->cache.why = "\".\" and \"..\" cannot be removed";
 	return XW_ERR_INPUT;
@@ -339,7 +339,7 @@ static int find(struct xw_dir *d, const char *name, size_t len, struct xw_dir_pl
 
 	if (ret)
 		return ret;
-	if (d->now.indexed && xw_dir_is_dots(name, len)) {
+	if (d->now.indexed && xw_name_is_dots(name, len)) {
 		place->spot = (struct xw_leaf_spot){.at = len == 1 ? 0 : 12};
 		return xw_dir_block(d, 0, XW_DBUF_ROOT, &place->leaf);
 	}
@@ -487,7 +487,7 @@ int xw_dir_insert(struct xw_dir *d, const char *name, size_t len, xw_ino ino, ui
 		d->cache.why = "a name for no inode";
 		ret = XW_ERR_INPUT;
 	}
-	if (!ret && xw_dir_is_dots(name, len))
+	if (!ret && xw_name_is_dots(name, len))
 		ret = XW_ERR_EXISTS;
 	if (!ret)
 		ret = d->now.indexed ? insert_indexed(d, &e) : insert_linear(d, &e);

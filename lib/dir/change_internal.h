@@ -11,11 +11,6 @@ static inline uint32_t xw_dir_room(const struct xw_dir *d)
 	return d->f.block_size - (d->f.csum ? XW_DIR_TAIL : 0);
 }
 
-static inline bool xw_dir_is_dots(const char *name, size_t len)
-{
-	return name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.'));
-}
-
 /* Every operation stands between these two; end undoes it when ret is a failure, says why, and
  * returns it. */
 int xw_dir_change_begin(struct xw_dir *d);

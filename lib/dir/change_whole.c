@@ -113,7 +113,7 @@ static int collect_one(void *arg, const struct xw_dirent *e)
 	struct xw_dx_hash hash;
 	int ret;
 
-	if (xw_dir_is_dots(e->name, e->name_len))
+	if (xw_name_is_dots(e->name, e->name_len))
 		return 0;
 	ret = xw_dx_hash(c->d->hash_version, c->d->f.hash_seed, e->name, e->name_len, &hash);
 	if (ret)

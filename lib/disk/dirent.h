@@ -37,6 +37,12 @@ static inline unsigned xw_dirent_size(unsigned name_len)
 	return (XW_DIRENT_HDR + name_len + 3) & ~3u;
 }
 
+/* "." or ".."? A directory's own two entries, which lead elsewhere; no other may be named so. */
+static inline bool xw_name_is_dots(const char *name, size_t len)
+{
+	return len && name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.'));
+}
+
 /* ftype for an i_mode; XW_FT_UNKNOWN when the type bits are none. */
 enum xw_ftype xw_ftype_of_mode(uint32_t mode);
 

@@ -261,8 +261,9 @@ static int check_leaf(const void *block, const struct xw_itree_hdr *h, bool any_
 	for (unsigned i = 0; i < h->count; i++, last = e) {
 		if (xw_itree_leaf_decode(block, h->used, off, &e, &off))
 			return flawed(flaw, 10, i, "damaged entry");
-		if (!any_names &&
-		    (memchr(e.name, 0, e.name_len) || memchr(e.name, '/', e.name_len)))
+		if (xw_name_is_dots(e.name, e.name_len) ||
+		    (!any_names &&
+		     (memchr(e.name, 0, e.name_len) || memchr(e.name, '/', e.name_len))))
 			return flawed(flaw, 10, i, "impossible name");
 		if (!e.key.ino)
 			return flawed(flaw, 10, i, "entry without an inode");

@@ -119,8 +119,9 @@ uint32_t xw_itree_leaf_encode(void *block, uint32_t off, const struct xw_itree_e
 /*
  * Everything that one node can be judged by alone: its header (rule 6), entries that fill `used`
  * (10), zeros behind them (6), ascending order (11). Names are any bytes with any_names (encrypted
- * directories), else free of NUL and '/'. XW_ERR_CORRUPT. After success the entries can be decoded
- * without looking at errors; so can those of an index node of which rule 11 is all that is broken.
+ * directories), else free of NUL and '/'; "." and ".." are none. XW_ERR_CORRUPT. After success the
+ * entries can be decoded without looking at errors; so can those of an index node of which rule 11
+ * is all that is broken.
  */
 int xw_itree_node_check(const void *block, uint32_t block_size, bool any_names,
 			struct xw_itree_hdr *out, struct xw_itree_flaw *flaw);

@@ -37,6 +37,11 @@ int xw_children_add(struct xw_children *c, xw_ino ino, bool is_dir, const char *
 		.is_dir = is_dir,
 	};
 
+	/* who reads the list makes what it names: ".." would be out of the directory */
+	if (xw_name_is_dots(name, len))
+		return xw_fail(c->img->diag, XW_ERR_CORRUPT,
+			       "%s: directory inode %" PRIu32 ": \"%.*s\" names an entry",
+			       c->img->dev->name, c->ino, (int)len, name);
 	if (c->names.n + len > UINT32_MAX)
 		return xw_fail(c->img->diag, XW_ERR_LIMIT, "%s: too many names in a directory",
 			       c->img->dev->name);
@@ -83,11 +88,6 @@ static void keep_line(struct xw_children *c, int code)
 		xw_diag_clear(d);
 }
 
-static bool is_dots(const struct xw_dirent *e)
-{
-	return e->name[0] == '.' && (e->name_len == 1 || (e->name_len == 2 && e->name[1] == '.'));
-}
-
 static void forget(struct xw_children *c)
 {
 	c->v.n = c->names.n = c->next = c->fetched = 0;
@@ -104,9 +104,9 @@ static int read_blocks(struct xw_children *c, const struct xw_inode *inode, cons
 	if (rc && rc != XW_ERR_NOMEM)
 		keep_line(c, rc);
 	while (rc != XW_ERR_NOMEM && (rc = xw_dir_next(&it, &e, NULL))) {
-		if (rc > 0 && sum && !is_dots(&e))
+		if (rc > 0 && sum && !xw_name_is_dots(e.name, e.name_len))
 			xw_itree_sum_add(sum, e.ino, e.ftype, e.name, e.name_len);
-		else if (rc > 0 && !is_dots(&e))
+		else if (rc > 0 && !xw_name_is_dots(e.name, e.name_len))
 			rc = xw_children_add(c, e.ino, e.ftype == XW_FT_DIR, e.name, e.name_len);
 		if (rc < 0 && rc != XW_ERR_NOMEM)
 			keep_line(c, rc);
@@ -230,15 +230,17 @@ static int add_itree(struct xw_children *c)
 static int next_batch(struct xw_children *c)
 {
 	struct xw_itree_entry e;
-	int rc = 1;
+	int rc = 1, err;
 
 	forget(c);
 	for (unsigned i = 0; i < BATCH && rc == 1; i++) {
 		rc = xw_itree_next(c->itree, &e);
 		if (rc == 1 &&
-		    xw_children_add(c, e.key.ino, e.ftype == XW_FT_DIR, e.name, e.name_len))
-			return XW_ERR_NOMEM;
+		    (err = xw_children_add(c, e.key.ino, e.ftype == XW_FT_DIR, e.name, e.name_len)))
+			rc = err;
 	}
+	if (rc == XW_ERR_NOMEM)
+		return rc;
 	if (rc < 0)
 		keep_line(c, rc);
 	if (rc != 1)

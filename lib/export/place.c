@@ -11,6 +11,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "disk/dirent.h"
+
 #define DIRECTORY (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 static bool has_default_acl(int fd)
@@ -93,11 +95,25 @@ static bool leads_to(const struct xw_places *p, unsigned i, const char *path, si
 	return n <= len && !memcmp(p->path.v, path, n) && (n == len || path[n] == '/');
 }
 
+/* Nothing in it leads up, or stays where it is. */
+static bool leads_down(const char *path)
+{
+	for (size_t n;; path += n + 1) {
+		n = strcspn(path, "/");
+		if (!n || xw_name_is_dots(path, n))
+			return false;
+		if (!path[n])
+			return true;
+	}
+}
+
 int xw_places_parent(struct xw_places *p, const char *path, int *fd, const char **name)
 {
 	const char *slash = strrchr(path, '/');
 	const size_t len = slash ? (size_t)(slash - path) : 0;
 
+	if (*path && !leads_down(path))
+		return -EINVAL;
 	*name = slash ? slash + 1 : path;
 	while (p->n && !leads_to(p, p->n - 1, path, len))
 		leave(p);

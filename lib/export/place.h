@@ -31,7 +31,8 @@ void xw_places_close(struct xw_places *p);
 /*
  * The directory that is to hold `path`, as an O_PATH descriptor (of p, valid until the next call),
  * and the last component of path. Directories on the way are made where they are missing. 0 or
- * -errno; -ENOTDIR for a symbolic link.
+ * -errno; -ENOTDIR for a symbolic link, -EINVAL where a component is "." or ".." or none at all,
+ * whoever let that come here.
  */
 int xw_places_parent(struct xw_places *p, const char *path, int *fd, const char **name);
 /* Has the directory that was looked up last a default ACL? */

@@ -112,11 +112,6 @@ static int type_of(struct xw_tree_image *ti, const struct xw_dirent *e, uint32_t
 	return ret;
 }
 
-static bool is_dots(const struct xw_dirent *e)
-{
-	return e->name[0] == '.' && (e->name_len == 1 || (e->name_len == 2 && e->name[1] == '.'));
-}
-
 static int add_name(struct xw_tree_image *ti, struct xw_binode *dir, const struct xw_dirent *e)
 {
 	struct xw_binode *n = NULL;
@@ -158,7 +153,7 @@ static int load_names(struct xw_tree_image *ti, struct xw_binode *dir, const str
 	while (!ret && (more = xw_dir_next(&it, &e, NULL)) != 0) {
 		if (more < 0)
 			ret = more;
-		else if (!is_dots(&e))
+		else if (!xw_name_is_dots(e.name, e.name_len))
 			ret = add_name(ti, dir, &e);
 	}
 	xw_dir_end(&it);

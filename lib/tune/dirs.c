@@ -90,16 +90,11 @@ static int fits_tail(void *arg, xw_blk blk, enum xw_tune_kind kind)
 
 /* ---- built anew ---- */
 
-static bool is_dots(const struct xw_dirent *e)
-{
-	return e->name[0] == '.' && (e->name_len == 1 || (e->name_len == 2 && e->name[1] == '.'));
-}
-
 static int take(struct job *j, const struct xw_dirent *e)
 {
 	struct xw_dir_entry to = {.name_len = e->name_len, .ftype = e->ftype, .ino = e->ino};
 
-	if (is_dots(e)) {
+	if (xw_name_is_dots(e->name, e->name_len)) {
 		if (e->name_len == 2)
 			j->parent = e->ino;
 		return 0;

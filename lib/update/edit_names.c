@@ -85,8 +85,7 @@ int xw_update_check_empty(struct xw_update *u, xw_ino dir)
 		return ret;
 	ret = xw_dir_begin(u->img, dir, &in, raw, &it);
 	while (!ret && (more = xw_dir_next(&it, &e, NULL)) != 0) {
-		const bool dots = more > 0 && e.name[0] == '.' &&
-				  (e.name_len == 1 || (e.name_len == 2 && e.name[1] == '.'));
+		const bool dots = more > 0 && xw_name_is_dots(e.name, e.name_len);
 
 		ret = more < 0 ? more : 0;
 		if (!ret && !dots)

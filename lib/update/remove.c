@@ -175,8 +175,7 @@ static int names_of_blocks(struct xw_update_gone *g, xw_ino ino, const struct xw
 	int more, ret = xw_dir_begin(g->u->img, ino, in, raw, &it);
 
 	while (!ret && (more = xw_dir_next(&it, &e, NULL)) != 0) {
-		const bool dots = more > 0 && e.name[0] == '.' &&
-				  (e.name_len == 1 || (e.name_len == 2 && e.name[1] == '.'));
+		const bool dots = more > 0 && xw_name_is_dots(e.name, e.name_len);
 
 		if (more < 0)
 			ret = more;

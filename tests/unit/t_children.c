@@ -77,6 +77,28 @@ static void name_differs(void)
 	node(0, 7)[XW_ITREE_HDR + XW_ITREE_REC_HDR] = 'N';
 }
 
+/* A name that leads out of the directory. Its checksum, where it has one, is right. */
+static void leads_up(void)
+{
+	uint8_t *b = node(0, 7);
+	const uint32_t rec_len = peek16(b + XW_ITREE_HDR + 8);
+	struct xw_itree_hdr h;
+	struct xw_super sb;
+
+	b[XW_ITREE_HDR + 10] = 2;
+	poke16(b + XW_ITREE_HDR + 8, 16);
+	memset(b + XW_ITREE_HDR + XW_ITREE_REC_HDR, 0, rec_len - XW_ITREE_REC_HDR);
+	memcpy(b + XW_ITREE_HDR + XW_ITREE_REC_HDR, "..", 2);
+	memmove(b + XW_ITREE_HDR + 16, b + XW_ITREE_HDR + rec_len,
+		BS - XW_ITREE_TAIL - XW_ITREE_HDR - rec_len);
+	memset(b + BS - XW_ITREE_TAIL - (rec_len - 16), 0, rec_len - 16);
+	poke16(b + 8, (uint16_t)(peek16(b + 8) - (rec_len - 16)));
+	xw_super_decode(iw.image + 1024, &sb);
+	ck_assert_int_eq(xw_itree_hdr_decode(b, BS, &h, NULL), 0);
+	xw_itree_set_csum(b, BS, xw_super_has_csum(&sb),
+			  xw_inode_seed(xw_super_csum_seed(&sb), h.dir, h.generation));
+}
+
 static void leaf_damaged(void)
 {
 	node(0, 9)[0] ^= 1;
@@ -114,7 +136,9 @@ static const struct wrong {
 	{leaf_damaged, "itree block"},
 	{root_damaged, "itree block"},
 	{own_leaf_damaged, "damaged entry"},
+	{leads_up, "impossible name"},
 	{healthy, NULL, true},
+	{leads_up, "impossible name", true},
 	{entry_gone, "itree block", true},
 	{leaf_damaged, "itree block", true},
 	{root_damaged, "itree block", true},

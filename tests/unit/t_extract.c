@@ -122,6 +122,31 @@ START_TEST(places_follow_no_links)
 }
 END_TEST
 
+/* A second lock: who lists a directory gives no such names. */
+START_TEST(places_lead_down)
+{
+	static const char *const bad[] = {"..",    "../x", "a/..", "a/../x", ".", "a/.",
+					  "a/./x", "/x",   "a//x", "a/",     "/", "b/../../x"};
+	struct xw_places p;
+	const char *name;
+	struct host h;
+	struct stat st;
+	int fd;
+
+	host_make(&h);
+	ck_assert_int_eq(xw_places_open(&p, h.top), 0);
+	ck_assert_int_eq(xw_places_parent(&p, "a/x", &fd, &name), 0);
+	for (size_t i = 0; i < XW_ARRAY_SIZE(bad); i++)
+		ck_assert_int_eq(xw_places_parent(&p, bad[i], &fd, &name), -EINVAL);
+	ck_assert(!host_has(&h, "b", &st));
+	ck_assert_int_eq(xw_places_parent(&p, "", &fd, &name), 0);
+	ck_assert_int_eq(xw_places_parent(&p, "a/...", &fd, &name), 0);
+	ck_assert_str_eq(name, "...");
+	xw_places_close(&p);
+	host_drop(&h);
+}
+END_TEST
+
 /* ---- names of archives ---- */
 
 START_TEST(suffixes)
@@ -285,6 +310,7 @@ int main(void)
 	tcase_set_timeout(tc, 300);
 	tcase_add_test(tc, deep_places);
 	tcase_add_test(tc, places_follow_no_links);
+	tcase_add_test(tc, places_lead_down);
 	tcase_add_test(tc, suffixes);
 	tcase_add_loop_test(tc, many_windows, 0, 3);
 	tcase_add_loop_test(tc, unpacked, 0, 2);

@@ -184,6 +184,31 @@ START_TEST(encrypted_names_are_any_bytes)
 }
 END_TEST
 
+/* Not even there: they would lead out of the directory. */
+START_TEST(dots_are_no_names)
+{
+	static const struct {
+		const char *name;
+		int rc;
+	} rows[] = {{".", XW_ERR_CORRUPT}, {"..", XW_ERR_CORRUPT}, {"...", 0}, {".a", 0}};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++) {
+		const struct xw_itree_entry e = {
+			{12, 2}, (uint8_t)strlen(rows[i].name), XW_FT_DIR, rows[i].name};
+		struct xw_itree_hdr h = {.count = 1};
+		struct xw_itree_flaw flaw = {0};
+		uint8_t b[BS] = {0};
+
+		h.used = (uint16_t)xw_itree_leaf_encode(b, 0, &e);
+		xw_itree_hdr_encode(b, BS, &h);
+		for (int any = 0; any < 2; any++) {
+			ck_assert_int_eq(xw_itree_node_check(b, BS, any, &h, &flaw), rows[i].rc);
+			ck_assert_uint_eq(flaw.rule, rows[i].rc ? 10 : 0);
+		}
+	}
+}
+END_TEST
+
 /* Equal separators are allowed, equal entries are not; links of one hash differ in name. */
 START_TEST(order)
 {
@@ -316,6 +341,7 @@ int main(void)
 	tcase_add_test(t, encodes_the_same_bytes);
 	tcase_add_loop_test(t, damage_is_seen, 0, (int)XW_ARRAY_SIZE(damages));
 	tcase_add_test(t, encrypted_names_are_any_bytes);
+	tcase_add_test(t, dots_are_no_names);
 	tcase_add_test(t, order);
 	tcase_add_test(t, owner);
 	tcase_add_test(t, checksum);

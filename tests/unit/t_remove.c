@@ -252,6 +252,40 @@ static void refused(struct world *w, const char *name, bool recursive, xw_ino ke
 	xw_diag_clear(&diag);
 }
 
+/* The itree calls /d/sub "..", and its checksum is right: nothing above /d goes with it. */
+START_TEST(itree_that_leads_up)
+{
+	struct xw_inode in;
+	struct world w;
+	uint32_t seed;
+	bool found = false;
+
+	open_world(&w, 4);
+	ok(xw_session_begin(&w.s, &w.u));
+	ok(xw_image_inode(w.u->img, w.dir, &in, NULL));
+	seed = xw_image_inode_seed(w.u->img, w.dir, &in);
+	for (xw_blk blk = 1; blk < w.u->img->sb.blocks_count; blk++) {
+		uint8_t b[1024], *name;
+
+		ok(xw_dev_pread(w.s.dev, b, sizeof(b), blk * sizeof(b)));
+		if (peek32(b) != XW_ITREE_MAGIC || b[5])
+			continue;
+		name = memmem(b, sizeof(b), "\3\2sub", 5);
+		if (!name)
+			continue;
+		memcpy(name, "\2\2..", 5);
+		xw_itree_set_csum(b, sizeof(b), true, seed);
+		ok(xw_dev_pwrite(w.s.dev, b, sizeof(b), blk * sizeof(b)));
+		found = true;
+	}
+	ck_assert(found);
+	xw_session_forget(&w.s);
+	refused(&w, "d", true, 0, XW_ERR_CORRUPT, "impossible name");
+	ck_assert_uint_eq(links_of(&w, w.sub), 2);
+	close_world(&w);
+}
+END_TEST
+
 START_TEST(refusals)
 {
 	struct world w;
@@ -359,6 +393,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, names_of_a_directory_that_stays, 0, XW_ARRAY_SIZE(kinds));
 	tcase_add_loop_test(t, whole_directory, 0, XW_ARRAY_SIZE(kinds));
+	tcase_add_test(t, itree_that_leads_up);
 	tcase_add_loop_test(t, with_an_itree, 0, 2);
 	tcase_add_loop_test(t, refusals, 0, 2);
 	tcase_add_test(t, failures);
