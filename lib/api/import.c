@@ -26,6 +26,7 @@ void xw_import_free(struct xw_import *x)
 	xw_mkfs_clear(&x->m);
 	xw_json_free(&x->json);
 	free(x->redo_file);
+	free(x->undo_file);
 	free(x);
 }
 
@@ -47,14 +48,14 @@ static int set_commit(struct xw_import *x, const char *value)
 		       value ? value : "");
 }
 
-static int set_redo_file(struct xw_import *x, const char *value)
+static int set_name(struct xw_import *x, const char *option, const char *value, char **where)
 {
 	char *copy = value && *value ? strdup(value) : NULL;
 
 	if (!copy)
-		return xw_fail(&x->m.diag, XW_ERR_USAGE, "--redo-file: needs a name");
-	free(x->redo_file);
-	x->redo_file = copy;
+		return xw_fail(&x->m.diag, XW_ERR_USAGE, "%s: needs a name", option);
+	free(*where);
+	*where = copy;
 	return 0;
 }
 
@@ -85,7 +86,17 @@ int xw_import_set(struct xw_import *x, const char *option, const char *value)
 	if (!strcmp(option, "--commit"))
 		return set_commit(x, value);
 	if (!strcmp(option, "--redo-file"))
-		return set_redo_file(x, value);
+		return set_name(x, option, value, &x->redo_file);
+	if (!strcmp(option, "--undo-file"))
+		return set_name(x, option, value, &x->undo_file);
+	if (!strcmp(option, "--keep-old-files") || !strcmp(option, "--skip-old-files")) {
+		x->existing = option[2] == 'k' ? XW_FILL_KEEP : XW_FILL_SKIP;
+		return 0;
+	}
+	if (!strcmp(option, "--dry-run")) {
+		x->dry_run = true;
+		return 0;
+	}
 	if (!strcmp(option, "-E"))
 		return set_extended(x, value);
 	ret = xw_run_source_option(&x->m, option, value);
@@ -154,7 +165,7 @@ const char *xw_import_json(struct xw_import *x)
 {
 	const struct xw_import_result *r = &x->result;
 	struct xw_json *j = &x->json;
-	const char *how = r->by_journal ? "journal" : "redo";
+	const char *how = x->dry_run ? "none" : r->by_journal ? "journal" : "redo";
 
 	xw_json_free(j);
 	xw_json_object(j, NULL);
@@ -162,6 +173,7 @@ const char *xw_import_json(struct xw_import *x)
 	RESULT_COUNTS(X)
 #undef X
 	xw_json_str(j, "commit", how, strlen(how));
+	xw_json_bool(j, "dry_run", x->dry_run);
 	xw_json_bool(j, "replayed", r->replayed);
 	xw_json_f64(j, "seconds", r->seconds, 3);
 	xw_json_end(j, '}');

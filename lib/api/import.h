@@ -9,6 +9,9 @@
 struct xw_import {
 	struct xw_mkfs m; /* sources, how they are read, callbacks, diag; nothing of making */
 	char *redo_file; /* owned; NULL: beside the image */
+	char *undo_file; /* owned; NULL: none */
+	enum xw_fill_existing existing;
+	bool dry_run;
 	enum xw_commit_how how;
 	struct xw_import_result result;
 	struct xw_json json;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
  * One run of an import: the image opened for change, the sources over its tree, new contents to
- * free space as they arrive, metadata behind them, one commit.
+ * free space as they arrive, metadata behind them, one commit. A dry run has all of it but the
+ * commit: contents go nowhere, and what metadata would become is held in memory.
  */
 #include "config.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "api/import.h"
 #include "base/auto.h"
@@ -21,6 +24,8 @@ struct run {
 	struct xw_intake in;
 	struct xw_tree_image image;
 	struct xw_commit_info info;
+	struct xw_dev *nowhere; /* a dry run's, as the next */
+	struct xw_out contents;
 };
 
 /* ---- set-up ---- */
@@ -37,8 +42,20 @@ static int open_fill(struct run *r)
 
 	if (f->whiteouts == XW_WHITEOUTS_AUTO)
 		f->whiteouts = XW_WHITEOUTS_APPLY; /* there is a layer below: the image */
+	f->existing = r->x->existing;
 	f->old_xattrs = old_xattrs;
 	f->old_xattrs_arg = r->u;
+	return ret;
+}
+
+static int open_nowhere(struct run *r)
+{
+	struct xw_diag *diag = &r->x->m.diag;
+	int ret = xw_dev_open_null(diag, &r->nowhere);
+
+	if (!ret)
+		ret = xw_batch_new(r->nowhere, 0, false, diag, &r->contents.batch);
+	r->in.sink.out = &r->contents;
 	return ret;
 }
 
@@ -47,20 +64,28 @@ static int prepare(struct run *r)
 	struct xw_mkfs *m = &r->x->m;
 	const struct xw_update_opts o = {
 		.redo_file = r->x->redo_file,
+		.undo_file = r->x->undo_file,
 		.offset = m->params.offset,
 		.how = r->x->how,
 		.now = m->params.now,
 		.mb = m->params.mb,
 		.jobs = m->jobs,
+		.rdonly = r->x->dry_run,
 	};
-	int ret = r->edit ? xw_update_begin(steal(r->edit), &o, &m->diag, &r->u)
-			  : xw_update_open(r->path, &o, &m->diag, &r->u);
+	int ret;
+
+	if (r->x->dry_run && !r->edit && access(r->path, W_OK)) /* what a real run would say */
+		return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s: cannot open", r->path);
+	ret = r->edit ? xw_update_begin(steal(r->edit), &o, &m->diag, &r->u)
+		      : xw_update_open(r->path, &o, &m->diag, &r->u);
 
 	if (!ret)
 		ret = xw_tree_init(&r->in.tree, m->params.now, &m->diag);
 	if (!ret)
 		ret = xw_tree_image_init(&r->image, &r->in.tree, r->u->img);
-	return ret ? ret : open_fill(r);
+	if (!ret)
+		ret = open_fill(r);
+	return ret || !r->x->dry_run ? ret : open_nowhere(r);
 }
 
 /* ---- the run ---- */
@@ -86,6 +111,8 @@ static int build(struct run *r)
 		ret = xw_update_tree(r->u, &r->in.tree);
 	if (!ret)
 		ret = xw_intake_report(&r->in, "flush");
+	if (!ret && r->x->dry_run)
+		return xw_update_flush(r->u);
 	return ret ? ret : xw_update_commit(r->u, &r->info);
 }
 
@@ -99,6 +126,8 @@ static void summarise(struct run *r)
 	xw_run_count(r->in.tree.first, &c);
 	xw_run_statistics(&r->x->m, u->space, u->b.share);
 	xw_batch_stats(u->out.batch, &st);
+	if (r->x->dry_run)
+		st.bytes = 0;
 	*res = (struct xw_import_result){
 		.files = c.files,
 		.directories = c.directories,
@@ -134,6 +163,9 @@ static void cleanup(struct run *r)
 	struct xw_xintern *intern = r->u ? r->u->b.intern : NULL;
 
 	xw_intake_close(&r->in);
+	xw_batch_free(r->contents.batch);
+	if (r->nowhere)
+		xw_dev_close(r->nowhere);
 	xw_update_close(r->u);
 	xw_share_free(share);
 	xw_xintern_free(intern);

@@ -133,8 +133,9 @@ XW_API int xw_import_new(struct xw_import **out);
 XW_API void xw_import_free(struct xw_import *x);
 /*
  * The options of xw_mkfs_set() that say how sources are read ("--exclude", "--directory",
- * "--whiteouts", "--jobs", ...), "-E" with "offset=" and "mb_...=", "now"; "--redo-file" FILE and
- * "--commit" auto, redo or journal.
+ * "--whiteouts", "--jobs", ...), "-E" with "offset=" and "mb_...=", "now"; "--redo-file" FILE,
+ * "--undo-file" FILE, "--commit" auto, redo or journal; "--keep-old-files" or "--skip-old-files";
+ * "--dry-run": nothing is written, and the result is what the run would have made.
  */
 XW_API int xw_import_set(struct xw_import *x, const char *option, const char *value);
 /* A directory, archive or "-"; later ones win, and what the image holds is the lowest layer. */

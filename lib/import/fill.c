@@ -37,6 +37,33 @@ static uint16_t in_place_of_file(const struct xw_fill *f)
 	return f->whiteouts == XW_WHITEOUTS_OVERLAY ? XW_BN_OPAQUE : 0;
 }
 
+/* Names of the image are of no layer, until a source has them, too, or what is in them. */
+bool xw_fill_stays(const struct xw_fill *f, const struct xw_blink *l)
+{
+	return f->existing != XW_FILL_REPLACE && l->node->flags & XW_BN_OLD &&
+	       (!l->layer || xw_binode_is(l->node, XW_S_IFDIR));
+}
+
+static int refuse_existing(struct xw_fill *f, const struct xw_blink *l)
+{
+	struct xw_slice path = f->entry->path;
+	bool own;
+
+	while (path.len && path.p[path.len - 1] == '/')
+		path.len--;
+	own = path.len >= l->len && !memcmp(path.p + path.len - l->len, l->name, l->len) &&
+	      (path.len == l->len || path.p[path.len - l->len - 1] == '/');
+	xw_diag_clear(f->diag);
+	return xw_fail(f->diag, XW_ERR_EXISTS, "%s: %.*s: %.*s%sexists in the image", f->source,
+		       (int)XW_MIN(path.len, 300), path.p, own ? 0 : l->len, l->name,
+		       own ? "" : " ");
+}
+
+int xw_fill_refuse(struct xw_fill *f, const struct xw_blink *l)
+{
+	return f->existing == XW_FILL_KEEP ? refuse_existing(f, l) : 0;
+}
+
 /*
  * A directory that no entry names is what mkdir(2) makes of it, run by root: tar(1) makes these
  * with it, before an entry of the same source for the parent has its effect.
@@ -54,6 +81,8 @@ static int implied(void *arg, struct xw_binode *n, const struct xw_binode *paren
 	}
 	if (!old)
 		return 0;
+	if (xw_fill_stays(f, old)) /* with tar it fails even where it skips what exists */
+		return refuse_existing(f, old);
 	if (!xw_whiteout_is_device(old->node))
 		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: replaces the file %.*s by a directory",
 		       f->source, (int)XW_MIN(f->entry->path.len, 300), f->entry->path.p, old->len,
@@ -188,7 +217,10 @@ static int add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw_
 		return ret;
 	old = xw_tree_find(f->tree, at->dir, at->name, at->len);
 	if (old && old->node == target) {
-		old->layer = f->tree->layer;
+		if (f->existing == XW_FILL_REPLACE)
+			old->layer = f->tree->layer;
+	} else if (old && xw_fill_stays(f, old)) {
+		return xw_fill_refuse(f, old);
 	} else {
 		target->links++; /* held while the old name goes: it may be above the target */
 		ret = old ? xw_tree_unlink(f->tree, old) : 0;
@@ -224,6 +256,14 @@ static int add_directory(struct xw_fill *f, const struct xw_entry *e, const stru
 
 	if (ret)
 		return ret;
+	if (f->existing != XW_FILL_REPLACE && n && n->flags & XW_BN_OLD &&
+	    xw_binode_is(n, XW_S_IFDIR)) {
+		if (old)
+			old->layer = f->tree->layer;
+		return 0;
+	}
+	if (old && xw_fill_stays(f, old))
+		return xw_fill_refuse(f, old);
 	if (n && !xw_binode_is(n, XW_S_IFDIR)) {
 		flags = in_place_of_file(f);
 		ret = xw_tree_unlink(f->tree, old);
@@ -245,11 +285,12 @@ static int add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entr
 		    const struct xw_path_at *at, struct xw_blink *old)
 {
 	const bool over_dir = old && xw_binode_is(old->node, XW_S_IFDIR);
+	const bool stays = old && xw_fill_stays(f, old);
 	struct xw_binode *n;
-	int ret = over_dir ? xw_tree_need(f->tree, old->node) : 0;
+	int ret = over_dir && !stays ? xw_tree_need(f->tree, old->node) : 0;
 
-	if (ret)
-		return ret;
+	if (ret || stays)
+		return ret ? ret : xw_fill_refuse(f, old);
 	if (over_dir && old->node->dir->entries)
 		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: replaces a directory that is not empty",
 		       s->name, (int)XW_MIN(e->path.len, 300), e->path.p);

@@ -21,6 +21,13 @@ enum xw_whiteouts {
 	XW_WHITEOUTS_OVERLAY, /* they become what overlayfs understands */
 };
 
+/* An entry whose name the image had before it was filled; directories stay what they are. */
+enum xw_fill_existing {
+	XW_FILL_REPLACE, /* it wins; a directory gets its attributes */
+	XW_FILL_KEEP, /* XW_ERR_EXISTS */
+	XW_FILL_SKIP, /* it is left out */
+};
+
 struct xw_fill {
 	/* given */
 	struct xw_tree *tree;
@@ -30,6 +37,7 @@ struct xw_fill {
 	const struct xw_select *select;
 	struct xw_diag *diag;
 	enum xw_whiteouts whiteouts; /* not AUTO */
+	enum xw_fill_existing existing;
 	bool xattrs_allowed; /* ext_attr */
 	int64_t latest; /* second that an inode holds, for a warning; 0: no warning */
 	const char *root_selinux; /* -E root_selinux; NULL = none */
@@ -73,6 +81,10 @@ bool xw_whiteout_named(const char *name, size_t len);
 bool xw_whiteout_is_device(const struct xw_binode *n);
 /* Carry out the marker whose last path component is at->name. */
 int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct xw_path_at *at);
+/* fill.c: is this a name that `existing` says is to stay? */
+bool xw_fill_stays(const struct xw_fill *f, const struct xw_blink *l);
+/* XW_FILL_KEEP: XW_ERR_EXISTS, with a line about it; else 0. */
+int xw_fill_refuse(struct xw_fill *f, const struct xw_blink *l);
 /* attrs.c: n->flags changed what xattrs it must have (XW_BN_OPAQUE). */
 int xw_fill_renew_xattrs(struct xw_fill *f, struct xw_binode *n);
 void xw_fill_free(struct xw_fill *f);

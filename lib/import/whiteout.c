@@ -43,7 +43,7 @@ static bool is_lost_found(const struct xw_fill *f, const struct xw_blink *l)
 static bool goes(const struct xw_fill *f, const struct xw_blink *l, const struct xw_binode *top)
 {
 	if (l->layer < f->tree->layer)
-		return !is_lost_found(f, l);
+		return !is_lost_found(f, l) && !xw_fill_stays(f, l);
 	return f->whiteouts == XW_WHITEOUTS_OVERLAY && top != f->tree->root &&
 	       xw_whiteout_is_device(l->node);
 }
@@ -67,6 +67,9 @@ static int clear_lower(struct xw_fill *f, struct xw_binode *top)
 			return 0;
 		if (!l->node) {
 			l = l->next;
+		} else if (l->layer < f->tree->layer && xw_fill_stays(f, l) &&
+			   !is_lost_found(f, l) && xw_fill_refuse(f, l)) {
+			return XW_ERR_EXISTS;
 		} else if (goes(f, l, top)) {
 			struct xw_blink *next = l->next;
 			int ret = xw_tree_unlink(f->tree, l);
@@ -143,6 +146,8 @@ int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct 
 			return ret;
 		return xw_binode_is(l->node, XW_S_IFDIR) ? make_opaque(f, l->node) : 0;
 	}
+	if (l && xw_fill_stays(f, l))
+		return xw_fill_refuse(f, l);
 	if (l)
 		ret = xw_tree_unlink(f->tree, l);
 	if (!ret && f->whiteouts == XW_WHITEOUTS_OVERLAY && !xw_tree_covered(f->tree, at->dir))

@@ -214,9 +214,11 @@ int xw_update_open(const char *path, const struct xw_update_opts *opts, struct x
 {
 	const struct xw_edit_opts eo = {
 		.redo_file = opts->redo_file,
+		.undo_file = opts->undo_file,
 		.offset = opts->offset,
 		.how = opts->how,
 		.now = opts->now,
+		.recover = opts->rdonly ? XW_RECOVER_RDONLY : 0,
 	};
 	struct xw_edit *e;
 	int ret = xw_edit_begin(path, &eo, diag, &e);

@@ -40,7 +40,7 @@
 	 XW_RO_VERITY | XW_RO_ORPHAN_PRESENT | XW_RO_ITREE | XW_RO_BIGALLOC)
 
 struct xw_update_opts {
-	const char *redo_file; /* as in xw_edit_opts */
+	const char *redo_file, *undo_file; /* as in xw_edit_opts */
 	uint64_t offset;
 	enum xw_commit_how how;
 	int64_t now; /* seconds: ctime, dtime, s_wtime */
@@ -53,6 +53,7 @@ struct xw_update_opts {
 	 */
 	bool lax;
 	unsigned image_flags; /* XW_IMAGE_*, under lax */
+	bool rdonly; /* nothing on disk ever changes, and there is no commit: all is held */
 };
 
 /* A record of an inode table to be written. */

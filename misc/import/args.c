@@ -5,12 +5,18 @@
 #include "cli/term.h"
 #include "import/tool.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { KEY_COMMIT = CLI_KEY_OWN, KEY_REDO_FILE };
+enum { KEY_COMMIT = CLI_KEY_OWN, KEY_REDO_FILE, KEY_SKIP_OLD };
 
 static const struct cli_row rows[] = {
+	{'C', required_argument, "-C", CLI_OURS, NULL},
 	{'E', required_argument, "-E", CLI_TO_LIBRARY, NULL},
+	{'k', no_argument, "--keep-old-files", CLI_TO_LIBRARY, NULL},
+	{KEY_SKIP_OLD, no_argument, "--skip-old-files", CLI_TO_LIBRARY, NULL},
+	{'n', no_argument, "--dry-run", CLI_OURS, NULL},
+	{'z', required_argument, "--undo-file", CLI_TO_LIBRARY, NULL},
 	{KEY_COMMIT, required_argument, "--commit", CLI_TO_LIBRARY, NULL},
 	{KEY_REDO_FILE, required_argument, "--redo-file", CLI_TO_LIBRARY, NULL},
 	CLI_FILL_ROWS,
@@ -31,7 +37,11 @@ static void print_help(FILE *out)
 	      "should\n"
 	      "become.\n"
 	      "\n"
-	      "What is taken, and as what:\n" CLI_FILL_HELP "\n"
+	      "What is taken, and as what:\n"
+	      "  -C DIR                    look for SOURCEs in DIR\n" CLI_FILL_HELP
+	      "  -k, --keep-old-files      fail where a file would replace what IMAGE has\n"
+	      "      --skip-old-files      leave such files out\n"
+	      "\n"
 	      "The change:\n"
 	      "  -E LIST                   offset=BYTES: where in IMAGE the filesystem begins;\n"
 	      "                            mb_*: tuning of the allocator\n"
@@ -39,6 +49,8 @@ static void print_help(FILE *out)
 	      "redo:\n"
 	      "                            through a file beside it\n"
 	      "      --redo-file FILE      that file (default: IMAGE.xw-redo; needed for devices)\n"
+	      "  -z, --undo-file FILE      write what is overwritten to FILE, for e2undo(8)\n"
+	      "  -n, --dry-run             write nothing; say what an import would come to\n"
 	      "\n"
 	      "Running:\n"
 	      "  -q         print nothing but problems      -v         print more; twice: "
@@ -54,6 +66,46 @@ static void print_help(FILE *out)
 	      out);
 }
 
+/* As in tar(1), a further -C is relative to those before it. */
+static int take(struct cli_line *l, int key, const char *value)
+{
+	struct import_args *args = l->arg;
+	char *dir = NULL;
+
+	if (key == 'n') {
+		args->dry_run = true;
+		cli_line_push(l, "--dry-run", NULL);
+		return -1;
+	}
+	if (!*value) {
+		cli_error("-C: needs the name of a directory");
+		return EXIT_USAGE;
+	}
+	dir = import_in_dir(args->dir, value);
+	if (!dir) {
+		cli_error("out of memory reading the command line");
+		return EXIT_FAILED;
+	}
+	free(args->dir);
+	args->dir = dir;
+	return -1;
+}
+
+char *import_in_dir(const char *dir, const char *name)
+{
+	char *path = NULL;
+
+	if (!dir || name[0] == '/' || !strcmp(name, "-"))
+		return strdup(name);
+	return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
+}
+
+void import_args_free(struct import_args *args)
+{
+	cli_line_free(&args->line);
+	free(args->dir);
+}
+
 int import_args_parse(struct import_args *args, int argc, char **argv)
 {
 	int status;
@@ -63,7 +115,9 @@ int import_args_parse(struct import_args *args, int argc, char **argv)
 			 .usage = "xw-import [options] IMAGE SOURCE...",
 			 .rows = rows,
 			 .n_rows = sizeof(rows) / sizeof(rows[0]),
-			 .help = print_help},
+			 .help = print_help,
+			 .take = take,
+			 .arg = args},
 	};
 	status = cli_line_read(&args->line, argc, argv);
 	if (status >= 0)

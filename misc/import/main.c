@@ -8,14 +8,20 @@
 #include "cli/term.h"
 #include "import/tool.h"
 
+#include <stdlib.h>
+
 static int set_all(struct xw_import *x, const struct import_args *args)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < args->line.count && !err; i++)
 		err = xw_import_set(x, args->line.settings[i].name, args->line.settings[i].value);
-	for (char **source = args->sources; *source && !err; source++)
-		err = xw_import_add_source(x, *source);
+	for (char **source = args->sources; *source && !err; source++) {
+		char *path = import_in_dir(args->dir, *source);
+
+		err = path ? xw_import_add_source(x, path) : XW_E_NOMEM;
+		free(path);
+	}
 	return err;
 }
 
@@ -81,8 +87,10 @@ int main(int argc, char **argv)
 	if (status < 0) {
 		cli_catch_interrupts();
 		status = import(&args);
-		done = status == EXIT_DONE ? "the import is done" : NULL;
+		done = status != EXIT_DONE ? NULL
+		       : args.dry_run      ? "the dry run is done"
+					   : "the import is done";
 	}
-	cli_line_free(&args.line);
+	import_args_free(&args);
 	return cli_close_account(status, done);
 }

@@ -33,7 +33,8 @@ void import_print_result(FILE *out, const struct import_args *args,
 	const struct cli_files files = {r->files, r->directories, r->symlinks, r->hardlinks,
 					r->specials};
 
-	fprintf(out, "%s%s%s\n", cli_style(out, CLI_BOLD), args->image, cli_style(out, CLI_PLAIN));
+	fprintf(out, "%s%s%s%s\n", cli_style(out, CLI_BOLD), args->image, cli_style(out, CLI_PLAIN),
+		args->dry_run ? "  (dry run: nothing was written)" : "");
 	cli_row_files(out, &files);
 	cli_row_data(out, r->data_blocks * r->block_size, r->extents, r->files_with_data);
 	if (r->inline_inodes)
@@ -49,8 +50,10 @@ void import_print_result(FILE *out, const struct import_args *args,
 		if (!r->removed_inodes)
 			cli_row(out, "given back", "%s of their old blocks",
 				cli_size(r->freed_blocks * r->block_size).s);
-		cli_row(out, "written", "%s", cli_size(r->bytes_written).s);
-		print_commit(out, r);
+		if (!args->dry_run) {
+			cli_row(out, "written", "%s", cli_size(r->bytes_written).s);
+			print_commit(out, r);
+		}
 	}
 	cli_row_time(out, r->seconds, r->bytes_in);
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Undo files (-z) of xw-debugfs and xw-tune: e2undo, which wrote none of it, brings the old image back, but
+# Undo files (-z) of xw-debugfs, xw-tune and xw-import: e2undo, which wrote none of it, brings the old image back, but
 # for what is in free space; files are continued, also those of stock tools and by them; and a file that cannot be written leaves the image alone.
 . "$(dirname "$0")/../cli/lib.sh"
 DBG=$XW_BUILD/xw-debugfs TUNE=$XW_BUILD/xw-tune
-for tool in "$DBG" "$TUNE"; do [ -x "$tool" ] || skip_all "$tool is not built"; done
+for tool in "$DBG" "$TUNE" "$IMPORT"; do [ -x "$tool" ] || skip_all "$tool is not built"; done
 for tool in e2undo mke2fs tune2fs debugfs; do command -v $tool >/dev/null || skip_all "$tool is not installed"; done
 
 mkdir -p tree/many
@@ -12,6 +12,10 @@ seq 30000 >tree/seq
 for n in $(seq 300); do : >"tree/many/entry-number-$n-of-many"; done
 printf '%s\n' "mkdir /new" "rm /many/entry-number-7-of-many" "write tree/seq /new/copy" "rm /seq" "ea_set /many user.a 1" \
 	"ssv volume_name changed" >changes
+mkdir -p layer/many layer/brought
+for n in $(seq 200 400); do echo "$n" >"layer/many/entry-number-$n-of-many"; done
+seq 50000 >layer/brought/seq
+: >layer/.wh.seq
 for n in $(seq 100 250); do echo "ln /many/entry-number-$n-of-many /new/$n"; done >>changes
 
 # same A B: all that is in use in A is the same in B, byte by byte; free blocks may be anything.
@@ -21,6 +25,12 @@ same() {
 	cmp -l "$1" "$2" | awk -v bs="$bs" '{ b = int(($1 - 1) / bs) } b != l { print "testb", b; l = b }' >ask
 	debugfs -f ask "$1" 2>/dev/null | grep 'marked in use' && return 1
 	return 0
+}
+# as_before A B: the same, but for records of inodes that were never used, where an import writes as it does to free blocks
+as_before() {
+	dumpe2fs "$1" >one.dump 2>/dev/null
+	dumpe2fs "$2" >two.dump 2>/dev/null
+	cmp one.dump two.dump && "$EXPORT" "$1" >one.tar && "$EXPORT" "$2" >two.tar && cmp one.tar two.tar
 }
 # back IMAGE OLD FILE DESCRIPTION [OPTION...]
 back() {
@@ -42,6 +52,13 @@ while read -r options; do
 	rm -f undo
 	"$TUNE" -z undo -U random -L label img >.out 2>.err || fail "$options: xw-tune"
 	back img old undo "$options, xw-tune"
+	cp old img
+	rm -f undo
+	"$IMPORT" -q -z undo img layer >.out 2>.err || fail "$options: xw-import"
+	"$IMPORT" -q --undo-file undo --directory again img layer >.out 2>.err || fail "$options: xw-import goes on"
+	is "$options, xw-import: e2undo takes it" e2undo undo img
+	is "$options, xw-import: the old image is back" as_before img old
+	clean img "$options, xw-import: it is clean"
 done <<-'END'
 	-t ext4 -b 1024
 	-t ext4 -b 4096
@@ -113,6 +130,10 @@ is "of another state: nothing was changed" same later img
 cp old img
 "$DBG" -w -z img -R "mkdir /x" img >.out 2>.err
 is "the image itself: nothing was changed" same old img
+"$IMPORT" -q -z junk img layer >.out 2>.err
+equal "xw-import, no undo file: refused" $? 1
+equal "xw-import, no undo file: it stays" "$(cat junk)" precious
+is "xw-import, no undo file: nothing was changed" same old img
 "$DBG" -w -z /dev/null -R "mkdir /x" img >.out 2>.err
 equal "a device: refused" "$? $(stat -c %F /dev/null)" "1 character special file"
 "$TUNE" --commit journal -z undo3 -L x img >.out 2>.err
