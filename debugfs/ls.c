@@ -209,6 +209,13 @@ static void pwd_json(struct xw_json *j, const char *which, xw_ino ino, const cha
 	xw_json_end(j, '}');
 }
 
+static void pwd_text(struct dbg *d, const char *label, xw_ino ino, const char *path)
+{
+	fprintf(d->out, "%s  INODE: %6" PRIu32 "  PATH: ", label, ino);
+	dbg_print_name(d, path, strlen(path));
+	fputc('\n', d->out);
+}
+
 static int verb_pwd(struct dbg *d, int argc, char **argv)
 {
 	auto_free char *cwd = NULL, *root = NULL;
@@ -227,9 +234,8 @@ static int verb_pwd(struct dbg *d, int argc, char **argv)
 		xw_json_end(&d->js, '}');
 		return 0;
 	}
-	fprintf(d->out,
-		"[pwd]   INODE: %6" PRIu32 "  PATH: %s\n[root]  INODE: %6" PRIu32 "  PATH: %s\n",
-		d->cwd, cwd, d->root, root);
+	pwd_text(d, "[pwd] ", d->cwd, cwd);
+	pwd_text(d, "[root]", d->root, root);
 	return 0;
 }
 

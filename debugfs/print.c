@@ -2,9 +2,9 @@
 /* Forms of output that several verbs share, as the stock debugger has them. */
 #include "config.h"
 
+#include "cli/escape.h"
 #include "print.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -62,30 +62,12 @@ void dbg_print_bytes(struct dbg *d, const uint8_t *buf, size_t len)
 
 void dbg_print_name(struct dbg *d, const char *name, size_t len)
 {
-	for (size_t i = 0; i < len; i++) {
-		const unsigned char c = (unsigned char)name[i];
-
-		if (isprint(c))
-			fputc(c, d->out);
-		else
-			fprintf(d->out, "\\x%02x", c);
-	}
+	cli_escape(d->out, CLI_HEX, name, len);
 }
 
 char *dbg_shown_name(const char *name, size_t len)
 {
-	struct dbg to = {0};
-	char *text = NULL;
-	size_t size;
-
-	to.out = open_memstream(&text, &size);
-	if (!to.out)
-		return NULL;
-	dbg_print_name(&to, name, len);
-	if (!fclose(to.out))
-		return text;
-	free(text);
-	return NULL;
+	return cli_escaped(CLI_HEX, name, len);
 }
 
 int dbg_width(uint64_t n, int least)

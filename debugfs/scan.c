@@ -196,7 +196,9 @@ static int on_name(void *arg, const struct dbg_entry *e)
 			xw_json_str(&d->js, "path", full, (size_t)len);
 			xw_json_end(&d->js, '}');
 		} else {
-			fprintf(d->out, "%" PRIu32 "\t%s/", e->e.ino, c->path);
+			fprintf(d->out, "%" PRIu32 "\t", e->e.ino);
+			dbg_print_name(d, c->path, strlen(c->path));
+			fputc('/', d->out);
 			dbg_print_name(d, e->e.name, e->e.name_len);
 			fputc('\n', d->out);
 		}

@@ -2,6 +2,7 @@
 /* Verbs about extended attributes. */
 #include "config.h"
 
+#include "cli/escape.h"
 #include "print.h"
 #include "read/xattrs.h"
 #include "xattr.h"
@@ -37,23 +38,6 @@ static void print_hex(FILE *out, const uint8_t *v, size_t len)
 		fprintf(out, "%02x ", v[i]);
 }
 
-/* As C would have it between quotes. */
-static void print_c(FILE *out, const uint8_t *v, size_t len)
-{
-	static const char from[] = "\a\b\f\n\r\t\v\\\"", to[] = "abfnrtv\\\"";
-
-	for (size_t i = 0; i < len; i++) {
-		const char *at = v[i] ? strchr(from, v[i]) : NULL;
-
-		if (at)
-			fprintf(out, "\\%c", to[at - from]);
-		else if (isprint(v[i]))
-			fputc(v[i], out);
-		else
-			fprintf(out, "\\%03o", v[i]);
-	}
-}
-
 /* Is it text, but for a byte in eight? */
 static bool is_text(const uint8_t *v, size_t len)
 {
@@ -70,7 +54,7 @@ static void print_value(FILE *out, const uint8_t *v, size_t len, bool hex, bool 
 		print_hex(out, v, len);
 	} else {
 		fputc('"', out);
-		print_c(out, v, len);
+		cli_escape(out, CLI_C, v, len);
 		fputc('"', out);
 	}
 }
@@ -102,7 +86,7 @@ static void print_one(struct dbg *d, const struct xw_xattr_ref *a, bool first)
 	}
 	fputs("  ", d->out);
 	if (is_text((const uint8_t *)name, strlen(name)))
-		print_c(d->out, (const uint8_t *)name, strlen(name));
+		cli_escape(d->out, CLI_C, name, strlen(name));
 	else
 		print_hex(d->out, (const uint8_t *)name, strlen(name));
 	fprintf(d->out, " (%" PRIu32 ")", a->value_len);
@@ -221,7 +205,7 @@ static int put_value(struct dbg *d, const struct get *g, const char *name, const
 	} else if (g->hex) {
 		print_hex(d->out, value, len);
 	} else if (g->c) {
-		print_c(d->out, value, len);
+		cli_escape(d->out, CLI_C, value, len);
 	} else {
 		fwrite(value, 1, len, d->out);
 	}
@@ -290,21 +274,6 @@ static int verb_ea_get(struct dbg *d, int argc, char **argv)
 
 /* ---- the structure ---- */
 
-/* As cat -v shows bytes. */
-static void print_visible(FILE *out, const uint8_t *v, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		const uint8_t low = v[i] & 0x7F;
-
-		if (v[i] != low)
-			fputs("M-", out);
-		if (low < ' ' || low == 0x7F)
-			fprintf(out, "^%c", low ^ 0x40);
-		else
-			fputc(low, out);
-	}
-}
-
 static void dump_value(struct dbg *d, const uint8_t *v, size_t len)
 {
 	fputs("value = ", d->out);
@@ -312,7 +281,7 @@ static void dump_value(struct dbg *d, const uint8_t *v, size_t len)
 		fputs("<hexdump>\n", d->out);
 		dbg_hexdump(d, v, len);
 	} else {
-		print_visible(d->out, v, len);
+		cli_escape(d->out, CLI_CAT, v, len);
 	}
 	fputc('\n', d->out);
 }

@@ -18,6 +18,7 @@
 
 #include "api/run.h"
 #include "base/auto.h"
+#include "base/same.h"
 #include "commit/store.h"
 
 #define DISCARD_STEP (1ull << 30) /* bytes at once, so that an interrupt is noticed */
@@ -43,10 +44,7 @@ static int check_sources(struct xw_mkfs *m, const char *path, const struct stat 
 			     : stat(name, &st) || faccessat(AT_FDCWD, name, R_OK, AT_EACCESS))
 			return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s: cannot open",
 					     is_stdin ? "standard input" : name);
-		if (target && !S_ISDIR(st.st_mode) &&
-		    ((st.st_dev == target->st_dev && st.st_ino == target->st_ino) ||
-		     (S_ISBLK(st.st_mode) && S_ISBLK(target->st_mode) &&
-		      st.st_rdev == target->st_rdev)))
+		if (target && !S_ISDIR(st.st_mode) && xw_same_file(&st, target))
 			return xw_fail(&m->diag, XW_ERR_USAGE, "%s: is both source and image",
 				       path);
 	}

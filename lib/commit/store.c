@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/same.h"
 #include "commit/commit_internal.h"
 #include "commit/store.h"
 #include "dev/file.h"
@@ -205,8 +206,7 @@ int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset
 	if (stat(image, &st))
 		return xw_fail_errno(diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
 				     "%s: cannot open", image);
-	if (redo_file && !stat(redo_file, &redo) && redo.st_dev == st.st_dev &&
-	    redo.st_ino == st.st_ino)
+	if (redo_file && !stat(redo_file, &redo) && xw_same_file(&redo, &st))
 		return xw_fail(diag, XW_ERR_INPUT, "--redo-file %s: is the image itself",
 			       redo_file);
 	if (!redo_file && S_ISBLK(st.st_mode))

@@ -13,14 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/same.h"
+
 static bool is_same(const struct stat *a, const char *path)
 {
 	struct stat b;
 
-	if (!path || stat(path, &b))
-		return false;
-	return (a->st_dev == b.st_dev && a->st_ino == b.st_ino) ||
-	       (S_ISBLK(a->st_mode) && S_ISBLK(b.st_mode) && a->st_rdev == b.st_rdev);
+	return path && !stat(path, &b) && xw_same_file(a, &b);
 }
 
 int cli_output_open(const char *path, const char *const keep[], size_t n, bool *created,

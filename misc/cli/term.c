@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include "cli/escape.h"
 #include "cli/term.h"
 
 #include <errno.h>
@@ -43,13 +44,28 @@ static const char *tool_name(void)
 	return strncmp(name, "lt-", 3) == 0 ? name + 3 : name;
 }
 
+/* One line whatever is in it: names that the user gave, and messages of other libraries. */
+static void __attribute__((format(printf, 2, 0)))
+put_line(const char *before, const char *fmt, va_list ap)
+{
+	char *raw = NULL, *line = NULL;
+
+	if (vasprintf(&raw, fmt, ap) >= 0) {
+		line = cli_escaped(CLI_TEXT, raw, strlen(raw));
+		free(raw);
+	}
+	fprintf(stderr, "%s%s\n", before, line ? line : "(out of memory for this message)");
+	free(line);
+}
+
 static void __attribute__((format(printf, 3, 0)))
 say(enum cli_style style, const char *label, const char *fmt, va_list ap)
 {
-	fprintf(stderr, "%s%s:%s %s", cli_style(stderr, style), tool_name(),
-		cli_style(stderr, CLI_PLAIN), label);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	char before[128];
+
+	snprintf(before, sizeof(before), "%s%s:%s %s", cli_style(stderr, style), tool_name(),
+		 cli_style(stderr, CLI_PLAIN), label);
+	put_line(before, fmt, ap);
 }
 
 void cli_error(const char *fmt, ...)
@@ -75,19 +91,18 @@ void cli_note(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	put_line("", fmt, ap);
 	va_end(ap);
 }
 
 void cli_hint(const char *fmt, ...)
 {
+	char before[64];
 	va_list ap;
 
+	snprintf(before, sizeof(before), "%*s", (int)strlen(tool_name()) + 2, "");
 	va_start(ap, fmt);
-	fprintf(stderr, "%*s", (int)strlen(tool_name()) + 2, "");
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	put_line(before, fmt, ap);
 	va_end(ap);
 }
 

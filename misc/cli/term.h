@@ -17,7 +17,8 @@ bool cli_colour(FILE *out);
 /* The escape sequence that starts a style, "" where colour is not welcome; CLI_PLAIN ends it. */
 const char *cli_style(FILE *out, enum cli_style style);
 
-/* "NAME: LINE" on stderr, NAME being the tool's. Wipe a bar that is being drawn first. */
+/* "NAME: LINE" on stderr, NAME being the tool's; as CLI_TEXT (escape.h). Wipe a bar that is being
+ * drawn first. */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cli_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The line alone, for -v. */

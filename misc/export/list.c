@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The listing: a name a line as tar -t prints them, or with -v what ls -l would say. */
-#include "base/utf8.h"
 #include "cli/env.h"
+#include "cli/escape.h"
 #include "export/tool.h"
 
 #include <inttypes.h>
@@ -11,17 +11,7 @@
 
 static void print_escaped(const char *s)
 {
-	for (size_t left = strlen(s), n; left; s += n, left -= n) {
-		n = xw_utf8_shown(s, left);
-		if (*s == '\\')
-			putchar('\\');
-		if (n) {
-			fwrite(s, 1, n, stdout);
-		} else {
-			printf("\\%03o", (unsigned char)*s);
-			n = 1;
-		}
-	}
+	cli_escape(stdout, CLI_TEXT_BACK, s, strlen(s));
 }
 
 static void print_mode(uint32_t mode)

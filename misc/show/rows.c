@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 
-#include "base/utf8.h"
+#include "cli/escape.h"
 #include "cli/human.h"
 #include "show/rows.h"
 
@@ -84,15 +84,7 @@ void show_signed(struct xw_show *s, const char *name, int64_t v)
 
 static void print_bytes(FILE *out, const char *text, size_t len)
 {
-	for (size_t n; len; text += n, len -= n) {
-		n = xw_utf8_shown(text, len);
-		if (n) {
-			fwrite(text, 1, n, out);
-		} else {
-			fprintf(out, "\\%03o", (unsigned char)*text);
-			n = 1;
-		}
-	}
+	cli_escape(out, CLI_TEXT, text, len);
 	fputc('\n', out);
 }
 

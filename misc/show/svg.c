@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "base/utf8.h"
+#include "cli/escape.h"
 #include "cli/human.h"
 #include "show/show.h"
 
@@ -36,24 +36,6 @@ struct drawing {
 	unsigned columns, rows, cell; /* pixels */
 	unsigned orders; /* of a whole group, 1 + log2 */
 };
-
-/* XML takes neither control characters nor anything but UTF-8, nor the two noncharacters U+FFFE and
- * U+FFFF: question marks stand for them. */
-static void put_escaped(FILE *out, const char *text)
-{
-	for (size_t left = strlen(text), n; left; text += n, left -= n) {
-		n = xw_utf8_shown(text, left);
-		if (n == 1 && strchr("<>&\"", *text)) {
-			fprintf(out, "&#%d;", *text);
-		} else if (n &&
-			   (n != 3 || memcmp(text, "\xef\xbf", 2) || (uint8_t)text[2] < 0xbe)) {
-			fwrite(text, 1, n, out);
-		} else {
-			fputc('?', out);
-			n = n ? n : 1;
-		}
-	}
-}
 
 static unsigned order1(uint64_t n)
 {
@@ -168,7 +150,7 @@ int xw_freefrag_svg(FILE *out, struct xw_image *img, const char *name, const str
 		"<rect width='100%%' height='100%%' fill='#ffffff'/>\n"
 		"<text x='%d' y='34' font-size='18' font-weight='bold'>Free space in ",
 		WIDTH, bars_at + BARS_HEIGHT + 48, MARGIN);
-	put_escaped(out, name);
+	cli_escape(out, CLI_XML, name, strlen(name));
 	fprintf(out, "</text>\n<text x='%d' y='56'>%s of %s free, in %s; the longest %s</text>\n",
 		MARGIN, cli_size(ff->blocks * img->block_size).s,
 		cli_size(img->sb.blocks_count * img->block_size).s,

@@ -28,6 +28,9 @@ ino=$("$DBG" -R "imap /file" img | sed -n 's/^Inode \([0-9]*\).*/\1/p')
 mkdir -p esc/dir
 echo x >"$(printf 'esc/dir/red\033[31m\233')"
 ln -s "$(printf 'to\033[31m\351')" esc/link
+odd=$(printf 'd\033[31m')
+mkdir "esc/$odd"
+echo y >"esc/$odd/inside"
 mkfs -q -d esc esc.img 4M
 dbg -R "filefrag -r /" esc.img
 is "filefrag -r escapes names" grep -qF '/dir/red\x1b[31m\x9b: 1 contiguous extents' .out
@@ -35,6 +38,12 @@ dbg -R "filefrag -v /dir" esc.img
 is "filefrag -v too" grep -qF '/dir/red\x1b[31m\x9b has 1 block(s)' .out
 dbg -R "stat /link" esc.img
 is "stat escapes targets" grep -qF 'Fast link dest: "to\x1b[31m\xe9"' .out
+dbg -R "cd $odd" -R pwd -R "cd /" esc.img
+is "pwd escapes paths" grep -qF 'PATH: /d\x1b[31m' .out
+dbg -R "ncheck $("$DBG" -R "imap \"$odd/inside\"" esc.img | sed -n 's/^Inode \([0-9]*\).*/\1/p')" esc.img
+is "ncheck escapes directories" grep -qF '/d\x1b[31m/inside' .out
+dbg -R "$odd" esc.img
+is "complaints are clean" test "$(tr -dc '\033' <.err | wc -c)" = 0
 
 # ---- words ----
 dbg -R "cat /file" img

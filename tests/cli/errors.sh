@@ -159,4 +159,9 @@ if [ -e link.tar ]; then
 	equal "a parent that is a symlink resolves inside the image" "$RC" 0
 	clean img "  and the image is clean"
 fi
+
+# What the user named is shown as one line that no terminal obeys.
+odd=$(printf 'two\nlines\033[31m')
+import "$odd"
+equal "an odd name in a message" "$(head -n 1 .err)" "xw-import: two\\012lines\\033[31m: nothing to import: a directory, an archive, or - is missing"
 done_testing

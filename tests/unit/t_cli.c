@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* What tools print for people, and what they take from the environment. */
+#include "base/same.h"
 #include "cli/env.h"
+#include "cli/escape.h"
 #include "cli/human.h"
 #include "cli/names.h"
 #include "unit.h"
 
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define CASES(table) ((int)(sizeof(table) / sizeof((table)[0])))
@@ -152,6 +156,56 @@ START_TEST(ignored_signal_stays_ignored)
 }
 END_TEST
 
+/* a word, an escape sequence, a newline, quotes and backslash, umlaut, C1 in both forms, markup */
+#define ODD "a b\033[1m\n\"\\\xC3\xA4\xC2\x9B\x9B\x7F<&>\xEF\xBF\xBF"
+
+static const struct {
+	enum cli_escape how;
+	const char *text;
+} escapes[] = {
+	{CLI_TEXT, "a b\\033[1m\\012\"\\\xC3\xA4\\302\\233\\233\\177<&>\xEF\xBF\xBF"},
+	{CLI_TEXT_BACK, "a b\\033[1m\\012\"\\\\\xC3\xA4\\302\\233\\233\\177<&>\xEF\xBF\xBF"},
+	{CLI_XML, "a b?[1m?&#34;\\\xC3\xA4????&#60;&#38;&#62;?"},
+	{CLI_HEX, "a b\\x1b[1m\\x0a\"\\\\xc3\\xa4\\xc2\\x9b\\x9b\\x7f<&>\\xef\\xbf\\xbf"},
+	{CLI_C, "a b\\033[1m\\n\\\"\\\\\\303\\244\\302\\233\\233\\177<&>\\357\\277\\277"},
+	{CLI_CAT, "a b^[[1m^J\"\\M-CM-$M-BM-^[M-^[^?<&>M-oM-?M-?"},
+};
+
+START_TEST(escape)
+{
+	char *text = cli_escaped(escapes[_i].how, ODD, sizeof(ODD) - 1);
+
+	ck_assert_str_eq(text, escapes[_i].text);
+	free(text);
+	text = cli_escaped(escapes[_i].how, "\0", 1);
+	ck_assert_str_eq(text, ((const char *const[]){"\\000", "\\000", "?", "\\x00", "\\000",
+						      "^@"})[escapes[_i].how]);
+	free(text);
+	text = cli_escaped(escapes[_i].how, "", 0);
+	ck_assert_str_eq(text, "");
+	free(text);
+}
+END_TEST
+
+/* Two nodes of one block device are one file, two of a character device are not. */
+START_TEST(same_file)
+{
+	const struct stat file = {.st_dev = 1, .st_ino = 7, .st_mode = S_IFREG},
+			  there = {.st_dev = 2, .st_ino = 7, .st_mode = S_IFREG},
+			  node = {.st_dev = 1, .st_ino = 8, .st_mode = S_IFBLK, .st_rdev = 9},
+			  twin = {.st_dev = 1, .st_ino = 9, .st_mode = S_IFBLK, .st_rdev = 9},
+			  other = {.st_dev = 1, .st_ino = 10, .st_mode = S_IFBLK, .st_rdev = 10},
+			  tty = {.st_dev = 1, .st_ino = 11, .st_mode = S_IFCHR, .st_rdev = 9};
+
+	ck_assert(xw_same_file(&file, &file));
+	ck_assert(!xw_same_file(&file, &there));
+	ck_assert(!xw_same_file(&file, &node));
+	ck_assert(xw_same_file(&node, &twin));
+	ck_assert(!xw_same_file(&node, &other));
+	ck_assert(!xw_same_file(&node, &tty));
+}
+END_TEST
+
 START_TEST(names)
 {
 	uint32_t id = 99;
@@ -180,6 +234,8 @@ int main(void)
 	tcase_add_loop_test(tc, epoch, 0, CASES(epochs));
 	tcase_add_loop_test(tc, interrupt, 0, 3);
 	tcase_add_test(tc, ignored_signal_stays_ignored);
+	tcase_add_loop_test(tc, escape, 0, CASES(escapes));
+	tcase_add_test(tc, same_file);
 	tcase_add_test(tc, names);
 	suite_add_tcase(s, tc);
 	return unit_main(s);

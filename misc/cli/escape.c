@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One loop for all forms: what stays goes out as it is, for the rest stands something else. Which
+ * form a tool prints is that of the tool that it is like (tar, debugfs, dumpe2fs), not a matter of
+ * taste.
+ */
+#include "config.h"
+
+#include "cli/escape.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+static bool is_ascii(uint8_t c)
+{
+	return c >= ' ' && c < 0x7f;
+}
+
+/* U+FFFE and U+FFFF, which XML does not take. */
+static bool is_no_character(const char *s, size_t n)
+{
+	return n == 3 && !memcmp(s, "\xef\xbf", 2) && (uint8_t)s[2] >= 0xbe;
+}
+
+/* Bytes at s that stay as they are: 0 where something else stands for them. */
+static size_t stays(enum cli_escape how, const char *s, size_t left)
+{
+	size_t n;
+
+	switch (how) {
+	case CLI_TEXT:
+		return xw_utf8_shown(s, left);
+	case CLI_TEXT_BACK:
+		return *s == '\\' ? 0 : xw_utf8_shown(s, left);
+	case CLI_XML:
+		n = xw_utf8_shown(s, left);
+		return (n == 1 && strchr("<>&\"", *s)) || is_no_character(s, n) ? 0 : n;
+	case CLI_C:
+		return is_ascii((uint8_t)*s) && *s != '\\' && *s != '"';
+	case CLI_HEX:
+	case CLI_CAT:
+		break;
+	}
+	return is_ascii((uint8_t)*s);
+}
+
+static size_t put_xml(FILE *out, const char *s, size_t left)
+{
+	const size_t n = xw_utf8_shown(s, left);
+
+	if (n == 1)
+		fprintf(out, "&#%d;", *s);
+	else
+		fputc('?', out);
+	return n ? n : 1;
+}
+
+static void put_cat(FILE *out, uint8_t c)
+{
+	const uint8_t low = c & 0x7f;
+
+	if (c != low)
+		fputs("M-", out);
+	if (is_ascii(low))
+		fputc(low, out);
+	else
+		fprintf(out, "^%c", low ^ 0x40);
+}
+
+static void put_c(FILE *out, uint8_t c)
+{
+	static const char from[] = "\a\b\f\n\r\t\v\\\"", to[] = "abfnrtv\\\"";
+	const char *at = c ? strchr(from, c) : NULL;
+
+	if (at)
+		fprintf(out, "\\%c", to[at - from]);
+	else
+		fprintf(out, "\\%03o", c);
+}
+
+/* What stands for the byte at s, or for more of them: how many. */
+static size_t put_other(FILE *out, enum cli_escape how, const char *s, size_t left)
+{
+	const uint8_t c = (uint8_t)*s;
+
+	switch (how) {
+	case CLI_XML:
+		return put_xml(out, s, left);
+	case CLI_HEX:
+		fprintf(out, "\\x%02x", c);
+		break;
+	case CLI_CAT:
+		put_cat(out, c);
+		break;
+	case CLI_C:
+		put_c(out, c);
+		break;
+	case CLI_TEXT:
+	case CLI_TEXT_BACK:
+		if (c == '\\')
+			fputs("\\\\", out);
+		else
+			fprintf(out, "\\%03o", c);
+		break;
+	}
+	return 1;
+}
+
+void cli_escape(FILE *out, enum cli_escape how, const void *bytes, size_t len)
+{
+	const char *s = bytes;
+
+	for (size_t n; len; s += n, len -= n) {
+		n = stays(how, s, len);
+		if (n)
+			fwrite(s, 1, n, out);
+		else
+			n = put_other(out, how, s, len);
+	}
+}
+
+char *cli_escaped(enum cli_escape how, const void *bytes, size_t len)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	cli_escape(out, how, bytes, len);
+	if (!fclose(out))
+		return text;
+	free(text);
+	return NULL;
+}
