@@ -144,7 +144,7 @@ int xw_overwrite_check(struct xw_mkfs *m, const char *path, int fd, const struct
 	bool ours;
 	int ret;
 
-	if (m->force < 2 && S_ISREG(st->st_mode) && xw_dev_behind_loop(path, what, sizeof(what)))
+	if (m->force < 2 && S_ISREG(st->st_mode) && xw_dev_behind_loop(fd, what, sizeof(what)))
 		return xw_fail(&m->diag, XW_ERR_BUSY, "%s: in use by %s", path, what);
 	if (m->force < 2 && S_ISBLK(st->st_mode)) {
 		auto_fd int excl = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);

@@ -221,6 +221,8 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 	if (!e)
 		return XW_ERR_NOMEM;
 	if (!opts->in_use_too && !rdonly)
+		rc = xw_dev_check_unused(base);
+	if (!rc && !opts->in_use_too && !rdonly)
 		rc = check_mmp(base, diag);
 	if (!rc)
 		rc = xw_recover_dev(&base, store, recover_flags(opts), diag, &e->recovered);
@@ -245,27 +247,14 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 	return 0;
 }
 
-static int check_loop(const char *path, const struct xw_edit_opts *opts, struct xw_diag *diag)
-{
-	char loop[64];
-	struct stat st;
-
-	if (opts->in_use_too || opts->recover & XW_RECOVER_RDONLY || stat(path, &st) ||
-	    !S_ISREG(st.st_mode) || !xw_dev_behind_loop(path, loop, sizeof(loop)))
-		return 0;
-	return xw_fail(diag, XW_ERR_BUSY, "%s: in use by %s", path, loop);
-}
-
 int xw_edit_begin(const char *path, const struct xw_edit_opts *opts, struct xw_diag *diag,
 		  struct xw_edit **out)
 {
 	const unsigned flags = opts->recover & XW_RECOVER_RDONLY ? XW_DEV_RDONLY : 0;
 	struct xw_redo_store *store = NULL;
 	struct xw_dev *dev = NULL;
-	int rc = check_loop(path, opts, diag);
+	int rc = xw_dev_open_file(path, flags, diag, &dev);
 
-	if (!rc)
-		rc = xw_dev_open_file(path, flags, diag, &dev);
 	if (!rc && opts->offset)
 		rc = xw_dev_open_offset(dev, opts->offset, &dev);
 	if (!rc)

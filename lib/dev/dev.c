@@ -124,6 +124,11 @@ static int window_check_end(struct xw_dev *d, uint64_t end)
 	return err ? err : xw_dev_check_end(w->under, end + w->off);
 }
 
+static int window_check_unused(struct xw_dev *d)
+{
+	return xw_dev_check_unused(window(d)->under);
+}
+
 static void window_close(struct xw_dev *d)
 {
 	xw_dev_close(window(d)->under);
@@ -142,6 +147,7 @@ static const struct xw_dev_ops window_ops = {
 	.reserve = window_reserve,
 	.ahead = window_ahead,
 	.check_end = window_check_end,
+	.check_unused = window_check_unused,
 };
 
 int xw_dev_open_offset(struct xw_dev *under, uint64_t off, struct xw_dev **out)

@@ -45,6 +45,9 @@ struct xw_dev_ops {
 	/* Optional likewise: XW_ERR_HOSTFULL when this process may not write as far as byte `end`,
 	 * which each such write would say, too late. */
 	int (*check_end)(struct xw_dev *d, uint64_t end);
+	/* Optional likewise: XW_ERR_BUSY when now a loop device stands on it, which may be mounted.
+	 */
+	int (*check_unused)(struct xw_dev *d);
 };
 
 struct xw_dev {
@@ -86,8 +89,9 @@ int xw_dev_open_null(struct xw_diag *diag, struct xw_dev **out);
  * name offsets in `under`. */
 int xw_dev_open_offset(struct xw_dev *under, uint64_t off, struct xw_dev **out);
 
-/* Does a loop device, which may be mounted, stand on this file? Then *loop is its path. */
-bool xw_dev_behind_loop(const char *path, char *loop, size_t size);
+/* Does a loop device, which may be mounted, stand on this regular file, by whatever name? Then
+ * *loop (of size bytes) is the device's path. */
+bool xw_dev_behind_loop(int fd, char *loop, size_t size);
 
 static inline int xw_dev_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
 {
@@ -141,6 +145,11 @@ static inline int xw_dev_reserve(struct xw_dev *d, uint64_t off, uint64_t len)
 static inline int xw_dev_check_end(struct xw_dev *d, uint64_t end)
 {
 	return d->ops->check_end ? d->ops->check_end(d, end) : 0;
+}
+
+static inline int xw_dev_check_unused(struct xw_dev *d)
+{
+	return d->ops->check_unused ? d->ops->check_unused(d) : 0;
 }
 
 /* d may be NULL */

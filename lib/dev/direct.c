@@ -268,6 +268,11 @@ static int direct_check_end(struct xw_dev *d, uint64_t end)
 	return xw_dev_check_end(direct(d)->under, end);
 }
 
+static int direct_check_unused(struct xw_dev *d)
+{
+	return xw_dev_check_unused(direct(d)->under);
+}
+
 static void direct_close(struct xw_dev *d)
 {
 	struct direct_dev *w = direct(d);
@@ -288,6 +293,7 @@ static const struct xw_dev_ops direct_ops = {
 	.close = direct_close,
 	.discard = direct_discard,
 	.check_end = direct_check_end,
+	.check_unused = direct_check_unused,
 };
 
 int xw_dev_open_direct(struct xw_dev *under, uint32_t align, struct xw_dev **out)

@@ -330,6 +330,16 @@ static int file_check_end(struct xw_dev *d, uint64_t end)
 		       d->name, (unsigned long long)end, limit);
 }
 
+/* A block device is opened with O_EXCL, which keeps mounts away. */
+static int file_check_unused(struct xw_dev *d)
+{
+	char loop[64];
+
+	if (d->is_block || !xw_dev_behind_loop(file(d)->fd, loop, sizeof(loop)))
+		return 0;
+	return xw_fail(d->diag, XW_ERR_BUSY, "%s: in use by %s", d->name, loop);
+}
+
 static void file_close(struct xw_dev *d)
 {
 	close(file(d)->fd);
@@ -348,6 +358,7 @@ static const struct xw_dev_ops file_ops = {
 	.reserve = file_reserve,
 	.ahead = file_ahead,
 	.check_end = file_check_end,
+	.check_unused = file_check_unused,
 };
 
 int xw_dev_fail_open(struct xw_diag *diag, const char *path, int err)

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# An image that is mounted is known by whatever name, and nothing writes to it; nor to one that was mounted while a change was made.
+. "$(dirname "$0")/lib.sh"
+can_loop || skip_all "needs root and loop mounts"
+command -v losetup >/dev/null || skip_all "needs losetup"
+
+mkdir d mnt one two elsewhere
+seq 1 2000 >d/file
+mkfs -q -d d pristine 16M
+works "an image"
+fresh() { umount mnt 2>/dev/null; rm -f one/* elsewhere/*; cp --sparse=always pristine one/img; }
+mounted() { fresh && mount -o loop one/img mnt; }
+at_end "umount '$T/mnt'"
+
+# refused NAME DESCRIPTION: of the file below mnt, by that name
+refused() {
+	sum=$(sha256sum <"$1")
+	mkfs -F "$1" 16M
+	fails 1 "$1: in use by /dev/loop" "$2: xw-mkfs"
+	import "$1" d
+	fails 1 "$1: in use by /dev/loop" "$2: xw-import"
+	T_TOOL=xw-tune
+	run_tool "$BIN/xw-tune" /dev/null -L foo "$1"
+	fails 1 "$1: in use by /dev/loop" "$2: xw-tune"
+	run_tool "$BIN/xw-debugfs" /dev/null -w -R 'mkdir x' "$1"
+	is "$2: xw-debugfs -w" grep -q "$1: in use by /dev/loop" .err
+	equal "  nothing was written" "$(sha256sum <"$1")" "$sum"
+}
+mounted
+refused one/img "its name"
+ln one/img elsewhere/hard
+refused elsewhere/hard "a hard link"
+mv one/img elsewhere/moved
+refused elsewhere/moved "moved since"
+mounted
+if mount --bind one two 2>/dev/null; then
+	at_end "umount '$T/two'"
+	refused two/img "through a bind mount"
+	umount two
+else
+	skip "through a bind mount" "none can be made"
+fi
+mv one/img one/aside
+cp --sparse=always pristine one/img
+import one/img d
+works "another file that has taken its name is free"
+umount mnt
+import one/aside d
+works "and it is free when it is no longer mounted"
+
+done_testing
