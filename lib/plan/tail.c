@@ -59,33 +59,52 @@ static uint64_t inode_step(const struct xw_geo *geo)
 #define MOST_IN_PROPORTION (UINT32_MAX / 2)
 
 /*
- * Inodes wanted: those there are, the free ones in proportion to free blocks, -N and -i as lower
- * bounds.
+ * Free inodes that go with --free: as many for a free block as there are for a block in use. Where
+ * that is more than one, what is there takes no blocks, and need not be followed by more than as
+ * much again.
+ */
+static uint64_t in_proportion(const struct tail *t)
+{
+	const struct xw_mkfs_params *p = t->p;
+	const double bs = t->stream->block_size, used = (double)XW_MAX(t->req.used_blocks, 1);
+	const double inodes = (double)(t->req.inodes - XW_MIN(t->req.inodes, RESERVED_INODES));
+	const double tables = inodes * t->stream->inode_size / bs;
+	double room, more; /* blocks */
+
+	if (p->free_percent > 0) {
+		room = p->free_percent / (100 - p->free_percent);
+		more = room * inodes;
+		room *= used + tables;
+	} else {
+		room = (double)p->free_bytes / bs;
+		more = room / used * inodes;
+	}
+	more = XW_MIN(XW_MIN(more, XW_MAX(room, inodes)), MOST_IN_PROPORTION);
+	return (uint64_t)more + (more > (double)(uint64_t)more);
+}
+
+/*
+ * Inodes wanted: those there are, and what --free-inodes adds. Then -N says how many, or -i how
+ * many a byte, and else --free.
  */
 static int wanted_inodes(struct tail *t, uint64_t blocks)
 {
 	const struct xw_mkfs_params *p = t->p;
-	uint64_t used = t->req.inodes, want = used;
-	double share = 0, more; /* free blocks per used block */
+	uint64_t used = t->req.inodes, want = used + p->free_inodes;
 
-	if (p->free_percent > 0)
-		share = p->free_percent / (100 - p->free_percent);
-	else if (p->free_bytes)
-		share = (double)p->free_bytes / t->stream->block_size /
-			(double)XW_MAX(t->req.used_blocks, 1);
-	more = share * (double)(used > RESERVED_INODES ? used - RESERVED_INODES : 0);
-	more = XW_MIN(more, MOST_IN_PROPORTION);
-	want += (uint64_t)more + (more > (double)(uint64_t)more);
-	if (share > 0) /* whoever asks for room wants to put a file into any directory */
-		want = XW_MAX(want, used + t->req.directories);
-	want = XW_MAX(want, used + p->free_inodes);
 	if (p->inodes && p->inodes < used)
 		return xw_fail(t->diag, XW_ERR_USAGE, "-N %llu: the source needs %llu inodes",
 			       (unsigned long long)p->inodes, (unsigned long long)used);
-	want = XW_MAX(want, p->inodes);
-	if (p->bytes_per_inode)
+	/* whoever asks for room wants to put a file into any directory */
+	if (!p->inodes && (p->free_percent > 0 || p->free_bytes))
+		want = XW_MAX(want, used + t->req.directories);
+	if (p->inodes)
+		want = XW_MAX(want, p->inodes);
+	else if (p->bytes_per_inode)
 		want = XW_MAX(want, XW_MIN(blocks * t->stream->block_size / p->bytes_per_inode,
 					   UINT32_MAX));
+	else if (p->free_percent > 0 || p->free_bytes)
+		want = XW_MAX(want, used + in_proportion(t));
 	want = XW_MAX(want, 16);
 	if (want > UINT32_MAX - 64)
 		return xw_fail(t->diag, XW_ERR_LIMIT, "%llu inodes: the format has at most 2^32-1",
@@ -520,7 +539,7 @@ static int try_smaller_groups(const struct xw_geo *stream, const struct xw_mkfs_
 	struct xw_diag quiet = {0};
 	int err = 0;
 
-	if (p->blocks_per_group || p->bytes_per_inode || stream->cluster_bits || best->groups == 1)
+	if (p->blocks_per_group || stream->cluster_bits || best->groups == 1)
 		return 0;
 	for (uint32_t n = stream->blocks_per_group / 2;
 	     n >= SMALL_GROUP && stream->first_data_block + n >= req->used_end && !err; n /= 2) {

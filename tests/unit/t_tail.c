@@ -432,6 +432,45 @@ START_TEST(free_share)
 }
 END_TEST
 
+/* Many files that take no block: what is free is what was asked for, and -N and -i say how many. */
+static const struct {
+	const char *options;
+	uint64_t end, inodes, least, most; /* inodes */
+	uint64_t most_free; /* MiB */
+} small_files[] = {
+	{"-b 4096 --free 600M", 3000, 300012, 2 * 300000, 2 * 300012 + 2000, 750},
+	{"-b 4096 --free 600M -N 400000", 3000, 300012, 400000, 400500, 660},
+	{"-b 4096 --free 600M -N 300012", 3000, 300012, 300012, 300500, 640},
+	{"-b 4096 --free 600M -N 400000 --free-inodes 150000", 3000, 300012, 450012, 451000, 710},
+	{"-b 4096 --free 600M -i 16384", 3000, 300012, 300012, 300500, 640},
+	{"-b 4096 --free 20G", 3000, 300012, 5542892, 5548000, 20600},
+	{"-b 4096 --free 20%", 3000, 300012, 300012 + 75000, 300012 + 76500, 75},
+	{"-b 1024 --free 600M", 12000, 300012, 914412, 916000, 660},
+	{"-b 1024 --free 600M -i 16384", 12000, 300012, 300012, 301000, 640},
+	{"-b 4096 --free 1G", 1100, 1195, 1195 + 262144, 264000, 1050},
+	{"-b 4096 --free 1G -N 5000", 1100, 1195, 5000, 5200, 1050},
+	{"-b 4096 --free 1G -i 65536", 1100, 1195, 16384, 17500, 1050},
+};
+
+START_TEST(free_of_small_files)
+{
+	struct run_of t;
+	uint64_t inodes, mib;
+
+	ck_assert_int_eq(run(&t, small_files[_i].options, small_files[_i].end, 0,
+			     small_files[_i].inodes, NULL),
+			 0);
+	check(&t, small_files[_i].options);
+	inodes = (uint64_t)t.geo.inodes_per_group * t.geo.groups;
+	mib = free_blocks(&t) * t.geo.block_size >> 20;
+	ck_assert_msg(inodes >= small_files[_i].least && inodes <= small_files[_i].most,
+		      "%s: %llu inodes", small_files[_i].options, (unsigned long long)inodes);
+	ck_assert_msg(mib <= small_files[_i].most_free, "%s: %llu MiB are free",
+		      small_files[_i].options, (unsigned long long)mib);
+	done(&t);
+}
+END_TEST
+
 static const struct {
 	const char *options;
 	uint64_t end, inodes;
@@ -528,6 +567,7 @@ int main(void)
 	tcase_add_loop_test(t, journal_map, 0, XW_ARRAY_SIZE(journal_maps));
 	tcase_add_loop_test(t, journal_news, 0, XW_ARRAY_SIZE(said));
 	tcase_add_loop_test(t, free_share, 0, XW_ARRAY_SIZE(shares));
+	tcase_add_loop_test(t, free_of_small_files, 0, XW_ARRAY_SIZE(small_files));
 	tcase_add_loop_test(t, refuse, 0, XW_ARRAY_SIZE(refusals));
 	tcase_add_loop_test(t, room, 0, XW_ARRAY_SIZE(rooms));
 	suite_add_tcase(s, t);
