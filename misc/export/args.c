@@ -29,10 +29,12 @@ enum {
 	KEY_SKIP_OLD,
 	KEY_EXTRACT_END,
 	KEY_AUTO = KEY_EXTRACT_END,
+	KEY_FILE,
 	KEY_IGNORE,
 	KEY_LIST,
 	KEY_NO_ACLS,
 	KEY_NO_XATTRS,
+	KEY_NULL,
 	KEY_NUMERIC,
 	KEY_ORDER,
 	KEY_OUTPUT,
@@ -63,6 +65,11 @@ static const struct cli_row rows[] = {
 	{KEY_SELINUX, no_argument, "--selinux", CLI_TO_LIBRARY, NULL},
 	{KEY_XATTRS, no_argument, "--xattrs", CLI_TO_LIBRARY, NULL},
 
+	{'T', required_argument, EXPORT_NAMES, CLI_OURS, NULL},
+	{KEY_NULL, no_argument, "--null", CLI_OURS, NULL},
+
+	{'f', required_argument, "-f", CLI_OURS, NULL},
+	{KEY_FILE, required_argument, "--file", CLI_OURS, NULL},
 	{'o', required_argument, "-o", CLI_OURS, NULL},
 	{KEY_OUTPUT, required_argument, "--output", CLI_OURS, NULL},
 	{'t', no_argument, "-t", CLI_OURS, NULL},
@@ -106,12 +113,15 @@ static void print_help(FILE *out)
 	      "everything.\n"
 	      "\n"
 	      "As what:\n"
-	      "  -o, --output FILE         an archive in FILE (default: on standard output)\n"
+	      "  -o, --output FILE         an archive in FILE (default: on standard output);\n"
+	      "  -f, --file FILE           the same\n"
 	      "  -t, --list                a list of the files; with -v like ls -l\n"
 	      "  -x, --extract DIR         the files themselves, in directory DIR\n"
 	      "\n"
 	      "What is taken:\n"
 	      "  -C, --directory DIR       only what is in directory DIR of the image\n"
+	      "  -T, --files-from FILE     PATHs from FILE, one a line (- is standard input);\n"
+	      "      --null                each ends with a NUL, and is taken as it is\n"
 	      "      --exclude PATTERN     leave out what matches (more than once)\n"
 	      "      --strip-components N  drop N leading components of every name\n"
 	      "      --xattrs-exclude PATTERN, --no-xattrs, --no-acls  leave out attributes\n"
@@ -179,7 +189,9 @@ static int take(struct cli_line *l, int key, const char *value)
 	struct export_args *args = l->arg;
 
 	switch (key) {
+	case 'f':
 	case 'o':
+	case KEY_FILE:
 	case KEY_OUTPUT:
 		args->output = value;
 		return -1;
@@ -196,7 +208,11 @@ static int take(struct cli_line *l, int key, const char *value)
 		args->by_suffix = true;
 		args->of_archive = "--auto-compress";
 		return -1;
+	case KEY_NULL:
+		args->by_nul = true;
+		return -1;
 	case 'C':
+	case 'T':
 		break;
 	default:
 		if (key == 'k' || key == 'p' || (key >= KEY_EXTRACT && key < KEY_EXTRACT_END))

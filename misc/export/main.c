@@ -31,7 +31,7 @@ static int set_all(struct xw_export *x, const struct export_args *args)
 	for (size_t i = 0; i < args->line.count && !err; i++) {
 		const struct cli_setting *s = &args->line.settings[i];
 
-		if (strcmp(s->name, "now"))
+		if (strcmp(s->name, "now") && strcmp(s->name, EXPORT_NAMES))
 			err = xw_export_set(x, s->name, s->value);
 	}
 	if (!err && args->by_suffix)
@@ -87,12 +87,12 @@ static int run(const struct export_args *args)
 	if (set_all(x, args)) {
 		cli_error("%s", xw_export_error(x));
 		status = EXIT_USAGE;
-	} else if (args->list) {
-		status = export_listing(args, x);
-	} else if (args->extract) {
-		status = export_extract(args, x);
 	} else {
-		status = export_archive(args, x);
+		status = export_add_names(args, x);
+		if (status < 0)
+			status = args->list      ? export_listing(args, x)
+				 : args->extract ? export_extract(args, x)
+						 : export_archive(args, x);
 	}
 	xw_export_free(x);
 	return status;

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#define EXPORT_NAMES "--files-from" /* a setting that is not the library's */
+
 struct export_args {
 	struct cli_line line;
 	const char *image;
@@ -15,12 +17,16 @@ struct export_args {
 	const char *output; /* NULL or "-": standard output */
 	const char *extract; /* directory, or NULL */
 	bool list;
+	bool by_nul; /* names in files of EXPORT_NAMES end with NUL */
 	bool by_suffix; /* of output: how to compress */
 	const char *of_archive, *of_extract; /* an option given that is about these only */
 };
 
 /* -1: go on; otherwise the status to exit with. */
 int export_args_parse(struct export_args *args, int argc, char **argv);
+
+/* The PATHs in files that -T names. -1: go on; otherwise the status to exit with, all said. */
+int export_add_names(const struct export_args *args, struct xw_export *x);
 
 /* Run, extract or list, errors and results printed. The status to exit with. */
 int export_archive(const struct export_args *args, struct xw_export *x);

@@ -76,6 +76,43 @@ export_ -t --exclude many --exclude '*block*' img
 equal "--exclude" "$(grep -c 'many\|block' .out)" 0
 equal "--exclude: the rest is there" "$(wc -l <.out)" "$(grep -vc 'many\|block' list)"
 
+# -T, --null, -f
+printf '%s\n' sub/deep '' ./small 'name with space' 'f\151fo' >paths
+export_ -T paths img
+cp .out by-names.tar
+export_ img sub/deep small 'name with space' fifo
+is "-T: the same as operands" cmp .out by-names.tar
+RC=0
+"$EXPORT" -T - img fifo <paths >.out 2>.err || RC=$?
+equal "-T - and an operand" "$RC $(tar -tf .out | sort -u | tr '\n' ' ')" "0 $(tar -tf by-names.tar | sort -u | tr '\n' ' ')"
+printf 'sub/deep\nsmall\n' >one
+printf 'name with space\nfifo\n' >two
+export_ --files-from one --files-from=two img
+is "--files-from, twice" cmp .out by-names.tar
+(cd tree && find . -type f -name '*new*' -print0) >nul
+export_ -t --null -T nul img
+equal "--null" "$(cat .out)" 'name with space/new\012line'
+export_ -t img
+grep -v '/$' .out >listed
+export_ -t -T listed img
+is "-t: what it lists is what -T takes" cmp .out listed
+printf 'small\nnot-there\n' >missing
+export_ -t -T missing img
+says 1 'not in the image: not-there' "-T: a name that is not there"
+equal "  the rest is listed" "$(grep -c small .out)" 1
+: >nothing
+export_ -t -T nothing img
+says 1 'nothing: no names in it' "-T: a file without names"
+equal "  lists nothing" "$(cat .out)" ""
+export_ -t -T no-such-list img
+says 1 'no-such-list: cannot open: No such file' "-T: no such file"
+export_ -t -T . img
+says 1 '\.: cannot read: Is a directory' "-T: a directory"
+export_ -f by-f.tar img small
+equal "-f: status" "$RC" 0
+export_ --file=- img small
+is "-f is -o" cmp .out by-f.tar
+
 { head -c 3145728 /dev/zero; cat img; } >shifted
 export_ -E offset=3M shifted
 is "-E offset=" cmp out.tar .out
