@@ -128,7 +128,7 @@ static int take_kernel(struct dbg *d, int *argc, char **argv, bool *found)
 	return 0;
 }
 
-static int verb_mb_structs(struct dbg *d, int argc, char **argv)
+static int mb_verb(struct dbg *d, int argc, char **argv, int (*print)(struct mb *, bool kernel))
 {
 	bool kernel;
 	struct mb *m;
@@ -138,20 +138,17 @@ static int verb_mb_structs(struct dbg *d, int argc, char **argv)
 		return DBG_USAGE;
 	if (!rc)
 		rc = get_mb(d, &m);
-	return rc ? rc : mb_structs_summary(m, kernel);
+	return rc ? rc : print(m, kernel);
+}
+
+static int verb_mb_structs(struct dbg *d, int argc, char **argv)
+{
+	return mb_verb(d, argc, argv, mb_structs_summary);
 }
 
 static int verb_mb_stats(struct dbg *d, int argc, char **argv)
 {
-	bool kernel;
-	struct mb *m;
-	int rc = take_kernel(d, &argc, argv, &kernel);
-
-	if (argc != 1)
-		return DBG_USAGE;
-	if (!rc)
-		rc = get_mb(d, &m);
-	return rc ? rc : mb_stats(m, kernel);
+	return mb_verb(d, argc, argv, mb_stats);
 }
 
 static int verb_mb_groups(struct dbg *d, int argc, char **argv)

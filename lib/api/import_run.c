@@ -51,7 +51,7 @@ static int open_fill(struct run *r)
 static int open_nowhere(struct run *r)
 {
 	struct xw_diag *diag = &r->x->m.diag;
-	int ret = xw_dev_open_null(diag, &r->nowhere);
+	int ret = xw_dev_open_null("nowhere", diag, &r->nowhere);
 
 	if (!ret)
 		ret = xw_batch_new(r->nowhere, 0, false, diag, &r->contents.batch);

@@ -51,65 +51,14 @@ static int check_sources(struct xw_mkfs *m, const char *path, const struct stat 
 	return 0;
 }
 
-/* ---- a device that takes everything and keeps nothing: -n ---- */
-
-static int null_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
-{
-	(void)d;
-	(void)off;
-	memset(buf, 0, len);
-	return 0;
-}
-
-static int null_pwritev(struct xw_dev *d, const struct iovec *iov, int n, uint64_t off)
-{
-	for (int i = 0; i < n; i++)
-		off += iov[i].iov_len;
-	d->size = XW_MAX(d->size, off);
-	return 0;
-}
-
-static int null_zero(struct xw_dev *d, uint64_t off, uint64_t len)
-{
-	(void)d;
-	(void)off;
-	(void)len;
-	return 0;
-}
-
-static int null_flush(struct xw_dev *d)
-{
-	(void)d;
-	return 0;
-}
-
-static int null_set_size(struct xw_dev *d, uint64_t size)
-{
-	d->size = size;
-	return 0;
-}
-
-static void null_close(struct xw_dev *d)
-{
-	free(d);
-}
-
+/* -n */
 static int open_null(struct xw_mkfs *m, struct xw_target *t)
 {
-	static const struct xw_dev_ops ops = {
-		.pread = null_pread,
-		.pwritev = null_pwritev,
-		.zero = null_zero,
-		.flush = null_flush,
-		.set_size = null_set_size,
-		.close = null_close,
-	};
+	const int ret = xw_dev_open_null("(plan)", &m->diag, &t->dev);
 
-	t->dev = calloc(1, sizeof(*t->dev));
-	if (!t->dev)
-		return xw_fail_nomem(&m->diag, "plan");
-	*t->dev = (struct xw_dev){.ops = &ops, .name = "(plan)", .diag = &m->diag, .fresh = true};
-	return 0;
+	if (!ret)
+		t->dev->fresh = true;
+	return ret;
 }
 
 /* ---- checking, opening ---- */

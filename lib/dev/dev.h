@@ -83,8 +83,9 @@ int xw_dev_open_file(const char *path, unsigned flags, struct xw_diag *diag, str
 int xw_dev_open_direct(struct xw_dev *under, uint32_t align, struct xw_dev **out);
 /* Memory, in sparse pages; size bytes of zeros at first. */
 int xw_dev_open_mem(uint64_t size, struct xw_diag *diag, struct xw_dev **out);
-/* Nowhere: what is written is forgotten, what is read are zeros. */
-int xw_dev_open_null(struct xw_diag *diag, struct xw_dev **out);
+/* Nowhere: what is written is forgotten but for the size it made, what is read are zeros. name: for
+ * messages, constant. */
+int xw_dev_open_null(const char *name, struct xw_diag *diag, struct xw_dev **out);
 /* `off` bytes into `under` (mkfs -E offset=). Owns `under` once it succeeds; closes it. Messages
  * name offsets in `under`. */
 int xw_dev_open_offset(struct xw_dev *under, uint64_t off, struct xw_dev **out);

@@ -156,6 +156,17 @@ static int place(struct range *r, struct xw_geo_map *map, enum xw_meta_kind kind
 	return 0;
 }
 
+/* The map is complete, or err says why it cannot be. */
+static int finish(struct range *r, struct xw_geo_map *map, int err, struct xw_diag *diag)
+{
+	if (!err && xw_map_seal(map))
+		err = xw_fail_nomem(diag, "group layout");
+	xw_vec_free(&r->taken);
+	if (err)
+		xw_map_free(map);
+	return err;
+}
+
 int xw_geo_flex_map(const struct xw_geo *geo, uint32_t first, struct xw_geo_map *map,
 		    struct xw_diag *diag)
 {
@@ -175,12 +186,7 @@ int xw_geo_flex_map(const struct xw_geo *geo, uint32_t first, struct xw_geo_map 
 			err = place(&r, map, (enum xw_meta_kind)k, i, want, &at[k], diag);
 		}
 	}
-	if (!err && xw_map_seal(map))
-		err = xw_fail_nomem(diag, "group layout");
-	xw_vec_free(&r.taken);
-	if (err)
-		xw_map_free(map);
-	return err;
+	return finish(&r, map, err, diag);
 }
 
 int xw_geo_packed_map(const struct xw_geo *geo, struct xw_geo_map *map, struct xw_diag *diag)
@@ -201,12 +207,7 @@ int xw_geo_packed_map(const struct xw_geo *geo, struct xw_geo_map *map, struct x
 			at += map->unit[k];
 		}
 	}
-	if (!err && xw_map_seal(map))
-		err = xw_fail_nomem(diag, "group layout");
-	xw_vec_free(&r.taken);
-	if (err)
-		xw_map_free(map);
-	return err;
+	return finish(&r, map, err, diag);
 }
 
 static int add_map(struct xw_geo *geo, size_t *cap, uint32_t first, uint32_t name,
@@ -306,12 +307,7 @@ static int own_map(const struct xw_geo *geo, uint32_t group, struct xw_geo_map *
 			 xw_map_add(map, (enum xw_meta_kind)k, 0, 1, at - r.start))
 			err = xw_fail_nomem(diag, "group layout");
 	}
-	if (!err && xw_map_seal(map))
-		err = xw_fail_nomem(diag, "group layout");
-	xw_vec_free(&r.taken);
-	if (err)
-		xw_map_free(map);
-	return err;
+	return finish(&r, map, err, diag);
 }
 
 int xw_geo_own_maps(struct xw_geo *geo, struct xw_diag *diag)

@@ -259,13 +259,22 @@ int cli_line_offset(struct cli_line *l, char *image)
 	return -1;
 }
 
-int cli_line_image(struct cli_line *l, int argc, char **argv, const char **image)
+int cli_line_first(struct cli_line *l, int argc, char **argv, const char **image)
 {
 	if (optind == argc) {
 		cli_error("the name of the image is missing");
 		return cli_line_usage(l);
 	}
 	*image = argv[optind++];
+	return -1;
+}
+
+int cli_line_image(struct cli_line *l, int argc, char **argv, const char **image)
+{
+	const int status = cli_line_first(l, argc, argv, image);
+
+	if (status >= 0)
+		return status;
 	if (optind == argc)
 		return cli_line_offset(l, argv[optind - 1]);
 	cli_error("unexpected argument '%s' after IMAGE", argv[optind]);

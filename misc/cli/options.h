@@ -130,6 +130,8 @@ void cli_line_push(struct cli_line *l, const char *name, const char *value);
  * rest taken as a value of -E. -1, or the status to exit with.
  */
 int cli_line_offset(struct cli_line *l, char *image);
+/* The first operand, the image; -1, or the status to exit with. */
+int cli_line_first(struct cli_line *l, int argc, char **argv, const char **image);
 /* The one operand that a tool takes, the image; -1, or the status to exit with. */
 int cli_line_image(struct cli_line *l, int argc, char **argv, const char **image);
 /* Prints the synopsis; EXIT_USAGE. */

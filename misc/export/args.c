@@ -270,13 +270,10 @@ int export_args_parse(struct export_args *args, int argc, char **argv)
 			 .arg = args},
 	};
 	status = cli_line_read(&args->line, argc, argv);
+	if (status < 0)
+		status = cli_line_first(&args->line, argc, argv, &args->image);
 	if (status >= 0)
 		return status;
-	if (optind == argc) {
-		cli_error("the name of the image is missing");
-		return cli_line_usage(&args->line);
-	}
-	args->image = argv[optind++];
 	args->paths = argv + optind;
 	status = cli_line_offset(&args->line, argv[optind - 1]);
 	return status < 0 ? check(args) : status;

@@ -120,13 +120,10 @@ int import_args_parse(struct import_args *args, int argc, char **argv)
 			 .arg = args},
 	};
 	status = cli_line_read(&args->line, argc, argv);
+	if (status < 0)
+		status = cli_line_first(&args->line, argc, argv, &args->image);
 	if (status >= 0)
 		return status;
-	if (optind == argc) {
-		cli_error("the name of the image is missing");
-		return cli_line_usage(&args->line);
-	}
-	args->image = argv[optind++];
 	if (optind == argc) {
 		cli_error("%s: nothing to import: a directory, an archive, or - is missing",
 			  args->image);

@@ -81,11 +81,10 @@ static int take(struct cli_line *l, int key, const char *value)
 
 static int take_operands(struct mkfs_args *args, int argc, char **argv)
 {
-	if (optind == argc) {
-		cli_error("the name of the image is missing");
-		return cli_line_usage(&args->line);
-	}
-	args->image = argv[optind++];
+	const int status = cli_line_first(&args->line, argc, argv, &args->image);
+
+	if (status >= 0)
+		return status;
 	if (strcmp(args->image, "-") == 0) {
 		cli_error("IMAGE '-': an image is not written from front to back; name a file");
 		return EXIT_USAGE;
