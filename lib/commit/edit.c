@@ -7,6 +7,7 @@
  *   OPEN    -> commit failed    -> FAILED; undecided: the next opening finds which state holds
  *   OPEN    -> end              -> noted shadow writes are undone
  *   FAILED  -> end              -> the same, unless undecided: then nothing is touched
+ *   either  -> end              -> nor where somebody else has, or has had, the image meanwhile
  *
  * Invariant: what is written to the image before the commit is only where `fn` said that nothing
  * was; each such answer is in `shadow`.
@@ -38,6 +39,8 @@ struct xw_edit {
 	struct xw_recover_info recovered;
 	uint64_t base_size; /* of the state that an end without commit goes back to */
 	bool failed, undecided; /* a commit did; and it may have done its work */
+	bool has_super;
+	uint8_t super[XW_SUPER_SIZE]; /* on the image when we wrote to it last */
 
 	pthread_mutex_t lock; /* for what follows */
 	xw_overlay_free_fn *fn; /* the caller's, or NULL: map */
@@ -145,6 +148,46 @@ static struct xw_edit *new_edit(const struct xw_edit_opts *opts, struct xw_redo_
 	return e;
 }
 
+/* ---- is it still ours? ---- */
+
+static void remember_super(struct xw_edit *e)
+{
+	struct xw_dev *base = xw_overlay_base(e->dev);
+	struct xw_diag *devs = base->diag;
+
+	base->diag = NULL; /* too short, or not to be read: there is no filesystem to protect */
+	e->has_super = base->size >= XW_SUPER_OFFSET + XW_SUPER_SIZE &&
+		       !xw_dev_pread(base, e->super, sizeof(e->super), XW_SUPER_OFFSET);
+	base->diag = devs;
+}
+
+/*
+ * Our lock keeps our own tools away, but no mount and nobody else's. Whoever writes to a filesystem
+ * begins with its superblock: where that is not as we left it, what the overlay holds and what was
+ * free are of a state that is no more.
+ */
+static int check_same(struct xw_edit *e, struct xw_dev *base)
+{
+	uint8_t now[XW_SUPER_SIZE];
+	int rc = 0;
+
+	if (e->has_super)
+		rc = xw_dev_pread(base, now, sizeof(now), XW_SUPER_OFFSET);
+	if (rc || !e->has_super || !memcmp(now, e->super, sizeof(now)))
+		return rc;
+	return xw_fail(base->diag, XW_ERR_BUSY,
+		       "%s: was mounted or changed by another program meanwhile; nothing was "
+		       "committed",
+		       base->name);
+}
+
+static int check_ours(struct xw_edit *e, struct xw_dev *base)
+{
+	int rc = e->opts.in_use_too ? 0 : xw_dev_check_unused(base);
+
+	return rc ? rc : check_same(e, base);
+}
+
 static void free_edit(struct xw_edit *e)
 {
 	xw_freemap_free(e->map);
@@ -241,6 +284,7 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 		free_edit(e);
 		return rc;
 	}
+	remember_super(e);
 	if (!rdonly && !continues(e->undo_file))
 		xw_overlay_set_shadow(e->dev, on_write, e);
 	*out = e;
@@ -345,7 +389,13 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 	if (e->failed || e->opts.recover & XW_RECOVER_RDONLY)
 		return xw_fail(e->diag, XW_ERR_STATE, "%s: %s", e->dev->name,
 			       e->failed ? "a commit has failed before" : "opened read-only");
+	rc = check_ours(e, xw_overlay_base(e->dev));
+	if (rc) {
+		e->failed = true;
+		return rc;
+	}
 	rc = xw_commit(e->dev, &opts, e->diag, info);
+	remember_super(e);
 	if (rc) {
 		e->failed = true;
 		e->undecided = info->undecided;
@@ -366,10 +416,12 @@ static void give_back(struct xw_edit *e, struct xw_dev *base)
 {
 	const uint64_t bs = xw_overlay_block_size(e->dev);
 	struct xw_diag *devs = base->diag;
+	bool ours;
 	int rc = 0;
 
 	base->diag = NULL; /* nothing depends on it */
-	for (size_t i = 0; i < e->shadow.n && !base->is_block && !rc; i++) {
+	ours = !check_ours(e, base); /* else what was free may be somebody's now */
+	for (size_t i = 0; ours && i < e->shadow.n && !base->is_block && !rc; i++) {
 		const uint64_t from = XW_MIN(e->shadow.v[i].start * bs, e->base_size);
 		const uint64_t to =
 			XW_MIN((e->shadow.v[i].start + e->shadow.v[i].len) * bs, e->base_size);
@@ -377,7 +429,7 @@ static void give_back(struct xw_edit *e, struct xw_dev *base)
 		if (from < to)
 			rc = xw_dev_zero(base, from, to - from);
 	}
-	if (!base->is_block && base->size > e->base_size)
+	if (ours && !base->is_block && base->size > e->base_size)
 		(void)xw_dev_set_size(base, e->base_size);
 	base->diag = devs;
 }

@@ -77,14 +77,16 @@ void xw_edit_hold_all(struct xw_edit *e);
 int xw_edit_shadow(struct xw_edit *e, xw_blk blk, uint64_t n, const void *data);
 
 /*
- * As xw_commit(). When it succeeds the edit goes on from the new state (with the image's bitmaps
- * again, if the caller had set something else); when it fails it can only be ended: the next
- * opening decides what the image is, and the message says so where it matters.
+ * As xw_commit(); XW_ERR_BUSY when the image was mounted or changed meanwhile, or is mounted now.
+ * When it succeeds the edit goes on from the new state (with the image's bitmaps again, if the
+ * caller had set something else); when it fails it can only be ended: the next opening decides what
+ * the image is, and the message says so where it matters.
  */
 int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info);
 /*
  * Close the image. What was not committed is gone; in a regular file the space that shadow writes
- * took is given back, unless a failed commit left open which state holds. e may be NULL.
+ * took is given back, unless a failed commit left open which state holds, or somebody else has had
+ * the image meanwhile. e may be NULL.
  */
 void xw_edit_end(struct xw_edit *e);
 

@@ -49,4 +49,55 @@ umount mnt
 import one/aside d
 works "and it is free when it is no longer mounted"
 
+# ---- while a change is made ----
+
+head -c 3000000 /dev/urandom >d/data
+make_tar d d.tar
+mkfifo pipe
+
+T_TOOL=xw-import T_ARGS='one/img pipe'
+# begun: an import waits for the rest of its archive
+begun() {
+	fresh
+	"$IMPORT" one/img pipe >.out 2>.err &
+	exec 9<>pipe
+	half d.tar
+}
+# ended: it has come, or will not
+ended() {
+	"$@" >&9
+	exec 9>&-
+	RC=0
+	wait $! || RC=$?
+}
+rest() { tail -c +500001 d.tar; }
+write_it() { mount -o loop one/img mnt && cp d/data mnt/theirs; }
+# The filesystem is as Linux left it.
+as_left() {
+	mount -o loop,ro one/img mnt
+	is "  what was written there is there" cmp d/data mnt/theirs
+	is "  and nothing of ours" test ! -e mnt/data
+	umount mnt
+	clean one/img "  and it is clean"
+}
+begun
+write_it && umount mnt
+ended rest
+fails 1 "one/img: was mounted or changed by another program meanwhile; nothing was committed" "mounted and written to meanwhile"
+as_left
+begun
+write_it
+ended rest
+fails 1 "one/img: in use by /dev/loop" "mounted meanwhile"
+umount mnt
+as_left
+begun
+write_it && umount mnt
+ended true
+fails 1 "pipe: .*" "the same, and the archive ends too early"
+as_left
+begun
+ended rest
+works "nobody else was there"
+
 done_testing

@@ -305,6 +305,38 @@ static void edit_super(void (*fn)(struct xw_super *sb))
 	close(fd);
 }
 
+static void count_a_mount(struct xw_super *sb)
+{
+	sb->mnt_count++;
+}
+
+/* Somebody else writes to the image: it is theirs, also where we wrote; what we hold is void. */
+START_TEST(changed_meanwhile)
+{
+	struct xw_edit *e = begin(&defaults);
+	const xw_blk spare = find(e, 100, 100), live = LIVE;
+
+	unsigned char data[BS];
+
+	memset(data, 'w', sizeof(data));
+	ck_assert_int_eq(xw_edit_shadow(e, spare, 1, data), 0);
+	ck_assert_int_eq(xw_dev_pwrite(xw_edit_dev(e), "alive", 5, live * BS), 0);
+	if (_i == 2) { /* from a new state on */
+		ck_assert_int_eq(xw_edit_commit(e, NULL), 0);
+		ck_assert_int_eq(xw_dev_pwrite(xw_edit_dev(e), "again", 5, live * BS), 0);
+	}
+	edit_super(count_a_mount);
+	if (_i) {
+		ck_assert_int_eq(xw_edit_commit(e, NULL), XW_ERR_BUSY);
+		ck_assert_ptr_nonnull(strstr(diag.text, "changed by another program"));
+	}
+	xw_edit_end(e);
+	on_disk(spare, "wwww", 4, true);
+	on_disk(live, "alive", 5, _i == 2);
+	on_disk(live, "again", 5, false);
+}
+END_TEST
+
 static void want_recovery(struct xw_super *sb)
 {
 	sb->feature_incompat |= XW_INCOMPAT_RECOVER;
@@ -567,6 +599,7 @@ int main(void)
 	tcase_add_test(tc, one_at_a_time);
 	tcase_add_test(tc, read_only);
 	tcase_add_test(tc, failed_commit);
+	tcase_add_loop_test(tc, changed_meanwhile, 0, 3);
 	tcase_add_test(tc, keep_log);
 	tcase_add_test(tc, mmp_in_use);
 	tcase_add_test(tc, no_filesystem);
