@@ -182,8 +182,12 @@ static int to_file(void *arg, const uint8_t *buf, uint64_t len)
 		/* at most 2^32 blocks of 64 KiB */
 		return lseek(t->fd, (off_t)len, SEEK_CUR) < 0 ? target_failed(t) : 0;
 	while (len) {
-		ssize_t n = write(t->fd, buf, len);
+		const int rc = interrupted(t->d); /* of a full pipe, also after a part */
+		ssize_t n;
 
+		if (rc)
+			return rc;
+		n = write(t->fd, buf, len);
 		if (n < 0 && errno != EINTR)
 			return target_failed(t);
 		if (n > 0) {

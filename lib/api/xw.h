@@ -192,6 +192,9 @@ typedef int xw_write_cb(void *arg, const void *buf, size_t len);
  * comes before what is in it. What its journal or a redo file holds counts, and stays there:
  * nothing is written to the image.
  *
+ * Callbacks come on the caller's thread. Compression has another one; cancelled in it, the run
+ * returns at once, and that thread may end later, touching nothing of the caller's.
+ *
  * Of this and the next two: after XW_E_CORRUPT (the image is damaged), XW_E_NOTFOUND (a path is not
  * there) and, with `failed` counted in the result, other codes (something could not be written as
  * it is), all the rest was written, and an archive is whole (bytes_out 0: the image could not be

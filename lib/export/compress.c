@@ -10,7 +10,6 @@
 #include "export/compress.h"
 
 #include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,10 +135,9 @@ static int add_filter(struct xw_laout *l, const struct xw_archive_opts *o)
 	return set_level(l, m, o->level);
 }
 
-int xw_laout_begin(struct xw_laout *l, const struct xw_archive_opts *o, int format,
+int xw_laout_begin(struct xw_laout *l, const struct xw_archive_opts *o, int format, int unit,
 		   xw_output_fn *write, void *arg, struct xw_diag *diag)
 {
-	const bool padded = o->format && o->compression == XW_COMPRESS_NONE;
 	int rc;
 
 	*l = (struct xw_laout){.a = archive_write_new(), .write = write, .arg = arg, .diag = diag};
@@ -150,7 +148,7 @@ int xw_laout_begin(struct xw_laout *l, const struct xw_archive_opts *o, int form
 		return rc;
 	if (archive_write_set_format(l->a, format) != ARCHIVE_OK ||
 	    archive_write_set_bytes_per_block(l->a, BLOCK_BYTES) != ARCHIVE_OK ||
-	    archive_write_set_bytes_in_last_block(l->a, padded ? RECORD_BYTES : 1) != ARCHIVE_OK ||
+	    archive_write_set_bytes_in_last_block(l->a, unit) != ARCHIVE_OK ||
 	    archive_write_open(l->a, l, NULL, on_write, NULL) != ARCHIVE_OK)
 		return xw_laout_fail(l, XW_ERR_INTERNAL);
 	return 0;
@@ -170,68 +168,4 @@ void xw_laout_free(struct xw_laout *l)
 		l->failed = XW_ERR_IO;
 	archive_write_free(l->a);
 	l->a = NULL;
-}
-
-/* ---- a compressed stream ---- */
-
-struct xw_compressor {
-	struct xw_laout la;
-};
-
-int xw_compressor_open(const struct xw_archive_opts *o, xw_output_fn *write, void *arg,
-		       struct xw_diag *diag, struct xw_compressor **out)
-{
-	struct xw_compressor *c = calloc(1, sizeof(*c));
-	struct archive_entry *e;
-	int rc;
-
-	if (!c)
-		return xw_fail_nomem(diag, "compression");
-	*out = c;
-	rc = xw_laout_begin(&c->la, o, ARCHIVE_FORMAT_RAW, write, arg, diag);
-	if (rc)
-		return rc;
-	e = archive_entry_new();
-	if (!e)
-		return xw_fail_nomem(diag, "compression");
-	archive_entry_set_pathname(e, "data");
-	archive_entry_set_filetype(e, AE_IFREG);
-	if (archive_write_header(c->la.a, e) != ARCHIVE_OK)
-		rc = xw_laout_fail(&c->la, XW_ERR_INTERNAL);
-	archive_entry_free(e);
-	return rc;
-}
-
-int xw_compressor_write(void *arg, const void *buf, size_t len)
-{
-	struct xw_compressor *c = arg;
-
-	while (len) {
-		la_ssize_t n = archive_write_data(c->la.a, buf, len);
-
-		if (n <= 0)
-			return xw_laout_fail(&c->la, XW_ERR_IO);
-		buf = (const char *)buf + n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
-int xw_compressor_finish(void *arg)
-{
-	struct xw_compressor *c = arg;
-
-	return xw_laout_finish(&c->la);
-}
-
-uint64_t xw_compressor_bytes(const struct xw_compressor *c)
-{
-	return c->la.bytes;
-}
-
-void xw_compressor_free(struct xw_compressor *c)
-{
-	if (c)
-		xw_laout_free(&c->la);
-	free(c);
 }

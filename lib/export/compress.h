@@ -45,17 +45,30 @@ bool xw_compression_by_name(const char *name, enum xw_compression *c);
 /* What the end of a file's name asks for: ".tar.xz", ".tgz", ".cpio.zst". false: nothing known. */
 bool xw_archive_by_suffix(const char *file, struct xw_archive_opts *o);
 
-/* Bytes that are compressed on their way to a write function. */
+/* Bytes that are compressed on their way to a write function, in a thread of their own. */
 struct xw_compressor;
+/* Both on the thread that writes to the compressor. */
+struct xw_compressor_calls {
+	xw_output_fn *write;
+	/*
+	 * Every 100 ms or so, and more often: non-zero ends the run and is returned by it. May be
+	 * NULL.
+	 */
+	int (*tick)(void *arg);
+	void *arg;
+};
 /* XW_ERR_USAGE: the method has no such level. XW_ERR_UNSUPPORTED: libarchive lacks the method. */
-int xw_compressor_open(const struct xw_archive_opts *o, xw_output_fn *write, void *arg,
+int xw_compressor_open(const struct xw_archive_opts *o, const struct xw_compressor_calls *calls,
 		       struct xw_diag *diag, struct xw_compressor **out);
 /* An xw_output_fn. */
 int xw_compressor_write(void *c, const void *buf, size_t len);
 /* The end of the stream. */
 int xw_compressor_finish(void *c);
 uint64_t xw_compressor_bytes(const struct xw_compressor *c); /* written so far */
-/* c may be NULL. */
+/*
+ * c may be NULL. Of a run that was given up the thread may go on for a while, touching nothing of
+ * the caller's.
+ */
 void xw_compressor_free(struct xw_compressor *c);
 
 /* Any format, compressed or not. */

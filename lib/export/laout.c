@@ -250,11 +250,13 @@ static int foreign_put(void *to, const struct xw_export_item *item)
 	return rc;
 }
 
+/* end(arg), once all is written; NULL: the output has no end of its own. */
 static int to_foreign(struct xw_image *img, const struct xw_export_opts *o,
-		      const struct xw_archive_opts *ao, xw_output_fn *write, void *arg,
-		      struct xw_export_stats *stats)
+		      const struct xw_archive_format *format, xw_output_fn *write,
+		      int (*end)(void *arg), void *arg, struct xw_export_stats *stats)
 {
-	struct foreign f = {.format = ao->format,
+	const struct xw_archive_opts plain = {.compression = XW_COMPRESS_NONE};
+	struct foreign f = {.format = format,
 			    .x = {.put = foreign_put, .to = &f},
 			    .e = archive_entry_new(),
 			    .buf = malloc(PIECE)};
@@ -263,11 +265,14 @@ static int to_foreign(struct xw_image *img, const struct xw_export_opts *o,
 	if (!rc && (!f.e || !f.buf))
 		rc = xw_fail_nomem(img->diag, "archive");
 	if (!rc)
-		rc = xw_laout_begin(&f.la, ao, ao->format->code, write, arg, img->diag);
+		rc = xw_laout_begin(&f.la, &plain, format->code, end ? 1 : RECORD_BYTES, write, arg,
+				    img->diag);
 	if (!rc)
 		rc = xw_export_items(&f.x);
 	if (!rc)
 		rc = xw_laout_finish(&f.la);
+	if (!rc && end)
+		rc = end(arg);
 	if (!rc)
 		tell_losses(&f);
 	stats->bytes_out = f.la.bytes;
@@ -277,21 +282,48 @@ static int to_foreign(struct xw_image *img, const struct xw_export_opts *o,
 	return xw_export_finish(&f.x, rc);
 }
 
+/* ---- compressed ---- */
+
+struct compressed {
+	const struct xw_export_opts *opts;
+	const struct xw_export_stats *stats;
+	xw_output_fn *write;
+	void *arg;
+};
+
+static int write_compressed(void *arg, const void *buf, size_t len)
+{
+	const struct compressed *z = arg;
+
+	return z->write(z->arg, buf, len);
+}
+
+static int tick_compressed(void *arg)
+{
+	const struct compressed *z = arg;
+
+	return z->opts->tick ? z->opts->tick(z->opts->tick_arg, z->stats) : 0;
+}
+
 int xw_image_to_archive(struct xw_image *img, const struct xw_export_opts *o,
 			const struct xw_archive_opts *ao, xw_output_fn *write, void *arg,
 			struct xw_export_stats *stats)
 {
+	struct compressed z = {.opts = o, .stats = stats, .write = write, .arg = arg};
+	const struct xw_compressor_calls calls = {write_compressed, tick_compressed, &z};
 	struct xw_compressor *c = NULL;
 	int rc;
 
-	if (ao->format)
-		return to_foreign(img, o, ao, write, arg, stats);
 	if (ao->compression == XW_COMPRESS_NONE)
-		return xw_image_to_tar(img, o, write, arg, stats);
+		return ao->format ? to_foreign(img, o, ao->format, write, NULL, arg, stats)
+				  : xw_image_to_tar(img, o, write, arg, stats);
 	memset(stats, 0, sizeof(*stats));
-	rc = xw_compressor_open(ao, write, arg, img->diag, &c);
+	rc = xw_compressor_open(ao, &calls, img->diag, &c);
 	if (!rc) {
-		rc = xw_image_to_pax(img, o, xw_compressor_write, xw_compressor_finish, c, stats);
+		rc = ao->format ? to_foreign(img, o, ao->format, xw_compressor_write,
+					     xw_compressor_finish, c, stats)
+				: xw_image_to_pax(img, o, xw_compressor_write, xw_compressor_finish,
+						  c, stats);
 		stats->bytes_out = xw_compressor_bytes(c);
 	}
 	xw_compressor_free(c);

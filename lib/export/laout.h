@@ -19,8 +19,10 @@ struct xw_laout {
 	int failed; /* sticky */
 };
 
-/* format: an ARCHIVE_FORMAT_*. Always free it. */
-int xw_laout_begin(struct xw_laout *l, const struct xw_archive_opts *o, int format,
+/*
+ * format: an ARCHIVE_FORMAT_*, compressed as o says; the end is padded to `unit`. Always free it.
+ */
+int xw_laout_begin(struct xw_laout *l, const struct xw_archive_opts *o, int format, int unit,
 		   xw_output_fn *write, void *arg, struct xw_diag *diag);
 /* The failure of libarchive's last call: the write function's code where it was that. */
 int xw_laout_fail(struct xw_laout *l, int code);

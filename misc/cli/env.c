@@ -5,6 +5,10 @@
  * A handler's usual flag would be a mutable global. Here the kernel keeps that bit: the handler
  * puts the dispositions back to SIG_DFL, which both lets the next signal kill and tells
  * cli_interrupted() that the first one came.
+ *
+ * A signal may come between asking and a call that blocks, which it does not interrupt then; and
+ * stdio, interrupted in a full pipe, goes into it again. So the handler has another one sent a
+ * second later, which puts /dev/null in the place of such a pipe.
  */
 #include "config.h"
 
@@ -12,9 +16,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP}; /* the interrupt first */
@@ -56,10 +62,28 @@ void cli_guard_streams(void)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
+static void on_alarm(int sig)
+{
+	struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
+	const int before = errno;
+	struct stat st;
+	int fd;
+
+	(void)sig;
+	if (!fstat(STDOUT_FILENO, &st) && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) &&
+	    !poll(&p, 1, 0)) {
+		fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+		if (fd >= 0)
+			(void)dup2(fd, STDOUT_FILENO);
+	}
+	errno = before;
+}
+
 static void on_signal(int sig)
 {
 	struct sigaction now;
 
+	alarm(1);
 	/* an interrupt says nothing of the others: a prompt asks which it was */
 	for (int i = 0; i < (sig == SIGINT ? 1 : CAUGHT); i++) {
 		if (sigaction(caught[i], NULL, &now) == 0 && now.sa_handler == on_signal)
@@ -71,10 +95,13 @@ void cli_catch_interrupts(void)
 {
 	struct sigaction act, old;
 
+	alarm(0); /* of an interrupt before */
 	memset(&act, 0, sizeof(act));
-	act.sa_handler = on_signal;
 	act.sa_flags = 0; /* no SA_RESTART: a read from a silent pipe must end */
 	sigemptyset(&act.sa_mask);
+	act.sa_handler = on_alarm;
+	sigaction(SIGALRM, &act, NULL);
+	act.sa_handler = on_signal;
 	for (int i = 0; i < CAUGHT; i++) {
 		if (sigaction(caught[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			sigaction(caught[i], &act, NULL);
@@ -87,7 +114,8 @@ static bool came(int from)
 
 	for (int i = from; i < CAUGHT; i++) {
 		if (sigaction(caught[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
-			return true;
+			/* or they are not caught at all */
+			return sigaction(SIGALRM, NULL, &now) == 0 && now.sa_handler == on_alarm;
 	}
 	return false;
 }

@@ -24,7 +24,7 @@ void cli_guard_streams(void);
 /*
  * From here on the first SIGINT, SIGTERM or SIGHUP only makes cli_interrupted() true, and
  * interrupts a blocking system call; the next of its kind kills as usual. Signals that were ignored
- * stay ignored.
+ * stay ignored. A standard output that nobody reads is given up a second later.
  */
 void cli_catch_interrupts(void);
 bool cli_interrupted(void);

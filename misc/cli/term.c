@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include "cli/env.h"
 #include "cli/escape.h"
 #include "cli/term.h"
 
@@ -149,6 +150,12 @@ int cli_close_account(int status, const char *done)
 		err = errno;
 	if (!err && !failed)
 		return status;
+	if (cli_interrupted()) { /* which a failing tool has said */
+		if (!status)
+			cli_error("%s%s", done ? done : "interrupted",
+				  done ? ", but its summary was interrupted" : "");
+		return status ? status : 1;
+	}
 	cli_error("%s%s%s%s", done ? done : "cannot write to standard output",
 		  done ? ", but its summary could not be written" : "", err ? ": " : "",
 		  err ? strerror(err) : "");

@@ -25,9 +25,13 @@ static int on_write(void *arg, const void *buf, size_t len)
 	const char *p = buf;
 
 	while (len) {
-		ssize_t n = write(run->fd, p, len);
+		ssize_t n;
 
-		if (n < 0 && (errno != EINTR || cli_interrupted())) {
+		/* before each: what interrupted a pipe's writer may look like a part written */
+		if (cli_interrupted())
+			return XW_E_IO;
+		n = write(run->fd, p, len);
+		if (n < 0 && errno != EINTR) {
 			run->write_errno = errno;
 			return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? XW_E_HOSTFULL
 										    : XW_E_IO;
@@ -89,9 +93,11 @@ int export_archive(const struct export_args *args, struct xw_export *x)
 	err = xw_export_run(x, args->image, on_write, &run);
 	cli_progress_wipe(&run.cli.bar);
 	cli_run_end(&run.cli);
-	if (run.write_errno && !cli_interrupted())
+	if (run.write_errno)
 		cli_error("%s: %s", args->output ? args->output : "standard output",
 			  strerror(run.write_errno));
+	else if (err && cli_interrupted())
+		cli_error("%s: interrupted", args->image);
 	else if (err)
 		cli_error("%s", xw_export_error(x));
 	status = export_status(x, err, &whole);

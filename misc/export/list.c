@@ -77,7 +77,9 @@ int export_listing(const struct export_args *args, struct xw_export *x)
 	err = xw_export_list(x, args->image, print_entry, (void *)args);
 	cli_run_end(&run);
 	/* a failing stdout is reported by cli_close_stdout() */
-	if (err && *xw_export_error(x))
+	if (err && cli_interrupted())
+		cli_error("%s: interrupted", args->image);
+	else if (err && *xw_export_error(x))
 		cli_error("%s", xw_export_error(x));
 	return export_status(x, err, &whole);
 }

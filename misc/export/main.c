@@ -48,7 +48,8 @@ int export_status(const struct xw_export *x, int err, bool *whole)
 	*whole = !err || r->missing || r->damaged || r->failed;
 	if (err == XW_E_CHECKSUM)
 		cli_hint("--ignore-checksums reads what only fails its checksum");
-	if (err == XW_E_HOSTFULL || (err == XW_E_CORRUPT && !r->damaged) || cli_interrupted())
+	if (err == XW_E_HOSTFULL || (err == XW_E_CORRUPT && !r->damaged) ||
+	    (err && cli_interrupted()))
 		*whole = false;
 	return err && *whole ? EXIT_FAILED : err == XW_E_USAGE ? EXIT_USAGE : !!err;
 }

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Compression in a thread of its own, so that reading the image goes on meanwhile, and the caller
+ * is never further away from its tick than a wait: one call into libarchive may take minutes (a
+ * block of xz is 192 MiB at level 9, and there is no way back out of it).
+ *
+ * Invariants:
+ * 1. From its start on only the thread touches libarchive, and only the caller's thread calls
+ *    `write` and `tick`.
+ * 2. Each ring has one producer and one consumer. Slots in [freed, filled) are the consumer's, the
+ *    others the producer's; what is written to libarchive at once is what was put in at once.
+ * 3. The caller empties `out` before it waits for anything, and the thread waits for nothing but
+ *    the caller: so neither waits for ever.
+ * 4. Who leaves last cleans up: a caller that gives up does not wait for libarchive.
+ */
+#include "config.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "export/compress.h"
+#include "export/laout.h"
+
+#define SLOTS 8u
+#define IN_BYTES (256u << 10)
+#define OUT_BYTES ((unsigned)BLOCK_BYTES)
+#define TICK_MS 100
+#define PATIENCE_MS 200 /* for a thread that is not wanted any more */
+
+struct ring {
+	uint8_t *bytes; /* SLOTS of `room` */
+	size_t room;
+	size_t len[SLOTS];
+	uint64_t filled, freed;
+};
+
+struct xw_compressor {
+	struct xw_laout la;
+	struct xw_diag own; /* the thread's */
+	bool begun, fed; /* there is a header; there is something behind it */
+	struct xw_compressor_calls calls;
+	struct xw_diag *diag;
+	uint64_t bytes;
+	int failed; /* the caller's side; sticky */
+	bool threaded;
+	pthread_t thread;
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t work, news; /* for the thread; for the caller */
+	struct ring in, out;
+	bool ending; /* nothing more comes in */
+	bool left; /* the caller has given up */
+	bool done; /* nothing more comes out; rc is what came of it */
+	bool cleaned; /* the thread is done with libarchive, too */
+	bool orphan; /* the thread frees all this */
+	int rc;
+};
+
+static int ring_init(struct ring *r, size_t room)
+{
+	r->room = room;
+	r->bytes = malloc(SLOTS * room);
+	return r->bytes ? 0 : XW_ERR_NOMEM;
+}
+
+static bool ring_full(const struct ring *r)
+{
+	return r->filled - r->freed == SLOTS;
+}
+
+static bool ring_empty(const struct ring *r)
+{
+	return r->filled == r->freed;
+}
+
+static uint8_t *ring_slot(struct ring *r, uint64_t i, size_t **len)
+{
+	*len = &r->len[i % SLOTS];
+	return r->bytes + i % SLOTS * r->room;
+}
+
+/* As much as goes into one slot, which there is. */
+static size_t ring_put(struct ring *r, const void *buf, size_t len)
+{
+	size_t *n;
+	uint8_t *to = ring_slot(r, r->filled, &n);
+
+	*n = XW_MIN(len, r->room);
+	memcpy(to, buf, *n);
+	r->filled++;
+	return *n;
+}
+
+/* Of what was not finished nothing more goes out, but this may take long nevertheless. */
+static void clean(struct xw_compressor *c)
+{
+	/* lz4 of libarchive 3.6 crashes where there was nothing to end */
+	if (c->begun && !c->fed) {
+		c->la.failed = XW_ERR_IO;
+		(void)archive_write_data(c->la.a, "", 1);
+	}
+	xw_laout_free(&c->la);
+}
+
+static void destroy(struct xw_compressor *c)
+{
+	pthread_cond_destroy(&c->work);
+	pthread_cond_destroy(&c->news);
+	pthread_mutex_destroy(&c->lock);
+	free(c->in.bytes);
+	free(c->out.bytes);
+	free(c);
+}
+
+/* ---- the thread ---- */
+
+static int take_output(void *arg, const void *buf, size_t len)
+{
+	struct xw_compressor *c = arg;
+	int rc = 0;
+
+	pthread_mutex_lock(&c->lock);
+	while (len && !rc) {
+		if (c->left) {
+			rc = XW_ERR_IO;
+		} else if (ring_full(&c->out)) {
+			pthread_cond_wait(&c->work, &c->lock);
+		} else {
+			const size_t n = ring_put(&c->out, buf, len);
+
+			buf = (const char *)buf + n;
+			len -= n;
+			pthread_cond_signal(&c->news);
+		}
+	}
+	pthread_mutex_unlock(&c->lock);
+	return rc;
+}
+
+static int compress(struct xw_compressor *c, const uint8_t *buf, size_t len)
+{
+	c->fed |= len > 0;
+	while (len) {
+		la_ssize_t n = archive_write_data(c->la.a, buf, len);
+
+		if (n <= 0)
+			return xw_laout_fail(&c->la, XW_ERR_IO);
+		buf += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int compress_all(struct xw_compressor *c)
+{
+	bool left;
+	int rc = 0;
+
+	pthread_mutex_lock(&c->lock);
+	while (!rc && !c->left && (!c->ending || !ring_empty(&c->in))) {
+		const uint8_t *from;
+		size_t *len;
+
+		if (ring_empty(&c->in)) {
+			pthread_cond_wait(&c->work, &c->lock);
+			continue;
+		}
+		from = ring_slot(&c->in, c->in.freed, &len);
+		pthread_mutex_unlock(&c->lock);
+		rc = compress(c, from, *len);
+		pthread_mutex_lock(&c->lock);
+		c->in.freed++;
+		pthread_cond_signal(&c->news);
+	}
+	left = c->left;
+	pthread_mutex_unlock(&c->lock);
+	return rc || left ? rc : xw_laout_finish(&c->la);
+}
+
+static void *run(void *arg)
+{
+	struct xw_compressor *c = arg;
+	const int rc = compress_all(c);
+	bool orphan;
+
+	pthread_mutex_lock(&c->lock);
+	c->rc = rc;
+	c->done = true;
+	pthread_cond_signal(&c->news);
+	pthread_mutex_unlock(&c->lock);
+	clean(c);
+	pthread_mutex_lock(&c->lock);
+	c->cleaned = true;
+	orphan = c->orphan;
+	pthread_cond_signal(&c->news);
+	pthread_mutex_unlock(&c->lock);
+	if (orphan)
+		destroy(c);
+	return NULL;
+}
+
+/* Signals are for the program's own threads. */
+static int start(struct xw_compressor *c)
+{
+	sigset_t all, old;
+	int rc;
+
+	c->la.diag = &c->own;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(&c->thread, NULL, run, c);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	c->threaded = !rc;
+	return rc ? xw_fail_errno(c->diag, XW_ERR_NOMEM, rc, "cannot make a thread") : 0;
+}
+
+/* ---- the caller ---- */
+
+static int init(struct xw_compressor *c)
+{
+	pthread_condattr_t monotonic;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->work, NULL);
+	pthread_cond_init(&c->news, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	if (ring_init(&c->in, IN_BYTES) || ring_init(&c->out, OUT_BYTES))
+		return xw_fail_nomem(c->diag, "compression");
+	return 0;
+}
+
+static int begin(struct xw_compressor *c, const struct xw_archive_opts *o)
+{
+	int rc = xw_laout_begin(&c->la, o, ARCHIVE_FORMAT_RAW, 1, take_output, c, c->diag);
+	struct archive_entry *e;
+
+	if (rc)
+		return rc;
+	e = archive_entry_new();
+	if (!e)
+		return xw_fail_nomem(c->diag, "compression");
+	archive_entry_set_pathname(e, "data");
+	archive_entry_set_filetype(e, AE_IFREG);
+	if (archive_write_header(c->la.a, e) != ARCHIVE_OK)
+		rc = xw_laout_fail(&c->la, XW_ERR_INTERNAL);
+	c->begun = !rc;
+	archive_entry_free(e);
+	return rc;
+}
+
+int xw_compressor_open(const struct xw_archive_opts *o, const struct xw_compressor_calls *calls,
+		       struct xw_diag *diag, struct xw_compressor **out)
+{
+	struct xw_compressor *c = calloc(1, sizeof(*c));
+	int rc;
+
+	if (!c)
+		return xw_fail_nomem(diag, "compression");
+	*out = c;
+	c->calls = *calls;
+	c->diag = diag;
+	rc = init(c);
+	if (!rc)
+		rc = begin(c, o);
+	return rc ? rc : start(c);
+}
+
+/* Until there is news, or for so long: with the lock. false: nothing came. */
+static bool wait_news(struct xw_compressor *c, long ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += ms * 1000000l;
+	until.tv_sec += until.tv_nsec / 1000000000l;
+	until.tv_nsec %= 1000000000l;
+	return pthread_cond_timedwait(&c->news, &c->lock, &until) != ETIMEDOUT;
+}
+
+static void tick(struct xw_compressor *c)
+{
+	if (!c->failed && c->calls.tick)
+		c->failed = c->calls.tick(c->calls.arg);
+}
+
+/* What has come out goes on. With the lock, which is left meanwhile. */
+static void give(struct xw_compressor *c)
+{
+	while (!ring_empty(&c->out) && !c->failed) {
+		size_t *len;
+		const uint8_t *from = ring_slot(&c->out, c->out.freed, &len);
+
+		pthread_mutex_unlock(&c->lock);
+		c->failed = c->calls.write(c->calls.arg, from, *len);
+		if (!c->failed)
+			c->bytes += *len;
+		pthread_mutex_lock(&c->lock);
+		c->out.freed++;
+		pthread_cond_signal(&c->work);
+	}
+}
+
+/* Wait until there is room in `in`, or, when it is ending, until all is done; then 0. */
+static int wait_for_thread(struct xw_compressor *c)
+{
+	for (;;) {
+		give(c);
+		if (!c->failed && c->done && c->rc) {
+			c->failed = c->rc;
+			if (c->own.code)
+				xw_fail(c->diag, c->rc, "%s", c->own.text);
+		}
+		if (c->failed || (c->ending ? c->done && ring_empty(&c->out) : !ring_full(&c->in)))
+			return c->failed;
+		if (!wait_news(c, TICK_MS)) {
+			pthread_mutex_unlock(&c->lock);
+			tick(c);
+			pthread_mutex_lock(&c->lock);
+		}
+	}
+}
+
+int xw_compressor_write(void *arg, const void *buf, size_t len)
+{
+	struct xw_compressor *c = arg;
+
+	tick(c); /* where there is always room, and little comes out */
+	while (len && !c->failed) {
+		pthread_mutex_lock(&c->lock);
+		if (!wait_for_thread(c)) {
+			const size_t n = ring_put(&c->in, buf, len);
+
+			buf = (const char *)buf + n;
+			len -= n;
+			pthread_cond_signal(&c->work);
+		}
+		pthread_mutex_unlock(&c->lock);
+	}
+	return c->failed;
+}
+
+int xw_compressor_finish(void *arg)
+{
+	struct xw_compressor *c = arg;
+	int rc;
+
+	if (c->failed)
+		return c->failed;
+	pthread_mutex_lock(&c->lock);
+	c->ending = true;
+	pthread_cond_signal(&c->work);
+	rc = wait_for_thread(c);
+	pthread_mutex_unlock(&c->lock);
+	return rc;
+}
+
+uint64_t xw_compressor_bytes(const struct xw_compressor *c)
+{
+	return c->bytes;
+}
+
+void xw_compressor_free(struct xw_compressor *c)
+{
+	bool orphan = false;
+
+	if (!c)
+		return;
+	if (c->threaded) {
+		pthread_mutex_lock(&c->lock);
+		c->left = true;
+		pthread_cond_signal(&c->work);
+		while (!c->cleaned && !orphan)
+			orphan = !wait_news(c, PATIENCE_MS) && !c->cleaned;
+		c->orphan = orphan;
+		pthread_mutex_unlock(&c->lock);
+		if (orphan) {
+			pthread_detach(c->thread);
+			return;
+		}
+		pthread_join(c->thread, NULL);
+	} else {
+		clean(c);
+	}
+	destroy(c);
+}
