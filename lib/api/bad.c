@@ -95,9 +95,8 @@ int xw_bad_find(const struct xw_bad_scan *b, const struct xw_target *t)
 		return 0;
 	}
 	ret = xw_target_open_check(m, &probe);
-	if (ret)
-		return ret;
-	ret = xw_dev_scan(probe.dev, &s);
+	if (!ret)
+		ret = xw_dev_scan(probe.dev, &s);
 	xw_dev_close(probe.dev);
 	if (ret)
 		return ret;
