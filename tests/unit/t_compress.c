@@ -38,7 +38,9 @@ static int sink_tick(void *arg)
 	struct sink *s = arg;
 
 	s->ticks++;
-	return s->cancel_at && s->ticks >= s->cancel_at ? xw_fail(&diag, XW_ERR_IO, "cancelled") : 0;
+	if (!s->cancel_at || s->ticks < s->cancel_at)
+		return 0;
+	return xw_fail(&diag, XW_ERR_IO, "cancelled");
 }
 
 static struct xw_compressor *open_for(struct sink *s, const char *method, int level)
