@@ -231,10 +231,8 @@ static bool dump_block(struct logdump *l, uint32_t at, uint32_t *next)
 
 	*next = at + 1;
 	if (!xw_jblock_header(l->buf, &type, &sequence)) {
-		if (!l->max_trans)
-			fprintf(l->out, "No magic number at block %" PRIu32 ": end of journal.\n",
-				at);
-		return l->max_trans;
+		fprintf(l->out, "No magic number at block %" PRIu32 ": end of journal.\n", at);
+		return false;
 	}
 	if (sequence != l->sequence) {
 		fprintf(l->out,
@@ -297,6 +295,8 @@ static int dump_log(struct logdump *l)
 		left -= XW_MIN(left, next > at ? next - at : l->log->last - at + next);
 		at = next;
 	}
+	if (l->old && l->transactions < l->max_trans)
+		fprintf(l->out, "Dump all %" PRIu64 " journal records.\n", l->transactions);
 	return 0;
 }
 

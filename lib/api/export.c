@@ -224,9 +224,13 @@ int xw_export_set(struct xw_export *x, const char *option, const char *value)
 
 int xw_export_add_path(struct xw_export *x, const char *path)
 {
-	char *own = strdup(path);
+	char *own;
 
 	xw_diag_clear(&x->diag);
+	/* a variable that nobody set must not ask for everything */
+	if (!*path)
+		return xw_fail(&x->diag, XW_ERR_USAGE, "PATH: empty; the whole image is /");
+	own = strdup(path);
 	if (own && !xw_vec_push(&x->paths, own))
 		return 0;
 	free(own);

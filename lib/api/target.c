@@ -225,6 +225,17 @@ int xw_target_open_check(struct xw_mkfs *m, struct xw_target *t)
 	return ret;
 }
 
+/* A new file in the filesystem of /dev: that is memory, and what was meant is a device. */
+static bool is_missing_device(const struct xw_target *t)
+{
+	const char *slash = strrchr(t->path, '/');
+	auto_free char *dir = strndup(slash ? t->path : ".", slash > t->path ? slash - t->path : 1);
+	struct stat in, dev, root;
+
+	return dir && !stat(dir, &in) && !stat("/dev", &dev) && !stat("/", &root) &&
+	       in.st_dev == dev.st_dev && dev.st_dev != root.st_dev;
+}
+
 int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 {
 	uint64_t off = m->params.offset, bytes = m->params.size_bytes;
@@ -238,6 +249,9 @@ int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 			       (unsigned long long)bytes, (unsigned long long)t->have);
 	if (m->plan_only)
 		return open_null(m, t);
+	if (!t->exists && !m->force && is_missing_device(t))
+		return xw_fail(&m->diag, XW_ERR_NOTFOUND,
+			       "%s: no such device; -F makes a file there", t->path);
 	ret = open_dev(m, t, t->exists ? 0 : XW_DEV_CREATE, m->direct, XW_LOG_WARN);
 	if (ret)
 		return ret;

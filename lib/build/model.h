@@ -44,6 +44,7 @@ struct xw_bdir {
 	uint32_t min_blocks; /* lost+found's 16 KiB; else 0 */
 	uint32_t growth; /* blocks that one more name can take, when shaped */
 	uint32_t generation; /* XW_BN_OLD: i_generation, which its blocks' checksums hang on */
+	uint16_t cleared; /* the last layer that hid all that lower ones have here; 0: none did */
 	bool was_inline; /* XW_BN_OLD: its names are in the inode */
 	struct xw_dir_shape shape;
 	struct xw_build_itree *itree; /* NULL = none; freed with the builder */

@@ -8,9 +8,6 @@
 /* Write the 1024 bytes of the primary superblock, and flush. */
 int xw_commit_put_super(struct xw_dev *base, const uint8_t super[XW_SUPER_SIZE]);
 
-/* Names that came or went in the directory of `path` are so for good. */
-int xw_commit_sync_dir_of(const char *path, struct xw_diag *diag);
-
 /* Both: *undecided as in xw_commit_info, false when it is called. */
 int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts, bool *undecided);
 

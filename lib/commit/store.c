@@ -22,6 +22,7 @@
 #include "commit/commit_internal.h"
 #include "commit/store.h"
 #include "dev/file.h"
+#include "dev/newfile.h"
 
 #define SUFFIX ".xw-redo"
 #define TMP ".tmp"
@@ -60,20 +61,6 @@ static int check_ours(struct file_store *f, const char *path)
 	}
 	return xw_fail(f->diag, XW_ERR_EXISTS,
 		       "%s: is in the way, and no redo file: remove it or use --redo-file", path);
-}
-
-int xw_commit_sync_dir_of(const char *path, struct xw_diag *diag)
-{
-	const char *slash = strrchr(path, '/');
-	auto_free char *dir = strndup(slash ? path : ".", slash > path ? slash - path : 1);
-	auto_fd int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
-	if (!dir)
-		return xw_fail_nomem(diag, "the name of a directory");
-	/* EINVAL: a host filesystem that has no such thing */
-	if (fd < 0 || (fsync(fd) && errno != EINVAL))
-		return xw_fail_errno(diag, XW_ERR_IO, errno, "%s: cannot flush the directory", dir);
-	return 0;
 }
 
 /*
@@ -125,7 +112,7 @@ static int file_publish(struct xw_redo_store *s)
 	if (rename(f->tmp, f->path))
 		return xw_fail_errno(f->diag, XW_ERR_IO, errno, "%s: cannot rename to %s", f->tmp,
 				     f->path);
-	return xw_commit_sync_dir_of(f->path, f->diag);
+	return xw_newfile_sync_dir(f->path, f->diag);
 }
 
 static int file_open(struct xw_redo_store *s, struct xw_dev **out)
@@ -158,7 +145,7 @@ static int file_remove(struct xw_redo_store *s)
 
 	if (!rc)
 		rc = remove_one(f, f->path, &removed);
-	return rc || !removed ? rc : xw_commit_sync_dir_of(f->path, f->diag);
+	return rc || !removed ? rc : xw_newfile_sync_dir(f->path, f->diag);
 }
 
 static void file_close(struct xw_redo_store *s)

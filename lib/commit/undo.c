@@ -371,7 +371,7 @@ static int write_file(struct undo *u, const char *path, struct xw_dev *old)
 	if (!rc)
 		rc = xw_newfile_publish(file, true, u->diag);
 	xw_newfile_close(file);
-	return rc ? rc : xw_commit_sync_dir_of(path, u->diag);
+	return rc;
 }
 
 /* The file that is there, or a new and empty one, that only its owner reads: it will hold pieces of

@@ -207,6 +207,20 @@ static int take_over(struct xw_newfile *f, const struct stat *old)
 	return err;
 }
 
+int xw_newfile_sync_dir(const char *path, struct xw_diag *diag)
+{
+	const char *slash = strrchr(path, '/');
+	auto_free char *dir = strndup(slash ? path : ".", slash > path ? slash - path : 1);
+	auto_fd int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (!dir)
+		return xw_fail_nomem(diag, "the name of a directory");
+	/* EINVAL: a host filesystem that has no such thing */
+	if (fd < 0 || (fsync(fd) && errno != EINVAL))
+		return xw_fail_errno(diag, XW_ERR_IO, errno, "%s: cannot flush the directory", dir);
+	return 0;
+}
+
 int xw_newfile_publish(struct xw_newfile *f, bool replace, struct xw_diag *diag)
 {
 	struct stat old;
@@ -218,7 +232,7 @@ int xw_newfile_publish(struct xw_newfile *f, bool replace, struct xw_diag *diag)
 	if (err)
 		return xw_fail_errno(diag, XW_ERR_IO, err, "%s: cannot give the file its name",
 				     f->path);
-	return 0;
+	return xw_newfile_sync_dir(f->path, diag);
 }
 
 const char *xw_newfile_name(const struct xw_newfile *f)

@@ -16,8 +16,10 @@ struct xw_newfile;
  */
 int xw_newfile_open(const char *path, unsigned flags, struct xw_diag *diag, struct xw_dev **dev,
 		    struct xw_newfile **out);
+/* Names that came or went in the directory of `path` are so for good. */
+int xw_newfile_sync_dir(const char *path, struct xw_diag *diag);
 /*
- * Give it its name, *dev being flushed. Without `replace` nothing may have that name: XW_ERR_IO,
+ * Give it its name, for good, *dev being flushed. Without `replace` nothing may have that name: XW_ERR_IO,
  * and what is there stays. With it a regular file of that name goes, and leaves mode and, where we
  * may, owner.
  */

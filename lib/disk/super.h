@@ -50,6 +50,7 @@
 #define XW_RO_QUOTA 0x0100u
 #define XW_RO_BIGALLOC 0x0200u
 #define XW_RO_METADATA_CSUM 0x0400u
+#define XW_RO_READONLY 0x1000u /* nobody writes; Linux mounts it read-only */
 #define XW_RO_PROJECT 0x2000u
 #define XW_RO_VERITY 0x8000u
 #define XW_RO_ORPHAN_PRESENT 0x10000u

@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "import/feed.h"
 #include "import/gzip_check.h"
+#include "import/la.h"
 #include "import/la_err.h"
 
 #define PULL_BYTES ((size_t)256 << 10)
@@ -169,7 +170,7 @@ static int start(struct filter *t, archive_read_callback *from)
 	t->a = archive_read_new();
 	if (!t->a)
 		return ARCHIVE_FATAL;
-	archive_read_support_filter_all(t->a);
+	xw_la_support_filters(t->a);
 	archive_read_support_format_raw(t->a);
 	archive_read_support_format_empty(t->a);
 	r = archive_read_open(t->a, t, NULL, from, NULL);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Images given where archives are expected. Many begin with zeros, which to tar are the end of an
- * archive: nothing would be taken, and nothing said. Others are no format that libarchive knows.
+ * archive: nothing would be taken, and nothing said. Others are no format that libarchive knows, or
+ * one that it would run a program for (la.c).
  */
 #include "config.h"
 
@@ -19,6 +20,9 @@ static const struct {
 	uint8_t len;
 	const char *magic, *what;
 } magics[] = {
+	{0, 4, "LRZI", "a file of lrzip (decompress it first)"},
+	{0, 7, "GRZipII", "a file of grzip (decompress it first)"},
+	{0, 9, "\x89LZO\0\r\n\x1a\n", "a file of lzop (decompress it first)"},
 	{0, 4, "hsqs", "a squashfs image"},
 	{0, 4, "sqsh", "a squashfs image"},
 	{0, 4, "XFSB", "an XFS image"},

@@ -460,10 +460,32 @@ static void la_close(struct xw_source *s)
 	free(l);
 }
 
+/*
+ * For a filter that it was built without, libarchive registers a program to be run from PATH, and
+ * says so with a warning: what an input claims to be must not decide that programs run.
+ */
+void xw_la_support_filters(struct archive *a)
+{
+	static int (*const filters[])(struct archive *) = {
+		archive_read_support_filter_bzip2, archive_read_support_filter_compress,
+		archive_read_support_filter_gzip,  archive_read_support_filter_lz4,
+		archive_read_support_filter_lzip,  archive_read_support_filter_lzma,
+		archive_read_support_filter_lzop,  archive_read_support_filter_rpm,
+		archive_read_support_filter_uu,	   archive_read_support_filter_xz,
+		archive_read_support_filter_zstd,
+	};
+	struct archive *trial = archive_read_new(); /* what is registered stays */
+
+	for (size_t i = 0; trial && i < XW_ARRAY_SIZE(filters); i++)
+		if (filters[i](trial) == ARCHIVE_OK)
+			filters[i](a);
+	archive_read_free(trial);
+}
+
 /* tar only comes here behind a filter that xw_feed_decompress does not know, or for tests. */
 static void support_formats(struct archive *a)
 {
-	archive_read_support_filter_all(a);
+	xw_la_support_filters(a);
 	archive_read_support_format_7zip(a);
 	archive_read_support_format_ar(a);
 	archive_read_support_format_cab(a);

@@ -6,6 +6,8 @@
 #include "import/input.h"
 #include "import/source.h"
 
+struct archive;
+
 struct xw_la_params {
 	const char *name;
 	struct xw_diag *diag;
@@ -19,5 +21,8 @@ int xw_la_open(struct xw_input *in, const struct xw_la_params *p, struct xw_sour
 /* From a regular file, from where fd stands; formats that need to seek can. Owns fd, also on
  * failure. */
 int xw_la_open_file(int fd, const struct xw_la_params *p, struct xw_source **out);
+
+/* The decompressors that are part of libarchive, on a reader that is not open yet. */
+void xw_la_support_filters(struct archive *a);
 
 #endif

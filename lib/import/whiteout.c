@@ -50,21 +50,30 @@ static bool goes(const struct xw_fill *f, const struct xw_blink *l, const struct
 
 /*
  * Remove what is from below this layer in dir; a directory this layer has keeps what it brought.
- * Devices that hide single names have nothing left to hide.
+ * Devices that hide single names have nothing left to hide. What comes later is this layer's, so
+ * that once is enough: an archive may say it a million times, or of each of many nested directories.
  */
 static int clear_lower(struct xw_fill *f, struct xw_binode *top)
 {
+	/* the root's devices stay, and are not looked for below it */
+	const bool all = f->whiteouts == XW_WHITEOUTS_APPLY || top != f->tree->root;
 	struct xw_binode *dir = top;
 	struct xw_blink *l = dir->dir->first;
+
+	if (top->dir->cleared == f->tree->layer)
+		return 0;
 
 	/* Without recursion: `scan` is where each open directory goes on. */
 	for (;;) {
 		while (!l && dir != top) {
+			dir->dir->cleared = all ? f->tree->layer : dir->dir->cleared;
 			l = dir->dir->scan;
 			dir = dir->dir->parent;
 		}
-		if (!l)
+		if (!l) {
+			top->dir->cleared = f->tree->layer;
 			return 0;
+		}
 		if (!l->node) {
 			l = l->next;
 		} else if (l->layer < f->tree->layer && xw_fill_stays(f, l) &&
@@ -77,7 +86,8 @@ static int clear_lower(struct xw_fill *f, struct xw_binode *top)
 			if (ret)
 				return ret;
 			l = next;
-		} else if (xw_binode_is(l->node, XW_S_IFDIR)) {
+		} else if (xw_binode_is(l->node, XW_S_IFDIR) &&
+			   l->node->dir->cleared != f->tree->layer) {
 			struct xw_binode *sub = l->node;
 			int ret = xw_tree_need(f->tree, sub);
 

@@ -6,7 +6,6 @@
 #include "tune/tune.h"
 #include "update/update.h"
 
-#define XW_RO_READONLY 0x1000u
 #define XW_FLAG_TEST_FS 0x0004u
 
 /* What has to be done; see tune.c for the order. */

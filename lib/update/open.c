@@ -37,6 +37,9 @@ static int check(struct xw_update *u, const struct xw_update_opts *opts)
 			 sb->blocks_count & ((1u << xw_image_cluster_bits(u->img)) - 1)))
 		return refuse(u, XW_ERR_CORRUPT,
 			      "its groups or its size are no whole clusters; run e2fsck -f");
+	if (sb->feature_ro_compat & XW_RO_READONLY)
+		return refuse(u, XW_ERR_STATE,
+			      "has the feature read-only; xw-tune -O ^read-only takes it away");
 	if (sb->feature_ro_compat & ~XW_UPDATE_RO_KNOWN &&
 	    !(opts->lax && opts->image_flags & XW_IMAGE_ANY_FEATURES))
 		return xw_fail(u->diag, XW_ERR_UNSUPPORTED,

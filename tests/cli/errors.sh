@@ -74,6 +74,31 @@ mkfs -q -d zeros img
 works "zeros are an archive without members"
 rm -f img
 
+# What input claims to be does not make programs run.
+mkdir path
+for kind in lrzip grzip lzop; do
+	printf '#!/bin/sh\ntouch %s/ran\nexec cat\n' "$T" >path/$kind
+	chmod 755 path/$kind
+done
+while IFS='|' read -r kind magic; do
+	# shellcheck disable=SC2059
+	{ printf "$magic" && head -c 2000 /dev/zero; } >packed
+	rm -f img
+	(PATH=$T/path:$PATH && mkfs -d packed img && exit "$RC")
+	RC=$?
+	equal "a file of $kind: status" "$RC" 1
+	is "  it is named" grep -q "packed: is a file of $kind" .err
+	is "  no program is run" gone ran
+done <<'TABLE'
+lrzip|LRZI\000\006
+grzip|GRZipII\000\002\004:)
+lzop|\211LZO\000\r\n\032\n\020\000\040\000
+TABLE
+
+if [ "$(stat -c %d /dev)" != "$(stat -c %d /)" ]; then
+	refused "a device that is not there" "no such device" -d good.tar /dev/xw-no-such-device
+fi
+
 # A source that cannot be read: reading /proc/self/mem at 0 gives EIO.
 refused "a read error" "/proc/self/mem" -d /proc/self/mem img
 if ! is_root; then

@@ -273,4 +273,10 @@ if env --default-signal=INT true 2>/dev/null; then
 		works "  and then the import"
 	done
 fi
+
+rm -f img
+mkfs -q img 8M
+"$BIN/xw-tune" -O read-only img >/dev/null
+import -q img good.tar
+fails 1 "has the feature read-only" "the feature read-only"
 done_testing

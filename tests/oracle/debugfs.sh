@@ -181,7 +181,7 @@ if can_loop; then
 	)
 	block=$(debugfs -R "blocks /" img 2>/dev/null | tr -d ' ')
 	compare live "a journal that needs recovery" < <(printf '%s\n' "logdump" "logdump -a" "logdump -ac" "logdump -S" \
-		"logdump -b $block" "logdump -b $block -c" "logdump -b $block -a")
+		"logdump -b $block" "logdump -b $block -c" "logdump -b $block -a" "logdump -O -n 50" "logdump -n 50")
 	"$DBG" -R "stat /new" live >got 2>.err
 	"$DBG" -R "stat /new" img >want 2>.err
 	is "it is replayed in memory" cmp want got
