@@ -19,9 +19,9 @@ int xw_newfile_open(const char *path, unsigned flags, struct xw_diag *diag, stru
 /* Names that came or went in the directory of `path` are so for good. */
 int xw_newfile_sync_dir(const char *path, struct xw_diag *diag);
 /*
- * Give it its name, for good, *dev being flushed. Without `replace` nothing may have that name: XW_ERR_IO,
- * and what is there stays. With it a regular file of that name goes, and leaves mode and, where we
- * may, owner.
+ * Give it its name, for good, *dev being flushed. Without `replace` nothing may have that name:
+ * XW_ERR_IO, and what is there stays. With it a regular file of that name goes, and leaves mode
+ * and, where we may, owner.
  */
 int xw_newfile_publish(struct xw_newfile *f, bool replace, struct xw_diag *diag);
 /* Where it can be seen by now; NULL: nowhere. */

@@ -374,7 +374,8 @@ int xw_image_to_dir(struct xw_image *img, const struct xw_export_opts *o,
 	if (!rc && any) {
 		err = xw_places_open(&t.places, eo->dir);
 		if (err)
-			rc = xw_fail_errno(img->diag, XW_ERR_IO, -err, "%s: cannot unpack there", eo->dir);
+			rc = xw_fail_errno(img->diag, XW_ERR_IO, -err, "%s: cannot unpack there",
+					   eo->dir);
 	}
 	if (!rc && any)
 		rc = xw_export_items(&t.x);

@@ -471,7 +471,7 @@ void xw_la_support_filters(struct archive *a)
 		archive_read_support_filter_gzip,  archive_read_support_filter_lz4,
 		archive_read_support_filter_lzip,  archive_read_support_filter_lzma,
 		archive_read_support_filter_lzop,  archive_read_support_filter_rpm,
-		archive_read_support_filter_uu,	   archive_read_support_filter_xz,
+		archive_read_support_filter_uu,    archive_read_support_filter_xz,
 		archive_read_support_filter_zstd,
 	};
 	struct archive *trial = archive_read_new(); /* what is registered stays */

@@ -51,7 +51,8 @@ static bool goes(const struct xw_fill *f, const struct xw_blink *l, const struct
 /*
  * Remove what is from below this layer in dir; a directory this layer has keeps what it brought.
  * Devices that hide single names have nothing left to hide. What comes later is this layer's, so
- * that once is enough: an archive may say it a million times, or of each of many nested directories.
+ * that once is enough: an archive may say it a million times, or of each of many nested
+ * directories.
  */
 static int clear_lower(struct xw_fill *f, struct xw_binode *top)
 {
