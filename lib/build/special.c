@@ -129,6 +129,11 @@ void xw_resize_encode(const struct xw_builder *b, struct xw_inode *in)
 static int write_resize_block(struct xw_builder *b, uint64_t index)
 {
 	uint32_t bs = b->geo.block_size, apb = xw_indirect_per_block(bs);
+	/*
+	 * Others look for every copy where the primary is in its group, behind a boot block too:
+	 * with bigalloc and blocks of 1 KiB, a block too far in all groups but the first.
+	 */
+	const uint64_t in = xw_geo_super_at(&b->geo, 0) - b->geo.first_data_block + 1;
 	uint64_t first = b->geo.desc_blocks, slot = 0;
 	uint8_t *buf = calloc(1, bs);
 	xw_blk at = b->resize_dind;
@@ -146,7 +151,7 @@ static int write_resize_block(struct xw_builder *b, uint64_t index)
 		at = xw_geo_super_at(&b->geo, 0) + 1 + i;
 		for (uint32_t g = xw_geo_next_super(&b->geo, 1); g < b->geo.groups && slot < apb;
 		     g = xw_geo_next_super(&b->geo, g + 1)) {
-			poke32(buf + 4 * slot++, (uint32_t)(xw_geo_super_at(&b->geo, g) + 1 + i));
+			poke32(buf + 4 * slot++, (uint32_t)(xw_geo_super_at(&b->geo, g) + in + i));
 		}
 	}
 	ret = xw_build_write(b, at, buf, bs);
