@@ -395,7 +395,8 @@ static int dump_image(struct logdump *l)
 
 		d->diag.log = NULL; /* what opening has to say was said before */
 		rc = xw_recover_open(d->real, d->how.redo_file, d->how.offset,
-				     XW_RECOVER_RDONLY | XW_RECOVER_FORCE, &d->diag, &dev, &info);
+				     XW_RECOVER_RDONLY | XW_RECOVER_FORCE, NULL, &d->diag, &dev,
+				     &info);
 		if (!rc)
 			rc = xw_image_open(dev, d->img->flags, &d->diag, &img);
 		d->diag.log = said.log;

@@ -22,6 +22,7 @@
 #include "commit/store.h"
 #include "debugfs.h"
 #include "show/show.h"
+#include "update/fast.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -87,11 +88,11 @@ static int open_reading(struct dbg *d, const char *path)
 
 	/* what is seen through a copy, or is no image itself, has no journal to go with it */
 	if (d->how.no_replay || is_elsewhere(&d->how))
-		rc = xw_recover_open(path, d->how.redo_file, d->how.offset, XW_RECOVER_RDONLY,
+		rc = xw_recover_open(path, d->how.redo_file, d->how.offset, XW_RECOVER_RDONLY, NULL,
 				     &d->diag, &d->dev, &info);
 	else
-		rc = xw_recover_read(path, d->how.redo_file, d->how.offset, &d->diag, &d->dev,
-				     &info);
+		rc = xw_recover_read(path, d->how.redo_file, d->how.offset, xw_update_fast,
+				     &d->diag, &d->dev, &info);
 	if (!rc && d->how.e2image)
 		rc = xw_show_e2image(d->dev, &d->diag, &d->dev);
 	if (!rc && (d->how.super_block || d->how.block_size))
@@ -106,6 +107,7 @@ static int open_writing(struct dbg *d, const char *path)
 		.undo_file = d->how.undo_file,
 		.offset = d->how.offset,
 		.now = d->now,
+		.fast = xw_update_fast,
 		.keep_log = d->how.no_replay,
 		.any_state = true,
 	};

@@ -23,6 +23,7 @@
 #include "commit/super.h"
 #include "journal/recover.h"
 #include "journal/txn.h"
+#include "update/fast.h"
 
 /* The open journal. */
 struct dbg_log {
@@ -318,7 +319,7 @@ static int replay(void *arg, struct xw_dev *dev)
 {
 	struct replay *r = arg;
 
-	int rc = xw_journal_recover(dev, 0, &r->d->diag, &r->info);
+	int rc = xw_journal_recover(dev, 0, xw_update_fast, &r->d->diag, &r->info);
 
 	if (!rc && r->info.needed)
 		rc = xw_journal_count_free(dev);

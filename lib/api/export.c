@@ -13,6 +13,7 @@
 #include "export/compress.h"
 #include "export/extract.h"
 #include "plan/params.h"
+#include "update/fast.h"
 
 _Static_assert(XW_E_CORRUPT == XW_ERR_CORRUPT, "error codes");
 
@@ -333,7 +334,8 @@ static int open_run(struct run *r, const char *path)
 	memset(&x->result, 0, sizeof(x->result));
 	clock_gettime(CLOCK_MONOTONIC, &r->began);
 	r->ticked = r->began;
-	rc = xw_recover_read(path, x->redo_file, x->offset, &x->diag, &r->dev, &r->recovered);
+	rc = xw_recover_read(path, x->redo_file, x->offset, xw_update_fast, &x->diag, &r->dev,
+			     &r->recovered);
 	if (!rc)
 		rc = xw_image_open(r->dev, x->image_flags, &x->diag, &r->img);
 	if (rc)

@@ -31,6 +31,11 @@ struct xw_commit_opts {
 	 */
 	const char *undo_file;
 	uint64_t offset;
+	/*
+	 * The log has no transactions and is not empty: its fast commits are part of the change,
+	 * which ends them. The journal's form only; redo needs a log that is empty with the change.
+	 */
+	bool fast_commits;
 	bool any_super; /* debuggers: the new superblock may be one that nobody opens */
 };
 

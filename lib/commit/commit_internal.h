@@ -4,6 +4,7 @@
 
 #include "commit/change.h"
 #include "commit/commit.h"
+#include "journal/recover.h"
 
 /* Write the 1024 bytes of the primary superblock, and flush. */
 int xw_commit_put_super(struct xw_dev *base, const uint8_t super[XW_SUPER_SIZE]);
@@ -17,5 +18,10 @@ int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts, bool 
  */
 int xw_commit_journal(struct xw_change *c, const struct xw_commit_opts *opts, char *why,
 		      size_t size, bool *undecided);
+
+/* settle.c: the end of a recovery, if there is one; on an overlay that holds nothing else. */
+int xw_commit_settle(struct xw_dev *overlay, const struct xw_commit_opts *opts,
+		     const struct xw_journal_info *info, xw_journal_fast_fn *fast,
+		     struct xw_diag *diag);
 
 #endif

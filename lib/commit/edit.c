@@ -22,6 +22,7 @@
 
 #include "base/auto.h"
 #include "base/vec.h"
+#include "commit/commit_internal.h"
 #include "commit/edit.h"
 #include "commit/freemap.h"
 #include "disk/mmp.h"
@@ -206,27 +207,6 @@ static bool continues(const char *undo_file)
 	return undo_file && !stat(undo_file, &st) && st.st_size;
 }
 
-/* A superblock that differs by RECOVER alone may be torn: recover.c mends that. */
-static int put_bit(struct xw_edit *e)
-{
-	struct xw_dev *base = xw_overlay_base(e->dev);
-	uint8_t super[XW_SUPER_SIZE];
-	int rc = xw_dev_pread(e->dev, super, sizeof(super), XW_SUPER_OFFSET);
-
-	if (!rc)
-		rc = xw_dev_pwrite(base, super, sizeof(super), XW_SUPER_OFFSET);
-	if (!rc)
-		rc = xw_dev_flush(base);
-	if (!rc)
-		xw_overlay_discard(e->dev);
-	return rc;
-}
-
-/*
- * The end of a recovery: the counts that belong to what was replayed, as a commit of its own, which
- * no undo file takes back. RECOVER goes with it: whoever opens the image before knows by it that
- * the counts are not to be relied upon.
- */
 static int settle(struct xw_edit *e)
 {
 	const struct xw_commit_opts opts = {
@@ -234,14 +214,8 @@ static int settle(struct xw_edit *e)
 		.now = e->opts.now,
 		.any_super = e->opts.any_state,
 	};
-	int rc;
 
-	if (!e->recovered.journal.unsettled)
-		return 0;
-	rc = xw_journal_settle(e->dev);
-	if (rc == 1)
-		return xw_commit(e->dev, &opts, e->diag, NULL);
-	return rc ? rc : put_bit(e);
+	return xw_commit_settle(e->dev, &opts, &e->recovered.journal, e->opts.fast, e->diag);
 }
 
 static unsigned recover_flags(const struct xw_edit_opts *opts)
@@ -268,7 +242,8 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 	if (!rc && !opts->in_use_too && !rdonly)
 		rc = check_mmp(base, diag);
 	if (!rc)
-		rc = xw_recover_dev(&base, store, recover_flags(opts), diag, &e->recovered);
+		rc = xw_recover_dev(&base, store, recover_flags(opts), opts->fast, diag,
+				    &e->recovered);
 	if (!rc) {
 		e->base_size = base->size;
 		rc = xw_overlay_open(base, block_size_of(base, opts), diag, &e->dev);

@@ -39,6 +39,8 @@ struct xw_edit_opts {
 	 * XW_RECOVER_FORCE, XW_RECOVER_SALVAGE: for checkers.
 	 */
 	unsigned recover;
+	/* What carries out fast commits that a journal has; NULL: such an image is refused. */
+	xw_journal_fast_fn *fast;
 	bool keep_log; /* do not replay the journal; while it is full, commits are by redo */
 	/*
 	 * For debuggers: what is committed may have a superblock that nobody opens, or a journal

@@ -13,6 +13,9 @@
  * Every copy of the superblock that is written while the log may be full has RECOVER, the one in
  * the transaction included: a replay must not take away the reason for replaying.
  *
+ * At the end of a recovery that has fast commits to carry out, the log is not empty but begins with
+ * nothing (start is not 0, RECOVER set): that is the old state then.
+ *
  * It serves where whoever completes it finds the log with the superblock, descriptors and inode 8
  * of the half state: so these must be valid in both states and lead to the same place.
  */
@@ -121,13 +124,15 @@ static void close_side(struct side *s)
 	xw_image_close(s->img);
 }
 
-static bool check_logs(const struct xw_change *c, const struct side *before,
-		       const struct side *after, const struct reason *why)
+static bool check_logs(const struct xw_change *c, const struct xw_commit_opts *opts,
+		       const struct side *before, const struct side *after,
+		       const struct reason *why)
 {
 	const struct xw_log *log = before->log;
-	const uint64_t need = xw_txn_blocks(log, c->n), room = log->last - log->first;
+	const uint64_t need = xw_txn_blocks(log, c->n);
+	const uint64_t room = log->last - log->first - (log->jsb.start != 0);
 
-	if (log->jsb.start || log->jsb.err)
+	if ((log->jsb.start && !opts->fast_commits) || log->jsb.err)
 		return no(why, "the journal is not empty");
 	if (!xw_log_same_place(log, after->log))
 		return no(why, "the journal moves");
@@ -143,17 +148,18 @@ static bool check_logs(const struct xw_change *c, const struct side *before,
 }
 
 /*
- * Back to the state before, its superblock only where start is known to be 0 on the medium: is that
- * known?
+ * Back to the state before, its superblock only where start is known to be as it was (was) on the
+ * medium: is that known?
  */
-static bool abandon(struct xw_change *c, struct xw_log *log, bool start_touched)
+static bool abandon(struct xw_change *c, struct xw_log *log, const struct xw_jsb *was,
+		    bool start_touched)
 {
 	struct xw_diag *diag = c->base->diag;
 	int rc = 0;
 
 	c->base->diag = NULL;
 	if (start_touched)
-		rc = xw_log_set_start(log, 0, log->jsb.sequence);
+		rc = xw_log_set_start(log, was->start, was->sequence);
 	if (!rc && start_touched)
 		rc = xw_dev_flush(c->base);
 	if (!rc)
@@ -166,7 +172,14 @@ static bool abandon(struct xw_change *c, struct xw_log *log, bool start_touched)
 static int log_it(struct xw_change *c, struct xw_log *log, const struct xw_commit_opts *opts,
 		  bool *undecided)
 {
-	const uint32_t sequence = log->jsb.sequence;
+	const struct xw_jsb was = log->jsb;
+	/*
+	 * Behind fast commits: not where the log begins, and a number further, so that until the
+	 * commit point nobody takes it for what the log goes on with; from there on the fast
+	 * commits are of a transaction that was passed over.
+	 */
+	const uint32_t at = was.start ? xw_log_next(log, was.start) : log->first;
+	const uint32_t sequence = was.sequence + (was.start != 0);
 	const struct xw_block_source src = xw_change_source(c);
 	const uint64_t now = (uint64_t)XW_MAX(opts->now, 0);
 	uint8_t super[XW_SUPER_SIZE];
@@ -177,16 +190,16 @@ static int log_it(struct xw_change *c, struct xw_log *log, const struct xw_commi
 	xw_super_bytes_incompat(super, XW_INCOMPAT_RECOVER, 0);
 	rc = xw_commit_put_super(c->base, super);
 	if (!rc)
-		rc = xw_txn_write(log, log->first, sequence, &src, now, 0);
+		rc = xw_txn_write(log, at, sequence, &src, now, 0);
 	if (!rc)
 		rc = xw_dev_flush(c->base);
 	if (!rc) {
 		started = true;
-		rc = xw_log_set_start(log, log->first, sequence);
+		rc = xw_log_set_start(log, at, sequence);
 	}
 	if (!rc && started)
 		rc = xw_dev_flush(c->base);
-	*undecided = !rc || !abandon(c, log, started);
+	*undecided = !rc || !abandon(c, log, &was, started);
 	return rc;
 }
 
@@ -220,7 +233,7 @@ int xw_commit_journal(struct xw_change *c, const struct xw_commit_opts *opts, ch
 
 	if (check_supers(c, &reason) && open_side(&before, c->base, "before the change", &reason) &&
 	    open_side(&after, c->overlay, "after the change", &reason) &&
-	    check_logs(c, &before, &after, &reason)) {
+	    check_logs(c, opts, &before, &after, &reason)) {
 		before.log->diag = c->diag;
 		memcpy(super, c->new_super, sizeof(super));
 		xw_super_bytes_incompat(super, XW_INCOMPAT_RECOVER, 0);

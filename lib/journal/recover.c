@@ -7,7 +7,8 @@
  *   RECOVER set, log empty     -> RECOVER clear, flush        calm_super
  *
  * Each step can be cut: the state before it leads here again. Under UNSETTLED the last one is the
- * caller's, with what else belongs to the recovery.
+ * caller's, with what else belongs to the recovery. Fast commits need many blocks changed as one:
+ * under UNSETTLED the log is left with nothing but them, to be emptied with that change.
  */
 #include "config.h"
 
@@ -76,24 +77,47 @@ static int calm_super(struct xw_dev *dev, const struct xw_journal_info *info, st
 	return rc ? rc : xw_dev_flush(dev);
 }
 
+/*
+ * The log's transactions are in place; its fast commits are not, and still go with it: it begins
+ * where it ended.
+ */
+static int drain(struct xw_image *img, struct xw_log *log, const struct xw_replay *r)
+{
+	int rc = 0;
+
+	if (r->transactions)
+		rc = xw_log_set_start(log, r->end_at, r->end_sequence);
+	if (!rc && r->transactions)
+		rc = xw_dev_flush(img->dev);
+	return rc;
+}
+
 static int carry_out(struct xw_image *img, struct xw_log *log, const struct xw_replay *r,
-		     const struct xw_journal_info *info)
+		     xw_journal_fast_fn *fast, const struct xw_journal_info *info)
 {
 	int rc = xw_replay_apply(log, r, UINT64_MAX, img->dev);
 
 	if (!rc && r->blocks.n)
 		rc = xw_dev_flush(img->dev);
+	if (!rc && r->fast_blocks && info->unsettled)
+		return drain(img, log, r);
 	if (!rc && (log->jsb.start || log->jsb.err)) {
 		log->jsb.err = 0;
 		rc = xw_replay_finish(log, r);
 		if (!rc)
 			rc = xw_dev_flush(img->dev);
 	}
-	return rc || info->unsettled ? rc : calm_super(img->dev, info, img->diag);
+	if (rc || info->unsettled)
+		return rc;
+	rc = calm_super(img->dev, info, img->diag);
+	if (rc || !r->fast_blocks)
+		return rc;
+	rc = xw_journal_count_free(img->dev);
+	return rc < 0 ? rc : fast(img->dev, r->fast, r->fast_blocks, img->diag);
 }
 
 static int recover(struct xw_image *img, struct xw_log *log, unsigned flags,
-		   struct xw_journal_info *info)
+		   xw_journal_fast_fn *fast, struct xw_journal_info *info)
 {
 	struct xw_replay r;
 	int rc = xw_replay_plan(log, flags, img->sb.blocks_count, &r);
@@ -103,22 +127,28 @@ static int recover(struct xw_image *img, struct xw_log *log, unsigned flags,
 	*info = (struct xw_journal_info){
 		.needed = true,
 		.damaged = r.damaged,
-		.fast_commits = r.fast_commits,
+		.fast_blocks = r.fast_blocks,
 		.transactions = r.transactions,
 		.blocks = r.blocks.n,
 		.revoked = r.revoked,
 		.bad = r.bad,
 		.err = (int32_t)log->jsb.err,
 	};
-	info->unsettled = flags & XW_REPLAY_UNSETTLED && !info->err && !info->damaged;
+	info->unsettled =
+		flags & XW_REPLAY_UNSETTLED && (r.fast_blocks || (!info->err && !info->damaged));
+	if (!rc && r.fast_blocks && !info->unsettled && !fast)
+		rc = xw_fail(img->diag, XW_ERR_UNSUPPORTED,
+			     "%s: journal: it holds fast commits, which are not carried out here; "
+			     "mount the image with Linux once, or run e2fsck -p",
+			     img->dev->name);
 	if (!rc)
-		rc = carry_out(img, log, &r, info);
+		rc = carry_out(img, log, &r, fast, info);
 	xw_replay_free(&r);
 	return rc;
 }
 
-int xw_journal_recover(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
-		       struct xw_journal_info *info)
+int xw_journal_recover(struct xw_dev *dev, unsigned flags, xw_journal_fast_fn *fast,
+		       struct xw_diag *diag, struct xw_journal_info *info)
 {
 	struct xw_journal_info own;
 	struct xw_image *img = NULL;
@@ -136,7 +166,7 @@ int xw_journal_recover(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
 	    ((flags & XW_REPLAY_UNASKED) && (img->sb.feature_compat & XW_COMPAT_HAS_JOURNAL)))
 		rc = xw_log_open_image(img, &log);
 	if (!rc && log && (asked || log->jsb.start))
-		rc = recover(img, log, flags, info);
+		rc = recover(img, log, flags, fast, info);
 	xw_log_close(log);
 	xw_image_close(img);
 	return rc;
@@ -184,7 +214,28 @@ int xw_journal_count_free(struct xw_dev *dev)
 	return rc ? rc : 1;
 }
 
-int xw_journal_settle(struct xw_dev *overlay)
+/* What recover() left in the log. */
+static int carry_out_fast(struct xw_dev *overlay, xw_journal_fast_fn *fast, struct xw_diag *diag)
+{
+	struct xw_image *img = NULL;
+	struct xw_log *log = NULL;
+	struct xw_replay r = {0};
+	int rc = open_image(overlay, 0, diag, &img);
+
+	if (!rc)
+		rc = xw_log_open_image(img, &log);
+	if (!rc)
+		rc = xw_replay_plan(log, 0, img->sb.blocks_count, &r);
+	xw_log_close(log);
+	xw_image_close(img);
+	if (!rc && r.fast_blocks)
+		rc = fast(overlay, r.fast, r.fast_blocks, diag);
+	xw_replay_free(&r);
+	return rc;
+}
+
+int xw_journal_settle(struct xw_dev *overlay, const struct xw_journal_info *info,
+		      xw_journal_fast_fn *fast, struct xw_diag *diag)
 {
 	uint8_t super[XW_SUPER_SIZE];
 	struct xw_super sb;
@@ -192,11 +243,36 @@ int xw_journal_settle(struct xw_dev *overlay)
 
 	if (counted < 0)
 		return counted;
+	if (info->fast_blocks && !fast)
+		return xw_fail(diag, XW_ERR_UNSUPPORTED,
+			       "%s: journal: it holds fast commits, which are not carried out here",
+			       overlay->name);
 	rc = xw_dev_pread(overlay, super, sizeof(super), XW_SUPER_OFFSET);
 	if (rc || xw_super_decode(super, &sb))
 		return rc; /* no superblock: whoever reads it next says so */
 	sb.feature_incompat &= ~XW_INCOMPAT_RECOVER;
+	if (info->err || info->damaged)
+		sb.state |= XW_STATE_ERROR;
 	xw_super_encode(&sb, super);
 	rc = xw_dev_pwrite(overlay, super, sizeof(super), XW_SUPER_OFFSET);
-	return rc ? rc : counted;
+	if (!rc && info->fast_blocks)
+		rc = carry_out_fast(overlay, fast, diag);
+	return rc ? rc : counted || info->fast_blocks || info->err || info->damaged;
+}
+
+int xw_journal_empty(struct xw_dev *overlay, struct xw_diag *diag)
+{
+	struct xw_image *img = NULL;
+	struct xw_log *log = NULL;
+	int rc = open_image(overlay, 0, diag, &img);
+
+	if (!rc)
+		rc = xw_log_open_image(img, &log);
+	if (!rc && (log->jsb.start || log->jsb.err)) {
+		log->jsb.err = 0;
+		rc = xw_log_set_start(log, 0, log->jsb.sequence + 1);
+	}
+	xw_log_close(log);
+	xw_image_close(img);
+	return rc;
 }

@@ -23,7 +23,9 @@
 struct xw_journal_info {
 	bool needed; /* the superblock asked for recovery, or UNASKED found something */
 	bool unsettled; /* RECOVER is still set */
-	bool damaged, fast_commits; /* as in struct xw_replay; only ever true under SALVAGE */
+	bool damaged; /* as in struct xw_replay; only ever true under SALVAGE */
+	/* Blocks of fast commits. While unsettled they are still to be carried out. */
+	size_t fast_blocks;
 	uint32_t transactions;
 	uint64_t blocks; /* written */
 	uint64_t revoked, bad;
@@ -31,12 +33,21 @@ struct xw_journal_info {
 };
 
 /*
+ * Carries out n blocks of fast commits on an image whose transactions are in place: dev is an
+ * overlay, and is as it was after a failure. The one there is is xw_update_fast(); names and maps
+ * are changed in a room below this one.
+ */
+typedef int xw_journal_fast_fn(struct xw_dev *dev, const void *blocks, size_t n,
+			       struct xw_diag *diag);
+
+/*
  * Recover the journal of the filesystem on dev (in memory, when dev is an overlay). Nothing to do
  * is success. *info may be NULL. XW_ERR_CHECKSUM, XW_ERR_CORRUPT: the log is damaged, nothing was
- * written. XW_ERR_UNSUPPORTED: external journal, unknown features, fast commits.
+ * written. XW_ERR_UNSUPPORTED: external journal, unknown features, or fast commits and neither
+ * UNSETTLED nor fast, which is for overlays: many writes are not one.
  */
-int xw_journal_recover(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
-		       struct xw_journal_info *info);
+int xw_journal_recover(struct xw_dev *dev, unsigned flags, xw_journal_fast_fn *fast,
+		       struct xw_diag *diag, struct xw_journal_info *info);
 
 /*
  * Behind a replay: Linux writes what is free into the superblock when it unmounts, until then only
@@ -46,10 +57,14 @@ int xw_journal_recover(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
 int xw_journal_count_free(struct xw_dev *dev);
 /*
  * The end of a recovery under UNSETTLED, on an overlay over the image: the superblock with those
- * counts and without RECOVER. 1: the counts changed, so what the overlay holds is a commit (a torn
- * write of it would be no superblock that anybody could mend); 0: only RECOVER did.
+ * counts and without RECOVER, and the fast commits carried out. 1: what the overlay holds is a
+ * commit (where only counts changed, too: a torn write of them would be no superblock that anybody
+ * could mend); 0: only RECOVER changed.
  */
-int xw_journal_settle(struct xw_dev *overlay);
+int xw_journal_settle(struct xw_dev *overlay, const struct xw_journal_info *info,
+		      xw_journal_fast_fn *fast, struct xw_diag *diag);
+/* For a commit that does not go through the log: the log is empty with it. */
+int xw_journal_empty(struct xw_dev *overlay, struct xw_diag *diag);
 
 #pragma GCC visibility pop
 

@@ -15,7 +15,7 @@
 
 #pragma GCC visibility push(default)
 
-/* Damage ends the plan, or leaves a block out, but does not fail it; fast commits are dropped. */
+/* Damage ends the plan, or leaves a block out, but does not fail it; fast commits go with it. */
 #define XW_REPLAY_SALVAGE 0x1
 
 struct xw_replay_block {
@@ -31,14 +31,15 @@ struct xw_replay {
 	uint64_t tags, revoked; /* copies in the log; of these, not to be written */
 	uint64_t bad; /* left out: checksum or block number wrong */
 	bool damaged; /* the log ends where it should not, or bad is not 0 */
-	bool fast_commits; /* there are some behind the last transaction */
+	uint8_t *fast; /* fast commits behind the last transaction (disk/fast.h), whole ones only */
+	size_t fast_blocks;
 	XW_VEC(struct xw_replay_block) blocks; /* ascending, each once: its latest version */
 };
 
 /*
  * Plan the replay of `log` onto a target of `limit` blocks. An empty log (start 0) gives an empty
- * plan. XW_ERR_UNSUPPORTED: there are fast commits, which are not replayed. *r is valid, and must
- * be freed, after failures too.
+ * plan. XW_ERR_UNSUPPORTED: there are fast commits of a kind that nobody knows, or too many. *r is
+ * valid, and must be freed, after failures too.
  */
 int xw_replay_plan(struct xw_log *log, unsigned flags, uint64_t limit, struct xw_replay *r);
 /* Index in r->blocks of the copy for block blk; false when there is none. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Planning a replay, in three steps:
+ * Planning a replay, in four steps:
  * 1. walk: from start on, as long as blocks carry the expected sequence; descriptor and revoke
  *    blocks are noted, and count once their commit block has been seen.
  * 2. revokes: for each block the latest transaction that revoked it.
  * 3. tags: every copy that is not revoked by its own or a later transaction; the latest one wins.
+ * 4. fast commits of the transaction that was under way when the log ended.
  *
  * Why it ends on any input: the walk takes at most as many steps as the log has blocks, and the
  * other steps follow its notes.
@@ -18,9 +19,10 @@
 #include "base/crc.h"
 #include "base/endian.h"
 #include "base/types.h"
+#include "disk/fast.h"
 #include "journal/replay.h"
 
-#define FC_TAG_HEAD 9
+#define FAST_MAX (UINT64_C(64) << 20) /* bytes of fast commits that are held */
 
 struct note {
 	uint32_t at, sequence;
@@ -150,28 +152,46 @@ static int walk(struct scan *s)
 	return rc;
 }
 
-/*
- * Does the fast commit area go with the end of the log? Its first block is the second behind the
- * transactions (observed: one is left unused), and starts with a head that names the transaction.
- */
-static int look_for_fast_commits(struct scan *s)
+static int refuse_fast(struct scan *s, const char *why)
 {
-	int rc;
-
-	if (s->log->fc_blocks < 2)
-		return 0;
-	rc = xw_log_read(s->log, s->log->last + 1, s->blk);
-	if (rc)
-		return rc;
-	/* le16 tag, le16 length, le32 features, le32 transaction */
-	s->r->fast_commits = peek16(s->blk) == FC_TAG_HEAD && peek16(s->blk + 2) >= 8 &&
-			     peek32(s->blk + 8) == s->sequence;
-	if (!s->r->fast_commits || s->salvage)
-		return 0;
 	return xw_fail(s->log->diag, XW_ERR_UNSUPPORTED,
-		       "%s: journal: it holds fast commits, which cannot be replayed; mount the "
-		       "image with Linux once, or run e2fsck -p",
-		       s->log->dev->name);
+		       "%s: journal: it holds fast commits %s; mount the image with Linux once, or "
+		       "run e2fsck -p",
+		       s->log->dev->name, why);
+}
+
+/*
+ * What of the fast commit area goes with the end of the log. Its first block is not used
+ * (disk/fast.h).
+ */
+static int collect_fast(struct scan *s)
+{
+	const uint32_t bs = s->log->block_size;
+	struct xw_fast_scan fast = {.tid = s->sequence};
+	XW_VEC(uint8_t) got = {0};
+	bool more = true;
+	int rc = 0;
+
+	for (uint32_t i = 1; i < s->log->fc_blocks && more && !rc; i++) {
+		if (got.n >= FAST_MAX)
+			rc = refuse_fast(s, "of more than 64 MiB");
+		if (!rc && xw_vec_reserve(&got, got.n + bs))
+			rc = xw_fail_nomem(s->log->diag, "fast commits");
+		if (!rc)
+			rc = xw_log_read(s->log, s->log->last + i, got.v + got.n);
+		if (!rc)
+			more = xw_fast_scan_block(&fast, got.v + got.n, bs);
+		got.n += bs;
+	}
+	if (!rc && fast.features)
+		rc = refuse_fast(s, "of a later kind");
+	if (rc || !fast.good) {
+		xw_vec_free(&got);
+		return rc;
+	}
+	s->r->fast = got.v;
+	s->r->fast_blocks = fast.good;
+	return 0;
 }
 
 static int by_block_then_age(const void *a, const void *b)
@@ -340,13 +360,13 @@ int xw_replay_plan(struct xw_log *log, unsigned flags, uint64_t limit, struct xw
 	if (!rc)
 		rc = walk(&s);
 	if (!rc)
-		rc = look_for_fast_commits(&s);
-	if (!rc)
 		rc = collect_revoked(&s);
 	if (!rc)
 		rc = collect_tags(&s);
 	if (!rc)
 		keep_latest(&s);
+	if (!rc && !r->damaged) /* they stand on what is before them */
+		rc = collect_fast(&s);
 	xw_vec_free(&s.notes);
 	xw_vec_free(&s.revoked);
 	free(s.blk);
@@ -369,4 +389,6 @@ bool xw_replay_find(const struct xw_replay *r, xw_blk blk, size_t *i)
 void xw_replay_free(struct xw_replay *r)
 {
 	xw_vec_free(&r->blocks);
+	free(r->fast);
+	r->fast = NULL;
 }

@@ -22,6 +22,7 @@
 #include "read/image.h"
 #include "tune/tune_internal.h"
 #include "update/dir.h"
+#include "update/fast.h"
 
 int xw_tune_refuse(struct xw_tune *t, int code, const char *fmt, ...)
 {
@@ -201,6 +202,7 @@ int xw_tune_run(const char *path, const struct xw_tune_opts *opts, const struct 
 		.offset = opts->offset,
 		.how = opts->how,
 		.now = opts->now,
+		.fast = xw_update_fast,
 		.in_use_too = want->set & XW_TUNE_CLEAR_MMP,
 	};
 	struct xw_edit *e;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "update/update_internal.h"
+#include "update/fast.h"
 
 static int refuse(struct xw_update *u, int code, const char *why)
 {
@@ -222,6 +223,7 @@ int xw_update_open(const char *path, const struct xw_update_opts *opts, struct x
 		.how = opts->how,
 		.now = opts->now,
 		.recover = opts->rdonly ? XW_RECOVER_RDONLY : 0,
+		.fast = xw_update_fast,
 	};
 	struct xw_edit *e;
 	int ret = xw_edit_begin(path, &eo, diag, &e);

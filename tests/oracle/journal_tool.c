@@ -35,7 +35,7 @@ static int recover(const char *path, unsigned flags)
 	int rc = xw_dev_open_file(path, 0, &diag, &dev);
 
 	if (!rc) {
-		rc = xw_journal_recover(dev, flags, &diag, &info);
+		rc = xw_journal_recover(dev, flags, NULL, &diag, &info);
 		xw_dev_close(dev);
 	}
 	printf("rc %d needed %d transactions %u blocks %llu revoked %llu bad %llu%s%s\n", rc,

@@ -386,7 +386,7 @@ char world_recover(struct world *w, unsigned flags, bool log, struct xw_recover_
 {
 	struct xw_dev *d = crash_dev_dup(w->img);
 	char state;
-	int rc = xw_recover_dev(&d, &w->store, flags | XW_RECOVER_JOURNAL, &w->diag, info);
+	int rc = xw_recover_dev(&d, &w->store, flags | XW_RECOVER_JOURNAL, NULL, &w->diag, info);
 
 	if (rc)
 		ck_abort_msg("recovery: %d, %s", rc, w->diag.text);

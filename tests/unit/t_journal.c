@@ -8,6 +8,7 @@
 #include "base/crc.h"
 #include "base/endian.h"
 #include "base/types.h"
+#include "disk/fast.h"
 #include "journal/replay.h"
 #include "journal/txn.h"
 #include "unit.h"
@@ -451,29 +452,81 @@ START_TEST(beyond_the_end)
 }
 END_TEST
 
+/* A fast commit of one name and a full block more, into blocks at + 0 .. 1 of the area. */
+static void put_fast(struct fixture *f, uint32_t at, uint32_t tid, uint32_t features, bool head)
+{
+	unsigned char *blk = calloc(2, f->bs);
+	const struct xw_fast_field h = {.tag = XW_FAST_HEAD, .tid = tid, .features = features},
+				   name = {.tag = XW_FAST_UNLINK,
+					   .dir = 2,
+					   .ino = 12,
+					   .bytes = (const uint8_t *)"name",
+					   .len = 4},
+				   pad = {.tag = XW_FAST_PAD};
+	struct xw_fast_field tail = {.tag = XW_FAST_TAIL, .tid = tid};
+	uint32_t off = 0;
+	uint64_t to;
+
+	ck_assert(!head || xw_fast_put(blk, f->bs, &off, &h));
+	ck_assert(xw_fast_put(blk, f->bs, &off, &name));
+	ck_assert(xw_fast_put(blk, f->bs, &off, &pad));
+	ck_assert_uint_eq(off, f->bs);
+	off = 0;
+	tail.csum = xw_crc32c(0, blk, f->bs); /* so far; what the tail begins with is to come */
+	ck_assert(xw_fast_put(blk + f->bs, f->bs, &off, &tail));
+	poke32(blk + f->bs + 8, xw_crc32c(0, blk, f->bs + 8));
+	ck_assert_int_eq(xw_log_where(f->log, f->log->last + at, &to), 0);
+	ck_assert_int_eq(xw_dev_pwrite(f->dev, blk, 2 * f->bs, to), 0);
+	free(blk);
+}
+
+static size_t fast_found(struct fixture *f, unsigned flags)
+{
+	struct xw_replay r;
+	size_t n;
+
+	ck_assert_int_eq(xw_replay_plan(f->log, flags, TARGET, &r), 0);
+	n = r.fast_blocks;
+	ck_assert_int_eq(!r.fast, !n);
+	xw_replay_free(&r);
+	return n;
+}
+
 START_TEST(fast_commits)
 {
 	struct fixture f;
 	struct xw_replay r;
-	const unsigned char head[12] = {9, 0, 8, 0, 0, 0, 0, 0, 9, 0, 0, 0};
 	uint64_t off;
 
 	setup_log(&f, &formats[9], 7);
 	ck_assert_uint_eq(f.log->last, LOG_BLOCKS - 10);
 	two_transactions(&f, 0x101);
 	replay(&f, 0);
-	ck_assert_int_eq(xw_log_where(f.log, f.log->last + 1, &off), 0);
-	ck_assert_int_eq(xw_dev_pwrite(f.dev, head, sizeof(head), off), 0);
+	ck_assert_uint_eq(fast_found(&f, 0), 0);
+	put_fast(&f, 1, 9, 0, true);
+	ck_assert_uint_eq(fast_found(&f, 0), 2);
+	ck_assert_uint_eq(fast_found(&f, XW_REPLAY_SALVAGE), 2);
+	put_fast(&f, 3, 9, 0, false);
+	put_fast(&f, 5, 9, 0, true); /* there is one head only */
+	ck_assert_uint_eq(fast_found(&f, 0), 4);
+	put_fast(&f, 5, 8, 0, false); /* left from before */
+	ck_assert_uint_eq(fast_found(&f, 0), 4);
+	put_fast(&f, 5, 9, 0, false);
+	put_fast(&f, 7, 9, 0, false);
+	ck_assert_uint_eq(fast_found(&f, 0), 8); /* block 9 is the last */
+	/* a byte of the second: it never was */
+	ck_assert_int_eq(xw_log_where(f.log, f.log->last + 3, &off), 0);
+	ck_assert_int_eq(xw_dev_pwrite(f.dev, "x", 1, off + 40), 0);
+	ck_assert_uint_eq(fast_found(&f, 0), 2);
+	/* of another transaction: old */
+	put_fast(&f, 1, 6, 0, true);
+	ck_assert_uint_eq(fast_found(&f, 0), 0);
+	put_fast(&f, 1, 9, 0, false);
+	ck_assert_uint_eq(fast_found(&f, 0), 0);
+	/* nobody knows what that means */
+	put_fast(&f, 1, 9, 4, true);
 	ck_assert_int_eq(xw_replay_plan(f.log, 0, TARGET, &r), XW_ERR_UNSUPPORTED);
 	ck_assert_ptr_nonnull(strstr(diag.text, "fast commits"));
-	xw_replay_free(&r);
-	ck_assert_int_eq(xw_replay_plan(f.log, XW_REPLAY_SALVAGE, TARGET, &r), 0);
-	ck_assert(r.fast_commits);
-	xw_replay_free(&r);
-	/* of another transaction: old */
-	ck_assert_int_eq(xw_dev_pwrite(f.dev, "\6", 1, off + 8), 0);
-	ck_assert_int_eq(xw_replay_plan(f.log, 0, TARGET, &r), 0);
-	ck_assert(!r.fast_commits);
 	xw_replay_free(&r);
 	teardown_log(&f);
 }

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of a recovery: the counts that belong to what was replayed, and what fast commits do, as
+ * a commit of its own, which no undo file takes back. RECOVER goes with it: whoever opens the image
+ * before knows by it that there is something left to do.
+ *
+ *   RECOVER, log empty             counts are to be settled
+ *   RECOVER, fast commits in log   those too; cut anywhere, they are still in the log
+ *   neither                        done
+ */
+#include "config.h"
+
+#include "commit/commit_internal.h"
+#include "disk/super.h"
+
+/* A superblock that differs by RECOVER alone may be torn: recover.c mends that. */
+static int put_bit(struct xw_dev *overlay)
+{
+	uint8_t super[XW_SUPER_SIZE];
+	int rc = xw_dev_pread(overlay, super, sizeof(super), XW_SUPER_OFFSET);
+
+	if (!rc)
+		rc = xw_commit_put_super(xw_overlay_base(overlay), super);
+	if (!rc)
+		xw_overlay_discard(overlay);
+	return rc;
+}
+
+static int commit_fast(struct xw_dev *overlay, struct xw_commit_opts opts, struct xw_diag *diag)
+{
+	const struct xw_diag before = diag ? *diag : (struct xw_diag){0};
+	struct xw_commit_info info;
+	int rc;
+
+	opts.fast_commits = true;
+	opts.how = XW_COMMIT_JOURNAL;
+	rc = xw_commit(overlay, &opts, diag, &info);
+	if (!rc || !info.why_no_journal[0])
+		return rc;
+	if (diag)
+		*diag = before;
+	opts.how = XW_COMMIT_REDO;
+	rc = xw_journal_empty(overlay, diag);
+	return rc ? rc : xw_commit(overlay, &opts, diag, NULL);
+}
+
+int xw_commit_settle(struct xw_dev *overlay, const struct xw_commit_opts *opts,
+		     const struct xw_journal_info *info, xw_journal_fast_fn *fast,
+		     struct xw_diag *diag)
+{
+	int rc;
+
+	if (!info->unsettled)
+		return 0;
+	rc = xw_journal_settle(overlay, info, fast, diag);
+	if (!rc)
+		return put_bit(overlay);
+	if (rc < 0)
+		return rc;
+	return info->fast_blocks ? commit_fast(overlay, *opts, diag)
+				 : xw_commit(overlay, opts, diag, NULL);
+}
