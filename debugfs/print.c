@@ -67,7 +67,7 @@ void dbg_print_name(struct dbg *d, const char *name, size_t len)
 
 char *dbg_shown_name(const char *name, size_t len)
 {
-	return cli_escaped(CLI_HEX, name, len);
+	return cli_escaped(CLI_HEX_BACK, name, len);
 }
 
 int dbg_width(uint64_t n, int least)

@@ -12,7 +12,7 @@ void dbg_hexdump(struct dbg *d, const uint8_t *buf, size_t len);
 void dbg_print_bytes(struct dbg *d, const uint8_t *buf, size_t len);
 /* Names of entries: printable as they are, other bytes as \xNN. */
 void dbg_print_name(struct dbg *d, const char *name, size_t len);
-/* The same in malloc'd memory; NULL: out of memory. */
+/* The same, and a backslash as \x5c, in malloc'd memory; NULL: out of memory. */
 char *dbg_shown_name(const char *name, size_t len);
 /* Decimal digits of n, at least `least`. */
 int dbg_width(uint64_t n, int least);

@@ -45,8 +45,7 @@ int xw_tune_census(struct xw_tune *t)
 		struct xw_inode in;
 
 		ret = 0;
-		/* The resize inode's size is no file's. */
-		if (!xw_inode_decode(raw, &t->sb, &in) && in.links && ino != XW_INO_RESIZE)
+		if (!xw_inode_decode(raw, &t->sb, &in) && in.links)
 			why = needs(&t->sb, &t->to, &in);
 		if (why)
 			ret = xw_tune_refuse(t, XW_ERR_UNSUPPORTED, "inode %u %s", ino, why);

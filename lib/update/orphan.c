@@ -26,13 +26,17 @@ static int bad(struct xw_update *u, xw_ino ino, const char *what)
 
 /* ---- cutting a file to its size ---- */
 
-/* What lies behind the size in the last block reads as zeros from now on. */
+/*
+ * What lies behind the size in the last block reads as zeros from now on. Not where it is
+ * encrypted: the end of the contents may be part of a unit that reaches behind the size.
+ */
 static int zero_tail(struct xw_update *u, const struct xw_update_map *m, const struct xw_inode *in)
 {
 	const uint64_t bs = u->img->block_size, lblk = in->size / bs;
 	const struct xw_extent *e = m->e.n ? &m->e.v[m->e.n - 1] : NULL;
 
-	if (!(in->size % bs) || !e || e->unwritten || lblk < e->lblk || lblk >= e->lblk + e->len)
+	if (!(in->size % bs) || in->flags & XW_FL_ENCRYPT || !e || e->unwritten || lblk < e->lblk ||
+	    lblk >= e->lblk + e->len)
 		return 0;
 	return xw_dev_zero(u->img->dev, (e->pblk + lblk - e->lblk) * bs + in->size % bs,
 			   bs - in->size % bs);

@@ -41,6 +41,8 @@ static size_t stays(enum cli_escape how, const char *s, size_t left)
 		return (n == 1 && strchr("<>&\"", *s)) || is_no_character(s, n) ? 0 : n;
 	case CLI_C:
 		return is_ascii((uint8_t)*s) && *s != '\\' && *s != '"';
+	case CLI_HEX_BACK:
+		return is_ascii((uint8_t)*s) && *s != '\\';
 	case CLI_HEX:
 	case CLI_CAT:
 		break;
@@ -91,6 +93,7 @@ static size_t put_other(FILE *out, enum cli_escape how, const char *s, size_t le
 	case CLI_XML:
 		return put_xml(out, s, left);
 	case CLI_HEX:
+	case CLI_HEX_BACK:
 		fprintf(out, "\\x%02x", c);
 		break;
 	case CLI_CAT:

@@ -14,6 +14,7 @@ enum cli_escape {
 	CLI_TEXT_BACK, /* the same, to be read back: a backslash is two */
 	CLI_XML, /* the same as character data: entities, and question marks */
 	CLI_HEX, /* ASCII; \xNN, and a backslash is left alone */
+	CLI_HEX_BACK, /* the same, to be read back: a backslash is \x5c */
 	CLI_C, /* ASCII; as C has it between quotes */
 	CLI_CAT, /* ASCII; ^X and M-x as cat -v */
 };

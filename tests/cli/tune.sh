@@ -252,6 +252,11 @@ equal "  and the change is no longer pending" "$(($(printf '%d' "0x$(sb 0x63 1 h
 tune -f -E clear_pending half
 fails 1 "no change is pending" "-E clear_pending, once more"
 
+# The resize inode's size counts as that of a file where it is 2 GiB or more.
+mkfs -q -F -b 4096 img 64M
+tune -O ^large_file img
+fails 1 "inode 7 is a file of 2 GiB or more" "-O ^large_file with a resize inode"
+
 tune --version
 is "--version" grep -q '^xw-tune (extwright) ' .out
 tune --help
