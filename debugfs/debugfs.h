@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/types.h"
+#include "commit/edit.h"
 #include "read/image.h"
 #include "update/session.h"
 
@@ -26,7 +27,6 @@ enum { DBG_USAGE = 1, DBG_SAID = 2 };
 
 struct dbg;
 struct pager;
-struct xw_edit;
 struct dbg_log;
 
 /* What a verb needs. */
@@ -93,6 +93,7 @@ struct dbg {
 	char *real; /* the same from the root of this machine, wherever lcd leads */
 	struct xw_dev *dev; /* owned; without -w */
 	struct xw_edit *edit; /* with -w */
+	struct xw_commit_watch watch; /* of it */
 	struct xw_session session; /* on it: the steps of dbg_step_begin() */
 	struct dbg_log *log; /* journal_open */
 	struct xw_image *img; /* what verbs read */

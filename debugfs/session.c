@@ -17,6 +17,7 @@
  */
 #include "config.h"
 
+#include "cli/env.h"
 #include "cli/output.h"
 #include "commit/edit.h"
 #include "commit/store.h"
@@ -100,9 +101,24 @@ static int open_reading(struct dbg *d, const char *path)
 	return rc ? rc : open_image(d, d->dev);
 }
 
+/* At a prompt an interrupt is of a request; what others did is not ended by it. */
+static bool ended(void *arg)
+{
+	const struct dbg *d = arg;
+
+	return d->interactive ? cli_terminated() : cli_interrupted();
+}
+
+static void deciding(void *arg, bool on)
+{
+	(void)arg;
+	cli_hold_interrupts(on);
+}
+
 static int open_writing(struct dbg *d, const char *path)
 {
 	const struct xw_edit_opts opts = {
+		.watch = &d->watch,
 		.redo_file = d->how.redo_file,
 		.undo_file = d->how.undo_file,
 		.offset = d->how.offset,
@@ -111,8 +127,10 @@ static int open_writing(struct dbg *d, const char *path)
 		.keep_log = d->how.no_replay,
 		.any_state = true,
 	};
-	int rc = xw_edit_begin(path, &opts, &d->diag, &d->edit);
+	int rc;
 
+	d->watch = (struct xw_commit_watch){.ended = ended, .deciding = deciding, .arg = d};
+	rc = xw_edit_begin(path, &opts, &d->diag, &d->edit);
 	if (rc)
 		return rc;
 	xw_session_init(&d->session, xw_edit_dev(d->edit), &d->diag);

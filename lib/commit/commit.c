@@ -33,6 +33,19 @@ int xw_commit_put_super(struct xw_dev *base, const uint8_t super[XW_SUPER_SIZE])
 	return rc ? rc : xw_dev_flush(base);
 }
 
+int xw_commit_ask(const struct xw_commit_watch *watch, const char *name, struct xw_diag *diag)
+{
+	if (!watch || !watch->ended || !watch->ended(watch->arg))
+		return 0;
+	return xw_fail(diag, XW_ERR_IO, "%s: interrupted; the image is unchanged", name);
+}
+
+static void tell_deciding(const struct xw_commit_watch *watch, bool on)
+{
+	if (watch && watch->deciding)
+		watch->deciding(watch->arg, on);
+}
+
 static int make_nonce(const struct xw_commit_opts *opts, struct xw_diag *diag, uint64_t *nonce)
 {
 	*nonce = opts->nonce;
@@ -116,6 +129,8 @@ int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts, bool 
 	/* An old superblock that is none cannot carry the bit; the new one can. */
 	xw_super_bytes_pend(usable ? c->old_super : c->new_super, nonce, pending);
 	rc = publish(c, opts, nonce, pending);
+	if (!rc)
+		rc = xw_commit_ask(opts->watch, c->base->name, c->diag);
 	if (!rc && opts->undo_file)
 		rc = xw_undo_write(opts->undo_file, opts->offset, c, &undo_made);
 	if (rc) {
@@ -225,6 +240,8 @@ int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct 
 		info = &own;
 	memset(info, 0, sizeof(*info));
 	rc = xw_dev_flush(overlay);
+	if (!rc)
+		rc = xw_commit_ask(opts->watch, overlay->name, diag);
 	if (rc)
 		return rc;
 	rc = xw_change_collect(overlay, diag, &c);
@@ -234,8 +251,11 @@ int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct 
 		rc = check_end(&c);
 	if (!rc && !c.empty)
 		rc = xw_change_reserve(&c);
-	if (!rc && !c.empty)
+	if (!rc && !c.empty) {
+		tell_deciding(opts->watch, true);
 		rc = commit(&c, opts, info);
+		tell_deciding(opts->watch, false);
+	}
 	if (!rc)
 		info->undecided = false;
 	else if (!info->undecided)

@@ -18,6 +18,21 @@ enum xw_commit_how {
 	XW_COMMIT_JOURNAL, /* XW_ERR_STATE, saying why, where it does not serve */
 };
 
+/*
+ * Who may want to end a change, and must know when it is too late. Functions may be NULL, and are
+ * called by whichever thread works.
+ */
+struct xw_commit_watch {
+	/* Shall it end? Asked for the last time right before the commit point. */
+	bool (*ended)(void *arg);
+	/*
+	 * true: from now on until false comes a process that is killed leaves files behind, or an
+	 * image that only xw tools open.
+	 */
+	void (*deciding)(void *arg, bool on);
+	void *arg;
+};
+
 struct xw_commit_opts {
 	enum xw_commit_how how;
 	struct xw_redo_store *store; /* NULL: no redo, XW_ERR_USAGE when it would be needed */
@@ -36,6 +51,7 @@ struct xw_commit_opts {
 	 * which ends them. The journal's form only; redo needs a log that is empty with the change.
 	 */
 	bool fast_commits;
+	const struct xw_commit_watch *watch; /* borrowed; NULL: nobody */
 	bool any_super; /* debuggers: the new superblock may be one that nobody opens */
 };
 

@@ -9,6 +9,9 @@
 /* Write the 1024 bytes of the primary superblock, and flush. */
 int xw_commit_put_super(struct xw_dev *base, const uint8_t super[XW_SUPER_SIZE]);
 
+/* XW_ERR_IO: whoever watches wants it to end. Nothing may have been decided. */
+int xw_commit_ask(const struct xw_commit_watch *watch, const char *name, struct xw_diag *diag);
+
 /* Both: *undecided as in xw_commit_info, false when it is called. */
 int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts, bool *undecided);
 

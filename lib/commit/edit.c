@@ -198,6 +198,13 @@ static void free_edit(struct xw_edit *e)
 	free(e);
 }
 
+static int on_access(void *arg)
+{
+	const struct xw_edit *e = arg;
+
+	return xw_commit_ask(e->opts.watch, e->dev->name, e->diag);
+}
+
 /* Is there an earlier change in the undo file? Then space that is free now may have been in use in
  * its oldest state (undo.h). */
 static bool continues(const char *undo_file)
@@ -262,6 +269,7 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 	remember_super(e);
 	if (!rdonly && !continues(e->undo_file))
 		xw_overlay_set_shadow(e->dev, on_write, e);
+	xw_overlay_set_tick(e->dev, opts->watch ? on_access : NULL, e);
 	*out = e;
 	return 0;
 }
@@ -354,6 +362,7 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 		.now = e->opts.now,
 		.undo_file = e->opts.undo_file,
 		.offset = e->opts.offset,
+		.watch = e->opts.watch,
 		.log_pending = e->opts.keep_log || e->opts.any_state,
 		.any_super = e->opts.any_state,
 	};
@@ -369,8 +378,10 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 		e->failed = true;
 		return rc;
 	}
+	xw_overlay_set_tick(e->dev, NULL, NULL); /* the commit asks where it can still end */
 	rc = xw_commit(e->dev, &opts, e->diag, info);
 	remember_super(e);
+	xw_overlay_set_tick(e->dev, e->opts.watch ? on_access : NULL, e);
 	if (rc) {
 		e->failed = true;
 		e->undecided = info->undecided;

@@ -48,6 +48,11 @@ struct xw_edit_opts {
 	 */
 	bool any_state;
 	bool in_use_too; /* also a file that a loop device stands on, or that MMP says is in use */
+	/*
+	 * Borrowed until the edit ends; NULL: nobody. `ended` is asked at accesses to the edit's
+	 * device as well: when it is true they fail, and so does what they were for.
+	 */
+	const struct xw_commit_watch *watch;
 	uint32_t block_size; /* where no superblock says it; 0: 1024 then */
 };
 

@@ -193,6 +193,8 @@ static int log_it(struct xw_change *c, struct xw_log *log, const struct xw_commi
 		rc = xw_txn_write(log, at, sequence, &src, now, 0);
 	if (!rc)
 		rc = xw_dev_flush(c->base);
+	if (!rc)
+		rc = xw_commit_ask(opts->watch, c->base->name, c->diag);
 	if (!rc) {
 		started = true;
 		rc = xw_log_set_start(log, at, sequence);

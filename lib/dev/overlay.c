@@ -21,6 +21,7 @@
 #include "dev/overlay.h"
 
 #define SLOTS_MIN 256
+#define TICK_EACH 64u /* calls: a question costs more than a block in memory */
 #define BLOCK_MIN 512u
 #define BLOCK_MAX 65536u
 
@@ -39,6 +40,9 @@ struct overlay {
 	size_t pages;
 	xw_overlay_free_fn *is_free;
 	void *free_arg;
+	int (*tick)(void *arg);
+	void *tick_arg;
+	unsigned calls; /* atomic */
 	uint64_t shadow;
 };
 
@@ -172,11 +176,20 @@ static int read_bytes(struct overlay *o, unsigned char *p, size_t len, uint64_t 
 	return err;
 }
 
+static int tick(struct overlay *o)
+{
+	if (!o->tick || __atomic_fetch_add(&o->calls, 1, __ATOMIC_RELAXED) % TICK_EACH)
+		return 0;
+	return o->tick(o->tick_arg);
+}
+
 static int overlay_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
 {
 	struct overlay *o = ov(d);
-	int err;
+	int err = tick(o);
 
+	if (err)
+		return err;
 	pthread_rwlock_rdlock(&o->lock);
 	if (len && (off > d->size || len > d->size - off))
 		err = xw_fail(d->diag, XW_ERR_TRUNCATED,
@@ -298,7 +311,7 @@ static int grow(struct overlay *o, uint64_t size)
 static int overlay_pwritev(struct xw_dev *d, const struct iovec *iov, int n, uint64_t off)
 {
 	struct overlay *o = ov(d);
-	int err = 0;
+	int err = tick(o);
 
 	pthread_rwlock_wrlock(&o->lock);
 	for (int i = 0; i < n && !err; i++) {
@@ -320,6 +333,8 @@ static int overlay_zero(struct xw_dev *d, uint64_t off, uint64_t len)
 	struct overlay *o = ov(d);
 	int err = check_range(d, off, len);
 
+	if (!err)
+		err = tick(o);
 	if (err || !len)
 		return err;
 	pthread_rwlock_wrlock(&o->lock);
@@ -453,6 +468,12 @@ void xw_overlay_set_shadow(struct xw_dev *overlay, xw_overlay_free_fn *fn, void 
 {
 	ov(overlay)->is_free = fn;
 	ov(overlay)->free_arg = arg;
+}
+
+void xw_overlay_set_tick(struct xw_dev *overlay, int (*fn)(void *arg), void *arg)
+{
+	ov(overlay)->tick = fn;
+	ov(overlay)->tick_arg = arg;
 }
 
 static int by_number(const void *a, const void *b)

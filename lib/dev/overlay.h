@@ -46,6 +46,12 @@ typedef uint64_t xw_overlay_free_fn(void *arg, uint64_t blk, uint64_t n, bool *i
 void xw_overlay_set_shadow(struct xw_dev *overlay, xw_overlay_free_fn *fn, void *arg);
 
 /*
+ * Called now and then, before something is read or written, by the thread that does so: non-zero is
+ * what the call then fails with. NULL ends it.
+ */
+void xw_overlay_set_tick(struct xw_dev *overlay, int (*fn)(void *arg), void *arg);
+
+/*
  * Where would a write to the blocks from blk on go, to the base or into memory? Sets *through and
  * returns for how many of the n blocks (1 .. n) that answer holds.
  */

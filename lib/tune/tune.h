@@ -71,6 +71,7 @@ struct xw_tune_opts {
 	uint64_t offset;
 	enum xw_commit_how how;
 	int64_t now;
+	const struct xw_commit_watch *watch; /* as in xw_edit_opts */
 	bool force; /* -f */
 	unsigned jobs; /* 0 = processors */
 };

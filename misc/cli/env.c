@@ -91,6 +91,35 @@ static void on_signal(int sig)
 	}
 }
 
+/* While they are held: nothing happens, but that one came. Two functions, for the bit. */
+static void on_held_again(int sig)
+{
+	(void)sig;
+}
+
+static void hold_one(int sig, void (*handler)(int))
+{
+	struct sigaction act = {.sa_handler = handler, .sa_flags = SA_RESTART};
+
+	sigemptyset(&act.sa_mask);
+	sigaction(sig, &act, NULL);
+}
+
+static void on_held(int sig)
+{
+	struct sigaction now;
+
+	for (int i = 0; i < (sig == SIGINT ? 1 : CAUGHT); i++) {
+		if (sigaction(caught[i], NULL, &now) == 0 && now.sa_handler == on_held)
+			hold_one(caught[i], on_held_again);
+	}
+}
+
+static bool has_come(const struct sigaction *act)
+{
+	return act->sa_handler == SIG_DFL || act->sa_handler == on_held_again;
+}
+
 void cli_catch_interrupts(void)
 {
 	struct sigaction act, old;
@@ -113,7 +142,7 @@ static bool came(int from)
 	struct sigaction now;
 
 	for (int i = from; i < CAUGHT; i++) {
-		if (sigaction(caught[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+		if (sigaction(caught[i], NULL, &now) == 0 && has_come(&now))
 			/* or they are not caught at all */
 			return sigaction(SIGALRM, NULL, &now) == 0 && now.sa_handler == on_alarm;
 	}
@@ -128,4 +157,25 @@ bool cli_interrupted(void)
 bool cli_terminated(void)
 {
 	return came(1);
+}
+
+void cli_hold_interrupts(bool on)
+{
+	struct sigaction act, old;
+
+	memset(&act, 0, sizeof(act));
+	act.sa_handler = on ? on_held : on_signal;
+	act.sa_flags = on ? SA_RESTART : 0;
+	sigemptyset(&act.sa_mask);
+	for (int i = 0; i < CAUGHT; i++) {
+		/* first the new one, so that none can come in between unseen */
+		if (sigaction(caught[i], &act, &old))
+			continue;
+		if (old.sa_handler == SIG_IGN)
+			signal(caught[i], SIG_IGN);
+		else if (has_come(&old) && on)
+			hold_one(caught[i], on_held_again);
+		else if (has_come(&old))
+			signal(caught[i], SIG_DFL);
+	}
 }

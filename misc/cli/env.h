@@ -27,6 +27,11 @@ void cli_guard_streams(void);
  * stay ignored. A standard output that nobody reads is given up a second later.
  */
 void cli_catch_interrupts(void);
+/*
+ * Between true and false none kills, however many come: what is going on must not be cut. Only
+ * behind cli_catch_interrupts(). They are remembered as before.
+ */
+void cli_hold_interrupts(bool on);
 bool cli_interrupted(void);
 /* Was it SIGTERM or SIGHUP: not somebody at the terminal who only wants out of what is going on? */
 bool cli_terminated(void);

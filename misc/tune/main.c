@@ -13,10 +13,27 @@ static void log_line(void *arg, enum xw_log_level level, const char *line)
 	cli_run_log(arg, (enum xw_severity)level, line);
 }
 
+static bool ended(void *arg)
+{
+	(void)arg;
+	return cli_interrupted();
+}
+
+static void deciding(void *arg, bool on)
+{
+	(void)arg;
+	cli_hold_interrupts(on);
+}
+
 static int change(struct tune_args *args, struct xw_diag *diag)
 {
 	struct xw_tune_result r;
-	int err = xw_tune_run(args->image, &args->opts, &args->want, diag, &r);
+	const struct xw_commit_watch watch = {.ended = ended, .deciding = deciding};
+	int err;
+
+	args->opts.watch = &watch;
+	err = xw_tune_run(args->image, &args->opts, &args->want, diag, &r);
+	args->opts.watch = NULL;
 
 	if (err)
 		return err;
@@ -52,6 +69,7 @@ int main(int argc, char **argv)
 	cli_guard_streams();
 	status = tune_args_parse(&args, argc, argv);
 	if (status < 0) {
+		cli_catch_interrupts();
 		status = run(&args);
 	}
 	cli_line_free(&args.line);

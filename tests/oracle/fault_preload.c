@@ -8,6 +8,8 @@
  *	torn	it ends with half of that write done, in sectors
  *	eio, enospc	the step fails, others do not
  *	dead	it and all later steps fail
+ *	int	a SIGINT, and all goes on
+ *	twice	two of them
  *
  * XW_FAULT_LOG: the number of steps goes into that file in the end.
  */
@@ -16,6 +18,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +64,11 @@ static enum verdict step(void)
 		return GO_ON;
 	if (!strcmp(mode, "cut"))
 		_exit(ENDED);
+	if (!strcmp(mode, "int") || !strcmp(mode, "twice")) {
+		for (int n = strcmp(mode, "int") ? 2 : 1; n; n--)
+			raise(SIGINT);
+		return GO_ON;
+	}
 	if (!strcmp(mode, "torn"))
 		return TEAR;
 	errno = strcmp(mode, "enospc") ? EIO : ENOSPC;
