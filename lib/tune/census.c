@@ -45,6 +45,8 @@ int xw_tune_census(struct xw_tune *t)
 		struct xw_inode in;
 
 		ret = 0;
+		if (ino == XW_INO_RESIZE && !(t->to.feature_compat & XW_COMPAT_RESIZE_INODE))
+			continue; /* which goes with its feature */
 		if (!xw_inode_decode(raw, &t->sb, &in) && in.links)
 			why = needs(&t->sb, &t->to, &in);
 		if (why)

@@ -138,6 +138,12 @@ is "  is the same" cmp before img
 tune -q -L other img
 works "  a label on an itree image"
 
+# With large blocks the inode that keeps room for descriptors is a large file, too.
+mkfs -q -F -b 4096 img 64M
+tune -q -O ^large_file,^resize_inode img
+works "^large_file, and the resize inode goes with it"
+clean img "  are clean"
+
 # That there is nothing to build is said.
 mkdir -p few && : >few/one
 mkfs -q -F -d few img 16M

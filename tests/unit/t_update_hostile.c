@@ -13,6 +13,8 @@
 #include "unit.h"
 #include "update/edit.h"
 
+#define BS 1024u
+
 static struct import_world iw;
 
 static void setup(void)
@@ -296,6 +298,60 @@ START_TEST(orphans_before_names)
 }
 END_TEST
 
+/* The last block of a file that was being cut and is encrypted. */
+static xw_blk tail_block(struct xw_update *u)
+{
+	const xw_ino ino = at(u, "/a/old-5");
+	struct xw_map_run run;
+	struct xw_inode in;
+
+	ck_assert_int_eq(xw_image_inode(u->img, ino, &in, NULL), 0);
+	ck_assert_int_eq(xw_map_lookup(u->img, ino, &in, in.size / BS, &run), 0);
+	ck_assert_uint_ne(in.size % BS, 0);
+	return run.pblk;
+}
+
+static xw_blk tail_at;
+
+static int orphan_encrypted(struct xw_update *u)
+{
+	const xw_ino ino = at(u, "/a/old-5");
+	uint8_t *raw, block[BS];
+	struct xw_inode in;
+	int ret;
+
+	tail_at = tail_block(u);
+	memset(block, 'c', sizeof(block));
+	ret = xw_dev_pwrite(u->img->dev, block, sizeof(block), tail_at * BS);
+	if (!ret)
+		ret = xw_update_get(u, ino, &in, &raw);
+	if (ret)
+		return ret;
+	in.flags |= XW_FL_ENCRYPT;
+	u->img->sb.feature_incompat |= XW_INCOMPAT_ENCRYPT;
+	ret = xw_update_put(u, ino, &in, raw);
+	return ret ? ret : orphan(u, ino, 0, 1);
+}
+
+/* Whose ciphertext may go beyond the size. */
+START_TEST(ciphertext_stays)
+{
+	uint8_t want[BS], got[BS];
+	struct world w;
+	char why[WHY];
+	int rc;
+
+	import_world_make(&iw, "ext4", "ext_attr");
+	world_around(&w, iw.image, iw.image_size);
+	hurt(&w, orphan_encrypted);
+	rc = import(&iw, &w, XW_COMMIT_AUTO, why);
+	ck_assert_msg(!rc, "%s", why);
+	ck_assert_int_eq(xw_dev_pread(w.img, got, sizeof(got), tail_at * BS), 0);
+	ck_assert_mem_eq(got, memset(want, 'c', sizeof(want)), sizeof(got));
+	world_close(&w);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("update_hostile");
@@ -305,6 +361,7 @@ int main(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, refused, 0, XW_ARRAY_SIZE(wrongs));
 	tcase_add_test(t, orphans_before_names);
+	tcase_add_test(t, ciphertext_stays);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
