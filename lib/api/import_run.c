@@ -111,8 +111,13 @@ static int build(struct run *r)
 		ret = xw_update_tree(r->u, &r->in.tree);
 	if (!ret)
 		ret = xw_intake_report(&r->in, "flush");
-	if (!ret && r->x->dry_run)
-		return xw_update_flush(r->u);
+	if (!ret && r->x->dry_run) {
+		ret = xw_update_flush(r->u);
+		if (!ret)
+			ret = xw_edit_foretell(r->u->edit, &r->info);
+		r->info.blocks = 0; /* which are not the same */
+		return ret;
+	}
 	return ret ? ret : xw_update_commit(r->u, &r->info);
 }
 

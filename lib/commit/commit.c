@@ -206,7 +206,7 @@ static int commit(struct xw_change *c, const struct xw_commit_opts *opts,
 			       "%s: no place for the redo file is known: --redo-file names one",
 			       c->base->name);
 	info->how = XW_COMMIT_REDO;
-	return xw_commit_redo(c, opts, &info->undecided);
+	return opts->dry_run ? 0 : xw_commit_redo(c, opts, &info->undecided);
 }
 
 /* Behind the commit point it would be too late to learn that blocks lie too far out. */
@@ -249,7 +249,7 @@ int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct 
 		rc = check_new_super(&c, opts);
 	if (!rc && !c.empty)
 		rc = check_end(&c);
-	if (!rc && !c.empty)
+	if (!rc && !c.empty && !opts->dry_run)
 		rc = xw_change_reserve(&c);
 	if (!rc && !c.empty) {
 		tell_deciding(opts->watch, true);
@@ -258,10 +258,10 @@ int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct 
 	}
 	if (!rc)
 		info->undecided = false;
-	else if (!info->undecided)
+	else if (!info->undecided && !opts->dry_run)
 		drop_reserve(&c);
 	xw_change_free(&c);
-	if (!rc)
+	if (!rc && !opts->dry_run)
 		xw_overlay_discard(overlay);
 	return rc;
 }

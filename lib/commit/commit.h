@@ -52,6 +52,12 @@ struct xw_commit_opts {
 	 */
 	bool fast_commits;
 	const struct xw_commit_watch *watch; /* borrowed; NULL: nobody */
+	/*
+	 * Write nothing: fail where it would fail, as far as that can be known, and say how it
+	 * would be done. The overlay keeps the change; it may hold what would not be held else, so
+	 * nobody asks whether the journal is large enough.
+	 */
+	bool dry_run;
 	bool any_super; /* debuggers: the new superblock may be one that nobody opens */
 };
 

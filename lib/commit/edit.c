@@ -353,10 +353,9 @@ int xw_edit_shadow(struct xw_edit *e, xw_blk blk, uint64_t n, const void *data)
 	return rc ? rc : xw_dev_pwrite(e->dev, data, n * bs, blk * bs);
 }
 
-int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
+static struct xw_commit_opts commit_opts(const struct xw_edit *e)
 {
-	struct xw_commit_info own;
-	const struct xw_commit_opts opts = {
+	return (struct xw_commit_opts){
 		.how = e->opts.how,
 		.store = e->store,
 		.now = e->opts.now,
@@ -366,6 +365,20 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 		.log_pending = e->opts.keep_log || e->opts.any_state,
 		.any_super = e->opts.any_state,
 	};
+}
+
+int xw_edit_foretell(struct xw_edit *e, struct xw_commit_info *info)
+{
+	struct xw_commit_opts opts = commit_opts(e);
+
+	opts.dry_run = true;
+	return xw_commit(e->dev, &opts, e->diag, info);
+}
+
+int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
+{
+	struct xw_commit_info own;
+	const struct xw_commit_opts opts = commit_opts(e);
 	int rc;
 
 	if (!info)

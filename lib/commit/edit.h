@@ -91,6 +91,11 @@ int xw_edit_shadow(struct xw_edit *e, xw_blk blk, uint64_t n, const void *data);
  */
 int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info);
 /*
+ * What that would do, without doing any of it, as far as it can be known: the same failures, and
+ * info->how. Also of an edit that is XW_RECOVER_RDONLY.
+ */
+int xw_edit_foretell(struct xw_edit *e, struct xw_commit_info *info);
+/*
  * Close the image. What was not committed is gone; in a regular file the space that shadow writes
  * took is given back, unless a failed commit left open which state holds, or somebody else has had
  * the image meanwhile. e may be NULL.

@@ -231,11 +231,17 @@ int xw_commit_journal(struct xw_change *c, const struct xw_commit_opts *opts, ch
 	const struct reason reason = {.text = why, .size = size};
 	struct side before = {0}, after = {0};
 	uint8_t super[XW_SUPER_SIZE];
+	bool serves;
 	int rc = 1;
 
-	if (check_supers(c, &reason) && open_side(&before, c->base, "before the change", &reason) &&
-	    open_side(&after, c->overlay, "after the change", &reason) &&
-	    check_logs(c, opts, &before, &after, &reason)) {
+	serves = check_supers(c, &reason) &&
+		 open_side(&before, c->base, "before the change", &reason);
+	if (serves && !opts->dry_run)
+		serves = open_side(&after, c->overlay, "after the change", &reason) &&
+			 check_logs(c, opts, &before, &after, &reason);
+	if (serves && opts->dry_run) {
+		rc = 0;
+	} else if (serves) {
 		before.log->diag = c->diag;
 		memcpy(super, c->new_super, sizeof(super));
 		xw_super_bytes_incompat(super, XW_INCOMPAT_RECOVER, 0);

@@ -122,18 +122,22 @@ import -n img all.tar
 is "-n says that it was one" grep -q 'dry run: nothing was written' .out
 head -c 30000000 /dev/urandom >too-large
 tar -cf too-large.tar too-large
-for args in too-large.tar "-k clash.tar" no-such-source; do
+mkfs -q -O ^has_journal -d base plain 16M
+for args in too-large.tar "-k clash.tar" no-such-source "--commit journal clash.tar" "--commit journal -z undo clash.tar"; do
 	fresh
+	[ "${args#--commit journal clash}" = "$args" ] || cp plain img
+	cp img before
 	# shellcheck disable=SC2086
 	import -q img $args
 	mv .err real
 	want=$RC
-	fresh
+	cp before img
 	# shellcheck disable=SC2086
 	import -q -n img $args
 	equal "-n: $args: the status of the real run" "$RC" "$want"
+	is "  which is no success" [ "$want" != 0 ]
 	is "  and its message" cmp .err real
-	is "  the image is what it was" unchanged
+	is "  the image is what it was" cmp before img
 done
 import -n no-such-image all.tar
 fails 1 "no-such-image: cannot open: No such file" "-n: no image"
