@@ -12,7 +12,7 @@ tool=$XW_BUILD/commit_tool
 for c in mke2fs e2fsck debugfs; do
 	command -v $c >/dev/null || skip_all "$c is not installed"
 done
-quiet_fsck() { timeout -s KILL 60 e2fsck "$@" >fsck.out 2>&1; }
+quiet_fsck() { fsck_quiet fsck.out "$@"; }
 
 # The old image has files; in the new one some are gone, some are there, some are longer.
 mkdir d

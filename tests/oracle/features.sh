@@ -87,16 +87,16 @@ is "-O fast_commit, no SIZE: 1024 blocks and 16" sh -c 'dumpe2fs -h img 2>/dev/n
 	grep -q "^Total journal blocks: *1040" && dumpe2fs -h img 2>/dev/null | grep -q "^Fast commit length: *16"'
 is "-O orphan_file, no SIZE: 32 blocks" sh -c 'debugfs -R "stat <12>" img 2>/dev/null | grep -q "Size: 32768"'
 
-# External journals.
-uuid=11111111-2222-3333-4444-555555555555
+# External journals. e2fsck keeps a list of where each UUID was, and thinks of that place: so each journal has its own.
 for bs in 1024 4096; do
+	uuid=$(cat /proc/sys/kernel/random/uuid)
 	rm -f journal img
 	mkfs -q -b $bs -O journal_dev -U $uuid journal 16M
 	works "-O journal_dev -b $bs"
 	mkfs -q -t ext3 -J device=journal -d in.tar img 64M
 	works "  a filesystem with its journal there"
 	clean_with() {
-		if timeout -s KILL 120 e2fsck -fn -j journal "$1" >"$T/.fsck" 2>&1; then pass "$2"; else
+		if fsck_quiet "$T/.fsck" -fn -j journal "$1"; then pass "$2"; else
 			fail "$2"
 			sed 's/^/# e2fsck: /' "$T/.fsck" | head
 		fi
@@ -123,9 +123,9 @@ for bs in 1024 4096; do
 			umount mnt
 			# the kernel lets go of its loop device a little later
 			for _ in 1 2 3 4 5 6 7 8 9 10; do [ -z "$(losetup -j img)" ] && break; sleep 0.5; done
-			sync
+			sync img "$loop"
 			# e2fsck looks the journal up by UUID in its own cache: once more if that was stale
-			e2fsck_clean() { timeout -s KILL 120 e2fsck -fn -j "$loop" img >/dev/null 2>&1; }
+			e2fsck_clean() { fsck_quiet .fsck -fn -j "$loop" img; }
 			e2fsck_clean || sleep 2
 			is "  clean after writing" e2fsck_clean
 		else

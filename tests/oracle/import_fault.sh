@@ -19,7 +19,7 @@ for d in "$XW_SRC/../shared/accept" /work/shared/accept; do
 done
 verify=
 [ ! -e "${accept:-/nonexistent}/verify_image.py" ] || ! command -v python3 >/dev/null || ! can_loop || verify=$accept/verify_image.py
-quiet_fsck() { timeout -s KILL 60 e2fsck "$@" >fsck.out 2>&1; }
+quiet_fsck() { fsck_quiet fsck.out "$@"; }
 
 # What is there, and 200 files for it: new ones, others in the place of old ones, attributes, links, whiteouts.
 mkdir -p base/a/b base/gone

@@ -16,7 +16,7 @@ tune() {
 	T_TOOL=xw-tune
 	run_tool "$TUNE" /dev/null "$@"
 }
-quiet_fsck() { timeout -s KILL 60 e2fsck "$@" >.fsck 2>&1; }
+quiet_fsck() { fsck_quiet .fsck "$@"; }
 
 mkdir -p tree/big tree/sub/deep mnt
 for i in $(seq 1 400); do seq 1 $((i % 7 * 60)) >"tree/big/file-with-a-longish-name-$i"; done
