@@ -38,7 +38,7 @@ struct job {
 	XW_VEC(struct held) held;
 	struct xw_xattr_slot *slots;
 	xw_blk block; /* new; 0: none */
-	uint64_t ea, ea_blocks; /* values in inodes, and what they take */
+	uint64_t ea, ea_clusters; /* values in inodes, and what they take */
 };
 
 static int fail_ino(struct job *j, int code, const char *why)
@@ -240,7 +240,8 @@ static int place_values(struct job *j)
 		else if (!ret)
 			ret = new_value(j, a, s->value_hash, &s->value_inum);
 		j->ea++;
-		j->ea_blocks += xw_div_up(a->value_len, j->u->img->block_size);
+		j->ea_clusters += xw_div_up(a->value_len, (uint64_t)j->u->img->block_size
+								  << j->u->b.geo.cluster_bits);
 	}
 	return ret;
 }
@@ -274,7 +275,7 @@ static int write_block(struct job *j)
 
 static int set_blocks(struct job *j, uint64_t contents)
 {
-	const uint64_t held = (j->block != 0) + j->ea_blocks;
+	const uint64_t held = (j->block != 0) + j->ea_clusters;
 
 	j->in.flags &= ~XW_FL_HUGE_FILE;
 	if (!xw_inode_set_blocks(&j->in, &j->u->img->sb,

@@ -18,8 +18,8 @@
  * The entry: value_inum its number, value_offs 0, value_size the length; e_hash over the name and
  * the value hash (also in the inode, where entries with a value beside them have 0).
  *
- * The owner: i_blocks includes the value's size rounded up to blocks, once for each entry, also for
- * an entry in a shared block: it is charged to each owner.
+ * The owner: i_blocks includes the value's size rounded up to clusters, once for each entry, also
+ * for an entry in a shared block: it is charged to each owner.
  *
  * Equal values share an inode, whatever their names.
  */
