@@ -113,6 +113,33 @@ int xw_update_remap(struct xw_update *u, const struct xw_binode *n, struct xw_in
 	return ret ? ret : xw_update_set_map(u, n, in, other);
 }
 
+/*
+ * Slots for what is in an inode and stays there. XW_ERR_UNSUPPORTED: it does not fit, so values
+ * share bytes.
+ */
+static int stay_inside(struct xw_update *u, const struct xw_xattr_set *set, uint32_t room,
+		       struct xw_xattr_slot *slots)
+{
+	uint64_t need = XW_XATTR_IHDR + sizeof(uint32_t);
+	int ret = 0;
+
+	for (size_t i = 0; i < set->a.n && !ret; i++) {
+		const struct xw_xattr *a = &set->a.v[i];
+		struct xw_inode value;
+
+		need += xw_xattr_entry_len(a->name_len);
+		slots[i] = (struct xw_xattr_slot){.ea = a->value_inum != 0,
+						  .value_inum = a->value_inum};
+		if (a->value_inum) {
+			ret = xw_image_inode(u->img, a->value_inum, &value, NULL);
+			slots[i].value_hash = ret ? 0 : xw_inode_ea_hash(&value);
+		} else {
+			need += xw_div_up(a->value_len, 4) * 4;
+		}
+	}
+	return !ret && need > room ? XW_ERR_UNSUPPORTED : ret;
+}
+
 int xw_update_drop_inline(struct xw_update *u, xw_ino ino, const struct xw_inode *in, uint8_t *raw)
 {
 	const unsigned off = xw_inode_xattr_off(in, &u->img->sb);
@@ -124,18 +151,11 @@ int xw_update_drop_inline(struct xw_update *u, xw_ino ino, const struct xw_inode
 	if (!room)
 		return 0;
 	ret = xw_xattr_decode_ibody(raw + off, room, &set, NULL);
-	for (size_t i = 0; i < set.a.n && !ret; i++)
-		if (set.a.v[i].value_inum)
-			ret = XW_ERR_UNSUPPORTED;
-	if (!ret && set.a.n <= XW_ARRAY_SIZE(slots)) {
+	if (!ret)
 		xw_xattr_set_remove(&set, XW_XI_SYSTEM, "data", 4);
-		ret = xw_xattr_layout(&set, room, u->img->block_size, false, slots, NULL);
-		for (size_t i = 0; i < set.a.n && !ret; i++)
-			if (slots[i].in_block)
-				ret = XW_ERR_UNSUPPORTED;
-	} else if (!ret) {
-		ret = XW_ERR_UNSUPPORTED;
-	}
+	if (!ret)
+		ret = set.a.n > XW_ARRAY_SIZE(slots) ? XW_ERR_UNSUPPORTED
+						     : stay_inside(u, &set, room, slots);
 	if (!ret) {
 		memset(raw + off, 0, room);
 		xw_xattr_encode_ibody(&set, slots, room, raw + off);

@@ -33,6 +33,10 @@ layout() { # what both may differ in is left out
 	dumpe2fs "$1" 2>/dev/null | grep -vE 'UUID|created|time|Hash Seed|hecksum|csum|Lifetime|[Ff]ree|writes|Last'
 }
 
+# What keeps room for more descriptors; where its first block is, is anybody's choice.
+resize_inode() { debugfs -R 'stat <7>' "$1" 2>/dev/null | grep -e Blockcount: -e '^(' | sed 's/(DIND):[0-9]*//'; }
+mends_nothing() { cp "$1" mended && fsck_quiet .fsck -fp mended; }
+
 as_stock() { # SIZE OPTIONS: the empty image
 	rm -f img stock
 	truncate -s "$1" stock
@@ -42,7 +46,9 @@ as_stock() { # SIZE OPTIONS: the empty image
 	mkfs -q $2 img "$1"
 	works "$2 $1: made"
 	clean img "$2 $1: e2fsck, empty"
+	is "$2 $1: e2fsck -p has nothing to do" mends_nothing img
 	is "$2 $1: laid out as by mke2fs" diff <(layout stock) <(layout img)
+	is "$2 $1: the resize inode as by mke2fs" diff <(resize_inode stock) <(resize_inode img)
 }
 
 while read -r size options; do
@@ -88,6 +94,68 @@ done < <(strided 3 <<-'END'
 	none -O bigalloc,^flex_bg,orphan_file -b 1024 -C 2048 --free 30%
 	none -O bigalloc,^has_journal,ea_inode,inline_data -C 8192 --free 20M
 	none -O bigalloc,sparse_super2,^resize_inode -b 1024 -C 2048 -J size=40 --free 30%
+END
+)
+
+TUNE=${XW_TUNE:-$BIN/xw-tune} DBG=$BIN/xw-debugfs
+# Blocks of 1 KiB: copies of superblock and descriptors begin their groups, and what the resize inode says of them is counted
+# from the primary, which is behind the boot block. With 256 descriptor blocks kept, the last it names begins a cluster.
+while read -r size options; do
+	as_stock "$size" "$options"
+	is "  filled" "$IMPORT" -q img tree
+	is "  named" "$TUNE" -q -L other -U 12345678-1234-1234-1234-123456789012 img
+	clean img "  e2fsck"
+	rm -f img
+	# shellcheck disable=SC2086
+	mkfs -q $options -N 4000 -d tree --free 64M img
+	clean img "  e2fsck, SIZE left out"
+	is "  import into what mke2fs made" "$IMPORT" -q stock tree
+	is "  and a new name for it" "$TUNE" -q -L other -U 12345678-1234-1234-1234-123456789012 stock
+	clean stock "  e2fsck"
+done < <(strided 3 <<-'END'
+	96M -O bigalloc -b 1024 -C 2048
+	300M -O bigalloc -b 1024 -C 8192
+	70M -O bigalloc,^flex_bg,^has_journal -b 1024 -C 4096
+	97M -O bigalloc,orphan_file,^metadata_csum -b 1024 -C 2048
+END
+)
+
+# Values of attributes in inodes of their own take whole clusters of every owner, and of its quota.
+long=$(printf '%0120d' 1)
+echo text >small
+head -c 1500 /dev/zero | tr '\0' a >v1
+head -c 3000 /dev/zero | tr '\0' b >v3
+head -c 9000 /dev/zero | tr '\0' c >v9
+while read -r options; do
+	rm -f img
+	# shellcheck disable=SC2086
+	mkfs -q $options -d more img 100M
+	works "values, $options"
+	while read -r what; do
+		IFS='|' read -ra requests <<<"$what"
+		args=()
+		for request in "${requests[@]}"; do args+=(-R "$request"); done
+		is "  $what" "$DBG" -w "${args[@]}" img
+		clean img "  e2fsck"
+	done <<-END
+		ea_set -f v3 /dir.new user.e
+		ea_set -f v9 /big/file-500 user.e|ea_set -f v3 /big/file-501 user.e
+		ea_set -f v1 /dir.new user.h|ea_set -f v9 /dir.new user.k|ea_set /dir.new user.short 1
+		ea_set -f v9 /dir.new user.e
+		ea_set -f v3 /big/file-500 user.e|ea_rm /dir.new user.k
+		ea_rm /dir.new user.e
+		mkdir /in|ea_set -f v3 /in user.e|mkdir /in/sub
+		ea_set -f v9 /in/sub user.e|write v1 /in/f|write small /in/g|ea_set -f v9 /in/g user.e
+		fallocate /in/g 0 9
+		mkdir /in/$long.1|mkdir /in/$long.2|mkdir /in/$long.3
+		rm /big/file-500|rm /dir.new|rm /in/g
+	END
+done < <(strided 3 <<-'END'
+	-O bigalloc,ea_inode,quota -b 1024 -C 8192
+	-O bigalloc,ea_inode,quota,project -b 1024 -C 2048 -I 512
+	-O bigalloc,ea_inode,inline_data,quota -b 1024 -C 4096
+	-O bigalloc,ea_inode -b 4096 -C 16384
+	-O ea_inode,quota,inline_data -b 1024
 END
 )
 
