@@ -8,7 +8,8 @@
  * system.data holds more. "." and ".." are made up for it.
  *
  * A damaged block ends only itself: the error is returned and the next call begins with the block
- * after it. The walk is bounded by the map's budget (map.c).
+ * after it. The walk is bounded by the map's budget (map.c), and by what there is: a block counts
+ * once, or a map that names one a million times would make names without end of little.
  */
 #include "read/dirs.h"
 
@@ -79,6 +80,7 @@ int xw_dir_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
 void xw_dir_end(struct xw_dir_iter *it)
 {
 	xw_map_end(&it->map);
+	xw_table_free(&it->seen);
 	free(it->buf);
 	it->buf = NULL;
 	it->off = it->size = 0;
@@ -136,6 +138,85 @@ static int check_block(struct xw_dir_iter *it)
 	return 0;
 }
 
+static bool is_seen(const void *slot)
+{
+	return *(const xw_blk *)slot;
+}
+
+static bool is_same(const void *arg, const void *slot, const void *key)
+{
+	(void)arg;
+	return *(const xw_blk *)slot == *(const xw_blk *)key;
+}
+
+static uint64_t hash_of(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number(*(const xw_blk *)slot);
+}
+
+/* 1: the directory has had this block. Most have no second one, and no table. */
+static int seen_before(struct xw_dir_iter *it, xw_blk blk)
+{
+	static const struct xw_table_kind kind = {sizeof(xw_blk), is_seen, is_same, hash_of};
+	xw_blk *slot;
+
+	if (!it->first || blk == it->first) {
+		const bool again = it->first;
+
+		it->first = blk;
+		return again;
+	}
+	if (xw_table_room(&it->seen, &kind, NULL))
+		return xw_fail_nomem(it->img->diag, "directory");
+	slot = xw_table_slot(&it->seen, &kind, NULL, xw_table_number(blk), &blk);
+	if (*slot)
+		return 1;
+	*slot = blk;
+	it->seen.n++;
+	return 0;
+}
+
+/* 1: the block of the run that is next is to be left out. */
+static int left_out(struct xw_dir_iter *it)
+{
+	int rc = it->run.unwritten ? 0 : seen_before(it, it->run.pblk);
+
+	if (!rc)
+		return 0;
+	it->run.lblk++;
+	it->run.pblk++;
+	it->run.len--;
+	if (rc < 0 || it->told)
+		return rc;
+	it->told = true;
+	return block_damaged(it, XW_ERR_CORRUPT, "is in it more than once");
+}
+
+/* The next block that counts is the first of it->run. 1, 0 at the end. */
+static int find_block(struct xw_dir_iter *it)
+{
+	int rc;
+
+	do {
+		if (!it->run.len) {
+			rc = xw_map_next(&it->map, &it->run);
+			if (rc != 1) {
+				it->run.len = 0;
+				return rc;
+			}
+		}
+		it->lblk = it->run.lblk;
+		if (it->lblk >= it->end_block) {
+			it->map.done = true;
+			it->run.len = 0;
+			return 0;
+		}
+		rc = left_out(it);
+	} while (rc == 1);
+	return rc ? rc : 1;
+}
+
 /* Get the next block of the directory into buf. 1, 0 at the end. */
 static int load_block(struct xw_dir_iter *it)
 {
@@ -143,19 +224,9 @@ static int load_block(struct xw_dir_iter *it)
 	int rc;
 
 	it->off = it->size = 0;
-	if (!it->run.len) {
-		rc = xw_map_next(&it->map, &it->run);
-		if (rc != 1) {
-			it->run.len = 0;
-			return rc;
-		}
-	}
-	it->lblk = it->run.lblk;
-	if (it->lblk >= it->end_block) {
-		it->map.done = true;
-		it->run.len = 0;
-		return 0;
-	}
+	rc = find_block(it);
+	if (rc != 1)
+		return rc;
 	rc = it->run.unwritten ? block_damaged(it, XW_ERR_CORRUPT, "never written")
 			       : xw_dev_pread(img->dev, it->buf, img->block_size,
 					      it->run.pblk * img->block_size);

@@ -4,6 +4,7 @@
 #ifndef XW_READ_DIRS_H
 #define XW_READ_DIRS_H
 
+#include "base/table.h"
 #include "base/vec.h"
 #include "disk/dirent.h"
 #include "read/map.h"
@@ -19,6 +20,9 @@ struct xw_dir_iter {
 	struct xw_map_iter map;
 	struct xw_map_run run; /* what is left of the current run */
 	uint64_t end_block; /* blocks of i_size */
+	xw_blk first; /* block of the directory, and those behind it; 0: none yet */
+	struct xw_table seen;
+	bool told; /* that one is in it again */
 	xw_lblk lblk; /* of the block in buf */
 	uint32_t off, size; /* next entry; end of the entries in buf */
 	uint8_t *buf;
@@ -38,6 +42,7 @@ int xw_dir_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
 /*
  * 1: *e is the next entry in use, "." and ".." included (name valid until the next call); pos may
  * be NULL. 0: end. Negative: a block is damaged; the next call goes on with the block behind it.
+ * A block that the directory has had is damage as well: said once, and left out each time.
  * Names are 1 to 255 bytes, any but NUL and '/', which are damage; inode numbers are in range.
  */
 int xw_dir_next(struct xw_dir_iter *it, struct xw_dirent *e, struct xw_dir_pos *pos);

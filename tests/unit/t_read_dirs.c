@@ -91,6 +91,27 @@ START_TEST(directory_damage)
 }
 END_TEST
 
+/* A map that names a block again and again: its names come once, and that is said once. */
+START_TEST(a_block_more_than_once)
+{
+	struct xw_inode inode = {.mode = XW_S_IFDIR | 0755, .links = 2, .size = 12 * BS};
+	struct fixture fx;
+	unsigned errors;
+	xw_blk blk;
+
+	make_image(&fx, false);
+	blk = fx.next;
+	make_dir(&fx, 30, 2, 100, NULL, NULL, false); /* two blocks */
+	for (unsigned i = 0; i < 12; i++)
+		map_block(&fx, &inode, i, blk + (i + _i) % 2);
+	put_inode(&fx, 30, &inode, NULL, 0);
+	open_it(&fx, 0);
+	ck_assert_uint_eq(count_entries(&fx, 30, &errors), 100);
+	ck_assert_uint_eq(errors, 1);
+	drop(&fx);
+}
+END_TEST
+
 START_TEST(directory_is_none)
 {
 	struct xw_inode inode = {.mode = XW_S_IFREG};
@@ -276,6 +297,7 @@ int main(void)
 	tcase_add_loop_test(tc, directories, 0, 4);
 	tcase_add_loop_test(tc, directory_damage, 0, 12);
 	tcase_add_test(tc, directory_is_none);
+	tcase_add_loop_test(tc, a_block_more_than_once, 0, 2);
 	tcase_add_test(tc, inline_directory);
 	tcase_add_test(tc, inline_file);
 	tcase_add_loop_test(tc, attributes, 0, 2);
