@@ -152,11 +152,6 @@ struct ncheck {
 	char *path; /* of dir, when it was needed */
 };
 
-static bool is_dots(const struct xw_dirent *e)
-{
-	return e->name_len <= 2 && !memcmp(e->name, "..", e->name_len);
-}
-
 static void check_type(struct ncheck *c, const struct dbg_entry *e)
 {
 	struct xw_inode in;
@@ -175,7 +170,7 @@ static int on_name(void *arg, const struct dbg_entry *e)
 	struct ncheck *c = arg;
 	struct dbg *d = c->d;
 
-	if (!e->e.ino || is_dots(&e->e))
+	if (!e->e.ino || !e->e.name_len || xw_name_is_dots(e->e.name, e->e.name_len))
 		return 0;
 	for (size_t i = 0; i < c->n; i++) {
 		if (c->v[i] != e->e.ino)

@@ -8,8 +8,6 @@
 
 #include "disk/indirect.h"
 
-#define LINK_MAX_EXT4 65000u
-
 static int encode_links(const struct xw_builder *b, const struct xw_binode *n, struct xw_inode *in)
 {
 	char path[XW_BUILD_PATH_MAX];
@@ -17,12 +15,12 @@ static int encode_links(const struct xw_builder *b, const struct xw_binode *n, s
 
 	if (xw_binode_is(n, XW_S_IFDIR))
 		links = n->dir->subdirs + 2;
-	if (links > LINK_MAX_EXT4) {
+	if (links > XW_LINK_MAX) {
 		if (!xw_binode_is(n, XW_S_IFDIR) || !xw_has_ro(&b->geo.features, XW_RO_DIR_NLINK))
-			return xw_fail(
-				b->diag, XW_ERR_LIMIT, "%s: %s: %u links are over the limit of %u",
-				xw_build_origin(b, n), xw_build_path(b, n, path, sizeof(path)),
-				links, LINK_MAX_EXT4);
+			return xw_fail(b->diag, XW_ERR_LIMIT,
+				       "%s: %s: %u links are over the limit of %u",
+				       xw_build_origin(b, n),
+				       xw_build_path(b, n, path, sizeof(path)), links, XW_LINK_MAX);
 		links = 1;
 	}
 	in->links = (uint16_t)links;

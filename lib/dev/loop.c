@@ -18,10 +18,14 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "dev/dev.h"
+
+#define LEAVE_STEPS 40u
+#define LEAVE_NS 10000000
 
 /* 1: it has this file open; 0: it has not; -1: it does not say. */
 static int ask_device(const char *loop, const struct stat *st)
@@ -68,7 +72,7 @@ static bool is_named(const char *name, int fd, const struct stat *st)
 	return !strcmp(name, ours);
 }
 
-bool xw_dev_behind_loop(int fd, char *loop, size_t size)
+static bool find_loop(int fd, char *loop, size_t size)
 {
 	DIR *d = opendir("/sys/block");
 	const struct dirent *e;
@@ -88,4 +92,28 @@ bool xw_dev_behind_loop(int fd, char *loop, size_t size)
 	if (d)
 		closedir(d);
 	return found;
+}
+
+/* Whether the device lets go of its file when the last one closes it, as after umount(8). */
+static bool is_temporary(const char *loop)
+{
+	char path[NAME_MAX + 64], answer = '0';
+	auto_fd int fd = -1;
+
+	snprintf(path, sizeof(path), "/sys/block/%s/loop/autoclear", loop + strlen("/dev/"));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && read(fd, &answer, 1) == 1 && answer == '1';
+}
+
+bool xw_dev_behind_loop(int fd, char *loop, size_t size)
+{
+	const struct timespec step = {.tv_nsec = LEAVE_NS};
+
+	/* who only looks at the device, as above, keeps it for a moment behind an umount */
+	for (unsigned i = 0; find_loop(fd, loop, size); i++) {
+		if (i == LEAVE_STEPS || !is_temporary(loop))
+			return true;
+		nanosleep(&step, NULL);
+	}
+	return false;
 }

@@ -12,6 +12,7 @@
 
 #include "base/auto.h"
 #include "base/endian.h"
+#include "disk/dirent.h"
 #include "read/bitmaps.h"
 #include "read/dirs.h"
 #include "read/map.h"
@@ -73,7 +74,7 @@ static int sum_entries(struct facts *f, xw_ino ino, const struct xw_inode *inode
 
 	while (!rc && (rc = xw_dir_next(&it, &e, NULL)) == 1) {
 		rc = 0;
-		if (e.name[0] == '.' && (e.name_len == 1 || (e.name_len == 2 && e.name[1] == '.')))
+		if (xw_name_is_dots(e.name, e.name_len))
 			continue;
 		xw_itree_sum_add(&f->sum, e.ino, e.ftype, e.name, e.name_len);
 	}

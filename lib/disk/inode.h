@@ -17,6 +17,8 @@
 #define XW_INO_JOURNAL 8
 #define XW_INO_FIRST 11
 
+#define XW_LINK_MAX 65000u /* of an inode; directories under dir_nlink: then 1 */
+
 /* i_flags */
 #define XW_FL_SECRM 0x00000001u
 #define XW_FL_UNRM 0x00000002u

@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "disk/dirent.h"
 #include "disk/inode.h"
 #include "import/fill.h"
 
@@ -146,7 +147,7 @@ int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct 
 		return make_opaque(f, at->dir);
 	if (at->len >= NOTE_LEN && !memcmp(at->name, NOTE, NOTE_LEN))
 		return 0;
-	if (!len || (name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.'))))
+	if (!len || xw_name_is_dots(name, len))
 		return xw_fail(f->diag, XW_ERR_INPUT, "%s: %.*s: hides \"%.*s\", which is no file",
 			       f->source, (int)XW_MIN(e->path.len, 300), e->path.p, (int)len, name);
 	l = xw_tree_find(f->tree, at->dir, name, len);

@@ -23,7 +23,6 @@ struct xw_sysmap;
  */
 int xw_sysmap_new(struct xw_image *img, struct xw_sysmap **out);
 void xw_sysmap_free(struct xw_sysmap *m); /* NULL is fine */
-size_t xw_sysmap_memory(const struct xw_sysmap *m); /* bytes */
 
 /* Are the blocks from blk on metadata? Returns for how many of the n (1 .. n) the answer holds. */
 uint64_t xw_sysmap_at(const struct xw_sysmap *m, xw_blk blk, uint64_t n, bool *is_meta);

@@ -45,11 +45,6 @@ struct lookup {
 	struct xw_dirent found;
 };
 
-static bool is_dots(const char *name, size_t len)
-{
-	return len && len <= 2 && name[0] == '.' && name[len - 1] == '.';
-}
-
 static bool is_ascii(const char *name, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -67,7 +62,7 @@ static bool index_serves(const struct lookup *l)
 	return (l->inode->mode & XW_S_IFMT) == XW_S_IFDIR && l->inode->flags & XW_FL_INDEX &&
 	       sb->feature_compat & XW_COMPAT_DIR_INDEX &&
 	       !(l->inode->flags & (XW_FL_INLINE_DATA | XW_FL_ENCRYPT | XW_FL_CASEFOLD)) &&
-	       !is_dots(l->name, l->len) && (signed_known || is_ascii(l->name, l->len));
+	       !xw_name_is_dots(l->name, l->len) && (signed_known || is_ascii(l->name, l->len));
 }
 
 /* ---- the way to a leaf; any failure but XW_ERR_NOMEM means that the index does not help ---- */

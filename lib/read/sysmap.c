@@ -247,11 +247,6 @@ void xw_sysmap_free(struct xw_sysmap *m)
 	free(m);
 }
 
-size_t xw_sysmap_memory(const struct xw_sysmap *m)
-{
-	return sizeof(*m) + m->meta.cap * sizeof(*m->meta.v) + m->unused.cap * sizeof(*m->unused.v);
-}
-
 static uint64_t ask(const struct runs *r, xw_blk blk, uint64_t n, bool *is_in)
 {
 	size_t lo = 0, hi = r->n;

@@ -204,7 +204,7 @@ int xw_tree_walk(struct xw_tree *t, struct xw_binode *from, const char *path, si
 	if (ret)
 		return ret;
 	while (component(&p, end, &name, &n)) {
-		bool dots = name[0] == '.' && (n == 1 || (n == 2 && name[1] == '.'));
+		bool dots = xw_name_is_dots(name, n);
 
 		if (last_component(p, end) && !dots) {
 			ret = check_name(t, name, n);

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "disk/dirent.h"
 #include "disk/inode.h"
 
 /*
@@ -132,7 +133,7 @@ int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, siz
 	struct slot *slot;
 	struct xw_blink *l;
 
-	if (name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.')))
+	if (xw_name_is_dots(name, len))
 		return xw_fail(t->diag, XW_ERR_INPUT, "\"%.*s\" cannot be given as a name",
 			       (int)len, name);
 	if (xw_table_room(&t->names, &by_name, NULL))

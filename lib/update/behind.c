@@ -21,6 +21,7 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
+#include "disk/dirent.h"
 #include "read/dirs.h"
 #include "update/update_internal.h"
 
@@ -52,7 +53,7 @@ static int push(struct look *l, xw_ino ino)
 
 static int look_at(struct look *l, const struct xw_dirent *e)
 {
-	if (e->name[0] == '.' && (e->name_len == 1 || (e->name_len == 2 && e->name[1] == '.')))
+	if (xw_name_is_dots(e->name, e->name_len))
 		return 0;
 	if (bsearch(&e->ino, l->died->a.v, l->died->a.n, sizeof(e->ino), by_number))
 		return xw_fail(l->u->diag, XW_ERR_CORRUPT,

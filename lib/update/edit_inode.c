@@ -20,7 +20,6 @@
 #include "read/map.h"
 #include "update/update_internal.h"
 
-#define LINK_MAX_EXT4 65000u
 #define PIECE (UINT64_C(1) << 20) /* bytes read at once, at least */
 
 static int fail_ino(struct xw_update *u, xw_ino ino, int code, const char *why)
@@ -297,9 +296,9 @@ int xw_update_add_links(struct xw_update *u, xw_ino ino, int delta)
 	if (dir && in.links == 1 && u->img->sb.feature_ro_compat & XW_RO_DIR_NLINK)
 		return 0; /* nobody counts them any more */
 	links = (int64_t)in.links + delta;
-	if (links > LINK_MAX_EXT4 && dir && u->img->sb.feature_ro_compat & XW_RO_DIR_NLINK)
+	if (links > XW_LINK_MAX && dir && u->img->sb.feature_ro_compat & XW_RO_DIR_NLINK)
 		links = 1;
-	if (links > LINK_MAX_EXT4)
+	if (links > XW_LINK_MAX)
 		return fail_ino(u, ino, XW_ERR_LIMIT, "has too many links");
 	in.links = (uint16_t)XW_MAX(links, 0);
 	return xw_update_put(u, ino, &in, steal(raw));

@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "disk/dirent.h"
 #include "update/dir.h"
 #include "update/fast_internal.h"
 #include "update/session.h"
@@ -217,8 +218,7 @@ static bool good_name(const struct xw_fast_field *x)
 {
 	const char *n = (const char *)x->bytes;
 
-	return !memchr(n, '/', x->len) && !memchr(n, '\0', x->len) &&
-	       !(n[0] == '.' && (x->len == 1 || (x->len == 2 && n[1] == '.')));
+	return !memchr(n, '/', x->len) && !memchr(n, '\0', x->len) && !xw_name_is_dots(n, x->len);
 }
 
 static int take_name(struct xw_fast *f, const struct xw_fast_field *x)

@@ -18,8 +18,6 @@
 #include "update/update_internal.h"
 #include "xattr/layout.h"
 
-#define LINK_MAX_EXT4 65000u
-
 static int refuse(struct xw_update *u, const struct xw_binode *n, int code, const char *why)
 {
 	char path[XW_BUILD_PATH_MAX];
@@ -182,7 +180,7 @@ static int rebuilt(struct xw_update *u, const struct xw_binode *n, struct xw_ino
 	if (in->flags & XW_FL_CASEFOLD)
 		return refuse(u, n, XW_ERR_UNSUPPORTED,
 			      "ignores case: names cannot be added to it");
-	if (links > LINK_MAX_EXT4) {
+	if (links > XW_LINK_MAX) {
 		if (!(u->img->sb.feature_ro_compat & XW_RO_DIR_NLINK))
 			return refuse(u, n, XW_ERR_LIMIT, "has too many subdirectories");
 		links = 1;
@@ -315,7 +313,7 @@ int xw_update_old(struct xw_update *u, const struct xw_binode *n)
 	if (dir) {
 		ret = change_directory(u, n, &in, raw);
 	} else {
-		if (n->links > LINK_MAX_EXT4)
+		if (n->links > XW_LINK_MAX)
 			return refuse(u, n, XW_ERR_LIMIT, "has too many links");
 		in.links = (uint16_t)n->links;
 		in.ctime = (struct xw_time){u->now, 0};
