@@ -233,6 +233,7 @@ int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id 
 	const struct xw_source_opts o = {
 		.threaded = threaded,
 		.one_file_system = m->one_file_system,
+		.no_atime = m->select.clamp_mtime,
 		.tick = {xw_intake_tick, in},
 		.skip = {skip[0], skip[1]},
 		.excluded = excluded,

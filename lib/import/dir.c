@@ -47,7 +47,7 @@ struct level {
 
 struct dir {
 	struct xw_source src;
-	bool one_file_system;
+	bool one_file_system, no_atime;
 	struct xw_file_id skip[2];
 	bool (*excluded)(const void *arg, struct xw_slice path);
 	const void *excluded_arg;
@@ -218,7 +218,7 @@ static void set_stat(struct dir *d, const struct stat *st, enum xw_etype type)
 	d->e.gid = st->st_gid;
 	d->e.mtime = (struct xw_time){st->st_mtim.tv_sec, (uint32_t)st->st_mtim.tv_nsec};
 	d->e.atime = (struct xw_time){st->st_atim.tv_sec, (uint32_t)st->st_atim.tv_nsec};
-	d->e.has_atime = true;
+	d->e.has_atime = !d->no_atime;
 	d->e.size = type == XW_ET_REG ? (uint64_t)st->st_size : 0;
 	if (type == XW_ET_CHR || type == XW_ET_BLK) {
 		d->e.dev_major = major(st->st_rdev);
@@ -518,6 +518,7 @@ int xw_dir_open(int fd, bool own, const char *name, const struct xw_source_opts 
 	d->links = xw_dir_links_new();
 	d->buf = malloc(READ_BYTES);
 	d->one_file_system = o->one_file_system;
+	d->no_atime = o->no_atime;
 	memcpy(d->skip, o->skip, sizeof(d->skip));
 	d->excluded = o->excluded;
 	d->excluded_arg = o->excluded_arg;

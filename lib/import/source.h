@@ -96,6 +96,7 @@ struct xw_file_id {
 struct xw_source_opts {
 	bool threaded; /* read (and decompress) ahead in a thread */
 	bool one_file_system; /* directory source: do not descend into mounts */
+	bool no_atime; /* directory source: no access times, which reading changes */
 	/*
 	 * Directory source: leave these files out with a warning (the image itself, when it lies
 	 * inside, and one that it will replace); ino 0: none.

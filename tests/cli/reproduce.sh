@@ -87,4 +87,14 @@ for other in "-U 11234567-89ab-cdef-0123-456789abcdef" \
 done
 SOURCE_DATE_EPOCH=1700000001 mkfs -q "${pin[@]}" -d in.tar a.img
 is "another image with another SOURCE_DATE_EPOCH" sh -c '! cmp -s first.img a.img'
+
+# Access times tell who has read a directory, not what is in it.
+mkdir read && echo x >read/file && ln -s file read/link
+touch -h -d @1500000000 read/file read/link read
+rm -f first.img a.img
+mkfs -q "${pin[@]}" --clamp-mtime -d read first.img
+touch -h -a -d @1600000000 read/file read/link read
+rm -f a.img
+mkfs -q "${pin[@]}" --clamp-mtime -d read a.img
+is "--clamp-mtime: the same image of a directory that was read meanwhile" cmp first.img a.img
 done_testing
