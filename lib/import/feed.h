@@ -42,6 +42,7 @@ struct xw_feed {
 	atomic_uint_least64_t *raw; /* bytes taken from the outermost input, for progress */
 	struct xw_feed_tick *tick; /* of the outermost feed */
 	int wake; /* eventfd that ends a blocked read, or -1 */
+	bool behind; /* a decompressor's, at its end: more than zeros followed and was left out */
 	char err[256]; /* reason of a failure, without the source's name */
 };
 

@@ -8,6 +8,8 @@
  * second archive handle reads it for good (pull).
  *
  * libarchive checks what its decompressors check, and that is not gzip's CRC: see gzip_check.c.
+ * Nor do some of its filters say that they end before their input does: what is behind is looked at
+ * here, for those that take no byte too many and say at once what they took.
  */
 #include "config.h"
 
@@ -26,6 +28,7 @@
 
 #define PULL_BYTES ((size_t)256 << 10)
 #define PEEK_BYTES ((size_t)64 << 10)
+#define BEHIND_MAX ((size_t)16 << 20) /* read behind the end, as behind that of a tar archive */
 
 struct filter {
 	struct xw_feed f;
@@ -37,7 +40,10 @@ struct filter {
 	int lower_err;
 	unsigned char *bufs, *buf; /* two of PULL_BYTES; the one in use */
 	size_t at, have; /* in buf: not yet served */
+	size_t before; /* in the other one: what was served before buf's first byte */
+	int64_t given; /* bytes that were served */
 	bool last; /* nothing comes after them */
+	bool stops; /* this filter may end before its input does */
 	struct xw_gzip_check *gzip;
 };
 
@@ -75,6 +81,7 @@ static ssize_t refill(struct filter *t)
 
 		memcpy(other, t->buf + t->at, t->have - t->at);
 		t->buf = other;
+		t->before = t->at;
 		t->have -= t->at;
 		t->at = 0;
 	}
@@ -106,7 +113,39 @@ static la_ssize_t pull(struct archive *a, void *arg, const void **buf)
 	}
 	*buf = t->buf + t->at;
 	t->at += n;
+	t->given += (int64_t)n;
 	return (la_ssize_t)n;
+}
+
+static bool all_zero(const unsigned char *p, size_t n)
+{
+	return !n || (!*p && !memcmp(p, p + 1, n - 1));
+}
+
+/*
+ * A filter has ended: is there more than padding behind that? The first of it was served
+ * already, and not taken. 0 or a negative code.
+ */
+static ssize_t look_behind(struct filter *t)
+{
+	const unsigned char *other = t->buf == t->bufs ? t->bufs + PULL_BYTES : t->bufs;
+	const int64_t untaken = t->given - archive_filter_bytes(t->a, -1);
+	const size_t left = untaken > 0 ? (size_t)untaken : 0;
+	const size_t here = XW_MIN(left, t->at), there = XW_MIN(left - here, t->before);
+	bool zero = all_zero(other + t->before - there, there) &&
+		    all_zero(t->buf + t->at - here, t->have - t->at + here);
+
+	for (size_t n = t->have; !t->last && n < BEHIND_MAX; n += t->have) {
+		ssize_t err;
+
+		t->at = t->have = 0;
+		err = refill(t);
+		if (err)
+			return err;
+		zero = zero && all_zero(t->buf, t->have);
+	}
+	t->f.behind = !zero;
+	return 0;
 }
 
 /* Turn libarchive's last error into a code and a text. */
@@ -143,6 +182,11 @@ static ssize_t filter_read(struct xw_feed *f, void *buf, size_t len)
 	if (t->ended && t->gzip && !xw_gzip_check_end(t->gzip)) {
 		snprintf(f->err, sizeof(f->err), "gzip: the checksum or length does not match");
 		return XW_ERR_INPUT;
+	}
+	if (t->ended && t->stops) {
+		n = look_behind(t);
+		if (n < 0)
+			snprintf(f->err, sizeof(f->err), "%s", t->lower->err);
 	}
 	return (ssize_t)n;
 }
@@ -182,14 +226,15 @@ static int start(struct filter *t, archive_read_callback *from)
 static int probe(struct filter *t)
 {
 	bool gzip;
-	int r = start(t, peek);
+	int r = start(t, peek), code;
 
 	if (!t->a)
 		return XW_ERR_NOMEM;
 	if (t->lower_err)
 		return t->lower_err;
-	gzip = archive_filter_count(t->a) == 2 &&
-	       archive_filter_code(t->a, 0) == ARCHIVE_FILTER_GZIP;
+	code = archive_filter_count(t->a) == 2 ? archive_filter_code(t->a, 0) : -1;
+	gzip = code == ARCHIVE_FILTER_GZIP;
+	t->stops = gzip || code == ARCHIVE_FILTER_BZIP2 || code == ARCHIVE_FILTER_LZ4;
 	/* a filter that fails at once is one nevertheless, but not counted */
 	if (archive_filter_count(t->a) <= 1 && !t->broken)
 		return 0;

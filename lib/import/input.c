@@ -270,6 +270,11 @@ uint64_t xw_input_raw(const struct xw_input *in)
 	return atomic_load_explicit(in->feed->raw, memory_order_relaxed);
 }
 
+bool xw_input_behind(const struct xw_input *in)
+{
+	return in->feed->behind;
+}
+
 const char *xw_input_error(const struct xw_input *in)
 {
 	return in->feed->err;

@@ -38,6 +38,8 @@ uint64_t xw_input_enough(const struct xw_input *in, bool compressed);
 uint64_t xw_input_pos(const struct xw_input *in);
 /* Bytes taken from the outermost input (before decompression), read-ahead included. */
 uint64_t xw_input_raw(const struct xw_input *in);
+/* After the end: compressed data had more than zeros behind it, which were left out. */
+bool xw_input_behind(const struct xw_input *in);
 /* Reason of the failure that was returned, without the source's name. */
 const char *xw_input_error(const struct xw_input *in);
 

@@ -376,7 +376,12 @@ static int drain(struct la *l)
 		err = xw_input_get(l->in, &p, &len);
 	}
 	l->held = 0;
-	return err ? la_fail(l, err, xw_input_error(l->in)) : 0;
+	if (err)
+		return la_fail(l, err, xw_input_error(l->in));
+	if (l->compressed && xw_input_behind(l->in))
+		xw_log(l->src.diag, XW_LOG_WARN,
+		       "%s: ignoring what follows the end of the compressed data", l->src.name);
+	return 0;
 }
 
 static int la_next(struct xw_source *s, const struct xw_entry **e)

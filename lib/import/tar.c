@@ -123,6 +123,9 @@ static int read_on(struct xw_tar *t)
 		xw_log(t->src.diag, XW_LOG_WARN,
 		       "%s: byte %llu: ignoring what follows the end of the archive", t->src.name,
 		       (unsigned long long)t->e.pos);
+	if (t->compressed && xw_input_behind(t->in))
+		xw_log(t->src.diag, XW_LOG_WARN,
+		       "%s: ignoring what follows the end of the compressed data", t->src.name);
 	return 0;
 }
 

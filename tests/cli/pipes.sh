@@ -61,6 +61,32 @@ fed "cat far.gz" mkfs -qd - img
 fails 1 "checksum" "the same with a wrong checksum"
 is "  no image is left" gone img
 
+# What is behind the end of the compressed data is no secret either, but for padding.
+for tool in gzip bzip2 lz4; do
+	command -v $tool >/dev/null || { skip "what is behind $tool" "$tool is missing"; continue; }
+	$tool -c <good.tar >long.z
+	head -c 300k /dev/zero >>long.z
+	for tar in long.z -; do
+		rm -f img
+		fed "cat long.z" mkfs -qd $tar img
+		works "zeros behind what $tool made, -d $tar"
+		is "  all of it is there" whole
+	done
+	echo garbage >>long.z
+	for tar in long.z -; do
+		rm -f img
+		fed "cat long.z" mkfs -qd $tar img
+		fails 0 "warning: .*: ignoring what follows the end of the compressed data" "garbage, -d $tar"
+		is "  all of it is there" whole
+	done
+	$tool -c <good.cpio >long.z
+	echo garbage >>long.z
+	rm -f img
+	fed "cat long.z" mkfs -qd - img
+	fails 0 "warning: .*: ignoring what follows the end of the compressed data" "behind a cpio"
+done
+rm -f img
+
 # Where there is no end to that, there is the signal.
 ended() { ! kill -0 "$1"; }
 has_read() { awk -v n="$2" '$1 == "rchar:" { exit $2 < n }' "/proc/$1/io"; }
