@@ -19,20 +19,29 @@ static int read_list(struct xw_mkfs *m)
 	const char *path = m->bad_list;
 	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
 	auto_free char *text = NULL;
-	size_t len = 0;
+	size_t len = 0, room = 0;
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st))
 		return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "-l %s: cannot open", path);
-	if (!S_ISREG(st.st_mode) || st.st_size > LIST_MAX)
-		return xw_fail(&m->diag, XW_ERR_USAGE,
-			       "-l %s: not a regular file of at most %u MiB", path, LIST_MAX >> 20);
-	text = malloc((size_t)st.st_size + 1);
-	if (!text)
-		return xw_fail_nomem(&m->diag, "bad blocks");
-	while (len < (size_t)st.st_size) {
-		ssize_t n = read(fd, text + len, (size_t)st.st_size - len);
+	if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
+		return xw_fail(&m->diag, XW_ERR_USAGE, "-l %s: not a regular file or pipe", path);
+	for (;;) {
+		ssize_t n;
 
+		if (len == room) {
+			char *p;
+
+			if (len > LIST_MAX)
+				return xw_fail(&m->diag, XW_ERR_USAGE, "-l %s: more than %u MiB",
+					       path, LIST_MAX >> 20);
+			room = room ? 2 * room : 4096;
+			p = realloc(text, room);
+			if (!p)
+				return xw_fail_nomem(&m->diag, "bad blocks");
+			text = p;
+		}
+		n = read(fd, text + len, room - len);
 		if (n < 0 && errno != EINTR)
 			return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "-l %s: cannot read",
 					     path);

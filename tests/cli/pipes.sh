@@ -87,6 +87,23 @@ for tool in gzip bzip2 lz4; do
 done
 rm -f img
 
+# A list of bad blocks comes from a pipe as from a file.
+seq 1000 1999 >bad
+fixed=(-q -U 5c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 -E hash_seed=5c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10)
+export SOURCE_DATE_EPOCH=1700000000
+mkfs "${fixed[@]}" -l bad list.img 16M
+works "bad blocks from a file"
+fed "cat bad" mkfs "${fixed[@]}" -l /dev/stdin img 16M
+works "bad blocks from a pipe"
+is "  the same image" cmp list.img img
+rm -f img
+fed "cat /dev/zero" mkfs -q -l /dev/stdin img 16M
+fails 2 "-l /dev/stdin: more than 64 MiB" "a list without end"
+mkfs -q -l . img 16M
+fails 2 "-l \\.: not a regular file or pipe" "a list that is a directory"
+rm -f img
+unset SOURCE_DATE_EPOCH
+
 # Where there is no end to that, there is the signal.
 ended() { ! kill -0 "$1"; }
 has_read() { awk -v n="$2" '$1 == "rchar:" { exit $2 < n }' "/proc/$1/io"; }
