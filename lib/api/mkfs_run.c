@@ -87,9 +87,13 @@ static int plan_geometry(const struct xw_mkfs_params *p, struct xw_geo *geo, str
 static int plan(struct run *r)
 {
 	struct xw_mkfs *m = r->m;
-	int ret = xw_params_finish(
-		&m->params, r->target.have ? r->target.have + m->params.offset : 0, &m->diag);
+	const uint64_t have = r->target.have;
+	int ret;
 
+	if (have && have < 4096 && !m->params.size_set)
+		return xw_fail(&m->diag, XW_ERR_USAGE, "%s: no room for a filesystem",
+			       r->target.path);
+	ret = xw_params_finish(&m->params, have ? have + m->params.offset : 0, &m->diag);
 	if (!ret)
 		ret = xw_bad_load(m);
 	if (ret || xw_has_incompat(&m->params.features, XW_INCOMPAT_JOURNAL_DEV))

@@ -7,6 +7,7 @@
 #include "tune/tool.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 enum { KEY_COMMIT = CLI_KEY_OWN, KEY_REDO_FILE };
@@ -206,6 +207,7 @@ bool tune_args_change(const struct tune_args *args)
 
 int tune_args_parse(struct tune_args *args, int argc, char **argv)
 {
+	struct stat image, undo;
 	int status;
 
 	memset(args, 0, sizeof(*args));
@@ -234,6 +236,12 @@ int tune_args_parse(struct tune_args *args, int argc, char **argv)
 	if (!args->list && !args->clear_pending && !tune_args_change(args)) {
 		cli_error("nothing to change is given");
 		return cli_line_usage(&args->line);
+	}
+	if (args->opts.undo_file && !stat(args->image, &image) &&
+	    !stat(args->opts.undo_file, &undo) && image.st_dev == undo.st_dev &&
+	    image.st_ino == undo.st_ino) {
+		cli_error("-z %s: is the image itself", args->opts.undo_file);
+		return EXIT_FAILED;
 	}
 	if (args->want.set & XW_TUNE_CLEAR_MMP && !args->opts.force) {
 		cli_error("Error in using clear_mmp. It must be used with -f");

@@ -217,4 +217,7 @@ if can_loop; then
 else
 	skip "mounted and busy targets" "needs root and loop mounts"
 fi
+echo text >short
+mkfs -q short
+fails 2 "short: no room for a filesystem" "a file that is too short"
 done_testing

@@ -71,6 +71,11 @@ tune -L x
 fails 1 "the name of the image is missing" "no image"
 tune -L x img img
 fails 1 "one image at a time" "two images"
+cp --sparse=always img self
+tune -z self -L x self
+fails 1 "-z self: is the image itself" "an undo file that is the image"
+is "  the image is as it was" cmp img self
+rm -f self
 tune -L x nowhere
 fails 1 "nowhere" "an image that is not there"
 head -c 65536 /dev/zero >zeros
