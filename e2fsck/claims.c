@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+/* Clusters in use, and those that more than one owner claims. */
+#include "config.h"
+
+#include "fsck.h"
+
+static unsigned cluster_bits(const struct fsck *f)
+{
+	const struct xw_super *sb = &f->img->sb;
+
+	return sb->log_cluster_size - sb->log_block_size;
+}
+
+int fsck_claim(struct fsck *f, xw_blk blk, uint64_t len, uint64_t *again)
+{
+	const xw_blk base = f->img->sb.first_data_block;
+	const unsigned bits = cluster_bits(f);
+	uint64_t limit = ((f->img->sb.blocks_count - base - 1) >> bits) + 1;
+	uint64_t first = (blk - base) >> bits, last = (blk + len - 1 - base) >> bits;
+	uint64_t had = 0;
+	int rc = f->claims ? 0 : xw_blockset_new(limit, &f->claims);
+
+	if (!rc && xw_blockset_count(f->claims, first, last - first + 1)) {
+		if (!f->contested)
+			rc = xw_blockset_new(limit, &f->contested);
+		for (uint64_t n = first; !rc && n <= last; n++)
+			if (xw_blockset_has(f->claims, n))
+				rc = xw_blockset_add(f->contested, n, 1, NULL);
+	}
+	if (!rc)
+		rc = xw_blockset_add(f->claims, first, last - first + 1, &had);
+	if (again)
+		*again = had;
+	return rc ? xw_fail_nomem(&f->diag, "the blocks in use") : 0;
+}
+
+void fsck_unclaim(struct fsck *f, xw_blk blk, uint64_t len)
+{
+	const xw_blk base = f->img->sb.first_data_block;
+	const unsigned bits = cluster_bits(f);
+	const uint64_t first = (blk - base) >> bits, last = (blk + len - 1 - base) >> bits;
+
+	if (f->claims)
+		xw_blockset_remove(f->claims, first, last - first + 1);
+}
+
+bool fsck_is_claimed(const struct fsck *f, xw_blk blk)
+{
+	return f->claims &&
+	       xw_blockset_has(f->claims, (blk - f->img->sb.first_data_block) >> cluster_bits(f));
+}
+
+bool fsck_is_metadata(const struct fsck *f, xw_blk blk, uint64_t len)
+{
+	(void)f;
+	(void)blk;
+	(void)len;
+	return false;
+}

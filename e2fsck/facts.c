@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+/* What a round knows: inodes by group, directories by number, claimed clusters. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "fsck.h"
+
+struct fsck_inode *fsck_inode(const struct fsck *f, xw_ino ino)
+{
+	const uint32_t per_group = f->img->sb.inodes_per_group;
+	const uint64_t group = (uint64_t)(ino - 1) / per_group;
+
+	if (!ino || ino > f->img->sb.inodes_count || group >= f->img->groups || !f->groups ||
+	    !f->groups[group])
+		return NULL;
+	return &f->groups[group][(ino - 1) % per_group];
+}
+
+int fsck_inode_make(struct fsck *f, xw_ino ino, struct fsck_inode **out)
+{
+	const uint32_t per_group = f->img->sb.inodes_per_group;
+	const uint64_t group = (uint64_t)(ino - 1) / per_group;
+
+	if (!f->groups)
+		f->groups = calloc(f->img->groups, sizeof(*f->groups));
+	if (!f->groups)
+		return xw_fail_nomem(&f->diag, "the inodes");
+	if (!f->groups[group])
+		f->groups[group] = calloc(per_group, sizeof(**f->groups));
+	if (!f->groups[group])
+		return xw_fail_nomem(&f->diag, "the inodes of a group");
+	*out = &f->groups[group][(ino - 1) % per_group];
+	return 0;
+}
+
+struct fsck_dir *fsck_dir(const struct fsck *f, xw_ino ino)
+{
+	size_t low = 0, high = f->dirs.n;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (f->dirs.v[mid].ino < ino)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < f->dirs.n && f->dirs.v[low].ino == ino ? &f->dirs.v[low] : NULL;
+}
+
+void fsck_facts_free(struct fsck *f)
+{
+	for (uint64_t g = 0; f->groups && g < f->img->groups; g++)
+		free(f->groups[g]);
+	free(f->groups);
+	f->groups = NULL;
+	xw_blockset_free(f->claims);
+	xw_blockset_free(f->contested);
+	f->claims = f->contested = NULL;
+	xw_vec_free(&f->dirs);
+	xw_vec_free(&f->dirblocks);
+	fsck_xattrs_free(f);
+	fsck_quota_free(f);
+	f->counts = (struct fsck_counts){0};
+	f->lost_found = 0;
+}

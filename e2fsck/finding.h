@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Findings: what can be wrong, how it is worded, and whether it is repaired. The table is
+ * findings.def, one row a finding with a permanent id.
+ */
+#ifndef XW_FSCK_FINDING_H
+#define XW_FSCK_FINDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+
+#include "base/types.h"
+
+enum fsck_id {
+#define FINDING(id, name, severity, preen, offer, text) FSCK_##id,
+#include "findings.def"
+#undef FINDING
+	FSCK_IDS
+};
+
+/* How grave: worse ones are never fixed by -p without saying so. */
+enum fsck_severity { FSCK_NOTE, FSCK_MINOR, FSCK_ERROR, FSCK_FATAL };
+/* Under -p: repaired; repaired without a word; the check ends, a person must decide; never
+ * repaired, not even by -y (a report). */
+enum fsck_preen { FSCK_P_FIX, FSCK_P_QUIET, FSCK_P_ABORT, FSCK_P_REPORT };
+
+/* What a finding is about. Members that its text does not name stay zero. */
+struct fsck_about {
+	enum fsck_id id;
+	xw_ino ino; /* %i */
+	xw_ino dir; /* %d: the directory it was found in, or another inode */
+	uint64_t group; /* %g */
+	xw_blk blk; /* %b */
+	uint64_t lblk; /* %l */
+	uint64_t num, num2; /* %n %m: found and expected, or what the text says */
+	const char *name; /* %s: escaped when printed; name_len 0: terminated */
+	size_t name_len;
+};
+
+struct fsck;
+
+/* Reports; true: it is to be repaired now. */
+bool fsck_found(struct fsck *f, const struct fsck_about *a);
+#define FSCK_FOUND(f, ID, ...) fsck_found((f), &(struct fsck_about){.id = FSCK_##ID, __VA_ARGS__})
+
+/* Policy and outcome; finding.c. */
+struct fsck_findings {
+	uint64_t found, fixed, left; /* of the first round; `left`: declined */
+	uint64_t late; /* of later rounds */
+	bool reboot; /* a mounted root was changed */
+};
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * xw-fsck: what its phases share.
+ *
+ * One round looks at everything, in this order, and repairs into the overlay as it goes:
+ *
+ *	open      choose a superblock, finish an interrupted change, replay the journal
+ *	super     superblock, group descriptors, journal inode, resize inode, orphan lists
+ *	inodes    every inode record: its map and attributes; which blocks it claims
+ *	contested blocks that more than one owner claims
+ *	xattrs    attribute blocks and EA inodes: contents and reference counts
+ *	dirs      every directory block, hash tree and itree
+ *	tree      directories that nobody names: lost+found
+ *	links     link counts; inodes without a name: lost+found
+ *	space     bitmaps, free counts, quota
+ *
+ * Rounds are repeated on the overlay until one finds nothing; then all of it is committed as one
+ * unit. So a repair may leave to the next round what follows from it.
+ *
+ * A phase reports with fsck_found() and repairs only when that returns true. It must go on sensibly
+ * when it returns false: with -n nothing is ever repaired. Facts are those of the state on the
+ * overlay, so a repair updates them as well. A phase returns early once f->stop is set.
+ */
+#ifndef XW_FSCK_FSCK_H
+#define XW_FSCK_FSCK_H
+
+#include "base/blockset.h"
+#include "base/table.h"
+#include "base/vec.h"
+#include "commit/edit.h"
+#include "disk/dirent.h"
+#include "read/image.h"
+#include "update/session.h"
+
+#include "finding.h"
+#include "options.h"
+
+/* ---- facts: one record an inode, arrays by group, allocated when the first is in use ---- */
+
+#define FSCK_I_USED 0x01 /* the record is in use: links, or named although it has none */
+#define FSCK_I_BAD 0x02 /* the record is beyond repair: names of it go */
+#define FSCK_I_EA 0x04 /* an EA inode: held by references of attributes, not by names */
+#define FSCK_I_SYSTEM 0x08 /* reserved: no name, and not for lost+found */
+#define FSCK_I_ORPHAN 0x10 /* in the orphan list or file */
+#define FSCK_I_ENCRYPT 0x20
+#define FSCK_I_CASEFOLD 0x40
+#define FSCK_I_CONTESTED 0x80 /* claims blocks that others claim as well */
+
+struct fsck_inode {
+	uint16_t links; /* of the record */
+	uint16_t names; /* directory entries that lead to it; 65535: that many or more */
+	uint8_t ftype; /* enum xw_ftype, of the mode */
+	uint8_t flags; /* FSCK_I_* */
+};
+
+struct fsck_dir {
+	xw_ino ino;
+	xw_ino parent; /* of the directory that names it first; 0: nobody does yet */
+	xw_ino dotdot; /* what its ".." says; 0: none */
+	uint32_t subdirs; /* entries in it that are directories */
+	bool indexed, is_inline, itree; /* as its flags say */
+	bool rebuild; /* its entries are to be written anew */
+	bool attached; /* the root can be reached through its parents */
+};
+
+/* One block of a directory, to be read in the order of the disk. */
+struct fsck_dirblock {
+	xw_blk pblk; /* 0: a hole */
+	xw_lblk lblk;
+	uint32_t dir; /* index into dirs */
+};
+
+struct fsck_quota; /* space room */
+struct fsck_xattrs; /* xattr room */
+
+struct fsck {
+	struct fsck_opts opts;
+	struct fsck_findings findings; /* policy and counts; finding.h */
+	struct xw_diag diag;
+
+	/* open.c */
+	struct xw_edit *edit; /* NULL: a read-only look at dev alone */
+	struct xw_dev *dev; /* overlay: everything is read from it and written to it */
+	struct xw_image
+		*img; /* on dev, lenient; closed and opened again when the superblock changes */
+	struct xw_session session; /* on dev; see fsck_update() */
+
+	/* state of a round */
+	unsigned round; /* from 0 */
+	bool stop; /* interrupted, or preening met what needs a person: return at once */
+	bool changed; /* something was written to dev in this round */
+	bool allocated; /* an update has run in this round: `space` is left to the next round */
+	bool full; /* a full check is wanted (not "clean" by its superblock) */
+
+	/* facts */
+	struct fsck_inode **groups; /* [img->groups] of [inodes_per_group], or NULL */
+	struct xw_blockset *claims; /* clusters that are in use, group metadata included */
+	struct xw_blockset *contested; /* clusters that more than one claims; NULL: none */
+	XW_VEC(struct fsck_dir) dirs; /* by inode number */
+	XW_VEC(struct fsck_dirblock) dirblocks;
+	struct fsck_xattrs *xattrs; /* xattrs.c */
+	struct fsck_quota *quota; /* quota.c */
+	struct fsck_counts {
+		uint64_t files, dirs, links; /* inodes in use; directories; names */
+		uint64_t regular, symlinks, fast_symlinks, devices, fifos, sockets;
+		uint64_t blocks; /* blocks in use */
+		uint64_t fragmented; /* inodes with more than one extent */
+		uint64_t itrees, ea_inodes, inline_files;
+		uint64_t by_depth[6]; /* extent trees */
+		uint64_t large_files; /* regular files that need RO_LARGE_FILE */
+	} counts;
+	xw_ino lost_found; /* 0: not known yet */
+};
+
+/* ---- facts.c ---- */
+
+/* The record of ino, NULL when none of its group is in use or the number is out of range. */
+struct fsck_inode *fsck_inode(const struct fsck *f, xw_ino ino);
+/* The same, allocated when need be. XW_ERR_NOMEM. ino is in range. */
+int fsck_inode_make(struct fsck *f, xw_ino ino, struct fsck_inode **out);
+/* By number; NULL: ino is no directory. Valid until the next one is added. */
+struct fsck_dir *fsck_dir(const struct fsck *f, xw_ino ino);
+/* Everything a round has found out, for the next one. */
+void fsck_facts_free(struct fsck *f);
+
+/*
+ * The clusters of [blk, blk + len) are in use. *again, which may be NULL, says how many of them
+ * were claimed before; these are in f->contested from then on.
+ */
+int fsck_claim(struct fsck *f, xw_blk blk, uint64_t len, uint64_t *again);
+/* They are not, after all (what was claimed for a map that is cleared now). */
+void fsck_unclaim(struct fsck *f, xw_blk blk, uint64_t len);
+bool fsck_is_claimed(const struct fsck *f, xw_blk blk);
+/* Is any of these blocks metadata of a group (superblock, descriptors, bitmaps, tables)? */
+bool fsck_is_metadata(const struct fsck *f, xw_blk blk, uint64_t len);
+
+/* ---- write.c: repairs of single records ---- */
+
+int fsck_read(struct fsck *f, xw_blk blk, uint64_t n, void *buf);
+/* Sets f->changed, and the image forgets what it has cached. */
+int fsck_write(struct fsck *f, xw_blk blk, uint64_t n, const void *buf);
+/* Inode ino as on the overlay; raw: inode_size bytes. Not verified; decoded as far as possible. */
+int fsck_inode_read(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *raw);
+/* `in` encoded over raw, checksum set, written. */
+int fsck_inode_write(struct fsck *f, xw_ino ino, const struct xw_inode *in, uint8_t *raw);
+/* The record becomes zeros, but for the generation; dtime is set. Facts: no longer in use. */
+int fsck_inode_clear(struct fsck *f, xw_ino ino);
+/* f->img->sb with checksum to the primary superblock (backups: super.c, when the round ends). */
+int fsck_super_write(struct fsck *f);
+
+/*
+ * ---- update.c: repairs that allocate, through the transaction that every tool uses ----
+ *
+ * Bitmaps and counts on the overlay are made right from the facts first (fsck_space_settle()), so
+ * this is for after `contested`. One update is open at a time; several repairs go into one.
+ * fsck_update_keep() writes it to the overlay; on failure fsck_update_drop().
+ */
+int fsck_update(struct fsck *f, struct xw_update **out);
+int fsck_update_keep(struct fsck *f);
+void fsck_update_drop(struct fsck *f);
+
+/* ---- phases ---- */
+
+int fsck_open(struct fsck *f); /* open.c */
+/* Commits what the overlay holds, when there is something; closes the image. */
+int fsck_close(struct fsck *f, bool commit);
+/* Is the filesystem marked clean, so that without -f nothing more is to be done? */
+bool fsck_is_clean(struct fsck *f);
+
+int fsck_check_super(struct fsck *f); /* super.c, groups.c, journal.c, orphans.c */
+int fsck_check_inodes(struct fsck *f); /* inodes.c */
+int fsck_claim_itrees(struct fsck *f); /* itree.c: nodes of itrees, as part of the claims */
+int fsck_check_contested(struct fsck *f); /* contested.c */
+int fsck_check_xattrs(struct fsck *f); /* xattrs.c */
+int fsck_check_dirs(struct fsck *f); /* dirs.c */
+int fsck_check_tree(struct fsck *f); /* tree.c */
+int fsck_check_links(struct fsck *f); /* links.c */
+int fsck_check_space(struct fsck *f); /* space.c, quota.c */
+/* Bitmaps, descriptors' and superblock's counts as the facts have them, without a question. */
+int fsck_space_settle(struct fsck *f);
+
+/*
+ * xattrs.c, for each inode in use while `inodes` runs, before its i_blocks are looked at: checks
+ * and repairs what is in the record and the reference to its block. *raw and *in are changed when
+ * something is repaired (*dirty; the caller writes the record). *blocks: filesystem blocks that its
+ * attributes count in i_blocks, the block and values in EA inodes.
+ */
+int fsck_xattr_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *raw, bool *dirty,
+		     uint64_t *blocks);
+
+/* quota.c, for each inode in use, once its i_blocks are right: counts for its owners. */
+int fsck_quota_add(struct fsck *f, xw_ino ino, const struct xw_inode *in);
+
+void fsck_xattrs_free(struct fsck *f);
+void fsck_quota_free(struct fsck *f);
+
+/* run.c: all rounds. 0, or what kept the check from coming to its end. */
+int fsck_run(struct fsck *f);
+
+#endif
