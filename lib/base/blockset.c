@@ -1,16 +1,42 @@
 // SPDX-License-Identifier: MIT
-/* Sets of runs; see the header. For now plain bits, allocated chunk by chunk. */
+/*
+ * Sets of numbers as chunks of 32,768, each in the smallest form that holds it:
+ *
+ *	empty	p NULL, n 0
+ *	full	p NULL, n FULL
+ *	runs	p an array of n runs: ascending, apart from each other by one number or more
+ *	bits	p a bitmap of 4 KiB, n BITS
+ *
+ * A list of runs that grows beyond RUNS_MAX becomes bits; bits become full when the last number is
+ * added, and never runs again. Blocks of healthy filesystems are claimed nearly in order, so that
+ * almost every call changes the last run of a chunk.
+ */
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/blockset.h"
+#include "base/types.h"
 
-enum { CHUNK = 32768 };
+enum { CHUNK = 32768, WORDS = CHUNK / 64, RUNS_FIRST = 4, RUNS_MAX = 256 };
+
+#define BITS 0xFFFEu
+#define FULL 0xFFFFu
+
+struct run {
+	uint16_t first, last;
+};
+
+struct chunk {
+	void *p;
+	uint16_t n; /* runs, or BITS, FULL */
+	uint16_t cap; /* runs that p has room for; of bits: how many are set */
+};
 
 struct xw_blockset {
 	uint64_t limit, chunks;
-	uint8_t **bits;
+	struct chunk *chunk;
 };
 
 int xw_blockset_new(uint64_t limit, struct xw_blockset **out)
@@ -22,8 +48,8 @@ int xw_blockset_new(uint64_t limit, struct xw_blockset **out)
 		return XW_ERR_NOMEM;
 	s->limit = limit;
 	s->chunks = limit / CHUNK + 1;
-	s->bits = calloc(s->chunks, sizeof(*s->bits));
-	if (!s->bits) {
+	s->chunk = calloc(s->chunks, sizeof(*s->chunk));
+	if (!s->chunk) {
 		free(s);
 		return XW_ERR_NOMEM;
 	}
@@ -36,29 +62,247 @@ void xw_blockset_free(struct xw_blockset *s)
 	if (!s)
 		return;
 	for (uint64_t i = 0; i < s->chunks; i++)
-		free(s->bits[i]);
-	free(s->bits);
+		free(s->chunk[i].p);
+	free(s->chunk);
 	free(s);
 }
 
-bool xw_blockset_has(const struct xw_blockset *s, uint64_t n)
-{
-	const uint8_t *c = n < s->limit ? s->bits[n / CHUNK] : NULL;
+/* ---- bits ---- */
 
-	return c && c[n % CHUNK / 8] & 1 << n % 8;
+/* Bits first .. last of word w, which holds some of them. */
+static uint64_t mask(uint32_t w, uint32_t first, uint32_t last)
+{
+	const uint32_t low = first > w * 64 ? first % 64 : 0;
+	const uint32_t high = last < w * 64 + 63 ? last % 64 : 63;
+
+	return ~UINT64_C(0) >> (63 - high + low) << low;
+}
+
+static uint32_t bits_count(const uint64_t *bits, uint32_t first, uint32_t last)
+{
+	uint32_t n = 0;
+
+	for (uint32_t w = first / 64; w <= last / 64; w++)
+		n += (uint32_t)__builtin_popcountll(bits[w] & mask(w, first, last));
+	return n;
+}
+
+static void bits_put(uint64_t *bits, uint32_t first, uint32_t last, bool on)
+{
+	for (uint32_t w = first / 64; w <= last / 64; w++) {
+		const uint64_t m = mask(w, first, last);
+
+		bits[w] = on ? bits[w] | m : bits[w] & ~m;
+	}
+}
+
+/* The chunk, whatever its form, becomes bits. */
+static int to_bits(struct chunk *c)
+{
+	const struct run *r = c->p;
+	uint64_t *bits = calloc(WORDS, sizeof(*bits));
+
+	if (!bits)
+		return XW_ERR_NOMEM;
+	if (c->n == FULL)
+		memset(bits, 0xFF, WORDS * sizeof(*bits));
+	else
+		for (uint32_t i = 0; i < c->n; i++)
+			bits_put(bits, r[i].first, r[i].last, true);
+	free(c->p);
+	*c = (struct chunk){.p = bits, .n = BITS, .cap = (uint16_t)bits_count(bits, 0, CHUNK - 1)};
+	return 0;
+}
+
+/* ---- runs ---- */
+
+/* The first run that ends at `at` or behind it. */
+static uint32_t runs_find(const struct chunk *c, uint32_t at)
+{
+	const struct run *r = c->p;
+	uint32_t low = 0, high = c->n;
+
+	if (!c->n || r[c->n - 1].last < at)
+		return c->n;
+	while (low < high) {
+		const uint32_t mid = (low + high) / 2;
+
+		if (r[mid].last < at)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static uint32_t runs_count(const struct chunk *c, uint32_t first, uint32_t last)
+{
+	const struct run *r = c->p;
+	uint32_t n = 0;
+
+	for (uint32_t i = runs_find(c, first); i < c->n && r[i].first <= last; i++)
+		n += XW_MIN(r[i].last, last) - XW_MAX(r[i].first, first) + 1;
+	return n;
+}
+
+/* Runs [at, at + gone) of the list are replaced by the `fresh` ones of v. There may be too many. */
+static int runs_splice(struct chunk *c, uint32_t at, uint32_t gone, const struct run *v,
+		       uint32_t fresh)
+{
+	const uint32_t n = c->n - gone + fresh;
+	struct run *r = c->p;
+
+	if (n > c->cap) {
+		const uint32_t cap = XW_MAX(XW_MAX(2u * c->cap, RUNS_FIRST), n);
+
+		r = realloc(c->p, cap * sizeof(*r));
+		if (!r)
+			return XW_ERR_NOMEM;
+		c->p = r;
+		c->cap = (uint16_t)cap;
+	}
+	if (c->n > at + gone)
+		memmove(r + at + fresh, r + at + gone, (c->n - at - gone) * sizeof(*r));
+	if (fresh)
+		memcpy(r + at, v, fresh * sizeof(*r));
+	c->n = (uint16_t)n;
+	return 0;
+}
+
+static int runs_add(struct chunk *c, uint32_t first, uint32_t last)
+{
+	const struct run *r = c->p;
+	uint32_t at = runs_find(c, first ? first - 1 : 0), end = at;
+	struct run joined = {(uint16_t)first, (uint16_t)last};
+
+	for (; end < c->n && r[end].first <= last + 1; end++) {
+		joined.first = XW_MIN(joined.first, r[end].first);
+		joined.last = XW_MAX(joined.last, r[end].last);
+	}
+	return runs_splice(c, at, end - at, &joined, 1);
+}
+
+static int runs_remove(struct chunk *c, uint32_t first, uint32_t last)
+{
+	const struct run *r = c->p;
+	uint32_t at = runs_find(c, first), end = at, n = 0;
+	struct run left[2];
+
+	for (; end < c->n && r[end].first <= last; end++) {
+		const struct run was = r[end];
+
+		if (was.first < first)
+			left[n++] = (struct run){was.first, (uint16_t)(first - 1)};
+		if (was.last > last)
+			left[n++] = (struct run){(uint16_t)(last + 1), was.last};
+	}
+	return runs_splice(c, at, end - at, left, n);
+}
+
+/* ---- chunks ---- */
+
+static uint32_t chunk_count(const struct chunk *c, uint32_t first, uint32_t last)
+{
+	if (c->n == FULL)
+		return last - first + 1;
+	return c->n == BITS ? bits_count(c->p, first, last) : runs_count(c, first, last);
+}
+
+static void make_full(struct chunk *c)
+{
+	free(c->p);
+	*c = (struct chunk){.n = FULL};
+}
+
+static int chunk_add(struct chunk *c, uint32_t first, uint32_t last, uint32_t had)
+{
+	int rc = 0;
+
+	if (had == last - first + 1)
+		return 0;
+	if (!first && last == CHUNK - 1) {
+		make_full(c);
+		return 0;
+	}
+	if (c->n >= RUNS_MAX && c->n != BITS)
+		rc = to_bits(c);
+	if (rc)
+		return rc;
+	if (c->n != BITS) {
+		const struct run *r;
+
+		rc = runs_add(c, first, last);
+		r = c->p;
+		if (!rc && c->n == 1 && !r->first && r->last == CHUNK - 1)
+			make_full(c);
+		return rc;
+	}
+	if (c->cap + (last - first + 1 - had) == CHUNK) {
+		make_full(c);
+		return 0;
+	}
+	bits_put(c->p, first, last, true);
+	c->cap = (uint16_t)(c->cap + (last - first + 1 - had));
+	return 0;
+}
+
+static int chunk_remove(struct chunk *c, uint32_t first, uint32_t last)
+{
+	int rc = 0;
+
+	if (!first && last == CHUNK - 1) {
+		free(c->p);
+		*c = (struct chunk){0};
+		return 0;
+	}
+	if (c->n == FULL) {
+		const struct run all = {0, CHUNK - 1};
+
+		c->n = 0;
+		rc = runs_splice(c, 0, 0, &all, 1);
+		if (rc) {
+			c->n = FULL;
+			return rc;
+		}
+	}
+	if (c->n >= RUNS_MAX && c->n != BITS)
+		rc = to_bits(c);
+	if (rc)
+		return rc;
+	if (c->n != BITS)
+		return runs_remove(c, first, last);
+	c->cap = (uint16_t)(c->cap - bits_count(c->p, first, last));
+	bits_put(c->p, first, last, false);
+	return 0;
+}
+
+/* The part of [at, end) that lies in the chunk of `at`, as numbers of that chunk. */
+struct part {
+	struct chunk *c;
+	uint32_t first, last;
+};
+
+static struct part part_of(const struct xw_blockset *s, uint64_t at, uint64_t end)
+{
+	const uint64_t base = at / CHUNK * CHUNK;
+
+	return (struct part){&s->chunk[at / CHUNK], (uint32_t)(at - base),
+			     (uint32_t)(XW_MIN(end - base, CHUNK) - 1)};
 }
 
 int xw_blockset_add(struct xw_blockset *s, uint64_t start, uint64_t len, uint64_t *had)
 {
 	uint64_t there = 0;
 
-	for (uint64_t n = start; n < start + len; n++) {
-		uint8_t **c = &s->bits[n / CHUNK];
+	for (uint64_t at = start, end = start + len; at < end;) {
+		const struct part p = part_of(s, at, end);
+		const uint32_t n = chunk_count(p.c, p.first, p.last);
+		const int rc = chunk_add(p.c, p.first, p.last, n);
 
-		if (!*c && !(*c = calloc(1, CHUNK / 8)))
-			return XW_ERR_NOMEM;
-		there += (*c)[n % CHUNK / 8] >> n % 8 & 1;
-		(*c)[n % CHUNK / 8] |= (uint8_t)(1 << n % 8);
+		if (rc)
+			return rc;
+		there += n;
+		at += p.last - p.first + 1;
 	}
 	if (had)
 		*had = there;
@@ -67,56 +311,132 @@ int xw_blockset_add(struct xw_blockset *s, uint64_t start, uint64_t len, uint64_
 
 int xw_blockset_remove(struct xw_blockset *s, uint64_t start, uint64_t len)
 {
-	for (uint64_t n = start; n < start + len; n++) {
-		uint8_t *c = s->bits[n / CHUNK];
+	for (uint64_t at = start, end = start + len; at < end;) {
+		const struct part p = part_of(s, at, end);
+		const int rc = p.c->n ? chunk_remove(p.c, p.first, p.last) : 0;
 
-		if (c)
-			c[n % CHUNK / 8] &= (uint8_t) ~(1 << n % 8);
+		if (rc)
+			return rc;
+		at += p.last - p.first + 1;
 	}
 	return 0;
 }
 
+bool xw_blockset_has(const struct xw_blockset *s, uint64_t n)
+{
+	const uint32_t at = n % CHUNK;
+
+	return n < s->limit && chunk_count(&s->chunk[n / CHUNK], at, at);
+}
+
 uint64_t xw_blockset_count(const struct xw_blockset *s, uint64_t start, uint64_t len)
 {
+	const uint64_t end = XW_MIN(start + len, s->limit);
 	uint64_t count = 0;
 
-	for (uint64_t n = start; n < start + len; n++)
-		count += xw_blockset_has(s, n);
+	for (uint64_t at = start; at < end;) {
+		const struct part p = part_of(s, at, end);
+
+		count += chunk_count(p.c, p.first, p.last);
+		at += p.last - p.first + 1;
+	}
 	return count;
+}
+
+/* Set bits [at, at + n) of an array of bytes. */
+static void set_bits(uint8_t *bits, uint64_t at, uint64_t n)
+{
+	for (; n && at % 8; at++, n--)
+		bits[at / 8] |= (uint8_t)(1u << at % 8);
+	memset(bits + at / 8, 0xFF, n / 8);
+	at += n / 8 * 8;
+	for (n %= 8; n; at++, n--)
+		bits[at / 8] |= (uint8_t)(1u << at % 8);
 }
 
 void xw_blockset_bits(const struct xw_blockset *s, uint64_t start, uint64_t n, uint8_t *bits)
 {
-	for (uint64_t i = 0; i < (n + 7) / 8; i++)
-		bits[i] = 0;
-	for (uint64_t i = 0; i < n; i++)
-		if (xw_blockset_has(s, start + i))
-			bits[i / 8] |= (uint8_t)(1 << i % 8);
+	uint64_t at = start, first, len;
+
+	memset(bits, 0, (n + 7) / 8);
+	while (at < start + n && xw_blockset_next(s, at, &first, &len) && first < start + n) {
+		len = XW_MIN(len, start + n - first);
+		set_bits(bits, first - start, len);
+		at = first + len;
+	}
 }
 
 int xw_blockset_add_bits(struct xw_blockset *s, uint64_t start, uint64_t n, const uint8_t *bits)
 {
-	for (uint64_t i = 0; i < n; i++)
-		if (bits[i / 8] >> i % 8 & 1) {
-			const int rc = xw_blockset_add(s, start + i, 1, NULL);
+	for (uint64_t i = 0; i < n;) {
+		uint64_t end;
+		int rc;
 
-			if (rc)
-				return rc;
+		if (!(bits[i / 8] >> i % 8)) {
+			i = (i / 8 + 1) * 8;
+			continue;
 		}
+		if (!(bits[i / 8] >> i % 8 & 1)) {
+			i++;
+			continue;
+		}
+		for (end = i + 1; end < n && bits[end / 8] >> end % 8 & 1;)
+			end += end % 8 == 0 && end + 8 <= n && bits[end / 8] == 0xFF ? 8 : 1;
+		rc = xw_blockset_add(s, start + i, end - i, NULL);
+		if (rc)
+			return rc;
+		i = end;
+	}
 	return 0;
+}
+
+/* The first number of a bitmap from `at` on that is set, or is not; CHUNK when there is none. */
+static uint32_t bits_scan(const uint64_t *bits, uint32_t at, bool set)
+{
+	for (uint32_t w = at / 64; w < WORDS; w++) {
+		const uint64_t here =
+			(set ? bits[w] : ~bits[w]) & mask(w, XW_MAX(at, w * 64), w * 64 + 63);
+
+		if (here)
+			return w * 64 + (uint32_t)__builtin_ctzll(here);
+	}
+	return CHUNK;
+}
+
+/* The first number of a chunk from `at` on that is in the set, or is not; CHUNK: none. */
+static uint32_t chunk_scan(const struct chunk *c, uint32_t at, bool set)
+{
+	const struct run *r = c->p;
+	uint32_t i;
+
+	if (c->n == FULL)
+		return set ? at : CHUNK;
+	if (c->n == BITS)
+		return bits_scan(c->p, at, set);
+	i = runs_find(c, at);
+	if (set)
+		return i < c->n ? XW_MAX(at, r[i].first) : CHUNK;
+	return i < c->n && r[i].first <= at ? r[i].last + 1u : at;
 }
 
 bool xw_blockset_next(const struct xw_blockset *s, uint64_t from, uint64_t *start, uint64_t *len)
 {
-	uint64_t n = from;
+	uint64_t chunk = from / CHUNK;
+	uint32_t at = from % CHUNK;
 
-	while (n < s->limit && !xw_blockset_has(s, n))
-		n += !s->bits[n / CHUNK] ? CHUNK - n % CHUNK : 1;
-	if (n >= s->limit)
+	for (; chunk < s->chunks; chunk++, at = 0) {
+		at = chunk_scan(&s->chunk[chunk], at, true);
+		if (at < CHUNK)
+			break;
+	}
+	if (chunk >= s->chunks)
 		return false;
-	*start = n;
-	while (xw_blockset_has(s, n))
-		n++;
-	*len = n - *start;
+	*start = chunk * CHUNK + at;
+	for (; chunk < s->chunks; chunk++, at = 0) {
+		at = chunk_scan(&s->chunk[chunk], at, false);
+		if (at < CHUNK)
+			break;
+	}
+	*len = chunk * CHUNK + (chunk < s->chunks ? at : 0) - *start;
 	return true;
 }
