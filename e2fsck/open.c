@@ -1,24 +1,168 @@
 // SPDX-License-Identifier: MIT
-/* Opening: the superblock, an interrupted change, the journal. */
+/*
+ * Opening: the superblock, an interrupted change, the journal.
+ *
+ * The usual way in is that of every tool: an interrupted commit is completed and a sound journal
+ * replayed in place, each of which is repeatable. Whatever that way refuses (a lost superblock, a
+ * damaged log, a lost redo file) is opened as it is, and repaired in the overlay.
+ */
 #include "config.h"
 
+#include <string.h>
+#include <sys/stat.h>
+
 #include "fsck.h"
+#include "update/fast.h"
+
+#define IMAGE_FLAGS (XW_IMAGE_NOCSUM | XW_IMAGE_ANY_FEATURES | XW_IMAGE_SHORT | XW_IMAGE_LENIENT)
+
+/* A block device has no place for a redo file unless the user names one. */
+static enum xw_commit_how how_to_commit(const struct fsck *f)
+{
+	struct stat st;
+
+	if (!f->opts.redo_file && !stat(f->opts.image, &st) && S_ISBLK(st.st_mode))
+		return XW_COMMIT_AUTO;
+	return XW_COMMIT_REDO;
+}
+
+/* Is the failure a matter of what the image holds, so that opening it as it is may help? */
+static bool is_damage(int rc)
+{
+	return rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM || rc == XW_ERR_UNSUPPORTED ||
+	       rc == XW_ERR_STATE || rc == XW_ERR_INPUT || rc == XW_ERR_TRUNCATED ||
+	       rc == XW_ERR_NOTFOUND || rc == XW_ERR_IO || rc == XW_ERR_NOSPC ||
+	       rc == XW_ERR_LIMIT || rc == XW_ERR_EXISTS || rc == XW_ERR_INTERNAL;
+}
+
+static int begin_edit(struct fsck *f)
+{
+	const bool rdonly = f->opts.mode == FSCK_NO;
+	struct xw_edit_opts eo = {
+		.redo_file = f->opts.redo_file,
+		.undo_file = f->opts.undo_file,
+		.offset = f->opts.offset,
+		.how = how_to_commit(f),
+		.now = f->opts.now,
+		.fast = xw_update_fast,
+		.block_size = f->opts.block_size,
+	};
+	struct stat st;
+	int rc;
+
+	if (!rdonly && !f->opts.undo_file && !f->opts.backup && !f->opts.journal) {
+		rc = xw_edit_begin(f->opts.image, &eo, &f->diag, &f->edit);
+		if (!rc || !is_damage(rc) || stat(f->opts.image, &st))
+			return rc;
+		xw_diag_clear(&f->diag);
+	}
+	eo.recover = XW_RECOVER_FORCE | (rdonly ? XW_RECOVER_RDONLY : 0);
+	eo.keep_log = true;
+	eo.in_use_too = rdonly;
+	return xw_edit_begin(f->opts.image, &eo, &f->diag, &f->edit);
+}
+
+static int open_image(struct fsck *f)
+{
+	void *const arg = f->diag.log_arg;
+	xw_log_fn *const log = f->diag.log;
+	int rc;
+
+	f->diag.log = NULL; /* that the journal needs recovery is a finding, no warning */
+	rc = xw_image_open(f->dev, IMAGE_FLAGS, &f->diag, &f->img);
+	f->diag.log = log;
+	f->diag.log_arg = arg;
+	return rc;
+}
 
 int fsck_open(struct fsck *f)
 {
-	(void)f;
-	return 0;
+	int rc = begin_edit(f);
+
+	if (rc)
+		return rc;
+	xw_edit_hold_all(f->edit);
+	f->dev = xw_edit_dev(f->edit);
+	rc = open_image(f);
+	if (!rc)
+		f->full = f->opts.force || !fsck_is_clean(f);
+	return rc;
+}
+
+/* The state that the check leaves the superblock in. */
+static int finish_super(struct fsck *f, bool sound)
+{
+	struct xw_super *sb = &f->img->sb;
+
+	sb->wtime = f->opts.now;
+	if (!sound) {
+		sb->state = (uint16_t)((sb->state & ~XW_STATE_VALID) | XW_STATE_ERROR);
+		return fsck_super_write(f);
+	}
+	sb->state = (uint16_t)((sb->state | XW_STATE_VALID) & ~(XW_STATE_ERROR | XW_STATE_ORPHAN));
+	sb->lastcheck = f->opts.now;
+	sb->mnt_count = 0;
+	sb->error_count = 0;
+	sb->first_error_time = sb->last_error_time = 0;
+	sb->first_error_ino = sb->first_error_line = 0;
+	sb->last_error_ino = sb->last_error_line = 0;
+	sb->first_error_block = sb->last_error_block = 0;
+	sb->first_error_errcode = sb->last_error_errcode = 0;
+	memset(sb->first_error_func, 0, sizeof(sb->first_error_func));
+	memset(sb->last_error_func, 0, sizeof(sb->last_error_func));
+	return fsck_super_write(f);
 }
 
 int fsck_close(struct fsck *f, bool commit)
 {
-	(void)f;
-	(void)commit;
-	return 0;
+	const bool write = commit && f->opts.mode != FSCK_NO;
+	int rc = 0;
+
+	fsck_update_drop(f);
+	fsck_facts_free(f);
+	if (write && f->img && f->full)
+		rc = finish_super(f, !f->findings.left && !f->stop);
+	xw_image_close(f->img);
+	f->img = NULL;
+	if (!rc && write && f->edit)
+		rc = xw_edit_commit(f->edit, NULL);
+	xw_edit_end(f->edit);
+	f->edit = NULL;
+	f->dev = NULL;
+	return rc;
+}
+
+/* Mounted too often, or not checked for too long. */
+static bool is_due(const struct xw_super *sb, int64_t now)
+{
+	if (sb->max_mnt_count > 0 && sb->mnt_count >= (uint16_t)sb->max_mnt_count)
+		return true;
+	return sb->checkinterval && now - sb->lastcheck >= (int64_t)sb->checkinterval;
 }
 
 bool fsck_is_clean(struct fsck *f)
 {
-	(void)f;
-	return false;
+	const struct xw_super *sb = &f->img->sb;
+	struct xw_group_desc gd;
+	uint8_t raw[XW_SUPER_SIZE];
+	uint64_t blocks = 0, inodes = 0;
+
+	if (!(sb->state & XW_STATE_VALID) || sb->state & XW_STATE_ERROR ||
+	    sb->feature_incompat & (XW_INCOMPAT_RECOVER | XW_INCOMPAT_PENDING) ||
+	    is_due(sb, f->opts.now) || xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET) ||
+	    xw_super_verify(raw))
+		return false;
+	f->img->flags &= ~XW_IMAGE_NOCSUM;
+	for (uint64_t g = 0; g < f->img->groups; g++) {
+		if (xw_image_group(f->img, g, &gd))
+			break;
+		blocks += gd.free_blocks;
+		inodes += gd.free_inodes;
+	}
+	f->img->flags |= XW_IMAGE_NOCSUM;
+	if (f->diag.code) {
+		xw_diag_clear(&f->diag);
+		return false;
+	}
+	return blocks <= sb->blocks_count && inodes <= sb->inodes_count;
 }

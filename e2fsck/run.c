@@ -27,6 +27,7 @@ static int run_round(struct fsck *f)
 
 int fsck_run(struct fsck *f)
 {
+	f->full = true;
 	for (f->round = 0; f->round < ROUNDS_MAX; f->round++) {
 		int rc;
 
