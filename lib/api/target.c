@@ -291,6 +291,8 @@ static int discard(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick t
 int xw_target_clear(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick tick)
 {
 	uint64_t off = m->params.offset, bytes = m->params.size_bytes;
+	/* What lies behind the filesystem in a longer file stays. */
+	const bool tail = m->params.size_set && bytes < t->file_size;
 	bool keep = t->dev->keep;
 	int ret = 0;
 
@@ -307,8 +309,10 @@ int xw_target_clear(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick 
 		return m->params.discard ? discard(m, t, tick) : 0;
 	if (off) /* what lies around our range is somebody else's */
 		return keep ? 0 : xw_dev_zero(t->dev, 0, XW_MIN(t->have, bytes));
-	if (keep || !t->file_size || !xw_dev_discard(t->dev, 0, t->file_size))
+	if (keep || !t->file_size || !xw_dev_discard(t->dev, 0, tail ? bytes : t->file_size))
 		return 0;
+	if (tail)
+		return xw_dev_zero(t->dev, 0, bytes);
 	/* no holes here: what goes and comes back is all holes, too */
 	ret = xw_dev_check_end(t->dev, t->file_size);
 	if (!ret)
@@ -318,16 +322,13 @@ int xw_target_clear(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick 
 
 int xw_target_publish(struct xw_mkfs *m, struct xw_target *t)
 {
-	int ret = 0;
+	int ret;
 
-	if (t->file) {
-		ret = xw_newfile_publish(t->file, t->replaces, &m->diag);
-		if (!ret && t->replaces)
-			drop_redo_file(m, t->path);
-	} else if (t->cleared && t->exists && !t->is_block && !m->params.offset &&
-		   m->params.size_set && t->dev->size > m->params.size_bytes) {
-		ret = xw_dev_set_size(t->dev, m->params.size_bytes);
-	}
+	if (!t->file)
+		return 0;
+	ret = xw_newfile_publish(t->file, t->replaces, &m->diag);
+	if (!ret && t->replaces)
+		drop_redo_file(m, t->path);
 	return ret;
 }
 

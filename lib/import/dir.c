@@ -514,6 +514,7 @@ int xw_dir_open(int fd, bool own, const char *name, const struct xw_source_opts 
 	}
 	d->src.ops = &ops;
 	d->src.diag = diag;
+	d->src.is_host_dir = true;
 	d->src.name = strdup(name);
 	d->links = xw_dir_links_new();
 	d->buf = malloc(READ_BYTES);

@@ -128,9 +128,9 @@ static void warn_time(struct xw_fill *f, const struct xw_entry *e, struct xw_tim
 
 static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
 {
-	bool root = n == f->tree->root;
+	const bool root = n == f->tree->root, plain = root && f->plain_root && f->from_host_dir;
 	struct xw_time t = xw_select_time(f->select, e->mtime);
-	uint32_t perms = e->mode & 07777;
+	uint32_t perms = plain ? n->mode & 07777 : e->mode & 07777;
 
 	n->flags |= XW_BN_ATTRS;
 	if (e->type == XW_ET_LNK)
@@ -140,8 +140,8 @@ static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw
 	if (!(root && f->keep_root_perms))
 		n->mode = (uint16_t)(type_bits(e->type) | perms);
 	if (!(root && f->keep_root_owner)) {
-		n->uid = f->select->owner_set ? f->select->owner : e->uid;
-		n->gid = f->select->group_set ? f->select->group : e->gid;
+		n->uid = f->select->owner_set ? f->select->owner : plain ? n->uid : e->uid;
+		n->gid = f->select->group_set ? f->select->group : plain ? n->gid : e->gid;
 	}
 	warn_time(f, e, t);
 	n->mtime = t.sec;
@@ -416,6 +416,7 @@ int xw_fill_source(struct xw_fill *f, struct xw_source *s)
 		return xw_fail(f->diag, XW_ERR_LIMIT, "%s: more than %u sources", s->name,
 			       UINT16_MAX);
 	f->source = s->name;
+	f->from_host_dir = s->is_host_dir;
 	f->tree->layer++;
 	f->tree->last_parent = NULL; /* so that the names on the way are marked as this layer's */
 	f->made_before = f->tree->made;

@@ -42,11 +42,14 @@ struct xw_fill {
 	int64_t latest; /* second that an inode holds, for a warning; 0: no warning */
 	const char *root_selinux; /* -E root_selinux; NULL = none */
 	bool keep_root_owner, keep_root_perms; /* -E root_owner / root_perms were given */
+	/* The root of the image does not take owner and mode of a host directory: mke2fs -d. */
+	bool plain_root;
 	/* Before each entry is added, which `entries` counts already; non-zero ends the run. */
 	int (*tick)(void *arg, uint64_t entries);
 	void *tick_arg;
 	/* kept */
 	const char *source; /* name of the source being read; NULL outside */
+	bool from_host_dir; /* is_host_dir of the source being read */
 	const struct xw_entry *entry; /* that is being added */
 	struct xw_binode *top; /* of --directory, else the root: no path leads out of it */
 	uint64_t made_before; /* inodes that the tree had when the source began */

@@ -86,6 +86,7 @@ struct xw_source {
 	char *name; /* for messages; owned */
 	uint64_t total; /* input bytes when known, else 0 */
 	struct xw_diag *diag;
+	bool is_host_dir; /* a directory of the host, not an archive */
 };
 
 /* A file of the host. */

@@ -105,6 +105,7 @@ struct xw_mkfs_params {
 	int num_backup_sb; /* sparse_super2: 0..2; -1 = default 2 */
 	uint32_t root_uid, root_gid, root_perms; /* root_perms: ~0 = default 0755 */
 	bool root_owner_set;
+	bool root_from_source; /* -d DIRECTORY: owner and mode of the root are those of DIRECTORY */
 	char *root_selinux; /* owned; NULL = none */
 	uint64_t resize_bytes; /* -E resize= with a suffix, until finish */
 	uint64_t resize_blocks; /* -E resize=: reserve descriptors for this size; 0 = default */

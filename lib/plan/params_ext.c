@@ -121,6 +121,15 @@ SETTER(root_selinux)
 	return 0;
 }
 
+SETTER(root_from_source)
+{
+	(void)name;
+	(void)value;
+	(void)diag;
+	p->root_from_source = true;
+	return 0;
+}
+
 SETTER(hash_seed)
 {
 	if (uuid_parse(value, p->hash_seed))
@@ -226,6 +235,7 @@ static const struct key extended_keys[] = {
 	{"root_owner", ARG_MAY, set_root_owner},
 	{"root_perms", ARG_MUST, set_root_perms},
 	{"root_selinux", ARG_MUST, set_root_selinux},
+	{"root_from_source", ARG_NONE, set_root_from_source},
 	{"hash_seed", ARG_MUST, set_hash_seed},
 	{"offset", ARG_MUST, set_offset},
 	{"stride", ARG_MUST, set_stride},

@@ -88,7 +88,7 @@ if fallocate -l 64M full.img 2>/dev/null; then
 	done
 	mkfs -Fq -E nodiscard -d d full.img 32M
 	works "-E nodiscard with a SIZE below that of the file"
-	equal "  which is what the file has then" "$(stat -c %s full.img)" 33554432
+	equal "  and the file stays as long as it was" "$(stat -c %s full.img)" $((64 * 1048576))
 	is "  in blocks of its own" test "$(stat -c %b full.img)" -ge $((32 * 2048))
 	mkfs -Fq -E nodiscard -d d full.img 48M
 	works "-E nodiscard with a SIZE above it"
@@ -137,6 +137,27 @@ clean plain.img "  and it is clean"
 # -F with a fill that fails: the file was there before, so it stays.
 mkfs -Fq -d /nonexistent-source plain.img
 is "an existing file is never removed" test -e plain.img
+
+# A longer file keeps its end: the tail of a disk image is not the filesystem's.
+{ head -c 8M /dev/zero; echo "the tail"; } >tail.img
+mkfs -Fq -E offset=0 tail.img 4M
+works "SIZE below that of an existing file"
+equal "  the file keeps its size" "$(stat -c %s tail.img)" $((8 * 1024 * 1024 + 9))
+equal "  and its end" "$(tail -c 9 tail.img)" "the tail"
+clean tail.img "  and the filesystem is clean"
+
+# The root directory is not a copy of the source directory, unless asked for.
+mkdir -m 700 private
+root_of() { "$BIN/xw-debugfs" -R 'stat /' "$1" 2>/dev/null | grep -oE 'Mode: *0[0-7]*' | grep -oE '0[0-7]+'; }
+mkfs -q -d private plainroot.img
+equal "-d DIRECTORY: the root has mode 0755" "$(root_of plainroot.img)" 0755
+mkfs -q -E root_from_source -d private sameroot.img
+equal "-E root_from_source: that of the directory" "$(root_of sameroot.img)" 0700
+mkfs -q -E root_perms=1777 -d private permroot.img
+equal "-E root_perms" "$(root_of permroot.img)" 01777
+tar -C private -cf private.tar ./
+mkfs -q -d private.tar tarroot.img
+equal "an archive's own ./ counts" "$(root_of tarroot.img)" 0700
 
 # Old superblocks, primary and backups, do not survive.
 if command -v dumpe2fs >/dev/null; then
