@@ -415,15 +415,20 @@ static int open_fd(const char *path, unsigned flags, struct xw_diag *diag, int *
 	return 0;
 }
 
+/*
+ * On a block device the lock is cooperation, not use: systemd-repart and udevadm lock hold it while
+ * they call mkfs for the device. O_EXCL keeps writers apart there.
+ */
 static int lock_fd(int fd, const char *path, unsigned flags, struct xw_diag *diag)
 {
+	struct stat st;
 	int r;
 
 	do
 		r = flock(fd, (flags & XW_DEV_RDONLY ? LOCK_SH : LOCK_EX) | LOCK_NB);
 	while (r && errno == EINTR);
 	/* A host without locks is no reason to refuse: the lock is advice among our tools. */
-	if (r && errno == EWOULDBLOCK)
+	if (r && errno == EWOULDBLOCK && !(fstat(fd, &st) == 0 && S_ISBLK(st.st_mode)))
 		return xw_fail(diag, XW_ERR_BUSY, "%s: in use by another process", path);
 	return 0;
 }

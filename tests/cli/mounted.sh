@@ -49,6 +49,19 @@ umount mnt
 import one/aside d
 works "and it is free when it is no longer mounted"
 
+# systemd-repart and udevadm lock hold the BSD lock of the device that they call mkfs for.
+truncate -s 16M disk
+if loop=$(losetup -f --show disk); then
+	at_end "losetup -d '$loop'"
+	T_ARGS="flock $loop xw-mkfs $loop"
+	RC=0
+	flock "$loop" "$MKFS" -q -F "$loop" >.out 2>.err </dev/null || RC=$?
+	works "a device whose BSD lock the caller holds"
+	losetup -d "$loop"
+else
+	skip "a device whose BSD lock the caller holds" "no loop device"
+fi
+
 # ---- while a change is made ----
 
 head -c 3000000 /dev/urandom >d/data
