@@ -67,16 +67,23 @@ unsigned xw_extent_node_max(uint32_t block_size)
 	return (unsigned)((block_size - XW_EXT_HDR - TAIL_SIZE) / sizeof(struct disk_leaf));
 }
 
-int xw_extent_hdr_decode(const void *node, size_t size, struct xw_extent_hdr *out)
+bool xw_extent_hdr_peek(const void *node, struct xw_extent_hdr *out)
 {
 	const struct disk_hdr *d = node;
 
-	if (size < sizeof(*d) || get16(d->magic) != XW_EXT_MAGIC)
-		return XW_ERR_CORRUPT;
 	out->entries = get16(d->entries);
 	out->max = get16(d->max);
 	out->depth = get16(d->depth);
 	out->generation = get32(d->generation);
+	return get16(d->magic) == XW_EXT_MAGIC;
+}
+
+int xw_extent_hdr_decode(const void *node, size_t size, struct xw_extent_hdr *out)
+{
+	const struct disk_hdr *d = node;
+
+	if (size < sizeof(*d) || !xw_extent_hdr_peek(node, out))
+		return XW_ERR_CORRUPT;
 	if (!out->max || out->max > (size - sizeof(*d)) / sizeof(struct disk_leaf))
 		return XW_ERR_CORRUPT;
 	if (out->entries > out->max || out->depth > XW_EXT_MAX_DEPTH)

@@ -41,6 +41,8 @@ unsigned xw_extent_node_max(uint32_t block_size);
  * caller's to check (len may be 0).
  */
 int xw_extent_hdr_decode(const void *node, size_t size, struct xw_extent_hdr *out);
+/* The fields of a header of at least XW_EXT_HDR bytes, unchecked; false: the magic is missing. */
+bool xw_extent_hdr_peek(const void *node, struct xw_extent_hdr *out);
 void xw_extent_hdr_encode(void *node, const struct xw_extent_hdr *h);
 void xw_extent_leaf_decode(const void *node, unsigned i, struct xw_extent *out);
 void xw_extent_leaf_encode(void *node, unsigned i, const struct xw_extent *e);

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The tolerant walk over extent trees and block maps; see the header.
+ *
+ * Both kinds are nodes of entries: an extent node says how many and how deep it is, a pointer block
+ * is full of entries of which zeros are holes, and the height of one follows from its place. What
+ * an index entry of an extent tree says about logical blocks is checked against what is below it,
+ * and the latter is believed: the extents themselves say where they belong.
+ */
+#include "config.h"
+
+#include "walk/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/endian.h"
+#include "disk/indirect.h"
+
+#define LBLK_END (UINT64_C(1) << 32)
+#define INDIRECT_LEVELS 3
+
+static const uint8_t *node(const struct xw_walk_map *w, unsigned level)
+{
+	return level ? w->nodes + (size_t)(level - 1) * w->img->block_size : w->root;
+}
+
+static void queue_finding(struct xw_walk_map *w, unsigned level, enum xw_walk_map_rule rule,
+			  uint64_t num, uint64_t num2)
+{
+	if (w->n_queue < XW_ARRAY_SIZE(w->queue))
+		w->queue[w->n_queue++] = (struct xw_walk_map_item){
+			.rule = rule,
+			.node = w->at[level].blk,
+			.level = level,
+			.lblk = w->at[level].lblk,
+			.num = num,
+			.num2 = num2,
+		};
+}
+
+void xw_walk_map_init(struct xw_walk_map *w, const struct xw_image *img)
+{
+	memset(w, 0, sizeof(*w));
+	w->img = img;
+	w->over = true;
+}
+
+void xw_walk_map_free(struct xw_walk_map *w)
+{
+	free(w->nodes);
+	w->nodes = NULL;
+	w->over = true;
+}
+
+void xw_walk_map_skip(struct xw_walk_map *w)
+{
+	w->enter = false;
+}
+
+/* How many entries of a node without a believable header look like entries. */
+static uint32_t guess_entries(const struct xw_walk_map *w, const uint8_t *n, uint32_t cap,
+			      bool leaf)
+{
+	uint64_t next = w->next;
+	uint32_t i;
+
+	for (i = 0; i < cap; i++) {
+		struct xw_extent x;
+		struct xw_extent_idx e = {0};
+
+		if (leaf) {
+			xw_extent_leaf_decode(n, i, &x);
+		} else {
+			xw_extent_idx_decode(n, i, &e);
+			x = (struct xw_extent){.lblk = e.lblk, .len = 1, .pblk = e.pblk};
+		}
+		if (!x.len || x.lblk < next || !xw_image_has_blocks(w->img, x.pblk, x.len))
+			break;
+		next = (uint64_t)x.lblk + x.len;
+	}
+	return i;
+}
+
+/* The header of the extent node at `level`: how many entries are to be looked at. */
+static void extent_header(struct xw_walk_map *w, unsigned level, int depth)
+{
+	const uint8_t *n = node(w, level);
+	const uint32_t cap = level ? xw_extent_node_max(w->img->block_size) : XW_EXT_INODE_ENTRIES;
+	struct xw_extent_hdr h;
+	const bool magic = xw_extent_hdr_peek(n, &h);
+	const bool fits = h.max && h.max <= cap && h.entries <= h.max;
+	unsigned below;
+
+	if (!magic)
+		queue_finding(w, level, XW_MAP_MAGIC, 0, 0);
+	else if (!fits)
+		queue_finding(w, level, XW_MAP_ENTRIES, h.entries, h.max);
+	if (!level) {
+		if (magic && h.depth > XW_EXT_MAX_DEPTH)
+			queue_finding(w, level, XW_MAP_DEPTH, h.depth, 0);
+		w->depth = h.depth <= XW_EXT_MAX_DEPTH ? h.depth : 0;
+		if (depth >= 0)
+			w->depth = (unsigned)depth;
+	} else if (magic && h.depth != w->depth - level) {
+		queue_finding(w, level, XW_MAP_DEPTH, h.depth, w->depth - level);
+	}
+	below = w->depth - level;
+	w->at[level].count = fits ? h.entries : guess_entries(w, n, cap, !below);
+	if (level && magic && fits && xw_super_has_csum(&w->img->sb) &&
+	    xw_extent_block_verify(n, w->img->block_size, w->seed))
+		queue_finding(w, level, XW_MAP_CSUM, 0, 0);
+	if (level && !w->at[level].count && magic && fits)
+		queue_finding(w, level, XW_MAP_EMPTY, 0, 0);
+}
+
+/* Where the extent node at `level` begins, against what its parent says. */
+static void extent_start(struct xw_walk_map *w, unsigned level)
+{
+	struct xw_extent_idx first;
+
+	if (!w->at[level].count)
+		return;
+	xw_extent_idx_decode(node(w, level), 0, &first); /* the logical block is that of leaves */
+	if (first.lblk != w->at[level].lblk)
+		queue_finding(w, level, XW_MAP_START, first.lblk, w->at[level].lblk);
+}
+
+int xw_walk_map_begin(struct xw_walk_map *w, xw_ino ino, const struct xw_inode *inode, int depth)
+{
+	w->seed = xw_image_inode_seed(w->img, ino, inode);
+	w->extents = inode->flags & XW_FL_EXTENTS;
+	w->over = w->enter = false;
+	w->level = w->n_queue = w->queue_at = 0;
+	w->next = 0;
+	w->budget = w->img->sb.blocks_count;
+	memcpy(w->root, inode->block, sizeof(w->root));
+	w->at[0] = (struct xw_walk_map_level){.end = LBLK_END};
+	if (w->extents) {
+		extent_header(w, 0, depth);
+	} else {
+		w->at[0].count = XW_TIND_SLOT + 1;
+		w->depth = INDIRECT_LEVELS;
+	}
+	return 0;
+}
+
+/* ---- entering a node ---- */
+
+/* Logical blocks that a pointer of a block map covers, `height` levels of pointers below it. */
+static uint64_t covers(const struct xw_walk_map *w, unsigned height)
+{
+	uint64_t n = 1;
+
+	while (height--)
+		n *= xw_indirect_per_block(w->img->block_size);
+	return n;
+}
+
+/* at[level + 1] was set up when its node was yielded: read it and look at its header. */
+static int enter(struct xw_walk_map *w)
+{
+	const unsigned level = w->level + 1;
+	const uint32_t bs = w->img->block_size;
+	int rc;
+
+	w->enter = false;
+	if (!w->nodes)
+		w->nodes = malloc((size_t)(XW_EXT_MAX_DEPTH + 1) * bs);
+	if (!w->nodes)
+		return XW_ERR_NOMEM;
+	rc = xw_dev_pread(w->img->dev, w->nodes + (size_t)(level - 1) * bs, bs,
+			  w->at[level].blk * bs);
+	if (rc == XW_ERR_NOMEM)
+		return rc;
+	if (rc) {
+		queue_finding(w, level, XW_MAP_READ, (uint64_t)-rc, 0);
+		return 0;
+	}
+	w->at[level].index = 0;
+	if (w->extents) {
+		extent_header(w, level, -1);
+		extent_start(w, level);
+	} else {
+		w->at[level].count = xw_indirect_per_block(bs);
+	}
+	w->level = level;
+	return 0;
+}
+
+/* ---- entries ---- */
+
+static bool spend(struct xw_walk_map *w, uint64_t blocks, struct xw_walk_map_item *item)
+{
+	if (blocks <= w->budget) {
+		w->budget -= blocks;
+		return true;
+	}
+	item->rule = XW_MAP_BUDGET;
+	w->over = true;
+	return false;
+}
+
+/* The node of an entry: yielded, and entered by the next call unless it is skipped. */
+static int yield_node(struct xw_walk_map *w, struct xw_walk_map_item *item,
+		      struct xw_walk_map_level below)
+{
+	item->kind = XW_WALK_NODE;
+	if (!xw_image_has_blocks(w->img, item->pblk, 1)) {
+		item->rule = XW_MAP_NODE_RANGE;
+		return 2;
+	}
+	if (!spend(w, 1, item))
+		return 2;
+	w->at[w->level + 1] = below;
+	w->enter = true;
+	return 1;
+}
+
+static int extent_index(struct xw_walk_map *w, struct xw_walk_map_item *item)
+{
+	const struct xw_walk_map_level *at = &w->at[w->level];
+	const uint8_t *n = node(w, w->level);
+	struct xw_extent_idx e, after;
+	uint64_t end = at->end;
+
+	xw_extent_idx_decode(n, item->index, &e);
+	if (item->index + 1 < at->count) {
+		xw_extent_idx_decode(n, item->index + 1, &after);
+		end = after.lblk;
+	}
+	item->lblk = e.lblk;
+	item->len = end > e.lblk ? end - e.lblk : 0;
+	item->pblk = e.pblk;
+	item->height = w->depth - w->level;
+	return yield_node(w, item,
+			  (struct xw_walk_map_level){.end = end, .blk = e.pblk, .lblk = e.lblk});
+}
+
+static int extent_leaf(struct xw_walk_map *w, struct xw_walk_map_item *item)
+{
+	struct xw_extent x;
+	uint64_t end;
+
+	xw_extent_leaf_decode(node(w, w->level), item->index, &x);
+	end = (uint64_t)x.lblk + x.len;
+	item->kind = XW_WALK_RUN;
+	item->lblk = x.lblk;
+	item->len = x.len;
+	item->pblk = x.pblk;
+	item->unwritten = x.unwritten;
+	item->num = w->next;
+	if (!x.len)
+		item->rule = XW_MAP_LENGTH;
+	else if (x.lblk < w->next)
+		item->rule = XW_MAP_ORDER;
+	else if (end > LBLK_END)
+		item->rule = XW_MAP_WRAP;
+	else if (!xw_image_has_blocks(w->img, x.pblk, x.len))
+		item->rule = XW_MAP_RANGE;
+	if (item->rule || !spend(w, x.len, item))
+		return 2;
+	w->next = end;
+	if (end > w->at[w->level].end) {
+		struct xw_walk_map_item beyond = *item;
+
+		beyond.rule = XW_MAP_END;
+		beyond.num = w->at[w->level].end;
+		if (w->n_queue < XW_ARRAY_SIZE(w->queue))
+			w->queue[w->n_queue++] = beyond;
+	}
+	return 1;
+}
+
+static int extent_entry(struct xw_walk_map *w, struct xw_walk_map_item *item)
+{
+	struct xw_walk_map_level *at = &w->at[w->level];
+
+	*item = (struct xw_walk_map_item){.node = at->blk, .index = at->index, .level = w->level};
+	at->index++;
+	return w->level < w->depth ? extent_index(w, item) : extent_leaf(w, item);
+}
+
+static uint32_t pointer(const struct xw_walk_map *w, uint32_t i)
+{
+	return peek32(node(w, w->level) + (size_t)4 * i);
+}
+
+/* Levels of pointers below an entry of the current node of a block map: 0 is data. */
+static unsigned height_of(const struct xw_walk_map *w, uint32_t index)
+{
+	if (w->level)
+		return w->depth - w->level;
+	return index < XW_NDIR_BLOCKS ? 0 : index - XW_NDIR_BLOCKS + 1;
+}
+
+/* Data pointers from at->index on that follow each other, as one run. */
+static int gather(struct xw_walk_map *w, struct xw_walk_map_item *item, uint32_t blk)
+{
+	struct xw_walk_map_level *at = &w->at[w->level];
+	const uint32_t end = w->level ? at->count : XW_NDIR_BLOCKS;
+
+	item->kind = XW_WALK_RUN;
+	item->lblk = at->lblk + at->index - 1;
+	item->pblk = blk;
+	item->len = 1;
+	if (item->lblk >= LBLK_END)
+		item->rule = XW_MAP_WRAP;
+	else if (!xw_image_has_blocks(w->img, blk, 1))
+		item->rule = XW_MAP_RANGE;
+	if (item->rule)
+		return 2;
+	for (; at->index < end && item->lblk + item->len < LBLK_END; at->index++, item->len++)
+		if (pointer(w, at->index) != blk + item->len ||
+		    !xw_image_has_blocks(w->img, blk + item->len, 1))
+			break;
+	return spend(w, item->len, item) ? 1 : 2;
+}
+
+/* 0: a hole, or nothing. */
+static int pointer_entry(struct xw_walk_map *w, struct xw_walk_map_item *item)
+{
+	struct xw_walk_map_level *at = &w->at[w->level];
+	const uint32_t i = at->index++;
+	const unsigned height = height_of(w, i);
+	const uint32_t blk = pointer(w, i);
+	uint64_t lblk = at->lblk + i;
+
+	if (!blk)
+		return 0;
+	*item = (struct xw_walk_map_item){.node = at->blk, .index = i, .level = w->level};
+	if (!height)
+		return gather(w, item, blk);
+	if (w->level) {
+		lblk = at->lblk + i * covers(w, height);
+	} else {
+		lblk = XW_NDIR_BLOCKS;
+		for (unsigned h = 1; h < height; h++)
+			lblk += covers(w, h);
+	}
+	if (!w->level)
+		w->depth = height; /* of this branch: where its data pointers are */
+	item->lblk = lblk;
+	item->len = covers(w, height);
+	item->pblk = blk;
+	item->height = height;
+	return yield_node(w, item,
+			  (struct xw_walk_map_level){.end = LBLK_END, .blk = blk, .lblk = lblk});
+}
+
+int xw_walk_map_next(struct xw_walk_map *w, struct xw_walk_map_item *item)
+{
+	for (;;) {
+		struct xw_walk_map_level *at;
+		int rc;
+
+		if (w->queue_at < w->n_queue) {
+			*item = w->queue[w->queue_at++];
+			if (w->queue_at == w->n_queue)
+				w->queue_at = w->n_queue = 0;
+			return 2;
+		}
+		if (w->over)
+			return 0;
+		if (w->enter) {
+			rc = enter(w);
+			if (rc)
+				return rc;
+			continue;
+		}
+		at = &w->at[w->level];
+		if (at->index >= at->count) {
+			if (!w->level) {
+				w->over = true;
+				return 0;
+			}
+			w->level--;
+			continue;
+		}
+		rc = w->extents ? extent_entry(w, item) : pointer_entry(w, item);
+		if (rc)
+			return rc;
+	}
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Extent trees and block maps of any state, as a pull-iterator that yields runs, blocks of the map
+ * itself, and findings, and never stops at damage. The strict iterator over the same structures is
+ * read/map.h.
+ *
+ * Why a walk ends on any input: a node is one level below its parent and at most XW_EXT_MAX_DEPTH
+ * deep, and every block seen, of data or of the map, is taken from a budget of the filesystem's
+ * size. A caller that knows which blocks a walk has met already should skip such a node: a block
+ * map that leads to itself is otherwise walked until the budget is spent.
+ *
+ * Walks on one image may run in several threads: only its superblock and device are used.
+ */
+#ifndef XW_WALK_MAP_H
+#define XW_WALK_MAP_H
+
+#include "disk/extent.h"
+#include "read/image.h"
+
+#pragma GCC visibility push(default)
+
+enum xw_walk_map_kind {
+	XW_WALK_RUN, /* lblk, len, pblk, unwritten */
+	XW_WALK_NODE, /* pblk: a block of the map, before what is in it */
+};
+
+/* What a finding says; the members of struct xw_walk_map_item that it sets. */
+enum xw_walk_map_rule {
+	XW_MAP_OK, /* no finding */
+	XW_MAP_MAGIC, /* node: no extent header; its entries are guessed */
+	XW_MAP_ENTRIES, /* node: num of num2 entries (eh_entries, eh_max), which is impossible */
+	XW_MAP_DEPTH, /* node: has depth num where num2 is expected */
+	XW_MAP_CSUM, /* node: checksum mismatch */
+	XW_MAP_EMPTY, /* node: no entries, but below the root */
+	XW_MAP_READ, /* node: cannot be read, num is the code */
+	XW_MAP_START, /* node: begins at logical block num, its parent says num2 */
+	XW_MAP_END, /* entry: reaches beyond where the next entry of the parent begins (num) */
+	XW_MAP_NODE_RANGE, /* entry: a map block, pblk, outside the filesystem; left out */
+	XW_MAP_RANGE, /* entry: blocks outside the filesystem; left out */
+	XW_MAP_LENGTH, /* entry: length 0; left out */
+	XW_MAP_ORDER, /* entry: begins before the one in front of it ends (num); left out */
+	XW_MAP_WRAP, /* entry: reaches beyond the last logical block; left out */
+	XW_MAP_BUDGET, /* more blocks than the filesystem has: the walk ends */
+};
+
+struct xw_walk_map_item {
+	enum xw_walk_map_kind kind;
+	enum xw_walk_map_rule rule;
+	xw_blk node; /* where the entry is, or the node that is meant; 0: the inode */
+	unsigned index; /* of the entry in it */
+	unsigned level; /* of `node`: 0 is the inode */
+	unsigned height; /* NODE: levels of nodes below it and itself */
+	xw_lblk lblk;
+	uint64_t len;
+	xw_blk pblk;
+	bool unwritten;
+	uint64_t num, num2;
+};
+
+struct xw_walk_map {
+	const struct xw_image *img;
+	uint32_t seed;
+	bool extents, over, enter;
+	unsigned depth; /* of the tree, as its root says */
+	unsigned level; /* current node, 0 = root */
+	uint64_t next; /* logical blocks below it have been passed */
+	uint64_t budget;
+	struct xw_walk_map_level {
+		uint32_t index, count; /* next entry, entries */
+		uint64_t end; /* logical block at which the parent's next entry begins */
+		xw_blk blk;
+		uint64_t lblk; /* block maps: of entry 0; extents: as the parent says */
+	} at[XW_EXT_MAX_DEPTH + 2];
+	uint8_t root[60];
+	uint8_t *nodes; /* a block a level below the root */
+	unsigned n_queue, queue_at;
+	struct xw_walk_map_item queue[4]; /* findings about a node that was just entered */
+};
+
+/* Zeros for the first use; a walker is used for any number of inodes, one after the other. */
+void xw_walk_map_init(struct xw_walk_map *w, const struct xw_image *img);
+/*
+ * The map of an inode that has one (xw_inode_has_map()). XW_ERR_NOMEM, without a line. depth: -1,
+ * or what the root's header is taken to say.
+ */
+int xw_walk_map_begin(struct xw_walk_map *w, xw_ino ino, const struct xw_inode *inode, int depth);
+/* 1: *item is a run or a node; 2: a finding; 0: end; XW_ERR_NOMEM, without a line. */
+int xw_walk_map_next(struct xw_walk_map *w, struct xw_walk_map_item *item);
+/* The node that was just yielded is not entered. */
+void xw_walk_map_skip(struct xw_walk_map *w);
+/* Release memory. */
+void xw_walk_map_free(struct xw_walk_map *w);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+/* lib/walk/map: maps in order give what lib/read gives, damaged ones findings and the rest. */
+#include "unit.h"
+
+#include "read/map.h"
+#include "walk/map.h"
+
+#include "read_fix.h"
+
+struct seen {
+	struct xw_map_run run[1024];
+	unsigned runs, nodes, findings;
+	enum xw_walk_map_rule rule; /* of the first finding */
+};
+
+static void walk(struct fixture *fx, xw_ino ino, int depth, struct seen *s)
+{
+	struct xw_walk_map w;
+	struct xw_walk_map_item item;
+	struct xw_inode in;
+	int more;
+
+	*s = (struct seen){0};
+	xw_image_inode(fx->img, ino, &in, NULL);
+	xw_walk_map_init(&w, fx->img);
+	ck_assert_int_eq(xw_walk_map_begin(&w, ino, &in, depth), 0);
+	while ((more = xw_walk_map_next(&w, &item)) != 0) {
+		ck_assert_int_gt(more, 0);
+		ck_assert_uint_lt(s->runs, XW_ARRAY_SIZE(s->run));
+		if (more == 2 && !s->findings++)
+			s->rule = item.rule;
+		else if (more == 1 && item.kind == XW_WALK_NODE)
+			s->nodes++;
+		else if (more == 1)
+			s->run[s->runs++] =
+				(struct xw_map_run){item.lblk, item.len, item.pblk, item.unwritten};
+	}
+	ck_assert_int_eq(xw_walk_map_next(&w, &item), 0);
+	xw_walk_map_free(&w);
+}
+
+static void as_strict(struct fixture *fx, xw_ino ino)
+{
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	struct xw_inode in;
+	struct seen s;
+	unsigned n = 0;
+
+	walk(fx, ino, -1, &s);
+	ck_assert_uint_eq(s.findings, 0);
+	ck_assert_int_eq(xw_image_inode(fx->img, ino, &in, NULL), 0);
+	ck_assert_int_eq(xw_map_begin(fx->img, ino, &in, 0, &it), 0);
+	for (; xw_map_next(&it, &run) == 1; n++) {
+		ck_assert_uint_lt(n, s.runs);
+		ck_assert_uint_eq(run.lblk, s.run[n].lblk);
+		ck_assert_uint_eq(run.len, s.run[n].len);
+		ck_assert_uint_eq(run.pblk, s.run[n].pblk);
+		ck_assert_int_eq(run.unwritten, s.run[n].unwritten);
+	}
+	ck_assert_uint_eq(n, s.runs);
+	xw_map_end(&it);
+}
+
+START_TEST(sound)
+{
+	static const xw_ino inos[] = {2, 30, 20, 40, 41, 42};
+	struct fixture fx;
+	struct seen s;
+
+	make_rich_image(&fx, _i);
+	open_it(&fx, 0);
+	for (size_t i = 0; i < XW_ARRAY_SIZE(inos); i++)
+		as_strict(&fx, inos[i]);
+	walk(&fx, 40, -1, &s);
+	ck_assert_uint_eq(s.runs, 256);
+	ck_assert_uint_eq(s.nodes, 4 + 16 + 64);
+	walk(&fx, 42, -1, &s);
+	ck_assert_uint_eq(s.nodes, 1 + 2 + 3);
+	drop(&fx);
+}
+END_TEST
+
+/* What is poked into inode 40 (depth 3, 4 entries a node) or below it, and what is left. */
+static const struct damage {
+	const char *what;
+	int level; /* of the node: the first child's first child ... */
+	unsigned off, value, bytes;
+	enum xw_walk_map_rule rule;
+	unsigned runs;
+} damages[] = {
+	{"root magic", 0, 0, 0, 2, XW_MAP_MAGIC, 256},
+	{"root entries", 0, 2, 99, 2, XW_MAP_ENTRIES, 256},
+	{"root max", 0, 4, 0, 2, XW_MAP_ENTRIES, 256},
+	{"root child", 0, 12 + 4, 0x7FFFFFFF, 4, XW_MAP_NODE_RANGE, 192},
+	{"root key", 0, 12 + 12, 3, 4, XW_MAP_END, 256},
+	{"node magic", 1, 0, 0, 2, XW_MAP_MAGIC, 256},
+	{"node depth", 2, 6, 5, 2, XW_MAP_DEPTH, 256},
+	{"node entries", 2, 2, 0, 2, XW_MAP_CSUM, 240},
+	{"leaf child", 3, 12 + 8, 0, 4, XW_MAP_CSUM, 255},
+	{"leaf length", 3, 12 + 12 + 4, 0, 2, XW_MAP_CSUM, 255},
+	{"leaf order", 3, 12 + 12, 0, 4, XW_MAP_CSUM, 255},
+	{"leaf unwritten", 3, 12 + 12 + 4, 0x8001, 2, XW_MAP_CSUM, 256},
+};
+
+START_TEST(damaged)
+{
+	const struct damage *d = &damages[_i];
+	uint8_t node[BS];
+	uint8_t *p = node;
+	struct fixture fx;
+	struct xw_inode in;
+	struct seen s;
+	xw_blk blk = 0;
+
+	make_rich_image(&fx, true);
+	open_it(&fx, XW_IMAGE_NOCSUM);
+	ck_assert_int_eq(xw_image_inode(fx.img, 40, &in, NULL), 0);
+	p = in.block;
+	for (int level = 0; level < d->level; level++) {
+		struct xw_extent_idx x;
+
+		xw_extent_idx_decode(p, 0, &x);
+		blk = x.pblk;
+		p = node;
+		ck_assert_int_eq(xw_dev_pread(fx.dev, node, BS, blk * BS), 0);
+	}
+	if (d->bytes == 2)
+		poke16(p + d->off, (uint16_t)d->value);
+	else
+		poke32(p + d->off, d->value);
+	if (blk)
+		put_block(&fx, blk, node);
+	else
+		put_inode(&fx, 40, &in, NULL, 0);
+	xw_image_forget(fx.img);
+	walk(&fx, 40, -1, &s);
+	ck_assert_msg(s.rule == d->rule, "%s: rule %d", d->what, s.rule);
+	ck_assert_msg(s.runs == d->runs, "%s: %u runs", d->what, s.runs);
+	drop(&fx);
+}
+END_TEST
+
+START_TEST(pointers)
+{
+	struct fixture fx;
+	struct xw_inode in = {.mode = XW_S_IFREG, .size = 100u * BS};
+	struct seen s;
+
+	make_image(&fx, true);
+	for (unsigned i = 0; i < 20; i++)
+		map_block(&fx, &in, i, 500 + i);
+	map_block(&fx, &in, 3, 0xFFFFFF);
+	map_block(&fx, &in, 15, 1);
+	map_block(&fx, &in, 80000, 700);
+	put_inode(&fx, 12, &in, NULL, 0);
+	open_it(&fx, 0);
+	walk(&fx, 12, -1, &s);
+	ck_assert_uint_eq(s.findings, 2);
+	ck_assert_int_eq(s.rule, XW_MAP_RANGE);
+	ck_assert_uint_eq(s.runs, 5); /* 0-2, 4-11, 12-14, 16-19, 80000: the inode's end apart */
+	drop(&fx);
+}
+END_TEST
+
+/* A block map that leads to itself ends with the budget. */
+START_TEST(itself)
+{
+	struct fixture fx;
+	struct xw_inode in = {.mode = XW_S_IFREG, .size = 100u * BS};
+	uint8_t block[BS];
+	struct xw_walk_map w;
+	struct xw_walk_map_item item = {0};
+	unsigned n = 0;
+
+	make_image(&fx, true);
+	for (unsigned i = 0; i < BS; i += 4)
+		poke32(block + i, 200);
+	put_block(&fx, 200, block);
+	poke32(in.block + 4 * XW_TIND_SLOT, 200);
+	put_inode(&fx, 12, &in, NULL, 0);
+	open_it(&fx, 0);
+	xw_walk_map_init(&w, fx.img);
+	ck_assert_int_eq(xw_walk_map_begin(&w, 12, &in, -1), 0);
+	while (xw_walk_map_next(&w, &item))
+		n++;
+	ck_assert_uint_le(n, BLOCKS + 1);
+	ck_assert_int_eq(item.rule, XW_MAP_BUDGET);
+	xw_walk_map_free(&w);
+	drop(&fx);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("walk_map");
+	TCase *t = tcase_create("walk_map");
+
+	tcase_add_loop_test(t, sound, 0, 2);
+	tcase_add_loop_test(t, damaged, 0, (int)XW_ARRAY_SIZE(damages));
+	tcase_add_test(t, pointers);
+	tcase_add_test(t, itself);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
