@@ -64,4 +64,5 @@ void fsck_facts_free(struct fsck *f)
 	fsck_quota_free(f);
 	f->counts = (struct fsck_counts){0};
 	f->lost_found = 0;
+	f->names_known = false;
 }

@@ -58,6 +58,7 @@ struct fsck_dir {
 	xw_ino parent; /* of the directory that names it first; 0: nobody does yet */
 	xw_ino dotdot; /* what its ".." says; 0: none */
 	uint32_t subdirs; /* entries in it that are directories */
+	uint32_t generation; /* of its inode: checksums of its blocks depend on it */
 	bool indexed, is_inline, itree; /* as its flags say */
 	bool rebuild; /* its entries are to be written anew */
 	bool attached; /* the root can be reached through its parents */
@@ -110,6 +111,7 @@ struct fsck {
 		uint64_t large_files; /* regular files that need RO_LARGE_FILE */
 	} counts;
 	xw_ino lost_found; /* 0: not known yet */
+	bool names_known; /* `dirs` has run in this round: names and parents are facts */
 };
 
 /* ---- facts.c ---- */
