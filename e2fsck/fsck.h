@@ -85,6 +85,11 @@ struct fsck {
 	struct xw_image
 		*img; /* on dev, lenient; closed and opened again when the superblock changes */
 	struct xw_session session; /* on dev; see fsck_update() */
+	bool super_lost; /* the primary superblock was damaged beyond use */
+	bool from_backup; /* it was replaced by a backup: dynamic fields are stale */
+	uint64_t backup_group; /* with a copy of superblock and descriptors; 0: none is known */
+	bool journal_lost; /* to be made anew */
+	bool renew_backups; /* superblock or descriptors were repaired */
 
 	/* state of a round */
 	unsigned round; /* from 0 */

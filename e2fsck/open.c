@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "fsck.h"
+#include "open.h"
 #include "update/fast.h"
 
 #define IMAGE_FLAGS (XW_IMAGE_NOCSUM | XW_IMAGE_ANY_FEATURES | XW_IMAGE_SHORT | XW_IMAGE_LENIENT)
@@ -62,17 +62,30 @@ static int begin_edit(struct fsck *f)
 	return xw_edit_begin(f->opts.image, &eo, &f->diag, &f->edit);
 }
 
-static int open_image(struct fsck *f)
+int fsck_reopen(struct fsck *f)
 {
-	void *const arg = f->diag.log_arg;
 	xw_log_fn *const log = f->diag.log;
 	int rc;
 
+	xw_image_close(f->img);
+	f->img = NULL;
 	f->diag.log = NULL; /* that the journal needs recovery is a finding, no warning */
 	rc = xw_image_open(f->dev, IMAGE_FLAGS, &f->diag, &f->img);
 	f->diag.log = log;
-	f->diag.log_arg = arg;
 	return rc;
+}
+
+/* The superblock on the overlay without the mark of a change that cannot be completed any more. */
+static int drop_pending(struct fsck *f)
+{
+	if (!xw_edit_recovered(f->edit)->stuck)
+		return 0;
+	f->full = true;
+	if (!FSCK_FOUND(f, REDO_LOST) && f->opts.mode != FSCK_NO)
+		return xw_fail(&f->diag, XW_ERR_STATE, "%s: an interrupted change is pending",
+			       f->opts.image);
+	f->renew_backups = true;
+	return xw_recover_give_up(f->dev, &f->diag);
 }
 
 int fsck_open(struct fsck *f)
@@ -83,9 +96,13 @@ int fsck_open(struct fsck *f)
 		return rc;
 	xw_edit_hold_all(f->edit);
 	f->dev = xw_edit_dev(f->edit);
-	rc = open_image(f);
+	rc = drop_pending(f);
 	if (!rc)
-		f->full = f->opts.force || !fsck_is_clean(f);
+		rc = fsck_choose_super(f);
+	if (!rc)
+		rc = fsck_reopen(f);
+	if (!rc)
+		f->full = f->full || f->changed || f->opts.force || !fsck_is_clean(f);
 	return rc;
 }
 
@@ -118,8 +135,10 @@ int fsck_close(struct fsck *f, bool commit)
 	const bool write = commit && f->opts.mode != FSCK_NO;
 	int rc = 0;
 
-	fsck_update_drop(f);
-	fsck_facts_free(f);
+	if (f->img) {
+		fsck_update_drop(f);
+		fsck_facts_free(f);
+	}
 	if (write && f->img && f->full)
 		rc = finish_super(f, !f->findings.left && !f->stop);
 	xw_image_close(f->img);

@@ -6,6 +6,8 @@
 #include "dev/dev.h"
 #include "disk/super.h"
 
+#pragma GCC visibility push(default)
+
 /* The byte where a superblock says that it is: a file inside an image may hold an image, too. */
 uint64_t xw_super_place(const struct xw_super *sb);
 
@@ -17,5 +19,7 @@ struct xw_copy_hint {
  * whole, and how e2fsck(8) is told. Empty where groups of the usual size have none.
  */
 struct xw_copy_hint xw_super_copy_hint(struct xw_dev *dev);
+
+#pragma GCC visibility pop
 
 #endif

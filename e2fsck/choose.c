@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Which superblock the check goes on with.
+ *
+ * The primary is held against its backups: a field that never changes in the life of a filesystem
+ * (or is written to all copies when a tool changes it) and that differs was damaged somewhere. What
+ * the device speaks for (evidence.c) is kept; where it does not tell, two backups outvote the
+ * primary in fields that a vote may decide. Fields that Linux changes in the primary alone (state,
+ * counts, times, RECOVER) are never taken from a backup while the primary can be recognised.
+ *
+ * Without a backup single fields are tried with the values that they could have had.
+ */
+#include "config.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "open.h"
+
+/* Feature bits that Linux sets by itself, in the primary alone. */
+#define COMPAT_DYNAMIC (XW_COMPAT_EXT_ATTR | XW_COMPAT_DIR_INDEX)
+#define INCOMPAT_DYNAMIC (XW_INCOMPAT_RECOVER | XW_INCOMPAT_PENDING)
+#define RO_DYNAMIC                                                                                 \
+	(XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE |                \
+	 XW_RO_ORPHAN_PRESENT | XW_RO_ITREE | XW_RO_VERITY | 0x4000u)
+
+enum vote {
+	BY_EVIDENCE, /* the backup's value only where the device speaks for it */
+	BY_VOTE, /* or where two backups agree */
+};
+
+static const struct field {
+	const char *name;
+	size_t off, len;
+	uint32_t ignore; /* bits that may differ */
+	enum vote vote;
+} fields[] = {
+#define FIELD(name, vote)                                                                          \
+	{                                                                                          \
+#name, offsetof(struct xw_super, name), sizeof(((struct xw_super *)0)->name), 0,   \
+			vote                                                                       \
+	}
+	FIELD(magic, BY_VOTE),
+	FIELD(rev_level, BY_VOTE),
+	FIELD(log_block_size, BY_VOTE),
+	FIELD(first_data_block, BY_VOTE),
+	{"feature_compat", offsetof(struct xw_super, feature_compat), 4, COMPAT_DYNAMIC, BY_VOTE},
+	{"feature_incompat", offsetof(struct xw_super, feature_incompat), 4, INCOMPAT_DYNAMIC,
+	 BY_VOTE},
+	{"feature_ro_compat", offsetof(struct xw_super, feature_ro_compat), 4, RO_DYNAMIC, BY_VOTE},
+	FIELD(inode_size, BY_VOTE),
+	FIELD(desc_size, BY_VOTE),
+	FIELD(blocks_per_group, BY_VOTE),
+	FIELD(log_cluster_size, BY_VOTE),
+	FIELD(clusters_per_group, BY_VOTE),
+	FIELD(inodes_per_group, BY_VOTE),
+	FIELD(first_ino, BY_VOTE),
+	FIELD(first_meta_bg, BY_EVIDENCE),
+	FIELD(blocks_count, BY_EVIDENCE),
+	FIELD(inodes_count, BY_EVIDENCE),
+	FIELD(reserved_gdt_blocks, BY_EVIDENCE),
+	FIELD(log_groups_per_flex, BY_VOTE),
+	FIELD(checksum_type, BY_VOTE),
+	FIELD(uuid, BY_EVIDENCE),
+	FIELD(checksum_seed, BY_EVIDENCE),
+	FIELD(backup_bgs, BY_EVIDENCE),
+	FIELD(creator_os, BY_VOTE),
+	FIELD(encoding, BY_VOTE),
+	FIELD(def_hash_version, BY_VOTE),
+	FIELD(journal_inum, BY_VOTE),
+	FIELD(usr_quota_inum, BY_VOTE),
+	FIELD(grp_quota_inum, BY_VOTE),
+	FIELD(prj_quota_inum, BY_VOTE),
+	FIELD(orphan_file_inum, BY_VOTE),
+	FIELD(mmp_block, BY_VOTE),
+#undef FIELD
+};
+
+static const void *at(const struct xw_super *sb, const struct field *d)
+{
+	return (const uint8_t *)sb + d->off;
+}
+
+static uint64_t value(const struct xw_super *sb, const struct field *d)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, at(sb, d), XW_MIN(d->len, sizeof(v)));
+	return v;
+}
+
+static bool same(const struct xw_super *a, const struct xw_super *b, const struct field *d)
+{
+	if (d->ignore)
+		return !((value(a, d) ^ value(b, d)) & ~(uint64_t)d->ignore);
+	return !memcmp(at(a, d), at(b, d), d->len);
+}
+
+static void take(struct xw_super *to, const struct xw_super *from, const struct field *d)
+{
+	uint32_t bits;
+
+	if (!d->ignore) {
+		memcpy((uint8_t *)to + d->off, at(from, d), d->len);
+		return;
+	}
+	bits = (uint32_t)((value(to, d) & d->ignore) | (value(from, d) & ~(uint64_t)d->ignore));
+	memcpy((uint8_t *)to + d->off, &bits, sizeof(bits));
+}
+
+/* ---- the primary and its backups ---- */
+
+/* How many of the copies have what c has there? */
+static unsigned votes(const struct fsck_copies *all, const struct fsck_copy *c,
+		      const struct field *d)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		n += same(&all->v[i].sb, &c->sb, d);
+	return n;
+}
+
+/* `sb` with what copy c has in fields where that is better. damaged: sb's own word counts less. */
+static void mend_by_copy(struct xw_dev *dev, struct xw_super *sb, const struct fsck_copies *all,
+			 const struct fsck_copy *c, bool damaged)
+{
+	int bad = fsck_super_penalty(dev, sb), now;
+	struct xw_super whole = *sb, one;
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++) {
+		const struct field *d = &fields[i];
+		const bool outvoted = d->vote == BY_VOTE && (damaged || votes(all, c, d) >= 2);
+
+		if (same(sb, &c->sb, d))
+			continue;
+		take(&whole, &c->sb, d);
+		one = *sb;
+		take(&one, &c->sb, d);
+		now = fsck_super_penalty(dev, &one);
+		if (now < bad || (now == bad && outvoted)) {
+			*sb = one;
+			bad = now;
+		}
+	}
+	if (fsck_super_penalty(dev, &whole) < bad)
+		*sb = whole;
+}
+
+/* ---- without a backup ---- */
+
+struct trial {
+	struct xw_dev *dev;
+	struct xw_super best;
+	int bad;
+};
+
+static void try_super(struct trial *t, const struct xw_super *sb)
+{
+	const int bad = fsck_super_penalty(t->dev, sb);
+
+	if (bad < t->bad) {
+		t->bad = bad;
+		t->best = *sb;
+	}
+}
+
+static void try_sizes(struct trial *t, const struct xw_super *from)
+{
+	struct xw_super sb = *from;
+
+	for (sb.log_block_size = 0; sb.log_block_size <= XW_LOG_BLOCK_MAX; sb.log_block_size++) {
+		sb.first_data_block = !sb.log_block_size;
+		try_super(t, &sb);
+		sb.log_cluster_size = sb.log_block_size;
+		try_super(t, &sb);
+		sb.log_cluster_size = from->log_cluster_size;
+	}
+	sb = *from;
+	for (sb.inode_size = 128; sb.inode_size <= 4096; sb.inode_size *= 2)
+		try_super(t, &sb);
+	sb = *from;
+	for (sb.desc_size = 64; sb.desc_size <= 1024; sb.desc_size *= 2)
+		try_super(t, &sb);
+	sb = *from;
+	for (int bit = 0; bit < 32; bit++) {
+		sb.feature_incompat = from->feature_incompat ^ (1u << bit);
+		try_super(t, &sb);
+	}
+	sb = *from;
+	for (int bit = 0; bit < 32; bit++) {
+		sb.feature_ro_compat = from->feature_ro_compat ^ (1u << bit);
+		try_super(t, &sb);
+	}
+}
+
+static void try_counts(struct trial *t, const struct xw_super *from)
+{
+	const uint32_t bs = xw_super_block_size(from);
+	struct xw_super sb = *from;
+	uint64_t groups;
+
+	sb.blocks_per_group = sb.clusters_per_group = 8 * bs;
+	try_super(t, &sb);
+	sb = *from;
+	sb.blocks_per_group = sb.clusters_per_group;
+	try_super(t, &sb);
+	sb = *from;
+	sb.clusters_per_group = sb.blocks_per_group;
+	try_super(t, &sb);
+	sb = *from;
+	sb.log_cluster_size = sb.log_block_size;
+	try_super(t, &sb);
+	sb = *from;
+	sb.first_data_block = bs == 1024;
+	try_super(t, &sb);
+	sb = *from;
+	sb.blocks_count = t->dev->size / bs;
+	try_super(t, &sb);
+	sb = *from;
+	sb.first_ino = 11;
+	try_super(t, &sb);
+	sb = *from;
+	sb.checksum_type = 1;
+	try_super(t, &sb);
+	sb = *from;
+	sb.rev_level = !from->rev_level;
+	try_super(t, &sb);
+	sb = *from;
+	groups = xw_super_groups(&sb);
+	if (groups && sb.inodes_count % groups == 0) {
+		sb.inodes_per_group = (uint32_t)(sb.inodes_count / groups);
+		try_super(t, &sb);
+	}
+	sb = *from;
+	if (groups && groups * sb.inodes_per_group <= UINT32_MAX) {
+		sb.inodes_count = (uint32_t)(groups * sb.inodes_per_group);
+		try_super(t, &sb);
+	}
+}
+
+/* One field after the other, as long as that makes it better. */
+static void mend_alone(struct xw_dev *dev, struct xw_super *sb)
+{
+	struct trial t = {.dev = dev, .best = *sb, .bad = fsck_super_penalty(dev, sb)};
+
+	sb->magic = XW_SUPER_MAGIC;
+	try_super(&t, sb);
+	for (int turn = 0; turn < 4; turn++) {
+		const struct xw_super from = t.best;
+		const int before = t.bad;
+
+		if (before <= 0)
+			break;
+		try_sizes(&t, &from);
+		try_counts(&t, &from);
+		if (t.bad >= before)
+			break;
+	}
+	*sb = t.best;
+}
+
+/* ---- the choice ---- */
+
+/* All that differs is reported; false: the primary is to stay as it is. */
+static bool report_fields(struct fsck *f, const struct xw_super *was, struct xw_super *is)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++) {
+		const struct field *d = &fields[i];
+
+		if (same(was, is, d))
+			continue;
+		if (!FSCK_FOUND(f, SUPER_FIELD, .name = d->name, .num = value(was, d),
+				.num2 = value(is, d))) {
+			all = false;
+			take(is, was, d);
+		}
+	}
+	return all;
+}
+
+static int put_super(struct fsck *f, struct xw_super *sb)
+{
+	uint8_t raw[XW_SUPER_SIZE];
+
+	sb->block_group_nr = 0;
+	xw_super_encode(sb, raw);
+	f->changed = true;
+	return xw_dev_pwrite(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET);
+}
+
+/* The copy that the device speaks for most. */
+static const struct fsck_copy *best_copy(struct xw_dev *dev, const struct fsck_copies *all)
+{
+	const struct fsck_copy *best = NULL;
+	int least = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const int bad = fsck_super_penalty(dev, &all->v[i].sb);
+
+		if (!best || bad < least) {
+			best = &all->v[i];
+			least = bad;
+		}
+	}
+	return best;
+}
+
+/* Leave out copies of other filesystems, which an earlier mke2fs has left. */
+static void drop_foreign(struct fsck_copies *all, const struct xw_super *sb)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct xw_super *c = &all->v[i].sb;
+
+		if (!memcmp(c->uuid, sb->uuid, sizeof(c->uuid)) ||
+		    (sb->mkfs_time && c->mkfs_time == sb->mkfs_time))
+			all->v[n++] = all->v[i];
+	}
+	all->n = n;
+}
+
+static int use_copy(struct fsck *f, const struct fsck_copy *c, const struct xw_super *was,
+		    bool known)
+{
+	struct xw_super sb = known ? *was : c->sb;
+
+	f->super_lost = f->from_backup = true;
+	f->backup_group = c->sb.block_group_nr;
+	if (known)
+		for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++)
+			take(&sb, &c->sb, &fields[i]);
+	if (!fsck_super_usable(&sb))
+		sb = c->sb;
+	sb.state &= (uint16_t)~XW_STATE_VALID;
+	if (!FSCK_FOUND(f, SUPER_LOST, .blk = c->at / xw_super_block_size(&c->sb)) &&
+	    f->opts.mode != FSCK_NO)
+		return xw_fail(&f->diag, XW_ERR_INPUT, "%s: the superblock is damaged",
+			       f->opts.image);
+	return put_super(f, &sb);
+}
+
+/* The primary cannot be used as it is. */
+static int replace_primary(struct fsck *f, struct xw_super *sb, struct fsck_copies *all)
+{
+	const struct fsck_copy *c;
+	struct xw_super mended = *sb;
+
+	fsck_copies_usual(f->dev, NULL, all);
+	if (!all->n)
+		fsck_copies_search(f->dev, all);
+	c = best_copy(f->dev, all);
+	if (c)
+		return use_copy(f, c, sb,
+				!memcmp(c->sb.uuid, sb->uuid, sizeof(sb->uuid)) &&
+					c->sb.mkfs_time == sb->mkfs_time);
+	mend_alone(f->dev, &mended);
+	if (!fsck_super_usable(&mended) || fsck_super_penalty(f->dev, &mended) >= 6)
+		return xw_fail(&f->diag, XW_ERR_INPUT,
+			       "%s: no ext2, ext3 or ext4 superblock, and no backup of one",
+			       f->opts.image);
+	f->super_lost = true;
+	if (!report_fields(f, sb, &mended) && f->opts.mode == FSCK_NO)
+		mended.state &= (uint16_t)~XW_STATE_VALID;
+	if (!fsck_super_usable(&mended))
+		mend_alone(f->dev, &mended); /* read-only: a look at it all the same */
+	return put_super(f, &mended);
+}
+
+static int refuse_unknown(struct fsck *f, const struct xw_super *sb)
+{
+	const struct fsck_unknown u = fsck_unknown_features(sb);
+
+	if (!u.compat && !u.incompat && !u.ro)
+		return 0;
+	return xw_fail(
+		&f->diag, XW_ERR_UNSUPPORTED,
+		"%s: unknown features (compat 0x%x, incompat 0x%x, ro_compat 0x%x): get a newer "
+		"version of xw-fsck",
+		f->opts.image, u.compat, u.incompat, u.ro);
+}
+
+/* Opens, but something speaks against it, or the backups are of another opinion. */
+static int mend_primary(struct fsck *f, struct xw_super *sb, const uint8_t *raw,
+			struct fsck_copies *all)
+{
+	const bool damaged = xw_super_verify(raw) != 0;
+	struct xw_super mended = *sb;
+	const struct fsck_copy *c;
+	bool put = false;
+
+	fsck_copies_usual(f->dev, sb, all);
+	drop_foreign(all, sb);
+	c = best_copy(f->dev, all);
+	if (!c && fsck_super_penalty(f->dev, sb) > 4) {
+		fsck_copies_usual(f->dev, NULL, all);
+		drop_foreign(all, sb);
+		c = best_copy(f->dev, all);
+	}
+	if (c)
+		mend_by_copy(f->dev, &mended, all, c, damaged);
+	if (fsck_super_penalty(f->dev, &mended) > 0)
+		mend_alone(f->dev, &mended);
+	if (c)
+		f->backup_group = c->sb.block_group_nr;
+	if (damaged)
+		put = FSCK_FOUND(f, SUPER_CSUM);
+	if (memcmp(&mended, sb, sizeof(mended)) != 0) {
+		(void)report_fields(f, sb, &mended);
+		put = true;
+	}
+	if (refuse_unknown(f, &mended))
+		return XW_ERR_UNSUPPORTED;
+	return put && f->opts.mode != FSCK_NO ? put_super(f, &mended) : 0;
+}
+
+int fsck_choose_super(struct fsck *f)
+{
+	struct fsck_copies all = {0};
+	uint8_t raw[XW_SUPER_SIZE] = {0};
+	struct xw_diag *const diag = f->dev->diag;
+	struct xw_super sb;
+	int rc;
+
+	if (f->dev->size < XW_SUPER_OFFSET + XW_SUPER_SIZE)
+		return xw_fail(&f->diag, XW_ERR_INPUT,
+			       "%s: too small to hold an ext2, ext3 or ext4 filesystem",
+			       f->opts.image);
+	f->dev->diag = NULL; /* an unreadable primary is a lost one */
+	if (xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET))
+		memset(raw, 0, sizeof(raw));
+	f->dev->diag = diag;
+	rc = xw_super_decode(raw, &sb);
+	if (f->opts.backup) {
+		rc = fsck_copies_named(f, &all);
+		return rc ? rc : use_copy(f, &all.v[0], &sb, false);
+	}
+	if (!rc && sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV && !xw_super_verify(raw))
+		return xw_fail(&f->diag, XW_ERR_UNSUPPORTED,
+			       "%s: an external journal, not a filesystem", f->opts.image);
+	if (!rc && fsck_super_usable(&sb))
+		return mend_primary(f, &sb, raw, &all);
+	return replace_primary(f, &sb, &all);
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How well a superblock fits the device it is found on: a penalty, 0 and below where nothing
+ * speaks against it. It serves to choose among copies and to judge single fields, so it looks at
+ * what depends on the geometry alone: descriptors, the root directory's inode, and sums.
+ */
+#include "config.h"
+
+#include "open.h"
+
+enum {
+	UNUSABLE = 1000,
+	UNKNOWN_FEATURE = 50,
+	SAMPLES = 16, /* groups that are looked at */
+};
+
+#define COMPAT_KNOWN                                                                               \
+	(XW_COMPAT_DIR_PREALLOC | 0x0002u | XW_COMPAT_HAS_JOURNAL | XW_COMPAT_EXT_ATTR |           \
+	 XW_COMPAT_RESIZE_INODE | XW_COMPAT_DIR_INDEX | 0x0040u | 0x0080u | 0x0100u |              \
+	 XW_COMPAT_SPARSE_SUPER2 | XW_COMPAT_FAST_COMMIT | XW_COMPAT_STABLE_INODES |               \
+	 XW_COMPAT_ORPHAN_FILE)
+#define INCOMPAT_KNOWN                                                                             \
+	(XW_INCOMPAT_FILETYPE | XW_INCOMPAT_RECOVER | XW_INCOMPAT_META_BG | XW_INCOMPAT_EXTENTS |  \
+	 XW_INCOMPAT_64BIT | XW_INCOMPAT_MMP | XW_INCOMPAT_FLEX_BG | XW_INCOMPAT_EA_INODE |        \
+	 XW_INCOMPAT_CSUM_SEED | XW_INCOMPAT_LARGEDIR | XW_INCOMPAT_INLINE_DATA |                  \
+	 XW_INCOMPAT_ENCRYPT | XW_INCOMPAT_CASEFOLD | XW_INCOMPAT_PENDING |                        \
+	 XW_INCOMPAT_JOURNAL_DEV)
+#define RO_SHARED_BLOCKS 0x4000u
+#define RO_KNOWN                                                                                   \
+	(XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE | 0x0004u | XW_RO_HUGE_FILE | XW_RO_GDT_CSUM |      \
+	 XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE | XW_RO_QUOTA | XW_RO_BIGALLOC |                      \
+	 XW_RO_METADATA_CSUM | XW_RO_READONLY | XW_RO_PROJECT | RO_SHARED_BLOCKS | XW_RO_VERITY |  \
+	 XW_RO_ORPHAN_PRESENT | XW_RO_ITREE)
+
+struct fsck_unknown fsck_unknown_features(const struct xw_super *sb)
+{
+	return (struct fsck_unknown){
+		.compat = sb->feature_compat & ~COMPAT_KNOWN,
+		.incompat = sb->feature_incompat & ~INCOMPAT_KNOWN,
+		.ro = sb->feature_ro_compat & ~RO_KNOWN,
+	};
+}
+
+bool fsck_super_usable(const struct xw_super *sb)
+{
+	uint8_t raw[XW_SUPER_SIZE];
+	struct xw_super again;
+	const uint32_t bs = xw_super_block_size(sb);
+
+	xw_super_encode(sb, raw);
+	if (xw_super_decode(raw, &again))
+		return false;
+	if (sb->blocks_count > XW_BLK_MAX || sb->first_data_block >= sb->blocks_count ||
+	    sb->first_data_block > (bs == 1024) || sb->blocks_per_group < 8 ||
+	    sb->inodes_per_group < 8 || sb->rev_level > 1)
+		return false;
+	if (xw_super_desc_size(sb) > bs || xw_super_groups(sb) > UINT32_MAX)
+		return false;
+	if ((uint64_t)sb->inodes_per_group * sb->inode_size / bs >= sb->blocks_count)
+		return false;
+	return !(sb->feature_incompat & XW_INCOMPAT_JOURNAL_DEV);
+}
+
+/* Counts that contradict each other. */
+static int judge_counts(const struct xw_super *sb, uint64_t size)
+{
+	const uint32_t bs = xw_super_block_size(sb);
+	const bool bigalloc = sb->feature_ro_compat & XW_RO_BIGALLOC;
+	int bad = 0;
+
+	if (sb->inodes_count != xw_super_groups(sb) * sb->inodes_per_group)
+		bad += 4;
+	if (sb->blocks_count > size / bs)
+		bad += 4;
+	if (!bigalloc && sb->log_cluster_size != sb->log_block_size)
+		bad += 2;
+	if (!bigalloc && sb->clusters_per_group != sb->blocks_per_group)
+		bad += 2;
+	if (bigalloc && (uint64_t)sb->clusters_per_group
+					<< (sb->log_cluster_size - sb->log_block_size) !=
+				sb->blocks_per_group)
+		bad += 4;
+	if (sb->blocks_per_group % 8 || sb->inodes_per_group % 8)
+		bad += 2;
+	if (sb->rev_level == 0 &&
+	    (sb->feature_compat | sb->feature_incompat | sb->feature_ro_compat))
+		bad += 2;
+	if (sb->rev_level && sb->first_ino != 11)
+		bad += 1;
+	if (sb->reserved_gdt_blocks > bs / 4)
+		bad += 2;
+	if (sb->feature_ro_compat & XW_RO_METADATA_CSUM && sb->checksum_type != 1)
+		bad += 1;
+	return bad;
+}
+
+static int read_desc(struct xw_dev *dev, const struct xw_image *img, uint64_t group, uint8_t *raw)
+{
+	const uint64_t per_block = img->block_size / img->desc_size;
+	const xw_blk blk = xw_image_desc_block(img, group);
+
+	return xw_dev_pread(dev, raw, img->desc_size,
+			    blk * img->block_size + group % per_block * img->desc_size);
+}
+
+static bool places_fit(const struct xw_image *img, const struct xw_group_desc *gd, uint64_t group)
+{
+	const struct xw_super *sb = &img->sb;
+	const xw_blk start = sb->first_data_block + group * sb->blocks_per_group;
+	const xw_blk end = XW_MIN(start + sb->blocks_per_group, sb->blocks_count);
+	const bool flex = sb->feature_incompat & XW_INCOMPAT_FLEX_BG;
+
+	if (!xw_image_has_blocks(img, gd->block_bitmap, 1) ||
+	    !xw_image_has_blocks(img, gd->inode_bitmap, 1) ||
+	    !xw_image_has_blocks(img, gd->inode_table, img->itable_blocks))
+		return false;
+	return flex || (gd->block_bitmap >= start && gd->block_bitmap < end &&
+			gd->inode_bitmap >= start && gd->inode_bitmap < end &&
+			gd->inode_table >= start && gd->inode_table + img->itable_blocks <= end);
+}
+
+/* Is the inode in this slot of group 0's table the root directory's? */
+static int judge_root(struct xw_dev *dev, const struct xw_image *img, xw_blk table)
+{
+	uint8_t raw[4096];
+	struct xw_inode in;
+
+	if (img->inode_size > sizeof(raw) ||
+	    xw_dev_pread(dev, raw, img->inode_size, table * img->block_size + img->inode_size))
+		return 6;
+	(void)xw_inode_decode(raw, &img->sb, &in);
+	if ((in.mode & XW_S_IFMT) != XW_S_IFDIR || in.links < 2)
+		return 6;
+	if (!xw_super_has_csum(&img->sb))
+		return 0;
+	return xw_inode_verify(raw, &img->sb, img->csum_seed, XW_INO_ROOT) ? 4 : -2;
+}
+
+static int judge_groups(struct xw_dev *dev, const struct xw_image *img)
+{
+	const bool sums = img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
+	const uint64_t n = XW_MIN(img->groups, SAMPLES);
+	unsigned bad_places = 0, bad_sums = 0, overlaps = 0;
+	xw_blk last = 0;
+	int bad = 0;
+
+	for (uint64_t g = 0; g < n; g++) {
+		uint8_t raw[1024];
+		struct xw_group_desc gd;
+
+		if (img->desc_size > sizeof(raw) || read_desc(dev, img, g, raw)) {
+			bad_places++;
+			continue;
+		}
+		xw_group_decode(raw, img->desc_size, &gd);
+		bad_places += !places_fit(img, &gd, g);
+		bad_sums += sums && xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)g);
+		overlaps +=
+			g && gd.inode_table > last && gd.inode_table - last < img->itable_blocks;
+		last = gd.inode_table;
+		if (!g)
+			bad += judge_root(dev, img, gd.inode_table);
+	}
+	bad += (int)(8 * bad_places / n) + !!bad_places + (overlaps ? 4 : 0);
+	if (sums)
+		bad += bad_sums ? (int)(8 * bad_sums / n) + 1 : -2;
+	return bad;
+}
+
+int fsck_super_penalty(struct xw_dev *dev, const struct xw_super *sb)
+{
+	struct xw_diag *const diag = dev->diag;
+	const struct fsck_unknown unknown = fsck_unknown_features(sb);
+	struct xw_image img = {.dev = dev, .sb = *sb};
+	int bad = 0;
+
+	if (!fsck_super_usable(sb))
+		return UNUSABLE;
+	img.block_size = xw_super_block_size(sb);
+	img.inode_size = sb->inode_size;
+	img.desc_size = xw_super_desc_size(sb);
+	img.csum_seed = xw_super_csum_seed(sb);
+	img.groups = xw_super_groups(sb);
+	img.itable_blocks = (uint32_t)xw_div_up((uint64_t)sb->inodes_per_group * img.inode_size,
+						img.block_size);
+	if (unknown.compat || unknown.incompat || unknown.ro)
+		bad += UNKNOWN_FEATURE;
+	dev->diag = NULL; /* a place that cannot be read speaks against it, no more */
+	bad += judge_counts(sb, dev->size) + judge_groups(dev, &img);
+	dev->diag = diag;
+	return bad;
+}
