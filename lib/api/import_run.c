@@ -79,6 +79,7 @@ static int prepare(struct run *r)
 	ret = r->edit ? xw_update_begin(steal(r->edit), &o, &m->diag, &r->u)
 		      : xw_update_open(r->path, &o, &m->diag, &r->u);
 
+	r->in.edit = ret || r->x->dry_run ? NULL : r->u->edit;
 	if (!ret)
 		ret = xw_tree_init(&r->in.tree, m->params.now, &m->diag);
 	if (!ret)

@@ -49,6 +49,7 @@ struct xw_intake {
 	struct xw_mkfs *m;
 	const char *path; /* of the image */
 	const char *interrupted; /* what an interrupt is said to be */
+	struct xw_edit *edit; /* whose image others may have while there is no input; or NULL */
 	struct xw_tree tree;
 	struct xw_sink sink;
 	struct xw_fill fill;

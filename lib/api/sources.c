@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commit/edit.h"
 #include "disk/indirect.h"
 
 /* ---- options ---- */
@@ -128,6 +129,10 @@ int xw_intake_report(struct xw_intake *in, const char *phase)
 
 int xw_intake_tick(void *arg)
 {
+	const struct xw_intake *in = arg;
+
+	if (in->edit)
+		xw_edit_yield(in->edit);
 	return xw_intake_due(arg) ? xw_intake_report(arg, "data") : 0;
 }
 

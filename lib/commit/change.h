@@ -16,6 +16,8 @@
 struct xw_change {
 	struct xw_dev *overlay, *base; /* borrowed */
 	struct xw_diag *diag;
+	struct xw_guard *guard; /* borrowed; NULL: nobody asks whether others changed the image */
+	bool foreign; /* somebody did: leave it alone */
 	uint32_t block_size;
 	uint64_t super_blk;
 	uint64_t old_size, new_size; /* bytes of the device */

@@ -7,9 +7,12 @@
  *   room for the blocks made sure of            old
  *   redo file written, flushed, published       old (no bit: the file is dropped)
  *   undo file likewise, where one is wanted     old
+ *   is the image still ours?                    old, or somebody else's
  *   superblock with bit and nonce, flush        new, once the file is applied   [commit point]
  *   blocks, flush, size                         the same
+ *   is it still ours?                           the same
  *   final superblock, flush                     new (no bit: the file is dropped)
+ *   is it still ours?                           the same
  *   file removed                                new
  *
  * A failure before the commit point removes the file; one at it tries to put the old superblock
@@ -31,6 +34,24 @@ int xw_commit_put_super(struct xw_dev *base, const uint8_t super[XW_SUPER_SIZE])
 	int rc = xw_dev_pwrite(base, super, XW_SUPER_SIZE, XW_SUPER_OFFSET);
 
 	return rc ? rc : xw_dev_flush(base);
+}
+
+int xw_commit_step_super(struct xw_change *c, const uint8_t super[XW_SUPER_SIZE])
+{
+	int rc = xw_commit_put_super(c->base, super);
+
+	if (!rc)
+		xw_guard_set_super(c->guard, super);
+	return rc;
+}
+
+int xw_commit_look(struct xw_change *c, const char *then)
+{
+	int rc = c->guard ? xw_guard_look(c->guard, then) : 0;
+
+	if (rc == XW_ERR_BUSY)
+		c->foreign = true;
+	return rc;
 }
 
 int xw_commit_ask(const struct xw_commit_watch *watch, const char *name, struct xw_diag *diag)
@@ -107,11 +128,36 @@ static bool abandon(struct xw_change *c, struct xw_redo_store *store, bool super
 
 	c->base->diag = NULL;
 	if (super_touched)
-		rc = xw_commit_put_super(c->base, c->old_super);
+		rc = xw_commit_step_super(c, c->old_super);
 	if (!rc)
 		(void)store->ops->remove(store);
 	c->base->diag = diag;
 	return !rc;
+}
+
+/* Behind the commit point. */
+static int finish_redo(struct xw_change *c, struct xw_redo_store *store)
+{
+	int rc = xw_change_apply(c);
+
+	if (!rc)
+		rc = xw_dev_flush(c->base);
+	if (!rc && c->new_size < c->base->size)
+		rc = xw_dev_set_size(c->base, c->new_size);
+	if (!rc)
+		rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
+	if (!rc)
+		rc = xw_commit_step_super(c, c->new_super);
+	if (!rc)
+		rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
+	if (rc) {
+		xw_log(c->diag, XW_LOG_WARN,
+		       "%s: the change is complete in %s; the next xw tool that opens the image "
+		       "finishes it",
+		       c->base->name, store->name);
+		return rc;
+	}
+	return store->ops->remove(store);
 }
 
 int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts, bool *undecided)
@@ -128,40 +174,29 @@ int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts, bool 
 		return rc;
 	/* An old superblock that is none cannot carry the bit; the new one can. */
 	xw_super_bytes_pend(usable ? c->old_super : c->new_super, nonce, pending);
+	xw_guard_freeze(c->guard);
 	rc = publish(c, opts, nonce, pending);
 	if (!rc)
 		rc = xw_commit_ask(opts->watch, c->base->name, c->diag);
 	if (!rc && opts->undo_file)
 		rc = xw_undo_write(opts->undo_file, opts->offset, c, &undo_made);
+	if (!rc)
+		rc = xw_commit_look(c, XW_COMMIT_NOTHING);
+	xw_guard_unfreeze(c->guard);
 	if (rc) {
 		(void)abandon(c, opts->store, false);
-		return rc;
+	} else {
+		rc = xw_commit_step_super(c, pending);
+		*undecided = !rc || !abandon(c, opts->store, true);
 	}
-	rc = xw_commit_put_super(c->base, pending);
-	*undecided = !rc || !abandon(c, opts->store, true);
 	if (rc) {
 		if (undo_made)
 			xw_undo_remove(opts->undo_file);
 		return rc;
 	}
 	xw_change_set_super(c, pending);
-	rc = xw_change_apply(c);
-	if (!rc)
-		rc = xw_dev_flush(c->base);
-	if (!rc && c->new_size < c->base->size)
-		rc = xw_dev_set_size(c->base, c->new_size);
-	if (!rc)
-		rc = xw_commit_put_super(c->base, c->new_super);
-	if (rc) {
-		xw_log(c->diag, XW_LOG_WARN,
-		       "%s: the change is complete in %s; the next xw tool that opens the image "
-		       "finishes it",
-		       c->base->name, opts->store->name);
-		return rc;
-	}
-	return opts->store->ops->remove(opts->store);
+	return finish_redo(c, opts->store);
 }
-
 static int check_new_super(const struct xw_change *c, const struct xw_commit_opts *opts)
 {
 	if (!opts->any_super && !xw_super_bytes_valid(c->new_super))
@@ -244,7 +279,12 @@ int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct 
 		rc = xw_commit_ask(opts->watch, overlay->name, diag);
 	if (rc)
 		return rc;
+	if (opts->guard && !opts->dry_run)
+		(void)xw_dev_hold(xw_overlay_base(overlay), XW_HOLD_TAKE);
 	rc = xw_change_collect(overlay, diag, &c);
+	c.guard = opts->dry_run ? NULL : opts->guard;
+	if (!rc)
+		rc = xw_commit_look(&c, XW_COMMIT_NOTHING);
 	if (!rc && !c.empty)
 		rc = check_new_super(&c, opts);
 	if (!rc && !c.empty)
@@ -258,7 +298,7 @@ int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct 
 	}
 	if (!rc)
 		info->undecided = false;
-	else if (!info->undecided && !opts->dry_run)
+	else if (!info->undecided && !opts->dry_run && !c.foreign)
 		drop_reserve(&c);
 	xw_change_free(&c);
 	if (!rc && !opts->dry_run)

@@ -9,6 +9,7 @@
 #ifndef XW_COMMIT_COMMIT_H
 #define XW_COMMIT_COMMIT_H
 
+#include "commit/guard.h"
 #include "commit/store.h"
 #include "dev/overlay.h"
 
@@ -35,6 +36,8 @@ struct xw_commit_watch {
 
 struct xw_commit_opts {
 	enum xw_commit_how how;
+	/* Is the image still ours? Borrowed; NULL: not asked. It follows what the commit writes. */
+	struct xw_guard *guard;
 	struct xw_redo_store *store; /* NULL: no redo, XW_ERR_USAGE when it would be needed */
 	int64_t now; /* seconds since 1970, for the commit block; 0 will do */
 	uint64_t nonce; /* of the redo file; 0: random. For tests. */

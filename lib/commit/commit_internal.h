@@ -8,6 +8,15 @@
 
 /* Write the 1024 bytes of the primary superblock, and flush. */
 int xw_commit_put_super(struct xw_dev *base, const uint8_t super[XW_SUPER_SIZE]);
+/* The same of the image that is changed; its guard knows it then. */
+int xw_commit_step_super(struct xw_change *c, const uint8_t super[XW_SUPER_SIZE]);
+/*
+ * Before each superblock that a commit writes, and after the last: XW_ERR_BUSY when somebody else
+ * has changed the image or has it in use. Nothing may be written then; c->foreign says so.
+ */
+int xw_commit_look(struct xw_change *c, const char *then);
+#define XW_COMMIT_NOTHING "nothing was committed"
+#define XW_COMMIT_HALFWAY "the change had begun to be written: run e2fsck -f"
 
 /* XW_ERR_IO: whoever watches wants it to end. Nothing may have been decided. */
 int xw_commit_ask(const struct xw_commit_watch *watch, const char *name, struct xw_diag *diag);

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/auto.h"
 #include "base/vec.h"
@@ -30,6 +31,7 @@
 
 /* Beyond so many places of shadow writes the rest is not given back. */
 #define SHADOW_RUNS_MAX (1u << 20)
+#define IDLE_SECONDS 2
 
 struct xw_edit {
 	struct xw_edit_opts opts;
@@ -40,8 +42,12 @@ struct xw_edit {
 	struct xw_recover_info recovered;
 	uint64_t base_size; /* of the state that an end without commit goes back to */
 	bool failed, undecided; /* a commit did; and it may have done its work */
-	bool has_super;
-	uint8_t super[XW_SUPER_SIZE]; /* on the image when we wrote to it last */
+	struct xw_guard guard;
+	bool held; /* nobody else could open the image when last asked; atomic, as the next */
+	bool lost; /* somebody else has changed it: nothing goes there any more */
+	unsigned writes; /* shadow writes, atomic; and as many as xw_edit_yield() saw last */
+	unsigned seen;
+	time_t idle_since; /* monotonic; 0: not known yet */
 
 	pthread_mutex_t lock; /* for what follows */
 	xw_overlay_free_fn *fn; /* the caller's, or NULL: map */
@@ -74,16 +80,39 @@ static uint64_t ask(struct xw_edit *e, uint64_t blk, uint64_t n, bool *is_free)
 	return xw_freemap_ask(e->map, blk, n, is_free);
 }
 
+static bool get(const bool *flag)
+{
+	return __atomic_load_n(flag, __ATOMIC_RELAXED);
+}
+
+static void put(bool *flag, bool value)
+{
+	__atomic_store_n(flag, value, __ATOMIC_RELAXED);
+}
+
+/* Before shadow writes that nothing keeps others away from. */
+static bool is_same(struct xw_edit *e)
+{
+	if (!xw_guard_glance(&e->guard))
+		put(&e->lost, true);
+	return !get(&e->lost);
+}
+
 /* The overlay's question: what is answered with "free" is going to be written. */
 static uint64_t on_write(void *arg, uint64_t blk, uint64_t n, bool *is_free)
 {
 	struct xw_edit *e = arg;
 
+	if (get(&e->lost) || (!get(&e->held) && !is_same(e))) {
+		*is_free = false; /* held, until on_access() ends it */
+		return n;
+	}
 	pthread_mutex_lock(&e->lock);
 	n = ask(e, blk, n, is_free);
 	if (*is_free)
 		note(e, blk, n);
 	pthread_mutex_unlock(&e->lock);
+	__atomic_fetch_add(&e->writes, 1, __ATOMIC_RELAXED);
 	return n;
 }
 
@@ -149,46 +178,6 @@ static struct xw_edit *new_edit(const struct xw_edit_opts *opts, struct xw_redo_
 	return e;
 }
 
-/* ---- is it still ours? ---- */
-
-static void remember_super(struct xw_edit *e)
-{
-	struct xw_dev *base = xw_overlay_base(e->dev);
-	struct xw_diag *devs = base->diag;
-
-	base->diag = NULL; /* too short, or not to be read: there is no filesystem to protect */
-	e->has_super = base->size >= XW_SUPER_OFFSET + XW_SUPER_SIZE &&
-		       !xw_dev_pread(base, e->super, sizeof(e->super), XW_SUPER_OFFSET);
-	base->diag = devs;
-}
-
-/*
- * Our lock keeps our own tools away, but no mount and nobody else's. Whoever writes to a filesystem
- * begins with its superblock: where that is not as we left it, what the overlay holds and what was
- * free are of a state that is no more.
- */
-static int check_same(struct xw_edit *e, struct xw_dev *base)
-{
-	uint8_t now[XW_SUPER_SIZE];
-	int rc = 0;
-
-	if (e->has_super)
-		rc = xw_dev_pread(base, now, sizeof(now), XW_SUPER_OFFSET);
-	if (rc || !e->has_super || !memcmp(now, e->super, sizeof(now)))
-		return rc;
-	return xw_fail(base->diag, XW_ERR_BUSY,
-		       "%s: was mounted or changed by another program meanwhile; nothing was "
-		       "committed",
-		       base->name);
-}
-
-static int check_ours(struct xw_edit *e, struct xw_dev *base)
-{
-	int rc = e->opts.in_use_too ? 0 : xw_dev_check_unused(base);
-
-	return rc ? rc : check_same(e, base);
-}
-
 static void free_edit(struct xw_edit *e)
 {
 	xw_freemap_free(e->map);
@@ -198,10 +187,22 @@ static void free_edit(struct xw_edit *e)
 	free(e);
 }
 
+/* Of every so many accesses to the edit's device. */
 static int on_access(void *arg)
 {
-	const struct xw_edit *e = arg;
+	struct xw_edit *e = arg;
+	struct xw_dev *base = xw_overlay_base(e->dev);
 
+	if (e->opts.hold) {
+		put(&e->held, xw_dev_hold(base, XW_HOLD_ASK));
+		if (!get(&e->held) && is_same(e))
+			put(&e->held, xw_dev_hold(base, XW_HOLD_TAKE));
+	}
+	if (get(&e->lost)) {
+		const int rc = xw_guard_look(&e->guard, XW_COMMIT_NOTHING);
+
+		return rc ? rc : xw_guard_fail(&e->guard, XW_COMMIT_NOTHING);
+	}
 	return xw_commit_ask(e->opts.watch, e->dev->name, e->diag);
 }
 
@@ -234,6 +235,36 @@ static unsigned recover_flags(const struct xw_edit_opts *opts)
 	return opts->recover ? flags : flags | XW_RECOVER_UNSETTLED;
 }
 
+static void let_go(struct xw_edit *e)
+{
+	(void)xw_dev_hold(xw_overlay_base(e->dev), XW_HOLD_DROP);
+	/* O_EXCL stays */
+	put(&e->held, xw_dev_hold(xw_overlay_base(e->dev), XW_HOLD_ASK));
+}
+
+static void set_tick(struct xw_edit *e)
+{
+	const bool rdonly = e->opts.recover & XW_RECOVER_RDONLY;
+
+	xw_overlay_set_tick(e->dev, e->opts.watch || !rdonly ? on_access : NULL, e);
+}
+
+void xw_edit_yield(struct xw_edit *e)
+{
+	const unsigned writes = __atomic_load_n(&e->writes, __ATOMIC_RELAXED);
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (writes != e->seen || !e->idle_since)
+		e->idle_since = now.tv_sec;
+	e->seen = writes;
+	if (now.tv_sec - e->idle_since < IDLE_SECONDS || !get(&e->held))
+		return;
+	if (!xw_dev_hold(xw_overlay_base(e->dev), XW_HOLD_ASK))
+		let_go(e);
+	e->idle_since = now.tv_sec;
+}
+
 int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 		      const struct xw_edit_opts *opts, struct xw_diag *diag, struct xw_edit **out)
 {
@@ -244,6 +275,8 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 
 	if (!e)
 		return XW_ERR_NOMEM;
+	if (!rdonly)
+		e->held = xw_dev_hold(base, XW_HOLD_TAKE);
 	if (!opts->in_use_too && !rdonly)
 		rc = xw_dev_check_unused(base);
 	if (!rc && !opts->in_use_too && !rdonly)
@@ -263,13 +296,16 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 	if (rc) {
 		if (base != dev)
 			(void)xw_overlay_detach(base); /* dev stays the caller's */
+		(void)xw_dev_hold(dev, XW_HOLD_DROP);
 		free_edit(e);
 		return rc;
 	}
-	remember_super(e);
+	xw_guard_init(&e->guard, base, opts->in_use_too);
+	if (!opts->hold)
+		let_go(e);
 	if (!rdonly && !continues(e->undo_file))
 		xw_overlay_set_shadow(e->dev, on_write, e);
-	xw_overlay_set_tick(e->dev, opts->watch ? on_access : NULL, e);
+	set_tick(e);
 	*out = e;
 	return 0;
 }
@@ -353,7 +389,7 @@ int xw_edit_shadow(struct xw_edit *e, xw_blk blk, uint64_t n, const void *data)
 	return rc ? rc : xw_dev_pwrite(e->dev, data, n * bs, blk * bs);
 }
 
-static struct xw_commit_opts commit_opts(const struct xw_edit *e)
+static struct xw_commit_opts commit_opts(struct xw_edit *e)
 {
 	return (struct xw_commit_opts){
 		.how = e->opts.how,
@@ -362,6 +398,7 @@ static struct xw_commit_opts commit_opts(const struct xw_edit *e)
 		.undo_file = e->opts.undo_file,
 		.offset = e->opts.offset,
 		.watch = e->opts.watch,
+		.guard = &e->guard,
 		.log_pending = e->opts.keep_log || e->opts.any_state,
 		.any_super = e->opts.any_state,
 	};
@@ -386,15 +423,18 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 	if (e->failed || e->opts.recover & XW_RECOVER_RDONLY)
 		return xw_fail(e->diag, XW_ERR_STATE, "%s: %s", e->dev->name,
 			       e->failed ? "a commit has failed before" : "opened read-only");
-	rc = check_ours(e, xw_overlay_base(e->dev));
-	if (rc) {
-		e->failed = true;
-		return rc;
+	(void)xw_dev_hold(xw_overlay_base(e->dev), XW_HOLD_TAKE);
+	rc = xw_guard_look(&e->guard, XW_COMMIT_NOTHING);
+	if (!rc && get(&e->lost))
+		rc = xw_guard_fail(&e->guard, XW_COMMIT_NOTHING);
+	if (!rc) {
+		xw_overlay_set_tick(e->dev, NULL,
+				    NULL); /* the commit asks where it can still end */
+		rc = xw_commit(e->dev, &opts, e->diag, info);
+		set_tick(e);
 	}
-	xw_overlay_set_tick(e->dev, NULL, NULL); /* the commit asks where it can still end */
-	rc = xw_commit(e->dev, &opts, e->diag, info);
-	remember_super(e);
-	xw_overlay_set_tick(e->dev, e->opts.watch ? on_access : NULL, e);
+	if (!e->opts.hold)
+		let_go(e);
 	if (rc) {
 		e->failed = true;
 		e->undecided = info->undecided;
@@ -419,7 +459,8 @@ static void give_back(struct xw_edit *e, struct xw_dev *base)
 	int rc = 0;
 
 	base->diag = NULL; /* nothing depends on it */
-	ours = !check_ours(e, base); /* else what was free may be somebody's now */
+	ours = !get(&e->lost) &&
+	       !xw_guard_look(&e->guard, ""); /* else what was free may be somebody's now */
 	for (size_t i = 0; ours && i < e->shadow.n && !base->is_block && !rc; i++) {
 		const uint64_t from = XW_MIN(e->shadow.v[i].start * bs, e->base_size);
 		const uint64_t to =

@@ -47,6 +47,11 @@ struct xw_edit_opts {
 	 * that others are to replay.
 	 */
 	bool any_state;
+	/*
+	 * Keep other processes from opening the image from the beginning to the end, where the host
+	 * can, and not just during recovery and commits: who opens it waits (dev/hold.c).
+	 */
+	bool hold;
 	bool in_use_too; /* also a file that a loop device stands on, or that MMP says is in use */
 	/*
 	 * Borrowed until the edit ends; NULL: nobody. `ended` is asked at accesses to the edit's
@@ -76,6 +81,12 @@ const struct xw_recover_info *xw_edit_recovered(const struct xw_edit *e);
 void xw_edit_set_free(struct xw_edit *e, xw_overlay_free_fn *fn, void *arg);
 /* No shadow writes from here on: everything is held. */
 void xw_edit_hold_all(struct xw_edit *e);
+
+/*
+ * With `hold`, to be called now and then while input is read: where nothing was written for some
+ * seconds, whoever waits for the image may have it. The commit notices what they change.
+ */
+void xw_edit_yield(struct xw_edit *e);
 
 /*
  * n blocks of data to blocks from blk on, straight to the image. XW_ERR_INTERNAL, and nothing is

@@ -3,11 +3,15 @@
  * The commit through the image's own journal, which Linux and stock e2fsck can complete too.
  *
  *   step                                        cut behind it, the image is
+ *   is the image still ours?                    old, or somebody else's
  *   RECOVER in the superblock, flush            old, recovery finds nothing to do
  *   one transaction into the log, flush         old (start is 0: nobody looks)
+ *   is the image still ours?                    the same
  *   start in the journal superblock, flush      new, once the log is replayed   [commit point]
+ *   is it still ours?                           the same
  *   blocks in place, flush                      the same
  *   start 0, flush                              new, recovery finds nothing to do
+ *   is the image still ours?                    the same
  *   RECOVER cleared, flush                      new
  *
  * Every copy of the superblock that is written while the log may be full has RECOVER, the one in
@@ -163,7 +167,7 @@ static bool abandon(struct xw_change *c, struct xw_log *log, const struct xw_jsb
 	if (!rc && start_touched)
 		rc = xw_dev_flush(c->base);
 	if (!rc)
-		(void)xw_commit_put_super(c->base, c->old_super);
+		(void)xw_commit_step_super(c, c->old_super);
 	c->base->diag = diag;
 	return !rc;
 }
@@ -186,15 +190,22 @@ static int log_it(struct xw_change *c, struct xw_log *log, const struct xw_commi
 	bool started = false;
 	int rc;
 
+	rc = xw_commit_look(c, XW_COMMIT_NOTHING);
+	if (rc)
+		return rc;
 	memcpy(super, c->old_super, sizeof(super));
 	xw_super_bytes_incompat(super, XW_INCOMPAT_RECOVER, 0);
-	rc = xw_commit_put_super(c->base, super);
+	rc = xw_commit_step_super(c, super);
 	if (!rc)
 		rc = xw_txn_write(log, at, sequence, &src, now, 0);
 	if (!rc)
 		rc = xw_dev_flush(c->base);
 	if (!rc)
 		rc = xw_commit_ask(opts->watch, c->base->name, c->diag);
+	if (!rc)
+		rc = xw_commit_look(c, XW_COMMIT_NOTHING);
+	if (c->foreign)
+		return rc;
 	if (!rc) {
 		started = true;
 		rc = xw_log_set_start(log, at, sequence);
@@ -205,18 +216,26 @@ static int log_it(struct xw_change *c, struct xw_log *log, const struct xw_commi
 	return rc;
 }
 
-static int checkpoint(struct xw_change *c, struct xw_log *log)
+static int checkpoint(struct xw_change *c, struct xw_log *log, const uint8_t super[XW_SUPER_SIZE])
 {
-	int rc = xw_change_apply(c);
+	int rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
 
 	if (!rc)
+		rc = xw_change_apply(c);
+	if (!rc) {
+		xw_guard_set_super(c->guard, super);
 		rc = xw_dev_flush(c->base);
+	}
 	if (!rc) /* as a replay leaves it: one number passed over */
 		rc = xw_log_set_start(log, 0, log->jsb.sequence + 2);
 	if (!rc)
 		rc = xw_dev_flush(c->base);
 	if (!rc)
-		rc = xw_commit_put_super(c->base, c->new_super);
+		rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
+	if (!rc)
+		rc = xw_commit_step_super(c, c->new_super);
+	if (!rc)
+		rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
 	if (rc)
 		xw_log(c->diag, XW_LOG_WARN,
 		       "%s: the change is complete in the journal; a mount or the next tool that "
@@ -248,7 +267,7 @@ int xw_commit_journal(struct xw_change *c, const struct xw_commit_opts *opts, ch
 		xw_change_set_super(c, super);
 		rc = log_it(c, before.log, opts, undecided);
 		if (!rc)
-			rc = checkpoint(c, before.log);
+			rc = checkpoint(c, before.log, super);
 	}
 	close_side(&before);
 	close_side(&after);

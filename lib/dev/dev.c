@@ -129,6 +129,28 @@ static int window_check_unused(struct xw_dev *d)
 	return xw_dev_check_unused(window(d)->under);
 }
 
+static bool window_hold(struct xw_dev *d, enum xw_dev_hold what)
+{
+	return xw_dev_hold(window(d)->under, what);
+}
+
+static int window_stamp(struct xw_dev *d, struct xw_dev_stamp *out)
+{
+	const uint64_t off = window(d)->off;
+	int err = xw_dev_stamp(window(d)->under, out);
+
+	out->size = out->size > off ? out->size - off : 0;
+	return err;
+}
+
+static int window_pread_fresh(struct xw_dev *d, void *buf, size_t len, uint64_t off)
+{
+	struct offset_dev *w = window(d);
+	int err = check_range(w, off);
+
+	return err ? err : xw_dev_pread_fresh(w->under, buf, len, off + w->off);
+}
+
 static void window_close(struct xw_dev *d)
 {
 	xw_dev_close(window(d)->under);
@@ -148,6 +170,9 @@ static const struct xw_dev_ops window_ops = {
 	.ahead = window_ahead,
 	.check_end = window_check_end,
 	.check_unused = window_check_unused,
+	.hold = window_hold,
+	.stamp = window_stamp,
+	.pread_fresh = window_pread_fresh,
 };
 
 int xw_dev_open_offset(struct xw_dev *under, uint64_t off, struct xw_dev **out)

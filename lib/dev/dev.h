@@ -20,6 +20,19 @@
 
 struct xw_dev;
 
+/* What hold() is asked for. */
+enum xw_dev_hold {
+	XW_HOLD_ASK, /* is it held, and does nobody wait for it? */
+	XW_HOLD_TAKE, /* keep other processes from opening it */
+	XW_HOLD_DROP, /* let them */
+};
+
+/* What changes when another process writes to a device. */
+struct xw_dev_stamp {
+	uint64_t size; /* as the host has it now, bytes */
+	int64_t mtime; /* of the last write, nanoseconds since 1970; 0: the host does not say */
+};
+
 struct xw_dev_ops {
 	/* Exactly len bytes, or an error; reading past the end is XW_ERR_TRUNCATED. */
 	int (*pread)(struct xw_dev *d, void *buf, size_t len, uint64_t off);
@@ -48,6 +61,15 @@ struct xw_dev_ops {
 	/* Optional likewise: XW_ERR_BUSY when now a loop device stands on it, which may be mounted.
 	 */
 	int (*check_unused)(struct xw_dev *d);
+	/*
+	 * Optional: exclusive use. True: no other process can open it (a regular file: for as long
+	 * as the host lets others wait, see hold.c; a block device: with O_EXCL, as mounts do).
+	 */
+	bool (*hold)(struct xw_dev *d, enum xw_dev_hold what);
+	/* Optional likewise. */
+	int (*stamp)(struct xw_dev *d, struct xw_dev_stamp *out);
+	/* Optional: as pread, but from the medium where a cache of this host may be stale. */
+	int (*pread_fresh)(struct xw_dev *d, void *buf, size_t len, uint64_t off);
 };
 
 struct xw_dev {
@@ -151,6 +173,24 @@ static inline int xw_dev_check_end(struct xw_dev *d, uint64_t end)
 static inline int xw_dev_check_unused(struct xw_dev *d)
 {
 	return d->ops->check_unused ? d->ops->check_unused(d) : 0;
+}
+
+static inline bool xw_dev_hold(struct xw_dev *d, enum xw_dev_hold what)
+{
+	return d->ops->hold && d->ops->hold(d, what);
+}
+
+/* Where the host does not say: the size that the device has itself. */
+static inline int xw_dev_stamp(struct xw_dev *d, struct xw_dev_stamp *out)
+{
+	*out = (struct xw_dev_stamp){.size = d->size};
+	return d->ops->stamp ? d->ops->stamp(d, out) : 0;
+}
+
+static inline int xw_dev_pread_fresh(struct xw_dev *d, void *buf, size_t len, uint64_t off)
+{
+	return d->ops->pread_fresh ? d->ops->pread_fresh(d, buf, len, off)
+				   : d->ops->pread(d, buf, len, off);
 }
 
 /* d may be NULL */

@@ -273,6 +273,11 @@ static int direct_check_unused(struct xw_dev *d)
 	return xw_dev_check_unused(direct(d)->under);
 }
 
+static bool direct_hold(struct xw_dev *d, enum xw_dev_hold what)
+{
+	return xw_dev_hold(direct(d)->under, what);
+}
+
 static void direct_close(struct xw_dev *d)
 {
 	struct direct_dev *w = direct(d);
@@ -294,6 +299,7 @@ static const struct xw_dev_ops direct_ops = {
 	.discard = direct_discard,
 	.check_end = direct_check_end,
 	.check_unused = direct_check_unused,
+	.hold = direct_hold,
 };
 
 int xw_dev_open_direct(struct xw_dev *under, uint32_t align, struct xw_dev **out)

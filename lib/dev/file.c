@@ -22,6 +22,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -33,6 +34,8 @@
 #define ZEROS_LEN 4096
 #define ZEROS_IOV 64
 #define AHEAD_STEP (128u << 10)
+#define LEASE_STEPS 20u
+#define LEASE_STEP_NS 10000000
 
 struct file_dev {
 	struct xw_dev dev;
@@ -340,6 +343,35 @@ static int file_check_unused(struct xw_dev *d)
 	return xw_fail(d->diag, XW_ERR_BUSY, "%s: in use by %s", d->name, loop);
 }
 
+static bool file_hold(struct xw_dev *d, enum xw_dev_hold what)
+{
+	return d->is_block || xw_dev_lease(file(d)->fd, what);
+}
+
+static int file_stamp(struct xw_dev *d, struct xw_dev_stamp *out)
+{
+	uint64_t bytes;
+	struct stat st;
+
+	if (fstat(file(d)->fd, &st))
+		return xw_fail_errno(d->diag, XW_ERR_IO, errno, "%s: cannot stat", d->name);
+	out->size = (uint64_t)st.st_size;
+	out->mtime = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	if (!d->is_block)
+		return 0;
+	out->mtime = 0;
+	out->size = ioctl(file(d)->fd, BLKGETSIZE64, &bytes) ? d->size : bytes;
+	return 0;
+}
+
+/* The cache of a regular file is the host's own; that of a device may lag behind its medium. */
+static int file_pread_fresh(struct xw_dev *d, void *buf, size_t len, uint64_t off)
+{
+	if (d->is_block && xw_dev_read_direct(file(d)->fd, buf, len, off))
+		return 0;
+	return file_pread(d, buf, len, off);
+}
+
 static void file_close(struct xw_dev *d)
 {
 	close(file(d)->fd);
@@ -359,6 +391,9 @@ static const struct xw_dev_ops file_ops = {
 	.ahead = file_ahead,
 	.check_end = file_check_end,
 	.check_unused = file_check_unused,
+	.hold = file_hold,
+	.stamp = file_stamp,
+	.pread_fresh = file_pread_fresh,
 };
 
 int xw_dev_fail_open(struct xw_diag *diag, const char *path, int err)
@@ -369,6 +404,8 @@ int xw_dev_fail_open(struct xw_diag *diag, const char *path, int err)
 		code = XW_ERR_NOTFOUND;
 	else if (err == EEXIST)
 		code = XW_ERR_EXISTS;
+	else if (err == EWOULDBLOCK)
+		return xw_fail(diag, XW_ERR_BUSY, "%s: in use by another process", path);
 	else if (err == EBUSY || err == ETXTBSY)
 		code = XW_ERR_BUSY;
 	else if (err == EISDIR || err == ENAMETOOLONG)
@@ -383,6 +420,23 @@ static bool can_hold_image(const struct stat *st)
 	return S_ISREG(st->st_mode) || S_ISBLK(st->st_mode);
 }
 
+/* Another process may hold a lease (hold.c): wait for a moment, not until the host breaks it. */
+static int open_patiently(const char *path, int mode)
+{
+	const struct timespec step = {.tv_nsec = LEASE_STEP_NS};
+	unsigned tries = 0;
+	int fd;
+
+	do {
+		fd = open(path, mode, 0666);
+		if (fd < 0 && errno == EWOULDBLOCK && ++tries < LEASE_STEPS) {
+			nanosleep(&step, NULL);
+			errno = EINTR;
+		}
+	} while (fd < 0 && errno == EINTR);
+	return fd;
+}
+
 static int open_fd(const char *path, unsigned flags, struct xw_diag *diag, int *out)
 {
 	int mode = flags & XW_DEV_RDONLY ? O_RDONLY : O_RDWR, fd;
@@ -395,6 +449,8 @@ static int open_fd(const char *path, unsigned flags, struct xw_diag *diag, int *
 				       path);
 		if (S_ISBLK(st.st_mode) && mode == O_RDWR)
 			mode |= O_EXCL;
+		if (S_ISREG(st.st_mode))
+			mode |= O_NONBLOCK;
 	}
 	if (flags & XW_DEV_DIRECT)
 		mode |= O_DIRECT;
@@ -404,9 +460,7 @@ static int open_fd(const char *path, unsigned flags, struct xw_diag *diag, int *
 		if (flags & XW_DEV_EXCL)
 			mode |= O_CREAT | O_EXCL;
 	}
-	do
-		fd = open(path, mode | O_CLOEXEC | O_NOCTTY, 0666);
-	while (fd < 0 && errno == EINTR);
+	fd = open_patiently(path, mode | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0 && errno == EINVAL && flags & XW_DEV_DIRECT)
 		return xw_fail(diag, XW_ERR_UNSUPPORTED, "%s: no direct I/O here", path);
 	if (fd < 0)

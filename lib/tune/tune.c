@@ -204,6 +204,7 @@ int xw_tune_run(const char *path, const struct xw_tune_opts *opts, const struct 
 		.now = opts->now,
 		.fast = xw_update_fast,
 		.watch = opts->watch,
+		.hold = true,
 		.in_use_too = want->set & XW_TUNE_CLEAR_MMP,
 	};
 	struct xw_edit *e;

@@ -222,6 +222,7 @@ int xw_update_open(const char *path, const struct xw_update_opts *opts, struct x
 		.offset = opts->offset,
 		.how = opts->how,
 		.now = opts->now,
+		.hold = true,
 		.recover = opts->rdonly ? XW_RECOVER_RDONLY : 0,
 		.fast = xw_update_fast,
 	};

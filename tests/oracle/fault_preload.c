@@ -10,6 +10,7 @@
  *	dead	it and all later steps fail
  *	int	a SIGINT, and all goes on
  *	twice	two of them
+ *	stop	it stops (SIGSTOP) until somebody continues it, and all goes on
  *
  * XW_FAULT_LOG: the number of steps goes into that file in the end.
  */
@@ -67,6 +68,10 @@ static enum verdict step(void)
 	if (!strcmp(mode, "int") || !strcmp(mode, "twice")) {
 		for (int n = strcmp(mode, "int") ? 2 : 1; n; n--)
 			raise(SIGINT);
+		return GO_ON;
+	}
+	if (!strcmp(mode, "stop")) {
+		raise(SIGSTOP);
 		return GO_ON;
 	}
 	if (!strcmp(mode, "torn"))

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <string.h>
+
+#include "commit/guard.h"
+
+static int fail(const struct xw_guard *g, const char *what, const char *then)
+{
+	return xw_fail(g->base->diag, XW_ERR_BUSY, "%s: %s by another program meanwhile; %s",
+		       g->base->name, what, then);
+}
+
+void xw_guard_init(struct xw_guard *g, struct xw_dev *base, bool in_use_too)
+{
+	struct xw_diag *devs = base->diag;
+
+	*g = (struct xw_guard){.base = base, .in_use_too = in_use_too};
+	base->diag = NULL; /* too short, or unreadable: there is no filesystem to protect */
+	g->has_super = base->size >= XW_SUPER_OFFSET + XW_SUPER_SIZE &&
+		       !xw_dev_pread(base, g->super, sizeof(g->super), XW_SUPER_OFFSET);
+	base->diag = devs;
+}
+
+void xw_guard_set_super(struct xw_guard *g, const uint8_t super[XW_SUPER_SIZE])
+{
+	if (!g)
+		return;
+	memcpy(g->super, super, sizeof(g->super));
+	g->has_super = true;
+}
+
+void xw_guard_freeze(struct xw_guard *g)
+{
+	struct xw_dev_stamp now;
+
+	if (g)
+		g->mtime = xw_dev_stamp(g->base, &now) ? 0 : now.mtime;
+}
+
+void xw_guard_unfreeze(struct xw_guard *g)
+{
+	if (g)
+		g->mtime = 0;
+}
+
+static int compare_super(const struct xw_guard *g, bool fresh, bool *same)
+{
+	uint8_t now[XW_SUPER_SIZE];
+	int rc;
+
+	*same = true;
+	if (!g->has_super)
+		return 0;
+	rc = fresh ? xw_dev_pread_fresh(g->base, now, sizeof(now), XW_SUPER_OFFSET)
+		   : xw_dev_pread(g->base, now, sizeof(now), XW_SUPER_OFFSET);
+	*same = !rc && !memcmp(now, g->super, sizeof(now));
+	return rc;
+}
+
+int xw_guard_fail(const struct xw_guard *g, const char *then)
+{
+	return fail(g, "was mounted or changed", then);
+}
+
+int xw_guard_look(const struct xw_guard *g, const char *then)
+{
+	struct xw_dev_stamp now;
+	bool same = true;
+	int rc = xw_dev_stamp(g->base, &now);
+
+	if (!rc && now.size != g->base->size)
+		rc = fail(g, "its size was changed", then);
+	if (!rc && !g->in_use_too)
+		rc = xw_dev_check_unused(g->base);
+	if (!rc)
+		rc = compare_super(g, true, &same);
+	if (!rc && !same)
+		rc = xw_guard_fail(g, then);
+	if (!rc && g->mtime && now.mtime != g->mtime)
+		rc = fail(g, "was written to", then);
+	return rc;
+}
+
+/* A thread may be writing, which lets the size grow before the device knows it. */
+bool xw_guard_glance(const struct xw_guard *g)
+{
+	struct xw_dev_stamp now;
+	bool same;
+
+	return !xw_dev_stamp(g->base, &now) && now.size >= g->base->size &&
+	       !compare_super(g, false, &same) && same;
+}

@@ -1,0 +1,165 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Tools that change an image are stopped before each write, flush, rename and removal; somebody else writes to the image,
+# truncates it or mounts it; the tool continues. It must not say that it succeeded, and must not overwrite their change. Where the
+# host has leases, the others wait instead, and the tool succeeds.
+#
+# XW_ALL_K=1: every step, and not a sample of them.
+. "$(dirname "$0")/../cli/lib.sh"
+fault=$XW_BUILD/.libs/fault_preload.so
+[ -e "$fault" ] || skip_all "fault_preload.so is not built"
+nm -D "$XW_BUILD/.libs/libextwright.so" 2>/dev/null | grep -q __asan_init && skip_all "a sanitizer wants to be loaded first"
+[ -r /proc/self/stat ] || skip_all "needs /proc"
+export SOURCE_DATE_EPOCH=1700000000
+U=5c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10
+
+make_tree tree
+mkfs -q -j -J size=4 -U $U -E hash_seed=$U --free 4M -d tree old
+works "an image"
+mkdir d mnt
+head -c 700000 /dev/urandom >d/data
+cp d/data theirs
+make_tar d d.tar
+at_end "umount '$T/mnt'"
+
+put_old() { rm -f img img.* && cp --sparse=always old img; }
+is_stopped() { # PID: stopped, or gone
+	local line
+	line=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
+	case ${line##*) } in [TZX]*) return 0 ;; esac
+	return 1
+}
+is_gone() { case $(cat "/proc/$1/stat" 2>/dev/null) in "" | *") Z"*) return 0 ;; *) return 1 ;; esac }
+is_leased() { grep -q "LEASE.*WRITE.*:$(stat -c %i img) " /proc/locks 2>/dev/null; }
+# stop_at K WATCHED TOOL ARGUMENT...: it runs up to its step K on files whose names begin with WATCHED.
+stop_at() {
+	local k=$1 watched=$2 tool=$3
+	shift 3
+	rm -f steps
+	LD_PRELOAD=$fault XW_FAULT_PATH=$T/$watched XW_FAULT_AT=$k XW_FAULT_MODE=stop XW_FAULT_LOG=$T/steps \
+		"$BIN/$tool" "$@" </dev/null >.out 2>.err &
+	PID=$!
+	[ "$k" = 0 ] || wait_for is_stopped $PID
+}
+go_on() {
+	kill -CONT $PID 2>/dev/null
+	RC=0
+	wait $PID || RC=$?
+}
+foreign() { # KIND: what somebody else does
+	case $1 in
+	write) printf theirs | dd of=img bs=1 seek=$((1024 + 120)) conv=notrunc status=none ;; # the label
+	truncate) truncate -s 2M img ;;
+	mount) mount -o loop img mnt && cp theirs mnt/theirs && umount mnt ;;
+	mounted) mount -o loop img mnt && cp theirs mnt/theirs ;;
+	esac
+}
+# Is their change still there?
+is_theirs() { # KIND
+	case $1 in
+	write) [ "$(dd if=img bs=1 skip=$((1024 + 120)) count=6 status=none | tr -d '\0')" = theirs ] ;;
+	truncate) [ "$(stat -c %s img)" = $((2 << 20)) ] ;;
+	mounted) umount mnt && fsck_quiet .fsck -fn img ;;
+	mount) ! have_e2fsck || fsck_quiet .fsck -fn img ;;
+	esac
+}
+wrong() {
+	bad=$((bad + 1))
+	[ $bad -gt 4 ] || diag "$kind at $k of $total: $1 ($(head -n 2 .err | tr '\n' ' '))"
+}
+# every DESCRIPTION KIND WATCHED FIRST LEFT_OUT TOOL ARGUMENT...: at all steps from FIRST on but the last LEFT_OUT ones.
+every() {
+	local desc=$1 kind=$2 watched=$3 first=$4 left_out=$5 k bad=0 refused=0 held=0 total stride=1
+	shift 5
+	put_old
+	stop_at 0 "$watched" "$@"
+	go_on
+	[ $RC = 0 ] || { fail "$desc: status $RC"; return; }
+	total=$(($(cat steps) - left_out))
+	[ -n "${XW_ALL_K-}" ] || stride=$((total / 12 + 1))
+	for k in $({ seq $first $stride $total && echo $total; } | sort -un); do
+		put_old
+		stop_at "$k" "$watched" "$@"
+		is_gone $PID && { wrong "ended before"; wait $PID; continue; }
+		if is_leased; then
+			held=$((held + 1))
+			printf x | dd of=img oflag=nonblock bs=1 conv=notrunc status=none 2>/dev/null && wrong "leased, and opened"
+			go_on
+			[ $RC = 0 ] || wrong "leased, and status $RC"
+		else
+			foreign $kind
+			go_on
+			refused=$((refused + 1))
+			[ $RC != 0 ] || wrong "status 0"
+			is_theirs $kind || wrong "their change is gone"
+		fi
+		mountpoint -q mnt 2>/dev/null && umount mnt
+	done
+	if [ $bad = 0 ] && [ $((held + refused)) -gt 0 ]; then
+		pass "$desc, $kind: refused at $refused steps, kept out at $held"
+	else
+		fail "$desc, $kind: refused at $refused steps, kept out at $held, $bad wrong"
+	fi
+}
+
+kinds="write truncate"
+can_loop && kinds="$kinds mount mounted"
+put_old
+stop_at 3 img xw-import -q img d.tar
+leases=
+! is_leased || leases=1
+go_on
+if [ -n "$leases" ]; then
+	# to write: they all wait
+	every "xw-import --commit redo" write img 1 0 xw-import -q --commit redo img d.tar
+	every "xw-import --commit journal" write img 1 0 xw-import -q --commit journal img d.tar
+	every "xw-tune -U" write img 1 0 xw-tune -U 6c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 img
+	every "xw-debugfs -w" write img 1 0 xw-debugfs -w -R "write $T/d/data /data" img
+else
+	skip "others are kept out" "no leases here"
+fi
+
+# Somebody has the image open, so there is no lease: from the time that it has been opened until the commit point every change is
+# noticed. Two removals of stale redo files come before, two of the new one behind it.
+put_old() { exec 8<&- && rm -f img img.* && cp --sparse=always old img && exec 8<img; }
+for kind in $kinds; do
+	every "open elsewhere, xw-import" $kind img.xw-redo 3 2 xw-import -q --commit redo img d.tar
+	every "open elsewhere, xw-tune" $kind img.xw-redo 3 2 xw-tune -U 6c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 img
+done
+exec 8<&-
+put_old() { rm -f img img.* && cp --sparse=always old img; }
+
+if [ -n "$leases" ] && can_loop; then
+	put_old
+	stop_at 1 img xw-import -q img d.tar
+	mount -o loop img mnt 2>.mount &
+	waiting=$!
+	go_on
+	RC_MOUNT=0
+	wait $waiting || RC_MOUNT=$?
+	equal "who mounts it meanwhile waits: the import" $RC 0
+	equal "  and then the mount succeeds" $RC_MOUNT 0
+	is "  and it sees what was imported" cmp d/data mnt/data
+	umount mnt
+	clean img "  and it is clean"
+else
+	skip "who mounts it meanwhile waits" "no leases or no loop devices"
+fi
+
+# Of two at once one wins.
+n_none=0 n_clean=0
+for k in 1 2 3 4 5 6 7 8; do
+	put_old
+	"$IMPORT" -q img d.tar >.out 2>.err &
+	a=$!
+	"$IMPORT" -q img tree >.out2 2>.err2 &
+	b=$!
+	ra=0 rb=0
+	wait $a || ra=$?
+	wait $b || rb=$?
+	[ $ra = 0 ] || [ $rb = 0 ] || n_none=$((n_none + 1))
+	! have_e2fsck || fsck_quiet .fsck -fn img || n_clean=$((n_clean + 1))
+done
+equal "of two imports at once, one wins" $n_none 0
+equal "  and the image is whole" $n_clean 0
+done_testing
