@@ -1,11 +1,230 @@
 // SPDX-License-Identifier: MIT
-/* Policy. */
+/*
+ * Policy: what becomes of a finding.
+ *
+ *	-n	declined
+ *	-y	repaired
+ *	-p	as its row says: repaired, or the check ends
+ *	else	the user is asked; what was declined in a round is declined in later ones
+ *
+ * Findings of rounds after the first follow from repairs, so nobody is told of them who has said
+ * yes to everything, but with -v.
+ */
 #include "config.h"
 
-#include "fsck.h"
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/env.h"
+
+#include "progress.h"
+#include "tool.h"
+
+/* One that was declined: what it is about, not what it says. */
+struct declined {
+	uint64_t hash; /* not 0 */
+};
+
+static bool declined_used(const void *slot)
+{
+	return ((const struct declined *)slot)->hash;
+}
+
+static bool declined_same(const void *arg, const void *slot, const void *key)
+{
+	(void)arg;
+	return ((const struct declined *)slot)->hash == *(const uint64_t *)key;
+}
+
+static uint64_t declined_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return ((const struct declined *)slot)->hash;
+}
+
+static const struct xw_table_kind declined_kind = {
+	.bytes = sizeof(struct declined),
+	.used = declined_used,
+	.same = declined_same,
+	.hash = declined_hash,
+};
+
+static uint64_t hash_of(const struct fsck_about *a)
+{
+	const uint64_t parts[] = {(uint64_t)a->id + 1, a->ino, a->dir, a->group, a->blk, a->lblk};
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(parts); i++)
+		hash = (hash ^ parts[i]) * UINT64_C(0x9E3779B97F4A7C15) ^ hash >> 29;
+	return hash ? hash : 1;
+}
+
+static bool was_declined(const struct fsck *f, const struct fsck_about *a)
+{
+	const uint64_t hash = hash_of(a);
+
+	return xw_table_get(&f->findings.declined, &declined_kind, NULL, hash, &hash) != NULL;
+}
+
+/* Without memory for it the question is repeated. */
+static void remember_declined(struct fsck *f, const struct fsck_about *a)
+{
+	struct xw_table *t = &f->findings.declined;
+	const uint64_t hash = hash_of(a);
+	struct declined *slot;
+
+	if (xw_table_room(t, &declined_kind, NULL))
+		return;
+	slot = xw_table_slot(t, &declined_kind, NULL, hash, &hash);
+	if (!slot->hash)
+		t->n++;
+	slot->hash = hash;
+}
+
+void fsck_findings_free(struct fsck *f)
+{
+	xw_table_free(&f->findings.declined);
+}
+
+static void count(struct fsck *f, const struct fsck_row *row, bool repaired)
+{
+	struct fsck_findings *all = &f->findings;
+
+	if (row->severity == FSCK_NOTE) {
+		all->notes++;
+		return;
+	}
+	if (f->round)
+		all->late++;
+	else
+		all->found++;
+	if (!repaired)
+		all->left++;
+	else if (!f->round)
+		all->fixed++;
+}
+
+/* Its line, without what becomes of it. */
+static void put_text(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
+{
+	fsck_progress_wipe(f);
+	if (f->opts.mode == FSCK_PREEN)
+		printf("%s: ", f->opts.image);
+	fsck_text(stdout, row->text, a);
+}
+
+/* Is the user told? Notes that -p passes over in silence are of no interest without -v either. */
+static bool is_told(const struct fsck *f, const struct fsck_row *row)
+{
+	if (f->opts.json)
+		return false;
+	if (f->opts.verbose)
+		return true;
+	if (row->preen == FSCK_P_QUIET &&
+	    (row->severity == FSCK_NOTE || f->opts.mode == FSCK_PREEN))
+		return false;
+	return !f->round || f->opts.mode == FSCK_NO;
+}
+
+static bool say_no(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
+{
+	if (is_told(f, row)) {
+		put_text(f, row, a);
+		if (row->offer)
+			printf(".  %s? no\n\n", row->offer);
+		else
+			printf(".\n");
+	}
+	return false;
+}
+
+static bool say_yes(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
+{
+	if (is_told(f, row)) {
+		put_text(f, row, a);
+		if (!row->offer)
+			printf(".\n");
+		else if (f->opts.mode == FSCK_PREEN)
+			printf(".  %s.\n", fsck_done_word(row->offer));
+		else
+			printf(".  %s? yes\n\n", row->offer);
+	}
+	return true;
+}
+
+static bool end_preen(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
+{
+	if (!f->opts.json) {
+		put_text(f, row, a);
+		printf(".\n\n%s: UNEXPECTED INCONSISTENCY; RUN xw-fsck MANUALLY.\n"
+		       "\t(i.e., without -a or -p options)\n",
+		       f->opts.image);
+	}
+	f->findings.ended = f->stop = true;
+	return false;
+}
+
+static bool ask(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
+{
+	char question[64];
+
+	if (was_declined(f, a))
+		return false;
+	put_text(f, row, a);
+	snprintf(question, sizeof(question), ".  %s<y>? ", row->offer);
+	switch (fsck_ask(question)) {
+	case FSCK_ANSWER_ALL:
+		f->findings.yes_to_all = true;
+		return true;
+	case FSCK_ANSWER_YES:
+		return true;
+	case FSCK_ANSWER_END:
+		f->findings.canceled = f->stop = true;
+		return false;
+	default:
+		remember_declined(f, a);
+		return false;
+	}
+}
+
+static bool preen(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
+{
+	return row->preen == FSCK_P_ABORT ? end_preen(f, row, a) : say_yes(f, row, a);
+}
+
+static bool decide(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
+{
+	if (row->preen == FSCK_P_REPORT || f->opts.mode == FSCK_NO)
+		return say_no(f, row, a);
+	if (f->opts.mode == FSCK_PREEN)
+		return preen(f, row, a);
+	if (f->opts.mode == FSCK_YES || f->findings.yes_to_all || !row->offer)
+		return say_yes(f, row, a);
+	return ask(f, row, a);
+}
+
+static const char *done_name(const struct fsck *f, const struct fsck_row *row, bool repaired)
+{
+	if (repaired)
+		return "repaired";
+	if (f->findings.ended)
+		return "ended";
+	return row->preen == FSCK_P_REPORT ? "reported" : "declined";
+}
 
 bool fsck_found(struct fsck *f, const struct fsck_about *a)
 {
-	(void)a;
-	return f->opts.mode == FSCK_YES;
+	const struct fsck_row *row = fsck_row(a->id);
+	bool again, repaired;
+
+	if (f->stop)
+		return false;
+	again = f->round && was_declined(f, a);
+	repaired = decide(f, row, a);
+	if (again)
+		return repaired;
+	count(f, row, repaired);
+	if (f->opts.json)
+		fsck_json_finding(f, a, done_name(f, row, repaired));
+	return repaired;
 }

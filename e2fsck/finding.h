@@ -7,9 +7,11 @@
 #define XW_FSCK_FINDING_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
+#include "base/table.h"
 #include "base/types.h"
 
 enum fsck_id {
@@ -19,11 +21,21 @@ enum fsck_id {
 	FSCK_IDS
 };
 
-/* How grave: worse ones are never fixed by -p without saying so. */
+/*
+ * How grave. Notes are changes that mend nothing (an index rebuilt, counts that follow a repair):
+ * they are no errors and do not count in the exit status.
+ */
 enum fsck_severity { FSCK_NOTE, FSCK_MINOR, FSCK_ERROR, FSCK_FATAL };
 /* Under -p: repaired; repaired without a word; the check ends, a person must decide; never
  * repaired, not even by -y (a report). */
 enum fsck_preen { FSCK_P_FIX, FSCK_P_QUIET, FSCK_P_ABORT, FSCK_P_REPORT };
+
+/* A row of findings.def. */
+struct fsck_row {
+	const char *name, *offer, *text;
+	enum fsck_severity severity;
+	enum fsck_preen preen;
+};
 
 /* What a finding is about. Members that its text does not name stay zero. */
 struct fsck_about {
@@ -46,9 +58,29 @@ bool fsck_found(struct fsck *f, const struct fsck_about *a);
 
 /* Policy and outcome; finding.c. */
 struct fsck_findings {
-	uint64_t found, fixed, left; /* of the first round; `left`: declined */
+	uint64_t found, fixed, left; /* of the first round, notes not counted; `left`: declined */
 	uint64_t late; /* of later rounds */
+	uint64_t notes;
 	bool reboot; /* a mounted root was changed */
+	bool modified; /* the overlay was written to in some round */
+	bool yes_to_all; /* "a" was answered */
+	bool ended; /* under -p: a finding that needs a person */
+	bool canceled; /* by a signal, or at a question */
+	struct xw_table declined; /* findings answered with no: not asked again in later rounds */
 };
+
+void fsck_findings_free(struct fsck *f);
+
+/* findings_text.c, which unit tests link alone */
+const struct fsck_row *fsck_row(enum fsck_id id);
+/*
+ * A text of the table: %i and the like become what *a says, names are escaped, %% is a percent
+ * sign. An unknown placeholder is printed as it stands.
+ */
+void fsck_text(FILE *out, const char *text, const struct fsck_about *a);
+/* The same in malloc'd memory; NULL: out of memory. */
+char *fsck_text_made(const struct fsck_about *a);
+/* What -p prints behind a repair: "FIXED", "CLEARED" ... of "Fix", "Clear" ... */
+const char *fsck_done_word(const char *offer);
 
 #endif

@@ -34,6 +34,7 @@
 
 #include "finding.h"
 #include "options.h"
+#include "progress.h"
 
 /* ---- facts: one record an inode, arrays by group, allocated when the first is in use ---- */
 
@@ -77,6 +78,8 @@ struct fsck_xattrs; /* xattr room */
 struct fsck {
 	struct fsck_opts opts;
 	struct fsck_findings findings; /* policy and counts; finding.h */
+	struct fsck_progress progress; /* passes; progress.h */
+	const struct xw_commit_watch *watch; /* for xw_edit_opts: signals */
 	struct xw_diag diag;
 
 	/* open.c */

@@ -1,23 +1,186 @@
 // SPDX-License-Identifier: MIT
-/* xw-fsck: check and repair. */
+/* xw-fsck: check and repair an image. */
 #include "config.h"
 
-#include <stdio.h>
-#include <time.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 
-#include "fsck.h"
+#include "base/auto.h"
+#include "cli/env.h"
+#include "cli/term.h"
+
+#include "progress.h"
+#include "tool.h"
+
+static void log_line(void *arg, enum xw_log_level level, const char *line)
+{
+	struct fsck *f = arg;
+
+	if (level == XW_LOG_WARN) {
+		fsck_progress_wipe(f);
+		fflush(stdout);
+		cli_warning("%s", line);
+	} else if (f->opts.debug) {
+		fsck_progress_wipe(f);
+		fflush(stdout);
+		cli_note("%s", line);
+	}
+}
+
+static bool ended(void *arg)
+{
+	(void)arg;
+	return cli_interrupted();
+}
+
+static void deciding(void *arg, bool on)
+{
+	(void)arg;
+	cli_hold_interrupts(on);
+}
+
+/* -n looks at an image that is in use as well, and what it sees may be half a change. */
+static void warn_if_in_use(const struct fsck *f)
+{
+	auto_fd int fd = open(f->opts.image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	auto_fd int alone = -1;
+	struct stat st;
+	char loop[64];
+
+	if (f->opts.mode != FSCK_NO || fd < 0 || fstat(fd, &st))
+		return;
+	if (S_ISREG(st.st_mode) && xw_dev_behind_loop(fd, loop, sizeof(loop))) {
+		cli_warning("%s is in use by %s; what is found may be a change in progress",
+			    f->opts.image, loop);
+	} else if (S_ISBLK(st.st_mode)) {
+		alone = open(f->opts.image, O_RDONLY | O_CLOEXEC | O_EXCL);
+		if (alone < 0 && errno == EBUSY)
+			cli_warning("%s is mounted; what is found may be a change in progress",
+				    f->opts.image);
+	}
+}
+
+/* -F: what is read comes from the disk. Best effort. */
+static void drop_caches(const struct fsck *f)
+{
+	auto_fd int fd = open(f->opts.image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (!f->opts.flush || fd < 0 || fstat(fd, &st))
+		return;
+	(void)fsync(fd);
+	if (S_ISBLK(st.st_mode))
+		(void)ioctl(fd, BLKFLSBUF, 0);
+	else
+		(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+}
+
+struct outcome {
+	struct fsck_summary summary;
+	bool skipped; /* nothing was checked: clean, or only the journal was wanted */
+	bool committed;
+};
+
+/* Everything between opening and closing. */
+static int check(struct fsck *f, struct outcome *o)
+{
+	int rc = 0;
+
+	if (!f->img || f->stop)
+		return 0;
+	o->skipped = f->opts.journal_only || (!f->opts.force && fsck_is_clean(f));
+	if (!o->skipped) {
+		if (!f->opts.force && !f->opts.json && !f->opts.quiet)
+			fsck_say_forced(f);
+		rc = fsck_run(f);
+		fsck_pass_end(f);
+	}
+	fsck_summary_take(f, &o->summary);
+	fsck_facts_free(f);
+	return rc;
+}
+
+static int exit_status(const struct fsck *f, const struct outcome *o, int rc)
+{
+	const struct fsck_findings *all = &f->findings;
+	const bool any = all->found || all->late;
+	int status = 0;
+
+	if (rc)
+		status |= FSCK_EXIT_ERROR;
+	if (all->canceled)
+		status |= FSCK_EXIT_CANCELED;
+	if (all->reboot)
+		status |= FSCK_EXIT_REBOOT;
+	if (all->left || all->ended || (any && !o->committed && !o->skipped))
+		status |= FSCK_EXIT_LEFT;
+	if (o->committed && all->modified && all->found + all->late > all->left)
+		status |= FSCK_EXIT_FIXED;
+	return status;
+}
+
+/* What a person reads at the end, on standard output. */
+static void say_outcome(const struct fsck *f, const struct outcome *o)
+{
+	if (f->findings.canceled)
+		printf("%s: xw-fsck canceled; nothing was changed.\n", f->opts.image);
+	else if (o->skipped && o->summary.valid && !f->opts.journal_only && !f->opts.quiet)
+		fsck_say_clean(f, &o->summary);
+	if (!o->skipped && !f->opts.quiet)
+		fsck_say_end(f, &o->summary, o->committed && f->findings.modified);
+}
+
+static int run(const struct fsck_opts *opts)
+{
+	static const struct xw_commit_watch watch = {.ended = ended, .deciding = deciding};
+	struct fsck f = {.opts = *opts, .watch = &watch};
+	struct outcome o = {0};
+	int rc, closed, status;
+
+	f.diag = (struct xw_diag){.log = log_line, .log_arg = &f};
+	fsck_progress_init(&f);
+	cli_catch_interrupts();
+	warn_if_in_use(&f);
+	drop_caches(&f);
+	rc = fsck_open(&f);
+	if (!rc)
+		rc = check(&f, &o);
+	if (cli_interrupted())
+		f.findings.canceled = true;
+	o.committed = !rc && !f.stop && !f.findings.canceled && f.opts.mode != FSCK_NO;
+	closed = fsck_close(&f, o.committed);
+	if (closed)
+		o.committed = false;
+	rc = rc ? rc : closed;
+	if (cli_interrupted() && rc)
+		f.findings.canceled = true;
+	status = exit_status(&f, &o, f.findings.canceled ? 0 : rc);
+	fsck_progress_wipe(&f);
+	fflush(stdout);
+	if (rc && !f.findings.canceled && !f.opts.json)
+		cli_error("%s", f.diag.code ? f.diag.text : xw_err_text(rc));
+	if (f.opts.json)
+		fsck_json_end(&f, rc ? (f.diag.code ? f.diag.text : xw_err_text(rc)) : NULL,
+			      status);
+	else
+		say_outcome(&f, &o);
+	fsck_findings_free(&f);
+	return status;
+}
 
 int main(int argc, char **argv)
 {
-	struct fsck f = {.opts = {.mode = FSCK_YES, .now = time(NULL)}};
-	int rc;
+	struct fsck_args args;
+	int status, closed;
 
-	f.opts.image = argc > 1 ? argv[argc - 1] : "";
-	rc = fsck_open(&f);
-	if (!rc && f.img)
-		rc = fsck_run(&f);
-	if (rc)
-		fprintf(stderr, "xw-fsck: %s\n", f.diag.text);
-	fsck_close(&f, !rc);
-	return rc ? 8 : 0;
+	cli_guard_streams();
+	status = fsck_args_parse(&args, argc, argv);
+	if (status < 0)
+		status = run(&args.opts);
+	fsck_args_free(&args);
+	closed = cli_close_stdout(status);
+	return closed == status ? status : FSCK_EXIT_ERROR;
 }

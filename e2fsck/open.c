@@ -46,6 +46,7 @@ static int begin_edit(struct fsck *f)
 		.now = f->opts.now,
 		.fast = xw_update_fast,
 		.block_size = f->opts.block_size,
+		.watch = f->watch,
 	};
 	struct stat st;
 	int rc;

@@ -13,25 +13,27 @@ struct fsck_opts {
 	const char *image;
 	enum fsck_mode mode;
 	bool force; /* -f */
+	bool debug; /* -d */
+	bool flush; /* -F */
 	unsigned verbose; /* -v */
-	bool times; /* -t */
+	unsigned times; /* -t; 2: by pass */
 	bool json, quiet;
 	bool optimize_dirs; /* -D */
 	bool keep_bad; /* -k */
 	bool check_bad; /* -c: read every block */
-	bool clear_extents_fragmented; /* -E fragcheck and the like are in extended.c */
 	const char *bad_add, *bad_set; /* -l, -L: a file of block numbers */
 	uint64_t backup; /* -b: block of the superblock to use, 0: the primary */
 	uint32_t block_size; /* -B; 0: as the superblock says */
 	const char *journal; /* -j: the external journal */
 	const char *undo_file, *redo_file; /* -z, --redo-file */
 	int progress_fd; /* -C; -1: none. 0: a bar on the terminal */
+	bool progress_late; /* -C -FD: nothing is reported before SIGUSR1 */
 	unsigned jobs; /* 0: processors */
 	uint64_t offset; /* bytes; where in the file the image begins */
 	int64_t now; /* seconds since 1970 */
 	/* -E */
 	bool discard, fragcheck, journal_only, share_xattrs, unshare_blocks, fixes_only;
-	bool no_optimize_extents, inode_count_fullmap;
+	bool no_optimize_extents, inode_count_fullmap, bmap2extent, check_encoding;
 	int ea_ver; /* 0: as it is */
 	enum fsck_itree_want itree;
 };

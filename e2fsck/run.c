@@ -6,19 +6,24 @@
 
 enum { ROUNDS_MAX = 8 };
 
-typedef int phase_fn(struct fsck *f);
+static const struct phase {
+	int (*run)(struct fsck *f);
+	unsigned pass; /* of e2fsck(8), that its work belongs to */
+} phases[] = {
+	{fsck_check_super, 0},     {fsck_check_inodes, 1}, {fsck_claim_itrees, 1},
+	{fsck_check_contested, 1}, {fsck_check_xattrs, 1}, {fsck_check_dirs, 2},
+	{fsck_check_tree, 3},      {fsck_check_links, 4},  {fsck_check_space, 5},
+};
 
 static int run_round(struct fsck *f)
 {
-	static phase_fn *const phases[] = {
-		fsck_check_super,     fsck_check_inodes, fsck_claim_itrees,
-		fsck_check_contested, fsck_check_xattrs, fsck_check_dirs,
-		fsck_check_tree,      fsck_check_links,  fsck_check_space,
-	};
-
 	for (size_t i = 0; i < XW_ARRAY_SIZE(phases) && !f->stop; i++) {
-		const int rc = phases[i](f);
+		int rc;
 
+		fsck_pass(f, phases[i].pass);
+		if (f->stop)
+			return 0;
+		rc = phases[i].run(f);
 		if (rc)
 			return rc;
 	}
@@ -28,12 +33,14 @@ static int run_round(struct fsck *f)
 int fsck_run(struct fsck *f)
 {
 	f->full = true;
+	f->findings.modified = f->changed; /* by opening */
 	for (f->round = 0; f->round < ROUNDS_MAX; f->round++) {
 		int rc;
 
 		fsck_facts_free(f);
 		f->changed = f->allocated = false;
 		rc = run_round(f);
+		f->findings.modified |= f->changed;
 		if (rc)
 			return rc;
 		if (f->stop || !f->changed)

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Questions on the terminal, answered with one key.
+ *
+ * The terminal is told to pass single keys on before the question is printed: who answers at once,
+ * as programs do, would otherwise be waited for until the end of a line.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "cli/env.h"
+
+#include "tool.h"
+
+enum { CTRL_C = 3, CTRL_D = 4 };
+
+static enum fsck_answer read_answer(void)
+{
+	for (;;) {
+		unsigned char key;
+		const ssize_t n = read(STDIN_FILENO, &key, 1);
+
+		if (n < 0 && errno == EINTR && !cli_interrupted())
+			continue;
+		if (n != 1)
+			return FSCK_ANSWER_END;
+		switch (key) {
+		case 'y':
+		case 'Y':
+		case ' ':
+		case '\r':
+		case '\n':
+			return FSCK_ANSWER_YES;
+		case 'n':
+		case 'N':
+		case 27: /* Escape */
+			return FSCK_ANSWER_NO;
+		case 'a':
+		case 'A':
+			return FSCK_ANSWER_ALL;
+		case CTRL_C:
+		case CTRL_D:
+			return FSCK_ANSWER_END;
+		}
+	}
+}
+
+enum fsck_answer fsck_ask(const char *question)
+{
+	static const char *const said[] = {
+		[FSCK_ANSWER_NO] = "no",
+		[FSCK_ANSWER_YES] = "yes",
+		[FSCK_ANSWER_ALL] = "yes to all",
+		[FSCK_ANSWER_END] = "canceled",
+	};
+	struct termios before, keys;
+	enum fsck_answer answer;
+
+	fflush(stdout);
+	if (tcgetattr(STDIN_FILENO, &before))
+		return FSCK_ANSWER_END;
+	keys = before;
+	keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	keys.c_cc[VMIN] = 1;
+	keys.c_cc[VTIME] = 0;
+	tcsetattr(STDIN_FILENO, TCSANOW, &keys);
+	fputs(question, stdout);
+	fflush(stdout);
+	answer = read_answer();
+	tcsetattr(STDIN_FILENO, TCSANOW, &before);
+	printf("%s\n", said[answer]);
+	return answer;
+}

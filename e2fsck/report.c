@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+/* What is printed about the whole filesystem, worded as e2fsck does. */
+#include "config.h"
+
+#include <inttypes.h>
+
+#include "progress.h"
+#include "tool.h"
+
+enum { SECONDS_A_DAY = 86400 };
+
+void fsck_summary_take(struct fsck *f, struct fsck_summary *s)
+{
+	const struct xw_super *sb;
+
+	*s = (struct fsck_summary){0};
+	if (!f->img)
+		return;
+	sb = &f->img->sb;
+	s->counts = f->counts;
+	s->inodes_count = sb->inodes_count;
+	s->blocks_count = sb->blocks_count;
+	if (sb->free_inodes_count <= sb->inodes_count)
+		s->inodes = sb->inodes_count - sb->free_inodes_count;
+	if (sb->free_blocks_count <= sb->blocks_count)
+		s->blocks = sb->blocks_count - sb->free_blocks_count;
+	s->valid = true;
+}
+
+void fsck_say_clean(const struct fsck *f, const struct fsck_summary *s)
+{
+	printf("%s: clean, %" PRIu64 "/%" PRIu64 " files, %" PRIu64 "/%" PRIu64 " blocks\n",
+	       f->opts.image, s->inodes, s->inodes_count, s->blocks, s->blocks_count);
+}
+
+void fsck_say_forced(const struct fsck *f)
+{
+	const struct xw_super *sb = &f->img->sb;
+	const int64_t age = f->opts.now - sb->lastcheck;
+
+	if (sb->state & XW_STATE_ERROR)
+		printf("%s contains a file system with errors", f->opts.image);
+	else if (!(sb->state & XW_STATE_VALID))
+		printf("%s was not cleanly unmounted", f->opts.image);
+	else if (sb->max_mnt_count > 0 && sb->mnt_count >= (unsigned)sb->max_mnt_count)
+		printf("%s has been mounted %u times without being checked", f->opts.image,
+		       sb->mnt_count);
+	else if (sb->checkinterval && age >= (int64_t)sb->checkinterval)
+		printf("%s has gone %" PRId64 " days without being checked", f->opts.image,
+		       age / SECONDS_A_DAY);
+	else
+		return;
+	printf(", check forced.\n");
+	fflush(stdout);
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void row(uint64_t n, const char *one, const char *many)
+{
+	printf("%12" PRIu64 " %s\n", n, n == 1 ? one : many);
+}
+
+static void say_statistics(const struct fsck_summary *s)
+{
+	const struct fsck_counts *c = &s->counts;
+	const uint64_t all =
+		c->regular + c->dirs + c->devices + c->fifos + c->symlinks + c->sockets;
+
+	printf("\n%12" PRIu64 " inode%s used (%.2f%%, out of %" PRIu64 ")\n", s->inodes,
+	       s->inodes == 1 ? "" : "s", percent(s->inodes, s->inodes_count), s->inodes_count);
+	printf("%12" PRIu64 " non-contiguous file%s (%.1f%%)\n", c->fragmented,
+	       c->fragmented == 1 ? "" : "s", percent(c->fragmented, s->inodes));
+	printf("%12s Extent depth histogram: %" PRIu64, "", c->by_depth[0]);
+	for (size_t i = 1; i < XW_ARRAY_SIZE(c->by_depth) && c->by_depth[i]; i++)
+		printf("/%" PRIu64, c->by_depth[i]);
+	printf("\n%12" PRIu64 " block%s used (%.2f%%, out of %" PRIu64 ")\n", s->blocks,
+	       s->blocks == 1 ? "" : "s", percent(s->blocks, s->blocks_count), s->blocks_count);
+	row(c->large_files, "large file", "large files");
+	if (c->inline_files)
+		row(c->inline_files, "file with inline data", "files with inline data");
+	if (c->ea_inodes)
+		row(c->ea_inodes, "extended attribute inode", "extended attribute inodes");
+	if (c->itrees)
+		row(c->itrees, "directory with an inode-ordered tree",
+		    "directories with inode-ordered trees");
+	putchar('\n');
+	row(c->regular, "regular file", "regular files");
+	row(c->dirs, "directory", "directories");
+	row(c->devices, "device file", "device files");
+	row(c->fifos, "fifo", "fifos");
+	row(c->links, "name", "names");
+	printf("%12" PRIu64 " symbolic link%s (%" PRIu64 " fast symbolic link%s)\n", c->symlinks,
+	       c->symlinks == 1 ? "" : "s", c->fast_symlinks, c->fast_symlinks == 1 ? "" : "s");
+	row(c->sockets, "socket", "sockets");
+	printf("------------\n");
+	row(all, "file", "files");
+}
+
+void fsck_say_end(const struct fsck *f, const struct fsck_summary *s, bool modified)
+{
+	const struct fsck_findings *all = &f->findings;
+	const bool preen = f->opts.mode == FSCK_PREEN;
+
+	if (modified && !preen)
+		printf("\n%s: ***** FILE SYSTEM WAS MODIFIED *****\n", f->opts.image);
+	if (all->reboot)
+		printf("%s: ***** REBOOT SYSTEM *****\n", f->opts.image);
+	if (all->left)
+		printf("\n%s: ********** WARNING: Filesystem still has errors **********\n\n",
+		       f->opts.image);
+	if (!s->valid || f->stop)
+		return;
+	if (f->opts.verbose)
+		say_statistics(s);
+	else
+		printf("%s: %" PRIu64 "/%" PRIu64 " files (%.1f%% non-contiguous), %" PRIu64
+		       "/%" PRIu64 " blocks\n",
+		       f->opts.image, s->inodes, s->inodes_count,
+		       percent(s->counts.fragmented, s->inodes), s->blocks, s->blocks_count);
+}
