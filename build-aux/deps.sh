@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# What quickstart, runtests and .ci/run share: getting the packages a build needs, and building.
+# What quickstart, runtests and .ci/run share: installing the packages that building and testing need, and building.
 # Sourced; expects `root` (the checkout) to be set, and sets -eu itself nowhere.
 
 # A step's heading, a remark under it, the end of everything.
@@ -8,10 +8,10 @@ step() { printf '\n== %s\n' "$*"; }
 note() { printf '   %s\n' "$*"; }
 die() { printf '\n%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 
-# Packages (Debian names) whose job nothing installed does. Probed by what they provide, so that a
+# Print which of the given packages (Debian names) are missing. They are probed by what they provide, so that a
 # self-built autoconf or another distribution's package counts too.
 deps_missing() {
-	local want
+	local want PATH=$PATH:/usr/sbin:/sbin
 	for want in "$@"; do
 		case $want in
 		build-essential) { command -v cc && command -v make; } ;;
@@ -24,7 +24,15 @@ deps_missing() {
 		uuid-dev) pkg-config --exists uuid ;;
 		check) pkg-config --exists 'check >= 0.13' ;;
 		xz-utils) command -v xz ;;
-		e2fsprogs) PATH=$PATH:/usr/sbin:/sbin command -v e2fsck ;;
+		e2fsprogs) command -v e2fsck && command -v filefrag ;;
+		libarchive-tools) command -v bsdtar ;;
+		libedit-dev) pkg-config --exists libedit ;;
+		libcap2-bin) command -v setcap ;;
+		ncompress) command -v compress ;;
+		procps) command -v ps ;;
+		squashfs-tools) command -v mksquashfs ;;
+		time) [ -x /usr/bin/time ] ;;
+		util-linux-extra) command -v fincore ;;
 		attr) command -v setfattr ;;
 		acl) command -v setfacl ;;
 		clang-format-14) command -v clang-format-14 ;;
@@ -35,8 +43,11 @@ deps_missing() {
 
 deps_build=(build-essential autoconf automake libtool pkg-config libarchive-dev libblkid-dev uuid-dev)
 deps_test=("${deps_build[@]}" check xz-utils)
+# What single tests need besides. A test skips, with a reason, where one of these cannot be installed.
+deps_test_extra=(acl attr bzip2 cpio e2fsprogs libarchive-tools lz4 lzip lzop ncompress procps python3 squashfs-tools strace time
+	util-linux-extra xxd zip zstd)
 
-# How this user can install packages: "" (root), "sudo -n", or fails.
+# Print the prefix with which this user can install packages ("env" or "sudo -n env"); fails if there is none.
 deps_become_root() {
 	command -v apt-get >/dev/null || return 1
 	if [ "$(id -u)" = 0 ]; then
@@ -48,19 +59,23 @@ deps_become_root() {
 	fi
 }
 
-# deps_install LOG PACKAGE...: 0 when all are there afterwards.
-deps_install() {
+# deps_install_once LOG PACKAGE...: 0 if apt-get installed all of them.
+deps_install_once() {
 	local log=$1 as
 	shift
 	as=$(deps_become_root) || return 1
-	# The package lists of a fresh machine or container are often missing or old: update and try again.
 	# shellcheck disable=SC2086
-	$as DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" \
-		>>"$log" 2>&1 </dev/null && return 0
+	$as DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" >>"$log" 2>&1 </dev/null
+}
+
+# deps_install LOG PACKAGE...: the same; on failure update the package lists, which are often missing or stale on a fresh
+# machine or in a container, and try again.
+deps_install() {
+	local log=$1 as
+	deps_install_once "$@" && return 0
+	as=$(deps_become_root) || return 1
 	# shellcheck disable=SC2086
-	$as apt-get update >>"$log" 2>&1 </dev/null &&
-		$as DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" \
-			>>"$log" 2>&1 </dev/null
+	$as apt-get update >>"$log" 2>&1 </dev/null && deps_install_once "$@"
 }
 
 # deps_need LOG PACKAGE...: install what is missing, or say exactly what to install and stop.
@@ -81,6 +96,22 @@ deps_need() {
 	printf '    sudo apt-get install %s\n\n' "${missing[*]}" >&2
 	printf 'and start it again (on another distribution: the same things under its names).\n' >&2
 	exit 1
+}
+
+# deps_want LOG PACKAGE...: install what is missing as far as possible. What stays missing is named and fails nothing.
+deps_want() {
+	local log=$1 missing want
+	shift
+	mapfile -t missing < <(deps_missing "$@")
+	if [ ${#missing[@]} -gt 0 ] && [ -z "${XW_NO_INSTALL-}" ] && deps_become_root >/dev/null; then
+		note "installing ${missing[*]}"
+		# One package that the mirror does not have must not keep out the others.
+		deps_install "$log" "${missing[@]}" || for want in "${missing[@]}"; do
+			deps_install_once "$log" "$want"
+		done
+		mapfile -t missing < <(deps_missing "$@")
+	fi
+	[ ${#missing[@]} -eq 0 ] || note "missing, so some tests will be skipped: ${missing[*]}"
 }
 
 # logged LOG WHAT COMMAND...: run quietly; on failure show the end of the log and stop.

@@ -24,14 +24,22 @@ esac
 [ -x "$MKFS" ] || { echo "Bail out! $MKFS is not there: build first"; exit 1; }
 BIN=$(dirname "$MKFS")
 
+is_root() { [ "$(id -u)" = 0 ]; }
 T=$(mktemp -d "${TMPDIR:-/tmp}/xw-test.XXXXXX") || exit 99
+# shellcheck source=/dev/null
+. "$(dirname "${BASH_SOURCE[0]}")/release.sh"
 T_UNDO=() # commands to run at the end, last first (unmount, detach)
 at_end() { T_UNDO=("$*" ${T_UNDO[@]+"${T_UNDO[@]}"}); }
 t_cleanup() {
 	local c
+	trap '' INT TERM HUP
 	for c in ${T_UNDO[@]+"${T_UNDO[@]}"}; do eval "$c" >/dev/null 2>&1; done
+	for c in $(jobs -p); do kill "$c" 2>/dev/null; done
+	cd /
+	release_mounts "$T"
+	! is_root || release_loops "$T"
 	chmod -R u+rwx "$T" 2>/dev/null
-	rm -rf "$T"
+	rm -rf --one-file-system "$T"
 }
 trap t_cleanup EXIT
 trap 'exit 1' INT TERM HUP
@@ -150,7 +158,16 @@ half() { timeout 300 head -c 500000 "$1" >&9; }
 # Whether a process has opened a file that has no name yet: the image that it makes.
 has_unnamed() { ls -l "/proc/$1/fd" | grep -q deleted; }
 
-is_root() { [ "$(id -u)" = 0 ]; }
+# For tests that give up privileges: AS_USER runs a command as a user who owns nothing. The build may be where that user cannot
+# go (below /root), so reach_tools puts the tools and their library into $REACHABLE, below $T.
+AS_USER="setpriv --reuid 12345 --regid 12345 --clear-groups"
+REACHABLE=$T/.tools
+reach_tools() {
+	mkdir -p "$REACHABLE" && cp "$BIN"/xw-* "$REACHABLE/" && chmod 755 "$T" "$REACHABLE"
+	[ ! -d "$XW_BUILD/.libs" ] || cp -P "$XW_BUILD"/.libs/libextwright.so* "$REACHABLE/"
+	export LD_LIBRARY_PATH=$REACHABLE${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+}
+user_reaches() { $AS_USER test -x "$REACHABLE/xw-mkfs"; }
 # Loop mounts need root and a kernel that lets us; probed once a script.
 T_LOOP=
 can_loop() {

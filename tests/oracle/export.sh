@@ -108,17 +108,19 @@ mkdir full && cp -a tree/. full/
 ! is_root || add_privileged full
 mkfs -d full full.img
 "$EXPORT" full.img >full.tar
+reach_tools
 umask 027
-who="as whoever this is:"
-for run in "" "setpriv --reuid 12345 --regid 12345 --clear-groups"; do
+who="as the user of this run:"
+for run in "" "$AS_USER"; do
 	[ -z "$run" ] || is_root || continue
-	rm -rf x && mkdir -m 777 x x/ours x/tars && chmod 777 x/ours x/tars && chmod 755 "$T"
+	[ -z "$run" ] || user_reaches || { skip "$who like GNU tar" "an ordinary user does not reach $T"; continue; }
+	rm -rf x && mkdir -m 777 x x/ours x/tars && chmod 777 x/ours x/tars
 	for p in "" -p; do
 		rm -rf x/ours/d x/tars/d
 		# GNU tar forgets the umask when it is to restore ACLs
 		acls=--acls
 		[ -n "$p" ] || acls=--no-acls
-		$run "$EXPORT" -q $p $acls -x x/ours/d full.img >.out 2>.err
+		$run "$REACHABLE/xw-export" -q $p $acls -x x/ours/d full.img >.out 2>.err
 		$run mkdir x/tars/d
 		$run tar $p $acls --xattrs-exclude='system.*' --warning=no-timestamp --xattrs --xattrs-include='*' --numeric-owner --delay-directory-restore -xf full.tar -C x/tars/d 2>/dev/null
 		equal "$who $p like GNU tar" "$(state x/ours/d | sha256sum)" "$(state x/tars/d | sha256sum)"
