@@ -32,6 +32,7 @@ struct xw_update_new {
 	void *arg;
 	bool whole; /* files: no holes, and never in the inode */
 	xw_ino parent; /* directories: what ".." means; others: whose neighbour it should be */
+	xw_ino goal; /* the first free inode from here on; 0: where the parent's group begins */
 };
 
 /*

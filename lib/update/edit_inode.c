@@ -206,9 +206,9 @@ static int number(struct maker *k)
 {
 	const struct xw_super *sb = &k->u->img->sb;
 	const uint32_t group = (XW_MAX(k->new->parent, 1u) - 1) / sb->inodes_per_group;
-	const xw_ino goal = XW_MAX(group * sb->inodes_per_group + 1, sb->first_ino);
-	const int ret =
-		xw_ispace_alloc(k->u->inodes, goal, xw_binode_is(&k->n, XW_S_IFDIR), &k->n.ino);
+	const xw_ino start = XW_MAX(group * sb->inodes_per_group + 1, sb->first_ino);
+	const int ret = xw_ispace_alloc(k->u->inodes, k->new->goal ? k->new->goal : start,
+					xw_binode_is(&k->n, XW_S_IFDIR), &k->n.ino);
 
 	k->goal = sb->first_data_block +
 		  (uint64_t)((k->n.ino - 1) / sb->inodes_per_group) * sb->blocks_per_group;

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Operations on files. Blocks come in pieces of at most 8 MiB, as Linux's delayed allocation asks
+ * for them, each next to the one before if it can.
+ *
+ * Room is looked at before an operation begins, since an update that failed half way is lost. What
+ * the step has freed can be used again only behind its commit; where that is enough to matter the
+ * step ends early.
+ */
+#include "config.h"
+
+#include "age/world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "age/world_internal.h"
+#include "base/auto.h"
+
+#define PIECE (UINT64_C(8) << 20) /* bytes */
+#define STREAM 16 /* blocks: files of so many go where the last such file ended */
+#define KEPT 256 /* blocks for directories and maps, or a 32nd of a small image */
+
+/* ---- room ---- */
+
+static uint64_t kept(const struct xw_age_world *w)
+{
+	return XW_MIN(KEPT, w->u->img->sb.blocks_count / 32);
+}
+
+/* Blocks that the map of so many blocks can need. */
+static uint64_t for_map(const struct xw_age_world *w, uint64_t blocks)
+{
+	return blocks / (w->u->img->block_size / 16) + 4;
+}
+
+/* Data blocks that there are for an operation that wants this many. */
+static uint64_t data_room(const struct xw_age_world *w, uint64_t want)
+{
+	const uint64_t free = xw_space_free_blocks(w->u->space);
+	const uint64_t less = kept(w) + for_map(w, XW_MIN(want, free));
+
+	return XW_MIN(want, free > less ? free - less : 0);
+}
+
+/*
+ * Can an operation that makes a name, and wants `bytes`, begin? 0: no. XW_AGE_COMMIT_FIRST: behind
+ * a commit. 2: yes.
+ */
+static int room_for(const struct xw_age_world *w, uint64_t bytes)
+{
+	const struct xw_update *u = w->u;
+	const uint64_t want = xw_div_up(bytes, u->img->block_size);
+	const uint64_t pending = u->stats.freed_blocks;
+
+	if (data_room(w, want) < want && pending >= XW_MAX(u->img->sb.blocks_count / 128, 64))
+		return XW_AGE_COMMIT_FIRST;
+	if (xw_space_free_blocks(u->space) < kept(w) || xw_ispace_free_count(u->inodes) < 64)
+		return 0;
+	return 2;
+}
+
+/* ---- blocks of a file ---- */
+
+static int add_blocks(struct xw_age_world *w, xw_ino ino, struct xw_update_map *m, uint64_t from,
+		      uint64_t to)
+{
+	const uint64_t piece = XW_MAX(PIECE / w->u->img->block_size, 1);
+	const struct xw_extent *last = m->e.n ? &m->e.v[m->e.n - 1] : NULL;
+	const uint64_t group = (ino - 1) / w->u->img->sb.inodes_per_group;
+	struct xw_alloc_req req = {.goal = last ? last->pblk + last->len
+						: w->u->img->sb.first_data_block +
+							   group * w->u->img->sb.blocks_per_group};
+
+	if (!last && to - from >= STREAM)
+		req.flags = XW_ALLOC_STREAM;
+	while (from < to) {
+		struct xw_run run;
+		int ret;
+
+		req.len = XW_MIN(to - from, piece);
+		ret = xw_space_alloc(w->u->space, &req, &run);
+		if (!ret)
+			ret = xw_update_map_add(
+				w->u, m,
+				(struct xw_map_run){(xw_lblk)from, run.len, run.start, false});
+		if (ret)
+			return ret;
+		from += run.len;
+		req.goal = run.start + run.len;
+		req.flags = 0;
+	}
+	return 0;
+}
+
+int xw_age_world_resize(struct xw_age_world *w, xw_ino ino, uint64_t bytes, bool anew)
+{
+	struct xw_update *u = w->u;
+	const uint64_t bs = u->img->block_size;
+	struct xw_update_map m = {0};
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	uint64_t have = 0, want = xw_div_up(bytes, bs), room;
+	int ret = xw_update_uninline(u, ino);
+
+	if (!ret)
+		ret = xw_update_get(u, ino, &in, &raw);
+	if (!ret)
+		ret = xw_update_map_read(u, ino, &in, &m);
+	if (!ret && m.e.n)
+		have = m.e.v[m.e.n - 1].lblk + (uint64_t)m.e.v[m.e.n - 1].len;
+	if (!ret && (anew || want < have)) {
+		ret = xw_update_map_punch(u, &m, anew ? 0 : want, UINT32_MAX);
+		have = anew ? 0 : want;
+	}
+	room = ret ? 0 : data_room(w, want - have);
+	if (room < want - have) {
+		w->counts->shortened++;
+		want = have + room;
+		bytes = want * bs;
+	}
+	if (!ret && want > have)
+		ret = add_blocks(w, ino, &m, have, want);
+	if (!ret) {
+		w->counts->written += want > have ? (want - have) * bs : 0;
+		u->large_file |= bytes > INT32_MAX;
+		in.size = bytes;
+		in.mtime = in.ctime = (struct xw_time){.sec = u->now};
+		ret = xw_update_map_write(u, ino, &in, &m);
+	}
+	if (!ret)
+		ret = xw_update_put(u, ino, &in, steal(raw));
+	xw_update_map_end(&m);
+	return ret;
+}
+
+/* ---- operations; 1: skipped ---- */
+
+static int create(struct xw_age_world *w, const struct xw_age_op *op)
+{
+	struct xw_age_place p;
+	int ret = xw_age_world_find(w, op->path, true, &p);
+
+	if (!ret && p.ino)
+		return 1;
+	if (!ret)
+		ret = xw_age_world_make_file(w, &p);
+	if (!ret && op->bytes)
+		ret = xw_age_world_resize(w, p.ino, op->bytes, false);
+	w->counts->created += !ret;
+	return ret;
+}
+
+static int change(struct xw_age_world *w, const struct xw_age_op *op)
+{
+	struct xw_age_place p;
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	uint64_t bytes = op->bytes;
+	int ret = xw_age_world_find(w, op->path, false, &p);
+
+	if (!ret && !p.ino)
+		return 1;
+	if (!ret)
+		ret = xw_update_get(w->u, p.ino, &in, &raw);
+	if (!ret && (in.mode & XW_S_IFMT) != XW_S_IFREG)
+		return 1;
+	if (!ret && op->what == XW_AGE_APPEND)
+		bytes = in.size + XW_MIN(op->bytes, UINT64_MAX / 2 - in.size);
+	if (bytes / w->u->img->block_size >= UINT32_MAX)
+		return 1;
+	if (!ret && op->what == XW_AGE_TRUNCATE && bytes > in.size)
+		return 1; /* a hole would change nothing that is measured */
+	if (!ret)
+		ret = xw_age_world_resize(w, p.ino, bytes, op->what == XW_AGE_OVERWRITE);
+	w->counts->changed += !ret;
+	return ret;
+}
+
+/* The inode lost a name. */
+static int lose_link(struct xw_age_world *w, xw_ino ino)
+{
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	int ret = xw_update_get(w->u, ino, &in, &raw);
+
+	if (ret)
+		return ret;
+	return in.links > 1 ? xw_update_add_links(w->u, ino, -1) : xw_update_drop(w->u, ino);
+}
+
+static int delete (struct xw_age_world *w, const struct xw_age_op *op)
+{
+	struct xw_age_place p;
+	int ret = xw_age_world_find(w, op->path, false, &p);
+
+	if (!ret && (!p.ino || xw_age_is_dir(w, p.ino)))
+		return 1;
+	if (!ret)
+		ret = xw_age_world_unlink(w, &p);
+	if (!ret)
+		ret = lose_link(w, p.ino);
+	w->counts->removed += !ret;
+	return ret;
+}
+
+static int rename_file(struct xw_age_world *w, const struct xw_age_op *op)
+{
+	struct xw_age_place from, to;
+	int ret = xw_age_world_find(w, op->to, true, &to);
+
+	if (!ret && to.ino && xw_age_is_dir(w, to.ino))
+		return 1;
+	if (!ret)
+		ret = xw_age_world_find(w, op->path, false, &from);
+	if (!ret && (!from.ino || from.ino == to.ino || xw_age_is_dir(w, from.ino)))
+		return 1;
+	if (!ret)
+		ret = xw_age_world_unlink(w, &from);
+	if (!ret)
+		ret = xw_age_world_find(w, op->to, true, &to);
+	if (!ret && to.ino) {
+		ret = xw_age_world_unlink(w, &to);
+		if (!ret)
+			ret = lose_link(w, to.ino);
+	}
+	if (!ret)
+		ret = xw_age_world_link(w, &to, from.ino, XW_FT_REG);
+	w->counts->changed += !ret;
+	return ret;
+}
+
+static int make_dir(struct xw_age_world *w, const struct xw_age_op *op)
+{
+	struct xw_age_place p;
+	int ret = xw_age_world_find(w, op->path, true, &p);
+
+	if (!ret && p.ino)
+		return 1;
+	if (!ret)
+		ret = xw_age_world_make_dir(w, &p);
+	w->counts->created += !ret;
+	return ret;
+}
+
+static int remove_dir(struct xw_age_world *w, const struct xw_age_op *op)
+{
+	struct xw_age_place p;
+	int ret = xw_age_world_find(w, op->path, false, &p);
+
+	if (!ret && (!p.ino || !xw_age_is_dir(w, p.ino)))
+		return 1;
+	if (!ret)
+		ret = xw_age_world_remove_dir(w, &p);
+	w->counts->removed += !ret;
+	return ret;
+}
+
+static int set_xattr(struct xw_age_world *w, const struct xw_age_op *op)
+{
+	const struct xw_update_xattr x = {
+		.name = op->to, .value = op->value, .len = strlen(op->value)};
+	struct xw_age_place p;
+	int ret = xw_age_world_find(w, op->path, false, &p);
+
+	if (!ret && (!p.ino || xw_age_is_dir(w, p.ino)))
+		return 1;
+	if (!ret)
+		ret = xw_update_set_xattr(w->u, p.ino, &x);
+	w->counts->changed += !ret;
+	return ret;
+}
+
+/* Bytes for which there should be room before it begins; no room at all is needed to free some. */
+static bool needs_room(const struct xw_age_op *op, uint64_t *bytes)
+{
+	*bytes = 0;
+	switch (op->what) {
+	case XW_AGE_DELETE:
+	case XW_AGE_RMDIR:
+	case XW_AGE_TRUNCATE:
+		return false;
+	case XW_AGE_CREATE:
+	case XW_AGE_APPEND:
+	case XW_AGE_OVERWRITE:
+		*bytes = op->bytes;
+		return true;
+	default:
+		return true;
+	}
+}
+
+int xw_age_world_apply(struct xw_age_world *w, const struct xw_age_op *op)
+{
+	static int (*const functions[])(struct xw_age_world *, const struct xw_age_op *) = {
+		[XW_AGE_CREATE] = create,      [XW_AGE_APPEND] = change,
+		[XW_AGE_TRUNCATE] = change,    [XW_AGE_OVERWRITE] = change,
+		[XW_AGE_DELETE] = delete,      [XW_AGE_RENAME] = rename_file,
+		[XW_AGE_MKDIR] = make_dir,     [XW_AGE_RMDIR] = remove_dir,
+		[XW_AGE_SETXATTR] = set_xattr,
+	};
+	uint64_t bytes;
+	int room = needs_room(op, &bytes) ? room_for(w, bytes) : 2;
+	int ret = 1;
+
+	if (room == XW_AGE_COMMIT_FIRST)
+		return room;
+	if (room)
+		ret = functions[op->what](w, op);
+	if (ret < 0)
+		return ret;
+	w->counts->skipped += ret;
+	w->counts->ops++;
+	return 0;
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Aging by distributions, after Kadekodi, Nagarajan and Ganger (Geriatrix, 2018): files are created
+ * until the image is as full as wanted, then created and deleted around that. Sizes and depths of
+ * new files are drawn from their distributions. A file's age, relative to the time since the first
+ * one, is steered by deletions: one file of the age class that has the most files too many.
+ *
+ * The model counts blocks by itself, so that its operations do not depend on what became of them.
+ */
+#include "config.h"
+
+#include "age/source.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "age/run_internal.h"
+#include "age/tables.h"
+
+#define PATH_ROOM 1024
+#define DEFAULT_UTIL 8000
+#define DEFAULT_OVERWRITES 2 /* times the image's size, where nothing else ends the run */
+
+/* A file, at its position by birth. */
+struct file {
+	uint64_t id; /* as many files were created before it */
+	uint32_t blocks;
+	uint16_t depth; /* row */
+	uint16_t live;
+	uint32_t dir; /* of the directories at its depth */
+};
+
+struct geriatrix {
+	struct xw_age_tables t;
+	struct xw_age_rng rng;
+	struct xw_diag *diag;
+	XW_VEC(struct file) files; /* by birth */
+	uint32_t *sums; /* Fenwick tree over files: live ones */
+	size_t n_sums; /* power of two; room for as many files */
+	uint64_t live, created;
+	uint64_t target, used; /* blocks of files */
+	uint64_t written, write_end; /* blocks; 0: no end */
+	uint64_t ops, done;
+	uint32_t block_size;
+	char path[PATH_ROOM];
+};
+
+static void geriatrix_close(void *state)
+{
+	struct geriatrix *g = state;
+
+	xw_age_tables_free(&g->t);
+	xw_vec_free(&g->files);
+	free(g->sums);
+	free(g);
+}
+
+/* ---- files by birth ---- */
+
+static void count(struct geriatrix *g, size_t at, int delta)
+{
+	for (size_t i = at + 1; i <= g->n_sums; i += i & -i)
+		g->sums[i] += (uint32_t)delta;
+}
+
+/* Live files below position n. */
+static uint64_t live_below(const struct geriatrix *g, size_t n)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = n; i; i -= i & -i)
+		sum += g->sums[i];
+	return sum;
+}
+
+/* Position of the k-th live file, from 0 on. */
+static size_t nth_live(const struct geriatrix *g, uint64_t k)
+{
+	size_t at = 0;
+
+	for (size_t step = g->n_sums; step; step /= 2) {
+		if (at + step > g->n_sums || g->sums[at + step] > k)
+			continue;
+		at += step;
+		k -= g->sums[at];
+	}
+	return at;
+}
+
+/* Drop dead files from the list, and make room for more. */
+static int compact(struct geriatrix *g)
+{
+	size_t n = 0, room = 1024;
+
+	for (size_t i = 0; i < g->files.n; i++)
+		if (g->files.v[i].live)
+			g->files.v[n++] = g->files.v[i];
+	g->files.n = n;
+	while (room < 2 * n)
+		room *= 2;
+	if (room != g->n_sums) {
+		free(g->sums);
+		g->n_sums = room;
+		g->sums = malloc((room + 1) * sizeof(*g->sums));
+	}
+	if (!g->sums)
+		return xw_fail_nomem(g->diag, "files");
+	for (size_t i = 0; i <= room; i++)
+		g->sums[i] = 0;
+	for (size_t i = 0; i < n; i++)
+		count(g, i, 1);
+	return 0;
+}
+
+/* First position that was born at or after `birth`. */
+static size_t born_from(const struct geriatrix *g, uint64_t birth)
+{
+	size_t low = 0, high = g->files.n;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (g->files.v[mid].id < birth)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* ---- operations ---- */
+
+/* The path of a file: at each depth one of that depth's directories, parents spread evenly. */
+static void print_path(struct geriatrix *g, const struct file *f)
+{
+	const struct xw_age_table *t = &g->t.depths;
+	const uint64_t depth = t->a.v[f->depth].value;
+	uint64_t at[65], dir = f->dir;
+	size_t row = f->depth, n = 0;
+
+	for (uint64_t d = depth; d; d--) {
+		const uint64_t here = XW_MAX(t->a.v[row].subdirs, 1);
+
+		at[d] = dir;
+		if (row && t->a.v[row - 1].value >= d - 1) {
+			row--;
+			dir = dir * XW_MAX(t->a.v[row].subdirs, 1) / here;
+		}
+	}
+	for (uint64_t d = 1; d <= depth; d++)
+		n += (size_t)snprintf(g->path + n, PATH_ROOM - n, "d%" PRIu64 "/", at[d]);
+	snprintf(g->path + n, PATH_ROOM - n, "f%010" PRIu64, f->id);
+}
+
+static int create(struct geriatrix *g, struct xw_age_op *op)
+{
+	const struct xw_age_table *sizes = &g->t.sizes, *depths = &g->t.depths;
+	const size_t s = xw_age_table_pick(sizes, xw_age_below(&g->rng, sizes->weight));
+	struct file f = {.id = g->created++, .live = 1};
+	const uint64_t low = s ? sizes->a.v[s - 1].value + 1 : sizes->a.v[s].value / 2;
+	uint64_t bytes = xw_age_log_uniform(&g->rng, low, sizes->a.v[s].value);
+
+	f.depth = (uint16_t)xw_age_table_pick(depths, xw_age_below(&g->rng, depths->weight));
+	f.dir = (uint32_t)xw_age_below(&g->rng, XW_MAX(depths->a.v[f.depth].subdirs, 1));
+	bytes = XW_MIN(bytes, (uint64_t)UINT32_MAX / 2 * g->block_size);
+	f.blocks = (uint32_t)xw_div_up(bytes, g->block_size);
+	if (g->files.n >= g->n_sums && compact(g))
+		return XW_ERR_NOMEM;
+	if (xw_vec_push(&g->files, f))
+		return xw_fail_nomem(g->diag, "files");
+	count(g, g->files.n - 1, 1);
+	g->live++;
+	g->used += f.blocks;
+	g->written += f.blocks;
+	print_path(g, &f);
+	*op = (struct xw_age_op){.what = XW_AGE_CREATE, .path = g->path, .bytes = bytes};
+	return 1;
+}
+
+/* Live files 0 .. *from - 1 are older than the class with the most files too many, of *n files. */
+static void pick_class(const struct geriatrix *g, uint64_t *from, uint64_t *n)
+{
+	const struct xw_age_table *t = &g->t.ages;
+	const uint64_t oldest = t->a.v[t->a.n - 1].value;
+	uint64_t end = g->live;
+	double most = -2;
+
+	*from = 0;
+	*n = g->live;
+	for (size_t i = 0; i < t->a.n; i++) {
+		const double age = (double)t->a.v[i].value / (double)oldest;
+		const uint64_t birth = g->created - (uint64_t)(age * (double)g->created);
+		const uint64_t start = i + 1 < t->a.n ? live_below(g, born_from(g, birth)) : 0;
+		const uint64_t here = end > start ? end - start : 0;
+		const double extra = (double)here / (double)g->live -
+				     (double)t->a.v[i].weight / (double)t->weight;
+
+		if (here && extra > most) {
+			most = extra;
+			*from = start;
+			*n = here;
+		}
+		end = XW_MIN(end, start);
+	}
+}
+
+static int delete (struct geriatrix *g, struct xw_age_op *op)
+{
+	uint64_t from, n;
+	struct file *f;
+	size_t at;
+
+	pick_class(g, &from, &n);
+	at = nth_live(g, from + xw_age_below(&g->rng, n));
+	f = &g->files.v[at];
+	f->live = 0;
+	count(g, at, -1);
+	g->live--;
+	g->used -= f->blocks;
+	print_path(g, f);
+	*op = (struct xw_age_op){.what = XW_AGE_DELETE, .path = g->path};
+	return 1;
+}
+
+static int geriatrix_next(void *state, struct xw_age_op *op)
+{
+	struct geriatrix *g = state;
+	const uint64_t slack = g->target / 100;
+	bool make;
+
+	if ((g->ops && g->done == g->ops) || (g->write_end && g->written >= g->write_end))
+		return 0;
+	g->done++;
+	make = xw_age_below(&g->rng, 2);
+	if (!g->live || g->used + slack < g->target)
+		make = true;
+	else if (g->used > g->target + slack)
+		make = false;
+	return make ? create(g, op) : delete (g, op);
+}
+
+int xw_age_geriatrix(const struct xw_age_opts *o, const struct xw_age_base *base,
+		     struct xw_diag *diag, struct xw_age_source *src)
+{
+	const uint64_t want = xw_age_share(base->blocks, o->util ? o->util : DEFAULT_UTIL);
+	const uint64_t before = base->blocks - base->free;
+	struct geriatrix *g = calloc(1, sizeof(*g));
+	int ret = g ? xw_age_tables_load(o, diag, &g->t) : xw_fail_nomem(diag, "files");
+
+	*src = (struct xw_age_source){g, geriatrix_next, geriatrix_close};
+	if (!ret && want <= before + base->blocks / 100)
+		ret = xw_fail(diag, XW_ERR_USAGE,
+			      "--util: the image is as full already, before it is aged");
+	if (!ret)
+		ret = compact(g);
+	if (ret) {
+		if (g)
+			geriatrix_close(g);
+		*src = (struct xw_age_source){0};
+		return ret;
+	}
+	g->rng.state = o->seed;
+	g->diag = diag;
+	g->ops = o->ops;
+	g->block_size = base->block_size;
+	g->target = want - before;
+	if (!o->ops && !xw_age_until_any(&o->until))
+		g->write_end = DEFAULT_OVERWRITES * base->blocks;
+	return 0;
+}

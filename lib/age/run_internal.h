@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the run (run.c), the bulk mode (fast.c) and the measuring (measure.c). */
+#ifndef XW_AGE_RUN_INTERNAL_H
+#define XW_AGE_RUN_INTERNAL_H
+
+#include "age/state.h"
+
+struct xw_age_run {
+	const char *path;
+	const struct xw_age_opts *o;
+	struct xw_diag *diag;
+	struct xw_age_result *res;
+	struct xw_age_source src;
+	struct xw_age_state state;
+	struct xw_age_op op; /* have_op: the next one, not done yet */
+	bool have_op, begun, resuming, finishing;
+};
+
+/* share / 10000 of n, rounded up. */
+static inline uint64_t xw_age_share(uint64_t n, uint32_t share)
+{
+	return n / XW_AGE_ONE * share + xw_div_up(n % XW_AGE_ONE * share, XW_AGE_ONE);
+}
+
+/* The image opened for one step. */
+int xw_age_open(struct xw_age_run *r, struct xw_update **u);
+/* One step of the bulk mode; sets r->state.ended at the end. */
+int xw_age_fast_step(struct xw_age_run *r, struct xw_age_world *w);
+/* Free space, and with `files` the maps of files; no walk over the tree. */
+int xw_age_measure_some(const char *path, const struct xw_age_opts *o, bool files,
+			struct xw_diag *diag, struct xw_age_measure *m);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where operations come from. A source depends on the options and on what the image was when aging
+ * began, never on what became of earlier operations: so a resumed run gets its place in the stream
+ * by asking for as many operations again, without touching the image.
+ */
+#ifndef XW_AGE_SOURCE_H
+#define XW_AGE_SOURCE_H
+
+#include "age/age.h"
+
+enum xw_age_what {
+	XW_AGE_CREATE, /* a file of `bytes`; missing directories are made */
+	XW_AGE_APPEND, /* `bytes` more */
+	XW_AGE_TRUNCATE, /* to `bytes` */
+	XW_AGE_OVERWRITE, /* all of it, in new blocks: a file replaced by its next version */
+	XW_AGE_DELETE,
+	XW_AGE_RENAME, /* to `to`, which is replaced if it is a file */
+	XW_AGE_MKDIR,
+	XW_AGE_RMDIR,
+	XW_AGE_SETXATTR, /* attribute `to` becomes `value` */
+};
+
+/* Strings belong to the source and are valid until the next operation. */
+struct xw_age_op {
+	enum xw_age_what what;
+	const char *path, *to; /* below opts->dir; no leading slash */
+	const char *value;
+	uint64_t bytes;
+};
+
+/* Does something other than the profile end the run? Then profiles have no end of their own. */
+static inline bool xw_age_until_any(const struct xw_age_until *u)
+{
+	return u->util || u->layout || u->no_run || u->ops || u->overwrites;
+}
+
+/* The image as it was when aging began. */
+struct xw_age_base {
+	uint64_t blocks, free; /* blocks */
+	uint32_t block_size;
+	int64_t now;
+};
+
+struct xw_age_source {
+	void *state;
+	/* 1: *op is the next one; 0: there are no more; or a failure. */
+	int (*next)(void *state, struct xw_age_op *op);
+	void (*close)(void *state);
+};
+
+/* Close it with src->close(src->state) after success. */
+int xw_age_source_open(const struct xw_age_opts *o, const struct xw_age_base *base,
+		       struct xw_diag *diag, struct xw_age_source *src);
+int xw_age_pazdera(const struct xw_age_opts *o, struct xw_diag *diag, struct xw_age_source *src);
+int xw_age_alternate(const struct xw_age_opts *o, const struct xw_age_base *base,
+		     struct xw_diag *diag, struct xw_age_source *src);
+int xw_age_geriatrix(const struct xw_age_opts *o, const struct xw_age_base *base,
+		     struct xw_diag *diag, struct xw_age_source *src);
+int xw_age_trace(const struct xw_age_opts *o, struct xw_diag *diag, struct xw_age_source *src);
+
+/* ---- random numbers: integers only, so that they are the same on every machine ---- */
+
+struct xw_age_rng {
+	uint64_t state;
+};
+
+/* splitmix64 */
+static inline uint64_t xw_age_random(struct xw_age_rng *r)
+{
+	uint64_t z = (r->state += UINT64_C(0x9E3779B97F4A7C15));
+
+	z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+	z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+	return z ^ z >> 31;
+}
+
+/* 0 .. n - 1; n > 0. The bias is below n / 2^64. */
+static inline uint64_t xw_age_below(struct xw_age_rng *r, uint64_t n)
+{
+	return (uint64_t)((unsigned __int128)xw_age_random(r) * n >> 64);
+}
+
+/* min .. max, each power of two as likely as any other. */
+uint64_t xw_age_log_uniform(struct xw_age_rng *r, uint64_t min, uint64_t max);
+
+#endif

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The models are histograms read off the published figures, in rows of a few per cent:
+ *
+ *	agrawal	Agrawal, Bolosky, Douceur, Lorch: A five-year study of file-system metadata, 2007
+ *	douceur	Douceur, Bolosky: A large-scale study of file-system contents, 1999
+ *	dayal	Dayal: Characterizing HEC storage systems at rest, 2008
+ *
+ * Ages are relative to the oldest file. A file has a first line with the number of rows, then rows
+ * of a value and a weight; depths have a third number, the directories at that depth. What follows
+ * the rows is not read.
+ */
+#include "config.h"
+
+#include "age/tables.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "plan/parse.h"
+
+#define ROWS_MAX 4096
+#define FIXED 1000 /* values of ages have fractions: thousandths are kept */
+
+enum { AGES, SIZES, DEPTHS, KINDS };
+
+#define MODEL_ROWS 16
+
+static const struct model {
+	const char *name;
+	struct xw_age_row rows[KINDS][MODEL_ROWS]; /* a weight of 0 ends them */
+} models[] = {
+	{"agrawal",
+	 {{{1, 2, 0}, {3, 4, 0}, {10, 13, 0}, {30, 23, 0}, {90, 32, 0}, {240, 20, 0}, {1000, 6, 0}},
+	  {{512, 14, 0},
+	   {1 << 11, 22, 0},
+	   {1 << 13, 25, 0},
+	   {1 << 15, 18, 0},
+	   {1 << 17, 12, 0},
+	   {1 << 19, 6, 0},
+	   {1 << 21, 2, 0},
+	   {1 << 23, 1, 0}},
+	  {{1, 1, 2},
+	   {2, 3, 6},
+	   {3, 8, 14},
+	   {4, 11, 22},
+	   {5, 13, 30},
+	   {6, 14, 34},
+	   {7, 17, 30},
+	   {8, 11, 24},
+	   {9, 9, 18},
+	   {10, 6, 12},
+	   {11, 4, 8},
+	   {12, 3, 4}}}},
+	{"douceur",
+	 {{{1, 3, 0},
+	   {4, 4, 0},
+	   {16, 9, 0},
+	   {60, 16, 0},
+	   {240, 26, 0},
+	   {500, 27, 0},
+	   {1000, 15, 0}},
+	  {{64, 9, 0},
+	   {512, 19, 0},
+	   {1 << 11, 22, 0},
+	   {1 << 13, 20, 0},
+	   {1 << 15, 17, 0},
+	   {1 << 17, 9, 0},
+	   {1 << 19, 3, 0},
+	   {1 << 22, 1, 0}},
+	  {{1, 6, 16},
+	   {2, 13, 40},
+	   {3, 18, 48},
+	   {4, 20, 40},
+	   {5, 16, 24},
+	   {6, 12, 12},
+	   {7, 7, 6},
+	   {8, 8, 3}}}},
+	{"dayal",
+	 {{{1, 1, 0}, {10, 4, 0}, {50, 10, 0}, {150, 20, 0}, {400, 35, 0}, {1000, 30, 0}},
+	  {{1 << 11, 25, 0},
+	   {1 << 13, 16, 0},
+	   {1 << 15, 18, 0},
+	   {1 << 17, 16, 0},
+	   {1 << 20, 14, 0},
+	   {1 << 23, 8, 0},
+	   {1 << 26, 3, 0}},
+	  {{2, 4, 4},
+	   {3, 8, 12},
+	   {4, 14, 24},
+	   {5, 18, 40},
+	   {6, 20, 48},
+	   {7, 16, 40},
+	   {8, 11, 24},
+	   {9, 9, 12}}}},
+};
+
+static int add(struct xw_age_table *t, struct xw_age_row row, struct xw_diag *diag)
+{
+	t->weight += row.weight;
+	return xw_vec_push(&t->a, row) ? xw_fail_nomem(diag, "distribution") : 0;
+}
+
+static int from_model(const struct model *m, int kind, struct xw_diag *diag, struct xw_age_table *t)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < MODEL_ROWS && m->rows[kind][i].weight && !ret; i++)
+		ret = add(t, m->rows[kind][i], diag);
+	return ret;
+}
+
+/* ---- files ---- */
+
+static int bad(struct xw_diag *diag, const char *path, uint64_t line, const char *why)
+{
+	return xw_fail(diag, XW_ERR_INPUT, "%s: line %" PRIu64 ": %s", path, line, why);
+}
+
+/* The numbers of a line; how many there are, or 0 where something is no number. */
+static size_t numbers(char *line, double v[3])
+{
+	char *save, *word = strtok_r(line, " \t\r\n", &save);
+	size_t n = 0;
+
+	for (; word && n < 3; word = strtok_r(NULL, " \t\r\n", &save))
+		if (xw_parse_decimal(word, strlen(word), &v[n++]))
+			return 0;
+	return n;
+}
+
+static int parse_row(char *line, int kind, struct xw_age_row *row)
+{
+	double v[3] = {0};
+	const size_t n = numbers(line, v);
+
+	if (n < 2 || v[0] > 1e15 || v[1] > 1e9 || v[2] > 1e6)
+		return XW_ERR_INPUT;
+	*row = (struct xw_age_row){.value = (uint64_t)(kind == AGES ? v[0] * FIXED : v[0]),
+				   .weight = (uint32_t)v[1],
+				   .subdirs = (uint32_t)v[2]};
+	return kind == DEPTHS && row->value > 64 ? XW_ERR_INPUT : 0;
+}
+
+static int read_rows(FILE *f, const char *path, int kind, struct xw_diag *diag,
+		     struct xw_age_table *t)
+{
+	auto_free char *line = NULL;
+	size_t room = 0;
+	uint64_t left = 0;
+	struct xw_age_row row;
+	int ret = 0;
+
+	for (uint64_t no = 1; !ret && (no == 1 || left); no++) {
+		if (getline(&line, &room, f) < 0)
+			return bad(diag, path, no, "the file ends early");
+		line[strcspn(line, " \t\r\n")] = no == 1 ? 0 : line[strcspn(line, " \t\r\n")];
+		if (no == 1 && (xw_parse_u64(line, &left) || !left || left > ROWS_MAX))
+			return bad(diag, path, no, "must be the number of rows, 1 to 4096");
+		if (no == 1)
+			continue;
+		if (parse_row(line, kind, &row))
+			return bad(diag, path, no, "must be a value and a weight");
+		if (t->a.n && t->a.v[t->a.n - 1].value >= row.value)
+			return bad(diag, path, no, "values must ascend");
+		ret = add(t, row, diag);
+		left--;
+	}
+	return !ret && !t->weight ? bad(diag, path, 1, "all weights are 0") : ret;
+}
+
+static int from_file(const char *path, int kind, struct xw_diag *diag, struct xw_age_table *t)
+{
+	FILE *f = fopen(path, "re");
+	int ret;
+
+	if (!f)
+		return xw_fail_errno(diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
+				     "%s", path);
+	ret = read_rows(f, path, kind, diag, t);
+	fclose(f);
+	return ret;
+}
+
+int xw_age_tables_load(const struct xw_age_opts *o, struct xw_diag *diag, struct xw_age_tables *t)
+{
+	const char *const files[KINDS] = {o->ages, o->sizes, o->depths};
+	struct xw_age_table *const tables[KINDS] = {&t->ages, &t->sizes, &t->depths};
+	const char *name = o->model ? o->model : models[0].name;
+	const struct model *m = NULL;
+	int ret = 0;
+
+	*t = (struct xw_age_tables){0};
+	for (size_t i = 0; i < XW_ARRAY_SIZE(models); i++)
+		if (!strcmp(models[i].name, name))
+			m = &models[i];
+	if (!m)
+		return xw_fail(diag, XW_ERR_USAGE,
+			       "no such model '%s': agrawal, douceur and dayal are known", name);
+	for (int k = 0; k < KINDS && !ret; k++)
+		ret = files[k] ? from_file(files[k], k, diag, tables[k])
+			       : from_model(m, k, diag, tables[k]);
+	return ret;
+}
+
+void xw_age_tables_free(struct xw_age_tables *t)
+{
+	xw_vec_free(&t->ages.a);
+	xw_vec_free(&t->sizes.a);
+	xw_vec_free(&t->depths.a);
+}
+
+size_t xw_age_table_pick(const struct xw_age_table *t, uint64_t n)
+{
+	size_t i = 0;
+
+	while (i + 1 < t->a.n && n >= t->a.v[i].weight)
+		n -= t->a.v[i++].weight;
+	return i;
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Names: directories found, made and kept open, files created, renamed and deleted.
+ *
+ * Invariant: an open directory's inode is changed through its handle alone; its record is written
+ * when the handle is put back.
+ */
+#include "config.h"
+
+#include "age/world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "age/place.h"
+#include "age/world_internal.h"
+#include "base/auto.h"
+
+/* ---- open directories ---- */
+
+static int put(struct xw_age_dir *d)
+{
+	const int ret = xw_update_dir_put(&d->ud);
+
+	xw_update_dir_end(&d->ud);
+	free(d->path);
+	*d = (struct xw_age_dir){0};
+	return ret;
+}
+
+int xw_age_world_end(struct xw_age_world *w)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < XW_AGE_DIRS && !ret; i++)
+		if (w->dirs[i].path)
+			ret = put(&w->dirs[i]);
+	return ret;
+}
+
+void xw_age_world_close(struct xw_age_world *w)
+{
+	for (size_t i = 0; i < XW_AGE_DIRS; i++) {
+		if (!w->dirs[i].path)
+			continue;
+		xw_update_dir_end(&w->dirs[i].ud);
+		free(w->dirs[i].path);
+		w->dirs[i] = (struct xw_age_dir){0};
+	}
+	free(w->path);
+	w->path = NULL;
+	w->path_room = 0;
+}
+
+static struct xw_age_dir *find_open(struct xw_age_world *w, const char *path, size_t len)
+{
+	for (size_t i = 0; i < XW_AGE_DIRS; i++) {
+		struct xw_age_dir *d = &w->dirs[i];
+
+		if (d->path && !strncmp(d->path, path, len) && !d->path[len]) {
+			d->used = ++w->clock;
+			return d;
+		}
+	}
+	return NULL;
+}
+
+/* A free place; the directory that was not used for longest makes room. */
+static int make_room(struct xw_age_world *w, struct xw_age_dir **out)
+{
+	struct xw_age_dir *oldest = &w->dirs[0];
+
+	for (size_t i = 0; i < XW_AGE_DIRS; i++) {
+		struct xw_age_dir *d = &w->dirs[i];
+
+		if (!d->path) {
+			*out = d;
+			return 0;
+		}
+		if (d->used < oldest->used)
+			oldest = d;
+	}
+	*out = oldest;
+	return put(oldest);
+}
+
+static int open_dir(struct xw_age_world *w, const char *path, size_t len, xw_ino ino,
+		    struct xw_age_dir **out)
+{
+	auto_free char *copy = strndup(path, len);
+	int ret = copy ? make_room(w, out) : xw_fail_nomem(w->u->diag, "directory");
+
+	if (!ret)
+		ret = xw_update_uninline(w->u, ino);
+	if (ret)
+		return ret;
+	xw_image_forget(w->u->img); /* its map may have been written since it was read */
+	ret = xw_update_dir_begin(w->u, ino, &(*out)->ud);
+	if (ret) {
+		xw_update_dir_end(&(*out)->ud);
+		return ret;
+	}
+	(*out)->path = steal(copy);
+	(*out)->ino = ino;
+	(*out)->used = ++w->clock;
+	return 0;
+}
+
+int xw_age_world_root(struct xw_age_world *w, struct xw_age_dir **out)
+{
+	*out = find_open(w, "", 0);
+	return *out ? 0 : open_dir(w, "", 0, XW_INO_ROOT, out);
+}
+
+static void touch(struct xw_age_world *w, struct xw_age_dir *d)
+{
+	d->ud.in.mtime = d->ud.in.ctime = (struct xw_time){.sec = w->u->now};
+}
+
+/* What a directory's record counts when a subdirectory comes or goes. */
+static void count_subdir(struct xw_age_world *w, struct xw_age_dir *d, int delta)
+{
+	const bool many = w->u->img->sb.feature_ro_compat & XW_RO_DIR_NLINK;
+	struct xw_inode *in = &d->ud.in;
+
+	if (many && in->links == 1)
+		return;
+	in->links =
+		many && in->links + delta > (int)XW_LINK_MAX ? 1 : (uint16_t)(in->links + delta);
+}
+
+static bool no_more_subdirs(const struct xw_age_world *w, const struct xw_age_dir *d)
+{
+	return !(w->u->img->sb.feature_ro_compat & XW_RO_DIR_NLINK) &&
+	       d->ud.in.links >= XW_LINK_MAX;
+}
+
+static int make_dir(struct xw_age_world *w, struct xw_age_dir *parent, const char *name, size_t len,
+		    xw_ino *ino)
+{
+	const struct xw_update_new n = {
+		.mode = XW_S_IFDIR | 0755,
+		.parent = parent->ino,
+		.goal = xw_age_place_dir(w->u, parent->ino, name, len),
+	};
+	int ret = xw_update_create(w->u, &n, ino);
+
+	if (!ret)
+		ret = xw_dir_insert(&parent->ud.d, name, len, *ino, XW_FT_DIR);
+	if (ret)
+		return ret;
+	w->u->dirs++;
+	count_subdir(w, parent, 1);
+	touch(w, parent);
+	return 0;
+}
+
+/*
+ * The directory at path[0 .. len), opened; with `make`, missing ones are made. 1: it is missing, or
+ * is no directory.
+ */
+static int get_dir(struct xw_age_world *w, const char *path, size_t len, bool make,
+		   struct xw_age_dir **out)
+{
+	const char *slash;
+	struct xw_age_dir *parent;
+	size_t plen;
+	uint8_t ftype;
+	xw_ino ino;
+	int ret;
+
+	*out = find_open(w, path, len);
+	if (*out)
+		return 0;
+	if (!len)
+		return xw_age_world_root(w, out);
+	slash = memrchr(path, '/', len);
+	plen = slash ? (size_t)(slash - path) : 0;
+	ret = get_dir(w, path, plen, make, &parent);
+	if (ret)
+		return ret;
+	plen += slash != NULL;
+	ret = xw_dir_find(&parent->ud.d, path + plen, len - plen, &ino, &ftype);
+	if (ret == XW_ERR_NOTFOUND) {
+		if (!make || no_more_subdirs(w, parent))
+			return 1;
+		ret = make_dir(w, parent, path + plen, len - plen, &ino);
+	} else if (!ret && !xw_age_is_dir(w, ino)) {
+		return 1;
+	}
+	return ret ? ret : open_dir(w, path, len, ino, out);
+}
+
+bool xw_age_is_dir(struct xw_age_world *w, xw_ino ino)
+{
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+
+	if (xw_update_get(w->u, ino, &in, &raw)) {
+		xw_diag_clear(w->u->diag);
+		return false;
+	}
+	return (in.mode & XW_S_IFMT) == XW_S_IFDIR;
+}
+
+/* ---- the place of an operation ---- */
+
+/* "top/path", in w->path. */
+static int whole_path(struct xw_age_world *w, const char *path)
+{
+	const size_t room = strlen(w->top) + strlen(path) + 2;
+
+	if (room > w->path_room) {
+		char *more = realloc(w->path, room);
+
+		if (!more)
+			return xw_fail_nomem(w->u->diag, "path");
+		w->path = more;
+		w->path_room = room;
+	}
+	memcpy(w->path, w->top, strlen(w->top));
+	w->path[strlen(w->top)] = '/';
+	memcpy(w->path + strlen(w->top) + 1, path, strlen(path) + 1);
+	return 0;
+}
+
+int xw_age_world_find(struct xw_age_world *w, const char *path, bool make, struct xw_age_place *p)
+{
+	const char *slash;
+	int ret = whole_path(w, path);
+
+	*p = (struct xw_age_place){0};
+	if (ret)
+		return ret;
+	slash = strrchr(w->path, '/');
+	ret = get_dir(w, w->path, (size_t)(slash - w->path), make, &p->dir);
+	if (ret)
+		return ret;
+	p->len = strlen(slash + 1);
+	if (!p->len || p->len > XW_NAME_MAX || xw_name_is_dots(slash + 1, (uint8_t)p->len))
+		return 1;
+	memcpy(p->name, slash + 1, p->len);
+	ret = xw_dir_find(&p->dir->ud.d, p->name, p->len, &p->ino, NULL);
+	return ret == XW_ERR_NOTFOUND ? 0 : ret;
+}
+
+int xw_age_world_make_file(struct xw_age_world *w, struct xw_age_place *p)
+{
+	const struct xw_update_new n = {
+		.mode = XW_S_IFREG | 0644,
+		.parent = p->dir->ino,
+		.goal = xw_age_place_file(w->u, p->dir->ino),
+	};
+	int ret = xw_update_create(w->u, &n, &p->ino);
+
+	if (!ret)
+		ret = xw_dir_insert(&p->dir->ud.d, p->name, p->len, p->ino, XW_FT_REG);
+	if (!ret)
+		touch(w, p->dir);
+	return ret;
+}
+
+int xw_age_world_make_dir(struct xw_age_world *w, struct xw_age_place *p)
+{
+	return make_dir(w, p->dir, p->name, p->len, &p->ino);
+}
+
+int xw_age_world_link(struct xw_age_world *w, struct xw_age_place *p, xw_ino ino, uint8_t ftype)
+{
+	const int ret = xw_dir_insert(&p->dir->ud.d, p->name, p->len, ino, ftype);
+
+	touch(w, p->dir);
+	return ret;
+}
+
+int xw_age_world_unlink(struct xw_age_world *w, struct xw_age_place *p)
+{
+	const int ret = xw_dir_delete(&p->dir->ud.d, p->name, p->len, NULL);
+
+	touch(w, p->dir);
+	return ret;
+}
+
+/* The directory, which is open as `gone` or not at all, is empty and goes. */
+int xw_age_world_remove_dir(struct xw_age_world *w, struct xw_age_place *p)
+{
+	struct xw_age_dir *gone = find_open(w, w->path, strlen(w->path));
+	int ret = gone ? put(gone) : 0;
+
+	xw_image_forget(w->u->img);
+	if (!ret)
+		ret = xw_update_check_empty(w->u, p->ino);
+	if (ret == XW_ERR_STATE) {
+		xw_diag_clear(w->u->diag);
+		return 1;
+	}
+	if (!ret)
+		ret = xw_age_world_unlink(w, p);
+	if (!ret)
+		ret = xw_update_drop(w->u, p->ino);
+	if (ret)
+		return ret;
+	w->u->dirs -= w->u->dirs > 0;
+	count_subdir(w, p->dir, -1);
+	return 0;
+}

@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# xw-age: every profile leaves images that e2fsck finds clean; the same options give the same bytes, with any number of threads,
+# and also when the run was killed and resumed; stops are reached; wrong usage is told.
+. "$(dirname "$0")/lib.sh"
+export SOURCE_DATE_EPOCH=1700000000
+U=5c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10
+
+age() {
+	T_TOOL=xw-age
+	run_tool "$BIN/xw-age" /dev/null "$@"
+}
+fresh() { rm -f img && cp --sparse=always "${1:-base}" img; }
+# value KEY [SECTION]: a number of the YAML report in .out, in the last section or the one that is named.
+value() {
+	awk -v key="$1:" -v sec="${2:-after}:" '/^[a-z]/ { in_sec = $1 == sec } in_sec && $1 == key { print $2; exit }' "$T/.out"
+}
+at_least() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a >= b) }'; }
+
+mkfs -q -U $U -E hash_seed=$U base 64M
+works "an image to age"
+mkfs -q -U $U -E hash_seed=$U -O itree tree 64M
+
+cat >ops.trace <<'END'
+# two directories, one file that stays
+create a/one 100000
+append a/one 50000
+create a/b/two 5000
+rename a/b/two a/two
+setxattr a/two user.color dark\ blue
+truncate a/one 4096
+overwrite a/two 20000
+mkdir a/empty
+rmdir a/empty
+rmdir a
+delete missing
+delete a/one
+END
+printf '3\n1 5\n20 3\n400 2\n\nages\n' >ages
+printf '3\n4096 6\n65536 3\n524288 1\n' >sizes
+printf '2\n1 4 3\n2 6 9\n' >depths
+
+n=0
+while read -r args; do
+	n=$((n + 1))
+	# shellcheck disable=SC2086
+	{ fresh && age $args img; }
+	works "$args"
+	clean img "  it is clean"
+	mv img first
+	fresh
+	# shellcheck disable=SC2086
+	age --jobs 1 $args img
+	is "  and the same again" cmp first img
+done <<'END'
+--profile pazdera --ops 3000 --seed 1
+--profile pazdera --files 800 --size 1k-256k --seed 2 --dir deep/below
+--profile geriatrix --util 70% --until overwrites=1
+--profile geriatrix:douceur --util 60% --ops 3000
+--profile geriatrix:dayal --util 80% --ops 1000 --seed 9
+--profile geriatrix --util 50% --ops 2000 --age-dist ages --size-dist sizes --depth-dist depths
+--profile alternate:64k,32k
+--profile trace:ops.trace
+END
+fresh
+age --profile pazdera --ops 3000 --seed 1 img
+mv img first
+fresh
+age --profile pazdera --ops 3000 --seed 2 img
+is "another seed, another image" [ "$(cmp -s first img; echo $?)" = 1 ]
+fresh
+age --profile trace:ops.trace img
+equal "trace: operations that were skipped" "$(value skipped run)" 2
+"$BIN/xw-debugfs" -R "stat /age/a/two" img 2>/dev/null | grep -q 'Size: 20000' && pass "  the file has its size" || fail "  the file has its size"
+
+fresh tree
+age --profile pazdera --files 3000 --size 0-1k img
+works "with an itree"
+equal "  the directory has one" "$(value directories_with_itree)" 1
+"$BIN/xw-debugfs" -R "itree_check /age" img >.out 2>.err
+is "  and it is as it should be" [ ! -s .err ]
+
+# Stops.
+fresh
+age --profile pazdera --size 4k-64k --until util=80% img
+works "--until util=80%"
+is "  it is that full" at_least "$(value utilization)" 0.8
+equal "  and says so" "$(value ended_by run)" '"util"'
+fresh
+age --profile alternate:256k,256k --until no-run=300k --step 500 img
+works "--until no-run"
+fresh
+age --profile pazdera --size 1k-64k --until ops=700 img
+equal "--until ops=700" "$(value operations run)" 700
+fresh
+age --profile pazdera --size 64k-1M --files 40 --until overwrites=2 img
+is "--until overwrites=2" at_least "$(value bytes_written run)" $((2 * 67108864))
+clean img "  it is clean"
+
+# Killed, at steps that the program itself counts, and resumed.
+fault=$XW_BUILD/.libs/fault_preload.so
+if [ ! -e "$fault" ]; then
+	skip "killed and resumed" "fault_preload.so is not built"
+elif nm -D "$XW_BUILD/.libs/libextwright.so" 2>/dev/null | grep -q __asan_init; then
+	skip "killed and resumed" "a sanitizer wants to be loaded first"
+else
+	args="--profile pazdera --ops 2000 --seed 4 --step 400"
+	killed() { # K
+		fresh
+		# shellcheck disable=SC2086
+		LD_PRELOAD=$fault XW_FAULT_PATH=$T/img XW_FAULT_AT=$1 XW_FAULT_MODE=cut XW_FAULT_LOG=$T/steps \
+			"$BIN/xw-age" -q $args "$T/img" >.out 2>.err
+	}
+	killed 0
+	cp img whole
+	last=$(cat steps) bad=0 n=0
+	for k in $(seq 2 $((last / 12 + 1)) "$last"); do
+		killed "$k"
+		# shellcheck disable=SC2086
+		age -q --resume $args img
+		if grep -q 'never began' .err && ! cmp -s img whole; then
+			# shellcheck disable=SC2086
+			age -q $args img
+		fi
+		cmp -s img whole || { bad=$((bad + 1)) && diag "killed at $k of $last: $(cat .err)"; }
+		n=$((n + 1))
+	done
+	equal "killed at $n places and resumed: the same image" "$bad" 0
+	killed $((last / 2))
+	age -q --profile pazdera --ops 2000 --seed 4 --step 400 img
+	fails 1 "--resume continues it" "not without --resume"
+	age -q --profile pazdera --ops 2000 --seed 5 --step 400 --resume img
+	fails 2 "options differ" "nor with other options"
+fi
+
+# Reports.
+fresh
+age --json --svg map.svg --profile pazdera --ops 500 img
+if command -v python3 >/dev/null; then
+	is "--json and --svg" python3 -c '
+import json, sys, xml.dom.minidom
+r = json.load(open(".out"))
+assert r["run"]["operations"] == 500 and r["after"]["files"] > 0 and r["before"]["files"] == 0, r
+xml.dom.minidom.parse("map.svg")'
+else
+	skip "--json and --svg" "python3 is not installed"
+fi
+sum=$(cksum <img)
+age --measure img
+works "--measure"
+equal "  changes nothing" "$(cksum <img)" "$sum"
+
+# Wrong usage.
+while IFS='|' read -r why args; do
+	# shellcheck disable=SC2086
+	age $args
+	fails 2 "$why" "$args"
+done <<'END'
+--profile is missing|img
+must be pazdera|--profile other img
+no such model|--profile geriatrix:other img
+must be a share|--profile pazdera --until util=80 img
+must be util=|--profile pazdera --until full=1 img
+needs --files|--profile pazdera img
+not a path below|--profile pazdera --ops 1 --dir /a img
+END
+echo "create a" >bad.trace
+age --profile trace:bad.trace img
+fails 1 "line 1: wrong number of words" "a trace with an error names its line"
+age --profile pazdera --ops 1 missing
+fails 1 "missing" "no image"
+age --profile pazdera --ops 1 --resume img
+fails 1 "no aging to resume" "nothing to resume"
+done_testing
