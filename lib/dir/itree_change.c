@@ -225,6 +225,9 @@ static uint32_t cut_point(const struct xw_itree_step *s, uint32_t off, uint32_t 
 		if (sum >= half)
 			break;
 	}
+	/* At the cut it stays: what ascends there goes on filling the left half. */
+	if (cut == off && !*stays)
+		*stays = sum + need <= s->h.used;
 	return cut;
 }
 
@@ -243,21 +246,58 @@ static struct xw_itree_key separator(const struct xw_itree_step *left,
 	return sep;
 }
 
+/*
+ * An entry above the last one of a full leaf: to the front of the next leaf under the same parent
+ * when there is room in it, so that a descending sequence does not leave one entry a leaf.
+ */
+static int put_into_next(struct xw_itree_path *p, const struct xw_itree_entry *e, bool *done)
+{
+	struct xw_itree *t = p->t;
+	struct xw_itree_step *parent = &p->s[1], next;
+	const unsigned at = parent->at + 1u;
+	struct xw_itree_idx idx;
+	int ret;
+
+	*done = false;
+	if (p->levels < 2 || at >= parent->h.count)
+		return 0;
+	xw_itree_idx_decode(parent->buf->data, at, &idx);
+	ret = xw_itree_load(t, idx.blk, 0, &next);
+	if (ret || next.h.used + xw_itree_rec_len(e->name_len) > xw_itree_room(t))
+		return ret;
+	ret = xw_dcache_dirty(t->cache, parent->buf);
+	if (!ret)
+		ret = put_entry(t, &next, 0, e);
+	if (ret)
+		return ret;
+	xw_itree_forget(t);
+	idx.key = separator(&p->s[0], &next);
+	idx.quartile = (uint8_t)xw_itree_fullness(t, &next);
+	xw_itree_idx_encode(parent->buf->data, at, &idx);
+	*done = true;
+	return 0;
+}
+
 static int split_leaf(struct xw_itree_path *p, uint32_t off, const struct xw_itree_entry *e)
 {
 	struct xw_itree *t = p->t;
 	struct xw_itree_step *s = &p->s[0], right;
+	const bool append = off == s->h.used;
+	bool stays = false;
 	unsigned count;
 	uint32_t cut;
-	bool stays;
-	int ret = xw_itree_fresh(t, s->buf->blk + 1, 0, &right);
+	int ret = append ? put_into_next(p, e, &stays) : 0;
+
+	if (ret || stays)
+		return ret;
+	ret = xw_itree_fresh(t, s->buf->blk + 1, 0, &right);
 
 	if (!ret)
 		ret = xw_dcache_dirty(t->cache, s->buf);
 	if (ret)
 		return ret;
 	xw_itree_forget(t);
-	if (off == s->h.used && is_rightmost(p, 1)) {
+	if (append) {
 		t->stats.appends++;
 		xw_itree_put_header(t, &right);
 		ret = put_entry(t, &right, 0, e);
