@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Clusters in use, and those that more than one owner claims. */
+/*
+ * Clusters in use, and those that more than one owner claims. Metadata of groups claims its places
+ * first, so that it wins against everything that is found later.
+ */
 #include "config.h"
 
 #include "fsck.h"
@@ -52,8 +55,30 @@ bool fsck_is_claimed(const struct fsck *f, xw_blk blk)
 
 bool fsck_is_metadata(const struct fsck *f, xw_blk blk, uint64_t len)
 {
-	(void)f;
-	(void)blk;
-	(void)len;
-	return false;
+	const xw_blk end = blk + len;
+	bool is_meta = false;
+
+	while (f->sysmap && blk < end && !is_meta)
+		blk += xw_sysmap_at(f->sysmap, blk, end - blk, &is_meta);
+	return is_meta;
+}
+
+int fsck_claim_metadata(struct fsck *f)
+{
+	const xw_blk base = f->img->sb.first_data_block, end = f->img->sb.blocks_count;
+	const unsigned bits = cluster_bits(f);
+	int rc = xw_sysmap_new(f->img, &f->sysmap);
+
+	if (!rc && !f->claims && xw_blockset_new(((end - base - 1) >> bits) + 1, &f->claims))
+		rc = xw_fail_nomem(&f->diag, "the blocks in use");
+	for (xw_blk blk = base; !rc && blk < end;) {
+		bool is_meta;
+		const uint64_t n = xw_sysmap_at(f->sysmap, blk, end - blk, &is_meta);
+		const uint64_t first = (blk - base) >> bits, last = (blk + n - 1 - base) >> bits;
+
+		if (is_meta && xw_blockset_add(f->claims, first, last - first + 1, NULL))
+			rc = xw_fail_nomem(&f->diag, "the blocks in use");
+		blk += n;
+	}
+	return rc;
 }

@@ -57,6 +57,8 @@ void fsck_facts_free(struct fsck *f)
 	f->groups = NULL;
 	xw_blockset_free(f->claims);
 	xw_blockset_free(f->contested);
+	xw_sysmap_free(f->sysmap);
+	f->sysmap = NULL;
 	f->claims = f->contested = NULL;
 	xw_vec_free(&f->dirs);
 	xw_vec_free(&f->dirblocks);

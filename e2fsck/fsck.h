@@ -29,6 +29,7 @@
 #include "base/vec.h"
 #include "commit/edit.h"
 #include "disk/dirent.h"
+#include "read/bitmaps.h"
 #include "read/image.h"
 #include "update/session.h"
 
@@ -105,6 +106,7 @@ struct fsck {
 	struct fsck_inode **groups; /* [img->groups] of [inodes_per_group], or NULL */
 	struct xw_blockset *claims; /* clusters that are in use, group metadata included */
 	struct xw_blockset *contested; /* clusters that more than one claims; NULL: none */
+	struct xw_sysmap *sysmap; /* where the metadata of groups is; claims.c */
 	XW_VEC(struct fsck_dir) dirs; /* by inode number */
 	XW_VEC(struct fsck_dirblock) dirblocks;
 	struct fsck_xattrs *xattrs; /* xattrs.c */
@@ -143,6 +145,8 @@ void fsck_unclaim(struct fsck *f, xw_blk blk, uint64_t len);
 bool fsck_is_claimed(const struct fsck *f, xw_blk blk);
 /* Is any of these blocks metadata of a group (superblock, descriptors, bitmaps, tables)? */
 bool fsck_is_metadata(const struct fsck *f, xw_blk blk, uint64_t len);
+/* All of that is in use: the first claims of a round. */
+int fsck_claim_metadata(struct fsck *f);
 
 /* ---- write.c: repairs of single records ---- */
 

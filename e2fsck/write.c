@@ -2,8 +2,10 @@
 /* Reading and writing single objects of the overlay. */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "fsck.h"
 
 int fsck_read(struct fsck *f, xw_blk blk, uint64_t n, void *buf)
@@ -56,15 +58,16 @@ int fsck_inode_write(struct fsck *f, xw_ino ino, const struct xw_inode *in, uint
 
 int fsck_inode_clear(struct fsck *f, xw_ino ino)
 {
-	uint8_t raw[4096] = {0};
+	auto_free uint8_t *raw = calloc(1, f->img->inode_size);
 	struct fsck_inode *facts = fsck_inode(f, ino);
 	struct xw_inode in;
-	int rc = fsck_inode_read(f, ino, &in, raw);
-	const uint32_t generation = in.generation;
+	uint32_t generation;
+	int rc = raw ? fsck_inode_read(f, ino, &in, raw) : xw_fail_nomem(&f->diag, "inode");
 
 	if (rc)
 		return rc;
-	memset(raw, 0, sizeof(raw));
+	generation = in.generation;
+	memset(raw, 0, f->img->inode_size);
 	in = (struct xw_inode){.generation = generation, .dtime = (uint32_t)f->opts.now};
 	if (facts)
 		*facts = (struct fsck_inode){0};

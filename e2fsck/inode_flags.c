@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+/* Flags that contradict the type of the inode or the features of the filesystem. */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/endian.h"
+#include "inodes.h"
+
+#define FL_COMPRBLK 0x00000200u
+#define FL_IMAGIC 0x00002000u
+#define COMPAT_IMAGIC 0x0002u
+#define INCOMPAT_COMPRESSION 0x0001u
+
+static bool is_special(const struct fsck_look *l)
+{
+	return l->type == XW_S_IFCHR || l->type == XW_S_IFBLK || l->type == XW_S_IFIFO ||
+	       l->type == XW_S_IFSOCK;
+}
+
+static void drop(struct fsck_look *l, uint32_t flags)
+{
+	if (!(l->in.flags & flags) || !FSCK_FOUND(l->f, FLAGS, .ino = l->ino, .num = flags))
+		return;
+	l->in.flags &= ~flags;
+	l->dirty = true;
+}
+
+/* Devices, fifos, sockets: no size, no map, nothing behind the device number. */
+static void check_special(struct fsck_look *l)
+{
+	static const uint8_t zero[44];
+	uint8_t *rest = l->in.block + 16;
+
+	drop(l, XW_FL_EXTENTS | XW_FL_INLINE_DATA);
+	if (l->in.flags & (XW_FL_IMMUTABLE | XW_FL_APPEND) &&
+	    FSCK_FOUND(l->f, SPECIAL_IMMUTABLE, .ino = l->ino)) {
+		l->in.flags &= ~(XW_FL_IMMUTABLE | XW_FL_APPEND);
+		l->dirty = true;
+	}
+	if (l->in.size && FSCK_FOUND(l->f, SPECIAL_SIZE, .ino = l->ino, .num = l->in.size)) {
+		l->in.size = 0;
+		l->dirty = true;
+	}
+	if (memcmp(rest, zero, sizeof(zero)) && FSCK_FOUND(l->f, SPECIAL_BLOCKS, .ino = l->ino)) {
+		memset(rest, 0, sizeof(zero));
+		l->dirty = true;
+	}
+}
+
+static bool has_extent_root(const struct fsck_look *l)
+{
+	struct xw_extent_hdr h;
+
+	return !xw_extent_hdr_decode(l->in.block, sizeof(l->in.block), &h) &&
+	       h.max == XW_EXT_INODE_ENTRIES;
+}
+
+/* Is the map what the flag says? */
+static int check_extents(struct fsck_look *l)
+{
+	struct fsck *f = l->f;
+	struct xw_super *sb = &f->img->sb;
+	const bool root = has_extent_root(l);
+
+	if (l->in.flags & XW_FL_EXTENTS && !(sb->feature_incompat & XW_INCOMPAT_EXTENTS)) {
+		if (!root) {
+			drop(l, XW_FL_EXTENTS);
+		} else if (FSCK_FOUND(f, EXTENTS_FEATURE, .ino = l->ino)) {
+			sb->feature_incompat |= XW_INCOMPAT_EXTENTS;
+			return fsck_super_write(f);
+		}
+	} else if (l->ino != XW_INO_RESIZE && l->ino != XW_INO_BAD && root &&
+		   !(l->in.flags & (XW_FL_EXTENTS | XW_FL_INLINE_DATA)) &&
+		   l->in.block[12 + 4] + l->in.block[12 + 5] &&
+		   FSCK_FOUND(f, EXTENTS_FLAG, .ino = l->ino)) {
+		l->in.flags |= XW_FL_EXTENTS;
+		l->dirty = true;
+	}
+	return 0;
+}
+
+static int check_inline(struct fsck_look *l)
+{
+	struct fsck *f = l->f;
+	struct xw_super *sb = &f->img->sb;
+
+	if (!(l->in.flags & XW_FL_INLINE_DATA))
+		return 0;
+	if (l->in.flags & XW_FL_EXTENTS) {
+		/* Which of the two it is, i_block says. */
+		drop(l, has_extent_root(l) ? XW_FL_INLINE_DATA : XW_FL_EXTENTS);
+		if (!(l->in.flags & XW_FL_INLINE_DATA))
+			return 0;
+	}
+	if (sb->feature_incompat & XW_INCOMPAT_INLINE_DATA)
+		return 0;
+	if (!FSCK_FOUND(f, INLINE_FEATURE, .ino = l->ino))
+		return 0;
+	sb->feature_incompat |= XW_INCOMPAT_INLINE_DATA;
+	return fsck_super_write(f);
+}
+
+int fsck_look_flags(struct fsck_look *l)
+{
+	const struct xw_super *sb = &l->f->img->sb;
+	const bool is_dir = l->type == XW_S_IFDIR;
+	int rc;
+
+	if (!(sb->feature_compat & COMPAT_IMAGIC))
+		drop(l, FL_IMAGIC);
+	if (!(sb->feature_incompat & INCOMPAT_COMPRESSION))
+		drop(l, FL_COMPRBLK);
+	if (!(sb->feature_ro_compat & XW_RO_VERITY))
+		drop(l, XW_FL_VERITY);
+	if (!is_dir || !(sb->feature_incompat & XW_INCOMPAT_CASEFOLD))
+		drop(l, XW_FL_CASEFOLD);
+	if (!is_dir || !(sb->feature_compat & XW_COMPAT_DIR_INDEX))
+		drop(l, XW_FL_INDEX);
+	if (is_special(l)) {
+		check_special(l);
+		return 0;
+	}
+	rc = check_inline(l);
+	if (!rc && (is_dir || l->type == XW_S_IFREG))
+		rc = check_extents(l);
+	return rc;
+}

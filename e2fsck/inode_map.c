@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The map of an inode: walked, and what survives collected. Illegal entries of a block map are
+ * cleared where they are; an extent tree with anything wrong in it is written anew from its
+ * surviving extents, which never needs more blocks than it had.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/endian.h"
+#include "inodes.h"
+
+/* ---- findings ---- */
+
+static bool found_in_node(struct fsck_look *l, const struct xw_walk_map_item *i)
+{
+	struct fsck *f = l->f;
+
+	switch (i->rule) {
+	case XW_MAP_MAGIC:
+		return FSCK_FOUND(f, EXTENT_HEADER, .ino = l->ino, .blk = i->node);
+	case XW_MAP_ENTRIES:
+		return FSCK_FOUND(f, EXTENT_ENTRIES, .ino = l->ino, .blk = i->node, .num = i->num,
+				  .num2 = i->num2);
+	case XW_MAP_DEPTH:
+		return FSCK_FOUND(f, EXTENT_DEPTH, .ino = l->ino, .blk = i->node, .num = i->num,
+				  .num2 = i->num2);
+	case XW_MAP_CSUM:
+		return FSCK_FOUND(f, EXTENT_CSUM, .ino = l->ino, .blk = i->node);
+	case XW_MAP_EMPTY:
+		return FSCK_FOUND(f, EXTENT_EMPTY, .ino = l->ino, .blk = i->node);
+	case XW_MAP_READ:
+		return FSCK_FOUND(f, MAP_BLOCK_READ, .ino = l->ino, .blk = i->node);
+	case XW_MAP_START:
+		return FSCK_FOUND(f, EXTENT_START, .ino = l->ino, .blk = i->node, .num = i->num,
+				  .num2 = i->num2);
+	default:
+		return false;
+	}
+}
+
+static bool found_entry(struct fsck_look *l, const struct xw_walk_map_item *i)
+{
+	struct fsck *f = l->f;
+
+	switch (i->rule) {
+	case XW_MAP_END:
+		return FSCK_FOUND(f, EXTENT_END, .ino = l->ino, .lblk = i->lblk, .num = i->len);
+	case XW_MAP_NODE_RANGE:
+		return FSCK_FOUND(f, MAP_BLOCK_RANGE, .ino = l->ino, .lblk = i->lblk,
+				  .blk = i->pblk);
+	case XW_MAP_RANGE:
+		return FSCK_FOUND(f, BLOCK_RANGE, .ino = l->ino, .lblk = i->lblk, .blk = i->pblk,
+				  .num = i->len);
+	case XW_MAP_LENGTH:
+		return FSCK_FOUND(f, EXTENT_LENGTH, .ino = l->ino, .lblk = i->lblk);
+	case XW_MAP_ORDER:
+		return FSCK_FOUND(f, EXTENT_ORDER, .ino = l->ino, .lblk = i->lblk, .num = i->num);
+	case XW_MAP_WRAP:
+		return FSCK_FOUND(f, BLOCK_WRAP, .ino = l->ino, .lblk = i->lblk, .num = i->len);
+	case XW_MAP_BUDGET:
+		return FSCK_FOUND(f, MAP_BUDGET, .ino = l->ino, .lblk = i->lblk);
+	default:
+		return found_in_node(l, i);
+	}
+}
+
+/* What was found is to be repaired: how, depends on the kind of map. */
+static int note(struct fsck_look *l, const struct xw_walk_map_item *i)
+{
+	if (l->in.flags & XW_FL_EXTENTS)
+		l->map.damaged = true;
+	else if (i->rule == XW_MAP_READ)
+		return 0; /* its pointer stays: the medium may be read again */
+	else if (xw_vec_push(&l->map.bad, *i))
+		return xw_fail_nomem(&l->f->diag, "block map");
+	return 0;
+}
+
+/* ---- the walk ---- */
+
+static int node_met(struct fsck_look *l, const struct xw_walk_map_item *i)
+{
+	struct fsck *f = l->f;
+	uint64_t had;
+	bool fix;
+
+	if (xw_blockset_add(l->met, i->pblk, 1, &had))
+		return xw_fail_nomem(&f->diag, "block map");
+	if (!had && !fsck_is_metadata(f, i->pblk, 1))
+		return xw_vec_push(&l->map.nodes, *i) ? xw_fail_nomem(&f->diag, "block map") : 0;
+	xw_walk_map_skip(&l->walk);
+	l->map.lost = true;
+	fix = had ? FSCK_FOUND(f, MAP_BLOCK_TWICE, .ino = l->ino, .blk = i->pblk)
+		  : FSCK_FOUND(f, MAP_BLOCK_METADATA, .ino = l->ino, .blk = i->pblk);
+	return fix ? note(l, i) : 0;
+}
+
+static int run_met(struct fsck_look *l, const struct xw_walk_map_item *i)
+{
+	struct fsck_map *m = &l->map;
+	const struct xw_map_run run = {i->lblk, i->len, i->pblk, i->unwritten};
+
+	return xw_vec_push(&m->runs, run) ? xw_fail_nomem(&l->f->diag, "block map") : 0;
+}
+
+static int walk(struct fsck_look *l, int depth)
+{
+	struct xw_walk_map_item item;
+	int more = 0, rc = xw_walk_map_begin(&l->walk, l->ino, &l->in, depth);
+
+	while (!rc && (more = xw_walk_map_next(&l->walk, &item)) > 0) {
+		if (more == 1)
+			rc = item.kind == XW_WALK_NODE ? node_met(l, &item) : run_met(l, &item);
+		else if (item.rule >= XW_MAP_NODE_RANGE)
+			l->map.lost = true;
+		if (more == 2 && found_entry(l, &item))
+			rc = note(l, &item);
+	}
+	l->map.depth = l->walk.depth;
+	for (size_t i = 0; i < l->map.nodes.n; i++)
+		xw_blockset_remove(l->met, l->map.nodes.v[i].pblk, 1);
+	if (rc || more < 0)
+		return rc ? rc : xw_fail_nomem(&l->f->diag, "block map");
+	return 0;
+}
+
+/* ---- repair of block maps ---- */
+
+static int clear_pointer(struct fsck_look *l, const struct xw_walk_map_item *i)
+{
+	struct fsck *f = l->f;
+	uint8_t *const block = l->walk.nodes; /* free between walks */
+	int rc;
+
+	if (!i->node) {
+		memset(l->in.block + (size_t)4 * i->index, 0, 4);
+		l->dirty = true;
+		return 0;
+	}
+	rc = fsck_read(f, i->node, 1, block);
+	if (rc)
+		return rc;
+	poke32(block + (size_t)4 * i->index, 0);
+	return fsck_write(f, i->node, 1, block);
+}
+
+/* Of a budget that was exceeded every pointer from there on is one too many. */
+static int repair_pointers(struct fsck_look *l)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < l->map.bad.n && !rc; i++)
+		rc = clear_pointer(l, &l->map.bad.v[i]);
+	return rc;
+}
+
+int fsck_look_map(struct fsck_look *l)
+{
+	struct fsck_map *m = &l->map;
+	int rc;
+
+	m->runs.n = m->nodes.n = m->bad.n = 0;
+	m->damaged = m->lost = false;
+	m->depth = 0;
+	if (!l->has_map)
+		return 0;
+	rc = walk(l, -1);
+	if (!rc && m->damaged)
+		rc = fsck_look_rebuild(l);
+	return rc ? rc : repair_pointers(l);
+}
+
+/* ---- claims ---- */
+
+/*
+ * With bigalloc several runs may share a cluster of the file: it is claimed once. *last is the
+ * cluster of the file that was claimed last and where it is.
+ */
+struct claimed {
+	uint64_t lcluster, pcluster;
+	bool any;
+};
+
+static int claim_run(struct fsck_look *l, const struct xw_map_run *run, struct claimed *last,
+		     uint64_t *clusters, uint64_t *again)
+{
+	const struct xw_super *sb = &l->f->img->sb;
+	const unsigned bits = sb->log_cluster_size - sb->log_block_size;
+	const uint64_t size = UINT64_C(1) << bits;
+	xw_blk from = run->pblk, end = run->pblk + run->len;
+	uint64_t n;
+	int rc;
+
+	if (last->any && bits && last->lcluster == run->lblk >> bits &&
+	    last->pcluster == (from - sb->first_data_block) >> bits)
+		from = ((from - sb->first_data_block) / size + 1) * size + sb->first_data_block;
+	last->any = true;
+	last->lcluster = (run->lblk + run->len - 1) >> bits;
+	last->pcluster = (end - 1 - sb->first_data_block) >> bits;
+	if (from >= end)
+		return 0;
+	*clusters += ((end - 1 - sb->first_data_block) >> bits) -
+		     ((from - sb->first_data_block) >> bits) + 1;
+	rc = fsck_claim(l->f, from, end - from, &n);
+	*again += n;
+	return rc;
+}
+
+int fsck_look_claim(struct fsck_look *l)
+{
+	const struct xw_super *sb = &l->f->img->sb;
+	const unsigned bits = sb->log_cluster_size - sb->log_block_size;
+	const struct fsck_map *m = &l->map;
+	struct claimed last = {0};
+	uint64_t clusters = 0, again = 0, n;
+	int rc = 0;
+
+	for (size_t i = 0; i < m->nodes.n && !rc; i++) {
+		rc = fsck_claim(l->f, m->nodes.v[i].pblk, 1, &n);
+		again += n;
+		clusters++;
+	}
+	for (size_t i = 0; i < m->runs.n && !rc; i++)
+		rc = claim_run(l, &m->runs.v[i], &last, &clusters, &again);
+	l->blocks += clusters << bits;
+	if (!rc && again) {
+		struct fsck_inode *facts;
+
+		rc = fsck_inode_make(l->f, l->ino, &facts);
+		if (!rc)
+			facts->flags |= FSCK_I_CONTESTED;
+	}
+	return rc;
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+/* The fields of a record that have a meaning of their own: mode, times, extra size, high halves. */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/endian.h"
+#include "disk/dirent.h"
+#include "inodes.h"
+
+#define OFF_EXTRA_ISIZE 128 /* in the record */
+#define HURD 1u
+
+static uint16_t type_of(uint16_t mode)
+{
+	return mode & XW_S_IFMT;
+}
+
+static bool is_type(uint16_t mode)
+{
+	return xw_ftype_of_mode(mode) != XW_FT_UNKNOWN;
+}
+
+/* An extra size that cannot be: attributes behind it begin where the usual one ends. */
+static void check_extra_isize(struct fsck_look *l)
+{
+	const struct xw_super *sb = &l->f->img->sb;
+	const unsigned room = sb->inode_size - XW_INODE_BODY;
+	uint16_t extra;
+
+	if (!room)
+		return;
+	extra = peek16(l->raw + OFF_EXTRA_ISIZE);
+	if (extra % 4 == 0 && extra <= room)
+		return;
+	if (!FSCK_FOUND(l->f, EXTRA_ISIZE, .ino = l->ino, .num = extra,
+			.num2 = XW_INODE_EXTRA_WANTED))
+		return;
+	poke16(l->raw + OFF_EXTRA_ISIZE, (uint16_t)XW_MIN(room, XW_INODE_EXTRA_WANTED));
+	xw_inode_decode(l->raw, sb, &l->in);
+	l->dirty = true;
+}
+
+/* Halves of numbers that are on disk and count for nothing. */
+static void check_strays(struct fsck_look *l)
+{
+	struct xw_inode *in = &l->in;
+	struct fsck *f = l->f;
+
+	if (f->img->sb.creator_os == HURD)
+		return;
+	if (in->faddr && FSCK_FOUND(f, FADDR, .ino = l->ino, .num = in->faddr)) {
+		in->faddr = 0;
+		l->dirty = true;
+	}
+	if (in->stray_acl_hi && FSCK_FOUND(f, ACL_HIGH, .ino = l->ino, .num = in->stray_acl_hi)) {
+		in->stray_acl_hi = 0;
+		l->dirty = true;
+	}
+	if (in->stray_blocks_hi &&
+	    FSCK_FOUND(f, BLOCKS_HIGH, .ino = l->ino, .num = in->stray_blocks_hi)) {
+		in->stray_blocks_hi = 0;
+		l->dirty = true;
+	}
+	if (in->stray_size_hi && l->ino >= f->img->sb.first_ino &&
+	    FSCK_FOUND(f, SIZE_HIGH, .ino = l->ino, .num = in->stray_size_hi)) {
+		in->stray_size_hi = 0;
+		l->dirty = true;
+	}
+}
+
+/* Does the first block of the map begin as a directory's with this number? */
+static bool looks_like_directory(struct fsck_look *l)
+{
+	struct xw_walk_map_item item;
+	uint8_t head[12];
+	bool is_dir = false;
+	int more = 0;
+
+	if (l->in.flags & XW_FL_INLINE_DATA || xw_walk_map_begin(&l->walk, l->ino, &l->in, -1))
+		return false;
+	while ((more = xw_walk_map_next(&l->walk, &item)) > 0)
+		if (more == 1 && item.kind == XW_WALK_RUN)
+			break;
+	if (more == 1 && !item.lblk &&
+	    !xw_dev_pread(l->f->dev, head, sizeof(head), item.pblk * l->f->img->block_size))
+		is_dir = peek32(head) == l->ino && peek16(head + 4) == 12 && head[6] == 1 &&
+			 head[8] == '.';
+	return is_dir;
+}
+
+static void check_mode(struct fsck_look *l)
+{
+	struct fsck *f = l->f;
+	const bool is_root = l->ino == XW_INO_ROOT;
+
+	if (is_root ? type_of(l->in.mode) == XW_S_IFDIR : is_type(l->in.mode))
+		return;
+	if (looks_like_directory(l)) {
+		if (FSCK_FOUND(f, MODE_DIR, .ino = l->ino, .num = l->in.mode)) {
+			l->in.mode = (uint16_t)(XW_S_IFDIR | (l->in.mode & 07777));
+			l->dirty = true;
+		}
+	} else if (FSCK_FOUND(f, MODE, .ino = l->ino, .num = l->in.mode)) {
+		l->clear = true;
+	}
+}
+
+/* Reserved numbers: those that nothing uses have no contents. */
+static void check_reserved_mode(struct fsck_look *l)
+{
+	if (!l->in.mode || type_of(l->in.mode) == XW_S_IFREG)
+		return;
+	if (FSCK_FOUND(l->f, RESERVED_MODE, .ino = l->ino, .num = l->in.mode))
+		l->clear = true;
+}
+
+int fsck_look_record(struct fsck_look *l)
+{
+	struct fsck *f = l->f;
+	const struct xw_super *sb = &f->img->sb;
+
+	if (xw_inode_verify(l->raw, sb, f->img->csum_seed, l->ino) &&
+	    FSCK_FOUND(f, INODE_CSUM, .ino = l->ino))
+		l->dirty = true;
+	check_extra_isize(l);
+	if (l->in.dtime && l->in.links && FSCK_FOUND(f, DTIME_SET, .ino = l->ino)) {
+		l->in.dtime = 0;
+		l->dirty = true;
+	}
+	if (l->ino == XW_INO_ROOT || l->ino >= sb->first_ino)
+		check_mode(l);
+	else
+		check_reserved_mode(l);
+	l->type = type_of(l->in.mode);
+	check_strays(l);
+	return 0;
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+/* i_size and i_blocks against what the map has. */
+#include "config.h"
+
+#include "inodes.h"
+
+/* Logical blocks up to the end of the last run; written ones only where asked for. */
+static uint64_t mapped_end(const struct fsck_look *l, bool written)
+{
+	const struct fsck_map *m = &l->map;
+
+	for (size_t i = m->runs.n; i--;)
+		if (!written || !m->runs.v[i].unwritten)
+			return m->runs.v[i].lblk + m->runs.v[i].len;
+	return 0;
+}
+
+static void set_size(struct fsck_look *l, uint64_t size)
+{
+	if (!FSCK_FOUND(l->f, SIZE, .ino = l->ino, .num = l->in.size, .num2 = size))
+		return;
+	l->in.size = size;
+	l->dirty = true;
+}
+
+static void check_dir_size(struct fsck_look *l)
+{
+	const uint64_t end = mapped_end(l, false) * l->f->img->block_size;
+
+	if (!(l->in.flags & XW_FL_INLINE_DATA) && l->in.size != end)
+		set_size(l, end);
+}
+
+/*
+ * A file may be longer than what is mapped, and have unwritten blocks behind its end, but no
+ * written ones: with bigalloc none behind the cluster that it ends in.
+ */
+static void check_file_size(struct fsck_look *l)
+{
+	const struct xw_super *sb = &l->f->img->sb;
+	const uint64_t bs = l->f->img->block_size;
+	const uint64_t cluster = bs << (sb->log_cluster_size - sb->log_block_size);
+	const uint64_t end = mapped_end(l, true);
+	uint64_t last;
+
+	if (!end || !l->has_map || l->ino < sb->first_ino)
+		return;
+	last = (end - 1) * bs;
+	if (cluster != bs)
+		last = last / cluster * cluster;
+	if (l->in.size < last)
+		set_size(l, end * bs);
+}
+
+static int check_blocks(struct fsck_look *l)
+{
+	struct xw_inode want = l->in;
+	const struct xw_super *sb = &l->f->img->sb;
+	const uint64_t bs512 = l->f->img->block_size / 512;
+	const uint64_t have = xw_inode_fs_blocks_512(&l->in, sb);
+
+	if (l->in.flags & XW_FL_ITREE && l->type == XW_S_IFDIR &&
+	    sb->feature_ro_compat & XW_RO_ITREE)
+		return 0; /* its itree counts as well: itree.c */
+	if (have == l->blocks * bs512)
+		return 0;
+	if (!FSCK_FOUND(l->f, BLOCKS, .ino = l->ino, .num = have, .num2 = l->blocks * bs512))
+		return 0;
+	if (xw_inode_set_blocks(&want, sb, l->blocks))
+		return 0; /* more than the field holds: such maps are damaged otherwise */
+	l->in.blocks = want.blocks;
+	l->in.flags = want.flags;
+	l->dirty = true;
+	return 0;
+}
+
+int fsck_look_size(struct fsck_look *l)
+{
+	if (l->ino == XW_INO_RESIZE || l->ino == XW_INO_BAD)
+		return 0; /* checked against their purpose: super phase */
+	if (l->type == XW_S_IFDIR)
+		check_dir_size(l);
+	else if (l->type == XW_S_IFREG)
+		check_file_size(l);
+	return check_blocks(l);
+}
