@@ -196,6 +196,28 @@ static int copy_table(struct xw_image *img, uint64_t group, uint64_t blocks, uin
 	return ret;
 }
 
+static bool is_zero(const uint8_t *p, size_t n)
+{
+	return !*p && !memcmp(p, p + 1, n - 1);
+}
+
+/* A superblock that is made valid needs descriptors behind it: where they are zeros. */
+static int fill_table(struct xw_image *img, uint64_t group, uint64_t blocks, uint8_t *buf)
+{
+	int ret = 0;
+
+	for (uint64_t i = 0; i < blocks && !ret; i++) {
+		const xw_blk to = xw_tune_group_start(img, group) + 1 + i;
+
+		if (to >= img->sb.blocks_count)
+			break;
+		ret = xw_dev_pread(img->dev, buf, img->block_size, to * img->block_size);
+		if (!ret && is_zero(buf, img->block_size))
+			ret = copy_desc(img, i, group, 1 + i, buf);
+	}
+	return ret;
+}
+
 /* meta_bg: a block a meta group, in its first, second and last group. */
 static int copy_meta(struct xw_image *img, uint64_t i, uint8_t *buf)
 {
@@ -219,11 +241,16 @@ int xw_tune_copies(struct xw_image *img, bool descs)
 	int ret = buf ? 0 : xw_fail_nomem(img->diag, "group descriptors");
 
 	for (uint64_t g = 1; g < img->groups && !ret; g++) {
+		struct xw_super was;
+
 		if (!xw_image_has_super(img, g))
 			continue;
-		ret = copy_super(img, g);
-		if (!ret && descs)
+		if (descs)
 			ret = copy_table(img, g, table, buf);
+		else if (!xw_tune_backup(img, g, &was))
+			ret = fill_table(img, g, table, buf);
+		if (!ret)
+			ret = copy_super(img, g);
 	}
 	for (uint64_t i = table; i < all && descs && !ret; i++)
 		ret = copy_meta(img, i, buf);

@@ -161,6 +161,9 @@ static int run(struct xw_tune *t)
 		return xw_tune_refuse(
 			t, XW_ERR_UNSUPPORTED, "unknown read-only compatible features 0x%" PRIx32,
 			t->sb.feature_ro_compat & ~(XW_UPDATE_RO_KNOWN | XW_RO_READONLY));
+	ret = xw_tune_trust(t);
+	if (ret)
+		return ret;
 	t->res->before = t->sb;
 	t->res->replayed = xw_edit_recovered(t->edit)->journal.needed;
 	ret = xw_tune_plan(t);

@@ -72,6 +72,11 @@ int xw_tune_plan(struct xw_tune *t);
 /* census.c: are the features that go in use? */
 int xw_tune_census(struct xw_tune *t);
 
+/* trust.c: XW_ERR_CORRUPT where t->sb must not be copied over its backups. */
+int xw_tune_trust(struct xw_tune *t);
+/* Has that group a valid superblock? */
+bool xw_tune_backup(struct xw_image *img, uint64_t group, struct xw_super *out);
+
 /* super.c */
 int xw_tune_get_super(struct xw_tune *t, struct xw_super *sb);
 /* The primary alone. */
