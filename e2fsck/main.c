@@ -91,7 +91,9 @@ static int check(struct fsck *f, struct outcome *o)
 
 	if (!f->img || f->stop)
 		return 0;
-	o->skipped = f->opts.journal_only || (!f->opts.force && fsck_is_clean(f));
+	f->findings.modified = f->changed;
+	o->skipped =
+		f->opts.journal_only || (!f->opts.force && !f->findings.found && fsck_is_clean(f));
 	if (!o->skipped) {
 		if (!f->opts.force && !f->opts.json && !f->opts.quiet)
 			fsck_say_forced(f);

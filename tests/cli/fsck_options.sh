@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The command line of xw-fsck: what is refused, exit statuses, names of images, what is printed.
+. "$(dirname "$0")/lib.sh"
+FSCK=${XW_FSCK:-$BIN/xw-fsck}
+fsck() {
+	T_TOOL=xw-fsck
+	run_tool "$FSCK" /dev/null "$@"
+}
+status() { # WANTED DESCRIPTION: of the last run, whatever was said
+	if [ "$RC" = "$1" ]; then pass "$2"; else
+		fail "$2"
+		diag "xw-fsck $T_ARGS: status $RC, wanted $1"
+	fi
+}
+untouched() { equal "  and nothing was written" "$(sha256sum <img)" "$SUM"; }
+
+mkdir d
+seq 1 1000 >d/file
+mkfs -q -L extwright-test -d d img 8M
+works "an image"
+SUM=$(sha256sum <img)
+
+# What the command line cannot be.
+while IFS='|' read -r want args; do
+	# shellcheck disable=SC2086
+	fsck $args
+	fails "${want%%:*}" "${want#*:}" "refused: ${args:-no arguments}"
+	untouched
+done <<'TABLE'
+16:image is missing|
+16:unexpected argument|-n img other
+16:only one of the options -p|-p -n img
+16:only one of the options -p|-a -y img
+16:only one of the options -p|-n -y img
+16:unknown option -Q|-Q img
+16:unknown option --nonesuch|--nonesuch img
+16:-n and -D are incompatible|-n -D img
+16:-n and -c are incompatible|-n -c img
+16:-n and -l are incompatible|-n -l list img
+16:-D and -E fixes_only are incompatible|-y -D -E fixes_only img
+16:-b: invalid number|-n -b x img
+16:-C: invalid number|-n -C x img
+16:-B: '3000' is not a block size|-n -B 3000 img
+16:--jobs 0: must be|-n --jobs 0 img
+16:unknown extended option 'nonesuch'|-n -E nonesuch img
+16:ea_ver=3: must be 1 or 2|-n -E ea_ver=3 img
+16:itree=x: must be build or drop|-y -E itree=x img
+16:-E discard takes no value|-n -E discard=1 img
+16:--json asks no questions|--json img
+8:need terminal for interactive repairs|img
+8:need terminal for interactive repairs|-f img
+8:nowhere: .*No such file|-n nowhere
+8:unable to resolve 'LABEL=extwright-no-such-label'|-n LABEL=extwright-no-such-label
+8:is the image itself|-y -z img img
+TABLE
+
+fsck -V
+works "-V"
+is "  says which" grep -q '^xw-fsck (extwright) ' .out
+fsck --help
+works "--help"
+for word in -p -n -y -f -b -B -c -l -L -k -C -D -E -F -j -z --redo-file --jobs --json; do
+	grep -q -- "[ ,]$word\b" .out || missing="${missing:-} $word"
+done
+equal "  names every option" "${missing:-}" ""
+
+# Clean.
+fsck -n img
+works "-n of an image that is clean"
+is "  says so in e2fsck's words" grep -Eqx 'img: clean, [0-9]+/[0-9]+ files, [0-9]+/[0-9]+ blocks' .out
+fsck -p img
+works "-p of it"
+untouched
+fsck -fn img
+works "-f checks it all the same"
+for pass in '1: Checking inodes, blocks, and sizes' '2: Checking directory structure' \
+	'3: Checking directory connectivity' '4: Checking reference counts' '5: Checking group summary information'; do
+	is "  Pass $pass" grep -qxF "Pass $pass" .out
+done
+is "  and its last line is e2fsck's" \
+	grep -Eqx 'img: [0-9]+/[0-9]+ files \([0-9.]+% non-contiguous\), [0-9]+/[0-9]+ blocks' .out
+untouched
+fsck -fnv img
+works "-v"
+is "  prints statistics" grep -Eq '^ +[0-9]+ inodes used' .out
+fsck -fn -t -t img
+is "-tt prints times" grep -q '^Pass 5: .*time:' .out
+fsck -fnq img
+works "-q"
+equal "  prints nothing" "$(cat .out)" ""
+fsck -fn -r -d -F -k -E nodiscard,optimize_extents,no_inode_count_fullmap,readahead_kb=64,fragcheck --jobs 1 img
+works "options that change nothing here"
+untouched
+fsck -fn -C 5 img 5>progress
+works "-C FD"
+is "  writes lines of progress" grep -Eqx '5 [0-9]+ [0-9]+ img' progress
+is "  and nothing else" sh -c '! grep -Evx "[1-5] [0-9]+ [0-9]+ img" progress'
+fsck -fn -C -5 img 5>progress
+works "-C with a negative descriptor"
+equal "  waits for SIGUSR1" "$(cat progress)" ""
+
+# JSON.
+fsck -fn --json img
+works "--json"
+equal "  is one object" "$(wc -l <.out)" 1
+equal "  with the result" "$(json clean .out) $(json found .out) $(json exit_status .out)" "true 0 0"
+fsck -fn --json nowhere
+status 8 "--json of no image"
+is "  is an object too" grep -Eq '^\{.*"error":.*nowhere.*"exit_status": ?8\}$' .out
+
+# Where the image is.
+{ head -c 1M /dev/zero && cat img; } >inside
+fsck -fn -E offset=1048576 inside
+works "-E offset="
+fsck -fn 'inside?offset=1048576'
+works "IMAGE?offset="
+fsck -fn inside
+status 8 "without it there is no filesystem"
+
+# Another name is the same tool.
+ln -s "$FSCK" fsck.ext4
+RC=0
+./fsck.ext4 -fn img >.out 2>.err || RC=$?
+status 0 "called fsck.ext4"
+
+# A superblock that does not match its checksum.
+cp img bad
+printf 'x' | dd of=bad bs=1 seek=$((1024 + 120)) conv=notrunc status=none
+cp bad sample
+SUM=$(sha256sum <img)
+fsck -fn bad
+status 4 "-n of a damaged image"
+is "  says what it would do" grep -q '? no$' .out
+is "  and that there are errors" grep -q 'bad: \*\*\*\*\*\*\*\*\*\* WARNING: Filesystem still has errors' .out
+is "  and wrote nothing" cmp -s bad sample
+fsck -fn --json bad
+status 4 "--json of it"
+equal "  a line a finding" "$(json id .out) $(json done .out)" "superblock-checksum declined"
+equal "  and the result" "$(tail -n 1 .out | sed 's/.*"clean": *\([a-z]*\).*"exit_status": *\([0-9]*\).*/\1 \2/')" "false 4"
+fsck -fp bad
+status 4 "-p of what needs a person"
+is "  says so" grep -q 'bad: UNEXPECTED INCONSISTENCY; RUN xw-fsck MANUALLY' .out
+is "  and wrote nothing" cmp -s bad sample
+fsck -fy bad
+status 1 "-y repairs it"
+is "  and says so" grep -q 'bad: \*\*\*\*\* FILE SYSTEM WAS MODIFIED \*\*\*\*\*' .out
+fsck -fn bad
+works "  and it is clean"
+clean bad "  for stock e2fsck, too"
+if is_root; then
+	skip "a file that cannot be written" "root can"
+else
+	cp sample locked && chmod 444 locked
+	fsck -fy locked
+	fails 8 "locked: .*Permission denied" "a file that cannot be written"
+fi
+fsck -fy -z undo sample
+status 1 "-z"
+if command -v e2undo >/dev/null; then
+	is "  makes an undo file" timeout -s KILL 60 e2undo undo sample
+	fsck -fn sample
+	status 4 "  and the damage is back"
+else
+	skip "  makes an undo file" "e2undo is not installed"
+fi
+done_testing
