@@ -402,7 +402,7 @@ static int on_entry(void *arg, const struct dbg_entry *e)
 static int rdump_dir(struct tree *t, xw_ino ino, const struct xw_inode *in, const uint8_t *raw)
 {
 	t->above[t->depth] = ino;
-	return dbg_walk_dir(t->d, ino, in, raw, false, on_entry, t);
+	return dbg_walk_dir_in_order(t->d, ino, in, raw, on_entry, t);
 }
 
 /* One operand: what is in the root directory, or the directory itself under its name. */

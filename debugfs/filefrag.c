@@ -182,7 +182,7 @@ static int all_dirs(struct frag *f)
 		f->dir = &dir;
 		rc = xw_image_inode(f->d->img, dir.ino, &in, raw);
 		if (!rc)
-			rc = dbg_walk_dir(f->d, dir.ino, &in, raw, false, on_entry, f);
+			rc = dbg_walk_dir_in_order(f->d, dir.ino, &in, raw, on_entry, f);
 	}
 	return rc;
 }

@@ -166,7 +166,10 @@ static int verb_ls(struct dbg *d, int argc, char **argv)
 	l.encrypted = in.flags & XW_FL_ENCRYPT;
 	if (d->json)
 		xw_json_array(&d->js, NULL);
-	rc = dbg_walk_dir(d, ino, &in, raw, l.flags & (LS_REMOVED | LS_CSUM), on_entry, &l);
+	if (l.flags & (LS_LONG | LS_PARSABLE) && !(l.flags & (LS_REMOVED | LS_CSUM)))
+		rc = dbg_walk_dir_in_order(d, ino, &in, raw, on_entry, &l);
+	else
+		rc = dbg_walk_dir(d, ino, &in, raw, l.flags & (LS_REMOVED | LS_CSUM), on_entry, &l);
 	if (d->json)
 		xw_json_end(&d->js, ']');
 	else

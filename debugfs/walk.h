@@ -56,6 +56,14 @@ typedef int dbg_entry_fn(void *arg, const struct dbg_entry *e);
 int dbg_walk_dir(struct dbg *d, xw_ino ino, const struct xw_inode *in, const uint8_t *raw, bool all,
 		 dbg_entry_fn *fn, void *arg);
 
+/*
+ * The same of entries in use, in the order of their inodes where the directory has an itree: for
+ * verbs that read the inode of each. Then lblk, pblk and off of an entry are 0 and rec_len is the
+ * least it needs.
+ */
+int dbg_walk_dir_in_order(struct dbg *d, xw_ino ino, const struct xw_inode *in, const uint8_t *raw,
+			  dbg_entry_fn *fn, void *arg);
+
 /* filefrag.c; in the table of blocks.c */
 int dbg_verb_filefrag(struct dbg *d, int argc, char **argv);
 

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A directory in the order of its inodes, through its itree: whoever reads the inode of each entry
+ * then goes forward through the inode tables instead of reading a table block an entry.
+ *
+ * A tree is used only where it can be trusted to list what the directory holds
+ * (xw_itree_is_believed). When a node turns out to be damaged, the directory's own blocks list the
+ * rest: what sorts behind the last entry that was delivered.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "disk/dx_hash.h"
+#include "read/itree.h"
+#include "walk.h"
+
+struct rest {
+	struct xw_itree_entry last; /* delivered last; its name in `name` */
+	char name[XW_NAME_MAX];
+	bool any; /* something was delivered through the tree */
+	bool dots; /* deliver "." and ".." only */
+	dbg_entry_fn *fn;
+	void *arg;
+	int ended; /* what fn ended the walk with */
+};
+
+static int deliver(struct rest *r, const struct dbg_entry *e)
+{
+	r->ended = r->fn(r->arg, e);
+	return r->ended;
+}
+
+/* Was this entry delivered through the tree? */
+static bool is_delivered(const struct rest *r, const struct xw_dirent *e)
+{
+	if (!r->any || e->ino > r->last.key.ino)
+		return false;
+	return e->ino < r->last.key.ino ||
+	       (e->name_len == r->last.name_len && !memcmp(e->name, r->name, e->name_len));
+}
+
+enum { PAST_DOTS = 1 };
+
+static int on_rest(void *arg, const struct dbg_entry *e)
+{
+	struct rest *r = arg;
+	const bool dots = xw_name_is_dots(e->e.name, e->e.name_len);
+
+	if (r->dots && e->lblk)
+		return PAST_DOTS;
+	if (r->dots != dots || !e->e.ino || is_delivered(r, &e->e))
+		return 0;
+	return deliver(r, e);
+}
+
+static int through_tree(struct xw_itree_iter *it, struct rest *r)
+{
+	struct xw_itree_entry t;
+	int rc;
+
+	while (!r->ended && (rc = xw_itree_next(it, &t)) > 0) {
+		const struct dbg_entry e = {
+			.e = {.ino = t.key.ino,
+			      .rec_len = xw_dirent_size(t.name_len),
+			      .name_len = t.name_len,
+			      .ftype = t.ftype,
+			      .name = t.name},
+		};
+
+		r->last = t;
+		r->any = true;
+		memcpy(r->name, t.name, t.name_len);
+		deliver(r, &e);
+	}
+	return r->ended ? r->ended : rc;
+}
+
+int dbg_walk_dir_in_order(struct dbg *d, xw_ino ino, const struct xw_inode *in, const uint8_t *raw,
+			  dbg_entry_fn *fn, void *arg)
+{
+	struct rest r = {.dots = true, .fn = fn, .arg = arg};
+	struct xw_image strict = *d->img; /* shares the cache; checksums decide about a tree */
+	struct xw_itree_iter it;
+	int rc;
+
+	if (!d->how.no_csum)
+		strict.flags &= ~XW_IMAGE_NOCSUM;
+	if (!(in->flags & XW_FL_ITREE) || !xw_itree_is_believed(&strict))
+		return dbg_walk_dir(d, ino, in, raw, false, fn, arg);
+	rc = xw_itree_begin(&strict, ino, in, &it);
+	if (!rc)
+		rc = dbg_walk_dir(d, ino, in, raw, false, on_rest, &r);
+	if (rc == PAST_DOTS && !r.ended)
+		rc = 0;
+	r.dots = false;
+	if (!rc)
+		rc = through_tree(&it, &r);
+	xw_itree_end(&it);
+	if (!rc || r.ended)
+		return rc;
+	if (rc == XW_ERR_NOTFOUND)
+		xw_diag_clear(&d->diag);
+	else
+		dbg_complain_diag(d, rc);
+	/* ".", which a failure to begin has not delivered, sorts before everything. */
+	return dbg_walk_dir(d, ino, in, raw, false, r.any ? on_rest : fn, r.any ? (void *)&r : arg);
+}
