@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 
+#pragma GCC visibility push(default)
+
 struct xw_pool;
 
 /* jobs = 0: one per processor that this process may run on. jobs = 1: no threads are made and
@@ -26,5 +28,7 @@ int xw_pool_for(struct xw_pool *p, size_t n, size_t grain, int (*fn)(void *arg, 
 		void *arg);
 /* p may be NULL */
 void xw_pool_free(struct xw_pool *p);
+
+#pragma GCC visibility pop
 
 #endif
