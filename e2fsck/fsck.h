@@ -100,6 +100,7 @@ struct fsck {
 	bool stop; /* interrupted, or preening met what needs a person: return at once */
 	bool changed; /* something was written to dev in this round */
 	bool allocated; /* an update has run in this round: `space` is left to the next round */
+	bool again; /* facts are stale after a repair: the next round begins at once */
 	bool full; /* a full check is wanted (not "clean" by its superblock) */
 
 	/* facts */

@@ -80,7 +80,7 @@ static int note(struct fsck_look *l, const struct xw_walk_map_item *i)
 
 /* ---- the walk ---- */
 
-static int node_met(struct fsck_look *l, const struct xw_walk_map_item *i)
+static int node_met(struct fsck_look *l, const struct xw_walk_map_item *i, bool guessed)
 {
 	struct fsck *f = l->f;
 	uint64_t had;
@@ -91,7 +91,11 @@ static int node_met(struct fsck_look *l, const struct xw_walk_map_item *i)
 	if (!had && !fsck_is_metadata(f, i->pblk, 1))
 		return xw_vec_push(&l->map.nodes, *i) ? xw_fail_nomem(&f->diag, "block map") : 0;
 	xw_walk_map_skip(&l->walk);
+	if (!had)
+		xw_blockset_remove(l->met, i->pblk, 1);
 	l->map.lost = true;
+	if (guessed)
+		return 0;
 	fix = had ? FSCK_FOUND(f, MAP_BLOCK_TWICE, .ino = l->ino, .blk = i->pblk)
 		  : FSCK_FOUND(f, MAP_BLOCK_METADATA, .ino = l->ino, .blk = i->pblk);
 	return fix ? note(l, i) : 0;
@@ -105,6 +109,7 @@ static int run_met(struct fsck_look *l, const struct xw_walk_map_item *i)
 	return xw_vec_push(&m->runs, run) ? xw_fail_nomem(&l->f->diag, "block map") : 0;
 }
 
+/* depth: -1, or what the root is taken to have, when all has been said about it already. */
 static int walk(struct fsck_look *l, int depth)
 {
 	struct xw_walk_map_item item;
@@ -112,10 +117,11 @@ static int walk(struct fsck_look *l, int depth)
 
 	while (!rc && (more = xw_walk_map_next(&l->walk, &item)) > 0) {
 		if (more == 1)
-			rc = item.kind == XW_WALK_NODE ? node_met(l, &item) : run_met(l, &item);
+			rc = item.kind == XW_WALK_NODE ? node_met(l, &item, depth >= 0)
+						       : run_met(l, &item);
 		else if (item.rule >= XW_MAP_NODE_RANGE)
 			l->map.lost = true;
-		if (more == 2 && found_entry(l, &item))
+		if (more == 2 && depth < 0 && found_entry(l, &item))
 			rc = note(l, &item);
 	}
 	l->map.depth = l->walk.depth;
@@ -156,17 +162,38 @@ static int repair_pointers(struct fsck_look *l)
 	return rc;
 }
 
+static void forget(struct fsck_map *m)
+{
+	m->runs.n = m->nodes.n = m->bad.n = 0;
+}
+
+/* Nothing was found below the root, which may be of another depth than it says. */
+static int guess_depth(struct fsck_look *l)
+{
+	int rc = 0;
+
+	for (int depth = 0; depth <= XW_EXT_MAX_DEPTH && !rc && !l->map.runs.n; depth++) {
+		forget(&l->map);
+		rc = walk(l, depth);
+	}
+	if (!l->map.runs.n)
+		forget(&l->map);
+	return rc;
+}
+
 int fsck_look_map(struct fsck_look *l)
 {
 	struct fsck_map *m = &l->map;
 	int rc;
 
-	m->runs.n = m->nodes.n = m->bad.n = 0;
+	forget(m);
 	m->damaged = m->lost = false;
 	m->depth = 0;
 	if (!l->has_map)
 		return 0;
 	rc = walk(l, -1);
+	if (!rc && m->damaged && !m->runs.n)
+		rc = guess_depth(l);
 	if (!rc && m->damaged)
 		rc = fsck_look_rebuild(l);
 	return rc ? rc : repair_pointers(l);

@@ -2,6 +2,7 @@
 /* i_size and i_blocks against what the map has. */
 #include "config.h"
 
+#include "disk/indirect.h"
 #include "inodes.h"
 
 /* Logical blocks up to the end of the last run; written ones only where asked for. */
@@ -32,24 +33,21 @@ static void check_dir_size(struct fsck_look *l)
 }
 
 /*
- * A file may be longer than what is mapped, and have unwritten blocks behind its end, but no
- * written ones: with bigalloc none behind the cluster that it ends in.
+ * A file may be longer than what is mapped, and have unwritten blocks behind its end, but no more
+ * than one written block.
  */
 static void check_file_size(struct fsck_look *l)
 {
-	const struct xw_super *sb = &l->f->img->sb;
 	const uint64_t bs = l->f->img->block_size;
-	const uint64_t cluster = bs << (sb->log_cluster_size - sb->log_block_size);
 	const uint64_t end = mapped_end(l, true);
-	uint64_t last;
+	const uint64_t most = l->in.flags & XW_FL_EXTENTS
+				      ? bs << 32
+				      : xw_indirect_max_lblk((uint32_t)bs) * bs + 1;
 
-	if (!end || !l->has_map || l->ino < sb->first_ino)
+	if (!l->has_map || l->ino < l->f->img->sb.first_ino)
 		return;
-	last = (end - 1) * bs;
-	if (cluster != bs)
-		last = last / cluster * cluster;
-	if (l->in.size < last)
-		set_size(l, end * bs);
+	if (l->in.size >= most || (end && l->in.size < (end - 1) * bs))
+		set_size(l, mapped_end(l, false) * bs);
 }
 
 static int check_blocks(struct fsck_look *l)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Every inode record: the tables are read in runs, and what is in use is looked at one by one.
+ * Every inode record. Slices of the tables are read and looked at side by side; what is in use and
+ * not beyond doubt then gets a thorough look, one by one and in order.
  *
  * Records behind those that a descriptor with a valid checksum calls used are passed over, as the
  * kernel does.
@@ -10,10 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pool.h"
 #include "disk/dirent.h"
+#include "inode_slice.h"
 #include "inodes.h"
 
-enum { RUN_BYTES = 1 << 20, HOLES_MAX = 16 };
+enum { SLICE_BYTES = 512 << 10, SLICES = 8, HOLES_MAX = 16 };
 
 int fsck_look_begin(struct fsck *f, struct fsck_look *l)
 {
@@ -133,7 +136,7 @@ static int add_facts(struct fsck_look *l)
 
 /* ---- one inode ---- */
 
-static bool is_hidden(const struct xw_super *sb, xw_ino ino)
+bool fsck_is_hidden(const struct xw_super *sb, xw_ino ino)
 {
 	return ino == sb->usr_quota_inum || ino == sb->grp_quota_inum ||
 	       ino == sb->prj_quota_inum || ino == sb->orphan_file_inum || ino == sb->journal_inum;
@@ -141,6 +144,8 @@ static bool is_hidden(const struct xw_super *sb, xw_ino ino)
 
 static bool has_map(const struct fsck_look *l)
 {
+	if (l->type == XW_S_IFLNK)
+		return !(l->in.flags & XW_FL_INLINE_DATA) && !fsck_look_is_fast(l);
 	return xw_inode_has_map(&l->in) && l->ino != XW_INO_RESIZE;
 }
 
@@ -151,7 +156,7 @@ static bool in_use(const struct fsck_look *l)
 
 	if (l->in.links || (facts && facts->flags & FSCK_I_ORPHAN))
 		return true;
-	return l->ino < l->f->img->sb.first_ino || is_hidden(&l->f->img->sb, l->ino);
+	return l->ino < l->f->img->sb.first_ino || fsck_is_hidden(&l->f->img->sb, l->ino);
 }
 
 /* The record of a free inode. */
@@ -164,6 +169,13 @@ static int look_at_free(struct fsck_look *l)
 	return 0;
 }
 
+/* A directory has a block, or its entries in the inode. */
+static void check_directory(struct fsck_look *l)
+{
+	if (!(l->in.flags & XW_FL_INLINE_DATA) && !l->map.runs.n)
+		l->clear = FSCK_FOUND(l->f, DIR_EMPTY, .ino = l->ino);
+}
+
 static int contents(struct fsck_look *l)
 {
 	bool dirty = false;
@@ -174,9 +186,13 @@ static int contents(struct fsck_look *l)
 	if (!rc)
 		rc = fsck_xattr_inode(l->f, l->ino, &l->in, l->raw, &dirty, &l->blocks);
 	l->dirty |= dirty;
-	if (!rc)
+	if (!rc && l->type == XW_S_IFLNK)
+		rc = fsck_look_symlink(l);
+	if (!rc && l->type == XW_S_IFDIR)
+		check_directory(l);
+	if (!rc && !l->clear)
 		rc = fsck_look_claim(l);
-	return rc ? rc : fsck_look_size(l);
+	return rc || l->clear ? rc : fsck_look_size(l);
 }
 
 int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw)
@@ -227,44 +243,201 @@ static uint32_t records_of(const struct fsck *f, uint64_t group, const struct xw
 	return n;
 }
 
-static int look_at_group(struct fsck_look *l, uint64_t group, uint8_t *buf)
+/* All slices that are looked at side by side, and where the next one begins. */
+struct scan {
+	struct fsck *f;
+	struct fsck_look look;
+	struct xw_pool *pool;
+	struct fsck_slice *slices;
+	size_t n, max; /* slices that are filled; that there are */
+	uint64_t group, groups;
+	uint32_t index, count; /* in the group: next record, records; count 0: not entered yet */
+	xw_blk table;
+	bool thorough;
+};
+
+/*
+ * What the quick look cannot do: clusters that one inode claims by several runs, and what is to be
+ * counted for the owners of every inode.
+ */
+static bool must_be_thorough(const struct fsck *f)
 {
-	struct fsck *f = l->f;
-	const struct xw_image *img = f->img;
-	const uint32_t size = img->inode_size, chunk = RUN_BYTES / size;
-	struct xw_group_desc gd;
-	uint32_t n;
-	int rc = xw_image_group(f->img, group, &gd);
+	const struct xw_super *sb = &f->img->sb;
 
-	if (rc || !xw_image_has_blocks(img, gd.inode_table, img->itable_blocks)) {
-		xw_diag_clear(&f->diag);
-		return rc == XW_ERR_NOMEM ? rc : 0; /* said by the super phase */
+	return sb->log_cluster_size != sb->log_block_size || sb->feature_ro_compat & XW_RO_QUOTA;
+}
+
+static int scan_begin(struct fsck *f, struct scan *s)
+{
+	const unsigned size = f->img->inode_size;
+	const struct xw_super *sb = &f->img->sb;
+	int rc;
+
+	*s = (struct scan){.f = f,
+			   .groups = xw_image_groups_here(f->img),
+			   .thorough = must_be_thorough(f),
+			   .pool = xw_pool_new(f->opts.jobs)};
+	rc = fsck_look_begin(f, &s->look);
+	if (rc || !s->pool)
+		return xw_fail_nomem(&f->diag, "inode tables");
+	s->max = (size_t)SLICES * xw_pool_jobs(s->pool);
+	s->slices = calloc(s->max, sizeof(*s->slices));
+	if (!s->slices)
+		return xw_fail_nomem(&f->diag, "inode tables");
+	for (size_t i = 0; i < s->max; i++) {
+		struct fsck_slice *slice = &s->slices[i];
+
+		slice->f = f;
+		slice->thorough = s->thorough;
+		slice->first_ino = XW_MAX(sb->first_ino, XW_INO_FIRST);
+		slice->raw = malloc(XW_MAX((size_t)SLICE_BYTES, size));
+		xw_walk_map_init(&slice->walk, f->img);
+		if (!slice->raw)
+			return xw_fail_nomem(&f->diag, "inode tables");
 	}
-	n = records_of(f, group, &gd);
-	for (uint32_t at = 0; at < n && !rc && !f->stop; at += chunk) {
-		const uint32_t count = XW_MIN(chunk, n - at);
-		const xw_ino ino = (xw_ino)(group * img->sb.inodes_per_group + at + 1);
+	return 0;
+}
 
-		rc = xw_dev_pread(f->dev, buf, (size_t)count * size,
-				  gd.inode_table * img->block_size + (uint64_t)at * size);
-		for (uint32_t i = 0; i < count && !rc && !f->stop; i++)
-			rc = fsck_look_at(l, ino + i, buf + (size_t)i * size);
+static void scan_end(struct scan *s)
+{
+	for (size_t i = 0; s->slices && i < s->max; i++) {
+		xw_walk_map_free(&s->slices[i].walk);
+		xw_vec_free(&s->slices[i].runs);
+		xw_vec_free(&s->slices[i].doubtful);
+		free(s->slices[i].raw);
+	}
+	free(s->slices);
+	xw_pool_free(s->pool);
+	fsck_look_end(&s->look);
+}
+
+/* Take up s->group; one whose table is nowhere was said by the super phase. */
+static int enter_group(struct scan *s)
+{
+	struct fsck *f = s->f;
+	struct xw_group_desc gd;
+	const int rc = xw_image_group(f->img, s->group, &gd);
+
+	s->index = s->count = 0;
+	if (rc || !xw_image_has_blocks(f->img, gd.inode_table, f->img->itable_blocks)) {
+		xw_diag_clear(&f->diag);
+		return rc == XW_ERR_NOMEM ? rc : 0;
+	}
+	s->table = gd.inode_table;
+	s->count = records_of(f, s->group, &gd);
+	return 0;
+}
+
+/* As many slices as there are, from where the scan is. */
+static int fill_slices(struct scan *s)
+{
+	struct fsck *f = s->f;
+	const struct xw_image *img = f->img;
+	const uint32_t most = XW_MAX(SLICE_BYTES / img->inode_size, 1u);
+	int rc = 0;
+
+	for (s->n = 0; s->n < s->max && s->group < s->groups && !rc;) {
+		struct fsck_slice *slice = &s->slices[s->n];
+
+		if (!s->count)
+			rc = enter_group(s);
+		if (rc || s->index == s->count) {
+			s->group++;
+			s->count = s->index = 0;
+			continue;
+		}
+		slice->ino = (xw_ino)(s->group * img->sb.inodes_per_group + s->index + 1);
+		slice->off = s->table * img->block_size + (uint64_t)s->index * img->inode_size;
+		slice->count = XW_MIN(most, s->count - s->index);
+		slice->runs.n = slice->doubtful.n = 0;
+		slice->counts = (struct fsck_counts){0};
+		rc = fsck_inode_make(f, slice->ino, &slice->facts);
+		s->index += slice->count;
+		s->n++;
+		if (s->index == s->count) {
+			s->group++;
+			s->count = s->index = 0;
+		}
 	}
 	return rc;
 }
 
+static void add_counts(struct fsck_counts *to, const struct fsck_counts *c)
+{
+	to->files += c->files;
+	to->regular += c->regular;
+	to->symlinks += c->symlinks;
+	to->fast_symlinks += c->fast_symlinks;
+	to->devices += c->devices;
+	to->fifos += c->fifos;
+	to->sockets += c->sockets;
+	to->fragmented += c->fragmented;
+	to->large_files += c->large_files;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(c->by_depth); i++)
+		to->by_depth[i] += c->by_depth[i];
+}
+
+static int take_over(struct scan *s, const struct fsck_slice *slice)
+{
+	struct fsck *f = s->f;
+	int rc = 0;
+
+	add_counts(&f->counts, &slice->counts);
+	for (size_t i = 0; i < slice->runs.n && !rc; i++)
+		rc = fsck_claim(f, slice->runs.v[i].start, slice->runs.v[i].len, NULL);
+	for (size_t i = 0; i < slice->doubtful.n && !rc && !f->stop; i++) {
+		const uint32_t n = slice->doubtful.v[i];
+
+		rc = fsck_look_at(&s->look, slice->ino + n,
+				  slice->raw + (size_t)n * f->img->inode_size);
+	}
+	return rc;
+}
+
+static int scan_all(struct scan *s)
+{
+	struct fsck *f = s->f;
+	int rc = 0;
+
+	while (!rc && s->group < s->groups && !f->stop) {
+		rc = fill_slices(s);
+		if (!rc)
+			rc = xw_pool_for(s->pool, s->n, 1, fsck_slice_look, s->slices);
+		if (rc && !f->diag.code)
+			rc = xw_fail(&f->diag, rc, "%s: cannot read the inode tables",
+				     f->opts.image);
+		for (size_t i = 0; i < s->n && !rc && !f->stop; i++)
+			rc = take_over(s, &s->slices[i]);
+		fsck_progress(f, s->group, s->groups);
+	}
+	return rc;
+}
+
+/* Files of 2 GiB and more need a feature. */
+static int check_large_files(struct fsck *f)
+{
+	struct xw_super *sb = &f->img->sb;
+
+	if (!f->counts.large_files || sb->feature_ro_compat & XW_RO_LARGE_FILE ||
+	    !FSCK_FOUND(f, LARGE_FILE))
+		return 0;
+	sb->feature_ro_compat |= XW_RO_LARGE_FILE;
+	if (!sb->rev_level)
+		sb->rev_level = 1;
+	return fsck_super_write(f);
+}
+
 int fsck_check_inodes(struct fsck *f)
 {
-	struct fsck_look l = {0};
-	uint8_t *buf = malloc(RUN_BYTES);
-	const uint64_t groups = xw_image_groups_here(f->img);
-	int rc = buf ? fsck_claim_metadata(f) : xw_fail_nomem(&f->diag, "inode tables");
+	struct scan s = {0};
+	int rc = fsck_claim_metadata(f);
 
 	if (!rc)
-		rc = fsck_look_begin(f, &l);
-	for (uint64_t g = 0; g < groups && !rc && !f->stop; g++)
-		rc = look_at_group(&l, g, buf);
-	fsck_look_end(&l);
-	free(buf);
+		rc = scan_begin(f, &s);
+	if (!rc)
+		rc = scan_all(&s);
+	if (!rc && !f->stop)
+		rc = check_large_files(f);
+	scan_end(&s);
 	return rc;
 }

@@ -58,7 +58,12 @@ int fsck_look_map(struct fsck_look *l);
 int fsck_look_claim(struct fsck_look *l);
 /* inode_size.c */
 int fsck_look_size(struct fsck_look *l);
+/* inode_symlink.c: is the target in i_block? Then: is there a target, of that size? */
+bool fsck_look_is_fast(const struct fsck_look *l);
+int fsck_look_symlink(struct fsck_look *l);
 /* inode_tree.c: an extent tree of the runs, in the blocks that the old one had. */
 int fsck_look_rebuild(struct fsck_look *l);
+/* inode_root.c: a new root directory where there is none. */
+int fsck_make_root(struct fsck *f);
 
 #endif

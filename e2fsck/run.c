@@ -17,7 +17,7 @@ static const struct phase {
 
 static int run_round(struct fsck *f)
 {
-	for (size_t i = 0; i < XW_ARRAY_SIZE(phases) && !f->stop; i++) {
+	for (size_t i = 0; i < XW_ARRAY_SIZE(phases) && !f->stop && !f->again; i++) {
 		int rc;
 
 		fsck_pass(f, phases[i].pass);
@@ -38,7 +38,7 @@ int fsck_run(struct fsck *f)
 		int rc;
 
 		fsck_facts_free(f);
-		f->changed = f->allocated = false;
+		f->changed = f->allocated = f->again = false;
 		rc = run_round(f);
 		f->findings.modified |= f->changed;
 		if (rc)

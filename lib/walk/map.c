@@ -106,7 +106,15 @@ static void extent_header(struct xw_walk_map *w, unsigned level, int depth)
 		queue_finding(w, level, XW_MAP_DEPTH, h.depth, w->depth - level);
 	}
 	below = w->depth - level;
-	w->at[level].count = fits ? h.entries : guess_entries(w, n, cap, !below);
+	/* what has no magic and is no header otherwise may be anything */
+	if (fits)
+		w->at[level].count = h.entries;
+	else if (level && !magic)
+		w->at[level].count = 0;
+	else
+		w->at[level].count = guess_entries(w, n, cap, !below);
+	if (level && !magic && h.depth != below)
+		w->at[level].count = 0;
 	if (level && magic && fits && xw_super_has_csum(&w->img->sb) &&
 	    xw_extent_block_verify(n, w->img->block_size, w->seed))
 		queue_finding(w, level, XW_MAP_CSUM, 0, 0);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Symbolic links: in i_block, in a block, in inline data, or encrypted.
+ *
+ * Linux tells the first two apart by i_blocks; a link that is short enough and reads as text is
+ * taken for one in i_block whatever that says. The text is believed more than i_size.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "inodes.h"
+
+/* Is the target in i_block? Asked before the map is walked. */
+bool fsck_look_is_fast(const struct fsck_look *l)
+{
+	const struct xw_super *sb = &l->f->img->sb;
+	const uint64_t cluster512 = (uint64_t)l->f->img->block_size / 512
+				    << (sb->log_cluster_size - sb->log_block_size);
+	const uint64_t acl = l->in.file_acl ? cluster512 : 0;
+	const size_t len = strnlen((const char *)l->in.block, sizeof(l->in.block));
+
+	if (l->in.flags & (XW_FL_EXTENTS | XW_FL_INLINE_DATA))
+		return false;
+	return xw_inode_fs_blocks_512(&l->in, sb) <= acl ||
+	       (l->in.size < sizeof(l->in.block) &&
+		(l->in.size == len || l->in.flags & XW_FL_ENCRYPT));
+}
+
+/* How long the target in buf is: at most max bytes; 0: there is none. */
+static uint64_t text_len(const struct fsck_look *l, const uint8_t *buf, size_t max)
+{
+	uint64_t len;
+
+	if (!(l->in.flags & XW_FL_ENCRYPT))
+		return strnlen((const char *)buf, max) < max ? strnlen((const char *)buf, max) : 0;
+	len = peek16(buf);
+	return len && len + 2 <= max ? len + 2 : 0;
+}
+
+int fsck_look_symlink(struct fsck_look *l)
+{
+	struct fsck *f = l->f;
+	const uint32_t bs = f->img->block_size;
+	const struct fsck_map *m = &l->map;
+	auto_free uint8_t *block = NULL;
+	uint64_t len = 0;
+	int rc = 0;
+
+	if (l->in.flags & XW_FL_INLINE_DATA)
+		return 0; /* together with its attribute: xattrs.c */
+	if (!l->has_map) {
+		len = text_len(l, l->in.block, sizeof(l->in.block));
+	} else if (m->runs.n && !m->runs.v[0].lblk) {
+		block = malloc(bs);
+		rc = block ? fsck_read(f, m->runs.v[0].pblk, 1, block)
+			   : xw_fail_nomem(&f->diag, "symbolic link");
+		len = rc ? 0 : text_len(l, block, bs);
+	}
+	if (rc == XW_ERR_NOMEM || (len && len == l->in.size))
+		return rc == XW_ERR_NOMEM ? rc : 0;
+	if (!len) {
+		l->clear = FSCK_FOUND(f, SYMLINK, .ino = l->ino);
+	} else if (FSCK_FOUND(f, SYMLINK_SIZE, .ino = l->ino, .num = l->in.size, .num2 = len)) {
+		l->in.size = len;
+		l->dirty = true;
+	}
+	return 0;
+}
