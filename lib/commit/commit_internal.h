@@ -16,7 +16,7 @@ int xw_commit_step_super(struct xw_change *c, const uint8_t super[XW_SUPER_SIZE]
  */
 int xw_commit_look(struct xw_change *c, const char *then);
 #define XW_COMMIT_NOTHING "nothing was committed"
-#define XW_COMMIT_HALFWAY "the change had begun to be written: run e2fsck -f"
+#define XW_COMMIT_HALFWAY "the change had begun to be written: run xw-fsck -f"
 
 /* XW_ERR_IO: whoever watches wants it to end. Nothing may have been decided. */
 int xw_commit_ask(const struct xw_commit_watch *watch, const char *name, struct xw_diag *diag);

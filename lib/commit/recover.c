@@ -218,7 +218,7 @@ static int stuck(struct recovery *v)
 	return xw_fail(
 		v->diag, XW_ERR_STATE,
 		"%s: a change was interrupted, and %s, which completes it, is %s; if that is "
-		"lost: xw-tune -f -E clear_pending, then e2fsck -f",
+		"lost: xw-tune -f -E clear_pending, then xw-fsck -f",
 		v->dev->name, v->store->name, v->file ? "damaged or another image's" : "missing");
 }
 

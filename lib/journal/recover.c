@@ -139,7 +139,7 @@ static int recover(struct xw_image *img, struct xw_log *log, unsigned flags,
 	if (!rc && r.fast_blocks && !info->unsettled && !fast)
 		rc = xw_fail(img->diag, XW_ERR_UNSUPPORTED,
 			     "%s: journal: it holds fast commits, which are not carried out here; "
-			     "mount the image with Linux once, or run e2fsck -p",
+			     "mount the image with Linux once, or run xw-fsck -p",
 			     img->dev->name);
 	if (!rc)
 		rc = carry_out(img, log, &r, fast, info);

@@ -156,7 +156,7 @@ static int refuse_fast(struct scan *s, const char *why)
 {
 	return xw_fail(s->log->diag, XW_ERR_UNSUPPORTED,
 		       "%s: journal: it holds fast commits %s; mount the image with Linux once, or "
-		       "run e2fsck -p",
+		       "run xw-fsck -p",
 		       s->log->dev->name, why);
 }
 

@@ -43,7 +43,7 @@ struct xw_copy_hint xw_super_copy_hint(struct xw_dev *dev)
 			if (is_copy(dev, block, bs))
 				snprintf(hint.s, sizeof(hint.s),
 					 "; a copy is in block %" PRIu64 " of %" PRIu32
-					 " bytes: e2fsck -b %" PRIu64 " -B %" PRIu32,
+					 " bytes: xw-fsck -b %" PRIu64 " -B %" PRIu32,
 					 block, bs, block, bs);
 		}
 	}

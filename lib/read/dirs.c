@@ -348,7 +348,7 @@ int xw_dir_next(struct xw_dir_iter *it, struct xw_dirent *e, struct xw_dir_pos *
 static int bad_runs(struct xw_image *img, xw_ino ino, const char *why)
 {
 	return xw_fail(img->diag, XW_ERR_CORRUPT,
-		       "%s: directory inode %" PRIu32 ": %s; run e2fsck -f", img->dev->name, ino,
+		       "%s: directory inode %" PRIu32 ": %s; run xw-fsck -f", img->dev->name, ino,
 		       why);
 }
 

@@ -70,7 +70,8 @@ static int group_summary(void *arg, uint32_t group, struct xw_group_summary *out
 	}
 	if (gd.free_blocks > size && !v->damaged && !v->bitmap)
 		return xw_fail(v->img->diag, XW_ERR_CORRUPT,
-			       "%s: group %" PRIu32 ": more free blocks than it has; run e2fsck -f",
+			       "%s: group %" PRIu32
+			       ": more free blocks than it has; run xw-fsck -f",
 			       v->img->dev->name, group);
 	out->free = XW_MIN(gd.free_blocks, size);
 	return 0;

@@ -28,7 +28,7 @@
 
 static int bad(const struct xw_tree_image *ti, xw_ino ino, const char *what)
 {
-	return xw_fail(ti->t->diag, XW_ERR_CORRUPT, "%s: inode %" PRIu32 ": %s; run e2fsck -f",
+	return xw_fail(ti->t->diag, XW_ERR_CORRUPT, "%s: inode %" PRIu32 ": %s; run xw-fsck -f",
 		       ti->img->dev->name, ino, what);
 }
 

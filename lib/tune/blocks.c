@@ -30,7 +30,7 @@ int xw_tune_drop_inode(struct xw_update *u, xw_ino ino)
 		ret = xw_update_free_map(u, ino, &in);
 	if (!ret && ino >= u->img->sb.first_ino && xw_ispace_release(u->inodes, ino, false))
 		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
-			      "%s: inode %" PRIu32 ": is free in its bitmap; run e2fsck -f",
+			      "%s: inode %" PRIu32 ": is free in its bitmap; run xw-fsck -f",
 			      u->img->dev->name, ino);
 	if (ret)
 		return ret;
@@ -47,7 +47,7 @@ int xw_tune_put_inode(struct xw_update *u, const struct xw_binode *n)
 	/* What a number had before that is free, nobody cares about. */
 	if (!ret && n->ino < u->img->sb.first_ino && in.links)
 		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
-			      "%s: reserved inode %" PRIu32 " is in use; run e2fsck -f",
+			      "%s: reserved inode %" PRIu32 " is in use; run xw-fsck -f",
 			      u->img->dev->name, n->ino);
 	if (ret)
 		return ret;
@@ -158,7 +158,7 @@ static int check_orphan(struct xw_update *u, xw_ino ino)
 		     xw_orphan_verify(buf, bs, xw_super_has_csum(&u->img->sb),
 				      xw_image_inode_seed(u->img, ino, &in), run.pblk)))
 		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
-			      "%s: inode %" PRIu32 " is no orphan file; run e2fsck -f",
+			      "%s: inode %" PRIu32 " is no orphan file; run xw-fsck -f",
 			      u->img->dev->name, ino);
 	return ret;
 }
@@ -220,7 +220,7 @@ int xw_tune_mmp_off(struct xw_update *u)
 				   sb->mmp_block * u->img->block_size);
 	if (!ret && xw_mmp_decode(buf, &m))
 		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
-			      "%s: block %" PRIu64 " is no MMP block; run e2fsck -f",
+			      "%s: block %" PRIu64 " is no MMP block; run xw-fsck -f",
 			      u->img->dev->name, sb->mmp_block);
 	if (!ret)
 		ret = xw_update_free(u, sb->mmp_block, 1);

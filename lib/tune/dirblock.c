@@ -22,7 +22,7 @@
 static int bad(struct xw_image *img, xw_ino ino, const char *why)
 {
 	return xw_fail(img->diag, XW_ERR_CORRUPT,
-		       "%s: directory inode %" PRIu32 ": %s; run e2fsck -f", img->dev->name, ino,
+		       "%s: directory inode %" PRIu32 ": %s; run xw-fsck -f", img->dev->name, ino,
 		       why);
 }
 

@@ -116,7 +116,7 @@ static int read_entries(struct job *j)
 	xw_dir_end(&it);
 	if (!ret && !j->parent)
 		ret = xw_fail(j->u->diag, XW_ERR_CORRUPT,
-			      "%s: directory inode %" PRIu32 ": no \"..\"; run e2fsck -f",
+			      "%s: directory inode %" PRIu32 ": no \"..\"; run xw-fsck -f",
 			      j->u->img->dev->name, j->ino);
 	return ret;
 }

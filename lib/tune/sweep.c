@@ -59,7 +59,7 @@ static int sweep_record(struct xw_sweep *s, xw_ino ino, bool in_use, uint8_t *ra
 	if (!ret)
 		ret = xw_inode_verify(raw, &img->sb, img->csum_seed, ino);
 	if (ret) /* what nobody uses is as wrong afterwards as it was */
-		return in_use ? xw_fail(img->diag, ret, "%s: inode %" PRIu32 ": %s; run e2fsck -f",
+		return in_use ? xw_fail(img->diag, ret, "%s: inode %" PRIu32 ": %s; run xw-fsck -f",
 					img->dev->name, ino, xw_err_text(ret))
 			      : 0;
 	if (in_use)
@@ -150,7 +150,7 @@ static int bitmap_csum(struct xw_sweep *s, uint64_t group, xw_blk blk, size_t by
 			       img->dev->name, group);
 	if (!ret && s->old_csum && xw_bitmap_csum(&img->sb, img->csum_seed, s->buf, bytes) != old)
 		ret = xw_fail(img->diag, XW_ERR_CHECKSUM,
-			      "%s: group %" PRIu64 ": a bitmap's checksum is wrong; run e2fsck -f",
+			      "%s: group %" PRIu64 ": a bitmap's checksum is wrong; run xw-fsck -f",
 			      img->dev->name, group);
 	*csum = xw_bitmap_csum(s->to, s->seed, s->buf, bytes);
 	return ret;

@@ -30,7 +30,7 @@ static int bad(const struct owner *o, xw_blk blk, int code, const char *what)
 	const struct xw_image *img = o->s->img;
 
 	return xw_fail(img->diag, code,
-		       "%s: inode %" PRIu32 ": block %" PRIu64 ": %s; run e2fsck -f",
+		       "%s: inode %" PRIu32 ": block %" PRIu64 ": %s; run xw-fsck -f",
 		       img->dev->name, o->ino, blk, what);
 }
 

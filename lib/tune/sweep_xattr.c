@@ -128,7 +128,8 @@ int xw_sweep_ibody(struct xw_sweep *s, const struct xw_inode *in, uint8_t *raw)
 	/* Values are counted from the first entry. */
 	n = rehash_entries(s, raw + off, s->img->inode_size - off, XW_XATTR_IHDR, XW_XATTR_IHDR,
 			   NULL);
-	return n < 0 ? xw_fail(s->img->diag, n, "%s: damaged attributes in an inode; run e2fsck -f",
+	return n < 0 ? xw_fail(s->img->diag, n,
+			       "%s: damaged attributes in an inode; run xw-fsck -f",
 			       s->img->dev->name)
 		     : 0;
 }
@@ -165,7 +166,7 @@ static int sweep_block(struct xw_sweep *s, xw_blk blk)
 	if (!ret && s->rehash)
 		ret = rehash_block(s, &h);
 	if (ret)
-		return xw_fail(img->diag, ret, "%s: xattr block %" PRIu64 ": %s; run e2fsck -f",
+		return xw_fail(img->diag, ret, "%s: xattr block %" PRIu64 ": %s; run xw-fsck -f",
 			       img->dev->name, blk, xw_err_text(ret));
 	if (s->new_csum)
 		xw_xattr_block_set_csum(s->buf, bs, s->seed, blk);

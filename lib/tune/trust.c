@@ -30,7 +30,8 @@
 static int invalid(struct xw_tune *t, const char *field, uint64_t value)
 {
 	return xw_tune_refuse(t, XW_ERR_CORRUPT,
-			      "damaged superblock: %s is %" PRIu64 "; run e2fsck -f", field, value);
+			      "damaged superblock: %s is %" PRIu64 "; run xw-fsck -f", field,
+			      value);
 }
 
 static int check_clusters(struct xw_tune *t, const struct xw_super *sb)
@@ -164,7 +165,7 @@ static int check_backups(struct xw_tune *t, struct xw_image *img)
 		return 0;
 	return xw_tune_refuse(t, XW_ERR_CORRUPT,
 			      "damaged superblock: its %s is not that of the backup in block "
-			      "%" PRIu64 "; run e2fsck -f",
+			      "%" PRIu64 "; run xw-fsck -f",
 			      field, at);
 }
 

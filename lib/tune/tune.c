@@ -127,7 +127,7 @@ static int prepare(struct xw_tune *t)
 	if (!(sb.state & XW_STATE_VALID) || sb.state & XW_STATE_ERROR || sb.error_count)
 		return xw_tune_refuse(t, XW_ERR_STATE,
 				      "this operation requires a freshly checked filesystem; run "
-				      "e2fsck -f first");
+				      "xw-fsck -f first");
 	sb.feature_ro_compat &= ~XW_RO_READONLY;
 	t->sb = sb;
 	return xw_tune_put_super(t, &sb);

@@ -59,7 +59,7 @@ static int look_at(struct look *l, const struct xw_dirent *e)
 		return 0;
 	if (bsearch(&e->ino, l->died->a.v, l->died->a.n, sizeof(e->ino), by_number))
 		return xw_fail(l->u->diag, XW_ERR_CORRUPT,
-			       "%s: inode %" PRIu32 ": has more names than links; run e2fsck -f",
+			       "%s: inode %" PRIu32 ": has more names than links; run xw-fsck -f",
 			       l->u->img->dev->name, e->ino);
 	return e->ftype == XW_FT_DIR || e->ftype == XW_FT_UNKNOWN ? push(l, e->ino) : 0;
 }

@@ -192,7 +192,7 @@ static int put_blocks(struct xw_update_dir *ud)
 	if (!ud->blocks)
 		return 0;
 	if (ud->blocks < 0 && was < (uint64_t)-ud->blocks)
-		return bad(ud, XW_ERR_CORRUPT, "has more blocks than it counts; run e2fsck -f");
+		return bad(ud, XW_ERR_CORRUPT, "has more blocks than it counts; run xw-fsck -f");
 	ud->in.flags &= ~XW_FL_HUGE_FILE;
 	if (xw_inode_set_blocks(&ud->in, &ud->u->img->sb, was + (uint64_t)ud->blocks))
 		return bad(ud, XW_ERR_LIMIT, "more blocks than the features allow a file");

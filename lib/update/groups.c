@@ -23,10 +23,11 @@ static int give_back(struct xw_update *u)
 				       : xw_space_release(u->space, r->start, r->len);
 
 		if (ret == XW_ERR_CORRUPT)
-			return xw_fail(u->diag, ret,
-				       "%s: blocks %" PRIu64 "+%" PRIu64
-				       " are claimed twice, or free in their bitmap; run e2fsck -f",
-				       u->img->dev->name, r->start, r->len);
+			return xw_fail(
+				u->diag, ret,
+				"%s: blocks %" PRIu64 "+%" PRIu64
+				" are claimed twice, or free in their bitmap; run xw-fsck -f",
+				u->img->dev->name, r->start, r->len);
 		if (ret)
 			return ret;
 	}

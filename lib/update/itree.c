@@ -62,7 +62,7 @@ static int not_counted(struct xw_update *u, xw_ino ino)
 {
 	return xw_fail(u->diag, XW_ERR_CORRUPT,
 		       "%s: directory inode %" PRIu32
-		       ": its itree has not the blocks that are counted for it; run e2fsck -f",
+		       ": its itree has not the blocks that are counted for it; run xw-fsck -f",
 		       u->img->dev->name, ino);
 }
 

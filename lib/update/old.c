@@ -67,7 +67,7 @@ static int count_parts(struct xw_update *u, xw_ino ino, const struct xw_inode *i
 	if (!ret && parts->contents > all && !u->lax)
 		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
 			      "%s: inode %" PRIu32
-			      ": has more blocks than it counts; run e2fsck -f",
+			      ": has more blocks than it counts; run xw-fsck -f",
 			      u->img->dev->name, ino);
 	parts->other = all > parts->contents ? all - parts->contents : 0;
 	return ret;

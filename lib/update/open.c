@@ -27,17 +27,18 @@ static int check(struct xw_update *u, const struct xw_update_opts *opts)
 	const bool bigalloc = sb->feature_ro_compat & XW_RO_BIGALLOC;
 
 	if (!opts->lax && (sb->state & XW_STATE_ERROR || sb->error_count))
-		return refuse(u, XW_ERR_STATE, "the filesystem has errors; run e2fsck -f first");
+		return refuse(u, XW_ERR_STATE, "the filesystem has errors; run xw-fsck -f first");
 	if (bigalloc &&
 	    (sb->feature_ro_compat & XW_RO_ITREE || !(sb->feature_incompat & XW_INCOMPAT_EXTENTS)))
-		return refuse(u, XW_ERR_CORRUPT,
-			      "bigalloc does not go with itree, nor without extent; run e2fsck -f");
+		return refuse(
+			u, XW_ERR_CORRUPT,
+			"bigalloc does not go with itree, nor without extent; run xw-fsck -f");
 	if (bigalloc && (sb->first_data_block ||
 			 (uint64_t)sb->clusters_per_group << xw_image_cluster_bits(u->img) !=
 				 sb->blocks_per_group ||
 			 sb->blocks_count & ((1u << xw_image_cluster_bits(u->img)) - 1)))
 		return refuse(u, XW_ERR_CORRUPT,
-			      "its groups or its size are no whole clusters; run e2fsck -f");
+			      "its groups or its size are no whole clusters; run xw-fsck -f");
 	if (sb->feature_ro_compat & XW_RO_READONLY)
 		return refuse(u, XW_ERR_STATE,
 			      "has the feature read-only; xw-tune -O ^read-only takes it away");
@@ -49,17 +50,18 @@ static int check(struct xw_update *u, const struct xw_update_opts *opts)
 	if (!opts->lax && sb->feature_incompat & XW_INCOMPAT_RECOVER)
 		return refuse(u, XW_ERR_STATE,
 			      "the journal needs recovery, and is not to be replayed here; mount "
-			      "the image or run e2fsck");
+			      "the image or run xw-fsck");
 	if (sb->creator_os == 1)
 		return refuse(u, XW_ERR_UNSUPPORTED, "made for the Hurd");
 	if (sb->inodes_per_group % 8)
 		return refuse(u, XW_ERR_UNSUPPORTED, "inodes per group are no multiple of 8");
 	if (!opts->lax && sb->feature_compat & XW_COMPAT_DIR_INDEX &&
 	    sb->def_hash_version > XW_DX_TEA)
-		return refuse(u, XW_ERR_CORRUPT,
-			      "the hash for names in directories is an unknown one; run e2fsck -f");
+		return refuse(
+			u, XW_ERR_CORRUPT,
+			"the hash for names in directories is an unknown one; run xw-fsck -f");
 	if (!opts->lax && !(sb->state & XW_STATE_VALID))
-		return refuse(u, XW_ERR_STATE, "was not unmounted cleanly; run e2fsck first");
+		return refuse(u, XW_ERR_STATE, "was not unmounted cleanly; run xw-fsck first");
 	return 0;
 }
 
@@ -105,7 +107,7 @@ static int open_inodes(struct xw_update *u)
 		if (!ret && xw_ispace_set_dirs(u->inodes, g, gd.used_dirs))
 			ret = xw_fail(u->diag, XW_ERR_CORRUPT,
 				      "%s: group %" PRIu32
-				      ": more directories than inodes; run e2fsck -f",
+				      ": more directories than inodes; run xw-fsck -f",
 				      img->dev->name, g);
 	}
 	return ret == XW_ERR_NOMEM ? xw_fail_nomem(u->diag, "inode bitmaps") : ret;

@@ -20,7 +20,7 @@
 
 static int bad(struct xw_update *u, xw_ino ino, const char *what)
 {
-	return xw_fail(u->diag, XW_ERR_CORRUPT, "%s: orphan inode %" PRIu32 ": %s; run e2fsck -f",
+	return xw_fail(u->diag, XW_ERR_CORRUPT, "%s: orphan inode %" PRIu32 ": %s; run xw-fsck -f",
 		       u->img->dev->name, ino, what);
 }
 

@@ -145,7 +145,7 @@ int xw_update_quota_read(struct xw_update *u, enum xw_quota_type type, xw_ino in
 	if (ret == XW_ERR_CORRUPT)
 		return xw_fail(u->diag, ret,
 			       "%s: inode %" PRIu32
-			       " is no quota file, or a damaged one; run e2fsck -f",
+			       " is no quota file, or a damaged one; run xw-fsck -f",
 			       u->img->dev->name, ino);
 	return ret;
 }
@@ -196,7 +196,7 @@ static int update_file(struct xw_update *u, enum xw_quota_type type, xw_ino ino)
 	if (!ret && l.below_zero && !u->lax)
 		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
 			      "%s: quota file (inode %" PRIu32
-			      ") counts less than there is; run e2fsck -f",
+			      ") counts less than there is; run xw-fsck -f",
 			      u->img->dev->name, ino);
 	if (!ret)
 		ret = rebuild(u, type, ino, &l, &in);

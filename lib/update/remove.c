@@ -32,7 +32,7 @@
 
 static int bad(const struct xw_update_gone *g, xw_ino ino, const char *what)
 {
-	return xw_fail(g->u->diag, XW_ERR_CORRUPT, "%s: inode %" PRIu32 ": %s; run e2fsck -f",
+	return xw_fail(g->u->diag, XW_ERR_CORRUPT, "%s: inode %" PRIu32 ": %s; run xw-fsck -f",
 		       g->u->img->dev->name, ino, what);
 }
 

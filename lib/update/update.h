@@ -106,7 +106,7 @@ struct xw_update {
 };
 
 /*
- * Open path for change. XW_ERR_STATE: the image is marked as having errors (run e2fsck -f);
+ * Open path for change. XW_ERR_STATE: the image is marked as having errors (run xw-fsck -f);
  * XW_ERR_UNSUPPORTED: a feature that cannot be changed with; else what xw_edit_begin() and
  * xw_image_open() report. *out is closed with xw_update_close().
  */

@@ -267,10 +267,10 @@ for image in lost wrong; do
 	for other in "debugfs -R stats" "debugfs -w -R stats" "export -t" "tune -L x" "dump"; do
 		# shellcheck disable=SC2086
 		"$BIN"/xw-$other $image.img >.out 2>.err </dev/null
-		is "where a copy is: xw-$other, $image" grep -q '; a copy is in block 8193 of 1024 bytes: e2fsck -b 8193 -B 1024$' .err
+		is "where a copy is: xw-$other, $image" grep -q '; a copy is in block 8193 of 1024 bytes: xw-fsck -b 8193 -B 1024$' .err
 	done
 	import $image.img tree
-	fails 1 'e2fsck -b 8193 -B 1024' "where a copy is: xw-import, $image"
+	fails 1 'xw-fsck -b 8193 -B 1024' "where a copy is: xw-import, $image"
 done
 "$BIN/xw-export" -t wrong.img >.out 2>.err
 is "and what goes on without" grep -q -e "--ignore-checksums" .err

@@ -172,7 +172,7 @@ for how in changed checked rebuilt damaged; do
 		dd if=/dev/zero of=img bs=1024 count=1 seek="$node" conv=notrunc status=none
 		cp img before
 		tune -q -O itree img
-		fails 1 'run e2fsck -f' "stale trees, damaged"
+		fails 1 'run xw-fsck -f' "stale trees, damaged"
 		is "  nothing is changed" cmp before img
 		continue
 	fi
