@@ -62,6 +62,7 @@ void fsck_facts_free(struct fsck *f)
 	f->claims = f->contested = NULL;
 	xw_vec_free(&f->dirs);
 	xw_vec_free(&f->dirblocks);
+	xw_vec_free(&f->itrees);
 	fsck_xattrs_free(f);
 	fsck_quota_free(f);
 	f->counts = (struct fsck_counts){0};

@@ -28,6 +28,7 @@
 #include "base/table.h"
 #include "base/vec.h"
 #include "commit/edit.h"
+#include "dir/itree_check.h"
 #include "disk/dirent.h"
 #include "read/bitmaps.h"
 #include "read/image.h"
@@ -64,6 +65,16 @@ struct fsck_dir {
 	bool indexed, is_inline, itree; /* as its flags say */
 	bool rebuild; /* its entries are to be written anew */
 	bool attached; /* the root can be reached through its parents */
+	bool itree_stale; /* its entries were changed in this round */
+	bool itree_wanted; /* it had an itree, which is to be built again */
+	bool links_follow; /* its link count changes with repairs, without a question */
+};
+
+/* What is kept of an itree until the directory's entries have been seen. */
+struct fsck_itree {
+	xw_ino ino;
+	struct xw_itree_sum entries; /* of the directory's blocks */
+	struct xw_itree_sum leaves; /* of the tree */
 };
 
 /* One block of a directory, to be read in the order of the disk. */
@@ -110,6 +121,7 @@ struct fsck {
 	struct xw_sysmap *sysmap; /* where the metadata of groups is; claims.c */
 	XW_VEC(struct fsck_dir) dirs; /* by inode number */
 	XW_VEC(struct fsck_dirblock) dirblocks;
+	XW_VEC(struct fsck_itree) itrees; /* by inode number: undamaged in themselves */
 	struct fsck_xattrs *xattrs; /* xattrs.c */
 	struct fsck_quota *quota; /* quota.c */
 	struct fsck_counts {
@@ -172,6 +184,8 @@ int fsck_super_write(struct fsck *f);
  */
 int fsck_update(struct fsck *f, struct xw_update **out);
 int fsck_update_keep(struct fsck *f);
+/* Written to the overlay, and the update goes on; after a failure it is to be dropped. */
+int fsck_update_step(struct fsck *f);
 void fsck_update_drop(struct fsck *f);
 
 /* ---- phases ---- */
@@ -185,6 +199,11 @@ bool fsck_is_clean(struct fsck *f);
 int fsck_check_super(struct fsck *f); /* super.c, groups.c, journal.c, orphans.c */
 int fsck_check_inodes(struct fsck *f); /* inodes.c */
 int fsck_claim_itrees(struct fsck *f); /* itree.c: nodes of itrees, as part of the claims */
+/*
+ * The feature bit of itrees is missing, and this directory has one: its slot leads to a root node
+ * that names it. True: the bit has been set.
+ */
+bool fsck_itree_feature(struct fsck *f, xw_ino ino, const struct xw_inode *in);
 int fsck_check_contested(struct fsck *f); /* contested.c */
 int fsck_check_xattrs(struct fsck *f); /* xattrs.c */
 int fsck_check_dirs(struct fsck *f); /* dirs.c */

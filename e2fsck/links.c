@@ -1,11 +1,149 @@
 // SPDX-License-Identifier: MIT
-/* Link counts. */
+/*
+ * Link counts, and inodes in use that no directory entry names.
+ *
+ * A directory has two links and one for each directory in it, however it is named; under dir_nlink
+ * 1 stands for more than can be counted. Other inodes have as many links as names.
+ */
 #include "config.h"
 
-#include "fsck.h"
+#include "dirs.h"
+
+enum { RAW_MAX = 4096 }; /* bytes of a record */
+
+static xw_ino number(const struct fsck *f, uint64_t group, uint32_t i)
+{
+	return (xw_ino)(group * f->img->sb.inodes_per_group + i + 1);
+}
+
+/* Inodes that names lead to, or should. */
+static bool is_counted(const struct fsck *f, xw_ino ino, const struct fsck_inode *in)
+{
+	if (!(in->flags & FSCK_I_USED) || in->flags & (FSCK_I_EA | FSCK_I_SYSTEM | FSCK_I_ORPHAN))
+		return false;
+	return ino == XW_INO_ROOT || ino >= f->img->sb.first_ino;
+}
+
+/* ---- without a name ---- */
+
+/* Empty files go; what else there is waits until all of it is known. */
+static int check_unattached(struct fsck *f, xw_ino ino, struct fsck_lost *lost)
+{
+	uint8_t raw[RAW_MAX];
+	struct xw_inode in;
+	int rc = fsck_inode_read(f, ino, &in, raw);
+
+	if (rc)
+		return rc;
+	if ((in.mode & XW_S_IFMT) == XW_S_IFREG && !in.size && !in.blocks)
+		return FSCK_FOUND(f, INODE_EMPTY, .ino = ino) ? fsck_inode_clear(f, ino) : 0;
+	return xw_vec_push(&lost->inos, ino) ? xw_fail_nomem(&f->diag, "unattached inodes") : 0;
+}
+
+static int reconnect(struct fsck *f, struct fsck_lost *lost)
+{
+	size_t n = 0;
+	int rc;
+
+	if (!lost->inos.n)
+		return 0;
+	rc = fsck_lost_found(f);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < lost->inos.n; i++)
+		if (FSCK_FOUND(f, INODE_UNATTACHED, .ino = lost->inos.v[i]) && f->lost_found)
+			lost->inos.v[n++] = lost->inos.v[i];
+	lost->inos.n = n;
+	return fsck_reconnect(f, lost);
+}
+
+/* ---- counts ---- */
+
+/* What the record should say; false: nobody can tell. */
+static bool links_wanted(const struct fsck *f, xw_ino ino, const struct fsck_inode *in,
+			 uint32_t *want)
+{
+	const struct fsck_dir *d = in->ftype == XW_FT_DIR ? fsck_dir(f, ino) : NULL;
+
+	if (!d) {
+		*want = in->names;
+		return in->names != 0;
+	}
+	*want = 2 + d->subdirs;
+	if (*want > XW_LINK_MAX)
+		*want = 1;
+	return d->parent != 0;
+}
+
+static int check_count(struct fsck *f, xw_ino ino, struct fsck_inode *in)
+{
+	const struct fsck_dir *d = in->ftype == XW_FT_DIR ? fsck_dir(f, ino) : NULL;
+	uint8_t raw[RAW_MAX];
+	struct xw_inode rec;
+	uint32_t want;
+	int rc;
+
+	if (!links_wanted(f, ino, in, &want) || want == in->links)
+		return 0;
+	/* Linux sets 1 when there are too many and leaves it so when there are fewer again. */
+	if (d && d->indexed && in->links == 1 && f->img->sb.feature_ro_compat & XW_RO_DIR_NLINK)
+		return 0;
+	if (!(d && d->links_follow) &&
+	    !FSCK_FOUND(f, LINK_COUNT, .ino = ino, .num = in->links, .num2 = want))
+		return 0;
+	rc = fsck_inode_read(f, ino, &rec, raw);
+	if (rc)
+		return rc;
+	in->links = rec.links = (uint16_t)want;
+	return fsck_inode_write(f, ino, &rec, raw);
+}
+
+typedef int each_fn(struct fsck *f, xw_ino ino, struct fsck_inode *in, struct fsck_lost *lost);
+
+static int each(struct fsck *f, each_fn *fn, struct fsck_lost *lost)
+{
+	int rc = 0;
+
+	for (uint64_t g = 0; f->groups && g < f->img->groups && !rc && !f->stop; g++)
+		for (uint32_t i = 0;
+		     f->groups[g] && i < f->img->sb.inodes_per_group && !rc && !f->stop; i++) {
+			const xw_ino ino = number(f, g, i);
+
+			if (is_counted(f, ino, &f->groups[g][i]))
+				rc = fn(f, ino, &f->groups[g][i], lost);
+		}
+	return rc;
+}
+
+static int unattached(struct fsck *f, xw_ino ino, struct fsck_inode *in, struct fsck_lost *lost)
+{
+	if (in->names || in->ftype == XW_FT_DIR || ino == XW_INO_ROOT)
+		return 0;
+	return check_unattached(f, ino, lost);
+}
+
+static int count(struct fsck *f, xw_ino ino, struct fsck_inode *in, struct fsck_lost *lost)
+{
+	(void)lost;
+	return check_count(f, ino, in);
+}
 
 int fsck_check_links(struct fsck *f)
 {
-	(void)f;
-	return 0;
+	struct fsck_lost lost = {0};
+	int rc;
+
+	if (!f->names_known)
+		return 0;
+	if (f->img->inode_size > RAW_MAX)
+		return 0;
+	rc = each(f, unattached, &lost);
+	if (!rc && !f->stop)
+		rc = reconnect(f, &lost);
+	if (!rc)
+		rc = each(f, count, NULL);
+	if (!rc && !f->stop)
+		rc = fsck_itree_build(f);
+	xw_vec_free(&lost.inos);
+	return rc;
 }

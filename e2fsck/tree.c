@@ -1,11 +1,124 @@
 // SPDX-License-Identifier: MIT
-/* Directories that nobody names. */
+/*
+ * The tree that directories form: every one is to be reached from the root through the entry that
+ * names it, and its ".." is to say where that entry is.
+ *
+ * Parents are followed upwards from each directory until one is met that is known to be attached. A
+ * chain that ends without the root has an unconnected directory at its top; one that comes back to
+ * itself is a loop, which is cut: the entry that closes it goes. Both get a name in lost+found.
+ */
 #include "config.h"
 
-#include "fsck.h"
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "dirs.h"
+
+static uint32_t index_of(const struct fsck *f, const struct fsck_dir *d)
+{
+	return (uint32_t)(d - f->dirs.v);
+}
+
+/* The loop's closing entry goes. */
+static int cut(struct fsck *f, struct fsck_dir *d)
+{
+	struct fsck_dir *parent = fsck_dir(f, d->parent);
+	struct fsck_inode *in = fsck_inode(f, d->ino);
+	const int rc = fsck_dir_clear_names(f, d->parent, d->ino, NULL);
+
+	if (parent)
+		parent->subdirs -= parent->subdirs != 0;
+	if (in && in->names)
+		in->names--;
+	d->parent = 0;
+	return rc;
+}
+
+/* From directory i upwards; marks[] says in whose walk a directory was passed (number + 1). */
+static int attach(struct fsck *f, uint32_t i, uint32_t *marks, struct fsck_lost *lost)
+{
+	struct fsck_dir *top = &f->dirs.v[i], *up;
+
+	while (!top->attached && top->parent && marks[index_of(f, top)] != i + 1) {
+		marks[index_of(f, top)] = i + 1;
+		up = fsck_dir(f, top->parent);
+		if (!up)
+			break;
+		top = up;
+	}
+	if (!top->attached && xw_vec_push(&lost->inos, top->ino))
+		return xw_fail_nomem(&f->diag, "unconnected directories");
+	top->attached = true; /* it will be */
+	for (struct fsck_dir *d = &f->dirs.v[i]; d && !d->attached; d = fsck_dir(f, d->parent))
+		d->attached = true;
+	return 0;
+}
+
+/* Asks for each, and keeps those in the list that are to be connected. */
+static int choose(struct fsck *f, struct fsck_lost *lost)
+{
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < lost->inos.n && !rc; i++) {
+		struct fsck_dir *d = fsck_dir(f, lost->inos.v[i]);
+
+		if (!FSCK_FOUND(f, DIR_UNCONNECTED, .ino = d->ino, .dir = d->dotdot) ||
+		    !f->lost_found)
+			continue;
+		if (d->parent)
+			rc = cut(f, d);
+		lost->inos.v[n++] = d->ino;
+	}
+	lost->inos.n = n;
+	return rc;
+}
+
+static int check_dotdot(struct fsck *f, struct fsck_dir *d)
+{
+	if (!d->parent || d->dotdot == d->parent)
+		return 0;
+	if (!FSCK_FOUND(f, DIR_DOTDOT, .dir = d->ino, .num = d->dotdot, .num2 = d->parent))
+		return 0;
+	return fsck_dir_set_parent(f, d, d->parent);
+}
+
+static int reconnect(struct fsck *f, struct fsck_lost *lost)
+{
+	int rc = fsck_lost_found(f);
+
+	if (!rc)
+		rc = choose(f, lost);
+	/* Blocks first, while no update is open. */
+	for (size_t i = 0; i < lost->inos.n && !rc; i++)
+		rc = fsck_dir_set_parent(f, fsck_dir(f, lost->inos.v[i]), f->lost_found);
+	return rc ? rc : fsck_reconnect(f, lost);
+}
 
 int fsck_check_tree(struct fsck *f)
 {
-	(void)f;
-	return 0;
+	struct fsck_dir *root = f->names_known ? fsck_dir(f, XW_INO_ROOT) : NULL;
+	auto_free uint32_t *marks = NULL;
+	struct fsck_lost lost = {0};
+	int rc;
+
+	if (!root)
+		return 0;
+	rc = fsck_lost_found_check(f);
+	if (rc)
+		return rc;
+	marks = calloc(f->dirs.n + 1, sizeof(*marks));
+	if (!marks)
+		return xw_fail_nomem(&f->diag, "directories");
+	root = fsck_dir(f, XW_INO_ROOT);
+	root->attached = true;
+	root->parent = XW_INO_ROOT;
+	for (uint32_t i = 0; i < f->dirs.n && !rc && !f->stop; i++)
+		rc = attach(f, i, marks, &lost);
+	if (!rc && lost.inos.n && !f->stop)
+		rc = reconnect(f, &lost);
+	for (uint32_t i = 0; i < f->dirs.n && !rc && !f->stop; i++)
+		rc = check_dotdot(f, &f->dirs.v[i]);
+	xw_vec_free(&lost.inos);
+	return rc;
 }

@@ -19,7 +19,14 @@ int fsck_update(struct fsck *f, struct xw_update **out)
 	xw_session_init(&f->session, f->dev, &f->diag);
 	f->session.now = f->opts.now;
 	f->session.image_flags = f->img->flags;
-	rc = xw_session_begin(&f->session, out);
+	return xw_session_begin(&f->session, out);
+}
+
+int fsck_update_step(struct fsck *f)
+{
+	const int rc = f->session.u ? xw_session_keep(&f->session) : 0;
+
+	/* A change that failed is none: it must not make for another round. */
 	if (!rc)
 		f->allocated = f->changed = true;
 	return rc;
@@ -27,10 +34,9 @@ int fsck_update(struct fsck *f, struct xw_update **out)
 
 int fsck_update_keep(struct fsck *f)
 {
-	const int rc = f->session.u ? xw_session_keep(&f->session) : 0;
+	const int rc = fsck_update_step(f);
 
-	xw_session_forget(&f->session);
-	xw_image_forget(f->img);
+	fsck_update_drop(f);
 	return rc;
 }
 

@@ -149,24 +149,51 @@ static int read_block0(struct facts *f, xw_ino ino, const struct xw_inode *inode
 	return 0;
 }
 
-static struct xw_itree_env env_of(struct facts *f)
+void xw_itree_env_init(const struct xw_image *img, struct xw_itree_env *env)
 {
-	const struct xw_super *sb = &f->img->sb;
-	struct xw_itree_env env = {
-		.block_size = f->img->block_size,
+	const struct xw_super *sb = &img->sb;
+
+	*env = (struct xw_itree_env){
+		.block_size = img->block_size,
 		.csum = xw_super_has_csum(sb),
 		.feature = sb->feature_ro_compat & XW_RO_ITREE,
 		.unsigned_hash = sb->flags & XW_FLAG_UNSIGNED_HASH,
 		.first_data_block = sb->first_data_block,
 		.blocks_count = sb->blocks_count,
-		.arg = f,
-		.read = read_node,
-		.in_use = in_use,
-		.report = pass_on,
 	};
+	xw_dx_seed(sb, env->hash_seed);
+}
 
-	xw_dx_seed(sb, env.hash_seed);
-	return env;
+static int read_dir(struct facts *f, xw_ino ino, const struct xw_inode *inode, const uint8_t *raw,
+		    struct xw_itree_dir *d, uint8_t **block0)
+{
+	struct xw_image *img = f->img;
+	int rc = read_block0(f, ino, inode, block0);
+
+	if (!rc)
+		rc = count_blocks(f, ino, inode);
+	if (!rc && img->sb.feature_incompat & XW_INCOMPAT_EA_INODE)
+		rc = count_values(f, ino, inode, raw);
+	*d = (struct xw_itree_dir){
+		.ino = ino,
+		.generation = inode->generation,
+		.inode_seed = xw_image_inode_seed(img, ino, inode),
+		.flags = inode->flags,
+		.size = inode->size,
+		.block0 = *block0,
+		.mapped = f->broken ? UINT64_MAX : f->mapped,
+		.held = xw_inode_fs_blocks_512(inode, &img->sb) / (img->block_size / 512),
+	};
+	return rc;
+}
+
+int xw_itree_dir_read(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
+		      const uint8_t *raw, struct xw_itree_dir *d, uint8_t **block0)
+{
+	struct facts f = {.img = img, .group = UINT64_MAX};
+
+	*block0 = NULL;
+	return read_dir(&f, ino, inode, raw, d, block0);
 }
 
 int xw_itree_check_inode(struct xw_image *img, xw_ino ino, xw_itree_report *report, void *arg,
@@ -174,37 +201,30 @@ int xw_itree_check_inode(struct xw_image *img, xw_ino ino, xw_itree_report *repo
 {
 	auto_free uint8_t *raw = malloc(img->inode_size), *block0 = NULL;
 	struct facts f = {.img = img, .report = report, .arg = arg, .group = UINT64_MAX};
-	struct xw_itree_env env = env_of(&f);
+	struct xw_itree_env env;
 	struct xw_inode inode;
 	struct xw_itree_dir d;
 	int rc;
 
+	xw_itree_env_init(img, &env);
+	env.arg = &f;
+	env.read = read_node;
+	env.in_use = in_use;
+	env.report = pass_on;
 	*res = (struct xw_itree_result){.complete = true};
 	if (!raw)
 		return xw_fail_nomem(img->diag, "inode");
 	rc = xw_image_inode(img, ino, &inode, raw);
 	if (rc || !(inode.flags & XW_FL_ITREE) || (inode.mode & XW_S_IFMT) != XW_S_IFDIR)
 		return rc;
-	rc = read_block0(&f, ino, &inode, &block0);
-	if (!rc)
-		rc = count_blocks(&f, ino, &inode);
-	if (!rc && img->sb.feature_incompat & XW_INCOMPAT_EA_INODE)
-		rc = count_values(&f, ino, &inode, raw);
+	rc = read_dir(&f, ino, &inode, raw, &d, &block0);
 	if (!rc)
 		rc = sum_entries(&f, ino, &inode, raw);
 	if (rc)
 		return rc;
-	d = (struct xw_itree_dir){
-		.ino = ino,
-		.generation = inode.generation,
-		.inode_seed = xw_image_inode_seed(img, ino, &inode),
-		.flags = inode.flags,
-		.size = inode.size,
-		.block0 = block0,
-		.mapped = f.broken ? UINT64_MAX : f.mapped,
-		.held = xw_inode_fs_blocks_512(&inode, &img->sb) / (img->block_size / 512),
-		.entries = f.broken ? NULL : &f.sum,
-	};
+	if (f.broken)
+		d.mapped = UINT64_MAX;
+	d.entries = f.broken ? NULL : &f.sum;
 	rc = xw_itree_check(&env, &d, res);
 	res->counted = f.broken || d.held < f.mapped ? 0 : d.held - f.mapped;
 	return rc == XW_ERR_NOMEM ? xw_fail_nomem(img->diag, "itree") : rc;

@@ -19,6 +19,15 @@ typedef int xw_itree_report(void *arg, const struct xw_itree_finding *f);
 int xw_itree_check_inode(struct xw_image *img, xw_ino ino, xw_itree_report *report, void *arg,
 			 struct xw_itree_result *res);
 
+/*
+ * The parts of that, for a check of the whole filesystem: what env says of the image, without its
+ * callbacks; and what is known of a directory, without its entries. *block0 is malloc'd, NULL where
+ * there is none, and d->block0 the same. d->mapped is UINT64_MAX where the map cannot be read.
+ */
+void xw_itree_env_init(const struct xw_image *img, struct xw_itree_env *env);
+int xw_itree_dir_read(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
+		      const uint8_t *raw, struct xw_itree_dir *d, uint8_t **block0);
+
 #pragma GCC visibility pop
 
 #endif

@@ -34,6 +34,19 @@ int xw_update_dir_put(struct xw_update_dir *ud);
 void xw_update_dir_end(struct xw_update_dir *ud);
 
 /*
+ * A directory written anew, whatever its blocks hold: entries (without "." and "..", names unique)
+ * are brought into the order of the index. Its itree is dropped. The links of nothing change.
+ * XW_ERR_NOSPC; XW_ERR_UNSUPPORTED: encrypted and casefolded at once.
+ */
+struct xw_update_rebuild {
+	xw_ino ino, parent; /* parent: what ".." says */
+	struct xw_dir_entry *entries; /* borrowed */
+	size_t n;
+	uint32_t min_blocks;
+};
+int xw_update_rebuild_dir(struct xw_update *u, const struct xw_update_rebuild *o);
+
+/*
  * Build an itree for every directory that can have one, and set the feature; or drop all of them,
  * and clear it. For tune: the journal was emptied when the update was opened, and the commit does
  * not go through it.

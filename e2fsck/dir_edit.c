@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+/* Single entries of a directory changed in place, after all of its blocks have been checked. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "dirs.h"
+#include "read/map.h"
+
+/* Returns true where the entry was changed. */
+typedef bool edit_fn(void *arg, struct xw_dirent *e);
+
+struct edit {
+	struct fsck *f;
+	struct fsck_dir *d;
+	struct xw_inode in;
+	uint8_t raw[4096];
+	edit_fn *fn;
+	void *arg;
+	bool first_only; /* the first block alone */
+};
+
+static bool edit_area(struct edit *x, uint8_t *data, uint32_t size)
+{
+	const struct xw_dirblock_area area = {.data = data,
+					      .size = size,
+					      .inodes_count = x->f->img->sb.inodes_count,
+					      .filetype = true,
+					      .any_names = true};
+	struct xw_dirblock *it = malloc(sizeof(*it));
+	struct xw_dirblock_item item;
+	bool changed = false;
+
+	if (!it)
+		return false;
+	xw_dirblock_begin(it, &area);
+	while (xw_dirblock_next(it, &item)) {
+		if (!item.e.name_len || !x->fn(x->arg, &item.e))
+			continue;
+		xw_dirent_encode(data, size, item.off, &item.e);
+		changed = true;
+	}
+	free(it);
+	return changed;
+}
+
+static int edit_block(struct edit *x, xw_lblk lblk, xw_blk pblk, uint8_t *buf)
+{
+	struct fsck *f = x->f;
+	const uint32_t bs = f->img->block_size;
+	const uint32_t seed = xw_inode_seed(f->img->csum_seed, x->d->ino, x->in.generation);
+	const bool indexed = x->in.flags & XW_FL_INDEX, csum = xw_super_has_csum(&f->img->sb);
+	bool root;
+	int rc = fsck_read(f, pblk, 1, buf);
+
+	if (rc)
+		return rc;
+	root = indexed && !lblk && fsck_dir_is_root(buf, bs);
+	if (indexed && lblk && xw_dirblock_is_node(buf, bs))
+		return 0;
+	if (!edit_area(x, buf, csum && !root && xw_dir_has_tail(buf, bs) ? bs - XW_DIR_TAIL : bs))
+		return 0;
+	if (csum && root)
+		xw_dx_block_set_csum(buf, bs, XW_DX_ROOT_ENTRIES, seed);
+	else if (csum && xw_dir_has_tail(buf, bs))
+		xw_dir_block_set_csum(buf, bs, seed);
+	return fsck_write(f, pblk, 1, buf);
+}
+
+static int edit_blocks(struct edit *x)
+{
+	struct fsck *f = x->f;
+	auto_free uint8_t *buf = malloc(f->img->block_size);
+	const uint64_t end = xw_div_up(x->in.size, f->img->block_size);
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	int rc;
+
+	if (!buf)
+		return xw_fail_nomem(&f->diag, "directory");
+	rc = xw_map_begin(f->img, x->d->ino, &x->in, 0, &it);
+	while (!rc && (rc = xw_map_next(&it, &run)) == 1) {
+		rc = 0;
+		for (uint64_t i = 0; i < run.len && run.lblk + i < end && !rc && !run.unwritten;
+		     i++) {
+			rc = edit_block(x, run.lblk + i, run.pblk + i, buf);
+			if (x->first_only)
+				break;
+		}
+		if (x->first_only)
+			break;
+	}
+	xw_map_end(&it);
+	if (rc == XW_ERR_CORRUPT || rc == XW_ERR_IO) {
+		xw_diag_clear(&f->diag);
+		rc = 0;
+	}
+	return rc;
+}
+
+static int edit_inline(struct edit *x)
+{
+	uint32_t len;
+	size_t off = fsck_inline_value(x->f, &x->in, x->raw, &len);
+	bool changed = edit_area(x, x->in.block + 4, sizeof(x->in.block) - 4);
+
+	if (len)
+		changed |= edit_area(x, x->raw + off, len);
+	return changed ? fsck_inode_write(x->f, x->d->ino, &x->in, x->raw) : 0;
+}
+
+static int edit(struct edit *x)
+{
+	int rc;
+
+	if (x->f->img->inode_size > sizeof(x->raw))
+		return 0;
+	xw_image_forget(x->f->img);
+	rc = fsck_inode_read(x->f, x->d->ino, &x->in, x->raw);
+	if (rc)
+		return rc;
+	return x->in.flags & XW_FL_INLINE_DATA ? edit_inline(x) : edit_blocks(x);
+}
+
+static bool set_dotdot(void *arg, struct xw_dirent *e)
+{
+	if (e->name_len != 2 || memcmp(e->name, "..", 2))
+		return false;
+	e->ino = *(const xw_ino *)arg;
+	return true;
+}
+
+int fsck_dir_set_parent(struct fsck *f, struct fsck_dir *d, xw_ino parent)
+{
+	struct edit x = {.f = f, .d = d, .fn = set_dotdot, .arg = &parent, .first_only = true};
+	int rc;
+
+	if (!d->is_inline) {
+		rc = edit(&x);
+	} else {
+		rc = f->img->inode_size > sizeof(x.raw) ? 0
+							: fsck_inode_read(f, d->ino, &x.in, x.raw);
+		if (!rc) {
+			poke32(x.in.block, parent);
+			rc = fsck_inode_write(f, d->ino, &x.in, x.raw);
+		}
+	}
+	if (!rc)
+		d->dotdot = parent;
+	return rc;
+}
+
+struct victim {
+	xw_ino ino;
+	const char *name; /* terminated; NULL: any */
+};
+
+static bool clear_name(void *arg, struct xw_dirent *e)
+{
+	const struct victim *v = arg;
+
+	if (e->ino != v->ino || xw_name_is_dots(e->name, e->name_len))
+		return false;
+	if (v->name && (strlen(v->name) != e->name_len || memcmp(v->name, e->name, e->name_len)))
+		return false;
+	e->ino = 0;
+	return true;
+}
+
+int fsck_dir_clear_names(struct fsck *f, xw_ino dir, xw_ino ino, const char *name)
+{
+	struct fsck_dir *d = fsck_dir(f, dir);
+	struct victim v = {ino, name};
+	struct edit x = {.f = f, .d = d, .fn = clear_name, .arg = &v};
+
+	if (!d)
+		return 0;
+	d->itree_stale = true;
+	return edit(&x);
+}

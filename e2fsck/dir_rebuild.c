@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Directories that are written anew: all of their entries are read once more, as damaged as their
+ * blocks may be, and handed to the builder. Of entries with one name and inode one stays; entries
+ * with one name and different inodes get names of their own.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/auto.h"
+#include "dirs.h"
+#include "update/dir.h"
+#include "update/edit.h"
+
+struct salvage {
+	struct fsck_dirscan *s;
+	struct xw_arena names;
+	XW_VEC(struct xw_dir_entry) e;
+};
+
+static int add(struct salvage *v, const struct xw_dirent *e)
+{
+	struct xw_dir_entry x = {.name_len = e->name_len, .ftype = e->ftype, .ino = e->ino};
+
+	x.name = xw_arena_dup(&v->names, e->name, e->name_len);
+	return !x.name || xw_vec_push(&v->e, x) ? XW_ERR_NOMEM : 0;
+}
+
+static int add_area(struct salvage *v, const struct fsck_area *a)
+{
+	const struct xw_dirblock_area area = fsck_dir_area_of(v->s, a);
+	struct xw_dirblock_item item;
+	int kind, rc = 0;
+
+	xw_dirblock_begin(&v->s->walk, &area);
+	while (!rc && (kind = xw_dirblock_next(&v->s->walk, &item)) != 0) {
+		if ((kind == 2 && !item.keep) || item.unused ||
+		    xw_name_is_dots(item.e.name, item.e.name_len))
+			continue;
+		rc = add(v, &item.e);
+	}
+	return rc;
+}
+
+static int add_blocks(struct salvage *v, uint32_t i)
+{
+	struct fsck_dirscan *s = v->s;
+	struct fsck *f = s->f;
+	const uint32_t bs = f->img->block_size;
+	auto_free uint8_t *buf = malloc(bs);
+	int rc = buf ? 0 : XW_ERR_NOMEM;
+
+	for (uint32_t at = s->first[i]; at < s->first[i + 1] && !rc; at++) {
+		const struct fsck_dirblock *b = &f->dirblocks.v[at];
+		struct fsck_area a = {.data = buf, .size = bs, .lblk = b->lblk};
+
+		if (!b->pblk)
+			continue;
+		if (fsck_read(f, b->pblk, 1, buf)) {
+			xw_diag_clear(&f->diag);
+			continue;
+		}
+		if (s->d->indexed && b->lblk && xw_dirblock_is_node(buf, bs))
+			continue;
+		a.tail = s->csum && !(s->d->indexed && !b->lblk && fsck_dir_is_root(buf, bs));
+		rc = add_area(v, &a);
+	}
+	return rc;
+}
+
+static int add_inline(struct salvage *v)
+{
+	struct fsck *f = v->s->f;
+	uint8_t raw[4096];
+	struct xw_inode in;
+	uint32_t len;
+	size_t off;
+	int rc;
+
+	if (f->img->inode_size > sizeof(raw))
+		return XW_ERR_UNSUPPORTED;
+	rc = fsck_inode_read(f, v->s->d->ino, &in, raw);
+	if (!rc)
+		rc = add_area(v, &(struct fsck_area){.data = in.block + 4, .size = 56});
+	off = fsck_inline_value(f, &in, raw, &len);
+	if (!rc && len)
+		rc = add_area(v, &(struct fsck_area){.data = raw + off, .size = len});
+	return rc;
+}
+
+/* ---- names that occur twice ---- */
+
+static int by_name(const void *x, const void *y)
+{
+	const struct xw_dir_entry *a = x, *b = y;
+	const int c = memcmp(a->name, b->name, XW_MIN(a->name_len, b->name_len));
+
+	if (c)
+		return c;
+	if (a->name_len != b->name_len)
+		return a->name_len < b->name_len ? -1 : 1;
+	return (a->ino > b->ino) - (a->ino < b->ino);
+}
+
+static bool is_same_name(const struct xw_dir_entry *a, const struct xw_dir_entry *b)
+{
+	return a->name_len == b->name_len && !memcmp(a->name, b->name, a->name_len);
+}
+
+static bool is_taken(const struct salvage *v, const struct xw_dir_entry *e)
+{
+	for (size_t i = 0; i < v->e.n; i++)
+		if (&v->e.v[i] != e && v->e.v[i].name_len && is_same_name(&v->e.v[i], e))
+			return true;
+	return false;
+}
+
+/* NAME~0, NAME~1 and so on; what does not fit is cut off. */
+static int rename_entry(struct salvage *v, struct xw_dir_entry *e)
+{
+	char *name = xw_arena_alloc(&v->names, XW_NAME_MAX + 1, 1);
+	const size_t base = XW_MIN(e->name_len, (size_t)XW_NAME_MAX - 6);
+
+	if (!name)
+		return XW_ERR_NOMEM;
+	memcpy(name, e->name, base);
+	for (unsigned i = 0; i < 100000; i++) {
+		char digits[8];
+		size_t n = 0;
+
+		for (unsigned k = i; !n || k; k /= 10)
+			digits[n++] = (char)('0' + k % 10);
+		name[base] = '~';
+		for (size_t k = 0; k < n; k++)
+			name[base + 1 + k] = digits[n - 1 - k];
+		e->name = name;
+		e->name_len = (uint8_t)(base + 1 + n);
+		if (!is_taken(v, e))
+			return 0;
+	}
+	return XW_ERR_LIMIT;
+}
+
+static void forget_name(struct fsck *f, const struct fsck_dir *d, const struct xw_dir_entry *e)
+{
+	struct fsck_inode *in = fsck_inode(f, e->ino);
+
+	(void)d;
+	if (in && in->names && in->names < UINT16_MAX)
+		in->names--;
+	f->counts.links -= f->counts.links != 0;
+}
+
+static int make_unique(struct salvage *v)
+{
+	size_t n = 0;
+	int rc = 0;
+
+	if (v->e.n)
+		qsort(v->e.v, v->e.n, sizeof(*v->e.v), by_name);
+	for (size_t i = 0; i < v->e.n; i++) {
+		if (n && is_same_name(&v->e.v[n - 1], &v->e.v[i]) &&
+		    v->e.v[n - 1].ino == v->e.v[i].ino) {
+			forget_name(v->s->f, v->s->d, &v->e.v[i]);
+			continue;
+		}
+		v->e.v[n++] = v->e.v[i];
+	}
+	v->e.n = n;
+	for (size_t i = n; i-- > 1 && !rc;)
+		if (is_same_name(&v->e.v[i - 1], &v->e.v[i]) && !v->s->encrypted)
+			rc = rename_entry(v, &v->e.v[i]);
+	return rc;
+}
+
+/* ---- one directory ---- */
+
+static int rebuild(struct fsck_dirscan *s, uint32_t i, bool *no_space)
+{
+	struct fsck *f = s->f;
+	struct fsck_dir *d = &f->dirs.v[i];
+	struct salvage v = {.s = s};
+	struct xw_update *u;
+	int rc;
+
+	s->d = NULL;
+	fsck_dir_enter(s, i);
+	rc = d->is_inline ? add_inline(&v) : add_blocks(&v, i);
+	if (!rc)
+		rc = make_unique(&v);
+	if (rc == XW_ERR_NOMEM)
+		rc = xw_fail_nomem(&f->diag, "directory");
+	if (!rc)
+		rc = fsck_update(f, &u);
+	if (!rc) {
+		const struct xw_update_rebuild o = {
+			.ino = d->ino,
+			.parent = d->parent   ? d->parent
+				  : d->dotdot ? d->dotdot
+					      : XW_INO_ROOT,
+			.entries = v.e.v,
+			.n = v.e.n,
+		};
+
+		rc = xw_update_rebuild_dir(u, &o);
+		d->dotdot = rc ? d->dotdot : o.parent;
+	}
+	*no_space = rc == XW_ERR_NOSPC || rc == XW_ERR_UNSUPPORTED || rc == XW_ERR_LIMIT;
+	xw_vec_free(&v.e);
+	xw_arena_free(&v.names);
+	return rc;
+}
+
+int fsck_dir_rebuild_all(struct fsck_dirscan *s)
+{
+	struct fsck *f = s->f;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < f->dirs.n && !rc && !f->stop; i++) {
+		struct fsck_dir *d = &f->dirs.v[i];
+		bool no_space;
+
+		if (!d->rebuild)
+			continue;
+		rc = rebuild(s, i, &no_space);
+		if (!rc)
+			rc = fsck_update_step(f);
+		if (!rc)
+			continue;
+		/* What the failed change has done so far never was. */
+		fsck_update_drop(f);
+		if (!no_space)
+			return rc;
+		xw_diag_clear(&f->diag);
+		FSCK_FOUND(f, DIR_NO_SPACE, .dir = d->ino);
+		rc = 0;
+	}
+	fsck_update_drop(f); /* each directory was kept */
+	return rc;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+/*
+ * /lost+found: found, made where it is missing or no use when something needs it, and filled with
+ * what has no name. Where it cannot be made, for want of an inode or block, the root directory takes
+ * its place.
+ *
+ * Names are added with the directory code that every tool uses, so that the directory grows where
+ * it must. Its own blocks have been checked and repaired by then.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "dirs.h"
+#include "update/edit.h"
+
+enum { LPF_MODE = XW_S_IFDIR | 0700, NAME_BYTES = 32, TRIES = 100 };
+
+static const char lpf_name[] = "lost+found";
+
+static bool is_left_to_the_user(int rc)
+{
+	return rc == XW_ERR_NOSPC || rc == XW_ERR_NOINODES || rc == XW_ERR_LIMIT ||
+	       rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM || rc == XW_ERR_UNSUPPORTED ||
+	       rc == XW_ERR_EXISTS;
+}
+
+/* Facts of a directory made just now. */
+static int add_facts(struct fsck *f, xw_ino ino)
+{
+	struct fsck_dir *root;
+	struct fsck_inode *in;
+	size_t at;
+	int rc = fsck_inode_make(f, ino, &in);
+
+	if (rc)
+		return rc;
+	*in = (struct fsck_inode){.links = 2, .names = 1, .ftype = XW_FT_DIR, .flags = FSCK_I_USED};
+	if (xw_vec_push(&f->dirs, (struct fsck_dir){0}))
+		return xw_fail_nomem(&f->diag, "directories");
+	for (at = f->dirs.n - 1; at && f->dirs.v[at - 1].ino > ino; at--)
+		f->dirs.v[at] = f->dirs.v[at - 1];
+	f->dirs.v[at] = (struct fsck_dir){
+		.ino = ino, .parent = XW_INO_ROOT, .dotdot = XW_INO_ROOT, .attached = true};
+	root = fsck_dir(f, XW_INO_ROOT);
+	root->subdirs++;
+	in = fsck_inode(f, XW_INO_ROOT);
+	if (in)
+		in->links++;
+	return 0;
+}
+
+static int make(struct fsck *f, xw_ino *ino)
+{
+	const struct xw_update_new new = {.mode = LPF_MODE, .parent = XW_INO_ROOT};
+	struct xw_update *u;
+	int rc = fsck_update(f, &u);
+
+	if (!rc)
+		rc = xw_update_create(u, &new, ino);
+	if (!rc)
+		rc = xw_update_uninline(u, *ino);
+	if (!rc)
+		rc = xw_update_link(u, XW_INO_ROOT, lpf_name, strlen(lpf_name), *ino, XW_FT_DIR);
+	if (!rc)
+		rc = xw_update_add_links(u, XW_INO_ROOT, 1);
+	if (!rc)
+		rc = fsck_update_keep(f);
+	if (!rc)
+		return add_facts(f, *ino);
+	fsck_update_drop(f);
+	*ino = 0;
+	if (!is_left_to_the_user(rc))
+		return rc;
+	xw_diag_clear(&f->diag);
+	FSCK_FOUND(f, LPF_NO_SPACE, .ino = XW_INO_ROOT);
+	*ino = XW_INO_ROOT;
+	return 0;
+}
+
+/* The name goes; what it led to is then without one. */
+static int remove_name(struct fsck *f, xw_ino ino)
+{
+	struct fsck_inode *in = fsck_inode(f, ino);
+	struct fsck_dir *d = fsck_dir(f, ino), *root = fsck_dir(f, XW_INO_ROOT);
+	const int rc = fsck_dir_clear_names(f, XW_INO_ROOT, ino, lpf_name);
+
+	if (rc)
+		return rc;
+	if (in && in->names)
+		in->names--;
+	if (d && d->parent == XW_INO_ROOT) {
+		d->parent = 0;
+		root->subdirs -= root->subdirs != 0;
+	}
+	return 0;
+}
+
+int fsck_lost_found_check(struct fsck *f)
+{
+	const struct fsck_inode *in = f->lost_found ? fsck_inode(f, f->lost_found) : NULL;
+	bool gone;
+	int rc;
+
+	if (!in || (in->ftype == XW_FT_DIR && !(in->flags & FSCK_I_ENCRYPT)))
+		return 0;
+	gone = in->ftype == XW_FT_DIR ? FSCK_FOUND(f, LPF_ENCRYPTED, .ino = f->lost_found)
+				      : FSCK_FOUND(f, LPF_NOT_DIR, .ino = f->lost_found);
+	rc = gone ? remove_name(f, f->lost_found) : 0;
+	f->lost_found = 0;
+	return rc;
+}
+
+int fsck_lost_found(struct fsck *f)
+{
+	if (f->lost_found || !FSCK_FOUND(f, LPF_MISSING, .ino = XW_INO_ROOT))
+		return 0;
+	return make(f, &f->lost_found);
+}
+
+static int add_name(struct fsck *f, struct xw_update *u, xw_ino ino)
+{
+	const struct fsck_inode *in = fsck_inode(f, ino);
+	char name[NAME_BYTES];
+	int rc = XW_ERR_EXISTS;
+
+	for (unsigned i = 0; i < TRIES && rc == XW_ERR_EXISTS; i++) {
+		const int n = i ? snprintf(name, sizeof(name), "#%u~%u", ino, i)
+				: snprintf(name, sizeof(name), "#%u", ino);
+
+		xw_diag_clear(&f->diag);
+		rc = xw_update_link(u, f->lost_found, name, (size_t)n, ino, in ? in->ftype : 0);
+	}
+	return rc;
+}
+
+static void follow(struct fsck *f, xw_ino ino)
+{
+	struct fsck_inode *in = fsck_inode(f, ino);
+	struct fsck_dir *d = fsck_dir(f, ino), *lpf = fsck_dir(f, f->lost_found);
+
+	if (in)
+		in->names++;
+	if (d)
+		d->parent = f->lost_found;
+	if (d && lpf)
+		lpf->subdirs++;
+	if (lpf)
+		lpf->links_follow = true;
+}
+
+int fsck_reconnect(struct fsck *f, struct fsck_lost *lost)
+{
+	struct xw_update *u;
+	int rc = 0;
+
+	for (size_t i = 0; i < lost->inos.n && !rc && !f->stop; i++) {
+		rc = fsck_update(f, &u);
+		if (!rc)
+			rc = add_name(f, u, lost->inos.v[i]);
+		if (!rc)
+			rc = fsck_update_step(f);
+		if (!rc) {
+			follow(f, lost->inos.v[i]);
+			continue;
+		}
+		fsck_update_drop(f);
+		if (!is_left_to_the_user(rc))
+			return rc;
+		xw_diag_clear(&f->diag);
+		FSCK_FOUND(f, LPF_FULL, .ino = lost->inos.v[i], .dir = f->lost_found);
+		rc = 0;
+	}
+	fsck_update_drop(f);
+	return rc;
+}
