@@ -23,7 +23,13 @@
 #define XW_AGE_ONE 10000u /* shares are in units of 1/10000 */
 #define XW_AGE_ORDERS 32 /* classes of sizes: of 2^i blocks and more */
 
-enum xw_age_profile { XW_AGE_PAZDERA, XW_AGE_GERIATRIX, XW_AGE_ALTERNATE, XW_AGE_TRACE };
+enum xw_age_profile {
+	XW_AGE_PAZDERA,
+	XW_AGE_GERIATRIX,
+	XW_AGE_ALTERNATE,
+	XW_AGE_TRACE,
+	XW_AGE_GIT
+};
 
 /* When a run ends; 0: this is no reason. The first reason that is met ends it. */
 struct xw_age_until {
@@ -69,11 +75,11 @@ struct xw_age_opts {
 	uint32_t util; /* geriatrix: how full it keeps the image; 0: 80 % */
 	const char *ages, *sizes, *depths; /* geriatrix: distribution files; NULL: the model's */
 	const char *model; /* geriatrix: agrawal, douceur or dayal; NULL: agrawal */
-	const char *trace; /* file of operations */
+	const char *trace; /* file of operations; git: list of trees */
 	struct xw_age_until until;
 	bool resume;
 	bool fast; /* alternate: bitmaps and maps in bulk, without a history */
-	uint64_t step; /* operations of a step; 0: 8192 */
+	uint64_t step; /* operations of a step; 0: 8192; with fast files, 0: of 16,384 groups */
 	const char *redo_file; /* as in xw_edit_opts */
 	uint64_t offset;
 	int64_t now; /* first time that is used; < 0: when the image was made */

@@ -238,7 +238,7 @@ static int measure(struct xw_age_run *r)
 	struct xw_age_measure m;
 	int ret;
 
-	if (r->state.ended || (!until->no_run && !until->layout))
+	if (r->state.ended || r->o->fast || (!until->no_run && !until->layout))
 		return 0;
 	ret = xw_age_measure_some(r->path, r->o, until->layout != 0, r->diag, &m);
 	if (!ret && until->no_run && m.longest_free * m.block_size < until->no_run)
@@ -255,9 +255,9 @@ static int check(const struct xw_age_opts *o, struct xw_diag *diag)
 		return xw_fail(diag, XW_ERR_USAGE, "--dir %s: not a path below the root", o->dir);
 	if (o->fast && o->profile != XW_AGE_ALTERNATE)
 		return xw_fail(diag, XW_ERR_USAGE, "--fast works with --profile alternate only");
-	if (o->fast && (o->until.layout || o->until.overwrites))
+	if (o->fast && (o->until.layout || o->until.overwrites || o->until.ops || o->until.util))
 		return xw_fail(diag, XW_ERR_USAGE,
-			       "--fast has no history that could end with layout= or overwrites=");
+			       "--fast has no history: of --until it takes no-run only");
 	return 0;
 }
 

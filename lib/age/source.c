@@ -164,6 +164,8 @@ int xw_age_source_open(const struct xw_age_opts *o, const struct xw_age_base *ba
 		return xw_age_geriatrix(o, base, diag, src);
 	case XW_AGE_TRACE:
 		return xw_age_trace(o, diag, src);
+	case XW_AGE_GIT:
+		return xw_age_git(o, diag, src);
 	}
 	return xw_fail(diag, XW_ERR_USAGE, "unknown profile");
 }

@@ -57,6 +57,7 @@ int xw_age_alternate(const struct xw_age_opts *o, const struct xw_age_base *base
 		     struct xw_diag *diag, struct xw_age_source *src);
 int xw_age_geriatrix(const struct xw_age_opts *o, const struct xw_age_base *base,
 		     struct xw_diag *diag, struct xw_age_source *src);
+int xw_age_git(const struct xw_age_opts *o, struct xw_diag *diag, struct xw_age_source *src);
 int xw_age_trace(const struct xw_age_opts *o, struct xw_diag *diag, struct xw_age_source *src);
 
 /* ---- random numbers: integers only, so that they are the same on every machine ---- */

@@ -65,6 +65,7 @@ static void print_help(FILE *out)
 	      "                                 douceur or dayal\n"
 	      "      --profile alternate:USED,FREE  used and free runs of these sizes\n"
 	      "      --profile trace:FILE       operations from a file\n"
+	      "      --profile git:LIST         checkouts: directories, or output of git ls-tree\n"
 	      "      --until WHAT               util=80%, no-run=2M, layout=0.5, ops=N,\n"
 	      "                                 overwrites=N; the first that is reached ends it\n"
 	      "      --seed N                   of the random numbers (default 0)\n"
@@ -157,12 +158,14 @@ static int set_profile(struct age_args *args, const char *value)
 	} else if (!strcmp(args->profile, "alternate") && rest && strchr(rest, ',')) {
 		o->profile = XW_AGE_ALTERNATE;
 		return set_sizes("--profile alternate:", rest, ',', &o->used, &o->free);
-	} else if (!strcmp(args->profile, "trace") && rest && *rest) {
-		o->profile = XW_AGE_TRACE;
+	} else if ((!strcmp(args->profile, "trace") || !strcmp(args->profile, "git")) && rest &&
+		   *rest) {
+		o->profile = *args->profile == 't' ? XW_AGE_TRACE : XW_AGE_GIT;
 		o->trace = rest;
 	} else {
 		return bad("--profile", value,
-			   "pazdera, geriatrix[:MODEL], alternate:USED,FREE or trace:FILE");
+			   "pazdera, geriatrix[:MODEL], alternate:USED,FREE, trace:FILE or "
+			   "git:LIST");
 	}
 	return -1;
 }

@@ -40,9 +40,19 @@ printf '3\n1 5\n20 3\n400 2\n\nages\n' >ages
 printf '3\n4096 6\n65536 3\n524288 1\n' >sizes
 printf '2\n1 4 3\n2 6 9\n' >depths
 
-n=0
+mkdir -p t1/d t2/d/e
+head -c 9000 /dev/zero >t1/same && cp t1/same t2/same
+echo one >t1/d/changes && echo two >t2/d/changes
+head -c 70000 /dev/zero >t1/gone && head -c 50000 /dev/zero >t2/d/e/new
+{
+	printf '100644 blob 1111 9000\tsame\n'
+	printf '120000 blob 3333 7\tlink\n'
+	printf '160000 commit 4444 -\tsub\n'
+	printf '100755 blob 2222 400000\td/e/program\n'
+} >listing
+printf '# history\nt1\nt2\nlisting\nt1\n' >history
+
 while read -r args; do
-	n=$((n + 1))
 	# shellcheck disable=SC2086
 	{ fresh && age $args img; }
 	works "$args"
@@ -61,6 +71,8 @@ done <<'END'
 --profile geriatrix --util 50% --ops 2000 --age-dist ages --size-dist sizes --depth-dist depths
 --profile alternate:64k,32k
 --profile trace:ops.trace
+--profile git:history
+--profile alternate:200k,100k --fast
 END
 fresh
 age --profile pazdera --ops 3000 --seed 1 img
@@ -72,6 +84,16 @@ fresh
 age --profile trace:ops.trace img
 equal "trace: operations that were skipped" "$(value skipped run)" 2
 "$BIN/xw-debugfs" -R "stat /age/a/two" img 2>/dev/null | grep -q 'Size: 20000' && pass "  the file has its size" || fail "  the file has its size"
+
+fresh
+age --profile git:history img
+equal "git: files created" "$(value created run)" 10
+equal "  and deleted" "$(value removed run)" 7
+
+fresh
+age --profile alternate:200k,100k --fast img
+is "--fast: no run is longer than it should be" at_least 25 "$(value longest_free_run)"
+is "  and the image is as full" at_least "$(value utilization)" 0.66
 
 fresh tree
 age --profile pazdera --files 3000 --size 0-1k img
@@ -104,28 +126,31 @@ if [ ! -e "$fault" ]; then
 elif nm -D "$XW_BUILD/.libs/libextwright.so" 2>/dev/null | grep -q __asan_init; then
 	skip "killed and resumed" "a sanitizer wants to be loaded first"
 else
-	args="--profile pazdera --ops 2000 --seed 4 --step 400"
 	killed() { # K
-		fresh
+		fresh "$from"
 		# shellcheck disable=SC2086
 		LD_PRELOAD=$fault XW_FAULT_PATH=$T/img XW_FAULT_AT=$1 XW_FAULT_MODE=cut XW_FAULT_LOG=$T/steps \
 			"$BIN/xw-age" -q $args "$T/img" >.out 2>.err
 	}
-	killed 0
-	cp img whole
-	last=$(cat steps) bad=0 n=0
-	for k in $(seq 2 $((last / 12 + 1)) "$last"); do
-		killed "$k"
-		# shellcheck disable=SC2086
-		age -q --resume $args img
-		if grep -q 'never began' .err && ! cmp -s img whole; then
+	mkfs -q -U $U -E hash_seed=$U -b 1024 small 40M
+	for args in "--profile alternate:32k,16k --fast --step 1" "--profile pazdera --ops 2000 --seed 4 --step 400"; do
+		[ "${args#*fast}" = "$args" ] && from=base || from=small
+		killed 0
+		cp img whole
+		last=$(cat steps) bad=0 n=0
+		for k in $(seq 2 $((last / 12 + 1)) "$last"); do
+			killed "$k"
 			# shellcheck disable=SC2086
-			age -q $args img
-		fi
-		cmp -s img whole || { bad=$((bad + 1)) && diag "killed at $k of $last: $(cat .err)"; }
-		n=$((n + 1))
+			age -q --resume $args img
+			if grep -q 'never began' .err && ! cmp -s img whole; then
+				# shellcheck disable=SC2086
+				age -q $args img
+			fi
+			cmp -s img whole || { bad=$((bad + 1)) && diag "killed at $k of $last: $(cat .err)"; }
+			n=$((n + 1))
+		done
+		equal "killed at $n places and resumed, the same image: $args" "$bad" 0
 	done
-	equal "killed at $n places and resumed: the same image" "$bad" 0
 	killed $((last / 2))
 	age -q --profile pazdera --ops 2000 --seed 4 --step 400 img
 	fails 1 "--resume continues it" "not without --resume"

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Checkouts one after the other, as a repository's history makes them: what the next tree lacks is
+ * deleted, what it adds is created, and files that differ are replaced by new ones.
+ *
+ * The list names a tree a line: a directory, whose regular files are read to tell which differ, or a
+ * file with the output of "git ls-tree -r -l COMMIT", which needs no checkout.
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "age/source.h"
+#include "base/auto.h"
+#include "base/hash.h"
+#include "base/vec.h"
+
+#define DEPTH_MAX 256 /* directories in each other */
+
+struct entry {
+	char *path; /* owned */
+	uint64_t size, hash;
+};
+
+struct tree {
+	XW_VEC(struct entry) a; /* by path */
+};
+
+struct git {
+	FILE *list;
+	const char *name;
+	struct xw_diag *diag;
+	struct tree old, new;
+	enum { GIT_DELETE, GIT_CREATE, GIT_NEXT } phase;
+	size_t at_old, at_new;
+	uint64_t ops, done;
+	char *line;
+	size_t room;
+};
+
+static void free_tree(struct tree *t)
+{
+	for (size_t i = 0; i < t->a.n; i++)
+		free(t->a.v[i].path);
+	xw_vec_free(&t->a);
+}
+
+static void git_close(void *state)
+{
+	struct git *g = state;
+
+	free_tree(&g->old);
+	free_tree(&g->new);
+	free(g->line);
+	fclose(g->list);
+	free(g);
+}
+
+static int add(struct git *g, const char *path, uint64_t size, uint64_t hash)
+{
+	const struct entry e = {strdup(path), size, hash};
+
+	if (!e.path || xw_vec_push(&g->new.a, e)) {
+		free(e.path);
+		return xw_fail_nomem(g->diag, "tree");
+	}
+	return 0;
+}
+
+/* ---- directories ---- */
+
+static int hash_file(struct git *g, int dir, const char *name, uint64_t *hash)
+{
+	auto_fd int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	auto_free uint8_t *buf = malloc(1 << 16);
+	ssize_t n = -1;
+
+	if (!buf)
+		return xw_fail_nomem(g->diag, "tree");
+	*hash = 0;
+	while (fd >= 0 && (n = read(fd, buf, 1 << 16)) > 0)
+		*hash = xw_hash64(buf, (size_t)n, *hash + 1);
+	return fd < 0 || n < 0 ? xw_fail_errno(g->diag, XW_ERR_IO, errno, "%s", name) : 0;
+}
+
+static int walk_fd(struct git *g, int fd, const char *prefix, unsigned depth);
+
+static int walk_entry(struct git *g, int dir, const char *prefix, const char *name, unsigned depth)
+{
+	auto_free char *path = NULL;
+	struct stat st;
+	uint64_t hash = 0;
+	int ret, sub;
+
+	if (!strcmp(name, ".") || !strcmp(name, "..") || (!*prefix && !strcmp(name, ".git")))
+		return 0;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		return xw_fail_errno(g->diag, XW_ERR_IO, errno, "%s", name);
+	if (asprintf(&path, "%s%s%s", prefix, *prefix ? "/" : "", name) < 0) {
+		path = NULL;
+		return xw_fail_nomem(g->diag, "tree");
+	}
+	if (S_ISDIR(st.st_mode)) {
+		sub = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		return sub < 0 ? xw_fail_errno(g->diag, XW_ERR_IO, errno, "%s", path)
+			       : walk_fd(g, sub, path, depth + 1);
+	}
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	ret = hash_file(g, dir, name, &hash);
+	return ret ? ret : add(g, path, (uint64_t)st.st_size, hash);
+}
+
+/* fd is closed. */
+static int walk_fd(struct git *g, int fd, const char *prefix, unsigned depth)
+{
+	DIR *d = fdopendir(fd);
+	const struct dirent *e;
+	int ret = 0;
+
+	if (!d) {
+		close(fd);
+		return xw_fail_nomem(g->diag, "tree");
+	}
+	if (depth > DEPTH_MAX)
+		ret = xw_fail(g->diag, XW_ERR_LIMIT, "%s: directories too deep", prefix);
+	while (!ret && (e = readdir(d)))
+		ret = walk_entry(g, dirfd(d), prefix, e->d_name, depth);
+	closedir(d);
+	return ret;
+}
+
+/* ---- listings ---- */
+
+/* "MODE TYPE HASH SIZE\tPATH"; only blobs count, and no symbolic links. */
+static int parse_row(struct git *g, const char *name, uint64_t no, char *line)
+{
+	char mode[16], type[16], hash[80];
+	uint64_t size;
+	int at = 0;
+
+	line[strcspn(line, "\n")] = 0;
+	if (sscanf(line, "%15s %15s %79s", mode, type, hash) == 3 && strcmp(type, "blob"))
+		return 0;
+	if (sscanf(line, "%15s %15s %79s %" SCNu64 "%n", mode, type, hash, &size, &at) != 4 ||
+	    line[at] != '\t' || size >> 44 || !line[at + 1] || line[at + 1] == '/')
+		return xw_fail(g->diag, XW_ERR_INPUT,
+			       "%s: line %" PRIu64 ": must be a line of git ls-tree -r -l", name,
+			       no);
+	return strncmp(mode, "100", 3)
+		       ? 0
+		       : add(g, line + at + 1, size, xw_hash64(hash, strlen(hash), 0));
+}
+
+static int read_listing(struct git *g, int fd, const char *name)
+{
+	FILE *f = fdopen(fd, "r");
+	auto_free char *line = NULL;
+	size_t room = 0;
+	int ret = 0;
+
+	if (!f) {
+		close(fd);
+		return xw_fail_nomem(g->diag, "tree");
+	}
+	for (uint64_t no = 1; !ret && getline(&line, &room, f) >= 0; no++)
+		ret = parse_row(g, name, no, line);
+	if (!ret && ferror(f))
+		ret = xw_fail_errno(g->diag, XW_ERR_IO, errno, "%s", name);
+	fclose(f);
+	return ret;
+}
+
+/* ---- from tree to tree ---- */
+
+static int by_path(const void *x, const void *y)
+{
+	const struct entry *a = x, *b = y;
+
+	return strcmp(a->path, b->path);
+}
+
+/* The next tree of the list becomes g->new, the one before g->old. 0: there are no more. */
+static int next_tree(struct git *g)
+{
+	struct stat st;
+	int fd, ret;
+
+	do {
+		errno = 0;
+		if (getline(&g->line, &g->room, g->list) < 0)
+			return ferror(g->list)
+				       ? xw_fail_errno(g->diag, XW_ERR_IO, errno, "%s", g->name)
+				       : 0;
+		g->line[strcspn(g->line, "\n")] = 0;
+	} while (!*g->line || *g->line == '#');
+	free_tree(&g->old);
+	memcpy(&g->old, &g->new, sizeof(g->old));
+	memset(&g->new, 0, sizeof(g->new));
+	fd = open(g->line, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st)) {
+		ret = xw_fail_errno(g->diag, XW_ERR_NOTFOUND, errno, "%s", g->line);
+		if (fd >= 0)
+			close(fd);
+		return ret;
+	}
+	ret = S_ISDIR(st.st_mode) ? walk_fd(g, fd, "", 0) : read_listing(g, fd, g->line);
+	if (ret)
+		return ret;
+	if (g->new.a.n)
+		qsort(g->new.a.v, g->new.a.n, sizeof(*g->new.a.v), by_path);
+	g->phase = GIT_DELETE;
+	g->at_old = g->at_new = 0;
+	return 1;
+}
+
+/* The first entry of `a` from *at on that `b` has not as it is; *at is behind it. NULL: none. */
+static const struct entry *differs(const struct tree *a, const struct tree *b, size_t *at)
+{
+	while (*at < a->a.n) {
+		const struct entry *e = &a->a.v[(*at)++];
+		const struct entry *same =
+			b->a.n ? bsearch(e, b->a.v, b->a.n, sizeof(*e), by_path) : NULL;
+
+		if (!same || same->size != e->size || same->hash != e->hash)
+			return e;
+	}
+	return NULL;
+}
+
+static int git_next(void *state, struct xw_age_op *op)
+{
+	struct git *g = state;
+	const struct entry *e = NULL;
+
+	if (g->ops && g->done == g->ops)
+		return 0;
+	while (!e) {
+		if (g->phase == GIT_NEXT) {
+			const int ret = next_tree(g);
+
+			if (ret <= 0)
+				return ret;
+		}
+		if (g->phase == GIT_DELETE)
+			e = differs(&g->old, &g->new, &g->at_old);
+		else
+			e = differs(&g->new, &g->old, &g->at_new);
+		if (!e)
+			g->phase++;
+	}
+	*op = (struct xw_age_op){.what = g->phase == GIT_DELETE ? XW_AGE_DELETE : XW_AGE_CREATE,
+				 .path = e->path,
+				 .bytes = g->phase == GIT_DELETE ? 0 : e->size};
+	g->done++;
+	return 1;
+}
+
+int xw_age_git(const struct xw_age_opts *o, struct xw_diag *diag, struct xw_age_source *src)
+{
+	struct git *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return xw_fail_nomem(diag, "tree");
+	*g = (struct git){.name = o->trace, .diag = diag, .ops = o->ops, .phase = GIT_NEXT};
+	g->list = fopen(o->trace, "re");
+	if (!g->list) {
+		free(g);
+		return xw_fail_errno(diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
+				     "%s", o->trace);
+	}
+	*src = (struct xw_age_source){g, git_next, git_close};
+	return 0;
+}
