@@ -25,6 +25,7 @@ deps_missing() {
 		check) pkg-config --exists 'check >= 0.13' ;;
 		xz-utils) command -v xz ;;
 		e2fsprogs) command -v e2fsck && command -v filefrag ;;
+		debhelper) command -v dh ;;
 		libarchive-tools) command -v bsdtar ;;
 		libedit-dev) pkg-config --exists libedit ;;
 		libcap2-bin) command -v setcap ;;
