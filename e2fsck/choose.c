@@ -153,6 +153,7 @@ struct trial {
 	struct xw_dev *dev;
 	struct xw_super best;
 	int bad;
+	bool damaged; /* the superblock's checksum says so, or it cannot be used */
 };
 
 static void try_super(struct trial *t, const struct xw_super *sb)
@@ -162,6 +163,38 @@ static void try_super(struct trial *t, const struct xw_super *sb)
 	if (bad < t->bad) {
 		t->bad = bad;
 		t->best = *sb;
+	}
+}
+
+/*
+ * Features that the geometry depends on. Checksums may be found to be in use, but that some are
+ * wrong is no reason to do without; and what nobody knows may be of a newer version.
+ */
+static void try_features(struct trial *t, const struct xw_super *from)
+{
+	static const uint32_t incompat[] = {XW_INCOMPAT_64BIT, XW_INCOMPAT_META_BG,
+					    XW_INCOMPAT_JOURNAL_DEV, XW_INCOMPAT_CSUM_SEED};
+	struct xw_super sb = *from;
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(incompat); i++) {
+		sb.feature_incompat = from->feature_incompat ^ incompat[i];
+		try_super(t, &sb);
+	}
+	sb = *from;
+	sb.feature_ro_compat ^= XW_RO_BIGALLOC;
+	try_super(t, &sb);
+	sb.feature_ro_compat = from->feature_ro_compat | XW_RO_METADATA_CSUM;
+	try_super(t, &sb);
+	sb.feature_ro_compat = from->feature_ro_compat | XW_RO_GDT_CSUM;
+	try_super(t, &sb);
+	if (t->damaged) {
+		const struct fsck_unknown u = fsck_unknown_features(from);
+
+		sb = *from;
+		sb.feature_compat &= ~u.compat;
+		sb.feature_incompat &= ~u.incompat;
+		sb.feature_ro_compat &= ~u.ro;
+		try_super(t, &sb);
 	}
 }
 
@@ -182,16 +215,7 @@ static void try_sizes(struct trial *t, const struct xw_super *from)
 	sb = *from;
 	for (sb.desc_size = 64; sb.desc_size <= 1024; sb.desc_size *= 2)
 		try_super(t, &sb);
-	sb = *from;
-	for (int bit = 0; bit < 32; bit++) {
-		sb.feature_incompat = from->feature_incompat ^ (1u << bit);
-		try_super(t, &sb);
-	}
-	sb = *from;
-	for (int bit = 0; bit < 32; bit++) {
-		sb.feature_ro_compat = from->feature_ro_compat ^ (1u << bit);
-		try_super(t, &sb);
-	}
+	try_features(t, from);
 }
 
 static void try_counts(struct trial *t, const struct xw_super *from)
@@ -240,9 +264,11 @@ static void try_counts(struct trial *t, const struct xw_super *from)
 }
 
 /* One field after the other, as long as that makes it better. */
-static void mend_alone(struct xw_dev *dev, struct xw_super *sb)
+static void mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
 {
-	struct trial t = {.dev = dev, .best = *sb, .bad = fsck_super_penalty(dev, sb)};
+	struct trial t = {.dev = dev, .best = *sb, .damaged = damaged};
+
+	t.bad = fsck_super_penalty(dev, sb);
 
 	sb->magic = XW_SUPER_MAGIC;
 	try_super(&t, sb);
@@ -287,7 +313,7 @@ static int put_super(struct fsck *f, struct xw_super *sb)
 
 	sb->block_group_nr = 0;
 	xw_super_encode(sb, raw);
-	f->changed = true;
+	f->changed = f->renew_backups = true;
 	return xw_dev_pwrite(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET);
 }
 
@@ -357,7 +383,7 @@ static int replace_primary(struct fsck *f, struct xw_super *sb, struct fsck_copi
 		return use_copy(f, c, sb,
 				!memcmp(c->sb.uuid, sb->uuid, sizeof(sb->uuid)) &&
 					c->sb.mkfs_time == sb->mkfs_time);
-	mend_alone(f->dev, &mended);
+	mend_alone(f->dev, &mended, true);
 	if (!fsck_super_usable(&mended) || fsck_super_penalty(f->dev, &mended) >= 6)
 		return xw_fail(&f->diag, XW_ERR_INPUT,
 			       "%s: no ext2, ext3 or ext4 superblock, and no backup of one",
@@ -366,7 +392,7 @@ static int replace_primary(struct fsck *f, struct xw_super *sb, struct fsck_copi
 	if (!report_fields(f, sb, &mended) && f->opts.mode == FSCK_NO)
 		mended.state &= (uint16_t)~XW_STATE_VALID;
 	if (!fsck_super_usable(&mended))
-		mend_alone(f->dev, &mended); /* read-only: a look at it all the same */
+		mend_alone(f->dev, &mended, true); /* read-only: a look at it all the same */
 	return put_super(f, &mended);
 }
 
@@ -403,7 +429,7 @@ static int mend_primary(struct fsck *f, struct xw_super *sb, const uint8_t *raw,
 	if (c)
 		mend_by_copy(f->dev, &mended, all, c, damaged);
 	if (fsck_super_penalty(f->dev, &mended) > 0)
-		mend_alone(f->dev, &mended);
+		mend_alone(f->dev, &mended, damaged);
 	if (c)
 		f->backup_group = c->sb.block_group_nr;
 	if (damaged)

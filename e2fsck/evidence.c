@@ -163,7 +163,7 @@ static int judge_groups(struct xw_dev *dev, const struct xw_image *img)
 	}
 	bad += (int)(8 * bad_places / n) + !!bad_places + (overlaps ? 4 : 0);
 	if (sums)
-		bad += bad_sums ? (int)(8 * bad_sums / n) + 1 : -2;
+		bad += !bad_sums ? -2 : bad_sums < n ? -1 : 8; /* some may be damaged */
 	return bad;
 }
 

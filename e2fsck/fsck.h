@@ -105,6 +105,7 @@ struct fsck {
 	uint64_t backup_group; /* with a copy of superblock and descriptors; 0: none is known */
 	bool journal_lost; /* to be made anew */
 	bool renew_backups; /* superblock or descriptors were repaired */
+	bool relocate; /* a group lacks a bitmap or its table; see fsck_relocate() */
 
 	/* state of a round */
 	unsigned round; /* from 0 */
@@ -204,11 +205,13 @@ int fsck_claim_itrees(struct fsck *f); /* itree.c: nodes of itrees, as part of t
  * that names it. True: the bit has been set.
  */
 bool fsck_itree_feature(struct fsck *f, xw_ino ino, const struct xw_inode *in);
+int fsck_relocate(struct fsck *f); /* relocate.c: places for lost bitmaps and tables */
 int fsck_check_contested(struct fsck *f); /* contested.c */
 int fsck_check_xattrs(struct fsck *f); /* xattrs.c */
 int fsck_check_dirs(struct fsck *f); /* dirs.c */
 int fsck_check_tree(struct fsck *f); /* tree.c */
 int fsck_check_links(struct fsck *f); /* links.c */
+int fsck_recreate(struct fsck *f); /* journal.c: a journal or resize inode that was lost */
 int fsck_check_space(struct fsck *f); /* space.c, quota.c */
 /* Bitmaps, descriptors' and superblock's counts as the facts have them, without a question. */
 int fsck_space_settle(struct fsck *f);

@@ -103,6 +103,8 @@ int fsck_open(struct fsck *f)
 	if (!rc)
 		rc = fsck_reopen(f);
 	if (!rc)
+		rc = fsck_replay(f);
+	if (!rc)
 		f->full = f->full || f->changed || f->opts.force || !fsck_is_clean(f);
 	return rc;
 }
@@ -142,6 +144,8 @@ int fsck_close(struct fsck *f, bool commit)
 	}
 	if (write && f->img && f->full)
 		rc = finish_super(f, !f->findings.left && !f->stop);
+	if (!rc && write && f->img && f->renew_backups)
+		rc = fsck_renew_backups(f);
 	xw_image_close(f->img);
 	f->img = NULL;
 	if (!rc && write && f->edit)

@@ -50,4 +50,30 @@ int fsck_copies_named(struct fsck *f, struct fsck_copies *all);
  */
 int fsck_choose_super(struct fsck *f);
 
+/* ---- super.c, groups.c, backups.c ---- */
+
+/* Fields that contradict each other or the device. */
+int fsck_check_fields(struct fsck *f);
+int fsck_check_groups(struct fsck *f);
+/* The primary's descriptor, with its checksum. */
+int fsck_group_write(struct fsck *f, uint64_t group, const struct xw_group_desc *gd);
+/* Copies of superblock and descriptors from the primary ones. */
+int fsck_renew_backups(struct fsck *f);
+
+/* ---- journal.c ---- */
+
+/* Before anything else is looked at: what the journal holds, to its place. */
+int fsck_replay(struct fsck *f);
+/* The journal's inode and superblock. */
+int fsck_check_journal(struct fsck *f);
+
+/* ---- orphans.c ---- */
+
+int fsck_check_orphans(struct fsck *f);
+
+/* ---- resize.c ---- */
+
+/* The resize inode, and the inode of bad blocks. */
+int fsck_check_special(struct fsck *f);
+
 #endif

@@ -1,15 +1,231 @@
 // SPDX-License-Identifier: MIT
-/* Superblock and group descriptors. */
+/*
+ * The superblock's fields against each other and the device. Those that say where everything lies
+ * were judged when it was chosen (choose.c); what is left here has one right value.
+ */
 #include "config.h"
 
 #include <string.h>
+#include <sys/random.h>
 
-#include "fsck.h"
+#include "disk/dx_hash.h"
+#include "disk/mmp.h"
+#include "open.h"
+
+#define DAY 86400
+
+enum { HURD = 1 };
+
+static bool check_numbers(struct fsck *f, struct xw_super *sb)
+{
+	const uint64_t descs = xw_div_up(f->img->groups, f->img->block_size / f->img->desc_size);
+	const uint32_t room = sb->inode_size - XW_INODE_BODY;
+	bool fix = false;
+
+	if (sb->r_blocks_count > sb->blocks_count / 2 &&
+	    FSCK_FOUND(f, SUPER_RESERVED, .num = sb->r_blocks_count)) {
+		sb->r_blocks_count = sb->blocks_count / 20;
+		fix = true;
+	}
+	if (sb->feature_incompat & XW_INCOMPAT_META_BG && sb->first_meta_bg > descs &&
+	    FSCK_FOUND(f, SUPER_META_BG, .num = sb->first_meta_bg, .num2 = descs)) {
+		sb->first_meta_bg = (uint32_t)descs;
+		fix = true;
+	}
+	if (!(sb->feature_compat & XW_COMPAT_RESIZE_INODE) && sb->reserved_gdt_blocks &&
+	    FSCK_FOUND(f, SUPER_GDT, .num = sb->reserved_gdt_blocks)) {
+		sb->reserved_gdt_blocks = 0;
+		fix = true;
+	}
+	if (sb->rev_level && (sb->min_extra_isize > room || sb->want_extra_isize > room) &&
+	    FSCK_FOUND(f, SUPER_EXTRA, .num = XW_MAX(sb->min_extra_isize, sb->want_extra_isize))) {
+		sb->min_extra_isize = sb->want_extra_isize =
+			(uint16_t)XW_MIN(room, XW_INODE_EXTRA_WANTED);
+		fix = true;
+	}
+	return fix;
+}
+
+static bool clear_feature(struct fsck *f, uint32_t *word, uint32_t bit, const char *why)
+{
+	if (!(*word & bit) || !FSCK_FOUND(f, SUPER_FEATURES, .name = why))
+		return false;
+	*word &= ~bit;
+	return true;
+}
+
+static bool check_features(struct fsck *f, struct xw_super *sb)
+{
+	const bool csum = sb->feature_ro_compat & XW_RO_METADATA_CSUM;
+	bool fix = false;
+
+	if (sb->creator_os == HURD && sb->feature_incompat & XW_INCOMPAT_FILETYPE &&
+	    FSCK_FOUND(f, SUPER_HURD)) {
+		sb->feature_incompat &= ~XW_INCOMPAT_FILETYPE;
+		fix = true;
+	}
+	if (sb->feature_incompat & XW_INCOMPAT_META_BG)
+		fix |= clear_feature(f, &sb->feature_compat, XW_COMPAT_RESIZE_INODE,
+				     "resize_inode and meta_bg");
+	if (csum)
+		fix |= clear_feature(f, &sb->feature_ro_compat, XW_RO_GDT_CSUM,
+				     "metadata_csum and uninit_bg");
+	else
+		fix |= clear_feature(f, &sb->feature_incompat, XW_INCOMPAT_CSUM_SEED,
+				     "metadata_csum_seed without metadata_csum");
+	if (sb->feature_incompat & XW_INCOMPAT_64BIT &&
+	    !(sb->feature_incompat & XW_INCOMPAT_EXTENTS) && sb->blocks_count >> 32 &&
+	    FSCK_FOUND(f, SUPER_FEATURES, .name = "64bit without extent")) {
+		sb->feature_incompat |= XW_INCOMPAT_EXTENTS;
+		fix = true;
+	}
+	return fix;
+}
+
+static bool check_hash(struct fsck *f, struct xw_super *sb)
+{
+	const uint32_t signs = XW_FLAG_SIGNED_HASH | XW_FLAG_UNSIGNED_HASH;
+	bool fix = false;
+
+	if (!(sb->feature_compat & XW_COMPAT_DIR_INDEX))
+		return false;
+	if (sb->def_hash_version > XW_DX_TEA &&
+	    FSCK_FOUND(f, SUPER_HASH, .num = sb->def_hash_version)) {
+		sb->def_hash_version = 1;
+		fix = true;
+	}
+	if ((!(sb->flags & signs) || (sb->flags & signs) == signs) &&
+	    FSCK_FOUND(f, SUPER_HASH_SIGN)) {
+		sb->flags = (sb->flags & ~signs) | XW_FLAG_SIGNED_HASH;
+		fix = true;
+	}
+	return fix;
+}
+
+static bool check_time(struct fsck *f, int64_t *time, const char *what)
+{
+	if (*time <= f->opts.now + DAY ||
+	    !FSCK_FOUND(f, SUPER_TIME, .name = what, .num = (uint64_t)*time))
+		return false;
+	*time = f->opts.now;
+	return true;
+}
+
+static bool check_uuid(struct fsck *f, struct xw_super *sb)
+{
+	static const uint8_t none[16];
+	const uint32_t sums = XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM;
+
+	if (memcmp(sb->uuid, none, sizeof(none)) != 0 || sb->feature_ro_compat & sums ||
+	    !FSCK_FOUND(f, SUPER_UUID))
+		return false;
+	if (getrandom(sb->uuid, sizeof(sb->uuid), 0) != sizeof(sb->uuid))
+		return false;
+	sb->uuid[6] = (sb->uuid[6] & 0x0F) | 0x40;
+	sb->uuid[8] = (sb->uuid[8] & 0x3F) | 0x80;
+	return true;
+}
+
+static bool check_quota_inode(struct fsck *f, uint32_t *ino, xw_ino usual, const char *what)
+{
+	const struct xw_super *sb = &f->img->sb;
+
+	if (!*ino || *ino == usual || (*ino >= sb->first_ino && *ino <= sb->inodes_count) ||
+	    !FSCK_FOUND(f, SUPER_QUOTA, .ino = *ino, .name = what))
+		return false;
+	*ino = 0;
+	return true;
+}
+
+/* Multiple mount protection: who had the filesystem was asked when it was opened. */
+static int check_mmp(struct fsck *f, bool *fix)
+{
+	struct xw_super *sb = &f->img->sb;
+	const uint64_t at = sb->mmp_block * f->img->block_size;
+	struct xw_mmp mmp = {.seq = XW_MMP_SEQ_CLEAN, .check_interval = XW_MMP_INTERVAL};
+	const bool csum = xw_super_has_csum(sb);
+	uint8_t raw[XW_MMP_SIZE];
+	int rc;
+
+	if (!(sb->feature_incompat & XW_INCOMPAT_MMP))
+		return 0;
+	if (!xw_image_has_blocks(f->img, sb->mmp_block, 1)) {
+		if (!FSCK_FOUND(f, MMP_BLOCK, .blk = sb->mmp_block))
+			return 0;
+		sb->feature_incompat &= ~XW_INCOMPAT_MMP;
+		sb->mmp_block = 0;
+		*fix = true;
+		return 0;
+	}
+	rc = xw_dev_pread(f->dev, raw, sizeof(raw), at);
+	if (rc)
+		return rc;
+	if (!xw_mmp_decode(raw, &mmp) && !(csum && xw_mmp_verify(raw, f->img->csum_seed)) &&
+	    mmp.check_interval <= XW_MMP_INTERVAL_MAX)
+		return 0;
+	if (!FSCK_FOUND(f, MMP_MAGIC, .blk = sb->mmp_block))
+		return 0;
+	mmp = (struct xw_mmp){
+		.seq = XW_MMP_SEQ_CLEAN, .time = f->opts.now, .check_interval = XW_MMP_INTERVAL};
+	xw_mmp_encode(&mmp, csum, f->img->csum_seed, raw);
+	f->changed = true;
+	return xw_dev_pwrite(f->dev, raw, sizeof(raw), at);
+}
+
+/* Longer than its device: what lies behind the end cannot be checked, and is not cut off. */
+static int check_size(struct fsck *f)
+{
+	const uint64_t have = f->dev->size / f->img->block_size;
+
+	if (f->img->sb.blocks_count <= have)
+		return 0;
+	(void)FSCK_FOUND(f, SUPER_SIZE, .num = f->img->sb.blocks_count, .num2 = have);
+	return xw_fail(&f->diag, XW_ERR_TRUNCATED,
+		       "%s: the filesystem has %llu blocks, the device %llu; resize one of them",
+		       f->opts.image, (unsigned long long)f->img->sb.blocks_count,
+		       (unsigned long long)have);
+}
+
+int fsck_check_fields(struct fsck *f)
+{
+	struct xw_super *sb = &f->img->sb;
+	bool fix = check_numbers(f, sb);
+	int rc = check_size(f);
+
+	fix |= check_features(f, sb);
+	fix |= check_hash(f, sb);
+	fix |= check_time(f, &sb->mtime, "mount");
+	fix |= check_time(f, &sb->wtime, "write");
+	fix |= check_time(f, &sb->lastcheck, "check");
+	fix |= check_uuid(f, sb);
+	if (sb->feature_ro_compat & XW_RO_QUOTA || sb->usr_quota_inum || sb->grp_quota_inum ||
+	    sb->prj_quota_inum) {
+		fix |= check_quota_inode(f, &sb->usr_quota_inum, XW_INO_USR_QUOTA, "user");
+		fix |= check_quota_inode(f, &sb->grp_quota_inum, XW_INO_GRP_QUOTA, "group");
+		fix |= check_quota_inode(f, &sb->prj_quota_inum, 0, "project");
+	}
+	if (!rc)
+		rc = check_mmp(f, &fix);
+	if (rc || !fix)
+		return rc;
+	f->renew_backups = true;
+	rc = fsck_super_write(f);
+	return rc ? rc : fsck_reopen(f);
+}
 
 int fsck_check_super(struct fsck *f)
 {
-	(void)f;
-	return 0;
+	int rc = fsck_check_fields(f);
+
+	if (!rc)
+		rc = fsck_check_groups(f);
+	if (!rc)
+		rc = fsck_check_journal(f);
+	if (!rc)
+		rc = fsck_check_orphans(f);
+	if (!rc)
+		rc = fsck_check_special(f);
+	return rc;
 }
 
 int fsck_super_write(struct fsck *f)

@@ -34,9 +34,14 @@ int fsck_update_step(struct fsck *f)
 
 int fsck_update_keep(struct fsck *f)
 {
-	const int rc = fsck_update_step(f);
+	uint8_t raw[XW_SUPER_SIZE];
+	int rc = fsck_update_step(f);
 
 	fsck_update_drop(f);
+	if (!rc) /* the update has a superblock of its own, and has changed it */
+		rc = xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET);
+	if (!rc)
+		rc = xw_super_decode(raw, &f->img->sb);
 	return rc;
 }
 

@@ -138,6 +138,14 @@ int xw_tune_journal_on(struct xw_tune *t, struct xw_update *u)
 	return xw_tune_put_inode(u, n);
 }
 
+int xw_tune_make_journal(struct xw_update *u)
+{
+	const struct xw_tune_want want = {0};
+	struct xw_tune t = {.want = &want, .diag = u->diag, .name = u->img->dev->name};
+
+	return xw_tune_journal_on(&t, u);
+}
+
 /* ---- orphan file ---- */
 
 /* A number in the superblock makes no orphan file of somebody's file. */

@@ -115,6 +115,10 @@ int xw_tune_clear_pending(const char *path, const struct xw_tune_opts *opts, str
  */
 int xw_tune_copies(struct xw_image *img, bool descs);
 
+struct xw_update;
+/* A journal of the usual size, in inode 8, which is not in use. XW_ERR_NOSPC. */
+int xw_tune_make_journal(struct xw_update *u);
+
 #pragma GCC visibility pop
 
 #endif

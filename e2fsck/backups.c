@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Backups of the superblock and of the descriptors, renewed when one of these was repaired. Of a
+ * descriptor that a backup has only the places count, since the rest changes all the time: blocks
+ * of descriptors that agree in them stay as they are.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "open.h"
+
+static int copy_super(struct fsck *f, uint64_t group, xw_blk blk)
+{
+	const uint64_t bs = f->img->block_size;
+	struct xw_super sb = f->img->sb;
+	uint8_t raw[XW_SUPER_SIZE] = {0};
+
+	if (xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET))
+		memset(raw, 0, sizeof(raw));
+	sb.block_group_nr = sb.rev_level ? (uint16_t)group : 0;
+	xw_super_encode(&sb, raw);
+	return xw_dev_pwrite(f->dev, raw, sizeof(raw), blk * bs);
+}
+
+static bool same_places(const struct xw_image *img, const uint8_t *a, const uint8_t *b)
+{
+	for (uint32_t at = 0; at + img->desc_size <= img->block_size; at += img->desc_size) {
+		struct xw_group_desc x, y;
+
+		xw_group_decode(a + at, img->desc_size, &x);
+		xw_group_decode(b + at, img->desc_size, &y);
+		if (x.block_bitmap != y.block_bitmap || x.inode_bitmap != y.inode_bitmap ||
+		    x.inode_table != y.inode_table)
+			return false;
+	}
+	return true;
+}
+
+/* n blocks of descriptors, from the primary's block `from`, are in `to` as well. */
+static int copy_descs(struct fsck *f, xw_blk from, xw_blk to, uint64_t n)
+{
+	const uint32_t bs = f->img->block_size;
+	auto_free uint8_t *a = malloc(bs), *b = malloc(bs);
+	int rc = a && b ? 0 : xw_fail_nomem(&f->diag, "descriptors");
+
+	for (uint64_t i = 0; i < n && !rc; i++) {
+		rc = fsck_read(f, from + i, 1, a);
+		if (!rc && (fsck_read(f, to + i, 1, b) || !same_places(f->img, a, b)))
+			rc = xw_dev_pwrite(f->dev, a, bs, (to + i) * bs);
+	}
+	return rc;
+}
+
+int fsck_renew_backups(struct fsck *f)
+{
+	const struct xw_image *img = f->img;
+	const uint64_t per_block = img->block_size / img->desc_size;
+	int rc = 0;
+
+	for (uint64_t g = 1; g < img->groups && !rc; g++) {
+		struct xw_group_head h;
+		xw_blk descs;
+
+		xw_image_group_head(img, g, &h);
+		if (!h.has_super && !h.desc_len)
+			continue;
+		descs = h.super + h.has_super;
+		if (h.has_super)
+			rc = copy_super(f, g, h.super);
+		if (!rc && h.meta_bg && g % per_block)
+			rc = copy_descs(f, xw_image_desc_block(img, g), descs, 1);
+		else if (!rc && !h.meta_bg && h.has_super)
+			rc = copy_descs(f, xw_image_desc_block(img, 0), descs, h.desc_len);
+	}
+	return rc;
+}

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Group descriptors: where bitmaps and inode tables are, checksums and flags.
+ *
+ * A place is impossible when it lies outside the filesystem (without flex_bg: outside its group) or
+ * on other metadata. Then the backup's descriptor is asked, and after it the place that mke2fs or
+ * the neighboring groups suggest; a table is accepted from either only when inodes are there. What
+ * cannot be found gets the place 0, and new blocks once it is known which are free (relocate.c).
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "open.h"
+
+enum part { BLOCK_BITMAP, INODE_BITMAP, INODE_TABLE, PARTS };
+
+struct check {
+	struct fsck *f;
+	struct xw_blockset *taken; /* blocks of group metadata, as far as accepted */
+	uint64_t backup; /* group with a copy of the descriptors; 0: none */
+};
+
+static xw_blk *place(struct xw_group_desc *gd, enum part p)
+{
+	return p == BLOCK_BITMAP   ? &gd->block_bitmap
+	       : p == INODE_BITMAP ? &gd->inode_bitmap
+				   : &gd->inode_table;
+}
+
+static uint64_t length(const struct xw_image *img, enum part p)
+{
+	return p == INODE_TABLE ? img->itable_blocks : 1;
+}
+
+static bool in_range(const struct xw_image *img, uint64_t group, xw_blk blk, uint64_t len)
+{
+	const struct xw_super *sb = &img->sb;
+	const xw_blk start = sb->first_data_block + group * sb->blocks_per_group;
+	const xw_blk end = XW_MIN(start + sb->blocks_per_group, sb->blocks_count);
+
+	if (!xw_image_has_blocks(img, blk, len))
+		return false;
+	return sb->feature_incompat & XW_INCOMPAT_FLEX_BG || (blk >= start && blk + len <= end);
+}
+
+/* ---- descriptors ---- */
+
+static uint64_t desc_at(const struct xw_image *img, uint64_t group, uint64_t copy)
+{
+	const uint64_t per_block = img->block_size / img->desc_size;
+	const bool meta = img->sb.feature_incompat & XW_INCOMPAT_META_BG &&
+			  group / per_block >= img->sb.first_meta_bg;
+	xw_blk blk = xw_image_desc_block(img, group);
+
+	if (copy && meta) { /* the second and the last group of a meta group have one, too */
+		const uint64_t second = group / per_block * per_block + 1;
+
+		blk = img->sb.first_data_block + second * img->sb.blocks_per_group +
+		      xw_image_has_super(img, second);
+	} else if (copy) {
+		struct xw_group_head h;
+
+		xw_image_group_head(img, copy, &h);
+		blk = h.super + 1 + group / per_block;
+	}
+	return blk * img->block_size + group % per_block * img->desc_size;
+}
+
+static bool read_copy(struct fsck *f, uint64_t group, uint64_t copy, struct xw_group_desc *gd)
+{
+	const struct xw_image *img = f->img;
+	const bool sums = img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
+	const uint64_t at = desc_at(img, group, copy);
+	uint8_t raw[1024];
+
+	if (xw_image_meta(f->img, at / img->block_size, (uint32_t)(at % img->block_size), raw,
+			  img->desc_size)) {
+		xw_diag_clear(&f->diag); /* no copy, then */
+		return false;
+	}
+	xw_group_decode(raw, img->desc_size, gd);
+	return !sums || !xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)group);
+}
+
+int fsck_group_write(struct fsck *f, uint64_t group, const struct xw_group_desc *gd)
+{
+	const struct xw_image *img = f->img;
+	const uint64_t at = desc_at(img, group, 0);
+	struct xw_diag *const diag = f->dev->diag;
+	uint8_t raw[1024] = {0};
+
+	f->dev->diag = NULL;
+	if (xw_dev_pread(f->dev, raw, img->desc_size, at))
+		memset(raw, 0, sizeof(raw));
+	f->dev->diag = diag;
+	xw_group_encode(gd, &img->sb, img->csum_seed, (uint32_t)group, raw);
+	f->changed = f->renew_backups = true;
+	xw_image_forget(f->img);
+	return xw_dev_pwrite(f->dev, raw, img->desc_size, at);
+}
+
+/* A group whose descriptors are copied, and whose copy is of use. */
+static uint64_t find_backup(struct fsck *f)
+{
+	struct xw_group_desc gd;
+
+	if (f->img->sb.feature_incompat & XW_INCOMPAT_META_BG && !f->img->sb.first_meta_bg)
+		return f->img->groups > 1;
+	if (f->backup_group && f->backup_group < f->img->groups)
+		return f->backup_group;
+	for (uint64_t g = 1; g < f->img->groups; g++)
+		if (xw_image_has_super(f->img, g) && read_copy(f, 0, g, &gd) &&
+		    in_range(f->img, 0, gd.block_bitmap, 1) &&
+		    in_range(f->img, 0, gd.inode_table, f->img->itable_blocks))
+			return g;
+	return 0;
+}
+
+/* ---- places ---- */
+
+/* The metadata that every group begins with. */
+static int take_heads(struct check *c)
+{
+	const struct xw_image *img = c->f->img;
+	int rc = xw_blockset_new(img->sb.blocks_count, &c->taken);
+
+	for (uint64_t g = 0; g < img->groups && !rc; g++) {
+		const xw_blk start =
+			img->sb.first_data_block + g * (uint64_t)img->sb.blocks_per_group;
+		struct xw_group_head h;
+		uint64_t len;
+
+		xw_image_group_head(img, g, &h);
+		len = h.boot + h.has_super + h.desc_len + h.reserved_len;
+		len = XW_MIN(len, img->sb.blocks_count - start);
+		if (len)
+			rc = xw_blockset_add(c->taken, start, len, NULL);
+	}
+	return rc ? xw_fail_nomem(&c->f->diag, "group metadata") : 0;
+}
+
+static bool fits(const struct check *c, uint64_t group, enum part p, xw_blk blk)
+{
+	const uint64_t len = length(c->f->img, p);
+
+	return in_range(c->f->img, group, blk, len) && !xw_blockset_count(c->taken, blk, len);
+}
+
+static int accept(struct check *c, enum part p, xw_blk blk)
+{
+	return xw_blockset_add(c->taken, blk, length(c->f->img, p), NULL)
+		       ? xw_fail_nomem(&c->f->diag, "group metadata")
+		       : 0;
+}
+
+/* Do inodes begin there, as far as the first block tells? */
+static bool looks_like_table(struct check *c, uint64_t group, xw_blk blk)
+{
+	const struct xw_image *img = c->f->img;
+	auto_free uint8_t *buf = malloc(img->block_size);
+	const uint32_t n = img->block_size / img->inode_size;
+	unsigned good = 0, bad = 0;
+
+	if (!buf || fsck_read(c->f, blk, 1, buf))
+		return false;
+	for (uint32_t i = 0; i < XW_MIN(n, img->sb.inodes_per_group); i++) {
+		const uint8_t *raw = buf + (size_t)i * img->inode_size;
+		const xw_ino ino = (xw_ino)(group * img->sb.inodes_per_group + i + 1);
+		struct xw_inode in;
+
+		if (xw_inode_decode(raw, &img->sb, &in) ||
+		    xw_inode_verify(raw, &img->sb, img->csum_seed, ino))
+			bad++;
+		else if (in.mode && (in.links > 60000 || !(in.mode & XW_S_IFMT)))
+			bad++;
+		else
+			good += in.mode != 0;
+	}
+	return good > bad || (!bad && group);
+}
+
+/* Where it would be if it followed those of a neighbor, or stood where mke2fs puts it. */
+static xw_blk suggest(struct check *c, uint64_t group, enum part p)
+{
+	struct xw_image *img = c->f->img;
+	const uint64_t len = length(img, p);
+	struct xw_group_desc gd;
+	struct xw_group_head h;
+
+	if (img->sb.feature_incompat & XW_INCOMPAT_FLEX_BG) {
+		if (group + 1 < img->groups && !xw_image_group(img, group + 1, &gd) &&
+		    *place(&gd, p) > len && fits(c, group, p, *place(&gd, p) - len))
+			return *place(&gd, p) - len;
+		if (group && !xw_image_group(img, group - 1, &gd) &&
+		    fits(c, group, p, *place(&gd, p) + len))
+			return *place(&gd, p) + len;
+	}
+	xw_image_group_head(img, group, &h);
+	return img->sb.first_data_block + group * (uint64_t)img->sb.blocks_per_group + h.boot +
+	       h.has_super + h.desc_len + h.reserved_len + (unsigned)p;
+}
+
+/* A better place than the one in *gd; 0: none is known. */
+static xw_blk find_place(struct check *c, uint64_t group, enum part p)
+{
+	struct xw_group_desc copy;
+	xw_blk blk;
+
+	if (c->backup && read_copy(c->f, group, c->backup, &copy) &&
+	    fits(c, group, p, *place(&copy, p)))
+		return *place(&copy, p);
+	blk = suggest(c, group, p);
+	if (fits(c, group, p, blk) && (p != INODE_TABLE || looks_like_table(c, group, blk)))
+		return blk;
+	return 0;
+}
+
+static bool report_place(struct fsck *f, uint64_t group, enum part p, xw_blk was, xw_blk to)
+{
+	if (p == BLOCK_BITMAP)
+		return FSCK_FOUND(f, GROUP_BLOCK_BITMAP, .group = group, .blk = was, .num = to);
+	if (p == INODE_BITMAP)
+		return FSCK_FOUND(f, GROUP_INODE_BITMAP, .group = group, .blk = was, .num = to);
+	return FSCK_FOUND(f, GROUP_INODE_TABLE, .group = group, .blk = was, .num = to);
+}
+
+/* Does a valid copy of the descriptor name another place? */
+static bool backup_differs(struct check *c, uint64_t group, enum part p, xw_blk blk, xw_blk *copy)
+{
+	struct xw_group_desc gd;
+
+	if (!c->backup || !read_copy(c->f, group, c->backup, &gd))
+		return false;
+	*copy = *place(&gd, p);
+	return *copy != blk;
+}
+
+static bool sum_is_wrong(struct fsck *f, uint64_t group)
+{
+	const struct xw_image *img = f->img;
+	const uint64_t per_block = img->block_size / img->desc_size;
+	uint8_t raw[1024];
+
+	return xw_image_meta(f->img, xw_image_desc_block(img, group),
+			     (uint32_t)(group % per_block) * img->desc_size, raw, img->desc_size) ||
+	       xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)group);
+}
+
+/* The place in the primary descriptor is possible. Is it to be believed? */
+static bool prefer_primary(struct check *c, uint64_t group, enum part p, xw_blk blk)
+{
+	const uint32_t sums = XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM;
+	xw_blk copy = 0;
+
+	if (!backup_differs(c, group, p, blk, &copy) || !fits(c, group, p, copy))
+		return p != INODE_TABLE || !c->backup || looks_like_table(c, group, blk);
+	if (p == INODE_TABLE && looks_like_table(c, group, blk) != looks_like_table(c, group, copy))
+		return looks_like_table(c, group, blk);
+	if (c->f->img->sb.feature_ro_compat & sums)
+		return !sum_is_wrong(c->f, group);
+	return suggest(c, group, p) != copy;
+}
+
+/* Places that are fine and that no backup contradicts; the rest is marked in bad[]. */
+static int take_good(struct check *c, uint8_t *bad, uint64_t *n_bad)
+{
+	struct xw_image *img = c->f->img;
+	struct xw_group_desc gd;
+	xw_blk copy;
+	int rc = 0;
+
+	for (uint64_t g = 0; g < img->groups && !rc; g++) {
+		rc = xw_image_group(img, g, &gd);
+		for (int p = 0; p < PARTS && !rc; p++) {
+			const xw_blk blk = *place(&gd, p);
+
+			if (fits(c, g, p, blk) && !backup_differs(c, g, p, blk, &copy)) {
+				rc = accept(c, p, blk);
+			} else {
+				bad[g] |= (uint8_t)(1 << p);
+				++*n_bad;
+			}
+		}
+	}
+	return rc;
+}
+
+static int mend_places(struct check *c, uint64_t group, uint8_t bad)
+{
+	struct fsck *f = c->f;
+	struct xw_group_desc gd;
+	bool write = false;
+	int rc = xw_image_group(f->img, group, &gd);
+
+	for (int p = 0; p < PARTS && !rc; p++) {
+		const xw_blk was = *place(&gd, p);
+		xw_blk to;
+
+		if (!(bad & 1 << p))
+			continue;
+		if (fits(c, group, p, was) && prefer_primary(c, group, p, was)) {
+			rc = accept(c, p, was);
+			continue;
+		}
+		to = find_place(c, group, p);
+		if (!to && !was) /* known to be lost; relocate.c sees to it */
+			to = 0;
+		else if (!report_place(f, group, p, was, to))
+			continue;
+		else
+			write = true;
+		*place(&gd, p) = to;
+		f->relocate = f->relocate || !to;
+		if (to)
+			rc = accept(c, p, to);
+	}
+	return rc || !write ? rc : fsck_group_write(f, group, &gd);
+}
+
+static int check_places(struct fsck *f)
+{
+	struct check c = {.f = f};
+	const uint64_t groups = f->img->groups;
+	auto_free uint8_t *bad = calloc(groups, 1);
+	uint64_t n_bad = 0;
+	int rc = bad ? take_heads(&c) : xw_fail_nomem(&f->diag, "groups");
+
+	if (!rc)
+		c.backup = find_backup(f);
+	if (!rc)
+		rc = take_good(&c, bad, &n_bad);
+	for (uint64_t g = 0; n_bad && g < groups && !rc; g++)
+		rc = bad[g] ? mend_places(&c, g, bad[g]) : 0;
+	xw_blockset_free(c.taken);
+	return rc;
+}
+
+/* ---- checksums, flags, counts of unused inodes ---- */
+
+static int check_one(struct fsck *f, uint64_t group, bool sums)
+{
+	const uint32_t per_group = f->img->sb.inodes_per_group;
+	const uint16_t uninit = XW_BG_INODE_UNINIT | XW_BG_BLOCK_UNINIT;
+	struct xw_group_desc gd;
+	bool write = false;
+	int rc = xw_image_group(f->img, group, &gd);
+
+	if (rc)
+		return rc;
+	if (!sums && gd.flags & uninit && FSCK_FOUND(f, GROUP_UNINIT, .group = group)) {
+		gd.flags &= (uint16_t)~uninit;
+		write = true;
+	}
+	if (sums && sum_is_wrong(f, group) && FSCK_FOUND(f, GROUP_CSUM, .group = group)) {
+		/* nothing in it is certain: all of the table is to be read */
+		gd.flags &= (uint16_t)~uninit;
+		gd.itable_unused = 0;
+		write = true;
+	}
+	if (sums && gd.itable_unused > per_group &&
+	    FSCK_FOUND(f, GROUP_UNUSED, .group = group, .num = gd.itable_unused)) {
+		gd.itable_unused = 0;
+		write = true;
+	}
+	if (sums && !group && gd.flags & XW_BG_INODE_UNINIT &&
+	    FSCK_FOUND(f, GROUP_UNINIT, .group = group)) {
+		gd.flags &= (uint16_t)~XW_BG_INODE_UNINIT;
+		write = true;
+	}
+	return write ? fsck_group_write(f, group, &gd) : 0;
+}
+
+int fsck_check_groups(struct fsck *f)
+{
+	const bool sums = f->img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
+	int rc = check_places(f);
+
+	for (uint64_t g = 0; g < f->img->groups && !rc; g++)
+		rc = check_one(f, g, sums);
+	return rc;
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Orphans: what Linux would delete or truncate when it mounts the filesystem. That is done with the
+ * functions of every tool, as one step; when the list or an inode in it is damaged, that step never
+ * was, the list is dropped, and the inodes are judged as all others.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "disk/orphan.h"
+#include "open.h"
+#include "read/map.h"
+#include "update/update.h"
+
+static bool listed(const struct xw_super *sb)
+{
+	return sb->last_orphan || (sb->feature_compat & XW_COMPAT_ORPHAN_FILE &&
+				   sb->feature_ro_compat & XW_RO_ORPHAN_PRESENT);
+}
+
+/* An update refuses a filesystem with errors: it must not know of them for this one step. */
+static int set_state(struct xw_dev *dev, uint16_t *state, uint32_t *errors)
+{
+	uint8_t raw[XW_SUPER_SIZE];
+	struct xw_super sb;
+	uint16_t was;
+	uint32_t had;
+	int rc = xw_dev_pread(dev, raw, sizeof(raw), XW_SUPER_OFFSET);
+
+	if (rc || xw_super_decode(raw, &sb))
+		return rc ? rc : XW_ERR_CORRUPT;
+	was = sb.state;
+	had = sb.error_count;
+	sb.state = *state;
+	sb.error_count = *errors;
+	*state = was;
+	*errors = had;
+	xw_super_encode(&sb, raw);
+	return xw_dev_pwrite(dev, raw, sizeof(raw), XW_SUPER_OFFSET);
+}
+
+static int finish_orphans(void *arg, struct xw_dev *dev)
+{
+	struct fsck *f = arg;
+	const struct xw_update_opts opts = {.now = f->opts.now, .jobs = 1};
+	struct xw_diag quiet = {0};
+	struct xw_update *u = NULL;
+	uint16_t state = XW_STATE_VALID;
+	uint32_t errors = 0;
+	int rc = set_state(dev, &state, &errors);
+
+	if (!rc)
+		rc = xw_update_begin_dev(dev, &opts, &quiet, &u);
+	if (!rc)
+		rc = xw_update_flush(u);
+	xw_update_close(u);
+	return rc ? rc : set_state(dev, &state, &errors);
+}
+
+static int put_away(struct fsck *f)
+{
+	struct xw_session s;
+	int rc;
+
+	xw_session_init(&s, f->dev, &f->diag);
+	s.now = f->opts.now;
+	rc = xw_session_apart(&s, f->img->block_size, finish_orphans, f);
+	xw_session_forget(&s);
+	xw_diag_clear(&f->diag);
+	if (rc)
+		return rc;
+	f->changed = f->full = true;
+	return fsck_reopen(f);
+}
+
+static int drop_list(struct fsck *f)
+{
+	if (!FSCK_FOUND(f, ORPHAN_LIST, .ino = f->img->sb.last_orphan))
+		return 0;
+	f->img->sb.last_orphan = 0;
+	return fsck_super_write(f);
+}
+
+/* ---- the orphan file ---- */
+
+static bool is_clean(const uint8_t *buf, uint32_t slots)
+{
+	for (uint32_t i = 0; i < slots; i++)
+		if (xw_orphan_slot(buf, i))
+			return false;
+	return true;
+}
+
+static int check_block(struct fsck *f, xw_lblk lblk, xw_blk blk, uint32_t seed)
+{
+	const uint32_t bs = f->img->block_size;
+	const bool csum = xw_super_has_csum(&f->img->sb);
+	auto_free uint8_t *buf = malloc(bs);
+	int rc = buf ? fsck_read(f, blk, 1, buf) : xw_fail_nomem(&f->diag, "orphan file");
+
+	if (rc || (!xw_orphan_verify(buf, bs, csum, seed, blk) &&
+		   (f->img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT ||
+		    is_clean(buf, xw_orphan_slots(bs)))))
+		return rc;
+	if (!FSCK_FOUND(f, ORPHAN_BLOCK, .ino = f->img->sb.orphan_file_inum, .lblk = lblk))
+		return 0;
+	memset(buf, 0, bs);
+	xw_orphan_seal(buf, bs, csum, seed, blk);
+	return fsck_write(f, blk, 1, buf);
+}
+
+static int drop_file(struct fsck *f)
+{
+	struct xw_super *sb = &f->img->sb;
+
+	if (!FSCK_FOUND(f, ORPHAN_FILE, .ino = sb->orphan_file_inum))
+		return 0;
+	sb->feature_compat &= ~XW_COMPAT_ORPHAN_FILE;
+	sb->feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
+	sb->orphan_file_inum = 0;
+	f->renew_backups = true;
+	return fsck_super_write(f);
+}
+
+/* Its blocks, all of them or none. */
+static int check_file(struct fsck *f)
+{
+	const struct xw_super *sb = &f->img->sb;
+	struct xw_diag *const diag = f->img->diag;
+	const xw_ino ino = sb->orphan_file_inum;
+	const uint32_t bs = f->img->block_size;
+	XW_VEC(struct xw_map_run) runs = {0};
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	struct xw_inode in;
+	uint64_t next = 0;
+	int rc = 0, more = -1;
+
+	if (ino < sb->first_ino || ino > sb->inodes_count)
+		return drop_file(f);
+	f->img->diag = NULL;
+	if (!xw_image_inode(f->img, ino, &in, NULL) && (in.mode & XW_S_IFMT) == XW_S_IFREG &&
+	    in.links && in.size && in.size % bs == 0) {
+		rc = xw_map_begin(f->img, ino, &in, 0, &it);
+		while (!rc && (more = xw_map_next(&it, &run)) > 0 && run.lblk == next) {
+			next += run.len;
+			rc = xw_vec_push(&runs, run) ? XW_ERR_NOMEM : 0;
+		}
+		xw_map_end(&it);
+	}
+	f->img->diag = diag;
+	if (rc == XW_ERR_NOMEM)
+		rc = xw_fail_nomem(&f->diag, "orphan file");
+	else if (rc || more || next * bs != in.size)
+		rc = drop_file(f);
+	else
+		for (size_t i = 0; i < runs.n && !rc; i++)
+			for (uint64_t k = 0; k < runs.v[i].len && !rc; k++)
+				rc = check_block(f, runs.v[i].lblk + k, runs.v[i].pblk + k,
+						 xw_image_inode_seed(f->img, ino, &in));
+	xw_vec_free(&runs);
+	return rc;
+}
+
+static int clear_present(struct fsck *f)
+{
+	if (!FSCK_FOUND(f, ORPHAN_PRESENT))
+		return 0;
+	f->img->sb.feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
+	return fsck_super_write(f);
+}
+
+int fsck_check_orphans(struct fsck *f)
+{
+	int rc = 0;
+
+	if (f->round)
+		return 0;
+	if (listed(&f->img->sb)) {
+		(void)FSCK_FOUND(f, ORPHAN_CLEARED);
+		rc = put_away(f);
+		if (rc == XW_ERR_NOMEM)
+			return xw_fail_nomem(&f->diag, "orphans");
+		rc = rc && f->img->sb.last_orphan ? drop_list(f) : 0;
+	}
+	if (!rc && f->img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT)
+		rc = clear_present(f);
+	if (!rc && f->img->sb.feature_compat & XW_COMPAT_ORPHAN_FILE)
+		rc = check_file(f);
+	return rc;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+/*
+ * New blocks for bitmaps and inode tables that are lost. This runs once all claims of the round are
+ * known, so that nobody's data is written over. A new table is empty; bitmaps are written when free
+ * space is settled.
+ */
+#include "config.h"
+
+#include "open.h"
+
+/* The first run of n free blocks that lies in [from, to). 0: there is none. */
+static xw_blk find_free(const struct fsck *f, xw_blk from, xw_blk to, uint64_t n)
+{
+	uint64_t have = 0;
+
+	for (xw_blk blk = from; blk < to; blk++) {
+		have = fsck_is_claimed(f, blk) ? 0 : have + 1;
+		if (have == n)
+			return blk - n + 1;
+	}
+	return 0;
+}
+
+static int relocate(struct fsck *f, uint64_t group, uint64_t n, xw_blk *blk)
+{
+	const struct xw_super *sb = &f->img->sb;
+	const xw_blk start = sb->first_data_block + group * (uint64_t)sb->blocks_per_group;
+	const xw_blk end = XW_MIN(start + sb->blocks_per_group, sb->blocks_count);
+
+	if (xw_image_has_blocks(f->img, *blk, n))
+		return 0;
+	*blk = find_free(f, start + 1, end, n);
+	if (!*blk && sb->feature_incompat & XW_INCOMPAT_FLEX_BG)
+		*blk = find_free(f, sb->first_data_block + 1, sb->blocks_count, n);
+	if (!*blk)
+		return xw_fail(&f->diag, XW_ERR_NOSPC,
+			       "%s: group %llu: no %llu free blocks for its bitmaps or inode table",
+			       f->opts.image, (unsigned long long)group, (unsigned long long)n);
+	return fsck_claim(f, *blk, n, NULL);
+}
+
+static int relocate_group(struct fsck *f, uint64_t group)
+{
+	const uint64_t bs = f->img->block_size;
+	struct xw_group_desc gd;
+	int rc = xw_image_group(f->img, group, &gd);
+	const bool table =
+		!rc && !xw_image_has_blocks(f->img, gd.inode_table, f->img->itable_blocks);
+
+	if (rc || (!table && xw_image_has_blocks(f->img, gd.block_bitmap, 1) &&
+		   xw_image_has_blocks(f->img, gd.inode_bitmap, 1)))
+		return rc;
+	rc = relocate(f, group, 1, &gd.block_bitmap);
+	if (!rc)
+		rc = relocate(f, group, 1, &gd.inode_bitmap);
+	if (!rc)
+		rc = relocate(f, group, f->img->itable_blocks, &gd.inode_table);
+	if (!rc && table)
+		rc = xw_dev_zero(f->dev, gd.inode_table * bs, f->img->itable_blocks * bs);
+	gd.flags &= (uint16_t) ~(XW_BG_INODE_UNINIT | XW_BG_BLOCK_UNINIT);
+	return rc ? rc : fsck_group_write(f, group, &gd);
+}
+
+int fsck_relocate(struct fsck *f)
+{
+	int rc = 0;
+
+	if (!f->relocate || f->opts.mode == FSCK_NO)
+		return 0;
+	for (uint64_t g = 0; g < f->img->groups && !rc; g++)
+		rc = relocate_group(f, g);
+	f->relocate = false;
+	return rc;
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Inodes of the filesystem itself that are no files: the resize inode (7), which holds the blocks
+ * reserved for more descriptors, and the inode of bad blocks (1).
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "disk/indirect.h"
+#include "open.h"
+#include "walk/map.h"
+
+static bool is_zero(const uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i])
+			return false;
+	return true;
+}
+
+/* ---- the resize inode ---- */
+
+struct resize {
+	struct fsck *f;
+	uint32_t bs, per_block;
+	xw_blk super;
+	uint64_t descs; /* blocks of descriptors */
+	uint32_t reserved;
+	uint64_t backups;
+	xw_blk dind;
+};
+
+static uint64_t count_backups(const struct xw_image *img)
+{
+	uint64_t n = 0;
+
+	for (uint64_t g = 1; g < img->groups; g++)
+		n += xw_image_has_super(img, g);
+	return n;
+}
+
+/* index 0: the double-indirect block; 1 ..: reserved block index - 1 of the primary. */
+static xw_blk expected(const struct resize *r, uint32_t index, uint8_t *buf)
+{
+	const struct xw_image *img = r->f->img;
+	uint64_t slot = 0, i = r->descs + index - 1;
+
+	memset(buf, 0, r->bs);
+	if (!index) {
+		for (i = r->descs; i < r->descs + r->reserved; i++)
+			poke32(buf + 4 * (i % r->per_block), (uint32_t)(r->super + 1 + i));
+		return r->dind;
+	}
+	for (uint64_t g = 1; g < img->groups && slot < r->per_block; g++)
+		if (xw_image_has_super(img, g))
+			poke32(buf + 4 * slot++,
+			       (uint32_t)(img->sb.first_data_block +
+					  g * (uint64_t)img->sb.blocks_per_group +
+					  (r->super - img->sb.first_data_block) + 1 + i));
+	return r->super + 1 + i;
+}
+
+/* Compare, or write. *same: all blocks are as they should be. */
+static int each_block(const struct resize *r, bool write, bool *same)
+{
+	auto_free uint8_t *want = malloc(r->bs), *have = malloc(r->bs);
+	int rc = want && have ? 0 : xw_fail_nomem(&r->f->diag, "resize inode");
+
+	*same = true;
+	for (uint32_t i = 0; i <= r->reserved && !rc && *same; i++) {
+		const xw_blk blk = expected(r, i, want);
+
+		if (write)
+			rc = fsck_write(r->f, blk, 1, want);
+		else
+			*same = !fsck_read(r->f, blk, 1, have) && !memcmp(want, have, r->bs);
+	}
+	return rc;
+}
+
+static void describe(const struct resize *r, struct xw_inode *in)
+{
+	const struct xw_image *img = r->f->img;
+	const uint64_t apb = r->per_block;
+	const unsigned bits = img->sb.log_cluster_size - img->sb.log_block_size;
+	const uint32_t generation = in->generation;
+	const uint16_t extra = in->extra_isize;
+	const struct xw_time now = {r->f->opts.now, 0};
+
+	*in = (struct xw_inode){.mode = XW_S_IFREG | 0600, .links = 1, .generation = generation};
+	in->extra_isize = extra;
+	in->atime = in->mtime = in->ctime = in->crtime = now;
+	in->size = (XW_NDIR_BLOCKS + apb + apb * apb) * r->bs;
+	poke32(in->block + (size_t)4 * XW_DIND_SLOT, (uint32_t)r->dind);
+	xw_inode_set_blocks(in, &img->sb, (1 + r->reserved * (1 + r->backups)) << bits);
+}
+
+static bool record_is_good(const struct resize *r, const struct xw_inode *in)
+{
+	uint8_t rest[60];
+
+	memcpy(rest, in->block, sizeof(rest));
+	memset(rest + (size_t)4 * XW_DIND_SLOT, 0, 4);
+	return (in->mode & XW_S_IFMT) == XW_S_IFREG && in->links == 1 &&
+	       !(in->flags & (XW_FL_EXTENTS | XW_FL_INLINE_DATA)) && is_zero(rest, sizeof(rest)) &&
+	       xw_image_has_blocks(r->f->img, r->dind, 1);
+}
+
+static int check_resize(struct fsck *f)
+{
+	const struct xw_super *sb = &f->img->sb;
+	struct resize r = {.f = f, .bs = f->img->block_size, .per_block = f->img->block_size / 4};
+	uint8_t raw[4096];
+	struct xw_inode in;
+	bool same = true;
+	int rc;
+
+	if (f->img->inode_size > sizeof(raw))
+		return 0;
+	rc = fsck_inode_read(f, XW_INO_RESIZE, &in, raw);
+	if (rc)
+		return rc;
+	if (!(sb->feature_compat & XW_COMPAT_RESIZE_INODE)) {
+		if ((!in.mode && is_zero(in.block, sizeof(in.block))) ||
+		    !FSCK_FOUND(f, RESIZE_STRAY))
+			return 0;
+		return fsck_inode_clear(f, XW_INO_RESIZE);
+	}
+	r.super = XW_SUPER_OFFSET / r.bs;
+	r.descs = xw_div_up(f->img->groups, r.bs / f->img->desc_size);
+	r.reserved = sb->reserved_gdt_blocks;
+	r.dind = peek32(in.block + (size_t)4 * XW_DIND_SLOT);
+	if (!r.reserved && !r.dind)
+		return 0;
+	if (record_is_good(&r, &in))
+		rc = each_block(&r, false, &same);
+	else
+		same = false;
+	if (rc || same || !FSCK_FOUND(f, RESIZE_INODE))
+		return rc;
+	r.backups = count_backups(f->img);
+	if (!xw_image_has_blocks(f->img, r.dind, 1) || fsck_is_metadata(f, r.dind, 1)) {
+		/* no block for it: the room for descriptors stays, without an inode that owns it */
+		f->img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;
+		f->img->sb.reserved_gdt_blocks = 0;
+		f->renew_backups = true;
+		rc = fsck_inode_clear(f, XW_INO_RESIZE);
+		if (!rc)
+			rc = fsck_super_write(f);
+		return rc ? rc : fsck_reopen(f);
+	}
+	describe(&r, &in);
+	rc = each_block(&r, true, &same);
+	return rc ? rc : fsck_inode_write(f, XW_INO_RESIZE, &in, raw);
+}
+
+/* ---- bad blocks ---- */
+
+/* Does the list lead anywhere where no bad block can be recorded: outside, or to metadata? */
+static int list_is_good(struct fsck *f, const struct xw_inode *in, bool *good)
+{
+	struct xw_walk_map w;
+	struct xw_walk_map_item item;
+	int rc;
+
+	xw_walk_map_init(&w, f->img);
+	rc = xw_walk_map_begin(&w, XW_INO_BAD, in, -1);
+	*good = true;
+	while (!rc && *good && (rc = xw_walk_map_next(&w, &item)) > 0) {
+		*good = rc == 1 && !fsck_is_metadata(f, item.pblk, XW_MAX(item.len, 1));
+		rc = 0;
+	}
+	xw_walk_map_free(&w);
+	return rc < 0 ? xw_fail_nomem(&f->diag, "bad blocks") : 0;
+}
+
+/* A list of blocks: no type, no names, pointers only. */
+static int check_bad(struct fsck *f)
+{
+	uint8_t raw[4096];
+	struct xw_inode in;
+	bool good = false;
+	int rc = 0;
+
+	if (f->img->inode_size <= sizeof(raw))
+		rc = fsck_inode_read(f, XW_INO_BAD, &in, raw);
+	else
+		return 0;
+	if (!rc && !in.mode && !in.uid && !in.gid && !in.links && !in.flags && !in.file_acl)
+		rc = list_is_good(f, &in, &good);
+	if (rc || good || !FSCK_FOUND(f, BAD_INODE))
+		return rc;
+	return fsck_inode_clear(f, XW_INO_BAD);
+}
+
+int fsck_check_special(struct fsck *f)
+{
+	const int rc = check_resize(f);
+
+	return rc ? rc : check_bad(f);
+}
