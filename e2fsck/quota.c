@@ -1,18 +1,292 @@
 // SPDX-License-Identifier: MIT
-/* Quota files. */
+/*
+ * Quota files. While inodes are looked at, the usage of their owners is summed up; at the end each
+ * file is compared with that, and written anew where it differs, with all limits and grace times
+ * that could be read.
+ */
 #include "config.h"
 
-#include "fsck.h"
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "disk/quota.h"
+#include "read/file.h"
+#include "space.h"
+#include "xattrs.h"
+
+/* What one id uses. */
+struct usage {
+	uint32_t id;
+	bool used; /* the slot */
+	bool seen; /* the file has it */
+	uint64_t inodes, space; /* count, bytes */
+};
+
+struct fsck_quota {
+	struct xw_table usage[XW_QUOTA_TYPES];
+};
+
+static bool usage_used(const void *slot)
+{
+	return ((const struct usage *)slot)->used;
+}
+
+static bool usage_same(const void *arg, const void *slot, const void *id)
+{
+	(void)arg;
+	return ((const struct usage *)slot)->id == *(const uint32_t *)id;
+}
+
+static uint64_t usage_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number(((const struct usage *)slot)->id);
+}
+
+static const struct xw_table_kind by_id = {sizeof(struct usage), usage_used, usage_same,
+					   usage_hash};
+
+static uint32_t *quota_inum(struct xw_super *sb, int type)
+{
+	return type == XW_QUOTA_USER    ? &sb->usr_quota_inum
+	       : type == XW_QUOTA_GROUP ? &sb->grp_quota_inum
+					: &sb->prj_quota_inum;
+}
+
+static bool has_quota(struct fsck *f, int type)
+{
+	struct xw_super *sb = &f->img->sb;
+
+	return sb->feature_ro_compat & XW_RO_QUOTA && *quota_inum(sb, type);
+}
+
+/* Does the inode count for its owners? Hidden ones and EA inodes do not. */
+static bool counts(struct fsck *f, xw_ino ino, const struct xw_inode *in)
+{
+	const struct xw_super *sb = &f->img->sb;
+
+	if (!in->links ||
+	    (in->flags & XW_FL_EA_INODE && sb->feature_incompat & XW_INCOMPAT_EA_INODE))
+		return false;
+	if (ino < sb->first_ino)
+		return ino == XW_INO_ROOT;
+	return ino != sb->usr_quota_inum && ino != sb->grp_quota_inum &&
+	       ino != sb->prj_quota_inum && ino != sb->orphan_file_inum && ino != sb->journal_inum;
+}
+
+static int add(struct fsck *f, int type, uint32_t id, uint64_t inodes, uint64_t space)
+{
+	struct xw_table *t = &f->quota->usage[type];
+	struct usage *u;
+
+	if (xw_table_room(t, &by_id, NULL))
+		return xw_fail_nomem(&f->diag, "quota usage");
+	u = xw_table_slot(t, &by_id, NULL, xw_table_number(id), &id);
+	t->n += !u->used;
+	u->used = true;
+	u->id = id;
+	u->inodes += inodes;
+	u->space += space;
+	return 0;
+}
 
 int fsck_quota_add(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
-	(void)f;
-	(void)ino;
-	(void)in;
-	return 0;
+	const uint32_t id[XW_QUOTA_TYPES] = {
+		[XW_QUOTA_USER] = in->uid,
+		[XW_QUOTA_GROUP] = in->gid,
+		[XW_QUOTA_PROJECT] = in->projid,
+	};
+	const uint64_t ea = f->xattrs && f->xattrs->last == ino ? f->xattrs->last_ea : 0;
+	int rc = 0;
+
+	if (!(f->img->sb.feature_ro_compat & XW_RO_QUOTA) || !counts(f, ino, in))
+		return 0;
+	if (!f->quota)
+		f->quota = calloc(1, sizeof(*f->quota));
+	if (!f->quota)
+		return xw_fail_nomem(&f->diag, "quota usage");
+	for (int type = 0; type < XW_QUOTA_TYPES && !rc; type++)
+		if (has_quota(f, type))
+			rc = add(f, type, id[type], 1 + ea,
+				 512 * xw_inode_fs_blocks_512(in, &f->img->sb));
+	return rc;
 }
 
 void fsck_quota_free(struct fsck *f)
 {
-	(void)f;
+	for (int type = 0; f->quota && type < XW_QUOTA_TYPES; type++)
+		xw_table_free(&f->quota->usage[type]);
+	free(f->quota);
+	f->quota = NULL;
+}
+
+/* ---- a file ---- */
+
+struct file {
+	struct xw_table *usage;
+	XW_VEC(struct xw_quota_entry) e; /* as they should be */
+	uint64_t wrong; /* ids */
+	uint32_t first; /* of these */
+};
+
+static void count_wrong(struct file *q, uint32_t id)
+{
+	if (!q->wrong++)
+		q->first = id;
+}
+
+static bool has_limits(const struct xw_quota_entry *e)
+{
+	return e->inode_hard || e->inode_soft || e->block_hard || e->block_soft;
+}
+
+static int take(void *arg, const struct xw_quota_entry *old)
+{
+	struct file *q = arg;
+	struct xw_quota_entry e = *old;
+	struct usage *u = xw_table_get(q->usage, &by_id, NULL, xw_table_number(e.id), &e.id);
+
+	e.inodes = u ? u->inodes : 0;
+	e.space = u ? u->space : 0;
+	if (e.inodes != old->inodes || e.space != old->space)
+		count_wrong(q, e.id);
+	if (u)
+		u->seen = true;
+	return u || has_limits(&e) ? xw_vec_push(&q->e, e) : 0;
+}
+
+static int add_missing(struct file *q)
+{
+	for (size_t i = 0; i < q->usage->size; i++) {
+		const struct usage *u = xw_table_at(q->usage, &by_id, i);
+
+		if (!u->used || u->seen || (!u->inodes && !u->space))
+			continue;
+		count_wrong(q, u->id);
+		if (xw_vec_push(&q->e,
+				((struct xw_quota_entry){
+					.id = u->id, .inodes = u->inodes, .space = u->space})))
+			return XW_ERR_NOMEM;
+	}
+	xw_quota_sort(q->e.v, q->e.n);
+	return 0;
+}
+
+/* *damaged: the file is no quota file, or a part of it cannot be read. */
+static int read_file(struct fsck *f, int type, xw_ino ino, const struct xw_inode *in,
+		     const uint8_t *raw, struct file *q, bool *damaged)
+{
+	auto_free uint8_t *buf = NULL;
+	struct xw_quota_info info;
+	size_t got = 0;
+	int rc;
+
+	*damaged = true;
+	if (in->size / f->img->block_size > f->img->sb.blocks_count || in->size >= SIZE_MAX)
+		return 0;
+	buf = malloc(in->size + 1);
+	if (!buf)
+		return xw_fail_nomem(&f->diag, "quota file");
+	rc = xw_file_pread(f->img, ino, in, raw, 0, buf, in->size, &got);
+	if (!rc)
+		rc = xw_quota_decode(buf, got, (enum xw_quota_type)type, &info, take, q);
+	if (rc == XW_ERR_NOMEM)
+		return xw_fail_nomem(&f->diag, "quota file");
+	xw_diag_clear(&f->diag);
+	*damaged = rc;
+	return 0;
+}
+
+/* The inode of a quota file, without contents. */
+static int fresh_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *raw)
+{
+	const struct xw_super *sb = &f->img->sb;
+	struct fsck_inode *facts;
+	int rc = fsck_inode_make(f, ino, &facts);
+
+	if (rc)
+		return rc;
+	*facts = (struct fsck_inode){
+		.links = 1, .ftype = XW_FT_REG, .flags = FSCK_I_USED | FSCK_I_SYSTEM};
+	memset(raw, 0, f->img->inode_size);
+	*in = (struct xw_inode){.mode = XW_S_IFREG | 0600, .links = 1};
+	if (f->img->inode_size > XW_INODE_BODY)
+		in->extra_isize = sb->want_extra_isize <= f->img->inode_size - XW_INODE_BODY
+					  ? sb->want_extra_isize
+					  : 0;
+	in->mtime.sec = in->ctime.sec = in->atime.sec = f->opts.now;
+	return fsck_inode_write(f, ino, in, raw);
+}
+
+static int check_file(struct fsck *f, int type, xw_ino ino)
+{
+	static const char *const names[] = {"user", "group", "project"};
+	struct file q = {.usage = &f->quota->usage[type]};
+	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	struct xw_update *u;
+	struct xw_inode in;
+	bool damaged = true, fresh = false, fix = false;
+	int rc = raw ? fsck_inode_read(f, ino, &in, raw) : xw_fail_nomem(&f->diag, "quota file");
+
+	if (rc)
+		return rc;
+	fresh = (in.mode & XW_S_IFMT) != XW_S_IFREG || !in.links;
+	if (!fresh)
+		rc = read_file(f, type, ino, &in, raw, &q, &damaged);
+	if (!rc && add_missing(&q))
+		rc = xw_fail_nomem(&f->diag, "quota usage");
+	if (!rc && damaged)
+		fix = FSCK_FOUND(f, QUOTA_DAMAGED, .ino = ino, .name = names[type]);
+	else if (!rc && q.wrong)
+		fix = FSCK_FOUND(f, QUOTA_USAGE, .name = names[type], .num = q.wrong,
+				 .num2 = q.first);
+	if (!rc && fix && fresh)
+		rc = fresh_inode(f, ino, &in, raw);
+	if (!rc && fix)
+		rc = fsck_update(f, &u);
+	if (!rc && fix) {
+		rc = xw_update_quota_write(u, (enum xw_quota_type)type, ino, q.e.v, q.e.n);
+		if (!rc)
+			rc = fsck_update_keep(f);
+		else
+			fsck_update_drop(f);
+	}
+	xw_vec_free(&q.e);
+	return rc;
+}
+
+/* A number that can be no quota file's goes; without a file there is no quota of that type. */
+static int check_inum(struct fsck *f, int type)
+{
+	struct xw_super *sb = &f->img->sb;
+	uint32_t *inum = quota_inum(sb, type);
+	const struct fsck_inode *facts = fsck_inode(f, *inum);
+	const xw_ino reserved = type == XW_QUOTA_USER    ? XW_INO_USR_QUOTA
+				: type == XW_QUOTA_GROUP ? XW_INO_GRP_QUOTA
+							 : 0;
+
+	if (*inum == reserved || (*inum >= sb->first_ino && facts && facts->flags & FSCK_I_USED &&
+				  facts->ftype == XW_FT_REG && !facts->names))
+		return 0;
+	if (!FSCK_FOUND(f, QUOTA_INUM, .ino = *inum, .num = (uint64_t)type))
+		return 0;
+	*inum = reserved;
+	return fsck_super_write(f);
+}
+
+int fsck_check_quota(struct fsck *f)
+{
+	struct xw_super *sb = &f->img->sb;
+	int rc = 0;
+
+	for (int type = 0; type < XW_QUOTA_TYPES && !rc && !f->stop; type++) {
+		if (!has_quota(f, type))
+			continue;
+		rc = check_inum(f, type);
+		if (!rc && f->quota && has_quota(f, type) && fsck_inode(f, *quota_inum(sb, type)))
+			rc = check_file(f, type, *quota_inum(sb, type));
+	}
+	return rc;
 }

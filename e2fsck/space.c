@@ -350,10 +350,13 @@ static int mend(struct fsck *f, bool ask)
 
 int fsck_check_space(struct fsck *f)
 {
+	int rc;
+
 	/* without claims nobody has looked; with an update the bitmaps are newer than the facts */
 	if (f->allocated || !f->claims)
 		return 0;
-	return mend(f, true);
+	rc = mend(f, true);
+	return rc || f->stop ? rc : fsck_check_quota(f);
 }
 
 int fsck_space_settle(struct fsck *f)

@@ -62,4 +62,7 @@ int fsck_space_block_bits_read(struct fsck *f, uint64_t group, const struct xw_g
 int fsck_space_inode_bits_read(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
 			       uint8_t *bits);
 
+/* quota.c: quota files against the usage that was summed up. */
+int fsck_check_quota(struct fsck *f);
+
 #endif

@@ -1,28 +1,337 @@
 // SPDX-License-Identifier: MIT
-/* Attribute blocks and EA inodes. */
+/*
+ * Attribute blocks and EA inodes. Each block is read once, when the first inode that refers to it
+ * is looked at; the phase itself compares reference counts, which are known when all inodes have
+ * been seen.
+ */
 #include "config.h"
 
-#include "fsck.h"
+#include <stdlib.h>
+#include <string.h>
 
-int fsck_check_xattrs(struct fsck *f)
+#include "base/auto.h"
+#include "base/endian.h"
+#include "read/bitmaps.h"
+#include "xattrs.h"
+
+/* ---- facts ---- */
+
+static bool block_used(const void *slot)
 {
-	(void)f;
-	return 0;
+	return ((const struct fsck_xattr_block *)slot)->blk;
+}
+
+static bool block_same(const void *arg, const void *slot, const void *key)
+{
+	(void)arg;
+	return ((const struct fsck_xattr_block *)slot)->blk == *(const xw_blk *)key;
+}
+
+static uint64_t block_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number(((const struct fsck_xattr_block *)slot)->blk);
+}
+
+static const struct xw_table_kind by_block = {sizeof(struct fsck_xattr_block), block_used,
+					      block_same, block_hash};
+
+static bool ea_used(const void *slot)
+{
+	return ((const struct fsck_ea *)slot)->ino;
+}
+
+static bool ea_same(const void *arg, const void *slot, const void *key)
+{
+	(void)arg;
+	return ((const struct fsck_ea *)slot)->ino == *(const xw_ino *)key;
+}
+
+static uint64_t ea_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number(((const struct fsck_ea *)slot)->ino);
+}
+
+static const struct xw_table_kind by_ino = {sizeof(struct fsck_ea), ea_used, ea_same, ea_hash};
+
+static int make_facts(struct fsck *f)
+{
+	if (f->xattrs)
+		return 0;
+	f->xattrs = calloc(1, sizeof(*f->xattrs));
+	if (f->xattrs)
+		f->xattrs->buf = malloc(2 * (size_t)f->img->block_size);
+	return f->xattrs && f->xattrs->buf ? 0 : xw_fail_nomem(&f->diag, "extended attributes");
+}
+
+void fsck_xattrs_free(struct fsck *f)
+{
+	if (!f->xattrs)
+		return;
+	xw_table_free(&f->xattrs->blocks);
+	xw_table_free(&f->xattrs->eas);
+	xw_vec_free(&f->xattrs->users);
+	free(f->xattrs->buf);
+	free(f->xattrs);
+	f->xattrs = NULL;
+}
+
+struct fsck_xattr_block *fsck_xattr_block_slot(struct fsck *f, xw_blk blk)
+{
+	struct xw_table *t = &f->xattrs->blocks;
+	struct fsck_xattr_block *slot;
+
+	if (xw_table_room(t, &by_block, NULL)) {
+		xw_fail_nomem(&f->diag, "extended attributes");
+		return NULL;
+	}
+	slot = xw_table_slot(t, &by_block, NULL, xw_table_number(blk), &blk);
+	t->n += !slot->blk;
+	slot->blk = blk;
+	return slot;
+}
+
+struct fsck_ea *fsck_ea_slot(struct fsck *f, xw_ino ino)
+{
+	struct xw_table *t = &f->xattrs->eas;
+	struct fsck_ea *slot;
+
+	if (xw_table_room(t, &by_ino, NULL)) {
+		xw_fail_nomem(&f->diag, "extended attributes");
+		return NULL;
+	}
+	slot = xw_table_slot(t, &by_ino, NULL, xw_table_number(ino), &ino);
+	t->n += !slot->ino;
+	slot->ino = ino;
+	return slot;
+}
+
+/* ---- an inode ---- */
+
+static int write_block(struct fsck *f, xw_blk blk, uint8_t *p)
+{
+	if (xw_super_has_csum(&f->img->sb))
+		xw_xattr_block_set_csum(p, f->img->block_size, f->img->csum_seed, blk);
+	return fsck_write(f, blk, 1, p);
+}
+
+/* A block that nobody referred to so far: its contents, and what they say, into *slot. */
+static int look_at_block(struct fsck *f, xw_ino ino, const struct xw_inode *in,
+			 struct fsck_xattr_block *slot)
+{
+	const uint32_t bs = f->img->block_size;
+	struct fsck_xattr_area a = {
+		.ino = ino,
+		.generation = in->generation,
+		.blk = slot->blk,
+		.p = f->xattrs->buf,
+		.size = bs,
+	};
+	struct xw_xattr_bhdr h;
+	bool csum;
+	int rc = fsck_read(f, slot->blk, 1, a.p);
+
+	slot->bad = rc || xw_xattr_bhdr_decode(a.p, &h);
+	if (slot->bad) {
+		xw_diag_clear(&f->diag);
+		return 0;
+	}
+	slot->stored = h.refcount;
+	csum = xw_super_has_csum(&f->img->sb) &&
+	       xw_xattr_block_verify(a.p, bs, f->img->csum_seed, slot->blk);
+	rc = fsck_xattr_area(f, &a);
+	if (rc)
+		return rc;
+	slot->n_ea = a.n_ea;
+	slot->ea_blocks = a.ea_blocks;
+	slot->bad = a.empty;
+	if (csum && !a.changed)
+		a.changed = FSCK_FOUND(f, XATTR_BLOCK_CSUM, .ino = ino, .blk = slot->blk);
+	if (!a.changed || slot->bad)
+		return 0;
+	return write_block(f, slot->blk, a.p);
+}
+
+static int look_at_file_acl(struct fsck *f, xw_ino ino, struct xw_inode *in, bool *dirty,
+			    uint64_t *blocks)
+{
+	const xw_blk blk = in->file_acl;
+	struct fsck_xattr_block *slot;
+	int rc = 0;
+
+	if (!xw_image_has_blocks(f->img, blk, 1) || fsck_is_metadata(f, blk, 1)) {
+		if (FSCK_FOUND(f, XATTR_BLOCK_RANGE, .ino = ino, .blk = blk)) {
+			in->file_acl = 0;
+			*dirty = true;
+		}
+		return 0;
+	}
+	slot = fsck_xattr_block_slot(f, blk);
+	if (!slot)
+		return XW_ERR_NOMEM;
+	if (!slot->refs)
+		rc = look_at_block(f, ino, in, slot);
+	if (rc)
+		return rc;
+	if (slot->bad && FSCK_FOUND(f, XATTR_BLOCK_BAD, .ino = ino, .blk = blk)) {
+		in->file_acl = 0;
+		*dirty = true;
+		return 0;
+	}
+	if (!slot->refs++)
+		rc = fsck_claim(f, blk, 1, NULL);
+	if (!rc && f->opts.share_xattrs &&
+	    xw_vec_push(&f->xattrs->users, ((struct fsck_xattr_user){ino, blk})))
+		rc = xw_fail_nomem(&f->diag, "extended attributes");
+	*blocks += (UINT64_C(1) << xw_image_cluster_bits(f->img)) + slot->ea_blocks;
+	f->xattrs->last_ea += slot->n_ea;
+	return rc;
 }
 
 int fsck_xattr_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *raw, bool *dirty,
 		     uint64_t *blocks)
 {
-	(void)f;
-	(void)ino;
-	(void)in;
-	(void)raw;
+	const unsigned off = xw_inode_xattr_off(in, &f->img->sb);
+	int rc = make_facts(f);
+
 	*dirty = false;
 	*blocks = 0;
-	return 0;
+	if (rc)
+		return rc;
+	f->xattrs->last = ino;
+	f->xattrs->last_ea = 0;
+	if (off && off + 2 * XW_XATTR_IHDR <= f->img->inode_size &&
+	    peek32(raw + off) == XW_XATTR_MAGIC) {
+		struct fsck_xattr_area a = {
+			.ino = ino,
+			.generation = in->generation,
+			.p = raw + off,
+			.size = f->img->inode_size - off,
+		};
+
+		rc = fsck_xattr_area(f, &a);
+		*dirty = a.changed;
+		*blocks = a.ea_blocks;
+		f->xattrs->last_ea = a.n_ea;
+	}
+	return rc || !in->file_acl ? rc : look_at_file_acl(f, ino, in, dirty, blocks);
 }
 
-void fsck_xattrs_free(struct fsck *f)
+/* ---- the phase ---- */
+
+static int by_blk(const void *a, const void *b)
 {
-	(void)f;
+	const struct fsck_xattr_block *x = a, *y = b;
+
+	return (x->blk > y->blk) - (x->blk < y->blk);
+}
+
+static int check_refcount(struct fsck *f, struct fsck_xattr_block *b)
+{
+	struct xw_xattr_bhdr h;
+	uint8_t *p = f->xattrs->buf;
+	int rc;
+
+	if (!b->refs || b->bad || b->refs == b->stored ||
+	    !FSCK_FOUND(f, XATTR_REFCOUNT, .blk = b->blk, .num = b->stored, .num2 = b->refs))
+		return 0;
+	rc = fsck_read(f, b->blk, 1, p);
+	if (rc || xw_xattr_bhdr_decode(p, &h))
+		return rc;
+	h.refcount = b->stored = b->refs;
+	xw_xattr_bhdr_encode(p, &h);
+	return write_block(f, b->blk, p);
+}
+
+/* Counts of all blocks, in the order of the disk. */
+static int check_blocks(struct fsck *f)
+{
+	struct xw_table *t = &f->xattrs->blocks;
+	auto_free struct fsck_xattr_block *v = malloc((t->n + 1) * sizeof(*v));
+	size_t n = 0;
+	int rc = v ? 0 : xw_fail_nomem(&f->diag, "extended attributes");
+
+	for (size_t i = 0; !rc && i < t->size; i++) {
+		const struct fsck_xattr_block *b = xw_table_at(t, &by_block, i);
+
+		if (b->blk)
+			v[n++] = *b;
+	}
+	if (n)
+		qsort(v, n, sizeof(*v), by_blk);
+	for (size_t i = 0; i < n && !rc && !f->stop; i++)
+		rc = check_refcount(f, &v[i]);
+	if (!rc && f->opts.share_xattrs && !f->stop)
+		rc = fsck_xattr_share(f, v, n);
+	return rc;
+}
+
+static int check_ea(struct fsck *f, const struct fsck_ea *ea, uint8_t *raw)
+{
+	struct fsck_inode *known = fsck_inode(f, ea->ino);
+	struct xw_inode in;
+	int rc;
+
+	if (!known || !(known->flags & FSCK_I_USED))
+		return 0; /* cleared after the entry was seen: the next round tells */
+	known->flags |= FSCK_I_EA;
+	if (ea->old)
+		return 0;
+	rc = fsck_inode_read(f, ea->ino, &in, raw);
+	if (rc || xw_inode_ea_refs(&in) == ea->refs ||
+	    !FSCK_FOUND(f, EA_REFCOUNT, .ino = ea->ino, .num = xw_inode_ea_refs(&in),
+			.num2 = ea->refs))
+		return rc;
+	xw_inode_set_ea_refs(&in, ea->refs);
+	return fsck_inode_write(f, ea->ino, &in, raw);
+}
+
+/*
+ * An EA inode that no attribute refers to is a file like others: it may have a name, or be put into
+ * lost+found.
+ */
+static void release_unreferenced(struct fsck *f)
+{
+	const uint32_t per_group = f->img->sb.inodes_per_group;
+
+	for (uint64_t g = 0; f->groups && g < f->img->groups; g++)
+		for (uint32_t i = 0; f->groups[g] && i < per_group; i++) {
+			const xw_ino ino = (xw_ino)(g * per_group + i + 1);
+
+			if (f->groups[g][i].flags & FSCK_I_EA &&
+			    !xw_table_get(&f->xattrs->eas, &by_ino, NULL, xw_table_number(ino),
+					  &ino))
+				f->groups[g][i].flags &= (uint8_t)~FSCK_I_EA;
+		}
+}
+
+static int check_eas(struct fsck *f)
+{
+	const struct xw_table *t = &f->xattrs->eas;
+	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	int rc = raw ? 0 : xw_fail_nomem(&f->diag, "extended attributes");
+
+	for (size_t i = 0; !rc && i < t->size && !f->stop; i++) {
+		const struct fsck_ea *ea = xw_table_at(t, &by_ino, i);
+
+		if (ea->ino)
+			rc = check_ea(f, ea, raw);
+	}
+	return rc;
+}
+
+int fsck_check_xattrs(struct fsck *f)
+{
+	int rc = make_facts(f);
+
+	if (rc)
+		return rc;
+	if (f->img->sb.feature_incompat & XW_INCOMPAT_EA_INODE)
+		release_unreferenced(f);
+	/* what contested.c allocated may share attributes that were counted before */
+	if (f->allocated)
+		return 0;
+	rc = check_blocks(f);
+	return rc || f->stop ? rc : check_eas(f);
 }

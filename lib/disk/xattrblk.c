@@ -82,8 +82,8 @@ static bool value_inside(const struct xw_xattr_entry *e, size_t size, size_t bas
 	return begin <= size && e->value_size <= size - begin;
 }
 
-int xw_xattr_entry_decode(const void *area, size_t size, size_t off, size_t value_base,
-			  struct xw_xattr_entry *out, size_t *next)
+int xw_xattr_entry_peek(const void *area, size_t size, size_t off, struct xw_xattr_entry *out,
+			size_t *next)
 {
 	const struct disk_entry *d;
 	const uint8_t *p;
@@ -108,11 +108,24 @@ int xw_xattr_entry_decode(const void *area, size_t size, size_t off, size_t valu
 	out->value_size = get32(d->value_size);
 	out->hash = get32(d->hash);
 	out->name = (const char *)(p + sizeof(*d));
+	*next = off + len;
+	return 0;
+}
+
+int xw_xattr_entry_decode(const void *area, size_t size, size_t off, size_t value_base,
+			  struct xw_xattr_entry *out, size_t *next)
+{
+	size_t behind;
+	const int rc = xw_xattr_entry_peek(area, size, off, out, &behind);
+
+	*next = 0;
+	if (rc || !behind)
+		return rc;
 	if (out->value_size > XW_XATTR_SIZE_MAX)
 		return XW_ERR_CORRUPT;
 	if (!out->value_inum && out->value_size && !value_inside(out, size, value_base))
 		return XW_ERR_CORRUPT;
-	*next = off + len;
+	*next = behind;
 	return 0;
 }
 

@@ -57,6 +57,9 @@ void xw_xattr_bhdr_encode(void *block, const struct xw_xattr_bhdr *h);
  */
 int xw_xattr_entry_decode(const void *area, size_t size, size_t off, size_t value_base,
 			  struct xw_xattr_entry *out, size_t *next);
+/* The same without a look at the value's size and place, for checkers. */
+int xw_xattr_entry_peek(const void *area, size_t size, size_t off, struct xw_xattr_entry *out,
+			size_t *next);
 /* Entry and name at off, zero-padded to xw_xattr_entry_len(). The name must not overlap the
  * destination. */
 void xw_xattr_entry_encode(void *area, size_t off, const struct xw_xattr_entry *e);

@@ -206,6 +206,25 @@ static int update_file(struct xw_update *u, enum xw_quota_type type, xw_ino ino)
 	return ret;
 }
 
+int xw_update_quota_write(struct xw_update *u, enum xw_quota_type type, xw_ino ino,
+			  const struct xw_quota_entry *e, size_t n)
+{
+	struct entries l = {0};
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	int ret = xw_update_get(u, ino, &in, &raw);
+
+	for (size_t i = 0; i < n && !ret; i++)
+		if (xw_vec_push(&l.e, e[i]))
+			ret = xw_fail_nomem(u->diag, "quota entries");
+	if (!ret)
+		ret = rebuild(u, type, ino, &l, &in);
+	if (!ret)
+		ret = xw_update_put(u, ino, &in, steal(raw));
+	xw_vec_free(&l.e);
+	return ret;
+}
+
 static bool changed(const struct xw_table *t)
 {
 	const struct usage *s = t->slots;

@@ -177,6 +177,9 @@ uint64_t xw_update_bytes(const struct xw_update *u, const struct xw_inode *in);
 int xw_update_quota_read(struct xw_update *u, enum xw_quota_type type, xw_ino ino,
 			 const struct xw_inode *in, const uint8_t *raw, xw_quota_take *fn,
 			 void *arg);
+/* The file is to have these entries, ids ascending; what is charged before the end is added. */
+int xw_update_quota_write(struct xw_update *u, enum xw_quota_type type, xw_ino ino,
+			  const struct xw_quota_entry *e, size_t n);
 /* Read an inode: *raw is malloc'd. A record that was put before this is what is read. */
 int xw_update_get(struct xw_update *u, xw_ino ino, struct xw_inode *in, uint8_t **raw);
 

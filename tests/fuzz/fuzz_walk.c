@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "walk/dirblock.h"
 #include "walk/htree.h"
+#include "walk/xattr.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -91,6 +92,31 @@ static void walk_index(const uint8_t *data, size_t size)
 	xw_htree_end(&it);
 }
 
+static void walk_xattr(const uint8_t *area, size_t size, bool block)
+{
+	struct xw_walk_xattr_item item;
+	struct xw_walk_xattr it;
+	size_t steps = 0, last = 0;
+	int kind;
+
+	if (block)
+		xw_walk_xattr_block(&it, area, size);
+	else
+		xw_walk_xattr_inode(&it, area, size);
+	while ((kind = xw_walk_xattr_next(&it, &item)) != 0) {
+		MUST(kind == 1 || kind == 2);
+		MUST((kind == 2) == (item.rule != XW_XATTR_OK));
+		MUST(steps++ <= size && item.off > last);
+		last = item.off;
+		if (item.rule == XW_XATTR_BAD_ENTRY)
+			continue;
+		MUST((const uint8_t *)item.e.name + item.e.name_len <= area + size);
+		MUST(!item.value || (item.value >= area + it.entries_end &&
+				     item.value + item.e.value_size <= area + size));
+	}
+	MUST(!xw_walk_xattr_next(&it, &item));
+}
+
 /* The smallest index with something in it, for the input to be laid over. */
 static void plain_index(uint8_t *b)
 {
@@ -121,6 +147,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned how = 0; how < 16 && size; how++)
 		walk_block(data, (uint32_t)(size & ~(size_t)3), how);
 	walk_index(data, size);
+	walk_xattr(data, size, false);
+	walk_xattr(data, size, true);
 	plain_index(b);
 	for (size_t i = 0; i + 1 < size && i < 16; i += 2)
 		b[where[data[i] % 8] + data[i] / 32] = data[i + 1];

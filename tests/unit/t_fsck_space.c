@@ -7,7 +7,7 @@
 #include "config.h"
 
 #include "dev/overlay.h"
-#include "e2fsck/fsck.h"
+#include "e2fsck/space.h"
 #include "session_world.h"
 
 /* ---- what is not under test ---- */
@@ -32,6 +32,12 @@ int fsck_super_write(struct fsck *f)
 void fsck_xattrs_free(struct fsck *f)
 {
 	(void)f;
+}
+
+int fsck_check_quota(struct fsck *checked)
+{
+	(void)checked;
+	return 0;
 }
 
 void fsck_quota_free(struct fsck *f)

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One area of attributes: its entries are checked, and it is built anew without the bad ones. All
+ * good entries are kept, whatever is wrong with their neighbors.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "read/bitmaps.h"
+#include "walk/xattr.h"
+#include "xattr/layout.h"
+#include "xattrs.h"
+
+/* ---- values in EA inodes ---- */
+
+enum verdict { GOOD, BAD_INODE, BAD_HASH, NO_FLAG };
+
+/* Lustre's EA inodes have no hash, but refer to the one inode that owns them. */
+static bool refers_back(const struct fsck_xattr_area *a, const struct xw_inode *ea)
+{
+	return (uint32_t)ea->mtime.sec == a->ino && ea->generation == a->generation;
+}
+
+static int judge_ea(struct fsck *f, const struct fsck_xattr_area *a, const struct xw_xattr_entry *e,
+		    enum verdict *out, bool *old)
+{
+	struct xw_inode ea = {0};
+	const xw_ino ino = e->value_inum;
+	const struct xw_super *sb = &f->img->sb;
+	int rc;
+
+	*out = BAD_INODE;
+	*old = false;
+	if (!(sb->feature_incompat & XW_INCOMPAT_EA_INODE) || ino < sb->first_ino ||
+	    ino > sb->inodes_count || ino == a->ino)
+		return 0;
+	rc = fsck_inode_read(f, ino, &ea, NULL);
+	if (rc || (ea.mode & XW_S_IFMT) != XW_S_IFREG || !ea.links)
+		return rc;
+	*old = refers_back(a, &ea);
+	if (!*old &&
+	    !xw_xattr_entry_hash_inum_ok(e->hash, e->name, e->name_len, xw_inode_ea_hash(&ea)))
+		*out = BAD_HASH;
+	else
+		*out = ea.flags & XW_FL_EA_INODE ? GOOD : NO_FLAG;
+	return 0;
+}
+
+static int set_flag(struct fsck *f, xw_ino ino)
+{
+	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	struct xw_inode in;
+	int rc = raw ? fsck_inode_read(f, ino, &in, raw)
+		     : xw_fail_nomem(&f->diag, "extended attributes");
+
+	if (rc)
+		return rc;
+	in.flags |= XW_FL_EA_INODE;
+	return fsck_inode_write(f, ino, &in, raw);
+}
+
+/* *drop: the entry is to go. */
+static int check_ea(struct fsck *f, struct fsck_xattr_area *a, const struct xw_xattr_entry *e,
+		    bool *drop)
+{
+	const uint32_t ratio = xw_image_cluster_bits(f->img);
+	const uint64_t cluster = (uint64_t)f->img->block_size << ratio;
+	struct fsck_ea *slot;
+	enum verdict verdict;
+	bool old;
+	int rc = judge_ea(f, a, e, &verdict, &old);
+
+	if (rc)
+		return rc;
+	if (verdict == BAD_INODE)
+		*drop = FSCK_FOUND(f, EA_INODE_BAD, .ino = a->ino, .dir = e->value_inum);
+	else if (verdict == BAD_HASH)
+		*drop = FSCK_FOUND(f, XATTR_HASH, .ino = a->ino, .num = e->hash);
+	else if (verdict == NO_FLAG &&
+		 FSCK_FOUND(f, EA_INODE_NO_FLAG, .ino = a->ino, .dir = e->value_inum))
+		rc = set_flag(f, e->value_inum);
+	if (rc || *drop)
+		return rc;
+	a->n_ea++;
+	a->ea_blocks += xw_div_up(e->value_size, cluster) << ratio;
+	if (verdict == BAD_INODE)
+		return 0;
+	slot = fsck_ea_slot(f, e->value_inum);
+	if (!slot)
+		return XW_ERR_NOMEM;
+	slot->refs++;
+	slot->old |= old;
+	return 0;
+}
+
+/* ---- rebuilding ---- */
+
+static int ea_hash(struct fsck *f, xw_ino ino, uint32_t *hash)
+{
+	struct xw_inode ea = {0};
+	const int rc = fsck_inode_read(f, ino, &ea, NULL);
+
+	*hash = xw_inode_ea_hash(&ea);
+	return rc;
+}
+
+static bool is_dropped(const size_t *drop, size_t n, size_t off)
+{
+	for (size_t i = 0; i < n; i++)
+		if (drop[i] == off)
+			return true;
+	return false;
+}
+
+static void walk_begin(struct xw_walk_xattr *it, const struct fsck_xattr_area *a)
+{
+	if (a->blk)
+		xw_walk_xattr_block(it, a->p, a->size);
+	else
+		xw_walk_xattr_inode(it, a->p, a->size);
+}
+
+/* The good entries as a set; an attribute that is there twice keeps its first value. */
+static int collect(struct fsck *f, const struct fsck_xattr_area *a, const size_t *drop, size_t n,
+		   struct xw_xattr_set *set)
+{
+	size_t room = a->size - (a->blk ? XW_XATTR_BHDR : XW_XATTR_IHDR) - 4;
+	struct xw_walk_xattr_item item;
+	struct xw_walk_xattr it;
+	int kind, rc = 0;
+
+	walk_begin(&it, a);
+	while (rc != XW_ERR_NOMEM && (kind = xw_walk_xattr_next(&it, &item)) != 0) {
+		const struct xw_xattr_entry *e = &item.e;
+		size_t need;
+
+		if (item.rule == XW_XATTR_BAD_ENTRY || is_dropped(drop, n, item.off) ||
+		    (kind == 2 && item.rule != XW_XATTR_BAD_HASH) ||
+		    xw_xattr_set_find(set, e->name_index, e->name, e->name_len))
+			continue;
+		need = xw_xattr_entry_len(e->name_len) +
+		       (e->value_inum ? 0 : xw_round_up(e->value_size, 4));
+		if (need > room)
+			continue;
+		if (e->value_inum)
+			rc = xw_xattr_set_put_inum(set, e->name_index, e->name, e->name_len,
+						   e->value_inum, e->value_size, NULL);
+		else
+			rc = xw_xattr_set_put_raw(set, e->name_index, e->name, e->name_len,
+						  item.value, item.value ? e->value_size : 0, NULL);
+		if (!rc)
+			room -= need;
+	}
+	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "extended attributes") : 0;
+}
+
+static int rebuild(struct fsck *f, struct fsck_xattr_area *a, const size_t *drop, size_t n)
+{
+	auto_free struct xw_xattr_slot *slots = NULL;
+	struct xw_xattr_set set = {0};
+	struct xw_xattr_bhdr h = {0};
+	struct xw_xattr_span span;
+	uint32_t refcount;
+	int rc = collect(f, a, drop, n, &set);
+
+	if (!rc) {
+		slots = calloc(set.a.n + 1, sizeof(*slots));
+		rc = slots ? 0 : xw_fail_nomem(&f->diag, "extended attributes");
+	}
+	for (size_t i = 0; i < set.a.n && !rc; i++) {
+		slots[i].in_block = a->blk;
+		slots[i].value_inum = set.a.v[i].value_inum;
+		slots[i].ea = slots[i].value_inum;
+		if (slots[i].ea)
+			rc = ea_hash(f, slots[i].value_inum, &slots[i].value_hash);
+	}
+	a->changed = true;
+	a->empty = !set.a.n;
+	if (!rc && !a->blk) {
+		xw_xattr_encode_ibody(&set, slots, (uint32_t)a->size, a->p);
+	} else if (!rc && !a->empty) {
+		xw_xattr_bhdr_decode(a->p, &h);
+		refcount = h.refcount;
+		xw_xattr_encode_block(&set, slots, (uint32_t)a->size, a->p, &span);
+		xw_xattr_bhdr_decode(a->p, &h);
+		h.refcount = refcount;
+		xw_xattr_bhdr_encode(a->p, &h);
+	}
+	xw_xattr_set_free(&set);
+	return rc;
+}
+
+/* ---- the area ---- */
+
+static bool report(struct fsck *f, const struct fsck_xattr_area *a,
+		   const struct xw_walk_xattr_item *item)
+{
+	static const enum fsck_id ids[] = {
+		[XW_XATTR_BAD_ENTRY] = FSCK_XATTR_ENTRY,     [XW_XATTR_BAD_NAME] = FSCK_XATTR_NAME,
+		[XW_XATTR_BAD_VALUE] = FSCK_XATTR_VALUE,     [XW_XATTR_BAD_SIZE] = FSCK_XATTR_SIZE,
+		[XW_XATTR_BAD_OVERLAP] = FSCK_XATTR_OVERLAP, [XW_XATTR_BAD_HASH] = FSCK_XATTR_HASH,
+	};
+	const struct fsck_about about = {
+		.id = ids[item->rule], .ino = a->ino, .blk = a->blk, .num = item->found};
+
+	return fsck_found(f, &about);
+}
+
+int fsck_xattr_area(struct fsck *f, struct fsck_xattr_area *a)
+{
+	XW_VEC(size_t) drop = {0};
+	struct xw_walk_xattr_item item;
+	struct xw_walk_xattr it;
+	int kind, rc = 0;
+
+	walk_begin(&it, a);
+	while (!rc && (kind = xw_walk_xattr_next(&it, &item)) != 0) {
+		bool gone = false;
+
+		if (kind == 2)
+			gone = report(f, a, &item);
+		else if (item.e.value_inum)
+			rc = check_ea(f, a, &item.e, &gone);
+		if (gone && xw_vec_push(&drop, item.off))
+			rc = xw_fail_nomem(&f->diag, "extended attributes");
+	}
+	if (!rc && drop.n)
+		rc = rebuild(f, a, drop.v, drop.n);
+	xw_vec_free(&drop);
+	return rc;
+}

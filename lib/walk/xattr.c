@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Entries of an attribute area; see the header.
+ *
+ * Values lie behind all entries, so a first pass over the names finds out where those end. What
+ * bytes a value occupies (its size rounded up to 4) is remembered, and of two values that share
+ * some the second one is the finding.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "walk/xattr.h"
+
+enum { TERMINATOR = 4 };
+
+static void begin(struct xw_walk_xattr *it, const void *area, size_t size, size_t first,
+		  size_t base, bool block)
+{
+	struct xw_xattr_entry e;
+	size_t next;
+
+	*it = (struct xw_walk_xattr){.area = area,
+				     .size = XW_MIN(size, (size_t)XW_WALK_XATTR_MAX),
+				     .base = base,
+				     .off = first,
+				     .block = block};
+	it->entries_end = first;
+	while (!xw_xattr_entry_peek(area, it->size, it->entries_end, &e, &next) && next)
+		it->entries_end = next;
+	it->entries_end += TERMINATOR;
+}
+
+void xw_walk_xattr_inode(struct xw_walk_xattr *it, const void *area, size_t size)
+{
+	begin(it, area, size, XW_XATTR_IHDR, XW_XATTR_IHDR, false);
+}
+
+void xw_walk_xattr_block(struct xw_walk_xattr *it, const void *block, size_t size)
+{
+	begin(it, block, size, XW_XATTR_BHDR, 0, true);
+}
+
+/* The value's bytes are its own: remembered. */
+static bool occupy(struct xw_walk_xattr *it, size_t from, size_t end)
+{
+	for (size_t i = from / 4; i < (end + 3) / 4; i++)
+		if (it->taken[i / 8] >> i % 8 & 1)
+			return false;
+	for (size_t i = from / 4; i < (end + 3) / 4; i++)
+		it->taken[i / 8] |= (uint8_t)(1u << i % 8);
+	return true;
+}
+
+static enum xw_walk_xattr_rule judge_value(struct xw_walk_xattr *it, struct xw_walk_xattr_item *out)
+{
+	const struct xw_xattr_entry *e = &out->e;
+	const size_t from = it->base + e->value_offs;
+
+	out->found = e->value_size;
+	if (e->value_size > XW_XATTR_SIZE_MAX)
+		return XW_XATTR_BAD_SIZE;
+	if (e->value_inum || !e->value_size)
+		return XW_XATTR_OK;
+	out->found = e->value_offs;
+	if (from < it->entries_end || from >= it->size)
+		return XW_XATTR_BAD_VALUE;
+	out->found = e->value_size;
+	if (e->value_size > it->size - from)
+		return XW_XATTR_BAD_SIZE;
+	out->found = e->value_offs;
+	if (!occupy(it, from, from + e->value_size))
+		return XW_XATTR_BAD_OVERLAP;
+	out->value = it->area + from;
+	return XW_XATTR_OK;
+}
+
+static enum xw_walk_xattr_rule judge(struct xw_walk_xattr *it, struct xw_walk_xattr_item *out)
+{
+	const struct xw_xattr_entry *e = &out->e;
+	enum xw_walk_xattr_rule rule;
+
+	if (!e->name_len && !e->name_index)
+		return XW_XATTR_BAD_NAME;
+	rule = judge_value(it, out);
+	if (rule != XW_XATTR_OK || e->value_inum)
+		return rule;
+	/* Linux leaves the hash 0 in inodes */
+	if (!it->block && !e->hash)
+		return rule;
+	out->found = e->hash;
+	return xw_xattr_entry_hash_ok(e->hash, e->name, e->name_len, out->value, e->value_size)
+		       ? XW_XATTR_OK
+		       : XW_XATTR_BAD_HASH;
+}
+
+int xw_walk_xattr_next(struct xw_walk_xattr *it, struct xw_walk_xattr_item *out)
+{
+	size_t next;
+	int rc;
+
+	*out = (struct xw_walk_xattr_item){.off = it->off};
+	if (!it->area)
+		return 0;
+	rc = xw_xattr_entry_peek(it->area, it->size, it->off, &out->e, &next);
+	if (rc || !next) {
+		it->area = NULL;
+		out->rule = XW_XATTR_BAD_ENTRY;
+		return rc ? 2 : 0;
+	}
+	it->off = next;
+	out->rule = judge(it, out);
+	return out->rule == XW_XATTR_OK ? 1 : 2;
+}
