@@ -207,8 +207,8 @@ static int number(struct maker *k)
 	const struct xw_super *sb = &k->u->img->sb;
 	const uint32_t group = (XW_MAX(k->new->parent, 1u) - 1) / sb->inodes_per_group;
 	const xw_ino start = XW_MAX(group * sb->inodes_per_group + 1, sb->first_ino);
-	const int ret = xw_ispace_alloc(k->u->inodes, k->new->goal ? k->new->goal : start,
-					xw_binode_is(&k->n, XW_S_IFDIR), &k->n.ino);
+	const int ret = xw_update_alloc_inode(k->u, k->new->goal ? k->new->goal : start,
+					      xw_binode_is(&k->n, XW_S_IFDIR), &k->n.ino);
 
 	k->goal = sb->first_data_block +
 		  (uint64_t)((k->n.ino - 1) / sb->inodes_per_group) * sb->blocks_per_group;
@@ -347,6 +347,9 @@ int xw_update_revive(struct xw_update *u, xw_ino ino)
 		return ret;
 	if (!in.dtime || !in.mode)
 		return fail_ino(u, ino, XW_ERR_STATE, "is not marked as deleted");
+	ret = xw_update_unhide_inode(u, ino);
+	if (ret)
+		return ret;
 	ret = xw_ispace_claim(u->inodes, ino, (in.mode & XW_S_IFMT) == XW_S_IFDIR);
 	if (ret)
 		return ret == XW_ERR_CORRUPT ? fail_ino(u, ino, XW_ERR_EXISTS, "is in use again")

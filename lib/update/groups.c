@@ -57,6 +57,7 @@ static int block_bitmap(struct xw_update *u, uint32_t group, struct xw_group_des
 	ret = xw_space_group_bitmap(u->space, group, buf);
 	if (ret)
 		return ret;
+	xw_update_expose(u, false, group, buf);
 	xw_space_group(u->space, group, &sum);
 	gd->free_blocks = biased(sum.free, xw_update_bias_of(u, group).blocks);
 	gd->flags &= (uint16_t)~XW_BG_BLOCK_UNINIT;
@@ -74,6 +75,7 @@ static int inode_bitmap(struct xw_update *u, uint32_t group, const struct xw_igr
 
 	if (ret)
 		return ret;
+	xw_update_expose(u, true, group, buf);
 	gd->free_inodes = biased(sum->free, bias.inodes);
 	gd->used_dirs = biased(sum->used_dirs, bias.dirs);
 	if (sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM)) {

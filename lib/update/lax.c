@@ -68,15 +68,21 @@ static void fill(uint8_t *bits, uint32_t from, uint32_t n)
 		bits[i / 8] |= (uint8_t)(1u << i % 8);
 }
 
-static int read_bits(struct xw_update *u, xw_blk blk, uint8_t *bits, uint32_t n)
+static int read_bits(struct xw_update *u, uint32_t group, bool inodes,
+		     const struct xw_group_desc *gd, uint8_t *bits)
 {
+	const uint32_t n = inodes ? u->img->sb.inodes_per_group : xw_image_group_bits(u->img);
+	const uint32_t csum = inodes ? gd->inode_bitmap_csum : gd->block_bitmap_csum;
+	const xw_blk blk = inodes ? gd->inode_bitmap : gd->block_bitmap;
 	const uint32_t bytes = (n + 7) / 8;
+	int ret;
 
 	if (bytes > u->img->block_size || !xw_image_has_blocks(u->img, blk, 1)) {
 		memset(bits, 0xff, bytes); /* nothing can be taken from what cannot be read */
 		return 0;
 	}
-	return xw_dev_pread(u->img->dev, bits, bytes, blk * u->img->block_size);
+	ret = xw_dev_pread(u->img->dev, bits, bytes, blk * u->img->block_size);
+	return ret ? ret : xw_update_check_bitmap(u, group, inodes, csum, bits);
 }
 
 /* A bitmap that was never written: what the group's metadata takes. */
@@ -116,7 +122,9 @@ int xw_update_lax_blocks(struct xw_update *u, uint32_t group, uint8_t *bits)
 	if (!ret && never_written(u, &gd, XW_BG_BLOCK_UNINIT))
 		uninit_blocks(u, start, len, bits);
 	else if (!ret)
-		ret = read_bits(u, gd.block_bitmap, bits, n);
+		ret = read_bits(u, group, false, &gd, bits);
+	if (!ret)
+		ret = xw_update_hide_metadata(u, group, start, len, bits);
 	if (ret)
 		return ret;
 	fill(bits, (uint32_t)xw_div_up(len, sb->blocks_per_group / n), n);
@@ -142,7 +150,7 @@ int xw_update_lax_inodes(struct xw_update *u, uint32_t group, uint8_t *bits)
 	if (!ret && never_written(u, &gd, XW_BG_INODE_UNINIT))
 		memset(bits, 0, (n + 7) / 8);
 	else if (!ret)
-		ret = read_bits(u, gd.inode_bitmap, bits, n);
+		ret = read_bits(u, group, true, &gd, bits);
 	if (ret || (b && b->know_inodes))
 		return ret;
 	wrong = (int64_t)gd.free_inodes - count_free(bits, n);
@@ -198,7 +206,7 @@ uint32_t xw_update_lax_unused(const struct xw_update *u, uint32_t group,
 	return unused;
 }
 
-int xw_update_lax_release(struct xw_update *u, const struct xw_run *r)
+static int release_run(struct xw_update *u, const struct xw_run *r)
 {
 	int ret = xw_space_release(u->space, r->start, r->len);
 
@@ -211,6 +219,20 @@ int xw_update_lax_release(struct xw_update *u, const struct xw_run *r)
 	return ret == XW_ERR_CORRUPT ? 0 : ret;
 }
 
+/* Metadata that a damaged inode claims stays in use. */
+int xw_update_lax_release(struct xw_update *u, const struct xw_run *r)
+{
+	uint64_t some;
+	int ret = 0;
+
+	for (uint64_t i = 0; i < r->len && !ret; i += some) {
+		const bool meta = xw_update_is_metadata(u, r->start + i, r->len - i, &some);
+
+		ret = meta ? 0 : release_run(u, &(struct xw_run){r->start + i, some});
+	}
+	return ret;
+}
+
 /*
  * A bit alone: taken or freed as any, with the difference that this makes to the counts remembered
  * as one that was there.
@@ -221,8 +243,12 @@ int xw_update_mark_block(struct xw_update *u, xw_blk blk, bool used)
 	const struct xw_super *sb = &u->img->sb;
 	const uint32_t group = (uint32_t)((blk - sb->first_data_block) / sb->blocks_per_group);
 	struct xw_update_bias *b;
-	int ret = used ? xw_space_claim(u->space, blk, 1) : xw_space_release(u->space, blk, 1);
+	uint64_t some;
+	int ret;
 
+	if (xw_update_is_metadata(u, blk, 1, &some))
+		return xw_update_mark_metadata(u, blk, used);
+	ret = used ? xw_space_claim(u->space, blk, 1) : xw_space_release(u->space, blk, 1);
 	if (ret)
 		return ret == XW_ERR_CORRUPT ? XW_ERR_EXISTS : ret;
 	b = entry(u, group);
@@ -236,9 +262,11 @@ int xw_update_mark_block(struct xw_update *u, xw_blk blk, bool used)
 int xw_update_mark_inode(struct xw_update *u, xw_ino ino, bool used)
 {
 	struct xw_update_bias *b;
-	int ret = used ? xw_ispace_claim(u->inodes, ino, false)
-		       : xw_ispace_release(u->inodes, ino, false);
+	int ret = xw_update_unhide_inode(u, ino);
 
+	if (!ret)
+		ret = used ? xw_ispace_claim(u->inodes, ino, false)
+			   : xw_ispace_release(u->inodes, ino, false);
 	if (ret)
 		return ret == XW_ERR_CORRUPT ? XW_ERR_EXISTS : ret;
 	b = entry(u, (ino - 1) / u->img->sb.inodes_per_group);

@@ -194,6 +194,7 @@ static int begin(struct xw_edit *e, struct xw_dev *dev, const struct xw_update_o
 	u->diag = diag;
 	u->now = opts->now;
 	u->lax = opts->lax;
+	u->protect = opts->lax && opts->protect;
 	ret = open_all(u, dev, opts);
 	if (ret) {
 		xw_update_close(u);
@@ -252,6 +253,7 @@ void xw_update_close(struct xw_update *u)
 	xw_vec_free(&u->freed);
 	xw_vec_free(&u->fence);
 	xw_vec_free(&u->bias.groups);
+	xw_vec_free(&u->bias.exposed);
 	xw_build_free(&u->b);
 	xw_ispace_free(u->inodes);
 	xw_space_free(u->space);

@@ -43,6 +43,7 @@ static int open_update(struct xw_session *s)
 		.mb = {-1, -1, -1, -1, -1, -1},
 		.jobs = 1,
 		.lax = true,
+		.protect = true,
 		.image_flags = s->image_flags,
 	};
 	struct xw_image *img;

@@ -222,8 +222,10 @@ int xw_update_free_xattrs(struct xw_update *u, xw_ino ino, const struct xw_inode
 /* What is free already, or no directory that anybody counted, is as it should be under lax. */
 static int release_number(struct xw_update *u, xw_ino ino, bool dir)
 {
-	int ret = xw_ispace_release(u->inodes, ino, dir);
+	int ret = xw_update_unhide_inode(u, ino);
 
+	if (!ret)
+		ret = xw_ispace_release(u->inodes, ino, dir);
 	if (ret == XW_ERR_CORRUPT && u->lax)
 		ret = dir ? release_number(u, ino, false) : 0;
 	return ret == XW_ERR_CORRUPT ? bad(u, ino, "is free in its bitmap") : ret;

@@ -53,6 +53,11 @@ struct xw_update_opts {
 	 */
 	bool lax;
 	unsigned image_flags; /* XW_IMAGE_*, under lax */
+	/*
+	 * Under lax: refuse a bitmap whose checksum is wrong, unless XW_IMAGE_NOCSUM; never
+	 * allocate metadata of groups, nor an inode whose record has links (protect.c).
+	 */
+	bool protect;
 	bool rdonly; /* nothing on disk ever changes, and there is no commit: all is held */
 };
 
@@ -68,6 +73,12 @@ struct xw_update_bias {
 	uint32_t group;
 	bool know_blocks, know_inodes;
 	int64_t blocks, inodes, dirs; /* what the descriptor says less what there is */
+};
+
+/* Under `protect`: free in its bitmap, and not to be allocated; see protect.c. */
+struct xw_update_exposed {
+	uint32_t group, bit;
+	bool inode;
 };
 
 struct xw_update {
@@ -95,8 +106,9 @@ struct xw_update {
 	uint64_t dirs; /* directories of the image when it was opened, as descriptors say */
 	unsigned quota_types; /* 1 << type: has a quota file */
 	bool large_file; /* the change makes a file of 2 GiB or more */
-	bool lax;
+	bool lax, protect;
 	struct xw_update_lax {
+		XW_VEC(struct xw_update_exposed) exposed;
 		XW_VEC(struct xw_update_bias) groups;
 		int64_t blocks, inodes; /* the superblock's counts less the descriptors' */
 	} bias;

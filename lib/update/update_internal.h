@@ -57,6 +57,24 @@ uint32_t xw_update_lax_unused(const struct xw_update *u, uint32_t group,
 			      const struct xw_group_desc *gd);
 /* Free what can be freed of a run. */
 int xw_update_lax_release(struct xw_update *u, const struct xw_run *r);
+/*
+ * protect.c, where u->protect is set; otherwise these do nothing, and an inode is as free as its
+ * bitmap says. Is it the checksum of that bitmap? XW_ERR_CHECKSUM.
+ */
+int xw_update_check_bitmap(struct xw_update *u, uint32_t group, bool inodes, uint32_t csum,
+			   const uint8_t *bits);
+/* Metadata of the len blocks of a group becomes used in bits. */
+int xw_update_hide_metadata(struct xw_update *u, uint32_t group, xw_blk start, uint64_t len,
+			    uint8_t *bits);
+/* Before a bitmap is written: what was hidden is as free as it was. */
+void xw_update_expose(const struct xw_update *u, bool inode, uint32_t group, uint8_t *bits);
+/* Is blk metadata? The answer holds for *some of the n blocks. */
+bool xw_update_is_metadata(const struct xw_update *u, xw_blk blk, uint64_t n, uint64_t *some);
+/* xw_update_mark_block() of metadata. */
+int xw_update_mark_metadata(struct xw_update *u, xw_blk blk, bool used);
+int xw_update_alloc_inode(struct xw_update *u, xw_ino goal, bool dir, xw_ino *ino);
+/* A live inode that was hidden is free to the allocator again, as its bitmap has it. */
+int xw_update_unhide_inode(struct xw_update *u, xw_ino ino);
 /* Records and usage that have been written, or never will be. */
 void xw_update_forget(struct xw_update *u);
 /*

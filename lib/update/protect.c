@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a debugger must not allocate, whatever the bitmaps of a damaged image say: blocks of the
+ * groups' own metadata, and inodes whose record has links. Neither is free to the allocator, and
+ * both are as free in the bitmaps that are written as they were in those that were read: an image
+ * that was damaged on purpose stays so.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "update/update_internal.h"
+
+#define LINKS_OFF 0x1A
+
+int xw_update_check_bitmap(struct xw_update *u, uint32_t group, bool inodes, uint32_t csum,
+			   const uint8_t *bits)
+{
+	const struct xw_super *sb = &u->img->sb;
+	const uint32_t n = inodes ? sb->inodes_per_group : xw_image_group_bits(u->img);
+
+	if (!u->protect || u->img->flags & XW_IMAGE_NOCSUM ||
+	    !(sb->feature_ro_compat & XW_RO_METADATA_CSUM) ||
+	    xw_bitmap_csum(sb, u->img->csum_seed, bits, n / 8) == csum)
+		return 0;
+	return xw_fail(u->diag, XW_ERR_CHECKSUM,
+		       "%s: group %" PRIu32 ": %s bitmap: checksum mismatch; nothing is allocated "
+		       "or freed there (-n ignores checksums)",
+		       u->img->dev->name, group, inodes ? "inode" : "block");
+}
+
+static struct xw_update_exposed *find(struct xw_update *u, bool inode, uint32_t group, uint32_t bit)
+{
+	for (size_t i = 0; i < u->bias.exposed.n; i++) {
+		struct xw_update_exposed *x = &u->bias.exposed.v[i];
+
+		if (x->inode == inode && x->group == group && x->bit == bit)
+			return x;
+	}
+	return NULL;
+}
+
+static int add(struct xw_update *u, bool inode, uint32_t group, uint32_t bit)
+{
+	const struct xw_update_exposed x = {.group = group, .bit = bit, .inode = inode};
+
+	return xw_vec_push(&u->bias.exposed, x) ? xw_fail_nomem(u->diag, "bitmap") : 0;
+}
+
+static void drop(struct xw_update *u, struct xw_update_exposed *x)
+{
+	*x = u->bias.exposed.v[--u->bias.exposed.n];
+}
+
+static bool knows_blocks(const struct xw_update *u, uint32_t group)
+{
+	for (size_t i = 0; i < u->bias.exposed.n; i++)
+		if (!u->bias.exposed.v[i].inode && u->bias.exposed.v[i].group == group)
+			return true;
+	return false;
+}
+
+int xw_update_hide_metadata(struct xw_update *u, uint32_t group, xw_blk start, uint64_t len,
+			    uint8_t *bits)
+{
+	const unsigned ratio = xw_image_cluster_bits(u->img);
+	const bool known = knows_blocks(u, group);
+	uint64_t n;
+	int ret = 0;
+
+	for (uint64_t at = 0; u->protect && at < len && !ret; at += n) {
+		bool meta;
+
+		n = xw_sysmap_at(u->sysmap, start + at, len - at, &meta);
+		for (uint64_t i = at >> ratio; meta && i <= (at + n - 1) >> ratio && !ret; i++) {
+			if (bits[i / 8] >> i % 8 & 1)
+				continue;
+			bits[i / 8] |= (uint8_t)(1u << i % 8);
+			if (!known)
+				ret = add(u, false, group, (uint32_t)i);
+		}
+	}
+	return ret;
+}
+
+void xw_update_expose(const struct xw_update *u, bool inode, uint32_t group, uint8_t *bits)
+{
+	for (size_t i = 0; i < u->bias.exposed.n; i++) {
+		const struct xw_update_exposed *x = &u->bias.exposed.v[i];
+
+		if (x->inode == inode && x->group == group)
+			bits[x->bit / 8] &= (uint8_t) ~(1u << x->bit % 8);
+	}
+}
+
+bool xw_update_is_metadata(const struct xw_update *u, xw_blk blk, uint64_t n, uint64_t *some)
+{
+	bool meta = false;
+
+	*some = u->protect ? xw_sysmap_at(u->sysmap, blk, n, &meta) : n;
+	return meta;
+}
+
+int xw_update_mark_metadata(struct xw_update *u, xw_blk blk, bool used)
+{
+	const struct xw_super *sb = &u->img->sb;
+	const uint64_t at = blk - sb->first_data_block;
+	const uint32_t group = (uint32_t)(at / sb->blocks_per_group);
+	const uint32_t bit = (uint32_t)(at % sb->blocks_per_group) >> xw_image_cluster_bits(u->img);
+	struct xw_update_exposed *x;
+	/* the bitmap is read, and to be written */
+	int ret = xw_space_release(u->space, blk, 1);
+
+	if (!ret)
+		ret = xw_space_claim(u->space, blk, 1);
+	if (ret)
+		return ret;
+	x = find(u, false, group, bit);
+	if (used == !x)
+		return XW_ERR_EXISTS;
+	if (!used)
+		return add(u, false, group, bit);
+	drop(u, x);
+	return 0;
+}
+
+/* ---- inodes ---- */
+
+static int has_links(struct xw_update *u, xw_ino ino, bool *live)
+{
+	const struct xw_super *sb = &u->img->sb;
+	const uint32_t group = (ino - 1) / sb->inodes_per_group,
+		       at = (ino - 1) % sb->inodes_per_group;
+	struct xw_group_desc gd;
+	uint8_t raw[2];
+	int ret = xw_image_group(u->img, group, &gd);
+
+	*live = false;
+	if (ret)
+		return ret;
+	/* a table's end that nobody wrote may hold anything */
+	if (sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM) &&
+	    (gd.flags & XW_BG_INODE_UNINIT ||
+	     at >= sb->inodes_per_group - XW_MIN(gd.itable_unused, sb->inodes_per_group)))
+		return 0;
+	if (!xw_image_has_blocks(u->img, gd.inode_table, u->img->itable_blocks))
+		return 0;
+	ret = xw_dev_pread(u->img->dev, raw, sizeof(raw),
+			   gd.inode_table * u->img->block_size + (uint64_t)at * u->img->inode_size +
+				   LINKS_OFF);
+	*live = !ret && peek16(raw);
+	return ret;
+}
+
+int xw_update_alloc_inode(struct xw_update *u, xw_ino goal, bool dir, xw_ino *ino)
+{
+	const uint32_t per = u->img->sb.inodes_per_group;
+	bool live = true;
+	int ret = 0;
+
+	while (!ret && live) {
+		ret = xw_ispace_alloc(u->inodes, goal, dir, ino);
+		if (ret || !u->protect)
+			return ret;
+		ret = has_links(u, *ino, &live);
+		if (ret || !live)
+			continue;
+		ret = xw_ispace_release(u->inodes, *ino, dir);
+		if (!ret)
+			ret = xw_update_mark_inode(u, *ino, true);
+		if (!ret)
+			ret = add(u, true, (*ino - 1) / per, (*ino - 1) % per);
+	}
+	return ret;
+}
+
+int xw_update_unhide_inode(struct xw_update *u, xw_ino ino)
+{
+	const uint32_t per = u->img->sb.inodes_per_group;
+	struct xw_update_exposed *x = find(u, true, (ino - 1) / per, (ino - 1) % per);
+
+	if (!x)
+		return 0;
+	drop(u, x);
+	return xw_update_mark_inode(u, ino, false);
+}
