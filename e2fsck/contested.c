@@ -143,9 +143,8 @@ static int sort_claims(struct contest *c)
 	xw_ino last = 0;
 	size_t n = 0;
 
-	if (!c->claims.n)
-		return 0;
-	qsort(c->claims.v, c->claims.n, sizeof(*v), by_cluster);
+	if (c->claims.n)
+		qsort(c->claims.v, c->claims.n, sizeof(*v), by_cluster);
 	for (size_t i = 0; i < c->claims.n; i++) {
 		if (i && v[i].cluster == v[i - 1].cluster) {
 			/* an attribute block is claimed by all that share it */
@@ -157,7 +156,11 @@ static int sort_claims(struct contest *c)
 		if (v[i].ino > XW_INO_RESIZE && xw_vec_push(&c->inos, v[i].ino))
 			return xw_fail_nomem(&c->f->diag, "contested blocks");
 	}
-	qsort(c->inos.v, c->inos.n, sizeof(*c->inos.v), by_number);
+	for (size_t i = 0; i < c->f->misplaced.n; i++)
+		if (xw_vec_push(&c->inos, c->f->misplaced.v[i]))
+			return xw_fail_nomem(&c->f->diag, "contested blocks");
+	if (c->inos.n)
+		qsort(c->inos.v, c->inos.n, sizeof(*c->inos.v), by_number);
 	for (size_t i = 0; i < c->inos.n; i++)
 		if (c->inos.v[i] != last)
 			c->inos.v[n++] = last = c->inos.v[i];
@@ -218,50 +221,47 @@ struct mover {
 	struct contest *c;
 	struct xw_update *u;
 	struct xw_update_map to;
-	uint64_t old, lcluster; /* the cluster that was moved last */
+	uint64_t lcluster; /* of the file, that was moved last */
 	xw_blk fresh; /* where to; 0: none yet */
 };
 
-static int copy_cluster(struct mover *m, uint64_t cluster)
+/* A part of an extent that lies in one cluster goes to its place in the fresh one. */
+static int copy_part(struct mover *m, struct xw_map_run *part)
 {
 	const struct contest *c = m->c;
-	const uint64_t bs = m->u->img->block_size, blocks = UINT64_C(1) << c->bits;
-	const xw_blk from = c->base + (cluster << c->bits);
-	const struct xw_alloc_req req = {.goal = from, .len = blocks};
-	const uint64_t len = XW_MIN(blocks, m->u->img->sb.blocks_count - from) * bs;
-	struct xw_run run;
-	int rc = xw_space_alloc(m->u->space, &req, &run);
+	const uint64_t bs = m->u->img->block_size;
+	const xw_blk from = part->pblk;
+	int rc;
 
-	if (rc)
-		return rc;
-	rc = xw_dev_pread(m->u->img->dev, c->copy, len, from * bs);
+	part->pblk = m->fresh + (part->lblk & ((UINT64_C(1) << c->bits) - 1));
+	rc = xw_dev_pread(m->u->img->dev, c->copy, part->len * bs, from * bs);
 	if (!rc)
-		rc = xw_dev_pwrite(m->u->img->dev, c->copy, len, run.start * bs);
-	m->fresh = run.start;
-	return rc;
+		rc = xw_dev_pwrite(m->u->img->dev, c->copy, part->len * bs, part->pblk * bs);
+	return rc ? rc : xw_update_map_add(m->u, &m->to, *part);
 }
 
-/* A part of an extent that lies in one cluster. */
 static int move_part(struct mover *m, struct xw_map_run part)
 {
 	const struct contest *c = m->c;
-	const uint64_t cluster = cluster_of(c, part.pblk);
-	const uint64_t in = (part.pblk - c->base) & ((UINT64_C(1) << c->bits) - 1);
-	int rc = 0;
+	const uint64_t cluster = cluster_of(c, part.pblk), size = UINT64_C(1) << c->bits;
+	const struct xw_alloc_req req = {.goal = part.pblk, .len = size};
+	const bool shared = is_shared(c, cluster);
+	struct xw_run run;
+	int rc;
 
-	if (m->fresh && m->old == cluster && m->lcluster == part.lblk >> c->bits && c->bits) {
-		part.pblk = m->fresh + in;
-		return xw_update_map_add(m->u, &m->to, part);
-	}
+	if (m->fresh && c->bits && m->lcluster == part.lblk >> c->bits)
+		return copy_part(m, &part);
 	m->fresh = 0;
-	if (is_shared(c, cluster)) {
-		rc = copy_cluster(m, cluster);
-		owners_of(c, cluster)->n -= !rc;
-		part.pblk = m->fresh + in;
-		m->old = cluster;
-		m->lcluster = part.lblk >> c->bits;
-	}
-	return rc ? rc : xw_update_map_add(m->u, &m->to, part);
+	if (!shared && !((part.lblk ^ (part.pblk - c->base)) & (size - 1)))
+		return xw_update_map_add(m->u, &m->to, part);
+	rc = xw_space_alloc(m->u->space, &req, &run);
+	if (rc)
+		return rc;
+	m->fresh = run.start;
+	m->lcluster = part.lblk >> c->bits;
+	if (shared)
+		owners_of(c, cluster)->n--;
+	return copy_part(m, &part);
 }
 
 static int move_runs(struct mover *m, const struct xw_update_map *from)
@@ -276,7 +276,8 @@ static int move_runs(struct mover *m, const struct xw_update_map *from)
 		for (uint64_t at = 0; at < e->len && !rc;) {
 			const xw_blk pblk = e->pblk + at;
 			const uint64_t left = size - ((pblk - c->base) & (size - 1));
-			const uint64_t n = XW_MIN(left, e->len - at);
+			const uint64_t lleft = size - ((e->lblk + at) & (size - 1));
+			const uint64_t n = XW_MIN(XW_MIN(left, lleft), e->len - at);
 
 			rc = move_part(m, (struct xw_map_run){e->lblk + at, n, pblk, e->unwritten});
 			at += n;
@@ -301,6 +302,27 @@ static void keep_shared_nodes(const struct contest *c, struct xw_update_map *m)
 	m->nodes.n = n;
 }
 
+/* The map as the tolerant walk sees it. i_blocks is left to the next round. */
+static int read_map(struct contest *c, struct xw_update *u, xw_ino ino, const struct xw_inode *in,
+		    struct xw_update_map *m)
+{
+	struct xw_walk_map_item item;
+	int more = 0, rc = xw_walk_map_begin(&c->walk, ino, in, -1);
+
+	while (!rc && (more = xw_walk_map_next(&c->walk, &item)) > 0) {
+		if (more == 2)
+			continue;
+		if (item.kind == XW_WALK_RUN)
+			rc = xw_update_map_add(u, m,
+					       (struct xw_map_run){item.lblk, item.len, item.pblk,
+								   item.unwritten});
+		else if (xw_vec_push(&m->nodes, item.pblk))
+			rc = XW_ERR_NOMEM;
+	}
+	m->other = in->file_acl ? UINT64_C(1) << c->bits : 0;
+	return rc || more >= 0 ? rc : more;
+}
+
 static int move_inode(struct contest *c, struct xw_update *u, xw_ino ino)
 {
 	struct mover m = {.c = c, .u = u};
@@ -311,7 +333,7 @@ static int move_inode(struct contest *c, struct xw_update *u, xw_ino ino)
 
 	in.flags &= ~XW_FL_ITREE; /* stale from here on: it is built anew by who wants one */
 	if (!rc)
-		rc = xw_update_map_read(u, ino, &in, &from);
+		rc = read_map(c, u, ino, &in, &from);
 	if (!rc)
 		rc = move_runs(&m, &from);
 	if (!rc) {
@@ -347,10 +369,20 @@ static int clone(struct contest *c, xw_ino ino)
 	if (rc == XW_ERR_NOMEM)
 		return rc;
 	xw_diag_clear(&f->diag);
+	if (rc != XW_ERR_NOSPC)
+		return 0; /* its map is damaged otherwise: the next round may be able to */
 	if (!FSCK_FOUND(f, CONTESTED_NOSPC, .ino = ino))
 		return 0;
 	forget_claims(c, ino);
 	return fsck_inode_clear(f, ino);
+}
+
+static bool is_misplaced(const struct fsck *f, xw_ino ino)
+{
+	for (size_t i = 0; i < f->misplaced.n; i++)
+		if (f->misplaced.v[i] == ino)
+			return true;
+	return false;
 }
 
 static int resolve(struct contest *c)
@@ -364,8 +396,8 @@ static int resolve(struct contest *c)
 			const xw_ino ino = c->inos.v[i];
 			const uint64_t n = shared_by(c, ino);
 
-			if ((ino < first) != reserved || !n ||
-			    !FSCK_FOUND(f, CONTESTED, .ino = ino, .num = n))
+			if ((ino < first) != reserved || (!n && !is_misplaced(f, ino)) ||
+			    (n && !FSCK_FOUND(f, CONTESTED, .ino = ino, .num = n)))
 				continue;
 			rc = clone(c, ino);
 			f->again = true;
@@ -378,14 +410,14 @@ int fsck_check_contested(struct fsck *f)
 	struct contest c = {.f = f, .base = f->img->sb.first_data_block};
 	int rc = 0;
 
-	if (!f->contested)
+	if (!f->contested && !f->misplaced.n)
 		return fsck_make_root(f);
 	c.bits = f->img->sb.log_cluster_size - f->img->sb.log_block_size;
 	c.copy = malloc((size_t)f->img->block_size << c.bits);
 	xw_walk_map_init(&c.walk, f->img);
 	if (!c.copy)
 		rc = xw_fail_nomem(&f->diag, "contested blocks");
-	if (!rc)
+	if (!rc && f->contested)
 		rc = find_owners(&c);
 	if (!rc)
 		rc = sort_claims(&c);

@@ -60,6 +60,7 @@ void fsck_facts_free(struct fsck *f)
 	xw_sysmap_free(f->sysmap);
 	f->sysmap = NULL;
 	f->claims = f->contested = NULL;
+	xw_vec_free(&f->misplaced);
 	xw_vec_free(&f->dirs);
 	xw_vec_free(&f->dirblocks);
 	xw_vec_free(&f->itrees);

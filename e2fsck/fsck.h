@@ -119,6 +119,8 @@ struct fsck {
 	struct fsck_inode **groups; /* [img->groups] of [inodes_per_group], or NULL */
 	struct xw_blockset *claims; /* clusters that are in use, group metadata included */
 	struct xw_blockset *contested; /* clusters that more than one claims; NULL: none */
+	XW_VEC(xw_ino)
+	misplaced; /* bigalloc: inodes whose blocks are not where clusters want them */
 	struct xw_sysmap *sysmap; /* where the metadata of groups is; claims.c */
 	XW_VEC(struct fsck_dir) dirs; /* by inode number */
 	XW_VEC(struct fsck_dirblock) dirblocks;

@@ -26,6 +26,16 @@ static void drop(struct fsck_look *l, uint32_t flags)
 	l->dirty = true;
 }
 
+/* What cannot be written to needs no protection, and nobody can remove it. */
+static void check_immutable(struct fsck_look *l)
+{
+	if (l->in.flags & (XW_FL_IMMUTABLE | XW_FL_APPEND) &&
+	    FSCK_FOUND(l->f, SPECIAL_IMMUTABLE, .ino = l->ino)) {
+		l->in.flags &= ~(XW_FL_IMMUTABLE | XW_FL_APPEND);
+		l->dirty = true;
+	}
+}
+
 /* Devices, fifos, sockets: no size, no map, nothing behind the device number. */
 static void check_special(struct fsck_look *l)
 {
@@ -33,11 +43,6 @@ static void check_special(struct fsck_look *l)
 	uint8_t *rest = l->in.block + 16;
 
 	drop(l, XW_FL_EXTENTS | XW_FL_INLINE_DATA);
-	if (l->in.flags & (XW_FL_IMMUTABLE | XW_FL_APPEND) &&
-	    FSCK_FOUND(l->f, SPECIAL_IMMUTABLE, .ino = l->ino)) {
-		l->in.flags &= ~(XW_FL_IMMUTABLE | XW_FL_APPEND);
-		l->dirty = true;
-	}
 	if (l->in.size && FSCK_FOUND(l->f, SPECIAL_SIZE, .ino = l->ino, .num = l->in.size)) {
 		l->in.size = 0;
 		l->dirty = true;
@@ -80,6 +85,17 @@ static int check_extents(struct fsck_look *l)
 	return 0;
 }
 
+/* Does i_blocks count more than the attributes? */
+static bool holds_blocks(const struct fsck_look *l)
+{
+	const struct xw_super *sb = &l->f->img->sb;
+	const uint64_t cluster512 = (uint64_t)l->f->img->block_size / 512
+				    << (sb->log_cluster_size - sb->log_block_size);
+
+	return !(sb->feature_incompat & XW_INCOMPAT_EA_INODE) &&
+	       xw_inode_fs_blocks_512(&l->in, sb) > (l->in.file_acl ? cluster512 : 0);
+}
+
 static int check_inline(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
@@ -93,7 +109,9 @@ static int check_inline(struct fsck_look *l)
 		if (!(l->in.flags & XW_FL_INLINE_DATA))
 			return 0;
 	}
-	if (sb->feature_incompat & XW_INCOMPAT_INLINE_DATA)
+	if (holds_blocks(l))
+		drop(l, XW_FL_INLINE_DATA);
+	if (!(l->in.flags & XW_FL_INLINE_DATA) || sb->feature_incompat & XW_INCOMPAT_INLINE_DATA)
 		return 0;
 	if (!FSCK_FOUND(f, INLINE_FEATURE, .ino = l->ino))
 		return 0;
@@ -117,6 +135,8 @@ int fsck_look_flags(struct fsck_look *l)
 		drop(l, XW_FL_CASEFOLD);
 	if (!is_dir || !(sb->feature_compat & XW_COMPAT_DIR_INDEX))
 		drop(l, XW_FL_INDEX);
+	if (is_special(l) || l->type == XW_S_IFLNK)
+		check_immutable(l);
 	if (is_special(l)) {
 		check_special(l);
 		return 0;

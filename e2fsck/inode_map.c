@@ -101,10 +101,24 @@ static int node_met(struct fsck_look *l, const struct xw_walk_map_item *i, bool 
 	return fix ? note(l, i) : 0;
 }
 
+/* Directories end at 2 GiB; with large_dir wherever a map ends. */
+static bool is_too_big(const struct fsck_look *l, uint64_t end)
+{
+	return l->type == XW_S_IFDIR && end > (UINT64_C(1) << 31) / l->f->img->block_size &&
+	       !(l->f->img->sb.feature_incompat & XW_INCOMPAT_LARGEDIR);
+}
+
 static int run_met(struct fsck_look *l, const struct xw_walk_map_item *i)
 {
 	struct fsck_map *m = &l->map;
 	const struct xw_map_run run = {i->lblk, i->len, i->pblk, i->unwritten};
+
+	if (is_too_big(l, i->lblk + i->len)) {
+		m->lost = true;
+		return FSCK_FOUND(l->f, DIR_TOO_BIG, .ino = l->ino, .lblk = i->lblk, .blk = i->pblk)
+			       ? note(l, i)
+			       : 0;
+	}
 
 	return xw_vec_push(&m->runs, run) ? xw_fail_nomem(&l->f->diag, "block map") : 0;
 }
@@ -215,11 +229,16 @@ static int claim_run(struct fsck_look *l, const struct xw_map_run *run, struct c
 {
 	const struct xw_super *sb = &l->f->img->sb;
 	const unsigned bits = sb->log_cluster_size - sb->log_block_size;
-	const uint64_t size = UINT64_C(1) << bits;
+	const uint64_t size = UINT64_C(1) << bits,
+		       out = run->lblk ^ (run->pblk - sb->first_data_block);
 	xw_blk from = run->pblk, end = run->pblk + run->len;
 	uint64_t n;
 	int rc;
 
+	if (out & (size - 1) &&
+	    FSCK_FOUND(l->f, CLUSTER, .ino = l->ino, .lblk = run->lblk, .blk = run->pblk) &&
+	    xw_vec_push(&l->f->misplaced, l->ino))
+		return xw_fail_nomem(&l->f->diag, "misplaced blocks");
 	if (last->any && bits && last->lcluster == run->lblk >> bits &&
 	    last->pcluster == (from - sb->first_data_block) >> bits)
 		from = ((from - sb->first_data_block) / size + 1) * size + sb->first_data_block;

@@ -131,8 +131,8 @@ static bool file(struct quick *q)
 
 static bool symlink(struct quick *q)
 {
-	if (q->in.flags & XW_FL_EXTENTS || !q->in.size || q->in.size >= sizeof(q->in.block) ||
-	    !has_blocks(q, 0) ||
+	if (q->in.flags & (XW_FL_EXTENTS | XW_FL_IMMUTABLE | XW_FL_APPEND) || !q->in.size ||
+	    q->in.size >= sizeof(q->in.block) || !has_blocks(q, 0) ||
 	    strnlen((const char *)q->in.block, sizeof(q->in.block)) != q->in.size)
 		return false;
 	q->s->counts.symlinks++;

@@ -89,12 +89,27 @@ static bool looks_like_directory(struct fsck_look *l)
 	return is_dir;
 }
 
+/* A device, fifo or socket with a size and blocks is none, or was a directory. */
+static bool may_be_directory(struct fsck_look *l)
+{
+	switch (type_of(l->in.mode)) {
+	case XW_S_IFCHR:
+	case XW_S_IFBLK:
+	case XW_S_IFIFO:
+	case XW_S_IFSOCK:
+		return l->in.size && l->in.blocks && looks_like_directory(l);
+	default:
+		return false;
+	}
+}
+
 static void check_mode(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
 	const bool is_root = l->ino == XW_INO_ROOT;
 
-	if (is_root ? type_of(l->in.mode) == XW_S_IFDIR : is_type(l->in.mode))
+	if (is_root ? type_of(l->in.mode) == XW_S_IFDIR
+		    : is_type(l->in.mode) && !may_be_directory(l))
 		return;
 	if (looks_like_directory(l)) {
 		if (FSCK_FOUND(f, MODE_DIR, .ino = l->ino, .num = l->in.mode)) {

@@ -76,12 +76,17 @@ static int make(struct fsck *f, struct xw_update *u)
 int fsck_make_root(struct fsck *f)
 {
 	struct fsck_inode *root;
+	struct xw_group_desc gd;
 	struct xw_update *u;
 	int rc = fsck_inode_make(f, XW_INO_ROOT, &root);
 
-	if (rc || (root->flags & FSCK_I_USED && root->ftype == XW_FT_DIR) ||
-	    !FSCK_FOUND(f, ROOT_MISSING, .ino = XW_INO_ROOT))
+	if (rc || (root->flags & FSCK_I_USED && root->ftype == XW_FT_DIR))
 		return rc;
+	/* without an inode table nothing can be said about the root */
+	if (xw_image_group(f->img, 0, &gd) ||
+	    !xw_image_has_blocks(f->img, gd.inode_table, f->img->itable_blocks) ||
+	    !FSCK_FOUND(f, ROOT_MISSING, .ino = XW_INO_ROOT))
+		return 0;
 	root->flags |= FSCK_I_USED;
 	root->ftype = XW_FT_DIR;
 	root->links = 2;
@@ -90,8 +95,11 @@ int fsck_make_root(struct fsck *f)
 		rc = make(f, u);
 	if (!rc)
 		rc = fsck_update_keep(f);
-	else
+	if (rc)
 		fsck_update_drop(f);
-	f->again = true;
-	return rc;
+	f->again = !rc;
+	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO)
+		return rc;
+	xw_diag_clear(&f->diag); /* no space: other repairs may make some */
+	return 0;
 }
