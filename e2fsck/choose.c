@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/endian.h"
 #include "open.h"
 
 /* Feature bits that Linux sets by itself, in the primary alone. */
@@ -154,12 +155,21 @@ struct trial {
 	struct xw_super best;
 	int bad;
 	bool damaged; /* the superblock's checksum says so, or it cannot be used */
+	uint32_t sum; /* that is stored: the one superblock that it fits was there before */
 };
+
+enum { CERTAIN = 500, SUM_AT = XW_SUPER_SIZE - 4, MAGIC_AT = 0x38, RO_COMPAT_AT = 0x64 };
 
 static void try_super(struct trial *t, const struct xw_super *sb)
 {
-	const int bad = fsck_super_penalty(t->dev, sb);
+	int bad = fsck_super_penalty(t->dev, sb);
+	uint8_t raw[XW_SUPER_SIZE];
 
+	if (t->damaged && xw_super_has_csum(sb)) {
+		xw_super_encode(sb, raw);
+		if (peek32(raw + SUM_AT) == t->sum)
+			bad -= CERTAIN;
+	}
 	if (bad < t->bad) {
 		t->bad = bad;
 		t->best = *sb;
@@ -248,6 +258,9 @@ static void try_counts(struct trial *t, const struct xw_super *from)
 	sb.checksum_type = 1;
 	try_super(t, &sb);
 	sb = *from;
+	sb.log_groups_per_flex = 4;
+	try_super(t, &sb);
+	sb = *from;
 	sb.rev_level = !from->rev_level;
 	try_super(t, &sb);
 	sb = *from;
@@ -263,12 +276,32 @@ static void try_counts(struct trial *t, const struct xw_super *from)
 	}
 }
 
+/* One bit that is wrong is found by the checksum alone. */
+static void try_bits(struct trial *t, const struct xw_super *from)
+{
+	uint8_t raw[XW_SUPER_SIZE];
+	struct xw_super sb;
+
+	xw_super_encode(from, raw);
+	poke32(raw + SUM_AT, t->sum);
+	for (unsigned bit = 0; bit < 8 * SUM_AT; bit++) {
+		raw[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		if (peek16(raw + MAGIC_AT) == XW_SUPER_MAGIC &&
+		    peek32(raw + RO_COMPAT_AT) & XW_RO_METADATA_CSUM && !xw_super_verify(raw) &&
+		    !xw_super_decode(raw, &sb))
+			try_super(t, &sb);
+		raw[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+}
+
 /* One field after the other, as long as that makes it better. */
 static void mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
 {
-	struct trial t = {.dev = dev, .best = *sb, .damaged = damaged};
+	struct trial t = {.dev = dev, .best = *sb, .damaged = damaged, .sum = sb->checksum};
 
 	t.bad = fsck_super_penalty(dev, sb);
+	if (damaged)
+		try_bits(&t, sb);
 
 	sb->magic = XW_SUPER_MAGIC;
 	try_super(&t, sb);
@@ -276,7 +309,7 @@ static void mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
 		const struct xw_super from = t.best;
 		const int before = t.bad;
 
-		if (before <= 0)
+		if (before <= fsck_super_ideal(&from))
 			break;
 		try_sizes(&t, &from);
 		try_counts(&t, &from);
@@ -428,7 +461,7 @@ static int mend_primary(struct fsck *f, struct xw_super *sb, const uint8_t *raw,
 	}
 	if (c)
 		mend_by_copy(f->dev, &mended, all, c, damaged);
-	if (fsck_super_penalty(f->dev, &mended) > 0)
+	if (damaged || fsck_super_penalty(f->dev, &mended) > fsck_super_ideal(&mended))
 		mend_alone(f->dev, &mended, damaged);
 	if (c)
 		f->backup_group = c->sb.block_group_nr;

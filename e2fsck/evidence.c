@@ -87,6 +87,11 @@ static int judge_counts(const struct xw_super *sb, uint64_t size)
 		bad += 2;
 	if (sb->rev_level && sb->first_ino != 11)
 		bad += 1;
+	if (sb->log_groups_per_flex > 31)
+		bad += 1;
+	if (sb->rev_level && sb->journal_inum && sb->journal_inum != XW_INO_JOURNAL &&
+	    (sb->journal_inum < sb->first_ino || sb->journal_inum > sb->inodes_count))
+		bad += 1;
 	if (sb->reserved_gdt_blocks > bs / 4)
 		bad += 2;
 	if (sb->feature_ro_compat & XW_RO_METADATA_CSUM && sb->checksum_type != 1)
@@ -165,6 +170,13 @@ static int judge_groups(struct xw_dev *dev, const struct xw_image *img)
 	if (sums)
 		bad += !bad_sums ? -2 : bad_sums < n ? -1 : 8; /* some may be damaged */
 	return bad;
+}
+
+int fsck_super_ideal(const struct xw_super *sb)
+{
+	const bool csum = xw_super_has_csum(sb);
+
+	return (csum ? -2 : 0) + (csum || sb->feature_ro_compat & XW_RO_GDT_CSUM ? -2 : 0);
 }
 
 int fsck_super_penalty(struct xw_dev *dev, const struct xw_super *sb)

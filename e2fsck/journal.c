@@ -216,7 +216,12 @@ static int check_log(struct fsck *f, const struct journal *j)
 		return rc || !asked ? rc : clear_recover(f);
 	}
 	start = log->jsb.start;
-	if (log->jsb.err && FSCK_FOUND(f, JOURNAL_ERRNO, .num = log->jsb.err)) {
+	if (log->jsb.nr_users > 1 && FSCK_FOUND(f, JOURNAL_SUPER)) {
+		log->jsb.nr_users = 1; /* that is for journals of several filesystems */
+		f->changed = true;
+		rc = xw_log_set_start(log, start, log->jsb.sequence);
+	}
+	if (!rc && log->jsb.err && FSCK_FOUND(f, JOURNAL_ERRNO, .num = log->jsb.err)) {
 		log->jsb.err = 0;
 		f->changed = true;
 		rc = xw_log_set_start(log, start, log->jsb.sequence);
@@ -285,6 +290,11 @@ static int check_external(struct fsck *f)
 {
 	const struct journal none = {0};
 
+	if (f->opts.journal)
+		return xw_fail(&f->diag, XW_ERR_UNSUPPORTED,
+			       "%s: replaying an external journal is not supported; mount the "
+			       "filesystem once, or leave out -j to go on without the journal",
+			       f->opts.image);
 	if (!FSCK_FOUND(f, JOURNAL_EXTERNAL))
 		return f->opts.mode == FSCK_NO
 			       ? 0
@@ -310,6 +320,9 @@ int fsck_check_journal(struct fsck *f)
 	if (is_external(sb))
 		return check_external(f);
 	rc = load(f, may_be_journal(sb, was) ? was : XW_INO_JOURNAL, &j);
+	/* a file that is no journal must not become one */
+	if (!rc && j.ino != XW_INO_JOURNAL && (!map_is_whole(f, &j) || !has_log(f, &j)))
+		rc = load(f, XW_INO_JOURNAL, &j);
 	if (rc)
 		return rc == XW_ERR_UNSUPPORTED ? 0 : rc;
 	if (map_is_whole(f, &j) && j.ino == was) {

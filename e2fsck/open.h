@@ -20,6 +20,8 @@ struct fsck_unknown fsck_unknown_features(const struct xw_super *sb);
 bool fsck_super_usable(const struct xw_super *sb);
 /* How much on the device speaks against sb: 0 or less where nothing does. */
 int fsck_super_penalty(struct xw_dev *dev, const struct xw_super *sb);
+/* The penalty where nothing speaks against sb, and its checksums for it. */
+int fsck_super_ideal(const struct xw_super *sb);
 
 /* ---- copies.c ---- */
 

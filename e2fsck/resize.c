@@ -12,6 +12,7 @@
 #include "base/endian.h"
 #include "disk/indirect.h"
 #include "open.h"
+#include "read/bitmaps.h"
 #include "walk/map.h"
 
 static bool is_zero(const uint8_t *p, size_t n)
@@ -163,18 +164,28 @@ static int check_resize(struct fsck *f)
 /* Does the list lead anywhere where no bad block can be recorded: outside, or to metadata? */
 static int list_is_good(struct fsck *f, const struct xw_inode *in, bool *good)
 {
+	struct xw_sysmap *meta = NULL;
 	struct xw_walk_map w;
 	struct xw_walk_map_item item;
+	bool is_meta;
 	int rc;
 
+	*good = true;
+	if (is_zero(in->block, sizeof(in->block)))
+		return 0;
+	rc = xw_sysmap_new(f->img, &meta);
+	if (rc)
+		return rc;
 	xw_walk_map_init(&w, f->img);
 	rc = xw_walk_map_begin(&w, XW_INO_BAD, in, -1);
-	*good = true;
 	while (!rc && *good && (rc = xw_walk_map_next(&w, &item)) > 0) {
-		*good = rc == 1 && !fsck_is_metadata(f, item.pblk, XW_MAX(item.len, 1));
+		const uint64_t len = XW_MAX(item.len, 1);
+
+		*good = rc == 1 && xw_sysmap_at(meta, item.pblk, len, &is_meta) == len && !is_meta;
 		rc = 0;
 	}
 	xw_walk_map_free(&w);
+	xw_sysmap_free(meta);
 	return rc < 0 ? xw_fail_nomem(&f->diag, "bad blocks") : 0;
 }
 
