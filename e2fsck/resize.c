@@ -111,6 +111,19 @@ static bool record_is_good(const struct resize *r, const struct xw_inode *in)
 	       xw_image_has_blocks(r->f->img, r->dind, 1);
 }
 
+/* The claims are not there yet: the descriptors are asked. */
+static bool is_group_metadata(struct fsck *f, xw_blk blk)
+{
+	struct xw_sysmap *meta;
+	bool is = true;
+
+	if (!xw_image_has_blocks(f->img, blk, 1) || xw_sysmap_new(f->img, &meta))
+		return true;
+	(void)xw_sysmap_at(meta, blk, 1, &is);
+	xw_sysmap_free(meta);
+	return is;
+}
+
 static int check_resize(struct fsck *f)
 {
 	const struct xw_super *sb = &f->img->sb;
@@ -144,7 +157,7 @@ static int check_resize(struct fsck *f)
 	if (rc || same || !FSCK_FOUND(f, RESIZE_INODE))
 		return rc;
 	r.backups = count_backups(f->img);
-	if (!xw_image_has_blocks(f->img, r.dind, 1) || fsck_is_metadata(f, r.dind, 1)) {
+	if (is_group_metadata(f, r.dind)) {
 		/* no block for it: the room for descriptors stays, without an inode that owns it */
 		f->img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;
 		f->img->sb.reserved_gdt_blocks = 0;
@@ -208,9 +221,32 @@ static int check_bad(struct fsck *f)
 	return fsck_inode_clear(f, XW_INO_BAD);
 }
 
+/* Blocks that belong to no file and to no group. */
+static int claim_special(struct fsck *f)
+{
+	const struct xw_super *sb = &f->img->sb;
+	uint8_t raw[4096];
+	struct xw_inode in;
+	xw_blk dind = 0;
+	int rc = 0;
+
+	if (sb->feature_compat & XW_COMPAT_RESIZE_INODE && f->img->inode_size <= sizeof(raw)) {
+		rc = fsck_inode_read(f, XW_INO_RESIZE, &in, raw);
+		dind = rc ? 0 : peek32(in.block + (size_t)4 * XW_DIND_SLOT);
+	}
+	if (!rc && xw_image_has_blocks(f->img, dind, 1))
+		rc = fsck_claim(f, dind, 1, NULL);
+	if (!rc && sb->feature_incompat & XW_INCOMPAT_MMP &&
+	    xw_image_has_blocks(f->img, sb->mmp_block, 1))
+		rc = fsck_claim(f, sb->mmp_block, 1, NULL);
+	return rc;
+}
+
 int fsck_check_special(struct fsck *f)
 {
-	const int rc = check_resize(f);
+	int rc = check_resize(f);
 
-	return rc ? rc : check_bad(f);
+	if (!rc)
+		rc = check_bad(f);
+	return rc ? rc : claim_special(f);
 }
