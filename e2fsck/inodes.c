@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/pool.h"
-#include "disk/indirect.h"
 #include "disk/dirent.h"
 #include "inode_slice.h"
 #include "inodes.h"
@@ -177,28 +176,13 @@ static void check_directory(struct fsck_look *l)
 		l->clear = FSCK_FOUND(l->f, DIR_EMPTY, .ino = l->ino);
 }
 
-/*
- * The map of the resize inode names reserved descriptor blocks, which are metadata of groups, and
- * one block of its own, the double-indirect one. resize.c has checked both.
- */
-static int claim_resize(struct fsck_look *l)
-{
-	const xw_blk dind = peek32(l->in.block + (size_t)4 * XW_NDIR_BLOCKS + 4);
-
-	if (l->ino != XW_INO_RESIZE || !xw_image_has_blocks(l->f->img, dind, 1))
-		return 0;
-	return fsck_claim(l->f, dind, 1, NULL);
-}
-
 static int contents(struct fsck_look *l)
 {
 	bool dirty = false;
 	int rc;
 
 	l->has_map = has_map(l);
-	rc = claim_resize(l);
-	if (!rc)
-		rc = fsck_look_map(l);
+	rc = fsck_look_map(l);
 	if (!rc)
 		rc = fsck_xattr_inode(l->f, l->ino, &l->in, l->raw, &dirty, &l->blocks);
 	l->dirty |= dirty;
