@@ -16,7 +16,7 @@
 #include "inode_slice.h"
 #include "inodes.h"
 
-enum { SLICE_BYTES = 512 << 10, SLICES = 8, HOLES_MAX = 16 };
+enum { SLICE_BYTES = 512 << 10, SLICES = 8, HOLES_MAX = 16, GROUPS_FEW = 4096 };
 
 int fsck_look_begin(struct fsck *f, struct fsck_look *l)
 {
@@ -225,6 +225,25 @@ int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw)
 
 /* ---- all of them ---- */
 
+/*
+ * The inode bitmap's idea of how many records are in use, where it differs from the descriptor's:
+ * such records are looked at as well, so that names of them do not go. Their part of the table must
+ * have been zeroed once. Of very large images the descriptors are believed.
+ */
+static uint32_t marked_in_use(const struct fsck *f, const struct xw_group_desc *gd, uint32_t limit)
+{
+	uint8_t *bits = malloc(f->img->block_size);
+	uint32_t n = 0;
+
+	if (bits && f->img->groups <= GROUPS_FEW && gd->flags & XW_BG_INODE_ZEROED &&
+	    xw_image_has_blocks(f->img, gd->inode_bitmap, 1) &&
+	    !xw_dev_pread(f->dev, bits, f->img->block_size, gd->inode_bitmap * f->img->block_size))
+		for (uint32_t i = limit; i-- && !n;)
+			n = bits[i / 8] >> i % 8 & 1 ? i + 1 : 0;
+	free(bits);
+	return n;
+}
+
 /* How many records of a group can be in use. */
 static uint32_t records_of(const struct fsck *f, uint64_t group, const struct xw_group_desc *gd)
 {
@@ -238,8 +257,12 @@ static uint32_t records_of(const struct fsck *f, uint64_t group, const struct xw
 	n = (uint32_t)XW_MIN(n, sb->inodes_count - before);
 	if (tracks_use && gd->flags & XW_BG_INODE_UNINIT)
 		return 0;
-	if (tracks_use && gd->itable_unused <= sb->inodes_per_group)
-		n = XW_MIN(n, sb->inodes_per_group - gd->itable_unused);
+	if (tracks_use && gd->itable_unused && gd->itable_unused <= sb->inodes_per_group) {
+		const uint32_t limit = n, used = sb->inodes_per_group - gd->itable_unused;
+		const uint32_t marked = marked_in_use(f, gd, limit);
+
+		n = XW_MIN(limit, XW_MAX(used, marked));
+	}
 	return n;
 }
 
