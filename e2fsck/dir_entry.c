@@ -128,6 +128,9 @@ static enum verdict judge_form(struct fsck_dirscan *s, const struct fsck_area *a
 static enum verdict judge_inode(struct fsck_dirscan *s, const struct xw_dirblock_item *item,
 				const struct fsck_inode *in)
 {
+	if ((!in || !(in->flags & FSCK_I_USED)) &&
+	    fsck_group_expose(s->f, item->e.ino, item->e.name, item->e.name_len))
+		return STAYS;
 	if (!in || !(in->flags & FSCK_I_USED))
 		return BAD(s, item, DIR_UNUSED_INODE);
 	if (in->flags & FSCK_I_BAD)

@@ -200,6 +200,11 @@ int fsck_close(struct fsck *f, bool commit);
 bool fsck_is_clean(struct fsck *f);
 
 int fsck_check_super(struct fsck *f); /* super.c, groups.c, journal.c, orphans.c */
+/*
+ * groups.c: a name leads to ino, which is not in use as far as is known. Is it in the part of a
+ * table that was said to be unused? Then all of the table is read in the next round.
+ */
+bool fsck_group_expose(struct fsck *f, xw_ino ino, const char *name, size_t len);
 int fsck_check_inodes(struct fsck *f); /* inodes.c */
 int fsck_claim_itrees(struct fsck *f); /* itree.c: nodes of itrees, as part of the claims */
 /*

@@ -382,3 +382,28 @@ int fsck_check_groups(struct fsck *f)
 		rc = check_one(f, g, sums);
 	return rc;
 }
+
+bool fsck_group_expose(struct fsck *f, xw_ino ino, const char *name, size_t len)
+{
+	const uint32_t per_group = f->img->sb.inodes_per_group;
+	const uint64_t group = (ino - 1) / per_group;
+	struct xw_group_desc gd;
+	struct xw_inode in;
+	uint8_t raw[4096];
+
+	if (!(f->img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM)) ||
+	    f->img->inode_size > sizeof(raw) || xw_image_group(f->img, group, &gd))
+		return false;
+	if (!(gd.flags & XW_BG_INODE_UNINIT) &&
+	    (ino - 1) % per_group < per_group - XW_MIN(gd.itable_unused, per_group))
+		return false;
+	if (fsck_inode_read(f, ino, &in, raw) || !in.links || !(in.mode & XW_S_IFMT) ||
+	    xw_inode_verify(raw, &f->img->sb, f->img->csum_seed, ino))
+		return false;
+	if (!FSCK_FOUND(f, GROUP_UNUSED_REF, .ino = ino, .group = group, .name = name,
+			.name_len = len))
+		return true; /* what it is stays unknown */
+	gd.flags &= (uint16_t)~XW_BG_INODE_UNINIT;
+	gd.itable_unused = 0;
+	return !fsck_group_write(f, group, &gd);
+}

@@ -177,10 +177,10 @@ static bool is_free(const struct xw_super *sb, const uint8_t *raw)
 {
 	struct xw_inode in;
 
-	if (!peek16(raw) && !peek16(raw + 26))
+	if (!peek16(raw) && !peek16(raw + 26) && !peek32(raw + 20))
 		return true;
 	xw_inode_decode(raw, sb, &in);
-	return !in.links && in.dtime;
+	return !in.links && in.dtime > sb->inodes_count; /* else a link of the orphan list */
 }
 
 int fsck_slice_look(void *arg, size_t i)

@@ -128,7 +128,7 @@ static int add_facts(struct fsck_look *l)
 		facts->flags |= FSCK_I_ENCRYPT;
 	if (l->in.flags & XW_FL_CASEFOLD)
 		facts->flags |= FSCK_I_CASEFOLD;
-	if (l->ino != XW_INO_ROOT && l->ino < sb->first_ino)
+	if ((l->ino != XW_INO_ROOT && l->ino < sb->first_ino) || fsck_is_hidden(sb, l->ino))
 		facts->flags |= FSCK_I_SYSTEM;
 	count_type(l);
 	return l->type == XW_S_IFDIR ? add_dir(l) : 0;
@@ -162,7 +162,14 @@ static bool in_use(const struct fsck_look *l)
 /* The record of a free inode. */
 static int look_at_free(struct fsck_look *l)
 {
-	if (l->in.mode && !l->in.dtime && FSCK_FOUND(l->f, DTIME_ZERO, .ino = l->ino)) {
+	const uint32_t dtime = l->in.dtime;
+	bool fix = false;
+
+	if (l->in.mode && !dtime)
+		fix = FSCK_FOUND(l->f, DTIME_ZERO, .ino = l->ino);
+	else if (dtime && dtime <= l->f->img->sb.inodes_count)
+		fix = FSCK_FOUND(l->f, ORPHAN_LINK, .ino = l->ino, .num = dtime);
+	if (fix) {
 		l->in.dtime = (uint32_t)l->f->opts.now;
 		return fsck_inode_write(l->f, l->ino, &l->in, l->raw);
 	}
