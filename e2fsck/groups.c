@@ -394,16 +394,19 @@ bool fsck_group_expose(struct fsck *f, xw_ino ino, const char *name, size_t len)
 	if (!(f->img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM)) ||
 	    f->img->inode_size > sizeof(raw) || xw_image_group(f->img, group, &gd))
 		return false;
-	if (!(gd.flags & XW_BG_INODE_UNINIT) &&
+	if (!f->again && !(gd.flags & XW_BG_INODE_UNINIT) &&
 	    (ino - 1) % per_group < per_group - XW_MIN(gd.itable_unused, per_group))
 		return false;
 	if (fsck_inode_read(f, ino, &in, raw) || !in.links || !(in.mode & XW_S_IFMT) ||
 	    xw_inode_verify(raw, &f->img->sb, f->img->csum_seed, ino))
 		return false;
+	if (f->again && !(gd.flags & XW_BG_INODE_UNINIT) && !gd.itable_unused)
+		return true; /* one of those that the next round will find */
 	if (!FSCK_FOUND(f, GROUP_UNUSED_REF, .ino = ino, .group = group, .name = name,
 			.name_len = len))
 		return true; /* what it is stays unknown */
 	gd.flags &= (uint16_t)~XW_BG_INODE_UNINIT;
 	gd.itable_unused = 0;
+	f->again = true;
 	return !fsck_group_write(f, group, &gd);
 }

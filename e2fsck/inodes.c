@@ -128,7 +128,8 @@ static int add_facts(struct fsck_look *l)
 		facts->flags |= FSCK_I_ENCRYPT;
 	if (l->in.flags & XW_FL_CASEFOLD)
 		facts->flags |= FSCK_I_CASEFOLD;
-	if ((l->ino != XW_INO_ROOT && l->ino < sb->first_ino) || fsck_is_hidden(sb, l->ino))
+	if ((l->ino != XW_INO_ROOT && l->ino < sb->first_ino) ||
+	    (fsck_is_hidden(sb, l->ino) && l->ino != sb->journal_inum)) /* an old one has a name */
 		facts->flags |= FSCK_I_SYSTEM;
 	count_type(l);
 	return l->type == XW_S_IFDIR ? add_dir(l) : 0;
