@@ -194,6 +194,8 @@ static int contents(struct fsck_look *l)
 	if (!rc)
 		rc = fsck_xattr_inode(l->f, l->ino, &l->in, l->raw, &dirty, &l->blocks);
 	l->dirty |= dirty;
+	if (!rc)
+		rc = fsck_look_encrypted(l);
 	if (!rc && l->type == XW_S_IFLNK)
 		rc = fsck_look_symlink(l);
 	if (!rc && l->type == XW_S_IFDIR)

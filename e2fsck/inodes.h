@@ -58,6 +58,8 @@ int fsck_look_map(struct fsck_look *l);
 int fsck_look_claim(struct fsck_look *l);
 /* inode_size.c */
 int fsck_look_size(struct fsck_look *l);
+/* inode_encrypt.c: the context of an encrypted inode, after its attributes were checked */
+int fsck_look_encrypted(struct fsck_look *l);
 /* inode_symlink.c: is the target in i_block? Then: is there a target, of that size? */
 bool fsck_look_is_fast(const struct fsck_look *l);
 int fsck_look_symlink(struct fsck_look *l);
