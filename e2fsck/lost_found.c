@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * /lost+found: found, made where it is missing or no use when something needs it, and filled with
- * what has no name. Where it cannot be made, for want of an inode or block, the root directory takes
- * its place.
+ * /lost+found: created when it is missing or unusable and something needs it, and filled with
+ * inodes that have no name. Where it cannot be created, for want of an inode or block, the root
+ * directory takes its place.
  *
  * Names are added with the directory code that every tool uses, so that the directory grows where
  * it must. Its own blocks have been checked and repaired by then.

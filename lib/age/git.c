@@ -3,8 +3,8 @@
  * Checkouts one after the other, as a repository's history makes them: what the next tree lacks is
  * deleted, what it adds is created, and files that differ are replaced by new ones.
  *
- * The list names a tree a line: a directory, whose regular files are read to tell which differ, or a
- * file with the output of "git ls-tree -r -l COMMIT", which needs no checkout.
+ * The list names a tree a line: a directory, whose regular files are read to tell which differ, or
+ * a file with the output of "git ls-tree -r -l COMMIT", which needs no checkout.
  */
 #include "config.h"
 
