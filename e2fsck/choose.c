@@ -213,7 +213,7 @@ static void try_sizes(struct trial *t, const struct xw_super *from)
 	struct xw_super sb = *from;
 
 	for (sb.log_block_size = 0; sb.log_block_size <= XW_LOG_BLOCK_MAX; sb.log_block_size++) {
-		sb.first_data_block = !sb.log_block_size;
+		sb.first_data_block = fsck_first_block(&sb);
 		try_super(t, &sb);
 		sb.log_cluster_size = sb.log_block_size;
 		try_super(t, &sb);
@@ -226,6 +226,28 @@ static void try_sizes(struct trial *t, const struct xw_super *from)
 	for (sb.desc_size = 64; sb.desc_size <= 1024; sb.desc_size *= 2)
 		try_super(t, &sb);
 	try_features(t, from);
+}
+
+/* bigalloc: blocks and clusters of a group are in the ratio of their sizes. */
+static void try_clusters(struct trial *t, const struct xw_super *from)
+{
+	struct xw_super sb = *from;
+
+	if (!(from->feature_ro_compat & XW_RO_BIGALLOC))
+		return;
+	for (sb.log_cluster_size = sb.log_block_size; sb.log_cluster_size <= XW_LOG_CLUSTER_MAX;
+	     sb.log_cluster_size++)
+		if ((uint64_t)sb.clusters_per_group << (sb.log_cluster_size - sb.log_block_size) ==
+		    sb.blocks_per_group)
+			try_super(t, &sb);
+	sb = *from;
+	if (sb.log_cluster_size < sb.log_block_size || sb.log_cluster_size > XW_LOG_CLUSTER_MAX)
+		return;
+	sb.blocks_per_group = sb.clusters_per_group << (sb.log_cluster_size - sb.log_block_size);
+	try_super(t, &sb);
+	sb = *from;
+	sb.clusters_per_group = sb.blocks_per_group >> (sb.log_cluster_size - sb.log_block_size);
+	try_super(t, &sb);
 }
 
 static void try_counts(struct trial *t, const struct xw_super *from)
@@ -242,11 +264,12 @@ static void try_counts(struct trial *t, const struct xw_super *from)
 	sb = *from;
 	sb.clusters_per_group = sb.blocks_per_group;
 	try_super(t, &sb);
+	try_clusters(t, from);
 	sb = *from;
 	sb.log_cluster_size = sb.log_block_size;
 	try_super(t, &sb);
 	sb = *from;
-	sb.first_data_block = bs == 1024;
+	sb.first_data_block = fsck_first_block(&sb);
 	try_super(t, &sb);
 	sb = *from;
 	sb.blocks_count = t->dev->size / bs;

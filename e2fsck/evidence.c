@@ -41,6 +41,11 @@ struct fsck_unknown fsck_unknown_features(const struct xw_super *sb)
 	};
 }
 
+uint32_t fsck_first_block(const struct xw_super *sb)
+{
+	return !sb->log_block_size && !(sb->feature_ro_compat & XW_RO_BIGALLOC);
+}
+
 bool fsck_super_usable(const struct xw_super *sb)
 {
 	uint8_t raw[XW_SUPER_SIZE];
@@ -51,7 +56,7 @@ bool fsck_super_usable(const struct xw_super *sb)
 	if (xw_super_decode(raw, &again))
 		return false;
 	if (sb->blocks_count > XW_BLK_MAX || sb->first_data_block >= sb->blocks_count ||
-	    sb->first_data_block > (bs == 1024) || sb->blocks_per_group < 8 ||
+	    sb->first_data_block != fsck_first_block(sb) || sb->blocks_per_group < 8 ||
 	    sb->inodes_per_group < 8 || sb->rev_level > 1)
 		return false;
 	if (xw_super_desc_size(sb) > bs || xw_super_groups(sb) > UINT32_MAX)

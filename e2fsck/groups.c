@@ -259,9 +259,9 @@ static bool prefer_primary(struct check *c, uint64_t group, enum part p, xw_blk 
 		return p != INODE_TABLE || !c->backup || looks_like_table(c, group, blk);
 	if (p == INODE_TABLE && looks_like_table(c, group, blk) != looks_like_table(c, group, copy))
 		return looks_like_table(c, group, blk);
-	if (c->f->img->sb.feature_ro_compat & sums)
-		return !sum_is_wrong(c->f, group);
-	return suggest(c, group, p) != copy;
+	if (suggest(c, group, p) == copy)
+		return false;
+	return !(c->f->img->sb.feature_ro_compat & sums) || !sum_is_wrong(c->f, group);
 }
 
 /* Places that are fine and that no backup contradicts; the rest is marked in bad[]. */

@@ -16,6 +16,8 @@ struct fsck_unknown {
 
 /* Feature bits that neither stock tools nor we know. */
 struct fsck_unknown fsck_unknown_features(const struct xw_super *sb);
+/* s_first_data_block, as the block size and bigalloc have it. */
+uint32_t fsck_first_block(const struct xw_super *sb);
 /* Can the filesystem be opened with it? */
 bool fsck_super_usable(const struct xw_super *sb);
 /* How much on the device speaks against sb: 0 or less where nothing does. */
