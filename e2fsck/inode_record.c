@@ -89,7 +89,7 @@ static bool looks_like_directory(struct fsck_look *l)
 	return is_dir;
 }
 
-/* A device, fifo or socket with a size and blocks is none, or was a directory. */
+/* A device, fifo, socket or symlink with a size and blocks may be a directory in truth. */
 static bool may_be_directory(struct fsck_look *l)
 {
 	switch (type_of(l->in.mode)) {
@@ -97,6 +97,7 @@ static bool may_be_directory(struct fsck_look *l)
 	case XW_S_IFBLK:
 	case XW_S_IFIFO:
 	case XW_S_IFSOCK:
+	case XW_S_IFLNK:
 		return l->in.size && l->in.blocks && looks_like_directory(l);
 	default:
 		return false;

@@ -40,6 +40,25 @@ static uint64_t text_len(const struct fsck_look *l, const uint8_t *buf, size_t m
 	return len && len + 2 <= max ? len + 2 : 0;
 }
 
+/* A target takes one block: the others are not its own. */
+static int check_blocks(struct fsck_look *l)
+{
+	struct fsck_map *m = &l->map;
+
+	if (!m->runs.n || (m->runs.n == 1 && m->runs.v[0].len == 1 && !m->runs.v[0].lblk) ||
+	    !FSCK_FOUND(l->f, SYMLINK_BLOCKS, .ino = l->ino))
+		return 0;
+	m->runs.n = !m->runs.v[0].lblk;
+	m->runs.v[0].len = 1;
+	if (l->in.flags & XW_FL_EXTENTS)
+		return fsck_look_rebuild(l);
+	m->nodes.n = 0;
+	if (m->runs.n)
+		memset(l->in.block + 4, 0, sizeof(l->in.block) - 4);
+	l->dirty = true;
+	return 0;
+}
+
 int fsck_look_symlink(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
@@ -47,10 +66,13 @@ int fsck_look_symlink(struct fsck_look *l)
 	const struct fsck_map *m = &l->map;
 	auto_free uint8_t *block = NULL;
 	uint64_t len = 0;
-	int rc = 0;
+	int rc;
 
 	if (l->in.flags & XW_FL_INLINE_DATA)
 		return 0; /* together with its attribute: xattrs.c */
+	rc = l->has_map ? check_blocks(l) : 0;
+	if (rc)
+		return rc;
 	if (!l->has_map) {
 		len = text_len(l, l->in.block, sizeof(l->in.block));
 	} else if (m->runs.n && !m->runs.v[0].lblk) {

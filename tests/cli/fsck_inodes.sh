@@ -55,6 +55,7 @@ seq 1 3000 >d/a
 seq 1 4000 >d/b
 : >d/empty
 ln -s target d/link
+ln -s "$(printf '%0100d' 0)" d/long
 mkfifo d/fifo
 for i in 0 1 2 3 4 5 6 7 8; do
 	echo "part $i" | dd of=d/tree bs=4096 seek=$((2 * i)) conv=notrunc status=none
@@ -100,6 +101,7 @@ hurt inode-blocks img 'sif a blocks 2'
 hurt large-file-feature map 'sif b size 3000000000'
 hurt symlink-invalid img 'sif link block[0] 0'
 hurt symlink-size img 'sif link size 3'
+hurt symlink-blocks map 'sif long block[1] 1000'
 hurt directory-empty img 'sif dir block[0] 0xf30a'
 hurt root-missing img 'sif <2> mode 0100644'
 hurt directory-too-big img 'sif dir block[3] 0x7FFFFFFF'
