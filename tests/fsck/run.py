@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Cases of damage for xw-fsck: run.py BIN FINDINGS [PATTERN...]
+
+BIN is where the tools are, FINDINGS a file with the names of all findings; with PATTERN only cases that match are run.
+Every case damages an image that xw-mkfs has made. xw-fsck -fn must find what the case names, -fy repair it, and a
+second -fn find nothing; stock e2fsck, where it is installed, nothing either; and contents are kept but for what the
+case says. Prints TAP, and at the end the names of findings that no case makes.
+"""
+import fnmatch
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import traceback
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import cases  # noqa: E402
+from image import Image  # noqa: E402
+
+BIN = sys.argv[1]
+ENV = dict(os.environ, SOURCE_DATE_EPOCH="1700000000", MKE2FS_CONFIG="")
+E2FSCK = shutil.which("e2fsck")
+
+
+class Failed(Exception):
+    pass
+
+
+def tool(name, *args, stdin=None):
+    return subprocess.run([os.path.join(BIN, name), *args], input=stdin, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, env=ENV, timeout=300, check=False)
+
+
+def source():
+    """What the images hold, as a tar archive: it has devices and attributes whoever makes it."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        def add(name, kind=tarfile.REGTYPE, data=b"", xattrs=None, **fields):
+            info = tarfile.TarInfo(name)
+            info.type, info.size, info.mtime, info.mode = kind, len(data), 1600000000, 0o755
+            for key, value in fields.items():
+                setattr(info, key, value)
+            info.pax_headers = {"SCHILY.xattr." + k: v for k, v in (xattrs or {}).items()}
+            tar.addfile(info, io.BytesIO(data))
+        add("small", data=b"hello\n")
+        add("file", data=b"".join(b"line %d\n" % i for i in range(2000)))
+        add("big", data=bytes((i * 7 + i // 251) % 256 for i in range(300000)))
+        add("attrs", data=b"attributes\n" * 20, xattrs={"user.color": "blue", "user.long": "x" * 600})
+        add("attrs2", data=b"attributes\n" * 21, xattrs={"user.color": "blue", "user.long": "x" * 600})
+        add("link", kind=tarfile.SYMTYPE, linkname="small")
+        add("longlink", kind=tarfile.SYMTYPE, linkname="t" * 100)
+        add("hard", kind=tarfile.LNKTYPE, linkname="small")
+        add("fifo", kind=tarfile.FIFOTYPE)
+        add("dev", kind=tarfile.CHRTYPE, devmajor=1, devminor=3)
+        add("sub", kind=tarfile.DIRTYPE)
+        add("sub/deep", kind=tarfile.DIRTYPE)
+        add("sub/deep/inner", data=b"inner\n" * 400)
+        add("empty", kind=tarfile.DIRTYPE)
+        add("many", kind=tarfile.DIRTYPE)
+        for i in range(150):
+            add("many/name-%03d-of-a-file" % i, data=b"%d\n" % i)
+    return out.getvalue()
+
+
+def holes():
+    """What a file has whose extents do not fit in the inode."""
+    return [(i * 20480, b"piece %d\n" % i * 100) for i in range(8)]
+
+
+def make_base(name, options, archive):
+    path = "base-" + name
+    made = tool("xw-mkfs", "-q", "-F", "-b", "1024", "-U", "01234567-89ab-cdef-0123-456789abcdef",
+                "-E", "hash_seed=01234567-89ab-cdef-0123-456789abcdef", *options, "-d", archive, path, "10M")
+    if made.returncode:
+        return None, made.stderr.decode(errors="replace").strip()
+    with open("pieces", "wb") as f:
+        for at, data in holes():
+            f.seek(at)
+            f.write(data)
+    tool("xw-debugfs", "-w", "-R", "write pieces pieces", path)
+    return Image(open(path, "rb").read()), None
+
+
+def contents(path):
+    out = tool("xw-export", path)
+    if out.returncode not in (0, 1) or not out.stdout:
+        raise Failed("xw-export: " + out.stderr.decode(errors="replace"))
+    found = {}
+    with tarfile.open(fileobj=io.BytesIO(out.stdout)) as tar:
+        for m in tar:
+            data = tar.extractfile(m).read() if m.isreg() else b""
+            kind = "file" if m.isreg() or m.islnk() else str(m.type)
+            if m.islnk():
+                found[m.name.strip("./")] = found.get(m.linkname.strip("./"))
+            else:
+                found[m.name.strip("./")] = (kind, hashlib.sha1(data).hexdigest(), m.linkname)
+    return found
+
+
+def fsck(*args):
+    out = tool("xw-fsck", *args)
+    lines = [json.loads(line) for line in out.stdout.decode(errors="replace").splitlines()]
+    return out.returncode, lines, out.stderr.decode(errors="replace")
+
+
+def names(lines):
+    return [line["id"] for line in lines if "id" in line]
+
+
+def stock_is_content(path):
+    if not E2FSCK:
+        return
+    out = subprocess.run(["timeout", "-s", "KILL", "60", E2FSCK, "-fn", path], stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, env=ENV, check=False)
+    text = out.stdout.decode(errors="replace")
+    asked = [line for line in text.splitlines() if line.endswith("? no") and "Optimize" not in line]
+    if out.returncode or asked:
+        raise Failed("stock e2fsck -fn: status %d\n%s" % (out.returncode, text))
+
+
+def check(case, base, kept):
+    img = Image(base.b)
+    case.damage(img)
+    with open("case.img", "wb") as f:
+        f.write(img.b)
+    status, lines, err = fsck("-fn", "--json", "case.img")
+    if not set(case.findings) <= set(names(lines)):
+        raise Failed("-fn found %s, status %d\n%s" % (sorted(set(names(lines))), status, err))
+    if case.only and set(names(lines)) != set(case.findings):
+        raise Failed("-fn found %s besides" % sorted(set(names(lines)) - set(case.findings)))
+    if status & 8:
+        raise Failed("-fn: status %d\n%s" % (status, err))
+    status, lines, err = fsck("-fy", "--json", "case.img")
+    if status not in ((0, 1) if case.note else (1,)):
+        raise Failed("-fy: status %d, %s\n%s" % (status, lines[-1:], err))
+    status, lines, err = fsck("-fn", "--json", "case.img")
+    if status or names(lines):
+        raise Failed("again: status %d, found %s\n%s\n%s" % (status, sorted(set(names(lines))), lines[:3], err))
+    if case.stock:
+        stock_is_content("case.img")
+    after = contents("case.img")
+    saved = set(v for k, v in after.items() if k.startswith("lost+found/") or case.moved)
+    for name, what in kept.items():
+        if after.get(name) != what and what not in saved and \
+                not any(fnmatch.fnmatch(name, p) for p in case.lost):
+            raise Failed("lost: %s (%s, now %s)" % (name, what, after.get(name)))
+
+
+def main():
+    known = set(open(sys.argv[2]).read().split())
+    patterns = sys.argv[3:]
+    with open("source.tar", "wb") as f:
+        f.write(source())
+    bases, made, count = {}, set(), 0
+    for case in cases.ALL:
+        if patterns and not any(fnmatch.fnmatch(case.name, p) for p in patterns):
+            continue
+        count += 1
+        made.update(case.findings)
+        missing = set(case.findings) - known
+        if missing:
+            print("ok %d - %s # SKIP no finding %s" % (count, case.name, ", ".join(sorted(missing))))
+            continue
+        if case.base not in bases:
+            img, why = make_base(case.base, cases.BASES[case.base], "source.tar")
+            bases[case.base] = (img, why if not img else contents("base-" + case.base))
+        base, kept = bases[case.base]
+        if not base:
+            print("not ok %d - %s: no image: %s" % (count, case.name, kept))
+            continue
+        try:
+            check(case, base, kept)
+            print("ok %d - %s" % (count, case.name))
+        except (Failed, subprocess.TimeoutExpired) as why:
+            print("not ok %d - %s%s" % (count, case.name, " # TODO " + case.todo if case.todo else ""))
+            print("".join("# %s\n" % line for line in str(why).splitlines()[:12]), end="")
+        except Exception:  # a fault of the case itself
+            print("not ok %d - %s" % (count, case.name))
+            print("".join("# %s\n" % line for line in traceback.format_exc().splitlines()[-6:]), end="")
+        sys.stdout.flush()
+    if not patterns:
+        print("# findings without a case: %s" % (" ".join(sorted(known - made)) or "none"))
+    print("1..%d" % count)
+
+
+main()
