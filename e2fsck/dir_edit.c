@@ -109,6 +109,8 @@ static int edit_inline(struct edit *x)
 
 	if (len)
 		changed |= edit_area(x, x->raw + off, len);
+	if (changed)
+		fsck_inline_seal(x->f, &x->in, x->raw);
 	return changed ? fsck_inode_write(x->f, x->d->ino, &x->in, x->raw) : 0;
 }
 

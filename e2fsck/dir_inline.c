@@ -13,27 +13,48 @@
 
 enum { PARENT_BYTES = 4, RAW_MAX = 4096 };
 
+/* Finds the entry of system.data: its offset behind `first`. */
+static bool find_value(const struct fsck *f, const struct xw_inode *in, const uint8_t *raw,
+		       size_t *first, size_t *at, struct xw_xattr_entry *e)
+{
+	const unsigned begin = xw_inode_xattr_off(in, &f->img->sb);
+	size_t size, next;
+
+	*first = begin + XW_XATTR_IHDR;
+	if (!begin || *first >= f->img->inode_size || peek32(raw + begin) != XW_XATTR_MAGIC)
+		return false;
+	size = f->img->inode_size - *first;
+	for (*at = 0; !xw_xattr_entry_decode(raw + *first, size, *at, 0, e, &next) && next;
+	     *at = next)
+		if (e->name_index == XW_XI_SYSTEM && e->name_len == 4 && !e->value_inum &&
+		    !memcmp(e->name, "data", 4))
+			return true;
+	return false;
+}
+
 size_t fsck_inline_value(const struct fsck *f, const struct xw_inode *in, const uint8_t *raw,
 			 uint32_t *len)
 {
-	const unsigned begin = xw_inode_xattr_off(in, &f->img->sb);
-	const size_t first = begin + XW_XATTR_IHDR;
-	size_t size, off = 0, next;
 	struct xw_xattr_entry e;
+	size_t first, at;
 
 	*len = 0;
-	if (!begin || first >= f->img->inode_size || peek32(raw + begin) != XW_XATTR_MAGIC)
+	if (!find_value(f, in, raw, &first, &at, &e))
 		return 0;
-	size = f->img->inode_size - first;
-	while (!xw_xattr_entry_decode(raw + first, size, off, 0, &e, &next) && next) {
-		if (e.name_index == XW_XI_SYSTEM && e.name_len == 4 && !e.value_inum &&
-		    !memcmp(e.name, "data", 4)) {
-			*len = e.value_size;
-			return first + e.value_offs;
-		}
-		off = next;
-	}
-	return 0;
+	*len = e.value_size;
+	return first + e.value_offs;
+}
+
+void fsck_inline_seal(const struct fsck *f, const struct xw_inode *in, uint8_t *raw)
+{
+	struct xw_xattr_entry e;
+	size_t first, at;
+
+	if (!find_value(f, in, raw, &first, &at, &e) || !e.hash)
+		return;
+	e.hash = xw_xattr_entry_hash("data", 4, raw + first + e.value_offs, e.value_size);
+	e.name = "data";
+	xw_xattr_entry_encode(raw + first, at, &e);
 }
 
 int fsck_dir_inline(struct fsck_dirscan *s, uint32_t i)
@@ -66,6 +87,7 @@ int fsck_dir_inline(struct fsck_dirscan *s, uint32_t i)
 		a = (struct fsck_area){.data = raw + off, .size = len};
 		fsck_dir_area(s, &a);
 		dirty |= s->dirty;
+		fsck_inline_seal(f, &in, raw);
 	}
 	return dirty ? fsck_inode_write(f, d->ino, &in, raw) : 0;
 }

@@ -258,11 +258,11 @@ int fsck_check_dirs(struct fsck *f)
 	root = fsck_dir(f, XW_INO_ROOT);
 	if (root)
 		root->parent = XW_INO_ROOT;
-	if (!rc && !f->stop)
+	f->names_known = !rc && !f->stop && !f->again;
+	if (f->names_known)
 		rc = fsck_itree_compare(f);
-	if (!rc && !f->stop)
+	if (f->names_known && !rc)
 		rc = fsck_dir_rebuild_all(&s);
-	f->names_known = !rc && !f->stop;
 	free(s.first);
 	free(s.leaves);
 	free(s.kept);

@@ -78,6 +78,9 @@ int fsck_dir_inline(struct fsck_dirscan *s, uint32_t i);
 size_t fsck_inline_value(const struct fsck *f, const struct xw_inode *in, const uint8_t *raw,
 			 uint32_t *len);
 
+/* The hash of that attribute, where it has one, follows its value. */
+void fsck_inline_seal(const struct fsck *f, const struct xw_inode *in, uint8_t *raw);
+
 /* dir_htree.c: the index of directory i. Sets d->rebuild. */
 int fsck_dir_htree(struct fsck_dirscan *s, uint32_t i);
 

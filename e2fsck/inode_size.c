@@ -58,7 +58,7 @@ static int check_blocks(struct fsck_look *l)
 	const uint64_t have = xw_inode_fs_blocks_512(&l->in, sb);
 
 	if (l->in.flags & XW_FL_ITREE && l->type == XW_S_IFDIR &&
-	    sb->feature_ro_compat & XW_RO_ITREE)
+	    (sb->feature_ro_compat & XW_RO_ITREE || fsck_itree_feature(l->f, l->ino, &l->in)))
 		return 0; /* its itree counts as well: itree.c */
 	if (have == l->blocks * bs512)
 		return 0;

@@ -57,7 +57,8 @@ static int add_dir(struct fsck_look *l)
 		.indexed = l->in.flags & XW_FL_INDEX,
 		.generation = l->in.generation,
 		.is_inline = l->in.flags & XW_FL_INLINE_DATA,
-		.itree = l->in.flags & XW_FL_ITREE && f->img->sb.feature_ro_compat & XW_RO_ITREE,
+		.itree = l->in.flags & XW_FL_ITREE && (f->img->sb.feature_ro_compat & XW_RO_ITREE ||
+						       fsck_itree_feature(f, l->ino, &l->in)),
 	};
 	uint64_t next = 0;
 	int rc = xw_vec_push(&f->dirs, dir) ? xw_fail_nomem(&f->diag, "directories") : 0;

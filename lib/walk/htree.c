@@ -86,7 +86,7 @@ static void check_info(struct xw_htree *it)
 		note(it, XW_HTREE_HASH_VERSION, i->hash_version, 0);
 	if (i->info_length != 8)
 		note(it, XW_HTREE_INFO, i->info_length, 8);
-	if (i->unused_flags & 1)
+	if (i->unused_flags & 1 || i->reserved_zero)
 		note(it, XW_HTREE_FLAGS, i->unused_flags, 0);
 	if (i->indirect_levels > it->env.levels_max || i->indirect_levels >= XW_HTREE_DEPTH_MAX) {
 		note(it, XW_HTREE_DEPTH, i->indirect_levels, it->env.levels_max);
