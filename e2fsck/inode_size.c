@@ -2,8 +2,10 @@
 /* i_size and i_blocks against what the map has. */
 #include "config.h"
 
+#include "base/auto.h"
 #include "disk/indirect.h"
 #include "inodes.h"
+#include "read/xattrs.h"
 
 /* Logical blocks up to the end of the last run; written ones only where asked for. */
 static uint64_t mapped_end(const struct fsck_look *l, bool written)
@@ -50,6 +52,23 @@ static void check_file_size(struct fsck_look *l)
 		set_size(l, mapped_end(l, false) * bs);
 }
 
+/* Contents in the inode: i_block, and what the attribute system.data has beyond it. */
+static void check_inline_size(struct fsck_look *l)
+{
+	auto_free uint8_t *value = NULL;
+	uint32_t len = 0;
+	uint64_t room;
+
+	if (l->in.size <= sizeof(l->in.block))
+		return;
+	if (xw_xattr_get(l->f->img, l->ino, &l->in, l->raw, XW_XI_SYSTEM, "data", &value, &len))
+		len = 0;
+	xw_diag_clear(&l->f->diag);
+	room = sizeof(l->in.block) + len;
+	if (l->in.size > room) /* only one half of i_size may be damaged */
+		set_size(l, XW_MIN((uint32_t)l->in.size, room));
+}
+
 static int check_blocks(struct fsck_look *l)
 {
 	struct xw_inode want = l->in;
@@ -78,6 +97,8 @@ int fsck_look_size(struct fsck_look *l)
 		return 0; /* checked against their purpose: super phase */
 	if (l->type == XW_S_IFDIR)
 		check_dir_size(l);
+	else if (l->type == XW_S_IFREG && l->in.flags & XW_FL_INLINE_DATA)
+		check_inline_size(l);
 	else if (l->type == XW_S_IFREG)
 		check_file_size(l);
 	return check_blocks(l);

@@ -59,6 +59,21 @@ static int check_blocks(struct fsck_look *l)
 	return 0;
 }
 
+/* A target that Linux would have put into i_block, and looks for there: moved from its block. */
+static void move_into_inode(struct fsck_look *l, const uint8_t *text, uint64_t len)
+{
+	if (!FSCK_FOUND(l->f, SYMLINK_SHORT, .ino = l->ino, .num = len))
+		return;
+	memmove(l->in.block, text, len);
+	memset(l->in.block + len, 0, sizeof(l->in.block) - len);
+	l->in.size = len;
+	l->in.flags &= ~(XW_FL_EXTENTS | XW_FL_INLINE_DATA);
+	l->has_map = false;
+	l->map.runs.n = l->map.nodes.n = l->map.bad.n = 0;
+	l->map.damaged = false;
+	l->dirty = true;
+}
+
 int fsck_look_symlink(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
@@ -68,8 +83,12 @@ int fsck_look_symlink(struct fsck_look *l)
 	uint64_t len = 0;
 	int rc;
 
-	if (l->in.flags & XW_FL_INLINE_DATA)
-		return 0; /* together with its attribute: xattrs.c */
+	if (l->in.flags & XW_FL_INLINE_DATA) {
+		len = text_len(l, l->in.block, sizeof(l->in.block));
+		if (len && l->in.size < sizeof(l->in.block))
+			move_into_inode(l, l->in.block, len);
+		return 0; /* a longer one together with its attribute: xattrs.c */
+	}
 	rc = l->has_map ? check_blocks(l) : 0;
 	if (rc)
 		return rc;
@@ -81,8 +100,14 @@ int fsck_look_symlink(struct fsck_look *l)
 			   : xw_fail_nomem(&f->diag, "symbolic link");
 		len = rc ? 0 : text_len(l, block, bs);
 	}
-	if (rc == XW_ERR_NOMEM || (len && len == l->in.size))
-		return rc == XW_ERR_NOMEM ? rc : 0;
+	if (rc == XW_ERR_NOMEM)
+		return rc;
+	if (block && len && len < sizeof(l->in.block)) {
+		move_into_inode(l, block, len);
+		return 0;
+	}
+	if (len && len == l->in.size)
+		return 0;
 	if (!len) {
 		l->clear = FSCK_FOUND(f, SYMLINK, .ino = l->ino);
 	} else if (FSCK_FOUND(f, SYMLINK_SIZE, .ino = l->ino, .num = l->in.size, .num2 = len)) {
