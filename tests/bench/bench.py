@@ -48,10 +48,8 @@ def tool_env():
 
 
 def accept_dir():
-    for d in (os.environ.get("XW_ACCEPT"), os.path.join(SRC, "../shared/accept"), "/work/shared/accept"):
-        if d and os.path.exists(os.path.join(d, "gen_synth.py")):
-            return d
-    return None
+    d = os.environ.get("XW_ACCEPT")
+    return d if d and os.path.exists(os.path.join(d, "gen_synth.py")) else None
 
 
 # Inputs ----------------------------------------------------------------------------------------

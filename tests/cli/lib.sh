@@ -25,6 +25,11 @@ esac
 BIN=$(dirname "$MKFS")
 
 is_root() { [ "$(id -u)" = 0 ]; }
+# Programs of the tests' own, in Python: synth.py makes an archive, compare.py holds an image against one, damage.py damages one.
+KIT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../kit" && pwd) || exit 99
+# XW_ACCEPT=DIR: the acceptance programs, which are no part of this repository. CORPUS: its damaged images, or empty.
+CORPUS=
+[ ! -d "${XW_ACCEPT:-/nonexistent}/corpus-open" ] || CORPUS=$(cd "$XW_ACCEPT" && pwd)/corpus-open
 T=$(mktemp -d "${TMPDIR:-/tmp}/xw-test.XXXXXX") || exit 99
 # shellcheck source=/dev/null
 . "$(dirname "${BASH_SOURCE[0]}")/release.sh"

@@ -216,8 +216,7 @@ dd if=/dev/zero of=img bs=1k count=2 conv=notrunc status=none
 is "through a copy of the superblock" cmp want got
 
 # ---- the acceptance corpus ----
-corpus=${XW_ACCEPT:-/work/shared/accept}/corpus-open
-if [ -d "$corpus" ]; then
+if [ -n "$CORPUS" ]; then
 	while read -r d; do
 		# inodes of 0 bytes, which Linux refuses, and a value that its attribute says is shorter: these debugfs takes;
 		# one that e2fsck never ends with
@@ -228,8 +227,6 @@ if [ -d "$corpus" ]; then
 			printf '%s\n' "stats" "ls -l /" "ls -d /" "ls -c /" "lsdel" "ncheck 2 11 12 13"
 			for n in 2 7 8 11 12 13 14; do ask_node "<$n>"; done
 		)
-	done < <(printf '%s\n' "$corpus"/*/ | strided 4)
-else
-	skip "the healthy images of the corpus" "not here (XW_ACCEPT)"
+	done < <(printf '%s\n' "$CORPUS"/*/ | strided 4)
 fi
 done_testing

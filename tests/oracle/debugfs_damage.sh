@@ -1,16 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The reading verbs of xw-debugfs on damaged images: no crash, no endless loop, no unbounded memory, on each image of the
-# acceptance corpus and on images that corrupt.py damages. Best in a build with --enable-sanitize.
-# XW_SEEDS=N (default 12): seeds 1 to N of corrupt.py; "FIRST LAST": these. XW_ALL=1: every image of the corpus, not one in eight.
+# The reading verbs of xw-debugfs on damaged images: no crash, no endless loop, no unbounded memory, on images that damage.py
+# damages and, with XW_ACCEPT, on the acceptance corpus. Best in a build with --enable-sanitize.
+# XW_SEEDS=N (default 12): seeds 1 to N of damage.py; "FIRST LAST": these. XW_ALL=1: every image of the corpus, not one in eight.
 . "$(dirname "$0")/../cli/lib.sh"
 DBG=$BIN/xw-debugfs
 [ -x "$DBG" ] || skip_all "xw-debugfs is not built"
-accept=${XW_ACCEPT-}
-for d in "$XW_SRC/../shared/accept" /work/shared/accept; do
-	[ -n "$accept" ] || [ ! -e "$d/corrupt.py" ] || accept=$d
-done
-[ -e "${accept:-/nonexistent}/corrupt.py" ] || skip_all "the acceptance programs are not here (XW_ACCEPT)"
 for tool in python3 mke2fs debugfs; do
 	command -v $tool >/dev/null || skip_all "$tool is not installed"
 done
@@ -75,7 +70,7 @@ survives() {
 }
 
 i=0
-for d in "$accept"/corpus-open/*/; do
+for d in ${CORPUS:+"$CORPUS"/*/}; do
 	i=$((i + 1))
 	[ -n "${XW_ALL-}" ] || [ $((i % 8)) = 0 ] || continue
 	zcat "$d/image.gz" >img 2>/dev/null || continue
@@ -119,7 +114,7 @@ for seed in $(seq "$first" "$last"); do
 	fix=""
 	[ $((seed % 3)) = 0 ] || fix=--fix-csums
 	# shellcheck disable=SC2086
-	python3 "$accept/corrupt.py" base.$((seed % n)) img "$seed" $fix >log 2>&1 || continue
+	python3 "$KIT/damage.py" base.$((seed % n)) img "$seed" $fix >log 2>&1 || continue
 	survives img >why && continue
 	bad=$((bad + 1))
 	diag "seed $seed"

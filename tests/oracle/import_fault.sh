@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # xw-import of 200 files into stock images with 1 KiB blocks, ended, torn and failed at its steps: what an xw tool finds then
 # is what was there or what should be, stock e2fsck has nothing to say about it, and where it is what was there, the same
-# import does it after all. What should be is judged by verify_image.py where it and loop mounts are there.
+# import does it after all. The new state is compared with a tar where loop mounts are possible.
 #
 # XW_ALL_K=1: every step, and not a sample of them. XW_STRIDE=N: an N-th of the sample.
 . "$(dirname "$0")/../cli/lib.sh"
@@ -13,12 +13,8 @@ for c in mke2fs e2fsck tar; do
 done
 nm -D "$XW_BUILD/.libs/libextwright.so" 2>/dev/null | grep -q __asan_init && skip_all "a sanitizer wants to be loaded first"
 export SOURCE_DATE_EPOCH=1700000000
-accept=${XW_ACCEPT-}
-for d in "$XW_SRC/../shared/accept" /work/shared/accept; do
-	[ -n "$accept" ] || [ ! -e "$d/verify_image.py" ] || accept=$d
-done
 verify=
-[ ! -e "${accept:-/nonexistent}/verify_image.py" ] || ! command -v python3 >/dev/null || ! can_loop || verify=$accept/verify_image.py
+! command -v python3 >/dev/null || ! can_loop || verify=$KIT/compare.py
 quiet_fsck() { fsck_quiet fsck.out "$@"; }
 
 # What is there, and 200 files for it: new ones, others in the place of old ones, attributes, links, whiteouts.

@@ -1,13 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# xw-import into damaged images: XW_SEEDS=N runs seeds 1 to N of corrupt.py (XW_CORRUPT says where it is) over each
+# xw-import into damaged images: XW_SEEDS=N (default 3) runs seeds 1 to N of damage.py over each
 # kind of image below, every second one with its checksums made right again. To be run on a build with
 # --enable-sanitize; fuzz_update is the part of it that always runs. Each run ends within 20 seconds: imported, or
 # refused in one line with every block that was in use as it was.
 . "$(dirname "$0")/../cli/lib.sh"
-: "${XW_SEEDS:=0}" "${XW_CORRUPT:=/work/shared/accept/corrupt.py}"
-[ "$XW_SEEDS" -gt 0 ] || skip_all "XW_SEEDS is not set"
-[ -r "$XW_CORRUPT" ] || skip_all "$XW_CORRUPT is not here"
+: "${XW_SEEDS:=$((${XW_STRIDE:-1} > 1 ? 1 : 3))}"
 for tool in python3 dumpe2fs mke2fs; do command -v $tool >/dev/null || skip_all "needs $tool"; done
 export ASAN_OPTIONS=exitcode=99:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:exitcode=98
 
@@ -56,7 +54,7 @@ END
 try_seed() { # IMAGE SEED
 	local fix=() rc
 	[ $(($2 % 2)) = 1 ] || fix=(--fix-csums)
-	python3 "$XW_CORRUPT" "$1" hurt "$2" "${fix[@]}" >how || return 0
+	python3 "$KIT/damage.py" "$1" hurt "$2" "${fix[@]}" >how || return 0
 	cp hurt before
 	timeout -s KILL 20 "$IMPORT" -q hurt two.tar >said 2>&1
 	rc=$?

@@ -422,7 +422,10 @@ int main(int argc, char **argv)
 	mkdir(mnt_path, 0755);
 	make_source();
 	mounts = can_mount();
-	printf("1..%zu\n", XW_ARRAY_SIZE(cases) + 1);
+	snprintf(corpus, sizeof(corpus), "%s/corpus-open", accept ? accept : "");
+	if (!accept || access(corpus, R_OK))
+		*corpus = 0;
+	printf("1..%zu\n", XW_ARRAY_SIZE(cases) + !!*corpus);
 	for (c = 0; c < XW_ARRAY_SIZE(cases); c++) {
 		if (cases[c].by_kernel)
 			add_large_xattrs();
@@ -432,10 +435,7 @@ int main(int argc, char **argv)
 			printf("%s %zu - %s\n", run_case(c) ? "ok" : "not ok", c + 1,
 			       cases[c].label);
 	}
-	snprintf(corpus, sizeof(corpus), "%s/corpus-open", accept ? accept : "/work/shared/accept");
-	if (access(corpus, R_OK))
-		printf("ok %zu - damaged images # SKIP no corpus at %s\n", c + 1, corpus);
-	else
+	if (*corpus)
 		printf("%s %zu - damaged images\n", walk_corpus(corpus) ? "ok" : "not ok", c + 1);
 	sh("rm -rf %s", workdir);
 	return 0;

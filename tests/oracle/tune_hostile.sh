@@ -1,13 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# xw-tune on damaged images: XW_SEEDS=N runs seeds 1 to N of corrupt.py (XW_CORRUPT says where it is) over each kind of
+# xw-tune on damaged images: XW_SEEDS=N (default 3) runs seeds 1 to N of damage.py over each kind of
 # image below, every second one with its checksums made right again, and tries each change in turn. To be run on a build
 # with --enable-sanitize. Each run ends within 20 seconds: done, or refused in one line and the image as it was.
 . "$(dirname "$0")/../cli/lib.sh"
 TUNE=${XW_TUNE:-$BIN/xw-tune}
-: "${XW_SEEDS:=0}" "${XW_CORRUPT:=/work/shared/accept/corrupt.py}"
-[ "$XW_SEEDS" -gt 0 ] || skip_all "XW_SEEDS is not set"
-[ -r "$XW_CORRUPT" ] || skip_all "$XW_CORRUPT is not here"
+: "${XW_SEEDS:=$((${XW_STRIDE:-1} > 1 ? 1 : 3))}"
 for tool in python3 mke2fs; do command -v $tool >/dev/null || skip_all "needs $tool"; done
 export ASAN_OPTIONS=exitcode=99:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:exitcode=98
 
@@ -34,7 +32,7 @@ try_change() { # CHANGE
 try_seed() { # IMAGE SEED
 	local fix=() change
 	[ $(($2 % 2)) = 1 ] || fix=(--fix-csums)
-	python3 "$XW_CORRUPT" "$1" hurt "$2" "${fix[@]}" >how || return 0
+	python3 "$KIT/damage.py" "$1" hurt "$2" "${fix[@]}" >how || return 0
 	try_change "${changes[$2 % ${#changes[@]}]}" && try_change "${changes[$2 / 3 % ${#changes[@]}]}"
 }
 
