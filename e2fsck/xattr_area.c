@@ -84,8 +84,10 @@ static int check_ea(struct fsck *f, struct fsck_xattr_area *a, const struct xw_x
 		rc = set_flag(f, e->value_inum);
 	if (rc || *drop)
 		return rc;
-	a->n_ea++;
-	a->ea_blocks += xw_div_up(e->value_size, cluster) << ratio;
+	if (!old) { /* Lustre charges nobody */
+		a->n_ea++;
+		a->ea_blocks += xw_div_up(e->value_size, cluster) << ratio;
+	}
 	if (verdict == BAD_INODE)
 		return 0;
 	slot = fsck_ea_slot(f, e->value_inum);

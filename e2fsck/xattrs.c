@@ -116,6 +116,21 @@ static int write_block(struct fsck *f, xw_blk blk, uint8_t *p)
 	return fsck_write(f, blk, 1, p);
 }
 
+/*
+ * A valid attribute block in a filesystem without the feature: stock tools clear the reference, but
+ * then attributes are lost that the feature bit alone keeps.
+ */
+static int check_feature(struct fsck *f, xw_ino ino, xw_blk blk)
+{
+	struct xw_super *sb = &f->img->sb;
+
+	if (sb->feature_compat & XW_COMPAT_EXT_ATTR ||
+	    !FSCK_FOUND(f, XATTR_NO_FEATURE, .ino = ino, .blk = blk))
+		return 0;
+	sb->feature_compat |= XW_COMPAT_EXT_ATTR;
+	return fsck_super_write(f);
+}
+
 /* A block that nobody referred to so far: its contents, and what they say, into *slot. */
 static int look_at_block(struct fsck *f, xw_ino ino, const struct xw_inode *in,
 			 struct fsck_xattr_block *slot)
@@ -137,6 +152,9 @@ static int look_at_block(struct fsck *f, xw_ino ino, const struct xw_inode *in,
 		xw_diag_clear(&f->diag);
 		return 0;
 	}
+	rc = check_feature(f, ino, slot->blk);
+	if (rc)
+		return rc;
 	slot->stored = h.refcount;
 	csum = xw_super_has_csum(&f->img->sb) &&
 	       xw_xattr_block_verify(a.p, bs, f->img->csum_seed, slot->blk);

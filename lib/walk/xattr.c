@@ -20,11 +20,12 @@ static void begin(struct xw_walk_xattr *it, const void *area, size_t size, size_
 	struct xw_xattr_entry e;
 	size_t next;
 
-	*it = (struct xw_walk_xattr){.area = area,
-				     .size = XW_MIN(size, (size_t)XW_WALK_XATTR_MAX),
-				     .base = base,
-				     .off = first,
-				     .block = block};
+	it->area = area;
+	it->size = XW_MIN(size, (size_t)XW_WALK_XATTR_MAX);
+	it->base = base;
+	it->off = first;
+	it->block = block;
+	memset(it->taken, 0, (it->size + 31) / 32);
 	it->entries_end = first;
 	while (!xw_xattr_entry_peek(area, it->size, it->entries_end, &e, &next) && next)
 		it->entries_end = next;
