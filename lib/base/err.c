@@ -128,6 +128,14 @@ int xw_fail_errno(struct xw_diag *d, int code, int err, const char *fmt, ...)
 	return publish(d, code);
 }
 
+void xw_fail_add(struct xw_diag *d, const char *text)
+{
+	const size_t len = d ? strlen(d->text) : 0;
+
+	if (d && d->code && len + 4 < sizeof(d->text))
+		copy_clean(d->text + len, sizeof(d->text) - len, text);
+}
+
 int xw_fail_nomem(struct xw_diag *d, const char *what)
 {
 	return xw_fail(d, XW_ERR_NOMEM, "out of memory for %s", what);

@@ -69,6 +69,9 @@ int xw_fail(struct xw_diag *d, int code, const char *fmt, ...)
 int xw_fail_errno(struct xw_diag *d, int code, int err, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* Append to the line of a failure, which nobody else may be writing: what it means. */
+void xw_fail_add(struct xw_diag *d, const char *text);
+
 /* xw_fail(d, XW_ERR_NOMEM, ...) with a standard line naming what was being allocated. */
 int xw_fail_nomem(struct xw_diag *d, const char *what);
 

@@ -18,6 +18,8 @@ struct xw_change {
 	struct xw_diag *diag;
 	struct xw_guard *guard; /* borrowed; NULL: nobody asks whether others changed the image */
 	bool foreign; /* somebody did: leave it alone */
+	bool half; /* it was written in part, and a line of the log says who finishes that */
+	bool done; /* the base has the new state, and nothing is left to do there */
 	uint32_t block_size;
 	uint64_t super_blk;
 	uint64_t old_size, new_size; /* bytes of the device */

@@ -155,8 +155,10 @@ static int finish_redo(struct xw_change *c, struct xw_redo_store *store)
 		       "%s: the change is complete in %s; the next xw tool that opens the image "
 		       "finishes it",
 		       c->base->name, store->name);
+		c->half = true;
 		return rc;
 	}
+	c->done = true;
 	return store->ops->remove(store);
 }
 
@@ -253,6 +255,23 @@ static int check_end(const struct xw_change *c)
 								   : XW_MIN(last, c->new_size));
 }
 
+/* The line of a failure says what the image is now. */
+static void tell_state(const struct xw_change *c, int rc, bool undecided)
+{
+	const char *text = c->diag ? c->diag->text : "";
+
+	if (!c->diag || c->foreign || c->half ||
+	    (rc != XW_ERR_IO && rc != XW_ERR_HOSTFULL && rc != XW_ERR_NOMEM))
+		return;
+	if (c->done)
+		xw_fail_add(c->diag, "; the change is complete in the image");
+	else if (undecided)
+		xw_fail_add(c->diag, "; the image has the old state or the new one, which the next "
+				     "xw tool that opens it finds out");
+	else if (!strstr(text, "unchanged") && !strstr(text, "nothing was committed"))
+		xw_fail_add(c->diag, "; the image is unchanged");
+}
+
 /* What was reserved behind the end of the image is nobody's. */
 static void drop_reserve(struct xw_change *c)
 {
@@ -300,6 +319,8 @@ int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct 
 		info->undecided = false;
 	else if (!info->undecided && !opts->dry_run && !c.foreign)
 		drop_reserve(&c);
+	if (rc && !opts->dry_run)
+		tell_state(&c, rc, info->undecided);
 	xw_change_free(&c);
 	if (!rc && !opts->dry_run)
 		xw_overlay_discard(overlay);
