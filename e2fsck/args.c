@@ -22,7 +22,7 @@ static const struct cli_row rows[] = {
 	{'a', no_argument, "-a", CLI_OURS, NULL},
 	{'b', required_argument, "-b", CLI_OURS, NULL},
 	{'B', required_argument, "-B", CLI_OURS, NULL},
-	{'c', no_argument, "-c", CLI_OURS, NULL},
+	{'c', no_argument, "-c", CLI_REFUSED, "searching for bad blocks"},
 	{'C', required_argument, "-C", CLI_OURS, NULL},
 	{'d', no_argument, "-d", CLI_OURS, NULL},
 	{'D', no_argument, "-D", CLI_OURS, NULL},
@@ -30,9 +30,9 @@ static const struct cli_row rows[] = {
 	{'f', no_argument, "-f", CLI_OURS, NULL},
 	{'F', no_argument, "-F", CLI_OURS, NULL},
 	{'j', required_argument, "-j", CLI_OURS, NULL},
-	{'k', no_argument, "-k", CLI_OURS, NULL},
-	{'l', required_argument, "-l", CLI_OURS, NULL},
-	{'L', required_argument, "-L", CLI_OURS, NULL},
+	{'k', no_argument, "-k", CLI_REFUSED, "keeping the list of bad blocks"},
+	{'l', required_argument, "-l", CLI_REFUSED, "adding to the list of bad blocks"},
+	{'L', required_argument, "-L", CLI_REFUSED, "setting the list of bad blocks"},
 	{'n', no_argument, "-n", CLI_OURS, NULL},
 	{'p', no_argument, "-p", CLI_OURS, NULL},
 	{'r', no_argument, "-r", CLI_OURS, NULL},
@@ -60,15 +60,10 @@ static void print_help(FILE *out)
 	      "  -v                   print statistics, and findings that follow from repairs\n"
 	      "  -t                   print times; -tt: of each pass\n"
 	      "  -b BLOCK             superblock to use; -B SIZE: block size to look for it\n"
-	      "  -c                   read every block, and list bad ones as in use\n"
-	      "  -l FILE              -L FILE: add, set the list of bad blocks; -k: keep it\n"
 	      "  -C FD                write progress to FD; 0: draw a bar\n"
 	      "  -D                   optimize directories\n"
-	      "  -E LIST              journal_only, fragcheck, [no]discard, ea_ver=1|2, "
-	      "fixes_only,\n"
-	      "                       [no_]optimize_extents, bmap2extent, check_encoding,\n"
-	      "                       unshare_blocks, share_xattrs, itree=build|drop, "
-	      "offset=BYTES,\n"
+	      "  -E LIST              journal_only, fixes_only, share_xattrs, itree=build|drop,\n"
+	      "                       offset=BYTES, nodiscard, ea_ver=2, no_optimize_extents,\n"
 	      "                       [no_]inode_count_fullmap, readahead_kb=KIB\n"
 	      "  -F                   drop caches of IMAGE first\n"
 	      "  -j DEVICE            external journal\n"
@@ -145,8 +140,6 @@ static int set_jobs(struct fsck_opts *o, const char *value)
 static bool set_flag(struct fsck_opts *o, int key)
 {
 	switch (key) {
-	case 'c':
-		return o->check_bad = true;
 	case 'd':
 		return o->debug = true;
 	case 'D':
@@ -155,8 +148,6 @@ static bool set_flag(struct fsck_opts *o, int key)
 		return o->force = true;
 	case 'F':
 		return o->flush = true;
-	case 'k':
-		return o->keep_bad = true;
 	case 'r':
 		return true;
 	case 't':
@@ -186,12 +177,6 @@ static int set_value(struct fsck_opts *o, int key, const char *value)
 		return fsck_args_extended(o, value);
 	case 'j':
 		o->journal = value;
-		return 0;
-	case 'l':
-		o->bad_add = value;
-		return 0;
-	case 'L':
-		o->bad_set = value;
 		return 0;
 	case 'z':
 		o->undo_file = value;
@@ -274,21 +259,14 @@ static int settle_undo(struct fsck_args *args)
 /* Options that contradict each other. */
 static int judge(const struct fsck_opts *o)
 {
-	const char *with_n = NULL;
+	const char *with = NULL;
 
 	if (o->mode == FSCK_NO && o->optimize_dirs)
-		with_n = "-D";
-	else if (o->mode == FSCK_NO && o->check_bad)
-		with_n = "-c";
-	else if (o->mode == FSCK_NO && (o->bad_add || o->bad_set))
-		with_n = o->bad_add ? "-l" : "-L";
-	if (with_n) {
-		cli_error("options -n and %s are incompatible", with_n);
-		return FSCK_EXIT_USAGE;
-	}
-	if (o->fixes_only && (o->optimize_dirs || o->bmap2extent)) {
-		cli_error("options %s and -E fixes_only are incompatible",
-			  o->optimize_dirs ? "-D" : "-E bmap2extent");
+		with = "-n";
+	else if (o->fixes_only && o->optimize_dirs)
+		with = "-E fixes_only";
+	if (with) {
+		cli_error("options %s and -D are incompatible", with);
 		return FSCK_EXIT_USAGE;
 	}
 	if (o->json && o->mode == FSCK_ASK) {
@@ -335,8 +313,7 @@ int fsck_args_parse(struct fsck_args *args, int argc, char **argv)
 	o->json = args->line.json;
 	o->quiet = args->line.quiet;
 	o->verbose = args->line.verbose;
-	if (o->unshare_blocks || o->share_xattrs || o->itree != FSCK_ITREE_KEEP || o->check_bad ||
-	    o->bad_add || o->bad_set)
+	if (o->share_xattrs || o->itree != FSCK_ITREE_KEEP)
 		o->force = true;
 	status = judge(o);
 	if (status < 0)

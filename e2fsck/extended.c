@@ -13,18 +13,6 @@
 
 typedef int extended_setter(struct fsck_opts *o, const char *value);
 
-static int set_ea_ver(struct fsck_opts *o, const char *value)
-{
-	uint64_t n;
-
-	if (!value || xw_parse_u64(value, &n) || n < 1 || n > 2) {
-		cli_error("-E ea_ver=%s: must be 1 or 2", value ? value : "");
-		return FSCK_EXIT_USAGE;
-	}
-	o->ea_ver = (int)n;
-	return 0;
-}
-
 static int set_offset(struct fsck_opts *o, const char *value)
 {
 	if (value && !xw_parse_u64(value, &o->offset))
@@ -57,35 +45,52 @@ static int set_readahead(struct fsck_opts *o, const char *value)
 	return FSCK_EXIT_USAGE;
 }
 
-#define FLAG(word, member, to)                                                                     \
+/* Attributes are always written as version 2. */
+static int set_ea_ver(struct fsck_opts *o, const char *value)
+{
+	(void)o;
+	if (value && !strcmp(value, "2"))
+		return 0;
+	cli_error("-E ea_ver=%s: only 2 is supported", value ? value : "");
+	return FSCK_EXIT_USAGE;
+}
+
+/* What is so anyway. */
+static int set_nothing(struct fsck_opts *o, const char *value)
+{
+	(void)o;
+	(void)value;
+	return 0;
+}
+
+#define FLAG(word, member)                                                                         \
 	{                                                                                          \
-		word, offsetof(struct fsck_opts, member), to, NULL                                 \
+		word, offsetof(struct fsck_opts, member), NULL                                     \
 	}
 static const struct extended {
 	const char *word;
 	size_t flag; /* where in struct fsck_opts, when there is no setter */
-	bool to;
 	extended_setter *set;
 } words[] = {
-	FLAG("bmap2extent", bmap2extent, true),
-	FLAG("check_encoding", check_encoding, true),
-	FLAG("discard", discard, true),
-	FLAG("nodiscard", discard, false),
-	FLAG("fixes_only", fixes_only, true),
-	FLAG("fragcheck", fragcheck, true),
-	FLAG("inode_count_fullmap", inode_count_fullmap, true),
-	FLAG("no_inode_count_fullmap", inode_count_fullmap, false),
-	FLAG("journal_only", journal_only, true),
-	FLAG("no_optimize_extents", no_optimize_extents, true),
-	FLAG("optimize_extents", no_optimize_extents, false),
-	FLAG("share_xattrs", share_xattrs, true),
-	FLAG("unshare_blocks", unshare_blocks, true),
-	{"ea_ver", 0, true, set_ea_ver},
-	{"itree", 0, true, set_itree},
-	{"offset", 0, true, set_offset},
-	{"readahead_kb", 0, true, set_readahead},
+	FLAG("fixes_only", fixes_only),
+	FLAG("journal_only", journal_only),
+	FLAG("share_xattrs", share_xattrs),
+	{"ea_ver", 0, set_ea_ver},
+	{"inode_count_fullmap", 0, set_nothing},
+	{"itree", 0, set_itree},
+	{"no_inode_count_fullmap", 0, set_nothing},
+	{"no_optimize_extents", 0, set_nothing},
+	{"nodiscard", 0, set_nothing},
+	{"offset", 0, set_offset},
+	{"readahead_kb", 0, set_readahead},
 };
 #undef FLAG
+
+/* Those of e2fsck(8) that this version does not carry out. */
+static const char *const refused[] = {
+	"bmap2extent", "check_encoding",   "discard",
+	"fragcheck",   "optimize_extents", "unshare_blocks",
+};
 
 static int set_one(struct fsck_opts *o, char *word)
 {
@@ -104,14 +109,19 @@ static int set_one(struct fsck_opts *o, char *word)
 			cli_error("-E %s takes no value", word);
 			return FSCK_EXIT_USAGE;
 		}
-		*(bool *)((char *)o + e->flag) = e->to;
+		*(bool *)((char *)o + e->flag) = true;
 		return 0;
 	}
+	for (size_t i = 0; i < XW_ARRAY_SIZE(refused); i++) {
+		if (!strcmp(refused[i], word)) {
+			cli_error("option -E %s is not supported by this version", word);
+			return FSCK_EXIT_USAGE;
+		}
+	}
 	cli_error("unknown extended option '%s'", word);
-	cli_hint("known are bmap2extent, check_encoding, [no]discard, ea_ver=1|2, fixes_only, "
-		 "fragcheck, [no_]inode_count_fullmap, itree=build|drop, journal_only, "
-		 "offset=BYTES, [no_]optimize_extents, readahead_kb=KIB, share_xattrs, "
-		 "unshare_blocks");
+	cli_hint("known are ea_ver=2, fixes_only, [no_]inode_count_fullmap, itree=build|drop, "
+		 "journal_only, no_optimize_extents, nodiscard, offset=BYTES, readahead_kb=KIB, "
+		 "share_xattrs");
 	return FSCK_EXIT_USAGE;
 }
 

@@ -19,9 +19,6 @@ struct fsck_opts {
 	unsigned times; /* -t; 2: by pass */
 	bool json, quiet;
 	bool optimize_dirs; /* -D */
-	bool keep_bad; /* -k */
-	bool check_bad; /* -c: read every block */
-	const char *bad_add, *bad_set; /* -l, -L: a file of block numbers */
 	uint64_t backup; /* -b: block of the superblock to use, 0: the primary */
 	uint32_t block_size; /* -B; 0: as the superblock says */
 	const char *journal; /* -j: the external journal */
@@ -32,9 +29,7 @@ struct fsck_opts {
 	uint64_t offset; /* bytes; where in the file the image begins */
 	int64_t now; /* seconds since 1970 */
 	/* -E */
-	bool discard, fragcheck, journal_only, share_xattrs, unshare_blocks, fixes_only;
-	bool no_optimize_extents, inode_count_fullmap, bmap2extent, check_encoding;
-	int ea_ver; /* 0: as it is */
+	bool journal_only, share_xattrs, fixes_only;
 	enum fsck_itree_want itree;
 };
 

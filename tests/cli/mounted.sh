@@ -23,6 +23,11 @@ refused() {
 	T_TOOL=xw-tune
 	run_tool "$BIN/xw-tune" /dev/null -L foo "$1"
 	fails 1 "$1: in use by /dev/loop" "$2: xw-tune"
+	T_TOOL=xw-fsck
+	run_tool "$BIN/xw-fsck" /dev/null -fy "$1"
+	fails 8 "$1: in use by /dev/loop" "$2: xw-fsck"
+	run_tool "$BIN/xw-fsck" /dev/null -fn "$1"
+	is "$2: xw-fsck -n warns" grep -q "$1 is in use by /dev/loop" .err
 	run_tool "$BIN/xw-debugfs" /dev/null -w -R 'mkdir x' "$1"
 	is "$2: xw-debugfs -w" grep -q "$1: in use by /dev/loop" .err
 	equal "  nothing was written" "$(sha256sum <"$1")" "$sum"
