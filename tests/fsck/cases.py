@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The cases: what is damaged in which image, what is found, and what may be lost. run.py says what is demanded."""
-from image import (COMPAT_HAS_JOURNAL, FL_EXTENTS, FL_INDEX, FL_INLINE, INCOMPAT_RECOVER, SUPER)
+from image import (COMPAT_HAS_JOURNAL, FL_EXTENTS, FL_INDEX, FL_INLINE, FL_ITREE, INCOMPAT_RECOVER, SUPER)
 
 BASES = {
     "ext4": ["-t", "ext4"],
@@ -84,7 +84,7 @@ def default_hash(i):
     i.set_sb("def_hash_version", 77)
 
 
-@case("superblock-quota-inode", base="quota", todo="inode 3 keeps its contents")
+@case("superblock-quota-inode", base="quota")
 def quota_inode(i):
     i.set_sb("usr_quota_inum", 5000)
 
@@ -820,8 +820,8 @@ def error_in_the_journal(i):
     i.put(i.block(i.blocks(8)[0]) + 0x20, 4, bytes([0, 0, 0, 5]))
 
 
-@case("orphan-present", base="orphan", todo="taken for orphans")
-def orphans_in_no_orphan_file(i):
+@case("orphan-present")
+def orphans_without_an_orphan_file(i):
     i.set_sb("feature_ro_compat", i.sb("feature_ro_compat") | 0x10000)
 
 
@@ -856,15 +856,15 @@ def quota_file_of_zeros(i):
     i.zap(i.blocks(i.sb("usr_quota_inum"))[0])
 
 
-@case("itree-feature", base="itree", todo="nodes count as unused blocks")
+@case("itree-feature", base="itree")
 def itrees_without_the_feature(i):
     i.set_sb("feature_ro_compat", i.sb("feature_ro_compat") & ~0x40000000)
 
 
-@case("itree-flag", base="itree", todo="the flag is passed over")
+@case("itree-flag", base="itree")
 def itree_of_a_small_directory(i):
     ino = i.lookup("sub")
-    i.set_inode(ino, "flags", i.inode(ino, "flags") | 0x80000000)
+    i.set_inode(ino, "flags", i.inode(ino, "flags") | FL_ITREE)
 
 
 @case("itree-blocks", base="itree")
@@ -897,3 +897,50 @@ def mode_of_the_journal(i):
 @case("block-wrap", lost=["file"])
 def extent_beyond_the_largest_file(i):
     i.iblock(i.lookup("file"), 12, 4, 0xFFFFFFF8)
+
+
+@case("itree-root", base="itree")
+def root_of_an_itree_beyond_the_end(i):
+    i.put(i.itree_slot(i.lookup("many")), 8, 0x7FFFFFFF)
+
+
+@case("itree-csum", base="itree")
+def checksum_of_an_itree_node(i):
+    i.put(i.block(i.itree_root(i.lookup("many")) + 1) - 4, 4, 0x12345678)
+
+
+@case("itree-node", base="itree")
+def itree_node_of_zeros(i):
+    i.zap(i.itree_root(i.lookup("many")))
+
+
+@case("resize-inode-stray")
+def resize_inode_without_the_feature(i):
+    i.set_sb("feature_compat", i.sb("feature_compat") & ~0x10)
+
+
+@case("last-group-uninit")
+def last_group_uninitialized(i):
+    i.set_gd(i.groups - 1, "flags", i.gd(i.groups - 1, "flags") | 2)
+
+
+@case("pending-change-lost")
+def change_without_its_redo_file(i):
+    i.put(SUPER + 0x3F0, 8, 0x1122334455667788)
+    i.set_sb("feature_incompat", i.sb("feature_incompat") | 0x40000000)
+
+
+@case("journal-has-data", base="ext3")
+def journal_that_is_not_empty(i):
+    i.put(i.block(i.blocks(8)[0]) + 0x1C, 4, bytes([0, 0, 0, 1]))
+
+
+@case("xattr-overlap", base=["ext4", "ext2"])
+def two_attributes_of_one_value(i):
+    first = i.block(i.xattr_block(i.lookup("attrs"))) + 32
+    entry_field(i, 20 + 2, 2, i.get(first + 2, 2))
+
+
+@case("xattr-name", base=["ext4", "ext2"])
+def attribute_without_a_name(i):
+    entry_field(i, 0, 1, 0)

@@ -32,7 +32,7 @@ GROUP = {
     "free_inodes": (14, 2), "used_dirs": (16, 2), "flags": (18, 2), "block_bitmap_csum": (24, 2),
     "inode_bitmap_csum": (26, 2), "itable_unused": (28, 2), "checksum": (30, 2),
 }
-FL_INDEX, FL_EXTENTS, FL_INLINE, FL_ITREE = 0x1000, 0x80000, 0x10000000, 0x80000000
+FL_INDEX, FL_EXTENTS, FL_INLINE, FL_ITREE = 0x1000, 0x80000, 0x10000000, 0x08000000
 RO_METADATA_CSUM, RO_GDT_CSUM = 0x400, 0x10
 COMPAT_HAS_JOURNAL, INCOMPAT_RECOVER, INCOMPAT_64BIT, INCOMPAT_CSUM_SEED = 4, 4, 0x80, 0x2000
 
@@ -286,3 +286,10 @@ class Image:
             raw = bytearray(self.b[self.block(blk):self.block(blk + 1)])
             raw[16:20] = bytes(4)
             self.put(self.block(blk) + 16, 4, crc32c(crc32c(self.seed, struct.pack("<Q", blk)), raw))
+
+    # itrees: the last slot of the index's root names the root of the tree; see itree(5)
+    def itree_slot(self, ino):
+        return self.block(self.blocks(ino)[0] + 1) - (16 if self.csum else 8)
+
+    def itree_root(self, ino):
+        return self.get(self.itree_slot(ino), 8)
