@@ -57,8 +57,21 @@ struct xw_age_counts {
 	uint64_t steps;
 };
 
+#define XW_AGE_ROWS 32
+
+/* A distribution that was asked for beside what the files have in the end; shares in 1/10000. */
+struct xw_age_shares {
+	size_t n; /* rows; 0: the profile has no such distribution */
+	struct {
+		uint64_t value; /* up to this */
+		uint32_t asked, achieved;
+	} row[XW_AGE_ROWS];
+};
+
 struct xw_age_result {
 	struct xw_age_counts total; /* since the aging began */
+	/* By bytes, by depth, by thousandths of the oldest file's age. */
+	struct xw_age_shares sizes, depths, ages;
 	uint64_t resumed; /* operations that an earlier run had done */
 	enum xw_age_reason reason;
 	struct xw_space_stats space; /* of this run's allocations */

@@ -26,8 +26,8 @@
 struct file {
 	uint64_t id; /* as many files were created before it */
 	uint32_t blocks;
-	uint16_t depth; /* row */
-	uint16_t live;
+	uint16_t depth, size; /* rows */
+	bool live;
 	uint32_t dir; /* of the directories at its depth */
 };
 
@@ -157,7 +157,7 @@ static int create(struct geriatrix *g, struct xw_age_op *op)
 {
 	const struct xw_age_table *sizes = &g->t.sizes, *depths = &g->t.depths;
 	const size_t s = xw_age_table_pick(sizes, xw_age_below(&g->rng, sizes->weight));
-	struct file f = {.id = g->created++, .live = 1};
+	struct file f = {.id = g->created++, .size = (uint16_t)s, .live = true};
 	const uint64_t low = s ? sizes->a.v[s - 1].value + 1 : sizes->a.v[s].value / 2;
 	uint64_t bytes = xw_age_log_uniform(&g->rng, low, sizes->a.v[s].value);
 
@@ -178,21 +178,27 @@ static int create(struct geriatrix *g, struct xw_age_op *op)
 	return 1;
 }
 
+/* Live files older than those of age class i; end: those older than the class before. */
+static uint64_t older_than(const struct geriatrix *g, size_t i, uint64_t end)
+{
+	const struct xw_age_table *t = &g->t.ages;
+	const double age = (double)t->a.v[i].value / (double)t->a.v[t->a.n - 1].value;
+	const uint64_t birth = g->created - (uint64_t)(age * (double)g->created);
+
+	return i + 1 < t->a.n ? XW_MIN(live_below(g, born_from(g, birth)), end) : 0;
+}
+
 /* Live files 0 .. *from - 1 are older than the class with the most files too many, of *n files. */
 static void pick_class(const struct geriatrix *g, uint64_t *from, uint64_t *n)
 {
 	const struct xw_age_table *t = &g->t.ages;
-	const uint64_t oldest = t->a.v[t->a.n - 1].value;
 	uint64_t end = g->live;
 	double most = -2;
 
 	*from = 0;
 	*n = g->live;
 	for (size_t i = 0; i < t->a.n; i++) {
-		const double age = (double)t->a.v[i].value / (double)oldest;
-		const uint64_t birth = g->created - (uint64_t)(age * (double)g->created);
-		const uint64_t start = i + 1 < t->a.n ? live_below(g, born_from(g, birth)) : 0;
-		const uint64_t here = end > start ? end - start : 0;
+		const uint64_t start = older_than(g, i, end), here = end - start;
 		const double extra = (double)here / (double)g->live -
 				     (double)t->a.v[i].weight / (double)t->weight;
 
@@ -201,7 +207,7 @@ static void pick_class(const struct geriatrix *g, uint64_t *from, uint64_t *n)
 			*from = start;
 			*n = here;
 		}
-		end = XW_MIN(end, start);
+		end = start;
 	}
 }
 
@@ -214,13 +220,53 @@ static int delete (struct geriatrix *g, struct xw_age_op *op)
 	pick_class(g, &from, &n);
 	at = nth_live(g, from + xw_age_below(&g->rng, n));
 	f = &g->files.v[at];
-	f->live = 0;
+	f->live = false;
 	count(g, at, -1);
 	g->live--;
 	g->used -= f->blocks;
 	print_path(g, f);
 	*op = (struct xw_age_op){.what = XW_AGE_DELETE, .path = g->path};
 	return 1;
+}
+
+/* ---- what became of the distributions ---- */
+
+static void ask(const struct xw_age_table *t, uint64_t unit, struct xw_age_shares *s)
+{
+	s->n = XW_MIN(t->a.n, XW_AGE_ROWS);
+	for (size_t i = 0; i < s->n; i++) {
+		s->row[i].value = t->a.v[i].value * XW_MAX(unit, 1) /
+				  (unit ? XW_MAX(t->a.v[t->a.n - 1].value, 1) : 1);
+		s->row[i].asked = (uint32_t)((uint64_t)t->a.v[i].weight * XW_AGE_ONE / t->weight);
+	}
+}
+
+static void geriatrix_shares(const void *state, struct xw_age_result *res)
+{
+	const struct geriatrix *g = state;
+	uint64_t sizes[XW_AGE_ROWS] = {0}, depths[XW_AGE_ROWS] = {0}, end = g->live;
+
+	ask(&g->t.sizes, 0, &res->sizes);
+	ask(&g->t.depths, 0, &res->depths);
+	ask(&g->t.ages, 1000, &res->ages);
+	for (size_t i = 0; i < g->files.n; i++) {
+		const struct file *f = &g->files.v[i];
+
+		if (f->live && f->size < XW_AGE_ROWS)
+			sizes[f->size]++;
+		if (f->live && f->depth < XW_AGE_ROWS)
+			depths[f->depth]++;
+	}
+	for (size_t i = 0; i < XW_AGE_ROWS && g->live; i++) {
+		res->sizes.row[i].achieved = (uint32_t)(sizes[i] * XW_AGE_ONE / g->live);
+		res->depths.row[i].achieved = (uint32_t)(depths[i] * XW_AGE_ONE / g->live);
+	}
+	for (size_t i = 0; i < res->ages.n && g->live; i++) {
+		const uint64_t start = older_than(g, i, end);
+
+		res->ages.row[i].achieved = (uint32_t)((end - start) * XW_AGE_ONE / g->live);
+		end = start;
+	}
 }
 
 static int geriatrix_next(void *state, struct xw_age_op *op)
@@ -248,7 +294,7 @@ int xw_age_geriatrix(const struct xw_age_opts *o, const struct xw_age_base *base
 	struct geriatrix *g = calloc(1, sizeof(*g));
 	int ret = g ? xw_age_tables_load(o, diag, &g->t) : xw_fail_nomem(diag, "files");
 
-	*src = (struct xw_age_source){g, geriatrix_next, geriatrix_close};
+	*src = (struct xw_age_source){g, geriatrix_next, geriatrix_shares, geriatrix_close};
 	if (!ret && want <= before + base->blocks / 100)
 		ret = xw_fail(diag, XW_ERR_USAGE,
 			      "--util: the image is as full already, before it is aged");

@@ -277,6 +277,6 @@ int xw_age_git(const struct xw_age_opts *o, struct xw_diag *diag, struct xw_age_
 		return xw_fail_errno(diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
 				     "%s", o->trace);
 	}
-	*src = (struct xw_age_source){g, git_next, git_close};
+	*src = (struct xw_age_source){g, git_next, NULL, git_close};
 	return 0;
 }

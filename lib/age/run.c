@@ -281,6 +281,8 @@ int xw_age_run(const char *path, const struct xw_age_opts *opts, struct xw_diag 
 	r.finishing = true;
 	if (!ret)
 		ret = step(&r);
+	if (r.src.shares)
+		r.src.shares(r.src.state, res);
 	if (r.src.close)
 		r.src.close(r.src.state);
 	res->reason = r.state.ended ? (enum xw_age_reason)(r.state.ended - 1) : XW_AGE_END_PROFILE;

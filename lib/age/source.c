@@ -96,7 +96,7 @@ int xw_age_pazdera(const struct xw_age_opts *o, struct xw_diag *diag, struct xw_
 	p->size_min = o->size_min;
 	p->size_max = XW_MAX(o->size_max, o->size_min);
 	p->diag = diag;
-	*src = (struct xw_age_source){p, pazdera_next, pazdera_close};
+	*src = (struct xw_age_source){p, pazdera_next, NULL, pazdera_close};
 	return 0;
 }
 
@@ -148,7 +148,7 @@ int xw_age_alternate(const struct xw_age_opts *o, const struct xw_age_base *base
 	a->free = o->free;
 	a->ops = o->ops;
 	a->pairs = room / (xw_div_up(o->used, bs) + xw_div_up(o->free, bs));
-	*src = (struct xw_age_source){a, alternate_next, alternate_close};
+	*src = (struct xw_age_source){a, alternate_next, NULL, alternate_close};
 	return 0;
 }
 

@@ -160,6 +160,6 @@ int xw_age_trace(const struct xw_age_opts *o, struct xw_diag *diag, struct xw_ag
 		return xw_fail_errno(diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
 				     "%s", o->trace);
 	}
-	*src = (struct xw_age_source){t, trace_next, trace_close};
+	*src = (struct xw_age_source){t, trace_next, NULL, trace_close};
 	return 0;
 }

@@ -185,6 +185,24 @@ static void asked(struct report *r, const struct xw_age_until *until,
 	close_map(r);
 }
 
+/* A distribution: for each value what was asked for, and what the files have. */
+static void distribution(struct report *r, const char *name, const struct xw_age_shares *s)
+{
+	char label[24];
+
+	if (!s->n)
+		return;
+	open_map(r, name);
+	for (size_t i = 0; i < s->n; i++) {
+		snprintf(label, sizeof(label), "%" PRIu64, s->row[i].value);
+		open_map(r, label);
+		share(r, "asked", s->row[i].asked);
+		share(r, "achieved", s->row[i].achieved);
+		close_map(r);
+	}
+	close_map(r);
+}
+
 int age_report(FILE *out, const struct age_args *args, const struct xw_age_result *run,
 	       const struct xw_age_measure *before, const struct xw_age_measure *after)
 {
@@ -199,6 +217,9 @@ int age_report(FILE *out, const struct age_args *args, const struct xw_age_resul
 		number(&r, "seed", args->opts.seed);
 		counts(&r, run);
 		asked(&r, &args->opts.until, run, after);
+		distribution(&r, "sizes_in_bytes", &run->sizes);
+		distribution(&r, "depths", &run->depths);
+		distribution(&r, "ages_in_thousandths_of_the_oldest", &run->ages);
 		allocator(&r, &run->space);
 	}
 	if (before)
