@@ -14,6 +14,7 @@
 #define XW_AGE_AGE_H
 
 #include "commit/commit.h"
+#include "dir/itree_change.h"
 #include "read/image.h"
 #include "space/space.h"
 
@@ -75,6 +76,7 @@ struct xw_age_result {
 	uint64_t resumed; /* operations that an earlier run had done */
 	enum xw_age_reason reason;
 	struct xw_space_stats space; /* of this run's allocations */
+	struct xw_itree_stats itree; /* of this run's changes to directories */
 };
 
 struct xw_age_opts {

@@ -213,7 +213,8 @@ static int change(struct xw_age_run *r, struct xw_age_world *w)
 
 static int step(struct xw_age_run *r)
 {
-	struct xw_age_world w = {.top = r->o->dir, .counts = &r->state.counts};
+	struct xw_age_world w = {
+		.top = r->o->dir, .counts = &r->state.counts, .itree = &r->res->itree};
 	int ret = xw_age_open(r, &w.u);
 
 	if (ret)

@@ -18,10 +18,15 @@
 
 /* ---- open directories ---- */
 
-static int put(struct xw_age_dir *d)
+static int put(struct xw_age_world *w, struct xw_age_dir *d)
 {
 	const int ret = xw_update_dir_put(&d->ud);
+	const struct xw_itree_stats *st = &d->ud.d.tree.stats;
 
+	w->itree->appends += st->appends;
+	w->itree->splits += st->splits;
+	w->itree->merges += st->merges;
+	w->itree->freed += st->freed;
 	xw_update_dir_end(&d->ud);
 	free(d->path);
 	*d = (struct xw_age_dir){0};
@@ -34,7 +39,7 @@ int xw_age_world_end(struct xw_age_world *w)
 
 	for (size_t i = 0; i < XW_AGE_DIRS && !ret; i++)
 		if (w->dirs[i].path)
-			ret = put(&w->dirs[i]);
+			ret = put(w, &w->dirs[i]);
 	return ret;
 }
 
@@ -81,7 +86,7 @@ static int make_room(struct xw_age_world *w, struct xw_age_dir **out)
 			oldest = d;
 	}
 	*out = oldest;
-	return put(oldest);
+	return put(w, oldest);
 }
 
 static int open_dir(struct xw_age_world *w, const char *path, size_t len, xw_ino ino,
@@ -285,7 +290,7 @@ int xw_age_world_unlink(struct xw_age_world *w, struct xw_age_place *p)
 int xw_age_world_remove_dir(struct xw_age_world *w, struct xw_age_place *p)
 {
 	struct xw_age_dir *gone = find_open(w, w->path, strlen(w->path));
-	int ret = gone ? put(gone) : 0;
+	int ret = gone ? put(w, gone) : 0;
 
 	xw_image_forget(w->u->img);
 	if (!ret)

@@ -24,13 +24,14 @@ struct xw_age_world {
 	struct xw_update *u;
 	const char *top; /* opts->dir */
 	struct xw_age_counts *counts;
+	struct xw_itree_stats *itree; /* summed up when directories are put back */
 	struct xw_age_dir dirs[XW_AGE_DIRS];
 	uint64_t clock;
 	char *path; /* room for an operation's path */
 	size_t path_room;
 };
 
-/* w->u, top and counts are set, the rest is zero. */
+/* w->u, top, counts and itree are set, the rest is zero. */
 #define XW_AGE_COMMIT_FIRST 1
 /*
  * 0: done, or counted as skipped; XW_AGE_COMMIT_FIRST: nothing was done, space that this step freed

@@ -221,6 +221,12 @@ int age_report(FILE *out, const struct age_args *args, const struct xw_age_resul
 		distribution(&r, "depths", &run->depths);
 		distribution(&r, "ages_in_thousandths_of_the_oldest", &run->ages);
 		allocator(&r, &run->space);
+		open_map(&r, "itree_nodes");
+		number(&r, "appended", run->itree.appends);
+		number(&r, "split", run->itree.splits);
+		number(&r, "merged", run->itree.merges);
+		number(&r, "freed", run->itree.freed);
+		close_map(&r);
 	}
 	if (before)
 		measure(&r, "before", before);
