@@ -2,9 +2,9 @@
 /*
  * The models are histograms read off the published figures, in rows of a few per cent:
  *
- *	agrawal	Agrawal, Bolosky, Douceur, Lorch: A five-year study of file-system metadata, 2007
- *	douceur	Douceur, Bolosky: A large-scale study of file-system contents, 1999
- *	dayal	Dayal: Characterizing HEC storage systems at rest, 2008
+ *	agrawal: Agrawal and others, A five-year study of file-system metadata, 2007
+ *	douceur: Douceur and Bolosky, A large-scale study of file-system contents, 1999
+ *	dayal: Dayal, Characterizing HEC storage systems at rest, 2008
  *
  * Ages are relative to the oldest file. A file has a first line with the number of rows, then rows
  * of a value and a weight; depths have a third number, the directories at that depth. What follows

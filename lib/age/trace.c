@@ -2,8 +2,8 @@
 /*
  * A file of operations, one a line:
  *
- *	create PATH BYTES	append PATH BYTES	truncate PATH BYTES	overwrite PATH BYTES
- *	rename PATH PATH	delete PATH		mkdir PATH		rmdir PATH
+ *	create PATH BYTES     append PATH BYTES     truncate PATH BYTES   overwrite PATH BYTES
+ *	rename PATH PATH      delete PATH           mkdir PATH            rmdir PATH
  *	setxattr PATH NAME VALUE
  *
  * Words are separated by blanks; a backslash makes the next character part of the word. Lines that
