@@ -85,6 +85,7 @@ struct xw_age_opts {
 	const char *dir; /* below the root, where files are made; NULL: "age" */
 	uint64_t ops; /* operations of the profile; 0: its own end */
 	uint64_t files; /* pazdera: at most so many at once; 0: any number */
+	uint64_t dirs; /* pazdera: directories that files are made in, in turn; 0: one */
 	uint64_t size_min, size_max; /* pazdera: bytes of a file */
 	uint64_t used, free; /* alternate: bytes */
 	uint32_t util; /* geriatrix: how full it keeps the image; 0: 80 % */

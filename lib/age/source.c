@@ -3,8 +3,9 @@
  * The profiles that need no tables: pazdera and alternate.
  *
  * pazdera is how Pazdera's thesis ages one directory: files are created with a probability of 0.8
- * and deleted with 0.2, until there are as many as wanted; with a number of operations, or another
- * end, it goes on at that number of files.
+ * and deleted with 0.2, until there are as many as wanted. With a number of operations, or another
+ * end, it goes on: with the probabilities reversed until a quarter is left, and so forth. With
+ * several directories their inodes interleave.
  *
  * alternate writes files of two sizes in turn until the free space is used, then deletes those of
  * the second size, so that runs in use and free runs alternate.
@@ -40,11 +41,12 @@ uint64_t xw_age_log_uniform(struct xw_age_rng *r, uint64_t min, uint64_t max)
 struct pazdera {
 	struct xw_age_rng rng;
 	uint64_t files, ops, done, next;
-	bool endless;
+	uint64_t dirs;
+	bool endless, shrinking;
 	uint64_t size_min, size_max;
 	struct xw_diag *diag;
 	XW_VEC(uint64_t) live;
-	char path[32];
+	char path[64];
 };
 
 static void pazdera_close(void *state)
@@ -63,9 +65,12 @@ static int pazdera_next(void *state, struct xw_age_op *op)
 
 	if (p->ops ? p->done == p->ops : !p->endless && p->live.n == p->files)
 		return 0;
-	create = xw_age_below(&p->rng, 10) < 8;
-	if (!p->live.n || p->live.n == p->files)
-		create = !p->live.n;
+	if (p->live.n == p->files)
+		p->shrinking = true;
+	else if (p->live.n <= p->files / 4)
+		p->shrinking = false;
+	create = !p->live.n || (xw_age_below(&p->rng, 10) < 8) != p->shrinking;
+	create &= p->live.n < p->files;
 	p->done++;
 	if (create) {
 		id = p->next++;
@@ -76,7 +81,11 @@ static int pazdera_next(void *state, struct xw_age_op *op)
 		id = p->live.v[k];
 		p->live.v[k] = p->live.v[--p->live.n];
 	}
-	snprintf(p->path, sizeof(p->path), "file-%010" PRIu64, id);
+	if (p->dirs > 1)
+		snprintf(p->path, sizeof(p->path), "dir-%04" PRIu64 "/file-%010" PRIu64,
+			 id % p->dirs, id);
+	else
+		snprintf(p->path, sizeof(p->path), "file-%010" PRIu64, id);
 	*op = (struct xw_age_op){.what = create ? XW_AGE_CREATE : XW_AGE_DELETE, .path = p->path};
 	if (create)
 		op->bytes = xw_age_log_uniform(&p->rng, p->size_min, p->size_max);
@@ -91,6 +100,7 @@ int xw_age_pazdera(const struct xw_age_opts *o, struct xw_diag *diag, struct xw_
 		return xw_fail_nomem(diag, "files");
 	p->rng.state = o->seed;
 	p->ops = o->ops;
+	p->dirs = o->dirs;
 	p->endless = xw_age_until_any(&o->until);
 	p->files = o->files ? o->files : UINT64_MAX;
 	p->size_min = o->size_min;

@@ -14,6 +14,7 @@ enum {
 	KEY_AGES = CLI_KEY_OWN,
 	KEY_DEPTHS,
 	KEY_DIR,
+	KEY_DIRS,
 	KEY_FAST,
 	KEY_FILES,
 	KEY_MEASURE,
@@ -36,6 +37,7 @@ static const struct cli_row rows[] = {
 	{KEY_AGES, required_argument, "--age-dist", CLI_OURS, NULL},
 	{KEY_DEPTHS, required_argument, "--depth-dist", CLI_OURS, NULL},
 	{KEY_DIR, required_argument, "--dir", CLI_OURS, NULL},
+	{KEY_DIRS, required_argument, "--dirs", CLI_OURS, NULL},
 	{KEY_FAST, no_argument, "--fast", CLI_OURS, NULL},
 	{KEY_FILES, required_argument, "--files", CLI_OURS, NULL},
 	{KEY_MEASURE, no_argument, "--measure", CLI_OURS, NULL},
@@ -71,6 +73,7 @@ static void print_help(FILE *out)
 	      "      --seed N                   of the random numbers (default 0)\n"
 	      "      --dir NAME                 directory for the files (default age)\n"
 	      "      --ops N                    operations of the profile\n"
+	      "      --dirs N                   pazdera: directories that take files in turn\n"
 	      "      --files N                  pazdera: files that are there in the end\n"
 	      "      --size MIN[-MAX]           pazdera: size of a file (default 0-64k)\n"
 	      "      --util N%                  geriatrix: how full to keep it (default 80%)\n"
@@ -253,6 +256,8 @@ static int take(struct cli_line *l, int key, const char *value)
 		return set_text(&o->sizes, value);
 	case KEY_DIR:
 		return set_text(&o->dir, value);
+	case KEY_DIRS:
+		return set_number("--dirs", value, 1, 9999, &o->dirs);
 	case KEY_FAST:
 		return set_flag(&o->fast);
 	case KEY_FILES:

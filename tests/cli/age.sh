@@ -96,12 +96,12 @@ is "--fast: no run is longer than it should be" at_least 25 "$(value longest_fre
 is "  and the image is as full" at_least "$(value utilization)" 0.66
 
 fresh tree
-age --profile pazdera --ops 9000 --files 3000 --size 0-1k img
+age --profile pazdera --ops 30000 --files 12000 --dirs 4 --size 0 img
 works "with an itree"
 is "  whose nodes split" at_least "$(value split itree_nodes)" 3
 is "  and merge" at_least "$(value merged itree_nodes)" 3
-equal "  the directory has one" "$(value directories_with_itree)" 1
-"$BIN/xw-debugfs" -R "itree_check /age" img >.out 2>.err
+equal "  each directory has one" "$(value directories_with_itree)" 4
+"$BIN/xw-debugfs" -R "itree_check /age/dir-0001" img >.out 2>.err
 is "  and it is as it should be" [ ! -s .err ]
 
 # Stops.
