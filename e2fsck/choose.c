@@ -12,6 +12,7 @@
  */
 #include "config.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -272,8 +273,11 @@ static void try_counts(struct trial *t, const struct xw_super *from)
 	sb.first_data_block = fsck_first_block(&sb);
 	try_super(t, &sb);
 	sb = *from;
-	sb.blocks_count = t->dev->size / bs;
-	try_super(t, &sb);
+	/* A device that was cut off is no reason to shorten the filesystem. */
+	if (sb.inodes_count != xw_super_groups(&sb) * sb.inodes_per_group) {
+		sb.blocks_count = t->dev->size / bs;
+		try_super(t, &sb);
+	}
 	sb = *from;
 	sb.first_ino = 11;
 	try_super(t, &sb);
@@ -284,8 +288,8 @@ static void try_counts(struct trial *t, const struct xw_super *from)
 	sb.log_groups_per_flex = 4;
 	try_super(t, &sb);
 	sb = *from;
-	sb.rev_level = !from->rev_level;
-	try_super(t, &sb);
+	for (sb.rev_level = 0; sb.rev_level <= 1; sb.rev_level++)
+		try_super(t, &sb);
 	sb = *from;
 	groups = xw_super_groups(&sb);
 	if (groups && sb.inodes_count % groups == 0) {
@@ -317,8 +321,8 @@ static void try_bits(struct trial *t, const struct xw_super *from)
 	}
 }
 
-/* One field after the other, as long as that makes it better. */
-static void mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
+/* One field after the other, as long as that makes it better. true: the checksum confirms it. */
+static bool mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
 {
 	struct trial t = {.dev = dev, .best = *sb, .damaged = damaged, .sum = sb->checksum};
 
@@ -340,6 +344,7 @@ static void mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
 			break;
 	}
 	*sb = t.best;
+	return t.bad < -CERTAIN / 2;
 }
 
 /* ---- the choice ---- */
@@ -430,6 +435,7 @@ static int replace_primary(struct fsck *f, struct xw_super *sb, struct fsck_copi
 {
 	const struct fsck_copy *c;
 	struct xw_super mended = *sb;
+	int limit = INT_MAX;
 
 	fsck_copies_usual(f->dev, NULL, all);
 	if (!all->n)
@@ -439,8 +445,9 @@ static int replace_primary(struct fsck *f, struct xw_super *sb, struct fsck_copi
 		return use_copy(f, c, sb,
 				!memcmp(c->sb.uuid, sb->uuid, sizeof(sb->uuid)) &&
 					c->sb.mkfs_time == sb->mkfs_time);
-	mend_alone(f->dev, &mended, true);
-	if (!fsck_super_usable(&mended) || fsck_super_penalty(f->dev, &mended) >= 6)
+	if (!mend_alone(f->dev, &mended, true) || !fsck_super_usable(&mended))
+		limit = sb->magic == XW_SUPER_MAGIC ? 16 : 6;
+	if (!fsck_super_usable(&mended) || fsck_super_penalty(f->dev, &mended) >= limit)
 		return xw_fail(&f->diag, XW_ERR_INPUT,
 			       "%s: no ext2, ext3 or ext4 superblock, and no backup of one",
 			       f->opts.image);
@@ -448,7 +455,7 @@ static int replace_primary(struct fsck *f, struct xw_super *sb, struct fsck_copi
 	if (!report_fields(f, sb, &mended) && f->opts.mode == FSCK_NO)
 		mended.state &= (uint16_t)~XW_STATE_VALID;
 	if (!fsck_super_usable(&mended))
-		mend_alone(f->dev, &mended, true); /* read-only: a look at it all the same */
+		(void)mend_alone(f->dev, &mended, true); /* read-only: a look at it all the same */
 	return put_super(f, &mended);
 }
 
@@ -485,7 +492,7 @@ static int mend_primary(struct fsck *f, struct xw_super *sb, const uint8_t *raw,
 	if (c)
 		mend_by_copy(f->dev, &mended, all, c, damaged);
 	if (damaged || fsck_super_penalty(f->dev, &mended) > fsck_super_ideal(&mended))
-		mend_alone(f->dev, &mended, damaged);
+		(void)mend_alone(f->dev, &mended, damaged);
 	if (c)
 		f->backup_group = c->sb.block_group_nr;
 	if (damaged)

@@ -149,7 +149,7 @@ static int drop(struct fsck *f, const struct journal *j, bool again)
 	struct xw_super *sb = &f->img->sb;
 	int rc = 0;
 
-	if (j->ino == XW_INO_JOURNAL && j->in.mode)
+	if (j->ino == XW_INO_JOURNAL && (j->in.mode || j->in.links || j->in.size))
 		rc = fsck_inode_clear(f, j->ino);
 	sb->feature_compat &= ~XW_COMPAT_HAS_JOURNAL;
 	sb->feature_incompat &= ~XW_INCOMPAT_RECOVER;

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Damage to the superblock, group descriptors, journal and orphans: each kind is found, repaired, and
+# found no more, and the files are still there.
+. "$(dirname "$0")/lib.sh"
+FSCK=${XW_FSCK:-$BIN/xw-fsck}
+DEBUGFS=${XW_DEBUGFS:-$BIN/xw-debugfs}
+SB=1024
+
+poke() { # IMAGE OFFSET HEX...
+	local img=$1 off=$2
+	shift 2
+	# shellcheck disable=SC2059
+	printf "$(printf '\\x%s' "$@")" | dd of="$img" bs=1 seek="$off" conv=notrunc status=none
+}
+
+# The image `bad` has the finding; after one repair it has none at all, and file `a` is what it was.
+found() { # ID
+	RC=0
+	"$FSCK" -fn --json bad >.json 2>.err || RC=$?
+	is "$1: found" grep -q "\"$1\"" .json
+	RC=0
+	"$FSCK" -fy bad >.out 2>.err || RC=$?
+	is "  repaired" test $((RC & ~3)) = 0
+	RC=0
+	"$FSCK" -fn bad >.out 2>.err || RC=$?
+	is "  clean then" test $RC = 0
+	"$DEBUGFS" -R 'cat a' bad >.a 2>/dev/null || :
+	is "  with its files" cmp -s d/a .a
+}
+# Bytes of the superblock; hurt ID IMAGE OFFSET HEX...
+hurt() {
+	local id=$1 off=$3
+	cp "$2" bad
+	shift 3
+	poke bad $((SB + off)) "$@"
+	found "$id"
+}
+
+mkdir d
+seq 1 3000 >d/a
+mkfs -q -b 1024 -O ^metadata_csum,^uninit_bg,^flex_bg -d d img 24M
+works "an image of three groups without checksums"
+mkfs -q -d d csum 24M
+works "one of a single group with checksums"
+mkfs -q -b 1024 -d d csums 24M
+works "one of three groups with checksums"
+mkfs -q -t ext2 -b 1024 -d d ext2 24M
+works "one without a journal"
+
+hurt superblock-lost img $((0x38)) 00 00
+hurt superblock-field img $((0x28)) 00 01 00 00
+hurt superblock-field img $((0x20)) 00 10 00 00
+hurt superblock-field csum $((0x58)) 00 00
+hurt superblock-checksum csum $((0x3fc)) 11 22 33 44
+hurt superblock-reserved-blocks img 8 ff ff ff 00
+hurt superblock-uuid img $((0x68)) 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+hurt superblock-time img $((0x2c)) ff ff ff ff
+hurt superblock-hurd-filetype ext2 $((0x48)) 01
+hurt superblock-hash img $((0xfc)) 09
+hurt superblock-hash-sign img $((0x160)) 00
+hurt superblock-extra-isize img $((0x15e)) ff ff
+hurt superblock-quota-inode img $((0x240)) 30 30 30 30
+hurt journal-recover-flag ext2 $((0x60)) 06
+hurt orphan-list img $((0xe8)) 02 00 00 00
+
+# A filesystem that was cut off is not shortened, and nothing is written to it.
+cp img bad
+truncate -s 20M bad
+cp bad was
+RC=0
+"$FSCK" -fy bad >.out 2>.err || RC=$?
+is "superblock-size: refused" test $((RC & 8)) = 8
+is "  with a line that says so" grep -q 'the device' .err
+is "  and left as it was" cmp -s bad was
+
+# Descriptors of the image with 1 KiB blocks are in block 2.
+gd() { # ID IMAGE GROUP OFFSET SIZE HEX...
+	local id=$1 at=$((2048 + $3 * $5 + $4))
+	cp "$2" bad
+	shift 5
+	poke bad $at "$@"
+	found "$id"
+}
+gd group-block-bitmap-place img 1 0 64 ff ff ff 7f
+gd group-inode-bitmap-place img 0 4 64 00 00 00 00
+gd group-inode-table-place img 0 8 64 ff ff 00 00
+gd group-uninit img 1 18 64 01 00
+gd group-checksum csums 1 30 64 12 34
+
+journal_blk() {
+	"$DEBUGFS" -R 'bmap <8> 0' "$1" 2>/dev/null
+}
+cp img bad
+poke bad $(($(journal_blk img) * 1024)) 00 00 00 00
+found journal-superblock
+cp img bad
+poke bad $(($(journal_blk img) * 1024 + 32)) ff ff ff fb
+found journal-errno
+cp img bad
+"$DEBUGFS" -w -R 'sif <8> mode 0' bad >.dbg 2>&1 || cat .dbg
+found journal-inode-backup
+"$DEBUGFS" -w -R 'sif <8> mode 0' bad >.dbg 2>&1 || cat .dbg
+poke bad $((SB + 0xfd)) 00
+found journal-inode
+is "  and there is a journal again" sh -c "'$DEBUGFS' -R stats bad 2>/dev/null | grep -q has_journal"
+cp img bad
+"$DEBUGFS" -w -R 'sif <7> block[DIND] 0' bad >.dbg 2>&1 || cat .dbg
+found resize-inode
+cp img bad
+"$DEBUGFS" -w -R 'sif <1> mode 0100600' bad >.dbg 2>&1 || cat .dbg
+found bad-block-inode
+
+# A copy of the superblock that -b names.
+cp img bad
+poke bad $((SB + 0x38)) 00 00
+RC=0
+"$FSCK" -fy -b 8193 -B 1024 bad >.out 2>.err || RC=$?
+is "-b 8193: repaired" test $((RC & ~3)) = 0
+RC=0
+"$FSCK" -fn bad >.out 2>.err || RC=$?
+is "  clean then" test $RC = 0
+# Neither primary nor backup: nothing is touched.
+truncate -s 2M none
+cp none was
+RC=0
+"$FSCK" -fy none >.out 2>.err || RC=$?
+is "no filesystem: refused" test $((RC & 8)) = 8
+is "  and left as it was" cmp -s none was
+done_testing
