@@ -24,7 +24,7 @@
 #define INCOMPAT_DYNAMIC (XW_INCOMPAT_RECOVER | XW_INCOMPAT_PENDING)
 #define RO_DYNAMIC                                                                                 \
 	(XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE |                \
-	 XW_RO_ORPHAN_PRESENT | XW_RO_ITREE | XW_RO_VERITY | 0x4000u)
+	 XW_RO_ORPHAN_PRESENT)
 
 enum vote {
 	BY_EVIDENCE, /* the backup's value only where the device speaks for it */

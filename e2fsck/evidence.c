@@ -6,6 +6,8 @@
  */
 #include "config.h"
 
+#include "base/endian.h"
+#include "disk/extent.h"
 #include "open.h"
 
 enum {
@@ -27,7 +29,7 @@ enum {
 	 XW_INCOMPAT_JOURNAL_DEV)
 #define RO_SHARED_BLOCKS 0x4000u
 #define RO_KNOWN                                                                                   \
-	(XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE | 0x0004u | XW_RO_HUGE_FILE | XW_RO_GDT_CSUM |      \
+	(XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_GDT_CSUM |                \
 	 XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE | XW_RO_QUOTA | XW_RO_BIGALLOC |                      \
 	 XW_RO_METADATA_CSUM | XW_RO_READONLY | XW_RO_PROJECT | RO_SHARED_BLOCKS | XW_RO_VERITY |  \
 	 XW_RO_ORPHAN_PRESENT | XW_RO_ITREE)
@@ -129,6 +131,25 @@ static bool places_fit(const struct xw_image *img, const struct xw_group_desc *g
 			gd->inode_table >= start && gd->inode_table + img->itable_blocks <= end);
 }
 
+/* Does the first block of the directory, where the inode tells it without a tree, say "."? */
+static bool begins_as_root(struct xw_dev *dev, const struct xw_image *img,
+			   const struct xw_inode *in)
+{
+	uint64_t blk = peek32(in->block);
+	uint8_t dot[12];
+
+	if (in->flags & XW_FL_INLINE_DATA)
+		return true;
+	if (in->flags & XW_FL_EXTENTS) {
+		if (peek16(in->block) != XW_EXT_MAGIC || peek16(in->block + 6))
+			return true;
+		blk = peek32(in->block + 20) | (uint64_t)peek16(in->block + 18) << 32;
+	}
+	return xw_image_has_blocks(img, blk, 1) &&
+	       (!xw_dev_pread(dev, dot, sizeof(dot), blk * img->block_size) &&
+		peek32(dot) == XW_INO_ROOT && dot[8] == '.');
+}
+
 /* Is the inode in this slot of group 0's table the root directory's? */
 static int judge_root(struct xw_dev *dev, const struct xw_image *img, xw_blk table)
 {
@@ -142,7 +163,7 @@ static int judge_root(struct xw_dev *dev, const struct xw_image *img, xw_blk tab
 	if ((in.mode & XW_S_IFMT) != XW_S_IFDIR || in.links < 2)
 		return 6;
 	if (!xw_super_has_csum(&img->sb))
-		return 0;
+		return begins_as_root(dev, img, &in) ? 0 : 6;
 	return xw_inode_verify(raw, &img->sb, img->csum_seed, XW_INO_ROOT) ? 4 : -2;
 }
 
