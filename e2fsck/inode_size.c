@@ -36,12 +36,12 @@ static void check_dir_size(struct fsck_look *l)
 
 /*
  * A file may be longer than what is mapped, and have unwritten blocks behind its end, but no more
- * than one written block.
+ * than one written block; unless they are the Merkle tree of a verity file.
  */
 static void check_file_size(struct fsck_look *l)
 {
 	const uint64_t bs = l->f->img->block_size;
-	const uint64_t end = mapped_end(l, true);
+	const uint64_t end = l->in.flags & XW_FL_VERITY ? 0 : mapped_end(l, true);
 	const uint64_t most = l->in.flags & XW_FL_EXTENTS
 				      ? bs << 32
 				      : xw_indirect_max_lblk((uint32_t)bs) * bs + 1;
