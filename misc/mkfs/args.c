@@ -98,6 +98,31 @@ static int take_operands(struct mkfs_args *args, int argc, char **argv)
 	return -1;
 }
 
+/*
+ * Under its stock names the tool makes what mke2fs(8) makes: the type in mkfs.ext2, mkfs.ext3 and
+ * mkfs.ext4, and ext2 as mke2fs. A -t on the command line comes later and wins.
+ */
+static int insert_type(struct mkfs_args *args, int argc, char **argv)
+{
+	const char *slash = argc ? strrchr(argv[0], '/') : NULL;
+	const char *name = slash ? slash + 1 : argc ? argv[0] : "";
+
+	args->argv = calloc((size_t)argc + 3, sizeof(*args->argv));
+	if (!args->argv)
+		return -1;
+	memcpy(args->argv, argv, (size_t)argc * sizeof(*argv));
+	if (strcmp(name, "mke2fs") == 0)
+		name = "mkfs.ext2";
+	if (strncmp(name, "mkfs.ext", 8) != 0 || !strchr("234", name[8]) || strlen(name) != 9)
+		return argc;
+	memcpy(args->type_option, "-t", 3);
+	memcpy(args->type, name + 5, 5);
+	memmove(args->argv + 3, args->argv + 1, (size_t)(argc - 1) * sizeof(*argv));
+	args->argv[1] = args->type_option;
+	args->argv[2] = args->type;
+	return argc + 2;
+}
+
 int mkfs_args_parse(struct mkfs_args *args, int argc, char **argv)
 {
 	int status;
@@ -112,13 +137,14 @@ int mkfs_args_parse(struct mkfs_args *args, int argc, char **argv)
 			 .arg = args},
 		.sources = calloc((size_t)argc + 1, sizeof(*args->sources)),
 	};
-	if (!args->sources) {
+	argc = insert_type(args, argc, argv);
+	if (argc < 0 || !args->sources) {
 		cli_error("out of memory reading the command line");
 		return EXIT_FAILED;
 	}
-	status = cli_line_read(&args->line, argc, argv);
+	status = cli_line_read(&args->line, argc, args->argv);
 	if (status < 0)
-		status = take_operands(args, argc, argv);
+		status = take_operands(args, argc, args->argv);
 	return status < 0 ? mkfs_config_read(args) : status;
 }
 
@@ -126,5 +152,6 @@ void mkfs_args_free(struct mkfs_args *args)
 {
 	cli_line_free(&args->line);
 	free(args->sources);
+	free(args->argv);
 	free(args->config);
 }

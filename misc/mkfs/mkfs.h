@@ -12,6 +12,8 @@ struct mkfs_args {
 	const char **sources; /* owned array */
 	size_t source_count;
 	const char *image;
+	char **argv; /* the command line with what the name of the program says, owned */
+	char type_option[3], type[5];
 	unsigned force;
 	bool dry_run, replace;
 	char *config; /* the mke2fs.conf that counts, owned; NULL = none */

@@ -205,6 +205,27 @@ bool tune_args_change(const struct tune_args *args)
 	return memcmp(&args->want, &nothing, sizeof(nothing)) != 0;
 }
 
+/* "e2label IMAGE [LABEL]": prints the label, or sets it. */
+static int parse_e2label(struct tune_args *args, int argc, char **argv)
+{
+	args->line.usage = "e2label IMAGE [LABEL]";
+	if (argc < 2 || argc > 3) {
+		cli_error(argc < 2 ? "the name of the image is missing" : "too many arguments");
+		return cli_line_usage(&args->line);
+	}
+	args->image = argv[1];
+	args->line.quiet = true;
+	args->print_label = argc == 2;
+	return argc == 2 ? -1 : tune_set_label(args, argv[2]) ? EXIT_FAILED : -1;
+}
+
+static bool called_e2label(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+
+	return strcmp(slash ? slash + 1 : program, "e2label") == 0;
+}
+
 int tune_args_parse(struct tune_args *args, int argc, char **argv)
 {
 	struct stat image, undo;
@@ -220,6 +241,8 @@ int tune_args_parse(struct tune_args *args, int argc, char **argv)
 		.take = take,
 		.arg = args,
 	};
+	if (argc && called_e2label(argv[0]))
+		return parse_e2label(args, argc, argv);
 	status = cli_line_read(&args->line, argc, argv);
 	if (status >= 0)
 		return status;

@@ -3,9 +3,12 @@
 #include "config.h"
 
 #include "base/json.h"
+#include "cli/escape.h"
 #include "cli/term.h"
 #include "show/show.h"
 #include "tune/tool.h"
+
+#include <string.h>
 
 static void warn(void *arg, const char *line)
 {
@@ -13,17 +16,43 @@ static void warn(void *arg, const char *line)
 	cli_warning("%s", line);
 }
 
-static int show(struct xw_show *s, struct xw_dev *dev, struct xw_diag *diag)
+static int read_super(struct xw_dev *dev, struct xw_super *sb, struct xw_diag *diag)
 {
 	uint8_t buf[XW_SUPER_SIZE];
-	struct xw_super sb;
 
 	if (dev->size < XW_SUPER_OFFSET + XW_SUPER_SIZE ||
 	    xw_dev_pread(dev, buf, sizeof(buf), XW_SUPER_OFFSET) ||
-	    xw_super_decode(buf, &sb) == XW_ERR_INPUT)
+	    xw_super_decode(buf, sb) == XW_ERR_INPUT)
 		return xw_fail(diag, XW_ERR_INPUT, "%s: not an ext2, ext3 or ext4 filesystem",
 			       dev->name);
-	return xw_show_raw_super(s, dev, &sb);
+	return 0;
+}
+
+static int show(struct xw_show *s, struct xw_dev *dev, struct xw_diag *diag)
+{
+	struct xw_super sb;
+	int ret = read_super(dev, &sb, diag);
+
+	return ret ? ret : xw_show_raw_super(s, dev, &sb);
+}
+
+int tune_print_label(const struct tune_args *args, struct xw_diag *diag)
+{
+	const struct xw_show_source src = {.path = args->image};
+	struct xw_dev *dev = NULL;
+	struct xw_super sb;
+	int ret = xw_show_device(&src, diag, &dev);
+
+	if (ret)
+		return ret;
+	ret = read_super(dev, &sb, diag);
+	if (!ret) {
+		cli_escape(stdout, CLI_TEXT, sb.volume_name,
+			   strnlen(sb.volume_name, sizeof(sb.volume_name)));
+		putchar('\n');
+	}
+	xw_dev_close(dev);
+	return ret;
 }
 
 int tune_list(const struct tune_args *args, struct xw_diag *diag)

@@ -50,7 +50,9 @@ static int run(struct tune_args *args)
 	struct xw_diag diag = {.log = log_line, .log_arg = &run};
 	int err = 0;
 
-	if (args->clear_pending)
+	if (args->print_label)
+		err = tune_print_label(args, &diag);
+	else if (args->clear_pending)
 		err = xw_tune_clear_pending(args->image, &args->opts, &diag);
 	else if (tune_args_change(args))
 		err = change(args, &diag);

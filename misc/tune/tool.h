@@ -12,6 +12,7 @@ struct tune_args {
 	struct xw_tune_opts opts;
 	struct xw_diag diag; /* of what the library says about an option */
 	bool list;
+	bool print_label; /* called as "e2label IMAGE" */
 	bool clear_pending;
 	const char *hash_name; /* as given */
 	const char *encoding_name;
@@ -40,6 +41,8 @@ int tune_bad_value(struct tune_args *args, const char *bad, const char *value);
 void tune_print_result(FILE *out, const struct tune_args *args, const struct xw_tune_result *r);
 /* The superblock, as -l prints it. */
 int tune_list(const struct tune_args *args, struct xw_diag *diag);
+/* The label and a newline, as e2label prints it. */
+int tune_print_label(const struct tune_args *args, struct xw_diag *diag);
 int tune_print_json(FILE *out, const struct xw_tune_result *r);
 
 #endif
