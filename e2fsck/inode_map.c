@@ -195,6 +195,29 @@ static int guess_depth(struct fsck_look *l)
 	return rc;
 }
 
+/*
+ * A file of one extent that is as long as i_size wants, but lies wholly behind it: its logical
+ * block is what is wrong.
+ */
+static void check_place(struct fsck_look *l)
+{
+	const uint64_t bs = l->f->img->block_size;
+	struct xw_extent_hdr h;
+	struct xw_extent e;
+
+	if (!(l->in.flags & XW_FL_EXTENTS) || l->ino < l->f->img->sb.first_ino ||
+	    xw_extent_hdr_decode(l->in.block, sizeof(l->in.block), &h) || h.depth || h.entries != 1)
+		return;
+	xw_extent_leaf_decode(l->in.block, 0, &e);
+	if (!e.lblk || e.unwritten || e.lblk * bs < l->in.size ||
+	    xw_div_up(l->in.size, bs) != e.len || !xw_image_has_blocks(l->f->img, e.pblk, e.len) ||
+	    !FSCK_FOUND(l->f, EXTENT_PLACE, .ino = l->ino, .lblk = e.lblk))
+		return;
+	e.lblk = 0;
+	xw_extent_leaf_encode(l->in.block, 0, &e);
+	l->dirty = true;
+}
+
 int fsck_look_map(struct fsck_look *l)
 {
 	struct fsck_map *m = &l->map;
@@ -205,6 +228,7 @@ int fsck_look_map(struct fsck_look *l)
 	m->depth = 0;
 	if (!l->has_map)
 		return 0;
+	check_place(l);
 	rc = walk(l, -1);
 	if (!rc && m->damaged && !m->runs.n)
 		rc = guess_depth(l);

@@ -40,6 +40,35 @@ static uint64_t text_len(const struct fsck_look *l, const uint8_t *buf, size_t m
 	return len && len + 2 <= max ? len + 2 : 0;
 }
 
+/*
+ * Contents that no target has, of just the size that the record says: several blocks, or text that
+ * ends too early although the last byte is none of the zeros behind a target.
+ */
+static bool is_file(const struct fsck_look *l, const uint8_t *block)
+{
+	const struct fsck_map *m = &l->map;
+	const struct xw_map_run *last = m->runs.n ? &m->runs.v[m->runs.n - 1] : NULL;
+	const uint64_t bs = l->f->img->block_size;
+
+	if (!last || l->in.flags & XW_FL_ENCRYPT ||
+	    xw_div_up(l->in.size, bs) != last->lblk + last->len)
+		return false;
+	if (l->in.size > bs)
+		return true;
+	return block && l->in.size && block[l->in.size - 1] &&
+	       strnlen((const char *)block, bs) < l->in.size;
+}
+
+static bool found_file(struct fsck_look *l)
+{
+	if (!FSCK_FOUND(l->f, SYMLINK_FILE, .ino = l->ino))
+		return false;
+	l->in.mode = (uint16_t)(XW_S_IFREG | (l->in.mode & 07777));
+	l->type = XW_S_IFREG;
+	l->dirty = true;
+	return true;
+}
+
 /* A target takes one block: the others are not its own. */
 static int check_blocks(struct fsck_look *l)
 {
@@ -89,6 +118,8 @@ int fsck_look_symlink(struct fsck_look *l)
 			move_into_inode(l, l->in.block, len);
 		return 0; /* a longer one together with its attribute: xattrs.c */
 	}
+	if (l->has_map && is_file(l, NULL) && found_file(l))
+		return 0;
 	rc = l->has_map ? check_blocks(l) : 0;
 	if (rc)
 		return rc;
@@ -102,6 +133,8 @@ int fsck_look_symlink(struct fsck_look *l)
 	}
 	if (rc == XW_ERR_NOMEM)
 		return rc;
+	if (!rc && block && is_file(l, block) && found_file(l))
+		return 0;
 	if (block && len && len < sizeof(l->in.block)) {
 		move_into_inode(l, block, len);
 		return 0;

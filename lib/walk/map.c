@@ -17,7 +17,7 @@
 #include "base/endian.h"
 #include "disk/indirect.h"
 
-#define LBLK_END (UINT64_C(1) << 32)
+#define LBLK_END UINT64_C(0xFFFFFFFF) /* the last number is no logical block */
 #define INDIRECT_LEVELS 3
 
 static const uint8_t *node(const struct xw_walk_map *w, unsigned level)
