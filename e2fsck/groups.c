@@ -197,6 +197,9 @@ static xw_blk suggest(struct check *c, uint64_t group, enum part p)
 		if (group && !xw_image_group(img, group - 1, &gd) &&
 		    fits(c, group, p, *place(&gd, p) + len))
 			return *place(&gd, p) + len;
+		return p == INODE_BITMAP && !xw_image_group(img, group, &gd)
+			       ? gd.block_bitmap + (1u << img->sb.log_groups_per_flex % 32)
+			       : 0; /* anywhere: the standard place may be a file's */
 	}
 	xw_image_group_head(img, group, &h);
 	return img->sb.first_data_block + group * (uint64_t)img->sb.blocks_per_group + h.boot +
