@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The cases: what is damaged in which image, what is found, and what may be lost. run.py says what is demanded."""
-from image import (COMPAT_HAS_JOURNAL, FL_EXTENTS, FL_INDEX, FL_INLINE, FL_ITREE, INCOMPAT_RECOVER, SUPER)
+from image import (COMPAT_HAS_JOURNAL, FL_EXTENTS, FL_INDEX, FL_INLINE, FL_ITREE, INCOMPAT_RECOVER, SUPER,
+                   crc32c)
 
 BASES = {
     "ext4": ["-t", "ext4"],
@@ -865,6 +866,80 @@ def itrees_without_the_feature(i):
 def itree_of_a_small_directory(i):
     ino = i.lookup("sub")
     i.set_inode(ino, "flags", i.inode(ino, "flags") | FL_ITREE)
+
+
+def itree_slot(i):
+    """Where dx_root of `many` keeps the pointer to its itree."""
+    root = i.block(i.blocks(i.lookup("many"))[0])
+    return root + 32 + 8 * (i.get(root + 32, 2) - 1)
+
+
+def itree_nodes(i):
+    """Blocks of the itree of `many`: an index node over leaves."""
+    root = i.get(itree_slot(i), 8)
+    at = i.block(root)
+    return [root] + [i.get(at + 32 + 16 * k + 8, 6) for k in range(i.get(at + 6, 2))]
+
+
+def itree_put(i, blk, off, size, value):
+    """Changes a node, whose checksum follows."""
+    at = i.block(blk)
+    i.put(at + off, size, value)
+    i.put(at + i.bs - 4, 4, crc32c(i.inode_seed(i.lookup("many")), i.b[at:at + i.bs - 4]))
+
+
+@case("itree-csum", base="itree", only=True)
+def itree_checksum(i):
+    i.put(i.block(itree_nodes(i)[1]) + i.bs - 4, 4, 0x1234)
+
+
+@case("itree-node", base="itree")
+def itree_leaf_of_zeros(i):
+    i.zap(itree_nodes(i)[2])
+
+
+@case("itree-node", base="itree")
+def itree_node_of_another_directory(i):
+    itree_put(i, itree_nodes(i)[1], 12, 4, 77)
+
+
+@case("itree-root", base="itree")
+def itree_pointer_of_zero(i):
+    i.put(itree_slot(i), 8, 0)
+
+
+@case("itree-block-taken", base="itree")
+def itree_pointer_to_a_block_of_a_file(i):
+    i.put(itree_slot(i), 8, i.blocks(i.lookup("file"))[0])
+
+
+@case("itree-quartile", base="itree", only=True)
+def itree_fullness(i):
+    root = itree_nodes(i)[0]
+    itree_put(i, root, 32 + 14, 2, i.get(i.block(root) + 32 + 14, 2) ^ 1)
+
+
+@case("itree-separator", base="itree", only=True)
+def itree_leftmost_separator(i):
+    itree_put(i, itree_nodes(i)[0], 32, 4, 1)
+
+
+@case("itree-entries", base="itree")
+def itree_entry_of_another_type(i):
+    itree_put(i, itree_nodes(i)[1], 32 + 11, 1, 3)
+
+
+@case("itree-entries", base="itree")
+def entry_that_the_itree_does_not_have(i):
+    i.set_entry(i.lookup("many"), "name-003-of-a-file", 0, 4, i.lookup("small"))
+
+
+@case("htree-node", base=["ext4", "ext2"])
+def index_that_leads_to_a_leaf_for_a_node(i):
+    ino = i.lookup("many")
+    blk = i.blocks(ino)[0]
+    i.put(i.block(blk) + 30, 1, 1)
+    i.fix_dir_block(ino, blk)
 
 
 @case("itree-blocks", base="itree")
