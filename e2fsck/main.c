@@ -153,6 +153,7 @@ static int run(const struct fsck_opts *opts)
 	if (cli_interrupted())
 		f.findings.canceled = true;
 	o.committed = !rc && !f.stop && !f.findings.canceled && f.opts.mode != FSCK_NO;
+	f.findings.modified |= f.findings.fixed > 0; /* also what opening alone has repaired */
 	closed = fsck_close(&f, o.committed);
 	if (closed)
 		o.committed = false;

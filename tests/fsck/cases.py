@@ -1008,14 +1008,3 @@ def change_without_its_redo_file(i):
 @case("journal-has-data", base="ext3")
 def journal_that_is_not_empty(i):
     i.put(i.block(i.blocks(8)[0]) + 0x1C, 4, bytes([0, 0, 0, 1]))
-
-
-@case("xattr-overlap", base=["ext4", "ext2"])
-def two_attributes_of_one_value(i):
-    first = i.block(i.xattr_block(i.lookup("attrs"))) + 32
-    entry_field(i, 20 + 2, 2, i.get(first + 2, 2))
-
-
-@case("xattr-name", base=["ext4", "ext2"])
-def attribute_without_a_name(i):
-    entry_field(i, 0, 1, 0)
