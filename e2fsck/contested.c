@@ -359,13 +359,15 @@ static int clone(struct contest *c, xw_ino ino)
 	struct xw_update *u;
 	int rc = fsck_update(f, &u);
 
-	memcpy(c->before, c->owners.v, c->owners.n * sizeof(*c->before));
+	if (c->owners.n)
+		memcpy(c->before, c->owners.v, c->owners.n * sizeof(*c->before));
 	if (!rc)
 		rc = move_inode(c, u, ino);
 	if (!rc)
 		return fsck_update_keep(f);
 	fsck_update_drop(f);
-	memcpy(c->owners.v, c->before, c->owners.n * sizeof(*c->before));
+	if (c->owners.n)
+		memcpy(c->owners.v, c->before, c->owners.n * sizeof(*c->before));
 	if (rc == XW_ERR_NOMEM)
 		return rc;
 	xw_diag_clear(&f->diag);
