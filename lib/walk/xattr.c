@@ -81,7 +81,8 @@ static enum xw_walk_xattr_rule judge(struct xw_walk_xattr *it, struct xw_walk_xa
 	const struct xw_xattr_entry *e = &out->e;
 	enum xw_walk_xattr_rule rule;
 
-	if (!e->name_len && !e->name_index)
+	/* without an index Linux finds no attribute; stock tools accept that in inodes alone */
+	if (!e->name_index && (it->block || !e->name_len))
 		return XW_XATTR_BAD_NAME;
 	rule = judge_value(it, out);
 	if (rule != XW_XATTR_OK || e->value_inum)

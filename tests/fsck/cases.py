@@ -793,6 +793,33 @@ def hash_of_an_attribute(i):
     entry_field(i, 12, 4, 0x12345678)
 
 
+@case("xattr-name")
+def index_of_an_attribute(i):
+    entry_field(i, 1, 1, 0)
+
+
+@case("xattr-entry")
+def attribute_that_leaves_its_block(i):
+    blk = i.block(i.xattr_block(i.lookup("attrs")))
+    i.put(blk + 32, 4, 0xFF)
+    for at in range(64, 1000, 4):
+        i.put(blk + at, 4, 0x010101FF)
+    i.fix_xattr_block(i.xattr_block(i.lookup("attrs")))
+
+
+@case("xattr-without-feature", base=["ext4", "ext2"])
+def attributes_without_the_feature(i):
+    i.set_sb("feature_compat", i.sb("feature_compat") & ~8)
+
+
+# ---- flags of groups ----
+
+
+@case("uninit-without-feature", base="ext2")
+def unused_inodes_without_the_feature(i):
+    i.set_gd(0, "itable_unused", 5)
+
+
 # ---- the filesystem's own files ----
 
 
