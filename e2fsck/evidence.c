@@ -167,6 +167,11 @@ static int judge_root(struct xw_dev *dev, const struct xw_image *img, xw_blk tab
 	return xw_inode_verify(raw, &img->sb, img->csum_seed, XW_INO_ROOT) ? 4 : -2;
 }
 
+bool fsck_is_root_table(struct xw_dev *dev, const struct xw_image *img, xw_blk table)
+{
+	return judge_root(dev, img, table) <= 0;
+}
+
 static int judge_groups(struct xw_dev *dev, const struct xw_image *img)
 {
 	const bool sums = img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);

@@ -15,6 +15,8 @@
 #include "base/auto.h"
 #include "open.h"
 
+enum { SEARCH_BLOCKS = 1 << 18 };
+
 enum part { BLOCK_BITMAP, INODE_BITMAP, INODE_TABLE, PARTS };
 
 struct check {
@@ -156,14 +158,18 @@ static int accept(struct check *c, enum part p, xw_blk blk)
 		       : 0;
 }
 
-/* Do inodes begin there, as far as the first block tells? */
-static bool looks_like_table(struct check *c, uint64_t group, xw_blk blk)
+struct evidence {
+	unsigned good, bad; /* records in use that can be this group's; records that cannot */
+};
+
+/* What the first block of a table says for and against its being this group's. */
+static bool look_at_table(struct check *c, uint64_t group, xw_blk blk, struct evidence *e)
 {
 	const struct xw_image *img = c->f->img;
 	auto_free uint8_t *buf = malloc(img->block_size);
 	const uint32_t n = img->block_size / img->inode_size;
-	unsigned good = 0, bad = 0;
 
+	*e = (struct evidence){0};
 	if (!buf || fsck_read(c->f, blk, 1, buf))
 		return false;
 	for (uint32_t i = 0; i < XW_MIN(n, img->sb.inodes_per_group); i++) {
@@ -173,13 +179,50 @@ static bool looks_like_table(struct check *c, uint64_t group, xw_blk blk)
 
 		if (xw_inode_decode(raw, &img->sb, &in) ||
 		    xw_inode_verify(raw, &img->sb, img->csum_seed, ino))
-			bad++;
+			e->bad++;
 		else if (in.mode && (in.links > 60000 || !(in.mode & XW_S_IFMT)))
-			bad++;
+			e->bad++;
 		else
-			good += in.mode != 0;
+			e->good += in.mode != 0;
 	}
-	return good > bad || (!bad && group);
+	return true;
+}
+
+/* Do inodes begin there, as far as the first block tells? */
+static bool looks_like_table(struct check *c, uint64_t group, xw_blk blk)
+{
+	struct evidence e;
+
+	return look_at_table(c, group, blk, &e) && (e.good > e.bad || (!e.bad && group));
+}
+
+/*
+ * A table that no descriptor and no neighbor leads to, by its contents: checksums tell which inodes
+ * the records are; without them only the table with the root directory can be known. At most
+ * SEARCH_BLOCKS are read. 0: not found.
+ */
+static xw_blk search_table(struct check *c, uint64_t group)
+{
+	const struct xw_image *img = c->f->img;
+	const struct xw_super *sb = &img->sb;
+	const uint64_t flex =
+		sb->feature_incompat & XW_INCOMPAT_FLEX_BG && sb->log_groups_per_flex < 32
+			? UINT64_C(1) << sb->log_groups_per_flex
+			: 1;
+	const xw_blk from = sb->first_data_block + group / flex * flex * sb->blocks_per_group;
+	const xw_blk end = XW_MIN(from + SEARCH_BLOCKS, sb->blocks_count);
+	struct evidence e;
+
+	if (group && !xw_super_has_csum(sb))
+		return 0;
+	for (xw_blk blk = from; blk < end; blk++) {
+		if (!fits(c, group, INODE_TABLE, blk))
+			continue;
+		if (group ? look_at_table(c, group, blk, &e) && e.good && !e.bad
+			  : fsck_is_root_table(c->f->dev, img, blk))
+			return blk;
+	}
+	return 0;
 }
 
 /* Where it would be if it followed those of a neighbor, or stood where mke2fs puts it. */
@@ -218,7 +261,7 @@ static xw_blk find_place(struct check *c, uint64_t group, enum part p)
 	blk = suggest(c, group, p);
 	if (fits(c, group, p, blk) && (p != INODE_TABLE || looks_like_table(c, group, blk)))
 		return blk;
-	return 0;
+	return p == INODE_TABLE ? search_table(c, group) : 0;
 }
 
 static bool report_place(struct fsck *f, uint64_t group, enum part p, xw_blk was, xw_blk to)

@@ -24,6 +24,8 @@ bool fsck_super_usable(const struct xw_super *sb);
 int fsck_super_penalty(struct xw_dev *dev, const struct xw_super *sb);
 /* The penalty where nothing speaks against sb, and its checksums for it. */
 int fsck_super_ideal(const struct xw_super *sb);
+/* Does an inode table with the root directory in it begin at block `table`? */
+bool fsck_is_root_table(struct xw_dev *dev, const struct xw_image *img, xw_blk table);
 
 /* ---- copies.c ---- */
 
