@@ -6,6 +6,7 @@
 
 #include "base/endian.h"
 #include "disk/dirent.h"
+#include "disk/xattrblk.h"
 #include "inodes.h"
 
 #define OFF_EXTRA_ISIZE 128 /* in the record */
@@ -21,22 +22,30 @@ static bool is_type(uint16_t mode)
 	return xw_ftype_of_mode(mode) != XW_FT_UNKNOWN;
 }
 
-/* An extra size that cannot be: attributes behind it begin where the usual one ends. */
+/* The extra size of a record: up to the attributes, where some begin, else the usual one. */
+static uint16_t find_extra_isize(const struct fsck_look *l, unsigned room)
+{
+	for (unsigned extra = 4; extra + 4 <= room; extra += 4)
+		if (peek32(l->raw + XW_INODE_BODY + extra) == XW_XATTR_MAGIC)
+			return (uint16_t)extra;
+	return (uint16_t)XW_MIN(room, XW_INODE_EXTRA_WANTED);
+}
+
 static void check_extra_isize(struct fsck_look *l)
 {
 	const struct xw_super *sb = &l->f->img->sb;
 	const unsigned room = sb->inode_size - XW_INODE_BODY;
-	uint16_t extra;
+	uint16_t extra, want;
 
 	if (!room)
 		return;
 	extra = peek16(l->raw + OFF_EXTRA_ISIZE);
 	if (extra % 4 == 0 && extra <= room)
 		return;
-	if (!FSCK_FOUND(l->f, EXTRA_ISIZE, .ino = l->ino, .num = extra,
-			.num2 = XW_INODE_EXTRA_WANTED))
+	want = find_extra_isize(l, room);
+	if (!FSCK_FOUND(l->f, EXTRA_ISIZE, .ino = l->ino, .num = extra, .num2 = want))
 		return;
-	poke16(l->raw + OFF_EXTRA_ISIZE, (uint16_t)XW_MIN(room, XW_INODE_EXTRA_WANTED));
+	poke16(l->raw + OFF_EXTRA_ISIZE, want);
 	xw_inode_decode(l->raw, sb, &l->in);
 	l->dirty = true;
 }

@@ -159,7 +159,8 @@ static int collect(struct fsck *f, const struct fsck_xattr_area *a, const size_t
 	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "extended attributes") : 0;
 }
 
-static int rebuild(struct fsck *f, struct fsck_xattr_area *a, const size_t *drop, size_t n)
+static int rebuild(struct fsck *f, struct fsck_xattr_area *a, const size_t *drop, size_t n,
+		   bool add_data)
 {
 	auto_free struct xw_xattr_slot *slots = NULL;
 	struct xw_xattr_set set = {0};
@@ -168,6 +169,9 @@ static int rebuild(struct fsck *f, struct fsck_xattr_area *a, const size_t *drop
 	uint32_t refcount;
 	int rc = collect(f, a, drop, n, &set);
 
+	if (!rc && add_data &&
+	    xw_xattr_set_put_raw(&set, XW_XI_SYSTEM, "data", 4, "", 0, NULL) == XW_ERR_NOMEM)
+		rc = xw_fail_nomem(&f->diag, "extended attributes");
 	if (!rc) {
 		slots = calloc(set.a.n + 1, sizeof(*slots));
 		rc = slots ? 0 : xw_fail_nomem(&f->diag, "extended attributes");
@@ -226,11 +230,25 @@ int fsck_xattr_area(struct fsck *f, struct fsck_xattr_area *a)
 			gone = report(f, a, &item);
 		else if (item.e.value_inum)
 			rc = check_ea(f, a, &item.e, &gone);
+		a->has_data |= !gone && item.rule != XW_XATTR_BAD_ENTRY &&
+			       item.e.name_index == XW_XI_SYSTEM && item.e.name_len == 4 &&
+			       !memcmp(item.e.name, "data", 4);
 		if (gone && xw_vec_push(&drop, item.off))
 			rc = xw_fail_nomem(&f->diag, "extended attributes");
 	}
 	if (!rc && drop.n)
-		rc = rebuild(f, a, drop.v, drop.n);
+		rc = rebuild(f, a, drop.v, drop.n, false);
 	xw_vec_free(&drop);
 	return rc;
+}
+
+int fsck_xattr_add_data(struct fsck *f, struct fsck_xattr_area *a)
+{
+	const size_t need = XW_XATTR_IHDR + xw_xattr_entry_len(4) + 4;
+
+	if (a->size < need)
+		return 0;
+	if (peek32(a->p) != XW_XATTR_MAGIC)
+		memset(a->p, 0, a->size);
+	return rebuild(f, a, NULL, 0, true);
 }

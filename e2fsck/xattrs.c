@@ -211,6 +211,13 @@ int fsck_xattr_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *r
 		     uint64_t *blocks)
 {
 	const unsigned off = xw_inode_xattr_off(in, &f->img->sb);
+	const uint32_t type = in->mode & XW_S_IFMT;
+	struct fsck_xattr_area a = {
+		.ino = ino,
+		.generation = in->generation,
+		.p = raw + off,
+		.size = f->img->inode_size - off,
+	};
 	int rc = make_facts(f);
 
 	*dirty = false;
@@ -221,18 +228,14 @@ int fsck_xattr_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *r
 	f->xattrs->last_ea = 0;
 	if (off && off + 2 * XW_XATTR_IHDR <= f->img->inode_size &&
 	    peek32(raw + off) == XW_XATTR_MAGIC) {
-		struct fsck_xattr_area a = {
-			.ino = ino,
-			.generation = in->generation,
-			.p = raw + off,
-			.size = f->img->inode_size - off,
-		};
-
 		rc = fsck_xattr_area(f, &a);
-		*dirty = a.changed;
 		*blocks = a.ea_blocks;
 		f->xattrs->last_ea = a.n_ea;
 	}
+	if (!rc && off && in->flags & XW_FL_INLINE_DATA && !a.has_data &&
+	    (type == XW_S_IFREG || type == XW_S_IFDIR) && FSCK_FOUND(f, INLINE_NO_DATA, .ino = ino))
+		rc = fsck_xattr_add_data(f, &a);
+	*dirty = a.changed;
 	return rc || !in->file_acl ? rc : look_at_file_acl(f, ino, in, dirty, blocks);
 }
 

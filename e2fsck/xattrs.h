@@ -49,6 +49,7 @@ struct fsck_xattr_area {
 	uint64_t ea_blocks;
 	bool changed; /* p was rebuilt without the bad entries; checksum not set */
 	bool empty; /* ... and nothing is left */
+	bool has_data; /* system.data, of inline contents, is there */
 };
 
 /*
@@ -56,6 +57,8 @@ struct fsck_xattr_area {
  * count for their EA inodes.
  */
 int fsck_xattr_area(struct fsck *f, struct fsck_xattr_area *a);
+/* Adds system.data without a value: inline contents that i_block holds alone. */
+int fsck_xattr_add_data(struct fsck *f, struct fsck_xattr_area *a);
 
 /* Slots of the tables, made if need be; NULL: out of memory, said. */
 struct fsck_xattr_block *fsck_xattr_block_slot(struct fsck *f, xw_blk blk);

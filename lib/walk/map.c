@@ -20,6 +20,18 @@
 #define LBLK_END UINT64_C(0xFFFFFFFF) /* the last number is no logical block */
 #define INDIRECT_LEVELS 3
 
+/*
+ * Can a pointer name these blocks? In a filesystem of 1 KiB blocks the superblock is one of them:
+ * such a pointer is wrong since the block is another's, as with all metadata.
+ */
+static bool can_point_to(const struct xw_image *img, xw_blk blk, uint64_t len)
+{
+	const struct xw_super *sb = &img->sb;
+
+	return blk && blk >= sb->first_data_block && blk < sb->blocks_count &&
+	       len <= sb->blocks_count - blk;
+}
+
 static const uint8_t *node(const struct xw_walk_map *w, unsigned level)
 {
 	return level ? w->nodes + (size_t)(level - 1) * w->img->block_size : w->root;
@@ -75,7 +87,7 @@ static uint32_t guess_entries(const struct xw_walk_map *w, const uint8_t *n, uin
 			xw_extent_idx_decode(n, i, &e);
 			x = (struct xw_extent){.lblk = e.lblk, .len = 1, .pblk = e.pblk};
 		}
-		if (!x.len || x.lblk < next || !xw_image_has_blocks(w->img, x.pblk, x.len))
+		if (!x.len || x.lblk < next || !can_point_to(w->img, x.pblk, x.len))
 			break;
 		next = (uint64_t)x.lblk + x.len;
 	}
@@ -214,7 +226,7 @@ static int yield_node(struct xw_walk_map *w, struct xw_walk_map_item *item,
 		      struct xw_walk_map_level below)
 {
 	item->kind = XW_WALK_NODE;
-	if (!xw_image_has_blocks(w->img, item->pblk, 1)) {
+	if (!can_point_to(w->img, item->pblk, 1)) {
 		item->rule = XW_MAP_NODE_RANGE;
 		return 2;
 	}
@@ -264,7 +276,7 @@ static int extent_leaf(struct xw_walk_map *w, struct xw_walk_map_item *item)
 		item->rule = XW_MAP_ORDER;
 	else if (end > LBLK_END)
 		item->rule = XW_MAP_WRAP;
-	else if (!xw_image_has_blocks(w->img, x.pblk, x.len))
+	else if (!can_point_to(w->img, x.pblk, x.len))
 		item->rule = XW_MAP_RANGE;
 	if (item->rule || !spend(w, x.len, item))
 		return 2;
@@ -314,13 +326,13 @@ static int gather(struct xw_walk_map *w, struct xw_walk_map_item *item, uint32_t
 	item->len = 1;
 	if (item->lblk >= LBLK_END)
 		item->rule = XW_MAP_WRAP;
-	else if (!xw_image_has_blocks(w->img, blk, 1))
+	else if (!can_point_to(w->img, blk, 1))
 		item->rule = XW_MAP_RANGE;
 	if (item->rule)
 		return 2;
 	for (; at->index < end && item->lblk + item->len < LBLK_END; at->index++, item->len++)
 		if (pointer(w, at->index) != blk + item->len ||
-		    !xw_image_has_blocks(w->img, blk + item->len, 1))
+		    !can_point_to(w->img, blk + item->len, 1))
 			break;
 	return spend(w, item->len, item) ? 1 : 2;
 }
