@@ -331,9 +331,10 @@ static int move_inode(struct contest *c, struct xw_update *u, xw_ino ino)
 	struct xw_inode in;
 	int rc = xw_update_get(u, ino, &in, &raw);
 
+	if (rc)
+		return rc;
 	in.flags &= ~XW_FL_ITREE; /* stale from here on: it is built anew by who wants one */
-	if (!rc)
-		rc = read_map(c, u, ino, &in, &from);
+	rc = read_map(c, u, ino, &in, &from);
 	if (!rc)
 		rc = move_runs(&m, &from);
 	if (!rc) {

@@ -83,8 +83,9 @@ static int add_inline(struct salvage *v)
 	if (f->img->inode_size > sizeof(raw))
 		return XW_ERR_UNSUPPORTED;
 	rc = fsck_inode_read(f, v->s->d->ino, &in, raw);
-	if (!rc)
-		rc = add_area(v, &(struct fsck_area){.data = in.block + 4, .size = 56});
+	if (rc)
+		return rc;
+	rc = add_area(v, &(struct fsck_area){.data = in.block + 4, .size = 56});
 	off = fsck_inline_value(f, &in, raw, &len);
 	if (!rc && len)
 		rc = add_area(v, &(struct fsck_area){.data = raw + off, .size = len});
