@@ -7,17 +7,10 @@
 
 #include "fsck.h"
 
-static unsigned cluster_bits(const struct fsck *f)
-{
-	const struct xw_super *sb = &f->img->sb;
-
-	return sb->log_cluster_size - sb->log_block_size;
-}
-
 int fsck_claim(struct fsck *f, xw_blk blk, uint64_t len, uint64_t *again)
 {
 	const xw_blk base = f->img->sb.first_data_block;
-	const unsigned bits = cluster_bits(f);
+	const unsigned bits = xw_image_cluster_bits(f->img);
 	uint64_t limit = ((f->img->sb.blocks_count - base - 1) >> bits) + 1;
 	uint64_t first = (blk - base) >> bits, last = (blk + len - 1 - base) >> bits;
 	uint64_t had = 0;
@@ -40,7 +33,7 @@ int fsck_claim(struct fsck *f, xw_blk blk, uint64_t len, uint64_t *again)
 void fsck_unclaim(struct fsck *f, xw_blk blk, uint64_t len)
 {
 	const xw_blk base = f->img->sb.first_data_block;
-	const unsigned bits = cluster_bits(f);
+	const unsigned bits = xw_image_cluster_bits(f->img);
 	const uint64_t first = (blk - base) >> bits, last = (blk + len - 1 - base) >> bits;
 
 	if (f->claims)
@@ -49,8 +42,8 @@ void fsck_unclaim(struct fsck *f, xw_blk blk, uint64_t len)
 
 bool fsck_is_claimed(const struct fsck *f, xw_blk blk)
 {
-	return f->claims &&
-	       xw_blockset_has(f->claims, (blk - f->img->sb.first_data_block) >> cluster_bits(f));
+	return f->claims && xw_blockset_has(f->claims, (blk - f->img->sb.first_data_block) >>
+							       xw_image_cluster_bits(f->img));
 }
 
 bool fsck_is_metadata(const struct fsck *f, xw_blk blk, uint64_t len)
@@ -66,7 +59,7 @@ bool fsck_is_metadata(const struct fsck *f, xw_blk blk, uint64_t len)
 int fsck_claim_metadata(struct fsck *f)
 {
 	const xw_blk base = f->img->sb.first_data_block, end = f->img->sb.blocks_count;
-	const unsigned bits = cluster_bits(f);
+	const unsigned bits = xw_image_cluster_bits(f->img);
 	int rc = xw_sysmap_new(f->img, &f->sysmap);
 
 	if (!rc && !f->claims && xw_blockset_new(((end - base - 1) >> bits) + 1, &f->claims))

@@ -415,7 +415,7 @@ int fsck_check_contested(struct fsck *f)
 
 	if (!f->contested && !f->misplaced.n)
 		return fsck_make_root(f);
-	c.bits = f->img->sb.log_cluster_size - f->img->sb.log_block_size;
+	c.bits = xw_image_cluster_bits(f->img);
 	c.copy = malloc((size_t)f->img->block_size << c.bits);
 	xw_walk_map_init(&c.walk, f->img);
 	if (!c.copy)

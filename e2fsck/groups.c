@@ -76,7 +76,7 @@ static bool read_copy(struct fsck *f, uint64_t group, uint64_t copy, struct xw_g
 	const struct xw_image *img = f->img;
 	const bool sums = img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
 	const uint64_t at = desc_at(img, group, copy);
-	uint8_t raw[1024];
+	uint8_t raw[XW_DESC_SIZE_MAX];
 
 	if (xw_image_meta(f->img, at / img->block_size, (uint32_t)(at % img->block_size), raw,
 			  img->desc_size)) {
@@ -92,7 +92,7 @@ int fsck_group_write(struct fsck *f, uint64_t group, const struct xw_group_desc 
 	const struct xw_image *img = f->img;
 	const uint64_t at = desc_at(img, group, 0);
 	struct xw_diag *const diag = f->dev->diag;
-	uint8_t raw[1024] = {0};
+	uint8_t raw[XW_DESC_SIZE_MAX] = {0};
 
 	f->dev->diag = NULL;
 	if (xw_dev_pread(f->dev, raw, img->desc_size, at))
@@ -288,7 +288,7 @@ static bool sum_is_wrong(struct fsck *f, uint64_t group)
 {
 	const struct xw_image *img = f->img;
 	const uint64_t per_block = img->block_size / img->desc_size;
-	uint8_t raw[1024];
+	uint8_t raw[XW_DESC_SIZE_MAX];
 
 	return xw_image_meta(f->img, xw_image_desc_block(img, group),
 			     (uint32_t)(group % per_block) * img->desc_size, raw, img->desc_size) ||

@@ -90,7 +90,7 @@ static bool holds_blocks(const struct fsck_look *l)
 {
 	const struct xw_super *sb = &l->f->img->sb;
 	const uint64_t cluster512 = (uint64_t)l->f->img->block_size / 512
-				    << (sb->log_cluster_size - sb->log_block_size);
+				    << xw_image_cluster_bits(l->f->img);
 
 	return !(sb->feature_incompat & XW_INCOMPAT_EA_INODE) &&
 	       xw_inode_fs_blocks_512(&l->in, sb) > (l->in.file_acl ? cluster512 : 0);

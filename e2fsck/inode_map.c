@@ -252,7 +252,7 @@ static int claim_run(struct fsck_look *l, const struct xw_map_run *run, struct c
 		     uint64_t *clusters, uint64_t *again)
 {
 	const struct xw_super *sb = &l->f->img->sb;
-	const unsigned bits = sb->log_cluster_size - sb->log_block_size;
+	const unsigned bits = xw_image_cluster_bits(l->f->img);
 	const uint64_t size = UINT64_C(1) << bits,
 		       out = run->lblk ^ (run->pblk - sb->first_data_block);
 	xw_blk from = run->pblk, end = run->pblk + run->len;
@@ -280,8 +280,7 @@ static int claim_run(struct fsck_look *l, const struct xw_map_run *run, struct c
 
 int fsck_look_claim(struct fsck_look *l)
 {
-	const struct xw_super *sb = &l->f->img->sb;
-	const unsigned bits = sb->log_cluster_size - sb->log_block_size;
+	const unsigned bits = xw_image_cluster_bits(l->f->img);
 	const struct fsck_map *m = &l->map;
 	struct claimed last = {0};
 	uint64_t clusters = 0, again = 0, n;

@@ -18,7 +18,7 @@ bool fsck_look_is_fast(const struct fsck_look *l)
 {
 	const struct xw_super *sb = &l->f->img->sb;
 	const uint64_t cluster512 = (uint64_t)l->f->img->block_size / 512
-				    << (sb->log_cluster_size - sb->log_block_size);
+				    << xw_image_cluster_bits(l->f->img);
 	const uint64_t acl = l->in.file_acl ? cluster512 : 0;
 	const size_t len = strnlen((const char *)l->in.block, sizeof(l->in.block));
 

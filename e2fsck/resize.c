@@ -87,7 +87,7 @@ static void describe(const struct resize *r, struct xw_inode *in)
 {
 	const struct xw_image *img = r->f->img;
 	const uint64_t apb = r->per_block;
-	const unsigned bits = img->sb.log_cluster_size - img->sb.log_block_size;
+	const unsigned bits = xw_image_cluster_bits(img);
 	const uint32_t generation = in->generation;
 	const uint16_t extra = in->extra_isize;
 	const struct xw_time now = {r->f->opts.now, 0};

@@ -231,7 +231,7 @@ static int put_descriptor(struct fsck *f, uint32_t group, const struct xw_group_
 	const uint32_t per_block = img->block_size / img->desc_size;
 	const uint64_t off = xw_image_desc_block(img, group) * img->block_size +
 			     (uint64_t)(group % per_block) * img->desc_size;
-	uint8_t buf[1024];
+	uint8_t buf[XW_DESC_SIZE_MAX];
 	int rc = xw_dev_pread(f->dev, buf, img->desc_size, off);
 
 	if (rc)

@@ -322,8 +322,7 @@ static int check(const struct xw_super *sb)
 	    sb->inode_size > xw_super_block_size(sb))
 		return XW_ERR_CORRUPT;
 	if (sb->feature_incompat & XW_INCOMPAT_64BIT &&
-	    (!is_pow2(sb->desc_size) || sb->desc_size < 64 ||
-	     sb->desc_size > xw_super_block_size(sb)))
+	    (!is_pow2(sb->desc_size) || sb->desc_size < 64 || sb->desc_size > XW_DESC_SIZE_MAX))
 		return XW_ERR_CORRUPT;
 	return check_groups(sb);
 }

@@ -11,6 +11,7 @@
 #define XW_SUPER_SIZE 1024
 #define XW_SUPER_MAGIC 0xEF53
 #define XW_SUPER_RESERVED 360 /* bytes 0x288 .. 0x3EF */
+#define XW_DESC_SIZE_MAX 1024u /* bytes: what fits the smallest block, as in e2fsprogs */
 #define XW_LOG_BLOCK_MAX 6u /* 64 KiB */
 #define XW_LOG_CLUSTER_MAX 20u /* 1 GiB */
 

@@ -279,7 +279,7 @@ void xw_image_group_head(const struct xw_image *img, uint64_t group, struct xw_g
 
 int xw_image_group(struct xw_image *img, uint64_t group, struct xw_group_desc *out)
 {
-	uint8_t buf[1024];
+	uint8_t buf[XW_DESC_SIZE_MAX];
 	const uint64_t per_block = img->block_size / img->desc_size;
 	int rc;
 
