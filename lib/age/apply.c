@@ -139,8 +139,11 @@ int xw_age_world_resize(struct xw_age_world *w, xw_ino ino, uint64_t bytes, bool
 static int create(struct xw_age_world *w, const struct xw_age_op *op)
 {
 	struct xw_age_place p;
-	int ret = xw_age_world_find(w, op->path, true, &p);
+	int ret;
 
+	if (op->bytes / w->u->img->block_size >= UINT32_MAX)
+		return 1; /* more blocks than a file can have */
+	ret = xw_age_world_find(w, op->path, true, &p);
 	if (!ret && p.ino)
 		return 1;
 	if (!ret)

@@ -132,9 +132,6 @@ int xw_age_fast_step(struct xw_age_run *r, struct xw_age_world *w)
 	const uint64_t end = XW_MIN(start + p.groups_per_step, img->groups);
 	int ret = 0;
 
-	if (!r->o->used || !r->o->free)
-		return xw_fail(r->diag, XW_ERR_USAGE,
-			       "alternate:USED,FREE needs two sizes above 0");
 	for (uint64_t g = start; g < end && !ret; g += p.groups_per_file)
 		ret = make_file(w, &p, w->counts->ops, g, XW_MIN(g + p.groups_per_file, end));
 	if (end == img->groups)

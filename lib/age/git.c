@@ -23,8 +23,6 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-#define DEPTH_MAX 256 /* directories in each other */
-
 struct entry {
 	char *path; /* owned */
 	uint64_t size, hash;
@@ -130,7 +128,7 @@ static int walk_fd(struct git *g, int fd, const char *prefix, unsigned depth)
 		close(fd);
 		return xw_fail_nomem(g->diag, "tree");
 	}
-	if (depth > DEPTH_MAX)
+	if (depth >= XW_AGE_DEPTH_MAX)
 		ret = xw_fail(g->diag, XW_ERR_LIMIT, "%s: directories too deep", prefix);
 	while (!ret && (e = readdir(d)))
 		ret = walk_entry(g, dirfd(d), prefix, e->d_name, depth);
@@ -151,7 +149,7 @@ static int parse_row(struct git *g, const char *name, uint64_t no, char *line)
 	if (sscanf(line, "%15s %15s %79s", mode, type, hash) == 3 && strcmp(type, "blob"))
 		return 0;
 	if (sscanf(line, "%15s %15s %79s %" SCNu64 "%n", mode, type, hash, &size, &at) != 4 ||
-	    line[at] != '\t' || size >> 44 || !line[at + 1] || line[at + 1] == '/')
+	    line[at] != '\t' || size >> 44 || !xw_age_path_ok(line + at + 1))
 		return xw_fail(g->diag, XW_ERR_INPUT,
 			       "%s: line %" PRIu64 ": must be a line of git ls-tree -r -l", name,
 			       no);

@@ -252,8 +252,15 @@ static int measure(struct xw_age_run *r)
 
 static int check(const struct xw_age_opts *o, struct xw_diag *diag)
 {
-	if (!*o->dir || *o->dir == '/' || o->dir[strlen(o->dir) - 1] == '/' || strstr(o->dir, "//"))
+	uint64_t sum;
+
+	if (!xw_age_path_ok(o->dir))
 		return xw_fail(diag, XW_ERR_USAGE, "--dir %s: not a path below the root", o->dir);
+	if (o->profile == XW_AGE_ALTERNATE &&
+	    (!o->used || !o->free || __builtin_add_overflow(o->used, o->free, &sum)))
+		return xw_fail(
+			diag, XW_ERR_USAGE,
+			"alternate:USED,FREE needs two sizes above 0, together below 16 EiB");
 	if (o->fast && o->profile != XW_AGE_ALTERNATE)
 		return xw_fail(diag, XW_ERR_USAGE, "--fast works with --profile alternate only");
 	if (o->fast && (o->until.layout || o->until.overwrites || o->until.ops || o->until.util))

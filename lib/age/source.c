@@ -17,9 +17,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/auto.h"
 #include "base/vec.h"
+#include "disk/dirent.h"
 
 uint64_t xw_age_log_uniform(struct xw_age_rng *r, uint64_t min, uint64_t max)
 {
@@ -34,6 +36,20 @@ uint64_t xw_age_log_uniform(struct xw_age_rng *r, uint64_t min, uint64_t max)
 	low = XW_MAX(min, k ? UINT64_C(1) << k : 0);
 	high = XW_MIN(max, (UINT64_C(2) << k) - 1);
 	return low + xw_age_below(r, high - low + 1);
+}
+
+bool xw_age_path_ok(const char *path)
+{
+	for (unsigned n = 0; n < XW_AGE_DEPTH_MAX; n++) {
+		const size_t len = strcspn(path, "/");
+
+		if (!len || len > XW_NAME_MAX || xw_name_is_dots(path, len))
+			return false;
+		if (!path[len])
+			return true;
+		path += len + 1;
+	}
+	return false;
 }
 
 /* ---- pazdera ---- */
@@ -149,8 +165,6 @@ int xw_age_alternate(const struct xw_age_opts *o, const struct xw_age_base *base
 	/* One in 64 blocks is left for directories and maps. */
 	const uint64_t room = base->free - base->free / 64;
 
-	if (!o->used || !o->free)
-		return xw_fail(diag, XW_ERR_USAGE, "alternate:USED,FREE needs two sizes above 0");
 	a = calloc(1, sizeof(*a));
 	if (!a)
 		return xw_fail_nomem(diag, "files");

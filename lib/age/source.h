@@ -21,6 +21,14 @@ enum xw_age_what {
 	XW_AGE_SETXATTR, /* attribute `to` becomes `value` */
 };
 
+#define XW_AGE_DEPTH_MAX 256 /* components of a path */
+
+/*
+ * Is it a path below a directory? Its components are 1 to 255 bytes and neither "." nor "..", which
+ * would be a second way to a directory that is open already; there are at most XW_AGE_DEPTH_MAX.
+ */
+bool xw_age_path_ok(const char *path);
+
 /* Strings belong to the source and are valid until the next operation. */
 struct xw_age_op {
 	enum xw_age_what what;

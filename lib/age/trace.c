@@ -82,14 +82,6 @@ static size_t split(char *line, char *words[WORDS])
 	}
 }
 
-/* Is it a path below the directory that is aged? */
-static bool is_path(const char *p)
-{
-	if (!*p || *p == '/' || p[strlen(p) - 1] == '/' || strstr(p, "//"))
-		return false;
-	return true;
-}
-
 static int parse(const struct trace *t, char *words[WORDS], size_t n, struct xw_age_op *op)
 {
 	const struct verb *v = NULL;
@@ -105,8 +97,9 @@ static int parse(const struct trace *t, char *words[WORDS], size_t n, struct xw_
 	for (size_t i = 1; i < n; i++) {
 		const char kind = v->args[i - 1];
 
-		if (kind == 'p' && !is_path(words[i]))
-			return bad(t, "paths are relative, and have no empty components");
+		if (kind == 'p' && !xw_age_path_ok(words[i]))
+			return bad(t, "paths are relative, and have at most 256 components of 1 to "
+				      "255 bytes, none of them . or ..");
 		if (kind == 'b' && (xw_parse_u64(words[i], &op->bytes) || op->bytes >> 44))
 			return bad(t, "the size must be a number of bytes below 16 TiB");
 		if (i == 2)

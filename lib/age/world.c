@@ -162,7 +162,7 @@ static int make_dir(struct xw_age_world *w, struct xw_age_dir *parent, const cha
 
 /*
  * The directory at path[0 .. len), opened; with `make`, missing ones are made. 1: it is missing, or
- * is no directory.
+ * is no directory. Each component is a call within the last; xw_age_path_ok() bounds them.
  */
 static int get_dir(struct xw_age_world *w, const char *path, size_t len, bool make,
 		   struct xw_age_dir **out)
@@ -232,9 +232,12 @@ static int whole_path(struct xw_age_world *w, const char *path)
 int xw_age_world_find(struct xw_age_world *w, const char *path, bool make, struct xw_age_place *p)
 {
 	const char *slash;
-	int ret = whole_path(w, path);
+	int ret;
 
 	*p = (struct xw_age_place){0};
+	if (!xw_age_path_ok(path))
+		return 1;
+	ret = whole_path(w, path);
 	if (ret)
 		return ret;
 	slash = strrchr(w->path, '/');
@@ -242,8 +245,6 @@ int xw_age_world_find(struct xw_age_world *w, const char *path, bool make, struc
 	if (ret)
 		return ret;
 	p->len = strlen(slash + 1);
-	if (!p->len || p->len > XW_NAME_MAX || xw_name_is_dots(slash + 1, (uint8_t)p->len))
-		return 1;
 	memcpy(p->name, slash + 1, p->len);
 	ret = xw_dir_find(&p->dir->ud.d, p->name, p->len, &p->ino, NULL);
 	return ret == XW_ERR_NOTFOUND ? 0 : ret;

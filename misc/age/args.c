@@ -160,7 +160,12 @@ static int set_profile(struct age_args *args, const char *value)
 		o->model = rest;
 	} else if (!strcmp(args->profile, "alternate") && rest && strchr(rest, ',')) {
 		o->profile = XW_AGE_ALTERNATE;
-		return set_sizes("--profile alternate:", rest, ',', &o->used, &o->free);
+		if (set_sizes("--profile alternate:", rest, ',', &o->used, &o->free) >= 0)
+			return EXIT_USAGE;
+		if (!o->used || !o->free || o->used > UINT64_MAX - o->free)
+			return bad("--profile", value,
+				   "alternate:USED,FREE with two sizes above 0, together below 16 "
+				   "EiB");
 	} else if ((!strcmp(args->profile, "trace") || !strcmp(args->profile, "git")) && rest &&
 		   *rest) {
 		o->profile = *args->profile == 't' ? XW_AGE_TRACE : XW_AGE_GIT;

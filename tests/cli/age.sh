@@ -36,6 +36,9 @@ rmdir a
 delete missing
 delete a/one
 END
+deep=d$(printf '/d%.0s' $(seq 254))
+name=$(printf 'n%.0s' $(seq 255))
+printf '%s\n' "create $deep/file 5000" "create $name/$name 5000" "create .../..a 5000" "mkdir $deep/dir" "rmdir $deep/dir" >deep.trace
 printf '3\n1 5\n20 3\n400 2\n\nages\n' >ages
 printf '3\n4096 6\n65536 3\n524288 1\n' >sizes
 printf '2\n1 4 3\n2 6 9\n' >depths
@@ -73,6 +76,8 @@ done <<'END'
 --profile trace:ops.trace
 --profile git:history
 --profile alternate:200k,100k --fast
+--profile alternate:8388607T,4T
+--profile trace:deep.trace
 END
 fresh
 age --profile pazdera --ops 3000 --seed 1 img
@@ -190,7 +195,41 @@ must be a share|--profile pazdera --until util=80 img
 must be util=|--profile pazdera --until full=1 img
 needs --files|--profile pazdera img
 not a path below|--profile pazdera --ops 1 --dir /a img
+not a path below|--profile pazdera --ops 1 --dir a/../b img
+not a path below|--profile pazdera --ops 1 --dir . img
+two sizes above 0|--fast --profile alternate:0,0 img
+two sizes above 0|--profile alternate:0,0 missing
+two sizes above 0|--fast --profile alternate:4k,0 img
+two sizes above 0|--profile alternate:0,4k img
+together below 16 EiB|--fast --profile alternate:8388608T,8388608T img
 END
+# Paths that lead twice to one directory, or to no name that a directory can have: nothing is changed.
+fresh
+while read -r path; do
+	echo "create $path 5000" >bad.trace
+	age --profile trace:bad.trace img
+	fails 1 "line 1: paths are relative" "no path of a trace: $(printf %.40s "$path")"
+	printf '100644 blob 1111 9000\t%s\n' "$path" >bad.listing
+	echo bad.listing >bad.history
+	age --profile git:bad.history img
+	fails 1 "line 1: must be a line of git" "  nor of a listing"
+done <<END
+../a
+a/../a/b
+a/..
+a/./b
+./a
+/a
+a/
+a//b
+n$name/a
+a/n$name
+$deep/d/file
+END
+printf '%s\n' "create a/b 5000" "rename a/b a/../c" >bad.trace
+age --profile trace:bad.trace img
+fails 1 "line 2: paths are relative" "  nor the second one of a rename"
+is "  the image is as it was" cmp base img
 echo "create a" >bad.trace
 age --profile trace:bad.trace img
 fails 1 "line 1: wrong number of words" "a trace with an error names its line"
