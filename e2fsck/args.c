@@ -4,6 +4,7 @@
 
 #include <blkid/blkid.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,10 @@ static int set_progress(struct fsck_opts *o, const char *value)
 	o->progress_late = *value == '-';
 	if (xw_parse_u64(value + o->progress_late, &n) || n > INT32_MAX)
 		return bad_number("-C", value);
+	if (n && fcntl((int)n, F_GETFD) < 0) {
+		cli_error("-C %s: invalid file descriptor: %s", value, strerror(errno));
+		return FSCK_EXIT_ERROR;
+	}
 	o->progress_fd = (int)n;
 	return 0;
 }

@@ -107,6 +107,8 @@ struct fsck {
 	bool renew_backups; /* superblock or descriptors were repaired */
 	bool relocate; /* a group lacks a bitmap or its table; see fsck_relocate() */
 
+	uint32_t features[3]; /* as opened: when they change, so do the backups */
+
 	/* state of a round */
 	unsigned round; /* from 0 */
 	bool stop; /* interrupted, or preening met what needs a person: return at once */

@@ -111,7 +111,7 @@ static int exit_status(const struct fsck *f, const struct outcome *o, int rc)
 	const bool any = all->found || all->late;
 	int status = 0;
 
-	if (rc)
+	if (rc && !all->ended) /* with -p a question ends the check, and that is no failure */
 		status |= FSCK_EXIT_ERROR;
 	if (all->canceled)
 		status |= FSCK_EXIT_CANCELED;
@@ -163,7 +163,7 @@ static int run(const struct fsck_opts *opts)
 	status = exit_status(&f, &o, f.findings.canceled ? 0 : rc);
 	fsck_progress_wipe(&f);
 	fflush(stdout);
-	if (rc && !f.findings.canceled && !f.opts.json)
+	if (rc && !f.findings.canceled && !f.findings.ended && !f.opts.json)
 		cli_error("%s", f.diag.code ? f.diag.text : xw_err_text(rc));
 	if (f.opts.json)
 		fsck_json_end(&f, rc ? (f.diag.code ? f.diag.text : xw_err_text(rc)) : NULL,

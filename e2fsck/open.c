@@ -89,6 +89,13 @@ static int drop_pending(struct fsck *f)
 	return xw_recover_give_up(f->dev, &f->diag);
 }
 
+static void take_features(const struct fsck *f, uint32_t words[3])
+{
+	words[0] = f->img->sb.feature_compat;
+	words[1] = f->img->sb.feature_incompat;
+	words[2] = f->img->sb.feature_ro_compat;
+}
+
 int fsck_open(struct fsck *f)
 {
 	int rc = begin_edit(f);
@@ -104,8 +111,10 @@ int fsck_open(struct fsck *f)
 		rc = fsck_reopen(f);
 	if (!rc)
 		rc = fsck_replay(f);
-	if (!rc)
+	if (!rc) {
 		f->full = f->full || f->changed || f->opts.force || !fsck_is_clean(f);
+		take_features(f, f->features);
+	}
 	return rc;
 }
 
@@ -136,6 +145,7 @@ static int finish_super(struct fsck *f, bool sound)
 int fsck_close(struct fsck *f, bool commit)
 {
 	const bool write = commit && f->opts.mode != FSCK_NO;
+	uint32_t features[3];
 	int rc = 0;
 
 	if (f->img) {
@@ -144,8 +154,11 @@ int fsck_close(struct fsck *f, bool commit)
 	}
 	if (write && f->img && f->full)
 		rc = finish_super(f, !f->findings.left && !f->stop);
-	if (!rc && write && f->img && f->renew_backups)
-		rc = fsck_renew_backups(f);
+	if (!rc && write && f->img) {
+		take_features(f, features);
+		if (f->renew_backups || memcmp(features, f->features, sizeof(features)) != 0)
+			rc = fsck_renew_backups(f);
+	}
 	xw_image_close(f->img);
 	f->img = NULL;
 	if (!rc && write && f->edit)
@@ -173,8 +186,8 @@ bool fsck_is_clean(struct fsck *f)
 
 	if (!(sb->state & XW_STATE_VALID) || sb->state & XW_STATE_ERROR ||
 	    sb->feature_incompat & (XW_INCOMPAT_RECOVER | XW_INCOMPAT_PENDING) ||
-	    is_due(sb, f->opts.now) || xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET) ||
-	    xw_super_verify(raw))
+	    sb->blocks_count > f->dev->size / f->img->block_size || is_due(sb, f->opts.now) ||
+	    xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET) || xw_super_verify(raw))
 		return false;
 	f->img->flags &= ~XW_IMAGE_NOCSUM;
 	for (uint64_t g = 0; g < f->img->groups; g++) {
