@@ -403,7 +403,7 @@ static int resolve(struct contest *c)
 			    (n && !FSCK_FOUND(f, CONTESTED, .ino = ino, .num = n)))
 				continue;
 			rc = clone(c, ino);
-			f->again = true;
+			f->again = f->changed;
 		}
 	return rc;
 }

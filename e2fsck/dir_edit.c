@@ -23,7 +23,8 @@ struct edit {
 	bool first_only; /* the first block alone */
 };
 
-static bool edit_area(struct edit *x, uint8_t *data, uint32_t size)
+/* 1: entries were changed. XW_ERR_NOMEM. */
+static int edit_area(struct edit *x, uint8_t *data, uint32_t size)
 {
 	const struct xw_dirblock_area area = {.data = data,
 					      .size = size,
@@ -32,16 +33,16 @@ static bool edit_area(struct edit *x, uint8_t *data, uint32_t size)
 					      .any_names = true};
 	struct xw_dirblock *it = malloc(sizeof(*it));
 	struct xw_dirblock_item item;
-	bool changed = false;
+	int changed = 0;
 
 	if (!it)
-		return false;
+		return xw_fail_nomem(&x->f->diag, "directory");
 	xw_dirblock_begin(it, &area);
 	while (xw_dirblock_next(it, &item)) {
 		if (!item.e.name_len || !x->fn(x->arg, &item.e))
 			continue;
 		xw_dirent_encode(data, size, item.off, &item.e);
-		changed = true;
+		changed = 1;
 	}
 	free(it);
 	return changed;
@@ -61,8 +62,9 @@ static int edit_block(struct edit *x, xw_lblk lblk, xw_blk pblk, uint8_t *buf)
 	root = indexed && !lblk && fsck_dir_is_root(buf, bs);
 	if (indexed && lblk && xw_dirblock_is_node(buf, bs))
 		return 0;
-	if (!edit_area(x, buf, csum && !root && xw_dir_has_tail(buf, bs) ? bs - XW_DIR_TAIL : bs))
-		return 0;
+	rc = edit_area(x, buf, csum && !root && xw_dir_has_tail(buf, bs) ? bs - XW_DIR_TAIL : bs);
+	if (rc <= 0)
+		return rc;
 	if (csum && root)
 		xw_dx_block_set_csum(buf, bs, XW_DX_ROOT_ENTRIES, seed);
 	else if (csum && xw_dir_has_tail(buf, bs))
@@ -105,13 +107,15 @@ static int edit_inline(struct edit *x)
 {
 	uint32_t len;
 	size_t off = fsck_inline_value(x->f, &x->in, x->raw, &len);
-	bool changed = edit_area(x, x->in.block + 4, sizeof(x->in.block) - 4);
+	int changed = edit_area(x, x->in.block + 4, sizeof(x->in.block) - 4);
+	int more = changed >= 0 && len ? edit_area(x, x->raw + off, len) : 0;
 
-	if (len)
-		changed |= edit_area(x, x->raw + off, len);
-	if (changed)
-		fsck_inline_seal(x->f, &x->in, x->raw);
-	return changed ? fsck_inode_write(x->f, x->d->ino, &x->in, x->raw) : 0;
+	if (changed < 0 || more < 0)
+		return XW_ERR_NOMEM;
+	if (!changed && !more)
+		return 0;
+	fsck_inline_seal(x->f, &x->in, x->raw);
+	return fsck_inode_write(x->f, x->d->ino, &x->in, x->raw);
 }
 
 static int edit(struct edit *x)

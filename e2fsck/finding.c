@@ -102,6 +102,7 @@ static void count(struct fsck *f, const struct fsck_row *row, bool repaired)
 		all->left++;
 	else if (!f->round)
 		all->fixed++;
+	all->promised += repaired && row->offer;
 }
 
 /* Its line, without what becomes of it. */

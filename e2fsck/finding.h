@@ -61,6 +61,7 @@ struct fsck_findings {
 	uint64_t found, fixed, left; /* of the first round, notes not counted; `left`: declined */
 	uint64_t late; /* of later rounds */
 	uint64_t notes;
+	uint64_t promised; /* repairs that this round has agreed to */
 	bool reboot; /* a mounted root was changed */
 	bool modified; /* the overlay was written to in some round */
 	bool yes_to_all; /* "a" was answered */

@@ -31,6 +31,14 @@ static int run_round(struct fsck *f)
 	return 0;
 }
 
+/* Repairs were agreed to, but the round has written nothing: none of them could be made. */
+static void take_back(struct fsck_findings *all, unsigned round)
+{
+	all->left += all->promised;
+	if (!round)
+		all->fixed -= XW_MIN(all->fixed, all->promised);
+}
+
 int fsck_run(struct fsck *f)
 {
 	f->full = true;
@@ -40,10 +48,13 @@ int fsck_run(struct fsck *f)
 
 		fsck_facts_free(f);
 		f->changed = f->allocated = f->again = false;
+		f->findings.promised = 0;
 		rc = run_round(f);
 		f->findings.modified |= f->changed;
 		if (rc)
 			return rc;
+		if (!f->stop && !f->changed)
+			take_back(&f->findings, f->round);
 		if (f->stop || !f->changed)
 			return 0;
 	}
