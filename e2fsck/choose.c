@@ -251,6 +251,39 @@ static void try_clusters(struct trial *t, const struct xw_super *from)
 	try_super(t, &sb);
 }
 
+/* Room for descriptors that reaches into the metadata of group 0 ends where that begins. */
+static void try_reserved(struct trial *t, const struct xw_super *from)
+{
+	struct xw_image img = {.dev = t->dev, .sb = *from};
+	struct xw_diag *const diag = t->dev->diag;
+	struct xw_super sb = *from;
+	struct xw_group_desc gd;
+	struct xw_group_head h;
+	uint8_t raw[1024];
+	xw_blk first, head;
+	int rc;
+
+	img.block_size = xw_super_block_size(from);
+	img.desc_size = xw_super_desc_size(from);
+	img.groups = xw_super_groups(from);
+	if (!fsck_super_usable(from) || img.desc_size > sizeof(raw))
+		return;
+	t->dev->diag = NULL; /* no descriptor, no proposal */
+	rc = xw_dev_pread(t->dev, raw, img.desc_size,
+			  xw_image_desc_block(&img, 0) * img.block_size);
+	t->dev->diag = diag;
+	if (rc)
+		return;
+	xw_group_decode(raw, img.desc_size, &gd);
+	xw_image_group_head(&img, 0, &h);
+	first = XW_MIN(gd.inode_table, XW_MIN(gd.block_bitmap, gd.inode_bitmap));
+	head = h.super + h.has_super + h.desc_len;
+	if (first < head || first >= head + h.reserved_len)
+		return;
+	sb.reserved_gdt_blocks = (uint16_t)(first - head);
+	try_super(t, &sb);
+}
+
 static void try_counts(struct trial *t, const struct xw_super *from)
 {
 	const uint32_t bs = xw_super_block_size(from);
@@ -338,6 +371,7 @@ static bool mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
 
 		if (before <= fsck_super_ideal(&from))
 			break;
+		try_reserved(&t, &from);
 		try_sizes(&t, &from);
 		try_counts(&t, &from);
 		if (t.bad >= before)

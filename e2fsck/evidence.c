@@ -172,11 +172,32 @@ bool fsck_is_root_table(struct xw_dev *dev, const struct xw_image *img, xw_blk t
 	return judge_root(dev, img, table) <= 0;
 }
 
+/*
+ * Is the group's metadata where the superblock wants descriptors, or room for more? A single place
+ * there may be wrong itself, unless it is the table with the root directory.
+ */
+static bool head_overlaps(struct xw_dev *dev, const struct xw_image *img,
+			  const struct xw_group_desc *gd, uint64_t group)
+{
+	struct xw_group_head h;
+	xw_blk end;
+	bool table;
+
+	xw_image_group_head(img, group, &h);
+	end = h.super + h.has_super + h.desc_len + h.reserved_len;
+	table = gd->inode_table < end && gd->inode_table + img->itable_blocks > h.super;
+	if (table && !group && fsck_is_root_table(dev, img, gd->inode_table))
+		return true;
+	return table + (gd->block_bitmap >= h.super && gd->block_bitmap < end) +
+		       (gd->inode_bitmap >= h.super && gd->inode_bitmap < end) >=
+	       2;
+}
+
 static int judge_groups(struct xw_dev *dev, const struct xw_image *img)
 {
 	const bool sums = img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
 	const uint64_t n = XW_MIN(img->groups, SAMPLES);
-	unsigned bad_places = 0, bad_sums = 0, overlaps = 0;
+	unsigned bad_places = 0, bad_sums = 0, overlaps = 0, in_head = 0;
 	xw_blk last = 0;
 	int bad = 0;
 
@@ -190,6 +211,7 @@ static int judge_groups(struct xw_dev *dev, const struct xw_image *img)
 		}
 		xw_group_decode(raw, img->desc_size, &gd);
 		bad_places += !places_fit(img, &gd, g);
+		in_head += places_fit(img, &gd, g) && head_overlaps(dev, img, &gd, g);
 		bad_sums += sums && xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)g);
 		overlaps +=
 			g && gd.inode_table > last && gd.inode_table - last < img->itable_blocks;
@@ -197,7 +219,7 @@ static int judge_groups(struct xw_dev *dev, const struct xw_image *img)
 		if (!g)
 			bad += judge_root(dev, img, gd.inode_table);
 	}
-	bad += (int)(8 * bad_places / n) + !!bad_places + (overlaps ? 4 : 0);
+	bad += (int)(8 * bad_places / n) + !!bad_places + (overlaps ? 4 : 0) + (in_head ? 8 : 0);
 	if (sums)
 		bad += !bad_sums ? -2 : bad_sums < n ? -1 : 8; /* some may be damaged */
 	return bad;

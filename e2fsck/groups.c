@@ -15,7 +15,7 @@
 #include "base/auto.h"
 #include "open.h"
 
-enum { SEARCH_BLOCKS = 1 << 18 };
+enum { SEARCH_BLOCKS = 1 << 18, SEARCH_ALL = 1 << 19, SEARCH_BYTES = 1 << 20 };
 
 enum part { BLOCK_BITMAP, INODE_BITMAP, INODE_TABLE, PARTS };
 
@@ -23,6 +23,7 @@ struct check {
 	struct fsck *f;
 	struct xw_blockset *taken; /* blocks of group metadata, as far as accepted */
 	uint64_t backup; /* group with a copy of the descriptors; 0: none */
+	uint64_t searched; /* blocks that were read for lost tables, of all groups */
 };
 
 static xw_blk *place(struct xw_group_desc *gd, enum part p)
@@ -162,16 +163,13 @@ struct evidence {
 	unsigned good, bad; /* records in use that can be this group's; records that cannot */
 };
 
-/* What the first block of a table says for and against its being this group's. */
-static bool look_at_table(struct check *c, uint64_t group, xw_blk blk, struct evidence *e)
+/* What the first block of a table, in buf, says for and against its being this group's. */
+static void look_at_block(struct check *c, uint64_t group, const uint8_t *buf, struct evidence *e)
 {
 	const struct xw_image *img = c->f->img;
-	auto_free uint8_t *buf = malloc(img->block_size);
 	const uint32_t n = img->block_size / img->inode_size;
 
 	*e = (struct evidence){0};
-	if (!buf || fsck_read(c->f, blk, 1, buf))
-		return false;
 	for (uint32_t i = 0; i < XW_MIN(n, img->sb.inodes_per_group); i++) {
 		const uint8_t *raw = buf + (size_t)i * img->inode_size;
 		const xw_ino ino = (xw_ino)(group * img->sb.inodes_per_group + i + 1);
@@ -185,21 +183,24 @@ static bool look_at_table(struct check *c, uint64_t group, xw_blk blk, struct ev
 		else
 			e->good += in.mode != 0;
 	}
-	return true;
 }
 
 /* Do inodes begin there, as far as the first block tells? */
 static bool looks_like_table(struct check *c, uint64_t group, xw_blk blk)
 {
+	auto_free uint8_t *buf = malloc(c->f->img->block_size);
 	struct evidence e;
 
-	return look_at_table(c, group, blk, &e) && (e.good > e.bad || (!e.bad && group));
+	if (!buf || fsck_read(c->f, blk, 1, buf))
+		return false;
+	look_at_block(c, group, buf, &e);
+	return e.good > e.bad || (!e.bad && group);
 }
 
 /*
  * A table that no descriptor and no neighbor leads to, by its contents: checksums tell which inodes
  * the records are; without them only the table with the root directory can be known. At most
- * SEARCH_BLOCKS are read. 0: not found.
+ * SEARCH_BLOCKS are read for one group, and SEARCH_ALL for all. 0: not found.
  */
 static xw_blk search_table(struct check *c, uint64_t group)
 {
@@ -211,16 +212,30 @@ static xw_blk search_table(struct check *c, uint64_t group)
 			: 1;
 	const xw_blk from = sb->first_data_block + group / flex * flex * sb->blocks_per_group;
 	const xw_blk end = XW_MIN(from + SEARCH_BLOCKS, sb->blocks_count);
+	auto_free uint8_t *buf = malloc(SEARCH_BYTES);
 	struct evidence e;
+	uint64_t n;
 
-	if (group && !xw_super_has_csum(sb))
+	if (!buf || (group && !xw_super_has_csum(sb)))
 		return 0;
-	for (xw_blk blk = from; blk < end; blk++) {
-		if (!fits(c, group, INODE_TABLE, blk))
-			continue;
-		if (group ? look_at_table(c, group, blk, &e) && e.good && !e.bad
-			  : fsck_is_root_table(c->f->dev, img, blk))
-			return blk;
+	for (xw_blk blk = from; blk < end; blk += n) {
+		n = XW_MIN((uint64_t)SEARCH_BYTES / img->block_size, end - blk);
+		if (c->f->stop || c->searched + n > SEARCH_ALL)
+			return 0;
+		c->searched += n;
+		if (fsck_read(c->f, blk, n, buf)) {
+			n = 1; /* the rest of them may be readable */
+			if (fsck_read(c->f, blk, n, buf))
+				continue;
+		}
+		for (uint64_t i = 0; i < n; i++) {
+			if (!fits(c, group, INODE_TABLE, blk + i))
+				continue;
+			if (group)
+				look_at_block(c, group, buf + i * img->block_size, &e);
+			if (group ? e.good && !e.bad : fsck_is_root_table(c->f->dev, img, blk + i))
+				return blk + i;
+		}
 	}
 	return 0;
 }
@@ -334,6 +349,18 @@ static int take_good(struct check *c, uint8_t *bad, uint64_t *n_bad)
 	return rc;
 }
 
+/* The table with the root directory is given up for another such table only. */
+static bool is_root_table(struct check *c, uint64_t group, enum part p, xw_blk blk)
+{
+	xw_blk copy = 0;
+
+	if (group || p != INODE_TABLE || !in_range(c->f->img, group, blk, length(c->f->img, p)) ||
+	    !fsck_is_root_table(c->f->dev, c->f->img, blk))
+		return false;
+	return !backup_differs(c, group, p, blk, &copy) || !fits(c, group, p, copy) ||
+	       !fsck_is_root_table(c->f->dev, c->f->img, copy);
+}
+
 static int mend_places(struct check *c, uint64_t group, uint8_t bad)
 {
 	struct fsck *f = c->f;
@@ -347,7 +374,8 @@ static int mend_places(struct check *c, uint64_t group, uint8_t bad)
 
 		if (!(bad & 1 << p))
 			continue;
-		if (fits(c, group, p, was) && prefer_primary(c, group, p, was)) {
+		if ((fits(c, group, p, was) && prefer_primary(c, group, p, was)) ||
+		    is_root_table(c, group, p, was)) {
 			rc = accept(c, p, was);
 			continue;
 		}

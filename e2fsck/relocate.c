@@ -11,17 +11,29 @@
 /* The first run of n free blocks that lies in [from, to). 0: there is none. */
 static xw_blk find_free(const struct fsck *f, xw_blk from, xw_blk to, uint64_t n)
 {
-	uint64_t have = 0;
+	const struct xw_super *sb = &f->img->sb;
+	const xw_blk first = sb->first_data_block;
+	const uint32_t bits = sb->feature_ro_compat & XW_RO_BIGALLOC
+				      ? sb->log_cluster_size - sb->log_block_size
+				      : 0;
+	uint64_t start, len;
 
-	for (xw_blk blk = from; blk < to; blk++) {
-		have = fsck_is_claimed(f, blk) ? 0 : have + 1;
-		if (have == n)
-			return blk - n + 1;
+	for (xw_blk blk = from, end; blk < to && to - blk >= n; blk = end) {
+		if (!f->claims || !xw_blockset_next(f->claims, (blk - first) >> bits, &start, &len))
+			return blk;
+		end = first + ((start + len) << bits);
+		if (first + (start << bits) >= blk + n)
+			return blk;
 	}
 	return 0;
 }
 
-static int relocate(struct fsck *f, uint64_t group, uint64_t n, xw_blk *blk)
+/* Where the search of the whole filesystem goes on: what is before has no room. */
+struct hint {
+	xw_blk bitmap, table;
+};
+
+static int relocate(struct fsck *f, uint64_t group, uint64_t n, xw_blk *hint, xw_blk *blk)
 {
 	const struct xw_super *sb = &f->img->sb;
 	const xw_blk start = sb->first_data_block + group * (uint64_t)sb->blocks_per_group;
@@ -31,7 +43,8 @@ static int relocate(struct fsck *f, uint64_t group, uint64_t n, xw_blk *blk)
 		return 0;
 	*blk = find_free(f, start + 1, end, n);
 	if (!*blk && sb->feature_incompat & XW_INCOMPAT_FLEX_BG)
-		*blk = find_free(f, sb->first_data_block + 1, sb->blocks_count, n);
+		*blk = *hint =
+			find_free(f, XW_MAX(*hint, sb->first_data_block + 1), sb->blocks_count, n);
 	if (!*blk)
 		return xw_fail(&f->diag, XW_ERR_NOSPC,
 			       "%s: group %llu: no %llu free blocks for its bitmaps or inode table",
@@ -39,7 +52,7 @@ static int relocate(struct fsck *f, uint64_t group, uint64_t n, xw_blk *blk)
 	return fsck_claim(f, *blk, n, NULL);
 }
 
-static int relocate_group(struct fsck *f, uint64_t group)
+static int relocate_group(struct fsck *f, uint64_t group, struct hint *hint)
 {
 	const uint64_t bs = f->img->block_size;
 	struct xw_group_desc gd;
@@ -50,11 +63,11 @@ static int relocate_group(struct fsck *f, uint64_t group)
 	if (rc || (!table && xw_image_has_blocks(f->img, gd.block_bitmap, 1) &&
 		   xw_image_has_blocks(f->img, gd.inode_bitmap, 1)))
 		return rc;
-	rc = relocate(f, group, 1, &gd.block_bitmap);
+	rc = relocate(f, group, 1, &hint->bitmap, &gd.block_bitmap);
 	if (!rc)
-		rc = relocate(f, group, 1, &gd.inode_bitmap);
+		rc = relocate(f, group, 1, &hint->bitmap, &gd.inode_bitmap);
 	if (!rc)
-		rc = relocate(f, group, f->img->itable_blocks, &gd.inode_table);
+		rc = relocate(f, group, f->img->itable_blocks, &hint->table, &gd.inode_table);
 	if (!rc && table)
 		rc = xw_dev_zero(f->dev, gd.inode_table * bs, f->img->itable_blocks * bs);
 	gd.flags &= (uint16_t) ~(XW_BG_INODE_UNINIT | XW_BG_BLOCK_UNINIT);
@@ -63,12 +76,13 @@ static int relocate_group(struct fsck *f, uint64_t group)
 
 int fsck_relocate(struct fsck *f)
 {
+	struct hint hint = {0};
 	int rc = 0;
 
 	if (!f->relocate || f->opts.mode == FSCK_NO)
 		return 0;
-	for (uint64_t g = 0; g < f->img->groups && !rc; g++)
-		rc = relocate_group(f, g);
+	for (uint64_t g = 0; g < f->img->groups && !rc && !f->stop; g++)
+		rc = relocate_group(f, g, &hint);
 	f->relocate = false;
 	return rc;
 }

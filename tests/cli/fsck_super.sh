@@ -61,6 +61,13 @@ hurt superblock-hash img $((0xfc)) 09
 hurt superblock-hash-sign img $((0x160)) 00
 hurt superblock-extra-isize img $((0x15e)) ff ff
 hurt superblock-quota-inode img $((0x240)) 30 30 30 30
+# Room for descriptors that covers the group's metadata, and no backup that knows better.
+mkfs -q -b 4096 -O ^metadata_csum,^metadata_csum_seed -d d one 64M
+works "one of a single group without checksums"
+hurt superblock-field one $((0xce)) bc 02
+is "  as it was" cmp -s -i $((SB + 0xce)) -n 2 one bad
+hurt superblock-field one $((0xce)) d0 07
+is "  as it was" cmp -s -i $((SB + 0xce)) -n 2 one bad
 hurt journal-recover-flag ext2 $((0x60)) 06
 hurt orphan-list img $((0xe8)) 02 00 00 00
 
