@@ -6,11 +6,13 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/auto.h"
+#include "base/hash.h"
 #include "dirs.h"
 #include "update/dir.h"
 #include "update/edit.h"
@@ -111,38 +113,102 @@ static bool is_same_name(const struct xw_dir_entry *a, const struct xw_dir_entry
 	return a->name_len == b->name_len && !memcmp(a->name, b->name, a->name_len);
 }
 
-static bool is_taken(const struct salvage *v, const struct xw_dir_entry *e)
+/* All names of the directory; given ones stay, since one of the entries keeps each. */
+struct taken {
+	const char *name; /* NULL: the slot is free */
+	size_t len;
+};
+
+static bool taken_used(const void *slot)
 {
-	for (size_t i = 0; i < v->e.n; i++)
-		if (&v->e.v[i] != e && v->e.v[i].name_len && is_same_name(&v->e.v[i], e))
-			return true;
-	return false;
+	return ((const struct taken *)slot)->name;
+}
+
+static bool taken_same(const void *arg, const void *slot, const void *key)
+{
+	const struct taken *a = slot, *b = key;
+
+	(void)arg;
+	return a->len == b->len && !memcmp(a->name, b->name, a->len);
+}
+
+static uint64_t taken_hash(const void *arg, const void *slot)
+{
+	const struct taken *t = slot;
+
+	(void)arg;
+	return xw_hash64(t->name, t->len, 0);
+}
+
+static const struct xw_table_kind taken_kind = {sizeof(struct taken), taken_used, taken_same,
+						taken_hash};
+
+struct renaming {
+	struct salvage *v;
+	struct xw_table taken;
+	const char *base; /* of the entry renamed last */
+	size_t len;
+	unsigned next; /* suffix: those below are taken for this base */
+};
+
+/* 1: added; 0: it was there. XW_ERR_NOMEM. */
+static int take_name(struct renaming *r, const char *name, size_t len)
+{
+	const struct taken key = {name, len};
+	struct taken *slot;
+
+	if (xw_table_room(&r->taken, &taken_kind, NULL))
+		return XW_ERR_NOMEM;
+	slot = xw_table_slot(&r->taken, &taken_kind, NULL, taken_hash(NULL, &key), &key);
+	if (slot->name)
+		return 0;
+	*slot = key;
+	r->taken.n++;
+	return 1;
 }
 
 /* NAME~0, NAME~1 and so on; what does not fit is cut off. */
-static int rename_entry(struct salvage *v, struct xw_dir_entry *e)
+static int rename_entry(struct renaming *r, struct xw_dir_entry *e)
 {
-	char *name = xw_arena_alloc(&v->names, XW_NAME_MAX + 1, 1);
+	char *name = xw_arena_alloc(&r->v->names, XW_NAME_MAX + 1, 1);
 	const size_t base = XW_MIN(e->name_len, (size_t)XW_NAME_MAX - 6);
 
 	if (!name)
 		return XW_ERR_NOMEM;
 	memcpy(name, e->name, base);
-	for (unsigned i = 0; i < 100000; i++) {
-		char digits[8];
-		size_t n = 0;
+	if (!r->base || r->len != base || memcmp(r->base, name, base))
+		r->next = 0;
+	r->base = name;
+	r->len = base;
+	while (r->next < 100000) {
+		const int n = snprintf(name + base, XW_NAME_MAX + 1 - base, "~%u", r->next++);
+		const int rc = take_name(r, name, base + (size_t)n);
 
-		for (unsigned k = i; !n || k; k /= 10)
-			digits[n++] = (char)('0' + k % 10);
-		name[base] = '~';
-		for (size_t k = 0; k < n; k++)
-			name[base + 1 + k] = digits[n - 1 - k];
+		if (rc < 0)
+			return rc;
+		if (!rc)
+			continue;
 		e->name = name;
-		e->name_len = (uint8_t)(base + 1 + n);
-		if (!is_taken(v, e))
-			return 0;
+		e->name_len = (uint8_t)(base + (size_t)n);
+		return 0;
 	}
 	return XW_ERR_LIMIT;
+}
+
+/* Entries are in order of their names, so those with one base follow each other. */
+static int rename_all(struct salvage *v)
+{
+	struct renaming r = {.v = v};
+	int rc = 0;
+
+	for (size_t i = 0; i < v->e.n && rc >= 0; i++)
+		rc = take_name(&r, v->e.v[i].name, v->e.v[i].name_len);
+	rc = rc < 0 ? rc : 0;
+	for (size_t i = v->e.n; i-- > 1 && !rc;)
+		if (is_same_name(&v->e.v[i - 1], &v->e.v[i]))
+			rc = rename_entry(&r, &v->e.v[i]);
+	xw_table_free(&r.taken);
+	return rc;
 }
 
 static void forget_name(struct fsck *f, const struct fsck_dir *d, const struct xw_dir_entry *e)
@@ -158,7 +224,7 @@ static void forget_name(struct fsck *f, const struct fsck_dir *d, const struct x
 static int make_unique(struct salvage *v)
 {
 	size_t n = 0;
-	int rc = 0;
+	bool twice = false;
 
 	if (v->e.n)
 		qsort(v->e.v, v->e.n, sizeof(*v->e.v), by_name);
@@ -168,13 +234,11 @@ static int make_unique(struct salvage *v)
 			forget_name(v->s->f, v->s->d, &v->e.v[i]);
 			continue;
 		}
+		twice = twice || (n && is_same_name(&v->e.v[n - 1], &v->e.v[i]));
 		v->e.v[n++] = v->e.v[i];
 	}
 	v->e.n = n;
-	for (size_t i = n; i-- > 1 && !rc;)
-		if (is_same_name(&v->e.v[i - 1], &v->e.v[i]) && !v->s->encrypted)
-			rc = rename_entry(v, &v->e.v[i]);
-	return rc;
+	return twice && !v->s->encrypted ? rename_all(v) : 0;
 }
 
 /* ---- one directory ---- */
