@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "disk/quota.h"
 #include "read/file.h"
+#include "read/map.h"
 #include "space.h"
 #include "xattrs.h"
 
@@ -174,6 +175,21 @@ static int add_missing(struct file *q)
 	return 0;
 }
 
+/* Blocks that the file has: holes, of whatever size, are no part of a quota file. */
+static uint64_t count_mapped(struct fsck *f, xw_ino ino, const struct xw_inode *in)
+{
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	uint64_t n = 0;
+
+	if (!xw_map_begin(f->img, ino, in, 0, &it))
+		while (xw_map_next(&it, &run) == 1)
+			n += run.len;
+	xw_map_end(&it);
+	xw_diag_clear(&f->diag);
+	return n;
+}
+
 /* *damaged: the file is no quota file, or a part of it cannot be read. */
 static int read_file(struct fsck *f, int type, xw_ino ino, const struct xw_inode *in,
 		     const uint8_t *raw, struct file *q, bool *damaged)
@@ -184,7 +200,7 @@ static int read_file(struct fsck *f, int type, xw_ino ino, const struct xw_inode
 	int rc;
 
 	*damaged = true;
-	if (in->size / f->img->block_size > f->img->sb.blocks_count || in->size >= SIZE_MAX)
+	if (in->size / f->img->block_size > count_mapped(f, ino, in) + 1)
 		return 0;
 	buf = malloc(in->size + 1);
 	if (!buf)
