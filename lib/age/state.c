@@ -123,7 +123,8 @@ int xw_age_state_read(struct xw_age_world *w, struct xw_age_state *s)
 		ret = block_of(w, ino, &blk);
 	if (!ret)
 		ret = xw_dev_pread(w->u->img->dev, buf, bs, blk * bs);
-	if (!ret && !parse_state(buf, s))
+	if (!ret && (!parse_state(buf, s) || s->base.block_size != bs || s->ended < 0 ||
+		     s->ended > 1 + XW_AGE_END_OVERWRITES))
 		ret = bad(w, "not a file of xw-age");
 	return ret;
 }
