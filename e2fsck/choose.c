@@ -26,6 +26,14 @@
 	(XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE |                \
 	 XW_RO_ORPHAN_PRESENT)
 
+/* Features that debugfs(8) sets in the primary alone; whoever uses them next does not mind. */
+#define INCOMPAT_ALONE                                                                             \
+	(XW_INCOMPAT_LARGEDIR | XW_INCOMPAT_INLINE_DATA | XW_INCOMPAT_EA_INODE |                   \
+	 XW_INCOMPAT_ENCRYPT)
+#define RO_ALONE (XW_RO_VERITY | XW_RO_PROJECT)
+/* More bits of one word that nobody knows are damage rather than a new version's features. */
+#define UNKNOWN_MAX 2
+
 enum vote {
 	BY_EVIDENCE, /* the backup's value only where the device speaks for it */
 	BY_VOTE, /* or where two backups agree */
@@ -68,7 +76,7 @@ static const struct field {
 	FIELD(backup_bgs, BY_EVIDENCE),
 	FIELD(creator_os, BY_VOTE),
 	FIELD(encoding, BY_VOTE),
-	FIELD(def_hash_version, BY_VOTE),
+	FIELD(def_hash_version, BY_EVIDENCE),
 	FIELD(journal_inum, BY_VOTE),
 	FIELD(usr_quota_inum, BY_VOTE),
 	FIELD(grp_quota_inum, BY_VOTE),
@@ -123,6 +131,34 @@ static unsigned votes(const struct fsck_copies *all, const struct fsck_copy *c,
 	return n;
 }
 
+/* Bits of a feature word that a primary whose checksum is right may have and its backups lack. */
+static uint64_t allowed_alone(const struct xw_super *sb, const struct field *d)
+{
+	const struct fsck_unknown u = fsck_unknown_features(sb);
+	uint32_t known = 0, unknown = 0;
+
+	if (d->off == offsetof(struct xw_super, feature_compat)) {
+		unknown = u.compat;
+	} else if (d->off == offsetof(struct xw_super, feature_incompat)) {
+		known = INCOMPAT_ALONE;
+		unknown = u.incompat;
+	} else if (d->off == offsetof(struct xw_super, feature_ro_compat)) {
+		known = RO_ALONE;
+		unknown = u.ro;
+	}
+	if (__builtin_popcount(unknown) > UNKNOWN_MAX)
+		unknown = 0;
+	return value(sb, d) & (known | unknown);
+}
+
+static bool may_differ(const struct xw_super *sb, const struct xw_super *copy,
+		       const struct field *d)
+{
+	const uint64_t differ = d->ignore ? value(sb, d) ^ value(copy, d) : 0;
+
+	return d->ignore && !(differ & ~(uint64_t)d->ignore & ~allowed_alone(sb, d));
+}
+
 /* `sb` with what copy c has in fields where that is better. damaged: sb's own word counts less. */
 static void mend_by_copy(struct xw_dev *dev, struct xw_super *sb, const struct fsck_copies *all,
 			 const struct fsck_copy *c, bool damaged)
@@ -134,7 +170,7 @@ static void mend_by_copy(struct xw_dev *dev, struct xw_super *sb, const struct f
 		const struct field *d = &fields[i];
 		const bool outvoted = d->vote == BY_VOTE && (damaged || votes(all, c, d) >= 2);
 
-		if (same(sb, &c->sb, d))
+		if (same(sb, &c->sb, d) || (!damaged && may_differ(sb, &c->sb, d)))
 			continue;
 		take(&whole, &c->sb, d);
 		one = *sb;
