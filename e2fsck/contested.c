@@ -434,5 +434,7 @@ int fsck_check_contested(struct fsck *f)
 	xw_vec_free(&c.owners);
 	xw_vec_free(&c.inos);
 	free(c.copy);
+	/* Names have not all been seen then: nothing may be concluded from them. */
+	f->again = f->again || f->dirs_cut;
 	return rc || f->stop ? rc : fsck_make_root(f);
 }

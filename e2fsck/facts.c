@@ -67,6 +67,8 @@ void fsck_facts_free(struct fsck *f)
 	fsck_xattrs_free(f);
 	fsck_quota_free(f);
 	f->counts = (struct fsck_counts){0};
+	f->dir_runs = 0;
+	f->dirs_cut = false;
 	f->lost_found = 0;
 	f->names_known = false;
 }

@@ -126,6 +126,8 @@ struct fsck {
 	struct xw_sysmap *sysmap; /* where the metadata of groups is; claims.c */
 	XW_VEC(struct fsck_dir) dirs; /* by inode number */
 	XW_VEC(struct fsck_dirblock) dirblocks;
+	uint64_t dir_runs; /* of these, blocks that are no holes */
+	bool dirs_cut; /* more than the filesystem has: shared ones, and the rest is left out */
 	XW_VEC(struct fsck_itree) itrees; /* by inode number: undamaged in themselves */
 	struct fsck_xattrs *xattrs; /* xattrs.c */
 	struct fsck_quota *quota; /* quota.c */

@@ -68,6 +68,11 @@ static int add_dir(struct fsck_look *l)
 
 		for (uint64_t n = next; n < run->lblk && n < next + HOLES_MAX && !rc; n++)
 			rc = add_dirblock(l, 0, n);
+		f->dir_runs += run->len;
+		if (f->dir_runs > f->img->sb.blocks_count) {
+			f->dirs_cut = true;
+			break;
+		}
 		for (uint64_t n = 0; n < run->len && !rc; n++)
 			rc = add_dirblock(l, run->pblk + n, run->lblk + n);
 		next = run->lblk + run->len;

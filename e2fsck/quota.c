@@ -200,7 +200,7 @@ static int read_file(struct fsck *f, int type, xw_ino ino, const struct xw_inode
 	int rc;
 
 	*damaged = true;
-	if (in->size / f->img->block_size > count_mapped(f, ino, in) + 1)
+	if (in->size / f->img->block_size > count_mapped(f, ino, in) + 1 || in->size >= SIZE_MAX)
 		return 0;
 	buf = malloc(in->size + 1);
 	if (!buf)
