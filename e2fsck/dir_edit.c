@@ -17,7 +17,7 @@ struct edit {
 	struct fsck *f;
 	struct fsck_dir *d;
 	struct xw_inode in;
-	uint8_t raw[4096];
+	uint8_t *raw; /* inode_size bytes */
 	edit_fn *fn;
 	void *arg;
 	bool first_only; /* the first block alone */
@@ -120,10 +120,12 @@ static int edit_inline(struct edit *x)
 
 static int edit(struct edit *x)
 {
+	auto_free uint8_t *raw = malloc(x->f->img->inode_size);
 	int rc;
 
-	if (x->f->img->inode_size > sizeof(x->raw))
-		return 0;
+	if (!raw)
+		return xw_fail_nomem(&x->f->diag, "directory");
+	x->raw = raw;
 	xw_image_forget(x->f->img);
 	rc = fsck_inode_read(x->f, x->d->ino, &x->in, x->raw);
 	if (rc)
@@ -147,11 +149,13 @@ int fsck_dir_set_parent(struct fsck *f, struct fsck_dir *d, xw_ino parent)
 	if (!d->is_inline) {
 		rc = edit(&x);
 	} else {
-		rc = f->img->inode_size > sizeof(x.raw) ? 0
-							: fsck_inode_read(f, d->ino, &x.in, x.raw);
+		auto_free uint8_t *raw = malloc(f->img->inode_size);
+
+		rc = raw ? fsck_inode_read(f, d->ino, &x.in, raw)
+			 : xw_fail_nomem(&f->diag, "directory");
 		if (!rc) {
 			poke32(x.in.block, parent);
-			rc = fsck_inode_write(f, d->ino, &x.in, x.raw);
+			rc = fsck_inode_write(f, d->ino, &x.in, raw);
 		}
 	}
 	if (!rc)

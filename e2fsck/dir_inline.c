@@ -5,13 +5,15 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/endian.h"
 #include "dirs.h"
 #include "disk/xattrblk.h"
 
-enum { PARENT_BYTES = 4, RAW_MAX = 4096 };
+enum { PARENT_BYTES = 4 };
 
 /* Finds the entry of system.data: its offset behind `first`. */
 static bool find_value(const struct fsck *f, const struct xw_inode *in, const uint8_t *raw,
@@ -61,7 +63,7 @@ int fsck_dir_inline(struct fsck_dirscan *s, uint32_t i)
 {
 	struct fsck *f = s->f;
 	struct fsck_dir *d = &f->dirs.v[i];
-	uint8_t raw[RAW_MAX];
+	auto_free uint8_t *raw = malloc(f->img->inode_size);
 	struct fsck_area a;
 	struct xw_inode in;
 	bool dirty;
@@ -69,8 +71,8 @@ int fsck_dir_inline(struct fsck_dirscan *s, uint32_t i)
 	size_t off;
 	int rc;
 
-	if (f->img->inode_size > sizeof(raw))
-		return 0;
+	if (!raw)
+		return xw_fail_nomem(&f->diag, "directory");
 	rc = fsck_inode_read(f, d->ino, &in, raw);
 	if (rc)
 		return rc;

@@ -76,14 +76,14 @@ static int add_blocks(struct salvage *v, uint32_t i)
 static int add_inline(struct salvage *v)
 {
 	struct fsck *f = v->s->f;
-	uint8_t raw[4096];
+	auto_free uint8_t *raw = malloc(f->img->inode_size);
 	struct xw_inode in;
 	uint32_t len;
 	size_t off;
 	int rc;
 
-	if (f->img->inode_size > sizeof(raw))
-		return XW_ERR_UNSUPPORTED;
+	if (!raw)
+		return xw_fail_nomem(&f->diag, "directory");
 	rc = fsck_inode_read(f, v->s->d->ino, &in, raw);
 	if (rc)
 		return rc;

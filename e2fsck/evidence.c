@@ -6,6 +6,9 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
+
+#include "base/auto.h"
 #include "base/endian.h"
 #include "disk/extent.h"
 #include "open.h"
@@ -153,10 +156,10 @@ static bool begins_as_root(struct xw_dev *dev, const struct xw_image *img,
 /* Is the inode in this slot of group 0's table the root directory's? */
 static int judge_root(struct xw_dev *dev, const struct xw_image *img, xw_blk table)
 {
-	uint8_t raw[4096];
+	auto_free uint8_t *raw = malloc(img->inode_size);
 	struct xw_inode in;
 
-	if (img->inode_size > sizeof(raw) ||
+	if (!raw ||
 	    xw_dev_pread(dev, raw, img->inode_size, table * img->block_size + img->inode_size))
 		return 6;
 	(void)xw_inode_decode(raw, &img->sb, &in);

@@ -173,7 +173,7 @@ int fsck_claim_metadata(struct fsck *f);
 int fsck_read(struct fsck *f, xw_blk blk, uint64_t n, void *buf);
 /* Sets f->changed, and the image forgets what it has cached. */
 int fsck_write(struct fsck *f, xw_blk blk, uint64_t n, const void *buf);
-/* Inode ino as on the overlay; raw: inode_size bytes. Not verified; decoded as far as possible. */
+/* Inode ino as on the overlay; raw: inode_size bytes or NULL. Not verified; decoded if possible. */
 int fsck_inode_read(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *raw);
 /* `in` encoded over raw, checksum set, written. */
 int fsck_inode_write(struct fsck *f, xw_ino ino, const struct xw_inode *in, uint8_t *raw);

@@ -463,10 +463,10 @@ bool fsck_group_expose(struct fsck *f, xw_ino ino, const char *name, size_t len)
 	const uint64_t group = (ino - 1) / per_group;
 	struct xw_group_desc gd;
 	struct xw_inode in;
-	uint8_t raw[4096];
+	auto_free uint8_t *raw = malloc(f->img->inode_size);
 
-	if (!(f->img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM)) ||
-	    f->img->inode_size > sizeof(raw) || xw_image_group(f->img, group, &gd))
+	if (!(f->img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM)) || !raw ||
+	    xw_image_group(f->img, group, &gd))
 		return false;
 	if (!f->again && !(gd.flags & XW_BG_INODE_UNINIT) &&
 	    (ino - 1) % per_group < per_group - XW_MIN(gd.itable_unused, per_group))

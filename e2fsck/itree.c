@@ -20,16 +20,14 @@
 #include "update/dir.h"
 #include "update/edit.h"
 
-enum { RAW_MAX = 4096 };
-
 struct check {
 	struct fsck *f;
 	struct fsck_dir *d;
 	struct xw_inode in;
-	uint8_t raw[RAW_MAX];
 	XW_VEC(xw_blk) nodes; /* claimed for this tree */
 	bool rebuild, clear, rehash, blocks; /* what was asked for */
 	uint64_t held; /* with `blocks`: what i_blocks should say */
+	uint8_t raw[]; /* inode_size bytes */
 };
 
 struct fsck_itree *fsck_itree(const struct fsck *f, xw_ino ino)
@@ -228,14 +226,12 @@ int fsck_claim_itrees(struct fsck *f)
 {
 	int rc = 0;
 
-	if (f->img->inode_size > RAW_MAX)
-		return 0;
 	for (size_t i = 0; i < f->dirs.n && !rc && !f->stop; i++) {
 		struct check *c;
 
 		if (!f->dirs.v[i].itree)
 			continue;
-		c = calloc(1, sizeof(*c));
+		c = calloc(1, sizeof(*c) + f->img->inode_size);
 		if (!c)
 			return xw_fail_nomem(&f->diag, "itree");
 		c->f = f;
@@ -251,7 +247,7 @@ int fsck_claim_itrees(struct fsck *f)
 
 static int drop_stale(struct fsck *f, struct fsck_dir *d)
 {
-	struct check *c = calloc(1, sizeof(*c));
+	struct check *c = calloc(1, sizeof(*c) + f->img->inode_size);
 	auto_free uint8_t *block0 = NULL;
 	struct xw_itree_dir dir;
 	int rc;

@@ -8,8 +8,10 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/endian.h"
 #include "journal/log.h"
 #include "open.h"
@@ -44,7 +46,7 @@ static int replay(struct fsck *f, unsigned flags)
 	f->diag.log = log;
 	if (info.damaged)
 		(void)FSCK_FOUND(f, JOURNAL_LOST_DATA);
-	if (rc == XW_ERR_NOMEM)
+	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO)
 		return rc;
 	xw_diag_clear(&f->diag);
 	if (info.needed) {
@@ -73,7 +75,6 @@ int fsck_replay(struct fsck *f)
 struct journal {
 	xw_ino ino;
 	struct xw_inode in;
-	uint8_t raw[4096];
 	xw_blk first; /* block 0 of the log */
 	uint64_t blocks;
 };
@@ -109,9 +110,17 @@ static bool map_is_whole(struct fsck *f, struct journal *j)
 static int load(struct fsck *f, xw_ino ino, struct journal *j)
 {
 	j->ino = ino;
-	if (f->img->inode_size > sizeof(j->raw))
-		return XW_ERR_UNSUPPORTED;
-	return fsck_inode_read(f, ino, &j->in, j->raw);
+	return fsck_inode_read(f, ino, &j->in, NULL);
+}
+
+/* The record on the overlay as j->in says. */
+static int store(struct fsck *f, const struct journal *j)
+{
+	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	struct xw_inode was;
+	int rc = raw ? fsck_inode_read(f, j->ino, &was, raw) : xw_fail_nomem(&f->diag, "journal");
+
+	return rc ? rc : fsck_inode_write(f, j->ino, &j->in, raw);
 }
 
 /* The inode as the superblock keeps it for this case. */
@@ -196,7 +205,8 @@ static int open_log(struct fsck *f, struct xw_log **log)
 	f->diag.log = NULL;
 	rc = xw_log_open_image(f->img, log);
 	f->diag.log = fn;
-	xw_diag_clear(&f->diag);
+	if (rc != XW_ERR_IO)
+		xw_diag_clear(&f->diag);
 	return rc;
 }
 
@@ -207,7 +217,7 @@ static int check_log(struct fsck *f, const struct journal *j)
 	uint32_t start;
 	int rc = open_log(f, &log);
 
-	if (rc == XW_ERR_NOMEM)
+	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO)
 		return rc;
 	if (rc) {
 		if (!FSCK_FOUND(f, JOURNAL_SUPER))
@@ -270,7 +280,7 @@ static int check_absent(struct fsck *f)
 	const bool stray = !rc && j.in.mode != 0;
 
 	if (rc)
-		return rc == XW_ERR_UNSUPPORTED ? 0 : rc;
+		return rc;
 	if ((stray || sb->journal_inum || sb->journal_dev || has_uuid(sb)) &&
 	    FSCK_FOUND(f, JOURNAL_STRAY)) {
 		if (!map_is_whole(f, &j) || !has_log(f, &j))
@@ -324,7 +334,7 @@ int fsck_check_journal(struct fsck *f)
 	if (!rc && j.ino != XW_INO_JOURNAL && (!map_is_whole(f, &j) || !has_log(f, &j)))
 		rc = load(f, XW_INO_JOURNAL, &j);
 	if (rc)
-		return rc == XW_ERR_UNSUPPORTED ? 0 : rc;
+		return rc;
 	if (map_is_whole(f, &j) && j.ino == was) {
 		rc = check_log(f, &j);
 		return rc || !(f->img->sb.feature_compat & XW_COMPAT_HAS_JOURNAL)
@@ -336,7 +346,7 @@ int fsck_check_journal(struct fsck *f)
 			return 0;
 		xw_inode_set_blocks(&j.in, sb, j.blocks);
 		sb->journal_inum = j.ino;
-		rc = fsck_inode_write(f, j.ino, &j.in, j.raw);
+		rc = store(f, &j);
 		if (!rc)
 			rc = fsck_super_write(f);
 		return rc ? rc : check_log(f, &j);

@@ -7,9 +7,10 @@
  */
 #include "config.h"
 
-#include "dirs.h"
+#include <stdlib.h>
 
-enum { RAW_MAX = 4096 }; /* bytes of a record */
+#include "base/auto.h"
+#include "dirs.h"
 
 static xw_ino number(const struct fsck *f, uint64_t group, uint32_t i)
 {
@@ -29,9 +30,8 @@ static bool is_counted(const struct fsck *f, xw_ino ino, const struct fsck_inode
 /* Empty files go; what else there is waits until all of it is known. */
 static int check_unattached(struct fsck *f, xw_ino ino, struct fsck_lost *lost)
 {
-	uint8_t raw[RAW_MAX];
 	struct xw_inode in;
-	int rc = fsck_inode_read(f, ino, &in, raw);
+	int rc = fsck_inode_read(f, ino, &in, NULL);
 
 	if (rc)
 		return rc;
@@ -75,13 +75,22 @@ static bool links_wanted(const struct fsck *f, xw_ino ino, const struct fsck_ino
 	return d->parent != 0;
 }
 
+static int set_count(struct fsck *f, xw_ino ino, struct fsck_inode *in, uint32_t want)
+{
+	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	struct xw_inode rec;
+	int rc = raw ? fsck_inode_read(f, ino, &rec, raw) : xw_fail_nomem(&f->diag, "inode");
+
+	if (rc)
+		return rc;
+	in->links = rec.links = (uint16_t)want;
+	return fsck_inode_write(f, ino, &rec, raw);
+}
+
 static int check_count(struct fsck *f, xw_ino ino, struct fsck_inode *in)
 {
 	const struct fsck_dir *d = in->ftype == XW_FT_DIR ? fsck_dir(f, ino) : NULL;
-	uint8_t raw[RAW_MAX];
-	struct xw_inode rec;
 	uint32_t want;
-	int rc;
 
 	if (!links_wanted(f, ino, in, &want) || want == in->links)
 		return 0;
@@ -91,11 +100,7 @@ static int check_count(struct fsck *f, xw_ino ino, struct fsck_inode *in)
 	if (!(d && d->links_follow) &&
 	    !FSCK_FOUND(f, LINK_COUNT, .ino = ino, .num = in->links, .num2 = want))
 		return 0;
-	rc = fsck_inode_read(f, ino, &rec, raw);
-	if (rc)
-		return rc;
-	in->links = rec.links = (uint16_t)want;
-	return fsck_inode_write(f, ino, &rec, raw);
+	return set_count(f, ino, in, want);
 }
 
 typedef int each_fn(struct fsck *f, xw_ino ino, struct fsck_inode *in, struct fsck_lost *lost);
@@ -134,8 +139,6 @@ int fsck_check_links(struct fsck *f)
 	int rc;
 
 	if (!f->names_known)
-		return 0;
-	if (f->img->inode_size > RAW_MAX)
 		return 0;
 	rc = each(f, unattached, &lost);
 	if (!rc && !f->stop)

@@ -185,5 +185,5 @@ int main(int argc, char **argv)
 		status = run(&args.opts);
 	fsck_args_free(&args);
 	closed = cli_close_stdout(status);
-	return closed == status ? status : FSCK_EXIT_ERROR;
+	return closed == status ? status : status | FSCK_EXIT_ERROR;
 }

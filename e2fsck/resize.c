@@ -128,14 +128,13 @@ static int check_resize(struct fsck *f)
 {
 	const struct xw_super *sb = &f->img->sb;
 	struct resize r = {.f = f, .bs = f->img->block_size, .per_block = f->img->block_size / 4};
-	uint8_t raw[4096];
+	auto_free uint8_t *raw = malloc(f->img->inode_size);
 	struct xw_inode in;
 	bool same = true;
 	int rc;
 
-	if (f->img->inode_size > sizeof(raw))
-		return 0;
-	rc = fsck_inode_read(f, XW_INO_RESIZE, &in, raw);
+	rc = raw ? fsck_inode_read(f, XW_INO_RESIZE, &in, raw)
+		 : xw_fail_nomem(&f->diag, "resize inode");
 	if (rc)
 		return rc;
 	if (!(sb->feature_compat & XW_COMPAT_RESIZE_INODE)) {
@@ -205,15 +204,10 @@ static int list_is_good(struct fsck *f, const struct xw_inode *in, bool *good)
 /* A list of blocks: no type, no names, pointers only. */
 static int check_bad(struct fsck *f)
 {
-	uint8_t raw[4096];
 	struct xw_inode in;
 	bool good = false;
-	int rc = 0;
+	int rc = fsck_inode_read(f, XW_INO_BAD, &in, NULL);
 
-	if (f->img->inode_size <= sizeof(raw))
-		rc = fsck_inode_read(f, XW_INO_BAD, &in, raw);
-	else
-		return 0;
 	if (!rc && !in.mode && !in.uid && !in.gid && !in.links && !in.flags && !in.file_acl)
 		rc = list_is_good(f, &in, &good);
 	if (rc || good || !FSCK_FOUND(f, BAD_INODE))
@@ -225,13 +219,12 @@ static int check_bad(struct fsck *f)
 static int claim_special(struct fsck *f)
 {
 	const struct xw_super *sb = &f->img->sb;
-	uint8_t raw[4096];
 	struct xw_inode in;
 	xw_blk dind = 0;
 	int rc = 0;
 
-	if (sb->feature_compat & XW_COMPAT_RESIZE_INODE && f->img->inode_size <= sizeof(raw)) {
-		rc = fsck_inode_read(f, XW_INO_RESIZE, &in, raw);
+	if (sb->feature_compat & XW_COMPAT_RESIZE_INODE) {
+		rc = fsck_inode_read(f, XW_INO_RESIZE, &in, NULL);
 		dind = rc ? 0 : peek32(in.block + (size_t)4 * XW_DIND_SLOT);
 	}
 	if (!rc && xw_image_has_blocks(f->img, dind, 1))

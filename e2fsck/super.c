@@ -129,11 +129,10 @@ static bool check_uuid(struct fsck *f, struct xw_super *sb)
 /* Is this a file in use? Where the quota files of users and groups usually are, it is theirs. */
 static bool is_file(struct fsck *f, xw_ino ino)
 {
-	uint8_t raw[4096];
 	struct xw_inode in;
 
-	return ino && f->img->inode_size <= sizeof(raw) && !fsck_inode_read(f, ino, &in, raw) &&
-	       in.links && (in.mode & XW_S_IFMT) == XW_S_IFREG;
+	return ino && !fsck_inode_read(f, ino, &in, NULL) && in.links &&
+	       (in.mode & XW_S_IFMT) == XW_S_IFREG;
 }
 
 static bool check_quota_inode(struct fsck *f, uint32_t *ino, xw_ino usual, const char *what)

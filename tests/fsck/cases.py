@@ -14,6 +14,8 @@ BASES = {
     "mmp": ["-t", "ext4", "-O", "mmp"],
     "itree": ["-t", "ext4", "-O", "itree"],
     "casefold": ["-t", "ext4", "-O", "casefold", "-E", "encoding=utf8"],
+    "large inodes": ["-t", "ext4", "-O", "^has_journal", "-b", "65536", "-I", "8192", "-N", "256"],
+    "large itree": ["-t", "ext4", "-O", "^has_journal,itree", "-b", "65536", "-I", "8192", "-N", "256"],
 }
 ALL = []
 
@@ -35,7 +37,7 @@ def case(*findings, base="ext4", lost=(), only=False, stock=True, note=False, mo
     """
     def add(damage):
         for b in [base] if isinstance(base, str) else base:
-            ALL.append(Case(damage, findings, b, lost, only, stock and b != "itree", note, moved, todo))
+            ALL.append(Case(damage, findings, b, lost, only, stock and "itree" not in b, note, moved, todo))
         return damage
     return add
 
@@ -889,7 +891,7 @@ def itrees_without_the_feature(i):
     i.set_sb("feature_ro_compat", i.sb("feature_ro_compat") & ~0x40000000)
 
 
-@case("itree-flag", base="itree")
+@case("itree-flag", base=["itree", "large itree"])
 def itree_of_a_small_directory(i):
     ino = i.lookup("sub")
     i.set_inode(ino, "flags", i.inode(ino, "flags") | FL_ITREE)
@@ -1035,3 +1037,16 @@ def change_without_its_redo_file(i):
 @case("journal-has-data", base="ext3")
 def journal_that_is_not_empty(i):
     i.put(i.block(i.blocks(8)[0]) + 0x1C, 4, bytes([0, 0, 0, 1]))
+
+
+# ---- inodes larger than a usual block ----
+
+
+@case("link-count", base="large inodes", only=True)
+def link_count_in_a_large_inode(i):
+    i.set_inode(i.lookup("sub"), "links", 7)
+
+
+@case("dir-dotdot", base="large inodes", only=True)
+def dotdot_beside_large_inodes(i):
+    i.set_entry(i.lookup("sub/deep"), "..", 0, 4, i.lookup("empty"))

@@ -75,7 +75,8 @@ def holes():
 def make_base(name, options, archive):
     path = "base-" + name
     made = tool("xw-mkfs", "-q", "-F", "-b", "1024", "-U", "01234567-89ab-cdef-0123-456789abcdef",
-                "-E", "hash_seed=01234567-89ab-cdef-0123-456789abcdef", *options, "-d", archive, path, "10M")
+                "-E", "hash_seed=01234567-89ab-cdef-0123-456789abcdef", *options, "-d", archive, path,
+                "20M" if "65536" in options else "10M")
     if made.returncode:
         return None, made.stderr.decode(errors="replace").strip()
     with open("pieces", "wb") as f:
