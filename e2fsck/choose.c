@@ -584,6 +584,7 @@ int fsck_choose_super(struct fsck *f)
 	struct xw_super sb;
 	int rc;
 
+	memset(&sb, 0, sizeof(sb)); /* superblocks are compared as bytes, padding included */
 	if (f->dev->size < XW_SUPER_OFFSET + XW_SUPER_SIZE)
 		return xw_fail(&f->diag, XW_ERR_INPUT,
 			       "%s: too small to hold an ext2, ext3 or ext4 filesystem",
