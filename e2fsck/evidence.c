@@ -156,7 +156,11 @@ static bool begins_as_root(struct xw_dev *dev, const struct xw_image *img,
 /* Is the inode in this slot of group 0's table the root directory's? */
 static int judge_root(struct xw_dev *dev, const struct xw_image *img, xw_blk table)
 {
-	auto_free uint8_t *raw = malloc(img->inode_size);
+	/* Not every superblock that is tried has a size that its records could have. */
+	const bool sound = img->inode_size >= XW_INODE_BODY &&
+			   !(img->inode_size & (img->inode_size - 1)) &&
+			   img->inode_size == img->sb.inode_size;
+	auto_free uint8_t *raw = sound ? malloc(img->inode_size) : NULL;
 	struct xw_inode in;
 
 	if (!raw ||
