@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Backup superblocks: where they should be for every block size, and, when the primary is lost and
- * none is there, wherever on the device one says that it belongs.
+ * Backup superblocks: at the standard places of every block size. If the primary is lost and no
+ * backup is found there, the whole device is searched for one.
  */
 #include "config.h"
 

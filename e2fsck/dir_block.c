@@ -218,7 +218,7 @@ static void keep_entry(struct fsck_dirscan *s, const struct xw_dirent *e)
 	check_twice(s, e, hash);
 }
 
-/* A finding about the form of the area. */
+/* Report a finding about the layout of a directory block or inline area. */
 static void structure(struct fsck_dirscan *s, const struct fsck_area *a,
 		      const struct xw_dirblock_item *item)
 {

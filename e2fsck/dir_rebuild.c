@@ -211,11 +211,10 @@ static int rename_all(struct salvage *v)
 	return rc;
 }
 
-static void forget_name(struct fsck *f, const struct fsck_dir *d, const struct xw_dir_entry *e)
+static void forget_name(struct fsck *f, const struct xw_dir_entry *e)
 {
 	struct fsck_inode *in = fsck_inode(f, e->ino);
 
-	(void)d;
 	if (in && in->names && in->names < UINT16_MAX)
 		in->names--;
 	f->counts.links -= f->counts.links != 0;
@@ -231,7 +230,7 @@ static int make_unique(struct salvage *v)
 	for (size_t i = 0; i < v->e.n; i++) {
 		if (n && is_same_name(&v->e.v[n - 1], &v->e.v[i]) &&
 		    v->e.v[n - 1].ino == v->e.v[i].ino) {
-			forget_name(v->s->f, v->s->d, &v->e.v[i]);
+			forget_name(v->s->f, &v->e.v[i]);
 			continue;
 		}
 		twice = twice || (n && is_same_name(&v->e.v[n - 1], &v->e.v[i]));

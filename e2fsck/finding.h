@@ -52,7 +52,7 @@ struct fsck_about {
 
 struct fsck;
 
-/* Reports; true: it is to be repaired now. */
+/* Report a finding. Returns true if the caller is to repair it now. */
 bool fsck_found(struct fsck *f, const struct fsck_about *a);
 #define FSCK_FOUND(f, ID, ...) fsck_found((f), &(struct fsck_about){.id = FSCK_##ID, __VA_ARGS__})
 

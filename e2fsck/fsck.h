@@ -185,8 +185,8 @@ int fsck_super_write(struct fsck *f);
 /*
  * ---- update.c: repairs that allocate, through the transaction that every tool uses ----
  *
- * Bitmaps and counts on the overlay are made right from the facts first (fsck_space_settle()), so
- * this is for after `contested`. One update is open at a time; several repairs go into one.
+ * The first call of a round writes bitmaps and counts from the facts (fsck_space_settle()), so only
+ * phases behind `contested` may call it. One update is open at a time; it can hold several repairs.
  * fsck_update_keep() writes it to the overlay; on failure fsck_update_drop().
  */
 int fsck_update(struct fsck *f, struct xw_update **out);

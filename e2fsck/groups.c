@@ -380,12 +380,11 @@ static int mend_places(struct check *c, uint64_t group, uint8_t bad)
 			continue;
 		}
 		to = find_place(c, group, p);
-		if (!to && !was) /* known to be lost; relocate.c sees to it */
-			to = 0;
-		else if (!report_place(f, group, p, was, to))
-			continue;
-		else
+		if (to || was) { /* 0 and 0: known to be lost, and left to relocate.c */
+			if (!report_place(f, group, p, was, to))
+				continue;
 			write = true;
+		}
 		*place(&gd, p) = to;
 		f->relocate = f->relocate || !to;
 		if (to)

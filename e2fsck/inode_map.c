@@ -66,7 +66,7 @@ static bool found_entry(struct fsck_look *l, const struct xw_walk_map_item *i)
 	}
 }
 
-/* What was found is to be repaired: how, depends on the kind of map. */
+/* Repair the map: extent trees are rewritten, pointers of block maps cleared one by one. */
 static int note(struct fsck_look *l, const struct xw_walk_map_item *i)
 {
 	if (l->in.flags & XW_FL_EXTENTS)

@@ -79,7 +79,7 @@ static int make(struct fsck *f, xw_ino *ino)
 	return 0;
 }
 
-/* The name goes; what it led to is then without one. */
+/* Remove the directory entry; its inode becomes unattached. */
 static int remove_name(struct fsck *f, xw_ino ino)
 {
 	struct fsck_inode *in = fsck_inode(f, ino);

@@ -19,7 +19,7 @@ static uint32_t index_of(const struct fsck *f, const struct fsck_dir *d)
 	return (uint32_t)(d - f->dirs.v);
 }
 
-/* The loop's closing entry goes. */
+/* Delete the directory entry that closes the loop. */
 static int cut(struct fsck *f, struct fsck_dir *d)
 {
 	struct fsck_dir *parent = fsck_dir(f, d->parent);

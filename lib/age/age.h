@@ -60,7 +60,7 @@ struct xw_age_counts {
 
 #define XW_AGE_ROWS 32
 
-/* A distribution that was asked for beside what the files have in the end; shares in 1/10000. */
+/* A requested distribution beside the one that the files reached; shares in 1/10000. */
 struct xw_age_shares {
 	size_t n; /* rows; 0: the profile has no such distribution */
 	struct {

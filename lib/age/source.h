@@ -54,7 +54,7 @@ struct xw_age_source {
 	void *state;
 	/* 1: *op is the next one; 0: there are no more; or a failure. */
 	int (*next)(void *state, struct xw_age_op *op);
-	/* Distributions asked for and reached; may be NULL. */
+	/* Requested and reached distributions; may be NULL. */
 	void (*shares)(const void *state, struct xw_age_result *res);
 	void (*close)(void *state);
 };

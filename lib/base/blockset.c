@@ -96,7 +96,7 @@ static void bits_put(uint64_t *bits, uint32_t first, uint32_t last, bool on)
 	}
 }
 
-/* The chunk, whatever its form, becomes bits. */
+/* Convert a chunk of any form to bits. */
 static int to_bits(struct chunk *c)
 {
 	const struct run *r = c->p;
