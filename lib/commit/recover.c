@@ -146,7 +146,7 @@ static int judge_lost(struct recovery *v, enum verdict *verdict)
 	}
 	if (backup_differs(v))
 		return 0;
-	rc = xw_redo_load(v->redo);
+	rc = xw_redo_load(v->redo, v->dev);
 	if (rc) {
 		quiet(v, &before);
 		return rc == XW_ERR_NOMEM ? rc : 0;
@@ -188,7 +188,7 @@ static int judge(struct recovery *v, enum verdict *verdict)
 
 static int apply_redo(struct recovery *v)
 {
-	int rc = xw_redo_load(v->redo);
+	int rc = xw_redo_load(v->redo, v->dev);
 
 	if (!rc)
 		rc = make_writable(v);

@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,62 @@ struct XW_ON_DISK disk_redo {
 static_assert(offsetof(struct disk_redo, hashes_csum) == 0x50, "redo header");
 static_assert(offsetof(struct disk_redo, old_super) == 0x400, "redo header");
 static_assert(sizeof(struct disk_redo) == HEADER, "redo header");
+
+/* Blocks of the log with one transaction of `blocks` blocks, its superblock included. */
+static uint64_t log_length(uint64_t blocks, uint32_t block_size)
+{
+	const struct xw_jsb like = {.blocksize = block_size,
+				    .feature_incompat =
+					    XW_JBD2_INCOMPAT_64BIT | XW_JBD2_INCOMPAT_CSUM_V3};
+	struct xw_log shape = {.block_size = block_size};
+
+	xw_jfmt_init(&like, &shape.fmt);
+	return 1 + xw_txn_blocks(&shape, blocks);
+}
+
+/* ---- sizes of the image ---- */
+
+struct sizes {
+	const uint8_t *old_super, *new_super;
+	uint64_t old_size, new_size; /* of the image, bytes */
+	uint64_t blocks; /* of the change */
+	uint32_t block_size;
+};
+
+/* Bytes of the filesystem; 0: the superblock is not usable. */
+static uint64_t fs_bytes(const uint8_t super[XW_SUPER_SIZE], struct xw_super *sb)
+{
+	if (xw_super_decode(super, sb) ||
+	    sb->blocks_count > (uint64_t)INT64_MAX / xw_super_block_size(sb))
+		return 0;
+	return sb->blocks_count * xw_super_block_size(sb);
+}
+
+/* A filesystem that grows has descriptors of its new groups in the change. */
+static bool has_descriptors(const struct sizes *s, const struct xw_super *sb, uint64_t before)
+{
+	const uint64_t bs = xw_super_block_size(sb), groups = xw_super_groups(sb);
+	const uint64_t had = before / (bs * sb->blocks_per_group);
+
+	return groups <= had || (groups - had) * xw_super_desc_size(sb) / bs <= s->blocks;
+}
+
+/*
+ * The image grows only to hold its filesystem, before or after the change, and never becomes
+ * shorter than that: sizes of a made-up redo file are not followed.
+ */
+static bool sizes_agree(const struct sizes *s)
+{
+	struct xw_super sb;
+	const uint64_t before = XW_MAX(fs_bytes(s->old_super, &sb), s->old_size);
+	const uint64_t after = fs_bytes(s->new_super, &sb);
+
+	if (s->new_size < s->old_size)
+		return after && s->new_size >= after;
+	if (after > before && has_descriptors(s, &sb, before))
+		return s->new_size <= xw_round_up(after, s->block_size);
+	return s->new_size <= xw_round_up(before, s->block_size);
+}
 
 static uint32_t header_csum(const struct disk_redo *d)
 {
@@ -117,17 +174,18 @@ static int write_log(struct xw_dev *dev, const struct xw_change *c, const struct
 int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
 		  const uint8_t pending[XW_SUPER_SIZE], int64_t now, struct xw_diag *diag)
 {
-	const struct xw_jsb like = {.blocksize = c->block_size,
-				    .feature_incompat =
-					    XW_JBD2_INCOMPAT_64BIT | XW_JBD2_INCOMPAT_CSUM_V3};
-	struct xw_log shape = {.block_size = c->block_size};
+	const uint64_t log_blocks = log_length(c->n, c->block_size);
+	const struct sizes sizes = {c->old_super, c->new_super, c->old_size,
+				    c->new_size,  c->n,         c->block_size};
 	struct disk_redo d = {.magic = XW_REDO_MAGIC};
 	struct xw_super sb;
-	uint64_t log_blocks;
 	int rc;
 
-	xw_jfmt_init(&like, &shape.fmt);
-	log_blocks = 1 + xw_txn_blocks(&shape, c->n);
+	if (!sizes_agree(&sizes))
+		return xw_fail(diag, XW_ERR_INTERNAL,
+			       "%s: the image would change from %" PRIu64 " to %" PRIu64
+			       " bytes, which its filesystem does not have",
+			       c->base->name, c->old_size, c->new_size);
 	if (log_blocks > UINT32_MAX)
 		return xw_fail(diag, XW_ERR_LIMIT, "%s: a change of %zu blocks is too large",
 			       dev->name, c->n);
@@ -156,7 +214,7 @@ int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
 	return rc ? rc : xw_dev_pwrite(dev, &d, sizeof(d), 0);
 }
 
-static int damaged(struct xw_redo *r, int code, const char *what)
+static int damaged(const struct xw_redo *r, int code, const char *what)
 {
 	return xw_fail(r->diag, code, "%s: damaged redo file: %s", r->dev->name, what);
 }
@@ -177,8 +235,10 @@ static int decode_header(struct xw_redo *r, const struct disk_redo *d)
 	memcpy(r->new_super, d->new_super, XW_SUPER_SIZE);
 	if (r->block_size < 1024 || r->block_size > 65536 || (r->block_size & (r->block_size - 1)))
 		return damaged(r, XW_ERR_CORRUPT, "impossible block size");
-	if (!r->blocks || r->blocks >= r->log_blocks || r->log_blocks > UINT32_MAX ||
-	    r->log_offset != log_offset(r->blocks, r->block_size) || r->new_size > INT64_MAX)
+	if (!r->blocks || r->blocks > UINT32_MAX || r->log_blocks > UINT32_MAX ||
+	    r->log_blocks != log_length(r->blocks, r->block_size) ||
+	    r->log_offset != log_offset(r->blocks, r->block_size) || r->old_size > INT64_MAX ||
+	    r->new_size > INT64_MAX)
 		return damaged(r, XW_ERR_CORRUPT, "impossible sizes");
 	return 0;
 }
@@ -249,7 +309,29 @@ static int load_hashes(struct xw_redo *r)
 	return 0;
 }
 
-int xw_redo_load(struct xw_redo *r)
+/* Before memory is used for what the header says, and before the image takes another size. */
+static int check_sizes(const struct xw_redo *r, const struct xw_dev *image)
+{
+	const struct sizes s = {r->old_super, r->new_super, r->old_size,
+				r->new_size,  r->blocks,    r->block_size};
+
+	if (r->dev->size != r->log_offset + r->log_blocks * r->block_size)
+		return damaged(r, XW_ERR_CORRUPT, "not as long as its header says");
+	if (r->blocks > xw_div_up(XW_MAX(r->new_size, image->size), r->block_size))
+		return damaged(r, XW_ERR_CORRUPT, "more blocks than the image has");
+	if (!sizes_agree(&s))
+		return damaged(r, XW_ERR_CORRUPT, "sizes that the filesystem does not have");
+	/* An image in a larger file or device keeps its size. */
+	if (image->size != r->old_size && image->size != r->new_size &&
+	    (image->size < r->new_size || r->new_size < r->old_size))
+		return xw_fail(r->diag, XW_ERR_STATE,
+			       "%s: has %" PRIu64 " bytes; a change was interrupted that %s "
+			       "completes in an image of %" PRIu64 " bytes only",
+			       image->name, image->size, r->dev->name, r->old_size);
+	return 0;
+}
+
+int xw_redo_load(struct xw_redo *r, const struct xw_dev *image)
 {
 	const uint64_t limit = xw_div_up(r->new_size, r->block_size);
 	size_t i;
@@ -257,9 +339,7 @@ int xw_redo_load(struct xw_redo *r)
 
 	if (r->log)
 		return 0;
-	if (r->dev->size != r->log_offset + r->log_blocks * r->block_size)
-		return damaged(r, XW_ERR_CORRUPT, "not as long as its header says");
-	rc = load_hashes(r);
+	rc = check_sizes(r, image);
 	if (!rc)
 		rc = xw_log_open_flat(r->dev, r->log_offset, r->block_size, r->log_blocks, r->diag,
 				      &r->log);
@@ -268,6 +348,8 @@ int xw_redo_load(struct xw_redo *r)
 	if (!rc && (r->plan.transactions != 1 || r->plan.blocks.n != r->blocks ||
 		    !xw_replay_find(&r->plan, XW_SUPER_OFFSET / r->block_size, &i)))
 		rc = damaged(r, XW_ERR_CORRUPT, "blocks are missing");
+	if (!rc)
+		rc = load_hashes(r);
 	if (rc) {
 		xw_log_close(r->log);
 		r->log = NULL;

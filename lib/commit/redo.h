@@ -40,8 +40,12 @@ int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
  * XW_ERR_CHECKSUM: damaged; XW_ERR_UNSUPPORTED: another version's.
  */
 int xw_redo_open(struct xw_dev *dev, struct xw_diag *diag, struct xw_redo **out);
-/* Check the rest of the file, every block of it. Must succeed before the calls below. */
-int xw_redo_load(struct xw_redo *r);
+/*
+ * Check the rest of the file, every block of it, and its sizes against the superblocks and the
+ * image: XW_ERR_STATE when the image has a size that the change does not begin or end with. Must
+ * succeed before the calls below.
+ */
+int xw_redo_load(struct xw_redo *r, const struct xw_dev *image);
 void xw_redo_close(struct xw_redo *r);
 
 /*

@@ -305,6 +305,8 @@ struct xw_dev *world_change(struct world *w)
 	if (w->spec.grow)
 		ck_assert_int_eq(xw_dev_set_size(o, w->new_size), 0);
 	change_blocks(o, bs);
+	if (w->spec.grow)
+		sb.blocks_count = w->new_size / bs + (w->spec.grow > 0);
 	strcpy(sb.volume_name, "new");
 	sb.free_blocks_count = 0x1234;
 	sb.free_inodes_count = 5;

@@ -10,6 +10,7 @@
 #include "commit/edit.h"
 #include "commit/super.h"
 #include "commit_world.h"
+#include "journal/txn.h"
 #include "unit.h"
 
 static int try_recover(struct world *w, unsigned flags, struct xw_recover_info *info)
@@ -164,6 +165,136 @@ START_TEST(hostile_header)
 	ck_assert_uint_gt(refused, 2000);
 	ck_assert_int_eq(xw_dev_pwrite(w.pub, good, sizeof(good), 0), 0);
 	ck_assert_int_eq(world_recover(&w, 0, false, &info), 'n');
+	world_close(&w);
+}
+END_TEST
+
+/* ---- sizes that a redo file says ---- */
+
+#define AT_OLD_SIZE 0x28
+#define AT_NEW_SIZE 0x30
+#define AT_BLOCKS 0x38
+#define AT_LOG_OFFSET 0x40
+#define AT_LOG_BLOCKS 0x48
+#define AT_NEW_SUPER 0xC00
+
+/* Store a 64-bit value in the header of the redo file; its checksum follows. */
+static void set_header(struct world *w, unsigned at, uint64_t value)
+{
+	unsigned char header[4096];
+
+	ck_assert_int_eq(xw_dev_pread(w->pub, header, sizeof(header), 0), 0);
+	poke64(header + at, value);
+	xw_super_bytes_incompat(header + AT_NEW_SUPER, 0, 0);
+	poke32(header + 0x3FC, 0);
+	poke32(header + 0x3FC, xw_crc32c(~0u, header, sizeof(header)));
+	ck_assert_int_eq(xw_dev_pwrite(w->pub, header, sizeof(header), 0), 0);
+}
+
+/* Neither a reader nor a writer accepts the redo file; the image stays as it is. */
+static void refused(struct world *w, int code, const char *text)
+{
+	const uint64_t size = w->img->size;
+	struct xw_recover_info info;
+
+	for (unsigned ro = 0; ro < 2; ro++) {
+		ck_assert_int_eq(try_recover(w, ro ? XW_RECOVER_RDONLY : 0, &info), code);
+		if (!strstr(w->diag.text, text))
+			ck_abort_msg("%s: not in: %s", text, w->diag.text);
+		xw_diag_clear(&w->diag);
+	}
+	ck_assert_uint_eq(w->img->size, size);
+	ck_assert_ptr_nonnull(w->pub);
+}
+
+START_TEST(made_up_sizes)
+{
+	const uint64_t bs = world_specs[_i].block_size;
+	struct world w;
+
+	/* larger than the filesystem, and shorter than it */
+	world_half_done(&w, &world_specs[_i]);
+	set_header(&w, AT_NEW_SIZE, UINT64_C(1) << 62);
+	refused(&w, XW_ERR_CORRUPT, "sizes that the filesystem does not have");
+	set_header(&w, AT_NEW_SIZE, w.old_size + 1000000);
+	refused(&w, XW_ERR_CORRUPT, "sizes that the filesystem does not have");
+	set_header(&w, AT_NEW_SIZE, (uint64_t)WORLD_BLOCKS * bs - 1);
+	refused(&w, XW_ERR_CORRUPT, "sizes that the filesystem does not have");
+	/* a new superblock says so, too, but no descriptors of its groups are there */
+	set_header(&w, AT_NEW_SIZE, UINT64_C(1) << 52);
+	set_header(&w, AT_NEW_SUPER, (UINT64_C(1) << 52) / bs << 32 | 32); /* and inodes */
+	if (world_specs[_i].bit64)
+		set_header(&w, AT_NEW_SUPER + 0x150, (UINT64_C(1) << 52) / bs >> 32);
+	refused(&w, XW_ERR_CORRUPT, "sizes that the filesystem does not have");
+	world_close(&w);
+
+	/* tables for more blocks than there are */
+	world_half_done(&w, &world_specs[_i]);
+	set_header(&w, AT_BLOCKS, 400000000);
+	refused(&w, XW_ERR_STATE, "damaged");
+	world_close(&w);
+}
+END_TEST
+
+/* A header whose numbers agree with each other, for more blocks than there are. */
+START_TEST(made_up_blocks)
+{
+	const struct xw_jsb like = {.blocksize = 1024,
+				    .feature_incompat =
+					    XW_JBD2_INCOMPAT_64BIT | XW_JBD2_INCOMPAT_CSUM_V3};
+	const uint64_t blocks = 60000, offset = xw_round_up(4096 + blocks * 16, 1024);
+	struct xw_log shape = {.block_size = 1024};
+	struct xw_recover_info info;
+	uint64_t log;
+	struct world w;
+
+	xw_jfmt_init(&like, &shape.fmt);
+	log = 1 + xw_txn_blocks(&shape, blocks);
+	world_half_done(&w, &world_specs[0]);
+	set_header(&w, AT_BLOCKS, blocks);
+	set_header(&w, AT_LOG_OFFSET, offset);
+	set_header(&w, AT_LOG_BLOCKS, log + 1);
+	ck_assert_int_eq(try_recover(&w, 0, &info), XW_ERR_STATE);
+	ck_assert_ptr_nonnull(strstr(w.diag.text, "damaged or another"));
+	xw_diag_clear(&w.diag);
+	set_header(&w, AT_LOG_BLOCKS, log);
+	refused(&w, XW_ERR_CORRUPT, "not as long as its header says");
+	ck_assert_int_eq(xw_dev_set_size(w.pub, offset + log * 1024), 0);
+	refused(&w, XW_ERR_CORRUPT, "more blocks than the image has");
+	world_close(&w);
+}
+END_TEST
+
+/* An image that is not as long as it was is neither grown nor cut; a longer place is no matter. */
+START_TEST(image_of_another_size)
+{
+	static const struct world_spec grows = {1024, true, true, 0x12, 100000, false};
+	static const struct world_spec shrinks = {1024, true, true, 0x12, -30000, false};
+	struct xw_recover_info info;
+	unsigned char *got;
+	struct world w;
+
+	world_half_done(&w, &world_specs[0]);
+	ck_assert_int_eq(xw_dev_set_size(w.img, w.old_size - 50000), 0);
+	refused(&w, XW_ERR_STATE, "an image of");
+	ck_assert_int_eq(xw_dev_set_size(w.img, w.old_size + 50000), 0);
+	ck_assert_int_eq(try_recover(&w, 0, &info), 0);
+	ck_assert(info.redo_applied);
+	ck_assert_uint_eq(w.img->size, w.old_size + 50000);
+	got = malloc(w.old_size);
+	ck_assert_int_eq(xw_dev_pread(w.img, got, w.old_size - 50000, 0), 0);
+	ck_assert_mem_eq(got, w.new_img, w.old_size - 50000);
+	free(got);
+	world_close(&w);
+
+	world_half_done(&w, &grows);
+	ck_assert_int_eq(xw_dev_set_size(w.img, w.old_size + 5000), 0);
+	refused(&w, XW_ERR_STATE, "an image of");
+	world_close(&w);
+
+	world_half_done(&w, &shrinks);
+	ck_assert_int_eq(xw_dev_set_size(w.img, w.old_size + 5000), 0);
+	refused(&w, XW_ERR_STATE, "an image of");
 	world_close(&w);
 }
 END_TEST
@@ -421,6 +552,9 @@ int main(void)
 	tcase_add_test(tc, file_of_another_change);
 	tcase_add_loop_test(tc, damaged_file, 0, 2);
 	tcase_add_loop_test(tc, hostile_header, 0, 2);
+	tcase_add_loop_test(tc, made_up_sizes, 0, WORLD_SPECS);
+	tcase_add_test(tc, made_up_blocks);
+	tcase_add_test(tc, image_of_another_size);
 	tcase_add_test(tc, file_without_bit);
 	tcase_add_loop_test(tc, torn_super, 0, 4);
 	tcase_add_loop_test(tc, lost_super, 0, WORLD_SPECS);
