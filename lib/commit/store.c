@@ -5,6 +5,11 @@
  *   create:  NAME.tmp, with the image's owner and permissions: it holds pieces of the image
  *   publish: rename to NAME, fsync of the directory
  *   remove:  unlink of both, fsync of the directory
+ *
+ * Several images may share one NAME (--redo-file), and be changed at once. A file is locked by the
+ * process that creates it for as long as it exists, and no name is replaced or removed but by a
+ * process that holds the lock of the file with that name. So a change fails where another one has
+ * the name, and never loses its redo file to it.
  */
 #include "config.h"
 
@@ -14,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,6 +40,8 @@ struct file_store {
 	uid_t uid;
 	gid_t gid;
 	char *path, *tmp;
+	int fd; /* of the file that create() made, locked; -1: none */
+	struct stat known; /* the published file as open() found it; st_nlink 0: none */
 };
 
 static struct file_store *fs(struct xw_redo_store *s)
@@ -63,6 +71,85 @@ static int check_ours(struct file_store *f, const char *path)
 		       "%s: is in the way, and no redo file: remove it or use --redo-file", path);
 }
 
+static bool has_name(const struct stat *file, const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && xw_same_file(&st, file);
+}
+
+/* Does `path` still name the file that create() made? */
+static bool is_made(const struct file_store *f, const char *path)
+{
+	struct stat st;
+
+	return f->fd >= 0 && !fstat(f->fd, &st) && has_name(&st, path);
+}
+
+static int fail_busy(const struct file_store *f, const char *path)
+{
+	return xw_fail(f->diag, XW_ERR_BUSY, "%s: in use by another process", path);
+}
+
+/* As lock_fd() of devices: only a lock of another process counts, not a host without locks. */
+static bool is_locked(int fd)
+{
+	int r;
+
+	do
+		r = flock(fd, LOCK_EX | LOCK_NB);
+	while (r && errno == EINTR);
+	return r && errno == EWOULDBLOCK;
+}
+
+/* Lock the file called `path`; *fd is -1 when it does not exist. XW_ERR_BUSY */
+static int lock_name(const struct file_store *f, const char *path, int *fd)
+{
+	struct stat st;
+
+	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (*fd < 0)
+		return errno == ENOENT ? 0 : xw_dev_fail_open(f->diag, path, errno);
+	if (!is_locked(*fd) && !fstat(*fd, &st) && has_name(&st, path))
+		return 0;
+	close(*fd);
+	*fd = -1;
+	return fail_busy(f, path);
+}
+
+/* Make an empty file called NAME.tmp, and lock it: no file of an earlier run is used again, whose
+ * owner could be anybody. */
+static int make_tmp(struct file_store *f)
+{
+	auto_fd int fd = -1, left = -1;
+	struct stat st;
+	int rc = lock_name(f, f->tmp, &left);
+
+	if (rc)
+		return rc;
+	if (left >= 0 && unlink(f->tmp) && errno != ENOENT)
+		return xw_fail_errno(f->diag, XW_ERR_IO, errno, "%s: cannot remove", f->tmp);
+	fd = open(f->tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 && errno == EEXIST)
+		return fail_busy(f, f->tmp);
+	if (fd < 0)
+		return xw_fail_errno(
+			f->diag, errno == ENOSPC || errno == EDQUOT ? XW_ERR_HOSTFULL : XW_ERR_IO,
+			errno, "%s: cannot create", f->tmp);
+	if (is_locked(fd) || fstat(fd, &st) || !has_name(&st, f->tmp))
+		return fail_busy(f, f->tmp);
+	f->fd = fd;
+	fd = -1;
+	return 0;
+}
+
+static void forget_made(struct file_store *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+}
+
 /*
  * By the descriptor: the name may be another file's by now, where others may write to the
  * directory. What cannot be the owner's is at least nobody else's.
@@ -90,14 +177,14 @@ static int file_create(struct xw_redo_store *s, struct xw_dev **out)
 		rc = check_ours(f, f->tmp);
 	if (rc)
 		return rc;
-	if (unlink(f->tmp) && errno != ENOENT)
-		return xw_fail_errno(f->diag, XW_ERR_IO, errno, "%s: cannot remove", f->tmp);
-	fd = open(f->tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return xw_fail_errno(
-			f->diag, errno == ENOSPC || errno == EDQUOT ? XW_ERR_HOSTFULL : XW_ERR_IO,
-			errno, "%s: cannot create", f->tmp);
-	rc = like_image(f, fd);
+	forget_made(f);
+	rc = make_tmp(f);
+	if (rc)
+		return rc;
+	rc = like_image(f, f->fd);
+	fd = rc ? -1 : fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+	if (!rc && fd < 0)
+		rc = xw_dev_fail_open(f->diag, f->tmp, errno);
 	if (!rc)
 		rc = xw_dev_open_fd(fd, f->tmp, XW_DEV_CREATE | XW_DEV_EXCL, f->diag, out);
 	if (!rc)
@@ -105,10 +192,23 @@ static int file_create(struct xw_redo_store *s, struct xw_dev **out)
 	return rc;
 }
 
+/* An earlier redo file is replaced only when open() has found it. */
 static int file_publish(struct xw_redo_store *s)
 {
 	struct file_store *f = fs(s);
+	auto_fd int old = -1;
+	struct stat st;
+	int rc = lock_name(f, f->path, &old);
 
+	if (rc)
+		return rc;
+	if (!is_made(f, f->tmp))
+		return fail_busy(f, f->tmp);
+	if (old >= 0 && (fstat(old, &st) || !f->known.st_nlink || !xw_same_file(&st, &f->known)))
+		return xw_fail(f->diag, XW_ERR_EXISTS,
+			       "%s: created by another process in the meantime; nothing was "
+			       "committed",
+			       f->path);
 	if (rename(f->tmp, f->path))
 		return xw_fail_errno(f->diag, XW_ERR_IO, errno, "%s: cannot rename to %s", f->tmp,
 				     f->path);
@@ -118,18 +218,21 @@ static int file_publish(struct xw_redo_store *s)
 static int file_open(struct xw_redo_store *s, struct xw_dev **out)
 {
 	struct file_store *f = fs(s);
+	int rc;
 
+	f->known.st_nlink = 0;
+	if (is_made(f, f->path)) /* its lock would be in the way of the device's */
+		forget_made(f);
 	if (access(f->path, F_OK) && errno == ENOENT)
 		return XW_ERR_NOTFOUND;
-	return xw_dev_open_file(f->path, XW_DEV_RDONLY, f->diag, out);
+	rc = xw_dev_open_file(f->path, XW_DEV_RDONLY, f->diag, out);
+	if (!rc && lstat(f->path, &f->known))
+		f->known.st_nlink = 0;
+	return rc;
 }
 
-static int remove_one(struct file_store *f, const char *path, bool *removed)
+static int unlink_one(const struct file_store *f, const char *path, bool *removed)
 {
-	int rc = check_ours(f, path);
-
-	if (rc)
-		return rc;
 	if (!unlink(path))
 		*removed = true;
 	else if (errno != ENOENT)
@@ -137,14 +240,56 @@ static int remove_one(struct file_store *f, const char *path, bool *removed)
 	return 0;
 }
 
+/* What another process has locked is no left-over. */
+static int remove_tmp(struct file_store *f, bool *removed)
+{
+	const struct xw_diag before = f->diag ? *f->diag : (struct xw_diag){0};
+	auto_fd int fd = -1;
+	int rc;
+
+	if (is_made(f, f->tmp))
+		return unlink_one(f, f->tmp, removed);
+	rc = check_ours(f, f->tmp);
+	if (!rc)
+		rc = lock_name(f, f->tmp, &fd);
+	if (rc == XW_ERR_BUSY && f->diag)
+		*f->diag = before;
+	if (rc || fd < 0)
+		return rc == XW_ERR_BUSY ? 0 : rc;
+	return unlink_one(f, f->tmp, removed);
+}
+
+/* The file that this store made, or found; with neither, as nobody has looked, any redo file. */
+static int remove_published(struct file_store *f, bool *removed)
+{
+	auto_fd int fd = -1;
+	struct stat st;
+	int rc;
+
+	if (is_made(f, f->path))
+		return unlink_one(f, f->path, removed);
+	rc = check_ours(f, f->path);
+	if (!rc)
+		rc = lock_name(f, f->path, &fd);
+	if (rc || fd < 0)
+		return rc;
+	if (f->known.st_nlink ? fstat(fd, &st) || !xw_same_file(&st, &f->known) : f->fd >= 0)
+		return 0;
+	return unlink_one(f, f->path, removed);
+}
+
 static int file_remove(struct xw_redo_store *s)
 {
 	struct file_store *f = fs(s);
 	bool removed = false;
-	int rc = remove_one(f, f->tmp, &removed);
+	int rc = remove_tmp(f, &removed);
 
 	if (!rc)
-		rc = remove_one(f, f->path, &removed);
+		rc = remove_published(f, &removed);
+	if (!rc) {
+		forget_made(f);
+		f->known.st_nlink = 0;
+	}
 	return rc || !removed ? rc : xw_newfile_sync_dir(f->path, f->diag);
 }
 
@@ -152,6 +297,7 @@ static void file_close(struct xw_redo_store *s)
 {
 	struct file_store *f = fs(s);
 
+	forget_made(f);
 	free(f->path);
 	free(f->tmp);
 	free(f);
@@ -207,6 +353,7 @@ int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset
 	if (!f)
 		return xw_fail_nomem(diag, "a redo file's name");
 	f->store.ops = &file_ops;
+	f->fd = -1;
 	f->diag = diag;
 	f->mode = st.st_mode & 0777;
 	f->uid = st.st_uid;

@@ -14,14 +14,16 @@ struct xw_redo_store;
 
 struct xw_redo_store_ops {
 	/* A new, empty, unpublished file; what was left of an earlier one is gone. The caller
-	 * closes it. XW_ERR_EXISTS when something that is no redo file has its name. What a
-	 * published one completes must be looked at before. */
+	 * closes it. XW_ERR_EXISTS when something that is no redo file has its name, XW_ERR_BUSY
+	 * when another process uses it. What a published one completes must be looked at before. */
 	int (*create)(struct xw_redo_store *s, struct xw_dev **out);
-	/* Give what create made, and the caller has flushed, its name, durably. */
+	/* Give what create made, and the caller has flushed, its name, durably. XW_ERR_EXISTS when
+	 * a file has it that open did not return, XW_ERR_BUSY when another process uses it. */
 	int (*publish)(struct xw_redo_store *s);
 	/* The published file, for reading. XW_ERR_NOTFOUND (not described): there is none. */
 	int (*open)(struct xw_redo_store *s, struct xw_dev **out);
-	/* No file, published or not, is there afterwards; absence is no failure. */
+	/* Remove the file that create made or open returned, if neither was called whichever is
+	 * there; absence is no failure. XW_ERR_BUSY when another process uses it. */
 	int (*remove)(struct xw_redo_store *s);
 	void (*close)(struct xw_redo_store *s); /* frees s, touches no file */
 };

@@ -120,11 +120,11 @@ else
 fi
 
 # Somebody has the image open, so there is no lease: from the time that it has been opened until the commit point every change is
-# noticed. Two removals of stale redo files come before, two of the new one behind it.
+# noticed. The removal of the redo file comes behind it.
 put_old() { exec 8<&- && rm -f img img.* && cp --sparse=always old img && exec 8<img; }
 for kind in $kinds; do
-	every "open elsewhere, xw-import" $kind img.xw-redo 3 2 xw-import -q --commit redo img d.tar
-	every "open elsewhere, xw-tune" $kind img.xw-redo 3 2 xw-tune -U 6c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 img
+	every "open elsewhere, xw-import" $kind img.xw-redo 1 1 xw-import -q --commit redo img d.tar
+	every "open elsewhere, xw-tune" $kind img.xw-redo 1 1 xw-tune -U 6c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 img
 done
 exec 8<&-
 put_old() { rm -f img img.* && cp --sparse=always old img; }

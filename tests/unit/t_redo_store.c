@@ -146,6 +146,83 @@ START_TEST(in_the_way)
 }
 END_TEST
 
+static void put_magic(struct xw_dev *d)
+{
+	ck_assert_int_eq(xw_dev_pwrite(d, XW_REDO_MAGIC "rest", 12, 0), 0);
+	xw_dev_close(d);
+}
+
+/* Two images share the name of their redo files; each step of one while the other has a file. */
+START_TEST(shared_name)
+{
+	struct xw_redo_store *a, *b;
+	struct xw_dev *d;
+	char other[96];
+
+	snprintf(other, sizeof(other), "%s/other", dir);
+	put_file(img, "image", 5);
+	put_file(other, "other", 5);
+	ck_assert_int_eq(xw_redo_store_open(img, redo, 0, &diag, &a), 0);
+	ck_assert_int_eq(xw_redo_store_open(other, redo, 0, &diag, &b), 0);
+	ck_assert_int_eq(a->ops->create(a, &d), 0);
+	put_magic(d);
+	ck_assert_int_eq(b->ops->open(b, &d), XW_ERR_NOTFOUND);
+	ck_assert_int_eq(b->ops->remove(b), 0);
+	ck_assert(there(tmp));
+	ck_assert_int_eq(b->ops->create(b, &d), XW_ERR_BUSY);
+	ck_assert_ptr_nonnull(strstr(diag.text, "in use by another process"));
+	ck_assert_int_eq(a->ops->publish(a), 0);
+	xw_diag_clear(&diag);
+	ck_assert_int_eq(b->ops->open(b, &d), XW_ERR_BUSY);
+	ck_assert_int_eq(b->ops->remove(b), XW_ERR_BUSY);
+	ck_assert(there(redo) && !there(tmp));
+	/* created meanwhile: it has another temporary file, but not the name */
+	ck_assert_int_eq(b->ops->create(b, &d), 0);
+	put_magic(d);
+	xw_diag_clear(&diag);
+	ck_assert_int_eq(b->ops->publish(b), XW_ERR_BUSY);
+	ck_assert_int_eq(b->ops->remove(b), XW_ERR_BUSY);
+	ck_assert(there(redo));
+	ck_assert_int_eq(a->ops->remove(a), 0);
+	ck_assert(!there(redo));
+	ck_assert_int_eq(b->ops->remove(b), 0);
+	xw_redo_store_close(b);
+	xw_redo_store_close(a);
+}
+END_TEST
+
+/* The other one was killed, and its file appeared after this one had looked. */
+START_TEST(shared_name_appears)
+{
+	struct xw_redo_store *a, *b;
+	struct xw_dev *d;
+
+	put_file(img, "image", 5);
+	ck_assert_int_eq(xw_redo_store_open(img, redo, 0, &diag, &a), 0);
+	ck_assert_int_eq(a->ops->open(a, &d), XW_ERR_NOTFOUND);
+	ck_assert_int_eq(xw_redo_store_open(img, redo, 0, &diag, &b), 0);
+	ck_assert_int_eq(b->ops->create(b, &d), 0);
+	put_magic(d);
+	ck_assert_int_eq(b->ops->publish(b), 0);
+	xw_redo_store_close(b);
+	ck_assert_int_eq(a->ops->create(a, &d), 0);
+	put_magic(d);
+	ck_assert_int_eq(a->ops->publish(a), XW_ERR_EXISTS);
+	ck_assert_ptr_nonnull(strstr(diag.text, "created by another process"));
+	ck_assert_int_eq(a->ops->remove(a), 0);
+	ck_assert(there(redo) && !there(tmp));
+	/* once it was looked at it is replaced */
+	ck_assert_int_eq(a->ops->open(a, &d), 0);
+	xw_dev_close(d);
+	ck_assert_int_eq(a->ops->create(a, &d), 0);
+	put_magic(d);
+	ck_assert_int_eq(a->ops->publish(a), 0);
+	ck_assert_int_eq(a->ops->remove(a), 0);
+	ck_assert(!there(redo) && !there(tmp));
+	xw_redo_store_close(a);
+}
+END_TEST
+
 /* Beside the image itself, whatever it is called by. */
 START_TEST(names)
 {
@@ -363,6 +440,8 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, whole_life);
 	tcase_add_loop_test(tc, in_the_way, 0, 3);
+	tcase_add_test(tc, shared_name);
+	tcase_add_test(tc, shared_name_appears);
 	tcase_add_test(tc, names);
 	tcase_add_loop_test(tc, open_completes, 0, 2);
 	tcase_add_test(tc, at_an_offset);
