@@ -173,7 +173,8 @@ void xw_inline_encode(const struct xw_builder *b, const struct xw_binode *n, uin
 	uint8_t *block = record + XW_INODE_IBLOCK, *area = record + XW_INODE_BODY + extra_isize;
 	const size_t size = b->geo.inode_size - XW_INODE_BODY - extra_isize;
 	const uint32_t rest = n->size > IN_BLOCK ? (uint32_t)n->size - IN_BLOCK : 0;
-	uint8_t value[AREA_MAX];
+	/* Zeroed: the padding between names becomes part of the image. */
+	uint8_t value[AREA_MAX] = {0};
 
 	if (xw_binode_is(n, XW_S_IFDIR)) {
 		put_entries(b, n, block, value);
