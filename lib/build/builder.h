@@ -19,7 +19,7 @@
 #include "base/pool.h"
 #include "base/vec.h"
 #include "build/hidden.h"
-#include "build/model.h"
+#include "tree/model.h"
 #include "build/out.h"
 #include "disk/group.h"
 #include "disk/inode.h"

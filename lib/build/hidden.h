@@ -6,7 +6,7 @@
 #ifndef XW_BUILD_HIDDEN_H
 #define XW_BUILD_HIDDEN_H
 
-#include "build/model.h"
+#include "tree/model.h"
 #include "disk/quota.h"
 #include "space/space.h"
 

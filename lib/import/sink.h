@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
-#include "build/model.h"
+#include "tree/model.h"
 #include "build/out.h"
 #include "import/source.h"
 #include "space/space.h"

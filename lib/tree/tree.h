@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/table.h"
 #include "base/vec.h"
-#include "build/model.h"
+#include "tree/model.h"
 
 struct xw_tree {
 	struct xw_arena arena;

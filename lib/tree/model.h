@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the bulk builders are given: inodes and names to be, in host form. tree/ fills these from a
- * source; build/ numbers, places and writes them. All of it lives in one arena and dies with it.
+ * The model of a build: inodes and names to be, in host form. The functions of tree.h fill it from
+ * a source; the builder numbers, places and writes it. All of it lives in one arena.
  *
  * Kept small on purpose: a build of a million files holds a million of each.
  */
-#ifndef XW_BUILD_MODEL_H
-#define XW_BUILD_MODEL_H
+#ifndef XW_TREE_MODEL_H
+#define XW_TREE_MODEL_H
 
 #include "base/types.h"
 #include "dir/build.h"
