@@ -181,7 +181,7 @@ int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts, bool 
 	if (!rc)
 		rc = xw_commit_ask(opts->watch, c->base->name, c->diag);
 	if (!rc && opts->undo_file)
-		rc = xw_undo_write(opts->undo_file, opts->offset, c, &undo_made);
+		rc = xw_undo_write(opts, c, &undo_made);
 	if (!rc)
 		rc = xw_commit_look(c, XW_COMMIT_NOTHING);
 	xw_guard_unfreeze(c->guard);

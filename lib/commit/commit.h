@@ -50,6 +50,11 @@ struct xw_commit_opts {
 	const char *undo_file;
 	uint64_t offset;
 	/*
+	 * The superblock of a change that was dropped when the image was opened, or NULL: an undo
+	 * file that was written for it is continued as well, since the image has not changed.
+	 */
+	const uint8_t *dropped_super;
+	/*
 	 * The log has no transactions and is not empty: its fast commits are part of the change,
 	 * which ends them. The journal's form only; redo needs a log that is empty with the change.
 	 */

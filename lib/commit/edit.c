@@ -396,6 +396,7 @@ static struct xw_commit_opts commit_opts(struct xw_edit *e)
 		.store = e->store,
 		.now = e->opts.now,
 		.undo_file = e->opts.undo_file,
+		.dropped_super = e->recovered.dropped_super,
 		.offset = e->opts.offset,
 		.watch = e->opts.watch,
 		.guard = &e->guard,

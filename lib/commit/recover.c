@@ -234,6 +234,9 @@ static int redo_step(struct recovery *v)
 		rc = apply_redo(v);
 	if (!rc && verdict == STUCK)
 		rc = stuck(v);
+	if (!rc && verdict == DROP && v->redo &&
+	    memcmp(v->super, v->redo->new_super, XW_SUPER_SIZE))
+		memcpy(v->info->dropped_super, v->redo->new_super, XW_SUPER_SIZE);
 	gone = !rc && (verdict == APPLY || verdict == DROP) && !(v->flags & XW_RECOVER_RDONLY);
 	xw_redo_close(v->redo);
 	v->redo = NULL;

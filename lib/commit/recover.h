@@ -17,6 +17,7 @@
 
 #include "commit/store.h"
 #include "dev/dev.h"
+#include "disk/super.h"
 #include "journal/recover.h"
 
 #pragma GCC visibility push(default)
@@ -29,6 +30,11 @@
 
 struct xw_recover_info {
 	bool redo_applied, redo_dropped;
+	/*
+	 * Of a change that was dropped before its commit point: the superblock that it would have
+	 * written, by which its undo file is recognized. All zeros: there was none.
+	 */
+	uint8_t dropped_super[XW_SUPER_SIZE];
 	bool stuck; /* under FORCE: a change is pending that cannot be completed */
 	bool super_fixed; /* a torn superblock was set right */
 	uint64_t blocks; /* of the redo file, written */

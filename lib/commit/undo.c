@@ -76,6 +76,7 @@ struct undo {
 	const struct xw_change *c;
 	struct xw_diag *diag;
 	uint64_t offset;
+	const uint8_t *dropped; /* as in xw_commit_opts */
 	struct xw_dev *dev; /* being written */
 	uint32_t unit; /* bytes of a block of the file */
 	uint32_t fs_unit;
@@ -151,7 +152,8 @@ static int read_header(struct undo *u, struct xw_dev *old)
 		return rc;
 	invert_magic(super);
 	if ((get32(d.compat) & COMPAT_OFFSET ? get64(d.fs_offset) : 0) != u->offset ||
-	    memcmp(super, u->c->old_super, sizeof(super)))
+	    (memcmp(super, u->c->old_super, sizeof(super)) != 0 &&
+	     (!u->dropped || memcmp(super, u->dropped, sizeof(super)) != 0)))
 		return not_ours(u, old->name,
 				"an undo file of another filesystem, or of another state of it");
 	return 0;
@@ -355,52 +357,53 @@ static int finish(struct undo *u)
 
 /* ---- the file ---- */
 
-static int write_file(struct undo *u, const char *path, struct xw_dev *old)
+static int write_file(struct undo *u, const char *path, bool made, struct xw_dev *old)
 {
 	struct xw_newfile *file;
 	int rc = xw_newfile_open(path, 0, u->diag, &u->dev, &file);
 
 	if (rc)
 		return rc;
-	rc = old ? go_on_with(u, old) : begin(u);
+	if (made)
+		rc = xw_newfile_private(file, u->diag);
+	if (!rc)
+		rc = old ? go_on_with(u, old) : begin(u);
 	if (!rc)
 		rc = put_all(u);
 	if (!rc)
 		rc = finish(u);
 	xw_dev_close(u->dev);
 	if (!rc)
-		rc = xw_newfile_publish(file, true, u->diag);
+		rc = xw_newfile_publish(file, !made, u->diag);
 	xw_newfile_close(file);
 	return rc;
 }
 
-/* The file that is there, or a new and empty one, that only its owner reads: it will hold pieces of
- * the image. *old: to be continued. */
+/* *made: there is no file. *old: an existing one, to be continued. */
 static int look(const struct undo *u, const char *path, bool *made, struct xw_dev **old)
 {
-	const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	struct stat st;
 
-	*made = fd >= 0;
+	*made = lstat(path, &st) && errno == ENOENT;
 	if (*made)
-		return close(fd), 0;
-	if (errno != EEXIST || stat(path, &st))
+		return 0;
+	if (stat(path, &st))
 		return xw_fail_errno(u->diag, XW_ERR_IO, errno, "%s: cannot open", path);
 	if (!S_ISREG(st.st_mode))
 		return not_ours(u, path, "no file");
 	return st.st_size ? xw_dev_open_file(path, XW_DEV_RDONLY, u->diag, old) : 0;
 }
 
-int xw_undo_write(const char *path, uint64_t offset, const struct xw_change *c, bool *made)
+int xw_undo_write(const struct xw_commit_opts *opts, const struct xw_change *c, bool *made)
 {
-	struct undo u = {.c = c, .diag = c->diag, .offset = offset};
+	const char *path = opts->undo_file;
+	struct undo u = {
+		.c = c, .diag = c->diag, .offset = opts->offset, .dropped = opts->dropped_super};
 	struct xw_dev *old = NULL;
 	int rc = look(&u, path, made, &old);
 
 	if (!rc)
-		rc = write_file(&u, path, old);
-	if (rc && *made)
-		xw_undo_remove(path);
+		rc = write_file(&u, path, *made, old);
 	xw_dev_close(old);
 	free(u.keys);
 	xw_vec_free(&u.have);

@@ -20,14 +20,17 @@
 #define XW_COMMIT_UNDO_H
 
 #include "commit/change.h"
+#include "commit/commit.h"
 
 /*
- * Write the file for change c, of an image that begins `offset` bytes into its own. A file that is
- * there is the undo file of what led to the old state of c: what it does not have yet is added to
- * it. XW_ERR_EXISTS: it is something else, and stays as it is. Durable when this returns 0; after a
- * failure the file is what it was. *made: there was none before.
+ * Write opts->undo_file for change c, of an image that begins opts->offset bytes into its own. An
+ * existing file must be the undo file of what led to the old state of c, or of a change that was
+ * killed before its commit point (opts->dropped_super): what it does not have yet is added to it.
+ * XW_ERR_EXISTS: it is something else, and stays as it is. Durable when this returns 0; after a
+ * failure, or a kill, the file is what it was. *made: there was none before, and only its owner
+ * reads the new one, which holds pieces of the image.
  */
-int xw_undo_write(const char *path, uint64_t offset, const struct xw_change *c, bool *made);
+int xw_undo_write(const struct xw_commit_opts *opts, const struct xw_change *c, bool *made);
 /* The change was not made: the file that xw_undo_write() made goes. */
 void xw_undo_remove(const char *path);
 

@@ -167,6 +167,13 @@ int xw_newfile_open(const char *path, unsigned flags, struct xw_diag *diag, stru
 	return 0;
 }
 
+int xw_newfile_private(struct xw_newfile *f, struct xw_diag *diag)
+{
+	return fchmod(f->fd, 0600) ? xw_fail_errno(diag, XW_ERR_IO, errno,
+						   "%s: cannot set permissions", f->path)
+				   : 0;
+}
+
 /* To a name that nobody has. 0 or errno. */
 static int take_name(struct xw_newfile *f)
 {

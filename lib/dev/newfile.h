@@ -16,6 +16,8 @@ struct xw_newfile;
  */
 int xw_newfile_open(const char *path, unsigned flags, struct xw_diag *diag, struct xw_dev **dev,
 		    struct xw_newfile **out);
+/* Only the owner may read and write it: fchmod to 0600, which a replaced file's mode overrides. */
+int xw_newfile_private(struct xw_newfile *f, struct xw_diag *diag);
 /* Names that came or went in the directory of `path` are so for good. */
 int xw_newfile_sync_dir(const char *path, struct xw_diag *diag);
 /*
