@@ -417,7 +417,7 @@ int fsck_check_contested(struct fsck *f)
 		return fsck_make_root(f);
 	c.bits = xw_image_cluster_bits(f->img);
 	c.copy = malloc((size_t)f->img->block_size << c.bits);
-	xw_walk_map_init(&c.walk, f->img);
+	xw_walk_map_init(&c.walk, f->img->dev, &f->img->sb);
 	if (!c.copy)
 		rc = xw_fail_nomem(&f->diag, "contested blocks");
 	if (!rc && f->contested)

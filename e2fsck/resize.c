@@ -188,7 +188,7 @@ static int list_is_good(struct fsck *f, const struct xw_inode *in, bool *good)
 	rc = xw_sysmap_new(f->img, &meta);
 	if (rc)
 		return rc;
-	xw_walk_map_init(&w, f->img);
+	xw_walk_map_init(&w, f->img->dev, &f->img->sb);
 	rc = xw_walk_map_begin(&w, XW_INO_BAD, in, -1);
 	while (!rc && *good && (rc = xw_walk_map_next(&w, &item)) > 0) {
 		const uint64_t len = XW_MAX(item.len, 1);

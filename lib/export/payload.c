@@ -24,7 +24,9 @@ struct segments {
 
 static int segments_begin(const struct xw_payload *p, struct segments *s)
 {
-	*s = (struct segments){.size = p->inode->size, .bs = p->img->block_size};
+	s->size = p->inode->size;
+	s->bs = p->img->block_size;
+	s->have = false;
 	return xw_map_begin(p->img, p->ino, p->inode, 0, &s->it);
 }
 

@@ -1,156 +1,140 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs of a file from its extent tree; the entry points for block maps too (blockmap.c).
+ * Runs of a file: the walk of walk/map.h up to its first finding, which becomes an error with a
+ * line.
  *
- * Why a walk ends on any input:
- * 1. Logical order only grows: an entry that begins below what has been passed, or reaches beyond
- * the range its parent gave it, is corruption.
- * 2. A child's depth is its parent's minus one, and a root is at most XW_EXT_MAX_DEPTH deep.
- * 3. Every block seen, of data or of the map, is taken from a budget of the filesystem's size: no
- * file owns more, and a map that leads to the same block again and again runs out.
+ * Logical order only grows: what an index entry says of its place is checked here, too, since
+ * callers seek by it.
  */
+#include "config.h"
+
 #include "read/map.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "read/map_internal.h"
+#include "disk/indirect.h"
 
-#define LBLK_END ((uint64_t)1 << 32)
-
-int xw_map_corrupt(struct xw_map_iter *it, const char *what, uint64_t value)
+static int map_corrupt(struct xw_map_iter *it, const char *what, uint64_t value)
 {
 	return xw_fail(it->img->diag, XW_ERR_CORRUPT, "%s: inode %" PRIu32 ": %s %" PRIu64,
 		       it->img->dev->name, it->ino, what, value);
 }
 
-int xw_map_spend(struct xw_map_iter *it, uint64_t blocks)
+/* The error for a finding; 0 for those that do not matter to a reader. */
+static int refuse(struct xw_map_iter *it, const struct xw_walk_map_item *f)
 {
-	if (blocks > it->budget)
-		return xw_map_corrupt(it, "maps more blocks than the filesystem has, near block",
-				      it->next);
-	it->budget -= blocks;
-	return 0;
-}
-
-int xw_map_load(struct xw_map_iter *it, unsigned level, xw_blk blk)
-{
-	int rc;
-
-	if (!xw_image_has_blocks(it->img, blk, 1))
-		return xw_map_corrupt(it, "a map block is outside the filesystem:", blk);
-	rc = xw_map_spend(it, 1);
-	if (rc)
-		return rc;
-	if (it->on_node) {
-		rc = it->on_node(it->arg, blk, level);
-		if (rc)
-			return rc;
-	}
-	it->at[level].blk = 0;
-	rc = xw_image_meta(it->img, blk, 0, xw_map_node(it, level), it->img->block_size);
-	if (!rc)
-		it->at[level].blk = blk;
-	return rc;
-}
-
-static int extents_root(struct xw_map_iter *it)
-{
-	struct xw_extent_hdr h;
-
-	if (xw_extent_hdr_decode(it->root, sizeof(it->root), &h))
-		return xw_fail(it->img->diag, XW_ERR_CORRUPT,
-			       "%s: inode %" PRIu32 ": invalid extent tree root",
-			       it->img->dev->name, it->ino);
-	it->depth = h.depth;
-	it->at[0] = (struct xw_map_level){.count = h.entries, .end = LBLK_END};
-	return 0;
-}
-
-/* Descend into the child at blk, which covers logical blocks up to `end`. */
-static int extents_enter(struct xw_map_iter *it, xw_blk blk, uint64_t end)
-{
-	const unsigned level = it->level + 1;
-	struct xw_extent_hdr h;
-	int rc = xw_map_load(it, level, blk);
-
-	if (rc)
-		return rc;
-	if (xw_extent_hdr_decode(xw_map_node(it, level), it->img->block_size, &h) ||
-	    h.depth != it->depth - level || (!h.entries && h.depth))
-		return xw_map_corrupt(it, "invalid extent block", blk);
-	if (xw_super_has_csum(&it->img->sb) && !(it->img->flags & XW_IMAGE_NOCSUM) &&
-	    xw_extent_block_verify(xw_map_node(it, level), it->img->block_size, it->seed))
+	switch (f->rule) {
+	case XW_MAP_MAGIC:
+	case XW_MAP_ENTRIES:
+	case XW_MAP_DEPTH:
+		return map_corrupt(it, "invalid extent block", f->node);
+	case XW_MAP_EMPTY: /* a leaf may be */
+		return f->level < it->walk.depth ? map_corrupt(it, "invalid extent block", f->node)
+						 : 0;
+	case XW_MAP_CSUM:
 		return xw_fail(it->img->diag, XW_ERR_CHECKSUM,
 			       "%s: inode %" PRIu32 ": extent block %" PRIu64 ": checksum mismatch",
-			       it->img->dev->name, it->ino, blk);
-	it->at[level].index = 0;
-	it->at[level].count = h.entries;
-	it->at[level].end = end;
-	it->level = level;
+			       it->img->dev->name, it->ino, f->node);
+	case XW_MAP_READ:
+		return -(int)f->num;
+	case XW_MAP_NODE_RANGE:
+		return map_corrupt(it, "a map block is outside the filesystem:", f->pblk);
+	case XW_MAP_RANGE:
+		return map_corrupt(it,
+				   it->walk.extents ? "an extent is outside the filesystem: block"
+						    : "a block is outside the filesystem:",
+				   f->pblk);
+	case XW_MAP_LENGTH:
+	case XW_MAP_ORDER:
+	case XW_MAP_WRAP:
+	case XW_MAP_END:
+		return map_corrupt(it, "extent out of order at logical block", f->lblk);
+	case XW_MAP_BUDGET:
+		return map_corrupt(it, "maps more blocks than the filesystem has, near block",
+				   it->next);
+	case XW_MAP_START: /* the extents themselves say where they belong */
+	case XW_MAP_OK:
+		break;
+	}
 	return 0;
 }
 
-/* Take the next index entry of the current node, descending unless all below it is before `from`.
- */
-static int extents_index(struct xw_map_iter *it)
+/* A block of the map that the walk is about to enter. */
+static int enter(struct xw_map_iter *it, const struct xw_walk_map_item *node)
 {
-	struct xw_map_level *at = &it->at[it->level];
-	const uint8_t *node = xw_map_node(it, it->level);
-	struct xw_extent_idx e, after;
-	uint64_t end = at->end;
+	const struct xw_walk_map *w = &it->walk;
 
-	xw_extent_idx_decode(node, at->index++, &e);
-	if (at->index < at->count) {
-		xw_extent_idx_decode(node, at->index, &after);
-		end = after.lblk;
+	if (w->extents) {
+		if (node->lblk < it->next || !node->len ||
+		    node->lblk + node->len > w->at[w->level].end)
+			return map_corrupt(it, "extent index out of order at logical block",
+					   node->lblk);
+		it->next = node->lblk;
 	}
-	if (e.lblk < it->next || end <= e.lblk || end > at->end)
-		return xw_map_corrupt(it, "extent index out of order at logical block", e.lblk);
-	if (end <= it->from) {
-		it->next = end;
-		return 0;
-	}
-	it->next = e.lblk;
-	return extents_enter(it, e.pblk, end);
+	if (!xw_image_has_blocks(it->img, node->pblk, 1))
+		return map_corrupt(it, "a map block is outside the filesystem:", node->pblk);
+	return it->on_node ? it->on_node(it->arg, node->pblk, w->level + 1) : 0;
 }
 
-static int extents_next(struct xw_map_iter *it, struct xw_map_run *run)
+/* As xw_map_next(), before runs are joined and cut. */
+static int next_run(struct xw_map_iter *it, struct xw_map_run *run)
 {
-	for (;;) {
-		struct xw_map_level *at = &it->at[it->level];
-		struct xw_extent e;
-		int rc;
+	struct xw_walk_map_item item;
+	int rc;
 
-		if (at->index >= at->count) {
-			if (!it->level)
-				return 0;
-			it->level--;
-			continue;
-		}
-		if (it->level < it->depth) {
-			rc = extents_index(it);
-			if (rc)
-				return rc;
-			continue;
-		}
-		xw_extent_leaf_decode(xw_map_node(it, it->level), at->index++, &e);
-		if (!e.len || e.lblk < it->next || (uint64_t)e.lblk + e.len > at->end)
-			return xw_map_corrupt(it, "extent out of order at logical block", e.lblk);
-		if (!xw_image_has_blocks(it->img, e.pblk, e.len))
-			return xw_map_corrupt(it, "an extent is outside the filesystem: block",
-					      e.pblk);
-		rc = xw_map_spend(it, e.len);
+	while ((rc = xw_walk_map_next(&it->walk, &item)) > 0) {
+		if (rc == 2)
+			rc = refuse(it, &item);
+		else if (item.kind == XW_WALK_NODE)
+			rc = enter(it, &item);
+		else
+			break;
 		if (rc)
 			return rc;
-		it->next = (uint64_t)e.lblk + e.len;
-		if (it->next <= it->from)
-			continue;
-		*run = (struct xw_map_run){
-			.lblk = e.lblk, .len = e.len, .pblk = e.pblk, .unwritten = e.unwritten};
-		return 1;
 	}
+	if (rc <= 0)
+		return rc ? xw_fail_nomem(it->img->diag, "block map") : 0;
+	if (!xw_image_has_blocks(it->img, item.pblk, item.len))
+		return map_corrupt(it,
+				   it->walk.extents ? "an extent is outside the filesystem: block"
+						    : "a block is outside the filesystem:",
+				   item.pblk);
+	*run = (struct xw_map_run){item.lblk, item.len, item.pblk, item.unwritten};
+	it->next = item.lblk + item.len;
+	/* A finding about the run itself comes behind it. */
+	if (it->walk.n_queue && xw_walk_map_next(&it->walk, &item) == 2) {
+		rc = refuse(it, &item);
+		return rc ? rc : 1;
+	}
+	return 1;
+}
+
+/* Whether the last run of a block map ended where its array of pointers ends. */
+static bool array_ended(const struct xw_walk_map *w)
+{
+	return w->at[w->level].index >= (w->level ? w->at[w->level].count : XW_NDIR_BLOCKS);
+}
+
+/* Pointers that follow each other make one run, whatever arrays they are in. */
+static int next_pointers(struct xw_map_iter *it, struct xw_map_run *run)
+{
+	int rc = 1;
+
+	*run = it->ahead;
+	it->ahead.len = 0;
+	if (!run->len)
+		rc = next_run(it, run);
+	while (rc == 1 && array_ended(&it->walk)) {
+		rc = next_run(it, &it->ahead);
+		if (rc < 0)
+			return rc;
+		if (!rc || it->ahead.lblk != run->lblk + run->len ||
+		    it->ahead.pblk != run->pblk + run->len)
+			return 1;
+		run->len += it->ahead.len;
+		it->ahead.len = 0;
+	}
+	return rc;
 }
 
 bool xw_inode_has_map(const struct xw_inode *inode)
@@ -171,36 +155,42 @@ bool xw_inode_has_map(const struct xw_inode *inode)
 	return !(inode->flags & XW_FL_INLINE_DATA);
 }
 
+static int read_node(void *arg, xw_blk blk, void *buf)
+{
+	struct xw_image *img = arg;
+
+	return xw_image_meta(img, blk, 0, buf, img->block_size);
+}
+
 int xw_map_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inode, xw_lblk from,
 		 struct xw_map_iter *it)
 {
-	unsigned levels = XW_MAP_INDIRECT_LEVELS;
-	int rc = 0;
+	struct xw_walk_map *w = &it->walk;
 
-	memset(it, 0, sizeof(*it));
 	it->img = img;
 	it->ino = ino;
 	it->from = from;
+	it->next = 0;
+	it->ahead.len = 0;
+	it->on_node = NULL;
+	it->arg = NULL;
 	it->done = !xw_inode_has_map(inode);
-	it->extents = inode->flags & XW_FL_EXTENTS;
-	it->budget = img->sb.blocks_count;
+	xw_walk_map_init(w, img->dev, &img->sb);
 	if (it->done)
 		return 0;
-	it->seed = xw_image_inode_seed(img, ino, inode);
-	memcpy(it->root, inode->block, sizeof(it->root));
-	if (it->extents) {
-		rc = extents_root(it);
-		levels = it->depth;
-	} else {
-		it->next = from;
+	w->csum = w->csum && !(img->flags & XW_IMAGE_NOCSUM);
+	w->read = read_node;
+	w->arg = img;
+	(void)xw_walk_map_begin(w, ino, inode, -1);
+	if (w->n_queue) {
+		it->done = true;
+		return xw_fail(img->diag, XW_ERR_CORRUPT,
+			       "%s: inode %" PRIu32 ": invalid extent tree root", img->dev->name,
+			       ino);
 	}
-	if (!rc && levels) {
-		it->nodes = malloc((size_t)levels * img->block_size);
-		if (!it->nodes)
-			rc = xw_fail_nomem(img->diag, "block map");
-	}
-	it->done = rc;
-	return rc;
+	if (from)
+		xw_walk_map_seek(w, from);
+	return 0;
 }
 
 int xw_map_next(struct xw_map_iter *it, struct xw_map_run *run)
@@ -209,7 +199,7 @@ int xw_map_next(struct xw_map_iter *it, struct xw_map_run *run)
 
 	if (it->done)
 		return 0;
-	rc = it->extents ? extents_next(it, run) : xw_blockmap_next(it, run);
+	rc = it->walk.extents ? next_run(it, run) : next_pointers(it, run);
 	if (rc != 1) {
 		it->done = true;
 		return rc;
@@ -226,8 +216,7 @@ int xw_map_next(struct xw_map_iter *it, struct xw_map_run *run)
 
 void xw_map_end(struct xw_map_iter *it)
 {
-	free(it->nodes);
-	it->nodes = NULL;
+	xw_walk_map_free(&it->walk);
 	it->done = true;
 }
 

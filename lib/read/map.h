@@ -3,8 +3,8 @@
 #ifndef XW_READ_MAP_H
 #define XW_READ_MAP_H
 
-#include "disk/extent.h"
 #include "read/image.h"
+#include "walk/map.h"
 
 #pragma GCC visibility push(default)
 
@@ -22,20 +22,11 @@ struct xw_map_run {
 struct xw_map_iter {
 	struct xw_image *img;
 	xw_ino ino;
-	uint32_t seed;
-	bool extents, done;
+	bool done;
 	xw_lblk from; /* runs are cut to begin here */
 	xw_lblk next; /* logical blocks below it have been passed */
-	uint64_t budget; /* blocks, of data and of the map, that may still be seen */
-	unsigned depth; /* of the root */
-	unsigned level; /* current, 0 = root */
-	struct xw_map_level {
-		uint32_t index, count; /* extents: next entry, entries */
-		uint64_t end; /* extents: first logical block beyond this node */
-		xw_blk blk; /* of this node; 0 = none loaded */
-	} at[XW_EXT_MAX_DEPTH + 1];
-	uint8_t root[60];
-	uint8_t *nodes; /* one block a level below the root; allocated on need */
+	struct xw_walk_map walk;
+	struct xw_map_run ahead; /* block maps: read to see whether a run goes on; len 0: none */
 	/* Set after begin to see each block of the map itself, before its contents are looked at;
 	 * non-zero ends the walk. */
 	int (*on_node)(void *arg, xw_blk blk, unsigned depth);

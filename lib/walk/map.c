@@ -24,17 +24,15 @@
  * Can a pointer name these blocks? In a filesystem of 1 KiB blocks the superblock is one of them:
  * such a pointer is wrong since the block is another's, as with all metadata.
  */
-static bool can_point_to(const struct xw_image *img, xw_blk blk, uint64_t len)
+static bool can_point_to(const struct xw_super *sb, xw_blk blk, uint64_t len)
 {
-	const struct xw_super *sb = &img->sb;
-
 	return blk && blk >= sb->first_data_block && blk < sb->blocks_count &&
 	       len <= sb->blocks_count - blk;
 }
 
 static const uint8_t *node(const struct xw_walk_map *w, unsigned level)
 {
-	return level ? w->nodes + (size_t)(level - 1) * w->img->block_size : w->root;
+	return level ? w->nodes + (size_t)(level - 1) * w->block_size : w->root;
 }
 
 static void queue_finding(struct xw_walk_map *w, unsigned level, enum xw_walk_map_rule rule,
@@ -51,10 +49,17 @@ static void queue_finding(struct xw_walk_map *w, unsigned level, enum xw_walk_ma
 		};
 }
 
-void xw_walk_map_init(struct xw_walk_map *w, const struct xw_image *img)
+void xw_walk_map_init(struct xw_walk_map *w, struct xw_dev *dev, const struct xw_super *sb)
 {
-	memset(w, 0, sizeof(*w));
-	w->img = img;
+	w->dev = dev;
+	w->sb = sb;
+	w->nodes = NULL;
+	w->node_levels = 0;
+	w->read = NULL;
+	w->arg = NULL;
+	w->n_queue = w->queue_at = 0;
+	w->block_size = xw_super_block_size(sb);
+	w->csum = xw_super_has_csum(sb);
 	w->over = true;
 }
 
@@ -62,6 +67,7 @@ void xw_walk_map_free(struct xw_walk_map *w)
 {
 	free(w->nodes);
 	w->nodes = NULL;
+	w->node_levels = 0;
 	w->over = true;
 }
 
@@ -87,18 +93,26 @@ static uint32_t guess_entries(const struct xw_walk_map *w, const uint8_t *n, uin
 			xw_extent_idx_decode(n, i, &e);
 			x = (struct xw_extent){.lblk = e.lblk, .len = 1, .pblk = e.pblk};
 		}
-		if (!x.len || x.lblk < next || !can_point_to(w->img, x.pblk, x.len))
+		if (!x.len || x.lblk < next || !can_point_to(w->sb, x.pblk, x.len))
 			break;
 		next = (uint64_t)x.lblk + x.len;
 	}
 	return i;
 }
 
+static bool verifies(struct xw_walk_map *w, const uint8_t *n)
+{
+	if (!w->seeded)
+		w->seed = xw_inode_seed(xw_super_csum_seed(w->sb), w->ino, w->generation);
+	w->seeded = true;
+	return !xw_extent_block_verify(n, w->block_size, w->seed);
+}
+
 /* The header of the extent node at `level`: how many entries are to be looked at. */
 static void extent_header(struct xw_walk_map *w, unsigned level, int depth)
 {
 	const uint8_t *n = node(w, level);
-	const uint32_t cap = level ? xw_extent_node_max(w->img->block_size) : XW_EXT_INODE_ENTRIES;
+	const uint32_t cap = level ? xw_extent_node_max(w->block_size) : XW_EXT_INODE_ENTRIES;
 	struct xw_extent_hdr h;
 	const bool magic = xw_extent_hdr_peek(n, &h);
 	const bool fits = h.max && h.max <= cap && h.entries <= h.max;
@@ -127,8 +141,7 @@ static void extent_header(struct xw_walk_map *w, unsigned level, int depth)
 		w->at[level].count = guess_entries(w, n, cap, !below);
 	if (level && !magic && h.depth != below)
 		w->at[level].count = 0;
-	if (level && magic && fits && xw_super_has_csum(&w->img->sb) &&
-	    xw_extent_block_verify(n, w->img->block_size, w->seed))
+	if (level && magic && fits && w->csum && !verifies(w, n))
 		queue_finding(w, level, XW_MAP_CSUM, 0, 0);
 	if (level && !w->at[level].count && magic && fits)
 		queue_finding(w, level, XW_MAP_EMPTY, 0, 0);
@@ -148,12 +161,14 @@ static void extent_start(struct xw_walk_map *w, unsigned level)
 
 int xw_walk_map_begin(struct xw_walk_map *w, xw_ino ino, const struct xw_inode *inode, int depth)
 {
-	w->seed = xw_image_inode_seed(w->img, ino, inode);
+	w->ino = ino;
+	w->generation = inode->generation;
+	w->seeded = false;
 	w->extents = inode->flags & XW_FL_EXTENTS;
 	w->over = w->enter = false;
 	w->level = w->n_queue = w->queue_at = 0;
-	w->next = 0;
-	w->budget = w->img->sb.blocks_count;
+	w->next = w->from = 0;
+	w->budget = w->sb->blocks_count;
 	memcpy(w->root, inode->block, sizeof(w->root));
 	w->at[0] = (struct xw_walk_map_level){.end = LBLK_END};
 	if (w->extents) {
@@ -165,6 +180,13 @@ int xw_walk_map_begin(struct xw_walk_map *w, xw_ino ino, const struct xw_inode *
 	return 0;
 }
 
+void xw_walk_map_seek(struct xw_walk_map *w, xw_lblk from)
+{
+	w->from = from;
+	if (!w->extents)
+		w->at[0].index = (uint32_t)XW_MIN(from, (uint64_t)XW_NDIR_BLOCKS);
+}
+
 /* ---- entering a node ---- */
 
 /* Logical blocks that a pointer of a block map covers, `height` levels of pointers below it. */
@@ -173,24 +195,46 @@ static uint64_t covers(const struct xw_walk_map *w, unsigned height)
 	uint64_t n = 1;
 
 	while (height--)
-		n *= xw_indirect_per_block(w->img->block_size);
+		n *= xw_indirect_per_block(w->block_size);
 	return n;
+}
+
+static int make_room(struct xw_walk_map *w)
+{
+	const unsigned levels = w->extents ? w->depth : INDIRECT_LEVELS;
+	uint8_t *nodes;
+
+	if (levels <= w->node_levels)
+		return 0;
+	nodes = realloc(w->nodes, (size_t)levels * w->block_size);
+	if (!nodes)
+		return XW_ERR_NOMEM;
+	w->nodes = nodes;
+	w->node_levels = levels;
+	return 0;
+}
+
+/* Entry 0 of a node of a block map is for logical block lblk: the entry that `from` is below. */
+static uint32_t first_pointer(const struct xw_walk_map *w, uint64_t lblk, unsigned height)
+{
+	const uint64_t i = w->from > lblk ? (w->from - lblk) / covers(w, height) : 0;
+
+	return (uint32_t)XW_MIN(i, (uint64_t)xw_indirect_per_block(w->block_size));
 }
 
 /* at[level + 1] was set up when its node was yielded: read it and look at its header. */
 static int enter(struct xw_walk_map *w)
 {
 	const unsigned level = w->level + 1;
-	const uint32_t bs = w->img->block_size;
-	int rc;
+	const uint32_t bs = w->block_size;
+	int rc = make_room(w);
 
 	w->enter = false;
-	if (!w->nodes)
-		w->nodes = malloc((size_t)(XW_EXT_MAX_DEPTH + 1) * bs);
-	if (!w->nodes)
-		return XW_ERR_NOMEM;
-	rc = xw_dev_pread(w->img->dev, w->nodes + (size_t)(level - 1) * bs, bs,
-			  w->at[level].blk * bs);
+	if (rc)
+		return rc;
+	rc = w->read ? w->read(w->arg, w->at[level].blk, w->nodes + (size_t)(level - 1) * bs)
+		     : xw_dev_pread(w->dev, w->nodes + (size_t)(level - 1) * bs, bs,
+				    w->at[level].blk * bs);
 	if (rc == XW_ERR_NOMEM)
 		return rc;
 	if (rc) {
@@ -203,6 +247,7 @@ static int enter(struct xw_walk_map *w)
 		extent_start(w, level);
 	} else {
 		w->at[level].count = xw_indirect_per_block(bs);
+		w->at[level].index = first_pointer(w, w->at[level].lblk, w->depth - level);
 	}
 	w->level = level;
 	return 0;
@@ -226,7 +271,7 @@ static int yield_node(struct xw_walk_map *w, struct xw_walk_map_item *item,
 		      struct xw_walk_map_level below)
 {
 	item->kind = XW_WALK_NODE;
-	if (!can_point_to(w->img, item->pblk, 1)) {
+	if (!can_point_to(w->sb, item->pblk, 1)) {
 		item->rule = XW_MAP_NODE_RANGE;
 		return 2;
 	}
@@ -244,6 +289,7 @@ static int extent_index(struct xw_walk_map *w, struct xw_walk_map_item *item)
 	struct xw_extent_idx e, after;
 	uint64_t end = at->end;
 
+	*item = (struct xw_walk_map_item){.node = at->blk, .index = item->index, .level = w->level};
 	xw_extent_idx_decode(n, item->index, &e);
 	if (item->index + 1 < at->count) {
 		xw_extent_idx_decode(n, item->index + 1, &after);
@@ -253,6 +299,10 @@ static int extent_index(struct xw_walk_map *w, struct xw_walk_map_item *item)
 	item->len = end > e.lblk ? end - e.lblk : 0;
 	item->pblk = e.pblk;
 	item->height = w->depth - w->level;
+	if (end <= w->from && item->len && e.lblk >= w->next && end <= at->end) {
+		w->next = end;
+		return 0;
+	}
 	return yield_node(w, item,
 			  (struct xw_walk_map_level){.end = end, .blk = e.pblk, .lblk = e.lblk});
 }
@@ -265,6 +315,9 @@ static int extent_leaf(struct xw_walk_map *w, struct xw_walk_map_item *item)
 	xw_extent_leaf_decode(node(w, w->level), item->index, &x);
 	end = (uint64_t)x.lblk + x.len;
 	item->kind = XW_WALK_RUN;
+	item->rule = XW_MAP_OK;
+	item->height = 0;
+	item->num2 = 0;
 	item->lblk = x.lblk;
 	item->len = x.len;
 	item->pblk = x.pblk;
@@ -276,11 +329,13 @@ static int extent_leaf(struct xw_walk_map *w, struct xw_walk_map_item *item)
 		item->rule = XW_MAP_ORDER;
 	else if (end > LBLK_END)
 		item->rule = XW_MAP_WRAP;
-	else if (!can_point_to(w->img, x.pblk, x.len))
+	else if (!can_point_to(w->sb, x.pblk, x.len))
 		item->rule = XW_MAP_RANGE;
 	if (item->rule || !spend(w, x.len, item))
 		return 2;
 	w->next = end;
+	if (end <= w->from && end <= w->at[w->level].end)
+		return 0;
 	if (end > w->at[w->level].end) {
 		struct xw_walk_map_item beyond = *item;
 
@@ -296,8 +351,9 @@ static int extent_entry(struct xw_walk_map *w, struct xw_walk_map_item *item)
 {
 	struct xw_walk_map_level *at = &w->at[w->level];
 
-	*item = (struct xw_walk_map_item){.node = at->blk, .index = at->index, .level = w->level};
-	at->index++;
+	item->node = at->blk;
+	item->index = at->index++;
+	item->level = w->level;
 	return w->level < w->depth ? extent_index(w, item) : extent_leaf(w, item);
 }
 
@@ -326,18 +382,18 @@ static int gather(struct xw_walk_map *w, struct xw_walk_map_item *item, uint32_t
 	item->len = 1;
 	if (item->lblk >= LBLK_END)
 		item->rule = XW_MAP_WRAP;
-	else if (!can_point_to(w->img, blk, 1))
+	else if (!can_point_to(w->sb, blk, 1))
 		item->rule = XW_MAP_RANGE;
 	if (item->rule)
 		return 2;
 	for (; at->index < end && item->lblk + item->len < LBLK_END; at->index++, item->len++)
 		if (pointer(w, at->index) != blk + item->len ||
-		    !can_point_to(w->img, blk + item->len, 1))
+		    !can_point_to(w->sb, blk + item->len, 1))
 			break;
 	return spend(w, item->len, item) ? 1 : 2;
 }
 
-/* 0: a hole, or nothing. */
+/* 0: a hole, or it is passed over. */
 static int pointer_entry(struct xw_walk_map *w, struct xw_walk_map_item *item)
 {
 	struct xw_walk_map_level *at = &w->at[w->level];
@@ -358,6 +414,8 @@ static int pointer_entry(struct xw_walk_map *w, struct xw_walk_map_item *item)
 		for (unsigned h = 1; h < height; h++)
 			lblk += covers(w, h);
 	}
+	if (!w->level && lblk + covers(w, height) <= w->from)
+		return 0;
 	if (!w->level)
 		w->depth = height; /* of this branch: where its data pointers are */
 	item->lblk = lblk;

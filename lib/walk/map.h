@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Extent trees and block maps of any state, as a pull-iterator that yields runs, blocks of the map
- * itself, and findings, and never stops at damage. The strict iterator over the same structures is
- * read/map.h.
+ * itself, and findings, and never stops at damage. The strict reader (read/map.h) is this walk up
+ * to its first finding.
  *
  * Why a walk ends on any input: a node is one level below its parent and at most XW_EXT_MAX_DEPTH
  * deep, and every block seen, of data or of the map, is taken from a budget of the filesystem's
@@ -14,8 +14,10 @@
 #ifndef XW_WALK_MAP_H
 #define XW_WALK_MAP_H
 
+#include "dev/dev.h"
 #include "disk/extent.h"
-#include "read/image.h"
+#include "disk/inode.h"
+#include "disk/super.h"
 
 #pragma GCC visibility push(default)
 
@@ -58,9 +60,15 @@ struct xw_walk_map_item {
 };
 
 struct xw_walk_map {
-	const struct xw_image *img;
-	uint32_t seed;
+	struct xw_dev *dev; /* borrowed, as sb */
+	const struct xw_super *sb;
+	uint32_t block_size;
+	xw_ino ino;
+	uint32_t generation, seed;
+	bool csum; /* verify checksums */
+	bool seeded; /* seed is that of the inode: most maps are no blocks, and need none */
 	bool extents, over, enter;
+	uint64_t from; /* what ends at or below this logical block is passed over */
 	unsigned depth; /* of the tree, as its root says */
 	unsigned level; /* current node, 0 = root */
 	uint64_t next; /* logical blocks below it have been passed */
@@ -73,17 +81,26 @@ struct xw_walk_map {
 	} at[XW_EXT_MAX_DEPTH + 2];
 	uint8_t root[60];
 	uint8_t *nodes; /* a block a level below the root */
+	unsigned node_levels; /* allocated */
+	/* May be set after init: reads block blk of the map; otherwise it is read from dev. */
+	int (*read)(void *arg, xw_blk blk, void *buf);
+	void *arg;
 	unsigned n_queue, queue_at;
 	struct xw_walk_map_item queue[4]; /* findings about a node that was just entered */
 };
 
-/* Zeros for the first use; a walker is used for any number of inodes, one after the other. */
-void xw_walk_map_init(struct xw_walk_map *w, const struct xw_image *img);
+/* A walker is used for any number of inodes, one after the other. Release it with free. */
+void xw_walk_map_init(struct xw_walk_map *w, struct xw_dev *dev, const struct xw_super *sb);
 /*
  * The map of an inode that has one (xw_inode_has_map()). XW_ERR_NOMEM, without a line. depth: -1,
  * or what the root's header is taken to say.
  */
 int xw_walk_map_begin(struct xw_walk_map *w, xw_ino ino, const struct xw_inode *inode, int depth);
+/*
+ * After begin: pass over runs and nodes that end at or below logical block `from`. Extents that are
+ * passed over in a node that is entered are still checked.
+ */
+void xw_walk_map_seek(struct xw_walk_map *w, xw_lblk from);
 /* 1: *item is a run or a node; 2: a finding; 0: end; XW_ERR_NOMEM, without a line. */
 int xw_walk_map_next(struct xw_walk_map *w, struct xw_walk_map_item *item);
 /* The node that was just yielded is not entered. */

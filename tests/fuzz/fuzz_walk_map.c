@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!xw_image_open(fx.dev, XW_IMAGE_NOCSUM | XW_IMAGE_ANY_FEATURES, &fx.diag, &fx.img)) {
 		const xw_ino end = XW_MIN(fx.img->sb.inodes_count, INODES);
 
-		xw_walk_map_init(&w, fx.img);
+		xw_walk_map_init(&w, fx.img->dev, &fx.img->sb);
 		for (xw_ino ino = 1; ino <= end; ino++)
 			look_at(&fx, &w, ino);
 		xw_walk_map_free(&w);

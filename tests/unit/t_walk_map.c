@@ -22,7 +22,7 @@ static void walk(struct fixture *fx, xw_ino ino, int depth, struct seen *s)
 
 	*s = (struct seen){0};
 	xw_image_inode(fx->img, ino, &in, NULL);
-	xw_walk_map_init(&w, fx->img);
+	xw_walk_map_init(&w, fx->img->dev, &fx->img->sb);
 	ck_assert_int_eq(xw_walk_map_begin(&w, ino, &in, depth), 0);
 	while ((more = xw_walk_map_next(&w, &item)) != 0) {
 		ck_assert_int_gt(more, 0);
@@ -180,7 +180,7 @@ START_TEST(itself)
 	poke32(in.block + 4 * XW_TIND_SLOT, 200);
 	put_inode(&fx, 12, &in, NULL, 0);
 	open_it(&fx, 0);
-	xw_walk_map_init(&w, fx.img);
+	xw_walk_map_init(&w, fx.img->dev, &fx.img->sb);
 	ck_assert_int_eq(xw_walk_map_begin(&w, 12, &in, -1), 0);
 	while (xw_walk_map_next(&w, &item))
 		n++;
