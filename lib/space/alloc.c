@@ -7,7 +7,9 @@
  * runs hold at most what the k longest hold together, so if the k longest do not suffice, no k
  * do; and cutting or moving runs cannot help, since a run of the answer lies in one maximal free
  * run. (A maximal run may cross group boundaries. Where several groups of the source were never
- * loaded, how far it does is a guess; XW_PROBES_MAX guesses a request are checked.)
+ * loaded, how far it does is a guess; XW_PROBES_MAX guesses a request are checked. And where more
+ * groups were never loaded than there is budget for, see priv.h, the longest runs are those that
+ * are known.)
  */
 #include "config.h"
 
@@ -55,6 +57,7 @@ static void set_params(struct xw_space *s, const struct xw_space_params *p)
 	s->max_to_scan = XW_MAX(1, or_default(p->max_to_scan, 200));
 	s->max_trim = or_default(p->best_avail_max_trim_order, 3);
 	s->dirty = XW_NO_GROUP;
+	s->budget = XW_UNREAD_MAX;
 }
 
 int xw_cl_space_new(const struct xw_space_params *p, const struct xw_space_source *src,
@@ -126,14 +129,14 @@ static void tidy(struct runs *r)
 }
 
 /* One run of the answer, at most `len`: 0 or an error. */
-static int next_piece(struct xw_query *q, uint64_t len, bool whole, struct xw_run *run)
+static int next_piece(struct xw_query *q, uint64_t len, struct xw_run *run)
 {
 	struct xw_space *s = q->s;
 	int rc;
 
 	s->st.requests++;
 	rc = xw_choose_whole(q, len, run);
-	if (!rc && !whole)
+	if (!rc && !q->whole)
 		rc = xw_choose_longest(q, len, run);
 	if (rc < 0)
 		return rc;
@@ -141,7 +144,7 @@ static int next_piece(struct xw_query *q, uint64_t len, bool whole, struct xw_ru
 	return rc ? 0 : XW_ERR_NOSPC;
 }
 
-static int all_pieces(struct xw_query *q, uint64_t len, bool whole, struct runs *r)
+static int all_pieces(struct xw_query *q, uint64_t len, struct runs *r)
 {
 	while (len) {
 		struct xw_run run;
@@ -150,7 +153,7 @@ static int all_pieces(struct xw_query *q, uint64_t len, bool whole, struct runs 
 		/* Room first: what is taken must be recorded. */
 		rc = xw_vec_reserve(&r->vec, r->vec.n + 1);
 		if (!rc)
-			rc = next_piece(q, len, whole, &run);
+			rc = next_piece(q, len, &run);
 		if (rc)
 			return rc;
 		r->vec.v[r->vec.n++] = run;
@@ -164,7 +167,11 @@ int xw_cl_space_alloc_all(struct xw_space *s, const struct xw_alloc_req *req, st
 {
 	bool stream = (req->flags & XW_ALLOC_STREAM) || (!req->goal && req->len >= s->stream_req);
 	xw_blk goal = stream ? s->stream_goal : req->goal;
-	struct xw_query q = {s, xw_goal_group(s, goal), XW_PROBES_MAX, XW_READS_MAX, 0, 0};
+	struct xw_query q = {.s = s,
+			     .goal = xw_goal_group(s, goal),
+			     .probes = XW_PROBES_MAX,
+			     .reads = XW_READS_MAX,
+			     .whole = req->flags & XW_ALLOC_WHOLE};
 	struct runs r = {0};
 	struct xw_run run;
 	int rc;
@@ -180,6 +187,7 @@ int xw_cl_space_alloc_all(struct xw_space *s, const struct xw_alloc_req *req, st
 	if (xw_vec_reserve(&r.vec, 1))
 		return XW_ERR_NOMEM;
 	xw_space_trim(s);
+	xw_allow_reads(s);
 	rc = xw_span_at_goal(s, goal, req->len, true, &run);
 	if (rc > 0) {
 		r.vec.v[r.vec.n++] = run;
@@ -190,7 +198,7 @@ int xw_cl_space_alloc_all(struct xw_space *s, const struct xw_alloc_req *req, st
 	} else if (!rc && (req->flags & XW_ALLOC_EXACT)) {
 		rc = XW_ERR_NOSPC;
 	} else if (!rc) {
-		rc = all_pieces(&q, req->len, req->flags & XW_ALLOC_WHOLE, &r);
+		rc = all_pieces(&q, req->len, &r);
 	}
 	if (rc) {
 		for (size_t i = 0; i < r.vec.n; i++)
@@ -323,6 +331,7 @@ int xw_cl_space_truncate(struct xw_space *s, uint64_t blocks)
 	xw_space_settle(s);
 	for (uint32_t g = n; g < s->ngroups; g++) {
 		s->free -= s->groups[g].free;
+		s->unread -= (s->groups[g].flags & XW_G_UNRESOLVED) != 0;
 		xw_group_forget(s, g);
 	}
 	xw_index_free(s);

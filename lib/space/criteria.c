@@ -33,7 +33,7 @@ static int settle_key(struct xw_query *q, uint32_t g, enum xw_family fam, uint32
 	if (!(flags & XW_G_UNRESOLVED) && (fam != XW_BY_ORDER || !(flags & XW_G_INEXACT)))
 		return KEY_YES;
 	budget = flags & XW_G_UNRESOLVED ? &q->reads : &q->probes;
-	if (choice && !*budget)
+	if (choice ? !*budget : (flags & XW_G_UNRESOLVED) && !xw_may_read(q))
 		return KEY_GIVE_UP;
 	*budget -= choice;
 	xw_space_trim(s);
@@ -78,6 +78,32 @@ static uint32_t find_group(struct xw_query *q, enum xw_criteria c, enum xw_famil
 	if (rc < 0)
 		q->err = rc;
 	return rc == KEY_YES ? g : XW_NO_GROUP;
+}
+
+/* Are there more groups that nobody has read than this request may read? */
+static bool on_budget(const struct xw_query *q)
+{
+	return q->s->top && !q->whole && q->s->unread > q->s->budget;
+}
+
+/*
+ * A group with a run of at least this length. On a budget: where the descriptors promise most, then
+ * from the goal on, then among the groups that were read.
+ */
+static uint32_t find_run(struct xw_query *q, enum xw_criteria c, uint32_t len)
+{
+	uint32_t most, g = XW_NO_GROUP;
+
+	if (on_budget(q)) {
+		most = xw_index_max(q->s, XW_BY_LONGEST, &q->s->st.cr[c]);
+		if (most > len)
+			g = find_group(q, c, XW_BY_LONGEST, most - (most - len) / 8);
+	}
+	if (g == XW_NO_GROUP && !q->err)
+		g = find_group(q, c, XW_BY_LONGEST, len);
+	if (g == XW_NO_GROUP && !q->err && on_budget(q))
+		g = find_group(q, c, XW_BY_KNOWN, len);
+	return g;
 }
 
 /* The best free run seen so far: the shortest that is long enough, else the longest. */
@@ -157,7 +183,7 @@ static int take_from(struct xw_query *q, enum xw_criteria c, uint32_t g, uint32_
 static int by_key(struct xw_query *q, enum xw_criteria c, enum xw_family fam, uint32_t want,
 		  uint32_t len, struct xw_run *out)
 {
-	uint32_t g = find_group(q, c, fam, want);
+	uint32_t g = fam == XW_BY_LONGEST ? find_run(q, c, want) : find_group(q, c, fam, want);
 
 	if (g == XW_NO_GROUP)
 		return q->err;
@@ -270,14 +296,23 @@ int xw_choose_whole(struct xw_query *q, uint64_t len, struct xw_run *out)
 /* The longest run inside a group. */
 static int longest_inside(struct xw_query *q, uint64_t len, struct xw_run *out)
 {
+	struct xw_space *s = q->s;
+	struct xw_cr_stats *cr = &s->st.cr[XW_CR_ANY];
+
 	for (;;) {
-		uint32_t longest = xw_index_max_longest(q->s, &q->s->st.cr[XW_CR_ANY]);
-		uint32_t g;
+		uint32_t longest = xw_index_max(s, XW_BY_LONGEST, cr), g;
 
 		if (!longest)
 			return 0;
 		/* Bounds may turn out too high; then the maximum is another one. */
 		g = find_group(q, XW_CR_ANY, XW_BY_LONGEST, longest);
+		if (g == XW_NO_GROUP && !q->err && on_budget(q) && !s->budget) {
+			longest = xw_index_max(s, XW_BY_KNOWN, cr);
+			if (longest)
+				g = find_group(q, XW_CR_ANY, XW_BY_KNOWN, longest);
+			else /* nothing that was read is free */
+				xw_allow_reads(s);
+		}
 		if (q->err)
 			return q->err;
 		if (g != XW_NO_GROUP)
@@ -295,7 +330,7 @@ int xw_choose_longest(struct xw_query *q, uint64_t len, struct xw_run *out)
 	xw_space_settle(s);
 	for (;;) {
 		uint64_t span = xw_index_max_span(s, &s->st.cr[XW_CR_ANY]);
-		uint32_t longest = xw_index_max_longest(s, &s->st.cr[XW_CR_ANY]);
+		uint32_t longest = xw_index_max(s, XW_BY_LONGEST, &s->st.cr[XW_CR_ANY]);
 		unsigned before = q->probes;
 		xw_blk start;
 
@@ -327,7 +362,7 @@ static int best_avail(struct xw_query *q, uint32_t len, bool whole, struct xw_ru
 
 		g = find_group(q, XW_CR_BEST_AVAIL, XW_BY_AVG, want);
 		if (g == XW_NO_GROUP && !q->err)
-			g = find_group(q, XW_CR_BEST_AVAIL, XW_BY_LONGEST, want);
+			g = find_run(q, XW_CR_BEST_AVAIL, want);
 		if (q->err)
 			return q->err;
 		if (g != XW_NO_GROUP)
@@ -401,7 +436,11 @@ int xw_cl_space_alloc(struct xw_space *s, const struct xw_alloc_req *req, struct
 	bool whole = req->flags & (XW_ALLOC_WHOLE | XW_ALLOC_EXACT);
 	bool stream = (req->flags & XW_ALLOC_STREAM) || (!req->goal && req->len >= s->stream_req);
 	xw_blk goal = stream ? s->stream_goal : req->goal;
-	struct xw_query q = {s, 0, XW_PROBES_MAX, XW_READS_MAX, 6, 0};
+	struct xw_query q = {.s = s,
+			     .probes = XW_PROBES_MAX,
+			     .reads = XW_READS_MAX,
+			     .left = 6,
+			     .whole = whole};
 	uint32_t len = (uint32_t)XW_MIN(req->len, s->cpg);
 	int rc;
 
@@ -410,6 +449,7 @@ int xw_cl_space_alloc(struct xw_space *s, const struct xw_alloc_req *req, struct
 	if (s->error)
 		return s->error;
 	xw_space_trim(s);
+	xw_allow_reads(s);
 	s->st.requests++;
 	if (!s->free || (whole && req->len > s->cpg))
 		return XW_ERR_NOSPC;

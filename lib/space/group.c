@@ -142,6 +142,7 @@ static void recount(struct xw_space *s, uint32_t g)
 	xw_bits_survey(bm->words, s->cpg, &survey);
 	s->free += survey.free;
 	s->free -= gr->free;
+	s->unread -= (gr->flags & XW_G_UNRESOLVED) != 0;
 	gr->flags &= (uint8_t) ~(XW_G_UNRESOLVED | XW_G_INEXACT | XW_G_STALE);
 	if (survey.fragments <= 1) {
 		describe_fully(s, g, xw_bits_next_free(bm->words, 0, size), survey.free);
@@ -198,6 +199,7 @@ int xw_group_init(struct xw_space *s, uint32_t g, struct xw_diag *diag)
 	if (!known) {
 		describe_fully(s, g, 0, XW_MIN(m.free, size));
 		gr->flags = XW_G_UNRESOLVED;
+		s->unread++;
 	} else if (!summary_ok(&m, size)) {
 		return xw_fail(diag, XW_ERR_CORRUPT,
 			       "free space of group %u: %u free in %u runs, longest %u, first %u "

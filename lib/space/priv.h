@@ -26,6 +26,13 @@
  *      only.
  *   3. TOUCHED groups are never at source.
  *   4. s->free is the sum over all groups.
+ *   5. s->unread is the number of UNRESOLVED groups.
+ *
+ * Of a filesystem of millions of GiB hardly anything is known at first, and a request that no free
+ * run can serve would read every bitmap to find that out. So groups that nobody has read are read
+ * on a budget: XW_UNREAD_MAX, and XW_UNREAD_MORE with each further request. Those whose
+ * descriptors promise most come first. When the budget is spent, a request is served from groups
+ * that were read; only one that cannot be served otherwise goes on reading.
  */
 #ifndef XW_SPACE_PRIV_H
 #define XW_SPACE_PRIV_H
@@ -40,6 +47,8 @@
 #define XW_CLEAN_MAX 256
 #define XW_INDEX_SHIFT 4 /* 16 children a node */
 #define XW_INDEX_LEVELS 9
+#define XW_UNREAD_MAX 4096
+#define XW_UNREAD_MORE 64
 
 enum { XW_G_UNRESOLVED = 1, XW_G_INEXACT = 2, XW_G_TOUCHED = 4, XW_G_STALE = 8 };
 
@@ -57,7 +66,8 @@ struct xw_group {
 struct xw_node {
 	uint64_t head, tail, span; /* free blocks at either end, longest run */
 	uint16_t longest, avg, free; /* inside one group */
-	uint8_t order, zero; /* no padding: nodes are compared as bytes */
+	uint16_t known; /* as longest, of groups that were read */
+	uint8_t order, zero[7]; /* no padding: nodes are compared as bytes */
 };
 
 struct xw_bitmap {
@@ -83,6 +93,8 @@ struct xw_space {
 	XW_VEC(uint32_t)
 	clean; /* groups loaded, oldest first; touched ones drop out at xw_space_trim */
 
+	uint32_t unread; /* UNRESOLVED groups */
+	uint32_t budget; /* of them may be read for the sake of a better answer */
 	uint32_t dirty;
 	uint64_t free;
 	xw_blk stream_goal;
@@ -153,7 +165,13 @@ void xw_group_forget(struct xw_space *s, uint32_t g);
 void xw_groups_free(struct xw_space *s);
 
 /* index.c: keys of groups, maxima over them, searches. */
-enum xw_family { XW_BY_ORDER, XW_BY_AVG, XW_BY_LONGEST, XW_BY_FREE };
+enum xw_family {
+	XW_BY_ORDER,
+	XW_BY_AVG,
+	XW_BY_LONGEST,
+	XW_BY_FREE,
+	XW_BY_KNOWN, /* as LONGEST, without the groups that nobody has read */
+};
 
 static inline uint32_t xw_group_key(const struct xw_group *gr, enum xw_family fam)
 {
@@ -164,6 +182,8 @@ static inline uint32_t xw_group_key(const struct xw_group *gr, enum xw_family fa
 		return gr->avg;
 	case XW_BY_LONGEST:
 		return gr->longest;
+	case XW_BY_KNOWN:
+		return gr->flags & XW_G_UNRESOLVED ? 0 : gr->longest;
 	default:
 		return gr->free;
 	}
@@ -175,7 +195,7 @@ void xw_index_update(struct xw_space *s, uint32_t g);
 /* First group in [from, to) whose key is at least `key`, which is not 0. */
 uint32_t xw_index_next(struct xw_space *s, enum xw_family fam, uint32_t key, uint32_t from,
 		       uint32_t to, struct xw_cr_stats *cr);
-uint32_t xw_index_max_longest(struct xw_space *s, struct xw_cr_stats *cr);
+uint32_t xw_index_max(struct xw_space *s, enum xw_family fam, struct xw_cr_stats *cr);
 uint64_t xw_index_max_span(struct xw_space *s, struct xw_cr_stats *cr);
 /*
  * First place in groups [from, to) where len blocks may be free in a row, over group boundaries;
@@ -199,6 +219,7 @@ struct xw_query {
 	unsigned probes; /* groups that may still be loaded because a bound looked promising */
 	unsigned reads; /* the same for groups nobody has read, where there is an alternative */
 	unsigned left; /* groups GOAL_SLOW may still look into */
+	bool whole; /* only one run will do: no budget for groups that nobody has read */
 	int err;
 };
 
@@ -221,6 +242,23 @@ int xw_span_at(struct xw_space *s, xw_blk start, uint64_t max, uint64_t *len);
 int xw_span_take(struct xw_space *s, xw_blk start, uint64_t len);
 /* Serve at `goal` exactly: 1, 0 when not free, or an error. cross: may leave the goal's group. */
 int xw_span_at_goal(struct xw_space *s, xw_blk goal, uint64_t len, bool cross, struct xw_run *out);
+
+/* May one more group be read that nobody has read? */
+static inline bool xw_may_read(struct xw_query *q)
+{
+	if (q->whole || !q->s->top)
+		return true;
+	if (!q->s->budget)
+		return false;
+	q->s->budget--;
+	return true;
+}
+
+/* A further request. */
+static inline void xw_allow_reads(struct xw_space *s)
+{
+	s->budget = XW_MIN(s->budget + XW_UNREAD_MORE, XW_UNREAD_MAX);
+}
 
 /* Group where a search with this goal starts. */
 static inline uint32_t xw_goal_group(const struct xw_space *s, xw_blk goal)

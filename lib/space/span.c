@@ -38,6 +38,8 @@ static int settle_span(struct xw_query *q, struct xw_cr_stats *cr, xw_blk start,
 				return SPAN_GIVE_UP;
 			q->probes--;
 		}
+		if (flags & XW_G_UNRESOLVED && !xw_may_read(q))
+			return SPAN_GIVE_UP;
 		verdict = SPAN_AGAIN;
 		rc = load_counted(s, g, cr);
 		if (rc)
@@ -55,8 +57,11 @@ static int settle_inside(struct xw_query *q, struct xw_cr_stats *cr, uint32_t g,
 {
 	struct xw_space *s = q->s;
 	bool bound = s->groups[g].flags & XW_G_UNRESOLVED;
-	int rc = load_counted(s, g, cr);
+	int rc;
 
+	if (bound && !xw_may_read(q))
+		return SPAN_GIVE_UP;
+	rc = load_counted(s, g, cr);
 	if (rc)
 		return rc;
 	if (bound)
@@ -104,7 +109,7 @@ int xw_span_find(struct xw_query *q, enum xw_criteria c, uint64_t len, xw_blk *s
 
 int xw_span_ahead(struct xw_space *s, xw_blk from, uint64_t len, xw_blk *start)
 {
-	struct xw_query q = {s, 0, UINT32_MAX, 0, 0, 0};
+	struct xw_query q = {.s = s, .probes = UINT32_MAX};
 	struct xw_cr_stats uncounted = {0};
 	uint32_t at, g, size, end;
 	uint64_t carry = 0;

@@ -193,6 +193,8 @@ const char *xw_space_check(struct xw_space *s)
 		loaded += s->groups[g].slot != XW_NO_SLOT;
 	if (wrong)
 		return wrong;
+	if (s->unread)
+		return "groups that nobody has read are miscounted";
 	if (sum != s->free)
 		return "the free blocks of the groups do not add up";
 	if (loaded != s->loaded || s->slots.n - s->spare.n != loaded)
