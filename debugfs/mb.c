@@ -97,7 +97,7 @@ int mb_structs_summary(struct mb *m, bool kernel)
 	uint32_t largest[XW_SPACE_ORDERS], avg[XW_SPACE_ORDERS];
 	struct xw_space_structs st;
 	struct yaml y;
-	int rc = xw_space_resolve(m->space);
+	int rc = xw_space_view_resolve(&m->view, m->space, 0);
 
 	if (rc)
 		return show_done(m->s, img, look, rc);

@@ -50,6 +50,13 @@ bool xw_image_inode_uninit(const struct xw_image *img, const struct xw_group_des
 int xw_image_block_bitmap(struct xw_image *img, const struct xw_sysmap *m, uint64_t group,
 			  uint8_t *bits);
 /*
+ * The same tests for a bitmap that was read already, of a group that is not UNINIT: 0,
+ * XW_ERR_CHECKSUM or XW_ERR_CORRUPT. Bits behind the filesystem's end are set. Touches nothing of
+ * *img but the diag.
+ */
+int xw_image_block_bits_check(struct xw_image *img, const struct xw_sysmap *m, uint64_t group,
+			      const struct xw_group_desc *gd, uint8_t *bits);
+/*
  * Inode bitmap, inodes_per_group rounded up to a multiple of 8 bits; errors likewise. It also
  * contradicts the descriptor where that says of an inode in use that it never was.
  */

@@ -77,10 +77,48 @@ static int group_summary(void *arg, uint32_t group, struct xw_group_summary *out
 	return 0;
 }
 
+/*
+ * A search that goes on and on reads forward, but by one bitmap at a time, of which only those of a
+ * flex group lie together.
+ */
+static void read_ahead(struct xw_space_view *v, uint32_t group)
+{
+	enum { NEAR = 16, SURE = 4, GROUPS = 256 };
+	struct xw_image *img = v->img;
+	struct xw_diag *diag = img->diag;
+	const uint32_t bs = img->block_size;
+	xw_blk start = 0, len = 0;
+
+	v->in_order = group > v->last && group - v->last <= NEAR ? v->in_order + 1 : 0;
+	v->last = group;
+	if (!v->in_order)
+		v->ahead = 0;
+	if (v->in_order < SURE || group < v->ahead)
+		return;
+	v->ahead = (uint32_t)XW_MIN((uint64_t)group + GROUPS, img->groups);
+	img->diag = NULL;
+	for (uint32_t g = group; g < v->ahead; g++) {
+		struct xw_group_desc gd;
+
+		if (xw_image_group(img, g, &gd) || xw_image_block_uninit(img, &gd) ||
+		    !xw_image_has_blocks(img, gd.block_bitmap, 1))
+			continue;
+		if (gd.block_bitmap != start + len) {
+			xw_dev_ahead(img->dev, start * bs, len * bs);
+			start = gd.block_bitmap;
+			len = 0;
+		}
+		len++;
+	}
+	xw_dev_ahead(img->dev, start * bs, len * bs);
+	img->diag = diag;
+}
+
 static int group_bitmap(void *arg, uint32_t group, uint8_t *bits)
 {
-	const struct xw_space_view *v = arg;
+	struct xw_space_view *v = arg;
 
+	read_ahead(v, group);
 	if (v->bitmap)
 		return v->bitmap(v->arg, group, bits);
 	return tell(v, group, xw_image_block_bitmap(v->img, v->sysmap, group, bits));
@@ -108,6 +146,7 @@ int xw_space_view_open(struct xw_space_view *v, const struct xw_space_params *tu
 		return xw_fail(v->img->diag, XW_ERR_CORRUPT,
 			       "%s: the group descriptors reach beyond the end of the image",
 			       v->img->dev->name);
+	v->last = v->in_order = v->ahead = 0;
 	v->scratch = malloc(v->img->block_size);
 	if (!v->scratch)
 		return xw_fail_nomem(v->img->diag, "bitmap");

@@ -27,6 +27,8 @@ struct xw_space_view {
 	int (*bitmap)(void *arg, uint32_t group, uint8_t *bits);
 	void *arg;
 	void *scratch; /* set by xw_space_view_open() */
+	/* How bitmaps were asked for, to read ahead of who goes forward. Set likewise. */
+	uint32_t last, in_order, ahead;
 };
 
 /*
@@ -35,6 +37,11 @@ struct xw_space_view {
  */
 int xw_space_view_open(struct xw_space_view *v, const struct xw_space_params *tunables,
 		       struct xw_space **out);
+/*
+ * As xw_space_resolve(), with bitmaps read in large runs by as many threads as there are processors
+ * (jobs = 0) or as jobs says; memory: 4 MiB.
+ */
+int xw_space_view_resolve(struct xw_space_view *v, struct xw_space *space, unsigned jobs);
 /* After the allocator was freed. */
 void xw_space_view_close(struct xw_space_view *v);
 

@@ -91,6 +91,11 @@ uint32_t xw_bits_longest(const uint64_t *w, uint32_t nbits, uint32_t enough)
 			run += 64;
 			continue;
 		}
+		if (!f) {
+			best = XW_MAX(best, run);
+			run = 0;
+			continue;
+		}
 		run += (uint32_t)__builtin_ctzll(w[i]);
 		best = XW_MAX(best, run);
 		/* A run inside the word is at most 62 long: two used blocks bound it. */
@@ -127,21 +132,23 @@ uint32_t xw_bits_find_run(const uint64_t *w, uint32_t from, uint32_t end, uint32
 	return run >= n ? last * 64 - run : end;
 }
 
-/* 8 blocks in one bit: set unless the whole byte is free. Returns the number of words. */
-static uint32_t coarsen(const uint64_t *w, uint32_t nwords, uint64_t *out)
+/* A bit for every byte of the word: set unless it is 0, which is 8 free blocks. */
+static uint64_t used_bytes(uint64_t v)
 {
 	const uint64_t low7 = UINT64_C(0x7f7f7f7f7f7f7f7f);
-	uint32_t n = (nwords + 7) / 8;
+	/* Bit 7 of every byte that is not 0; the product gathers the eight of them. */
+	uint64_t used = (((v & low7) + low7) | v) & ~low7;
 
-	memset(out, 0xff, n * sizeof(*out));
-	for (uint32_t i = 0; i < nwords; i++) {
-		/* Bit 7 of every byte that is not 0; the product gathers the eight of them. */
-		uint64_t used = (((w[i] & low7) + low7) | w[i]) & ~low7;
-		uint64_t byte = (used >> 7) * UINT64_C(0x0102040810204080) >> 56;
+	return (used >> 7) * UINT64_C(0x0102040810204080) >> 56;
+}
 
-		out[i / 8] &= ~((uint64_t)0xff << i % 8 * 8) | byte << i % 8 * 8;
-	}
-	return n;
+static uint64_t count_word(uint64_t v)
+{
+	uint64_t sum = 0;
+
+	for (unsigned k = 0; k < 8; k++, v >>= 8)
+		sum += byte_counts[v & 0xff];
+	return sum;
 }
 
 /* Sums of byte_counts over all bytes. */
@@ -150,23 +157,63 @@ static uint64_t count_bytes(const uint64_t *w, uint32_t nwords)
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < nwords; i++)
-		for (uint64_t v = w[i], k = 0; k < 8; k++, v >>= 8)
-			sum += byte_counts[v & 0xff];
+		sum += count_word(w[i]);
 	return sum;
 }
 
-/* Bytes whose first block goes on with the run that ended the byte before. */
+/*
+ * Bytes of a word whose first block goes on with the run that ended the byte before. before: 1
+ * where the block in front of the word is used.
+ */
+static uint32_t joints(uint64_t v, uint64_t before)
+{
+	uint64_t joint = ~(v | v << 1 | before) & UINT64_C(0x0101010101010101);
+
+	return (uint32_t)(joint * UINT64_C(0x0101010101010101) >> 56);
+}
+
 static uint32_t count_joints(const uint64_t *w, uint32_t nwords)
 {
-	uint64_t before = 1; /* last block of the word before: used */
+	uint64_t before = 1;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < nwords; i++) {
-		uint64_t joint = ~(w[i] | w[i] << 1 | before) & UINT64_C(0x0101010101010101);
-
-		n += (uint32_t)(joint * UINT64_C(0x0101010101010101) >> 56);
+		n += joints(w[i], before);
 		before = w[i] >> 63;
 	}
+	return n;
+}
+
+/*
+ * One level of a survey: counts of all bytes, and the bitmap of the level above, where a bit stands
+ * for 8 blocks and is set unless all are free. Returns the number of its words; *njoints only for
+ * who asks.
+ */
+static uint32_t count_level(const uint64_t *w, uint32_t nwords, uint64_t *counts, uint64_t *above,
+			    uint32_t *njoints)
+{
+	uint64_t sum = 0, before = 1;
+	uint32_t n = (nwords + 7) / 8, nj = 0;
+
+	memset(above, 0xff, n * sizeof(*above));
+	for (uint32_t i = 0; i < nwords; before = w[i++] >> 63) {
+		uint64_t v = w[i], byte = 0;
+
+		/* most words are all free or all used */
+		if (!~v)
+			continue;
+		if (!v) {
+			sum += 8 * byte_counts[0];
+			nj += 8 - (uint32_t)before;
+		} else {
+			sum += count_word(v);
+			nj += joints(v, before);
+			byte = used_bytes(v);
+		}
+		above[i / 8] &= ~((uint64_t)0xff << i % 8 * 8) | byte << i % 8 * 8;
+	}
+	*counts = sum;
+	*njoints = nj;
 	return n;
 }
 
@@ -184,16 +231,16 @@ void xw_bits_survey(const uint64_t *w, uint32_t nbits, struct xw_survey *out)
 	uint64_t coarse[2][(XW_GROUP_BLOCKS_MAX + 8) / 64 / 8];
 	uint32_t count[XW_SPACE_ORDERS + 1], n = (nbits + 63) / 64;
 
-	out->fragments = -count_joints(w, n);
 	/* Three orders a level; a level's blocks are the free bytes of the level below. */
 	for (unsigned l = 0; l * 3 <= XW_SPACE_ORDERS; l++) {
-		uint64_t sum = count_bytes(w, n);
+		uint32_t njoints;
+		uint64_t sum;
 
+		n = count_level(w, n, &sum, coarse[l % 2], &njoints);
 		for (unsigned k = 0; k < 3; k++)
 			count[l * 3 + k] = sum >> 16 * k & 0xffff;
 		if (!l)
-			out->fragments += (uint32_t)(sum >> 48);
-		n = coarsen(w, n, coarse[l % 2]);
+			out->fragments = (uint32_t)(sum >> 48) - njoints;
 		w = coarse[l % 2];
 	}
 	out->free = count[0];

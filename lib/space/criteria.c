@@ -59,8 +59,12 @@ static int find_linear(struct xw_query *q, enum xw_criteria c, enum xw_family fa
 	return rc;
 }
 
-/* Next group from the goal on, wrapping, with this key; XW_NO_GROUP also on errors (q->err). */
-static uint32_t find_group(struct xw_query *q, enum xw_criteria c, enum xw_family fam, uint32_t key)
+/*
+ * Next group from the goal on, wrapping, that the index has under at least `promise` and that
+ * really has this key; XW_NO_GROUP also on errors (q->err).
+ */
+static uint32_t find_promising(struct xw_query *q, enum xw_criteria c, enum xw_family fam,
+			       uint32_t promise, uint32_t key)
 {
 	struct xw_space *s = q->s;
 	uint32_t range[4] = {q->goal, s->ngroups, 0, q->goal}, g = XW_NO_GROUP;
@@ -68,7 +72,7 @@ static uint32_t find_group(struct xw_query *q, enum xw_criteria c, enum xw_famil
 
 	for (unsigned r = 0; !rc && r < 4; r += 2) {
 		for (uint32_t from = range[r]; !rc && from < range[r + 1]; from = g + 1) {
-			g = xw_index_next(s, fam, key, from, range[r + 1], &s->st.cr[c]);
+			g = xw_index_next(s, fam, promise, from, range[r + 1], &s->st.cr[c]);
 			if (g == XW_NO_GROUP)
 				break;
 			q->left -= q->left > 0;
@@ -78,6 +82,11 @@ static uint32_t find_group(struct xw_query *q, enum xw_criteria c, enum xw_famil
 	if (rc < 0)
 		q->err = rc;
 	return rc == KEY_YES ? g : XW_NO_GROUP;
+}
+
+static uint32_t find_group(struct xw_query *q, enum xw_criteria c, enum xw_family fam, uint32_t key)
+{
+	return find_promising(q, c, fam, key, key);
 }
 
 /* Are there more groups that nobody has read than this request may read? */
@@ -97,7 +106,7 @@ static uint32_t find_run(struct xw_query *q, enum xw_criteria c, uint32_t len)
 	if (on_budget(q)) {
 		most = xw_index_max(q->s, XW_BY_LONGEST, &q->s->st.cr[c]);
 		if (most > len)
-			g = find_group(q, c, XW_BY_LONGEST, most - (most - len) / 8);
+			g = find_promising(q, c, XW_BY_LONGEST, most - (most - len) / 8, len);
 	}
 	if (g == XW_NO_GROUP && !q->err)
 		g = find_group(q, c, XW_BY_LONGEST, len);
@@ -436,11 +445,8 @@ int xw_cl_space_alloc(struct xw_space *s, const struct xw_alloc_req *req, struct
 	bool whole = req->flags & (XW_ALLOC_WHOLE | XW_ALLOC_EXACT);
 	bool stream = (req->flags & XW_ALLOC_STREAM) || (!req->goal && req->len >= s->stream_req);
 	xw_blk goal = stream ? s->stream_goal : req->goal;
-	struct xw_query q = {.s = s,
-			     .probes = XW_PROBES_MAX,
-			     .reads = XW_READS_MAX,
-			     .left = 6,
-			     .whole = whole};
+	struct xw_query q = {
+		.s = s, .probes = XW_PROBES_MAX, .reads = XW_READS_MAX, .left = 6, .whole = whole};
 	uint32_t len = (uint32_t)XW_MIN(req->len, s->cpg);
 	int rc;
 

@@ -131,33 +131,80 @@ static unsigned highest_buddy(const uint16_t hist[XW_SPACE_ORDERS])
 	return k;
 }
 
-/* Everything from the bitmap; a bitmap that is not needed goes. */
-static void recount(struct xw_space *s, uint32_t g)
+static void survey_words(const struct xw_space *s, uint32_t g, const uint64_t *words,
+			 struct xw_group_survey *out)
 {
-	struct xw_group *gr = &s->groups[g];
-	struct xw_bitmap *bm = s->slots.v[gr->slot];
 	uint32_t size = xw_group_size(s, g);
 	struct xw_survey survey;
 
-	xw_bits_survey(bm->words, s->cpg, &survey);
-	s->free += survey.free;
+	xw_bits_survey(words, s->cpg, &survey);
+	out->sum.free = survey.free;
+	out->sum.fragments = survey.fragments;
+	out->sum.longest = xw_bits_longest(words, s->cpg, UINT32_MAX);
+	out->sum.first_free = survey.free ? xw_bits_next_free(words, 0, size) : 0;
+	out->head = xw_bits_next_used(words, 0, size);
+	out->tail = size - xw_bits_run_start(words, size);
+	out->order1 = highest_buddy(survey.buddies);
+	memcpy(out->buddies, survey.buddies, sizeof(out->buddies));
+}
+
+static void from_le(uint64_t *words, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		words[i] = le64toh(words[i]);
+}
+
+void xw_space_survey(const struct xw_space *s, uint32_t group, void *bits,
+		     struct xw_group_survey *out)
+{
+	from_le(bits, nwords(s));
+	survey_words(s, group, bits, out);
+}
+
+bool xw_space_known(const struct xw_space *s, uint32_t group)
+{
+	const struct xw_group *gr = &s->groups[group];
+
+	return gr->slot != XW_NO_SLOT || !(gr->flags & (XW_G_UNRESOLVED | XW_G_INEXACT));
+}
+
+void xw_space_learn(struct xw_space *s, uint32_t group, const struct xw_group_survey *seen)
+{
+	const struct xw_group_summary *sum = &seen->sum;
+	struct xw_group *gr = &s->groups[group];
+
+	s->free += sum->free;
 	s->free -= gr->free;
 	s->unread -= (gr->flags & XW_G_UNRESOLVED) != 0;
 	gr->flags &= (uint8_t) ~(XW_G_UNRESOLVED | XW_G_INEXACT | XW_G_STALE);
-	if (survey.fragments <= 1) {
-		describe_fully(s, g, xw_bits_next_free(bm->words, 0, size), survey.free);
+	gr->free = (uint16_t)sum->free;
+	gr->fragments = (uint16_t)sum->fragments;
+	gr->avg = (uint16_t)(sum->fragments ? sum->free / sum->fragments : 0);
+	gr->longest = (uint16_t)sum->longest;
+	gr->first = (uint16_t)sum->first_free;
+	gr->head = (uint16_t)seen->head;
+	gr->tail = (uint16_t)seen->tail;
+	gr->order = (uint8_t)seen->order1;
+}
+
+int xw_space_learned(struct xw_space *s)
+{
+	xw_index_free(s);
+	return xw_index_new(s);
+}
+
+/* Everything from the bitmap; a bitmap that is not needed goes. */
+static void recount(struct xw_space *s, uint32_t g)
+{
+	struct xw_bitmap *bm = s->slots.v[s->groups[g].slot];
+	struct xw_group_survey seen;
+
+	survey_words(s, g, bm->words, &seen);
+	xw_space_learn(s, g, &seen);
+	if (seen.sum.fragments <= 1)
 		slot_put(s, g);
-		return;
-	}
-	memcpy(bm->buddies, survey.buddies, sizeof(bm->buddies));
-	gr->free = (uint16_t)survey.free;
-	gr->fragments = (uint16_t)survey.fragments;
-	gr->avg = (uint16_t)(survey.free / survey.fragments);
-	gr->longest = (uint16_t)xw_bits_longest(bm->words, s->cpg, UINT32_MAX);
-	gr->first = (uint16_t)xw_bits_next_free(bm->words, 0, size);
-	gr->head = (uint16_t)xw_bits_next_used(bm->words, 0, size);
-	gr->tail = (uint16_t)(size - xw_bits_run_start(bm->words, size));
-	gr->order = (uint8_t)highest_buddy(bm->buddies);
+	else
+		memcpy(bm->buddies, seen.buddies, sizeof(bm->buddies));
 }
 
 /* Upper bounds from what is known without the bitmap. */
@@ -231,8 +278,7 @@ static int from_source(struct xw_space *s, uint32_t g, uint64_t *words)
 	rc = s->src.bitmap(s->src.arg, g, (uint8_t *)words);
 	if (rc)
 		return rc;
-	for (uint32_t i = 0; i < n; i++)
-		words[i] = le64toh(words[i]);
+	from_le(words, n);
 	xw_bits_fill(words, xw_group_size(s, g), n * 64, true);
 	return 0;
 }

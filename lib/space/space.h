@@ -197,6 +197,25 @@ void xw_space_structs(const struct xw_space *s, struct xw_space_structs *out);
  * exact. Bitmaps are let go again, so memory stays as it was.
  */
 int xw_space_resolve(struct xw_space *s);
+
+/* What the bitmap of a group says. Indexes and lengths are in clusters of the group. */
+struct xw_group_survey {
+	struct xw_group_summary sum;
+	uint32_t head, tail; /* length of the free run at either end */
+	unsigned order1; /* 1 + the largest order of a free buddy, 0 = full */
+	uint16_t buddies[XW_SPACE_ORDERS];
+};
+/*
+ * For those who read many bitmaps at once. Is that of this group not needed, since it is known?
+ * xw_space_survey() only looks at *s, so that several threads may do it; bits: as from the source's
+ * bitmap(), aligned for uint64_t, changed. xw_space_learn() takes down what was seen of a group
+ * that is not known; the indexes follow with xw_space_learned(), before anything else is asked.
+ */
+bool xw_space_known(const struct xw_space *s, uint32_t group);
+void xw_space_survey(const struct xw_space *s, uint32_t group, void *bits,
+		     struct xw_group_survey *out);
+void xw_space_learn(struct xw_space *s, uint32_t group, const struct xw_group_survey *seen);
+int xw_space_learned(struct xw_space *s);
 /* The group's free buddies: hist[k] maximal ones of 2^k clusters. Loads its bitmap if need be. */
 int xw_space_group_buddies(struct xw_space *s, uint32_t group, uint16_t hist[XW_SPACE_ORDERS]);
 /* Bytes held now. */

@@ -4,6 +4,7 @@
  * what both say of damaged groups.
  */
 #include "holed.h"
+#include "space/priv.h"
 
 static const char *const kinds[][10] = {
 	{"SIZE", "200M", "-b", "1024", NULL},
@@ -127,18 +128,25 @@ static const struct xw_space_params defaults = {
 	.best_avail_max_trim_order = -1,
 };
 
+/* Both ways to look at everything. */
+static int resolve(struct xw_space_view *v, struct xw_space *s, bool threads)
+{
+	return threads ? xw_space_view_resolve(v, s, 2) : xw_space_resolve(s);
+}
+
 START_TEST(view_is_exact)
 {
+	const size_t kind = (size_t)_i % XW_ARRAY_SIZE(kinds);
 	uint32_t largest[XW_SPACE_ORDERS] = {0}, avg[XW_SPACE_ORDERS] = {0}, full = 0;
 	struct xw_space_structs st;
 	struct xw_space_view v;
 	struct xw_space *s;
 	struct holed h;
 
-	holed_make(&h, kinds[_i], 99 + (uint32_t)_i);
+	holed_make(&h, kinds[kind], 99 + (uint32_t)kind);
 	v = (struct xw_space_view){.img = h.img, .sysmap = h.map};
 	ck_assert_msg(!xw_space_view_open(&v, &defaults, &s), "%s", h.diag.text);
-	ck_assert_int_eq(xw_space_resolve(s), 0);
+	ck_assert_int_eq(resolve(&v, s, kind != (size_t)_i), 0);
 	xw_space_structs(s, &st);
 	ck_assert_uint_eq(st.unresolved, 0);
 	for (uint64_t g = 0; g < h.img->groups; g++) {
@@ -165,6 +173,7 @@ START_TEST(view_is_exact)
 	ck_assert_uint_eq(st.full, full);
 	ck_assert_mem_eq(st.largest_order, largest, sizeof(largest));
 	ck_assert_mem_eq(st.avg_order, avg, sizeof(avg));
+	ck_assert_pstr_eq(xw_space_check(s), NULL);
 	xw_space_free(s);
 	xw_space_view_close(&v);
 	holed_free(&h);
@@ -201,7 +210,7 @@ START_TEST(damage_counts_as_read)
 
 	v = (struct xw_space_view){.img = h.img, .sysmap = h.map};
 	ck_assert_int_eq(xw_space_view_open(&v, &defaults, &s), 0);
-	ck_assert_int_eq(xw_space_resolve(s), XW_ERR_CHECKSUM);
+	ck_assert_int_eq(resolve(&v, s, _i), XW_ERR_CHECKSUM);
 	xw_space_free(s);
 	xw_space_view_close(&v);
 	xw_diag_clear(&h.diag);
@@ -209,7 +218,7 @@ START_TEST(damage_counts_as_read)
 	v = (struct xw_space_view){
 		.img = h.img, .sysmap = h.map, .damaged = note_damage, .arg = &damaged};
 	ck_assert_int_eq(xw_space_view_open(&v, &defaults, &s), 0);
-	ck_assert_int_eq(xw_space_resolve(s), 0);
+	ck_assert_int_eq(resolve(&v, s, _i), 0);
 	xw_space_group(s, 1, &sum);
 	ck_assert_uint_eq(sum.free, h.group_bits - 800);
 	ck_assert_uint_eq(sum.first_free, 800);
@@ -230,8 +239,8 @@ int main(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, free_runs, 0, XW_ARRAY_SIZE(kinds));
 	tcase_add_test(t, callback_ends_it);
-	tcase_add_loop_test(t, view_is_exact, 0, XW_ARRAY_SIZE(kinds));
-	tcase_add_test(t, damage_counts_as_read);
+	tcase_add_loop_test(t, view_is_exact, 0, 2 * XW_ARRAY_SIZE(kinds));
+	tcase_add_loop_test(t, damage_counts_as_read, 0, 2);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -173,7 +173,10 @@ START_TEST(contrast)
 }
 END_TEST
 
-/* As the research's first run: nobody has read the bitmaps. They are read once, and not kept. */
+/*
+ * As the research's first run: nobody has read the bitmaps. They are read on a budget, once, and
+ * not kept.
+ */
 START_TEST(bitmaps_unread)
 {
 	struct big_model *m = big_model_new(16384);
@@ -185,12 +188,44 @@ START_TEST(bitmaps_unread)
 	ck_assert_uint_eq(m->loads, 0);
 	ck_assert_uint_eq(request(s, 12345, 20, CONSIDERED_MAX), 1);
 	ck_assert_uint_le(m->loads, XW_READS_MAX + 2);
-	ck_assert_uint_eq(request(s, 0, 512, 3 * 16384), 2);
-	ck_assert_uint_eq(request(s, 0, 512, CONSIDERED_MAX), 2);
+	ck_assert_uint_eq(request(s, 0, 512, XW_UNREAD_MAX + CONSIDERED_MAX), 2);
+	ck_assert_uint_le(m->loads, XW_UNREAD_MAX + 3 * XW_READS_MAX);
+	ck_assert_uint_eq(request(s, 0, 512, XW_UNREAD_MORE + CONSIDERED_MAX), 2);
+	ck_assert_uint_le(m->loads, XW_UNREAD_MAX + XW_UNREAD_MORE + 4 * XW_READS_MAX);
 	xw_space_stats(s, &st);
 	ck_assert_uint_le(st.buddies_generated, 16384 + 100);
 	ck_assert_uint_lt(xw_space_memory(s), 8u << 20);
 	big_print(s, "# ", "16,384 groups, bitmaps never read before");
+	xw_space_free(s);
+	free(m);
+}
+END_TEST
+
+/*
+ * More groups that nobody has read than the budget allows: the one clean group is found at once
+ * where its descriptor says so, and one run is found at any price when nothing else will do.
+ */
+START_TEST(bitmaps_unread_clean)
+{
+	struct big_model *m = big_model_new(65536);
+	struct xw_alloc_req whole = {0, 512, XW_ALLOC_WHOLE};
+	struct xw_space *s;
+	struct xw_run *runs;
+	size_t n;
+
+	m->known = false;
+	m->nclean = 1;
+	m->clean[0] = 60000;
+	s = big_space(m, -1);
+	ck_assert_uint_eq(request(s, 0, 512, CONSIDERED_MAX + 2), 1);
+	ck_assert_uint_le(m->loads, XW_READS_MAX + 2);
+	xw_space_free(s);
+	m->nclean = 0;
+	m->loads = 0;
+	s = big_space(m, -1);
+	ck_assert_int_eq(xw_space_alloc_all(s, &whole, &runs, &n), XW_ERR_NOSPC);
+	ck_assert_uint_eq(m->loads, 65536);
+	ck_assert_ptr_null(xw_space_check(s));
 	xw_space_free(s);
 	free(m);
 }
@@ -254,6 +289,7 @@ static Suite *suite(void)
 	tcase_add_test(tc, the_table);
 	tcase_add_test(tc, contrast);
 	tcase_add_test(tc, bitmaps_unread);
+	tcase_add_test(tc, bitmaps_unread_clean);
 	tcase_add_test(tc, empty_60tib);
 	suite_add_tcase(s, tc);
 	return s;

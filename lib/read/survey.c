@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+/*
+ * All bitmaps that the allocator does not know yet, read and counted at once. One thread reads
+ * descriptors, wave by wave; the groups of a wave are looked at by several, in slabs of neighbors,
+ * whose bitmaps usually lie in one run. A group where anything is wrong is left to
+ * xw_space_resolve(), which finds the same and says so.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/pool.h"
+#include "read/space.h"
+
+enum { SLAB_GROUPS = 64, SLABS = 16, WAVE = SLAB_GROUPS * SLABS };
+
+struct wave {
+	const struct xw_space_view *v;
+	const struct xw_space *space;
+	uint32_t first, n;
+	struct group {
+		struct xw_group_desc gd;
+		xw_blk place; /* of the bitmap; 0: it is not to be read */
+		bool seen;
+		struct xw_group_survey survey;
+	} group[WAVE];
+	uint8_t *buf; /* a block for each group */
+};
+
+static void look(struct wave *w, struct xw_image *img, uint32_t i)
+{
+	struct group *g = &w->group[i];
+	uint8_t *bits = w->buf + (size_t)i * img->block_size;
+
+	if (xw_image_block_bits_check(img, w->v->sysmap, w->first + i, &g->gd, bits))
+		return;
+	/* a last word that the group ends in */
+	memset(bits + xw_image_group_bits(img) / 8, 0xff, -(xw_image_group_bits(img) / 8) % 8);
+	xw_space_survey(w->space, w->first + i, bits, &g->survey);
+	g->seen = true;
+}
+
+static int look_at_slab(void *arg, size_t slab)
+{
+	struct wave *w = arg;
+	struct xw_image img = *w->v->img; /* without its cache, which is for one thread */
+	const uint32_t from = (uint32_t)slab * SLAB_GROUPS, to = XW_MIN(from + SLAB_GROUPS, w->n);
+	uint32_t end;
+
+	img.diag = NULL;
+	img.cache = NULL;
+	for (uint32_t i = from; i < to; i = end) {
+		const struct group *g = &w->group[i];
+
+		for (end = i + 1; end < to && g->place; end++)
+			if (w->group[end].place != g->place + (end - i))
+				break;
+		if (!g->place ||
+		    xw_dev_pread(img.dev, w->buf + (size_t)i * img.block_size,
+				 (size_t)(end - i) * img.block_size, g->place * img.block_size))
+			continue;
+		for (; i < end; i++)
+			look(w, &img, i);
+	}
+	return 0;
+}
+
+/* Which groups of the wave are to be read. */
+static bool plan_wave(struct wave *w)
+{
+	struct xw_image *img = w->v->img;
+	bool any = false;
+
+	for (uint32_t i = 0; i < w->n; i++) {
+		struct group *g = &w->group[i];
+
+		g->place = 0;
+		g->seen = false;
+		if (xw_space_known(w->space, w->first + i) ||
+		    xw_image_group(img, w->first + i, &g->gd) ||
+		    xw_image_block_uninit(img, &g->gd) ||
+		    !xw_image_has_blocks(img, g->gd.block_bitmap, 1))
+			continue;
+		g->place = g->gd.block_bitmap;
+		any = true;
+	}
+	return any;
+}
+
+static int survey_all(const struct xw_space_view *v, struct xw_space *space, struct xw_pool *pool,
+		      struct wave *w)
+{
+	int rc = 0;
+
+	w->v = v;
+	w->space = space;
+	for (w->first = 0; !rc && w->first < v->img->groups; w->first += w->n) {
+		w->n = (uint32_t)XW_MIN(WAVE, v->img->groups - w->first);
+		if (!plan_wave(w))
+			continue;
+		rc = xw_pool_for(pool, xw_div_up(w->n, SLAB_GROUPS), 1, look_at_slab, w);
+		for (uint32_t i = 0; i < w->n && !rc; i++)
+			if (w->group[i].seen)
+				xw_space_learn(space, w->first + i, &w->group[i].survey);
+	}
+	return xw_space_learned(space) ? xw_fail_nomem(v->img->diag, "the index of free space")
+				       : rc;
+}
+
+int xw_space_view_resolve(struct xw_space_view *v, struct xw_space *space, unsigned jobs)
+{
+	struct xw_image *img = v->img;
+	struct xw_pool *pool = xw_pool_new(jobs);
+	auto_free struct wave *w = malloc(sizeof(*w));
+	auto_free uint8_t *buf = malloc((size_t)WAVE * img->block_size);
+	int rc = 0;
+
+	if (!pool || !w || !buf) {
+		rc = xw_fail_nomem(img->diag, "bitmaps");
+	} else if (!v->bitmap && xw_image_group_bits(img) / 8 <= img->block_size) {
+		struct xw_diag *diag = img->diag;
+
+		w->buf = buf;
+		img->diag = NULL; /* what is wrong is found again below */
+		rc = survey_all(v, space, pool, w);
+		img->diag = diag;
+	}
+	xw_pool_free(pool);
+	return rc ? rc : xw_space_resolve(space);
+}
