@@ -576,6 +576,17 @@ static int mend_primary(struct fsck *f, struct xw_super *sb, const uint8_t *raw,
 	return put && f->opts.mode != FSCK_NO ? put_super(f, &mended) : 0;
 }
 
+/* Is a primary whose checksum is right of one opinion with the copy that -b names? */
+static bool agrees(const struct xw_super *sb, const uint8_t *raw, const struct fsck_copy *c)
+{
+	if (!fsck_super_usable(sb) || xw_super_verify(raw))
+		return false;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++)
+		if (!same(sb, &c->sb, &fields[i]) && !may_differ(sb, &c->sb, &fields[i]))
+			return false;
+	return true;
+}
+
 int fsck_choose_super(struct fsck *f)
 {
 	struct fsck_copies all = {0};
@@ -595,8 +606,15 @@ int fsck_choose_super(struct fsck *f)
 	f->dev->diag = diag;
 	rc = xw_super_decode(raw, &sb);
 	if (f->opts.backup) {
+		const int decoded = rc;
+
 		rc = fsck_copies_named(f, &all);
-		return rc ? rc : use_copy(f, &all.v[0], &sb, false);
+		if (rc)
+			return rc;
+		if (decoded || !agrees(&sb, raw, &all.v[0]))
+			return use_copy(f, &all.v[0], &sb, false);
+		all.n = 0; /* the primary is checked as it is without -b */
+		rc = 0;
 	}
 	if (!rc && sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV && !xw_super_verify(raw))
 		return xw_fail(&f->diag, XW_ERR_UNSUPPORTED,

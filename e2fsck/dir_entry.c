@@ -176,7 +176,6 @@ bool fsck_dir_entry(struct fsck_dirscan *s, const struct fsck_area *a,
 		return v != GOES;
 	fix_type(s, a, item, in->ftype);
 	in->names += in->names < NAMES_MAX;
-	s->f->counts.links++;
 	if (s->d->ino == XW_INO_ROOT && item->e.name_len == sizeof(lpf) - 1 &&
 	    !memcmp(item->e.name, lpf, sizeof(lpf) - 1))
 		s->f->lost_found = item->e.ino;

@@ -217,7 +217,6 @@ static void forget_name(struct fsck *f, const struct xw_dir_entry *e)
 
 	if (in && in->names && in->names < UINT16_MAX)
 		in->names--;
-	f->counts.links -= f->counts.links != 0;
 }
 
 static int make_unique(struct salvage *v)

@@ -220,6 +220,8 @@ bool fsck_found(struct fsck *f, const struct fsck_about *a)
 
 	if (f->stop)
 		return false;
+	if (f->settling)
+		return true;
 	again = f->round && was_declined(f, a);
 	repaired = decide(f, row, a);
 	if (again)

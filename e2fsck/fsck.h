@@ -115,6 +115,8 @@ struct fsck {
 	bool changed; /* something was written to dev in this round */
 	bool allocated; /* an update has run in this round: `space` is left to the next round */
 	bool again; /* facts are stale after a repair: the next round begins at once */
+	unsigned freed_in; /* round, from 1, that freed blocks for an option's sake; 0: none */
+	bool settling; /* what is found follows from that: repaired without a word, no error */
 	bool full; /* a full check is wanted (not "clean" by its superblock) */
 
 	/* facts */
@@ -132,11 +134,15 @@ struct fsck {
 	struct fsck_xattrs *xattrs; /* xattrs.c */
 	struct fsck_quota *quota; /* quota.c */
 	struct fsck_counts {
-		uint64_t files, dirs, links; /* inodes in use; directories; names */
-		uint64_t regular, symlinks, fast_symlinks, devices, fifos, sockets;
+		uint64_t files, dirs, links; /* inodes in use; directories; further names */
+		uint64_t regular, symlinks, fast_symlinks, fifos, sockets;
+		uint64_t char_devices, block_devices;
 		uint64_t blocks; /* blocks in use */
-		uint64_t fragmented; /* inodes with more than one extent */
-		uint64_t itrees, ea_inodes, inline_files;
+		uint64_t bad_blocks; /* of the bad-block inode */
+		uint64_t fragmented, fragmented_dirs; /* blocks that are not consecutive */
+		uint64_t indirect[3]; /* block maps with a block of that level, less one */
+		uint64_t itrees;
+		uint64_t ea_inodes; /* counted as regular files, too */
 		uint64_t by_depth[6]; /* extent trees */
 		uint64_t large_files; /* regular files that need RO_LARGE_FILE */
 	} counts;

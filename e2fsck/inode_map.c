@@ -131,6 +131,8 @@ static int walk(struct fsck_look *l, int depth)
 
 	while (!rc && (more = xw_walk_map_next(&l->walk, &item)) > 0) {
 		if (more == 1)
+			fsck_layout_add(&l->map.layout, &l->in, &item);
+		if (more == 1)
 			rc = item.kind == XW_WALK_NODE ? node_met(l, &item, depth >= 0)
 						       : run_met(l, &item);
 		else if (item.rule >= XW_MAP_NODE_RANGE)
@@ -179,6 +181,7 @@ static int repair_pointers(struct fsck_look *l)
 static void forget(struct fsck_map *m)
 {
 	m->runs.n = m->nodes.n = m->bad.n = 0;
+	m->layout = (struct fsck_layout){0};
 }
 
 /* Nothing was found below the root, which may be of another depth than it says. */

@@ -58,7 +58,8 @@ static bool is_plain(struct quick *q, const uint8_t *raw)
 
 struct mapped {
 	uint64_t blocks, end, written_end;
-	unsigned runs, nodes, depth;
+	struct fsck_layout layout;
+	unsigned nodes, depth;
 };
 
 /* The walk over the map: false when there is any doubt. What it saw is in the slice's runs. */
@@ -75,6 +76,7 @@ static bool walk(struct quick *q, struct mapped *m)
 	while ((more = xw_walk_map_next(&s->walk, &item)) == 1) {
 		if (fsck_slice_run(s, item.pblk, item.kind == XW_WALK_RUN ? item.len : 1))
 			return false;
+		fsck_layout_add(&m->layout, &q->in, &item);
 		if (item.kind == XW_WALK_NODE) {
 			for (unsigned i = 0; i < m->nodes; i++)
 				if (nodes[i] == item.pblk)
@@ -89,7 +91,6 @@ static bool walk(struct quick *q, struct mapped *m)
 		if (!item.unwritten)
 			m->written_end = m->end;
 		m->blocks += item.len;
-		m->runs++;
 	}
 	m->depth = s->walk.depth;
 	return !more;
@@ -123,8 +124,11 @@ static bool file(struct quick *q)
 		q->s->counts.large_files++;
 	}
 	q->s->counts.regular++;
-	q->s->counts.fragmented += m.runs > 1;
-	if (q->in.flags & XW_FL_EXTENTS && m.depth < XW_ARRAY_SIZE(q->s->counts.by_depth))
+	q->s->counts.links += q->in.links - 1u;
+	q->s->counts.fragmented += m.layout.fragmented;
+	if (!(q->in.flags & XW_FL_EXTENTS))
+		fsck_count_indirect(&q->s->counts, &q->in);
+	else if (m.depth < XW_ARRAY_SIZE(q->s->counts.by_depth))
 		q->s->counts.by_depth[m.depth]++;
 	return true;
 }
@@ -135,6 +139,7 @@ static bool symlink(struct quick *q)
 	    q->in.size >= sizeof(q->in.block) || !has_blocks(q, 0) ||
 	    strnlen((const char *)q->in.block, sizeof(q->in.block)) != q->in.size)
 		return false;
+	q->s->counts.links += q->in.links - 1u;
 	q->s->counts.symlinks++;
 	q->s->counts.fast_symlinks++;
 	return true;
@@ -147,7 +152,9 @@ static bool special(struct quick *q)
 	if (q->in.flags & (XW_FL_EXTENTS | XW_FL_IMMUTABLE | XW_FL_APPEND) || q->in.size ||
 	    !has_blocks(q, 0) || memcmp(q->in.block + 16, zero, sizeof(zero)))
 		return false;
-	q->s->counts.devices += q->type == XW_S_IFCHR || q->type == XW_S_IFBLK;
+	q->s->counts.links += q->in.links - 1u;
+	q->s->counts.char_devices += q->type == XW_S_IFCHR;
+	q->s->counts.block_devices += q->type == XW_S_IFBLK;
 	q->s->counts.fifos += q->type == XW_S_IFIFO;
 	q->s->counts.sockets += q->type == XW_S_IFSOCK;
 	return true;

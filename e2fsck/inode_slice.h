@@ -8,6 +8,7 @@
 
 #include "walk/map.h"
 
+#include "counts.h"
 #include "fsck.h"
 
 struct fsck_slice {

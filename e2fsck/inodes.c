@@ -13,6 +13,8 @@
 
 #include "base/pool.h"
 #include "disk/dirent.h"
+
+#include "counts.h"
 #include "inode_slice.h"
 #include "inodes.h"
 
@@ -80,40 +82,17 @@ static int add_dir(struct fsck_look *l)
 	return rc;
 }
 
-static void count_type(struct fsck_look *l)
+static void count(struct fsck_look *l, bool is_system)
 {
+	const bool tree = l->has_map && l->in.flags & XW_FL_EXTENTS;
 	struct fsck_counts *c = &l->f->counts;
 
-	switch (l->type) {
-	case XW_S_IFDIR:
-		c->dirs++;
-		break;
-	case XW_S_IFREG:
-		c->regular++;
-		c->large_files += l->in.size > INT32_MAX;
-		break;
-	case XW_S_IFLNK:
-		c->symlinks++;
-		c->fast_symlinks += !l->has_map;
-		break;
-	case XW_S_IFCHR:
-	case XW_S_IFBLK:
-		c->devices++;
-		break;
-	case XW_S_IFIFO:
-		c->fifos++;
-		break;
-	case XW_S_IFSOCK:
-		c->sockets++;
-		break;
-	default:
-		break;
-	}
-	c->files++;
-	c->fragmented += l->map.runs.n > 1;
-	c->inline_files += !!(l->in.flags & XW_FL_INLINE_DATA);
-	if (l->has_map && l->in.flags & XW_FL_EXTENTS && l->map.depth < XW_ARRAY_SIZE(c->by_depth))
-		c->by_depth[l->map.depth]++;
+	fsck_count_inode(c, &l->in, tree ? (int)l->map.depth : -1, l->has_map,
+			 l->map.layout.fragmented && l->ino != XW_INO_BAD, is_system);
+	c->ea_inodes += (l->in.flags & XW_FL_EA_INODE) != 0;
+	if (l->ino == XW_INO_BAD)
+		for (size_t i = 0; i < l->map.runs.n; i++)
+			c->bad_blocks += l->map.runs.v[i].len;
 }
 
 static int add_facts(struct fsck_look *l)
@@ -137,7 +116,7 @@ static int add_facts(struct fsck_look *l)
 	if ((l->ino != XW_INO_ROOT && l->ino < sb->first_ino) ||
 	    (fsck_is_hidden(sb, l->ino) && l->ino != sb->journal_inum)) /* an old one has a name */
 		facts->flags |= FSCK_I_SYSTEM;
-	count_type(l);
+	count(l, facts->flags & FSCK_I_SYSTEM);
 	return l->type == XW_S_IFDIR ? add_dir(l) : 0;
 }
 
@@ -401,27 +380,12 @@ static int fill_slices(struct scan *s)
 	return rc;
 }
 
-static void add_counts(struct fsck_counts *to, const struct fsck_counts *c)
-{
-	to->files += c->files;
-	to->regular += c->regular;
-	to->symlinks += c->symlinks;
-	to->fast_symlinks += c->fast_symlinks;
-	to->devices += c->devices;
-	to->fifos += c->fifos;
-	to->sockets += c->sockets;
-	to->fragmented += c->fragmented;
-	to->large_files += c->large_files;
-	for (size_t i = 0; i < XW_ARRAY_SIZE(c->by_depth); i++)
-		to->by_depth[i] += c->by_depth[i];
-}
-
 static int take_over(struct scan *s, const struct fsck_slice *slice)
 {
 	struct fsck *f = s->f;
 	int rc = 0;
 
-	add_counts(&f->counts, &slice->counts);
+	fsck_counts_add(&f->counts, &slice->counts);
 	for (size_t i = 0; i < slice->runs.n && !rc; i++)
 		rc = fsck_claim(f, slice->runs.v[i].start, slice->runs.v[i].len, NULL);
 	for (size_t i = 0; i < slice->doubtful.n && !rc && !f->stop; i++) {

@@ -16,6 +16,7 @@
 #include "read/map.h"
 #include "walk/map.h"
 
+#include "counts.h"
 #include "fsck.h"
 
 struct fsck_map {
@@ -23,6 +24,7 @@ struct fsck_map {
 	XW_VEC(struct xw_walk_map_item) nodes; /* blocks of the map that were entered */
 	XW_VEC(struct xw_walk_map_item) bad; /* entries of a block map to be cleared */
 	unsigned depth;
+	struct fsck_layout layout;
 	bool damaged; /* an extent tree that is to be written anew */
 	bool lost; /* entries were left out */
 };

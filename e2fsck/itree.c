@@ -145,8 +145,8 @@ static int clear_slot(struct check *c)
 	return fsck_write(f, run.pblk, 1, block);
 }
 
-/* Flag and slot go, and i_blocks counts what is left. */
-static int drop(struct check *c, uint64_t mapped, bool again)
+/* Flag and slot go, and i_blocks counts what is left. The nodes stay claimed. */
+static int detach(struct check *c, uint64_t mapped)
 {
 	struct fsck *f = c->f;
 	int rc = c->rehash ? 0 : clear_slot(c);
@@ -156,13 +156,32 @@ static int drop(struct check *c, uint64_t mapped, bool again)
 	c->in.flags &= ~(XW_FL_ITREE | XW_FL_HUGE_FILE);
 	if (mapped != UINT64_MAX)
 		(void)xw_inode_set_blocks(&c->in, &f->img->sb, mapped);
-	for (size_t i = 0; i < c->nodes.n; i++)
-		fsck_unclaim(f, c->nodes.v[i], 1);
-	c->nodes.n = 0;
 	c->d->itree = false;
+	return fsck_inode_write(f, c->d->ino, &c->in, c->raw);
+}
+
+static int drop(struct check *c, uint64_t mapped, bool again)
+{
+	const int rc = detach(c, mapped);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < c->nodes.n; i++)
+		fsck_unclaim(c->f, c->nodes.v[i], 1);
+	c->nodes.n = 0;
 	c->d->itree_wanted = again;
 	c->d->rebuild |= c->rehash;
-	return fsck_inode_write(f, c->d->ino, &c->in, c->raw);
+	return 0;
+}
+
+/*
+ * By the option: this round still counts the blocks of the tree as used. That bitmaps and quota of
+ * the next round count them, too, follows from the option and is no error.
+ */
+static int drop_wanted(struct check *c, uint64_t mapped)
+{
+	c->f->freed_in = c->f->round + 1;
+	return detach(c, mapped);
 }
 
 static int keep_tree(struct check *c, const struct xw_itree_result *res)
@@ -209,7 +228,7 @@ static int check_tree(struct check *c)
 	if (c->rebuild || c->rehash || c->clear)
 		return drop(c, dir.mapped, !c->clear);
 	if (f->opts.itree == FSCK_ITREE_DROP && f->opts.mode != FSCK_NO)
-		return drop(c, dir.mapped, false);
+		return drop_wanted(c, dir.mapped);
 	return keep_tree(c, &res);
 }
 

@@ -67,6 +67,7 @@ void fsck_json_finding(const struct fsck *f, const struct fsck_about *a, const c
 void fsck_json_end(const struct fsck *f, const char *error, int status)
 {
 	const struct fsck_findings *all = &f->findings;
+	const bool failed = status & FSCK_EXIT_ERROR || all->ended || all->canceled;
 	struct xw_json j = {0};
 
 	xw_json_object(&j, NULL);
@@ -74,10 +75,11 @@ void fsck_json_end(const struct fsck *f, const char *error, int status)
 	if (error)
 		xw_json_str(&j, "error", error, strlen(error));
 	xw_json_bool(&j, "clean", !error && !all->left && !all->ended && !all->canceled);
-	xw_json_bool(&j, "modified", all->modified && !(status & FSCK_EXIT_ERROR));
+	xw_json_bool(&j, "modified", all->modified && !failed && f->opts.mode != FSCK_NO);
 	xw_json_u64(&j, "found", all->found);
-	xw_json_u64(&j, "repaired", all->fixed);
-	xw_json_u64(&j, "left", all->left);
+	/* Repairs that were not written are none. */
+	xw_json_u64(&j, "repaired", failed ? 0 : all->fixed);
+	xw_json_u64(&j, "left", all->left + (failed ? all->fixed : 0));
 	xw_json_u64(&j, "later", all->late);
 	xw_json_u64(&j, "notes", all->notes);
 	xw_json_u64(&j, "rounds", f->round + 1);

@@ -125,12 +125,14 @@ static int exit_status(const struct fsck *f, const struct outcome *o, int rc)
 }
 
 /* What a person reads at the end, on standard output. */
-static void say_outcome(const struct fsck *f, const struct outcome *o)
+static void say_outcome(const struct fsck *f, struct outcome *o, bool failed)
 {
 	if (f->findings.canceled)
 		printf("%s: xw-fsck canceled; nothing was changed.\n", f->opts.image);
 	else if (o->skipped && o->summary.valid && !f->opts.journal_only && !f->opts.quiet)
 		fsck_say_clean(f, &o->summary);
+	if (failed)
+		o->summary.valid = false; /* the counts are those of a state that was not written */
 	if (!o->skipped && !f->opts.quiet)
 		fsck_say_end(f, &o->summary, o->committed && f->findings.modified);
 }
@@ -169,7 +171,7 @@ static int run(const struct fsck_opts *opts)
 		fsck_json_end(&f, rc ? (f.diag.code ? f.diag.text : xw_err_text(rc)) : NULL,
 			      status);
 	else
-		say_outcome(&f, &o);
+		say_outcome(&f, &o, rc != 0);
 	fsck_findings_free(&f);
 	return status;
 }

@@ -64,35 +64,51 @@ static void row(uint64_t n, const char *one, const char *many)
 	printf("%12" PRIu64 " %s\n", n, n == 1 ? one : many);
 }
 
-static void say_statistics(const struct fsck_summary *s)
+static void say_layout(const struct fsck_summary *s)
 {
 	const struct fsck_counts *c = &s->counts;
-	const uint64_t all =
-		c->regular + c->dirs + c->devices + c->fifos + c->symlinks + c->sockets;
+	bool any = false;
 
-	printf("\n%12" PRIu64 " inode%s used (%.2f%%, out of %" PRIu64 ")\n", s->inodes,
-	       s->inodes == 1 ? "" : "s", percent(s->inodes, s->inodes_count), s->inodes_count);
 	printf("%12" PRIu64 " non-contiguous file%s (%.1f%%)\n", c->fragmented,
 	       c->fragmented == 1 ? "" : "s", percent(c->fragmented, s->inodes));
+	printf("%12" PRIu64 " non-contiguous director%s (%.1f%%)\n", c->fragmented_dirs,
+	       c->fragmented_dirs == 1 ? "y" : "ies", percent(c->fragmented_dirs, s->inodes));
+	printf("%12s # of inodes with ind/dind/tind blocks: %" PRIu64 "/%" PRIu64 "/%" PRIu64 "\n",
+	       "", c->indirect[0], c->indirect[1], c->indirect[2]);
+	for (size_t i = 0; i < XW_ARRAY_SIZE(c->by_depth); i++)
+		any |= c->by_depth[i] != 0;
+	if (!any)
+		return;
 	printf("%12s Extent depth histogram: %" PRIu64, "", c->by_depth[0]);
 	for (size_t i = 1; i < XW_ARRAY_SIZE(c->by_depth) && c->by_depth[i]; i++)
 		printf("/%" PRIu64, c->by_depth[i]);
-	printf("\n%12" PRIu64 " block%s used (%.2f%%, out of %" PRIu64 ")\n", s->blocks,
+	putchar('\n');
+}
+
+/* The lines of e2fsck -v, and one more where there are itrees. */
+static void say_statistics(const struct fsck_summary *s)
+{
+	const struct fsck_counts *c = &s->counts;
+	const uint64_t all = c->regular + c->dirs + c->char_devices + c->block_devices + c->fifos +
+			     c->links + c->symlinks + c->sockets - c->ea_inodes;
+
+	printf("\n%12" PRIu64 " inode%s used (%.2f%%, out of %" PRIu64 ")\n", s->inodes,
+	       s->inodes == 1 ? "" : "s", percent(s->inodes, s->inodes_count), s->inodes_count);
+	say_layout(s);
+	printf("%12" PRIu64 " block%s used (%.2f%%, out of %" PRIu64 ")\n", s->blocks,
 	       s->blocks == 1 ? "" : "s", percent(s->blocks, s->blocks_count), s->blocks_count);
+	row(c->bad_blocks, "bad block", "bad blocks");
 	row(c->large_files, "large file", "large files");
-	if (c->inline_files)
-		row(c->inline_files, "file with inline data", "files with inline data");
-	if (c->ea_inodes)
-		row(c->ea_inodes, "extended attribute inode", "extended attribute inodes");
 	if (c->itrees)
 		row(c->itrees, "directory with an inode-ordered tree",
 		    "directories with inode-ordered trees");
 	putchar('\n');
 	row(c->regular, "regular file", "regular files");
 	row(c->dirs, "directory", "directories");
-	row(c->devices, "device file", "device files");
+	row(c->char_devices, "character device file", "character device files");
+	row(c->block_devices, "block device file", "block device files");
 	row(c->fifos, "fifo", "fifos");
-	row(c->links, "name", "names");
+	row(c->links, "link", "links");
 	printf("%12" PRIu64 " symbolic link%s (%" PRIu64 " fast symbolic link%s)\n", c->symlinks,
 	       c->symlinks == 1 ? "" : "s", c->fast_symlinks, c->fast_symlinks == 1 ? "" : "s");
 	row(c->sockets, "socket", "sockets");
@@ -109,7 +125,7 @@ void fsck_say_end(const struct fsck *f, const struct fsck_summary *s, bool modif
 		printf("\n%s: ***** FILE SYSTEM WAS MODIFIED *****\n", f->opts.image);
 	if (all->reboot)
 		printf("%s: ***** REBOOT SYSTEM *****\n", f->opts.image);
-	if (all->left)
+	if (all->left || (!s->valid && all->found))
 		printf("\n%s: ********** WARNING: Filesystem still has errors **********\n\n",
 		       f->opts.image);
 	if (!s->valid || f->stop)

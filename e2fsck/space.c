@@ -355,8 +355,14 @@ int fsck_check_space(struct fsck *f)
 	/* without claims nobody has looked; with an update the bitmaps are newer than the facts */
 	if (f->allocated || !f->claims)
 		return 0;
+	f->settling = f->freed_in && f->freed_in <= f->round;
 	rc = mend(f, true);
-	return rc || f->stop ? rc : fsck_check_quota(f);
+	if (!rc && !f->stop)
+		rc = fsck_check_quota(f);
+	if (f->settling)
+		f->freed_in = 0;
+	f->settling = false;
+	return rc;
 }
 
 int fsck_space_settle(struct fsck *f)

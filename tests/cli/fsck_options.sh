@@ -85,6 +85,25 @@ untouched
 fsck -fnv img
 works "-v"
 is "  prints statistics" grep -Eq '^ +[0-9]+ inodes used' .out
+if command -v e2fsck >/dev/null && command -v mke2fs >/dev/null; then
+	mkdir v
+	seq 1 9000 >v/a
+	ln v/a v/b
+	ln v/a v/c
+	ln -s a v/short
+	ln -s "$(printf '%0100d' 0)" v/long
+	mkfifo v/fifo
+	mke2fs -q -t ext2 -b 1024 -d v stock 8M
+	mkfs -q -b 1024 -d v -O ea_inode,inline_data,orphan_file,quota own 8M
+	mkfs -q -t ext3 -b 1024 -d v own3 8M
+	for image in stock own own3; do
+		timeout -s KILL 60 e2fsck -fnv $image >wanted 2>/dev/null
+		fsck -fnv $image
+		is "  -v of $image prints what stock e2fsck prints" cmp -s wanted .out
+	done
+else
+	skip "  -v prints what stock e2fsck prints" "e2fsprogs are not installed"
+fi
 fsck -fn -t -t img
 is "-tt prints times" grep -q '^Pass 5: .*time:' .out
 fsck -fnq img
@@ -100,6 +119,29 @@ is "  and nothing else" sh -c '! grep -Evx "[1-5] [0-9]+ [0-9]+ img" progress'
 fsck -fn -C -5 img 5>progress
 works "-C with a negative descriptor"
 equal "  waits for SIGUSR1" "$(cat progress)" ""
+
+# A copy of the superblock that has nothing to say against the primary.
+mkfs -q -b 1024 -d d groups 24M
+fsck -n -b 8193 groups
+works "-b on a healthy image"
+is "  is clean" grep -q '^groups: clean, ' .out
+fsck -fy -b 8193 groups
+works "  and with -f"
+is "  has no finding" sh -c '! grep -q invalid .out'
+
+# An optimization that was asked for is no error.
+mkdir -p t/t
+(cd t/t && seq -f 'a-name-that-is-long-enough-%04g' 1 300 | xargs touch)
+mkfs -q -b 1024 -O itree -d t trees 8M
+fsck -fy -E itree=drop trees
+works "-E itree=drop"
+is "  says nothing but that the filesystem was modified" sh -c '! grep -q "? yes" .out'
+is "  which it was" grep -q 'trees: \*\*\*\*\* FILE SYSTEM WAS MODIFIED' .out
+fsck -fn trees
+works "  and all is right"
+clean trees "  for stock e2fsck, too"
+fsck -fy -E itree=build trees
+works "-E itree=build"
 
 # JSON.
 fsck -fn --json img
@@ -129,6 +171,7 @@ status 0 "called fsck.ext4"
 cp img bad
 printf 'x' | dd of=bad bs=1 seek=$((1024 + 120)) conv=notrunc status=none
 cp bad sample
+cp bad was
 SUM=$(sha256sum <img)
 fsck -fn bad
 status 4 "-n of a damaged image"
@@ -149,6 +192,13 @@ is "  and says so" grep -q 'bad: \*\*\*\*\* FILE SYSTEM WAS MODIFIED \*\*\*\*\*'
 fsck -fn bad
 works "  and it is clean"
 clean bad "  for stock e2fsck, too"
+fsck -fyv --redo-file nowhere/redo sample
+status 12 "a repair that cannot be written"
+is "  is said to be none" grep -q 'sample: \*\*\*\*\*\*\*\*\*\* WARNING: Filesystem still has errors' .out
+is "  and nothing is counted" sh -c '! grep -q "inodes used" .out'
+fsck -fy --json --redo-file nowhere/redo sample
+equal "  nor in JSON" "$(json modified .out | tail -n 1) $(json repaired .out | tail -n 1) $(json left .out | tail -n 1)" "false 0 1"
+is "  and the image is what it was" cmp -s sample was
 if is_root; then
 	skip "a file that cannot be written" "root can"
 else

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* What -v counts: how an inode's blocks lie, and of which kind it is. */
+#ifndef XW_FSCK_COUNTS_H
+#define XW_FSCK_COUNTS_H
+
+#include "disk/inode.h"
+#include "walk/map.h"
+
+#include "fsck.h"
+
+/* The blocks of one map, in the order of the walk. */
+struct fsck_layout {
+	xw_blk next; /* behind the last one; 0: none yet */
+	bool fragmented;
+};
+
+/*
+ * As e2fsck counts: indirect blocks are part of the sequence, nodes of extent trees are not, and
+ * a hole does not interrupt it.
+ */
+static inline void fsck_layout_add(struct fsck_layout *l, const struct xw_inode *in,
+				   const struct xw_walk_map_item *item)
+{
+	if (item->kind == XW_WALK_NODE && in->flags & XW_FL_EXTENTS)
+		return;
+	l->fragmented |= l->next && l->next != item->pblk;
+	l->next = item->pblk + (item->kind == XW_WALK_RUN ? item->len : 1);
+}
+
+/* Of an inode with a block map: which levels of indirect blocks it has. */
+void fsck_count_indirect(struct fsck_counts *c, const struct xw_inode *in);
+/*
+ * An inode that was looked at thoroughly. depth: of its extent tree, -1 where it has none. System
+ * inodes count in depths and fragmentation alone.
+ */
+void fsck_count_inode(struct fsck_counts *c, const struct xw_inode *in, int depth, bool has_map,
+		      bool fragmented, bool is_system);
+/* Adds the counts of a slice of an inode table. */
+void fsck_counts_add(struct fsck_counts *to, const struct fsck_counts *c);
+
+#endif
