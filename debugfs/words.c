@@ -184,20 +184,22 @@ static int on_parent_entry(void *arg, const struct dbg_entry *e)
 	    (e->e.name_len <= 2 && !memcmp(e->e.name, "..", e->e.name_len)))
 		return 0;
 	f->name = strndup(e->e.name, e->e.name_len);
-	return FOUND;
+	return f->name ? FOUND : XW_ERR_NOMEM;
 }
 
-/* The name of `ino` in directory `parent`; NULL: none is known. */
-static char *name_in(struct dbg *d, xw_ino parent, xw_ino ino)
+/* The name of `ino` in directory `parent`; NULL: none is known. XW_ERR_NOMEM, else 0. */
+static int name_in(struct dbg *d, xw_ino parent, xw_ino ino, char **name)
 {
 	struct found_name f = {.ino = ino};
 	auto_free uint8_t *raw = malloc(d->img->inode_size);
 	struct xw_inode in;
+	int rc = raw ? xw_image_inode(d->img, parent, &in, raw) : XW_ERR_NOMEM;
 
-	if (raw && !xw_image_inode(d->img, parent, &in, raw) && (in.mode & XW_S_IFMT) == XW_S_IFDIR)
-		dbg_walk_dir(d, parent, &in, raw, false, on_parent_entry, &f);
+	if (!rc && (in.mode & XW_S_IFMT) == XW_S_IFDIR)
+		rc = dbg_walk_dir(d, parent, &in, raw, false, on_parent_entry, &f);
 	xw_diag_clear(&d->diag);
-	return f.name;
+	*name = f.name;
+	return rc == XW_ERR_NOMEM ? rc : 0;
 }
 
 char *dbg_path_of(struct dbg *d, xw_ino dir)
@@ -207,11 +209,15 @@ char *dbg_path_of(struct dbg *d, xw_ino dir)
 	for (unsigned depth = 0; path && dir != XW_INO_ROOT; depth++) {
 		auto_free char *below = path, *name = NULL;
 		xw_ino parent;
+		int rc = XW_ERR_LIMIT;
 
-		if (depth == DEEPEST || xw_dir_lookup(d->img, dir, "..", 2, &parent, NULL))
-			parent = 0;
+		if (depth < DEEPEST)
+			rc = xw_dir_lookup(d->img, dir, "..", 2, &parent, NULL);
 		xw_diag_clear(&d->diag);
-		name = parent ? name_in(d, parent, dir) : NULL;
+		if (!rc && parent)
+			rc = name_in(d, parent, dir, &name);
+		if (rc == XW_ERR_NOMEM)
+			return NULL;
 		if (!name) {
 			/* nobody knows it: the path begins with its number */
 			if (asprintf(&path, "<%" PRIu32 ">%s", dir, below) < 0)
