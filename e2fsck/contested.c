@@ -16,26 +16,31 @@
 #include "inodes.h"
 #include "update/edit.h"
 
+/* A run of contested clusters and who claims it. */
 struct claim {
-	uint64_t cluster;
+	uint64_t first;
+	uint32_t len;
 	xw_ino ino; /* 0: metadata or an attribute block, which stays */
 };
 
-struct owners {
-	uint64_t cluster;
-	uint32_t n; /* claims that are left */
-};
-
+/*
+ * Claims are kept as runs, so that memory follows the number of extents, not of blocks. Their ends
+ * cut the contested clusters into segments, in each of which all clusters have the same number of
+ * claims. Segment i ends where segment i + 1 begins; the last one has no claims.
+ */
 struct contest {
 	struct fsck *f;
 	struct xw_walk_map walk;
-	XW_VEC(struct claim) claims; /* by cluster once all are known */
-	XW_VEC(struct owners) owners; /* likewise */
+	XW_VEC(struct claim) claims; /* by inode once all are known */
+	XW_VEC(uint64_t) firsts; /* of segments, ascending */
+	XW_VEC(uint32_t) counts; /* of segments: claims that are left */
 	XW_VEC(xw_ino) inos; /* in the order in which they are moved */
+	XW_VEC(xw_ino) doomed; /* to be cleared: there is no space for copies */
+	uint64_t free; /* blocks, as the last update knew; UINT64_MAX: not known */
 	unsigned bits;
 	xw_blk base;
 	uint8_t *copy; /* a cluster */
-	struct owners *before; /* the counts, should a step fail */
+	bool agreed; /* at least one inode was to be repaired */
 };
 
 static uint64_t cluster_of(const struct contest *c, xw_blk blk)
@@ -45,11 +50,15 @@ static uint64_t cluster_of(const struct contest *c, xw_blk blk)
 
 /* ---- who claims what ---- */
 
-static int add_claim(struct contest *c, uint64_t cluster, xw_ino ino)
+static int add_claim(struct contest *c, uint64_t first, uint64_t len, xw_ino ino)
 {
-	return xw_vec_push(&c->claims, ((struct claim){cluster, ino}))
-		       ? xw_fail_nomem(&c->f->diag, "contested blocks")
-		       : 0;
+	int rc = 0;
+
+	for (uint64_t n; len && !rc; first += n, len -= n) {
+		n = XW_MIN(len, UINT64_C(1) << 31);
+		rc = xw_vec_push(&c->claims, ((struct claim){first, (uint32_t)n, ino}));
+	}
+	return rc ? xw_fail_nomem(&c->f->diag, "contested blocks") : 0;
 }
 
 /* The contested clusters of a run; *last is the one of the run in front of it. */
@@ -66,8 +75,7 @@ static int add_run(struct contest *c, const struct xw_walk_map_item *i, xw_ino i
 	*last = *i;
 	while (!rc && xw_blockset_next(c->f->contested, first, &start, &len) && start < end) {
 		len = XW_MIN(len, end - start);
-		for (uint64_t n = 0; n < len && !rc; n++)
-			rc = add_claim(c, start + n, ino);
+		rc = add_claim(c, start, len, ino);
 		first = start + len;
 	}
 	return rc;
@@ -85,7 +93,7 @@ static int look_at(struct contest *c, xw_ino ino)
 		return rc == XW_ERR_NOMEM ? rc : 0;
 	if (in.file_acl && xw_image_has_blocks(f->img, in.file_acl, 1) &&
 	    xw_blockset_has(f->contested, cluster_of(c, in.file_acl)))
-		rc = add_claim(c, cluster_of(c, in.file_acl), 0);
+		rc = add_claim(c, cluster_of(c, in.file_acl), 1, 0);
 	if (rc || !xw_inode_has_map(&in))
 		return rc;
 	rc = xw_walk_map_begin(&c->walk, ino, &in, -1);
@@ -95,7 +103,7 @@ static int look_at(struct contest *c, xw_ino ino)
 		if (item.kind == XW_WALK_RUN)
 			rc = add_run(c, &item, ino, &last);
 		else if (xw_blockset_has(f->contested, cluster_of(c, item.pblk)))
-			rc = add_claim(c, cluster_of(c, item.pblk), ino);
+			rc = add_claim(c, cluster_of(c, item.pblk), 1, ino);
 	}
 	return rc ? rc : more;
 }
@@ -110,7 +118,7 @@ static int find_owners(struct contest *c)
 	while (!rc && xw_blockset_next(f->contested, at, &start, &len)) {
 		for (uint64_t n = start; n < start + len && !rc; n++)
 			if (fsck_is_metadata(f, c->base + (n << c->bits), UINT64_C(1) << c->bits))
-				rc = add_claim(c, n, 0);
+				rc = add_claim(c, n, 1, 0);
 		at = start + len;
 	}
 	for (uint64_t g = 0; f->groups && g < f->img->groups && !rc; g++)
@@ -124,9 +132,16 @@ static int by_cluster(const void *a, const void *b)
 {
 	const struct claim *x = a, *y = b;
 
-	if (x->cluster != y->cluster)
-		return x->cluster < y->cluster ? -1 : 1;
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
 	return (x->ino > y->ino) - (x->ino < y->ino);
+}
+
+static int by_inode(const void *a, const void *b)
+{
+	const struct claim *x = a, *y = b;
+
+	return x->ino != y->ino ? (x->ino < y->ino ? -1 : 1) : by_cluster(a, b);
 }
 
 static int by_number(const void *a, const void *b)
@@ -136,28 +151,67 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Claims counted by cluster, and the inodes that have them: reserved ones last. */
-static int sort_claims(struct contest *c)
+static int by_place(const void *a, const void *b)
 {
-	const struct claim *v = c->claims.v;
-	xw_ino last = 0;
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Sort by cluster; what all inodes that share an attribute block claim counts once. */
+static void sort_claims(struct contest *c)
+{
+	struct claim *v = c->claims.v;
 	size_t n = 0;
 
 	if (c->claims.n)
-		qsort(c->claims.v, c->claims.n, sizeof(*v), by_cluster);
-	for (size_t i = 0; i < c->claims.n; i++) {
-		if (i && v[i].cluster == v[i - 1].cluster) {
-			/* an attribute block is claimed by all that share it */
-			if (v[i].ino || v[i - 1].ino)
-				c->owners.v[c->owners.n - 1].n++;
-		} else if (xw_vec_push(&c->owners, ((struct owners){v[i].cluster, 1}))) {
-			return xw_fail_nomem(&c->f->diag, "contested blocks");
-		}
-		if (v[i].ino > XW_INO_RESIZE && xw_vec_push(&c->inos, v[i].ino))
+		qsort(v, c->claims.n, sizeof(*v), by_cluster);
+	for (size_t i = 0; i < c->claims.n; i++)
+		if (!n || v[i].ino || v[n - 1].ino || v[i].first != v[n - 1].first)
+			v[n++] = v[i];
+	c->claims.n = n;
+}
+
+/* Segments and their counts: a sweep over the first and last clusters of all claims. */
+static int count_claims(struct contest *c)
+{
+	const struct claim *v = c->claims.v;
+	const size_t n = c->claims.n;
+	auto_free uint64_t *ends = malloc((n + 1) * sizeof(*ends));
+	uint32_t open = 0;
+
+	if (!ends)
+		return xw_fail_nomem(&c->f->diag, "contested blocks");
+	for (size_t i = 0; i < n; i++)
+		ends[i] = v[i].first + v[i].len;
+	qsort(ends, n, sizeof(*ends), by_place);
+	for (size_t i = 0, k = 0; k < n;) {
+		const uint64_t at = i < n ? XW_MIN(v[i].first, ends[k]) : ends[k];
+
+		for (; i < n && v[i].first == at; i++)
+			open++;
+		for (; k < n && ends[k] == at; k++)
+			open--;
+		if (xw_vec_push(&c->firsts, at) || xw_vec_push(&c->counts, open))
 			return xw_fail_nomem(&c->f->diag, "contested blocks");
 	}
-	for (size_t i = 0; i < c->f->misplaced.n; i++)
-		if (xw_vec_push(&c->inos, c->f->misplaced.v[i]))
+	return 0;
+}
+
+/* Inodes with claims or misplaced blocks, each once. */
+static int list_inodes(struct contest *c)
+{
+	const struct fsck *f = c->f;
+	xw_ino last = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->claims.n; i++)
+		if (c->claims.v[i].ino > XW_INO_RESIZE &&
+		    (!i || c->claims.v[i].ino != c->claims.v[i - 1].ino) &&
+		    xw_vec_push(&c->inos, c->claims.v[i].ino))
+			return xw_fail_nomem(&c->f->diag, "contested blocks");
+	for (size_t i = 0; i < f->misplaced.n; i++)
+		if (xw_vec_push(&c->inos, f->misplaced.v[i]))
 			return xw_fail_nomem(&c->f->diag, "contested blocks");
 	if (c->inos.n)
 		qsort(c->inos.v, c->inos.n, sizeof(*c->inos.v), by_number);
@@ -168,28 +222,57 @@ static int sort_claims(struct contest *c)
 	return 0;
 }
 
-static struct owners *owners_of(const struct contest *c, uint64_t cluster)
+static int sort_all(struct contest *c)
 {
-	size_t low = 0, high = c->owners.n;
+	struct fsck *f = c->f;
+	int rc;
+
+	sort_claims(c);
+	rc = count_claims(c);
+	if (c->claims.n)
+		qsort(c->claims.v, c->claims.n, sizeof(*c->claims.v), by_inode);
+	if (f->misplaced.n)
+		qsort(f->misplaced.v, f->misplaced.n, sizeof(*f->misplaced.v), by_number);
+	return rc ? rc : list_inodes(c);
+}
+
+/* The segment that holds the cluster, as an index. SIZE_MAX: it is in front of all of them. */
+static size_t segment_of(const struct contest *c, uint64_t cluster)
+{
+	size_t low = 0, high = c->firsts.n;
 
 	while (low < high) {
-		const size_t mid = (low + high) / 2;
+		const size_t mid = low + (high - low) / 2;
 
-		if (c->owners.v[mid].cluster < cluster)
+		if (c->firsts.v[mid] <= cluster)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	if (low < c->owners.n && c->owners.v[low].cluster == cluster)
-		return &c->owners.v[low];
-	return NULL;
+	return low - 1;
 }
 
 static bool is_shared(const struct contest *c, uint64_t cluster)
 {
-	const struct owners *o = owners_of(c, cluster);
+	const size_t i = segment_of(c, cluster);
 
-	return o && o->n > 1;
+	return i != SIZE_MAX && c->counts.v[i] > 1;
+}
+
+/* The first claim of the inode, as an index; claims.n when it has none. */
+static size_t claims_of(const struct contest *c, xw_ino ino)
+{
+	size_t low = 0, high = c->claims.n;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (c->claims.v[mid].ino < ino)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
 }
 
 /* Clusters of the inode that others claim as well. */
@@ -197,22 +280,25 @@ static uint64_t shared_by(const struct contest *c, xw_ino ino)
 {
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < c->claims.n; i++)
-		n += c->claims.v[i].ino == ino && is_shared(c, c->claims.v[i].cluster);
+	for (size_t i = claims_of(c, ino); i < c->claims.n && c->claims.v[i].ino == ino; i++) {
+		const struct claim *v = &c->claims.v[i];
+
+		for (size_t k = segment_of(c, v->first); c->firsts.v[k] < v->first + v->len; k++)
+			if (c->counts.v[k] > 1)
+				n += c->firsts.v[k + 1] - c->firsts.v[k];
+	}
 	return n;
 }
 
-/* The inode claims none of its clusters any more. */
-static void forget_claims(struct contest *c, xw_ino ino)
+/* The inode no longer claims what it shared; with `all`, not even what it has alone. */
+static void drop_claims(struct contest *c, xw_ino ino, bool all)
 {
-	for (size_t i = 0; i < c->claims.n; i++)
-		if (c->claims.v[i].ino == ino) {
-			struct owners *o = owners_of(c, c->claims.v[i].cluster);
+	for (size_t i = claims_of(c, ino); i < c->claims.n && c->claims.v[i].ino == ino; i++) {
+		const struct claim *v = &c->claims.v[i];
 
-			if (o && o->n)
-				o->n--;
-			c->claims.v[i].ino = UINT32_MAX;
-		}
+		for (size_t k = segment_of(c, v->first); c->firsts.v[k] < v->first + v->len; k++)
+			c->counts.v[k] -= c->counts.v[k] > (all ? 0 : 1);
+	}
 }
 
 /* ---- copies ---- */
@@ -259,8 +345,6 @@ static int move_part(struct mover *m, struct xw_map_run part)
 		return rc;
 	m->fresh = run.start;
 	m->lcluster = part.lblk >> c->bits;
-	if (shared)
-		owners_of(c, cluster)->n--;
 	return copy_part(m, &part);
 }
 
@@ -291,14 +375,9 @@ static void keep_shared_nodes(const struct contest *c, struct xw_update_map *m)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < m->nodes.n; i++) {
-		struct owners *o = owners_of(c, cluster_of(c, m->nodes.v[i]));
-
-		if (o && o->n > 1)
-			o->n--;
-		else
+	for (size_t i = 0; i < m->nodes.n; i++)
+		if (!is_shared(c, cluster_of(c, m->nodes.v[i])))
 			m->nodes.v[n++] = m->nodes.v[i];
-	}
 	m->nodes.n = n;
 }
 
@@ -353,39 +432,48 @@ static int move_inode(struct contest *c, struct xw_update *u, xw_ino ino)
 	return rc;
 }
 
-/* Copies for one inode, as a step of its own. */
-static int clone(struct contest *c, xw_ino ino)
+/* There is no space for copies. Inodes are cleared when all of the others have theirs. */
+static int no_space(struct contest *c, xw_ino ino)
+{
+	if (!FSCK_FOUND(c->f, CONTESTED_NOSPC, .ino = ino))
+		return 0;
+	drop_claims(c, ino, true);
+	return xw_vec_push(&c->doomed, ino) ? xw_fail_nomem(&c->f->diag, "contested blocks") : 0;
+}
+
+/* Copies for one inode, which shares so many clusters, as a step of its own. */
+static int clone(struct contest *c, xw_ino ino, uint64_t shared)
 {
 	struct fsck *f = c->f;
 	struct xw_update *u;
-	int rc = fsck_update(f, &u);
+	int rc;
 
-	if (c->owners.n)
-		memcpy(c->before, c->owners.v, c->owners.n * sizeof(*c->before));
+	if (shared > c->free >> c->bits)
+		return no_space(c, ino);
+	rc = fsck_update(f, &u);
+	if (!rc) {
+		c->free = xw_space_free_blocks(u->space);
+		rc = shared > c->free >> c->bits ? XW_ERR_NOSPC : move_inode(c, u, ino);
+	}
 	if (!rc)
-		rc = move_inode(c, u, ino);
-	if (!rc)
-		return fsck_update_keep(f);
+		rc = fsck_update_step(f);
+	if (!rc) {
+		drop_claims(c, ino, false);
+		xw_image_forget(f->img);
+		return 0;
+	}
 	fsck_update_drop(f);
-	if (c->owners.n)
-		memcpy(c->owners.v, c->before, c->owners.n * sizeof(*c->before));
 	if (rc == XW_ERR_NOMEM)
 		return rc;
 	xw_diag_clear(&f->diag);
-	if (rc != XW_ERR_NOSPC)
-		return 0; /* its map is damaged otherwise: the next round may be able to */
-	if (!FSCK_FOUND(f, CONTESTED_NOSPC, .ino = ino))
-		return 0;
-	forget_claims(c, ino);
-	return fsck_inode_clear(f, ino);
+	/* a map that is damaged otherwise: the next round may be able to */
+	return rc == XW_ERR_NOSPC ? no_space(c, ino) : 0;
 }
 
 static bool is_misplaced(const struct fsck *f, xw_ino ino)
 {
-	for (size_t i = 0; i < f->misplaced.n; i++)
-		if (f->misplaced.v[i] == ino)
-			return true;
-	return false;
+	return f->misplaced.n &&
+	       bsearch(&ino, f->misplaced.v, f->misplaced.n, sizeof(*f->misplaced.v), by_number);
 }
 
 static int resolve(struct contest *c)
@@ -397,20 +485,29 @@ static int resolve(struct contest *c)
 	for (int reserved = 0; reserved < 2; reserved++)
 		for (size_t i = 0; i < c->inos.n && !rc && !f->stop; i++) {
 			const xw_ino ino = c->inos.v[i];
-			const uint64_t n = shared_by(c, ino);
+			uint64_t n;
 
-			if ((ino < first) != reserved || (!n && !is_misplaced(f, ino)) ||
+			if ((ino < first) != reserved)
+				continue;
+			n = shared_by(c, ino);
+			if ((!n && !is_misplaced(f, ino)) ||
 			    (n && !FSCK_FOUND(f, CONTESTED, .ino = ino, .num = n)))
 				continue;
-			rc = clone(c, ino);
-			f->again = f->changed;
+			c->agreed = true;
+			rc = clone(c, ino, n);
 		}
+	if (!rc && f->session.u)
+		rc = fsck_update_keep(f);
+	fsck_update_drop(f);
+	for (size_t i = 0; i < c->doomed.n && !rc; i++)
+		rc = fsck_inode_clear(f, c->doomed.v[i]);
+	f->again |= c->agreed && f->changed;
 	return rc;
 }
 
 int fsck_check_contested(struct fsck *f)
 {
-	struct contest c = {.f = f, .base = f->img->sb.first_data_block};
+	struct contest c = {.f = f, .base = f->img->sb.first_data_block, .free = UINT64_MAX};
 	int rc = 0;
 
 	if (!f->contested && !f->misplaced.n)
@@ -423,16 +520,15 @@ int fsck_check_contested(struct fsck *f)
 	if (!rc && f->contested)
 		rc = find_owners(&c);
 	if (!rc)
-		rc = sort_claims(&c);
-	if (!rc) {
-		c.before = calloc(c.owners.n + 1, sizeof(*c.before));
-		rc = c.before ? resolve(&c) : xw_fail_nomem(&f->diag, "contested blocks");
-	}
-	free(c.before);
+		rc = sort_all(&c);
+	if (!rc)
+		rc = resolve(&c);
 	xw_walk_map_free(&c.walk);
 	xw_vec_free(&c.claims);
-	xw_vec_free(&c.owners);
+	xw_vec_free(&c.firsts);
+	xw_vec_free(&c.counts);
 	xw_vec_free(&c.inos);
+	xw_vec_free(&c.doomed);
 	free(c.copy);
 	/* Names have not all been seen then: nothing may be concluded from them. */
 	f->again = f->again || f->dirs_cut;
