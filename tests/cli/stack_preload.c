@@ -2,7 +2,8 @@
 /*
  * One fault for each way into the system: preloaded into a tool, this counts its allocations
  * (XW_FAULT_WHAT=alloc), its reads of files whose path begins with XW_FAULT_PATH (read), or its
- * writes, size changes and flushes of those (write), from 1. Number XW_FAULT_AT fails.
+ * writes, size changes and flushes of those (write), from 1. Number XW_FAULT_AT fails. With "flip",
+ * which counts the reads of images, it succeeds, and a bit in each 128 bytes is wrong.
  *
  * XW_FAULT_LOG: for each call stack the number of the first call that came from it goes into that
  * file, a line each. Calls with one stack end in one error branch; so failing each of these numbers
@@ -183,9 +184,20 @@ ssize_t read(int fd, void *buf, size_t len)
 	return fails_fd('r', fd) ? -1 : REAL(read)(fd, buf, len);
 }
 
+static ssize_t flip(uint8_t *buf, ssize_t n)
+{
+	for (ssize_t i = 37; i < n; i += 128)
+		buf[i] ^= 8;
+	return n;
+}
+
 ssize_t pread(int fd, void *buf, size_t len, off_t off)
 {
-	return fails_fd('r', fd) ? -1 : REAL(pread)(fd, buf, len, off);
+	if (fails_fd('r', fd))
+		return -1;
+	if (fails_fd('f', fd))
+		return flip(buf, REAL(pread)(fd, buf, len, off));
+	return REAL(pread)(fd, buf, len, off);
 }
 
 ssize_t pwrite(int fd, const void *buf, size_t len, off_t off)
@@ -216,7 +228,11 @@ int fdatasync(int fd)
 /* The same calls under the names that programs with 64-bit offsets use. */
 ssize_t pread64(int fd, void *buf, size_t len, off64_t off)
 {
-	return fails_fd('r', fd) ? -1 : REAL(pread64)(fd, buf, len, off);
+	if (fails_fd('r', fd))
+		return -1;
+	if (fails_fd('f', fd))
+		return flip(buf, REAL(pread64)(fd, buf, len, off));
+	return REAL(pread64)(fd, buf, len, off);
 }
 
 ssize_t pwrite64(int fd, const void *buf, size_t len, off64_t off)
