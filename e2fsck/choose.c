@@ -257,8 +257,10 @@ static void try_sizes(struct trial *t, const struct xw_super *from)
 		sb.log_cluster_size = from->log_cluster_size;
 	}
 	sb = *from;
-	for (sb.inode_size = 128; sb.inode_size <= 4096; sb.inode_size *= 2)
+	for (uint32_t size = 128; size <= XW_MIN(xw_super_block_size(from), 32768u); size *= 2) {
+		sb.inode_size = (uint16_t)size;
 		try_super(t, &sb);
+	}
 	sb = *from;
 	for (sb.desc_size = 64; sb.desc_size <= 1024; sb.desc_size *= 2)
 		try_super(t, &sb);
@@ -529,11 +531,18 @@ static int replace_primary(struct fsck *f, struct xw_super *sb, struct fsck_copi
 	return put_super(f, &mended);
 }
 
+static bool has_unknown(const struct xw_super *sb)
+{
+	const struct fsck_unknown u = fsck_unknown_features(sb);
+
+	return u.compat || u.incompat || u.ro;
+}
+
 static int refuse_unknown(struct fsck *f, const struct xw_super *sb)
 {
 	const struct fsck_unknown u = fsck_unknown_features(sb);
 
-	if (!u.compat && !u.incompat && !u.ro)
+	if (!has_unknown(sb))
 		return 0;
 	return xw_fail(
 		&f->diag, XW_ERR_UNSUPPORTED,
@@ -547,7 +556,7 @@ static int mend_primary(struct fsck *f, struct xw_super *sb, const uint8_t *raw,
 			struct fsck_copies *all)
 {
 	const bool damaged = xw_super_verify(raw) != 0;
-	struct xw_super mended = *sb;
+	struct xw_super mended = *sb, proposed;
 	const struct fsck_copy *c;
 	bool put = false;
 
@@ -555,14 +564,18 @@ static int mend_primary(struct fsck *f, struct xw_super *sb, const uint8_t *raw,
 	drop_foreign(all, sb);
 	c = best_copy(f->dev, all);
 	if (!c && fsck_super_penalty(f->dev, sb) > 4) {
+		mended.feature_compat &= ~XW_COMPAT_SPARSE_SUPER2;
+		fsck_copies_usual(f->dev, &mended, all);
 		fsck_copies_usual(f->dev, NULL, all);
 		drop_foreign(all, sb);
 		c = best_copy(f->dev, all);
+		mended = *sb;
 	}
 	if (c)
 		mend_by_copy(f->dev, &mended, all, c, damaged);
 	if (damaged || fsck_super_penalty(f->dev, &mended) > fsck_super_ideal(&mended))
 		(void)mend_alone(f->dev, &mended, damaged);
+	proposed = mended;
 	if (c)
 		f->backup_group = c->sb.block_group_nr;
 	if (damaged)
@@ -571,6 +584,8 @@ static int mend_primary(struct fsck *f, struct xw_super *sb, const uint8_t *raw,
 		(void)report_fields(f, sb, &mended);
 		put = true;
 	}
+	if (f->opts.mode == FSCK_NO && has_unknown(&mended) && !has_unknown(&proposed))
+		return put_super(f, &proposed); /* read-only: a look at it all the same */
 	if (refuse_unknown(f, &mended))
 		return XW_ERR_UNSUPPORTED;
 	return put && f->opts.mode != FSCK_NO ? put_super(f, &mended) : 0;

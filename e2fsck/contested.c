@@ -206,7 +206,7 @@ static int list_inodes(struct contest *c)
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->claims.n; i++)
-		if (c->claims.v[i].ino > XW_INO_RESIZE &&
+		if (c->claims.v[i].ino >= XW_INO_ROOT && c->claims.v[i].ino != XW_INO_RESIZE &&
 		    (!i || c->claims.v[i].ino != c->claims.v[i - 1].ino) &&
 		    xw_vec_push(&c->inos, c->claims.v[i].ino))
 			return xw_fail_nomem(&c->f->diag, "contested blocks");

@@ -142,6 +142,8 @@ static enum verdict judge_inode(struct fsck_dirscan *s, const struct xw_dirblock
 	if (s->encrypted && !(in->flags & FSCK_I_ENCRYPT) &&
 	    (in->ftype == XW_FT_REG || in->ftype == XW_FT_DIR || in->ftype == XW_FT_LNK))
 		return BAD(s, item, DIR_NOT_ENCRYPTED);
+	if (s->encrypted && !fsck_same_policy(s->f, s->d->ino, item->e.ino))
+		return BAD(s, item, DIR_OTHER_POLICY);
 	return GOOD;
 }
 

@@ -66,6 +66,7 @@ void fsck_facts_free(struct fsck *f)
 	xw_vec_free(&f->itrees);
 	fsck_xattrs_free(f);
 	fsck_quota_free(f);
+	xw_table_free(&f->policies);
 	f->counts = (struct fsck_counts){0};
 	f->dir_runs = 0;
 	f->dirs_cut = false;

@@ -133,6 +133,7 @@ struct fsck {
 	XW_VEC(struct fsck_itree) itrees; /* by inode number: undamaged in themselves */
 	struct fsck_xattrs *xattrs; /* xattrs.c */
 	struct fsck_quota *quota; /* quota.c */
+	struct xw_table policies; /* of encrypted inodes; inode_encrypt.c */
 	struct fsck_counts {
 		uint64_t files, dirs, links; /* inodes in use; directories; further names */
 		uint64_t regular, symlinks, fast_symlinks, fifos, sockets;
@@ -216,6 +217,8 @@ int fsck_check_super(struct fsck *f); /* super.c, groups.c, journal.c, orphans.c
  */
 bool fsck_group_expose(struct fsck *f, xw_ino ino, const char *name, size_t len);
 int fsck_check_inodes(struct fsck *f); /* inodes.c */
+/* inode_encrypt.c: the same encryption policy, as far as those of both are known */
+bool fsck_same_policy(const struct fsck *f, xw_ino dir, xw_ino ino);
 int fsck_claim_itrees(struct fsck *f); /* itree.c: nodes of itrees, as part of the claims */
 /*
  * The feature bit of itrees is missing, and this directory has one: its slot leads to a root node

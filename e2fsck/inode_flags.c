@@ -61,25 +61,39 @@ static bool has_extent_root(const struct fsck_look *l)
 	       h.max == XW_EXT_INODE_ENTRIES;
 }
 
+/*
+ * A root of an extent tree where the flag is missing. With the feature its header says enough, as
+ * it does for e2fsck(8); without it there has to be an extent as well.
+ */
+static bool has_hidden_extents(const struct fsck_look *l)
+{
+	const bool feature = l->f->img->sb.feature_incompat & XW_INCOMPAT_EXTENTS;
+	struct xw_extent_hdr h;
+
+	if (l->in.flags & XW_FL_EXTENTS || l->ino == XW_INO_RESIZE || l->ino == XW_INO_BAD ||
+	    xw_extent_hdr_decode(l->in.block, sizeof(l->in.block), &h))
+		return false;
+	return feature ||
+	       (h.max == XW_EXT_INODE_ENTRIES && l->in.block[12 + 4] + l->in.block[12 + 5] &&
+		!(l->in.flags & XW_FL_INLINE_DATA));
+}
+
 /* Is the map what the flag says? */
 static int check_extents(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
 	struct xw_super *sb = &f->img->sb;
-	const bool root = has_extent_root(l);
 
 	if (l->in.flags & XW_FL_EXTENTS && !(sb->feature_incompat & XW_INCOMPAT_EXTENTS)) {
-		if (!root) {
+		if (!has_extent_root(l)) {
 			drop(l, XW_FL_EXTENTS);
 		} else if (FSCK_FOUND(f, EXTENTS_FEATURE, .ino = l->ino)) {
 			sb->feature_incompat |= XW_INCOMPAT_EXTENTS;
 			return fsck_super_write(f);
 		}
-	} else if (l->ino != XW_INO_RESIZE && l->ino != XW_INO_BAD && root &&
-		   !(l->in.flags & (XW_FL_EXTENTS | XW_FL_INLINE_DATA)) &&
-		   l->in.block[12 + 4] + l->in.block[12 + 5] &&
-		   FSCK_FOUND(f, EXTENTS_FLAG, .ino = l->ino)) {
+	} else if (has_hidden_extents(l) && FSCK_FOUND(f, EXTENTS_FLAG, .ino = l->ino)) {
 		l->in.flags |= XW_FL_EXTENTS;
+		l->in.flags &= ~XW_FL_INLINE_DATA;
 		l->dirty = true;
 	}
 	return 0;

@@ -102,6 +102,19 @@ static bool check_hash(struct fsck *f, struct xw_super *sb)
 	return fix;
 }
 
+/* Without 64bit descriptors have 32 bytes, but e2fsck(8) refuses a size that can be none. */
+static bool check_desc_size(struct fsck *f, struct xw_super *sb)
+{
+	const uint16_t size = sb->desc_size;
+
+	if (sb->feature_incompat & XW_INCOMPAT_64BIT ||
+	    (!(size & (size - 1)) && size <= XW_DESC_SIZE_MAX) ||
+	    !FSCK_FOUND(f, SUPER_FIELD, .name = "desc_size", .num = size))
+		return false;
+	sb->desc_size = 0;
+	return true;
+}
+
 static bool check_time(struct fsck *f, int64_t *time, const char *what)
 {
 	if (*time <= f->opts.now + DAY ||
@@ -203,6 +216,7 @@ int fsck_check_fields(struct fsck *f)
 
 	fix |= check_features(f, sb);
 	fix |= check_hash(f, sb);
+	fix |= check_desc_size(f, sb);
 	fix |= check_time(f, &sb->mtime, "mount");
 	fix |= check_time(f, &sb->wtime, "write");
 	fix |= check_time(f, &sb->lastcheck, "check");
