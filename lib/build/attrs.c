@@ -100,7 +100,7 @@ int xw_attrs_place(struct xw_builder *b)
 		struct xw_run *runs;
 		size_t n;
 
-		if (!s->refcount)
+		if (!s->refcount || s->blk) /* nobody's, or there already */
 			continue;
 		ret = xw_build_alloc(b, 1, &runs, &n);
 		if (!ret && n) {

@@ -4,7 +4,8 @@
  * records of what was there.
  *
  * Removed inodes go first, forward through the tables (remove.c), so that their numbers serve
- * again; their blocks do not before the commit. Directories whose names changed are built whole, in
+ * again; their blocks do not before the commit. Blocks of attributes that the image has take
+ * further references (adopt.c). Directories whose names changed are built whole, in
  * new blocks.
  */
 #include "config.h"
@@ -179,6 +180,8 @@ int xw_update_tree(struct xw_update *u, struct xw_tree *t)
 	ret = xw_build_check_room(&u->b);
 	if (!ret)
 		ret = drop_removed(u, t);
+	if (!ret)
+		ret = xw_update_adopt_xattrs(u);
 	if (!ret)
 		ret = number_all(u);
 	if (!ret)

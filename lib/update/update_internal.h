@@ -35,6 +35,11 @@ static inline uint32_t xw_update_dtime(const struct xw_update *u)
 {
 	return (uint32_t)XW_MIN(XW_MAX(u->now, 1), (int64_t)UINT32_MAX);
 }
+/*
+ * adopt.c: blocks of the sharer that the image has already get their place there, and the image's
+ * take their references.
+ */
+int xw_update_adopt_xattrs(struct xw_update *u);
 /* One block of a map or itree, the only one of its cluster, is free. */
 int xw_update_free_one(struct xw_update *u, xw_blk blk);
 /*

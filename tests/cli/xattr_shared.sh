@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Sharing of attribute blocks does not end with the process: an import uses the blocks that the image has.
+. "$(dirname "$0")/lib.sh"
+command -v python3 >/dev/null || skip_all "python3 is not installed"
+
+# tar_of NAME FIRST COUNT VALUE SIZE: COUNT files from number FIRST on, with ten values from VALUE on
+tar_of() {
+	python3 - "$@" <<'END'
+import sys, tarfile
+name, first, count, value, size = sys.argv[1], *map(int, sys.argv[2:])
+with tarfile.open(name, "w", format=tarfile.PAX_FORMAT) as tar:
+    for i in range(count):
+        info = tarfile.TarInfo("f%d" % (first + i))
+        info.pax_headers = {"SCHILY.xattr.user.value": "%04d" % (value + i % 10) * (size // 4)}
+        tar.addfile(info)
+END
+}
+# blocks REFERENCES DESCRIPTION BLOCKS
+blocks() {
+	run_tool "$BIN/xw-debugfs" /dev/null -R xattr_share img
+	equal "$2: blocks" "$(sed -n 's/^blocks: //p' .out)" "$3"
+	equal "  references" "$(sed -n 's/^references: //p' .out)" "$1"
+	equal "  and none miscounted" "$(sed -n 's/^wrong_refcounts: //p' .out)" 0
+	! have_e2fsck || clean img "  e2fsck"
+}
+
+tar_of a.tar 0 2000 0 240
+tar_of b.tar 2000 2000 0 240
+tar_of c.tar 4000 2000 5 240
+tar_of d.tar 0 4000 100 240
+for options in "" "-O ^metadata_csum" "-b 1024"; do
+	rm -f img
+	# shellcheck disable=SC2086
+	mkfs -q $options -N 30000 -d a.tar img 64M
+	works "an image ${options:-as usual}"
+	blocks 2000 "made" 10
+	import img b.tar
+	works "the same values"
+	blocks 4000 "no new block" 10
+	import img c.tar
+	works "half of them the same"
+	blocks 6000 "five new" 15
+done
+
+import img d.tar
+works "all files of the first two with other values"
+blocks 6000 "no block stays that nobody needs" 20
+
+# A block has at most 1024 references; a damaged one gets no further ones.
+tar_of e.tar 10000 9000 0 240
+import img e.tar
+works "9,000 more"
+blocks 15000 "200 and 900 are more than 1024" 30
+run_tool "$BIN/xw-debugfs" /dev/null -R "stat /f4000" img
+blk=$(sed -n 's/.*File ACL: \([0-9]*\).*/\1/p' .out)
+is "a block to damage" [ "$blk" -gt 0 ]
+printf x | dd of=img bs=1 seek=$((blk * 1024 + 1000)) conv=notrunc status=none
+tar_of f.tar 30000 10 5 240
+cp img before
+import img f.tar
+works "beside a damaged block"
+equal "  which stays as it is" "$(dd if=img bs=1024 skip="$blk" count=1 status=none | cksum)" \
+	"$(dd if=before bs=1024 skip="$blk" count=1 status=none | cksum)"
+done_testing
