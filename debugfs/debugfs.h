@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/types.h"
-#include "commit/edit.h"
+#include "session/edit.h"
 #include "read/image.h"
 #include "update/session.h"
 

@@ -8,7 +8,7 @@
 #include "config.h"
 
 #include "cli/env.h"
-#include "commit/recover.h"
+#include "session/recover.h"
 #include "dev/overlay.h"
 #include "disk/extent.h"
 #include "disk/indirect.h"
@@ -395,8 +395,7 @@ static int dump_image(struct logdump *l)
 
 		d->diag.log = NULL; /* what opening has to say was said before */
 		rc = xw_recover_open(d->real, d->how.redo_file, d->how.offset,
-				     XW_RECOVER_RDONLY | XW_RECOVER_FORCE, NULL, &d->diag, &dev,
-				     &info);
+				     XW_RECOVER_RDONLY | XW_RECOVER_FORCE, &d->diag, &dev, &info);
 		if (!rc)
 			rc = xw_image_open(dev, d->img->flags, &d->diag, &img);
 		d->diag.log = said.log;

@@ -14,7 +14,7 @@
 
 #include "base/auto.h"
 #include "cli/term.h"
-#include "commit/edit.h"
+#include "session/edit.h"
 #include "read/map.h"
 #include "update/edit.h"
 

@@ -3,7 +3,7 @@
  * The image a session works on, from opening to the commit.
  *
  *   reading   a device on which redo file and journal are applied in memory; nothing is written
- *   -w        an edit (commit/edit.h): the image is locked and recovered, what verbs write is held
+ *   -w        an edit (session/edit.h): the image is locked and recovered, what verbs write is held
  *             or goes to free space, and closing commits it as one unit. Verbs that need inodes
  *             and space do their work in steps (update/session.h) on it; those that write bytes
  *             as they are use the edit's device.
@@ -19,7 +19,7 @@
 
 #include "cli/env.h"
 #include "cli/output.h"
-#include "commit/edit.h"
+#include "session/edit.h"
 #include "commit/store.h"
 #include "debugfs.h"
 #include "show/show.h"
@@ -89,11 +89,11 @@ static int open_reading(struct dbg *d, const char *path)
 
 	/* what is seen through a copy, or is no image itself, has no journal to go with it */
 	if (d->how.no_replay || is_elsewhere(&d->how))
-		rc = xw_recover_open(path, d->how.redo_file, d->how.offset, XW_RECOVER_RDONLY, NULL,
+		rc = xw_recover_open(path, d->how.redo_file, d->how.offset, XW_RECOVER_RDONLY,
 				     &d->diag, &d->dev, &info);
 	else
-		rc = xw_recover_read(path, d->how.redo_file, d->how.offset, xw_update_fast,
-				     &d->diag, &d->dev, &info);
+		rc = xw_recover_read(path, d->how.redo_file, d->how.offset, &d->diag, &d->dev,
+				     &info);
 	if (!rc && d->how.e2image)
 		rc = xw_show_e2image(d->dev, &d->diag, &d->dev);
 	if (!rc && (d->how.super_block || d->how.block_size))
@@ -123,7 +123,6 @@ static int open_writing(struct dbg *d, const char *path)
 		.undo_file = d->how.undo_file,
 		.offset = d->how.offset,
 		.now = d->now,
-		.fast = xw_update_fast,
 		.keep_log = d->how.no_replay,
 		.any_state = true,
 	};

@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "commit/edit.h"
+#include "session/edit.h"
 #include "commit/super.h"
-#include "journal/recover.h"
+#include "session/journal.h"
 #include "journal/txn.h"
 #include "update/fast.h"
 
@@ -319,7 +319,7 @@ static int replay(void *arg, struct xw_dev *dev)
 {
 	struct replay *r = arg;
 
-	int rc = xw_journal_recover(dev, 0, xw_update_fast, &r->d->diag, &r->info);
+	int rc = xw_journal_recover(dev, XW_REPLAY_FAST, &r->d->diag, &r->info);
 
 	if (!rc && r->info.needed)
 		rc = xw_journal_count_free(dev);

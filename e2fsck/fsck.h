@@ -27,7 +27,7 @@
 #include "base/blockset.h"
 #include "base/table.h"
 #include "base/vec.h"
-#include "commit/edit.h"
+#include "session/edit.h"
 #include "dir/itree_check.h"
 #include "disk/dirent.h"
 #include "read/bitmaps.h"

@@ -42,7 +42,8 @@ static int replay(struct fsck *f, unsigned flags)
 	int rc;
 
 	f->diag.log = NULL;
-	rc = xw_journal_recover(f->dev, flags | XW_REPLAY_SALVAGE, xw_update_fast, &f->diag, &info);
+	rc = xw_journal_recover(f->dev, flags | XW_REPLAY_SALVAGE | XW_REPLAY_FAST, &f->diag,
+				&info);
 	f->diag.log = log;
 	if (info.damaged)
 		(void)FSCK_FOUND(f, JOURNAL_LOST_DATA);

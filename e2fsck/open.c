@@ -44,7 +44,6 @@ static int begin_edit(struct fsck *f)
 		.offset = f->opts.offset,
 		.how = how_to_commit(f),
 		.now = f->opts.now,
-		.fast = xw_update_fast,
 		.block_size = f->opts.block_size,
 		.watch = f->watch,
 	};

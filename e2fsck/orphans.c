@@ -53,7 +53,7 @@ static int finish_orphans(void *arg, struct xw_dev *dev)
 	int rc = set_state(dev, &state, &errors);
 
 	if (!rc)
-		rc = xw_update_begin_dev(dev, &opts, &quiet, &u);
+		rc = xw_update_begin(dev, &opts, &quiet, &u);
 	if (!rc)
 		rc = xw_update_flush(u);
 	xw_update_close(u);

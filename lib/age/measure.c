@@ -16,7 +16,7 @@
 
 #include "age/run_internal.h"
 #include "base/auto.h"
-#include "commit/recover.h"
+#include "session/recover.h"
 #include "read/bitmaps.h"
 #include "read/dirs.h"
 #include "read/map.h"
@@ -277,7 +277,7 @@ static int measure(const char *path, const struct xw_age_opts *o, bool files, bo
 	int ret;
 
 	*m = (struct xw_age_measure){0};
-	ret = xw_recover_read(path, o->redo_file, o->offset, xw_update_fast, diag, &dev, NULL);
+	ret = xw_recover_read(path, o->redo_file, o->offset, diag, &dev, NULL);
 	if (!ret)
 		ret = xw_image_open(dev, 0, diag, &img);
 	if (!ret)

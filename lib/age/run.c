@@ -24,32 +24,30 @@
 
 /* ---- one update ---- */
 
-int xw_age_open(struct xw_age_run *r, struct xw_update **u)
+int xw_age_open(struct xw_age_run *r, struct xw_edit **e, struct xw_update **u)
 {
 	const struct xw_edit_opts eo = {
 		.redo_file = r->o->redo_file,
 		.offset = r->o->offset,
 		.how = XW_COMMIT_REDO,
-		.fast = xw_update_fast,
 		.watch = r->o->watch,
 	};
 	const struct xw_update_opts uo = {
-		.how = XW_COMMIT_REDO,
 		.mb = {-1, -1, -1, -1, -1, -1},
 		.jobs = r->o->jobs,
 	};
-	struct xw_edit *e;
-	int ret = xw_edit_begin(r->path, &eo, r->diag, &e);
+	int ret = xw_edit_begin(r->path, &eo, r->diag, e);
 
-	if (!ret)
-		ret = xw_update_begin(e, &uo, r->diag, u);
 	if (ret)
 		return ret;
-	if ((*u)->img->sb.feature_ro_compat & XW_RO_BIGALLOC) {
+	ret = xw_update_begin(xw_edit_dev(*e), &uo, r->diag, u);
+	if (!ret && (*u)->img->sb.feature_ro_compat & XW_RO_BIGALLOC) {
 		ret = xw_fail(r->diag, XW_ERR_UNSUPPORTED, "%s: bigalloc images cannot be aged",
 			      r->path);
 		xw_update_close(*u);
 	}
+	if (ret)
+		xw_edit_end(*e);
 	return ret;
 }
 
@@ -215,7 +213,8 @@ static int step(struct xw_age_run *r)
 {
 	struct xw_age_world w = {
 		.top = r->o->dir, .counts = &r->state.counts, .itree = &r->res->itree};
-	int ret = xw_age_open(r, &w.u);
+	struct xw_edit *e;
+	int ret = xw_age_open(r, &e, &w.u);
 
 	if (ret)
 		return ret;
@@ -223,9 +222,12 @@ static int step(struct xw_age_run *r)
 	ret = change(r, &w);
 	xw_age_world_close(&w);
 	if (!ret)
-		ret = xw_update_commit(w.u, NULL);
+		ret = xw_update_flush(w.u);
+	if (!ret)
+		ret = xw_edit_commit(e, NULL);
 	add_stats(&r->res->space, w.u->space);
 	xw_update_close(w.u);
+	xw_edit_end(e);
 	r->res->total = r->state.counts;
 	if (!ret && r->o->progress)
 		ret = r->o->progress(r->o->arg, r->res);

@@ -4,6 +4,7 @@
 #define XW_AGE_RUN_INTERNAL_H
 
 #include "age/state.h"
+#include "session/edit.h"
 
 struct xw_age_run {
 	const char *path;
@@ -22,8 +23,8 @@ static inline uint64_t xw_age_share(uint64_t n, uint32_t share)
 	return n / XW_AGE_ONE * share + xw_div_up(n % XW_AGE_ONE * share, XW_AGE_ONE);
 }
 
-/* The image opened for one step. */
-int xw_age_open(struct xw_age_run *r, struct xw_update **u);
+/* The image opened for one step; the update is to be closed before the edit. */
+int xw_age_open(struct xw_age_run *r, struct xw_edit **e, struct xw_update **u);
 /* One step of the bulk mode; sets r->state.ended at the end. */
 int xw_age_fast_step(struct xw_age_run *r, struct xw_age_world *w);
 /* Free space, and with `files` the maps of files; no walk over the tree. */

@@ -9,7 +9,7 @@
 #include "api/xw.h"
 #include "base/auto.h"
 #include "base/json.h"
-#include "commit/recover.h"
+#include "session/recover.h"
 #include "export/compress.h"
 #include "export/extract.h"
 #include "plan/params.h"
@@ -334,8 +334,7 @@ static int open_run(struct run *r, const char *path)
 	memset(&x->result, 0, sizeof(x->result));
 	clock_gettime(CLOCK_MONOTONIC, &r->began);
 	r->ticked = r->began;
-	rc = xw_recover_read(path, x->redo_file, x->offset, xw_update_fast, &x->diag, &r->dev,
-			     &r->recovered);
+	rc = xw_recover_read(path, x->redo_file, x->offset, &x->diag, &r->dev, &r->recovered);
 	if (!rc)
 		rc = xw_image_open(r->dev, x->image_flags, &x->diag, &r->img);
 	if (rc)

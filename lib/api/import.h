@@ -4,7 +4,7 @@
 #define XW_API_IMPORT_H
 
 #include "api/run.h"
-#include "commit/edit.h"
+#include "session/edit.h"
 
 struct xw_import {
 	struct xw_mkfs m; /* sources, how they are read, callbacks, diag; nothing of making */

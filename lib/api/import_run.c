@@ -19,7 +19,7 @@
 struct run {
 	struct xw_import *x;
 	const char *path;
-	struct xw_edit *edit; /* given by the caller; NULL: path is opened */
+	struct xw_edit *edit; /* given by the caller, or NULL until path is opened */
 	struct xw_update *u;
 	struct xw_intake in;
 	struct xw_tree_image image;
@@ -62,24 +62,29 @@ static int open_nowhere(struct run *r)
 static int prepare(struct run *r)
 {
 	struct xw_mkfs *m = &r->x->m;
-	const struct xw_update_opts o = {
+	const struct xw_edit_opts eo = {
 		.redo_file = r->x->redo_file,
 		.undo_file = r->x->undo_file,
 		.offset = m->params.offset,
 		.how = r->x->how,
 		.now = m->params.now,
+		.hold = true,
+		.recover = r->x->dry_run ? XW_RECOVER_RDONLY : 0,
+	};
+	const struct xw_update_opts o = {
+		.now = m->params.now,
 		.mb = m->params.mb,
 		.jobs = m->jobs,
-		.rdonly = r->x->dry_run,
 	};
-	int ret;
+	int ret = 0;
 
 	if (r->x->dry_run && !r->edit && access(r->path, W_OK)) /* what a real run would say */
 		return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s: cannot open", r->path);
-	ret = r->edit ? xw_update_begin(steal(r->edit), &o, &m->diag, &r->u)
-		      : xw_update_open(r->path, &o, &m->diag, &r->u);
-
-	r->in.edit = ret || r->x->dry_run ? NULL : r->u->edit;
+	if (!r->edit)
+		ret = xw_edit_begin(r->path, &eo, &m->diag, &r->edit);
+	if (!ret)
+		ret = xw_update_begin(xw_edit_dev(r->edit), &o, &m->diag, &r->u);
+	r->in.edit = ret || r->x->dry_run ? NULL : r->edit;
 	if (!ret)
 		ret = xw_tree_init(&r->in.tree, m->params.now, &m->diag);
 	if (!ret)
@@ -112,14 +117,14 @@ static int build(struct run *r)
 		ret = xw_update_tree(r->u, &r->in.tree);
 	if (!ret)
 		ret = xw_intake_report(&r->in, "flush");
-	if (!ret && r->x->dry_run) {
+	if (!ret)
 		ret = xw_update_flush(r->u);
-		if (!ret)
-			ret = xw_edit_foretell(r->u->edit, &r->info);
+	if (!ret && r->x->dry_run) {
+		ret = xw_edit_foretell(r->edit, &r->info);
 		r->info.blocks = 0; /* which are not the same */
 		return ret;
 	}
-	return ret ? ret : xw_update_commit(r->u, &r->info);
+	return ret ? ret : xw_edit_commit(r->edit, &r->info);
 }
 
 static void summarise(struct run *r)
@@ -158,7 +163,7 @@ static void summarise(struct run *r)
 		.bytes_written = st.bytes,
 		.warnings = r->x->m.diag.warnings,
 		.by_journal = r->info.how == XW_COMMIT_JOURNAL,
-		.replayed = xw_edit_recovered(u->edit)->journal.needed,
+		.replayed = xw_edit_recovered(r->edit)->journal.needed,
 		.seconds = xw_intake_seconds(&r->in),
 	};
 }
@@ -173,6 +178,7 @@ static void cleanup(struct run *r)
 	if (r->nowhere)
 		xw_dev_close(r->nowhere);
 	xw_update_close(r->u);
+	xw_edit_end(r->edit);
 	xw_share_free(share);
 	xw_xintern_free(intern);
 	xw_tree_image_free(&r->image);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commit/edit.h"
+#include "session/edit.h"
 #include "disk/indirect.h"
 
 /* ---- options ---- */

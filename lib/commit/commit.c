@@ -29,13 +29,6 @@
 #include "commit/super.h"
 #include "commit/undo.h"
 
-int xw_commit_put_super(struct xw_dev *base, const uint8_t super[XW_SUPER_SIZE])
-{
-	int rc = xw_dev_pwrite(base, super, XW_SUPER_SIZE, XW_SUPER_OFFSET);
-
-	return rc ? rc : xw_dev_flush(base);
-}
-
 int xw_commit_step_super(struct xw_change *c, const uint8_t super[XW_SUPER_SIZE])
 {
 	int rc = xw_commit_put_super(c->base, super);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From an overlay to its image as one unit: cut at any write, the image is what it was, what it
- * should become, or something that the next xw tool completes when it opens it (recover.h).
+ * should become, or something that the next xw tool completes when it opens it (session/recover.h).
  *
  * Redo serves every image. Journal serves images with a journal that is fit for it, and leaves what
  * a Linux mount or stock e2fsck completes as well.
@@ -33,6 +33,9 @@ struct xw_commit_watch {
 	void (*deciding)(void *arg, bool on);
 	void *arg;
 };
+
+/* XW_ERR_IO: the watch (which may be NULL) wants the change to end. Nothing may be decided yet. */
+int xw_commit_ask(const struct xw_commit_watch *watch, const char *name, struct xw_diag *diag);
 
 struct xw_commit_opts {
 	enum xw_commit_how how;

@@ -27,6 +27,8 @@ void xw_guard_set_super(struct xw_guard *g, const uint8_t super[XW_SUPER_SIZE]);
 void xw_guard_freeze(struct xw_guard *g);
 void xw_guard_unfreeze(struct xw_guard *g);
 
+/* The usual end of the message below. */
+#define XW_COMMIT_NOTHING "nothing was committed"
 /*
  * XW_ERR_BUSY: mounted, behind a loop device, of another size, or with another superblock; then:
  * the end of the message, what that means ("nothing was committed"). Superblocks on block devices

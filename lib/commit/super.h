@@ -9,7 +9,11 @@
 #ifndef XW_COMMIT_SUPER_H
 #define XW_COMMIT_SUPER_H
 
+#include "dev/dev.h"
 #include "disk/super.h"
+
+/* Write the 1024 bytes of the primary superblock, and flush. */
+int xw_commit_put_super(struct xw_dev *base, const uint8_t super[XW_SUPER_SIZE]);
 
 #pragma GCC visibility push(default)
 

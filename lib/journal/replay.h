@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a log says that an image should become. Planning reads the log only; applying writes. So a
- * log that turns out to be damaged has changed nothing, and what a log would do can be asked.
+ * What a log says that an image should become; session/journal.h recovers an image with it.
+ * Planning reads the log only; applying writes. So a log that turns out to be damaged has changed
+ * nothing, and what a log would do can be asked.
  *
  * Damage, as Linux sees it: a transaction is there when its commit block is; blocks behind the last
  * commit, and old blocks that lazy initialisation left, are no damage. A wrong checksum inside a

@@ -5,15 +5,15 @@
  */
 #include "config.h"
 
-#include "commit/recover.h"
+#include "session/recover.h"
 #include "tune/tune.h"
 
 int xw_tune_clear_pending(const char *path, const struct xw_tune_opts *opts, struct xw_diag *diag)
 {
 	struct xw_recover_info info;
 	struct xw_dev *dev;
-	int ret = xw_recover_open(path, opts->redo_file, opts->offset, XW_RECOVER_FORCE, NULL, diag,
-				  &dev, &info);
+	int ret = xw_recover_open(path, opts->redo_file, opts->offset, XW_RECOVER_FORCE, diag, &dev,
+				  &info);
 
 	if (ret)
 		return ret;

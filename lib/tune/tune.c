@@ -80,7 +80,7 @@ static int with_update(struct xw_tune *t, int (*step)(struct xw_tune *t, struct 
 		.jobs = t->opts->jobs,
 	};
 	struct xw_update *u;
-	int ret = xw_update_begin_dev(xw_edit_dev(t->edit), &o, t->diag, &u);
+	int ret = xw_update_begin(xw_edit_dev(t->edit), &o, t->diag, &u);
 
 	if (ret)
 		return ret;
@@ -205,7 +205,6 @@ int xw_tune_run(const char *path, const struct xw_tune_opts *opts, const struct 
 		.offset = opts->offset,
 		.how = opts->how,
 		.now = opts->now,
-		.fast = xw_update_fast,
 		.watch = opts->watch,
 		.hold = true,
 		.in_use_too = want->set & XW_TUNE_CLEAR_MMP,

@@ -7,12 +7,12 @@
  *	want.set |= XW_TUNE_LABEL; ...
  *	xw_tune_run(path, &opts, &want, &diag, &result)
  *
- * The image is recovered first, as with every change (commit/edit.h).
+ * The image is recovered first, as with every change (session/edit.h).
  */
 #ifndef XW_TUNE_TUNE_H
 #define XW_TUNE_TUNE_H
 
-#include "commit/edit.h"
+#include "session/edit.h"
 #include "disk/quota.h"
 #include "disk/super.h"
 #include "plan/features.h"

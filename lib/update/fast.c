@@ -355,7 +355,7 @@ static int carry_out(void *arg, struct xw_dev *dev)
 	};
 	const struct job *job = arg;
 	struct xw_fast f = {0};
-	int ret = xw_update_begin_dev(dev, &opts, job->diag, &f.u);
+	int ret = xw_update_begin(dev, &opts, job->diag, &f.u);
 
 	if (ret)
 		return ret;

@@ -3,13 +3,13 @@
 #ifndef XW_UPDATE_FAST_H
 #define XW_UPDATE_FAST_H
 
-#include "journal/recover.h"
+#include "dev/dev.h"
 
 #pragma GCC visibility push(default)
 
 /*
- * An xw_journal_fast_fn: the n blocks of whole fast commits, onto the image on dev, which is an
- * overlay and has all transactions of its log in place. XW_ERR_CORRUPT: they do not go with the
+ * Replay the n blocks of whole fast commits on the image on dev, which is an overlay and has all
+ * transactions of its log in place. XW_ERR_CORRUPT: they do not go with the
  * image; XW_ERR_UNSUPPORTED: it has directories that cannot be changed. After a failure dev is what
  * it was.
  *

@@ -166,10 +166,3 @@ int xw_update_flush(struct xw_update *u)
 	xw_image_forget(u->img);
 	return ret;
 }
-
-int xw_update_commit(struct xw_update *u, struct xw_commit_info *info)
-{
-	const int ret = xw_update_flush(u);
-
-	return ret ? ret : xw_edit_commit(u->edit, info);
-}

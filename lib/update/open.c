@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "update/update_internal.h"
-#include "update/fast.h"
 
 static int refuse(struct xw_update *u, int code, const char *why)
 {
@@ -180,17 +179,14 @@ static int open_all(struct xw_update *u, struct xw_dev *dev, const struct xw_upd
 	return opts->lax ? 0 : xw_update_orphans(u);
 }
 
-static int begin(struct xw_edit *e, struct xw_dev *dev, const struct xw_update_opts *opts,
-		 struct xw_diag *diag, struct xw_update **out)
+int xw_update_begin(struct xw_dev *dev, const struct xw_update_opts *opts, struct xw_diag *diag,
+		    struct xw_update **out)
 {
 	struct xw_update *u = calloc(1, sizeof(*u));
 	int ret;
 
-	if (!u) {
-		xw_edit_end(e);
+	if (!u)
 		return xw_fail_nomem(diag, "image");
-	}
-	u->edit = e;
 	u->diag = diag;
 	u->now = opts->now;
 	u->lax = opts->lax;
@@ -202,37 +198,6 @@ static int begin(struct xw_edit *e, struct xw_dev *dev, const struct xw_update_o
 	}
 	*out = u;
 	return 0;
-}
-
-int xw_update_begin(struct xw_edit *e, const struct xw_update_opts *opts, struct xw_diag *diag,
-		    struct xw_update **out)
-{
-	return begin(e, xw_edit_dev(e), opts, diag, out);
-}
-
-int xw_update_begin_dev(struct xw_dev *dev, const struct xw_update_opts *opts, struct xw_diag *diag,
-			struct xw_update **out)
-{
-	return begin(NULL, dev, opts, diag, out);
-}
-
-int xw_update_open(const char *path, const struct xw_update_opts *opts, struct xw_diag *diag,
-		   struct xw_update **out)
-{
-	const struct xw_edit_opts eo = {
-		.redo_file = opts->redo_file,
-		.undo_file = opts->undo_file,
-		.offset = opts->offset,
-		.how = opts->how,
-		.now = opts->now,
-		.hold = true,
-		.recover = opts->rdonly ? XW_RECOVER_RDONLY : 0,
-		.fast = xw_update_fast,
-	};
-	struct xw_edit *e;
-	int ret = xw_edit_begin(path, &eo, diag, &e);
-
-	return ret ? ret : xw_update_begin(e, opts, diag, out);
 }
 
 void xw_update_forget(struct xw_update *u)
@@ -260,6 +225,5 @@ void xw_update_close(struct xw_update *u)
 	xw_space_view_close(&u->view);
 	xw_sysmap_free(u->sysmap);
 	xw_image_close(u->img);
-	xw_edit_end(u->edit);
 	free(u);
 }

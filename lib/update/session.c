@@ -58,7 +58,7 @@ static int open_update(struct xw_session *s)
 	if (!ret)
 		ret = xw_overlay_open(s->dev, bs, s->diag, &s->top);
 	if (!ret)
-		ret = xw_update_begin_dev(s->top, &opts, s->diag, &s->u);
+		ret = xw_update_begin(s->top, &opts, s->diag, &s->u);
 	if (!ret) {
 		s->u->data = s->dev;
 		s->u->held_max = s->held_max;

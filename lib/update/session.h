@@ -41,7 +41,7 @@ struct xw_session {
 
 void xw_session_init(struct xw_session *s, struct xw_dev *dev, struct xw_diag *diag);
 /*
- * XW_ERR_STATE: the journal holds what was never written to its place; what xw_update_begin_dev()
+ * XW_ERR_STATE: the journal holds what was never written to its place; what xw_update_begin()
  * reports. There may be one step at a time.
  */
 int xw_session_begin(struct xw_session *s, struct xw_update **out);

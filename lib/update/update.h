@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An image opened for change, above the blocks: inodes and space come and go, and the bitmaps,
- * descriptors, quota files and the superblock follow, as one commit.
+ * descriptors, quota files and the superblock follow.
  *
- *	xw_update_open(path, &opts, diag, &u)	recovered, checked, orphans put away
- *	... u->space, u->out, xw_update_*()	new contents go to space free in the old state
- *	xw_update_tree(u, &tree)		a filled tree: built, placed, written
- *	xw_update_commit(u, &info)
- *	xw_update_close(u)			without a commit: the image is what it was
+ *      xw_edit_begin(path, ..., &e)            session/edit.h: recovered, an overlay over it
+ *      xw_update_begin(xw_edit_dev(e), ...)    checked, orphans released
+ *      ... u->space, u->out, xw_update_*()     new contents go to space free in the old state
+ *      xw_update_tree(u, &tree)                a filled tree: built, placed, written
+ *      xw_update_flush(u)                      all of it is on the device
+ *      xw_update_close(u)
+ *      xw_edit_commit(e, &info)                as one unit; without it the image is what it was
  *
- * What the change frees stays taken until the commit (commit/edit.h says why): it is collected in
+ * What the change frees stays taken until the commit (session/edit.h says why): it is collected in
  * `freed` and given back to the bitmaps when they are written. Who goes on behind xw_update_flush()
  * relies on the edit's device, which holds what is written to blocks of the old state.
  *
@@ -22,7 +24,6 @@
 #include "base/pool.h"
 #include "base/table.h"
 #include "build/builder.h"
-#include "commit/edit.h"
 #include "plan/params.h"
 #include "read/bitmaps.h"
 #include "read/image.h"
@@ -40,9 +41,6 @@
 	 XW_RO_VERITY | XW_RO_ORPHAN_PRESENT | XW_RO_ITREE | XW_RO_BIGALLOC)
 
 struct xw_update_opts {
-	const char *redo_file, *undo_file; /* as in xw_edit_opts */
-	uint64_t offset;
-	enum xw_commit_how how;
 	int64_t now; /* seconds: ctime, dtime, s_wtime */
 	struct xw_alloc_tunables mb; /* -1 each: defaults */
 	unsigned jobs; /* 0 = processors */
@@ -58,7 +56,6 @@ struct xw_update_opts {
 	 * allocate metadata of groups, nor an inode whose record has links (protect.c).
 	 */
 	bool protect;
-	bool rdonly; /* nothing on disk ever changes, and there is no commit: all is held */
 };
 
 /* A record of an inode table to be written. */
@@ -82,8 +79,7 @@ struct xw_update_exposed {
 };
 
 struct xw_update {
-	struct xw_edit *edit; /* NULL: xw_update_begin_dev() */
-	struct xw_image *img; /* on the edit's device, which is img->dev */
+	struct xw_image *img; /* on the caller's device, which is img->dev */
 	struct xw_dev *data; /* where edit.h writes contents of files; img->dev but in a session */
 	struct xw_sysmap *sysmap;
 	struct xw_space_view view; /* what `space` knows the image by */
@@ -118,21 +114,13 @@ struct xw_update {
 };
 
 /*
- * Open path for change. XW_ERR_STATE: the image is marked as having errors (run xw-fsck -f);
- * XW_ERR_UNSUPPORTED: a feature that cannot be changed with; else what xw_edit_begin() and
- * xw_image_open() report. *out is closed with xw_update_close().
+ * Open the image on dev for change; it is recovered already. XW_ERR_STATE: the image is marked as
+ * having errors (run xw-fsck -f); XW_ERR_UNSUPPORTED: a feature that cannot be changed with; else
+ * what xw_image_open() reports. dev stays the caller's: what becomes of it after xw_update_flush()
+ * is the caller's business. *out is closed with xw_update_close().
  */
-int xw_update_open(const char *path, const struct xw_update_opts *opts, struct xw_diag *diag,
-		   struct xw_update **out);
-/* The same of an edit, which is u's from here on, also when this fails. */
-int xw_update_begin(struct xw_edit *e, const struct xw_update_opts *opts, struct xw_diag *diag,
+int xw_update_begin(struct xw_dev *dev, const struct xw_update_opts *opts, struct xw_diag *diag,
 		    struct xw_update **out);
-/*
- * The same on a device, which stays the caller's: what becomes of it after xw_update_flush() is his
- * business, and there is no xw_update_commit().
- */
-int xw_update_begin_dev(struct xw_dev *dev, const struct xw_update_opts *opts, struct xw_diag *diag,
-			struct xw_update **out);
 /*
  * The tree, which came from xw_tree_image_init() on u->img and was filled with u's space, share and
  * intern, becomes the image's. Space for all that it needs is taken first: XW_ERR_NOSPC and
@@ -144,8 +132,6 @@ int xw_update_tree(struct xw_update *u, struct xw_tree *t);
  * what was freed can be taken again. After a failure it can only be closed.
  */
 int xw_update_flush(struct xw_update *u);
-/* Flush, then the commit. info may be NULL. */
-int xw_update_commit(struct xw_update *u, struct xw_commit_info *info);
 void xw_update_close(struct xw_update *u); /* NULL is fine */
 
 /* ---- one inode, one run ---- */

@@ -5,7 +5,7 @@
 #include "base/auto.h"
 #include "cli/options.h"
 #include "cli/term.h"
-#include "commit/recover.h"
+#include "session/recover.h"
 #include "dev/overlay.h"
 #include "plan/parse.h"
 #include "show/rows.h"
@@ -177,7 +177,7 @@ int xw_show_device(const struct xw_show_source *src, struct xw_diag *diag, struc
 	int rc;
 
 	rc = xw_recover_open(src->path, src->redo_file, src->offset,
-			     XW_RECOVER_RDONLY | XW_RECOVER_FORCE, NULL, diag, &dev, NULL);
+			     XW_RECOVER_RDONLY | XW_RECOVER_FORCE, diag, &dev, NULL);
 	if (!rc && src->e2image)
 		rc = xw_show_e2image(dev, diag, &dev);
 	if (!rc && (src->super || src->block_size))

@@ -2,7 +2,7 @@
 /*
  * Blocks that are read to remove the names of a large directory, or the whole of it, counted.
  *
- *	bench_delete IMAGE LABEL [SHARE]	of /big; a cache of SHARE % instead of 2, 10 and 25
+ *      bench_delete IMAGE LABEL [SHARE]        of /big; a cache of SHARE % instead of 2, 10 and 25
  *
  * Beside an LRU cache that holds a share of the directory's inode table blocks there is as good as
  * none: the directory's handle keeps a block, and what the image's handle has read is forgotten
@@ -70,7 +70,7 @@ static void begin(struct bench *b, bool itree)
 
 	MUST(!xw_overlay_open(b->file, 4096, &b->diag, &b->overlay));
 	counted_init(&b->counted, b->overlay);
-	MUST(!xw_update_begin_dev(&b->counted.dev, &opts, &b->diag, &b->u));
+	MUST(!xw_update_begin(&b->counted.dev, &opts, &b->diag, &b->u));
 	MUST(b->u->img->block_size == 4096);
 	b->counted.bs = 4096;
 	b->counted.kind = kind_of;

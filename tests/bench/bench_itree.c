@@ -3,14 +3,14 @@
  * What itrees cost and what they save, counted. It measures, and asserts nothing; tests/bench/itree
  * runs it.
  *
- *   bench_itree tar N BYTES fresh|aged	an archive of N files of BYTES: in big/ when fresh; in pool/
- *					for `age`, beside an empty big/
- *   bench_itree age IMAGE N		give the files of /pool names in /big, one at a time and
- *					some taken back, by the rule of ager.h
- *   bench_itree walk IMAGE LABEL	blocks read of /big through bounded caches
+ *   bench_itree tar N BYTES fresh|aged an archive of N files of BYTES: in big/ when fresh; in pool/
+ *                                      for `age`, beside an empty big/
+ *   bench_itree age IMAGE N            give the files of /pool names in /big, one at a time and
+ *                                      some taken back, by the rule of ager.h
+ *   bench_itree walk IMAGE LABEL       blocks read of /big through bounded caches
  *   bench_itree cold IMAGE stat|copy hash|itree
- *					seconds that takes the library
- *   bench_itree create N fresh|aged	seconds to fill a directory in memory, with and without
+ *                                      seconds that takes the library
+ *   bench_itree create N fresh|aged    seconds to fill a directory in memory, with and without
  *
  * The cache is LRU over block numbers and holds a share of the directory's inode table blocks; all
  * blocks that are read go through it. In the order of hashes, which is readdir's on ext4, they are
@@ -387,7 +387,7 @@ static int age_image(const char *path, uint64_t n)
 	char name[64];
 
 	MUST(pool && !xw_dev_open_file(path, 0, &diag, &dev));
-	MUST(!xw_update_begin_dev(dev, &opts, &diag, &u));
+	MUST(!xw_update_begin(dev, &opts, &diag, &u));
 	begin_dir(u, "/pool", &ud);
 	MUST(!xw_dir_each(&ud.d, each_pool, &next) && next == pool + n);
 	xw_update_dir_end(&ud);

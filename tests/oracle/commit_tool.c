@@ -26,8 +26,8 @@
 
 #include "base/auto.h"
 #include "base/types.h"
-#include "commit/edit.h"
-#include "commit/freemap.h"
+#include "session/edit.h"
+#include "session/freemap.h"
 #include "journal/log.h"
 #include "read/bitmaps.h"
 
@@ -330,7 +330,7 @@ static int open_it(const char *path, bool ro, struct xw_dev **out)
 {
 	struct xw_recover_info info;
 	const unsigned flags = XW_RECOVER_JOURNAL | (ro ? XW_RECOVER_RDONLY : 0);
-	int rc = xw_recover_open(path, NULL, 0, flags, NULL, &diag, out, &info);
+	int rc = xw_recover_open(path, NULL, 0, flags, &diag, out, &info);
 
 	if (!rc && !ro)
 		printf("applied %d dropped %d super %d journal %u\n", info.redo_applied,

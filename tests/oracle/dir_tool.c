@@ -15,6 +15,7 @@
 
 #include "base/auto.h"
 #include "read/dirs.h"
+#include "session/edit.h"
 #include "update/dir.h"
 
 struct file {
@@ -129,21 +130,28 @@ int main(int argc, char **argv)
 	const struct xw_update_opts opts = {
 		.now = 1700000000, .jobs = 1, .mb = {-1, -1, -1, -1, -1, -1}};
 	struct xw_diag diag = {0};
+	const struct xw_edit_opts eo = {.now = opts.now, .hold = true};
 	struct xw_update *u = NULL;
+	struct xw_edit *e = NULL;
 	uint64_t count = 0;
 	int rc;
 
 	if (argc < 3 || (!strcmp(argv[1], "churn") && argc < 6))
 		return 2;
-	rc = xw_update_open(argv[2], &opts, &diag, &u);
+	rc = xw_edit_begin(argv[2], &eo, &diag, &e);
+	if (!rc)
+		rc = xw_update_begin(xw_edit_dev(e), &opts, &diag, &u);
 	if (!rc && !strcmp(argv[1], "churn"))
 		rc = churn(u, argv[3], (uint32_t)atoi(argv[4]), (uint32_t)atoi(argv[5]));
 	else if (!rc)
 		rc = strcmp(argv[1], "on") ? xw_update_itree_drop(u, &count)
 					   : xw_update_itree_build(u, &count);
 	if (!rc)
-		rc = xw_update_commit(u, NULL);
+		rc = xw_update_flush(u);
+	if (!rc)
+		rc = xw_edit_commit(e, NULL);
 	xw_update_close(u);
+	xw_edit_end(e);
 	if (rc)
 		printf("# %s\n", diag.text);
 	else

@@ -3,12 +3,12 @@
  * What tests/oracle/journal.sh drives:
  *
  *   journal_tool recover IMAGE [salvage] [unasked]
- *	journal recovery in place, and what it found as one line
+ *      journal recovery in place, and what it found as one line
  *   journal_tool compare A B
- *	equal but for superblock fields that any writer of a superblock updates in its own way: the
- *	times of writing and checking, kilobytes written, checksum
+ *      equal but for superblock fields that any writer of a superblock updates in its own way: the
+ *      times of writing and checking, kilobytes written, checksum
  *   journal_tool shutdown DIR
- *	stop the ext4 filesystem mounted there as a power cut would, after its log is written
+ *      stop the ext4 filesystem mounted there as a power cut would, after its log is written
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@
 
 #include "base/types.h"
 #include "dev/dev.h"
-#include "journal/recover.h"
+#include "session/journal.h"
 
 #define IOC_SHUTDOWN _IOR('X', 125, uint32_t)
 #define SHUTDOWN_LOGFLUSH 1
@@ -35,7 +35,7 @@ static int recover(const char *path, unsigned flags)
 	int rc = xw_dev_open_file(path, 0, &diag, &dev);
 
 	if (!rc) {
-		rc = xw_journal_recover(dev, flags, NULL, &diag, &info);
+		rc = xw_journal_recover(dev, flags, &diag, &info);
 		xw_dev_close(dev);
 	}
 	printf("rc %d needed %d transactions %u blocks %llu revoked %llu bad %llu%s%s\n", rc,

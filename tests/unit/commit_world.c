@@ -6,7 +6,7 @@
 #include "base/endian.h"
 #include "base/types.h"
 #include "commit/commit.h"
-#include "commit/recover.h"
+#include "session/recover.h"
 #include "commit/super.h"
 #include "commit_world.h"
 #include "dev/overlay.h"
@@ -388,7 +388,7 @@ char world_recover(struct world *w, unsigned flags, bool log, struct xw_recover_
 {
 	struct xw_dev *d = crash_dev_dup(w->img);
 	char state;
-	int rc = xw_recover_dev(&d, &w->store, flags | XW_RECOVER_JOURNAL, NULL, &w->diag, info);
+	int rc = xw_recover_dev(&d, &w->store, flags | XW_RECOVER_JOURNAL, &w->diag, info);
 
 	if (rc)
 		ck_abort_msg("recovery: %d, %s", rc, w->diag.text);

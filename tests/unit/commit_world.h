@@ -7,7 +7,7 @@
 #define XW_TESTS_COMMIT_WORLD_H
 
 #include "commit/commit.h"
-#include "commit/recover.h"
+#include "session/recover.h"
 #include "crashdev.h"
 #include "disk/super.h"
 

@@ -19,6 +19,7 @@
 #include "read/xattrs.h"
 #include "unit.h"
 #include "update/edit.h"
+#include "session/edit.h"
 #include "update/session.h"
 
 static char dir[64], path[96];

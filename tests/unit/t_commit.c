@@ -44,7 +44,7 @@ static void interrupt_recovery(struct world *w, const struct fault *f)
 	uint32_t x = w->crash.seed + 17;
 
 	w->crash.fail_at = w->crash.steps + 1 + (x * 1664525u + 1013904223u) / 65536 % 50;
-	(void)xw_recover_dev(&d, &w->store, XW_RECOVER_JOURNAL, NULL, &w->diag, NULL);
+	(void)xw_recover_dev(&d, &w->store, XW_RECOVER_JOURNAL, &w->diag, NULL);
 	xw_dev_close(d);
 	if (f->seed >= RANDOM)
 		w->crash.seed = x * 69069 + 12345;

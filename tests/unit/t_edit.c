@@ -13,8 +13,8 @@
 
 #include "api/xw.h"
 #include "base/types.h"
-#include "commit/edit.h"
-#include "commit/freemap.h"
+#include "session/edit.h"
+#include "session/freemap.h"
 #include "disk/mmp.h"
 #include "groups.h"
 #include "read/bitmaps.h"

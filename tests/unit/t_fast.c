@@ -118,7 +118,7 @@ static void check_told(const struct fast_image *f, struct xw_dev *dev)
 
 static int begin_edit(struct world *w)
 {
-	const struct xw_edit_opts opts = {.now = 1700000000, .fast = xw_update_fast};
+	const struct xw_edit_opts opts = {.now = 1700000000};
 	struct xw_dev *d = crash_dev_dup(w->img);
 	struct xw_edit *e;
 	int rc = xw_edit_begin_dev(d, &w->store, &opts, &w->diag, &e);
@@ -150,8 +150,7 @@ static bool reads_as(const struct fast_image *f, struct world *w, const unsigned
 	const uint64_t steps = w->crash.steps;
 	bool equal;
 
-	if (xw_recover_dev(&d, &w->store, XW_RECOVER_RDONLY | XW_RECOVER_JOURNAL, xw_update_fast,
-			   &w->diag, NULL))
+	if (xw_recover_dev(&d, &w->store, XW_RECOVER_RDONLY | XW_RECOVER_JOURNAL, &w->diag, NULL))
 		ck_abort_msg("%s", w->diag.text);
 	equal = same(f, d, want);
 	xw_dev_close(d);
@@ -294,8 +293,8 @@ START_TEST(contradictions)
 }
 END_TEST
 
-/* Who cannot carry them out says so, and writes nothing. */
-START_TEST(nobody_to_do_it)
+/* Without an overlay they are refused, and nothing is written. */
+START_TEST(refused_in_place)
 {
 	struct fast_image f;
 	struct world w;
@@ -304,12 +303,7 @@ START_TEST(nobody_to_do_it)
 	make_world(&f, 0);
 	world_around(&w, f.bytes, f.size);
 	d = crash_dev_dup(w.img);
-	ck_assert_int_eq(
-		xw_recover_dev(&d, &w.store, XW_RECOVER_JOURNAL, xw_update_fast, &w.diag, NULL),
-		XW_ERR_UNSUPPORTED);
-	xw_diag_clear(&w.diag);
-	ck_assert_int_eq(xw_recover_dev(&d, &w.store, XW_RECOVER_JOURNAL | XW_RECOVER_RDONLY, NULL,
-					&w.diag, NULL),
+	ck_assert_int_eq(xw_recover_dev(&d, &w.store, XW_RECOVER_JOURNAL, &w.diag, NULL),
 			 XW_ERR_UNSUPPORTED);
 	ck_assert_ptr_nonnull(strstr(w.diag.text, "fast commits"));
 	xw_dev_close(d);
@@ -328,7 +322,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, cut_everywhere, 0, XW_ARRAY_SIZE(worlds));
 	tcase_add_loop_test(tc, contradictions, 0, SPOILS);
-	tcase_add_test(tc, nobody_to_do_it);
+	tcase_add_test(tc, refused_in_place);
 	suite_add_tcase(s, tc);
 	return unit_main(s);
 }

@@ -7,7 +7,7 @@
 #include "base/crc.h"
 #include "base/endian.h"
 #include "base/types.h"
-#include "commit/edit.h"
+#include "session/edit.h"
 #include "commit/super.h"
 #include "commit_world.h"
 #include "journal/txn.h"
@@ -16,7 +16,7 @@
 static int try_recover(struct world *w, unsigned flags, struct xw_recover_info *info)
 {
 	struct xw_dev *d = crash_dev_dup(w->img);
-	int rc = xw_recover_dev(&d, &w->store, flags, NULL, &w->diag, info);
+	int rc = xw_recover_dev(&d, &w->store, flags, &w->diag, info);
 
 	xw_dev_close(d);
 	return rc;
@@ -105,7 +105,7 @@ START_TEST(damaged_file)
 		ck_assert_int_eq(xw_dev_pread(w.pub, &c, 1, at), 0);
 		bad = c ^ 0x40;
 		ck_assert_int_eq(xw_dev_pwrite(w.pub, &bad, 1, at), 0);
-		rc = xw_recover_dev(&d, &w.store, XW_RECOVER_RDONLY, NULL, &w.diag, &info);
+		rc = xw_recover_dev(&d, &w.store, XW_RECOVER_RDONLY, &w.diag, &info);
 		/* padding of the table and of the journal superblock's block has no meaning */
 		if (!rc)
 			ck_assert_int_eq(world_state(&w, d, false), 'n');
@@ -154,7 +154,7 @@ START_TEST(hostile_header)
 		memcpy(bad + 0x3FC, zero, 4);
 		poke32(bad + 0x3FC, xw_crc32c(~0u, bad, sizeof(bad)));
 		ck_assert_int_eq(xw_dev_pwrite(w.pub, bad, sizeof(bad), 0), 0);
-		if (xw_recover_dev(&d, &w.store, XW_RECOVER_RDONLY, NULL, &w.diag, &info)) {
+		if (xw_recover_dev(&d, &w.store, XW_RECOVER_RDONLY, &w.diag, &info)) {
 			ck_assert_str_ne(w.diag.text, "");
 			refused++;
 		}

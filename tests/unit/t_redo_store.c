@@ -12,7 +12,7 @@
 
 #include "base/types.h"
 #include "commit/commit.h"
-#include "commit/recover.h"
+#include "session/recover.h"
 #include "commit/super.h"
 #include "commit_world.h"
 #include "dev/overlay.h"
@@ -264,25 +264,23 @@ START_TEST(open_completes)
 		name = elsewhere;
 	cut_world(&w, name);
 	if (_i) {
-		ck_assert_int_eq(xw_recover_open(img, NULL, 0, 0, NULL, &diag, &d, &info),
-				 XW_ERR_STATE);
+		ck_assert_int_eq(xw_recover_open(img, NULL, 0, 0, &diag, &d, &info), XW_ERR_STATE);
 		xw_diag_clear(&diag);
 	}
 	ck_assert_int_eq(chmod(img, 0444), 0);
-	ck_assert_int_eq(xw_recover_open(img, _i ? name : NULL, 0, XW_RECOVER_RDONLY, NULL, &diag,
-					 &d, &info),
-			 0);
+	ck_assert_int_eq(
+		xw_recover_open(img, _i ? name : NULL, 0, XW_RECOVER_RDONLY, &diag, &d, &info), 0);
 	ck_assert(info.redo_applied);
 	ck_assert_int_eq(state_of(&w, d), 'n');
 	xw_dev_close(d);
 	ck_assert(there(name));
 	ck_assert_int_eq(chmod(img, 0644), 0);
-	ck_assert_int_eq(xw_recover_open(img, _i ? name : NULL, 0, 0, NULL, &diag, &d, &info), 0);
+	ck_assert_int_eq(xw_recover_open(img, _i ? name : NULL, 0, 0, &diag, &d, &info), 0);
 	ck_assert(info.redo_applied);
 	ck_assert_int_eq(state_of(&w, d), 'n');
 	xw_dev_close(d);
 	ck_assert(!there(name));
-	ck_assert_int_eq(xw_recover_open(img, NULL, 0, 0, NULL, &diag, &d, &info), 0);
+	ck_assert_int_eq(xw_recover_open(img, NULL, 0, 0, &diag, &d, &info), 0);
 	ck_assert(!info.redo_applied && !info.redo_dropped);
 	ck_assert_int_eq(state_of(&w, d), 'n');
 	xw_dev_close(d);
@@ -306,7 +304,7 @@ START_TEST(at_an_offset)
 	ck_assert_int_eq(xw_dev_pread(w.img, buf + offset, w.img->size, 0), 0);
 	put_file(img, buf, offset + w.img->size);
 	free(buf);
-	ck_assert_int_eq(xw_recover_open(img, NULL, offset, 0, NULL, &diag, &d, &info), 0);
+	ck_assert_int_eq(xw_recover_open(img, NULL, offset, 0, &diag, &d, &info), 0);
 	ck_assert(info.redo_applied);
 	ck_assert_int_eq(state_of(&w, d), 'n');
 	xw_dev_close(d);
@@ -327,7 +325,7 @@ START_TEST(commit_on_files)
 	world_open(&w, &spec);
 	put_dev(img, w.img);
 	put_file(tmp, XW_REDO_MAGIC, 8);
-	ck_assert_int_eq(xw_recover_open(img, NULL, 0, 0, NULL, &diag, &d, NULL), 0);
+	ck_assert_int_eq(xw_recover_open(img, NULL, 0, 0, &diag, &d, NULL), 0);
 	ck_assert(!there(tmp));
 	ck_assert_int_eq(xw_redo_store_open(img, NULL, 0, &diag, &opts.store), 0);
 	ck_assert_int_eq(xw_overlay_open(d, 1024, &diag, &o), 0);
@@ -373,16 +371,15 @@ START_TEST(limit_of_recovery)
 
 	cut_world(&w, redo);
 	old = limit_files(w.img->size - 1);
-	ck_assert_int_eq(xw_recover_open(img, NULL, 0, 0, NULL, &diag, &d, &info), XW_ERR_HOSTFULL);
+	ck_assert_int_eq(xw_recover_open(img, NULL, 0, 0, &diag, &d, &info), XW_ERR_HOSTFULL);
 	ck_assert_ptr_nonnull(strstr(diag.text, "file size limit"));
 	xw_diag_clear(&diag);
-	ck_assert_int_eq(xw_recover_open(img, NULL, 0, XW_RECOVER_RDONLY, NULL, &diag, &d, &info),
-			 0);
+	ck_assert_int_eq(xw_recover_open(img, NULL, 0, XW_RECOVER_RDONLY, &diag, &d, &info), 0);
 	ck_assert_int_eq(state_of(&w, d), 'n');
 	xw_dev_close(d);
 	(void)limit_files(old);
 	ck_assert(there(redo));
-	ck_assert_int_eq(xw_recover_open(img, NULL, 0, 0, NULL, &diag, &d, &info), 0);
+	ck_assert_int_eq(xw_recover_open(img, NULL, 0, 0, &diag, &d, &info), 0);
 	ck_assert(info.redo_applied);
 	xw_dev_close(d);
 	world_close(&w);

@@ -238,7 +238,7 @@ static void hurt(struct world *w, int (*how)(struct xw_update *u))
 	const struct xw_update_opts o = {
 		.lax = true, .now = 1700000000, .jobs = 1, .mb = {-1, -1, -1, -1, -1, -1}};
 	struct xw_update *u;
-	int ret = xw_update_begin_dev(w->img, &o, &w->diag, &u);
+	int ret = xw_update_begin(w->img, &o, &w->diag, &u);
 
 	if (!ret)
 		ret = how(u);

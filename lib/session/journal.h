@@ -4,8 +4,8 @@
  * superblock that no longer asks for recovery, in this order with flushes between: cut anywhere, it
  * can be done again.
  */
-#ifndef XW_JOURNAL_RECOVER_H
-#define XW_JOURNAL_RECOVER_H
+#ifndef XW_SESSION_JOURNAL_H
+#define XW_SESSION_JOURNAL_H
 
 #include "journal/replay.h"
 
@@ -19,6 +19,8 @@
 /* The caller goes on with the recovery: RECOVER stays set, and xw_journal_settle() clears it. Not
  * where the filesystem is to be marked for errors, which is done at once. */
 #define XW_REPLAY_UNSETTLED 0x8
+/* The device is an overlay: fast commits are replayed, too. Elsewhere many writes are not one. */
+#define XW_REPLAY_FAST 0x10
 
 struct xw_journal_info {
 	bool needed; /* the superblock asked for recovery, or UNASKED found something */
@@ -33,21 +35,13 @@ struct xw_journal_info {
 };
 
 /*
- * Carries out n blocks of fast commits on an image whose transactions are in place: dev is an
- * overlay, and is as it was after a failure. The one there is is xw_update_fast(); names and maps
- * are changed in a room below this one.
- */
-typedef int xw_journal_fast_fn(struct xw_dev *dev, const void *blocks, size_t n,
-			       struct xw_diag *diag);
-
-/*
  * Recover the journal of the filesystem on dev (in memory, when dev is an overlay). Nothing to do
  * is success. *info may be NULL. XW_ERR_CHECKSUM, XW_ERR_CORRUPT: the log is damaged, nothing was
  * written. XW_ERR_UNSUPPORTED: external journal, unknown features, or fast commits and neither
- * UNSETTLED nor fast, which is for overlays: many writes are not one.
+ * UNSETTLED nor FAST.
  */
-int xw_journal_recover(struct xw_dev *dev, unsigned flags, xw_journal_fast_fn *fast,
-		       struct xw_diag *diag, struct xw_journal_info *info);
+int xw_journal_recover(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
+		       struct xw_journal_info *info);
 
 /*
  * Behind a replay: Linux writes what is free into the superblock when it unmounts, until then only
@@ -62,7 +56,7 @@ int xw_journal_count_free(struct xw_dev *dev);
  * could mend); 0: only RECOVER changed.
  */
 int xw_journal_settle(struct xw_dev *overlay, const struct xw_journal_info *info,
-		      xw_journal_fast_fn *fast, struct xw_diag *diag);
+		      struct xw_diag *diag);
 /* For a commit that does not go through the log: the log is empty with it. */
 int xw_journal_empty(struct xw_dev *overlay, struct xw_diag *diag);
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "base/types.h"
-#include "commit/freemap.h"
+#include "session/freemap.h"
 #include "read/bitmaps.h"
 
 #define SLOTS 64

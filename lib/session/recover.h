@@ -12,13 +12,13 @@
  *
  * With XW_RECOVER_RDONLY all this happens in memory and nothing on disk changes.
  */
-#ifndef XW_COMMIT_RECOVER_H
-#define XW_COMMIT_RECOVER_H
+#ifndef XW_SESSION_RECOVER_H
+#define XW_SESSION_RECOVER_H
 
 #include "commit/store.h"
 #include "dev/dev.h"
 #include "disk/super.h"
-#include "journal/recover.h"
+#include "session/journal.h"
 
 #pragma GCC visibility push(default)
 
@@ -44,21 +44,19 @@ struct xw_recover_info {
 
 /*
  * Open path (redo_file as for xw_redo_store_open(); offset: where in it the image begins) and
- * recover; fast: what carries out fast commits, in memory, or NULL: they are XW_ERR_UNSUPPORTED.
- * *out is the caller's to close. XW_ERR_STATE as above; what opening, replaying and the
- * redo file report otherwise. info may be NULL.
+ * recover. *out is the caller's to close. XW_ERR_STATE as above; XW_ERR_UNSUPPORTED: fast commits
+ * that are not replayed in memory; what opening, replaying and the redo file report otherwise. info
+ * may be NULL.
  */
 int xw_recover_open(const char *path, const char *redo_file, uint64_t offset, unsigned flags,
-		    xw_journal_fast_fn *fast, struct xw_diag *diag, struct xw_dev **out,
-		    struct xw_recover_info *info);
+		    struct xw_diag *diag, struct xw_dev **out, struct xw_recover_info *info);
 
 /*
  * As tools that only read open an image: in memory. A journal that cannot be replayed does not keep
  * them from the rest: what can be replayed is, info->journal_lost is set and a warning logged.
  */
-int xw_recover_read(const char *path, const char *redo_file, uint64_t offset,
-		    xw_journal_fast_fn *fast, struct xw_diag *diag, struct xw_dev **out,
-		    struct xw_recover_info *info);
+int xw_recover_read(const char *path, const char *redo_file, uint64_t offset, struct xw_diag *diag,
+		    struct xw_dev **out, struct xw_recover_info *info);
 
 /*
  * The store of an image, as xw_redo_store_open(), but for a block device without redo_file: there
@@ -72,7 +70,7 @@ int xw_recover_store(const char *path, const char *redo_file, uint64_t offset, s
  * may be NULL: there is no redo file. After a failure *dev is still the caller's to close.
  */
 int xw_recover_dev(struct xw_dev **dev, struct xw_redo_store *store, unsigned flags,
-		   xw_journal_fast_fn *fast, struct xw_diag *diag, struct xw_recover_info *info);
+		   struct xw_diag *diag, struct xw_recover_info *info);
 
 /*
  * For an image whose redo file is lost, opened under FORCE: the superblock of dev without pending

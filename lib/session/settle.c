@@ -10,8 +10,8 @@
  */
 #include "config.h"
 
-#include "commit/commit_internal.h"
-#include "disk/super.h"
+#include "commit/super.h"
+#include "session/settle.h"
 
 /* A superblock that differs by RECOVER alone may be torn: recover.c mends that. */
 static int put_bit(struct xw_dev *overlay)
@@ -44,15 +44,14 @@ static int commit_fast(struct xw_dev *overlay, struct xw_commit_opts opts, struc
 	return rc ? rc : xw_commit(overlay, &opts, diag, NULL);
 }
 
-int xw_commit_settle(struct xw_dev *overlay, const struct xw_commit_opts *opts,
-		     const struct xw_journal_info *info, xw_journal_fast_fn *fast,
-		     struct xw_diag *diag)
+int xw_session_settle(struct xw_dev *overlay, const struct xw_commit_opts *opts,
+		      const struct xw_journal_info *info, struct xw_diag *diag)
 {
 	int rc;
 
 	if (!info->unsettled)
 		return 0;
-	rc = xw_journal_settle(overlay, info, fast, diag);
+	rc = xw_journal_settle(overlay, info, diag);
 	if (!rc)
 		return put_bit(overlay);
 	if (rc < 0)

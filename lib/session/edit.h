@@ -2,24 +2,24 @@
 /*
  * Changing an existing image, from opening it to the commit. The way for every writing tool:
  *
- *	rc = xw_edit_begin(path, &opts, diag, &e);	finish or drop what was interrupted, replay
- *							the journal; the image is locked
- *	xw_image_open(xw_edit_dev(e), ...)		everything reads and writes this device
- *	xw_dev_pwrite(xw_edit_dev(e), ...)		blocks that are free in the old state go to
- *							the image at once, live ones are held
- *	xw_edit_shadow(e, blk, n, data)			the same for what must not be held: it fails
- *							where a block was not free
- *	rc = xw_edit_commit(e, &info);			all that is held, as one unit
- *	xw_edit_end(e);					without a commit: the image is what it was
+ *      rc = xw_edit_begin(path, &opts, diag, &e);      finish or drop what was interrupted, replay
+ *                                                      the journal; the image is locked
+ *      xw_image_open(xw_edit_dev(e), ...)              everything reads and writes this device
+ *      xw_dev_pwrite(xw_edit_dev(e), ...)              blocks that are free in the old state go to
+ *                                                      the image at once, live ones are held
+ *      xw_edit_shadow(e, blk, n, data)                 the same for what must not be held: it fails
+ *                                                      where a block was not free
+ *      rc = xw_edit_commit(e, &info);                  all that is held, as one unit
+ *      xw_edit_end(e);                                 without a commit: the image is what it was
  *
  * The rule for callers: contents of the old state stay where they are until the commit. So blocks
  * that the change itself frees must not be given out again before it.
  */
-#ifndef XW_COMMIT_EDIT_H
-#define XW_COMMIT_EDIT_H
+#ifndef XW_SESSION_EDIT_H
+#define XW_SESSION_EDIT_H
 
 #include "commit/commit.h"
-#include "commit/recover.h"
+#include "session/recover.h"
 #include "dev/overlay.h"
 
 #pragma GCC visibility push(default)
@@ -39,8 +39,6 @@ struct xw_edit_opts {
 	 * XW_RECOVER_FORCE, XW_RECOVER_SALVAGE: for checkers.
 	 */
 	unsigned recover;
-	/* What carries out fast commits that a journal has; NULL: such an image is refused. */
-	xw_journal_fast_fn *fast;
 	bool keep_log; /* do not replay the journal; while it is full, commits are by redo */
 	/*
 	 * For debuggers: what is committed may have a superblock that nobody opens, or a journal

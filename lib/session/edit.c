@@ -23,11 +23,11 @@
 
 #include "base/auto.h"
 #include "base/vec.h"
-#include "commit/commit_internal.h"
-#include "commit/edit.h"
-#include "commit/freemap.h"
 #include "disk/mmp.h"
 #include "disk/super.h"
+#include "session/edit.h"
+#include "session/freemap.h"
+#include "session/settle.h"
 
 /* Beyond so many places of shadow writes the rest is not given back. */
 #define SHADOW_RUNS_MAX (1u << 20)
@@ -223,7 +223,7 @@ static int settle(struct xw_edit *e)
 		.any_super = e->opts.any_state,
 	};
 
-	return xw_commit_settle(e->dev, &opts, &e->recovered.journal, e->opts.fast, e->diag);
+	return xw_session_settle(e->dev, &opts, &e->recovered.journal, e->diag);
 }
 
 static unsigned recover_flags(const struct xw_edit_opts *opts)
@@ -282,8 +282,7 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 	if (!rc && !opts->in_use_too && !rdonly)
 		rc = check_mmp(base, diag);
 	if (!rc)
-		rc = xw_recover_dev(&base, store, recover_flags(opts), opts->fast, diag,
-				    &e->recovered);
+		rc = xw_recover_dev(&base, store, recover_flags(opts), diag, &e->recovered);
 	if (!rc) {
 		e->base_size = base->size;
 		rc = xw_overlay_open(base, block_size_of(base, opts), diag, &e->dev);

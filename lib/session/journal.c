@@ -15,9 +15,10 @@
 #include <string.h>
 
 #include "disk/super.h"
-#include "journal/recover.h"
 #include "read/bitmaps.h"
 #include "read/image.h"
+#include "session/journal.h"
+#include "update/fast.h"
 
 /* Opened without the warning that a journal needs recovery: that is what we are here for. */
 static int open_image(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
@@ -92,8 +93,8 @@ static int drain(struct xw_image *img, struct xw_log *log, const struct xw_repla
 	return rc;
 }
 
-static int carry_out(struct xw_image *img, struct xw_log *log, const struct xw_replay *r,
-		     xw_journal_fast_fn *fast, const struct xw_journal_info *info)
+static int replay(struct xw_image *img, struct xw_log *log, const struct xw_replay *r,
+		  const struct xw_journal_info *info)
 {
 	int rc = xw_replay_apply(log, r, UINT64_MAX, img->dev);
 
@@ -113,11 +114,11 @@ static int carry_out(struct xw_image *img, struct xw_log *log, const struct xw_r
 	if (rc || !r->fast_blocks)
 		return rc;
 	rc = xw_journal_count_free(img->dev);
-	return rc < 0 ? rc : fast(img->dev, r->fast, r->fast_blocks, img->diag);
+	return rc < 0 ? rc : xw_update_fast(img->dev, r->fast, r->fast_blocks, img->diag);
 }
 
 static int recover(struct xw_image *img, struct xw_log *log, unsigned flags,
-		   xw_journal_fast_fn *fast, struct xw_journal_info *info)
+		   struct xw_journal_info *info)
 {
 	struct xw_replay r;
 	int rc = xw_replay_plan(log, flags, img->sb.blocks_count, &r);
@@ -136,19 +137,19 @@ static int recover(struct xw_image *img, struct xw_log *log, unsigned flags,
 	};
 	info->unsettled =
 		flags & XW_REPLAY_UNSETTLED && (r.fast_blocks || (!info->err && !info->damaged));
-	if (!rc && r.fast_blocks && !info->unsettled && !fast)
+	if (!rc && r.fast_blocks && !info->unsettled && !(flags & XW_REPLAY_FAST))
 		rc = xw_fail(img->diag, XW_ERR_UNSUPPORTED,
-			     "%s: journal: it holds fast commits, which are not carried out here; "
+			     "%s: journal: it holds fast commits, which are not replayed here; "
 			     "mount the image with Linux once, or run xw-fsck -p",
 			     img->dev->name);
 	if (!rc)
-		rc = carry_out(img, log, &r, fast, info);
+		rc = replay(img, log, &r, info);
 	xw_replay_free(&r);
 	return rc;
 }
 
-int xw_journal_recover(struct xw_dev *dev, unsigned flags, xw_journal_fast_fn *fast,
-		       struct xw_diag *diag, struct xw_journal_info *info)
+int xw_journal_recover(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
+		       struct xw_journal_info *info)
 {
 	struct xw_journal_info own;
 	struct xw_image *img = NULL;
@@ -166,7 +167,7 @@ int xw_journal_recover(struct xw_dev *dev, unsigned flags, xw_journal_fast_fn *f
 	    ((flags & XW_REPLAY_UNASKED) && (img->sb.feature_compat & XW_COMPAT_HAS_JOURNAL)))
 		rc = xw_log_open_image(img, &log);
 	if (!rc && log && (asked || log->jsb.start))
-		rc = recover(img, log, flags, fast, info);
+		rc = recover(img, log, flags, info);
 	xw_log_close(log);
 	xw_image_close(img);
 	return rc;
@@ -215,7 +216,7 @@ int xw_journal_count_free(struct xw_dev *dev)
 }
 
 /* What recover() left in the log. */
-static int carry_out_fast(struct xw_dev *overlay, xw_journal_fast_fn *fast, struct xw_diag *diag)
+static int replay_fast(struct xw_dev *overlay, struct xw_diag *diag)
 {
 	struct xw_image *img = NULL;
 	struct xw_log *log = NULL;
@@ -229,13 +230,13 @@ static int carry_out_fast(struct xw_dev *overlay, xw_journal_fast_fn *fast, stru
 	xw_log_close(log);
 	xw_image_close(img);
 	if (!rc && r.fast_blocks)
-		rc = fast(overlay, r.fast, r.fast_blocks, diag);
+		rc = xw_update_fast(overlay, r.fast, r.fast_blocks, diag);
 	xw_replay_free(&r);
 	return rc;
 }
 
 int xw_journal_settle(struct xw_dev *overlay, const struct xw_journal_info *info,
-		      xw_journal_fast_fn *fast, struct xw_diag *diag)
+		      struct xw_diag *diag)
 {
 	uint8_t super[XW_SUPER_SIZE];
 	struct xw_super sb;
@@ -243,10 +244,6 @@ int xw_journal_settle(struct xw_dev *overlay, const struct xw_journal_info *info
 
 	if (counted < 0)
 		return counted;
-	if (info->fast_blocks && !fast)
-		return xw_fail(diag, XW_ERR_UNSUPPORTED,
-			       "%s: journal: it holds fast commits, which are not carried out here",
-			       overlay->name);
 	rc = xw_dev_pread(overlay, super, sizeof(super), XW_SUPER_OFFSET);
 	if (rc || xw_super_decode(super, &sb))
 		return rc; /* no superblock: whoever reads it next says so */
@@ -256,7 +253,7 @@ int xw_journal_settle(struct xw_dev *overlay, const struct xw_journal_info *info
 	xw_super_encode(&sb, super);
 	rc = xw_dev_pwrite(overlay, super, sizeof(super), XW_SUPER_OFFSET);
 	if (!rc && info->fast_blocks)
-		rc = carry_out_fast(overlay, fast, diag);
+		rc = replay_fast(overlay, diag);
 	return rc ? rc : counted || info->fast_blocks || info->err || info->damaged;
 }
 

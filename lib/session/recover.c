@@ -12,7 +12,7 @@
 #include "base/auto.h"
 #include "base/endian.h"
 #include "base/types.h"
-#include "commit/recover.h"
+#include "session/recover.h"
 #include "commit/redo.h"
 #include "commit/super.h"
 #include "dev/overlay.h"
@@ -22,7 +22,6 @@ struct recovery {
 	struct xw_redo_store *store;
 	struct xw_diag *diag;
 	unsigned flags;
-	xw_journal_fast_fn *fast; /* NULL but in memory: many writes are not one */
 	struct xw_recover_info *info;
 	struct xw_redo *redo; /* NULL: no file, or one that says nothing */
 	bool file; /* there is one, and it is ours */
@@ -273,7 +272,8 @@ static bool fix_torn_bit(struct recovery *v)
 static unsigned replay_flags(const struct recovery *v)
 {
 	return (v->flags & XW_RECOVER_SALVAGE ? XW_REPLAY_SALVAGE : 0) |
-	       (v->flags & XW_RECOVER_UNSETTLED ? XW_REPLAY_UNSETTLED : 0);
+	       (v->flags & XW_RECOVER_UNSETTLED ? XW_REPLAY_UNSETTLED : 0) |
+	       (v->flags & XW_RECOVER_RDONLY ? XW_REPLAY_FAST : 0);
 }
 
 static int super_step(struct recovery *v)
@@ -298,8 +298,8 @@ static int super_step(struct recovery *v)
 		return rc;
 	/* Not ours to report: whoever reads the superblock next says what is wrong with it. */
 	rc = xw_journal_recover(v->dev,
-				XW_REPLAY_TORN_SUPER | (replay_flags(v) & XW_REPLAY_UNSETTLED),
-				v->fast, v->diag, &v->info->journal);
+				XW_REPLAY_TORN_SUPER | (replay_flags(v) & ~XW_REPLAY_SALVAGE),
+				v->diag, &v->info->journal);
 	v->info->super_fixed = !rc && v->info->journal.needed;
 	if (rc)
 		quiet(v, &before);
@@ -315,9 +315,7 @@ static int journal_step(struct recovery *v)
 	    v->info->journal.unsettled || !xw_super_bytes_has(v->super, XW_INCOMPAT_RECOVER))
 		return 0;
 	rc = make_writable(v);
-	return rc ? rc
-		  : xw_journal_recover(v->dev, replay_flags(v), v->fast, v->diag,
-				       &v->info->journal);
+	return rc ? rc : xw_journal_recover(v->dev, replay_flags(v), v->diag, &v->info->journal);
 }
 
 /*
@@ -338,13 +336,12 @@ static int check_limit(const struct recovery *v)
 }
 
 int xw_recover_dev(struct xw_dev **dev, struct xw_redo_store *store, unsigned flags,
-		   xw_journal_fast_fn *fast, struct xw_diag *diag, struct xw_recover_info *info)
+		   struct xw_diag *diag, struct xw_recover_info *info)
 {
 	struct xw_recover_info own;
 	struct recovery v = {.dev = *dev, .store = store, .diag = diag, .flags = flags};
 	int rc;
 
-	v.fast = flags & XW_RECOVER_RDONLY ? fast : NULL;
 	v.info = info ? info : &own;
 	memset(v.info, 0, sizeof(*v.info));
 	read_super(&v);
@@ -373,8 +370,7 @@ int xw_recover_store(const char *path, const char *redo_file, uint64_t offset, s
 }
 
 int xw_recover_open(const char *path, const char *redo_file, uint64_t offset, unsigned flags,
-		    xw_journal_fast_fn *fast, struct xw_diag *diag, struct xw_dev **out,
-		    struct xw_recover_info *info)
+		    struct xw_diag *diag, struct xw_dev **out, struct xw_recover_info *info)
 {
 	struct xw_redo_store *store = NULL;
 	struct xw_dev *dev = NULL;
@@ -385,7 +381,7 @@ int xw_recover_open(const char *path, const char *redo_file, uint64_t offset, un
 	if (!rc)
 		rc = xw_recover_store(path, redo_file, offset, diag, &store);
 	if (!rc)
-		rc = xw_recover_dev(&dev, store, flags, fast, diag, info);
+		rc = xw_recover_dev(&dev, store, flags, diag, info);
 	xw_redo_store_close(store);
 	if (rc)
 		xw_dev_close(dev);
@@ -400,9 +396,8 @@ static bool may_go_on(int rc)
 	       rc == XW_ERR_TRUNCATED || rc == XW_ERR_IO || rc == XW_ERR_INPUT;
 }
 
-int xw_recover_read(const char *path, const char *redo_file, uint64_t offset,
-		    xw_journal_fast_fn *fast, struct xw_diag *diag, struct xw_dev **out,
-		    struct xw_recover_info *info)
+int xw_recover_read(const char *path, const char *redo_file, uint64_t offset, struct xw_diag *diag,
+		    struct xw_dev **out, struct xw_recover_info *info)
 {
 	static const unsigned tries[] = {XW_RECOVER_JOURNAL,
 					 XW_RECOVER_JOURNAL | XW_RECOVER_SALVAGE, 0};
@@ -411,8 +406,8 @@ int xw_recover_read(const char *path, const char *redo_file, uint64_t offset,
 	int rc = 0;
 
 	for (i = 0; i < XW_ARRAY_SIZE(tries); i++) {
-		rc = xw_recover_open(path, redo_file, offset, XW_RECOVER_RDONLY | tries[i], fast,
-				     diag, out, info);
+		rc = xw_recover_open(path, redo_file, offset, XW_RECOVER_RDONLY | tries[i], diag,
+				     out, info);
 		if (!may_go_on(rc) || i + 1 == XW_ARRAY_SIZE(tries))
 			break;
 		if (!i)

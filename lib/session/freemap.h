@@ -7,8 +7,8 @@
  *
  * For tools that trust the image. A checker has its own claims.
  */
-#ifndef XW_COMMIT_FREEMAP_H
-#define XW_COMMIT_FREEMAP_H
+#ifndef XW_SESSION_FREEMAP_H
+#define XW_SESSION_FREEMAP_H
 
 #include "dev/dev.h"
 
