@@ -83,6 +83,8 @@ static uint32_t resynchronize(struct xw_dirblock *it, uint32_t from)
 void xw_dirblock_begin(struct xw_dirblock *it, const struct xw_dirblock_area *area)
 {
 	it->area = *area;
+	it->area.size = XW_MIN(area->size, XW_DIRBLOCK_MAX);
+	area = &it->area;
 	it->off = it->slack = it->slack_end = 0;
 	it->end = area->size;
 	it->tail_said = it->csum_said = it->salvaging = it->mapped = false;
