@@ -10,14 +10,12 @@
 #include "dir/itree_image.h"
 #include "disk/itree.h"
 #include "print.h"
-#include "read/map.h"
+#include "read/itree.h"
 #include "walk/itree.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/auto.h"
 
 struct itree {
 	struct dbg *d;
@@ -27,32 +25,6 @@ struct itree {
 	bool in_child; /* its entry was begun, and no node */
 	struct xw_walk_itree it;
 };
-
-static int root_of(struct itree *t, xw_blk *root)
-{
-	const uint32_t bs = t->d->img->block_size;
-	auto_free uint8_t *block0 = malloc(bs);
-	struct xw_map_run run = {0};
-	int rc;
-
-	if (!block0)
-		return xw_fail_nomem(&t->d->diag, "directory block");
-	if (!(t->in->flags & XW_FL_ITREE))
-		return xw_fail(&t->d->diag, XW_ERR_INPUT, "inode %" PRIu32 " has no itree", t->ino);
-	rc = xw_map_lookup(t->d->img, t->ino, t->in, 0, &run);
-	if (!rc && !run.len)
-		rc = xw_fail(&t->d->diag, XW_ERR_CORRUPT,
-			     "directory inode %" PRIu32 " has no first block", t->ino);
-	if (!rc)
-		rc = xw_image_meta(t->d->img, run.pblk, 0, block0, bs);
-	if (rc)
-		return rc;
-	if (xw_itree_slot_get(block0, bs, t->csum, root))
-		return xw_fail(&t->d->diag, XW_ERR_CORRUPT,
-			       "directory inode %" PRIu32 ": its index has no pointer to an itree",
-			       t->ino);
-	return 0;
-}
 
 static void entry_json(struct xw_json *j, const struct xw_itree_entry *e)
 {
@@ -245,7 +217,9 @@ int dbg_verb_itree(struct dbg *d, int argc, char **argv)
 	t.in = &in;
 	t.csum = xw_super_has_csum(&d->img->sb);
 	t.any_names = in.flags & XW_FL_ENCRYPT;
-	rc = root_of(&t, &root);
+	if (!(in.flags & XW_FL_ITREE))
+		return xw_fail(&d->diag, XW_ERR_INPUT, "inode %" PRIu32 " has no itree", t.ino);
+	rc = xw_itree_root(d->img, t.ino, &in, &root);
 	return rc ? rc : dump(&t, root);
 }
 

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "read/map.h"
 
 #define AHEAD_BYTES (128u << 10)
@@ -175,23 +176,25 @@ static int begin_walk(struct xw_itree_iter *it, const struct xw_inode *inode)
 	return XW_MIN(rc, 0);
 }
 
-/* Block 0 of the directory, and the pointer in it. */
-static int find_root(struct xw_itree_iter *it, const struct xw_inode *inode, xw_blk *root)
+int xw_itree_root(struct xw_image *img, xw_ino ino, const struct xw_inode *inode, xw_blk *root)
 {
-	struct xw_image *img = it->img;
+	auto_free uint8_t *block0 = malloc(img->block_size);
 	struct xw_map_run run;
-	int rc = xw_map_lookup(img, it->ino, inode, 0, &run);
+	int rc = block0 ? xw_map_lookup(img, ino, inode, 0, &run)
+			: xw_fail_nomem(img->diag, "itree");
 
-	if (rc)
-		return rc;
-	if (!run.len || run.unwritten)
-		return damaged(it, XW_ERR_CORRUPT, 0, "the directory has no first block");
-	rc = xw_dev_pread(img->dev, it->ahead, img->block_size, run.pblk * img->block_size);
-	if (rc)
-		return rc;
-	if (xw_itree_slot_get(it->ahead, img->block_size, xw_super_has_csum(&img->sb), root))
-		return damaged(it, XW_ERR_CORRUPT, run.pblk, "the pointer to the root is none");
-	return 0;
+	if (!rc && (!run.len || run.unwritten))
+		rc = xw_fail(img->diag, XW_ERR_CORRUPT,
+			     "%s: directory inode %" PRIu32 ": no first block; run xw-fsck -f",
+			     img->dev->name, ino);
+	if (!rc)
+		rc = xw_dev_pread(img->dev, block0, img->block_size, run.pblk * img->block_size);
+	if (!rc && xw_itree_slot_get(block0, img->block_size, xw_super_has_csum(&img->sb), root))
+		rc = xw_fail(img->diag, XW_ERR_CORRUPT,
+			     "%s: directory inode %" PRIu32
+			     ": its index has no pointer to an itree; run xw-fsck -f",
+			     img->dev->name, ino);
+	return rc;
 }
 
 int xw_itree_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
@@ -209,7 +212,7 @@ int xw_itree_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inod
 	it->ahead = malloc((size_t)ahead_max(it) * img->block_size);
 	if (!it->ahead)
 		return xw_fail_nomem(img->diag, "itree");
-	rc = find_root(it, inode, &it->root);
+	rc = xw_itree_root(img, ino, inode, &it->root);
 	return rc ? rc : begin_walk(it, inode);
 }
 

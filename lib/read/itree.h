@@ -31,6 +31,9 @@ struct xw_itree_iter {
 	void *arg;
 };
 
+/* The pointer to the root in block 0 of a directory that is marked as one with an itree.
+ * XW_ERR_CORRUPT: there is none. */
+int xw_itree_root(struct xw_image *img, xw_ino ino, const struct xw_inode *inode, xw_blk *root);
 /*
  * XW_ERR_NOTFOUND, without a line in diag: the directory has no itree, or this is no directory.
  * XW_ERR_CORRUPT, XW_ERR_CHECKSUM: it has a damaged one. Always end it.

@@ -11,6 +11,7 @@
 
 #include "disk/itree.h"
 #include "disk/orphan.h"
+#include "read/itree.h"
 #include "read/map.h"
 #include "tune/dirblock.h"
 #include "tune/sweep.h"
@@ -141,7 +142,7 @@ static int read_node(void *arg, xw_blk blk, void *buf)
 }
 
 /* All nodes with new checksums. */
-static int itree_below(struct owner *o, xw_blk root)
+static int itree(struct owner *o)
 {
 	struct xw_sweep *s = o->s;
 	const struct xw_walk_itree_env env = {
@@ -158,8 +159,12 @@ static int itree_below(struct owner *o, xw_blk root)
 	};
 	struct xw_walk_itree_item item;
 	struct xw_walk_itree it;
-	int more, ret = xw_walk_itree_begin(&it, &env, root);
+	xw_blk root;
+	int more, ret = xw_itree_root(s->img, o->ino, o->in, &root);
 
+	if (ret)
+		return ret;
+	ret = xw_walk_itree_begin(&it, &env, root);
 	while (!ret && (more = xw_walk_itree_next(&it, &item)) == 1) {
 		if (item.kind != XW_WALK_ITREE_NODE)
 			continue;
@@ -173,22 +178,6 @@ static int itree_below(struct owner *o, xw_blk root)
 		ret = xw_fail_nomem(s->img->diag, "itree");
 	xw_walk_itree_end(&it);
 	return ret;
-}
-
-static int itree(struct owner *o)
-{
-	struct xw_sweep *s = o->s;
-	struct xw_map_run run;
-	xw_blk root;
-	int ret = xw_map_lookup(s->img, o->ino, o->in, 0, &run);
-
-	if (!ret && (!run.len || run.unwritten))
-		ret = bad(o, 0, XW_ERR_CORRUPT, "the directory has no first block");
-	if (!ret)
-		ret = xw_sweep_get(s, run.pblk);
-	if (!ret && xw_itree_slot_get(s->buf, s->img->block_size, s->old_csum, &root))
-		ret = bad(o, run.pblk, XW_ERR_CORRUPT, "no pointer to its itree");
-	return ret ? ret : itree_below(o, root);
 }
 
 /* Trees are dropped before the kind of checksums changes: here it is only the seed. */
