@@ -12,6 +12,7 @@
 
 #define CHUNK ((size_t)1 << 20)
 #define IOV 256
+#define HOST_PAGE 4096u /* hosts allocate in pieces of this size, or smaller ones */
 
 static const uint8_t zeros[65536];
 
@@ -172,6 +173,7 @@ void xw_change_free(struct xw_change *c)
 	free(c->blocks);
 	free(c->hashes);
 	free(c->super_page);
+	xw_vec_free(&c->reserved);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -209,29 +211,80 @@ static int fill_holes(struct xw_change *c, size_t i)
 	return rc;
 }
 
+/* Blocks i to i + n - 1 of the list, which are neighbors. */
+static int reserve_run(struct xw_change *c, size_t i, size_t n)
+{
+	const uint64_t bs = c->block_size, off = c->blocks[i] * bs;
+	const struct xw_run run = {c->blocks[i], n};
+	struct xw_dev_stamp before = {0}, after = {0};
+	int rc = 0;
+
+	if (xw_dev_stamp(c->base, &before))
+		before.room = 0;
+	if (off < c->new_size)
+		rc = xw_dev_reserve(c->base, off, XW_MIN(n * bs, c->new_size - off));
+	for (size_t k = i; k < i + n && rc == XW_ERR_UNSUPPORTED; k++) {
+		const int filled = fill_holes(c, k);
+
+		if (filled || k + 1 == i + n)
+			rc = filled;
+	}
+	if (!xw_dev_stamp(c->base, &after) && after.room > before.room)
+		(void)!xw_vec_push(&c->reserved, run); /* unknown: it stays allocated */
+	return rc;
+}
+
 int xw_change_reserve(struct xw_change *c)
 {
-	const uint64_t bs = c->block_size;
 	size_t n;
 	int rc = 0;
 
 	for (size_t i = 0; i < c->n && !rc; i += n) {
-		const uint64_t off = c->blocks[i] * bs;
-
 		for (n = 0; i + n < c->n && c->blocks[i + n] == c->blocks[i] + n; n++)
 			if (!may_be_hole(c, i + n))
 				break;
-		if (n && off < c->new_size)
-			rc = xw_dev_reserve(c->base, off, XW_MIN(n * bs, c->new_size - off));
-		for (size_t k = i; k < i + n && rc == XW_ERR_UNSUPPORTED; k++) {
-			const int filled = fill_holes(c, k);
-
-			if (filled || k + 1 == i + n)
-				rc = filled;
-		}
+		if (n)
+			rc = reserve_run(c, i, n);
 		n = XW_MAX(n, 1);
 	}
 	return rc;
+}
+
+/* Pages of [from, to) with nothing but zeros become holes. */
+static int punch_zeros(struct xw_change *c, uint64_t from, uint64_t to)
+{
+	uint8_t page[HOST_PAGE];
+	uint64_t hole = from; /* zeros from here to the page looked at */
+	int rc = 0;
+
+	for (uint64_t at = from, n; at < to && !rc; at += n) {
+		n = XW_MIN(to - at, sizeof(page));
+		rc = xw_dev_pread(c->base, page, n, at);
+		if (rc || memcmp(page, zeros, n)) {
+			if (!rc && at > hole)
+				rc = xw_dev_zero(c->base, hole, at - hole);
+			hole = at + n;
+		}
+	}
+	return rc || hole >= to ? rc : xw_dev_zero(c->base, hole, to - hole);
+}
+
+void xw_change_unreserve(struct xw_change *c)
+{
+	struct xw_diag *diag = c->base->diag;
+	const uint64_t bs = c->block_size;
+	int rc = 0;
+
+	c->base->diag = NULL;
+	for (size_t i = 0; i < c->reserved.n && !c->base->keep && !rc; i++) {
+		const struct xw_run *r = &c->reserved.v[i];
+		const uint64_t from = r->start * bs & ~(uint64_t)(HOST_PAGE - 1);
+		const uint64_t to = xw_round_up((r->start + r->len) * bs, HOST_PAGE);
+
+		rc = punch_zeros(c, from, XW_MIN(to, c->old_size));
+	}
+	c->reserved.n = 0;
+	c->base->diag = diag;
 }
 
 static const uint8_t *contents(const struct xw_change *c, size_t i)

@@ -7,6 +7,7 @@
 #ifndef XW_COMMIT_CHANGE_H
 #define XW_COMMIT_CHANGE_H
 
+#include "base/vec.h"
 #include "dev/overlay.h"
 #include "disk/super.h"
 #include "journal/txn.h"
@@ -27,6 +28,7 @@ struct xw_change {
 	uint64_t *hashes; /* of each XW_CHANGE_SECTOR of their contents on the base */
 	size_t n;
 	bool empty; /* nothing differs, superblock and size included */
+	XW_VEC(struct xw_run) reserved; /* blocks of holes that xw_change_reserve() has filled */
 	uint8_t old_super[XW_SUPER_SIZE], new_super[XW_SUPER_SIZE];
 	/* the superblock's block: as the overlay has it, but for the superblock itself */
 	uint8_t *super_page;
@@ -48,6 +50,8 @@ void xw_change_set_super(struct xw_change *c, const uint8_t super[XW_SUPER_SIZE]
  * The image stays what it is.
  */
 int xw_change_reserve(struct xw_change *c);
+/* Best effort: holes again where that allocated room, in an image with its old contents. */
+void xw_change_unreserve(struct xw_change *c);
 /* The blocks, for a transaction. Lives as long as c. */
 struct xw_block_source xw_change_source(struct xw_change *c);
 /* Write all blocks to the base (grown first where need be), neighbours together. Not flushed. */

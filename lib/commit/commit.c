@@ -265,11 +265,12 @@ static void tell_state(const struct xw_change *c, int rc, bool undecided)
 		xw_fail_add(c->diag, "; the image is unchanged");
 }
 
-/* What was reserved behind the end of the image is nobody's. */
+/* The image is the old one: it takes no more room on its host than before. */
 static void drop_reserve(struct xw_change *c)
 {
 	struct xw_diag *diag = c->base->diag;
 
+	xw_change_unreserve(c);
 	c->base->diag = NULL;
 	if (c->new_size > c->old_size)
 		(void)xw_dev_set_size(c->base, c->old_size);

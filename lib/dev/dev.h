@@ -31,6 +31,7 @@ enum xw_dev_hold {
 struct xw_dev_stamp {
 	uint64_t size; /* as the host has it now, bytes */
 	int64_t mtime; /* of the last write, nanoseconds since 1970; 0: the host does not say */
+	uint64_t room; /* that the host has allocated, bytes; 0: it does not say */
 };
 
 struct xw_dev_ops {

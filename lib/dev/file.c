@@ -357,9 +357,11 @@ static int file_stamp(struct xw_dev *d, struct xw_dev_stamp *out)
 		return xw_fail_errno(d->diag, XW_ERR_IO, errno, "%s: cannot stat", d->name);
 	out->size = (uint64_t)st.st_size;
 	out->mtime = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	out->room = (uint64_t)st.st_blocks * 512;
 	if (!d->is_block)
 		return 0;
 	out->mtime = 0;
+	out->room = 0;
 	out->size = ioctl(file(d)->fd, BLKGETSIZE64, &bytes) ? d->size : bytes;
 	return 0;
 }

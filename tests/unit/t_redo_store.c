@@ -428,6 +428,47 @@ START_TEST(limit_of_commit)
 }
 END_TEST
 
+static uint64_t room_of(const char *path)
+{
+	const int fd = open(path, O_RDONLY);
+	struct stat st;
+
+	ck_assert(fd >= 0 && !fsync(fd) && !fstat(fd, &st));
+	close(fd);
+	return (uint64_t)st.st_blocks;
+}
+
+/* A commit makes sure of room for blocks that are holes; where it fails they are holes again. */
+START_TEST(holes_stay)
+{
+	struct xw_commit_opts opts = {.how = XW_COMMIT_REDO};
+	char page[1024];
+	struct xw_dev *o, *d = NULL;
+	struct world w;
+	uint64_t room;
+
+	world_open(&w, &spec);
+	put_dev(img, w.img);
+	ck_assert_int_eq(truncate(img, (off_t)w.old_size + 1000000), 0);
+	room = room_of(img);
+	ck_assert_int_eq(xw_dev_open_file(img, 0, &diag, &d), 0);
+	ck_assert_int_eq(xw_overlay_open(d, 1024, &diag, &o), 0);
+	memset(page, 'x', sizeof(page));
+	for (unsigned i = 0; i < 200; i++)
+		ck_assert_int_eq(xw_dev_pwrite(o, page, sizeof(page), (600 + i) << 10), 0);
+	/* parts of a page of the host; few extents, since a map of them takes room, too */
+	for (unsigned i = 0; i < 4; i += 2)
+		ck_assert_int_eq(xw_dev_pwrite(o, page, sizeof(page), (501 + i) << 10), 0);
+	ck_assert_int_eq(xw_redo_store_open(img, NULL, 0, &diag, &opts.store), 0);
+	ck_assert_int_eq(mkdir(tmp, 0777), 0); /* reserved, and then no redo file can be made */
+	ck_assert_int_ne(xw_commit(o, &opts, &diag, NULL), 0);
+	ck_assert_uint_eq(room_of(img), room);
+	xw_dev_close(o);
+	xw_redo_store_close(opts.store);
+	world_close(&w);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("redo store");
@@ -445,6 +486,7 @@ int main(void)
 	tcase_add_loop_test(tc, commit_on_files, 0, 2);
 	tcase_add_test(tc, limit_of_recovery);
 	tcase_add_loop_test(tc, limit_of_commit, 0, 2);
+	tcase_add_test(tc, holes_stay);
 	suite_add_tcase(s, tc);
 	return unit_main(s);
 }
