@@ -174,7 +174,10 @@ static int wipe_superblocks(struct xw_mkfs *m, struct xw_dev *dev)
 	}
 	if (!ret)
 		xw_diag_clear(&m->diag); /* an unreadable old superblock is no failure of ours */
-	return ret ? ret : xw_dev_pwrite(dev, zeros, sizeof(zeros), 0);
+	if (!ret)
+		ret = xw_dev_pwrite(dev, zeros, sizeof(zeros), 0);
+	/* Flushed, or a power cut could leave the old superblock over what is written next. */
+	return ret ? ret : xw_dev_flush(dev);
 }
 
 /*

@@ -13,6 +13,9 @@
  *	stop	it stops (SIGSTOP) until somebody continues it, and all goes on
  *
  * XW_FAULT_LOG: the number of steps goes into that file in the end.
+ * XW_FAULT_TRACE: a line for each call on these files goes there: write PATH OFFSET LENGTH, zero
+ * and size likewise, sync PATH, remove PATH, and name PATH for a file that gets this name by link
+ * or rename.
  */
 #undef _FILE_OFFSET_BITS /* or the names below are others */
 #define _GNU_SOURCE
@@ -40,7 +43,24 @@ static int is_ours(const char *path)
 	return want && !strncmp(path, want, strlen(want));
 }
 
-static int is_ours_fd(int fd)
+static void trace(const char *what, const char *path, long long off, long long len)
+{
+	const char *name = getenv("XW_FAULT_TRACE");
+	char line[5000];
+	int fd, n;
+
+	if (!name || !is_ours(path))
+		return;
+	fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	n = off < 0 ? snprintf(line, sizeof(line), "%s %s\n", what, path)
+		    : snprintf(line, sizeof(line), "%s %s %lld %lld\n", what, path, off, len);
+	if (fd >= 0 && n > 0)
+		(void)!write(fd, line, (size_t)n);
+	if (fd >= 0)
+		close(fd);
+}
+
+static int is_ours_fd(int fd, const char *what, long long off, long long len)
 {
 	char link[64], path[4096];
 	ssize_t n;
@@ -50,6 +70,7 @@ static int is_ours_fd(int fd)
 	if (n < 0)
 		return 0;
 	path[n] = 0;
+	trace(what, path, off, len);
 	return is_ours(path);
 }
 
@@ -94,7 +115,7 @@ static int fails(int ours)
 
 ssize_t pwrite(int fd, const void *buf, size_t len, off_t off)
 {
-	switch (is_ours_fd(fd) ? step() : GO_ON) {
+	switch (is_ours_fd(fd, "write", off, (long long)len) ? step() : GO_ON) {
 	case TEAR:
 		(void)!REAL(pwrite)(fd, buf, len / 2 / SECTOR * SECTOR, off);
 		_exit(ENDED);
@@ -108,8 +129,11 @@ ssize_t pwrite(int fd, const void *buf, size_t len, off_t off)
 ssize_t pwritev(int fd, const struct iovec *iov, int n, off_t off)
 {
 	size_t half = 0;
+	long long len = 0;
 
-	switch (is_ours_fd(fd) ? step() : GO_ON) {
+	for (int i = 0; i < n; i++)
+		len += (long long)iov[i].iov_len;
+	switch (is_ours_fd(fd, "write", off, len) ? step() : GO_ON) {
 	case TEAR:
 		for (int i = 0; i < n; i++)
 			half += iov[i].iov_len;
@@ -131,31 +155,52 @@ ssize_t pwritev(int fd, const struct iovec *iov, int n, off_t off)
 
 int fallocate(int fd, int mode, off_t off, off_t len)
 {
-	return fails(is_ours_fd(fd)) ? -1 : REAL(fallocate)(fd, mode, off, len);
+	return fails(is_ours_fd(fd, "zero", off, len)) ? -1 : REAL(fallocate)(fd, mode, off, len);
 }
 
 int ftruncate(int fd, off_t len)
 {
-	return fails(is_ours_fd(fd)) ? -1 : REAL(ftruncate)(fd, len);
+	return fails(is_ours_fd(fd, "size", len, 0)) ? -1 : REAL(ftruncate)(fd, len);
 }
 
 int fsync(int fd)
 {
-	return fails(is_ours_fd(fd)) ? -1 : REAL(fsync)(fd);
+	return fails(is_ours_fd(fd, "sync", -1, 0)) ? -1 : REAL(fsync)(fd);
 }
 
 int fdatasync(int fd)
 {
-	return fails(is_ours_fd(fd)) ? -1 : REAL(fdatasync)(fd);
+	return fails(is_ours_fd(fd, "sync", -1, 0)) ? -1 : REAL(fdatasync)(fd);
 }
 
 int rename(const char *from, const char *to)
 {
+	trace("name", to, -1, 0);
 	return fails(is_ours(from)) ? -1 : REAL(rename)(from, to);
+}
+
+/* No steps: what a cut before these leaves is what a cut before the next one leaves. */
+int renameat2(int dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+	trace("name", to, -1, 0);
+	return REAL(renameat2)(dir, from, to_dir, to, flags);
+}
+
+int linkat(int dir, const char *from, int to_dir, const char *to, int flags)
+{
+	trace("name", to, -1, 0);
+	return REAL(linkat)(dir, from, to_dir, to, flags);
+}
+
+int link(const char *from, const char *to)
+{
+	trace("name", to, -1, 0);
+	return REAL(link)(from, to);
 }
 
 int unlink(const char *path)
 {
+	trace("remove", path, -1, 0);
 	return fails(is_ours(path)) ? -1 : REAL(unlink)(path);
 }
 
