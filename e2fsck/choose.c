@@ -361,16 +361,16 @@ static void try_counts(struct trial *t, const struct xw_super *from)
 	sb = *from;
 	for (sb.rev_level = 0; sb.rev_level <= 1; sb.rev_level++)
 		try_super(t, &sb);
-	sb = *from;
-	groups = xw_super_groups(&sb);
-	if (groups && sb.inodes_count % groups == 0) {
-		sb.inodes_per_group = (uint32_t)(sb.inodes_count / groups);
-		try_super(t, &sb);
-	}
-	sb = *from;
-	if (groups && groups * sb.inodes_per_group <= UINT32_MAX) {
-		sb.inodes_count = (uint32_t)(groups * sb.inodes_per_group);
-		try_super(t, &sb);
+	/* Of two that fit equally well the first is taken: the one that the bitmap speaks for. */
+	groups = xw_super_groups(from);
+	for (int turn = 0; turn < 2 && groups; turn++) {
+		sb = *from;
+		if (fsck_bitmap_ends(t->dev, from) == !turn)
+			sb.inodes_count = (uint32_t)(groups * sb.inodes_per_group);
+		else if (sb.inodes_count % groups == 0)
+			sb.inodes_per_group = (uint32_t)(sb.inodes_count / groups);
+		if (groups * sb.inodes_per_group <= UINT32_MAX)
+			try_super(t, &sb);
 	}
 }
 
@@ -531,6 +531,15 @@ static int replace_primary(struct fsck *f, struct xw_super *sb, struct fsck_copi
 	return put_super(f, &mended);
 }
 
+static bool same_fields(const struct xw_super *a, const struct xw_super *b)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(fields) && all; i++)
+		all = same(a, b, &fields[i]);
+	return all;
+}
+
 static bool has_unknown(const struct xw_super *sb)
 {
 	const struct fsck_unknown u = fsck_unknown_features(sb);
@@ -573,7 +582,9 @@ static int mend_primary(struct fsck *f, struct xw_super *sb, const uint8_t *raw,
 	}
 	if (c)
 		mend_by_copy(f->dev, &mended, all, c, damaged);
-	if (damaged || fsck_super_penalty(f->dev, &mended) > fsck_super_ideal(&mended))
+	/* Where a backup says the same, it is something else that speaks against it. */
+	if (!(c && same_fields(&mended, &c->sb)) &&
+	    (damaged || fsck_super_penalty(f->dev, &mended) > fsck_super_ideal(&mended)))
 		(void)mend_alone(f->dev, &mended, damaged);
 	proposed = mended;
 	if (c)

@@ -48,7 +48,8 @@ struct fsck_unknown fsck_unknown_features(const struct xw_super *sb)
 
 uint32_t fsck_first_block(const struct xw_super *sb)
 {
-	return !sb->log_block_size && !(sb->feature_ro_compat & XW_RO_BIGALLOC);
+	return !sb->log_block_size &&
+	       !(sb->feature_ro_compat & XW_RO_BIGALLOC && sb->log_cluster_size);
 }
 
 bool fsck_super_usable(const struct xw_super *sb)
@@ -200,6 +201,40 @@ static bool head_overlaps(struct xw_dev *dev, const struct xw_image *img,
 	       2;
 }
 
+bool fsck_bitmap_ends(struct xw_dev *dev, const struct xw_super *sb)
+{
+	struct xw_image img = {.dev = dev, .sb = *sb};
+	struct xw_diag *const diag = dev->diag;
+	auto_free uint8_t *bits = NULL;
+	uint8_t raw[1024];
+	struct xw_group_desc gd;
+	bool fits = false;
+	uint32_t end;
+
+	img.block_size = xw_super_block_size(sb);
+	img.desc_size = xw_super_desc_size(sb);
+	img.groups = xw_super_groups(sb);
+	end = 8 * img.block_size;
+	if (!fsck_super_usable(sb) || img.desc_size > sizeof(raw) || sb->inodes_per_group >= end)
+		return false;
+	bits = malloc(img.block_size);
+	dev->diag = NULL;
+	if (bits && !read_desc(dev, &img, 0, raw)) {
+		xw_group_decode(raw, img.desc_size, &gd);
+		fits = xw_image_has_blocks(&img, gd.inode_bitmap, 1) &&
+		       !xw_dev_pread(dev, bits, img.block_size, gd.inode_bitmap * img.block_size);
+	}
+	dev->diag = diag;
+	while (fits && end && bits[(end - 1) / 8] >> (end - 1) % 8 & 1)
+		end--;
+	return fits && end == sb->inodes_per_group;
+}
+
+static bool is_empty(const struct xw_group_desc *gd)
+{
+	return !gd->block_bitmap && !gd->inode_bitmap && !gd->inode_table;
+}
+
 static int judge_groups(struct xw_dev *dev, const struct xw_image *img)
 {
 	const bool sums = img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
@@ -217,6 +252,12 @@ static int judge_groups(struct xw_dev *dev, const struct xw_image *img)
 			continue;
 		}
 		xw_group_decode(raw, img->desc_size, &gd);
+		if (is_empty(&gd)) { /* a sum over zeros from a seed of zero proves nothing */
+			bad_places++;
+			bad_sums++;
+			bad += g ? 0 : 6;
+			continue;
+		}
 		bad_places += !places_fit(img, &gd, g);
 		in_head += places_fit(img, &gd, g) && head_overlaps(dev, img, &gd, g);
 		bad_sums += sums && xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)g);

@@ -6,10 +6,15 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/endian.h"
 #include "inodes.h"
+
+/* Deeper than a tree can be, but not so deep that the number itself is what is damaged. */
+enum { DEPTH_BELIEVED = 16 };
 
 /* ---- findings ---- */
 
@@ -111,8 +116,13 @@ static bool is_too_big(const struct fsck_look *l, uint64_t end)
 static int run_met(struct fsck_look *l, const struct xw_walk_map_item *i)
 {
 	struct fsck_map *m = &l->map;
-	const struct xw_map_run run = {i->lblk, i->len, i->pblk, i->unwritten};
+	struct xw_map_run run = {i->lblk, i->len, i->pblk, i->unwritten};
 
+	if (i->unwritten && l->type == XW_S_IFDIR &&
+	    FSCK_FOUND(l->f, DIR_UNWRITTEN, .ino = l->ino, .lblk = i->lblk)) {
+		run.unwritten = false;
+		m->damaged = true;
+	}
 	if (is_too_big(l, i->lblk + i->len)) {
 		m->lost = true;
 		return FSCK_FOUND(l->f, DIR_TOO_BIG, .ino = l->ino, .lblk = i->lblk, .blk = i->pblk)
@@ -221,6 +231,62 @@ static void check_place(struct fsck_look *l)
 	l->dirty = true;
 }
 
+/*
+ * A root has room for four entries; one whose maximum says less than two is no header to e2fsck(8).
+ */
+static void check_root_room(struct fsck_look *l)
+{
+	struct xw_extent_hdr h;
+
+	if (!(l->in.flags & XW_FL_EXTENTS) || !xw_extent_hdr_peek(l->in.block, &h) ||
+	    h.entries != 1 || h.max != 1 ||
+	    !FSCK_FOUND(l->f, EXTENT_ENTRIES, .ino = l->ino, .num = h.entries, .num2 = h.max))
+		return;
+	h.max = XW_EXT_INODE_ENTRIES;
+	xw_extent_hdr_encode(l->in.block, &h);
+	l->dirty = true;
+}
+
+/*
+ * A tree that is deeper than any can be, of nodes with a single entry each: the root becomes the
+ * parent of the first node below that is not too deep.
+ */
+static int shorten(struct fsck_look *l)
+{
+	struct fsck *f = l->f;
+	auto_free uint8_t *block = NULL;
+	struct xw_extent_hdr h;
+	struct xw_extent_idx e;
+	int rc;
+
+	if (!(l->in.flags & XW_FL_EXTENTS) || !xw_extent_hdr_peek(l->in.block, &h) ||
+	    h.depth <= XW_EXT_MAX_DEPTH || h.depth > DEPTH_BELIEVED || h.entries != 1)
+		return 0;
+	block = malloc(f->img->block_size);
+	if (!block)
+		return xw_fail_nomem(&f->diag, "extent tree");
+	xw_extent_idx_decode(l->in.block, 0, &e);
+	for (unsigned depth = h.depth - 1u; xw_image_has_blocks(f->img, e.pblk, 1); depth--) {
+		rc = fsck_read(f, e.pblk, 1, block);
+		if (rc || !xw_extent_hdr_peek(block, &h) || h.depth != depth)
+			return rc;
+		if (depth < XW_EXT_MAX_DEPTH)
+			break;
+		if (h.entries != 1)
+			return 0;
+		xw_extent_idx_decode(block, 0, &e);
+	}
+	if (h.depth >= XW_EXT_MAX_DEPTH ||
+	    !FSCK_FOUND(f, EXTENT_DEPTH, .ino = l->ino, .num = h.depth + 2u, .num2 = h.depth + 1u))
+		return 0;
+	h = (struct xw_extent_hdr){
+		.entries = 1, .max = XW_EXT_INODE_ENTRIES, .depth = (uint16_t)(h.depth + 1)};
+	xw_extent_hdr_encode(l->in.block, &h);
+	xw_extent_idx_encode(l->in.block, 0, &e);
+	l->dirty = true;
+	return 0;
+}
+
 int fsck_look_map(struct fsck_look *l)
 {
 	struct fsck_map *m = &l->map;
@@ -231,8 +297,11 @@ int fsck_look_map(struct fsck_look *l)
 	m->depth = 0;
 	if (!l->has_map)
 		return 0;
+	check_root_room(l);
 	check_place(l);
-	rc = walk(l, -1);
+	rc = shorten(l);
+	if (!rc)
+		rc = walk(l, -1);
 	if (!rc && m->damaged && !m->runs.n)
 		rc = guess_depth(l);
 	if (!rc && m->damaged)

@@ -12,6 +12,8 @@
 #define OFF_EXTRA_ISIZE 128 /* in the record */
 #define HURD 1u
 
+enum { INO_UNDELETE = 6, INO_EXCLUDE = 9, INO_REPLICA = 10 };
+
 static uint16_t type_of(uint16_t mode)
 {
 	return mode & XW_S_IFMT;
@@ -131,10 +133,25 @@ static void check_mode(struct fsck_look *l)
 	}
 }
 
+/* Quota files that the filesystem does without. */
+static void check_quota_inode(struct fsck_look *l)
+{
+	if ((l->ino == XW_INO_USR_QUOTA || l->ino == XW_INO_GRP_QUOTA) &&
+	    !(l->f->img->sb.feature_ro_compat & XW_RO_QUOTA) &&
+	    (peek32(l->in.block) || l->in.blocks) && FSCK_FOUND(l->f, QUOTA_STRAY, .ino = l->ino))
+		l->clear = true;
+}
+
+/* Numbers that were reserved for what never came to be. */
+static bool is_unused(xw_ino ino)
+{
+	return ino == INO_UNDELETE || ino == INO_EXCLUDE || ino == INO_REPLICA;
+}
+
 /* Reserved numbers: those that nothing uses have no contents. */
 static void check_reserved_mode(struct fsck_look *l)
 {
-	if (!l->in.mode || type_of(l->in.mode) == XW_S_IFREG)
+	if (!l->in.mode || (type_of(l->in.mode) == XW_S_IFREG && !is_unused(l->ino)))
 		return;
 	if (FSCK_FOUND(l->f, RESERVED_MODE, .ino = l->ino, .num = l->in.mode))
 		l->clear = true;
@@ -157,6 +174,7 @@ int fsck_look_record(struct fsck_look *l)
 		check_mode(l);
 	else
 		check_reserved_mode(l);
+	check_quota_inode(l);
 	l->type = type_of(l->in.mode);
 	check_strays(l);
 	return 0;

@@ -26,11 +26,25 @@ static void set_size(struct fsck_look *l, uint64_t size)
 	l->dirty = true;
 }
 
+/* Bytes of contents that the inode has room for: i_block, and the attribute system.data. */
+static uint64_t inline_room(struct fsck_look *l)
+{
+	auto_free uint8_t *value = NULL;
+	uint32_t len = 0;
+
+	if (xw_xattr_get(l->f->img, l->ino, &l->in, l->raw, XW_XI_SYSTEM, "data", &value, &len))
+		len = 0;
+	xw_diag_clear(&l->f->diag);
+	return sizeof(l->in.block) + len;
+}
+
 static void check_dir_size(struct fsck_look *l)
 {
-	const uint64_t end = mapped_end(l, false) * l->f->img->block_size;
+	const uint64_t end = l->in.flags & XW_FL_INLINE_DATA
+				     ? inline_room(l)
+				     : mapped_end(l, false) * l->f->img->block_size;
 
-	if (!(l->in.flags & XW_FL_INLINE_DATA) && l->in.size != end)
+	if (l->in.size != end)
 		set_size(l, end);
 }
 
@@ -52,19 +66,13 @@ static void check_file_size(struct fsck_look *l)
 		set_size(l, mapped_end(l, false) * bs);
 }
 
-/* Contents in the inode: i_block, and what the attribute system.data has beyond it. */
 static void check_inline_size(struct fsck_look *l)
 {
-	auto_free uint8_t *value = NULL;
-	uint32_t len = 0;
 	uint64_t room;
 
 	if (l->in.size <= sizeof(l->in.block))
 		return;
-	if (xw_xattr_get(l->f->img, l->ino, &l->in, l->raw, XW_XI_SYSTEM, "data", &value, &len))
-		len = 0;
-	xw_diag_clear(&l->f->diag);
-	room = sizeof(l->in.block) + len;
+	room = inline_room(l);
 	if (l->in.size > room) /* only one half of i_size may be damaged */
 		set_size(l, XW_MIN((uint32_t)l->in.size, room));
 }

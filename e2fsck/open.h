@@ -22,6 +22,8 @@ uint32_t fsck_first_block(const struct xw_super *sb);
 bool fsck_super_usable(const struct xw_super *sb);
 /* How much on the device speaks against sb: 0 or less where nothing does. */
 int fsck_super_penalty(struct xw_dev *dev, const struct xw_super *sb);
+/* Does the padding of group 0's inode bitmap begin where sb's inodes per group end? */
+bool fsck_bitmap_ends(struct xw_dev *dev, const struct xw_super *sb);
 /* The penalty where nothing speaks against sb, and its checksums for it. */
 int fsck_super_ideal(const struct xw_super *sb);
 /* Does an inode table with the root directory in it begin at block `table`? */

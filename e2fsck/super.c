@@ -166,12 +166,15 @@ static int check_mmp(struct fsck *f, bool *fix)
 	const uint64_t at = sb->mmp_block * f->img->block_size;
 	struct xw_mmp mmp = {.seq = XW_MMP_SEQ_CLEAN, .check_interval = XW_MMP_INTERVAL};
 	const bool csum = xw_super_has_csum(sb);
+	struct xw_group_head h;
 	uint8_t raw[XW_MMP_SIZE];
 	int rc;
 
 	if (!(sb->feature_incompat & XW_INCOMPAT_MMP))
 		return 0;
-	if (!xw_image_has_blocks(f->img, sb->mmp_block, 1)) {
+	xw_image_group_head(f->img, 0, &h);
+	if (!xw_image_has_blocks(f->img, sb->mmp_block, 1) ||
+	    sb->mmp_block < h.super + h.has_super + h.desc_len + h.reserved_len) {
 		if (!FSCK_FOUND(f, MMP_BLOCK, .blk = sb->mmp_block))
 			return 0;
 		sb->feature_incompat &= ~XW_INCOMPAT_MMP;

@@ -292,6 +292,7 @@ static int check_ea(struct fsck *f, const struct fsck_ea *ea, uint8_t *raw)
 {
 	struct fsck_inode *known = fsck_inode(f, ea->ino);
 	struct xw_inode in;
+	bool dirty = false;
 	int rc;
 
 	if (!known || !(known->flags & FSCK_I_USED))
@@ -300,12 +301,20 @@ static int check_ea(struct fsck *f, const struct fsck_ea *ea, uint8_t *raw)
 	if (ea->old)
 		return 0;
 	rc = fsck_inode_read(f, ea->ino, &in, raw);
-	if (rc || xw_inode_ea_refs(&in) == ea->refs ||
-	    !FSCK_FOUND(f, EA_REFCOUNT, .ino = ea->ino, .num = xw_inode_ea_refs(&in),
-			.num2 = ea->refs))
+	if (rc)
 		return rc;
-	xw_inode_set_ea_refs(&in, ea->refs);
-	return fsck_inode_write(f, ea->ino, &in, raw);
+	if (xw_inode_ea_refs(&in) != ea->refs &&
+	    FSCK_FOUND(f, EA_REFCOUNT, .ino = ea->ino, .num = xw_inode_ea_refs(&in),
+		       .num2 = ea->refs)) {
+		xw_inode_set_ea_refs(&in, ea->refs);
+		dirty = true;
+	}
+	if (in.links != 1 &&
+	    FSCK_FOUND(f, LINK_COUNT, .ino = ea->ino, .num = in.links, .num2 = 1)) {
+		in.links = 1;
+		dirty = true;
+	}
+	return dirty ? fsck_inode_write(f, ea->ino, &in, raw) : 0;
 }
 
 /*

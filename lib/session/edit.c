@@ -130,7 +130,8 @@ static int check_mmp(struct xw_dev *dev, struct xw_diag *diag)
 	     xw_dev_pread(dev, buf, sizeof(buf), XW_SUPER_OFFSET) || xw_super_decode(buf, &sb) ||
 	     !(sb.feature_incompat & XW_INCOMPAT_MMP) || sb.mmp_block >= sb.blocks_count ||
 	     xw_dev_pread(dev, buf, sizeof(buf), sb.mmp_block * xw_super_block_size(&sb)) ||
-	     xw_mmp_decode(buf, &mmp);
+	     xw_mmp_decode(buf, &mmp) ||
+	     (xw_super_has_csum(&sb) && xw_mmp_verify(buf, xw_super_csum_seed(&sb)));
 	dev->diag = devs;
 	if (rc || mmp.seq == XW_MMP_SEQ_CLEAN)
 		return 0;

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """More cases for run.py: damage of several structures at once, and of kinds that one finding does not tell."""
-from cases import BASES, case
+"""More cases for run.py: damage of several structures at once, and of kinds that one finding does not tell."""
 from image import FL_EXTENTS
 
 BASES["encrypt"] = ["-t", "ext4", "-O", "encrypt"]
+BASES["flex"] = ["-t", "ext4", "-g", "1024", "-G", "4"]
 BASES["groups"] = ["-t", "ext4", "-g", "4096"]
 FL_ENCRYPT, XATTR_MAGIC, INDEX_ENCRYPTION = 0x800, 0xEA020000, 9
 COMPAT_SPARSE_SUPER2 = 0x200
@@ -87,4 +88,73 @@ def extents_in_place_of_inline_data(i):
 @case("contested", base=["ext4", "ext2"], lost=["small", "hard"])
 def metadata_in_a_directory(i):
     """Its blocks are copied before anything is repaired in them."""
-    i.iblock(i.lookup("empty"), 20 if i.inode(i.lookup("empty"), "flags") & FL_EXTENTS else 0, 4, i.gd(0, "inode_table"))
+    ino = i.lookup("empty")
+    i.iblock(ino, 20 if i.inode(ino, "flags") & FL_EXTENTS else 0, 4, i.gd(0, "inode_table"))
+
+
+@case("group-block-bitmap-place", base=["groups", "flex"])
+def descriptors_of_zeros(i):
+    """A seed of zero would fit their checksums."""
+    i.zap(i.first + 1)
+
+
+@case("directory-unwritten")
+def directory_of_unwritten_blocks(i):
+    ino = i.lookup("sub")
+    i.iblock(ino, 12 + 4, 2, 0x8001)
+
+
+@case("extent-entries", only=True)
+def root_without_room(i):
+    i.iblock(i.lookup("file"), 4, 2, 1)
+
+
+@case("extent-depth", base=["ext4", "nocsum"])
+def tree_that_is_too_deep(i):
+    ino = i.lookup("pieces")
+    i.blocks(ino)
+    below, top = i.map_blocks[0], i.sb("blocks_count") - 8
+    for depth in range(1, 7):
+        off = i.block(top + depth)
+        i.put(off, 24, bytes(24))
+        i.put(off, 8, b"\x0a\xf3\1\0\x54\0" + bytes([depth, 0]))
+        i.put(off + 16, 4, below)
+        i.fix_extent_block(ino, top + depth)
+        below = top + depth
+    i.iblock(ino, 16, 4, below, csum=False)
+    i.iblock(ino, 6, 2, 7)
+
+
+@case("quota-inode-unused", base=["ext4", "ext2"])
+def quota_inode_of_nobody(i):
+    i.set_inode(3, "blocks", 2)
+
+
+@case("quota-inode-unused", base="quota")
+def quota_files_without_the_feature(i):
+    i.set_sb("feature_ro_compat", i.sb("feature_ro_compat") & ~0x100)
+
+
+@case("inode-reserved-mode", only=True)
+def reserved_inode_with_a_mode(i):
+    i.set_inode(9, "mode", 0o100644)
+
+
+@case("inode-size", base="inline")
+def size_of_an_inline_directory(i):
+    i.set_inode(i.lookup("empty"), "size", 61)
+
+
+@case("superblock-field", base="ext2")
+def count_of_inodes(i):
+    i.set_sb("inodes_count", i.sb("inodes_count") + 8)
+
+
+@case("mmp-magic", base="mmp")
+def mmp_block_in_use_with_a_wrong_checksum(i):
+    i.put(i.block(i.sb("mmp_block")) + 4, 4, 0xE24D4D50)
+
+
+@case("mmp-block", base="mmp")
+def mmp_block_among_the_descriptors(i):
+    i.set_sb("mmp_block", 3)
