@@ -6,6 +6,8 @@
 
 #include "fsck.h"
 
+enum { GROUPS_FEW = 64, INODES_FEW = 20000 };
+
 struct fsck_inode *fsck_inode(const struct fsck *f, xw_ino ino)
 {
 	const uint32_t per_group = f->img->sb.inodes_per_group;
@@ -47,6 +49,12 @@ struct fsck_dir *fsck_dir(const struct fsck *f, xw_ino ino)
 			high = mid;
 	}
 	return low < f->dirs.n && f->dirs.v[low].ino == ino ? &f->dirs.v[low] : NULL;
+}
+
+unsigned fsck_jobs(const struct fsck *f)
+{
+	return f->img->groups <= GROUPS_FEW && f->img->sb.inodes_count <= INODES_FEW ? 1
+										     : f->opts.jobs;
 }
 
 void fsck_facts_free(struct fsck *f)

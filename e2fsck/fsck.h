@@ -115,10 +115,6 @@ struct fsck {
 	bool changed; /* something was written to dev in this round */
 	bool allocated; /* an update has run in this round: `space` is left to the next round */
 	bool again; /* facts are stale after a repair: the next round begins at once */
-	/* bad.c: the list for the bad-block inode, written after a round without an update */
-	XW_VEC(uint32_t) bad;
-	uint64_t bad_found; /* by -c */
-	bool bad_pending;
 	unsigned freed_in; /* round, from 1, that freed blocks for an option's sake; 0: none */
 	bool settling; /* what is found follows from that: repaired without a word, no error */
 	bool full; /* a full check is wanted (not "clean" by its superblock) */
@@ -165,6 +161,8 @@ int fsck_inode_make(struct fsck *f, xw_ino ino, struct fsck_inode **out);
 struct fsck_dir *fsck_dir(const struct fsck *f, xw_ino ino);
 /* Everything a round has found out, for the next one. */
 void fsck_facts_free(struct fsck *f);
+/* Threads for loops over groups: as many as was said, but one where there is little to do. */
+unsigned fsck_jobs(const struct fsck *f);
 
 /*
  * The clusters of [blk, blk + len) are in use. *again, which may be NULL, says how many of them
@@ -237,9 +235,6 @@ int fsck_check_tree(struct fsck *f); /* tree.c */
 int fsck_check_links(struct fsck *f); /* links.c */
 int fsck_recreate(struct fsck *f); /* journal.c: a journal or resize inode that was lost */
 int fsck_check_space(struct fsck *f); /* space.c, quota.c */
-/* bad.c: the blocks that -c finds or -l and -L list; and their inode, at the end of a round. */
-int fsck_find_bad(struct fsck *f);
-int fsck_set_bad(struct fsck *f);
 /* Bitmaps, descriptors' and superblock's counts as the facts have them, without a question. */
 int fsck_space_settle(struct fsck *f);
 

@@ -16,6 +16,7 @@
 #include "inode_slice.h"
 
 #define NODES_MAX 64
+#define RUNS_HELD 4096 /* that a slice collects before it claims them */
 
 /* Flags that mean nothing to a checker. */
 #define PLAIN_FLAGS                                                                                \
@@ -195,6 +196,24 @@ static bool is_free(const struct xw_super *sb, const uint8_t *raw)
 	return !in.links && in.dtime > sb->inodes_count; /* else a link of the orphan list */
 }
 
+/*
+ * Claim what was collected, once there is enough of it. In which order inodes claim makes no
+ * difference: metadata has claimed before, and contested blocks are told apart later.
+ */
+static int claim(struct fsck_slice *s, size_t least)
+{
+	int rc = 0;
+
+	if (s->runs.n < least)
+		return 0;
+	pthread_mutex_lock(s->claiming);
+	for (size_t i = 0; i < s->runs.n && !rc; i++)
+		rc = fsck_claim(s->f, s->runs.v[i].start, s->runs.v[i].len, NULL);
+	pthread_mutex_unlock(s->claiming);
+	s->runs.n = 0;
+	return rc;
+}
+
 int fsck_slice_look(void *arg, size_t i)
 {
 	struct fsck_slice *s = &((struct fsck_slice *)arg)[i];
@@ -217,6 +236,7 @@ int fsck_slice_look(void *arg, size_t i)
 			facts->ftype = (uint8_t)xw_ftype_of_mode(q.in.mode);
 			facts->flags = FSCK_I_USED;
 			s->counts.files++;
+			rc = claim(s, RUNS_HELD);
 			continue;
 		}
 		s->runs.n = runs;
@@ -224,5 +244,5 @@ int fsck_slice_look(void *arg, size_t i)
 			s->runs.v[runs - 1].len = len;
 		rc = xw_vec_push(&s->doubtful, n);
 	}
-	return rc;
+	return rc ? rc : claim(s, 1);
 }

@@ -6,6 +6,8 @@
 #ifndef XW_FSCK_INODE_SLICE_H
 #define XW_FSCK_INODE_SLICE_H
 
+#include <pthread.h>
+
 #include "walk/map.h"
 
 #include "counts.h"
@@ -21,8 +23,9 @@ struct fsck_slice {
 	uint8_t *raw;
 	struct fsck_inode *facts; /* of the first record */
 	struct xw_walk_map walk;
+	pthread_mutex_t *claiming; /* held while blocks are claimed; shared by all slices */
 	/* results */
-	XW_VEC(struct xw_run) runs; /* blocks of those that were accepted */
+	XW_VEC(struct xw_run) runs; /* blocks of those that were accepted, not yet claimed */
 	XW_VEC(uint32_t) doubtful; /* records for the thorough look */
 	struct fsck_counts counts;
 };

@@ -268,6 +268,7 @@ struct scan {
 	struct xw_pool *pool;
 	struct fsck_slice *slices;
 	size_t n, max; /* slices that are filled; that there are */
+	pthread_mutex_t claiming; /* see struct fsck_slice */
 	uint64_t group, groups;
 	uint32_t index, count; /* in the group: next record, records; count 0: not entered yet */
 	xw_blk table;
@@ -294,7 +295,8 @@ static int scan_begin(struct fsck *f, struct scan *s)
 	*s = (struct scan){.f = f,
 			   .groups = xw_image_groups_here(f->img),
 			   .thorough = must_be_thorough(f),
-			   .pool = xw_pool_new(f->opts.jobs)};
+			   .pool = xw_pool_new(fsck_jobs(f))};
+	pthread_mutex_init(&s->claiming, NULL);
 	rc = fsck_look_begin(f, &s->look);
 	if (rc || !s->pool)
 		return xw_fail_nomem(&f->diag, "inode tables");
@@ -306,6 +308,7 @@ static int scan_begin(struct fsck *f, struct scan *s)
 		struct fsck_slice *slice = &s->slices[i];
 
 		slice->f = f;
+		slice->claiming = &s->claiming;
 		slice->thorough = s->thorough;
 		slice->first_ino = XW_MAX(sb->first_ino, XW_INO_FIRST);
 		slice->raw = malloc(XW_MAX((size_t)SLICE_BYTES, size));
@@ -325,6 +328,7 @@ static void scan_end(struct scan *s)
 		free(s->slices[i].raw);
 	}
 	free(s->slices);
+	pthread_mutex_destroy(&s->claiming);
 	xw_pool_free(s->pool);
 	fsck_look_end(&s->look);
 }
@@ -386,8 +390,6 @@ static int take_over(struct scan *s, const struct fsck_slice *slice)
 	int rc = 0;
 
 	fsck_counts_add(&f->counts, &slice->counts);
-	for (size_t i = 0; i < slice->runs.n && !rc; i++)
-		rc = fsck_claim(f, slice->runs.v[i].start, slice->runs.v[i].len, NULL);
 	for (size_t i = 0; i < slice->doubtful.n && !rc && !f->stop; i++) {
 		const uint32_t n = slice->doubtful.v[i];
 

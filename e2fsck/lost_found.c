@@ -10,12 +10,17 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "dir/build.h"
 #include "dirs.h"
+#include "read/dirs.h"
+#include "update/dir.h"
 #include "update/edit.h"
 
-enum { LPF_MODE = XW_S_IFDIR | 0700, NAME_BYTES = 32, TRIES = 100 };
+enum { LPF_MODE = XW_S_IFDIR | 0700, NAME_BYTES = 32, TRIES = 100, MANY = 100 };
 
 static const char lpf_name[] = "lost+found";
 
@@ -150,11 +155,109 @@ static void follow(struct fsck *f, xw_ino ino)
 		lpf->links_follow = true;
 }
 
+/* ---- very many of them ---- */
+
+struct names {
+	XW_VEC(struct xw_dir_entry) e; /* those of lost+found first */
+	size_t old;
+	struct xw_arena text;
+};
+
+static int push_name(struct names *v, xw_ino ino, uint8_t ftype, const char *name, size_t len)
+{
+	const char *copy = xw_arena_dup(&v->text, name, len);
+	const struct xw_dir_entry e = {
+		.name = copy, .name_len = (uint8_t)len, .ino = ino, .ftype = ftype};
+
+	return copy && !xw_vec_push(&v->e, e) ? 0 : XW_ERR_NOMEM;
+}
+
+static int by_name(const void *x, const void *y)
+{
+	const struct xw_dir_entry *a = x, *b = y;
+	const int c = memcmp(a->name, b->name, XW_MIN(a->name_len, b->name_len));
+
+	return c ? c : (a->name_len > b->name_len) - (a->name_len < b->name_len);
+}
+
+static int read_names(struct fsck *f, struct xw_update *u, struct names *v)
+{
+	struct xw_dir_iter it;
+	struct xw_dirent e;
+	struct xw_inode in;
+	int more = 0, rc = fsck_inode_read(f, f->lost_found, &in, NULL);
+
+	if (rc)
+		return rc;
+	rc = xw_dir_begin(u->img, f->lost_found, &in, NULL, &it);
+	while (!rc && (more = xw_dir_next(&it, &e, NULL)) == 1)
+		if (!xw_name_is_dots(e.name, e.name_len))
+			rc = push_name(v, e.ino, e.ftype, e.name, e.name_len);
+	xw_dir_end(&it);
+	v->old = v->e.n;
+	if (v->old)
+		qsort(v->e.v, v->old, sizeof(*v->e.v), by_name);
+	return rc ? rc : more;
+}
+
+static int choose_name(const struct fsck *f, struct names *v, xw_ino ino)
+{
+	const struct fsck_inode *in = fsck_inode(f, ino);
+	char name[NAME_BYTES];
+
+	for (unsigned i = 0; i < TRIES; i++) {
+		const int n = i ? snprintf(name, sizeof(name), "#%u~%u", ino, i)
+				: snprintf(name, sizeof(name), "#%u", ino);
+		const struct xw_dir_entry e = {.name = name, .name_len = (uint8_t)n};
+
+		if (!v->old || !bsearch(&e, v->e.v, v->old, sizeof(e), by_name))
+			return push_name(v, ino, in ? in->ftype : 0, name, (size_t)n);
+	}
+	return XW_ERR_EXISTS;
+}
+
+/*
+ * Write lost+found anew with all names at once: a directory of several blocks without an index is
+ * searched for each name that is added to it. True: all have names. False: none has.
+ */
+static bool reconnect_all(struct fsck *f, const struct fsck_lost *lost)
+{
+	const struct fsck_dir *d = fsck_dir(f, f->lost_found);
+	struct xw_update_rebuild o = {.ino = f->lost_found};
+	struct names v = {0};
+	struct xw_update *u;
+	int rc;
+
+	if (lost->inos.n < MANY || !d || d->is_inline || d->itree)
+		return false;
+	rc = fsck_update(f, &u);
+	if (!rc)
+		rc = read_names(f, u, &v);
+	for (size_t i = 0; i < lost->inos.n && !rc; i++)
+		rc = choose_name(f, &v, lost->inos.v[i]);
+	o.parent = d->parent ? d->parent : XW_INO_ROOT;
+	o.entries = v.e.v;
+	o.n = v.e.n;
+	if (!rc)
+		rc = xw_update_rebuild_dir(u, &o);
+	if (!rc)
+		rc = fsck_update_step(f);
+	fsck_update_drop(f);
+	xw_vec_free(&v.e);
+	xw_arena_free(&v.text);
+	for (size_t i = 0; i < lost->inos.n && !rc; i++)
+		follow(f, lost->inos.v[i]);
+	xw_diag_clear(&f->diag);
+	return !rc;
+}
+
 int fsck_reconnect(struct fsck *f, struct fsck_lost *lost)
 {
 	struct xw_update *u;
 	int rc = 0;
 
+	if (reconnect_all(f, lost))
+		return 0;
 	for (size_t i = 0; i < lost->inos.n && !rc && !f->stop; i++) {
 		rc = fsck_update(f, &u);
 		if (!rc)

@@ -352,7 +352,7 @@ int fsck_space_look(struct fsck *f, struct fsck_space_scan *s)
 {
 	const uint32_t bs = f->img->block_size;
 	struct wave w = {.f = f, .per_slab = XW_MIN(SLAB_BYTES / bs, SLAB_GROUPS)};
-	struct xw_pool *pool = xw_pool_new(f->opts.jobs);
+	struct xw_pool *pool = xw_pool_new(fsck_jobs(f));
 	const uint32_t most = w.per_slab * SLABS;
 	int rc = 0;
 

@@ -386,6 +386,13 @@ def blocks_of_two_files(i):
     i.iblock(i.lookup("small"), 12 + 8 if i.csum else 0, 4, blk)
 
 
+@case("contested", base=["ext4", "ext2"], lost=["many/name-00*"])
+def two_blocks_of_many_files(i):
+    blk = i.blocks(i.lookup("file"))[0]
+    for n in range(10):
+        i.iblock(i.lookup("many/name-%03d-of-a-file" % n), 12 + 8 if i.csum else 0, 4, blk + n % 2)
+
+
 # ---- directories ----
 
 
@@ -471,6 +478,11 @@ def directory_without_a_name(i):
 @case("inode-unattached", base=["ext4", "ext2"], moved=True)
 def file_without_a_name(i):
     i.set_entry(i.lookup("sub/deep"), "inner", 0, 4, 0)
+
+
+@case("inode-unattached", base=["ext4", "ext2"], moved=True)
+def many_files_without_a_name(i):
+    i.set_inode(i.lookup("many"), "mode", 0o100644)
 
 
 @case("link-count", base=["ext4", "ext2"])
