@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """More cases for run.py: damage of several structures at once, and of kinds that one finding does not tell."""
-"""More cases for run.py: damage of several structures at once, and of kinds that one finding does not tell."""
+from cases import BASES, case
 from image import FL_EXTENTS
 
 BASES["encrypt"] = ["-t", "ext4", "-O", "encrypt"]
