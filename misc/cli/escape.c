@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/utf8.h"
 
 static bool is_ascii(uint8_t c)
@@ -139,4 +140,18 @@ char *cli_escaped(enum cli_escape how, const void *bytes, size_t len)
 		return text;
 	free(text);
 	return NULL;
+}
+
+void cli_json_text(FILE *out, const char *key, const char *text)
+{
+	struct xw_json j = {0};
+	const char *object;
+
+	xw_json_object(&j, NULL);
+	xw_json_str(&j, key, text, strlen(text));
+	xw_json_end(&j, '}');
+	object = xw_json_text(&j);
+	if (object) /* what is between the braces */
+		fwrite(object + 1, 1, strlen(object) - 2, out);
+	xw_json_free(&j);
 }

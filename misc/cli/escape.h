@@ -22,5 +22,10 @@ enum cli_escape {
 void cli_escape(FILE *out, enum cli_escape how, const void *bytes, size_t len);
 /* The same in malloc'd memory; NULL: out of memory. */
 char *cli_escaped(enum cli_escape how, const void *bytes, size_t len);
+/*
+ * "KEY":"TEXT" of a JSON object. Of text that is not UTF-8, odd bytes read as U+FFFD, and a member
+ * KEY_hex behind it has them all.
+ */
+void cli_json_text(FILE *out, const char *key, const char *text);
 
 #endif

@@ -32,6 +32,9 @@ void cli_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  */
 bool cli_confirm(const char *question);
 
+/* Is this source "-", and standard input a terminal? Says so. */
+bool cli_is_terminal(const char *source);
+
 /*
  * A bar on stderr: share done, bytes, rate, files, time left. Drawn at most ten times a second,
  * and only where `wanted` and stderr is a terminal; all calls are cheap and safe otherwise.

@@ -148,7 +148,7 @@ static void print_help(FILE *out)
 	      "      --redo-file FILE      where an interrupted change is kept (block devices)\n"
 	      "      --jobs N              threads that compress (default: processors)\n"
 	      "  -q         print nothing but problems      -v         print more\n"
-	      "      --json                print the result as JSON (with -o or -x)\n"
+	      "      --json                print the result as JSON (with -o, -t or -x)\n"
 	      "  -V, --version             print the version\n"
 	      "  -h, --help                print this\n"
 	      "\n"
@@ -243,9 +243,8 @@ static int check(struct export_args *args)
 		return conflict(args, args->of_extract, "needs -x: it is about extracting");
 	if (args->by_suffix && to_stdout)
 		return conflict(args, "-a", "needs -o FILE: its name says how to compress");
-	if (args->line.json && !args->extract && (args->list || to_stdout)) {
-		cli_error("--json needs -o FILE: standard output has the %s",
-			  args->list ? "listing" : "archive");
+	if (args->line.json && archive && to_stdout) {
+		cli_error("--json needs -o FILE, -t or -x: standard output has the archive");
 		return EXIT_USAGE;
 	}
 	if (archive && to_stdout && isatty(STDOUT_FILENO)) {
@@ -254,6 +253,20 @@ static int check(struct export_args *args)
 		return EXIT_USAGE;
 	}
 	return -1;
+}
+
+/* tar's -xvf would extract into a directory "vf" here, and -tf write an archive. */
+static const char *letters_of_tar(char **argv)
+{
+	for (char **arg = argv + 1; *arg && strcmp(*arg, "--") != 0; arg++) {
+		const char *s = *arg + 1;
+		const size_t len = strlen(*arg);
+
+		if (**arg == '-' && len > 2 && strspn(s, "JfjptvxzZ") == len - 1 &&
+		    strpbrk(s, "tx") && (*arg)[len - 1] == 'f')
+			return *arg;
+	}
+	return NULL;
 }
 
 int export_args_parse(struct export_args *args, int argc, char **argv)
@@ -269,6 +282,11 @@ int export_args_parse(struct export_args *args, int argc, char **argv)
 			 .take = take,
 			 .arg = args},
 	};
+	if (letters_of_tar(argv)) {
+		cli_error("%s is tar's: here -tv IMAGE lists, and -x DIR IMAGE extracts into DIR",
+			  letters_of_tar(argv));
+		return EXIT_USAGE;
+	}
 	status = cli_line_read(&args->line, argc, argv);
 	if (status < 0)
 		status = cli_line_first(&args->line, argc, argv, &args->image);

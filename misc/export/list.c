@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The listing: a name a line as tar -t prints them, or with -v what ls -l would say. */
+/*
+ * The listing: a name a line as tar -t prints them, with -v what ls -l would say, or JSON: an
+ * object with an array of files.
+ */
 #include "cli/env.h"
 #include "cli/escape.h"
 #include "export/tool.h"
@@ -8,6 +11,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+
+struct listing {
+	const struct export_args *args;
+	uint64_t n; /* printed */
+};
 
 static void print_escaped(const char *s)
 {
@@ -50,10 +58,42 @@ static void print_long(const struct xw_export_entry *e)
 	printf(" %-9s %12s %s ", owner, size, date);
 }
 
+static void print_json(struct listing *l, const struct xw_export_entry *e)
+{
+	const bool device = S_ISCHR(e->mode) || S_ISBLK(e->mode);
+	static const char *const types[16] = {
+		[S_IFIFO >> 12] = "fifo",      [S_IFCHR >> 12] = "character device",
+		[S_IFDIR >> 12] = "directory", [S_IFBLK >> 12] = "block device",
+		[S_IFREG >> 12] = "file",      [S_IFLNK >> 12] = "symlink",
+		[S_IFSOCK >> 12] = "socket",
+	};
+	const char *type = types[e->mode >> 12 & 15];
+
+	fputs(l->n++ ? ",\n {" : "\n {", stdout);
+	cli_json_text(stdout, "path", *e->path ? e->path : ".");
+	printf(",\"type\":\"%s\",\"inode\":%" PRIu32 ",\"mode\":%" PRIu32 ",\"uid\":%" PRIu32
+	       ",\"gid\":%" PRIu32 ",\"links\":%" PRIu32 ",\"size_bytes\":%" PRIu64
+	       ",\"mtime\":%" PRId64 ",\"mtime_nsec\":%" PRIu32,
+	       type ? type : "unknown", e->ino, e->mode & 07777, e->uid, e->gid, e->links, e->size,
+	       e->mtime, e->mtime_nsec);
+	if (device)
+		printf(",\"major\":%" PRIu32 ",\"minor\":%" PRIu32, e->dev_major, e->dev_minor);
+	if (e->link) {
+		putchar(',');
+		cli_json_text(stdout, e->hardlink ? "hard_link_to" : "target", e->link);
+	}
+	putchar('}');
+}
+
 static int print_entry(void *arg, const struct xw_export_entry *e)
 {
-	const struct export_args *args = arg;
+	struct listing *l = arg;
+	const struct export_args *args = l->args;
 
+	if (args->line.json) {
+		print_json(l, e);
+		return ferror(stdout) || cli_interrupted() ? XW_E_IO : 0;
+	}
 	if (args->line.verbose)
 		print_long(e);
 	print_escaped(*e->path ? e->path : ".");
@@ -70,11 +110,16 @@ static int print_entry(void *arg, const struct xw_export_entry *e)
 int export_listing(const struct export_args *args, struct xw_export *x)
 {
 	struct cli_run run = {.line = &args->line};
+	struct listing l = {.args = args};
 	bool whole;
 	int err;
 
 	xw_export_on_log(x, cli_run_log, &run);
-	err = xw_export_list(x, args->image, print_entry, (void *)args);
+	if (args->line.json)
+		fputs("{\"files\":[", stdout);
+	err = xw_export_list(x, args->image, print_entry, &l);
+	if (args->line.json)
+		fputs("\n]}\n", stdout);
 	cli_run_end(&run);
 	/* a failing stdout is reported by cli_close_stdout() */
 	if (err && cli_interrupted())

@@ -134,5 +134,8 @@ int import_args_parse(struct import_args *args, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	args->sources = argv + optind;
+	for (char **s = args->sources; *s; s++)
+		if (cli_is_terminal(*s))
+			return EXIT_USAGE;
 	return cli_line_offset(&args->line, argv[optind - 1]);
 }

@@ -145,6 +145,9 @@ int mkfs_args_parse(struct mkfs_args *args, int argc, char **argv)
 	status = cli_line_read(&args->line, argc, args->argv);
 	if (status < 0)
 		status = take_operands(args, argc, args->argv);
+	for (size_t i = 0; i < args->source_count && status < 0; i++)
+		if (cli_is_terminal(args->sources[i]))
+			status = EXIT_USAGE;
 	return status < 0 ? mkfs_config_read(args) : status;
 }
 

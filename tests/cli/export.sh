@@ -344,4 +344,25 @@ if [ -n "$python" ]; then
 else
 	skip "damage" "python3 is not installed"
 fi
+
+# ---- what fingers know from tar ----
+export_ -tvf img
+says 2 "-tvf is tar's" "tar's letters to list"
+export_ -xvf img
+says 2 "-x DIR IMAGE extracts" "tar's letters to extract"
+is "  no directory 'vf'" [ ! -e vf ]
+if command -v python3 >/dev/null; then
+	export_ -t img
+	names=$(wc -l <.out)
+	export_ -t --json img
+	is "a listing as JSON" python3 -c 'import json,sys
+files = json.load(open(".out"))["files"]
+assert len(files) == int(sys.argv[1]) and all(f["size_bytes"] >= 0 and f["path"] for f in files)' "$names"
+	python3 "$XW_SRC/tests/cli/on_tty.py" '' "$BIN/xw-mkfs" -d - new.img 8M >.out 2>&1 </dev/null
+	RC=$?
+	equal "no archive from a terminal" "$RC" 2
+	is "  and no image" [ ! -e new.img ]
+else
+	skip "a listing as JSON, a terminal" "python3 is not installed"
+fi
 done_testing
