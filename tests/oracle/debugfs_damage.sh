@@ -52,21 +52,45 @@ done >>requests
 for blk in 1 2 3 100 200 500 600 700; do printf 'bd %d\nbd -x %d\n' $blk $blk; done >>requests
 for n in $(seq 2 30); do echo "cat <$n>"; done >cats
 
+# What JSON says, where the image can be opened: an object for each request, in their order, with a result or a reason; nothing but UTF-8.
+cat >judge.py <<'END'
+"""judge.py REQUESTS ANSWERS ERRORS"""
+import json, sys
+asked = [line.strip() for line in open(sys.argv[1])]
+text = open(sys.argv[2], 'rb').read()
+if len(text) >= 50000000:
+    sys.exit(0)
+said = [json.loads(line) for line in text.decode('utf-8').splitlines()]
+if not said:
+    sys.exit(0 if len(open(sys.argv[3]).read().splitlines()) == 1 else 'not opened, and more than a line')
+if [o['request'] for o in said] != asked:
+    sys.exit(f'{len(asked)} requests, {len(said)} answers')
+for o in said:
+    reason = o.get('error', 'a finding' if 'result' in o else '')
+    if o['ok'] not in (True, False) or not o['ok'] and (not reason or '\n' in reason):
+        sys.exit(f'{o["request"]}: no reason')
+if sum(o['ok'] for o in said) < len(said) // 20:
+    sys.exit('hardly anything can be read')
+END
+
 # survives IMAGE: 0 when every way to look at it ends as it should. 3 GiB is what the address sanitizer's own bookkeeping
 # does not count in: only resident memory of the process is limited, by measuring it.
 survives() {
 	local rc
 	rm -rf there && mkdir there
+	cp "$1" before
 	for how in "-f requests" "--no-replay -f cats" "-n --json -f requests"; do
 		# shellcheck disable=SC2086
 		# of a file that says it has terabytes they are printed: the reader has seen enough at some point
-		(ulimit -t 60 && exec timeout -s KILL 600 "$DBG" $how "$1" 2>said) | head -c 50000000 >/dev/null
+		(ulimit -t 60 && exec timeout -s KILL 600 "$DBG" $how "$1" 2>said) | head -c 50000000 >answers
 		rc=${PIPESTATUS[0]}
 		if { [ $rc -gt 2 ] && [ $rc != 141 ]; } || grep -q -e 'Sanitizer' -e 'runtime error' -e 'out of memory' -e 'internal error' said; then
 			printf '# %s: status %s: %s\n' "$how" $rc "$(grep -m1 -e Sanitizer -e 'runtime error' -e 'memory' -e internal said)"
 			return 1
 		fi
 	done
+	python3 judge.py requests answers said 2>judged || { sed 's/^/# JSON: /' judged && return 1; }
+	cmp "$1" before || { echo "# reading has changed it" && return 1; }
 }
 
 i=0
@@ -121,5 +145,5 @@ for seed in $(seq "$first" "$last"); do
 	cat why
 	[ $bad -lt 10 ] || break
 done
-equal "images damaged by corrupt.py, seeds $first to $last" $bad 0
+equal "images damaged by damage.py, seeds $first to $last" $bad 0
 done_testing
