@@ -13,15 +13,16 @@ int fsck_claim(struct fsck *f, xw_blk blk, uint64_t len, uint64_t *again)
 	const unsigned bits = xw_image_cluster_bits(f->img);
 	uint64_t limit = ((f->img->sb.blocks_count - base - 1) >> bits) + 1;
 	uint64_t first = (blk - base) >> bits, last = (blk + len - 1 - base) >> bits;
-	uint64_t had = 0;
+	uint64_t had = 0, at = first, start, n;
 	int rc = f->claims ? 0 : xw_blockset_new(limit, &f->claims);
 
 	if (!rc && xw_blockset_count(f->claims, first, last - first + 1)) {
 		if (!f->contested)
 			rc = xw_blockset_new(limit, &f->contested);
-		for (uint64_t n = first; !rc && n <= last; n++)
-			if (xw_blockset_has(f->claims, n))
-				rc = xw_blockset_add(f->contested, n, 1, NULL);
+		while (!rc && xw_blockset_next_in(f->claims, at, last + 1, &start, &n)) {
+			rc = xw_blockset_add(f->contested, start, n, NULL);
+			at = start + n;
+		}
 	}
 	if (!rc)
 		rc = xw_blockset_add(f->claims, first, last - first + 1, &had);

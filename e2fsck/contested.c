@@ -73,8 +73,7 @@ static int add_run(struct contest *c, const struct xw_walk_map_item *i, xw_ino i
 	    cluster_of(c, last->pblk + last->len - 1) == first)
 		first++;
 	*last = *i;
-	while (!rc && xw_blockset_next(c->f->contested, first, &start, &len) && start < end) {
-		len = XW_MIN(len, end - start);
+	while (!rc && xw_blockset_next_in(c->f->contested, first, end, &start, &len)) {
 		rc = add_claim(c, start, len, ino);
 		first = start + len;
 	}

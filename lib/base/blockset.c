@@ -359,8 +359,7 @@ void xw_blockset_bits(const struct xw_blockset *s, uint64_t start, uint64_t n, u
 	uint64_t at = start, first, len;
 
 	memset(bits, 0, (n + 7) / 8);
-	while (at < start + n && xw_blockset_next(s, at, &first, &len) && first < start + n) {
-		len = XW_MIN(len, start + n - first);
+	while (xw_blockset_next_in(s, at, start + n, &first, &len)) {
 		set_bits(bits, first - start, len);
 		at = first + len;
 	}
@@ -419,24 +418,31 @@ static uint32_t chunk_scan(const struct chunk *c, uint32_t at, bool set)
 	return i < c->n && r[i].first <= at ? r[i].last + 1u : at;
 }
 
-bool xw_blockset_next(const struct xw_blockset *s, uint64_t from, uint64_t *start, uint64_t *len)
+bool xw_blockset_next_in(const struct xw_blockset *s, uint64_t from, uint64_t end, uint64_t *start,
+			 uint64_t *len)
 {
+	const uint64_t chunks = XW_MIN(s->chunks, xw_div_up(end, CHUNK));
 	uint64_t chunk = from / CHUNK;
 	uint32_t at = from % CHUNK;
 
-	for (; chunk < s->chunks; chunk++, at = 0) {
+	for (; chunk < chunks; chunk++, at = 0) {
 		at = chunk_scan(&s->chunk[chunk], at, true);
 		if (at < CHUNK)
 			break;
 	}
-	if (chunk >= s->chunks)
+	if (chunk >= chunks || chunk * CHUNK + at >= end)
 		return false;
 	*start = chunk * CHUNK + at;
-	for (; chunk < s->chunks; chunk++, at = 0) {
+	for (; chunk < chunks; chunk++, at = 0) {
 		at = chunk_scan(&s->chunk[chunk], at, false);
 		if (at < CHUNK)
 			break;
 	}
-	*len = chunk * CHUNK + (chunk < s->chunks ? at : 0) - *start;
+	*len = XW_MIN(chunk * CHUNK + (chunk < chunks ? at : 0), end) - *start;
 	return true;
+}
+
+bool xw_blockset_next(const struct xw_blockset *s, uint64_t from, uint64_t *start, uint64_t *len)
+{
+	return xw_blockset_next_in(s, from, s->chunks * CHUNK, start, len);
 }

@@ -31,7 +31,13 @@ uint64_t xw_blockset_count(const struct xw_blockset *s, uint64_t start, uint64_t
 void xw_blockset_bits(const struct xw_blockset *s, uint64_t start, uint64_t n, uint8_t *bits);
 /* Add what bits has set: the reverse. */
 int xw_blockset_add_bits(struct xw_blockset *s, uint64_t start, uint64_t n, const uint8_t *bits);
-/* The first run at or after `from`: false when there is none. */
+/*
+ * The first run at or after `from` that begins in front of `end`, where it is cut: false when there
+ * is none. The set is not looked at behind `end`.
+ */
+bool xw_blockset_next_in(const struct xw_blockset *s, uint64_t from, uint64_t end, uint64_t *start,
+			 uint64_t *len);
+/* The first run at or after `from`, whole: false when there is none. */
 bool xw_blockset_next(const struct xw_blockset *s, uint64_t from, uint64_t *start, uint64_t *len);
 
 #pragma GCC visibility pop

@@ -130,6 +130,14 @@ START_TEST(the_end)
 	ck_assert(xw_blockset_next(s, 5, &start, &len));
 	ck_assert_uint_eq(start, 5);
 	ck_assert_uint_eq(len, 2 * 32768 - 5);
+	ck_assert(xw_blockset_next_in(s, 5, 32768, &start, &len));
+	ck_assert_uint_eq(len, 32768 - 5);
+	ck_assert(xw_blockset_next_in(s, 32767, 32769, &start, &len));
+	ck_assert_uint_eq(start, 32767);
+	ck_assert_uint_eq(len, 2);
+	ck_assert(!xw_blockset_next_in(s, 7, 7, &start, &len));
+	ck_assert(!xw_blockset_next_in(s, 32768, 32768, &start, &len));
+	ck_assert(!xw_blockset_next_in(s, 2 * 32768, 2 * 32768, &start, &len));
 	ck_assert_int_eq(xw_blockset_remove(s, 40000, 1), 0);
 	ck_assert(!xw_blockset_has(s, 40000));
 	ck_assert_uint_eq(xw_blockset_count(s, 0, 2 * 32768), 2 * 32768 - 1);
