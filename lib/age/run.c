@@ -53,7 +53,7 @@ int xw_age_open(struct xw_age_run *r, struct xw_edit **e, struct xw_update **u)
 
 static void set_time(struct xw_update *u, int64_t now)
 {
-	u->now = u->params.now = now;
+	u->now = u->place.enc.now = now;
 }
 
 /* The time of operation n. */

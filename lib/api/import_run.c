@@ -38,7 +38,7 @@ static int old_xattrs(void *u, const struct xw_binode *n, struct xw_xattr_set *s
 static int open_fill(struct run *r)
 {
 	struct xw_fill *f = &r->in.fill;
-	const int ret = xw_intake_open(&r->in, &r->u->b);
+	const int ret = xw_intake_open(&r->in, &r->u->place);
 
 	if (f->whiteouts == XW_WHITEOUTS_AUTO)
 		f->whiteouts = XW_WHITEOUTS_APPLY; /* there is a layer below: the image */
@@ -110,8 +110,8 @@ static int build(struct run *r)
 {
 	int ret = xw_intake_report(&r->in, "metadata");
 
-	r->u->b.goal = r->in.sink.goal;
-	r->u->b.sources = r->x->m.sources.v;
+	r->u->place.goal = r->in.sink.goal;
+	r->u->place.enc.sources = r->x->m.sources.v;
 	r->u->large_file = r->in.fill.large_file;
 	if (!ret)
 		ret = xw_update_tree(r->u, &r->in.tree);
@@ -135,7 +135,7 @@ static void summarise(struct run *r)
 	struct xw_run_count c;
 
 	xw_run_count(r->in.tree.first, &c);
-	xw_run_statistics(&r->x->m, u->space, u->b.share);
+	xw_run_statistics(&r->x->m, u->space, u->place.share);
 	xw_batch_stats(u->out.batch, &st);
 	if (r->x->dry_run)
 		st.bytes = 0;
@@ -170,8 +170,8 @@ static void summarise(struct run *r)
 
 static void cleanup(struct run *r)
 {
-	struct xw_share *share = r->u ? r->u->b.share : NULL;
-	struct xw_xintern *intern = r->u ? r->u->b.intern : NULL;
+	struct xw_share *share = r->u ? r->u->place.share : NULL;
+	struct xw_xintern *intern = r->u ? r->u->place.intern : NULL;
 
 	xw_intake_close(&r->in);
 	xw_batch_free(r->contents.batch);

@@ -188,8 +188,8 @@ static int open_space(struct run *r)
 
 static int open_out(struct run *r)
 {
-	r->b.pool = xw_pool_new(r->m->jobs);
-	if (!r->b.pool)
+	r->b.place.pool = xw_pool_new(r->m->jobs);
+	if (!r->b.place.pool)
 		return xw_fail_nomem(&r->m->diag, "threads");
 	r->threaded = r->m->jobs != 1;
 	/* a gap may be a bad block */
@@ -235,9 +235,9 @@ static int open_tree(struct run *r)
 static int open_fill(struct run *r)
 {
 	struct xw_fill *f = &r->in.fill;
-	const int ret = xw_intake_open(&r->in, &r->b);
+	const int ret = xw_intake_open(&r->in, &r->b.place);
 
-	r->in.sink.stream = &r->b.stream;
+	r->in.sink.stream = &r->b.place.stream;
 	f->root_selinux = r->m->params.root_selinux;
 	if (f->whiteouts == XW_WHITEOUTS_AUTO)
 		f->whiteouts = r->m->sources.n > 1 ? XW_WHITEOUTS_APPLY : XW_WHITEOUTS_KEEP;
@@ -260,12 +260,13 @@ static int open_builder(struct run *r)
 	if (ret)
 		return ret;
 	r->b.dev = r->target.dev;
-	r->b.out = &r->out;
-	r->b.diag = &r->m->diag;
+	r->b.place.out = &r->out;
+	r->b.place.enc.diag = &r->m->diag;
 	r->b.params = &r->m->params;
-	r->b.space = r->space;
-	r->b.sources = r->m->sources.v;
-	r->b.stream.gap_keep = (r->b.geo.blocks_per_group >> r->b.geo.cluster_bits) / GAP_KEEP_PART;
+	r->b.place.space = r->space;
+	r->b.place.enc.sources = r->m->sources.v;
+	r->b.place.stream.gap_keep =
+		(r->b.geo.blocks_per_group >> r->b.geo.cluster_bits) / GAP_KEEP_PART;
 	return xw_build_init(&r->b);
 }
 
@@ -296,7 +297,7 @@ static int build(struct run *r)
 {
 	int ret = xw_intake_report(&r->in, "metadata");
 
-	r->b.first = r->in.tree.first;
+	r->b.place.enc.first = r->in.tree.first;
 	r->b.root = r->in.tree.root;
 	if (!ret)
 		ret = xw_build_number(&r->b);
@@ -305,7 +306,7 @@ static int build(struct run *r)
 	if (!ret)
 		ret = xw_build_close(&r->b);
 	if (r->in.fill.large_file)
-		r->b.sb.feature_ro_compat |= XW_RO_LARGE_FILE;
+		r->b.place.enc.sb.feature_ro_compat |= XW_RO_LARGE_FILE;
 	if (!ret)
 		ret = xw_build_sweep(&r->b);
 	if (!ret)
@@ -337,46 +338,46 @@ static void summarise(struct run *r)
 	res->size_bytes = b->geo.blocks * b->geo.block_size;
 	res->block_size = b->geo.block_size;
 	res->blocks = b->geo.blocks;
-	res->free_blocks = b->sb.free_blocks_count;
+	res->free_blocks = b->place.enc.sb.free_blocks_count;
 	res->inodes = (uint64_t)b->geo.groups * b->geo.inodes_per_group;
-	res->free_inodes = b->sb.free_inodes_count;
+	res->free_inodes = b->place.enc.sb.free_inodes_count;
 	res->groups = b->geo.groups;
-	used = b->geo.blocks - b->sb.free_blocks_count;
+	used = b->geo.blocks - b->place.enc.sb.free_blocks_count;
 	res->data_blocks = r->in.sink.data_blocks;
 	res->journal_blocks = b->journal.n_ext ? b->geo.journal_blocks : 0;
 	res->bad_blocks = b->geo.n_bad;
 	res->metadata_blocks = used - res->data_blocks - res->journal_blocks - res->bad_blocks;
-	res->directory_blocks = b->counts.directory_blocks;
-	res->indexed_directories = b->counts.indexed_dirs;
-	res->xattr_blocks = b->counts.xattr_blocks;
-	res->xattr_references = b->counts.xattr_refs;
-	res->xattr_in_inode = b->counts.xattr_in_inode;
-	res->ea_inodes = b->counts.ea_inodes;
+	res->directory_blocks = b->place.counts.directory_blocks;
+	res->indexed_directories = b->place.counts.indexed_dirs;
+	res->xattr_blocks = b->place.counts.xattr_blocks;
+	res->xattr_references = b->place.counts.xattr_refs;
+	res->xattr_in_inode = b->place.counts.xattr_in_inode;
+	res->ea_inodes = b->place.counts.ea_inodes;
 	res->replaced_blocks = r->in.sink.replaced_blocks;
 	res->bytes_written = st.bytes;
 	res->writes = st.writes;
 	res->sequential_writes = st.sequential;
 	res->backward_seeks = st.backward;
 	res->warnings = r->m->diag.warnings;
-	memcpy(res->uuid, b->sb.uuid, sizeof(res->uuid));
+	memcpy(res->uuid, b->place.enc.sb.uuid, sizeof(res->uuid));
 	res->seconds = xw_intake_seconds(&r->in);
-	if (b->share) /* else nothing was allocated (-S) */
-		xw_run_statistics(r->m, r->space, b->share);
+	if (b->place.share) /* else nothing was allocated (-S) */
+		xw_run_statistics(r->m, r->space, b->place.share);
 }
 
 static void cleanup(struct run *r, bool ok)
 {
 	xw_intake_close(&r->in);
 	xw_batch_free(r->out.batch);
-	xw_pool_free(r->b.pool);
+	xw_pool_free(r->b.place.pool);
 	xw_target_close(&r->target, ok);
 	xw_dev_close(r->jdev.dev);
 	xw_build_free(&r->b);
-	xw_share_free(r->b.share);
-	xw_xintern_free(r->b.intern);
+	xw_share_free(r->b.place.share);
+	xw_xintern_free(r->b.place.intern);
 	xw_tree_free(&r->in.tree);
-	if (r->b.space != r->space)
-		xw_space_free(r->b.space);
+	if (r->b.place.space != r->space)
+		xw_space_free(r->b.place.space);
 	xw_space_free(r->space);
 	xw_geo_free(&r->first_geo);
 }

@@ -8,9 +8,9 @@
 
 #include "api/xw.h"
 #include "base/json.h"
-#include "build/builder.h"
-#include "build/jdev.h"
 #include "dev/newfile.h"
+#include "fill/builder.h"
+#include "fill/jdev.h"
 #include "import/fill.h"
 #include "plan/params.h"
 
@@ -66,8 +66,8 @@ int xw_intake_report(struct xw_intake *in, const char *phase);
 /* arg: the intake. While data comes, when it is due; and before each entry. */
 int xw_intake_tick(void *arg);
 int xw_intake_tick_entry(void *arg, uint64_t entries);
-/* The tree is there. Sink and fill as they begin, and b's sharing, which is the caller's. */
-int xw_intake_open(struct xw_intake *in, struct xw_builder *b);
+/* The tree is there. Sink and fill as they begin, and p's sharing, which is the caller's. */
+int xw_intake_open(struct xw_intake *in, struct xw_placer *p);
 /* Read all sources to their ends. skip: the target, should a source directory hold it. */
 int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id skip[2]);
 void xw_intake_close(struct xw_intake *in); /* but for the tree */

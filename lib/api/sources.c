@@ -150,65 +150,66 @@ static int lookup_name(void *arg, bool group, const char *name, uint32_t *id)
 	return m->names ? m->names(m->names_arg, group, name, id) : XW_ERR_NOTFOUND;
 }
 
-static int64_t inline_room(void *b, const struct xw_binode *n)
+static int64_t inline_room(void *enc, const struct xw_binode *n)
 {
-	return xw_inline_room(b, n);
+	return xw_inline_room(enc, n);
 }
 
-static void open_sink(struct xw_intake *in, struct xw_builder *b)
+static void open_sink(struct xw_intake *in, struct xw_placer *p)
 {
-	const bool extents = xw_has_incompat(&b->geo.features, XW_INCOMPAT_EXTENTS);
+	const bool extents = xw_has_incompat(&p->enc.features, XW_INCOMPAT_EXTENTS);
 
 	in->sink = (struct xw_sink){
-		.space = b->space,
-		.out = b->out,
+		.space = p->space,
+		.out = p->out,
 		.diag = &in->m->diag,
-		.missing = &b->missing,
-		.block_size = b->geo.block_size,
-		.cluster_bits = b->geo.cluster_bits,
-		.max_lblk = extents ? UINT32_MAX : xw_indirect_max_lblk(b->geo.block_size),
+		.missing = &p->missing,
+		.block_size = p->enc.block_size,
+		.cluster_bits = p->enc.cluster_bits,
+		.max_lblk = extents ? UINT32_MAX : xw_indirect_max_lblk(p->enc.block_size),
 		.tick = xw_intake_tick,
 		.tick_arg = in,
 	};
 	/* small contents stay out of blocks where the filesystem has inline data */
-	if (!xw_has_incompat(&b->geo.features, XW_INCOMPAT_INLINE_DATA))
+	if (!xw_has_incompat(&p->enc.features, XW_INCOMPAT_INLINE_DATA))
 		return;
 	in->sink.inline_room = inline_room;
-	in->sink.inline_arg = b;
+	in->sink.inline_arg = &p->enc;
 	in->sink.arena = &in->tree.arena;
 }
 
-static int open_xattrs(struct xw_intake *in, struct xw_builder *b, uint32_t extra)
+static int open_xattrs(struct xw_intake *in, struct xw_placer *p, uint32_t extra)
 {
 	const struct xw_xintern_opts o = {
-		.ibody = b->geo.inode_size - XW_INODE_BODY - extra,
-		.block_size = b->geo.block_size,
-		.cluster_size = b->geo.block_size << b->geo.cluster_bits,
-		.ea_inode = xw_has_incompat(&b->geo.features, XW_INCOMPAT_EA_INODE),
-		.csum_seed = b->csum_seed,
+		.ibody = p->enc.inode_size - XW_INODE_BODY - extra,
+		.block_size = p->enc.block_size,
+		.cluster_size = p->enc.block_size << p->enc.cluster_bits,
+		.ea_inode = xw_has_incompat(&p->enc.features, XW_INCOMPAT_EA_INODE),
+		.csum_seed = p->enc.csum_seed,
 	};
-	int ret = xw_share_new(b->geo.block_size, XW_CACHE_BUILD, &b->share);
+	int ret = xw_share_new(p->enc.block_size, XW_CACHE_BUILD, &p->share);
 
 	if (!ret)
-		ret = xw_xintern_new(&o, &b->intern);
+		ret = xw_xintern_new(&o, &p->intern);
+	p->enc.intern = p->intern;
 	return ret ? xw_fail_nomem(&in->m->diag, "xattr sharing") : 0;
 }
 
-int xw_intake_open(struct xw_intake *in, struct xw_builder *b)
+int xw_intake_open(struct xw_intake *in, struct xw_placer *p)
 {
-	const uint32_t extra = XW_MIN(b->geo.inode_size - XW_INODE_BODY, XW_INODE_EXTRA_WANTED);
+	const uint32_t extra = XW_MIN(p->enc.inode_size - XW_INODE_BODY, XW_INODE_EXTRA_WANTED);
 	struct xw_mkfs *m = in->m;
-	int ret = open_xattrs(in, b, extra);
+	int ret = open_xattrs(in, p, extra);
 
 	if (ret)
 		return ret;
-	open_sink(in, b);
+	open_sink(in, p);
 	m->select.clamp = m->params.now;
 	in->fill.tree = &in->tree;
 	in->fill.sink = &in->sink;
-	in->fill.share = b->share;
-	in->fill.intern = b->intern;
-	in->fill.xattrs_allowed = xw_has_compat(&b->geo.features, XW_COMPAT_EXT_ATTR);
+	in->fill.share = p->share;
+	in->fill.intern = p->intern;
+	in->fill.xattrs_allowed = xw_has_compat(&p->enc.features, XW_COMPAT_EXT_ATTR);
 	in->fill.latest = extra ? (1ll << 34) - (1ll << 31) - 1 : INT32_MAX;
 	in->fill.select = &m->select;
 	in->fill.diag = &m->diag;

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "tree/model.h"
-#include "build/out.h"
+#include "place/out.h"
 #include "import/source.h"
 #include "space/space.h"
 

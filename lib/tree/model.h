@@ -13,7 +13,7 @@
 #include "disk/extent.h"
 
 struct xw_binode;
-struct xw_build_itree;
+struct xw_encode_itree;
 struct xw_xplaced;
 struct xw_share_block;
 
@@ -47,7 +47,7 @@ struct xw_bdir {
 	uint16_t cleared; /* the last layer that hid all that lower ones have here; 0: none did */
 	bool was_inline; /* XW_BN_OLD: its names are in the inode */
 	struct xw_dir_shape shape;
-	struct xw_build_itree *itree; /* NULL = none; freed with the builder */
+	struct xw_encode_itree *itree; /* NULL = none; freed with the placer */
 };
 
 /* Blocks that hold the map of a file with more extents (or pointers) than its inode takes. */

@@ -52,7 +52,7 @@ int xw_tune_put_inode(struct xw_update *u, const struct xw_binode *n)
 	if (ret)
 		return ret;
 	memset(raw, 0, u->img->inode_size);
-	ret = xw_itable_record(&u->b, n, raw);
+	ret = xw_itable_record(&u->place.enc, n, raw);
 	if (!ret)
 		ret = xw_inode_decode(raw, &u->img->sb, &in);
 	return ret ? ret : xw_update_put(u, n->ino, &in, steal(raw));
@@ -90,15 +90,27 @@ int xw_tune_journal_off(struct xw_tune *t, struct xw_update *u)
 	return ret;
 }
 
-static int journal_size(struct xw_tune *t, struct xw_update *u, uint64_t *blocks)
+/* The filesystem as a plan, with these COMPAT features as well. */
+static struct xw_geo geo_with(const struct xw_update *u, uint32_t compat)
 {
-	struct xw_geo *geo = &u->b.geo;
-	const uint64_t all = geo->blocks;
+	struct xw_geo geo = {.features = u->place.enc.features, .blocks = u->img->sb.blocks_count};
 
-	u->params.block_size = geo->block_size;
-	u->params.journal_bytes = t->want->journal_bytes;
-	geo->features.w[XW_FW_COMPAT] |= XW_COMPAT_HAS_JOURNAL;
-	*blocks = xw_geo_journal_blocks(geo, &u->params, all);
+	geo.features.w[XW_FW_COMPAT] |= compat;
+	return geo;
+}
+
+static int journal_size(struct xw_tune *t, struct xw_update *u, uint64_t *blocks,
+			uint32_t *fast_blocks)
+{
+	const struct xw_geo geo = geo_with(u, XW_COMPAT_HAS_JOURNAL);
+	const struct xw_mkfs_params params = {
+		.block_size = u->img->block_size,
+		.journal_bytes = t->want->journal_bytes,
+	};
+	const uint64_t all = geo.blocks;
+
+	*blocks = xw_geo_journal_blocks(&geo, &params, all);
+	*fast_blocks = (uint32_t)xw_geo_fast_commit_blocks(&geo, &params, all);
 	if (!*blocks)
 		return xw_tune_refuse(t, XW_ERR_NOSPC, "Filesystem too small for a journal");
 	if (*blocks > all / 2)
@@ -110,32 +122,34 @@ static int journal_size(struct xw_tune *t, struct xw_update *u, uint64_t *blocks
 int xw_tune_journal_on(struct xw_tune *t, struct xw_update *u)
 {
 	struct xw_super *sb = &u->img->sb;
-	struct xw_binode *n = &u->b.journal;
+	struct xw_binode node = {.ino = XW_INO_JOURNAL}, *n = &node;
 	struct xw_inode in;
 	uint64_t blocks = 0;
-	int ret = journal_size(t, u, &blocks);
+	uint32_t fast = 0;
+	int ret = journal_size(t, u, &blocks, &fast);
 
 	if (ret)
 		return ret;
-	xw_hidden_node(&u->b, n, blocks * u->img->block_size, 0);
-	n->ino = XW_INO_JOURNAL;
-	ret = xw_build_alloc_node(&u->b, n, blocks);
+	xw_hidden_node(&u->place.enc, n, blocks * u->img->block_size, 0);
+	ret = xw_place_alloc_node(&u->place, n, blocks);
 	if (!ret && n->n_ext && !n->map)
-		ret = xw_build_place_map(&u->b, n);
+		ret = xw_place_map(&u->place, n);
 	if (!ret)
-		ret = xw_build_check_room(&u->b);
+		ret = xw_place_check_room(&u->place);
 	if (!ret)
-		ret = xw_journal_write(&u->b);
+		ret = xw_journal_write(&u->place, n, fast, true);
 	if (!ret && n->map)
-		ret = xw_map_write(&u->b, n);
+		ret = xw_map_write(&u->place, n);
 	if (!ret)
-		ret = xw_itable_encode(&u->b, n, &in);
-	if (ret)
-		return ret;
-	sb->feature_compat |= XW_COMPAT_HAS_JOURNAL;
-	sb->overhead_blocks += sb->overhead_blocks ? (uint32_t)blocks : 0;
-	xw_build_name_journal(sb, &in);
-	return xw_tune_put_inode(u, n);
+		ret = xw_itable_encode(&u->place.enc, n, &in);
+	if (!ret) {
+		sb->feature_compat |= XW_COMPAT_HAS_JOURNAL;
+		sb->overhead_blocks += sb->overhead_blocks ? (uint32_t)blocks : 0;
+		xw_encode_journal_ref(sb, &in);
+		ret = xw_tune_put_inode(u, n);
+	}
+	xw_binode_free_map(n);
+	return ret;
 }
 
 int xw_tune_make_journal(struct xw_update *u)
@@ -193,25 +207,30 @@ int xw_tune_take_inode(struct xw_update *u, xw_ino *ino)
 
 int xw_tune_orphan_on(struct xw_tune *t, struct xw_update *u)
 {
-	struct xw_binode *n = &u->b.hidden.orphan;
-	struct xw_hidden_mark mark;
+	const struct xw_geo geo = geo_with(u, XW_COMPAT_ORPHAN_FILE);
+	const struct xw_mkfs_params params = {.orphan_blocks = t->want->orphan_blocks};
+	const uint64_t blocks = xw_geo_orphan_blocks(&geo, &params);
+	struct xw_binode node = {0}, *n = &node;
 	int ret = xw_tune_take_inode(u, &n->ino);
 
-	u->params.orphan_blocks = t->want->orphan_blocks;
-	u->b.geo.features.w[XW_FW_COMPAT] |= XW_COMPAT_ORPHAN_FILE;
+	xw_hidden_node(&u->place.enc, n, blocks * u->img->block_size, 0);
 	if (!ret)
-		ret = xw_orphan_place(&u->b, xw_geo_orphan_blocks(&u->b.geo, &u->params), &mark);
+		ret = xw_place_alloc_node(&u->place, n, blocks);
+	if (!ret && n->n_ext)
+		ret = xw_place_map(&u->place, n);
 	if (!ret)
-		ret = xw_build_check_room(&u->b);
+		ret = xw_place_check_room(&u->place);
 	if (!ret)
-		ret = xw_orphan_write(&u->b);
+		ret = xw_orphan_write(&u->place, n);
 	if (!ret && n->map)
-		ret = xw_map_write(&u->b, n);
-	if (ret)
-		return ret;
-	u->img->sb.feature_compat |= XW_COMPAT_ORPHAN_FILE;
-	u->img->sb.orphan_file_inum = n->ino;
-	return xw_tune_put_inode(u, n);
+		ret = xw_map_write(&u->place, n);
+	if (!ret) {
+		u->img->sb.feature_compat |= XW_COMPAT_ORPHAN_FILE;
+		u->img->sb.orphan_file_inum = n->ino;
+		ret = xw_tune_put_inode(u, n);
+	}
+	xw_binode_free_map(n);
+	return ret;
 }
 
 /* ---- multiple mount protection ---- */
@@ -245,18 +264,17 @@ int xw_tune_mmp_on(struct xw_tune *t, struct xw_update *u)
 	struct xw_super *sb = &u->img->sb;
 	struct xw_run *runs;
 	size_t n;
-	int ret = xw_build_alloc(&u->b, 1, &runs, &n);
+	int ret = xw_place_alloc(&u->place, 1, &runs, &n);
 
 	if (!ret)
-		ret = xw_build_check_room(&u->b);
+		ret = xw_place_check_room(&u->place);
 	if (ret)
 		return ret;
 	sb->feature_incompat |= XW_INCOMPAT_MMP;
-	sb->mmp_block = u->b.hidden.mmp_block = runs[0].start;
+	sb->mmp_block = runs[0].start;
 	sb->mmp_interval = given ? w->mmp_interval : (uint16_t)XW_MMP_INTERVAL;
-	u->params.mmp_interval = sb->mmp_interval;
 	free(runs);
-	return xw_mmp_write(&u->b);
+	return xw_mmp_write(&u->place, sb->mmp_block, sb->mmp_interval);
 }
 
 /* ---- room for descriptors, and superblock copies ---- */

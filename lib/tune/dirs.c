@@ -211,7 +211,7 @@ static int decide(struct job *j)
 
 static int one(struct xw_tune *t, struct xw_update *u, xw_ino ino)
 {
-	struct job j = {.t = t, .u = u, .ino = ino, .format = u->b.dirfmt};
+	struct job j = {.t = t, .u = u, .ino = ino, .format = u->place.enc.dirfmt};
 	uint32_t flags;
 	uint64_t size;
 	int ret = xw_update_get(u, ino, &j.in, &j.raw);
@@ -244,9 +244,9 @@ int xw_tune_dirs(struct xw_tune *t, struct xw_update *u)
 	int ret = xw_inode_scan_begin(u->img, 0, u->img->groups, &s);
 
 	/* The sweep takes the room for checksums away again, but cannot make it. */
-	u->b.dirfmt.csum = xw_super_has_csum(&t->sb) || xw_super_has_csum(&t->to);
-	u->b.dirfmt.dir_index = t->to.feature_compat & XW_COMPAT_DIR_INDEX;
-	u->b.dirfmt.itree = false;
+	u->place.enc.dirfmt.csum = xw_super_has_csum(&t->sb) || xw_super_has_csum(&t->to);
+	u->place.enc.dirfmt.dir_index = t->to.feature_compat & XW_COMPAT_DIR_INDEX;
+	u->place.enc.dirfmt.itree = false;
 	while (!ret && (ret = xw_inode_scan_next(&s, &ino, &raw)) == 1) {
 		struct xw_inode in;
 

@@ -53,14 +53,13 @@ int xw_tune_quota_off(struct xw_tune *t, struct xw_update *u)
 /* An empty file of each type that comes: what is used is added as if it were new. */
 static int make_quota_files(struct xw_tune *t, struct xw_update *u)
 {
-	int ret;
+	struct xw_quota_file files[XW_QUOTA_TYPES] = {0};
+	int ret = xw_quota_place(&u->place, files, t->quota_on);
 
-	u->params.quota_types = t->quota_on;
-	ret = xw_quota_place(&u->b);
 	if (!ret)
-		ret = xw_build_check_room(&u->b);
+		ret = xw_place_check_room(&u->place);
 	for (int type = 0; type < XW_QUOTA_TYPES && !ret; type++) {
-		struct xw_binode *n = &u->b.hidden.quota[type].node;
+		struct xw_binode *n = &files[type].node;
 
 		if (!(t->quota_on & 1u << type))
 			continue;
@@ -68,14 +67,16 @@ static int make_quota_files(struct xw_tune *t, struct xw_update *u)
 		if (type == XW_QUOTA_PROJECT)
 			ret = xw_tune_take_inode(u, &n->ino);
 		if (!ret)
-			ret = xw_quota_write(&u->b, (enum xw_quota_type)type);
+			ret = xw_quota_write(&u->place, (enum xw_quota_type)type, &files[type]);
 		if (!ret && n->map)
-			ret = xw_map_write(&u->b, n);
+			ret = xw_map_write(&u->place, n);
 		if (!ret)
 			ret = xw_tune_put_inode(u, n);
 		*quota_inum(&u->img->sb, type) = n->ino;
-		xw_build_free_map(n); /* the update makes the file anew */
-		*n = (struct xw_binode){0};
+	}
+	for (int type = 0; type < XW_QUOTA_TYPES; type++) {
+		xw_binode_free_map(&files[type].node); /* the update makes the file anew */
+		free(files[type].entries);
 	}
 	return ret;
 }

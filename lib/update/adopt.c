@@ -63,7 +63,7 @@ static uint64_t key_of(const struct adopt *a, const uint8_t *block)
 /* New blocks; not those with values in inodes, which are new, too. */
 static int list_wanted(struct adopt *a)
 {
-	struct xw_share *share = a->u->b.share;
+	struct xw_share *share = a->u->place.share;
 
 	for (size_t i = 0; i < xw_share_count(share); i++) {
 		struct wanted w = {.s = xw_share_at(share, i)};
@@ -150,7 +150,7 @@ static int list_found(struct adopt *a)
 /* A block that this one, in a->image, can stand for; NULL: none. */
 static struct xw_share_block *match(const struct adopt *a, uint32_t refcount)
 {
-	const struct xw_share *share = a->u->b.share;
+	const struct xw_share *share = a->u->place.share;
 	const uint64_t key = key_of(a, a->image);
 	size_t from = 0, to = a->wanted.n;
 
@@ -199,7 +199,7 @@ static int consider(struct adopt *a, xw_blk blk)
 	if (!s)
 		return 0;
 	s->blk = blk;
-	a->u->b.counts.xattr_refs += s->refcount;
+	a->u->place.counts.xattr_refs += s->refcount;
 	h.refcount += s->refcount;
 	xw_xattr_bhdr_encode(a->image, &h);
 	if (csum)
@@ -214,7 +214,7 @@ int xw_update_adopt_xattrs(struct xw_update *u)
 	struct adopt a = {.u = u, .image = image, .own = own};
 	int ret;
 
-	if (u->lax || !u->b.share)
+	if (u->lax || !u->place.share)
 		return 0;
 	ret = image && own ? list_wanted(&a) : xw_fail_nomem(u->diag, "blocks of attributes");
 	if (!ret && a.wanted.n) {

@@ -26,7 +26,7 @@ struct taking {
 /* As xw_overlay_ask(), in whole clusters: one that is in part held is held. */
 static uint64_t ask(const struct xw_update *u, xw_blk blk, uint64_t n, bool *through)
 {
-	const uint64_t size = UINT64_C(1) << u->b.geo.cluster_bits;
+	const uint64_t size = UINT64_C(1) << u->place.enc.cluster_bits;
 	const uint64_t k = xw_overlay_ask(u->data, blk, n, through);
 
 	if (*through && k >= size)
@@ -146,7 +146,7 @@ static int take_free(struct taking *t, xw_blk goal, uint64_t len)
 int xw_update_alloc_contents(struct xw_update *u, const struct xw_alloc_req *req,
 			     struct xw_run **runs, size_t *n)
 {
-	const uint64_t size = UINT64_C(1) << u->b.geo.cluster_bits;
+	const uint64_t size = UINT64_C(1) << u->place.enc.cluster_bits;
 	struct taking t = {.u = u, .left = (req->len + size - 1) & ~(size - 1)};
 	const uint64_t too_much = t.left - req->len;
 	xw_blk goal = req->goal;

@@ -54,7 +54,7 @@ static int store_map(void *arg, uint32_t lblk, xw_blk *blk)
 /* Blocks of a cluster: what one block of the map takes, and so many of the contents share. */
 static uint32_t cluster(const struct xw_update_dir *ud)
 {
-	return 1u << ud->u->b.geo.cluster_bits;
+	return 1u << ud->u->place.enc.cluster_bits;
 }
 
 static int store_alloc(void *arg, xw_blk goal, xw_blk *blk)
@@ -120,7 +120,7 @@ int xw_update_dir_begin(struct xw_update *u, xw_ino ino, struct xw_update_dir *u
 {
 	struct xw_dir_self self = {.ino = ino};
 	struct xw_dir_params p = {
-		.format = &u->b.dirfmt,
+		.format = &u->place.enc.dirfmt,
 		.self = &self,
 		.io = {ud, store_read, store_write, store_map, store_extend, store_shrink,
 		       store_alloc, store_release},

@@ -145,7 +145,7 @@ static int by_number(const void *x, const void *y)
  */
 static int leave_clusters(struct rebuild *r)
 {
-	const uint32_t bits = r->u->b.geo.cluster_bits;
+	const uint32_t bits = r->u->place.enc.cluster_bits;
 	XW_VEC(xw_blk) list = {0};
 	struct xw_update_map old;
 	uint64_t n = 0, held = xw_update_bytes(r->u, &r->in) / r->u->img->block_size;
@@ -187,7 +187,7 @@ static int place(struct rebuild *r, uint32_t want, bool *same)
 	uint64_t have;
 	int ret;
 
-	if (r->u->b.geo.cluster_bits) {
+	if (r->u->place.enc.cluster_bits) {
 		*same = false;
 		ret = leave_clusters(r);
 		return ret ? ret : add_blocks(r, 0, want);
@@ -220,7 +220,7 @@ static int put_block(void *arg, uint32_t lblk, const void *block)
 static int write_dir(struct rebuild *r, const struct xw_update_rebuild *o)
 {
 	struct xw_update *u = r->u;
-	struct xw_dir_format f = u->b.dirfmt;
+	struct xw_dir_format f = u->place.enc.dirfmt;
 	const struct xw_dir_self self = {
 		.ino = r->ino,
 		.parent = o->parent,
@@ -258,7 +258,7 @@ int xw_update_rebuild_dir(struct xw_update *u, const struct xw_update_rebuild *o
 		ret = fail(&r, XW_ERR_UNSUPPORTED, "both encrypted and casefolded");
 	if (!ret)
 		ret = drop_itree(&r);
-	if (!ret && !u->b.geo.cluster_bits)
+	if (!ret && !u->place.enc.cluster_bits)
 		ret = xw_update_other_blocks(u, o->ino, &r.in, &r.m.other);
 	if (!ret)
 		ret = write_dir(&r, o);

@@ -91,13 +91,14 @@ static int names(struct job *j)
 	l.self.generation = j->in.generation;
 	l.self.inode_seed = xw_image_inode_seed(j->u->img, j->ino, &j->in);
 	if (!ret)
-		ret = xw_dir_shape(&j->u->b.dirfmt, l.e.v, l.e.n, 0, &shape);
+		ret = xw_dir_shape(&j->u->place.enc.dirfmt, l.e.v, l.e.n, 0, &shape);
 	j->len = (uint64_t)shape.blocks * bs;
 	j->buf = ret ? NULL : calloc(1, j->len);
 	if (!ret && !j->buf)
 		ret = xw_fail_nomem(j->u->diag, "directory");
 	if (!ret)
-		ret = xw_dir_emit(&j->u->b.dirfmt, &shape, l.e.v, l.e.n, &l.self, put_block, j);
+		ret = xw_dir_emit(&j->u->place.enc.dirfmt, &shape, l.e.v, l.e.n, &l.self, put_block,
+				  j);
 	if (shape.indexed)
 		j->in.flags |= XW_FL_INDEX;
 	j->in.size = j->len;

@@ -96,7 +96,7 @@ static int store(struct maker *k, uint64_t off, size_t got)
 static bool fits_inline(const struct maker *k, size_t got)
 {
 	return !k->n.size && got < k->size && !k->new->whole &&
-	       (int64_t)got <= xw_inline_room(&k->u->b, &k->n);
+	       (int64_t)got <= xw_inline_room(&k->u->place.enc, &k->n);
 }
 
 static int fill(struct maker *k)
@@ -163,17 +163,17 @@ static int fill_dir(struct maker *k)
 	struct xw_dir_self self = {.ino = k->n.ino, .parent = k->new->parent};
 	int ret;
 
-	if (xw_inline_shape(&u->b, &k->n))
+	if (xw_inline_shape(&u->place.enc, &k->n))
 		return 0;
-	ret = xw_dir_shape(&u->b.dirfmt, NULL, 0, 0, &k->dir.shape);
+	ret = xw_dir_shape(&u->place.enc.dirfmt, NULL, 0, 0, &k->dir.shape);
 	if (!ret)
 		ret = xw_update_map_alloc(u, k->n.ino, &k->m, 1);
 	if (ret)
 		return ret;
-	self.generation = xw_build_generation(&u->b, &k->n);
+	self.generation = xw_encode_generation(&u->place.enc, &k->n);
 	self.inode_seed = xw_inode_seed(u->img->csum_seed, k->n.ino, self.generation);
 	k->n.size = u->img->block_size;
-	return xw_dir_emit(&u->b.dirfmt, &k->dir.shape, NULL, 0, &self, put_dir_block, k);
+	return xw_dir_emit(&u->place.enc.dirfmt, &k->dir.shape, NULL, 0, &self, put_dir_block, k);
 }
 
 static int fill_any(struct maker *k)
@@ -230,11 +230,11 @@ static int record(struct maker *k)
 		k->n.ext = k->m.e.v[0];
 	else
 		k->n.exts = k->m.e.v;
-	u->b.goal = k->goal;
+	u->place.goal = k->goal;
 	if (!ret)
 		ret = xw_update_build_map(u, &k->n);
 	if (!ret)
-		ret = xw_itable_record(&u->b, &k->n, raw);
+		ret = xw_itable_record(&u->place.enc, &k->n, raw);
 	if (!ret)
 		ret = xw_inode_decode(raw, &u->img->sb, &in);
 	if (!ret)
@@ -251,7 +251,7 @@ int xw_update_create(struct xw_update *u, const struct xw_update_new *new, xw_in
 		.u = u,
 		.new = new,
 		.dir = {.parent = &parent},
-		.unit = bs << u->b.geo.cluster_bits,
+		.unit = bs << u->place.enc.cluster_bits,
 		.n = {.mode = new->mode,
 		      .uid = new->uid,
 		      .gid = new->gid,
@@ -360,7 +360,7 @@ int xw_update_revive(struct xw_update *u, xw_ino ino)
 	if (in.file_acl && xw_space_claim(u->space, in.file_acl, 1)) {
 		const uint64_t blocks = xw_update_bytes(u, &in) / u->img->block_size;
 
-		const uint64_t cluster = UINT64_C(1) << u->b.geo.cluster_bits;
+		const uint64_t cluster = UINT64_C(1) << u->place.enc.cluster_bits;
 
 		in.file_acl = 0;
 		ret = blocks < cluster ? 0

@@ -122,7 +122,7 @@ static int take_zeros(struct xw_update *u, const struct xw_alloc_req *req, struc
 static int take_some(struct filler *f, uint64_t from, uint64_t to, struct xw_run *run)
 {
 	struct xw_update *u = f->u;
-	const uint64_t size = UINT64_C(1) << u->b.geo.cluster_bits, lead = from & (size - 1);
+	const uint64_t size = UINT64_C(1) << u->place.enc.cluster_bits, lead = from & (size - 1);
 	const xw_blk there = xw_update_map_partner(u, f->was, from);
 	uint64_t end = xw_update_map_partner(u, f->was, to - 1) ? (to - 1) & ~(size - 1) : to;
 	const uint32_t most = uses_extents(u) ? XW_EXT_MAX_UNINIT : XW_EXT_MAX_LEN;
@@ -281,7 +281,7 @@ static int set_block(struct xw_update *u, xw_ino ino, struct edit *e, xw_lblk lb
 		ret = xw_space_alloc(u->space, &req, &run);
 		if (ret)
 			return refuse(u, ino, ret, "no free block is left for it");
-		*pblk = run.start + (lblk & ((1u << u->b.geo.cluster_bits) - 1));
+		*pblk = run.start + (lblk & ((1u << u->place.enc.cluster_bits) - 1));
 	}
 	ret = put_one(u, &e->m, lblk, *pblk);
 	if (!ret)

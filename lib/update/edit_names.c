@@ -114,7 +114,7 @@ int xw_update_build_itree(struct xw_update *u, xw_ino dir)
 		return xw_fail(u->diag, XW_ERR_UNSUPPORTED,
 			       "%s: the feature itree is not set (xw-tune -O itree)",
 			       u->img->dev->name);
-	u->b.dirfmt.itree = true;
+	u->place.enc.dirfmt.itree = true;
 	ret = begin(u, dir, &ud);
 	if (!ret && ud.d.now.itree)
 		ret = xw_dir_itree_drop(&ud.d);

@@ -241,7 +241,7 @@ static int place_values(struct job *j)
 			ret = new_value(j, a, s->value_hash, &s->value_inum);
 		j->ea++;
 		j->ea_clusters += xw_div_up(a->value_len, (uint64_t)j->u->img->block_size
-								  << j->u->b.geo.cluster_bits);
+								  << j->u->place.enc.cluster_bits);
 	}
 	return ret;
 }
@@ -279,7 +279,7 @@ static int set_blocks(struct job *j, uint64_t contents)
 
 	j->in.flags &= ~XW_FL_HUGE_FILE;
 	if (!xw_inode_set_blocks(&j->in, &j->u->img->sb,
-				 contents + (held << j->u->b.geo.cluster_bits)))
+				 contents + (held << j->u->place.enc.cluster_bits)))
 		return 0;
 	return fail_ino(j, XW_ERR_LIMIT, "more blocks than the features allow a file");
 }

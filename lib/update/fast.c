@@ -359,7 +359,7 @@ static int carry_out(void *arg, struct xw_dev *dev)
 
 	if (ret)
 		return ret;
-	f.u->now = f.u->params.now = (int64_t)f.u->img->sb.wtime;
+	f.u->now = f.u->place.enc.now = (int64_t)f.u->img->sb.wtime;
 	ret = each_field(&f, job->blocks, job->n, note_field);
 	if (!ret)
 		ret = xw_fast_claim(&f);

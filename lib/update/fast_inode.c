@@ -70,9 +70,11 @@ static int write_dir(struct xw_fast *f, const struct xw_fast_inode *i, const str
 	};
 	struct xw_dir_shape shape;
 	void *arg[] = {f, &blk};
-	int ret = xw_dir_shape(&f->u->b.dirfmt, NULL, 0, 1, &shape);
+	int ret = xw_dir_shape(&f->u->place.enc.dirfmt, NULL, 0, 1, &shape);
 
-	return ret ? ret : xw_dir_emit(&f->u->b.dirfmt, &shape, NULL, 0, &self, put_dir_block, arg);
+	return ret ? ret
+		   : xw_dir_emit(&f->u->place.enc.dirfmt, &shape, NULL, 0, &self, put_dir_block,
+				 arg);
 }
 
 int xw_fast_make_dir(struct xw_fast *f, const struct xw_fast_inode *i, xw_ino parent)
@@ -99,7 +101,7 @@ int xw_fast_make_dir(struct xw_fast *f, const struct xw_fast_inode *i, xw_ino pa
 	if (!ret)
 		ret = xw_update_map_put(u, i->ino, &in, &m, &gain);
 	if (!ret)
-		ret = set_blocks(f, i->ino, &in, UINT64_C(1) << u->b.geo.cluster_bits);
+		ret = set_blocks(f, i->ino, &in, UINT64_C(1) << u->place.enc.cluster_bits);
 	if (!ret)
 		ret = xw_update_charge(u, &in, 1, (int64_t)xw_update_bytes(u, &in));
 	xw_update_map_end(&m);

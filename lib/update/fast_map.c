@@ -84,7 +84,7 @@ static int nomem(struct xw_fast *f)
 
 static struct xw_run clusters_of(const struct xw_fast *f, xw_blk blk, uint64_t len)
 {
-	const uint64_t inside = (UINT64_C(1) << f->u->b.geo.cluster_bits) - 1;
+	const uint64_t inside = (UINT64_C(1) << f->u->place.enc.cluster_bits) - 1;
 	const xw_blk start = blk & ~inside;
 
 	return (struct xw_run){start, ((blk + len + inside) & ~inside) - start};

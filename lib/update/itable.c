@@ -126,7 +126,7 @@ static int encode(struct xw_update *u, const struct xw_update_rec *rec, uint8_t 
 		memcpy(out, rec->raw, size);
 	} else {
 		memset(out, 0, size);
-		ret = xw_itable_record(&u->b, rec->node, out);
+		ret = xw_itable_record(&u->place.enc, rec->node, out);
 		if (ret)
 			return ret;
 	}

@@ -187,7 +187,7 @@ int xw_update_itree_build(struct xw_update *u, uint64_t *built)
 	if (!(u->img->sb.feature_compat & XW_COMPAT_DIR_INDEX))
 		return xw_fail(u->diag, XW_ERR_UNSUPPORTED, "%s: feature itree needs dir_index",
 			       u->img->dev->name);
-	u->b.dirfmt.itree = true;
+	u->place.enc.dirfmt.itree = true;
 	u->img->sb.feature_ro_compat |= XW_RO_ITREE;
 	return each_directory(u, true, built);
 }
@@ -196,7 +196,7 @@ int xw_update_itree_drop(struct xw_update *u, uint64_t *dropped)
 {
 	int ret = each_directory(u, false, dropped);
 
-	u->b.dirfmt.itree = false;
+	u->place.enc.dirfmt.itree = false;
 	u->img->sb.feature_ro_compat &= ~XW_RO_ITREE;
 	return ret;
 }

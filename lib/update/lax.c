@@ -35,7 +35,7 @@ int64_t xw_update_bias_blocks(const struct xw_update *u)
 
 	for (size_t i = 0; i < u->bias.groups.n; i++)
 		sum += u->bias.groups.v[i].blocks;
-	return sum * (INT64_C(1) << u->b.geo.cluster_bits);
+	return sum * (INT64_C(1) << u->place.enc.cluster_bits);
 }
 
 /* The entry of a group, begun if need be; NULL: out of memory. */

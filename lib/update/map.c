@@ -73,7 +73,7 @@ xw_blk xw_update_map_goal(const struct xw_update *u, xw_ino ino, const struct xw
 xw_blk xw_update_map_partner(const struct xw_update *u, const struct xw_update_map *m,
 			     uint64_t lblk)
 {
-	const uint32_t bits = u->b.geo.cluster_bits;
+	const uint32_t bits = u->place.enc.cluster_bits;
 
 	for (size_t i = 0; i < m->e.n; i++) {
 		const struct xw_extent *e = &m->e.v[i];
@@ -179,7 +179,7 @@ static int punch_one(struct xw_update *u, struct xw_update_map *m, const struct 
 static int free_lost(struct xw_update *u, const struct xw_update_map *was,
 		     const struct xw_update_map *left, uint64_t first, uint64_t last)
 {
-	const uint32_t bits = u->b.geo.cluster_bits;
+	const uint32_t bits = u->place.enc.cluster_bits;
 	const uint64_t end = xw_update_map_partner(u, left, last) ? last >> bits << bits : last + 1;
 	struct xw_update_clusters c = {.u = u};
 	int ret = 0;
@@ -224,13 +224,13 @@ int xw_update_map_punch(struct xw_update *u, struct xw_update_map *m, uint64_t f
 
 int xw_update_build_map(struct xw_update *u, struct xw_binode *n)
 {
-	int ret = n->n_ext ? xw_build_place_map(&u->b, n) : 0;
+	int ret = n->n_ext ? xw_place_map(&u->place, n) : 0;
 
-	u->b.items.n = 0; /* written here: n does not live until the sweep */
+	u->place.items.n = 0; /* written here: n does not live until the sweep */
 	if (!ret)
-		ret = xw_build_check_room(&u->b);
+		ret = xw_place_check_room(&u->place);
 	if (!ret && n->map)
-		ret = xw_map_write(&u->b, n);
+		ret = xw_map_write(&u->place, n);
 	if (!ret && n->map)
 		ret = xw_batch_drain(u->out.batch); /* it may be read again before the end */
 	return ret;
@@ -275,7 +275,7 @@ static int rewrite(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 	for (size_t i = 0; i < m->nodes.n && !ret; i++)
 		ret = xw_update_free_one(u, m->nodes.v[i]);
 	m->nodes.n = 0;
-	u->b.goal = xw_update_map_goal(u, ino, m);
+	u->place.goal = xw_update_map_goal(u, ino, m);
 	return ret ? ret : xw_update_build_map(u, &to->n);
 }
 
@@ -301,7 +301,7 @@ int xw_update_map_put(struct xw_update *u, xw_ino ino, struct xw_inode *in, stru
 	struct node n;
 	const int ret = rewrite(u, ino, in, m, &n);
 
-	*gain = ((n.n.map ? n.n.map->blocks : 0) - old) * (INT64_C(1) << u->b.geo.cluster_bits);
+	*gain = ((n.n.map ? n.n.map->blocks : 0) - old) * (INT64_C(1) << u->place.enc.cluster_bits);
 	if (!ret)
 		xw_update_set_contents(u, &n.n, in);
 	free_node(&n);

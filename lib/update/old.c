@@ -20,10 +20,10 @@
 
 static int refuse(struct xw_update *u, const struct xw_binode *n, int code, const char *why)
 {
-	char path[XW_BUILD_PATH_MAX];
+	char path[XW_ENCODE_PATH_MAX];
 
-	return xw_fail(u->diag, code, "%s: %s: %s", xw_build_origin(&u->b, n),
-		       xw_build_path(&u->b, n, path, sizeof(path)), why);
+	return xw_fail(u->diag, code, "%s: %s: %s", xw_encode_origin(&u->place.enc, n),
+		       xw_encode_path(&u->place.enc, n, path, sizeof(path)), why);
 }
 
 struct counter {
@@ -87,7 +87,7 @@ void xw_update_set_contents(struct xw_update *u, const struct xw_binode *n, stru
 {
 	struct xw_inode made = {.mode = in->mode};
 
-	xw_map_encode_inode(&u->b, n, &made);
+	xw_map_encode_inode(&u->place.enc, n, &made);
 	in->flags &= ~(XW_FL_EXTENTS | XW_FL_INLINE_DATA | XW_FL_INDEX | XW_FL_ITREE);
 	in->flags |= made.flags;
 	memcpy(in->block, made.block, sizeof(in->block));
@@ -98,7 +98,7 @@ int xw_update_set_map(struct xw_update *u, const struct xw_binode *n, struct xw_
 		      uint64_t other)
 {
 	xw_update_set_contents(u, n, in);
-	return set_blocks(u, n, in, xw_itable_held(&u->b, n) + other);
+	return set_blocks(u, n, in, xw_itable_held(&u->place.enc, n) + other);
 }
 
 int xw_update_remap(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in)
@@ -186,7 +186,7 @@ static int rebuilt(struct xw_update *u, const struct xw_binode *n, struct xw_ino
 		links = 1;
 	}
 	xw_update_set_contents(u, n, in);
-	parts->contents = xw_itable_held(&u->b, n);
+	parts->contents = xw_itable_held(&u->place.enc, n);
 	if (was_inline)
 		ret = xw_update_drop_inline(u, n->ino, in, raw);
 	if (n->dir->shape.indexed)
@@ -217,9 +217,9 @@ static int new_xattrs(struct xw_update *u, const struct xw_binode *n, struct xw_
 		return ret;
 	memset(raw + off, 0, room);
 	if (x)
-		xw_attrs_encode_ibody(&u->b, n, raw + off, room);
+		xw_attrs_encode_ibody(&u->place.enc, n, raw + off, room);
 	in->file_acl = n->xblock ? n->xblock->blk : 0;
-	parts->other = xw_itable_held_xattrs(&u->b, n);
+	parts->other = xw_itable_held_xattrs(&u->place.enc, n);
 	return 0;
 }
 

@@ -112,35 +112,26 @@ static int open_inodes(struct xw_update *u)
 	return ret == XW_ERR_NOMEM ? xw_fail_nomem(u->diag, "inode bitmaps") : ret;
 }
 
-/* ---- the builder's encoders ---- */
+/* ---- encoders ---- */
 
-static void open_builder(struct xw_update *u)
+static void open_placer(struct xw_update *u)
 {
 	const struct xw_super *sb = &u->img->sb;
-	struct xw_builder *b = &u->b;
+	struct xw_placer *p = &u->place;
 
-	u->params.now = u->now;
-	b->geo = (struct xw_geo){
-		.kind = XW_GEO_SIZED,
-		.features = {{sb->feature_compat, sb->feature_incompat, sb->feature_ro_compat}},
-		.block_size = u->img->block_size,
-		.log_block_size = sb->log_block_size,
-		.first_data_block = sb->first_data_block,
-		.blocks = sb->blocks_count,
-		.cluster_bits = xw_image_cluster_bits(u->img),
-		.blocks_per_group = sb->blocks_per_group,
-		.groups = (uint32_t)u->img->groups,
-		.inodes_per_group = sb->inodes_per_group,
-		.inode_size = u->img->inode_size,
-		.itable_blocks = u->img->itable_blocks,
-	};
-	b->dev = u->img->dev;
-	b->out = &u->out;
-	b->diag = u->diag;
-	b->pool = u->pool;
-	b->params = &u->params;
-	b->space = u->space;
-	xw_build_init_image(b, sb);
+	p->enc.block_size = u->img->block_size;
+	p->enc.cluster_bits = xw_image_cluster_bits(u->img);
+	p->enc.inode_size = u->img->inode_size;
+	p->enc.features = (struct xw_features){
+		{sb->feature_compat, sb->feature_incompat, sb->feature_ro_compat}};
+	p->enc.now = u->now;
+	p->enc.diag = u->diag;
+	p->enc.name = u->img->dev->name;
+	p->out = &u->out;
+	p->pool = u->pool;
+	p->space = u->space;
+	p->existing = true;
+	xw_encoder_set_super(&p->enc, sb);
 }
 
 static int open_all(struct xw_update *u, struct xw_dev *dev, const struct xw_update_opts *opts)
@@ -173,7 +164,7 @@ static int open_all(struct xw_update *u, struct xw_dev *dev, const struct xw_upd
 		if (u->img->sb.feature_ro_compat & XW_RO_QUOTA && inum[t])
 			u->quota_types |= 1u << t;
 	}
-	open_builder(u);
+	open_placer(u);
 	u->bias.blocks = (int64_t)(u->img->sb.free_blocks_count - xw_space_free_blocks(u->space));
 	u->bias.inodes = (int64_t)(u->img->sb.free_inodes_count - xw_ispace_free_count(u->inodes));
 	return opts->lax ? 0 : xw_update_orphans(u);
@@ -219,7 +210,7 @@ void xw_update_close(struct xw_update *u)
 	xw_vec_free(&u->fence);
 	xw_vec_free(&u->bias.groups);
 	xw_vec_free(&u->bias.exposed);
-	xw_build_free(&u->b);
+	xw_placer_free(&u->place);
 	xw_ispace_free(u->inodes);
 	xw_space_free(u->space);
 	xw_space_view_close(&u->view);

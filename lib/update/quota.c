@@ -154,10 +154,10 @@ int xw_update_quota_read(struct xw_update *u, enum xw_quota_type type, xw_ino in
 static int rebuild(struct xw_update *u, enum xw_quota_type type, xw_ino ino, struct entries *l,
 		   struct xw_inode *in)
 {
-	struct xw_builder *b = &u->b;
-	struct xw_quota_file *q = &b->hidden.quota[type];
-	struct xw_binode *n = &q->node;
-	int ret = xw_quota_shape(l->e.v, l->e.n, &q->shape);
+	struct xw_placer *p = &u->place;
+	struct xw_quota_file q = {.entries = l->e.v, .n = l->e.n};
+	struct xw_binode *n = &q.node;
+	int ret = xw_quota_shape(l->e.v, l->e.n, &q.shape);
 
 	if (ret)
 		return xw_fail(u->diag, ret, "quota file: too many owners");
@@ -166,20 +166,20 @@ static int rebuild(struct xw_update *u, enum xw_quota_type type, xw_ino ino, str
 				.links = 1,
 				.flags = XW_BN_OLD,
 				.generation = in->generation};
-	n->size = (uint64_t)q->shape.blocks * XW_QUOTA_BLOCK;
-	ret = xw_build_alloc_node(b, n, xw_div_up(n->size, u->img->block_size));
+	n->size = (uint64_t)q.shape.blocks * XW_QUOTA_BLOCK;
+	ret = xw_place_alloc_node(p, n, xw_div_up(n->size, u->img->block_size));
 	if (!ret && n->n_ext)
-		ret = xw_build_place_map(b, n);
+		ret = xw_place_map(p, n);
 	if (!ret)
-		ret = xw_build_check_room(b);
-	q->entries = l->e.v;
-	q->n = l->e.n;
+		ret = xw_place_check_room(p);
 	if (!ret)
-		ret = xw_quota_write(b, type);
-	q->entries = NULL; /* l's */
+		ret = xw_quota_write(p, type, &q);
 	if (!ret && n->map)
-		ret = xw_map_write(b, n);
-	return ret ? ret : xw_update_remap(u, n, in);
+		ret = xw_map_write(p, n);
+	if (!ret)
+		ret = xw_update_remap(u, n, in);
+	xw_binode_free_map(n);
+	return ret;
 }
 
 static int update_file(struct xw_update *u, enum xw_quota_type type, xw_ino ino)

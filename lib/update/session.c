@@ -83,7 +83,7 @@ int xw_session_begin(struct xw_session *s, struct xw_update **out)
 		xw_session_forget(s);
 		return ret;
 	}
-	s->u->now = s->u->params.now = s->now;
+	s->u->now = s->u->place.enc.now = s->now;
 	*out = s->u;
 	return 0;
 }

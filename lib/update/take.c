@@ -50,7 +50,7 @@ int xw_update_free(struct xw_update *u, xw_blk blk, uint64_t len)
 
 int xw_update_free_one(struct xw_update *u, xw_blk blk)
 {
-	const uint64_t size = UINT64_C(1) << u->b.geo.cluster_bits;
+	const uint64_t size = UINT64_C(1) << u->place.enc.cluster_bits;
 
 	return xw_update_free(u, blk & ~(size - 1), size);
 }
@@ -58,7 +58,7 @@ int xw_update_free_one(struct xw_update *u, xw_blk blk)
 int xw_update_clusters(struct xw_update_clusters *c, const struct xw_map_run *run,
 		       struct xw_run *out)
 {
-	const uint32_t bits = c->u->b.geo.cluster_bits;
+	const uint32_t bits = c->u->place.enc.cluster_bits;
 	const uint64_t inside = (UINT64_C(1) << bits) - 1;
 	const uint64_t from = run->lblk >> bits, first = XW_MAX(from, c->next);
 	const uint64_t end = ((run->lblk + run->len - 1) >> bits) + 1;
@@ -84,7 +84,7 @@ struct every {
 static int every_node(void *arg, xw_blk blk, unsigned depth)
 {
 	const struct every *e = arg;
-	const uint64_t size = UINT64_C(1) << e->u->b.geo.cluster_bits;
+	const uint64_t size = UINT64_C(1) << e->u->place.enc.cluster_bits;
 
 	(void)depth;
 	return e->fn(e->arg, blk & ~(size - 1), size);

@@ -35,7 +35,7 @@ static int drop_removed(struct xw_update *u, const struct xw_tree *t)
 	struct xw_update_gone g = {.u = u, .node = t->known, .arg = t->load_arg};
 	int ret = 0;
 
-	for (const struct xw_binode *n = u->b.first; n && !ret; n = n->next)
+	for (const struct xw_binode *n = u->place.enc.first; n && !ret; n = n->next)
 		ret = add_removed(&g, n);
 	for (size_t i = 0; i < t->lost.n && !ret; i++)
 		ret = xw_update_gone_name(&g, t->lost.v[i]);
@@ -54,10 +54,10 @@ static int check_inodes(struct xw_update *u)
 	const uint64_t have = xw_ispace_free_count(u->inodes);
 	uint64_t want = 0;
 
-	for (const struct xw_binode *n = u->b.first; n; n = n->next)
+	for (const struct xw_binode *n = u->place.enc.first; n; n = n->next)
 		want += is_new(n);
-	for (uint32_t i = 0; i < u->b.n_ea; i++)
-		want += u->b.ea[i].refs != 0;
+	for (uint32_t i = 0; i < u->place.enc.n_ea; i++)
+		want += u->place.enc.ea[i].refs != 0;
 	if (want <= have)
 		return 0;
 	return xw_fail(u->diag, XW_ERR_NOINODES,
@@ -80,18 +80,18 @@ static int number(struct xw_update *u, struct xw_binode *n, xw_ino *goal)
 
 static int number_all(struct xw_update *u)
 {
-	struct xw_builder *b = &u->b;
+	struct xw_placer *p = &u->place;
 	xw_ino goal = u->img->sb.first_ino;
-	int ret = xw_attrs_count_ea(b);
+	int ret = xw_attrs_count_ea(p);
 
 	if (!ret)
 		ret = check_inodes(u);
-	for (struct xw_binode *n = b->first; n && !ret; n = n->next)
+	for (struct xw_binode *n = p->enc.first; n && !ret; n = n->next)
 		if (is_new(n))
 			ret = number(u, n, &goal);
-	for (uint32_t i = 0; i < b->n_ea && !ret; i++)
-		if (b->ea[i].refs)
-			ret = number(u, &b->ea[i].node, &goal);
+	for (uint32_t i = 0; i < p->enc.n_ea && !ret; i++)
+		if (p->enc.ea[i].refs)
+			ret = number(u, &p->enc.ea[i].node, &goal);
 	return ret;
 }
 
@@ -100,43 +100,43 @@ static int number_all(struct xw_update *u)
 /* The builder's list of nodes: here, of those that are to be built, in no order of numbers. */
 static int list_nodes(struct xw_update *u)
 {
-	struct xw_builder *b = &u->b;
+	struct xw_placer *p = &u->place;
 	size_t n_nodes = 1;
 
-	for (struct xw_binode *n = b->first; n; n = n->next)
+	for (struct xw_binode *n = p->enc.first; n; n = n->next)
 		n_nodes++;
-	b->by_ino = calloc(n_nodes, sizeof(struct xw_binode *));
-	if (!b->by_ino)
+	p->by_ino = calloc(n_nodes, sizeof(struct xw_binode *));
+	if (!p->by_ino)
 		return xw_fail_nomem(u->diag, "inode list");
-	b->last_ino = 0;
-	for (struct xw_binode *n = b->first; n; n = n->next) {
+	p->last_ino = 0;
+	for (struct xw_binode *n = p->enc.first; n; n = n->next) {
 		const bool rebuild = n->flags & XW_BN_NAMES && !(n->flags & XW_BN_DEAD);
 
 		if (is_new(n) || (xw_binode_is(n, XW_S_IFDIR) && rebuild))
-			b->by_ino[++b->last_ino] = n;
+			p->by_ino[++p->last_ino] = n;
 	}
 	return 0;
 }
 
 static int place(struct xw_update *u)
 {
-	struct xw_builder *b = &u->b;
+	struct xw_placer *p = &u->place;
 	int ret = list_nodes(u);
 
-	for (xw_ino i = 1; i <= b->last_ino && !ret; i++)
-		if (xw_binode_is(b->by_ino[i], XW_S_IFLNK))
-			ret = xw_build_place_symlink(b, b->by_ino[i]);
+	for (xw_ino i = 1; i <= p->last_ino && !ret; i++)
+		if (xw_binode_is(p->by_ino[i], XW_S_IFLNK))
+			ret = xw_place_symlink(p, p->by_ino[i]);
 	if (!ret)
-		ret = xw_dirs_place(b);
+		ret = xw_dirs_place(p);
 	if (!ret)
-		ret = xw_attrs_place(b);
-	for (xw_ino i = 1; i <= b->last_ino && !ret; i++)
-		if (b->by_ino[i]->n_ext && !b->by_ino[i]->map)
-			ret = xw_build_place_map(b, b->by_ino[i]);
-	for (uint32_t i = 0; i < b->n_ea && !ret; i++)
-		if (b->ea[i].node.n_ext)
-			ret = xw_build_place_map(b, &b->ea[i].node);
-	return ret ? ret : xw_build_check_room(b);
+		ret = xw_attrs_place(p);
+	for (xw_ino i = 1; i <= p->last_ino && !ret; i++)
+		if (p->by_ino[i]->n_ext && !p->by_ino[i]->map)
+			ret = xw_place_map(p, p->by_ino[i]);
+	for (uint32_t i = 0; i < p->enc.n_ea && !ret; i++)
+		if (p->enc.ea[i].node.n_ext)
+			ret = xw_place_map(p, &p->enc.ea[i].node);
+	return ret ? ret : xw_place_check_room(p);
 }
 
 /* ---- records ---- */
@@ -147,7 +147,7 @@ static int record_new(struct xw_update *u, const struct xw_binode *n)
 	int ret = 0;
 
 	if (u->quota_types) {
-		ret = xw_itable_encode(&u->b, n, &in);
+		ret = xw_itable_encode(&u->place.enc, n, &in);
 		if (!ret)
 			ret = xw_update_charge(u, &in, 1 + (n->xattrs ? n->xattrs->n_ea : 0),
 					       (int64_t)xw_update_bytes(u, &in));
@@ -159,15 +159,15 @@ static int records(struct xw_update *u)
 {
 	int ret = 0;
 
-	for (const struct xw_binode *n = u->b.first; n && !ret; n = n->next) {
+	for (const struct xw_binode *n = u->place.enc.first; n && !ret; n = n->next) {
 		if (is_new(n))
 			ret = record_new(u, n);
 		else if (!(n->flags & XW_BN_DEAD))
 			ret = xw_update_old(u, n);
 	}
-	for (uint32_t i = 0; i < u->b.n_ea && !ret; i++)
-		if (u->b.ea[i].refs)
-			ret = xw_update_put_node(u, &u->b.ea[i].node);
+	for (uint32_t i = 0; i < u->place.enc.n_ea && !ret; i++)
+		if (u->place.enc.ea[i].refs)
+			ret = xw_update_put_node(u, &u->place.enc.ea[i].node);
 	return ret;
 }
 
@@ -175,9 +175,8 @@ int xw_update_tree(struct xw_update *u, struct xw_tree *t)
 {
 	int ret;
 
-	u->b.first = t->first;
-	u->b.root = t->root;
-	ret = xw_build_check_room(&u->b);
+	u->place.enc.first = t->first;
+	ret = xw_place_check_room(&u->place);
 	if (!ret)
 		ret = drop_removed(u, t);
 	if (!ret)
@@ -187,6 +186,6 @@ int xw_update_tree(struct xw_update *u, struct xw_tree *t)
 	if (!ret)
 		ret = place(u);
 	if (!ret)
-		ret = xw_build_write_items(&u->b);
+		ret = xw_place_write_items(&u->place);
 	return ret ? ret : records(u);
 }

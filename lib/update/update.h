@@ -23,7 +23,7 @@
 
 #include "base/pool.h"
 #include "base/table.h"
-#include "build/builder.h"
+#include "place/place.h"
 #include "plan/params.h"
 #include "read/bitmaps.h"
 #include "read/image.h"
@@ -88,8 +88,7 @@ struct xw_update {
 	struct xw_diag *diag;
 	struct xw_out out; /* bulk writes */
 	struct xw_pool *pool;
-	struct xw_mkfs_params params; /* of the builder: only `now` counts */
-	struct xw_builder b; /* its encoders; share and intern are set by who has xattrs */
+	struct xw_placer place; /* share and intern are set by who has xattrs */
 	int64_t now;
 	XW_VEC(struct xw_run) freed; /* free after the commit */
 	/* In a session; see contents.c. */

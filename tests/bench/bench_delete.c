@@ -84,8 +84,8 @@ static void begin(struct bench *b, bool itree)
 
 static void end(struct bench *b)
 {
-	struct xw_xintern *intern = b->u->b.intern;
-	struct xw_share *share = b->u->b.share;
+	struct xw_xintern *intern = b->u->place.intern;
+	struct xw_share *share = b->u->place.share;
 
 	table_blocks_free(&b->tables);
 	xw_update_close(b->u);
@@ -117,7 +117,7 @@ static int by_ino(const void *x, const void *y)
 static int add_name(void *arg, const struct xw_dirent *e)
 {
 	struct bench *b = arg;
-	const struct xw_dir_format *f = &b->u->b.dirfmt;
+	const struct xw_dir_format *f = &b->u->place.enc.dirfmt;
 	struct name *n;
 
 	if (e->name[0] == '.')
@@ -231,8 +231,8 @@ static void by_import(struct bench *b, bool opaque)
 	struct xw_tree *t = &b->tree;
 	struct xw_blink *big;
 
-	MUST(!xw_share_new(4096, 1, &b->u->b.share));
-	MUST(!xw_xintern_new(&xattrs, &b->u->b.intern));
+	MUST(!xw_share_new(4096, 1, &b->u->place.share));
+	MUST(!xw_xintern_new(&xattrs, &b->u->place.intern));
 	MUST(!xw_tree_init(t, 1700000000, &b->diag));
 	MUST(!xw_tree_image_init(&b->image, t, b->u->img) && !xw_tree_need(t, t->root));
 	big = xw_tree_find(t, t->root, "big", 3);

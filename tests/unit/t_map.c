@@ -5,16 +5,17 @@
  */
 #include <string.h>
 
-#include "build/builder.h"
 #include "disk/extent.h"
 #include "disk/indirect.h"
+#include "place/place.h"
 #include "unit.h"
 
 #define MAP_START 100000u
 #define DATA_START 200000u
 
 struct fixture {
-	struct xw_builder b;
+	struct xw_placer p;
+	struct xw_dev *dev;
 	struct xw_out out;
 	struct xw_binode n;
 	struct xw_bmap map;
@@ -33,19 +34,19 @@ static void start(struct fixture *f, uint32_t bs, bool extents)
 {
 	memset(f, 0, sizeof(*f));
 	f->seed = 1;
-	f->b.geo.block_size = bs;
-	f->b.geo.features.w[XW_FW_INCOMPAT] = extents ? XW_INCOMPAT_EXTENTS : 0;
-	f->b.dirfmt.csum = extents;
-	f->b.out = &f->out;
+	f->p.enc.block_size = bs;
+	f->p.enc.features.w[XW_FW_INCOMPAT] = extents ? XW_INCOMPAT_EXTENTS : 0;
+	f->p.enc.dirfmt.csum = extents;
+	f->p.out = &f->out;
 	f->n.ino = 12;
-	ck_assert_int_eq(xw_dev_open_mem(0, NULL, &f->b.dev), 0);
-	ck_assert_int_eq(xw_batch_new(f->b.dev, 0, false, NULL, &f->out.batch), 0);
+	ck_assert_int_eq(xw_dev_open_mem(0, NULL, &f->dev), 0);
+	ck_assert_int_eq(xw_batch_new(f->dev, 0, false, NULL, &f->out.batch), 0);
 }
 
 static void finish(struct fixture *f)
 {
 	xw_batch_free(f->out.batch);
-	xw_dev_close(f->b.dev);
+	xw_dev_close(f->dev);
 	free(f->ext);
 }
 
@@ -73,32 +74,32 @@ static void build(struct fixture *f, uint32_t n_ext, uint32_t max_len, uint32_t 
 		f->n.exts = f->ext;
 	else
 		f->n.ext = f->ext[0];
-	f->map.blocks = (uint32_t)xw_map_blocks(&f->b, &f->n);
+	f->map.blocks = (uint32_t)xw_map_blocks(&f->p.enc, &f->n);
 	f->runs[0] = (struct xw_run){MAP_START, f->map.blocks / 2};
 	f->runs[1] = (struct xw_run){MAP_START + 50000, f->map.blocks - f->map.blocks / 2};
 	f->map.runs = f->runs;
 	f->map.n_runs = 2;
 	if (f->map.blocks) {
 		f->n.map = &f->map;
-		ck_assert_int_eq(xw_map_write(&f->b, &f->n), 0);
+		ck_assert_int_eq(xw_map_write(&f->p, &f->n), 0);
 		ck_assert_int_eq(xw_batch_drain(f->out.batch), 0);
 	}
 }
 
 static void load(struct fixture *f, xw_blk blk, uint8_t *buf)
 {
-	uint32_t bs = f->b.geo.block_size;
+	uint32_t bs = f->p.enc.block_size;
 	bool mine = (blk >= f->runs[0].start && blk < f->runs[0].start + f->runs[0].len) ||
 		    (blk >= f->runs[1].start && blk < f->runs[1].start + f->runs[1].len);
 
 	ck_assert_msg(mine, "block %llu is not of the map", (unsigned long long)blk);
-	ck_assert_int_eq(xw_dev_pread(f->b.dev, buf, bs, blk * bs), 0);
+	ck_assert_int_eq(xw_dev_pread(f->dev, buf, bs, blk * bs), 0);
 }
 
 /* Physical block of lblk through the extent tree, 0 for a hole. */
 static xw_blk look_up_extent(struct fixture *f, const uint8_t *root, uint32_t lblk)
 {
-	uint32_t bs = f->b.geo.block_size;
+	uint32_t bs = f->p.enc.block_size;
 	uint8_t buf[4096];
 	const uint8_t *node = root;
 	struct xw_extent_hdr h;
@@ -122,7 +123,7 @@ static xw_blk look_up_extent(struct fixture *f, const uint8_t *root, uint32_t lb
 		if (!i)
 			return 0;
 		load(f, idx.pblk, buf);
-		ck_assert_int_eq(xw_extent_block_verify(buf, bs, xw_build_inode_seed(&f->b, &f->n)),
+		ck_assert_int_eq(xw_extent_block_verify(buf, bs, xw_encode_seed(&f->p.enc, &f->n)),
 				 0);
 		node = buf;
 		size = bs;
@@ -143,7 +144,7 @@ static xw_blk look_up_indirect(struct fixture *f, const uint8_t *slots, uint32_t
 	uint8_t buf[4096];
 	xw_blk blk;
 
-	ck_assert_int_eq(xw_indirect_path(f->b.geo.block_size, lblk, path, &depth), 0);
+	ck_assert_int_eq(xw_indirect_path(f->p.enc.block_size, lblk, path, &depth), 0);
 	blk = peek32(slots + 4ul * path[0]);
 	for (unsigned k = 1; k <= depth && blk; k++) {
 		load(f, blk, buf);
@@ -186,7 +187,7 @@ START_TEST(maps_read_back)
 	build(&f, cases[_i].n_ext, cases[_i].max_len, cases[_i].max_hole);
 	if (cases[_i].blocks != ~0u)
 		ck_assert_uint_eq(f.map.blocks, cases[_i].blocks);
-	xw_map_encode_inode(&f.b, &f.n, &in);
+	xw_map_encode_inode(&f.p.enc, &f.n, &in);
 	ck_assert_uint_eq(!!(in.flags & XW_FL_EXTENTS), cases[_i].extents);
 	end = f.n.n_ext ? f.ext[f.n.n_ext - 1].lblk + f.ext[f.n.n_ext - 1].len + 3 : 3;
 	step = 1 + end / 5000;

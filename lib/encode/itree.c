@@ -10,7 +10,7 @@
  */
 #include "config.h"
 
-#include "build/builder.h"
+#include "encode/encode.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ struct name {
 	uint8_t len, ftype;
 };
 
-struct xw_build_itree {
+struct xw_encode_itree {
 	struct xw_itree_plan plan;
 	struct xw_run *runs;
 	size_t n_runs;
@@ -50,9 +50,9 @@ static int cmp_names(const void *x, const void *y)
 	return xw_itree_entry_cmp(&a, &b);
 }
 
-struct xw_build_itree *xw_build_itree_gather(const struct xw_dir_entry *e, uint32_t n)
+struct xw_encode_itree *xw_encode_itree_gather(const struct xw_dir_entry *e, uint32_t n)
 {
-	struct xw_build_itree *t = malloc(sizeof(*t) + n * sizeof(t->names[0]));
+	struct xw_encode_itree *t = malloc(sizeof(*t) + n * sizeof(t->names[0]));
 
 	if (!t)
 		return NULL;
@@ -64,7 +64,7 @@ struct xw_build_itree *xw_build_itree_gather(const struct xw_dir_entry *e, uint3
 	return t;
 }
 
-void xw_build_itree_free(struct xw_build_itree *t)
+void xw_encode_itree_free(struct xw_encode_itree *t)
 {
 	if (!t)
 		return;
@@ -74,7 +74,7 @@ void xw_build_itree_free(struct xw_build_itree *t)
 }
 
 /* Sorting is left out where the order of arrival is right, which it is without hard links. */
-static void sort_names(struct xw_build_itree *t)
+static void sort_names(struct xw_encode_itree *t)
 {
 	xw_ino last = 0;
 
@@ -89,12 +89,12 @@ static void sort_names(struct xw_build_itree *t)
 	}
 }
 
-int xw_build_itree_plan(const struct xw_builder *b, struct xw_build_itree *t)
+int xw_encode_itree_plan(const struct xw_encoder *enc, struct xw_encode_itree *t)
 {
 	int ret = 0;
 
 	sort_names(t);
-	xw_itree_plan_begin(&t->plan, b->geo.block_size);
+	xw_itree_plan_begin(&t->plan, enc->block_size);
 	for (uint32_t i = 0; i < t->n && !ret; i++) {
 		const struct name *e = &t->names[i];
 		const struct xw_itree_key key = {e->ino, e->link->hash};
@@ -104,59 +104,47 @@ int xw_build_itree_plan(const struct xw_builder *b, struct xw_build_itree *t)
 	return ret ? ret : xw_itree_plan_end(&t->plan);
 }
 
-int xw_build_itree_place(struct xw_builder *b, const struct xw_binode *dir)
+void xw_encode_itree_set_runs(struct xw_encode_itree *t, struct xw_run *runs, size_t n)
 {
-	struct xw_build_itree *t = dir->dir->itree;
-	int ret = xw_build_alloc(b, t->plan.blocks, &t->runs, &t->n_runs);
-
-	if (ret || !t->n_runs)
-		return ret;
-	b->counts.itrees++;
-	b->counts.itree_blocks += t->plan.blocks;
-	return xw_build_item(b, XW_ITEM_ITREE, t->runs[0].start, (uintptr_t)dir);
+	t->runs = runs;
+	t->n_runs = n;
 }
 
-uint64_t xw_build_itree_blocks(const struct xw_binode *dir)
+uint64_t xw_encode_itree_blocks(const struct xw_binode *dir)
 {
 	return dir->dir->itree ? dir->dir->itree->plan.blocks : 0;
 }
 
-xw_blk xw_build_itree_root(const struct xw_binode *dir)
+xw_blk xw_encode_itree_root(const struct xw_binode *dir)
 {
 	return dir->dir->itree ? dir->dir->itree->runs[0].start : 0;
 }
 
-static int put_node(void *arg, xw_blk blk, const void *block)
+int xw_encode_itree_emit(const struct xw_encoder *enc, const struct xw_binode *dir,
+			 int (*put)(void *arg, xw_blk blk, const void *block), void *arg)
 {
-	struct xw_builder *b = arg;
-
-	return xw_build_write(b, blk, block, b->geo.block_size);
-}
-
-int xw_build_itree_write(struct xw_builder *b, const struct xw_binode *dir)
-{
-	const struct xw_build_itree *t = dir->dir->itree;
+	const struct xw_encode_itree *t = dir->dir->itree;
 	struct xw_itree_writer w = {
 		.plan = &t->plan,
 		.runs = t->runs,
 		.n_runs = t->n_runs,
 		.dir = dir->ino,
-		.generation = xw_build_generation(b, dir),
-		.inode_seed = xw_build_inode_seed(b, dir),
-		.csum = b->dirfmt.csum,
-		.put = put_node,
-		.arg = b,
+		.generation = xw_encode_generation(enc, dir),
+		.inode_seed = xw_encode_seed(enc, dir),
+		.csum = enc->dirfmt.csum,
+		.put = put,
+		.arg = arg,
 	};
 	int ret = xw_itree_write_begin(&w), end;
 
 	for (uint32_t i = 0; i < t->n && !ret; i++) {
 		struct xw_itree_entry e = entry_of(&t->names[i]);
 
-		if (!b->dirfmt.filetype)
+		if (!enc->dirfmt.filetype)
 			e.ftype = 0;
 		ret = xw_itree_write_add(&w, &e);
 	}
 	end = xw_itree_write_end(&w);
 	ret = ret ? ret : end;
-	return ret == XW_ERR_NOMEM ? xw_fail_nomem(b->diag, "itree node") : ret;
+	return ret == XW_ERR_NOMEM ? xw_fail_nomem(enc->diag, "itree node") : ret;
 }

@@ -10,7 +10,7 @@
  */
 #include "config.h"
 
-#include "build/builder.h"
+#include "place/place.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,87 +65,82 @@ static void sort(struct xw_table *t)
 	xw_quota_sort(e, n);
 }
 
-bool xw_quota_wanted(const struct xw_builder *b, enum xw_quota_type type)
-{
-	return b->params->quota_types & 1u << type;
-}
-
-static int count_node(const struct xw_builder *b, const struct xw_binode *n, struct xw_table *tally)
+static int count_node(const struct xw_placer *p, const struct xw_binode *n, struct xw_table *tally,
+		      unsigned types)
 {
 	const uint32_t id[XW_QUOTA_TYPES] = {
 		[XW_QUOTA_USER] = n->uid, [XW_QUOTA_GROUP] = n->gid, [XW_QUOTA_PROJECT] = 0};
 	uint64_t inodes = 1 + (n->xattrs ? n->xattrs->n_ea : 0);
 	struct xw_inode in;
-	int ret = xw_itable_encode(b, n, &in);
+	int ret = xw_itable_encode(&p->enc, n, &in);
 
 	for (int t = 0; t < XW_QUOTA_TYPES && !ret; t++) {
-		if (xw_quota_wanted(b, (enum xw_quota_type)t) &&
-		    count(&tally[t], id[t], inodes, 512 * xw_inode_fs_blocks_512(&in, &b->sb)))
-			ret = xw_fail_nomem(b->diag, "quota usage");
+		if (types & 1u << t &&
+		    count(&tally[t], id[t], inodes, 512 * xw_inode_fs_blocks_512(&in, &p->enc.sb)))
+			ret = xw_fail_nomem(p->enc.diag, "quota usage");
 	}
 	return ret;
 }
 
-static int place_file(struct xw_builder *b, struct xw_quota_file *q)
+static int place_file(struct xw_placer *p, struct xw_quota_file *q)
 {
 	uint64_t bytes;
 	int ret = xw_quota_shape(q->entries, q->n, &q->shape);
 
 	if (ret)
-		return xw_fail(b->diag, ret, "quota file: %zu owners are too many", q->n);
+		return xw_fail(p->enc.diag, ret, "quota file: %zu owners are too many", q->n);
 	bytes = (uint64_t)q->shape.blocks * XW_QUOTA_BLOCK;
-	xw_hidden_node(b, &q->node, bytes, XW_BN_IMMUTABLE);
-	ret = xw_build_alloc_node(b, &q->node, xw_div_up(bytes, b->geo.block_size));
-	return ret || !q->node.n_ext || q->node.map ? ret : xw_build_place_map(b, &q->node);
+	xw_hidden_node(&p->enc, &q->node, bytes, XW_BN_IMMUTABLE);
+	ret = xw_place_alloc_node(p, &q->node, xw_div_up(bytes, p->enc.block_size));
+	return ret || !q->node.n_ext || q->node.map ? ret : xw_place_map(p, &q->node);
 }
 
-int xw_quota_place(struct xw_builder *b)
+int xw_quota_place(struct xw_placer *p, struct xw_quota_file files[XW_QUOTA_TYPES], unsigned types)
 {
 	struct xw_table tally[XW_QUOTA_TYPES] = {{0}};
 	int ret = 0;
 
-	if (!b->params->quota_types)
+	if (!types)
 		return 0;
-	for (const struct xw_binode *n = b->first; n && !ret; n = n->next) {
+	for (const struct xw_binode *n = p->enc.first; n && !ret; n = n->next) {
 		if (!(n->flags & (XW_BN_DEAD | XW_BN_EA)))
-			ret = count_node(b, n, tally);
+			ret = count_node(p, n, tally, types);
 	}
 	for (int t = 0; t < XW_QUOTA_TYPES; t++) {
 		sort(&tally[t]);
-		b->hidden.quota[t].entries = tally[t].slots;
-		b->hidden.quota[t].n = tally[t].n;
-		if (!ret && xw_quota_wanted(b, (enum xw_quota_type)t))
-			ret = place_file(b, &b->hidden.quota[t]);
+		files[t].entries = tally[t].slots;
+		files[t].n = tally[t].n;
+		if (!ret && types & 1u << t)
+			ret = place_file(p, &files[t]);
 	}
 	return ret;
 }
 
 struct put {
-	struct xw_builder *b;
+	struct xw_placer *p;
 	const struct xw_extent *e;
 };
 
 static int put_block(void *arg, uint32_t index, const uint8_t *block)
 {
-	struct put *p = arg;
-	uint64_t bs = p->b->geo.block_size, off = (uint64_t)index * XW_QUOTA_BLOCK;
+	struct put *t = arg;
+	uint64_t bs = t->p->enc.block_size, off = (uint64_t)index * XW_QUOTA_BLOCK;
 	uint64_t lblk = off / bs;
 
-	while (lblk >= p->e->lblk + p->e->len)
-		p->e++;
-	return xw_out_write(p->b->out, (p->e->pblk + lblk - p->e->lblk) * bs + off % bs, block,
+	while (lblk >= t->e->lblk + t->e->len)
+		t->e++;
+	return xw_out_write(t->p->out, (t->e->pblk + lblk - t->e->lblk) * bs + off % bs, block,
 			    XW_QUOTA_BLOCK);
 }
 
-int xw_quota_write(struct xw_builder *b, enum xw_quota_type type)
+int xw_quota_write(struct xw_placer *p, enum xw_quota_type type, const struct xw_quota_file *q)
 {
 	static const uint8_t zeros[XW_QUOTA_BLOCK];
-	const struct xw_quota_file *q = &b->hidden.quota[type];
-	struct put p = {b, xw_binode_extents(&q->node)};
-	uint32_t per = b->geo.block_size / XW_QUOTA_BLOCK;
-	int ret = xw_quota_emit(type, q->entries, q->n, &q->shape, put_block, &p);
+	struct put t = {p, xw_binode_extents(&q->node)};
+	uint32_t per = p->enc.block_size / XW_QUOTA_BLOCK;
+	int ret = xw_quota_emit(type, q->entries, q->n, &q->shape, put_block, &t);
 
 	for (uint32_t i = q->shape.blocks; i % per && !ret; i++)
-		ret = put_block(&p, i, zeros);
+		ret = put_block(&t, i, zeros);
 	return ret;
 }

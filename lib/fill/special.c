@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "build/builder.h"
+#include "fill/builder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,61 +16,21 @@
 #include "disk/indirect.h"
 #include "disk/jsb.h"
 
-/* An old log on a reused device must not look like this journal's. */
-static int zero_log(struct xw_builder *b)
-{
-	const struct xw_extent *e = xw_binode_extents(&b->journal);
-	uint64_t bs = b->geo.block_size;
-	int ret = 0;
-
-	if (b->dev->fresh || b->params->lazy_journal_init == 1)
-		return 0;
-	for (uint32_t i = 0; i < b->journal.n_ext && !ret; i++) {
-		uint32_t skip = i == 0; /* the superblock */
-
-		ret = xw_out_zeros(b->out, (e[i].pblk + skip) * bs, (e[i].len - skip) * bs);
-	}
-	return ret;
-}
-
-int xw_journal_write(struct xw_builder *b)
-{
-	uint32_t bs = b->geo.block_size;
-	uint8_t *buf = calloc(1, bs);
-	struct xw_jsb j = {
-		.blocktype = XW_JBD2_SUPER_V2,
-		.blocksize = bs,
-		.maxlen = (uint32_t)(b->journal.size / bs),
-		.first = 1,
-		.sequence = 1,
-		.nr_users = 1,
-	};
-	int ret;
-
-	if (!buf)
-		return xw_fail_nomem(b->diag, "journal superblock");
-	j.num_fc_blks = (uint32_t)xw_geo_fast_commit_blocks(&b->geo, b->params, b->geo.blocks);
-	memcpy(j.uuid, b->sb.uuid, sizeof(j.uuid));
-	xw_jsb_encode(&j, buf);
-	ret = xw_build_write(b, xw_binode_extents(&b->journal)[0].pblk, buf, bs);
-	free(buf);
-	return ret ? ret : zero_log(b);
-}
-
 /* The run of free blocks at or behind *at; around: the search has been at the end already. */
 static int next_run(struct xw_builder *b, xw_blk at, bool *around, uint64_t most,
 		    struct xw_run *out)
 {
-	xw_blk start = xw_space_next_free(b->space, at);
+	xw_blk start = xw_space_next_free(b->place.space, at);
 
 	if (start == XW_BLK_MAX && !*around) {
 		*around = true;
-		start = xw_space_next_free(b->space, b->geo.first_data_block);
+		start = xw_space_next_free(b->place.space, b->geo.first_data_block);
 	}
 	if (start == XW_BLK_MAX)
-		return xw_fail(b->diag, XW_ERR_INTERNAL, "journal: free blocks miscounted");
-	*out = (struct xw_run){start, xw_space_run_at(b->space, start, most)};
-	return xw_space_claim(b->space, out->start, out->len);
+		return xw_fail(b->place.enc.diag, XW_ERR_INTERNAL,
+			       "journal: free blocks miscounted");
+	*out = (struct xw_run){start, xw_space_run_at(b->place.space, start, most)};
+	return xw_space_claim(b->place.space, out->start, out->len);
 }
 
 int xw_journal_alloc_at(struct xw_builder *b)
@@ -81,18 +41,18 @@ int xw_journal_alloc_at(struct xw_builder *b)
 	bool around = false;
 	int ret = 0;
 
-	if (left > xw_space_free_blocks(b->space)) {
-		b->missing += left - xw_space_free_blocks(b->space);
+	if (left > xw_space_free_blocks(b->place.space)) {
+		b->place.missing += left - xw_space_free_blocks(b->place.space);
 		return 0;
 	}
 	while (left && !ret) {
 		ret = next_run(b, run.start + run.len, &around, left, &run);
 		if (!ret && xw_vec_push(&runs, run))
-			ret = xw_fail_nomem(b->diag, "journal");
+			ret = xw_fail_nomem(b->place.enc.diag, "journal");
 		left -= XW_MIN(run.len, left);
 	}
 	if (!ret && xw_binode_set_runs(&b->journal, runs.v, runs.n))
-		ret = xw_fail_nomem(b->diag, "journal");
+		ret = xw_fail_nomem(b->place.enc.diag, "journal");
 	xw_vec_free(&runs);
 	return ret;
 }
@@ -110,7 +70,7 @@ static uint32_t count_backups(const struct xw_geo *geo)
 void xw_resize_encode(const struct xw_builder *b, struct xw_inode *in)
 {
 	uint64_t apb = xw_indirect_per_block(b->geo.block_size);
-	struct xw_time now = {b->params->now, 0};
+	struct xw_time now = {b->place.enc.now, 0};
 
 	memset(in, 0, sizeof(*in));
 	in->mode = XW_S_IFREG | 0600;
@@ -120,7 +80,7 @@ void xw_resize_encode(const struct xw_builder *b, struct xw_inode *in)
 		(uint16_t)XW_MIN(b->geo.inode_size - XW_INODE_BODY, XW_INODE_EXTRA_WANTED);
 	in->size = (XW_NDIR_BLOCKS + apb + apb * apb) * b->geo.block_size;
 	poke32(in->block + 4 * XW_DIND_SLOT, (uint32_t)b->resize_dind);
-	xw_inode_set_blocks(in, &b->sb,
+	xw_inode_set_blocks(in, &b->place.enc.sb,
 			    (1 + (uint64_t)b->geo.reserved_gdt * (1 + count_backups(&b->geo)))
 				    << b->geo.cluster_bits);
 }
@@ -140,7 +100,7 @@ static int write_resize_block(struct xw_builder *b, uint64_t index)
 	int ret;
 
 	if (!buf)
-		return xw_fail_nomem(b->diag, "resize inode");
+		return xw_fail_nomem(b->place.enc.diag, "resize inode");
 	if (!index) {
 		for (uint64_t i = first; i < first + b->geo.reserved_gdt; i++)
 			poke32(buf + 4 * (i % apb),
@@ -154,7 +114,7 @@ static int write_resize_block(struct xw_builder *b, uint64_t index)
 			poke32(buf + 4 * slot++, (uint32_t)(xw_geo_super_at(&b->geo, g) + in + i));
 		}
 	}
-	ret = xw_build_write(b, at, buf, bs);
+	ret = xw_place_write(&b->place, at, buf, bs);
 	free(buf);
 	return ret;
 }
@@ -164,7 +124,8 @@ int xw_special_items(struct xw_builder *b)
 	int ret = 0;
 
 	if (b->journal.n_ext)
-		ret = xw_build_item(b, XW_ITEM_JOURNAL, xw_binode_extents(&b->journal)[0].pblk, 0);
+		ret = xw_place_item(&b->place, XW_ITEM_JOURNAL,
+				    xw_binode_extents(&b->journal)[0].pblk, 0);
 	return ret ? ret : xw_hidden_items(b);
 }
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "build/builder.h"
+#include "encode/encode.h"
 
 static const struct xw_blink *name_in(const struct xw_binode *dir, const struct xw_binode *n)
 {
@@ -16,11 +16,11 @@ static const struct xw_blink *name_in(const struct xw_binode *dir, const struct 
 }
 
 /* Some name of n: in its parent for a directory, found by looking everywhere for anything else. */
-static const struct xw_blink *find_name(const struct xw_builder *b, const struct xw_binode *n)
+static const struct xw_blink *find_name(const struct xw_encoder *enc, const struct xw_binode *n)
 {
 	if (xw_binode_is(n, XW_S_IFDIR))
 		return n->dir->parent == n ? NULL : name_in(n->dir->parent, n);
-	for (const struct xw_binode *d = b->first; d; d = d->next) {
+	for (const struct xw_binode *d = enc->first; d; d = d->next) {
 		const struct xw_blink *l = NULL;
 
 		if (xw_binode_is(d, XW_S_IFDIR) && !(d->flags & XW_BN_DEAD))
@@ -31,21 +31,21 @@ static const struct xw_blink *find_name(const struct xw_builder *b, const struct
 	return NULL;
 }
 
-const char *xw_build_origin(const struct xw_builder *b, const struct xw_binode *n)
+const char *xw_encode_origin(const struct xw_encoder *enc, const struct xw_binode *n)
 {
-	const struct xw_blink *l = b->sources ? find_name(b, n) : NULL;
+	const struct xw_blink *l = enc->sources ? find_name(enc, n) : NULL;
 
-	return l && l->layer ? b->sources[l->layer - 1] : b->dev->name;
+	return l && l->layer ? enc->sources[l->layer - 1] : enc->name;
 }
 
-const char *xw_build_path(const struct xw_builder *b, const struct xw_binode *n, char *buf,
-			  size_t size)
+const char *xw_encode_path(const struct xw_encoder *enc, const struct xw_binode *n, char *buf,
+			   size_t size)
 {
 	char *p = buf + size - 1;
 	const struct xw_blink *l;
 
 	*p = 0;
-	while ((l = find_name(b, n))) {
+	while ((l = find_name(enc, n))) {
 		if ((size_t)(p - buf) < l->len + 5u) {
 			p -= 4;
 			memcpy(p, "/...", 4); /* the end of a long path says most */

@@ -3,21 +3,12 @@
  * What features put into a filesystem beside its tree: quota files, the orphan file, the mount
  * protection's block. Their inodes come right behind lost+found, or have reserved numbers.
  */
-#ifndef XW_BUILD_HIDDEN_H
-#define XW_BUILD_HIDDEN_H
+#ifndef XW_FILL_HIDDEN_H
+#define XW_FILL_HIDDEN_H
 
-#include "tree/model.h"
-#include "disk/quota.h"
-#include "space/space.h"
+#include "place/place.h"
 
 struct xw_builder;
-
-struct xw_quota_file {
-	struct xw_binode node; /* ino 0: not made */
-	struct xw_quota_entry *entries; /* by id; malloc'd */
-	size_t n;
-	struct xw_quota_shape shape;
-};
 
 struct xw_hidden {
 	struct xw_quota_file quota[XW_QUOTA_TYPES];
@@ -39,9 +30,6 @@ int xw_hidden_reserve(struct xw_builder *b);
 int xw_hidden_place(struct xw_builder *b);
 int xw_hidden_items(struct xw_builder *b);
 void xw_hidden_super(struct xw_builder *b);
-/* A hidden file's node: regular, 0600, of root. */
-void xw_hidden_node(const struct xw_builder *b, struct xw_binode *n, uint64_t size, unsigned flags);
-
 /*
  * Blocks for an orphan file of that many, 0 = none; `mark` is where things stood before, and
  * unplacing goes back there. SIZE left out: the file's size is known last of all.
@@ -55,12 +43,5 @@ int xw_orphan_place(struct xw_builder *b, uint64_t blocks, struct xw_hidden_mark
 int xw_orphan_unplace(struct xw_builder *b, const struct xw_hidden_mark *mark);
 /* Its number, if it has one, stays free. */
 void xw_orphan_drop(struct xw_builder *b);
-int xw_orphan_write(struct xw_builder *b);
-int xw_mmp_write(struct xw_builder *b);
-
-/* quota.c */
-bool xw_quota_wanted(const struct xw_builder *b, enum xw_quota_type type);
-int xw_quota_place(struct xw_builder *b);
-int xw_quota_write(struct xw_builder *b, enum xw_quota_type type);
 
 #endif

@@ -15,7 +15,7 @@
  */
 #include "config.h"
 
-#include "build/builder.h"
+#include "encode/encode.h"
 
 #include <string.h>
 
@@ -58,15 +58,15 @@ static int64_t value_room(const struct gap *g)
 	       (int64_t)xw_xattr_entry_len(NAME_LEN) - 4;
 }
 
-int64_t xw_inline_room(const struct xw_builder *b, const struct xw_binode *n)
+int64_t xw_inline_room(const struct xw_encoder *enc, const struct xw_binode *n)
 {
-	const uint32_t extra = XW_MIN(b->geo.inode_size - XW_INODE_BODY, XW_INODE_EXTRA_WANTED);
-	const size_t size = b->geo.inode_size - XW_INODE_BODY - extra;
+	const uint32_t extra = XW_MIN(enc->inode_size - XW_INODE_BODY, XW_INODE_EXTRA_WANTED);
+	const size_t size = enc->inode_size - XW_INODE_BODY - extra;
 	uint8_t area[AREA_MAX] = {0};
 	struct gap g;
 	int64_t room;
 
-	if (!xw_has_incompat(&b->geo.features, XW_INCOMPAT_INLINE_DATA) || n->flags & XW_BN_OLD ||
+	if (!xw_has_incompat(&enc->features, XW_INCOMPAT_INLINE_DATA) || n->flags & XW_BN_OLD ||
 	    size > sizeof(area) || size <= XW_XATTR_IHDR)
 		return -1;
 	if (n->xattrs && n->xattrs->ibody_len)
@@ -107,9 +107,9 @@ static bool fit(uint32_t next[2], const uint32_t size[2], uint32_t len, unsigned
 	return false;
 }
 
-bool xw_inline_shape(const struct xw_builder *b, struct xw_binode *dir)
+bool xw_inline_shape(const struct xw_encoder *enc, struct xw_binode *dir)
 {
-	const int64_t room = dir == b->root ? -1 : xw_inline_room(b, dir);
+	const int64_t room = dir->dir->parent == dir ? -1 : xw_inline_room(enc, dir);
 	const uint32_t size[2] = {DIR_IN_BLOCK, (uint32_t)(room - (int64_t)IN_BLOCK)};
 	uint32_t next[2] = {0};
 	unsigned part;
@@ -132,7 +132,7 @@ bool xw_inline_shape(const struct xw_builder *b, struct xw_binode *dir)
 }
 
 /* Both areas of a directory that fits them. */
-static void put_entries(const struct xw_builder *b, const struct xw_binode *dir, uint8_t *block,
+static void put_entries(const struct xw_encoder *enc, const struct xw_binode *dir, uint8_t *block,
 			uint8_t *value)
 {
 	const uint32_t size[2] = {DIR_IN_BLOCK, (uint32_t)dir->size - IN_BLOCK};
@@ -148,7 +148,7 @@ static void put_entries(const struct xw_builder *b, const struct xw_binode *dir,
 			continue;
 		e.ino = l->node->ino;
 		e.rec_len = xw_dirent_size(l->len);
-		if (b->dirfmt.filetype)
+		if (enc->dirfmt.filetype)
 			e.ftype = (uint8_t)xw_ftype_of_mode(l->node->mode);
 		xw_dirent_encode(area[part], size[part], next[part], &e);
 		last[part] = next[part];
@@ -167,17 +167,17 @@ static void put_entries(const struct xw_builder *b, const struct xw_binode *dir,
 
 /* ---- records ---- */
 
-void xw_inline_encode(const struct xw_builder *b, const struct xw_binode *n, uint8_t *record,
+void xw_inline_encode(const struct xw_encoder *enc, const struct xw_binode *n, uint8_t *record,
 		      uint32_t extra_isize)
 {
 	uint8_t *block = record + XW_INODE_IBLOCK, *area = record + XW_INODE_BODY + extra_isize;
-	const size_t size = b->geo.inode_size - XW_INODE_BODY - extra_isize;
+	const size_t size = enc->inode_size - XW_INODE_BODY - extra_isize;
 	const uint32_t rest = n->size > IN_BLOCK ? (uint32_t)n->size - IN_BLOCK : 0;
 	/* Zeroed: the padding between names becomes part of the image. */
 	uint8_t value[AREA_MAX] = {0};
 
 	if (xw_binode_is(n, XW_S_IFDIR)) {
-		put_entries(b, n, block, value);
+		put_entries(enc, n, block, value);
 		put_value(area, size, value, rest);
 		return;
 	}

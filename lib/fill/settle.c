@@ -10,7 +10,7 @@
  */
 #include "config.h"
 
-#include "build/builder.h"
+#include "fill/builder.h"
 
 #include <stdlib.h>
 
@@ -55,7 +55,7 @@ static int settle_group(struct xw_builder *b, const struct xw_geo *old, uint32_t
 		for (to = from + 1; to < end && bit(was, to) != claim; to++)
 			if (bit(is, to) != claim)
 				break;
-		ret = change(b->space, claim, p.start + ((xw_blk)from << bits),
+		ret = change(b->place.space, claim, p.start + ((xw_blk)from << bits),
 			     (uint64_t)(to - from) << bits);
 	}
 	return ret;
@@ -69,7 +69,7 @@ static int settle_groups(struct xw_builder *b, const struct xw_geo *old, uint32_
 	int ret = 0;
 
 	if (!bits)
-		return xw_fail_nomem(b->diag, "group bitmaps");
+		return xw_fail_nomem(b->place.enc.diag, "group bitmaps");
 	for (uint32_t g = 0; g < groups && !ret; g++)
 		ret = settle_group(b, old, g, bits, bits + bytes);
 	free(bits);
@@ -81,7 +81,7 @@ static int claim_runs(struct xw_builder *b, const struct xw_run *runs, size_t n)
 	int ret = 0;
 
 	for (size_t i = 0; i < n && !ret; i++)
-		ret = xw_space_claim(b->space, runs[i].start, runs[i].len);
+		ret = xw_space_claim(b->place.space, runs[i].start, runs[i].len);
 	return ret;
 }
 
@@ -97,13 +97,13 @@ static int used_end(struct xw_builder *b, xw_blk *end)
 
 	*end = b->geo.first_data_block;
 	if (!bits)
-		return xw_fail_nomem(b->diag, "group bitmaps");
+		return xw_fail_nomem(b->place.enc.diag, "group bitmaps");
 	for (uint32_t g = b->geo.groups; g-- > 0 && !ret && *end == b->geo.first_data_block;) {
 		struct xw_group_place p;
 
-		if (!xw_space_group_touched(b->space, g))
+		if (!xw_space_group_touched(b->place.space, g))
 			continue;
-		ret = xw_space_group_bitmap(b->space, g, bits);
+		ret = xw_space_group_bitmap(b->place.space, g, bits);
 		if (ret)
 			break;
 		xw_geo_group(&b->geo, g, &p);
@@ -128,10 +128,10 @@ static int tail_request(struct xw_builder *b, struct xw_tail_req *req)
 		xw_geo_group_summary(&b->geo, g, &n, &longest, &fragments, &first);
 		unused += (uint64_t)n << b->geo.cluster_bits;
 	}
-	req->used_blocks = unused - xw_space_free_blocks(b->space);
-	req->inodes = b->last_ino;
-	req->directories = b->counts.directories;
-	req->growth = b->counts.growth;
+	req->used_blocks = unused - xw_space_free_blocks(b->place.space);
+	req->inodes = b->place.last_ino;
+	req->directories = b->place.counts.directories;
+	req->growth = b->place.counts.growth;
 	return used_end(b, &req->used_end);
 }
 
@@ -141,17 +141,17 @@ int xw_settle_reserves(struct xw_builder *b)
 	struct xw_tail_req req;
 	int ret;
 
-	if (b->geo.kind != XW_GEO_STREAM || b->missing ||
+	if (b->geo.kind != XW_GEO_STREAM || b->place.missing ||
 	    xw_has_incompat(&b->geo.features, XW_INCOMPAT_FLEX_BG))
 		return 0;
 	ret = tail_request(b, &req);
 	if (!ret)
-		ret = xw_geo_shrink(&old, b->params, &req, &shrunk, b->diag);
+		ret = xw_geo_shrink(&old, b->params, &req, &shrunk, b->place.enc.diag);
 	if (ret)
 		return ret;
 	b->geo = shrunk;
-	b->gap = b->geo.first_data_block;
-	b->gaps_end = req.used_end;
+	b->place.gap = b->geo.first_data_block;
+	b->place.gaps_end = req.used_end;
 	return settle_groups(b, &old, shrunk.shrunk_groups);
 }
 
@@ -163,13 +163,13 @@ static int journal_from_tail(struct xw_builder *b)
 	uint64_t need;
 
 	if (xw_binode_set_runs(n, geo->journal_runs, geo->n_journal_runs))
-		return xw_fail_nomem(b->diag, "journal");
+		return xw_fail_nomem(b->place.enc.diag, "journal");
 	n->size = geo->journal_blocks * geo->block_size;
 	if (!geo->journal_blocks)
-		b->by_ino[XW_INO_JOURNAL] = NULL;
-	need = xw_map_blocks(b, n);
+		b->place.by_ino[XW_INO_JOURNAL] = NULL;
+	need = xw_map_blocks(&b->place.enc, n);
 	if (need != geo->journal_map_blocks)
-		return xw_fail(b->diag, XW_ERR_INTERNAL,
+		return xw_fail(b->place.enc.diag, XW_ERR_INTERNAL,
 			       "journal of %zu runs needs %llu map blocks, not %llu",
 			       geo->n_journal_runs, (unsigned long long)need,
 			       (unsigned long long)geo->journal_map_blocks);
@@ -177,13 +177,13 @@ static int journal_from_tail(struct xw_builder *b)
 		return 0;
 	n->map = calloc(1, sizeof(*n->map));
 	if (!n->map)
-		return xw_fail_nomem(b->diag, "journal map");
+		return xw_fail_nomem(b->place.enc.diag, "journal map");
 	n->map->runs = geo->journal_map_runs;
 	n->map->n_runs = geo->n_journal_map_runs;
 	n->map->blocks = (uint32_t)need;
 	geo->journal_map_runs = NULL;
 	geo->n_journal_map_runs = 0;
-	return xw_build_item(b, XW_ITEM_MAP, n->map->runs[0].start, (uintptr_t)n);
+	return xw_place_item(&b->place, XW_ITEM_MAP, n->map->runs[0].start, (uintptr_t)n);
 }
 
 /*
@@ -208,7 +208,7 @@ static int plan_tail(struct xw_builder *b, struct xw_geo *tail)
 		if (!ret)
 			ret = tail_request(b, &req);
 		if (!ret)
-			ret = xw_geo_tail(&b->geo, b->params, &req, tail, b->diag);
+			ret = xw_geo_tail(&b->geo, b->params, &req, tail, b->place.enc.diag);
 		if (ret)
 			return ret;
 		want = xw_geo_orphan_blocks(tail, b->params);
@@ -243,7 +243,7 @@ static int claim_taken(struct xw_builder *b, const struct xw_geo *old, struct xw
 	int ret;
 
 	if (!bits)
-		return xw_fail_nomem(b->diag, "group bitmaps");
+		return xw_fail_nomem(b->place.enc.diag, "group bitmaps");
 	xw_geo_group_bitmap(old, 0, fixed);
 	ret = xw_space_group_bitmap(from, 0, bits);
 	for (i = 0; i < old->blocks_per_group && !ret; i = end) {
@@ -254,7 +254,8 @@ static int claim_taken(struct xw_builder *b, const struct xw_geo *old, struct xw
 		     end++)
 			;
 		if (taken)
-			ret = xw_space_claim(b->space, old->first_data_block + (xw_blk)i, end - i);
+			ret = xw_space_claim(b->place.space, old->first_data_block + (xw_blk)i,
+					     end - i);
 	}
 	free(bits);
 	return ret;
@@ -278,12 +279,12 @@ static int settle_sizes(struct xw_builder *b, const struct xw_geo *old)
 	};
 	const struct xw_space_source src = {
 		.summary = geo_summary, .bitmap = geo_bitmap, .arg = &b->geo};
-	struct xw_space *from = b->space, *to;
-	int ret = xw_space_new(&p, &src, b->diag, &to);
+	struct xw_space *from = b->place.space, *to;
+	int ret = xw_space_new(&p, &src, b->place.enc.diag, &to);
 
 	if (ret)
 		return ret;
-	b->space = to;
+	b->place.space = to;
 	return claim_taken(b, old, from);
 }
 
@@ -300,7 +301,7 @@ int xw_settle_tail(struct xw_builder *b)
 	if (b->geo.blocks_per_group != old.blocks_per_group)
 		ret = settle_sizes(b, &old);
 	else
-		ret = xw_space_truncate(b->space, b->geo.blocks);
+		ret = xw_space_truncate(b->place.space, b->geo.blocks);
 	if (!ret && b->geo.blocks_per_group == old.blocks_per_group)
 		ret = settle_groups(b, &old, b->geo.groups);
 	if (!ret)
@@ -308,11 +309,11 @@ int xw_settle_tail(struct xw_builder *b)
 	if (!ret)
 		ret = claim_runs(b, b->geo.journal_map_runs, b->geo.n_journal_map_runs);
 	if (ret && ret != XW_ERR_NOMEM)
-		xw_fail(b->diag, XW_ERR_INTERNAL, "tail of the image overlaps its data");
+		xw_fail(b->place.enc.diag, XW_ERR_INTERNAL, "tail of the image overlaps its data");
 	xw_geo_free(&old);
 	if (!ret)
 		ret = journal_from_tail(b);
 	if (!ret)
-		xw_plan_super(b->params, &b->geo, &b->sb);
+		xw_plan_super(b->params, &b->geo, &b->place.enc.sb);
 	return ret;
 }

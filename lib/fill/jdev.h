@@ -3,8 +3,8 @@
  * External journals: a device of its own (feature journal_dev) whose superblock says little more
  * than a UUID, with the journal's superblock behind it, which names the filesystem that uses it.
  */
-#ifndef XW_BUILD_JDEV_H
-#define XW_BUILD_JDEV_H
+#ifndef XW_FILL_JDEV_H
+#define XW_FILL_JDEV_H
 
 #include "dev/dev.h"
 #include "disk/jsb.h"

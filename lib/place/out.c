@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "build/out.h"
+#include "place/out.h"
 
 static int fill_gap(struct xw_out *o, uint64_t off)
 {

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "build/builder.h"
+#include "fill/builder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,16 +40,16 @@ bool xw_group_block_uninit(const struct xw_builder *b, uint32_t group)
 	struct xw_group_place p;
 
 	if (!has_group_csum(b) || group == 0 || group == b->geo.groups - 1 ||
-	    xw_space_group_touched(b->space, group))
+	    xw_space_group_touched(b->place.space, group))
 		return false;
 	xw_geo_group(&b->geo, group, &p);
-	xw_space_group(b->space, group, &sum);
+	xw_space_group(b->place.space, group, &sum);
 	return only_own(b, &p, sum.free);
 }
 
 static bool inode_uninit(const struct xw_builder *b, uint32_t group)
 {
-	return has_group_csum(b) && (uint64_t)group * b->geo.inodes_per_group >= b->last_ino;
+	return has_group_csum(b) && (uint64_t)group * b->geo.inodes_per_group >= b->place.last_ino;
 }
 
 static bool needs_itable(const struct xw_builder *b, uint32_t group)
@@ -58,7 +58,7 @@ static bool needs_itable(const struct xw_builder *b, uint32_t group)
 	 * An unused table is a hole in a fresh file; elsewhere its zeros must be written, now or
 	 * (lazily) by the kernel.
 	 */
-	if ((uint64_t)group * b->geo.inodes_per_group < b->last_ino)
+	if ((uint64_t)group * b->geo.inodes_per_group < b->place.last_ino)
 		return true;
 	return !b->dev->fresh && !(has_group_csum(b) && b->params->lazy_itable_init == 1);
 }
@@ -70,7 +70,7 @@ int xw_groups_items(struct xw_builder *b)
 	b->block_csum = calloc(b->geo.groups, sizeof(*b->block_csum));
 	b->inode_csum = calloc(b->geo.groups, sizeof(*b->inode_csum));
 	if (!b->block_csum || !b->inode_csum)
-		return xw_fail_nomem(b->diag, "bitmap checksums");
+		return xw_fail_nomem(b->place.enc.diag, "bitmap checksums");
 	for (uint32_t g = 0; g < b->geo.groups && !ret; g++) {
 		bool bitmap = !xw_group_block_uninit(b, g), table = needs_itable(b, g);
 		struct xw_group_place p;
@@ -79,11 +79,11 @@ int xw_groups_items(struct xw_builder *b)
 			continue;
 		xw_geo_group(&b->geo, g, &p);
 		if (bitmap)
-			ret = xw_build_item(b, XW_ITEM_BLOCK_BITMAP, p.block_bitmap, g);
+			ret = xw_place_item(&b->place, XW_ITEM_BLOCK_BITMAP, p.block_bitmap, g);
 		if (!ret && !inode_uninit(b, g))
-			ret = xw_build_item(b, XW_ITEM_INODE_BITMAP, p.inode_bitmap, g);
+			ret = xw_place_item(&b->place, XW_ITEM_INODE_BITMAP, p.inode_bitmap, g);
 		if (!ret && table)
-			ret = xw_build_item(b, XW_ITEM_ITABLE, p.inode_table, g);
+			ret = xw_place_item(&b->place, XW_ITEM_ITABLE, p.inode_table, g);
 	}
 	return ret;
 }
@@ -96,14 +96,14 @@ int xw_groups_block_bitmap(struct xw_builder *b, uint32_t group)
 	int ret;
 
 	if (!buf)
-		return xw_fail_nomem(b->diag, "block bitmap");
+		return xw_fail_nomem(b->place.enc.diag, "block bitmap");
 	memset(buf, 0xff, bs);
 	xw_geo_group(&b->geo, group, &p);
-	ret = xw_space_group_bitmap(b->space, group, buf);
+	ret = xw_space_group_bitmap(b->place.space, group, buf);
 	if (!ret) {
-		b->block_csum[group] =
-			xw_bitmap_csum(&b->sb, b->csum_seed, buf, b->sb.clusters_per_group / 8);
-		ret = xw_build_write(b, p.block_bitmap, buf, bs);
+		b->block_csum[group] = xw_bitmap_csum(&b->place.enc.sb, b->place.enc.csum_seed, buf,
+						      b->place.enc.sb.clusters_per_group / 8);
+		ret = xw_place_write(&b->place, p.block_bitmap, buf, bs);
 	}
 	free(buf);
 	return ret;
@@ -117,13 +117,13 @@ int xw_groups_inode_bitmap(struct xw_builder *b, uint32_t group)
 	int ret;
 
 	if (!buf)
-		return xw_fail_nomem(b->diag, "inode bitmap");
+		return xw_fail_nomem(b->place.enc.diag, "inode bitmap");
 	xw_geo_group(&b->geo, group, &p);
 	ret = xw_ispace_group_bitmap(b->inodes, group, buf, bs);
 	if (!ret) {
-		b->inode_csum[group] =
-			xw_bitmap_csum(&b->sb, b->csum_seed, buf, b->geo.inodes_per_group / 8);
-		ret = xw_build_write(b, p.inode_bitmap, buf, bs);
+		b->inode_csum[group] = xw_bitmap_csum(&b->place.enc.sb, b->place.enc.csum_seed, buf,
+						      b->geo.inodes_per_group / 8);
+		ret = xw_place_write(&b->place, p.inode_bitmap, buf, bs);
 	}
 	free(buf);
 	return ret;
@@ -136,7 +136,7 @@ void xw_groups_describe(struct xw_builder *b, uint32_t group, struct xw_group_de
 	struct xw_group_place p;
 
 	xw_geo_group(&b->geo, group, &p);
-	xw_space_group(b->space, group, &blk);
+	xw_space_group(b->place.space, group, &blk);
 	xw_ispace_group(b->inodes, group, &ino);
 	*gd = (struct xw_group_desc){
 		.block_bitmap = p.block_bitmap,

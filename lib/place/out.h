@@ -3,8 +3,8 @@
  * The one way bytes of a build reach the batcher. Keeps the writes sequential: a short gap in front
  * of ground that nothing was written to yet is filled with zeros instead of being jumped over.
  */
-#ifndef XW_BUILD_OUT_H
-#define XW_BUILD_OUT_H
+#ifndef XW_PLACE_OUT_H
+#define XW_PLACE_OUT_H
 
 #include "dev/batch.h"
 

@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "build/jdev.h"
+#include "fill/jdev.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,13 +7,18 @@
  */
 #include "config.h"
 
-#include "build/builder.h"
+#include "fill/builder.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "disk/mmp.h"
 #include "disk/orphan.h"
+
+static bool quota_wanted(const struct xw_builder *b, enum xw_quota_type type)
+{
+	return b->params->quota_types & 1u << type;
+}
 
 static bool wants_orphan(const struct xw_builder *b)
 {
@@ -24,21 +29,21 @@ void xw_hidden_free(struct xw_builder *b)
 {
 	for (int t = 0; t < XW_QUOTA_TYPES; t++) {
 		free(b->hidden.quota[t].entries);
-		xw_build_free_map(&b->hidden.quota[t].node);
+		xw_binode_free_map(&b->hidden.quota[t].node);
 	}
-	xw_build_free_map(&b->hidden.orphan);
-	xw_build_free_map(&b->hidden.bad);
+	xw_binode_free_map(&b->hidden.orphan);
+	xw_binode_free_map(&b->hidden.bad);
 }
 
 uint32_t xw_hidden_count(const struct xw_builder *b)
 {
-	return (uint32_t)xw_quota_wanted(b, XW_QUOTA_PROJECT) + wants_orphan(b);
+	return (uint32_t)quota_wanted(b, XW_QUOTA_PROJECT) + wants_orphan(b);
 }
 
 static void give(struct xw_builder *b, struct xw_binode *n, xw_ino ino)
 {
 	n->ino = ino;
-	b->by_ino[ino] = n;
+	b->place.by_ino[ino] = n;
 }
 
 xw_ino xw_hidden_number(struct xw_builder *b, xw_ino last)
@@ -47,24 +52,15 @@ xw_ino xw_hidden_number(struct xw_builder *b, xw_ino last)
 
 	if (b->hidden.bad.n_ext)
 		give(b, &b->hidden.bad, XW_INO_BAD);
-	if (xw_quota_wanted(b, XW_QUOTA_USER))
+	if (quota_wanted(b, XW_QUOTA_USER))
 		give(b, &q[XW_QUOTA_USER].node, XW_INO_USR_QUOTA);
-	if (xw_quota_wanted(b, XW_QUOTA_GROUP))
+	if (quota_wanted(b, XW_QUOTA_GROUP))
 		give(b, &q[XW_QUOTA_GROUP].node, XW_INO_GRP_QUOTA);
-	if (xw_quota_wanted(b, XW_QUOTA_PROJECT))
+	if (quota_wanted(b, XW_QUOTA_PROJECT))
 		give(b, &q[XW_QUOTA_PROJECT].node, ++last);
 	if (wants_orphan(b))
 		give(b, &b->hidden.orphan, ++last);
 	return last;
-}
-
-void xw_hidden_node(const struct xw_builder *b, struct xw_binode *n, uint64_t size, unsigned flags)
-{
-	n->mode = XW_S_IFREG | 0600;
-	n->links = 1;
-	n->size = size;
-	n->mtime = n->atime = b->params->now;
-	n->flags = (uint16_t)flags;
 }
 
 /* ---- bad blocks ---- */
@@ -76,7 +72,7 @@ static int claim_bad(struct xw_builder *b, xw_blk blk)
 	struct xw_group_place p;
 
 	xw_geo_group(&b->geo, group, &p);
-	return blk < p.start + p.head ? 0 : xw_space_claim(b->space, blk, 1);
+	return blk < p.start + p.head ? 0 : xw_space_claim(b->place.space, blk, 1);
 }
 
 /* One list of blocks without type or name; its map is made of pointers whatever the features. */
@@ -96,15 +92,15 @@ int xw_bad_reserve(struct xw_builder *b)
 		if (last && last->start + last->len == one.start)
 			last->len++;
 		else if (!ret && xw_vec_push(&runs, one))
-			ret = xw_fail_nomem(b->diag, "bad blocks");
+			ret = xw_fail_nomem(b->place.enc.diag, "bad blocks");
 	}
 	if (!ret && xw_binode_set_runs(n, runs.v, runs.n))
-		ret = xw_fail_nomem(b->diag, "bad blocks");
+		ret = xw_fail_nomem(b->place.enc.diag, "bad blocks");
 	xw_vec_free(&runs);
 	n->ino = XW_INO_BAD;
 	n->size = b->geo.n_bad * b->geo.block_size;
-	n->mtime = n->atime = b->params->now;
-	return ret ? ret : xw_build_place_map(b, n);
+	n->mtime = n->atime = b->place.enc.now;
+	return ret ? ret : xw_place_map(&b->place, n);
 }
 
 /* ---- the mount protection's block ---- */
@@ -117,27 +113,10 @@ static int place_mmp(struct xw_builder *b)
 
 	if (!xw_has_incompat(&b->geo.features, XW_INCOMPAT_MMP))
 		return 0;
-	ret = xw_build_alloc(b, 1, &runs, &n);
+	ret = xw_place_alloc(&b->place, 1, &runs, &n);
 	if (!ret && n)
 		b->hidden.mmp_block = runs[0].start;
 	free(runs);
-	return ret;
-}
-
-int xw_mmp_write(struct xw_builder *b)
-{
-	/* No node and device name: a build does not depend on the host it runs on. */
-	struct xw_mmp m = {
-		.seq = XW_MMP_SEQ_CLEAN,
-		.time = b->params->now,
-		.check_interval = (uint16_t)XW_MAX(b->params->mmp_interval, XW_MMP_INTERVAL),
-	};
-	void *buf;
-	int ret = xw_out_reserve(b->out, b->hidden.mmp_block * b->geo.block_size, b->geo.block_size,
-				 &buf);
-
-	if (!ret)
-		xw_mmp_encode(&m, b->dirfmt.csum, b->csum_seed, buf);
 	return ret;
 }
 
@@ -148,13 +127,14 @@ int xw_orphan_place(struct xw_builder *b, uint64_t blocks, struct xw_hidden_mark
 	struct xw_binode *n = &b->hidden.orphan;
 	int ret;
 
-	*mark = (struct xw_hidden_mark){.stream = b->stream, .gap = b->gap, .items = b->items.n};
+	*mark = (struct xw_hidden_mark){
+		.stream = b->place.stream, .gap = b->place.gap, .items = b->place.items.n};
 	if (!blocks)
 		return 0;
-	xw_hidden_node(b, n, blocks * b->geo.block_size, 0);
-	ret = xw_build_alloc_node(b, n, blocks);
+	xw_hidden_node(&b->place.enc, n, blocks * b->geo.block_size, 0);
+	ret = xw_place_alloc_node(&b->place, n, blocks);
 	if (!ret && n->n_ext)
-		ret = xw_build_place_map(b, n);
+		ret = xw_place_map(&b->place, n);
 	return ret || b->geo.kind == XW_GEO_SIZED ? ret : xw_build_check_room(b);
 }
 
@@ -165,15 +145,15 @@ int xw_orphan_unplace(struct xw_builder *b, const struct xw_hidden_mark *mark)
 	int ret = 0;
 
 	for (uint32_t i = 0; i < n->n_ext && !ret; i++)
-		ret = xw_space_release(b->space, e[i].pblk, e[i].len);
+		ret = xw_space_release(b->place.space, e[i].pblk, e[i].len);
 	for (size_t i = 0; n->map && i < n->map->n_runs && !ret; i++)
-		ret = xw_space_release(b->space, n->map->runs[i].start, n->map->runs[i].len);
-	xw_build_free_map(n);
+		ret = xw_space_release(b->place.space, n->map->runs[i].start, n->map->runs[i].len);
+	xw_binode_free_map(n);
 	n->map = NULL;
 	n->n_ext = 0;
-	b->stream = mark->stream;
-	b->gap = mark->gap;
-	b->items.n = mark->items;
+	b->place.stream = mark->stream;
+	b->place.gap = mark->gap;
+	b->place.items.n = mark->items;
 	return ret;
 }
 
@@ -182,27 +162,8 @@ void xw_orphan_drop(struct xw_builder *b)
 	struct xw_binode *n = &b->hidden.orphan;
 
 	if (n->ino)
-		b->by_ino[n->ino] = NULL;
+		b->place.by_ino[n->ino] = NULL;
 	n->ino = 0;
-}
-
-int xw_orphan_write(struct xw_builder *b)
-{
-	const struct xw_binode *n = &b->hidden.orphan;
-	const struct xw_extent *e = xw_binode_extents(n);
-	uint32_t bs = b->geo.block_size, seed = xw_build_inode_seed(b, n);
-	int ret = 0;
-
-	for (uint32_t i = 0; i < n->n_ext; i++) {
-		for (xw_blk blk = e[i].pblk; blk < e[i].pblk + e[i].len && !ret; blk++) {
-			void *buf;
-
-			ret = xw_out_reserve(b->out, blk * bs, bs, &buf);
-			if (!ret)
-				xw_orphan_seal(buf, bs, b->dirfmt.csum, seed, blk);
-		}
-	}
-	return ret;
 }
 
 /* ---- all of them ---- */
@@ -219,7 +180,7 @@ int xw_hidden_place(struct xw_builder *b)
 {
 	int ret = b->geo.kind == XW_GEO_SIZED ? 0 : place_mmp(b);
 
-	return ret ? ret : xw_quota_place(b);
+	return ret ? ret : xw_quota_place(&b->place, b->hidden.quota, b->params->quota_types);
 }
 
 int xw_hidden_items(struct xw_builder *b)
@@ -231,13 +192,14 @@ int xw_hidden_items(struct xw_builder *b)
 		const struct xw_binode *n = &b->hidden.quota[t].node;
 
 		if (n->n_ext)
-			ret = xw_build_item(b, XW_ITEM_QUOTA, xw_binode_extents(n)[0].pblk,
+			ret = xw_place_item(&b->place, XW_ITEM_QUOTA, xw_binode_extents(n)[0].pblk,
 					    (uint64_t)t);
 	}
 	if (!ret && orphan->n_ext)
-		ret = xw_build_item(b, XW_ITEM_ORPHAN, xw_binode_extents(orphan)[0].pblk, 0);
+		ret = xw_place_item(&b->place, XW_ITEM_ORPHAN, xw_binode_extents(orphan)[0].pblk,
+				    0);
 	if (!ret && b->hidden.mmp_block)
-		ret = xw_build_item(b, XW_ITEM_MMP, b->hidden.mmp_block, 0);
+		ret = xw_place_item(&b->place, XW_ITEM_MMP, b->hidden.mmp_block, 0);
 	return ret;
 }
 
@@ -245,9 +207,9 @@ void xw_hidden_super(struct xw_builder *b)
 {
 	const struct xw_quota_file *q = b->hidden.quota;
 
-	b->sb.usr_quota_inum = q[XW_QUOTA_USER].node.ino;
-	b->sb.grp_quota_inum = q[XW_QUOTA_GROUP].node.ino;
-	b->sb.prj_quota_inum = q[XW_QUOTA_PROJECT].node.ino;
-	b->sb.orphan_file_inum = b->hidden.orphan.ino;
-	b->sb.mmp_block = b->hidden.mmp_block;
+	b->place.enc.sb.usr_quota_inum = q[XW_QUOTA_USER].node.ino;
+	b->place.enc.sb.grp_quota_inum = q[XW_QUOTA_GROUP].node.ino;
+	b->place.enc.sb.prj_quota_inum = q[XW_QUOTA_PROJECT].node.ino;
+	b->place.enc.sb.orphan_file_inum = b->hidden.orphan.ino;
+	b->place.enc.sb.mmp_block = b->hidden.mmp_block;
 }

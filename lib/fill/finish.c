@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "build/builder.h"
+#include "fill/builder.h"
 #include "plan/bad.h"
 
 #include <stdlib.h>
@@ -27,52 +27,32 @@ int xw_build_close(struct xw_builder *b)
 		return ret;
 	ret = xw_ispace_new(b->geo.groups, b->geo.inodes_per_group, NULL, NULL, &b->inodes);
 	if (ret)
-		return xw_fail_nomem(b->diag, "inode bitmaps");
-	for (xw_ino i = 1; i <= b->last_ino && !ret; i++) {
-		if (i >= XW_INO_FIRST && !b->by_ino[i])
+		return xw_fail_nomem(b->place.enc.diag, "inode bitmaps");
+	for (xw_ino i = 1; i <= b->place.last_ino && !ret; i++) {
+		if (i >= XW_INO_FIRST && !b->place.by_ino[i])
 			continue; /* an orphan file that was not made after all */
 		ret = xw_ispace_claim(b->inodes, i,
-				      b->by_ino[i] && xw_binode_is(b->by_ino[i], XW_S_IFDIR));
+				      b->place.by_ino[i] &&
+					      xw_binode_is(b->place.by_ino[i], XW_S_IFDIR));
 	}
 	if (ret)
-		return xw_fail(b->diag, ret, "inode numbers do not fit the geometry");
+		return xw_fail(b->place.enc.diag, ret, "inode numbers do not fit the geometry");
 	return 0;
 }
 
 /* ---- sweep ---- */
 
-static int by_block(const void *x, const void *y)
+static int write_journal(struct xw_builder *b)
 {
-	const struct xw_item *a = x, *b = y;
+	const uint64_t fast = xw_geo_fast_commit_blocks(&b->geo, b->params, b->geo.blocks);
 
-	return a->blk < b->blk ? -1 : a->blk > b->blk;
-}
-
-static int write_symlink(struct xw_builder *b, const struct xw_binode *n)
-{
-	uint64_t off = n->ext.pblk * b->geo.block_size;
-	int ret = xw_out_write(b->out, off, n->bytes, n->size);
-
-	return ret ? ret : xw_out_zeros(b->out, off + n->size, b->geo.block_size - n->size);
+	return xw_journal_write(&b->place, &b->journal, (uint32_t)fast,
+				!b->dev->fresh && b->params->lazy_journal_init != 1);
 }
 
 static int write_item(struct xw_builder *b, const struct xw_item *it)
 {
-	const struct xw_binode *n = (const struct xw_binode *)(uintptr_t)it->ref;
-
 	switch (it->kind) {
-	case XW_ITEM_SYMLINK:
-		return write_symlink(b, n);
-	case XW_ITEM_DIR:
-		return xw_dir_write(b, n);
-	case XW_ITEM_ITREE:
-		return xw_build_itree_write(b, n);
-	case XW_ITEM_XATTR:
-		return xw_attrs_write_block(b, it->ref);
-	case XW_ITEM_EA_VALUE:
-		return xw_attrs_write_value(b, n);
-	case XW_ITEM_MAP:
-		return xw_map_write(b, n);
 	case XW_ITEM_BLOCK_BITMAP:
 		return xw_groups_block_bitmap(b, (uint32_t)it->ref);
 	case XW_ITEM_INODE_BITMAP:
@@ -80,15 +60,17 @@ static int write_item(struct xw_builder *b, const struct xw_item *it)
 	case XW_ITEM_ITABLE:
 		return xw_itable_write(b, (uint32_t)it->ref);
 	case XW_ITEM_JOURNAL:
-		return xw_journal_write(b);
+		return write_journal(b);
 	case XW_ITEM_QUOTA:
-		return xw_quota_write(b, (enum xw_quota_type)it->ref);
+		return xw_quota_write(&b->place, (enum xw_quota_type)it->ref,
+				      &b->hidden.quota[it->ref]);
 	case XW_ITEM_ORPHAN:
-		return xw_orphan_write(b);
+		return xw_orphan_write(&b->place, &b->hidden.orphan);
 	case XW_ITEM_MMP:
-		return xw_mmp_write(b);
+		return xw_mmp_write(&b->place, b->hidden.mmp_block, b->params->mmp_interval);
+	default:
+		return xw_place_write_item(&b->place, it);
 	}
-	return XW_ERR_INTERNAL;
 }
 
 int xw_build_sweep(struct xw_builder *b)
@@ -97,17 +79,11 @@ int xw_build_sweep(struct xw_builder *b)
 
 	if (!ret)
 		ret = xw_groups_items(b);
-	return ret ? ret : xw_build_write_items(b);
-}
-
-int xw_build_write_items(struct xw_builder *b)
-{
-	int ret = 0;
-
-	if (b->items.n)
-		qsort(b->items.v, b->items.n, sizeof(*b->items.v), by_block);
-	for (size_t i = 0; i < b->items.n && !ret; i++)
-		ret = write_item(b, &b->items.v[i]);
+	if (ret)
+		return ret;
+	xw_place_sort(&b->place);
+	for (size_t i = 0; i < b->place.items.n && !ret; i++)
+		ret = write_item(b, &b->place.items.v[i]);
 	return ret;
 }
 
@@ -115,7 +91,7 @@ int xw_build_write_items(struct xw_builder *b)
 
 static void encode_super(struct xw_builder *b, uint32_t group, uint8_t *buf)
 {
-	struct xw_super sb = b->sb;
+	struct xw_super sb = b->place.enc.sb;
 
 	sb.block_group_nr = (uint16_t)group;
 	xw_super_encode(&sb, buf);
@@ -133,16 +109,16 @@ static int write_head(struct xw_builder *b, uint32_t group, const uint8_t *desc,
 	if (group && xw_geo_bad_in(&b->geo, p.start, p.head))
 		return 0; /* no backup here */
 	if (!p.has_super)
-		return bytes ? xw_build_write(b, p.start, desc, bytes) : 0;
+		return bytes ? xw_place_write(&b->place, p.start, desc, bytes) : 0;
 	if (!group) /* the primary is the last write of all */
-		return xw_build_write(b, xw_geo_super_at(&b->geo, 0) + 1, desc, bytes);
+		return xw_place_write(&b->place, xw_geo_super_at(&b->geo, 0) + 1, desc, bytes);
 	buf = calloc(1, bs);
 	if (!buf)
-		return xw_fail_nomem(b->diag, "superblock");
+		return xw_fail_nomem(b->place.enc.diag, "superblock");
 	encode_super(b, group, buf);
-	ret = xw_build_write(b, p.start, buf, bs);
+	ret = xw_place_write(&b->place, p.start, buf, bs);
 	free(buf);
-	return ret || !bytes ? ret : xw_build_write(b, p.start + 1, desc, bytes);
+	return ret || !bytes ? ret : xw_place_write(&b->place, p.start + 1, desc, bytes);
 }
 
 /* Descriptors of groups from `first` on, `blocks` blocks. */
@@ -155,7 +131,7 @@ static void encode_descriptors(struct xw_builder *b, uint64_t first, uint32_t bl
 		struct xw_group_desc gd;
 
 		xw_groups_describe(b, (uint32_t)g, &gd);
-		xw_group_encode(&gd, &b->sb, b->csum_seed, (uint32_t)g,
+		xw_group_encode(&gd, &b->place.enc.sb, b->place.enc.csum_seed, (uint32_t)g,
 				buf + (g - first) * b->geo.desc_size);
 	}
 }
@@ -174,7 +150,8 @@ static int write_copies(struct xw_builder *b, uint32_t from, const uint8_t *buf,
 		xw_geo_group(&b->geo, g, &p);
 		if (from && g && xw_geo_bad_in(&b->geo, p.start, p.head))
 			continue;
-		ret = from ? xw_build_write(b, xw_geo_super_at(&b->geo, g) + 1 + from, buf, bytes)
+		ret = from ? xw_place_write(&b->place, xw_geo_super_at(&b->geo, g) + 1 + from, buf,
+					    bytes)
 			   : write_head(b, g, buf, bytes);
 		if (!ret && !g && b->resize_dind &&
 		    from + bytes / b->geo.block_size == b->geo.desc_blocks)
@@ -191,7 +168,7 @@ static int write_descriptors(struct xw_builder *b)
 	int ret = 0;
 
 	if (!buf)
-		return xw_fail_nomem(b->diag, "group descriptors");
+		return xw_fail_nomem(b->place.enc.diag, "group descriptors");
 	for (uint32_t from = 0; from < b->geo.desc_blocks && !ret; from += step) {
 		uint32_t blocks = XW_MIN(step, b->geo.desc_blocks - from);
 
@@ -211,7 +188,7 @@ static int write_meta_descriptors(struct xw_builder *b)
 	int ret = 0;
 
 	if (!buf)
-		return xw_fail_nomem(b->diag, "group descriptors");
+		return xw_fail_nomem(b->place.enc.diag, "group descriptors");
 	for (uint32_t g = 0; g < b->geo.groups && !ret; g = xw_geo_next_head(&b->geo, g + 1)) {
 		bool desc = xw_geo_has_desc(&b->geo, g);
 
@@ -225,29 +202,19 @@ static int write_meta_descriptors(struct xw_builder *b)
 	return ret;
 }
 
-void xw_build_name_journal(struct xw_super *sb, const struct xw_inode *in)
-{
-	sb->journal_inum = XW_INO_JOURNAL;
-	sb->jnl_backup_type = 1;
-	for (int i = 0; i < 15; i++)
-		sb->jnl_blocks[i] = peek32(in->block + 4 * i);
-	sb->jnl_blocks[15] = (uint32_t)(in->size >> 32);
-	sb->jnl_blocks[16] = (uint32_t)in->size;
-}
-
 static void final_super(struct xw_builder *b)
 {
 	struct xw_batch_stats st;
 	struct xw_inode in;
 
-	xw_batch_stats(b->out->batch, &st);
-	b->sb.free_blocks_count = xw_space_free_blocks(b->space);
-	b->sb.free_inodes_count = (uint32_t)xw_ispace_free_count(b->inodes);
-	b->sb.kbytes_written = st.bytes >> 10;
-	b->sb.state = XW_STATE_VALID | (b->supers_only ? XW_STATE_ERROR : 0);
+	xw_batch_stats(b->place.out->batch, &st);
+	b->place.enc.sb.free_blocks_count = xw_space_free_blocks(b->place.space);
+	b->place.enc.sb.free_inodes_count = (uint32_t)xw_ispace_free_count(b->inodes);
+	b->place.enc.sb.kbytes_written = st.bytes >> 10;
+	b->place.enc.sb.state = XW_STATE_VALID | (b->supers_only ? XW_STATE_ERROR : 0);
 	xw_hidden_super(b);
-	if (b->journal.n_ext && !xw_itable_encode(b, &b->journal, &in))
-		xw_build_name_journal(&b->sb, &in);
+	if (b->journal.n_ext && !xw_itable_encode(&b->place.enc, &b->journal, &in))
+		xw_encode_journal_ref(&b->place.enc.sb, &in);
 }
 
 int xw_build_finish(struct xw_builder *b)
@@ -257,14 +224,14 @@ int xw_build_finish(struct xw_builder *b)
 	int ret;
 
 	/* Drained first: what was written is in the superblock, and must not depend on timing. */
-	ret = xw_batch_drain(b->out->batch);
+	ret = xw_batch_drain(b->place.out->batch);
 	if (ret)
 		return ret;
 	final_super(b);
 	ret = xw_has_incompat(&b->geo.features, XW_INCOMPAT_META_BG) ? write_meta_descriptors(b)
 								     : write_descriptors(b);
 	if (!ret)
-		ret = xw_batch_drain(b->out->batch);
+		ret = xw_batch_drain(b->place.out->batch);
 	/* Grown only: behind a filesystem inside a disk image lies what is somebody else's. */
 	if (!ret && !b->dev->is_block && b->dev->size < bytes)
 		ret = xw_dev_set_size(b->dev, bytes);
@@ -282,11 +249,11 @@ int xw_build_supers(struct xw_builder *b)
 	b->supers_only = true;
 	b->block_csum = calloc(b->geo.groups, sizeof(*b->block_csum));
 	b->inode_csum = calloc(b->geo.groups, sizeof(*b->inode_csum));
-	b->last_ino = XW_INO_FIRST + xw_hidden_count(b);
-	b->by_ino = calloc(b->last_ino + 1, sizeof(*b->by_ino));
-	if (!b->block_csum || !b->inode_csum || !b->by_ino ||
+	b->place.last_ino = XW_INO_FIRST + xw_hidden_count(b);
+	b->place.by_ino = calloc(b->place.last_ino + 1, sizeof(*b->place.by_ino));
+	if (!b->block_csum || !b->inode_csum || !b->place.by_ino ||
 	    xw_ispace_new(b->geo.groups, b->geo.inodes_per_group, NULL, NULL, &b->inodes))
-		return xw_fail_nomem(b->diag, "group descriptors");
+		return xw_fail_nomem(b->place.enc.diag, "group descriptors");
 	(void)xw_hidden_number(b, XW_INO_FIRST); /* the superblock names them */
 	return xw_build_finish(b);
 }

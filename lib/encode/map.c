@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "build/builder.h"
+#include "encode/encode.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +16,9 @@
 #include "disk/indirect.h"
 
 /* The list of bad blocks has pointers always. */
-static bool uses_extents(const struct xw_builder *b, const struct xw_binode *n)
+static bool uses_extents(const struct xw_encoder *enc, const struct xw_binode *n)
 {
-	return xw_has_incompat(&b->geo.features, XW_INCOMPAT_EXTENTS) && n->ino != XW_INO_BAD;
+	return xw_has_incompat(&enc->features, XW_INCOMPAT_EXTENTS) && n->ino != XW_INO_BAD;
 }
 
 /* ---- extent trees ---- */
@@ -29,9 +29,9 @@ struct levels {
 	uint32_t base[XW_EXT_MAX_DEPTH + 1]; /* index of the level's first block in the map */
 };
 
-static void extent_levels(const struct xw_builder *b, uint32_t n_ext, struct levels *l)
+static void extent_levels(const struct xw_encoder *enc, uint32_t n_ext, struct levels *l)
 {
-	unsigned max = xw_extent_node_max(b->geo.block_size);
+	unsigned max = xw_extent_node_max(enc->block_size);
 	uint32_t n = n_ext, base = 0;
 
 	memset(l, 0, sizeof(*l));
@@ -43,8 +43,7 @@ static void extent_levels(const struct xw_builder *b, uint32_t n_ext, struct lev
 		l->base[i] = base;
 }
 
-/* Each block of a map has a cluster of its own. */
-static xw_blk map_block(const struct xw_bmap *map, uint64_t index, uint32_t cluster_bits)
+xw_blk xw_map_block(const struct xw_bmap *map, uint64_t index, uint32_t cluster_bits)
 {
 	index <<= cluster_bits;
 	for (size_t i = 0; i < map->n_runs; i++) {
@@ -56,54 +55,53 @@ static xw_blk map_block(const struct xw_bmap *map, uint64_t index, uint32_t clus
 }
 
 /* First logical block under node j of a level. */
-static uint32_t first_lblk(const struct xw_builder *b, const struct xw_binode *n, unsigned level,
+static uint32_t first_lblk(const struct xw_encoder *enc, const struct xw_binode *n, unsigned level,
 			   uint32_t j)
 {
-	uint64_t max = xw_extent_node_max(b->geo.block_size), i = j;
+	uint64_t max = xw_extent_node_max(enc->block_size), i = j;
 
 	for (unsigned k = 0; k <= level; k++)
 		i *= max;
 	return xw_binode_extents(n)[i].lblk;
 }
 
-static void encode_index(const struct xw_builder *b, const struct xw_binode *n,
+static void encode_index(const struct xw_encoder *enc, const struct xw_binode *n,
 			 const struct levels *l, void *node, unsigned level, uint32_t from,
 			 uint32_t count)
 {
 	for (uint32_t k = 0; k < count; k++) {
 		struct xw_extent_idx e = {
-			.lblk = first_lblk(b, n, level, from + k),
-			.pblk = map_block(n->map, l->base[level] + from + k, b->geo.cluster_bits),
+			.lblk = first_lblk(enc, n, level, from + k),
+			.pblk = xw_map_block(n->map, l->base[level] + from + k, enc->cluster_bits),
 		};
 
 		xw_extent_idx_encode(node, k, &e);
 	}
 }
 
-static void extent_root(const struct xw_builder *b, const struct xw_binode *n, uint8_t *node)
+static void extent_root(const struct xw_encoder *enc, const struct xw_binode *n, uint8_t *node)
 {
 	struct xw_extent_hdr h = {.max = XW_EXT_INODE_ENTRIES};
 	struct levels l;
 
-	extent_levels(b, n->n_ext, &l);
+	extent_levels(enc, n->n_ext, &l);
 	h.depth = (uint16_t)l.depth;
 	h.entries = (uint16_t)(l.depth ? l.count[l.depth - 1] : n->n_ext);
 	xw_extent_hdr_encode(node, &h);
 	if (l.depth) {
-		encode_index(b, n, &l, node, l.depth - 1, 0, h.entries);
+		encode_index(enc, n, &l, node, l.depth - 1, 0, h.entries);
 		return;
 	}
 	for (uint32_t i = 0; i < n->n_ext; i++)
 		xw_extent_leaf_encode(node, i, &xw_binode_extents(n)[i]);
 }
 
-static void extent_blocks(const struct xw_builder *b, const struct xw_binode *n, uint8_t *buf)
+static void extent_blocks(const struct xw_encoder *enc, const struct xw_binode *n, uint8_t *buf)
 {
-	uint32_t bs = b->geo.block_size, max = xw_extent_node_max(bs),
-		 seed = xw_build_inode_seed(b, n);
+	uint32_t bs = enc->block_size, max = xw_extent_node_max(bs), seed = xw_encode_seed(enc, n);
 	struct levels l;
 
-	extent_levels(b, n->n_ext, &l);
+	extent_levels(enc, n->n_ext, &l);
 	for (unsigned level = 0; level < l.depth; level++) {
 		uint32_t below = level ? l.count[level - 1] : n->n_ext;
 
@@ -118,10 +116,10 @@ static void extent_blocks(const struct xw_builder *b, const struct xw_binode *n,
 
 			xw_extent_hdr_encode(node, &h);
 			if (level)
-				encode_index(b, n, &l, node, level - 1, from, count);
+				encode_index(enc, n, &l, node, level - 1, from, count);
 			for (uint32_t k = 0; !level && k < count; k++)
 				xw_extent_leaf_encode(node, k, &xw_binode_extents(n)[from + k]);
-			if (b->dirfmt.csum)
+			if (enc->dirfmt.csum)
 				xw_extent_block_set_csum(node, bs, seed);
 		}
 	}
@@ -169,7 +167,7 @@ static void ind_enter(struct ind_walk *w, const unsigned *path, unsigned depth)
 			continue;
 		w->at[k + 1] = w->next++;
 		ind_point(w, k, path,
-			  w->map && w->map->n_runs ? map_block(w->map, w->at[k + 1], 0) : 0);
+			  w->map && w->map->n_runs ? xw_map_block(w->map, w->at[k + 1], 0) : 0);
 	}
 	memcpy(w->last, path, sizeof(w->last));
 	w->depth = depth;
@@ -199,10 +197,10 @@ static void ind_range(struct ind_walk *w, const struct xw_extent *e)
 	}
 }
 
-static uint64_t ind_walk(const struct xw_builder *b, const struct xw_binode *n, uint8_t *buf,
+static uint64_t ind_walk(const struct xw_encoder *enc, const struct xw_binode *n, uint8_t *buf,
 			 uint32_t *slots)
 {
-	struct ind_walk w = {.bs = b->geo.block_size, .buf = buf, .slots = slots, .map = n->map};
+	struct ind_walk w = {.bs = enc->block_size, .buf = buf, .slots = slots, .map = n->map};
 
 	for (uint32_t i = 0; i < n->n_ext; i++)
 		ind_range(&w, &xw_binode_extents(n)[i]);
@@ -211,52 +209,38 @@ static uint64_t ind_walk(const struct xw_builder *b, const struct xw_binode *n, 
 
 /* ---- both ---- */
 
-uint64_t xw_map_blocks(const struct xw_builder *b, const struct xw_binode *n)
+uint64_t xw_map_blocks(const struct xw_encoder *enc, const struct xw_binode *n)
 {
 	struct levels l;
 	uint64_t sum = 0;
 
-	if (!uses_extents(b, n))
-		return ind_walk(b, n, NULL, NULL);
-	extent_levels(b, n->n_ext, &l);
+	if (!uses_extents(enc, n))
+		return ind_walk(enc, n, NULL, NULL);
+	extent_levels(enc, n->n_ext, &l);
 	for (unsigned i = 0; i < l.depth; i++)
 		sum += l.count[i];
 	return sum;
 }
 
-void xw_map_encode_inode(const struct xw_builder *b, const struct xw_binode *n, struct xw_inode *in)
+void xw_map_encode_inode(const struct xw_encoder *enc, const struct xw_binode *n,
+			 struct xw_inode *in)
 {
 	uint32_t slots[15] = {0};
 
-	if (uses_extents(b, n)) {
+	if (uses_extents(enc, n)) {
 		in->flags |= XW_FL_EXTENTS;
-		extent_root(b, n, in->block);
+		extent_root(enc, n, in->block);
 		return;
 	}
-	ind_walk(b, n, NULL, slots);
+	ind_walk(enc, n, NULL, slots);
 	for (int i = 0; i < 15; i++)
 		poke32(in->block + 4 * i, slots[i]);
 }
 
-int xw_map_write(struct xw_builder *b, const struct xw_binode *n)
+void xw_map_encode_blocks(const struct xw_encoder *enc, const struct xw_binode *n, uint8_t *buf)
 {
-	size_t bs = b->geo.block_size;
-	uint8_t *buf = calloc(n->map->blocks, bs), *p = buf;
-	int ret = 0;
-
-	if (!buf)
-		return xw_fail_nomem(b->diag, "extent map");
-	if (uses_extents(b, n))
-		extent_blocks(b, n, buf);
+	if (uses_extents(enc, n))
+		extent_blocks(enc, n, buf);
 	else
-		ind_walk(b, n, buf, NULL);
-	for (uint32_t i = 0; b->geo.cluster_bits && i < n->map->blocks && !ret; i++)
-		ret = xw_build_write(b, map_block(n->map, i, b->geo.cluster_bits), buf + i * bs,
-				     bs);
-	for (size_t i = 0; !b->geo.cluster_bits && i < n->map->n_runs && !ret; i++) {
-		ret = xw_build_write(b, n->map->runs[i].start, p, n->map->runs[i].len * bs);
-		p += n->map->runs[i].len * bs;
-	}
-	free(buf);
-	return ret;
+		ind_walk(enc, n, buf, NULL);
 }

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the model (tree/model.h) to bytes of the format: maps, inode records, inline contents,
+ * attributes, itrees. These functions keep no state and do no I/O: struct xw_encoder is what they
+ * know about the filesystem, and it is only read.
+ */
+#ifndef XW_ENCODE_ENCODE_H
+#define XW_ENCODE_ENCODE_H
+
+#include "base/endian.h"
+#include "disk/inode.h"
+#include "disk/super.h"
+#include "plan/features.h"
+#include "tree/model.h"
+#include "xattr/intern.h"
+#include "xattr/share.h"
+
+/* A value in an inode of its own. */
+struct xw_encode_ea {
+	struct xw_binode node; /* ino 0: nothing refers to the value any more */
+	uint64_t refs;
+};
+
+struct xw_encoder {
+	uint32_t block_size, inode_size;
+	uint32_t cluster_bits;
+	struct xw_features features;
+	struct xw_super sb;
+	uint32_t csum_seed;
+	struct xw_dir_format dirfmt;
+	int64_t now; /* ctime and crtime of new inodes, seconds */
+	struct xw_encode_ea *ea; /* [n_ea], by the interner's id - 1 */
+	uint32_t n_ea;
+	const struct xw_xintern *intern;
+	struct xw_binode *first; /* the model: all inodes in stream order, the root first */
+	/* for messages only */
+	struct xw_diag *diag;
+	const char *name; /* of the image */
+	char *const *sources; /* names of the tree's layers; NULL: not known */
+};
+
+/* encode.c */
+
+/* Superblock, checksum seed, directory format; sizes and features must be set. */
+void xw_encoder_set_super(struct xw_encoder *enc, const struct xw_super *sb);
+/* The superblock's reference to journal inode 8, and its copy of where that is. */
+void xw_encode_journal_ref(struct xw_super *sb, const struct xw_inode *in);
+/* The node of a file that is in no directory: regular, 0600, of root. */
+void xw_hidden_node(const struct xw_encoder *enc, struct xw_binode *n, uint64_t size,
+		    unsigned flags);
+
+/* where.c */
+
+/* Who named n, for messages: the source, or the image where none did. */
+const char *xw_encode_origin(const struct xw_encoder *enc, const struct xw_binode *n);
+#define XW_ENCODE_PATH_MAX 512u
+/* A path of n for messages: points into buf (size bytes), cut at the front when too long. */
+const char *xw_encode_path(const struct xw_encoder *enc, const struct xw_binode *n, char *buf,
+			   size_t size);
+
+/* map.c */
+
+uint64_t xw_map_blocks(const struct xw_encoder *enc,
+		       const struct xw_binode *n); /* map blocks outside the inode */
+/* Block `index` of a map; each has a cluster of its own. */
+xw_blk xw_map_block(const struct xw_bmap *map, uint64_t index, uint32_t cluster_bits);
+void xw_map_encode_inode(const struct xw_encoder *enc, const struct xw_binode *n,
+			 struct xw_inode *in);
+/* All n->map->blocks blocks, into zeroed memory. */
+void xw_map_encode_blocks(const struct xw_encoder *enc, const struct xw_binode *n, uint8_t *buf);
+
+/* itree.c */
+
+/* Of n names in the order of arrival, before shaping; NULL: out of memory. */
+struct xw_encode_itree *xw_encode_itree_gather(const struct xw_dir_entry *e, uint32_t n);
+/* Shaped: order the names and plan the nodes. XW_ERR_LIMIT: it would be too deep. */
+int xw_encode_itree_plan(const struct xw_encoder *enc, struct xw_encode_itree *t);
+void xw_encode_itree_free(struct xw_encode_itree *t);
+/* Where its nodes go; runs are owned from here on. */
+void xw_encode_itree_set_runs(struct xw_encode_itree *t, struct xw_run *runs, size_t n);
+/* 0 where there is none. */
+uint64_t xw_encode_itree_blocks(const struct xw_binode *dir);
+xw_blk xw_encode_itree_root(const struct xw_binode *dir);
+int xw_encode_itree_emit(const struct xw_encoder *enc, const struct xw_binode *dir,
+			 int (*put)(void *arg, xw_blk blk, const void *block), void *arg);
+
+/* The record of a name that an entry of the model has. */
+static inline struct xw_blink *xw_blink_of(const struct xw_dir_entry *e)
+{
+	return (struct xw_blink *)(uintptr_t)(e->name - offsetof(struct xw_blink, name));
+}
+
+/* inline.c */
+
+/*
+ * Bytes of contents that n's inode takes beside the xattrs n has; -1: none, also not an empty file
+ * (feature, size of inodes, too many xattrs).
+ */
+int64_t xw_inline_room(const struct xw_encoder *enc, const struct xw_binode *n);
+/* Whether dir's names fit; then it is XW_BN_INLINE, with its size. Else nothing changes. */
+bool xw_inline_shape(const struct xw_encoder *enc, struct xw_binode *dir);
+/* Contents or names into a record whose other fields and xattrs are there. */
+void xw_inline_encode(const struct xw_encoder *enc, const struct xw_binode *n, uint8_t *record,
+		      uint32_t extra_isize);
+
+/* inode.c */
+
+/* i_generation: from the hash seed and the number, so that it is the same in every run. */
+uint32_t xw_encode_generation(const struct xw_encoder *enc, const struct xw_binode *n);
+/* Seed of the checksums of n's blocks. */
+uint32_t xw_encode_seed(const struct xw_encoder *enc, const struct xw_binode *n);
+/* The fields that make n an EA inode: value hash, reference count. */
+void xw_attrs_encode_ea(const struct xw_encoder *enc, const struct xw_binode *ea,
+			struct xw_inode *in);
+void xw_attrs_encode_ibody(const struct xw_encoder *enc, const struct xw_binode *n, uint8_t *area,
+			   size_t size);
+/* The block of s, which has its place. */
+void xw_attrs_encode_block(const struct xw_encoder *enc, struct xw_share *share,
+			   const struct xw_share_block *s, void *buf);
+int xw_itable_encode(const struct xw_encoder *enc, const struct xw_binode *n, struct xw_inode *in);
+/*
+ * What i_blocks counts, in blocks, all of them in whole clusters: contents, map and itree; xattr
+ * block and values.
+ */
+uint64_t xw_itable_held(const struct xw_encoder *enc, const struct xw_binode *n);
+uint64_t xw_itable_held_xattrs(const struct xw_encoder *enc, const struct xw_binode *n);
+/* The whole record, xattrs and inline data included, into zeroed memory; no checksum yet. */
+int xw_itable_record(const struct xw_encoder *enc, const struct xw_binode *n, uint8_t *record);
+
+#endif

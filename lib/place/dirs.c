@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Directories of the model: gather names, shape, place, write. Shaping sorts; the order and the dx
+ * hashes are kept in the name records themselves, so that writing does not hash again.
+ */
+#include "config.h"
+
+#include "place/place.h"
+
+#include <stdlib.h>
+
+#include "disk/dirent.h"
+#include "disk/extent.h"
+#include "disk/indirect.h"
+
+static struct xw_dir_entry *gather(const struct xw_binode *dir)
+{
+	size_t n = dir->dir->entries, i = 0;
+	struct xw_dir_entry *e = calloc(n + 1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	for (const struct xw_blink *l = dir->dir->first; l; l = l->next) {
+		if (!l->node)
+			continue;
+		e[i] = (struct xw_dir_entry){
+			.name = l->name,
+			.name_len = l->len,
+			.ftype = (uint8_t)xw_ftype_of_mode(l->node->mode),
+			.ino = l->node->ino,
+			.hash = {.major = l->hash},
+		};
+		i++;
+	}
+	return e;
+}
+
+/* Put the name records into the order of `e`. */
+static void keep_order(struct xw_bdir *dir, const struct xw_dir_entry *e, size_t n)
+{
+	struct xw_blink **tail = &dir->first;
+
+	for (size_t i = 0; i < n; i++) {
+		struct xw_blink *l = xw_blink_of(&e[i]);
+
+		l->hash = e[i].hash.major;
+		*tail = l;
+		tail = &l->next;
+		dir->last = l;
+	}
+	*tail = NULL;
+}
+
+/* In the order of arrival still, which is nearly that of the itree. */
+static int gather_itree(const struct xw_placer *p, struct xw_binode *dir,
+			const struct xw_dir_entry *e)
+{
+	xw_encode_itree_free(dir->dir->itree);
+	dir->dir->itree = NULL;
+	if (!p->enc.dirfmt.itree)
+		return 0;
+	dir->dir->itree = xw_encode_itree_gather(e, dir->dir->entries);
+	return dir->dir->itree ? 0 : XW_ERR_NOMEM;
+}
+
+/* A directory that can have no itree is built without one. */
+static int plan_itree(const struct xw_placer *p, struct xw_bdir *d)
+{
+	int ret = d->shape.itree ? xw_encode_itree_plan(&p->enc, d->itree) : XW_ERR_LIMIT;
+
+	if (ret) {
+		xw_encode_itree_free(d->itree);
+		d->itree = NULL;
+	}
+	return ret == XW_ERR_LIMIT ? 0 : ret;
+}
+
+static int shape(const struct xw_placer *p, struct xw_binode *dir)
+{
+	struct xw_bdir *d = dir->dir;
+	struct xw_dir_entry *e;
+	int ret;
+
+	if (xw_inline_shape(&p->enc, dir))
+		return 0;
+	e = gather(dir);
+	if (!e)
+		return XW_ERR_NOMEM;
+	ret = gather_itree(p, dir, e);
+	if (!ret)
+		ret = xw_dir_shape(&p->enc.dirfmt, e, d->entries, d->min_blocks, &d->shape);
+	if (!ret)
+		keep_order(d, e, d->entries);
+	if (!ret)
+		d->growth = xw_dir_growth(&p->enc.dirfmt, &d->shape, e, d->entries);
+	free(e);
+	dir->size = (uint64_t)d->shape.blocks * p->enc.block_size;
+	if (!ret && d->itree)
+		ret = plan_itree(p, d);
+	return ret;
+}
+
+static struct xw_binode *dir_at(const struct xw_placer *p, size_t ino)
+{
+	struct xw_binode *n = p->by_ino[ino];
+
+	return n && xw_binode_is(n, XW_S_IFDIR) ? n : NULL;
+}
+
+/* Hashing and sorting names is the work worth sharing out: each directory touches only its own. */
+static int shape_at(void *arg, size_t ino)
+{
+	const struct xw_placer *p = arg;
+	struct xw_binode *dir = dir_at(p, ino);
+
+	return dir ? shape(p, dir) : 0;
+}
+
+/* Which directory could not be shaped: nobody else runs any more, so the model can be walked. */
+static int report_shape(struct xw_placer *p)
+{
+	char path[XW_ENCODE_PATH_MAX];
+
+	for (xw_ino i = 1; i <= p->last_ino; i++) {
+		struct xw_binode *dir = dir_at(p, i);
+		int ret = dir ? shape(p, dir) : 0;
+
+		if (ret == XW_ERR_NOMEM)
+			break;
+		if (ret)
+			return xw_fail(p->enc.diag, ret,
+				       "%s: %s: a directory of %u entries is larger than the "
+				       "format allows; try -O large_dir",
+				       xw_encode_origin(&p->enc, dir),
+				       xw_encode_path(&p->enc, dir, path, sizeof(path)),
+				       dir->dir->entries);
+	}
+	return xw_fail_nomem(p->enc.diag, "directory");
+}
+
+/* Its own blocks, and those that map them. */
+static uint32_t growth(const struct xw_placer *p, const struct xw_binode *dir)
+{
+	uint32_t n = dir->dir->growth;
+
+	if (xw_has_incompat(&p->enc.features, XW_INCOMPAT_EXTENTS))
+		return n && dir->n_ext >= XW_EXT_INODE_ENTRIES ? n + 1 : n;
+	return n && dir->dir->shape.blocks + n > XW_NDIR_BLOCKS ? n + 2 : n;
+}
+
+static int place_itree(struct xw_placer *p, const struct xw_binode *dir)
+{
+	const uint64_t blocks = xw_encode_itree_blocks(dir);
+	struct xw_run *runs;
+	size_t n_runs;
+	int ret = xw_place_alloc(p, blocks, &runs, &n_runs);
+
+	if (ret || !n_runs)
+		return ret;
+	xw_encode_itree_set_runs(dir->dir->itree, runs, n_runs);
+	p->counts.itrees++;
+	p->counts.itree_blocks += blocks;
+	return xw_place_item(p, XW_ITEM_ITREE, runs[0].start, (uintptr_t)dir);
+}
+
+int xw_dirs_place(struct xw_placer *p)
+{
+	int ret = 0;
+
+	if (xw_pool_for(p->pool, (size_t)p->last_ino + 1, 1024, shape_at, p))
+		return report_shape(p);
+	for (xw_ino i = 1; i <= p->last_ino && !ret; i++) {
+		struct xw_binode *dir = dir_at(p, i);
+
+		if (!dir)
+			continue;
+		p->counts.directories++;
+		if (dir->flags & XW_BN_INLINE) {
+			p->counts.growth++; /* where it moves when its inode is full */
+			continue;
+		}
+		ret = xw_place_alloc_node(p, dir, dir->dir->shape.blocks);
+		if (ret || !dir->n_ext)
+			continue;
+		p->counts.growth += growth(p, dir);
+		p->counts.directory_blocks += dir->dir->shape.blocks;
+		p->counts.indexed_dirs += dir->dir->shape.indexed;
+		ret = xw_place_item(p, XW_ITEM_DIR, xw_binode_extents(dir)[0].pblk, (uintptr_t)dir);
+		if (!ret && dir->dir->itree)
+			ret = place_itree(p, dir);
+	}
+	return ret;
+}
+
+void xw_dirs_free(struct xw_placer *p)
+{
+	for (xw_ino i = 1; p->by_ino && i <= p->last_ino; i++) {
+		struct xw_binode *dir = dir_at(p, i);
+
+		if (dir)
+			xw_encode_itree_free(dir->dir->itree);
+	}
+}
+
+struct put {
+	struct xw_placer *p;
+	const struct xw_extent *ext;
+};
+
+static int put_block(void *arg, uint32_t lblk, const void *block)
+{
+	struct put *t = arg;
+
+	while (lblk >= t->ext->lblk + t->ext->len)
+		t->ext++;
+	return xw_place_write(t->p, t->ext->pblk + (lblk - t->ext->lblk), block,
+			      t->p->enc.block_size);
+}
+
+int xw_dir_write(struct xw_placer *p, const struct xw_binode *dir)
+{
+	struct xw_dir_self self = {
+		.ino = dir->ino,
+		.parent = dir->dir->parent->ino,
+		.generation = xw_encode_generation(&p->enc, dir),
+		.inode_seed = xw_encode_seed(&p->enc, dir),
+		.itree = xw_encode_itree_root(dir),
+	};
+	struct put t = {p, xw_binode_extents(dir)};
+	struct xw_dir_entry *e = gather(dir);
+	int ret;
+
+	if (!e)
+		return xw_fail_nomem(p->enc.diag, "directory");
+	ret = xw_dir_emit(&p->enc.dirfmt, &dir->dir->shape, e, dir->dir->entries, &self, put_block,
+			  &t);
+	free(e);
+	return ret;
+}
+
+static int put_node(void *arg, xw_blk blk, const void *block)
+{
+	struct xw_placer *p = arg;
+
+	return xw_place_write(p, blk, block, p->enc.block_size);
+}
+
+int xw_itree_write(struct xw_placer *p, const struct xw_binode *dir)
+{
+	return xw_encode_itree_emit(&p->enc, dir, put_node, p);
+}
