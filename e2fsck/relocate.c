@@ -19,7 +19,9 @@ static xw_blk find_free(const struct fsck *f, xw_blk from, xw_blk to, uint64_t n
 	uint64_t start, len;
 
 	for (xw_blk blk = from, end; blk < to && to - blk >= n; blk = end) {
-		if (!f->claims || !xw_blockset_next(f->claims, (blk - first) >> bits, &start, &len))
+		if (!f->claims ||
+		    !xw_blockset_next_in(f->claims, (blk - first) >> bits,
+					 ((to - 1 - first) >> bits) + 1, &start, &len))
 			return blk;
 		end = first + ((start + len) << bits);
 		if (first + (start << bits) >= blk + n)
