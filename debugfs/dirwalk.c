@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walk over a directory's entries, removed ones among them.
- *
- * Removing an entry gives its room to the one before it, whose rec_len then reaches over it: what
- * was there can be seen until something new is put there. In the slack of an entry, what decodes as
- * an entry with a number that could be one is taken for a removed one.
+ * A directory's entries, removed ones among them: its blocks by the walk over its map, in each the
+ * walk of walk/dirblock.h, findings of both as complaints.
  */
 #include "config.h"
 
@@ -18,6 +15,7 @@
 #include "base/endian.h"
 #include "disk/xattrblk.h"
 #include "read/xattrs.h"
+#include "walk/dirblock.h"
 
 struct dirwalk {
 	struct dbg *d;
@@ -29,102 +27,77 @@ struct dirwalk {
 	void *arg;
 	uint8_t *buf;
 	struct dbg_entry at;
+	struct xw_dirblock it;
 };
 
-static bool plausible(const struct dirwalk *w, const struct xw_dirent *e)
+/* Complain of a finding. 1: it comes with an entry to be shown. */
+static int complain(const struct dirwalk *w, const struct xw_dirblock_item *f)
 {
-	/* Linux wipes number and name of what it removes, and leaves the length */
-	return e->ino <= w->d->img->sb.inodes_count && e->ftype < XW_FT_CSUM_TAIL &&
-	       !memchr(e->name, '\0', e->name_len);
-}
-
-/* What was removed between the end of an entry and that of its room. */
-static int slack(struct dirwalk *w, const uint8_t *area, uint32_t off, uint32_t end)
-{
-	int rc = 0;
-
-	while (!rc && off + XW_DIRENT_HDR + 4 <= end) {
-		struct dbg_entry e = w->at;
-
-		if (xw_dirent_decode(area, end, off, &e.e) || !plausible(w, &e.e)) {
-			off += 4;
-			continue;
-		}
-		e.off = off;
-		e.removed = true;
-		rc = w->fn(w->arg, &e);
-		off += xw_dirent_size(e.e.name_len);
-	}
-	return rc;
-}
-
-/* The entries of a block, or of one part of an inline directory. */
-static int entries(struct dirwalk *w, const uint8_t *area, uint32_t size, bool index)
-{
-	const bool typed = w->d->img->sb.feature_incompat & XW_INCOMPAT_FILETYPE;
-	uint32_t off = 0;
-	int rc = 0;
-
-	while (off < size && !rc) {
-		struct dbg_entry e = w->at;
-
-		if (xw_dirent_decode(area, size, off, &e.e)) {
-			dbg_complain(w->d,
-				     "directory inode %" PRIu32 ": block %" PRIu64
-				     ": damaged entry at %" PRIu32,
-				     w->ino, w->at.lblk, off);
-			return 0;
-		}
-		e.off = off;
-		if (!typed)
-			e.e.ftype = XW_FT_UNKNOWN;
-		rc = w->fn(w->arg, &e);
-		if (!rc && w->all && !index)
-			rc = slack(w, area, off + xw_dirent_size(e.e.name_len), off + e.e.rec_len);
-		off += e.e.rec_len;
-	}
-	return rc;
-}
-
-/* Is the block in buf dx_root or dx_node? */
-static bool is_index(const struct dirwalk *w)
-{
-	struct xw_dirent first;
-
-	if (!(w->in->flags & XW_FL_INDEX))
-		return false;
-	return !w->at.lblk || (!xw_dirent_decode(w->buf, w->d->img->block_size, 0, &first) &&
-			       !first.ino && first.rec_len == w->d->img->block_size);
-}
-
-static void verify(const struct dirwalk *w, bool index)
-{
-	const uint32_t bs = w->d->img->block_size;
-	const unsigned dx = w->at.lblk ? XW_DX_NODE_ENTRIES : XW_DX_ROOT_ENTRIES;
-
-	if (!xw_super_has_csum(&w->d->img->sb) || w->d->how.no_csum)
-		return;
-	if (index ? xw_dx_block_verify(w->buf, bs, dx, w->seed)
-		  : xw_dir_block_verify(w->buf, bs, w->seed))
+	switch (f->rule) {
+	case XW_DIRBLOCK_NO_TAIL:
+	case XW_DIRBLOCK_CSUM:
 		dbg_complain(w->d,
 			     "directory inode %" PRIu32 ": block %" PRIu64 ": checksum mismatch",
 			     w->ino, w->at.lblk);
+		return 0;
+	case XW_DIRBLOCK_REC_LEN:
+	case XW_DIRBLOCK_NAME_LEN:
+		dbg_complain(w->d,
+			     "directory inode %" PRIu32 ": block %" PRIu64
+			     ": damaged entry at %" PRIu32,
+			     w->ino, w->at.lblk, f->off);
+		return f->keep;
+	default: /* it is shown as it is */
+		return 1;
+	}
+}
+
+/* The entries of a block, or of one part of an inline directory. */
+static int entries(struct dirwalk *w, struct xw_dirblock_area *area, bool removed)
+{
+	struct xw_dirblock_item item;
+	int more, rc = 0;
+
+	area->inodes_count = w->d->img->sb.inodes_count;
+	area->filetype = w->d->img->sb.feature_incompat & XW_INCOMPAT_FILETYPE;
+	area->removed = removed;
+	xw_dirblock_begin(&w->it, area);
+	while (!rc && (more = xw_dirblock_next(&w->it, &item)) != 0) {
+		struct dbg_entry e = w->at;
+
+		if (more == 2 && !complain(w, &item))
+			continue;
+		e.e = item.e;
+		e.off = item.off;
+		e.removed = item.removed;
+		rc = w->fn(w->arg, &e);
+	}
+	return rc;
 }
 
 static int dir_block(struct dirwalk *w)
 {
-	const uint32_t bs = w->d->img->block_size;
-	int rc = xw_dev_pread(w->d->img->dev, w->buf, bs, w->at.pblk * bs);
+	struct xw_image *img = w->d->img;
+	const uint32_t bs = img->block_size;
+	const bool csum = xw_super_has_csum(&img->sb), verify = csum && !w->d->how.no_csum;
+	struct xw_dirblock_area area = {.data = w->buf, .size = bs, .seed = w->seed};
+	int rc = xw_dev_pread(img->dev, w->buf, bs, w->at.pblk * bs);
 	bool index, tail;
 
 	if (rc) {
 		dbg_complain_diag(w->d, rc);
 		return 0;
 	}
-	index = is_index(w);
-	verify(w, index);
-	tail = !index && xw_super_has_csum(&w->d->img->sb) && xw_dir_has_tail(w->buf, bs);
-	rc = entries(w, w->buf, tail ? bs - XW_DIR_TAIL : bs, index);
+	index = w->in->flags & XW_FL_INDEX && (!w->at.lblk || xw_dirblock_is_node(w->buf, bs));
+	if (index && verify &&
+	    xw_dx_block_verify(w->buf, bs, w->at.lblk ? XW_DX_NODE_ENTRIES : XW_DX_ROOT_ENTRIES,
+			       w->seed))
+		(void)complain(w, &(struct xw_dirblock_item){.rule = XW_DIRBLOCK_CSUM});
+	tail = !index && csum && xw_dir_has_tail(w->buf, bs);
+	area.csum = verify && !index;
+	if (tail && !verify)
+		area.size = bs - XW_DIR_TAIL;
+	rc = entries(w, &area, w->all && !index);
 	if (!rc && tail && w->all) {
 		struct dbg_entry e = w->at;
 
@@ -170,9 +143,12 @@ static int inline_dir(struct dirwalk *w, const uint8_t *raw)
 	if (!rc)
 		rc = dot(w, "..", peek32(w->in->block));
 	if (!rc)
-		rc = entries(w, w->in->block + 4, sizeof(w->in->block) - 4, false);
+		rc = entries(w,
+			     &(struct xw_dirblock_area){.data = w->in->block + 4,
+							.size = sizeof(w->in->block) - 4},
+			     w->all);
 	if (!rc && len)
-		rc = entries(w, value, len, false);
+		rc = entries(w, &(struct xw_dirblock_area){.data = value, .size = len}, w->all);
 	return rc;
 }
 

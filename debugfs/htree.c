@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verbs about the index of a directory: htree, and the hash it is made by.
- *
- * A damaged index may lead anywhere, but a child is one level below its parent, and no more blocks
- * are looked at than the directory has.
+ * Verbs about the index of a directory: htree, and the hash it is made by. The index is walked by
+ * walk/htree.h, leaves by walk/dirblock.h; findings are complaints.
  */
 #include "config.h"
 
@@ -13,6 +11,8 @@
 #include "print.h"
 #include "read/map.h"
 #include "walk.h"
+#include "walk/dirblock.h"
+#include "walk/htree.h"
 
 #include <ctype.h>
 #include <getopt.h>
@@ -25,8 +25,6 @@
 #include "base/auto.h"
 #include "base/endian.h"
 
-enum { LEVELS_MAX = 4 }; /* nodes above a leaf */
-
 struct htree {
 	struct dbg *d;
 	xw_ino ino;
@@ -34,8 +32,11 @@ struct htree {
 	uint32_t hash_version; /* as on disk */
 	uint32_t seed[4];
 	bool csum;
-	uint64_t left; /* blocks that may still be looked at */
-	uint8_t *buf; /* one a level */
+	uint8_t *buf; /* a leaf */
+	struct xw_htree it;
+	struct xw_dirblock leaf;
+	unsigned open; /* nodes that were begun and not ended, */
+	bool shown[XW_HTREE_DEPTH_MAX]; /* and whether there was something to show of them */
 };
 
 /* Read the directory's block lblk. *pblk 0: complained of. */
@@ -56,6 +57,15 @@ static int read_block(struct htree *h, uint32_t lblk, uint8_t *buf, xw_blk *pblk
 	else
 		*pblk = run.pblk;
 	return rc == XW_ERR_NOMEM ? rc : 0;
+}
+
+static int read_node(void *arg, uint32_t lblk, void *buf)
+{
+	struct htree *h = arg;
+	xw_blk pblk;
+	int rc = read_block(h, lblk, buf, &pblk);
+
+	return rc || pblk ? rc : XW_ERR_IO;
 }
 
 /* ---- leaves ---- */
@@ -120,16 +130,25 @@ static int leaf_entry(struct htree *h, const struct xw_dirent *e, unsigned *col)
 static int leaf_entries(struct htree *h, uint32_t lblk, const uint8_t *buf, uint32_t end,
 			unsigned *col)
 {
-	struct xw_dirent e;
-	int rc = 0;
+	const struct xw_dirblock_area area = {
+		.data = buf,
+		.size = end,
+		.inodes_count = UINT32_MAX,
+		.filetype = true,
+		.any_names = true,
+	};
+	struct xw_dirblock_item item;
+	int more, rc = 0;
 
-	for (uint32_t off = 0; off < end && !rc; off += e.rec_len) {
-		if (xw_dirent_decode(buf, end, off, &e)) {
+	xw_dirblock_begin(&h->leaf, &area);
+	while (!rc && (more = xw_dirblock_next(&h->leaf, &item)) != 0) {
+		const bool damaged = more == 2 && item.rule != XW_DIRBLOCK_NAME_EMPTY;
+
+		if (damaged)
 			dbg_complain(h->d, "block %" PRIu32 ": damaged entry at %" PRIu32, lblk,
-				     off);
-			break;
-		}
-		rc = leaf_entry(h, &e, col);
+				     item.off);
+		if (!damaged || item.keep)
+			rc = leaf_entry(h, &item.e, col);
 	}
 	return rc;
 }
@@ -185,59 +204,51 @@ static int dump_leaf(struct htree *h, uint32_t lblk, uint8_t *buf)
 
 /* ---- nodes ---- */
 
-static void begin_entry(struct htree *h, unsigned i, const struct xw_dx_entry *e)
+static uint8_t *node_at(const struct htree *h, unsigned level)
 {
+	return h->it.nodes + (size_t)level * h->d->img->block_size;
+}
+
+static unsigned entries_of(unsigned level)
+{
+	return level ? XW_DX_NODE_ENTRIES : XW_DX_ROOT_ENTRIES;
+}
+
+/* Entry i of the node that was begun last. */
+static void begin_entry(struct htree *h, unsigned i)
+{
+	const unsigned level = h->open - 1;
+	struct xw_dx_entry e;
+
+	xw_dx_entry_decode(node_at(h, level), entries_of(level), i, &e);
 	if (h->d->json) {
 		xw_json_object(&h->d->js, NULL);
-		xw_json_u64(&h->d->js, "hash", e->hash);
-		xw_json_u64(&h->d->js, "block", e->lblk);
+		xw_json_u64(&h->d->js, "hash", e.hash);
+		xw_json_u64(&h->d->js, "block", e.lblk);
 	} else {
 		fprintf(h->d->out, "Entry #%u: Hash 0x%08" PRIx32 ", block %" PRIu32 "\n", i,
-			e->hash, e->lblk);
+			e.hash, e.lblk);
 	}
 }
 
-static int dump_node(struct htree *h, uint8_t *buf, unsigned entries_off, unsigned above,
-		     unsigned limit, unsigned count);
-
-static int dump_child(struct htree *h, uint32_t lblk, uint8_t *buf, unsigned above)
+static void end_entry(struct htree *h)
 {
-	const uint32_t bs = h->d->img->block_size;
-	unsigned limit = 0, count = 0;
-	xw_blk pblk;
-	int rc;
-
-	if (cli_interrupted())
-		return DBG_SAID;
-	if (!h->left--) {
-		h->left = 0;
-		dbg_complain(h->d, "the index names more blocks than the directory has");
-		return DBG_SAID;
-	}
-	if (!above)
-		return dump_leaf(h, lblk, buf);
-	rc = read_block(h, lblk, buf, &pblk);
-	if (rc || !pblk)
-		return rc;
-	if (xw_dx_node_decode(buf, bs, h->csum, &limit, &count)) {
-		dbg_complain(h->d, "block %" PRIu32 ": no index node (count %u, limit %u)", lblk,
-			     count, limit);
-		return 0;
-	}
-	return dump_node(h, buf, XW_DX_NODE_ENTRIES, above - 1, limit, count);
+	if (h->d->json)
+		xw_json_end(&h->d->js, '}');
 }
 
 /* The stock debugger lists the entries before it follows them. */
-static void begin_node(struct htree *h, const uint8_t *buf, unsigned entries_off, unsigned limit,
-		       unsigned count)
+static void begin_node(struct htree *h, unsigned level)
 {
-	const size_t tail = entries_off + (size_t)limit * 8;
+	const uint8_t *buf = node_at(h, level);
+	const unsigned off = entries_of(level), limit = peek16(buf + off);
+	const unsigned count = peek16(buf + off + 2);
+	const size_t tail = off + (size_t)limit * 8;
 	const bool csum = h->csum && tail + 8 <= h->d->img->block_size;
 	struct xw_json *j = &h->d->js;
-	struct xw_dx_entry e;
 
 	if (h->d->json) {
-		if (entries_off == XW_DX_NODE_ENTRIES)
+		if (level)
 			xw_json_object(j, "node");
 		xw_json_u64(j, "count", count);
 		xw_json_u64(j, "limit", limit);
@@ -250,45 +261,27 @@ static void begin_node(struct htree *h, const uint8_t *buf, unsigned entries_off
 		limit);
 	if (csum)
 		fprintf(h->d->out, "Checksum: 0x%08" PRIx32 "\n", peek32(buf + tail + 4));
-	for (unsigned i = 0; i < count; i++) {
-		xw_dx_entry_decode(buf, entries_off, i, &e);
-		begin_entry(h, i, &e);
-	}
+	for (unsigned i = 0; i < count; i++)
+		begin_entry(h, i);
 	fputc('\n', h->d->out);
 }
 
-static void end_node(struct htree *h, unsigned entries_off)
+/* End nodes until `open` are left. */
+static void end_nodes(struct htree *h, unsigned open)
 {
-	if (!h->d->json) {
-		fputs("---------------------\n", h->d->out);
-		return;
-	}
-	xw_json_end(&h->d->js, ']');
-	if (entries_off == XW_DX_NODE_ENTRIES)
-		xw_json_end(&h->d->js, '}');
-}
+	while (h->open > open) {
+		const unsigned level = --h->open;
 
-/* A node whose entries lead to leaves (above 0) or to nodes. */
-static int dump_node(struct htree *h, uint8_t *buf, unsigned entries_off, unsigned above,
-		     unsigned limit, unsigned count)
-{
-	const uint32_t bs = h->d->img->block_size;
-	struct xw_dx_entry e;
-	int rc = 0;
-
-	if (h->csum && !h->d->how.no_csum &&
-	    xw_dx_block_verify(buf, bs, entries_off, xw_image_inode_seed(h->d->img, h->ino, h->in)))
-		dbg_complain(h->d, "checksum mismatch of an index block");
-	begin_node(h, buf, entries_off, limit, count);
-	for (unsigned i = 0; i < count && !rc; i++) {
-		xw_dx_entry_decode(buf, entries_off, i, &e);
-		begin_entry(h, i, &e);
-		rc = dump_child(h, e.lblk, buf + bs, above);
-		if (h->d->json)
-			xw_json_end(&h->d->js, '}');
+		if (h->shown[level] && !h->d->json)
+			fputs("---------------------\n", h->d->out);
+		if (h->shown[level] && h->d->json) {
+			xw_json_end(&h->d->js, ']');
+			if (level)
+				xw_json_end(&h->d->js, '}');
+		}
+		if (level)
+			end_entry(h);
 	}
-	end_node(h, entries_off);
-	return rc;
 }
 
 static void print_info(struct htree *h, const struct xw_dx_info *info)
@@ -310,30 +303,119 @@ static void print_info(struct htree *h, const struct xw_dx_info *info)
 		info->unused_flags);
 }
 
-static int dump_root(struct htree *h)
+/* What keeps a node from being followed; it is said when the finding comes. */
+static bool is_usable(const struct xw_htree *it)
 {
-	const uint32_t bs = h->d->img->block_size;
-	unsigned limit = 0, count = 0;
-	struct xw_dx_info info;
-	xw_blk pblk;
-	int rc = read_block(h, 0, h->buf, &pblk);
+	return !(it->pending & (1u << XW_HTREE_READ | 1u << XW_HTREE_NO_NODE |
+				1u << XW_HTREE_COUNT | 1u << XW_HTREE_DEPTH | 1u << XW_HTREE_INFO));
+}
 
-	if (rc || !pblk)
-		return rc ? rc : DBG_SAID;
-	rc = xw_dx_root_decode(h->buf, bs, h->csum, &info, &limit, &count);
+static int on_item(struct htree *h, const struct xw_htree_item *item)
+{
+	const bool usable = is_usable(&h->it);
+	int rc = 0;
+
+	if (cli_interrupted())
+		return DBG_SAID;
+	end_nodes(h, item->level);
+	if (item->level)
+		begin_entry(h, item->entry);
+	if (item->leaf) {
+		rc = dump_leaf(h, item->lblk, h->buf);
+		end_entry(h);
+		return rc;
+	}
+	if (!item->level && !(h->it.pending & 1u << XW_HTREE_READ)) {
+		print_info(h, &h->it.info);
+		h->hash_version = h->it.info.hash_version;
+	}
+	h->shown[item->level] = usable;
+	h->open = item->level + 1;
+	if (usable)
+		begin_node(h, item->level);
+	return 0;
+}
+
+static int on_finding(struct htree *h, const struct xw_htree_item *f)
+{
+	switch (f->rule) {
+	case XW_HTREE_READ: /* said by who read it */
+		return f->lblk ? 0 : DBG_SAID;
+	case XW_HTREE_INFO:
+	case XW_HTREE_DEPTH:
+		return xw_fail(&h->d->diag, XW_ERR_CORRUPT,
+			       "directory inode %" PRIu32 ": damaged index", h->ino);
+	case XW_HTREE_COUNT:
+		if (!f->lblk)
+			return xw_fail(&h->d->diag, XW_ERR_CORRUPT,
+				       "directory inode %" PRIu32 ": damaged index (count %" PRIu64
+				       ", limit %" PRIu64 ")",
+				       h->ino, f->found, f->wanted);
+		dbg_complain(h->d,
+			     "block %" PRIu32 ": no index node (count %" PRIu64 ", limit %" PRIu64
+			     ")",
+			     f->lblk, f->found, f->wanted);
+		break;
+	case XW_HTREE_NO_NODE:
+		dbg_complain(h->d, "block %" PRIu32 ": no index node", f->lblk);
+		break;
+	case XW_HTREE_CSUM:
+		if (!h->d->how.no_csum)
+			dbg_complain(h->d, "checksum mismatch of an index block");
+		break;
+	case XW_HTREE_ORDER:
+	case XW_HTREE_RANGE:
+		dbg_complain(h->d, "block %" PRIu32 ": entry %u: hash out of order", f->lblk,
+			     f->entry);
+		break;
+	case XW_HTREE_LBLK:
+	case XW_HTREE_TWICE:
+		end_nodes(h, h->it.depth);
+		begin_entry(h, f->entry);
+		if (f->rule == XW_HTREE_LBLK)
+			dbg_complain(h->d, "block %" PRIu64 ": beyond the directory's end",
+				     f->found);
+		else
+			dbg_complain(h->d, "block %" PRIu32 ": named by the index twice", f->lblk);
+		end_entry(h);
+		break;
+	default: /* can be seen in what is printed */
+		break;
+	}
+	return 0;
+}
+
+static int dump(struct htree *h)
+{
+	const uint64_t blocks = XW_MIN(xw_div_up(h->in->size, h->d->img->block_size),
+				       xw_image_blocks_here(h->d->img));
+	const struct xw_htree_env env = {
+		.block_size = h->d->img->block_size,
+		.seed = xw_image_inode_seed(h->d->img, h->ino, h->in),
+		.blocks = (uint32_t)XW_MIN(blocks, (uint64_t)UINT32_MAX),
+		.levels_max = XW_HTREE_DEPTH_MAX - 1,
+		.csum = h->csum,
+		.read = read_node,
+		.arg = h,
+	};
+	struct xw_htree_item item;
+	int more, rc = xw_htree_begin(&h->it, &env);
+
 	if (h->d->json)
 		xw_json_object(&h->d->js, NULL);
-	print_info(h, &info);
-	if (rc)
-		rc = xw_fail(&h->d->diag, rc,
-			     "directory inode %" PRIu32 ": damaged index (count %u, limit %u)",
-			     h->ino, count, limit);
-	h->hash_version = info.hash_version;
-	if (!rc)
-		rc = dump_node(h, h->buf, XW_DX_ROOT_ENTRIES, info.indirect_levels, limit, count);
+	while (!rc && (more = xw_htree_next(&h->it, &item)) != 0) {
+		if (more < 0)
+			rc = more;
+		else if (item.rule == XW_HTREE_UNREFERENCED)
+			break;
+		else
+			rc = more == 2 ? on_finding(h, &item) : on_item(h, &item);
+	}
+	end_nodes(h, 0);
 	if (h->d->json)
 		xw_json_end(&h->d->js, '}');
-	return rc;
+	xw_htree_end(&h->it);
+	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&h->d->diag, "index blocks") : rc;
 }
 
 static int verb_htree(struct dbg *d, int argc, char **argv)
@@ -350,15 +432,14 @@ static int verb_htree(struct dbg *d, int argc, char **argv)
 		return rc;
 	if (!(in.flags & XW_FL_INDEX))
 		return xw_fail(&d->diag, XW_ERR_INPUT, "%s: not a hash-indexed directory", argv[1]);
-	buf = malloc((size_t)(LEVELS_MAX + 1) * d->img->block_size);
+	buf = malloc(d->img->block_size);
 	if (!buf)
 		return xw_fail_nomem(&d->diag, "index blocks");
 	h.in = &in;
 	h.buf = buf;
 	h.csum = xw_super_has_csum(&d->img->sb);
-	h.left = XW_MIN(xw_div_up(in.size, d->img->block_size), xw_image_blocks_here(d->img));
 	xw_dx_seed(&d->img->sb, h.seed);
-	return dump_root(&h);
+	return dump(&h);
 }
 
 /* ---- dx_hash ---- */

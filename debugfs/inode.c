@@ -170,7 +170,7 @@ static int on_piece(void *arg, const struct dbg_piece *p)
 		print_run(b, p);
 	} else if (b->run.len && p->lblk == b->run.lblk + b->run.len &&
 		   p->pblk == b->run.pblk + b->run.len) {
-		b->run.len++;
+		b->run.len += p->len;
 	} else {
 		end_run(b);
 		b->run = *p;

@@ -10,46 +10,21 @@
 #include "dir/itree_image.h"
 #include "disk/itree.h"
 #include "print.h"
-#include "read/map.h"
+#include "read/itree.h"
+#include "walk/itree.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/auto.h"
-
 struct itree {
 	struct dbg *d;
 	xw_ino ino;
 	const struct xw_inode *in;
-	uint32_t seed;
 	bool csum, any_names;
-	uint64_t left; /* nodes that may still be looked at */
-	uint8_t *buf; /* one a level */
+	bool in_child; /* its entry was begun, and no node */
+	struct xw_walk_itree it;
 };
-
-static int root_of(struct itree *t, xw_blk *root)
-{
-	const uint32_t bs = t->d->img->block_size;
-	struct xw_map_run run = {0};
-	int rc;
-
-	if (!(t->in->flags & XW_FL_ITREE))
-		return xw_fail(&t->d->diag, XW_ERR_INPUT, "inode %" PRIu32 " has no itree", t->ino);
-	rc = xw_map_lookup(t->d->img, t->ino, t->in, 0, &run);
-	if (!rc && !run.len)
-		rc = xw_fail(&t->d->diag, XW_ERR_CORRUPT,
-			     "directory inode %" PRIu32 " has no first block", t->ino);
-	if (!rc)
-		rc = xw_image_meta(t->d->img, run.pblk, 0, t->buf, bs);
-	if (rc)
-		return rc;
-	if (xw_itree_slot_get(t->buf, bs, t->csum, root))
-		return xw_fail(&t->d->diag, XW_ERR_CORRUPT,
-			       "directory inode %" PRIu32 ": its index has no pointer to an itree",
-			       t->ino);
-	return 0;
-}
 
 static void entry_json(struct xw_json *j, const struct xw_itree_entry *e)
 {
@@ -81,8 +56,6 @@ static void dump_leaf(struct itree *t, const uint8_t *block, const struct xw_itr
 	}
 }
 
-static int dump_node(struct itree *t, xw_blk blk, int want, uint8_t *block);
-
 static void child_json(struct xw_json *j, const struct xw_itree_idx *e)
 {
 	xw_json_object(j, NULL);
@@ -104,24 +77,6 @@ static void list_index(struct itree *t, const uint8_t *block, const struct xw_it
 			i, e.key.ino, e.key.hash, e.blk, (e.quartile + 1) * 25);
 	}
 	fputc('\n', t->d->out);
-}
-
-static int dump_index(struct itree *t, uint8_t *block, const struct xw_itree_hdr *h)
-{
-	struct xw_itree_idx e;
-	int rc = 0;
-
-	if (!t->d->json)
-		list_index(t, block, h);
-	for (unsigned i = 0; i < h->count && !rc; i++) {
-		(void)xw_itree_idx_decode(block, i, &e);
-		if (t->d->json)
-			child_json(&t->d->js, &e);
-		rc = dump_node(t, e.blk, h->level - 1, block + t->d->img->block_size);
-		if (t->d->json)
-			xw_json_end(&t->d->js, '}');
-	}
-	return rc;
 }
 
 static void begin_node(struct itree *t, const struct xw_itree_hdr *h, xw_blk blk, bool root)
@@ -148,53 +103,108 @@ static void begin_node(struct itree *t, const struct xw_itree_hdr *h, xw_blk blk
 	xw_json_array(j, "entries");
 }
 
-/* want: the level it must be of, -1 for the root. */
-static int dump_node(struct itree *t, xw_blk blk, int want, uint8_t *block)
+static void end_node(struct itree *t)
 {
-	const uint32_t bs = t->d->img->block_size;
-	struct xw_itree_flaw flaw = {0};
-	struct xw_itree_hdr h;
-	int rc;
+	if (!t->d->json)
+		return;
+	xw_json_end(&t->d->js, ']');
+	xw_json_end(&t->d->js, '}');
+}
 
-	if (cli_interrupted())
-		return DBG_SAID;
-	if (!t->left--) {
-		t->left = 0;
-		dbg_complain(t->d, "more nodes than the filesystem has blocks");
-		return DBG_SAID;
-	}
-	rc = xw_image_has_blocks(t->d->img, blk, 1) ? xw_image_meta(t->d->img, blk, 0, block, bs)
-						    : XW_ERR_CORRUPT;
-	if (!rc)
-		rc = xw_itree_node_check(block, bs, t->any_names, &h, &flaw);
-	if (!rc && want >= 0 && h.level != want)
-		rc = XW_ERR_CORRUPT;
-	if (rc) {
-		xw_diag_clear(&t->d->diag);
-		dbg_complain(t->d, "block %" PRIu64 ": no node of this tree: %s", blk,
-			     flaw.what ? flaw.what : "its place or level");
-		return 0;
-	}
-	if (xw_itree_hdr_belongs(&h, t->ino, t->in->generation, blk, &flaw))
-		dbg_complain(t->d, "block %" PRIu64 ": %s", blk, flaw.what);
-	if (!t->d->how.no_csum && xw_itree_verify(block, bs, t->csum, t->seed))
-		dbg_complain(t->d, "block %" PRIu64 ": checksum mismatch", blk);
-	begin_node(t, &h, blk, want < 0);
-	if (h.level)
-		rc = dump_index(t, block, &h);
-	else
-		dump_leaf(t, block, &h);
-	if (t->d->json) {
-		xw_json_end(&t->d->js, ']');
+/* What the node above says of a child. */
+static void begin_child(struct itree *t, const struct xw_walk_itree_item *child)
+{
+	struct xw_itree_idx e;
+
+	if (!t->d->json || child->root || t->in_child)
+		return;
+	(void)xw_itree_idx_decode(t->it.at[child->level + 1].block, child->entry, &e);
+	child_json(&t->d->js, &e);
+	t->in_child = true;
+}
+
+static void end_child(struct itree *t, bool root)
+{
+	if (t->d->json && !root)
 		xw_json_end(&t->d->js, '}');
+	t->in_child = false;
+}
+
+static void say_finding(struct itree *t, const struct xw_walk_itree_item *f)
+{
+	xw_diag_clear(&t->d->diag);
+	if (!f->left_out) {
+		dbg_complain(t->d, "block %" PRIu64 ": %s", f->blk, f->what);
+		return;
 	}
-	return rc;
+	begin_child(t, &t->it.child);
+	dbg_complain(t->d, "block %" PRIu64 ": no node of this tree: %s", f->blk, f->what);
+	end_child(t, f->root);
+}
+
+static int on_item(struct itree *t, const struct xw_walk_itree_item *item)
+{
+	switch (item->kind) {
+	case XW_WALK_ITREE_CHILD:
+		begin_child(t, item);
+		break;
+	case XW_WALK_ITREE_NODE:
+		if (cli_interrupted())
+			return DBG_SAID;
+		t->in_child = false;
+		begin_node(t, &item->h, item->blk, item->root);
+		if (!item->level)
+			dump_leaf(t, item->block, &item->h);
+		else if (!t->d->json)
+			list_index(t, item->block, &item->h);
+		break;
+	case XW_WALK_ITREE_DONE:
+		end_node(t);
+		end_child(t, item->root);
+		break;
+	}
+	return 0;
+}
+
+static int read_node(void *arg, xw_blk blk, void *buf)
+{
+	struct itree *t = arg;
+
+	return xw_image_meta(t->d->img, blk, 0, buf, t->d->img->block_size);
+}
+
+static int dump(struct itree *t, xw_blk root)
+{
+	const struct xw_image *img = t->d->img;
+	const struct xw_walk_itree_env env = {
+		.block_size = img->block_size,
+		.csum = t->csum,
+		.unverified = t->d->how.no_csum,
+		.any_names = t->any_names,
+		.dir = t->ino,
+		.generation = t->in->generation,
+		.seed = xw_image_inode_seed(img, t->ino, t->in),
+		.first_data_block = img->sb.first_data_block,
+		.blocks_count = img->sb.blocks_count,
+		.read = read_node,
+		.arg = t,
+	};
+	struct xw_walk_itree_item item;
+	int more, rc = xw_walk_itree_begin(&t->it, &env, root);
+
+	while (!rc && (more = xw_walk_itree_next(&t->it, &item)) != 0) {
+		if (more == 2)
+			say_finding(t, &item);
+		else
+			rc = more < 0 ? more : on_item(t, &item);
+	}
+	xw_walk_itree_end(&t->it);
+	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&t->d->diag, "nodes") : rc;
 }
 
 int dbg_verb_itree(struct dbg *d, int argc, char **argv)
 {
 	struct itree t = {.d = d};
-	auto_free uint8_t *buf = NULL;
 	struct xw_inode in;
 	xw_blk root;
 	int rc;
@@ -204,18 +214,13 @@ int dbg_verb_itree(struct dbg *d, int argc, char **argv)
 	rc = dbg_directory(d, argv[1], &t.ino, &in, NULL);
 	if (rc)
 		return rc;
-	/* levels go down from a header's byte: the deepest allowed, and a block for dx_root */
-	buf = malloc((size_t)(XW_ITREE_LEVELS + 1) * d->img->block_size);
-	if (!buf)
-		return xw_fail_nomem(&d->diag, "nodes");
 	t.in = &in;
-	t.buf = buf;
-	t.seed = xw_image_inode_seed(d->img, t.ino, &in);
 	t.csum = xw_super_has_csum(&d->img->sb);
 	t.any_names = in.flags & XW_FL_ENCRYPT;
-	t.left = xw_image_blocks_here(d->img);
-	rc = root_of(&t, &root);
-	return rc ? rc : dump_node(&t, root, -1, buf);
+	if (!(in.flags & XW_FL_ITREE))
+		return xw_fail(&d->diag, XW_ERR_INPUT, "inode %" PRIu32 " has no itree", t.ino);
+	rc = xw_itree_root(d->img, t.ino, &in, &root);
+	return rc ? rc : dump(&t, root);
 }
 
 /* ---- itree_check ---- */

@@ -10,12 +10,11 @@
 #include "cli/env.h"
 #include "session/recover.h"
 #include "dev/overlay.h"
-#include "disk/extent.h"
-#include "disk/indirect.h"
 #include "inode.h"
 #include "journal/log.h"
 #include "mb.h"
 #include "read/bitmaps.h"
+#include "walk/map.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -72,42 +71,27 @@ static void print_words(const struct logdump *l, const uint8_t *buf, size_t len)
 	}
 }
 
+/* The map in an old copy of an inode, as far as it is in there. */
 static void print_map(const struct logdump *l, const struct xw_inode *in)
 {
-	static const char *const names[] = {"IND", "DIND", "TIND"};
-	struct xw_extent_hdr h;
-	unsigned len;
+	static const char *const names[] = {"", "IND", "DIND", "TIND"};
+	struct xw_walk_map_item item;
+	struct xw_walk_map w;
 
 	fputs("    Blocks:  ", l->out);
-	if (in->flags & XW_FL_EXTENTS) {
-		if (xw_extent_hdr_decode(in->block, sizeof(in->block), &h))
-			h.entries = 0;
-		for (unsigned i = 0; i < h.entries && !h.depth; i++) {
-			struct xw_extent x;
-
-			xw_extent_leaf_decode(in->block, i, &x);
-			fprintf(l->out, "(%" PRIu32 "+%" PRIu32 "): %" PRIu64 " ", x.lblk, x.len,
-				x.pblk);
-		}
-		fputc('\n', l->out);
-		return;
+	xw_walk_map_init(&w, l->d->img->dev, &l->d->img->sb);
+	(void)xw_walk_map_begin(&w, 0, in, -1);
+	while (xw_walk_map_next(&w, &item) > 0) {
+		if (item.rule && item.rule != XW_MAP_RANGE && item.rule != XW_MAP_NODE_RANGE)
+			continue;
+		if (item.kind == XW_WALK_RUN)
+			fprintf(l->out, "(%" PRIu64 "+%" PRIu64 "): %" PRIu64 " ", item.lblk,
+				item.len, item.pblk);
+		else if (!w.extents)
+			fprintf(l->out, "(%s): %" PRIu64 " ", names[item.height], item.pblk);
+		xw_walk_map_skip(&w);
 	}
-	for (unsigned i = 0; i < XW_NDIR_BLOCKS; i += len) {
-		const uint32_t blk = peek32(in->block + (size_t)i * 4);
-
-		for (len = 1; blk && i + len < XW_NDIR_BLOCKS; len++) {
-			if (peek32(in->block + (size_t)(i + len) * 4) != blk + len)
-				break;
-		}
-		if (blk)
-			fprintf(l->out, "(%u+%u): %" PRIu32 " ", i, len, blk);
-	}
-	for (unsigned i = 0; i < XW_ARRAY_SIZE(names); i++) {
-		const uint32_t blk = peek32(in->block + (size_t)(XW_IND_SLOT + i) * 4);
-
-		if (blk)
-			fprintf(l->out, "(%s): %" PRIu32 " ", names[i], blk);
-	}
+	xw_walk_map_free(&w);
 	fputc('\n', l->out);
 }
 

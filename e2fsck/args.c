@@ -23,7 +23,7 @@ static const struct cli_row rows[] = {
 	{'a', no_argument, "-a", CLI_OURS, NULL},
 	{'b', required_argument, "-b", CLI_OURS, NULL},
 	{'B', required_argument, "-B", CLI_OURS, NULL},
-	{'c', no_argument, "-c", CLI_REFUSED, "searching for bad blocks"},
+	{'c', no_argument, "-c", CLI_OURS, NULL},
 	{'C', required_argument, "-C", CLI_OURS, NULL},
 	{'d', no_argument, "-d", CLI_OURS, NULL},
 	{'D', no_argument, "-D", CLI_OURS, NULL},
@@ -31,9 +31,9 @@ static const struct cli_row rows[] = {
 	{'f', no_argument, "-f", CLI_OURS, NULL},
 	{'F', no_argument, "-F", CLI_OURS, NULL},
 	{'j', required_argument, "-j", CLI_OURS, NULL},
-	{'k', no_argument, "-k", CLI_REFUSED, "keeping the list of bad blocks"},
-	{'l', required_argument, "-l", CLI_REFUSED, "adding to the list of bad blocks"},
-	{'L', required_argument, "-L", CLI_REFUSED, "setting the list of bad blocks"},
+	{'k', no_argument, "-k", CLI_OURS, NULL},
+	{'l', required_argument, "-l", CLI_OURS, NULL},
+	{'L', required_argument, "-L", CLI_OURS, NULL},
 	{'n', no_argument, "-n", CLI_OURS, NULL},
 	{'p', no_argument, "-p", CLI_OURS, NULL},
 	{'r', no_argument, "-r", CLI_OURS, NULL},
@@ -61,6 +61,10 @@ static void print_help(FILE *out)
 	      "  -v                   print statistics, and findings that follow from repairs\n"
 	      "  -t                   print times; -tt: of each pass\n"
 	      "  -b BLOCK             superblock to use; -B SIZE: block size to look for it\n"
+	      "  -c                   read all blocks for bad ones; -cc: also write them; -k: keep "
+	      "known ones\n"
+	      "  -l FILE, -L FILE     add the blocks that FILE lists to the bad ones; they are "
+	      "all\n"
 	      "  -C FD                write progress to FD; 0: draw a bar\n"
 	      "  -D                   optimize directories\n"
 	      "  -E LIST              journal_only, fixes_only, share_xattrs, itree=build|drop,\n"
@@ -145,6 +149,8 @@ static int set_jobs(struct fsck_opts *o, const char *value)
 static bool set_flag(struct fsck_opts *o, int key)
 {
 	switch (key) {
+	case 'c':
+		return ++o->bad_test;
 	case 'd':
 		return o->debug = true;
 	case 'D':
@@ -153,6 +159,8 @@ static bool set_flag(struct fsck_opts *o, int key)
 		return o->force = true;
 	case 'F':
 		return o->flush = true;
+	case 'k':
+		return o->bad_keep = true;
 	case 'r':
 		return true;
 	case 't':
@@ -185,6 +193,11 @@ static int set_value(struct fsck_opts *o, int key, const char *value)
 		return 0;
 	case 'z':
 		o->undo_file = value;
+		return 0;
+	case 'l':
+	case 'L':
+		o->bad_file = value;
+		o->bad_keep |= key == 'l';
 		return 0;
 	case KEY_REDO_FILE:
 		o->redo_file = value;
@@ -265,6 +278,16 @@ static int settle_undo(struct fsck_args *args)
 static int judge(const struct fsck_opts *o)
 {
 	const char *with = NULL;
+	const bool tests = o->bad_test || o->bad_file;
+
+	if (o->bad_test && o->bad_file) {
+		cli_error("options -c and -l/-L are incompatible");
+		return FSCK_EXIT_USAGE;
+	}
+	if (o->mode == FSCK_NO && tests) {
+		cli_error("options -n and %s are incompatible", o->bad_file ? "-l/-L" : "-c");
+		return FSCK_EXIT_ERROR; /* as e2fsck has it */
+	}
 
 	if (o->mode == FSCK_NO && o->optimize_dirs)
 		with = "-n";
@@ -318,7 +341,7 @@ int fsck_args_parse(struct fsck_args *args, int argc, char **argv)
 	o->json = args->line.json;
 	o->quiet = args->line.quiet;
 	o->verbose = args->line.verbose;
-	if (o->share_xattrs || o->itree != FSCK_ITREE_KEEP)
+	if (o->share_xattrs || o->itree != FSCK_ITREE_KEEP || o->bad_test || o->bad_file)
 		o->force = true;
 	status = judge(o);
 	if (status < 0)

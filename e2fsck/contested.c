@@ -310,6 +310,27 @@ struct mover {
 	xw_blk fresh; /* where to; 0: none yet */
 };
 
+/* Blocks into c->copy; what cannot be read is replaced by zeros. */
+static int read_part(struct mover *m, xw_blk from, uint64_t n)
+{
+	const struct contest *c = m->c;
+	const uint64_t bs = m->u->img->block_size;
+	struct xw_dev *const dev = m->u->img->dev;
+	int rc = xw_dev_pread(dev, c->copy, n * bs, from * bs);
+
+	if (rc != XW_ERR_IO)
+		return rc;
+	for (uint64_t i = 0; i < n; i++) {
+		if (!xw_dev_pread(dev, c->copy + i * bs, bs, (from + i) * bs))
+			continue;
+		memset(c->copy + i * bs, 0, bs);
+		xw_log(&c->f->diag, XW_LOG_WARN, "block %llu cannot be read: its copy is zeros",
+		       (unsigned long long)(from + i));
+	}
+	xw_diag_clear(&c->f->diag);
+	return 0;
+}
+
 /* A part of an extent that lies in one cluster goes to its place in the fresh one. */
 static int copy_part(struct mover *m, struct xw_map_run *part)
 {
@@ -319,7 +340,7 @@ static int copy_part(struct mover *m, struct xw_map_run *part)
 	int rc;
 
 	part->pblk = m->fresh + (part->lblk & ((UINT64_C(1) << c->bits) - 1));
-	rc = xw_dev_pread(m->u->img->dev, c->copy, part->len * bs, from * bs);
+	rc = read_part(m, from, part->len);
 	if (!rc)
 		rc = xw_dev_pwrite(m->u->img->dev, c->copy, part->len * bs, part->pblk * bs);
 	return rc ? rc : xw_update_map_add(m->u, &m->to, *part);

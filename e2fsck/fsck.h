@@ -115,6 +115,10 @@ struct fsck {
 	bool changed; /* something was written to dev in this round */
 	bool allocated; /* an update has run in this round: `space` is left to the next round */
 	bool again; /* facts are stale after a repair: the next round begins at once */
+	/* bad.c: the list for the bad-block inode, written after a round without an update */
+	XW_VEC(uint32_t) bad;
+	uint64_t bad_found; /* by -c */
+	bool bad_pending;
 	unsigned freed_in; /* round, from 1, that freed blocks for an option's sake; 0: none */
 	bool settling; /* what is found follows from that: repaired without a word, no error */
 	bool full; /* a full check is wanted (not "clean" by its superblock) */
@@ -235,6 +239,9 @@ int fsck_check_tree(struct fsck *f); /* tree.c */
 int fsck_check_links(struct fsck *f); /* links.c */
 int fsck_recreate(struct fsck *f); /* journal.c: a journal or resize inode that was lost */
 int fsck_check_space(struct fsck *f); /* space.c, quota.c */
+/* bad.c: the blocks that -c finds or -l and -L list; and their inode, at the end of a round. */
+int fsck_find_bad(struct fsck *f);
+int fsck_set_bad(struct fsck *f);
 /* Bitmaps, descriptors' and superblock's counts as the facts have them, without a question. */
 int fsck_space_settle(struct fsck *f);
 

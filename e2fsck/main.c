@@ -97,7 +97,9 @@ static int check(struct fsck *f, struct outcome *o)
 	if (!o->skipped) {
 		if (!f->opts.force && !f->opts.json && !f->opts.quiet)
 			fsck_say_forced(f);
-		rc = fsck_run(f);
+		rc = fsck_find_bad(f);
+		if (!rc && !f->stop)
+			rc = fsck_run(f);
 		fsck_pass_end(f);
 	}
 	fsck_summary_take(f, &o->summary);
@@ -173,6 +175,7 @@ static int run(const struct fsck_opts *opts)
 	else
 		say_outcome(&f, &o, rc != 0);
 	fsck_findings_free(&f);
+	xw_vec_free(&f.bad);
 	return status;
 }
 

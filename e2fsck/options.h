@@ -21,6 +21,9 @@ struct fsck_opts {
 	bool optimize_dirs; /* -D */
 	uint64_t backup; /* -b: block of the superblock to use, 0: the primary */
 	uint32_t block_size; /* -B; 0: as the superblock says */
+	unsigned bad_test; /* -c; 2: also what is written is read again */
+	const char *bad_file; /* -l, -L: a list of bad blocks */
+	bool bad_keep; /* those that are known are still bad: -l, or -c with -k */
 	const char *journal; /* -j: the external journal */
 	const char *undo_file, *redo_file; /* -z, --redo-file */
 	int progress_fd; /* -C; -1: none. 0: a bar on the terminal */

@@ -191,7 +191,7 @@ static int list_is_good(struct fsck *f, const struct xw_inode *in, bool *good)
 	xw_walk_map_init(&w, f->img->dev, &f->img->sb);
 	rc = xw_walk_map_begin(&w, XW_INO_BAD, in, -1);
 	while (!rc && *good && (rc = xw_walk_map_next(&w, &item)) > 0) {
-		const uint64_t len = XW_MAX(item.len, 1);
+		const uint64_t len = item.kind == XW_WALK_RUN ? XW_MAX(item.len, 1) : 1;
 
 		*good = rc == 1 && xw_sysmap_at(meta, item.pblk, len, &is_meta) == len && !is_meta;
 		rc = 0;

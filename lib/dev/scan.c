@@ -22,6 +22,7 @@ struct scan {
 	struct xw_dev *d;
 	const struct xw_scan *s;
 	uint8_t *buf, *want; /* PIECE bytes each; want: of the pattern, NULL: just read */
+	uint8_t *again; /* PIECE bytes for what is read a second time, or NULL */
 	uint64_t done, total; /* bytes, over all passes */
 };
 
@@ -33,6 +34,32 @@ static int found(struct scan *sc, int err, uint64_t off, uint32_t len)
 	xw_diag_clear(sc->d->diag);
 	for (uint32_t at = 0; err && at < len && !ret; at += sc->s->block_size)
 		ret = sc->s->bad(sc->s->arg, (off + at) / sc->s->block_size);
+	return ret;
+}
+
+/* len bytes that were read into buf: written back, they are what is read again. */
+static bool keeps(struct scan *sc, uint64_t off, uint32_t len)
+{
+	const bool kept = !xw_dev_pwrite(sc->d, sc->buf, len, off) && !xw_dev_flush(sc->d) &&
+			  !xw_dev_pread(sc->d, sc->again, len, off) &&
+			  !memcmp(sc->buf, sc->again, len);
+
+	xw_diag_clear(sc->d->diag);
+	return kept;
+}
+
+static int rewrite_piece(struct scan *sc, uint64_t off, uint32_t len)
+{
+	const uint32_t bs = sc->s->block_size;
+	int ret = 0;
+
+	if (!xw_dev_pread(sc->d, sc->buf, len, off) && keeps(sc, off, len))
+		return 0;
+	xw_diag_clear(sc->d->diag);
+	for (uint32_t at = 0; at < len && !ret; at += bs)
+		ret = found(sc,
+			    xw_dev_pread(sc->d, sc->buf, bs, off + at) || !keeps(sc, off + at, bs),
+			    off + at, bs);
 	return ret;
 }
 
@@ -100,11 +127,14 @@ int xw_dev_scan(struct xw_dev *d, const struct xw_scan *s)
 {
 	auto_free uint8_t *buf = aligned_alloc(PIECE_ALIGN, PIECE);
 	auto_free uint8_t *want = s->write ? aligned_alloc(PIECE_ALIGN, PIECE) : NULL;
-	struct scan sc = {.d = d, .s = s, .buf = buf, .want = want};
+	auto_free uint8_t *again = s->rewrite ? aligned_alloc(PIECE_ALIGN, PIECE) : NULL;
+	struct scan sc = {.d = d, .s = s, .buf = buf, .want = want, .again = again};
 	uint64_t bytes = XW_MIN(d->size / s->block_size, s->blocks) * s->block_size;
 
-	if (!buf || (s->write && !want))
+	if (!buf || (s->write && !want) || (s->rewrite && !again))
 		return xw_fail_nomem(d->diag, "a search for bad blocks");
 	sc.total = bytes;
-	return s->write ? write_test(&sc, bytes) : pass(&sc, bytes, read_piece);
+	if (s->write)
+		return write_test(&sc, bytes);
+	return pass(&sc, bytes, s->rewrite ? rewrite_piece : read_piece);
 }

@@ -22,6 +22,7 @@
 #include "base/endian.h"
 #include "dir/change_internal.h"
 #include "dir/sort.h"
+#include "walk/htree.h"
 
 struct frame {
 	struct xw_dbuf *buf;
@@ -480,41 +481,46 @@ int xw_htree_convert(struct xw_dir *d)
 	return 0;
 }
 
-struct leaves {
-	XW_VEC(uint32_t) v;
-};
-
-static int leaves_below(struct xw_dir *d, const struct frame *f, unsigned below, struct leaves *out)
+/* The cache verifies each block once; what is in it may have no checksum yet. */
+static int read_index(void *arg, uint32_t lblk, void *buf)
 {
-	int ret = 0;
+	struct xw_dir *d = arg;
+	struct xw_dbuf *b;
+	int ret = xw_dir_block(d, lblk, lblk ? XW_DBUF_NODE : XW_DBUF_ROOT, &b);
 
-	for (unsigned i = 0; i < f->count && !ret; i++) {
-		uint32_t lblk = entry_at(f, i).lblk;
-		struct frame child;
-
-		if (!below) {
-			/* each block once: an index that names one twice never ends otherwise */
-			if (out->v.n >= d->now.blocks)
-				return xw_dir_corrupt(d, "more leaves than blocks");
-			ret = xw_vec_push(&out->v, lblk);
-			continue;
-		}
-		ret = enter_node(d, lblk, &child);
-		if (!ret)
-			ret = leaves_below(d, &child, below - 1, out);
-	}
+	if (!ret)
+		memcpy(buf, b->data, d->f.block_size);
 	return ret;
 }
 
 int xw_htree_leaves(struct xw_dir *d, uint32_t **lblks, size_t *n)
 {
-	struct leaves out = {0};
-	struct path p;
-	int ret = enter_root(d, &p);
+	const struct xw_htree_env env = {
+		.block_size = d->f.block_size,
+		.blocks = d->now.blocks,
+		.levels_max = levels_max(d),
+		.csum = d->f.csum,
+		.read = read_index,
+		.arg = d,
+	};
+	XW_VEC(uint32_t) leaves = {0};
+	struct xw_htree_item item;
+	struct xw_htree it;
+	int more, ret = xw_htree_begin(&it, &env);
 
-	if (!ret)
-		ret = leaves_below(d, &p.f[0], p.n - 1, &out);
-	*lblks = out.v.v;
-	*n = out.v.n;
+	while (!ret && (more = xw_htree_next(&it, &item)) != 0) {
+		if (more < 0)
+			ret = more;
+		else if (item.rule == XW_HTREE_UNREFERENCED)
+			break;
+		else if (more == 2 && item.rule != XW_HTREE_CSUM)
+			ret = item.rule == XW_HTREE_READ ? -(int)item.found
+							 : xw_dir_corrupt(d, "damaged index");
+		else if (item.leaf)
+			ret = xw_vec_push(&leaves, item.lblk);
+	}
+	xw_htree_end(&it);
+	*lblks = leaves.v;
+	*n = leaves.n;
 	return ret;
 }

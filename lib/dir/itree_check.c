@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checker of itrees.
- *
- * A depth-first walk, keys ascending, that holds one block a level. Bounds:
- * 1. A block is read once: numbers that were seen are kept in a hash set, and one that comes again
- *    is a finding (rule 7), not a visit. So the walk is as long as the tree, whatever it points at.
- * 2. Levels fall by one with each step down.
+ * The checker of itrees: the walk of walk/itree.h, and what needs more than one node.
  *
  * A node that is damaged in itself is reported and left out with what is below it; then the set of
  * entries is not compared (rule 15), since the answer is known, and a rebuild is due in any case.
@@ -29,6 +24,7 @@
 #include "base/hash.h"
 #include "disk/dirent.h"
 #include "disk/inode.h"
+#include "walk/itree.h"
 
 static uint64_t mix(uint64_t h)
 {
@@ -48,31 +44,26 @@ void xw_itree_sum_add(struct xw_itree_sum *s, xw_ino ino, uint8_t ftype, const c
 	s->b += mix(h);
 }
 
-/* Block numbers that were seen; 0 marks a free slot. */
-struct seen {
-	xw_blk *v;
-	size_t n, size;
+/* A node of the path, by level. */
+struct below {
+	bool leftmost, mended;
+	bool any; /* there is an entry below it */
+	struct xw_itree_key first;
+	bool has_before; /* an entry was seen before it */
+	struct xw_itree_key before;
 };
 
 struct walk {
 	const struct xw_itree_env *env;
 	const struct xw_itree_dir *dir;
 	struct xw_itree_result *res;
-	uint8_t *node[XW_ITREE_LEVELS]; /* the block being walked, by level */
-	struct seen seen;
+	struct xw_walk_itree it;
+	struct below at[XW_ITREE_LEVELS];
 	enum xw_dx_version hash_version;
 	bool any_names, hash, folded;
 	bool has_last; /* an entry was seen */
 	struct xw_itree_entry last; /* its name in last_name */
 	char last_name[XW_NAME_MAX];
-};
-
-/* What a parent learns of a child. */
-struct below {
-	bool whole; /* the child could be judged */
-	bool any; /* there is an entry below it */
-	struct xw_itree_key first;
-	uint32_t used;
 };
 
 /* ---- findings ---- */
@@ -122,70 +113,17 @@ static int bad_dir(struct walk *w, unsigned rule, enum xw_itree_repair repair, u
 
 /* ---- blocks ---- */
 
-static size_t seen_slot(const struct seen *s, xw_blk blk)
+/* Rules 5, 8: who else has the block? 1: nobody. */
+static int claim_block(struct walk *w, const struct xw_walk_itree_item *child)
 {
-	size_t i = mix(blk) & (s->size - 1);
+	const int claim =
+		w->env->claim ? w->env->claim(w->env->arg, child->blk) : XW_ITREE_CLAIM_OK;
 
-	while (s->v[i] && s->v[i] != blk)
-		i = (i + 1) & (s->size - 1);
-	return i;
-}
-
-static int seen_grow(struct seen *s)
-{
-	struct seen more = {.n = s->n, .size = s->size ? 2 * s->size : 64};
-
-	if (s->size >= 2 * (s->n + 1))
-		return 0;
-	more.v = calloc(more.size, sizeof(*more.v));
-	if (!more.v)
-		return XW_ERR_NOMEM;
-	for (size_t i = 0; i < s->size; i++) {
-		if (s->v[i])
-			more.v[seen_slot(&more, s->v[i])] = s->v[i];
-	}
-	free(s->v);
-	*s = more;
-	return 0;
-}
-
-/* 1: seen for the first time, 0: not; negative: out of memory. */
-static int seen_add(struct seen *s, xw_blk blk)
-{
-	size_t i;
-
-	if (seen_grow(s))
-		return XW_ERR_NOMEM;
-	i = seen_slot(s, blk);
-	if (s->v[i])
-		return 0;
-	s->v[i] = blk;
-	s->n++;
-	return 1;
-}
-
-/* Rules 5, 7, 8: may this block be a node at all? 1: yes. */
-static int take_block(struct walk *w, xw_blk blk, unsigned level)
-{
-	const struct xw_itree_env *env = w->env;
-	int ret, claim = XW_ITREE_CLAIM_OK;
-
-	if (blk <= env->first_data_block || blk >= env->blocks_count)
-		return bad_node(w, 5, blk, level, 0, "the block is outside the filesystem");
-	ret = seen_add(&w->seen, blk);
-	if (ret < 0)
-		return ret;
-	if (!ret)
-		return bad_node(w, 7, blk, level, 0, "the node is in the tree twice");
-	if (env->claim)
-		claim = env->claim(env->arg, blk);
-	if (claim < 0)
-		return claim;
 	if (claim == XW_ITREE_CLAIM_META)
-		return bad_node(w, 5, blk, level, 0, "the block holds metadata");
+		return bad_node(w, 5, child->blk, child->level, 0, "the block holds metadata");
 	if (claim == XW_ITREE_CLAIM_TAKEN)
-		return bad_node(w, 8, blk, level, 0, "the block is in use elsewhere");
-	return 1;
+		return bad_node(w, 8, child->blk, child->level, 0, "the block is in use elsewhere");
+	return claim < 0 ? claim : 1;
 }
 
 /* Rule 17 */
@@ -216,56 +154,34 @@ static int write_node(struct walk *w, xw_blk blk, void *block)
 }
 
 /* Rule 6, the checksum alone. */
-static int check_csum(struct walk *w, xw_blk blk, unsigned level, void *block)
+static int mend_csum(struct walk *w, const struct xw_walk_itree_item *node)
 {
 	const struct xw_itree_finding f = {
 		.rule = 6,
 		.repair = XW_ITREE_FIX_CSUM,
-		.blk = blk,
-		.level = level,
-		.what = "checksum mismatch",
+		.blk = node->blk,
+		.level = node->level,
+		.what = node->what,
 	};
-	int ret;
+	int ret = report(w, &f);
 
-	if (!xw_itree_verify(block, w->env->block_size, w->env->csum, w->dir->inode_seed))
-		return 0;
-	ret = report(w, &f);
-	return ret > 0 ? write_node(w, blk, block) : ret;
+	return ret > 0 ? write_node(w, node->blk, node->block) : ret;
 }
 
-/*
- * Read the node at blk into `block` and judge what can be judged by it alone. want: its level, -1
- * for any. 1: it can be walked (its separators may be wrong), 0: it was reported.
- */
-static int load_node(struct walk *w, xw_blk blk, int want, uint8_t *block, struct xw_itree_hdr *h)
+/* What the walk says of a node. */
+static int on_finding(struct walk *w, const struct xw_walk_itree_item *f)
 {
-	const unsigned level = want < 0 ? 0 : (unsigned)want;
-	struct xw_itree_flaw flaw = {0};
-	int ret = take_block(w, blk, level);
+	const bool foreign = f->rule == 6 && f->code != XW_ERR_CHECKSUM;
 
-	if (ret <= 0)
-		return ret;
-	ret = w->env->read(w->env->arg, blk, block);
-	if (ret == XW_ERR_NOMEM)
-		return ret;
-	if (ret)
-		return bad_node(w, 6, blk, level, 0, "the node cannot be read");
-	ret = xw_itree_node_check(block, w->env->block_size, w->any_names, h, &flaw);
-	if (ret && flaw.rule == 11 && h->level)
-		ret = 0; /* each separator is judged with its child */
-	if (!ret)
-		ret = xw_itree_hdr_belongs(h, w->dir->ino, w->dir->generation, blk, &flaw);
-	if (!ret && want >= 0 && h->level != want) {
-		flaw = (struct xw_itree_flaw){7, 0, "the node is of another level"};
-		ret = XW_ERR_CORRUPT;
+	if (f->code == XW_ERR_CHECKSUM && !f->left_out)
+		return mend_csum(w, f);
+	if (f->rule == 11 && !f->left_out)
+		return 0; /* each separator is judged with its child */
+	if (foreign || f->left_out) {
+		w->res->complete = false;
+		xw_walk_itree_skip(&w->it);
 	}
-	if (ret)
-		return bad_node(w, flaw.rule, blk, level, flaw.entry, flaw.what);
-	w->res->nodes++;
-	ret = check_csum(w, blk, h->level, block);
-	if (!ret)
-		ret = check_bitmap(w, blk, h->level);
-	return ret ? ret : 1;
+	return bad_node(w, f->rule, f->blk, f->level, f->entry, f->what);
 }
 
 /* ---- leaves ---- */
@@ -323,9 +239,8 @@ static int walk_leaf(struct walk *w, xw_blk blk, const struct xw_itree_hdr *h, c
 /* ---- index nodes ---- */
 
 /* Rule 11 for separator i, its child walked. 1: it was mended. */
-static int check_separator(struct walk *w, xw_blk blk, unsigned level, unsigned i, bool leftmost,
-			   struct xw_itree_idx *e, const struct xw_itree_key *before,
-			   const struct below *child)
+static int check_separator(struct walk *w, xw_blk blk, unsigned level, unsigned i,
+			   struct xw_itree_idx *e, const struct below *child)
 {
 	const struct xw_itree_key zero = {0};
 	struct xw_itree_finding f = {
@@ -337,24 +252,25 @@ static int check_separator(struct walk *w, xw_blk blk, unsigned level, unsigned 
 	};
 	int ret;
 
-	if (leftmost && !i && xw_itree_key_cmp(&e->key, &zero))
+	if (child->leftmost && xw_itree_key_cmp(&e->key, &zero))
 		f.what = "the leftmost separator is not zero";
 	else if (child->any && xw_itree_key_cmp(&e->key, &child->first) > 0)
 		f.what = "separator above the first entry of its child";
-	else if (before && !(leftmost && !i) && xw_itree_key_cmp(before, &e->key) > 0)
+	else if (child->has_before && !child->leftmost &&
+		 xw_itree_key_cmp(&child->before, &e->key) > 0)
 		f.what = "separator below the last entry before its child";
 	else
 		return 0;
 	ret = report(w, &f);
 	if (ret <= 0)
 		return ret;
-	e->key = leftmost && !i ? zero : child->first;
+	e->key = child->leftmost ? zero : child->first;
 	return 1;
 }
 
 /* Rule 13. 1: it was mended. */
 static int check_quartile(struct walk *w, xw_blk blk, unsigned level, unsigned i,
-			  struct xw_itree_idx *e, const struct below *child)
+			  struct xw_itree_idx *e, uint32_t used)
 {
 	struct xw_itree_finding f = {
 		.rule = 13,
@@ -363,7 +279,7 @@ static int check_quartile(struct walk *w, xw_blk blk, unsigned level, unsigned i
 		.level = level,
 		.entry = i,
 		.found = e->quartile,
-		.wanted = xw_itree_quartile(xw_itree_cap(w->env->block_size), child->used),
+		.wanted = xw_itree_quartile(xw_itree_cap(w->env->block_size), used),
 		.what = "wrong fullness of a child",
 	};
 	int ret;
@@ -376,80 +292,100 @@ static int check_quartile(struct walk *w, xw_blk blk, unsigned level, unsigned i
 	return ret;
 }
 
-static int walk_node(struct walk *w, xw_blk blk, int want, bool leftmost, struct below *out);
-
-/* Child i of the index node in `block`, and what its entry there says of it. 1: the entry was
- * mended. */
-static int walk_child(struct walk *w, xw_blk blk, const struct xw_itree_hdr *h, uint8_t *block,
-		      unsigned i, bool leftmost, struct below *child)
+/* A block that the walk is about to enter. */
+static int on_child(struct walk *w, const struct xw_walk_itree_item *child)
 {
-	const bool has_before = w->has_last;
-	const struct xw_itree_key before = w->last.key;
-	struct xw_itree_idx e;
-	int ret, fixed;
+	struct below *b = &w->at[child->level];
+	int ret;
 
-	xw_itree_idx_decode(block, i, &e);
-	ret = walk_node(w, e.blk, h->level - 1, leftmost && !i, child);
-	if (ret)
-		return ret;
-	if (!child->whole)
+	if (!child->root)
+		*b = (struct below){
+			.leftmost = !child->entry && w->at[child->level + 1].leftmost,
+			.has_before = w->has_last,
+			.before = w->last.key,
+		};
+	ret = claim_block(w, child);
+	if (ret == 1)
 		return 0;
-	ret = check_separator(w, blk, h->level, i, leftmost, &e, has_before ? &before : NULL,
-			      child);
+	w->res->complete = false;
+	xw_walk_itree_skip(&w->it);
+	return ret;
+}
+
+static int on_node(struct walk *w, const struct xw_walk_itree_item *node)
+{
+	int ret;
+
+	if (node->root) {
+		w->res->levels = node->level + 1u;
+		w->at[node->level] = (struct below){.leftmost = true};
+	}
+	w->res->nodes++;
+	ret = check_bitmap(w, node->blk, node->level);
+	if (ret || node->level)
+		return ret;
+	return walk_leaf(w, node->blk, &node->h, node->block, &w->at[0]);
+}
+
+/* A node was walked with all below it: what its parent says of it. */
+static int on_done(struct walk *w, const struct xw_walk_itree_item *node)
+{
+	const unsigned level = node->level + 1u;
+	const struct below *child = &w->at[node->level];
+	const struct xw_walk_itree_frame *parent = &w->it.at[level];
+	struct xw_itree_idx e;
+	int ret = child->mended ? write_node(w, node->blk, node->block) : 0, fixed;
+
+	if (ret || node->root)
+		return ret;
+	if (child->any && !w->at[level].any) {
+		w->at[level].any = true;
+		w->at[level].first = child->first;
+	}
+	xw_itree_idx_decode(parent->block, node->entry, &e);
+	ret = check_separator(w, parent->blk, level, node->entry, &e, child);
 	if (ret < 0)
 		return ret;
-	fixed = check_quartile(w, blk, h->level, i, &e, child);
+	fixed = check_quartile(w, parent->blk, level, node->entry, &e, node->h.used);
 	if (fixed < 0)
 		return fixed;
-	if (ret || fixed)
-		xw_itree_idx_encode(block, i, &e);
-	return ret || fixed;
+	if (ret || fixed) {
+		xw_itree_idx_encode(parent->block, node->entry, &e);
+		w->at[level].mended = true;
+	}
+	return 0;
 }
 
-static int walk_index(struct walk *w, xw_blk blk, const struct xw_itree_hdr *h, uint8_t *block,
-		      bool leftmost, struct below *out)
+static int walk_tree(struct walk *w, xw_blk root)
 {
-	bool mended = false;
+	const struct xw_walk_itree_env env = {
+		.block_size = w->env->block_size,
+		.csum = w->env->csum,
+		.any_names = w->any_names,
+		.dir = w->dir->ino,
+		.generation = w->dir->generation,
+		.seed = w->dir->inode_seed,
+		.first_data_block = w->env->first_data_block,
+		.blocks_count = w->env->blocks_count,
+		.read = w->env->read,
+		.arg = w->env->arg,
+	};
+	struct xw_walk_itree_item item;
+	int more, ret = xw_walk_itree_begin(&w->it, &env, root);
 
-	for (unsigned i = 0; i < h->count; i++) {
-		struct below child = {0};
-		int ret = walk_child(w, blk, h, block, i, leftmost, &child);
-
-		if (ret < 0)
-			return ret;
-		mended |= ret > 0;
-		if (child.any && !out->any) {
-			out->any = true;
-			out->first = child.first;
-		}
+	while (!ret && (more = xw_walk_itree_next(&w->it, &item)) != 0) {
+		if (more < 0)
+			ret = more;
+		else if (more == 2)
+			ret = on_finding(w, &item);
+		else if (item.kind == XW_WALK_ITREE_CHILD)
+			ret = on_child(w, &item);
+		else
+			ret = item.kind == XW_WALK_ITREE_NODE ? on_node(w, &item)
+							      : on_done(w, &item);
 	}
-	return mended ? write_node(w, blk, block) : 0;
-}
-
-/* want: the level the parent expects, -1 at the root. */
-static int walk_node(struct walk *w, xw_blk blk, int want, bool leftmost, struct below *out)
-{
-	uint8_t *block = w->node[want < 0 ? XW_ITREE_LEVELS - 1 : (unsigned)want];
-	struct xw_itree_hdr h;
-	int ret = load_node(w, blk, want, block, &h);
-
-	if (ret != 1) {
-		w->res->complete = false;
-		return ret;
-	}
-	if (want < 0)
-		w->res->levels = h.level + 1u;
-	out->whole = true;
-	out->used = h.used;
-	if (want >= 0 && !h.count)
-		ret = bad_node(w, 12, blk, h.level, 0, "an empty node");
-	else if (want < 0 && h.level && h.count < 2)
-		ret = bad_node(w, 12, blk, h.level, 0,
-			       "an index root with fewer than two children");
-	if (ret < 0)
-		return ret;
-	return h.level ? walk_index(w, blk, &h, block, leftmost, out)
-		       : walk_leaf(w, blk, &h, block, out);
+	xw_walk_itree_end(&w->it);
+	return ret;
 }
 
 /* ---- the directory ---- */
@@ -458,6 +394,7 @@ static int walk_node(struct walk *w, xw_blk blk, int want, bool leftmost, struct
 static int find_root(struct walk *w, xw_blk *root, bool *found)
 {
 	const struct xw_itree_env *env = w->env;
+	auto_free uint8_t *block = NULL;
 	struct xw_itree_hdr h;
 	int ret;
 
@@ -466,10 +403,13 @@ static int find_root(struct walk *w, xw_blk *root, bool *found)
 	    xw_itree_slot_get(w->dir->block0, env->block_size, env->csum, root) ||
 	    *root <= env->first_data_block || *root >= env->blocks_count)
 		return 0;
-	ret = env->read(env->arg, *root, w->node[0]);
+	block = malloc(env->block_size);
+	if (!block)
+		return XW_ERR_NOMEM;
+	ret = env->read(env->arg, *root, block);
 	if (ret)
 		return ret == XW_ERR_NOMEM ? ret : 0;
-	*found = !xw_itree_hdr_decode(w->node[0], env->block_size, &h, NULL) &&
+	*found = !xw_itree_hdr_decode(block, env->block_size, &h, NULL) &&
 		 !xw_itree_hdr_belongs(&h, w->dir->ino, w->dir->generation, *root, NULL);
 	return 0;
 }
@@ -534,27 +474,19 @@ static int check_totals(struct walk *w)
 int xw_itree_check(const struct xw_itree_env *env, const struct xw_itree_dir *dir,
 		   struct xw_itree_result *res)
 {
-	auto_free uint8_t *nodes = NULL;
 	struct walk w = {.env = env, .dir = dir, .res = res};
-	struct below all = {0};
 	xw_blk root;
 	int ret;
 
 	*res = (struct xw_itree_result){.complete = true};
 	if (!(dir->flags & XW_FL_ITREE))
 		return 0;
-	nodes = malloc((size_t)XW_ITREE_LEVELS * env->block_size);
-	if (!nodes)
-		return XW_ERR_NOMEM;
-	for (unsigned i = 0; i < XW_ITREE_LEVELS; i++)
-		w.node[i] = nodes + (size_t)i * env->block_size;
 	ret = check_dir(&w, &root);
 	if (ret == 1) {
-		ret = walk_node(&w, root, -1, true, &all);
+		ret = walk_tree(&w, root);
 		if (!ret)
 			ret = check_totals(&w);
 	}
-	free(w.seen.v);
 	return ret;
 }
 

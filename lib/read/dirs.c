@@ -83,7 +83,7 @@ void xw_dir_end(struct xw_dir_iter *it)
 	xw_table_free(&it->seen);
 	free(it->buf);
 	it->buf = NULL;
-	it->off = it->size = 0;
+	it->in_block = false;
 	it->part = PART_END;
 }
 
@@ -100,41 +100,44 @@ static int block_damaged(struct xw_dir_iter *it, int code, const char *why)
  */
 static unsigned index_entries(const struct xw_dir_iter *it)
 {
-	const uint32_t bs = it->img->block_size;
-	struct xw_dirent first;
-
 	if (!it->indexed)
 		return 0;
 	if (it->lblk == 0)
 		return XW_DX_ROOT_ENTRIES;
-	if (xw_dirent_decode(it->buf, bs, 0, &first) || first.ino || first.rec_len != bs)
-		return 0;
-	return XW_DX_NODE_ENTRIES;
+	return xw_dirblock_is_node(it->buf, it->img->block_size) ? XW_DX_NODE_ENTRIES : 0;
 }
 
-/* Verify the block in buf, and find where its entries end. */
-static int check_block(struct xw_dir_iter *it)
+/* Begin with the entries in buf[from, from + size). */
+static void begin_entries(struct xw_dir_iter *it, uint32_t from, uint32_t size, bool csum)
+{
+	const struct xw_super *sb = &it->img->sb;
+
+	it->base = from;
+	it->in_block = true;
+	xw_dirblock_begin(&it->entries,
+			  &(struct xw_dirblock_area){
+				  .data = it->buf + from,
+				  .size = size,
+				  .seed = it->seed,
+				  .inodes_count = sb->inodes_count,
+				  .csum = csum,
+				  .filetype = sb->feature_incompat & XW_INCOMPAT_FILETYPE,
+				  .any_names = it->any_names,
+			  });
+}
+
+/* Begin with the block in buf. */
+static int begin_block(struct xw_dir_iter *it)
 {
 	const uint32_t bs = it->img->block_size;
-	const bool verify = !(it->img->flags & XW_IMAGE_NOCSUM);
+	const bool csum = xw_super_has_csum(&it->img->sb);
+	const bool verify = csum && !(it->img->flags & XW_IMAGE_NOCSUM);
 	const unsigned dx = index_entries(it);
+	const bool tail = csum && !dx && !verify && xw_dir_has_tail(it->buf, bs);
 
-	it->off = 0;
-	it->size = bs;
-	if (!xw_super_has_csum(&it->img->sb))
-		return 0;
-	if (dx) {
-		if (verify && xw_dx_block_verify(it->buf, bs, dx, it->seed))
-			return block_damaged(it, XW_ERR_CHECKSUM,
-					     "checksum mismatch of an index block");
-		return 0;
-	}
-	if (xw_dir_has_tail(it->buf, bs))
-		it->size = bs - XW_DIR_TAIL;
-	else if (verify)
-		return block_damaged(it, XW_ERR_CORRUPT, "no room for its checksum");
-	if (verify && xw_dir_block_verify(it->buf, bs, it->seed))
-		return block_damaged(it, XW_ERR_CHECKSUM, "checksum mismatch");
+	if (verify && dx && xw_dx_block_verify(it->buf, bs, dx, it->seed))
+		return block_damaged(it, XW_ERR_CHECKSUM, "checksum mismatch of an index block");
+	begin_entries(it, 0, tail ? bs - XW_DIR_TAIL : bs, verify && !dx);
 	return 0;
 }
 
@@ -223,7 +226,6 @@ static int load_block(struct xw_dir_iter *it)
 	struct xw_image *img = it->img;
 	int rc;
 
-	it->off = it->size = 0;
 	rc = find_block(it);
 	if (rc != 1)
 		return rc;
@@ -234,12 +236,8 @@ static int load_block(struct xw_dir_iter *it)
 	it->run.pblk++;
 	it->run.len--;
 	if (!rc)
-		rc = check_block(it);
-	if (rc) {
-		it->size = 0;
-		return rc;
-	}
-	return 1;
+		rc = begin_block(it);
+	return rc ? rc : 1;
 }
 
 /* A synthesised "." or ".." of an inline directory. */
@@ -267,13 +265,11 @@ static int next_part(struct xw_dir_iter *it, struct xw_dirent *e)
 		it->part++;
 		return 2;
 	case PART_BODY:
-		it->off = INLINE_PARENT;
-		it->size = INLINE_PARENT + it->inline_size[0];
+		begin_entries(it, INLINE_PARENT, it->inline_size[0], false);
 		it->part++;
 		return 1;
 	case PART_VALUE:
-		it->off = INLINE_PARENT + it->inline_size[0];
-		it->size = it->off + it->inline_size[1];
+		begin_entries(it, INLINE_PARENT + it->inline_size[0], it->inline_size[1], false);
 		it->part++;
 		return 1;
 	default:
@@ -281,47 +277,31 @@ static int next_part(struct xw_dir_iter *it, struct xw_dirent *e)
 	}
 }
 
-static bool name_is_valid(const struct xw_dir_iter *it, const struct xw_dirent *e)
+/* The error for a finding: the rest of the block is given up. */
+static int refuse(struct xw_dir_iter *it, const struct xw_dirblock_item *f)
 {
-	if (!e->name_len)
-		return false;
-	return it->any_names ||
-	       (!memchr(e->name, '\0', e->name_len) && !memchr(e->name, '/', e->name_len));
-}
-
-/* Decode the entry at it->off and step over it. 1: in use, 0: not, negative: the rest of the block
- * is given up. */
-static int take_entry(struct xw_dir_iter *it, struct xw_dirent *e)
-{
-	const bool typed = it->img->sb.feature_incompat & XW_INCOMPAT_FILETYPE;
-	int rc = xw_dirent_decode(it->buf, it->size, it->off, e);
-
-	if (rc) {
-		it->off = it->size = 0;
-		return block_damaged(it, rc, "damaged entry");
+	switch (f->rule) {
+	case XW_DIRBLOCK_NO_TAIL:
+		return block_damaged(it, XW_ERR_CORRUPT, "no room for its checksum");
+	case XW_DIRBLOCK_CSUM:
+		return block_damaged(it, XW_ERR_CHECKSUM, "checksum mismatch");
+	case XW_DIRBLOCK_INO:
+		return block_damaged(it, XW_ERR_CORRUPT, "entry with an impossible inode number");
+	case XW_DIRBLOCK_NAME_EMPTY:
+	case XW_DIRBLOCK_NAME_BYTES:
+		return block_damaged(it, XW_ERR_CORRUPT, "entry with an impossible name");
+	default:
+		return block_damaged(it, XW_ERR_CORRUPT, "damaged entry");
 	}
-	it->off += e->rec_len;
-	if (!typed)
-		e->ftype = XW_FT_UNKNOWN;
-	if (!e->ino)
-		return 0;
-	if (e->ino > it->img->sb.inodes_count || !name_is_valid(it, e)) {
-		it->off = it->size = 0;
-		return block_damaged(it, XW_ERR_CORRUPT,
-				     e->ino > it->img->sb.inodes_count
-					     ? "entry with an impossible inode number"
-					     : "entry with an impossible name");
-	}
-	return 1;
 }
 
 int xw_dir_next(struct xw_dir_iter *it, struct xw_dirent *e, struct xw_dir_pos *pos)
 {
-	struct xw_dir_pos at;
+	struct xw_dirblock_item item;
 	int rc;
 
 	for (;;) {
-		while (it->off >= it->size) {
+		while (!it->in_block) {
 			rc = it->is_inline ? next_part(it, e) : load_block(it);
 			if (rc <= 0)
 				return rc;
@@ -331,16 +311,17 @@ int xw_dir_next(struct xw_dir_iter *it, struct xw_dirent *e, struct xw_dir_pos *
 				return 1;
 			}
 		}
-		at = (struct xw_dir_pos){.lblk = it->lblk, .off = it->off};
-		rc = take_entry(it, e);
-		if (rc < 0)
-			return rc;
-		if (rc) {
-			if (pos)
-				*pos = at;
-			return 1;
-		}
+		rc = xw_dirblock_next(&it->entries, &item);
+		if (rc == 1 && !item.unused)
+			break;
+		it->in_block = rc == 1;
+		if (rc == 2)
+			return refuse(it, &item);
 	}
+	*e = item.e;
+	if (pos)
+		*pos = (struct xw_dir_pos){.lblk = it->lblk, .off = it->base + item.off};
+	return 1;
 }
 
 /* ---- where the blocks are ---- */

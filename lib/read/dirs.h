@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "disk/dirent.h"
 #include "read/map.h"
+#include "walk/dirblock.h"
 
 #pragma GCC visibility push(default)
 
@@ -24,8 +25,10 @@ struct xw_dir_iter {
 	struct xw_table seen;
 	bool told; /* that one is in it again */
 	xw_lblk lblk; /* of the block in buf */
-	uint32_t off, size; /* next entry; end of the entries in buf */
 	uint8_t *buf;
+	bool in_block; /* `entries` is begun: of the block in buf, or of a part */
+	uint32_t base; /* where its area begins in buf */
+	struct xw_dirblock entries;
 	uint32_t inline_size[2]; /* entries in i_block, in the system.data value */
 	unsigned part;
 };

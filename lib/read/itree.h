@@ -6,34 +6,34 @@
 #include "disk/dirent.h"
 #include "disk/itree.h"
 #include "read/image.h"
+#include "walk/itree.h"
 
 #pragma GCC visibility push(default)
 
 struct xw_itree_iter {
 	struct xw_image *img;
 	xw_ino ino;
-	uint32_t generation, seed;
-	bool any_names;
+	xw_blk root;
 	unsigned levels; /* 0: nothing more to come */
-	struct xw_itree_level {
-		xw_blk blk; /* of the node loaded */
-		unsigned index, count; /* next entry, entries */
-	} at[XW_ITREE_LEVELS];
-	uint32_t off, used; /* next entry of the leaf, its bytes */
-	uint8_t *nodes; /* a block a level; level 0's is unused: leaves are in `ahead` */
-	uint8_t *ahead, *leaf; /* leaves read together; the current one among them */
+	struct xw_walk_itree walk;
+	const uint8_t *leaf; /* the current one */
+	uint32_t off, used; /* its next entry, its bytes */
+	uint8_t *ahead; /* leaves read together */
 	unsigned ahead_first, ahead_n; /* children of the lowest index node */
 	bool has_last;
 	struct xw_itree_entry last; /* its name in last_name */
 	char last_name[XW_NAME_MAX];
 	/*
-	 * Set behind xw_itree_begin(), which has read the root (at[levels - 1].blk): each other
-	 * node, when the walk comes to it. Negative ends the walk.
+	 * Set behind xw_itree_begin(), which has read the root: each other node, when the walk
+	 * comes to it. Negative ends the walk.
 	 */
 	int (*on_node)(void *arg, xw_blk blk, unsigned level);
 	void *arg;
 };
 
+/* The pointer to the root in block 0 of a directory that is marked as one with an itree.
+ * XW_ERR_CORRUPT: there is none. */
+int xw_itree_root(struct xw_image *img, xw_ino ino, const struct xw_inode *inode, xw_blk *root);
 /*
  * XW_ERR_NOTFOUND, without a line in diag: the directory has no itree, or this is no directory.
  * XW_ERR_CORRUPT, XW_ERR_CHECKSUM: it has a damaged one. Always end it.

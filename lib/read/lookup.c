@@ -155,9 +155,8 @@ static int decode_root(struct lookup *l)
 static int decode_node(const struct lookup *l, const uint8_t *buf, unsigned *limit, unsigned *count)
 {
 	const uint32_t bs = l->img->block_size;
-	struct xw_dirent fake;
 
-	if (xw_dirent_decode(buf, bs, 0, &fake) || fake.ino || fake.rec_len != bs)
+	if (!xw_dirblock_is_node(buf, bs))
 		return XW_ERR_CORRUPT;
 	return xw_dx_node_decode(buf, bs, xw_super_has_csum(&l->img->sb), limit, count);
 }
@@ -202,38 +201,55 @@ static int enter_leaf(struct lookup *l)
 	return rc || !verifies(l) ? rc : xw_dir_block_verify(l->leaf, bs, l->csum_seed);
 }
 
+/* The leaf's entries. Numbers and names matter in the entry that is looked for alone. */
+static void begin_leaf(const struct lookup *l, uint32_t room, struct xw_dirblock *it)
+{
+	xw_dirblock_begin(it, &(struct xw_dirblock_area){
+				      .data = l->leaf,
+				      .size = room,
+				      .inodes_count = UINT32_MAX,
+				      .filetype = true,
+				      .any_names = true,
+			      });
+}
+
 /* Look for the name in the leaf. 1, 0. */
 static int search_leaf(struct lookup *l, uint32_t room)
 {
-	struct xw_dirent *e = &l->found;
+	struct xw_dirblock_item item;
+	struct xw_dirblock it;
+	int rc;
 
-	for (uint32_t off = 0; off < room; off += e->rec_len) {
-		if (xw_dirent_decode(l->leaf, room, off, e))
-			return XW_ERR_CORRUPT;
-		if (!e->ino || e->name_len != l->len || memcmp(e->name, l->name, l->len))
+	begin_leaf(l, room, &it);
+	while ((rc = xw_dirblock_next(&it, &item)) == 1 || item.rule == XW_DIRBLOCK_NAME_EMPTY) {
+		if (item.unused || item.e.name_len != l->len ||
+		    memcmp(item.e.name, l->name, l->len))
 			continue;
-		return e->ino > l->img->sb.inodes_count ? XW_ERR_CORRUPT : 1;
+		l->found = item.e;
+		return item.e.ino > l->img->sb.inodes_count ? XW_ERR_CORRUPT : 1;
 	}
-	return 0;
+	return rc ? XW_ERR_CORRUPT : 0;
 }
 
 /* Whether all names of the leaf, which decodes, are where their hashes belong. */
 static bool leaf_is_right(const struct lookup *l, uint32_t room)
 {
-	struct xw_dirent e;
+	struct xw_dirblock_item item;
+	struct xw_dirblock it;
 	struct xw_dx_hash h;
 	uint32_t from, to;
+	int rc;
 
 	bounds(l, l->n, &from, &to);
-	for (uint32_t off = 0; off < room; off += e.rec_len) {
-		xw_dirent_decode(l->leaf, room, off, &e);
-		if (!e.ino)
+	begin_leaf(l, room, &it);
+	while ((rc = xw_dirblock_next(&it, &item)) == 1) {
+		if (item.unused)
 			continue;
-		if (!e.name_len || xw_dx_hash(l->version, l->hash_seed, e.name, e.name_len, &h) ||
+		if (xw_dx_hash(l->version, l->hash_seed, item.e.name, item.e.name_len, &h) ||
 		    h.major < from || h.major >= to)
 			return false;
 	}
-	return true;
+	return !rc;
 }
 
 /* Go to the leaf beside this one. 1, 0: there is none. */

@@ -137,22 +137,23 @@ static int next_pointers(struct xw_map_iter *it, struct xw_map_run *run)
 	return rc;
 }
 
+static bool has_map(const struct xw_inode *inode)
+{
+	const unsigned type = inode->mode & XW_S_IFMT;
+
+	if (inode->flags & XW_FL_INLINE_DATA)
+		return false;
+	if (type == XW_S_IFREG || type == XW_S_IFDIR)
+		return true;
+	if (type == XW_S_IFLNK)
+		return inode->size >= sizeof(inode->block) || inode->flags & XW_FL_EXTENTS;
+	return type != XW_S_IFIFO && type != XW_S_IFCHR && type != XW_S_IFBLK &&
+	       type != XW_S_IFSOCK;
+}
+
 bool xw_inode_has_map(const struct xw_inode *inode)
 {
-	switch (inode->mode & XW_S_IFMT) {
-	case XW_S_IFIFO:
-	case XW_S_IFCHR:
-	case XW_S_IFBLK:
-	case XW_S_IFSOCK:
-		return false;
-	case XW_S_IFLNK:
-		if (inode->size < sizeof(inode->block) && !(inode->flags & XW_FL_EXTENTS))
-			return false;
-		break;
-	default:
-		break;
-	}
-	return !(inode->flags & XW_FL_INLINE_DATA);
+	return has_map(inode);
 }
 
 static int read_node(void *arg, xw_blk blk, void *buf)
@@ -174,7 +175,7 @@ int xw_map_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
 	it->ahead.len = 0;
 	it->on_node = NULL;
 	it->arg = NULL;
-	it->done = !xw_inode_has_map(inode);
+	it->done = !has_map(inode);
 	xw_walk_map_init(w, img->dev, &img->sb);
 	if (it->done)
 		return 0;

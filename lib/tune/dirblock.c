@@ -16,6 +16,8 @@
 #include "base/endian.h"
 #include "base/vec.h"
 #include "dir/leaf.h"
+#include "walk/dirblock.h"
+#include "walk/htree.h"
 
 /* ---- which blocks are of the index ---- */
 
@@ -26,37 +28,51 @@ static int bad(struct xw_image *img, xw_ino ino, const char *why)
 		       why);
 }
 
-/* Mark the children of an index block whose children are index blocks, and theirs. */
-static int mark(struct xw_image *img, xw_ino ino, struct xw_tune_dirmap *m, uint64_t lblk,
-		unsigned levels)
+struct index {
+	struct xw_image *img;
+	const struct xw_tune_dirmap *m;
+};
+
+static int read_block(void *arg, uint32_t lblk, void *buf)
 {
-	const bool csum = xw_super_has_csum(&img->sb);
-	const unsigned off = lblk ? XW_DX_NODE_ENTRIES : XW_DX_ROOT_ENTRIES;
-	const uint32_t bs = img->block_size;
-	auto_free uint8_t *buf = malloc(bs);
-	unsigned limit, count = 0;
-	struct xw_dx_info info = {.indirect_levels = 0};
-	int ret;
+	const struct index *x = arg;
+	const uint32_t bs = x->img->block_size;
 
-	if (!buf)
-		return xw_fail_nomem(img->diag, "directory");
-	ret = xw_dev_pread(img->dev, buf, bs, xw_dir_runs_at(&m->runs, lblk) * bs);
-	if (!ret && (lblk ? xw_dx_node_decode(buf, bs, csum, &limit, &count)
-			  : xw_dx_root_decode(buf, bs, csum, &info, &limit, &count)))
-		ret = bad(img, ino, "a damaged index");
-	m->kinds[lblk] = lblk ? XW_TUNE_NODE : XW_TUNE_ROOT;
-	if (!lblk)
-		levels = info.indirect_levels;
-	for (unsigned i = 0; levels && i < count && !ret; i++) {
-		struct xw_dx_entry e;
+	return xw_dev_pread(x->img->dev, buf, bs, xw_dir_runs_at(&x->m->runs, lblk) * bs);
+}
 
-		xw_dx_entry_decode(buf, off, i, &e);
-		e.lblk &= XW_DX_LBLK_MASK;
-		if (e.lblk >= m->blocks || m->kinds[e.lblk] != XW_TUNE_LEAF)
-			return bad(img, ino, "a damaged index");
-		ret = mark(img, ino, m, e.lblk, levels - 1);
+/* Note which blocks are of the index. Their checksums are verified with the block. */
+static int mark(struct xw_image *img, xw_ino ino, const struct xw_inode *in,
+		struct xw_tune_dirmap *m)
+{
+	struct index x = {img, m};
+	const struct xw_htree_env env = {
+		.block_size = img->block_size,
+		.blocks = (uint32_t)XW_MIN(m->blocks, (uint64_t)UINT32_MAX),
+		.seed = xw_image_inode_seed(img, ino, in),
+		.levels_max = XW_HTREE_DEPTH_MAX - 1,
+		.csum = xw_super_has_csum(&img->sb),
+		.siphash = (in->flags & (XW_FL_ENCRYPT | XW_FL_CASEFOLD)) ==
+			   (XW_FL_ENCRYPT | XW_FL_CASEFOLD),
+		.read = read_block,
+		.arg = &x,
+	};
+	struct xw_htree_item item;
+	struct xw_htree it;
+	int more, ret = xw_htree_begin(&it, &env);
+
+	while (!ret && (more = xw_htree_next(&it, &item)) != 0) {
+		if (more < 0)
+			ret = more;
+		else if (item.rule == XW_HTREE_UNREFERENCED)
+			break;
+		else if (more == 2 && item.rule != XW_HTREE_CSUM)
+			ret = bad(img, ino, "a damaged index");
+		else if (!item.leaf)
+			m->kinds[item.lblk] = item.lblk ? XW_TUNE_NODE : XW_TUNE_ROOT;
 	}
-	return ret;
+	xw_htree_end(&it);
+	return ret == XW_ERR_NOMEM ? xw_fail_nomem(img->diag, "directory") : ret;
 }
 
 int xw_tune_dirmap_read(struct xw_image *img, xw_ino ino, const struct xw_inode *in,
@@ -69,7 +85,7 @@ int xw_tune_dirmap_read(struct xw_image *img, xw_ino ino, const struct xw_inode 
 	if (ret || !(in->flags & XW_FL_INDEX) || !m->blocks)
 		return ret;
 	m->kinds = calloc(m->blocks, 1);
-	return m->kinds ? mark(img, ino, m, 0, 0) : xw_fail_nomem(img->diag, "directory");
+	return m->kinds ? mark(img, ino, in, m) : xw_fail_nomem(img->diag, "directory");
 }
 
 void xw_tune_dirmap_free(struct xw_tune_dirmap *m)
@@ -134,23 +150,37 @@ static unsigned count_of(const uint8_t *block, enum xw_tune_kind kind)
 	return peek16(block + entries_of(kind) + 2);
 }
 
+static void begin_entries(struct xw_dirblock *it, const uint8_t *block, uint32_t size)
+{
+	xw_dirblock_begin(it, &(struct xw_dirblock_area){
+				      .data = block,
+				      .size = size,
+				      .inodes_count = UINT32_MAX,
+				      .filetype = true,
+				      .any_names = true,
+			      });
+}
+
 static int pack_leaf(uint8_t *block, uint32_t bs)
 {
 	const uint32_t room = bs - XW_DIR_TAIL;
 	XW_VEC(struct xw_dirent) live = {0};
 	auto_free uint8_t *copy = malloc(bs);
+	struct xw_dirblock_item item;
+	struct xw_dirblock it;
 	uint32_t need = 0;
-	struct xw_dirent e;
-	int ret = 0;
+	int more, ret = 0;
 
 	if (!copy)
 		return XW_ERR_NOMEM;
 	memcpy(copy, block, bs);
-	for (uint32_t off = 0; off < bs && !ret; off += e.rec_len) {
-		ret = xw_dirent_decode(copy, bs, off, &e);
-		if (!ret && e.ino) {
-			need += xw_dirent_size(e.name_len);
-			ret = xw_vec_push(&live, e);
+	begin_entries(&it, copy, bs);
+	while (!ret && (more = xw_dirblock_next(&it, &item)) != 0) {
+		if (more == 2)
+			ret = XW_ERR_CORRUPT;
+		else if (!item.unused) {
+			need += xw_dirent_size(item.e.name_len);
+			ret = xw_vec_push(&live, item.e);
 		}
 	}
 	if (!ret && need > room)
@@ -177,8 +207,9 @@ int xw_tune_block_add_tail(uint8_t *block, uint32_t bs, enum xw_tune_kind kind)
 
 void xw_tune_block_drop_tail(uint8_t *block, uint32_t bs, enum xw_tune_kind kind)
 {
-	struct xw_dirent e = {.rec_len = 0};
-	uint32_t off = 0, last = 0;
+	struct xw_dirblock_item item, last = {0};
+	struct xw_dirblock it;
+	int more;
 
 	if (kind != XW_TUNE_LEAF) {
 		xw_dx_set_limit(block, entries_of(kind), limit_of(bs, false, kind),
@@ -188,25 +219,27 @@ void xw_tune_block_drop_tail(uint8_t *block, uint32_t bs, enum xw_tune_kind kind
 	}
 	if (!xw_dir_has_tail(block, bs))
 		return;
-	for (; off < bs - XW_DIR_TAIL && !xw_dirent_decode(block, bs, off, &e); off += e.rec_len)
-		last = off;
-	if (off != bs - XW_DIR_TAIL || xw_dirent_decode(block, bs, last, &e))
+	begin_entries(&it, block, bs - XW_DIR_TAIL);
+	while ((more = xw_dirblock_next(&it, &item)) == 1)
+		last = item;
+	if (more)
 		return;
-	memset(block + off, 0, XW_DIR_TAIL);
-	e.rec_len += XW_DIR_TAIL;
-	xw_dirent_encode(block, bs, last, &e);
+	memset(block + bs - XW_DIR_TAIL, 0, XW_DIR_TAIL);
+	last.e.rec_len += XW_DIR_TAIL;
+	xw_dirent_encode(block, bs, last.off, &last.e);
 }
 
 void xw_tune_block_set_types(uint8_t *block, uint32_t bs, const uint8_t *types, xw_ino max)
 {
-	struct xw_dirent e;
+	struct xw_dirblock_item item;
+	struct xw_dirblock it;
 
-	for (uint32_t off = 0; off < bs && !xw_dirent_decode(block, bs, off, &e);
-	     off += e.rec_len) {
-		if (!e.ino || e.ino > max)
+	begin_entries(&it, block, bs);
+	while (xw_dirblock_next(&it, &item) == 1) {
+		if (item.unused || item.e.ino > max)
 			continue;
-		e.ftype = types ? types[e.ino] : 0;
-		xw_dirent_encode(block, bs, off, &e);
+		item.e.ftype = types ? types[item.e.ino] : 0;
+		xw_dirent_encode(block, bs, item.off, &item.e);
 	}
 }
 

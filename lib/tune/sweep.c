@@ -160,18 +160,17 @@ static int bitmap_csums(struct xw_sweep *s, uint64_t group, struct xw_group_desc
 {
 	const struct xw_super *sb = &s->img->sb;
 	const bool tracked = xw_tune_tracks_use(sb);
+	const bool any = s->old_csum || s->new_csum;
 	int ret = 0;
 
-	if (!s->new_csum) {
-		gd->block_bitmap_csum = gd->inode_bitmap_csum = 0;
-		return 0;
-	}
-	if (!tracked || !(gd->flags & XW_BG_BLOCK_UNINIT))
+	if (any && (!tracked || !(gd->flags & XW_BG_BLOCK_UNINIT)))
 		ret = bitmap_csum(s, group, gd->block_bitmap, xw_image_group_bits(s->img) / 8,
 				  gd->block_bitmap_csum, &gd->block_bitmap_csum);
-	if (!ret && (!tracked || !(gd->flags & XW_BG_INODE_UNINIT)))
+	if (!ret && any && (!tracked || !(gd->flags & XW_BG_INODE_UNINIT)))
 		ret = bitmap_csum(s, group, gd->inode_bitmap, sb->inodes_per_group / 8,
 				  gd->inode_bitmap_csum, &gd->inode_bitmap_csum);
+	if (!s->new_csum)
+		gd->block_bitmap_csum = gd->inode_bitmap_csum = 0;
 	return ret;
 }
 

@@ -11,9 +11,11 @@
 
 #include "disk/itree.h"
 #include "disk/orphan.h"
+#include "read/itree.h"
 #include "read/map.h"
 #include "tune/dirblock.h"
 #include "tune/sweep.h"
+#include "walk/itree.h"
 
 /* The inode at hand. */
 struct owner {
@@ -129,68 +131,53 @@ static int dir_block(void *arg, xw_blk blk, enum xw_tune_kind kind)
 
 /* ---- itrees ---- */
 
-/* Read the node at blk into s->buf, and judge it. level: which it must be of, -1 for any. */
-static int itree_node(struct owner *o, xw_blk blk, int level, struct xw_itree_hdr *h)
+static int read_node(void *arg, xw_blk blk, void *buf)
 {
-	struct xw_sweep *s = o->s;
-	const uint32_t bs = s->img->block_size;
-	struct xw_itree_flaw flaw = {.what = "outside the filesystem"};
-	int ret = xw_image_has_blocks(s->img, blk, 1) ? xw_sweep_get(s, blk) : XW_ERR_CORRUPT;
+	struct xw_sweep *s = arg;
+	int ret = xw_sweep_get(s, blk);
 
 	if (!ret)
-		ret = xw_itree_node_check(s->buf, bs, true, h, &flaw);
-	if (!ret)
-		ret = xw_itree_hdr_belongs(h, o->ino, o->in->generation, blk, &flaw);
-	if (!ret && level >= 0 && h->level != level) {
-		flaw.what = "an itree node of another level";
-		ret = XW_ERR_CORRUPT;
-	}
-	if (!ret && xw_itree_verify(s->buf, bs, s->old_csum, o->old_seed)) {
-		flaw.what = "an itree node's checksum is wrong";
-		ret = XW_ERR_CHECKSUM;
-	}
-	return ret ? bad(o, blk, ret, flaw.what) : 0;
-}
-
-/* Down from blk, at most XW_ITREE_LEVELS: each level is lower than the one above. */
-static int itree_below(struct owner *o, xw_blk blk, int level)
-{
-	struct xw_sweep *s = o->s;
-	XW_VEC(xw_blk) children = {0};
-	struct xw_itree_hdr h;
-	int ret = itree_node(o, blk, level, &h);
-
-	for (unsigned i = 0; !ret && h.level && i < h.count; i++) {
-		struct xw_itree_idx e;
-
-		ret = xw_itree_idx_decode(s->buf, i, &e);
-		if (!ret && xw_vec_push(&children, e.blk))
-			ret = xw_fail_nomem(s->img->diag, "itree");
-	}
-	if (!ret) {
-		xw_itree_set_csum(s->buf, s->img->block_size, s->new_csum, o->new_seed);
-		ret = xw_sweep_put(s, blk);
-	}
-	for (size_t i = 0; i < children.n && !ret; i++)
-		ret = itree_below(o, children.v[i], h.level - 1);
-	xw_vec_free(&children);
+		memcpy(buf, s->buf, s->img->block_size);
 	return ret;
 }
 
+/* All nodes with new checksums. */
 static int itree(struct owner *o)
 {
 	struct xw_sweep *s = o->s;
-	struct xw_map_run run;
+	const struct xw_walk_itree_env env = {
+		.block_size = s->img->block_size,
+		.csum = s->old_csum,
+		.any_names = true,
+		.dir = o->ino,
+		.generation = o->in->generation,
+		.seed = o->old_seed,
+		.first_data_block = s->img->sb.first_data_block,
+		.blocks_count = s->img->sb.blocks_count,
+		.read = read_node,
+		.arg = s,
+	};
+	struct xw_walk_itree_item item;
+	struct xw_walk_itree it;
 	xw_blk root;
-	int ret = xw_map_lookup(s->img, o->ino, o->in, 0, &run);
+	int more, ret = xw_itree_root(s->img, o->ino, o->in, &root);
 
-	if (!ret && (!run.len || run.unwritten))
-		ret = bad(o, 0, XW_ERR_CORRUPT, "the directory has no first block");
-	if (!ret)
-		ret = xw_sweep_get(s, run.pblk);
-	if (!ret && xw_itree_slot_get(s->buf, s->img->block_size, s->old_csum, &root))
-		ret = bad(o, run.pblk, XW_ERR_CORRUPT, "no pointer to its itree");
-	return ret ? ret : itree_below(o, root, -1);
+	if (ret)
+		return ret;
+	ret = xw_walk_itree_begin(&it, &env, root);
+	while (!ret && (more = xw_walk_itree_next(&it, &item)) == 1) {
+		if (item.kind != XW_WALK_ITREE_NODE)
+			continue;
+		memcpy(s->buf, item.block, s->img->block_size);
+		xw_itree_set_csum(s->buf, s->img->block_size, s->new_csum, o->new_seed);
+		ret = xw_sweep_put(s, item.blk);
+	}
+	if (!ret && more == 2)
+		ret = bad(o, item.blk, item.code, item.what);
+	else if (ret == XW_ERR_NOMEM || (!ret && more < 0))
+		ret = xw_fail_nomem(s->img->diag, "itree");
+	xw_walk_itree_end(&it);
+	return ret;
 }
 
 /* Trees are dropped before the kind of checksums changes: here it is only the seed. */

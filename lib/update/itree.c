@@ -30,7 +30,7 @@ int xw_update_itree_nodes(struct xw_update *u, xw_ino ino, const struct xw_inode
 	int ret = xw_itree_begin(u->img, ino, in, &it);
 
 	if (!ret)
-		ret = fn(arg, it.at[it.levels - 1].blk, it.levels - 1);
+		ret = fn(arg, it.root, it.levels - 1);
 	it.on_node = fn;
 	it.arg = arg;
 	while (!ret && (ret = xw_itree_next(&it, &e)) == 1)

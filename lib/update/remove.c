@@ -203,7 +203,7 @@ static int names_of_itree(struct xw_update_gone *g, xw_ino ino, const struct xw_
 		return XW_ERR_NOTFOUND;
 	ret = xw_itree_begin(g->u->img, ino, in, &it);
 	if (!ret)
-		ret = free_node(g->u, it.at[it.levels - 1].blk, 0);
+		ret = free_node(g->u, it.root, 0);
 	it.on_node = free_node;
 	it.arg = g->u;
 	while (!ret && (ret = xw_itree_next(&it, &e)) == 1)

@@ -83,6 +83,8 @@ static uint32_t resynchronize(struct xw_dirblock *it, uint32_t from)
 void xw_dirblock_begin(struct xw_dirblock *it, const struct xw_dirblock_area *area)
 {
 	it->area = *area;
+	it->area.size = XW_MIN(area->size, XW_DIRBLOCK_MAX);
+	area = &it->area;
 	it->off = it->slack = it->slack_end = 0;
 	it->end = area->size;
 	it->tail_said = it->csum_said = it->salvaging = it->mapped = false;
@@ -128,6 +130,7 @@ static int next_removed(struct xw_dirblock *it, struct xw_dirblock_item *out)
 		if (xw_dirent_decode(it->area.data, it->slack_end, off, &out->e) ||
 		    out->e.ino > it->area.inodes_count || out->e.ftype > XW_FT_LNK ||
 		    memchr(out->e.name, '\0', out->e.name_len)) {
+			out->e = (struct xw_dirent){0};
 			it->slack += 4;
 			continue;
 		}
@@ -190,16 +193,16 @@ int xw_dirblock_next(struct xw_dirblock *it, struct xw_dirblock_item *out)
 	struct xw_dirent *e = &out->e;
 	int rc = 0;
 
-	*out = (struct xw_dirblock_item){.salvaged = it->salvaging};
+	*out = (struct xw_dirblock_item){.salvaged = it->salvaging, .off = it->off};
 	while (!rc && !(it->tail_said && it->csum_said))
 		rc = check_tail(it, out);
 	if (!rc && it->slack < it->slack_end)
 		rc = next_removed(it, out);
 	if (rc)
 		return rc;
+	out->off = it->off;
 	if (it->off >= it->end)
 		return 0;
-	*out = (struct xw_dirblock_item){.salvaged = it->salvaging, .off = it->off};
 	rc = xw_dirent_decode(it->area.data, it->end, it->off, e);
 	if (!it->area.filetype && e->name)
 		e->ftype = XW_FT_UNKNOWN;

@@ -110,7 +110,7 @@ static int load(struct xw_htree *it, uint32_t lblk, uint32_t lower, uint32_t upp
 	*f = (struct xw_htree_frame){.lblk = lblk, .upper = upper, .last = lower};
 	it->depth++;
 	if (rc) {
-		note(it, XW_HTREE_READ, 0, 0);
+		note(it, XW_HTREE_READ, (uint64_t)-rc, 0);
 		return 0;
 	}
 	if (level && !xw_dirblock_is_node(node(it, level), bs)) {

@@ -27,7 +27,7 @@ enum xw_htree_rule {
 	XW_HTREE_TWICE = 10, /* lblk: referenced a second time */
 	XW_HTREE_NO_NODE = 11, /* lblk: a leaf where a dx_node is wanted */
 	XW_HTREE_CSUM = 12, /* lblk: checksum mismatch */
-	XW_HTREE_READ = 13, /* lblk: a hole, or it cannot be read */
+	XW_HTREE_READ = 13, /* lblk: a hole, or it cannot be read; found: the code, negated */
 	XW_HTREE_UNREFERENCED = 14, /* lblk: a block of the directory that no entry leads to */
 };
 

@@ -36,8 +36,9 @@ done <<'TABLE'
 16:unknown option -Q|-Q img
 16:unknown option --nonesuch|--nonesuch img
 16:-n and -D are incompatible|-n -D img
-16:-c \(searching for bad blocks\) is not supported|-y -c img
-16:-l \(.*\) is not supported|-y -l list img
+16:-c and -l/-L are incompatible|-y -c -l list img
+8:-n and -c are incompatible|-n -c img
+8:-n and -l/-L are incompatible|-n -L list img
 16:-E fixes_only and -D are incompatible|-y -D -E fixes_only img
 16:-E discard is not supported|-y -E discard img
 16:-b: invalid number|-n -b x img

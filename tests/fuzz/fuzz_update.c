@@ -63,7 +63,7 @@ static void add_tree(struct target *t, struct xw_image *img, xw_ino ino, const s
 	struct xw_itree_entry e;
 
 	if (!xw_itree_begin(img, ino, in, &it)) {
-		add_node(t, it.at[it.levels - 1].blk, 0);
+		add_node(t, it.root, 0);
 		it.on_node = add_node;
 		it.arg = t;
 		while (xw_itree_next(&it, &e) == 1)

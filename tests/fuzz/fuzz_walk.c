@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "walk/dirblock.h"
 #include "walk/htree.h"
+#include "walk/itree.h"
 #include "walk/xattr.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -117,6 +118,61 @@ static void walk_xattr(const uint8_t *area, size_t size, bool block)
 	MUST(!xw_walk_xattr_next(&it, &item));
 }
 
+static int read_node(void *arg, xw_blk blk, void *buf)
+{
+	MUST(blk && blk < BLOCKS);
+	return read_block(arg, (uint32_t)blk, buf);
+}
+
+static void walk_itree(const uint8_t *data, size_t size, xw_blk root)
+{
+	struct blocks b = {data, size};
+	const struct xw_walk_itree_env env = {
+		.block_size = BS,
+		.unverified = true,
+		.dir = 11,
+		.blocks_count = BLOCKS,
+		.read = read_node,
+		.arg = &b,
+	};
+	struct xw_walk_itree_item item;
+	struct xw_walk_itree it;
+	unsigned nodes = 0, done = 0;
+	int kind;
+
+	MUST(!xw_walk_itree_begin(&it, &env, root));
+	while ((kind = xw_walk_itree_next(&it, &item)) != 0) {
+		MUST(kind == 1 || kind == 2);
+		MUST(item.level < XW_ITREE_LEVELS);
+		MUST(kind == 2 || (item.blk && item.blk < BLOCKS));
+		nodes += kind == 1 && item.kind == XW_WALK_ITREE_NODE;
+		done += kind == 1 && item.kind == XW_WALK_ITREE_DONE;
+		MUST(nodes < BLOCKS && done <= nodes);
+	}
+	MUST(nodes == done);
+	xw_walk_itree_end(&it);
+}
+
+/* Two levels of index nodes and leaves without entries, all of the same directory. */
+static void plain_itree(uint8_t *b)
+{
+	memset(b, 0, (size_t)BS * BLOCKS);
+	for (unsigned i = 1; i < BLOCKS; i++) {
+		const unsigned level = i == 1 ? 2 : i < 4 ? 1 : 0, n = i == 1 ? 2 : i < 4 ? 4 : 0;
+
+		for (unsigned k = 0; k < n; k++)
+			xw_itree_idx_encode(b + BS * i, k,
+					    &(struct xw_itree_idx){.key = {(i - 2) * 100 + k, 0},
+								   .blk = 2 * i + k});
+		xw_itree_hdr_encode(b + BS * i, BS,
+				    &(struct xw_itree_hdr){.level = (uint8_t)level,
+							   .count = (uint16_t)n,
+							   .used = (uint16_t)(n * XW_ITREE_IDX),
+							   .dir = 11,
+							   .self = i});
+	}
+}
+
 /* The smallest index with something in it, for the input to be laid over. */
 static void plain_index(uint8_t *b)
 {
@@ -153,6 +209,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i + 1 < size && i < 16; i += 2)
 		b[where[data[i] % 8] + data[i] / 32] = data[i + 1];
 	walk_index(b, (size_t)BS * BLOCKS & ~(size_t)1);
+	plain_itree(b);
+	walk_itree(b, (size_t)BS * BLOCKS, 1);
+	for (size_t i = 0; i + 1 < size && i < 16; i += 2)
+		b[BS * (1 + data[i] % 8) + data[i] / 8 * 3] = data[i + 1];
+	walk_itree(b, (size_t)BS * BLOCKS, 1);
 	free(b);
 	return 0;
 }

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+/*
+ * -c, -l, -L, -k: which blocks are bad. The list becomes the map of the bad-block inode once a
+ * round knows what is in use; the next round sees that inode claim its blocks, and moves the files
+ * that have some of them.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "cli/env.h"
+#include "dev/scan.h"
+#include "disk/indirect.h"
+#include "walk/map.h"
+
+#include "open.h"
+
+/* ---- what is bad ---- */
+
+static bool is_wanted(const struct fsck_opts *o)
+{
+	return o->bad_test || o->bad_file;
+}
+
+static int add(struct fsck *f, uint64_t blk)
+{
+	const struct xw_super *sb = &f->img->sb;
+
+	if (blk < XW_MAX(sb->first_data_block, 1u) || blk >= sb->blocks_count || blk > UINT32_MAX) {
+		xw_log(&f->diag, XW_LOG_WARN,
+		       "bad block %llu is outside of the filesystem: ignored",
+		       (unsigned long long)blk);
+		return 0;
+	}
+	return xw_vec_push(&f->bad, (uint32_t)blk) ? xw_fail_nomem(&f->diag, "bad blocks") : 0;
+}
+
+/* One number a line, as badblocks(8) prints them; like e2fsck, lines without one are skipped. */
+static int read_list(struct fsck *f)
+{
+	FILE *in = fopen(f->opts.bad_file, "re");
+	char line[256];
+	int rc = 0;
+
+	if (!in)
+		return xw_fail_errno(&f->diag, XW_ERR_IO, errno, "%s: cannot open",
+				     f->opts.bad_file);
+	while (!rc && fgets(line, sizeof(line), in)) {
+		char *end;
+		unsigned long long blk;
+
+		errno = 0;
+		blk = strtoull(line, &end, 10);
+		if (end != line && !strchr(line, '-') && !errno)
+			rc = add(f, blk);
+	}
+	if (!rc && ferror(in))
+		rc = xw_fail_errno(&f->diag, XW_ERR_IO, errno, "%s: cannot read", f->opts.bad_file);
+	fclose(in);
+	return rc;
+}
+
+static int scan_tick(void *arg, uint64_t done, uint64_t total)
+{
+	fsck_progress(arg, done >> 20, total >> 20);
+	return cli_interrupted() ? XW_ERR_STATE : 0;
+}
+
+static int scan_bad(void *arg, uint64_t blk)
+{
+	struct fsck *f = arg;
+
+	f->bad_found++;
+	return add(f, blk);
+}
+
+/* The device below the overlay: what is in memory says nothing about it. */
+static int scan(struct fsck *f)
+{
+	const struct xw_scan s = {
+		.block_size = f->img->block_size,
+		.blocks = f->img->sb.blocks_count,
+		.rewrite = f->opts.bad_test > 1,
+		.tick = scan_tick,
+		.bad = scan_bad,
+		.arg = f,
+	};
+	int rc;
+
+	if (f->opts.mode != FSCK_PREEN && !f->opts.quiet && !f->opts.json) {
+		printf("Checking for bad blocks (%s test)\n",
+		       s.rewrite ? "non-destructive read-write" : "read-only");
+		fflush(stdout);
+	}
+	rc = xw_dev_scan(xw_overlay_base(f->dev), &s);
+	fsck_progress_wipe(f);
+	if (rc == XW_ERR_STATE) {
+		f->findings.canceled = f->stop = true;
+		return 0;
+	}
+	if (!rc && f->bad_found)
+		xw_log(&f->diag, XW_LOG_WARN, "%s: %llu bad blocks found", f->opts.image,
+		       (unsigned long long)f->bad_found);
+	return rc;
+}
+
+int fsck_find_bad(struct fsck *f)
+{
+	int rc;
+
+	if (!is_wanted(&f->opts))
+		return 0;
+	if (f->img->sb.feature_ro_compat & XW_RO_BIGALLOC)
+		return xw_fail(&f->diag, XW_ERR_UNSUPPORTED,
+			       "%s: -c, -l and -L are not supported with bigalloc", f->opts.image);
+	rc = f->opts.bad_file ? read_list(f) : scan(f);
+	f->bad_pending = !rc && !f->stop;
+	return rc;
+}
+
+/* ---- the inode ---- */
+
+/* The old list: no longer in use, but added to the new one where it is to be kept. */
+static int take_old(struct fsck *f, const struct xw_inode *in)
+{
+	struct xw_walk_map w;
+	struct xw_walk_map_item item;
+	int more = 0, rc;
+
+	xw_walk_map_init(&w, f->img->dev, &f->img->sb);
+	rc = xw_walk_map_begin(&w, XW_INO_BAD, in, -1);
+	while (!rc && (more = xw_walk_map_next(&w, &item)) > 0) {
+		const uint64_t len = item.kind == XW_WALK_RUN ? item.len : 1;
+
+		if (more == 2)
+			continue;
+		fsck_unclaim(f, item.pblk, len);
+		for (uint64_t i = 0; i < len && item.kind == XW_WALK_RUN && f->opts.bad_keep && !rc;
+		     i++)
+			rc = add(f, item.pblk + i);
+	}
+	xw_walk_map_free(&w);
+	return rc || more < 0 ? xw_fail_nomem(&f->diag, "bad blocks") : 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Ascending, each once, and without metadata of groups, which cannot go elsewhere. */
+static int settle_list(struct fsck *f)
+{
+	size_t n = 0;
+	int rc = 0;
+
+	if (f->bad.n)
+		qsort(f->bad.v, f->bad.n, sizeof(*f->bad.v), compare);
+	for (size_t i = 0; i < f->bad.n && !rc; i++) {
+		const uint32_t blk = f->bad.v[i];
+
+		if (n && f->bad.v[n - 1] == blk)
+			continue;
+		if (fsck_is_metadata(f, blk, 1)) {
+			xw_log(&f->diag, XW_LOG_WARN,
+			       "bad block %u is metadata of the filesystem, which stays there",
+			       blk);
+			continue;
+		}
+		f->bad.v[n++] = blk;
+		rc = fsck_claim(f, blk, 1, NULL);
+	}
+	f->bad.n = n;
+	return rc;
+}
+
+/* The map under construction. */
+struct map {
+	struct fsck *f;
+	size_t at; /* next of f->bad */
+	xw_blk free; /* blocks before it are no choice for a block of the map */
+	uint64_t nodes;
+};
+
+static int take_free(struct map *m, xw_blk *blk)
+{
+	struct fsck *f = m->f;
+
+	while (m->free < f->img->sb.blocks_count && fsck_is_claimed(f, m->free))
+		m->free++;
+	if (m->free >= f->img->sb.blocks_count)
+		return xw_fail(&f->diag, XW_ERR_NOSPC, "%s: no space for the list of bad blocks",
+			       f->opts.image);
+	*blk = m->free++;
+	m->nodes++;
+	return fsck_claim(f, *blk, 1, NULL);
+}
+
+/* An indirect block of this level (1 to 3) and all below it. */
+static int write_node(struct map *m, unsigned level, uint32_t *where)
+{
+	const unsigned per_block = xw_indirect_per_block(m->f->img->block_size);
+	auto_free uint8_t *buf = calloc(1, m->f->img->block_size);
+	xw_blk blk = 0;
+	int rc = buf ? take_free(m, &blk) : xw_fail_nomem(&m->f->diag, "bad blocks");
+
+	for (unsigned i = 0; i < per_block && m->at < m->f->bad.n && !rc; i++) {
+		uint32_t to = 0;
+
+		if (level > 1)
+			rc = write_node(m, level - 1, &to);
+		else
+			to = m->f->bad.v[m->at++];
+		poke32(buf + (size_t)4 * i, to);
+	}
+	if (rc)
+		return rc;
+	*where = (uint32_t)blk;
+	return fsck_write(m->f, blk, 1, buf);
+}
+
+static int write_map(struct fsck *f, struct xw_inode *in)
+{
+	struct map m = {.f = f, .free = f->img->sb.first_data_block + 1};
+	int rc = 0;
+
+	memset(in->block, 0, sizeof(in->block));
+	for (unsigned i = 0; i < 15 && m.at < f->bad.n && !rc; i++) {
+		uint32_t to = 0;
+
+		if (i < 12)
+			to = f->bad.v[m.at++];
+		else
+			rc = write_node(&m, i - 11, &to);
+		poke32(in->block + (size_t)4 * i, to);
+	}
+	in->size = (uint64_t)f->bad.n * f->img->block_size;
+	return rc ? rc : xw_inode_set_blocks(in, &f->img->sb, f->bad.n + m.nodes);
+}
+
+int fsck_set_bad(struct fsck *f)
+{
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	int rc;
+
+	/* With an update the claims are out of date: the next round is as good. */
+	if (!f->bad_pending || f->allocated || f->opts.mode == FSCK_NO)
+		return 0;
+	f->bad_pending = false;
+	raw = malloc(f->img->inode_size);
+	rc = raw ? fsck_inode_read(f, XW_INO_BAD, &in, raw) : xw_fail_nomem(&f->diag, "bad blocks");
+	if (!rc)
+		rc = take_old(f, &in);
+	if (!rc)
+		rc = settle_list(f);
+	if (!rc)
+		rc = write_map(f, &in);
+	if (rc)
+		return rc;
+	if (!f->opts.json && !f->opts.quiet)
+		printf("%s: Updating bad block inode.\n", f->opts.image);
+	in.atime.sec = in.mtime.sec = f->opts.now;
+	f->freed_in = f->round + 1;
+	return fsck_inode_write(f, XW_INO_BAD, &in, raw);
+}

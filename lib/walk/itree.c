@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The walk over the nodes of an itree; see the header.
+ *
+ * The root's level is known when it is read: blocks are exchanged then, so that each level has one.
+ */
+#include "config.h"
+
+#include "walk/itree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+enum state {
+	START, /* `child` is the root */
+	FOLLOW, /* the next entry of the node that is walked */
+	READ, /* `child` was yielded: read it */
+	ENTER, /* it was read, and its findings were yielded */
+	OVER,
+};
+
+int xw_walk_itree_begin(struct xw_walk_itree *it, const struct xw_walk_itree_env *env, xw_blk root)
+{
+	memset(it, 0, sizeof(*it));
+	it->env = *env;
+	it->nodes = malloc((size_t)XW_ITREE_LEVELS * env->block_size);
+	if (!it->nodes)
+		return XW_ERR_NOMEM;
+	for (unsigned i = 0; i < XW_ITREE_LEVELS; i++)
+		it->at[i].block = it->nodes + (size_t)i * env->block_size;
+	it->child = (struct xw_walk_itree_item){.root = true, .blk = root};
+	return 0;
+}
+
+void xw_walk_itree_end(struct xw_walk_itree *it)
+{
+	free(it->nodes);
+	xw_table_free(&it->seen);
+	it->nodes = NULL;
+	it->n_queue = it->queue_at = 0;
+	it->state = OVER;
+}
+
+void xw_walk_itree_skip(struct xw_walk_itree *it)
+{
+	it->n_queue = it->queue_at = 0;
+	it->state = FOLLOW;
+}
+
+/* ---- blocks that were seen ---- */
+
+static bool is_used(const void *slot)
+{
+	return *(const xw_blk *)slot;
+}
+
+static bool is_same(const void *arg, const void *slot, const void *key)
+{
+	(void)arg;
+	return *(const xw_blk *)slot == *(const xw_blk *)key;
+}
+
+static uint64_t hash_of(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number(*(const xw_blk *)slot);
+}
+
+/* 1: for the first time, 0: not. blk is not 0. */
+static int first_time(struct xw_walk_itree *it, xw_blk blk)
+{
+	static const struct xw_table_kind kind = {sizeof(xw_blk), is_used, is_same, hash_of};
+	xw_blk *slot;
+
+	if (xw_table_room(&it->seen, &kind, NULL))
+		return XW_ERR_NOMEM;
+	slot = xw_table_slot(&it->seen, &kind, NULL, xw_table_number(blk), &blk);
+	if (*slot)
+		return 0;
+	*slot = blk;
+	it->seen.n++;
+	return 1;
+}
+
+/* ---- one block ---- */
+
+static void queue_finding(struct xw_walk_itree *it, unsigned rule, int code, unsigned entry,
+			  const char *what, bool left_out)
+{
+	struct xw_walk_itree_item *f = &it->queue[it->n_queue++];
+
+	*f = it->child;
+	f->rule = rule;
+	f->code = code;
+	f->entry = entry;
+	f->what = what;
+	f->left_out = left_out;
+}
+
+/* The block in `child`: may it be a node at all? */
+static int offer_child(struct xw_walk_itree *it, struct xw_walk_itree_item *out)
+{
+	const xw_blk blk = it->child.blk;
+	int rc;
+
+	it->state = FOLLOW;
+	if (blk <= it->env.first_data_block || blk >= it->env.blocks_count) {
+		queue_finding(it, 5, XW_ERR_CORRUPT, 0, "the block is outside the filesystem",
+			      true);
+		return 0;
+	}
+	rc = first_time(it, blk);
+	if (rc < 0)
+		return rc;
+	if (!rc) {
+		queue_finding(it, 7, XW_ERR_CORRUPT, 0, "the node is in the tree twice", true);
+		return 0;
+	}
+	it->state = READ;
+	*out = it->child;
+	return 1;
+}
+
+/* Findings about a node that can be decoded. */
+static void judge_node(struct xw_walk_itree *it, const uint8_t *block)
+{
+	const struct xw_itree_hdr *h = &it->child.h;
+
+	if (!it->env.unverified &&
+	    xw_itree_verify(block, it->env.block_size, it->env.csum, it->env.seed))
+		queue_finding(it, 6, XW_ERR_CHECKSUM, 0, "checksum mismatch", false);
+	if (!it->child.root && !h->count)
+		queue_finding(it, 12, XW_ERR_CORRUPT, 0, "an empty node", false);
+	else if (it->child.root && h->level && h->count < 2)
+		queue_finding(it, 12, XW_ERR_CORRUPT, 0,
+			      "an index root with fewer than two children", false);
+}
+
+/* Read the block in `child`, into the place of its level. */
+static int read_child(struct xw_walk_itree *it)
+{
+	struct xw_walk_itree_frame *f =
+		&it->at[it->child.root ? XW_ITREE_LEVELS - 1 : it->child.level];
+	uint8_t *block = f->block;
+	struct xw_itree_flaw flaw = {0}, belongs = {0};
+	bool fits;
+	int rc = it->env.read(it->env.arg, it->child.blk, block);
+
+	it->state = FOLLOW;
+	if (rc == XW_ERR_NOMEM)
+		return rc;
+	if (rc) {
+		queue_finding(it, 6, rc, 0, "the node cannot be read", true);
+		return 0;
+	}
+	rc = xw_itree_node_check(block, it->env.block_size, it->env.any_names, &it->child.h, &flaw);
+	if (rc && !(flaw.rule == 11 && it->child.h.level)) {
+		queue_finding(it, flaw.rule, rc, flaw.entry, flaw.what, true);
+		return 0;
+	}
+	fits = it->child.root || it->child.h.level == it->child.level;
+	it->child.block = fits ? block : NULL;
+	if (xw_itree_hdr_belongs(&it->child.h, it->env.dir, it->env.generation, it->child.blk,
+				 &belongs))
+		queue_finding(it, belongs.rule, XW_ERR_CORRUPT, 0, belongs.what, !fits);
+	else if (!fits)
+		queue_finding(it, 7, XW_ERR_CORRUPT, 0, "the node is of another level", true);
+	if (!fits)
+		return 0;
+	it->child.level = it->child.h.level;
+	if (it->child.root) {
+		f->block = it->at[it->child.level].block;
+		it->at[it->child.level].block = block;
+		it->top = it->child.level;
+	}
+	if (rc)
+		queue_finding(it, 11, rc, flaw.entry, flaw.what, false);
+	judge_node(it, block);
+	it->state = ENTER;
+	return 0;
+}
+
+/* ---- the tree ---- */
+
+static void enter_child(struct xw_walk_itree *it, struct xw_walk_itree_item *out)
+{
+	struct xw_walk_itree_frame *f = &it->at[it->child.level];
+
+	f->blk = it->child.blk;
+	f->entry = it->child.entry;
+	f->next = 0;
+	f->h = it->child.h;
+	it->low = it->child.level;
+	it->inside = true;
+	it->state = FOLLOW;
+	*out = it->child;
+	out->kind = XW_WALK_ITREE_NODE;
+}
+
+static void leave_node(struct xw_walk_itree *it, struct xw_walk_itree_item *out)
+{
+	const struct xw_walk_itree_frame *f = &it->at[it->low];
+
+	*out = (struct xw_walk_itree_item){
+		.kind = XW_WALK_ITREE_DONE,
+		.root = it->low == it->top,
+		.blk = f->blk,
+		.level = it->low,
+		.entry = f->entry,
+		.h = f->h,
+		.block = f->block,
+	};
+	it->inside = it->low++ < it->top;
+}
+
+/* The next entry of the node that is walked. 1: *out. */
+static int follow(struct xw_walk_itree *it, struct xw_walk_itree_item *out)
+{
+	struct xw_walk_itree_frame *f = &it->at[it->low];
+	struct xw_itree_idx e;
+
+	if (!it->low || f->next >= f->h.count) {
+		leave_node(it, out);
+		return 1;
+	}
+	(void)xw_itree_idx_decode(f->block, f->next, &e);
+	it->child =
+		(struct xw_walk_itree_item){.blk = e.blk, .level = it->low - 1, .entry = f->next++};
+	return offer_child(it, out);
+}
+
+int xw_walk_itree_next(struct xw_walk_itree *it, struct xw_walk_itree_item *out)
+{
+	int rc = 0;
+
+	while (!rc) {
+		if (it->queue_at < it->n_queue) {
+			*out = it->queue[it->queue_at++];
+			return 2;
+		}
+		it->n_queue = it->queue_at = 0;
+		switch (it->state) {
+		case START:
+			rc = offer_child(it, out);
+			break;
+		case READ:
+			rc = read_child(it);
+			break;
+		case ENTER:
+			enter_child(it, out);
+			return 1;
+		case FOLLOW:
+			if (!it->inside)
+				return 0;
+			rc = follow(it, out);
+			break;
+		default:
+			return 0;
+		}
+	}
+	return rc;
+}
