@@ -5,6 +5,7 @@
 #include "cli/escape.h"
 #include "print.h"
 #include "read/xattrs.h"
+#include "walk/xattr.h"
 #include "xattr.h"
 #include "xattr/acl.h"
 #include "xattr/set.h"
@@ -286,25 +287,25 @@ static void dump_value(struct dbg *d, const uint8_t *v, size_t len)
 	fputc('\n', d->out);
 }
 
-/* Entries from `off` on; offsets of values count from `base`. */
-static void dump_entries(struct dbg *d, const uint8_t *area, size_t size, size_t off, size_t base)
+/* The entries of a walk that was begun. */
+static void dump_entries(struct dbg *d, struct xw_walk_xattr *it)
 {
-	struct xw_xattr_entry e;
-	size_t next;
+	const uint8_t *area = it->area;
+	const size_t base = it->base;
+	struct xw_walk_xattr_item item;
 
-	for (;; off = next) {
-		int rc = xw_xattr_entry_decode(area, size, off, base, &e, &next);
+	while (xw_walk_xattr_next(it, &item)) {
+		const struct xw_xattr_entry e = item.e;
+		const bool lost = item.rule == XW_XATTR_BAD_VALUE || item.rule == XW_XATTR_BAD_SIZE;
 
-		if (rc) {
-			dbg_complain(d, "damaged entry at offset %zu", off);
+		if (lost || item.rule == XW_XATTR_BAD_ENTRY)
+			dbg_complain(d, "damaged entry at offset %zu", item.off);
+		if (item.rule == XW_XATTR_BAD_ENTRY)
 			return;
-		}
-		if (!next)
-			break;
 		fprintf(d->out,
 			"offset = %zu (%04zo), hash = %" PRIu32
 			", name_len = %u, name_index = %u\n",
-			off, off, e.hash, e.name_len, e.name_index);
+			item.off, item.off, e.hash, e.name_len, e.name_index);
 		fprintf(d->out,
 			"value_offset = %u (%04zo), value_inum = %" PRIu32 ", value_size = %" PRIu32
 			"\nname = ",
@@ -313,16 +314,17 @@ static void dump_entries(struct dbg *d, const uint8_t *area, size_t size, size_t
 		fputc('\n', d->out);
 		if (e.value_inum)
 			fprintf(d->out, "value = <ino %" PRIu32 ">\n", e.value_inum);
-		else if (e.value_size)
+		else if (e.value_size && !lost)
 			dump_value(d, area + base + e.value_offs, e.value_size);
 		fputc('\n', d->out);
 	}
-	fprintf(d->out, "last entry found at offset %zu (%04zo)\n", off, off);
+	fprintf(d->out, "last entry found at offset %zu (%04zo)\n", item.off, item.off);
 }
 
 void dbg_dump_xattr_block(struct dbg *d, const uint8_t *block)
 {
 	struct xw_xattr_bhdr h;
+	struct xw_walk_xattr it;
 
 	fprintf(d->out, "magic = %08" PRIx32 ", length = %" PRIu32 "\n", peek32(block),
 		d->img->block_size);
@@ -334,19 +336,24 @@ void dbg_dump_xattr_block(struct dbg *d, const uint8_t *block)
 	fprintf(d->out, "hash = %08" PRIx32 ", checksum = %08" PRIx32 "\n", h.hash, h.checksum);
 	fprintf(d->out, "reserved: %08" PRIx32 " %08" PRIx32 " %08" PRIx32 "\n\n",
 		peek32(block + 20), peek32(block + 24), peek32(block + 28));
-	dump_entries(d, block, d->img->block_size, XW_XATTR_BHDR, 0);
+	xw_walk_xattr_block(&it, block, d->img->block_size);
+	dump_entries(d, &it);
 }
 
 void dbg_dump_xattr_inode(struct dbg *d, const uint8_t *area, size_t size)
 {
+	struct xw_walk_xattr it;
+
 	if (size < XW_XATTR_IHDR) {
 		dbg_complain(d, "no room for attributes");
 		return;
 	}
 	fprintf(d->out, "magic = %08" PRIx32 ", length = %zu, value_start =%d \n\n", peek32(area),
 		size, XW_XATTR_IHDR);
-	if (peek32(area) == XW_XATTR_MAGIC)
-		dump_entries(d, area, size, XW_XATTR_IHDR, XW_XATTR_IHDR);
+	if (peek32(area) != XW_XATTR_MAGIC)
+		return;
+	xw_walk_xattr_inode(&it, area, size);
+	dump_entries(d, &it);
 }
 
 static const struct dbg_verb verbs[] = {

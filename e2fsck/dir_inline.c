@@ -11,7 +11,7 @@
 #include "base/auto.h"
 #include "base/endian.h"
 #include "dirs.h"
-#include "disk/xattrblk.h"
+#include "walk/xattr.h"
 
 enum { PARENT_BYTES = 4 };
 
@@ -20,17 +20,20 @@ static bool find_value(const struct fsck *f, const struct xw_inode *in, const ui
 		       size_t *first, size_t *at, struct xw_xattr_entry *e)
 {
 	const unsigned begin = xw_inode_xattr_off(in, &f->img->sb);
-	size_t size, next;
+	struct xw_walk_xattr_item item;
+	struct xw_walk_xattr it;
 
 	*first = begin + XW_XATTR_IHDR;
 	if (!begin || *first >= f->img->inode_size || peek32(raw + begin) != XW_XATTR_MAGIC)
 		return false;
-	size = f->img->inode_size - *first;
-	for (*at = 0; !xw_xattr_entry_decode(raw + *first, size, *at, 0, e, &next) && next;
-	     *at = next)
+	xw_walk_xattr_inode(&it, raw + begin, f->img->inode_size - begin);
+	while (xw_walk_xattr_next(&it, &item) && item.rule != XW_XATTR_BAD_ENTRY) {
+		*e = item.e;
+		*at = item.off - XW_XATTR_IHDR;
 		if (e->name_index == XW_XI_SYSTEM && e->name_len == 4 && !e->value_inum &&
 		    !memcmp(e->name, "data", 4))
-			return true;
+			return item.rule != XW_XATTR_BAD_VALUE && item.rule != XW_XATTR_BAD_SIZE;
+	}
 	return false;
 }
 

@@ -101,4 +101,40 @@ static inline void xw_table_free(struct xw_table *t)
 	*t = (struct xw_table){0};
 }
 
+/* ---- a set of numbers: a table whose slots are uint64_t ---- */
+
+static inline bool xw_numbers_used(const void *slot)
+{
+	return *(const uint64_t *)slot;
+}
+
+static inline bool xw_numbers_same(const void *arg, const void *slot, const void *key)
+{
+	(void)arg;
+	return *(const uint64_t *)slot == *(const uint64_t *)key;
+}
+
+static inline uint64_t xw_numbers_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number(*(const uint64_t *)slot);
+}
+
+/* Add n, which is not 0. 1: it is new; 0: the set has it; XW_ERR_NOMEM, without a line. */
+static inline int xw_numbers_add(struct xw_table *t, uint64_t n)
+{
+	static const struct xw_table_kind kind = {sizeof(n), xw_numbers_used, xw_numbers_same,
+						  xw_numbers_hash};
+	uint64_t *slot;
+
+	if (xw_table_room(t, &kind, NULL))
+		return XW_ERR_NOMEM;
+	slot = xw_table_slot(t, &kind, NULL, xw_table_number(n), &n);
+	if (*slot)
+		return 0;
+	*slot = n;
+	t->n++;
+	return 1;
+}
+
 #endif

@@ -141,28 +141,10 @@ static int begin_block(struct xw_dir_iter *it)
 	return 0;
 }
 
-static bool is_seen(const void *slot)
-{
-	return *(const xw_blk *)slot;
-}
-
-static bool is_same(const void *arg, const void *slot, const void *key)
-{
-	(void)arg;
-	return *(const xw_blk *)slot == *(const xw_blk *)key;
-}
-
-static uint64_t hash_of(const void *arg, const void *slot)
-{
-	(void)arg;
-	return xw_table_number(*(const xw_blk *)slot);
-}
-
 /* 1: the directory has had this block. Most have no second one, and no table. */
 static int seen_before(struct xw_dir_iter *it, xw_blk blk)
 {
-	static const struct xw_table_kind kind = {sizeof(xw_blk), is_seen, is_same, hash_of};
-	xw_blk *slot;
+	int rc;
 
 	if (!it->first || blk == it->first) {
 		const bool again = it->first;
@@ -170,14 +152,8 @@ static int seen_before(struct xw_dir_iter *it, xw_blk blk)
 		it->first = blk;
 		return again;
 	}
-	if (xw_table_room(&it->seen, &kind, NULL))
-		return xw_fail_nomem(it->img->diag, "directory");
-	slot = xw_table_slot(&it->seen, &kind, NULL, xw_table_number(blk), &blk);
-	if (*slot)
-		return 1;
-	*slot = blk;
-	it->seen.n++;
-	return 0;
+	rc = xw_numbers_add(&it->seen, blk);
+	return rc < 0 ? xw_fail_nomem(it->img->diag, "directory") : !rc;
 }
 
 /* 1: the block of the run that is next is to be left out. */

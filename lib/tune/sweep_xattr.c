@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "disk/xattrblk.h"
 #include "read/file.h"
 #include "tune/sweep.h"
+#include "walk/xattr.h"
 
 /* ---- values ---- */
 
@@ -89,45 +89,44 @@ void xw_sweep_value(struct xw_sweep *s, xw_ino ino, struct xw_inode *in, uint8_t
 /* ---- entries ---- */
 
 /*
- * The entries from `off` on of an area; hashes (or NULL) gets each one's hash. Returns how many
- * there are, or a negative code.
+ * The entries of an area that a walk was begun with; hashes (or NULL) gets each one's hash. Returns
+ * how many there are, or a negative code.
  */
-static int rehash_entries(struct xw_sweep *s, uint8_t *area, size_t size, size_t off, size_t base,
+static int rehash_entries(struct xw_sweep *s, uint8_t *area, struct xw_walk_xattr *it,
 			  uint32_t *hashes)
 {
-	struct xw_xattr_entry e;
-	size_t next;
+	struct xw_walk_xattr_item item;
 	int n = 0;
 
-	for (;; off = next) {
-		const int ret = xw_xattr_entry_decode(area, size, off, base, &e, &next);
+	while (xw_walk_xattr_next(it, &item)) {
+		struct xw_xattr_entry *e = &item.e;
 		const struct xw_tune_value *v;
 
-		if (ret)
-			return ret;
-		if (!next)
-			return n;
-		v = e.value_inum ? find(s, e.value_inum) : NULL;
-		if (v && xw_xattr_entry_hash_inum_ok(e.hash, e.name, e.name_len, v->old_hash)) {
-			e.hash = xw_xattr_entry_hash_inum(e.name, e.name_len, v->hash);
-			poke32(area + off + 12, e.hash);
+		if (item.rule == XW_XATTR_BAD_ENTRY || item.rule == XW_XATTR_BAD_VALUE ||
+		    item.rule == XW_XATTR_BAD_SIZE)
+			return XW_ERR_CORRUPT;
+		v = e->value_inum ? find(s, e->value_inum) : NULL;
+		if (v && xw_xattr_entry_hash_inum_ok(e->hash, e->name, e->name_len, v->old_hash)) {
+			e->hash = xw_xattr_entry_hash_inum(e->name, e->name_len, v->hash);
+			poke32(area + item.off + 12, e->hash);
 		}
 		if (hashes)
-			hashes[n] = e.hash;
+			hashes[n] = e->hash;
 		n++;
 	}
+	return n;
 }
 
 int xw_sweep_ibody(struct xw_sweep *s, const struct xw_inode *in, uint8_t *raw)
 {
 	const unsigned off = xw_inode_xattr_off(in, &s->img->sb);
+	struct xw_walk_xattr it;
 	int n;
 
 	if (!off || peek32(raw + off) != XW_XATTR_MAGIC)
 		return 0;
-	/* Values are counted from the first entry. */
-	n = rehash_entries(s, raw + off, s->img->inode_size - off, XW_XATTR_IHDR, XW_XATTR_IHDR,
-			   NULL);
+	xw_walk_xattr_inode(&it, raw + off, s->img->inode_size - off);
+	n = rehash_entries(s, raw + off, &it, NULL);
 	return n < 0 ? xw_fail(s->img->diag, n,
 			       "%s: damaged attributes in an inode; run xw-fsck -f",
 			       s->img->dev->name)
@@ -140,11 +139,13 @@ static int rehash_block(struct xw_sweep *s, struct xw_xattr_bhdr *h)
 {
 	const uint32_t bs = s->img->block_size;
 	auto_free uint32_t *hashes = malloc(bs / XW_XATTR_ENTRY * sizeof(*hashes));
+	struct xw_walk_xattr it;
 	int n;
 
 	if (!hashes)
 		return XW_ERR_NOMEM;
-	n = rehash_entries(s, s->buf, bs, XW_XATTR_BHDR, 0, hashes);
+	xw_walk_xattr_block(&it, s->buf, bs);
+	n = rehash_entries(s, s->buf, &it, hashes);
 	if (n < 0)
 		return n;
 	h->hash = xw_xattr_block_hash(hashes, (size_t)n);

@@ -49,41 +49,6 @@ void xw_walk_itree_skip(struct xw_walk_itree *it)
 	it->state = FOLLOW;
 }
 
-/* ---- blocks that were seen ---- */
-
-static bool is_used(const void *slot)
-{
-	return *(const xw_blk *)slot;
-}
-
-static bool is_same(const void *arg, const void *slot, const void *key)
-{
-	(void)arg;
-	return *(const xw_blk *)slot == *(const xw_blk *)key;
-}
-
-static uint64_t hash_of(const void *arg, const void *slot)
-{
-	(void)arg;
-	return xw_table_number(*(const xw_blk *)slot);
-}
-
-/* 1: for the first time, 0: not. blk is not 0. */
-static int first_time(struct xw_walk_itree *it, xw_blk blk)
-{
-	static const struct xw_table_kind kind = {sizeof(xw_blk), is_used, is_same, hash_of};
-	xw_blk *slot;
-
-	if (xw_table_room(&it->seen, &kind, NULL))
-		return XW_ERR_NOMEM;
-	slot = xw_table_slot(&it->seen, &kind, NULL, xw_table_number(blk), &blk);
-	if (*slot)
-		return 0;
-	*slot = blk;
-	it->seen.n++;
-	return 1;
-}
-
 /* ---- one block ---- */
 
 static void queue_finding(struct xw_walk_itree *it, unsigned rule, int code, unsigned entry,
@@ -111,7 +76,7 @@ static int offer_child(struct xw_walk_itree *it, struct xw_walk_itree_item *out)
 			      true);
 		return 0;
 	}
-	rc = first_time(it, blk);
+	rc = xw_numbers_add(&it->seen, blk);
 	if (rc < 0)
 		return rc;
 	if (!rc) {
