@@ -21,24 +21,25 @@ int xw_xattr_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inod
 {
 	const unsigned off = xw_inode_xattr_off(inode, &img->sb);
 
-	*it = (struct xw_xattr_iter){
-		.img = img,
-		.ino = ino,
-		.generation = inode->generation,
-		.file_acl = inode->file_acl,
-		.area = IN_BLOCK,
-	};
+	it->img = img;
+	it->ino = ino;
+	it->generation = inode->generation;
+	it->file_acl = inode->file_acl;
+	it->area = IN_BLOCK;
+	it->loaded = false;
+	it->buf = it->value = NULL;
 	if (!off || off + XW_XATTR_IHDR > img->inode_size || peek32(raw + off) != XW_XATTR_MAGIC)
 		return 0;
-	it->size = img->inode_size - off;
-	it->buf = malloc(it->size);
+	it->buf = malloc(img->inode_size - off);
 	if (!it->buf) {
 		it->area = AT_END;
 		return xw_fail_nomem(img->diag, "extended attributes");
 	}
-	memcpy(it->buf, raw + off, it->size);
+	memcpy(it->buf, raw + off, img->inode_size - off);
 	it->area = IN_RECORD;
-	it->off = it->base = XW_XATTR_IHDR;
+	it->loaded = true;
+	xw_walk_xattr_inode(&it->walk, it->buf, img->inode_size - off);
+	it->walk.unhashed = true;
 	return 0;
 }
 
@@ -74,9 +75,9 @@ static int load_block(struct xw_xattr_iter *it)
 			       "%s: inode %" PRIu32 ": xattr block %" PRIu64 ": checksum mismatch",
 			       img->dev->name, it->ino, it->file_acl);
 	it->area = IN_BLOCK;
-	it->size = img->block_size;
-	it->off = XW_XATTR_BHDR;
-	it->base = 0;
+	it->loaded = true;
+	xw_walk_xattr_block(&it->walk, it->buf, img->block_size);
+	it->walk.unhashed = true;
 	return 0;
 }
 
@@ -126,7 +127,7 @@ static int entry_corrupt(struct xw_xattr_iter *it)
 	const char *where = it->area == IN_RECORD ? "the inode" : "its block";
 
 	it->area++;
-	it->size = 0;
+	it->loaded = false;
 	return xw_fail(it->img->diag, XW_ERR_CORRUPT,
 		       "%s: inode %" PRIu32 ": damaged extended attribute in %s",
 		       it->img->dev->name, it->ino, where);
@@ -134,40 +135,41 @@ static int entry_corrupt(struct xw_xattr_iter *it)
 
 int xw_xattr_next(struct xw_xattr_iter *it, struct xw_xattr_ref *a)
 {
-	struct xw_xattr_entry e;
-	size_t next;
+	struct xw_walk_xattr_item item;
 	int rc;
 
 	while (it->area != AT_END) {
-		if (!it->size) {
+		if (!it->loaded) {
 			rc = load_block(it);
 			if (rc)
 				return rc;
 			continue;
 		}
-		if (xw_xattr_entry_decode(it->buf, it->size, it->off, it->base, &e, &next))
-			return entry_corrupt(it);
-		if (!next) {
+		if (!xw_walk_xattr_next(&it->walk, &item)) {
 			it->area++;
-			it->size = 0;
+			it->loaded = false;
 			continue;
 		}
-		it->off = next;
+		/* Names and values that can be read are given, whatever else is said of them. */
+		if (item.rule == XW_XATTR_BAD_ENTRY || item.rule == XW_XATTR_BAD_VALUE ||
+		    item.rule == XW_XATTR_BAD_SIZE)
+			return entry_corrupt(it);
 		*a = (struct xw_xattr_ref){
-			.index = e.name_index,
-			.name_len = e.name_len,
+			.index = item.e.name_index,
+			.name_len = item.e.name_len,
 			.in_block = it->area == IN_BLOCK,
-			.name = e.name,
-			.value_len = e.value_size,
-			.hash = e.hash,
-			.value_ino = e.value_inum,
+			.name = item.e.name,
+			.value_len = item.e.value_size,
+			.hash = item.e.hash,
+			.value_ino = item.e.value_inum,
 		};
-		if (e.value_inum) {
-			rc = load_value(it, e.value_inum, e.value_size);
+		if (item.e.value_inum) {
+			rc = load_value(it, item.e.value_inum, item.e.value_size);
 			a->value = it->value;
 			return rc ? rc : 1;
 		}
-		a->value = e.value_size ? it->buf + it->base + e.value_offs : it->buf;
+		a->value =
+			item.e.value_size ? it->buf + it->walk.base + item.e.value_offs : it->buf;
 		return 1;
 	}
 	return 0;

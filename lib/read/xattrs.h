@@ -3,8 +3,8 @@
 #ifndef XW_READ_XATTRS_H
 #define XW_READ_XATTRS_H
 
-#include "disk/xattrblk.h"
 #include "read/map.h"
+#include "walk/xattr.h"
 
 #pragma GCC visibility push(default)
 
@@ -24,8 +24,8 @@ struct xw_xattr_iter {
 	xw_ino ino;
 	uint32_t generation;
 	unsigned area; /* 0 in the record, 1 in the block, 2 at the end */
-	size_t off, size, base; /* in buf: next entry, its bytes (0 = not loaded), what value
-				   offsets count from */
+	bool loaded; /* the area is in buf, and its walk begun */
+	struct xw_walk_xattr walk;
 	xw_blk file_acl;
 	uint8_t *buf; /* copy of the area */
 	uint8_t *value; /* of an EA inode */

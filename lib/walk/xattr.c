@@ -25,6 +25,7 @@ static void begin(struct xw_walk_xattr *it, const void *area, size_t size, size_
 	it->base = base;
 	it->off = first;
 	it->block = block;
+	it->unhashed = false;
 	memset(it->taken, 0, (it->size + 31) / 32);
 	it->entries_end = first;
 	while (!xw_xattr_entry_peek(area, it->size, it->entries_end, &e, &next) && next)
@@ -85,7 +86,7 @@ static enum xw_walk_xattr_rule judge(struct xw_walk_xattr *it, struct xw_walk_xa
 	if (!e->name_index && (it->block || !e->name_len))
 		return XW_XATTR_BAD_NAME;
 	rule = judge_value(it, out);
-	if (rule != XW_XATTR_OK || e->value_inum)
+	if (rule != XW_XATTR_OK || e->value_inum || it->unhashed)
 		return rule;
 	/* Linux leaves the hash 0 in inodes */
 	if (!it->block && !e->hash)

@@ -42,6 +42,7 @@ struct xw_walk_xattr {
 	size_t off; /* next entry */
 	size_t entries_end; /* values begin here or behind */
 	bool block;
+	bool unhashed; /* may be set after begin: hashes are not looked at */
 	uint8_t taken[XW_WALK_XATTR_MAX / 32]; /* a bit for 4 bytes: part of a value */
 };
 
