@@ -232,22 +232,6 @@ static void check_place(struct fsck_look *l)
 }
 
 /*
- * A root has room for four entries; one whose maximum says less than two is no header to e2fsck(8).
- */
-static void check_root_room(struct fsck_look *l)
-{
-	struct xw_extent_hdr h;
-
-	if (!(l->in.flags & XW_FL_EXTENTS) || !xw_extent_hdr_peek(l->in.block, &h) ||
-	    h.entries != 1 || h.max != 1 ||
-	    !FSCK_FOUND(l->f, EXTENT_ENTRIES, .ino = l->ino, .num = h.entries, .num2 = h.max))
-		return;
-	h.max = XW_EXT_INODE_ENTRIES;
-	xw_extent_hdr_encode(l->in.block, &h);
-	l->dirty = true;
-}
-
-/*
  * A tree that is deeper than any can be, of nodes with a single entry each: the root becomes the
  * parent of the first node below that is not too deep.
  */
@@ -297,7 +281,6 @@ int fsck_look_map(struct fsck_look *l)
 	m->depth = 0;
 	if (!l->has_map)
 		return 0;
-	check_root_room(l);
 	check_place(l);
 	rc = shorten(l);
 	if (!rc)

@@ -102,17 +102,12 @@ static bool has_blocks(const struct quick *q, uint64_t blocks)
 	return xw_inode_fs_blocks_512(&q->in, &q->img->sb) == blocks * (q->img->block_size / 512);
 }
 
-/*
- * A block map whose first bytes could be those of an extent tree is looked at thoroughly, and a
- * root with hardly any room.
- */
+/* A block map whose first bytes could be those of an extent tree is looked at thoroughly. */
 static bool map_is_as_flagged(const struct quick *q)
 {
 	struct xw_extent_hdr h;
 
-	if (!xw_extent_hdr_peek(q->in.block, &h))
-		return true;
-	return q->in.flags & XW_FL_EXTENTS && h.max > 1;
+	return q->in.flags & XW_FL_EXTENTS || !xw_extent_hdr_peek(q->in.block, &h);
 }
 
 static bool file(struct quick *q)

@@ -73,7 +73,7 @@ static void check_strays(struct fsck_look *l)
 		in->stray_blocks_hi = 0;
 		l->dirty = true;
 	}
-	if (in->stray_size_hi && l->ino >= f->img->sb.first_ino &&
+	if (in->stray_size_hi && (l->ino == XW_INO_ROOT || l->ino >= f->img->sb.first_ino) &&
 	    FSCK_FOUND(f, SIZE_HIGH, .ino = l->ino, .num = in->stray_size_hi)) {
 		in->stray_size_hi = 0;
 		l->dirty = true;

@@ -24,6 +24,7 @@ int fsck_look_begin(struct fsck *f, struct fsck_look *l)
 {
 	*l = (struct fsck_look){.f = f, .raw = malloc(f->img->inode_size)};
 	xw_walk_map_init(&l->walk, f->img->dev, &f->img->sb);
+	l->walk.full_room = true;
 	if (!l->raw || xw_blockset_new(f->img->sb.blocks_count, &l->met))
 		return xw_fail_nomem(&f->diag, "inodes");
 	return 0;
@@ -313,6 +314,7 @@ static int scan_begin(struct fsck *f, struct scan *s)
 		slice->first_ino = XW_MAX(sb->first_ino, XW_INO_FIRST);
 		slice->raw = malloc(XW_MAX((size_t)SLICE_BYTES, size));
 		xw_walk_map_init(&slice->walk, f->img->dev, &f->img->sb);
+		slice->walk.full_room = true;
 		if (!slice->raw)
 			return xw_fail_nomem(&f->diag, "inode tables");
 	}

@@ -83,11 +83,16 @@ static int each_block(const struct resize *r, bool write, bool *same)
 	return rc;
 }
 
+/* Blocks of the filesystem that the inode counts. */
+static uint64_t held(const struct resize *r)
+{
+	return (1 + r->reserved * (1 + r->backups)) << xw_image_cluster_bits(r->f->img);
+}
+
 static void describe(const struct resize *r, struct xw_inode *in)
 {
 	const struct xw_image *img = r->f->img;
 	const uint64_t apb = r->per_block;
-	const unsigned bits = xw_image_cluster_bits(img);
 	const uint32_t generation = in->generation;
 	const uint16_t extra = in->extra_isize;
 	const struct xw_time now = {r->f->opts.now, 0};
@@ -97,7 +102,21 @@ static void describe(const struct resize *r, struct xw_inode *in)
 	in->atime = in->mtime = in->ctime = in->crtime = now;
 	in->size = (XW_NDIR_BLOCKS + apb + apb * apb) * r->bs;
 	poke32(in->block + (size_t)4 * XW_DIND_SLOT, (uint32_t)r->dind);
-	xw_inode_set_blocks(in, &img->sb, (1 + r->reserved * (1 + r->backups)) << bits);
+	xw_inode_set_blocks(in, &img->sb, held(r));
+}
+
+/* The count of blocks of an inode that is right otherwise. */
+static int check_held(const struct resize *r, struct xw_inode *in, uint8_t *raw)
+{
+	struct fsck *f = r->f;
+	const uint64_t have = xw_inode_fs_blocks_512(in, &f->img->sb);
+	const uint64_t want = held(r) * (r->bs / 512);
+	struct xw_inode mended = *in;
+
+	if (have == want || xw_inode_set_blocks(&mended, &f->img->sb, held(r)) ||
+	    !FSCK_FOUND(f, BLOCKS, .ino = XW_INO_RESIZE, .num = have, .num2 = want))
+		return 0;
+	return fsck_inode_write(f, XW_INO_RESIZE, &mended, raw);
 }
 
 static bool record_is_good(const struct resize *r, const struct xw_inode *in)
@@ -153,9 +172,11 @@ static int check_resize(struct fsck *f)
 		rc = each_block(&r, false, &same);
 	else
 		same = false;
-	if (rc || same || !FSCK_FOUND(f, RESIZE_INODE))
-		return rc;
 	r.backups = count_backups(f->img);
+	if (!rc && same)
+		return check_held(&r, &in, raw);
+	if (rc || !FSCK_FOUND(f, RESIZE_INODE))
+		return rc;
 	if (is_group_metadata(f, r.dind)) {
 		/* no block for it: the room for descriptors stays, without an inode that owns it */
 		f->img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;

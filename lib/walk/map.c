@@ -19,6 +19,7 @@
 
 #define LBLK_END UINT64_C(0xFFFFFFFF) /* the last number is no logical block */
 #define INDIRECT_LEVELS 3
+#define ROOM_MISSING 2u /* entries that a node may have less room for than its block */
 
 /*
  * Can a pointer name these blocks? In a filesystem of 1 KiB blocks the superblock is one of them:
@@ -57,6 +58,7 @@ void xw_walk_map_init(struct xw_walk_map *w, struct xw_dev *dev, const struct xw
 	w->node_levels = 0;
 	w->read = NULL;
 	w->arg = NULL;
+	w->full_room = false;
 	w->n_queue = w->queue_at = 0;
 	w->block_size = xw_super_block_size(sb);
 	w->csum = xw_super_has_csum(sb);
@@ -120,7 +122,7 @@ static void extent_header(struct xw_walk_map *w, unsigned level, int depth)
 
 	if (!magic)
 		queue_finding(w, level, XW_MAP_MAGIC, 0, 0);
-	else if (!fits)
+	else if (!fits || (w->full_room && h.max + ROOM_MISSING < cap))
 		queue_finding(w, level, XW_MAP_ENTRIES, h.entries, h.max);
 	if (!level) {
 		if (magic && h.depth > XW_EXT_MAX_DEPTH)

@@ -66,6 +66,7 @@ struct xw_walk_map {
 	xw_ino ino;
 	uint32_t generation, seed;
 	bool csum; /* verify checksums */
+	bool full_room; /* may be set after init: nodes have to have (nearly) the room of a block */
 	bool seeded; /* seed is that of the inode: most maps are no blocks, and need none */
 	bool extents, over, enter;
 	uint64_t from; /* what ends at or below this logical block is passed over */

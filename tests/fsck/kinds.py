@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """More cases for run.py: damage of several structures at once, and of kinds that one finding does not tell."""
 from cases import BASES, case
-from image import FL_EXTENTS
+from image import FL_EXTENTS, crc32c
 
 BASES["encrypt"] = ["-t", "ext4", "-O", "encrypt"]
 BASES["flex"] = ["-t", "ext4", "-g", "1024", "-G", "4"]
@@ -158,3 +158,23 @@ def mmp_block_in_use_with_a_wrong_checksum(i):
 @case("mmp-block", base="mmp")
 def mmp_block_among_the_descriptors(i):
     i.set_sb("mmp_block", 3)
+
+
+@case("extent-entries", base=["ext4", "nocsum"], only=True)
+def node_without_room(i):
+    ino = i.lookup("pieces")
+    i.blocks(ino)
+    i.put(i.block(i.map_blocks[0]) + 4, 2, 29)
+    if i.csum:  # the tail follows the room that is left
+        off = i.block(i.map_blocks[0])
+        i.put(off + 12 + 12 * 29, 4, crc32c(i.inode_seed(ino), i.b[off:off + 12 + 12 * 29]))
+
+
+@case("inode-blocks", base=["ext4", "ext2"], only=True)
+def blocks_of_the_resize_inode(i):
+    i.set_inode(7, "blocks", i.inode(7, "blocks") - 1)
+
+
+@case("inode-size-high", base=["ext4", "ext2"])
+def high_half_of_the_size_of_the_root(i):
+    i.set_inode(2, "size_high", 0xFFFFFFFF)
