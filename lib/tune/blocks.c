@@ -148,6 +148,7 @@ int xw_tune_journal_on(struct xw_tune *t, struct xw_update *u)
 		xw_encode_journal_ref(sb, &in);
 		ret = xw_tune_put_inode(u, n);
 	}
+	u->place.items.n = 0; /* written here: n does not live until a sweep */
 	xw_binode_free_map(n);
 	return ret;
 }
@@ -229,6 +230,7 @@ int xw_tune_orphan_on(struct xw_tune *t, struct xw_update *u)
 		u->img->sb.orphan_file_inum = n->ino;
 		ret = xw_tune_put_inode(u, n);
 	}
+	u->place.items.n = 0; /* written here: n does not live until a sweep */
 	xw_binode_free_map(n);
 	return ret;
 }

@@ -74,6 +74,7 @@ static int make_quota_files(struct xw_tune *t, struct xw_update *u)
 			ret = xw_tune_put_inode(u, n);
 		*quota_inum(&u->img->sb, type) = n->ino;
 	}
+	u->place.items.n = 0; /* written here */
 	for (int type = 0; type < XW_QUOTA_TYPES; type++) {
 		xw_binode_free_map(&files[type].node); /* the update makes the file anew */
 		free(files[type].entries);

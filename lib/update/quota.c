@@ -178,6 +178,7 @@ static int rebuild(struct xw_update *u, enum xw_quota_type type, xw_ino ino, str
 		ret = xw_map_write(p, n);
 	if (!ret)
 		ret = xw_update_remap(u, n, in);
+	p->items.n = 0; /* written here: n does not live until a sweep */
 	xw_binode_free_map(n);
 	return ret;
 }
