@@ -87,9 +87,11 @@ static int look_at(struct contest *c, xw_ino ino)
 	struct xw_inode in;
 	int more = 0, rc = xw_image_inode(f->img, ino, &in, NULL);
 
+	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO)
+		return rc;
 	xw_diag_clear(&f->diag);
 	if (rc)
-		return rc == XW_ERR_NOMEM ? rc : 0;
+		return 0;
 	if (in.file_acl && xw_image_has_blocks(f->img, in.file_acl, 1) &&
 	    xw_blockset_has(f->contested, cluster_of(c, in.file_acl)))
 		rc = add_claim(c, cluster_of(c, in.file_acl), 1, 0);
@@ -483,7 +485,7 @@ static int clone(struct contest *c, xw_ino ino, uint64_t shared)
 		return 0;
 	}
 	fsck_update_drop(f);
-	if (rc == XW_ERR_NOMEM)
+	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO)
 		return rc;
 	xw_diag_clear(&f->diag);
 	/* a map that is damaged otherwise: the next round may be able to */

@@ -96,7 +96,7 @@ static int edit_blocks(struct edit *x)
 			break;
 	}
 	xw_map_end(&it);
-	if (rc == XW_ERR_CORRUPT || rc == XW_ERR_IO) {
+	if (rc == XW_ERR_CORRUPT) {
 		xw_diag_clear(&f->diag);
 		rc = 0;
 	}

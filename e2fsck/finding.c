@@ -218,6 +218,8 @@ bool fsck_found(struct fsck *f, const struct fsck_about *a)
 	const struct fsck_row *row = fsck_row(a->id);
 	bool again, repaired;
 
+	/* What is missing may be what could not be read. */
+	f->stop = f->stop || (f->opts.mode != FSCK_NO && fsck_check_readable(f));
 	if (f->stop)
 		return false;
 	if (f->settling)

@@ -108,6 +108,7 @@ struct fsck {
 	bool relocate; /* a group lacks a bitmap or its table; see fsck_relocate() */
 
 	uint32_t features[3]; /* as opened: when they change, so do the backups */
+	uint64_t unreadable; /* a byte behind which a read has failed; 0: none. Atomic */
 
 	/* state of a round */
 	unsigned round; /* from 0 */
@@ -122,6 +123,7 @@ struct fsck {
 	unsigned freed_in; /* round, from 1, that freed blocks for an option's sake; 0: none */
 	bool settling; /* what is found follows from that: repaired without a word, no error */
 	bool full; /* a full check is wanted (not "clean" by its superblock) */
+	bool undecided; /* the commit failed, and may have done its work */
 
 	/* facts */
 	struct fsck_inode **groups; /* [img->groups] of [inodes_per_group], or NULL */
@@ -215,6 +217,14 @@ int fsck_open(struct fsck *f); /* open.c */
 int fsck_close(struct fsck *f, bool commit);
 /* Is the filesystem marked clean, so that without -f nothing more is to be done? */
 bool fsck_is_clean(struct fsck *f);
+
+/*
+ * XW_ERR_IO, with a line that names the block, when a block could not be read. What was taken for
+ * damage may be whole on the medium, so that nothing is repaired then: -n reports what it finds,
+ * else the check ends with the first finding behind it (fsck_found()). The superblock does not
+ * count: it has copies.
+ */
+int fsck_check_readable(struct fsck *f);
 
 int fsck_check_super(struct fsck *f); /* super.c, groups.c, journal.c, orphans.c */
 /*

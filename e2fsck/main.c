@@ -154,6 +154,8 @@ static int run(const struct fsck_opts *opts)
 	rc = fsck_open(&f);
 	if (!rc)
 		rc = check(&f, &o);
+	if (f.dev && (!rc || rc == XW_ERR_IO) && fsck_check_readable(&f))
+		rc = XW_ERR_IO;
 	if (cli_interrupted())
 		f.findings.canceled = true;
 	o.committed = !rc && !f.stop && !f.findings.canceled && f.opts.mode != FSCK_NO;
@@ -162,7 +164,7 @@ static int run(const struct fsck_opts *opts)
 	if (closed)
 		o.committed = false;
 	rc = rc ? rc : closed;
-	if (cli_interrupted() && rc)
+	if (cli_interrupted() && rc && !f.undecided)
 		f.findings.canceled = true;
 	status = exit_status(&f, &o, f.findings.canceled ? 0 : rc);
 	fsck_progress_wipe(&f);

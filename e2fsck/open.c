@@ -8,6 +8,8 @@
  */
 #include "config.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -95,6 +97,27 @@ static void take_features(const struct fsck *f, uint32_t words[3])
 	words[2] = f->img->sb.feature_ro_compat;
 }
 
+static void note_unreadable(void *arg, uint64_t off)
+{
+	struct fsck *f = arg;
+
+	if (off >= XW_SUPER_OFFSET + XW_SUPER_SIZE)
+		__atomic_store_n(&f->unreadable, off, __ATOMIC_RELAXED);
+}
+
+int fsck_check_readable(struct fsck *f)
+{
+	const uint64_t off = __atomic_load_n(&f->unreadable, __ATOMIC_RELAXED);
+
+	if (!off)
+		return 0;
+	xw_diag_clear(&f->diag);
+	return xw_fail_errno(&f->diag, XW_ERR_IO, EIO,
+			     "%s: the check is incomplete, and nothing was repaired: cannot read "
+			     "block %" PRIu64,
+			     f->opts.image, off / xw_overlay_block_size(f->dev));
+}
+
 int fsck_open(struct fsck *f)
 {
 	int rc = begin_edit(f);
@@ -103,6 +126,7 @@ int fsck_open(struct fsck *f)
 		return rc;
 	xw_edit_hold_all(f->edit);
 	f->dev = xw_edit_dev(f->edit);
+	xw_overlay_set_unreadable(f->dev, note_unreadable, f);
 	rc = drop_pending(f);
 	if (!rc)
 		rc = fsck_choose_super(f);
@@ -144,6 +168,7 @@ static int finish_super(struct fsck *f, bool sound)
 int fsck_close(struct fsck *f, bool commit)
 {
 	const bool write = commit && f->opts.mode != FSCK_NO;
+	struct xw_commit_info info = {0};
 	uint32_t features[3];
 	int rc = 0;
 
@@ -161,7 +186,8 @@ int fsck_close(struct fsck *f, bool commit)
 	xw_image_close(f->img);
 	f->img = NULL;
 	if (!rc && write && f->edit)
-		rc = xw_edit_commit(f->edit, NULL);
+		rc = xw_edit_commit(f->edit, &info);
+	f->undecided = info.undecided;
 	xw_edit_end(f->edit);
 	f->edit = NULL;
 	f->dev = NULL;

@@ -210,6 +210,8 @@ static int read_file(struct fsck *f, int type, xw_ino ino, const struct xw_inode
 		rc = xw_quota_decode(buf, got, (enum xw_quota_type)type, &info, take, q);
 	if (rc == XW_ERR_NOMEM)
 		return xw_fail_nomem(&f->diag, "quota file");
+	if (rc == XW_ERR_IO) /* it holds limits, which are nowhere else */
+		return rc;
 	xw_diag_clear(&f->diag);
 	*damaged = rc;
 	return 0;

@@ -70,7 +70,7 @@ static int make_nonce(const struct xw_commit_opts *opts, struct xw_diag *diag, u
 }
 
 /* What would be replaced may be all that completes another filesystem. */
-static int check_store(const struct xw_change *c, struct xw_redo_store *store)
+static int check_store(const struct xw_change *c, struct xw_redo_store *store, bool set_aside)
 {
 	const struct xw_diag before = c->diag ? *c->diag : (struct xw_diag){0};
 	struct xw_redo *redo = NULL;
@@ -93,6 +93,8 @@ static int check_store(const struct xw_change *c, struct xw_redo_store *store)
 	xw_redo_close(redo);
 	if (!other)
 		return 0;
+	if (set_aside && store->ops->set_aside)
+		return store->ops->set_aside(store);
 	return xw_fail(c->diag, XW_ERR_EXISTS,
 		       "%s: is the redo file of another filesystem; nothing was committed",
 		       store->name);
@@ -164,7 +166,7 @@ int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts, bool 
 	int rc = make_nonce(opts, c->diag, &nonce);
 
 	if (!rc)
-		rc = check_store(c, opts->store);
+		rc = check_store(c, opts->store, opts->set_aside);
 	if (rc)
 		return rc;
 	/* An old superblock that is none cannot carry the bit; the new one can. */

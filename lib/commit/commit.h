@@ -57,6 +57,8 @@ struct xw_commit_opts {
 	 * file that was written for it is continued as well, since the image has not changed.
 	 */
 	const uint8_t *dropped_super;
+	/* A redo file of another filesystem gets another name, where it would end the commit. */
+	bool set_aside;
 	/*
 	 * The log has no transactions and is not empty: its fast commits are part of the change,
 	 * which ends them. The journal's form only; redo needs a log that is empty with the change.

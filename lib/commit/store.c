@@ -32,6 +32,7 @@
 
 #define SUFFIX ".xw-redo"
 #define TMP ".tmp"
+#define ASIDE ".other"
 
 struct file_store {
 	struct xw_redo_store store;
@@ -43,6 +44,13 @@ struct file_store {
 	int fd; /* of the file that create() made, locked; -1: none */
 	struct stat known; /* the published file as open() found it; st_nlink 0: none */
 };
+
+static char *join(const char *a, const char *b)
+{
+	char *s;
+
+	return asprintf(&s, "%s%s", a, b) < 0 ? NULL : s;
+}
 
 static struct file_store *fs(struct xw_redo_store *s)
 {
@@ -293,6 +301,28 @@ static int file_remove(struct xw_redo_store *s)
 	return rc || !removed ? rc : xw_newfile_sync_dir(f->path, f->diag);
 }
 
+/* Another image's file keeps all it has, under a name that nobody looks for. */
+static int file_set_aside(struct xw_redo_store *s)
+{
+	struct file_store *f = fs(s);
+	auto_free char *aside = join(f->path, ASIDE);
+	auto_fd int fd = -1;
+	int rc = aside ? lock_name(f, f->path, &fd) : xw_fail_nomem(f->diag, "a redo file's name");
+
+	if (rc || fd < 0)
+		return rc;
+	/* link(): an existing file is not replaced */
+	if (link(f->path, aside) || unlink(f->path))
+		return xw_fail_errno(f->diag, XW_ERR_IO, errno, "%s: cannot rename to %s", f->path,
+				     aside);
+	f->known.st_nlink = 0;
+	rc = xw_newfile_sync_dir(f->path, f->diag);
+	if (!rc)
+		xw_log(f->diag, XW_LOG_WARN,
+		       "%s: is the redo file of another filesystem; renamed to %s", f->path, aside);
+	return rc;
+}
+
 static void file_close(struct xw_redo_store *s)
 {
 	struct file_store *f = fs(s);
@@ -308,15 +338,9 @@ static const struct xw_redo_store_ops file_ops = {
 	.publish = file_publish,
 	.open = file_open,
 	.remove = file_remove,
+	.set_aside = file_set_aside,
 	.close = file_close,
 };
-
-static char *join(const char *a, const char *b)
-{
-	char *s;
-
-	return asprintf(&s, "%s%s", a, b) < 0 ? NULL : s;
-}
 
 /* Filesystems in one file (a disk with partitions) have a redo file each. */
 static char *beside(const char *real, uint64_t offset)

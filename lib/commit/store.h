@@ -22,9 +22,13 @@ struct xw_redo_store_ops {
 	int (*publish)(struct xw_redo_store *s);
 	/* The published file, for reading. XW_ERR_NOTFOUND (not described): there is none. */
 	int (*open)(struct xw_redo_store *s, struct xw_dev **out);
-	/* Remove the file that create made or open returned, if neither was called whichever is
-	 * there; absence is no failure. XW_ERR_BUSY when another process uses it. */
+	/*
+	 * Remove the file that create made or open returned, if neither was called whichever is
+	 * there; absence is no failure. XW_ERR_BUSY when another process uses it.
+	 */
 	int (*remove)(struct xw_redo_store *s);
+	/* Rename the published file durably, with a warning in the log. May be NULL. */
+	int (*set_aside)(struct xw_redo_store *s);
 	void (*close)(struct xw_redo_store *s); /* frees s, touches no file */
 };
 

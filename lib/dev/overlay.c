@@ -43,6 +43,8 @@ struct overlay {
 	int (*tick)(void *arg);
 	void *tick_arg;
 	unsigned calls; /* atomic */
+	void (*unreadable)(void *arg, uint64_t off);
+	void *unreadable_arg;
 	uint64_t shadow;
 };
 
@@ -136,8 +138,14 @@ static int read_base(struct overlay *o, void *buf, size_t len, uint64_t off)
 {
 	uint64_t there = off < o->base->size ? XW_MIN(len, o->base->size - off) : 0;
 
+	int err;
+
 	memset((unsigned char *)buf + there, 0, len - there);
-	return there ? xw_dev_pread(o->base, buf, there, off) : 0;
+	err = there ? xw_dev_pread(o->base, buf, there, off) : 0;
+	/* What lies in several blocks is read again one by one by those who can do without some. */
+	if (err == XW_ERR_IO && len <= o->block_size && o->unreadable)
+		o->unreadable(o->unreadable_arg, off);
+	return err;
 }
 
 /* Bytes from off that are not dirty, at most len; off itself is in a clean block. */
@@ -474,6 +482,12 @@ void xw_overlay_set_tick(struct xw_dev *overlay, int (*fn)(void *arg), void *arg
 {
 	ov(overlay)->tick = fn;
 	ov(overlay)->tick_arg = arg;
+}
+
+void xw_overlay_set_unreadable(struct xw_dev *d, void (*fn)(void *arg, uint64_t off), void *arg)
+{
+	ov(d)->unreadable = fn;
+	ov(d)->unreadable_arg = arg;
 }
 
 static int by_number(const void *a, const void *b)

@@ -52,6 +52,13 @@ void xw_overlay_set_shadow(struct xw_dev *overlay, xw_overlay_free_fn *fn, void 
 void xw_overlay_set_tick(struct xw_dev *overlay, int (*fn)(void *arg), void *arg);
 
 /*
+ * Called, by whichever thread reads, for each read of at most one block that the base answers with
+ * XW_ERR_IO; off: where it begins, in bytes. NULL ends it.
+ */
+void xw_overlay_set_unreadable(struct xw_dev *overlay, void (*fn)(void *arg, uint64_t off),
+			       void *arg);
+
+/*
  * Where would a write to the blocks from blk on go, to the base or into memory? Sets *through and
  * returns for how many of the n blocks (1 .. n) that answer holds.
  */

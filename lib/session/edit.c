@@ -397,6 +397,7 @@ static struct xw_commit_opts commit_opts(struct xw_edit *e)
 		.now = e->opts.now,
 		.undo_file = e->opts.undo_file,
 		.dropped_super = e->recovered.dropped_super,
+		.set_aside = e->recovered.stuck,
 		.offset = e->opts.offset,
 		.watch = e->opts.watch,
 		.guard = &e->guard,

@@ -185,12 +185,23 @@ static int judge(struct recovery *v, enum verdict *verdict)
 	return 0;
 }
 
+/* A file that is damaged in itself completes nothing: for checkers that is as if it were lost. */
+static int load_redo(struct recovery *v, enum verdict *verdict)
+{
+	const struct xw_diag before = diag_of(v);
+	const int rc = xw_redo_load(v->redo, v->dev);
+
+	if (!(v->flags & XW_RECOVER_FORCE) || (rc != XW_ERR_CORRUPT && rc != XW_ERR_CHECKSUM))
+		return rc;
+	quiet(v, &before);
+	*verdict = STUCK;
+	return 0;
+}
+
 static int apply_redo(struct recovery *v)
 {
-	int rc = xw_redo_load(v->redo, v->dev);
+	int rc = make_writable(v);
 
-	if (!rc)
-		rc = make_writable(v);
 	if (!rc)
 		rc = xw_dev_check_end(v->dev, v->redo->new_size);
 	if (!rc)
@@ -229,6 +240,8 @@ static int redo_step(struct recovery *v)
 
 	if (!rc)
 		rc = judge(v, &verdict);
+	if (!rc && verdict == APPLY)
+		rc = load_redo(v, &verdict);
 	if (!rc && verdict == APPLY)
 		rc = apply_redo(v);
 	if (!rc && verdict == STUCK)

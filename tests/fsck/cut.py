@@ -144,9 +144,10 @@ class Files:
             elif kind == "T":
                 os.truncate(fd, op[2])
             else:
-                end = min(op[2] + op[3], os.fstat(fd).st_size)
-                if end > op[2]:
-                    os.pwrite(fd, bytes(end - op[2]), op[2])
+                for at, data in list(pieces(fd)):
+                    first, end = max(at, op[2]), min(at + len(data), op[2] + op[3])
+                    if end > first:
+                        os.pwrite(fd, bytes(end - first), first)
             os.close(fd)
         elif kind == "C":
             open(self.path(op[1]), "ab").close()  # its contents may have been synced before its name
@@ -234,18 +235,31 @@ def tool(name, *args, env=None):
     return call(os.path.join(OPT.bin, name), *args, env=env)
 
 
+def contents(raw, m):
+    """A sum over the blocks of a member that are not zeros, wherever holes are."""
+    h, at = hashlib.sha1(b"%d" % m.size), m.offset_data
+    for off, size in m.sparse or [(0, m.size)]:
+        for k in range(0, size, 4096):
+            part = raw[at + k:at + min(k + 4096, size)]
+            if part.count(0) != len(part):
+                h.update(b"%d" % (off + k))
+                h.update(part)
+        at += size
+    return h.hexdigest()
+
+
 def listing(path):
     out = tool("xw-export", path)
     found = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(out.stdout)) as tar:
             for m in tar:
-                data = tar.extractfile(m).read() if m.isreg() else b""
                 name = m.name.strip("./")
                 if m.islnk():
                     found[name] = found.get(m.linkname.strip("./"))
                 else:
-                    found[name] = ("f" if m.isreg() else str(m.type), hashlib.sha1(data).hexdigest(), m.linkname)
+                    found[name] = ("f" if m.isreg() else str(m.type), contents(out.stdout, m) if m.isreg() else "",
+                                   m.linkname)
     except tarfile.TarError:
         return None
     return found

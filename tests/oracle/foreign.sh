@@ -125,6 +125,7 @@ if [ -n "$leases" ]; then
 	every "xw-import --commit journal" write img 1 0 xw-import -q --commit journal img d.tar
 	every "xw-tune -U" write img 1 0 xw-tune -U 6c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 img
 	every "xw-debugfs -w" write img 1 0 xw-debugfs -w -R "write $T/d/data /data" img
+	every "xw-fsck -E itree=build" write img 1 0 xw-fsck -y -E itree=build img
 else
 	skip "others are kept out" "no leases here"
 fi
@@ -134,6 +135,7 @@ fi
 put_old() { exec 8<&- && rm -f img img.* && cp --sparse=always old img && exec 8<img; }
 for kind in $kinds; do
 	every "open elsewhere, xw-import" $kind img.xw-redo 1 1 xw-import -q --commit redo img d.tar
+	every "open elsewhere, xw-fsck" $kind img.xw-redo 3 2 xw-fsck -y -E itree=build img
 	every "open elsewhere, xw-tune" $kind img.xw-redo 1 1 xw-tune -U 6c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 img
 done
 # The same through the journal, and by the other tools. A checker has something to repair.
