@@ -256,6 +256,11 @@ static int redo_step(struct recovery *v)
 		rc = v->store->ops->remove(v->store);
 	v->info->redo_dropped = verdict == DROP && gone;
 	read_super(v);
+	/* The file was for a repair of a state that had lost its own. */
+	if (!rc && verdict == DROP && v->pending) {
+		v->file = false;
+		rc = stuck(v);
+	}
 	return rc;
 }
 

@@ -280,12 +280,17 @@ def first_lost(kept, now):
 class Judge:
     """What the uninterrupted repair has made, and images that were held against it."""
 
-    def __init__(self, img):
+    def __init__(self, img, other):
+        """other: the damaged image, to be repaired once more: what comes out different each time is held against nobody."""
         self.sum = digest(img)
         self.status = tool("xw-fsck", "-fn", img).returncode
         self.again = tool("xw-fsck", "-fy", img).returncode
         self.kept = listing(img)
         self.known = {}
+        tool("xw-fsck", "-fy", other)
+        if self.kept and digest(other) != self.sum:
+            twice = listing(other) or {}
+            self.kept = {k: v for k, v in self.kept.items() if twice.get(k) == v}
 
     def look(self, img):
         key = digest(img)
@@ -331,7 +336,9 @@ class Case:
         ops = read_record(rec)
         if not [op for op in ops if op[0] in "WZT" and op[1] in (0, self.ino)]:
             return 0, []
-        self.judge = Judge(img)
+        other = os.path.join(place, "other")
+        copy(old, other)
+        self.judge = Judge(img, other)
         if OPT.undo:
             self.check_undo(work, old)
         wrong, count = [], 0

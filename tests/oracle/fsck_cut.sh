@@ -25,7 +25,7 @@ cut() {
 }
 
 few="--states 8 --power 2"
-cases=("ext4: superblock checksum" "ext4: length of an entry" "ext3: journal inode of zeros" "itree: checksum of an itree node")
+cases=("ext4: superblock checksum" "ext4: length of an entry" "ext3: journal inode of zeros" "itree: checksum of an itree node" "ext4: change without its redo file")
 if [ -n "${XW_ALL_K-}" ]; then
 	few=
 	cases=()
