@@ -12,8 +12,10 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "disk/super.h"
 #include "read/bitmaps.h"
 #include "read/image.h"
@@ -93,10 +95,32 @@ static int drain(struct xw_image *img, struct xw_log *log, const struct xw_repla
 	return rc;
 }
 
+/*
+ * The superblock comes last: the old one has RECOVER, and where the journal's inode is damaged the
+ * only map of the log, which the log's copy may lack.
+ */
+static int apply(struct xw_image *img, struct xw_log *log, const struct xw_replay *r)
+{
+	const uint64_t bs = img->block_size, blk = XW_SUPER_OFFSET / bs;
+	auto_free uint8_t *page = NULL;
+	size_t i;
+	int rc = xw_replay_apply(log, r, blk, img->dev);
+
+	if (rc || !xw_replay_find(r, blk, &i))
+		return rc;
+	page = malloc(bs);
+	if (!page)
+		return xw_fail_nomem(log->diag, "a journal");
+	rc = xw_dev_flush(img->dev);
+	if (!rc)
+		rc = xw_replay_read(log, r, i, page);
+	return rc ? rc : xw_dev_pwrite(img->dev, page, bs, blk * bs);
+}
+
 static int replay(struct xw_image *img, struct xw_log *log, const struct xw_replay *r,
 		  const struct xw_journal_info *info)
 {
-	int rc = xw_replay_apply(log, r, UINT64_MAX, img->dev);
+	int rc = apply(img, log, r);
 
 	if (!rc && r->blocks.n)
 		rc = xw_dev_flush(img->dev);
