@@ -39,7 +39,7 @@ int xw_xattr_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inod
 	it->area = IN_RECORD;
 	it->loaded = true;
 	xw_walk_xattr_inode(&it->walk, it->buf, img->inode_size - off);
-	it->walk.unhashed = true;
+	it->walk.places_only = true;
 	return 0;
 }
 
@@ -77,7 +77,7 @@ static int load_block(struct xw_xattr_iter *it)
 	it->area = IN_BLOCK;
 	it->loaded = true;
 	xw_walk_xattr_block(&it->walk, it->buf, img->block_size);
-	it->walk.unhashed = true;
+	it->walk.places_only = true;
 	return 0;
 }
 

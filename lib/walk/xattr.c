@@ -17,18 +17,24 @@ enum { TERMINATOR = 4 };
 static void begin(struct xw_walk_xattr *it, const void *area, size_t size, size_t first,
 		  size_t base, bool block)
 {
-	struct xw_xattr_entry e;
-	size_t next;
-
 	it->area = area;
 	it->size = XW_MIN(size, (size_t)XW_WALK_XATTR_MAX);
 	it->base = base;
 	it->off = first;
 	it->block = block;
-	it->unhashed = false;
+	it->places_only = false;
+	it->entries_end = 0;
+}
+
+/* Before the first value is judged. */
+static void find_end(struct xw_walk_xattr *it)
+{
+	struct xw_xattr_entry e;
+	size_t next;
+
 	memset(it->taken, 0, (it->size + 31) / 32);
-	it->entries_end = first;
-	while (!xw_xattr_entry_peek(area, it->size, it->entries_end, &e, &next) && next)
+	it->entries_end = it->block ? XW_XATTR_BHDR : XW_XATTR_IHDR;
+	while (!xw_xattr_entry_peek(it->area, it->size, it->entries_end, &e, &next) && next)
 		it->entries_end = next;
 	it->entries_end += TERMINATOR;
 }
@@ -65,13 +71,15 @@ static enum xw_walk_xattr_rule judge_value(struct xw_walk_xattr *it, struct xw_w
 	if (e->value_inum || !e->value_size)
 		return XW_XATTR_OK;
 	out->found = e->value_offs;
+	if (!it->places_only && !it->entries_end)
+		find_end(it);
 	if (from < it->entries_end || from >= it->size)
 		return XW_XATTR_BAD_VALUE;
 	out->found = e->value_size;
 	if (e->value_size > it->size - from)
 		return XW_XATTR_BAD_SIZE;
 	out->found = e->value_offs;
-	if (!occupy(it, from, from + e->value_size))
+	if (!it->places_only && !occupy(it, from, from + e->value_size))
 		return XW_XATTR_BAD_OVERLAP;
 	out->value = it->area + from;
 	return XW_XATTR_OK;
@@ -86,7 +94,7 @@ static enum xw_walk_xattr_rule judge(struct xw_walk_xattr *it, struct xw_walk_xa
 	if (!e->name_index && (it->block || !e->name_len))
 		return XW_XATTR_BAD_NAME;
 	rule = judge_value(it, out);
-	if (rule != XW_XATTR_OK || e->value_inum || it->unhashed)
+	if (rule != XW_XATTR_OK || e->value_inum || it->places_only)
 		return rule;
 	/* Linux leaves the hash 0 in inodes */
 	if (!it->block && !e->hash)

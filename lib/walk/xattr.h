@@ -40,9 +40,9 @@ struct xw_walk_xattr {
 	const uint8_t *area;
 	size_t size, base; /* bytes; what value offsets count from */
 	size_t off; /* next entry */
-	size_t entries_end; /* values begin here or behind */
+	size_t entries_end; /* values begin here or behind; 0: not looked for yet */
 	bool block;
-	bool unhashed; /* may be set after begin: hashes are not looked at */
+	bool places_only; /* may be set after begin: values must lie in the area, no more */
 	uint8_t taken[XW_WALK_XATTR_MAX / 32]; /* a bit for 4 bytes: part of a value */
 };
 
