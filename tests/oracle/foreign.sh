@@ -177,6 +177,29 @@ else
 	skip "who mounts it meanwhile waits" "no leases or no loop devices"
 fi
 
+# A block device is opened with O_EXCL: no mount, and no other tool. What changes on the medium below it, where a cache of this host
+# does not know it (another host, or the file that a loop device stands on), is noticed by reading past that cache.
+if can_loop; then
+	put_old
+	loop=$(losetup -f --show img)
+	at_end "losetup -d $loop"
+	stop_at 2 img.xw-redo xw-tune -U 6c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 --redo-file "$T/img.xw-redo" "$loop"
+	mount "$loop" mnt 2>.mount
+	equal "a block device that is being changed cannot be mounted" $? 32
+	"$BIN/xw-tune" -L other --redo-file "$T/other.xw-redo" "$loop" >.out2 2>.err2
+	equal "  nor be changed by another tool" $? 1
+	go_on
+	equal "  and the change succeeds" $RC 0
+	stop_at 4 img.xw-redo xw-tune -U random --redo-file "$T/img.xw-redo" "$loop"
+	foreign write
+	go_on
+	is "what was written below its cache is noticed" grep -q 'by another program meanwhile; nothing was committed' .err
+	equal "  and kept" "$RC $(is_theirs write && echo kept)" "1 kept"
+	losetup -d "$loop"
+else
+	skip "block devices" "no loop devices"
+fi
+
 # Of two at once one wins.
 n_none=0 n_clean=0
 for k in 1 2 3 4 5 6 7 8; do
