@@ -3,7 +3,7 @@
  * Runs a libFuzzer target without libFuzzer, so that `make check` exercises it with any compiler.
  *
  * A room's target defines LLVMFuzzerTestOneInput() in tests/fuzz/fuzz_ROOM.c and aborts when a
- *property fails. Its fragment then has
+ * property fails. Its fragment then has
  *
  *	check_PROGRAMS += fuzz_ROOM
  *	TESTS += fuzz_ROOM
@@ -18,16 +18,17 @@
  *	endif
  *
  * where XW_FUZZ is CC=clang ./configure --enable-fuzz. Without arguments (under make check) it runs
- *every file in $XW_SRC/tests/fuzz/corpus/ROOM, if there is such a directory, then random inputs,
- *and prints TAP. By hand:
+ * every file in $XW_SRC/tests/fuzz/corpus/ROOM, which must exist, then random inputs, and prints
+ * TAP. A file NAME.hex has an input on each line, as hexadecimal digits; lines with # are comments.
+ * tests/fuzz/grow.c makes such files. By hand:
  *
  *	fuzz_ROOM [-n COUNT] [-s SEED] [-m MAXLEN] [FILE | DIRECTORY]...
  *
  * Random inputs are of four kinds, in turn: noise; zeroes with a few bytes set (for targets that
- *combine the input with a valid object); zeroes with one run of noise; and, where files were given,
- *one of them with a few bytes changed. Input number i depends on SEED and i only. Before each input
- *its number is remembered, and said on a crash, so that `fuzz_ROOM -s SEED -o NUMBER` runs just
- *that one.
+ * combine the input with a valid object); zeroes with one run of noise; and, where files were
+ * given, one of them with a few bytes changed. Input number i depends on SEED and i only. Before
+ * each input its number is remembered, and said on a crash, so that `fuzz_ROOM -s SEED -o NUMBER`
+ * runs just that one.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -127,25 +128,66 @@ static struct input make_input(const struct run *r, uint64_t i)
 	return in;
 }
 
+/* Run an input of a file, and keep it for random ones; owns data. */
+static void add_input(struct run *r, uint8_t *data, size_t size, const char *path)
+{
+	r->files = realloc(r->files, (r->n_files + 1) * sizeof(*r->files));
+	if (!r->files)
+		abort();
+	r->files[r->n_files++] = (struct input){data, size};
+	snprintf(now, sizeof(now), "# crash in file %s, input %zu of all\n", path, r->n_files);
+	LLVMFuzzerTestOneInput(data, size);
+}
+
+static void add_hex(struct run *r, FILE *f, const char *path)
+{
+	size_t room = 0;
+	char *line = NULL;
+	ssize_t len;
+
+	while ((len = getline(&line, &room, f)) > 0) {
+		const size_t n = (size_t)(len - (line[len - 1] == '\n')) / 2;
+		uint8_t *data = malloc(n ? n : 1);
+		unsigned byte;
+
+		if (!data)
+			abort();
+		for (size_t i = 0; i < n && *line != '#'; i++) {
+			if (sscanf(line + 2 * i, "%2x", &byte) != 1) {
+				fprintf(stderr, "%s: not a line of hexadecimal digits\n", path);
+				exit(2);
+			}
+			data[i] = (uint8_t)byte;
+		}
+		if (*line == '#')
+			free(data);
+		else
+			add_input(r, data, n, path);
+	}
+	free(line);
+}
+
 static void add_file(struct run *r, const char *path)
 {
-	struct input in = {0};
+	const char *end = strrchr(path, '.');
 	FILE *f = fopen(path, "rb");
+	uint8_t *data;
 	struct stat st;
 
 	if (!f || fstat(fileno(f), &st) || !S_ISREG(st.st_mode)) {
 		fprintf(stderr, "%s: not a readable file\n", path);
 		exit(2);
 	}
-	in.size = (size_t)st.st_size;
-	in.data = malloc(in.size ? in.size : 1);
-	r->files = realloc(r->files, (r->n_files + 1) * sizeof(*r->files));
-	if (!in.data || !r->files || fread(in.data, 1, in.size, f) != in.size)
+	if (end && !strcmp(end, ".hex")) {
+		add_hex(r, f, path);
+		fclose(f);
+		return;
+	}
+	data = malloc(st.st_size ? (size_t)st.st_size : 1);
+	if (!data || fread(data, 1, (size_t)st.st_size, f) != (size_t)st.st_size)
 		abort();
 	fclose(f);
-	r->files[r->n_files++] = in;
-	snprintf(now, sizeof(now), "# crash in file %s\n", path);
-	LLVMFuzzerTestOneInput(in.data, in.size);
+	add_input(r, data, (size_t)st.st_size, path);
 }
 
 static void add_path(struct run *r, const char *path)
@@ -232,7 +274,7 @@ int main(int argc, char **argv)
 		add_default_corpus(&r);
 	for (; optind < argc; optind++)
 		add_path(&r, argv[optind]);
-	printf("ok 1 - %zu files\n", r.n_files);
+	printf("%s 1 - %zu inputs from files\n", r.n_files ? "ok" : "not ok", r.n_files);
 	fflush(stdout);
 	run_random(&r);
 	printf("ok 2 - %llu random inputs, seed %llu\n", r.one ? 1ull : (unsigned long long)r.count,
