@@ -133,8 +133,6 @@ static enum verdict judge_inode(struct fsck_dirscan *s, const struct xw_dirblock
 		return STAYS;
 	if (!in || !(in->flags & FSCK_I_USED))
 		return BAD(s, item, DIR_UNUSED_INODE);
-	if (in->flags & FSCK_I_BAD)
-		return BAD(s, item, DIR_BAD_INODE);
 	if (in->flags & FSCK_I_SYSTEM)
 		return BAD(s, item, DIR_BAD_INO);
 	if (in->flags & FSCK_I_EA)

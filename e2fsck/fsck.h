@@ -41,7 +41,6 @@
 /* ---- facts: one record an inode, arrays by group, allocated when the first is in use ---- */
 
 #define FSCK_I_USED 0x01 /* the record is in use: links, or named although it has none */
-#define FSCK_I_BAD 0x02 /* the record is beyond repair: names of it go */
 #define FSCK_I_EA 0x04 /* an EA inode: held by references of attributes, not by names */
 #define FSCK_I_SYSTEM 0x08 /* reserved: no name, and not for lost+found */
 #define FSCK_I_ORPHAN 0x10 /* in the orphan list or file */

@@ -350,7 +350,9 @@ int fsck_itree_build(struct fsck *f)
 		if (!may_fail(rc))
 			return rc;
 		xw_diag_clear(&f->diag);
-		FSCK_FOUND(f, ITREE_LOST, .ino = d->ino);
+		xw_log(&f->diag, XW_LOG_WARN,
+		       "directory inode %u: its itree cannot be built again, and it goes without",
+		       d->ino);
 		rc = 0;
 	}
 	fsck_update_drop(f);

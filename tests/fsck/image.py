@@ -64,6 +64,7 @@ def crc16(seed, data):
 class Image:
     def __init__(self, data):
         self.b = bytearray(data)
+        self.unreadable = []
         self.bs = 1024 << self.sb("log_block_size")
         self.inode_size = self.sb("inode_size") or 128
         self.per_group = self.sb("inodes_per_group")
@@ -111,7 +112,7 @@ class Image:
 
     # groups
     def gd_off(self, g):
-        return (self.first + 1) * self.bs + g * self.desc_size
+        return (2048 if self.bs == 1024 else self.bs) + g * self.desc_size
 
     def gd(self, g, field):
         return self.get(self.gd_off(g) + GROUP[field][0], GROUP[field][1])

@@ -5,7 +5,7 @@
 BIN is where the tools are, FINDINGS a file with the names of all findings; with PATTERN only cases that match are run.
 Every case damages an image that xw-mkfs has made. xw-fsck -fn must find what the case names, -fy repair it, and a
 second -fn find nothing; stock e2fsck, where it is installed, nothing either; and contents are kept but for what the
-case says. Prints TAP, and at the end the names of findings that no case makes.
+case says. Prints TAP. At the end every finding must have had a case.
 """
 import fnmatch
 import hashlib
@@ -21,6 +21,7 @@ import traceback
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases  # noqa: E402
 import kinds  # noqa: E402, F401  pylint: disable=unused-import
+import rare  # noqa: E402, F401  pylint: disable=unused-import
 from image import Image  # noqa: E402
 
 BIN = sys.argv[1]
@@ -37,7 +38,7 @@ def tool(name, *args, stdin=None):
                           stderr=subprocess.PIPE, env=ENV, timeout=300, check=False)
 
 
-def source():
+def source(base):
     """What the images hold, as a tar archive: it has devices and attributes whoever makes it."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
@@ -65,6 +66,12 @@ def source():
         add("many", kind=tarfile.DIRTYPE)
         for i in range(150):
             add("many/name-%03d-of-a-file" % i, data=b"%d\n" % i)
+        if base == "ea":
+            add("bigattr", data=b"value inodes\n", xattrs={"user.big": "y" * 5000})
+        if base == "names":
+            add("names", kind=tarfile.DIRTYPE)
+            for i in range(6000):
+                add("names/a-longer-name-of-a-link-%04d" % i, kind=tarfile.LNKTYPE, linkname="small")
     return out.getvalue()
 
 
@@ -73,8 +80,10 @@ def holes():
     return [(i * 20480, b"piece %d\n" % i * 100) for i in range(8)]
 
 
-def make_base(name, options, archive):
-    path = "base-" + name
+def make_base(name, options):
+    path, archive = "base-" + name, "source.tar"
+    with open(archive, "wb") as f:
+        f.write(source(name))
     made = tool("xw-mkfs", "-q", "-F", "-b", "1024", "-U", "01234567-89ab-cdef-0123-456789abcdef",
                 "-E", "hash_seed=01234567-89ab-cdef-0123-456789abcdef", *options, "-d", archive, path,
                 "20M" if "65536" in options else "10M")
@@ -104,6 +113,27 @@ def contents(path):
     return found
 
 
+PRELOAD = os.path.join(BIN, "bad_preload.so")
+
+
+def has_bad_media():
+    """Can reads be made to fail? Not where a sanitizer must be loaded first."""
+    libs = subprocess.run(["ldd", os.path.join(BIN, "xw-fsck")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          check=False).stdout
+    return os.path.exists(PRELOAD) and b"libasan" not in libs
+
+
+def on_bad_medium(blocks, size):
+    """Until off_bad_medium(): these blocks cannot be read before they are written."""
+    ENV.update(LD_PRELOAD=PRELOAD, XW_BAD_HEAL="1", XW_BAD_SIZE=str(size),
+               XW_BAD_BLOCKS=",".join(str(blk) for blk in blocks))
+
+
+def off_bad_medium():
+    for name in ("LD_PRELOAD", "XW_BAD_HEAL", "XW_BAD_SIZE", "XW_BAD_BLOCKS"):
+        ENV.pop(name, None)
+
+
 def fsck(*args):
     out = tool("xw-fsck", *args)
     lines = [json.loads(line) for line in out.stdout.decode(errors="replace").splitlines()]
@@ -130,17 +160,28 @@ def check(case, base, kept):
     case.damage(img)
     with open("case.img", "wb") as f:
         f.write(img.b)
-    status, lines, err = fsck("-fn", "--json", "case.img")
-    if not set(case.findings) <= set(names(lines)):
+    if img.unreadable:
+        on_bad_medium(img.unreadable, img.bs)
+    status, lines, err = fsck("-fn", "--json", *case.options, "case.img")
+    if not case.late and not set(case.findings) <= set(names(lines)):
         raise Failed("-fn found %s, status %d\n%s" % (sorted(set(names(lines))), status, err))
     if case.only and set(names(lines)) != set(case.findings):
         raise Failed("-fn found %s besides" % sorted(set(names(lines)) - set(case.findings)))
-    if status & 8:
+    if status & 8 and not case.left:
         raise Failed("-fn: status %d\n%s" % (status, err))
-    status, lines, err = fsck("-fy", "--json", "case.img")
+    status, lines, err = fsck("-fy", "--json", *case.options, "case.img")
+    off_bad_medium()
+    if (case.late or case.left) and not set(case.findings) <= set(names(lines)):
+        raise Failed("-fy found %s, status %d\n%s" % (sorted(set(names(lines))), status, err))
+    if case.reads and status & 8:
+        return  # the redo file needs what was there
+    if case.left:
+        if not status & 4:
+            raise Failed("-fy: status %d, nothing is left" % status)
+        return
     if status not in ((0, 1) if case.note else (1,)):
         raise Failed("-fy: status %d, %s\n%s" % (status, lines[-1:], err))
-    status, lines, err = fsck("-fn", "--json", "case.img")
+    status, lines, err = fsck("-fn", "--json", *case.options, "case.img")
     if status or names(lines):
         raise Failed("again: status %d, found %s\n%s\n%s" % (status, sorted(set(names(lines))), lines[:3], err))
     if case.stock:
@@ -156,8 +197,6 @@ def check(case, base, kept):
 def main():
     known = set(open(sys.argv[2]).read().split())
     patterns = sys.argv[3:]
-    with open("source.tar", "wb") as f:
-        f.write(source())
     bases, made, count = {}, set(), 0
     for case in cases.ALL:
         if patterns and not any(fnmatch.fnmatch(case.name, p) for p in patterns):
@@ -169,11 +208,14 @@ def main():
             print("ok %d - %s # SKIP no finding %s" % (count, case.name, ", ".join(sorted(missing))))
             continue
         if case.base not in bases:
-            img, why = make_base(case.base, cases.BASES[case.base], "source.tar")
+            img, why = make_base(case.base, cases.BASES[case.base])
             bases[case.base] = (img, why if not img else contents("base-" + case.base))
         base, kept = bases[case.base]
         if not base:
             print("not ok %d - %s: no image: %s" % (count, case.name, kept))
+            continue
+        if case.reads and not has_bad_media():
+            print("ok %d - %s # SKIP no preload library, or a sanitizer" % (count, case.name))
             continue
         try:
             check(case, base, kept)
@@ -184,9 +226,14 @@ def main():
         except Exception:  # a fault of the case itself
             print("not ok %d - %s" % (count, case.name))
             print("".join("# %s\n" % line for line in traceback.format_exc().splitlines()[-6:]), end="")
+        off_bad_medium()
         sys.stdout.flush()
     if not patterns:
-        print("# findings without a case: %s" % (" ".join(sorted(known - made)) or "none"))
+        count += 1
+        missing = sorted(known - made)
+        print("%s %d - every finding has a case" % ("not ok" if missing else "ok", count))
+        if missing:
+            print("# findings without a case: " + " ".join(missing))
     print("1..%d" % count)
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded by tests/oracle/badblocks.sh: a medium with bad blocks. Reads and writes of descriptors
+ * Preloaded by tests of bad blocks: a medium with bad blocks. Reads and writes of descriptors
  * above standard error that touch one of the blocks in XW_BAD_BLOCKS ("17,18,4000", of XW_BAD_SIZE
  * bytes) fail with EIO. Files up to 1 MiB are sources, and good.
  */
@@ -14,7 +14,23 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static bool touches_bad(int fd, off_t off, size_t len)
+/* With XW_BAD_HEAL a bad block can be written, and be read from then on, as a medium does that has
+ * spare blocks. */
+static unsigned long long healed[64];
+static size_t n_healed;
+
+static bool is_healed(unsigned long long blk, bool writes)
+{
+	for (size_t i = 0; i < n_healed; i++)
+		if (healed[i] == blk)
+			return true;
+	if (!writes || !getenv("XW_BAD_HEAL") || n_healed == sizeof(healed) / sizeof(*healed))
+		return false;
+	healed[n_healed++] = blk;
+	return true;
+}
+
+static bool touches_bad(int fd, off_t off, size_t len, bool writes)
 {
 	const char *list = getenv("XW_BAD_BLOCKS"), *size = getenv("XW_BAD_SIZE");
 	unsigned long long bs = size ? strtoull(size, NULL, 10) : 0;
@@ -30,7 +46,7 @@ static bool touches_bad(int fd, off_t off, size_t len)
 
 		if (end == list)
 			break;
-		if (blk * bs < to && from < (blk + 1) * bs)
+		if (blk * bs < to && from < (blk + 1) * bs && !is_healed(blk, writes))
 			return true;
 		list = end + (*end == ',');
 	}
@@ -39,9 +55,9 @@ static bool touches_bad(int fd, off_t off, size_t len)
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-#define FAIL_IF_BAD(fd, off, len)                                                                  \
+#define FAIL_IF_BAD(fd, off, len, writes)                                                          \
 	do {                                                                                       \
-		if (touches_bad(fd, off, len)) {                                                   \
+		if (touches_bad(fd, off, len, writes)) {                                           \
 			errno = EIO;                                                               \
 			return -1;                                                                 \
 		}                                                                                  \
@@ -58,19 +74,19 @@ static size_t total(const struct iovec *iov, int n)
 
 ssize_t pread(int fd, void *buf, size_t len, off_t off)
 {
-	FAIL_IF_BAD(fd, off, len);
+	FAIL_IF_BAD(fd, off, len, false);
 	return REAL(pread)(fd, buf, len, off);
 }
 
 ssize_t pwrite(int fd, const void *buf, size_t len, off_t off)
 {
-	FAIL_IF_BAD(fd, off, len);
+	FAIL_IF_BAD(fd, off, len, true);
 	return REAL(pwrite)(fd, buf, len, off);
 }
 
 ssize_t pwritev(int fd, const struct iovec *iov, int n, off_t off)
 {
-	FAIL_IF_BAD(fd, off, total(iov, n));
+	FAIL_IF_BAD(fd, off, total(iov, n), true);
 	return REAL(pwritev)(fd, iov, n, off);
 }
 

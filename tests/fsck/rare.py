@@ -1,0 +1,417 @@
+# SPDX-License-Identifier: MIT
+"""Cases of findings that need an image of their own, a full one say, or that only a repair comes across."""
+from cases import BASES, case
+from image import FL_EXTENTS, FL_INLINE, SUPER, crc32c
+from kinds import XATTR_MAGIC, context, encrypt
+
+BASES["bigalloc"] = ["-t", "ext4", "-O", "bigalloc", "-C", "4096"]
+BASES["ea"] = ["-t", "ext4", "-O", "ea_inode"]
+BASES["strict"] = ["-t", "ext4", "-O", "casefold", "-E", "encoding=utf8,encoding_flags=strict"]
+BASES["names"] = ["-t", "ext4", "-O", "^has_journal"]
+FL_EA_INODE, FL_CASEFOLD = 0x200000, 0x40000000
+NAME_INDEX_USER = 1
+
+
+def free_runs(i):
+    """(start, length) of what the bitmaps call free."""
+    runs, start, end = [], None, i.sb("blocks_count")
+    for blk in range(i.first, end + 1):
+        g, bit = divmod(blk - i.first, i.sb("blocks_per_group"))
+        free = blk < end and not i.gd(g, "flags") & 2 and \
+            not i.b[i.block(i.gd(g, "block_bitmap")) + bit // 8] >> bit % 8 & 1
+        if free and start is None:
+            start = blk
+        elif not free and start is not None:
+            runs.append((start, blk - start))
+            start = None
+    return runs
+
+
+def extents(i, ino, runs):
+    """The map of a file: at most four runs, in the inode."""
+    i.iblock(ino, 0, 60, bytes(60))
+    i.iblock(ino, 0, 8, bytes([0x0A, 0xF3, len(runs), 0, 4, 0, 0, 0]))
+    lblk = 0
+    for n, (start, length) in enumerate(runs):
+        i.iblock(ino, 12 + 12 * n, 4, lblk)
+        i.iblock(ino, 16 + 12 * n, 2, length)
+        i.iblock(ino, 20 + 12 * n, 4, start)
+        lblk += length
+    i.set_inode(ino, "flags", FL_EXTENTS)
+    i.set_inode(ino, "size", lblk * i.bs)
+    i.set_inode(ino, "blocks", lblk * i.bs // 512)
+
+
+def fill(i, name="file"):
+    """One file has all free blocks. What it had is free then, as the bitmaps do not say."""
+    ino = i.lookup(name)
+    own = sorted(i.blocks(ino).values())
+    runs = sorted(free_runs(i), key=lambda r: -r[1])
+    assert len(runs) <= 3
+    extents(i, ino, sorted(runs + [(own[0], len(own))]))
+
+
+def backups(i):
+    """The copies say what the primary superblock says."""
+    per_group = i.sb("blocks_per_group")
+    for g in (1, 3, 5, 7, 9):
+        at = i.block(i.first + g * per_group)
+        if g < i.groups and i.get(at + 56, 2) == 0xEF53:
+            i.b[at:at + 1024] = i.b[SUPER:SUPER + 1024]
+            i.put(at + 90, 2, g)
+            if i.csum:
+                i.put(at + 1020, 4, crc32c(0xFFFFFFFF, i.b[at:at + 1020]))
+
+
+# ---- superblock ----
+
+
+@case("superblock-features", base="nocsum")
+def seed_of_checksums_that_there_are_not(i):
+    i.set_sb("feature_incompat", i.sb("feature_incompat") | 0x2000)
+    backups(i)
+
+
+@case("superblock-reserved-gdt")
+def reserved_blocks_without_a_resize_inode(i):
+    i.set_sb("feature_compat", i.sb("feature_compat") & ~0x10)
+    i.put(i.inode_off(7), 128, bytes(128))
+    i.fix_inode(7)
+    backups(i)
+
+
+@case("superblock-size", left=True)
+def image_cut_short(i):
+    del i.b[6 << 20:]
+
+
+@case("journal-external", base="ext2")
+def journal_elsewhere(i):
+    i.set_sb("feature_compat", i.sb("feature_compat") | 4)
+    i.set_sb("journal_uuid", bytes(range(16)))
+    backups(i)
+
+
+@case("journal-recreate", base="ext3", late=True)
+def journal_that_is_made_again(i):
+    i.put(i.inode_off(8), 128, bytes(128))
+    i.set_sb("jnl_blocks", bytes(68))
+
+
+@case("journal-damaged", base="ext3")
+def transaction_for_no_block(i):
+    log = i.blocks(8)
+
+    def block(n, *words):
+        i.zap(log[n])
+        for k, word in enumerate(words):
+            i.put(i.block(log[n]) + 4 * k, 4, word.to_bytes(4, "big"))
+    magic = 0xC03B3998
+    block(1, magic, 1, 1, 0x7FFFFFFF, 8 | 2)
+    block(2, 0)
+    block(3, magic, 2, 1)
+    i.put(i.block(log[0]) + 0x18, 4, (1).to_bytes(4, "big"))
+    i.put(i.block(log[0]) + 0x1C, 4, (1).to_bytes(4, "big"))
+    i.set_sb("feature_incompat", i.sb("feature_incompat") | 4)
+
+
+@case("orphan-link", base="ext2")
+def free_inode_with_a_link(i):
+    free = next(n for n in range(i.sb("first_ino") + 100, i.per_group) if not i.inode(n, "mode"))
+    i.set_inode(free, "dtime", 7)
+
+
+@case("quota-inode-number", base="quota")
+def quota_inode_that_is_free(i):
+    i.set_sb("usr_quota_inum", next(n for n in range(i.sb("first_ino"), i.per_group) if not i.inode(n, "mode")))
+    backups(i)
+
+
+@case("group-unused-inode-named")
+def inodes_beyond_those_in_use(i):
+    bits = i.block(i.gd(0, "inode_bitmap"))
+    i.put(bits + 2, i.per_group // 8 - 2, bytes(i.per_group // 8 - 2))
+    i.set_gd(0, "itable_unused", i.per_group - 16)
+    i.fix_bitmaps(0)
+
+
+# ---- inodes ----
+
+
+@case("extent-end", lost=["pieces"])
+def extent_that_reaches_into_the_next_node(i):
+    ino = i.lookup("pieces")
+    i.blocks(ino)
+    node, other = i.map_blocks[0], free_runs(i)[0][0]
+    i.zap(other)
+    i.b[i.block(other):i.block(other) + 12] = i.b[i.block(node):i.block(node) + 12]
+    for k in range(3):
+        at = i.block(node) + 12 + 12 * (5 + k)
+        i.b[i.block(other) + 12 + 12 * k:i.block(other) + 24 + 12 * k] = i.b[at:at + 12]
+    i.put(i.block(node) + 2, 2, 5)
+    i.put(i.block(other) + 2, 2, 3)
+    i.iblock(ino, 2, 2, 2)
+    i.iblock(ino, 24, 4, 80)
+    i.iblock(ino, 28, 4, other)
+    i.fix_extent_block(ino, node)
+    i.fix_extent_block(ino, other)
+
+
+@case("extent-place")
+def only_extent_behind_the_size(i):
+    i.iblock(i.lookup("file"), 12, 4, 900)
+
+
+@case("map-budget", lost=["file"])
+def file_larger_than_its_filesystem(i):
+    start = max(free_runs(i), key=lambda r: r[1])[0]
+    extents(i, i.lookup("file"), [(start, 3000)] * 4)
+
+
+@case("directory-too-big", moved=True)
+def directory_that_ends_too_late(i):
+    ino = i.lookup("many")
+    blocks = i.blocks(ino)
+    last = max(blocks)
+    i.iblock(ino, 2, 2, 2)
+    i.iblock(ino, 16, 2, last)
+    i.iblock(ino, 24, 4, 0x7FFFFFF0)
+    i.iblock(ino, 28, 4, 1)
+    i.iblock(ino, 32, 4, blocks[last])
+
+
+@case("cluster-allocation", base="bigalloc", lost=["file"])
+def extent_beside_its_cluster(i):
+    ino = i.lookup("file")
+    i.iblock(ino, 20, 4, i.blocks(ino)[0] + 1)
+
+
+@case("contested-no-space", lost=["file", "big"], late=True)
+def blocks_of_two_large_files(i):
+    start = max(free_runs(i), key=lambda r: r[1])
+    assert start[1] >= 5000
+    for name in ("file", "big"):
+        extents(i, i.lookup(name), [(start[0], 5000)])
+
+
+@case("symlink-blocks", base="ext2")
+def symbolic_link_of_two_blocks(i):
+    i.iblock(i.lookup("longlink"), 4, 4, free_runs(i)[0][0])
+
+
+@case("symlink-is-file", lost=["file"])
+def file_called_a_symbolic_link(i):
+    i.set_inode(i.lookup("file"), "mode", 0o120644)
+
+
+@case("symlink-short-in-block", lost=["longlink"])
+def short_symbolic_link_in_a_block(i):
+    ino = i.lookup("longlink")
+    blk = i.blocks(ino)[0]
+    i.put(i.block(blk) + 20, i.bs - 20, bytes(i.bs - 20))
+    i.set_inode(ino, "size", 20)
+
+
+@case("inline-no-attribute", base="inline")
+def inline_data_without_its_attribute(i):
+    ino = i.lookup("small")
+    assert i.inode(ino, "flags") & FL_INLINE
+    i.put(i.inode_off(ino) + 160, 4, 0)
+    i.fix_inode(ino)
+
+
+# ---- encrypted ----
+
+
+@case("encrypt-no-context", base="encrypt")
+def encrypted_file_without_a_context(i):
+    ino = i.lookup("file")
+    i.set_inode(ino, "flags", i.inode(ino, "flags") | 0x800)
+
+
+@case("encrypt-context", base="encrypt", lost=["file"])
+def encrypted_file_with_a_strange_context(i):
+    encrypt(i, i.lookup("file"), context(1, 7, 20))
+
+
+@case("dir-not-encrypted", base="encrypt", moved=True)
+def plain_files_in_an_encrypted_directory(i):
+    encrypt(i, i.lookup("many"), context(1, 7, 28))
+
+
+@case("dir-name-encrypted", base="encrypt", moved=True)
+def short_name_in_an_encrypted_directory(i):
+    encrypt(i, i.lookup("sub/deep"), context(1, 7, 28))
+
+
+@case("lost-found-encrypted", base="encrypt", moved=True)
+def lost_found_is_encrypted(i):
+    encrypt(i, i.lookup("lost+found"), context(1, 7, 28))
+
+
+# ---- attributes ----
+
+
+def in_inode(i, ino, entries):
+    """Attributes in the record of an inode: (name, offset of the value, value)."""
+    area = i.inode_off(ino) + 160
+    i.put(area, i.inode_size - 160, bytes(i.inode_size - 160))
+    i.put(area, 4, XATTR_MAGIC)
+    at = area + 4
+    for name, off, value in entries:
+        i.put(at, 2, bytes([len(name), NAME_INDEX_USER]))
+        i.put(at + 2, 2, off)
+        i.put(at + 8, 4, len(value))
+        i.put(at + 16, len(name), name)
+        i.put(area + 4 + off, len(value), value)
+        at += 16 + (len(name) + 3 & ~3)
+    i.fix_inode(ino)
+
+
+@case("xattr-overlap")
+def two_attributes_with_one_value(i):
+    in_inode(i, i.lookup("file"), [(b"one", 80, b"blue"), (b"two", 80, b"blue")])
+
+
+@case("xattr-share", note=True, options=["-E", "share_xattrs"])
+def equal_attribute_blocks(i):
+    old, new = i.xattr_block(i.lookup("attrs")), free_runs(i)[0][0]
+    i.b[i.block(new):i.block(new + 1)] = i.b[i.block(old):i.block(old + 1)]
+    i.set_inode(i.lookup("attrs2"), "file_acl", new)
+    for blk in (old, new):
+        i.put(i.block(blk) + 4, 4, 1)
+        i.fix_xattr_block(blk)
+
+
+def ea_inode(i):
+    return next(n for n in range(i.sb("first_ino"), i.per_group)
+                if i.inode(n, "mode") and i.inode(n, "flags") & FL_EA_INODE)
+
+
+@case("dir-entry-ea-inode", base="ea", moved=True)
+def name_of_an_attribute_value(i):
+    i.set_entry(i.lookup("sub/deep"), "inner", 0, 4, ea_inode(i))
+
+
+@case("ea-inode-invalid", base="ea")
+def attribute_with_an_impossible_value_inode(i):
+    ino, number = i.lookup("bigattr"), ea_inode(i).to_bytes(4, "little")
+    blk = i.xattr_block(ino)
+    at = i.b.find(number, i.inode_off(ino) + 160, i.inode_off(ino) + i.inode_size)
+    if at < 0:
+        at = i.b.find(number, i.block(blk) + 32, i.block(blk + 1))
+    i.put(at, 4, 0x70000000)
+    i.fix_inode(ino)
+    if blk:
+        i.fix_xattr_block(blk)
+
+
+@case("ea-inode-no-flag", base="ea")
+def value_inode_without_its_flag(i):
+    ino = ea_inode(i)
+    i.set_inode(ino, "flags", i.inode(ino, "flags") & ~FL_EA_INODE)
+
+
+@case("ea-inode-refcount", base="ea")
+def references_to_a_value_inode(i):
+    ino = ea_inode(i)
+    i.put(i.inode_off(ino) + 36, 4, 9)
+    i.fix_inode(ino)
+
+
+# ---- directories ----
+
+
+@case("dir-name-utf8", base="strict", moved=True)
+def name_that_is_no_text(i):
+    ino = i.lookup("sub/deep")
+    i.set_inode(ino, "flags", i.inode(ino, "flags") | FL_CASEFOLD)
+    i.set_entry(ino, "inner", 9, 1, 0xFF)
+
+
+@case("htree-range", base="names")
+def hash_of_a_node_beyond_its_range(i):
+    ino = i.lookup("names")
+    blocks = i.blocks(ino)
+    root = i.block(blocks[0]) + 32
+    assert i.b[i.block(blocks[0]) + 30] == 1
+    node = i.block(blocks[i.get(root + 4, 4)])
+    count = i.get(node + 10, 2)
+    i.put(node + 8 + 8 * (count - 1), 4, 0xFFFFFFF0)
+    i.fix_dir_block(ino, node // i.bs)
+
+
+@case("itree-root-full", base="itree")
+def index_root_without_a_slot(i):
+    ino = i.lookup("many")
+    blk = i.blocks(ino)[0]
+    at = i.block(blk) + 32
+    i.put(at + 2, 2, i.get(at, 2))
+    i.fix_dir_block(ino, blk)
+
+
+def long_names(i, blk, at, end):
+    """Entries of a directory's block from byte at to byte end: further names of a file."""
+    small = i.lookup("small")
+    for n in range(4):
+        length = min(264, end - at)
+        i.put(i.block(blk) + at, 4, small)
+        i.put(i.block(blk) + at + 4, 2, length)
+        i.put(i.block(blk) + at + 6, 2, bytes([length - 9, 1]))
+        i.put(i.block(blk) + at + 8, length - 9, bytes([ord("a") + n]) * (length - 9))
+        at += length
+    assert at == end
+    i.set_inode(small, "links", i.inode(small, "links") + 4)
+
+
+@case("dir-rebuild-failed", late=True, left=True, lost=["*"])
+def directory_that_grows_in_a_full_filesystem(i):
+    ino = i.lookup("sub")
+    blk = i.blocks(ino)[0]
+    i.set_entry(ino, "deep", 4, 2, 12, csum=False)
+    long_names(i, blk, 36, i.bs)
+    fill(i)
+
+
+@case("lost-found-no-space", late=True, left=True, lost=["*"])
+def no_lost_found_in_a_full_filesystem(i):
+    i.set_entry(2, "lost+found", 0, 4, 0)
+    i.set_entry(i.lookup("sub/deep"), "inner", 0, 4, 0)
+    fill(i)
+
+
+@case("lost-found-full", late=True, left=True, lost=["*"])
+def full_lost_found_in_a_full_filesystem(i):
+    ino, other = i.lookup("empty"), i.lookup("lost+found")
+    i.set_entry(2, "lost+found", 0, 4, ino)
+    i.set_entry(2, "empty", 0, 4, other)
+    i.set_entry(ino, "..", 4, 2, 12, csum=False)
+    blk = i.blocks(ino)[0]
+    long_names(i, blk, 24, i.bs - 12)
+    i.fix_dir_block(ino, blk)
+    i.set_entry(i.lookup("sub/deep"), "inner", 0, 4, 0)
+    fill(i)
+
+
+# ---- blocks that cannot be read ----
+
+
+@case("block-bitmap-unreadable", reads=True)
+def unreadable_block_bitmap(i):
+    i.unreadable.append(i.gd(0, "block_bitmap"))
+
+
+@case("inode-bitmap-unreadable", reads=True)
+def unreadable_inode_bitmap(i):
+    i.unreadable.append(i.gd(0, "inode_bitmap"))
+
+
+@case("dir-read", reads=True, moved=True)
+def unreadable_directory(i):
+    i.unreadable.append(i.blocks(i.lookup("sub/deep"))[0])
+
+
+@case("map-block-read", reads=True, lost=["pieces"])
+def unreadable_extent_block(i):
+    i.blocks(i.lookup("pieces"))
+    i.unreadable.append(i.map_blocks[0])
