@@ -68,8 +68,10 @@ static void print_help(FILE *out)
 	      "  -C FD                write progress to FD; 0: draw a bar\n"
 	      "  -D                   optimize directories\n"
 	      "  -E LIST              journal_only, fixes_only, share_xattrs, itree=build|drop,\n"
-	      "                       offset=BYTES, nodiscard, ea_ver=2, no_optimize_extents,\n"
-	      "                       [no_]inode_count_fullmap, readahead_kb=KIB\n"
+	      "                       bmap2extent, optimize_extents, unshare_blocks, fragcheck,\n"
+	      "                       check_encoding, offset=BYTES, nodiscard, ea_ver=2,\n"
+	      "                       no_optimize_extents, [no_]inode_count_fullmap,\n"
+	      "                       readahead_kb=KIB\n"
 	      "  -F                   drop caches of IMAGE first\n"
 	      "  -j DEVICE            external journal\n"
 	      "  -z FILE              write what the repair overwrites to FILE, for e2undo(8)\n"
@@ -293,6 +295,10 @@ static int judge(const struct fsck_opts *o)
 		with = "-n";
 	else if (o->fixes_only && o->optimize_dirs)
 		with = "-E fixes_only";
+	if (o->fixes_only && o->bmap2extent) {
+		cli_error("options -E fixes_only and -E bmap2extent are incompatible");
+		return FSCK_EXIT_USAGE;
+	}
 	if (with) {
 		cli_error("options %s and -D are incompatible", with);
 		return FSCK_EXIT_USAGE;
@@ -341,7 +347,8 @@ int fsck_args_parse(struct fsck_args *args, int argc, char **argv)
 	o->json = args->line.json;
 	o->quiet = args->line.quiet;
 	o->verbose = args->line.verbose;
-	if (o->share_xattrs || o->itree != FSCK_ITREE_KEEP || o->bad_test || o->bad_file)
+	if (o->share_xattrs || o->itree != FSCK_ITREE_KEEP || o->bad_test || o->bad_file ||
+	    o->unshare_blocks || o->bmap2extent)
 		o->force = true;
 	status = judge(o);
 	if (status < 0)

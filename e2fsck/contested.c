@@ -532,6 +532,8 @@ int fsck_check_contested(struct fsck *f)
 	struct contest c = {.f = f, .base = f->img->sb.first_data_block, .free = UINT64_MAX};
 	int rc = 0;
 
+	if (f->img->sb.feature_ro_compat & FSCK_RO_SHARED_BLOCKS && !f->opts.unshare_blocks)
+		return fsck_make_root(f);
 	if (!f->contested && !f->misplaced.n)
 		return fsck_make_root(f);
 	c.bits = xw_image_cluster_bits(f->img);

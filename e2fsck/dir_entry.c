@@ -117,7 +117,7 @@ static enum verdict judge_form(struct fsck_dirscan *s, const struct fsck_area *a
 	if (item->rule == XW_DIRBLOCK_NAME_BYTES && FSCK_FOUND(f, DIR_NAME_BYTES, ENTRY(s, item)))
 		fix_bytes(s, a, item);
 	if (s->folded && !s->encrypted && !is_utf8(&item->e) &&
-	    f->img->sb.encoding_flags & ENCODING_STRICT &&
+	    (f->img->sb.encoding_flags & ENCODING_STRICT || f->opts.check_encoding) &&
 	    FSCK_FOUND(f, DIR_NAME_UTF8, ENTRY(s, item)))
 		fix_utf8(s, a, item);
 	if (s->encrypted && item->e.name_len < ENCRYPTED_NAME_MIN)

@@ -29,12 +29,11 @@ enum {
 	 XW_INCOMPAT_CSUM_SEED | XW_INCOMPAT_LARGEDIR | XW_INCOMPAT_INLINE_DATA |                  \
 	 XW_INCOMPAT_ENCRYPT | XW_INCOMPAT_CASEFOLD | XW_INCOMPAT_PENDING |                        \
 	 XW_INCOMPAT_JOURNAL_DEV)
-#define RO_SHARED_BLOCKS 0x4000u
 #define RO_KNOWN                                                                                   \
 	(XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_GDT_CSUM |                \
 	 XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE | XW_RO_QUOTA | XW_RO_BIGALLOC |                      \
-	 XW_RO_METADATA_CSUM | XW_RO_READONLY | XW_RO_PROJECT | RO_SHARED_BLOCKS | XW_RO_VERITY |  \
-	 XW_RO_ORPHAN_PRESENT | XW_RO_ITREE)
+	 XW_RO_METADATA_CSUM | XW_RO_READONLY | XW_RO_PROJECT | FSCK_RO_SHARED_BLOCKS |            \
+	 XW_RO_VERITY | XW_RO_ORPHAN_PRESENT | XW_RO_ITREE)
 
 struct fsck_unknown fsck_unknown_features(const struct xw_super *sb)
 {

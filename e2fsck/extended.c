@@ -63,6 +63,13 @@ static int set_nothing(struct fsck_opts *o, const char *value)
 	return 0;
 }
 
+static int set_no_optimize(struct fsck_opts *o, const char *value)
+{
+	(void)value;
+	o->optimize_extents = false;
+	return 0;
+}
+
 #define FLAG(word, member)                                                                         \
 	{                                                                                          \
 		word, offsetof(struct fsck_opts, member), NULL                                     \
@@ -72,14 +79,19 @@ static const struct extended {
 	size_t flag; /* where in struct fsck_opts, when there is no setter */
 	extended_setter *set;
 } words[] = {
+	FLAG("bmap2extent", bmap2extent),
+	FLAG("check_encoding", check_encoding),
 	FLAG("fixes_only", fixes_only),
+	FLAG("fragcheck", fragcheck),
 	FLAG("journal_only", journal_only),
+	FLAG("optimize_extents", optimize_extents),
 	FLAG("share_xattrs", share_xattrs),
+	FLAG("unshare_blocks", unshare_blocks),
 	{"ea_ver", 0, set_ea_ver},
 	{"inode_count_fullmap", 0, set_nothing},
 	{"itree", 0, set_itree},
 	{"no_inode_count_fullmap", 0, set_nothing},
-	{"no_optimize_extents", 0, set_nothing},
+	{"no_optimize_extents", 0, set_no_optimize},
 	{"nodiscard", 0, set_nothing},
 	{"offset", 0, set_offset},
 	{"readahead_kb", 0, set_readahead},
@@ -87,10 +99,7 @@ static const struct extended {
 #undef FLAG
 
 /* Those of e2fsck(8) that this version does not carry out. */
-static const char *const refused[] = {
-	"bmap2extent", "check_encoding",   "discard",
-	"fragcheck",   "optimize_extents", "unshare_blocks",
-};
+static const char *const refused[] = {"discard"};
 
 static int set_one(struct fsck_opts *o, char *word)
 {
@@ -119,9 +128,10 @@ static int set_one(struct fsck_opts *o, char *word)
 		}
 	}
 	cli_error("unknown extended option '%s'", word);
-	cli_hint("known are ea_ver=2, fixes_only, [no_]inode_count_fullmap, itree=build|drop, "
-		 "journal_only, no_optimize_extents, nodiscard, offset=BYTES, readahead_kb=KIB, "
-		 "share_xattrs");
+	cli_hint("known are bmap2extent, check_encoding, ea_ver=2, fixes_only, fragcheck, "
+		 "[no_]inode_count_fullmap, itree=build|drop, journal_only, nodiscard, "
+		 "[no_]optimize_extents, offset=BYTES, readahead_kb=KIB, share_xattrs, "
+		 "unshare_blocks");
 	return FSCK_EXIT_USAGE;
 }
 

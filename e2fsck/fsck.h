@@ -38,6 +38,9 @@
 #include "options.h"
 #include "progress.h"
 
+/* Files share blocks, and nobody may write to any: e2fsck(8), -E unshare_blocks. */
+#define FSCK_RO_SHARED_BLOCKS 0x4000u
+
 /* ---- facts: one record an inode, arrays by group, allocated when the first is in use ---- */
 
 #define FSCK_I_USED 0x01 /* the record is in use: links, or named although it has none */
@@ -119,6 +122,7 @@ struct fsck {
 	XW_VEC(uint32_t) bad;
 	uint64_t bad_found; /* by -c */
 	bool bad_pending;
+	bool maps_rewritten; /* extents.c */
 	unsigned freed_in; /* round, from 1, that freed blocks for an option's sake; 0: none */
 	bool settling; /* what is found follows from that: repaired without a word, no error */
 	bool full; /* a full check is wanted (not "clean" by its superblock) */
@@ -251,6 +255,8 @@ int fsck_check_space(struct fsck *f); /* space.c, quota.c */
 /* bad.c: the blocks that -c finds or -l and -L list; and their inode, at the end of a round. */
 int fsck_find_bad(struct fsck *f);
 int fsck_set_bad(struct fsck *f);
+/* extents.c: maps that -E bmap2extent and optimize_extents change; RO_SHARED_BLOCKS. */
+int fsck_rewrite_maps(struct fsck *f);
 /* Bitmaps, descriptors' and superblock's counts as the facts have them, without a question. */
 int fsck_space_settle(struct fsck *f);
 

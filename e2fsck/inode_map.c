@@ -133,6 +133,20 @@ static int run_met(struct fsck_look *l, const struct xw_walk_map_item *i)
 	return xw_vec_push(&m->runs, run) ? xw_fail_nomem(&l->f->diag, "block map") : 0;
 }
 
+/* -E fragcheck, in e2fsck's words. */
+static void say_gap(const struct fsck_look *l, const struct xw_walk_map_item *i)
+{
+	const xw_blk next = l->map.layout.next;
+
+	if (!next || next == i->pblk || l->f->opts.json ||
+	    (i->kind == XW_WALK_NODE && l->in.flags & XW_FL_EXTENTS))
+		return;
+	printf("%6u(%c): expecting %6llu got phys %6llu (blkcnt %lld)\n", l->ino,
+	       l->type == XW_S_IFDIR ? 'd' : 'f', (unsigned long long)next,
+	       (unsigned long long)i->pblk,
+	       i->kind == XW_WALK_NODE ? -(long long)i->height : (long long)i->lblk);
+}
+
 /* depth: -1, or what the root is taken to have, when all has been said about it already. */
 static int walk(struct fsck_look *l, int depth)
 {
@@ -140,6 +154,8 @@ static int walk(struct fsck_look *l, int depth)
 	int more = 0, rc = xw_walk_map_begin(&l->walk, l->ino, &l->in, depth);
 
 	while (!rc && (more = xw_walk_map_next(&l->walk, &item)) > 0) {
+		if (more == 1 && l->f->opts.fragcheck && !l->f->round && depth < 0)
+			say_gap(l, &item);
 		if (more == 1)
 			fsck_layout_add(&l->map.layout, &l->in, &item);
 		if (more == 1)

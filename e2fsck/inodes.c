@@ -284,7 +284,8 @@ static bool must_be_thorough(const struct fsck *f)
 {
 	const struct xw_super *sb = &f->img->sb;
 
-	return sb->log_cluster_size != sb->log_block_size || sb->feature_ro_compat & XW_RO_QUOTA;
+	return sb->log_cluster_size != sb->log_block_size || sb->feature_ro_compat & XW_RO_QUOTA ||
+	       f->opts.fragcheck;
 }
 
 static int scan_begin(struct fsck *f, struct scan *s)

@@ -33,6 +33,10 @@ struct fsck_opts {
 	int64_t now; /* seconds since 1970 */
 	/* -E */
 	bool journal_only, share_xattrs, fixes_only;
+	bool bmap2extent, optimize_extents; /* maps are written anew */
+	bool check_encoding; /* of names in casefolded directories, also without "strict" */
+	bool fragcheck; /* print where blocks of files are not consecutive */
+	bool unshare_blocks; /* files share no blocks any more, and RO_SHARED_BLOCKS goes */
 	enum fsck_itree_want itree;
 };
 

@@ -10,10 +10,11 @@ static const struct phase {
 	int (*run)(struct fsck *f);
 	unsigned pass; /* of e2fsck(8), that its work belongs to */
 } phases[] = {
-	{fsck_check_super, 0}, {fsck_check_inodes, 1},    {fsck_claim_itrees, 1},
-	{fsck_relocate, 1},    {fsck_check_contested, 1}, {fsck_check_xattrs, 1},
-	{fsck_check_dirs, 2},  {fsck_check_tree, 3},      {fsck_check_links, 4},
-	{fsck_recreate, 4},    {fsck_check_space, 5},     {fsck_set_bad, 5},
+	{fsck_check_super, 0},  {fsck_check_inodes, 1},    {fsck_claim_itrees, 1},
+	{fsck_relocate, 1},     {fsck_check_contested, 1}, {fsck_check_xattrs, 1},
+	{fsck_check_dirs, 2},   {fsck_check_tree, 3},      {fsck_check_links, 4},
+	{fsck_recreate, 4},     {fsck_check_space, 5},     {fsck_set_bad, 5},
+	{fsck_rewrite_maps, 5},
 };
 
 static int run_round(struct fsck *f)
