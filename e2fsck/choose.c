@@ -502,35 +502,6 @@ static int use_copy(struct fsck *f, const struct fsck_copy *c, const struct xw_s
 	return put_super(f, &sb);
 }
 
-/* The primary cannot be used as it is. */
-static int replace_primary(struct fsck *f, struct xw_super *sb, struct fsck_copies *all)
-{
-	const struct fsck_copy *c;
-	struct xw_super mended = *sb;
-	int limit = INT_MAX;
-
-	fsck_copies_usual(f->dev, NULL, all);
-	if (!all->n)
-		fsck_copies_search(f->dev, all);
-	c = best_copy(f->dev, all);
-	if (c)
-		return use_copy(f, c, sb,
-				!memcmp(c->sb.uuid, sb->uuid, sizeof(sb->uuid)) &&
-					c->sb.mkfs_time == sb->mkfs_time);
-	if (!mend_alone(f->dev, &mended, true) || !fsck_super_usable(&mended))
-		limit = sb->magic == XW_SUPER_MAGIC ? 16 : 6;
-	if (!fsck_super_usable(&mended) || fsck_super_penalty(f->dev, &mended) >= limit)
-		return xw_fail(&f->diag, XW_ERR_INPUT,
-			       "%s: no ext2, ext3 or ext4 superblock, and no backup of one",
-			       f->opts.image);
-	f->super_lost = true;
-	if (!report_fields(f, sb, &mended) && f->opts.mode == FSCK_NO)
-		mended.state &= (uint16_t)~XW_STATE_VALID;
-	if (!fsck_super_usable(&mended))
-		(void)mend_alone(f->dev, &mended, true); /* read-only: a look at it all the same */
-	return put_super(f, &mended);
-}
-
 static bool same_fields(const struct xw_super *a, const struct xw_super *b)
 {
 	bool all = true;
@@ -560,25 +531,38 @@ static int refuse_unknown(struct fsck *f, const struct xw_super *sb)
 		f->opts.image, u.compat, u.incompat, u.ro);
 }
 
+/* Does the checksum say that more than the magic is damaged? */
+static bool is_damaged(const uint8_t *raw)
+{
+	uint8_t copy[XW_SUPER_SIZE];
+
+	memcpy(copy, raw, sizeof(copy));
+	poke16(copy + MAGIC_AT, XW_SUPER_MAGIC);
+	return xw_super_verify(copy) != 0;
+}
+
 /* Opens, but something speaks against it, or the backups are of another opinion. */
-static int mend_primary(struct fsck *f, struct xw_super *sb, const uint8_t *raw,
+static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
 			struct fsck_copies *all)
 {
-	const bool damaged = xw_super_verify(raw) != 0;
+	const bool damaged = is_damaged(raw);
 	struct xw_super mended = *sb, proposed;
 	const struct fsck_copy *c;
 	bool put = false;
 
+	mended.magic = XW_SUPER_MAGIC;
 	fsck_copies_usual(f->dev, sb, all);
 	drop_foreign(all, sb);
 	c = best_copy(f->dev, all);
-	if (!c && fsck_super_penalty(f->dev, sb) > 4) {
+	if (!c && fsck_super_penalty(f->dev, &mended) > 4) {
+		const struct xw_super was = mended;
+
 		mended.feature_compat &= ~XW_COMPAT_SPARSE_SUPER2;
 		fsck_copies_usual(f->dev, &mended, all);
 		fsck_copies_usual(f->dev, NULL, all);
 		drop_foreign(all, sb);
 		c = best_copy(f->dev, all);
-		mended = *sb;
+		mended = was;
 	}
 	if (c)
 		mend_by_copy(f->dev, &mended, all, c, damaged);
@@ -595,11 +579,57 @@ static int mend_primary(struct fsck *f, struct xw_super *sb, const uint8_t *raw,
 		(void)report_fields(f, sb, &mended);
 		put = true;
 	}
-	if (f->opts.mode == FSCK_NO && has_unknown(&mended) && !has_unknown(&proposed))
+	if (f->opts.mode == FSCK_NO &&
+	    (mended.magic != XW_SUPER_MAGIC || (has_unknown(&mended) && !has_unknown(&proposed))))
 		return put_super(f, &proposed); /* read-only: a look at it all the same */
 	if (refuse_unknown(f, &mended))
 		return XW_ERR_UNSUPPORTED;
 	return put && f->opts.mode != FSCK_NO ? put_super(f, &mended) : 0;
+}
+
+/* Does a primary that has lost its magic alone fit the device better than the copy c? */
+static bool fits_better(struct xw_dev *dev, const struct xw_super *sb, const struct fsck_copy *c)
+{
+	struct xw_super again = *sb;
+
+	again.magic = XW_SUPER_MAGIC;
+	return sb->magic != again.magic && !has_unknown(&again) && fsck_super_usable(&again) &&
+	       fsck_super_penalty(dev, &again) < fsck_super_penalty(dev, &c->sb);
+}
+
+/* The primary cannot be used as it is. */
+static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
+			   struct fsck_copies *all)
+{
+	const struct fsck_copy *c;
+	struct xw_super mended = *sb;
+	int limit = INT_MAX;
+
+	fsck_copies_usual(f->dev, NULL, all);
+	if (!all->n)
+		fsck_copies_search(f->dev, all);
+	c = best_copy(f->dev, all);
+	if (c && fits_better(f->dev, sb, c)) {
+		all->n = 0;
+		f->super_lost = true;
+		return mend_primary(f, sb, raw, all);
+	}
+	if (c)
+		return use_copy(f, c, sb,
+				!memcmp(c->sb.uuid, sb->uuid, sizeof(sb->uuid)) &&
+					c->sb.mkfs_time == sb->mkfs_time);
+	if (!mend_alone(f->dev, &mended, true) || !fsck_super_usable(&mended))
+		limit = sb->magic == XW_SUPER_MAGIC ? 16 : 6;
+	if (!fsck_super_usable(&mended) || fsck_super_penalty(f->dev, &mended) >= limit)
+		return xw_fail(&f->diag, XW_ERR_INPUT,
+			       "%s: no ext2, ext3 or ext4 superblock, and no backup of one",
+			       f->opts.image);
+	f->super_lost = true;
+	if (!report_fields(f, sb, &mended) && f->opts.mode == FSCK_NO)
+		mended.state &= (uint16_t)~XW_STATE_VALID;
+	if (!fsck_super_usable(&mended))
+		(void)mend_alone(f->dev, &mended, true); /* read-only: a look at it all the same */
+	return put_super(f, &mended);
 }
 
 /* Is a primary whose checksum is right of one opinion with the copy that -b names? */
@@ -647,5 +677,5 @@ int fsck_choose_super(struct fsck *f)
 			       "%s: an external journal, not a filesystem", f->opts.image);
 	if (!rc && fsck_super_usable(&sb))
 		return mend_primary(f, &sb, raw, &all);
-	return replace_primary(f, &sb, &all);
+	return replace_primary(f, &sb, raw, &all);
 }

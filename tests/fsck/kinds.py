@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """More cases for run.py: damage of several structures at once, and of kinds that one finding does not tell."""
 from cases import BASES, case
-from image import FL_EXTENTS, crc32c
+from image import FL_EXTENTS, SUPER, crc32c
 
 BASES["encrypt"] = ["-t", "ext4", "-O", "encrypt"]
 BASES["flex"] = ["-t", "ext4", "-g", "1024", "-G", "4"]
@@ -66,6 +66,12 @@ def descriptor_size_that_is_none(i):
 @case("superblock-field", base="groups")
 def features_nobody_knows_hide_the_backups(i):
     i.set_sb("feature_compat", 0x9AD06000 | i.sb("feature_compat") | COMPAT_SPARSE_SUPER2)
+
+
+@case("superblock-field", base=["ext4", "nocsum"])
+def magic_of_the_superblock_and_its_backup_damaged(i):
+    i.put(SUPER + 0x38, 2, 0xFFFF)
+    i.put(i.block(i.sb("blocks_per_group") + 1) + 0x150, 4, 1)
 
 
 @case("superblock-field", base="large inodes")
