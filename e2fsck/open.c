@@ -101,6 +101,8 @@ static void note_unreadable(void *arg, uint64_t off)
 {
 	struct fsck *f = arg;
 
+	if (f->opts.bad_test || f->opts.bad_file)
+		return; /* what to do about bad blocks is what the user asks for */
 	if (off >= XW_SUPER_OFFSET + XW_SUPER_SIZE)
 		__atomic_store_n(&f->unreadable, off, __ATOMIC_RELAXED);
 }
