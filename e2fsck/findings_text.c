@@ -101,10 +101,10 @@ const char *fsck_done_word(const char *offer)
 		{"Clone", "CLONED"},       {"Connect to /lost+found", "RECONNECTED"},
 		{"Create", "CREATED"},     {"Delete", "DELETED"},
 		{"Expand", "EXPANDED"},    {"Optimize", "OPTIMIZED"},
-		{"Rebuild", "REBUILT"},    {"Recreate", "RECREATED"},
-		{"Relocate", "RELOCATED"}, {"Rename", "RENAMED"},
-		{"Salvage", "SALVAGED"},   {"Split", "SPLIT"},
-		{"Truncate", "TRUNCATED"},
+		{"Cut off", "CUT OFF"},    {"Rebuild", "REBUILT"},
+		{"Recreate", "RECREATED"}, {"Relocate", "RELOCATED"},
+		{"Rename", "RENAMED"},     {"Salvage", "SALVAGED"},
+		{"Split", "SPLIT"},        {"Truncate", "TRUNCATED"},
 	};
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(words); i++)

@@ -52,6 +52,8 @@ static bool found_entry(struct fsck_look *l, const struct xw_walk_map_item *i)
 	switch (i->rule) {
 	case XW_MAP_END:
 		return FSCK_FOUND(f, EXTENT_END, .ino = l->ino, .lblk = i->lblk, .num = i->len);
+	case XW_MAP_LONG:
+		return FSCK_FOUND(f, EXTENT_LONG, .ino = l->ino, .lblk = i->lblk, .num = i->num);
 	case XW_MAP_NODE_RANGE:
 		return FSCK_FOUND(f, MAP_BLOCK_RANGE, .ino = l->ino, .lblk = i->lblk,
 				  .blk = i->pblk);

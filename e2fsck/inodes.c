@@ -24,7 +24,7 @@ int fsck_look_begin(struct fsck *f, struct fsck_look *l)
 {
 	*l = (struct fsck_look){.f = f, .raw = malloc(f->img->inode_size)};
 	xw_walk_map_init(&l->walk, f->img->dev, &f->img->sb);
-	l->walk.full_room = true;
+	l->walk.full_room = l->walk.outvote = true;
 	if (!l->raw || xw_blockset_new(f->img->sb.blocks_count, &l->met))
 		return xw_fail_nomem(&f->diag, "inodes");
 	return 0;

@@ -58,7 +58,7 @@ void xw_walk_map_init(struct xw_walk_map *w, struct xw_dev *dev, const struct xw
 	w->node_levels = 0;
 	w->read = NULL;
 	w->arg = NULL;
-	w->full_room = false;
+	w->full_room = w->outvote = false;
 	w->n_queue = w->queue_at = 0;
 	w->block_size = xw_super_block_size(sb);
 	w->csum = xw_super_has_csum(sb);
@@ -309,15 +309,70 @@ static int extent_index(struct xw_walk_map *w, struct xw_walk_map_item *item)
 			  (struct xw_walk_map_level){.end = end, .blk = e.pblk, .lblk = e.lblk});
 }
 
+/*
+ * How many blocks of the extent x are believed, given that entries behind it may begin before it
+ * ends: all, those in front of the next entry, or none where x is out of order itself. Two entries
+ * outvote it; one does where it begins in x's own blocks, or x leaves the filesystem.
+ */
+static uint32_t believed(const struct xw_walk_map *w, const struct xw_extent *x)
+{
+	const struct xw_walk_map_level *at = &w->at[w->level];
+	const uint64_t end = (uint64_t)x->lblk + x->len;
+	struct xw_extent next, then = {0};
+	bool outvoted, within;
+	uint32_t len;
+
+	if (at->index >= at->count)
+		return x->len;
+	xw_extent_leaf_decode(node(w, w->level), at->index, &next);
+	if (!next.len || next.lblk < w->next || next.lblk >= end ||
+	    !can_point_to(w->sb, next.pblk, next.len))
+		return x->len;
+	if (at->index + 1 < at->count)
+		xw_extent_leaf_decode(node(w, w->level), at->index + 1, &then);
+	outvoted = then.len && then.lblk < end && then.lblk >= (uint64_t)next.lblk + next.len;
+	if (next.lblk <= x->lblk)
+		return outvoted ? 0 : x->len;
+	within = next.pblk > x->pblk && next.pblk - x->pblk < x->len;
+	if (!outvoted && !within && can_point_to(w->sb, x->pblk, x->len))
+		return x->len;
+	len = next.lblk - x->lblk;
+	return within ? (uint32_t)XW_MIN((uint64_t)len, next.pblk - x->pblk) : len;
+}
+
+/* What is wrong with the extent in item, which is len blocks long for us. */
+static enum xw_walk_map_rule judge_extent(const struct xw_walk_map *w,
+					  const struct xw_walk_map_item *item, uint64_t len)
+{
+	if (!item->len)
+		return XW_MAP_LENGTH;
+	if (item->lblk < w->next || !len)
+		return XW_MAP_ORDER;
+	if (item->lblk + len > LBLK_END)
+		return XW_MAP_WRAP;
+	return can_point_to(w->sb, item->pblk, len) ? XW_MAP_OK : XW_MAP_RANGE;
+}
+
+/* A finding that comes after the run in item. */
+static void queue_behind(struct xw_walk_map *w, const struct xw_walk_map_item *item,
+			 enum xw_walk_map_rule rule, uint64_t num)
+{
+	struct xw_walk_map_item behind = *item;
+
+	behind.rule = rule;
+	behind.num = num;
+	if (w->n_queue < XW_ARRAY_SIZE(w->queue))
+		w->queue[w->n_queue++] = behind;
+}
+
 static int extent_leaf(struct xw_walk_map *w, struct xw_walk_map_item *item)
 {
 	struct xw_extent x;
+	uint32_t len;
 	uint64_t end;
 
 	xw_extent_leaf_decode(node(w, w->level), item->index, &x);
-	end = (uint64_t)x.lblk + x.len;
 	item->kind = XW_WALK_RUN;
-	item->rule = XW_MAP_OK;
 	item->height = 0;
 	item->num2 = 0;
 	item->lblk = x.lblk;
@@ -325,27 +380,19 @@ static int extent_leaf(struct xw_walk_map *w, struct xw_walk_map_item *item)
 	item->pblk = x.pblk;
 	item->unwritten = x.unwritten;
 	item->num = w->next;
-	if (!x.len)
-		item->rule = XW_MAP_LENGTH;
-	else if (x.lblk < w->next)
-		item->rule = XW_MAP_ORDER;
-	else if (end > LBLK_END)
-		item->rule = XW_MAP_WRAP;
-	else if (!can_point_to(w->sb, x.pblk, x.len))
-		item->rule = XW_MAP_RANGE;
-	if (item->rule || !spend(w, x.len, item))
+	len = w->outvote ? believed(w, &x) : x.len;
+	item->rule = judge_extent(w, item, len);
+	if (item->rule || !spend(w, len, item))
 		return 2;
+	if (len < x.len)
+		queue_behind(w, item, XW_MAP_LONG, (uint64_t)x.lblk + len);
+	item->len = len;
+	end = item->lblk + len;
 	w->next = end;
-	if (end <= w->from && end <= w->at[w->level].end)
+	if (end <= w->from && end <= w->at[w->level].end && len == x.len)
 		return 0;
-	if (end > w->at[w->level].end) {
-		struct xw_walk_map_item beyond = *item;
-
-		beyond.rule = XW_MAP_END;
-		beyond.num = w->at[w->level].end;
-		if (w->n_queue < XW_ARRAY_SIZE(w->queue))
-			w->queue[w->n_queue++] = beyond;
-	}
+	if (end > w->at[w->level].end)
+		queue_behind(w, item, XW_MAP_END, w->at[w->level].end);
 	return 1;
 }
 

@@ -37,6 +37,7 @@ enum xw_walk_map_rule {
 	XW_MAP_READ, /* node: cannot be read, num is the code */
 	XW_MAP_START, /* node: begins at logical block num, its parent says num2 */
 	XW_MAP_END, /* entry: reaches beyond where the next entry of the parent begins (num) */
+	XW_MAP_LONG, /* entry: reaches beyond where the next one begins (num); cut off there */
 	XW_MAP_NODE_RANGE, /* entry: a map block, pblk, outside the filesystem; left out */
 	XW_MAP_RANGE, /* entry: blocks outside the filesystem; left out */
 	XW_MAP_LENGTH, /* entry: length 0; left out */
@@ -66,6 +67,7 @@ struct xw_walk_map {
 	xw_ino ino;
 	uint32_t generation, seed;
 	bool csum; /* verify checksums */
+	bool outvote; /* may be set after init: an extent that those behind it contradict yields */
 	bool full_room; /* may be set after init: nodes have to have (nearly) the room of a block */
 	bool seeded; /* seed is that of the inode: most maps are no blocks, and need none */
 	bool extents, over, enter;

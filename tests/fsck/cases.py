@@ -356,6 +356,22 @@ def index_before_its_block(i):
     i.fix_extent_block(ino, i.map_blocks[0])
 
 
+@case("extent-long", base=["ext4", "nocsum"])
+def extent_over_those_behind_it(i):
+    ino = i.lookup("pieces")
+    i.blocks(ino)
+    i.put(i.block(i.map_blocks[0]) + 24 + 4, 2, 300)
+    i.fix_extent_block(ino, i.map_blocks[0])
+
+
+@case("extent-long", base=["ext4", "nocsum"])
+def extent_over_those_behind_it_and_the_end(i):
+    ino = i.lookup("pieces")
+    i.blocks(ino)
+    i.put(i.block(i.map_blocks[0]) + 24 + 4, 2, 32000)
+    i.fix_extent_block(ino, i.map_blocks[0])
+
+
 @case("extent-order", lost=["pieces"])
 def extents_out_of_order(i):
     ino = i.lookup("pieces")
