@@ -29,7 +29,7 @@ struct wave {
 	uint8_t *buf; /* a block for each group */
 };
 
-static void look(struct wave *w, struct xw_image *img, uint32_t i)
+static void survey_group(struct wave *w, struct xw_image *img, uint32_t i)
 {
 	struct group *g = &w->group[i];
 	uint8_t *bits = w->buf + (size_t)i * img->block_size;
@@ -42,7 +42,7 @@ static void look(struct wave *w, struct xw_image *img, uint32_t i)
 	g->seen = true;
 }
 
-static int look_at_slab(void *arg, size_t slab)
+static int survey_slab(void *arg, size_t slab)
 {
 	struct wave *w = arg;
 	struct xw_image img = *w->v->img; /* without its cache, which is for one thread */
@@ -62,7 +62,7 @@ static int look_at_slab(void *arg, size_t slab)
 				 (size_t)(end - i) * img.block_size, g->place * img.block_size))
 			continue;
 		for (; i < end; i++)
-			look(w, &img, i);
+			survey_group(w, &img, i);
 	}
 	return 0;
 }
@@ -100,7 +100,7 @@ static int survey_all(const struct xw_space_view *v, struct xw_space *space, str
 		w->n = (uint32_t)XW_MIN(WAVE, v->img->groups - w->first);
 		if (!plan_wave(w))
 			continue;
-		rc = xw_pool_for(pool, xw_div_up(w->n, SLAB_GROUPS), 1, look_at_slab, w);
+		rc = xw_pool_for(pool, xw_div_up(w->n, SLAB_GROUPS), 1, survey_slab, w);
 		for (uint32_t i = 0; i < w->n && !rc; i++)
 			if (w->group[i].seen)
 				xw_space_learn(space, w->first + i, &w->group[i].survey);
@@ -123,9 +123,12 @@ int xw_space_view_resolve(struct xw_space_view *v, struct xw_space *space, unsig
 		struct xw_diag *diag = img->diag;
 
 		w->buf = buf;
-		img->diag = NULL; /* what is wrong is found again below */
+		img->diag = NULL;
 		rc = survey_all(v, space, pool, w);
 		img->diag = diag;
+		/* what else is wrong, and the device said, is found again below */
+		if (!rc && img->dev->diag)
+			xw_diag_clear(img->dev->diag);
 	}
 	xw_pool_free(pool);
 	return rc ? rc : xw_space_resolve(space);

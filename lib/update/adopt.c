@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Blocks of extended attributes that the image has already. Before new ones are placed, the
- * inodes of the image are read forward, as far as a bound goes; whichever of their blocks holds
- * what a new one would hold takes its references instead.
+ * inodes of the image are read forward, as far as a bound goes. A block of theirs with the
+ * contents of a new one gets that one's references, and the new one is not written.
  *
  * This comes after inodes that go were dropped, so that each block found is one that an inode
  * keeps, and before their numbers are given out again, so that the bitmaps still tell which.
@@ -25,6 +25,7 @@ enum { INODES_MAX = 1 << 18, BLOCKS_MAX = 1 << 14 };
 
 struct wanted {
 	uint64_t key; /* of all behind the header */
+	size_t index; /* in the sharer */
 	struct xw_share_block *s;
 };
 
@@ -39,7 +40,9 @@ static int by_key(const void *a, const void *b)
 {
 	const struct wanted *x = a, *y = b;
 
-	return (x->key > y->key) - (x->key < y->key);
+	if (x->key != y->key)
+		return x->key > y->key ? 1 : -1;
+	return (x->index > y->index) - (x->index < y->index);
 }
 
 static int by_blk(const void *a, const void *b)
@@ -66,7 +69,7 @@ static int list_wanted(struct adopt *a)
 	struct xw_share *share = a->u->place.share;
 
 	for (size_t i = 0; i < xw_share_count(share); i++) {
-		struct wanted w = {.s = xw_share_at(share, i)};
+		struct wanted w = {.index = i, .s = xw_share_at(share, i)};
 		unsigned inums = 0;
 
 		if (!w.s->refcount)
@@ -175,7 +178,20 @@ static struct xw_share_block *match(const struct adopt *a, uint32_t refcount)
 	return NULL;
 }
 
-/* A block that is damaged, or cannot be read, is not for sharing. */
+/* Does the bitmap say that the block is in use? What is free may be given away at any time. */
+static int in_use(struct adopt *a, xw_blk blk, bool *used)
+{
+	const struct xw_super *sb = &a->u->img->sb;
+	const uint32_t group = (uint32_t)((blk - sb->first_data_block) / sb->blocks_per_group);
+	const uint32_t at = (uint32_t)((blk - sb->first_data_block) % sb->blocks_per_group) >>
+			    xw_image_cluster_bits(a->u->img);
+	int ret = xw_space_group_bitmap(a->u->space, group, a->own);
+
+	*used = !ret && a->own[at / 8] >> at % 8 & 1;
+	return ret;
+}
+
+/* A block that is damaged, free, or cannot be read, is not for sharing. */
 static int consider(struct adopt *a, xw_blk blk)
 {
 	struct xw_image *img = a->u->img;
@@ -183,7 +199,8 @@ static int consider(struct adopt *a, xw_blk blk)
 	const bool csum = xw_super_has_csum(&img->sb);
 	struct xw_share_block *s;
 	struct xw_xattr_bhdr h;
-	bool meta;
+	bool meta, used;
+	int ret;
 
 	if (!xw_image_has_blocks(img, blk, 1) || !xw_sysmap_at(a->u->sysmap, blk, 1, &meta) || meta)
 		return 0;
@@ -196,8 +213,9 @@ static int consider(struct adopt *a, xw_blk blk)
 	    (csum && xw_xattr_block_verify(a->image, bs, img->csum_seed, blk)))
 		return 0;
 	s = match(a, h.refcount);
-	if (!s)
-		return 0;
+	ret = s ? in_use(a, blk, &used) : 0;
+	if (ret || !s || !used)
+		return ret;
 	s->blk = blk;
 	a->u->place.counts.xattr_refs += s->refcount;
 	h.refcount += s->refcount;

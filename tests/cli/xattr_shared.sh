@@ -62,4 +62,24 @@ import img f.tar
 works "beside a damaged block"
 equal "  which stays as it is" "$(dd if=img bs=1024 skip="$blk" count=1 status=none | cksum)" \
 	"$(dd if=before bs=1024 skip="$blk" count=1 status=none | cksum)"
+
+# A block that is free in its bitmap, although an inode names it, may be given to anybody.
+rm -f img
+tar_of g.tar 0 1 0 240
+tar_of h.tar 20 1 0 240
+mkfs -q -O ^metadata_csum,^uninit_bg -N 2000 -d g.tar img 16M
+works "without checksums, in one group"
+acl_of() {
+	run_tool "$BIN/xw-debugfs" /dev/null -R "stat $1" img
+	sed -n 's/.*File ACL: \([0-9]*\).*/\1/p' .out
+}
+blk=$(acl_of /f0)
+run_tool "$BIN/xw-dump" /dev/null -h img
+free=$(sed -n 's/^Free blocks: *//p' .out)
+run_tool "$BIN/xw-debugfs" /dev/null -w -R "freeb $blk" -R "set_bg 0 free_blocks_count $((free + 1))" \
+	-R "ssv free_blocks_count $((free + 1))" img
+works "its block is free, and counted so"
+import img h.tar
+works "the same value"
+is "  has a block of its own" [ "$(acl_of /f20)" -gt 0 -a "$(acl_of /f20)" != "$blk" ]
 done_testing
