@@ -291,7 +291,7 @@ static void lay_out(struct fsck_dirscan *s, const struct fsck_area *a)
 
 	for (size_t i = 0; i < s->n_kept; i++)
 		need += xw_dirent_size(s->kept[i].name_len);
-	/* Encrypted and casefolded entries end with a hash, which the builder would lose. */
+	/* Encrypted and casefolded entries end with a hash, which a rebuild would lose. */
 	if (need > room || (s->encrypted && s->folded)) {
 		s->d->rebuild = true;
 		return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Directories that are written anew: all of their entries are read once more, as damaged as their
- * blocks may be, and handed to the builder. Of entries with one name and inode one stays; entries
+ * blocks may be, and given to the builder. Of entries with one name and inode one stays; entries
  * with one name and different inodes get names of their own.
  */
 #include "config.h"

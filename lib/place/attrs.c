@@ -34,7 +34,7 @@ static xw_ino count_ref(void *arg, xw_ino id)
 	return id;
 }
 
-/* Count who refers to which value; the builder numbers those that somebody does. */
+/* Count who refers to which value; those that somebody does get numbers. */
 int xw_attrs_count_ea(struct xw_placer *p)
 {
 	uint8_t *buf;

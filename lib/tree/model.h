@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The model of a build: inodes and names to be, in host form. The functions of tree.h fill it from
- * a source; the builder numbers, places and writes it. All of it lives in one arena.
+ * a source; a build or an import numbers, places and writes it. All of it lives in one arena.
  *
  * Kept small on purpose: a build of a million files holds a million of each.
  */

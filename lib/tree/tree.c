@@ -24,7 +24,7 @@
 
 /*
  * A directory's identity in hashes must not depend on addresses: it is its position in stream
- * order, which xw_tree_node leaves in `ino` until the builder numbers inodes. */
+ * order, which xw_tree_node leaves in `ino` until inodes are numbered. */
 static uint32_t name_hash(const struct xw_binode *dir, const char *name, size_t len)
 {
 	return (uint32_t)(xw_hash64(name, len, dir->ino) >> 16);

@@ -92,7 +92,7 @@ int xw_tune_dirs(struct xw_tune *t, struct xw_update *u);
 /* blocks.c: features that own blocks. */
 /* The inode's blocks go, and what its record says; its number where that is not a reserved one. */
 int xw_tune_drop_inode(struct xw_update *u, xw_ino ino);
-/* The record of an inode that the builder describes. */
+/* The record of an inode that a node of the model describes. */
 int xw_tune_put_inode(struct xw_update *u, const struct xw_binode *n);
 int xw_tune_take_inode(struct xw_update *u, xw_ino *ino);
 int xw_tune_journal_off(struct xw_tune *t, struct xw_update *u);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The map of an inode that is there: read whole, changed as a list of extents, and built anew by
- * the builder in new blocks. The one place where maps are rewritten, whoever changes what is in
+ * the placer in new blocks. The one place where maps are rewritten, whoever changes what is in
  * them.
  *
  * The old map's own blocks are freed when the new one is written; blocks of the contents only where

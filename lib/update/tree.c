@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A filled tree into the image: the builder's steps (number, place, write) for what is new, and the
- * records of what was there.
+ * A filled tree into the image: the steps of a build (number, place, write) for what is new, and
+ * the records of what was there.
  *
  * Removed inodes go first, forward through the tables (remove.c), so that their numbers serve
  * again; their blocks do not before the commit. Blocks of attributes that the image has take

@@ -15,7 +15,7 @@
  * and when a later entry replaces the node: xw_share_put(share, node->xblock). The sharer must be
  * freed before the interner (blocks keep pointing at the interner's bytes).
  *
- * How the builder uses it: the inode's area behind the extra fields begins with ibody (ibody_len
+ * How the encoders use it: the inode's area behind the extra fields begins with ibody (ibody_len
  * bytes, the rest zero), i_file_acl is xblock's number, and i_blocks counts the block and
  * ea_clusters. Values in EA inodes have ids 1 .. xw_xintern_ea_count, and the encoded entries carry
  * the id where the inode number belongs: where n_ea is not 0, run xw_xattr_map_inums(area, size,

@@ -36,7 +36,7 @@ struct xw_share_block {
 	uint64_t key;
 	uint32_t head_len, tail_len;
 	uint32_t refcount; /* inodes that refer to it; 0: not to be written */
-	xw_blk blk; /* the builder's: 0 until it is placed, or found in the image */
+	xw_blk blk; /* the placer's: 0 until it is placed, or found in the image */
 };
 
 int xw_share_new(uint32_t block_size, unsigned cache_flags, struct xw_share **out);
