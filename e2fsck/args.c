@@ -220,15 +220,17 @@ static int take(struct cli_line *l, int key, const char *value)
 	return status ? status : -1;
 }
 
-/* What "now" is: SOURCE_DATE_EPOCH, else the clock. */
+/* What "now" is: SOURCE_DATE_EPOCH, else the clock. What is in the future the clock tells. */
 static void settle_now(struct fsck_args *args)
 {
-	uint64_t now = (uint64_t)time(NULL);
+	const int64_t clock = (int64_t)time(NULL);
+	uint64_t now = (uint64_t)clock;
 
 	for (size_t i = 0; i < args->line.count; i++)
 		if (!strcmp(args->line.settings[i].name, "now"))
 			(void)xw_parse_u64(args->line.settings[i].value, &now);
 	args->opts.now = (int64_t)now;
+	args->opts.latest = XW_MAX(args->opts.now, clock);
 }
 
 /* LABEL=, UUID= and the like become the device that has it. */

@@ -31,8 +31,6 @@
 	(XW_INCOMPAT_LARGEDIR | XW_INCOMPAT_INLINE_DATA | XW_INCOMPAT_EA_INODE |                   \
 	 XW_INCOMPAT_ENCRYPT)
 #define RO_ALONE (XW_RO_VERITY | XW_RO_PROJECT)
-/* More bits of one word that nobody knows are damage rather than a new version's features. */
-#define UNKNOWN_MAX 2
 
 enum vote {
 	BY_EVIDENCE, /* the backup's value only where the device speaks for it */
@@ -146,7 +144,7 @@ static uint64_t allowed_alone(const struct xw_super *sb, const struct field *d)
 		known = RO_ALONE;
 		unknown = u.ro;
 	}
-	if (__builtin_popcount(unknown) > UNKNOWN_MAX)
+	if (__builtin_popcount(unknown) > FSCK_UNKNOWN_MAX)
 		unknown = 0;
 	return value(sb, d) & (known | unknown);
 }
@@ -570,6 +568,8 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 	if (!(c && same_fields(&mended, &c->sb)) &&
 	    (damaged || fsck_super_penalty(f->dev, &mended) > fsck_super_ideal(&mended)))
 		(void)mend_alone(f->dev, &mended, damaged);
+	if (!damaged && fsck_super_is_newer(sb, &mended))
+		return refuse_unknown(f, sb);
 	proposed = mended;
 	if (c)
 		f->backup_group = c->sb.block_group_nr;

@@ -44,6 +44,25 @@ struct fsck_unknown fsck_unknown_features(const struct xw_super *sb)
 	};
 }
 
+bool fsck_super_is_newer(const struct xw_super *sb, const struct xw_super *mended)
+{
+	const struct fsck_unknown u = fsck_unknown_features(sb);
+	const unsigned unknown =
+		(unsigned)(__builtin_popcount(u.compat) + __builtin_popcount(u.incompat) +
+			   __builtin_popcount(u.ro));
+	const unsigned differ =
+		(unsigned)(__builtin_popcount(sb->feature_compat ^ mended->feature_compat) +
+			   __builtin_popcount(sb->feature_incompat ^ mended->feature_incompat) +
+			   __builtin_popcount(sb->feature_ro_compat ^ mended->feature_ro_compat));
+	struct xw_super rest = *mended;
+
+	rest.feature_compat = sb->feature_compat;
+	rest.feature_incompat = sb->feature_incompat;
+	rest.feature_ro_compat = sb->feature_ro_compat;
+	return unknown && unknown <= FSCK_UNKNOWN_MAX && differ <= 2 * FSCK_UNKNOWN_MAX &&
+	       !memcmp(&rest, sb, sizeof(rest));
+}
+
 uint32_t fsck_first_block(const struct xw_super *sb)
 {
 	return !sb->log_block_size &&

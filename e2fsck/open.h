@@ -16,6 +16,13 @@ struct fsck_unknown {
 
 /* Feature bits that neither stock tools nor we know. */
 struct fsck_unknown fsck_unknown_features(const struct xw_super *sb);
+/* More bits of one word that nobody knows are damage rather than a new version's features. */
+#define FSCK_UNKNOWN_MAX 2
+/*
+ * A newer kernel may set a feature in the primary alone. Is sb of a version that is not known here
+ * rather than damaged: do nothing but a few bits of features make it differ from `mended`?
+ */
+bool fsck_super_is_newer(const struct xw_super *sb, const struct xw_super *mended);
 /* s_first_data_block, as the block size and bigalloc have it. */
 uint32_t fsck_first_block(const struct xw_super *sb);
 /* Can the filesystem be opened with it? */

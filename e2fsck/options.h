@@ -30,7 +30,8 @@ struct fsck_opts {
 	bool progress_late; /* -C -FD: nothing is reported before SIGUSR1 */
 	unsigned jobs; /* 0: processors */
 	uint64_t offset; /* bytes; where in the file the image begins */
-	int64_t now; /* seconds since 1970 */
+	int64_t now; /* for times written; seconds since 1970 */
+	int64_t latest; /* that a time may be: the clock, or `now` where that is later */
 	/* -E */
 	bool journal_only, share_xattrs, fixes_only;
 	bool bmap2extent, optimize_extents; /* maps are written anew */

@@ -115,13 +115,25 @@ static bool check_desc_size(struct fsck *f, struct xw_super *sb)
 	return true;
 }
 
-static bool check_time(struct fsck *f, int64_t *time, const char *what)
+static bool is_future(struct fsck *f, int64_t *time, const char *what)
 {
-	if (*time <= f->opts.now + DAY ||
+	if (*time <= f->opts.latest + DAY ||
 	    !FSCK_FOUND(f, SUPER_TIME, .name = what, .num = (uint64_t)*time))
 		return false;
 	*time = f->opts.now;
 	return true;
+}
+
+/* Of a clock that went wrong. As for e2fsck(8) that is no error, and to set them no repair. */
+static int check_times(struct fsck *f, struct xw_super *sb)
+{
+	const bool mount = is_future(f, &sb->mtime, "mount");
+	const bool write = is_future(f, &sb->wtime, "write");
+	const bool changed = f->changed;
+	int rc = mount || write ? fsck_super_write(f) : 0;
+
+	f->changed = changed;
+	return rc;
 }
 
 static bool check_uuid(struct fsck *f, struct xw_super *sb)
@@ -217,12 +229,11 @@ int fsck_check_fields(struct fsck *f)
 	bool fix = check_numbers(f, sb);
 	int rc = check_size(f);
 
+	if (!rc)
+		rc = check_times(f, sb);
 	fix |= check_features(f, sb);
 	fix |= check_hash(f, sb);
 	fix |= check_desc_size(f, sb);
-	fix |= check_time(f, &sb->mtime, "mount");
-	fix |= check_time(f, &sb->wtime, "write");
-	fix |= check_time(f, &sb->lastcheck, "check");
 	fix |= check_uuid(f, sb);
 	if (sb->feature_ro_compat & XW_RO_QUOTA || sb->usr_quota_inum || sb->grp_quota_inum ||
 	    sb->prj_quota_inum) {

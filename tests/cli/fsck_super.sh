@@ -118,6 +118,38 @@ cp img bad
 "$DEBUGFS" -w -R 'sif <1> mode 0100600' bad >.dbg 2>&1 || cat .dbg
 found bad-block-inode
 
+# A feature that a newer kernel has set in the primary is no damage.
+cp img bad
+poke bad $((SB + 0x67)) 10
+cp bad was
+for how in -fn -fp -fy; do
+	RC=0
+	"$FSCK" $how bad >.out 2>.err || RC=$?
+	is "$how of an unknown feature: refused" test $RC = 8
+	is "  with a line that says so" grep -q 'unknown features.*0x10000000' .err
+	is "  and left as it was" cmp -s bad was
+done
+
+# Times in the future are those of a wrong clock, and SOURCE_DATE_EPOCH is no clock.
+cp img bad
+poke bad $((SB + 0x2c)) 00 00 00 f0
+for how in -fn -fp; do
+	RC=0
+	"$FSCK" $how bad >.out 2>.err || RC=$?
+	is "$how of a mount time in the future: no error" test $RC = 0
+done
+is "  which -p has set" sh -c "! '$FSCK' -fn bad | grep future"
+cp img bad
+for epoch in 0 4000000000; do
+	RC=0
+	SOURCE_DATE_EPOCH=$epoch "$FSCK" -fp bad >.out 2>.err || RC=$?
+	is "SOURCE_DATE_EPOCH=$epoch: a good image" test $RC = 0
+	is "  with nothing to say of times" sh -c '! grep future .out'
+done
+RC=0
+"$FSCK" -fn bad >.out 2>.err || RC=$?
+is "  without it no error either" test $RC = 0
+
 # A copy of the superblock that -b names.
 cp img bad
 poke bad $((SB + 0x38)) 00 00

@@ -68,9 +68,9 @@ def no_uuid(i):
     i.set_sb("uuid", bytes(16))
 
 
-@case("superblock-time")
+@case("superblock-time", note=True)
 def superblock_time_in_the_future(i):
-    i.set_sb("lastcheck", 0xF0000000)
+    i.set_sb("mtime", 0xF0000000)
 
 
 @case("superblock-first-meta-bg", base="nocsum")
