@@ -24,6 +24,8 @@
 #include "dir/sort.h"
 #include "walk/htree.h"
 
+#define DOTDOT_OFF 12u
+
 struct frame {
 	struct xw_dbuf *buf;
 	unsigned off; /* of the index entries */
@@ -419,21 +421,26 @@ int xw_htree_make_slot(struct xw_dir *d)
 
 /* ---- whole trees ---- */
 
-/* The entries of block 0 behind the dots, names in the block; malloc'd. */
+/*
+ * The entries of block 0 behind the dots, names in the block; malloc'd. ".." may be longer than it
+ * needs: a deleted entry's room goes to the one before it.
+ */
 static int first_entries(struct xw_dir *d, const uint8_t *block, struct xw_dirent **out, size_t *n)
 {
 	const uint32_t room = xw_dir_room(d);
-	struct xw_dirent *v = calloc(room / 12 + 1, sizeof(*v));
+	struct xw_dirent *v = calloc(room / 12 + 1, sizeof(*v)), e;
 
 	*out = v;
 	*n = 0;
 	if (!v)
 		return XW_ERR_NOMEM;
-	for (uint32_t off = 0; off<room; off += v[*n].rec_len, *n += off> 24 && v[*n].ino) {
-		int ret = xw_dirent_decode(block, room, off, &v[*n]);
+	for (uint32_t off = 0; off < room; off += e.rec_len) {
+		int ret = xw_dirent_decode(block, room, off, &e);
 
 		if (ret)
 			return ret;
+		if (off > DOTDOT_OFF && e.ino)
+			v[(*n)++] = e;
 	}
 	return 0;
 }

@@ -309,6 +309,46 @@ equal "a replay that fails: said" "$? $(grep -c "copy of the superblock is not v
 equal "  and has changed nothing" "$(dd if=ours bs=1024 skip=3000 count=1 2>/dev/null | tr -d '\0' | wc -c)" 0
 equal "  the others are committed" "$(dumpe2fs -h ours 2>/dev/null | grep -c -e 'volume name: *x' -e needs_recovery)" 2
 
+# ---- directories that grow into an index ----
+
+# Deleted first entries leave their room to "..": what is too long for it makes the directory grow, and e2fsck counts
+# the links, and names that are there twice.
+slack() { # OPTIONS DIR NAME...: the first names of DIR, created and deleted
+	local dir=$2 name
+	make "$1" || return 1
+	shift 2
+	{
+		echo "mkdir $dir"
+		for name in "$@" stays; do echo "symlink $dir/$name x"; done
+		for name in "$@"; do echo "rm $dir/$name"; done
+	} >requests
+	debugfs -w -f requests ours >stock.out 2>&1
+	debugfs -R "htree_dump $dir" ours 2>&1 | grep -q 'Not a hash-indexed'
+}
+# whether DIR is indexed, and how many names it has
+grown() {
+	echo "$(debugfs -R "htree_dump $1" ours 2>&1 | grep -c '^Root node dump') $(debugfs -R "ls -p $1" ours 2>/dev/null | grep -c /)"
+}
+while read -r kind; do
+	for gone in a 'a b' 'a bcdefgh'; do
+		# shellcheck disable=SC2086
+		slack "$kind" d $gone || { skip "$kind" "the directory cannot be made"; continue; }
+		for i in $(seq 60); do echo "symlink d/the-name-of-symlink-$i t"; done >requests
+		"$DBG" -q -w -f requests ours >.out 2>.err
+		equal "$kind: $gone gone, and 60 more" "$? $(grown d)" "0 1 63"
+		clean ours "  e2fsck finds nothing"
+	done
+done <<-'END'
+	-t ext4 -b 1024
+	-t ext4 -b 1024 -O ^metadata_csum
+END
+slack "-t ext4 -b 1024" age a
+for i in $(seq 60); do echo "create the-name-of-file-$i 0"; done >ops.trace
+T_TOOL=xw-age
+run_tool "$BIN/xw-age" /dev/null -q --profile trace:ops.trace ours
+equal "xw-age in such a directory" "$RC $(grown age)" "0 1 63"
+clean ours "  e2fsck finds nothing"
+
 # ---- one commit ----
 
 make "-t ext4 -b 1024"

@@ -325,6 +325,47 @@ START_TEST(first_steps)
 }
 END_TEST
 
+/* Deleted first entries leave ".." longer than it needs, or an unused entry behind it: neither is
+ * in the leaf that an index begins with, nor in the itree. */
+START_TEST(dotdot_with_slack)
+{
+	static const struct {
+		unsigned gone;
+		bool unused;
+		uint32_t dotdot;
+	} rows_of[] = {{1, false, 24}, {2, false, 36}, {1, true, 12}};
+	struct xw_dir_format f = format(1024, true, XW_DX_HALF_MD4);
+	struct model m;
+
+	for (unsigned k = 0; k < 2 * XW_ARRAY_SIZE(rows_of); k++) {
+		const unsigned row = k / 2, gone = rows_of[row].gone;
+		uint8_t *b;
+
+		f.itree = k % 2;
+		model_init(&m, &f, 100, 20, 20, false, 300);
+		for (unsigned i = 0; i < gone; i++)
+			ck_assert_int_eq(xw_dir_insert(&m.d, &"ab"[i], 1, FIRST_INO + i, 1), 0);
+		model_insert(&m, 0, FIRST_INO + 10);
+		for (unsigned i = gone; i-- && !rows_of[row].unused;)
+			ck_assert_int_eq(xw_dir_delete(&m.d, &"ab"[i], 1, NULL), 0);
+		ck_assert_int_eq(xw_dir_flush(&m.d), 0);
+		b = mem_at(&m.m, m.file.v[0]);
+		if (rows_of[row].unused) {
+			poke32(b + 24, 0);
+			xw_dir_block_set_csum(b, 1024, SEED);
+			xw_dir_close(&m.d); /* which knows the block as it was */
+			model_open(&m, 0);
+		}
+		ck_assert_uint_eq(peek16(b + 16), rows_of[row].dotdot);
+		for (uint32_t i = 1; i < 40; i++)
+			model_insert(&m, i, FIRST_INO + 10 + i);
+		ck_assert(m.d.now.indexed && m.d.now.itree == f.itree);
+		model_check(&m);
+		model_free(&m);
+	}
+}
+END_TEST
+
 START_TEST(impossible_names)
 {
 	static const struct {
@@ -642,6 +683,7 @@ int main(void)
 	tcase_add_test(t, many_refused);
 	tcase_add_test(t, many_of_a_name_twice);
 	tcase_add_test(t, first_steps);
+	tcase_add_test(t, dotdot_with_slack);
 	tcase_add_test(t, impossible_names);
 	tcase_add_test(t, append_leaves_full_nodes);
 	tcase_add_test(t, deleted_in_order);
