@@ -73,7 +73,8 @@ static bool has_hidden_extents(const struct fsck_look *l)
 	if (l->in.flags & XW_FL_EXTENTS || l->ino == XW_INO_RESIZE || l->ino == XW_INO_BAD ||
 	    xw_extent_hdr_decode(l->in.block, sizeof(l->in.block), &h))
 		return false;
-	return feature ||
+	/* e2fsck(8) takes nothing for a root that has room for one entry only. */
+	return (feature && h.max >= 2) ||
 	       (h.max == XW_EXT_INODE_ENTRIES && l->in.block[12 + 4] + l->in.block[12 + 5] &&
 		!(l->in.flags & XW_FL_INLINE_DATA));
 }

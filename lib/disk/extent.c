@@ -18,6 +18,7 @@
 #include "disk/extent.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "disk/csum.h"
@@ -89,6 +90,16 @@ int xw_extent_hdr_decode(const void *node, size_t size, struct xw_extent_hdr *ou
 	if (out->entries > out->max || out->depth > XW_EXT_MAX_DEPTH)
 		return XW_ERR_CORRUPT;
 	return 0;
+}
+
+bool xw_extent_root_like(const void *contents, size_t len)
+{
+	uint8_t start[sizeof(struct disk_hdr)] = {0};
+	struct xw_extent_hdr h;
+
+	memcpy(start, contents, XW_MIN(len, sizeof(start)));
+	return xw_extent_hdr_peek(start, &h) && h.max && h.max <= XW_EXT_INODE_ENTRIES &&
+	       h.entries <= h.max;
 }
 
 void xw_extent_hdr_encode(void *node, const struct xw_extent_hdr *h)

@@ -43,6 +43,12 @@ unsigned xw_extent_node_max(uint32_t block_size);
 int xw_extent_hdr_decode(const void *node, size_t size, struct xw_extent_hdr *out);
 /* The fields of a header of at least XW_EXT_HDR bytes, unchecked; false: the magic is missing. */
 bool xw_extent_hdr_peek(const void *node, struct xw_extent_hdr *out);
+/*
+ * Does a checker take these contents for a root that lost its flag when they are kept in i_block
+ * (zeros behind them)? e2fsck 1.47 asks for the magic, room for at most 4 entries and no more
+ * entries than room; it does not look at the depth.
+ */
+bool xw_extent_root_like(const void *contents, size_t len);
 void xw_extent_hdr_encode(void *node, const struct xw_extent_hdr *h);
 void xw_extent_leaf_decode(const void *node, unsigned i, struct xw_extent *out);
 void xw_extent_leaf_encode(void *node, unsigned i, const struct xw_extent *e);

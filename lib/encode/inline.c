@@ -8,6 +8,9 @@
  * Other attributes come first: they have their places when this is asked, and a set that leaves no
  * room for the entry (20 bytes) makes the file an ordinary one.
  *
+ * What begins like the root of an extent tree is an ordinary file or directory as well: e2fsck(8)
+ * takes it for one that lost its flag, and clears it.
+ *
  * A directory has the number of its parent in the first 4 bytes, then two areas of entries, each
  * tiled to its end by record lengths: 56 bytes, and the value. "." and ".." are not stored.
  *
@@ -20,6 +23,7 @@
 #include <string.h>
 
 #include "disk/dirent.h"
+#include "disk/extent.h"
 #include "disk/xattrblk.h"
 
 #define IN_BLOCK 60u
@@ -107,11 +111,24 @@ static bool fit(uint32_t next[2], const uint32_t size[2], uint32_t len, unsigned
 	return false;
 }
 
+/* Do the numbers of the parent and of the first entry read as the root of an extent tree? */
+static bool looks_like_extents(const struct xw_binode *dir, xw_ino first)
+{
+	uint8_t start[8];
+
+	if (!first)
+		return false;
+	poke32(start, dir->dir->parent->ino);
+	poke32(start + DOTS, first);
+	return xw_extent_root_like(start, sizeof(start));
+}
+
 bool xw_inline_shape(const struct xw_encoder *enc, struct xw_binode *dir)
 {
 	const int64_t room = dir->dir->parent == dir ? -1 : xw_inline_room(enc, dir);
 	const uint32_t size[2] = {DIR_IN_BLOCK, (uint32_t)(room - (int64_t)IN_BLOCK)};
 	uint32_t next[2] = {0};
+	xw_ino first = 0;
 	unsigned part;
 
 	if (room < 0 || dir->dir->min_blocks)
@@ -123,8 +140,12 @@ bool xw_inline_shape(const struct xw_encoder *enc, struct xw_binode *dir)
 			continue;
 		if (!fit(next, size, len, &part))
 			return false;
+		if (!part && !next[0])
+			first = l->node->ino;
 		next[part] += len;
 	}
+	if (looks_like_extents(dir, first))
+		return false;
 	dir->dir->shape = (struct xw_dir_shape){0};
 	dir->size = IN_BLOCK + next[1];
 	dir->flags |= XW_BN_INLINE;

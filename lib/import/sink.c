@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "disk/extent.h"
+
 void xw_sink_free(struct xw_sink *k)
 {
 	xw_vec_free(&k->ext);
@@ -296,11 +298,20 @@ static int check_size(struct xw_sink *k, const struct xw_source *s, const struct
 		       s->name, (int)XW_MIN(e->path.len, 300), e->path.p, (unsigned long long)size);
 }
 
+/* Zeros from `pos`, where the payload ends, to the end of the blocks. */
+static int fill_up(struct xw_sink *k, uint64_t pos)
+{
+	const struct xw_extent *last = k->ext.n ? &k->ext.v[k->ext.n - 1] : NULL;
+	const uint64_t mapped = last ? ((uint64_t)last->lblk + last->len) * k->block_size : 0;
+
+	return !*k->missing && mapped > pos ? write_mapped(k, pos, NULL, mapped - pos) : 0;
+}
+
 static int copy_payload(struct xw_sink *k, struct xw_source *s, const struct xw_entry *e,
 			struct xw_binode *n)
 {
 	bool known = e->size != XW_SIZE_UNKNOWN;
-	uint64_t pos = 0, off, mapped;
+	uint64_t pos = 0, off;
 	const void *buf;
 	size_t len;
 	int ret, more;
@@ -325,12 +336,7 @@ static int copy_payload(struct xw_sink *k, struct xw_source *s, const struct xw_
 	if (more < 0)
 		return more;
 	n->size = known ? e->size : pos;
-	if (*k->missing)
-		return 0;
-	mapped = k->ext.n ? ((uint64_t)k->ext.v[k->ext.n - 1].lblk + k->ext.v[k->ext.n - 1].len) *
-				    k->block_size
-			  : 0;
-	return mapped > pos ? write_mapped(k, pos, NULL, mapped - pos) : 0;
+	return fill_up(k, pos);
 }
 
 static int keep_extents(struct xw_sink *k, struct xw_binode *n)
@@ -361,6 +367,20 @@ static bool fits_inode(const struct xw_sink *k, const struct xw_entry *e, const 
 	return room >= 0 && e->size <= (uint64_t)room;
 }
 
+/* What was read for an inode that cannot take it, to blocks. */
+static int place_bytes(struct xw_sink *k, const struct xw_entry *e, const char *bytes,
+		       struct xw_binode *n)
+{
+	int ret = reserve(k, e);
+
+	n->size = e->size;
+	if (!ret && !*k->missing)
+		ret = write_mapped(k, 0, (const uint8_t *)bytes, e->size);
+	if (!ret)
+		ret = fill_up(k, e->size);
+	return ret ? ret : keep_extents(k, n);
+}
+
 static int keep_bytes(struct xw_sink *k, struct xw_source *s, const struct xw_entry *e,
 		      struct xw_binode *n)
 {
@@ -378,10 +398,14 @@ static int keep_bytes(struct xw_sink *k, struct xw_source *s, const struct xw_en
 				       s->name, (int)XW_MIN(e->path.len, 300), e->path.p);
 		memcpy(bytes + off, buf, len);
 	}
+	if (more < 0)
+		return more;
+	if (xw_extent_root_like(bytes, e->size))
+		return place_bytes(k, e, bytes, n);
 	n->bytes = bytes;
 	n->size = e->size;
 	n->flags |= XW_BN_INLINE;
-	return more;
+	return 0;
 }
 
 int xw_sink_file(struct xw_sink *k, struct xw_source *s, const struct xw_entry *e,
@@ -389,11 +413,11 @@ int xw_sink_file(struct xw_sink *k, struct xw_source *s, const struct xw_entry *
 {
 	int ret = 0;
 
-	if (fits_inode(k, e, n))
-		return keep_bytes(k, s, e, n);
 	k->ext.n = 0;
 	k->cursor = 0;
 	k->last_cluster = UINT64_MAX;
+	if (fits_inode(k, e, n))
+		return keep_bytes(k, s, e, n);
 	if (e->size != XW_SIZE_UNKNOWN) {
 		ret = check_size(k, s, e, e->size);
 		if (!ret)

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "disk/extent.h"
 #include "disk/indirect.h"
 #include "disk/xattrblk.h"
 #include "read/map.h"
@@ -96,7 +97,8 @@ static int store(struct maker *k, uint64_t off, size_t got)
 static bool fits_inline(const struct maker *k, size_t got)
 {
 	return !k->n.size && got < k->size && !k->new->whole &&
-	       (int64_t)got <= xw_inline_room(&k->u->place.enc, &k->n);
+	       (int64_t)got <= xw_inline_room(&k->u->place.enc, &k->n) &&
+	       !xw_extent_root_like(k->piece, got);
 }
 
 static int fill(struct maker *k)
