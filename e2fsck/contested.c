@@ -43,6 +43,12 @@ struct contest {
 	bool agreed; /* at least one inode was to be repaired */
 };
 
+/* Sharing is legal; but for -E unshare_blocks, nobody minds. */
+static bool may_share(const struct fsck *f)
+{
+	return f->img->sb.feature_ro_compat & FSCK_RO_SHARED_BLOCKS;
+}
+
 static uint64_t cluster_of(const struct contest *c, xw_blk blk)
 {
 	return (blk - c->base) >> c->bits;
@@ -312,7 +318,10 @@ struct mover {
 	xw_blk fresh; /* where to; 0: none yet */
 };
 
-/* Blocks into c->copy; what cannot be read is replaced by zeros. */
+/*
+ * Blocks into c->copy. With -c, -l and -L files leave bad blocks, and zeros stand for those that
+ * cannot be read. Otherwise they may be whole on the medium, and nothing is to be repaired.
+ */
 static int read_part(struct mover *m, xw_blk from, uint64_t n)
 {
 	const struct contest *c = m->c;
@@ -320,7 +329,7 @@ static int read_part(struct mover *m, xw_blk from, uint64_t n)
 	struct xw_dev *const dev = m->u->img->dev;
 	int rc = xw_dev_pread(dev, c->copy, n * bs, from * bs);
 
-	if (rc != XW_ERR_IO)
+	if (rc != XW_ERR_IO || (!c->f->opts.bad_test && !c->f->opts.bad_file))
 		return rc;
 	for (uint64_t i = 0; i < n; i++) {
 		if (!xw_dev_pread(dev, c->copy + i * bs, bs, (from + i) * bs))
@@ -454,9 +463,31 @@ static int move_inode(struct contest *c, struct xw_update *u, xw_ino ino)
 	return rc;
 }
 
-/* There is no space for copies. Inodes are cleared when all of the others have theirs. */
-static int no_space(struct contest *c, xw_ino ino)
+/*
+ * -E unshare_blocks is given up, as copies need so many clusters: where files may share blocks,
+ * none is lost for want of space. This is said in later rounds, too.
+ */
+static void refuse_unshare(struct contest *c, uint64_t needed, uint64_t free)
 {
+	struct fsck *f = c->f;
+	const uint64_t blocks = needed << c->bits;
+
+	f->opts.unshare_blocks = false;
+	(void)FSCK_FOUND(f, UNSHARE_NOSPC, .num = blocks, .num2 = free);
+	if (f->round && f->opts.mode != FSCK_NO && !f->opts.verbose)
+		xw_log(&f->diag, XW_LOG_WARN,
+		       "files go on sharing blocks: copies need at least %llu blocks, and %llu are "
+		       "free",
+		       (unsigned long long)blocks, (unsigned long long)free);
+}
+
+/* There is no space for copies. Inodes are cleared when all of the others have theirs. */
+static int no_space(struct contest *c, xw_ino ino, uint64_t shared)
+{
+	if (may_share(c->f)) {
+		refuse_unshare(c, XW_MAX(shared, (c->free >> c->bits) + 1), c->free);
+		return 0;
+	}
 	if (!FSCK_FOUND(c->f, CONTESTED_NOSPC, .ino = ino))
 		return 0;
 	drop_claims(c, ino, true);
@@ -471,7 +502,7 @@ static int clone(struct contest *c, xw_ino ino, uint64_t shared)
 	int rc;
 
 	if (shared > c->free >> c->bits)
-		return no_space(c, ino);
+		return no_space(c, ino, shared);
 	rc = fsck_update(f, &u);
 	if (!rc) {
 		c->free = xw_space_free_blocks(u->space);
@@ -489,7 +520,23 @@ static int clone(struct contest *c, xw_ino ino, uint64_t shared)
 		return rc;
 	xw_diag_clear(&f->diag);
 	/* a map that is damaged otherwise: the next round may be able to */
-	return rc == XW_ERR_NOSPC ? no_space(c, ino) : 0;
+	return rc == XW_ERR_NOSPC ? no_space(c, ino, shared) : 0;
+}
+
+/* Before the first file is touched: is there space for copies of all that is shared? */
+static bool has_space(struct contest *c)
+{
+	const struct fsck *f = c->f;
+	const uint64_t clusters = cluster_of(c, f->img->sb.blocks_count - 1) + 1;
+	const uint64_t free = clusters - xw_blockset_count(f->claims, 0, clusters);
+	uint64_t needed = 0;
+
+	for (size_t i = 0; i + 1 < c->firsts.n; i++)
+		if (c->counts.v[i] > 1)
+			needed += (c->counts.v[i] - 1) * (c->firsts.v[i + 1] - c->firsts.v[i]);
+	if (needed > free)
+		refuse_unshare(c, needed, free << c->bits);
+	return needed <= free;
 }
 
 static bool is_misplaced(const struct fsck *f, xw_ino ino)
@@ -502,14 +549,17 @@ static int resolve(struct contest *c)
 {
 	struct fsck *f = c->f;
 	const uint32_t first = f->img->sb.first_ino;
+	const bool sharing = may_share(f);
 	int rc = 0;
 
+	if (sharing && !has_space(c))
+		return 0;
 	for (int reserved = 0; reserved < 2; reserved++)
 		for (size_t i = 0; i < c->inos.n && !rc && !f->stop; i++) {
 			const xw_ino ino = c->inos.v[i];
 			uint64_t n;
 
-			if ((ino < first) != reserved)
+			if ((ino < first) != reserved || (sharing && !f->opts.unshare_blocks))
 				continue;
 			n = shared_by(c, ino);
 			if ((!n && !is_misplaced(f, ino)) ||
@@ -532,7 +582,7 @@ int fsck_check_contested(struct fsck *f)
 	struct contest c = {.f = f, .base = f->img->sb.first_data_block, .free = UINT64_MAX};
 	int rc = 0;
 
-	if (f->img->sb.feature_ro_compat & FSCK_RO_SHARED_BLOCKS && !f->opts.unshare_blocks)
+	if (may_share(f) && !f->opts.unshare_blocks)
 		return fsck_make_root(f);
 	if (!f->contested && !f->misplaced.n)
 		return fsck_make_root(f);

@@ -64,4 +64,70 @@ is "  the feature is gone" sh -c '! "$1" -R features shared 2>/dev/null | grep -
 sound shared
 fsck 0 -fy -E optimize_extents,check_encoding shared
 sound shared
+
+holds() { # IMAGE NAME FILE
+	"$DEBUGFS" -R "cat $2" "$1" >.file 2>/dev/null
+	is "  $2 is what it was" cmp -s "$3" .file
+}
+
+# b has the blocks of a, and there is no space for copies.
+mkdir e
+seq 1000000 1150000 >e/a
+: >e/b
+mkfs -q -t ext2 -b 1024 -d e full 2M
+"$DEBUGFS" -w -R 'copy_inode a b' full >.dbg 2>&1 || cat .dbg
+cp full damaged
+"$DEBUGFS" -w -R 'ssv feature_ro_compat 0x4003' full >.dbg 2>&1 || cat .dbg
+fsck 4 -fy -E unshare_blocks full
+is "  both amounts are said" grep -q 'need at least 1178 blocks, and 775 are free' .out
+is "  the feature is still there" sh -c '"$1" -R features full 2>/dev/null | grep -q shared_blocks' - "$DEBUGFS"
+holds full a e/a
+holds full b e/a
+"$DEBUGFS" -w -R 'sif a links_count 2' full >.dbg 2>&1 || cat .dbg
+fsck 5 -fy -E unshare_blocks full
+fsck 0 -fn full
+holds full a e/a
+fsck 1 -fy damaged
+is "  without the feature one of them is cleared" grep -q 'no space for copies.*Clear inode? yes' .out
+fsck 0 -fn damaged
+
+# Maps for which there is no space stay; what was repaired before is kept, and other maps are written.
+mkdir g
+seq 100000 260000 >g/frag
+seq 1 9000 >g/plain
+mkfs -q -t ext3 -J size=1 -b 1024 -d g tight 4M
+seq 1 2 1099 | sed 's/.*/punch frag & &/' >cmds
+"$DEBUGFS" -w -f cmds tight >.dbg 2>&1 || cat .dbg
+"$DEBUGFS" -R 'cat frag' tight >frag 2>/dev/null
+free=$("$DEBUGFS" -R stats tight 2>/dev/null | sed -n 's/^Free blocks: *//p')
+seq 1000000 1600000 | dd of=fill bs=1024 count=$((free - 12)) iflag=fullblock 2>/dev/null
+"$DEBUGFS" -w -R 'write fill fill' tight >.dbg 2>&1 || cat .dbg
+"$DEBUGFS" -w -R 'sif plain links_count 2' tight >.dbg 2>&1 || cat .dbg
+free=$("$DEBUGFS" -R stats tight 2>/dev/null | sed -n 's/^Free blocks: *//p')
+is "an image with $free free blocks" test "$free" -lt 8
+fsck 1 -fy -E bmap2extent tight
+equal "  who keeps its map is said" "$(cat .err)" \
+	"xw-fsck: warning: inode 12 and 1 more keep their maps: there is no space for others"
+"$DEBUGFS" -R 'stat plain' tight >.stat 2>/dev/null
+is "  a map that needs no block is an extent tree" grep -q 'Flags: 0x80000' .stat
+fsck 0 -fn tight
+clean tight "  clean for stock e2fsck, too"
+holds tight frag frag
+holds tight fill fill
+holds tight plain g/plain
+
+# A block of two files cannot be read.
+preload=$(ls "$XW_BUILD"/.libs/bad_preload.so "$XW_BUILD"/bad_preload.so 2>/dev/null | head -n 1)
+if [ -z "$preload" ] || ldd "$BIN/xw-fsck" 2>/dev/null | grep -q libasan; then
+	skip "nothing is repaired where a block cannot be read" "needs the preload library, and no sanitizer"
+else
+	mkfs -q -t ext2 -b 1024 -d e medium 8M
+	"$DEBUGFS" -w -R 'copy_inode a b' medium >.dbg 2>&1 || cat .dbg
+	bad=$("$DEBUGFS" -R 'blocks a' medium 2>/dev/null | cut -d' ' -f5)
+	cp medium before
+	RC=0
+	XW_BAD_SIZE=1024 XW_BAD_BLOCKS=$bad LD_PRELOAD=$preload "$FSCK" -fy medium >.out 2>.err || RC=$?
+	equal "nothing is repaired where a block cannot be read" "$((RC & 9))" 8
+	is "  nor are zeros put in its place" cmp -s before medium
+fi
 done_testing

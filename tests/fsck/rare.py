@@ -194,6 +194,15 @@ def blocks_of_two_large_files(i):
         extents(i, i.lookup(name), [(start[0], 5000)])
 
 
+@case("unshare-no-space", options=["-E", "unshare_blocks"], left=True)
+def two_large_files_that_may_share_their_blocks(i):
+    start = max(free_runs(i), key=lambda r: r[1])
+    for name in ("file", "big"):
+        extents(i, i.lookup(name), [(start[0], 5000)])
+    i.put(SUPER + 100, 4, i.get(SUPER + 100, 4) | 0x4000)
+    i.fix_sb()
+
+
 @case("symlink-blocks", base="ext2")
 def symbolic_link_of_two_blocks(i):
     i.iblock(i.lookup("longlink"), 4, 4, free_runs(i)[0][0])
