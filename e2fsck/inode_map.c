@@ -13,9 +13,6 @@
 #include "base/endian.h"
 #include "inodes.h"
 
-/* Deeper than a tree can be, but not so deep that the number itself is what is damaged. */
-enum { DEPTH_BELIEVED = 16 };
-
 /* ---- findings ---- */
 
 static bool found_in_node(struct fsck_look *l, const struct xw_walk_map_item *i)
@@ -255,34 +252,20 @@ static void check_place(struct fsck_look *l)
  */
 static int shorten(struct fsck_look *l)
 {
-	struct fsck *f = l->f;
-	auto_free uint8_t *block = NULL;
-	struct xw_extent_hdr h;
+	struct xw_extent_hdr h = {.entries = 1, .max = XW_EXT_INODE_ENTRIES};
 	struct xw_extent_idx e;
+	unsigned depth;
 	int rc;
 
-	if (!(l->in.flags & XW_FL_EXTENTS) || !xw_extent_hdr_peek(l->in.block, &h) ||
-	    h.depth <= XW_EXT_MAX_DEPTH || h.depth > DEPTH_BELIEVED || h.entries != 1)
+	if (!(l->in.flags & XW_FL_EXTENTS))
 		return 0;
-	block = malloc(f->img->block_size);
-	if (!block)
-		return xw_fail_nomem(&f->diag, "extent tree");
-	xw_extent_idx_decode(l->in.block, 0, &e);
-	for (unsigned depth = h.depth - 1u; xw_image_has_blocks(f->img, e.pblk, 1); depth--) {
-		rc = fsck_read(f, e.pblk, 1, block);
-		if (rc || !xw_extent_hdr_peek(block, &h) || h.depth != depth)
-			return rc;
-		if (depth < XW_EXT_MAX_DEPTH)
-			break;
-		if (h.entries != 1)
-			return 0;
-		xw_extent_idx_decode(block, 0, &e);
-	}
-	if (h.depth >= XW_EXT_MAX_DEPTH ||
-	    !FSCK_FOUND(f, EXTENT_DEPTH, .ino = l->ino, .num = h.depth + 2u, .num2 = h.depth + 1u))
-		return 0;
-	h = (struct xw_extent_hdr){
-		.entries = 1, .max = XW_EXT_INODE_ENTRIES, .depth = (uint16_t)(h.depth + 1)};
+	rc = xw_walk_map_shorten(&l->walk, l->in.block, &e, &depth);
+	if (rc == XW_ERR_NOMEM)
+		return xw_fail_nomem(&l->f->diag, "extent tree");
+	if (rc < 1 ||
+	    !FSCK_FOUND(l->f, EXTENT_DEPTH, .ino = l->ino, .num = depth + 1u, .num2 = depth))
+		return rc < 0 ? rc : 0;
+	h.depth = (uint16_t)depth;
 	xw_extent_hdr_encode(l->in.block, &h);
 	xw_extent_idx_encode(l->in.block, 0, &e);
 	l->dirty = true;

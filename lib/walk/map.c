@@ -509,3 +509,38 @@ int xw_walk_map_next(struct xw_walk_map *w, struct xw_walk_map_item *item)
 			return rc;
 	}
 }
+
+int xw_walk_map_shorten(const struct xw_walk_map *w, const uint8_t *root,
+			struct xw_extent_idx *entry, unsigned *depth)
+{
+	enum { DEPTH_BELIEVED = 16 }; /* a depth that is not itself what is damaged */
+	struct xw_extent_hdr h;
+	uint8_t *block;
+	int rc = 0;
+
+	if (!xw_extent_hdr_peek(root, &h) || h.depth <= XW_EXT_MAX_DEPTH ||
+	    h.depth > DEPTH_BELIEVED || h.entries != 1)
+		return 0;
+	block = malloc(w->block_size);
+	if (!block)
+		return XW_ERR_NOMEM;
+	xw_extent_idx_decode(root, 0, entry);
+	*depth = h.depth;
+	while (!rc && entry->pblk > w->sb->first_data_block && entry->pblk < w->sb->blocks_count) {
+		rc = w->read ? w->read(w->arg, entry->pblk, block)
+			     : xw_dev_pread(w->dev, block, w->block_size,
+					    entry->pblk * w->block_size);
+		if (rc || !xw_extent_hdr_peek(block, &h) || h.depth != *depth - 1)
+			break;
+		if (h.depth < XW_EXT_MAX_DEPTH) {
+			rc = 1;
+		} else if (h.entries == 1) {
+			xw_extent_idx_decode(block, 0, entry);
+			--*depth;
+		} else {
+			break;
+		}
+	}
+	free(block);
+	return rc;
+}

@@ -108,6 +108,13 @@ void xw_walk_map_seek(struct xw_walk_map *w, xw_lblk from);
 int xw_walk_map_next(struct xw_walk_map *w, struct xw_walk_map_item *item);
 /* The node that was just yielded is not entered. */
 void xw_walk_map_skip(struct xw_walk_map *w);
+/*
+ * Of a tree that is deeper than any can be, of nodes with one entry each: the entry of the first
+ * node that a root of possible depth could have, and that depth. 1, 0: it is no such tree, or an
+ * error of reading. w: as xw_walk_map_init() left it; root: the 60 bytes of an inode.
+ */
+int xw_walk_map_shorten(const struct xw_walk_map *w, const uint8_t *root,
+			struct xw_extent_idx *entry, unsigned *depth);
 /* Release memory. */
 void xw_walk_map_free(struct xw_walk_map *w);
 
