@@ -206,8 +206,9 @@ static bool decide(struct fsck *f, const struct fsck_row *row, const struct fsck
 
 static const char *done_name(const struct fsck *f, const struct fsck_row *row, bool repaired)
 {
+	/* With -p a later finding may end the check, and then nothing is written. */
 	if (repaired)
-		return "repaired";
+		return f->opts.mode == FSCK_PREEN ? "accepted" : "repaired";
 	if (f->findings.ended)
 		return "ended";
 	return row->preen == FSCK_P_REPORT ? "reported" : "declined";

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
@@ -55,6 +56,10 @@ static void warn_if_in_use(const struct fsck *f)
 	if (S_ISREG(st.st_mode) && xw_dev_behind_loop(fd, loop, sizeof(loop))) {
 		cli_warning("%s is in use by %s; what is found may be a change in progress",
 			    f->opts.image, loop);
+	} else if (S_ISREG(st.st_mode) && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK) {
+		cli_warning("%s is in use by another process; what is found may be a change in "
+			    "progress",
+			    f->opts.image);
 	} else if (S_ISBLK(st.st_mode)) {
 		alone = open(f->opts.image, O_RDONLY | O_CLOEXEC | O_EXCL);
 		if (alone < 0 && errno == EBUSY)
@@ -135,6 +140,9 @@ static void say_outcome(const struct fsck *f, struct outcome *o, bool failed)
 		fsck_say_clean(f, &o->summary);
 	if (failed)
 		o->summary.valid = false; /* the counts are those of a state that was not written */
+	if (f->findings.ended && f->findings.fixed)
+		printf("%s: nothing was repaired: the check ended before it wrote anything.\n",
+		       f->opts.image);
 	if (!o->skipped && !f->opts.quiet)
 		fsck_say_end(f, &o->summary, o->committed && f->findings.modified);
 }

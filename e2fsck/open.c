@@ -129,7 +129,9 @@ int fsck_open(struct fsck *f)
 	xw_edit_hold_all(f->edit);
 	f->dev = xw_edit_dev(f->edit);
 	xw_overlay_set_unreadable(f->dev, note_unreadable, f);
-	rc = drop_pending(f);
+	rc = fsck_check_places(f);
+	if (!rc)
+		rc = drop_pending(f);
 	if (!rc)
 		rc = fsck_choose_super(f);
 	if (!rc)

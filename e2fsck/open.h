@@ -57,6 +57,11 @@ void fsck_copies_search(struct xw_dev *dev, struct fsck_copies *all);
 /* The one that -b and -B name. XW_ERR_INPUT. */
 int fsck_copies_named(struct fsck *f, struct fsck_copies *all);
 
+/* ---- places.c ---- */
+
+/* Of the files that -z and --redo-file name. XW_ERR_EXISTS, XW_ERR_NOTFOUND, XW_ERR_IO. */
+int fsck_check_places(struct fsck *f);
+
 /* ---- choose.c ---- */
 
 /*

@@ -89,6 +89,7 @@ struct xw_dev {
 #define XW_DEV_CREATE 0x2 /* create; an existing regular file is truncated to zero length */
 #define XW_DEV_EXCL 0x4 /* with CREATE: refuse an existing file */
 #define XW_DEV_DIRECT 0x8 /* past the page cache: only whole blocks, see xw_dev_open_direct */
+#define XW_DEV_SHARED 0x10 /* with RDONLY: no matter who has it locked */
 
 /*
  * A regular file or block device, taken with an advisory exclusive lock (shared when RDONLY); a

@@ -484,7 +484,8 @@ static int lock_fd(int fd, const char *path, unsigned flags, struct xw_diag *dia
 		r = flock(fd, (flags & XW_DEV_RDONLY ? LOCK_SH : LOCK_EX) | LOCK_NB);
 	while (r && errno == EINTR);
 	/* A host without locks is no reason to refuse: the lock is advice among our tools. */
-	if (r && errno == EWOULDBLOCK && !(fstat(fd, &st) == 0 && S_ISBLK(st.st_mode)))
+	if (r && errno == EWOULDBLOCK && !(flags & XW_DEV_SHARED) &&
+	    !(fstat(fd, &st) == 0 && S_ISBLK(st.st_mode)))
 		return xw_fail(diag, XW_ERR_BUSY, "%s: in use by another process", path);
 	return 0;
 }

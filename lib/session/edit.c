@@ -313,7 +313,9 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 int xw_edit_begin(const char *path, const struct xw_edit_opts *opts, struct xw_diag *diag,
 		  struct xw_edit **out)
 {
-	const unsigned flags = opts->recover & XW_RECOVER_RDONLY ? XW_DEV_RDONLY : 0;
+	const unsigned flags = opts->recover & XW_RECOVER_RDONLY
+				       ? XW_DEV_RDONLY | (opts->in_use_too ? XW_DEV_SHARED : 0)
+				       : 0;
 	struct xw_redo_store *store = NULL;
 	struct xw_dev *dev = NULL;
 	int rc = xw_dev_open_file(path, flags, diag, &dev);

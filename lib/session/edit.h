@@ -50,7 +50,11 @@ struct xw_edit_opts {
 	 * can, and not just during recovery and commits: who opens it waits (dev/hold.c).
 	 */
 	bool hold;
-	bool in_use_too; /* also a file that a loop device stands on, or that MMP says is in use */
+	/*
+	 * Also a file that a loop device stands on, or that MMP says is in use; to read only, one
+	 * that another process has locked as well.
+	 */
+	bool in_use_too;
 	/*
 	 * Borrowed until the edit ends; NULL: nobody. `ended` is asked at accesses to the edit's
 	 * device as well: when it is true they fail, and so does what they were for.

@@ -193,13 +193,25 @@ is "  and says so" grep -q 'bad: \*\*\*\*\* FILE SYSTEM WAS MODIFIED \*\*\*\*\*'
 fsck -fn bad
 works "  and it is clean"
 clean bad "  for stock e2fsck, too"
-fsck -fyv --redo-file nowhere/redo sample
+mkdir redo.tmp
+fsck -fyv --redo-file redo sample
 status 12 "a repair that cannot be written"
 is "  is said to be none" grep -q 'sample: \*\*\*\*\*\*\*\*\*\* WARNING: Filesystem still has errors' .out
 is "  and nothing is counted" sh -c '! grep -q "inodes used" .out'
-fsck -fy --json --redo-file nowhere/redo sample
+fsck -fy --json --redo-file redo sample
 equal "  nor in JSON" "$(json modified .out | tail -n 1) $(json repaired .out | tail -n 1) $(json left .out | tail -n 1)" "false 0 1"
 is "  and the image is what it was" cmp -s sample was
+# That is said before anybody is asked, where it can be known.
+echo 'something else' >other
+for place in nowhere/file other d; do
+	for option in -z --redo-file; do
+		fsck -fy $option $place sample
+		status 8 "$option $place: refused"
+		is "  before anything is checked" sh -c '! test -s .out'
+		is "  and the image is what it was" cmp -s sample was
+	done
+done
+is "  and so is the file in the way" grep -qx 'something else' other
 if is_root; then
 	skip "a file that cannot be written" "root can"
 else
@@ -207,6 +219,27 @@ else
 	fsck -fy locked
 	fails 8 "locked: .*Permission denied" "a file that cannot be written"
 fi
+# A lock of another process keeps nobody from reading.
+exec 9<sample
+if flock -n 9; then
+	fsck -fn sample
+	status 4 "-n of a file that another process has locked"
+	is "  with a warning" grep -q 'sample is in use by another process' .err
+	fsck -fy sample
+	fails 8 "in use by another process" "-y of it: refused"
+fi
+exec 9<&-
+# What -p accepted before a finding ended it was not repaired.
+mkfs -q -O ^metadata_csum,^metadata_csum_seed,^uninit_bg ends 8M
+printf '\011' | dd of=ends bs=1 seek=$((1024 + 0xfc)) conv=notrunc status=none
+printf '0000' | dd of=ends bs=1 seek=$((1024 + 0x240)) conv=notrunc status=none
+cp ends was
+fsck -fp ends
+status 4 "-p that ends with a question"
+is "  says that nothing was repaired" grep -q 'ends: nothing was repaired' .out
+fsck -fp --json ends
+equal "  and so in JSON" "$(grep -c '"done": *"accepted"' .out) $(grep -c '"done": *"repaired"' .out) $(json repaired .out)" "1 0 0"
+is "  and nothing was" cmp -s ends was
 fsck -fy -z undo sample
 status 1 "-z"
 if command -v e2undo >/dev/null; then
