@@ -73,7 +73,7 @@ static void print_help(FILE *out)
 	      "                       no_optimize_extents, [no_]inode_count_fullmap,\n"
 	      "                       readahead_kb=KIB\n"
 	      "  -F                   drop caches of IMAGE first\n"
-	      "  -j DEVICE            external journal\n"
+	      "  -j DEVICE            the external journal, to be checked for being that of IMAGE\n"
 	      "  -z FILE              write what the repair overwrites to FILE, for e2undo(8)\n"
 	      "  -d                   print debugging messages; -r: does nothing\n"
 	      "\n"

@@ -107,6 +107,9 @@ struct fsck {
 	uint64_t backup_group; /* with a copy of superblock and descriptors; 0: none is known */
 	bool journal_lost; /* to be made anew */
 	bool renew_backups; /* superblock or descriptors were repaired */
+	bool replayed; /* the journal */
+	bool replayed_there; /* on disk, whatever becomes of the check */
+	uint64_t orphans; /* put away */
 	bool relocate; /* a group lacks a bitmap or its table; see fsck_relocate() */
 
 	uint32_t features[3]; /* as opened: when they change, so do the backups */
@@ -220,6 +223,8 @@ int fsck_open(struct fsck *f); /* open.c */
 int fsck_close(struct fsck *f, bool commit);
 /* Is the filesystem marked clean, so that without -f nothing more is to be done? */
 bool fsck_is_clean(struct fsck *f);
+/* The same, but for -n with orphans put away; where that is not possible, *clean is false. */
+int fsck_settle_clean(struct fsck *f, bool *clean);
 
 /*
  * XW_ERR_IO, with a line that names the block, when a block could not be read. What was taken for

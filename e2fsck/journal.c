@@ -16,6 +16,7 @@
 #include "journal/log.h"
 #include "open.h"
 #include "read/map.h"
+#include "tool.h"
 #include "tune/tune.h"
 #include "update/fast.h"
 
@@ -52,11 +53,47 @@ static int replay(struct fsck *f, unsigned flags)
 	xw_diag_clear(&f->diag);
 	if (info.needed) {
 		f->changed = f->full = true;
-		xw_log(&f->diag, XW_LOG_INFO, "%s: recovering journal", f->opts.image);
+		if (!f->replayed)
+			fsck_say_replayed(f);
+		f->replayed = true;
 	}
 	if (f->img && info.needed)
 		return fsck_reopen(f) ? XW_ERR_CORRUPT : rc != 0;
 	return rc != 0;
+}
+
+/* Is the device that -j names the journal of this filesystem? */
+static int check_device(struct fsck *f)
+{
+	uint8_t raw[XW_SUPER_SIZE];
+	struct xw_dev *dev = NULL;
+	struct xw_super sb;
+	int rc = xw_dev_open_file(f->opts.journal, XW_DEV_RDONLY, &f->diag, &dev);
+
+	if (rc)
+		return rc;
+	rc = dev->size < XW_SUPER_OFFSET + XW_SUPER_SIZE
+		     ? XW_ERR_INPUT
+		     : xw_dev_pread(dev, raw, sizeof(raw), XW_SUPER_OFFSET);
+	if (!rc && (xw_super_decode(raw, &sb) || !(sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV) ||
+		    memcmp(sb.uuid, f->img->sb.journal_uuid, sizeof(sb.uuid)) != 0))
+		rc = XW_ERR_INPUT;
+	xw_dev_close(dev);
+	return rc != XW_ERR_INPUT ? rc
+				  : xw_fail(&f->diag, rc, "-j %s: not the journal of %s",
+					    f->opts.journal, f->opts.image);
+}
+
+/* What the journal holds is not to be lost, and without it the filesystem is not what it is. */
+static int look_at_external(struct fsck *f)
+{
+	if (!(f->img->sb.feature_incompat & XW_INCOMPAT_RECOVER))
+		return f->opts.journal ? check_device(f) : 0;
+	return xw_fail(
+		&f->diag, XW_ERR_UNSUPPORTED,
+		"%s: the journal needs to be recovered, and it is on another device, which is "
+		"not supported; mount the filesystem once, or run e2fsck -j on it",
+		f->opts.image);
 }
 
 int fsck_replay(struct fsck *f)
@@ -64,7 +101,9 @@ int fsck_replay(struct fsck *f)
 	const struct xw_super *sb = &f->img->sb;
 	int rc;
 
-	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL) || is_external(sb) ||
+	if (is_external(sb))
+		return look_at_external(f);
+	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL) ||
 	    (!(sb->feature_incompat & XW_INCOMPAT_RECOVER) && !f->from_backup))
 		return 0;
 	rc = replay(f, f->from_backup ? XW_REPLAY_UNASKED : 0);
@@ -297,23 +336,6 @@ static int check_absent(struct fsck *f)
 	return 0;
 }
 
-static int check_external(struct fsck *f)
-{
-	const struct journal none = {0};
-
-	if (f->opts.journal)
-		return xw_fail(&f->diag, XW_ERR_UNSUPPORTED,
-			       "%s: replaying an external journal is not supported; mount the "
-			       "filesystem once, or leave out -j to go on without the journal",
-			       f->opts.image);
-	if (!FSCK_FOUND(f, JOURNAL_EXTERNAL))
-		return f->opts.mode == FSCK_NO
-			       ? 0
-			       : xw_fail(&f->diag, XW_ERR_UNSUPPORTED,
-					 "%s: the journal is on another device", f->opts.image);
-	return drop(f, &none, false);
-}
-
 static bool may_be_journal(const struct xw_super *sb, xw_ino ino)
 {
 	return ino == XW_INO_JOURNAL || (ino >= sb->first_ino && ino <= sb->inodes_count);
@@ -329,7 +351,7 @@ int fsck_check_journal(struct fsck *f)
 	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL))
 		return check_absent(f);
 	if (is_external(sb))
-		return check_external(f);
+		return 0; /* nothing is in it that is wanted here: fsck_replay() */
 	rc = load(f, may_be_journal(sb, was) ? was : XW_INO_JOURNAL, &j);
 	/* a file that is no journal must not become one */
 	if (!rc && j.ino != XW_INO_JOURNAL && (!map_is_whole(f, &j) || !has_log(f, &j)))

@@ -75,7 +75,8 @@ void fsck_json_end(const struct fsck *f, const char *error, int status)
 	if (error)
 		xw_json_str(&j, "error", error, strlen(error));
 	xw_json_bool(&j, "clean", !error && !all->left && !all->ended && !all->canceled);
-	xw_json_bool(&j, "modified", all->modified && !failed && f->opts.mode != FSCK_NO);
+	xw_json_bool(&j, "modified",
+		     f->replayed_there || (all->modified && !failed && f->opts.mode != FSCK_NO));
 	xw_json_u64(&j, "found", all->found);
 	/* Repairs that were not written are none. */
 	xw_json_u64(&j, "repaired", failed ? 0 : all->fixed);

@@ -97,9 +97,13 @@ static int check(struct fsck *f, struct outcome *o)
 	if (!f->img || f->stop)
 		return 0;
 	f->findings.modified = f->changed;
-	o->skipped =
-		f->opts.journal_only || (!f->opts.force && !f->findings.found && fsck_is_clean(f));
-	if (!o->skipped) {
+	o->skipped = f->opts.journal_only;
+	if (!o->skipped && !f->opts.force && !f->findings.found)
+		rc = fsck_settle_clean(f, &o->skipped);
+	if (o->skipped) {
+		f->findings.modified = f->changed;
+		f->full = false; /* no check, and so no time of one */
+	} else if (!rc) {
 		if (!f->opts.force && !f->opts.json && !f->opts.quiet)
 			fsck_say_forced(f);
 		rc = fsck_find_bad(f);
@@ -136,7 +140,8 @@ static void say_outcome(const struct fsck *f, struct outcome *o, bool failed)
 {
 	if (f->findings.canceled)
 		printf("%s: xw-fsck canceled; nothing was changed.\n", f->opts.image);
-	else if (o->skipped && o->summary.valid && !f->opts.journal_only && !f->opts.quiet)
+	else if (o->skipped && o->summary.valid && !f->opts.journal_only && !f->opts.quiet &&
+		 !failed)
 		fsck_say_clean(f, &o->summary);
 	if (failed)
 		o->summary.valid = false; /* the counts are those of a state that was not written */

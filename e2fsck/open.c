@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "open.h"
+#include "tool.h"
 #include "update/fast.h"
 
 #define IMAGE_FLAGS (XW_IMAGE_NOCSUM | XW_IMAGE_ANY_FEATURES | XW_IMAGE_SHORT | XW_IMAGE_LENIENT)
@@ -126,6 +127,10 @@ int fsck_open(struct fsck *f)
 
 	if (rc)
 		return rc;
+	f->replayed = xw_edit_recovered(f->edit)->journal.needed;
+	f->replayed_there = f->replayed && f->opts.mode != FSCK_NO;
+	if (f->replayed)
+		fsck_say_replayed(f);
 	xw_edit_hold_all(f->edit);
 	f->dev = xw_edit_dev(f->edit);
 	xw_overlay_set_unreadable(f->dev, note_unreadable, f);
@@ -142,6 +147,19 @@ int fsck_open(struct fsck *f)
 		f->full = f->full || f->changed || f->opts.force || !fsck_is_clean(f);
 		take_features(f, f->features);
 	}
+	return rc;
+}
+
+int fsck_settle_clean(struct fsck *f, bool *clean)
+{
+	int rc;
+
+	*clean = fsck_is_clean(f);
+	if (!*clean || f->opts.mode == FSCK_NO)
+		return 0;
+	rc = fsck_clear_orphans(f, clean);
+	if (!rc && *clean) /* backups are left alone by who has not looked at what they copy */
+		take_features(f, f->features);
 	return rc;
 }
 

@@ -90,6 +90,8 @@ int fsck_check_journal(struct fsck *f);
 /* ---- orphans.c ---- */
 
 int fsck_check_orphans(struct fsck *f);
+/* Of a filesystem that is clean otherwise. *done: they were, or there are none. XW_ERR_NOMEM. */
+int fsck_clear_orphans(struct fsck *f, bool *done);
 
 /* ---- resize.c ---- */
 

@@ -56,12 +56,65 @@ static int finish_orphans(void *arg, struct xw_dev *dev)
 		rc = xw_update_begin(dev, &opts, &quiet, &u);
 	if (!rc)
 		rc = xw_update_flush(u);
+	f->orphans = rc ? 0 : u->stats.orphans;
 	xw_update_close(u);
 	return rc ? rc : set_state(dev, &state, &errors);
 }
 
+static bool is_clean(const uint8_t *buf, uint32_t slots)
+{
+	for (uint32_t i = 0; i < slots; i++)
+		if (xw_orphan_slot(buf, i))
+			return false;
+	return true;
+}
+
+/* The first block of the orphan file that names inodes; UINT64_MAX: none does. */
+static uint64_t first_in_use(struct fsck *f)
+{
+	const struct xw_super *sb = &f->img->sb;
+	const uint32_t bs = f->img->block_size;
+	struct xw_diag *const diag = f->img->diag;
+	auto_free uint8_t *buf = malloc(bs);
+	uint64_t first = UINT64_MAX;
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	struct xw_inode in;
+
+	if (!buf || !(sb->feature_compat & XW_COMPAT_ORPHAN_FILE) ||
+	    !(sb->feature_ro_compat & XW_RO_ORPHAN_PRESENT))
+		return first;
+	f->img->diag = NULL;
+	if (!xw_image_inode(f->img, sb->orphan_file_inum, &in, NULL)) {
+		if (!xw_map_begin(f->img, sb->orphan_file_inum, &in, 0, &it))
+			while (first == UINT64_MAX && xw_map_next(&it, &run) > 0)
+				for (uint64_t k = 0; k < run.len && first == UINT64_MAX; k++)
+					if (!fsck_read(f, run.pblk + k, 1, buf) &&
+					    !is_clean(buf, xw_orphan_slots(bs)))
+						first = run.lblk + k;
+		xw_map_end(&it);
+	}
+	f->img->diag = diag;
+	xw_diag_clear(&f->diag);
+	return first;
+}
+
+/*
+ * Stock e2fsck tells of an orphan file that was in use, and its exit status does so; of a list it
+ * does not.
+ */
+static void tell(struct fsck *f, uint64_t in_use)
+{
+	if (f->orphans)
+		(void)FSCK_FOUND(f, ORPHAN_CLEARED, .num = f->orphans);
+	if (in_use != UINT64_MAX && (f->opts.mode == FSCK_PREEN || f->opts.mode == FSCK_YES))
+		(void)FSCK_FOUND(f, ORPHAN_BLOCK, .ino = f->img->sb.orphan_file_inum,
+				 .lblk = in_use);
+}
+
 static int put_away(struct fsck *f)
 {
+	const uint64_t in_use = first_in_use(f);
 	struct xw_session s;
 	int rc;
 
@@ -73,6 +126,7 @@ static int put_away(struct fsck *f)
 	if (rc)
 		return rc;
 	f->changed = f->full = true;
+	tell(f, in_use);
 	return fsck_reopen(f);
 }
 
@@ -85,14 +139,6 @@ static int drop_list(struct fsck *f)
 }
 
 /* ---- the orphan file ---- */
-
-static bool is_clean(const uint8_t *buf, uint32_t slots)
-{
-	for (uint32_t i = 0; i < slots; i++)
-		if (xw_orphan_slot(buf, i))
-			return false;
-	return true;
-}
 
 static int check_block(struct fsck *f, xw_lblk lblk, xw_blk blk, uint32_t seed)
 {
@@ -173,6 +219,19 @@ static int clear_present(struct fsck *f)
 	return fsck_super_write(f);
 }
 
+int fsck_clear_orphans(struct fsck *f, bool *done)
+{
+	int rc;
+
+	*done = true;
+	if (!listed(&f->img->sb))
+		return 0;
+	rc = put_away(f);
+	*done = !rc && !f->img->sb.last_orphan &&
+		!(f->img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT);
+	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "orphans") : 0;
+}
+
 int fsck_check_orphans(struct fsck *f)
 {
 	int rc = 0;
@@ -180,7 +239,6 @@ int fsck_check_orphans(struct fsck *f)
 	if (f->round)
 		return 0;
 	if (listed(&f->img->sb)) {
-		(void)FSCK_FOUND(f, ORPHAN_CLEARED);
 		rc = put_away(f);
 		if (rc == XW_ERR_NOMEM)
 			return xw_fail_nomem(&f->diag, "orphans");

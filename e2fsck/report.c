@@ -27,6 +27,18 @@ void fsck_summary_take(struct fsck *f, struct fsck_summary *s)
 	s->valid = true;
 }
 
+void fsck_say_replayed(const struct fsck *f)
+{
+	if (f->opts.json || f->opts.quiet)
+		return;
+	if (f->opts.mode == FSCK_NO)
+		printf("Warning: recovering the journal in memory alone because doing a read-only "
+		       "filesystem check.\n");
+	else
+		printf("%s: recovering journal\n", f->opts.image);
+	fflush(stdout);
+}
+
 void fsck_say_clean(const struct fsck *f, const struct fsck_summary *s)
 {
 	printf("%s: clean, %" PRIu64 "/%" PRIu64 " files, %" PRIu64 "/%" PRIu64 " blocks\n",

@@ -85,13 +85,6 @@ def image_cut_short(i):
     del i.b[6 << 20:]
 
 
-@case("journal-external", base="ext2")
-def journal_elsewhere(i):
-    i.set_sb("feature_compat", i.sb("feature_compat") | 4)
-    i.set_sb("journal_uuid", bytes(range(16)))
-    backups(i)
-
-
 @case("journal-recreate", base="ext3", late=True)
 def journal_that_is_made_again(i):
     i.put(i.inode_off(8), 128, bytes(128))

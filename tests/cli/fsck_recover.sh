@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What xw-fsck does without -f on a filesystem that is marked clean and yet has work left: a journal to be recovered, orphaned
+# inodes, a journal on another device.
+. "$(dirname "$0")/lib.sh"
+FSCK=${XW_FSCK:-$BIN/xw-fsck}
+command -v debugfs >/dev/null || skip_all "debugfs is not installed"
+fsck() {
+	T_TOOL=xw-fsck
+	run_tool "$FSCK" /dev/null "$@"
+}
+# As `equal`, of the exit status.
+status() { equal "$1" "$RC" "$2"; }
+stock() { debugfs -w -R "$1" "$2" >>.dbg 2>&1; }
+said() { is "  says '$1'" grep -q "$1" .out; }
+count_free() { debugfs -R 'stats -h' "$1" 2>/dev/null | sed -n 's/^Free inodes: *//p'; }
+is_same() { is "  and the image is what it was" cmp -s "$1" "$2"; }
+
+mkdir d
+seq 1 20000 >d/orphan
+seq 1 1000 >d/keep
+
+# Orphans: a list, and the orphan file. Without checksums, so that a block of it can be written here.
+for kind in list file; do
+	features=^metadata_csum
+	[ $kind = list ] || features=$features,orphan_file
+	mkfs -q --replace -t ext4 -b 1024 -O $features -d d img 8M
+	works "$kind: an image"
+	free=$(count_free img)
+	ino=$(debugfs -R 'stat orphan' img 2>/dev/null | sed -n 's/^Inode: \([0-9]*\).*/\1/p')
+	stock 'unlink orphan' img
+	stock "sif <$ino> links_count 0" img
+	if [ $kind = list ]; then
+		stock "ssv last_orphan $ino" img
+	else
+		block=$(debugfs -R 'stat <12>' img 2>/dev/null | sed -n 's/^(0-*[0-9]*):\([0-9]*\).*/\1/p')
+		printf "\\x$(printf %02x "$ino")" | dd of=img bs=1 seek=$((block * 1024)) conv=notrunc status=none
+		stock 'feature orphan_present' img
+		debugfs -R 'stats -h' img 2>/dev/null | grep -q orphan_present || {
+			skip "orphan file" "debugfs does not know it"
+			continue
+		}
+	fi
+	for how in -p -y "-y -z undo"; do
+		cp img work
+		rm -f undo
+		# shellcheck disable=SC2086
+		fsck $how work
+		# e2fsck has an exit status for an orphan file that was in use, and none for the list
+		status "$kind: $how" "$([ $kind = list ] && echo 0 || echo 1)"
+		said "Clearing orphaned inode"
+		said "work: clean, "
+		equal "  the inode is free" "$(count_free work)" $((free + 1))
+		clean work "  e2fsck finds nothing"
+		fsck -p work
+		works "  nor does a second run"
+		is "  which says no more than that" test "$(wc -l <.out)" = 1
+	done
+	cp img work
+	fsck -y --json work
+	equal "$kind: JSON says modified" "$(tail -n 1 .out | json modified -)" true
+	cp img work
+	fsck -n work
+	works "$kind: -n"
+	is_same img work
+done
+mkfs -q --replace -t ext4 -b 1024 -d d img 8M
+cp img work
+stock 'ssv last_orphan 99999' work
+fsck -p work
+status "a list that leads nowhere: checked, and repaired" 1
+clean work "  e2fsck finds nothing"
+
+# A journal with a transaction: block 0 of a file becomes zeros.
+stock 'dump keep was' img
+block=$(debugfs -R 'stat keep' img 2>/dev/null | sed -n 's/^(0-*[0-9]*):\([0-9]*\).*/\1/p')
+head -c 1024 /dev/zero >zeros
+printf 'jo\njw -b %s zeros\njc\n' "$block" | debugfs -w -f - img >>.dbg 2>&1
+is "an image that needs recovery" sh -c 'debugfs -R "stats -h" img 2>/dev/null | grep -q needs_recovery'
+for how in -p -y "-y -z undo"; do
+	cp img work
+	rm -f undo
+	# shellcheck disable=SC2086
+	fsck $how work
+	works "$how"
+	said '^work: recovering journal$'
+	said '^work: clean, '
+	is "  the block was written" cmp -s -n 1024 -i $((block * 1024)):0 work zeros
+	clean work "  e2fsck finds nothing"
+	cp img work
+	rm -f undo
+	# shellcheck disable=SC2086
+	fsck $how --json work
+	works "$how --json"
+	equal "  says modified" "$(json modified .out)" true
+done
+cp img work
+fsck -n work
+works "-n"
+said '^Warning: recovering the journal in memory alone'
+is_same img work
+
+# A journal on another device.
+mkfs -q -O journal_dev -b 1024 jdev 4M
+works "an external journal"
+mkfs -q -O journal_dev -b 1024 other 4M
+mkfs -q --replace -t ext4 -b 1024 -J device=jdev -d d img 8M
+works "an image with it"
+cp jdev jdev.was
+for how in -n -p -y -fn "-fn -j jdev" "-p -j jdev"; do
+	cp img work
+	# shellcheck disable=SC2086
+	fsck $how work
+	works "no recovery wanted, $how: clean"
+	is_same img work
+done
+for how in -fp -fy "-fy -j jdev"; do
+	cp img work
+	# shellcheck disable=SC2086
+	fsck $how work
+	works "$how: clean"
+	is "  the journal stays" sh -c 'debugfs -R "stats -h" work 2>/dev/null | grep -q has_journal'
+done
+cp img work
+stock 'set_inode_field keep links_count 7' work
+fsck -fy work
+status "-fy of one with an error" 1
+is "  the journal stays" sh -c 'debugfs -R "stats -h" work 2>/dev/null | grep -q has_journal'
+fsck -fn work
+works "  clean then"
+fsck -fn -j other img
+fails 8 'not the journal of img' "-j of another filesystem's"
+fsck -fn -j d/keep img
+fails 8 'not the journal of img' "-j of no journal"
+stock 'feature needs_recovery' img
+for how in -n -p -y -fn -fp -fy "-y -j jdev" "-fy -z undo"; do
+	cp img work
+	# shellcheck disable=SC2086
+	fsck $how work
+	fails 8 'needs to be recovered' "recovery wanted, $how: refused"
+	is_same img work
+done
+is "the journal is what it was" cmp -s jdev jdev.was
+done_testing
