@@ -30,9 +30,16 @@ static int add(struct fsck *f, uint64_t blk)
 {
 	const struct xw_super *sb = &f->img->sb;
 
-	if (blk < XW_MAX(sb->first_data_block, 1u) || blk >= sb->blocks_count || blk > UINT32_MAX) {
+	if (blk < XW_MAX(sb->first_data_block, 1u) || blk >= sb->blocks_count) {
 		xw_log(&f->diag, XW_LOG_WARN,
 		       "bad block %llu is outside of the filesystem: ignored",
+		       (unsigned long long)blk);
+		return 0;
+	}
+	if (blk > UINT32_MAX) {
+		xw_log(&f->diag, XW_LOG_WARN,
+		       "bad block %llu cannot be marked: block numbers of the bad-block inode have "
+		       "32 bits",
 		       (unsigned long long)blk);
 		return 0;
 	}
@@ -103,8 +110,8 @@ static int scan(struct fsck *f)
 		return 0;
 	}
 	if (!rc && f->bad_found)
-		xw_log(&f->diag, XW_LOG_WARN, "%s: %llu bad blocks found", f->opts.image,
-		       (unsigned long long)f->bad_found);
+		xw_log(&f->diag, XW_LOG_WARN, "%s: %llu bad block%s found", f->opts.image,
+		       (unsigned long long)f->bad_found, f->bad_found == 1 ? "" : "s");
 	return rc;
 }
 
@@ -124,8 +131,12 @@ int fsck_find_bad(struct fsck *f)
 
 /* ---- the inode ---- */
 
-/* The old list: no longer in use, but added to the new one where it is to be kept. */
-static int take_old(struct fsck *f, const struct xw_inode *in)
+/*
+ * Adds the blocks of the old list to the new one. All blocks of the old list and of its map stay
+ * claimed in this round, since files or metadata may claim them, too; the next round frees those
+ * that are no longer in use.
+ */
+static int add_old_list(struct fsck *f, const struct xw_inode *in)
 {
 	struct xw_walk_map w;
 	struct xw_walk_map_item item;
@@ -134,13 +145,9 @@ static int take_old(struct fsck *f, const struct xw_inode *in)
 	xw_walk_map_init(&w, f->img->dev, &f->img->sb);
 	rc = xw_walk_map_begin(&w, XW_INO_BAD, in, -1);
 	while (!rc && (more = xw_walk_map_next(&w, &item)) > 0) {
-		const uint64_t len = item.kind == XW_WALK_RUN ? item.len : 1;
-
-		if (more == 2)
+		if (more == 2 || item.kind != XW_WALK_RUN)
 			continue;
-		fsck_unclaim(f, item.pblk, len);
-		for (uint64_t i = 0; i < len && item.kind == XW_WALK_RUN && f->opts.bad_keep && !rc;
-		     i++)
+		for (uint64_t i = 0; i < item.len && !rc; i++)
 			rc = add(f, item.pblk + i);
 	}
 	xw_walk_map_free(&w);
@@ -155,7 +162,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* Ascending, each once, and without metadata of groups, which cannot go elsewhere. */
-static int settle_list(struct fsck *f)
+static int claim_bad_blocks(struct fsck *f)
 {
 	size_t n = 0;
 	int rc = 0;
@@ -188,13 +195,15 @@ struct map {
 	uint64_t nodes;
 };
 
-static int take_free(struct map *m, xw_blk *blk)
+/* The first block that is neither claimed nor metadata, and whose number has 32 bits. */
+static int allocate_map_block(struct map *m, xw_blk *blk)
 {
 	struct fsck *f = m->f;
+	const xw_blk end = XW_MIN(f->img->sb.blocks_count, UINT64_C(1) << 32);
 
-	while (m->free < f->img->sb.blocks_count && fsck_is_claimed(f, m->free))
+	while (m->free < end && (fsck_is_claimed(f, m->free) || fsck_is_metadata(f, m->free, 1)))
 		m->free++;
-	if (m->free >= f->img->sb.blocks_count)
+	if (m->free >= end)
 		return xw_fail(&f->diag, XW_ERR_NOSPC, "%s: no space for the list of bad blocks",
 			       f->opts.image);
 	*blk = m->free++;
@@ -208,7 +217,7 @@ static int write_node(struct map *m, unsigned level, uint32_t *where)
 	const unsigned per_block = xw_indirect_per_block(m->f->img->block_size);
 	auto_free uint8_t *buf = calloc(1, m->f->img->block_size);
 	xw_blk blk = 0;
-	int rc = buf ? take_free(m, &blk) : xw_fail_nomem(&m->f->diag, "bad blocks");
+	int rc = buf ? allocate_map_block(m, &blk) : xw_fail_nomem(&m->f->diag, "bad blocks");
 
 	for (unsigned i = 0; i < per_block && m->at < m->f->bad.n && !rc; i++) {
 		uint32_t to = 0;
@@ -256,10 +265,10 @@ int fsck_set_bad(struct fsck *f)
 	f->bad_pending = false;
 	raw = malloc(f->img->inode_size);
 	rc = raw ? fsck_inode_read(f, XW_INO_BAD, &in, raw) : xw_fail_nomem(&f->diag, "bad blocks");
+	if (!rc && f->opts.bad_keep)
+		rc = add_old_list(f, &in);
 	if (!rc)
-		rc = take_old(f, &in);
-	if (!rc)
-		rc = settle_list(f);
+		rc = claim_bad_blocks(f);
 	if (!rc)
 		rc = write_map(f, &in);
 	if (rc)

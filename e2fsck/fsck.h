@@ -229,8 +229,8 @@ int fsck_settle_clean(struct fsck *f, bool *clean);
 /*
  * XW_ERR_IO, with a line that names the block, when a block could not be read. What was taken for
  * damage may be whole on the medium, so that nothing is repaired then: -n reports what it finds,
- * else the check ends with the first finding behind it (fsck_found()). The superblock does not
- * count: it has copies.
+ * else the check ends with the first finding behind it (fsck_found()). Exceptions: the superblock,
+ * which has copies, and -c, -l and -L, which repair the filesystem around blocks that are bad.
  */
 int fsck_check_readable(struct fsck *f);
 

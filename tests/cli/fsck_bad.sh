@@ -71,6 +71,46 @@ equal "  -k: what is known stays" "$(bad)" "12000 "
 fsck 0 -y -cc img
 equal "  without it the list is what was found" "$(bad)" ""
 sound
+
+# Blocks of the old list that others claim, where the user declines all repairs: the new list needs
+# a block of its own for its map, which must be none of these.
+old_list() { # BLOCK: the only one of the list
+	local c
+	for c in "block[0] $1" "size 1024" "blocks 2"; do
+		"$DEBUGFS" -w -R "sif <1> $c" img >.out 2>.err
+	done
+}
+decline_all() {
+	python3 "$XW_SRC/tests/cli/on_tty.py" "$(printf 'n,%.0s' $(seq 60))" "$FSCK" -f -L list img \
+		>.out 2>.err </dev/null || true
+	is "  the list is written" grep -q 'Updating bad block inode' .out
+}
+if python3 -c 'import os, pty; os.close(pty.openpty()[0])' 2>/dev/null; then
+	seq 12000 12030 >list
+	mkfs -q -F -t ext4 -b 1024 -d d img 16M
+	works "an image with an inode table in its list"
+	table=$("$DEBUGFS" -R 'stats' img 2>/dev/null | sed -n 's/.*inode table at \([0-9]*\).*/\1/p' | head -n 1)
+	old_list $((table + 1))
+	dd if=img of=before bs=1024 skip=$((table + 1)) count=1 status=none
+	decline_all
+	dd if=img of=after bs=1024 skip=$((table + 1)) count=1 status=none
+	is "  the inode table is what it was" cmp -s before after
+	equal "  the new list is whole" "$(missing 12000 12030)" ""
+
+	mkfs -q -F -t ext4 -b 1024 -d d img 16M
+	works "an image with a file's block in its list"
+	used=$(blocks_of file | tr ' ' '\n' | sed -n 5p)
+	old_list "$used"
+	decline_all
+	"$DEBUGFS" -R 'cat file' img >.file 2>/dev/null
+	is "  the file is what it was" cmp -s d/file .file
+	equal "  the new list is whole" "$(missing 12000 12030)" ""
+else
+	skip "old lists that others claim" "python3 cannot open a terminal"
+fi
+mkfs -q -F -t ext4 -b 1024 -d d img 16M
+works "an image again"
+
 if [ -z "$preload" ] || [ "$asan" != 0 ]; then
 	skip "a medium with bad blocks" "needs the preload library, and no sanitizer"
 else
@@ -80,8 +120,11 @@ else
 	XW_BAD_BLOCKS=14000,$used LD_PRELOAD=$preload "$FSCK" -y -c img >.out 2>.err || RC=$?
 	equal "a medium with bad blocks" "$RC" 1
 	equal "  they are found" "$(bad)" "$(printf '%s\n' 14000 "$used" | sort -n | tr '\n' ' ')"
+	is "  and counted" grep -q 'img: 2 bad blocks found' .err
 	is "  that contents were lost is said" grep -q "block $used cannot be read: its copy is zeros" .err
 	fsck 0 -fn img
 	clean img "  clean for stock e2fsck, too"
+	XW_BAD_BLOCKS=14000 LD_PRELOAD=$preload "$FSCK" -y -c img >.out 2>.err || RC=$?
+	is "  one block is one block" grep -q 'img: 1 bad block found' .err
 fi
 done_testing
