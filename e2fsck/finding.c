@@ -8,7 +8,9 @@
  *	else	the user is asked; what was declined in a round is declined in later ones
  *
  * Findings of rounds after the first follow from repairs, so nobody is told of them who has said
- * yes to everything, but with -v.
+ * yes to everything, but with -v. Space and quota are looked at by what the round has found out: in
+ * a round that ends before them, or whose updates make that stale, the next one looks first, and
+ * what it finds counts as if it was the first round.
  */
 #include "config.h"
 
@@ -86,6 +88,12 @@ void fsck_findings_free(struct fsck *f)
 	xw_table_free(&f->findings.declined);
 }
 
+/* Does it follow from a repair? */
+static bool is_late(const struct fsck *f)
+{
+	return f->round && !f->first_look;
+}
+
 static void count(struct fsck *f, const struct fsck_row *row, bool repaired)
 {
 	struct fsck_findings *all = &f->findings;
@@ -94,15 +102,18 @@ static void count(struct fsck *f, const struct fsck_row *row, bool repaired)
 		all->notes++;
 		return;
 	}
-	if (f->round)
+	if (is_late(f))
 		all->late++;
 	else
 		all->found++;
 	if (!repaired)
 		all->left++;
-	else if (!f->round)
+	else if (!is_late(f))
 		all->fixed++;
-	all->promised += repaired && row->offer;
+	if (repaired && row->offer) {
+		all->promised++;
+		all->promised_fixed += !is_late(f);
+	}
 }
 
 /* Its line, without what becomes of it. */
@@ -124,7 +135,7 @@ static bool is_told(const struct fsck *f, const struct fsck_row *row)
 	if (row->preen == FSCK_P_QUIET &&
 	    (row->severity == FSCK_NOTE || f->opts.mode == FSCK_PREEN))
 		return false;
-	return !f->round || f->opts.mode == FSCK_NO;
+	return !is_late(f) || f->opts.mode == FSCK_NO;
 }
 
 static bool say_no(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
@@ -197,6 +208,8 @@ static bool decide(struct fsck *f, const struct fsck_row *row, const struct fsck
 {
 	if (row->preen == FSCK_P_REPORT || f->opts.mode == FSCK_NO)
 		return say_no(f, row, a);
+	if (f->must)
+		return say_yes(f, row, a);
 	if (f->opts.mode == FSCK_PREEN)
 		return preen(f, row, a);
 	if (f->opts.mode == FSCK_YES || f->findings.yes_to_all || !row->offer)
@@ -214,6 +227,14 @@ static const char *done_name(const struct fsck *f, const struct fsck_row *row, b
 	return row->preen == FSCK_P_REPORT ? "reported" : "declined";
 }
 
+/* Blocks that an option has freed: that their bitmaps, counts and quota differ is no damage. */
+static bool is_wanted(const struct fsck *f, const struct fsck_about *a)
+{
+	return f->settling && f->opts.mode != FSCK_NO && !was_declined(f, a) &&
+	       (a->id == FSCK_BLOCK_BITMAP || a->id == FSCK_GROUP_FREE_BLOCKS ||
+		a->id == FSCK_FREE_BLOCKS || a->id == FSCK_QUOTA_USAGE);
+}
+
 bool fsck_found(struct fsck *f, const struct fsck_about *a)
 {
 	const struct fsck_row *row = fsck_row(a->id);
@@ -223,9 +244,13 @@ bool fsck_found(struct fsck *f, const struct fsck_about *a)
 	f->stop = f->stop || (f->opts.mode != FSCK_NO && fsck_check_readable(f));
 	if (f->stop)
 		return false;
-	if (f->settling)
+	if (is_wanted(f, a)) {
+		f->findings.notes++;
 		return true;
+	}
 	again = f->round && was_declined(f, a);
+	if (again && f->must)
+		return true;
 	repaired = decide(f, row, a);
 	if (again)
 		return repaired;

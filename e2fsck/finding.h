@@ -58,10 +58,15 @@ bool fsck_found(struct fsck *f, const struct fsck_about *a);
 
 /* Policy and outcome; finding.c. */
 struct fsck_findings {
-	uint64_t found, fixed, left; /* of the first round, notes not counted; `left`: declined */
-	uint64_t late; /* of later rounds */
+	/*
+	 * Of the first round, or of the first look at space or quota, which an update may put off;
+	 * notes not counted. `left`: declined, in any round.
+	 */
+	uint64_t found, fixed, left;
+	uint64_t late; /* of later rounds: what follows from repairs */
 	uint64_t notes;
 	uint64_t promised; /* repairs that this round has agreed to */
+	uint64_t promised_fixed; /* of these, the ones that `fixed` counts */
 	bool reboot; /* a mounted root was changed */
 	bool modified; /* the overlay was written to in some round */
 	bool yes_to_all; /* "a" was answered */

@@ -127,7 +127,11 @@ struct fsck {
 	bool bad_pending;
 	bool maps_rewritten; /* extents.c */
 	unsigned freed_in; /* round, from 1, that freed blocks for an option's sake; 0: none */
-	bool settling; /* what is found follows from that: repaired without a word, no error */
+	bool settling; /* block bitmaps and counts that differ follow from that: no error */
+	bool space_looked, quota_looked; /* in this round or an earlier one */
+	bool first_look; /* by what runs now: it finds what the image came with, in any round */
+	bool quota_checked; /* in this round */
+	bool must; /* what is found is repaired whatever the policy: an update depends on it */
 	bool full; /* a full check is wanted (not "clean" by its superblock) */
 	bool undecided; /* the commit failed, and may have done its work */
 
@@ -206,8 +210,8 @@ int fsck_super_write(struct fsck *f);
 /*
  * ---- update.c: repairs that allocate, through the transaction that every tool uses ----
  *
- * The first call of a round writes bitmaps and counts from the facts (fsck_space_settle()), so only
- * phases behind `contested` may call it. One update is open at a time; it can hold several repairs.
+ * The first call of a round settles bitmaps, counts and quota (fsck_space_settle()), so only phases
+ * behind `contested` may call it. One update is open at a time; it can hold several repairs.
  * fsck_update_keep() writes it to the overlay; on failure fsck_update_drop().
  */
 int fsck_update(struct fsck *f, struct xw_update **out);
@@ -262,7 +266,10 @@ int fsck_find_bad(struct fsck *f);
 int fsck_set_bad(struct fsck *f);
 /* extents.c: maps that -E bmap2extent and optimize_extents change; RO_SHARED_BLOCKS. */
 int fsck_rewrite_maps(struct fsck *f);
-/* Bitmaps, descriptors' and superblock's counts as the facts have them, without a question. */
+/*
+ * Bitmaps, descriptors' and superblock's counts as the facts have them: differences are reported,
+ * and repaired without a question. Once names are known, quota as well, by the usual policy.
+ */
 int fsck_space_settle(struct fsck *f);
 
 /*

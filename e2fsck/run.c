@@ -33,11 +33,10 @@ static int run_round(struct fsck *f)
 }
 
 /* Repairs were agreed to, but the round has written nothing: none of them could be made. */
-static void take_back(struct fsck_findings *all, unsigned round)
+static void take_back(struct fsck_findings *all)
 {
 	all->left += all->promised;
-	if (!round)
-		all->fixed -= XW_MIN(all->fixed, all->promised);
+	all->fixed -= all->promised_fixed;
 }
 
 int fsck_run(struct fsck *f)
@@ -48,14 +47,14 @@ int fsck_run(struct fsck *f)
 		int rc;
 
 		fsck_facts_free(f);
-		f->changed = f->allocated = f->again = false;
-		f->findings.promised = 0;
+		f->changed = f->allocated = f->again = f->quota_checked = false;
+		f->findings.promised = f->findings.promised_fixed = 0;
 		rc = run_round(f);
 		f->findings.modified |= f->changed;
 		if (rc)
 			return rc;
 		if (!f->stop && !f->changed)
-			take_back(&f->findings, f->round);
+			take_back(&f->findings);
 		if (f->stop || !f->changed)
 			return 0;
 	}

