@@ -62,8 +62,8 @@ static bool has_extent_root(const struct fsck_look *l)
 }
 
 /*
- * A root of an extent tree where the flag is missing. With the feature its header says enough, as
- * it does for e2fsck(8); without it there has to be an extent as well.
+ * i_block holds the root of an extent tree, but EXTENTS_FL is missing. If the filesystem has the
+ * feature, a valid header is enough, as for e2fsck(8); without it, an extent must be there, too.
  */
 static bool has_hidden_extents(const struct fsck_look *l)
 {

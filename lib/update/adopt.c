@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Blocks of extended attributes that the image has already. Before new ones are placed, the
- * inodes of the image are read forward, as far as a bound goes. A block of theirs with the
- * contents of a new one gets that one's references, and the new one is not written.
+ * Sharing of attribute blocks that the image already has. Before new blocks are placed, the inodes
+ * of the image are read in order, up to INODES_MAX of them. Where one of their blocks is identical
+ * to a new one, its refcount is raised by that of the new one, which is not written.
  *
  * This comes after inodes that go were dropped, so that each block found is one that an inode
  * keeps, and before their numbers are given out again, so that the bitmaps still tell which.

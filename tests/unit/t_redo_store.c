@@ -456,7 +456,7 @@ START_TEST(holes_stay)
 	memset(page, 'x', sizeof(page));
 	for (unsigned i = 0; i < 200; i++)
 		ck_assert_int_eq(xw_dev_pwrite(o, page, sizeof(page), (600 + i) << 10), 0);
-	/* parts of a page of the host; few extents, since a map of them takes room, too */
+	/* less than a page of the host each; only two, since every extent takes room as well */
 	for (unsigned i = 0; i < 4; i += 2)
 		ck_assert_int_eq(xw_dev_pwrite(o, page, sizeof(page), (501 + i) << 10), 0);
 	ck_assert_int_eq(xw_redo_store_open(img, NULL, 0, &diag, &opts.store), 0);
