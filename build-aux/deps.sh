@@ -45,7 +45,7 @@ deps_missing() {
 deps_build=(build-essential autoconf automake libtool pkg-config libarchive-dev libblkid-dev uuid-dev)
 deps_test=("${deps_build[@]}" check xz-utils)
 # What single tests need besides. A test skips, with a reason, where one of these cannot be installed.
-deps_test_extra=(acl attr bzip2 cpio e2fsprogs libarchive-tools lz4 lzip lzop ncompress procps python3 squashfs-tools strace time
+deps_test_extra=(acl attr bzip2 cpio e2fsprogs genimage libarchive-tools lz4 lzip lzop ncompress procps python3 squashfs-tools strace time
 	util-linux-extra xxd zip zstd)
 
 # Print the prefix with which this user can install packages ("env" or "sudo -n env"); fails if there is none.

@@ -24,17 +24,18 @@ static const struct cli_row rows[] = {
 	{'s', required_argument, "-s", CLI_OURS, NULL},
 	{'w', no_argument, "-w", CLI_OURS, NULL},
 	{'z', required_argument, "-z", CLI_OURS, NULL},
-	{'d', required_argument, "-d", CLI_REFUSED, "blocks come from the image alone"},
+	{'d', required_argument, "-d", CLI_OURS, NULL},
 	{'D', no_argument, "-D", CLI_ALWAYS, NULL},
 	{KEY_NO_REPLAY, no_argument, "--no-replay", CLI_OURS, NULL},
 	{KEY_REDO_FILE, required_argument, "--redo-file", CLI_OURS, NULL},
+	CLI_PARTITION_ROW,
 	CLI_TALK_ROWS,
 };
 
 static void print_help(FILE *out)
 {
 	fputs("Usage: xw-debugfs [options] [IMAGE]\n"
-	      "Look into an ext2, ext3 or ext4 image, and change single things in it.\n"
+	      "Examine an ext2, ext3 or ext4 image, and change single structures in it.\n"
 	      "\n"
 	      "  -R REQUEST            run this request (more than once: one after the other)\n"
 	      "  -f FILE               run the requests in FILE, one a line\n"
@@ -44,6 +45,8 @@ static void print_help(FILE *out)
 	      "                        a request that fails changes nothing\n"
 	      "  -c                    catastrophic mode: IMAGE is badly damaged; excludes -w\n"
 	      "  -i                    IMAGE was made by e2image\n"
+	      "  -d FILE               with -i: read the blocks that IMAGE does not hold from "
+	      "FILE\n"
 	      "  -b SIZE               block size, where the superblock does not say it\n"
 	      "  -s BLOCK              read the superblock, and the descriptors behind it, there\n"
 	      "  -n                    do not complain of checksums\n"
@@ -51,7 +54,8 @@ static void print_help(FILE *out)
 	      "  -z FILE               with -w: write what the changes overwrite to FILE, for "
 	      "e2undo(8)\n"
 	      "  -E offset=BYTES       where in IMAGE the filesystem begins\n"
-	      "      --redo-file FILE  where an interrupted change is kept (block devices)\n"
+	      "      --partition N     in partition N of IMAGE\n"
+	      "      --redo-file FILE  where an interrupted change is kept\n"
 	      "      --json            a line of JSON for each request\n"
 	      "  -V, --version         print the version\n"
 	      "  -h, --help            print this\n"
@@ -62,7 +66,7 @@ static void print_help(FILE *out)
 	      out);
 }
 
-/* Numbers of options. -1 or EXIT_USAGE. */
+/* Numeric option values. -1 or EXIT_USAGE. */
 static int take_number(const char *option, const char *value, uint64_t *out)
 {
 	if (!xw_parse_size(value, 1, out) && *out <= INT64_MAX)
@@ -79,7 +83,8 @@ static int take_block_size(struct debugfs_args *args, const char *value)
 	if (status >= 0)
 		return status;
 	if (size < 1024 || size > 65536 || (size & (size - 1))) {
-		cli_error("-b: %s is no block size: a power of two, 1024 to 65536", value);
+		cli_line_failf(&args->line,
+			       "-b: invalid block size %s: a power of two, 1024 to 65536", value);
 		return EXIT_USAGE;
 	}
 	args->how.block_size = (uint32_t)size;
@@ -91,13 +96,13 @@ static int take_extended(struct debugfs_args *args, const char *value)
 	static const char key[] = "offset=";
 
 	if (strncmp(value, key, sizeof(key) - 1)) {
-		cli_error("-E: \"%s\" is not offset=BYTES", value);
+		cli_line_failf(&args->line, "-E: \"%s\" is not offset=BYTES", value);
 		return EXIT_USAGE;
 	}
 	return take_number("-E offset=", value + sizeof(key) - 1, &args->how.offset);
 }
 
-/* A file of this machine: where it is now, since lcd may lead away. */
+/* A file on the host, made absolute, since lcd may change the current directory. */
 static int take_path(const char *value, char **owned, const char **out)
 {
 	free(*owned);
@@ -125,6 +130,9 @@ static int take(struct cli_line *l, int key, const char *value)
 	case 'i':
 		args->how.e2image = true;
 		return -1;
+	case 'd':
+		args->how.data_source = value;
+		return -1;
 	case 'n':
 		args->how.no_csum = true;
 		return -1;
@@ -147,22 +155,25 @@ static int take(struct cli_line *l, int key, const char *value)
 	}
 }
 
-static int refuse(const char *what)
+static int refuse(const struct debugfs_args *args, const char *what)
 {
-	cli_error("%s", what);
+	cli_line_failf(&args->line, "%s", what);
 	return EXIT_USAGE;
 }
 
 static int check(const struct debugfs_args *args)
 {
 	if (args->file && args->n_requests)
-		return refuse("-R and -f exclude each other");
+		return refuse(args, "-R and -f exclude each other");
 	if (args->how.write && args->how.catastrophic)
-		return refuse("-w cannot go with -c");
+		return refuse(args, "-w cannot go with -c");
 	if (args->how.write && (args->how.e2image || args->how.super_block || args->how.block_size))
-		return refuse("-w cannot go with -b, -i and -s");
+		return refuse(args, "-w cannot go with -b, -i and -s");
+	if (args->how.data_source && !args->how.e2image)
+		return refuse(args,
+			      "-d needs -i: it is where blocks are that an e2image file has not");
 	if (args->how.super_block && !args->how.block_size)
-		return refuse("-s needs -b: blocks of which size are counted");
+		return refuse(args, "-s needs -b: blocks of which size are counted");
 	return -1;
 }
 
@@ -182,7 +193,7 @@ int debugfs_args_parse(struct debugfs_args *args, int argc, char **argv)
 	args->line.arg = args;
 	args->requests = calloc((size_t)argc, sizeof(*args->requests));
 	if (!args->requests) {
-		cli_error("out of memory");
+		cli_line_failf(&args->line, "out of memory");
 		return EXIT_FAILED;
 	}
 	status = cli_line_read(&args->line, argc, argv);
@@ -198,7 +209,7 @@ int debugfs_args_parse(struct debugfs_args *args, int argc, char **argv)
 			return status;
 	}
 	if (optind < argc) {
-		cli_error("unexpected argument '%s' after IMAGE", argv[optind]);
+		cli_line_failf(&args->line, "unexpected argument '%s' after IMAGE", argv[optind]);
 		return cli_line_usage(&args->line);
 	}
 	return check(args);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Verbs about what is in use: single blocks and inodes, and the next free ones. */
+/* Verbs about allocation: testing single blocks and inodes, and finding free ones. */
 #include "config.h"
 
 #include "bits.h"
@@ -31,7 +31,7 @@ int dbg_bits_group(struct dbg_bits *b, uint64_t group)
 	if (b->bits && b->group == group)
 		return 0;
 	if (!b->bits) {
-		/* at least a block: what is on disk is read whole */
+		/* at least one block: the bitmap on disk is read completely */
 		b->bits = malloc(XW_MAX(img->block_size, img->sb.inodes_per_group / 8 + 8));
 		if (!b->bits)
 			return xw_fail_nomem(&b->d->diag, "bitmap");
@@ -153,7 +153,7 @@ static int verb_testi(struct dbg *d, int argc, char **argv)
 
 /* ---- ffb, ffi ---- */
 
-/* Is the whole group in use, by its descriptor? */
+/* Is the whole group in use according to its descriptor? */
 static bool is_full(struct dbg *d, bool inodes, uint64_t group)
 {
 	struct xw_group_desc gd;
@@ -166,8 +166,8 @@ static bool is_full(struct dbg *d, bool inodes, uint64_t group)
 }
 
 /*
- * The first free one from `from` on, up to `last`; 0: there is none. Groups that say that they are
- * full are passed over.
+ * The first free one from `from` on, up to `last`; 0: there is none. Groups that are full according
+ * to their descriptor are skipped.
  */
 static int next_free(struct dbg_bits *b, uint64_t from, uint64_t last, uint64_t *out)
 {
@@ -256,7 +256,7 @@ static int verb_ffi(struct dbg *d, int argc, char **argv)
 		return rc;
 	if (!dir || dir > sb->inodes_count)
 		return xw_fail(&d->diag, XW_ERR_USAGE, "bad directory '%s'", argv[1]);
-	/* from the directory's group on, then from the start */
+	/* starts at the directory's group, then wraps around */
 	from = (dir - 1) / sb->inodes_per_group * sb->inodes_per_group + 1;
 	rc = next_free(&b, XW_MAX(from, sb->first_ino), sb->inodes_count, &ino);
 	if (!rc && !ino)

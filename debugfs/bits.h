@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* The bitmaps, whatever state they are in. */
+/* Access to bitmaps in any state. */
 #ifndef XW_DEBUGFS_BITS_H
 #define XW_DEBUGFS_BITS_H
 
 #include "debugfs.h"
 #include "read/bitmaps.h"
 
-/* A group's bitmap at a time; zero-initialised but for `d` is empty. */
+/* Reads the bitmap of one group at a time; start with everything zero except `d`. */
 struct dbg_bits {
 	struct dbg *d;
-	bool inodes; /* which bitmap */
+	bool inodes; /* inode bitmaps, else block bitmaps */
 	struct xw_sysmap *sysmap;
-	uint64_t group; /* in `bits` */
+	uint64_t group; /* group in `bits` */
 	uint8_t *bits; /* NULL: none yet */
 };
 
-/* A bitmap that contradicts its group is complained of and taken as it is on disk. */
+/* A bitmap that contradicts its group is reported and used as it is on disk. */
 int dbg_bits_group(struct dbg_bits *b, uint64_t group);
-/* Whether block or inode n, which is in the filesystem, is in use. */
+/* Is block or inode n, which must be in the filesystem, in use? */
 int dbg_bits_test(struct dbg_bits *b, uint64_t n, bool *used);
 void dbg_bits_end(struct dbg_bits *b);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Verbs about the blocks of a file: which they are, and what is in them. */
+/* Verbs about the blocks of a file: their numbers and contents. */
 #include "config.h"
 
 #include "poke.h"
@@ -59,7 +59,7 @@ static int verb_blocks(struct dbg *d, int argc, char **argv)
 
 /* ---- bmap ---- */
 
-/* Block `number` of a file. */
+/* Find the physical block `number` of a file. */
 static int lookup(struct dbg *d, const char *file, const char *number, struct xw_map_run *run)
 {
 	struct xw_inode in;
@@ -70,7 +70,7 @@ static int lookup(struct dbg *d, const char *file, const char *number, struct xw
 	if (!rc)
 		rc = dbg_number(d, number, "logical block", &lblk);
 	if (!rc && !xw_inode_has_map(&in))
-		rc = xw_fail(&d->diag, XW_ERR_INPUT, "%s: has no blocks of its own", file);
+		rc = xw_fail(&d->diag, XW_ERR_INPUT, "%s: has no blocks", file);
 	return rc ? rc : xw_map_lookup(d->img, ino, &in, lblk, run);
 }
 
@@ -219,13 +219,13 @@ static const struct dbg_verb verbs[] = {
 	 DBG_OPEN,
 	 verb_blocks,
 	 "FILE",
-	 "all blocks of a file, those of its map too"},
+	 "all blocks of a file, including those of its map"},
 	{"bmap",
 	 {NULL},
 	 DBG_OPEN,
 	 verb_bmap,
 	 "[-a] FILE LOGICAL [PHYSICAL]",
-	 "where a block of a file is, 0: a hole; -a allocates it, PHYSICAL puts it there"},
+	 "map a logical block, 0: a hole; -a allocates it, PHYSICAL sets it"},
 	{"dump_extents",
 	 {"extents", "ex"},
 	 DBG_OPEN,
@@ -243,7 +243,7 @@ static const struct dbg_verb verbs[] = {
 	 DBG_OPEN,
 	 dbg_verb_filefrag,
 	 "[-d] [-v] [-r] [FILE]",
-	 "in how many pieces files are"},
+	 "number of extents of files"},
 };
 
 const struct dbg_family dbg_block_verbs = {"Blocks of files", verbs, XW_ARRAY_SIZE(verbs)};

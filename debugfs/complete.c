@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Completion of a request that is being typed: verbs for its first word, names of the image for the
- * others. What is offered are whole words as they would be typed, quoted where they hold blanks.
+ * Completion of a request being typed: verbs for its first word, names in the image for the others.
+ * Completions are whole words as typed, quoted if they contain blanks.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@
 enum { OFFERED_MAX = 1000 };
 
 struct offer {
-	XW_VEC(char *) words; /* NULL-terminated when it is handed out */
+	XW_VEC(char *) words; /* NULL-terminated when it is returned */
 	bool nomem;
 };
 
@@ -36,7 +36,7 @@ void debugfs_complete_free(char **words)
 	free(words);
 }
 
-/* Where the last word begins, and what it says without quotes (malloc'd, or NULL). */
+/* The start of the last word, and its text without quotes (malloc'd, or NULL). */
 static char *last_word(const char *line, size_t len, size_t *from)
 {
 	char *word = malloc(len + 1), *out = word;
@@ -77,7 +77,7 @@ static void offer_verbs(struct offer *o, const char *prefix)
 	}
 }
 
-/* DIR, the entry's name, and a slash behind directories. */
+/* DIR, the entry's name, and a slash after directories. */
 static char *path_word(const char *dir, size_t dir_len, const struct xw_dirent *e)
 {
 	const bool blank = memchr(e->name, ' ', e->name_len) ||

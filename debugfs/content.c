@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Verbs that bring contents out of the image: cat, dump, rdump. */
+/* Verbs that read contents from the image: cat, dump, rdump. */
 #include "config.h"
 
 #include "cli/env.h"
@@ -23,19 +23,19 @@
 enum { CHUNK = 1 << 20, DEPTH_MAX = 256 };
 
 /*
- * Takes the bytes of a file in order: 0 or a failure. NULL bytes: that many zeros of a hole, all of
- * it at once, so that one of exabytes costs a sink that can skip it nothing.
+ * Consumes the bytes of a file in order: 0 or a failure. NULL bytes: a hole of that many zeros,
+ * passed at once, so that a hole of exabytes costs nothing in a sink that can seek.
  */
 typedef int sink_fn(void *arg, const uint8_t *buf, uint64_t len);
 
 struct source {
 	struct dbg *d;
 	xw_ino ino;
-	uint64_t size; /* of the file; what no map reaches is cut off */
+	uint64_t size; /* size of the file, truncated at the maximum that the map can address */
 	sink_fn *put;
 	void *arg;
 	uint8_t *buf; /* CHUNK */
-	uint64_t done; /* bytes of the file */
+	uint64_t done; /* bytes of the file passed so far */
 };
 
 static int interrupted(struct dbg *d)
@@ -76,7 +76,7 @@ static int put_piece(void *arg, const struct dbg_piece *p)
 		if (rc)
 			return rc;
 		rc = xw_dev_pread(dev, s->buf, n, from);
-		if (rc) { /* the rest stays where it belongs */
+		if (rc) { /* the rest keeps its offset */
 			dbg_complain_diag(s->d, rc);
 			return put_zeros(s, end);
 		}
@@ -87,12 +87,12 @@ static int put_piece(void *arg, const struct dbg_piece *p)
 	return rc;
 }
 
-/* The size, or as much of it as blocks can be named for. */
+/* The size, limited to what block numbers can address. */
 static uint64_t size_in_reach(struct dbg *d, xw_ino ino, const struct xw_inode *in)
 {
 	const uint32_t bs = d->img->block_size;
-	const uint64_t blocks = in->flags & XW_FL_EXTENTS ? UINT32_MAX /* Linux: no last one */
-							  : xw_indirect_max_lblk(bs);
+	/* Linux does not use the last block number */
+	const uint64_t blocks = in->flags & XW_FL_EXTENTS ? UINT32_MAX : xw_indirect_max_lblk(bs);
 
 	if (in->size <= blocks * bs)
 		return in->size;
@@ -103,7 +103,7 @@ static uint64_t size_in_reach(struct dbg *d, xw_ino ino, const struct xw_inode *
 	return blocks * bs;
 }
 
-/* All bytes of an inode through `put`. Damaged places are complained of and read as holes. */
+/* Pass all bytes of an inode to `put`. Damaged ranges are reported and read as holes. */
 static int contents(struct dbg *d, xw_ino ino, const struct xw_inode *in, const uint8_t *raw,
 		    sink_fn *put, void *arg)
 {
@@ -165,7 +165,7 @@ struct target {
 	struct dbg *d;
 	const char *path; /* for messages */
 	int fd;
-	bool hole; /* the file ends with one: its size is still to be set */
+	bool hole; /* the file ends with a hole: its size must still be set */
 };
 
 static int target_failed(const struct target *t)
@@ -182,7 +182,8 @@ static int to_file(void *arg, const uint8_t *buf, uint64_t len)
 		/* at most 2^32 blocks of 64 KiB */
 		return lseek(t->fd, (off_t)len, SEEK_CUR) < 0 ? target_failed(t) : 0;
 	while (len) {
-		const int rc = interrupted(t->d); /* of a full pipe, also after a part */
+		/* the pipe is full, possibly after a partial write */
+		const int rc = interrupted(t->d);
 		ssize_t n;
 
 		if (rc)
@@ -198,8 +199,10 @@ static int to_file(void *arg, const uint8_t *buf, uint64_t len)
 	return 0;
 }
 
-/* Owner, permissions and times of what was made. Owners need privilege: without it they are not
- * missed. */
+/*
+ * Set owner, permissions and times of the created file. Setting owners needs privilege: without it,
+ * failures are ignored.
+ */
 static int put_attributes(const struct target *t, const struct xw_inode *in)
 {
 	const struct timespec times[2] = {
@@ -208,7 +211,7 @@ static int put_attributes(const struct target *t, const struct xw_inode *in)
 
 	if (fchown(t->fd, in->uid, in->gid) && errno != EPERM)
 		return target_failed(t);
-	/* neither set-id bits nor sticky ones: what an image says is nobody's word here */
+	/* no set-id or sticky bits: the contents of an image must not grant privileges here */
 	if (fchmod(t->fd, in->mode & 0777) || futimens(t->fd, times))
 		return target_failed(t);
 	return 0;
@@ -256,16 +259,16 @@ static int verb_dump(struct dbg *d, int argc, char **argv)
 /* ---- rdump ---- */
 
 /*
- * Names come from the image and are not trusted: each is made in its directory's descriptor, never
- * through a path, is no path itself, and nothing that is there is followed or overwritten.
+ * Names come from the image and are not trusted: each is created relative to its directory's
+ * descriptor, must not be a path itself, and existing files are neither followed nor overwritten.
  */
 struct tree {
 	struct dbg *d;
-	int dir; /* descriptor of the directory being filled */
-	char *path; /* of it, for messages */
+	int dir; /* descriptor of the current directory */
+	char *path; /* its path, for messages */
 	unsigned depth;
-	xw_ino above[DEPTH_MAX]; /* numbers of the directories on the way down */
-	uint64_t left; /* entries that may still be seen */
+	xw_ino above[DEPTH_MAX]; /* inode numbers of the parent directories */
+	uint64_t left; /* limit of further entries */
 };
 
 static int rdump_dir(struct tree *t, xw_ino ino, const struct xw_inode *in, const uint8_t *raw);
@@ -289,7 +292,7 @@ static int make_file(const struct tree *t, const char *name, xw_ino ino, const s
 	rc = dump_to(&f, ino, in, raw, true);
 	if (rc != XW_ERR_IO || cli_interrupted())
 		return rc;
-	dbg_complain_diag(t->d, rc); /* too large for the host, say; others may not be */
+	dbg_complain_diag(t->d, rc); /* for example too large for the host; others may not be */
 	return 0;
 }
 
@@ -312,7 +315,7 @@ static int make_link(const struct tree *t, const char *name, xw_ino ino, const s
 	return 0;
 }
 
-/* A directory: made, filled, and given its attributes last, since it may not be writable. */
+/* A directory: created, filled, and given its attributes last, since it may not be writable. */
 static int make_dir(struct tree *t, const char *name, xw_ino ino, const struct xw_inode *in,
 		    const uint8_t *raw)
 {
@@ -372,7 +375,7 @@ static int make_any(struct tree *t, const char *name, xw_ino ino)
 	case XW_S_IFDIR:
 		return make_dir(t, name, ino, &in, raw);
 	default:
-		return 0; /* devices and the like stay in the image */
+		return 0; /* devices and other special files are skipped */
 	}
 }
 
@@ -388,7 +391,7 @@ static int on_entry(void *arg, const struct dbg_entry *e)
 		t->left = 0;
 		return xw_fail(&t->d->diag, XW_ERR_CORRUPT,
 			       cli_interrupted() ? "interrupted"
-						 : "more entries than a sound image has");
+						 : "more entries than a valid image can have");
 	}
 	memcpy(name, e->e.name, e->e.name_len);
 	name[e->e.name_len] = '\0';
@@ -405,7 +408,7 @@ static int rdump_dir(struct tree *t, xw_ino ino, const struct xw_inode *in, cons
 	return dbg_walk_dir_in_order(t->d, ino, in, raw, on_entry, t);
 }
 
-/* One operand: what is in the root directory, or the directory itself under its name. */
+/* One operand: the contents of the root directory, or any other directory under its name. */
 static int rdump_one(struct tree *t, const char *spec)
 {
 	auto_free char *copy = strdup(spec);
@@ -445,7 +448,7 @@ static int verb_rdump(struct dbg *d, int argc, char **argv)
 		return xw_fail_nomem(&d->diag, "tree");
 	t->d = d;
 	t->path = argv[argc - 1];
-	/* every inode may have some names, a damaged directory endlessly many */
+	/* every inode may have several names, but a damaged directory may contain them endlessly */
 	t->left = (uint64_t)d->img->sb.inodes_count * 16 + 65536;
 	t->dir = open(t->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->dir < 0)
@@ -465,13 +468,13 @@ static const struct dbg_verb verbs[] = {
 	 DBG_OPEN,
 	 verb_dump,
 	 "[-p] FILE OUTFILE",
-	 "the contents into a file of this machine; with owner, permissions and times"},
+	 "copy the contents to a file on the host; with owner, permissions and times"},
 	{"rdump",
 	 {NULL},
 	 DBG_OPEN,
 	 verb_rdump,
 	 "FILE... DIR",
-	 "directories and all that is in them into a directory of this machine"},
+	 "copy directories with their contents to a directory on the host"},
 };
 
 const struct dbg_family dbg_content_verbs = {"Contents", verbs, XW_ARRAY_SIZE(verbs)};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * xw-debugfs: what its parts share.
+ * xw-debugfs: declarations shared by its parts.
  *
- * A request is a line: words (lex.c), of which the first names a verb (table.c). Verbs are grouped
- * in families, one file each, that export a table. A verb gets the session and its words; it prints
+ * A request is a line: words (lex.c), of which the first is a verb (table.c). Verbs are grouped in
+ * families, one file each, which export a table. A verb gets the session and its words; it prints
  * results to d->out and returns 0, DBG_USAGE, or a failure: an error code of the library with the
- * line in d->diag, or DBG_SAID when it has said all there is to say.
+ * message in d->diag, or DBG_SAID when it has printed all messages itself.
  *
- * Damage: a verb that reads says what is wrong (dbg_complain) and goes on with the rest.
+ * Damage: a verb that reads reports it (dbg_complain) and continues with the rest.
  */
 #ifndef XW_DEBUGFS_H
 #define XW_DEBUGFS_H
@@ -20,29 +20,30 @@
 #include "base/types.h"
 #include "session/edit.h"
 #include "read/image.h"
-#include "update/session.h"
+#include "update/steps.h"
 
-/* Returned by verbs beside the library's negative codes. */
+/* Returned by verbs in addition to the library's negative codes. */
 enum { DBG_USAGE = 1, DBG_SAID = 2 };
 
 struct dbg;
 struct pager;
 struct dbg_log;
+struct dbg_extents;
 
-/* What a verb needs. */
+/* Requirements of a verb. */
 #define DBG_OPEN 0x1 /* an open image */
-#define DBG_WRITE 0x2 /* one that is open for writing; what it does is committed with the rest */
-#define DBG_BYTES 0x4 /* prints bytes of the image as they are: not with --json */
-#define DBG_PAGED 0x8 /* at a prompt, through the pager when it is long */
-#define DBG_LISTS 0x10 /* "-l" alone lists fields, for which nothing needs to be written */
+#define DBG_WRITE 0x2 /* an image opened for writing; its changes are committed with all others */
+#define DBG_BYTES 0x4 /* prints raw bytes of the image: not with --json */
+#define DBG_PAGED 0x8 /* at a prompt, long output goes through the pager */
+#define DBG_LISTS 0x10 /* "-l" alone lists fields, which does not require write access */
 
 struct dbg_verb {
 	const char *name;
 	const char *alias[3];
 	unsigned flags;
 	int (*run)(struct dbg *d, int argc, char **argv);
-	const char *usage; /* the words behind the name */
-	const char *help; /* a phrase */
+	const char *usage; /* the words after the name */
+	const char *help; /* one phrase */
 };
 
 struct dbg_family {
@@ -51,7 +52,7 @@ struct dbg_family {
 	size_t n;
 };
 
-/* In the order in which they are listed; ends with NULL. */
+/* In the order of listings; NULL-terminated. */
 extern const struct dbg_family *const dbg_families[];
 extern const struct dbg_family dbg_session_verbs;
 extern const struct dbg_family dbg_stats_verbs;
@@ -71,129 +72,145 @@ extern const struct dbg_family dbg_journal_write_verbs;
 extern const struct dbg_family dbg_index_verbs;
 extern const struct dbg_family dbg_journal_verbs;
 extern const struct dbg_family dbg_fs_verbs;
+extern const struct dbg_family dbg_extent_verbs;
 
-/* How an image is opened: options of the tool and of the verb open. */
+/* How to open an image: options of the tool and of the verb open. */
 struct dbg_how {
 	bool write; /* -w */
 	bool catastrophic; /* -c */
 	bool e2image; /* -i */
-	bool no_csum; /* -n: checksums are not looked at */
+	const char *data_source; /* -d: the blocks that an e2image file does not hold */
+	bool no_csum; /* -n: checksums are not verified */
 	bool any_features; /* open -f */
-	bool no_replay; /* --no-replay: the journal stays as it is */
+	bool no_replay; /* --no-replay: the journal is not replayed */
 	uint64_t super_block; /* -s, in blocks of block_size; 0: the primary */
-	uint32_t block_size; /* -b; 0: the superblock says it */
-	uint64_t offset; /* -E offset=: bytes */
+	uint32_t block_size; /* -b; 0: from the superblock */
+	uint64_t offset; /* -E offset=, in bytes */
 	const char *redo_file; /* --redo-file */
 	const char *undo_file; /* -z */
 };
 
 struct dbg {
-	struct dbg_how how; /* of the image that is open, or the next one */
-	char *path; /* as it was named; NULL: no image is open */
-	char *real; /* the same from the root of this machine, wherever lcd leads */
+	struct dbg_how how; /* for the open image, or the next one */
+	char *path; /* as given; NULL: no image is open */
+	const char *redo_file; /* how.redo_file or redo_dir; NULL: beside the image */
+	char *redo_dir; /* owned; where those of block devices are */
+	char *real; /* its absolute path, independent of lcd */
 	struct xw_dev *dev; /* owned; without -w */
 	struct xw_edit *edit; /* with -w */
-	struct xw_commit_watch watch; /* of it */
-	struct xw_session session; /* on it: the steps of dbg_step_begin() */
+	struct xw_commit_watch watch; /* of the edit */
+	struct xw_steps steps; /* on the edit: the steps of dbg_step_begin() */
 	struct dbg_log *log; /* journal_open */
-	struct xw_image *img; /* what verbs read */
+	struct dbg_extents *extents; /* extent_open */
+	struct xw_image *img; /* used by verbs for reading */
 	xw_ino root, cwd;
-	bool dirty; /* something was changed */
-	bool spoiled; /* a change failed half way, or was interrupted: nothing is to be committed */
+	bool dirty; /* there are changes to commit */
+	bool spoiled; /* a change failed halfway or was interrupted: nothing must be committed */
 
 	FILE *out; /* results */
-	struct pager *pager; /* behind it; NULL: none is */
+	struct pager *pager; /* the pager behind `out`; NULL: none */
 	bool json;
-	struct xw_json js; /* with it, a result; verbs that leave it empty have their text quoted */
+	/* with --json, the result; the text of verbs that leave it empty is quoted */
+	struct xw_json js;
 	struct xw_diag diag;
-	const char *verb; /* being run, as it was called; NULL: none is */
-	unsigned complaints; /* of this request */
-	char complaint[1024]; /* the first of them; "" */
+	const char *verb; /* the current verb, as typed; NULL: none */
+	unsigned complaints; /* in the current request */
+	char complaint[1024]; /* the first of them, or "" */
 	bool failed; /* a request failed */
+	bool fatal; /* what fails a file of requests: no such verb, no commit, no file */
 	bool quit;
-	int64_t now; /* seconds: what writing verbs put into times */
+	int64_t now; /* in seconds: the time that writing verbs set */
+	bool set_now; /* set_current_time: the superblock's write time, too */
 	bool interactive;
-	struct dbg_mb *mb; /* stats.c: the allocator over the image as it is; NULL: none yet */
+	/* stats.c: the allocator over the current image; NULL: not created yet */
+	struct dbg_mb *mb;
 };
 
 /* ---- requests (run.c) ---- */
 
-/* Run one line; an empty one is none. What goes wrong is said, and d->failed set. */
+/* Run one line; an empty one is ignored. Failures are reported and set d->failed. */
 void dbg_run(struct dbg *d, const char *line);
 /* The verb of that name or alias, or NULL. */
 const struct dbg_verb *dbg_find_verb(const char *name);
 /*
- * Split a line into words, which *words owns together with the array (free both). Blanks part
- * words; double quotes keep blanks, and inside them two are one. -1: a quote is open, or memory ran
- * out (*words NULL then).
+ * Split a line into words, which *words owns together with the array (free both). Words are
+ * separated by blanks; double quotes preserve blanks, and a doubled quote inside them is literal.
+ * -1: an unclosed quote, or out of memory (*words is NULL then).
  */
 int dbg_lex(const char *line, int *argc, char ***argv, char **words);
 
-/* "xw-debugfs: VERB: LINE" on stderr, and the request has failed; it goes on. */
+/* Print "xw-debugfs: VERB: LINE" on stderr; the request has failed, but continues. */
 void dbg_complain(struct dbg *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The same with the line in d->diag (or what `code` means), which is cleared. */
+/* The same with the message in d->diag (or the text of `code`), which is cleared. */
 void dbg_complain_diag(struct dbg *d, int code);
-/* Before getopt() on a verb's words. */
+/* Must be called before getopt() on the words of a verb. */
 void dbg_getopt_reset(void);
 
 /* ---- the image (session.c) ---- */
 
-/* Open path as `how` says. A failure is in d->diag. */
+/* Open path as specified by `how`. A failure is in d->diag. */
 int dbg_open(struct dbg *d, const char *path, const struct dbg_how *how);
-/* Commit what was changed (unless d->spoiled or !commit) and close. */
+/* Commit all changes (unless d->spoiled or !commit) and close. */
 int dbg_close(struct dbg *d, bool commit);
 /*
- * A change that happens as a whole or not at all (update/session.h). End it with what became of it:
- * 0: it is kept, else it is undone; returns that or, when it cannot be kept, why.
+ * A change that happens completely or not at all (update/steps.h). End it with its result: with 0
+ * it is kept, else rolled back; returns that result or, if it cannot be kept, an error.
  */
 int dbg_step_begin(struct dbg *d, struct xw_update **out);
 int dbg_step_end(struct dbg *d, int rc);
 void dbg_log_close(struct dbg *d); /* write_journal.c */
+void dbg_extents_close(struct dbg *d); /* extents.c */
 /*
- * Open a file of this machine for results, cut: a descriptor, or a failure. XW_ERR_USAGE: it is the
- * image that is open, its redo or undo file, or `journal` (NULL: none).
+ * Open and truncate a file on the host for results: returns a descriptor, or a failure.
+ * XW_ERR_USAGE: it is the open image, its redo or undo file, or `journal` (may be NULL).
  */
 int dbg_output_open(struct dbg *d, const char *path, const char *journal);
-/* The same, as a stream, or NULL. */
+/* The same as a stream, or NULL. */
 FILE *dbg_output_stream(struct dbg *d, const char *path, const char *journal);
-/* Bytes of the image were written without a step: what is known of it is out of date. */
+/* Bytes of the image were written without a step: cached data is invalid. */
 void dbg_wrote(struct dbg *d);
 
-/* The image changed or goes: its allocator (stats.c) knows nothing any more. */
+/* After set_current_time: the superblock of a changed image says that time, as stock's does. */
+int dbg_stamp(struct dbg *d); /* set.c */
+
+/* The image was changed or closed: its allocator (stats.c) is invalid. */
 void dbg_mb_forget(struct dbg *d);
 
-/* ---- words that mean something (words.c) ---- */
+/* ---- operands (words.c) ---- */
 
-/* "<N>" or a path, from d->cwd; absolute ones from d->root. The last symlink is not followed. */
+/*
+ * "<N>" or a path relative to d->cwd; absolute ones start at d->root. A final symlink is not
+ * followed.
+ */
 int dbg_inode_number(struct dbg *d, const char *spec, xw_ino *out);
 /*
- * The same, and read. raw may be NULL; else *raw is the record, inode_size bytes for the caller to
- * free whatever is returned, or NULL. A wrong checksum, or a record that cannot all be decoded, is
- * complained of and no failure.
+ * The same, and read the inode. raw may be NULL; otherwise *raw is the record, inode_size bytes to
+ * be freed by the caller in any case, or NULL. A wrong checksum, or a record that cannot be decoded
+ * completely, is reported and is no failure.
  */
 int dbg_inode(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t **raw);
 /*
- * As xw_image_inode() (raw: a buffer of inode_size bytes, or NULL), with complaints instead of
- * failures where a record could be read.
+ * As xw_image_inode() (raw: a buffer of inode_size bytes, or NULL), but problems of a readable
+ * record are only reported.
  */
 int dbg_read_inode(struct dbg *d, xw_ino ino, struct xw_inode *in, uint8_t *raw);
-/* As dbg_inode(), of a directory; XW_ERR_INPUT for anything else. */
+/* As dbg_inode() for a directory; XW_ERR_INPUT for anything else. */
 int dbg_directory(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t **raw);
 /*
- * The path of a directory, by its ".." and its parents' entries, in malloc'd memory; NULL: out of
- * memory. What cannot be found out is "<N>".
+ * The path of a directory, from its ".." and the entries of its parents, in malloc'd memory; NULL:
+ * out of memory. Unknown components are "<N>".
  */
 char *dbg_path_of(struct dbg *d, xw_ino dir);
 /*
- * A path of this machine that lcd does not change the meaning of, malloc'd; NULL: out of memory, or
- * nobody knows where we are.
+ * An absolute path on the host, independent of lcd, malloc'd; NULL: out of memory, or the current
+ * directory is unknown.
  */
 char *dbg_absolute(const char *path);
-/* A number, decimal, 0x or 0: what it is called goes into the failure. */
+/* A number in decimal, 0x or 0 notation; `what` is used in the message of a failure. */
 int dbg_number(struct dbg *d, const char *text, const char *what, uint64_t *out);
-/* A block of the filesystem, from first_data_block on. */
+/* A block of the filesystem, not below first_data_block. */
 int dbg_block(struct dbg *d, const char *text, xw_blk *out);
-/* "[COUNT]" words: 1 without one; not 0. */
+/* An optional word COUNT: default 1, must not be 0. */
 int dbg_count(struct dbg *d, int argc, char **argv, int i, uint64_t *out);
 
 #endif

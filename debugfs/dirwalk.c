@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A directory's entries, removed ones among them: its blocks by the walk over its map, in each the
- * walk of walk/dirblock.h, findings of both as complaints.
+ * The entries of a directory, including removed ones: the walk over its map, and for each block the
+ * walk of walk/dirblock.h; findings of both are reported.
  */
 #include "config.h"
 
@@ -30,7 +30,7 @@ struct dirwalk {
 	struct xw_dirblock it;
 };
 
-/* Complain of a finding. 1: it comes with an entry to be shown. */
+/* Report a finding. 1: it comes with an entry to be shown. */
 static int complain(const struct dirwalk *w, const struct xw_dirblock_item *f)
 {
 	switch (f->rule) {
@@ -47,7 +47,7 @@ static int complain(const struct dirwalk *w, const struct xw_dirblock_item *f)
 			     ": damaged entry at %" PRIu32,
 			     w->ino, w->at.lblk, f->off);
 		return f->keep;
-	default: /* it is shown as it is */
+	default: /* it is shown unchanged */
 		return 1;
 	}
 }

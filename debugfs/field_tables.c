@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fields themselves. Offsets are those of the kernel's documentation ("ext4 Data Structures");
- * names, their order and what values look like are those of debugfs(8).
+ * The tables of fields. Offsets are those of the kernel's documentation ("ext4 Data Structures");
+ * names, order and formats are those of debugfs(8).
  */
 #include "config.h"
 
@@ -194,7 +194,8 @@ static const struct field mmp[] = {
 	UINT("checksum", 0x3FC, 4),
 };
 
-const struct field_table inode_fields = {"Inode", inode, XW_ARRAY_SIZE(inode)};
-const struct field_table super_fields = {"Superblock", super, XW_ARRAY_SIZE(super)};
-const struct field_table group_fields = {"Block group descriptor", group, XW_ARRAY_SIZE(group)};
-const struct field_table mmp_fields = {"MMP", mmp, XW_ARRAY_SIZE(mmp)};
+const struct field_table inode_fields = {"Inode", "i_", inode, XW_ARRAY_SIZE(inode)};
+const struct field_table super_fields = {"Superblock", "s_", super, XW_ARRAY_SIZE(super)};
+const struct field_table group_fields = {"Block group descriptor", "bg_", group,
+					 XW_ARRAY_SIZE(group)};
+const struct field_table mmp_fields = {"MMP", "mmp_", mmp, XW_ARRAY_SIZE(mmp)};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values from text into fields. A value is checked against the field before anything is written; a
- * name with _lo or _hi means one half and leaves the other alone.
+ * Setting fields from text. A value is checked against the field before anything is written; a name
+ * with _lo or _hi refers to one half and leaves the other unchanged.
  */
 #include "config.h"
 
@@ -35,7 +35,7 @@ static void store(uint8_t *p, unsigned width, uint64_t v)
 
 /* ---- names ---- */
 
-/* "[INDEX]" behind the name of an array. */
+/* "[INDEX]" after the name of an array. */
 static bool parse_index(const struct field *f, const char *text, uint32_t *out)
 {
 	char *end;
@@ -70,10 +70,13 @@ static bool is_called(const struct field *f, const char *name, struct field_ref 
 int field_find(struct dbg *d, const struct field_table *t, size_t size, const char *name,
 	       struct field_ref *out)
 {
+	const size_t prefix = strlen(t->prefix);
+	const char *rest = strncasecmp(name, t->prefix, prefix) ? name : name + prefix;
+
 	for (size_t i = 0; i < t->n; i++) {
 		const struct field *f = &t->fields[i];
 
-		if (!is_called(f, name, out) || (size_t)f->off + f->width > size)
+		if (!is_called(f, rest, out) || (size_t)f->off + f->width > size)
 			continue;
 		if (f->hi_width && (size_t)f->hi_off + f->hi_width > size) {
 			if (out->part == FIELD_HI)
@@ -82,7 +85,7 @@ int field_find(struct dbg *d, const struct field_table *t, size_t size, const ch
 		}
 		return 0;
 	}
-	return xw_fail(&d->diag, XW_ERR_USAGE, "there is no field '%s'; -l lists them", name);
+	return xw_fail(&d->diag, XW_ERR_USAGE, "no field '%s'; -l lists them", name);
 }
 
 static const char *kind_name(enum field_kind kind)
@@ -129,11 +132,11 @@ void field_list(struct dbg *d, const struct field_table *t)
 
 static int bad_value(struct dbg *d, const struct field_ref *ref, const char *value)
 {
-	return xw_fail(&d->diag, XW_ERR_USAGE, "'%s' is no value for %s (%s)", value, ref->f->name,
-		       kind_name(ref->f->kind));
+	return xw_fail(&d->diag, XW_ERR_USAGE, "'%s' is not a valid value for %s (%s)", value,
+		       ref->f->name, kind_name(ref->f->kind));
 }
 
-/* Any number, with a sign or without, as 64 bits. */
+/* Any number, with or without a sign, as 64 bits. */
 static bool parse_number(const char *text, uint64_t *out)
 {
 	const bool minus = *text == '-';
@@ -146,7 +149,7 @@ static bool parse_number(const char *text, uint64_t *out)
 	return !errno && !*end;
 }
 
-/* YYYYMMDD, and as much of HHMMSS as there is. */
+/* YYYYMMDD, optionally followed by parts of HHMMSS. */
 static bool parse_date(const char *text, int64_t *out)
 {
 	const size_t len = strlen(text);
@@ -225,7 +228,7 @@ static const char *const hashes[] = {"legacy",          "half_md4",          "te
 				     "legacy_unsigned", "half_md4_unsigned", "tea_unsigned",
 				     "siphash"};
 
-/* The bytes that a reference means, and how many. */
+/* The bytes that a reference refers to, and their number. */
 static uint8_t *part_of(const struct field_ref *ref, uint8_t *buf, unsigned *width)
 {
 	const struct field *f = ref->f;
@@ -234,7 +237,7 @@ static uint8_t *part_of(const struct field_ref *ref, uint8_t *buf, unsigned *wid
 	return buf + (ref->part == FIELD_HI ? f->hi_off : f->off + ref->index * f->width);
 }
 
-/* Into the low part, and where the whole is meant and has one, the high part. */
+/* Set the low part, and the high part if the whole field is meant and has one. */
 static void put_number(const struct field_ref *ref, uint8_t *buf, uint64_t v)
 {
 	unsigned width;
@@ -269,7 +272,7 @@ static int set_number(struct dbg *d, const struct field_ref *ref, uint8_t *buf, 
 	return 0;
 }
 
-/* The nanoseconds in the high part of an inode's time stay. */
+/* The nanoseconds in the high part of an inode's time are not changed. */
 static int set_time(struct dbg *d, const struct field_ref *ref, uint8_t *buf, const char *value)
 {
 	const struct field *f = ref->f;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fields of on-disk structures by the names that debugfs(8) gives them: where in the structure, how
- * wide, and what values look like.
+ * Fields of on-disk structures by their names in debugfs(8): offset, width, and format of values.
  */
 #ifndef XW_DEBUGFS_FIELDS_H
 #define XW_DEBUGFS_FIELDS_H
@@ -11,31 +10,32 @@
 enum field_kind {
 	FIELD_UINT,
 	FIELD_INT,
-	FIELD_TIME, /* seconds; the high part has the bits from 32 on */
+	FIELD_TIME, /* in seconds; the high part has bits 32 and up */
 	FIELD_ITIME, /* of an inode: the low 2 bits of the high part are bits 32 and 33 */
 	FIELD_STRING,
 	FIELD_UUID,
-	FIELD_HASH, /* hash of directories, by name */
-	FIELD_OWN, /* the verb's own business; width 0 */
+	FIELD_HASH, /* name of a directory hash */
+	FIELD_OWN, /* handled by the verb itself; width 0 */
 };
 
 struct field {
-	const char *name; /* arrays: of one element, without the index */
+	const char *name; /* for arrays: of one element, without the index */
 	enum field_kind kind;
-	uint16_t off, width; /* bytes */
-	uint16_t hi_off, hi_width; /* of the high part; 0: there is none */
+	uint16_t off, width; /* in bytes */
+	uint16_t hi_off, hi_width; /* of the high part; 0: none */
 	uint16_t count; /* elements of an array; 0: none */
 };
 
 struct field_table {
-	const char *of; /* what has the fields, for the heading of the list */
+	const char *of; /* the structure, for the heading of the list */
+	const char *prefix; /* of the names in the kernel's structures, which may be left out */
 	const struct field *fields;
 	size_t n;
 };
 
 extern const struct field_table inode_fields, super_fields, group_fields, mmp_fields;
 
-/* What a name means: the field, which part of it, which element. */
+/* The meaning of a name: the field, its part, its element. */
 struct field_ref {
 	const struct field *f;
 	enum { FIELD_WHOLE, FIELD_LO, FIELD_HI } part;
@@ -43,20 +43,18 @@ struct field_ref {
 };
 
 /*
- * Find "NAME", "NAME_lo", "NAME_hi" or "NAME[INDEX]" in a structure of `size` bytes: what lies
- * beyond is not there. XW_ERR_USAGE.
+ * Find "NAME", "NAME_lo", "NAME_hi" or "NAME[INDEX]", with the prefix or without it, in a structure
+ * of `size` bytes: what lies beyond is not there. XW_ERR_USAGE.
  */
 int field_find(struct dbg *d, const struct field_table *t, size_t size, const char *name,
 	       struct field_ref *out);
-/* Set it. XW_ERR_USAGE: no such value; the structure is as it was. */
+/* Set it. XW_ERR_USAGE: invalid value; the structure is unchanged. */
 int field_set(struct dbg *d, const struct field_ref *ref, uint8_t *buf, const char *value);
-/* What a field of numbers holds. */
+/* The value of a numeric field. */
 uint64_t field_get(const struct field_ref *ref, const uint8_t *buf);
 /* The list that -l prints. */
 void field_list(struct dbg *d, const struct field_table *t);
-/*
- * "now", "@SECONDS", "YYYYMMDD[HH[MM[SS]]]" (UTC), or a number. XW_ERR_USAGE, without a line.
- */
+/* "now", "@SECONDS", "YYYYMMDD[HH[MM[SS]]]" (UTC), or a number. XW_ERR_USAGE, without a message. */
 int field_time(const struct dbg *d, const char *text, int64_t *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* filefrag: in how many pieces a file is, or each file of a directory. */
+/* filefrag: number of extents of a file, or of each file in a directory. */
 #include "config.h"
 
 #include "print.h"
@@ -28,12 +28,12 @@ struct frag {
 	/* of the file */
 	int lwidth, pwidth;
 	uint64_t extents;
-	xw_lblk lblk; /* of the extent that is being collected */
+	xw_lblk lblk; /* the extent being merged */
 	xw_blk pblk;
 	uint64_t len;
-	xw_lblk next_lblk; /* behind the one before it */
+	xw_lblk next_lblk; /* end of the previous one */
 	xw_blk next_pblk;
-	/* directories still to be looked at; [0, done) have been */
+	/* directories to be visited; [0, done) were */
 	XW_VEC(struct later) dirs;
 	const struct later *dir;
 };
@@ -163,11 +163,11 @@ static int on_entry(void *arg, const struct dbg_entry *e)
 	return 0;
 }
 
-/* The directories in f->dirs, those that are found on the way behind the others. */
+/* Visit the directories in f->dirs; those found on the way are appended. */
 static int all_dirs(struct frag *f)
 {
 	auto_free uint8_t *raw = malloc(f->d->img->inode_size);
-	/* A damaged image may name a directory again and again. */
+	/* A damaged image may refer to a directory many times. */
 	const uint64_t most = f->d->img->sb.inodes_count;
 	int rc = raw ? 0 : xw_fail_nomem(&f->d->diag, "inode");
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Verbs about the filesystem as a whole: quota, multiple mount protection, what lies about. */
+/* Verbs about the filesystem as a whole: quota, multiple mount protection, unused blocks. */
 #include "config.h"
 
 #include "bits.h"
@@ -72,7 +72,7 @@ static int quota_type(struct dbg *d, const char *name, enum xw_quota_type *out)
 	return xw_fail(&d->diag, XW_ERR_USAGE, "'%s' is neither user, group nor project", name);
 }
 
-/* The whole file, which is small against what it counts. */
+/* Read the whole file, which is small relative to the filesystem. */
 static int read_quota(struct dbg *d, enum xw_quota_type type, uint8_t **buf, size_t *len)
 {
 	const struct xw_super *sb = &d->img->sb;
@@ -214,7 +214,7 @@ static int verb_dump_mmp(struct dbg *d, int argc, char **argv)
 	return 0;
 }
 
-/* ---- what lies in free blocks ---- */
+/* ---- contents of free blocks ---- */
 
 static int verb_dump_unused(struct dbg *d, int argc, char **argv)
 {
@@ -250,18 +250,13 @@ static int verb_dump_unused(struct dbg *d, int argc, char **argv)
 }
 
 static const struct dbg_verb verbs[] = {
-	{"list_quota",
-	 {"lq"},
-	 DBG_OPEN,
-	 verb_list_quota,
-	 "user|group|project",
-	 "what is used, by owner"},
+	{"list_quota", {"lq"}, DBG_OPEN, verb_list_quota, "user|group|project", "usage by owner"},
 	{"get_quota",
 	 {"gq"},
 	 DBG_OPEN,
 	 verb_get_quota,
 	 "user|group|project ID",
-	 "what one owner uses"},
+	 "usage of one owner"},
 	{"dump_mmp",
 	 {NULL},
 	 DBG_OPEN,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verbs about the index of a directory: htree, and the hash it is made by. The index is walked by
- * walk/htree.h, leaves by walk/dirblock.h; findings are complaints.
+ * Verbs about the index of a directory: htree, and its hash. The index is walked by walk/htree.h,
+ * leaves by walk/dirblock.h; findings are reported.
  */
 #include "config.h"
 
@@ -35,11 +35,11 @@ struct htree {
 	uint8_t *buf; /* a leaf */
 	struct xw_htree it;
 	struct xw_dirblock leaf;
-	unsigned open; /* nodes that were begun and not ended, */
-	bool shown[XW_HTREE_DEPTH_MAX]; /* and whether there was something to show of them */
+	unsigned open; /* nodes that were started and not ended, */
+	bool shown[XW_HTREE_DEPTH_MAX]; /* and whether something was shown of them */
 };
 
-/* Read the directory's block lblk. *pblk 0: complained of. */
+/* Read block lblk of the directory. *pblk 0: failed and reported. */
 static int read_block(struct htree *h, uint32_t lblk, uint8_t *buf, xw_blk *pblk)
 {
 	struct xw_map_run run = {0};
@@ -75,7 +75,7 @@ static void hash_of(const struct htree *h, const struct xw_dirent *e, struct xw_
 	char name[XW_NAME_MAX];
 
 	*out = (struct xw_dx_hash){0};
-	if (h->hash_version == XW_DX_SIPHASH) { /* keyed: the entry brings it along */
+	if (h->hash_version == XW_DX_SIPHASH) { /* keyed: the hash is stored with the entry */
 		const size_t at = (e->name_len + 3u) & ~3u;
 
 		if (e->rec_len >= XW_DIRENT_HDR + at + 8) {
@@ -86,7 +86,9 @@ static void hash_of(const struct htree *h, const struct xw_dirent *e, struct xw_
 	}
 	memcpy(name, e->name, e->name_len);
 	if (h->in->flags & XW_FL_CASEFOLD) {
-		/* what is beyond ASCII would need tables of Unicode: it counts as it is */
+		/*
+		 * folding names beyond ASCII would need Unicode tables: they are hashed unchanged
+		 */
 		for (unsigned i = 0; i < e->name_len; i++)
 			name[i] = (char)tolower((unsigned char)name[i]);
 	}
@@ -167,7 +169,7 @@ static void begin_leaf(struct htree *h, uint32_t lblk, xw_blk pblk)
 	xw_json_array(j, "entries");
 }
 
-/* sum: the checksum it has; NULL: none. */
+/* sum: its checksum; NULL: none. */
 static void end_leaf(struct htree *h, const uint8_t *sum, unsigned *col)
 {
 	if (!h->d->json) {
@@ -214,7 +216,7 @@ static unsigned entries_of(unsigned level)
 	return level ? XW_DX_NODE_ENTRIES : XW_DX_ROOT_ENTRIES;
 }
 
-/* Entry i of the node that was begun last. */
+/* Print entry i of the node started last. */
 static void begin_entry(struct htree *h, unsigned i)
 {
 	const unsigned level = h->open - 1;
@@ -266,7 +268,7 @@ static void begin_node(struct htree *h, unsigned level)
 	fputc('\n', h->d->out);
 }
 
-/* End nodes until `open` are left. */
+/* End nodes until `open` remain. */
 static void end_nodes(struct htree *h, unsigned open)
 {
 	while (h->open > open) {
@@ -303,7 +305,7 @@ static void print_info(struct htree *h, const struct xw_dx_info *info)
 		info->unused_flags);
 }
 
-/* What keeps a node from being followed; it is said when the finding comes. */
+/* Can the node be followed? If not, that is reported with the finding. */
 static bool is_usable(const struct xw_htree *it)
 {
 	return !(it->pending & (1u << XW_HTREE_READ | 1u << XW_HTREE_NO_NODE |
@@ -339,7 +341,7 @@ static int on_item(struct htree *h, const struct xw_htree_item *item)
 static int on_finding(struct htree *h, const struct xw_htree_item *f)
 {
 	switch (f->rule) {
-	case XW_HTREE_READ: /* said by who read it */
+	case XW_HTREE_READ: /* reported by the read function */
 		return f->lblk ? 0 : DBG_SAID;
 	case XW_HTREE_INFO:
 	case XW_HTREE_DEPTH:
@@ -379,7 +381,7 @@ static int on_finding(struct htree *h, const struct xw_htree_item *f)
 			dbg_complain(h->d, "block %" PRIu32 ": named by the index twice", f->lblk);
 		end_entry(h);
 		break;
-	default: /* can be seen in what is printed */
+	default: /* visible in the output */
 		break;
 	}
 	return 0;
@@ -463,11 +465,18 @@ static int verb_dx_hash(struct dbg *d, int argc, char **argv)
 	enum xw_dx_version version = XW_DX_LEGACY;
 	struct xw_dx_hash hash;
 	uint32_t seed[4] = {0};
+	const struct xw_super *sb = d->img ? &d->img->sb : NULL;
 	bool fold = false;
 	uint8_t uuid[16];
 	char *name;
 	int key, rc;
 
+	/* what a directory of the image would use; without one, the hash of no seed */
+	if (sb) {
+		version = xw_dx_version(sb, sb->def_hash_version);
+		for (int i = 0; i < 4; i++)
+			seed[i] = peek32(sb->hash_seed + 4 * i);
+	}
 	dbg_getopt_reset();
 	while ((key = getopt(argc, argv, "h:s:c")) != -1) {
 		switch (key) {
@@ -522,7 +531,7 @@ static const struct dbg_verb verbs[] = {
 	 0,
 	 verb_dx_hash,
 	 "[-h HASH] [-s SEED] [-c] NAME",
-	 "the hash of a name: legacy, half_md4, tea; of its lower case"},
+	 "the hash of a name: legacy, half_md4, tea; of its casefolded form"},
 	{"itree_dump",
 	 {"itree"},
 	 DBG_OPEN | DBG_PAGED,
@@ -534,7 +543,7 @@ static const struct dbg_verb verbs[] = {
 	 DBG_OPEN,
 	 dbg_verb_itree_check,
 	 "DIR",
-	 "whether the inode-ordered tree of a directory is as itree(5) says"},
+	 "check the inode-ordered tree of a directory against itree(5)"},
 };
 
 const struct dbg_family dbg_index_verbs = {"Indexes of directories", verbs, XW_ARRAY_SIZE(verbs)};

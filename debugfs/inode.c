@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Verbs about inodes: what one says, where it is, its bytes. */
+/* Verbs about inodes: contents, location, raw bytes. */
 #include "config.h"
 
 #include "inode.h"
@@ -20,7 +20,7 @@
 #include "base/auto.h"
 #include "base/endian.h"
 
-/* Where fields of the record are that the decoder joins with others. */
+/* Offsets of fields that the decoder joins with others. */
 enum {
 	AT_ATIME = 0x08,
 	AT_CTIME = 0x0C,
@@ -33,7 +33,7 @@ enum {
 	AT_CRTIME = 0x90,
 	AT_CRTIME_EXTRA = 0x94,
 	AT_VERSION_HI = 0x98,
-	EXTRA_TIMES = 24, /* i_extra_isize that covers all times */
+	EXTRA_TIMES = 24, /* value of i_extra_isize that covers all times */
 };
 
 static const char *type_name(const struct xw_inode *in)
@@ -85,7 +85,7 @@ static void print_times(struct dbg *d, const char *prefix, const struct xw_inode
 		print_time(d, "crtime", raw, AT_CRTIME, AT_CRTIME_EXTRA, in->crtime.sec);
 	}
 	if (in->dtime && extra)
-		/* it has no extra field; that of ctime is shown beside it */
+		/* it has no extra field; that of ctime is shown with it */
 		fprintf(d->out, "%s dtime: 0x%08" PRIx32 ":(%08" PRIx32 ") -- %s\n", prefix,
 			in->dtime, peek32(raw + AT_CTIME_EXTRA), xw_show_when(in->dtime).s);
 	else if (in->dtime)
@@ -121,9 +121,9 @@ void dbg_print_inode_head(struct dbg *d, const char *prefix, xw_ino ino, const s
 
 struct blocks {
 	struct dbg *d;
-	bool some; /* has been printed */
+	bool some; /* something was printed */
 	uint64_t total;
-	struct dbg_piece run; /* of a block map, still growing; len 0: none */
+	struct dbg_piece run; /* run of a block map, still growing; len 0: none */
 };
 
 static void print_run(struct blocks *b, const struct dbg_piece *p)
@@ -407,14 +407,14 @@ static const struct dbg_verb verbs[] = {
 	 DBG_OPEN | DBG_PAGED,
 	 verb_stat,
 	 "FILE",
-	 "what an inode says, its attributes and blocks"},
-	{"imap", {NULL}, DBG_OPEN, verb_imap, "FILE", "where an inode's record is"},
+	 "an inode with its attributes and blocks"},
+	{"imap", {NULL}, DBG_OPEN, verb_imap, "FILE", "location of an inode's record"},
 	{"inode_dump",
 	 {"idump", "id"},
 	 DBG_OPEN,
 	 verb_inode_dump,
 	 "[-b|-e|-x] FILE",
-	 "the bytes of a record; of i_block; behind the fields; as attributes"},
+	 "the bytes of a record; of i_block; after the fields; as attributes"},
 };
 
 const struct dbg_family dbg_inode_verbs = {"Inodes", verbs, XW_ARRAY_SIZE(verbs)};

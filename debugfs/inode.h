@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* An inode in words, for stat and for the copies of inodes in a journal. */
+/* An inode as text, for stat and for copies of inodes in a journal. */
 #ifndef XW_DEBUGFS_INODE_H
 #define XW_DEBUGFS_INODE_H
 
 #include "debugfs.h"
 
-/* From its number to its times; `prefix` is what lines begin with. raw: the record. */
+/* From its number to its times; every line starts with `prefix`. raw: the record. */
 void dbg_print_inode_head(struct dbg *d, const char *prefix, xw_ino ino, const struct xw_inode *in,
 			  const uint8_t *raw);
-/* The line about extra fields, in filesystems that have them. */
+/* The line about extra fields, if the filesystem has them. */
 void dbg_print_inode_tail(struct dbg *d, const struct xw_inode *in);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * A directory in the order of its inodes, through its itree: whoever reads the inode of each entry
- * then goes forward through the inode tables instead of reading a table block an entry.
+ * The entries of a directory in inode order, through its itree: a caller that reads the inode of
+ * each entry then reads the inode tables sequentially instead of one table block per entry.
  *
- * A tree is used only where it can be trusted to list what the directory holds
- * (xw_itree_is_believed). When a node turns out to be damaged, the directory's own blocks list the
- * rest: what sorts behind the last entry that was delivered.
+ * A tree is used only if it can be trusted to list the contents of the directory
+ * (xw_itree_is_believed). When a node is damaged, the rest is read from the directory's own blocks:
+ * the entries that sort after the last one returned.
  */
 #include "config.h"
 
@@ -16,13 +16,13 @@
 #include "walk.h"
 
 struct rest {
-	struct xw_itree_entry last; /* delivered last; its name in `name` */
+	struct xw_itree_entry last; /* last entry returned; its name is in `name` */
 	char name[XW_NAME_MAX];
-	bool any; /* something was delivered through the tree */
-	bool dots; /* deliver "." and ".." only */
+	bool any; /* some entries were returned through the tree */
+	bool dots; /* return only "." and ".." */
 	dbg_entry_fn *fn;
 	void *arg;
-	int ended; /* what fn ended the walk with */
+	int ended; /* the code with which fn ended the walk */
 };
 
 static int deliver(struct rest *r, const struct dbg_entry *e)
@@ -31,7 +31,7 @@ static int deliver(struct rest *r, const struct dbg_entry *e)
 	return r->ended;
 }
 
-/* Was this entry delivered through the tree? */
+/* Was this entry returned through the tree? */
 static bool is_delivered(const struct rest *r, const struct xw_dirent *e)
 {
 	if (!r->any || e->ino > r->last.key.ino)
@@ -80,7 +80,8 @@ int dbg_walk_dir_in_order(struct dbg *d, xw_ino ino, const struct xw_inode *in, 
 			  dbg_entry_fn *fn, void *arg)
 {
 	struct rest r = {.dots = true, .fn = fn, .arg = arg};
-	struct xw_image strict = *d->img; /* shares the cache; checksums decide about a tree */
+	/* shares the cache; checksums decide whether a tree is used */
+	struct xw_image strict = *d->img;
 	struct xw_itree_iter it;
 	int rc;
 
@@ -103,6 +104,6 @@ int dbg_walk_dir_in_order(struct dbg *d, xw_ino ino, const struct xw_inode *in, 
 		xw_diag_clear(&d->diag);
 	else
 		dbg_complain_diag(d, rc);
-	/* ".", which a failure to begin has not delivered, sorts before everything. */
+	/* ".", not returned if the walk could not be started, sorts before everything. */
 	return dbg_walk_dir(d, ino, in, raw, false, r.any ? on_rest : fn, r.any ? (void *)&r : arg);
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Verbs about the inode-ordered tree of a directory, itree(5): its nodes, and whether they are as
- * they should be.
- */
+/* Verbs about the inode-ordered tree of a directory, itree(5): printing and checking its nodes. */
 #include "config.h"
 
 #include "itree.h"
@@ -22,7 +19,7 @@ struct itree {
 	xw_ino ino;
 	const struct xw_inode *in;
 	bool csum, any_names;
-	bool in_child; /* its entry was begun, and no node */
+	bool in_child; /* its entry was started, but no node */
 	struct xw_walk_itree it;
 };
 
@@ -111,7 +108,7 @@ static void end_node(struct itree *t)
 	xw_json_end(&t->d->js, '}');
 }
 
-/* What the node above says of a child. */
+/* The entry for a child in its parent. */
 static void begin_child(struct itree *t, const struct xw_walk_itree_item *child)
 {
 	struct xw_itree_idx e;
@@ -289,14 +286,14 @@ int dbg_verb_itree_check(struct dbg *d, int argc, char **argv)
 struct stale {
 	xw_ino ino;
 	unsigned rule;
-	const char *what; /* NULL: nothing was found */
+	const char *what; /* NULL: no finding */
 };
 
 static int first_finding(void *arg, const struct xw_itree_finding *f)
 {
 	struct stale *s = arg;
 
-	/* that the feature is missing is what is to be mended */
+	/* the missing feature itself is about to be set */
 	if (f->rule != 1 && !s->what)
 		*s = (struct stale){f->dir, f->rule, f->what};
 	return 0;
@@ -308,7 +305,7 @@ static int judge(struct dbg *d, xw_ino ino, struct stale *s)
 	int rc = xw_itree_check_inode(d->img, ino, first_finding, s, &res);
 
 	if (!rc && !s->what && !res.has_tree)
-		*s = (struct stale){ino, 1, "its index leads to no tree"};
+		*s = (struct stale){ino, 1, "its index does not point to a tree"};
 	return rc;
 }
 

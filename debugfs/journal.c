@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * logdump: what is in a journal, block by block.
+ * logdump: the contents of a journal, block by block.
  *
- * It is the journal as it lies on disk that is shown, not the one that opening the image may have
- * replayed in memory: so the image is opened once more, without that.
+ * The journal is shown as it is on disk, not after a replay in memory when the image was opened: so
+ * the image is opened once more, without replay.
  */
 #include "config.h"
 
@@ -35,17 +35,17 @@ struct logdump {
 	bool super; /* -S */
 	const char *journal; /* -f */
 	uint64_t max_trans; /* -n; 0: none */
-	bool by_block, by_inode; /* -b, -i: only what is about these */
+	bool by_block, by_inode; /* -b, -i: only what concerns these */
 	xw_blk block;
 	xw_ino ino;
-	/* where what is looked for is kept; 0: not looked for */
+	/* location of the searched inode and bitmap; 0: no search */
 	xw_blk block_bitmap, inode_block;
 	uint32_t inode_off;
 	/* state */
 	struct xw_log *log;
-	uint32_t sequence; /* expected */
+	uint32_t sequence; /* expected sequence number */
 	uint64_t transactions;
-	uint8_t *buf; /* a block of the log; a copy of data behind it */
+	uint8_t *buf; /* a block of the log; a copy of data after it */
 };
 
 static bool is_search(const struct logdump *l)
@@ -71,7 +71,7 @@ static void print_words(const struct logdump *l, const uint8_t *buf, size_t len)
 	}
 }
 
-/* The map in an old copy of an inode, as far as it is in there. */
+/* The map in an old copy of an inode, as far as it is contained. */
 static void print_map(const struct logdump *l, const struct xw_inode *in)
 {
 	static const char *const names[] = {"", "IND", "DIND", "TIND"};
@@ -109,7 +109,7 @@ static void print_inode(const struct logdump *l, const uint8_t *data)
 	print_map(l, &in);
 }
 
-/* A copy of block blk in block `at` of the log. */
+/* Print a copy of block blk, stored in block `at` of the log. */
 static int dump_data(const struct logdump *l, const struct xw_jtag *tag, uint32_t at)
 {
 	const struct xw_super *sb = &l->d->img->sb;
@@ -206,8 +206,8 @@ static const char *type_name(uint32_t type)
 }
 
 /*
- * The block at `at`: the next one to look at into *next. False: the log ends here. Blocks of
- * another sequence end it, but for -O; what is no block of the log's own, but for -n.
+ * Print the block at `at`; *next is the next one to examine. False: the log ends here. It ends at
+ * blocks of another sequence, unless -O; at blocks that are not log blocks, unless -n.
  */
 static bool dump_block(struct logdump *l, uint32_t at, uint32_t *next)
 {
@@ -251,7 +251,7 @@ static bool dump_block(struct logdump *l, uint32_t at, uint32_t *next)
 static int dump_log(struct logdump *l)
 {
 	const struct xw_jsb *jsb = &l->log->jsb;
-	uint64_t left = l->log->last; /* a log that goes round is seen once */
+	uint64_t left = l->log->last; /* a log that wraps around is printed once */
 	uint32_t at = jsb->start;
 
 	fprintf(l->out, "Journal starts at block %" PRIu32 ", transaction %" PRIu32 "\n",
@@ -287,8 +287,8 @@ static int dump_log(struct logdump *l)
 /* ---- which log ---- */
 
 /*
- * An external journal has a filesystem's superblock in front of its own, and counts its blocks from
- * there: its own is shown in front of all, where it is in journals that are files.
+ * An external journal has a filesystem superblock before its own, and counts its blocks from there:
+ * its own is shown before everything else, as in journals that are files.
  */
 static int show_flat(struct xw_dev **dev, struct xw_diag *diag)
 {
@@ -316,7 +316,7 @@ static int dump_opened(struct logdump *l)
 	const uint32_t bs = l->d->img->block_size;
 	auto_free uint8_t *buf = NULL;
 
-	/* the place of what is searched for is one in blocks of the image */
+	/* the searched location is in blocks of the image */
 	if (is_search(l) && l->log->block_size != bs)
 		return xw_fail(&l->d->diag, XW_ERR_UNSUPPORTED,
 			       "blocks of the journal have %" PRIu32 " bytes, of the image %" PRIu32
@@ -377,8 +377,8 @@ static int dump_image(struct logdump *l)
 	if (!d->edit) {
 		const struct xw_diag said = d->diag;
 
-		d->diag.log = NULL; /* what opening has to say was said before */
-		rc = xw_recover_open(d->real, d->how.redo_file, d->how.offset,
+		d->diag.log = NULL; /* messages of opening were printed before */
+		rc = xw_recover_open(d->real, d->redo_file, d->how.offset,
 				     XW_RECOVER_RDONLY | XW_RECOVER_FORCE, &d->diag, &dev, &info);
 		if (!rc)
 			rc = xw_image_open(dev, d->img->flags, &d->diag, &img);
@@ -516,7 +516,7 @@ static const struct dbg_verb verbs[] = {
 	 DBG_OPEN | DBG_PAGED,
 	 verb_logdump,
 	 "[-acOS] [-n COUNT] [-b BLOCK] [-i FILE] [-f JOURNAL] [OUTFILE]",
-	 "what is in the journal: all of it, about a block, about an inode"},
+	 "contents of the journal: all, about a block, about an inode"},
 };
 
 const struct dbg_family dbg_journal_verbs = {"The journal", verbs, XW_ARRAY_SIZE(verbs)};

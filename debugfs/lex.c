@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A line into words, as the stock debugger splits it: blanks part words, a double quote anywhere in
- * a word begins a stretch in which they do not, and two quotes inside such a stretch are one.
+ * Splits a line into words like the stock debugger: words are separated by blanks, a double quote
+ * anywhere in a word starts a part in which blanks are literal, and a doubled quote inside such a
+ * part is a literal quote.
  */
 #include "config.h"
 
@@ -15,7 +16,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* One word from *in to *out, terminated; false: a quote is open. */
+/* Copy one word from *in to *out, terminated; false: an unclosed quote. */
 static bool take_word(const char **in, char **out)
 {
 	bool quoted = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Verbs about directories: listing, moving about, searching. */
+/* Verbs about directories: listing, changing the current one, searching. */
 #include "config.h"
 
 #include "print.h"
@@ -24,7 +24,7 @@ struct listing {
 	unsigned col;
 };
 
-/* A name as it is shown, in malloc'd memory. */
+/* A name as printed, in malloc'd memory. */
 static char *shown_name(const struct listing *l, const struct dbg_entry *e)
 {
 	const struct xw_dirent *n = &e->e;
@@ -177,9 +177,9 @@ static int verb_ls(struct dbg *d, int argc, char **argv)
 	return rc;
 }
 
-/* ---- where we are ---- */
+/* ---- current directory ---- */
 
-/* cd and chroot: *place becomes the directory that is named. */
+/* cd and chroot: set *place to the named directory. */
 static int go_to(struct dbg *d, int argc, char **argv, xw_ino *place)
 {
 	struct xw_inode in;
@@ -268,7 +268,7 @@ static int on_searched(void *arg, const struct dbg_entry *e)
 		xw_json_end(j, '}');
 		return FOUND;
 	}
-	/* The stock debugger says the offset twice; scripts may look at either. */
+	/* The stock debugger prints the offset twice; scripts may use either. */
 	fprintf(s->d->out,
 		"Entry found at logical block %" PRIu64 ", phys %" PRIu64 ", offset %" PRIu32
 		"\noffset %" PRIu32 "\n",
@@ -314,14 +314,14 @@ static const struct dbg_verb verbs[] = {
 	 DBG_OPEN,
 	 verb_chroot,
 	 "DIR",
-	 "change where absolute paths begin"},
+	 "change the root directory of absolute paths"},
 	{"print_working_directory", {"pwd"}, DBG_OPEN, verb_pwd, "", "print the current directory"},
 	{"dirsearch",
 	 {NULL},
 	 DBG_OPEN,
 	 verb_dirsearch,
 	 "DIR NAME",
-	 "where in a directory an entry is"},
+	 "location of a directory entry"},
 };
 
 const struct dbg_family dbg_dir_verbs = {"Directories", verbs, XW_ARRAY_SIZE(verbs)};

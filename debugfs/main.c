@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* xw-debugfs: look into an ext2, ext3 or ext4 image, and change single things in it. */
+/* xw-debugfs: examine an ext2, ext3 or ext4 image, and change single structures in it. */
 #include "config.h"
 
 #include "cli/env.h"
@@ -17,6 +17,7 @@ static void run_file(struct dbg *d, const char *path)
 
 	if (!f) {
 		dbg_complain(d, "%s: %s", path, strerror(errno));
+		d->fatal = true;
 		return;
 	}
 	debugfs_script(d, f, true);
@@ -38,6 +39,17 @@ static void run_requests(struct dbg *d, const struct debugfs_args *args)
 	}
 }
 
+/*
+ * Under the name of the stock debugger requests of a file (-f) may fail, since its scripts rely on
+ * that; an unknown verb and changes that were not committed fail the run all the same.
+ */
+static bool has_failed(const struct dbg *d, const struct debugfs_args *args)
+{
+	const bool stock = strcmp(program_invocation_short_name, "debugfs") == 0;
+
+	return stock && args->file ? d->fatal || cli_interrupted() : d->failed;
+}
+
 static int run(const struct debugfs_args *args)
 {
 	struct dbg d = {
@@ -51,8 +63,10 @@ static int run(const struct debugfs_args *args)
 
 	cli_catch_interrupts();
 	if (args->image && dbg_open(&d, args->image, &args->how)) {
-		/* At a prompt another image may be opened; a batch was meant for this one. */
-		dbg_complain_diag(&d, XW_ERR_IO);
+		/* At a prompt another image may be opened; a batch is intended for this one. */
+		cli_line_failed(&args->line, *d.diag.text ? d.diag.text : xw_err_text(XW_ERR_IO));
+		xw_diag_clear(&d.diag);
+		d.failed = true;
 		if (args->n_requests || args->file || !isatty(STDIN_FILENO))
 			return EXIT_FAILED;
 	}
@@ -64,7 +78,7 @@ static int run(const struct debugfs_args *args)
 	rc = dbg_close(&d, true);
 	if (rc)
 		dbg_complain_diag(&d, rc);
-	return d.failed ? EXIT_FAILED : EXIT_DONE;
+	return has_failed(&d, args) ? EXIT_FAILED : EXIT_DONE;
 }
 
 int main(int argc, char **argv)

@@ -2,10 +2,10 @@
 /*
  * mb_structs_summary, mb_groups, mb_stats, mb_find.
  *
- * Linux counts with fewer orders than the allocator: up to 2 x 8 x block size (blocksize_bits + 1),
- * so that a free group of 32,768 blocks is four buddies of 2^13; and it files groups under their
- * average fragment from 2 blocks on (both observed with 6.18). The lists here are cut to that, so
- * that they can be held against /proc/fs/ext4.
+ * Linux has fewer orders than the allocator: up to 2 x 8 x block size (blocksize_bits + 1), so that
+ * a free group of 32,768 blocks is four buddies of 2^13; and it lists groups by average fragment
+ * from 2 blocks on (both observed with 6.18). The lists printed here are limited to that, so that
+ * they can be compared with /proc/fs/ext4.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@ static void damaged(void *arg, uint64_t group)
 {
 	struct mb *m = arg;
 
-	(void)group; /* the line names it */
+	(void)group; /* the message names it */
 	show_problem(m->s, m->view.img->diag);
 }
 
@@ -52,13 +52,13 @@ void mb_close(struct mb *m)
 	m->space = NULL;
 }
 
-/* Orders that Linux has for this block size. */
+/* Number of orders in Linux for this block size. */
 static unsigned orders(const struct mb *m)
 {
 	return m->view.img->sb.log_block_size + 12;
 }
 
-/* Groups by order to as many orders as Linux has; `from` is the order of its first list. */
+/* Map groups by order to the orders of Linux; `from` is the order of its first list. */
 static void fold(const uint32_t *count, unsigned from, unsigned n, uint32_t *out)
 {
 	memset(out, 0, XW_SPACE_ORDERS * sizeof(*out));
@@ -69,7 +69,7 @@ static void fold(const uint32_t *count, unsigned from, unsigned n, uint32_t *out
 	}
 }
 
-/* Text of ours, of Linux, or JSON: the same calls. */
+/* Our own text, that of Linux, or JSON: the same calls. */
 static struct yaml begin_result(const struct mb *m, bool kernel)
 {
 	struct yaml y = {.out = m->s->out, .js = m->s->json, .indent = kernel ? "\t" : "  "};
@@ -102,7 +102,7 @@ int mb_structs_summary(struct mb *m, bool kernel)
 	if (rc)
 		return show_done(m->s, img, look, rc);
 	xw_space_structs(m->space, &st);
-	if (kernel && !st.indexed) { /* Linux keeps no lists then */
+	if (kernel && !st.indexed) { /* Linux has no lists in that case */
 		memset(st.largest_order, 0, sizeof(st.largest_order));
 		memset(st.avg_order, 0, sizeof(st.avg_order));
 	}
@@ -211,17 +211,11 @@ int mb_groups(struct mb *m, uint64_t first, uint64_t last, bool kernel)
 
 /* ---- statistics ---- */
 
-/* Linux's name of a criterion. */
-static const char *kernel_name(enum xw_criteria cr)
-{
-	return cr == XW_CR_ANY ? "any_free" : xw_criteria_name(cr);
-}
-
 static void print_criterion(struct yaml *y, enum xw_criteria cr, const struct xw_cr_stats *st)
 {
 	char key[32];
 
-	snprintf(key, sizeof(key), "cr_%s_stats", kernel_name(cr));
+	snprintf(key, sizeof(key), "cr_%s_stats", xw_criteria_kernel_name(cr));
 	yaml_map(y, key, false);
 	yaml_u64(y, "hits", st->hits);
 	yaml_u64(y, "groups_considered", st->groups_considered);
@@ -243,7 +237,7 @@ int mb_stats(struct mb *m, bool kernel)
 	for (int cr = 0; cr < XW_CR_COUNT; cr++)
 		print_criterion(&y, (enum xw_criteria)cr, &st.cr[cr]);
 	yaml_u64(&y, "extents_scanned", st.extents_scanned);
-	y.indented += kernel; /* children of a number */
+	y.indented += kernel; /* children of a scalar */
 	yaml_u64(&y, "goal_hits", st.goal_hits);
 	yaml_u64(&y, "stream_goal_hits", st.stream_hits);
 	yaml_u64(&y, "len_goal_hits", st.exact_hits);
@@ -251,7 +245,7 @@ int mb_stats(struct mb *m, bool kernel)
 	yaml_u64(&y, "breaks", st.breaks);
 	yaml_u64(&y, "lost", st.lost);
 	y.indented -= kernel;
-	if (kernel) { /* no clock, no preallocation here */
+	if (kernel) { /* there is no clock and no preallocation here */
 		fprintf(y.out, "\tbuddies_generated: %" PRIu64 "/%" PRIu64 "\n",
 			st.buddies_generated, m->view.img->groups);
 		yaml_u64(&y, "buddies_time_used", 0);
@@ -318,7 +312,7 @@ int mb_find(struct mb *m, uint64_t len, xw_blk goal)
 {
 	struct xw_image *img = m->view.img;
 	const unsigned look = show_look(m->s, img);
-	/* without a goal, large requests would go where the last one ended */
+	/* without a goal, large requests would be placed after the last one */
 	const struct xw_alloc_req req = {.goal = XW_MAX(goal, img->sb.first_data_block + 1u),
 					 .len = len};
 	struct xw_space_stats before, after;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The allocator's lists and statistics for an image as it stands: what Linux shows of a mounted one
- * in /proc/fs/ext4/DEV. Text is YAML, or with `kernel` exactly Linux's layout (which is not: it
- * indents with tabs and gives a scalar children).
+ * The allocator's lists and statistics for the current image: what Linux shows of a mounted one in
+ * /proc/fs/ext4/DEV. The text is YAML, or with `kernel` the exact layout of Linux (which is not
+ * YAML: it indents with tabs and gives a scalar children).
  */
 #ifndef XW_DEBUGFS_MB_H
 #define XW_DEBUGFS_MB_H
@@ -11,9 +11,9 @@
 #include "debugfs.h"
 #include "show/show.h"
 
-/* An allocator over an image that does not change meanwhile. */
+/* An allocator over an image that does not change during its use. */
 struct mb {
-	struct xw_show *s; /* where results and problems go */
+	struct xw_show *s; /* destination of results and problems */
 	struct xw_space_view view;
 	struct xw_space *space;
 };
@@ -22,19 +22,19 @@ struct mb {
 int mb_open(struct mb *m, struct xw_show *s, struct xw_image *img, int optimize_scan);
 void mb_close(struct mb *m);
 
-/* Groups by largest free order and by average free fragment. All bitmaps in use are looked at. */
+/* Groups by largest free order and by average free fragment. Reads all initialized bitmaps. */
 int mb_structs_summary(struct mb *m, bool kernel);
-/* Free space, runs and buddies of groups first to last, clipped to those there are. */
+/* Free space, runs and buddies of groups first to last, limited to existing groups. */
 int mb_groups(struct mb *m, uint64_t first, uint64_t last, bool kernel);
-/* What the allocator has done since mb_open(). */
+/* Statistics of the allocator since mb_open(). */
 int mb_stats(struct mb *m, bool kernel);
 /*
- * Where a request for len blocks near goal would go (one run, in one group), which criterion serves
- * it and what was looked at on the way. Nothing is taken.
+ * Where a request for len blocks near goal would be placed (one run, in one group), which criterion
+ * serves it and how many groups were considered. Nothing is allocated.
  */
 int mb_find(struct mb *m, uint64_t len, xw_blk goal);
 
-/* stats.c: how misc/show is to print for this session. */
+/* stats.c: print settings of this session for misc/show. */
 struct xw_show dbg_show(struct dbg *d);
 
 #endif

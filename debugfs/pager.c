@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pager is a shell with a pipe before it, started when the first screenful is exceeded. Short
- * results, and requests that fail before they print anything, never see one.
+ * The pager is a shell behind a pipe, started when the output exceeds one screen. Short results,
+ * and requests that fail before they print anything, do not use it.
  *
- * Nothing here waits for a pager that nobody can operate: when the terminal has gone, or somebody
- * terminates the tool, writing and waiting end and the pager is ended, too. A descriptor that only
- * the pager holds tells when it has ended, so that both can be waited for at once.
+ * A pager that cannot be operated any more is not waited for: if the terminal disappears, or the
+ * tool is terminated, writing and waiting end and the pager is killed, too. A descriptor held only
+ * by the pager shows when it has ended, so that both conditions can be polled.
  */
 #include "config.h"
 
@@ -30,13 +30,13 @@ enum { GRACE_MS = 1000 };
 struct pager {
 	FILE *term;
 	const char *command;
-	char *kept; /* not shown yet */
+	char *kept; /* not printed yet */
 	size_t n, cap;
-	unsigned rows, columns; /* of the terminal */
-	unsigned row, column; /* where the kept text ends */
+	unsigned rows, columns; /* size of the terminal */
+	unsigned row, column; /* end of the kept text */
 	pid_t pid; /* 0: not started */
-	int pipe; /* to its standard input */
-	int alive; /* hung up when it has ended */
+	int pipe; /* its standard input */
+	int alive; /* hung up when the pager has ended */
 	bool failed; /* it could not be started */
 	bool left;
 };
@@ -51,7 +51,7 @@ static void measure(struct pager *p)
 	p->columns = size.ws_col;
 }
 
-/* Would the text, behind what is kept, leave no row for the prompt? */
+/* Would the kept text plus this one leave no row for the prompt? */
 static bool is_long(struct pager *p, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len && p->row < p->rows; i++) {
@@ -119,8 +119,8 @@ static bool start(struct pager *p)
 }
 
 /*
- * Wait for the descriptor. False: the tool is being terminated; a terminal that went away is taken
- * for that, as it would be said by a signal to a shell's job.
+ * Wait for the descriptor. False: the tool is being terminated; losing the terminal is treated in
+ * the same way, as a shell would send a signal in that case.
  */
 static bool wait_for(const struct pager *p, int fd, short what)
 {
@@ -170,7 +170,7 @@ static bool put(struct pager *p, const char *text, size_t len)
 	return true;
 }
 
-/* What is kept goes where it belongs. */
+/* Print the kept text, to the pager or the terminal. */
 static bool release(struct pager *p)
 {
 	bool ok = true;
@@ -259,7 +259,7 @@ void dbg_pager_close(struct pager *p, FILE *stream)
 	fclose(stream);
 	(void)release(p);
 	if (p->pid) {
-		/* an interrupt is the pager's now */
+		/* interrupts are handled by the pager from here on */
 		void (*const before)(int) = signal(SIGINT, SIG_IGN);
 
 		close(p->pipe);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verbs that do one thing to one structure and nothing else: a bit, a record, a byte of a block. No
- * count follows, so that images can be made wrong, or right again by hand.
+ * Verbs that modify a single structure and nothing else: a bit, a record, a byte of a block. Counts
+ * are not updated, so that images can be damaged, or repaired by hand.
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@
 #include "cli/term.h"
 #include "session/edit.h"
 #include "read/map.h"
-#include "update/edit.h"
+#include "edit/edit.h"
 
 /* ---- bytes ---- */
 
@@ -80,7 +80,7 @@ int poke_inode_write(struct dbg *d, struct poke_inode *p)
 	return poke_write(d, p->off, p->raw, d->img->inode_size);
 }
 
-/* The classic part becomes zero; extra fields and attributes stay. */
+/* Clears the classic part; extra fields and attributes are kept. */
 static int verb_clri(struct dbg *d, int argc, char **argv)
 {
 	struct poke_inode p = {0};
@@ -117,7 +117,7 @@ int poke_map_block(struct dbg *d, xw_ino ino, xw_lblk lblk, xw_blk *pblk)
 	struct xw_inode in;
 	int rc = *pblk ? dbg_read_inode(d, ino, &in, NULL) : 0;
 
-	/* to make room for a map is more than to set an entry of one */
+	/* converting inline data to a map is more than setting an entry */
 	if (!rc && *pblk && in.flags & XW_FL_INLINE_DATA)
 		rc = xw_fail(&d->diag, XW_ERR_INPUT,
 			     "inode %" PRIu32 ": its contents are inline: it has no map", ino);
@@ -313,7 +313,7 @@ static int zap_where(struct dbg *d, const struct zap *z, const char *text, xw_bl
 	if (!z->file) {
 		rc = dbg_number(d, text, "block number", blk);
 		if (!rc && *blk >= d->img->sb.blocks_count)
-			rc = dbg_block(d, text, blk); /* which says why */
+			rc = dbg_block(d, text, blk); /* reports the reason */
 		return rc;
 	}
 	rc = dbg_number(d, text, "logical block", &lblk);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Forms of output that several verbs share, as the stock debugger has them. */
+/* Output formats shared by several verbs, as in the stock debugger. */
 #include "config.h"
 
 #include "cli/escape.h"

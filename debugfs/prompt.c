@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where requests come from: a prompt with history and completion where libedit was there to build
- * with and standard input is a terminal, otherwise lines of a file.
+ * The source of requests: a prompt with history and completion if built with libedit and standard
+ * input is a terminal, otherwise lines of a file.
  */
 #include "config.h"
 
@@ -21,9 +21,9 @@ void debugfs_script(struct dbg *d, FILE *in, bool echo)
 	while (!d->quit && !cli_interrupted() && (len = getline(&line, &size, in)) >= 0) {
 		if (len && line[len - 1] == '\n')
 			line[--len] = '\0';
-		if (len && line[len - 1] == '\r') /* written on another system */
+		if (len && line[len - 1] == '\r') /* a line written on another system */
 			line[--len] = '\0';
-		/* The stock debugger shows the requests of a file beside their results. */
+		/* The stock debugger prints the requests of a file with their results. */
 		if (echo && !d->json)
 			fprintf(d->out, *line == '#' ? "%s\n" : "debugfs: %s\n", line);
 		if (*line != '#')
@@ -33,18 +33,18 @@ void debugfs_script(struct dbg *d, FILE *in, bool echo)
 }
 
 /*
- * At a prompt an interrupt ends the request, or the line being typed, and not the session. Whoever
- * terminates the session, or takes its terminal away, did not say that its changes are wanted.
+ * At a prompt an interrupt ends the request, or the line being typed, but not the session. A
+ * session that is terminated, or loses its terminal, ends without committing its changes.
  */
 static bool goes_on(struct dbg *d)
 {
 	if (cli_terminated())
 		return false;
-	cli_catch_interrupts(); /* the next one too */
+	cli_catch_interrupts(); /* for the next interrupt */
 	return !d->quit;
 }
 
-/* No line came: was it for an interrupt? Else the session ends. */
+/* No line was read: because of an interrupt? Otherwise the session ends. */
 static bool dropped_line(struct dbg *d, bool failed)
 {
 	if (cli_terminated())
@@ -90,7 +90,7 @@ static void show_words(struct dbg *d, char **words)
 	fflush(d->out);
 }
 
-/* Tab: as much as is certain, and what there is to choose from when that is nothing more. */
+/* Tab: insert the unambiguous part, or list the choices if there is none. */
 static unsigned char on_tab(EditLine *el, int key)
 {
 	const LineInfo *li = el_line(el);
@@ -98,7 +98,7 @@ static unsigned char on_tab(EditLine *el, int key)
 	struct dbg *d;
 	size_t from, n;
 	char **words;
-	unsigned char ret = CC_REFRESH;
+	unsigned char rc = CC_REFRESH;
 
 	(void)key;
 	el_get(el, EL_CLIENTDATA, &d);
@@ -116,10 +116,10 @@ static unsigned char on_tab(EditLine *el, int key)
 			el_insertstr(el, " ");
 	} else {
 		show_words(d, words);
-		ret = CC_REDISPLAY;
+		rc = CC_REDISPLAY;
 	}
 	debugfs_complete_free(words);
-	return ret;
+	return rc;
 }
 
 static void run_prompt(struct dbg *d, EditLine *el, History *hist)

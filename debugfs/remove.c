@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rm: names, patterns and whole directories, all that one request names as one step. The library
- * (update/remove.c) is given the names of a directory together, since one after the other costs
- * many times the reading.
+ * rm: names, patterns and whole directories, all operands of a request in one step. The library
+ * (edit/remove.c) gets all names of a directory together, since removing them one by one would
+ * read many times as much.
  */
 #include "config.h"
 
 #include "place.h"
 #include "read/dirs.h"
-#include "update/edit.h"
+#include "edit/edit.h"
 
 #include <fnmatch.h>
 #include <getopt.h>
@@ -43,8 +43,9 @@ static int add(struct removal *r, xw_ino dir, const char *name, size_t len)
 	return xw_fail_nomem(&r->d->diag, "names");
 }
 
-/* All names of the directory that the pattern is of; those that begin with a dot only where it
- * does. */
+/*
+ * All names in the directory that match the pattern; those that start with a dot only if it does.
+ */
 static int add_matching(struct removal *r, const struct dbg_place *p)
 {
 	struct xw_image *img = r->d->img;
@@ -79,8 +80,8 @@ static int add_matching(struct removal *r, const struct dbg_place *p)
 }
 
 /*
- * A name is itself where it is there, and else a pattern if it looks like one. That a name without
- * pattern is there, its removal finds out, unless it need not be.
+ * An existing name is taken literally, otherwise it may be a pattern. Whether a name without
+ * wildcards exists is found out on removal, unless it need not exist.
  */
 static int add_operand(struct removal *r, const char *path)
 {
@@ -123,7 +124,7 @@ static int add_path(struct removal *r, const char *word)
 	rc = add_operand(r, path);
 	if (rc != XW_ERR_NOTFOUND || !r->force)
 		return rc;
-	xw_diag_clear(&r->d->diag); /* nor need the directory be there */
+	xw_diag_clear(&r->d->diag); /* the directory need not exist either */
 	return 0;
 }
 
@@ -138,7 +139,7 @@ static int by_place(const void *x, const void *y)
 	return strcmp(a->name, b->name);
 }
 
-/* By directory, each name once. */
+/* By directory, without duplicates. */
 static void sort(struct removal *r)
 {
 	size_t n = 0;
@@ -154,7 +155,7 @@ static void sort(struct removal *r)
 	r->v.n = n;
 }
 
-static int remove_from(struct xw_update_gone *g, const struct victim *v, size_t n)
+static int remove_from(struct xw_removal *g, const struct victim *v, size_t n)
 {
 	auto_free struct xw_dir_victim *names = calloc(n, sizeof(*names));
 
@@ -164,12 +165,12 @@ static int remove_from(struct xw_update_gone *g, const struct victim *v, size_t 
 		names[i].name = v[i].name;
 		names[i].len = (uint8_t)strlen(v[i].name);
 	}
-	return xw_update_gone_from(g, v->dir, names, n);
+	return xw_removal_from(g, v->dir, names, n);
 }
 
 static int remove_all(struct removal *r)
 {
-	struct xw_update_gone g = {
+	struct xw_removal g = {
 		.recursive = r->recursive,
 		.keep_records = true,
 		.keep = {r->d->root, r->d->cwd},
@@ -184,8 +185,8 @@ static int remove_all(struct removal *r)
 		rc = remove_from(&g, &r->v.v[i], end - i);
 	}
 	if (!rc)
-		rc = xw_update_gone_run(&g);
-	xw_update_gone_free(&g);
+		rc = xw_removal_run(&g);
+	xw_removal_free(&g);
 	return dbg_step_end(r->d, rc);
 }
 
@@ -220,7 +221,7 @@ static const struct dbg_verb verbs[] = {
 	 DBG_OPEN | DBG_WRITE,
 	 verb_rm,
 	 "[-rf] FILE...",
-	 "remove names, and files with their last ones; -r: directories with all in them"},
+	 "remove names, and files with their last name; -r: directories with their contents"},
 };
 
 const struct dbg_family dbg_remove_verbs = {"Removing files", verbs, XW_ARRAY_SIZE(verbs)};

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One request, from its line to what is said about it.
+ * One request, from its line to the messages about it.
  *
- * Results go to standard output, everything else to standard error, in the order in which it
- * happens. With --json each request gives one object on a line: the request, its result (or its
- * text, where a verb has no structure of its own), the complaints being on standard error all the
- * same.
+ * Results go to standard output, messages to standard error, in the order in which they occur. With
+ * --json each request prints one object on a line: the request and its result (or its text, if the
+ * verb has no structured result); messages go to standard error as well.
  *
- * A writing verb that fails has changed nothing; the others' changes stand.
+ * A writing verb that fails has changed nothing; changes of other verbs are kept.
  */
 #include "config.h"
 
@@ -56,7 +55,7 @@ void dbg_complain_diag(struct dbg *d, int code)
 
 void dbg_getopt_reset(void)
 {
-	optind = 0; /* GNU: scan from the start, forget everything */
+	optind = 0; /* GNU: scan from the start and reset all state */
 	opterr = 0;
 }
 
@@ -64,7 +63,7 @@ void dbg_getopt_reset(void)
 
 struct output {
 	FILE *before;
-	char *text; /* with --json: what a verb without a structure of its own prints */
+	char *text; /* with --json: the text printed by a verb without a structured result */
 	size_t len;
 };
 
@@ -104,14 +103,14 @@ static void print_json(struct dbg *d, const char *line, bool ok, const struct ou
 	if (!text || (has_result && !xw_json_text(&d->js)))
 		dbg_complain(d, "out of memory");
 	else if (has_result)
-		/* the result is a value of its own: spliced in before the closing brace */
+		/* the result is a value of its own: inserted before the closing brace */
 		fprintf(d->out, "%.*s, \"result\": %s}\n", (int)j.len - 1, text, d->js.buf);
 	else
 		fprintf(d->out, "%s\n", text);
 	xw_json_free(&j);
 }
 
-/* What the verb returned, but that one whose reader has left is done. */
+/* The result of the verb; a verb whose reader has quit counts as done. */
 static int end_output(struct dbg *d, struct output *o, int rc)
 {
 	if (d->pager) {
@@ -128,7 +127,10 @@ static int end_output(struct dbg *d, struct output *o, int rc)
 
 /* ---- the request ---- */
 
-/* Does it ask a verb that writes about itself: its fields with -l, its usage with no words? */
+/*
+ * Does the request only ask for information about a writing verb: its fields with -l, its usage
+ * without words?
+ */
 static bool only_asks(const struct dbg_verb *v, int argc, char **argv)
 {
 	if (v->flags & DBG_LISTS && argc == 2)
@@ -145,7 +147,7 @@ static bool may_run(struct dbg *d, const struct dbg_verb *v, int argc, char **ar
 	else if (v->flags & DBG_WRITE && !d->edit)
 		dbg_complain(d, "the image is open for reading only; see -w");
 	else if (v->flags & DBG_WRITE && d->spoiled)
-		dbg_complain(d, "not done: a change before it failed half way");
+		dbg_complain(d, "not done: an earlier change failed halfway");
 	else if (v->flags & DBG_BYTES && d->json)
 		dbg_complain(d, "prints bytes as they are, which JSON cannot hold");
 	else
@@ -160,22 +162,28 @@ static void conclude(struct dbg *d, const struct dbg_verb *v, int rc)
 		d->verb = NULL;
 		dbg_complain(d, "usage: %s%s%s", v->name, *v->usage ? " " : "", v->usage);
 	} else if (rc == DBG_SAID || (rc == XW_ERR_IO && !*d->diag.text && ferror(d->out))) {
-		d->failed = true; /* of results that cannot be written the tool's end tells */
+		d->failed = true; /* the end of the tool reports that results cannot be written */
 	} else if (rc) {
 		dbg_complain_diag(d, rc);
 	}
 	xw_diag_clear(&d->diag);
 	d->dirty |= v->flags & DBG_WRITE && d->edit && !rc;
+	if (d->dirty && d->set_now && !d->spoiled) {
+		rc = dbg_stamp(d);
+		if (rc)
+			dbg_complain_diag(d, rc);
+	}
 }
 
-/* 0 if all is well. What can be said of a failure has been said. */
+/* 0 on success. Failures have been reported. */
 static int run_verb(struct dbg *d, int argc, char **argv, struct output *o)
 {
 	const struct dbg_verb *v = dbg_find_verb(argv[0]);
 	int rc;
 
 	if (!v) {
-		dbg_complain(d, "there is no verb '%s'; help lists them", argv[0]);
+		d->fatal = true;
+		dbg_complain(d, "no verb '%s'; help lists them", argv[0]);
 		return DBG_SAID;
 	}
 	d->verb = argv[0];
@@ -199,7 +207,7 @@ void dbg_run(struct dbg *d, const char *line)
 	*d->complaint = '\0';
 	rc = dbg_lex(line, &argc, &argv, &words);
 	if (rc)
-		dbg_complain(d, words ? "a quote is not closed: %s" : "out of memory: %.40s", line);
+		dbg_complain(d, words ? "unclosed quote: %s" : "out of memory: %.40s", line);
 	else if (argc)
 		rc = run_verb(d, argc, argv, &o);
 	if (d->json && (rc || argc))

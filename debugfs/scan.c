@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Verbs that look at every inode: who has a block, what an inode is called, what was deleted. */
+/* Verbs that scan all inodes: the owner of a block, the names of an inode, deleted inodes. */
 #include "config.h"
 
 #include "bits.h"
@@ -18,7 +18,7 @@
 
 typedef int inode_fn(void *arg, xw_ino ino, const struct xw_inode *in, const uint8_t *raw);
 
-/* All records, in order; negative codes and DBG_SAID end it. */
+/* All records, in order; a negative code or DBG_SAID ends the scan. */
 static int each_inode(struct dbg *d, inode_fn *fn, void *arg)
 {
 	struct xw_inode_scan scan;
@@ -43,7 +43,8 @@ static int each_inode(struct dbg *d, inode_fn *fn, void *arg)
 			rc = 0;
 			continue;
 		}
-		(void)xw_inode_decode(raw, &d->img->sb, &in); /* what is filled counts */
+		/* the fields that could be decoded are used */
+		(void)xw_inode_decode(raw, &d->img->sb, &in);
 		rc = fn(arg, ino, &in, raw);
 	}
 	xw_inode_scan_end(&scan);
@@ -54,7 +55,7 @@ static int each_inode(struct dbg *d, inode_fn *fn, void *arg)
 
 struct owner {
 	xw_blk blk;
-	xw_ino ino; /* 0: not known yet */
+	xw_ino ino; /* 0: unknown so far */
 };
 
 struct icheck {
@@ -149,7 +150,7 @@ struct ncheck {
 	size_t n;
 	bool check_type;
 	xw_ino dir;
-	char *path; /* of dir, when it was needed */
+	char *path; /* path of dir, computed on demand */
 };
 
 static void check_type(struct ncheck *c, const struct dbg_entry *e)
@@ -266,7 +267,7 @@ struct deleted {
 struct lsdel {
 	struct dbg *d;
 	struct dbg_bits bits;
-	int64_t since; /* dtime at least; INT64_MIN: all */
+	int64_t since; /* minimum dtime; INT64_MIN: all */
 	struct deleted at;
 	XW_VEC(struct deleted) found;
 };
@@ -292,7 +293,7 @@ static int on_lsdel(void *arg, xw_ino ino, const struct xw_inode *in, const uint
 	int rc;
 
 	(void)raw;
-	/* one that waits for its deletion has a number there, and none of its blocks free */
+	/* for an orphan this is an inode number, and its blocks are not free */
 	if (!in->dtime || (int64_t)in->dtime < l->since)
 		return 0;
 	l->at = (struct deleted){
@@ -373,7 +374,7 @@ static int verb_lsdel(struct dbg *d, int argc, char **argv)
 }
 
 static const struct dbg_verb verbs[] = {
-	{"icheck", {NULL}, DBG_OPEN, verb_icheck, "BLOCK...", "which inodes have these blocks"},
+	{"icheck", {NULL}, DBG_OPEN, verb_icheck, "BLOCK...", "inodes that own these blocks"},
 	{"ncheck",
 	 {NULL},
 	 DBG_OPEN,
@@ -385,7 +386,7 @@ static const struct dbg_verb verbs[] = {
 	 DBG_OPEN | DBG_PAGED,
 	 verb_lsdel,
 	 "[SECONDS]",
-	 "inodes that were deleted (so many seconds ago) and still show their blocks"},
+	 "deleted inodes (in the last SECONDS) whose blocks are still known"},
 };
 
 const struct dbg_family dbg_scan_verbs = {"Searches", verbs, XW_ARRAY_SIZE(verbs)};

@@ -1,36 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The image a session works on, from opening to the commit.
+ * The image of a session, from opening to the commit.
  *
  *   reading   a device on which redo file and journal are applied in memory; nothing is written
- *   -w        an edit (session/edit.h): the image is locked and recovered, what verbs write is held
- *             or goes to free space, and closing commits it as one unit. Verbs that need inodes
- *             and space do their work in steps (update/session.h) on it; those that write bytes
- *             as they are use the edit's device.
+ *   -w        an edit (session/edit.h): the image is locked and recovered, writes are held in
+ *             memory or go to free space, and closing commits them as one unit. Verbs that need
+ *             inodes and space work in steps (update/steps.h) on it; verbs that write raw bytes
+ *             use the edit's device.
  *
- * A request that fails has changed nothing, so what others did is committed all the same, as stock
- * does; the exit status tells.
+ * A failed request has changed nothing, so the changes of others are committed nevertheless, as in
+ * the stock debugger; the exit status shows the failure.
  *
- * A debugger is for what is damaged: an image that would be refused for a checksum, a feature or a
- * short device is opened all the same, with a complaint. Checksums are looked at by the verbs,
- * which say what is wrong and go on, so the image is opened without.
+ * A debugger is used on damaged images: an image that would be refused because of a checksum, a
+ * feature or a short device is opened nevertheless, with a message. Checksums are verified by the
+ * verbs, which report errors and continue, so the image is opened without verification.
  */
 #include "config.h"
 
 #include "cli/env.h"
 #include "cli/output.h"
+#include "cli/redo.h"
 #include "session/edit.h"
 #include "commit/store.h"
 #include "debugfs.h"
 #include "show/show.h"
-#include "update/fast.h"
+#include "fastcommit/fastcommit.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* What was refused is said, and allowed from here on; false where there is no way. */
+/* Report what was refused, and allow it from here on; false if that is impossible. */
 static bool allow(struct dbg *d, int rc, unsigned *flags)
 {
 	unsigned more;
@@ -68,15 +69,17 @@ static int open_image(struct dbg *d, struct xw_dev *dev)
 	do
 		rc = xw_image_open(dev, flags, &d->diag, &d->img);
 	while (rc && allow(d, rc, &flags));
-	/* what a feature that nobody knows changes is not known: without -f of the verb open no
-	 * step is made. Fields can be set, so that it can be taken away. */
-	d->session.image_flags = flags & ~(d->how.any_features ? 0u : XW_IMAGE_ANY_FEATURES);
+	/*
+	 * The effects of an unknown feature are unknown: without -f of the verb open steps are
+	 * refused. Fields can be set, so that the feature can be cleared.
+	 */
+	d->steps.image_flags = flags & ~(d->how.any_features ? 0u : XW_IMAGE_ANY_FEATURES);
 	if (!rc)
 		d->img->flags |= XW_IMAGE_NOCSUM;
 	return rc;
 }
 
-/* Not through the primary superblock of an image. */
+/* True if the image is not opened through its primary superblock. */
 static bool is_elsewhere(const struct dbg_how *how)
 {
 	return how->e2image || how->super_block || how->block_size;
@@ -87,21 +90,20 @@ static int open_reading(struct dbg *d, const char *path)
 	struct xw_recover_info info = {0};
 	int rc;
 
-	/* what is seen through a copy, or is no image itself, has no journal to go with it */
+	/* a view through a backup, or an incomplete image, has no matching journal */
 	if (d->how.no_replay || is_elsewhere(&d->how))
-		rc = xw_recover_open(path, d->how.redo_file, d->how.offset, XW_RECOVER_RDONLY,
-				     &d->diag, &d->dev, &info);
+		rc = xw_recover_open(path, d->redo_file, d->how.offset, XW_RECOVER_RDONLY, &d->diag,
+				     &d->dev, &info);
 	else
-		rc = xw_recover_read(path, d->how.redo_file, d->how.offset, &d->diag, &d->dev,
-				     &info);
+		rc = xw_recover_read(path, d->redo_file, d->how.offset, &d->diag, &d->dev, &info);
 	if (!rc && d->how.e2image)
-		rc = xw_show_e2image(d->dev, &d->diag, &d->dev);
+		rc = xw_show_e2image(d->dev, d->how.data_source, &d->diag, &d->dev);
 	if (!rc && (d->how.super_block || d->how.block_size))
 		rc = xw_show_backup(&d->dev, d->how.super_block, d->how.block_size, &d->diag);
 	return rc ? rc : open_image(d, d->dev);
 }
 
-/* At a prompt an interrupt is of a request; what others did is not ended by it. */
+/* At a prompt an interrupt belongs to a request; it does not end earlier changes. */
 static bool ended(void *arg)
 {
 	const struct dbg *d = arg;
@@ -119,7 +121,7 @@ static int open_writing(struct dbg *d, const char *path)
 {
 	const struct xw_edit_opts opts = {
 		.watch = &d->watch,
-		.redo_file = d->how.redo_file,
+		.redo_file = d->redo_file,
 		.undo_file = d->how.undo_file,
 		.offset = d->how.offset,
 		.now = d->now,
@@ -132,25 +134,28 @@ static int open_writing(struct dbg *d, const char *path)
 	rc = xw_edit_begin(path, &opts, &d->diag, &d->edit);
 	if (rc)
 		return rc;
-	xw_session_init(&d->session, xw_edit_dev(d->edit), &d->diag);
+	xw_steps_init(&d->steps, xw_edit_dev(d->edit), &d->diag);
 	return open_image(d, xw_edit_dev(d->edit));
 }
 
-/* Forget everything about an image. */
+/* Drop all data about an image. */
 static void drop(struct dbg *d)
 {
 	dbg_mb_forget(d);
 	dbg_log_close(d);
-	xw_session_forget(&d->session);
+	dbg_extents_close(d);
+	xw_step_forget(&d->steps);
 	xw_image_close(d->img);
 	xw_edit_end(d->edit);
 	xw_dev_close(d->dev);
 	free(d->path);
 	free(d->real);
+	free(d->redo_dir);
 	d->img = NULL;
 	d->edit = NULL;
 	d->dev = NULL;
-	d->path = d->real = NULL;
+	d->path = d->real = d->redo_dir = NULL;
+	d->redo_file = NULL;
 	d->dirty = d->spoiled = false;
 }
 
@@ -159,11 +164,15 @@ int dbg_open(struct dbg *d, const char *path, const struct dbg_how *how)
 	int rc;
 
 	d->how = *how;
+	if (how->data_source && !how->e2image)
+		return xw_fail(&d->diag, XW_ERR_USAGE, "-d needs -i: a file made by e2image");
 	if (how->write && (how->catastrophic || is_elsewhere(how)))
 		return xw_fail(&d->diag, XW_ERR_USAGE, "-w cannot go with %s",
 			       how->catastrophic ? "-c" : "-b, -i and -s");
 	d->path = strdup(path);
 	d->real = dbg_absolute(path);
+	d->redo_dir = how->redo_file ? NULL : cli_redo_dir(path);
+	d->redo_file = how->redo_file ? how->redo_file : d->redo_dir;
 	if (!d->path || !d->real) {
 		drop(d);
 		return xw_fail_nomem(&d->diag, "name of the image");
@@ -184,19 +193,20 @@ int dbg_close(struct dbg *d, bool commit)
 		rc = xw_fail(&d->diag, XW_ERR_STATE, "%s: nothing was changed", d->path);
 	else if (commit && d->dirty)
 		rc = xw_edit_commit(d->edit, NULL);
+	d->fatal |= rc != 0;
 	drop(d);
 	return rc;
 }
 
 int dbg_step_begin(struct dbg *d, struct xw_update **out)
 {
-	d->session.now = d->now;
-	return xw_session_begin(&d->session, out);
+	d->steps.now = d->now;
+	return xw_step_begin(&d->steps, out);
 }
 
 /*
- * The image as it is now. One that cannot be opened any more, since a field was set to what it may
- * not be, is worked on as it was, so that the field can be set back.
+ * Read the image again. If it cannot be opened any more, since a field was set to an invalid value,
+ * the previous state is used, so that the field can be set back.
  */
 static void reread(struct dbg *d)
 {
@@ -216,29 +226,29 @@ static void reread(struct dbg *d)
 int dbg_step_end(struct dbg *d, int rc)
 {
 	if (rc)
-		xw_session_forget(&d->session);
+		xw_step_forget(&d->steps);
 	else
-		rc = xw_session_keep(&d->session);
-	d->spoiled |= d->session.torn;
+		rc = xw_step_keep(&d->steps);
+	d->spoiled |= d->steps.torn;
 	reread(d);
 	return rc;
 }
 
 void dbg_wrote(struct dbg *d)
 {
-	xw_session_forget(&d->session);
+	xw_step_forget(&d->steps);
 	reread(d);
 }
 
 int dbg_output_open(struct dbg *d, const char *path, const char *journal)
 {
 	const char *keep[] = {d->real, d->how.undo_file, journal, NULL};
-	struct xw_diag quiet = {0}; /* a device has no redo file that it was not given */
+	struct xw_diag quiet = {0}; /* a device may have no place for one */
 	struct xw_redo_store *redo;
 	const char *kept;
 	int fd;
 
-	if (!xw_redo_store_open(d->real, d->how.redo_file, d->how.offset, &quiet, &redo))
+	if (!xw_redo_store_open(d->real, d->redo_file, d->how.offset, &quiet, &redo))
 		keep[3] = redo->name;
 	fd = cli_output_open(path, keep, XW_ARRAY_SIZE(keep), NULL, &kept);
 	if (kept)

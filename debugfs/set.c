@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Verbs that set fields: of inodes, superblock, descriptors, and the MMP block. */
+/* Verbs that set fields: of inodes, the superblock, descriptors, and the MMP block. */
 #include "config.h"
 
 #include "fields.h"
@@ -15,9 +15,9 @@
 #include "commit/super.h"
 #include "disk/mmp.h"
 #include "plan/features.h"
-#include "update/edit.h"
+#include "edit/edit.h"
 
-/* "-l" alone: the list. */
+/* "-l" alone: list the fields. */
 static bool lists(struct dbg *d, int argc, char **argv, const struct field_table *t)
 {
 	if (argc != 2 || strcmp(argv[1], "-l"))
@@ -60,7 +60,7 @@ static int verb_sif(struct dbg *d, int argc, char **argv)
 	return rc;
 }
 
-/* What modify_inode asks for, in this order. */
+/* The questions of modify_inode, in order. */
 static const struct {
 	const char *label, *field;
 	bool hex, octal;
@@ -98,7 +98,7 @@ static const struct {
 	{"Triple Indirect Block", "block[TIND]", false, false},
 };
 
-/* One question; an empty answer, or none, leaves the field alone. */
+/* One question; an empty answer, or none, leaves the field unchanged. */
 static int ask(struct dbg *d, size_t i, uint8_t *raw)
 {
 	struct field_ref ref;
@@ -144,11 +144,32 @@ static int read_super(struct dbg *d, uint8_t buf[XW_SUPER_SIZE])
 	return poke_read(d, XW_SUPER_OFFSET, buf, XW_SUPER_SIZE);
 }
 
-/* With a checksum that is right. */
+/* Computes the checksum. */
 static int write_super(struct dbg *d, uint8_t buf[XW_SUPER_SIZE])
 {
 	xw_super_bytes_incompat(buf, 0, 0);
 	return poke_write(d, XW_SUPER_OFFSET, buf, XW_SUPER_SIZE);
+}
+
+int dbg_stamp(struct dbg *d)
+{
+	uint8_t buf[XW_SUPER_SIZE], before[XW_SUPER_SIZE];
+	char text[24];
+	struct field_ref ref;
+	bool csum_ok;
+	int rc = field_find(d, &super_fields, sizeof(buf), "wtime", &ref);
+
+	if (!rc)
+		rc = read_super(d, buf);
+	if (rc)
+		return rc;
+	memcpy(before, buf, sizeof(buf));
+	csum_ok = xw_super_bytes_valid(buf);
+	snprintf(text, sizeof(text), "@%" PRId64, d->now);
+	rc = field_set(d, &ref, buf, text);
+	if (rc || !memcmp(buf, before, sizeof(buf)))
+		return rc;
+	return csum_ok ? write_super(d, buf) : poke_write(d, XW_SUPER_OFFSET, buf, sizeof(buf));
 }
 
 static int verb_ssv(struct dbg *d, int argc, char **argv)
@@ -378,6 +399,7 @@ static int verb_time(struct dbg *d, int argc, char **argv)
 	else if (field_time(d, argv[1], &t))
 		return xw_fail(&d->diag, XW_ERR_USAGE, "'%s' is no time", argv[1]);
 	d->now = t;
+	d->set_now = true;
 	fprintf(d->out, "Setting current time to %" PRId64 "\n", t);
 	return 0;
 }
@@ -402,7 +424,7 @@ static const struct dbg_verb verbs[] = {
 	 W | DBG_LISTS,
 	 verb_set_bg,
 	 "GROUP FIELD VALUE | -l",
-	 "set a field of a group descriptor; checksum calc: make it right"},
+	 "set a field of a group descriptor; checksum calc: compute it"},
 	{"set_mmp_value",
 	 {"smmp"},
 	 W | DBG_LISTS,
@@ -427,7 +449,7 @@ static const struct dbg_verb verbs[] = {
 	 0,
 	 verb_time,
 	 "TIME",
-	 "what counts as now: now, @SECONDS or YYYYMMDDHHMMSS"},
+	 "set the current time: now, @SECONDS or YYYYMMDDHHMMSS"},
 };
 
 const struct dbg_family dbg_set_verbs = {"Fields", verbs, XW_ARRAY_SIZE(verbs)};

@@ -3,8 +3,8 @@
  * xattr_share: the blocks of extended attributes, how many inodes refer to them, and how many
  * blocks there would be if equal contents were shared as far as the format allows.
  *
- * One pass over the inode tables collects a number for each reference; the blocks are then read in
- * their order, once each.
+ * One pass over the inode tables collects a block number for each reference; then each block is
+ * read once, in ascending order.
  */
 #include "config.h"
 
@@ -21,10 +21,11 @@
 
 struct share {
 	struct dbg *d;
-	XW_VEC(uint64_t) refs; /* a block each */
-	XW_VEC(uint64_t) contents; /* a hash each */
+	XW_VEC(uint64_t) refs; /* a block number for each reference */
+	XW_VEC(uint64_t) contents; /* a hash for each block */
 	uint64_t blocks, stored, wrong, damaged, ea_inodes;
-	uint64_t distinct, most; /* contents; references to one block */
+	/* number of different contents; maximum of references to one block */
+	uint64_t distinct, most;
 };
 
 static int by_number(const void *a, const void *b)
@@ -54,7 +55,8 @@ static int collect(struct share *s)
 			continue;
 		}
 		rc = 0;
-		(void)xw_inode_decode(raw, &img->sb, &in); /* what is filled counts */
+		/* the fields that could be decoded are used */
+		(void)xw_inode_decode(raw, &img->sb, &in);
 		if (!in.links)
 			continue;
 		if (in.flags & XW_FL_EA_INODE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Verbs about the session: which image is open, what verbs there are, the end. */
+/* Verbs about the session: opening images, listing verbs, quitting. */
 #include "config.h"
 
 #include "debugfs.h"
@@ -29,7 +29,7 @@ static int open_options(struct dbg *d, int argc, char **argv, struct dbg_how *ho
 	int key, rc = 0;
 
 	dbg_getopt_reset();
-	while (!rc && (key = getopt(argc, argv, "b:cefins:wz:")) != -1) {
+	while (!rc && (key = getopt(argc, argv, "b:cd:efins:wz:")) != -1) {
 		switch (key) {
 		case 'b':
 			rc = open_number(d, "block size", &size);
@@ -41,12 +41,15 @@ static int open_options(struct dbg *d, int argc, char **argv, struct dbg_how *ho
 			how->catastrophic = true;
 			break;
 		case 'e':
-			break; /* an image is always locked */
+			break; /* images are always locked */
 		case 'f':
 			how->any_features = true;
 			break;
 		case 'i':
 			how->e2image = true;
+			break;
+		case 'd':
+			how->data_source = optarg;
 			break;
 		case 'n':
 			how->no_csum = true;
@@ -70,7 +73,7 @@ static int open_options(struct dbg *d, int argc, char **argv, struct dbg_how *ho
 	return rc;
 }
 
-/* "IMAGE?offset=BYTES", where no file is called so: cut the name. */
+/* "IMAGE?offset=BYTES", if no file has that name: truncate the name. */
 static int split_offset(struct dbg *d, char *image, uint64_t *offset)
 {
 	static const char key[] = "?offset=";
@@ -98,7 +101,8 @@ static int verb_open(struct dbg *d, int argc, char **argv)
 	rc = split_offset(d, argv[optind], &how.offset);
 	if (!rc)
 		rc = dbg_open(d, argv[optind], &how);
-	d->how.undo_file = NULL; /* the edit has its own */
+	d->how.undo_file = NULL; /* owned by the edit */
+	d->how.data_source = NULL; /* a word of the request */
 	return rc;
 }
 
@@ -206,11 +210,13 @@ static int verb_help(struct dbg *d, int argc, char **argv)
 
 /* ---- features ---- */
 
-/* The name of a feature that this tool knows what to do with, or NULL. */
+/* The name of a feature that this tool supports, or NULL. */
 static const char *known_feature(unsigned word, unsigned bit)
 {
-	/* named so that listings can tell them, and nothing more: lazy_bg and snapshot_bitmap,
-	 * compression and dirdata, replica */
+	/*
+	 * features that are only named in listings: lazy_bg and snapshot_bitmap, compression and
+	 * dirdata, replica
+	 */
 	static const uint32_t others[XW_FW_COUNT] = {0x140, 0x1001, 0x800};
 	const uint32_t mask = UINT32_C(1) << bit;
 
@@ -222,7 +228,7 @@ static const char *known_journal_feature(unsigned word, unsigned bit)
 	return word == XW_FW_INCOMPAT ? xw_show_journal_feature(word, bit) : NULL;
 }
 
-/* Print the names that `get` has, or look for one of them. */
+/* Print all names that `get` returns, or search for one of them. */
 static bool each_feature(struct dbg *d, const char *(*get)(unsigned word, unsigned bit),
 			 const char *like)
 {
@@ -269,7 +275,7 @@ static int verb_supported(struct dbg *d, int argc, char **argv)
 		return DBG_USAGE;
 	if (name) {
 		if (!xw_feature_find(name, strlen(name), &word, &bit))
-			name = xw_feature_name(word, bit); /* it may have others */
+			name = xw_feature_name(word, bit); /* it may have other names */
 		if (!each_feature(d, known_feature, name) &&
 		    !each_feature(d, known_journal_feature, name))
 			return xw_fail(&d->diag, XW_ERR_NOTFOUND, "unknown feature: %s", argv[1]);
@@ -281,22 +287,22 @@ static int verb_supported(struct dbg *d, int argc, char **argv)
 }
 
 static const struct dbg_verb verbs[] = {
-	{"show_debugfs_params", {"params"}, 0, verb_params, "", "which image is open, and how"},
+	{"show_debugfs_params", {"params"}, 0, verb_params, "", "the open image and its options"},
 	{"open_filesys",
 	 {"open"},
 	 0,
 	 verb_open,
-	 "[-cefinw] [-b SIZE] [-s BLOCK] [-z UNDO] IMAGE",
+	 "[-cefinw] [-b SIZE] [-d DATA] [-s BLOCK] [-z UNDO] IMAGE",
 	 "open an image; the letters are the tool's options"},
 	{"close_filesys",
 	 {"close"},
 	 DBG_OPEN,
 	 verb_close,
 	 "[-a | -n]",
-	 "commit what was changed, and close the image; -a: the copies of superblock and "
-	 "descriptors, too; -n: without the changes"},
+	 "commit all changes and close the image; -a: update backups of superblock and "
+	 "descriptors, too; -n: discard the changes"},
 	{"supported_features", {NULL}, 0, verb_supported, "[FEATURE]", "features this tool knows"},
-	{"lcd", {NULL}, 0, verb_lcd, "DIR", "change the directory on this machine"},
+	{"lcd", {NULL}, 0, verb_lcd, "DIR", "change the directory on the host"},
 	{"help",
 	 {"list_requests", "lr", "?"},
 	 DBG_PAGED,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Verbs about the image as a whole: its superblock and groups, its free space, the allocator. */
+/* Verbs about the whole image: its superblock and groups, its free space, the allocator. */
 #include "config.h"
 
 #include "debugfs.h"
@@ -89,7 +89,7 @@ void dbg_mb_forget(struct dbg *d)
 	d->mb = NULL;
 }
 
-/* The allocator over the image as it is now; it remembers what it did until the image changes. */
+/* The allocator over the current image; it keeps its statistics until the image changes. */
 static int get_mb(struct dbg *d, struct mb **out)
 {
 	int rc;
@@ -105,12 +105,12 @@ static int get_mb(struct dbg *d, struct mb **out)
 			return rc;
 		}
 	}
-	d->mb->s.out = d->json ? NULL : d->out; /* a pager's, perhaps */
+	d->mb->s.out = d->json ? NULL : d->out; /* this may be a pager */
 	*out = &d->mb->m;
 	return 0;
 }
 
-/* Takes "--kernel" out of the words. */
+/* Remove "--kernel" from the words. */
 static int take_kernel(struct dbg *d, int *argc, char **argv, bool *found)
 {
 	int n = 1;
@@ -169,8 +169,8 @@ static int verb_mb_groups(struct dbg *d, int argc, char **argv)
 	if (!rc && first >= d->img->groups)
 		rc = xw_fail(&d->diag, XW_ERR_USAGE, "there is no group %s", argv[1]);
 	if (!rc && last < first)
-		rc = xw_fail(&d->diag, XW_ERR_USAGE, "groups %s to %s: it ends before it begins",
-			     argv[1], argv[2]);
+		rc = xw_fail(&d->diag, XW_ERR_USAGE, "groups %s to %s: end before start", argv[1],
+			     argv[2]);
 	if (!rc)
 		rc = get_mb(d, &m);
 	return rc ? rc : mb_groups(m, first, last, kernel);
@@ -206,7 +206,7 @@ static const struct dbg_verb verbs[] = {
 	 DBG_OPEN,
 	 verb_freefrag,
 	 "[-c KIB]",
-	 "how free space is cut up"},
+	 "free-space fragmentation"},
 	{"mb_structs_summary",
 	 {NULL},
 	 DBG_OPEN,
@@ -224,13 +224,13 @@ static const struct dbg_verb verbs[] = {
 	 DBG_OPEN,
 	 verb_mb_stats,
 	 "[--kernel]",
-	 "what the allocator did in this session"},
+	 "statistics of the allocator in this session"},
 	{"mb_find",
 	 {NULL},
 	 DBG_OPEN,
 	 verb_mb_find,
 	 "LEN [GOAL]",
-	 "where a request would go, by which criterion, and what was considered"},
+	 "where a request would be placed, by which criterion, and groups considered"},
 };
 
 const struct dbg_family dbg_stats_verbs = {"The image as a whole", verbs, XW_ARRAY_SIZE(verbs)};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* All verbs: the families, one file each, and the search for a name. */
+/* All verbs: the families, one file each, and lookup by name. */
 #include "config.h"
 
 #include "debugfs.h"
 
 #include <string.h>
 
-/* A family a line, so that they can be added side by side. */
+/* One family per line, so that lines can be added independently. */
 /* clang-format off */
 const struct dbg_family *const dbg_families[] = {
 	&dbg_session_verbs,
@@ -26,6 +26,7 @@ const struct dbg_family *const dbg_families[] = {
 	&dbg_ea_verbs,
 	&dbg_set_verbs,
 	&dbg_poke_verbs,
+	&dbg_extent_verbs,
 	&dbg_journal_write_verbs,
 	NULL,
 };

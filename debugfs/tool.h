@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line, and where requests come from. */
+/* The command line, and the source of requests. */
 #ifndef XW_DEBUGFS_TOOL_H
 #define XW_DEBUGFS_TOOL_H
 
@@ -9,15 +9,15 @@
 struct debugfs_args {
 	struct cli_line line;
 	struct dbg_how how;
-	const char *image; /* NULL: none yet */
+	const char *image; /* NULL: none */
 	const char *file; /* -f; "-": standard input */
-	char *redo_file, *undo_file; /* owned; those of `how` */
+	char *redo_file, *undo_file; /* owned; referenced by `how` */
 	const char **requests; /* -R; owned */
 	size_t n_requests;
 	int64_t now;
 };
 
-/* -1: go on; otherwise the status to exit with. */
+/* -1: continue; otherwise the exit status. */
 int debugfs_args_parse(struct debugfs_args *args, int argc, char **argv);
 void debugfs_args_free(struct debugfs_args *args);
 
@@ -26,9 +26,9 @@ void debugfs_prompt(struct dbg *d);
 void debugfs_script(struct dbg *d, FILE *in, bool echo);
 
 /*
- * What could be meant by the last word of the line's first `len` bytes: verbs for the first word,
- * names in the image for others. The words (malloc'd array and strings, NULL at its end) replace
- * the line from *from on. NULL: nothing.
+ * Completions for the last word of the first `len` bytes of the line: verbs for the first word,
+ * names in the image for others. The completions (malloc'd array and strings, NULL-terminated)
+ * replace the line from *from on. NULL: none.
  */
 char **debugfs_complete(struct dbg *d, const char *line, size_t len, size_t *from);
 void debugfs_complete_free(char **words);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An inode's map as pieces: the walk of walk/map.h, its findings as complaints.
+ * The map of an inode as pieces: the walk of walk/map.h, whose findings are reported.
  *
- * What is out of order is shown all the same, since a debugger is to show what is there.
+ * Pieces out of order are shown as well, since a debugger shows what is on disk.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 struct walk {
 	struct dbg *d;
 	xw_ino ino;
-	uint64_t blocks; /* of the size */
+	uint64_t blocks; /* according to the size */
 	struct xw_walk_map w;
 	dbg_piece_fn *fn;
 	void *arg;
@@ -37,7 +37,7 @@ static void complain_of_range(const struct walk *w, const struct xw_walk_map_ite
 			     w->ino, item->lblk, item->len, item->pblk);
 }
 
-/* Hand a run or a node to the caller. */
+/* Pass a run or a node to the caller. */
 static int give(struct walk *w, const struct xw_walk_map_item *item)
 {
 	const bool node = item->kind == XW_WALK_NODE, extents = w->w.extents;
@@ -54,13 +54,13 @@ static int give(struct walk *w, const struct xw_walk_map_item *item)
 		.unwritten = item->unwritten,
 	};
 
-	/* where the last entry of a node ends is not said: not behind the size */
+	/* the end of the last entry of a node is not stored: use the size */
 	if (node && extents && item->lblk + item->len >= DBG_LBLK_END - 1)
 		p.len = w->blocks > item->lblk ? w->blocks - item->lblk : 0;
 	return w->fn(w->arg, &p);
 }
 
-/* An extent that is not where it should be, in the filesystem all the same? */
+/* Is this an extent out of order, but inside the filesystem? */
 static int out_of_order(struct walk *w, const struct xw_walk_map_item *item)
 {
 	if (!w->w.extents)
@@ -108,7 +108,7 @@ static int on_finding(struct walk *w, const struct xw_walk_map_item *item)
 	case XW_MAP_BUDGET:
 		complain(w, "maps more blocks than the filesystem has, near block", item->lblk);
 		break;
-	case XW_MAP_EMPTY: /* what it has instead is shown */
+	case XW_MAP_EMPTY: /* what it contains instead is shown */
 	case XW_MAP_START:
 	case XW_MAP_END:
 	case XW_MAP_LONG:
@@ -146,6 +146,7 @@ int dbg_walk(struct dbg *d, xw_ino ino, const struct xw_inode *in, dbg_piece_fn 
 	w.blocks = xw_div_up(in->size, img->block_size);
 	xw_walk_map_init(&w.w, img->dev, &img->sb);
 	w.w.csum = w.w.csum && !d->how.no_csum;
+	w.w.deep = true;
 	w.w.read = read_node;
 	w.w.arg = img;
 	(void)xw_walk_map_begin(&w.w, ino, in, -1);

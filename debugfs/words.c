@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the words of a request mean: files by number or path, blocks, counts. */
+/* The operands of a request: files by number or path, blocks, counts. */
 #include "config.h"
 
 #include "debugfs.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* strtoull() takes signs and blanks; this does not. */
+/* strtoull() accepts signs and blanks; this does not. */
 static bool parse(const char *text, const char **end, uint64_t *out)
 {
 	char *stop;
@@ -103,7 +103,7 @@ int dbg_inode_number(struct dbg *d, const char *spec, xw_ino *out)
 	return rc;
 }
 
-/* The image is opened without a look at checksums (session.c): this is the look. */
+/* The image is opened without verifying checksums (session.c): it is done here. */
 static void check_csum(struct dbg *d, xw_ino ino, const struct xw_inode *in, uint8_t *record)
 {
 	const struct xw_image *img = d->img;
@@ -187,7 +187,7 @@ static int on_parent_entry(void *arg, const struct dbg_entry *e)
 	return f->name ? FOUND : XW_ERR_NOMEM;
 }
 
-/* The name of `ino` in directory `parent`; NULL: none is known. XW_ERR_NOMEM, else 0. */
+/* The name of `ino` in directory `parent`; NULL: unknown. XW_ERR_NOMEM, else 0. */
 static int name_in(struct dbg *d, xw_ino parent, xw_ino ino, char **name)
 {
 	struct found_name f = {.ino = ino};
@@ -219,7 +219,7 @@ char *dbg_path_of(struct dbg *d, xw_ino dir)
 		if (rc == XW_ERR_NOMEM)
 			return NULL;
 		if (!name) {
-			/* nobody knows it: the path begins with its number */
+			/* unknown: the path starts with its number */
 			if (asprintf(&path, "<%" PRIu32 ">%s", dir, below) < 0)
 				path = NULL;
 			return path;

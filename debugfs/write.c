@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verbs that change files as a filesystem would: names, inodes, space and all counts together, each
- * verb one step that happens or does not.
+ * Verbs that change files as a filesystem does: names, inodes, space and all counts together. Each
+ * verb is one step that happens completely or not at all.
  */
 #include "config.h"
 
@@ -9,7 +9,7 @@
 #include "disk/dirent.h"
 #include "place.h"
 #include "read/dirs.h"
-#include "update/edit.h"
+#include "edit/edit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ int dbg_find_place(struct dbg *d, const char *path, struct dbg_place *p)
 	p->name = slash ? slash + 1 : path;
 	p->dir = d->cwd;
 	if (!*p->name)
-		return xw_fail(&d->diag, XW_ERR_INPUT, "%s: no name at its end", path);
+		return xw_fail(&d->diag, XW_ERR_INPUT, "%s: no final component", path);
 	if (!slash)
 		return 0;
 	dir = strndup(path, slash == path ? 1 : (size_t)(slash - path));
@@ -37,7 +37,7 @@ int dbg_find_place(struct dbg *d, const char *path, struct dbg_place *p)
 	return dbg_inode_number(d, dir, &p->dir);
 }
 
-/* An existing name: what it names, too. */
+/* An existing name and its inode. */
 static int find_name(struct dbg *d, const char *path, struct dbg_place *p, xw_ino *ino)
 {
 	int rc = dbg_find_place(d, path, p);
@@ -78,11 +78,11 @@ struct host_file {
 	struct dbg *d;
 	const char *path;
 	int fd;
-	bool sparse; /* a regular file: it may tell where its holes are */
-	off_t size; /* of one */
+	bool sparse; /* a regular file, which may have holes */
+	off_t size; /* its size */
 };
 
-/* An interrupt ends it between two pieces even where no read ever waits. */
+/* An interrupt ends it between two pieces even if no read blocks. */
 static int read_host(void *arg, void *buf, size_t len, size_t *got)
 {
 	const struct host_file *f = arg;
@@ -102,7 +102,7 @@ static int read_host(void *arg, void *buf, size_t len, size_t *got)
 	return 0;
 }
 
-/* Of a filesystem that does not tell, and behind the last byte, there is none. */
+/* If the host does not report holes, and after the last byte, there is none. */
 static uint64_t skip_hole(void *arg, uint64_t unit)
 {
 	const struct host_file *f = arg;
@@ -139,7 +139,10 @@ static int verb_write(struct dbg *d, int argc, char **argv)
 		return xw_fail(&d->diag, XW_ERR_INPUT, "%s: is a directory", argv[1]);
 	f.sparse = S_ISREG(st.st_mode);
 	f.size = st.st_size;
-	/* some devices never end: their zeros take space, so that the image's end is theirs */
+	/*
+	 * some devices never end: their zeros take space, so that the copy ends when the image is
+	 * full
+	 */
 	new.whole = S_ISCHR(st.st_mode);
 	new.mode = (uint16_t)(XW_S_IFREG | (st.st_mode & 07777));
 	rc = make(d, argv[2], &new, &ino);
@@ -262,7 +265,8 @@ static int verb_rmdir(struct dbg *d, int argc, char **argv)
 	if (!rc && (in.mode & XW_S_IFMT) != XW_S_IFDIR)
 		rc = xw_fail(&d->diag, XW_ERR_INPUT, "%s: not a directory", argv[1]);
 	if (!rc && (ino == d->cwd || ino == d->root || ino == p.dir))
-		rc = xw_fail(&d->diag, XW_ERR_BUSY, "%s: is where this session is", argv[1]);
+		rc = xw_fail(&d->diag, XW_ERR_BUSY, "%s: is the current directory of this session",
+			     argv[1]);
 	if (rc || (rc = dbg_step_begin(d, &u)))
 		return rc;
 	return dbg_step_end(d, remove_dir(u, &p, ino));
@@ -270,7 +274,7 @@ static int verb_rmdir(struct dbg *d, int argc, char **argv)
 
 /* ---- one inode ---- */
 
-/* A verb with one word, an inode, and a function for it. */
+/* A verb with an inode as its only operand, and a function for it. */
 static int with_inode(struct dbg *d, int argc, char **argv, int (*fn)(struct xw_update *, xw_ino))
 {
 	struct xw_update *u;
@@ -337,7 +341,10 @@ static int logical(struct dbg *d, const char *text, uint64_t *out)
 	return rc;
 }
 
-/* Blocks come and go below the contents of files only: what else has some means something. */
+/*
+ * Allocation below the contents is supported for regular files only: blocks of other types have a
+ * structure.
+ */
 static int has_contents(struct dbg *d, const char *file, xw_ino *ino)
 {
 	struct xw_inode in;
@@ -367,7 +374,7 @@ static int range(struct dbg *d, int argc, char **argv, xw_ino *ino, uint64_t lbl
 	if (!rc && argc > 3)
 		rc = logical(d, argv[3], &lblk[1]);
 	if (!rc && lblk[1] < lblk[0])
-		rc = xw_fail(&d->diag, XW_ERR_USAGE, "%s .. %s: ends before it begins", argv[2],
+		rc = xw_fail(&d->diag, XW_ERR_USAGE, "%s .. %s: end before start", argv[2],
 			     argv[3]);
 	return rc;
 }
@@ -404,7 +411,7 @@ static const struct dbg_verb verbs[] = {
 	 W,
 	 verb_write,
 	 "HOSTFILE FILE",
-	 "copy a file of this machine into the image"},
+	 "copy a file from the host into the image"},
 	{"mkdir", {NULL}, W, verb_mkdir, "DIR", "make a directory"},
 	{"symlink", {NULL}, W, verb_symlink, "FILE TARGET", "make a symbolic link"},
 	{"mknod",
@@ -413,25 +420,30 @@ static const struct dbg_verb verbs[] = {
 	 verb_mknod,
 	 "FILE p | FILE c|b MAJOR MINOR",
 	 "make a pipe or a device"},
-	{"link", {"ln"}, W, verb_link, "FILE NAME", "one name more; the links are not counted"},
-	{"unlink", {NULL}, W, verb_unlink, "NAME", "one name less; the links are not counted"},
-	{"rmdir", {NULL}, W, verb_rmdir, "DIR", "remove an empty directory"},
-	{"kill_file", {NULL}, W, verb_kill, "FILE", "free an inode and its blocks; names stay"},
-	{"undelete",
-	 {"undel"},
+	{"link",
+	 {"ln"},
 	 W,
-	 verb_undel,
-	 "<INODE> [NAME]",
-	 "take a deleted inode back into use"},
-	{"expand_dir", {"expand"}, W, verb_expand, "DIR", "one empty block more for a directory"},
-	{"itree_build", {NULL}, W, verb_itree, "DIR", "build the itree of a directory, anew"},
+	 verb_link,
+	 "FILE NAME",
+	 "add a directory entry without changing the link count"},
+	{"unlink",
+	 {NULL},
+	 W,
+	 verb_unlink,
+	 "NAME",
+	 "remove a directory entry without changing the link count"},
+	{"rmdir", {NULL}, W, verb_rmdir, "DIR", "remove an empty directory"},
+	{"kill_file", {NULL}, W, verb_kill, "FILE", "free an inode and its blocks; names are kept"},
+	{"undelete", {"undel"}, W, verb_undel, "<INODE> [NAME]", "restore a deleted inode"},
+	{"expand_dir", {"expand"}, W, verb_expand, "DIR", "append an empty block to a directory"},
+	{"itree_build", {NULL}, W, verb_itree, "DIR", "rebuild the itree of a directory"},
 	{"punch", {"truncate"}, W, verb_punch, "FILE FIRST [LAST]", "free blocks of a file"},
 	{"fallocate",
 	 {NULL},
 	 W,
 	 verb_fallocate,
 	 "FILE FIRST [LAST]",
-	 "allocate what a file has not; without LAST: as far as there is space"},
+	 "allocate missing blocks; without LAST: as much as there is space"},
 };
 
 const struct dbg_family dbg_write_verbs = {"Changing files", verbs, XW_ARRAY_SIZE(verbs)};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verbs that write a journal for others to replay, and replay one.
+ * Verbs that write a journal to be replayed by others, and replay one.
  *
- * Transactions go behind those that the log holds; the first into an empty log sets its start, and
- * the superblock then asks for recovery. All of it is part of the session's one commit.
+ * Transactions are appended to those in the log; the first one in an empty log sets its start, and
+ * the superblock then asks for recovery. All of this is part of the session's single commit.
  */
 #include "config.h"
 
@@ -23,13 +23,13 @@
 #include "commit/super.h"
 #include "session/journal.h"
 #include "journal/txn.h"
-#include "update/fast.h"
+#include "fastcommit/fastcommit.h"
 
 /* The open journal. */
 struct dbg_log {
 	struct xw_log *log;
-	uint32_t at, sequence; /* of the next transaction */
-	uint64_t room; /* blocks of the log that nothing is in */
+	uint32_t at, sequence; /* position and sequence number of the next transaction */
+	uint64_t room; /* unused blocks of the log */
 };
 
 void dbg_log_close(struct dbg *d)
@@ -47,7 +47,7 @@ static int need_log(struct dbg *d)
 
 /* ---- journal_open ---- */
 
-/* Where the next transaction goes. */
+/* Find the position of the next transaction. */
 static int find_end(struct dbg *d, struct dbg_log *l)
 {
 	struct xw_log *log = l->log;
@@ -64,7 +64,7 @@ static int find_end(struct dbg *d, struct dbg_log *l)
 	return rc;
 }
 
-/* Checksums of this version from here on: a log that holds transactions keeps what it has. */
+/* Use checksums of this version from here on: a log with transactions keeps its version. */
 static int set_checksums(struct dbg *d, struct xw_log *log, uint64_t version)
 {
 	const uint32_t csum = XW_JBD2_INCOMPAT_CSUM_V2 | XW_JBD2_INCOMPAT_CSUM_V3;
@@ -246,7 +246,7 @@ static int write_txn(struct dbg *d, struct txn *t)
 	const uint32_t from = l->at;
 	int rc;
 
-	/* one block stays free: a log whose end meets its start is empty */
+	/* one block stays free: a log whose end meets its start counts as empty */
 	if (takes >= l->room)
 		return xw_fail(&d->diag, XW_ERR_LIMIT,
 			       "the journal has room for %" PRIu64
@@ -286,7 +286,8 @@ static int verb_write(struct dbg *d, int argc, char **argv)
 		const void *data;
 		xw_blk blk;
 
-		rc = get_block(&t, i, &blk, &data); /* so that nothing is begun that cannot end */
+		/* so that nothing is started that cannot be completed */
+		rc = get_block(&t, i, &blk, &data);
 	}
 	if (!rc)
 		rc = write_txn(d, &t);
@@ -336,8 +337,8 @@ static int verb_run(struct dbg *d, int argc, char **argv)
 		return DBG_USAGE;
 	if (d->log)
 		return xw_fail(&d->diag, XW_ERR_STATE, "close the journal first (journal_close)");
-	rc = xw_session_apart(&d->session, d->img->block_size, replay, &r);
-	d->spoiled |= d->session.torn;
+	rc = xw_step_apart(&d->steps, d->img->block_size, replay, &r);
+	d->spoiled |= d->steps.torn;
 	dbg_wrote(d);
 	if (!rc && r.info.needed)
 		fprintf(d->out, "%" PRIu32 " transactions, %" PRIu64 " blocks\n",

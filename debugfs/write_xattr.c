@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "debugfs.h"
-#include "update/edit.h"
+#include "edit/edit.h"
 #include "xattr/set.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A value from a file of this machine, one byte more than any can have. */
+/* Read a value from a file on the host, up to one byte more than the maximum. */
 static int read_value(struct dbg *d, const char *path, uint8_t *buf, size_t size, size_t *len)
 {
 	FILE *f = fopen(path, "re");
@@ -70,7 +70,7 @@ static int verb_ea_set(struct dbg *d, int argc, char **argv)
 	return rc;
 }
 
-/* Those that are not there are passed over, as stock does. */
+/* Missing attributes are ignored, as in the stock debugger. */
 static int verb_ea_rm(struct dbg *d, int argc, char **argv)
 {
 	xw_ino ino;

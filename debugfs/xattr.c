@@ -39,13 +39,13 @@ static void print_hex(FILE *out, const uint8_t *v, size_t len)
 		fprintf(out, "%02x ", v[i]);
 }
 
-/* Is it text, but for a byte in eight? */
+/* Is it text, allowing for one byte in eight? */
 static bool is_text(const uint8_t *v, size_t len)
 {
 	return !odd_bytes(v, len) || odd_bytes(v, len) * 8 < len;
 }
 
-/* " = ..." behind a name; nothing for an empty value. */
+/* " = ..." after a name; nothing for an empty value. */
 static void print_value(FILE *out, const uint8_t *v, size_t len, bool hex, bool c)
 {
 	if (!len)
@@ -146,7 +146,7 @@ struct get {
 	const char *file;
 };
 
-/* ACLs as getxattr(2) gives them, not as they are on disk. */
+/* Convert ACLs from their encoding on disk to that of getxattr(2). */
 static int to_user_form(struct dbg *d, uint8_t index, uint8_t **value, uint32_t *len)
 {
 	struct xw_acl acl = {0};
@@ -264,7 +264,7 @@ static int verb_ea_get(struct dbg *d, int argc, char **argv)
 	if (rc)
 		return rc;
 	if (xw_xattr_split_name(name, strlen(name), &index, &rest))
-		return xw_fail(&d->diag, XW_ERR_NOTFOUND, "%s: ext4 has no such names", name);
+		return xw_fail(&d->diag, XW_ERR_NOTFOUND, "%s: not supported by ext4", name);
 	rc = xw_xattr_get(d->img, ino, &in, raw, index, name + rest, &value, &len);
 	if (rc == XW_ERR_NOTFOUND)
 		return xw_fail(&d->diag, rc, "%s: has no attribute %s", argv[optind], name);
@@ -287,7 +287,7 @@ static void dump_value(struct dbg *d, const uint8_t *v, size_t len)
 	fputc('\n', d->out);
 }
 
-/* The entries of a walk that was begun. */
+/* The entries of a walk that was started. */
 static void dump_entries(struct dbg *d, struct xw_walk_xattr *it)
 {
 	const uint8_t *area = it->area;
@@ -363,13 +363,13 @@ static const struct dbg_verb verbs[] = {
 	 DBG_OPEN,
 	 verb_ea_get,
 	 "[-f OUTFILE | -x -V -C] [-r] FILE NAME",
-	 "the value of one: into a file, in hexadecimal, alone, as C, as stored"},
+	 "the value of one: to a file, in hexadecimal, value only, as C string, as stored"},
 	{"xattr_share",
 	 {NULL},
 	 DBG_OPEN,
 	 dbg_verb_xattr_share,
 	 "",
-	 "how many blocks of attributes there are, and who shares them"},
+	 "xattr blocks and how they are shared"},
 };
 
 const struct dbg_family dbg_xattr_verbs = {"Extended attributes", verbs, XW_ARRAY_SIZE(verbs)};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Extended attributes in words. */
+/* Extended attributes as text. */
 #ifndef XW_DEBUGFS_XATTR_H
 #define XW_DEBUGFS_XATTR_H
 
 #include "debugfs.h"
 
-/* "Extended attributes:" and a line each; nothing when there are none. */
+/* "Extended attributes:" and one line each; nothing if there are none. */
 int dbg_print_xattrs(struct dbg *d, xw_ino ino, const struct xw_inode *in, const uint8_t *raw);
-/* The structure of a block of attributes, or of the bytes behind an inode's fields, as found. */
+/* The structure of an xattr block, or of the in-inode area, as found. */
 void dbg_dump_xattr_block(struct dbg *d, const uint8_t *block);
 void dbg_dump_xattr_inode(struct dbg *d, const uint8_t *area, size_t size);
 

@@ -12,7 +12,7 @@ static bool in_block(const struct yaml *y)
 	return !y->depth || y->block[y->depth - 1];
 }
 
-/* What stands in front of a value. */
+/* Print what precedes a value. */
 static void begin(struct yaml *y, const char *key)
 {
 	if (in_block(y)) {
@@ -28,7 +28,7 @@ static void begin(struct yaml *y, const char *key)
 		fprintf(y->out, "%s:", key);
 }
 
-/* Behind the key of a value on the same line. */
+/* The blank between the key and a value on the same line. */
 static void blank(const struct yaml *y, const char *key)
 {
 	if (key)

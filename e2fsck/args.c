@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/redo.h"
 #include "cli/term.h"
 #include "plan/parse.h"
 
@@ -42,6 +43,7 @@ static const struct cli_row rows[] = {
 	{'z', required_argument, "-z", CLI_OURS, NULL},
 	{KEY_REDO_FILE, required_argument, "--redo-file", CLI_OURS, NULL},
 	{CLI_KEY_JOBS, required_argument, "--jobs", CLI_OURS, NULL},
+	CLI_PARTITION_ROW,
 	CLI_TALK_ROWS,
 };
 
@@ -69,16 +71,16 @@ static void print_help(FILE *out)
 	      "  -D                   optimize directories\n"
 	      "  -E LIST              journal_only, fixes_only, share_xattrs, itree=build|drop,\n"
 	      "                       bmap2extent, optimize_extents, unshare_blocks, fragcheck,\n"
-	      "                       check_encoding, offset=BYTES, nodiscard, ea_ver=2,\n"
+	      "                       check_encoding, offset=BYTES, [no]discard, ea_ver=2,\n"
 	      "                       no_optimize_extents, [no_]inode_count_fullmap,\n"
 	      "                       readahead_kb=KIB\n"
 	      "  -F                   drop caches of IMAGE first\n"
-	      "  -j DEVICE            the external journal, to be checked for being that of IMAGE\n"
+	      "  -j DEVICE            the external journal (default: the device with its UUID)\n"
 	      "  -z FILE              write what the repair overwrites to FILE, for e2undo(8)\n"
 	      "  -d                   print debugging messages; -r: does nothing\n"
 	      "\n"
-	      "      --redo-file FILE commit through that file (default: IMAGE.xw-redo; needed for "
-	      "devices)\n"
+	      "      --partition N    the filesystem in partition N of IMAGE\n"
+	      "      --redo-file FILE commit through that file (default: IMAGE.xw-redo)\n"
 	      "      --jobs N         threads (default: processors)\n"
 	      "  -q                   print nothing but problems\n"
 	      "      --json           print findings as JSON, one a line\n"
@@ -100,13 +102,13 @@ static int set_mode(struct fsck_opts *o, enum fsck_mode mode)
 {
 	if (o->mode != FSCK_ASK && o->mode != mode) {
 		cli_error("only one of the options -p/-a, -n or -y may be specified");
-		return FSCK_EXIT_USAGE;
+		return FSCK_EXIT_ERROR; /* as e2fsck has it, here and below */
 	}
 	o->mode = mode;
 	return 0;
 }
 
-/* A negative descriptor: nothing is reported until SIGUSR1 comes. */
+/* A negative descriptor: nothing is reported until SIGUSR1 arrives. */
 static int set_progress(struct fsck_opts *o, const char *value)
 {
 	uint64_t n;
@@ -147,7 +149,7 @@ static int set_jobs(struct fsck_opts *o, const char *value)
 	return 0;
 }
 
-/* Options that only say yes. */
+/* Boolean options. */
 static bool set_flag(struct fsck_opts *o, int key)
 {
 	switch (key) {
@@ -220,7 +222,10 @@ static int take(struct cli_line *l, int key, const char *value)
 	return status ? status : -1;
 }
 
-/* What "now" is: SOURCE_DATE_EPOCH, else the clock. What is in the future the clock tells. */
+/*
+ * The current time: SOURCE_DATE_EPOCH, else the clock. Whether a time is in the future is decided
+ * by the clock.
+ */
 static void settle_now(struct fsck_args *args)
 {
 	const int64_t clock = (int64_t)time(NULL);
@@ -233,7 +238,7 @@ static void settle_now(struct fsck_args *args)
 	args->opts.latest = XW_MAX(args->opts.now, clock);
 }
 
-/* LABEL=, UUID= and the like become the device that has it. */
+/* Resolve LABEL=, UUID= and the like to the device that has it. */
 static int find_by_tag(struct fsck_args *args, const char *spec)
 {
 	static const char *const tags[] = {"LABEL=", "UUID=", "PARTLABEL=", "PARTUUID="};
@@ -246,14 +251,14 @@ static int find_by_tag(struct fsck_args *args, const char *spec)
 		return -1;
 	args->image = blkid_evaluate_spec(spec, NULL);
 	if (!args->image) {
-		cli_error("unable to resolve '%s'", spec);
+		cli_line_failf(&args->line, "unable to resolve '%s'", spec);
 		return FSCK_EXIT_ERROR;
 	}
 	args->opts.image = args->image;
 	return -1;
 }
 
-/* -z "": a name as e2fsck makes it. */
+/* -z "": a generated name, as in e2fsck. */
 static int settle_undo(struct fsck_args *args)
 {
 	const char *dir = getenv("E2FSPROGS_UNDO_DIR"), *base = strrchr(args->opts.image, '/');
@@ -265,32 +270,35 @@ static int settle_undo(struct fsck_args *args)
 		if (asprintf(&args->undo_file, "%s/e2fsck-%s.e2undo",
 			     dir && *dir ? dir : "/var/lib/e2fsprogs",
 			     base ? base + 1 : args->opts.image) < 0) {
-			cli_error("out of memory reading the command line");
+			cli_line_failf(&args->line, "out of memory reading the command line");
 			return FSCK_EXIT_ERROR;
 		}
 		args->opts.undo_file = args->undo_file;
 	}
 	if (!stat(args->opts.image, &image) && !stat(args->opts.undo_file, &undo) &&
 	    image.st_dev == undo.st_dev && image.st_ino == undo.st_ino) {
-		cli_error("-z %s: is the image itself", args->opts.undo_file);
+		cli_line_failf(&args->line, "-z %s: is the image itself", args->opts.undo_file);
 		return FSCK_EXIT_ERROR;
 	}
 	return -1;
 }
 
 /* Options that contradict each other. */
-static int judge(const struct fsck_opts *o)
+static int judge(const struct fsck_args *args)
 {
+	const struct fsck_opts *o = &args->opts;
+	const struct cli_line *l = &args->line;
 	const char *with = NULL;
 	const bool tests = o->bad_test || o->bad_file;
 
 	if (o->bad_test && o->bad_file) {
-		cli_error("options -c and -l/-L are incompatible");
+		cli_line_failf(l, "options -c and -l/-L are incompatible");
 		return FSCK_EXIT_USAGE;
 	}
 	if (o->mode == FSCK_NO && tests) {
-		cli_error("options -n and %s are incompatible", o->bad_file ? "-l/-L" : "-c");
-		return FSCK_EXIT_ERROR; /* as e2fsck has it */
+		cli_line_failf(l, "options -n and %s are incompatible",
+			       o->bad_file ? "-l/-L" : "-c");
+		return FSCK_EXIT_ERROR;
 	}
 
 	if (o->mode == FSCK_NO && o->optimize_dirs)
@@ -298,25 +306,25 @@ static int judge(const struct fsck_opts *o)
 	else if (o->fixes_only && o->optimize_dirs)
 		with = "-E fixes_only";
 	if (o->fixes_only && o->bmap2extent) {
-		cli_error("options -E fixes_only and -E bmap2extent are incompatible");
-		return FSCK_EXIT_USAGE;
+		cli_line_failf(l, "options -E fixes_only and -E bmap2extent are incompatible");
+		return FSCK_EXIT_ERROR;
 	}
 	if (with) {
-		cli_error("options %s and -D are incompatible", with);
-		return FSCK_EXIT_USAGE;
+		cli_line_failf(l, "options %s and -D are incompatible", with);
+		return FSCK_EXIT_ERROR;
 	}
 	if (o->json && o->mode == FSCK_ASK) {
-		cli_error("--json asks no questions: -p, -n or -y is needed with it");
+		cli_line_failf(l, "--json asks no questions: -p, -n or -y is needed with it");
 		return FSCK_EXIT_USAGE;
 	}
 	if (o->mode == FSCK_ASK && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))) {
-		cli_error("need terminal for interactive repairs");
+		cli_line_failf(l, "need terminal for interactive repairs");
 		return FSCK_EXIT_ERROR;
 	}
 	return -1;
 }
 
-/* The statuses of the other tools as those of this one. */
+/* Convert the exit status of the shared option code to that of this tool. */
 static int as_fsck(int status)
 {
 	return status == EXIT_USAGE ? FSCK_EXIT_USAGE
@@ -352,11 +360,15 @@ int fsck_args_parse(struct fsck_args *args, int argc, char **argv)
 	if (o->share_xattrs || o->itree != FSCK_ITREE_KEEP || o->bad_test || o->bad_file ||
 	    o->unshare_blocks || o->bmap2extent)
 		o->force = true;
-	status = judge(o);
+	status = judge(args);
 	if (status < 0)
 		status = find_by_tag(args, spec);
 	if (status < 0)
 		status = settle_undo(args);
+	if (status < 0 && !o->redo_file) {
+		o->redo_file = cli_line_redo_dir(&args->line, o->image);
+		o->redo_default = o->redo_file;
+	}
 	return status;
 }
 

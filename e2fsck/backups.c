@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Backups of the superblock and of the descriptors, renewed when one of these was repaired. Of a
- * descriptor that a backup has only the places count, since the rest changes all the time: blocks
- * of descriptors that agree in them stay as they are.
+ * Backups of the superblock and of the descriptors, rewritten if one of these was repaired. Of a
+ * descriptor in a backup only the locations matter, since the rest changes all the time: descriptor
+ * blocks that agree in them are not rewritten.
  */
 #include "config.h"
 
@@ -39,7 +39,7 @@ static bool same_places(const struct xw_image *img, const uint8_t *a, const uint
 	return true;
 }
 
-/* n blocks of descriptors, from the primary's block `from`, are in `to` as well. */
+/* Copy n descriptor blocks, from block `from` of the primary on, to `to`. */
 static int copy_descs(struct fsck *f, xw_blk from, xw_blk to, uint64_t n)
 {
 	const uint32_t bs = f->img->block_size;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * -c, -l, -L, -k: which blocks are bad. The list becomes the map of the bad-block inode once a
- * round knows what is in use; the next round sees that inode claim its blocks, and moves the files
- * that have some of them.
+ * -c, -l, -L, -k: bad blocks. The list becomes the map of the bad-block inode when a round knows
+ * which blocks are in use; in the next round that inode claims them, and files that contain some of
+ * them are moved.
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@
 
 #include "open.h"
 
-/* ---- what is bad ---- */
+/* ---- the list ---- */
 
 static bool is_wanted(const struct fsck_opts *o)
 {
@@ -46,7 +46,7 @@ static int add(struct fsck *f, uint64_t blk)
 	return xw_vec_push(&f->bad, (uint32_t)blk) ? xw_fail_nomem(&f->diag, "bad blocks") : 0;
 }
 
-/* One number a line, as badblocks(8) prints them; like e2fsck, lines without one are skipped. */
+/* One number per line, as badblocks(8) prints them; lines without one are skipped, as in e2fsck. */
 static int read_list(struct fsck *f)
 {
 	FILE *in = fopen(f->opts.bad_file, "re");
@@ -85,7 +85,7 @@ static int scan_bad(void *arg, uint64_t blk)
 	return add(f, blk);
 }
 
-/* The device below the overlay: what is in memory says nothing about it. */
+/* Scan the device below the overlay, not the blocks held in memory. */
 static int scan(struct fsck *f)
 {
 	const struct xw_scan s = {
@@ -161,7 +161,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Ascending, each once, and without metadata of groups, which cannot go elsewhere. */
+/* Sort the list and remove duplicates and group metadata, which cannot be moved. */
 static int claim_bad_blocks(struct fsck *f)
 {
 	size_t n = 0;
@@ -176,8 +176,7 @@ static int claim_bad_blocks(struct fsck *f)
 			continue;
 		if (fsck_is_metadata(f, blk, 1)) {
 			xw_log(&f->diag, XW_LOG_WARN,
-			       "bad block %u is metadata of the filesystem, which stays there",
-			       blk);
+			       "bad block %u is filesystem metadata and cannot be moved", blk);
 			continue;
 		}
 		f->bad.v[n++] = blk;
@@ -191,7 +190,7 @@ static int claim_bad_blocks(struct fsck *f)
 struct map {
 	struct fsck *f;
 	size_t at; /* next of f->bad */
-	xw_blk free; /* blocks before it are no choice for a block of the map */
+	xw_blk free; /* blocks before it cannot be used for the map */
 	uint64_t nodes;
 };
 
@@ -211,7 +210,7 @@ static int allocate_map_block(struct map *m, xw_blk *blk)
 	return fsck_claim(f, *blk, 1, NULL);
 }
 
-/* An indirect block of this level (1 to 3) and all below it. */
+/* Write an indirect block of this level (1 to 3) and everything below it. */
 static int write_node(struct map *m, unsigned level, uint32_t *where)
 {
 	const unsigned per_block = xw_indirect_per_block(m->f->img->block_size);
@@ -259,7 +258,7 @@ int fsck_set_bad(struct fsck *f)
 	struct xw_inode in;
 	int rc;
 
-	/* With an update the claims are out of date: the next round is as good. */
+	/* After an update the claims are stale: the next round does it. */
 	if (!f->bad_pending || f->allocated || f->opts.mode == FSCK_NO)
 		return 0;
 	f->bad_pending = false;
@@ -274,7 +273,7 @@ int fsck_set_bad(struct fsck *f)
 	if (rc)
 		return rc;
 	if (!f->opts.json && !f->opts.quiet)
-		printf("%s: Updating bad block inode.\n", f->opts.image);
+		printf("%s: Updating bad block inode.\n", fsck_name(f));
 	in.atime.sec = in.mtime.sec = f->opts.now;
 	f->freed_in = f->round + 1;
 	return fsck_inode_write(f, XW_INO_BAD, &in, raw);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which superblock the check goes on with.
+ * Chooses the superblock to continue with.
  *
- * The primary is held against its backups: a field that never changes in the life of a filesystem
- * (or is written to all copies when a tool changes it) and that differs was damaged somewhere. What
- * the device speaks for (evidence.c) is kept; where it does not tell, two backups outvote the
- * primary in fields that a vote may decide. Fields that Linux changes in the primary alone (state,
- * counts, times, RECOVER) are never taken from a backup while the primary can be recognised.
- *
- * Without a backup single fields are tried with the values that they could have had.
+ * The primary is compared with its backups: a field that never changes in the life of a filesystem
+ * (or is written to all copies when a tool changes it) and that differs was damaged somewhere. A
+ * value supported by the contents of the device (evidence.c) is kept; if these are inconclusive,
+ * two backups outvote the primary in fields that may be decided by vote. Fields that Linux changes
+ * only in the primary (state, counts, times, RECOVER) are never taken from a backup while the
+ * primary can be identified.
  */
 #include "config.h"
 
@@ -19,22 +18,22 @@
 #include "base/endian.h"
 #include "open.h"
 
-/* Feature bits that Linux sets by itself, in the primary alone. */
+/* Feature bits that Linux sets by itself, only in the primary. */
 #define COMPAT_DYNAMIC (XW_COMPAT_EXT_ATTR | XW_COMPAT_DIR_INDEX)
 #define INCOMPAT_DYNAMIC (XW_INCOMPAT_RECOVER | XW_INCOMPAT_PENDING)
 #define RO_DYNAMIC                                                                                 \
 	(XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE |                \
 	 XW_RO_ORPHAN_PRESENT)
 
-/* Features that debugfs(8) sets in the primary alone; whoever uses them next does not mind. */
+/* Features that debugfs(8) sets only in the primary; a missing bit in the backups is harmless. */
 #define INCOMPAT_ALONE                                                                             \
 	(XW_INCOMPAT_LARGEDIR | XW_INCOMPAT_INLINE_DATA | XW_INCOMPAT_EA_INODE |                   \
 	 XW_INCOMPAT_ENCRYPT)
 #define RO_ALONE (XW_RO_VERITY | XW_RO_PROJECT)
 
 enum vote {
-	BY_EVIDENCE, /* the backup's value only where the device speaks for it */
-	BY_VOTE, /* or where two backups agree */
+	BY_EVIDENCE, /* the value of the backup is used only if the device supports it */
+	BY_VOTE, /* or if two backups agree */
 };
 
 static const struct field {
@@ -118,7 +117,7 @@ static void take(struct xw_super *to, const struct xw_super *from, const struct 
 
 /* ---- the primary and its backups ---- */
 
-/* How many of the copies have what c has there? */
+/* How many of the copies have the same value as c in this field? */
 static unsigned votes(const struct fsck_copies *all, const struct fsck_copy *c,
 		      const struct field *d)
 {
@@ -129,7 +128,7 @@ static unsigned votes(const struct fsck_copies *all, const struct fsck_copy *c,
 	return n;
 }
 
-/* Bits of a feature word that a primary whose checksum is right may have and its backups lack. */
+/* Bits of a feature word that a primary with a correct checksum may have and its backups lack. */
 static uint64_t allowed_alone(const struct xw_super *sb, const struct field *d)
 {
 	const struct fsck_unknown u = fsck_unknown_features(sb);
@@ -157,7 +156,10 @@ static bool may_differ(const struct xw_super *sb, const struct xw_super *copy,
 	return d->ignore && !(differ & ~(uint64_t)d->ignore & ~allowed_alone(sb, d));
 }
 
-/* `sb` with what copy c has in fields where that is better. damaged: sb's own word counts less. */
+/*
+ * Replace fields of `sb` by those of copy c where these are better. damaged: the fields of sb
+ * itself have less weight.
+ */
 static void mend_by_copy(struct xw_dev *dev, struct xw_super *sb, const struct fsck_copies *all,
 			 const struct fsck_copy *c, bool damaged)
 {
@@ -183,243 +185,9 @@ static void mend_by_copy(struct xw_dev *dev, struct xw_super *sb, const struct f
 		*sb = whole;
 }
 
-/* ---- without a backup ---- */
-
-struct trial {
-	struct xw_dev *dev;
-	struct xw_super best;
-	int bad;
-	bool damaged; /* the superblock's checksum says so, or it cannot be used */
-	uint32_t sum; /* that is stored: the one superblock that it fits was there before */
-};
-
-enum { CERTAIN = 500, SUM_AT = XW_SUPER_SIZE - 4, MAGIC_AT = 0x38, RO_COMPAT_AT = 0x64 };
-
-static void try_super(struct trial *t, const struct xw_super *sb)
-{
-	int bad = fsck_super_penalty(t->dev, sb);
-	uint8_t raw[XW_SUPER_SIZE];
-
-	if (t->damaged && xw_super_has_csum(sb)) {
-		xw_super_encode(sb, raw);
-		if (peek32(raw + SUM_AT) == t->sum)
-			bad -= CERTAIN;
-	}
-	if (bad < t->bad) {
-		t->bad = bad;
-		t->best = *sb;
-	}
-}
-
-/*
- * Features that the geometry depends on. Checksums may be found to be in use, but that some are
- * wrong is no reason to do without; and what nobody knows may be of a newer version.
- */
-static void try_features(struct trial *t, const struct xw_super *from)
-{
-	static const uint32_t incompat[] = {XW_INCOMPAT_64BIT, XW_INCOMPAT_META_BG,
-					    XW_INCOMPAT_JOURNAL_DEV, XW_INCOMPAT_CSUM_SEED};
-	struct xw_super sb = *from;
-
-	for (size_t i = 0; i < XW_ARRAY_SIZE(incompat); i++) {
-		sb.feature_incompat = from->feature_incompat ^ incompat[i];
-		try_super(t, &sb);
-	}
-	sb = *from;
-	sb.feature_ro_compat ^= XW_RO_BIGALLOC;
-	try_super(t, &sb);
-	sb.feature_ro_compat = from->feature_ro_compat | XW_RO_METADATA_CSUM;
-	try_super(t, &sb);
-	sb.feature_ro_compat = from->feature_ro_compat | XW_RO_GDT_CSUM;
-	try_super(t, &sb);
-	if (t->damaged) {
-		const struct fsck_unknown u = fsck_unknown_features(from);
-
-		sb = *from;
-		sb.feature_compat &= ~u.compat;
-		sb.feature_incompat &= ~u.incompat;
-		sb.feature_ro_compat &= ~u.ro;
-		try_super(t, &sb);
-	}
-}
-
-static void try_sizes(struct trial *t, const struct xw_super *from)
-{
-	struct xw_super sb = *from;
-
-	for (sb.log_block_size = 0; sb.log_block_size <= XW_LOG_BLOCK_MAX; sb.log_block_size++) {
-		sb.first_data_block = fsck_first_block(&sb);
-		try_super(t, &sb);
-		sb.log_cluster_size = sb.log_block_size;
-		try_super(t, &sb);
-		sb.log_cluster_size = from->log_cluster_size;
-	}
-	sb = *from;
-	for (uint32_t size = 128; size <= XW_MIN(xw_super_block_size(from), 32768u); size *= 2) {
-		sb.inode_size = (uint16_t)size;
-		try_super(t, &sb);
-	}
-	sb = *from;
-	for (sb.desc_size = 64; sb.desc_size <= 1024; sb.desc_size *= 2)
-		try_super(t, &sb);
-	try_features(t, from);
-}
-
-/* bigalloc: blocks and clusters of a group are in the ratio of their sizes. */
-static void try_clusters(struct trial *t, const struct xw_super *from)
-{
-	struct xw_super sb = *from;
-
-	if (!(from->feature_ro_compat & XW_RO_BIGALLOC))
-		return;
-	for (sb.log_cluster_size = sb.log_block_size; sb.log_cluster_size <= XW_LOG_CLUSTER_MAX;
-	     sb.log_cluster_size++)
-		if ((uint64_t)sb.clusters_per_group << (sb.log_cluster_size - sb.log_block_size) ==
-		    sb.blocks_per_group)
-			try_super(t, &sb);
-	sb = *from;
-	if (sb.log_cluster_size < sb.log_block_size || sb.log_cluster_size > XW_LOG_CLUSTER_MAX)
-		return;
-	sb.blocks_per_group = sb.clusters_per_group << (sb.log_cluster_size - sb.log_block_size);
-	try_super(t, &sb);
-	sb = *from;
-	sb.clusters_per_group = sb.blocks_per_group >> (sb.log_cluster_size - sb.log_block_size);
-	try_super(t, &sb);
-}
-
-/* Room for descriptors that reaches into the metadata of group 0 ends where that begins. */
-static void try_reserved(struct trial *t, const struct xw_super *from)
-{
-	struct xw_image img = {.dev = t->dev, .sb = *from};
-	struct xw_diag *const diag = t->dev->diag;
-	struct xw_super sb = *from;
-	struct xw_group_desc gd;
-	struct xw_group_head h;
-	uint8_t raw[1024];
-	xw_blk first, head;
-	int rc;
-
-	img.block_size = xw_super_block_size(from);
-	img.desc_size = xw_super_desc_size(from);
-	img.groups = xw_super_groups(from);
-	if (!fsck_super_usable(from) || img.desc_size > sizeof(raw))
-		return;
-	t->dev->diag = NULL; /* no descriptor, no proposal */
-	rc = xw_dev_pread(t->dev, raw, img.desc_size,
-			  xw_image_desc_block(&img, 0) * img.block_size);
-	t->dev->diag = diag;
-	if (rc)
-		return;
-	xw_group_decode(raw, img.desc_size, &gd);
-	xw_image_group_head(&img, 0, &h);
-	first = XW_MIN(gd.inode_table, XW_MIN(gd.block_bitmap, gd.inode_bitmap));
-	head = h.super + h.has_super + h.desc_len;
-	if (first < head || first >= head + h.reserved_len)
-		return;
-	sb.reserved_gdt_blocks = (uint16_t)(first - head);
-	try_super(t, &sb);
-}
-
-static void try_counts(struct trial *t, const struct xw_super *from)
-{
-	const uint32_t bs = xw_super_block_size(from);
-	struct xw_super sb = *from;
-	uint64_t groups;
-
-	sb.blocks_per_group = sb.clusters_per_group = 8 * bs;
-	try_super(t, &sb);
-	sb = *from;
-	sb.blocks_per_group = sb.clusters_per_group;
-	try_super(t, &sb);
-	sb = *from;
-	sb.clusters_per_group = sb.blocks_per_group;
-	try_super(t, &sb);
-	try_clusters(t, from);
-	sb = *from;
-	sb.log_cluster_size = sb.log_block_size;
-	try_super(t, &sb);
-	sb = *from;
-	sb.first_data_block = fsck_first_block(&sb);
-	try_super(t, &sb);
-	sb = *from;
-	/* A device that was cut off is no reason to shorten the filesystem. */
-	if (sb.inodes_count != xw_super_groups(&sb) * sb.inodes_per_group) {
-		sb.blocks_count = t->dev->size / bs;
-		try_super(t, &sb);
-	}
-	sb = *from;
-	sb.first_ino = 11;
-	try_super(t, &sb);
-	sb = *from;
-	sb.checksum_type = 1;
-	try_super(t, &sb);
-	sb = *from;
-	sb.log_groups_per_flex = 4;
-	try_super(t, &sb);
-	sb = *from;
-	for (sb.rev_level = 0; sb.rev_level <= 1; sb.rev_level++)
-		try_super(t, &sb);
-	/* Of two that fit equally well the first is taken: the one that the bitmap speaks for. */
-	groups = xw_super_groups(from);
-	for (int turn = 0; turn < 2 && groups; turn++) {
-		sb = *from;
-		if (fsck_bitmap_ends(t->dev, from) == !turn)
-			sb.inodes_count = (uint32_t)(groups * sb.inodes_per_group);
-		else if (sb.inodes_count % groups == 0)
-			sb.inodes_per_group = (uint32_t)(sb.inodes_count / groups);
-		if (groups * sb.inodes_per_group <= UINT32_MAX)
-			try_super(t, &sb);
-	}
-}
-
-/* One bit that is wrong is found by the checksum alone. */
-static void try_bits(struct trial *t, const struct xw_super *from)
-{
-	uint8_t raw[XW_SUPER_SIZE];
-	struct xw_super sb;
-
-	xw_super_encode(from, raw);
-	poke32(raw + SUM_AT, t->sum);
-	for (unsigned bit = 0; bit < 8 * SUM_AT; bit++) {
-		raw[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		if (peek16(raw + MAGIC_AT) == XW_SUPER_MAGIC &&
-		    peek32(raw + RO_COMPAT_AT) & XW_RO_METADATA_CSUM && !xw_super_verify(raw) &&
-		    !xw_super_decode(raw, &sb))
-			try_super(t, &sb);
-		raw[bit / 8] ^= (uint8_t)(1 << bit % 8);
-	}
-}
-
-/* One field after the other, as long as that makes it better. true: the checksum confirms it. */
-static bool mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
-{
-	struct trial t = {.dev = dev, .best = *sb, .damaged = damaged, .sum = sb->checksum};
-
-	t.bad = fsck_super_penalty(dev, sb);
-	if (damaged)
-		try_bits(&t, sb);
-
-	sb->magic = XW_SUPER_MAGIC;
-	try_super(&t, sb);
-	for (int turn = 0; turn < 4; turn++) {
-		const struct xw_super from = t.best;
-		const int before = t.bad;
-
-		if (before <= fsck_super_ideal(&from))
-			break;
-		try_reserved(&t, &from);
-		try_sizes(&t, &from);
-		try_counts(&t, &from);
-		if (t.bad >= before)
-			break;
-	}
-	*sb = t.best;
-	return t.bad < -CERTAIN / 2;
-}
-
 /* ---- the choice ---- */
 
-/* All that differs is reported; false: the primary is to stay as it is. */
+/* Report all differences; false: the primary must not be changed. */
 static bool report_fields(struct fsck *f, const struct xw_super *was, struct xw_super *is)
 {
 	bool all = true;
@@ -448,7 +216,7 @@ static int put_super(struct fsck *f, struct xw_super *sb)
 	return xw_dev_pwrite(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET);
 }
 
-/* The copy that the device speaks for most. */
+/* The copy that fits the device best. */
 static const struct fsck_copy *best_copy(struct xw_dev *dev, const struct fsck_copies *all)
 {
 	const struct fsck_copy *best = NULL;
@@ -465,7 +233,7 @@ static const struct fsck_copy *best_copy(struct xw_dev *dev, const struct fsck_c
 	return best;
 }
 
-/* Leave out copies of other filesystems, which an earlier mke2fs has left. */
+/* Drop copies of other filesystems, left by an earlier mke2fs. */
 static void drop_foreign(struct fsck_copies *all, const struct xw_super *sb)
 {
 	size_t n = 0;
@@ -509,6 +277,16 @@ static bool same_fields(const struct xw_super *a, const struct xw_super *b)
 	return all;
 }
 
+/* A backup that differs from the final primary is stale: other tools would take that for damage. */
+static bool has_stale(const struct fsck_copies *all, const struct xw_super *sb)
+{
+	bool stale = false;
+
+	for (size_t i = 0; i < all->n && !stale; i++)
+		stale = !same_fields(&all->v[i].sb, sb);
+	return stale;
+}
+
 static bool has_unknown(const struct xw_super *sb)
 {
 	const struct fsck_unknown u = fsck_unknown_features(sb);
@@ -529,17 +307,22 @@ static int refuse_unknown(struct fsck *f, const struct xw_super *sb)
 		f->opts.image, u.compat, u.incompat, u.ro);
 }
 
-/* Does the checksum say that more than the magic is damaged? */
+static bool is_too_long(const struct xw_dev *dev, const struct xw_super *sb)
+{
+	return sb->blocks_count > dev->size / xw_super_block_size(sb);
+}
+
+/* Does the checksum show that more than the magic is damaged? */
 static bool is_damaged(const uint8_t *raw)
 {
 	uint8_t copy[XW_SUPER_SIZE];
 
 	memcpy(copy, raw, sizeof(copy));
-	poke16(copy + MAGIC_AT, XW_SUPER_MAGIC);
+	poke16(copy + 0x38, XW_SUPER_MAGIC);
 	return xw_super_verify(copy) != 0;
 }
 
-/* Opens, but something speaks against it, or the backups are of another opinion. */
+/* It can be opened, but the device contradicts it, or the backups differ. */
 static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
 			struct fsck_copies *all)
 {
@@ -564,13 +347,14 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 	}
 	if (c)
 		mend_by_copy(f->dev, &mended, all, c, damaged);
-	/* Where a backup says the same, it is something else that speaks against it. */
+	/* If a backup agrees, something else is damaged. */
 	if (!(c && same_fields(&mended, &c->sb)) &&
 	    (damaged || fsck_super_penalty(f->dev, &mended) > fsck_super_ideal(&mended)))
-		(void)mend_alone(f->dev, &mended, damaged);
+		(void)fsck_mend_alone(f->dev, &mended, damaged);
 	if (!damaged && fsck_super_is_newer(sb, &mended))
 		return refuse_unknown(f, sb);
 	proposed = mended;
+	f->stale_backups = has_stale(all, &mended);
 	if (c)
 		f->backup_group = c->sb.block_group_nr;
 	if (damaged)
@@ -580,14 +364,16 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 		put = true;
 	}
 	if (f->opts.mode == FSCK_NO &&
-	    (mended.magic != XW_SUPER_MAGIC || (has_unknown(&mended) && !has_unknown(&proposed))))
-		return put_super(f, &proposed); /* read-only: a look at it all the same */
+	    (mended.magic != XW_SUPER_MAGIC ||
+	     (is_too_long(f->dev, &mended) && !is_too_long(f->dev, &proposed)) ||
+	     (has_unknown(&mended) && !has_unknown(&proposed))))
+		return put_super(f, &proposed); /* read-only: continue with it in memory */
 	if (refuse_unknown(f, &mended))
 		return XW_ERR_UNSUPPORTED;
 	return put && f->opts.mode != FSCK_NO ? put_super(f, &mended) : 0;
 }
 
-/* Does a primary that has lost its magic alone fit the device better than the copy c? */
+/* Does a primary that lost only its magic fit the device better than copy c? */
 static bool fits_better(struct xw_dev *dev, const struct xw_super *sb, const struct fsck_copy *c)
 {
 	struct xw_super again = *sb;
@@ -597,7 +383,7 @@ static bool fits_better(struct xw_dev *dev, const struct xw_super *sb, const str
 	       fsck_super_penalty(dev, &again) < fsck_super_penalty(dev, &c->sb);
 }
 
-/* The primary cannot be used as it is. */
+/* The primary is unusable. */
 static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
 			   struct fsck_copies *all)
 {
@@ -618,7 +404,7 @@ static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint
 		return use_copy(f, c, sb,
 				!memcmp(c->sb.uuid, sb->uuid, sizeof(sb->uuid)) &&
 					c->sb.mkfs_time == sb->mkfs_time);
-	if (!mend_alone(f->dev, &mended, true) || !fsck_super_usable(&mended))
+	if (!fsck_mend_alone(f->dev, &mended, true) || !fsck_super_usable(&mended))
 		limit = sb->magic == XW_SUPER_MAGIC ? 16 : 6;
 	if (!fsck_super_usable(&mended) || fsck_super_penalty(f->dev, &mended) >= limit)
 		return xw_fail(&f->diag, XW_ERR_INPUT,
@@ -627,12 +413,12 @@ static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint
 	f->super_lost = true;
 	if (!report_fields(f, sb, &mended) && f->opts.mode == FSCK_NO)
 		mended.state &= (uint16_t)~XW_STATE_VALID;
-	if (!fsck_super_usable(&mended))
-		(void)mend_alone(f->dev, &mended, true); /* read-only: a look at it all the same */
+	if (!fsck_super_usable(&mended)) /* read-only: continue with it in memory */
+		(void)fsck_mend_alone(f->dev, &mended, true);
 	return put_super(f, &mended);
 }
 
-/* Is a primary whose checksum is right of one opinion with the copy that -b names? */
+/* Does a primary with a correct checksum agree with the copy given by -b? */
 static bool agrees(const struct xw_super *sb, const uint8_t *raw, const struct fsck_copy *c)
 {
 	if (!fsck_super_usable(sb) || xw_super_verify(raw))
@@ -656,7 +442,7 @@ int fsck_choose_super(struct fsck *f)
 		return xw_fail(&f->diag, XW_ERR_INPUT,
 			       "%s: too small to hold an ext2, ext3 or ext4 filesystem",
 			       f->opts.image);
-	f->dev->diag = NULL; /* an unreadable primary is a lost one */
+	f->dev->diag = NULL; /* an unreadable primary counts as lost */
 	if (xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET))
 		memset(raw, 0, sizeof(raw));
 	f->dev->diag = diag;
@@ -669,7 +455,7 @@ int fsck_choose_super(struct fsck *f)
 			return rc;
 		if (decoded || !agrees(&sb, raw, &all.v[0]))
 			return use_copy(f, &all.v[0], &sb, false);
-		all.n = 0; /* the primary is checked as it is without -b */
+		all.n = 0; /* the primary is checked as without -b */
 		rc = 0;
 	}
 	if (!rc && sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV && !xw_super_verify(raw))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Clusters in use, and those that more than one owner claims. Metadata of groups claims its places
- * first, so that it wins against everything that is found later.
+ * Clusters in use, and those claimed by more than one owner. Group metadata claims its places
+ * first, so that it takes precedence over everything found later.
  */
 #include "config.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Blocks that more than one owner claims.
+ * Blocks claimed by more than one owner.
  *
- * The claims say which clusters these are; a second pass over the maps says whose. Metadata of
- * groups and attribute blocks keep their places. Of inodes, each in turn gets copies of what it
- * shares until the last owner is left alone with the original; those that the filesystem itself
- * needs come last. An inode for which there is no space is cleared when the user agrees.
+ * The claims tell which clusters these are; a second pass over the maps finds the owners. Group
+ * metadata and xattr blocks keep their places. Inodes get copies of their shared blocks, one after
+ * the other, until the last owner is left alone with the original; inodes of the filesystem itself
+ * come last. An inode for which there is no space is cleared if the user agrees.
  */
 #include "config.h"
 
@@ -13,37 +13,38 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "dev/overlay.h"
 #include "inodes.h"
-#include "update/edit.h"
+#include "edit/edit.h"
 
-/* A run of contested clusters and who claims it. */
+/* A run of contested clusters and its owner. */
 struct claim {
 	uint64_t first;
 	uint32_t len;
-	xw_ino ino; /* 0: metadata or an attribute block, which stays */
+	xw_ino ino; /* 0: metadata or an xattr block, which is not moved */
 };
 
 /*
- * Claims are kept as runs, so that memory follows the number of extents, not of blocks. Their ends
- * cut the contested clusters into segments, in each of which all clusters have the same number of
+ * Claims are stored as runs, so that memory depends on the number of extents, not of blocks. Their
+ * ends divide the contested clusters into segments in which all clusters have the same number of
  * claims. Segment i ends where segment i + 1 begins; the last one has no claims.
  */
 struct contest {
 	struct fsck *f;
 	struct xw_walk_map walk;
-	XW_VEC(struct claim) claims; /* by inode once all are known */
-	XW_VEC(uint64_t) firsts; /* of segments, ascending */
-	XW_VEC(uint32_t) counts; /* of segments: claims that are left */
-	XW_VEC(xw_ino) inos; /* in the order in which they are moved */
+	XW_VEC(struct claim) claims; /* sorted by inode when complete */
+	XW_VEC(uint64_t) firsts; /* first clusters of the segments, ascending */
+	XW_VEC(uint32_t) counts; /* remaining claims of each segment */
+	XW_VEC(xw_ino) inos; /* in the order of moving */
 	XW_VEC(xw_ino) doomed; /* to be cleared: there is no space for copies */
-	uint64_t free; /* blocks, as the last update knew; UINT64_MAX: not known */
+	uint64_t free; /* in blocks, according to the last update; UINT64_MAX: unknown */
 	unsigned bits;
 	xw_blk base;
-	uint8_t *copy; /* a cluster */
+	uint8_t *copy; /* one cluster */
 	bool agreed; /* at least one inode was to be repaired */
 };
 
-/* Sharing is legal; but for -E unshare_blocks, nobody minds. */
+/* With RO_SHARED_BLOCKS sharing is legal, unless -E unshare_blocks is given. */
 static bool may_share(const struct fsck *f)
 {
 	return f->img->sb.feature_ro_compat & FSCK_RO_SHARED_BLOCKS;
@@ -54,7 +55,7 @@ static uint64_t cluster_of(const struct contest *c, xw_blk blk)
 	return (blk - c->base) >> c->bits;
 }
 
-/* ---- who claims what ---- */
+/* ---- owners ---- */
 
 static int add_claim(struct contest *c, uint64_t first, uint64_t len, xw_ino ino)
 {
@@ -67,7 +68,7 @@ static int add_claim(struct contest *c, uint64_t first, uint64_t len, xw_ino ino
 	return rc ? xw_fail_nomem(&c->f->diag, "contested blocks") : 0;
 }
 
-/* The contested clusters of a run; *last is the one of the run in front of it. */
+/* The contested clusters of a run; *last is that of the previous run. */
 static int add_run(struct contest *c, const struct xw_walk_map_item *i, xw_ino ino,
 		   struct xw_walk_map_item *last)
 {
@@ -165,7 +166,7 @@ static int by_place(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sort by cluster; what all inodes that share an attribute block claim counts once. */
+/* Sort by cluster; claims of one xattr block by several inodes count once. */
 static void sort_claims(struct contest *c)
 {
 	struct claim *v = c->claims.v;
@@ -179,7 +180,7 @@ static void sort_claims(struct contest *c)
 	c->claims.n = n;
 }
 
-/* Segments and their counts: a sweep over the first and last clusters of all claims. */
+/* Compute segments and their counts: a sweep over the first and last clusters of all claims. */
 static int count_claims(struct contest *c)
 {
 	const struct claim *v = c->claims.v;
@@ -205,7 +206,7 @@ static int count_claims(struct contest *c)
 	return 0;
 }
 
-/* Inodes with claims or misplaced blocks, each once. */
+/* Inodes with claims or misplaced blocks, without duplicates. */
 static int list_inodes(struct contest *c)
 {
 	const struct fsck *f = c->f;
@@ -243,7 +244,7 @@ static int sort_all(struct contest *c)
 	return rc ? rc : list_inodes(c);
 }
 
-/* The segment that holds the cluster, as an index. SIZE_MAX: it is in front of all of them. */
+/* Index of the segment that contains the cluster. SIZE_MAX: it is before all segments. */
 static size_t segment_of(const struct contest *c, uint64_t cluster)
 {
 	size_t low = 0, high = c->firsts.n;
@@ -266,7 +267,7 @@ static bool is_shared(const struct contest *c, uint64_t cluster)
 	return i != SIZE_MAX && c->counts.v[i] > 1;
 }
 
-/* The first claim of the inode, as an index; claims.n when it has none. */
+/* Index of the first claim of the inode; claims.n if it has none. */
 static size_t claims_of(const struct contest *c, xw_ino ino)
 {
 	size_t low = 0, high = c->claims.n;
@@ -282,7 +283,7 @@ static size_t claims_of(const struct contest *c, xw_ino ino)
 	return low;
 }
 
-/* Clusters of the inode that others claim as well. */
+/* Number of the inode's clusters that others claim as well. */
 static uint64_t shared_by(const struct contest *c, xw_ino ino)
 {
 	uint64_t n = 0;
@@ -297,7 +298,7 @@ static uint64_t shared_by(const struct contest *c, xw_ino ino)
 	return n;
 }
 
-/* The inode no longer claims what it shared; with `all`, not even what it has alone. */
+/* Drop the inode's claims of shared clusters; with `all`, also of its other clusters. */
 static void drop_claims(struct contest *c, xw_ino ino, bool all)
 {
 	for (size_t i = claims_of(c, ino); i < c->claims.n && c->claims.v[i].ino == ino; i++) {
@@ -314,19 +315,31 @@ struct mover {
 	struct contest *c;
 	struct xw_update *u;
 	struct xw_update_map to;
-	uint64_t lcluster; /* of the file, that was moved last */
-	xw_blk fresh; /* where to; 0: none yet */
+	uint64_t lcluster; /* cluster of the file that was moved last */
+	xw_blk fresh; /* its new place; 0: none yet */
 };
 
 /*
- * Blocks into c->copy. With -c, -l and -L files leave bad blocks, and zeros stand for those that
- * cannot be read. Otherwise they may be whole on the medium, and nothing is to be repaired.
+ * The device that has what a file contained when the check began. Blocks of group metadata may have
+ * been repaired since. A journal replayed in the overlay alone counts as content.
+ */
+static struct xw_dev *content_dev(const struct fsck *f, xw_blk from, uint64_t n)
+{
+	if (f->replayed == f->replayed_there && fsck_is_metadata(f, from, n))
+		return xw_overlay_base(f->dev);
+	return f->dev;
+}
+
+/*
+ * Read blocks into c->copy. With -c, -l and -L files are moved away from bad blocks, and unreadable
+ * ones are replaced by zeros. Otherwise the blocks may be intact on the medium, and nothing is
+ * repaired.
  */
 static int read_part(struct mover *m, xw_blk from, uint64_t n)
 {
 	const struct contest *c = m->c;
 	const uint64_t bs = m->u->img->block_size;
-	struct xw_dev *const dev = m->u->img->dev;
+	struct xw_dev *const dev = content_dev(c->f, from, n);
 	int rc = xw_dev_pread(dev, c->copy, n * bs, from * bs);
 
 	if (rc != XW_ERR_IO || (!c->f->opts.bad_test && !c->f->opts.bad_file))
@@ -342,7 +355,7 @@ static int read_part(struct mover *m, xw_blk from, uint64_t n)
 	return 0;
 }
 
-/* A part of an extent that lies in one cluster goes to its place in the fresh one. */
+/* Copy the part of an extent that lies in one cluster to the new one. */
 static int copy_part(struct mover *m, struct xw_map_run *part)
 {
 	const struct contest *c = m->c;
@@ -401,7 +414,7 @@ static int move_runs(struct mover *m, const struct xw_update_map *from)
 	return rc;
 }
 
-/* Blocks of the map that others claim are theirs: they are not freed with the old map. */
+/* Blocks of the map that are claimed by others must not be freed with the old map. */
 static void keep_shared_nodes(const struct contest *c, struct xw_update_map *m)
 {
 	size_t n = 0;
@@ -412,7 +425,7 @@ static void keep_shared_nodes(const struct contest *c, struct xw_update_map *m)
 	m->nodes.n = n;
 }
 
-/* The map as the tolerant walk sees it. i_blocks is left to the next round. */
+/* Read the map with the tolerant walk. i_blocks is corrected in the next round. */
 static int read_map(struct contest *c, struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 		    struct xw_update_map *m)
 {
@@ -443,7 +456,7 @@ static int move_inode(struct contest *c, struct xw_update *u, xw_ino ino)
 
 	if (rc)
 		return rc;
-	in.flags &= ~XW_FL_ITREE; /* stale from here on: it is built anew by who wants one */
+	in.flags &= ~XW_FL_ITREE; /* stale from here on: it is rebuilt if wanted */
 	rc = read_map(c, u, ino, &in, &from);
 	if (!rc)
 		rc = move_runs(&m, &from);
@@ -464,8 +477,8 @@ static int move_inode(struct contest *c, struct xw_update *u, xw_ino ino)
 }
 
 /*
- * -E unshare_blocks is given up, as copies need so many clusters: where files may share blocks,
- * none is lost for want of space. This is said in later rounds, too.
+ * Give up -E unshare_blocks, because copies need too many clusters: while files may share blocks,
+ * no file is lost for lack of space. This is reported in later rounds, too.
  */
 static void refuse_unshare(struct contest *c, uint64_t needed, uint64_t free)
 {
@@ -481,7 +494,7 @@ static void refuse_unshare(struct contest *c, uint64_t needed, uint64_t free)
 		       (unsigned long long)blocks, (unsigned long long)free);
 }
 
-/* There is no space for copies. Inodes are cleared when all of the others have theirs. */
+/* There is no space for copies. Such inodes are cleared after all others have theirs. */
 static int no_space(struct contest *c, xw_ino ino, uint64_t shared)
 {
 	if (may_share(c->f)) {
@@ -494,7 +507,7 @@ static int no_space(struct contest *c, xw_ino ino, uint64_t shared)
 	return xw_vec_push(&c->doomed, ino) ? xw_fail_nomem(&c->f->diag, "contested blocks") : 0;
 }
 
-/* Copies for one inode, which shares so many clusters, as a step of its own. */
+/* Copy the shared clusters of one inode, in a step of its own. */
 static int clone(struct contest *c, xw_ino ino, uint64_t shared)
 {
 	struct fsck *f = c->f;
@@ -519,11 +532,11 @@ static int clone(struct contest *c, xw_ino ino, uint64_t shared)
 	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO)
 		return rc;
 	xw_diag_clear(&f->diag);
-	/* a map that is damaged otherwise: the next round may be able to */
+	/* a map with other damage: the next round may succeed */
 	return rc == XW_ERR_NOSPC ? no_space(c, ino, shared) : 0;
 }
 
-/* Before the first file is touched: is there space for copies of all that is shared? */
+/* Checked before the first file is changed: is there space for copies of everything shared? */
 static bool has_space(struct contest *c)
 {
 	const struct fsck *f = c->f;
@@ -545,10 +558,16 @@ static bool is_misplaced(const struct fsck *f, xw_ino ino)
 	       bsearch(&ino, f->misplaced.v, f->misplaced.n, sizeof(*f->misplaced.v), by_number);
 }
 
+/* Inodes of the filesystem itself. Checksums in the orphan file include block numbers. */
+static bool is_reserved(const struct xw_super *sb, xw_ino ino)
+{
+	return ino < sb->first_ino ||
+	       (sb->feature_compat & XW_COMPAT_ORPHAN_FILE && ino == sb->orphan_file_inum);
+}
+
 static int resolve(struct contest *c)
 {
 	struct fsck *f = c->f;
-	const uint32_t first = f->img->sb.first_ino;
 	const bool sharing = may_share(f);
 	int rc = 0;
 
@@ -559,7 +578,8 @@ static int resolve(struct contest *c)
 			const xw_ino ino = c->inos.v[i];
 			uint64_t n;
 
-			if ((ino < first) != reserved || (sharing && !f->opts.unshare_blocks))
+			if (is_reserved(&f->img->sb, ino) != reserved ||
+			    (sharing && !f->opts.unshare_blocks))
 				continue;
 			n = shared_by(c, ino);
 			if ((!n && !is_misplaced(f, ino)) ||
@@ -568,7 +588,7 @@ static int resolve(struct contest *c)
 			c->agreed = true;
 			rc = clone(c, ino, n);
 		}
-	if (!rc && f->session.u)
+	if (!rc && f->steps.u)
 		rc = fsck_update_keep(f);
 	fsck_update_drop(f);
 	for (size_t i = 0; i < c->doomed.n && !rc; i++)
@@ -604,7 +624,7 @@ int fsck_check_contested(struct fsck *f)
 	xw_vec_free(&c.inos);
 	xw_vec_free(&c.doomed);
 	free(c.copy);
-	/* Names have not all been seen then: nothing may be concluded from them. */
+	/* Not all names were seen in that case: nothing may be concluded from missing ones. */
 	f->again = f->again || f->dirs_cut;
 	return rc || f->stop ? rc : fsck_make_root(f);
 }

@@ -15,7 +15,7 @@
 enum { CHUNK = 1 << 20, MAGIC_AT = 56 };
 #define SCAN_MAX (UINT64_C(64) << 30) /* bytes of the device that are searched */
 
-/* Revision 0 does not keep the number of the copy's group. */
+/* Revision 0 does not store the group of a copy. */
 static bool is_in_place(struct xw_super *sb, uint64_t at)
 {
 	const uint64_t blk = at / xw_super_block_size(sb) - sb->first_data_block;
@@ -25,13 +25,16 @@ static bool is_in_place(struct xw_super *sb, uint64_t at)
 	return sb->block_group_nr && xw_super_place(sb) == at;
 }
 
-/* A copy at byte `at`, whole and in the place that its own geometry gives it? */
+/* Is there a valid copy at byte `at`, in a place that its own geometry gives it? */
 static bool load_copy(struct xw_dev *dev, uint64_t at, struct fsck_copy *c)
 {
 	c->at = at;
-	return at <= dev->size && dev->size - at >= sizeof(c->raw) && at != XW_SUPER_OFFSET &&
-	       !xw_dev_pread(dev, c->raw, sizeof(c->raw), at) && !xw_super_decode(c->raw, &c->sb) &&
-	       !xw_super_verify(c->raw) && fsck_super_usable(&c->sb) && is_in_place(&c->sb, at);
+	if (at > dev->size || dev->size - at < sizeof(c->raw) || at == XW_SUPER_OFFSET ||
+	    xw_dev_pread(dev, c->raw, sizeof(c->raw), at) || xw_super_verify(c->raw))
+		return false;
+	(void)xw_super_decode(c->raw, &c->sb);
+	c->sb.first_data_block = fsck_first_block(&c->sb); /* it can be no other */
+	return fsck_super_usable(&c->sb) && is_in_place(&c->sb, at);
 }
 
 static void add_copy(struct fsck_copies *all, const struct fsck_copy *c)
@@ -66,7 +69,7 @@ void fsck_copies_usual(struct xw_dev *dev, const struct xw_super *sb, struct fsc
 	const uint32_t bs = sb ? xw_super_block_size(sb) : 0;
 	const uint64_t groups = sb ? xw_super_groups(sb) : 0;
 
-	dev->diag = NULL; /* what cannot be read is no copy */
+	dev->diag = NULL; /* an unreadable block is no copy */
 	if (sb && sb->feature_compat & XW_COMPAT_SPARSE_SUPER2) {
 		for (int i = 0; i < 2; i++)
 			if (sb->backup_bgs[i] && sb->backup_bgs[i] < groups)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What -v counts. Only what the scan of the inode tables knows is counted here. */
+/* The statistics of -v that the scan of the inode tables can compute. */
 #include "config.h"
 
 #include "base/endian.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What -v counts: how an inode's blocks lie, and of which kind it is. */
+/* The statistics of -v: fragmentation and types of inodes. */
 #ifndef XW_FSCK_COUNTS_H
 #define XW_FSCK_COUNTS_H
 
@@ -8,15 +8,15 @@
 
 #include "fsck.h"
 
-/* The blocks of one map, in the order of the walk. */
+/* The blocks of one map, in walk order. */
 struct fsck_layout {
-	xw_blk next; /* behind the last one; 0: none yet */
+	xw_blk next; /* end of the last one; 0: none yet */
 	bool fragmented;
 };
 
 /*
- * As e2fsck counts: indirect blocks are part of the sequence, nodes of extent trees are not, and
- * a hole does not interrupt it.
+ * Counts as e2fsck does: indirect blocks are part of the sequence, nodes of extent trees are not,
+ * and a hole does not interrupt it.
  */
 static inline void fsck_layout_add(struct fsck_layout *l, const struct xw_inode *in,
 				   const struct xw_walk_map_item *item)
@@ -27,11 +27,11 @@ static inline void fsck_layout_add(struct fsck_layout *l, const struct xw_inode 
 	l->next = item->pblk + (item->kind == XW_WALK_RUN ? item->len : 1);
 }
 
-/* Of an inode with a block map: which levels of indirect blocks it has. */
+/* Count the levels of indirect blocks of an inode with a block map. */
 void fsck_count_indirect(struct fsck_counts *c, const struct xw_inode *in);
 /*
- * An inode that was looked at thoroughly. depth: of its extent tree, -1 where it has none. System
- * inodes count in depths and fragmentation alone.
+ * Count a thoroughly checked inode. depth: of its extent tree, -1 if it has none. System inodes are
+ * counted only in depths and fragmentation.
  */
 void fsck_count_inode(struct fsck_counts *c, const struct xw_inode *in, int depth, bool has_map,
 		      bool fragmented, bool is_system);

@@ -2,10 +2,10 @@
 /*
  * The entries of one directory block, or of one part of an inline directory.
  *
- * Small repairs (an entry cleared, a type, the number in ".") are made in the area. Where the chain
- * of entries is broken, or its tail is missing, the area is laid out anew with what was found in
- * it; what has no room for that, names that occur twice, and damaged indexes wait for the rebuild
- * of the whole directory.
+ * Small repairs (clearing an entry, a type, the number in ".") are made in place. If the chain of
+ * entries is broken, or the tail is missing, the area is laid out anew with the entries found in
+ * it; if these do not fit, and for duplicate names and damaged indexes, the whole directory is
+ * rebuilt later.
  */
 #include "config.h"
 
@@ -49,12 +49,12 @@ struct xw_dirblock_area fsck_dir_area_of(const struct fsck_dirscan *s, const str
 		.seed = s->seed,
 		.inodes_count = s->f->img->sb.inodes_count,
 		.csum = a->tail,
-		.filetype = true, /* without the feature it has to be 0 */
+		.filetype = true, /* without the feature it must be 0 */
 		.any_names = s->encrypted,
 	};
 }
 
-/* ASCII alone: what is beyond it would need the tables of Unicode. */
+/* Only ASCII: other characters would need Unicode tables. */
 static bool fold(const struct xw_dirent *e, char *out)
 {
 	for (unsigned i = 0; i < e->name_len; i++) {
@@ -99,7 +99,7 @@ static void terminate(struct fsck_dirscan *s, const struct fsck_area *a,
 	s->dirty = true;
 }
 
-/* The first entry. True: it was taken as ".". */
+/* The first entry. True: it was accepted as ".". */
 static bool check_dot(struct fsck_dirscan *s, const struct fsck_area *a,
 		      struct xw_dirblock_item *item)
 {
@@ -124,7 +124,7 @@ static bool check_dot(struct fsck_dirscan *s, const struct fsck_area *a,
 	return true;
 }
 
-/* The second entry. What it says is judged when all parents are known (tree.c). */
+/* The second entry. It is checked when all parents are known (tree.c). */
 static bool check_dotdot(struct fsck_dirscan *s, const struct fsck_area *a,
 			 struct xw_dirblock_item *item)
 {
@@ -139,7 +139,7 @@ static bool check_dotdot(struct fsck_dirscan *s, const struct fsck_area *a,
 	return true;
 }
 
-/* True: the item was one of the directory's own two entries. */
+/* True: the item was "." or "..". */
 static bool take_dots(struct fsck_dirscan *s, const struct fsck_area *a,
 		      struct xw_dirblock_item *item)
 {
@@ -156,7 +156,7 @@ static bool take_dots(struct fsck_dirscan *s, const struct fsck_area *a,
 	return check_dotdot(s, a, item);
 }
 
-/* ---- names that occur twice ---- */
+/* ---- duplicate names ---- */
 
 uint32_t fsck_dup_slots(uint32_t size)
 {
@@ -254,7 +254,7 @@ static void check_item(struct fsck_dirscan *s, const struct fsck_area *a,
 	structure(s, a, item);
 	if (!has_entry || take_dots(s, a, item) || item->unused)
 		return;
-	/* What stood before the dots of a block without them is an entry like others. */
+	/* What precedes "." in a block without a valid "." is an ordinary entry. */
 	if (!fsck_dir_entry(s, a, item)) {
 		item->e.ino = 0;
 		xw_dirent_encode(a->data, a->size, item->off, &item->e);
@@ -264,7 +264,7 @@ static void check_item(struct fsck_dirscan *s, const struct fsck_area *a,
 	keep_entry(s, &item->e);
 }
 
-/* ---- laying out anew ---- */
+/* ---- new layout ---- */
 
 static void put_dots(struct fsck_dirscan *s, const struct fsck_area *a, bool last, uint32_t room)
 {

@@ -20,7 +20,7 @@ struct edit {
 	uint8_t *raw; /* inode_size bytes */
 	edit_fn *fn;
 	void *arg;
-	bool first_only; /* the first block alone */
+	bool first_only; /* only the first block */
 };
 
 /* 1: entries were changed. XW_ERR_NOMEM. */

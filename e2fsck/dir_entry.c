@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * One directory entry against the facts about inodes. A directory counts as named by the entry that
- * is met first; further ones are hard links to it, which are not allowed.
+ * Checks one directory entry against the facts about inodes. The first entry found for a directory
+ * is its name; further ones are hard links to it, which are not allowed.
  */
 #include "config.h"
 
@@ -43,7 +43,7 @@ void fsck_dir_dot_type(struct fsck_dirscan *s, const struct fsck_area *a,
 	fix_type(s, a, item, XW_FT_DIR);
 }
 
-/* The name keeps its length; its hash changes. */
+/* The name keeps its length, but its hash changes. */
 static void fix_bytes(struct fsck_dirscan *s, const struct fsck_area *a,
 		      struct xw_dirblock_item *item)
 {
@@ -61,7 +61,7 @@ static void fix_bytes(struct fsck_dirscan *s, const struct fsck_area *a,
 	s->d->rebuild |= s->d->indexed;
 }
 
-/* In a strict encoding names are UTF-8, of which Linux looks a folded form up. */
+/* In a strict encoding names must be UTF-8, since Linux looks up the folded form. */
 static bool is_utf8(const struct xw_dirent *e)
 {
 	size_t n;
@@ -74,7 +74,7 @@ static bool is_utf8(const struct xw_dirent *e)
 	return true;
 }
 
-/* The bytes that are none become full stops. */
+/* Replace invalid bytes by full stops. */
 static void fix_utf8(struct fsck_dirscan *s, const struct fsck_area *a,
 		     struct xw_dirblock_item *item)
 {
@@ -92,12 +92,12 @@ static void fix_utf8(struct fsck_dirscan *s, const struct fsck_area *a,
 	s->d->rebuild |= s->d->indexed;
 }
 
-/* What becomes of an entry: good; declined, so that it stays without counting; cleared. */
+/* Result for an entry: valid; declined, so that it stays without being counted; cleared. */
 enum verdict { GOOD, STAYS, GOES };
 
 #define BAD(s, item, ID) (FSCK_FOUND((s)->f, ID, ENTRY(s, item)) ? GOES : STAYS)
 
-/* Names and numbers, without a look at the inode. */
+/* Check name and number, without the inode. */
 static enum verdict judge_form(struct fsck_dirscan *s, const struct fsck_area *a,
 			       struct xw_dirblock_item *item)
 {
@@ -145,7 +145,7 @@ static enum verdict judge_inode(struct fsck_dirscan *s, const struct xw_dirblock
 	return GOOD;
 }
 
-/* A directory has one name. */
+/* A directory must have only one name. */
 static enum verdict name_directory(struct fsck_dirscan *s, const struct xw_dirblock_item *item)
 {
 	struct fsck_dir *child = fsck_dir(s->f, item->e.ino);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The index of a directory, against the hashes of its leaves, which were noted when their blocks
- * passed by. Every index that is damaged anywhere is rebuilt with its directory.
+ * Checks the index of a directory against the hashes of its leaves, which were recorded when their
+ * blocks were checked. A damaged index is rebuilt with its directory.
  */
 #include "config.h"
 
@@ -22,7 +22,7 @@ static int read_block(void *arg, uint32_t lblk, void *buf)
 	const struct index *x = arg;
 	size_t low = 0, high = x->n;
 
-	/* There may be holes, so that a block's place in the list is at most its number. */
+	/* With holes, the position of a block in the list is at most its number. */
 	high = XW_MIN(high, (size_t)lblk + 1);
 	while (low < high) {
 		const size_t mid = low + (high - low) / 2;
@@ -63,7 +63,7 @@ static bool report(struct fsck_dirscan *s, const struct xw_htree_item *item)
 						     .num2 = item->wanted});
 }
 
-/* The leaf's noted hashes; NULL where the block is unknown. */
+/* The recorded hashes of the leaf; NULL if the block is unknown. */
 static struct fsck_leaf *leaf_at(const struct fsck_dirscan *s, const struct index *x, uint32_t lblk)
 {
 	const size_t at = (size_t)(x->blocks - s->f->dirblocks.v);
@@ -71,7 +71,7 @@ static struct fsck_leaf *leaf_at(const struct fsck_dirscan *s, const struct inde
 	return lblk < x->n && x->blocks[lblk].lblk == lblk ? &s->leaves[at + lblk] : NULL;
 }
 
-/* The tree uses another hash than the one that leaves were noted with. */
+/* The tree uses another hash than the recorded ones. */
 static int hash_again(struct fsck_dirscan *s, const struct index *x, uint8_t *buf)
 {
 	const uint32_t bs = s->f->img->block_size;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Directories whose entries are in their inode: i_block holds the parent's number and entries, the
- * attribute system.data holds more of them. There is no "." and no "..".
+ * attribute system.data holds more of them. They have no "." and "..".
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 
 enum { PARENT_BYTES = 4 };
 
-/* Finds the entry of system.data: its offset behind `first`. */
+/* Find the entry of system.data: its offset relative to `first`. */
 static bool find_value(const struct fsck *f, const struct xw_inode *in, const uint8_t *raw,
 		       size_t *first, size_t *at, struct xw_xattr_entry *e)
 {

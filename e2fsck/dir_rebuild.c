@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Directories that are written anew: all of their entries are read once more, as damaged as their
- * blocks may be, and given to the builder. Of entries with one name and inode one stays; entries
- * with one name and different inodes get names of their own.
+ * Rebuilding directories: all of their entries are read once more, however damaged their blocks
+ * are, and passed to the builder. Of entries with the same name and inode one is kept; entries with
+ * the same name and different inodes are renamed.
  */
 #include "config.h"
 
@@ -14,8 +14,8 @@
 #include "base/auto.h"
 #include "base/hash.h"
 #include "dirs.h"
-#include "update/dir.h"
-#include "update/edit.h"
+#include "edit/dir.h"
+#include "edit/edit.h"
 
 struct salvage {
 	struct fsck_dirscan *s;
@@ -94,7 +94,7 @@ static int add_inline(struct salvage *v)
 	return rc;
 }
 
-/* ---- names that occur twice ---- */
+/* ---- duplicate names ---- */
 
 static int by_name(const void *x, const void *y)
 {
@@ -113,7 +113,7 @@ static bool is_same_name(const struct xw_dir_entry *a, const struct xw_dir_entry
 	return a->name_len == b->name_len && !memcmp(a->name, b->name, a->name_len);
 }
 
-/* All names of the directory; given ones stay, since one of the entries keeps each. */
+/* All names of the directory; existing ones are kept, since one entry keeps each. */
 struct taken {
 	const char *name; /* NULL: the slot is free */
 	size_t len;
@@ -148,10 +148,10 @@ struct renaming {
 	struct xw_table taken;
 	const char *base; /* of the entry renamed last */
 	size_t len;
-	unsigned next; /* suffix: those below are taken for this base */
+	unsigned next; /* next suffix to try for this base */
 };
 
-/* 1: added; 0: it was there. XW_ERR_NOMEM. */
+/* 1: added; 0: it existed. XW_ERR_NOMEM. */
 static int take_name(struct renaming *r, const char *name, size_t len)
 {
 	const struct taken key = {name, len};
@@ -167,7 +167,7 @@ static int take_name(struct renaming *r, const char *name, size_t len)
 	return 1;
 }
 
-/* NAME~0, NAME~1 and so on; what does not fit is cut off. */
+/* Rename to NAME~0, NAME~1 and so on, truncating NAME if necessary. */
 static int rename_entry(struct renaming *r, struct xw_dir_entry *e)
 {
 	char *name = xw_arena_alloc(&r->v->names, XW_NAME_MAX + 1, 1);
@@ -195,7 +195,7 @@ static int rename_entry(struct renaming *r, struct xw_dir_entry *e)
 	return XW_ERR_LIMIT;
 }
 
-/* Entries are in order of their names, so those with one base follow each other. */
+/* Entries are sorted by name, so those with the same base are adjacent. */
 static int rename_all(struct salvage *v)
 {
 	struct renaming r = {.v = v};
@@ -293,7 +293,7 @@ int fsck_dir_rebuild_all(struct fsck_dirscan *s)
 			rc = fsck_update_step(f);
 		if (!rc)
 			continue;
-		/* What the failed change has done so far never was. */
+		/* The failed change is rolled back completely. */
 		fsck_update_drop(f);
 		if (!no_space)
 			return rc;

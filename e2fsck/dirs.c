@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Every directory block, in the order of the disk, read in large runs: entries against the facts
- * about inodes. Then directories in inodes, then the indexes, then what has to be rebuilt.
+ * Checks every directory block, in disk order, read in large runs: entries against the facts about
+ * inodes. Then inline directories, then the indexes, then rebuilds.
  *
- * Directory blocks are few beside the inode tables, so all of their places are kept: 24 bytes each,
- * 4 for the order of the disk, and 8 for the hashes of a leaf where a directory is indexed.
+ * Directory blocks are few compared to the inode tables, so all of their locations are kept: 24
+ * bytes each, 4 for disk order, and 8 for the hashes of a leaf of an indexed directory.
  */
 #include "config.h"
 
@@ -37,7 +37,7 @@ static int by_place(const void *x, const void *y, void *arg)
 	return by_dir(a, b);
 }
 
-/* Blocks by directory, and where each directory's begin. */
+/* Blocks by directory, and where those of each directory start. */
 static void sort_blocks(struct fsck_dirscan *s)
 {
 	struct fsck *f = s->f;
@@ -97,7 +97,7 @@ static int check_block(struct fsck_dirscan *s, uint32_t at, uint8_t *block)
 	if (s->leaves)
 		s->leaves[at] = (struct fsck_leaf){UINT32_MAX, 0};
 	if (s->d->indexed && b->lblk && xw_dirblock_is_node(block, bs))
-		return 0; /* judged with its index; an empty leaf looks like this, too */
+		return 0; /* checked with its index; an empty leaf looks like this, too */
 	s->hashed = s->d->indexed && b->lblk;
 	fsck_dir_area(s, &a);
 	if (s->leaves)
@@ -177,7 +177,7 @@ static int check_blocks(struct fsck_dirscan *s)
 
 /* ---- directories ---- */
 
-/* A directory without a first block has no entry of its own. */
+/* A directory without a first block has no "." entry. */
 static void check_first(struct fsck_dirscan *s, uint32_t i)
 {
 	struct fsck *f = s->f;
@@ -221,7 +221,7 @@ static int check_each(struct fsck_dirscan *s)
 static int begin(struct fsck_dirscan *s)
 {
 	struct fsck *f = s->f;
-	const uint32_t most = XW_MAX(f->img->block_size, XW_DIRBLOCK_MAX);
+	const uint32_t most = XW_MAX(f->img->block_size, f->img->inode_size); /* of an area */
 	bool indexed = false;
 
 	for (size_t i = 0; i < f->dirs.n; i++)
@@ -247,7 +247,7 @@ int fsck_check_dirs(struct fsck *f)
 	struct fsck_dir *root;
 	int rc;
 
-	/* An update has moved blocks: where directories are is known in the next round. */
+	/* An update has moved blocks: the new locations are known in the next round. */
 	if (f->allocated)
 		return 0;
 	rc = begin(&s);

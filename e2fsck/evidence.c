@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * How well a superblock fits the device it is found on: a penalty, 0 and below where nothing
- * speaks against it. It serves to choose among copies and to judge single fields, so it looks at
- * what depends on the geometry alone: descriptors, the root directory's inode, and sums.
+ * How well a superblock fits the device on which it was found: a penalty, 0 and below if nothing
+ * contradicts it. It is used to choose among copies and to judge single fields, so it depends on
+ * data located by the geometry alone: descriptors, the root directory's inode, and checksums.
  */
 #include "config.h"
 
@@ -16,6 +16,7 @@
 enum {
 	UNUSABLE = 1000,
 	UNKNOWN_FEATURE = 50,
+	FAULTS_MAX = 16,
 	SAMPLES = 16, /* groups that are looked at */
 };
 
@@ -44,6 +45,28 @@ struct fsck_unknown fsck_unknown_features(const struct xw_super *sb)
 	};
 }
 
+/* Features that no tool has ever set together. */
+static bool contradicts(const struct xw_super *sb)
+{
+	const uint32_t compat = sb->feature_compat, incompat = sb->feature_incompat;
+	const uint32_t ro = sb->feature_ro_compat;
+
+	return (ro & XW_RO_METADATA_CSUM && ro & XW_RO_GDT_CSUM) ||
+	       (ro & XW_RO_BIGALLOC && !(incompat & XW_INCOMPAT_EXTENTS)) ||
+	       (!(ro & XW_RO_METADATA_CSUM) && incompat & XW_INCOMPAT_CSUM_SEED) ||
+	       (!(compat & XW_COMPAT_ORPHAN_FILE) && ro & XW_RO_ORPHAN_PRESENT) ||
+	       (incompat & XW_INCOMPAT_META_BG && compat & XW_COMPAT_RESIZE_INODE);
+}
+
+bool fsck_features_are_odd(const struct xw_super *sb)
+{
+	const struct fsck_unknown u = fsck_unknown_features(sb);
+	const int n = __builtin_popcount(u.compat) + __builtin_popcount(u.incompat) +
+		      __builtin_popcount(u.ro);
+
+	return n && (n > FSCK_UNKNOWN_MAX || contradicts(sb));
+}
+
 bool fsck_super_is_newer(const struct xw_super *sb, const struct xw_super *mended)
 {
 	const struct fsck_unknown u = fsck_unknown_features(sb);
@@ -59,6 +82,11 @@ bool fsck_super_is_newer(const struct xw_super *sb, const struct xw_super *mende
 	rest.feature_compat = sb->feature_compat;
 	rest.feature_incompat = sb->feature_incompat;
 	rest.feature_ro_compat = sb->feature_ro_compat;
+	/* It adds, and takes nothing away; nor does it make the rest contradict itself. */
+	if (mended->feature_compat & ~sb->feature_compat ||
+	    mended->feature_incompat & ~sb->feature_incompat ||
+	    mended->feature_ro_compat & ~sb->feature_ro_compat || contradicts(sb))
+		return false;
 	return unknown && unknown <= FSCK_UNKNOWN_MAX && differ <= 2 * FSCK_UNKNOWN_MAX &&
 	       !memcmp(&rest, sb, sizeof(rest));
 }
@@ -69,24 +97,32 @@ uint32_t fsck_first_block(const struct xw_super *sb)
 	       !(sb->feature_ro_compat & XW_RO_BIGALLOC && sb->log_cluster_size);
 }
 
-bool fsck_super_usable(const struct xw_super *sb)
+/* Fields that keep it from being opened, so that mending one of several counts. */
+static unsigned faults(const struct xw_super *sb)
 {
 	uint8_t raw[XW_SUPER_SIZE];
 	struct xw_super again;
-	const uint32_t bs = xw_super_block_size(sb);
+	uint64_t table;
+	unsigned n = 0;
 
+	if (sb->log_block_size > XW_LOG_BLOCK_MAX)
+		return FAULTS_MAX;
 	xw_super_encode(sb, raw);
-	if (xw_super_decode(raw, &again))
-		return false;
-	if (sb->blocks_count > XW_BLK_MAX || sb->first_data_block >= sb->blocks_count ||
-	    sb->first_data_block != fsck_first_block(sb) || sb->blocks_per_group < 8 ||
-	    sb->inodes_per_group < 8 || sb->rev_level > 1)
-		return false;
-	if (xw_super_desc_size(sb) > bs || xw_super_groups(sb) > UINT32_MAX)
-		return false;
-	if ((uint64_t)sb->inodes_per_group * sb->inode_size / bs >= sb->blocks_count)
-		return false;
-	return !(sb->feature_incompat & XW_INCOMPAT_JOURNAL_DEV);
+	n += xw_super_decode(raw, &again) != 0;
+	table = (uint64_t)sb->inodes_per_group * sb->inode_size / xw_super_block_size(sb);
+	n += sb->first_data_block != fsck_first_block(sb);
+	n += sb->blocks_count > XW_BLK_MAX || fsck_first_block(sb) >= sb->blocks_count;
+	n += sb->blocks_per_group < 8;
+	n += sb->inodes_per_group < 8 || table >= sb->blocks_count;
+	n += sb->rev_level > 1;
+	n += xw_super_desc_size(sb) > xw_super_block_size(sb);
+	n += !!(sb->feature_incompat & XW_INCOMPAT_JOURNAL_DEV);
+	return n ? n : xw_super_groups(sb) > UINT32_MAX;
+}
+
+bool fsck_super_usable(const struct xw_super *sb)
+{
+	return !faults(sb);
 }
 
 /* Counts that contradict each other. */
@@ -109,6 +145,8 @@ static int judge_counts(const struct xw_super *sb, uint64_t size)
 				sb->blocks_per_group)
 		bad += 4;
 	if (sb->blocks_per_group % 8 || sb->inodes_per_group % 8)
+		bad += 2;
+	if (bigalloc && sb->clusters_per_group % 8)
 		bad += 2;
 	if (sb->rev_level == 0 &&
 	    (sb->feature_compat | sb->feature_incompat | sb->feature_ro_compat))
@@ -152,7 +190,7 @@ static bool places_fit(const struct xw_image *img, const struct xw_group_desc *g
 			gd->inode_table >= start && gd->inode_table + img->itable_blocks <= end);
 }
 
-/* Does the first block of the directory, where the inode tells it without a tree, say "."? */
+/* Does the first block of the directory, if the inode locates it without a tree, contain "."? */
 static bool begins_as_root(struct xw_dev *dev, const struct xw_image *img,
 			   const struct xw_inode *in)
 {
@@ -171,10 +209,10 @@ static bool begins_as_root(struct xw_dev *dev, const struct xw_image *img,
 		peek32(dot) == XW_INO_ROOT && dot[8] == '.');
 }
 
-/* Is the inode in this slot of group 0's table the root directory's? */
+/* Is the inode in this slot of group 0's table that of the root directory? */
 static int judge_root(struct xw_dev *dev, const struct xw_image *img, xw_blk table)
 {
-	/* Not every superblock that is tried has a size that its records could have. */
+	/* A superblock that is tried may have an impossible inode size. */
 	const bool sound = img->inode_size >= XW_INODE_BODY &&
 			   !(img->inode_size & (img->inode_size - 1)) &&
 			   img->inode_size == img->sb.inode_size;
@@ -185,11 +223,15 @@ static int judge_root(struct xw_dev *dev, const struct xw_image *img, xw_blk tab
 	    xw_dev_pread(dev, raw, img->inode_size, table * img->block_size + img->inode_size))
 		return 6;
 	(void)xw_inode_decode(raw, &img->sb, &in);
-	if ((in.mode & XW_S_IFMT) != XW_S_IFDIR || in.links < 2)
+	if ((in.mode & XW_S_IFMT) != XW_S_IFDIR)
 		return 6;
-	if (!xw_super_has_csum(&img->sb))
-		return begins_as_root(dev, img, &in) ? 0 : 6;
-	return xw_inode_verify(raw, &img->sb, img->csum_seed, XW_INO_ROOT) ? 4 : -2;
+	if (xw_super_has_csum(&img->sb) &&
+	    !xw_inode_verify(raw, &img->sb, img->csum_seed, XW_INO_ROOT))
+		return -2;
+	/* Any directory's record could stand here, so that it must lead to the root's entries. */
+	if (!begins_as_root(dev, img, &in))
+		return 6;
+	return xw_super_has_csum(&img->sb) ? 4 : 0;
 }
 
 bool fsck_is_root_table(struct xw_dev *dev, const struct xw_image *img, xw_blk table)
@@ -198,8 +240,8 @@ bool fsck_is_root_table(struct xw_dev *dev, const struct xw_image *img, xw_blk t
 }
 
 /*
- * Is the group's metadata where the superblock wants descriptors, or room for more? A single place
- * there may be wrong itself, unless it is the table with the root directory.
+ * Does the group's metadata overlap the place of descriptors or reserved descriptors? A single
+ * location may be wrong itself, unless it is the table with the root directory.
  */
 static bool head_overlaps(struct xw_dev *dev, const struct xw_image *img,
 			  const struct xw_group_desc *gd, uint64_t group)
@@ -218,33 +260,59 @@ static bool head_overlaps(struct xw_dev *dev, const struct xw_image *img,
 	       2;
 }
 
-bool fsck_bitmap_ends(struct xw_dev *dev, const struct xw_super *sb)
+/* Is `end` the first bit of the padding with ones at the end of the bitmap in this block? */
+static bool ends_at(const struct xw_image *img, xw_blk blk, uint32_t end)
+{
+	auto_free uint8_t *bits = malloc(img->block_size);
+	uint32_t at = 8 * img->block_size;
+
+	if (!bits || !xw_image_has_blocks(img, blk, 1) ||
+	    xw_dev_pread(img->dev, bits, img->block_size, blk * img->block_size))
+		return false;
+	while (at && bits[(at - 1) / 8] >> (at - 1) % 8 & 1)
+		at--;
+	return at == end;
+}
+
+static bool bitmap_ends(struct xw_dev *dev, const struct xw_super *sb, bool inodes, uint64_t group,
+			uint32_t end)
 {
 	struct xw_image img = {.dev = dev, .sb = *sb};
 	struct xw_diag *const diag = dev->diag;
-	auto_free uint8_t *bits = NULL;
 	uint8_t raw[1024];
 	struct xw_group_desc gd;
-	bool fits = false;
-	uint32_t end;
+	bool fits;
 
 	img.block_size = xw_super_block_size(sb);
 	img.desc_size = xw_super_desc_size(sb);
 	img.groups = xw_super_groups(sb);
-	end = 8 * img.block_size;
-	if (!fsck_super_usable(sb) || img.desc_size > sizeof(raw) || sb->inodes_per_group >= end)
+	if (img.desc_size > sizeof(raw) || end >= 8 * img.block_size)
 		return false;
-	bits = malloc(img.block_size);
 	dev->diag = NULL;
-	if (bits && !read_desc(dev, &img, 0, raw)) {
+	fits = !read_desc(dev, &img, group, raw);
+	if (fits) {
 		xw_group_decode(raw, img.desc_size, &gd);
-		fits = xw_image_has_blocks(&img, gd.inode_bitmap, 1) &&
-		       !xw_dev_pread(dev, bits, img.block_size, gd.inode_bitmap * img.block_size);
+		fits = ends_at(&img, inodes ? gd.inode_bitmap : gd.block_bitmap, end);
 	}
 	dev->diag = diag;
-	while (fits && end && bits[(end - 1) / 8] >> (end - 1) % 8 & 1)
-		end--;
-	return fits && end == sb->inodes_per_group;
+	return fits;
+}
+
+bool fsck_bitmap_ends(struct xw_dev *dev, const struct xw_super *sb)
+{
+	return fsck_super_usable(sb) && bitmap_ends(dev, sb, true, 0, sb->inodes_per_group);
+}
+
+bool fsck_clusters_end(struct xw_dev *dev, const struct xw_super *sb)
+{
+	uint64_t group, blocks;
+
+	if (!fsck_super_usable(sb))
+		return false;
+	group = xw_super_groups(sb) - 1;
+	blocks = sb->blocks_count - sb->first_data_block - group * sb->blocks_per_group;
+	blocks = xw_div_up(blocks, UINT64_C(1) << (sb->log_cluster_size - sb->log_block_size));
+	return blocks < UINT32_MAX && bitmap_ends(dev, sb, false, group, (uint32_t)blocks);
 }
 
 static bool is_empty(const struct xw_group_desc *gd)
@@ -269,7 +337,7 @@ static int judge_groups(struct xw_dev *dev, const struct xw_image *img)
 			continue;
 		}
 		xw_group_decode(raw, img->desc_size, &gd);
-		if (is_empty(&gd)) { /* a sum over zeros from a seed of zero proves nothing */
+		if (is_empty(&gd)) { /* a checksum of zeros with seed zero proves nothing */
 			bad_places++;
 			bad_sums++;
 			bad += g ? 0 : 6;
@@ -305,7 +373,7 @@ int fsck_super_penalty(struct xw_dev *dev, const struct xw_super *sb)
 	int bad = 0;
 
 	if (!fsck_super_usable(sb))
-		return UNUSABLE;
+		return UNUSABLE * (int)faults(sb);
 	img.block_size = xw_super_block_size(sb);
 	img.inode_size = sb->inode_size;
 	img.desc_size = xw_super_desc_size(sb);
@@ -315,7 +383,7 @@ int fsck_super_penalty(struct xw_dev *dev, const struct xw_super *sb)
 						img.block_size);
 	if (unknown.compat || unknown.incompat || unknown.ro)
 		bad += UNKNOWN_FEATURE;
-	dev->diag = NULL; /* a place that cannot be read speaks against it, no more */
+	dev->diag = NULL; /* an unreadable block is only evidence against it */
 	bad += judge_counts(sb, dev->size) + judge_groups(dev, &img);
 	dev->diag = diag;
 	return bad;

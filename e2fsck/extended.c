@@ -45,17 +45,17 @@ static int set_readahead(struct fsck_opts *o, const char *value)
 	return FSCK_EXIT_USAGE;
 }
 
-/* Attributes are always written as version 2. */
+/* Both versions are read, as the magic number says; version 2 is written. */
 static int set_ea_ver(struct fsck_opts *o, const char *value)
 {
 	(void)o;
-	if (value && !strcmp(value, "2"))
+	if (value && (!strcmp(value, "1") || !strcmp(value, "2")))
 		return 0;
-	cli_error("-E ea_ver=%s: only 2 is supported", value ? value : "");
+	cli_error("-E ea_ver=%s: must be 1 or 2", value ? value : "");
 	return FSCK_EXIT_USAGE;
 }
 
-/* What is so anyway. */
+/* Options for behavior that is the default. */
 static int set_nothing(struct fsck_opts *o, const char *value)
 {
 	(void)o;
@@ -70,17 +70,25 @@ static int set_no_optimize(struct fsck_opts *o, const char *value)
 	return 0;
 }
 
+static int set_no_discard(struct fsck_opts *o, const char *value)
+{
+	(void)value;
+	o->discard = false;
+	return 0;
+}
+
 #define FLAG(word, member)                                                                         \
 	{                                                                                          \
 		word, offsetof(struct fsck_opts, member), NULL                                     \
 	}
 static const struct extended {
 	const char *word;
-	size_t flag; /* where in struct fsck_opts, when there is no setter */
+	size_t flag; /* offset in struct fsck_opts, if there is no setter */
 	extended_setter *set;
 } words[] = {
 	FLAG("bmap2extent", bmap2extent),
 	FLAG("check_encoding", check_encoding),
+	FLAG("discard", discard),
 	FLAG("fixes_only", fixes_only),
 	FLAG("fragcheck", fragcheck),
 	FLAG("journal_only", journal_only),
@@ -92,14 +100,11 @@ static const struct extended {
 	{"itree", 0, set_itree},
 	{"no_inode_count_fullmap", 0, set_nothing},
 	{"no_optimize_extents", 0, set_no_optimize},
-	{"nodiscard", 0, set_nothing},
+	{"nodiscard", 0, set_no_discard},
 	{"offset", 0, set_offset},
 	{"readahead_kb", 0, set_readahead},
 };
 #undef FLAG
-
-/* Those of e2fsck(8) that this version does not carry out. */
-static const char *const refused[] = {"discard"};
 
 static int set_one(struct fsck_opts *o, char *word)
 {
@@ -121,15 +126,9 @@ static int set_one(struct fsck_opts *o, char *word)
 		*(bool *)((char *)o + e->flag) = true;
 		return 0;
 	}
-	for (size_t i = 0; i < XW_ARRAY_SIZE(refused); i++) {
-		if (!strcmp(refused[i], word)) {
-			cli_error("option -E %s is not supported by this version", word);
-			return FSCK_EXIT_USAGE;
-		}
-	}
 	cli_error("unknown extended option '%s'", word);
-	cli_hint("known are bmap2extent, check_encoding, ea_ver=2, fixes_only, fragcheck, "
-		 "[no_]inode_count_fullmap, itree=build|drop, journal_only, nodiscard, "
+	cli_hint("known are bmap2extent, check_encoding, [no]discard, ea_ver=1|2, fixes_only, "
+		 "fragcheck, [no_]inode_count_fullmap, itree=build|drop, journal_only, "
 		 "[no_]optimize_extents, offset=BYTES, readahead_kb=KIB, share_xattrs, "
 		 "unshare_blocks");
 	return FSCK_EXIT_USAGE;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * -E bmap2extent and optimize_extents: maps written anew, once a round has found nothing to repair.
- * The next round checks what became of them.
+ * -E bmap2extent and optimize_extents: rewriting maps, when a round has found nothing to repair.
+ * The next round checks the result.
  */
 #include "config.h"
 
@@ -9,22 +9,22 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
-#include "update/edit.h"
+#include "edit/edit.h"
 #include "walk/map.h"
 
 #include "fsck.h"
 #include "inode_slice.h"
 
-enum { STEP = 1024 }; /* inodes written at a time, at most */
+enum { STEP = 1024 }; /* maximum number of inodes written at a time */
 
 struct rewrite {
-	XW_VEC(xw_ino) list; /* whose maps are to be written anew, ascending */
-	size_t kept; /* inodes that could not have another one */
-	xw_ino first; /* of these, and the error */
+	XW_VEC(xw_ino) list; /* inodes whose maps are to be rewritten, ascending */
+	size_t kept; /* inodes that keep their map */
+	xw_ino first; /* the first of these, and the error */
 	int why;
 };
 
-/* Blocks that a tree over n extents needs beside the inode. */
+/* Blocks of a tree with n extents outside the inode. */
 static uint64_t nodes_for(const struct xw_image *img, uint64_t n)
 {
 	const uint64_t per_block = xw_extent_node_max(img->block_size);
@@ -37,7 +37,7 @@ static uint64_t nodes_for(const struct xw_image *img, uint64_t n)
 	return nodes;
 }
 
-/* Does its tree have more blocks than one over the same runs would? Not if the map is damaged. */
+/* Does its tree have more blocks than a new one would? Not if the map is damaged. */
 static bool is_loose(const struct fsck *f, struct xw_walk_map *w, xw_ino ino,
 		     const struct xw_inode *in)
 {
@@ -95,7 +95,7 @@ static int rewrite(struct xw_update *u, xw_ino ino)
 	return rc;
 }
 
-/* n inodes as one step, all or none of them. */
+/* Rewrite n inodes in one step, all or none. */
 static int rewrite_step(struct fsck *f, const xw_ino *inos, size_t n)
 {
 	struct xw_update *u;
@@ -103,15 +103,15 @@ static int rewrite_step(struct fsck *f, const xw_ino *inos, size_t n)
 
 	if (rc)
 		return rc;
-	f->allocated = true; /* free space is settled: what is opened after a failure goes by it */
+	f->allocated = true; /* free space is settled: openings after a failure use it */
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = rewrite(u, inos[i]);
 	return rc ? rc : fsck_update_step(f);
 }
 
 /*
- * Nothing here is a repair, so an inode that fails keeps the map it has, and all others are
- * written: a step that fails is made again in halves, down to one inode.
+ * This is no repair, so an inode that fails keeps its map and all others are rewritten: a failed
+ * step is repeated in halves, down to one inode.
  */
 static int rewrite_all(struct fsck *f, struct rewrite *r, const xw_ino *inos, size_t n)
 {
@@ -120,7 +120,7 @@ static int rewrite_all(struct fsck *f, struct rewrite *r, const xw_ino *inos, si
 	if (!rc)
 		return 0;
 	fsck_update_drop(f);
-	if ((rc != XW_ERR_NOSPC && rc != XW_ERR_CORRUPT) || f->session.torn)
+	if ((rc != XW_ERR_NOSPC && rc != XW_ERR_CORRUPT) || f->steps.torn)
 		return rc;
 	xw_diag_clear(&f->diag);
 	if (n > 1) {
@@ -147,7 +147,7 @@ static void say_kept(struct fsck *f, const struct rewrite *r)
 		       r->kept > 1 ? " their maps" : "s its map", why);
 }
 
-/* Inodes with names: those of the filesystem itself keep the maps they have. */
+/* Inodes with names: those of the filesystem itself keep their maps. */
 static bool may_change(const struct fsck *f, xw_ino ino)
 {
 	const struct fsck_inode *i = fsck_inode(f, ino);
@@ -165,7 +165,7 @@ static int set_feature(struct fsck *f)
 	return fsck_super_write(f);
 }
 
-/* A round that did not have to move a block: none is shared. */
+/* A round that did not have to move any block: nothing is shared. */
 static int end_sharing(struct fsck *f)
 {
 	struct xw_super *sb = &f->img->sb;
@@ -216,7 +216,7 @@ int fsck_rewrite_maps(struct fsck *f)
 	xw_vec_free(&r.list);
 	if (!rc)
 		say_kept(f, &r);
-	if (!rc && f->session.u)
+	if (!rc && f->steps.u)
 		return fsck_update_keep(f);
 	fsck_update_drop(f);
 	return rc;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a round knows: inodes by group, directories by number, claimed clusters. */
+/* The facts of a round: inodes by group, directories by number, claimed clusters. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -22,9 +22,9 @@
 #include "progress.h"
 #include "tool.h"
 
-/* One that was declined: what it is about, not what it says. */
+/* A declined finding: its kind and subject. */
 struct declined {
-	uint64_t hash; /* not 0 */
+	uint64_t hash; /* never 0 */
 };
 
 static bool declined_used(const void *slot)
@@ -68,7 +68,7 @@ static bool was_declined(const struct fsck *f, const struct fsck_about *a)
 	return xw_table_get(&f->findings.declined, &declined_kind, NULL, hash, &hash) != NULL;
 }
 
-/* Without memory for it the question is repeated. */
+/* Without memory the question is asked again. */
 static void remember_declined(struct fsck *f, const struct fsck_about *a)
 {
 	struct xw_table *t = &f->findings.declined;
@@ -116,16 +116,16 @@ static void count(struct fsck *f, const struct fsck_row *row, bool repaired)
 	}
 }
 
-/* Its line, without what becomes of it. */
+/* The message, without the action taken. */
 static void put_text(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
 {
 	fsck_progress_wipe(f);
 	if (f->opts.mode == FSCK_PREEN)
-		printf("%s: ", f->opts.image);
+		printf("%s: ", fsck_name(f));
 	fsck_text(stdout, row->text, a);
 }
 
-/* Is the user told? Notes that -p passes over in silence are of no interest without -v either. */
+/* Is it shown to the user? Notes that -p repairs silently are shown only with -v. */
 static bool is_told(const struct fsck *f, const struct fsck_row *row)
 {
 	if (f->opts.json)
@@ -168,9 +168,13 @@ static bool end_preen(struct fsck *f, const struct fsck_row *row, const struct f
 {
 	if (!f->opts.json) {
 		put_text(f, row, a);
-		printf(".\n\n%s: UNEXPECTED INCONSISTENCY; RUN xw-fsck MANUALLY.\n"
-		       "\t(i.e., without -a or -p options)\n",
-		       f->opts.image);
+		printf(".\n");
+		fflush(stdout);
+		/* word for word e2fsck's, as scripts that watch a boot look for it */
+		fprintf(stderr,
+			"\n\n%s: UNEXPECTED INCONSISTENCY; RUN fsck MANUALLY.\n"
+			"\t(i.e., without -a or -p options)\n",
+			fsck_name(f));
 	}
 	f->findings.ended = f->stop = true;
 	return false;
@@ -206,7 +210,10 @@ static bool preen(struct fsck *f, const struct fsck_row *row, const struct fsck_
 
 static bool decide(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
 {
-	if (row->preen == FSCK_P_REPORT || f->opts.mode == FSCK_NO)
+	const bool beyond_repair = row->preen == FSCK_P_ABORT && !row->offer;
+
+	if (row->preen == FSCK_P_REPORT || f->opts.mode == FSCK_NO ||
+	    (beyond_repair && f->opts.mode != FSCK_PREEN))
 		return say_no(f, row, a);
 	if (f->must)
 		return say_yes(f, row, a);
@@ -224,10 +231,12 @@ static const char *done_name(const struct fsck *f, const struct fsck_row *row, b
 		return f->opts.mode == FSCK_PREEN ? "accepted" : "repaired";
 	if (f->findings.ended)
 		return "ended";
-	return row->preen == FSCK_P_REPORT ? "reported" : "declined";
+	return row->preen == FSCK_P_REPORT || !row->offer ? "reported" : "declined";
 }
 
-/* Blocks that an option has freed: that their bitmaps, counts and quota differ is no damage. */
+/*
+ * Blocks freed because of an option: differences of their bitmaps, counts and quota are no damage.
+ */
 static bool is_wanted(const struct fsck *f, const struct fsck_about *a)
 {
 	return f->settling && f->opts.mode != FSCK_NO && !was_declined(f, a) &&
@@ -235,12 +244,21 @@ static bool is_wanted(const struct fsck *f, const struct fsck_about *a)
 		a->id == FSCK_FREE_BLOCKS || a->id == FSCK_QUOTA_USAGE);
 }
 
+/* Wrong before anything was written: not a consequence of repairs or of options that rewrite. */
+static bool is_recount(const struct fsck *f, const struct fsck_about *a)
+{
+	const struct fsck_opts *o = &f->opts;
+
+	return (a->id == FSCK_FREE_BLOCKS || a->id == FSCK_FREE_INODES) && !f->round &&
+	       !o->optimize_dirs && !o->bmap2extent && !o->optimize_extents;
+}
+
 bool fsck_found(struct fsck *f, const struct fsck_about *a)
 {
 	const struct fsck_row *row = fsck_row(a->id);
 	bool again, repaired;
 
-	/* What is missing may be what could not be read. */
+	/* Missing data may be data that could not be read. */
 	f->stop = f->stop || (f->opts.mode != FSCK_NO && fsck_check_readable(f));
 	if (f->stop)
 		return false;
@@ -255,6 +273,8 @@ bool fsck_found(struct fsck *f, const struct fsck_about *a)
 	if (again)
 		return repaired;
 	count(f, row, repaired);
+	if (repaired && is_recount(f, a))
+		f->findings.recounted = true;
 	if (f->opts.json)
 		fsck_json_finding(f, a, done_name(f, row, repaired));
 	return repaired;

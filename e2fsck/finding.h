@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Findings: what can be wrong, how it is worded, and whether it is repaired. The table is
- * findings.def, one row a finding with a permanent id.
+ * Findings: problems, their wording, and whether they are repaired. The table is findings.def, with
+ * one row per finding and a permanent id.
  */
 #ifndef XW_FSCK_FINDING_H
 #define XW_FSCK_FINDING_H
@@ -22,12 +22,14 @@ enum fsck_id {
 };
 
 /*
- * How grave. Notes are changes that mend nothing (an index rebuilt, counts that follow a repair):
- * they are no errors and do not count in the exit status.
+ * Severity. Notes are changes that repair nothing (rebuilding an index, counts after a repair):
+ * they are no errors and do not affect the exit status.
  */
 enum fsck_severity { FSCK_NOTE, FSCK_MINOR, FSCK_ERROR, FSCK_FATAL };
-/* Under -p: repaired; repaired without a word; the check ends, a person must decide; never
- * repaired, not even by -y (a report). */
+/*
+ * Action with -p: repaired; repaired silently; the check ends, an administrator must decide; never
+ * repaired, even with -y (a report).
+ */
 enum fsck_preen { FSCK_P_FIX, FSCK_P_QUIET, FSCK_P_ABORT, FSCK_P_REPORT };
 
 /* A row of findings.def. */
@@ -37,15 +39,15 @@ struct fsck_row {
 	enum fsck_preen preen;
 };
 
-/* What a finding is about. Members that its text does not name stay zero. */
+/* The subject of a finding. Members not used in its text are zero. */
 struct fsck_about {
 	enum fsck_id id;
 	xw_ino ino; /* %i */
-	xw_ino dir; /* %d: the directory it was found in, or another inode */
+	xw_ino dir; /* %d: the directory in which it was found, or another inode */
 	uint64_t group; /* %g */
 	xw_blk blk; /* %b */
 	uint64_t lblk; /* %l */
-	uint64_t num, num2; /* %n %m: found and expected, or what the text says */
+	uint64_t num, num2; /* %n %m: found and expected value, or as the text says */
 	const char *name; /* %s: escaped when printed; name_len 0: terminated */
 	size_t name_len;
 };
@@ -56,37 +58,38 @@ struct fsck;
 bool fsck_found(struct fsck *f, const struct fsck_about *a);
 #define FSCK_FOUND(f, ID, ...) fsck_found((f), &(struct fsck_about){.id = FSCK_##ID, __VA_ARGS__})
 
-/* Policy and outcome; finding.c. */
+/* Policy and result; finding.c. */
 struct fsck_findings {
 	/*
-	 * Of the first round, or of the first look at space or quota, which an update may put off;
-	 * notes not counted. `left`: declined, in any round.
+	 * Of the first round, or of the first check of space or quota, which an update may delay;
+	 * without notes. `left`: declined, in any round.
 	 */
 	uint64_t found, fixed, left;
-	uint64_t late; /* of later rounds: what follows from repairs */
+	uint64_t late; /* of later rounds: consequences of repairs */
 	uint64_t notes;
 	uint64_t promised; /* repairs that this round has agreed to */
-	uint64_t promised_fixed; /* of these, the ones that `fixed` counts */
-	bool reboot; /* a mounted root was changed */
+	uint64_t promised_fixed; /* of these, the ones that are included in `fixed` */
+	bool recounted; /* free counts of the superblock were repaired: notes, yet exit status 1 */
+	bool reboot; /* the mounted root filesystem was changed */
 	bool modified; /* the overlay was written to in some round */
-	bool yes_to_all; /* "a" was answered */
-	bool ended; /* under -p: a finding that needs a person */
+	bool yes_to_all; /* the answer was "a" */
+	bool ended; /* with -p: a finding that needs an administrator */
 	bool canceled; /* by a signal, or at a question */
 	struct xw_table declined; /* findings answered with no: not asked again in later rounds */
 };
 
 void fsck_findings_free(struct fsck *f);
 
-/* findings_text.c, which unit tests link alone */
+/* findings_text.c, which unit tests link separately */
 const struct fsck_row *fsck_row(enum fsck_id id);
 /*
- * A text of the table: %i and the like become what *a says, names are escaped, %% is a percent
- * sign. An unknown placeholder is printed as it stands.
+ * Print a text of the table: %i and the like are replaced by the members of *a, names are escaped,
+ * %% is a percent sign. An unknown placeholder is printed unchanged.
  */
 void fsck_text(FILE *out, const char *text, const struct fsck_about *a);
 /* The same in malloc'd memory; NULL: out of memory. */
 char *fsck_text_made(const struct fsck_about *a);
-/* What -p prints behind a repair: "FIXED", "CLEARED" ... of "Fix", "Clear" ... */
+/* The word that -p prints after a repair: "FIXED", "CLEARED" ... for "Fix", "Clear" ... */
 const char *fsck_done_word(const char *offer);
 
 #endif

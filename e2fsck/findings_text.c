@@ -27,7 +27,7 @@ static void put_name(FILE *out, const struct fsck_about *a)
 		cli_escape(out, CLI_TEXT, a->name, a->name_len ? a->name_len : strlen(a->name));
 }
 
-/* What the letter stands for; NULL where it is no number. */
+/* The value of the letter; NULL if it is not a number. */
 static const uint64_t *number(const struct fsck_about *a, char letter, uint64_t *made)
 {
 	switch (letter) {

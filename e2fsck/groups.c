@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Group descriptors: where bitmaps and inode tables are, checksums and flags.
+ * Group descriptors: locations of bitmaps and inode tables, checksums and flags.
  *
- * A place is impossible when it lies outside the filesystem (without flex_bg: outside its group) or
- * on other metadata. Then the backup's descriptor is asked, and after it the place that mke2fs or
- * the neighboring groups suggest; a table is accepted from either only when inodes are there. What
- * cannot be found gets the place 0, and new blocks once it is known which are free (relocate.c).
+ * A location is impossible if it is outside the filesystem (without flex_bg: outside its group) or
+ * on other metadata. Then the backup descriptor is used, or the location that follows from mke2fs's
+ * layout or from neighboring groups; for a table both are accepted only if there are inodes. A
+ * location that cannot be found is set to 0, and new blocks are allocated when free blocks are
+ * known (relocate.c).
  */
 #include "config.h"
 
@@ -21,9 +22,9 @@ enum part { BLOCK_BITMAP, INODE_BITMAP, INODE_TABLE, PARTS };
 
 struct check {
 	struct fsck *f;
-	struct xw_blockset *taken; /* blocks of group metadata, as far as accepted */
+	struct xw_blockset *taken; /* blocks of group metadata accepted so far */
 	uint64_t backup; /* group with a copy of the descriptors; 0: none */
-	uint64_t searched; /* blocks that were read for lost tables, of all groups */
+	uint64_t searched; /* total number of blocks read in search of lost tables */
 };
 
 static xw_blk *place(struct xw_group_desc *gd, enum part p)
@@ -49,6 +50,14 @@ static bool in_range(const struct xw_image *img, uint64_t group, xw_blk blk, uin
 	return sb->feature_incompat & XW_INCOMPAT_FLEX_BG || (blk >= start && blk + len <= end);
 }
 
+bool fsck_group_has_places(const struct xw_image *img, uint64_t group,
+			   const struct xw_group_desc *gd)
+{
+	return in_range(img, group, gd->block_bitmap, 1) &&
+	       in_range(img, group, gd->inode_bitmap, 1) &&
+	       in_range(img, group, gd->inode_table, img->itable_blocks);
+}
+
 /* ---- descriptors ---- */
 
 static uint64_t desc_at(const struct xw_image *img, uint64_t group, uint64_t copy)
@@ -58,7 +67,7 @@ static uint64_t desc_at(const struct xw_image *img, uint64_t group, uint64_t cop
 			  group / per_block >= img->sb.first_meta_bg;
 	xw_blk blk = xw_image_desc_block(img, group);
 
-	if (copy && meta) { /* the second and the last group of a meta group have one, too */
+	if (copy && meta) { /* the second and the last group of a meta group have a copy, too */
 		const uint64_t second = group / per_block * per_block + 1;
 
 		blk = img->sb.first_data_block + second * img->sb.blocks_per_group +
@@ -81,7 +90,7 @@ static bool read_copy(struct fsck *f, uint64_t group, uint64_t copy, struct xw_g
 
 	if (xw_image_meta(f->img, at / img->block_size, (uint32_t)(at % img->block_size), raw,
 			  img->desc_size)) {
-		xw_diag_clear(&f->diag); /* no copy, then */
+		xw_diag_clear(&f->diag); /* in that case there is no copy */
 		return false;
 	}
 	xw_group_decode(raw, img->desc_size, gd);
@@ -105,7 +114,7 @@ int fsck_group_write(struct fsck *f, uint64_t group, const struct xw_group_desc 
 	return xw_dev_pwrite(f->dev, raw, img->desc_size, at);
 }
 
-/* A group whose descriptors are copied, and whose copy is of use. */
+/* A group with a valid copy of the descriptors. */
 static uint64_t find_backup(struct fsck *f)
 {
 	struct xw_group_desc gd;
@@ -124,7 +133,7 @@ static uint64_t find_backup(struct fsck *f)
 
 /* ---- places ---- */
 
-/* The metadata that every group begins with. */
+/* Mark the metadata at the start of every group. */
 static int take_heads(struct check *c)
 {
 	const struct xw_image *img = c->f->img;
@@ -160,10 +169,12 @@ static int accept(struct check *c, enum part p, xw_blk blk)
 }
 
 struct evidence {
-	unsigned good, bad; /* records in use that can be this group's; records that cannot */
+	unsigned good, bad; /* records in use that can belong to this group; records that cannot */
 };
 
-/* What the first block of a table, in buf, says for and against its being this group's. */
+/*
+ * Evidence from the first block of a table, in buf, for and against its being that of this group.
+ */
 static void look_at_block(struct check *c, uint64_t group, const uint8_t *buf, struct evidence *e)
 {
 	const struct xw_image *img = c->f->img;
@@ -185,7 +196,7 @@ static void look_at_block(struct check *c, uint64_t group, const uint8_t *buf, s
 	}
 }
 
-/* Do inodes begin there, as far as the first block tells? */
+/* Does an inode table start there, judging by its first block? */
 static bool looks_like_table(struct check *c, uint64_t group, xw_blk blk)
 {
 	auto_free uint8_t *buf = malloc(c->f->img->block_size);
@@ -198,9 +209,9 @@ static bool looks_like_table(struct check *c, uint64_t group, xw_blk blk)
 }
 
 /*
- * A table that no descriptor and no neighbor leads to, by its contents: checksums tell which inodes
- * the records are; without them only the table with the root directory can be known. At most
- * SEARCH_BLOCKS are read for one group, and SEARCH_ALL for all. 0: not found.
+ * Search for a table, to which no descriptor and no neighbor leads, by its contents: checksums tell
+ * which inodes the records are; without them only the table with the root directory can be
+ * identified. At most SEARCH_BLOCKS are read for one group, and SEARCH_ALL in total. 0: not found.
  */
 static xw_blk search_table(struct check *c, uint64_t group)
 {
@@ -224,7 +235,7 @@ static xw_blk search_table(struct check *c, uint64_t group)
 			return 0;
 		c->searched += n;
 		if (fsck_read(c->f, blk, n, buf)) {
-			n = 1; /* the rest of them may be readable */
+			n = 1; /* the others may be readable */
 			if (fsck_read(c->f, blk, n, buf))
 				continue;
 		}
@@ -240,7 +251,7 @@ static xw_blk search_table(struct check *c, uint64_t group)
 	return 0;
 }
 
-/* Where it would be if it followed those of a neighbor, or stood where mke2fs puts it. */
+/* The location that follows from a neighbor, or from mke2fs's layout. */
 static xw_blk suggest(struct check *c, uint64_t group, enum part p)
 {
 	struct xw_image *img = c->f->img;
@@ -257,14 +268,14 @@ static xw_blk suggest(struct check *c, uint64_t group, enum part p)
 			return *place(&gd, p) + len;
 		return p == INODE_BITMAP && !xw_image_group(img, group, &gd)
 			       ? gd.block_bitmap + (1u << img->sb.log_groups_per_flex % 32)
-			       : 0; /* anywhere: the standard place may be a file's */
+			       : 0; /* none: the standard place may belong to a file */
 	}
 	xw_image_group_head(img, group, &h);
 	return img->sb.first_data_block + group * (uint64_t)img->sb.blocks_per_group + h.boot +
 	       h.has_super + h.desc_len + h.reserved_len + (unsigned)p;
 }
 
-/* A better place than the one in *gd; 0: none is known. */
+/* A better location than the one in *gd; 0: none known. */
 static xw_blk find_place(struct check *c, uint64_t group, enum part p)
 {
 	struct xw_group_desc copy;
@@ -288,7 +299,7 @@ static bool report_place(struct fsck *f, uint64_t group, enum part p, xw_blk was
 	return FSCK_FOUND(f, GROUP_INODE_TABLE, .group = group, .blk = was, .num = to);
 }
 
-/* Does a valid copy of the descriptor name another place? */
+/* Does a valid copy of the descriptor have another location? */
 static bool backup_differs(struct check *c, uint64_t group, enum part p, xw_blk blk, xw_blk *copy)
 {
 	struct xw_group_desc gd;
@@ -310,7 +321,7 @@ static bool sum_is_wrong(struct fsck *f, uint64_t group)
 	       xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)group);
 }
 
-/* The place in the primary descriptor is possible. Is it to be believed? */
+/* The location in the primary descriptor is possible. Is it trustworthy? */
 static bool prefer_primary(struct check *c, uint64_t group, enum part p, xw_blk blk)
 {
 	const uint32_t sums = XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM;
@@ -325,7 +336,16 @@ static bool prefer_primary(struct check *c, uint64_t group, enum part p, xw_blk 
 	return !(c->f->img->sb.feature_ro_compat & sums) || !sum_is_wrong(c->f, group);
 }
 
-/* Places that are fine and that no backup contradicts; the rest is marked in bad[]. */
+/* Is the table that group 0 is said to have another piece of the filesystem, or of that table? */
+static bool is_no_table(struct check *c, uint64_t group, enum part p, xw_blk blk)
+{
+	const struct xw_image *img = c->f->img;
+
+	return !group && p == INODE_TABLE && !fsck_is_root_table(c->f->dev, img, blk) &&
+	       !(xw_super_has_csum(&img->sb) && looks_like_table(c, group, blk));
+}
+
+/* Accept valid locations that no backup contradicts; the others are marked in bad[]. */
 static int take_good(struct check *c, uint8_t *bad, uint64_t *n_bad)
 {
 	struct xw_image *img = c->f->img;
@@ -338,7 +358,8 @@ static int take_good(struct check *c, uint8_t *bad, uint64_t *n_bad)
 		for (int p = 0; p < PARTS && !rc; p++) {
 			const xw_blk blk = *place(&gd, p);
 
-			if (fits(c, g, p, blk) && !backup_differs(c, g, p, blk, &copy)) {
+			if (fits(c, g, p, blk) && !backup_differs(c, g, p, blk, &copy) &&
+			    !is_no_table(c, g, p, blk)) {
 				rc = accept(c, p, blk);
 			} else {
 				bad[g] |= (uint8_t)(1 << p);
@@ -349,7 +370,7 @@ static int take_good(struct check *c, uint8_t *bad, uint64_t *n_bad)
 	return rc;
 }
 
-/* The table with the root directory is given up for another such table only. */
+/* The table with the root directory is replaced only by another such table. */
 static bool is_root_table(struct check *c, uint64_t group, enum part p, xw_blk blk)
 {
 	xw_blk copy = 0;
@@ -370,17 +391,24 @@ static int mend_places(struct check *c, uint64_t group, uint8_t bad)
 
 	for (int p = 0; p < PARTS && !rc; p++) {
 		const xw_blk was = *place(&gd, p);
+		bool possible;
 		xw_blk to;
 
 		if (!(bad & 1 << p))
 			continue;
-		if ((fits(c, group, p, was) && prefer_primary(c, group, p, was)) ||
+		possible = fits(c, group, p, was);
+		if ((possible && prefer_primary(c, group, p, was) &&
+		     !is_no_table(c, group, p, was)) ||
 		    is_root_table(c, group, p, was)) {
 			rc = accept(c, p, was);
 			continue;
 		}
 		to = find_place(c, group, p);
-		if (to || was) { /* 0 and 0: known to be lost, and left to relocate.c */
+		if (to == was || (!to && possible && is_no_table(c, group, p, was))) {
+			rc = accept(c, p, was); /* what it holds is damaged, then */
+			continue;
+		}
+		if (to || was) { /* both 0: known to be lost, and left to relocate.c */
 			if (!report_place(f, group, p, was, to))
 				continue;
 			write = true;
@@ -428,7 +456,7 @@ static int check_one(struct fsck *f, uint64_t group, bool sums)
 		write = true;
 	}
 	if (sums && sum_is_wrong(f, group) && FSCK_FOUND(f, GROUP_CSUM, .group = group)) {
-		/* nothing in it is certain: all of the table is to be read */
+		/* nothing in it is certain: read the whole table */
 		gd.flags &= (uint16_t)~uninit;
 		gd.itable_unused = 0;
 		write = true;
@@ -474,10 +502,10 @@ bool fsck_group_expose(struct fsck *f, xw_ino ino, const char *name, size_t len)
 	    xw_inode_verify(raw, &f->img->sb, f->img->csum_seed, ino))
 		return false;
 	if (f->again && !(gd.flags & XW_BG_INODE_UNINIT) && !gd.itable_unused)
-		return true; /* one of those that the next round will find */
+		return true; /* a consequence of the repair, found in the next round */
 	if (!FSCK_FOUND(f, GROUP_UNUSED_REF, .ino = ino, .group = group, .name = name,
 			.name_len = len))
-		return true; /* what it is stays unknown */
+		return true; /* its meaning stays unknown */
 	gd.flags &= (uint16_t)~XW_BG_INODE_UNINIT;
 	gd.itable_unused = 0;
 	f->again = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Encrypted inodes have a context, in an attribute of its own, that says how. All of it but the
- * nonce at its end is the policy, which the entries of an encrypted directory share with it.
+ * Encrypted inodes have a context in an attribute. Everything except the nonce at its end is the
+ * policy, which the entries of an encrypted directory share with it.
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 
 /* Sizes of the two known versions of a context, whose first byte is the version. */
 enum { CONTEXT_V1 = 28, CONTEXT_V2 = 40, NONCE = 16 };
-/* Versions that nobody knows yet are left alone, and count as one policy. */
+/* Unknown versions are not changed, and count as one policy. */
 enum { POLICY_UNKNOWN = 1 };
 
 struct policy {

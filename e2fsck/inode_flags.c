@@ -26,7 +26,7 @@ static void drop(struct fsck_look *l, uint32_t flags)
 	l->dirty = true;
 }
 
-/* What cannot be written to needs no protection, and nobody can remove it. */
+/* Such types cannot be written and need no protection, and nobody could remove them. */
 static void check_immutable(struct fsck_look *l)
 {
 	if (l->in.flags & (XW_FL_IMMUTABLE | XW_FL_APPEND) &&
@@ -36,7 +36,7 @@ static void check_immutable(struct fsck_look *l)
 	}
 }
 
-/* Devices, fifos, sockets: no size, no map, nothing behind the device number. */
+/* Devices, fifos, sockets: no size, no map, only zeros after the device number. */
 static void check_special(struct fsck_look *l)
 {
 	static const uint8_t zero[44];
@@ -62,8 +62,8 @@ static bool has_extent_root(const struct fsck_look *l)
 }
 
 /*
- * i_block holds the root of an extent tree, but EXTENTS_FL is missing. If the filesystem has the
- * feature, a valid header is enough, as for e2fsck(8); without it, an extent must be there, too.
+ * i_block holds an extent root, but EXTENTS_FL is missing. If the filesystem has the feature, a
+ * valid header is sufficient, as in e2fsck(8); otherwise there must be an extent, too.
  */
 static bool has_hidden_extents(const struct fsck_look *l)
 {
@@ -73,13 +73,13 @@ static bool has_hidden_extents(const struct fsck_look *l)
 	if (l->in.flags & XW_FL_EXTENTS || l->ino == XW_INO_RESIZE || l->ino == XW_INO_BAD ||
 	    xw_extent_hdr_decode(l->in.block, sizeof(l->in.block), &h))
 		return false;
-	/* e2fsck(8) takes nothing for a root that has room for one entry only. */
+	/* e2fsck(8) does not accept a root with room for only one entry */
 	return (feature && h.max >= 2) ||
 	       (h.max == XW_EXT_INODE_ENTRIES && l->in.block[12 + 4] + l->in.block[12 + 5] &&
 		!(l->in.flags & XW_FL_INLINE_DATA));
 }
 
-/* Is the map what the flag says? */
+/* Does the map have the type that the flag states? */
 static int check_extents(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
@@ -100,7 +100,7 @@ static int check_extents(struct fsck_look *l)
 	return 0;
 }
 
-/* Does i_blocks count more than the attributes? */
+/* Does i_blocks include more than the attributes? */
 static bool holds_blocks(const struct fsck_look *l)
 {
 	const struct xw_super *sb = &l->f->img->sb;
@@ -119,7 +119,7 @@ static int check_inline(struct fsck_look *l)
 	if (!(l->in.flags & XW_FL_INLINE_DATA))
 		return 0;
 	if (l->in.flags & XW_FL_EXTENTS) {
-		/* Which of the two it is, i_block says. */
+		/* i_block tells which of the two flags is right. */
 		drop(l, has_extent_root(l) ? XW_FL_INLINE_DATA : XW_FL_EXTENTS);
 		if (!(l->in.flags & XW_FL_INLINE_DATA))
 			return 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The map of an inode: walked, and what survives collected. Illegal entries of a block map are
- * cleared where they are; an extent tree with anything wrong in it is written anew from its
- * surviving extents, which never needs more blocks than it had.
+ * The map of an inode: walks it and collects the valid part. Illegal entries of a block map are
+ * cleared in place; an extent tree with any damage is rewritten from its valid extents, which never
+ * needs more blocks than it had.
  */
 #include "config.h"
 
@@ -76,7 +76,7 @@ static int note(struct fsck_look *l, const struct xw_walk_map_item *i)
 	if (l->in.flags & XW_FL_EXTENTS)
 		l->map.damaged = true;
 	else if (i->rule == XW_MAP_READ)
-		return 0; /* its pointer stays: the medium may be read again */
+		return 0; /* its pointer is kept: the medium may become readable again */
 	else if (xw_vec_push(&l->map.bad, *i))
 		return xw_fail_nomem(&l->f->diag, "block map");
 	return 0;
@@ -105,7 +105,7 @@ static int node_met(struct fsck_look *l, const struct xw_walk_map_item *i, bool 
 	return fix ? note(l, i) : 0;
 }
 
-/* Directories end at 2 GiB; with large_dir wherever a map ends. */
+/* Directories are limited to 2 GiB; with large_dir to the end of the map. */
 static bool is_too_big(const struct fsck_look *l, uint64_t end)
 {
 	return l->type == XW_S_IFDIR && end > (UINT64_C(1) << 31) / l->f->img->block_size &&
@@ -132,7 +132,7 @@ static int run_met(struct fsck_look *l, const struct xw_walk_map_item *i)
 	return xw_vec_push(&m->runs, run) ? xw_fail_nomem(&l->f->diag, "block map") : 0;
 }
 
-/* -E fragcheck, in e2fsck's words. */
+/* -E fragcheck, in the wording of e2fsck. */
 static void say_gap(const struct fsck_look *l, const struct xw_walk_map_item *i)
 {
 	const xw_blk next = l->map.layout.next;
@@ -146,7 +146,7 @@ static void say_gap(const struct fsck_look *l, const struct xw_walk_map_item *i)
 	       i->kind == XW_WALK_NODE ? -(long long)i->height : (long long)i->lblk);
 }
 
-/* depth: -1, or what the root is taken to have, when all has been said about it already. */
+/* depth: -1, or the assumed depth of the root, when its header was reported already. */
 static int walk(struct fsck_look *l, int depth)
 {
 	struct xw_walk_map_item item;
@@ -178,7 +178,7 @@ static int walk(struct fsck_look *l, int depth)
 static int clear_pointer(struct fsck_look *l, const struct xw_walk_map_item *i)
 {
 	struct fsck *f = l->f;
-	uint8_t *const block = l->walk.nodes; /* free between walks */
+	uint8_t *const block = l->walk.nodes; /* unused between walks */
 	int rc;
 
 	if (!i->node) {
@@ -193,7 +193,7 @@ static int clear_pointer(struct fsck_look *l, const struct xw_walk_map_item *i)
 	return fsck_write(f, i->node, 1, block);
 }
 
-/* Of a budget that was exceeded every pointer from there on is one too many. */
+/* If the budget was exceeded, every pointer from there on must be cleared. */
 static int repair_pointers(struct fsck_look *l)
 {
 	int rc = 0;
@@ -209,7 +209,7 @@ static void forget(struct fsck_map *m)
 	m->layout = (struct fsck_layout){0};
 }
 
-/* Nothing was found below the root, which may be of another depth than it says. */
+/* Nothing was found below the root, whose depth may be wrong. */
 static int guess_depth(struct fsck_look *l)
 {
 	int rc = 0;
@@ -224,8 +224,8 @@ static int guess_depth(struct fsck_look *l)
 }
 
 /*
- * A file of one extent that is as long as i_size wants, but lies wholly behind it: its logical
- * block is what is wrong.
+ * A file with one extent of the length that i_size requires, but lying entirely past it: its
+ * logical block is wrong.
  */
 static void check_place(struct fsck_look *l)
 {
@@ -247,8 +247,8 @@ static void check_place(struct fsck_look *l)
 }
 
 /*
- * A tree that is deeper than any can be, of nodes with a single entry each: the root becomes the
- * parent of the first node below that is not too deep.
+ * A tree deeper than the format allows, with a single entry in each node: the root becomes the
+ * parent of the first node below that has a valid depth.
  */
 static int shorten(struct fsck_look *l)
 {
@@ -296,8 +296,8 @@ int fsck_look_map(struct fsck_look *l)
 /* ---- claims ---- */
 
 /*
- * With bigalloc several runs may share a cluster of the file: it is claimed once. *last is the
- * cluster of the file that was claimed last and where it is.
+ * With bigalloc several runs may share a cluster of the file: it is claimed once. *last is the last
+ * claimed cluster of the file and its place.
  */
 struct claimed {
 	uint64_t lcluster, pcluster;

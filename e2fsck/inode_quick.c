@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The quick look at a slice of an inode table, in a thread of its own: which records are free,
- * which are in use and beyond doubt, and which need the thorough look of inodes.c.
+ * The quick check of a slice of an inode table, in its own thread: which records are free, which
+ * are in use and certainly valid, and which need the thorough check of inodes.c.
  *
- * Everything unusual counts as doubt: this decides nothing, reports nothing, and writes nothing but
- * the facts of records that it accepts. So what it accepts must be what the thorough look would
- * find nothing wrong with. Directories, whose blocks are to be listed, are left to that.
+ * Anything unusual counts as doubtful: the quick check decides nothing, reports nothing, and writes
+ * nothing but the facts of records that it accepts. The thorough check must find nothing wrong with
+ * an accepted record. Directories, whose blocks must be listed, are always left to it.
  */
 #include "config.h"
 
@@ -16,9 +16,9 @@
 #include "inode_slice.h"
 
 #define NODES_MAX 64
-#define RUNS_HELD 4096 /* that a slice collects before it claims them */
+#define RUNS_HELD 4096 /* runs that a slice collects before it claims them */
 
-/* Flags that mean nothing to a checker. */
+/* Flags without a meaning for a checker. */
 #define PLAIN_FLAGS                                                                                \
 	(XW_FL_SECRM | XW_FL_UNRM | XW_FL_SYNC | XW_FL_NODUMP | XW_FL_NOATIME | XW_FL_NOCOMPR |    \
 	 XW_FL_JOURNAL_DATA | XW_FL_NOTAIL | XW_FL_DIRSYNC | XW_FL_DAX | XW_FL_PROJINHERIT |       \
@@ -63,7 +63,7 @@ struct mapped {
 	unsigned nodes, depth;
 };
 
-/* The walk over the map: false when there is any doubt. What it saw is in the slice's runs. */
+/* Walk the map: false in case of doubt. Its blocks are added to the slice's runs. */
 static bool walk(struct quick *q, struct mapped *m)
 {
 	struct fsck_slice *s = q->s;
@@ -102,7 +102,7 @@ static bool has_blocks(const struct quick *q, uint64_t blocks)
 	return xw_inode_fs_blocks_512(&q->in, &q->img->sb) == blocks * (q->img->block_size / 512);
 }
 
-/* A block map whose first bytes could be those of an extent tree is looked at thoroughly. */
+/* A block map whose first bytes could be an extent header is checked thoroughly. */
 static bool map_is_as_flagged(const struct quick *q)
 {
 	struct xw_extent_hdr h;
@@ -180,7 +180,7 @@ static bool accept(struct quick *q, const uint8_t *raw)
 	}
 }
 
-/* A record that was never used, or that was deleted properly. */
+/* A record that was never used, or was deleted properly. */
 static bool is_free(const struct xw_super *sb, const uint8_t *raw)
 {
 	struct xw_inode in;
@@ -188,12 +188,12 @@ static bool is_free(const struct xw_super *sb, const uint8_t *raw)
 	if (!peek16(raw) && !peek16(raw + 26) && !peek32(raw + 20))
 		return true;
 	xw_inode_decode(raw, sb, &in);
-	return !in.links && in.dtime > sb->inodes_count; /* else a link of the orphan list */
+	return !in.links && in.dtime > sb->inodes_count; /* otherwise a link of the orphan list */
 }
 
 /*
- * Claim what was collected, once there is enough of it. In which order inodes claim makes no
- * difference: metadata has claimed before, and contested blocks are told apart later.
+ * Claim the collected runs, when there are enough. The order in which inodes claim does not matter:
+ * metadata was claimed before, and owners of contested blocks are found later.
  */
 static int claim(struct fsck_slice *s, size_t least)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The fields of a record that have a meaning of their own: mode, times, extra size, high halves. */
+/* Independent fields of a record: mode, times, extra size, high halves. */
 #include "config.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ static bool is_type(uint16_t mode)
 	return xw_ftype_of_mode(mode) != XW_FT_UNKNOWN;
 }
 
-/* The extra size of a record: up to the attributes, where some begin, else the usual one. */
+/* The extra size of a record: up to the start of attributes if there are any, else the default. */
 static uint16_t find_extra_isize(const struct fsck_look *l, unsigned room)
 {
 	for (unsigned extra = 4; extra + 4 <= room; extra += 4)
@@ -52,7 +52,7 @@ static void check_extra_isize(struct fsck_look *l)
 	l->dirty = true;
 }
 
-/* Halves of numbers that are on disk and count for nothing. */
+/* High halves that are stored but have no meaning. */
 static void check_strays(struct fsck_look *l)
 {
 	struct xw_inode *in = &l->in;
@@ -80,7 +80,7 @@ static void check_strays(struct fsck_look *l)
 	}
 }
 
-/* Does the first block of the map begin as a directory's with this number? */
+/* Does the first block of the map start like a directory with this inode number? */
 static bool looks_like_directory(struct fsck_look *l)
 {
 	struct xw_walk_map_item item;
@@ -100,7 +100,7 @@ static bool looks_like_directory(struct fsck_look *l)
 	return is_dir;
 }
 
-/* A device, fifo, socket or symlink with a size and blocks may be a directory in truth. */
+/* A device, fifo, socket or symlink with a size and blocks may be a directory. */
 static bool may_be_directory(struct fsck_look *l)
 {
 	switch (type_of(l->in.mode)) {
@@ -133,7 +133,7 @@ static void check_mode(struct fsck_look *l)
 	}
 }
 
-/* Quota files that the filesystem does without. */
+/* Quota files that the filesystem does not use. */
 static void check_quota_inode(struct fsck_look *l)
 {
 	if ((l->ino == XW_INO_USR_QUOTA || l->ino == XW_INO_GRP_QUOTA) &&
@@ -142,13 +142,13 @@ static void check_quota_inode(struct fsck_look *l)
 		l->clear = true;
 }
 
-/* Numbers that were reserved for what never came to be. */
+/* Numbers that are reserved but were never used. */
 static bool is_unused(xw_ino ino)
 {
 	return ino == INO_UNDELETE || ino == INO_EXCLUDE || ino == INO_REPLICA;
 }
 
-/* Reserved numbers: those that nothing uses have no contents. */
+/* Reserved numbers: unused ones must be empty. */
 static void check_reserved_mode(struct fsck_look *l)
 {
 	if (!l->in.mode || (type_of(l->in.mode) == XW_S_IFREG && !is_unused(l->ino)))

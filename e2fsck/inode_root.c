@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A root directory where there is none: empty, in a new block. */
+/* Creates a missing root directory: empty, in a new block. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "dir/build.h"
 #include "inodes.h"
-#include "update/edit.h"
+#include "edit/edit.h"
 
 struct put {
 	struct xw_update *u;
@@ -82,7 +82,7 @@ int fsck_make_root(struct fsck *f)
 
 	if (rc || (root->flags & FSCK_I_USED && root->ftype == XW_FT_DIR))
 		return rc;
-	/* without an inode table nothing can be said about the root */
+	/* without an inode table nothing is known about the root */
 	if (xw_image_group(f->img, 0, &gd) ||
 	    !xw_image_has_blocks(f->img, gd.inode_table, f->img->itable_blocks) ||
 	    !FSCK_FOUND(f, ROOT_MISSING, .ino = XW_INO_ROOT))
@@ -100,6 +100,6 @@ int fsck_make_root(struct fsck *f)
 	f->again = !rc;
 	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO)
 		return rc;
-	xw_diag_clear(&f->diag); /* no space: other repairs may make some */
+	xw_diag_clear(&f->diag); /* no space: other repairs may free some */
 	return 0;
 }

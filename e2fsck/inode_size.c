@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* i_size and i_blocks against what the map has. */
+/* i_size and i_blocks, compared with the map. */
 #include "config.h"
 
 #include "base/auto.h"
@@ -7,7 +7,7 @@
 #include "inodes.h"
 #include "read/xattrs.h"
 
-/* Logical blocks up to the end of the last run; written ones only where asked for. */
+/* Logical blocks up to the end of the last run; only written ones if requested. */
 static uint64_t mapped_end(const struct fsck_look *l, bool written)
 {
 	const struct fsck_map *m = &l->map;
@@ -26,7 +26,7 @@ static void set_size(struct fsck_look *l, uint64_t size)
 	l->dirty = true;
 }
 
-/* Bytes of contents that the inode has room for: i_block, and the attribute system.data. */
+/* Bytes of contents that fit the inode: i_block, and the attribute system.data. */
 static uint64_t inline_room(struct fsck_look *l)
 {
 	auto_free uint8_t *value = NULL;
@@ -49,8 +49,8 @@ static void check_dir_size(struct fsck_look *l)
 }
 
 /*
- * A file may be longer than what is mapped, and have unwritten blocks behind its end, but no more
- * than one written block; unless they are the Merkle tree of a verity file.
+ * A file may be longer than its mapped part, and have unwritten blocks past its end, but at most
+ * one written block; except for the Merkle tree of a verity file.
  */
 static void check_file_size(struct fsck_look *l)
 {
@@ -86,13 +86,13 @@ static int check_blocks(struct fsck_look *l)
 
 	if (l->in.flags & XW_FL_ITREE && l->type == XW_S_IFDIR &&
 	    (sb->feature_ro_compat & XW_RO_ITREE || fsck_itree_feature(l->f, l->ino, &l->in)))
-		return 0; /* its itree counts as well: itree.c */
+		return 0; /* its itree is included: itree.c */
 	if (have == l->blocks * bs512)
 		return 0;
 	if (!FSCK_FOUND(l->f, BLOCKS, .ino = l->ino, .num = have, .num2 = l->blocks * bs512))
 		return 0;
 	if (xw_inode_set_blocks(&want, sb, l->blocks))
-		return 0; /* more than the field holds: such maps are damaged otherwise */
+		return 0; /* more than the field can store: such maps have other damage */
 	l->in.blocks = want.blocks;
 	l->in.flags = want.flags;
 	l->dirty = true;
@@ -102,7 +102,7 @@ static int check_blocks(struct fsck_look *l)
 int fsck_look_size(struct fsck_look *l)
 {
 	if (l->ino == XW_INO_RESIZE || l->ino == XW_INO_BAD)
-		return 0; /* checked against their purpose: super phase */
+		return 0; /* checked in the super phase */
 	if (l->type == XW_S_IFDIR)
 		check_dir_size(l);
 	else if (l->type == XW_S_IFREG && l->in.flags & XW_FL_INLINE_DATA)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A slice of an inode table: the unit that one thread looks at. Slices are looked at side by side
- * and their results taken over one after the other, in the order of inodes.
+ * A slice of an inode table: the unit checked by one thread. Slices are checked in parallel and
+ * their results processed in inode order.
  */
 #ifndef XW_FSCK_INODE_SLICE_H
 #define XW_FSCK_INODE_SLICE_H
@@ -15,24 +15,24 @@
 
 struct fsck_slice {
 	struct fsck *f;
-	uint64_t off; /* bytes; where on the device the first record is */
+	uint64_t off; /* offset of the first record on the device, in bytes */
 	xw_ino ino; /* its number */
-	xw_ino first_ino; /* numbers below it are reserved */
-	uint32_t count; /* records */
-	bool thorough; /* all that are in use are doubtful */
+	xw_ino first_ino; /* lower numbers are reserved */
+	uint32_t count; /* number of records */
+	bool thorough; /* all records in use are doubtful */
 	uint8_t *raw;
 	struct fsck_inode *facts; /* of the first record */
 	struct xw_walk_map walk;
-	pthread_mutex_t *claiming; /* held while blocks are claimed; shared by all slices */
+	pthread_mutex_t *claiming; /* held while claiming blocks; shared by all slices */
 	/* results */
-	XW_VEC(struct xw_run) runs; /* blocks of those that were accepted, not yet claimed */
-	XW_VEC(uint32_t) doubtful; /* records for the thorough look */
+	XW_VEC(struct xw_run) runs; /* blocks of accepted records, not claimed yet */
+	XW_VEC(uint32_t) doubtful; /* records for the thorough check */
 	struct fsck_counts counts;
 };
 
 /* fn of xw_pool_for() over an array of slices. */
 int fsck_slice_look(void *slices, size_t i);
-/* Blocks that an inode has. XW_ERR_NOMEM. */
+/* Add a run of an inode's blocks. XW_ERR_NOMEM. */
 static inline int fsck_slice_run(struct fsck_slice *s, xw_blk blk, uint64_t len)
 {
 	struct xw_run *last = s->runs.n ? &s->runs.v[s->runs.n - 1] : NULL;
@@ -44,7 +44,7 @@ static inline int fsck_slice_run(struct fsck_slice *s, xw_blk blk, uint64_t len)
 	return xw_vec_push(&s->runs, ((struct xw_run){blk, len}));
 }
 
-/* Is it an inode that only the superblock names? */
+/* Is it an inode to which only the superblock refers? */
 bool fsck_is_hidden(const struct xw_super *sb, xw_ino ino);
 
 #endif

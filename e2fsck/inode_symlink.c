@@ -2,8 +2,8 @@
 /*
  * Symbolic links: in i_block, in a block, in inline data, or encrypted.
  *
- * Linux tells the first two apart by i_blocks; a link that is short enough and reads as text is
- * taken for one in i_block whatever that says. The text is believed more than i_size.
+ * Linux distinguishes the first two by i_blocks; a link that is short enough and whose i_block is
+ * text counts as stored in i_block in any case. The text is trusted more than i_size.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 #include "base/endian.h"
 #include "inodes.h"
 
-/* Is the target in i_block? Asked before the map is walked. */
+/* Is the target in i_block? Called before the map is walked. */
 bool fsck_look_is_fast(const struct fsck_look *l)
 {
 	const struct xw_super *sb = &l->f->img->sb;
@@ -29,7 +29,7 @@ bool fsck_look_is_fast(const struct fsck_look *l)
 		(l->in.size == len || l->in.flags & XW_FL_ENCRYPT));
 }
 
-/* How long the target in buf is: at most max bytes; 0: there is none. */
+/* Length of the target in buf, at most max bytes; 0: there is none. */
 static uint64_t text_len(const struct fsck_look *l, const uint8_t *buf, size_t max)
 {
 	uint64_t len;
@@ -41,8 +41,8 @@ static uint64_t text_len(const struct fsck_look *l, const uint8_t *buf, size_t m
 }
 
 /*
- * Contents that no target has, of just the size that the record says: several blocks, or text that
- * ends too early although the last byte is none of the zeros behind a target.
+ * Contents that cannot be a target, but have the size in the record: several blocks, or text that
+ * ends too early while the last byte is not one of the zeros after a target.
  */
 static bool is_file(const struct fsck_look *l, const uint8_t *block)
 {
@@ -69,7 +69,7 @@ static bool found_file(struct fsck_look *l)
 	return true;
 }
 
-/* A target takes one block: the others are not its own. */
+/* A target takes one block: remove the others. */
 static int check_blocks(struct fsck_look *l)
 {
 	struct fsck_map *m = &l->map;
@@ -88,7 +88,7 @@ static int check_blocks(struct fsck_look *l)
 	return 0;
 }
 
-/* A target that Linux would have put into i_block, and looks for there: moved from its block. */
+/* Move a target that Linux expects in i_block there from its block. */
 static void move_into_inode(struct fsck_look *l, const uint8_t *text, uint64_t len)
 {
 	if (!FSCK_FOUND(l->f, SYMLINK_SHORT, .ino = l->ino, .num = len))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * An extent tree written anew from the runs that survived, in the blocks that the old one had.
+ * Rewrites an extent tree from its valid runs, in the blocks of the old one.
  *
- * These are always enough: no old node held more entries than a new one can, and no run is split.
- * Nodes are filled from the left, each level from the one below it.
+ * These are always sufficient: no old node held more entries than a new one can, and no run is
+ * split. Nodes are filled from the left, each level from the one below it.
  */
 #include "config.h"
 
@@ -15,14 +15,14 @@
 
 struct tree {
 	struct fsck_look *l;
-	struct xw_extent_idx *up; /* the level that was written last, as its parents see it */
+	struct xw_extent_idx *up; /* index entries for the level that was written last */
 	size_t n;
-	size_t used; /* nodes of the map that are taken */
+	size_t used; /* number of map blocks used */
 	uint32_t seed;
 	uint8_t *block;
 };
 
-/* Node with entries [first, first + n) of the level below it: up, or runs at depth 0. */
+/* Fill a node with entries [first, first + n) of the level below it: t->up, or runs at depth 0. */
 static void fill(const struct tree *t, uint8_t *node, size_t first, size_t n, unsigned max,
 		 unsigned depth)
 {
@@ -43,7 +43,7 @@ static void fill(const struct tree *t, uint8_t *node, size_t first, size_t n, un
 	}
 }
 
-/* One level of nodes over n entries: their index entries replace those in t->up. */
+/* Write one level of nodes for n entries: their index entries replace those in t->up. */
 static int write_level(struct tree *t, size_t n, unsigned depth)
 {
 	struct fsck_look *l = t->l;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Every inode record. Slices of the tables are read and looked at side by side; what is in use and
- * not beyond doubt then gets a thorough look, one by one and in order.
+ * Checks every inode record. Slices of the tables are read and checked in parallel; doubtful
+ * records in use are then checked thoroughly, one by one and in order.
  *
- * Records behind those that a descriptor with a valid checksum calls used are passed over, as the
- * kernel does.
+ * Records past those that a descriptor with a valid checksum calls used are skipped, as in the
+ * kernel.
  */
 #include "config.h"
 
@@ -51,7 +51,7 @@ static int add_dirblock(struct fsck_look *l, xw_blk pblk, xw_lblk lblk)
 	return xw_vec_push(&l->f->dirblocks, b) ? xw_fail_nomem(&l->f->diag, "directories") : 0;
 }
 
-/* A directory and its blocks; of a long hole only the first few. */
+/* Add a directory and its blocks; of a long hole only the first few. */
 static int add_dir(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
@@ -94,6 +94,8 @@ static void count(struct fsck_look *l, bool is_system)
 	if (l->ino == XW_INO_BAD)
 		for (size_t i = 0; i < l->map.runs.n; i++)
 			c->bad_blocks += l->map.runs.v[i].len;
+	if (l->ino == XW_INO_RESIZE) /* for e2fsck(8) it is a file like others there */
+		c->large_files += l->in.size > INT32_MAX;
 }
 
 static int add_facts(struct fsck_look *l)
@@ -136,7 +138,7 @@ static bool has_map(const struct fsck_look *l)
 	return xw_inode_has_map(&l->in) && l->ino != XW_INO_RESIZE;
 }
 
-/* A reserved inode that holds something is in use, whatever its links say. */
+/* A reserved inode with contents is in use, whatever its link count. */
 static bool in_use(const struct fsck_look *l)
 {
 	const struct fsck_inode *facts = fsck_inode(l->f, l->ino);
@@ -146,7 +148,7 @@ static bool in_use(const struct fsck_look *l)
 	return l->ino < l->f->img->sb.first_ino || fsck_is_hidden(&l->f->img->sb, l->ino);
 }
 
-/* The record of a free inode. */
+/* Check the record of a free inode. */
 static int look_at_free(struct fsck_look *l)
 {
 	const uint32_t dtime = l->in.dtime;
@@ -163,7 +165,7 @@ static int look_at_free(struct fsck_look *l)
 	return 0;
 }
 
-/* A directory has a block, or its entries in the inode. */
+/* A directory must have a block, or its entries in the inode. */
 static void check_directory(struct fsck_look *l)
 {
 	if (!(l->in.flags & XW_FL_INLINE_DATA) && !l->map.runs.n)
@@ -222,9 +224,9 @@ int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw)
 /* ---- all of them ---- */
 
 /*
- * The inode bitmap's idea of how many records are in use, where it differs from the descriptor's:
- * such records are looked at as well, so that names of them do not go. Their part of the table must
- * have been zeroed once. Of very large images the descriptors are believed.
+ * The number of records in use according to the inode bitmap, where it differs from the descriptor:
+ * such records are checked as well, so that their names are not removed. Their part of the table
+ * must have been zeroed. For very large images the descriptors are trusted.
  */
 static uint32_t marked_in_use(const struct fsck *f, const struct xw_group_desc *gd, uint32_t limit)
 {
@@ -240,7 +242,7 @@ static uint32_t marked_in_use(const struct fsck *f, const struct xw_group_desc *
 	return n;
 }
 
-/* How many records of a group can be in use. */
+/* Number of records of a group that may be in use. */
 static uint32_t records_of(const struct fsck *f, uint64_t group, const struct xw_group_desc *gd)
 {
 	const struct xw_super *sb = &f->img->sb;
@@ -262,23 +264,24 @@ static uint32_t records_of(const struct fsck *f, uint64_t group, const struct xw
 	return n;
 }
 
-/* All slices that are looked at side by side, and where the next one begins. */
+/* All slices to be checked in parallel, and the position of the next one. */
 struct scan {
 	struct fsck *f;
 	struct fsck_look look;
 	struct xw_pool *pool;
 	struct fsck_slice *slices;
-	size_t n, max; /* slices that are filled; that there are */
+	size_t n, max; /* number of filled slices; of all slices */
 	pthread_mutex_t claiming; /* see struct fsck_slice */
 	uint64_t group, groups;
-	uint32_t index, count; /* in the group: next record, records; count 0: not entered yet */
+	/* in the group: next record, number of records; count 0: not started yet */
+	uint32_t index, count;
 	xw_blk table;
 	bool thorough;
 };
 
 /*
- * What the quick look cannot do: clusters that one inode claims by several runs, and what is to be
- * counted for the owners of every inode.
+ * Cases beyond the quick check: clusters that one inode claims by several runs, and usage to be
+ * added for the owners of every inode.
  */
 static bool must_be_thorough(const struct fsck *f)
 {
@@ -290,8 +293,10 @@ static bool must_be_thorough(const struct fsck *f)
 
 static int scan_begin(struct fsck *f, struct scan *s)
 {
-	const unsigned size = f->img->inode_size;
 	const struct xw_super *sb = &f->img->sb;
+	const unsigned size = f->img->inode_size;
+	const uint64_t table = (uint64_t)sb->inodes_per_group * size;
+	const size_t slice_bytes = XW_MAX((size_t)XW_MIN(SLICE_BYTES, table), size);
 	int rc;
 
 	*s = (struct scan){.f = f,
@@ -302,7 +307,8 @@ static int scan_begin(struct fsck *f, struct scan *s)
 	rc = fsck_look_begin(f, &s->look);
 	if (rc || !s->pool)
 		return xw_fail_nomem(&f->diag, "inode tables");
-	s->max = (size_t)SLICES * xw_pool_jobs(s->pool);
+	s->max = XW_MIN((size_t)SLICES * xw_pool_jobs(s->pool),
+			XW_MAX(xw_div_up(table, SLICE_BYTES) * s->groups, 1u));
 	s->slices = calloc(s->max, sizeof(*s->slices));
 	if (!s->slices)
 		return xw_fail_nomem(&f->diag, "inode tables");
@@ -313,7 +319,7 @@ static int scan_begin(struct fsck *f, struct scan *s)
 		slice->claiming = &s->claiming;
 		slice->thorough = s->thorough;
 		slice->first_ino = XW_MAX(sb->first_ino, XW_INO_FIRST);
-		slice->raw = malloc(XW_MAX((size_t)SLICE_BYTES, size));
+		slice->raw = malloc(slice_bytes);
 		xw_walk_map_init(&slice->walk, f->img->dev, &f->img->sb);
 		slice->walk.full_room = true;
 		if (!slice->raw)
@@ -336,7 +342,7 @@ static void scan_end(struct scan *s)
 	fsck_look_end(&s->look);
 }
 
-/* Take up s->group; one whose table is nowhere was said by the super phase. */
+/* Start s->group; a missing table was reported by the super phase. */
 static int enter_group(struct scan *s)
 {
 	struct fsck *f = s->f;
@@ -353,7 +359,7 @@ static int enter_group(struct scan *s)
 	return 0;
 }
 
-/* As many slices as there are, from where the scan is. */
+/* Fill as many slices as possible from the current position on. */
 static int fill_slices(struct scan *s)
 {
 	struct fsck *f = s->f;
@@ -421,7 +427,7 @@ static int scan_all(struct scan *s)
 	return rc;
 }
 
-/* Files of 2 GiB and more need a feature. */
+/* Files of 2 GiB and more require a feature. */
 static int check_large_files(struct fsck *f)
 {
 	struct xw_super *sb = &f->img->sb;

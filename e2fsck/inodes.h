@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inodes phase, private to inodes.c and inode_*.c: one inode under examination.
+ * The inodes phase, private to inodes.c and inode_*.c: one inode being checked.
  *
- * Every record that is in use goes through these steps, each of which repairs what it finds in
- * memory; the record is written once, at the end:
+ * Every record in use passes these steps, each of which repairs the record in memory; it is written
+ * once, at the end:
  *
- *	record	mode, times of deletion, extra size, flags that contradict type or features
- *	map	the walk over extent tree or block map; what survives is collected
- *	size	i_size and i_blocks against that
- *	claim	blocks of the map are in use; facts for the phases behind
+ *	record	mode, deletion time, extra size, flags that contradict type or features
+ *	map	the walk over extent tree or block map; collects the valid part
+ *	size	i_size and i_blocks, compared with that
+ *	claim	claims the blocks of the map; facts for later phases
  */
 #ifndef XW_FSCK_INODES_H
 #define XW_FSCK_INODES_H
@@ -20,16 +20,16 @@
 #include "fsck.h"
 
 struct fsck_map {
-	XW_VEC(struct xw_map_run) runs; /* of contents, ascending */
-	XW_VEC(struct xw_walk_map_item) nodes; /* blocks of the map that were entered */
+	XW_VEC(struct xw_map_run) runs; /* runs of the contents, ascending */
+	XW_VEC(struct xw_walk_map_item) nodes; /* map blocks that were entered */
 	XW_VEC(struct xw_walk_map_item) bad; /* entries of a block map to be cleared */
 	unsigned depth;
 	struct fsck_layout layout;
-	bool damaged; /* an extent tree that is to be written anew */
-	bool lost; /* entries were left out */
+	bool damaged; /* the extent tree must be rewritten */
+	bool lost; /* entries were dropped */
 };
 
-/* Scratch memory of the phase and the inode it looks at. */
+/* Scratch memory of the phase and the current inode. */
 struct fsck_look {
 	struct fsck *f;
 	struct xw_walk_map walk;
@@ -39,10 +39,10 @@ struct fsck_look {
 	struct xw_inode in;
 	uint8_t *raw; /* inode_size bytes */
 	uint16_t type; /* XW_S_IF* */
-	bool dirty; /* the record is to be written */
-	bool clear; /* the inode is to be cleared */
+	bool dirty; /* the record must be written */
+	bool clear; /* the inode must be cleared */
 	bool has_map; /* i_block holds a map */
-	uint64_t blocks; /* filesystem blocks that i_blocks should count */
+	uint64_t blocks; /* filesystem blocks that i_blocks should include */
 };
 
 int fsck_look_begin(struct fsck *f, struct fsck_look *l);
@@ -50,24 +50,24 @@ void fsck_look_end(struct fsck_look *l);
 /* Check one record and repair it; raw is copied. */
 int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw);
 
-/* inode_record.c. Negative: failure. `clear` may be set afterwards. */
+/* inode_record.c. Negative: failure. May set `clear`. */
 int fsck_look_record(struct fsck_look *l);
-/* inode_flags.c: flags against type and features. */
+/* inode_flags.c: flags, compared with type and features. */
 int fsck_look_flags(struct fsck_look *l);
-/* inode_map.c: the walk; what is damaged is repaired when that was agreed to. */
+/* inode_map.c: the walk; repairs damage if agreed to. */
 int fsck_look_map(struct fsck_look *l);
-/* Claim what the map has. */
+/* Claim the blocks of the map. */
 int fsck_look_claim(struct fsck_look *l);
 /* inode_size.c */
 int fsck_look_size(struct fsck_look *l);
 /* inode_encrypt.c: the context of an encrypted inode, after its attributes were checked */
 int fsck_look_encrypted(struct fsck_look *l);
-/* inode_symlink.c: is the target in i_block? Then: is there a target, of that size? */
+/* inode_symlink.c: is the target in i_block? And: is there a target of that size? */
 bool fsck_look_is_fast(const struct fsck_look *l);
 int fsck_look_symlink(struct fsck_look *l);
-/* inode_tree.c: an extent tree of the runs, in the blocks that the old one had. */
+/* inode_tree.c: rewrite the extent tree from the runs, in the blocks of the old one. */
 int fsck_look_rebuild(struct fsck_look *l);
-/* inode_root.c: a new root directory where there is none. */
+/* inode_root.c: create a missing root directory. */
 int fsck_make_root(struct fsck *f);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Itrees, against the rules of itree(5), by the checker of lib/dir.
+ * Checks itrees against the rules of itree(5), with the checker of lib/dir.
  *
- * While blocks are claimed each tree is walked: what a node can be judged by alone is repaired in
- * place, and a tree that needs more is dropped at once: flag, slot and blocks. When the directory's
- * entries have been seen, trees that list others are dropped as well; so are those of directories
- * that a repair has changed (rule 16). What was dropped is built anew from the checked directory
+ * While blocks are claimed each tree is walked: repairs that affect a single node are made in
+ * place, and a tree that needs more is dropped at once: flag, slot and blocks. When the entries of
+ * the directory have been seen, trees with other entries are dropped as well, and so are those of
+ * directories changed by a repair (rule 16). Dropped trees are rebuilt from the checked directory
  * when everything else has been repaired.
  */
 #include "config.h"
@@ -17,16 +17,16 @@
 #include "dir/itree_image.h"
 #include "dirs.h"
 #include "read/map.h"
-#include "update/dir.h"
-#include "update/edit.h"
+#include "edit/dir.h"
+#include "edit/edit.h"
 
 struct check {
 	struct fsck *f;
 	struct fsck_dir *d;
 	struct xw_inode in;
 	XW_VEC(xw_blk) nodes; /* claimed for this tree */
-	bool rebuild, clear, rehash, blocks; /* what was asked for */
-	uint64_t held; /* with `blocks`: what i_blocks should say */
+	bool rebuild, clear, rehash, blocks; /* requested repairs */
+	uint64_t held; /* with `blocks`: the correct i_blocks */
 	uint8_t raw[]; /* inode_size bytes */
 };
 
@@ -140,12 +140,12 @@ static int clear_slot(struct check *c)
 		xw_diag_clear(&f->diag);
 		return 0;
 	}
-	/* Checksums of dx_root do not cover the slot while it is unused by the index. */
+	/* Checksums of dx_root do not cover the slot while the index does not use it. */
 	xw_itree_slot_set(block, bs, xw_super_has_csum(&f->img->sb), 0);
 	return fsck_write(f, run.pblk, 1, block);
 }
 
-/* Flag and slot go, and i_blocks counts what is left. The nodes stay claimed. */
+/* Clear flag and slot, and update i_blocks. The nodes stay claimed. */
 static int detach(struct check *c, uint64_t mapped)
 {
 	struct fsck *f = c->f;
@@ -175,8 +175,8 @@ static int drop(struct check *c, uint64_t mapped, bool again)
 }
 
 /*
- * By the option: this round still counts the blocks of the tree as used. That bitmaps and quota of
- * the next round count them, too, follows from the option and is no error.
+ * Because of the option: this round still counts the blocks of the tree as used. Bitmaps and quota
+ * differ in the next round as a consequence, which is no error.
  */
 static int drop_wanted(struct check *c, uint64_t mapped)
 {
@@ -262,7 +262,7 @@ int fsck_claim_itrees(struct fsck *f)
 	return rc || f->stop ? rc : clear_feature(f);
 }
 
-/* ---- against the directory ---- */
+/* ---- comparison with the directory ---- */
 
 static int drop_stale(struct fsck *f, struct fsck_dir *d)
 {
@@ -334,7 +334,7 @@ int fsck_itree_build(struct fsck *f)
 		struct fsck_dir *d = &f->dirs.v[i];
 		struct xw_update *u;
 
-		/* What `tree` has changed of a directory with an itree. */
+		/* The phase `tree` has changed a directory with an itree. */
 		if (d->itree && d->itree_stale)
 			rc = drop_stale(f, d);
 		if (rc || !d->itree_wanted || f->opts.itree == FSCK_ITREE_DROP)
@@ -351,7 +351,8 @@ int fsck_itree_build(struct fsck *f)
 			return rc;
 		xw_diag_clear(&f->diag);
 		xw_log(&f->diag, XW_LOG_WARN,
-		       "directory inode %u: its itree cannot be built again, and it goes without",
+		       "directory inode %u: its itree cannot be rebuilt; the directory has none "
+		       "now",
 		       d->ino);
 		rc = 0;
 	}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The journal: replayed before anything is checked; then its inode, its superblock, and what the
- * filesystem's superblock says about both.
+ * The journal: replayed before anything is checked; then its inode, its superblock, and the fields
+ * of the filesystem's superblock about both.
  *
- * A journal whose inode is beyond repair is dropped, and made anew at the end of the round, when it
- * is known which blocks are free.
+ * A journal whose inode is beyond repair is dropped, and recreated at the end of the round, when
+ * free blocks are known.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 #include "read/map.h"
 #include "tool.h"
 #include "tune/tune.h"
-#include "update/fast.h"
+#include "fastcommit/fastcommit.h"
 
 enum { SAVED_TYPE = 1 };
 
@@ -35,7 +35,7 @@ static bool is_external(const struct xw_super *sb)
 	       (sb->journal_dev || has_uuid(sb));
 }
 
-/* Replay on the overlay. 0: done, or nothing to do; 1: the journal is of no use. */
+/* Replay on the overlay. 0: done, or nothing to do; 1: the journal is unusable. */
 static int replay(struct fsck *f, unsigned flags)
 {
 	struct xw_journal_info info = {0};
@@ -62,52 +62,18 @@ static int replay(struct fsck *f, unsigned flags)
 	return rc != 0;
 }
 
-/* Is the device that -j names the journal of this filesystem? */
-static int check_device(struct fsck *f)
-{
-	uint8_t raw[XW_SUPER_SIZE];
-	struct xw_dev *dev = NULL;
-	struct xw_super sb;
-	int rc = xw_dev_open_file(f->opts.journal, XW_DEV_RDONLY, &f->diag, &dev);
-
-	if (rc)
-		return rc;
-	rc = dev->size < XW_SUPER_OFFSET + XW_SUPER_SIZE
-		     ? XW_ERR_INPUT
-		     : xw_dev_pread(dev, raw, sizeof(raw), XW_SUPER_OFFSET);
-	if (!rc && (xw_super_decode(raw, &sb) || !(sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV) ||
-		    memcmp(sb.uuid, f->img->sb.journal_uuid, sizeof(sb.uuid)) != 0))
-		rc = XW_ERR_INPUT;
-	xw_dev_close(dev);
-	return rc != XW_ERR_INPUT ? rc
-				  : xw_fail(&f->diag, rc, "-j %s: not the journal of %s",
-					    f->opts.journal, f->opts.image);
-}
-
-/* What the journal holds is not to be lost, and without it the filesystem is not what it is. */
-static int look_at_external(struct fsck *f)
-{
-	if (!(f->img->sb.feature_incompat & XW_INCOMPAT_RECOVER))
-		return f->opts.journal ? check_device(f) : 0;
-	return xw_fail(
-		&f->diag, XW_ERR_UNSUPPORTED,
-		"%s: the journal needs to be recovered, and it is on another device, which is "
-		"not supported; mount the filesystem once, or run e2fsck -j on it",
-		f->opts.image);
-}
-
 int fsck_replay(struct fsck *f)
 {
 	const struct xw_super *sb = &f->img->sb;
 	int rc;
 
 	if (is_external(sb))
-		return look_at_external(f);
+		return fsck_replay_device(f);
 	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL) ||
 	    (!(sb->feature_incompat & XW_INCOMPAT_RECOVER) && !f->from_backup))
 		return 0;
 	rc = replay(f, f->from_backup ? XW_REPLAY_UNASKED : 0);
-	return rc < 0 ? rc : 0; /* fsck_check_journal() sees to what is left */
+	return rc < 0 ? rc : 0; /* fsck_check_journal() handles the rest */
 }
 
 /* ---- inode ---- */
@@ -119,7 +85,7 @@ struct journal {
 	uint64_t blocks;
 };
 
-/* A regular file, of whole blocks, all of them mapped and written? */
+/* Is it a regular file of whole blocks, all of them mapped and written? */
 static bool map_is_whole(struct fsck *f, struct journal *j)
 {
 	const uint32_t bs = f->img->block_size;
@@ -153,7 +119,7 @@ static int load(struct fsck *f, xw_ino ino, struct journal *j)
 	return fsck_inode_read(f, ino, &j->in, NULL);
 }
 
-/* The record on the overlay as j->in says. */
+/* Write j->in to the record on the overlay. */
 static int store(struct fsck *f, const struct journal *j)
 {
 	auto_free uint8_t *raw = malloc(f->img->inode_size);
@@ -163,7 +129,7 @@ static int store(struct fsck *f, const struct journal *j)
 	return rc ? rc : fsck_inode_write(f, j->ino, &j->in, raw);
 }
 
-/* The inode as the superblock keeps it for this case. */
+/* Use the backup of the inode in the superblock. */
 static bool from_saved(struct fsck *f, struct journal *j)
 {
 	const struct xw_super *sb = &f->img->sb;
@@ -211,9 +177,16 @@ static int drop(struct fsck *f, const struct journal *j, bool again)
 	return rc ? rc : fsck_super_write(f);
 }
 
+int fsck_drop_external(struct fsck *f)
+{
+	const struct journal none = {0};
+
+	return drop(f, &none, true);
+}
+
 /* ---- journal superblock ---- */
 
-/* A log without transactions; what stale blocks are in it no new transaction's number has. */
+/* Write a log without transactions, with a sequence number that no stale block in it has. */
 static int write_fresh(struct fsck *f, const struct journal *j)
 {
 	const struct xw_jsb jsb = {
@@ -266,8 +239,16 @@ static int check_log(struct fsck *f, const struct journal *j)
 		return rc || !asked ? rc : clear_recover(f);
 	}
 	start = log->jsb.start;
+	if (!start && log->fc_blocks && log->last < XW_JBD2_MIN_BLOCKS &&
+	    FSCK_FOUND(f, JOURNAL_SUPER)) {
+		/* no journal is created with so little room beside the fast commit area */
+		xw_log_close(log);
+		rc = write_fresh(f, j);
+		return rc || !asked ? rc : clear_recover(f);
+	}
 	if (log->jsb.nr_users > 1 && FSCK_FOUND(f, JOURNAL_SUPER)) {
-		log->jsb.nr_users = 1; /* that is for journals of several filesystems */
+		/* several users are for journals shared by several filesystems */
+		log->jsb.nr_users = 1;
 		f->changed = true;
 		rc = xw_log_set_start(log, start, log->jsb.sequence);
 	}
@@ -284,14 +265,14 @@ static int check_log(struct fsck *f, const struct journal *j)
 	rc = replay(f, XW_REPLAY_UNASKED);
 	if (rc <= 0)
 		return rc;
-	/* it cannot be replayed, not even in part */
+	/* it cannot be replayed, not even partially */
 	if (!FSCK_FOUND(f, JOURNAL_SUPER))
 		return 0;
 	rc = write_fresh(f, j);
 	return rc ? rc : clear_recover(f);
 }
 
-/* ---- what the superblock says ---- */
+/* ---- fields of the superblock ---- */
 
 static int check_saved(struct fsck *f, const struct journal *j)
 {
@@ -311,7 +292,7 @@ static int check_saved(struct fsck *f, const struct journal *j)
 	return fsck_super_write(f);
 }
 
-/* No journal, says the superblock. */
+/* The superblock says that there is no journal. */
 static int check_absent(struct fsck *f)
 {
 	struct xw_super *sb = &f->img->sb;
@@ -351,9 +332,9 @@ int fsck_check_journal(struct fsck *f)
 	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL))
 		return check_absent(f);
 	if (is_external(sb))
-		return 0; /* nothing is in it that is wanted here: fsck_replay() */
+		return 0; /* nothing in it is needed here: fsck_replay() */
 	rc = load(f, may_be_journal(sb, was) ? was : XW_INO_JOURNAL, &j);
-	/* a file that is no journal must not become one */
+	/* a file that is not a journal must not become one */
 	if (!rc && j.ino != XW_INO_JOURNAL && (!map_is_whole(f, &j) || !has_log(f, &j)))
 		rc = load(f, XW_INO_JOURNAL, &j);
 	if (rc)
@@ -380,7 +361,7 @@ int fsck_check_journal(struct fsck *f)
 	return rc ? rc : drop(f, &j, true);
 }
 
-/* ---- made anew ---- */
+/* ---- recreating ---- */
 
 int fsck_recreate(struct fsck *f)
 {
@@ -399,7 +380,7 @@ int fsck_recreate(struct fsck *f)
 	if (!rc)
 		return fsck_update_keep(f);
 	fsck_update_drop(f);
-	if (rc == XW_ERR_NOSPC) { /* the filesystem is whole without one */
+	if (rc == XW_ERR_NOSPC) { /* the filesystem is consistent without one */
 		xw_diag_clear(&f->diag);
 		rc = 0;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* --json: one finding a line, and an object at the end, on a line of its own as well. */
+/* --json: one finding per line, and a closing object on a line of its own. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static void print_line(struct xw_json *j)
 	xw_json_free(j);
 }
 
-/* A member where the text names it, or where it is something. */
+/* A member that is used in the text, or not zero. */
 static void put_number(struct xw_json *j, const char *key, const char *text, char letter,
 		       uint64_t n)
 {
@@ -78,7 +78,7 @@ void fsck_json_end(const struct fsck *f, const char *error, int status)
 	xw_json_bool(&j, "modified",
 		     f->replayed_there || (all->modified && !failed && f->opts.mode != FSCK_NO));
 	xw_json_u64(&j, "found", all->found);
-	/* Repairs that were not written are none. */
+	/* Repairs that were not written do not count. */
 	xw_json_u64(&j, "repaired", failed ? 0 : all->fixed);
 	xw_json_u64(&j, "left", all->left + (failed ? all->fixed : 0));
 	xw_json_u64(&j, "later", all->late);

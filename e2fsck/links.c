@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Link counts, and inodes in use that no directory entry names.
+ * Link counts, and inodes in use without a directory entry.
  *
- * A directory has two links and one for each directory in it, however it is named; under dir_nlink
- * 1 stands for more than can be counted. Other inodes have as many links as names.
+ * A directory has two links and one for each subdirectory; with dir_nlink 1 stands for more than
+ * can be counted. Other inodes have as many links as names.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@ static xw_ino number(const struct fsck *f, uint64_t group, uint32_t i)
 	return (xw_ino)(group * f->img->sb.inodes_per_group + i + 1);
 }
 
-/* Inodes that names lead to, or should. */
+/* Inodes that have, or should have, names. */
 static bool is_counted(const struct fsck *f, xw_ino ino, const struct fsck_inode *in)
 {
 	if (!(in->flags & FSCK_I_USED) || in->flags & (FSCK_I_EA | FSCK_I_SYSTEM | FSCK_I_ORPHAN))
@@ -25,9 +25,9 @@ static bool is_counted(const struct fsck *f, xw_ino ino, const struct fsck_inode
 	return ino == XW_INO_ROOT || ino >= f->img->sb.first_ino;
 }
 
-/* ---- without a name ---- */
+/* ---- unattached inodes ---- */
 
-/* Empty files go; what else there is waits until all of it is known. */
+/* Delete empty files; others wait until all of them are known. */
 static int check_unattached(struct fsck *f, xw_ino ino, struct fsck_lost *lost)
 {
 	struct xw_inode in;
@@ -59,7 +59,7 @@ static int reconnect(struct fsck *f, struct fsck_lost *lost)
 
 /* ---- counts ---- */
 
-/* What the record should say; false: nobody can tell. */
+/* The correct link count of the record; false: unknown. */
 static bool links_wanted(const struct fsck *f, xw_ino ino, const struct fsck_inode *in,
 			 uint32_t *want)
 {
@@ -94,7 +94,7 @@ static int check_count(struct fsck *f, xw_ino ino, struct fsck_inode *in)
 
 	if (!links_wanted(f, ino, in, &want) || want == in->links)
 		return 0;
-	/* Linux sets 1 when there are too many and leaves it so when there are fewer again. */
+	/* Linux sets 1 when there are too many and keeps it when there are fewer again. */
 	if (d && d->indexed && in->links == 1 && f->img->sb.feature_ro_compat & XW_RO_DIR_NLINK)
 		return 0;
 	if (!(d && d->links_follow) &&

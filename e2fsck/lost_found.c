@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * /lost+found: created when it is missing or unusable and something needs it, and filled with
- * inodes that have no name. Where it cannot be created, for want of an inode or block, the root
- * directory takes its place.
+ * /lost+found: created if it is needed and missing or unusable, and filled with inodes that have no
+ * name. If it cannot be created, for lack of an inode or block, the root directory may be used
+ * instead.
  *
- * Names are added with the directory code that every tool uses, so that the directory grows where
- * it must. Its own blocks have been checked and repaired by then.
+ * Names are added with the directory code of all tools, so that the directory grows if necessary.
+ * Its own blocks have been checked and repaired before.
  */
 #include "config.h"
 
@@ -17,8 +17,8 @@
 #include "dir/build.h"
 #include "dirs.h"
 #include "read/dirs.h"
-#include "update/dir.h"
-#include "update/edit.h"
+#include "edit/dir.h"
+#include "edit/edit.h"
 
 enum { LPF_MODE = XW_S_IFDIR | 0700, NAME_BYTES = 32, TRIES = 100, MANY = 100 };
 
@@ -31,7 +31,7 @@ static bool is_left_to_the_user(int rc)
 	       rc == XW_ERR_EXISTS;
 }
 
-/* Facts of a directory made just now. */
+/* Add the facts of a new directory. */
 static int add_facts(struct fsck *f, xw_ino ino)
 {
 	struct fsck_dir *root;
@@ -79,8 +79,8 @@ static int make(struct fsck *f, xw_ino *ino)
 	if (!is_left_to_the_user(rc))
 		return rc;
 	xw_diag_clear(&f->diag);
-	FSCK_FOUND(f, LPF_NO_SPACE, .ino = XW_INO_ROOT);
-	*ino = XW_INO_ROOT;
+	if (FSCK_FOUND(f, LPF_NO_SPACE, .ino = XW_INO_ROOT))
+		*ino = XW_INO_ROOT;
 	return 0;
 }
 
@@ -155,7 +155,7 @@ static void follow(struct fsck *f, xw_ino ino)
 		lpf->links_follow = true;
 }
 
-/* ---- very many of them ---- */
+/* ---- large numbers of inodes ---- */
 
 struct names {
 	XW_VEC(struct xw_dir_entry) e; /* those of lost+found first */
@@ -217,8 +217,8 @@ static int choose_name(const struct fsck *f, struct names *v, xw_ino ino)
 }
 
 /*
- * Write lost+found anew with all names at once: a directory of several blocks without an index is
- * searched for each name that is added to it. True: all have names. False: none has.
+ * Rewrite lost+found with all names at once: in a directory of several blocks without an index
+ * every addition would search all blocks. True: all have names. False: none has.
  */
 static bool reconnect_all(struct fsck *f, const struct fsck_lost *lost)
 {

@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "cli/env.h"
+#include "cli/partition.h"
 #include "cli/term.h"
 
 #include "progress.h"
@@ -43,17 +44,19 @@ static void deciding(void *arg, bool on)
 	cli_hold_interrupts(on);
 }
 
-/* -n looks at an image that is in use as well, and what it sees may be half a change. */
+/* -n also checks an image in use, which may be in the middle of a change. */
 static void warn_if_in_use(const struct fsck *f)
 {
-	auto_fd int fd = open(f->opts.image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	auto_fd int alone = -1;
+	auto_fd int fd = -1, alone = -1;
 	struct stat st;
 	char loop[64];
 
-	if (f->opts.mode != FSCK_NO || fd < 0 || fstat(fd, &st))
+	if (f->opts.mode != FSCK_NO)
 		return;
-	if (S_ISREG(st.st_mode) && xw_dev_behind_loop(fd, loop, sizeof(loop))) {
+	fd = open(f->opts.image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st))
+		return;
+	if (S_ISREG(st.st_mode) && xw_dev_backs_loop(fd, loop, sizeof(loop))) {
 		cli_warning("%s is in use by %s; what is found may be a change in progress",
 			    f->opts.image, loop);
 	} else if (S_ISREG(st.st_mode) && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK) {
@@ -68,13 +71,16 @@ static void warn_if_in_use(const struct fsck *f)
 	}
 }
 
-/* -F: what is read comes from the disk. Best effort. */
+/* -F: make reads come from the disk. Best effort. */
 static void drop_caches(const struct fsck *f)
 {
-	auto_fd int fd = open(f->opts.image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	auto_fd int fd = -1;
 	struct stat st;
 
-	if (!f->opts.flush || fd < 0 || fstat(fd, &st))
+	if (!f->opts.flush)
+		return;
+	fd = open(f->opts.image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st))
 		return;
 	(void)fsync(fd);
 	if (S_ISBLK(st.st_mode))
@@ -85,7 +91,7 @@ static void drop_caches(const struct fsck *f)
 
 struct outcome {
 	struct fsck_summary summary;
-	bool skipped; /* nothing was checked: clean, or only the journal was wanted */
+	bool skipped; /* nothing was checked: clean, or only the journal was to be replayed */
 	bool committed;
 };
 
@@ -102,7 +108,7 @@ static int check(struct fsck *f, struct outcome *o)
 		rc = fsck_settle_clean(f, &o->skipped);
 	if (o->skipped) {
 		f->findings.modified = f->changed;
-		f->full = false; /* no check, and so no time of one */
+		f->full = false; /* no check, so its time is not set */
 	} else if (!rc) {
 		if (!f->opts.force && !f->opts.json && !f->opts.quiet)
 			fsck_say_forced(f);
@@ -111,6 +117,8 @@ static int check(struct fsck *f, struct outcome *o)
 			rc = fsck_run(f);
 		fsck_pass_end(f);
 	}
+	if (!rc && !o->skipped)
+		fsck_unused_take(f);
 	fsck_summary_take(f, &o->summary);
 	fsck_facts_free(f);
 	return rc;
@@ -122,7 +130,7 @@ static int exit_status(const struct fsck *f, const struct outcome *o, int rc)
 	const bool any = all->found || all->late;
 	int status = 0;
 
-	if (rc && !all->ended) /* with -p a question ends the check, and that is no failure */
+	if (rc && !all->ended) /* with -p a question ends the check, which is no failure */
 		status |= FSCK_EXIT_ERROR;
 	if (all->canceled)
 		status |= FSCK_EXIT_CANCELED;
@@ -130,24 +138,27 @@ static int exit_status(const struct fsck *f, const struct outcome *o, int rc)
 		status |= FSCK_EXIT_REBOOT;
 	if (all->left || all->ended || (any && !o->committed && !o->skipped))
 		status |= FSCK_EXIT_LEFT;
-	if (o->committed && all->modified && all->found + all->late > all->left)
+	if (o->committed && all->modified && (all->recounted || all->found + all->late > all->left))
+		status |= FSCK_EXIT_FIXED;
+	/* It is marked clean now: scripts that e2fsck has taught take that for a repair. */
+	if (o->committed && f->was_dirty && !o->skipped && !all->left)
 		status |= FSCK_EXIT_FIXED;
 	return status;
 }
 
-/* What a person reads at the end, on standard output. */
+/* The report for a person, on standard output. */
 static void say_outcome(const struct fsck *f, struct outcome *o, bool failed)
 {
 	if (f->findings.canceled)
-		printf("%s: xw-fsck canceled; nothing was changed.\n", f->opts.image);
+		printf("%s: xw-fsck canceled; nothing was changed.\n", fsck_name(f));
 	else if (o->skipped && o->summary.valid && !f->opts.journal_only && !f->opts.quiet &&
 		 !failed)
 		fsck_say_clean(f, &o->summary);
 	if (failed)
-		o->summary.valid = false; /* the counts are those of a state that was not written */
+		o->summary.valid = false; /* the counts belong to a state that was not written */
 	if (f->findings.ended && f->findings.fixed)
-		printf("%s: nothing was repaired: the check ended before it wrote anything.\n",
-		       f->opts.image);
+		printf("%s: nothing was repaired: the check ended before anything was written.\n",
+		       fsck_name(f));
 	if (!o->skipped && !f->opts.quiet)
 		fsck_say_end(f, &o->summary, o->committed && f->findings.modified);
 }
@@ -172,7 +183,7 @@ static int run(const struct fsck_opts *opts)
 	if (cli_interrupted())
 		f.findings.canceled = true;
 	o.committed = !rc && !f.stop && !f.findings.canceled && f.opts.mode != FSCK_NO;
-	f.findings.modified |= f.findings.fixed > 0; /* also what opening alone has repaired */
+	f.findings.modified |= f.findings.fixed > 0; /* includes repairs made by opening alone */
 	closed = fsck_close(&f, o.committed);
 	if (closed)
 		o.committed = false;
@@ -184,6 +195,8 @@ static int run(const struct fsck_opts *opts)
 	fflush(stdout);
 	if (rc && !f.findings.canceled && !f.findings.ended && !f.opts.json)
 		cli_error("%s", f.diag.code ? f.diag.text : xw_err_text(rc));
+	if (rc && !f.img && !f.opts.offset)
+		cli_partition_hint(f.opts.image);
 	if (f.opts.json)
 		fsck_json_end(&f, rc ? (f.diag.code ? f.diag.text : xw_err_text(rc)) : NULL,
 			      status);

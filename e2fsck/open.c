@@ -2,9 +2,9 @@
 /*
  * Opening: the superblock, an interrupted change, the journal.
  *
- * The usual way in is that of every tool: an interrupted commit is completed and a sound journal
- * replayed in place, each of which is repeatable. Whatever that way refuses (a lost superblock, a
- * damaged log, a lost redo file) is opened as it is, and repaired in the overlay.
+ * First the image is opened as by every tool: an interrupted commit is completed and a valid
+ * journal replayed in place, each of which is repeatable. An image refused by that (a lost
+ * superblock, a damaged log, a lost redo file) is opened as it is, and repaired in the overlay.
  */
 #include "config.h"
 
@@ -15,21 +15,19 @@
 
 #include "open.h"
 #include "tool.h"
-#include "update/fast.h"
+#include "fastcommit/fastcommit.h"
 
 #define IMAGE_FLAGS (XW_IMAGE_NOCSUM | XW_IMAGE_ANY_FEATURES | XW_IMAGE_SHORT | XW_IMAGE_LENIENT)
 
-/* A block device has no place for a redo file unless the user names one. */
+/* The journal is what is left to a block device while the root filesystem is still read-only. */
 static enum xw_commit_how how_to_commit(const struct fsck *f)
 {
-	struct stat st;
-
-	if (!f->opts.redo_file && !stat(f->opts.image, &st) && S_ISBLK(st.st_mode))
+	if (f->opts.redo_default && !fsck_can_make_in(f->opts.redo_file))
 		return XW_COMMIT_AUTO;
 	return XW_COMMIT_REDO;
 }
 
-/* Is the failure a matter of what the image holds, so that opening it as it is may help? */
+/* Is the failure caused by the contents of the image, so that opening it as it is may help? */
 static bool is_damage(int rc)
 {
 	return rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM || rc == XW_ERR_UNSUPPORTED ||
@@ -72,23 +70,21 @@ int fsck_reopen(struct fsck *f)
 
 	xw_image_close(f->img);
 	f->img = NULL;
-	f->diag.log = NULL; /* that the journal needs recovery is a finding, no warning */
+	f->diag.log = NULL; /* that the journal needs recovery is a finding, not a warning */
 	rc = xw_image_open(f->dev, IMAGE_FLAGS, &f->diag, &f->img);
 	f->diag.log = log;
 	return rc;
 }
 
-/* The superblock on the overlay without the mark of a change that cannot be completed any more. */
+/* Clear the pending bit of a change that cannot be completed in the superblock on the overlay. */
 static int drop_pending(struct fsck *f)
 {
-	if (!xw_edit_recovered(f->edit)->stuck)
-		return 0;
 	f->full = true;
 	if (!FSCK_FOUND(f, REDO_LOST) && f->opts.mode != FSCK_NO)
 		return xw_fail(&f->diag, XW_ERR_STATE, "%s: an interrupted change is pending",
 			       f->opts.image);
 	f->renew_backups = true;
-	return xw_recover_give_up(f->dev, &f->diag);
+	return xw_recover_abandon(f->dev, &f->diag);
 }
 
 static void take_features(const struct fsck *f, uint32_t words[3])
@@ -103,7 +99,7 @@ static void note_unreadable(void *arg, uint64_t off)
 	struct fsck *f = arg;
 
 	if (f->opts.bad_test || f->opts.bad_file)
-		return; /* what to do about bad blocks is what the user asks for */
+		return; /* the handling of bad blocks is specified by the user */
 	if (off >= XW_SUPER_OFFSET + XW_SUPER_SIZE)
 		__atomic_store_n(&f->unreadable, off, __ATOMIC_RELAXED);
 }
@@ -129,21 +125,30 @@ int fsck_open(struct fsck *f)
 		return rc;
 	f->replayed = xw_edit_recovered(f->edit)->journal.needed;
 	f->replayed_there = f->replayed && f->opts.mode != FSCK_NO;
+	f->dev = xw_edit_dev(f->edit);
+	fsck_name_read(f);
 	if (f->replayed)
 		fsck_say_replayed(f);
 	xw_edit_hold_all(f->edit);
-	f->dev = xw_edit_dev(f->edit);
 	xw_overlay_set_unreadable(f->dev, note_unreadable, f);
 	rc = fsck_check_places(f);
-	if (!rc)
+	if (!rc && xw_edit_recovered(f->edit)->stuck)
 		rc = drop_pending(f);
 	if (!rc)
 		rc = fsck_choose_super(f);
 	if (!rc)
 		rc = fsck_reopen(f);
-	if (!rc)
-		rc = fsck_replay(f);
+	/* Recovery could not see the mark in a superblock that is mended only now. */
+	if (!rc && f->img->sb.feature_incompat & XW_INCOMPAT_PENDING) {
+		rc = drop_pending(f);
+		rc = rc ? rc : fsck_reopen(f);
+	}
 	if (!rc) {
+		fsck_name_read(f); /* that of a backup, where the primary was lost */
+		rc = fsck_replay(f);
+	}
+	if (!rc) {
+		f->was_dirty = !(f->img->sb.state & XW_STATE_VALID);
 		f->full = f->full || f->changed || f->opts.force || !fsck_is_clean(f);
 		take_features(f, f->features);
 	}
@@ -158,12 +163,12 @@ int fsck_settle_clean(struct fsck *f, bool *clean)
 	if (!*clean || f->opts.mode == FSCK_NO)
 		return 0;
 	rc = fsck_clear_orphans(f, clean);
-	if (!rc && *clean) /* backups are left alone by who has not looked at what they copy */
+	if (!rc && *clean) /* backups must not be rewritten before their source was checked */
 		take_features(f, f->features);
 	return rc;
 }
 
-/* The state that the check leaves the superblock in. */
+/* Set the final state of the superblock. */
 static int finish_super(struct fsck *f, bool sound)
 {
 	struct xw_super *sb = &f->img->sb;
@@ -202,7 +207,8 @@ int fsck_close(struct fsck *f, bool commit)
 		rc = finish_super(f, !f->findings.left && !f->stop);
 	if (!rc && write && f->img) {
 		take_features(f, features);
-		if (f->renew_backups || memcmp(features, f->features, sizeof(features)) != 0)
+		if (f->renew_backups || (f->stale_backups && f->full) ||
+		    memcmp(features, f->features, sizeof(features)) != 0)
 			rc = fsck_renew_backups(f);
 	}
 	xw_image_close(f->img);
@@ -210,6 +216,10 @@ int fsck_close(struct fsck *f, bool commit)
 	if (!rc && write && f->edit)
 		rc = xw_edit_commit(f->edit, &info);
 	f->undecided = info.undecided;
+	if (!rc && write && f->edit)
+		fsck_unused_discard(f);
+	xw_blockset_free(f->unused.claims);
+	f->unused.claims = NULL;
 	xw_edit_end(f->edit);
 	f->edit = NULL;
 	f->dev = NULL;
@@ -230,6 +240,7 @@ bool fsck_is_clean(struct fsck *f)
 	struct xw_group_desc gd;
 	uint8_t raw[XW_SUPER_SIZE];
 	uint64_t blocks = 0, inodes = 0;
+	bool sound = true;
 
 	if (!(sb->state & XW_STATE_VALID) || sb->state & XW_STATE_ERROR ||
 	    sb->feature_incompat & (XW_INCOMPAT_RECOVER | XW_INCOMPAT_PENDING) ||
@@ -240,6 +251,7 @@ bool fsck_is_clean(struct fsck *f)
 	for (uint64_t g = 0; g < f->img->groups; g++) {
 		if (xw_image_group(f->img, g, &gd))
 			break;
+		sound &= fsck_group_has_places(f->img, g, &gd);
 		blocks += gd.free_blocks;
 		inodes += gd.free_inodes;
 	}
@@ -248,5 +260,5 @@ bool fsck_is_clean(struct fsck *f)
 		xw_diag_clear(&f->diag);
 		return false;
 	}
-	return blocks <= sb->blocks_count && inodes <= sb->inodes_count;
+	return sound && blocks <= sb->blocks_count && inodes <= sb->inodes_count;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Between the files that open, and check superblock, groups and journal. */
+/* Shared by the files that open the image and check superblock, groups and journal. */
 #ifndef XW_FSCK_OPEN_H
 #define XW_FSCK_OPEN_H
 
 #include "fsck.h"
 
-/* open.c: f->img on what the overlay holds now. */
+/* open.c: reopen f->img on the current contents of the overlay. */
 int fsck_reopen(struct fsck *f);
 
 /* ---- evidence.c ---- */
@@ -14,26 +14,35 @@ struct fsck_unknown {
 	uint32_t compat, incompat, ro;
 };
 
-/* Feature bits that neither stock tools nor we know. */
+/* Feature bits unknown to stock tools and to us. */
 struct fsck_unknown fsck_unknown_features(const struct xw_super *sb);
-/* More bits of one word that nobody knows are damage rather than a new version's features. */
+/* More unknown bits in one word are taken for damage rather than a new version's features. */
 #define FSCK_UNKNOWN_MAX 2
 /*
- * A newer kernel may set a feature in the primary alone. Is sb of a version that is not known here
- * rather than damaged: do nothing but a few bits of features make it differ from `mended`?
+ * A newer kernel may set a feature only in the primary. Does sb differ from `mended` only in a few
+ * unknown feature bits, so that it is of a newer version rather than damaged?
  */
 bool fsck_super_is_newer(const struct xw_super *sb, const struct xw_super *mended);
-/* s_first_data_block, as the block size and bigalloc have it. */
+/* Are there unknown features beside known ones that contradict each other, or very many? */
+bool fsck_features_are_odd(const struct xw_super *sb);
+/* s_first_data_block according to block size and bigalloc. */
 uint32_t fsck_first_block(const struct xw_super *sb);
 /* Can the filesystem be opened with it? */
 bool fsck_super_usable(const struct xw_super *sb);
-/* How much on the device speaks against sb: 0 or less where nothing does. */
+/* How much data on the device contradicts sb: 0 or less if none. */
 int fsck_super_penalty(struct xw_dev *dev, const struct xw_super *sb);
-/* Does the padding of group 0's inode bitmap begin where sb's inodes per group end? */
+/* Does the padding of group 0's inode bitmap start at sb's number of inodes per group? */
 bool fsck_bitmap_ends(struct xw_dev *dev, const struct xw_super *sb);
-/* The penalty where nothing speaks against sb, and its checksums for it. */
+/* bigalloc: does the padding of the last block bitmap start after the filesystem's last cluster? */
+bool fsck_clusters_end(struct xw_dev *dev, const struct xw_super *sb);
+/*
+ * Change one field after the other as long as sb fits the device better. damaged: its own checksum
+ * is wrong, or it cannot be used. true: the checksum confirms the result.
+ */
+bool fsck_mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged);
+/* The penalty if nothing contradicts sb, and its checksums support it. */
 int fsck_super_ideal(const struct xw_super *sb);
-/* Does an inode table with the root directory in it begin at block `table`? */
+/* Does an inode table with the root directory start at block `table`? */
 bool fsck_is_root_table(struct xw_dev *dev, const struct xw_image *img, xw_blk table);
 
 /* ---- copies.c ---- */
@@ -43,30 +52,31 @@ enum { FSCK_COPIES_MAX = 8 };
 struct fsck_copies {
 	size_t n;
 	struct fsck_copy {
-		uint64_t at; /* byte on the device */
+		uint64_t at; /* offset on the device in bytes */
 		uint8_t raw[XW_SUPER_SIZE];
 		struct xw_super sb;
 	} v[FSCK_COPIES_MAX];
 };
 
-/* Adds copies in the places that sb's geometry gives them; sb NULL: that any usual geometry does.
- */
+/* Add copies at the places given by sb's geometry; sb NULL: by any default geometry. */
 void fsck_copies_usual(struct xw_dev *dev, const struct xw_super *sb, struct fsck_copies *all);
-/* Adds copies wherever on the device. */
+/* Add copies found anywhere on the device. */
 void fsck_copies_search(struct xw_dev *dev, struct fsck_copies *all);
-/* The one that -b and -B name. XW_ERR_INPUT. */
+/* The copy given by -b and -B. XW_ERR_INPUT. */
 int fsck_copies_named(struct fsck *f, struct fsck_copies *all);
 
 /* ---- places.c ---- */
 
-/* Of the files that -z and --redo-file name. XW_ERR_EXISTS, XW_ERR_NOTFOUND, XW_ERR_IO. */
+/* Can files be made in this directory, which is made with them where it is missing? Or errno. */
+bool fsck_can_make_in(const char *dir);
+/* Check the files given by -z and --redo-file. XW_ERR_EXISTS, XW_ERR_NOTFOUND, XW_ERR_IO. */
 int fsck_check_places(struct fsck *f);
 
 /* ---- choose.c ---- */
 
 /*
- * The superblock to go on with, on the overlay: the primary, mended by its copies, or a copy.
- * XW_ERR_INPUT: there is none. XW_ERR_UNSUPPORTED: it has features that nobody knows.
+ * Choose the superblock to continue with, on the overlay: the primary, repaired from its copies, or
+ * a copy. XW_ERR_INPUT: there is none. XW_ERR_UNSUPPORTED: it has unknown features.
  */
 int fsck_choose_super(struct fsck *f);
 
@@ -75,22 +85,33 @@ int fsck_choose_super(struct fsck *f);
 /* Fields that contradict each other or the device. */
 int fsck_check_fields(struct fsck *f);
 int fsck_check_groups(struct fsck *f);
-/* The primary's descriptor, with its checksum. */
+/* Write the primary descriptor, with its checksum. */
 int fsck_group_write(struct fsck *f, uint64_t group, const struct xw_group_desc *gd);
-/* Copies of superblock and descriptors from the primary ones. */
+/* Are its bitmaps and its table inside of the filesystem, without flex_bg of the group? */
+bool fsck_group_has_places(const struct xw_image *img, uint64_t group,
+			   const struct xw_group_desc *gd);
+/* Rewrite the copies of superblock and descriptors from the primary ones. */
 int fsck_renew_backups(struct fsck *f);
 
 /* ---- journal.c ---- */
 
-/* Before anything else is looked at: what the journal holds, to its place. */
+/* Called before all checks: replay the journal. */
 int fsck_replay(struct fsck *f);
 /* The journal's inode and superblock. */
 int fsck_check_journal(struct fsck *f);
+/* An external journal that is damaged: a new one is made in the filesystem. */
+int fsck_drop_external(struct fsck *f);
+
+/*
+ * journal_device.c: replay the journal on the device of -j, or that with its UUID. XW_ERR_NOTFOUND:
+ * recovery is needed, and there is no such device; XW_ERR_INPUT: it is another journal.
+ */
+int fsck_replay_device(struct fsck *f);
 
 /* ---- orphans.c ---- */
 
 int fsck_check_orphans(struct fsck *f);
-/* Of a filesystem that is clean otherwise. *done: they were, or there are none. XW_ERR_NOMEM. */
+/* For a filesystem that is clean otherwise. *done: processed, or there are none. XW_ERR_NOMEM. */
 int fsck_clear_orphans(struct fsck *f, bool *done);
 
 /* ---- resize.c ---- */

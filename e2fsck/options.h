@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the command line asks for. */
+/* Settings from the command line. */
 #ifndef XW_FSCK_OPTIONS_H
 #define XW_FSCK_OPTIONS_H
 
@@ -16,28 +16,30 @@ struct fsck_opts {
 	bool debug; /* -d */
 	bool flush; /* -F */
 	unsigned verbose; /* -v */
-	unsigned times; /* -t; 2: by pass */
+	unsigned times; /* -t; 2: for each pass */
 	bool json, quiet;
 	bool optimize_dirs; /* -D */
 	uint64_t backup; /* -b: block of the superblock to use, 0: the primary */
-	uint32_t block_size; /* -B; 0: as the superblock says */
-	unsigned bad_test; /* -c; 2: also what is written is read again */
+	uint32_t block_size; /* -B; 0: from the superblock */
+	unsigned bad_test; /* -c; 2: non-destructive read-write test */
 	const char *bad_file; /* -l, -L: a list of bad blocks */
-	bool bad_keep; /* those that are known are still bad: -l, or -c with -k */
+	bool bad_keep; /* known ones are still bad: -l, or -c with -k */
 	const char *journal; /* -j: the external journal */
 	const char *undo_file, *redo_file; /* -z, --redo-file */
+	bool redo_default; /* redo_file is the directory of block devices, as nobody said more */
 	int progress_fd; /* -C; -1: none. 0: a bar on the terminal */
 	bool progress_late; /* -C -FD: nothing is reported before SIGUSR1 */
 	unsigned jobs; /* 0: processors */
-	uint64_t offset; /* bytes; where in the file the image begins */
-	int64_t now; /* for times written; seconds since 1970 */
-	int64_t latest; /* that a time may be: the clock, or `now` where that is later */
+	uint64_t offset; /* offset of the image in the file, in bytes */
+	int64_t now; /* seconds since 1970, for times that are written */
+	int64_t latest; /* maximum of a valid time: the clock, or `now` if that is later */
 	/* -E */
 	bool journal_only, share_xattrs, fixes_only;
-	bool bmap2extent, optimize_extents; /* maps are written anew */
-	bool check_encoding; /* of names in casefolded directories, also without "strict" */
-	bool fragcheck; /* print where blocks of files are not consecutive */
-	bool unshare_blocks; /* files share no blocks any more, and RO_SHARED_BLOCKS goes */
+	bool discard; /* free blocks, after the repair */
+	bool bmap2extent, optimize_extents; /* rewrite maps */
+	bool check_encoding; /* of names in casefolded directories, even without "strict" */
+	bool fragcheck; /* report where blocks of files are not consecutive */
+	bool unshare_blocks; /* unshare blocks of files, and clear RO_SHARED_BLOCKS */
 	enum fsck_itree_want itree;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Orphans: what Linux would delete or truncate when it mounts the filesystem. That is done with the
- * functions of every tool, as one step; when the list or an inode in it is damaged, that step never
- * was, the list is dropped, and the inodes are judged as all others.
+ * Orphans: inodes that Linux deletes or truncates when it mounts the filesystem. That is done here
+ * with the functions of all tools, as one step; if the list or an inode in it is damaged, that step
+ * is rolled back, the list is dropped, and the inodes are checked like all others.
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@ static bool listed(const struct xw_super *sb)
 				   sb->feature_ro_compat & XW_RO_ORPHAN_PRESENT);
 }
 
-/* An update refuses a filesystem with errors: it must not know of them for this one step. */
+/* An update refuses a filesystem with errors: hide them for this step. */
 static int set_state(struct xw_dev *dev, uint16_t *state, uint32_t *errors)
 {
 	uint8_t raw[XW_SUPER_SIZE];
@@ -69,7 +69,7 @@ static bool is_clean(const uint8_t *buf, uint32_t slots)
 	return true;
 }
 
-/* The first block of the orphan file that names inodes; UINT64_MAX: none does. */
+/* The first block of the orphan file that contains inodes; UINT64_MAX: none. */
 static uint64_t first_in_use(struct fsck *f)
 {
 	const struct xw_super *sb = &f->img->sb;
@@ -99,10 +99,7 @@ static uint64_t first_in_use(struct fsck *f)
 	return first;
 }
 
-/*
- * Stock e2fsck tells of an orphan file that was in use, and its exit status does so; of a list it
- * does not.
- */
+/* Stock e2fsck reports an orphan file in use, and its exit status shows that; not so for a list. */
 static void tell(struct fsck *f, uint64_t in_use)
 {
 	if (f->orphans)
@@ -115,13 +112,13 @@ static void tell(struct fsck *f, uint64_t in_use)
 static int put_away(struct fsck *f)
 {
 	const uint64_t in_use = first_in_use(f);
-	struct xw_session s;
+	struct xw_steps s;
 	int rc;
 
-	xw_session_init(&s, f->dev, &f->diag);
+	xw_steps_init(&s, f->dev, &f->diag);
 	s.now = f->opts.now;
-	rc = xw_session_apart(&s, f->img->block_size, finish_orphans, f);
-	xw_session_forget(&s);
+	rc = xw_step_apart(&s, f->img->block_size, finish_orphans, f);
+	xw_step_forget(&s);
 	xw_diag_clear(&f->diag);
 	if (rc)
 		return rc;
@@ -211,6 +208,40 @@ static int check_file(struct fsck *f)
 	return rc;
 }
 
+/* Does its first block end as those of orphan files do? */
+static bool looks_like_orphan_file(struct fsck *f, xw_ino ino)
+{
+	const uint32_t bs = f->img->block_size;
+	auto_free uint8_t *buf = malloc(bs);
+	struct xw_diag *const diag = f->img->diag;
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	struct xw_inode in;
+	bool is = false;
+
+	f->img->diag = NULL;
+	if (buf && ino >= f->img->sb.first_ino && !xw_image_inode(f->img, ino, &in, NULL) &&
+	    (in.mode & XW_S_IFMT) == XW_S_IFREG && !xw_map_begin(f->img, ino, &in, 0, &it)) {
+		is = xw_map_next(&it, &run) > 0 && !fsck_read(f, run.pblk, 1, buf) &&
+		     !xw_orphan_verify(buf, bs, xw_super_has_csum(&f->img->sb),
+				       xw_image_inode_seed(f->img, ino, &in), run.pblk);
+		xw_map_end(&it);
+	}
+	f->img->diag = diag;
+	return is;
+}
+
+/* The feature was lost. The file has no name, and nobody would know what it was. */
+static int check_stray(struct fsck *f)
+{
+	const xw_ino ino = f->img->sb.orphan_file_inum;
+	int rc = drop_file(f);
+
+	if (rc || f->img->sb.orphan_file_inum || !looks_like_orphan_file(f, ino))
+		return rc;
+	return fsck_inode_clear(f, ino);
+}
+
 static int clear_present(struct fsck *f)
 {
 	if (!FSCK_FOUND(f, ORPHAN_PRESENT))
@@ -248,5 +279,7 @@ int fsck_check_orphans(struct fsck *f)
 		rc = clear_present(f);
 	if (!rc && f->img->sb.feature_compat & XW_COMPAT_ORPHAN_FILE)
 		rc = check_file(f);
+	else if (!rc && f->img->sb.orphan_file_inum)
+		rc = check_stray(f);
 	return rc;
 }

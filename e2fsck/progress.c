@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The shares of the passes in the bar are e2fsck's: a script that reads its -C output sees the
- * passes it knows.
+ * The shares of the passes in the bar are those of e2fsck: a script that parses its -C output sees
+ * the passes it knows.
  */
 #include "config.h"
 
@@ -22,9 +22,9 @@
 #include "progress.h"
 
 enum { BAR_MAX = 60, PER_MILLE = 1000 };
-static const double bar_delay = 1.0, bar_interval = 0.1;
+static const double bar_delay = 1.0, bar_interval = 0.1, look_interval = 0.01;
 
-/* Signals that switch reports on and off stay pending until somebody looks. */
+/* Signals that switch reports on and off stay pending until they are polled. */
 static void switch_signals(sigset_t *set)
 {
 	sigemptyset(set);
@@ -45,12 +45,19 @@ void fsck_progress_init(struct fsck *f)
 	p->on = !f->opts.progress_late;
 }
 
+/* Seven system calls, which would be half of those of a small image; so not more often than due. */
 static void look_at_signals(struct fsck *f)
 {
 	const struct timespec none = {0};
+	const double now = cli_clock();
 	sigset_t set;
 	int sig;
 
+	if (now - f->progress.looked_at < look_interval)
+		return;
+	f->progress.looked_at = now;
+	if (cli_interrupted())
+		f->findings.canceled = f->stop = true;
 	switch_signals(&set);
 	while ((sig = sigtimedwait(&set, NULL, &none)) > 0) {
 		f->progress.on = sig == SIGUSR1;
@@ -84,12 +91,12 @@ static void draw_bar(struct fsck *f, double part)
 	int width = 80, fill;
 	char bar[BAR_MAX + 1];
 
-	/* With -C 0 the bar was asked for; else short runs have none. */
+	/* With -C 0 the bar was requested; otherwise short runs have none. */
 	if (now - p->drawn_at < bar_interval || (f->opts.progress_fd && now - p->began < bar_delay))
 		return;
 	if (!ioctl(STDERR_FILENO, TIOCGWINSZ, &ws) && ws.ws_col)
 		width = ws.ws_col;
-	width -= (int)XW_MIN(strlen(f->opts.image), 40u) + 16;
+	width -= (int)XW_MIN(strlen(fsck_name(f)), 40u) + 16;
 	width = XW_MIN(width, BAR_MAX);
 	if (width < 5)
 		return;
@@ -98,7 +105,7 @@ static void draw_bar(struct fsck *f, double part)
 	memset(bar, '=', (size_t)fill);
 	bar[width] = '\0';
 	fflush(stdout);
-	fprintf(stderr, "\r\033[K%.40s: |%s| %.1f%% ", f->opts.image, bar, percent);
+	fprintf(stderr, "\r\033[K%.40s: |%s| %.1f%% ", fsck_name(f), bar, percent);
 	fflush(stderr);
 	p->drawn = true;
 	p->drawn_at = now;
@@ -108,7 +115,7 @@ static void write_line(struct fsck *f, uint64_t done, uint64_t of)
 {
 	char line[256];
 	const int n = snprintf(line, sizeof(line), "%u %" PRIu64 " %" PRIu64 " %.160s\n",
-			       f->progress.pass, done, of, f->opts.image);
+			       f->progress.pass, done, of, fsck_name(f));
 
 	fflush(stdout); /* which may be the same descriptor */
 	if (write(f->progress.fd, line, (size_t)n) < 0)
@@ -121,8 +128,6 @@ void fsck_progress(struct fsck *f, uint64_t done, uint64_t of)
 	const double part = of ? (double)XW_MIN(done, of) / (double)of : 1;
 	const uint64_t mille = (uint64_t)(part * PER_MILLE);
 
-	if (cli_interrupted())
-		f->findings.canceled = f->stop = true;
 	look_at_signals(f);
 	if (!p->on || f->round || (done && done < of && mille == p->reported))
 		return;
@@ -148,7 +153,7 @@ void fsck_heading(struct fsck *f, const char *text)
 	fflush(stdout);
 }
 
-/* "Memory used: ..., time: real/user/system" of what began at `began`. */
+/* "Memory used: ..., time: real/user/system" since `began`. */
 static void print_times(struct fsck *f, const char *what, double began)
 {
 	struct rusage used;
@@ -210,5 +215,5 @@ void fsck_pass_end(struct fsck *f)
 	fsck_progress_wipe(f);
 	f->progress.pass = 0;
 	if (f->opts.times)
-		print_times(f, f->opts.image, f->progress.began);
+		print_times(f, fsck_name(f), f->progress.began);
 }

@@ -2,8 +2,8 @@
 /*
  * Questions on the terminal, answered with one key.
  *
- * The terminal is told to pass single keys on before the question is printed: who answers at once,
- * as programs do, would otherwise be waited for until the end of a line.
+ * The terminal is switched to single keys before the question is printed: an answer that arrives at
+ * once, as from programs, would otherwise wait for the end of a line.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Quota files. While inodes are looked at, the usage of their owners is summed up; at the end each
- * file is compared with that, and written anew where it differs, with all limits and grace times
- * that could be read.
+ * Quota files. While inodes are checked, the usage of their owners is added up; at the end each
+ * file is compared with that, and rewritten if it differs, with all limits and grace times that
+ * could be read.
  */
 #include "config.h"
 
@@ -16,11 +16,11 @@
 #include "space.h"
 #include "xattrs.h"
 
-/* What one id uses. */
+/* Usage of one id. */
 struct usage {
 	uint32_t id;
 	bool used; /* the slot */
-	bool seen; /* the file has it */
+	bool seen; /* the file contains it */
 	uint64_t inodes, space; /* count, bytes */
 };
 
@@ -62,7 +62,7 @@ static bool has_quota(struct fsck *f, int type)
 	return sb->feature_ro_compat & XW_RO_QUOTA && *quota_inum(sb, type);
 }
 
-/* Does the inode count for its owners? Hidden ones and EA inodes do not. */
+/* Is the inode included in its owners' usage? Hidden ones and EA inodes are not. */
 static bool counts(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
 	const struct xw_super *sb = &f->img->sb;
@@ -127,9 +127,9 @@ void fsck_quota_free(struct fsck *f)
 
 struct file {
 	struct xw_table *usage;
-	XW_VEC(struct xw_quota_entry) e; /* as they should be */
-	uint64_t wrong; /* ids */
-	uint32_t first; /* of these */
+	XW_VEC(struct xw_quota_entry) e; /* the correct entries */
+	uint64_t wrong; /* number of wrong ids */
+	uint32_t first; /* the first of these */
 };
 
 static void count_wrong(struct file *q, uint32_t id)
@@ -175,7 +175,7 @@ static int add_missing(struct file *q)
 	return 0;
 }
 
-/* Blocks that the file has: holes, of whatever size, are no part of a quota file. */
+/* Blocks of the file: holes are not part of a quota file. */
 static uint64_t count_mapped(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
 	struct xw_map_iter it;
@@ -190,7 +190,7 @@ static uint64_t count_mapped(struct fsck *f, xw_ino ino, const struct xw_inode *
 	return n;
 }
 
-/* *damaged: the file is no quota file, or a part of it cannot be read. */
+/* *damaged: not a quota file, or partly unreadable. */
 static int read_file(struct fsck *f, int type, xw_ino ino, const struct xw_inode *in,
 		     const uint8_t *raw, struct file *q, bool *damaged)
 {
@@ -210,7 +210,7 @@ static int read_file(struct fsck *f, int type, xw_ino ino, const struct xw_inode
 		rc = xw_quota_decode(buf, got, (enum xw_quota_type)type, &info, take, q);
 	if (rc == XW_ERR_NOMEM)
 		return xw_fail_nomem(&f->diag, "quota file");
-	if (rc == XW_ERR_IO) /* it holds limits, which are nowhere else */
+	if (rc == XW_ERR_IO) /* it contains limits, which are stored nowhere else */
 		return rc;
 	xw_diag_clear(&f->diag);
 	*damaged = rc;
@@ -275,7 +275,10 @@ static int check_file(struct fsck *f, int type, xw_ino ino)
 	return rc;
 }
 
-/* A number that can be no quota file's goes; without a file there is no quota of that type. */
+/*
+ * Clear a number that cannot be that of a quota file; without a file there is no quota of that
+ * type.
+ */
 static int check_inum(struct fsck *f, int type)
 {
 	struct xw_super *sb = &f->img->sb;

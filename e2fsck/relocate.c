@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * New blocks for bitmaps and inode tables that are lost. This runs once all claims of the round are
- * known, so that nobody's data is written over. A new table is empty; bitmaps are written when free
- * space is settled.
+ * New blocks for lost bitmaps and inode tables. This runs when all claims of the round are known,
+ * so that no data is overwritten. A new table is empty; bitmaps are written when free space is
+ * settled.
  */
 #include "config.h"
 
@@ -30,7 +30,7 @@ static xw_blk find_free(const struct fsck *f, xw_blk from, xw_blk to, uint64_t n
 	return 0;
 }
 
-/* Where the search of the whole filesystem goes on: what is before has no room. */
+/* Where the search of the whole filesystem continues: there is no room before. */
 struct hint {
 	xw_blk bitmap, table;
 };

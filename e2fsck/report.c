@@ -1,13 +1,47 @@
 // SPDX-License-Identifier: MIT
-/* What is printed about the whole filesystem, worded as e2fsck does. */
+/* The report about the whole filesystem, worded as in e2fsck. */
 #include "config.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "progress.h"
 #include "tool.h"
 
 enum { SECONDS_A_DAY = 86400 };
+
+/* A label that could not be printed is no name. */
+static bool is_printable(const char *label, size_t n)
+{
+	bool letters = false;
+
+	for (size_t i = 0; i < n; i++) {
+		if ((unsigned char)label[i] < ' ' || label[i] == 127)
+			return false;
+		letters |= label[i] != ' ';
+	}
+	return letters;
+}
+
+void fsck_name_read(struct fsck *f)
+{
+	uint8_t raw[XW_SUPER_SIZE];
+	struct xw_super sb;
+	size_t n;
+
+	if (xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET) || xw_super_decode(raw, &sb)) {
+		xw_diag_clear(&f->diag);
+		return;
+	}
+	n = strnlen(sb.volume_name, sizeof(sb.volume_name));
+	if (is_printable(sb.volume_name, n))
+		snprintf(f->label, sizeof(f->label), "%.*s", (int)n, sb.volume_name);
+}
+
+const char *fsck_name(const struct fsck *f)
+{
+	return *f->label ? f->label : f->opts.image;
+}
 
 void fsck_summary_take(struct fsck *f, struct fsck_summary *s)
 {
@@ -24,6 +58,8 @@ void fsck_summary_take(struct fsck *f, struct fsck_summary *s)
 		s->inodes = sb->inodes_count - sb->free_inodes_count;
 	if (sb->free_blocks_count <= sb->blocks_count)
 		s->blocks = sb->blocks_count - sb->free_blocks_count;
+	if (sb->max_mnt_count > 0 && sb->mnt_count < (unsigned)sb->max_mnt_count)
+		s->mounts_left = (unsigned)sb->max_mnt_count - sb->mnt_count;
 	s->valid = true;
 }
 
@@ -35,14 +71,27 @@ void fsck_say_replayed(const struct fsck *f)
 		printf("Warning: recovering the journal in memory alone because doing a read-only "
 		       "filesystem check.\n");
 	else
-		printf("%s: recovering journal\n", f->opts.image);
+		printf("%s: recovering journal\n", fsck_name(f));
 	fflush(stdout);
+}
+
+/* As in e2fsck: mounts until the next check, if those are few. */
+static void say_next_check(const struct fsck_summary *s)
+{
+	enum { FEW = 5 };
+
+	if (s->mounts_left == 1)
+		printf(" (check after next mount)");
+	else if (s->mounts_left > 1 && s->mounts_left <= FEW)
+		printf(" (check in %" PRIu32 " mounts)", s->mounts_left);
 }
 
 void fsck_say_clean(const struct fsck *f, const struct fsck_summary *s)
 {
-	printf("%s: clean, %" PRIu64 "/%" PRIu64 " files, %" PRIu64 "/%" PRIu64 " blocks\n",
-	       f->opts.image, s->inodes, s->inodes_count, s->blocks, s->blocks_count);
+	printf("%s: clean, %" PRIu64 "/%" PRIu64 " files, %" PRIu64 "/%" PRIu64 " blocks",
+	       fsck_name(f), s->inodes, s->inodes_count, s->blocks, s->blocks_count);
+	say_next_check(s);
+	putchar('\n');
 }
 
 void fsck_say_forced(const struct fsck *f)
@@ -51,14 +100,14 @@ void fsck_say_forced(const struct fsck *f)
 	const int64_t age = f->opts.now - sb->lastcheck;
 
 	if (sb->state & XW_STATE_ERROR)
-		printf("%s contains a file system with errors", f->opts.image);
+		printf("%s contains a file system with errors", fsck_name(f));
 	else if (!(sb->state & XW_STATE_VALID))
-		printf("%s was not cleanly unmounted", f->opts.image);
+		printf("%s was not cleanly unmounted", fsck_name(f));
 	else if (sb->max_mnt_count > 0 && sb->mnt_count >= (unsigned)sb->max_mnt_count)
-		printf("%s has been mounted %u times without being checked", f->opts.image,
+		printf("%s has been mounted %u times without being checked", fsck_name(f),
 		       sb->mnt_count);
 	else if (sb->checkinterval && age >= (int64_t)sb->checkinterval)
-		printf("%s has gone %" PRId64 " days without being checked", f->opts.image,
+		printf("%s has gone %" PRId64 " days without being checked", fsck_name(f),
 		       age / SECONDS_A_DAY);
 	else
 		return;
@@ -134,12 +183,12 @@ void fsck_say_end(const struct fsck *f, const struct fsck_summary *s, bool modif
 	const bool preen = f->opts.mode == FSCK_PREEN;
 
 	if (modified && !preen)
-		printf("\n%s: ***** FILE SYSTEM WAS MODIFIED *****\n", f->opts.image);
+		printf("\n%s: ***** FILE SYSTEM WAS MODIFIED *****\n", fsck_name(f));
 	if (all->reboot)
-		printf("%s: ***** REBOOT SYSTEM *****\n", f->opts.image);
-	if (all->left || (!s->valid && all->found))
+		printf("%s: ***** REBOOT SYSTEM *****\n", fsck_name(f));
+	if (!preen && (all->left || (!s->valid && all->found)))
 		printf("\n%s: ********** WARNING: Filesystem still has errors **********\n\n",
-		       f->opts.image);
+		       fsck_name(f));
 	if (!s->valid || f->stop)
 		return;
 	if (f->opts.verbose)
@@ -147,6 +196,6 @@ void fsck_say_end(const struct fsck *f, const struct fsck_summary *s, bool modif
 	else
 		printf("%s: %" PRIu64 "/%" PRIu64 " files (%.1f%% non-contiguous), %" PRIu64
 		       "/%" PRIu64 " blocks\n",
-		       f->opts.image, s->inodes, s->inodes_count,
+		       fsck_name(f), s->inodes, s->inodes_count,
 		       percent(s->counts.fragmented, s->inodes), s->blocks, s->blocks_count);
 }

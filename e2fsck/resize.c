@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Inodes of the filesystem itself that are no files: the resize inode (7), which holds the blocks
- * reserved for more descriptors, and the inode of bad blocks (1).
+ * Inodes of the filesystem itself that are not files: the resize inode (7), which owns the blocks
+ * reserved for descriptors, and the inode of bad blocks (1).
  */
 #include "config.h"
 
@@ -29,7 +29,7 @@ struct resize {
 	struct fsck *f;
 	uint32_t bs, per_block;
 	xw_blk super;
-	uint64_t descs; /* blocks of descriptors */
+	uint64_t descs; /* number of descriptor blocks */
 	uint32_t reserved;
 	uint64_t backups;
 	xw_blk dind;
@@ -65,7 +65,7 @@ static xw_blk expected(const struct resize *r, uint32_t index, uint8_t *buf)
 	return r->super + 1 + i;
 }
 
-/* Compare, or write. *same: all blocks are as they should be. */
+/* Compare or write. *same: all blocks are correct. */
 static int each_block(const struct resize *r, bool write, bool *same)
 {
 	auto_free uint8_t *want = malloc(r->bs), *have = malloc(r->bs);
@@ -83,7 +83,7 @@ static int each_block(const struct resize *r, bool write, bool *same)
 	return rc;
 }
 
-/* Blocks of the filesystem that the inode counts. */
+/* Filesystem blocks that the inode includes. */
 static uint64_t held(const struct resize *r)
 {
 	return (1 + r->reserved * (1 + r->backups)) << xw_image_cluster_bits(r->f->img);
@@ -105,7 +105,23 @@ static void describe(const struct resize *r, struct xw_inode *in)
 	xw_inode_set_blocks(in, &img->sb, held(r));
 }
 
-/* The count of blocks of an inode that is right otherwise. */
+/* i_size covers the last block that is mapped, as that of a file. */
+static int check_size(const struct resize *r, struct xw_inode *in, uint8_t *raw)
+{
+	const uint64_t apb = r->per_block;
+	const uint64_t slot = (r->descs + r->reserved - 1) % apb;
+	const uint64_t last = XW_NDIR_BLOCKS + apb + slot * apb + r->backups - 1;
+	const uint64_t usual = (XW_NDIR_BLOCKS + apb + apb * apb) * r->bs;
+
+	if (!r->backups ||
+	    (in->size >= last * r->bs && in->size <= xw_indirect_max_lblk(r->bs) * r->bs) ||
+	    !FSCK_FOUND(r->f, SIZE, .ino = XW_INO_RESIZE, .num = in->size, .num2 = usual))
+		return 0;
+	in->size = usual;
+	return fsck_inode_write(r->f, XW_INO_RESIZE, in, raw);
+}
+
+/* The block count of an otherwise valid inode. */
 static int check_held(const struct resize *r, struct xw_inode *in, uint8_t *raw)
 {
 	struct fsck *f = r->f;
@@ -130,7 +146,7 @@ static bool record_is_good(const struct resize *r, const struct xw_inode *in)
 	       xw_image_has_blocks(r->f->img, r->dind, 1);
 }
 
-/* The claims are not there yet: the descriptors are asked. */
+/* The claims do not exist yet: use the descriptors. */
 static bool is_group_metadata(struct fsck *f, xw_blk blk)
 {
 	struct xw_sysmap *meta;
@@ -174,11 +190,16 @@ static int check_resize(struct fsck *f)
 		same = false;
 	r.backups = count_backups(f->img);
 	if (!rc && same)
+		rc = check_size(&r, &in, raw);
+	if (!rc && same)
 		return check_held(&r, &in, raw);
 	if (rc || !FSCK_FOUND(f, RESIZE_INODE))
 		return rc;
 	if (is_group_metadata(f, r.dind)) {
-		/* no block for it: the room for descriptors stays, without an inode that owns it */
+		/*
+		 * there is no block for it: the reserved descriptors stay, without an inode that
+		 * owns them
+		 */
 		f->img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;
 		f->img->sb.reserved_gdt_blocks = 0;
 		f->renew_backups = true;
@@ -194,7 +215,7 @@ static int check_resize(struct fsck *f)
 
 /* ---- bad blocks ---- */
 
-/* Does the list lead anywhere where no bad block can be recorded: outside, or to metadata? */
+/* Does the list contain blocks where no bad block can be recorded: outside, or metadata? */
 static int list_is_good(struct fsck *f, const struct xw_inode *in, bool *good)
 {
 	struct xw_sysmap *meta = NULL;
@@ -222,7 +243,7 @@ static int list_is_good(struct fsck *f, const struct xw_inode *in, bool *good)
 	return rc < 0 ? xw_fail_nomem(&f->diag, "bad blocks") : 0;
 }
 
-/* A list of blocks: no type, no names, pointers only. */
+/* A list of blocks: no type, no names, only pointers. */
 static int check_bad(struct fsck *f)
 {
 	struct xw_inode in;
@@ -236,7 +257,7 @@ static int check_bad(struct fsck *f)
 	return fsck_inode_clear(f, XW_INO_BAD);
 }
 
-/* Blocks that belong to no file and to no group. */
+/* Blocks that belong neither to a file nor to a group. */
 static int claim_special(struct fsck *f)
 {
 	const struct xw_super *sb = &f->img->sb;

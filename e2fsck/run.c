@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The order of a round, and how often it is repeated. */
+/* The order of the phases in a round, and the number of rounds. */
 #include "config.h"
 
 #include "fsck.h"
@@ -8,7 +8,7 @@ enum { ROUNDS_MAX = 8 };
 
 static const struct phase {
 	int (*run)(struct fsck *f);
-	unsigned pass; /* of e2fsck(8), that its work belongs to */
+	unsigned pass; /* pass of e2fsck(8) to which its work belongs */
 } phases[] = {
 	{fsck_check_super, 0},  {fsck_check_inodes, 1},    {fsck_claim_itrees, 1},
 	{fsck_relocate, 1},     {fsck_check_contested, 1}, {fsck_check_xattrs, 1},
@@ -32,7 +32,7 @@ static int run_round(struct fsck *f)
 	return 0;
 }
 
-/* Repairs were agreed to, but the round has written nothing: none of them could be made. */
+/* Repairs were agreed to, but the round has written nothing: none of them was possible. */
 static void take_back(struct fsck_findings *all)
 {
 	all->left += all->promised;

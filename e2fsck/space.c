@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Bitmaps, counts and flags of descriptors, and the superblock's free counts, against the facts of
- * the round. Differences of all groups make one finding for each kind of bitmap; a descriptor's
- * counts make one each. What is repaired is written group by group, at the end.
+ * Bitmaps, counts and flags of descriptors, and the free counts of the superblock, compared with
+ * the facts of the round. Differences of all groups make one finding for each kind of bitmap; the
+ * counts of a descriptor make one each. Repairs are written group by group, at the end.
  *
- * fsck_space_settle() repairs the same without a question: an update allocates by these bitmaps.
+ * fsck_space_check() repairs the same without a question: an update allocates by these bitmaps.
  */
 #include "config.h"
 
@@ -24,7 +24,7 @@ enum { TEXT_MAX = 4000, TEXT_RUN = 64 };
 struct diff {
 	char text[TEXT_MAX + TEXT_RUN];
 	size_t len;
-	char sign; /* of the open run; 0: none */
+	char sign; /* sign of the open run; 0: none */
 	uint64_t first, last;
 };
 
@@ -46,7 +46,7 @@ static void end_run(struct diff *d)
 	d->sign = 0;
 }
 
-/* Numbers from .. from + step - 1. */
+/* Add numbers from .. from + step - 1. */
 static void add_diff(struct diff *d, char sign, uint64_t from, uint64_t step)
 {
 	if (d->sign != sign || d->last + 1 != from) {
@@ -57,7 +57,7 @@ static void add_diff(struct diff *d, char sign, uint64_t from, uint64_t step)
 	d->last = from + step - 1;
 }
 
-/* Bits i of `want` and `have` stand for numbers from base + i * step on. */
+/* Bits i of `want` and `have` represent numbers from base + i * step on. */
 static void add_diffs(struct diff *d, const uint8_t *want, const uint8_t *have, uint32_t n,
 		      uint64_t base, uint64_t step)
 {
@@ -114,7 +114,7 @@ static int collect_diffs(struct fsck *f, const struct fsck_space_scan *s, bool i
 
 /* ---- questions ---- */
 
-/* Groups that differ in this way; the first one's number. */
+/* Number of groups that differ in this way, and the first one. */
 static uint64_t count_odd(const struct fsck_space_scan *s, unsigned flag, uint32_t *first)
 {
 	uint64_t n = 0;
@@ -135,7 +135,7 @@ static void forget_odd(struct fsck_space_scan *s, unsigned flag)
 		s->odd.v[i].odd &= ~flag;
 }
 
-/* One question for all groups; a kind that is not to be repaired is forgotten. */
+/* One question for all groups; kinds that are not to be repaired are dropped. */
 static int ask_bitmaps(struct fsck *f, struct fsck_space_scan *s, bool inodes)
 {
 	const unsigned padding = inodes ? FSCK_SP_INODE_PADDING : FSCK_SP_BLOCK_PADDING;
@@ -162,7 +162,7 @@ static int ask_bitmaps(struct fsck *f, struct fsck_space_scan *s, bool inodes)
 	return 0;
 }
 
-/* What is found about the bitmap of one group. A checksum follows from bits that differ. */
+/* Findings about the bitmap of one group. A wrong checksum is a consequence of wrong bits. */
 static void ask_bitmap(struct fsck *f, struct fsck_space_group *g, bool inodes, xw_blk blk)
 {
 	const unsigned shift = inodes;
@@ -189,7 +189,7 @@ static bool ask_count(struct fsck *f, enum fsck_id id, uint32_t group, uint64_t 
 	return have != want && !f->stop && fsck_found(f, &a);
 }
 
-/* Counts of a descriptor that are to be repaired go into *gd. */
+/* Set the counts of a descriptor that are to be repaired in *gd. */
 static bool ask_counts(struct fsck *f, const struct fsck_space_group *g, struct xw_group_desc *gd)
 {
 	bool any = false;
@@ -214,7 +214,7 @@ static bool ask_counts(struct fsck *f, const struct fsck_space_group *g, struct 
 	return any;
 }
 
-/* Stock tools and Linux want the bitmap of the last group, which may be short, on disk. */
+/* Stock tools and Linux require the bitmap of the last group, which may be short, on disk. */
 static void ask_flags(struct fsck *f, struct fsck_space_group *g)
 {
 	if (g->odd & FSCK_SP_STRAY_UNINIT && !FSCK_FOUND(f, STRAY_UNINIT, .group = g->group))
@@ -243,7 +243,7 @@ static int put_descriptor(struct fsck *f, uint32_t group, const struct xw_group_
 	return rc;
 }
 
-/* Bitmaps that g->odd names, and the descriptor's part of them into *gd. */
+/* Write the bitmaps in g->odd, and set the descriptor's fields about them in *gd. */
 static int put_bitmaps(struct fsck *f, const struct fsck_space_group *g, struct xw_group_desc *gd,
 		       uint8_t *bits)
 {
@@ -274,7 +274,7 @@ static int put_bitmaps(struct fsck *f, const struct fsck_space_group *g, struct 
 #define MENDED                                                                                     \
 	(FSCK_SP_BLOCK_BITMAP | FSCK_SP_INODE_BITMAP | FSCK_SP_STRAY_UNINIT | FSCK_SP_LAST_UNINIT)
 
-/* The group's own findings are reported before it is written. */
+/* The findings about a group are reported before it is written. */
 static int mend_group(struct fsck *f, struct fsck_space_group *g, uint8_t *bits)
 {
 	struct xw_group_desc gd;
@@ -340,7 +340,7 @@ static int mend(struct fsck *f)
 	return rc;
 }
 
-/* Looks may be nested: repairing quota takes an update, before which the bitmaps are settled. */
+/* Checks may be nested: repairing quota needs an update, before which the bitmaps are settled. */
 static int look(struct fsck *f, int (*check)(struct fsck *f), bool *looked)
 {
 	const bool first = f->first_look, settling = f->settling;
@@ -355,7 +355,7 @@ static int look(struct fsck *f, int (*check)(struct fsck *f), bool *looked)
 	return rc;
 }
 
-/* Once a round: after an update the usage that was summed up is out of date. */
+/* Once per round: after an update the collected usage is stale. */
 static int look_at_quota(struct fsck *f)
 {
 	if (f->quota_checked)
@@ -368,7 +368,9 @@ int fsck_check_space(struct fsck *f)
 {
 	int rc;
 
-	/* without claims nobody has looked; with an update the bitmaps are newer than the facts */
+	/*
+	 * without claims there was no check; after an update the bitmaps are newer than the facts
+	 */
 	if (f->allocated || !f->claims)
 		return 0;
 	rc = look(f, mend, &f->space_looked);
@@ -379,7 +381,7 @@ int fsck_check_space(struct fsck *f)
 	return rc;
 }
 
-int fsck_space_settle(struct fsck *f)
+int fsck_space_check(struct fsck *f)
 {
 	int rc;
 
@@ -388,7 +390,7 @@ int fsck_space_settle(struct fsck *f)
 	f->must = true;
 	rc = look(f, mend, &f->space_looked);
 	f->must = false;
-	/* which inode may be a quota file is known by the names alone */
+	/* which inode may be a quota file is known only when names are */
 	if (!rc && !f->stop && f->names_known)
 		rc = look_at_quota(f);
 	if (!rc && f->stop && !f->findings.canceled)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which groups differ from the facts. Descriptors are read by one thread, wave by wave; the groups
- * of a wave are compared by several, in slabs of neighbors, whose bitmaps usually lie in one run.
- * Healthy groups cost one comparison of a block each, uninitialized ones that hold nothing not even
- * that.
+ * Finds the groups that differ from the facts. One thread reads descriptors in waves; several
+ * threads compare the groups of a wave, in slabs of neighbors, whose bitmaps are usually
+ * contiguous. A healthy group costs one comparison of a block each, an empty uninitialized one not
+ * even that.
  *
- * A bitmap that is uninitialized stands for what Linux makes of it when the group is first used:
- * the group's own metadata, not that of others which flex_bg placed there.
+ * An uninitialized bitmap represents what Linux initializes it to when the group is first used: the
+ * group's own metadata, not that of other groups which flex_bg placed there.
  */
 #include "config.h"
 
@@ -49,7 +49,7 @@ uint32_t fsck_space_clusters(const struct fsck *f, uint64_t group)
 		bits);
 }
 
-/* ---- bitmaps as the facts have them ---- */
+/* ---- bitmaps according to the facts ---- */
 
 void fsck_space_block_bits(const struct fsck *f, uint64_t group, uint8_t *bits)
 {
@@ -87,9 +87,12 @@ void fsck_space_inode_bits(const struct fsck *f, uint64_t group, uint8_t *bits,
 	info->unused = per_group - end;
 }
 
-/* ---- bitmaps as the image has them ---- */
+/* ---- bitmaps of the image ---- */
 
-/* Of blocks [blk, blk + len) those in the group; NULL bits: only whether there are any. */
+/*
+ * Set the blocks [blk, blk + len) that are in the group; NULL bits: only test whether there are
+ * any.
+ */
 static bool put_own(const struct xw_image *img, xw_blk start, uint64_t group_len, xw_blk blk,
 		    uint64_t len, uint8_t *bits)
 {
@@ -103,7 +106,7 @@ static bool put_own(const struct xw_image *img, xw_blk start, uint64_t group_len
 	return true;
 }
 
-/* The group's own metadata in it. */
+/* Mark the group's own metadata in it. */
 static bool own_metadata(const struct xw_image *img, uint64_t group, const struct xw_group_desc *gd,
 			 uint8_t *bits)
 {
@@ -170,11 +173,11 @@ struct slab {
 	uint32_t n;
 	struct fsck_space_group *group;
 	struct xw_group_desc *gd;
-	uint8_t *disk; /* a block for each group */
-	uint8_t *want, *own; /* a block */
+	uint8_t *disk; /* one block per group */
+	uint8_t *want, *own; /* one block */
 };
 
-/* Where the bitmap is to be read; 0: not at all. */
+/* Location of the bitmap; 0: it is not read. */
 static xw_blk place(const struct slab *s, uint32_t i, bool inodes)
 {
 	const struct xw_group_desc *gd = &s->gd[i];
@@ -208,7 +211,7 @@ static void read_slab(struct slab *s, bool inodes)
 	}
 }
 
-/* s->want against the bitmap of disk. Flags are those of block bitmaps. */
+/* Compare s->want with the bitmap on disk. Flags are those of block bitmaps. */
 static unsigned compare(const struct slab *s, const uint8_t *disk, uint32_t n, uint32_t csum_bits,
 			uint32_t csum)
 {
@@ -351,21 +354,23 @@ static int do_wave(struct wave *w, struct xw_pool *pool, struct fsck_space_scan 
 int fsck_space_look(struct fsck *f, struct fsck_space_scan *s)
 {
 	const uint32_t bs = f->img->block_size;
+	const uint32_t groups = (uint32_t)XW_MIN(f->img->groups, SLAB_GROUPS * SLABS);
 	struct wave w = {.f = f, .per_slab = XW_MIN(SLAB_BYTES / bs, SLAB_GROUPS)};
 	struct xw_pool *pool = xw_pool_new(fsck_jobs(f));
-	const uint32_t most = w.per_slab * SLABS;
+	const uint32_t most = XW_MIN(w.per_slab * SLABS, groups);
 	int rc = 0;
 
+	w.per_slab = XW_MIN(w.per_slab, most); /* small filesystems: small buffers */
 	w.group = malloc(most * sizeof(*w.group));
 	w.gd = malloc(most * sizeof(*w.gd));
-	w.buf = malloc((size_t)SLABS * (w.per_slab + 2) * bs);
+	w.buf = malloc(xw_div_up(most, w.per_slab) * (w.per_slab + 2) * bs);
 	if (!pool || !w.group || !w.gd || !w.buf)
 		rc = xw_fail_nomem(&f->diag, "bitmaps");
 	for (; !rc && w.first < f->img->groups && !f->stop; w.first += w.n) {
 		w.n = (uint32_t)XW_MIN(most, f->img->groups - w.first);
 		rc = do_wave(&w, pool, s);
 	}
-	if (!rc) /* of reads that failed */
+	if (!rc) /* result of a failed read */
 		xw_diag_clear(&f->diag);
 	free(w.buf);
 	free(w.gd);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The superblock's fields against each other and the device. Those that say where everything lies
- * were judged when it was chosen (choose.c); what is left here has one right value.
+ * Checks the superblock's fields against each other and the device. Fields that determine the
+ * geometry were checked when it was chosen (choose.c); those left here have one correct value.
  */
 #include "config.h"
 
@@ -102,7 +102,7 @@ static bool check_hash(struct fsck *f, struct xw_super *sb)
 	return fix;
 }
 
-/* Without 64bit descriptors have 32 bytes, but e2fsck(8) refuses a size that can be none. */
+/* Without 64bit descriptors have 32 bytes, but e2fsck(8) refuses an impossible size. */
 static bool check_desc_size(struct fsck *f, struct xw_super *sb)
 {
 	const uint16_t size = sb->desc_size;
@@ -124,7 +124,7 @@ static bool is_future(struct fsck *f, int64_t *time, const char *what)
 	return true;
 }
 
-/* Of a clock that went wrong. As for e2fsck(8) that is no error, and to set them no repair. */
+/* From a wrong clock. As in e2fsck(8) that is no error, and correcting them no repair. */
 static int check_times(struct fsck *f, struct xw_super *sb)
 {
 	const bool mount = is_future(f, &sb->mtime, "mount");
@@ -151,7 +151,7 @@ static bool check_uuid(struct fsck *f, struct xw_super *sb)
 	return true;
 }
 
-/* Is this a file in use? Where the quota files of users and groups usually are, it is theirs. */
+/* Is this a file in use? The default numbers of user and group quota files belong to these. */
 static bool is_file(struct fsck *f, xw_ino ino)
 {
 	struct xw_inode in;
@@ -164,6 +164,11 @@ static bool check_quota_inode(struct fsck *f, uint32_t *ino, xw_ino usual, const
 {
 	const struct xw_super *sb = &f->img->sb;
 
+	if (!*ino && sb->feature_ro_compat & XW_RO_QUOTA && is_file(f, usual) &&
+	    FSCK_FOUND(f, SUPER_QUOTA, .ino = *ino, .name = what)) {
+		*ino = usual;
+		return true;
+	}
 	if (!*ino || *ino == usual || (*ino >= sb->first_ino && *ino <= sb->inodes_count) ||
 	    !FSCK_FOUND(f, SUPER_QUOTA, .ino = *ino, .name = what))
 		return false;
@@ -171,7 +176,7 @@ static bool check_quota_inode(struct fsck *f, uint32_t *ino, xw_ino usual, const
 	return true;
 }
 
-/* Multiple mount protection: who had the filesystem was asked when it was opened. */
+/* Multiple mount protection: whether the filesystem is in use was checked on opening. */
 static int check_mmp(struct fsck *f, bool *fix)
 {
 	struct xw_super *sb = &f->img->sb;
@@ -209,7 +214,7 @@ static int check_mmp(struct fsck *f, bool *fix)
 	return xw_dev_pwrite(f->dev, raw, sizeof(raw), at);
 }
 
-/* Longer than its device: what lies behind the end cannot be checked, and is not cut off. */
+/* Longer than its device: what lies behind the end cannot be repaired, and is not cut off. */
 static int check_size(struct fsck *f)
 {
 	const uint64_t have = f->dev->size / f->img->block_size;
@@ -217,6 +222,8 @@ static int check_size(struct fsck *f)
 	if (f->img->sb.blocks_count <= have)
 		return 0;
 	(void)FSCK_FOUND(f, SUPER_SIZE, .num = f->img->sb.blocks_count, .num2 = have);
+	if (f->stop || f->opts.mode == FSCK_NO)
+		return 0;
 	return xw_fail(&f->diag, XW_ERR_TRUNCATED,
 		       "%s: the filesystem has %llu blocks, the device %llu; resize one of them",
 		       f->opts.image, (unsigned long long)f->img->sb.blocks_count,
@@ -271,7 +278,7 @@ int fsck_super_write(struct fsck *f)
 	int rc = xw_dev_pread(f->dev, old, sizeof(old), XW_SUPER_OFFSET);
 
 	if (rc)
-		memset(old, 0, sizeof(old)); /* unreadable: a reason to write it */
+		memset(old, 0, sizeof(old)); /* unreadable: write it */
 	memcpy(raw, old, sizeof(raw));
 	xw_super_encode(&f->img->sb, raw);
 	if (!rc && !memcmp(raw, old, sizeof(raw)))

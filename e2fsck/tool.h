@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tool around the phases consists of: command line, questions, reports. */
+/* The tool around the phases: command line, questions, reports. */
 #ifndef XW_FSCK_TOOL_H
 #define XW_FSCK_TOOL_H
 
@@ -7,7 +7,7 @@
 
 #include "fsck.h"
 
-/* The exit status is the sum of these, as e2fsck(8) has it. */
+/* The exit status is the sum of these, as in e2fsck(8). */
 enum {
 	FSCK_EXIT_FIXED = 1,
 	FSCK_EXIT_REBOOT = 2,
@@ -20,44 +20,50 @@ enum {
 struct fsck_args {
 	struct fsck_opts opts;
 	struct cli_line line;
-	char *image, *undo_file; /* owned, where opts has a made-up name */
+	char *image, *undo_file; /* owned, if opts uses a generated name */
 };
 
-/* -1: go on, else the status to exit with: help was printed, or what is wrong. args.c */
+/* -1: continue, else the exit status after help or an error was printed. args.c */
 int fsck_args_parse(struct fsck_args *args, int argc, char **argv);
 void fsck_args_free(struct fsck_args *args);
 /* One list of -E: 0, or the exit status; a line was printed. extended.c */
 int fsck_args_extended(struct fsck_opts *o, const char *list);
 
+/* discard.c: with -E discard. Before the facts of the last round are freed; after the commit. */
+void fsck_unused_take(struct fsck *f);
+/* Best effort: the repair has succeeded, so that a failure is a warning. */
+void fsck_unused_discard(struct fsck *f);
+
 /* prompt.c */
 enum fsck_answer { FSCK_ANSWER_NO, FSCK_ANSWER_YES, FSCK_ANSWER_ALL, FSCK_ANSWER_END };
 /*
- * One key from the terminal on standard input: y, n, a; Enter, Space: yes. Ctrl-C and Ctrl-D end
- * the check. `question` is printed once keys are read without waiting for a line, and the answer
- * behind it.
+ * One key from the terminal on standard input: y, n, a; Enter, Space: yes. Ctrl-C and Ctrl-D cancel
+ * the check. `question` is printed when keys can be read without waiting for a line, and the answer
+ * after it.
  */
 enum fsck_answer fsck_ask(const char *question);
 
-/* json.c: one line an object on standard output. */
+/* json.c: one object per line on standard output. */
 void fsck_json_finding(const struct fsck *f, const struct fsck_about *a, const char *done);
-/* error: NULL, or why the check ended early. */
+/* error: NULL, or the reason why the check ended early. */
 void fsck_json_end(const struct fsck *f, const char *error, int status);
 
 /* report.c */
-/* What the account at the end needs of an image that is closed by then. */
+/* Data about an image for the final report, when the image is closed already. */
 struct fsck_summary {
 	uint64_t inodes, inodes_count, blocks, blocks_count;
+	uint32_t mounts_left; /* until a check is due; 0: no maximum, or due */
 	struct fsck_counts counts;
 	bool valid;
 };
 void fsck_summary_take(struct fsck *f, struct fsck_summary *s);
-/* "IMAGE: recovering journal", or that -n does it in memory. */
+/* "IMAGE: recovering journal", or that -n does so in memory. */
 void fsck_say_replayed(const struct fsck *f);
 /* "IMAGE: clean, ..." */
 void fsck_say_clean(const struct fsck *f, const struct fsck_summary *s);
 /* "IMAGE was not cleanly unmounted, check forced." and the like. */
 void fsck_say_forced(const struct fsck *f);
-/* The last lines: modified, still has errors, counts; statistics under -v. */
+/* The last lines: modified, still has errors, counts; statistics with -v. */
 void fsck_say_end(const struct fsck *f, const struct fsck_summary *s, bool modified);
 
 #endif

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * The tree that directories form: every one is to be reached from the root through the entry that
- * names it, and its ".." is to say where that entry is.
+ * The directory tree: each directory must be reachable from the root through the entry that names
+ * it, and its ".." must refer to the directory with that entry.
  *
- * Parents are followed upwards from each directory until one is met that is known to be attached. A
- * chain that ends without the root has an unconnected directory at its top; one that comes back to
- * itself is a loop, which is cut: the entry that closes it goes. Both get a name in lost+found.
+ * Parents are followed upwards from each directory until one is found that is known to be attached.
+ * A chain that ends before the root has an unconnected directory at its top; a chain that returns
+ * to itself is a loop, which is cut by deleting the entry that closes it. Both get a name in
+ * lost+found.
  */
 #include "config.h"
 
@@ -34,7 +35,10 @@ static int cut(struct fsck *f, struct fsck_dir *d)
 	return rc;
 }
 
-/* From directory i upwards; marks[] says in whose walk a directory was passed (number + 1). */
+/*
+ * Walk upwards from directory i; marks[] records the walk in which a directory was passed (number +
+ * 1).
+ */
 static int attach(struct fsck *f, uint32_t i, uint32_t *marks, struct fsck_lost *lost)
 {
 	struct fsck_dir *top = &f->dirs.v[i], *up;
@@ -48,13 +52,13 @@ static int attach(struct fsck *f, uint32_t i, uint32_t *marks, struct fsck_lost 
 	}
 	if (!top->attached && xw_vec_push(&lost->inos, top->ino))
 		return xw_fail_nomem(&f->diag, "unconnected directories");
-	top->attached = true; /* it will be */
+	top->attached = true; /* after being connected to lost+found */
 	for (struct fsck_dir *d = &f->dirs.v[i]; d && !d->attached; d = fsck_dir(f, d->parent))
 		d->attached = true;
 	return 0;
 }
 
-/* Asks for each, and keeps those in the list that are to be connected. */
+/* Ask for each, and keep in the list those to be connected. */
 static int choose(struct fsck *f, struct fsck_lost *lost)
 {
 	size_t n = 0;
@@ -89,7 +93,7 @@ static int reconnect(struct fsck *f, struct fsck_lost *lost)
 
 	if (!rc)
 		rc = choose(f, lost);
-	/* Blocks first, while no update is open. */
+	/* Changes of blocks first, while no update is open. */
 	for (size_t i = 0; i < lost->inos.n && !rc; i++)
 		rc = fsck_dir_set_parent(f, fsck_dir(f, lost->inos.v[i]), f->lost_found);
 	return rc ? rc : fsck_reconnect(f, lost);

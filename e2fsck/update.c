@@ -8,25 +8,25 @@ int fsck_update(struct fsck *f, struct xw_update **out)
 {
 	int rc;
 
-	*out = f->session.u;
-	if (f->session.u)
+	*out = f->steps.u;
+	if (f->steps.u)
 		return 0;
 	if (!f->allocated) {
-		rc = fsck_space_settle(f);
+		rc = fsck_space_check(f);
 		if (rc)
 			return rc;
 	}
-	xw_session_init(&f->session, f->dev, &f->diag);
-	f->session.now = f->opts.now;
-	f->session.image_flags = f->img->flags;
-	return xw_session_begin(&f->session, out);
+	xw_steps_init(&f->steps, f->dev, &f->diag);
+	f->steps.now = f->opts.now;
+	f->steps.image_flags = f->img->flags;
+	return xw_step_begin(&f->steps, out);
 }
 
 int fsck_update_step(struct fsck *f)
 {
-	const int rc = f->session.u ? xw_session_keep(&f->session) : 0;
+	const int rc = f->steps.u ? xw_step_keep(&f->steps) : 0;
 
-	/* A change that failed is none: it must not make for another round. */
+	/* A failed change changes nothing: it must not cause another round. */
 	if (!rc)
 		f->allocated = f->changed = true;
 	return rc;
@@ -38,7 +38,7 @@ int fsck_update_keep(struct fsck *f)
 	int rc = fsck_update_step(f);
 
 	fsck_update_drop(f);
-	if (!rc) /* the update has a superblock of its own, and has changed it */
+	if (!rc) /* the update has its own copy of the superblock, which it has changed */
 		rc = xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET);
 	if (!rc)
 		rc = xw_super_decode(raw, &f->img->sb);
@@ -47,6 +47,6 @@ int fsck_update_keep(struct fsck *f)
 
 void fsck_update_drop(struct fsck *f)
 {
-	xw_session_forget(&f->session);
+	xw_step_forget(&f->steps);
 	xw_image_forget(f->img);
 }

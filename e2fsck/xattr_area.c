@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * One area of attributes: its entries are checked, and it is built anew without the bad ones. All
- * good entries are kept, whatever is wrong with their neighbors.
+ * One area of attributes: checks its entries, and rebuilds it without the invalid ones. All valid
+ * entries are kept, whatever their neighbors.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 
 enum verdict { GOOD, BAD_INODE, BAD_HASH, NO_FLAG };
 
-/* Lustre's EA inodes have no hash, but refer to the one inode that owns them. */
+/* Lustre's EA inodes have no hash, but refer to the single inode that owns them. */
 static bool refers_back(const struct fsck_xattr_area *a, const struct xw_inode *ea)
 {
 	return (uint32_t)ea->mtime.sec == a->ino && ea->generation == a->generation;
@@ -62,7 +62,7 @@ static int set_flag(struct fsck *f, xw_ino ino)
 	return fsck_inode_write(f, ino, &in, raw);
 }
 
-/* *drop: the entry is to go. */
+/* *drop: the entry must be dropped. */
 static int check_ea(struct fsck *f, struct fsck_xattr_area *a, const struct xw_xattr_entry *e,
 		    bool *drop)
 {
@@ -84,7 +84,7 @@ static int check_ea(struct fsck *f, struct fsck_xattr_area *a, const struct xw_x
 		rc = set_flag(f, e->value_inum);
 	if (rc || *drop)
 		return rc;
-	if (!old) { /* Lustre charges nobody */
+	if (!old) { /* Lustre does not charge quota */
 		a->n_ea++;
 		a->ea_blocks += xw_div_up(e->value_size, cluster) << ratio;
 	}
@@ -125,7 +125,7 @@ static void walk_begin(struct xw_walk_xattr *it, const struct fsck_xattr_area *a
 		xw_walk_xattr_inode(it, a->p, a->size);
 }
 
-/* The good entries as a set; an attribute that is there twice keeps its first value. */
+/* Collect the valid entries as a set; a duplicate attribute keeps its first value. */
 static int collect(struct fsck *f, const struct fsck_xattr_area *a, const size_t *drop, size_t n,
 		   struct xw_xattr_set *set)
 {

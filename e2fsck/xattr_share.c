@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * -E share_xattrs: attribute blocks of equal contents become one. Inodes refer to the first of them
- * by number, up to 1024 each (Linux shares no further); the others are free. i_blocks stay: they
- * count a shared block in each of its owners.
+ * -E share_xattrs: merges xattr blocks with equal contents. Inodes refer to the first of them, up
+ * to 1024 each (Linux shares no further); the others become free. i_blocks does not change: a
+ * shared block is included in that of each owner.
  */
 #include "config.h"
 
@@ -13,11 +13,11 @@
 #include "base/hash.h"
 #include "xattrs.h"
 
-/* A block to be joined with others. */
+/* A block to be merged with others. */
 struct same {
-	uint64_t hash; /* of all but the header */
+	uint64_t hash; /* of everything but the header */
 	struct fsck_xattr_block *b;
-	struct fsck_xattr_block *to; /* takes over its references; NULL: none */
+	struct fsck_xattr_block *to; /* the block that takes over its references; NULL: none */
 };
 
 static int by_hash(const void *a, const void *b)
@@ -68,7 +68,7 @@ static int same_contents(struct fsck *f, xw_blk a, xw_blk b, bool *same)
 	return rc;
 }
 
-/* Find for each block one before it that has room for its references. */
+/* Find for each block an earlier one that has room for its references. */
 static int join(struct fsck *f, struct same *v, size_t n, uint64_t *saved)
 {
 	int rc = 0;
@@ -148,7 +148,7 @@ int fsck_xattr_share(struct fsck *f, struct fsck_xattr_block *blocks, size_t n)
 	int rc = v ? hash_all(f, blocks, n, v, &n_same)
 		   : xw_fail_nomem(&f->diag, "extended attributes");
 
-	/* a cluster may hold more than the attribute block */
+	/* a cluster may contain more than the xattr block */
 	if (rc || f->contested || n_same < 2)
 		return rc;
 	qsort(v, n_same, sizeof(*v), by_hash);

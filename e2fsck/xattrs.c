@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Attribute blocks and EA inodes. Each block is read once, when the first inode that refers to it
- * is looked at; the phase itself compares reference counts, which are known when all inodes have
- * been seen.
+ * Xattr blocks and EA inodes. Each block is read once, when the first inode that refers to it is
+ * checked; the phase itself compares reference counts, which are known when all inodes have been
+ * seen.
  */
 #include "config.h"
 
@@ -117,8 +117,8 @@ static int write_block(struct fsck *f, xw_blk blk, uint8_t *p)
 }
 
 /*
- * A valid attribute block in a filesystem without the feature: stock tools clear the reference, but
- * then attributes are lost that the feature bit alone keeps.
+ * A valid xattr block in a filesystem without the feature: stock tools clear the reference, but
+ * then attributes are lost that setting the feature bit preserves.
  */
 static int check_feature(struct fsck *f, xw_ino ino, xw_blk blk)
 {
@@ -131,7 +131,7 @@ static int check_feature(struct fsck *f, xw_ino ino, xw_blk blk)
 	return fsck_super_write(f);
 }
 
-/* A block that nobody referred to so far: its contents, and what they say, into *slot. */
+/* A block without references so far: check its contents, and record them in *slot. */
 static int look_at_block(struct fsck *f, xw_ino ino, const struct xw_inode *in,
 			 struct fsck_xattr_block *slot)
 {
@@ -265,7 +265,7 @@ static int check_refcount(struct fsck *f, struct fsck_xattr_block *b)
 	return write_block(f, b->blk, p);
 }
 
-/* Counts of all blocks, in the order of the disk. */
+/* Counts of all blocks, in disk order. */
 static int check_blocks(struct fsck *f)
 {
 	struct xw_table *t = &f->xattrs->blocks;
@@ -296,7 +296,7 @@ static int check_ea(struct fsck *f, const struct fsck_ea *ea, uint8_t *raw)
 	int rc;
 
 	if (!known || !(known->flags & FSCK_I_USED))
-		return 0; /* cleared after the entry was seen: the next round tells */
+		return 0; /* cleared after the entry was seen: found in the next round */
 	known->flags |= FSCK_I_EA;
 	if (ea->old)
 		return 0;
@@ -318,7 +318,7 @@ static int check_ea(struct fsck *f, const struct fsck_ea *ea, uint8_t *raw)
 }
 
 /*
- * An EA inode that no attribute refers to is a file like others: it may have a name, or be put into
+ * An EA inode without references is an ordinary file: it may have a name, or be put into
  * lost+found.
  */
 static void release_unreferenced(struct fsck *f)
@@ -359,7 +359,7 @@ int fsck_check_xattrs(struct fsck *f)
 		return rc;
 	if (f->img->sb.feature_incompat & XW_INCOMPAT_EA_INODE)
 		release_unreferenced(f);
-	/* what contested.c allocated may share attributes that were counted before */
+	/* blocks allocated by contested.c may share attributes that were counted before */
 	if (f->allocated)
 		return 0;
 	rc = check_blocks(f);

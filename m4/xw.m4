@@ -1,6 +1,6 @@
 # AX_XW_WARNINGS: keep of the wanted flags those that the compiler knows.
 AC_DEFUN([AX_XW_WARNINGS], [
-XW_CFLAGS="-std=gnu11 -fvisibility=hidden -fno-common"
+XW_CFLAGS="-std=gnu11 -fno-common"
 XW_WARNINGS=
 for flag in -Wall -Wextra -Wshadow -Wvla -Wmissing-prototypes -Wstrict-prototypes \
 	    -Wpointer-arith -Wcast-align=strict -Wformat=2 -Wnull-dereference \

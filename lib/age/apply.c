@@ -16,25 +16,26 @@
 
 #include "age/world_internal.h"
 #include "base/auto.h"
+#include "update/inode.h"
 
-#define PIECE (UINT64_C(8) << 20) /* bytes */
-#define STREAM 16 /* blocks: files of so many go where the last such file ended */
-#define KEPT 256 /* blocks for directories and maps, or a 32nd of a small image */
+#define PIECE (UINT64_C(8) << 20) /* in bytes */
+#define STREAM 16 /* in blocks: files of this size are placed after the last such file */
+#define KEPT 256 /* blocks reserved for directories and maps, or a 32nd of a small image */
 
-/* ---- room ---- */
+/* ---- space ---- */
 
 static uint64_t kept(const struct xw_age_world *w)
 {
 	return XW_MIN(KEPT, w->u->img->sb.blocks_count / 32);
 }
 
-/* Blocks that the map of so many blocks can need. */
+/* Maximum number of blocks for the map of that many blocks. */
 static uint64_t for_map(const struct xw_age_world *w, uint64_t blocks)
 {
 	return blocks / (w->u->img->block_size / 16) + 4;
 }
 
-/* Data blocks that there are for an operation that wants this many. */
+/* Data blocks available for an operation that wants this many. */
 static uint64_t data_room(const struct xw_age_world *w, uint64_t want)
 {
 	const uint64_t free = xw_space_free_blocks(w->u->space);
@@ -44,7 +45,7 @@ static uint64_t data_room(const struct xw_age_world *w, uint64_t want)
 }
 
 /*
- * Can an operation that makes a name, and wants `bytes`, begin? 0: no. XW_AGE_COMMIT_FIRST: behind
+ * Can an operation that creates a name, and wants `bytes`, start? 0: no. XW_AGE_COMMIT_FIRST: after
  * a commit. 2: yes.
  */
 static int room_for(const struct xw_age_world *w, uint64_t bytes)
@@ -76,16 +77,16 @@ static int add_blocks(struct xw_age_world *w, xw_ino ino, struct xw_update_map *
 		req.flags = XW_ALLOC_STREAM;
 	while (from < to) {
 		struct xw_run run;
-		int ret;
+		int rc;
 
 		req.len = XW_MIN(to - from, piece);
-		ret = xw_space_alloc(w->u->space, &req, &run);
-		if (!ret)
-			ret = xw_update_map_add(
+		rc = xw_space_alloc(w->u->space, &req, &run);
+		if (!rc)
+			rc = xw_update_map_add(
 				w->u, m,
 				(struct xw_map_run){(xw_lblk)from, run.len, run.start, false});
-		if (ret)
-			return ret;
+		if (rc)
+			return rc;
 		from += run.len;
 		req.goal = run.start + run.len;
 		req.flags = 0;
@@ -101,37 +102,37 @@ int xw_age_world_resize(struct xw_age_world *w, xw_ino ino, uint64_t bytes, bool
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
 	uint64_t have = 0, want = xw_div_up(bytes, bs), room;
-	int ret = xw_update_uninline(u, ino);
+	int rc = xw_update_uninline(u, ino);
 
-	if (!ret)
-		ret = xw_update_get(u, ino, &in, &raw);
-	if (!ret)
-		ret = xw_update_map_read(u, ino, &in, &m);
-	if (!ret && m.e.n)
+	if (!rc)
+		rc = xw_update_get(u, ino, &in, &raw);
+	if (!rc)
+		rc = xw_update_map_read(u, ino, &in, &m);
+	if (!rc && m.e.n)
 		have = m.e.v[m.e.n - 1].lblk + (uint64_t)m.e.v[m.e.n - 1].len;
-	if (!ret && (anew || want < have)) {
-		ret = xw_update_map_punch(u, &m, anew ? 0 : want, UINT32_MAX);
+	if (!rc && (anew || want < have)) {
+		rc = xw_update_map_punch(u, &m, anew ? 0 : want, UINT32_MAX);
 		have = anew ? 0 : want;
 	}
-	room = ret ? 0 : data_room(w, want - have);
+	room = rc ? 0 : data_room(w, want - have);
 	if (room < want - have) {
 		w->counts->shortened++;
 		want = have + room;
 		bytes = want * bs;
 	}
-	if (!ret && want > have)
-		ret = add_blocks(w, ino, &m, have, want);
-	if (!ret) {
+	if (!rc && want > have)
+		rc = add_blocks(w, ino, &m, have, want);
+	if (!rc) {
 		w->counts->written += want > have ? (want - have) * bs : 0;
 		u->large_file |= bytes > INT32_MAX;
 		in.size = bytes;
 		in.mtime = in.ctime = (struct xw_time){.sec = u->now};
-		ret = xw_update_map_write(u, ino, &in, &m);
+		rc = xw_update_map_write(u, ino, &in, &m);
 	}
-	if (!ret)
-		ret = xw_update_put(u, ino, &in, steal(raw));
+	if (!rc)
+		rc = xw_update_put(u, ino, &in, steal(raw));
 	xw_update_map_end(&m);
-	return ret;
+	return rc;
 }
 
 /* ---- operations; 1: skipped ---- */
@@ -139,19 +140,19 @@ int xw_age_world_resize(struct xw_age_world *w, xw_ino ino, uint64_t bytes, bool
 static int create(struct xw_age_world *w, const struct xw_age_op *op)
 {
 	struct xw_age_place p;
-	int ret;
+	int rc;
 
 	if (op->bytes / w->u->img->block_size >= UINT32_MAX)
-		return 1; /* more blocks than a file can have */
-	ret = xw_age_world_find(w, op->path, true, &p);
-	if (!ret && p.ino)
+		return 1; /* exceeds the maximum file size */
+	rc = xw_age_world_find(w, op->path, true, &p);
+	if (!rc && p.ino)
 		return 1;
-	if (!ret)
-		ret = xw_age_world_make_file(w, &p);
-	if (!ret && op->bytes)
-		ret = xw_age_world_resize(w, p.ino, op->bytes, false);
-	w->counts->created += !ret;
-	return ret;
+	if (!rc)
+		rc = xw_age_world_make_file(w, &p);
+	if (!rc && op->bytes)
+		rc = xw_age_world_resize(w, p.ino, op->bytes, false);
+	w->counts->created += !rc;
+	return rc;
 }
 
 static int change(struct xw_age_world *w, const struct xw_age_op *op)
@@ -160,103 +161,103 @@ static int change(struct xw_age_world *w, const struct xw_age_op *op)
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
 	uint64_t bytes = op->bytes;
-	int ret = xw_age_world_find(w, op->path, false, &p);
+	int rc = xw_age_world_find(w, op->path, false, &p);
 
-	if (!ret && !p.ino)
+	if (!rc && !p.ino)
 		return 1;
-	if (!ret)
-		ret = xw_update_get(w->u, p.ino, &in, &raw);
-	if (!ret && (in.mode & XW_S_IFMT) != XW_S_IFREG)
+	if (!rc)
+		rc = xw_update_get(w->u, p.ino, &in, &raw);
+	if (!rc && (in.mode & XW_S_IFMT) != XW_S_IFREG)
 		return 1;
-	if (!ret && op->what == XW_AGE_APPEND)
+	if (!rc && op->what == XW_AGE_APPEND)
 		bytes = in.size + XW_MIN(op->bytes, UINT64_MAX / 2 - in.size);
 	if (bytes / w->u->img->block_size >= UINT32_MAX)
 		return 1;
-	if (!ret && op->what == XW_AGE_TRUNCATE && bytes > in.size)
-		return 1; /* a hole would change nothing that is measured */
-	if (!ret)
-		ret = xw_age_world_resize(w, p.ino, bytes, op->what == XW_AGE_OVERWRITE);
-	w->counts->changed += !ret;
-	return ret;
+	if (!rc && op->what == XW_AGE_TRUNCATE && bytes > in.size)
+		return 1; /* a hole would not affect what is measured */
+	if (!rc)
+		rc = xw_age_world_resize(w, p.ino, bytes, op->what == XW_AGE_OVERWRITE);
+	w->counts->changed += !rc;
+	return rc;
 }
 
-/* The inode lost a name. */
+/* A name of the inode was removed. */
 static int lose_link(struct xw_age_world *w, xw_ino ino)
 {
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
-	int ret = xw_update_get(w->u, ino, &in, &raw);
+	int rc = xw_update_get(w->u, ino, &in, &raw);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	return in.links > 1 ? xw_update_add_links(w->u, ino, -1) : xw_update_drop(w->u, ino);
 }
 
 static int delete (struct xw_age_world *w, const struct xw_age_op *op)
 {
 	struct xw_age_place p;
-	int ret = xw_age_world_find(w, op->path, false, &p);
+	int rc = xw_age_world_find(w, op->path, false, &p);
 
-	if (!ret && (!p.ino || xw_age_is_dir(w, p.ino)))
+	if (!rc && (!p.ino || xw_age_is_dir(w, p.ino)))
 		return 1;
-	if (!ret)
-		ret = xw_age_world_unlink(w, &p);
-	if (!ret)
-		ret = lose_link(w, p.ino);
-	w->counts->removed += !ret;
-	return ret;
+	if (!rc)
+		rc = xw_age_world_unlink(w, &p);
+	if (!rc)
+		rc = lose_link(w, p.ino);
+	w->counts->removed += !rc;
+	return rc;
 }
 
 static int rename_file(struct xw_age_world *w, const struct xw_age_op *op)
 {
 	struct xw_age_place from, to;
-	int ret = xw_age_world_find(w, op->to, true, &to);
+	int rc = xw_age_world_find(w, op->to, true, &to);
 
-	if (!ret && to.ino && xw_age_is_dir(w, to.ino))
+	if (!rc && to.ino && xw_age_is_dir(w, to.ino))
 		return 1;
-	if (!ret)
-		ret = xw_age_world_find(w, op->path, false, &from);
-	if (!ret && (!from.ino || from.ino == to.ino || xw_age_is_dir(w, from.ino)))
+	if (!rc)
+		rc = xw_age_world_find(w, op->path, false, &from);
+	if (!rc && (!from.ino || from.ino == to.ino || xw_age_is_dir(w, from.ino)))
 		return 1;
-	if (!ret)
-		ret = xw_age_world_unlink(w, &from);
-	if (!ret)
-		ret = xw_age_world_find(w, op->to, true, &to);
-	if (!ret && to.ino) {
-		ret = xw_age_world_unlink(w, &to);
-		if (!ret)
-			ret = lose_link(w, to.ino);
+	if (!rc)
+		rc = xw_age_world_unlink(w, &from);
+	if (!rc)
+		rc = xw_age_world_find(w, op->to, true, &to);
+	if (!rc && to.ino) {
+		rc = xw_age_world_unlink(w, &to);
+		if (!rc)
+			rc = lose_link(w, to.ino);
 	}
-	if (!ret)
-		ret = xw_age_world_link(w, &to, from.ino, XW_FT_REG);
-	w->counts->changed += !ret;
-	return ret;
+	if (!rc)
+		rc = xw_age_world_link(w, &to, from.ino, XW_FT_REG);
+	w->counts->changed += !rc;
+	return rc;
 }
 
 static int make_dir(struct xw_age_world *w, const struct xw_age_op *op)
 {
 	struct xw_age_place p;
-	int ret = xw_age_world_find(w, op->path, true, &p);
+	int rc = xw_age_world_find(w, op->path, true, &p);
 
-	if (!ret && p.ino)
+	if (!rc && p.ino)
 		return 1;
-	if (!ret)
-		ret = xw_age_world_make_dir(w, &p);
-	w->counts->created += !ret;
-	return ret;
+	if (!rc)
+		rc = xw_age_world_make_dir(w, &p);
+	w->counts->created += !rc;
+	return rc;
 }
 
 static int remove_dir(struct xw_age_world *w, const struct xw_age_op *op)
 {
 	struct xw_age_place p;
-	int ret = xw_age_world_find(w, op->path, false, &p);
+	int rc = xw_age_world_find(w, op->path, false, &p);
 
-	if (!ret && (!p.ino || !xw_age_is_dir(w, p.ino)))
+	if (!rc && (!p.ino || !xw_age_is_dir(w, p.ino)))
 		return 1;
-	if (!ret)
-		ret = xw_age_world_remove_dir(w, &p);
-	w->counts->removed += !ret;
-	return ret;
+	if (!rc)
+		rc = xw_age_world_remove_dir(w, &p);
+	w->counts->removed += !rc;
+	return rc;
 }
 
 static int set_xattr(struct xw_age_world *w, const struct xw_age_op *op)
@@ -264,17 +265,17 @@ static int set_xattr(struct xw_age_world *w, const struct xw_age_op *op)
 	const struct xw_update_xattr x = {
 		.name = op->to, .value = op->value, .len = strlen(op->value)};
 	struct xw_age_place p;
-	int ret = xw_age_world_find(w, op->path, false, &p);
+	int rc = xw_age_world_find(w, op->path, false, &p);
 
-	if (!ret && (!p.ino || xw_age_is_dir(w, p.ino)))
+	if (!rc && (!p.ino || xw_age_is_dir(w, p.ino)))
 		return 1;
-	if (!ret)
-		ret = xw_update_set_xattr(w->u, p.ino, &x);
-	w->counts->changed += !ret;
-	return ret;
+	if (!rc)
+		rc = xw_update_set_xattr(w->u, p.ino, &x);
+	w->counts->changed += !rc;
+	return rc;
 }
 
-/* Bytes for which there should be room before it begins; no room at all is needed to free some. */
+/* Bytes for which there should be space before it starts; none is needed to free blocks. */
 static bool needs_room(const struct xw_age_op *op, uint64_t *bytes)
 {
 	*bytes = 0;
@@ -304,15 +305,15 @@ int xw_age_world_apply(struct xw_age_world *w, const struct xw_age_op *op)
 	};
 	uint64_t bytes;
 	int room = needs_room(op, &bytes) ? room_for(w, bytes) : 2;
-	int ret = 1;
+	int rc = 1;
 
 	if (room == XW_AGE_COMMIT_FIRST)
 		return room;
 	if (room)
-		ret = functions[op->what](w, op);
-	if (ret < 0)
-		return ret;
-	w->counts->skipped += ret;
+		rc = functions[op->what](w, op);
+	if (rc < 0)
+		return rc;
+	w->counts->skipped += rc;
 	w->counts->ops++;
 	return 0;
 }

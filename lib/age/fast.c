@@ -19,21 +19,25 @@
 #include "age/world_internal.h"
 #include "base/auto.h"
 
-#define STEP_GROUPS 16384 /* their bitmaps, 64 MiB of 4 KiB blocks, are held until the commit */
-#define FILE_EXTENTS 1344 /* just under what four blocks of an extent tree hold */
+/* groups whose bitmaps, 64 MiB with blocks of 4 KiB, are held until the commit */
+#define STEP_GROUPS 16384
+#define FILE_EXTENTS 1344 /* just below the capacity of four blocks of an extent tree */
 #define FILES_PER_DIR 1000
 
 struct pattern {
-	uint64_t used, period; /* blocks */
+	uint64_t used, period; /* in blocks */
 	uint64_t groups_per_file, groups_per_step;
 };
 
 static struct pattern pattern_of(const struct xw_age_run *r, const struct xw_image *img)
 {
-	struct pattern p = {.used = xw_div_up(r->o->used, img->block_size)};
+	/* whole clusters */
+	const unsigned bits = xw_image_cluster_bits(img);
+	const uint64_t unit = (uint64_t)img->block_size << bits;
+	struct pattern p = {.used = xw_div_up(r->o->used, unit) << bits};
 	uint64_t extents;
 
-	p.period = p.used + xw_div_up(r->o->free, img->block_size);
+	p.period = p.used + (xw_div_up(r->o->free, unit) << bits);
 	extents = img->sb.blocks_per_group / p.period + 1;
 	p.groups_per_file = XW_MAX(FILE_EXTENTS / extents, 1);
 	p.groups_per_step = (r->o->step ? r->o->step : XW_MAX(STEP_GROUPS / p.groups_per_file, 1)) *
@@ -41,40 +45,40 @@ static struct pattern pattern_of(const struct xw_age_run *r, const struct xw_ima
 	return p;
 }
 
-/* What is free of blocks [from, to) becomes the file's. */
+/* Assign the free blocks in [from, to) to the file. */
 static int claim(struct xw_update *u, struct xw_update_map *m, uint64_t *lblk, xw_blk from,
 		 xw_blk to)
 {
-	int ret = 0;
+	int rc = 0;
 
-	while (from < to && !ret) {
+	while (from < to && !rc) {
 		const uint64_t len = xw_space_run_at(u->space, from, to - from);
 
 		if (!len) {
 			from = xw_space_next_free(u->space, from);
 			continue;
 		}
-		ret = xw_space_claim(u->space, from, len);
-		if (!ret)
-			ret = xw_update_map_add(
+		rc = xw_space_claim(u->space, from, len);
+		if (!rc)
+			rc = xw_update_map_add(
 				u, m, (struct xw_map_run){(xw_lblk)*lblk, len, from, false});
 		*lblk += len;
 		from += len;
 	}
-	return ret;
+	return rc;
 }
 
-/* All of the pattern's used runs in blocks [from, to). */
+/* All used runs of the pattern in blocks [from, to). */
 static int claim_pattern(struct xw_update *u, const struct pattern *p, xw_blk from, xw_blk to,
 			 struct xw_update_map *m)
 {
 	xw_blk at = from / p->period * p->period;
 	uint64_t lblk = 0;
-	int ret = 0;
+	int rc = 0;
 
-	for (; at < to && !ret; at += p->period)
-		ret = claim(u, m, &lblk, XW_MAX(at, from), XW_MIN(at + p->used, to));
-	return ret;
+	for (; at < to && !rc; at += p->period)
+		rc = claim(u, m, &lblk, XW_MAX(at, from), XW_MIN(at + p->used, to));
+	return rc;
 }
 
 static int write_file(struct xw_age_world *w, xw_ino ino, struct xw_update_map *m)
@@ -82,18 +86,18 @@ static int write_file(struct xw_age_world *w, xw_ino ino, struct xw_update_map *
 	const struct xw_extent *last = &m->e.v[m->e.n - 1];
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
-	int ret = xw_update_get(w->u, ino, &in, &raw);
+	int rc = xw_update_get(w->u, ino, &in, &raw);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	in.size = ((uint64_t)last->lblk + last->len) * w->u->img->block_size;
 	w->u->large_file |= in.size > INT32_MAX;
 	w->counts->written += in.size;
-	ret = xw_update_map_write(w->u, ino, &in, m);
-	return ret ? ret : xw_update_put(w->u, ino, &in, steal(raw));
+	rc = xw_update_map_write(w->u, ino, &in, m);
+	return rc ? rc : xw_update_put(w->u, ino, &in, steal(raw));
 }
 
-/* File n, of groups first .. end - 1. */
+/* Create file n, with groups first .. end - 1. */
 static int make_file(struct xw_age_world *w, const struct pattern *p, uint64_t n, uint64_t first,
 		     uint64_t end)
 {
@@ -104,24 +108,25 @@ static int make_file(struct xw_age_world *w, const struct pattern *p, uint64_t n
 	struct xw_update_map m = {0};
 	struct xw_age_place place;
 	char path[48];
-	int ret;
+	int rc;
 
 	snprintf(path, sizeof(path), "%06" PRIu64 "/file-%010" PRIu64, n / FILES_PER_DIR, n);
-	ret = xw_age_world_find(w, path, true, &place);
-	if (ret > 0 || (!ret && place.ino))
-		ret = xw_fail(w->u->diag, XW_ERR_EXISTS, "%s: /%s/%s: is in the way of --fast",
-			      w->u->img->dev->name, w->top, path);
-	if (!ret)
-		ret = claim_pattern(w->u, p, from, to, &m);
-	if (!ret && m.e.n)
-		ret = xw_age_world_make_file(w, &place);
-	if (!ret && m.e.n)
-		ret = write_file(w, place.ino, &m);
+	rc = xw_age_world_find(w, path, true, &place);
+	if (rc > 0 || (!rc && place.ino))
+		rc = xw_fail(w->u->diag, XW_ERR_EXISTS,
+			     "%s: /%s/%s exists; --fast needs it to be absent",
+			     w->u->img->dev->name, w->top, path);
+	if (!rc)
+		rc = claim_pattern(w->u, p, from, to, &m);
+	if (!rc && m.e.n)
+		rc = xw_age_world_make_file(w, &place);
+	if (!rc && m.e.n)
+		rc = write_file(w, place.ino, &m);
 	w->counts->created += m.e.n != 0;
 	w->counts->skipped += m.e.n == 0;
 	w->counts->ops++;
 	xw_update_map_end(&m);
-	return ret;
+	return rc;
 }
 
 int xw_age_fast_step(struct xw_age_run *r, struct xw_age_world *w)
@@ -130,11 +135,11 @@ int xw_age_fast_step(struct xw_age_run *r, struct xw_age_world *w)
 	const struct pattern p = pattern_of(r, img);
 	const uint64_t start = w->counts->ops * p.groups_per_file;
 	const uint64_t end = XW_MIN(start + p.groups_per_step, img->groups);
-	int ret = 0;
+	int rc = 0;
 
-	for (uint64_t g = start; g < end && !ret; g += p.groups_per_file)
-		ret = make_file(w, &p, w->counts->ops, g, XW_MIN(g + p.groups_per_file, end));
+	for (uint64_t g = start; g < end && !rc; g += p.groups_per_file)
+		rc = make_file(w, &p, w->counts->ops, g, XW_MIN(g + p.groups_per_file, end));
 	if (end == img->groups)
 		r->state.ended = 1 + XW_AGE_END_PROFILE;
-	return ret;
+	return rc;
 }

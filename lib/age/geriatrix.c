@@ -20,27 +20,27 @@
 
 #define PATH_ROOM 1024
 #define DEFAULT_UTIL 8000
-#define DEFAULT_OVERWRITES 2 /* times the image's size, where nothing else ends the run */
+#define DEFAULT_OVERWRITES 2 /* times the size of the image, if no other condition ends the run */
 
-/* A file, at its position by birth. */
+/* A file, at its position in order of birth. */
 struct file {
-	uint64_t id; /* as many files were created before it */
+	uint64_t id; /* number of files created before it */
 	uint32_t blocks;
-	uint16_t depth, size; /* rows */
+	uint16_t depth, size; /* row numbers */
 	bool live;
-	uint32_t dir; /* of the directories at its depth */
+	uint32_t dir; /* index among the directories at its depth */
 };
 
 struct geriatrix {
 	struct xw_age_tables t;
 	struct xw_age_rng rng;
 	struct xw_diag *diag;
-	XW_VEC(struct file) files; /* by birth */
-	uint32_t *sums; /* Fenwick tree over files: live ones */
-	size_t n_sums; /* power of two; room for as many files */
+	XW_VEC(struct file) files; /* in order of birth */
+	uint32_t *sums; /* Fenwick tree over files: number of live ones */
+	size_t n_sums; /* power of two; capacity for files */
 	uint64_t live, created;
-	uint64_t target, used; /* blocks of files */
-	uint64_t written, write_end; /* blocks; 0: no end */
+	uint64_t target, used; /* in blocks of files */
+	uint64_t written, write_end; /* in blocks; 0: no limit */
 	uint64_t ops, done;
 	uint32_t block_size;
 	char path[PATH_ROOM];
@@ -64,7 +64,7 @@ static void count(struct geriatrix *g, size_t at, int delta)
 		g->sums[i] += (uint32_t)delta;
 }
 
-/* Live files below position n. */
+/* Number of live files below position n. */
 static uint64_t live_below(const struct geriatrix *g, size_t n)
 {
 	uint64_t sum = 0;
@@ -74,7 +74,7 @@ static uint64_t live_below(const struct geriatrix *g, size_t n)
 	return sum;
 }
 
-/* Position of the k-th live file, from 0 on. */
+/* Position of the k-th live file, starting at 0. */
 static size_t nth_live(const struct geriatrix *g, uint64_t k)
 {
 	size_t at = 0;
@@ -88,7 +88,7 @@ static size_t nth_live(const struct geriatrix *g, uint64_t k)
 	return at;
 }
 
-/* Drop dead files from the list, and make room for more. */
+/* Remove dead files from the list, and make room for more. */
 static int compact(struct geriatrix *g)
 {
 	size_t n = 0, room = 1024;
@@ -113,7 +113,7 @@ static int compact(struct geriatrix *g)
 	return 0;
 }
 
-/* First position that was born at or after `birth`. */
+/* First position born at or after `birth`. */
 static size_t born_from(const struct geriatrix *g, uint64_t birth)
 {
 	size_t low = 0, high = g->files.n;
@@ -131,7 +131,7 @@ static size_t born_from(const struct geriatrix *g, uint64_t birth)
 
 /* ---- operations ---- */
 
-/* The path of a file: at each depth one of that depth's directories, parents spread evenly. */
+/* The path of a file: one of the directories of each depth, distributed evenly over parents. */
 static void print_path(struct geriatrix *g, const struct file *f)
 {
 	const struct xw_age_table *t = &g->t.depths;
@@ -178,7 +178,7 @@ static int create(struct geriatrix *g, struct xw_age_op *op)
 	return 1;
 }
 
-/* Live files older than those of age class i; end: those older than the class before. */
+/* Live files older than those of age class i; end: older than those of the previous class. */
 static uint64_t older_than(const struct geriatrix *g, size_t i, uint64_t end)
 {
 	const struct xw_age_table *t = &g->t.ages;
@@ -188,7 +188,9 @@ static uint64_t older_than(const struct geriatrix *g, size_t i, uint64_t end)
 	return i + 1 < t->a.n ? XW_MIN(live_below(g, born_from(g, birth)), end) : 0;
 }
 
-/* Live files 0 .. *from - 1 are older than the class with the most files too many, of *n files. */
+/*
+ * Live files 0 .. *from - 1 are older than the class with the largest surplus, which has *n files.
+ */
 static void pick_class(const struct geriatrix *g, uint64_t *from, uint64_t *n)
 {
 	const struct xw_age_table *t = &g->t.ages;
@@ -229,7 +231,7 @@ static int delete (struct geriatrix *g, struct xw_age_op *op)
 	return 1;
 }
 
-/* ---- what became of the distributions ---- */
+/* ---- resulting distributions ---- */
 
 static void ask(const struct xw_age_table *t, uint64_t unit, struct xw_age_shares *s)
 {
@@ -292,19 +294,18 @@ int xw_age_geriatrix(const struct xw_age_opts *o, const struct xw_age_base *base
 	const uint64_t want = xw_age_share(base->blocks, o->util ? o->util : DEFAULT_UTIL);
 	const uint64_t before = base->blocks - base->free;
 	struct geriatrix *g = calloc(1, sizeof(*g));
-	int ret = g ? xw_age_tables_load(o, diag, &g->t) : xw_fail_nomem(diag, "files");
+	int rc = g ? xw_age_tables_load(o, diag, &g->t) : xw_fail_nomem(diag, "files");
 
 	*src = (struct xw_age_source){g, geriatrix_next, geriatrix_shares, geriatrix_close};
-	if (!ret && want <= before + base->blocks / 100)
-		ret = xw_fail(diag, XW_ERR_USAGE,
-			      "--util: the image is as full already, before it is aged");
-	if (!ret)
-		ret = compact(g);
-	if (ret) {
+	if (!rc && want <= before + base->blocks / 100)
+		rc = xw_fail(diag, XW_ERR_USAGE, "--util: the image is already that full");
+	if (!rc)
+		rc = compact(g);
+	if (rc) {
 		if (g)
 			geriatrix_close(g);
 		*src = (struct xw_age_source){0};
-		return ret;
+		return rc;
 	}
 	g->rng.state = o->seed;
 	g->diag = diag;

@@ -3,8 +3,9 @@
  * Checkouts one after the other, as a repository's history makes them: what the next tree lacks is
  * deleted, what it adds is created, and files that differ are replaced by new ones.
  *
- * The list names a tree a line: a directory, whose regular files are read to tell which differ, or
- * a file with the output of "git ls-tree -r -l COMMIT", which needs no checkout.
+ * The list names a tree a line: a directory or an uncompressed tar archive, whose regular files are
+ * read to tell which differ, or a file with the output of "git ls-tree -r -l COMMIT", which needs
+ * no checkout.
  */
 #include "config.h"
 
@@ -18,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "age/git.h"
 #include "age/source.h"
 #include "base/auto.h"
 #include "base/hash.h"
@@ -26,10 +28,11 @@
 struct entry {
 	char *path; /* owned */
 	uint64_t size, hash;
+	size_t no; /* position in its tree */
 };
 
 struct tree {
-	XW_VEC(struct entry) a; /* by path */
+	XW_VEC(struct entry) a; /* sorted by path */
 };
 
 struct git {
@@ -64,7 +67,7 @@ static void git_close(void *state)
 
 static int add(struct git *g, const char *path, uint64_t size, uint64_t hash)
 {
-	const struct entry e = {strdup(path), size, hash};
+	const struct entry e = {strdup(path), size, hash, g->new.a.n};
 
 	if (!e.path || xw_vec_push(&g->new.a, e)) {
 		free(e.path);
@@ -96,7 +99,7 @@ static int walk_entry(struct git *g, int dir, const char *prefix, const char *na
 	auto_free char *path = NULL;
 	struct stat st;
 	uint64_t hash = 0;
-	int ret, sub;
+	int rc, sub;
 
 	if (!strcmp(name, ".") || !strcmp(name, "..") || (!*prefix && !strcmp(name, ".git")))
 		return 0;
@@ -113,32 +116,32 @@ static int walk_entry(struct git *g, int dir, const char *prefix, const char *na
 	}
 	if (!S_ISREG(st.st_mode))
 		return 0;
-	ret = hash_file(g, dir, name, &hash);
-	return ret ? ret : add(g, path, (uint64_t)st.st_size, hash);
+	rc = hash_file(g, dir, name, &hash);
+	return rc ? rc : add(g, path, (uint64_t)st.st_size, hash);
 }
 
-/* fd is closed. */
+/* Closes fd. */
 static int walk_fd(struct git *g, int fd, const char *prefix, unsigned depth)
 {
 	DIR *d = fdopendir(fd);
 	const struct dirent *e;
-	int ret = 0;
+	int rc = 0;
 
 	if (!d) {
 		close(fd);
 		return xw_fail_nomem(g->diag, "tree");
 	}
 	if (depth >= XW_AGE_DEPTH_MAX)
-		ret = xw_fail(g->diag, XW_ERR_LIMIT, "%s: directories too deep", prefix);
-	while (!ret && (e = readdir(d)))
-		ret = walk_entry(g, dirfd(d), prefix, e->d_name, depth);
+		rc = xw_fail(g->diag, XW_ERR_LIMIT, "%s: directories too deep", prefix);
+	while (!rc && (e = readdir(d)))
+		rc = walk_entry(g, dirfd(d), prefix, e->d_name, depth);
 	closedir(d);
-	return ret;
+	return rc;
 }
 
 /* ---- listings ---- */
 
-/* "MODE TYPE HASH SIZE\tPATH"; only blobs count, and no symbolic links. */
+/* "MODE TYPE HASH SIZE\tPATH"; only blobs, without symbolic links. */
 static int parse_row(struct git *g, const char *name, uint64_t no, char *line)
 {
 	char mode[16], type[16], hash[80];
@@ -163,18 +166,57 @@ static int read_listing(struct git *g, int fd, const char *name)
 	FILE *f = fdopen(fd, "r");
 	auto_free char *line = NULL;
 	size_t room = 0;
-	int ret = 0;
+	int rc = 0;
 
 	if (!f) {
 		close(fd);
 		return xw_fail_nomem(g->diag, "tree");
 	}
-	for (uint64_t no = 1; !ret && getline(&line, &room, f) >= 0; no++)
-		ret = parse_row(g, name, no, line);
-	if (!ret && ferror(f))
-		ret = xw_fail_errno(g->diag, XW_ERR_IO, errno, "%s", name);
+	for (uint64_t no = 1; !rc && getline(&line, &room, f) >= 0; no++)
+		rc = parse_row(g, name, no, line);
+	if (!rc && ferror(f))
+		rc = xw_fail_errno(g->diag, XW_ERR_IO, errno, "%s", name);
 	fclose(f);
-	return ret;
+	return rc;
+}
+
+/* ---- archives ---- */
+
+static int add_member(void *arg, const char *path, uint64_t size, uint64_t hash)
+{
+	struct git *g = arg;
+
+	if (!xw_age_path_ok(path))
+		return xw_fail(g->diag, XW_ERR_INPUT, "%s: not a relative path", path);
+	return add(g, path, size, hash);
+}
+
+/* Archives name a member twice where the later one replaces the earlier one. */
+static void drop_doubles(struct tree *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->a.n; i++) {
+		if (i + 1 < t->a.n && !strcmp(t->a.v[i].path, t->a.v[i + 1].path)) {
+			free(t->a.v[i].path);
+			continue;
+		}
+		t->a.v[n++] = t->a.v[i];
+	}
+	t->a.n = n;
+}
+
+/* Closes fd. */
+static int read_file(struct git *g, int fd, const char *name)
+{
+	uint8_t head[512];
+	int rc;
+
+	if (pread(fd, head, sizeof(head), 0) != sizeof(head) || !xw_age_is_tar(head))
+		return read_listing(g, fd, name);
+	rc = xw_age_read_tar(fd, name, add_member, g, g->diag);
+	close(fd);
+	return rc;
 }
 
 /* ---- from tree to tree ---- */
@@ -186,11 +228,19 @@ static int by_path(const void *x, const void *y)
 	return strcmp(a->path, b->path);
 }
 
-/* The next tree of the list becomes g->new, the one before g->old. 0: there are no more. */
+static int by_path_and_no(const void *x, const void *y)
+{
+	const struct entry *a = x, *b = y;
+	const int c = by_path(a, b);
+
+	return c ? c : (a->no > b->no) - (a->no < b->no);
+}
+
+/* Load the next tree of the list into g->new, after moving it to g->old. 0: end of the list. */
 static int next_tree(struct git *g)
 {
 	struct stat st;
-	int fd, ret;
+	int fd, rc;
 
 	do {
 		errno = 0;
@@ -205,22 +255,26 @@ static int next_tree(struct git *g)
 	memset(&g->new, 0, sizeof(g->new));
 	fd = open(g->line, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st)) {
-		ret = xw_fail_errno(g->diag, XW_ERR_NOTFOUND, errno, "%s", g->line);
+		rc = xw_fail_errno(g->diag, XW_ERR_NOTFOUND, errno, "%s", g->line);
 		if (fd >= 0)
 			close(fd);
-		return ret;
+		return rc;
 	}
-	ret = S_ISDIR(st.st_mode) ? walk_fd(g, fd, "", 0) : read_listing(g, fd, g->line);
-	if (ret)
-		return ret;
+	rc = S_ISDIR(st.st_mode) ? walk_fd(g, fd, "", 0) : read_file(g, fd, g->line);
+	if (rc)
+		return rc;
 	if (g->new.a.n)
-		qsort(g->new.a.v, g->new.a.n, sizeof(*g->new.a.v), by_path);
+		qsort(g->new.a.v, g->new.a.n, sizeof(*g->new.a.v), by_path_and_no);
+	drop_doubles(&g->new);
 	g->phase = GIT_DELETE;
 	g->at_old = g->at_new = 0;
 	return 1;
 }
 
-/* The first entry of `a` from *at on that `b` has not as it is; *at is behind it. NULL: none. */
+/*
+ * The first entry of `a` from *at on that `b` lacks or has differently; *at is moved after it.
+ * NULL: none.
+ */
 static const struct entry *differs(const struct tree *a, const struct tree *b, size_t *at)
 {
 	while (*at < a->a.n) {
@@ -243,10 +297,10 @@ static int git_next(void *state, struct xw_age_op *op)
 		return 0;
 	while (!e) {
 		if (g->phase == GIT_NEXT) {
-			const int ret = next_tree(g);
+			const int rc = next_tree(g);
 
-			if (ret <= 0)
-				return ret;
+			if (rc <= 0)
+				return rc;
 		}
 		if (g->phase == GIT_DELETE)
 			e = differs(&g->old, &g->new, &g->at_old);

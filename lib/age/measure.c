@@ -20,7 +20,7 @@
 #include "read/bitmaps.h"
 #include "read/dirs.h"
 #include "read/map.h"
-#include "update/fast.h"
+#include "fastcommit/fastcommit.h"
 
 static unsigned floor_log2(uint64_t n)
 {
@@ -33,7 +33,7 @@ struct space {
 	struct xw_age_measure *m;
 	const struct xw_image *img;
 	uint64_t group;
-	xw_blk end; /* of the run that is being put together */
+	xw_blk end; /* the run being merged */
 	uint64_t len;
 };
 
@@ -51,7 +51,7 @@ static void end_run(struct space *s)
 	s->len = 0;
 }
 
-/* The free buddies that a run [a, b) of a group consists of. */
+/* Add the free buddies of which a run [a, b) of a group consists. */
 static void add_buddies(struct xw_age_measure *m, uint64_t a, uint64_t b)
 {
 	while (a < b) {
@@ -89,19 +89,19 @@ static int measure_space(struct xw_image *img, struct xw_age_measure *m)
 	struct space s = {.m = m, .img = img};
 	struct xw_sysmap *sysmap;
 	auto_free uint8_t *bits = malloc(img->block_size);
-	int ret = bits ? xw_sysmap_new(img, &sysmap) : xw_fail_nomem(img->diag, "bitmap");
+	int rc = bits ? xw_sysmap_new(img, &sysmap) : xw_fail_nomem(img->diag, "bitmap");
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	m->groups = img->groups;
 	m->group_longest = calloc(img->groups, sizeof(*m->group_longest));
 	if (!m->group_longest)
-		ret = xw_fail_nomem(img->diag, "map of groups");
-	for (; s.group < img->groups && !ret; s.group++)
-		ret = xw_image_free_runs(img, sysmap, s.group, bits, on_run, &s);
+		rc = xw_fail_nomem(img->diag, "map of groups");
+	for (; s.group < img->groups && !rc; s.group++)
+		rc = xw_image_free_runs(img, sysmap, s.group, bits, on_run, &s);
 	end_run(&s);
 	xw_sysmap_free(sysmap);
-	return ret;
+	return rc;
 }
 
 /* ---- files ---- */
@@ -118,12 +118,12 @@ static int read_file(struct xw_image *img, xw_ino ino, const struct xw_inode *in
 	struct xw_map_iter it;
 	struct xw_map_run run;
 	xw_blk end = 0;
-	int more, ret = xw_map_begin(img, ino, in, 0, &it);
+	int more, rc = xw_map_begin(img, ino, in, 0, &it);
 
 	*f = (struct file){0};
-	while (!ret && (more = xw_map_next(&it, &run)) != 0) {
+	while (!rc && (more = xw_map_next(&it, &run)) != 0) {
 		if (more < 0) {
-			ret = more;
+			rc = more;
 			break;
 		}
 		f->joined += run.len - 1 + (f->blocks && run.pblk == end);
@@ -138,14 +138,14 @@ static int read_file(struct xw_image *img, xw_ino ino, const struct xw_inode *in
 		*walk_joined += f->joined + (*walk_end && f->first == *walk_end);
 		*walk_end = end;
 	}
-	return ret;
+	return rc;
 }
 
 static int count_inode(struct xw_image *img, xw_ino ino, const struct xw_inode *in,
 		       struct xw_age_measure *m)
 {
 	struct file f;
-	int ret;
+	int rc;
 
 	if ((in->mode & XW_S_IFMT) == XW_S_IFDIR) {
 		m->indexes += (in->flags & XW_FL_INDEX) != 0;
@@ -155,9 +155,9 @@ static int count_inode(struct xw_image *img, xw_ino ino, const struct xw_inode *
 	if ((in->mode & XW_S_IFMT) != XW_S_IFREG || !xw_inode_has_map(in) ||
 	    in->flags & XW_FL_EA_INODE)
 		return 0;
-	ret = read_file(img, ino, in, &f, NULL, NULL);
-	if (ret || !f.blocks)
-		return ret;
+	rc = read_file(img, ino, in, &f, NULL, NULL);
+	if (rc || !f.blocks)
+		return rc;
 	m->files++;
 	m->extents += f.extents;
 	m->joints += f.blocks - 1;
@@ -172,17 +172,17 @@ static int measure_files(struct xw_image *img, struct xw_age_measure *m)
 	const uint8_t *raw;
 	struct xw_inode in;
 	xw_ino ino;
-	int more, ret = xw_inode_scan_begin(img, 0, img->groups, &s);
+	int more, rc = xw_inode_scan_begin(img, 0, img->groups, &s);
 
-	while (!ret && (more = xw_inode_scan_next(&s, &ino, &raw)) != 0) {
+	while (!rc && (more = xw_inode_scan_next(&s, &ino, &raw)) != 0) {
 		if (more < 0)
-			ret = more;
+			rc = more;
 		else if (!xw_inode_decode(raw, &img->sb, &in) && in.links && !in.dtime &&
 			 (ino >= img->sb.first_ino || ino == XW_INO_ROOT))
-			ret = count_inode(img, ino, &in, m);
+			rc = count_inode(img, ino, &in, m);
 	}
 	xw_inode_scan_end(&s);
-	return ret;
+	return rc;
 }
 
 /* ---- the walk ---- */
@@ -201,16 +201,16 @@ static int visit(struct walk *w, xw_ino ino)
 {
 	struct xw_inode in;
 	struct file f = {0};
-	int ret = xw_image_inode(w->img, ino, &in, NULL);
+	int rc = xw_image_inode(w->img, ino, &in, NULL);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	if ((in.mode & XW_S_IFMT) == XW_S_IFDIR)
 		return xw_vec_push(&w->found, ino) ? xw_fail_nomem(w->img->diag, "walk") : 0;
 	if ((in.mode & XW_S_IFMT) == XW_S_IFREG && xw_inode_has_map(&in))
-		ret = read_file(w->img, ino, &in, &f, &w->m->walk_joined, &w->end);
+		rc = read_file(w->img, ino, &in, &f, &w->m->walk_joined, &w->end);
 	w->blocks += f.blocks;
-	return ret;
+	return rc;
 }
 
 static int read_dir(struct walk *w, xw_ino dir)
@@ -219,54 +219,54 @@ static int read_dir(struct walk *w, xw_ino dir)
 	struct xw_dir_iter it;
 	struct xw_dirent e;
 	struct xw_inode in;
-	int more, ret = raw ? xw_image_inode(w->img, dir, &in, raw)
-			    : xw_fail_nomem(w->img->diag, "walk");
+	int more, rc = raw ? xw_image_inode(w->img, dir, &in, raw)
+			   : xw_fail_nomem(w->img->diag, "walk");
 
-	if (ret)
-		return ret;
-	ret = xw_dir_begin(w->img, dir, &in, raw, &it);
-	while (!ret && (more = xw_dir_next(&it, &e, NULL)) != 0) {
+	if (rc)
+		return rc;
+	rc = xw_dir_begin(w->img, dir, &in, raw, &it);
+	while (!rc && (more = xw_dir_next(&it, &e, NULL)) != 0) {
 		if (more < 0)
-			ret = more;
+			rc = more;
 		else if (!xw_name_is_dots(e.name, e.name_len))
-			ret = visit(w, e.ino);
+			rc = visit(w, e.ino);
 	}
 	xw_dir_end(&it);
-	while (!ret && w->found.n)
-		ret = xw_vec_push(&w->dirs, w->found.v[--w->found.n])
-			      ? xw_fail_nomem(w->img->diag, "walk")
-			      : 0;
-	return ret;
+	while (!rc && w->found.n)
+		rc = xw_vec_push(&w->dirs, w->found.v[--w->found.n])
+			     ? xw_fail_nomem(w->img->diag, "walk")
+			     : 0;
+	return rc;
 }
 
 static int measure_walk(struct xw_image *img, struct xw_age_measure *m)
 {
 	struct walk w = {.img = img, .m = m, .left = img->sb.inodes_count};
-	int ret = xw_vec_push(&w.dirs, XW_INO_ROOT) ? xw_fail_nomem(img->diag, "walk") : 0;
+	int rc = xw_vec_push(&w.dirs, XW_INO_ROOT) ? xw_fail_nomem(img->diag, "walk") : 0;
 
-	while (!ret && w.dirs.n && w.left--)
-		ret = read_dir(&w, w.dirs.v[--w.dirs.n]);
+	while (!rc && w.dirs.n && w.left--)
+		rc = read_dir(&w, w.dirs.v[--w.dirs.n]);
 	if (w.blocks)
 		m->walk_joints = w.blocks - 1;
 	xw_vec_free(&w.dirs);
 	xw_vec_free(&w.found);
-	return ret;
+	return rc;
 }
 
 /* ---- all of it ---- */
 
 static int measure_image(struct xw_image *img, bool files, bool walk, struct xw_age_measure *m)
 {
-	int ret;
+	int rc;
 
 	m->block_size = img->block_size;
 	m->blocks = m->used = img->sb.blocks_count;
-	ret = measure_space(img, m);
-	if (!ret && files)
-		ret = measure_files(img, m);
-	if (!ret && walk)
-		ret = measure_walk(img, m);
-	return ret;
+	rc = measure_space(img, m);
+	if (!rc && files)
+		rc = measure_files(img, m);
+	if (!rc && walk)
+		rc = measure_walk(img, m);
+	return rc;
 }
 
 static int measure(const char *path, const struct xw_age_opts *o, bool files, bool walk,
@@ -274,18 +274,18 @@ static int measure(const char *path, const struct xw_age_opts *o, bool files, bo
 {
 	struct xw_image *img = NULL;
 	struct xw_dev *dev = NULL;
-	int ret;
+	int rc;
 
 	*m = (struct xw_age_measure){0};
-	ret = xw_recover_read(path, o->redo_file, o->offset, diag, &dev, NULL);
-	if (!ret)
-		ret = xw_image_open(dev, 0, diag, &img);
-	if (!ret)
-		ret = measure_image(img, files, walk, m);
+	rc = xw_recover_read(path, o->redo_file, o->offset, diag, &dev, NULL);
+	if (!rc)
+		rc = xw_image_open(dev, 0, diag, &img);
+	if (!rc)
+		rc = measure_image(img, files, walk, m);
 	xw_image_close(img);
 	if (dev)
 		xw_dev_close(dev);
-	return ret;
+	return rc;
 }
 
 int xw_age_measure_some(const char *path, const struct xw_age_opts *o, bool files,

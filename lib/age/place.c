@@ -32,8 +32,8 @@ static uint64_t group_of(const struct xw_update *u, xw_ino ino)
 }
 
 /*
- * The directory's group; when it has no inode or no block left, groups at distances 1, 3, 7, ...
- * from it, so that the files of neighbouring full groups do not follow each other around.
+ * The directory's group; if it has no free inode or block, groups at distances 1, 3, 7, ... from
+ * it, so that the files of neighboring full groups spread differently.
  */
 xw_ino xw_age_place_file(const struct xw_update *u, xw_ino dir)
 {
@@ -62,7 +62,7 @@ static struct averages average(const struct xw_update *u)
 				 xw_space_free_blocks(u->space) / groups, u->dirs / groups};
 }
 
-/* The group with the fewest directories of those that have as much room as the average. */
+/* The group with the fewest directories among those with at least average free space. */
 static bool spread(const struct xw_update *u, uint64_t from, const struct averages *avg,
 		   uint64_t *out)
 {

@@ -9,7 +9,7 @@
 
 #include "update/update.h"
 
-/* An inode to begin the search at. name: of a new directory. */
+/* A goal for allocating an inode. name: of a new directory. */
 xw_ino xw_age_place_file(const struct xw_update *u, xw_ino dir);
 xw_ino xw_age_place_dir(const struct xw_update *u, xw_ino parent, const char *name, size_t len);
 

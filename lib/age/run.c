@@ -13,13 +13,14 @@
  */
 #include "config.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "age/run_internal.h"
-#include "update/fast.h"
+#include "fastcommit/fastcommit.h"
 
-#define STEP 8192 /* operations */
-/* Times of operations, seconds apart, begin so long before opts->now: none lies in the future. */
+#define STEP 8192 /* in operations */
+/* Times of operations, in seconds, start this long before opts->now: none is in the future. */
 #define SPAN (INT64_C(1) << 25)
 
 /* ---- one update ---- */
@@ -36,19 +37,19 @@ int xw_age_open(struct xw_age_run *r, struct xw_edit **e, struct xw_update **u)
 		.mb = {-1, -1, -1, -1, -1, -1},
 		.jobs = r->o->jobs,
 	};
-	int ret = xw_edit_begin(r->path, &eo, r->diag, e);
+	int rc = xw_edit_begin(r->path, &eo, r->diag, e);
 
-	if (ret)
-		return ret;
-	ret = xw_update_begin(xw_edit_dev(*e), &uo, r->diag, u);
-	if (!ret && (*u)->img->sb.feature_ro_compat & XW_RO_BIGALLOC) {
-		ret = xw_fail(r->diag, XW_ERR_UNSUPPORTED, "%s: bigalloc images cannot be aged",
-			      r->path);
+	if (rc)
+		return rc;
+	rc = xw_update_begin(xw_edit_dev(*e), &uo, r->diag, u);
+	if (!rc && !r->o->fast && (*u)->img->sb.feature_ro_compat & XW_RO_BIGALLOC) {
+		rc = xw_fail(r->diag, XW_ERR_UNSUPPORTED,
+			     "%s: bigalloc images can be aged with --fast only", r->path);
 		xw_update_close(*u);
 	}
-	if (ret)
+	if (rc)
 		xw_edit_end(*e);
-	return ret;
+	return rc;
 }
 
 static void set_time(struct xw_update *u, int64_t now)
@@ -76,7 +77,7 @@ static void add_stats(struct xw_space_stats *sum, const struct xw_space *space)
 		to[i] += from[i];
 }
 
-/* ---- beginning ---- */
+/* ---- start ---- */
 
 static void first_state(struct xw_age_run *r, const struct xw_update *u)
 {
@@ -91,51 +92,53 @@ static void first_state(struct xw_age_run *r, const struct xw_update *u)
 	};
 }
 
-/* The state of the image, and the operations that were done: asked for again, not done. */
+/*
+ * Read the state from the image, and skip the operations done before: they are generated again, not
+ * applied.
+ */
 static int begin(struct xw_age_run *r, struct xw_age_world *w)
 {
 	struct xw_age_op op;
-	int ret = xw_age_state_read(w, &r->state);
+	int rc = xw_age_state_read(w, &r->state);
 
-	if (ret && ret != XW_ERR_NOTFOUND)
-		return ret;
-	if (!ret && !r->o->resume)
+	if (rc && rc != XW_ERR_NOTFOUND)
+		return rc;
+	if (!rc && !r->o->resume)
 		return xw_fail(r->diag, XW_ERR_STATE,
-			       "%s: an aging that did not end is in it; --resume continues it",
+			       "%s: an earlier aging run was interrupted; --resume continues it",
 			       r->path);
-	if (ret && r->o->resume)
-		return xw_fail(r->diag, XW_ERR_STATE,
-			       "%s: there is no aging to resume: it ended, or never began",
+	if (rc && r->o->resume)
+		return xw_fail(r->diag, XW_ERR_STATE, "%s: no interrupted aging run to resume",
 			       r->path);
-	if (ret) {
+	if (rc) {
 		first_state(r, w->u);
-		ret = xw_age_state_write(w, &r->state);
+		rc = xw_age_state_write(w, &r->state);
 	} else if (r->state.options != xw_age_options_hash(r->o)) {
-		ret = xw_fail(r->diag, XW_ERR_USAGE,
-			      "%s: the options differ from those that the aging began with",
-			      r->path);
+		rc = xw_fail(r->diag, XW_ERR_USAGE,
+			     "%s: the options differ from those of the interrupted run", r->path);
 	}
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	r->res->resumed = r->state.counts.ops;
 	r->begun = true;
 	if (r->o->fast)
 		return 0;
-	ret = xw_age_source_open(r->o, &r->state.base, r->diag, &r->src);
-	for (uint64_t i = 0; i < r->state.counts.ops && !ret; i++) {
+	rc = xw_age_source_open(r->o, &r->state.base, r->diag, &r->src);
+	for (uint64_t i = 0; i < r->state.counts.ops && !rc; i++) {
 		const int more = r->src.next(r->src.state, &op);
 
 		if (more <= 0)
-			ret = more ? more
-				   : xw_fail(r->diag, XW_ERR_INPUT,
-					     "the profile has fewer operations than were done");
+			rc = more ? more
+				  : xw_fail(r->diag, XW_ERR_INPUT,
+					    "the profile has fewer operations than were applied "
+					    "already");
 	}
-	return ret;
+	return rc;
 }
 
 /* ---- steps ---- */
 
-/* The reasons to end that can be told without measuring. */
+/* Conditions that can be checked without measuring. */
 static bool reached(struct xw_age_run *r, const struct xw_update *u)
 {
 	const struct xw_age_until *until = &r->o->until;
@@ -157,56 +160,60 @@ static int operations(struct xw_age_run *r, struct xw_age_world *w)
 	const uint64_t most = r->o->step ? r->o->step : STEP;
 	const uint64_t skipped = r->state.counts.skipped;
 	uint64_t done = 0;
-	int ret = 0;
+	int rc = 0;
 
 	while (done < most && !reached(r, w->u)) {
 		if (!r->have_op) {
-			ret = r->src.next(r->src.state, &r->op);
-			if (ret < 0)
-				return ret;
-			if (!ret) {
+			rc = r->src.next(r->src.state, &r->op);
+			if (rc < 0)
+				return rc;
+			if (!rc) {
 				r->state.ended = 1 + XW_AGE_END_PROFILE;
 				break;
 			}
 			r->have_op = true;
 		}
 		set_time(w->u, time_of(&r->state, r->state.counts.ops));
-		ret = xw_age_world_apply(w, &r->op);
-		if (ret < 0)
-			return ret;
-		if (ret)
+		rc = xw_age_world_apply(w, &r->op);
+		if (rc < 0)
+			return rc;
+		if (rc)
 			break;
 		r->have_op = false;
 		done++;
 	}
+	/* histories that end may well name what is missing */
+	if (r->o->profile == XW_AGE_TRACE || r->o->profile == XW_AGE_GIT)
+		return 0;
 	if (done >= 1024 && r->state.counts.skipped - skipped > done / 4 * 3 && !r->state.ended)
 		return xw_fail(r->diag, XW_ERR_NOSPC,
-			       "%s: the image is full, and what --until asks for was not reached",
+			       "%s: the image is full before the limit of --until was reached",
 			       r->path);
 	return 0;
 }
 
-/* What a step does between opening and commit. */
+/* The changes of a step, between opening and commit. */
 static int change(struct xw_age_run *r, struct xw_age_world *w)
 {
 	struct xw_age_dir *root;
-	int ret = xw_age_world_root(w, &root); /* in every step, so that all open it first */
+	/* in every step, so that all of them open it first */
+	int rc = xw_age_world_root(w, &root);
 
-	if (!ret && !r->begun)
-		ret = begin(r, w);
-	if (ret)
-		return ret;
+	if (!rc && !r->begun)
+		rc = begin(r, w);
+	if (rc)
+		return rc;
 	if (r->finishing) {
-		ret = xw_age_state_remove(w);
+		rc = xw_age_state_remove(w);
 	} else if (!r->state.ended && !(r->resuming && r->o->until.no_run + r->o->until.layout)) {
 		r->state.counts.steps++;
-		ret = r->o->fast ? xw_age_fast_step(r, w) : operations(r, w);
+		rc = r->o->fast ? xw_age_fast_step(r, w) : operations(r, w);
 	}
 	r->resuming = false;
 	set_time(w->u, r->state.base.now);
-	if (!ret && !r->finishing)
-		ret = xw_age_state_write(w, &r->state);
-	return ret ? ret : xw_age_world_end(w);
+	if (!rc && !r->finishing)
+		rc = xw_age_state_write(w, &r->state);
+	return rc ? rc : xw_age_world_end(w);
 }
 
 static int step(struct xw_age_run *r)
@@ -214,42 +221,134 @@ static int step(struct xw_age_run *r)
 	struct xw_age_world w = {
 		.top = r->o->dir, .counts = &r->state.counts, .itree = &r->res->itree};
 	struct xw_edit *e;
-	int ret = xw_age_open(r, &e, &w.u);
+	int rc = xw_age_open(r, &e, &w.u);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	set_time(w.u, r->state.base.now);
-	ret = change(r, &w);
+	rc = change(r, &w);
 	xw_age_world_close(&w);
-	if (!ret)
-		ret = xw_update_flush(w.u);
-	if (!ret)
-		ret = xw_edit_commit(e, NULL);
+	if (!rc)
+		rc = xw_update_flush(w.u);
+	if (!rc)
+		rc = xw_edit_commit(e, NULL);
 	add_stats(&r->res->space, w.u->space);
+	r->committed |= !rc;
+	r->free = xw_space_free_blocks(w.u->space);
 	xw_update_close(w.u);
 	xw_edit_end(e);
 	r->res->total = r->state.counts;
-	if (!ret && r->o->progress)
-		ret = r->o->progress(r->o->arg, r->res);
-	return ret;
+	if (!rc && r->o->progress)
+		rc = r->o->progress(r->o->arg, r->res);
+	return rc;
 }
 
-/* The reasons that need a look at the whole image, between two steps. */
+/* ---- conditions between two steps ---- */
+
+/* Goals that do not come closer for this long are out of reach, and so is what no profile moves. */
+#define STALL_OPS UINT64_C(32768)
+#define STALL_WRITES 4 /* times the size of the image */
+#define STALL_OPS_MAX UINT64_C(500000)
+
+/* Has one of the limits that are set come closer? m: what was measured for them. */
+static bool improved(const struct xw_age_run *r, const struct xw_age_measure *m,
+		     struct xw_age_best *now)
+{
+	const struct xw_age_until *until = &r->o->until;
+	const struct xw_age_best *best = &r->best;
+	bool better = !best->known || until->ops;
+
+	better |= until->util && now->util > best->util;
+	better |= until->overwrites && now->written > best->written;
+	better |= until->no_run && m->longest_free < best->longest_free;
+	better |= until->layout && now->layout < best->layout;
+	return better;
+}
+
+/* XW_ERR_LIMIT: no limit of --until was approached for long. */
+static int check_stall(struct xw_age_run *r, uint64_t free, const struct xw_age_measure *m)
+{
+	const struct xw_age_counts *c = &r->state.counts;
+	const uint64_t blocks = r->state.base.blocks;
+	const uint64_t size = blocks * r->state.base.block_size;
+	struct xw_age_best now = {
+		.known = true,
+		.util = (uint32_t)((unsigned __int128)(blocks - free) * XW_AGE_ONE / blocks),
+		.layout = xw_age_layout(m),
+		.longest_free = m->longest_free,
+		.written = (uint64_t)((unsigned __int128)c->written * XW_AGE_ONE / size),
+		.ops = c->ops,
+		.bytes = c->written,
+	};
+
+	if (improved(r, m, &now)) {
+		now.util = XW_MAX(now.util, r->best.util);
+		if (r->best.known) {
+			now.layout = XW_MIN(now.layout, r->best.layout);
+			now.longest_free = XW_MIN(now.longest_free, r->best.longest_free);
+		}
+		r->best = now;
+		return 0;
+	}
+	if (c->ops - r->best.ops < STALL_OPS ||
+	    (c->ops - r->best.ops < STALL_OPS_MAX &&
+	     (c->written - r->best.bytes) / STALL_WRITES < size))
+		return 0;
+	return xw_fail(r->diag, XW_ERR_LIMIT,
+		       "%s: the limit of --until cannot be reached with this profile: no progress "
+		       "in %" PRIu64 " operations; --resume with another limit continues",
+		       r->path, c->ops - r->best.ops);
+}
+
+/* Conditions that require a scan of the image. */
 static int measure(struct xw_age_run *r)
 {
 	const struct xw_age_until *until = &r->o->until;
-	struct xw_age_measure m;
-	int ret;
+	const bool scan = until->no_run || until->layout;
+	struct xw_age_measure m = {0};
+	int rc = 0;
 
-	if (r->state.ended || r->o->fast || (!until->no_run && !until->layout))
+	if (r->state.ended || r->o->fast || !xw_age_until_any(until))
 		return 0;
-	ret = xw_age_measure_some(r->path, r->o, until->layout != 0, r->diag, &m);
-	if (!ret && until->no_run && m.longest_free * m.block_size < until->no_run)
+	if (scan)
+		rc = xw_age_measure_some(r->path, r->o, until->layout != 0, r->diag, &m);
+	if (!rc && until->no_run && m.longest_free * m.block_size < until->no_run)
 		r->state.ended = 1 + XW_AGE_END_NO_RUN;
-	else if (!ret && until->layout && xw_age_layout(&m) <= until->layout)
+	else if (!rc && until->layout && xw_age_layout(&m) <= until->layout)
 		r->state.ended = 1 + XW_AGE_END_LAYOUT;
+	else if (!rc)
+		rc = check_stall(r, r->free, &m);
 	xw_age_measure_free(&m);
-	return ret;
+	return rc;
+}
+
+/* The bulk mode: was no_run reached? */
+static int measure_fast(struct xw_age_run *r)
+{
+	const uint64_t no_run = r->o->until.no_run;
+	struct xw_age_measure m = {0};
+	int rc = 0;
+
+	if (!r->o->fast || !no_run)
+		return 0;
+	rc = xw_age_measure_some(r->path, r->o, false, r->diag, &m);
+	if (!rc && m.longest_free * m.block_size < no_run)
+		r->state.ended = 1 + XW_AGE_END_NO_RUN;
+	else if (!rc)
+		rc = xw_fail(r->diag, XW_ERR_LIMIT,
+			     "%s: free runs of up to %" PRIu64 " bytes are left", r->path,
+			     m.longest_free * m.block_size);
+	xw_age_measure_free(&m);
+	return rc;
+}
+
+/* Steps before this one remain, unlike what the message of a canceled commit says. */
+static int tell_interrupted(const struct xw_age_run *r, int rc)
+{
+	if (!r->committed || !r->diag || !strstr(r->diag->text, ": interrupted; "))
+		return rc;
+	xw_diag_clear(r->diag);
+	return xw_fail(r->diag, rc, "%s: interrupted; --resume continues", r->path);
 }
 
 static int check(const struct xw_age_opts *o, struct xw_diag *diag)
@@ -265,9 +364,11 @@ static int check(const struct xw_age_opts *o, struct xw_diag *diag)
 			"alternate:USED,FREE needs two sizes above 0, together below 16 EiB");
 	if (o->fast && o->profile != XW_AGE_ALTERNATE)
 		return xw_fail(diag, XW_ERR_USAGE, "--fast works with --profile alternate only");
-	if (o->fast && (o->until.layout || o->until.overwrites || o->until.ops || o->until.util))
+	if (o->fast && o->until.no_run && o->until.no_run <= o->free)
 		return xw_fail(diag, XW_ERR_USAGE,
-			       "--fast has no history: of --until it takes no-run only");
+			       "--until no-run cannot be reached with free runs of that size");
+	if (o->fast && (o->until.layout || o->until.overwrites || o->until.ops || o->until.util))
+		return xw_fail(diag, XW_ERR_USAGE, "--fast supports only --until no-run=SIZE");
 	return 0;
 }
 
@@ -277,26 +378,30 @@ int xw_age_run(const char *path, const struct xw_age_opts *opts, struct xw_diag 
 	struct xw_age_opts o = *opts;
 	struct xw_age_run r = {
 		.path = path, .o = &o, .diag = diag, .res = res, .resuming = opts->resume};
-	int ret;
+	int rc;
 
 	if (!o.dir)
 		o.dir = "age";
 	*res = (struct xw_age_result){0};
-	ret = check(&o, diag);
-	while (!ret && !r.state.ended) {
-		ret = step(&r);
-		if (!ret)
-			ret = measure(&r);
+	rc = check(&o, diag);
+	while (!rc && !r.state.ended) {
+		rc = step(&r);
+		if (!rc)
+			rc = measure(&r);
 	}
 	r.finishing = true;
-	if (!ret)
-		ret = step(&r);
+	if (!rc)
+		rc = step(&r);
+	if (!rc)
+		rc = measure_fast(&r);
+	if (rc)
+		rc = tell_interrupted(&r, rc);
 	if (r.src.shares)
 		r.src.shares(r.src.state, res);
 	if (r.src.close)
 		r.src.close(r.src.state);
 	res->reason = r.state.ended ? (enum xw_age_reason)(r.state.ended - 1) : XW_AGE_END_PROFILE;
-	return ret;
+	return rc;
 }
 
 const char *xw_age_reason_text(enum xw_age_reason reason)

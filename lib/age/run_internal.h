@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Between the run (run.c), the bulk mode (fast.c) and the measuring (measure.c). */
+/* Shared by the run (run.c), the bulk mode (fast.c) and the measuring (measure.c). */
 #ifndef XW_AGE_RUN_INTERNAL_H
 #define XW_AGE_RUN_INTERNAL_H
 
 #include "age/state.h"
 #include "session/edit.h"
+
+/* The best that was reached of what --until asks for, and when. */
+struct xw_age_best {
+	bool known;
+	uint32_t util, layout;
+	uint64_t longest_free, written; /* bytes; written in 1/10000 of the image */
+	uint64_t ops, bytes; /* when one of them last improved */
+};
 
 struct xw_age_run {
 	const char *path;
@@ -13,8 +21,11 @@ struct xw_age_run {
 	struct xw_age_result *res;
 	struct xw_age_source src;
 	struct xw_age_state state;
-	struct xw_age_op op; /* have_op: the next one, not done yet */
+	struct xw_age_op op; /* have_op: the next one, not applied yet */
 	bool have_op, begun, resuming, finishing;
+	bool committed; /* at least one step of this run */
+	uint64_t free; /* blocks, after the last step */
+	struct xw_age_best best;
 };
 
 /* share / 10000 of n, rounded up. */
@@ -23,11 +34,11 @@ static inline uint64_t xw_age_share(uint64_t n, uint32_t share)
 	return n / XW_AGE_ONE * share + xw_div_up(n % XW_AGE_ONE * share, XW_AGE_ONE);
 }
 
-/* The image opened for one step; the update is to be closed before the edit. */
+/* Open the image for one step; the update must be closed before the edit. */
 int xw_age_open(struct xw_age_run *r, struct xw_edit **e, struct xw_update **u);
 /* One step of the bulk mode; sets r->state.ended at the end. */
 int xw_age_fast_step(struct xw_age_run *r, struct xw_age_world *w);
-/* Free space, and with `files` the maps of files; no walk over the tree. */
+/* Measure free space, and with `files` the maps of files; does not walk the tree. */
 int xw_age_measure_some(const char *path, const struct xw_age_opts *o, bool files,
 			struct xw_diag *diag, struct xw_age_measure *m);
 

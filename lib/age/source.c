@@ -143,7 +143,7 @@ static void alternate_close(void *state)
 static int alternate_next(void *state, struct xw_age_op *op)
 {
 	struct alternate *a = state;
-	const bool second = a->done >= 2 * a->pairs; /* the deletions */
+	const bool second = a->done >= 2 * a->pairs; /* deletions */
 	const uint64_t pair = second ? a->done - 2 * a->pairs : a->done / 2;
 	const bool gap = second || a->done % 2;
 
@@ -162,7 +162,7 @@ int xw_age_alternate(const struct xw_age_opts *o, const struct xw_age_base *base
 {
 	struct alternate *a;
 	const uint64_t bs = base->block_size;
-	/* One in 64 blocks is left for directories and maps. */
+	/* One in 64 blocks is reserved for directories and maps. */
 	const uint64_t room = base->free - base->free / 64;
 
 	a = calloc(1, sizeof(*a));

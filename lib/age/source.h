@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where operations come from. A source depends on the options and on what the image was when aging
- * began, never on what became of earlier operations: so a resumed run gets its place in the stream
- * by asking for as many operations again, without touching the image.
+ * Sources of operations. A source depends on the options and on the state of the image when aging
+ * began, never on the effect of earlier operations: so a resumed run finds its place in the stream
+ * by generating as many operations again, without touching the image.
  */
 #ifndef XW_AGE_SOURCE_H
 #define XW_AGE_SOURCE_H
@@ -10,49 +10,50 @@
 #include "age/age.h"
 
 enum xw_age_what {
-	XW_AGE_CREATE, /* a file of `bytes`; missing directories are made */
-	XW_AGE_APPEND, /* `bytes` more */
-	XW_AGE_TRUNCATE, /* to `bytes` */
-	XW_AGE_OVERWRITE, /* all of it, in new blocks: a file replaced by its next version */
+	XW_AGE_CREATE, /* create a file of `bytes` and missing parents */
+	XW_AGE_APPEND, /* append `bytes` */
+	XW_AGE_TRUNCATE, /* truncate to `bytes` */
+	XW_AGE_OVERWRITE, /* rewrite in new blocks: a file replaced by its next version */
 	XW_AGE_DELETE,
-	XW_AGE_RENAME, /* to `to`, which is replaced if it is a file */
+	XW_AGE_RENAME, /* rename to `to`, replacing a file */
 	XW_AGE_MKDIR,
 	XW_AGE_RMDIR,
-	XW_AGE_SETXATTR, /* attribute `to` becomes `value` */
+	XW_AGE_SETXATTR, /* set attribute `to` to `value` */
 };
 
-#define XW_AGE_DEPTH_MAX 256 /* components of a path */
+#define XW_AGE_DEPTH_MAX 256 /* maximum number of components in a path */
 
 /*
- * Is it a path below a directory? Its components are 1 to 255 bytes and neither "." nor "..", which
- * would be a second way to a directory that is open already; there are at most XW_AGE_DEPTH_MAX.
+ * Is it a valid path below a directory? Its components are 1 to 255 bytes and neither "." nor "..",
+ * which would be another path to a directory that is open already; there are at most
+ * XW_AGE_DEPTH_MAX.
  */
 bool xw_age_path_ok(const char *path);
 
 /* Strings belong to the source and are valid until the next operation. */
 struct xw_age_op {
 	enum xw_age_what what;
-	const char *path, *to; /* below opts->dir; no leading slash */
+	const char *path, *to; /* relative to opts->dir; no leading slash */
 	const char *value;
 	uint64_t bytes;
 };
 
-/* Does something other than the profile end the run? Then profiles have no end of their own. */
+/* Does a condition end the run? Then profiles do not end by themselves. */
 static inline bool xw_age_until_any(const struct xw_age_until *u)
 {
 	return u->util || u->layout || u->no_run || u->ops || u->overwrites;
 }
 
-/* The image as it was when aging began. */
+/* The image when aging began. */
 struct xw_age_base {
-	uint64_t blocks, free; /* blocks */
+	uint64_t blocks, free; /* in blocks */
 	uint32_t block_size;
 	int64_t now;
 };
 
 struct xw_age_source {
 	void *state;
-	/* 1: *op is the next one; 0: there are no more; or a failure. */
+	/* 1: *op is the next one; 0: end; or a failure. */
 	int (*next)(void *state, struct xw_age_op *op);
 	/* Requested and reached distributions; may be NULL. */
 	void (*shares)(const void *state, struct xw_age_result *res);
@@ -92,7 +93,7 @@ static inline uint64_t xw_age_below(struct xw_age_rng *r, uint64_t n)
 	return (uint64_t)((unsigned __int128)xw_age_random(r) * n >> 64);
 }
 
-/* min .. max, each power of two as likely as any other. */
+/* min .. max, each power of two with the same probability. */
 uint64_t xw_age_log_uniform(struct xw_age_rng *r, uint64_t min, uint64_t max);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "base/hash.h"
 #include "read/map.h"
+#include "update/inode.h"
 
 #define NAME XW_AGE_STATE_NAME
 #define NAME_LEN (sizeof(NAME) - 1)
@@ -87,9 +88,9 @@ static int bad(struct xw_age_world *w, const char *why)
 
 static int find(struct xw_age_world *w, struct xw_age_dir **root, xw_ino *ino)
 {
-	const int ret = xw_age_world_root(w, root);
+	const int rc = xw_age_world_root(w, root);
 
-	return ret ? ret : xw_dir_find(&(*root)->ud.d, NAME, NAME_LEN, ino, NULL);
+	return rc ? rc : xw_dir_find(&(*root)->ud.d, NAME, NAME_LEN, ino, NULL);
 }
 
 static int block_of(struct xw_age_world *w, xw_ino ino, xw_blk *blk)
@@ -97,17 +98,17 @@ static int block_of(struct xw_age_world *w, xw_ino ino, xw_blk *blk)
 	struct xw_update_map m = {0};
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
-	int ret = xw_update_get(w->u, ino, &in, &raw);
+	int rc = xw_update_get(w->u, ino, &in, &raw);
 
-	if (!ret && (in.mode & XW_S_IFMT) != XW_S_IFREG)
+	if (!rc && (in.mode & XW_S_IFMT) != XW_S_IFREG)
 		return bad(w, "not a file of xw-age");
-	if (!ret)
-		ret = xw_update_map_read(w->u, ino, &in, &m);
-	if (!ret && (!m.e.n || m.e.v[0].lblk || m.e.v[0].unwritten))
-		ret = bad(w, "not a file of xw-age");
-	*blk = ret ? 0 : m.e.v[0].pblk;
+	if (!rc)
+		rc = xw_update_map_read(w->u, ino, &in, &m);
+	if (!rc && (!m.e.n || m.e.v[0].lblk || m.e.v[0].unwritten))
+		rc = bad(w, "not a file of xw-age");
+	*blk = rc ? 0 : m.e.v[0].pblk;
 	xw_update_map_end(&m);
-	return ret;
+	return rc;
 }
 
 int xw_age_state_read(struct xw_age_world *w, struct xw_age_state *s)
@@ -117,16 +118,16 @@ int xw_age_state_read(struct xw_age_world *w, struct xw_age_state *s)
 	struct xw_age_dir *root;
 	xw_ino ino;
 	xw_blk blk;
-	int ret = buf ? find(w, &root, &ino) : xw_fail_nomem(w->u->diag, "state");
+	int rc = buf ? find(w, &root, &ino) : xw_fail_nomem(w->u->diag, "state");
 
-	if (!ret)
-		ret = block_of(w, ino, &blk);
-	if (!ret)
-		ret = xw_dev_pread(w->u->img->dev, buf, bs, blk * bs);
-	if (!ret && (!parse_state(buf, s) || s->base.block_size != bs || s->ended < 0 ||
-		     s->ended > 1 + XW_AGE_END_OVERWRITES))
-		ret = bad(w, "not a file of xw-age");
-	return ret;
+	if (!rc)
+		rc = block_of(w, ino, &blk);
+	if (!rc)
+		rc = xw_dev_pread(w->u->img->dev, buf, bs, blk * bs);
+	if (!rc && (!parse_state(buf, s) || s->base.block_size != bs || s->ended < 0 ||
+		    s->ended > 1 + XW_AGE_END_OVERWRITES))
+		rc = bad(w, "not a file of xw-age");
+	return rc;
 }
 
 static int make(struct xw_age_world *w, struct xw_age_dir *root, xw_ino *ino)
@@ -137,16 +138,15 @@ static int make(struct xw_age_world *w, struct xw_age_dir *root, xw_ino *ino)
 		.goal = xw_age_place_file(w->u, XW_INO_ROOT),
 	};
 	struct xw_age_counts none = {0}, *const counts = w->counts;
-	int ret = xw_update_create(w->u, &n, ino);
+	int rc = xw_update_create(w->u, &n, ino);
 
 	w->counts = &none;
-	if (!ret)
-		ret = xw_age_world_resize(w, *ino, w->u->img->block_size, true);
+	if (!rc)
+		rc = xw_age_world_resize(w, *ino, w->u->img->block_size, true);
 	w->counts = counts;
-	if (!ret && none.shortened)
-		ret = xw_fail(w->u->diag, XW_ERR_NOSPC, "%s: no space left to age it",
-			      w->u->img->dev->name);
-	return ret ? ret : xw_dir_insert(&root->ud.d, NAME, NAME_LEN, *ino, XW_FT_REG);
+	if (!rc && none.shortened)
+		rc = xw_fail(w->u->diag, XW_ERR_NOSPC, "%s: no space left", w->u->img->dev->name);
+	return rc ? rc : xw_dir_insert(&root->ud.d, NAME, NAME_LEN, *ino, XW_FT_REG);
 }
 
 int xw_age_state_write(struct xw_age_world *w, const struct xw_age_state *s)
@@ -156,14 +156,14 @@ int xw_age_state_write(struct xw_age_world *w, const struct xw_age_state *s)
 	struct xw_age_dir *root;
 	xw_ino ino;
 	xw_blk blk;
-	int ret = buf ? find(w, &root, &ino) : xw_fail_nomem(w->u->diag, "state");
+	int rc = buf ? find(w, &root, &ino) : xw_fail_nomem(w->u->diag, "state");
 
-	if (ret == XW_ERR_NOTFOUND)
-		ret = make(w, root, &ino);
-	if (!ret)
-		ret = block_of(w, ino, &blk);
-	if (ret)
-		return ret;
+	if (rc == XW_ERR_NOTFOUND)
+		rc = make(w, root, &ino);
+	if (!rc)
+		rc = block_of(w, ino, &blk);
+	if (rc)
+		return rc;
 	print_state(s, buf, bs);
 	return xw_dev_pwrite(w->u->img->dev, buf, bs, blk * bs);
 }
@@ -172,10 +172,10 @@ int xw_age_state_remove(struct xw_age_world *w)
 {
 	struct xw_age_dir *root;
 	xw_ino ino;
-	int ret = find(w, &root, &ino);
+	int rc = find(w, &root, &ino);
 
-	if (ret)
-		return ret == XW_ERR_NOTFOUND ? 0 : ret;
-	ret = xw_dir_delete(&root->ud.d, NAME, NAME_LEN, NULL);
-	return ret ? ret : xw_update_drop(w->u, ino);
+	if (rc)
+		return rc == XW_ERR_NOTFOUND ? 0 : rc;
+	rc = xw_dir_delete(&root->ud.d, NAME, NAME_LEN, NULL);
+	return rc ? rc : xw_update_drop(w->u, ino);
 }

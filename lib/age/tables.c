@@ -24,7 +24,7 @@
 #include "plan/parse.h"
 
 #define ROWS_MAX 4096
-#define FIXED 1000 /* values of ages have fractions: thousandths are kept */
+#define FIXED 1000 /* values of ages have fractions, stored as thousandths */
 
 enum { AGES, SIZES, DEPTHS, KINDS };
 
@@ -32,7 +32,7 @@ enum { AGES, SIZES, DEPTHS, KINDS };
 
 static const struct model {
 	const char *name;
-	struct xw_age_row rows[KINDS][MODEL_ROWS]; /* a weight of 0 ends them */
+	struct xw_age_row rows[KINDS][MODEL_ROWS]; /* terminated by a weight of 0 */
 } models[] = {
 	{"agrawal",
 	 {{{1, 2, 0}, {3, 4, 0}, {10, 13, 0}, {30, 23, 0}, {90, 32, 0}, {240, 20, 0}, {1000, 6, 0}},
@@ -107,11 +107,11 @@ static int add(struct xw_age_table *t, struct xw_age_row row, struct xw_diag *di
 
 static int from_model(const struct model *m, int kind, struct xw_diag *diag, struct xw_age_table *t)
 {
-	int ret = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < MODEL_ROWS && m->rows[kind][i].weight && !ret; i++)
-		ret = add(t, m->rows[kind][i], diag);
-	return ret;
+	for (size_t i = 0; i < MODEL_ROWS && m->rows[kind][i].weight && !rc; i++)
+		rc = add(t, m->rows[kind][i], diag);
+	return rc;
 }
 
 /* ---- files ---- */
@@ -121,7 +121,7 @@ static int bad(struct xw_diag *diag, const char *path, uint64_t line, const char
 	return xw_fail(diag, XW_ERR_INPUT, "%s: line %" PRIu64 ": %s", path, line, why);
 }
 
-/* The numbers of a line; how many there are, or 0 where something is no number. */
+/* Parse the numbers of a line; returns how many, or 0 if a word is not a number. */
 static size_t numbers(char *line, double v[3])
 {
 	char *save, *word = strtok_r(line, " \t\r\n", &save);
@@ -153,9 +153,9 @@ static int read_rows(FILE *f, const char *path, int kind, struct xw_diag *diag,
 	size_t room = 0;
 	uint64_t left = 0;
 	struct xw_age_row row;
-	int ret = 0;
+	int rc = 0;
 
-	for (uint64_t no = 1; !ret && (no == 1 || left); no++) {
+	for (uint64_t no = 1; !rc && (no == 1 || left); no++) {
 		if (getline(&line, &room, f) < 0)
 			return bad(diag, path, no, "the file ends early");
 		line[strcspn(line, " \t\r\n")] = no == 1 ? 0 : line[strcspn(line, " \t\r\n")];
@@ -167,23 +167,23 @@ static int read_rows(FILE *f, const char *path, int kind, struct xw_diag *diag,
 			return bad(diag, path, no, "must be a value and a weight");
 		if (t->a.n && t->a.v[t->a.n - 1].value >= row.value)
 			return bad(diag, path, no, "values must ascend");
-		ret = add(t, row, diag);
+		rc = add(t, row, diag);
 		left--;
 	}
-	return !ret && !t->weight ? bad(diag, path, 1, "all weights are 0") : ret;
+	return !rc && !t->weight ? bad(diag, path, 1, "all weights are 0") : rc;
 }
 
 static int from_file(const char *path, int kind, struct xw_diag *diag, struct xw_age_table *t)
 {
 	FILE *f = fopen(path, "re");
-	int ret;
+	int rc;
 
 	if (!f)
 		return xw_fail_errno(diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
 				     "%s", path);
-	ret = read_rows(f, path, kind, diag, t);
+	rc = read_rows(f, path, kind, diag, t);
 	fclose(f);
-	return ret;
+	return rc;
 }
 
 int xw_age_tables_load(const struct xw_age_opts *o, struct xw_diag *diag, struct xw_age_tables *t)
@@ -192,7 +192,7 @@ int xw_age_tables_load(const struct xw_age_opts *o, struct xw_diag *diag, struct
 	struct xw_age_table *const tables[KINDS] = {&t->ages, &t->sizes, &t->depths};
 	const char *name = o->model ? o->model : models[0].name;
 	const struct model *m = NULL;
-	int ret = 0;
+	int rc = 0;
 
 	*t = (struct xw_age_tables){0};
 	for (size_t i = 0; i < XW_ARRAY_SIZE(models); i++)
@@ -201,10 +201,10 @@ int xw_age_tables_load(const struct xw_age_opts *o, struct xw_diag *diag, struct
 	if (!m)
 		return xw_fail(diag, XW_ERR_USAGE,
 			       "no such model '%s': agrawal, douceur and dayal are known", name);
-	for (int k = 0; k < KINDS && !ret; k++)
-		ret = files[k] ? from_file(files[k], k, diag, tables[k])
-			       : from_model(m, k, diag, tables[k]);
-	return ret;
+	for (int k = 0; k < KINDS && !rc; k++)
+		rc = files[k] ? from_file(files[k], k, diag, tables[k])
+			      : from_model(m, k, diag, tables[k]);
+	return rc;
 }
 
 void xw_age_tables_free(struct xw_age_tables *t)

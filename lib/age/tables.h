@@ -7,24 +7,24 @@
 #include "base/vec.h"
 
 struct xw_age_row {
-	uint64_t value; /* bytes; or age, any unit; or depth */
+	uint64_t value; /* size in bytes; or age, in any unit; or depth */
 	uint32_t weight;
-	uint32_t subdirs; /* of depths: directories at it */
+	uint32_t subdirs; /* for depths: number of directories */
 };
 
 struct xw_age_table {
-	XW_VEC(struct xw_age_row) a; /* ascending values */
-	uint64_t weight; /* of all rows; above 0 */
+	XW_VEC(struct xw_age_row) a; /* sorted by value */
+	uint64_t weight; /* sum of all rows; above 0 */
 };
 
 struct xw_age_tables {
 	struct xw_age_table ages, sizes, depths;
 };
 
-/* From opts. XW_ERR_USAGE: no such model; XW_ERR_INPUT: a file is none. Free in any case. */
+/* Load from opts. XW_ERR_USAGE: unknown model; XW_ERR_INPUT: an invalid file. Free in any case. */
 int xw_age_tables_load(const struct xw_age_opts *o, struct xw_diag *diag, struct xw_age_tables *t);
 void xw_age_tables_free(struct xw_age_tables *t);
-/* The row that the number 0 .. weight - 1 falls into. */
+/* The row that contains the number 0 .. weight - 1. */
 size_t xw_age_table_pick(const struct xw_age_table *t, uint64_t n);
 
 #endif

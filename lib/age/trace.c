@@ -22,7 +22,7 @@
 #include "plan/parse.h"
 
 #define WORDS 4
-#define VALUE_MAX 1024 /* bytes of an attribute */
+#define VALUE_MAX 1024 /* maximum size of an attribute in bytes */
 
 struct trace {
 	FILE *f;
@@ -58,7 +58,7 @@ static int bad(const struct trace *t, const char *why)
 	return xw_fail(t->diag, XW_ERR_INPUT, "%s: line %" PRIu64 ": %s", t->name, t->line_no, why);
 }
 
-/* Cut the line into words, in place; how many, or WORDS + 1. */
+/* Split the line into words, in place; returns how many, or WORDS + 1. */
 static size_t split(char *line, char *words[WORDS])
 {
 	size_t n = 0;

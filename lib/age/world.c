@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Names: directories found, made and kept open, files created, renamed and deleted.
+ * Names: directories are looked up, created and kept open, files created, renamed and deleted.
  *
- * Invariant: an open directory's inode is changed through its handle alone; its record is written
- * when the handle is put back.
+ * Invariant: the inode of an open directory is changed only through its handle; its record is
+ * written when the handle is put back.
  */
 #include "config.h"
 
@@ -15,12 +15,13 @@
 #include "age/place.h"
 #include "age/world_internal.h"
 #include "base/auto.h"
+#include "update/inode.h"
 
 /* ---- open directories ---- */
 
 static int put(struct xw_age_world *w, struct xw_age_dir *d)
 {
-	const int ret = xw_update_dir_put(&d->ud);
+	const int rc = xw_update_dir_put(&d->ud);
 	const struct xw_itree_stats *st = &d->ud.d.tree.stats;
 
 	w->itree->appends += st->appends;
@@ -30,17 +31,17 @@ static int put(struct xw_age_world *w, struct xw_age_dir *d)
 	xw_update_dir_end(&d->ud);
 	free(d->path);
 	*d = (struct xw_age_dir){0};
-	return ret;
+	return rc;
 }
 
 int xw_age_world_end(struct xw_age_world *w)
 {
-	int ret = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < XW_AGE_DIRS && !ret; i++)
+	for (size_t i = 0; i < XW_AGE_DIRS && !rc; i++)
 		if (w->dirs[i].path)
-			ret = put(w, &w->dirs[i]);
-	return ret;
+			rc = put(w, &w->dirs[i]);
+	return rc;
 }
 
 void xw_age_world_close(struct xw_age_world *w)
@@ -70,7 +71,7 @@ static struct xw_age_dir *find_open(struct xw_age_world *w, const char *path, si
 	return NULL;
 }
 
-/* A free place; the directory that was not used for longest makes room. */
+/* A free slot; if there is none the least recently used directory is put back. */
 static int make_room(struct xw_age_world *w, struct xw_age_dir **out)
 {
 	struct xw_age_dir *oldest = &w->dirs[0];
@@ -93,17 +94,17 @@ static int open_dir(struct xw_age_world *w, const char *path, size_t len, xw_ino
 		    struct xw_age_dir **out)
 {
 	auto_free char *copy = strndup(path, len);
-	int ret = copy ? make_room(w, out) : xw_fail_nomem(w->u->diag, "directory");
+	int rc = copy ? make_room(w, out) : xw_fail_nomem(w->u->diag, "directory");
 
-	if (!ret)
-		ret = xw_update_uninline(w->u, ino);
-	if (ret)
-		return ret;
+	if (!rc)
+		rc = xw_update_uninline(w->u, ino);
+	if (rc)
+		return rc;
 	xw_image_forget(w->u->img); /* its map may have been written since it was read */
-	ret = xw_update_dir_begin(w->u, ino, &(*out)->ud);
-	if (ret) {
+	rc = xw_update_dir_begin(w->u, ino, &(*out)->ud);
+	if (rc) {
 		xw_update_dir_end(&(*out)->ud);
-		return ret;
+		return rc;
 	}
 	(*out)->path = steal(copy);
 	(*out)->ino = ino;
@@ -122,7 +123,7 @@ static void touch(struct xw_age_world *w, struct xw_age_dir *d)
 	d->ud.in.mtime = d->ud.in.ctime = (struct xw_time){.sec = w->u->now};
 }
 
-/* What a directory's record counts when a subdirectory comes or goes. */
+/* Update a directory's record when a subdirectory is added or removed. */
 static void count_subdir(struct xw_age_world *w, struct xw_age_dir *d, int delta)
 {
 	const bool many = w->u->img->sb.feature_ro_compat & XW_RO_DIR_NLINK;
@@ -148,12 +149,12 @@ static int make_dir(struct xw_age_world *w, struct xw_age_dir *parent, const cha
 		.parent = parent->ino,
 		.goal = xw_age_place_dir(w->u, parent->ino, name, len),
 	};
-	int ret = xw_update_create(w->u, &n, ino);
+	int rc = xw_update_create(w->u, &n, ino);
 
-	if (!ret)
-		ret = xw_dir_insert(&parent->ud.d, name, len, *ino, XW_FT_DIR);
-	if (ret)
-		return ret;
+	if (!rc)
+		rc = xw_dir_insert(&parent->ud.d, name, len, *ino, XW_FT_DIR);
+	if (rc)
+		return rc;
 	w->u->dirs++;
 	count_subdir(w, parent, 1);
 	touch(w, parent);
@@ -161,8 +162,8 @@ static int make_dir(struct xw_age_world *w, struct xw_age_dir *parent, const cha
 }
 
 /*
- * The directory at path[0 .. len), opened; with `make`, missing ones are made. 1: it is missing, or
- * is no directory. Each component is a call within the last; xw_age_path_ok() bounds them.
+ * Open the directory path[0 .. len); with `make`, create missing ones. 1: it is missing, or not a
+ * directory. Each component is one level of recursion; xw_age_path_ok() bounds them.
  */
 static int get_dir(struct xw_age_world *w, const char *path, size_t len, bool make,
 		   struct xw_age_dir **out)
@@ -172,7 +173,7 @@ static int get_dir(struct xw_age_world *w, const char *path, size_t len, bool ma
 	size_t plen;
 	uint8_t ftype;
 	xw_ino ino;
-	int ret;
+	int rc;
 
 	*out = find_open(w, path, len);
 	if (*out)
@@ -181,19 +182,19 @@ static int get_dir(struct xw_age_world *w, const char *path, size_t len, bool ma
 		return xw_age_world_root(w, out);
 	slash = memrchr(path, '/', len);
 	plen = slash ? (size_t)(slash - path) : 0;
-	ret = get_dir(w, path, plen, make, &parent);
-	if (ret)
-		return ret;
+	rc = get_dir(w, path, plen, make, &parent);
+	if (rc)
+		return rc;
 	plen += slash != NULL;
-	ret = xw_dir_find(&parent->ud.d, path + plen, len - plen, &ino, &ftype);
-	if (ret == XW_ERR_NOTFOUND) {
+	rc = xw_dir_find(&parent->ud.d, path + plen, len - plen, &ino, &ftype);
+	if (rc == XW_ERR_NOTFOUND) {
 		if (!make || no_more_subdirs(w, parent))
 			return 1;
-		ret = make_dir(w, parent, path + plen, len - plen, &ino);
-	} else if (!ret && !xw_age_is_dir(w, ino)) {
+		rc = make_dir(w, parent, path + plen, len - plen, &ino);
+	} else if (!rc && !xw_age_is_dir(w, ino)) {
 		return 1;
 	}
-	return ret ? ret : open_dir(w, path, len, ino, out);
+	return rc ? rc : open_dir(w, path, len, ino, out);
 }
 
 bool xw_age_is_dir(struct xw_age_world *w, xw_ino ino)
@@ -232,22 +233,22 @@ static int whole_path(struct xw_age_world *w, const char *path)
 int xw_age_world_find(struct xw_age_world *w, const char *path, bool make, struct xw_age_place *p)
 {
 	const char *slash;
-	int ret;
+	int rc;
 
 	*p = (struct xw_age_place){0};
 	if (!xw_age_path_ok(path))
 		return 1;
-	ret = whole_path(w, path);
-	if (ret)
-		return ret;
+	rc = whole_path(w, path);
+	if (rc)
+		return rc;
 	slash = strrchr(w->path, '/');
-	ret = get_dir(w, w->path, (size_t)(slash - w->path), make, &p->dir);
-	if (ret)
-		return ret;
+	rc = get_dir(w, w->path, (size_t)(slash - w->path), make, &p->dir);
+	if (rc)
+		return rc;
 	p->len = strlen(slash + 1);
 	memcpy(p->name, slash + 1, p->len);
-	ret = xw_dir_find(&p->dir->ud.d, p->name, p->len, &p->ino, NULL);
-	return ret == XW_ERR_NOTFOUND ? 0 : ret;
+	rc = xw_dir_find(&p->dir->ud.d, p->name, p->len, &p->ino, NULL);
+	return rc == XW_ERR_NOTFOUND ? 0 : rc;
 }
 
 int xw_age_world_make_file(struct xw_age_world *w, struct xw_age_place *p)
@@ -257,13 +258,13 @@ int xw_age_world_make_file(struct xw_age_world *w, struct xw_age_place *p)
 		.parent = p->dir->ino,
 		.goal = xw_age_place_file(w->u, p->dir->ino),
 	};
-	int ret = xw_update_create(w->u, &n, &p->ino);
+	int rc = xw_update_create(w->u, &n, &p->ino);
 
-	if (!ret)
-		ret = xw_dir_insert(&p->dir->ud.d, p->name, p->len, p->ino, XW_FT_REG);
-	if (!ret)
+	if (!rc)
+		rc = xw_dir_insert(&p->dir->ud.d, p->name, p->len, p->ino, XW_FT_REG);
+	if (!rc)
 		touch(w, p->dir);
-	return ret;
+	return rc;
 }
 
 int xw_age_world_make_dir(struct xw_age_world *w, struct xw_age_place *p)
@@ -273,39 +274,39 @@ int xw_age_world_make_dir(struct xw_age_world *w, struct xw_age_place *p)
 
 int xw_age_world_link(struct xw_age_world *w, struct xw_age_place *p, xw_ino ino, uint8_t ftype)
 {
-	const int ret = xw_dir_insert(&p->dir->ud.d, p->name, p->len, ino, ftype);
+	const int rc = xw_dir_insert(&p->dir->ud.d, p->name, p->len, ino, ftype);
 
 	touch(w, p->dir);
-	return ret;
+	return rc;
 }
 
 int xw_age_world_unlink(struct xw_age_world *w, struct xw_age_place *p)
 {
-	const int ret = xw_dir_delete(&p->dir->ud.d, p->name, p->len, NULL);
+	const int rc = xw_dir_delete(&p->dir->ud.d, p->name, p->len, NULL);
 
 	touch(w, p->dir);
-	return ret;
+	return rc;
 }
 
-/* The directory, which is open as `gone` or not at all, is empty and goes. */
+/* Remove the directory, which is empty and either open as `gone` or not open. */
 int xw_age_world_remove_dir(struct xw_age_world *w, struct xw_age_place *p)
 {
 	struct xw_age_dir *gone = find_open(w, w->path, strlen(w->path));
-	int ret = gone ? put(w, gone) : 0;
+	int rc = gone ? put(w, gone) : 0;
 
 	xw_image_forget(w->u->img);
-	if (!ret)
-		ret = xw_update_check_empty(w->u, p->ino);
-	if (ret == XW_ERR_STATE) {
+	if (!rc)
+		rc = xw_update_check_empty(w->u, p->ino);
+	if (rc == XW_ERR_STATE) {
 		xw_diag_clear(w->u->diag);
 		return 1;
 	}
-	if (!ret)
-		ret = xw_age_world_unlink(w, p);
-	if (!ret)
-		ret = xw_update_drop(w->u, p->ino);
-	if (ret)
-		return ret;
+	if (!rc)
+		rc = xw_age_world_unlink(w, p);
+	if (!rc)
+		rc = xw_update_drop(w->u, p->ino);
+	if (rc)
+		return rc;
 	w->u->dirs -= w->u->dirs > 0;
 	count_subdir(w, p->dir, -1);
 	return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* -l and -c: where the list of bad blocks comes from. */
+/* -l and -c: the sources of the list of bad blocks. */
 #include "config.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ static int read_list(struct xw_mkfs *m)
 
 int xw_bad_load(struct xw_mkfs *m)
 {
-	int ret;
+	int rc;
 
 	if (!m->bad_list && !m->check)
 		return 0;
@@ -64,10 +64,9 @@ int xw_bad_load(struct xw_mkfs *m)
 	if (!m->bad_list)
 		return 0;
 	if (!m->params.size_bytes)
-		return xw_fail(&m->diag, XW_ERR_USAGE,
-			       "-l: a new image of no given SIZE has no bad blocks");
-	ret = read_list(m);
-	return ret ? ret : xw_bad_settle(&m->params, &m->diag);
+		return xw_fail(&m->diag, XW_ERR_USAGE, "-l: needs SIZE for a new image");
+	rc = read_list(m);
+	return rc ? rc : xw_bad_finish(&m->params, &m->diag);
 }
 
 static int add(void *arg, uint64_t block)
@@ -97,20 +96,20 @@ int xw_bad_find(const struct xw_bad_scan *b, const struct xw_target *t)
 		.arg = (void *)(uintptr_t)b,
 	};
 	const size_t before = m->params.bad.n;
-	int ret;
+	int rc;
 
 	if (!t->exists || !s.blocks) {
 		xw_log(&m->diag, XW_LOG_INFO, "%s: new, nothing to check", t->path);
 		return 0;
 	}
-	ret = xw_target_open_check(m, &probe);
-	if (!ret)
-		ret = xw_dev_scan(probe.dev, &s);
+	rc = xw_target_open_check(m, &probe);
+	if (!rc)
+		rc = xw_dev_scan(probe.dev, &s);
 	xw_dev_close(probe.dev);
-	if (ret)
-		return ret;
-	ret = xw_bad_settle(&m->params, &m->diag);
+	if (rc)
+		return rc;
+	rc = xw_bad_finish(&m->params, &m->diag);
 	xw_log(&m->diag, m->params.bad.n > before ? XW_LOG_WARN : XW_LOG_INFO,
 	       "%s: %zu bad blocks found", t->path, m->params.bad.n - before);
-	return ret;
+	return rc;
 }

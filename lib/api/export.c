@@ -13,7 +13,7 @@
 #include "export/compress.h"
 #include "export/extract.h"
 #include "plan/params.h"
-#include "update/fast.h"
+#include "fastcommit/fastcommit.h"
 
 _Static_assert(XW_E_CORRUPT == XW_ERR_CORRUPT, "error codes");
 
@@ -30,13 +30,15 @@ struct xw_export {
 	uint64_t offset;
 	xw_progress_cb *progress;
 	void *progress_arg;
+	xw_entry_cb *entry;
+	void *entry_arg;
 	xw_log_cb *log;
 	void *log_arg;
 	struct xw_export_result result;
 	struct xw_json json;
 };
 
-/* One run: the image, and what the callbacks below need. */
+/* One run: the image, and the state of the callbacks below. */
 struct run {
 	struct xw_export *x;
 	struct xw_dev *dev;
@@ -45,9 +47,9 @@ struct run {
 	struct xw_export_opts opts;
 	struct xw_export_stats stats;
 	struct timespec began, ticked;
-	uint64_t total; /* expected bytes, for progress */
+	uint64_t total; /* expected size in bytes, for progress */
 	xw_write_cb *write;
-	uint64_t written; /* handed to it */
+	uint64_t written; /* bytes passed to it */
 	xw_entry_cb *each;
 	void *arg;
 };
@@ -135,7 +137,7 @@ static int set_format(struct xw_export *x, const char *value)
 		       "--format: \"%s\" is not pax, gnu, ustar, newc or odc", value ? value : "");
 }
 
-/* Options that only say yes or no. false: not one of these. */
+/* Boolean options. false: not one of these. */
 static bool set_flag(struct xw_export *x, const char *option)
 {
 	static const char *const kept[] = {"--acls", "--numeric-owner", "--selinux", "--xattrs"};
@@ -160,7 +162,7 @@ static bool set_flag(struct xw_export *x, const char *option)
 			return true;
 		}
 	}
-	/* what tar(1) must be told is so anyway */
+	/* options of tar(1) for behavior that is the default here */
 	for (unsigned i = 0; i < XW_ARRAY_SIZE(kept); i++)
 		known |= !strcmp(option, kept[i]);
 	if (!strcmp(option, "--keep-old-files"))
@@ -228,7 +230,7 @@ int xw_export_add_path(struct xw_export *x, const char *path)
 	char *own;
 
 	xw_diag_clear(&x->diag);
-	/* a variable that nobody set must not ask for everything */
+	/* an unset shell variable must not select everything */
 	if (!*path)
 		return xw_fail(&x->diag, XW_ERR_USAGE, "PATH: empty; the whole image is /");
 	own = strdup(path);
@@ -253,6 +255,12 @@ void xw_export_on_log(struct xw_export *x, xw_log_cb *cb, void *arg)
 	x->log_arg = arg;
 	x->diag.log = cb ? forward_log : NULL;
 	x->diag.log_arg = x;
+}
+
+void xw_export_on_entry(struct xw_export *x, xw_entry_cb *cb, void *arg)
+{
+	x->entry = cb;
+	x->entry_arg = arg;
 }
 
 void xw_export_on_progress(struct xw_export *x, xw_progress_cb *cb, void *arg)
@@ -288,7 +296,10 @@ static int on_item(void *arg, const struct xw_export_stats *so_far)
 	return tick(arg, so_far->bytes_out);
 }
 
-/* A file larger than a buffer is many writes: progress and cancelling must not wait for its end. */
+/*
+ * A file larger than a buffer takes many writes: progress and cancellation must not wait for its
+ * end.
+ */
 static int on_write(void *arg, const void *buf, size_t len)
 {
 	struct run *r = arg;
@@ -380,7 +391,7 @@ static void close_run(struct run *r)
 	xw_dev_close(r->dev);
 }
 
-/* 0, or damage that is none of an item's. */
+/* 0, or damage that does not belong to an item. */
 static int check_recovery(struct run *r)
 {
 	if (!r->recovered.journal_lost)
@@ -414,10 +425,12 @@ int xw_export_run(struct xw_export *x, const char *image, xw_write_cb *write, vo
 
 int xw_export_extract(struct xw_export *x, const char *image, const char *dir)
 {
-	struct run r = {.x = x};
+	struct run r = {.x = x, .each = x->entry, .arg = x->entry_arg};
 	int rc = open_run(&r, image);
 
 	x->extract.dir = dir;
+	x->extract.made = x->entry ? on_entry : NULL;
+	x->extract.made_arg = &r;
 	if (!rc)
 		rc = xw_image_to_dir(r.img, &r.opts, &x->extract, &r.stats);
 	if (!rc)

@@ -59,7 +59,7 @@ static int set_name(struct xw_import *x, const char *option, const char *value, 
 	return 0;
 }
 
-/* Of -E, what concerns the place of the image and the allocator. */
+/* The keys of -E for the location of the image and the allocator. */
 static int set_extended(struct xw_import *x, const char *value)
 {
 	const char *p = value ? value : "";
@@ -78,11 +78,11 @@ static int set_extended(struct xw_import *x, const char *value)
 
 int xw_import_set(struct xw_import *x, const char *option, const char *value)
 {
-	int ret;
+	int rc;
 
 	xw_diag_clear(&x->m.diag);
 	if (x->m.ran)
-		return xw_fail(&x->m.diag, XW_ERR_STATE, "%s: the handle has run", option);
+		return xw_fail(&x->m.diag, XW_ERR_STATE, "%s: the handle was run already", option);
 	if (!strcmp(option, "--commit"))
 		return set_commit(x, value);
 	if (!strcmp(option, "--redo-file"))
@@ -99,10 +99,10 @@ int xw_import_set(struct xw_import *x, const char *option, const char *value)
 	}
 	if (!strcmp(option, "-E"))
 		return set_extended(x, value);
-	ret = xw_run_source_option(&x->m, option, value);
-	return ret == XW_ERR_NOTFOUND
+	rc = xw_run_source_option(&x->m, option, value);
+	return rc == XW_ERR_NOTFOUND
 		       ? xw_fail(&x->m.diag, XW_ERR_USAGE, "unknown option %s", option)
-		       : ret;
+		       : rc;
 }
 
 int xw_import_add_source(struct xw_import *x, const char *path)

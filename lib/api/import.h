@@ -7,7 +7,8 @@
 #include "session/edit.h"
 
 struct xw_import {
-	struct xw_mkfs m; /* sources, how they are read, callbacks, diag; nothing of making */
+	/* sources and their options, callbacks, diag; the fields for creating are unused */
+	struct xw_mkfs m;
 	char *redo_file; /* owned; NULL: beside the image */
 	char *undo_file; /* owned; NULL: none */
 	enum xw_fill_existing existing;
@@ -18,8 +19,8 @@ struct xw_import {
 };
 
 /*
- * xw_import_run() on an edit begun on whatever device: it is ended in any case. path is for
- * messages. e NULL: path is opened.
+ * xw_import_run() on an edit started on any device: it is ended in any case. path is for messages.
+ * e NULL: path is opened.
  */
 int xw_import_run_edit(struct xw_import *x, const char *path, struct xw_edit *e);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * One run of an import: the image opened for change, the sources over its tree, new contents to
- * free space as they arrive, metadata behind them, one commit. A dry run has all of it but the
- * commit: contents go nowhere, and what metadata would become is held in memory.
+ * One run of an import: the image opened for change, the sources merged into its tree, new contents
+ * written to free space as they arrive, metadata after them, one commit. A dry run does all of this
+ * except the commit: contents are discarded, and changed metadata is held in memory.
  */
 #include "config.h"
 
@@ -13,8 +13,9 @@
 
 #include "api/import.h"
 #include "base/auto.h"
+#include "edit/edit.h"
 #include "tree/image.h"
-#include "update/update.h"
+#include "update/inode.h"
 
 struct run {
 	struct xw_import *x;
@@ -24,7 +25,7 @@ struct run {
 	struct xw_intake in;
 	struct xw_tree_image image;
 	struct xw_commit_info info;
-	struct xw_dev *nowhere; /* a dry run's, as the next */
+	struct xw_dev *nowhere; /* for a dry run, like the next */
 	struct xw_out contents;
 };
 
@@ -38,25 +39,25 @@ static int old_xattrs(void *u, const struct xw_binode *n, struct xw_xattr_set *s
 static int open_fill(struct run *r)
 {
 	struct xw_fill *f = &r->in.fill;
-	const int ret = xw_intake_open(&r->in, &r->u->place);
+	const int rc = xw_intake_open(&r->in, &r->u->place);
 
 	if (f->whiteouts == XW_WHITEOUTS_AUTO)
-		f->whiteouts = XW_WHITEOUTS_APPLY; /* there is a layer below: the image */
+		f->whiteouts = XW_WHITEOUTS_APPLY; /* there is a lower layer: the image */
 	f->existing = r->x->existing;
 	f->old_xattrs = old_xattrs;
 	f->old_xattrs_arg = r->u;
-	return ret;
+	return rc;
 }
 
 static int open_nowhere(struct run *r)
 {
 	struct xw_diag *diag = &r->x->m.diag;
-	int ret = xw_dev_open_null("nowhere", diag, &r->nowhere);
+	int rc = xw_dev_open_null("nowhere", diag, &r->nowhere);
 
-	if (!ret)
-		ret = xw_batch_new(r->nowhere, 0, false, diag, &r->contents.batch);
+	if (!rc)
+		rc = xw_batch_new(r->nowhere, 0, false, diag, &r->contents.batch);
 	r->in.sink.out = &r->contents;
-	return ret;
+	return rc;
 }
 
 static int prepare(struct run *r)
@@ -76,22 +77,22 @@ static int prepare(struct run *r)
 		.mb = m->params.mb,
 		.jobs = m->jobs,
 	};
-	int ret = 0;
+	int rc = 0;
 
-	if (r->x->dry_run && !r->edit && access(r->path, W_OK)) /* what a real run would say */
+	if (r->x->dry_run && !r->edit && access(r->path, W_OK)) /* what a real run would report */
 		return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s: cannot open", r->path);
 	if (!r->edit)
-		ret = xw_edit_begin(r->path, &eo, &m->diag, &r->edit);
-	if (!ret)
-		ret = xw_update_begin(xw_edit_dev(r->edit), &o, &m->diag, &r->u);
-	r->in.edit = ret || r->x->dry_run ? NULL : r->edit;
-	if (!ret)
-		ret = xw_tree_init(&r->in.tree, m->params.now, &m->diag);
-	if (!ret)
-		ret = xw_tree_image_init(&r->image, &r->in.tree, r->u->img);
-	if (!ret)
-		ret = open_fill(r);
-	return ret || !r->x->dry_run ? ret : open_nowhere(r);
+		rc = xw_edit_begin(r->path, &eo, &m->diag, &r->edit);
+	if (!rc)
+		rc = xw_update_begin(xw_edit_dev(r->edit), &o, &m->diag, &r->u);
+	r->in.edit = rc || r->x->dry_run ? NULL : r->edit;
+	if (!rc)
+		rc = xw_tree_init(&r->in.tree, m->params.now, &m->diag);
+	if (!rc)
+		rc = xw_tree_image_init(&r->image, &r->in.tree, r->u->img);
+	if (!rc)
+		rc = open_fill(r);
+	return rc || !r->x->dry_run ? rc : open_nowhere(r);
 }
 
 /* ---- the run ---- */
@@ -108,23 +109,23 @@ static int fill(struct run *r)
 
 static int build(struct run *r)
 {
-	int ret = xw_intake_report(&r->in, "metadata");
+	int rc = xw_intake_report(&r->in, "metadata");
 
 	r->u->place.goal = r->in.sink.goal;
 	r->u->place.enc.sources = r->x->m.sources.v;
 	r->u->large_file = r->in.fill.large_file;
-	if (!ret)
-		ret = xw_update_tree(r->u, &r->in.tree);
-	if (!ret)
-		ret = xw_intake_report(&r->in, "flush");
-	if (!ret)
-		ret = xw_update_flush(r->u);
-	if (!ret && r->x->dry_run) {
-		ret = xw_edit_foretell(r->edit, &r->info);
-		r->info.blocks = 0; /* which are not the same */
-		return ret;
+	if (!rc)
+		rc = xw_update_tree(r->u, &r->in.tree);
+	if (!rc)
+		rc = xw_intake_report(&r->in, "flush");
+	if (!rc)
+		rc = xw_update_flush(r->u);
+	if (!rc && r->x->dry_run) {
+		rc = xw_edit_preview(r->edit, &r->info);
+		r->info.blocks = 0; /* which may differ */
+		return rc;
 	}
-	return ret ? ret : xw_edit_commit(r->edit, &r->info);
+	return rc ? rc : xw_edit_commit(r->edit, &r->info);
 }
 
 static void summarise(struct run *r)
@@ -188,7 +189,7 @@ static void cleanup(struct run *r)
 int xw_import_run_edit(struct xw_import *x, const char *path, struct xw_edit *e)
 {
 	struct run *r;
-	int ret;
+	int rc;
 
 	x->m.ran = true;
 	r = calloc(1, sizeof(*r));
@@ -201,24 +202,24 @@ int xw_import_run_edit(struct xw_import *x, const char *path, struct xw_edit *e)
 	r->edit = e;
 	xw_intake_begin(&r->in, &x->m, path);
 	r->in.interrupted = "interrupted; the image is unchanged";
-	ret = prepare(r);
-	if (!ret)
-		ret = fill(r);
-	if (!ret)
-		ret = build(r);
-	if (!ret)
+	rc = prepare(r);
+	if (!rc)
+		rc = fill(r);
+	if (!rc)
+		rc = build(r);
+	if (!rc)
 		summarise(r);
 	else if (!x->m.diag.code)
-		xw_fail(&x->m.diag, ret, "%s: %s", path, xw_err_text(ret));
+		xw_fail(&x->m.diag, rc, "%s: %s", path, xw_err_text(rc));
 	cleanup(r);
 	free(r);
-	return ret;
+	return rc;
 }
 
 int xw_import_run(struct xw_import *x, const char *path)
 {
 	xw_diag_clear(&x->m.diag);
 	if (x->m.ran)
-		return xw_fail(&x->m.diag, XW_ERR_STATE, "%s: the handle has run", path);
+		return xw_fail(&x->m.diag, XW_ERR_STATE, "%s: the handle was run already", path);
 	return xw_import_run_edit(x, path, NULL);
 }

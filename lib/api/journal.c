@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * External journals of a run: finding the device that -J device= names, and making one
- * (-O journal_dev).
+ * External journals of a run: finding the device that -J device= names, and creating one (-O
+ * journal_dev).
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 #include "api/run.h"
 #include "base/auto.h"
 
-/* A path, or what libblkid makes of UUID=... and LABEL=...; malloc'd. */
+/* A path, or the result of libblkid for UUID=... and LABEL=...; malloc'd. */
 static int find_device(struct xw_mkfs *m, char **out)
 {
 	const char *name = m->params.journal_device;
@@ -27,7 +27,7 @@ static int find_device(struct xw_mkfs *m, char **out)
 	return *out ? 0 : xw_fail(&m->diag, XW_ERR_USAGE, "-J device=%s: no such device", name);
 }
 
-/* As the kernel packs a device number into 32 bits. */
+/* Encode a device number in 32 bits, as the kernel does. */
 static uint32_t encode_dev(dev_t dev)
 {
 	uint32_t ma = major(dev), mi = minor(dev);
@@ -39,24 +39,24 @@ int xw_journal_open(struct xw_mkfs *m, struct xw_jdev *j)
 {
 	auto_free char *path = NULL;
 	struct stat st;
-	int ret;
+	int rc;
 
 	if (!m->params.journal_device)
 		return 0;
-	ret = find_device(m, &path);
-	if (!ret)
-		ret = xw_dev_open_file(path, m->plan_only ? XW_DEV_RDONLY : 0, &m->diag, &j->dev);
-	if (!ret)
-		ret = xw_jdev_read(j, &m->diag);
-	if (!ret && !m->plan_only)
-		ret = xw_dev_check_end(j->dev, j->at + XW_JSB_SIZE);
-	if (ret)
-		return ret;
+	rc = find_device(m, &path);
+	if (!rc)
+		rc = xw_dev_open_file(path, m->plan_only ? XW_DEV_RDONLY : 0, &m->diag, &j->dev);
+	if (!rc)
+		rc = xw_jdev_read(j, &m->diag);
+	if (!rc && !m->plan_only)
+		rc = xw_dev_check_end(j->dev, j->at + XW_JSB_SIZE);
+	if (rc)
+		return rc;
 	if (!stat(path, &st) && S_ISBLK(st.st_mode))
 		m->params.journal_dev = encode_dev(st.st_rdev);
 	else
 		xw_log(&m->diag, XW_LOG_INFO,
-		       "%s: no block device: mount with journal_path= or journal_dev=", path);
+		       "%s: not a block device: mount with journal_path= or journal_dev=", path);
 	memcpy(m->params.journal_uuid, j->sb.uuid, sizeof(j->sb.uuid));
 	if (!m->params.block_size && !m->params.min_block_size)
 		m->params.block_size = xw_super_block_size(&j->sb);
@@ -82,23 +82,23 @@ int xw_journal_make(struct xw_mkfs *m, struct xw_target *t)
 	struct xw_mkfs_result *res = &m->result;
 	uint64_t blocks = p->size_bytes / p->block_size;
 	struct xw_super sb;
-	int ret;
+	int rc;
 
 	if (m->sources.n)
-		return xw_fail(&m->diag, XW_ERR_USAGE, "-d %s: an external journal holds no files",
+		return xw_fail(&m->diag, XW_ERR_USAGE, "-d %s: an external journal has no files",
 			       m->sources.v[0]);
 	if (blocks < XW_JBD2_MIN_BLOCKS || blocks > UINT32_MAX)
 		return xw_fail(
 			&m->diag, XW_ERR_USAGE,
 			"SIZE: %llu blocks of %u bytes; an external journal has %u to 2^32-1",
 			(unsigned long long)blocks, p->block_size, XW_JBD2_MIN_BLOCKS);
-	ret = xw_target_open(m, t);
-	if (!ret)
-		ret = xw_target_clear(m, t, (struct xw_feed_tick){0});
-	if (!ret)
-		ret = xw_jdev_make(t->dev, p, &m->diag, &sb);
-	if (ret)
-		return ret;
+	rc = xw_target_open(m, t);
+	if (!rc)
+		rc = xw_target_clear(m, t, (struct xw_feed_tick){0});
+	if (!rc)
+		rc = xw_jdev_make(t->dev, p, &m->diag, &sb);
+	if (rc)
+		return rc;
 	res->size_bytes = blocks * p->block_size;
 	res->block_size = p->block_size;
 	res->blocks = res->journal_blocks = blocks;

@@ -47,6 +47,7 @@ void xw_mkfs_clear(struct xw_mkfs *m)
 	xw_params_free(&m->params);
 	xw_json_free(&m->json);
 	free(m->bad_list);
+	free(m->undo_file);
 }
 
 void xw_mkfs_free(struct xw_mkfs *m)
@@ -56,21 +57,21 @@ void xw_mkfs_free(struct xw_mkfs *m)
 	free(m);
 }
 
-static int set_bad_list(struct xw_mkfs *m, const char *value)
+static int set_name(struct xw_mkfs *m, const char *option, const char *value, char **to)
 {
 	char *copy;
 
 	if (!value || !*value)
-		return xw_fail(&m->diag, XW_ERR_USAGE, "-l: needs a value");
+		return xw_fail(&m->diag, XW_ERR_USAGE, "%s: needs a value", option);
 	copy = strdup(value);
 	if (!copy)
-		return xw_fail_nomem(&m->diag, "-l");
-	free(m->bad_list);
-	m->bad_list = copy;
+		return xw_fail_nomem(&m->diag, option);
+	free(*to);
+	*to = copy;
 	return 0;
 }
 
-/* Options of the run itself. XW_ERR_NOTFOUND: none of them. */
+/* Options of the run itself. XW_ERR_NOTFOUND: not one of these. */
 static int set_own(struct xw_mkfs *m, const char *option, const char *value)
 {
 	if (!strcmp(option, "-F")) {
@@ -86,7 +87,9 @@ static int set_own(struct xw_mkfs *m, const char *option, const char *value)
 		return 0;
 	}
 	if (!strcmp(option, "-l"))
-		return set_bad_list(m, value);
+		return set_name(m, option, value, &m->bad_list);
+	if (!strcmp(option, "-z"))
+		return set_name(m, option, value, &m->undo_file);
 	if (!strcmp(option, "-D")) {
 		m->direct = true;
 		return 0;
@@ -104,26 +107,26 @@ static int set_own(struct xw_mkfs *m, const char *option, const char *value)
 
 int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value)
 {
-	int ret;
+	int rc;
 
 	xw_diag_clear(&m->diag);
 	if (m->ran)
-		return xw_fail(&m->diag, XW_ERR_STATE, "%s: the handle has run", option);
+		return xw_fail(&m->diag, XW_ERR_STATE, "%s: the handle was run already", option);
 	for (size_t i = 0; i < XW_ARRAY_SIZE(option_names); i++) {
 		if (!strcmp(option, option_names[i]))
 			return xw_params_set(&m->params, (enum xw_mkfs_option)i, value, &m->diag);
 	}
-	ret = set_own(m, option, value);
-	if (ret == XW_ERR_NOTFOUND)
-		ret = xw_fail(&m->diag, XW_ERR_USAGE, "unknown option %s", option);
-	return ret;
+	rc = set_own(m, option, value);
+	if (rc == XW_ERR_NOTFOUND)
+		rc = xw_fail(&m->diag, XW_ERR_USAGE, "unknown option %s", option);
+	return rc;
 }
 
 int xw_mkfs_set_config(struct xw_mkfs *m, const char *name, const char *text, size_t len)
 {
 	xw_diag_clear(&m->diag);
 	if (m->ran)
-		return xw_fail(&m->diag, XW_ERR_STATE, "%s: the handle has run", name);
+		return xw_fail(&m->diag, XW_ERR_STATE, "%s: the handle was run already", name);
 	return xw_params_set_config(&m->params, name, text, len, &m->diag);
 }
 
@@ -135,7 +138,7 @@ int xw_mkfs_add_source(struct xw_mkfs *m, const char *path)
 	if (!path)
 		return xw_fail(&m->diag, XW_ERR_USAGE, "-d: needs a value");
 	if (m->ran)
-		return xw_fail(&m->diag, XW_ERR_STATE, "-d %s: the handle has run", path);
+		return xw_fail(&m->diag, XW_ERR_STATE, "-d %s: the handle was run already", path);
 	copy = strdup(path);
 	if (!copy || xw_vec_push(&m->sources, copy)) {
 		free(copy);
@@ -241,8 +244,9 @@ const char *xw_mkfs_json(struct xw_mkfs *m)
 #define X(name) xw_json_u64(j, #name, r->name);
 	RESULT_COUNTS(X)
 #undef X
-	xw_json_f64(j, "metadata_share",
-		    (double)r->metadata_blocks / (double)(r->data_blocks ? r->data_blocks : 1), 5);
+	if (r->data_blocks) /* no ratio without data */
+		xw_json_f64(j, "metadata_share",
+			    (double)r->metadata_blocks / (double)r->data_blocks, 5);
 	xw_json_f64(j, "seconds", r->seconds, 3);
 	put_uuid(j, r->uuid);
 	xw_json_end(j, '}');

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: MIT
 /*
- * One run of mkfs: plan, space, tree and data, metadata, superblock. Reads like DESIGN's data flow
- * because it is.
+ * One run of mkfs: plan, space, tree and data, metadata, superblock, in the order of DESIGN's data
+ * flow.
  */
 #include "config.h"
 
+#include "api/hugefiles.h"
 #include "api/run.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "plan/bad.h"
 
-#define LOST_FOUND_BYTES 16384u
 /*
- * Gaps up to this many bytes are written as zeros rather than jumped over: a head's descriptor
- * room.
+ * Gaps of up to this many bytes are written as zeros rather than skipped: the size of a head's
+ * descriptor room.
  */
 #define MAX_ZERO_GAP (512u << 10)
 /*
- * A gap that the data leaves before a backup place or a reserve is worth going back for from this
- * part of a group on.
+ * A gap that the data leaves before a backup location or a reserve is used later if it is at least
+ * this part of a group.
  */
 #define GAP_KEEP_PART 8u
 #define USUAL_PAGE 4096u
@@ -30,7 +32,8 @@ struct run {
 	struct xw_target target;
 	struct xw_jdev jdev; /* -J device= */
 	struct xw_builder b;
-	struct xw_geo first_geo; /* as space was made with: its bitmap callback must not change */
+	/* the geometry for which the space was created: its bitmap callback must not change */
+	struct xw_geo first_geo;
 	struct xw_out out;
 	struct xw_intake in;
 	struct xw_space *space;
@@ -51,13 +54,13 @@ static int clear(struct run *r)
 	return xw_target_clear(r->m, &r->target, t);
 }
 
-/* Before an entry is added. The first one says that the source is what it should be. */
+/* Called before an entry is added. The first one shows that the source is valid. */
 static int tick_entry(void *arg, uint64_t entries)
 {
 	struct run *r = arg;
-	int ret = r->target.cleared ? 0 : clear(r);
+	int rc = r->target.cleared ? 0 : clear(r);
 
-	return ret ? ret : xw_intake_tick_entry(&r->in, entries);
+	return rc ? rc : xw_intake_tick_entry(&r->in, entries);
 }
 
 /* ---- set-up ---- */
@@ -88,23 +91,23 @@ static int plan(struct run *r)
 {
 	struct xw_mkfs *m = r->m;
 	const uint64_t have = r->target.have;
-	int ret;
+	int rc;
 
 	if (have && have < 4096 && !m->params.size_set)
-		return xw_fail(&m->diag, XW_ERR_USAGE, "%s: no room for a filesystem",
+		return xw_fail(&m->diag, XW_ERR_USAGE, "%s: too small for a filesystem",
 			       r->target.path);
-	ret = xw_params_finish(&m->params, have ? have + m->params.offset : 0, &m->diag);
-	if (!ret)
-		ret = xw_bad_load(m);
-	if (ret || xw_has_incompat(&m->params.features, XW_INCOMPAT_JOURNAL_DEV))
-		return ret;
-	ret = plan_geometry(&m->params, &r->b.geo, &m->diag);
-	if (!ret && !m->force && r->b.geo.block_size > USUAL_PAGE)
+	rc = xw_params_finish(&m->params, have ? have + m->params.offset : 0, &m->diag);
+	if (!rc)
+		rc = xw_bad_load(m);
+	if (rc || xw_has_incompat(&m->params.features, XW_INCOMPAT_JOURNAL_DEV))
+		return rc;
+	rc = plan_geometry(&m->params, &r->b.geo, &m->diag);
+	if (!rc && !m->force && r->b.geo.block_size > USUAL_PAGE)
 		xw_log(&m->diag, XW_LOG_WARN,
 		       "-b %u: Linux mounts no blocks larger than its pages, %u bytes on most "
 		       "machines (-F: no warning)",
 		       r->b.geo.block_size, USUAL_PAGE);
-	return ret ? ret : plan_geometry(&m->params, &r->first_geo, NULL);
+	return rc ? rc : plan_geometry(&m->params, &r->first_geo, NULL);
 }
 
 static int tick_check(void *arg, uint64_t done, uint64_t total)
@@ -115,58 +118,66 @@ static int tick_check(void *arg, uint64_t done, uint64_t total)
 	return xw_intake_due(&r->in) || done >= total ? xw_intake_tell(&r->in, &p) : 0;
 }
 
-/* Everything is planned, so that nothing is searched in vain; what is found changes the plan. */
+/*
+ * Called when everything is planned, so that the search is not in vain; its result changes the
+ * plan.
+ */
 static int find_bad(struct run *r)
 {
 	const struct xw_bad_scan b = {.m = r->m, .progress = tick_check, .arg = r};
 	const size_t before = r->m->params.bad.n;
-	struct xw_diag quiet = {0}; /* what there is to warn of has been said */
-	int ret = xw_bad_find(&b, &r->target);
+	struct xw_diag quiet = {0}; /* warnings were given already */
+	int rc = xw_bad_find(&b, &r->target);
 
-	if (ret || r->m->params.bad.n == before)
-		return ret;
+	if (rc || r->m->params.bad.n == before)
+		return rc;
 	xw_geo_free(&r->b.geo);
 	xw_geo_free(&r->first_geo);
-	ret = plan_geometry(&r->m->params, &r->b.geo, &quiet);
-	if (!ret)
-		ret = xw_geo_check_bad(&r->b.geo, &r->m->diag);
-	if (!ret)
-		ret = plan_geometry(&r->m->params, &r->first_geo, NULL);
-	return ret && quiet.code ? xw_fail(&r->m->diag, ret, "%s", quiet.text) : ret;
+	rc = plan_geometry(&r->m->params, &r->b.geo, &quiet);
+	if (!rc)
+		rc = xw_geo_check_bad(&r->b.geo, &r->m->diag);
+	if (!rc)
+		rc = plan_geometry(&r->m->params, &r->first_geo, NULL);
+	return rc && quiet.code ? xw_fail(&r->m->diag, rc, "%s", quiet.text) : rc;
 }
 
 /*
- * What is wrong with the options is told before anything is said about the target, as far as it
- * does not depend on it: all of it where SIZE is given and no journal's device has a say.
+ * Errors in the options are reported before those of the target, as far as they do not depend on
+ * it: all of them if SIZE is given and no journal device is involved.
  */
 static int settle(struct run *r, const char *path)
 {
 	struct xw_mkfs *m = r->m;
 	bool early = m->params.size_set && !m->params.journal_device;
 	uint32_t sector = xw_target_sector(path);
-	int ret;
+	int rc;
 
 	m->params.target = path;
+	if (m->params.no_copy_xattrs &&
+	    xw_select_set(&m->select, "--xattrs-exclude", "*", &m->diag))
+		return XW_ERR_NOMEM;
 	if (!m->params.block_size && sector > XW_BLOCK_SIZE_MIN)
 		m->params.min_block_size = XW_MAX(m->params.min_block_size, sector);
-	ret = xw_params_check(&m->params, &m->diag);
-	if (!ret)
-		ret = xw_supers_check(m);
-	if (!ret && early)
-		ret = plan(r);
-	if (!ret)
-		ret = xw_target_check(m, path, &r->target);
-	if (!ret)
-		ret = xw_journal_open(m, &r->jdev);
-	if (!ret && !early)
-		ret = plan(r);
-	if (!ret && m->params.block_size < sector)
-		ret = xw_fail(&m->diag, XW_ERR_USAGE,
-			      "-b %u: less than a sector of %s, which has %u bytes",
-			      m->params.block_size, path, sector);
-	if (!ret && m->check && !m->plan_only)
-		ret = find_bad(r);
-	return ret ? ret : xw_journal_check(m, &r->jdev);
+	rc = xw_params_check(&m->params, &m->diag);
+	if (!rc)
+		rc = xw_supers_check(m);
+	if (!rc && early)
+		rc = plan(r);
+	if (!rc)
+		rc = xw_target_check(m, path, &r->target);
+	if (!rc)
+		rc = xw_journal_open(m, &r->jdev);
+	if (!rc && !early)
+		rc = plan(r);
+	if (!rc)
+		rc = xw_target_fits(m, &r->target);
+	if (!rc && m->params.block_size < sector)
+		rc = xw_fail(&m->diag, XW_ERR_USAGE,
+			     "-b %u: less than the sector size of %s, %u bytes",
+			     m->params.block_size, path, sector);
+	if (!rc && m->check && !m->plan_only)
+		rc = find_bad(r);
+	return rc ? rc : xw_journal_check(m, &r->jdev);
 }
 
 static int open_space(struct run *r)
@@ -219,15 +230,14 @@ static int open_tree(struct run *r)
 {
 	static const char name[] = "lost+found";
 	struct xw_binode *lf;
-	int ret = xw_tree_init(&r->in.tree, r->m->params.now, &r->m->diag);
+	int rc = xw_tree_init(&r->in.tree, r->m->params.now, &r->m->diag);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	lf = xw_tree_node(&r->in.tree, XW_S_IFDIR | 0700);
 	if (!lf)
 		return xw_fail_nomem(&r->m->diag, "lost+found");
-	lf->dir->min_blocks =
-		LOST_FOUND_BYTES > r->b.geo.block_size ? LOST_FOUND_BYTES / r->b.geo.block_size : 1;
+	lf->dir->min_blocks = xw_tree_lost_found_blocks(r->b.geo.block_size);
 	r->b.lost_found = lf;
 	return xw_tree_link(&r->in.tree, r->in.tree.root, name, sizeof(name) - 1, lf);
 }
@@ -235,7 +245,7 @@ static int open_tree(struct run *r)
 static int open_fill(struct run *r)
 {
 	struct xw_fill *f = &r->in.fill;
-	const int ret = xw_intake_open(&r->in, &r->b.place);
+	const int rc = xw_intake_open(&r->in, &r->b.place);
 
 	r->in.sink.stream = &r->b.place.stream;
 	f->root_selinux = r->m->params.root_selinux;
@@ -244,21 +254,21 @@ static int open_fill(struct run *r)
 	f->tick = tick_entry;
 	f->tick_arg = r;
 	root_options(r);
-	return ret;
+	return rc;
 }
 
 static int open_builder(struct run *r)
 {
-	int ret = xw_target_open(r->m, &r->target);
+	int rc = xw_target_open(r->m, &r->target);
 
-	if (!ret)
-		ret = open_space(r);
-	if (!ret)
-		ret = open_out(r);
-	if (!ret && r->m->supers_only)
-		ret = xw_supers_identity(r->m, &r->target, &r->b.geo);
-	if (ret)
-		return ret;
+	if (!rc)
+		rc = open_space(r);
+	if (!rc)
+		rc = open_out(r);
+	if (!rc && r->m->supers_only)
+		rc = xw_supers_identity(r->m, &r->target, &r->b.geo);
+	if (rc)
+		return rc;
 	r->b.dev = r->target.dev;
 	r->b.place.out = &r->out;
 	r->b.place.enc.diag = &r->m->diag;
@@ -272,13 +282,13 @@ static int open_builder(struct run *r)
 
 static int prepare(struct run *r)
 {
-	int ret = open_builder(r);
+	int rc = open_builder(r);
 
-	if (!ret)
-		ret = xw_build_reserve(&r->b);
-	if (!ret)
-		ret = open_tree(r);
-	return ret ? ret : open_fill(r);
+	if (!rc)
+		rc = xw_build_reserve(&r->b);
+	if (!rc)
+		rc = open_tree(r);
+	return rc ? rc : open_fill(r);
 }
 
 /* ---- the run ---- */
@@ -286,34 +296,79 @@ static int prepare(struct run *r)
 static int fill(struct run *r)
 {
 	const struct xw_file_id skip[2] = {r->target.opened, r->target.replaced};
-	int ret = xw_fill_root(&r->in.fill);
+	int rc = xw_fill_root(&r->in.fill);
 
-	if (!ret)
-		ret = xw_intake_read(&r->in, r->threaded, skip);
-	return ret || r->target.cleared ? ret : clear(r); /* a source without entries, or none */
+	if (!rc)
+		rc = xw_intake_read(&r->in, r->threaded, skip);
+	/* there is no source, or it has no entries */
+	return rc || r->target.cleared ? rc : clear(r);
+}
+
+/* Where the partition starts on its disk, in bytes; 0: no partition, or unknown. */
+static uint64_t partition_start(const struct run *r)
+{
+	unsigned long long sectors = 0;
+	char path[64];
+	struct stat st;
+	FILE *f;
+
+	if (!r->target.is_block || stat(r->target.path, &st))
+		return 0;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/start", major(st.st_rdev),
+		 minor(st.st_rdev));
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	if (fscanf(f, "%llu", &sectors) != 1)
+		sectors = 0;
+	fclose(f);
+	return sectors * 512;
+}
+
+static int hugefiles(struct run *r)
+{
+	const struct xw_mkfs_params *p = &r->m->params;
+	const struct xw_huge_place at = {
+		.tree = &r->in.tree,
+		.place = &r->b.place,
+		.dev = r->target.dev,
+		.block_size = r->b.geo.block_size,
+		.cluster_bits = r->b.geo.cluster_bits,
+		.fresh = r->target.dev->fresh,
+		.disk_offset = p->offset + partition_start(r),
+		.large_file = &r->in.fill.large_file,
+		.data_blocks = &r->in.sink.data_blocks,
+	};
+
+	if (!p->size_bytes)
+		return xw_fail(&r->m->diag, XW_ERR_USAGE,
+			       "make_hugefiles fills a filesystem of known size: give SIZE");
+	return xw_hugefiles_make(&at, &p->hugefiles);
 }
 
 static int build(struct run *r)
 {
-	int ret = xw_intake_report(&r->in, "metadata");
+	int rc = xw_intake_report(&r->in, "metadata");
 
+	if (!rc && r->m->params.hugefiles.make)
+		rc = hugefiles(r);
 	r->b.place.enc.first = r->in.tree.first;
 	r->b.root = r->in.tree.root;
-	if (!ret)
-		ret = xw_build_number(&r->b);
-	if (!ret)
-		ret = xw_build_place(&r->b);
-	if (!ret)
-		ret = xw_build_close(&r->b);
+	if (!rc)
+		rc = xw_build_number(&r->b);
+	if (!rc)
+		rc = xw_build_place(&r->b);
+	if (!rc)
+		rc = xw_build_close(&r->b);
 	if (r->in.fill.large_file)
 		r->b.place.enc.sb.feature_ro_compat |= XW_RO_LARGE_FILE;
-	if (!ret)
-		ret = xw_build_sweep(&r->b);
-	if (!ret)
-		ret = xw_intake_report(&r->in, "flush");
-	if (!ret && r->jdev.dev && !r->m->plan_only)
-		ret = xw_jdev_attach(&r->jdev, r->m->params.uuid);
-	return ret ? ret : xw_build_finish(&r->b);
+	if (!rc)
+		rc = xw_build_sweep(&r->b);
+	if (!rc)
+		rc = xw_intake_report(&r->in, "flush");
+	if (!rc && r->jdev.dev && !r->m->plan_only)
+		rc = xw_jdev_attach(&r->jdev, r->m->params.uuid);
+	return rc ? rc : xw_build_finish(&r->b);
 }
 
 static void summarise(struct run *r)
@@ -327,7 +382,7 @@ static void summarise(struct run *r)
 	xw_batch_stats(r->out.batch, &st);
 	xw_run_count(r->in.tree.first, &c);
 	res->files = c.files;
-	if (b->lost_found) /* else there is no tree (-S) */
+	if (b->lost_found) /* otherwise there is no tree (-S) */
 		res->directories = c.directories - 1 - !(b->lost_found->flags & XW_BN_DEAD);
 	res->symlinks = c.symlinks;
 	res->specials = c.specials;
@@ -361,7 +416,7 @@ static void summarise(struct run *r)
 	res->warnings = r->m->diag.warnings;
 	memcpy(res->uuid, b->place.enc.sb.uuid, sizeof(res->uuid));
 	res->seconds = xw_intake_seconds(&r->in);
-	if (b->place.share) /* else nothing was allocated (-S) */
+	if (b->place.share) /* otherwise nothing was allocated (-S) */
 		xw_run_statistics(r->m, r->space, b->place.share);
 }
 
@@ -384,27 +439,27 @@ static void cleanup(struct run *r, bool ok)
 
 static int make(struct run *r)
 {
-	int ret;
+	int rc;
 
 	if (xw_has_incompat(&r->m->params.features, XW_INCOMPAT_JOURNAL_DEV))
 		return xw_journal_make(r->m, &r->target);
 	if (r->m->supers_only) {
-		ret = open_builder(r);
-		if (!ret)
-			ret = xw_build_supers(&r->b);
+		rc = open_builder(r);
+		if (!rc)
+			rc = xw_build_supers(&r->b);
 	} else {
-		ret = prepare(r);
-		if (!ret)
-			ret = fill(r);
-		if (!ret)
-			ret = build(r);
+		rc = prepare(r);
+		if (!rc)
+			rc = fill(r);
+		if (!rc)
+			rc = build(r);
 	}
-	if (!ret)
+	if (!rc)
 		summarise(r);
-	return ret;
+	return rc;
 }
 
-/* Too small by a size that nobody has asked for in so many words. */
+/* The image is too small because of a size that was not explicitly requested. */
 static void explain_size(struct run *r, int code)
 {
 	struct xw_diag *diag = &r->m->diag;
@@ -415,35 +470,35 @@ static void explain_size(struct run *r, int code)
 	memcpy(text, diag->text, sizeof(text));
 	xw_diag_clear(diag);
 	xw_fail(diag, code,
-		"%s; the size is that of the file which is there: --replace makes a new one, as "
-		"large as needed",
+		"%s; the existing file determines the size: --replace creates a new one, as large "
+		"as needed",
 		text);
 }
 
 int xw_mkfs_run(struct xw_mkfs *m, const char *path)
 {
 	struct run *r;
-	int ret;
+	int rc;
 
 	xw_diag_clear(&m->diag);
 	if (m->ran)
-		return xw_fail(&m->diag, XW_ERR_STATE, "%s: the handle has run", path);
+		return xw_fail(&m->diag, XW_ERR_STATE, "%s: the handle was run already", path);
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return xw_fail_nomem(&m->diag, "run");
 	m->ran = true;
 	r->m = m;
 	xw_intake_begin(&r->in, m, path);
-	ret = settle(r, path);
-	if (!ret)
-		ret = make(r);
-	if (!ret)
-		ret = xw_target_publish(m, &r->target);
-	if (ret == XW_ERR_NOSPC || ret == XW_ERR_NOINODES)
-		explain_size(r, ret);
-	if (ret && !m->diag.code)
-		xw_fail(&m->diag, ret, "%s: %s", path, xw_err_text(ret));
-	cleanup(r, !ret);
+	rc = settle(r, path);
+	if (!rc)
+		rc = make(r);
+	if (!rc)
+		rc = xw_target_publish(m, &r->target);
+	if (rc == XW_ERR_NOSPC || rc == XW_ERR_NOINODES)
+		explain_size(r, rc);
+	if (rc && !m->diag.code)
+		xw_fail(&m->diag, rc, "%s: %s", path, xw_err_text(rc));
+	cleanup(r, !rc);
 	free(r);
-	return ret;
+	return rc;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* May what is on the target be overwritten, or replaced by another file? */
+/* May the contents of the target be overwritten, or the file be replaced? */
 #include "config.h"
 
 #include <blkid/blkid.h>
@@ -17,8 +17,8 @@
 #define PIECE (1 << 20)
 
 /*
- * Archives and compressed files: no filesystem, but what stands there when IMAGE and the source
- * were swapped.
+ * Archives and compressed files: not filesystems, but the target if IMAGE and the source were
+ * swapped.
  */
 static const char *find_archive(int fd, uint64_t offset)
 {
@@ -50,14 +50,17 @@ static const char *find_archive(int fd, uint64_t offset)
 	return NULL;
 }
 
-/* What this program makes. */
+/* Filesystem types that this program creates. */
 static bool is_ours(const char *type)
 {
 	return !strcmp(type, "ext2") || !strcmp(type, "ext3") || !strcmp(type, "ext4") ||
 	       !strcmp(type, "ext4dev") /* -E test_fs */ || !strcmp(type, "jbd");
 }
 
-/* libblkid's words as ours: "an ext4 filesystem labelled "x"", "LVM2_member data". */
+/*
+ * Convert libblkid's result to a description: "an ext4 filesystem labelled "x"", "LVM2_member
+ * data".
+ */
 static void describe(blkid_probe pr, char *what, size_t size, bool *ours)
 {
 	const char *type = NULL, *usage = NULL, *label = NULL;
@@ -77,10 +80,14 @@ static void describe(blkid_probe pr, char *what, size_t size, bool *ours)
 			 type, label ? " labelled \"" : "", label ? label : "", label ? "\"" : "");
 }
 
-/* What is on fd: "" = nothing known. *ours: something that this program makes. */
-static int probe(struct xw_mkfs *m, int fd, uint64_t offset, char *what, size_t size, bool *ours)
+/*
+ * Identify the contents of fd, in a window of so many bytes (0: to the end): "" = unknown. *ours: a
+ * filesystem type that this program creates.
+ */
+static int probe(struct xw_mkfs *m, int fd, uint64_t window, char *what, size_t size, bool *ours)
 {
 	blkid_probe pr = blkid_new_probe();
+	const uint64_t offset = m->params.offset;
 	const char *archive;
 
 	what[0] = 0;
@@ -88,10 +95,10 @@ static int probe(struct xw_mkfs *m, int fd, uint64_t offset, char *what, size_t 
 	if (!pr)
 		return xw_fail_nomem(&m->diag, "libblkid probe");
 	/*
-	 * Too small for any filesystem: nothing found. Read errors show up again when the target is
+	 * Too small for any filesystem: nothing found. Read errors recur when the target is
 	 * written.
 	 */
-	if (!blkid_probe_set_device(pr, fd, (blkid_loff_t)offset, 0)) {
+	if (!blkid_probe_set_device(pr, fd, (blkid_loff_t)offset, (blkid_loff_t)window)) {
 		blkid_probe_enable_superblocks(pr, 1);
 		blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_LABEL |
 							      BLKID_SUBLKS_USAGE);
@@ -107,8 +114,8 @@ static int probe(struct xw_mkfs *m, int fd, uint64_t offset, char *what, size_t 
 }
 
 /*
- * Nothing known is there. A file of somebody's own that --replace would unlink is something all the
- * same, unless there is nothing in it; what is written over is up to who names it, as in mke2fs.
+ * No known signature. A non-empty regular file that --replace would unlink is protected
+ * nevertheless; overwriting in place is allowed, as in mke2fs.
  */
 static int look_for_data(struct xw_mkfs *m, const char *path, int fd, char *what, size_t size)
 {
@@ -117,7 +124,7 @@ static int look_for_data(struct xw_mkfs *m, const char *path, int fd, char *what
 	ssize_t n;
 
 	if (!buf)
-		return xw_fail_nomem(&m->diag, "looking at what is there");
+		return xw_fail_nomem(&m->diag, "checking existing contents");
 	for (;;) {
 		if (at >= hole) {
 			at = lseek(fd, at, SEEK_DATA);
@@ -131,20 +138,21 @@ static int look_for_data(struct xw_mkfs *m, const char *path, int fd, char *what
 		if (!n)
 			return 0;
 		if (*buf || memcmp(buf, buf + 1, (size_t)n - 1)) {
-			snprintf(what, size, "data, but no image");
+			snprintf(what, size, "data other than a filesystem");
 			return 0;
 		}
 		at += n;
 	}
 }
 
-int xw_overwrite_check(struct xw_mkfs *m, const char *path, int fd, const struct stat *st)
+int xw_overwrite_check(struct xw_mkfs *m, const char *path, int fd, const struct stat *st,
+		       uint64_t window)
 {
 	char what[256];
 	bool ours;
-	int ret;
+	int rc;
 
-	if (m->force < 2 && S_ISREG(st->st_mode) && xw_dev_behind_loop(fd, what, sizeof(what)))
+	if (m->force < 2 && S_ISREG(st->st_mode) && xw_dev_backs_loop(fd, what, sizeof(what)))
 		return xw_fail(&m->diag, XW_ERR_BUSY, "%s: in use by %s", path, what);
 	if (m->force < 2 && S_ISBLK(st->st_mode)) {
 		auto_fd int excl = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);
@@ -154,10 +162,10 @@ int xw_overwrite_check(struct xw_mkfs *m, const char *path, int fd, const struct
 	}
 	if (m->force)
 		return 0;
-	ret = probe(m, fd, m->params.offset, what, sizeof(what), &ours);
-	if (ret || (ours && m->replace)) /* which says that an old image may go */
-		return ret;
+	rc = probe(m, fd, window, what, sizeof(what), &ours);
+	if (rc || (ours && m->replace)) /* which states that an old image may be replaced */
+		return rc;
 	if (!what[0] && m->replace)
-		ret = look_for_data(m, path, fd, what, sizeof(what));
-	return ret || !what[0] ? ret : xw_fail(&m->diag, XW_ERR_EXISTS, "%s: holds %s", path, what);
+		rc = look_for_data(m, path, fd, what, sizeof(what));
+	return rc || !what[0] ? rc : xw_fail(&m->diag, XW_ERR_EXISTS, "%s: holds %s", path, what);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What making and importing share: how sources are read, and what came of them. */
+/* Shared by creating and importing: options for reading sources, and statistics. */
 #include "config.h"
 
 #include "api/run.h"
@@ -49,7 +49,7 @@ static int set_whiteouts(struct xw_mkfs *m, const char *value)
 int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *value)
 {
 	long long v;
-	int ret;
+	int rc;
 
 	if (!strcmp(option, "-d"))
 		return xw_mkfs_add_source(m, value);
@@ -58,24 +58,24 @@ int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *valu
 		return 0;
 	}
 	if (!strcmp(option, "--jobs")) {
-		ret = parse_number(m, option, value, 1, 1024, &v);
-		if (!ret)
+		rc = parse_number(m, option, value, 1, 1024, &v);
+		if (!rc)
 			m->jobs = (unsigned)v;
-		return ret;
+		return rc;
 	}
 	if (!strcmp(option, "--whiteouts"))
 		return set_whiteouts(m, value);
 	if (!strcmp(option, "now")) {
-		ret = parse_number(m, "SOURCE_DATE_EPOCH", value, -(1ll << 31),
-				   (1ll << 34) - (1ll << 31) - 1, &v);
-		if (!ret)
+		rc = parse_number(m, "SOURCE_DATE_EPOCH", value, -(1ll << 31),
+				  (1ll << 34) - (1ll << 31) - 1, &v);
+		if (!rc)
 			m->params.now = v;
-		return ret;
+		return rc;
 	}
 	return xw_select_set(&m->select, option, value, &m->diag);
 }
 
-/* ---- who hears of it ---- */
+/* ---- progress ---- */
 
 static double seconds_since(const struct timespec *t)
 {
@@ -170,7 +170,7 @@ static void open_sink(struct xw_intake *in, struct xw_placer *p)
 		.tick = xw_intake_tick,
 		.tick_arg = in,
 	};
-	/* small contents stay out of blocks where the filesystem has inline data */
+	/* if the filesystem has inline data small contents are stored in the inode */
 	if (!xw_has_incompat(&p->enc.features, XW_INCOMPAT_INLINE_DATA))
 		return;
 	in->sink.inline_room = inline_room;
@@ -187,22 +187,22 @@ static int open_xattrs(struct xw_intake *in, struct xw_placer *p, uint32_t extra
 		.ea_inode = xw_has_incompat(&p->enc.features, XW_INCOMPAT_EA_INODE),
 		.csum_seed = p->enc.csum_seed,
 	};
-	int ret = xw_share_new(p->enc.block_size, XW_CACHE_BUILD, &p->share);
+	int rc = xw_share_new(p->enc.block_size, XW_CACHE_BUILD, &p->share);
 
-	if (!ret)
-		ret = xw_xintern_new(&o, &p->intern);
+	if (!rc)
+		rc = xw_xintern_new(&o, &p->intern);
 	p->enc.intern = p->intern;
-	return ret ? xw_fail_nomem(&in->m->diag, "xattr sharing") : 0;
+	return rc ? xw_fail_nomem(&in->m->diag, "xattr sharing") : 0;
 }
 
 int xw_intake_open(struct xw_intake *in, struct xw_placer *p)
 {
 	const uint32_t extra = XW_MIN(p->enc.inode_size - XW_INODE_BODY, XW_INODE_EXTRA_WANTED);
 	struct xw_mkfs *m = in->m;
-	int ret = open_xattrs(in, p, extra);
+	int rc = open_xattrs(in, p, extra);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	open_sink(in, p);
 	m->select.clamp = m->params.now;
 	in->fill.tree = &in->tree;
@@ -245,22 +245,22 @@ int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id 
 		.excluded = excluded,
 		.excluded_arg = &m->select,
 	};
-	int ret = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < m->sources.n && !ret; i++) {
+	for (size_t i = 0; i < m->sources.n && !rc; i++) {
 		struct xw_source **s = &in->source;
 
-		ret = xw_source_open(m->sources.v[i], &o, &m->diag, s);
-		if (!ret)
-			ret = xw_fill_source(&in->fill, *s);
-		if (ret == XW_ERR_UNSUPPORTED)
-			ret = XW_ERR_INPUT; /* the source's, not of this program's options */
+		rc = xw_source_open(m->sources.v[i], &o, &m->diag, s);
+		if (!rc)
+			rc = xw_fill_source(&in->fill, *s);
+		if (rc == XW_ERR_UNSUPPORTED)
+			rc = XW_ERR_INPUT; /* caused by the source, not by options */
 		if (*s)
 			m->result.bytes_in += xw_source_consumed(*s);
 		xw_source_close(*s);
 		*s = NULL;
 	}
-	return ret;
+	return rc;
 }
 
 /* ---- results ---- */
@@ -292,17 +292,47 @@ void xw_run_count(const struct xw_binode *first, struct xw_run_count *c)
 	}
 }
 
-void xw_run_statistics(struct xw_mkfs *m, const struct xw_space *space, struct xw_share *share)
+static void log_mb_counter(struct xw_diag *diag, const char *name, uint64_t value)
 {
-	struct xw_cache_stats c;
+	xw_log(diag, XW_LOG_DEBUG, "  %s: %llu", name, (unsigned long long)value);
+}
+
+/* The allocator's statistics as YAML, under the names of Linux's mb_stats. */
+static void log_mb_stats(struct xw_diag *diag, const struct xw_space *space)
+{
 	struct xw_space_stats a;
 
 	xw_space_stats(space, &a);
-	xw_log(&m->diag, XW_LOG_DEBUG,
-	       "allocator: %llu requests, %llu at their goals, %llu groups and %llu extents looked "
-	       "at",
-	       (unsigned long long)a.requests, (unsigned long long)a.goal_hits,
-	       (unsigned long long)a.groups_scanned, (unsigned long long)a.extents_scanned);
+	xw_log(diag, XW_LOG_DEBUG, "mballoc:");
+	log_mb_counter(diag, "reqs", a.requests);
+	log_mb_counter(diag, "success", a.success);
+	log_mb_counter(diag, "groups_scanned", a.groups_scanned);
+	for (int i = 0; i < XW_CR_COUNT; i++)
+		xw_log(diag, XW_LOG_DEBUG,
+		       "  cr_%s_stats: {hits: %llu, groups_considered: %llu, extents_scanned: "
+		       "%llu, useless_loops: %llu}",
+		       xw_criteria_kernel_name((enum xw_criteria)i),
+		       (unsigned long long)a.cr[i].hits,
+		       (unsigned long long)a.cr[i].groups_considered,
+		       (unsigned long long)a.cr[i].extents_scanned,
+		       (unsigned long long)a.cr[i].useless_loops);
+	log_mb_counter(diag, "extents_scanned", a.extents_scanned);
+	log_mb_counter(diag, "goal_hits", a.goal_hits);
+	log_mb_counter(diag, "stream_goal_hits", a.stream_hits);
+	log_mb_counter(diag, "len_goal_hits", a.exact_hits);
+	log_mb_counter(diag, "2^n_hits", a.cr[XW_CR_P2_ALIGNED].hits);
+	log_mb_counter(diag, "breaks", a.breaks);
+	log_mb_counter(diag, "lost", a.lost);
+	log_mb_counter(diag, "buddies_generated", a.buddies_generated);
+	log_mb_counter(diag, "index_steps", a.index_steps);
+	log_mb_counter(diag, "memory", xw_space_memory(space));
+}
+
+void xw_run_statistics(struct xw_mkfs *m, const struct xw_space *space, struct xw_share *share)
+{
+	struct xw_cache_stats c;
+
+	log_mb_stats(&m->diag, space);
 	xw_share_stats(share, &c);
 	xw_log(&m->diag, XW_LOG_DEBUG,
 	       "xattr cache: %llu lookups, %llu found, %llu of at most %llu entries, %llu evicted",

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * -S: superblocks and descriptors over a filesystem that has lost them; everything else stays, for
- * e2fsck to make sense of.
+ * -S: writes superblocks and descriptors over a filesystem that has lost them; everything else is
+ * untouched, for e2fsck to interpret.
  *
- * All checksums, and the order of names in directories, hang on the UUID and the hash seed. Who
- * does not give them means those of the filesystem, so they are looked for in any copy left. A copy
- * also knows the shape that everything is to be found in: who has forgotten an option is told, and
- * nothing is written. Copies are looked for where the options say, then at every block size where
- * groups of the usual size have them.
+ * All checksums, and the order of names in directories, depend on the UUID and the hash seed. If
+ * they are not given, those of the filesystem are used, from any copy of the superblock that is
+ * left. A copy also contains the geometry: if an option does not match it, that is reported and
+ * nothing is written. Copies are searched for where the options place them, then at every block
+ * size where groups of the default size have them.
  */
 #include "config.h"
 
@@ -31,9 +31,9 @@ int xw_supers_check(struct xw_mkfs *m)
 	return 0;
 }
 
-/* A copy of the superblock that is whole, or none: blocks_count 0. */
+/* A valid copy of the superblock, or none: blocks_count 0. */
 struct copy {
-	uint64_t at; /* byte */
+	uint64_t at; /* in bytes */
 	struct xw_super sb;
 };
 
@@ -62,7 +62,7 @@ static bool same_shape(const struct copy *c, const struct xw_geo *geo)
 	       c->sb.inode_size == geo->inode_size;
 }
 
-/* Where geo has copies. *other: one that is there, of another shape. */
+/* Search where geo has copies. *other: a copy of another geometry. */
 static bool find_copy(struct xw_mkfs *m, const struct xw_target *t, const struct xw_geo *places,
 		      const struct xw_geo *geo, struct copy *found, struct copy *other)
 {
@@ -83,7 +83,7 @@ static bool find_copy(struct xw_mkfs *m, const struct xw_target *t, const struct
 	return false;
 }
 
-/* Where any filesystem of usual groups has them. */
+/* Search where filesystems with groups of the default size have them. */
 static void find_other(struct xw_mkfs *m, const struct xw_target *t, const struct xw_geo *geo,
 		       struct copy *other)
 {
@@ -107,8 +107,8 @@ static void find_other(struct xw_mkfs *m, const struct xw_target *t, const struc
 static int refuse_other(struct xw_mkfs *m, const struct xw_target *t, const struct copy *c)
 {
 	return xw_fail(&m->diag, XW_ERR_USAGE,
-		       "%s: the copy of the superblock at byte %llu wants -b %u -g %u -I %u -N %u "
-		       "and a SIZE of %llu blocks; -F makes others",
+		       "%s: the superblock copy at byte %llu requires -b %u -g %u -I %u -N %u and "
+		       "a SIZE of %llu blocks (-F overrides)",
 		       t->path, (unsigned long long)c->at, xw_super_block_size(&c->sb),
 		       c->sb.blocks_per_group, c->sb.inode_size, c->sb.inodes_count,
 		       (unsigned long long)c->sb.blocks_count);
@@ -118,13 +118,13 @@ static int go_without(struct xw_mkfs *m, const struct xw_target *t, const struct
 {
 	if (m->find_uuid && !m->force && xw_has_ro(&geo->features, XW_RO_METADATA_CSUM))
 		return xw_fail(&m->diag, XW_ERR_USAGE,
-			       "%s: no copy of the superblock is left, and with another UUID no "
-			       "checksum will be right: -U is needed (-F goes on without)",
+			       "%s: no superblock copy found; all checksums depend on the UUID: "
+			       "give -U (-F continues without)",
 			       t->path);
 	if (m->find_uuid || m->find_seed)
-		xw_log(&m->diag, XW_LOG_WARN,
-		       "%s: no copy of the superblock is left: %s%s%s not found", t->path,
-		       m->find_uuid ? "-U" : "", m->find_uuid && m->find_seed ? " and " : "",
+		xw_log(&m->diag, XW_LOG_WARN, "%s: no superblock copy found: %s%s%s unknown",
+		       t->path, m->find_uuid ? "-U" : "",
+		       m->find_uuid && m->find_seed ? " and " : "",
 		       !m->find_seed  ? " was"
 		       : m->find_uuid ? "-E hash_seed were"
 				      : "-E hash_seed was");

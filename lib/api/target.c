@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * The target of a mkfs: how large is it, and how does it become ground on which unwritten ranges
- * read as zeros.
- */
+/* The target of a mkfs: its size, and preparing it so that unwritten ranges read as zeros. */
 #include "config.h"
 
 #include <errno.h>
@@ -20,13 +17,15 @@
 #include "base/auto.h"
 #include "base/same.h"
 #include "commit/store.h"
+#include "commit/undo_dev.h"
+#include "dev/partition.h"
 
-#define DISCARD_STEP (1ull << 30) /* bytes at once, so that an interrupt is noticed */
+#define DISCARD_STEP (1ull << 30) /* bytes discarded at once, so that an interrupt is noticed */
 #define DISCARD_ALIGN 4096u
 
 /*
- * Sources are looked at before the target is touched: a misspelt one must not cost an image, and
- * reading what is being overwritten can only end badly.
+ * Sources are checked before the target is touched: a misspelled one must not destroy an image, and
+ * the target must not be read while it is overwritten.
  */
 static int check_sources(struct xw_mkfs *m, const char *path, const struct stat *target)
 {
@@ -54,11 +53,11 @@ static int check_sources(struct xw_mkfs *m, const char *path, const struct stat 
 /* -n */
 static int open_null(struct xw_mkfs *m, struct xw_target *t)
 {
-	const int ret = xw_dev_open_null("(plan)", &m->diag, &t->dev);
+	const int rc = xw_dev_open_null("(plan)", &m->diag, &t->dev);
 
-	if (!ret)
+	if (!rc)
 		t->dev->fresh = true;
-	return ret;
+	return rc;
 }
 
 /* ---- checking, opening ---- */
@@ -75,10 +74,13 @@ uint32_t xw_target_sector(const char *path)
 	return fd < 0 || ioctl(fd, BLKSSZGET, &sector) || sector < 0 ? 0 : (uint32_t)sector;
 }
 
-/* What does not go with a file that is new in any case. */
+/* Options that contradict creating a new file. */
 static int check_replace(struct xw_mkfs *m, const struct xw_target *t)
 {
-	const char *with = m->supers_only ? "-S" : m->params.offset ? "-E offset" : NULL;
+	const char *with = m->supers_only     ? "-S"
+			   : m->params.offset ? "-E offset"
+			   : m->undo_file     ? "-z"
+					      : NULL;
 
 	if (!m->replace)
 		return 0;
@@ -90,11 +92,51 @@ static int check_replace(struct xw_mkfs *m, const struct xw_target *t)
 	return 0;
 }
 
+/*
+ * With -E offset in an image that has a partition table, the partition that begins there limits the
+ * filesystem: beyond its end is another one, or the backup of the table.
+ */
+static int find_partition(struct xw_mkfs *m, struct xw_target *t, int fd)
+{
+	const struct xw_partition *p;
+	struct xw_partitions table;
+	char list[240];
+	int rc = 0;
+
+	if (!m->params.offset)
+		return 0;
+	if (xw_partitions_read(fd, &table))
+		return xw_fail_nomem(&m->diag, "the partition table");
+	p = xw_partition_at(&table, m->params.offset);
+	if (p) {
+		t->partition = p->number;
+		t->partition_size = p->size;
+	} else if (*table.type && !m->force) {
+		xw_partitions_text(&table, list, sizeof(list));
+		rc = xw_fail(&m->diag, XW_ERR_EXISTS,
+			     "%s: no partition begins at byte %llu: the %s partition table has %s",
+			     t->path, (unsigned long long)m->params.offset, table.type,
+			     *list ? list : "none");
+	}
+	xw_partitions_free(&table);
+	return rc;
+}
+
+int xw_target_fits(struct xw_mkfs *m, const struct xw_target *t)
+{
+	if (!t->partition_size || m->force || m->params.size_bytes <= t->partition_size)
+		return 0;
+	return xw_fail(&m->diag, XW_ERR_EXISTS,
+		       "%s: SIZE of %llu bytes is larger than partition %u (%llu)", t->path,
+		       (unsigned long long)m->params.size_bytes, t->partition,
+		       (unsigned long long)t->partition_size);
+}
+
 int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 {
 	uint64_t have = 0;
 	struct stat st;
-	int ret = 0;
+	int rc = 0;
 
 	if (!*path)
 		return xw_fail(&m->diag, XW_ERR_USAGE, "the name of the image is empty");
@@ -105,10 +147,10 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 	if (t->exists && !t->is_block && !S_ISREG(st.st_mode))
 		return xw_fail(&m->diag, XW_ERR_USAGE,
 			       "%s: neither a regular file nor a block device", path);
-	ret = check_replace(m, t);
-	if (!ret)
-		ret = check_sources(m, path, t->exists ? &st : NULL);
-	if (!ret && t->exists) {
+	rc = check_replace(m, t);
+	if (!rc)
+		rc = check_sources(m, path, t->exists ? &st : NULL);
+	if (!rc && t->exists) {
 		auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 		if (fd < 0)
@@ -116,10 +158,12 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 		have = (uint64_t)st.st_size;
 		if (t->is_block && ioctl(fd, BLKGETSIZE64, &have))
 			return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s: size", path);
-		ret = xw_overwrite_check(m, path, fd, &st);
+		rc = find_partition(m, t, fd);
+		if (!rc)
+			rc = xw_overwrite_check(m, path, fd, &st, t->partition_size);
 	}
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	if (t->exists && m->replace) {
 		t->exists = false;
 		t->replaces = true;
@@ -128,6 +172,8 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 	}
 	t->file_size = have;
 	t->have = have > m->params.offset ? have - m->params.offset : 0;
+	if (t->partition_size && !m->params.size_set)
+		t->have = t->is_block ? XW_MIN(t->have, t->partition_size) : t->partition_size;
 	if (m->params.size_set || t->have)
 		return 0;
 	if (m->params.offset)
@@ -139,8 +185,8 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 }
 
 /*
- * The superblocks of what was on the target go first: a run that is cut must leave no filesystem,
- * and a backup of the old one must never be taken for one of ours.
+ * The superblocks of the old contents are removed first: an interrupted run must leave no
+ * filesystem, and a backup of the old one must never be taken for one of ours.
  */
 static int wipe_superblocks(struct xw_mkfs *m, struct xw_dev *dev)
 {
@@ -148,7 +194,7 @@ static int wipe_superblocks(struct xw_mkfs *m, struct xw_dev *dev)
 	uint64_t size = dev->size;
 	uint8_t buf[XW_SUPER_SIZE];
 	struct xw_super sb;
-	int ret = 0;
+	int rc = 0;
 
 	if (dev->size < sizeof(zeros))
 		return 0;
@@ -160,7 +206,7 @@ static int wipe_superblocks(struct xw_mkfs *m, struct xw_dev *dev)
 			.backup_bgs = {sb.backup_bgs[0], sb.backup_bgs[1]},
 		};
 
-		for (uint32_t g = xw_geo_next_super(&old, 1); g < old.groups && !ret;
+		for (uint32_t g = xw_geo_next_super(&old, 1); g < old.groups && !rc;
 		     g = xw_geo_next_super(&old, g + 1)) {
 			uint64_t at = (sb.first_data_block + (uint64_t)g * sb.blocks_per_group) *
 				      xw_super_block_size(&sb);
@@ -169,20 +215,20 @@ static int wipe_superblocks(struct xw_mkfs *m, struct xw_dev *dev)
 				break;
 			if (!xw_dev_pread(dev, buf, sizeof(buf), at) &&
 			    peek16(buf + 56) == XW_SUPER_MAGIC)
-				ret = xw_dev_pwrite(dev, zeros, sizeof(buf), at);
+				rc = xw_dev_pwrite(dev, zeros, sizeof(buf), at);
 		}
 	}
-	if (!ret)
-		xw_diag_clear(&m->diag); /* an unreadable old superblock is no failure of ours */
-	if (!ret)
-		ret = xw_dev_pwrite(dev, zeros, sizeof(zeros), 0);
-	/* Flushed, or a power cut could leave the old superblock over what is written next. */
-	return ret ? ret : xw_dev_flush(dev);
+	if (!rc)
+		xw_diag_clear(&m->diag); /* an unreadable old superblock is not our failure */
+	if (!rc)
+		rc = xw_dev_pwrite(dev, zeros, sizeof(zeros), 0);
+	/* Flushed, or a power failure could restore the old superblock over later writes. */
+	return rc ? rc : xw_dev_flush(dev);
 }
 
 /*
- * What would complete an interrupted change to the filesystem that is being overwritten. Left there
- * it would be in the way, and with the same UUID set could be taken for ours.
+ * Remove the redo file of an interrupted change to the filesystem that is overwritten. It would be
+ * in the way, and could be taken for ours if the same UUID is set.
  */
 static void drop_redo_file(struct xw_mkfs *m, const char *path)
 {
@@ -203,14 +249,17 @@ static int open_once(struct xw_mkfs *m, struct xw_target *t, unsigned flags)
 				     : xw_dev_open_file(t->path, flags, &m->diag, &t->dev);
 }
 
-/* With `direct` past the page cache; that the host has no such thing is said at `level`. */
+/*
+ * With `direct`, bypassing the page cache; if the host does not support that it is logged at
+ * `level`.
+ */
 static int open_dev(struct xw_mkfs *m, struct xw_target *t, unsigned flags, bool direct,
 		    enum xw_log_level level)
 {
-	int ret = direct ? open_once(m, t, flags | XW_DEV_DIRECT) : XW_ERR_UNSUPPORTED;
+	int rc = direct ? open_once(m, t, flags | XW_DEV_DIRECT) : XW_ERR_UNSUPPORTED;
 
-	if (ret != XW_ERR_UNSUPPORTED)
-		return ret ? ret : xw_dev_open_direct(t->dev, t->dev->align, &t->dev);
+	if (rc != XW_ERR_UNSUPPORTED)
+		return rc ? rc : xw_dev_open_direct(t->dev, t->dev->align, &t->dev);
 	if (direct)
 		xw_log(&m->diag, level, "%s; going on without", m->diag.text);
 	xw_diag_clear(&m->diag);
@@ -219,16 +268,16 @@ static int open_dev(struct xw_mkfs *m, struct xw_target *t, unsigned flags, bool
 
 int xw_target_open_check(struct xw_mkfs *m, struct xw_target *t)
 {
-	int ret = open_dev(m, t, m->check > 1 ? 0 : XW_DEV_RDONLY, true, XW_LOG_INFO);
+	int rc = open_dev(m, t, m->check > 1 ? 0 : XW_DEV_RDONLY, true, XW_LOG_INFO);
 
-	if (!ret && m->params.offset)
-		ret = xw_dev_open_offset(t->dev, m->params.offset, &t->dev);
-	if (!ret && m->check > 1)
-		ret = xw_dev_check_end(t->dev, m->params.size_bytes);
-	return ret;
+	if (!rc && m->params.offset)
+		rc = xw_dev_open_offset(t->dev, m->params.offset, &t->dev);
+	if (!rc && m->check > 1)
+		rc = xw_dev_check_end(t->dev, m->params.size_bytes);
+	return rc;
 }
 
-/* A new file in the filesystem of /dev: that is memory, and what was meant is a device. */
+/* A new file in the filesystem of /dev would be in memory: the user means a missing device. */
 static bool is_missing_device(const struct xw_target *t)
 {
 	const char *slash = strrchr(t->path, '/');
@@ -239,12 +288,20 @@ static bool is_missing_device(const struct xw_target *t)
 	       in.st_dev == dev.st_dev && dev.st_dev != root.st_dev;
 }
 
+static int open_undo(struct xw_mkfs *m, struct xw_target *t)
+{
+	const int rc = xw_undo_dev_open(t->dev, m->undo_file, m->params.offset, &t->dev);
+
+	t->undo = !rc;
+	return rc;
+}
+
 int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 {
 	uint64_t off = m->params.offset, bytes = m->params.size_bytes;
 	const char *name;
 	struct stat st;
-	int ret;
+	int rc;
 
 	if (t->is_block && bytes > t->have)
 		return xw_fail(&m->diag, XW_ERR_USAGE,
@@ -254,31 +311,35 @@ int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 		return open_null(m, t);
 	if (!t->exists && !m->force && is_missing_device(t))
 		return xw_fail(&m->diag, XW_ERR_NOTFOUND,
-			       "%s: no such device; -F makes a file there", t->path);
-	ret = open_dev(m, t, t->exists ? 0 : XW_DEV_CREATE, m->direct, XW_LOG_WARN);
-	if (ret)
-		return ret;
+			       "%s: no such device (-F creates a regular file)", t->path);
+	if (m->undo_file) /* what was discarded could not be saved */
+		m->params.discard = 0;
+	rc = open_dev(m, t, t->exists ? 0 : XW_DEV_CREATE, m->direct, XW_LOG_WARN);
+	if (rc)
+		return rc;
 	name = t->file ? xw_newfile_name(t->file) : t->path;
 	if (name && !stat(name, &st))
 		t->opened = (struct xw_file_id){st.st_dev, st.st_ino};
-	/* a file will be all holes once it is cleared, unless its blocks are to stay */
+	/* a cleared file consists of holes, unless its blocks are to be kept */
 	t->dev->fresh = !t->is_block && (!t->exists || m->params.discard);
 	t->dev->keep = t->exists && !m->params.discard;
 	if (off)
-		ret = xw_dev_open_offset(t->dev, off, &t->dev);
-	/* what it takes without SIZE, nobody knows yet */
-	return ret ? ret : xw_dev_check_end(t->dev, bytes);
+		rc = xw_dev_open_offset(t->dev, off, &t->dev);
+	if (!rc && m->undo_file)
+		rc = open_undo(m, t);
+	/* without SIZE, the final size is unknown yet */
+	return rc ? rc : xw_dev_check_end(t->dev, bytes);
 }
 
-/* As in mke2fs: what the host cannot discard is no failure. */
+/* As in mke2fs: if the host cannot discard, that is no failure. */
 static int discard(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick tick)
 {
 	uint64_t off = m->params.offset;
 	uint64_t from = xw_div_up(off, DISCARD_ALIGN) * DISCARD_ALIGN - off;
 	uint64_t end = (off + m->params.size_bytes) / DISCARD_ALIGN * DISCARD_ALIGN - off;
-	int ret = 0;
+	int rc = 0;
 
-	while (from < end && !ret) {
+	while (from < end && !rc) {
 		uint64_t len = XW_MIN(end - from, DISCARD_STEP);
 
 		if (xw_dev_discard(t->dev, from, len)) {
@@ -286,18 +347,18 @@ static int discard(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick t
 			return 0;
 		}
 		from += len;
-		ret = tick.fn ? tick.fn(tick.arg) : 0;
+		rc = tick.fn ? tick.fn(tick.arg) : 0;
 	}
-	return ret;
+	return rc;
 }
 
 int xw_target_clear(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick tick)
 {
 	uint64_t off = m->params.offset, bytes = m->params.size_bytes;
-	/* What lies behind the filesystem in a longer file stays. */
+	/* The rest of a longer file, after the filesystem, is kept. */
 	const bool tail = m->params.size_set && bytes < t->file_size;
 	bool keep = t->dev->keep;
-	int ret = 0;
+	int rc = 0;
 
 	t->cleared = true;
 	if (m->plan_only || !t->exists)
@@ -305,34 +366,34 @@ int xw_target_clear(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick 
 	if (!t->is_block)
 		drop_redo_file(m, t->path);
 	if (t->is_block || keep)
-		ret = wipe_superblocks(m, t->dev);
-	if (ret)
-		return ret;
+		rc = wipe_superblocks(m, t->dev);
+	if (rc)
+		return rc;
 	if (t->is_block)
 		return m->params.discard ? discard(m, t, tick) : 0;
-	if (off) /* what lies around our range is somebody else's */
+	if (off) /* what surrounds our range belongs to others */
 		return keep ? 0 : xw_dev_zero(t->dev, 0, XW_MIN(t->have, bytes));
 	if (keep || !t->file_size || !xw_dev_discard(t->dev, 0, tail ? bytes : t->file_size))
 		return 0;
 	if (tail)
 		return xw_dev_zero(t->dev, 0, bytes);
-	/* no holes here: what goes and comes back is all holes, too */
-	ret = xw_dev_check_end(t->dev, t->file_size);
-	if (!ret)
-		ret = xw_dev_set_size(t->dev, 0);
-	return ret ? ret : xw_dev_set_size(t->dev, t->file_size);
+	/* no holes here: truncating and extending yields only holes */
+	rc = xw_dev_check_end(t->dev, t->file_size);
+	if (!rc)
+		rc = xw_dev_set_size(t->dev, 0);
+	return rc ? rc : xw_dev_set_size(t->dev, t->file_size);
 }
 
 int xw_target_publish(struct xw_mkfs *m, struct xw_target *t)
 {
-	int ret;
+	int rc = t->undo ? xw_undo_dev_finish(t->dev) : 0;
 
-	if (!t->file)
-		return 0;
-	ret = xw_newfile_publish(t->file, t->replaces, &m->diag);
-	if (!ret && t->replaces)
+	if (rc || !t->file)
+		return rc;
+	rc = xw_newfile_publish(t->file, t->replaces, &m->diag);
+	if (!rc && t->replaces)
 		drop_redo_file(m, t->path);
-	return ret;
+	return rc;
 }
 
 void xw_target_close(struct xw_target *t, bool ok)
@@ -340,12 +401,14 @@ void xw_target_close(struct xw_target *t, bool ok)
 	const bool restore = t->cleared && t->exists && !t->is_block && !ok;
 	struct stat st;
 
+	if (t->undo && !ok) /* what a failed run left can be undone, too */
+		(void)xw_undo_dev_finish(t->dev);
 	xw_dev_close(t->dev);
 	t->dev = NULL;
 	xw_newfile_close(t->file);
 	t->file = NULL;
-	/* by its name, since a device that begins in the middle of it cannot end before */
+	/* by name, since a device that starts in the middle of the file cannot truncate it */
 	if (restore && !stat(t->path, &st) && st.st_ino == t->opened.ino &&
 	    (uint64_t)st.st_size != t->file_size && truncate(t->path, (off_t)t->file_size))
-		return; /* the failure is told already */
+		return; /* the failure was reported already */
 }

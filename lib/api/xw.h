@@ -2,10 +2,10 @@
 /*
  * libextwright: build, populate and inspect ext4 images offline, as an ordinary user.
  *
- * A handle is made, given options by the names that the tools' man pages use, run once, read,
- * and freed. Functions return 0 or a negative code (XW_E_*); xw_*_error() gives the one line that
- * says what, where and why. The library never prints, exits, or reads the environment.
- * A handle belongs to one thread at a time; different handles are independent.
+ * A handle is created, given options by the names that the tools' man pages use, run once, read,
+ * and freed. Functions return 0 or a negative code (XW_E_*); xw_*_error() returns a one-line
+ * message with object and reason. The library never prints, exits, or reads the environment. A
+ * handle belongs to one thread at a time; different handles are independent.
  */
 #ifndef XW_H
 #define XW_H
@@ -17,26 +17,24 @@
 extern "C" {
 #endif
 
-#define XW_API __attribute__((visibility("default")))
-
-/* Codes a caller may want to tell apart; any other negative value is a failure of its own. */
+/* Error codes that callers may want to tell apart; other negative values are further failures. */
 #define XW_E_NOMEM (-1) /* out of memory */
-#define XW_E_USAGE (-2) /* an option or argument is wrong: nothing was done */
+#define XW_E_USAGE (-2) /* invalid option or argument: nothing was done */
 #define XW_E_IO (-3) /* reading the source or writing the target failed */
 #define XW_E_NOSPC (-4) /* the image is too small */
 #define XW_E_HOSTFULL (-6) /* the host filesystem is full */
 #define XW_E_CORRUPT (-7) /* the image is damaged */
-#define XW_E_CHECKSUM (-8) /* the same, and only a checksum may be wrong */
-#define XW_E_UNSUPPORTED (-9) /* a feature this version does not make */
+#define XW_E_CHECKSUM (-8) /* damaged, possibly only a checksum */
+#define XW_E_UNSUPPORTED (-9) /* a feature that this version does not support */
 #define XW_E_INPUT (-10) /* the source is malformed */
 #define XW_E_TRUNCATED (-11) /* the source ends early */
-#define XW_E_NOTFOUND (-14) /* a file, or a path in the image, is not there */
-#define XW_E_EXISTS (-12) /* the target holds data, and "-F" was not set */
+#define XW_E_NOTFOUND (-14) /* a file, or a path in the image, does not exist */
+#define XW_E_EXISTS (-12) /* the target has contents, and "-F" was not set */
 #define XW_E_STATE (-15) /* a change to the image was interrupted, and cannot be completed */
 #define XW_E_BUSY (-17) /* the target is mounted or in use; "-F" set twice overwrites even that */
 
 /* "0.1.0". Static storage. */
-XW_API const char *xw_version(void);
+const char *xw_version(void);
 
 enum xw_severity { XW_WARNING = 1, XW_INFO = 2, XW_DEBUG = 3 };
 
@@ -51,124 +49,130 @@ struct xw_progress {
 /* At most a few times a second. Non-zero cancels the run with XW_E_IO ("interrupted"). */
 typedef int xw_progress_cb(void *arg, const struct xw_progress *p);
 
-/* What a run made. All counts are of the finished image. */
+/* Result of a run. All counts are those of the finished image. */
 struct xw_mkfs_result {
 	uint64_t size_bytes, block_size, blocks, free_blocks, inodes, free_inodes, groups;
-	uint64_t files, directories, symlinks, specials, hardlinks; /* of the source */
+	uint64_t files, directories, symlinks, specials, hardlinks; /* entries of the source */
 	uint64_t data_blocks, metadata_blocks, journal_blocks; /* metadata without the journal */
 	uint64_t directory_blocks, indexed_directories;
 	uint64_t xattr_blocks, xattr_references, xattr_in_inode, ea_inodes;
 	uint64_t extents, files_with_data;
-	uint64_t inline_inodes; /* files and directories that take no block (inline_data) */
-	uint64_t replaced_blocks; /* written for files that a later entry or layer replaced */
+	uint64_t inline_inodes; /* files and directories without blocks (inline_data) */
+	/* blocks written for files that a later entry or layer replaced */
+	uint64_t replaced_blocks;
 	uint64_t bytes_in, bytes_written, writes, sequential_writes, backward_seeks;
 	uint64_t warnings;
 	double seconds;
 	uint8_t uuid[16];
-	uint64_t bad_blocks; /* nothing lies on them */
+	uint64_t bad_blocks; /* excluded from use */
 };
 
 struct xw_mkfs;
 
-XW_API int xw_mkfs_new(struct xw_mkfs **out);
-XW_API void xw_mkfs_free(struct xw_mkfs *m);
+int xw_mkfs_new(struct xw_mkfs **out);
+void xw_mkfs_free(struct xw_mkfs *m);
 /*
  * Set one option by its name on the command line: "-b" "4096", "-O" "^has_journal", "--free" "5%",
  * "-F" NULL, "SIZE" "1G". See xw-mkfs(8) for all of them; also "now" (seconds since 1970, default:
- * the clock). XW_E_USAGE or XW_E_UNSUPPORTED names option and value.
+ * the clock). The message of XW_E_USAGE or XW_E_UNSUPPORTED names option and value.
  */
-XW_API int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value);
+int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value);
 /*
  * Types ("-t", "-T") and defaults from a text in the syntax of mke2fs.conf(5), instead of the
- * built-in table. `name` is what messages call it. XW_E_USAGE names the line.
+ * built-in table. `name` is its name in messages. The message of XW_E_USAGE has the line number.
  */
-XW_API int xw_mkfs_set_config(struct xw_mkfs *m, const char *name, const char *text, size_t len);
+int xw_mkfs_set_config(struct xw_mkfs *m, const char *name, const char *text, size_t len);
 /*
  * Fill from a directory, archive or "-" (standard input). Several sources are layers: later ones
- * win, and OCI whiteouts are applied ("--whiteouts").
+ * take precedence, and OCI whiteouts are applied ("--whiteouts").
  */
-XW_API int xw_mkfs_add_source(struct xw_mkfs *m, const char *path);
-XW_API void xw_mkfs_on_log(struct xw_mkfs *m, xw_log_cb *cb, void *arg);
+int xw_mkfs_add_source(struct xw_mkfs *m, const char *path);
+void xw_mkfs_on_log(struct xw_mkfs *m, xw_log_cb *cb, void *arg);
 /*
- * Turns the name of a user (group: of a group) into its number: 0 and *id, or non-zero. ACLs in
- * archives may carry names without numbers; without this callback such an ACL is an error.
+ * Resolves the name of a user (group: of a group) to its number: 0 and *id, or non-zero. ACLs in
+ * archives may have names without numbers; without this callback such an ACL is an error.
  */
 typedef int xw_names_cb(void *arg, int group, const char *name, uint32_t *id);
-XW_API void xw_mkfs_on_names(struct xw_mkfs *m, xw_names_cb *cb, void *arg);
-XW_API void xw_mkfs_on_progress(struct xw_mkfs *m, xw_progress_cb *cb, void *arg);
+void xw_mkfs_on_names(struct xw_mkfs *m, xw_names_cb *cb, void *arg);
+void xw_mkfs_on_progress(struct xw_mkfs *m, xw_progress_cb *cb, void *arg);
 /*
- * Make the image at `path`. With "-n" set, plan only: nothing is opened for writing. A new regular
- * file that could not be finished is removed again. One run a handle.
+ * Create the image at `path`. With "-n" set, plan only: nothing is opened for writing. A new
+ * regular file that could not be completed is removed. One run per handle.
  */
-XW_API int xw_mkfs_run(struct xw_mkfs *m, const char *path);
+int xw_mkfs_run(struct xw_mkfs *m, const char *path);
 /* Valid after a run that returned 0; owned by the handle. */
-XW_API const struct xw_mkfs_result *xw_mkfs_result(const struct xw_mkfs *m);
-/* The result as one JSON object; NULL when memory ran out. Owned by the handle. */
-XW_API const char *xw_mkfs_json(struct xw_mkfs *m);
-/* The line that explains the last failure; "" when there was none. Owned by the handle. */
-XW_API const char *xw_mkfs_error(const struct xw_mkfs *m);
+const struct xw_mkfs_result *xw_mkfs_result(const struct xw_mkfs *m);
+/* The result as one JSON object; NULL when out of memory. Owned by the handle. */
+const char *xw_mkfs_json(struct xw_mkfs *m);
+/* The message of the last failure; "" if there was none. Owned by the handle. */
+const char *xw_mkfs_error(const struct xw_mkfs *m);
 
-/* ---- archives and directories into an image that is there ---- */
+/* ---- importing archives and directories into an existing image ---- */
 
 struct xw_import;
 
 struct xw_import_result {
-	uint64_t files, directories, symlinks, specials, hardlinks; /* new ones */
+	uint64_t files, directories, symlinks, specials, hardlinks; /* new inodes and names */
 	uint64_t new_inodes;
 	uint64_t removed_inodes; /* of files that were replaced or whited out */
-	uint64_t freed_blocks; /* theirs, and those of directories built anew */
-	uint64_t rebuilt_directories; /* that the image had, and whose names changed */
-	uint64_t orphans; /* put away first */
+	uint64_t freed_blocks; /* blocks of these, and of directories that were rebuilt */
+	uint64_t rebuilt_directories; /* existing ones whose names changed */
+	uint64_t orphans; /* released before the import */
 	uint64_t data_blocks, extents, files_with_data, inline_inodes;
-	uint64_t replaced_blocks; /* written for files that a later entry or layer replaced */
-	uint64_t block_size, free_blocks, free_inodes; /* of the image now */
-	uint64_t commit_blocks; /* blocks in use that were overwritten, as one unit */
+	/* blocks written for files that a later entry or layer replaced */
+	uint64_t replaced_blocks;
+	uint64_t block_size, free_blocks, free_inodes; /* of the resulting image */
+	uint64_t commit_blocks; /* live blocks overwritten, as one unit */
 	uint64_t bytes_in, bytes_written, warnings;
 	int by_journal; /* the commit went through the journal; else through a redo file */
-	int replayed; /* the journal was replayed first */
+	int replayed; /* the journal was replayed before the import */
 	double seconds;
 };
 
-XW_API int xw_import_new(struct xw_import **out);
-XW_API void xw_import_free(struct xw_import *x);
+int xw_import_new(struct xw_import **out);
+void xw_import_free(struct xw_import *x);
 /*
- * The options of xw_mkfs_set() that say how sources are read ("--exclude", "--directory",
- * "--whiteouts", "--jobs", ...), "-E" with "offset=" and "mb_...=", "now"; "--redo-file" FILE,
- * "--undo-file" FILE, "--commit" auto, redo or journal; "--keep-old-files" or "--skip-old-files";
- * "--dry-run": nothing is written, and the result is what the run would have made.
+ * The options of xw_mkfs_set() for reading sources ("--exclude", "--directory", "--whiteouts",
+ * "--jobs", ...), "-E" with "offset=" and "mb_...=", "now"; "--redo-file" FILE, "--undo-file" FILE,
+ * "--commit" auto, redo or journal; "--keep-old-files" or "--skip-old-files"; "--dry-run": nothing
+ * is written, and the result describes what the run would do.
  */
-XW_API int xw_import_set(struct xw_import *x, const char *option, const char *value);
-/* A directory, archive or "-"; later ones win, and what the image holds is the lowest layer. */
-XW_API int xw_import_add_source(struct xw_import *x, const char *path);
-XW_API void xw_import_on_log(struct xw_import *x, xw_log_cb *cb, void *arg);
-XW_API void xw_import_on_names(struct xw_import *x, xw_names_cb *cb, void *arg);
-XW_API void xw_import_on_progress(struct xw_import *x, xw_progress_cb *cb, void *arg);
+int xw_import_set(struct xw_import *x, const char *option, const char *value);
 /*
- * All sources into the image at `path`, as one change: after a failure, or when the process dies,
- * the image is what it was, or becomes what it should when it is opened next. One run a handle.
+ * A directory, archive or "-"; later ones take precedence, and the contents of the image are the
+ * lowest layer.
  */
-XW_API int xw_import_run(struct xw_import *x, const char *path);
-XW_API const struct xw_import_result *xw_import_result(const struct xw_import *x);
-XW_API const char *xw_import_json(struct xw_import *x);
-XW_API const char *xw_import_error(const struct xw_import *x);
+int xw_import_add_source(struct xw_import *x, const char *path);
+void xw_import_on_log(struct xw_import *x, xw_log_cb *cb, void *arg);
+void xw_import_on_names(struct xw_import *x, xw_names_cb *cb, void *arg);
+void xw_import_on_progress(struct xw_import *x, xw_progress_cb *cb, void *arg);
+/*
+ * Import all sources into the image at `path`, as one change: after a failure, or if the process is
+ * killed, the image has the old state, or gets the new one when it is opened next. One run per
+ * handle.
+ */
+int xw_import_run(struct xw_import *x, const char *path);
+const struct xw_import_result *xw_import_result(const struct xw_import *x);
+const char *xw_import_json(struct xw_import *x);
+const char *xw_import_error(const struct xw_import *x);
 
-/* ---- an image as an archive, as files, or a listing ---- */
+/* ---- exporting an image as an archive, as files, or as a listing ---- */
 
 struct xw_export;
 
 struct xw_export_result {
-	uint64_t files, directories, symlinks, specials, hardlinks; /* exported or listed */
+	uint64_t files, directories, symlinks, specials, hardlinks; /* number exported or listed */
 	uint64_t sparse_files, xattrs, acls;
-	uint64_t sockets; /* left out of archives, which have none */
-	uint64_t damaged; /* left out or incomplete: the log names each */
+	uint64_t sockets; /* skipped in archives, which cannot store them */
+	uint64_t damaged; /* skipped or incomplete: each is named in the log */
 	uint64_t data_bytes, bytes_out;
 	double seconds;
-	uint64_t failed; /* could not be written, or not as they are: the log names each */
-	uint64_t missing; /* paths that were asked for and are not there */
+	uint64_t failed; /* not written, or not unchanged: each is named in the log */
+	uint64_t missing; /* requested paths that do not exist */
 };
 
-XW_API int xw_export_new(struct xw_export **out);
-XW_API void xw_export_free(struct xw_export *x);
+int xw_export_new(struct xw_export **out);
+void xw_export_free(struct xw_export *x);
 /*
  * Set one option by its name on the command line of xw-export(8): "--directory" DIR, "--order"
  * "name", "--exclude" PATTERN, "--format" "newc", "--zstd" NULL, "--level" "19", "--same-owner"
@@ -176,41 +180,43 @@ XW_API void xw_export_free(struct xw_export *x);
  * "--redo-file" PATH, ...; "--auto-compress" FILE: as the end of this name asks; also "umask"
  * (octal, for extracting; default 022). XW_E_USAGE names option and value.
  */
-XW_API int xw_export_set(struct xw_export *x, const char *option, const char *value);
+int xw_export_set(struct xw_export *x, const char *option, const char *value);
 /*
- * Only this path of the image, with all below it; several add up. It may be a pattern as in a
- * shell.
+ * Export only this path of the image, with everything below it; may be called several times. It may
+ * be a shell pattern.
  */
-XW_API int xw_export_add_path(struct xw_export *x, const char *path);
-XW_API void xw_export_on_log(struct xw_export *x, xw_log_cb *cb, void *arg);
-XW_API void xw_export_on_progress(struct xw_export *x, xw_progress_cb *cb, void *arg);
+int xw_export_add_path(struct xw_export *x, const char *path);
+void xw_export_on_log(struct xw_export *x, xw_log_cb *cb, void *arg);
+void xw_export_on_progress(struct xw_export *x, xw_progress_cb *cb, void *arg);
 
-/* Takes all bytes: 0, or a negative code that ends the run and is returned by it. */
+/* Consumes all bytes: 0, or a negative code that ends the run and is returned by it. */
 typedef int xw_write_cb(void *arg, const void *buf, size_t len);
 /*
- * Write everything in the image as an archive, pax unless "--format" says otherwise; each directory
- * comes before what is in it. What its journal or a redo file holds counts, and stays there:
- * nothing is written to the image.
+ * Write the contents of the image as an archive, pax unless "--format" selects another one; each
+ * directory precedes its contents. The contents of the journal or a redo file are taken into
+ * account in memory: nothing is written to the image.
  *
- * Callbacks come on the caller's thread. Compression has another one; cancelled in it, the run
- * returns at once, and that thread may end later, touching nothing of the caller's.
+ * Callbacks are called on the caller's thread. Compression uses another one; if the run is canceled
+ * meanwhile it returns at once, and that thread may end later, without touching anything owned by
+ * the caller.
  *
- * Of this and the next two: after XW_E_CORRUPT (the image is damaged), XW_E_NOTFOUND (a path is not
- * there) and, with `failed` counted in the result, other codes (something could not be written as
- * it is), all the rest was written, and an archive is whole (bytes_out 0: the image could not be
- * opened).
+ * This and the next two functions: after XW_E_CORRUPT (the image is damaged), XW_E_NOTFOUND (a path
+ * does not exist) and, with `failed` counted in the result, other codes (something could not be
+ * written unchanged), all the rest was written, and an archive is complete (bytes_out 0: the image
+ * could not be opened).
  */
-XW_API int xw_export_run(struct xw_export *x, const char *image, xw_write_cb *write, void *arg);
+int xw_export_run(struct xw_export *x, const char *image, xw_write_cb *write, void *arg);
 /*
- * Unpack everything into directory `dir`, which is made where it is missing, as tar(1) would.
- * Symbolic links in it are never followed.
+ * Unpack everything into directory `dir`, which is created if missing, as tar(1) does. Symbolic
+ * links in it are never followed.
  */
-XW_API int xw_export_extract(struct xw_export *x, const char *image, const char *dir);
+int xw_export_extract(struct xw_export *x, const char *image, const char *dir);
 
 struct xw_export_entry {
-	const char *path; /* no leading slash; "" is the root. Valid during the call, as link */
+	const char *path; /* no leading slash; "" is the root. Valid during the call, like link */
 	const char
-		*link; /* of a symlink, or the first name of a file that has several; else NULL */
+		/* target of a symlink, or the first name of a file with several; else NULL */
+		*link;
 	int hardlink; /* this is a further name */
 	uint32_t ino, mode, uid, gid, links, dev_major, dev_minor;
 	uint64_t size;
@@ -219,12 +225,14 @@ struct xw_export_entry {
 };
 /* Non-zero ends the listing and is returned. */
 typedef int xw_entry_cb(void *arg, const struct xw_export_entry *e);
-XW_API int xw_export_list(struct xw_export *x, const char *image, xw_entry_cb *each, void *arg);
+int xw_export_list(struct xw_export *x, const char *image, xw_entry_cb *each, void *arg);
+/* Called by xw_export_extract() for each file that was created. NULL: nothing is. */
+void xw_export_on_entry(struct xw_export *x, xw_entry_cb *cb, void *arg);
 
-/* Valid after run or list; owned by the handle. A handle can run again. */
-XW_API const struct xw_export_result *xw_export_result(const struct xw_export *x);
-XW_API const char *xw_export_json(struct xw_export *x);
-XW_API const char *xw_export_error(const struct xw_export *x);
+/* Valid after run or list; owned by the handle. A handle can be run again. */
+const struct xw_export_result *xw_export_result(const struct xw_export *x);
+const char *xw_export_json(struct xw_export *x);
+const char *xw_export_error(const struct xw_export *x);
 
 #ifdef __cplusplus
 }

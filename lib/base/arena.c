@@ -23,7 +23,7 @@
 
 struct xw_arena_chunk {
 	struct xw_arena_chunk *next;
-	size_t size; /* of data */
+	size_t size; /* bytes of data */
 	_Alignas(ALIGN_MAX) unsigned char data[];
 };
 

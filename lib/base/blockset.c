@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sets of numbers as chunks of 32,768, each in the smallest form that holds it:
+ * Sets of numbers as chunks of 32,768, each in the smallest form that can represent it:
  *
  *	empty	p NULL, n 0
  *	full	p NULL, n FULL
- *	runs	p an array of n runs: ascending, apart from each other by one number or more
+ *	runs	p an array of n runs: ascending, never adjacent
  *	bits	p a bitmap of 4 KiB, n BITS
  *
- * A list of runs that grows beyond RUNS_MAX becomes bits; bits become full when the last number is
- * added, and never runs again. Blocks of healthy filesystems are claimed nearly in order, so that
- * almost every call changes the last run of a chunk.
+ * A list of runs that grows beyond RUNS_MAX is converted to bits; bits become full when the last
+ * number is added, and never revert to runs. The blocks of healthy filesystems are claimed nearly
+ * in order, so almost every call changes the last run of a chunk.
  */
 #include "config.h"
 
@@ -30,8 +30,8 @@ struct run {
 
 struct chunk {
 	void *p;
-	uint16_t n; /* runs, or BITS, FULL */
-	uint16_t cap; /* runs that p has room for; of bits: how many are set */
+	uint16_t n; /* number of runs, or BITS, FULL */
+	uint16_t cap; /* runs: allocated entries of p; bits: number of bits set */
 };
 
 struct xw_blockset {
@@ -69,7 +69,7 @@ void xw_blockset_free(struct xw_blockset *s)
 
 /* ---- bits ---- */
 
-/* Bits first .. last of word w, which holds some of them. */
+/* The bits of word w that lie in first .. last. */
 static uint64_t mask(uint32_t w, uint32_t first, uint32_t last)
 {
 	const uint32_t low = first > w * 64 ? first % 64 : 0;
@@ -116,7 +116,7 @@ static int to_bits(struct chunk *c)
 
 /* ---- runs ---- */
 
-/* The first run that ends at `at` or behind it. */
+/* The first run that ends at or after `at`. */
 static uint32_t runs_find(const struct chunk *c, uint32_t at)
 {
 	const struct run *r = c->p;
@@ -145,7 +145,9 @@ static uint32_t runs_count(const struct chunk *c, uint32_t first, uint32_t last)
 	return n;
 }
 
-/* Runs [at, at + gone) of the list are replaced by the `fresh` ones of v. There may be too many. */
+/*
+ * Replace runs [at, at + gone) of the list by the `fresh` runs of v. The list may exceed RUNS_MAX.
+ */
 static int runs_splice(struct chunk *c, uint32_t at, uint32_t gone, const struct run *v,
 		       uint32_t fresh)
 {
@@ -276,7 +278,7 @@ static int chunk_remove(struct chunk *c, uint32_t first, uint32_t last)
 	return 0;
 }
 
-/* The part of [at, end) that lies in the chunk of `at`, as numbers of that chunk. */
+/* The part of [at, end) that lies in the chunk of `at`, relative to the start of that chunk. */
 struct part {
 	struct chunk *c;
 	uint32_t first, last;
@@ -389,7 +391,9 @@ int xw_blockset_add_bits(struct xw_blockset *s, uint64_t start, uint64_t n, cons
 	return 0;
 }
 
-/* The first number of a bitmap from `at` on that is set, or is not; CHUNK when there is none. */
+/*
+ * The first number of a bitmap at or after `from` that is set (or clear); CHUNK when there is none.
+ */
 static uint32_t bits_scan(const uint64_t *bits, uint32_t at, bool set)
 {
 	for (uint32_t w = at / 64; w < WORDS; w++) {
@@ -402,7 +406,10 @@ static uint32_t bits_scan(const uint64_t *bits, uint32_t at, bool set)
 	return CHUNK;
 }
 
-/* The first number of a chunk from `at` on that is in the set, or is not; CHUNK: none. */
+/*
+ * The first number of a chunk at or after `from` that is in the set (or not); CHUNK when there is
+ * none.
+ */
 static uint32_t chunk_scan(const struct chunk *c, uint32_t at, bool set)
 {
 	const struct run *r = c->p;

@@ -103,6 +103,9 @@ uint16_t xw_crc16(uint16_t crc, const void *buf, size_t len)
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#if __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#endif
 
 #define HW static inline __attribute__((target("sse4.2,pclmul")))
 
@@ -153,10 +156,23 @@ static __attribute__((target("sse4.2,pclmul"))) uint32_t crc32c_hw(uint32_t crc,
 	return crc;
 }
 
-/* libgcc's own record of the CPU, filled before main: a load and a test, no state of ours. */
+/*
+ * The C library's record of the CPU, or libgcc's, both filled before main: no state of ours. That
+ * of libgcc executes CPUID some twenty times in each process, and in a virtual machine each of
+ * them is an exit to the host.
+ */
+static inline bool has_hw(void)
+{
+#if defined(CPU_FEATURE_ACTIVE)
+	return CPU_FEATURE_ACTIVE(SSE4_2) && CPU_FEATURE_ACTIVE(PCLMULQDQ);
+#else
+	return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+#endif
+}
+
 uint32_t xw_crc32c(uint32_t crc, const void *buf, size_t len)
 {
-	if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul"))
+	if (has_hw())
 		return crc32c_hw(crc, buf, len);
 	return xw_crc32c_sw(crc, buf, len);
 }

@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#pragma GCC visibility push(default)
-
 /* CRC-32C (Castagnoli, reflected); ext4 starts it with ~0. Hardware where the CPU has it. */
 uint32_t xw_crc32c(uint32_t crc, const void *buf, size_t len);
 /* The portable implementation, exported so that tests can compare both. */
@@ -16,7 +14,5 @@ uint32_t xw_crc32c_sw(uint32_t crc, const void *buf, size_t len);
 uint32_t xw_crc32_be(uint32_t crc, const void *buf, size_t len);
 /* CRC-16 (0x8005 reflected): group descriptors under uninit_bg; starts with ~0. */
 uint16_t xw_crc16(uint16_t crc, const void *buf, size_t len);
-
-#pragma GCC visibility pop
 
 #endif

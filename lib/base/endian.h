@@ -9,13 +9,13 @@
 #include <stdint.h>
 
 /*
- * For these types and for every struct made of them (`struct XW_ON_DISK disk_dirent {`): they are
- * put over buffers that the rest of the program knows as other things, a block read as a directory
- * that was written as an index, a table of uint64_t. That their bytes are char does not help: an
- * access through a struct's type may alias what that struct can hold, not what one of its bytes
- * can, and gcc 12 at -O2 moves such accesses across each other. Nor does the attribute of a member
- * help the struct around it: gcc looks at the pointer that is followed, so that `d->ino` needs the
- * struct of d to have it. header-check looks for structs without it.
+ * Required on these types and on every struct made of them (`struct XW_ON_DISK disk_dirent {`).
+ * Such structs are laid over buffers that the rest of the program accesses as other types: a block
+ * read as a directory that was written as an index, a table of uint64_t. That their members are
+ * bytes does not help: an access through a struct type may alias what that struct can contain, not
+ * what one of its bytes can, and gcc 12 at -O2 reorders such accesses. Nor does the attribute on a
+ * member help the enclosing struct: gcc looks at the type of the pointer that is dereferenced, so
+ * `d->ino` needs the attribute on the struct of d. header-check reports structs without it.
  */
 #define XW_ON_DISK __attribute__((may_alias))
 
@@ -70,7 +70,7 @@ static inline le32 put32(uint32_t v)
 	return (le32){{(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24)}};
 }
 
-/* Spelt out rather than looped: gcc makes one store of this. */
+/* Written out rather than looped: gcc compiles it to a single store. */
 static inline le64 put64(uint64_t v)
 {
 	return (le64){{(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24),
@@ -111,7 +111,7 @@ static inline be64 putbe64(uint64_t v)
 		       (uint8_t)(v >> 8), (uint8_t)v}};
 }
 
-/* The same from unaligned bytes inside a larger buffer. */
+/* The same, from unaligned bytes inside a larger buffer. */
 static inline uint16_t peek16(const void *p)
 {
 	return get16(*(const le16 *)p);

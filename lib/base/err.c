@@ -36,12 +36,13 @@ const char *xw_err_text(int code)
 }
 
 /*
- * Copy src to dst (room bytes with the terminator), each byte that is no UTF-8 or of a control
- * character as \ooo: terminals obey C1 controls in both forms. What does not fit ends in "...".
+ * Copy src to dst (room bytes with the terminator). Control characters and bytes that are not UTF-8
+ * are written as \ooo; terminals obey C1 controls in both encodings. A text that does not fit ends
+ * in "...".
  */
 static size_t copy_clean(char *dst, size_t room, const char *src)
 {
-	size_t n = 0, safe = 0; /* safe: where an ellipsis still fits */
+	size_t n = 0, safe = 0; /* safe: the last position where an ellipsis still fits */
 
 	for (size_t left = strlen(src); left;) {
 		const size_t whole = xw_utf8_shown(src, left);
@@ -117,7 +118,7 @@ int xw_fail_errno(struct xw_diag *d, int code, int err, const char *fmt, ...)
 
 	if (!claim(d))
 		return code;
-	/* The GNU form: may return a constant instead of filling buf. */
+	/* The GNU variant may return a constant string instead of filling buf. */
 	why = strerror_r(err, buf, sizeof(buf));
 	tail = strnlen(why, sizeof(buf)) + 2;
 	va_start(ap, fmt);

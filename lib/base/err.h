@@ -12,8 +12,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#pragma GCC visibility push(default)
-
 /* One table: code, value, default text. Values are part of the ABI: append only. */
 #define XW_ERRORS(X)                                                                               \
 	X(NOMEM, -1, "out of memory")                                                              \
@@ -48,7 +46,7 @@ typedef void xw_log_fn(void *arg, enum xw_log_level level, const char *line);
 /* Where failures and warnings of one handle go. Zero-initialised is valid (nothing is logged). */
 struct xw_diag {
 	int code; /* code of the first failure, 0 = none */
-	char text[768]; /* its line */
+	char text[768]; /* the message of that failure */
 	xw_log_fn *log; /* may be NULL */
 	void *log_arg;
 	unsigned warnings; /* lines logged at XW_LOG_WARN */
@@ -58,9 +56,9 @@ struct xw_diag {
 const char *xw_err_text(int code);
 
 /*
- * Record a failure and return `code`. The first line wins: later calls keep it, since the
- * innermost function knew most. Bytes of the formatted line that are no UTF-8, and control
- * characters, are written as \ooo. d may be NULL.
+ * Record a failure and return `code`. The first message wins: later calls keep it, since the
+ * innermost function has the most detail. Control characters and bytes of the formatted message
+ * that are not UTF-8 are written as \ooo. d may be NULL.
  */
 int xw_fail(struct xw_diag *d, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -69,7 +67,7 @@ int xw_fail(struct xw_diag *d, int code, const char *fmt, ...)
 int xw_fail_errno(struct xw_diag *d, int code, int err, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Append to the line of a failure, which nobody else may be writing: what it means. */
+/* Append an explanation to the recorded message. No other thread may be writing to d. */
 void xw_fail_add(struct xw_diag *d, const char *text);
 
 /* xw_fail(d, XW_ERR_NOMEM, ...) with a standard line naming what was being allocated. */
@@ -78,10 +76,8 @@ int xw_fail_nomem(struct xw_diag *d, const char *what);
 /* Forget the recorded failure. */
 void xw_diag_clear(struct xw_diag *d);
 
-/* Hand a line to the log callback, if any. */
+/* Pass a message to the log callback, if there is one. */
 void xw_log(struct xw_diag *d, enum xw_log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-
-#pragma GCC visibility pop
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The 64-bit content hash of our own tables, and the format's two directory hash rounds.
+ * The 64-bit content hash of our own tables, and the two directory hash rounds of the format.
  *
- * xw_hash64 multiplies pairs of 8-byte words to 128 bits and folds the halves onto the inputs
- * (the multiply-and-fold family of wyhash). Both sides of a product are keyed by the seed: a factor
- * of 0 or 1 loses the other side, and only who knows the seed can aim at that. Words are read
- * little-endian: the result is the same on every machine, as build decisions may follow it.
+ * xw_hash64 multiplies pairs of 8-byte words to 128 bits and folds the halves onto the inputs (the
+ * multiply-and-fold family of wyhash). Both factors are keyed by the seed: a factor of 0 or 1
+ * discards the other one, and only somebody who knows the seed can provoke that. Words are read
+ * little-endian, so the result is the same on every machine; decisions of a build may depend on it.
  *
  * half-MD4: the three rounds of MD4 (RFC 1320) with eight steps each instead of sixteen, on eight
  * words of input. TEA: 16 cycles of the Tiny Encryption Algorithm (Wheeler and Needham), output
- * added to the input register. Both checked against stock debugfs' dx_hash.
+ * added to the input register. Both are checked against dx_hash of stock debugfs.
  */
 #include "config.h"
 
@@ -96,7 +96,9 @@ static inline uint32_t md4_h(uint32_t x, uint32_t y, uint32_t z)
 	return x ^ y ^ z;
 }
 
-/* One step: the register that changes comes first; the four rotate through that place. */
+/*
+ * One step: the register that changes comes first; the four registers rotate through that position.
+ */
 #define STEP(f, a, b, c, d, x, s) ((a) = rol((a) + f(b, c, d) + (x), (s)))
 #define STEPS4(f, k, w0, w1, w2, w3, s0, s1, s2, s3)                                               \
 	(STEP(f, a, b, c, d, (w0) + (k), s0), STEP(f, d, a, b, c, (w1) + (k), s1),                 \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hashes. xw_hash64 is for our own tables (strong, keyed, never in an image; redo files have it);
- * half-MD4, TEA and the legacy hash are the format's directory hashes on raw registers; dir/ wraps
- * them into dx hashes.
+ * Hashes. xw_hash64 is for in-memory tables and redo files (strong, keyed, never stored in an
+ * image); half-MD4, TEA and the legacy hash are the directory hashes of the format on raw
+ * registers, which dir/ wraps into dx hashes.
  */
 #ifndef XW_BASE_HASH_H
 #define XW_BASE_HASH_H
@@ -10,9 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#pragma GCC visibility push(default)
-
-/* 64-bit content hash with good avalanche; fixed function: same result on every machine. */
+/*
+ * 64-bit content hash with good avalanche. The function is fixed: the result is the same on every
+ * machine.
+ */
 uint64_t xw_hash64(const void *buf, size_t len, uint64_t seed);
 
 /* One half-MD4 round over 8 input words into buf[4] (dx_hash version 1). */
@@ -28,7 +29,5 @@ struct xw_sha256 {
 void xw_sha256_init(struct xw_sha256 *s);
 void xw_sha256_update(struct xw_sha256 *s, const void *buf, size_t len);
 void xw_sha256_final(struct xw_sha256 *s, uint8_t out[32]);
-
-#pragma GCC visibility pop
 
 #endif

@@ -3,7 +3,8 @@
  * Compact JSON (RFC 8259) into one growing buffer.
  *
  * Invariants: the text is NUL-terminated whenever buf is set; after nomem nothing is added, so a
- * caller writes a whole document and asks once at the end. The output depends on no locale.
+ * caller can write a whole document and check once at the end. The output does not depend on the
+ * locale.
  */
 #include "config.h"
 
@@ -43,11 +44,11 @@ static void put_escaped(struct xw_json *j, unsigned char c)
 	put(j, esc, strlen(esc));
 }
 
-/* What stands between quotes. Whether all of it was UTF-8. */
+/* Write a string without its quotes; returns whether all of it was valid UTF-8. */
 static bool put_text(struct xw_json *j, const char *str, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)str;
-	size_t plain = 0, i = 0; /* s[plain..i) waits to be copied as it is */
+	size_t plain = 0, i = 0; /* s[plain..i) is pending and copied verbatim */
 	bool whole = true;
 
 	while (i < len) {
@@ -166,7 +167,7 @@ void xw_json_f64(struct xw_json *j, const char *key, double v, int decimals)
 	}
 	decimals = decimals < 0 ? 0 : decimals > 17 ? 17 : decimals;
 	snprintf(num, sizeof(num), "%.*f", decimals, v);
-	/* The locale's decimal point may be any character, also one of several bytes. */
+	/* The decimal point of the locale may be any character, including a multibyte one. */
 	for (const char *in = num; *in; in++) {
 		if ((*in >= '0' && *in <= '9') || *in == '-')
 			*out++ = *in;

@@ -29,17 +29,17 @@ struct loop {
 	void *arg;
 	size_t n, grain;
 	size_t next; /* first unclaimed iteration; atomic */
-	size_t fail_at; /* lowest failure so far, n = none; atomic, written under lock */
-	int code; /* of fail_at; under lock */
+	size_t fail_at; /* lowest failed iteration so far, n = none; atomic, written under lock */
+	int code; /* error code of iteration fail_at; under lock */
 };
 
 struct xw_pool {
-	unsigned jobs, threads; /* threads: made so far, jobs - 1 once it stands */
+	unsigned jobs, threads; /* threads: created so far; jobs - 1 once the pool is complete */
 	pthread_mutex_t lock;
-	pthread_cond_t wake; /* a loop was set, or stop */
-	pthread_cond_t idle; /* busy went to 0 */
+	pthread_cond_t wake; /* signaled when a loop was set, or on stop */
+	pthread_cond_t idle; /* signaled when busy reached 0 */
 	struct loop *loop;
-	uint64_t serial; /* of the loop: a worker joins each once */
+	uint64_t serial; /* number of the loop: a worker joins each loop once */
 	unsigned busy;
 	bool stop;
 	pthread_t tid[];
@@ -62,7 +62,7 @@ static void run_blocks(struct xw_pool *p, struct loop *l)
 
 		do {
 			if (i >= __atomic_load_n(&l->fail_at, __ATOMIC_RELAXED))
-				return; /* also the end of the loop: fail_at is n then */
+				return; /* also the end of the loop: fail_at is n in that case */
 			end = l->n - i > l->grain ? i + l->grain : l->n;
 		} while (!__atomic_compare_exchange_n(&l->next, &i, end, false, __ATOMIC_RELAXED,
 						      __ATOMIC_RELAXED));
@@ -103,7 +103,7 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-/* In a container fewer than are online. */
+/* In a container this may be fewer processors than are online. */
 unsigned xw_pool_processors(void)
 {
 	cpu_set_t set;
@@ -133,7 +133,7 @@ struct xw_pool *xw_pool_new(unsigned jobs)
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->wake, NULL);
 	pthread_cond_init(&p->idle, NULL);
-	/* Signals belong to the tool's own thread. */
+	/* Signals are delivered to the main thread of the tool only. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	for (; p->threads < jobs - 1 && !err; p->threads += !err)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fixed pool of worker threads for loops whose iterations are independent. Workers compute;
- * whoever calls decides order. Results must go to slots indexed by the iteration number, which
- * keeps output identical for any thread count.
+ * A fixed pool of worker threads for loops whose iterations are independent. Workers compute; the
+ * caller decides the order. Results must go to slots indexed by the iteration number, which keeps
+ * the output identical for any number of threads.
  */
 #ifndef XW_BASE_POOL_H
 #define XW_BASE_POOL_H
 
 #include <stddef.h>
 
-#pragma GCC visibility push(default)
-
 struct xw_pool;
 
-/* jobs = 0: one per processor that this process may run on. jobs = 1: no threads are made and
- * loops run in the caller. At most 256. NULL when out of memory or threads cannot be made. */
+/*
+ * jobs = 0: one per available processor. jobs = 1: no threads are created and loops run in the
+ * caller. At most 256. NULL when out of memory or when threads cannot be created.
+ */
 struct xw_pool *xw_pool_new(unsigned jobs);
 /* Processors that this process may run on, at least 1. */
 unsigned xw_pool_processors(void);
@@ -28,7 +28,5 @@ int xw_pool_for(struct xw_pool *p, size_t n, size_t grain, int (*fn)(void *arg, 
 		void *arg);
 /* p may be NULL */
 void xw_pool_free(struct xw_pool *p);
-
-#pragma GCC visibility pop
 
 #endif

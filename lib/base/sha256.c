@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SHA-256 as FIPS 180-4 defines it; plain C, for digests that leave the process. */
+/* SHA-256 as FIPS 180-4 defines it, in plain C, for digests that leave the process. */
 #include "config.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hash tables: open-addressed, at most half full, in slots of whatever type the user has. Nothing
- * is ever taken out. A kind says what a slot is; with a constant one all of this is inlined.
+ * Hash tables: open-addressed, at most half full, with slots of any type. Entries cannot be
+ * deleted. A kind describes the slot type; with a constant kind all of this is inlined.
  *
  *	if (xw_table_room(&t, &kind, arg))	one more will fit
  *		return XW_ERR_NOMEM;
@@ -26,18 +26,18 @@
 
 struct xw_table {
 	void *slots; /* freed with xw_table_free() */
-	size_t n, size; /* in use; 0 or a power of two, at least twice n */
+	size_t n, size; /* entries in use; size is 0 or a power of two, at least twice n */
 };
 
-/* arg: the user's, where slots are references into something. */
+/* arg is passed through, for tables whose slots refer to something else. */
 struct xw_table_kind {
-	size_t bytes; /* of a slot */
-	bool (*used)(const void *slot); /* one of zeros is not */
+	size_t bytes; /* size of a slot in bytes */
+	bool (*used)(const void *slot); /* a slot of zeros must count as unused */
 	bool (*same)(const void *arg, const void *slot, const void *key);
-	uint64_t (*hash)(const void *arg, const void *slot); /* low bits count */
+	uint64_t (*hash)(const void *arg, const void *slot); /* only the low bits are used */
 };
 
-/* A hash of numbers that may follow each other. */
+/* Hash of a number; consecutive numbers are spread. */
 static inline uint64_t xw_table_number(uint64_t n)
 {
 	return n * UINT64_C(0x9E3779B97F4A7C15) >> 20;
@@ -48,7 +48,7 @@ XW_TABLE_INLINE void *xw_table_at(const struct xw_table *t, const struct xw_tabl
 	return (char *)t->slots + i * k->bytes;
 }
 
-/* The slot of key, or the free one where it belongs. The table is not empty. */
+/* The slot of key, or the unused slot where it belongs. The table must not be empty. */
 XW_TABLE_INLINE void *xw_table_slot(const struct xw_table *t, const struct xw_table_kind *k,
 				    const void *arg, uint64_t hash, const void *key)
 {
@@ -68,7 +68,7 @@ XW_TABLE_INLINE void *xw_table_get(const struct xw_table *t, const struct xw_tab
 	return slot && k->used(slot) ? slot : NULL;
 }
 
-/* One more fits: 0 or XW_ERR_NOMEM, without a line. Slots may move. */
+/* Make sure that one more entry fits: 0 or XW_ERR_NOMEM, without a message. Slots may move. */
 XW_TABLE_INLINE int xw_table_room(struct xw_table *t, const struct xw_table_kind *k,
 				  const void *arg)
 {
@@ -120,7 +120,7 @@ static inline uint64_t xw_numbers_hash(const void *arg, const void *slot)
 	return xw_table_number(*(const uint64_t *)slot);
 }
 
-/* Add n, which is not 0. 1: it is new; 0: the set has it; XW_ERR_NOMEM, without a line. */
+/* Add n, which is not 0. 1: added; 0: already in the set; XW_ERR_NOMEM, without a message. */
 static inline int xw_numbers_add(struct xw_table *t, uint64_t n)
 {
 	static const struct xw_table_kind kind = {sizeof(n), xw_numbers_used, xw_numbers_same,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The few names that every room shares: block, inode and logical block numbers, runs, times. */
+/* Types shared by every room: block, inode and logical block numbers, runs, times. */
 #ifndef XW_BASE_TYPES_H
 #define XW_BASE_TYPES_H
 
@@ -13,13 +13,13 @@ typedef uint64_t xw_lblk; /* logical block of a file, 32 bits used on disk */
 
 #define XW_BLK_MAX ((xw_blk)1 << 48)
 
-/* len blocks from start. */
+/* A run of len blocks starting at start. */
 struct xw_run {
 	xw_blk start;
 	uint64_t len;
 };
 
-/* Seconds since 1970, before it negative; 0 <= nsec < 10^9. */
+/* Seconds since 1970, negative before; 0 <= nsec < 10^9. */
 struct xw_time {
 	int64_t sec;
 	uint32_t nsec;
@@ -31,7 +31,7 @@ struct xw_time {
 
 #define XW_CACHE_LINE 64u
 
-/* Ask the processor for all of it at once: for memory that is read as its contents lead. */
+/* Prefetch the whole range: for memory whose access pattern the processor cannot predict. */
 static inline void xw_prefetch(const void *p, size_t len)
 {
 	for (size_t i = 0; i < len; i += XW_CACHE_LINE)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* UTF-8 without a locale: what is well-formed and what is a control character never depends on the
- * environment, and the library may not read that. */
+/*
+ * UTF-8 without a locale: whether a sequence is well-formed or a control character must not depend
+ * on the environment, which the library does not read.
+ */
 #include "base/utf8.h"
 
 size_t xw_utf8_len(const char *text, size_t left)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The one growing step behind every XW_VEC: by half, from at least 64 bytes, overflow checked. */
+/* The growth step behind every XW_VEC: by half, from at least 64 bytes, overflow checked. */
 #include "config.h"
 
 #include <stdint.h>
@@ -18,7 +18,8 @@ int xw_vec_reserve_(void **v, size_t *cap, size_t want, size_t size)
 	if (n < want)
 		n = want;
 	if (n > PTRDIFF_MAX / size)
-		n = want; /* growing by half is a wish; what was asked for may still fit */
+		/* growing by half is optional; the size that was asked for may still fit */
+		n = want;
 	if (n > PTRDIFF_MAX / size)
 		return XW_ERR_NOMEM;
 	p = realloc(*v, n * size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Growable arrays. A vector of T is `struct { T *v; size_t n, cap; }`; XW_VEC(T) declares one,
- * zero-initialised is empty, xw_vec_push(&vec, value) returns 0 or XW_ERR_NOMEM.
+ * Growable arrays. A vector of T is `struct { T *v; size_t n, cap; }`; XW_VEC(T) declares one, a
+ * zero-initialized one is empty, and xw_vec_push(&vec, value) returns 0 or XW_ERR_NOMEM.
  */
 #ifndef XW_BASE_VEC_H
 #define XW_BASE_VEC_H
@@ -11,15 +11,13 @@
 
 #include "base/err.h"
 
-#pragma GCC visibility push(default)
-
 #define XW_VEC(T)                                                                                  \
 	struct {                                                                                   \
 		T *v;                                                                              \
 		size_t n, cap;                                                                     \
 	}
 
-/* Make room for `want` elements of `size` bytes: 0 or XW_ERR_NOMEM. Grows by halves. */
+/* Make room for `want` elements of `size` bytes: 0 or XW_ERR_NOMEM. Grows by half. */
 int xw_vec_reserve_(void **v, size_t *cap, size_t want, size_t size);
 
 #define xw_vec_reserve(vec, want)                                                                  \
@@ -29,7 +27,5 @@ int xw_vec_reserve_(void **v, size_t *cap, size_t want, size_t size);
 	(xw_vec_reserve((vec), (vec)->n + 1) ? XW_ERR_NOMEM : ((vec)->v[(vec)->n++] = (value), 0))
 
 #define xw_vec_free(vec) (free((vec)->v), (vec)->v = NULL, (vec)->n = (vec)->cap = 0)
-
-#pragma GCC visibility pop
 
 #endif

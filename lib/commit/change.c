@@ -12,7 +12,7 @@
 
 #define CHUNK ((size_t)1 << 20)
 #define IOV 256
-#define HOST_PAGE 4096u /* hosts allocate in pieces of this size, or smaller ones */
+#define HOST_PAGE 4096u /* hosts allocate in units of this size, or smaller ones */
 
 static const uint8_t zeros[65536];
 
@@ -29,7 +29,7 @@ int xw_change_before(const struct xw_change *c, uint64_t off, size_t len, void *
 	return there ? xw_dev_pread(c->base, buf, there, off) : 0;
 }
 
-/* The superblock's block may be unreadable: that is a reason to write it, none to fail. */
+/* The block of the superblock may be unreadable: a reason to write it, not to fail. */
 static int read_super(struct xw_change *c, bool *readable)
 {
 	const uint64_t bs = c->block_size, off = c->super_blk * bs;
@@ -60,7 +60,9 @@ static const uint8_t *page_of(const struct xw_change *c, uint64_t blk)
 	return xw_overlay_block(c->overlay, blk, &data) && data ? data : zeros;
 }
 
-/* Keep block blk, whose old contents are in `before`, if it differs or is the superblock's. */
+/*
+ * Record block blk, whose old contents are in `before`, if it differs or contains the superblock.
+ */
 static void consider(struct xw_change *c, uint64_t blk, const uint8_t *before)
 {
 	const uint8_t *after = blk == c->super_blk ? c->super_page : page_of(c, blk);
@@ -86,7 +88,7 @@ static int compare_run(struct xw_change *c, const uint64_t *blocks, size_t n, ui
 	return rc;
 }
 
-/* All dirty blocks, the superblock's among them whether it is dirty or not. */
+/* All dirty blocks, plus that of the superblock whether dirty or not. */
 static int list_blocks(struct xw_change *c, uint64_t **out, size_t *n)
 {
 	uint64_t *blocks = NULL, *more;
@@ -189,7 +191,7 @@ static bool was_zero(const struct xw_change *c, size_t i, size_t sector)
 	return c->hashes[i * per + sector] == xw_change_hash(zeros);
 }
 
-/* May a part of block i be a hole? */
+/* Can a part of block i be a hole? */
 static bool may_be_hole(const struct xw_change *c, size_t i)
 {
 	for (size_t k = 0; k < c->block_size / XW_CHANGE_SECTOR; k++)
@@ -198,7 +200,7 @@ static bool may_be_hole(const struct xw_change *c, size_t i)
 	return false;
 }
 
-/* Where the host cannot be asked for room: zeros over zeros take it. */
+/* Where the host cannot allocate on request: write zeros over zeros to allocate. */
 static int fill_holes(struct xw_change *c, size_t i)
 {
 	const uint64_t off = c->blocks[i] * c->block_size;
@@ -211,7 +213,7 @@ static int fill_holes(struct xw_change *c, size_t i)
 	return rc;
 }
 
-/* Blocks i to i + n - 1 of the list, which are neighbors. */
+/* Allocate space for blocks i to i + n - 1 of the list, which are adjacent. */
 static int reserve_run(struct xw_change *c, size_t i, size_t n)
 {
 	const uint64_t bs = c->block_size, off = c->blocks[i] * bs;
@@ -230,7 +232,7 @@ static int reserve_run(struct xw_change *c, size_t i, size_t n)
 			rc = filled;
 	}
 	if (!xw_dev_stamp(c->base, &after) && after.room > before.room)
-		(void)!xw_vec_push(&c->reserved, run); /* unknown: it stays allocated */
+		(void)!xw_vec_push(&c->reserved, run); /* not recorded: it stays allocated */
 	return rc;
 }
 
@@ -250,11 +252,11 @@ int xw_change_reserve(struct xw_change *c)
 	return rc;
 }
 
-/* Pages of [from, to) with nothing but zeros become holes. */
+/* Punch the pages of [from, to) that contain only zeros. */
 static int punch_zeros(struct xw_change *c, uint64_t from, uint64_t to)
 {
 	uint8_t page[HOST_PAGE];
-	uint64_t hole = from; /* zeros from here to the page looked at */
+	uint64_t hole = from; /* zeros from here to the current page */
 	int rc = 0;
 
 	for (uint64_t at = from, n; at < to && !rc; at += n) {

@@ -2,21 +2,21 @@
 /*
  * The commit, and its redo form.
  *
- *   step                                        cut behind it, the image is
+ *   step                                        interrupted after it, the image is
  *   shadow writes flushed                       old
- *   room for the blocks made sure of            old
+ *   space for the blocks allocated              old
  *   redo file written, flushed, published       old (no bit: the file is dropped)
- *   undo file likewise, where one is wanted     old
- *   is the image still ours?                    old, or somebody else's
+ *   undo file likewise, if requested            old
+ *   is the image unchanged by others?           old, or changed by them
  *   superblock with bit and nonce, flush        new, once the file is applied   [commit point]
  *   blocks, flush, size                         the same
- *   is it still ours?                           the same
+ *   is it unchanged by others?                  the same
  *   final superblock, flush                     new (no bit: the file is dropped)
- *   is it still ours?                           the same
+ *   is it unchanged by others?                  the same
  *   file removed                                new
  *
- * A failure before the commit point removes the file; one at it tries to put the old superblock
- * back; one behind it leaves everything for the next tool.
+ * A failure before the commit point removes the file; one at it tries to restore the old
+ * superblock; one after it leaves everything for the next tool.
  */
 #include "config.h"
 
@@ -69,7 +69,7 @@ static int make_nonce(const struct xw_commit_opts *opts, struct xw_diag *diag, u
 	return 0;
 }
 
-/* What would be replaced may be all that completes another filesystem. */
+/* The file to be replaced may be the only one that can complete another filesystem. */
 static int check_store(const struct xw_change *c, struct xw_redo_store *store, bool set_aside)
 {
 	const struct xw_diag before = c->diag ? *c->diag : (struct xw_diag){0};
@@ -83,7 +83,7 @@ static int check_store(const struct xw_change *c, struct xw_redo_store *store, b
 	else if (xw_redo_open(dev, c->diag, &redo))
 		xw_dev_close(dev);
 	if (c->diag)
-		*c->diag = before; /* create() says what is wrong with it, if that matters */
+		*c->diag = before; /* create() reports a problem with it, if that matters */
 	if (redo) {
 		(void)xw_super_decode(c->new_super, &sb);
 		other = memcmp(redo->uuid, sb.uuid, sizeof(sb.uuid)) != 0;
@@ -96,8 +96,20 @@ static int check_store(const struct xw_change *c, struct xw_redo_store *store, b
 	if (set_aside && store->ops->set_aside)
 		return store->ops->set_aside(store);
 	return xw_fail(c->diag, XW_ERR_EXISTS,
-		       "%s: is the redo file of another filesystem; nothing was committed",
-		       store->name);
+		       "%s: redo file of another filesystem; nothing was committed", store->name);
+}
+
+/* Where the redo file goes: nothing else has its name, or what has it may be replaced. */
+static int choose_name(const struct xw_change *c, const struct xw_commit_opts *opts, uint64_t nonce)
+{
+	struct xw_redo_store *store = opts->store;
+	struct xw_super sb;
+
+	if (!store->ops->name_new)
+		return check_store(c, store, opts->set_aside);
+	(void)xw_super_decode(xw_super_bytes_valid(c->old_super) ? c->old_super : c->new_super,
+			      &sb);
+	return store->ops->name_new(store, sb.uuid, nonce);
 }
 
 static int publish(struct xw_change *c, const struct xw_commit_opts *opts, uint64_t nonce,
@@ -115,7 +127,7 @@ static int publish(struct xw_change *c, const struct xw_commit_opts *opts, uint6
 	return rc ? rc : opts->store->ops->publish(opts->store);
 }
 
-/* Take back what was not yet decided: is the image certainly the old one? */
+/* Roll back what was not committed: does the image certainly have the old state? */
 static bool abandon(struct xw_change *c, struct xw_redo_store *store, bool super_touched)
 {
 	struct xw_diag *diag = c->base->diag;
@@ -130,7 +142,7 @@ static bool abandon(struct xw_change *c, struct xw_redo_store *store, bool super
 	return !rc;
 }
 
-/* Behind the commit point. */
+/* Steps after the commit point. */
 static int finish_redo(struct xw_change *c, struct xw_redo_store *store)
 {
 	int rc = xw_change_apply(c);
@@ -166,10 +178,10 @@ int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts, bool 
 	int rc = make_nonce(opts, c->diag, &nonce);
 
 	if (!rc)
-		rc = check_store(c, opts->store, opts->set_aside);
+		rc = choose_name(c, opts, nonce);
 	if (rc)
 		return rc;
-	/* An old superblock that is none cannot carry the bit; the new one can. */
+	/* An invalid old superblock cannot carry the bit; the new one can. */
 	xw_super_bytes_pend(usable ? c->old_super : c->new_super, nonce, pending);
 	xw_guard_freeze(c->guard);
 	rc = publish(c, opts, nonce, pending);
@@ -219,9 +231,10 @@ static int commit(struct xw_change *c, const struct xw_commit_opts *opts,
 
 	info->blocks = c->n;
 	if (opts->undo_file && opts->how == XW_COMMIT_JOURNAL)
-		return xw_fail(c->diag, XW_ERR_USAGE,
-			       "%s: an undo file cannot be had of a commit through the journal",
-			       c->base->name);
+		return xw_fail(
+			c->diag, XW_ERR_USAGE,
+			"%s: an undo file requires a commit by redo file, not through the journal",
+			c->base->name);
 	if (opts->how != XW_COMMIT_REDO && !opts->undo_file) {
 		rc = xw_commit_journal(c, opts, info->why_no_journal, sizeof(info->why_no_journal),
 				       &info->undecided);
@@ -235,13 +248,13 @@ static int commit(struct xw_change *c, const struct xw_commit_opts *opts,
 		return rc;
 	if (!opts->store)
 		return xw_fail(c->diag, XW_ERR_USAGE,
-			       "%s: no place for the redo file is known: --redo-file names one",
+			       "%s: no location for the redo file: give --redo-file FILE",
 			       c->base->name);
 	info->how = XW_COMMIT_REDO;
 	return opts->dry_run ? 0 : xw_commit_redo(c, opts, &info->undecided);
 }
 
-/* Behind the commit point it would be too late to learn that blocks lie too far out. */
+/* After the commit point it would be too late to find that blocks lie past a file size limit. */
 static int check_end(const struct xw_change *c)
 {
 	const uint64_t last = (c->blocks[c->n - 1] + 1) * c->block_size;
@@ -250,7 +263,7 @@ static int check_end(const struct xw_change *c)
 								   : XW_MIN(last, c->new_size));
 }
 
-/* The line of a failure says what the image is now. */
+/* Add the state of the image to the message of a failure. */
 static void tell_state(const struct xw_change *c, int rc, bool undecided)
 {
 	const char *text = c->diag ? c->diag->text : "";
@@ -261,13 +274,13 @@ static void tell_state(const struct xw_change *c, int rc, bool undecided)
 	if (c->done)
 		xw_fail_add(c->diag, "; the change is complete in the image");
 	else if (undecided)
-		xw_fail_add(c->diag, "; the image has the old state or the new one, which the next "
-				     "xw tool that opens it finds out");
+		xw_fail_add(c->diag, "; the image has the old or the new state; the next xw tool "
+				     "that opens it determines which");
 	else if (!strstr(text, "unchanged") && !strstr(text, "nothing was committed"))
 		xw_fail_add(c->diag, "; the image is unchanged");
 }
 
-/* The image is the old one: it takes no more room on its host than before. */
+/* The image has the old state: it must not take more space on its host than before. */
 static void drop_reserve(struct xw_change *c)
 {
 	struct xw_diag *diag = c->base->diag;

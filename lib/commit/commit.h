@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From an overlay to its image as one unit: cut at any write, the image is what it was, what it
- * should become, or something that the next xw tool completes when it opens it (session/recover.h).
+ * From an overlay to its image as one unit: after an interruption at any write, the image has the
+ * old state, the new state, or one that the next xw tool completes when it opens the image
+ * (session/recover.h).
  *
- * Redo serves every image. Journal serves images with a journal that is fit for it, and leaves what
- * a Linux mount or stock e2fsck completes as well.
+ * The redo form works for every image. The journal form works for images with a suitable journal,
+ * and leaves a state that a Linux mount or stock e2fsck completes as well.
  */
 #ifndef XW_COMMIT_COMMIT_H
 #define XW_COMMIT_COMMIT_H
@@ -14,81 +15,90 @@
 #include "dev/overlay.h"
 
 enum xw_commit_how {
-	XW_COMMIT_AUTO, /* the journal where it serves, else redo */
+	XW_COMMIT_AUTO, /* the journal if possible, else redo */
 	XW_COMMIT_REDO,
-	XW_COMMIT_JOURNAL, /* XW_ERR_STATE, saying why, where it does not serve */
+	XW_COMMIT_JOURNAL, /* XW_ERR_STATE, with the reason, if the journal cannot be used */
 };
 
 /*
- * Who may want to end a change, and must know when it is too late. Functions may be NULL, and are
- * called by whichever thread works.
+ * A user who may cancel a change, and is told when it is too late. Functions may be NULL, and are
+ * called by any thread.
  */
 struct xw_commit_watch {
-	/* Shall it end? Asked for the last time right before the commit point. */
+	/* Is the change canceled? Called for the last time right before the commit point. */
 	bool (*ended)(void *arg);
 	/*
-	 * true: from now on until false comes a process that is killed leaves files behind, or an
-	 * image that only xw tools open.
+	 * true: from now on until false, a killed process leaves files behind, or an image that
+	 * only xw tools can open.
 	 */
 	void (*deciding)(void *arg, bool on);
 	void *arg;
 };
 
-/* XW_ERR_IO: the watch (which may be NULL) wants the change to end. Nothing may be decided yet. */
+/*
+ * XW_ERR_IO: the watch (which may be NULL) cancels the change. Must be called before the commit
+ * point.
+ */
 int xw_commit_ask(const struct xw_commit_watch *watch, const char *name, struct xw_diag *diag);
 
 struct xw_commit_opts {
 	enum xw_commit_how how;
-	/* Is the image still ours? Borrowed; NULL: not asked. It follows what the commit writes. */
+	/*
+	 * Detects changes by others. Borrowed; NULL: not checked. It is updated with what the
+	 * commit writes.
+	 */
 	struct xw_guard *guard;
-	struct xw_redo_store *store; /* NULL: no redo, XW_ERR_USAGE when it would be needed */
-	int64_t now; /* seconds since 1970, for the commit block; 0 will do */
-	uint64_t nonce; /* of the redo file; 0: random. For tests. */
-	/* The new state has RECOVER set because its log is to be replayed by others. Redo only. */
+	struct xw_redo_store *store; /* NULL: no redo, XW_ERR_USAGE if it would be needed */
+	int64_t now; /* seconds since 1970, for the commit block; may be 0 */
+	uint64_t nonce; /* nonce of the redo file; 0: random. For tests. */
+	/*
+	 * The new state has RECOVER set because its log is to be replayed by another tool. Redo
+	 * only.
+	 */
 	bool log_pending;
 	/*
-	 * An undo file for e2undo(8) (undo.h), of an image that begins at `offset`; NULL: none. The
-	 * commit is by redo then: a journal's own blocks would need undoing too.
+	 * Write an undo file for e2undo(8) (undo.h), of an image that starts at `offset`; NULL:
+	 * none. The commit then uses redo: the blocks of a journal would need an undo, too.
 	 */
 	const char *undo_file;
 	uint64_t offset;
 	/*
 	 * The superblock of a change that was dropped when the image was opened, or NULL: an undo
-	 * file that was written for it is continued as well, since the image has not changed.
+	 * file written for it is continued as well, since the image has not changed.
 	 */
 	const uint8_t *dropped_super;
-	/* A redo file of another filesystem gets another name, where it would end the commit. */
+	/* Rename a redo file of another filesystem that would prevent the commit. */
 	bool set_aside;
 	/*
 	 * The log has no transactions and is not empty: its fast commits are part of the change,
-	 * which ends them. The journal's form only; redo needs a log that is empty with the change.
+	 * which ends them. Journal form only; with redo the log must become empty with the change.
 	 */
 	bool fast_commits;
-	const struct xw_commit_watch *watch; /* borrowed; NULL: nobody */
+	const struct xw_commit_watch *watch; /* borrowed; may be NULL */
 	/*
-	 * Write nothing: fail where it would fail, as far as that can be known, and say how it
-	 * would be done. The overlay keeps the change; it may hold what would not be held else, so
-	 * nobody asks whether the journal is large enough.
+	 * Write nothing: fail where the commit would fail, as far as that can be determined, and
+	 * tell how it would be done. The overlay keeps the change; it may hold blocks that would
+	 * otherwise be written directly, so the size of the journal is not checked.
 	 */
 	bool dry_run;
-	bool any_super; /* debuggers: the new superblock may be one that nobody opens */
+	bool any_super; /* debuggers: the new superblock may be invalid */
 };
 
 struct xw_commit_info {
-	enum xw_commit_how how; /* as it was done; AUTO: there was nothing to do */
+	enum xw_commit_how how; /* the form that was used; AUTO: there was nothing to do */
 	uint64_t blocks; /* live blocks overwritten */
-	char why_no_journal[128]; /* "" where it served or was not asked for */
-	bool undecided; /* it failed, and the image may be the new one all the same */
+	char why_no_journal[128]; /* "" if it was used or not requested */
+	bool undecided; /* the commit failed, and the image may have the new state nevertheless */
 };
 
 /*
- * Commit everything the overlay holds (its block size must be 1024 or more; the journal needs the
- * filesystem's) and discard it there. The base must be an image that needs no recovery, as
- * xw_recover_open() gives it.
+ * Commit everything that the overlay holds (its block size must be at least 1024; the journal form
+ * needs the filesystem's) and discard it there. The base must be an image that needs no recovery,
+ * as returned by xw_recover_open().
  *
- * Shadow writes are made durable first, and the host has room for everything before the commit
- * point. After a failure the overlay still holds the change; whether the image has it is decided
- * when it is opened next, where info->undecided says so, and a warning is logged when it will have.
+ * Shadow writes are flushed first, and the host has space for everything before the commit point.
+ * After a failure the overlay still holds the change; which state the image has is decided when it
+ * is opened next if info->undecided is set, and a warning is logged if that will be the new one.
  * info may be NULL.
  */
 int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct xw_diag *diag,

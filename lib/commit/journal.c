@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The commit through the image's own journal, which Linux and stock e2fsck can complete too.
+ * The commit through the image's own journal, which Linux and stock e2fsck can complete, too.
  *
- *   step                                        cut behind it, the image is
- *   is the image still ours?                    old, or somebody else's
+ *   step                                        interrupted after it, the image is
+ *   is the image unchanged by others?           old, or changed by them
  *   RECOVER in the superblock, flush            old, recovery finds nothing to do
- *   one transaction into the log, flush         old (start is 0: nobody looks)
- *   is the image still ours?                    the same
+ *   one transaction into the log, flush         old (start is 0: the log is not read)
+ *   is the image unchanged by others?           the same
  *   start in the journal superblock, flush      new, once the log is replayed   [commit point]
- *   is it still ours?                           the same
+ *   is it unchanged by others?                  the same
  *   blocks in place, flush                      the same
  *   start 0, flush                              new, recovery finds nothing to do
- *   is the image still ours?                    the same
+ *   is the image unchanged by others?           the same
  *   RECOVER cleared, flush                      new
  *
- * Every copy of the superblock that is written while the log may be full has RECOVER, the one in
- * the transaction included: a replay must not take away the reason for replaying.
+ * Every copy of the superblock that is written while the log may be in use has RECOVER set,
+ * including the one in the transaction: a replay must not remove the reason for replaying.
  *
- * At the end of a recovery that has fast commits to carry out, the log is not empty but begins with
- * nothing (start is not 0, RECOVER set): that is the old state then.
+ * At the end of a recovery with fast commits to be replayed, the log is not empty but starts with
+ * nothing (start is not 0, RECOVER set): then that is the old state.
  *
- * It serves where whoever completes it finds the log with the superblock, descriptors and inode 8
- * of the half state: so these must be valid in both states and lead to the same place.
+ * This form requires that any tool which completes the change can find the log with the superblock,
+ * descriptors and inode 8 of the partial state: they must be valid in both states and lead to the
+ * same place.
  */
 #include "config.h"
 
@@ -38,7 +39,7 @@
 #include "journal/txn.h"
 #include "read/image.h"
 
-/* What is found out about an image before or after. */
+/* Properties of an image before or after the change. */
 struct side {
 	struct xw_diag diag;
 	struct xw_image *img;
@@ -69,12 +70,12 @@ static bool check_supers(const struct xw_change *c, const struct reason *why)
 	(void)xw_super_decode(c->old_super, &o);
 	(void)xw_super_decode(c->new_super, &n);
 	if (!(n.feature_compat & XW_COMPAT_HAS_JOURNAL) || !n.journal_inum)
-		return no(why, "there is no journal inside the image");
+		return no(why, "the image has no internal journal");
 	if (o.feature_ro_compat & XW_RO_ITREE)
 		return no(why, "images with itrees are not committed through the journal");
 	if (o.feature_incompat & XW_INCOMPAT_PENDING || n.feature_incompat & XW_INCOMPAT_RECOVER)
 		return no(why, "a recovery is pending");
-	/* The end of a recovery: the log is empty by then, which check_logs() makes sure of. */
+	/* At the end of a recovery the log is empty, which check_logs() verifies. */
 	o.feature_incompat &= ~XW_INCOMPAT_RECOVER;
 	if (o.feature_compat != n.feature_compat || o.feature_incompat != n.feature_incompat ||
 	    o.feature_ro_compat != n.feature_ro_compat)
@@ -93,7 +94,7 @@ static bool check_supers(const struct xw_change *c, const struct reason *why)
 	return true;
 }
 
-/* Linux looks at all descriptors before it replays a log. */
+/* Linux checks all descriptors before it replays a log. */
 static int check_groups(struct side *s)
 {
 	struct xw_group_desc gd;
@@ -152,8 +153,8 @@ static bool check_logs(const struct xw_change *c, const struct xw_commit_opts *o
 }
 
 /*
- * Back to the state before, its superblock only where start is known to be as it was (was) on the
- * medium: is that known?
+ * Return to the old state; its superblock is written only if `start` on the medium is known to be
+ * the old one (was): is it known?
  */
 static bool abandon(struct xw_change *c, struct xw_log *log, const struct xw_jsb *was,
 		    bool start_touched)
@@ -172,15 +173,16 @@ static bool abandon(struct xw_change *c, struct xw_log *log, const struct xw_jsb
 	return !rc;
 }
 
-/* Up to and with the commit point. */
+/* Everything up to and including the commit point. */
 static int log_it(struct xw_change *c, struct xw_log *log, const struct xw_commit_opts *opts,
 		  bool *undecided)
 {
 	const struct xw_jsb was = log->jsb;
 	/*
-	 * Behind fast commits: not where the log begins, and a number further, so that until the
-	 * commit point nobody takes it for what the log goes on with; from there on the fast
-	 * commits are of a transaction that was passed over.
+	 * After fast commits: do not use the block where the log starts, and skip a sequence
+	 * number, so that before the commit point no tool takes the transaction for the
+	 * continuation of the log; after it the fast commits belong to a transaction that was
+	 * skipped.
 	 */
 	const uint32_t at = was.start ? xw_log_next(log, was.start) : log->first;
 	const uint32_t sequence = was.sequence + (was.start != 0);
@@ -226,7 +228,7 @@ static int checkpoint(struct xw_change *c, struct xw_log *log, const uint8_t sup
 		xw_guard_set_super(c->guard, super);
 		rc = xw_dev_flush(c->base);
 	}
-	if (!rc) /* as a replay leaves it: one number passed over */
+	if (!rc) /* as a replay leaves it: one sequence number skipped */
 		rc = xw_log_set_start(log, 0, log->jsb.sequence + 2);
 	if (!rc)
 		rc = xw_dev_flush(c->base);

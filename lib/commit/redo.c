@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The redo file's format: written in one go, checked in full before a byte of it is used.
+ * The redo file's format: written sequentially, verified completely before any byte of it is used.
  *
- * Invariant: what xw_redo_load() accepted is complete. Every part has a checksum, and the header
- * says how much there is of each.
+ * Invariant: a file accepted by xw_redo_load() is complete. Every part has a checksum, and the
+ * header contains the size of each.
  */
 #include "config.h"
 
@@ -24,7 +24,7 @@
 #define VERSION 1
 #define SEQUENCE 1
 
-/* Bytes of the table of hashes. */
+/* Size of the table of hashes in bytes. */
 static uint64_t hash_bytes(uint64_t blocks, uint32_t block_size)
 {
 	return blocks * (block_size / XW_CHANGE_SECTOR) * sizeof(le64);
@@ -48,7 +48,7 @@ struct XW_ON_DISK disk_redo {
 	le64 log_blocks;
 	le32 hashes_csum;
 	uint8_t reserved[0x3FC - 0x54];
-	le32 csum; /* of all 4096 bytes with this field zero */
+	le32 csum; /* of all 4096 bytes with this field read as zero */
 	uint8_t old_super[XW_SUPER_SIZE];
 	uint8_t pending_super[XW_SUPER_SIZE];
 	uint8_t new_super[XW_SUPER_SIZE];
@@ -74,12 +74,12 @@ static uint64_t log_length(uint64_t blocks, uint32_t block_size)
 
 struct sizes {
 	const uint8_t *old_super, *new_super;
-	uint64_t old_size, new_size; /* of the image, bytes */
-	uint64_t blocks; /* of the change */
+	uint64_t old_size, new_size; /* sizes of the image in bytes */
+	uint64_t blocks; /* number of blocks in the change */
 	uint32_t block_size;
 };
 
-/* Bytes of the filesystem; 0: the superblock is not usable. */
+/* Size of the filesystem in bytes; 0: the superblock is invalid. */
 static uint64_t fs_bytes(const uint8_t super[XW_SUPER_SIZE], struct xw_super *sb)
 {
 	if (xw_super_decode(super, sb) ||
@@ -88,7 +88,7 @@ static uint64_t fs_bytes(const uint8_t super[XW_SUPER_SIZE], struct xw_super *sb
 	return sb->blocks_count * xw_super_block_size(sb);
 }
 
-/* A filesystem that grows has descriptors of its new groups in the change. */
+/* If a filesystem grows, the descriptors of its new groups are in the change. */
 static bool has_descriptors(const struct sizes *s, const struct xw_super *sb, uint64_t before)
 {
 	const uint64_t bs = xw_super_block_size(sb), groups = xw_super_groups(sb);
@@ -98,8 +98,8 @@ static bool has_descriptors(const struct sizes *s, const struct xw_super *sb, ui
 }
 
 /*
- * The image grows only to hold its filesystem, before or after the change, and never becomes
- * shorter than that: sizes of a made-up redo file are not followed.
+ * The image may grow only to hold its filesystem, before or after the change, and never becomes
+ * shorter than that: sizes in a forged redo file are rejected.
  */
 static bool sizes_agree(const struct sizes *s)
 {
@@ -149,7 +149,7 @@ static int write_log(struct xw_dev *dev, const struct xw_change *c, const struct
 		.checksum_type = 4,
 		.nr_users = 1,
 	};
-	struct xw_change with_new = *c; /* its own superblock page */
+	struct xw_change with_new = *c; /* with a superblock page of its own */
 	struct xw_block_source src;
 	struct xw_log *log = NULL;
 	int rc;
@@ -203,7 +203,10 @@ int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
 	memcpy(d.pending_super, pending, XW_SUPER_SIZE);
 	memcpy(d.new_super, c->new_super, XW_SUPER_SIZE);
 	rc = xw_dev_check_end(dev, get64(d.log_offset) + log_blocks * c->block_size);
-	/* The magic at once: from the first byte on the file can be told to be ours. */
+	/*
+	 * The magic is written at once, so that the file can be identified as ours from its first
+	 * byte on.
+	 */
 	if (!rc)
 		rc = xw_dev_pwrite(dev, &d, XW_REDO_MAGIC_LEN, 0);
 	if (!rc)
@@ -256,7 +259,7 @@ static int read_header(struct xw_redo *r)
 	if (memcmp(d.magic, XW_REDO_MAGIC, XW_REDO_MAGIC_LEN) != 0)
 		return xw_fail(r->diag, XW_ERR_INPUT, "%s: not a redo file", r->dev->name);
 	if (get32(d.csum) != header_csum(&d))
-		return damaged(r, XW_ERR_CHECKSUM, "checksum mismatch of its header");
+		return damaged(r, XW_ERR_CHECKSUM, "header checksum mismatch");
 	if (get32(d.version) != VERSION)
 		return xw_fail(r->diag, XW_ERR_UNSUPPORTED, "%s: a redo file of version %u",
 			       r->dev->name, get32(d.version));
@@ -303,25 +306,27 @@ static int load_hashes(struct xw_redo *r)
 	if (rc)
 		return rc;
 	if (xw_crc32c(~0u, r->hashes, bytes) != r->hashes_csum)
-		return damaged(r, XW_ERR_CHECKSUM, "checksum mismatch of its hashes");
+		return damaged(r, XW_ERR_CHECKSUM, "hash table checksum mismatch");
 	for (size_t i = 0; i < bytes / sizeof(le64); i++)
 		r->hashes[i] = peek64(&r->hashes[i]);
 	return 0;
 }
 
-/* Before memory is used for what the header says, and before the image takes another size. */
+/*
+ * Checked before memory is allocated for the sizes in the header, and before the image is resized.
+ */
 static int check_sizes(const struct xw_redo *r, const struct xw_dev *image)
 {
 	const struct sizes s = {r->old_super, r->new_super, r->old_size,
 				r->new_size,  r->blocks,    r->block_size};
 
 	if (r->dev->size != r->log_offset + r->log_blocks * r->block_size)
-		return damaged(r, XW_ERR_CORRUPT, "not as long as its header says");
+		return damaged(r, XW_ERR_CORRUPT, "length differs from the header");
 	if (r->blocks > xw_div_up(XW_MAX(r->new_size, image->size), r->block_size))
 		return damaged(r, XW_ERR_CORRUPT, "more blocks than the image has");
 	if (!sizes_agree(&s))
-		return damaged(r, XW_ERR_CORRUPT, "sizes that the filesystem does not have");
-	/* An image in a larger file or device keeps its size. */
+		return damaged(r, XW_ERR_CORRUPT, "sizes differ from those of the filesystem");
+	/* An image inside a larger file or device keeps its size. */
 	if (image->size != r->old_size && image->size != r->new_size &&
 	    (image->size < r->new_size || r->new_size < r->old_size))
 		return xw_fail(r->diag, XW_ERR_STATE,
@@ -357,7 +362,7 @@ int xw_redo_load(struct xw_redo *r, const struct xw_dev *image)
 	return rc;
 }
 
-/* Each sector of block i as it was or as it becomes? */
+/* Does each sector of block i hold either its old or its new contents? */
 static bool block_matches(const struct xw_redo *r, size_t i, const uint8_t *has,
 			  const uint8_t *becomes)
 {
@@ -394,7 +399,7 @@ int xw_redo_matches(struct xw_redo *r, struct xw_dev *image)
 	return rc ? rc : 1;
 }
 
-/* The superblock's block with `super` in it. */
+/* Write the superblock's block with `super` in it. */
 static int put_super_block(struct xw_redo *r, struct xw_dev *image,
 			   const uint8_t super[XW_SUPER_SIZE])
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The redo file: everything that a change writes over live blocks, so that it can be completed by
- * whoever opens the image next.
+ * The redo file: everything that a change writes over live blocks, so that the change can be
+ * completed when the image is opened next.
  *
  *   byte 0      header, 4096 bytes (little-endian, crc32c at its end)
- *   byte 4096   le64 for each sector of each block in the log: hash of what it held before
+ *   byte 4096   le64 for each sector of each block in the log: hash of its old contents
  *   log_offset  a jbd2 log: superblock, one transaction; 64-bit, checksum v3
  *
- * The superblock's block is in the log with the new superblock in it.
+ * The block of the superblock is in the log with the new superblock in it.
  */
 #ifndef XW_COMMIT_REDO_H
 #define XW_COMMIT_REDO_H
@@ -23,7 +23,7 @@ struct xw_redo {
 	uint32_t block_size;
 	uint8_t uuid[16]; /* of the image's filesystem before the change */
 	uint64_t nonce;
-	uint64_t old_size, new_size; /* of the device */
+	uint64_t old_size, new_size; /* sizes of the device */
 	uint64_t blocks;
 	uint32_t hashes_csum;
 	uint64_t log_offset, log_blocks;
@@ -31,29 +31,34 @@ struct xw_redo {
 	uint64_t *hashes;
 };
 
-/* Write the whole file for change c; pending: the superblock at the commit point. Not flushed. */
+/*
+ * Write the whole file for change c; pending: the superblock for the commit point. Does not flush.
+ */
 int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
 		  const uint8_t pending[XW_SUPER_SIZE], int64_t now, struct xw_diag *diag);
 
 /*
  * Read the header. Owns dev once it succeeds. XW_ERR_INPUT: not a redo file; XW_ERR_CORRUPT,
- * XW_ERR_CHECKSUM: damaged; XW_ERR_UNSUPPORTED: another version's.
+ * XW_ERR_CHECKSUM: damaged; XW_ERR_UNSUPPORTED: of another version.
  */
 int xw_redo_open(struct xw_dev *dev, struct xw_diag *diag, struct xw_redo **out);
 /*
- * Check the rest of the file, every block of it, and its sizes against the superblocks and the
- * image: XW_ERR_STATE when the image has a size that the change does not begin or end with. Must
- * succeed before the calls below.
+ * Verify the rest of the file, every block of it, and its sizes against the superblocks and the
+ * image: XW_ERR_STATE when the image has neither the old nor the new size. Must succeed before the
+ * following calls.
  */
 int xw_redo_load(struct xw_redo *r, const struct xw_dev *image);
 void xw_redo_close(struct xw_redo *r);
 
 /*
- * Is this the image that the file was made for, as far as its blocks tell: does each sector, but
- * for the superblock's block, hold what it held before or what it is to become? 1, 0, or an error.
+ * Is this the image that the file was made for, judging by its blocks: does each sector outside the
+ * superblock's block hold its old or its new contents? 1, 0, or an error.
  */
 int xw_redo_matches(struct xw_redo *r, struct xw_dev *image);
-/* Write all blocks, the superblock as pending; flush; the size; the new superblock; flush. */
+/*
+ * Write all blocks, with the superblock as pending; flush; set the size; write the new superblock;
+ * flush.
+ */
 int xw_redo_apply(struct xw_redo *r, struct xw_dev *image);
 
 #endif

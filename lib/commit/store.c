@@ -2,14 +2,14 @@
 /*
  * The redo file as a file.
  *
- *   create:  NAME.tmp, with the image's owner and permissions: it holds pieces of the image
+ *   create:  NAME.tmp, with the image's owner and permissions: it contains parts of the image
  *   publish: rename to NAME, fsync of the directory
  *   remove:  unlink of both, fsync of the directory
  *
- * Several images may share one NAME (--redo-file), and be changed at once. A file is locked by the
- * process that creates it for as long as it exists, and no name is replaced or removed but by a
- * process that holds the lock of the file with that name. So a change fails where another one has
- * the name, and never loses its redo file to it.
+ * Several images may use the same NAME (--redo-file), and be changed at the same time. The process
+ * that creates a file locks it for as long as it exists, and a name is replaced or removed only by
+ * a process that holds the lock of the file with that name. So a change fails if another one has
+ * the name, and never loses its redo file to another one.
  */
 #include "config.h"
 
@@ -41,8 +41,8 @@ struct file_store {
 	uid_t uid;
 	gid_t gid;
 	char *path, *tmp;
-	int fd; /* of the file that create() made, locked; -1: none */
-	struct stat known; /* the published file as open() found it; st_nlink 0: none */
+	int fd; /* the file created by create(), locked; -1: none */
+	struct stat known; /* the published file as found by open(); st_nlink 0: none */
 };
 
 static char *join(const char *a, const char *b)
@@ -57,7 +57,7 @@ static struct file_store *fs(struct xw_redo_store *s)
 	return (struct file_store *)s;
 }
 
-/* Is it absent, or a redo file of ours (or one that never got its first bytes)? */
+/* Is it missing, or a redo file of ours (or one whose first bytes were never written)? */
 static int check_ours(struct file_store *f, const char *path)
 {
 	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -71,12 +71,12 @@ static int check_ours(struct file_store *f, const char *path)
 		n = pread(fd, magic, sizeof(magic), 0);
 		if (n == 0 || (n == sizeof(magic) && !memcmp(magic, XW_REDO_MAGIC, sizeof(magic))))
 			return 0;
-		/* space was reserved, contents never arrived */
+		/* space was allocated, the contents were never written */
 		if (n > 0 && path == f->tmp)
 			return 0;
 	}
 	return xw_fail(f->diag, XW_ERR_EXISTS,
-		       "%s: is in the way, and no redo file: remove it or use --redo-file", path);
+		       "%s: exists and is not a redo file: remove it or use --redo-file", path);
 }
 
 static bool has_name(const struct stat *file, const char *path)
@@ -86,7 +86,7 @@ static bool has_name(const struct stat *file, const char *path)
 	return !lstat(path, &st) && xw_same_file(&st, file);
 }
 
-/* Does `path` still name the file that create() made? */
+/* Does `path` still refer to the file created by create()? */
 static bool is_made(const struct file_store *f, const char *path)
 {
 	struct stat st;
@@ -99,7 +99,9 @@ static int fail_busy(const struct file_store *f, const char *path)
 	return xw_fail(f->diag, XW_ERR_BUSY, "%s: in use by another process", path);
 }
 
-/* As lock_fd() of devices: only a lock of another process counts, not a host without locks. */
+/*
+ * As lock_fd() of devices: only a lock of another process counts; hosts without locks are accepted.
+ */
 static bool is_locked(int fd)
 {
 	int r;
@@ -110,7 +112,7 @@ static bool is_locked(int fd)
 	return r && errno == EWOULDBLOCK;
 }
 
-/* Lock the file called `path`; *fd is -1 when it does not exist. XW_ERR_BUSY */
+/* Lock the file `path`; *fd is -1 when it does not exist. XW_ERR_BUSY */
 static int lock_name(const struct file_store *f, const char *path, int *fd)
 {
 	struct stat st;
@@ -125,8 +127,10 @@ static int lock_name(const struct file_store *f, const char *path, int *fd)
 	return fail_busy(f, path);
 }
 
-/* Make an empty file called NAME.tmp, and lock it: no file of an earlier run is used again, whose
- * owner could be anybody. */
+/*
+ * Create an empty file NAME.tmp, and lock it: a file of an earlier run is never reused, since its
+ * owner could be any user.
+ */
 static int make_tmp(struct file_store *f)
 {
 	auto_fd int fd = -1, left = -1;
@@ -159,8 +163,8 @@ static void forget_made(struct file_store *f)
 }
 
 /*
- * By the descriptor: the name may be another file's by now, where others may write to the
- * directory. What cannot be the owner's is at least nobody else's.
+ * Uses the descriptor: the name may refer to another file, if other users may write to the
+ * directory. If the owner cannot be set, the file is at least not accessible to others.
  */
 static int like_image(struct file_store *f, int fd)
 {
@@ -200,7 +204,7 @@ static int file_create(struct xw_redo_store *s, struct xw_dev **out)
 	return rc;
 }
 
-/* An earlier redo file is replaced only when open() has found it. */
+/* An earlier redo file is replaced only if open() has found it. */
 static int file_publish(struct xw_redo_store *s)
 {
 	struct file_store *f = fs(s);
@@ -229,7 +233,7 @@ static int file_open(struct xw_redo_store *s, struct xw_dev **out)
 	int rc;
 
 	f->known.st_nlink = 0;
-	if (is_made(f, f->path)) /* its lock would be in the way of the device's */
+	if (is_made(f, f->path)) /* its lock would conflict with that of the device */
 		forget_made(f);
 	if (access(f->path, F_OK) && errno == ENOENT)
 		return XW_ERR_NOTFOUND;
@@ -248,7 +252,7 @@ static int unlink_one(const struct file_store *f, const char *path, bool *remove
 	return 0;
 }
 
-/* What another process has locked is no left-over. */
+/* A file locked by another process is not a left-over. */
 static int remove_tmp(struct file_store *f, bool *removed)
 {
 	const struct xw_diag before = f->diag ? *f->diag : (struct xw_diag){0};
@@ -267,7 +271,7 @@ static int remove_tmp(struct file_store *f, bool *removed)
 	return unlink_one(f, f->tmp, removed);
 }
 
-/* The file that this store made, or found; with neither, as nobody has looked, any redo file. */
+/* The file that this store created or opened; if neither, any redo file. */
 static int remove_published(struct file_store *f, bool *removed)
 {
 	auto_fd int fd = -1;
@@ -301,7 +305,7 @@ static int file_remove(struct xw_redo_store *s)
 	return rc || !removed ? rc : xw_newfile_sync_dir(f->path, f->diag);
 }
 
-/* Another image's file keeps all it has, under a name that nobody looks for. */
+/* Rename the file of another image to a name that no tool looks for, keeping its contents. */
 static int file_set_aside(struct xw_redo_store *s)
 {
 	struct file_store *f = fs(s);
@@ -311,15 +315,15 @@ static int file_set_aside(struct xw_redo_store *s)
 
 	if (rc || fd < 0)
 		return rc;
-	/* link(): an existing file is not replaced */
+	/* link(): does not replace an existing file */
 	if (link(f->path, aside) || unlink(f->path))
 		return xw_fail_errno(f->diag, XW_ERR_IO, errno, "%s: cannot rename to %s", f->path,
 				     aside);
 	f->known.st_nlink = 0;
 	rc = xw_newfile_sync_dir(f->path, f->diag);
 	if (!rc)
-		xw_log(f->diag, XW_LOG_WARN,
-		       "%s: is the redo file of another filesystem; renamed to %s", f->path, aside);
+		xw_log(f->diag, XW_LOG_WARN, "%s: redo file of another filesystem; renamed to %s",
+		       f->path, aside);
 	return rc;
 }
 
@@ -342,7 +346,7 @@ static const struct xw_redo_store_ops file_ops = {
 	.close = file_close,
 };
 
-/* Filesystems in one file (a disk with partitions) have a redo file each. */
+/* Filesystems in one file (a disk with partitions) have one redo file each. */
 static char *beside(const char *real, uint64_t offset)
 {
 	char *s;
@@ -350,6 +354,14 @@ static char *beside(const char *real, uint64_t offset)
 	if (!offset)
 		return join(real, SUFFIX);
 	return asprintf(&s, "%s@%" PRIu64 SUFFIX, real, offset) < 0 ? NULL : s;
+}
+
+static bool is_directory(const char *path)
+{
+	const size_t n = strlen(path);
+	struct stat st;
+
+	return (n && path[n - 1] == '/') || (!stat(path, &st) && S_ISDIR(st.st_mode));
 }
 
 int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset,
@@ -363,6 +375,8 @@ int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset
 	if (stat(image, &st))
 		return xw_fail_errno(diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
 				     "%s: cannot open", image);
+	if (redo_file && is_directory(redo_file))
+		return xw_redo_store_dir(image, redo_file, diag, out);
 	if (redo_file && !stat(redo_file, &redo) && xw_same_file(&redo, &st))
 		return xw_fail(diag, XW_ERR_INPUT, "--redo-file %s: is the image itself",
 			       redo_file);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the redo file lives: beside the image as IMAGE.xw-redo, or where --redo-file says. A
- * vtable, so that tests can keep it in memory and cut it anywhere.
+ * Where the redo file lives: beside the image as IMAGE.xw-redo, where --redo-file says, or in a
+ * directory with those of other images. A vtable, so that tests can keep it in memory and cut it
+ * anywhere.
  *
  * A file is written under a temporary name and appears under its own complete, or not at all.
  */
@@ -13,28 +14,42 @@
 struct xw_redo_store;
 
 struct xw_redo_store_ops {
-	/* A new, empty, unpublished file; what was left of an earlier one is gone. The caller
-	 * closes it. XW_ERR_EXISTS when something that is no redo file has its name, XW_ERR_BUSY
-	 * when another process uses it. What a published one completes must be looked at before. */
+	/*
+	 * Create an empty, unpublished file; a left-over of an earlier one is removed. The caller
+	 * closes it. XW_ERR_EXISTS when another kind of file has its name, XW_ERR_BUSY when another
+	 * process uses it. A published file must be examined before it is replaced.
+	 */
 	int (*create)(struct xw_redo_store *s, struct xw_dev **out);
-	/* Give what create made, and the caller has flushed, its name, durably. XW_ERR_EXISTS when
-	 * a file has it that open did not return, XW_ERR_BUSY when another process uses it. */
+	/*
+	 * Durably rename the file of create, which the caller has flushed. XW_ERR_EXISTS when the
+	 * name belongs to a file that open did not return, XW_ERR_BUSY when another process uses
+	 * it.
+	 */
 	int (*publish)(struct xw_redo_store *s);
-	/* The published file, for reading. XW_ERR_NOTFOUND (not described): there is none. */
+	/*
+	 * Open the published file for reading. XW_ERR_NOTFOUND (without a message): there is none.
+	 */
 	int (*open)(struct xw_redo_store *s, struct xw_dev **out);
 	/*
-	 * Remove the file that create made or open returned, if neither was called whichever is
-	 * there; absence is no failure. XW_ERR_BUSY when another process uses it.
+	 * Remove the file of create or open, or if neither was called any published one; a missing
+	 * file is no failure. XW_ERR_BUSY when another process uses it.
 	 */
 	int (*remove)(struct xw_redo_store *s);
-	/* Rename the published file durably, with a warning in the log. May be NULL. */
+	/* Durably rename the published file, logging a warning. May be NULL. */
 	int (*set_aside)(struct xw_redo_store *s);
-	void (*close)(struct xw_redo_store *s); /* frees s, touches no file */
+	/*
+	 * Only of a directory, where each file has a name of its own; otherwise NULL, both.
+	 * select: open() and remove() mean the n-th file; XW_ERR_NOTFOUND (not described): there
+	 * are not so many. name_new: create() makes one for this filesystem and nonce.
+	 */
+	int (*select)(struct xw_redo_store *s, size_t n);
+	int (*name_new)(struct xw_redo_store *s, const uint8_t uuid[16], uint64_t nonce);
+	void (*close)(struct xw_redo_store *s); /* frees s, does not touch files */
 };
 
 struct xw_redo_store {
 	const struct xw_redo_store_ops *ops;
-	const char *name; /* of the file, for messages */
+	const char *name; /* of the file, or of the directory while none is chosen; for messages */
 };
 
 /* First bytes of every redo file; a file without them is never overwritten or removed. */
@@ -44,13 +59,14 @@ struct xw_redo_store {
 /*
  * The store of an image that begins `offset` bytes into its file. redo_file NULL: beside the file
  * (its real path, symbolic links followed; IMAGE.xw-redo, or IMAGE@OFFSET.xw-redo); for a block
- * device that is XW_ERR_USAGE, described with the option to use, and *out is NULL. Touches no file
- * yet.
+ * device that is XW_ERR_USAGE, described with the option to use, and *out is NULL. redo_file may
+ * also be a directory, or end in a slash: one that is made for the first file. Touches no file yet.
  */
-#pragma GCC visibility push(default)
 int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset,
 		       struct xw_diag *diag, struct xw_redo_store **out);
-#pragma GCC visibility pop
+/* That of a directory: store_dir.c */
+int xw_redo_store_dir(const char *image, const char *dir, struct xw_diag *diag,
+		      struct xw_redo_store **out);
 
 static inline void xw_redo_store_close(struct xw_redo_store *s)
 {

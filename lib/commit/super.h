@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Superblock bytes in a commit. The primary superblock is the commit point: while a change is being
- * applied it carries a private INCOMPAT bit, so that Linux and stock tools refuse the half state,
+ * applied it has a private INCOMPAT bit, so that Linux and stock tools refuse the partial state,
  * and the nonce of the redo file that completes it.
  *
- * These work on the 1024 bytes, not on struct xw_super: whatever else is in them stays.
+ * These functions work on the 1024 bytes, not on struct xw_super, and preserve all other contents.
  */
 #ifndef XW_COMMIT_SUPER_H
 #define XW_COMMIT_SUPER_H
@@ -15,23 +15,19 @@
 /* Write the 1024 bytes of the primary superblock, and flush. */
 int xw_commit_put_super(struct xw_dev *base, const uint8_t super[XW_SUPER_SIZE]);
 
-#pragma GCC visibility push(default)
-
-/* Magic there, fields that decode, checksum (where there is one) right? */
+/* Is there a magic, decodable fields and a correct checksum (if any)? */
 bool xw_super_bytes_valid(const uint8_t super[XW_SUPER_SIZE]);
-/* Set and clear bits of feature_incompat; the checksum follows where there is one. */
+/* Set and clear bits of feature_incompat; updates the checksum if there is one. */
 void xw_super_bytes_incompat(uint8_t super[XW_SUPER_SIZE], uint32_t set, uint32_t clear);
 bool xw_super_bytes_has(const uint8_t super[XW_SUPER_SIZE], uint32_t incompat);
 uint64_t xw_super_bytes_nonce(const uint8_t super[XW_SUPER_SIZE]);
-/* `super` with the pending bit and nonce. */
+/* Add the pending bit and nonce to `super`. */
 void xw_super_bytes_pend(const uint8_t super[XW_SUPER_SIZE], uint64_t nonce,
 			 uint8_t out[XW_SUPER_SIZE]);
-/* Without pending bit and nonce, for whoever gives up on completing a change. */
+/* Remove the pending bit and nonce, for a change that is not completed. */
 void xw_super_bytes_unpend(uint8_t super[XW_SUPER_SIZE]);
-/* Is every byte that of one of the n candidates: a write among them that was torn, anyhow? */
+/* Does every byte equal that of one of the n candidates, as after any torn write of one of them? */
 bool xw_super_bytes_mixed(const uint8_t super[XW_SUPER_SIZE], const uint8_t *const candidates[],
 			  size_t n);
-
-#pragma GCC visibility pop
 
 #endif

@@ -23,15 +23,15 @@
 #include "commit/commit.h"
 
 /*
- * Write opts->undo_file for change c, of an image that begins opts->offset bytes into its own. An
- * existing file must be the undo file of what led to the old state of c, or of a change that was
- * killed before its commit point (opts->dropped_super): what it does not have yet is added to it.
- * XW_ERR_EXISTS: it is something else, and stays as it is. Durable when this returns 0; after a
- * failure, or a kill, the file is what it was. *made: there was none before, and only its owner
- * reads the new one, which holds pieces of the image.
+ * Write opts->undo_file for change c, of an image that starts at opts->offset in its file. An
+ * existing file must be the undo file of the changes that led to the old state of c, or of a change
+ * that was killed before its commit point (opts->dropped_super): places that it lacks are added.
+ * XW_ERR_EXISTS: it is another kind of file, and is left unchanged. Durable when this returns 0;
+ * after a failure or a kill the file is unchanged. *made: there was none before, and only its owner
+ * can read the new one, which contains parts of the image.
  */
 int xw_undo_write(const struct xw_commit_opts *opts, const struct xw_change *c, bool *made);
-/* The change was not made: the file that xw_undo_write() made goes. */
+/* The change was not made: remove the file created by xw_undo_write(). */
 void xw_undo_remove(const char *path);
 
 #endif

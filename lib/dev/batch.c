@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The write batcher: a ring of buffers between who encodes and who writes.
+ * The write batcher: a ring of buffers between the encoding thread and the writer thread.
  *
- *     filled:   ring[filled % n] is being filled by the caller, everything before it is closed
- *     written:  ring[written % n] is the next to go to the device; written <= filled < written + n
+ *     filled:   ring[filled % n] is being filled by the caller, all earlier buffers are closed
+ *     written:  ring[written % n] is written next; written <= filled < written + n
  *
  * Invariants:
- * 1. One closed buffer is one device write; buffers are closed by the caller alone, at places that
- *    depend on the calls only. So writes and bytes are the same with and without a thread.
- * 2. Device writes happen in the order of the buffers. After a failed write no other is made: the
- *    writer only frees buffers, and every later call returns the first code.
+ * 1. One closed buffer is one device write. Only the caller closes buffers, at points that depend
+ *    on the sequence of calls alone, so writes and bytes are the same with and without a thread.
+ * 2. Device writes happen in the order of the buffers. After a failed write no further one is made:
+ *    the writer only frees buffers, and every later call returns the first error code.
  * 3. A buffer ends at a multiple of `unit` on the device, so that full buffers are page-aligned
- *    there, except where a reservation reaches over it (it must lie in one piece).
- * 4. The caller touches ring[filled % n] without the lock, the writer ring[written % n]; they are
- *    never the same one while the writer holds it.
+ *    there, except where a reservation crosses that multiple (a reservation must be contiguous).
+ * 4. The caller accesses ring[filled % n] without the lock, the writer ring[written % n]; these are
+ *    never the same buffer while the writer holds one.
  *
  * Measured with plain loops of pwrite (Linux 6.18 guest, 2 CPUs, ext4 on virtio, 1.4 GB, fsync
- * counted, memory faulted in): units of 64 KiB to 1 MiB are within 10 % of each other, 32 KiB is 15
- * % slower; what pays is starting write-back behind the writes: 0.5-0.65 s instead of 0.9-1.0 s,
+ * included, memory faulted in): units of 64 KiB to 1 MiB are within 10 % of each other, 32 KiB is
+ * 15 % slower. Starting write-back behind the writes pays most: 0.5-0.65 s instead of 0.9-1.0 s,
  * for any window of 1 to 32 MiB. O_DIRECT: 0.5-0.8 s with 1 MiB, 0.95 s with 128 KiB. A whole
  * xw-mkfs of the kernel tar: 1.05 s with 128 KiB, 1.10 with 64, 1.17 with 32. The default is the
- * smallest: the writes of a small image that must jump (backups, superblock) are then few beside
- * those that need not, and no device sees a difference once they are merged.
+ * smallest because the non-sequential writes of a small image (backups, superblock) are then few
+ * compared to the sequential ones, and no device sees a difference once requests are merged.
  */
 #include "config.h"
 
@@ -38,15 +38,15 @@
 #define RING_MIN 4
 #define PAGE_ALIGN 4096
 
-/* Write-back begins when this much lies in sequence, and before a jump when it is worth a call. */
+/* Write-back starts when this much was written in sequence, and before a jump when worth a call. */
 #define WINDOW ((uint64_t)4 << 20)
 #define WINDOW_MIN ((uint64_t)256 << 10)
 
 struct buffer {
 	unsigned char *mem;
-	uint64_t off; /* on the device */
+	uint64_t off; /* offset on the device */
 	size_t len;
-	size_t limit; /* full at this length: a multiple of unit on the device */
+	size_t limit; /* the buffer is full at this length: a multiple of unit on the device */
 };
 
 struct xw_batch {
@@ -58,20 +58,22 @@ struct xw_batch {
 
 	pthread_t tid;
 	pthread_mutex_t lock;
-	pthread_cond_t more; /* filled grew, or stop */
-	pthread_cond_t less; /* written grew */
+	pthread_cond_t more; /* signaled when filled grew, or on stop */
+	pthread_cond_t less; /* signaled when written grew */
 	uint64_t filled, written;
-	uint64_t wake_below; /* the caller sleeps until fewer are on their way; 0 = it is awake */
+	/* the caller sleeps until fewer buffers are pending; 0 = it is awake */
+	uint64_t wake_below;
 	bool writer_waits, stop;
 	int err; /* sticky; atomic */
 
-	/* of the writing side; under lock when threaded */
+	/* owned by the writing side; under lock when threaded */
 	struct xw_batch_stats stats;
-	uint64_t end; /* of the last device write */
-	uint64_t from; /* [from, end) was written in sequence and has not been sent to write-back */
+	uint64_t end; /* end of the last device write */
+	/* [from, end) was written in sequence and not yet submitted for write-back */
+	uint64_t from;
 };
 
-/* Who sees the code sees the line that the writer's failure left in the diagnostic slot, too. */
+/* Whoever sees the code also sees the message that the failed write left in the diagnostic slot. */
 static int error(const struct xw_batch *b)
 {
 	return __atomic_load_n(&b->err, __ATOMIC_ACQUIRE);
@@ -87,7 +89,7 @@ static void send_back(struct xw_batch *b, uint64_t at_least)
 	b->from = b->end;
 }
 
-/* Called by one thread at a time; stats are the only part that others read meanwhile. */
+/* Called by one thread at a time; other threads read only stats meanwhile. */
 static void write_out(struct xw_batch *b, const void *mem, size_t len, uint64_t off)
 {
 	bool first = b->stats.writes == 0, follows = !first && off == b->end;
@@ -151,8 +153,8 @@ static struct buffer *current(struct xw_batch *b)
 }
 
 /*
- * Hand the current buffer over. When `most` buffers or more are on their way then, sleep until
- * fewer than `wake` are: half a ring, so that two threads do not trade places for each buffer.
+ * Hand over the current buffer. If at least `most` buffers are then pending, sleep until fewer than
+ * `wake` are: half a ring, so that the threads do not alternate for each buffer.
  */
 static int close_and_wait(struct xw_batch *b, size_t most, size_t wake)
 {
@@ -195,7 +197,7 @@ static size_t room(const struct buffer *buf)
 	return buf->len < buf->limit ? buf->limit - buf->len : 0;
 }
 
-/* Make the current buffer one that takes bytes for off, closing what does not continue there. */
+/* Make the current buffer accept bytes for off; closes a buffer that does not continue there. */
 static int aim(struct xw_batch *b, uint64_t off, struct buffer **out)
 {
 	struct buffer *buf = current(b);
@@ -229,13 +231,13 @@ static int put(struct xw_batch *b, uint64_t off, const unsigned char *src, uint6
 			memset(buf->mem + buf->len, 0, n);
 			buf->len += n;
 		} else if (!b->threaded && buf->len == 0 && n == room(buf)) {
-			/* A whole buffer, and nobody to overlap the copy with. */
+			/* A whole buffer, and no writer to overlap the copy with. */
 			write_out(b, src, n, off);
 		} else {
 			memcpy(buf->mem + buf->len, src, n);
 			buf->len += n;
 		}
-		/* Full: let the writer have it now. */
+		/* The buffer is full: hand it to the writer now. */
 		if (buf->len && room(buf) == 0)
 			err = close_current(b);
 		if (err)
@@ -274,7 +276,8 @@ int xw_batch_reserve(struct xw_batch *b, uint64_t off, size_t len, void **out)
 	if (err)
 		return err;
 	*out = memset(buf->mem + buf->len, 0, len);
-	buf->len += len; /* closed by the next call at the earliest: the caller fills it now */
+	/* closed by the next call at the earliest: the caller fills it until then */
+	buf->len += len;
 	return 0;
 }
 
@@ -282,7 +285,7 @@ int xw_batch_drain(struct xw_batch *b)
 {
 	int err = close_and_wait(b, 1, 1);
 
-	/* The writer sleeps now: its side may be used from here. */
+	/* The writer is idle now: the caller may use its side from here on. */
 	if (!err)
 		send_back(b, WINDOW_MIN);
 	return err;
@@ -302,10 +305,10 @@ static int start_writer(struct xw_batch *b, struct xw_diag *diag)
 	sigset_t all, old;
 	int err;
 
-	/* Signals belong to the tool's own thread. */
+	/* Signals are delivered to the main thread of the tool only. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	b->threaded = true; /* before the writer looks at it */
+	b->threaded = true; /* set before the writer reads it */
 	err = pthread_create(&b->tid, NULL, writer, b);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!err)

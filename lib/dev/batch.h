@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The write batcher: everything that goes to an image in bulk goes through one of these.
- * Writes that continue where the last one ended are merged into buffers of `unit` bytes, and a
- * writer thread puts full buffers on the device while the caller fills the next ones. A jump
- * closes the buffer early. With jobs = 1 there is no thread and the bytes written are the same.
+ * The write batcher, through which all bulk writes to an image go. Writes that continue where the
+ * last one ended are merged into buffers of `unit` bytes, and a writer thread writes full buffers
+ * to the device while the caller fills the next ones. A jump closes the buffer early. With jobs = 1
+ * there is no thread and the bytes written are the same.
  *
- * Order on the device is the order of the calls. The first device error is sticky: every later
+ * The order on the device is the order of the calls. The first device error is sticky: every later
  * call returns it.
  */
 #ifndef XW_DEV_BATCH_H
@@ -13,34 +13,34 @@
 
 #include "dev/dev.h"
 
-/* Bytes of a device write: measured, see batch.c. */
+/* Size of a device write in bytes; measured, see batch.c. */
 #define XW_BATCH_UNIT ((size_t)32 << 10)
 
 struct xw_batch;
 
 struct xw_batch_stats {
-	uint64_t bytes; /* written */
+	uint64_t bytes; /* bytes written */
 	uint64_t writes; /* device writes */
-	uint64_t sequential; /* of these, started where the last one ended */
-	uint64_t backward; /* started before the end of the last one */
+	uint64_t sequential; /* writes that started where the last one ended */
+	uint64_t backward; /* writes that started before the end of the last one */
 };
 
-/* unit: bytes a device write, 0 = XW_BATCH_UNIT. threaded: use a writer thread. */
+/* unit: size of a device write in bytes, 0 = XW_BATCH_UNIT. threaded: use a writer thread. */
 int xw_batch_new(struct xw_dev *dev, size_t unit, bool threaded, struct xw_diag *diag,
 		 struct xw_batch **out);
-/* Copies. */
+/* Copies buf. */
 int xw_batch_write(struct xw_batch *b, uint64_t off, const void *buf, size_t len);
-/* Literal zeros, so that a short gap does not break the sequence. */
+/* Write zeros literally, so that a short gap does not break the sequence. */
 int xw_batch_zeros(struct xw_batch *b, uint64_t off, uint64_t len);
 /*
- * A place to encode up to `len` bytes (at most `unit`) for offset off without a copy:
- * *buf is valid until the next call on b and is taken as written there; zeroed at first.
+ * Reserve a place to encode up to `len` bytes (at most `unit`) for offset off without a copy. *buf
+ * is zeroed, valid until the next call on b, and its contents then are what is written.
  */
 int xw_batch_reserve(struct xw_batch *b, uint64_t off, size_t len, void **buf);
-/* Everything handed over has been written to the device (not flushed) when this returns. */
+/* When this returns, all data has been written to the device (but not flushed). */
 int xw_batch_drain(struct xw_batch *b);
 void xw_batch_stats(const struct xw_batch *b, struct xw_batch_stats *out);
-/* Does not drain: what was not drained may be lost. b may be NULL. */
+/* Does not drain: data that was not drained may be lost. b may be NULL. */
 void xw_batch_free(struct xw_batch *b);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all devices share, and the offset device: a window on another one. */
+/* Code shared by all devices, and the offset device: a window on another one. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -108,6 +108,17 @@ static int window_discard(struct xw_dev *d, uint64_t off, uint64_t len)
 	return err ? err : xw_dev_discard(w->under, off + w->off, len);
 }
 
+static bool window_data(struct xw_dev *d, uint64_t off, uint64_t *start, uint64_t *end)
+{
+	struct offset_dev *w = window(d);
+
+	if (off > UINT64_MAX - w->off || !xw_dev_data(w->under, off + w->off, start, end))
+		return false;
+	*start -= w->off;
+	*end -= w->off;
+	return true;
+}
+
 static int window_reserve(struct xw_dev *d, uint64_t off, uint64_t len)
 {
 	struct offset_dev *w = window(d);
@@ -166,6 +177,7 @@ static const struct xw_dev_ops window_ops = {
 	.close = window_close,
 	.writeback = window_writeback,
 	.discard = window_discard,
+	.data = window_data,
 	.reserve = window_reserve,
 	.ahead = window_ahead,
 	.check_end = window_check_end,

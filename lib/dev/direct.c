@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Direct I/O: a device over one that takes only whole blocks of `align` bytes from aligned memory,
- * as a file opened with O_DIRECT does.
+ * Direct I/O: a device over one that accepts only whole blocks of `align` bytes from aligned
+ * memory, as a file opened with O_DIRECT does.
  *
  * Invariants:
- * 1. `under` sees only aligned offsets and lengths, in aligned memory. What is aligned already is
- *    handed on; the rest goes through the bounce buffer, one call at a time, the blocks at its
- *    edges read first.
- * 2. The size here is what the caller made it. That of a regular file below is rounded up while
- *    blocks at the end are being touched, with zeros in between, and becomes the same on flush and
- *    close.
+ * 1. `under` sees only aligned offsets and lengths, in aligned memory. Aligned requests are passed
+ *    on; all others go through the bounce buffer, one call at a time, and the blocks at their edges
+ *    are read first.
+ * 2. The size here is the one that the caller set. The size of a regular file below is rounded up
+ *    while blocks at the end are being modified, with zeros in between, and is made exact on flush
+ *    and close.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@ struct direct_dev {
 	struct xw_dev dev;
 	struct xw_dev *under;
 	uint32_t align; /* a power of two */
-	pthread_mutex_t lock; /* of bounce, both sizes */
+	pthread_mutex_t lock; /* protects bounce and both sizes */
 	uint8_t *bounce;
 };
 
@@ -60,7 +60,7 @@ static int check_range(struct direct_dev *w, const char *verb, uint64_t off, uin
 		       w->dev.name, verb, (unsigned long long)off);
 }
 
-/* Invariant 2, from here on rounded up. */
+/* Invariant 2: the size below is rounded up from here on. */
 static int round_up_under(struct direct_dev *w)
 {
 	return is_aligned(w, w->under->size) ? 0 : xw_dev_set_size(w->under, up(w, w->under->size));
@@ -113,7 +113,7 @@ static int direct_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
 	return err;
 }
 
-/* One block of what is there into the bounce buffer; zeros behind the end. */
+/* Read one existing block into the bounce buffer; zeros past the end. */
 static int fetch(struct direct_dev *w, uint64_t block, uint8_t *to)
 {
 	if (block < w->under->size)
@@ -124,7 +124,7 @@ static int fetch(struct direct_dev *w, uint64_t block, uint8_t *to)
 
 struct gather {
 	const struct iovec *iov; /* NULL: zeros */
-	size_t done; /* of *iov */
+	size_t done; /* bytes done of *iov */
 };
 
 static void take(struct gather *g, uint8_t *to, size_t len)
@@ -245,7 +245,7 @@ static int direct_flush(struct xw_dev *d)
 	return err ? err : xw_dev_flush(w->under);
 }
 
-/* Exact first: what is cut off must not come back when it grows again. */
+/* Exact size first: truncated data must not reappear when the file grows again. */
 static int direct_set_size(struct xw_dev *d, uint64_t size)
 {
 	struct direct_dev *w = direct(d);
@@ -261,6 +261,11 @@ static int direct_set_size(struct xw_dev *d, uint64_t size)
 static int direct_discard(struct xw_dev *d, uint64_t off, uint64_t len)
 {
 	return xw_dev_discard(direct(d)->under, off, len);
+}
+
+static bool direct_data(struct xw_dev *d, uint64_t off, uint64_t *start, uint64_t *end)
+{
+	return xw_dev_data(direct(d)->under, off, start, end);
 }
 
 static int direct_check_end(struct xw_dev *d, uint64_t end)
@@ -297,6 +302,7 @@ static const struct xw_dev_ops direct_ops = {
 	.set_size = direct_set_size,
 	.close = direct_close,
 	.discard = direct_discard,
+	.data = direct_data,
 	.check_end = direct_check_end,
 	.check_unused = direct_check_unused,
 	.hold = direct_hold,

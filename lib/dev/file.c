@@ -3,11 +3,11 @@
  * Regular files and block devices.
  *
  * Invariants:
- * 1. A call does all it was asked for or fails: short transfers and EINTR are continued here.
- * 2. Each failure is one line that names the file, the byte and the host's reason; a host without
- *    room (ENOSPC, EDQUOT, EFBIG) is told apart from one that fails.
- * 3. After zero() the range reads as zeros. Asking the host for them is only the fast way: whatever
- *    it fails with, zeros are written instead, and only their failure counts.
+ * 1. A call does everything it was asked for or fails: short transfers and EINTR are retried here.
+ * 2. Each failure is one message that names the file, the byte and the host's reason; a host
+ *    without space (ENOSPC, EDQUOT, EFBIG) is told apart from one that fails.
+ * 3. After zero() the range reads as zeros. Asking the host to zero it is only the fast path: on
+ *    any failure zeros are written instead, and only a failure of that write counts.
  * 4. size never lags behind a completed write.
  */
 #include "config.h"
@@ -43,7 +43,7 @@ struct file_dev {
 	char name[];
 };
 
-/* aligned: also for direct I/O */
+/* aligned so that direct I/O can use it, too */
 static const unsigned char zeros[ZEROS_LEN] __attribute__((aligned(ZEROS_LEN)));
 
 static struct file_dev *file(struct xw_dev *d)
@@ -65,7 +65,7 @@ static void grow_to(struct xw_dev *d, uint64_t end)
 		;
 }
 
-/* Does the process's own limit end a file of `size` bytes? Devices have none. */
+/* Does a limit of the process forbid a file of `size` bytes? Devices have no limit. */
 static bool over_limit(const struct xw_dev *d, uint64_t size, unsigned long long *limit)
 {
 	struct rlimit r;
@@ -119,7 +119,7 @@ static int file_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
 	return 0;
 }
 
-/* The rest of one vector after a short write. */
+/* Write the rest of one vector after a short write. */
 static int write_all(struct xw_dev *d, const void *buf, size_t len, uint64_t off)
 {
 	const unsigned char *p = buf;
@@ -207,14 +207,14 @@ static int write_zeros(struct xw_dev *d, uint64_t off, uint64_t len)
 	return err;
 }
 
-/* True when the host has made zeros of the range without having them written by us. */
+/* True when the host zeroed the range without a write of ours. */
 static bool zero_by_host(struct xw_dev *d, uint64_t off, uint64_t len)
 {
 	int how = d->keep ? FALLOC_FL_ZERO_RANGE : FALLOC_FL_PUNCH_HOLE;
 	uint64_t range[2] = {off, len};
 	int fd = file(d)->fd, r;
 
-	/* On a block device punching is "unmap, if that gives zeros". */
+	/* On a block device punching a hole means "unmap, if that yields zeros". */
 	do
 		r = fallocate(fd, how | FALLOC_FL_KEEP_SIZE, (off_t)off, (off_t)len);
 	while (r && errno == EINTR);
@@ -234,7 +234,7 @@ static int file_set_size(struct xw_dev *d, uint64_t size)
 	do
 		r = ftruncate(file(d)->fd, (off_t)size);
 	while (r && errno == EINTR);
-	if (r) /* EINVAL: the other way of some filesystems to say too large */
+	if (r) /* EINVAL: some filesystems report a size limit this way */
 		return fail_at(d, "set the size", size, errno == EINVAL ? EFBIG : errno);
 	__atomic_store_n(&d->size, size, __ATOMIC_RELAXED);
 	return 0;
@@ -269,14 +269,14 @@ static int file_flush(struct xw_dev *d)
 			     errno, "%s: cannot flush to the medium", d->name);
 }
 
-/* A hint: what it could report, flush will. */
+/* A hint only: an error that it could report is reported by flush. */
 static void file_writeback(struct xw_dev *d, uint64_t off, uint64_t len)
 {
 	if (off <= OFF_MAX && len <= OFF_MAX - off)
 		(void)sync_file_range(file(d)->fd, (off_t)off, (off_t)len, SYNC_FILE_RANGE_WRITE);
 }
 
-/* In steps: Linux fetches no more for one call than the device takes in one request. */
+/* In steps: one call on Linux fetches no more than one request of the device. */
 static void file_ahead(struct xw_dev *d, uint64_t off, uint64_t len)
 {
 	if (off > OFF_MAX || len > OFF_MAX - off)
@@ -307,6 +307,23 @@ static int file_discard(struct xw_dev *d, uint64_t off, uint64_t len)
 	return r ? XW_ERR_UNSUPPORTED : 0;
 }
 
+static bool file_data(struct xw_dev *d, uint64_t off, uint64_t *start, uint64_t *end)
+{
+	off_t at, hole;
+
+	*start = off;
+	*end = UINT64_MAX;
+	if (d->is_block || off > OFF_MAX)
+		return true;
+	at = lseek(file(d)->fd, (off_t)off, SEEK_DATA);
+	if (at < 0)
+		return errno != ENXIO;
+	hole = lseek(file(d)->fd, at, SEEK_HOLE);
+	*start = (uint64_t)at;
+	*end = hole < 0 ? UINT64_MAX : (uint64_t)hole;
+	return true;
+}
+
 static int file_reserve(struct xw_dev *d, uint64_t off, uint64_t len)
 {
 	int err = check_write(d, off, len), r;
@@ -333,12 +350,12 @@ static int file_check_end(struct xw_dev *d, uint64_t end)
 		       d->name, (unsigned long long)end, limit);
 }
 
-/* A block device is opened with O_EXCL, which keeps mounts away. */
+/* A block device is opened with O_EXCL, which prevents mounting. */
 static int file_check_unused(struct xw_dev *d)
 {
 	char loop[64];
 
-	if (d->is_block || !xw_dev_behind_loop(file(d)->fd, loop, sizeof(loop)))
+	if (d->is_block || !xw_dev_backs_loop(file(d)->fd, loop, sizeof(loop)))
 		return 0;
 	return xw_fail(d->diag, XW_ERR_BUSY, "%s: in use by %s", d->name, loop);
 }
@@ -366,7 +383,7 @@ static int file_stamp(struct xw_dev *d, struct xw_dev_stamp *out)
 	return 0;
 }
 
-/* The cache of a regular file is the host's own; that of a device may lag behind its medium. */
+/* The cache of a regular file belongs to this host; that of a shared device may be stale. */
 static int file_pread_fresh(struct xw_dev *d, void *buf, size_t len, uint64_t off)
 {
 	if (d->is_block && xw_dev_read_direct(file(d)->fd, buf, len, off))
@@ -389,6 +406,7 @@ static const struct xw_dev_ops file_ops = {
 	.close = file_close,
 	.writeback = file_writeback,
 	.discard = file_discard,
+	.data = file_data,
 	.reserve = file_reserve,
 	.ahead = file_ahead,
 	.check_end = file_check_end,
@@ -422,7 +440,9 @@ static bool can_hold_image(const struct stat *st)
 	return S_ISREG(st->st_mode) || S_ISBLK(st->st_mode);
 }
 
-/* Another process may hold a lease (hold.c): wait for a moment, not until the host breaks it. */
+/*
+ * Another process may hold a lease (hold.c): retry for a moment, but not until the host breaks it.
+ */
 static int open_patiently(const char *path, int mode)
 {
 	const struct timespec step = {.tv_nsec = LEASE_STEP_NS};
@@ -444,7 +464,7 @@ static int open_fd(const char *path, unsigned flags, struct xw_diag *diag, int *
 	int mode = flags & XW_DEV_RDONLY ? O_RDONLY : O_RDWR, fd;
 	struct stat st;
 
-	/* Looked at first: opening a fifo would wait, and a block device must not see O_CREAT. */
+	/* stat first: opening a fifo would block, and a block device must not see O_CREAT. */
 	if (stat(path, &st) == 0) {
 		if (!can_hold_image(&st))
 			return xw_fail(diag, XW_ERR_USAGE, "%s: not a regular file or block device",
@@ -472,8 +492,8 @@ static int open_fd(const char *path, unsigned flags, struct xw_diag *diag, int *
 }
 
 /*
- * On a block device the lock is cooperation, not use: systemd-repart and udevadm lock hold it while
- * they call mkfs for the device. O_EXCL keeps writers apart there.
+ * On a block device the lock means cooperation, not use: systemd-repart and udevadm lock hold it
+ * while they call mkfs for the device. There O_EXCL keeps writers apart.
  */
 static int lock_fd(int fd, const char *path, unsigned flags, struct xw_diag *diag)
 {
@@ -483,7 +503,7 @@ static int lock_fd(int fd, const char *path, unsigned flags, struct xw_diag *dia
 	do
 		r = flock(fd, (flags & XW_DEV_RDONLY ? LOCK_SH : LOCK_EX) | LOCK_NB);
 	while (r && errno == EINTR);
-	/* A host without locks is no reason to refuse: the lock is advice among our tools. */
+	/* A host without locks is no reason to refuse: the lock is advisory among our tools. */
 	if (r && errno == EWOULDBLOCK && !(flags & XW_DEV_SHARED) &&
 	    !(fstat(fd, &st) == 0 && S_ISBLK(st.st_mode)))
 		return xw_fail(diag, XW_ERR_BUSY, "%s: in use by another process", path);

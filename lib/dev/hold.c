@@ -2,14 +2,14 @@
 /*
  * Exclusive use of an open file, and reading past the page cache.
  *
- * Regular files: a write lease, fcntl(2). It is granted while nobody else has the file open, and
- * from then on open(2) and truncate(2) of other processes, of a loop device too, wait until it is
- * dropped, at most /proc/sys/fs/lease-break-time (45 seconds); with O_NONBLOCK they fail instead.
- * Not granted: on filesystems without leases (some network filesystems), to a process that neither
- * owns the file nor has CAP_LEASE, and while the file is open elsewhere.
+ * Regular files: a write lease, fcntl(2). It is granted while no other process has the file open.
+ * From then on open(2) and truncate(2) of other processes, including those of a loop device, block
+ * until it is dropped, at most /proc/sys/fs/lease-break-time (45 seconds); with O_NONBLOCK they
+ * fail instead. It is not granted on filesystems without leases (some network filesystems), to a
+ * process that neither owns the file nor has CAP_LEASE, and while the file is open elsewhere.
  *
- * The holder is told of whoever waits by a signal, SIGIO unless another one is set, which would
- * kill it: SIGURG is set, which is ignored by default. That setting is lost with the lease.
+ * The holder is notified of a waiting process by a signal, by default SIGIO, which would kill it.
+ * SIGURG is set instead, which is ignored by default. That setting is lost with the lease.
  */
 #include "config.h"
 
@@ -42,7 +42,7 @@ bool xw_dev_lease(int fd, enum xw_dev_hold what)
 	return held && what != XW_HOLD_DROP;
 }
 
-/* All of the sectors that the range touches, in one aligned read. */
+/* Read all sectors that the range touches, in one aligned read. */
 bool xw_dev_read_direct(int fd, void *buf, size_t len, uint64_t off)
 {
 	auto_free uint8_t *page = NULL;

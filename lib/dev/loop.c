@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loop devices: the way a regular file comes to be mounted. Linux tells of them in /sys/block.
+ * Loop devices, through which a regular file can be mounted. Linux lists them in /sys/block.
  *
- * A file has many names: hard links, bind mounts, other mount namespaces, and none once it is
- * removed. So it is the file that is asked for, not a name: the loop device says which it has open.
- * Where it may not be asked, the name that /sys has for it is looked at, which is of whoever set
- * the device up.
+ * A file can have many names: hard links, bind mounts, other mount namespaces, and none once it is
+ * removed. Therefore files are compared, not names: the loop device tells which file it has open.
+ * Where it may not be queried, the name in /sys is compared, which was set by whoever created the
+ * device. With many devices that takes longer than the check of a small image; it is not needed
+ * under a write lease (hold.c).
  */
 #include "config.h"
 
@@ -27,7 +28,7 @@
 #define LEAVE_STEPS 40u
 #define LEAVE_NS 10000000
 
-/* 1: it has this file open; 0: it has not; -1: it does not say. */
+/* 1: it has this file open; 0: it has not; -1: unknown. */
 static int ask_device(const char *loop, const struct stat *st)
 {
 	struct loop_info64 info = {0};
@@ -38,7 +39,7 @@ static int ask_device(const char *loop, const struct stat *st)
 	return info.lo_device == st->st_dev && info.lo_inode == st->st_ino;
 }
 
-/* The name of the file below a loop device, as /sys has it. */
+/* The name of the backing file of a loop device, from /sys. */
 static bool read_name(const char *dev, char name[PATH_MAX + 1])
 {
 	char path[NAME_MAX + 64];
@@ -55,7 +56,7 @@ static bool read_name(const char *dev, char name[PATH_MAX + 1])
 	return true;
 }
 
-/* Does that name lead to the file? Where it leads nowhere, is it the one that fd has? */
+/* Does that name refer to the file? If it refers to nothing, is it the name that fd had? */
 static bool is_named(const char *name, int fd, const struct stat *st)
 {
 	char proc[40], ours[PATH_MAX + 1];
@@ -94,7 +95,7 @@ static bool find_loop(int fd, char *loop, size_t size)
 	return found;
 }
 
-/* Whether the device lets go of its file when the last one closes it, as after umount(8). */
+/* Does the device detach from its file on last close, as after umount(8)? */
 static bool is_temporary(const char *loop)
 {
 	char path[NAME_MAX + 64], answer = '0';
@@ -105,11 +106,14 @@ static bool is_temporary(const char *loop)
 	return fd >= 0 && read(fd, &answer, 1) == 1 && answer == '1';
 }
 
-bool xw_dev_behind_loop(int fd, char *loop, size_t size)
+bool xw_dev_backs_loop(int fd, char *loop, size_t size)
 {
 	const struct timespec step = {.tv_nsec = LEAVE_NS};
 
-	/* who only looks at the device, as above, keeps it for a moment behind an umount */
+	/* A write lease is granted, and remains, only while nobody else has the file open. */
+	if (fcntl(fd, F_GETLEASE) == F_WRLCK)
+		return false;
+	/* processes that only query the device, as above, keep it for a moment after umount */
 	for (unsigned i = 0; find_loop(fd, loop, size); i++) {
 		if (i == LEAVE_STEPS || !is_temporary(loop))
 			return true;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A device in memory: 4 KiB pages in an open-addressing hash by page number, so that an image of
- * many TiB costs what was written to it.
+ * many TiB costs only what was written to it.
  *
  * Invariants:
  * 1. A page number that is not in the table, or has no page, reads as zeros.
  * 2. Bytes at and past `size` are zero in every page, so growing needs no clearing.
- * 3. Slots are never emptied (zeroing frees the page and keeps the number): probing stays right
+ * 3. Slots are never emptied (zeroing frees the page and keeps the number): probing stays correct
  *    without tombstones. The table is at most 3/4 full.
- * 4. Readers share the lock, changes hold it alone.
+ * 4. Readers share the lock, changes hold it exclusively.
  */
 #include "config.h"
 
@@ -31,7 +31,7 @@ struct mem_dev {
 	struct xw_dev dev;
 	pthread_rwlock_t lock;
 	struct slot *slot;
-	size_t slots, used; /* slots is a power of two */
+	size_t slots, used; /* slots is 0 or a power of two */
 };
 
 static struct mem_dev *mem(struct xw_dev *d)
@@ -39,7 +39,7 @@ static struct mem_dev *mem(struct xw_dev *d)
 	return (struct mem_dev *)d;
 }
 
-/* The slot of page number no, or the empty one where it belongs. */
+/* The slot of page number no, or the empty slot where it belongs. */
 static struct slot *find(const struct mem_dev *m, uint64_t no)
 {
 	size_t i = (size_t)((no * 0x9e3779b97f4a7c15u) >> 20);
@@ -156,7 +156,7 @@ static int mem_pwritev(struct xw_dev *d, const struct iovec *iov, int n, uint64_
 	return err;
 }
 
-/* Zero what a slot's page has in [off, end); the whole page is given back. */
+/* Zero the part of a slot's page in [off, end); a whole page is freed. */
 static void zero_slot(struct slot *s, uint64_t off, uint64_t end)
 {
 	uint64_t start = (s->key - 1) * PAGE;

@@ -2,12 +2,12 @@
 /*
  * Files without a name.
  *
- * Where the host has O_TMPFILE, and /proc through which such a file is linked without privilege,
- * the file has no name at all until it is published. Elsewhere, and for the moment before a rename,
- * it has a hidden one in the same directory, which a kill leaves behind: garbage, but nothing that
- * anybody reads.
+ * Where the host has O_TMPFILE, and /proc, through which such a file can be linked without
+ * privilege, the file has no name until it is published. Elsewhere, and for the moment before a
+ * rename, it has a hidden one in the same directory. A kill leaves that file behind: garbage, but
+ * no tool reads it.
  *
- * Invariant: without `replace` every way to the final name fails when it is taken (link(2) and
+ * Invariant: without `replace` every way to the final name fails when that name exists (link(2) and
  * RENAME_NOREPLACE do), so nothing is ever overwritten.
  */
 #include "config.h"
@@ -27,15 +27,15 @@
 #include "dev/file.h"
 #include "dev/newfile.h"
 
-#define LINKS_MAX 40 /* symbolic links on the way, as the kernel has it */
+#define LINKS_MAX 40 /* symbolic links followed, as in the kernel */
 #define TRIES 100
-#define NAME_SHOWN 200 /* bytes of the name that go into the hidden one */
+#define NAME_SHOWN 200 /* bytes of the name used for the hidden one */
 #define PROC_ROOM 40
 
 struct xw_newfile {
-	int fd; /* of the same open file as the device's */
-	char *path; /* its name to be: no symbolic link */
-	char *temp; /* what it is called by now; NULL = nothing */
+	int fd; /* the same open file as that of the device */
+	char *path; /* the final name; not a symbolic link */
+	char *temp; /* the current name; NULL = none */
 };
 
 static size_t dir_len(const char *path)
@@ -45,7 +45,7 @@ static size_t dir_len(const char *path)
 	return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* What a symbolic link says is meant by its place, whether there is anything or not. */
+/* Resolve a symbolic link, whether or not its target exists. */
 static int follow(const char *path, char **out)
 {
 	auto_free char *at = strdup(path);
@@ -91,7 +91,7 @@ static int open_unnamed(const char *path)
 	return -1;
 }
 
-/* A hidden name beside the final one: for a new file, *fd < 0, or for the one that is open. */
+/* Choose a hidden name beside the final one: for a new file (*fd < 0) or for the open one. */
 static int take_hidden_name(struct xw_newfile *f)
 {
 	const char *name = f->path + dir_len(f->path);
@@ -147,20 +147,20 @@ int xw_newfile_open(const char *path, unsigned flags, struct xw_diag *diag, stru
 {
 	struct xw_newfile *f = calloc(1, sizeof(*f));
 	auto_fd int fd = -1;
-	int ret;
+	int rc;
 
 	if (!f)
 		return xw_fail_nomem(diag, "a new file");
 	f->fd = -1;
-	ret = open_file(f, path, flags, diag);
-	if (!ret) {
+	rc = open_file(f, path, flags, diag);
+	if (!rc) {
 		fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
-		ret = fd < 0 ? xw_dev_fail_open(diag, path, errno)
-			     : xw_dev_open_fd(fd, path, flags | XW_DEV_CREATE, diag, dev);
+		rc = fd < 0 ? xw_dev_fail_open(diag, path, errno)
+			    : xw_dev_open_fd(fd, path, flags | XW_DEV_CREATE, diag, dev);
 	}
-	if (ret) {
+	if (rc) {
 		xw_newfile_close(f);
-		return ret;
+		return rc;
 	}
 	fd = -1;
 	*out = f;
@@ -174,7 +174,7 @@ int xw_newfile_private(struct xw_newfile *f, struct xw_diag *diag)
 				   : 0;
 }
 
-/* To a name that nobody has. 0 or errno. */
+/* Link to a name that must not exist. 0 or errno. */
 static int take_name(struct xw_newfile *f)
 {
 	char proc[PROC_ROOM];
@@ -194,7 +194,7 @@ static int take_name(struct xw_newfile *f)
 	return 0;
 }
 
-/* To the name of what is there. A mode that is more than permissions needs its owner. */
+/* Replace the existing file of that name. A mode with more than permission bits needs the owner. */
 static int take_over(struct xw_newfile *f, const struct stat *old)
 {
 	bool owner;
@@ -222,7 +222,7 @@ int xw_newfile_sync_dir(const char *path, struct xw_diag *diag)
 
 	if (!dir)
 		return xw_fail_nomem(diag, "the name of a directory");
-	/* EINVAL: a host filesystem that has no such thing */
+	/* EINVAL: a host filesystem that does not support it */
 	if (fd < 0 || (fsync(fd) && errno != EINVAL))
 		return xw_fail_errno(diag, XW_ERR_IO, errno, "%s: cannot flush the directory", dir);
 	return 0;
@@ -235,10 +235,11 @@ int xw_newfile_publish(struct xw_newfile *f, bool replace, struct xw_diag *diag)
 
 	if (err == EEXIST)
 		return xw_fail(diag, XW_ERR_IO,
-			       "%s: somebody else has made one meanwhile, which stays", f->path);
+			       "%s: created by another process in the meantime; left untouched",
+			       f->path);
 	if (err)
-		return xw_fail_errno(diag, XW_ERR_IO, err, "%s: cannot give the file its name",
-				     f->path);
+		return xw_fail_errno(diag, XW_ERR_IO, err,
+				     "%s: cannot rename the file to its final name", f->path);
 	return xw_newfile_sync_dir(f->path, diag);
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Nowhere: writes succeed and are forgotten, reads give zeros. For runs that only count. */
+/*
+ * The null device: writes succeed and are discarded, reads return zeros. For runs that only count.
+ */
 #include "config.h"
 
 #include "base/types.h"

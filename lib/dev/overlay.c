@@ -3,13 +3,13 @@
  * A device over a base device: dirty blocks in an open-addressing hash by block number.
  *
  * Invariants:
- * 1. A block that is in the table is read from there (no page: zeros) and never from the base; one
- *    that is not is the base's. Once in the table a block stays until discard or a shrink.
- * 2. The base is changed only by shadow writes: to blocks that are not in the table and of which
- *    the callback says that they were free.
- * 3. Bytes of the base at or past `size` are never seen: growing over them makes them zeros here.
- *    Bytes of a page at or past `size` are zero.
- * 4. Readers share the lock, changes hold it alone.
+ * 1. A block in the table is read from there (no page: zeros) and never from the base; any other
+ *    block is read from the base. Once in the table a block stays until discard or a shrink.
+ * 2. The base is changed only by shadow writes: to blocks that are not in the table and that the
+ *    callback reports as free.
+ * 3. Bytes of the base at or past `size` are never visible: growing over them makes them zeros
+ *    here. Bytes of a page at or past `size` are zero.
+ * 4. Readers share the lock, changes hold it exclusively.
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@
 #include "dev/overlay.h"
 
 #define SLOTS_MIN 256
-#define TICK_EACH 64u /* calls: a question costs more than a block in memory */
+#define TICK_EACH 64u /* number of calls: the callback costs more than a block in memory */
 #define BLOCK_MIN 512u
 #define BLOCK_MAX 65536u
 
@@ -53,7 +53,7 @@ static struct overlay *ov(const struct xw_dev *d)
 	return (struct overlay *)(uintptr_t)d;
 }
 
-/* The slot of block blk, or the empty one where it belongs. The table must exist. */
+/* The slot of block blk, or the empty slot where it belongs. The table must exist. */
 static struct slot *place(const struct overlay *o, uint64_t blk)
 {
 	size_t i = (size_t)((blk * 0x9e3779b97f4a7c15u) >> 20);
@@ -74,7 +74,10 @@ static struct slot *lookup(const struct overlay *o, uint64_t blk)
 	return s && s->key ? s : NULL;
 }
 
-/* A table of n slots (a power of two) that keeps the blocks below `end` and frees the others. */
+/*
+ * Rebuild the table with n slots (a power of two), keeping the blocks below `end` and freeing the
+ * others.
+ */
 static bool rebuild(struct overlay *o, size_t n, uint64_t end)
 {
 	struct overlay next = {.slot = calloc(n, sizeof(struct slot)), .slots = n};
@@ -99,7 +102,7 @@ static bool rebuild(struct overlay *o, size_t n, uint64_t end)
 	return true;
 }
 
-/* The slot of blk, made if need be (as zeros: *fresh is set). NULL when out of memory. */
+/* The slot of blk, created as zeros if necessary (*fresh is set). NULL when out of memory. */
 static struct slot *slot_for(struct overlay *o, uint64_t blk, bool *fresh)
 {
 	struct slot *s;
@@ -142,7 +145,7 @@ static int read_base(struct overlay *o, void *buf, size_t len, uint64_t off)
 
 	memset((unsigned char *)buf + there, 0, len - there);
 	err = there ? xw_dev_pread(o->base, buf, there, off) : 0;
-	/* What lies in several blocks is read again one by one by those who can do without some. */
+	/* Callers that can do without some of several blocks read them again one by one. */
 	if (err == XW_ERR_IO && len <= o->block_size && o->unreadable)
 		o->unreadable(o->unreadable_arg, off);
 	return err;
@@ -211,7 +214,7 @@ static int overlay_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
 
 /*
  * How many of the len bytes from off may go to the base, 0 = those of the first block may not. *n
- * is then that block's share.
+ * is then the number of bytes in that block.
  */
 static uint64_t shadow_run(struct overlay *o, uint64_t off, uint64_t len, uint64_t *n)
 {
@@ -255,7 +258,7 @@ static int hold(struct overlay *o, const void *data, size_t n, uint64_t off)
 	else if (fresh && !whole)
 		err = read_base(o, s->page, o->block_size, blk * o->block_size);
 	if (err &&
-	    fresh) { /* a block without its contents must not stay: make it the base's again */
+	    fresh) { /* do not keep a block without its contents: remove it from the table again */
 		o->pages -= s->page != NULL;
 		free(s->page);
 		*s = (struct slot){0};
@@ -270,7 +273,7 @@ static int hold(struct overlay *o, const void *data, size_t n, uint64_t off)
 	return 0;
 }
 
-/* Writes len bytes (data NULL: zeros), to the base where that is free and to memory elsewhere. */
+/* Write len bytes (data NULL: zeros), to the base where it is free and to memory elsewhere. */
 static int put(struct overlay *o, const unsigned char *data, uint64_t len, uint64_t off)
 {
 	int err = 0;
@@ -294,7 +297,7 @@ static int put(struct overlay *o, const unsigned char *data, uint64_t len, uint6
 	return err;
 }
 
-/* Invariant 3: what the base has behind the old end becomes zeros. */
+/* Invariant 3: bytes of the base past the old end become zeros. */
 static int grow(struct overlay *o, uint64_t size)
 {
 	uint64_t from = o->dev.size, end = XW_MIN(size, o->base->size);
@@ -354,7 +357,7 @@ static int overlay_zero(struct xw_dev *d, uint64_t off, uint64_t len)
 	return err;
 }
 
-/* Makes shadow writes durable; what is held waits for a commit. */
+/* Makes shadow writes durable; blocks held in memory wait for a commit. */
 static int overlay_flush(struct xw_dev *d)
 {
 	return ov(d)->shadow ? xw_dev_flush(ov(d)->base) : 0;
@@ -415,7 +418,7 @@ static void overlay_close(struct xw_dev *d)
 	xw_dev_close(xw_overlay_detach(d));
 }
 
-/* What was written to free blocks is on the base already, and should be on its way. */
+/* Blocks written to free space are on the base already: start their write-back. */
 static void overlay_writeback(struct xw_dev *d, uint64_t off, uint64_t len)
 {
 	xw_dev_writeback(ov(d)->base, off, len);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Read in large pieces; a piece that fails is read again block by block. With writing, four
- * patterns are each written everywhere, flushed and read back, in that order, so that a medium that
- * puts two blocks at one place is found out.
+ * Read in large pieces; a piece that fails is read again block by block. When writing, four
+ * patterns are each written to the whole device, flushed and read back in that order, so that a
+ * medium that maps two blocks to one place is detected.
  */
 #include "config.h"
 
@@ -21,23 +21,23 @@ static const uint8_t patterns[] = {0xaa, 0x55, 0xff, 0x00};
 struct scan {
 	struct xw_dev *d;
 	const struct xw_scan *s;
-	uint8_t *buf, *want; /* PIECE bytes each; want: of the pattern, NULL: just read */
-	uint8_t *again; /* PIECE bytes for what is read a second time, or NULL */
+	uint8_t *buf, *want; /* PIECE bytes each; want: the expected pattern, NULL: read only */
+	uint8_t *again; /* PIECE bytes for data that is read a second time, or NULL */
 	uint64_t done, total; /* bytes, over all passes */
 };
 
-/* A finding of the device, not a failure of ours. */
+/* Report a bad block of the device; not a failure of ours. */
 static int found(struct scan *sc, int err, uint64_t off, uint32_t len)
 {
-	int ret = 0;
+	int rc = 0;
 
 	xw_diag_clear(sc->d->diag);
-	for (uint32_t at = 0; err && at < len && !ret; at += sc->s->block_size)
-		ret = sc->s->bad(sc->s->arg, (off + at) / sc->s->block_size);
-	return ret;
+	for (uint32_t at = 0; err && at < len && !rc; at += sc->s->block_size)
+		rc = sc->s->bad(sc->s->arg, (off + at) / sc->s->block_size);
+	return rc;
 }
 
-/* len bytes that were read into buf: written back, they are what is read again. */
+/* Write back the len bytes read into buf; does reading them again return the same? */
 static bool keeps(struct scan *sc, uint64_t off, uint32_t len)
 {
 	const bool kept = !xw_dev_pwrite(sc->d, sc->buf, len, off) && !xw_dev_flush(sc->d) &&
@@ -48,79 +48,96 @@ static bool keeps(struct scan *sc, uint64_t off, uint32_t len)
 	return kept;
 }
 
-static int rewrite_piece(struct scan *sc, uint64_t off, uint32_t len)
+static int rewrite_range(struct scan *sc, uint64_t off, uint32_t len)
 {
 	const uint32_t bs = sc->s->block_size;
-	int ret = 0;
+	int rc = 0;
 
 	if (!xw_dev_pread(sc->d, sc->buf, len, off) && keeps(sc, off, len))
 		return 0;
 	xw_diag_clear(sc->d->diag);
-	for (uint32_t at = 0; at < len && !ret; at += bs)
-		ret = found(sc,
-			    xw_dev_pread(sc->d, sc->buf, bs, off + at) || !keeps(sc, off + at, bs),
-			    off + at, bs);
-	return ret;
+	for (uint32_t at = 0; at < len && !rc; at += bs)
+		rc = found(sc,
+			   xw_dev_pread(sc->d, sc->buf, bs, off + at) || !keeps(sc, off + at, bs),
+			   off + at, bs);
+	return rc;
+}
+
+/* Holes have no place on the medium that could be bad, and a write would fill them. */
+static int rewrite_piece(struct scan *sc, uint64_t off, uint32_t len)
+{
+	const uint32_t bs = sc->s->block_size;
+	const uint64_t end = off + len;
+	uint64_t start, stop;
+	int rc = 0;
+
+	while (!rc && off < end && xw_dev_data(sc->d, off, &start, &stop) && start < end) {
+		start = XW_MAX(start / bs * bs, off);
+		stop = XW_MIN(xw_div_up(XW_MIN(stop, end), bs) * bs, end);
+		rc = rewrite_range(sc, start, (uint32_t)(stop - start));
+		off = stop;
+	}
+	return rc;
 }
 
 static int read_piece(struct scan *sc, uint64_t off, uint32_t len)
 {
 	const uint32_t bs = sc->s->block_size;
-	int err = xw_dev_pread(sc->d, sc->buf, len, off), ret = 0;
+	int err = xw_dev_pread(sc->d, sc->buf, len, off), rc = 0;
 
 	if (!err && (!sc->want || !memcmp(sc->buf, sc->want, len)))
 		return 0;
 	xw_diag_clear(sc->d->diag);
-	for (uint32_t at = 0; at < len && !ret; at += bs) {
+	for (uint32_t at = 0; at < len && !rc; at += bs) {
 		err = xw_dev_pread(sc->d, sc->buf, bs, off + at);
-		ret = found(sc, err || (sc->want && memcmp(sc->buf, sc->want, bs)), off + at, bs);
+		rc = found(sc, err || (sc->want && memcmp(sc->buf, sc->want, bs)), off + at, bs);
 	}
-	return ret;
+	return rc;
 }
 
 static int write_piece(struct scan *sc, uint64_t off, uint32_t len)
 {
 	const uint32_t bs = sc->s->block_size;
-	int ret = 0;
+	int rc = 0;
 
 	if (!xw_dev_pwrite(sc->d, sc->want, len, off))
 		return 0;
 	xw_diag_clear(sc->d->diag);
-	for (uint32_t at = 0; at < len && !ret; at += bs)
-		ret = found(sc, xw_dev_pwrite(sc->d, sc->want, bs, off + at), off + at, bs);
-	return ret;
+	for (uint32_t at = 0; at < len && !rc; at += bs)
+		rc = found(sc, xw_dev_pwrite(sc->d, sc->want, bs, off + at), off + at, bs);
+	return rc;
 }
 
 static int pass(struct scan *sc, uint64_t bytes, int (*piece)(struct scan *, uint64_t, uint32_t))
 {
-	int ret = 0;
+	int rc = 0;
 
-	for (uint64_t off = 0; off < bytes && !ret;) {
+	for (uint64_t off = 0; off < bytes && !rc;) {
 		uint32_t len = (uint32_t)XW_MIN(bytes - off, PIECE);
 
-		ret = piece(sc, off, len);
+		rc = piece(sc, off, len);
 		off += len;
 		sc->done += len;
-		if (!ret && sc->s->tick)
-			ret = sc->s->tick(sc->s->arg, sc->done, sc->total);
+		if (!rc && sc->s->tick)
+			rc = sc->s->tick(sc->s->arg, sc->done, sc->total);
 	}
-	return ret;
+	return rc;
 }
 
 static int write_test(struct scan *sc, uint64_t bytes)
 {
-	int ret = 0;
+	int rc = 0;
 
 	sc->total = 2 * XW_ARRAY_SIZE(patterns) * bytes;
-	for (size_t i = 0; i < XW_ARRAY_SIZE(patterns) && !ret; i++) {
+	for (size_t i = 0; i < XW_ARRAY_SIZE(patterns) && !rc; i++) {
 		memset(sc->want, patterns[i], PIECE);
-		ret = pass(sc, bytes, write_piece);
-		if (!ret && xw_dev_flush(sc->d))
-			xw_diag_clear(sc->d->diag); /* reading back tells what was lost */
-		if (!ret)
-			ret = pass(sc, bytes, read_piece);
+		rc = pass(sc, bytes, write_piece);
+		if (!rc && xw_dev_flush(sc->d))
+			xw_diag_clear(sc->d->diag); /* reading back shows what was lost */
+		if (!rc)
+			rc = pass(sc, bytes, read_piece);
 	}
-	return ret;
+	return rc;
 }
 
 int xw_dev_scan(struct xw_dev *d, const struct xw_scan *s)

@@ -6,17 +6,16 @@
  * the last one is the leaves; they lie in the file in this order. A linear directory has leaves
  * only.
  *
- * 1. Leaves hold entries in the order of the array, next-fit: each leaf takes what fits, its last
- *    entry's rec_len reaches to the end of the block (or to the checksum tail).
+ * 1. Leaves hold entries in the order of the array, next-fit: each leaf takes as many as fit, and
+ *    the rec_len of its last entry reaches to the end of the block (or to the checksum tail).
  * 2. The array of an indexed directory is sorted by (major, minor, name), so a leaf covers a range
- *    of hashes. A leaf that begins with the major hash the leaf before it ends with has bit 0 set
- *    in its index entry: a lookup lands in the first leaf of such a group and walks on while that
+ *    of hashes. If a leaf starts with the major hash that the previous leaf ends with, bit 0 is set
+ *    in its index entry: a lookup starts in the first leaf of such a group and continues while that
  *    bit is set.
  * 3. Children are spread evenly over the nodes of a level instead of filling all but the last: the
- *    count of nodes is the same, and every node keeps room for the entries that a later insertion's
- *    splits will add.
- * 4. shape and emit cut leaves with the same function, so what emit produces is what shape
- *    promised.
+ *    number of nodes is the same, and every node keeps room for entries that later splits will add.
+ * 4. shape and emit divide entries into leaves with the same function, so emit produces what shape
+ *    planned.
  */
 #include "config.h"
 
@@ -31,15 +30,16 @@
 #include "disk/itree.h"
 
 #define DOTS_SIZE 24 /* "." and ".." */
-#define LBLK_MAX_INDEXED (1u << 28) /* an index entry keeps 28 bits of block number */
-#define SMALL_DIR_BYTES (UINT64_C(1) << 31) /* without large_dir a directory's size is 31 bits */
+#define LBLK_MAX_INDEXED (1u << 28) /* an index entry stores 28 bits of the block number */
+/* without large_dir the size of a directory has 31 bits */
+#define SMALL_DIR_BYTES (UINT64_C(1) << 31)
 
 static inline uint32_t leaf_room(const struct xw_dir_format *f)
 {
 	return f->block_size - (f->csum ? XW_DIR_TAIL : 0);
 }
 
-/* How many entries from `i` on go into a leaf whose first `used` bytes are taken. */
+/* How many entries from `i` on fit a leaf whose first `used` bytes are taken. */
 static size_t leaf_take(const struct xw_dir_format *f, const struct xw_dir_entry *entries, size_t n,
 			size_t i, uint32_t used)
 {
@@ -54,7 +54,7 @@ static size_t leaf_take(const struct xw_dir_format *f, const struct xw_dir_entry
 	return i - begin;
 }
 
-/* Blocks that hold all entries when the first of them has `used` bytes taken. */
+/* Number of blocks for all entries when the first block has `used` bytes taken. */
 static uint64_t leaf_count(const struct xw_dir_format *f, const struct xw_dir_entry *entries,
 			   size_t n, uint32_t used)
 {
@@ -84,7 +84,7 @@ static int shape_linear(const struct xw_dir_format *f, uint64_t blocks, struct x
 	return 0;
 }
 
-/* The fewest index levels over `leaves` leaves. XW_ERR_LIMIT when there would be too many. */
+/* The minimum of index levels over `leaves` leaves. XW_ERR_LIMIT when there are too many. */
 static int shape_levels(const struct xw_dir_format *f, uint64_t leaves, bool itree,
 			struct xw_dir_shape *out)
 {
@@ -117,7 +117,7 @@ static int shape_levels(const struct xw_dir_format *f, uint64_t leaves, bool itr
 	return 0;
 }
 
-/* An itree takes a slot of dx_root; where that slot is needed there is none. */
+/* An itree uses one slot of dx_root; where that slot is needed the directory gets no itree. */
 static int shape_indexed(const struct xw_dir_format *f, uint64_t leaves, struct xw_dir_shape *out)
 {
 	int rc = f->itree ? shape_levels(f, leaves, true, out) : XW_ERR_LIMIT;
@@ -156,7 +156,9 @@ int xw_dir_shape(const struct xw_dir_format *f, struct xw_dir_entry *entries, si
 		return rc;
 	xw_dir_sort(entries, n);
 	rc = shape_indexed(f, leaf_count(f, entries, n, 0), out);
-	/* Every leaf of an index is referenced, so one cannot be padded up to min_blocks. */
+	/*
+	 * Every leaf of an index must be referenced, so a leaf cannot be padded up to min_blocks.
+	 */
 	if (rc != XW_ERR_LIMIT && (rc || out->blocks >= min_blocks))
 		return rc;
 	linear = leaf_count(f, entries, n, DOTS_SIZE);
@@ -168,7 +170,9 @@ uint32_t xw_dir_growth(const struct xw_dir_format *f, const struct xw_dir_shape 
 {
 	uint32_t used = DOTS_SIZE;
 
-	/* A packed leaf is split, and any node above it may be; a full root gets a level. */
+	/*
+	 * A full leaf is split, and so may be each node above it; a full root gets another level.
+	 */
 	if (shape->indexed)
 		return shape->levels || shape->leaves >=
 						xw_dx_root_limit(f->block_size, f->csum) - 1u
@@ -178,7 +182,7 @@ uint32_t xw_dir_growth(const struct xw_dir_format *f, const struct xw_dir_shape 
 		used += xw_dirent_size(entries[i].name_len);
 	if (used + xw_dirent_size(UINT8_MAX) <= leaf_room(f))
 		return 0;
-	/* what was linear in one block becomes a root and two leaves */
+	/* a linear directory of one block becomes a root and two leaves */
 	return f->dir_index && shape->blocks == 1 ? 2 : 1;
 }
 
@@ -190,7 +194,7 @@ struct emitter {
 	const struct xw_dir_self *self;
 	uint8_t *block;
 	uint32_t *leaf_first; /* index of each leaf's first entry; indexed directories only */
-	uint32_t lblk; /* of the block being made */
+	uint32_t lblk; /* of the block being built */
 	int (*put)(void *arg, uint32_t lblk, const void *block);
 	void *arg;
 };
@@ -214,7 +218,7 @@ static int put_block(struct emitter *em)
 	return em->put(em->arg, em->lblk++, em->block);
 }
 
-/* A leaf with the entries [i, i + take), after `used` bytes that are already there. */
+/* Emit a leaf with the entries [i, i + take) after the `used` bytes at its start. */
 static int emit_leaf(struct emitter *em, size_t i, size_t take, uint32_t used)
 {
 	const uint32_t room = leaf_room(em->f);
@@ -236,7 +240,7 @@ static int emit_leaf(struct emitter *em, size_t i, size_t take, uint32_t used)
 	return put_block(em);
 }
 
-/* "." and "..", the latter taking dotdot_len bytes. */
+/* Write "." and "..", the latter with a rec_len of dotdot_len. */
 static void put_dots(struct emitter *em, uint32_t dotdot_len)
 {
 	put_entry(em, 0, 12, em->self->ino, XW_FT_DIR, ".", 1);
@@ -263,7 +267,7 @@ static int emit_linear(struct emitter *em)
 	return i == em->n ? 0 : XW_ERR_STATE;
 }
 
-/* Blocks in level `level` of an indexed directory: 0 is the root, levels + 1 the leaves. */
+/* Number of blocks in `level` of an indexed directory: 0 is the root, levels + 1 the leaves. */
 static uint32_t level_width(const struct xw_dir_shape *s, unsigned level)
 {
 	if (level == 0)
@@ -277,7 +281,7 @@ static uint32_t first_child(const struct xw_dir_shape *s, unsigned level, uint32
 	return (uint32_t)((uint64_t)level_width(s, level + 1) * k / level_width(s, level));
 }
 
-/* The hash an index entry for block k of `level` carries: that of the first leaf below it. */
+/* The hash in the index entry for block k of `level`: that of the first leaf below it. */
 static uint32_t index_hash(const struct emitter *em, unsigned level, uint32_t k)
 {
 	uint32_t first;
@@ -291,8 +295,7 @@ static uint32_t index_hash(const struct emitter *em, unsigned level, uint32_t k)
 	       (em->entries[first].hash.major == em->entries[first - 1].hash.major);
 }
 
-/* Index entries, limit, count and checksum of block k of `level`, in the block prepared by the
- * caller. */
+/* Write index entries, limit, count and checksum of block k of `level` into the prepared block. */
 static int emit_index(struct emitter *em, unsigned level, uint32_t k, uint32_t children_lblk)
 {
 	const uint32_t begin = first_child(em->shape, level, k);
@@ -320,7 +323,7 @@ static int emit_index(struct emitter *em, unsigned level, uint32_t k, uint32_t c
 static void put_root_info(struct emitter *em)
 {
 	const struct xw_dx_info info = {
-		/* the unsigned variants are a flag of the superblock, not a version of their own */
+		/* the unsigned variants are a flag of the superblock, not separate versions */
 		.hash_version = (uint8_t)(em->f->hash_version % XW_DX_LEGACY_U),
 		.info_length = 8,
 		.indirect_levels = em->shape->levels,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bulk directory builder. Two steps: shape (how many blocks, sorted order) before space is
- * allocated, then emit once inode numbers and block places are known. A directory of one block is
- * linear, in the order given; a longer one gets an htree (dir_index) with leaves packed full in
- * hash order: dx_root, then dx_nodes, then leaves.
+ * Bulk directory builder. Two steps: shape (number of blocks, sort order) before space is
+ * allocated, then emit once inode numbers and block locations are known. A directory of one block
+ * is linear, in the given order; a longer one gets an htree (dir_index) with full leaves in hash
+ * order: dx_root, then dx_nodes, then leaves.
  */
 #ifndef XW_DIR_BUILD_H
 #define XW_DIR_BUILD_H
@@ -12,13 +12,11 @@
 #include "base/types.h"
 #include "disk/dx_hash.h"
 
-#pragma GCC visibility push(default)
-
 struct xw_dir_format {
 	uint32_t block_size;
 	bool filetype, csum, dir_index, large_dir;
-	bool itree; /* indexed directories get an itree where they can */
-	enum xw_dx_version hash_version; /* with signedness applied */
+	bool itree; /* indexed directories get an itree where possible */
+	enum xw_dx_version hash_version; /* including the signedness */
 	uint32_t hash_seed[4];
 };
 
@@ -27,30 +25,30 @@ struct xw_dir_entry {
 	uint8_t name_len;
 	uint8_t ftype;
 	xw_ino ino;
-	struct xw_dx_hash hash; /* filled by shape when the directory is indexed */
+	struct xw_dx_hash hash; /* computed by shape when the directory is indexed */
 };
 
 struct xw_dir_shape {
-	uint32_t blocks; /* of the directory file */
+	uint32_t blocks; /* size of the directory in blocks */
 	bool indexed; /* INDEX_FL */
-	bool itree; /* dx_root keeps its last slot free for the pointer to an itree */
+	bool itree; /* the last slot of dx_root is reserved for the pointer to an itree */
 	uint8_t levels; /* indirect levels of the htree */
 	uint32_t leaves;
-	uint32_t nodes[3]; /* dx_nodes per level below the root, top first */
+	uint32_t nodes[3]; /* dx_nodes of each level below the root, top first */
 };
 
 /*
- * Plan the directory holding entries (without . and ..). Sorts entries by (hash, minor, name) when
- * indexed. min_blocks: e.g. lost+found's 16 KiB. Falls back to linear when the htree would be
- * deeper than allowed. XW_ERR_LIMIT when it cannot be stored. Only names matter here: ino may still
- * be 0.
+ * Plan the directory with these entries (without . and ..). Sorts entries by (hash, minor, name)
+ * when indexed. min_blocks: e.g. 16 KiB for lost+found. Falls back to linear when the htree would
+ * be too deep. XW_ERR_LIMIT when the format cannot store it. Only names are used here: ino may
+ * still be 0.
  */
 int xw_dir_shape(const struct xw_dir_format *f, struct xw_dir_entry *entries, size_t n,
 		 uint32_t min_blocks, struct xw_dir_shape *out);
 
 /*
- * Blocks that Linux may add to the directory for one more name, however long. entries as shape left
- * them.
+ * The maximum number of blocks that Linux may add to the directory for one more name of any length.
+ * entries as shape left them.
  */
 uint32_t xw_dir_growth(const struct xw_dir_format *f, const struct xw_dir_shape *shape,
 		       const struct xw_dir_entry *entries, size_t n);
@@ -59,17 +57,15 @@ struct xw_dir_self {
 	xw_ino ino, parent;
 	uint32_t generation;
 	uint32_t inode_seed; /* xw_inode_seed(); ignored without csum */
-	xw_blk itree; /* root node, for shapes that have the slot; 0 = none */
+	xw_blk itree; /* location of the root node if the shape has the slot; 0 = none */
 };
 /*
- * Produce all blocks in logical order: put(arg, lblk, block) for 0 .. shape->blocks - 1; block is
- * valid during the call only. `entries` as shape left them. put's failure ends the run and is
+ * Emit all blocks in logical order: put(arg, lblk, block) for 0 .. shape->blocks - 1; block is
+ * valid only during the call. `entries` as shape left them. A failure of put ends the run and is
  * returned.
  */
 int xw_dir_emit(const struct xw_dir_format *f, const struct xw_dir_shape *shape,
 		const struct xw_dir_entry *entries, size_t n, const struct xw_dir_self *self,
 		int (*put)(void *arg, uint32_t lblk, const void *block), void *arg);
-
-#pragma GCC visibility pop
 
 #endif

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The block cache under a directory that is being changed.
+ * The block cache under a directory that is being modified.
  *
  * Invariants:
- * 1. A block in the cache has been verified as what its kind says; code above does not check again.
- *    One block is never two kinds: an image in which an index entry points at an itree node fails
- *    here.
- * 2. Between begin and end of a change no block leaves the cache, so pointers stay good.
- * 3. Before bytes change it is noted how they were, in the order of the changes; not of a block
- *    that is new, or kept as a whole already. An aborted change goes back from the last to the
- *    first, and leaves cache, file and allocator as they were; blocks it freed are released only
- *    when it is kept.
- * 4. Nothing of an unfinished change is ever written: writing happens at the end of one (eviction)
- *    and in flush. Checksums are computed then, once for many changes.
+ * 1. A block in the cache was verified as its kind; callers do not check again. One block never has
+ *    two kinds: an image in which an index entry points to an itree node fails here.
+ * 2. Between begin and end of a change no block leaves the cache, so pointers stay valid.
+ * 3. The old contents of bytes are recorded before they change, in the order of the changes; except
+ *    for new blocks and blocks that are saved as a whole. An aborted change is rolled back from the
+ *    last to the first, which restores cache, file and allocator; blocks freed by the change are
+ *    released only when it commits.
+ * 4. No part of an unfinished change is ever written: blocks are written at the end of a change
+ *    (eviction) and by flush. Checksums are computed then, once for many changes.
  */
 #include "config.h"
 
@@ -43,7 +42,7 @@ static int verify_leaf(struct xw_dcache *c, const uint8_t *block)
 	struct xw_dirent e;
 
 	if (o->csum && !xw_dir_has_tail(block, o->block_size))
-		return bad(c, XW_ERR_CORRUPT, "no room for its checksum");
+		return bad(c, XW_ERR_CORRUPT, "no space for its checksum");
 	if (o->csum && xw_dir_block_verify(block, o->block_size, o->inode_seed))
 		return bad(c, XW_ERR_CHECKSUM, "checksum mismatch");
 	for (; off < room; off += e.rec_len) {
@@ -58,16 +57,16 @@ static int verify_index(struct xw_dcache *c, const uint8_t *block, bool root)
 	const struct xw_dcache_owner *o = &c->owner;
 	unsigned off = root ? XW_DX_ROOT_ENTRIES : XW_DX_NODE_ENTRIES, limit, count, want;
 	struct xw_dx_info info;
-	int ret;
+	int rc;
 
 	if (root) {
-		ret = xw_dx_root_decode(block, o->block_size, o->csum, &info, &limit, &count);
+		rc = xw_dx_root_decode(block, o->block_size, o->csum, &info, &limit, &count);
 		want = xw_dx_root_limit(o->block_size, o->csum);
 	} else {
-		ret = xw_dx_node_decode(block, o->block_size, o->csum, &limit, &count);
+		rc = xw_dx_node_decode(block, o->block_size, o->csum, &limit, &count);
 		want = xw_dx_node_limit(o->block_size, o->csum);
 	}
-	if (ret || limit != want)
+	if (rc || limit != want)
 		return bad(c, XW_ERR_CORRUPT, "damaged index block");
 	if (o->csum && xw_dx_block_verify(block, o->block_size, off, o->inode_seed))
 		return bad(c, XW_ERR_CHECKSUM, "checksum mismatch of an index block");
@@ -79,12 +78,12 @@ static int verify_itree(struct xw_dcache *c, xw_blk blk, const uint8_t *block)
 	const struct xw_dcache_owner *o = &c->owner;
 	struct xw_itree_flaw flaw;
 	struct xw_itree_hdr h;
-	int ret = xw_itree_node_check(block, o->block_size, o->any_names, &h, &flaw);
+	int rc = xw_itree_node_check(block, o->block_size, o->any_names, &h, &flaw);
 
-	if (!ret)
-		ret = xw_itree_hdr_belongs(&h, o->ino, o->generation, blk, &flaw);
-	if (ret)
-		return bad(c, ret, flaw.what);
+	if (!rc)
+		rc = xw_itree_hdr_belongs(&h, o->ino, o->generation, blk, &flaw);
+	if (rc)
+		return bad(c, rc, flaw.what);
 	if (xw_itree_verify(block, o->block_size, o->csum, o->inode_seed))
 		return bad(c, XW_ERR_CHECKSUM, "checksum mismatch of an itree node");
 	return 0;
@@ -127,14 +126,14 @@ static void seal(struct xw_dcache *c, struct xw_dbuf *b)
 	}
 }
 
-/* ---- table and order of arrival ---- */
+/* ---- table and eviction order ---- */
 
 static size_t home_of(const struct xw_dcache *c, xw_blk blk)
 {
 	return blk * 0x9E3779B97F4A7C15u >> 20 & (c->n_slots - 1);
 }
 
-/* Where blk is, or else the free slot for it. */
+/* The slot of blk, or the free slot where it belongs. */
 static struct xw_dslot *slot_of(const struct xw_dcache *c, xw_blk blk)
 {
 	size_t i = home_of(c, blk);
@@ -149,7 +148,7 @@ static struct xw_dbuf *find(const struct xw_dcache *c, xw_blk blk)
 	return slot_of(c, blk)->buf;
 }
 
-/* Empty a slot; what stands behind it because it was taken moves up. */
+/* Empty a slot; displaced entries after it move up. */
 static void free_slot(struct xw_dcache *c, struct xw_dslot *slot)
 {
 	const size_t mask = c->n_slots - 1;
@@ -181,7 +180,7 @@ static void link_newest(struct xw_dcache *c, struct xw_dbuf *b)
 	c->newest = b;
 }
 
-/* Room in the table for one block more. */
+/* Make room in the table for one more block. */
 static int grow_table(struct xw_dcache *c)
 {
 	const size_t n = c->n_slots ? 2 * c->n_slots : SLOTS_FIRST;
@@ -210,7 +209,7 @@ static int insert(struct xw_dcache *c, struct xw_dbuf *b)
 	return 0;
 }
 
-/* Out of the table and gone. */
+/* Remove the block from the table and free it. */
 static void discard(struct xw_dcache *c, struct xw_dbuf *b)
 {
 	free_slot(c, slot_of(c, b->blk));
@@ -271,15 +270,15 @@ static struct xw_dbuf *make(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind k
 int xw_dcache_get(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struct xw_dbuf **out)
 {
 	struct xw_dbuf *b = find(c, blk);
-	int ret;
+	int rc;
 
 	c->why = NULL;
 	if (b) {
-		/* whatever the caller wants of it, together with what is looked at here */
+		/* callers will look at it together with the fields used here */
 		__builtin_prefetch(b->mark);
 		__builtin_prefetch(b->data);
 		if (b->kind != kind || b->dropped)
-			return bad(c, XW_ERR_CORRUPT, "a block is in use twice");
+			return bad(c, XW_ERR_CORRUPT, "a block is used twice");
 		*out = b;
 		return touch(c, b);
 	}
@@ -287,14 +286,14 @@ int xw_dcache_get(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struc
 	if (!b)
 		return XW_ERR_NOMEM;
 	c->reads++;
-	ret = c->io.read(c->io.arg, blk, b->data);
-	if (!ret)
-		ret = verify(c, blk, kind, b->data);
-	if (!ret)
-		ret = insert(c, b);
-	if (ret) {
+	rc = c->io.read(c->io.arg, blk, b->data);
+	if (!rc)
+		rc = verify(c, blk, kind, b->data);
+	if (!rc)
+		rc = insert(c, b);
+	if (rc) {
 		free(b);
-		return ret;
+		return rc;
 	}
 	*out = b;
 	return touch(c, b);
@@ -303,48 +302,50 @@ int xw_dcache_get(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struc
 int xw_dcache_peek(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, uint8_t *block)
 {
 	const struct xw_dbuf *b = find(c, blk);
-	int ret;
+	int rc;
 
 	c->why = NULL;
 	if (b) {
 		if (b->kind != kind || b->dropped)
-			return bad(c, XW_ERR_CORRUPT, "a block is in use twice");
+			return bad(c, XW_ERR_CORRUPT, "a block is used twice");
 		memcpy(block, b->data, c->owner.block_size);
 		return 0;
 	}
 	c->reads++;
-	ret = c->io.read(c->io.arg, blk, block);
-	return ret ? ret : verify(c, blk, kind, block);
+	rc = c->io.read(c->io.arg, blk, block);
+	return rc ? rc : verify(c, blk, kind, block);
 }
 
 int xw_dcache_new(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struct xw_dbuf **out)
 {
 	struct xw_dbuf *b;
-	int ret;
+	int rc;
 
 	c->why = NULL;
 	if (find(c, blk))
-		return bad(c, XW_ERR_CORRUPT, "a block is in use twice");
+		return bad(c, XW_ERR_CORRUPT, "a block is used twice");
 	b = make(c, blk, kind);
 	if (!b)
 		return XW_ERR_NOMEM;
 	memset(b->data, 0, c->owner.block_size);
-	ret = insert(c, b);
-	if (ret) {
+	rc = insert(c, b);
+	if (rc) {
 		free(b);
-		return ret;
+		return rc;
 	}
 	b->fresh = b->dirty = true;
 	*out = b;
-	ret = touch(c, b);
-	if (ret) /* or nobody would undo it */
+	rc = touch(c, b);
+	if (rc) /* otherwise it would not be rolled back */
 		discard(c, b);
-	return ret;
+	return rc;
 }
 
 /* ---- changing bytes, and back ---- */
 
-/* A first change of b notes what it was. Returns whether its bytes are still to be kept. */
+/*
+ * Record the state of b before its first change. Returns whether its bytes must be saved as well.
+ */
 static bool begin_undo(struct xw_dbuf *b)
 {
 	if (b->fresh || b->kept)
@@ -358,7 +359,7 @@ static bool begin_undo(struct xw_dbuf *b)
 	return true;
 }
 
-/* Remember how to take back a change; that it comes with bytes, [off, off + len). */
+/* Record how to undo a change, with its bytes [off, off + len) if `bytes`. */
 static int keep(struct xw_dcache *c, const struct xw_dundo *u, bool bytes)
 {
 	const size_t n = c->undo_bytes.n;
@@ -384,38 +385,38 @@ int xw_dcache_dirty_range(struct xw_dcache *c, struct xw_dbuf *b, uint32_t off, 
 
 int xw_dcache_dirty(struct xw_dcache *c, struct xw_dbuf *b)
 {
-	int ret = xw_dcache_dirty_range(c, b, 0, c->owner.block_size);
+	int rc = xw_dcache_dirty_range(c, b, 0, c->owner.block_size);
 
-	if (!ret)
+	if (!rc)
 		b->kept = true;
-	return ret;
+	return rc;
 }
 
 int xw_dcache_open_gap(struct xw_dcache *c, struct xw_dbuf *b, uint32_t off, uint32_t len,
 		       uint32_t end)
 {
 	const struct xw_dundo u = {b, XW_DUNDO_OPENED, off, len, end};
-	int ret = begin_undo(b) ? keep(c, &u, false) : 0;
+	int rc = begin_undo(b) ? keep(c, &u, false) : 0;
 
-	if (!ret)
+	if (!rc)
 		memmove(b->data + off + len, b->data + off, end - off);
-	return ret;
+	return rc;
 }
 
 int xw_dcache_close_gap(struct xw_dcache *c, struct xw_dbuf *b, uint32_t off, uint32_t len,
 			uint32_t end)
 {
 	const struct xw_dundo u = {b, XW_DUNDO_CLOSED, off, len, end};
-	int ret = begin_undo(b) ? keep(c, &u, true) : 0;
+	int rc = begin_undo(b) ? keep(c, &u, true) : 0;
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	memmove(b->data + off, b->data + off + len, end - off - len);
 	memset(b->data + end - len, 0, len);
 	return 0;
 }
 
-/* The last change of bytes that is left. */
+/* Undo the last remaining change of bytes. */
 static void undo_one(struct xw_dcache *c)
 {
 	const struct xw_dundo *u = &c->undo.v[--c->undo.n];
@@ -434,22 +435,22 @@ static void undo_one(struct xw_dcache *c)
 
 int xw_dcache_reserve(struct xw_dcache *c, xw_blk goal, xw_blk *blk)
 {
-	int ret;
+	int rc;
 
 	if (xw_vec_reserve(&c->allocated, c->allocated.n + 1))
 		return XW_ERR_NOMEM;
-	ret = c->io.alloc(c->io.arg, goal, blk);
-	if (!ret)
+	rc = c->io.alloc(c->io.arg, goal, blk);
+	if (!rc)
 		c->allocated.v[c->allocated.n++] = *blk;
-	return ret;
+	return rc;
 }
 
 int xw_dcache_alloc(struct xw_dcache *c, xw_blk goal, enum xw_dbuf_kind kind, struct xw_dbuf **out)
 {
 	xw_blk blk;
-	int ret = xw_dcache_reserve(c, goal, &blk);
+	int rc = xw_dcache_reserve(c, goal, &blk);
 
-	return ret ? ret : xw_dcache_new(c, blk, kind, out);
+	return rc ? rc : xw_dcache_new(c, blk, kind, out);
 }
 
 int xw_dcache_release(struct xw_dcache *c, xw_blk blk)
@@ -457,7 +458,7 @@ int xw_dcache_release(struct xw_dcache *c, xw_blk blk)
 	struct xw_dbuf *b = find(c, blk);
 
 	if (b && b->dropped)
-		return bad(c, XW_ERR_CORRUPT, "a block is in use twice");
+		return bad(c, XW_ERR_CORRUPT, "a block is used twice");
 	if (b && touch(c, b))
 		return XW_ERR_NOMEM;
 	if (xw_vec_push(&c->released, blk))
@@ -480,7 +481,7 @@ int xw_dcache_released_once(struct xw_dcache *c)
 		qsort(c->released.v, c->released.n, sizeof(*c->released.v), by_number);
 	for (size_t i = 1; i < c->released.n; i++) {
 		if (c->released.v[i - 1] == c->released.v[i])
-			return bad(c, XW_ERR_CORRUPT, "a block is in use twice");
+			return bad(c, XW_ERR_CORRUPT, "a block is used twice");
 	}
 	return 0;
 }
@@ -489,24 +490,24 @@ int xw_dcache_released_once(struct xw_dcache *c)
 
 static int write_back(struct xw_dcache *c, struct xw_dbuf *b)
 {
-	int ret;
+	int rc;
 
 	if (!b->dirty)
 		return 0;
 	seal(c, b);
 	c->writes++;
-	ret = c->io.write(c->io.arg, b->blk, b->data);
-	if (!ret)
+	rc = c->io.write(c->io.arg, b->blk, b->data);
+	if (!rc)
 		b->dirty = false;
-	return ret;
+	return rc;
 }
 
-/* The oldest goes, unless it was used since this was last asked: then it counts as new. */
+/* Evict the oldest block, unless it was used since the last attempt: then it counts as new. */
 static int evict(struct xw_dcache *c)
 {
 	while (c->n > c->max) {
 		struct xw_dbuf *b = c->oldest;
-		int ret;
+		int rc;
 
 		if (b->recent) {
 			b->recent = false;
@@ -514,9 +515,9 @@ static int evict(struct xw_dcache *c)
 			link_newest(c, b);
 			continue;
 		}
-		ret = write_back(c, b);
-		if (ret)
-			return ret;
+		rc = write_back(c, b);
+		if (rc)
+			return rc;
 		discard(c, c->oldest);
 	}
 	return 0;
@@ -524,7 +525,7 @@ static int evict(struct xw_dcache *c)
 
 int xw_dcache_commit(struct xw_dcache *c)
 {
-	int ret = 0;
+	int rc = 0;
 
 	for (size_t i = 0; i < c->touched.n; i++) {
 		struct xw_dbuf *b = c->touched.v[i];
@@ -536,11 +537,11 @@ int xw_dcache_commit(struct xw_dcache *c)
 	for (size_t i = 0; i < c->released.n; i++) {
 		int err = c->io.release(c->io.arg, c->released.v[i]);
 
-		ret = ret ? ret : err;
+		rc = rc ? rc : err;
 	}
 	c->touched.n = c->allocated.n = c->released.n = 0;
 	c->undo.n = c->undo_bytes.n = 0;
-	return ret ? ret : evict(c);
+	return rc ? rc : evict(c);
 }
 
 void xw_dcache_abort(struct xw_dcache *c)
@@ -561,7 +562,7 @@ void xw_dcache_abort(struct xw_dcache *c)
 		}
 		b->touched = b->changed = b->kept = b->dropped = false;
 	}
-	/* A failure to give back is a leak in the allocator, and the first failure is the news. */
+	/* A failure to free only leaks a block; the first failure is the one to report. */
 	while (c->allocated.n)
 		c->io.release(c->io.arg, c->allocated.v[--c->allocated.n]);
 	c->touched.n = c->released.n = 0;
@@ -578,7 +579,7 @@ int xw_dcache_flush(struct xw_dcache *c)
 {
 	auto_free struct xw_dbuf **v = malloc((c->n + 1) * sizeof(*v));
 	size_t n = 0;
-	int ret = 0;
+	int rc = 0;
 
 	if (!v)
 		return XW_ERR_NOMEM;
@@ -587,7 +588,7 @@ int xw_dcache_flush(struct xw_dcache *c)
 			v[n++] = b;
 	}
 	qsort(v, n, sizeof(*v), by_block);
-	for (size_t i = 0; i < n && !ret; i++)
-		ret = write_back(c, v[i]);
-	return ret;
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = write_back(c, v[i]);
+	return rc;
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A directory under change.
- *
- * Each operation is a change of the block cache (cache.h): what happens to leaves, htree and itree
- * happens together, and a failure anywhere undoes all of it, blocks given to the file included.
- * What the inode must say (d->now) goes back with it.
+ * A directory under change. Each operation is a change of the block cache (cache.h): leaves, htree
+ * and itree are modified together, and any failure rolls back all of it, including blocks added to
+ * the file and the new state of the inode (d->now).
  *
  *   one block, linear --(a name does not fit, dir_index)--> htree, and an itree where the format
- *   has it; (no dir_index, or several blocks already) --> one block more, linear
- *   itree --(deeper than allowed; slot needed)--> none; it is not tried again
+ *   has it; (no dir_index, or several blocks already) --> one more block, linear
  *
- * The pointer in dx_root is brought up to date at the end of a change, when the tree's root moved.
+ *   itree --(too deep; slot needed)--> none; not created again
+ *
+ * The pointer in dx_root is updated at the end of a change, if the root of the itree moved.
  */
 #include "config.h"
 
@@ -37,15 +36,15 @@ int xw_dir_corrupt(struct xw_dir *d, const char *why)
 
 int xw_dir_block(struct xw_dir *d, uint32_t lblk, enum xw_dbuf_kind kind, struct xw_dbuf **out)
 {
-	int ret;
+	int rc;
 
 	if (lblk >= d->now.blocks)
-		return xw_dir_corrupt(d, "an index entry beyond the directory's end");
+		return xw_dir_corrupt(d, "an index entry past the end of the directory");
 	if (!d->map.v[lblk]) {
-		ret = d->cache.io.map(d->cache.io.arg, lblk, &d->map.v[lblk]);
-		if (ret) {
+		rc = d->cache.io.map(d->cache.io.arg, lblk, &d->map.v[lblk]);
+		if (rc) {
 			d->map.v[lblk] = 0;
-			return ret;
+			return rc;
 		}
 	}
 	return xw_dcache_get(&d->cache, d->map.v[lblk], kind, out);
@@ -55,7 +54,7 @@ int xw_dir_append(struct xw_dir *d, enum xw_dbuf_kind kind, uint32_t *lblk, stru
 {
 	const uint64_t blocks = d->now.blocks + UINT64_C(1);
 	xw_blk blk;
-	int ret;
+	int rc;
 
 	if ((!d->f.large_dir && blocks * d->f.block_size >= SMALL_DIR_BYTES) ||
 	    blocks >= LBLK_MAX_INDEXED)
@@ -63,41 +62,39 @@ int xw_dir_append(struct xw_dir *d, enum xw_dbuf_kind kind, uint32_t *lblk, stru
 	if (xw_vec_reserve(&d->map, blocks))
 		return XW_ERR_NOMEM;
 	*lblk = d->now.blocks;
-	ret = d->cache.io.extend(d->cache.io.arg, *lblk, &blk);
-	if (ret)
-		return ret;
+	rc = d->cache.io.extend(d->cache.io.arg, *lblk, &blk);
+	if (rc)
+		return rc;
 	d->map.v[d->now.blocks++] = blk;
 	d->map.n = d->now.blocks;
-	ret = xw_dcache_new(&d->cache, blk, kind, out);
-	if (!ret && kind == XW_DBUF_LEAF) {
+	rc = xw_dcache_new(&d->cache, blk, kind, out);
+	if (!rc && kind == XW_DBUF_LEAF) {
 		xw_leaf_fill((*out)->data, xw_dir_room(d), 0, NULL, 0);
 		if (d->f.csum)
 			xw_dir_tail_init((*out)->data, d->f.block_size);
 	}
-	return ret;
+	return rc;
 }
 
 int xw_dir_put(struct xw_dir *d, struct xw_dbuf *leaf, uint32_t space, const struct xw_dirent *e)
 {
-	int ret =
-		xw_dcache_dirty_range(&d->cache, leaf, space, xw_leaf_reach(leaf->data, space, e));
+	int rc = xw_dcache_dirty_range(&d->cache, leaf, space, xw_leaf_reach(leaf->data, space, e));
 
-	if (!ret)
+	if (!rc)
 		xw_leaf_put(leaf->data, xw_dir_room(d), space, e);
-	return ret;
+	return rc;
 }
 
-/* Take e, which is there, out of its leaf. */
+/* Remove the existing entry e from its leaf. */
 static int take(struct xw_dir *d, const struct xw_dir_place *p, const struct xw_dirent *e)
 {
-	int ret =
-		xw_dcache_dirty_range(&d->cache, p->leaf, p->spot.at, XW_DIRENT_HDR + e->name_len);
+	int rc = xw_dcache_dirty_range(&d->cache, p->leaf, p->spot.at, XW_DIRENT_HDR + e->name_len);
 
-	if (!ret && p->spot.before != XW_LEAF_NONE)
-		ret = xw_dcache_dirty_range(&d->cache, p->leaf, p->spot.before, XW_DIRENT_HDR);
-	if (!ret)
-		xw_leaf_take(p->leaf->data, xw_dir_room(d), &p->spot);
-	return ret;
+	if (!rc && p->spot.before != XW_LEAF_NONE)
+		rc = xw_dcache_dirty_range(&d->cache, p->leaf, p->spot.before, XW_DIRENT_HDR);
+	if (!rc)
+		xw_leaf_remove(p->leaf->data, xw_dir_room(d), &p->spot);
+	return rc;
 }
 
 /* ---- one change ---- */
@@ -118,17 +115,17 @@ static int update_slot(struct xw_dir *d)
 {
 	const xw_blk root = d->now.itree ? d->tree.root : 0;
 	struct xw_dbuf *b;
-	int ret;
+	int rc;
 
 	if (root == d->tree_root_before)
 		return 0;
-	ret = xw_dir_block(d, 0, XW_DBUF_ROOT, &b);
-	if (!ret)
-		ret = xw_dcache_dirty(&d->cache, b);
-	/* Dropped because the slot was needed: then it holds an index entry by now. */
-	if (!ret && (root || peek16(b->data + 34) < peek16(b->data + 32)))
+	rc = xw_dir_block(d, 0, XW_DBUF_ROOT, &b);
+	if (!rc)
+		rc = xw_dcache_dirty(&d->cache, b);
+	/* Dropped because the slot was needed: in that case it already holds an index entry. */
+	if (!rc && (root || peek16(b->data + 34) < peek16(b->data + 32)))
 		xw_itree_slot_set(b->data, d->f.block_size, d->f.csum, root);
-	return ret;
+	return rc;
 }
 
 static void undo(struct xw_dir *d)
@@ -147,15 +144,15 @@ static void undo(struct xw_dir *d)
 		d->hash_version = d->f.hash_version;
 }
 
-/* Say what went wrong, where nobody else has. Answers that callers expect are no failures. */
-static int explain(struct xw_dir *d, int ret)
+/* Record a message where no other function has. Results that callers expect are no failures. */
+static int explain(struct xw_dir *d, int rc)
 {
 	const char *why = d->cache.why;
 
-	switch (ret) {
+	switch (rc) {
 	case XW_ERR_EXISTS:
 	case XW_ERR_NOTFOUND:
-		return ret;
+		return rc;
 	case XW_ERR_NOMEM:
 		return xw_fail_nomem(d->diag, "directory");
 	case XW_ERR_LIMIT:
@@ -165,24 +162,23 @@ static int explain(struct xw_dir *d, int ret)
 		break;
 	}
 	if (!why)
-		why = ret == XW_ERR_CORRUPT || ret == XW_ERR_CHECKSUM ? "damaged"
-								      : xw_err_text(ret);
-	return xw_fail(d->diag, ret, "%s: directory inode %" PRIu32 ": %s", d->name, d->self.ino,
+		why = rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM ? "damaged" : xw_err_text(rc);
+	return xw_fail(d->diag, rc, "%s: directory inode %" PRIu32 ": %s", d->name, d->self.ino,
 		       why);
 }
 
-int xw_dir_change_end(struct xw_dir *d, int ret)
+int xw_dir_change_end(struct xw_dir *d, int rc)
 {
-	if (!ret)
-		ret = update_slot(d);
-	if (ret) {
+	if (!rc)
+		rc = update_slot(d);
+	if (rc) {
 		undo(d);
-		return explain(d, ret);
+		return explain(d, rc);
 	}
-	ret = xw_dcache_commit(&d->cache);
-	if (ret) {
-		d->failed = true; /* part of it may be on the device */
-		return explain(d, ret);
+	rc = xw_dcache_commit(&d->cache);
+	if (rc) {
+		d->failed = true; /* part of the change may be on the device */
+		return explain(d, rc);
 	}
 	return 0;
 }
@@ -206,23 +202,23 @@ static int open_root(struct xw_dir *d)
 	unsigned limit, count;
 	struct xw_dx_info info;
 	struct xw_dbuf *b;
-	int ret = xw_dir_block(d, 0, d->now.indexed ? XW_DBUF_ROOT : XW_DBUF_LEAF, &b);
+	int rc = xw_dir_block(d, 0, d->now.indexed ? XW_DBUF_ROOT : XW_DBUF_LEAF, &b);
 
-	if (!ret)
-		ret = check_dots(d, b->data, d->now.indexed ? bs : xw_dir_room(d));
-	if (ret || !d->now.indexed)
-		return ret;
-	ret = xw_dx_root_decode(b->data, bs, d->f.csum, &info, &limit, &count);
-	if (!ret && (info.hash_version > XW_DX_TEA || info.unused_flags)) {
+	if (!rc)
+		rc = check_dots(d, b->data, d->now.indexed ? bs : xw_dir_room(d));
+	if (rc || !d->now.indexed)
+		return rc;
+	rc = xw_dx_root_decode(b->data, bs, d->f.csum, &info, &limit, &count);
+	if (!rc && (info.hash_version > XW_DX_TEA || info.unused_flags)) {
 		d->cache.why = "unknown hash of the htree";
 		return XW_ERR_UNSUPPORTED;
 	}
 	d->hash_version = info.hash_version +
 			  (d->f.hash_version >= XW_DX_LEGACY_U ? (unsigned)XW_DX_LEGACY_U : 0u);
-	if (!ret && d->now.itree &&
+	if (!rc && d->now.itree &&
 	    (count == limit || xw_itree_slot_get(b->data, bs, d->f.csum, &d->tree.root)))
 		return xw_dir_corrupt(d, "no pointer to its itree");
-	return ret;
+	return rc;
 }
 
 int xw_dir_load(const struct xw_dir_params *o, struct xw_dir *d)
@@ -235,7 +231,7 @@ int xw_dir_load(const struct xw_dir_params *o, struct xw_dir *d)
 		.generation = o->self->generation,
 		.inode_seed = o->self->inode_seed,
 	};
-	int ret;
+	int rc;
 
 	memset(d, 0, sizeof(*d));
 	d->f = *o->format;
@@ -250,25 +246,25 @@ int xw_dir_load(const struct xw_dir_params *o, struct xw_dir *d)
 		.itree = o->flags & XW_FL_INDEX && o->flags & XW_FL_ITREE,
 	};
 	d->tree.cache = &d->cache;
-	ret = xw_dcache_init(&d->cache, &owner, &o->io,
-			     o->cache_blocks ? o->cache_blocks : CACHE_BLOCKS);
-	if (!ret && o->flags & (XW_FL_CASEFOLD | XW_FL_INLINE_DATA)) {
+	rc = xw_dcache_init(&d->cache, &owner, &o->io,
+			    o->cache_blocks ? o->cache_blocks : CACHE_BLOCKS);
+	if (!rc && o->flags & (XW_FL_CASEFOLD | XW_FL_INLINE_DATA)) {
 		d->cache.why = o->flags & XW_FL_CASEFOLD ? "casefolded" : "inline data";
-		ret = XW_ERR_UNSUPPORTED;
+		rc = XW_ERR_UNSUPPORTED;
 	}
-	if (!ret && !o->blocks)
-		ret = xw_dir_corrupt(d, "it has no blocks");
-	if (!ret) {
+	if (!rc && !o->blocks)
+		rc = xw_dir_corrupt(d, "it has no blocks");
+	if (!rc) {
 		d->map.v = calloc(o->blocks, sizeof(*d->map.v));
 		d->map.n = d->map.cap = o->blocks;
-		ret = d->map.v ? 0 : XW_ERR_NOMEM;
+		rc = d->map.v ? 0 : XW_ERR_NOMEM;
 	}
-	if (ret)
-		return explain(d, ret);
+	if (rc)
+		return explain(d, rc);
 	d->before = d->now;
-	ret = open_root(d);
+	rc = open_root(d);
 	d->tree_root_before = d->tree.root;
-	return xw_dir_change_end(d, ret);
+	return xw_dir_change_end(d, rc);
 }
 
 void xw_dir_close(struct xw_dir *d)
@@ -279,23 +275,23 @@ void xw_dir_close(struct xw_dir *d)
 
 int xw_dir_flush(struct xw_dir *d)
 {
-	int ret = xw_dir_change_begin(d);
+	int rc = xw_dir_change_begin(d);
 
-	if (ret)
-		return ret;
-	ret = xw_dcache_flush(&d->cache);
-	if (ret)
+	if (rc)
+		return rc;
+	rc = xw_dcache_flush(&d->cache);
+	if (rc)
 		d->failed = true;
-	return ret ? explain(d, ret) : 0;
+	return rc ? explain(d, rc) : 0;
 }
 
-/* ---- finding ---- */
+/* ---- lookup ---- */
 
 static int name_ok(struct xw_dir *d, const char *name, size_t len)
 {
 	if (!len || len > XW_NAME_MAX ||
 	    (!d->any_names && (memchr(name, 0, len) || memchr(name, '/', len)))) {
-		d->cache.why = "a name that can be none";
+		d->cache.why = "an invalid name";
 		return XW_ERR_INPUT;
 	}
 	return 0;
@@ -303,25 +299,28 @@ static int name_ok(struct xw_dir *d, const char *name, size_t len)
 
 int xw_dir_check_victim(struct xw_dir *d, const char *name, size_t len)
 {
-	const int ret = name_ok(d, name, len);
+	const int rc = name_ok(d, name, len);
 
-	if (ret || !xw_name_is_dots(name, len))
-		return ret;
+	if (rc || !xw_name_is_dots(name, len))
+		return rc;
 	d->cache.why = "\".\" and \"..\" cannot be removed";
 	return XW_ERR_INPUT;
 }
 
-/* In a directory without an index: every block. space: the first block with `need` bytes. */
+/*
+ * Search every block of a directory without an index. space: the first block with `need` free
+ * bytes.
+ */
 static int find_linear(struct xw_dir *d, const char *name, uint8_t len, uint32_t need,
 		       struct xw_dir_place *place, struct xw_dir_place *space)
 {
-	int ret = 0;
+	int rc = 0;
 
 	space->leaf = NULL;
-	for (uint32_t b = 0; b < d->now.blocks && !ret; b++) {
-		ret = xw_dir_block(d, b, XW_DBUF_LEAF, &place->leaf);
-		if (ret)
-			return ret;
+	for (uint32_t b = 0; b < d->now.blocks && !rc; b++) {
+		rc = xw_dir_block(d, b, XW_DBUF_LEAF, &place->leaf);
+		if (rc)
+			return rc;
 		xw_leaf_find(place->leaf->data, xw_dir_room(d), name, len, space->leaf ? 0 : need,
 			     &place->spot);
 		if (place->spot.at != XW_LEAF_NONE)
@@ -335,10 +334,10 @@ static int find_linear(struct xw_dir *d, const char *name, uint8_t len, uint32_t
 static int find(struct xw_dir *d, const char *name, size_t len, struct xw_dir_place *place)
 {
 	struct xw_dir_place space;
-	int ret = name_ok(d, name, len);
+	int rc = name_ok(d, name, len);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	if (d->now.indexed && xw_name_is_dots(name, len)) {
 		place->spot = (struct xw_leaf_spot){.at = len == 1 ? 0 : 12};
 		return xw_dir_block(d, 0, XW_DBUF_ROOT, &place->leaf);
@@ -356,21 +355,21 @@ int xw_dir_find(struct xw_dir *d, const char *name, size_t len, xw_ino *ino, uin
 {
 	struct xw_dir_place place;
 	struct xw_dirent e;
-	int ret = xw_dir_change_begin(d);
+	int rc = xw_dir_change_begin(d);
 
-	if (ret)
-		return ret;
-	ret = find(d, name, len, &place);
-	if (!ret) {
+	if (rc)
+		return rc;
+	rc = find(d, name, len, &place);
+	if (!rc) {
 		entry_at(d, &place, &e);
 		*ino = e.ino;
 		if (ftype)
 			*ftype = e.ftype;
 	}
-	return xw_dir_change_end(d, ret);
+	return xw_dir_change_end(d, rc);
 }
 
-/* ---- the itree's part ---- */
+/* ---- itree entries ---- */
 
 static struct xw_itree_entry tree_entry(const struct xw_dirent *e, uint32_t hash)
 {
@@ -384,90 +383,89 @@ static struct xw_itree_entry tree_entry(const struct xw_dirent *e, uint32_t hash
 
 int xw_dir_lose_itree(struct xw_dir *d)
 {
-	int ret = xw_itree_destroy(&d->tree);
+	int rc = xw_itree_destroy(&d->tree);
 
-	if (!ret)
+	if (!rc)
 		d->now.itree = false;
-	return ret;
+	return rc;
 }
 
 static int tree_insert(struct xw_dir *d, const struct xw_dirent *e, uint32_t hash)
 {
 	const struct xw_itree_entry t = tree_entry(e, hash);
-	int ret = xw_itree_insert(&d->tree, &t);
+	int rc = xw_itree_insert(&d->tree, &t);
 
-	if (ret == XW_ERR_EXISTS)
+	if (rc == XW_ERR_EXISTS)
 		return xw_dir_corrupt(d, "its itree has an entry that the directory lacks");
-	return ret == XW_ERR_LIMIT ? xw_dir_lose_itree(d) : ret;
+	return rc == XW_ERR_LIMIT ? xw_dir_lose_itree(d) : rc;
 }
 
 int xw_dir_tree_remove(struct xw_dir *d, const struct xw_dirent *e, uint32_t hash)
 {
 	const struct xw_itree_entry t = tree_entry(e, hash);
-	int ret = xw_itree_remove(&d->tree, &t);
+	int rc = xw_itree_remove(&d->tree, &t);
 
-	if (ret == XW_ERR_NOTFOUND)
+	if (rc == XW_ERR_NOTFOUND)
 		return xw_dir_corrupt(d, "its itree lacks an entry of the directory");
-	return ret;
+	return rc;
 }
 
-/* The directory has just got its htree, with one or two leaves. */
+/* The directory was just converted to an htree with one or two leaves. */
 static int first_itree(struct xw_dir *d)
 {
-	int ret = xw_itree_create(&d->tree, &d->cache, d->map.v[d->now.blocks - 1] + 1);
+	int rc = xw_itree_create(&d->tree, &d->cache, d->map.v[d->now.blocks - 1] + 1);
 
-	d->now.itree = !ret;
-	for (uint32_t b = 1; b < d->now.blocks && d->now.itree && !ret; b++) {
+	d->now.itree = !rc;
+	for (uint32_t b = 1; b < d->now.blocks && d->now.itree && !rc; b++) {
 		struct xw_dx_hash hash;
 		struct xw_dbuf *leaf;
 		struct xw_dirent e;
 
-		ret = xw_dir_block(d, b, XW_DBUF_LEAF, &leaf);
-		for (uint32_t off = 0; off < xw_dir_room(d) && d->now.itree && !ret;
+		rc = xw_dir_block(d, b, XW_DBUF_LEAF, &leaf);
+		for (uint32_t off = 0; off < xw_dir_room(d) && d->now.itree && !rc;
 		     off += e.rec_len) {
 			xw_dirent_decode(leaf->data, xw_dir_room(d), off, &e);
 			if (!e.ino)
 				continue;
-			ret = xw_dx_hash(d->hash_version, d->f.hash_seed, e.name, e.name_len,
-					 &hash);
-			if (!ret)
-				ret = tree_insert(d, &e, hash.major);
+			rc = xw_dx_hash(d->hash_version, d->f.hash_seed, e.name, e.name_len, &hash);
+			if (!rc)
+				rc = tree_insert(d, &e, hash.major);
 		}
 	}
-	return ret;
+	return rc;
 }
 
-/* ---- changes ---- */
+/* ---- insertion and deletion ---- */
 
 static int insert_indexed(struct xw_dir *d, const struct xw_dirent *e)
 {
 	struct xw_dx_hash hash;
-	int ret = xw_htree_insert(d, e, &hash);
+	int rc = xw_htree_insert(d, e, &hash);
 
-	return ret || !d->now.itree ? ret : tree_insert(d, e, hash.major);
+	return rc || !d->now.itree ? rc : tree_insert(d, e, hash.major);
 }
 
 static int insert_linear(struct xw_dir *d, const struct xw_dirent *e)
 {
 	struct xw_dir_place place, space;
 	uint32_t lblk;
-	int ret = find_linear(d, e->name, e->name_len, xw_dirent_size(e->name_len), &place, &space);
+	int rc = find_linear(d, e->name, e->name_len, xw_dirent_size(e->name_len), &place, &space);
 
-	if (ret != XW_ERR_NOTFOUND)
-		return ret ? ret : XW_ERR_EXISTS;
+	if (rc != XW_ERR_NOTFOUND)
+		return rc ? rc : XW_ERR_EXISTS;
 	if (!space.leaf && d->now.blocks == 1 && d->f.dir_index &&
 	    d->f.hash_version != XW_DX_SIPHASH) {
-		ret = xw_htree_convert(d);
-		if (!ret)
-			ret = insert_indexed(d, e);
-		return ret || !d->f.itree ? ret : first_itree(d);
+		rc = xw_htree_convert(d);
+		if (!rc)
+			rc = insert_indexed(d, e);
+		return rc || !d->f.itree ? rc : first_itree(d);
 	}
-	ret = 0;
+	rc = 0;
 	if (!space.leaf) {
-		ret = xw_dir_append(d, XW_DBUF_LEAF, &lblk, &space.leaf);
+		rc = xw_dir_append(d, XW_DBUF_LEAF, &lblk, &space.leaf);
 		space.spot.space = 0;
 	}
-	return ret ? ret : xw_dir_put(d, space.leaf, space.spot.space, e);
+	return rc ? rc : xw_dir_put(d, space.leaf, space.spot.space, e);
 }
 
 int xw_dir_insert(struct xw_dir *d, const char *name, size_t len, xw_ino ino, uint8_t ftype)
@@ -478,50 +476,50 @@ int xw_dir_insert(struct xw_dir *d, const char *name, size_t len, xw_ino ino, ui
 		.ftype = d->f.filetype ? ftype : 0,
 		.name = name,
 	};
-	int ret = xw_dir_change_begin(d);
+	int rc = xw_dir_change_begin(d);
 
-	if (ret)
-		return ret;
-	ret = name_ok(d, name, len);
-	if (!ret && !ino) {
-		d->cache.why = "a name for no inode";
-		ret = XW_ERR_INPUT;
+	if (rc)
+		return rc;
+	rc = name_ok(d, name, len);
+	if (!rc && !ino) {
+		d->cache.why = "a name without an inode";
+		rc = XW_ERR_INPUT;
 	}
-	if (!ret && xw_name_is_dots(name, len))
-		ret = XW_ERR_EXISTS;
-	if (!ret)
-		ret = d->now.indexed ? insert_indexed(d, &e) : insert_linear(d, &e);
-	return xw_dir_change_end(d, ret);
+	if (!rc && xw_name_is_dots(name, len))
+		rc = XW_ERR_EXISTS;
+	if (!rc)
+		rc = d->now.indexed ? insert_indexed(d, &e) : insert_linear(d, &e);
+	return xw_dir_change_end(d, rc);
 }
 
 int xw_dir_delete(struct xw_dir *d, const char *name, size_t len, xw_ino *ino)
 {
 	struct xw_dir_place place;
 	struct xw_dirent e;
-	int ret = xw_dir_change_begin(d);
+	int rc = xw_dir_change_begin(d);
 
-	if (ret)
-		return ret;
-	ret = xw_dir_check_victim(d, name, len);
-	if (!ret)
-		ret = find(d, name, len, &place);
-	if (ret)
-		return xw_dir_change_end(d, ret);
+	if (rc)
+		return rc;
+	rc = xw_dir_check_victim(d, name, len);
+	if (!rc)
+		rc = find(d, name, len, &place);
+	if (rc)
+		return xw_dir_change_end(d, rc);
 	entry_at(d, &place, &e);
 	if (ino)
 		*ino = e.ino;
 	if (d->now.itree)
-		ret = xw_dir_tree_remove(d, &e, place.hash.major);
-	if (!ret)
-		ret = take(d, &place, &e);
-	return xw_dir_change_end(d, ret);
+		rc = xw_dir_tree_remove(d, &e, place.hash.major);
+	if (!rc)
+		rc = take(d, &place, &e);
+	return xw_dir_change_end(d, rc);
 }
 
 int xw_dir_itree_drop(struct xw_dir *d)
 {
-	int ret = xw_dir_change_begin(d);
+	int rc = xw_dir_change_begin(d);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	return xw_dir_change_end(d, d->now.itree ? xw_dir_lose_itree(d) : 0);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many names of one directory deleted together. A directory's leaves are in the order of hashes, or
- * in none, and its itree in that of inodes: one name after the other reads the one or the other at
- * random. So the names go through the leaves first and through the itree then, each in its own
- * order: nothing is read twice, whatever the cache holds.
+ * Deletes many names of one directory together. The leaves of a directory are in hash order, or in
+ * none, and its itree in inode order: deleting name by name would read one of them at random. So
+ * the names are deleted from the leaves first and from the itree then, each in its own order: no
+ * block is read twice, whatever the size of the cache.
  *
- * Each pass is a number of changes, so that the cache can let go of blocks; between the two the
- * itree has entries that the leaves lack. A failure behind the first of them cannot be undone here:
- * the handle has failed, and whoever holds the device undoes what was written to it.
+ * Each pass is a series of changes, so that the cache can evict blocks; between the passes the
+ * itree has entries that the leaves lack. A failure after the first change cannot be rolled back
+ * here: the handle has failed, and the owner of the device has to undo what was written to it.
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@
 
 #include "dir/change_internal.h"
 
-#define NAMES_AT_ONCE 256u /* in one change, which keeps what it touches */
+#define NAMES_AT_ONCE 256u /* in one change, which holds all blocks that it touches in memory */
 
 static int by_name(const void *x, const void *y)
 {
@@ -46,24 +46,24 @@ static int by_ino(const void *x, const void *y)
 	return by_hash(x, y);
 }
 
-/* That all of them can be names; in the order in which the leaves have them. */
+/* Check that all of them are valid names, and sort them in the order of the leaves. */
 static int prepare(struct xw_dir *d, struct xw_dir_victim *v, size_t n)
 {
-	int ret = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < n && !ret; i++) {
+	for (size_t i = 0; i < n && !rc; i++) {
 		struct xw_dx_hash h = {0};
 
-		ret = xw_dir_check_victim(d, v[i].name, v[i].len);
-		if (!ret && d->now.indexed)
-			ret = xw_dx_hash(d->hash_version, d->f.hash_seed, v[i].name, v[i].len, &h);
+		rc = xw_dir_check_victim(d, v[i].name, v[i].len);
+		if (!rc && d->now.indexed)
+			rc = xw_dx_hash(d->hash_version, d->f.hash_seed, v[i].name, v[i].len, &h);
 		v[i].hash = h.major;
 		v[i].minor = h.minor;
 		v[i].ino = 0;
 	}
-	if (!ret)
+	if (!rc)
 		qsort(v, n, sizeof(*v), by_hash);
-	return ret;
+	return rc;
 }
 
 static void take(struct xw_dir *d, struct xw_dir_victim *v, struct xw_dir_place *place)
@@ -73,19 +73,19 @@ static void take(struct xw_dir *d, struct xw_dir_victim *v, struct xw_dir_place 
 	xw_dirent_decode(place->leaf->data, d->f.block_size, place->spot.at, &e);
 	v->ino = e.ino;
 	v->ftype = d->f.filetype ? e.ftype : XW_FT_UNKNOWN;
-	xw_leaf_take(place->leaf->data, xw_dir_room(d), &place->spot);
+	xw_leaf_remove(place->leaf->data, xw_dir_room(d), &place->spot);
 }
 
 static int take_indexed(struct xw_dir *d, struct xw_dir_victim *v)
 {
 	struct xw_dir_place place;
-	int ret = xw_htree_find(d, v->name, v->len, &place);
+	int rc = xw_htree_find(d, v->name, v->len, &place);
 
-	if (!ret)
-		ret = xw_dcache_dirty(&d->cache, place.leaf);
-	if (!ret)
+	if (!rc)
+		rc = xw_dcache_dirty(&d->cache, place.leaf);
+	if (!rc)
 		take(d, v, &place);
-	return ret;
+	return rc;
 }
 
 static int take_from_tree(struct xw_dir *d, struct xw_dir_victim *v)
@@ -99,30 +99,30 @@ static int take_from_tree(struct xw_dir *d, struct xw_dir_victim *v)
 static int each(struct xw_dir *d, struct xw_dir_victim *v, size_t n,
 		int (*fn)(struct xw_dir *d, struct xw_dir_victim *v))
 {
-	int ret = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < n && !ret;) {
+	for (size_t i = 0; i < n && !rc;) {
 		const size_t end = XW_MIN(n, i + NAMES_AT_ONCE);
 
-		ret = xw_dir_change_begin(d);
-		if (ret)
-			return ret;
-		for (; i < end && !ret; i++)
-			ret = fn(d, &v[i]);
-		ret = xw_dir_change_end(d, ret);
+		rc = xw_dir_change_begin(d);
+		if (rc)
+			return rc;
+		for (; i < end && !rc; i++)
+			rc = fn(d, &v[i]);
+		rc = xw_dir_change_end(d, rc);
 	}
-	return ret;
+	return rc;
 }
 
-/* Those of a linear directory's leaf that are among v, which is sorted by name. */
+/* Delete the entries of a linear directory's leaf that are in v, which is sorted by name. */
 static int take_of_leaf(struct xw_dir *d, uint32_t lblk, struct xw_dir_victim *v, size_t n,
 			size_t *left)
 {
 	struct xw_dir_place place = {.spot.before = XW_LEAF_NONE};
 	struct xw_dirent e;
-	int ret = xw_dir_block(d, lblk, XW_DBUF_LEAF, &place.leaf);
+	int rc = xw_dir_block(d, lblk, XW_DBUF_LEAF, &place.leaf);
 
-	for (uint32_t off = 0; off < xw_dir_room(d) && *left && !ret; off += e.rec_len) {
+	for (uint32_t off = 0; off < xw_dir_room(d) && *left && !rc; off += e.rec_len) {
 		struct xw_dir_victim key, *hit = NULL;
 		bool goes;
 
@@ -130,50 +130,50 @@ static int take_of_leaf(struct xw_dir *d, uint32_t lblk, struct xw_dir_victim *v
 		key = (struct xw_dir_victim){.name = e.name, .len = e.name_len};
 		if (e.ino)
 			hit = bsearch(&key, v, n, sizeof(*v), by_name);
-		goes = hit && !hit->ino; /* a damaged directory may have it twice */
+		goes = hit && !hit->ino; /* a damaged directory may contain the name twice */
 		place.spot.at = off;
 		if (goes) {
-			ret = xw_dcache_dirty(&d->cache, place.leaf);
-			if (ret)
-				return ret;
+			rc = xw_dcache_dirty(&d->cache, place.leaf);
+			if (rc)
+				return rc;
 			take(d, hit, &place);
 			--*left;
 		}
-		/* one that went is part of the entry before it now, but for the first */
+		/* a deleted entry is merged into the previous one, unless it was the first */
 		if (!goes || place.spot.before == XW_LEAF_NONE)
 			place.spot.before = off;
 	}
-	return ret;
+	return rc;
 }
 
 static int take_linear(struct xw_dir *d, struct xw_dir_victim *v, size_t n)
 {
 	size_t left = n;
-	int ret = 0;
+	int rc = 0;
 
 	qsort(v, n, sizeof(*v), by_name);
-	for (uint32_t b = 0; b < d->now.blocks && left && !ret; b++) {
-		ret = xw_dir_change_begin(d);
-		if (!ret)
-			ret = xw_dir_change_end(d, take_of_leaf(d, b, v, n, &left));
+	for (uint32_t b = 0; b < d->now.blocks && left && !rc; b++) {
+		rc = xw_dir_change_begin(d);
+		if (!rc)
+			rc = xw_dir_change_end(d, take_of_leaf(d, b, v, n, &left));
 	}
-	return ret || !left ? ret : XW_ERR_NOTFOUND;
+	return rc || !left ? rc : XW_ERR_NOTFOUND;
 }
 
 int xw_dir_delete_many(struct xw_dir *d, struct xw_dir_victim *v, size_t n)
 {
-	int ret = n ? xw_dir_change_begin(d) : 0;
+	int rc = n ? xw_dir_change_begin(d) : 0;
 
-	if (ret || !n)
-		return ret;
-	ret = xw_dir_change_end(d, prepare(d, v, n));
-	if (ret)
-		return ret;
-	ret = d->now.indexed ? each(d, v, n, take_indexed) : take_linear(d, v, n);
-	if (!ret)
+	if (rc || !n)
+		return rc;
+	rc = xw_dir_change_end(d, prepare(d, v, n));
+	if (rc)
+		return rc;
+	rc = d->now.indexed ? each(d, v, n, take_indexed) : take_linear(d, v, n);
+	if (!rc)
 		qsort(v, n, sizeof(*v), by_ino);
-	if (!ret && d->now.itree)
-		ret = each(d, v, n, take_from_tree);
-	d->failed |= ret != 0;
-	return ret;
+	if (!rc && d->now.itree)
+		rc = each(d, v, n, take_from_tree);
+	d->failed |= rc != 0;
+	return rc;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The htree of a directory that is being changed.
+ * The htree of a directory that is being modified.
  *
  * Invariants:
- * 1. A name is in a leaf whose bounds hold its hash: at least its index entry's, at most the next
- *    one's. Names of one hash that span leaves do so from left to right, and the index entries of
- *    the second leaf and further ones have bit 0 set: a lookup begins at the first.
- * 2. Room is made one step at a time, from the top: a step grows the tree by a level, or halves one
- *    index block whose parent has room, or halves the leaf. After each step the search starts
- *    again, so that a step need not know of the others.
+ * 1. A name is in a leaf whose bounds include its hash: at least that of its index entry, at most
+ *    that of the next one. Names of equal hash that span leaves do so from left to right, and the
+ *    index entries of the second and further leaves have bit 0 set: a lookup starts at the first.
+ * 2. Space is made one step at a time, from the top: a step adds a level to the tree, or splits one
+ *    index block whose parent has space, or splits the leaf. The search restarts after each step,
+ *    so that steps are independent of each other.
  * 3. dx_root keeps its last slot free while the directory has an itree.
  *
- * Blocks never leave the directory's file: a leaf that becomes empty stays, as in the kernel.
+ * Blocks are never removed from the file of the directory: an empty leaf stays, as in the kernel.
  */
 #include "config.h"
 
@@ -28,7 +28,7 @@
 
 struct frame {
 	struct xw_dbuf *buf;
-	unsigned off; /* of the index entries */
+	unsigned off; /* offset of the index entries */
 	unsigned limit, count, at;
 };
 
@@ -53,17 +53,17 @@ static void set_count(struct frame *f, unsigned count)
 	xw_dx_set_limit(f->buf->data, f->off, f->limit, count);
 }
 
-/* ---- searching ---- */
+/* ---- lookup ---- */
 
 static int enter_root(struct xw_dir *d, struct path *p)
 {
 	const uint32_t bs = d->f.block_size;
 	struct frame *f = &p->f[0];
 	struct xw_dx_info info;
-	int ret = xw_dir_block(d, 0, XW_DBUF_ROOT, &f->buf);
+	int rc = xw_dir_block(d, 0, XW_DBUF_ROOT, &f->buf);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	f->off = XW_DX_ROOT_ENTRIES;
 	if (xw_dx_root_decode(f->buf->data, bs, d->f.csum, &info, &f->limit, &f->count) ||
 	    info.indirect_levels >= XW_DX_LEVELS_MAX)
@@ -74,10 +74,10 @@ static int enter_root(struct xw_dir *d, struct path *p)
 
 static int enter_node(struct xw_dir *d, uint32_t lblk, struct frame *f)
 {
-	int ret = xw_dir_block(d, lblk, XW_DBUF_NODE, &f->buf);
+	int rc = xw_dir_block(d, lblk, XW_DBUF_NODE, &f->buf);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	f->off = XW_DX_NODE_ENTRIES;
 	f->at = 0;
 	if (xw_dx_node_decode(f->buf->data, d->f.block_size, d->f.csum, &f->limit, &f->count))
@@ -98,32 +98,32 @@ static int enter_leaf(struct xw_dir *d, struct path *p)
 
 static int probe(struct xw_dir *d, uint32_t hash, struct path *p)
 {
-	int ret = enter_root(d, p);
+	int rc = enter_root(d, p);
 
-	for (unsigned i = 0; !ret && i < p->n; i++) {
+	for (unsigned i = 0; !rc && i < p->n; i++) {
 		p->f[i].at = choose(&p->f[i], hash);
 		if (i + 1 < p->n)
-			ret = enter_node(d, entry_at(&p->f[i], p->f[i].at).lblk, &p->f[i + 1]);
+			rc = enter_node(d, entry_at(&p->f[i], p->f[i].at).lblk, &p->f[i + 1]);
 	}
-	return ret ? ret : enter_leaf(d, p);
+	return rc ? rc : enter_leaf(d, p);
 }
 
-/* The next leaf, when it goes on with this hash. 1, 0. */
+/* Move to the next leaf if it continues this hash. 1, 0. */
 static int next_of_hash(struct xw_dir *d, uint32_t hash, struct path *p)
 {
 	unsigned i = p->n;
-	int ret = 0;
+	int rc = 0;
 
 	while (i && p->f[i - 1].at + 1 == p->f[i - 1].count)
 		i--;
 	if (!i || (entry_at(&p->f[i - 1], p->f[i - 1].at + 1).hash & ~1u) != hash)
 		return 0;
 	p->f[i - 1].at++;
-	for (; !ret && i < p->n; i++)
-		ret = enter_node(d, entry_at(&p->f[i - 1], p->f[i - 1].at).lblk, &p->f[i]);
-	if (!ret)
-		ret = enter_leaf(d, p);
-	return ret ? ret : 1;
+	for (; !rc && i < p->n; i++)
+		rc = enter_node(d, entry_at(&p->f[i - 1], p->f[i - 1].at).lblk, &p->f[i]);
+	if (!rc)
+		rc = enter_leaf(d, p);
+	return rc ? rc : 1;
 }
 
 static int hash_of(const struct xw_dir *d, const char *name, size_t len, struct xw_dx_hash *out)
@@ -134,38 +134,38 @@ static int hash_of(const struct xw_dir *d, const char *name, size_t len, struct 
 int xw_htree_find(struct xw_dir *d, const char *name, uint8_t len, struct xw_dir_place *place)
 {
 	struct path p;
-	int ret = hash_of(d, name, len, &place->hash);
+	int rc = hash_of(d, name, len, &place->hash);
 
-	if (!ret)
-		ret = probe(d, place->hash.major, &p);
-	while (!ret) {
+	if (!rc)
+		rc = probe(d, place->hash.major, &p);
+	while (!rc) {
 		place->leaf = p.leaf;
 		xw_leaf_find(p.leaf->data, xw_dir_room(d), name, len, 0, &place->spot);
 		if (place->spot.at != XW_LEAF_NONE)
 			return 0;
-		ret = next_of_hash(d, place->hash.major, &p);
-		if (!ret)
+		rc = next_of_hash(d, place->hash.major, &p);
+		if (!rc)
 			return XW_ERR_NOTFOUND;
-		ret = ret < 0 ? ret : 0;
+		rc = rc < 0 ? rc : 0;
 	}
-	return ret;
+	return rc;
 }
 
-/* ---- making room ---- */
+/* ---- making space ---- */
 
 static unsigned capacity(const struct xw_dir *d, const struct path *p, unsigned i)
 {
 	return p->f[i].limit - (!i && d->now.itree);
 }
 
-/* An empty dx_node at the end of the file. */
+/* Append an empty dx_node to the file. */
 static int new_node(struct xw_dir *d, struct frame *f, uint32_t *lblk)
 {
 	const struct xw_dirent fake = {.rec_len = d->f.block_size};
-	int ret = xw_dir_append(d, XW_DBUF_NODE, lblk, &f->buf);
+	int rc = xw_dir_append(d, XW_DBUF_NODE, lblk, &f->buf);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	xw_dirent_encode(f->buf->data, d->f.block_size, 0, &fake);
 	f->off = XW_DX_NODE_ENTRIES;
 	f->limit = xw_dx_node_limit(d->f.block_size, d->f.csum);
@@ -173,7 +173,7 @@ static int new_node(struct xw_dir *d, struct frame *f, uint32_t *lblk)
 	return 0;
 }
 
-/* Entries [from, count) of one index block become those of another; the rest stays. */
+/* Move entries [from, count) of one index block to another. */
 static void move_entries(struct frame *f, struct frame *to, unsigned from)
 {
 	const unsigned n = f->count - from;
@@ -190,7 +190,7 @@ static void move_entries(struct frame *f, struct frame *to, unsigned from)
 	}
 }
 
-/* Insert an index entry behind the one at f->at. */
+/* Insert an index entry after the one at f->at. */
 static void add_entry(struct frame *f, const struct xw_dx_entry *e)
 {
 	const unsigned i = f->at + 1;
@@ -206,91 +206,91 @@ static unsigned levels_max(const struct xw_dir *d)
 	return d->f.large_dir ? 2 : 1;
 }
 
-/* All of dx_root's entries go to a block of their own, its only child. */
+/* Move all entries of dx_root to a new block, its only child. */
 static int grow_level(struct xw_dir *d, struct path *p)
 {
 	struct frame *root = &p->f[0], node;
 	struct xw_dx_entry only = {0};
 	struct xw_dx_info info;
 	unsigned limit, count;
-	int ret;
+	int rc;
 
 	if (p->n > levels_max(d))
 		return XW_ERR_LIMIT;
-	ret = new_node(d, &node, &only.lblk);
-	if (!ret)
-		ret = xw_dcache_dirty(&d->cache, root->buf);
-	if (ret)
-		return ret;
+	rc = new_node(d, &node, &only.lblk);
+	if (!rc)
+		rc = xw_dcache_dirty(&d->cache, root->buf);
+	if (rc)
+		return rc;
 	move_entries(root, &node, 0);
 	memset(root->buf->data + root->off + 8, 0, 8 * (root->count - 1));
 	set_count(root, 1);
 	xw_dx_entry_encode(root->buf->data, root->off, 0, &only);
-	ret = xw_dx_root_decode(root->buf->data, d->f.block_size, d->f.csum, &info, &limit, &count);
+	rc = xw_dx_root_decode(root->buf->data, d->f.block_size, d->f.csum, &info, &limit, &count);
 	info.indirect_levels++;
 	xw_dx_info_encode(root->buf->data, &info);
-	return ret;
+	return rc;
 }
 
-/* Halve the full index block f[i]; its parent has room. */
+/* Split the full index block f[i]; its parent has space. */
 static int split_index(struct xw_dir *d, struct path *p, unsigned i)
 {
 	struct frame *f = &p->f[i], right;
 	struct xw_dx_entry e = {.hash = entry_at(f, f->count / 2).hash};
-	int ret = new_node(d, &right, &e.lblk);
+	int rc = new_node(d, &right, &e.lblk);
 
-	if (!ret)
-		ret = xw_dcache_dirty(&d->cache, f->buf);
-	if (!ret)
-		ret = xw_dcache_dirty(&d->cache, p->f[i - 1].buf);
-	if (ret)
-		return ret;
+	if (!rc)
+		rc = xw_dcache_dirty(&d->cache, f->buf);
+	if (!rc)
+		rc = xw_dcache_dirty(&d->cache, p->f[i - 1].buf);
+	if (rc)
+		return rc;
 	move_entries(f, &right, f->count / 2);
 	add_entry(&p->f[i - 1], &e);
 	return 0;
 }
 
-/* The lowest index block is full: one step towards room in it. */
+/* The lowest index block is full: one step towards space in it. */
 static int make_index_room(struct xw_dir *d, struct path *p)
 {
 	unsigned i = p->n;
-	int ret;
+	int rc;
 
 	while (i && p->f[i - 1].count >= capacity(d, p, i - 1))
 		i--;
 	if (i)
 		return split_index(d, p, i);
-	ret = grow_level(d, p);
-	if (ret == XW_ERR_LIMIT && d->now.itree)
+	rc = grow_level(d, p);
+	if (rc == XW_ERR_LIMIT && d->now.itree)
 		return xw_dir_lose_itree(d);
-	return ret;
+	return rc;
 }
 
-/* The entries of a leaf, sorted by hash, names in `copy`. */
+/* The entries of a leaf, sorted by hash; names are copied to `copy`. */
 static int sorted_entries(struct xw_dir *d, const uint8_t *block, uint8_t *copy,
 			  struct xw_dir_entry **out, size_t *n)
 {
 	const uint32_t room = xw_dir_room(d);
 	struct xw_dir_entry *e = calloc(room / 12 + 1, sizeof(*e));
 	struct xw_dirent de;
-	int ret = 0;
+	int rc = 0;
 
 	*out = e;
 	*n = 0;
 	if (!e)
 		return XW_ERR_NOMEM;
 	memcpy(copy, block, room);
-	for (uint32_t off = 0; off < room && !ret; off += de.rec_len) {
-		ret = xw_dirent_decode(copy, room, off, &de);
-		if (ret || !de.ino)
+	for (uint32_t off = 0; off < room && !rc; off += de.rec_len) {
+		rc = xw_dirent_decode(copy, room, off, &de);
+		if (rc || !de.ino)
 			continue;
 		e[*n] = (struct xw_dir_entry){de.name, de.name_len, de.ftype, de.ino, {0}};
-		ret = hash_of(d, de.name, de.name_len, &e[*n].hash);
+		rc = hash_of(d, de.name, de.name_len, &e[*n].hash);
 		++*n;
 	}
-	if (!ret)
+	if (!rc)
 		xw_dir_sort(e, *n);
-	return ret;
+	return rc;
 }
 
 static void fill(struct xw_dir *d, struct xw_dbuf *leaf, const struct xw_dir_entry *e, size_t n,
@@ -306,7 +306,7 @@ static void fill(struct xw_dir *d, struct xw_dbuf *leaf, const struct xw_dir_ent
 	xw_leaf_fill(leaf->data, xw_dir_room(d), 0, scratch, n);
 }
 
-/* How many of the entries stay: those that make half of their bytes, one at least on each side. */
+/* How many of the entries stay: about half of their bytes, and at least one entry on each side. */
 static size_t half_of(const struct xw_dir_entry *e, size_t n)
 {
 	uint32_t total = 0, sum = 0;
@@ -325,7 +325,7 @@ static size_t half_of(const struct xw_dir_entry *e, size_t n)
 	return k;
 }
 
-/* Halve the leaf; the lowest index block has room. */
+/* Split the leaf; the lowest index block has space. */
 static int split_leaf(struct xw_dir *d, struct path *p)
 {
 	auto_free uint8_t *copy = malloc(d->f.block_size);
@@ -335,25 +335,25 @@ static int split_leaf(struct xw_dir *d, struct path *p)
 	struct xw_dx_entry right = {0};
 	struct xw_dbuf *leaf;
 	size_t n, k;
-	int ret;
+	int rc;
 
 	if (!copy)
 		return XW_ERR_NOMEM;
-	ret = sorted_entries(d, p->leaf->data, copy, &e, &n);
-	if (ret)
-		return ret;
+	rc = sorted_entries(d, p->leaf->data, copy, &e, &n);
+	if (rc)
+		return rc;
 	if (n < 2)
-		return XW_ERR_LIMIT; /* a name that does not fit into half a block */
+		return XW_ERR_LIMIT; /* a name that does not fit half a block */
 	scratch = calloc(n, sizeof(*scratch));
 	if (!scratch)
 		return XW_ERR_NOMEM;
-	ret = xw_dir_append(d, XW_DBUF_LEAF, &right.lblk, &leaf);
-	if (!ret)
-		ret = xw_dcache_dirty(&d->cache, p->leaf);
-	if (!ret)
-		ret = xw_dcache_dirty(&d->cache, parent->buf);
-	if (ret)
-		return ret;
+	rc = xw_dir_append(d, XW_DBUF_LEAF, &right.lblk, &leaf);
+	if (!rc)
+		rc = xw_dcache_dirty(&d->cache, p->leaf);
+	if (!rc)
+		rc = xw_dcache_dirty(&d->cache, parent->buf);
+	if (rc)
+		return rc;
 	k = half_of(e, n);
 	fill(d, p->leaf, e, k, scratch);
 	fill(d, leaf, e + k, n - k, scratch);
@@ -364,21 +364,24 @@ static int split_leaf(struct xw_dir *d, struct path *p)
 
 /* ---- insertion ---- */
 
-/* Where the name could go in the path's leaf; XW_ERR_EXISTS where it is in a leaf of its hash. */
+/*
+ * Find space for the name in the leaf of the path; XW_ERR_EXISTS if a leaf of its hash has the
+ * name.
+ */
 static int find_space(struct xw_dir *d, const struct xw_dirent *e, uint32_t hash,
 		      const struct path *first, uint32_t *space)
 {
 	struct xw_leaf_spot spot;
 	struct path p = *first;
-	int ret = 1;
+	int rc = 1;
 
 	xw_leaf_find(p.leaf->data, xw_dir_room(d), e->name, e->name_len,
 		     xw_dirent_size(e->name_len), &spot);
 	*space = spot.space;
 	while (spot.at == XW_LEAF_NONE) {
-		ret = next_of_hash(d, hash, &p);
-		if (ret <= 0)
-			return ret;
+		rc = next_of_hash(d, hash, &p);
+		if (rc <= 0)
+			return rc;
 		xw_leaf_find(p.leaf->data, xw_dir_room(d), e->name, e->name_len, 0, &spot);
 	}
 	return XW_ERR_EXISTS;
@@ -386,44 +389,44 @@ static int find_space(struct xw_dir *d, const struct xw_dirent *e, uint32_t hash
 
 int xw_htree_insert(struct xw_dir *d, const struct xw_dirent *e, struct xw_dx_hash *hash)
 {
-	int ret = hash_of(d, e->name, e->name_len, hash);
+	int rc = hash_of(d, e->name, e->name_len, hash);
 
-	while (!ret) {
+	while (!rc) {
 		struct frame *parent;
 		struct path p;
 		uint32_t space;
 
-		ret = probe(d, hash->major, &p);
-		if (!ret)
-			ret = find_space(d, e, hash->major, &p, &space);
-		if (ret)
+		rc = probe(d, hash->major, &p);
+		if (!rc)
+			rc = find_space(d, e, hash->major, &p, &space);
+		if (rc)
 			break;
 		if (space != XW_LEAF_NONE) {
-			ret = xw_dir_put(d, p.leaf, space, e);
+			rc = xw_dir_put(d, p.leaf, space, e);
 			break;
 		}
 		parent = &p.f[p.n - 1];
-		ret = parent->count >= capacity(d, &p, p.n - 1) ? make_index_room(d, &p)
-								: split_leaf(d, &p);
+		rc = parent->count >= capacity(d, &p, p.n - 1) ? make_index_room(d, &p)
+							       : split_leaf(d, &p);
 	}
-	return ret;
+	return rc;
 }
 
 int xw_htree_make_slot(struct xw_dir *d)
 {
 	struct path p;
-	int ret = enter_root(d, &p);
+	int rc = enter_root(d, &p);
 
-	if (ret || p.f[0].count < p.f[0].limit)
-		return ret;
+	if (rc || p.f[0].count < p.f[0].limit)
+		return rc;
 	return grow_level(d, &p);
 }
 
 /* ---- whole trees ---- */
 
 /*
- * The entries of block 0 behind the dots, names in the block; malloc'd. ".." may be longer than it
- * needs: a deleted entry's room goes to the one before it.
+ * The entries of block 0 after "." and "..", names pointing into the block; malloc'd. ".." may be
+ * longer than needed, since the space of a deleted entry is merged into the previous one.
  */
 static int first_entries(struct xw_dir *d, const uint8_t *block, struct xw_dirent **out, size_t *n)
 {
@@ -435,10 +438,10 @@ static int first_entries(struct xw_dir *d, const uint8_t *block, struct xw_diren
 	if (!v)
 		return XW_ERR_NOMEM;
 	for (uint32_t off = 0; off < room; off += e.rec_len) {
-		int ret = xw_dirent_decode(block, room, off, &e);
+		int rc = xw_dirent_decode(block, room, off, &e);
 
-		if (ret)
-			return ret;
+		if (rc)
+			return rc;
 		if (off > DOTDOT_OFF && e.ino)
 			v[(*n)++] = e;
 	}
@@ -471,16 +474,16 @@ int xw_htree_convert(struct xw_dir *d)
 	struct xw_dbuf *root, *leaf;
 	uint32_t lblk;
 	size_t n;
-	int ret = xw_dir_block(d, 0, XW_DBUF_LEAF, &root);
+	int rc = xw_dir_block(d, 0, XW_DBUF_LEAF, &root);
 
-	if (!ret)
-		ret = first_entries(d, root->data, &e, &n);
-	if (!ret)
-		ret = xw_dcache_dirty(&d->cache, root);
-	if (!ret)
-		ret = xw_dir_append(d, XW_DBUF_LEAF, &lblk, &leaf);
-	if (ret)
-		return ret;
+	if (!rc)
+		rc = first_entries(d, root->data, &e, &n);
+	if (!rc)
+		rc = xw_dcache_dirty(&d->cache, root);
+	if (!rc)
+		rc = xw_dir_append(d, XW_DBUF_LEAF, &lblk, &leaf);
+	if (rc)
+		return rc;
 	xw_leaf_fill(leaf->data, xw_dir_room(d), 0, e, n);
 	put_root(d, root, lblk);
 	d->now.indexed = true;
@@ -488,16 +491,16 @@ int xw_htree_convert(struct xw_dir *d)
 	return 0;
 }
 
-/* The cache verifies each block once; what is in it may have no checksum yet. */
+/* The cache verifies each block once; a block in it may not have its checksum yet. */
 static int read_index(void *arg, uint32_t lblk, void *buf)
 {
 	struct xw_dir *d = arg;
 	struct xw_dbuf *b;
-	int ret = xw_dir_block(d, lblk, lblk ? XW_DBUF_NODE : XW_DBUF_ROOT, &b);
+	int rc = xw_dir_block(d, lblk, lblk ? XW_DBUF_NODE : XW_DBUF_ROOT, &b);
 
-	if (!ret)
+	if (!rc)
 		memcpy(buf, b->data, d->f.block_size);
-	return ret;
+	return rc;
 }
 
 int xw_htree_leaves(struct xw_dir *d, uint32_t **lblks, size_t *n)
@@ -513,21 +516,21 @@ int xw_htree_leaves(struct xw_dir *d, uint32_t **lblks, size_t *n)
 	XW_VEC(uint32_t) leaves = {0};
 	struct xw_htree_item item;
 	struct xw_htree it;
-	int more, ret = xw_htree_begin(&it, &env);
+	int more, rc = xw_htree_begin(&it, &env);
 
-	while (!ret && (more = xw_htree_next(&it, &item)) != 0) {
+	while (!rc && (more = xw_htree_next(&it, &item)) != 0) {
 		if (more < 0)
-			ret = more;
+			rc = more;
 		else if (item.rule == XW_HTREE_UNREFERENCED)
 			break;
 		else if (more == 2 && item.rule != XW_HTREE_CSUM)
-			ret = item.rule == XW_HTREE_READ ? -(int)item.found
-							 : xw_dir_corrupt(d, "damaged index");
+			rc = item.rule == XW_HTREE_READ ? -(int)item.found
+							: xw_dir_corrupt(d, "damaged index");
 		else if (item.leaf)
-			ret = xw_vec_push(&leaves, item.lblk);
+			rc = xw_vec_push(&leaves, item.lblk);
 	}
 	xw_htree_end(&it);
 	*lblks = leaves.v;
 	*n = leaves.n;
-	return ret;
+	return rc;
 }

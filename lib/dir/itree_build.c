@@ -2,12 +2,12 @@
 /*
  * Bulk building of itrees, bottom-up.
  *
- * The plan keeps each leaf's first key and fill, 16 bytes a leaf: enough to write the whole index
- * before the first leaf, so that nodes go out in one forward pass and a reader that descends once
- * and then runs along the leaves reads forward too.
+ * The plan records the first key and the fill of each leaf, 16 bytes per leaf: enough to write the
+ * whole index before the first leaf, so that nodes are written in one forward pass, and a reader
+ * that descends once and then walks the leaves reads forward, too.
  *
- * Nodes are packed full, leaves next-fit in key order. That is right for what bulk building serves:
- * images that are written once and read often. Insertion into full nodes splits them in halves.
+ * Nodes are filled completely, leaves next-fit in key order. This suits images that are written
+ * once and read often. Insertion into full nodes splits them in halves.
  */
 #include "config.h"
 
@@ -35,7 +35,7 @@ int xw_itree_plan_add(struct xw_itree_plan *p, const struct xw_itree_key *key, u
 	struct xw_itree_leaf *leaf = p->leaves.n ? &p->leaves.v[p->leaves.n - 1] : NULL;
 
 	if (!leaf || leaf->used + rec_len > xw_itree_cap(p->block_size)) {
-		/* the hash is left out where the inode changes: see itree_change.c */
+		/* the hash is omitted where the inode changes: see itree_change.c */
 		struct xw_itree_leaf fresh = {
 			.first = *key,
 			.sep_hash = key->ino == p->last ? key->hash : 0,
@@ -87,7 +87,7 @@ static xw_blk node_blk(const struct xw_itree_writer *w, unsigned level, uint64_t
 	return 0;
 }
 
-/* Seal the block with its header and put it where the next one goes. */
+/* Complete the header and checksum of the block and write it to the next location. */
 static int put_node(struct xw_itree_writer *w, unsigned level, uint32_t count, uint32_t used)
 {
 	const uint32_t bs = w->plan->block_size;
@@ -98,7 +98,7 @@ static int put_node(struct xw_itree_writer *w, unsigned level, uint32_t count, u
 		.dir = w->dir,
 		.generation = w->generation,
 	};
-	int ret;
+	int rc;
 
 	while (w->run < w->n_runs && w->at == w->runs[w->run].len) {
 		w->run++;
@@ -109,9 +109,9 @@ static int put_node(struct xw_itree_writer *w, unsigned level, uint32_t count, u
 	h.self = w->runs[w->run].start + w->at++;
 	xw_itree_hdr_encode(w->block, bs, &h);
 	xw_itree_set_csum(w->block, bs, w->csum, w->inode_seed);
-	ret = w->put(w->arg, h.self, w->block);
+	rc = w->put(w->arg, h.self, w->block);
 	memset(w->block, 0, bs);
-	return ret;
+	return rc;
 }
 
 /* The separator of node i of a level. On the leftmost path it is 0. */
@@ -124,7 +124,7 @@ static struct xw_itree_key separator(const struct xw_itree_plan *p, unsigned lev
 	return (struct xw_itree_key){p->leaves.v[i].first.ino, p->leaves.v[i].sep_hash};
 }
 
-/* Bytes used by node i of a level. */
+/* Bytes used in node i of a level. */
 static uint32_t node_used(const struct xw_itree_plan *p, unsigned level, uint64_t i)
 {
 	uint64_t first = i * fanout(p);
@@ -148,7 +148,7 @@ static int put_index(struct xw_itree_writer *w, unsigned level, uint32_t i)
 						      node_used(p, level - 1, first + k)),
 		};
 
-		/* With one run, the usual case, children are neighbours: no search for each. */
+		/* With one run, the usual case, children are adjacent: no search for each. */
 		blk = k && w->n_runs == 1 ? blk + 1 : node_blk(w, level - 1, first + k);
 		e.blk = blk;
 		xw_itree_idx_encode(w->block, k, &e);
@@ -168,10 +168,10 @@ int xw_itree_write_begin(struct xw_itree_writer *w)
 		return XW_ERR_NOMEM;
 	for (unsigned level = p->levels; level-- > 1;) {
 		for (uint32_t i = 0; i < p->nodes[level]; i++) {
-			int ret = put_index(w, level, i);
+			int rc = put_index(w, level, i);
 
-			if (ret)
-				return ret;
+			if (rc)
+				return rc;
 		}
 	}
 	return 0;
@@ -180,7 +180,7 @@ int xw_itree_write_begin(struct xw_itree_writer *w)
 int xw_itree_write_add(struct xw_itree_writer *w, const struct xw_itree_entry *e)
 {
 	const struct xw_itree_leaf *leaf = &w->plan->leaves.v[w->leaf];
-	int ret;
+	int rc;
 
 	if (w->leaf >= w->plan->leaves.n || xw_itree_rec_len(e->name_len) + w->used > leaf->used ||
 	    (!w->count && xw_itree_key_cmp(&e->key, &leaf->first)))
@@ -189,19 +189,19 @@ int xw_itree_write_add(struct xw_itree_writer *w, const struct xw_itree_entry *e
 	w->count++;
 	if (w->used < leaf->used)
 		return 0;
-	ret = w->count == leaf->count ? put_node(w, 0, w->count, w->used) : XW_ERR_STATE;
+	rc = w->count == leaf->count ? put_node(w, 0, w->count, w->used) : XW_ERR_STATE;
 	w->leaf++;
 	w->count = w->used = 0;
-	return ret;
+	return rc;
 }
 
 int xw_itree_write_end(struct xw_itree_writer *w)
 {
-	int ret = w->leaf == w->plan->leaves.n ? 0 : XW_ERR_STATE;
+	int rc = w->leaf == w->plan->leaves.n ? 0 : XW_ERR_STATE;
 
-	if (!ret && !w->plan->leaves.n)
-		ret = put_node(w, 0, 0, 0);
+	if (!rc && !w->plan->leaves.n)
+		rc = put_node(w, 0, 0, 0);
 	free(w->block);
 	w->block = NULL;
-	return ret;
+	return rc;
 }

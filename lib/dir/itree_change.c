@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Insertion into itrees, and whole trees. The invariants stand at the head of itree_path.c.
+ * Insertion into itrees, and creating and freeing whole trees. The invariants are at the head of
+ * itree_path.c.
  */
 #include "config.h"
 
@@ -11,7 +12,7 @@
 #include "base/endian.h"
 #include "dir/itree_internal.h"
 
-/* The entries from byte off on, the count-th and later, go to an empty node. */
+/* Move the entries from byte off on, the count-th and later, to an empty node. */
 static void move_tail(const struct xw_itree *t, struct xw_itree_step *from,
 		      struct xw_itree_step *to, uint32_t off, unsigned count)
 {
@@ -46,7 +47,7 @@ static struct xw_itree_key first_key(const struct xw_itree_step *s)
 	return (struct xw_itree_key){peek32(p), peek32(p + 4)};
 }
 
-/* Trees of other makers: let no separator on the path be above the key. */
+/* For trees of other implementations: make sure that no separator on the path is above the key. */
 static int lower_separators(struct xw_itree_path *p, const struct xw_itree_key *key)
 {
 	for (unsigned level = 1; level < p->levels; level++) {
@@ -65,7 +66,7 @@ static int lower_separators(struct xw_itree_path *p, const struct xw_itree_key *
 	return 0;
 }
 
-/* Nothing is to the right of this path's child of `level` and up. */
+/* Is there nothing to the right of the path from `level` up? */
 static bool is_rightmost(const struct xw_itree_path *p, unsigned level)
 {
 	for (; level < p->levels; level++) {
@@ -75,8 +76,7 @@ static bool is_rightmost(const struct xw_itree_path *p, unsigned level)
 	return true;
 }
 
-/* Would an insertion of `need` bytes into the leaf split the root of a tree that is as deep as can
- * be? */
+/* Would an insertion of `need` bytes into the leaf split the root of a tree of maximum depth? */
 static bool too_deep(const struct xw_itree_path *p, uint32_t need)
 {
 	unsigned level = 0;
@@ -93,17 +93,17 @@ static bool too_deep(const struct xw_itree_path *p, uint32_t need)
 static int insert_child(struct xw_itree_path *p, unsigned level, const struct xw_itree_step *left,
 			const struct xw_itree_step *right);
 
-/* The root was split: a new one above both halves. */
+/* The root was split: create a new one above both halves. */
 static int new_root(struct xw_itree_path *p, const struct xw_itree_step *left,
 		    const struct xw_itree_step *right)
 {
 	struct xw_itree *t = p->t;
 	struct xw_itree_step *root = &p->s[p->levels];
 	const struct xw_itree_step *child[2] = {left, right};
-	int ret = xw_itree_fresh(t, left->buf->blk, p->levels, root);
+	int rc = xw_itree_fresh(t, left->buf->blk, p->levels, root);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	for (unsigned i = 0; i < 2; i++) {
 		struct xw_itree_idx e = {
 			.key = i ? right->sep : (struct xw_itree_key){0},
@@ -129,77 +129,84 @@ static int put_child(struct xw_itree_path *p, struct xw_itree_step *s, unsigned 
 		.blk = child->buf->blk,
 		.quartile = xw_itree_fullness(p->t, child),
 	};
-	int ret = xw_itree_open_gap(p->t, s, at * XW_ITREE_IDX, XW_ITREE_IDX);
+	int rc = xw_itree_open_gap(p->t, s, at * XW_ITREE_IDX, XW_ITREE_IDX);
 
-	if (!ret)
+	if (!rc)
 		xw_itree_idx_encode(s->buf->data, at, &e);
-	return ret;
+	return rc;
 }
 
-/* A full index node takes one child more, behind s->at: it splits, or at the right edge opens a new
- * node. */
+/*
+ * A full index node gets one more child, after s->at: it is split, or at the right edge a new node
+ * is started.
+ */
 static int split_index(struct xw_itree_path *p, unsigned level, const struct xw_itree_step *child)
 {
 	struct xw_itree *t = p->t;
 	struct xw_itree_step *s = &p->s[level], right;
 	const unsigned at = s->at + 1, half = (s->h.count + 1u) / 2;
 	const bool append = is_rightmost(p, level);
-	int ret = xw_itree_fresh(t, s->buf->blk + 1, level, &right);
+	int rc = xw_itree_fresh(t, s->buf->blk + 1, level, &right);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	if (append) {
 		t->stats.appends++;
 		xw_itree_put_header(t, &right);
-		ret = put_child(p, &right, 0, child);
+		rc = put_child(p, &right, 0, child);
 	} else {
 		t->stats.splits++;
-		/* `half` of count + 1 children stay, the new one counted where it comes to be */
+		/*
+		 * `half` of count + 1 children stay; the new child counts for the half where it is
+		 * inserted
+		 */
 		move_tail(t, s, &right, (at <= half - 1 ? half - 1 : half) * XW_ITREE_IDX,
 			  at <= half - 1 ? half - 1 : half);
-		ret = at <= half - 1 ? put_child(p, s, at, child)
-				     : put_child(p, &right, at - half, child);
+		rc = at <= half - 1 ? put_child(p, s, at, child)
+				    : put_child(p, &right, at - half, child);
 	}
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	right.sep = first_key(&right);
 	return insert_child(p, level + 1, s, &right);
 }
 
-/* `right` came to be behind `left`, path[level - 1]'s node: put it into path[level], and tell of
- * left. */
+/*
+ * `right` was split off from `left`, the node of path[level - 1]: insert it into path[level], and
+ * update the entry of left.
+ */
 static int insert_child(struct xw_itree_path *p, unsigned level, const struct xw_itree_step *left,
 			const struct xw_itree_step *right)
 {
 	struct xw_itree_step *s = &p->s[level];
-	int ret;
+	int rc;
 
 	if (level == p->levels)
 		return new_root(p, left, right);
-	ret = xw_itree_tell_parent(p, level - 1);
-	if (!ret)
-		ret = xw_dcache_dirty(p->t->cache, s->buf);
-	if (ret)
-		return ret;
+	rc = xw_itree_tell_parent(p, level - 1);
+	if (!rc)
+		rc = xw_dcache_dirty(p->t->cache, s->buf);
+	if (rc)
+		return rc;
 	if (s->h.used + XW_ITREE_IDX > xw_itree_room(p->t))
 		return split_index(p, level, right);
-	ret = put_child(p, s, s->at + 1, right);
-	return ret ? ret : xw_itree_tell_parent(p, level);
+	rc = put_child(p, s, s->at + 1, right);
+	return rc ? rc : xw_itree_tell_parent(p, level);
 }
 
 static int put_entry(struct xw_itree *t, struct xw_itree_step *s, uint32_t off,
 		     const struct xw_itree_entry *e)
 {
-	int ret = xw_itree_open_gap(t, s, off, xw_itree_rec_len(e->name_len));
+	int rc = xw_itree_open_gap(t, s, off, xw_itree_rec_len(e->name_len));
 
-	if (!ret)
+	if (!rc)
 		xw_itree_leaf_encode(s->buf->data, off, e);
-	return ret;
+	return rc;
 }
 
 /*
- * Where to cut a full leaf that takes `need` bytes more at `off`: the first entries that with the
- * new one make half of it stay. *stays: the new one is among them.
+ * Where to split a full leaf that takes `need` more bytes at `off`: the first entries stay that
+ * make half of it together with the new one. *stays: the new one is among them.
  */
 static uint32_t cut_point(const struct xw_itree_step *s, uint32_t off, uint32_t need,
 			  unsigned *count, bool *stays)
@@ -212,7 +219,10 @@ static uint32_t cut_point(const struct xw_itree_step *s, uint32_t off, uint32_t 
 	for (;;) {
 		uint32_t len = cut == off && !*stays ? need : xw_itree_entry_len(s, cut);
 
-		/* past the half by less than short of it, or nothing on the left yet: it stays */
+		/*
+		 * closer to the half with this entry than without it, or nothing on the left yet:
+		 * it stays
+		 */
 		if (sum && sum + len > half && sum + len - half > half - sum)
 			break;
 		sum += len;
@@ -225,16 +235,16 @@ static uint32_t cut_point(const struct xw_itree_step *s, uint32_t off, uint32_t 
 		if (sum >= half)
 			break;
 	}
-	/* At the cut it stays: what ascends there goes on filling the left half. */
+	/* At the split point it stays: an ascending sequence continues to fill the left half. */
 	if (cut == off && !*stays)
 		*stays = sum + need <= s->h.used;
 	return cut;
 }
 
 /*
- * What goes between two leaves. Where the inode changes there the hash is left out: if the inode
- * goes and another file gets it, that file's name goes to the leaf where there is room for it,
- * whatever its hash.
+ * The separator between two leaves. Where the inode changes there the hash is omitted: if the inode
+ * is deleted and its number is reused, the name of the new file goes to the leaf that has space for
+ * it, whatever its hash.
  */
 static struct xw_itree_key separator(const struct xw_itree_step *left,
 				     const struct xw_itree_step *right)
@@ -247,8 +257,8 @@ static struct xw_itree_key separator(const struct xw_itree_step *left,
 }
 
 /*
- * An entry above the last one of a full leaf: to the front of the next leaf under the same parent
- * when there is room in it, so that a descending sequence does not leave one entry a leaf.
+ * An entry above the last one of a full leaf goes to the front of the next leaf under the same
+ * parent if that has space, so that a descending sequence does not leave one entry per leaf.
  */
 static int put_into_next(struct xw_itree_path *p, const struct xw_itree_entry *e, bool *done)
 {
@@ -256,20 +266,20 @@ static int put_into_next(struct xw_itree_path *p, const struct xw_itree_entry *e
 	struct xw_itree_step *parent = &p->s[1], next;
 	const unsigned at = parent->at + 1u;
 	struct xw_itree_idx idx;
-	int ret;
+	int rc;
 
 	*done = false;
 	if (p->levels < 2 || at >= parent->h.count)
 		return 0;
 	xw_itree_idx_decode(parent->buf->data, at, &idx);
-	ret = xw_itree_load(t, idx.blk, 0, &next);
-	if (ret || next.h.used + xw_itree_rec_len(e->name_len) > xw_itree_room(t))
-		return ret;
-	ret = xw_dcache_dirty(t->cache, parent->buf);
-	if (!ret)
-		ret = put_entry(t, &next, 0, e);
-	if (ret)
-		return ret;
+	rc = xw_itree_load(t, idx.blk, 0, &next);
+	if (rc || next.h.used + xw_itree_rec_len(e->name_len) > xw_itree_room(t))
+		return rc;
+	rc = xw_dcache_dirty(t->cache, parent->buf);
+	if (!rc)
+		rc = put_entry(t, &next, 0, e);
+	if (rc)
+		return rc;
 	xw_itree_forget(t);
 	idx.key = separator(&p->s[0], &next);
 	idx.quartile = (uint8_t)xw_itree_fullness(t, &next);
@@ -286,29 +296,29 @@ static int split_leaf(struct xw_itree_path *p, uint32_t off, const struct xw_itr
 	bool stays = false;
 	unsigned count;
 	uint32_t cut;
-	int ret = append ? put_into_next(p, e, &stays) : 0;
+	int rc = append ? put_into_next(p, e, &stays) : 0;
 
-	if (ret || stays)
-		return ret;
-	ret = xw_itree_fresh(t, s->buf->blk + 1, 0, &right);
+	if (rc || stays)
+		return rc;
+	rc = xw_itree_fresh(t, s->buf->blk + 1, 0, &right);
 
-	if (!ret)
-		ret = xw_dcache_dirty(t->cache, s->buf);
-	if (ret)
-		return ret;
+	if (!rc)
+		rc = xw_dcache_dirty(t->cache, s->buf);
+	if (rc)
+		return rc;
 	xw_itree_forget(t);
 	if (append) {
 		t->stats.appends++;
 		xw_itree_put_header(t, &right);
-		ret = put_entry(t, &right, 0, e);
+		rc = put_entry(t, &right, 0, e);
 	} else {
 		t->stats.splits++;
 		cut = cut_point(s, off, xw_itree_rec_len(e->name_len), &count, &stays);
 		move_tail(t, s, &right, cut, count);
-		ret = put_entry(t, stays ? s : &right, stays ? off : off - cut, e);
+		rc = put_entry(t, stays ? s : &right, stays ? off : off - cut, e);
 	}
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	right.sep = separator(s, &right);
 	return insert_child(p, 1, s, &right);
 }
@@ -318,11 +328,11 @@ static int insert_fast(struct xw_itree *t, const struct xw_itree_entry *e, bool 
 	struct xw_itree_step s;
 	bool equal = false;
 	uint32_t off = 0;
-	int ret = xw_itree_fast(t, e, (int32_t)xw_itree_rec_len(e->name_len), &s, &off, &equal);
+	int rc = xw_itree_fast(t, e, (int32_t)xw_itree_rec_len(e->name_len), &s, &off, &equal);
 
-	*done = ret == 1;
-	if (ret != 1)
-		return ret;
+	*done = rc == 1;
+	if (rc != 1)
+		return rc;
 	if (equal)
 		return XW_ERR_EXISTS;
 	t->stats.inserts++;
@@ -335,34 +345,34 @@ static int insert_slow(struct xw_itree *t, const struct xw_itree_entry *e)
 	struct xw_itree_path p;
 	uint32_t off = 0;
 	bool equal = false;
-	int ret = xw_itree_locate(t, e, &p, &off, &equal);
+	int rc = xw_itree_locate(t, e, &p, &off, &equal);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	if (equal)
 		return XW_ERR_EXISTS;
 	if (need > xw_itree_room(t) / 2 || too_deep(&p, need))
 		return XW_ERR_LIMIT;
-	ret = lower_separators(&p, &e->key);
-	if (ret)
-		return ret;
+	rc = lower_separators(&p, &e->key);
+	if (rc)
+		return rc;
 	t->stats.inserts++;
 	if (p.s[0].h.used + need > xw_itree_room(t))
 		return split_leaf(&p, off, e);
-	ret = put_entry(t, &p.s[0], off, e);
-	if (!ret)
-		ret = xw_itree_tell_parent(&p, 0);
-	if (!ret)
+	rc = put_entry(t, &p.s[0], off, e);
+	if (!rc)
+		rc = xw_itree_tell_parent(&p, 0);
+	if (!rc)
 		xw_itree_point(&p);
-	return ret;
+	return rc;
 }
 
 int xw_itree_insert(struct xw_itree *t, const struct xw_itree_entry *e)
 {
 	bool done;
-	int ret = insert_fast(t, e, &done);
+	int rc = insert_fast(t, e, &done);
 
-	return done || ret ? ret : insert_slow(t, e);
+	return done || rc ? rc : insert_slow(t, e);
 }
 
 /* ---- whole trees ---- */
@@ -370,12 +380,12 @@ int xw_itree_insert(struct xw_itree *t, const struct xw_itree_entry *e)
 int xw_itree_create(struct xw_itree *t, struct xw_dcache *cache, xw_blk goal)
 {
 	struct xw_itree_step root;
-	int ret;
+	int rc;
 
 	t->cache = cache;
-	ret = xw_itree_fresh(t, goal, 0, &root);
-	if (ret)
-		return ret;
+	rc = xw_itree_fresh(t, goal, 0, &root);
+	if (rc)
+		return rc;
 	xw_itree_put_header(t, &root);
 	t->root = root.buf->blk;
 	xw_itree_forget(t);
@@ -383,42 +393,42 @@ int xw_itree_create(struct xw_itree *t, struct xw_dcache *cache, xw_blk goal)
 }
 
 /*
- * Give back the leaf at blk. It is read first: a damaged pointer may lead to a block of a file. But
- * it is not kept, or a large tree would be in memory as a whole.
+ * Free the leaf at blk. It is read first, since a damaged pointer may refer to a block of a file,
+ * but not cached, or a large tree would be in memory as a whole.
  */
 static int destroy_leaf(struct xw_itree *t, xw_blk blk, uint8_t *block)
 {
-	int ret = xw_dcache_peek(t->cache, blk, XW_DBUF_ITREE, block);
+	int rc = xw_dcache_peek(t->cache, blk, XW_DBUF_ITREE, block);
 
-	if (!ret)
-		ret = xw_itree_expect(t, block, 0);
-	return ret ? ret : xw_dcache_release(t->cache, blk);
+	if (!rc)
+		rc = xw_itree_expect(t, block, 0);
+	return rc ? rc : xw_dcache_release(t->cache, blk);
 }
 
 static int destroy_below(struct xw_itree *t, xw_blk blk, int want, uint8_t *block)
 {
 	struct xw_itree_step s;
-	int ret = xw_itree_load(t, blk, want, &s);
+	int rc = xw_itree_load(t, blk, want, &s);
 
-	for (unsigned i = 0; !ret && s.h.level && i < s.h.count; i++) {
+	for (unsigned i = 0; !rc && s.h.level && i < s.h.count; i++) {
 		struct xw_itree_idx e;
 
 		xw_itree_idx_decode(s.buf->data, i, &e);
-		ret = s.h.level == 1 ? destroy_leaf(t, e.blk, block)
-				     : destroy_below(t, e.blk, s.h.level - 1, block);
+		rc = s.h.level == 1 ? destroy_leaf(t, e.blk, block)
+				    : destroy_below(t, e.blk, s.h.level - 1, block);
 	}
-	return ret ? ret : xw_dcache_release(t->cache, blk);
+	return rc ? rc : xw_dcache_release(t->cache, blk);
 }
 
 int xw_itree_destroy(struct xw_itree *t)
 {
 	auto_free uint8_t *block = malloc(xw_itree_bs(t));
-	int ret = block ? destroy_below(t, t->root, -1, block) : XW_ERR_NOMEM;
+	int rc = block ? destroy_below(t, t->root, -1, block) : XW_ERR_NOMEM;
 
 	xw_itree_forget(t);
-	if (!ret)
-		ret = xw_dcache_released_once(t->cache);
-	if (!ret)
+	if (!rc)
+		rc = xw_dcache_released_once(t->cache);
+	if (!rc)
 		t->root = 0;
-	return ret;
+	return rc;
 }

@@ -6,34 +6,32 @@
 #include "dir/cache.h"
 #include "disk/itree.h"
 
-#pragma GCC visibility push(default)
-
-/* What changes did, for measurements. */
+/* Counters of changes, for measurements. */
 struct xw_itree_stats {
 	uint64_t inserts, deletes;
-	uint64_t appends, splits; /* nodes opened at the end, nodes halved */
-	uint64_t merges, freed; /* neighbours united, nodes freed empty */
-	uint64_t parents; /* deletes that changed an index node */
+	uint64_t appends, splits; /* nodes started at the end, nodes split */
+	uint64_t merges, freed; /* neighbors merged, empty nodes freed */
+	uint64_t parents; /* deletions that changed an index node */
 };
 
 #define XW_ITREE_FINGERS 4u
 
-/* A leaf, where a change was: keys between the two belong into that leaf and nowhere else. */
+/* A leaf that was changed before: keys between the two bounds belong to that leaf only. */
 struct xw_itree_finger {
-	xw_blk leaf; /* 0: not known */
-	uint64_t above, below; /* exclusive, as xw_itree_key_number(); below: 0 for no limit */
+	xw_blk leaf; /* 0: unknown */
+	uint64_t above, below; /* exclusive bounds, as xw_itree_key_number(); below 0: no limit */
 };
 
 struct xw_itree {
-	struct xw_dcache *cache; /* owner and blocks; not owned */
+	struct xw_dcache *cache; /* owner and blocks; borrowed */
 	xw_blk root;
 	struct xw_itree_finger end; /* the last leaf */
-	struct xw_itree_finger fingers[XW_ITREE_FINGERS]; /* where changes were elsewhere */
-	unsigned next_finger; /* to be pointed elsewhere */
+	struct xw_itree_finger fingers[XW_ITREE_FINGERS]; /* leaves of other recent changes */
+	unsigned next_finger; /* to be replaced next */
 	struct xw_itree_stats stats;
 };
 
-/* When the tree was changed by others. */
+/* To be called after the tree was changed by other code. */
 static inline void xw_itree_forget(struct xw_itree *t)
 {
 	t->end.leaf = 0;
@@ -41,16 +39,16 @@ static inline void xw_itree_forget(struct xw_itree *t)
 		t->fingers[i].leaf = 0;
 }
 
-/* A tree without entries. */
+/* Create a tree without entries. */
 int xw_itree_create(struct xw_itree *t, struct xw_dcache *cache, xw_blk goal);
-/* Free all nodes, each of them read first. XW_ERR_CORRUPT, XW_ERR_CHECKSUM: one is none of this
- * directory's. */
+/*
+ * Free all nodes, reading each of them first. XW_ERR_CORRUPT, XW_ERR_CHECKSUM: a node does not
+ * belong to this directory.
+ */
 int xw_itree_destroy(struct xw_itree *t);
-/* XW_ERR_LIMIT: it would become too deep, nothing was changed. XW_ERR_EXISTS. */
+/* XW_ERR_LIMIT: the tree would be too deep, nothing was changed. XW_ERR_EXISTS. */
 int xw_itree_insert(struct xw_itree *t, const struct xw_itree_entry *e);
-/* The entry with this key and name. XW_ERR_NOTFOUND */
+/* Remove the entry with this key and name. XW_ERR_NOTFOUND */
 int xw_itree_remove(struct xw_itree *t, const struct xw_itree_entry *e);
-
-#pragma GCC visibility pop
 
 #endif

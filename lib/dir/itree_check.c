@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checker of itrees: the walk of walk/itree.h, and what needs more than one node.
+ * The checker of itrees: the walk of walk/itree.h, and checks across nodes.
  *
- * A node that is damaged in itself is reported and left out with what is below it; then the set of
- * entries is not compared (rule 15), since the answer is known, and a rebuild is due in any case.
+ * A damaged node is reported and skipped with its subtree; the set of entries is then not compared
+ * (rule 15), since a rebuild is necessary in any case.
  *
- * Separators are judged when their child has been walked: the first entry below it and the last
- * entry before it are known then. A wrong one is replaced with the former, which always fits
- * between the two.
+ * Separators are checked after their child has been walked: the first entry below it and the last
+ * entry before it are known then. A wrong one is replaced with the former, which always fits.
  *
- * Rule 16 is not about what a tree looks like but about what repairs to its directory must do; it
- * is the business of whoever repairs.
+ * Rule 16 does not constrain the tree but the repair of its directory, and is left to the repairing
+ * code.
  */
 #include "config.h"
 
@@ -44,12 +43,12 @@ void xw_itree_sum_add(struct xw_itree_sum *s, xw_ino ino, uint8_t ftype, const c
 	s->b += mix(h);
 }
 
-/* A node of the path, by level. */
+/* A node of the path, indexed by level. */
 struct below {
 	bool leftmost, mended;
-	bool any; /* there is an entry below it */
+	bool any; /* its subtree has an entry */
 	struct xw_itree_key first;
-	bool has_before; /* an entry was seen before it */
+	bool has_before; /* an entry was seen before its subtree */
 	struct xw_itree_key before;
 };
 
@@ -71,12 +70,12 @@ struct walk {
 static int report(struct walk *w, const struct xw_itree_finding *f)
 {
 	struct xw_itree_finding out = *f;
-	int ret;
+	int rc;
 
 	out.dir = w->dir->ino;
 	w->res->findings++;
-	ret = w->env->report(w->env->arg, &out);
-	return ret > 0 && !w->env->write ? 0 : ret;
+	rc = w->env->report(w->env->arg, &out);
+	return rc > 0 && !w->env->write ? 0 : rc;
 }
 
 static int bad_node(struct walk *w, unsigned rule, xw_blk blk, unsigned level, unsigned entry,
@@ -90,12 +89,12 @@ static int bad_node(struct walk *w, unsigned rule, xw_blk blk, unsigned level, u
 		.entry = entry,
 		.what = what,
 	};
-	int ret = report(w, &f);
+	int rc = report(w, &f);
 
-	return ret < 0 ? ret : 0;
+	return rc < 0 ? rc : 0;
 }
 
-/* A finding about the directory rather than a node. */
+/* A finding about the directory, not a node. */
 static int bad_dir(struct walk *w, unsigned rule, enum xw_itree_repair repair, uint64_t found,
 		   uint64_t wanted, const char *what)
 {
@@ -106,14 +105,14 @@ static int bad_dir(struct walk *w, unsigned rule, enum xw_itree_repair repair, u
 		.wanted = wanted,
 		.what = what,
 	};
-	int ret = report(w, &f);
+	int rc = report(w, &f);
 
-	return ret < 0 ? ret : 0;
+	return rc < 0 ? rc : 0;
 }
 
 /* ---- blocks ---- */
 
-/* Rules 5, 8: who else has the block? 1: nobody. */
+/* Rules 5, 8: is the block claimed already? 1: no. */
 static int claim_block(struct walk *w, const struct xw_walk_itree_item *child)
 {
 	const int claim =
@@ -136,15 +135,15 @@ static int check_bitmap(struct walk *w, xw_blk blk, unsigned level)
 		.level = level,
 		.what = "the node's block is marked free",
 	};
-	int ret;
+	int rc;
 
 	if (!w->env->in_use)
 		return 0;
-	ret = w->env->in_use(w->env->arg, blk);
-	if (ret)
-		return XW_MIN(ret, 0);
-	ret = report(w, &f);
-	return XW_MIN(ret, 0);
+	rc = w->env->in_use(w->env->arg, blk);
+	if (rc)
+		return XW_MIN(rc, 0);
+	rc = report(w, &f);
+	return XW_MIN(rc, 0);
 }
 
 static int write_node(struct walk *w, xw_blk blk, void *block)
@@ -153,7 +152,7 @@ static int write_node(struct walk *w, xw_blk blk, void *block)
 	return w->env->write(w->env->arg, blk, block);
 }
 
-/* Rule 6, the checksum alone. */
+/* Rule 6, only the checksum. */
 static int mend_csum(struct walk *w, const struct xw_walk_itree_item *node)
 {
 	const struct xw_itree_finding f = {
@@ -163,12 +162,12 @@ static int mend_csum(struct walk *w, const struct xw_walk_itree_item *node)
 		.level = node->level,
 		.what = node->what,
 	};
-	int ret = report(w, &f);
+	int rc = report(w, &f);
 
-	return ret > 0 ? write_node(w, node->blk, node->block) : ret;
+	return rc > 0 ? write_node(w, node->blk, node->block) : rc;
 }
 
-/* What the walk says of a node. */
+/* A finding of the walk. */
 static int on_finding(struct walk *w, const struct xw_walk_itree_item *f)
 {
 	const bool foreign = f->rule == 6 && f->code != XW_ERR_CHECKSUM;
@@ -176,7 +175,7 @@ static int on_finding(struct walk *w, const struct xw_walk_itree_item *f)
 	if (f->code == XW_ERR_CHECKSUM && !f->left_out)
 		return mend_csum(w, f);
 	if (f->rule == 11 && !f->left_out)
-		return 0; /* each separator is judged with its child */
+		return 0; /* each separator is checked with its child */
 	if (foreign || f->left_out) {
 		w->res->complete = false;
 		xw_walk_itree_skip(&w->it);
@@ -201,16 +200,19 @@ static void keep_last(struct walk *w, const struct xw_itree_entry *e)
 	w->has_last = true;
 }
 
-/* Order inside the leaf is checked (node_check); here is the order over its edge, rules 14, 15. */
+/*
+ * The order inside the leaf was checked (node_check); here the order across its start, rules 14,
+ * 15.
+ */
 static int walk_leaf(struct walk *w, xw_blk blk, const struct xw_itree_hdr *h, const uint8_t *block,
 		     struct below *out)
 {
 	struct xw_itree_entry e = {0};
 	bool hash_said = false;
 	uint32_t off = 0;
-	int ret = 0;
+	int rc = 0;
 
-	for (unsigned i = 0; i < h->count && !ret; i++) {
+	for (unsigned i = 0; i < h->count && !rc; i++) {
 		struct xw_dx_hash hash;
 
 		xw_itree_leaf_decode(block, h->used, off, &e, &off);
@@ -219,12 +221,12 @@ static int walk_leaf(struct walk *w, xw_blk blk, const struct xw_itree_hdr *h, c
 			out->first = e.key;
 		}
 		if (!i && w->has_last && xw_itree_entry_cmp(&w->last, &e) >= 0)
-			ret = bad_node(w, 11, blk, 0, i, "entries do not ascend from leaf to leaf");
-		if (!ret && w->hash && !hash_said) {
-			ret = entry_hash(w, &e, &hash);
-			if (!ret && hash.major != e.key.hash) {
+			rc = bad_node(w, 11, blk, 0, i, "entries do not ascend from leaf to leaf");
+		if (!rc && w->hash && !hash_said) {
+			rc = entry_hash(w, &e, &hash);
+			if (!rc && hash.major != e.key.hash) {
 				hash_said = true;
-				ret = bad_node(w, 14, blk, 0, i, "the name has another hash");
+				rc = bad_node(w, 14, blk, 0, i, "hash mismatch of a name");
 			}
 		}
 		xw_itree_sum_add(&w->res->sum, e.key.ino, e.ftype, e.name, e.name_len);
@@ -233,12 +235,12 @@ static int walk_leaf(struct walk *w, xw_blk blk, const struct xw_itree_hdr *h, c
 		keep_last(w, &e);
 	w->res->leaves++;
 	w->res->entries += h->count;
-	return ret;
+	return rc;
 }
 
 /* ---- index nodes ---- */
 
-/* Rule 11 for separator i, its child walked. 1: it was mended. */
+/* Rule 11 for separator i, after its child was walked. 1: it was repaired. */
 static int check_separator(struct walk *w, xw_blk blk, unsigned level, unsigned i,
 			   struct xw_itree_idx *e, const struct below *child)
 {
@@ -250,7 +252,7 @@ static int check_separator(struct walk *w, xw_blk blk, unsigned level, unsigned 
 		.level = level,
 		.entry = i,
 	};
-	int ret;
+	int rc;
 
 	if (child->leftmost && xw_itree_key_cmp(&e->key, &zero))
 		f.what = "the leftmost separator is not zero";
@@ -261,14 +263,14 @@ static int check_separator(struct walk *w, xw_blk blk, unsigned level, unsigned 
 		f.what = "separator below the last entry before its child";
 	else
 		return 0;
-	ret = report(w, &f);
-	if (ret <= 0)
-		return ret;
+	rc = report(w, &f);
+	if (rc <= 0)
+		return rc;
 	e->key = child->leftmost ? zero : child->first;
 	return 1;
 }
 
-/* Rule 13. 1: it was mended. */
+/* Rule 13. 1: it was repaired. */
 static int check_quartile(struct walk *w, xw_blk blk, unsigned level, unsigned i,
 			  struct xw_itree_idx *e, uint32_t used)
 {
@@ -280,23 +282,23 @@ static int check_quartile(struct walk *w, xw_blk blk, unsigned level, unsigned i
 		.entry = i,
 		.found = e->quartile,
 		.wanted = xw_itree_quartile(xw_itree_cap(w->env->block_size), used),
-		.what = "wrong fullness of a child",
+		.what = "wrong fill quartile of a child",
 	};
-	int ret;
+	int rc;
 
 	if (f.found == f.wanted)
 		return 0;
-	ret = report(w, &f);
-	if (ret > 0)
+	rc = report(w, &f);
+	if (rc > 0)
 		e->quartile = (unsigned)f.wanted;
-	return ret;
+	return rc;
 }
 
-/* A block that the walk is about to enter. */
+/* The walk is about to enter a block. */
 static int on_child(struct walk *w, const struct xw_walk_itree_item *child)
 {
 	struct below *b = &w->at[child->level];
-	int ret;
+	int rc;
 
 	if (!child->root)
 		*b = (struct below){
@@ -304,52 +306,52 @@ static int on_child(struct walk *w, const struct xw_walk_itree_item *child)
 			.has_before = w->has_last,
 			.before = w->last.key,
 		};
-	ret = claim_block(w, child);
-	if (ret == 1)
+	rc = claim_block(w, child);
+	if (rc == 1)
 		return 0;
 	w->res->complete = false;
 	xw_walk_itree_skip(&w->it);
-	return ret;
+	return rc;
 }
 
 static int on_node(struct walk *w, const struct xw_walk_itree_item *node)
 {
-	int ret;
+	int rc;
 
 	if (node->root) {
 		w->res->levels = node->level + 1u;
 		w->at[node->level] = (struct below){.leftmost = true};
 	}
 	w->res->nodes++;
-	ret = check_bitmap(w, node->blk, node->level);
-	if (ret || node->level)
-		return ret;
+	rc = check_bitmap(w, node->blk, node->level);
+	if (rc || node->level)
+		return rc;
 	return walk_leaf(w, node->blk, &node->h, node->block, &w->at[0]);
 }
 
-/* A node was walked with all below it: what its parent says of it. */
+/* A node was walked with its subtree: compare it with the entry in its parent. */
 static int on_done(struct walk *w, const struct xw_walk_itree_item *node)
 {
 	const unsigned level = node->level + 1u;
 	const struct below *child = &w->at[node->level];
 	const struct xw_walk_itree_frame *parent = &w->it.at[level];
 	struct xw_itree_idx e;
-	int ret = child->mended ? write_node(w, node->blk, node->block) : 0, fixed;
+	int rc = child->mended ? write_node(w, node->blk, node->block) : 0, fixed;
 
-	if (ret || node->root)
-		return ret;
+	if (rc || node->root)
+		return rc;
 	if (child->any && !w->at[level].any) {
 		w->at[level].any = true;
 		w->at[level].first = child->first;
 	}
 	xw_itree_idx_decode(parent->block, node->entry, &e);
-	ret = check_separator(w, parent->blk, level, node->entry, &e, child);
-	if (ret < 0)
-		return ret;
+	rc = check_separator(w, parent->blk, level, node->entry, &e, child);
+	if (rc < 0)
+		return rc;
 	fixed = check_quartile(w, parent->blk, level, node->entry, &e, node->h.used);
 	if (fixed < 0)
 		return fixed;
-	if (ret || fixed) {
+	if (rc || fixed) {
 		xw_itree_idx_encode(parent->block, node->entry, &e);
 		w->at[level].mended = true;
 	}
@@ -371,32 +373,32 @@ static int walk_tree(struct walk *w, xw_blk root)
 		.arg = w->env->arg,
 	};
 	struct xw_walk_itree_item item;
-	int more, ret = xw_walk_itree_begin(&w->it, &env, root);
+	int more, rc = xw_walk_itree_begin(&w->it, &env, root);
 
-	while (!ret && (more = xw_walk_itree_next(&w->it, &item)) != 0) {
+	while (!rc && (more = xw_walk_itree_next(&w->it, &item)) != 0) {
 		if (more < 0)
-			ret = more;
+			rc = more;
 		else if (more == 2)
-			ret = on_finding(w, &item);
+			rc = on_finding(w, &item);
 		else if (item.kind == XW_WALK_ITREE_CHILD)
-			ret = on_child(w, &item);
+			rc = on_child(w, &item);
 		else
-			ret = item.kind == XW_WALK_ITREE_NODE ? on_node(w, &item)
-							      : on_done(w, &item);
+			rc = item.kind == XW_WALK_ITREE_NODE ? on_node(w, &item)
+							     : on_done(w, &item);
 	}
 	xw_walk_itree_end(&w->it);
-	return ret;
+	return rc;
 }
 
 /* ---- the directory ---- */
 
-/* Does the slot point to a root node that names this directory? */
+/* Does the slot point to a root node of this directory? */
 static int find_root(struct walk *w, xw_blk *root, bool *found)
 {
 	const struct xw_itree_env *env = w->env;
 	auto_free uint8_t *block = NULL;
 	struct xw_itree_hdr h;
-	int ret;
+	int rc;
 
 	*found = false;
 	if (!w->dir->block0 ||
@@ -406,36 +408,36 @@ static int find_root(struct walk *w, xw_blk *root, bool *found)
 	block = malloc(env->block_size);
 	if (!block)
 		return XW_ERR_NOMEM;
-	ret = env->read(env->arg, *root, block);
-	if (ret)
-		return ret == XW_ERR_NOMEM ? ret : 0;
+	rc = env->read(env->arg, *root, block);
+	if (rc)
+		return rc == XW_ERR_NOMEM ? rc : 0;
 	*found = !xw_itree_hdr_decode(block, env->block_size, &h, NULL) &&
 		 !xw_itree_hdr_belongs(&h, w->dir->ino, w->dir->generation, *root, NULL);
 	return 0;
 }
 
-/* Rules 1, 2, 4, 5. 1: there is a root to walk from. */
+/* Rules 1, 2, 4, 5. 1: there is a root to start the walk from. */
 static int check_dir(struct walk *w, xw_blk *root)
 {
 	const struct xw_itree_env *env = w->env;
 	const struct xw_itree_dir *d = w->dir;
 	unsigned limit, count;
 	struct xw_dx_info info;
-	int ret;
+	int rc;
 
 	if (!env->feature) {
-		ret = find_root(w, root, &w->res->has_tree);
-		if (!ret)
-			ret = bad_dir(w, 1,
-				      w->res->has_tree ? XW_ITREE_FIX_FEATURE : XW_ITREE_FIX_FLAG,
-				      0, 1, "an itree without the feature");
-		if (ret || !w->res->has_tree)
-			return ret;
+		rc = find_root(w, root, &w->res->has_tree);
+		if (!rc)
+			rc = bad_dir(w, 1,
+				     w->res->has_tree ? XW_ITREE_FIX_FEATURE : XW_ITREE_FIX_FLAG, 0,
+				     1, "an itree without the feature");
+		if (rc || !w->res->has_tree)
+			return rc;
 	}
 	if (!(d->flags & XW_FL_INDEX) || d->flags & XW_FL_INLINE_DATA ||
 	    d->size <= env->block_size || !d->block0)
 		return bad_dir(w, 2, XW_ITREE_FIX_FLAG, 0, 0,
-			       "an itree beside a directory that can have none");
+			       "an itree in a directory that cannot have one");
 	if (xw_dx_root_decode(d->block0, env->block_size, env->csum, &info, &limit, &count))
 		return bad_dir(w, 2, XW_ITREE_FIX_FLAG, 0, 0, "an itree without an htree");
 	if (count > xw_dx_root_limit(env->block_size, env->csum) - 1)
@@ -443,8 +445,7 @@ static int check_dir(struct walk *w, xw_blk *root)
 			       xw_dx_root_limit(env->block_size, env->csum) - 1u,
 			       "the root of the htree leaves no slot for the itree");
 	if (xw_itree_slot_get(d->block0, env->block_size, env->csum, root))
-		return bad_dir(w, 5, XW_ITREE_REBUILD, *root, 0,
-			       "the pointer to the itree is none");
+		return bad_dir(w, 5, XW_ITREE_REBUILD, *root, 0, "invalid pointer to the itree");
 	w->res->has_tree = true;
 	w->folded = d->flags & XW_FL_CASEFOLD;
 	w->any_names = d->flags & XW_FL_ENCRYPT;
@@ -453,22 +454,22 @@ static int check_dir(struct walk *w, xw_blk *root)
 	return 1;
 }
 
-/* Rules 9 and 15, the tree walked. */
+/* Rules 9 and 15, after the walk. */
 static int check_totals(struct walk *w)
 {
 	const struct xw_itree_dir *d = w->dir;
 	struct xw_itree_result *res = w->res;
-	int ret = 0;
+	int rc = 0;
 
 	if (!res->complete)
 		return 0;
 	if (d->mapped != UINT64_MAX && d->held != d->mapped + res->nodes)
-		ret = bad_dir(w, 9, XW_ITREE_FIX_BLOCKS, d->held, d->mapped + res->nodes,
-			      "i_blocks is wrong");
-	if (!ret && d->entries && !xw_itree_sum_equal(d->entries, &res->sum))
-		ret = bad_dir(w, 15, XW_ITREE_REBUILD, res->entries, d->entries->n,
-			      "the entries are not those of the directory");
-	return ret;
+		rc = bad_dir(w, 9, XW_ITREE_FIX_BLOCKS, d->held, d->mapped + res->nodes,
+			     "i_blocks is wrong");
+	if (!rc && d->entries && !xw_itree_sum_equal(d->entries, &res->sum))
+		rc = bad_dir(w, 15, XW_ITREE_REBUILD, res->entries, d->entries->n,
+			     "the entries differ from those of the directory");
+	return rc;
 }
 
 int xw_itree_check(const struct xw_itree_env *env, const struct xw_itree_dir *dir,
@@ -476,18 +477,18 @@ int xw_itree_check(const struct xw_itree_env *env, const struct xw_itree_dir *di
 {
 	struct walk w = {.env = env, .dir = dir, .res = res};
 	xw_blk root;
-	int ret;
+	int rc;
 
 	*res = (struct xw_itree_result){.complete = true};
 	if (!(dir->flags & XW_FL_ITREE))
 		return 0;
-	ret = check_dir(&w, &root);
-	if (ret == 1) {
-		ret = walk_tree(&w, root);
-		if (!ret)
-			ret = check_totals(&w);
+	rc = check_dir(&w, &root);
+	if (rc == 1) {
+		rc = walk_tree(&w, root);
+		if (!rc)
+			rc = check_totals(&w);
 	}
-	return ret;
+	return rc;
 }
 
 int xw_itree_check_journal(const struct xw_itree_env *env, bool journal_empty)

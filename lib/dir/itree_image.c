@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checker's facts, read from an image: entries of the directory in block order, its blocks, the
- * block bitmap. A directory that is itself damaged is compared as far as it can be read: its
- * repair rebuilds the itree in any case (rule 16).
+ * The inputs of the checker, read from an image: entries of the directory in block order, its
+ * blocks, the block bitmap. A damaged directory is compared as far as it can be read: its repair
+ * rebuilds the itree in any case (rule 16).
  */
 #include "config.h"
 
@@ -24,8 +24,8 @@ struct facts {
 	void *arg;
 	struct xw_itree_sum sum;
 	uint64_t mapped; /* data and map blocks */
-	bool broken; /* the directory could not be read to its end */
-	uint64_t group; /* whose descriptor is in desc; UINT64_MAX: none */
+	bool broken; /* the directory could not be read completely */
+	uint64_t group; /* group of desc; UINT64_MAX: none */
 	struct xw_group_desc desc;
 };
 
@@ -54,7 +54,7 @@ static int in_use(void *arg, xw_blk blk)
 	if (group != f->group) {
 		f->group = UINT64_MAX;
 		if (xw_image_group(f->img, group, &f->desc))
-			return 1; /* nobody can tell: not this check's finding */
+			return 1; /* unknown: not a finding of this check */
 		f->group = group;
 	}
 	if (f->desc.flags & XW_BG_BLOCK_UNINIT)
@@ -84,7 +84,7 @@ static int sum_entries(struct facts *f, xw_ino ino, const struct xw_inode *inode
 	return rc == XW_ERR_NOMEM ? rc : 0;
 }
 
-/* Values in inodes of their own count in their owner's i_blocks. */
+/* Values in EA inodes are included in i_blocks of their owner. */
 static int count_values(struct facts *f, xw_ino ino, const struct xw_inode *inode,
 			const uint8_t *raw)
 {
@@ -132,7 +132,7 @@ static int count_blocks(struct facts *f, xw_ino ino, const struct xw_inode *inod
 	return rc == XW_ERR_NOMEM ? rc : 0;
 }
 
-/* NULL in *block: there is none to read. */
+/* NULL in *block: it cannot be read. */
 static int read_block0(struct facts *f, xw_ino ino, const struct xw_inode *inode, uint8_t **block)
 {
 	struct xw_map_run run = {0};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files behind itree_change.h share: the path from a leaf to the root, and nodes on it. */
+/*
+ * Shared by the files that implement itree_change.h: the path from a leaf to the root, and its
+ * nodes.
+ */
 #ifndef XW_DIR_ITREE_INTERNAL_H
 #define XW_DIR_ITREE_INTERNAL_H
 
@@ -8,8 +11,8 @@
 struct xw_itree_step {
 	struct xw_dbuf *buf;
 	struct xw_itree_hdr h;
-	unsigned at; /* index nodes: the child that the path goes through */
-	struct xw_itree_key sep; /* new nodes: the separator that their parent gets */
+	unsigned at; /* index nodes: index of the child on the path */
+	struct xw_itree_key sep; /* new nodes: their separator for the parent */
 };
 
 struct xw_itree_path {
@@ -44,36 +47,39 @@ static inline bool xw_itree_is_root(const struct xw_itree_path *p, unsigned leve
 	return level + 1 == p->levels;
 }
 
-/* Bytes of the leaf entry at off. */
+/* Size of the leaf entry at off. */
 static inline uint32_t xw_itree_entry_len(const struct xw_itree_step *s, uint32_t off)
 {
 	return xw_itree_rec_len(xw_itree_area(s)[off + 10]);
 }
 
-/* The node at blk. want: its level, and that it has entries; -1: the root, whatever it is. */
+/* Load the node at blk. want: its level, and it must have entries; -1: the root, of any level. */
 int xw_itree_load(struct xw_itree *t, xw_blk blk, int want, struct xw_itree_step *s);
-/* Is the node in `block`, which the cache has checked, such a one? XW_ERR_CORRUPT */
+/* Is `block`, verified by the cache, a node of that level? XW_ERR_CORRUPT */
 int xw_itree_expect(struct xw_itree *t, const uint8_t *block, int want);
-/* A new node near goal, its header still to be put. */
+/* Allocate a new node near goal; its header is not written yet. */
 int xw_itree_fresh(struct xw_itree *t, xw_blk goal, unsigned level, struct xw_itree_step *s);
 void xw_itree_put_header(const struct xw_itree *t, struct xw_itree_step *s);
-/* Make `len` bytes of room at off for one entry more, or take them out; the header says so. */
+/* Open a gap of `len` bytes at off for one more entry, or close it; updates the header. */
 int xw_itree_open_gap(struct xw_itree *t, struct xw_itree_step *s, uint32_t off, uint32_t len);
 int xw_itree_close_gap(struct xw_itree *t, struct xw_itree_step *s, uint32_t off, uint32_t len);
-/* Tell the parent how full path[level] is now. */
+/* Update the fill of path[level] in its parent. */
 int xw_itree_tell_parent(struct xw_itree_path *p, unsigned level);
 /*
- * Path and offset where e is, or would be inserted. Where equal keys span leaves the search goes
- * right; it stays in front of a leaf that begins above e.
+ * Find the path and the offset of e, or where it would be inserted. Where equal keys span leaves
+ * the search continues to the right; it stops before a leaf that starts above e.
  */
 int xw_itree_locate(struct xw_itree *t, const struct xw_itree_entry *e, struct xw_itree_path *p,
 		    uint32_t *off, bool *equal);
 
-/* Keep a finger on the path's leaf. Whoever moves the bounds of leaves forgets them. */
+/*
+ * Remember the leaf of the path as a finger. Code that moves the bounds of leaves must forget
+ * fingers.
+ */
 void xw_itree_point(const struct xw_itree_path *p);
 /*
- * 1: e belongs into a leaf under a finger, at *off (*equal: there it is), and a change of its
- * size by `gain` concerns nobody else. 0: to be found the long way.
+ * 1: e belongs to a leaf with a finger, at *off (*equal: it exists), and changing that leaf's size
+ * by `gain` affects no other node. 0: a full search is necessary.
  */
 int xw_itree_fast(struct xw_itree *t, const struct xw_itree_entry *e, int32_t gain,
 		  struct xw_itree_step *s, uint32_t *off, bool *equal);

@@ -2,21 +2,21 @@
 /*
  * Changing itrees.
  *
- * Invariants, besides the format's:
+ * Invariants, besides those of the format:
  * 1. The first separator of a node equals the separator of that node in its parent (0, 0 on the
- *    leftmost path): a node that loses its first child gives the child's separator to the next one.
- *    So a key that belongs below a node never lies below its first separator. (Trees of other
- *    makers may lack this: insertion lowers separators where it must.)
- * 2. A parent is touched by changes of a child only when the child crosses a quarter of its
- *    capacity, splits, or goes.
+ *    leftmost path): if a node loses its first child, the separator of that child passes to the
+ *    next one. So a key that belongs below a node is never less than its first separator. (Trees of
+ *    other implementations may lack this: insertion lowers separators where necessary.)
+ * 2. A change of a child updates its parent only if the child crosses a quarter of its capacity,
+ *    splits, or is removed.
  *
- * A change knows the path from the leaf to the root. All functions take that path; `level` is the
- * level of the node they are about, path[level]. Most changes need none of it: they fall into the
- * last leaf, or one where a change was lately (where a file went the next one gets its inode), and
- * leave it in its quarter. The tree keeps fingers on those.
+ * A change uses the path from the leaf to the root. All functions take that path; `level` is the
+ * level of the node concerned, path[level]. Most changes need no path: they affect the last leaf,
+ * or a recently changed one (the number of a deleted file is reused for the next), and stay within
+ * its quarter. The tree keeps fingers on these leaves.
  *
- * In a large directory the time goes where memory is waited for. So searching touches few lines of
- * a node, by guesses and marks, and asks for what it will need before it needs it.
+ * In a large directory most time is spent waiting for memory. So a search touches few cache lines
+ * of a node, using estimates and marks, and prefetches the lines that it will need.
  */
 #include "config.h"
 
@@ -31,18 +31,18 @@ int xw_itree_expect(struct xw_itree *t, const uint8_t *block, int want)
 {
 	if (want < 0 || (block[5] == want && peek16(block + 6)))
 		return 0;
-	t->cache->why = "a node of the itree is not what its parent says";
+	t->cache->why = "an itree node does not match its parent";
 	return XW_ERR_CORRUPT;
 }
 
 int xw_itree_load(struct xw_itree *t, xw_blk blk, int want, struct xw_itree_step *s)
 {
-	int ret = xw_dcache_get(t->cache, blk, XW_DBUF_ITREE, &s->buf);
+	int rc = xw_dcache_get(t->cache, blk, XW_DBUF_ITREE, &s->buf);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	s->at = 0;
-	/* the cache has checked it: what is in the header beside these is known */
+	/* verified by the cache: the header fields not read here are known */
 	s->h = (struct xw_itree_hdr){
 		.level = s->buf->data[5],
 		.count = peek16(s->buf->data + 6),
@@ -56,10 +56,10 @@ int xw_itree_load(struct xw_itree *t, xw_blk blk, int want, struct xw_itree_step
 
 int xw_itree_fresh(struct xw_itree *t, xw_blk goal, unsigned level, struct xw_itree_step *s)
 {
-	int ret = xw_dcache_alloc(t->cache, goal, XW_DBUF_ITREE, &s->buf);
+	int rc = xw_dcache_alloc(t->cache, goal, XW_DBUF_ITREE, &s->buf);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	s->at = 0;
 	s->h = (struct xw_itree_hdr){
 		.level = (uint8_t)level,
@@ -75,13 +75,13 @@ void xw_itree_put_header(const struct xw_itree *t, struct xw_itree_step *s)
 	xw_itree_hdr_encode(s->buf->data, xw_itree_bs(t), &s->h);
 }
 
-/* The header says that an entry of `len` bytes has come, or gone. */
+/* Update the header after adding or removing an entry of `len` bytes. */
 static int set_header(struct xw_itree *t, struct xw_itree_step *s, int count, int len)
 {
-	int ret = xw_dcache_dirty_range(t->cache, s->buf, XW_ITREE_HDR_COUNT, XW_ITREE_HDR_VARIES);
+	int rc = xw_dcache_dirty_range(t->cache, s->buf, XW_ITREE_HDR_COUNT, XW_ITREE_HDR_VARIES);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	s->h.count = (uint16_t)(s->h.count + count);
 	s->h.used = (uint16_t)(s->h.used + len);
 	xw_itree_hdr_set(s->buf->data, s->h.count, s->h.used);
@@ -91,11 +91,10 @@ static int set_header(struct xw_itree *t, struct xw_itree_step *s, int count, in
 int xw_itree_open_gap(struct xw_itree *t, struct xw_itree_step *s, uint32_t off, uint32_t len)
 {
 	struct xw_dbuf *b = s->buf;
-	int ret =
-		xw_dcache_open_gap(t->cache, b, XW_ITREE_HDR + off, len, XW_ITREE_HDR + s->h.used);
+	int rc = xw_dcache_open_gap(t->cache, b, XW_ITREE_HDR + off, len, XW_ITREE_HDR + s->h.used);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	for (unsigned i = 0; i < b->n_marks; i++)
 		b->mark_off[i] = (uint16_t)(b->mark_off[i] + (b->mark_off[i] >= off ? len : 0));
 	return set_header(t, s, 1, (int)len);
@@ -104,13 +103,13 @@ int xw_itree_open_gap(struct xw_itree *t, struct xw_itree_step *s, uint32_t off,
 int xw_itree_close_gap(struct xw_itree *t, struct xw_itree_step *s, uint32_t off, uint32_t len)
 {
 	struct xw_dbuf *b = s->buf;
-	int ret =
+	int rc =
 		xw_dcache_close_gap(t->cache, b, XW_ITREE_HDR + off, len, XW_ITREE_HDR + s->h.used);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	for (unsigned i = 0; i < b->n_marks; i++) {
-		if (b->mark_off[i] == off) /* its entry is gone, another is there */
+		if (b->mark_off[i] == off) /* the entry with the mark was removed */
 			b->mark[i] = peek32(xw_itree_area(s) + off);
 		b->mark_off[i] = (uint16_t)(b->mark_off[i] - (b->mark_off[i] > off ? len : 0));
 	}
@@ -124,23 +123,23 @@ int xw_itree_tell_parent(struct xw_itree_path *p, unsigned level)
 	struct xw_itree_step *parent = &p->s[level + 1];
 	struct xw_itree_idx e;
 	unsigned q = xw_itree_fullness(p->t, &p->s[level]);
-	int ret;
+	int rc;
 
 	if (xw_itree_is_root(p, level))
 		return 0;
 	xw_itree_idx_decode(parent->buf->data, parent->at, &e);
 	if (e.quartile == q)
 		return 0;
-	ret = xw_dcache_dirty(p->t->cache, parent->buf);
-	if (ret)
-		return ret;
+	rc = xw_dcache_dirty(p->t->cache, parent->buf);
+	if (rc)
+		return rc;
 	p->parent_changed = true;
 	e.quartile = q;
 	xw_itree_idx_encode(parent->buf->data, parent->at, &e);
 	return 0;
 }
 
-/* ---- searching ---- */
+/* ---- lookup ---- */
 
 /* Separator i as a number. */
 static uint64_t separator(const struct xw_itree_step *s, unsigned i)
@@ -150,7 +149,7 @@ static uint64_t separator(const struct xw_itree_step *s, unsigned i)
 	return (uint64_t)peek32(p) << 32 | peek32(p + 4);
 }
 
-/* About where in the node a key is, were the inodes evenly spread: from 0 to count - 1. */
+/* Estimate the position of a key in the node from 0 to count - 1, assuming evenly spread inodes. */
 static unsigned guess_child(const struct xw_itree_step *s, xw_ino ino)
 {
 	const xw_ino first = peek32(xw_itree_area(s));
@@ -162,15 +161,16 @@ static unsigned guess_child(const struct xw_itree_step *s, xw_ino ino)
 }
 
 /*
- * The last child whose separator is below the key; the first child where none is. Index nodes are
- * in no near cache either, and each step of a plain binary search would wait for another line.
+ * The last child whose separator is below the key; the first child if there is none. Index nodes
+ * are not in a near cache either, and each step of a plain binary search would wait for another
+ * line.
  */
 static unsigned choose_child(const struct xw_itree_step *s, const struct xw_itree_key *key)
 {
 	const uint64_t k = xw_itree_key_number(key);
 	unsigned lo = guess_child(s, key->ino), hi = lo + 1, step = 1;
 
-	/* away from the guess in growing steps, until lo is below the key and hi is not */
+	/* search from the estimate in growing steps, until lo is below the key and hi is not */
 	while (lo && separator(s, lo) >= k) {
 		hi = lo;
 		lo -= XW_MIN(step, lo);
@@ -192,18 +192,21 @@ static unsigned choose_child(const struct xw_itree_step *s, const struct xw_itre
 	return lo;
 }
 
-/* From path[level] down: to the leftmost leaf that may hold the key, or (NULL) the leftmost one. */
+/*
+ * Descend from path[level] to the leftmost leaf that may hold the key, or (NULL) to the leftmost
+ * leaf.
+ */
 static int descend(struct xw_itree_path *p, unsigned level, const struct xw_itree_key *key)
 {
 	for (; level; level--) {
 		struct xw_itree_step *s = &p->s[level];
 		struct xw_itree_idx e;
-		int ret;
+		int rc;
 
 		xw_itree_idx_decode(s->buf->data, s->at, &e);
-		ret = xw_itree_load(p->t, e.blk, (int)level - 1, &p->s[level - 1]);
-		if (ret)
-			return ret;
+		rc = xw_itree_load(p->t, e.blk, (int)level - 1, &p->s[level - 1]);
+		if (rc)
+			return rc;
 		if (level > 1 && key)
 			p->s[level - 1].at = choose_child(&p->s[level - 1], key);
 	}
@@ -213,10 +216,10 @@ static int descend(struct xw_itree_path *p, unsigned level, const struct xw_itre
 static int search(struct xw_itree *t, const struct xw_itree_key *key, struct xw_itree_path *p)
 {
 	struct xw_itree_step root;
-	int ret = xw_itree_load(t, t->root, -1, &root);
+	int rc = xw_itree_load(t, t->root, -1, &root);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	*p = (struct xw_itree_path){.t = t, .levels = root.h.level + 1u};
 	if (root.h.level && root.h.count < 2) {
 		t->cache->why = "an index root with fewer than two children";
@@ -228,7 +231,7 @@ static int search(struct xw_itree *t, const struct xw_itree_key *key, struct xw_
 	return descend(p, root.h.level, key);
 }
 
-/* The entry at off against e. */
+/* Compare the entry at off with e. */
 static int cmp_at(const struct xw_itree_step *s, uint32_t off, const struct xw_itree_entry *e)
 {
 	const uint8_t *p = xw_itree_area(s) + off;
@@ -243,17 +246,17 @@ static int cmp_at(const struct xw_itree_step *s, uint32_t off, const struct xw_i
 }
 
 /*
- * A leaf's entries are of any length, so that searching one goes from entry to entry. Marks shorten
- * that: ascending offsets of some entries, with their inodes, set while entries are passed. They
- * are at least so many bytes apart where they are set; what is deleted between them brings them
- * together, and where too much was inserted behind one the following ones are set anew.
+ * The entries of a leaf have variable length, so searching visits entry by entry. Marks shorten
+ * that: ascending offsets of some entries with their inodes, recorded while entries are passed.
+ * They are at least this many bytes apart when set; deletions between them bring them closer, and
+ * after too many insertions following marks are reset.
  */
 static uint32_t mark_distance(const struct xw_itree *t)
 {
 	return xw_itree_bs(t) / XW_DBUF_MARKS;
 }
 
-/* How many marks are in front of the first entry of ino, and so of where to begin. */
+/* Number of marks before the first entry of ino: tells where to start. */
 static unsigned marks_below(const struct xw_dbuf *b, xw_ino ino)
 {
 	unsigned n = 0;
@@ -272,7 +275,7 @@ static uint32_t first_of(struct xw_itree *t, const struct xw_itree_step *s, xw_i
 	unsigned n = marks_below(b, ino);
 	uint32_t off = n ? b->mark_off[n - 1] : 0, last = off, here;
 
-	/* what is searched, and behind it what a change moves */
+	/* the bytes to search, followed by those that a change moves */
 	xw_prefetch(area + off, s->h.used - off);
 	for (; off < s->h.used && (here = peek32(area + off)) < ino;
 	     off += xw_itree_entry_len(s, off)) {
@@ -305,7 +308,7 @@ static uint32_t find_in_leaf(struct xw_itree *t, const struct xw_itree_step *s,
 	return off;
 }
 
-/* Is there a leaf to the right of the path's whose separator is not above the key? */
+/* Is there a leaf to the right of the path whose separator is not above the key? */
 static bool has_next(const struct xw_itree_path *p, const struct xw_itree_key *key, unsigned *level)
 {
 	const uint64_t k = xw_itree_key_number(key);
@@ -321,7 +324,7 @@ static bool has_next(const struct xw_itree_path *p, const struct xw_itree_key *k
 
 /* ---- fingers ---- */
 
-/* The one that is on the leaf, or else the one that was pointed elsewhere first. */
+/* The finger on this leaf, or else the one to be replaced next. */
 static struct xw_itree_finger *finger_for(struct xw_itree *t, xw_blk leaf)
 {
 	for (unsigned i = 0; i < XW_ITREE_FINGERS; i++) {
@@ -366,13 +369,13 @@ int xw_itree_fast(struct xw_itree *t, const struct xw_itree_entry *e, int32_t ga
 {
 	const struct xw_itree_finger *f = finger_at(t, xw_itree_key_number(&e->key));
 	uint32_t used;
-	int ret;
+	int rc;
 
 	if (!f)
 		return 0;
-	ret = xw_itree_load(t, f->leaf, -1, s);
-	if (ret)
-		return ret;
+	rc = xw_itree_load(t, f->leaf, -1, s);
+	if (rc)
+		return rc;
 	used = (uint32_t)(s->h.used + gain);
 	if (used > xw_itree_room(t) || s->h.count < 2 ||
 	    xw_itree_quartile(xw_itree_room(t), used) != xw_itree_fullness(t, s))
@@ -390,9 +393,9 @@ static int go_right(struct xw_itree_path *p, unsigned level)
 int xw_itree_locate(struct xw_itree *t, const struct xw_itree_entry *e, struct xw_itree_path *p,
 		    uint32_t *off, bool *equal)
 {
-	int ret = search(t, &e->key, p);
+	int rc = search(t, &e->key, p);
 
-	while (!ret) {
+	while (!rc) {
 		struct xw_itree_path right;
 		unsigned level;
 		uint32_t there;
@@ -401,13 +404,13 @@ int xw_itree_locate(struct xw_itree *t, const struct xw_itree_entry *e, struct x
 		if (*off < p->s[0].h.used || !has_next(p, &e->key, &level))
 			return 0;
 		right = *p;
-		ret = go_right(&right, level);
-		if (ret)
-			return ret;
+		rc = go_right(&right, level);
+		if (rc)
+			return rc;
 		there = find_in_leaf(t, &right.s[0], e, equal);
 		if (!there && !*equal)
 			return 0;
 		*p = right;
 	}
-	return ret;
+	return rc;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Deletion from itrees. The invariants stand at the head of itree_path.c.
+ * Deletion from itrees. The invariants are at the head of itree_path.c.
  *
- * A node that lost entries is settled: freed when it is empty; else its parent is told, if it
- * crossed a quarter of its capacity, and only then neighbours are looked at. Settling a node may
- * take a child from its parent, which is settled in turn.
+ * After a node lost entries: if it is empty it is freed; else, if it crossed a quarter of its
+ * capacity, its parent is updated, and only then neighbors are considered for merging. This may
+ * remove a child from the parent, which is then treated in the same way.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 #include "base/endian.h"
 #include "dir/itree_internal.h"
 
-/* Take child i out of an index node; the first one's separator stays, for the next. */
+/* Remove child i from an index node; the separator of the first one is kept for its successor. */
 static int take_child(struct xw_itree *t, struct xw_itree_step *s, unsigned i)
 {
 	struct xw_itree_idx gone, next;
@@ -29,8 +29,9 @@ static int take_child(struct xw_itree *t, struct xw_itree_step *s, unsigned i)
 }
 
 /*
- * A node's first child went, and the next one took over its separator: so do the first entries
- * below that one, or keys between the old and the new separator would be out of place there.
+ * The first child of a node was removed, and the next one took over its separator: so must the
+ * first entries below that one, or keys between the old and the new separator would be out of place
+ * there.
  */
 static int lower_first(struct xw_itree *t, const struct xw_itree_step *s)
 {
@@ -41,12 +42,12 @@ static int lower_first(struct xw_itree *t, const struct xw_itree_step *s)
 	xw_itree_idx_decode(s->buf->data, 0, &e);
 	key = e.key;
 	while (below.h.level > 1) {
-		int ret = xw_itree_load(t, e.blk, below.h.level - 1, &below);
+		int rc = xw_itree_load(t, e.blk, below.h.level - 1, &below);
 
-		if (!ret)
-			ret = xw_dcache_dirty(t->cache, below.buf);
-		if (ret)
-			return ret;
+		if (!rc)
+			rc = xw_dcache_dirty(t->cache, below.buf);
+		if (rc)
+			return rc;
 		xw_itree_idx_decode(below.buf->data, 0, &e);
 		e.key = key;
 		xw_itree_idx_encode(below.buf->data, 0, &e);
@@ -54,7 +55,7 @@ static int lower_first(struct xw_itree *t, const struct xw_itree_step *s)
 	return 0;
 }
 
-/* An index root with one child gives way to it. */
+/* Replace an index root that has one child by that child. */
 static int collapse(struct xw_itree_path *p)
 {
 	struct xw_itree *t = p->t;
@@ -62,15 +63,15 @@ static int collapse(struct xw_itree_path *p)
 
 	while (root->h.level && root->h.count == 1) {
 		struct xw_itree_idx e;
-		int ret = xw_dcache_release(t->cache, root->buf->blk);
+		int rc = xw_dcache_release(t->cache, root->buf->blk);
 
-		if (ret)
-			return ret;
+		if (rc)
+			return rc;
 		t->stats.freed++;
 		xw_itree_idx_decode(root->buf->data, 0, &e);
-		ret = xw_itree_load(t, e.blk, root->h.level - 1, root - 1);
-		if (ret)
-			return ret;
+		rc = xw_itree_load(t, e.blk, root->h.level - 1, root - 1);
+		if (rc)
+			return rc;
 		t->root = e.blk;
 		p->levels--;
 		root--;
@@ -83,29 +84,29 @@ static bool may_merge(unsigned q1, unsigned q2)
 	return q1 + 1 + q2 + 1 <= 3;
 }
 
-/* Unite children i and i + 1 of path[level + 1] in the left one. *done: it was possible. */
+/* Merge children i and i + 1 of path[level + 1] into the left one. *done: it was possible. */
 static int merge(struct xw_itree_path *p, unsigned level, unsigned i, bool *done)
 {
 	struct xw_itree *t = p->t;
 	struct xw_itree_step *parent = &p->s[level + 1], left, right;
 	struct xw_itree_idx l, r;
-	int ret;
+	int rc;
 
 	*done = false;
 	xw_itree_idx_decode(parent->buf->data, i, &l);
 	xw_itree_idx_decode(parent->buf->data, i + 1, &r);
 	if (!may_merge(l.quartile, r.quartile) || l.blk == r.blk)
 		return 0;
-	ret = xw_itree_load(t, l.blk, (int)level, &left);
-	if (!ret)
-		ret = xw_itree_load(t, r.blk, (int)level, &right);
-	if (ret || left.h.used + right.h.used > xw_itree_room(t))
-		return ret;
-	ret = xw_dcache_dirty(t->cache, left.buf);
-	if (!ret)
-		ret = xw_dcache_release(t->cache, r.blk);
-	if (ret)
-		return ret;
+	rc = xw_itree_load(t, l.blk, (int)level, &left);
+	if (!rc)
+		rc = xw_itree_load(t, r.blk, (int)level, &right);
+	if (rc || left.h.used + right.h.used > xw_itree_room(t))
+		return rc;
+	rc = xw_dcache_dirty(t->cache, left.buf);
+	if (!rc)
+		rc = xw_dcache_release(t->cache, r.blk);
+	if (rc)
+		return rc;
 	memcpy(xw_itree_area(&left) + left.h.used, xw_itree_area(&right), right.h.used);
 	left.h.used = (uint16_t)(left.h.used + right.h.used);
 	left.h.count = (uint16_t)(left.h.count + right.h.count);
@@ -120,27 +121,32 @@ static int merge(struct xw_itree_path *p, unsigned level, unsigned i, bool *done
 	return take_child(t, parent, i + 1);
 }
 
-/* path[level] lost entries and its parent has been told: unite it with neighbours. *any: it
- * happened. */
+/*
+ * path[level] lost entries and its parent was updated: merge it with neighbors. *any: a merge
+ * happened.
+ */
 static int coalesce(struct xw_itree_path *p, unsigned level, bool *any)
 {
 	struct xw_itree_step *parent = &p->s[level + 1];
 	bool done = true;
-	int ret = 0;
+	int rc = 0;
 
 	*any = false;
-	while (done && !ret) {
+	while (done && !rc) {
 		done = false;
 		if (parent->at)
-			ret = merge(p, level, parent->at - 1, &done);
-		if (!ret && !done && parent->at + 1u < parent->h.count)
-			ret = merge(p, level, parent->at, &done);
+			rc = merge(p, level, parent->at - 1, &done);
+		if (!rc && !done && parent->at + 1u < parent->h.count)
+			rc = merge(p, level, parent->at, &done);
 		*any |= done;
 	}
-	return ret;
+	return rc;
 }
 
-/* path[level] lost entries: free it, tell its parent, unite it with neighbours; then the parent. */
+/*
+ * path[level] lost entries: free it, update its parent or merge it with neighbors; then treat the
+ * parent.
+ */
 static int settle(struct xw_itree_path *p, unsigned level)
 {
 	struct xw_itree *t = p->t;
@@ -149,37 +155,37 @@ static int settle(struct xw_itree_path *p, unsigned level)
 		struct xw_itree_step *s = &p->s[level], *parent = s + 1;
 		struct xw_itree_idx e;
 		bool merged = false;
-		int ret;
+		int rc;
 
 		if (xw_itree_is_root(p, level))
 			return collapse(p);
 		xw_itree_idx_decode(parent->buf->data, parent->at, &e);
 		if (s->h.count && e.quartile == xw_itree_fullness(t, s))
 			return 0;
-		ret = xw_dcache_dirty(t->cache, parent->buf);
-		if (ret)
-			return ret;
+		rc = xw_dcache_dirty(t->cache, parent->buf);
+		if (rc)
+			return rc;
 		p->parent_changed = true;
 		if (!s->h.count) {
 			t->stats.freed++;
-			ret = take_child(t, parent, parent->at);
-			if (!ret)
-				ret = xw_dcache_release(t->cache, s->buf->blk);
-			if (!ret && !parent->at && parent->h.count)
-				ret = lower_first(t, parent);
+			rc = take_child(t, parent, parent->at);
+			if (!rc)
+				rc = xw_dcache_release(t->cache, s->buf->blk);
+			if (!rc && !parent->at && parent->h.count)
+				rc = lower_first(t, parent);
 		} else {
-			ret = xw_itree_tell_parent(p, level);
-			if (!ret)
-				ret = coalesce(p, level, &merged);
-			if (!ret && !merged)
+			rc = xw_itree_tell_parent(p, level);
+			if (!rc)
+				rc = coalesce(p, level, &merged);
+			if (!rc && !merged)
 				return 0;
 		}
-		if (ret)
-			return ret;
+		if (rc)
+			return rc;
 	}
 }
 
-/* Take the entry at off out of a leaf. */
+/* Remove the entry at off from a leaf. */
 static int take_entry(struct xw_itree *t, struct xw_itree_step *leaf, uint32_t off)
 {
 	t->stats.deletes++;
@@ -192,20 +198,20 @@ int xw_itree_remove(struct xw_itree *t, const struct xw_itree_entry *e)
 	struct xw_itree_path p;
 	uint32_t off = 0;
 	bool equal = false;
-	int ret = xw_itree_fast(t, e, -(int32_t)xw_itree_rec_len(e->name_len), &s, &off, &equal);
+	int rc = xw_itree_fast(t, e, -(int32_t)xw_itree_rec_len(e->name_len), &s, &off, &equal);
 
-	if (ret == 1)
+	if (rc == 1)
 		return equal ? take_entry(t, &s, off) : XW_ERR_NOTFOUND;
-	if (!ret)
-		ret = xw_itree_locate(t, e, &p, &off, &equal);
-	if (!ret && !equal)
-		ret = XW_ERR_NOTFOUND;
-	if (!ret)
-		ret = take_entry(t, &p.s[0], off);
-	if (ret)
-		return ret;
+	if (!rc)
+		rc = xw_itree_locate(t, e, &p, &off, &equal);
+	if (!rc && !equal)
+		rc = XW_ERR_NOTFOUND;
+	if (!rc)
+		rc = take_entry(t, &p.s[0], off);
+	if (rc)
+		return rc;
 	xw_itree_point(&p);
-	ret = settle(&p, 0);
+	rc = settle(&p, 0);
 	t->stats.parents += p.parent_changed;
-	return ret;
+	return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One block of directory entries, changed in place. Entries tile the room before and after; entry
- * sizes that are larger than needed are where new entries come from.
+ * One block of directory entries, modified in place. Entries always tile the block; new entries are
+ * inserted into the slack of entries that are larger than needed.
  */
 #include "config.h"
 
@@ -11,14 +11,14 @@
 
 #include "base/endian.h"
 
-/* The hot loop of every change: the block was verified, so nothing is checked again here. */
+/* The inner loop of every change: the block was verified, so there are no checks here. */
 void xw_leaf_find(const void *block, uint32_t room, const char *name, uint8_t len, uint32_t need,
 		  struct xw_leaf_spot *out)
 {
 	uint32_t before = XW_LEAF_NONE, rec_len;
 
 	*out = (struct xw_leaf_spot){XW_LEAF_NONE, XW_LEAF_NONE, XW_LEAF_NONE};
-	xw_prefetch(block, room); /* names lead anywhere: mostly it is in no cache */
+	xw_prefetch(block, room); /* names are scattered: usually the block is in no cache */
 	for (uint32_t off = 0; off < room; before = off, off += rec_len) {
 		const uint8_t *p = (const uint8_t *)block + off;
 		const bool used = peek32(p);
@@ -26,7 +26,7 @@ void xw_leaf_find(const void *block, uint32_t room, const char *name, uint8_t le
 		rec_len = peek16(p + 4);
 		if (!rec_len || rec_len > room - off)
 			rec_len = room - off; /* 65536 does not fit the field */
-		/* Names of one directory often differ at their ends only. */
+		/* Names of one directory often differ only at their end. */
 		if (p[6] == len && used && p[XW_DIRENT_HDR + len - 1] == (uint8_t)name[len - 1] &&
 		    !memcmp(p + XW_DIRENT_HDR, name, len)) {
 			out->at = off;
@@ -62,7 +62,7 @@ uint32_t xw_leaf_reach(const void *block, uint32_t space, const struct xw_dirent
 	return (peek32(p) ? xw_dirent_size(p[6]) : 0) + XW_DIRENT_HDR + e->name_len;
 }
 
-void xw_leaf_take(void *block, uint32_t room, const struct xw_leaf_spot *s)
+void xw_leaf_remove(void *block, uint32_t room, const struct xw_leaf_spot *s)
 {
 	struct xw_dirent e, before;
 

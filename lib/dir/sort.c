@@ -54,7 +54,7 @@ static inline unsigned digit(const struct xw_dir_entry *e, int shift)
 	return (unsigned)(entry_key(e) >> shift) & 0xFF;
 }
 
-/* Move every entry into its digit's bucket; end[d] is where bucket d ends. */
+/* Move every entry into the bucket of its digit; end[d] is the end of bucket d. */
 static void permute(struct xw_dir_entry *e, size_t next[256], const size_t end[256], int shift)
 {
 	for (unsigned b = 0; b < 256; b++) {
@@ -74,7 +74,7 @@ static void permute(struct xw_dir_entry *e, size_t next[256], const size_t end[2
 	}
 }
 
-/* Recursion is at most eight deep: one level a byte of the key. */
+/* Recursion is at most eight deep: one level per byte of the key. */
 static void sort_from(struct xw_dir_entry *e, size_t n, int shift)
 {
 	size_t next[256], end[256], at = 0;

@@ -5,13 +5,9 @@
 
 #include "dir/build.h"
 
-#pragma GCC visibility push(default)
-
 /* < 0, 0, > 0 as for qsort; total over distinct names. */
 int xw_dir_entry_cmp(const struct xw_dir_entry *a, const struct xw_dir_entry *b);
-/* In place; linear in n for hashes that spread, n log n for names that all collide. */
+/* In place; linear in n for well distributed hashes, n log n for names that all collide. */
 void xw_dir_sort(struct xw_dir_entry *entries, size_t n);
-
-#pragma GCC visibility pop
 
 #endif

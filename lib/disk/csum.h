@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Private to this room: checksum steps over integers, which the format feeds in little-endian. */
+/*
+ * Private to this room: checksum steps over integers, which the format feeds in little-endian
+ * order.
+ */
 #ifndef XW_DISK_CSUM_H
 #define XW_DISK_CSUM_H
 
@@ -20,8 +23,9 @@ static inline uint32_t xw_csum_le64(uint32_t crc, uint64_t v)
 	return xw_crc32c(crc, &d, sizeof(d));
 }
 
-/* Checksum of buf[0, size) with the `hole` bytes (at most 4) at off read as zero: the checksum
- * field itself. */
+/*
+ * Checksum of buf[0, size) with `hole` bytes (at most 4) at off read as zero: the checksum field.
+ */
 static inline uint32_t xw_csum_hole(uint32_t crc, const void *buf, size_t size, size_t off,
 				    size_t hole)
 {

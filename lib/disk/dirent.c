@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Linear directory blocks: entries, and the tail that holds a block's checksum.
+ * Linear directory blocks: entries, and the tail that holds the checksum of a block.
  *
  * Invariants:
  * 1. Entries tile their block (or inline area): each rec_len is a multiple of 4, at least 12,
  *    covers its name and ends inside.
- * 2. A rec_len is stored as it is, except that 65536 does not fit 16 bits: it is written as 0xFFFF
+ * 2. rec_len is stored unchanged, except that 65536 does not fit 16 bits: it is written as 0xFFFF
  *    and read from 0xFFFF or 0, in 64 KiB blocks only.
  * 3. The tail is an entry that looks unused (inode 0, no name) to tools without checksums; its type
- *    0xDE tells it.
+ *    0xDE identifies it.
  *
  * Source: kernel documentation "Directory Entries"; checked against mke2fs (also -b 65536), the
  * kernel and debugfs.

@@ -5,8 +5,6 @@
 
 #include "base/types.h"
 
-#pragma GCC visibility push(default)
-
 #define XW_NAME_MAX 255
 #define XW_DIRENT_HDR 8
 #define XW_DIR_TAIL 12 /* bytes of the checksum tail entry */
@@ -26,37 +24,37 @@ enum xw_ftype {
 
 struct xw_dirent {
 	xw_ino ino;
-	uint32_t rec_len; /* bytes; 65536 is representable */
+	uint32_t rec_len; /* in bytes; 65536 is representable */
 	uint8_t name_len, ftype;
-	const char *name; /* into the block; not terminated */
+	const char *name; /* points into the block; not terminated */
 };
 
-/* Bytes an entry needs: (8 + name_len) rounded up to 4. */
+/* Bytes that an entry needs: (8 + name_len) rounded up to 4. */
 static inline unsigned xw_dirent_size(unsigned name_len)
 {
 	return (XW_DIRENT_HDR + name_len + 3) & ~3u;
 }
 
-/* "." or ".."? A directory's own two entries, which lead elsewhere; no other may be named so. */
+/* Is this "." or ".."? Every directory has these two entries; no other entry may be named so. */
 static inline bool xw_name_is_dots(const char *name, size_t len)
 {
 	return len && name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.'));
 }
 
-/* ftype for an i_mode; XW_FT_UNKNOWN when the type bits are none. */
+/* file_type for an i_mode; XW_FT_UNKNOWN for invalid type bits. */
 enum xw_ftype xw_ftype_of_mode(uint32_t mode);
 
 /*
  * Decode the entry at off of a block of block_size bytes (or of an inline area of that size); next
- * = off + rec_len. XW_ERR_CORRUPT: rec_len unaligned, below 12, shorter than its name or reaching
- * beyond the block. *out is filled nevertheless where 12 bytes are left at off (a checker can say
- * what it saw); name_len 0 and ftype 0xDE are the caller's to judge.
+ * = off + rec_len. XW_ERR_CORRUPT: rec_len unaligned, below 12, shorter than its name or past the
+ * end of the block. *out is filled nevertheless where at least 12 bytes remain at off, so that a
+ * checker can report it. The caller judges name_len 0 and file_type 0xDE.
  */
 int xw_dirent_decode(const void *block, uint32_t block_size, uint32_t off, struct xw_dirent *out);
-/* Write header and name at off; bytes up to rec_len that hold neither are left alone. */
+/* Write header and name at off; padding up to rec_len is not modified. */
 void xw_dirent_encode(void *block, uint32_t block_size, uint32_t off, const struct xw_dirent *e);
 /*
- * The tail entry in the last 12 bytes: initialise, recognise, set checksum, verify (XW_ERR_CORRUPT:
+ * The tail entry in the last 12 bytes: initialize, recognize, set checksum, verify (XW_ERR_CORRUPT:
  * there is no tail; XW_ERR_CHECKSUM).
  */
 bool xw_dir_has_tail(const void *block, uint32_t block_size);
@@ -65,33 +63,34 @@ void xw_dir_block_set_csum(void *block, uint32_t block_size, uint32_t inode_seed
 int xw_dir_block_verify(const void *block, uint32_t block_size, uint32_t inode_seed);
 
 /*
- * htree. dx_root: "." (12 bytes), ".." (rec_len to block end), root info at 24, entries at 32;
- * dx_node: one fake entry spanning the block, entries at 8. Entry 0 holds limit/count where the
- * hash would be. With csum the last 8 bytes are the dx_tail.
+ * htree. dx_root: "." (12 bytes), ".." (rec_len up to the end of the block), root info at 24,
+ * entries at 32; dx_node: one fake entry spanning the block, entries at 8. Entry 0 holds limit and
+ * count in place of the hash. With metadata_csum the last 8 bytes are the dx_tail.
  */
 #define XW_DX_ROOT_ENTRIES 32
 #define XW_DX_NODE_ENTRIES 8
-#define XW_DX_LEVELS_MAX 3 /* index blocks on a path: dx_root and, with large_dir, two below */
+/* index blocks on a path: dx_root and, with large_dir, two levels below it */
+#define XW_DX_LEVELS_MAX 3
 #define XW_DX_LBLK_MASK                                                                            \
-	0x0FFFFFFFu /* the upper 4 bits of dx_entry.block are not part of the number */
+	0x0FFFFFFFu /* the upper 4 bits of dx_entry.block are not part of the block number */
 struct xw_dx_info {
 	uint8_t hash_version; /* on disk: 0 legacy, 1 half_md4, 2 tea (unsigned variants 3-5 in
 				 memory only), 6 siphash */
-	uint8_t info_length; /* 8 */
+	uint8_t info_length; /* always 8 */
 	uint8_t indirect_levels;
 	uint8_t unused_flags;
 	uint32_t reserved_zero;
 };
 struct xw_dx_entry {
-	uint32_t hash; /* lower bound; entry 0 has none (0) */
-	uint32_t lblk; /* 28 bits are used: decode masks, encode stores all */
+	uint32_t hash; /* lower bound of the hashes; entry 0 has none (0) */
+	uint32_t lblk; /* 28 bits: decoding masks them, encoding stores all */
 };
 unsigned xw_dx_root_limit(uint32_t block_size, bool csum);
 unsigned xw_dx_node_limit(uint32_t block_size, bool csum);
 /*
  * XW_ERR_CORRUPT: info_length != 8, levels > 3, limit beyond the block, count 0 or above limit
- * (outputs are set all the same). The kernel further wants limit to be exactly xw_dx_root_limit()
- * or xw_dx_node_limit(): that, and whether the hash version is known, is the caller's check.
+ * (outputs are set all the same). The caller checks that limit is exactly xw_dx_root_limit() or
+ * xw_dx_node_limit(), which the kernel requires, and that the hash version is known.
  */
 int xw_dx_root_decode(const void *block, uint32_t block_size, bool csum, struct xw_dx_info *info,
 		      unsigned *limit, unsigned *count);
@@ -101,17 +100,19 @@ int xw_dx_node_decode(const void *block, uint32_t block_size, bool csum, unsigne
 void xw_dx_entry_decode(const void *block, unsigned entries_off, unsigned i,
 			struct xw_dx_entry *out);
 void xw_dx_entry_encode(void *block, unsigned entries_off, unsigned i, const struct xw_dx_entry *e);
-/* The entry whose child a hash is in: the last one that is not above it, bit 0 counted. */
+/*
+ * Index of the entry whose child covers a hash: the last one that is not greater, bit 0 included.
+ */
 unsigned xw_dx_entry_find(const void *block, unsigned entries_off, unsigned count, uint32_t hash);
 void xw_dx_info_encode(void *block, const struct xw_dx_info *info);
 void xw_dx_set_limit(void *block, unsigned entries_off, unsigned limit, unsigned count);
-/* verify: XW_ERR_CORRUPT where limit or count leave no room for the tail (set_csum then does
- * nothing), else XW_ERR_CHECKSUM. */
+/*
+ * verify: XW_ERR_CORRUPT where limit or count leave no room for the tail (set_csum then does
+ * nothing), else XW_ERR_CHECKSUM.
+ */
 void xw_dx_block_set_csum(void *block, uint32_t block_size, unsigned entries_off,
 			  uint32_t inode_seed);
 int xw_dx_block_verify(const void *block, uint32_t block_size, unsigned entries_off,
 		       uint32_t inode_seed);
-
-#pragma GCC visibility pop
 
 #endif

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * htree blocks, behind the same header as directory entries since an htree block is a directory
- * block to old tools.
+ * htree blocks. They share the header of directory entries, since tools without dir_index see an
+ * htree block as a directory block.
  *
  * Invariants:
  * 1. dx_root: "." in 12 bytes, ".." to the end of the block, 8 bytes of root info at 24, slots from
  *    32. dx_node: one unused entry over the whole block, slots from 8. A slot is 8 bytes.
- * 2. Slot 0 keeps limit and count where other slots keep their hash; its block number is the first
- *    child's. count includes it.
- * 3. With metadata_csum the limit is one lower and the dx_tail (a reserved word, a checksum) stands
- *    right behind the limit. The checksum covers the block up to slot `count`, the reserved word
- *    and a zero word: unused slots are not covered.
+ * 2. Slot 0 holds limit and count where other slots hold their hash; its block number is that of
+ *    the first child. count includes it.
+ * 3. With metadata_csum the limit is one lower and the dx_tail (a reserved word, a checksum)
+ *    directly follows the limit. The checksum covers the block up to slot `count`, the reserved
+ *    word and a zero word: unused slots are not covered.
  *
- * Source: kernel documentation "Hash Tree Directories"; checked against the kernel and debugfs
- * htree_dump.
+ * Source: kernel documentation "Hash Tree Directories"; checked against the kernel and htree_dump
+ * of debugfs.
  */
 #include "config.h"
 
@@ -163,7 +163,7 @@ void xw_dx_set_limit(void *block, unsigned entries_off, unsigned limit, unsigned
 	d->count = put16((uint16_t)count);
 }
 
-/* The tail's offset; 0 when limit and count leave no room for it or make no sense. */
+/* Offset of the tail; 0 when limit and count are invalid or leave no room for it. */
 static size_t tail_off(const void *block, uint32_t block_size, unsigned entries_off,
 		       size_t *covered)
 {

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dx hashes: the keys of an htree. A name is fed to the mixing function in pieces of up to 32 (half
- * MD4) or 16 (TEA) bytes; a piece becomes big-endian words, and what the name leaves open is filled
- * with a pad word made of the length still to go. The result is two registers: the major hash
- * orders the directory, the minor one only breaks ties.
+ * dx hashes: the keys of an htree.
  *
- * Two things here are history that became format:
- * - The bytes of a name count as signed or unsigned char, whichever the machine that made the
- * filesystem had (s_flags says which). A negative byte borrows from the byte above it in the word.
+ * A name is fed to the mixing function in pieces of up to 32 (half MD4) or 16 (TEA) bytes; a piece
+ * becomes big-endian words, and words past the end of the name are filled with a pad made of the
+ * remaining length. The result is two registers: the major hash orders the directory, the minor one
+ * only breaks ties.
+ *
+ * Two accidents of history are part of the format:
+ * - The bytes of a name count as signed or unsigned char, depending on the machine that made the
+ *   filesystem (s_flags says which). A negative byte borrows from the byte above it in the word.
  * - Bit 0 of the major hash is not part of the key: an index entry uses it to say that its leaf
- * continues the hash of the leaf before. And the largest key is the end-of-directory position of
- * readdir cookies (31 bits of them are hash), so Linux gives its names the key below. Stock debugfs
- * prints it unchanged; the two differ for one name in 2^31, and both accept that name in the last
- * leaf.
+ *   continues the hash of the previous leaf. The largest key is the end-of-directory position of
+ *   readdir cookies (31 bits of which are hash), so Linux gives names with that hash the key below.
+ *   Stock debugfs prints it unchanged; the two differ for one name in 2^31, and both accept that
+ *   name in the last leaf.
  */
 #include "config.h"
 
@@ -34,7 +36,9 @@ static inline uint32_t name_byte(const char *p, bool is_unsigned)
 	return is_unsigned ? (uint32_t)(uint8_t)*p : (uint32_t)(int32_t)(int8_t)*p;
 }
 
-/* The words of one piece of a name: len is what is left of it from p on, and also makes the pad. */
+/*
+ * The words of one piece of a name: len is the length remaining from p on, and also makes the pad.
+ */
 static void piece_words(const char *p, size_t len, bool is_unsigned, uint32_t *out, unsigned words)
 {
 	uint32_t pad = (uint32_t)len | (uint32_t)len << 8;
@@ -77,7 +81,7 @@ static bool seed_is_set(const uint32_t seed[4])
 	return seed[0] | seed[1] | seed[2] | seed[3];
 }
 
-/* Feed the whole name, a piece at a time, through one of the two mixers. */
+/* Feed the whole name, one piece at a time, through one of the two mixers. */
 static void mix_name(uint32_t buf[4], const char *name, size_t len, bool is_unsigned, bool tea)
 {
 	const unsigned words = tea ? TEA_WORDS : MD4_WORDS;
@@ -117,7 +121,8 @@ int xw_dx_hash(enum xw_dx_version version, const uint32_t seed[4], const char *n
 		major = buf[0];
 		minor = buf[1];
 		break;
-	case XW_DX_SIPHASH: /* keyed by the encryption key of the directory, which no image holds */
+	/* keyed by the encryption key of the directory, which is not in the image */
+	case XW_DX_SIPHASH:
 	default:
 		return XW_ERR_UNSUPPORTED;
 	}

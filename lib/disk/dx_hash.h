@@ -6,8 +6,6 @@
 #include "base/types.h"
 #include "disk/super.h"
 
-#pragma GCC visibility push(default)
-
 enum xw_dx_version {
 	XW_DX_LEGACY,
 	XW_DX_HALF_MD4,
@@ -27,11 +25,11 @@ struct xw_dx_hash {
 int xw_dx_hash(enum xw_dx_version version, const uint32_t seed[4], const char *name, size_t len,
 	       struct xw_dx_hash *out);
 
-/* How the filesystem hashes: its seed, and a version as superblock and dx_root store it with the
- * signedness that s_flags says. */
+/*
+ * The hash parameters of a filesystem: its seed, and the version as superblock and dx_root store it
+ * combined with the signedness in s_flags.
+ */
 void xw_dx_seed(const struct xw_super *sb, uint32_t seed[4]);
 enum xw_dx_version xw_dx_version(const struct xw_super *sb, unsigned stored);
-
-#pragma GCC visibility pop
 
 #endif

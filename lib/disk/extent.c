@@ -5,11 +5,10 @@
  *
  * Invariants:
  * 1. A leaf length above 32768 means unwritten, of length - 32768; 32768 itself is written. Length
- *    0 is nonsense that decodes to 0: the caller rejects it together with the other range checks it
- *    has to make.
- * 2. A block node's checksum stands right behind the room for eh_max entries and covers everything
- *    before itself. Block sizes leave 4 or 8 bytes over there, so the tail costs no entry and is
- *    reserved always.
+ *    0 is invalid and decodes to 0: callers reject it with their other range checks.
+ * 2. The checksum of a block node directly follows the room for eh_max entries and covers
+ *    everything before itself. Block sizes leave a remainder of 4 or 8 bytes there, so the tail
+ *    costs no entry and is always reserved.
  *
  * Source: kernel documentation "Extent Tree"; checked against mke2fs, the kernel and debugfs.
  */

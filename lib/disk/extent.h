@@ -5,11 +5,9 @@
 
 #include "base/types.h"
 
-#pragma GCC visibility push(default)
-
 #define XW_EXT_MAGIC 0xF30A
-#define XW_EXT_HDR 12 /* bytes of header; entries are 12 each */
-#define XW_EXT_MAX_LEN 32768u /* blocks of an initialised extent */
+#define XW_EXT_HDR 12 /* size of the header in bytes; entries are 12 bytes each */
+#define XW_EXT_MAX_LEN 32768u /* blocks of an initialized extent */
 #define XW_EXT_MAX_UNINIT 32767u
 #define XW_EXT_INODE_ENTRIES 4 /* entries that fit i_block */
 #define XW_EXT_MAX_DEPTH 5
@@ -21,7 +19,7 @@ struct xw_extent_hdr {
 
 struct xw_extent {
 	uint32_t lblk;
-	uint32_t len; /* blocks, 1 .. XW_EXT_MAX_LEN */
+	uint32_t len; /* in blocks, 1 .. XW_EXT_MAX_LEN */
 	xw_blk pblk;
 	bool unwritten;
 };
@@ -31,22 +29,24 @@ struct xw_extent_idx {
 	xw_blk pblk; /* child node */
 };
 
-/* Entries a block node holds: (bs - 12 - 4 [tail]) / 12; the tail is reserved with or without csum.
+/*
+ * Entries that fit a block node: (bs - 12 - 4 [tail]) / 12; the tail is reserved with or without
+ * csum.
  */
 unsigned xw_extent_node_max(uint32_t block_size);
 
 /*
- * XW_ERR_CORRUPT: bad magic, entries > max, max 0 or beyond size, depth > 5. size: bytes of the
- * node (60 in an inode). Entries 0 .. entries - 1 may then be decoded; their contents are the
- * caller's to check (len may be 0).
+ * XW_ERR_CORRUPT: bad magic, entries > max, max 0 or too large for `size`, depth > 5. size: bytes
+ * of the node (60 in an inode). Entries 0 .. entries - 1 may then be decoded; callers check their
+ * contents (len may be 0).
  */
 int xw_extent_hdr_decode(const void *node, size_t size, struct xw_extent_hdr *out);
-/* The fields of a header of at least XW_EXT_HDR bytes, unchecked; false: the magic is missing. */
+/* Decode a header of at least XW_EXT_HDR bytes without checks; false: no magic. */
 bool xw_extent_hdr_peek(const void *node, struct xw_extent_hdr *out);
 /*
- * Does a checker take these contents for a root that lost its flag when they are kept in i_block
- * (zeros behind them)? e2fsck 1.47 asks for the magic, room for at most 4 entries and no more
- * entries than room; it does not look at the depth.
+ * Would a checker take these inline contents, when kept in i_block and padded with zeros, for an
+ * extent root whose flag was lost? e2fsck 1.47 tests for the magic, room for at most 4 entries and
+ * no more entries than room; it does not look at the depth.
  */
 bool xw_extent_root_like(const void *contents, size_t len);
 void xw_extent_hdr_encode(void *node, const struct xw_extent_hdr *h);
@@ -61,7 +61,5 @@ void xw_extent_idx_encode(void *node, unsigned i, const struct xw_extent_idx *e)
  */
 void xw_extent_block_set_csum(void *node, uint32_t block_size, uint32_t inode_seed);
 int xw_extent_block_verify(const void *node, uint32_t block_size, uint32_t inode_seed);
-
-#pragma GCC visibility pop
 
 #endif

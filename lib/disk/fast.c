@@ -11,12 +11,12 @@
 #include "disk/fast.h"
 #include "disk/inode.h"
 
-#define HDR 4u /* le16 tag, le16 length of what follows */
-#define DENTRY 8u /* le32 directory, le32 inode; the name follows */
+#define HDR 4u /* le16 tag, le16 length of the value */
+#define DENTRY 8u /* le32 directory, le32 inode; followed by the name */
 
 #define RANGE (4u + sizeof(struct leaf))
 
-/* As in a leaf of an extent tree, one entry behind the header. */
+/* As in a leaf of an extent tree: one entry after the header. */
 struct leaf {
 	uint8_t bytes[12];
 };
@@ -37,7 +37,7 @@ static void put_range(uint8_t *v, const struct xw_extent *e)
 	memcpy(v, node + XW_EXT_HDR, sizeof(struct leaf));
 }
 
-/* Lengths that a tag's value may have. */
+/* Is this a valid length for a value of the tag? */
 static bool good_length(uint32_t tag, uint32_t len)
 {
 	switch (tag) {

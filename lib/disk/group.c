@@ -3,13 +3,13 @@
  * Group descriptors.
  *
  * Invariants:
- * 1. A 32-byte descriptor has no high halves; 64 bytes and more have all of them. Bytes from 0x3C
- *    on have no meaning here and are left as they are, but the checksum covers them.
- * 2. The checksum is chosen by the feature bits, metadata_csum before uninit_bg: low 16 bits of
+ * 1. A 32-byte descriptor has no high halves; descriptors of 64 bytes and more have all of them.
+ *    Bytes from 0x3C on have no meaning here and are preserved, but the checksum covers them.
+ * 2. The feature bits select the checksum, metadata_csum before uninit_bg: low 16 bits of
  *    crc32c(seed, le32 group, descriptor with the field zeroed), or crc16(~0, uuid, le32 group,
  *    descriptor without the field).
  *
- * Source: kernel documentation "Block Group Descriptors"; both checksums proved against mke2fs
+ * Source: kernel documentation "Block Group Descriptors"; both checksums are checked against mke2fs
  * (tests/oracle/disk.sh).
  */
 #include "config.h"
@@ -67,7 +67,7 @@ static_assert(sizeof(struct disk_group) == 64, "descriptor size");
 #define CSUM_OFF offsetof(struct disk_group, checksum)
 #define HIGH_OFF offsetof(struct disk_group, block_bitmap_hi)
 
-/* lo/hi pairs: P(bits of one half, type of the whole, name) */
+/* Pairs of low and high half: P(bits of one half, type of the whole, name) */
 #define GROUP_PAIRS(P)                                                                             \
 	P(32, uint64_t, block_bitmap)                                                              \
 	P(32, uint64_t, inode_bitmap)                                                              \
@@ -101,7 +101,7 @@ static bool has_checksum(const struct xw_super *sb)
 	return sb->feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
 }
 
-/* The right checksum; without either feature whatever stands there is. */
+/* The expected checksum; without either feature the stored value. */
 static uint16_t group_csum(const void *buf, const struct xw_super *sb, uint32_t csum_seed,
 			   uint32_t group)
 {

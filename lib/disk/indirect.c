@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Block maps: 12 direct slots, then one, two and three levels of pointer blocks with p = block size
- * / 4 pointers each. Level k of the tree covers p^k blocks. Nothing here reads a pointer, so
- * nothing here can be led astray by one.
+ * / 4 pointers each. Level k of the tree covers p^k blocks. These functions compute positions only
+ * and never follow a pointer.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@ uint64_t xw_indirect_max_lblk(uint32_t block_size)
 int xw_indirect_path(uint32_t block_size, xw_lblk lblk, unsigned path[4], unsigned *depth)
 {
 	uint64_t p = xw_indirect_per_block(block_size);
-	uint64_t span = 1; /* blocks under one pointer of the level reached */
+	uint64_t span = 1; /* blocks covered by one pointer of the current level */
 	unsigned level = 0;
 
 	if (lblk >= xw_indirect_max_lblk(block_size))

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Block-mapped files (ext2, ext3, the resize inode): how many pointer blocks a length needs, and
- * where a logical block lives. */
+/*
+ * Block-mapped files (ext2, ext3, the resize inode): how many pointer blocks a length needs, and
+ * where the pointer of a logical block is stored.
+ */
 #ifndef XW_DISK_INDIRECT_H
 #define XW_DISK_INDIRECT_H
 
 #include "base/types.h"
-
-#pragma GCC visibility push(default)
 
 #define XW_NDIR_BLOCKS 12
 #define XW_IND_SLOT 12
 #define XW_DIND_SLOT 13
 #define XW_TIND_SLOT 14
 
-/* Largest number of logical blocks a map can hold at this block size: 12 + p + p^2 + p^3, at most
- * 2^32. */
+/*
+ * Number of logical blocks that a map can hold at this block size: 12 + p + p^2 + p^3, at most
+ * 2^32.
+ */
 uint64_t xw_indirect_max_lblk(uint32_t block_size);
 /*
  * Path of lblk: path[0] = slot in i_block, path[1..depth] = index in each pointer block. *depth
@@ -25,7 +27,5 @@ static inline unsigned xw_indirect_per_block(uint32_t block_size)
 {
 	return block_size / 4;
 }
-
-#pragma GCC visibility pop
 
 #endif

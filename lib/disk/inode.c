@@ -3,16 +3,16 @@
  * Inode records.
  *
  * Invariants:
- * 1. A field behind the classic 128 bytes exists only where i_extra_isize reaches its end. What is
- *    not reached is neither read nor written: it is xattr space, or a newer tool's.
- * 2. High halves that the features (or, for i_size, the file type) give no meaning are kept apart
- *    in stray_*: readers see what the kernel sees, a checker sees that they should be zero, and
+ * 1. A field after the classic 128 bytes exists only where i_extra_isize reaches its end. Fields
+ *    out of reach are neither read nor written: these bytes are xattr space, or belong to a newer
+ *    tool.
+ * 2. High halves to which the features (or, for i_size, the file type) give no meaning are kept in
+ *    stray_*: readers see what the kernel sees, a checker sees that they should be zero, and
  *    encode(decode(x)) == x.
  * 3. Seconds are the sign-extended low 32 bits plus epoch << 32, epoch being the low two bits of
  *    the extra field.
- * 4. The checksum covers the record in its whole length, xattrs included, with both halves of
- *    itself read as zero; the high half exists where i_extra_isize reaches it, and is ordinary data
- *    elsewhere.
+ * 4. The checksum covers the whole record, xattrs included, with both halves of itself read as
+ *    zero; the high half exists where i_extra_isize reaches it, and is ordinary data elsewhere.
  *
  * Source: kernel documentation "Index Nodes"; the kernel (6.18), mke2fs and debugfs as oracles
  * (tests/oracle/disk.sh).
@@ -51,7 +51,7 @@ struct XW_ON_DISK disk_inode {
 	le16 gid_hi;
 	le16 checksum_lo; /* Hurd: h_i_author, four bytes */
 	le16 reserved;
-	/* from here on as far as extra_isize reaches */
+	/* fields from here on exist as far as extra_isize reaches */
 	le16 extra_isize;
 	le16 checksum_hi;
 	le32 ctime_extra;
@@ -83,7 +83,7 @@ AT(0x98, version_hi);
 AT(0x9C, projid);
 static_assert(sizeof(struct disk_inode) == XW_INODE_BODY + XW_INODE_EXTRA_WANTED, "inode size");
 
-/* i_extra_isize that reaches the end of a field */
+/* value of i_extra_isize that reaches the end of a field */
 #define EXTRA_END(field)                                                                           \
 	(offsetof(struct disk_inode, field) + sizeof(((struct disk_inode *)0)->field) -            \
 	 XW_INODE_BODY)
@@ -95,7 +95,7 @@ static_assert(sizeof(struct disk_inode) == XW_INODE_BODY + XW_INODE_EXTRA_WANTED
 #define EXTRA_MAX (((int64_t)1 << 34) - ((int64_t)1 << 31) - 1)
 #define SECTORS_MAX (((uint64_t)1 << 48) - 1)
 
-/* Bytes behind the classic part. */
+/* Bytes after the classic part. */
 static unsigned extra_room(const struct xw_super *sb)
 {
 	return sb->inode_size > XW_INODE_BODY ? sb->inode_size - (unsigned)XW_INODE_BODY : 0;
@@ -111,8 +111,10 @@ static bool has_acl_hi(const struct xw_super *sb)
 	return sb->feature_incompat & XW_INCOMPAT_64BIT && sb->creator_os != CREATOR_HURD;
 }
 
-/* Only regular files (and typeless reserved inodes) have a 64-bit size always; directories have it
- * under large_dir. */
+/*
+ * Only regular files (and reserved inodes without a type) always have a 64-bit size; directories
+ * have it with large_dir.
+ */
 static bool has_size_hi(const struct xw_super *sb, uint16_t mode)
 {
 	uint32_t type = mode & XW_S_IFMT;
@@ -142,7 +144,7 @@ static void time_encode(const struct xw_time *t, le32 *low, le32 *extra)
 		*extra = put32(epoch | nsec << 2);
 }
 
-/* The fields behind the classic part that `extra` bytes reach; the others are zero. */
+/* Decode the fields after the classic part that `extra` bytes reach; the others are zero. */
 static void extra_decode(const struct disk_inode *d, unsigned extra, struct xw_inode *out)
 {
 	out->extra_isize = (uint16_t)extra;
@@ -247,7 +249,8 @@ void xw_inode_encode(const struct xw_inode *in, const struct xw_super *sb, void 
 		    extra >= EXTRA_END(mtime_extra) ? &d->mtime_extra : NULL);
 	time_encode(&in->atime, &d->atime,
 		    extra >= EXTRA_END(atime_extra) ? &d->atime_extra : NULL);
-	if (in->flags & XW_FL_EA_INODE) { /* no times: all 32 bits count, also without extra */
+	/* no times: all 32 bits are significant, even without extra fields */
+	if (in->flags & XW_FL_EA_INODE) {
 		d->atime = put32((uint32_t)in->atime.sec);
 		d->ctime = put32((uint32_t)in->ctime.sec);
 	}
@@ -270,7 +273,7 @@ static bool has_csum_hi(const struct disk_inode *d, const struct xw_super *sb)
 	return sb->inode_size > XW_INODE_BODY && get16(d->extra_isize) >= EXTRA_END(checksum_hi);
 }
 
-/* All 32 bits: where there is no high half, the caller keeps the low one. */
+/* All 32 bits; without a high half the caller keeps the low one. */
 static uint32_t inode_csum(const struct disk_inode *d, const struct xw_super *sb,
 			   uint32_t csum_seed, xw_ino ino)
 {
@@ -323,8 +326,10 @@ int xw_inode_verify(const void *buf, const struct xw_super *sb, uint32_t csum_se
 	return crc == stored || all_zero(buf, sb->inode_size) ? 0 : XW_ERR_CHECKSUM;
 }
 
-/* Linux dev_t on disk: old form major << 8 | minor in word 0; new form in word 1: 12 bits of major
- * amid 20 of minor. */
+/*
+ * Linux dev_t on disk: old encoding major << 8 | minor in word 0; new encoding in word 1: 12 bits
+ * of major within 20 bits of minor.
+ */
 int xw_inode_put_rdev(struct xw_inode *in, uint32_t major, uint32_t minor)
 {
 	bool old = major < 256 && minor < 256;

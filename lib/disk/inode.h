@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Inode records: 128 bytes, or more with extra fields and room for xattrs behind them. */
+/* Inode records: 128 bytes, or more with extra fields followed by room for xattrs. */
 #ifndef XW_DISK_INODE_H
 #define XW_DISK_INODE_H
 
 #include "base/types.h"
 #include "disk/super.h"
-
-#pragma GCC visibility push(default)
 
 /* Reserved inode numbers. */
 #define XW_INO_BAD 1
@@ -17,7 +15,7 @@
 #define XW_INO_JOURNAL 8
 #define XW_INO_FIRST 11
 
-#define XW_LINK_MAX 65000u /* of an inode; directories under dir_nlink: then 1 */
+#define XW_LINK_MAX 65000u /* maximum link count; directories with dir_nlink then have 1 */
 
 /* i_flags */
 #define XW_FL_SECRM 0x00000001u
@@ -44,7 +42,7 @@
 #define XW_FL_PROJINHERIT 0x20000000u
 #define XW_FL_CASEFOLD 0x40000000u
 
-/* i_mode type bits, as S_IFMT; directory entry file types are beside the dirent decoder. */
+/* i_mode type bits, as S_IFMT; for file types of directory entries see disk/dirent.h. */
 #define XW_S_IFMT 0170000u
 #define XW_S_IFIFO 0010000u
 #define XW_S_IFCHR 0020000u
@@ -55,8 +53,8 @@
 #define XW_S_IFSOCK 0140000u
 #define XW_S_ISGID 0002000u
 
-#define XW_INODE_BODY 128 /* classic part */
-#define XW_INODE_IBLOCK 40 /* where in it i_block is */
+#define XW_INODE_BODY 128 /* size of the classic part */
+#define XW_INODE_IBLOCK 40 /* offset of i_block in it */
 #define XW_INODE_EXTRA_WANTED 32 /* i_extra_isize that covers every field below */
 
 struct xw_inode {
@@ -64,80 +62,86 @@ struct xw_inode {
 	uint32_t uid, gid;
 	uint64_t size; /* bytes */
 	uint16_t links;
-	uint64_t blocks; /* i_blocks as stored: 512-byte units, or fs blocks under HUGE_FILE_FL */
+	uint64_t blocks; /* i_blocks as stored: units of 512 bytes, or blocks with HUGE_FILE_FL */
 	uint32_t flags;
-	uint64_t version; /* i_version; the low half of an EA inode's refcount */
+	uint64_t version; /* i_version; low half of the refcount of an EA inode */
 	struct xw_time atime, ctime, mtime, crtime;
-	uint32_t dtime; /* deletion time or orphan link */
-	uint8_t block[60]; /* i_block as on disk: extent header, map, symlink, device */
+	uint32_t dtime; /* deletion time or next orphan */
+	/* i_block as on disk: extent header, block map, symlink target or device */
+	uint8_t block[60];
 	uint32_t generation;
 	xw_blk file_acl;
 	uint32_t faddr;
 	uint16_t extra_isize; /* 0 in 128-byte inodes */
 	uint32_t projid;
 	uint32_t checksum; /* as stored */
-	uint16_t osd2_reserved; /* byte 0x7E, no meaning on Linux */
+	uint16_t osd2_reserved; /* byte 0x7E, unused on Linux */
 	/*
-	 * High halves that are on disk but count for nothing here (i_blocks without huge_file,
-	 * i_file_acl without 64bit, i_size of what is neither regular file nor large_dir directory;
-	 * frag/fsize and i_mode_high under Hurd). Kept as found.
+	 * High halves that are stored but have no meaning here (i_blocks without huge_file,
+	 * i_file_acl without 64bit, i_size of what is neither a regular file nor a large_dir
+	 * directory; frag/fsize and i_mode_high under Hurd). Preserved.
 	 */
 	uint16_t stray_blocks_hi, stray_acl_hi;
 	uint32_t stray_size_hi;
 };
 
 /*
- * Decode the inode_size bytes at buf. In-inode xattrs are not decoded here: they start at
- * xw_inode_xattr_off(). A bad i_extra_isize gives XW_ERR_CORRUPT, with *out filled from the classic
- * part and extra_isize 0. Nanoseconds of 10^9 and more (only found in damaged inodes) come out as
+ * Decode the inode_size bytes at buf. In-inode xattrs are not decoded: they start at
+ * xw_inode_xattr_off(). An invalid i_extra_isize gives XW_ERR_CORRUPT, with *out filled from the
+ * classic part and extra_isize 0. Nanoseconds of 10^9 and more (only in damaged inodes) become
  * 999999999.
  */
 int xw_inode_decode(const void *buf, const struct xw_super *sb, struct xw_inode *out);
 /*
- * Encode into inode_size bytes. Bytes from 128 + extra_isize on, and extra bytes that hold no known
- * field, are left alone (xattrs may already be there): a fresh record must be zero. Times outside
- * -2^31 .. 2^34-2^31-1 are clamped (34 bits with extra_isize >= the field, else 32). `checksum` is
- * written as it stands: call xw_inode_set_csum when all is in place.
+ * Encode into inode_size bytes. Bytes from 128 + extra_isize on, and extra bytes without a known
+ * field, are not modified (they may hold xattrs already), so a fresh record must be zeroed. Times
+ * outside -2^31 .. 2^34-2^31-1 are clamped (34 bits where extra_isize reaches the field, else 32).
+ * `checksum` is written unchanged: call xw_inode_set_csum() when the record is complete.
  */
 void xw_inode_encode(const struct xw_inode *in, const struct xw_super *sb, void *buf);
-/* Writes the checksum over the whole record, xattrs included; no-op without metadata_csum (or under
- * Hurd, as stock tools do). */
+/*
+ * Set the checksum of the whole record, xattrs included; no-op without metadata_csum (or under
+ * Hurd, as in stock tools).
+ */
 void xw_inode_set_csum(void *buf, const struct xw_super *sb, uint32_t csum_seed, xw_ino ino);
-/* 0 or XW_ERR_CHECKSUM. An all-zero record (never used) is right. */
+/* 0 or XW_ERR_CHECKSUM. An all-zero record (never used) is valid. */
 int xw_inode_verify(const void *buf, const struct xw_super *sb, uint32_t csum_seed, xw_ino ino);
-/* crc32c(crc32c(seed, le32 ino), le32 generation): the seed of all this inode's blocks. */
+/* crc32c(crc32c(seed, le32 ino), le32 generation): the seed for all blocks of this inode. */
 uint32_t xw_inode_seed(uint32_t csum_seed, xw_ino ino, uint32_t generation);
 
 /*
- * Of a directory's flags, those that Linux gives an inode of that mode made in it (observed, bit
- * by bit, on Linux 6.18). Those that it gives a directory are all there are.
+ * The flags of a directory that Linux passes on to an inode of that mode created in it (observed,
+ * bit by bit, on Linux 6.18). Subdirectories inherit all inheritable flags.
  */
 uint32_t xw_inode_inherited(uint32_t flags, uint16_t mode);
 
 /*
- * Where the in-inode xattr area begins: offset of its 4-byte magic in the record, the area ending
- * with it. 0 when there is none: 128-byte inodes, i_extra_isize 0 (the kernel reads no xattrs
- * there) or filling the record.
+ * Offset of the in-inode xattr area (its 4-byte magic) in the record; the area ends with the
+ * record. 0 when there is none: 128-byte inodes, i_extra_isize 0 (the kernel reads no xattrs there)
+ * or filling the record.
  */
 unsigned xw_inode_xattr_off(const struct xw_inode *in, const struct xw_super *sb);
 
 #define XW_RDEV_MAJOR_MAX 0xFFFu
 #define XW_RDEV_MINOR_MAX 0xFFFFFu
 /*
- * Device numbers in i_block[0..1]: old form when both halves fit 8 bits, else the new one.
+ * Device numbers in i_block[0..1]: the old encoding when both numbers fit 8 bits, else the new one.
  * XW_ERR_LIMIT (and no change) when major needs more than 12 bits or minor more than 20: the format
- * cannot hold them.
+ * cannot store them.
  */
 int xw_inode_put_rdev(struct xw_inode *in, uint32_t major, uint32_t minor);
 void xw_inode_get_rdev(const struct xw_inode *in, uint32_t *major, uint32_t *minor);
 
-/* Set i_blocks (and HUGE_FILE_FL where 512-byte units do not fit) from fs blocks held.
- * XW_ERR_LIMIT when the file is too large for the features. */
+/*
+ * Set i_blocks (and HUGE_FILE_FL where units of 512 bytes do not fit) from the number of blocks.
+ * XW_ERR_LIMIT when the file is too large for the features.
+ */
 int xw_inode_set_blocks(struct xw_inode *in, const struct xw_super *sb, uint64_t fs_blocks);
-uint64_t xw_inode_fs_blocks_512(const struct xw_inode *in, const struct xw_super *sb); /* in 512s */
+/* in units of 512 bytes */
+uint64_t xw_inode_fs_blocks_512(const struct xw_inode *in, const struct xw_super *sb);
 
 /*
- * EA inodes (EA_INODE_FL) keep their reference count in ctime (high 32 bits) and i_version (low
+ * EA inodes (EA_INODE_FL) store their reference count in ctime (high 32 bits) and i_version (low
  * 32), and the value hash, xw_xattr_value_hash(), in atime. Set the hash and refs last: they
  * overwrite those fields.
  */
@@ -145,7 +149,5 @@ uint64_t xw_inode_ea_refs(const struct xw_inode *in);
 void xw_inode_set_ea_refs(struct xw_inode *in, uint64_t refs);
 uint32_t xw_inode_ea_hash(const struct xw_inode *in);
 void xw_inode_set_ea_hash(struct xw_inode *in, uint32_t value_hash);
-
-#pragma GCC visibility pop
 
 #endif

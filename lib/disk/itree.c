@@ -2,9 +2,9 @@
 /*
  * itree nodes: decode, encode, check, checksum. itree(5) is the document of record.
  *
- * Invariants of a node that passes xw_itree_node_check:
- * 1. The entry area is `used` bytes of entries and zeros behind them: a node has one encoding, so
- *    that rebuilding an undamaged tree gives the same bytes.
+ * Invariants of a node that passes xw_itree_node_check():
+ * 1. The entry area is `used` bytes of entries followed by zeros: a node has one encoding, so
+ *    rebuilding an undamaged tree gives the same bytes.
  * 2. Index entries are 16 bytes each; leaf entries are as long as their names need, and padding is
  *    zero.
  * 3. Keys ascend: strictly in leaves, where names break ties; separators may be equal, since equal
@@ -105,7 +105,7 @@ int xw_itree_hdr_decode(const void *block, uint32_t block_size, struct xw_itree_
 		.self = get64(d->self),
 	};
 	if (get32(d->magic) != XW_ITREE_MAGIC)
-		return flawed(flaw, 6, 0, "no itree node is there");
+		return flawed(flaw, 6, 0, "not an itree node");
 	if (d->version != XW_ITREE_VERSION)
 		return flawed(flaw, 6, 0, "unknown version");
 	if (get16(d->zero1) || get32(d->zero2) || get32(t->zero))
@@ -113,10 +113,10 @@ int xw_itree_hdr_decode(const void *block, uint32_t block_size, struct xw_itree_
 	if (out->level >= XW_ITREE_LEVELS)
 		return flawed(flaw, 7, 0, "level too high");
 	if (out->used > xw_itree_cap(block_size))
-		return flawed(flaw, 6, 0, "more bytes in use than it has");
+		return flawed(flaw, 6, 0, "more bytes in use than its capacity");
 	if (out->level ? out->used != out->count * XW_ITREE_IDX
 		       : out->used < out->count * xw_itree_rec_len(1) || (!out->count && out->used))
-		return flawed(flaw, 10, 0, "count of entries and bytes in use do not agree");
+		return flawed(flaw, 10, 0, "entry count and bytes in use disagree");
 	return 0;
 }
 
@@ -149,11 +149,11 @@ int xw_itree_hdr_belongs(const struct xw_itree_hdr *h, xw_ino dir, uint32_t gene
 			 struct xw_itree_flaw *flaw)
 {
 	if (h->dir != dir)
-		return flawed(flaw, 6, 0, "the node is another directory's");
+		return flawed(flaw, 6, 0, "the node belongs to another directory");
 	if (h->generation != generation)
-		return flawed(flaw, 6, 0, "the node is of another generation");
+		return flawed(flaw, 6, 0, "the node has another generation");
 	if (h->self != blk)
-		return flawed(flaw, 6, 0, "the node's own block number is another");
+		return flawed(flaw, 6, 0, "the node has another block number");
 	return 0;
 }
 
@@ -222,7 +222,8 @@ uint32_t xw_itree_leaf_encode(void *block, uint32_t off, const struct xw_itree_e
 		.name_len = e->name_len,
 		.ftype = e->ftype,
 	};
-	memset(p + rec_len - 4, 0, 4); /* the padding is in these; the name comes over them */
+	/* zero the padding, which lies in these bytes, before the name is copied */
+	memset(p + rec_len - 4, 0, 4);
 	memcpy(p + XW_ITREE_REC_HDR, e->name, e->name_len);
 	return rec_len;
 }
@@ -271,7 +272,7 @@ static int check_leaf(const void *block, const struct xw_itree_hdr *h, bool any_
 			return flawed(flaw, 11, i, "entries do not ascend");
 	}
 	if (off != h->used)
-		return flawed(flaw, 10, h->count, "bytes in use behind the last entry");
+		return flawed(flaw, 10, h->count, "bytes in use after the last entry");
 	return 0;
 }
 
@@ -295,7 +296,7 @@ int xw_itree_node_check(const void *block, uint32_t block_size, bool any_names,
 	if (err)
 		return err;
 	if (!zero_behind(block, block_size, out->used))
-		return flawed(flaw, 6, 0, "not zero behind the entries");
+		return flawed(flaw, 6, 0, "nonzero bytes after the entries");
 	return out->level ? check_separators(block, out, flaw) : 0;
 }
 

@@ -1,57 +1,55 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nodes of an itree, the B+ tree beside an htree that lists a directory's entries by inode number;
- * and the slot of dx_root that points to its root. The format is in itree(5); rule numbers are
- * those of its list of invariants.
+ * Nodes of an itree, the B+ tree beside an htree that lists the entries of a directory by inode
+ * number, and the slot of dx_root that points to its root. The format is in itree(5); rule numbers
+ * are those of its list of invariants.
  */
 #ifndef XW_DISK_ITREE_H
 #define XW_DISK_ITREE_H
 
 #include "base/types.h"
 
-#pragma GCC visibility push(default)
-
 #define XW_ITREE_MAGIC 0x54493245u
 #define XW_ITREE_VERSION 1
 #define XW_ITREE_HDR 32u /* bytes before the entries */
-#define XW_ITREE_HDR_COUNT 6u /* where in it count and used are, */
-#define XW_ITREE_HDR_VARIES 4u /* and their bytes: all of it that changes */
-#define XW_ITREE_TAIL 8u /* a zero word, the checksum */
-#define XW_ITREE_IDX 16u /* bytes of an index entry */
-#define XW_ITREE_REC_HDR 12u /* bytes of a leaf entry before its name */
+#define XW_ITREE_HDR_COUNT 6u /* offset in it of count and used, */
+#define XW_ITREE_HDR_VARIES 4u /* and their size: the only fields of a header that change */
+#define XW_ITREE_TAIL 8u /* a zero word and the checksum */
+#define XW_ITREE_IDX 16u /* size of an index entry in bytes */
+#define XW_ITREE_REC_HDR 12u /* size of a leaf entry without its name in bytes */
 #define XW_ITREE_LEVELS 5u /* at most, leaves included */
 
 struct xw_itree_hdr {
 	uint8_t level; /* 0 = leaf */
-	uint16_t count; /* entries */
-	uint16_t used; /* bytes of them */
+	uint16_t count; /* number of entries */
+	uint16_t used; /* size of the entries in bytes */
 	xw_ino dir;
-	uint32_t generation; /* of the directory's inode */
+	uint32_t generation; /* generation of the directory's inode */
 	xw_blk self;
 };
 
-/* What entries are sorted by; names break ties in leaves. */
+/* Sort key of the entries; names break ties in leaves. */
 struct xw_itree_key {
 	xw_ino ino;
 	uint32_t hash; /* major hash of the name, bit 0 clear */
 };
 
 struct xw_itree_idx {
-	struct xw_itree_key key; /* lower bound of what is below */
+	struct xw_itree_key key; /* lower bound of the keys below */
 	xw_blk blk;
-	unsigned quartile; /* how full the child is */
+	unsigned quartile; /* fill quartile of the child */
 };
 
 struct xw_itree_entry {
 	struct xw_itree_key key;
 	uint8_t name_len, ftype;
-	const char *name; /* not terminated; into the block when decoded */
+	const char *name; /* not terminated; decoded names point into the block */
 };
 
-/* What is wrong with a node, for a line to somebody. */
+/* What is wrong with a node, for a message. */
 struct xw_itree_flaw {
 	unsigned rule;
-	unsigned entry; /* index of the entry meant, where one is */
+	unsigned entry; /* index of the entry concerned, if any */
 	const char *what;
 };
 
@@ -60,7 +58,7 @@ static inline uint32_t xw_itree_cap(uint32_t block_size)
 	return block_size - XW_ITREE_HDR - XW_ITREE_TAIL;
 }
 
-/* Bytes of a leaf entry. */
+/* Size of a leaf entry in bytes. */
 static inline uint32_t xw_itree_rec_len(unsigned name_len)
 {
 	return (XW_ITREE_REC_HDR + name_len + 3u) & ~3u;
@@ -72,7 +70,7 @@ static inline unsigned xw_itree_quartile(uint32_t cap, uint32_t used)
 	return 0u + (used * 4u > cap) + (used * 2u > cap) + (used * 4u > cap * 3u);
 }
 
-/* Ordered as the keys are. */
+/* A number ordered as the keys are. */
 static inline uint64_t xw_itree_key_number(const struct xw_itree_key *k)
 {
 	return (uint64_t)k->ino << 32 | k->hash;
@@ -85,21 +83,21 @@ static inline int xw_itree_key_cmp(const struct xw_itree_key *a, const struct xw
 	return (x > y) - (x < y);
 }
 
-/* The order of leaves: key, bytes of the name, its length. */
+/* The order of leaf entries: key, bytes of the name, its length. */
 int xw_itree_entry_cmp(const struct xw_itree_entry *a, const struct xw_itree_entry *b);
 
 /*
  * Decode and check the header: magic, version, zero fields, level, used against count and capacity.
- * XW_ERR_CORRUPT (rule 6, or 10 where the count is impossible); *out is filled all the
- * same. Who owns the node is the caller's question (xw_itree_hdr_belongs), the checksum as well.
+ * XW_ERR_CORRUPT (rule 6, or 10 where the count is impossible); *out is filled all the same. The
+ * caller checks the owner of the node (xw_itree_hdr_belongs) and the checksum.
  */
 int xw_itree_hdr_decode(const void *block, uint32_t block_size, struct xw_itree_hdr *out,
 			struct xw_itree_flaw *flaw);
-/* Header and zero fields; entries and checksum are left alone. */
+/* Write header and zero fields; entries and checksum are not modified. */
 void xw_itree_hdr_encode(void *block, uint32_t block_size, const struct xw_itree_hdr *h);
-/* Of a header that is there, the two that change. */
+/* Update `count` and `used` in an existing header. */
 void xw_itree_hdr_set(void *block, uint16_t count, uint16_t used);
-/* Rule 6: the node says it is at blk and of this directory. XW_ERR_CORRUPT. */
+/* Rule 6: the node must say that it is at blk and belongs to this directory. XW_ERR_CORRUPT. */
 int xw_itree_hdr_belongs(const struct xw_itree_hdr *h, xw_ino dir, uint32_t generation, xw_blk blk,
 			 struct xw_itree_flaw *flaw);
 
@@ -108,36 +106,37 @@ int xw_itree_idx_decode(const void *block, unsigned i, struct xw_itree_idx *out)
 void xw_itree_idx_encode(void *block, unsigned i, const struct xw_itree_idx *e);
 
 /*
- * The leaf entry at `off` of the entry area's first `used` bytes; *next is the offset behind it.
- * XW_ERR_CORRUPT (rule 10): it does not fit, its rec_len is not exact or the padding not zero.
+ * The leaf entry at `off` within the first `used` bytes of the entry area; *next is the offset
+ * after it. XW_ERR_CORRUPT (rule 10): it does not fit, its rec_len is not exact or the padding not
+ * zero.
  */
 int xw_itree_leaf_decode(const void *block, uint32_t used, uint32_t off, struct xw_itree_entry *out,
 			 uint32_t *next);
-/* Write an entry, padding included, at `off` of the entry area; returns its bytes. */
+/* Write an entry, padding included, at `off` of the entry area; returns its size in bytes. */
 uint32_t xw_itree_leaf_encode(void *block, uint32_t off, const struct xw_itree_entry *e);
 
 /*
- * Everything that one node can be judged by alone: its header (rule 6), entries that fill `used`
- * (10), zeros behind them (6), ascending order (11). Names are any bytes with any_names (encrypted
- * directories), else free of NUL and '/'; "." and ".." are none. XW_ERR_CORRUPT. After success the
- * entries can be decoded without looking at errors; so can those of an index node of which rule 11
- * is all that is broken.
+ * All checks that need only this node: its header (rule 6), entries that fill `used` (10), zeros
+ * after them (6), ascending order (11). With any_names (encrypted directories) names are arbitrary
+ * bytes, else free of NUL and '/'; "." and ".." are not allowed. XW_ERR_CORRUPT. After success the
+ * entries can be decoded without error checks, and so can those of an index node that breaks only
+ * rule 11.
  */
 int xw_itree_node_check(const void *block, uint32_t block_size, bool any_names,
 			struct xw_itree_hdr *out, struct xw_itree_flaw *flaw);
 
-/* inode_seed: xw_inode_seed() of the directory. Without metadata_csum the field is 0: both take
- * csum false for that. verify: XW_ERR_CHECKSUM. */
+/*
+ * inode_seed: xw_inode_seed() of the directory. csum: metadata_csum is on; else the field is 0.
+ * verify: XW_ERR_CHECKSUM.
+ */
 void xw_itree_set_csum(void *block, uint32_t block_size, bool csum, uint32_t inode_seed);
 int xw_itree_verify(const void *block, uint32_t block_size, bool csum, uint32_t inode_seed);
 
 /*
- * The pointer to the root node: the last slot of dx_root, which an index with one entry less leaves
- * unused. get: XW_ERR_CORRUPT (rule 5) when it is 0 or its high bits are set; *root is filled.
+ * The pointer to the root node: the last slot of dx_root, left unused by an index with one entry
+ * less. get: XW_ERR_CORRUPT (rule 5) when it is 0 or its high bits are set; *root is filled.
  */
 int xw_itree_slot_get(const void *dx_root, uint32_t block_size, bool csum, xw_blk *root);
 void xw_itree_slot_set(void *dx_root, uint32_t block_size, bool csum, xw_blk root);
-
-#pragma GCC visibility pop
 
 #endif

@@ -3,13 +3,13 @@
  * The jbd2 journal superblock: big-endian, 1024 bytes.
  *
  * Invariants:
- * 1. Version 1 ends with s_errno: what stands behind it is not read (it decodes to zero) and is
- *    written as zero.
+ * 1. Version 1 ends with s_errno: later bytes are not read (they decode to zero) and are written as
+ *    zero.
  * 2. The checksum exists with checksum v2 or v3 and covers the 1024 bytes with itself read as zero,
  *    seeded with ~0.
  *
- * Source: kernel documentation "Journal (jbd2)"; checked against mke2fs, the kernel and debugfs
- * logdump.
+ * Source: kernel documentation "Journal (jbd2)"; checked against mke2fs, the kernel and logdump of
+ * debugfs.
  */
 #include "config.h"
 
@@ -32,7 +32,7 @@ struct XW_ON_DISK disk_jsb {
 	be32 sequence;
 	be32 start;
 	be32 err;
-	/* version 2 only */
+	/* from here on version 2 only */
 	be32 feature_compat;
 	be32 feature_incompat;
 	be32 feature_ro_compat;

@@ -5,8 +5,6 @@
 
 #include "base/types.h"
 
-#pragma GCC visibility push(default)
-
 #define XW_JBD2_MAGIC 0xC03B3998u
 #define XW_JBD2_SUPER_V1 3
 #define XW_JBD2_SUPER_V2 4
@@ -22,16 +20,16 @@
 
 struct xw_jsb {
 	uint32_t blocktype; /* XW_JBD2_SUPER_V1 or V2 */
-	uint32_t header_sequence; /* 0 */
+	uint32_t header_sequence; /* always 0 */
 	uint32_t blocksize, maxlen, first;
-	uint32_t sequence, start; /* start 0 = empty */
+	uint32_t sequence, start; /* start 0: the log is empty */
 	uint32_t err;
 	uint32_t feature_compat, feature_incompat, feature_ro_compat;
 	uint8_t uuid[16];
 	uint32_t nr_users;
 	uint32_t dynsuper, max_transaction, max_trans_data;
 	uint8_t checksum_type; /* 4 = crc32c */
-	uint8_t padding2[3]; /* padding is kept as found */
+	uint8_t padding2[3]; /* padding is preserved */
 	uint32_t num_fc_blks, head;
 	uint8_t padding[XW_JSB_PADDING];
 	uint32_t checksum; /* as stored */
@@ -40,14 +38,12 @@ struct xw_jsb {
 
 /*
  * XW_ERR_CORRUPT: magic, block type, block size not a power of two in 1k-64k, first outside 1 ..
- * maxlen - 1. *out is filled all the same. In a version 1 superblock everything behind err is zero.
+ * maxlen - 1. *out is filled all the same. In a version 1 superblock all fields after err are zero.
  */
 int xw_jsb_decode(const void *buf, struct xw_jsb *out);
-/* All 1024 bytes; the checksum is computed for csum v2/v3, else written as it stands. */
+/* All 1024 bytes; the checksum is computed for csum v2/v3, else written unchanged. */
 void xw_jsb_encode(const struct xw_jsb *j, void *buf);
-/* 0, also without csum v2/v3, or XW_ERR_CHECKSUM. */
+/* 0 (also without csum v2/v3) or XW_ERR_CHECKSUM. */
 int xw_jsb_verify(const void *buf);
-
-#pragma GCC visibility pop
 
 #endif

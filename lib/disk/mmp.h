@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* The multiple mount protection block: who uses the filesystem, told by a sequence that moves. */
+/*
+ * The multiple mount protection block: shows by a changing sequence number that the filesystem is
+ * in use.
+ */
 #ifndef XW_DISK_MMP_H
 #define XW_DISK_MMP_H
 
 #include "base/types.h"
 
-#pragma GCC visibility push(default)
-
 #define XW_MMP_MAGIC 0x004D4D50u
-#define XW_MMP_SEQ_CLEAN 0xFF4D4D50u /* nobody uses it */
-#define XW_MMP_SEQ_FSCK 0xE24D4D50u /* e2fsck does */
+#define XW_MMP_SEQ_CLEAN 0xFF4D4D50u /* not in use */
+#define XW_MMP_SEQ_FSCK 0xE24D4D50u /* in use by e2fsck */
 #define XW_MMP_SIZE 1024 /* at the start of its block */
-#define XW_MMP_INTERVAL 5u /* seconds; the least check interval too */
+#define XW_MMP_INTERVAL 5u /* in seconds; also the minimum check interval */
 #define XW_MMP_INTERVAL_MAX 300u
 
 struct xw_mmp {
 	uint32_t seq;
-	int64_t time; /* of the last update */
-	char node[65], device[33]; /* of the last user; terminated here, not on disk */
-	uint16_t check_interval; /* seconds */
+	int64_t time; /* time of the last update */
+	/* node and device of the last user; terminated here, not on disk */
+	char node[65], device[33];
+	uint16_t check_interval; /* in seconds */
 	uint32_t checksum; /* as stored */
 };
 
@@ -29,7 +31,5 @@ void xw_mmp_encode(const struct xw_mmp *m, bool csum, uint32_t csum_seed, void *
 /* Both for metadata_csum only. verify: 0 or XW_ERR_CHECKSUM. */
 void xw_mmp_set_csum(void *buf, uint32_t csum_seed);
 int xw_mmp_verify(const void *buf, uint32_t csum_seed);
-
-#pragma GCC visibility pop
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks of the orphan file.
- *
- * The checksum covers the inode's seed, the block's own number (64 bits) and the slots: not the
- * magic. Source: kernel documentation "ext4, Orphan file"; checked against mke2fs 1.47.0.
+ * Blocks of the orphan file. The checksum covers the inode seed, the number of the block (64 bits)
+ * and the slots, but not the magic. Source: kernel documentation "ext4, Orphan file"; checked
+ * against mke2fs 1.47.0.
  */
 #include "config.h"
 

@@ -2,19 +2,20 @@
 /*
  * Quota files.
  *
- * Block 0 is the header, block 1 the root of the tree. A tree block is 256 references, one for each
- * value of a byte of the id; the references of the fourth level name the data block that holds the
- * id's entry, which is found there by its number. A data block has a header of 16 bytes and 14
- * entries of 72; an entry of zeros is a free one. Free entries and free blocks are in lists that
- * start in the file's header.
+ * Block 0 is the header, block 1 the root of the tree. A tree block has 256 references, one for
+ * each value of a byte of the id; the references of the fourth level point to the data block that
+ * holds the entry of the id, which is found there by comparing ids. A data block has a header of 16
+ * bytes and 14 entries of 72; an entry of zeros is free. Free entries and free blocks are in lists
+ * that start in the header of the file.
  *
- * Invariants of what is written:
- * 1. Blocks appear in the order: header, tree level by level, data. For a single id that is, block
- * by block, the file that mke2fs makes.
- * 2. All data blocks but the last are full; the last is on the list of those with room, alone.
+ * Invariants of files that are written:
+ * 1. Blocks appear in the order: header, tree level by level, data. For a single id the result is
+ *    identical, block by block, to the file of mke2fs.
+ * 2. All data blocks but the last are full; the last is the only one on the list of blocks with
+ *    free entries.
  *
  * Source: the quota tools' documentation of the vfsv1 format; every field compared with files that
- * mke2fs and e2fsck 1.47.0 wrote, and read back by debugfs list_quota.
+ * mke2fs and e2fsck 1.47.0 wrote, and read back by list_quota of debugfs.
  */
 #include "config.h"
 
@@ -73,7 +74,7 @@ static const uint32_t magics[XW_QUOTA_TYPES] = {0xd9c01f11, 0xd9c01927, 0xd9c03f
 
 /* ---- writing ---- */
 
-/* The part of an id that names its block at a level: level 0 is the root, which all share. */
+/* The prefix of an id that selects its block at a level: level 0 is the root, shared by all ids. */
 static uint32_t prefix(uint32_t id, unsigned level)
 {
 	return level ? id >> (8 * (XW_QUOTA_DEPTH - level)) : 0;
@@ -97,7 +98,7 @@ int xw_quota_shape(const struct xw_quota_entry *e, size_t n, struct xw_quota_sha
 	uint64_t blocks = 1;
 
 	memset(out, 0, sizeof(*out));
-	out->level[0] = 1; /* the root is there even when empty */
+	out->level[0] = 1; /* the root exists even when empty */
 	for (unsigned level = 1; level < XW_QUOTA_DEPTH; level++) {
 		for (size_t i = 0; i < n; i++)
 			out->level[level] +=
@@ -149,37 +150,37 @@ struct emit {
 
 static int emit_block(struct emit *m)
 {
-	int ret = m->put(m->arg, m->next++, m->block);
+	int rc = m->put(m->arg, m->next++, m->block);
 
 	memset(m->block, 0, sizeof(m->block));
-	return ret;
+	return rc;
 }
 
-/* One level of the tree. below: index of the first block that it points at. */
+/* Emit one level of the tree. below: index of the first block that it refers to. */
 static int emit_level(struct emit *m, const struct xw_quota_entry *e, size_t n, unsigned level,
 		      uint32_t below)
 {
 	bool leaf = level == XW_QUOTA_DEPTH - 1;
 	uint32_t child = below;
-	int ret = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < n && !ret; i++) {
+	for (size_t i = 0; i < n && !rc; i++) {
 		if (i && prefix(e[i].id, level) != prefix(e[i - 1].id, level))
-			ret = emit_block(m);
+			rc = emit_block(m);
 		if (leaf)
 			child = below + (uint32_t)(i / XW_QUOTA_PER_BLOCK);
 		else if (i && prefix(e[i].id, level + 1) != prefix(e[i - 1].id, level + 1))
 			child++;
 		poke32(m->block + 4 * (prefix(e[i].id, level + 1) & 0xff), child);
 	}
-	return ret ? ret : emit_block(m);
+	return rc ? rc : emit_block(m);
 }
 
 static int emit_data(struct emit *m, const struct xw_quota_entry *e, size_t n)
 {
-	int ret = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < n && !ret; i += XW_QUOTA_PER_BLOCK) {
+	for (size_t i = 0; i < n && !rc; i += XW_QUOTA_PER_BLOCK) {
 		struct disk_data_header *h = (struct disk_data_header *)m->block;
 		struct disk_entry *d = (struct disk_entry *)(m->block + sizeof(*h));
 		size_t count = XW_MIN(n - i, XW_QUOTA_PER_BLOCK);
@@ -187,9 +188,9 @@ static int emit_data(struct emit *m, const struct xw_quota_entry *e, size_t n)
 		h->entries = put16((uint16_t)count);
 		for (size_t k = 0; k < count; k++)
 			encode_entry(&e[i + k], &d[k]);
-		ret = emit_block(m);
+		rc = emit_block(m);
 	}
-	return ret;
+	return rc;
 }
 
 int xw_quota_emit(enum xw_quota_type type, const struct xw_quota_entry *e, size_t n,
@@ -203,17 +204,17 @@ int xw_quota_emit(enum xw_quota_type type, const struct xw_quota_entry *e, size_
 	};
 	struct emit m = {.put = put, .arg = arg};
 	uint32_t below = ROOT_BLOCK;
-	int ret;
+	int rc;
 
 	encode_header(type, &info, m.block);
-	ret = emit_block(&m);
-	for (unsigned level = 0; level < XW_QUOTA_DEPTH && !ret; level++) {
+	rc = emit_block(&m);
+	for (unsigned level = 0; level < XW_QUOTA_DEPTH && !rc; level++) {
 		if (!shape->level[level])
-			break; /* no entries: the root alone */
+			break; /* no entries: only the root */
 		below += shape->level[level];
-		ret = emit_level(&m, e, n, level, below);
+		rc = emit_level(&m, e, n, level, below);
 	}
-	return ret ? ret : emit_data(&m, e, n);
+	return rc ? rc : emit_data(&m, e, n);
 }
 
 /* ---- reading ---- */
@@ -221,7 +222,7 @@ int xw_quota_emit(enum xw_quota_type type, const struct xw_quota_entry *e, size_
 struct walk {
 	const uint8_t *buf;
 	uint32_t blocks;
-	uint32_t tree_blocks; /* seen so far: each is referred to once */
+	uint32_t tree_blocks; /* blocks seen so far: each may be referred to once */
 	xw_quota_take *take;
 	void *arg;
 };
@@ -246,7 +247,7 @@ static int take_entry(struct walk *w, uint32_t block, uint32_t id)
 			.block_time = (int64_t)get64(d[i].block_time),
 		};
 
-		/* an entry of zeros is free; id 0's has something in it */
+		/* an entry of zeros is free; the entry of id 0 has other fields set */
 		if (get32(d[i].id) != id || !memcmp(&d[i], &none, sizeof(none)))
 			continue;
 		return w->take ? w->take(w->arg, &e) : 0;
@@ -257,11 +258,11 @@ static int take_entry(struct walk *w, uint32_t block, uint32_t id)
 static int walk_tree(struct walk *w, uint32_t block, unsigned level, uint32_t id)
 {
 	const uint8_t *refs = w->buf + (size_t)block * XW_QUOTA_BLOCK;
-	int ret = 0;
+	int rc = 0;
 
 	if (++w->tree_blocks >= w->blocks)
 		return XW_ERR_CORRUPT;
-	for (uint32_t i = 0; i < REFS && !ret; i++) {
+	for (uint32_t i = 0; i < REFS && !rc; i++) {
 		uint32_t ref = peek32(refs + 4 * i);
 
 		if (!ref)
@@ -269,11 +270,11 @@ static int walk_tree(struct walk *w, uint32_t block, unsigned level, uint32_t id
 		if (ref <= ROOT_BLOCK || ref >= w->blocks)
 			return XW_ERR_CORRUPT;
 		if (level == XW_QUOTA_DEPTH - 1)
-			ret = take_entry(w, ref, id << 8 | i);
+			rc = take_entry(w, ref, id << 8 | i);
 		else
-			ret = walk_tree(w, ref, level + 1, id << 8 | i);
+			rc = walk_tree(w, ref, level + 1, id << 8 | i);
 	}
-	return ret;
+	return rc;
 }
 
 int xw_quota_decode(const void *buf, size_t len, enum xw_quota_type type,

@@ -5,14 +5,14 @@
  * Invariants:
  * 1. One list (SUPER_FIELDS, SUPER_BYTES) drives the offset asserts, the decoder and the encoder,
  *    so that the three cannot drift apart. Fields stored in two halves are joined by hand below it.
- * 2. encode(decode(x)) == x for every superblock stock tools make, bytes that this version gives no
- *    meaning included: a field that a newer tool introduced survives our edits.
- * 3. High halves of block counts count only under 64bit. Linux 6.18 and e2fsprogs 1.47.0 ignore
- *    them otherwise (observed with s_blocks_count_hi = 1), so decoding ignores them and encoding
- *    writes zero.
+ * 2. encode(decode(x)) == x for every superblock that stock tools make, including bytes without a
+ *    meaning in this version: fields introduced by a newer tool survive our edits.
+ * 3. High halves of block counts are significant only with 64bit. Linux 6.18 and e2fsprogs 1.47.0
+ *    ignore them otherwise (observed with s_blocks_count_hi = 1), so decoding ignores them and
+ *    encoding writes zero.
  *
  * Offsets: kernel documentation "ext4 Data Structures, super block";
- * s_def_resuid_hi/s_def_resgid_hi at 0x284 are Linux 6.18's (observed through
+ * s_def_resuid_hi/s_def_resgid_hi at 0x284 are those of Linux 6.18 (observed through
  * /proc/fs/ext4/DEV/options).
  */
 #include "config.h"
@@ -134,7 +134,7 @@ struct XW_ON_DISK disk_super {
 	le32 checksum;
 };
 
-/* F(offset, bits, name): the same name on disk and in memory. */
+/* F(offset, bits, name): the name is the same on disk and in memory. */
 #define SUPER_FIELDS(F)                                                                            \
 	F(0x000, 32, inodes_count)                                                                 \
 	F(0x010, 32, free_inodes_count)                                                            \
@@ -222,7 +222,7 @@ struct XW_ON_DISK disk_super {
 	B(0x288, reserved)                                                                         \
 	B(0x3F8, reserved2)
 
-/* T(offset, offset of the high byte, name): times of 40 bits. */
+/* T(offset, offset of the high byte, name): 40-bit times. */
 #define SUPER_TIMES(T)                                                                             \
 	T(0x02C, 0x275, mtime)                                                                     \
 	T(0x030, 0x274, wtime)                                                                     \
@@ -289,11 +289,11 @@ static le32 high64(const struct xw_super *sb, uint64_t v)
 	return put32(sb->feature_incompat & XW_INCOMPAT_64BIT ? (uint32_t)(v >> 32) : 0);
 }
 
-/* What the block group decoders and every "x / per_group" rely on. */
+/* Checks that the group descriptor decoder and every "x / per_group" rely on. */
 static int check_groups(const struct xw_super *sb)
 {
 	uint32_t bits = 8 * xw_super_block_size(sb);
-	uint32_t ratio = 0; /* log2 of blocks per cluster */
+	uint32_t ratio = 0; /* log2 of the number of blocks in a cluster */
 
 	if (sb->feature_incompat & XW_INCOMPAT_JOURNAL_DEV)
 		return 0; /* an external journal has no groups */

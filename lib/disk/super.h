@@ -5,13 +5,11 @@
 
 #include "base/types.h"
 
-#pragma GCC visibility push(default)
-
 #define XW_SUPER_OFFSET 1024
 #define XW_SUPER_SIZE 1024
 #define XW_SUPER_MAGIC 0xEF53
 #define XW_SUPER_RESERVED 360 /* bytes 0x288 .. 0x3EF */
-#define XW_DESC_SIZE_MAX 1024u /* bytes: what fits the smallest block, as in e2fsprogs */
+#define XW_DESC_SIZE_MAX 1024u /* in bytes; fits the smallest block, as in e2fsprogs */
 #define XW_LOG_BLOCK_MAX 6u /* 64 KiB */
 #define XW_LOG_CLUSTER_MAX 20u /* 1 GiB */
 
@@ -40,18 +38,19 @@
 #define XW_INCOMPAT_INLINE_DATA 0x08000u
 #define XW_INCOMPAT_ENCRYPT 0x10000u
 #define XW_INCOMPAT_CASEFOLD 0x20000u
-#define XW_INCOMPAT_PENDING 0x40000000u /* extwright's own: a change is half done, see commit/ */
+/* specific to extwright: a commit is incomplete, see room commit */
+#define XW_INCOMPAT_PENDING 0x40000000u
 
 #define XW_RO_SPARSE_SUPER 0x0001u
 #define XW_RO_LARGE_FILE 0x0002u
 #define XW_RO_HUGE_FILE 0x0008u
-#define XW_RO_GDT_CSUM 0x0010u /* "uninit_bg" */
+#define XW_RO_GDT_CSUM 0x0010u /* "uninit_bg" in messages */
 #define XW_RO_DIR_NLINK 0x0020u
 #define XW_RO_EXTRA_ISIZE 0x0040u
 #define XW_RO_QUOTA 0x0100u
 #define XW_RO_BIGALLOC 0x0200u
 #define XW_RO_METADATA_CSUM 0x0400u
-#define XW_RO_READONLY 0x1000u /* nobody writes; Linux mounts it read-only */
+#define XW_RO_READONLY 0x1000u /* set by no tool; Linux mounts such a filesystem read-only */
 #define XW_RO_PROJECT 0x2000u
 #define XW_RO_VERITY 0x8000u
 #define XW_RO_ORPHAN_PRESENT 0x10000u
@@ -60,13 +59,14 @@
 /* s_flags */
 #define XW_FLAG_SIGNED_HASH 0x0001u
 #define XW_FLAG_UNSIGNED_HASH 0x0002u
+#define XW_FLAG_TEST_FS 0x0004u
 
 /* s_state */
 #define XW_STATE_VALID 0x0001u
 #define XW_STATE_ERROR 0x0002u
 #define XW_STATE_ORPHAN 0x0004u
 
-/* Host form. Split lo/hi fields are joined; names follow the format documentation without s_. */
+/* Host form. Low and high halves are joined; names follow the format documentation without s_. */
 struct xw_super {
 	uint32_t inodes_count;
 	uint64_t blocks_count;
@@ -92,12 +92,12 @@ struct xw_super {
 	uint32_t creator_os; /* 0 = Linux, 1 = Hurd */
 	uint32_t rev_level; /* 0 or 1 */
 	uint32_t def_resuid, def_resgid; /* high halves at 0x284 (Linux 6.18) */
-	uint32_t first_ino; /* 11 under revision 0 */
-	uint16_t inode_size; /* 128 under revision 0 */
+	uint32_t first_ino; /* 11 in revision 0 */
+	uint16_t inode_size; /* 128 in revision 0 */
 	uint16_t block_group_nr;
 	uint32_t feature_compat, feature_incompat, feature_ro_compat;
 	uint8_t uuid[16];
-	char volume_name[16]; /* not terminated when 16 long */
+	char volume_name[16]; /* not terminated when all 16 bytes are used */
 	char last_mounted[64];
 	uint32_t algorithm_usage_bitmap;
 	uint8_t prealloc_blocks, prealloc_dir_blocks;
@@ -105,14 +105,14 @@ struct xw_super {
 	uint8_t journal_uuid[16];
 	uint32_t journal_inum, journal_dev;
 	uint32_t last_orphan;
-	uint8_t hash_seed[16]; /* bytes as on disk: four le32 for the dx hashes */
+	uint8_t hash_seed[16]; /* as on disk: four le32 words for the dx hashes */
 	uint8_t def_hash_version; /* 0 legacy, 1 half_md4, 2 tea */
 	uint8_t jnl_backup_type;
 	uint16_t desc_size; /* as stored; 0 without 64bit */
 	uint32_t default_mount_opts;
 	uint32_t first_meta_bg;
 	int64_t mkfs_time;
-	uint32_t jnl_blocks[17]; /* inode 8's i_block[15], then size high, size low */
+	uint32_t jnl_blocks[17]; /* i_block[15] of inode 8, then size high, size low */
 	uint16_t min_extra_isize, want_extra_isize;
 	uint32_t flags;
 	uint16_t raid_stride;
@@ -121,7 +121,7 @@ struct xw_super {
 	uint32_t raid_stripe_width;
 	uint8_t log_groups_per_flex;
 	uint8_t checksum_type; /* 1 = crc32c */
-	uint16_t reserved_pad; /* kept as found, like the other reserved bytes */
+	uint16_t reserved_pad; /* preserved, like the other reserved bytes */
 	uint64_t kbytes_written;
 	uint32_t snapshot_inum, snapshot_id;
 	uint64_t snapshot_r_blocks;
@@ -142,26 +142,26 @@ struct xw_super {
 	uint16_t encoding, encoding_flags;
 	uint32_t orphan_file_inum;
 	uint8_t reserved[XW_SUPER_RESERVED];
-	uint64_t xw_nonce; /* le64 at 0x3F0: extwright's commit nonce, see commit/ */
+	uint64_t xw_nonce; /* le64 at 0x3F0: extwright's commit nonce, see room commit */
 	uint8_t reserved2[4];
 	uint32_t checksum;
 };
 
 /*
- * Decode 1024 bytes. Checks only what later decoding relies on: magic (XW_ERR_INPUT when absent);
+ * Decode 1024 bytes. Checks only what further decoding relies on: magic (XW_ERR_INPUT when absent);
  * block size 1k-64k, inode size and (64bit) descriptor size powers of two in range, per-group
  * counts non-zero and fitting a bitmap block (XW_ERR_CORRUPT; an external journal has no groups and
- * passes). *out is filled in any case, for repair and display; after an error only the inline
- * helpers below and xw_super_groups() are safe to feed it to. Does not verify the checksum.
+ * passes). *out is filled in any case, for repair and display; after an error it may be passed only
+ * to the inline helpers below and xw_super_groups(). Does not verify the checksum.
  */
 int xw_super_decode(const void *buf, struct xw_super *out);
 /*
- * Encode into 1024 bytes, all of them; the checksum is computed when metadata_csum is set, else
- * written as it stands. Times are clamped to 40 bits. Reserved bytes are written from *sb (zero in
- * a fresh one): what a newer tool put there survives.
+ * Encode all 1024 bytes; the checksum is computed when metadata_csum is set, else written
+ * unchanged. Times are clamped to 40 bits. Reserved bytes are written from *sb (zero in a new
+ * superblock), so that fields of newer tools survive.
  */
 void xw_super_encode(const struct xw_super *sb, void *buf);
-/* 0 when metadata_csum is clear or the stored checksum is right, else XW_ERR_CHECKSUM. */
+/* 0 when metadata_csum is clear or the stored checksum is correct, else XW_ERR_CHECKSUM. */
 int xw_super_verify(const void *buf);
 /* crc32c seed of all other checksums: s_checksum_seed, or crc32c(~0, uuid). */
 uint32_t xw_super_csum_seed(const struct xw_super *sb);
@@ -176,11 +176,9 @@ static inline bool xw_super_has_csum(const struct xw_super *sb)
 	return sb->feature_ro_compat & XW_RO_METADATA_CSUM;
 }
 
-/* Bytes of a group descriptor: 32, or desc_size (at least 64) under 64bit. */
+/* Size of a group descriptor in bytes: 32, or desc_size (at least 64) with 64bit. */
 unsigned xw_super_desc_size(const struct xw_super *sb);
-/* Groups, the last one possibly short. */
+/* Number of groups, including a short last one. */
 uint64_t xw_super_groups(const struct xw_super *sb);
-
-#pragma GCC visibility pop
 
 #endif

@@ -4,16 +4,16 @@
  *
  * Invariants:
  * 1. Entries grow from the front and end with four zero bytes; values grow from the back. An entry
- *    is decoded only if it, room for the terminator behind it and (unless it has an inode of its
- *    own) its value lie inside the area.
- * 2. New hashes take name bytes as unsigned, old ones (Linux before 6.2 on x86) as signed. Both are
- *    right to Linux 6.18 and stock e2fsck 1.47.0 (observed: f_ea_unsigned_hash, f_ea_signed_hash;
- *    the kernel notes "filesystem with signed xattr name hash"), 6.18 writes unsigned ones, and so
+ *    is decoded only if the entry, a terminator after it and its value (unless that is in an EA
+ *    inode) lie inside the area.
+ * 2. New hashes take name bytes as unsigned, old ones (Linux before 6.2 on x86) as signed. Linux
+ *    6.18 and stock e2fsck 1.47.0 accept both (observed: f_ea_unsigned_hash, f_ea_signed_hash; the
+ *    kernel logs "filesystem with signed xattr name hash"). Linux 6.18 writes unsigned ones, and so
  *    do we.
- * 3. The kernel writes e_hash 0 for values stored in the inode itself, and a real one for values in
- *    a block or in an EA inode.
+ * 3. The kernel writes e_hash 0 for values stored in the inode itself, and the computed hash for
+ *    values in a block or in an EA inode.
  *
- * Source: kernel documentation "Extended Attributes"; the kernel and debugfs ea_get as oracles.
+ * Source: kernel documentation "Extended Attributes"; the kernel and ea_get of debugfs as oracles.
  */
 #include "config.h"
 

@@ -5,14 +5,12 @@
 
 #include "base/types.h"
 
-#pragma GCC visibility push(default)
-
 #define XW_XATTR_MAGIC 0xEA020000u
-#define XW_XATTR_IHDR 4 /* in-inode header: the magic */
-#define XW_XATTR_BHDR 32 /* block header */
-#define XW_XATTR_ENTRY 16 /* entry before its name */
+#define XW_XATTR_IHDR 4 /* size of the in-inode header: the magic */
+#define XW_XATTR_BHDR 32 /* size of the block header */
+#define XW_XATTR_ENTRY 16 /* size of an entry without its name */
 #define XW_XATTR_REFCOUNT_MAX 1024u
-#define XW_XATTR_SIZE_MAX (1u << 24) /* bytes of a value */
+#define XW_XATTR_SIZE_MAX (1u << 24) /* maximum size of a value in bytes */
 
 /* name indexes */
 #define XW_XI_USER 1
@@ -31,14 +29,15 @@ struct xw_xattr_bhdr {
 
 struct xw_xattr_entry {
 	uint8_t name_len, name_index;
-	uint16_t value_offs; /* from the block's start, or from the first in-inode entry */
-	uint32_t value_inum; /* EA inode, 0 = value is here */
+	/* relative to the start of the block, or to the first in-inode entry */
+	uint16_t value_offs;
+	uint32_t value_inum; /* EA inode; 0 = the value is stored in this area */
 	uint32_t value_size;
 	uint32_t hash;
-	const char *name; /* into the buffer; not terminated */
+	const char *name; /* points into the buffer; not terminated */
 };
 
-/* Bytes an entry takes: 16 + name_len rounded up to 4. */
+/* Size of an entry in bytes: 16 + name_len rounded up to 4. */
 static inline size_t xw_xattr_entry_len(unsigned name_len)
 {
 	return (XW_XATTR_ENTRY + name_len + 3) & ~(size_t)3;
@@ -47,46 +46,50 @@ static inline size_t xw_xattr_entry_len(unsigned name_len)
 int xw_xattr_bhdr_decode(
 	const void *block,
 	struct xw_xattr_bhdr *out); /* XW_ERR_CORRUPT: magic, blocks != 1; *out is filled */
-/* The 32 bytes of header, reserved words zero. */
+/* Write the 32-byte header, reserved words zero. */
 void xw_xattr_bhdr_encode(void *block, const struct xw_xattr_bhdr *h);
 /*
  * Entry at off of an area of `size` bytes. *next = offset of the following entry, 0 when this is
- * the terminator (four zero bytes; *out untouched) and on errors. value_base: what value_offs
- * counts from. XW_ERR_CORRUPT when entry, terminator or value leave the area or the value is over
- * 2^24 bytes. Values overlapping entries or each other are the caller's check.
+ * the terminator (four zero bytes; *out is not modified) and on errors. value_base: base of
+ * value_offs. XW_ERR_CORRUPT when entry, terminator or value leave the area or the value is over
+ * 2^24 bytes. The caller checks for values that overlap entries or each other.
  */
 int xw_xattr_entry_decode(const void *area, size_t size, size_t off, size_t value_base,
 			  struct xw_xattr_entry *out, size_t *next);
-/* The same without a look at the value's size and place, for checkers. */
+/* The same without checks of the value's size and place, for checkers. */
 int xw_xattr_entry_peek(const void *area, size_t size, size_t off, struct xw_xattr_entry *out,
 			size_t *next);
-/* Entry and name at off, zero-padded to xw_xattr_entry_len(). The name must not overlap the
- * destination. */
+/*
+ * Write entry and name at off, zero-padded to xw_xattr_entry_len(). The name must not overlap the
+ * destination.
+ */
 void xw_xattr_entry_encode(void *area, size_t off, const struct xw_xattr_entry *e);
 /*
- * e_hash over name (bytes taken as unsigned, as Linux since 6.2 and on ARM always) and value, the
- * value zero-padded to 4. Linux leaves e_hash 0 for values stored inside the inode. _ok: the stored
- * hash is this one or the signed-char one that older kernels wrote on x86; kernel 6.18 and
- * e2fsck 1.47.0 accept both.
+ * e_hash over name (bytes taken as unsigned, as Linux does since 6.2, and always on ARM) and value,
+ * the value zero-padded to 4. Linux leaves e_hash 0 for values stored inside the inode. _ok: the
+ * stored hash is this one or the signed-char variant that older kernels wrote on x86; kernel 6.18
+ * and e2fsck 1.47.0 accept both.
  */
 uint32_t xw_xattr_entry_hash(const char *name, size_t name_len, const void *value,
 			     size_t value_size);
 bool xw_xattr_entry_hash_ok(uint32_t stored, const char *name, size_t name_len, const void *value,
 			    size_t value_size);
-/* e_hash of an entry whose value lives in an EA inode: over the name and the value's hash,
- * xw_xattr_value_hash(). */
+/*
+ * e_hash of an entry whose value is in an EA inode: over the name and the value's hash,
+ * xw_xattr_value_hash().
+ */
 uint32_t xw_xattr_entry_hash_inum(const char *name, size_t name_len, uint32_t value_hash);
 bool xw_xattr_entry_hash_inum_ok(uint32_t stored, const char *name, size_t name_len,
 				 uint32_t value_hash);
-/* crc32c over the value, from xw_super_csum_seed() (with or without metadata_csum): kept in the EA
- * inode's atime. */
+/*
+ * crc32c over the value, seeded with xw_super_csum_seed() (with or without metadata_csum): stored
+ * in the atime of the EA inode.
+ */
 uint32_t xw_xattr_value_hash(uint32_t csum_seed, const void *value, size_t value_size);
-/* h_hash over the e_hash of all entries, in order; 0 when any entry's is 0. */
+/* h_hash over the e_hash of all entries, in order; 0 when the hash of any entry is 0. */
 uint32_t xw_xattr_block_hash(const uint32_t *entry_hashes, size_t n);
 /* Header checksum over seed, block number and the block. */
 void xw_xattr_block_set_csum(void *block, uint32_t block_size, uint32_t csum_seed, xw_blk blk);
 int xw_xattr_block_verify(const void *block, uint32_t block_size, uint32_t csum_seed, xw_blk blk);
-
-#pragma GCC visibility pop
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What encoding a filesystem's objects depends on, from its superblock. */
+/* Parameters of encoding, from the superblock of a filesystem. */
 #include "config.h"
 
 #include "encode/encode.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the model (tree/model.h) to bytes of the format: maps, inode records, inline contents,
- * attributes, itrees. These functions keep no state and do no I/O: struct xw_encoder is what they
- * know about the filesystem, and it is only read.
+ * From the model (tree/model.h) to on-disk bytes: maps, inode records, inline contents, attributes,
+ * itrees. These functions are stateless and do no I/O: struct xw_encoder contains the parameters of
+ * the filesystem, and is read-only.
  */
 #ifndef XW_ENCODE_ENCODE_H
 #define XW_ENCODE_ENCODE_H
@@ -15,9 +15,9 @@
 #include "xattr/intern.h"
 #include "xattr/share.h"
 
-/* A value in an inode of its own. */
+/* A value stored in an EA inode. */
 struct xw_encode_ea {
-	struct xw_binode node; /* ino 0: nothing refers to the value any more */
+	struct xw_binode node; /* ino 0: the value is not referenced any more */
 	uint64_t refs;
 };
 
@@ -35,26 +35,26 @@ struct xw_encoder {
 	struct xw_binode *first; /* the model: all inodes in stream order, the root first */
 	/* for messages only */
 	struct xw_diag *diag;
-	const char *name; /* of the image */
-	char *const *sources; /* names of the tree's layers; NULL: not known */
+	const char *name; /* name of the image */
+	char *const *sources; /* names of the tree's layers; NULL: unknown */
 };
 
 /* encode.c */
 
-/* Superblock, checksum seed, directory format; sizes and features must be set. */
+/* Set superblock, checksum seed and directory format; sizes and features must be set. */
 void xw_encoder_set_super(struct xw_encoder *enc, const struct xw_super *sb);
-/* The superblock's reference to journal inode 8, and its copy of where that is. */
+/* Set the superblock's reference to journal inode 8, and its backup of the inode's map. */
 void xw_encode_journal_ref(struct xw_super *sb, const struct xw_inode *in);
-/* The node of a file that is in no directory: regular, 0600, of root. */
+/* Initialize the node of a file without a directory: regular, 0600, root. */
 void xw_hidden_node(const struct xw_encoder *enc, struct xw_binode *n, uint64_t size,
 		    unsigned flags);
 
 /* where.c */
 
-/* Who named n, for messages: the source, or the image where none did. */
+/* The origin of n, for messages: its source, or the image. */
 const char *xw_encode_origin(const struct xw_encoder *enc, const struct xw_binode *n);
 #define XW_ENCODE_PATH_MAX 512u
-/* A path of n for messages: points into buf (size bytes), cut at the front when too long. */
+/* A path of n for messages: points into buf (size bytes), truncated at the front if too long. */
 const char *xw_encode_path(const struct xw_encoder *enc, const struct xw_binode *n, char *buf,
 			   size_t size);
 
@@ -62,21 +62,21 @@ const char *xw_encode_path(const struct xw_encoder *enc, const struct xw_binode 
 
 uint64_t xw_map_blocks(const struct xw_encoder *enc,
 		       const struct xw_binode *n); /* map blocks outside the inode */
-/* Block `index` of a map; each has a cluster of its own. */
+/* Block `index` of a map; each one has its own cluster. */
 xw_blk xw_map_block(const struct xw_bmap *map, uint64_t index, uint32_t cluster_bits);
 void xw_map_encode_inode(const struct xw_encoder *enc, const struct xw_binode *n,
 			 struct xw_inode *in);
-/* All n->map->blocks blocks, into zeroed memory. */
+/* Encode all n->map->blocks blocks into zeroed memory. */
 void xw_map_encode_blocks(const struct xw_encoder *enc, const struct xw_binode *n, uint8_t *buf);
 
 /* itree.c */
 
-/* Of n names in the order of arrival, before shaping; NULL: out of memory. */
+/* For n names in the order of arrival, before shaping; NULL: out of memory. */
 struct xw_encode_itree *xw_encode_itree_gather(const struct xw_dir_entry *e, uint32_t n);
-/* Shaped: order the names and plan the nodes. XW_ERR_LIMIT: it would be too deep. */
+/* After shaping: sort the names and plan the nodes. XW_ERR_LIMIT: it would be too deep. */
 int xw_encode_itree_plan(const struct xw_encoder *enc, struct xw_encode_itree *t);
 void xw_encode_itree_free(struct xw_encode_itree *t);
-/* Where its nodes go; runs are owned from here on. */
+/* Set the location of its nodes; takes ownership of runs. */
 void xw_encode_itree_set_runs(struct xw_encode_itree *t, struct xw_run *runs, size_t n);
 /* 0 where there is none. */
 uint64_t xw_encode_itree_blocks(const struct xw_binode *dir);
@@ -84,7 +84,7 @@ xw_blk xw_encode_itree_root(const struct xw_binode *dir);
 int xw_encode_itree_emit(const struct xw_encoder *enc, const struct xw_binode *dir,
 			 int (*put)(void *arg, xw_blk blk, const void *block), void *arg);
 
-/* The record of a name that an entry of the model has. */
+/* The record of the name in an entry of the model. */
 static inline struct xw_blink *xw_blink_of(const struct xw_dir_entry *e)
 {
 	return (struct xw_blink *)(uintptr_t)(e->name - offsetof(struct xw_blink, name));
@@ -93,38 +93,38 @@ static inline struct xw_blink *xw_blink_of(const struct xw_dir_entry *e)
 /* inline.c */
 
 /*
- * Bytes of contents that n's inode takes beside the xattrs n has; -1: none, also not an empty file
- * (feature, size of inodes, too many xattrs).
+ * Bytes of contents that fit n's inode beside its xattrs; -1: none, not even an empty file
+ * (feature, inode size, too many xattrs).
  */
 int64_t xw_inline_room(const struct xw_encoder *enc, const struct xw_binode *n);
-/* Whether dir's names fit; then it is XW_BN_INLINE, with its size. Else nothing changes. */
+/*
+ * Do dir's names fit the inode? Then it becomes XW_BN_INLINE and gets its size. Otherwise it is not
+ * changed.
+ */
 bool xw_inline_shape(const struct xw_encoder *enc, struct xw_binode *dir);
-/* Contents or names into a record whose other fields and xattrs are there. */
+/* Encode contents or names into a record that has its other fields and xattrs already. */
 void xw_inline_encode(const struct xw_encoder *enc, const struct xw_binode *n, uint8_t *record,
 		      uint32_t extra_isize);
 
 /* inode.c */
 
-/* i_generation: from the hash seed and the number, so that it is the same in every run. */
+/* i_generation: derived from the hash seed and the number, so that it is the same in every run. */
 uint32_t xw_encode_generation(const struct xw_encoder *enc, const struct xw_binode *n);
-/* Seed of the checksums of n's blocks. */
+/* Checksum seed for n's blocks. */
 uint32_t xw_encode_seed(const struct xw_encoder *enc, const struct xw_binode *n);
-/* The fields that make n an EA inode: value hash, reference count. */
+/* Set the fields of an EA inode: value hash, reference count. */
 void xw_attrs_encode_ea(const struct xw_encoder *enc, const struct xw_binode *ea,
 			struct xw_inode *in);
 void xw_attrs_encode_ibody(const struct xw_encoder *enc, const struct xw_binode *n, uint8_t *area,
 			   size_t size);
-/* The block of s, which has its place. */
+/* Encode the block of s, which must be placed. */
 void xw_attrs_encode_block(const struct xw_encoder *enc, struct xw_share *share,
 			   const struct xw_share_block *s, void *buf);
 int xw_itable_encode(const struct xw_encoder *enc, const struct xw_binode *n, struct xw_inode *in);
-/*
- * What i_blocks counts, in blocks, all of them in whole clusters: contents, map and itree; xattr
- * block and values.
- */
+/* i_blocks in blocks, all in whole clusters: contents, map and itree; xattr block and values. */
 uint64_t xw_itable_held(const struct xw_encoder *enc, const struct xw_binode *n);
 uint64_t xw_itable_held_xattrs(const struct xw_encoder *enc, const struct xw_binode *n);
-/* The whole record, xattrs and inline data included, into zeroed memory; no checksum yet. */
+/* Encode the whole record, including xattrs and inline data, into zeroed memory; no checksum. */
 int xw_itable_record(const struct xw_encoder *enc, const struct xw_binode *n, uint8_t *record);
 
 #endif

@@ -29,12 +29,12 @@
 #define IN_BLOCK 60u
 #define DOTS 4u
 #define DIR_IN_BLOCK (IN_BLOCK - DOTS)
-/* Records are at most a block; no area for inline contents is taken to be larger than this. */
+/* Records are at most a block; areas for inline contents are smaller than this. */
 #define AREA_MAX 4096u
 #define NAME "data"
 #define NAME_LEN 4u
 
-/* Where a new entry goes in an area: behind the last, its value before the first. */
+/* Space for a new entry in an area: after the last entry, its value before the first value. */
 struct gap {
 	size_t entries_end, values;
 };
@@ -80,7 +80,7 @@ int64_t xw_inline_room(const struct xw_encoder *enc, const struct xw_binode *n)
 	return room < 0 ? -1 : (int64_t)IN_BLOCK + (room & ~INT64_C(3));
 }
 
-/* system.data with this value into an area that has room for it. */
+/* Write system.data with this value into an area that has room for it. */
 static void put_value(uint8_t *area, size_t size, const void *value, uint32_t len)
 {
 	const struct gap g = find_gap(area, size);
@@ -101,7 +101,7 @@ static void put_value(uint8_t *area, size_t size, const void *value, uint32_t le
 
 /* ---- directories ---- */
 
-/* First-fit into the two areas. next: where in each the next entry goes. */
+/* First-fit into the two areas. next: position of the next entry in each. */
 static bool fit(uint32_t next[2], const uint32_t size[2], uint32_t len, unsigned *part)
 {
 	for (*part = 0; *part < 2; ++*part) {
@@ -111,7 +111,7 @@ static bool fit(uint32_t next[2], const uint32_t size[2], uint32_t len, unsigned
 	return false;
 }
 
-/* Do the numbers of the parent and of the first entry read as the root of an extent tree? */
+/* Would the numbers of the parent and of the first entry look like an extent header? */
 static bool looks_like_extents(const struct xw_binode *dir, xw_ino first)
 {
 	uint8_t start[8];
@@ -152,7 +152,7 @@ bool xw_inline_shape(const struct xw_encoder *enc, struct xw_binode *dir)
 	return true;
 }
 
-/* Both areas of a directory that fits them. */
+/* Encode both areas of a directory that fits them. */
 static void put_entries(const struct xw_encoder *enc, const struct xw_binode *dir, uint8_t *block,
 			uint8_t *value)
 {

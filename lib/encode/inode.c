@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Records of inodes, with all that is in them, from the model; and the blocks of attributes that
- * they refer to. Encoded attributes name values in EA inodes by the interner's ids; here the
- * numbers of the inodes take their place.
+ * Encodes complete inode records from the model, and the xattr blocks that they refer to. Encoded
+ * attributes refer to values in EA inodes by the interner's ids, which are replaced by inode
+ * numbers here.
  */
 #include "config.h"
 
@@ -95,7 +95,7 @@ static int encode_links(const struct xw_encoder *enc, const struct xw_binode *n,
 	return 0;
 }
 
-/* Clusters; extents that share one count it once. */
+/* In clusters; a cluster shared by several extents counts once. */
 static uint64_t held_by_extents(const struct xw_encoder *enc, const struct xw_binode *n)
 {
 	const struct xw_extent *e = xw_binode_extents(n);
@@ -130,7 +130,7 @@ static void encode_payload(const struct xw_encoder *enc, const struct xw_binode 
 			   struct xw_inode *in)
 {
 	if (n->flags & XW_BN_INLINE) {
-		in->flags |= XW_FL_INLINE_DATA; /* the rest: xw_inline_encode */
+		in->flags |= XW_FL_INLINE_DATA; /* xw_inline_encode() does the rest */
 		return;
 	}
 	switch (n->mode & XW_S_IFMT) {
@@ -159,7 +159,7 @@ int xw_itable_encode(const struct xw_encoder *enc, const struct xw_binode *n, st
 {
 	char path[XW_ENCODE_PATH_MAX];
 	struct xw_time now = {enc->now, 0};
-	int ret;
+	int rc;
 
 	memset(in, 0, sizeof(*in));
 	in->mode = n->mode;
@@ -184,22 +184,22 @@ int xw_itable_encode(const struct xw_encoder *enc, const struct xw_binode *n, st
 	encode_payload(enc, n, in);
 	if (n->flags & XW_BN_EA)
 		xw_attrs_encode_ea(enc, n, in);
-	ret = encode_links(enc, n, in);
-	if (!ret && xw_inode_set_blocks(in, &enc->sb,
-					xw_itable_held(enc, n) + xw_itable_held_xattrs(enc, n)))
-		ret = xw_fail(enc->diag, XW_ERR_LIMIT,
-			      "%s: %s: more blocks than the features allow a file",
-			      xw_encode_origin(enc, n), xw_encode_path(enc, n, path, sizeof(path)));
-	return ret;
+	rc = encode_links(enc, n, in);
+	if (!rc && xw_inode_set_blocks(in, &enc->sb,
+				       xw_itable_held(enc, n) + xw_itable_held_xattrs(enc, n)))
+		rc = xw_fail(enc->diag, XW_ERR_LIMIT,
+			     "%s: %s: more blocks than a file may have with these features",
+			     xw_encode_origin(enc, n), xw_encode_path(enc, n, path, sizeof(path)));
+	return rc;
 }
 
 int xw_itable_record(const struct xw_encoder *enc, const struct xw_binode *n, uint8_t *record)
 {
 	struct xw_inode in;
-	int ret = xw_itable_encode(enc, n, &in);
+	int rc = xw_itable_encode(enc, n, &in);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	xw_inode_encode(&in, &enc->sb, record);
 	if (n->xattrs)
 		xw_attrs_encode_ibody(enc, n, record + XW_INODE_BODY + in.extra_isize,

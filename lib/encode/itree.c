@@ -32,7 +32,7 @@ struct xw_encode_itree {
 	struct name names[]; /* by inode, hash, name */
 };
 
-/* Hashes are known once the directory is shaped. */
+/* Hashes are known when the directory is shaped. */
 static struct xw_itree_entry entry_of(const struct name *e)
 {
 	return (struct xw_itree_entry){
@@ -73,7 +73,7 @@ void xw_encode_itree_free(struct xw_encode_itree *t)
 	free(t);
 }
 
-/* Sorting is left out where the order of arrival is right, which it is without hard links. */
+/* Sorting is skipped if the order of arrival is right, which it is without hard links. */
 static void sort_names(struct xw_encode_itree *t)
 {
 	xw_ino last = 0;
@@ -91,17 +91,17 @@ static void sort_names(struct xw_encode_itree *t)
 
 int xw_encode_itree_plan(const struct xw_encoder *enc, struct xw_encode_itree *t)
 {
-	int ret = 0;
+	int rc = 0;
 
 	sort_names(t);
 	xw_itree_plan_begin(&t->plan, enc->block_size);
-	for (uint32_t i = 0; i < t->n && !ret; i++) {
+	for (uint32_t i = 0; i < t->n && !rc; i++) {
 		const struct name *e = &t->names[i];
 		const struct xw_itree_key key = {e->ino, e->link->hash};
 
-		ret = xw_itree_plan_add(&t->plan, &key, e->len);
+		rc = xw_itree_plan_add(&t->plan, &key, e->len);
 	}
-	return ret ? ret : xw_itree_plan_end(&t->plan);
+	return rc ? rc : xw_itree_plan_end(&t->plan);
 }
 
 void xw_encode_itree_set_runs(struct xw_encode_itree *t, struct xw_run *runs, size_t n)
@@ -135,16 +135,16 @@ int xw_encode_itree_emit(const struct xw_encoder *enc, const struct xw_binode *d
 		.put = put,
 		.arg = arg,
 	};
-	int ret = xw_itree_write_begin(&w), end;
+	int rc = xw_itree_write_begin(&w), end;
 
-	for (uint32_t i = 0; i < t->n && !ret; i++) {
+	for (uint32_t i = 0; i < t->n && !rc; i++) {
 		struct xw_itree_entry e = entry_of(&t->names[i]);
 
 		if (!enc->dirfmt.filetype)
 			e.ftype = 0;
-		ret = xw_itree_write_add(&w, &e);
+		rc = xw_itree_write_add(&w, &e);
 	}
 	end = xw_itree_write_end(&w);
-	ret = ret ? ret : end;
-	return ret == XW_ERR_NOMEM ? xw_fail_nomem(enc->diag, "itree node") : ret;
+	rc = rc ? rc : end;
+	return rc == XW_ERR_NOMEM ? xw_fail_nomem(enc->diag, "itree node") : rc;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * Block maps of files, bulk-built: an extent tree whose nodes are full, or, without the extent
- * feature, indirect blocks. Up to four extents live in the inode ("direct extents"): then there is
- * nothing here to write.
+ * feature, indirect blocks. Up to four extents are stored in the inode ("direct extents"), which
+ * needs no map blocks.
  *
- * Extent tree blocks are laid out level by level, top first, so that the tree reads forward.
+ * Extent tree blocks are laid out level by level, top first, so that the tree is read forward.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 
 #include "disk/indirect.h"
 
-/* The list of bad blocks has pointers always. */
+/* The list of bad blocks always uses pointers. */
 static bool uses_extents(const struct xw_encoder *enc, const struct xw_binode *n)
 {
 	return xw_has_incompat(&enc->features, XW_INCOMPAT_EXTENTS) && n->ino != XW_INO_BAD;
@@ -24,7 +24,7 @@ static bool uses_extents(const struct xw_encoder *enc, const struct xw_binode *n
 /* ---- extent trees ---- */
 
 struct levels {
-	unsigned depth; /* block levels below the inode */
+	unsigned depth; /* number of block levels below the inode */
 	uint32_t count[XW_EXT_MAX_DEPTH + 1]; /* [0] = leaves */
 	uint32_t base[XW_EXT_MAX_DEPTH + 1]; /* index of the level's first block in the map */
 };
@@ -139,7 +139,7 @@ struct ind_walk {
 	unsigned depth;
 	uint64_t at[4]; /* map index of the path's pointer block at each level; at[1] is the top */
 	uint8_t *buf; /* NULL: only counting */
-	uint32_t *slots; /* i_block words, or NULL */
+	uint32_t *slots; /* words of i_block, or NULL */
 	const struct xw_bmap *map;
 };
 
@@ -154,8 +154,8 @@ static void ind_point(struct ind_walk *w, unsigned level, const unsigned *path, 
 }
 
 /*
- * Make the pointer blocks of this path exist; returns how many logical blocks share the innermost
- * one.
+ * Add the pointer blocks of this path; returns the number of logical blocks that share the
+ * innermost one.
  */
 static void ind_enter(struct ind_walk *w, const unsigned *path, unsigned depth)
 {
@@ -183,8 +183,8 @@ static void ind_range(struct ind_walk *w, const struct xw_extent *e)
 
 		if (xw_indirect_path(w->bs, lblk, path, &depth))
 			/*
-			 * checked by xw_map_blocks' callers: sizes beyond the map are refused on
-			 * arrival
+			 * checked by the callers of xw_map_blocks(): larger sizes are refused
+			 * earlier
 			 */
 			return;
 		if (depth) {
@@ -207,7 +207,7 @@ static uint64_t ind_walk(const struct xw_encoder *enc, const struct xw_binode *n
 	return w.next;
 }
 
-/* ---- both ---- */
+/* ---- both kinds ---- */
 
 uint64_t xw_map_blocks(const struct xw_encoder *enc, const struct xw_binode *n)
 {

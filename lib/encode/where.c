@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Paths of inodes, for messages only: the model keeps no way from an inode to its names. */
+/* Paths of inodes, only for messages: the model has no references from an inode to its names. */
 #include "config.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ static const struct xw_blink *name_in(const struct xw_binode *dir, const struct 
 	return l;
 }
 
-/* Some name of n: in its parent for a directory, found by looking everywhere for anything else. */
+/* A name of n: in its parent for a directory, found by searching everything for other types. */
 static const struct xw_blink *find_name(const struct xw_encoder *enc, const struct xw_binode *n)
 {
 	if (xw_binode_is(n, XW_S_IFDIR))
@@ -48,7 +48,7 @@ const char *xw_encode_path(const struct xw_encoder *enc, const struct xw_binode 
 	while ((l = find_name(enc, n))) {
 		if ((size_t)(p - buf) < l->len + 5u) {
 			p -= 4;
-			memcpy(p, "/...", 4); /* the end of a long path says most */
+			memcpy(p, "/...", 4); /* the end of a long path is most informative */
 			return p + 1;
 		}
 		p -= l->len;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gathering what to read ahead. A gap of up to GAP between two places is read with them: that costs
- * less than a second request.
+ * Collects ranges to read ahead. A gap of up to GAP between two ranges is read with them: that
+ * costs less than a second request.
  */
 #include "export/ahead.h"
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a directory holds, its own blocks decide. An itree has the same in the order that is wanted,
- * and is told as damaged where it has not: it is read after the blocks, and the sums of what both
- * hold are compared before anything of it is given. Where the blocks are damaged, it has what they
- * have lost.
+ * The contents of a directory are determined by its own blocks. An itree has the same entries in
+ * the desired order; if it differs it is reported as damaged. It is read after the blocks, and
+ * checksums of both sets are compared before any of its entries is returned. Where the blocks are
+ * damaged, the itree has the lost entries.
  *
- * The blocks are not read beside an itree that can be believed (read/itree.h). An eighth more would
- * be read of every directory otherwise.
+ * The blocks are not read if the itree can be trusted (read/itree.h): they would add an eighth to
+ * the data read for every directory.
  *
- * Its entries are kept when they are not too many; else it is read again, a batch at a time.
+ * The entries are kept in memory unless there are too many; then the itree is read again, a batch
+ * at a time.
  *
- * Inodes and subdirectories of a batch are asked of the device before they are looked at one by
- * one, so that reading them is not a chain of single waits.
+ * Inodes and subdirectories of a batch are announced to the device before they are read one by one,
+ * so that reading them is not a series of single waits.
  */
 #include "config.h"
 
@@ -37,7 +38,7 @@ int xw_children_add(struct xw_children *c, xw_ino ino, bool is_dir, const char *
 		.is_dir = is_dir,
 	};
 
-	/* who reads the list makes what it names: ".." would be out of the directory */
+	/* the caller creates what is listed: ".." would be outside the directory */
 	if (xw_name_is_dots(name, len))
 		return xw_fail(c->img->diag, XW_ERR_CORRUPT,
 			       "%s: directory inode %" PRIu32 ": \"%.*s\" names an entry",
@@ -74,14 +75,14 @@ static int by_name(const void *a, const void *b, void *names)
 	return by_ino(a, b);
 }
 
-/* Keep what diag says now, to be told when its turn comes. The first one stays. */
+/* Save the current message of diag, to be reported in order. The first one is kept. */
 static void keep_line(struct xw_children *c, int code)
 {
 	struct xw_diag *d = c->img->diag;
 
 	if (!c->code) {
 		c->code = code;
-		free(c->line); /* of one that was told */
+		free(c->line); /* a message that was reported already */
 		c->line = d ? strdup(d->text) : NULL;
 	}
 	if (d)
@@ -93,7 +94,7 @@ static void forget(struct xw_children *c)
 	c->v.n = c->names.n = c->next = c->fetched = 0;
 }
 
-/* All that the directory's blocks say: into the list, or its sum alone. */
+/* Read all entries from the directory's blocks: into the list, or only their checksum. */
 static int read_blocks(struct xw_children *c, const struct xw_inode *inode, const uint8_t *raw,
 		       struct xw_itree_sum *sum)
 {
@@ -133,7 +134,7 @@ static void close_itree(struct xw_children *c)
 	c->itree = NULL;
 }
 
-/* c->itree stays NULL where there is none, or a damaged one (which is kept to be told). */
+/* c->itree stays NULL if there is none, or a damaged one (which is recorded). */
 static int open_itree(struct xw_children *c, const struct xw_inode *inode)
 {
 	int rc;
@@ -150,8 +151,10 @@ static int open_itree(struct xw_children *c, const struct xw_inode *inode)
 	return rc == XW_ERR_NOMEM ? rc : 0;
 }
 
-/* Add what the open itree has to the list, which is given up where it takes more than `hold` bytes;
- * and to the sum. 1: the list has it. */
+/*
+ * Add the entries of the open itree to the list, which is dropped if it takes more than `hold`
+ * bytes, and to the checksum. 1: the list is complete.
+ */
 static int read_itree(struct xw_children *c, size_t hold, struct xw_itree_sum *sum)
 {
 	struct xw_itree_entry e;
@@ -175,8 +178,10 @@ static int read_itree(struct xw_children *c, size_t hold, struct xw_itree_sum *s
 	return rc ? rc : held;
 }
 
-/* Take the list from the itree if that can be read and has what `sum` says the directory's blocks
- * hold (NULL: it is believed), otherwise from the blocks. */
+/*
+ * Read the list from the itree if that is readable and matches the checksum `sum` of the
+ * directory's blocks (NULL: it is trusted), otherwise from the blocks.
+ */
 static int take_itree(struct xw_children *c, const struct xw_inode *inode, const uint8_t *raw,
 		      size_t hold, const struct xw_itree_sum *sum)
 {
@@ -205,7 +210,9 @@ static bool is_same(const struct xw_children *c, const struct xw_child *x, const
 	       !memcmp(c->names.v + x->name_off, c->names.v + y->name_off, x->name_len);
 }
 
-/* The list has what could be read of the directory's blocks: add what only the itree has. */
+/*
+ * The list has the readable entries of the directory's blocks: add those that only the itree has.
+ */
 static int add_itree(struct xw_children *c)
 {
 	struct xw_itree_sum any = {0};
@@ -214,7 +221,7 @@ static int add_itree(struct xw_children *c)
 
 	if (rc == XW_ERR_NOMEM)
 		return rc;
-	if (rc < 0) /* that the directory is damaged is to be told already */
+	if (rc < 0) /* the damage of the directory is recorded already */
 		xw_diag_clear(c->img->diag);
 	if (c->v.n)
 		qsort_r(c->v.v, c->v.n, sizeof(*c->v.v), by_name, c->names.v);
@@ -226,7 +233,7 @@ static int add_itree(struct xw_children *c)
 	return 0;
 }
 
-/* All of v was given: take the next batch. */
+/* All of v was returned: read the next batch. */
 static int next_batch(struct xw_children *c)
 {
 	struct xw_itree_entry e;
@@ -275,7 +282,7 @@ int xw_children_open(struct xw_image *img, enum xw_export_order order, size_t ho
 	return rc;
 }
 
-/* Hints for the next batch: the inodes, and the blocks of the subdirectories among them. */
+/* Read-ahead hints for the next batch: the inodes, and the blocks of its subdirectories. */
 static void fetch(struct xw_children *c)
 {
 	const size_t end = XW_MIN(c->v.n, c->next + BATCH);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compression is libarchive's, around its format "raw": a stream of one member without headers.
+ * Compression uses libarchive with its format "raw": a stream of one member without headers.
  *
- * The bytes do not depend on the number of threads: xz and zstd cut their input at the same places
- * for any number, but in other places, or none, without threads. So they always get some.
+ * The output must not depend on the number of threads: xz and zstd split their input at the same
+ * places for any number of threads, but at other places, or nowhere, without threads. So they
+ * always use threads.
  */
 #include "config.h"
 
@@ -20,9 +21,9 @@
 
 static const struct method {
 	const char *name;
-	const char *suffix, *tar_suffix; /* of a file, of a tar */
+	const char *suffix, *tar_suffix; /* suffix of a file, of a tar */
 	int (*add)(struct archive *a);
-	unsigned threads_min; /* 0: it has none */
+	unsigned threads_min; /* 0: no threads */
 } methods[] = {
 	[XW_COMPRESS_NONE] = {"none", "", ".tar", NULL, 0},
 	[XW_COMPRESS_BZIP2] = {"bzip2", ".bz2", ".tbz2", archive_write_add_filter_bzip2, 0},
@@ -43,7 +44,7 @@ bool xw_compression_by_name(const char *name, enum xw_compression *c)
 	return false;
 }
 
-/* Does the name of n bytes end so, with something in front? Then what is in front is left. */
+/* Does the name of n bytes end in the suffix, with something before it? Then remove the suffix. */
 static bool cut_suffix(const char *name, size_t *n, const char *suffix)
 {
 	const size_t len = strlen(suffix);
@@ -70,7 +71,7 @@ bool xw_archive_by_suffix(const char *file, struct xw_archive_opts *o)
 	return cut_suffix(file, &n, ".cpio") && xw_archive_format_by_name("cpio", &o->format);
 }
 
-/* ---- libarchive's end ---- */
+/* ---- libarchive callbacks ---- */
 
 static la_ssize_t on_write(struct archive *a, void *arg, const void *buf, size_t len)
 {
@@ -119,17 +120,17 @@ static int add_filter(struct xw_laout *l, const struct xw_archive_opts *o)
 			       ? 0
 			       : xw_laout_fail(l, XW_ERR_INTERNAL);
 	rc = m->add(l->a);
-	/* a warning says that it would run a program of that name: what that does is unknown */
+	/* a warning means that it would run a program of that name, with unknown behavior */
 	if (rc != ARCHIVE_OK)
 		return xw_fail(l->diag, XW_ERR_UNSUPPORTED, "libarchive was built without %s",
 			       m->name);
-	/* gzip would keep the time of day */
+	/* gzip would store the time of day */
 	if (o->compression == XW_COMPRESS_GZIP)
 		archive_write_set_filter_option(l->a, m->name, "timestamp", NULL);
 	if (m->threads_min) {
 		snprintf(text, sizeof(text), "%u",
 			 XW_MAX(o->jobs ? o->jobs : xw_pool_processors(), m->threads_min));
-		/* older ones have no threads, and need none */
+		/* older versions have no threads, and need none */
 		archive_write_set_filter_option(l->a, m->name, "threads", text);
 	}
 	return set_level(l, m, o->level);
@@ -163,7 +164,7 @@ void xw_laout_free(struct xw_laout *l)
 {
 	if (!l->a)
 		return;
-	/* nothing more is to be written now */
+	/* nothing more must be written now */
 	if (!l->failed)
 		l->failed = XW_ERR_IO;
 	archive_write_free(l->a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Archives through libarchive: compression around ours, and formats that it writes. */
+/* Archives through libarchive: compression of our own formats, and formats that it writes. */
 #ifndef XW_EXPORT_COMPRESS_H
 #define XW_EXPORT_COMPRESS_H
 
@@ -21,38 +21,44 @@ enum xw_compression {
 struct xw_archive_opts {
 	const struct xw_archive_format *format; /* NULL: pax */
 	enum xw_compression compression;
-	int level; /* XW_LEVEL_DEFAULT: what the method thinks best */
-	unsigned jobs; /* threads that compress, where the method can; 0: processors */
+	int level; /* XW_LEVEL_DEFAULT: the default of the method */
+	/* compressing threads, where the method supports them; 0: one per processor */
+	unsigned jobs;
 };
 
-/* What a format can hold; what it cannot is told by the name of the item. */
+/* Limits of a format; information that it cannot store is reported with the name of the item. */
 struct xw_archive_format {
 	const char *name;
-	int code; /* libarchive's */
-	bool links; /* further names as such; else as empty files of the same number */
+	int code; /* libarchive's format code */
+	/*
+	 * supports hard links; otherwise further names become empty files of the same inode number
+	 */
+	bool links;
 	uint32_t id_max;
-	int64_t time_min, time_max; /* whole seconds, all of them */
+	int64_t time_min, time_max; /* range of times in whole seconds */
 	uint64_t size_max;
 };
 
 /*
- * By name: pax (*f is NULL then), gnu, ustar, newc, odc, and what else tar(1) and cpio(1) call
- * them. false: none of these.
+ * By name: pax (*f is NULL then), gnu, ustar, newc, odc, and other names used by tar(1) and
+ * cpio(1). false: none of these.
  */
 bool xw_archive_format_by_name(const char *name, const struct xw_archive_format **f);
 /* "gzip", ...; false: none of these. */
 bool xw_compression_by_name(const char *name, enum xw_compression *c);
-/* What the end of a file's name asks for: ".tar.xz", ".tgz", ".cpio.zst". false: nothing known. */
+/*
+ * Options that follow from the suffix of a file name: ".tar.xz", ".tgz", ".cpio.zst". false:
+ * unknown.
+ */
 bool xw_archive_by_suffix(const char *file, struct xw_archive_opts *o);
 
-/* Bytes that are compressed on their way to a write function, in a thread of their own. */
+/* Compresses bytes in a thread of its own on their way to a write function. */
 struct xw_compressor;
-/* Both on the thread that writes to the compressor. */
+/* Both are called on the thread that writes to the compressor. */
 struct xw_compressor_calls {
 	xw_output_fn *write;
 	/*
-	 * Every 100 ms or so, and more often: non-zero ends the run and is returned by it. May be
-	 * NULL.
+	 * Called at least every 100 ms: non-zero ends the run and is returned by it. May be NULL.
 	 */
 	int (*tick)(void *arg);
 	void *arg;
@@ -64,10 +70,10 @@ int xw_compressor_open(const struct xw_archive_opts *o, const struct xw_compress
 int xw_compressor_write(void *c, const void *buf, size_t len);
 /* The end of the stream. */
 int xw_compressor_finish(void *c);
-uint64_t xw_compressor_bytes(const struct xw_compressor *c); /* written so far */
+uint64_t xw_compressor_bytes(const struct xw_compressor *c); /* bytes written so far */
 /*
- * c may be NULL. Of a run that was given up the thread may go on for a while, touching nothing of
- * the caller's.
+ * c may be NULL. After an aborted run the thread may continue for a while, without touching
+ * anything owned by the caller.
  */
 void xw_compressor_free(struct xw_compressor *c);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compression in a thread of its own, so that reading the image goes on meanwhile, and the caller
- * is never further away from its tick than a wait: one call into libarchive may take minutes (a
- * block of xz is 192 MiB at level 9, and there is no way back out of it).
+ * Compression in a thread of its own, so that the image is read meanwhile, and the caller can
+ * always call its tick: one call into libarchive may take minutes (a block of xz is 192 MiB at
+ * level 9, and it cannot be interrupted).
  *
  * Invariants:
- * 1. From its start on only the thread touches libarchive, and only the caller's thread calls
- *    `write` and `tick`.
- * 2. Each ring has one producer and one consumer. Slots in [freed, filled) are the consumer's, the
- *    others the producer's; what is written to libarchive at once is what was put in at once.
- * 3. The caller empties `out` before it waits for anything, and the thread waits for nothing but
- *    the caller: so neither waits for ever.
- * 4. Who leaves last cleans up: a caller that gives up does not wait for libarchive.
+ * 1. After its start only the thread calls libarchive, and only the caller's thread calls `write`
+ *    and `tick`.
+ * 2. Each ring has one producer and one consumer. Slots in [freed, filled) belong to the consumer,
+ *    the others to the producer; one slot is passed to libarchive in one call.
+ * 3. The caller drains `out` before it waits for anything, and the thread waits only for the
+ *    caller: so there is no deadlock.
+ * 4. The last one to leave frees the memory: a caller that gives up does not wait for libarchive.
  */
 #include "config.h"
 
@@ -31,10 +31,10 @@
 #define IN_BYTES (256u << 10)
 #define OUT_BYTES ((unsigned)BLOCK_BYTES)
 #define TICK_MS 100
-#define PATIENCE_MS 200 /* for a thread that is not wanted any more */
+#define PATIENCE_MS 200 /* how long to wait for a thread that is no longer needed */
 
 struct ring {
-	uint8_t *bytes; /* SLOTS of `room` */
+	uint8_t *bytes; /* SLOTS buffers of `room` bytes */
 	size_t room;
 	size_t len[SLOTS];
 	uint64_t filled, freed;
@@ -42,22 +42,22 @@ struct ring {
 
 struct xw_compressor {
 	struct xw_laout la;
-	struct xw_diag own; /* the thread's */
-	bool begun, fed; /* there is a header; there is something behind it */
+	struct xw_diag own; /* used by the thread */
+	bool begun, fed; /* the header was written; data was written after it */
 	struct xw_compressor_calls calls;
 	struct xw_diag *diag;
 	uint64_t bytes;
-	int failed; /* the caller's side; sticky */
+	int failed; /* the caller's state; sticky */
 	bool threaded;
 	pthread_t thread;
-	pthread_mutex_t lock; /* of all below */
-	pthread_cond_t work, news; /* for the thread; for the caller */
+	pthread_mutex_t lock; /* protects the following fields */
+	pthread_cond_t work, news; /* wait condition of the thread; of the caller */
 	struct ring in, out;
-	bool ending; /* nothing more comes in */
+	bool ending; /* the input is complete */
 	bool left; /* the caller has given up */
-	bool done; /* nothing more comes out; rc is what came of it */
-	bool cleaned; /* the thread is done with libarchive, too */
-	bool orphan; /* the thread frees all this */
+	bool done; /* the output is complete; rc is the result */
+	bool cleaned; /* the thread has closed libarchive, too */
+	bool orphan; /* the thread frees the compressor */
 	int rc;
 };
 
@@ -84,7 +84,7 @@ static uint8_t *ring_slot(struct ring *r, uint64_t i, size_t **len)
 	return r->bytes + i % SLOTS * r->room;
 }
 
-/* As much as goes into one slot, which there is. */
+/* Copy as much as fits one slot, which must be free. */
 static size_t ring_put(struct ring *r, const void *buf, size_t len)
 {
 	size_t *n;
@@ -96,10 +96,12 @@ static size_t ring_put(struct ring *r, const void *buf, size_t len)
 	return *n;
 }
 
-/* Of what was not finished nothing more goes out, but this may take long nevertheless. */
+/*
+ * No more output is passed on from an unfinished stream, but closing it may take long nevertheless.
+ */
 static void clean(struct xw_compressor *c)
 {
-	/* lz4 of libarchive 3.6 crashes where there was nothing to end */
+	/* lz4 of libarchive 3.6 crashes when an empty stream is closed */
 	if (c->begun && !c->fed) {
 		c->la.failed = XW_ERR_IO;
 		(void)archive_write_data(c->la.a, "", 1);
@@ -204,7 +206,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Signals are for the program's own threads. */
+/* Signals are delivered to the program's own threads. */
 static int start(struct xw_compressor *c)
 {
 	sigset_t all, old;
@@ -272,7 +274,7 @@ int xw_compressor_open(const struct xw_archive_opts *o, const struct xw_compress
 	return rc ? rc : start(c);
 }
 
-/* Until there is news, or for so long: with the lock. false: nothing came. */
+/* Wait for news, at most `ms`: the lock is held. false: timeout. */
 static bool wait_news(struct xw_compressor *c, long ms)
 {
 	struct timespec until;
@@ -290,7 +292,7 @@ static void tick(struct xw_compressor *c)
 		c->failed = c->calls.tick(c->calls.arg);
 }
 
-/* What has come out goes on. With the lock, which is left meanwhile. */
+/* Pass the output on. The lock is held, and released meanwhile. */
 static void give(struct xw_compressor *c)
 {
 	while (!ring_empty(&c->out) && !c->failed) {
@@ -307,7 +309,10 @@ static void give(struct xw_compressor *c)
 	}
 }
 
-/* Wait until there is room in `in`, or, when it is ending, until all is done; then 0. */
+/*
+ * Wait until there is room in `in`, or, when the input is complete, until everything is done; then
+ * 0.
+ */
 static int wait_for_thread(struct xw_compressor *c)
 {
 	for (;;) {
@@ -331,7 +336,7 @@ int xw_compressor_write(void *arg, const void *buf, size_t len)
 {
 	struct xw_compressor *c = arg;
 
-	tick(c); /* where there is always room, and little comes out */
+	tick(c); /* there is always room, and the output is small */
 	while (len && !c->failed) {
 		pthread_mutex_lock(&c->lock);
 		if (!wait_for_thread(c)) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Export: each item of the queue is given to whoever writes. Failures are of three kinds and must
- * not be mixed: damage is the image's, is logged and counted, and the run goes on; so does an item
- * that cannot be written as it is; everything else (no memory, the output) ends it.
+ * Export: each item of the queue is passed to a writer. Failures are of three kinds and must not be
+ * mixed: damage belongs to the image, is logged and counted, and the run continues; the same holds
+ * for an item that cannot be written unchanged; everything else (out of memory, the output) ends
+ * the run.
  */
 #include "export/exporter.h"
 
@@ -14,7 +15,7 @@
 #include "read/file.h"
 #include "xattr/set.h"
 
-/* Is this failure the image's own? */
+/* Is this failure caused by damage of the image? */
 static bool is_damage(int rc)
 {
 	return rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM || rc == XW_ERR_IO ||
@@ -22,7 +23,7 @@ static bool is_damage(int rc)
 	       rc == XW_ERR_UNSUPPORTED || rc == XW_ERR_NOTFOUND;
 }
 
-/* Log diag's line and forget it. */
+/* Log the message in diag and clear it. */
 static void tell(struct xw_exporter *x, const char *path)
 {
 	struct xw_diag *d = x->img->diag;
@@ -166,7 +167,7 @@ void xw_export_select(const struct xw_exporter *x, struct xw_inode *inode)
 		inode->gid = s->group;
 }
 
-/* 1: item->path is where it goes; 0: nowhere. */
+/* 1: item->path is its path in the output; 0: excluded. */
 static int select_item(struct xw_exporter *x, struct xw_walk_item *e, struct xw_export_item *item)
 {
 	const struct xw_select *s = x->opts->select;
@@ -183,7 +184,7 @@ static int select_item(struct xw_exporter *x, struct xw_walk_item *e, struct xw_
 	return x->path ? 1 : xw_fail_nomem(x->img->diag, "path");
 }
 
-/* One item. Damage is handled here; what is returned ends the run. */
+/* Process one item. Damage is handled here; a returned code ends the run. */
 static int take(struct xw_exporter *x, struct xw_walk_item *e)
 {
 	struct xw_export_item item = {.at = e};
@@ -193,8 +194,8 @@ static int take(struct xw_exporter *x, struct xw_walk_item *e)
 		return rc;
 	if ((e->inode.mode & XW_S_IFMT) == XW_S_IFSOCK && !x->sockets) {
 		x->stats->sockets++;
-		xw_log(x->img->diag, XW_LOG_WARN, "%s: a socket is left out: archives have none",
-		       e->path);
+		xw_log(x->img->diag, XW_LOG_WARN,
+		       "%s: socket skipped: archives cannot store sockets", e->path);
 		return 0;
 	}
 	rc = give_name(x, &item);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unpacking. Directories are made open for their owner, and get what they are to have when
- * everything is in them: by then nothing changes their times any more, and a directory that is not
- * to be written to can be filled. The last ones made come first, so that a directory is finished
- * before the one above it is closed.
+ * Unpacking. Directories are created with permissions for their owner, and get their final
+ * attributes when all their contents exist: nothing changes their times any more then, and
+ * directories without write permission can be filled. The last ones created are finished first, so
+ * that a directory is finished before its parent is closed.
  */
 #include "config.h"
 
@@ -20,14 +20,14 @@
 
 #include "base/auto.h"
 #include "export/extract_attr.h"
-#include "export/place.h"
+#include "export/extract_dir.h"
 
 #define PIECE (256u << 10)
 
 struct made_dir {
 	char *path; /* owned */
 	xw_ino ino;
-	bool made; /* was not there */
+	bool made; /* created by this run */
 };
 
 struct extract {
@@ -37,11 +37,11 @@ struct extract {
 	XW_VEC(struct made_dir) dirs;
 	struct xw_attr_notes notes;
 	uint8_t *buf;
-	int fd; /* of the file being written */
-	uint64_t written; /* where its last piece ended */
+	int fd; /* the file being written */
+	uint64_t written; /* end of its last piece */
 };
 
-/* The item could not be made: told. 1, or what ends the run. */
+/* The item could not be created: log it. 1, or a code that ends the run. */
 static int fail(struct extract *t, const char *path, int err, const char *what)
 {
 	struct xw_diag *d = t->x.img->diag;
@@ -55,7 +55,7 @@ static int fail(struct extract *t, const char *path, int err, const char *what)
 	return 1;
 }
 
-/* What is in the way is removed. 0, 1 (to be left as it is), or -errno. */
+/* Remove an existing file of that name. 0, 1 (keep it), or -errno. */
 static int make_way(struct extract *t, int dir, const char *name, const char *path)
 {
 	switch (t->o->existing) {
@@ -74,16 +74,16 @@ static int make_way(struct extract *t, int dir, const char *name, const char *pa
 	return unlinkat(dir, name, AT_REMOVEDIR) ? -errno : 0;
 }
 
-/* Something under a name, by `make`: again once what is in the way is gone. */
+/* Creates an item under a name with `make`, again after removing an existing one. */
 struct maker {
-	int (*make)(const struct maker *m, int dir, const char *name); /* 0, or errno set */
+	int (*make)(const struct maker *m, int dir, const char *name); /* 0, or errno is set */
 	struct extract *t;
 	const struct xw_export_item *item;
 	int from; /* hard links: the directory of the first name */
 	const char *from_name;
 };
 
-/* 0; 1: it was told, or is to be left. */
+/* 0; 1: it was logged, or is skipped. */
 static int make_item(const struct maker *m, int *dir, const char **name)
 {
 	const char *path = m->item->path;
@@ -96,7 +96,7 @@ static int make_item(const struct maker *m, int *dir, const char **name)
 			return fail(m->t, path, errno, "cannot create");
 		rc = make_way(m->t, *dir, *name, path);
 		if (rc < 0)
-			return fail(m->t, path, -rc, "cannot replace what is there");
+			return fail(m->t, path, -rc, "cannot replace the existing file");
 		if (rc)
 			return 1;
 	}
@@ -123,7 +123,7 @@ static int attributes(struct extract *t, const struct xw_export_item *item, int 
 
 static int make_file(const struct maker *m, int dir, const char *name)
 {
-	/* nobody else shall read what is not complete and not theirs yet */
+	/* no other user may read the file before it is complete and has its owner */
 	m->t->fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return m->t->fd < 0 ? -1 : 0;
 }
@@ -148,14 +148,14 @@ static int write_piece(void *arg, uint64_t off, const void *data, size_t len)
 	t->written = off;
 	if (!t->x.opts->tick)
 		return 0;
-	t->x.foreign = true; /* its codes are the caller's */
+	t->x.foreign = true; /* its codes are those of the caller */
 	if (t->x.opts->tick(t->x.opts->tick_arg, t->x.stats))
 		return 1;
 	t->x.foreign = false;
 	return 0;
 }
 
-/* 0, 1 when it was told, or what ends the run. */
+/* 0, 1 if it was logged, or a code that ends the run. */
 static int write_contents(struct extract *t, const struct xw_export_item *item,
 			  const struct xw_payload *p)
 {
@@ -240,7 +240,7 @@ static int put_link(struct extract *t, const struct xw_export_item *item)
 
 	if (rc)
 		return fail(t, item->path, -rc, "cannot open the directory of its first name");
-	/* the next look-up may close it */
+	/* the next lookup may close it */
 	m.from = fcntl(dir, F_DUPFD_CLOEXEC, 0);
 	if (m.from < 0)
 		return fail(t, item->path, errno, "cannot link");
@@ -285,10 +285,8 @@ static int put_dir(struct extract *t, const struct xw_export_item *item)
 	return 0;
 }
 
-static int extract_put(void *to, const struct xw_export_item *item)
+static int put_item(struct extract *t, const struct xw_export_item *item)
 {
-	struct extract *t = to;
-
 	if (item->hardlink)
 		return put_link(t, item);
 	switch (item->at->inode.mode & XW_S_IFMT) {
@@ -299,6 +297,18 @@ static int extract_put(void *to, const struct xw_export_item *item)
 	default:
 		return put_node(t, item);
 	}
+}
+
+static int extract_put(void *to, const struct xw_export_item *item)
+{
+	struct extract *t = to;
+	int rc = put_item(t, item);
+
+	if (rc || !t->o->made)
+		return rc;
+	rc = t->o->made(t->o->made_arg, item);
+	t->x.foreign |= rc != 0; /* its codes are those of the caller */
+	return rc;
 }
 
 /* ---- directories, at the end ---- */
@@ -366,7 +376,7 @@ int xw_image_to_dir(struct xw_image *img, const struct xw_export_opts *o,
 		.fd = -1,
 	};
 	int rc = xw_export_begin(&t.x, img, o, stats), err;
-	/* where nothing is to be written no directory is made */
+	/* if nothing is to be written no directory is created */
 	const bool any = !rc && (!o->paths.n || stats->missing < o->paths.n);
 
 	if (!rc && !t.buf)

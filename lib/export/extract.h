@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of an image in a directory of this machine, as tar(1) would unpack them. */
+/* Writes files of an image to a directory of the host, as tar(1) unpacks them. */
 #ifndef XW_EXPORT_EXTRACT_H
 #define XW_EXPORT_EXTRACT_H
 
 #include "export/export.h"
 
 enum xw_existing {
-	XW_EXISTING_REPLACE, /* files are replaced, directories kept and added to */
+	XW_EXISTING_REPLACE, /* files are replaced, directories are merged */
 	XW_EXISTING_KEEP, /* an existing file is a failure */
-	XW_EXISTING_SKIP, /* an existing file stays, and that is fine */
+	XW_EXISTING_SKIP, /* an existing file is skipped without a failure */
 };
 
 struct xw_extract_opts {
-	const char *dir; /* made where it is missing */
+	const char *dir; /* created if missing */
 	bool same_owner;
-	bool same_modes; /* all bits; else permission bits, less umask */
-	uint32_t umask; /* of this process, which is not asked again */
+	bool same_modes; /* set all mode bits; else the permission bits minus umask */
+	uint32_t umask; /* that of this process, which is not queried again */
 	enum xw_existing existing;
+	/* Called for each item that was created; non-zero ends the run and is returned. Or NULL. */
+	int (*made)(void *arg, const struct xw_export_item *item);
+	void *made_arg;
 };
 
 /*
- * Write everything into eo->dir. Nothing leaves it: symbolic links on the way are never followed,
- * whoever made them. What cannot be made is logged with its path and counted as failed, and the run
- * goes on, but for a host without room (XW_ERR_HOSTFULL).
+ * Write everything into eo->dir, and nothing outside of it: symbolic links on the way are never
+ * followed. Items that cannot be created are logged with their path and counted as failed, and the
+ * run continues, unless the host has no space (XW_ERR_HOSTFULL).
  */
 int xw_image_to_dir(struct xw_image *img, const struct xw_export_opts *o,
 		    const struct xw_extract_opts *eo, struct xw_export_stats *stats);

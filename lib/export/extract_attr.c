@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order matters: a new owner takes the capabilities and the set-ID bits away, so it comes
- * first; attributes before the mode, which may forbid writing them; times last.
+ * The order matters: setting the owner removes capabilities and set-ID bits, so it comes first;
+ * attributes come before the mode, which may forbid writing them; times come last.
  *
- * Files are reached through descriptors only. One that was opened with O_PATH (a symbolic link, a
- * device) takes no attributes itself, so it goes by its name in /proc, which leads to that very
- * file.
+ * Files are accessed through descriptors only. A descriptor opened with O_PATH (a symbolic link, a
+ * device) does not support attributes, so they are set through its name in /proc, which refers to
+ * that very file.
  */
 #include "config.h"
 
@@ -26,12 +26,12 @@
 
 struct setter {
 	struct xw_attr_target *t;
-	char proc[40]; /* the file's name in /proc */
+	char proc[40]; /* name of the file in /proc */
 	bool has_acl, has_default;
 	bool told;
 };
 
-/* One line an item is enough. */
+/* One message per item is enough. */
 static void fail(struct setter *s, int err, const char *what)
 {
 	struct xw_exporter *x = s->t->x;
@@ -133,7 +133,7 @@ static void drop_one(struct setter *s, const char *name)
 		fremovexattr(s->t->fd, name);
 }
 
-/* A new file may have got an ACL from the directory that it is in. */
+/* A new file may have inherited an ACL from its directory. */
 static void drop_inherited(struct setter *s)
 {
 	if (!s->t->inherits || !s->t->o->same_modes || type_of(s) == XW_S_IFLNK)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Encoding of tar headers. A member that fits a ustar header gets nothing else; every value that
- * does not gets a pax record, and the ustar field what comes nearest. Values are decided by this
- * file alone, so that an archive depends on the image only.
+ * Encoding of tar headers. A member that fits a ustar header gets no other; every value that does
+ * not fit gets a pax record, and the nearest value in the ustar field. Values are determined in
+ * this file alone, so that an archive depends only on the image.
  *
- * Paths are bytes. pax says they are UTF-8 unless hdrcharset is BINARY, so that record is added
- * where a record would break the promise.
+ * Paths are bytes. In pax they are UTF-8 unless hdrcharset is BINARY, so that record is added for
+ * paths that are not.
  */
 #include "export/header.h"
 
@@ -27,7 +27,9 @@ struct ustar {
 };
 _Static_assert(sizeof(struct ustar) == BLOCK, "ustar header");
 
-/* Decimal digits of v into text (at least 20 bytes), not terminated; how many. */
+/*
+ * Write the decimal digits of v to text (at least 20 bytes), not terminated; returns their number.
+ */
 static size_t decimal(char *text, uint64_t v)
 {
 	char rev[20];
@@ -48,7 +50,7 @@ int xw_tar_record(struct xw_tar_records *r, const char *key, size_t key_len, con
 	size_t len = body + 1, n;
 	char digits[20], *p;
 
-	/* the length's own digits make it longer at most once more */
+	/* the digits of the length add at most one more digit */
 	while ((n = decimal(digits, len)), n + body > len)
 		len = n + body;
 	if (xw_vec_reserve(&r->v, r->v.n + len))
@@ -121,8 +123,10 @@ static int record_path(struct xw_tar_records *r, const char *key, const char *pa
 	return record(r, key, path);
 }
 
-/* Octal digits that fill the field but for its terminator; values too large are cut to zero: a
- * record has them. */
+/*
+ * Octal digits that fill the field except its terminator; values that do not fit become zero: a
+ * record has them.
+ */
 static void octal(char *field, size_t size, uint64_t v, uint64_t max)
 {
 	if (v > max)
@@ -131,13 +135,13 @@ static void octal(char *field, size_t size, uint64_t v, uint64_t max)
 		field[i] = (char)('0' + (v & 7));
 }
 
-/* As much of s as fits, not terminated when it fills the field. */
+/* As much of s as fits, not terminated if it fills the field. */
 static void text_field(char *field, size_t size, const char *s)
 {
 	memcpy(field, s, strnlen(s, size));
 }
 
-/* Name, or prefix and name cut at a slash. false: neither fits. */
+/* Name, or prefix and name split at a slash. false: neither fits. */
 static bool split_path(struct ustar *h, const char *path)
 {
 	const size_t len = strlen(path);
@@ -149,7 +153,7 @@ static bool split_path(struct ustar *h, const char *path)
 	}
 	if (len > PREFIX_MAX_LEN + 1 + NAME_MAX_LEN)
 		return false;
-	/* the leftmost slash that leaves a name short enough gives the shortest prefix */
+	/* the leftmost slash after which the name fits gives the shortest prefix */
 	cut = strchr(path + len - NAME_MAX_LEN - 1, '/');
 	if (!cut || cut == path || cut - path > PREFIX_MAX_LEN || !cut[1])
 		return false;
@@ -172,7 +176,7 @@ static int put_header(struct xw_output *o, struct ustar *h)
 	return xw_output_put(o, h, sizeof(*h));
 }
 
-/* The extended header: a member of its own in front of the one it describes. */
+/* The extended header: a member of its own before the one that it describes. */
 static int put_records(struct xw_output *o, const struct xw_tar_member *m, struct xw_tar_records *r)
 {
 	const char *base = strrchr(m->path, '/');
@@ -226,7 +230,9 @@ static int own_records(struct ustar *h, const struct xw_tar_member *m, const cha
 	return rc;
 }
 
-/* What a reader without GNU.sparse shall call the file, whose payload is not its contents. */
+/*
+ * The name for readers that do not know GNU.sparse, whose payload is not the contents of the file.
+ */
 static void sparse_name(struct ustar *h, const char *path)
 {
 	char name[NAME_MAX_LEN + 1];
@@ -236,7 +242,7 @@ static void sparse_name(struct ustar *h, const char *path)
 	text_field(h->name, sizeof(h->name), name);
 }
 
-/* Put the record that says so in front of all others. */
+/* Insert the record for this before all others. */
 static int mark_binary(struct xw_tar_records *r)
 {
 	struct xw_tar_records all = {0};
@@ -306,7 +312,7 @@ int xw_tar_put_end(struct xw_output *o)
 {
 	int rc = xw_output_zeros(o, 2 * BLOCK);
 
-	/* 20 blocks are a record */
+	/* a tar record has 20 blocks */
 	while (!rc && o->total % (20 * BLOCK))
 		rc = xw_output_zeros(o, BLOCK);
 	return rc;

@@ -17,30 +17,33 @@ enum xw_tar_type {
 };
 
 struct xw_tar_member {
-	const char *path; /* terminated; directories without trailing slash, "" is the top */
+	const char *path; /* terminated; directories without a trailing slash, "" is the top */
 	const char *link; /* or NULL */
 	enum xw_tar_type type;
 	uint32_t mode, uid, gid; /* mode: permission bits */
-	uint64_t size; /* bytes of payload that follow */
+	uint64_t size; /* size of the payload that follows */
 	struct xw_time mtime;
 	bool has_atime;
 	struct xw_time atime;
 	uint32_t dev_major, dev_minor;
-	bool sparse; /* GNU.sparse 1.0: the payload begins with the map */
-	uint64_t real_size; /* of a sparse file */
+	bool sparse; /* GNU.sparse 1.0: the payload starts with the map */
+	uint64_t real_size; /* size of the sparse file */
 };
 
-/* Extended records being gathered for one member. */
+/* Extended records of one member, being collected. */
 struct xw_tar_records {
 	XW_VEC(char) v;
-	bool binary; /* some path is not UTF-8 */
+	bool binary; /* a path is not UTF-8 */
 };
 
-/* Add "LEN key=value\n", LEN counting itself. 0 or XW_ERR_NOMEM. */
+/*
+ * Add "LEN key=value
+ * ", where LEN includes itself. 0 or XW_ERR_NOMEM.
+ */
 int xw_tar_record(struct xw_tar_records *r, const char *key, size_t key_len, const void *value,
 		  size_t value_len);
 /*
- * Write the member's headers: records already gathered (attributes) come with those that the member
+ * Write the headers of a member: the collected records (attributes) and those that the member
  * itself needs. Empties *r.
  */
 int xw_tar_put_member(struct xw_output *o, const struct xw_tar_member *m, struct xw_tar_records *r);

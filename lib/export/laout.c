@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Items as members of the formats that libarchive writes. None of them holds all that an ext4 file
- * has: what a format drops is told at the first item that has it, with a count at the end; what it
- * would hold wrongly is told for each item and makes the run fail; what it cannot hold at all is
- * left out.
+ * Items as members of the formats that libarchive writes. None of them can represent all properties
+ * of an ext4 file: losses are reported for the first item concerned, with a count at the end; wrong
+ * values are reported for each item and make the run fail; items that cannot be represented at all
+ * are skipped.
  */
 #include "config.h"
 
@@ -59,9 +59,9 @@ struct foreign {
 	const struct xw_archive_format *format;
 	struct archive_entry *e;
 	uint8_t *buf;
-	uint64_t at; /* bytes of the item's contents written */
+	uint64_t at; /* bytes written of the contents of the item */
 	uint64_t lost[LOSSES];
-	bool has[LOSSES]; /* the item at hand */
+	bool has[LOSSES]; /* the current item */
 };
 
 static void lose(struct foreign *f, const struct xw_export_item *item, enum loss what)
@@ -90,7 +90,7 @@ static int look_at_attribute(void *arg, const struct xw_xattr_ref *a)
 	return 0;
 }
 
-/* The item is written, but not as it is. Of a further name the first has said so. */
+/* The item is written, but not unchanged. For a further name the first one has reported it. */
 static void changed(struct foreign *f, const struct xw_export_item *item, const char *what)
 {
 	if (item->hardlink)
@@ -161,7 +161,7 @@ static int put_bytes(struct foreign *f, const void *p, size_t len)
 	return 0;
 }
 
-/* Zeros up to byte `to` of the contents; after damage, or for holes. */
+/* Write zeros up to byte `to` of the contents; after damage, or for holes. */
 static int fill_to(struct foreign *f, uint64_t to)
 {
 	static const uint8_t zeros[4096];
@@ -194,7 +194,7 @@ static int put_contents(struct foreign *f, const struct xw_export_item *item,
 	return !rc && damage ? xw_export_damage(&f->x, item->at->path, damage) : rc;
 }
 
-/* libarchive's word on the header. 1: the item is left out. */
+/* Handle libarchive's status for the header. 1: the item is skipped. */
 static int put_header(struct foreign *f, const struct xw_export_item *item)
 {
 	int rc = archive_write_header(f->la.a, f->e);
@@ -250,7 +250,7 @@ static int foreign_put(void *to, const struct xw_export_item *item)
 	return rc;
 }
 
-/* end(arg), once all is written; NULL: the output has no end of its own. */
+/* end(arg) is called when all is written; NULL: the output has no end of its own. */
 static int to_foreign(struct xw_image *img, const struct xw_export_opts *o,
 		      const struct xw_archive_format *format, xw_output_fn *write,
 		      int (*end)(void *arg), void *arg, struct xw_export_stats *stats)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libarchive as a writer, over a write function of ours. */
+/* libarchive as a writer, over our own write function. */
 #ifndef XW_EXPORT_LAOUT_H
 #define XW_EXPORT_LAOUT_H
 
@@ -7,24 +7,25 @@
 
 struct archive;
 
-#define BLOCK_BYTES (64 << 10) /* what is written at once */
-#define RECORD_BYTES 10240 /* what an archive that is not compressed is padded to */
+#define BLOCK_BYTES (64 << 10) /* size of one write */
+#define RECORD_BYTES 10240 /* padding of an uncompressed archive */
 
 struct xw_laout {
 	struct archive *a;
 	xw_output_fn *write;
 	void *arg;
 	struct xw_diag *diag;
-	uint64_t bytes; /* written */
+	uint64_t bytes; /* bytes written */
 	int failed; /* sticky */
 };
 
 /*
- * format: an ARCHIVE_FORMAT_*, compressed as o says; the end is padded to `unit`. Always free it.
+ * format: an ARCHIVE_FORMAT_*, compressed as o specifies; the end is padded to `unit`. Free it in
+ * any case.
  */
 int xw_laout_begin(struct xw_laout *l, const struct xw_archive_opts *o, int format, int unit,
 		   xw_output_fn *write, void *arg, struct xw_diag *diag);
-/* The failure of libarchive's last call: the write function's code where it was that. */
+/* The error of libarchive's last call: the code of the write function if that failed. */
 int xw_laout_fail(struct xw_laout *l, int code);
 int xw_laout_finish(struct xw_laout *l);
 void xw_laout_free(struct xw_laout *l);

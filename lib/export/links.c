@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Open addressing by inode number. A link count may lie: one that is too high keeps a path until
- * the end, one that is too low makes a second copy of the file; neither does harm.
+ * Open-addressed by inode number. Link counts may be wrong: one that is too high keeps a path until
+ * the end, one that is too low creates a second copy of the file; both are harmless.
  *
- * An entry whose names were all seen frees its path but keeps its slot until the table grows, so
+ * An entry all of whose names were seen frees its path but keeps its slot until the table grows, so
  * that probing needs no deletion.
  */
 #include "export/links.h"
@@ -22,7 +22,7 @@ static struct xw_link *slot(const struct xw_links *l, xw_ino ino)
 	return &l->v[i];
 }
 
-/* Make room for one more, dropping entries that are done with. */
+/* Make room for one more entry, dropping completed ones. */
 static int make_room(struct xw_links *l)
 {
 	struct xw_links next = {.size = 64};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Files with several names: where the first one is in the archive, so that the others become hard
- * links to it. */
+/*
+ * Files with several names: the first name in the archive, to which the others become hard links.
+ */
 #ifndef XW_EXPORT_LINKS_H
 #define XW_EXPORT_LINKS_H
 
@@ -8,25 +9,25 @@
 
 struct xw_link {
 	xw_ino ino; /* 0 = free slot */
-	uint32_t left; /* names that the inode says are still to come */
+	uint32_t left; /* names still to come according to the inode */
 	char *path; /* owned, terminated */
 };
 
-/* Zero-initialised is empty. */
+/* A zero-initialized one is empty. */
 struct xw_links {
 	struct xw_link *v;
 	size_t size, used;
-	char *last; /* path of an entry that was forgotten by the last call */
+	char *last; /* path of an entry that was removed by the last call */
 };
 
 /*
- * The path under which ino was given before: valid until the next call. NULL: it is new, and is
- * kept under `path` now for `names` - 1 more names; *err is XW_ERR_NOMEM when it could not be kept.
- * An inode is forgotten with the last of its names.
+ * The path under which ino was returned before: valid until the next call. NULL: it is new, and
+ * recorded as `path` for `names` - 1 more names; *err is XW_ERR_NOMEM if that failed. An inode is
+ * removed with the last of its names.
  */
 const char *xw_links_seen(struct xw_links *l, xw_ino ino, uint32_t names, const char *path,
 			  int *err);
-/* The first name could not be exported after all: the next one is first. */
+/* The first name could not be exported: the next one becomes the first. */
 void xw_links_drop(struct xw_links *l, xw_ino ino);
 void xw_links_free(struct xw_links *l);
 

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/types.h"
 
-/* Takes all len bytes: 0, or a negative code that ends the run and is returned by it. */
+/* Consumes all len bytes: 0, or a negative code that ends the run and is returned by it. */
 typedef int xw_output_fn(void *arg, const void *buf, size_t len);
 
 struct xw_output {
@@ -14,7 +14,7 @@ struct xw_output {
 	void *arg;
 	uint8_t *buf;
 	size_t len; /* bytes in buf */
-	uint64_t total; /* bytes put so far */
+	uint64_t total; /* bytes written so far */
 	int failed; /* sticky */
 };
 
@@ -23,9 +23,9 @@ void xw_output_free(struct xw_output *o);
 
 int xw_output_put(struct xw_output *o, const void *p, size_t len);
 int xw_output_zeros(struct xw_output *o, uint64_t len);
-/* Zeros up to the next multiple of 512 (or of `unit`, for the end of the archive). */
+/* Write zeros up to the next multiple of 512 (or of `unit`, for the end of the archive). */
 int xw_output_pad(struct xw_output *o, uint64_t unit);
-/* Room for bytes to be produced in place: 1 .. want of them at *p, then xw_output_made(). */
+/* Space for data to be produced in place: 1 .. want bytes at *p, then call xw_output_made(). */
 int xw_output_room(struct xw_output *o, size_t want, void **p, size_t *room);
 void xw_output_made(struct xw_output *o, size_t len);
 int xw_output_flush(struct xw_output *o);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Paths are looked up one component at a time, and symbolic links on the way are not followed: a
- * member below a link would be a path that an archive cannot hold.
+ * Paths are looked up one component at a time without following symbolic links: a member below a
+ * link would have a path that an archive cannot store.
  */
 #include "config.h"
 
@@ -18,12 +18,12 @@ struct finder {
 	struct xw_image *img;
 	enum xw_export_order order;
 	struct xw_children *roots;
-	size_t found; /* by the path at hand */
+	size_t found; /* matches of the current path */
 	bool all;
-	XW_VEC(char) path; /* so far, not terminated */
+	XW_VEC(char) path; /* path so far, not terminated */
 };
 
-/* The next component of p; 0 long at the end. "." is none. */
+/* The next component of p; length 0 at the end. "." is skipped. */
 static const char *component(const char *p, size_t *len)
 {
 	for (;; p += *len) {
@@ -55,7 +55,7 @@ static int take(struct finder *f, xw_ino ino)
 	return xw_children_add(f->roots, ino, false, f->path.v, f->path.n);
 }
 
-/* What cannot be read is not there. Running out of memory is all that fails. */
+/* Unreadable directories count as missing. Only running out of memory fails. */
 static int not_there(struct finder *f, int rc)
 {
 	if (rc == XW_ERR_NOMEM)
@@ -79,7 +79,7 @@ static int find_literal(struct finder *f, xw_ino ino, const char *rest)
 		rc = xw_dir_lookup(f->img, dir, rest, len, &ino, NULL);
 		if (rc)
 			return not_there(f, rc);
-		not_there(f, 0); /* what was damaged on the way to it */
+		not_there(f, 0); /* damage found on the way to it */
 		rc = push(f, rest, len);
 		rest += len;
 	}
@@ -88,7 +88,7 @@ static int find_literal(struct finder *f, xw_ino ino, const char *rest)
 
 static int find_pattern(struct finder *f, xw_ino dir, const char *rest);
 
-/* One entry of a directory, against the first component of the pattern. */
+/* Compare one directory entry with the first component of the pattern. */
 static int try_entry(struct finder *f, xw_ino ino, const char *name, size_t len,
 		     const char *pattern, const char *rest)
 {
@@ -185,7 +185,7 @@ static void drop_below(struct xw_children *roots)
 			roots->v.v[n++] = roots->v.v[i];
 	}
 	roots->v.n = n;
-	/* back in the order in which they were asked for */
+	/* restore the order in which they were requested */
 	qsort(roots->v.v, n, sizeof(*roots->v.v), by_offset);
 }
 

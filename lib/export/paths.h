@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What of an image is asked for by path. */
+/* The parts of an image that are requested by path. */
 #ifndef XW_EXPORT_PATHS_H
 #define XW_EXPORT_PATHS_H
 

@@ -58,7 +58,7 @@ static int add_record(void *arg, const struct xw_xattr_ref *a)
 	return xw_records_add(&p->records, a, p->x.img->diag, &p->counts);
 }
 
-/* Nothing was written yet when this fails with damage. */
+/* If this fails because of damage, nothing was written yet. */
 static int put_whole(struct pax *p, const struct xw_export_item *item)
 {
 	const struct xw_walk_item *e = item->at;
@@ -66,7 +66,7 @@ static int put_whole(struct pax *p, const struct xw_export_item *item)
 	struct xw_payload payload;
 	int rc = 0, damage = 0;
 
-	/* an importer that is told no atime takes the mtime */
+	/* an importer that gets no atime uses the mtime */
 	m.atime = e->inode.atime;
 	m.has_atime = !same_time(e->inode.atime, e->inode.mtime);
 	if (m.type == XW_TAR_CHR || m.type == XW_TAR_BLK)

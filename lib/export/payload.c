@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contents of a file. Its map is gone through up to three times (plan, sparse map, data) instead of
- * being kept: a file may have millions of holes, and the map of an ordinary one is in its inode.
+ * Contents of a file. Its map is walked up to three times (plan, sparse map, data) instead of being
+ * kept: a file may have millions of holes, and the map of most files is in the inode.
  */
 #include "export/payload.h"
 
@@ -13,12 +13,12 @@
 
 #define BLOCK 512
 
-/* Goes through the written parts of a file, as segments and as runs of blocks. */
+/* Iterates over the written parts of a file, as segments and as runs of blocks. */
 struct segments {
 	struct xw_map_iter it;
-	uint64_t size; /* of the file, bytes */
+	uint64_t size; /* size of the file in bytes */
 	uint32_t bs;
-	bool have; /* run is not part of a segment that was given */
+	bool have; /* run is not part of a returned segment */
 	struct xw_map_run run;
 };
 
@@ -30,7 +30,7 @@ static int segments_begin(const struct xw_payload *p, struct segments *s)
 	return xw_map_begin(p->img, p->ino, p->inode, 0, &s->it);
 }
 
-/* The next written run that begins before the end of the file. 1, 0, or a failure. */
+/* The next written run that starts before the end of the file. 1, 0, or a failure. */
 static int next_run(struct segments *s)
 {
 	int rc;
@@ -44,7 +44,7 @@ static int next_run(struct segments *s)
 	return rc;
 }
 
-/* The next segment: neighbouring runs are one. 1, 0, or a failure. */
+/* The next segment: adjacent runs are merged. 1, 0, or a failure. */
 static int next_segment(struct segments *s, struct xw_data_segment *seg)
 {
 	uint64_t end;
@@ -100,7 +100,7 @@ int xw_payload_plan(struct xw_image *img, xw_ino ino, const struct xw_inode *ino
 	if (rc)
 		return rc;
 	p->sparse = p->data < inode->size;
-	/* the map's last entry has no data, and says where the file ends */
+	/* the last entry of the map has no data and marks the end of the file */
 	map += digits(p->segments + 1) + 1 + digits(inode->size) + 1 + 2;
 	p->map_len = p->sparse ? xw_round_up(map, BLOCK) : 0;
 	return 0;
@@ -132,7 +132,7 @@ static int put_map(const struct xw_payload *p, struct xw_output *o)
 		read = 0;
 	}
 	xw_map_end(&s.it);
-	if (read) /* it could be read a moment ago, and half a map is of no use */
+	if (read) /* it was readable before, and half a map is useless */
 		return o->failed = read;
 	if (!rc)
 		rc = put_number(o, p->inode->size);
@@ -141,7 +141,7 @@ static int put_map(const struct xw_payload *p, struct xw_output *o)
 	return rc ? rc : xw_output_pad(o, BLOCK);
 }
 
-/* Read len bytes of the device. What cannot be read becomes zeros. */
+/* Read len bytes of the device. Unreadable data becomes zeros. */
 static void read_bytes(const struct xw_payload *p, void *to, size_t len, uint64_t at, int *damage)
 {
 	int rc = xw_dev_pread(p->img->dev, to, len, at);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* File contents on the way into an archive: which parts are data, and copying them. */
+/* File contents for an archive: which parts are data, and copying them. */
 #ifndef XW_EXPORT_PAYLOAD_H
 #define XW_EXPORT_PAYLOAD_H
 
 #include "export/output.h"
 #include "read/map.h"
 
-/* The data of a file: [off, off + len), with all before the next segment a hole. */
+/* A data segment of a file: [off, off + len); the range before the next segment is a hole. */
 struct xw_data_segment {
 	uint64_t off, len;
 };
@@ -19,28 +19,28 @@ struct xw_payload {
 	const uint8_t *raw;
 	bool sparse; /* there are holes */
 	uint64_t segments;
-	uint64_t data; /* bytes in them */
-	uint64_t map_len; /* bytes of the GNU.sparse 1.0 map, padded */
+	uint64_t data; /* total size of the data in bytes */
+	uint64_t map_len; /* size of the GNU.sparse 1.0 map in bytes, padded */
 };
 
 /*
- * Look at the file's map once. Unwritten extents are holes. Fails when the map cannot be read,
- * which is before anything was written.
+ * Walk the map of the file once. Unwritten extents are holes. Fails when the map cannot be read,
+ * before anything was written.
  */
 int xw_payload_plan(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
 		    const uint8_t *raw, struct xw_payload *p);
-/* Bytes that xw_payload_put will write, padding not counted. */
+/* Number of bytes that xw_payload_put will write, excluding padding. */
 uint64_t xw_payload_size(const struct xw_payload *p);
 /*
- * Write map (of a sparse file), data and padding. 0, or the output's failure. *damage gets the code
- * of a failure to read the image, after which zeros stand for what was not read: the header has
- * promised a size.
+ * Write map (of a sparse file), data and padding. 0, or a failure of the output. *damage is set to
+ * the code of a read failure, after which zeros replace unreadable data, since the header states
+ * the size.
  */
 int xw_payload_put(const struct xw_payload *p, struct xw_output *o, int *damage);
 
 /*
- * The data alone, in pieces of at most `size` bytes (through buf), ascending; holes are not given.
- * 0, or what `each` returned. *damage as above; what could not be read is given as zeros.
+ * Only the data, in pieces of at most `size` bytes (in buf), ascending; holes are skipped. 0, or a
+ * non-zero result of `each`. *damage as above; unreadable data is passed as zeros.
  */
 int xw_payload_each(const struct xw_payload *p, void *buf, size_t size,
 		    int (*each)(void *arg, uint64_t off, const void *data, size_t len), void *arg,

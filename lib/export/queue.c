@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The window: items with their paths and inode records in one buffer, and an order over them. Each
- * item has a key, which is the block where its data begin. Those without data take the key of the
- * next item of the walk that has some, a directory that of the lowest in it, and nothing is below
- * its directory's key; equal keys stay in the walk's order.
+ * The window: items with their paths and inode records in one buffer, and their order. The key of
+ * an item is its first data block. Items without data have the key of the next item of the walk
+ * that has some, a directory the lowest key in it, and no item sorts before its directory; equal
+ * keys keep the order of the walk.
  *
- * Reading ahead runs in front of the items given by at most AHEAD_BYTES.
+ * Read-ahead is at most AHEAD_BYTES ahead of the returned items.
  */
 #include "export/queue.h"
 
@@ -16,18 +16,18 @@
 #include "read/map.h"
 
 #define ITEMS_MAX 32768u
-#define ITEMS_FEW 1024u /* where the order is the walk's anyway */
+#define ITEMS_FEW 1024u /* when the order is that of the walk anyway */
 #define BYTES_MAX (16u << 20)
 #define AHEAD_BYTES (16u << 20)
-#define AHEAD_FILE_MAX (4u << 20) /* of a large file: from there on it reads forward by itself */
+#define AHEAD_FILE_MAX (4u << 20) /* of a large file: the host reads ahead from there on */
 
 struct item {
 	xw_blk key;
-	uint32_t path, path_len; /* in the buffer; terminated */
-	uint32_t record; /* likewise: the inode, or the line of a failure */
-	uint32_t told; /* bytes that were read ahead for it */
+	uint32_t path, path_len; /* offset in the buffer; terminated */
+	uint32_t record; /* likewise: the inode record, or the message of a failure */
+	uint32_t told; /* bytes announced for it */
 	xw_ino ino;
-	int code; /* 1, or a failure */
+	int code; /* 1, or the code of a failure */
 	uint32_t seq;
 };
 
@@ -37,8 +37,8 @@ struct xw_queue {
 	struct xw_walk *walk;
 	XW_VEC(struct item) v;
 	XW_VEC(uint8_t) bytes;
-	size_t next, ahead; /* of v: to be given, to be told */
-	uint64_t told; /* bytes that are on their way or in the page cache */
+	size_t next, ahead; /* element of v to be returned next, to be announced next */
+	uint64_t told; /* bytes in flight or in the page cache */
 	uint64_t last; /* see ahead.h */
 	bool ended;
 };
@@ -78,7 +78,7 @@ static int keep(struct xw_queue *q, const void *p, size_t len, uint32_t *at)
 	return 0;
 }
 
-/* Is there anything to read when its turn comes? */
+/* Does this item have data to be read? */
 static bool has_data(const struct xw_walk_item *e)
 {
 	const uint32_t type = e->inode.mode & XW_S_IFMT;
@@ -87,7 +87,7 @@ static bool has_data(const struct xw_walk_item *e)
 	       xw_inode_has_map(&e->inode);
 }
 
-/* One item of the walk, or its failure. */
+/* Add one item of the walk, or its failure. */
 static int add(struct xw_queue *q, const struct xw_walk_item *e, int code)
 {
 	struct xw_diag *d = q->img->diag;
@@ -119,11 +119,14 @@ static bool is_below(const struct xw_queue *q, const struct item *e, const struc
 
 struct climb {
 	struct xw_queue *q;
-	XW_VEC(uint32_t) up; /* the directory at hand, and those above it */
-	bool *data; /* by item: it, or something in it, has data */
+	XW_VEC(uint32_t) up; /* the current directory and its parents */
+	bool *data; /* by item: it, or something below it, has data */
 };
 
-/* Leave what item `at` is not in. What has data tells what it is in. */
+/*
+ * Leave the directories that do not contain item `at`. Those with data pass that on to their
+ * parent.
+ */
 static void climb_to(struct climb *c, const struct item *at)
 {
 	struct item *v = c->q->v.v;
@@ -144,8 +147,8 @@ static void climb_to(struct climb *c, const struct item *at)
 }
 
 /*
- * Keys for what has none. The walk is depth first, so the items in a directory are those behind it
- * whose paths go on from its own, up to the first whose does not.
+ * Set the keys of items without data. The walk is depth first, so the items in a directory follow
+ * it with paths that extend its own, up to the first one that does not.
  */
 static int set_keys(struct xw_queue *q)
 {
@@ -187,7 +190,7 @@ static int by_key(const void *a, const void *b)
 	return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-/* The next window of the walk. */
+/* Read the next window from the walk. */
 static int fill(struct xw_queue *q)
 {
 	const size_t max = q->order == XW_ORDER_DISK ? ITEMS_MAX : ITEMS_FEW;
@@ -221,7 +224,7 @@ static int decode(struct xw_queue *q, const struct item *i, struct xw_walk_item 
 	e->path_len = i->path_len;
 	e->ino = i->ino;
 	e->raw = q->bytes.v + i->record;
-	/* it was decoded before: whatever a checker may say now, the fields are there */
+	/* it was decoded before: the fields are set whatever the checks say */
 	return xw_inode_decode(e->raw, &q->img->sb, &e->inode);
 }
 

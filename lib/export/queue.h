@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the walk finds, a window at a time: put in the order that the disk likes, and read ahead.
- * Memory is bounded by the window, whatever the image.
+ * The items of the walk, a window at a time: sorted in disk order, and read ahead. Memory is
+ * bounded by the window for any image.
  *
- * In XW_ORDER_DISK the files of a window come by the first block of their data. What has no data
- * stays where the walk had it relative to its neighbours, and a directory comes before what is in
- * it: a window whose data ascend already, as those of an image that was filled in one go, keeps the
- * walk's order.
+ * In XW_ORDER_DISK the files of a window are sorted by their first data block. Items without data
+ * keep their position relative to their neighbors in the walk, and a directory precedes its
+ * contents: a window whose data is ascending already, as in an image that was filled in one run,
+ * keeps the order of the walk.
  */
 #ifndef XW_EXPORT_QUEUE_H
 #define XW_EXPORT_QUEUE_H
@@ -15,7 +15,7 @@
 
 struct xw_queue;
 
-/* Takes over w, also when it fails. */
+/* Takes ownership of w, even on failure. */
 int xw_queue_new(struct xw_image *img, enum xw_export_order order, struct xw_walk *w,
 		 struct xw_queue **out);
 /* As xw_walk_next(). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Extended attributes as pax records. SCHILY.xattr.NAME=VALUE is what star, GNU tar and libarchive
- * read; it cannot hold a name with '=' in it, so such a one goes out as LIBARCHIVE.xattr with its
- * name quoted and its value in base64.
+ * Extended attributes as pax records. SCHILY.xattr.NAME=VALUE is read by star, GNU tar and
+ * libarchive; it cannot represent a name that contains '=', so such a name is stored as
+ * LIBARCHIVE.xattr, quoted, with its value in base64.
  */
 #include "export/records.h"
 
@@ -16,8 +16,8 @@
 #define FULL_NAME_MAX 300 /* see xw_xattr_full_name() */
 
 /*
- * An ACL goes out as text, which every reader of ACLs in archives knows, and as the value that
- * Linux has for it, which keeps entries that the text cannot say (several of one id).
+ * An ACL is stored as text, which every reader of ACLs in archives supports, and as its value on
+ * Linux, which preserves entries that the text cannot express (several of one id).
  */
 static int add_acl(struct xw_tar_records *r, const struct xw_xattr_ref *a, struct xw_diag *diag)
 {

@@ -11,9 +11,9 @@ struct xw_record_counts {
 };
 
 /*
- * Add a record for one attribute: SCHILY.xattr.NAME; for an ACL SCHILY.acl.access or .default as
- * text besides. XW_ERR_NOMEM; XW_ERR_CORRUPT with a line in diag: an ACL that is none, a name with
- * an unknown prefix.
+ * Add a record for one attribute: SCHILY.xattr.NAME; for an ACL also SCHILY.acl.access or .default
+ * as text. XW_ERR_NOMEM; XW_ERR_CORRUPT with a message in diag: an invalid ACL, a name with an
+ * unknown prefix.
  */
 int xw_records_add(struct xw_tar_records *r, const struct xw_xattr_ref *a, struct xw_diag *diag,
 		   struct xw_record_counts *counts);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walk keeps one frame a directory on the way down: the names of this directory still to be
- * visited. An image can hold cycles and directories with several names; each directory is entered
- * once, whatever leads to it, which bounds the walk by the number of entries.
+ * The walk keeps one frame for each directory of the current path: the names still to be visited.
+ * An image can contain cycles and directories with several names; each directory is entered once,
+ * which bounds the walk by the number of entries.
  *
- * An empty lost+found in the root is left out: it belongs to the filesystem, not to what was put
- * into it.
+ * An empty lost+found in the root is skipped: it belongs to the filesystem, not to its contents.
  */
 #include "export/walk.h"
 
@@ -16,8 +15,9 @@
 #include "base/auto.h"
 #include "read/dirs.h"
 
-#define STREAMS_MAX 8u /* itrees open at once: each takes a few hundred KiB */
-#define HOLD ((size_t)256 << 20) /* bytes of a directory's names before its itree stays open */
+#define STREAMS_MAX 8u /* itrees open at the same time: each takes a few hundred KiB */
+/* bytes of names of a directory above which its itree stays open */
+#define HOLD ((size_t)256 << 20)
 
 struct frame {
 	struct xw_children children;
@@ -33,12 +33,12 @@ struct xw_walk {
 	unsigned streams; /* frames with an open itree */
 	XW_VEC(char) path;
 	XW_VEC(xw_ino)
-	seen; /* open-addressed set of directories entered; 0 = free; n is its size */
+	seen; /* open-addressed set of the directories entered; 0 = free; n is its size */
 	size_t seen_used;
 	uint8_t *raw;
 	xw_ino top;
-	bool whole; /* from the root, everything */
-	bool begin; /* the top was not given yet */
+	bool whole; /* everything, starting at the root */
+	bool begin; /* the top was not returned yet */
 };
 
 /* ---- the set of directories ---- */
@@ -70,7 +70,7 @@ static int seen_grow(struct xw_walk *w)
 	return 0;
 }
 
-/* 1: ino was not in the set and is now; 0: it was. */
+/* 1: ino was added to the set; 0: it was in the set. */
 static int seen_add(struct xw_walk *w, xw_ino ino)
 {
 	size_t i;
@@ -125,7 +125,7 @@ static int damage(struct xw_walk *w, xw_ino ino, const char *what)
 		       ino, what);
 }
 
-/* Make w->path the directory's path plus a name, terminated. */
+/* Set w->path to the path of the directory plus a name, terminated. */
 static int set_path(struct xw_walk *w, size_t dir_len, const char *name, size_t len)
 {
 	if (xw_vec_reserve(&w->path, dir_len + len + 2))
@@ -157,8 +157,9 @@ static bool is_file_type(uint32_t mode)
 }
 
 /*
- * Directory ino was met: its contents become the top frame. 1: the directory itself is left out.
- * Names in an encrypted one are ciphertext; it is kept, and they are told as what cannot be read.
+ * Enter directory ino: its contents become the top frame. 1: the directory itself is skipped. Names
+ * in an encrypted one are ciphertext; the directory is returned, and its names are reported as
+ * unreadable.
  */
 static int enter(struct xw_walk *w, xw_ino ino, const struct xw_inode *inode)
 {
@@ -168,7 +169,7 @@ static int enter(struct xw_walk *w, xw_ino ino, const struct xw_inode *inode)
 	if (rc < 0)
 		return rc;
 	if (!rc)
-		return damage(w, ino, "is a directory with a second name");
+		return damage(w, ino, "is a directory with more than one name");
 	rc = frame_push(w, ino, inode);
 	if (rc)
 		return rc;
@@ -183,7 +184,7 @@ static int enter(struct xw_walk *w, xw_ino ino, const struct xw_inode *inode)
 	return 0;
 }
 
-/* 1: *e describes ino; 0: it is left out. A directory's contents become the top frame. */
+/* 1: *e describes ino; 0: it is skipped. The contents of a directory become the top frame. */
 static int give(struct xw_walk *w, xw_ino ino, struct xw_walk_item *e)
 {
 	int rc;
@@ -263,7 +264,7 @@ int xw_walk_top(struct xw_image *img, const char *top, xw_ino *ino)
 	return rc;
 }
 
-/* The roots are entries of a directory that is not there. */
+/* The roots are the entries of a virtual directory. */
 static int push_roots(struct xw_walk *w, struct xw_children *roots)
 {
 	const struct frame f = {.children = *roots};

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tree of an image, depth first: a directory, then everything in it, its entries by inode
- * number or by name. Inodes are numbered in the order in which files came, so the first follows
- * inode tables and data forward, and an archive that an image was made of comes out in its own
- * order.
+ * The tree of an image, depth first: a directory, then its contents, its entries by inode number or
+ * by name. Inodes are numbered in the order of the files in the source, so inode order reads inode
+ * tables and data forward, and reproduces the order of an archive that the image was made from.
  */
 #ifndef XW_EXPORT_WALK_H
 #define XW_EXPORT_WALK_H
@@ -13,38 +12,43 @@
 
 struct xw_walk_item {
 	const char
-		*path; /* from the top, without leading slash, terminated; "" for the top itself */
+		/* relative to the top, without leading slash, terminated; "" for the top itself */
+		*path;
 	size_t path_len;
 	xw_ino ino;
 	struct xw_inode inode;
-	const uint8_t *raw; /* the inode's record; valid until the next call */
+	const uint8_t *raw; /* the inode record; valid until the next call */
 };
 
 struct xw_walk_opts {
-	const char *top; /* where in the image paths begin; NULL or "": the root */
+	/* the path in the image where exported paths start; NULL or "": the root */
+	const char *top;
 	enum xw_export_order order;
-	/* What to give, with all below it: see paths.h. NULL: the top itself, and everything. */
+	/*
+	 * Items to return, with everything below them: see paths.h. NULL: the top itself with
+	 * everything.
+	 */
 	struct xw_children *roots;
-	const struct xw_select *select; /* what is excluded, or NULL */
+	const struct xw_select *select; /* exclusions, or NULL */
 };
 
 struct xw_walk;
 
 /*
- * Begin. The roots are the caller's, and used up. XW_ERR_NOTFOUND or XW_ERR_INPUT with a line when
- * top is no directory.
+ * Start a walk. Ownership of the roots passes to it. XW_ERR_NOTFOUND or XW_ERR_INPUT with a message
+ * when top is not a directory.
  */
 int xw_walk_new(struct xw_image *img, const struct xw_walk_opts *o, struct xw_walk **out);
 /*
- * 1: *e is the next item; 0: end. Negative: something could not be read, diag says what, e->path
- * where; the next call goes on behind it (except XW_ERR_NOMEM). A directory is given before the
- * state of its contents is known. No directory is given twice.
+ * 1: *e is the next item; 0: end. Negative: a read failure, see diag, at e->path; the next call
+ * continues after it (except after XW_ERR_NOMEM). A directory is returned before its contents are
+ * read. No directory is returned twice.
  */
 int xw_walk_next(struct xw_walk *w, struct xw_walk_item *e);
 /* w may be NULL. */
 void xw_walk_free(struct xw_walk *w);
 
-/* The directory that `top` names. */
+/* The directory with the path `top`. */
 int xw_walk_top(struct xw_image *img, const char *top, xw_ino *ino);
 
 #endif

@@ -43,26 +43,26 @@ void xw_build_free(struct xw_builder *b)
 
 int xw_build_reserve(struct xw_builder *b)
 {
-	int ret = xw_bad_reserve(b);
+	int rc = xw_bad_reserve(b);
 
-	if (!ret && b->geo.kind == XW_GEO_SIZED && b->geo.journal_blocks) {
-		ret = b->params->journal_at
-			      ? xw_journal_alloc_at(b)
-			      : xw_place_alloc_node(&b->place, &b->journal, b->geo.journal_blocks);
+	if (!rc && b->geo.kind == XW_GEO_SIZED && b->geo.journal_blocks) {
+		rc = b->params->journal_at
+			     ? xw_journal_alloc_at(b)
+			     : xw_place_alloc_node(&b->place, &b->journal, b->geo.journal_blocks);
 		b->journal.size = b->geo.journal_blocks * b->geo.block_size;
-		if (!ret)
-			ret = xw_place_map(&b->place, &b->journal);
+		if (!rc)
+			rc = xw_place_map(&b->place, &b->journal);
 	}
-	if (!ret && xw_has_compat(&b->geo.features, XW_COMPAT_RESIZE_INODE)) {
+	if (!rc && xw_has_compat(&b->geo.features, XW_COMPAT_RESIZE_INODE)) {
 		struct xw_run *runs;
 		size_t n;
 
-		ret = xw_place_alloc(&b->place, 1, &runs, &n);
-		if (!ret && n)
+		rc = xw_place_alloc(&b->place, 1, &runs, &n);
+		if (!rc && n)
 			b->resize_dind = runs[0].start;
 		free(runs);
 	}
-	return ret || b->geo.kind != XW_GEO_SIZED ? ret : xw_hidden_reserve(b);
+	return rc || b->geo.kind != XW_GEO_SIZED ? rc : xw_hidden_reserve(b);
 }
 
 static void keep_number(struct xw_builder *b, struct xw_binode *n, xw_ino ino)
@@ -82,12 +82,12 @@ static int check_inode_count(struct xw_builder *b, uint64_t count)
 
 	if (count > UINT32_MAX)
 		return xw_fail(b->place.enc.diag, XW_ERR_LIMIT,
-			       "%s: %llu files are more than inode numbers reach", b->dev->name,
-			       (unsigned long long)count);
+			       "%s: %llu files exceed the number of inodes of the format",
+			       b->dev->name, (unsigned long long)count);
 	if (b->geo.kind == XW_GEO_SIZED && count > have)
 		return xw_fail(b->place.enc.diag, XW_ERR_NOINODES,
-			       "%s: image too small: %llu inodes needed, %llu there (%llu "
-			       "missing); give -N or -i",
+			       "%s: image too small: %llu inodes needed, %llu available (%llu "
+			       "short); give -N or -i",
 			       b->dev->name, (unsigned long long)count, (unsigned long long)have,
 			       (unsigned long long)(count - have));
 	return 0;
@@ -97,17 +97,17 @@ int xw_build_number(struct xw_builder *b)
 {
 	bool lost_found = !(b->lost_found->flags & XW_BN_DEAD);
 	uint64_t count = lost_found ? XW_INO_FIRST : XW_INO_FIRST - 1, first = count;
-	int ret = xw_attrs_count_ea(&b->place);
+	int rc = xw_attrs_count_ea(&b->place);
 
 	count += xw_hidden_count(b);
 	for (const struct xw_binode *n = b->place.enc.first; n; n = n->next)
 		count += numbered_in_order(b, n);
-	for (uint32_t i = 0; i < b->place.enc.n_ea && !ret; i++)
+	for (uint32_t i = 0; i < b->place.enc.n_ea && !rc; i++)
 		count += b->place.enc.ea[i].refs != 0;
-	if (!ret)
-		ret = check_inode_count(b, count);
-	if (ret)
-		return ret;
+	if (!rc)
+		rc = check_inode_count(b, count);
+	if (rc)
+		return rc;
 	b->place.last_ino = (xw_ino)count;
 	b->place.by_ino = calloc(count + 1, sizeof(*b->place.by_ino));
 	if (!b->place.by_ino)
@@ -176,25 +176,25 @@ int xw_build_check_room(struct xw_builder *b)
 
 int xw_build_place(struct xw_builder *b)
 {
-	int ret = xw_settle_reserves(b);
+	int rc = xw_tail_release_reserves(b);
 
 	if (!b->place.gaps_end)
 		rewind_stream(b);
-	for (struct xw_binode *n = b->place.enc.first; n && !ret; n = n->next) {
+	for (struct xw_binode *n = b->place.enc.first; n && !rc; n = n->next) {
 		if (!(n->flags & XW_BN_DEAD) && xw_binode_is(n, XW_S_IFLNK))
-			ret = xw_place_symlink(&b->place, n);
+			rc = xw_place_symlink(&b->place, n);
 	}
-	if (!ret)
-		ret = xw_dirs_place(&b->place);
-	if (!ret)
-		ret = xw_attrs_place(&b->place);
-	for (xw_ino i = XW_INO_FIRST; i <= b->place.last_ino && !ret; i++) {
+	if (!rc)
+		rc = xw_dirs_place(&b->place);
+	if (!rc)
+		rc = xw_attrs_place(&b->place);
+	for (xw_ino i = XW_INO_FIRST; i <= b->place.last_ino && !rc; i++) {
 		if (b->place.by_ino[i]->n_ext && !b->place.by_ino[i]->map)
-			ret = xw_place_map(&b->place, b->place.by_ino[i]);
+			rc = xw_place_map(&b->place, b->place.by_ino[i]);
 	}
-	if (!ret)
-		ret = xw_place_map(&b->place, b->root);
-	if (!ret)
-		ret = xw_hidden_place(b);
-	return ret ? ret : xw_build_check_room(b);
+	if (!rc)
+		rc = xw_place_map(&b->place, b->root);
+	if (!rc)
+		rc = xw_hidden_place(b);
+	return rc ? rc : xw_build_check_room(b);
 }

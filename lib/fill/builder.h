@@ -34,19 +34,19 @@ enum xw_build_item_kind {
 
 struct xw_builder {
 	/*
-	 * Its out, pool, share, intern, diag, sources and space are the caller's; after
-	 * xw_build_close() `space` may be another one: free both. `stream` is where data ended.
+	 * The caller owns its out, pool, share, intern, diag, sources and space; after
+	 * xw_build_close() `space` may be another one: free both. `stream` is the end of the data.
 	 */
 	struct xw_placer place;
-	/* given by the caller, not owned unless said */
+	/* set by the caller, who owns them unless noted */
 	struct xw_dev *dev;
 	const struct xw_mkfs_params *params;
 	struct xw_binode *root; /* place.enc.first: it is the first of all inodes */
-	struct xw_binode *lost_found; /* inode 11; dead when a source replaced it */
+	struct xw_binode *lost_found; /* inode 11; dead if a source replaced it */
 	bool supers_only; /* see xw_build_supers */
 
-	/* kept by the builder; free with xw_build_free */
-	struct xw_geo geo; /* taken over from the caller */
+	/* internal; freed by xw_build_free */
+	struct xw_geo geo; /* ownership passes from the caller */
 	struct xw_ispace *inodes;
 	struct xw_binode journal; /* inode 8; n_ext 0 = none */
 	struct xw_hidden hidden;
@@ -56,7 +56,7 @@ struct xw_builder {
 
 /* Superblock, seeds, directory format from params and geometry. Call once space exists. */
 int xw_build_init(struct xw_builder *b);
-/* SIZE known: take the journal's and the resize inode's blocks before any data. */
+/* SIZE known: allocate the blocks of journal and resize inode before any data. */
 int xw_build_reserve(struct xw_builder *b);
 int xw_build_number(struct xw_builder *b);
 int xw_build_place(struct xw_builder *b);
@@ -64,15 +64,15 @@ int xw_build_close(struct xw_builder *b);
 int xw_build_sweep(struct xw_builder *b);
 int xw_build_finish(struct xw_builder *b);
 /*
- * Instead of all steps: descriptors and superblocks as of an empty filesystem, nothing else. They
- * promise nothing: no group is uninitialised, the state says errors.
+ * Instead of all steps: only descriptors and superblocks, those of an empty filesystem. No group is
+ * uninitialized, and the state records errors.
  */
 int xw_build_supers(struct xw_builder *b);
 void xw_build_free(struct xw_builder *b);
 
-/* ---- between the builder's own files ---- */
+/* ---- internal to the builder ---- */
 
-/* XW_ERR_NOSPC with what is missing, if anything is. */
+/* XW_ERR_NOSPC with the missing amount, if anything is missing. */
 int xw_build_check_room(struct xw_builder *b);
 
 /* itable.c */
@@ -81,17 +81,19 @@ int xw_itable_write(struct xw_builder *b, uint32_t group);
 /* special.c: journal and resize inode */
 int xw_special_items(struct xw_builder *b);
 void xw_resize_encode(const struct xw_builder *b, struct xw_inode *in);
-/* Blocks for the journal from -J location= on, around to its start again. */
+/* Allocate the journal from -J location= on, wrapping around. */
 int xw_journal_alloc_at(struct xw_builder *b);
-/* The primary's reserved descriptor blocks, then the double-indirect block: they follow the
- * descriptors on the device, so they are written with them. */
+/*
+ * Write the primary's reserved descriptor blocks, then the double-indirect block: they follow the
+ * descriptors on the device, so they are written together.
+ */
 int xw_resize_write(struct xw_builder *b);
 
-/* settle.c: SIZE left out */
-/* The data has ended: reserves the inodes do not need become gaps that metadata may fill. */
-int xw_settle_reserves(struct xw_builder *b);
-/* Everything but the tail is placed: from a STREAM to a TAIL. */
-int xw_settle_tail(struct xw_builder *b);
+/* tail.c: SIZE not given */
+/* The data has ended: reserves not needed for inodes become gaps that metadata may fill. */
+int xw_tail_release_reserves(struct xw_builder *b);
+/* Everything except the tail is placed: convert the STREAM to a TAIL. */
+int xw_tail_plan(struct xw_builder *b);
 
 /* groups.c */
 bool xw_group_block_uninit(const struct xw_builder *b, uint32_t group);

@@ -2,9 +2,9 @@
 /*
  * From placed model to filesystem: close the geometry, sweep, descriptors, superblock.
  *
- * The order of writes is the point of it. Everything but the first 1,024 bytes of the filesystem is
- * on the device, flushed, before the primary superblock is written: a build that is cut anywhere
- * leaves no filesystem, never half a one.
+ * The order of writes is essential. Everything but the first 1,024 bytes of the filesystem is
+ * written and flushed before the primary superblock: an interrupted build leaves no filesystem
+ * rather than a partial one.
  */
 #include "config.h"
 
@@ -21,22 +21,22 @@
 
 int xw_build_close(struct xw_builder *b)
 {
-	int ret = b->geo.kind == XW_GEO_STREAM ? xw_settle_tail(b) : 0;
+	int rc = b->geo.kind == XW_GEO_STREAM ? xw_tail_plan(b) : 0;
 
-	if (ret)
-		return ret;
-	ret = xw_ispace_new(b->geo.groups, b->geo.inodes_per_group, NULL, NULL, &b->inodes);
-	if (ret)
+	if (rc)
+		return rc;
+	rc = xw_ispace_new(b->geo.groups, b->geo.inodes_per_group, NULL, NULL, &b->inodes);
+	if (rc)
 		return xw_fail_nomem(b->place.enc.diag, "inode bitmaps");
-	for (xw_ino i = 1; i <= b->place.last_ino && !ret; i++) {
+	for (xw_ino i = 1; i <= b->place.last_ino && !rc; i++) {
 		if (i >= XW_INO_FIRST && !b->place.by_ino[i])
-			continue; /* an orphan file that was not made after all */
-		ret = xw_ispace_claim(b->inodes, i,
-				      b->place.by_ino[i] &&
-					      xw_binode_is(b->place.by_ino[i], XW_S_IFDIR));
+			continue; /* an orphan file that was not created */
+		rc = xw_ispace_claim(b->inodes, i,
+				     b->place.by_ino[i] &&
+					     xw_binode_is(b->place.by_ino[i], XW_S_IFDIR));
 	}
-	if (ret)
-		return xw_fail(b->place.enc.diag, ret, "inode numbers do not fit the geometry");
+	if (rc)
+		return xw_fail(b->place.enc.diag, rc, "inode numbers do not fit the geometry");
 	return 0;
 }
 
@@ -75,16 +75,16 @@ static int write_item(struct xw_builder *b, const struct xw_item *it)
 
 int xw_build_sweep(struct xw_builder *b)
 {
-	int ret = xw_special_items(b);
+	int rc = xw_special_items(b);
 
-	if (!ret)
-		ret = xw_groups_items(b);
-	if (ret)
-		return ret;
+	if (!rc)
+		rc = xw_groups_items(b);
+	if (rc)
+		return rc;
 	xw_place_sort(&b->place);
-	for (size_t i = 0; i < b->place.items.n && !ret; i++)
-		ret = write_item(b, &b->place.items.v[i]);
-	return ret;
+	for (size_t i = 0; i < b->place.items.n && !rc; i++)
+		rc = write_item(b, &b->place.items.v[i]);
+	return rc;
 }
 
 /* ---- finish ---- */
@@ -97,28 +97,28 @@ static void encode_super(struct xw_builder *b, uint32_t group, uint8_t *buf)
 	xw_super_encode(&sb, buf);
 }
 
-/* A superblock copy and what follows it, if anything, in one write. */
+/* Write a superblock copy and what follows it, if anything, in one request. */
 static int write_head(struct xw_builder *b, uint32_t group, const uint8_t *desc, size_t bytes)
 {
 	uint32_t bs = b->geo.block_size;
 	struct xw_group_place p;
 	uint8_t *buf;
-	int ret;
+	int rc;
 
 	xw_geo_group(&b->geo, group, &p);
 	if (group && xw_geo_bad_in(&b->geo, p.start, p.head))
-		return 0; /* no backup here */
+		return 0; /* no backup in this group */
 	if (!p.has_super)
 		return bytes ? xw_place_write(&b->place, p.start, desc, bytes) : 0;
-	if (!group) /* the primary is the last write of all */
+	if (!group) /* the primary is the very last write */
 		return xw_place_write(&b->place, xw_geo_super_at(&b->geo, 0) + 1, desc, bytes);
 	buf = calloc(1, bs);
 	if (!buf)
 		return xw_fail_nomem(b->place.enc.diag, "superblock");
 	encode_super(b, group, buf);
-	ret = xw_place_write(&b->place, p.start, buf, bs);
+	rc = xw_place_write(&b->place, p.start, buf, bs);
 	free(buf);
-	return ret || !bytes ? ret : xw_place_write(&b->place, p.start + 1, desc, bytes);
+	return rc || !bytes ? rc : xw_place_write(&b->place, p.start + 1, desc, bytes);
 }
 
 /* Descriptors of groups from `first` on, `blocks` blocks. */
@@ -137,27 +137,27 @@ static void encode_descriptors(struct xw_builder *b, uint64_t first, uint32_t bl
 }
 
 /*
- * Descriptor blocks [from, from + n) to every copy; backups get their superblock before their
- * first.
+ * Write descriptor blocks [from, from + n) to every copy; the superblock of a backup precedes its
+ * first block.
  */
 static int write_copies(struct xw_builder *b, uint32_t from, const uint8_t *buf, size_t bytes)
 {
-	int ret = 0;
+	int rc = 0;
 
-	for (uint32_t g = 0; g < b->geo.groups && !ret; g = xw_geo_next_super(&b->geo, g + 1)) {
+	for (uint32_t g = 0; g < b->geo.groups && !rc; g = xw_geo_next_super(&b->geo, g + 1)) {
 		struct xw_group_place p;
 
 		xw_geo_group(&b->geo, g, &p);
 		if (from && g && xw_geo_bad_in(&b->geo, p.start, p.head))
 			continue;
-		ret = from ? xw_place_write(&b->place, xw_geo_super_at(&b->geo, g) + 1 + from, buf,
-					    bytes)
-			   : write_head(b, g, buf, bytes);
-		if (!ret && !g && b->resize_dind &&
+		rc = from ? xw_place_write(&b->place, xw_geo_super_at(&b->geo, g) + 1 + from, buf,
+					   bytes)
+			  : write_head(b, g, buf, bytes);
+		if (!rc && !g && b->resize_dind &&
 		    from + bytes / b->geo.block_size == b->geo.desc_blocks)
-			ret = xw_resize_write(b);
+			rc = xw_resize_write(b);
 	}
-	return ret;
+	return rc;
 }
 
 static int write_descriptors(struct xw_builder *b)
@@ -165,41 +165,41 @@ static int write_descriptors(struct xw_builder *b)
 	uint32_t bs = b->geo.block_size;
 	uint32_t step = XW_MIN(b->geo.desc_blocks, DESC_CHUNK / bs);
 	uint8_t *buf = malloc((size_t)step * bs);
-	int ret = 0;
+	int rc = 0;
 
 	if (!buf)
 		return xw_fail_nomem(b->place.enc.diag, "group descriptors");
-	for (uint32_t from = 0; from < b->geo.desc_blocks && !ret; from += step) {
+	for (uint32_t from = 0; from < b->geo.desc_blocks && !rc; from += step) {
 		uint32_t blocks = XW_MIN(step, b->geo.desc_blocks - from);
 
 		encode_descriptors(b, (uint64_t)from * b->geo.desc_per_block, blocks, buf);
-		ret = write_copies(b, from, buf, (size_t)blocks * bs);
+		rc = write_copies(b, from, buf, (size_t)blocks * bs);
 	}
 	free(buf);
-	return ret;
+	return rc;
 }
 
-/* meta_bg: one block a meta group, to its own groups; superblock copies on the way. */
+/* meta_bg: write one block per meta group, to its own groups; superblock copies on the way. */
 static int write_meta_descriptors(struct xw_builder *b)
 {
 	uint32_t per = b->geo.desc_per_block;
 	uint8_t *buf = malloc(b->geo.block_size);
 	uint32_t encoded = UINT32_MAX;
-	int ret = 0;
+	int rc = 0;
 
 	if (!buf)
 		return xw_fail_nomem(b->place.enc.diag, "group descriptors");
-	for (uint32_t g = 0; g < b->geo.groups && !ret; g = xw_geo_next_head(&b->geo, g + 1)) {
+	for (uint32_t g = 0; g < b->geo.groups && !rc; g = xw_geo_next_head(&b->geo, g + 1)) {
 		bool desc = xw_geo_has_desc(&b->geo, g);
 
 		if (desc && encoded != g / per) {
 			encoded = g / per;
 			encode_descriptors(b, (uint64_t)encoded * per, 1, buf);
 		}
-		ret = write_head(b, g, buf, desc ? b->geo.block_size : 0);
+		rc = write_head(b, g, buf, desc ? b->geo.block_size : 0);
 	}
 	free(buf);
-	return ret;
+	return rc;
 }
 
 static void final_super(struct xw_builder *b)
@@ -221,27 +221,30 @@ int xw_build_finish(struct xw_builder *b)
 {
 	uint64_t bytes = b->geo.blocks * b->geo.block_size;
 	uint8_t super[XW_SUPER_SIZE];
-	int ret;
+	int rc;
 
-	/* Drained first: what was written is in the superblock, and must not depend on timing. */
-	ret = xw_batch_drain(b->place.out->batch);
-	if (ret)
-		return ret;
+	/*
+	 * Drained first: the superblock contains the number of bytes written, which must not depend
+	 * on timing.
+	 */
+	rc = xw_batch_drain(b->place.out->batch);
+	if (rc)
+		return rc;
 	final_super(b);
-	ret = xw_has_incompat(&b->geo.features, XW_INCOMPAT_META_BG) ? write_meta_descriptors(b)
-								     : write_descriptors(b);
-	if (!ret)
-		ret = xw_batch_drain(b->place.out->batch);
-	/* Grown only: behind a filesystem inside a disk image lies what is somebody else's. */
-	if (!ret && !b->dev->is_block && b->dev->size < bytes)
-		ret = xw_dev_set_size(b->dev, bytes);
-	if (!ret)
-		ret = xw_dev_flush(b->dev);
-	if (ret)
-		return ret;
+	rc = xw_has_incompat(&b->geo.features, XW_INCOMPAT_META_BG) ? write_meta_descriptors(b)
+								    : write_descriptors(b);
+	if (!rc)
+		rc = xw_batch_drain(b->place.out->batch);
+	/* Only extended: after a filesystem inside a disk image there may be other data. */
+	if (!rc && !b->dev->is_block && b->dev->size < bytes)
+		rc = xw_dev_set_size(b->dev, bytes);
+	if (!rc)
+		rc = xw_dev_flush(b->dev);
+	if (rc)
+		return rc;
 	encode_super(b, 0, super);
-	ret = xw_dev_pwrite(b->dev, super, sizeof(super), XW_SUPER_OFFSET);
-	return ret ? ret : xw_dev_flush(b->dev);
+	rc = xw_dev_pwrite(b->dev, super, sizeof(super), XW_SUPER_OFFSET);
+	return rc ? rc : xw_dev_flush(b->dev);
 }
 
 int xw_build_supers(struct xw_builder *b)
@@ -254,6 +257,6 @@ int xw_build_supers(struct xw_builder *b)
 	if (!b->block_csum || !b->inode_csum || !b->place.by_ino ||
 	    xw_ispace_new(b->geo.groups, b->geo.inodes_per_group, NULL, NULL, &b->inodes))
 		return xw_fail_nomem(b->place.enc.diag, "group descriptors");
-	(void)xw_hidden_number(b, XW_INO_FIRST); /* the superblock names them */
+	(void)xw_hidden_number(b, XW_INO_FIRST); /* the superblock refers to them */
 	return xw_build_finish(b);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Groups: bitmaps and descriptors. A group nobody put anything into is left uninitialised where the
- * features let the kernel work its bitmaps out: then neither bitmap costs a write.
+ * Groups: bitmaps and descriptors. An empty group is left uninitialized if the features let the
+ * kernel compute its bitmaps: then neither bitmap is written.
  */
 #include "config.h"
 
@@ -16,8 +16,8 @@ static bool has_group_csum(const struct xw_builder *b)
 }
 
 /*
- * Blocks of the group that its own head, bitmaps and table take: all that BLOCK_UNINIT lets a
- * reader infer.
+ * The blocks that the group's own head, bitmaps and table take, which is all that a reader infers
+ * from BLOCK_UNINIT.
  */
 static bool only_own(const struct xw_builder *b, const struct xw_group_place *p, uint32_t free)
 {
@@ -28,7 +28,9 @@ static bool only_own(const struct xw_builder *b, const struct xw_group_place *p,
 	n += p->inode_bitmap >= p->start && p->inode_bitmap < end;
 	if (p->inode_table >= p->start && p->inode_table < end)
 		n += (uint32_t)XW_MIN(b->geo.itable_blocks, end - p->inode_table);
-	/* what shares a cluster with what is left to the tools that count; empty is empty */
+	/*
+	 * which blocks share a cluster is left to tools that count; an empty group is unambiguous
+	 */
 	if (b->geo.cluster_bits && n)
 		return false;
 	return free == (p->blocks - n) >> b->geo.cluster_bits;
@@ -43,6 +45,8 @@ bool xw_group_block_uninit(const struct xw_builder *b, uint32_t group)
 	    xw_space_group_touched(b->place.space, group))
 		return false;
 	xw_geo_group(&b->geo, group, &p);
+	if (p.has_super) /* resize2fs would take its reserved descriptor blocks for free */
+		return false;
 	xw_space_group(b->place.space, group, &sum);
 	return only_own(b, &p, sum.free);
 }
@@ -55,8 +59,8 @@ static bool inode_uninit(const struct xw_builder *b, uint32_t group)
 static bool needs_itable(const struct xw_builder *b, uint32_t group)
 {
 	/*
-	 * An unused table is a hole in a fresh file; elsewhere its zeros must be written, now or
-	 * (lazily) by the kernel.
+	 * An unused table is a hole in a new file; elsewhere it must be zeroed, now or (lazily) by
+	 * the kernel.
 	 */
 	if ((uint64_t)group * b->geo.inodes_per_group < b->place.last_ino)
 		return true;
@@ -65,13 +69,13 @@ static bool needs_itable(const struct xw_builder *b, uint32_t group)
 
 int xw_groups_items(struct xw_builder *b)
 {
-	int ret = 0;
+	int rc = 0;
 
 	b->block_csum = calloc(b->geo.groups, sizeof(*b->block_csum));
 	b->inode_csum = calloc(b->geo.groups, sizeof(*b->inode_csum));
 	if (!b->block_csum || !b->inode_csum)
 		return xw_fail_nomem(b->place.enc.diag, "bitmap checksums");
-	for (uint32_t g = 0; g < b->geo.groups && !ret; g++) {
+	for (uint32_t g = 0; g < b->geo.groups && !rc; g++) {
 		bool bitmap = !xw_group_block_uninit(b, g), table = needs_itable(b, g);
 		struct xw_group_place p;
 
@@ -79,13 +83,13 @@ int xw_groups_items(struct xw_builder *b)
 			continue;
 		xw_geo_group(&b->geo, g, &p);
 		if (bitmap)
-			ret = xw_place_item(&b->place, XW_ITEM_BLOCK_BITMAP, p.block_bitmap, g);
-		if (!ret && !inode_uninit(b, g))
-			ret = xw_place_item(&b->place, XW_ITEM_INODE_BITMAP, p.inode_bitmap, g);
-		if (!ret && table)
-			ret = xw_place_item(&b->place, XW_ITEM_ITABLE, p.inode_table, g);
+			rc = xw_place_item(&b->place, XW_ITEM_BLOCK_BITMAP, p.block_bitmap, g);
+		if (!rc && !inode_uninit(b, g))
+			rc = xw_place_item(&b->place, XW_ITEM_INODE_BITMAP, p.inode_bitmap, g);
+		if (!rc && table)
+			rc = xw_place_item(&b->place, XW_ITEM_ITABLE, p.inode_table, g);
 	}
-	return ret;
+	return rc;
 }
 
 int xw_groups_block_bitmap(struct xw_builder *b, uint32_t group)
@@ -93,20 +97,20 @@ int xw_groups_block_bitmap(struct xw_builder *b, uint32_t group)
 	uint32_t bs = b->geo.block_size;
 	struct xw_group_place p;
 	uint8_t *buf = malloc(bs);
-	int ret;
+	int rc;
 
 	if (!buf)
 		return xw_fail_nomem(b->place.enc.diag, "block bitmap");
 	memset(buf, 0xff, bs);
 	xw_geo_group(&b->geo, group, &p);
-	ret = xw_space_group_bitmap(b->place.space, group, buf);
-	if (!ret) {
+	rc = xw_space_group_bitmap(b->place.space, group, buf);
+	if (!rc) {
 		b->block_csum[group] = xw_bitmap_csum(&b->place.enc.sb, b->place.enc.csum_seed, buf,
 						      b->place.enc.sb.clusters_per_group / 8);
-		ret = xw_place_write(&b->place, p.block_bitmap, buf, bs);
+		rc = xw_place_write(&b->place, p.block_bitmap, buf, bs);
 	}
 	free(buf);
-	return ret;
+	return rc;
 }
 
 int xw_groups_inode_bitmap(struct xw_builder *b, uint32_t group)
@@ -114,19 +118,19 @@ int xw_groups_inode_bitmap(struct xw_builder *b, uint32_t group)
 	uint32_t bs = b->geo.block_size;
 	struct xw_group_place p;
 	uint8_t *buf = malloc(bs);
-	int ret;
+	int rc;
 
 	if (!buf)
 		return xw_fail_nomem(b->place.enc.diag, "inode bitmap");
 	xw_geo_group(&b->geo, group, &p);
-	ret = xw_ispace_group_bitmap(b->inodes, group, buf, bs);
-	if (!ret) {
+	rc = xw_ispace_group_bitmap(b->inodes, group, buf, bs);
+	if (!rc) {
 		b->inode_csum[group] = xw_bitmap_csum(&b->place.enc.sb, b->place.enc.csum_seed, buf,
 						      b->geo.inodes_per_group / 8);
-		ret = xw_place_write(&b->place, p.inode_bitmap, buf, bs);
+		rc = xw_place_write(&b->place, p.inode_bitmap, buf, bs);
 	}
 	free(buf);
-	return ret;
+	return rc;
 }
 
 void xw_groups_describe(struct xw_builder *b, uint32_t group, struct xw_group_desc *gd)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Hidden inodes: their numbers and blocks, the orphan file, the mount protection's block.
+ * Hidden inodes: their numbers and blocks, the orphan file, the MMP block.
  *
- * Numbers are those of mke2fs: user and group quota have 3 and 4, the project quota's and then the
+ * Numbers are those of mke2fs: user and group quota have 3 and 4, the project quota and then the
  * orphan file follow lost+found.
  */
 #include "config.h"
@@ -65,7 +65,7 @@ xw_ino xw_hidden_number(struct xw_builder *b, xw_ino last)
 
 /* ---- bad blocks ---- */
 
-/* Not those of a backup's head, which nobody gets anyway. */
+/* Except those in the head of a backup, which are never allocated anyway. */
 static int claim_bad(struct xw_builder *b, xw_blk blk)
 {
 	uint32_t group = (uint32_t)((blk - b->geo.first_data_block) / b->geo.blocks_per_group);
@@ -75,49 +75,49 @@ static int claim_bad(struct xw_builder *b, xw_blk blk)
 	return blk < p.start + p.head ? 0 : xw_space_claim(b->place.space, blk, 1);
 }
 
-/* One list of blocks without type or name; its map is made of pointers whatever the features. */
+/* One list of blocks without type or name; its map consists of pointers with any features. */
 int xw_bad_reserve(struct xw_builder *b)
 {
 	struct xw_binode *n = &b->hidden.bad;
 	XW_VEC(struct xw_run) runs = {0};
-	int ret = 0;
+	int rc = 0;
 
 	if (!b->geo.n_bad)
 		return 0;
-	for (size_t i = 0; i < b->geo.n_bad && !ret; i++) {
+	for (size_t i = 0; i < b->geo.n_bad && !rc; i++) {
 		const struct xw_run one = {b->geo.bad[i], 1};
 		struct xw_run *last = runs.n ? &runs.v[runs.n - 1] : NULL;
 
-		ret = claim_bad(b, one.start);
+		rc = claim_bad(b, one.start);
 		if (last && last->start + last->len == one.start)
 			last->len++;
-		else if (!ret && xw_vec_push(&runs, one))
-			ret = xw_fail_nomem(b->place.enc.diag, "bad blocks");
+		else if (!rc && xw_vec_push(&runs, one))
+			rc = xw_fail_nomem(b->place.enc.diag, "bad blocks");
 	}
-	if (!ret && xw_binode_set_runs(n, runs.v, runs.n))
-		ret = xw_fail_nomem(b->place.enc.diag, "bad blocks");
+	if (!rc && xw_binode_set_runs(n, runs.v, runs.n))
+		rc = xw_fail_nomem(b->place.enc.diag, "bad blocks");
 	xw_vec_free(&runs);
 	n->ino = XW_INO_BAD;
 	n->size = b->geo.n_bad * b->geo.block_size;
 	n->mtime = n->atime = b->place.enc.now;
-	return ret ? ret : xw_place_map(&b->place, n);
+	return rc ? rc : xw_place_map(&b->place, n);
 }
 
-/* ---- the mount protection's block ---- */
+/* ---- MMP block ---- */
 
 static int place_mmp(struct xw_builder *b)
 {
 	struct xw_run *runs;
 	size_t n;
-	int ret;
+	int rc;
 
 	if (!xw_has_incompat(&b->geo.features, XW_INCOMPAT_MMP))
 		return 0;
-	ret = xw_place_alloc(&b->place, 1, &runs, &n);
-	if (!ret && n)
+	rc = xw_place_alloc(&b->place, 1, &runs, &n);
+	if (!rc && n)
 		b->hidden.mmp_block = runs[0].start;
 	free(runs);
-	return ret;
+	return rc;
 }
 
 /* ---- the orphan file ---- */
@@ -125,36 +125,36 @@ static int place_mmp(struct xw_builder *b)
 int xw_orphan_place(struct xw_builder *b, uint64_t blocks, struct xw_hidden_mark *mark)
 {
 	struct xw_binode *n = &b->hidden.orphan;
-	int ret;
+	int rc;
 
 	*mark = (struct xw_hidden_mark){
 		.stream = b->place.stream, .gap = b->place.gap, .items = b->place.items.n};
 	if (!blocks)
 		return 0;
 	xw_hidden_node(&b->place.enc, n, blocks * b->geo.block_size, 0);
-	ret = xw_place_alloc_node(&b->place, n, blocks);
-	if (!ret && n->n_ext)
-		ret = xw_place_map(&b->place, n);
-	return ret || b->geo.kind == XW_GEO_SIZED ? ret : xw_build_check_room(b);
+	rc = xw_place_alloc_node(&b->place, n, blocks);
+	if (!rc && n->n_ext)
+		rc = xw_place_map(&b->place, n);
+	return rc || b->geo.kind == XW_GEO_SIZED ? rc : xw_build_check_room(b);
 }
 
 int xw_orphan_unplace(struct xw_builder *b, const struct xw_hidden_mark *mark)
 {
 	struct xw_binode *n = &b->hidden.orphan;
 	const struct xw_extent *e = xw_binode_extents(n);
-	int ret = 0;
+	int rc = 0;
 
-	for (uint32_t i = 0; i < n->n_ext && !ret; i++)
-		ret = xw_space_release(b->place.space, e[i].pblk, e[i].len);
-	for (size_t i = 0; n->map && i < n->map->n_runs && !ret; i++)
-		ret = xw_space_release(b->place.space, n->map->runs[i].start, n->map->runs[i].len);
+	for (uint32_t i = 0; i < n->n_ext && !rc; i++)
+		rc = xw_space_release(b->place.space, e[i].pblk, e[i].len);
+	for (size_t i = 0; n->map && i < n->map->n_runs && !rc; i++)
+		rc = xw_space_release(b->place.space, n->map->runs[i].start, n->map->runs[i].len);
 	xw_binode_free_map(n);
 	n->map = NULL;
 	n->n_ext = 0;
 	b->place.stream = mark->stream;
 	b->place.gap = mark->gap;
 	b->place.items.n = mark->items;
-	return ret;
+	return rc;
 }
 
 void xw_orphan_drop(struct xw_builder *b)
@@ -171,36 +171,35 @@ void xw_orphan_drop(struct xw_builder *b)
 int xw_hidden_reserve(struct xw_builder *b)
 {
 	struct xw_hidden_mark mark;
-	int ret = xw_orphan_place(b, xw_geo_orphan_blocks(&b->geo, b->params), &mark);
+	int rc = xw_orphan_place(b, xw_geo_orphan_blocks(&b->geo, b->params), &mark);
 
-	return ret ? ret : place_mmp(b);
+	return rc ? rc : place_mmp(b);
 }
 
 int xw_hidden_place(struct xw_builder *b)
 {
-	int ret = b->geo.kind == XW_GEO_SIZED ? 0 : place_mmp(b);
+	int rc = b->geo.kind == XW_GEO_SIZED ? 0 : place_mmp(b);
 
-	return ret ? ret : xw_quota_place(&b->place, b->hidden.quota, b->params->quota_types);
+	return rc ? rc : xw_quota_place(&b->place, b->hidden.quota, b->params->quota_types);
 }
 
 int xw_hidden_items(struct xw_builder *b)
 {
 	const struct xw_binode *orphan = &b->hidden.orphan;
-	int ret = 0;
+	int rc = 0;
 
-	for (int t = 0; t < XW_QUOTA_TYPES && !ret; t++) {
+	for (int t = 0; t < XW_QUOTA_TYPES && !rc; t++) {
 		const struct xw_binode *n = &b->hidden.quota[t].node;
 
 		if (n->n_ext)
-			ret = xw_place_item(&b->place, XW_ITEM_QUOTA, xw_binode_extents(n)[0].pblk,
-					    (uint64_t)t);
+			rc = xw_place_item(&b->place, XW_ITEM_QUOTA, xw_binode_extents(n)[0].pblk,
+					   (uint64_t)t);
 	}
-	if (!ret && orphan->n_ext)
-		ret = xw_place_item(&b->place, XW_ITEM_ORPHAN, xw_binode_extents(orphan)[0].pblk,
-				    0);
-	if (!ret && b->hidden.mmp_block)
-		ret = xw_place_item(&b->place, XW_ITEM_MMP, b->hidden.mmp_block, 0);
-	return ret;
+	if (!rc && orphan->n_ext)
+		rc = xw_place_item(&b->place, XW_ITEM_ORPHAN, xw_binode_extents(orphan)[0].pblk, 0);
+	if (!rc && b->hidden.mmp_block)
+		rc = xw_place_item(&b->place, XW_ITEM_MMP, b->hidden.mmp_block, 0);
+	return rc;
 }
 
 void xw_hidden_super(struct xw_builder *b)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What features put into a filesystem beside its tree: quota files, the orphan file, the mount
- * protection's block. Their inodes come right behind lost+found, or have reserved numbers.
+ * Objects that features add to a filesystem besides its tree: quota files, the orphan file, the MMP
+ * block. Their inodes directly follow lost+found, or have reserved numbers.
  */
 #ifndef XW_FILL_HIDDEN_H
 #define XW_FILL_HIDDEN_H
@@ -19,20 +19,23 @@ struct xw_hidden {
 
 /* hidden.c */
 void xw_hidden_free(struct xw_builder *b);
-/* Inodes behind lost+found, and their numbers: from `last` + 1 on; returns the last one given. */
+/*
+ * The number of inodes after lost+found; assigns their numbers from `last` + 1 on and returns the
+ * last one.
+ */
 uint32_t xw_hidden_count(const struct xw_builder *b);
 xw_ino xw_hidden_number(struct xw_builder *b, xw_ino last);
-/* Bad blocks become inode 1's, before anything is placed. */
+/* Assign bad blocks to inode 1, before anything is placed. */
 int xw_bad_reserve(struct xw_builder *b);
-/* SIZE known: blocks for what does not depend on the content. */
+/* SIZE known: allocate blocks for objects whose size does not depend on the contents. */
 int xw_hidden_reserve(struct xw_builder *b);
-/* Blocks for the rest, once everything in the tree has its own: usage counts them. */
+/* Allocate blocks for the others, when everything in the tree is placed: usage includes them. */
 int xw_hidden_place(struct xw_builder *b);
 int xw_hidden_items(struct xw_builder *b);
 void xw_hidden_super(struct xw_builder *b);
 /*
- * Blocks for an orphan file of that many, 0 = none; `mark` is where things stood before, and
- * unplacing goes back there. SIZE left out: the file's size is known last of all.
+ * Allocate an orphan file of that many blocks, 0 = none; `mark` records the state before, which
+ * unplacing restores. SIZE not given: the size of the file is known last of all.
  */
 struct xw_hidden_mark {
 	struct xw_stream stream;
@@ -41,7 +44,7 @@ struct xw_hidden_mark {
 };
 int xw_orphan_place(struct xw_builder *b, uint64_t blocks, struct xw_hidden_mark *mark);
 int xw_orphan_unplace(struct xw_builder *b, const struct xw_hidden_mark *mark);
-/* Its number, if it has one, stays free. */
+/* If it has a number, that stays unused. */
 void xw_orphan_drop(struct xw_builder *b);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Inode tables: each used one is encoded straight into the write buffer, once, in inode order. */
+/* Inode tables: each used table is encoded directly into the write buffer, once, in inode order. */
 #include "config.h"
 
 #include "fill/builder.h"
@@ -8,17 +8,17 @@ static int encode_at(struct xw_builder *b, xw_ino ino, uint8_t *buf)
 {
 	const struct xw_binode *n = ino <= b->place.last_ino ? b->place.by_ino[ino] : NULL;
 	struct xw_inode in;
-	int ret;
+	int rc;
 
 	if (ino == XW_INO_RESIZE && b->resize_dind) {
 		xw_resize_encode(b, &in);
 		xw_inode_encode(&in, &b->place.enc.sb, buf);
 	} else if (n) {
-		ret = xw_itable_record(&b->place.enc, n, buf);
-		if (ret)
-			return ret;
+		rc = xw_itable_record(&b->place.enc, n, buf);
+		if (rc)
+			return rc;
 	} else if (ino >= XW_INO_FIRST) {
-		return 0; /* never used: stays zero, checksum included */
+		return 0; /* never used: stays zero, including the checksum */
 	}
 	xw_inode_set_csum(buf, &b->place.enc.sb, b->place.enc.csum_seed, ino);
 	return 0;
@@ -38,20 +38,20 @@ int xw_itable_write(struct xw_builder *b, uint32_t group)
 	blocks = xw_div_up(used, per_block);
 	for (uint64_t k = 0; k < blocks; k++) {
 		void *buf;
-		int ret = xw_out_reserve(b->place.out, (at.inode_table + k) * bs, bs, &buf);
+		int rc = xw_out_reserve(b->place.out, (at.inode_table + k) * bs, bs, &buf);
 
-		for (uint32_t i = 0; i < per_block && !ret; i++) {
+		for (uint32_t i = 0; i < per_block && !rc; i++) {
 			uint64_t ino = first + k * per_block + i;
 
 			if (ino <= b->place.last_ino)
-				ret = encode_at(b, (xw_ino)ino, (uint8_t *)buf + i * isize);
+				rc = encode_at(b, (xw_ino)ino, (uint8_t *)buf + i * isize);
 		}
-		if (ret)
-			return ret;
+		if (rc)
+			return rc;
 	}
 	/*
-	 * The unused rest reads as zeros. On a fresh file it is a hole already, unless zeros are
-	 * cheaper than a jump.
+	 * The unused rest reads as zeros. In a new file it is a hole already, unless writing zeros
+	 * is cheaper than a seek.
 	 */
 	if (b->dev->fresh && b->geo.kind != XW_GEO_TAIL)
 		return 0;

@@ -2,9 +2,10 @@
 /*
  * External journals.
  *
- * The superblock lies where every ext4 superblock does; the journal begins with the block behind
- * its block, and s_first and s_maxlen count from the device's start. A list of up to 48 users has
- * room in the format, but neither Linux nor e2fsck takes a journal with two: attaching replaces.
+ * The superblock is at the same place as any ext4 superblock; the journal starts with the following
+ * block, and s_first and s_maxlen count from the start of the device. The format has room for a
+ * list of up to 48 users, but neither Linux nor e2fsck accepts a journal with two: attaching
+ * replaces the user.
  */
 #include "config.h"
 
@@ -36,7 +37,7 @@ static void plan_super(const struct xw_mkfs_params *p, uint64_t blocks, struct x
 	while (1024u << geo.log_block_size < p->block_size)
 		geo.log_block_size++;
 	xw_plan_super(p, &geo, sb);
-	sb->flags = 0; /* no directories: nothing to say about their hashes */
+	sb->flags = 0; /* no directories, so no hash flags */
 }
 
 int xw_jdev_make(struct xw_dev *dev, const struct xw_mkfs_params *p, struct xw_diag *diag,
@@ -52,27 +53,27 @@ int xw_jdev_make(struct xw_dev *dev, const struct xw_mkfs_params *p, struct xw_d
 		.sequence = 1,
 	};
 	uint8_t super[XW_SUPER_SIZE], log[XW_JSB_SIZE];
-	int ret = 0;
+	int rc = 0;
 
 	plan_super(p, blocks, sb);
 	memcpy(j.uuid, sb->uuid, sizeof(j.uuid));
 	xw_jsb_encode(&j, log);
 	xw_super_encode(sb, super);
 	if (!dev->fresh && p->lazy_journal_init != 1)
-		ret = xw_dev_zero(dev, (uint64_t)at * bs, (blocks - at) * bs);
-	if (!ret)
-		ret = xw_dev_pwrite(dev, log, sizeof(log), (uint64_t)at * bs);
-	if (!ret && !dev->is_block && dev->size < blocks * bs)
-		ret = xw_dev_set_size(dev, blocks * bs);
-	if (!ret)
-		ret = xw_dev_flush(dev);
-	if (!ret)
-		ret = xw_dev_pwrite(dev, super, sizeof(super), XW_SUPER_OFFSET);
-	if (!ret)
-		ret = xw_dev_flush(dev);
-	if (ret && diag && !diag->code)
-		xw_fail(diag, ret, "%s: cannot be written", dev->name);
-	return ret;
+		rc = xw_dev_zero(dev, (uint64_t)at * bs, (blocks - at) * bs);
+	if (!rc)
+		rc = xw_dev_pwrite(dev, log, sizeof(log), (uint64_t)at * bs);
+	if (!rc && !dev->is_block && dev->size < blocks * bs)
+		rc = xw_dev_set_size(dev, blocks * bs);
+	if (!rc)
+		rc = xw_dev_flush(dev);
+	if (!rc)
+		rc = xw_dev_pwrite(dev, super, sizeof(super), XW_SUPER_OFFSET);
+	if (!rc)
+		rc = xw_dev_flush(dev);
+	if (rc && diag && !diag->code)
+		xw_fail(diag, rc, "%s: cannot be written", dev->name);
+	return rc;
 }
 
 static int no_journal(const struct xw_jdev *j, struct xw_diag *diag, const char *why)
@@ -84,25 +85,25 @@ int xw_jdev_read(struct xw_jdev *j, struct xw_diag *diag)
 {
 	uint8_t super[XW_SUPER_SIZE], log[XW_JSB_SIZE];
 	uint32_t bs;
-	int ret;
+	int rc;
 
 	if (j->dev->size < XW_SUPER_OFFSET + sizeof(super))
 		return no_journal(j, diag, "too small to hold a journal");
-	ret = xw_dev_pread(j->dev, super, sizeof(super), XW_SUPER_OFFSET);
-	if (ret)
-		return ret;
+	rc = xw_dev_pread(j->dev, super, sizeof(super), XW_SUPER_OFFSET);
+	if (rc)
+		return rc;
 	if (xw_super_decode(super, &j->sb) || !(j->sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV))
 		return no_journal(j, diag,
-				  "no external journal: make one with -O journal_dev first");
+				  "not an external journal: create one with -O journal_dev first");
 	if (xw_super_verify(super))
 		return no_journal(j, diag, "the checksum of its superblock is wrong");
 	bs = xw_super_block_size(&j->sb);
 	j->at = (uint64_t)journal_block(bs) * bs;
 	if (j->dev->size < j->at + sizeof(log))
 		return no_journal(j, diag, "ends before its journal");
-	ret = xw_dev_pread(j->dev, log, sizeof(log), j->at);
-	if (ret)
-		return ret;
+	rc = xw_dev_pread(j->dev, log, sizeof(log), j->at);
+	if (rc)
+		return rc;
 	if (xw_jsb_decode(log, &j->jsb) || xw_jsb_verify(log) || j->jsb.blocksize != bs ||
 	    j->jsb.blocktype != XW_JBD2_SUPER_V2 ||
 	    memcmp(j->jsb.uuid, j->sb.uuid, sizeof(j->sb.uuid)))
@@ -131,9 +132,9 @@ int xw_jdev_check(const struct xw_jdev *j, const uint8_t uuid[16], bool force, s
 int xw_jdev_attach(struct xw_jdev *j, const uint8_t uuid[16])
 {
 	uint8_t log[XW_JSB_SIZE];
-	int ret;
+	int rc;
 
-	/* What an old log left behind must not follow in sequence on what will be written. */
+	/* Sequence numbers of new transactions must not match old blocks in the log. */
 	if (j->jsb.start)
 		j->jsb.sequence += j->jsb.maxlen;
 	j->jsb.start = j->jsb.err = 0;
@@ -141,6 +142,6 @@ int xw_jdev_attach(struct xw_jdev *j, const uint8_t uuid[16])
 	memset(j->jsb.users, 0, sizeof(j->jsb.users));
 	memcpy(j->jsb.users, uuid, sizeof(j->sb.uuid));
 	xw_jsb_encode(&j->jsb, log);
-	ret = xw_dev_pwrite(j->dev, log, sizeof(log), j->at);
-	return ret ? ret : xw_dev_flush(j->dev);
+	rc = xw_dev_pwrite(j->dev, log, sizeof(log), j->at);
+	return rc ? rc : xw_dev_flush(j->dev);
 }

@@ -2,9 +2,9 @@
 /*
  * The journal and the resize inode.
  *
- * The resize inode (7) keeps the reserved descriptor blocks: a block-mapped file whose
- * double-indirect block has, at the place of descriptor block i, the primary's reserved block i,
- * which in turn is the list of the same block in every backup.
+ * The resize inode (7) owns the reserved descriptor blocks: a block-mapped file whose
+ * double-indirect block refers, at the index of descriptor block i, to the primary's reserved block
+ * i, which in turn lists the same block in every backup.
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@
 #include "disk/indirect.h"
 #include "disk/jsb.h"
 
-/* The run of free blocks at or behind *at; around: the search has been at the end already. */
+/* The run of free blocks at or after *at; around: the search has wrapped around already. */
 static int next_run(struct xw_builder *b, xw_blk at, bool *around, uint64_t most,
 		    struct xw_run *out)
 {
@@ -39,22 +39,22 @@ int xw_journal_alloc_at(struct xw_builder *b)
 	uint64_t left = b->geo.journal_blocks;
 	struct xw_run run = {b->params->journal_at, 0};
 	bool around = false;
-	int ret = 0;
+	int rc = 0;
 
 	if (left > xw_space_free_blocks(b->place.space)) {
 		b->place.missing += left - xw_space_free_blocks(b->place.space);
 		return 0;
 	}
-	while (left && !ret) {
-		ret = next_run(b, run.start + run.len, &around, left, &run);
-		if (!ret && xw_vec_push(&runs, run))
-			ret = xw_fail_nomem(b->place.enc.diag, "journal");
+	while (left && !rc) {
+		rc = next_run(b, run.start + run.len, &around, left, &run);
+		if (!rc && xw_vec_push(&runs, run))
+			rc = xw_fail_nomem(b->place.enc.diag, "journal");
 		left -= XW_MIN(run.len, left);
 	}
-	if (!ret && xw_binode_set_runs(&b->journal, runs.v, runs.n))
-		ret = xw_fail_nomem(b->place.enc.diag, "journal");
+	if (!rc && xw_binode_set_runs(&b->journal, runs.v, runs.n))
+		rc = xw_fail_nomem(b->place.enc.diag, "journal");
 	xw_vec_free(&runs);
-	return ret;
+	return rc;
 }
 
 static uint32_t count_backups(const struct xw_geo *geo)
@@ -90,14 +90,15 @@ static int write_resize_block(struct xw_builder *b, uint64_t index)
 {
 	uint32_t bs = b->geo.block_size, apb = xw_indirect_per_block(bs);
 	/*
-	 * Others look for every copy where the primary is in its group, behind a boot block too:
-	 * with bigalloc and blocks of 1 KiB, a block too far in all groups but the first.
+	 * Other tools expect every copy at the position in its group that the primary has in group
+	 * 0, even after a boot block: with bigalloc and blocks of 1 KiB, one block too far in all
+	 * groups but the first.
 	 */
 	const uint64_t in = xw_geo_super_at(&b->geo, 0) - b->geo.first_data_block + 1;
 	uint64_t first = b->geo.desc_blocks, slot = 0;
 	uint8_t *buf = calloc(1, bs);
 	xw_blk at = b->resize_dind;
-	int ret;
+	int rc;
 
 	if (!buf)
 		return xw_fail_nomem(b->place.enc.diag, "resize inode");
@@ -114,26 +115,26 @@ static int write_resize_block(struct xw_builder *b, uint64_t index)
 			poke32(buf + 4 * slot++, (uint32_t)(xw_geo_super_at(&b->geo, g) + in + i));
 		}
 	}
-	ret = xw_place_write(&b->place, at, buf, bs);
+	rc = xw_place_write(&b->place, at, buf, bs);
 	free(buf);
-	return ret;
+	return rc;
 }
 
 int xw_special_items(struct xw_builder *b)
 {
-	int ret = 0;
+	int rc = 0;
 
 	if (b->journal.n_ext)
-		ret = xw_place_item(&b->place, XW_ITEM_JOURNAL,
-				    xw_binode_extents(&b->journal)[0].pblk, 0);
-	return ret ? ret : xw_hidden_items(b);
+		rc = xw_place_item(&b->place, XW_ITEM_JOURNAL,
+				   xw_binode_extents(&b->journal)[0].pblk, 0);
+	return rc ? rc : xw_hidden_items(b);
 }
 
 int xw_resize_write(struct xw_builder *b)
 {
-	int ret = 0;
+	int rc = 0;
 
-	for (uint64_t i = 1; i <= b->geo.reserved_gdt && !ret; i++)
-		ret = write_resize_block(b, i);
-	return ret ? ret : write_resize_block(b, 0);
+	for (uint64_t i = 1; i <= b->geo.reserved_gdt && !rc; i++)
+		rc = write_resize_block(b, i);
+	return rc ? rc : write_resize_block(b, 0);
 }

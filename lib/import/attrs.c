@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * xattrs of an entry: what ext4 and Linux let this kind of inode have, through the interner and the
- * sharer.
+ * xattrs of an entry: those that ext4 and Linux allow on this type of inode, through the interner
+ * and the sharer.
  */
 #include "config.h"
 
@@ -24,7 +24,8 @@ static bool equals(struct xw_slice s, const char *text)
 }
 
 /*
- * Linux keeps user.* to files and directories, ACLs off symlinks, and default ACLs to directories.
+ * Linux allows user.* only on files and directories, no ACLs on symlinks, and default ACLs only on
+ * directories.
  */
 static bool allowed(const struct xw_binode *n, struct xw_slice name)
 {
@@ -39,7 +40,7 @@ static bool allowed(const struct xw_binode *n, struct xw_slice name)
 	return true;
 }
 
-/* Whose attributes these are, for messages. */
+/* The owner of these attributes, for messages. */
 static const char *source(const struct xw_fill *f)
 {
 	return f->source ? f->source : "-E root_selinux";
@@ -52,30 +53,30 @@ static void warn_dropped(struct xw_fill *f, const struct xw_entry *e, struct xw_
 	       (int)XW_MIN(e->path.len, 300), e->path.p, (int)XW_MIN(name.len, 255), name.p, why);
 }
 
-static int failed(struct xw_fill *f, const struct xw_entry *e, int ret, const struct xw_diag *why)
+static int failed(struct xw_fill *f, const struct xw_entry *e, int rc, const struct xw_diag *why)
 {
-	return xw_fail(f->diag, ret, "%s: %.*s: %s", source(f), (int)XW_MIN(e->path.len, 300),
-		       e->path.p, why->code ? why->text : xw_err_text(ret));
+	return xw_fail(f->diag, rc, "%s: %.*s: %s", source(f), (int)XW_MIN(e->path.len, 300),
+		       e->path.p, why->code ? why->text : xw_err_text(rc));
 }
 
 static int put(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n,
 	       struct xw_slice name, struct xw_slice value)
 {
 	struct xw_diag why = {0};
-	int ret;
+	int rc;
 
 	if (xw_select_xattr_excluded(f->select, name))
 		return 0;
 	if (!allowed(n, name)) {
-		warn_dropped(f, e, name, "not possible on this type of file");
+		warn_dropped(f, e, name, "not allowed on this type of file");
 		return 0;
 	}
-	ret = xw_xattr_set_put(&f->set, name.p, name.len, value.p, value.len, &why);
-	if (ret == XW_ERR_UNSUPPORTED) {
-		warn_dropped(f, e, name, "ext4 has no place for it");
+	rc = xw_xattr_set_put(&f->set, name.p, name.len, value.p, value.len, &why);
+	if (rc == XW_ERR_UNSUPPORTED) {
+		warn_dropped(f, e, name, "not supported by ext4");
 		return 0;
 	}
-	return ret ? failed(f, e, ret, &why) : 0;
+	return rc ? failed(f, e, rc, &why) : 0;
 }
 
 static int put_acl(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n,
@@ -83,7 +84,7 @@ static int put_acl(struct xw_fill *f, const struct xw_entry *e, const struct xw_
 {
 	struct xw_slice name;
 	struct xw_diag why = {0};
-	int ret;
+	int rc;
 
 	if (!text.len)
 		return 0;
@@ -92,31 +93,31 @@ static int put_acl(struct xw_fill *f, const struct xw_entry *e, const struct xw_
 	if (xw_select_xattr_excluded(f->select, name))
 		return 0;
 	if (!allowed(n, name)) {
-		warn_dropped(f, e, name, "not possible on this type of file");
+		warn_dropped(f, e, name, "not allowed on this type of file");
 		return 0;
 	}
-	ret = xw_xattr_set_put_acl_text(&f->set, is_default, text.p, text.len, &f->names, &why);
-	return ret ? failed(f, e, ret, &why) : 0;
+	rc = xw_xattr_set_put_acl_text(&f->set, is_default, text.p, text.len, &f->names, &why);
+	return rc ? failed(f, e, rc, &why) : 0;
 }
 
 static int gather(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n)
 {
-	int ret = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < e->n_xattrs && !ret; i++)
-		ret = put(f, e, n, e->xattrs[i].name, e->xattrs[i].value);
-	/* Text is put last: where an archive has both forms it is the authoritative one. */
-	if (!ret)
-		ret = put_acl(f, e, n, false, e->acl_access);
-	if (!ret)
-		ret = put_acl(f, e, n, true, e->acl_default);
-	if (!ret && n == f->tree->root && f->root_selinux) {
+	for (size_t i = 0; i < e->n_xattrs && !rc; i++)
+		rc = put(f, e, n, e->xattrs[i].name, e->xattrs[i].value);
+	/* Text is put last: where an archive has both forms it is authoritative. */
+	if (!rc)
+		rc = put_acl(f, e, n, false, e->acl_access);
+	if (!rc)
+		rc = put_acl(f, e, n, true, e->acl_default);
+	if (!rc && n == f->tree->root && f->root_selinux) {
 		struct xw_slice name = {"security.selinux", 16};
 		struct xw_slice value = {f->root_selinux, strlen(f->root_selinux) + 1};
 
-		ret = put(f, e, n, name, value);
+		rc = put(f, e, n, name, value);
 	}
-	return ret;
+	return rc;
 }
 
 static bool opaque(const struct xw_binode *n)
@@ -124,58 +125,58 @@ static bool opaque(const struct xw_binode *n)
 	return n->flags & XW_BN_OPAQUE;
 }
 
-/* Place f->set as the attributes of n. */
+/* Set f->set as the attributes of n. */
 static int install(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
 {
 	struct xw_slice name = {"trusted.overlay.opaque", 22}, value = {"y", 1};
 	struct xw_diag why = {0};
-	int ret;
+	int rc;
 
 	if (n->xblock)
 		xw_share_put(f->share, n->xblock);
 	n->xblock = NULL;
 	n->xattrs = NULL;
-	ret = opaque(n) ? put(f, e, n, name, value) : 0;
-	if (ret || !f->set.a.n)
-		return ret;
+	rc = opaque(n) ? put(f, e, n, name, value) : 0;
+	if (rc || !f->set.a.n)
+		return rc;
 	if (!f->xattrs_allowed)
 		return xw_fail(f->diag, XW_ERR_UNSUPPORTED,
 			       "%s: %.*s: has extended attributes, but ext_attr is off; "
 			       "--xattrs-exclude='*' drops them",
 			       source(f), (int)XW_MIN(e->path.len, 300), e->path.p);
-	ret = xw_xintern_get(f->intern, &f->set, &why, &n->xattrs);
-	if (ret)
-		return failed(f, e, ret, &why);
+	rc = xw_xintern_get(f->intern, &f->set, &why, &n->xattrs);
+	if (rc)
+		return failed(f, e, rc, &why);
 	if (n->xattrs && n->xattrs->block.bytes &&
 	    xw_share_get_packed(f->share, &n->xattrs->block, &n->xblock))
 		return xw_fail_nomem(f->diag, "xattr block");
 	return 0;
 }
 
-/* Does f->old hold what the image has for n? It is what stays unless something is changed. */
+/* Is f->old equal to the attributes of n in the image? Then nothing is changed. */
 static bool in_image(const struct xw_fill *f, const struct xw_binode *n)
 {
 	return n->flags & XW_BN_OLD && !(n->flags & XW_BN_XATTRS) && f->old_xattrs;
 }
 
-/* What n has, into f->set. */
+/* Load the attributes of n into f->set. */
 static int have(struct xw_fill *f, const struct xw_binode *n, struct xw_diag *why)
 {
-	int ret = 0;
+	int rc = 0;
 
 	xw_xattr_set_clear(&f->set);
 	xw_xattr_set_clear(&f->old);
 	if (n->xattrs)
 		return xw_xintern_unpack(n->xattrs, &f->set, why);
 	if (in_image(f, n))
-		ret = f->old_xattrs(f->old_xattrs_arg, n, &f->old);
-	for (size_t i = 0; i < f->old.a.n && !ret; i++) {
+		rc = f->old_xattrs(f->old_xattrs_arg, n, &f->old);
+	for (size_t i = 0; i < f->old.a.n && !rc; i++) {
 		const struct xw_xattr *a = &f->old.a.v[i];
 
-		ret = xw_xattr_set_put_raw(&f->set, a->index, a->name, a->name_len, a->value,
-					   a->value_len, why);
+		rc = xw_xattr_set_put_raw(&f->set, a->index, a->name, a->name_len, a->value,
+					  a->value_len, why);
 	}
-	return ret;
+	return rc;
 }
 
 static bool equal(const struct xw_xattr_set *x, const struct xw_xattr_set *y)
@@ -194,7 +195,7 @@ static bool equal(const struct xw_xattr_set *x, const struct xw_xattr_set *y)
 	return true;
 }
 
-/* f->set is what n is to have. Of an inode of the image only a change counts. */
+/* f->set holds the new attributes of n. An inode of the image is modified only if they differ. */
 static int settle(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
 {
 	if (in_image(f, n)) {
@@ -202,7 +203,7 @@ static int settle(struct xw_fill *f, const struct xw_entry *e, struct xw_binode 
 			return 0;
 		n->flags |= XW_BN_XATTRS | XW_BN_ATTRS;
 		if (n->dir->was_inline)
-			n->flags |= XW_BN_NAMES; /* they are among the attributes */
+			n->flags |= XW_BN_NAMES; /* inline names are stored among the attributes */
 	}
 	return install(f, e, n);
 }
@@ -211,9 +212,9 @@ int xw_fill_renew_xattrs(struct xw_fill *f, struct xw_binode *n)
 {
 	static const struct xw_entry none = {.path = {"whiteout", 8}};
 	struct xw_diag why = {0};
-	int ret = have(f, n, &why);
+	int rc = have(f, n, &why);
 
-	return ret ? failed(f, &none, ret, &why) : settle(f, &none, n);
+	return rc ? failed(f, &none, rc, &why) : settle(f, &none, n);
 }
 
 int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
@@ -221,17 +222,17 @@ int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode
 	bool any = e->n_xattrs || e->acl_access.len || e->acl_default.len || opaque(n) ||
 		   (n == f->tree->root && f->root_selinux);
 	struct xw_diag why = {0};
-	int ret;
+	int rc;
 
 	if (!any && !n->xattrs && !in_image(f, n))
 		return 0;
-	ret = have(f, n, &why);
-	if (ret)
-		return failed(f, e, ret, &why);
+	rc = have(f, n, &why);
+	if (rc)
+		return failed(f, e, rc, &why);
 	xw_xattr_set_remove(&f->set, XW_XI_ACL_ACCESS, "", 0);
 	xw_xattr_set_remove(&f->set, XW_XI_ACL_DEFAULT, "", 0);
-	ret = gather(f, e, n);
-	return ret ? ret : settle(f, e, n);
+	rc = gather(f, e, n);
+	return rc ? rc : settle(f, e, n);
 }
 
 /* -E root_selinux without a root entry in the source. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is at `path`, found from its first bytes: a directory; tar, which has no magic at its start
- * but a checksummed header; compressed anything, when a libarchive filter says so; or an archive of
- * another format. Compressed input is looked at again once decompressed.
+ * Determines what is at `path` from its first bytes: a directory; tar, which has no magic at its
+ * start but a checksummed header; compressed data, if a libarchive filter recognizes it; or an
+ * archive of another format. Compressed input is examined again after decompression.
  *
  * A file of zeros is a tar archive without members, unless it has a volume descriptor where ISO
- * 9660 keeps it (behind 32 KiB that are usually zeros), or is the image of a filesystem.
+ * 9660 keeps it (after 32 KiB that are usually zeros), or is the image of a filesystem.
  */
 #include "config.h"
 
@@ -31,7 +31,7 @@ struct opening {
 	struct stat st;
 	int fd;
 	bool own;
-	off_t start; /* where a regular file's descriptor stood */
+	off_t start; /* initial offset of a regular file's descriptor */
 	uint64_t total;
 };
 
@@ -43,7 +43,7 @@ static bool looks_like_tar(const unsigned char *p, size_t len)
 		return len >= offsetof(struct xw_tar_hdr, uname) && xw_tar_magic(h) != XW_TAR_V7;
 	if (xw_tar_is_zero(p))
 		return len < LOOK || memcmp(p + ISO_MAGIC_AT, "CD001", 5) != 0;
-	/* a damaged first header is for the tar reader to complain of */
+	/* the tar reader reports a damaged first header */
 	return xw_tar_magic(h) != XW_TAR_V7 || xw_tar_checksum_ok(p);
 }
 
@@ -52,7 +52,9 @@ static bool begins_empty(const unsigned char *p, size_t len)
 	return len >= XW_TAR_BLOCK && xw_tar_is_zero(p);
 }
 
-/* libarchive on a regular file, which it may seek in. Owns f, whose descriptor is op's. */
+/*
+ * Use libarchive on a regular file, in which it may seek. Owns f, whose descriptor belongs to op.
+ */
 static int open_file(struct opening *op, struct xw_feed *f, struct xw_source **out)
 {
 	struct xw_la_params p = {.name = op->name, .diag = op->diag, .total = op->total};
@@ -67,7 +69,7 @@ static int open_file(struct opening *op, struct xw_feed *f, struct xw_source **o
 	return xw_fail_errno(op->diag, XW_ERR_IO, err, "%s: cannot reopen", op->name);
 }
 
-/* An image, which is no archive, whatever a reader of archives would make of its first bytes. */
+/* Refuse a filesystem image, even if an archive format matches its first bytes. */
 static int refuse_foreign(struct opening *op, struct xw_feed *f)
 {
 	const ssize_t have = xw_feed_peek(f, XW_FOREIGN_LOOK);
@@ -79,11 +81,11 @@ static int refuse_foreign(struct opening *op, struct xw_feed *f)
 		    : 0;
 }
 
-/* The bytes are plain now: choose the reader. Owns f. */
+/* The input is not compressed (any more): choose the reader. Owns f. */
 static int open_plain(struct opening *op, struct xw_feed *f, bool compressed,
 		      struct xw_source **out)
 {
-	/* a device may have no end, or one far away */
+	/* a device may have no end, or a very distant one */
 	bool drain = compressed || S_ISFIFO(op->st.st_mode) || S_ISSOCK(op->st.st_mode);
 	struct xw_la_params lp = {.name = op->name,
 				  .diag = op->diag,
@@ -98,7 +100,7 @@ static int open_plain(struct opening *op, struct xw_feed *f, bool compressed,
 	ssize_t have = xw_feed_peek(f, LOOK);
 	struct xw_input *in;
 	bool tar;
-	int ret;
+	int rc;
 
 	if (have <= 0) {
 		int err = have < 0 ? xw_fail(op->diag, (int)have, "%s: %s", op->name, f->err)
@@ -109,10 +111,10 @@ static int open_plain(struct opening *op, struct xw_feed *f, bool compressed,
 		return err;
 	}
 	tar = looks_like_tar(xw_feed_head(f), (size_t)have);
-	ret = !tar || begins_empty(xw_feed_head(f), (size_t)have) ? refuse_foreign(op, f) : 0;
-	if (ret) {
+	rc = !tar || begins_empty(xw_feed_head(f), (size_t)have) ? refuse_foreign(op, f) : 0;
+	if (rc) {
 		xw_feed_close(f);
-		return ret;
+		return rc;
 	}
 	tar = tar && !op->o->by_libarchive;
 	if (!tar && !compressed && S_ISREG(op->st.st_mode))
@@ -123,7 +125,7 @@ static int open_plain(struct opening *op, struct xw_feed *f, bool compressed,
 	return tar ? xw_tar_open(in, &tp, out) : xw_la_open(in, &lp, out);
 }
 
-/* Owns op->fd when op->own. */
+/* Owns op->fd if op->own. */
 static int open_stream(struct opening *op, struct xw_source **out)
 {
 	struct xw_feed *f = xw_feed_fd(op->fd, op->own, op->o->tick), *inner;

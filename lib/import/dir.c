@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The directory source: a depth-first walk in byte order of names, the directory before its
- * content; the root is the entry ".".
+ * The directory source: a depth-first walk in byte order of names, each directory before its
+ * contents; the root is the entry ".".
  *
- * Every file is reached by one component from the descriptor of its directory and never through a
- * symlink, so that paths of any length work and a name swapped during the walk cannot lead out of
- * the tree. Memory is one sorted list of names for each level of the current path.
+ * Every file is opened by one component relative to the descriptor of its directory and never
+ * through a symlink, so that paths of any length work and a name replaced during the walk cannot
+ * lead out of the tree. Memory is one sorted list of names for each level of the current path.
  *
  * Invariants:
  * 1. levels[0 .. n) are the directories from the root to the current one. The deepest OPEN_LEVELS
- *    have their descriptor; one further up is opened again through its child's ".." when the walk
- *    comes back, and must then be the directory it was.
- * 2. path is the current entry's; its first path_len bytes are those of the level.
- * 3. A regular file is open (file >= 0) from its entry until the next one. Its size is what the
- *    entry said: fewer bytes are a failure, more are left out with a warning.
+ *    have an open descriptor; a higher one is reopened through ".." of its child when the walk
+ *    returns to it, and must then be the same directory.
+ * 2. path is that of the current entry; its first path_len bytes are those of the level.
+ * 3. A regular file is open (file >= 0) from its entry until the next one. Its size is that of the
+ *    entry: a shorter file is a failure, additional bytes are ignored with a warning.
  * 4. After a failure every call returns the same code.
  */
 #include "config.h"
@@ -33,10 +33,10 @@
 
 #define OPEN_LEVELS 32
 #define READ_BYTES ((size_t)1 << 20)
-#define SHOWN 400 /* bytes of a path in a message */
+#define SHOWN 400 /* maximum length of a path in a message, in bytes */
 
 struct level {
-	int fd; /* -1: closed for now */
+	int fd; /* -1: currently closed */
 	dev_t dev;
 	ino_t ino;
 	XW_VEC(const char *) names;
@@ -51,7 +51,7 @@ struct dir {
 	struct xw_file_id skip[2];
 	bool (*excluded)(const void *arg, struct xw_slice path);
 	const void *excluded_arg;
-	int root; /* until the first entry */
+	int root; /* -1 after the first entry */
 	dev_t root_dev;
 	int failed;
 	bool warned_proc;
@@ -63,15 +63,15 @@ struct dir {
 	struct xw_dir_links *links;
 
 	int file;
-	uint64_t off; /* in the file, or within segment seg */
+	uint64_t off; /* offset in the file, or within segment seg */
 	size_t seg;
-	bool checked; /* the size was compared at the end */
+	bool checked; /* the size was verified at the end */
 	XW_VEC(struct xw_segment) segs;
 	unsigned char *buf;
 	uint64_t consumed;
 };
 
-/* The current path for a message: its end, which tells more than its beginning. */
+/* The current path for a message: its end if it is too long. */
 static struct xw_slice shown(const struct dir *d)
 {
 	size_t n = XW_MIN(d->path.n, SHOWN);
@@ -100,7 +100,7 @@ static void dir_warn(struct dir *d, const char *what)
 	       p.len < d->path.n ? "..." : "", (int)p.len, p.p, what);
 }
 
-/* O_NOATIME is for owners and root only. */
+/* O_NOATIME is permitted only to owners and root. */
 static int open_quiet(int at, const char *name, int flags)
 {
 	int fd;
@@ -115,7 +115,7 @@ static int by_bytes(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* All names of l->fd, sorted: 0 or an errno value. */
+/* Read and sort all names of l->fd: 0 or an errno value. */
 static int read_names(struct level *l)
 {
 	int fd = fcntl(l->fd, F_DUPFD_CLOEXEC, 0), err = 0;
@@ -128,7 +128,7 @@ static int read_names(struct level *l)
 			close(fd);
 		return err;
 	}
-	rewinddir(dp); /* standard input's may stand anywhere */
+	rewinddir(dp); /* the descriptor of standard input may be at any offset */
 	while (!err && (errno = 0, de = readdir(dp))) {
 		const char *name;
 
@@ -154,7 +154,7 @@ static void free_level(struct level *l)
 	xw_arena_free(&l->text);
 }
 
-/* Make the directory fd (st, at d->path) the deepest level. Owns fd. */
+/* Push the directory fd (st, at d->path) as the deepest level. Owns fd. */
 static int push_level(struct dir *d, int fd, const struct stat *st)
 {
 	struct level l = {.fd = fd, .dev = st->st_dev, .ino = st->st_ino};
@@ -246,7 +246,7 @@ static int set_xattrs(struct dir *d, int fd, const char *name)
 	return 0;
 }
 
-/* Where the file's data is, when it has holes and the filesystem tells. */
+/* Find the data segments of a file with holes, if the host filesystem reports them. */
 static int map_holes(struct dir *d, const struct stat *st)
 {
 	off_t at = 0, hole;
@@ -278,7 +278,7 @@ static int visit_file(struct dir *d, int at, const char *name)
 {
 	struct stat st;
 
-	/* O_NONBLOCK: by now it may be a fifo */
+	/* O_NONBLOCK: the name may have been replaced by a fifo */
 	d->file = open_quiet(at, name, O_NONBLOCK);
 	if (d->file < 0 || fstat(d->file, &st) < 0)
 		return dir_fail(d, errno, "cannot open");
@@ -331,7 +331,7 @@ static int visit_link(struct dir *d, int at, const char *name, const struct stat
 	}
 }
 
-/* 1: name of the deepest level is an entry now; 0: it is left out. */
+/* 1: the current name of the deepest level became the entry; 0: it is skipped. */
 static bool is_skipped(const struct dir *d, const struct stat *st)
 {
 	for (size_t i = 0; i < XW_ARRAY_SIZE(d->skip); i++) {
@@ -356,7 +356,7 @@ static int visit(struct dir *d, const char *name)
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return dir_fail(d, errno, "cannot stat");
 	if (is_skipped(d, &st)) {
-		dir_warn(d, "is the image, left out");
+		dir_warn(d, "is the image itself; skipped");
 		return 0;
 	}
 	if (S_ISDIR(st.st_mode)) {
@@ -419,7 +419,7 @@ static int dir_next(struct xw_source *s, const struct xw_entry **e)
 	return r;
 }
 
-/* The payload is through: is the file still as long as its entry said? */
+/* The payload was read completely: does the file still have the size of its entry? */
 static int check_size(struct dir *d)
 {
 	struct stat st;
@@ -432,7 +432,7 @@ static int check_size(struct dir *d)
 	if ((uint64_t)st.st_size < d->e.size)
 		return dir_fail(d, 0, "shrank while it was read");
 	if ((uint64_t)st.st_size > d->e.size)
-		dir_warn(d, "grew while it was read; what was added is left out");
+		dir_warn(d, "grew while it was read; the added data is ignored");
 	return 0;
 }
 

@@ -2,9 +2,9 @@
 /*
  * Extended attributes of host files.
  *
- * Open files are asked by descriptor. Symlinks, devices, fifos and sockets cannot be opened for
- * that and are asked by name through /proc/self/fd, which keeps the path short however deep they
- * lie.
+ * Attributes of open files are read by descriptor. Symlinks, devices, fifos and sockets cannot be
+ * opened for that and are accessed by name through /proc/self/fd, which keeps the path short at any
+ * depth.
  */
 #include "config.h"
 
@@ -41,7 +41,7 @@ static int grow(char **p, size_t *cap, size_t want)
 	return xw_vec_reserve_((void **)p, cap, want, 1) ? ENOMEM : 0;
 }
 
-/* The names, one behind the other, each with its NUL: 0 and *len, or an errno value. */
+/* The names, each terminated by NUL: 0 and *len, or an errno value. */
 static int list_all(struct xw_dir_xattrs *x, int fd, const char *path, size_t *len)
 {
 	ssize_t n = list(fd, path, x->names, x->names_cap);
@@ -56,7 +56,7 @@ static int list_all(struct xw_dir_xattrs *x, int fd, const char *path, size_t *l
 	if (n < 0 && errno != ENOTSUP)
 		return errno;
 	*len = n < 0 ? 0 : (size_t)n;
-	/* an empty buffer makes the call tell the size instead of failing */
+	/* with an empty buffer the call would return the size instead of failing */
 	if (*len > x->names_cap) {
 		int err = grow(&x->names, &x->names_cap, *len);
 
@@ -75,7 +75,8 @@ static int get_one(struct xw_dir_xattrs *x, int fd, const char *path, const char
 		return ENOMEM;
 	n = get(fd, path, name, x->values + x->values_len, VALUE_MAX);
 	if (n < 0)
-		return errno == ENODATA || errno == ENOTSUP ? 0 : errno; /* gone, or only listed */
+		/* removed meanwhile, or not readable */
+		return errno == ENODATA || errno == ENOTSUP ? 0 : errno;
 	a.value.len = (size_t)n;
 	x->values_len += (size_t)n;
 	return xw_vec_push(x, a) ? ENOMEM : 0;
@@ -100,7 +101,7 @@ int xw_dir_xattrs_read(struct xw_dir_xattrs *x, int fd, const char *name, const 
 		*what = x->names + i;
 		err = get_one(x, fd, at, *what);
 	}
-	/* values may have moved while it grew */
+	/* the buffer of values may have moved */
 	for (size_t i = 0; i < x->n; i++) {
 		x->v[i].value.p = x->values + done;
 		done += x->v[i].value.len;

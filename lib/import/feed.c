@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Feeds over a descriptor and over memory, and the look-ahead that all feeds share.
+ * Feeds over a descriptor and over memory, and the look-ahead common to all feeds.
  *
  * A read from a pipe or terminal waits in poll() together with an eventfd, so that closing a source
- * never waits for a writer that has nothing to say. Regular files and block devices do not block
- * that way and are read directly.
+ * never waits for a silent writer. Regular files and block devices do not block in that way and are
+ * read directly.
  */
 #include "config.h"
 
@@ -21,7 +21,10 @@
 #include "base/err.h"
 #include "import/feed.h"
 
-/* Asked of a pipe so that a fast writer and we change places less often; refusal is harmless. */
+/*
+ * Requested pipe size, so that a fast writer and the reader switch less often; a refusal is
+ * harmless.
+ */
 #define PIPE_BYTES (1 << 20)
 
 ssize_t xw_feed_read(struct xw_feed *f, void *buf, size_t len)
@@ -69,7 +72,11 @@ ssize_t xw_feed_peek(struct xw_feed *f, size_t want)
 void xw_feed_cancel(struct xw_feed *f)
 {
 	if (f->wake >= 0 && eventfd_write(f->wake, 1) < 0)
-		return; /* only a counter at its maximum refuses, and then it is readable anyway */
+		/*
+		 * write() fails only if the counter is at its maximum, and then it is readable
+		 * anyway
+		 */
+		return;
 }
 
 void xw_feed_close(struct xw_feed *f)
@@ -83,12 +90,12 @@ void xw_feed_close(struct xw_feed *f)
 struct fd_feed {
 	struct xw_feed f;
 	int fd;
-	bool own, waits; /* waits: read() may block for ever */
+	bool own, waits; /* waits: read() may block indefinitely */
 	struct xw_feed_tick tick;
 	atomic_uint_least64_t count;
 };
 
-/* Wait until fd has something to say: 0, XW_ERR_IO when cancelled, or what a tick says. */
+/* Wait until fd is readable: 0, XW_ERR_IO when canceled, or the code of a tick. */
 static int fd_wait(struct fd_feed *d)
 {
 	struct pollfd p[2] = {{.fd = d->fd, .events = POLLIN}, {.fd = d->f.wake, .events = POLLIN}};
@@ -97,10 +104,10 @@ static int fd_wait(struct fd_feed *d)
 		int n = poll(p, 2, d->tick.fn ? XW_FEED_TICK_MS : -1);
 
 		if (n == 0 || (n < 0 && errno == EINTR)) {
-			int ret = d->tick.fn ? d->tick.fn(d->tick.arg) : 0;
+			int rc = d->tick.fn ? d->tick.fn(d->tick.arg) : 0;
 
-			if (ret)
-				return ret;
+			if (rc)
+				return rc;
 			continue;
 		}
 		if (n < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where bytes come from: a descriptor, memory, or libarchive's decompressor over another feed. A
- * feed can be looked at before anybody reads it, which is how formats are detected on a pipe.
+ * Byte sources: a descriptor, memory, or libarchive's decompressor over another feed. The start of
+ * a feed can be examined before it is read, so that formats can be detected on a pipe.
  */
 #ifndef XW_IMPORT_FEED_H
 #define XW_IMPORT_FEED_H
@@ -14,9 +14,9 @@
 struct xw_feed;
 
 /*
- * Called by the consumer's thread every 100 ms or so while it waits for input that may never come,
- * and before each unit of what comes, which may never end; so it must cost little. Non-zero ends
- * the wait: that is then the code of the read. fn NULL: nothing is called.
+ * Called by the consumer's thread about every 100 ms while it waits for input, which may never
+ * arrive, and before each unit of input, which may never end; so it must be cheap. A non-zero
+ * result ends the wait and is the code of the read. fn NULL: nothing is called.
  */
 struct xw_feed_tick {
 	int (*fn)(void *arg);
@@ -24,51 +24,55 @@ struct xw_feed_tick {
 };
 
 struct xw_feed_ops {
-	/* Up to len bytes into buf: how many (maybe fewer than asked), 0 at the end, or a negative
-	 * code with f->err set. */
+	/*
+	 * Up to len bytes into buf: returns their number (possibly fewer than requested), 0 at the
+	 * end, or a negative code with f->err set.
+	 */
 	ssize_t (*read)(struct xw_feed *f, void *buf, size_t len);
 	void (*close)(struct xw_feed *f);
 };
 
 /*
  * Used by one thread at a time (first the detector, then the reading thread), except for raw and
- * xw_feed_cancel. Failures go to err, not to a struct xw_diag: that one belongs to the consumer's
- * thread, which reports when it gets there.
+ * xw_feed_cancel. Failures go to err and not to a struct xw_diag, which belongs to the consumer's
+ * thread; that thread reports them when it reaches them.
  */
 struct xw_feed {
 	const struct xw_feed_ops *ops;
-	unsigned char *head; /* looked at, not yet read */
+	unsigned char *head; /* bytes peeked at, not yet read */
 	size_t head_pos, head_len, head_cap;
 	atomic_uint_least64_t *raw; /* bytes taken from the outermost input, for progress */
-	struct xw_feed_tick *tick; /* of the outermost feed */
-	int wake; /* eventfd that ends a blocked read, or -1 */
-	bool behind; /* a decompressor's, at its end: more than zeros followed and was left out */
-	char err[256]; /* reason of a failure, without the source's name */
+	struct xw_feed_tick *tick; /* tick of the outermost feed */
+	int wake; /* eventfd that interrupts a blocked read, or -1 */
+	bool behind; /* of a decompressor at its end: more than zeros followed and was ignored */
+	char err[256]; /* reason of a failure, without the name of the source */
 };
 
-/* Takes bytes off the feed, the head first. */
+/* Read from the feed, starting with the head. */
 ssize_t xw_feed_read(struct xw_feed *f, void *buf, size_t len);
-/* Make head hold `want` bytes, or all there are: how many it holds, or a negative code. */
+/* Make the head hold `want` bytes, or all that exist: returns their number, or a negative code. */
 ssize_t xw_feed_peek(struct xw_feed *f, size_t want);
 static inline const unsigned char *xw_feed_head(const struct xw_feed *f)
 {
 	return f->head + f->head_pos;
 }
-/* From any thread: the read under way and all later ones fail. */
+/* May be called from any thread: the current read and all later ones fail. */
 void xw_feed_cancel(struct xw_feed *f);
 void xw_feed_close(struct xw_feed *f);
 
-/* Reads fd from where it stands; own: close it with the feed. NULL when out of memory or
- * descriptors. */
+/*
+ * Reads fd from its current offset; own: close it with the feed. NULL when out of memory or
+ * descriptors.
+ */
 struct xw_feed *xw_feed_fd(int fd, bool own, struct xw_feed_tick tick);
 #define XW_FEED_TICK_MS 100
-/* Reads memory, which must outlive the feed, at most `chunk` bytes a call (0: no limit). */
+/* Reads memory, which must outlive the feed, at most `chunk` bytes per call (0: no limit). */
 struct xw_feed *xw_feed_mem(const void *buf, size_t len, size_t chunk);
 
 /*
- * Looks whether `lower` is compressed (anything libarchive has a filter for). 1: *out is the
- * decompressed feed and owns lower; 0: it is not and lower is as it was; negative: failure, what
- * was read of lower is lost, reason in lower->err.
+ * Detect whether `lower` is compressed (with any filter of libarchive). 1: *out is the decompressed
+ * feed and owns lower; 0: it is not, and lower is unchanged; negative: failure, the bytes read from
+ * lower are lost, reason in lower->err.
  */
 int xw_feed_decompress(struct xw_feed *lower, struct xw_feed **out);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Entries to tree. Unpacking rules: an entry replaces what has its name (a directory over a
- * directory merges); a hard link joins the inode its target has now; attributes of a hard link
- * entry are those of its target; parents that no entry names are made with default attributes.
+ * From entries to the tree. Rules of unpacking: an entry replaces an existing one of its name (a
+ * directory is merged into a directory); a hard link refers to the inode that its target has at
+ * that time; attributes of a hard link entry apply to its target; parents without an entry are
+ * created with default attributes.
  */
 #include "config.h"
 
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "disk/inode.h"
+#include "import/layout.h"
 
 #define LARGE_FILE_SIZE ((uint64_t)1 << 31)
 
@@ -24,20 +26,20 @@ static int dropped(void *arg, struct xw_binode *n)
 	n->xblock = NULL;
 	n->xattrs = NULL;
 	if (n->flags & XW_BN_OLD)
-		return 0; /* what it has in the image is freed with the metadata, not before */
+		return 0; /* blocks that it has in the image are freed later, with the metadata */
 	return xw_binode_is(n, XW_S_IFREG) ? xw_sink_release(f->sink, n) : 0;
 }
 
 /*
- * Flags of a directory that takes the place of a file or whiteout: these hid what lies below the
- * image under their name, and so must it.
+ * Flags of a directory that replaces a file or whiteout: these hid the layers below the image under
+ * their name, and so must it.
  */
 static uint16_t in_place_of_file(const struct xw_fill *f)
 {
 	return f->whiteouts == XW_WHITEOUTS_OVERLAY ? XW_BN_OPAQUE : 0;
 }
 
-/* Names of the image are of no layer, until a source has them, too, or what is in them. */
+/* Names of the image belong to no layer, until a source has the name, too, or a name below it. */
 bool xw_fill_stays(const struct xw_fill *f, const struct xw_blink *l)
 {
 	return f->existing != XW_FILL_REPLACE && l->node->flags & XW_BN_OLD &&
@@ -65,8 +67,8 @@ int xw_fill_refuse(struct xw_fill *f, const struct xw_blink *l)
 }
 
 /*
- * A directory that no entry names is what mkdir(2) makes of it, run by root: tar(1) makes these
- * with it, before an entry of the same source for the parent has its effect.
+ * A directory without an entry is created as by mkdir(2) of root: tar(1) does so, too, before an
+ * entry of the same source for the parent takes effect.
  */
 static int implied(void *arg, struct xw_binode *n, const struct xw_binode *parent,
 		   const struct xw_blink *old)
@@ -81,7 +83,8 @@ static int implied(void *arg, struct xw_binode *n, const struct xw_binode *paren
 	}
 	if (!old)
 		return 0;
-	if (xw_fill_stays(f, old)) /* with tar it fails even where it skips what exists */
+	/* in tar this fails even with an option that skips existing files */
+	if (xw_fill_stays(f, old))
 		return refuse_existing(f, old);
 	if (!xw_whiteout_is_device(old->node))
 		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: replaces the file %.*s by a directory",
@@ -121,8 +124,7 @@ static uint32_t type_bits(enum xw_etype t)
 static void warn_time(struct xw_fill *f, const struct xw_entry *e, struct xw_time t)
 {
 	if (f->latest && (t.sec > f->latest || t.sec < INT32_MIN))
-		xw_log(f->diag, XW_LOG_WARN,
-		       "%s: %.*s: time %lld does not fit the inode: the nearest that does is taken",
+		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: time %lld does not fit the inode: clamped",
 		       f->source, (int)XW_MIN(e->path.len, 300), e->path.p, (long long)t.sec);
 }
 
@@ -134,7 +136,7 @@ static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw
 
 	n->flags |= XW_BN_ATTRS;
 	if (e->type == XW_ET_LNK)
-		perms = 0777; /* what Linux shows for every symlink */
+		perms = 0777; /* the mode that Linux shows for every symlink */
 	else
 		perms = xw_select_mode(f->select, perms, e->type == XW_ET_DIR);
 	if (!(root && f->keep_root_perms))
@@ -187,16 +189,16 @@ static bool has_dotdot(struct xw_slice p)
 static int replace_content(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
 			   struct xw_binode *n)
 {
-	int ret;
+	int rc;
 
 	if (n->flags & XW_BN_OLD)
 		return name_entry(f, s, e, XW_ERR_UNSUPPORTED,
-				  "new contents for a hard link to a file that the image has");
-	ret = xw_sink_release(f->sink, n);
-	if (!ret)
-		ret = xw_sink_file(f->sink, s, e, n);
+				  "new contents for a hard link to a file of the image");
+	rc = xw_sink_release(f->sink, n);
+	if (!rc)
+		rc = xw_sink_file(f->sink, s, e, n);
 	f->large_file |= n->size >= LARGE_FILE_SIZE;
-	return ret;
+	return rc;
 }
 
 static int add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
@@ -205,16 +207,16 @@ static int add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw_
 	struct xw_binode *target = NULL;
 	struct xw_blink *old;
 	struct xw_slice link;
-	int ret;
+	int rc;
 
 	if (!xw_select_strip(f->select, e->link, &link) ||
 	    xw_tree_lookup(f->tree, f->top, link.p, link.len, &target))
 		return no_target(f, s, e);
 	if (xw_binode_is(target, XW_S_IFDIR))
 		return name_entry(f, s, e, XW_ERR_INPUT, "hard link to a directory");
-	ret = xw_tree_need(f->tree, target);
-	if (ret)
-		return ret;
+	rc = xw_tree_need(f->tree, target);
+	if (rc)
+		return rc;
 	old = xw_tree_find(f->tree, at->dir, at->name, at->len);
 	if (old && old->node == target) {
 		if (f->existing == XW_FILL_REPLACE)
@@ -222,17 +224,21 @@ static int add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw_
 	} else if (old && xw_fill_stays(f, old)) {
 		return xw_fill_refuse(f, old);
 	} else {
-		target->links++; /* held while the old name goes: it may be above the target */
-		ret = old ? xw_tree_unlink(f->tree, old) : 0;
-		if (!ret && --target->links == 0)
+		/*
+		 * hold the target while the old name is removed, which may be a parent of the
+		 * target
+		 */
+		target->links++;
+		rc = old ? xw_tree_unlink(f->tree, old) : 0;
+		if (!rc && --target->links == 0)
 			return name_entry(f, s, e, XW_ERR_INPUT,
 					  "hard link replaces the directory of its target");
-		if (!ret)
-			ret = xw_tree_link(f->tree, at->dir, at->name, at->len, target);
+		if (!rc)
+			rc = xw_tree_link(f->tree, at->dir, at->name, at->len, target);
 	}
-	if (!ret && e->link_data && xw_binode_is(target, XW_S_IFREG))
-		ret = replace_content(f, s, e, target);
-	return ret;
+	if (!rc && e->link_data && xw_binode_is(target, XW_S_IFREG))
+		rc = replace_content(f, s, e, target);
+	return rc;
 }
 
 static int set_target(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
@@ -251,11 +257,11 @@ static int add_directory(struct xw_fill *f, const struct xw_entry *e, const stru
 			 struct xw_blink *old)
 {
 	struct xw_binode *n = !at->len ? at->dir : old ? old->node : NULL;
-	int ret = n ? xw_tree_need(f->tree, n) : 0;
+	int rc = n ? xw_tree_need(f->tree, n) : 0;
 	uint16_t flags = 0;
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	if (f->existing != XW_FILL_REPLACE && n && n->flags & XW_BN_OLD &&
 	    xw_binode_is(n, XW_S_IFDIR)) {
 		if (old)
@@ -266,19 +272,19 @@ static int add_directory(struct xw_fill *f, const struct xw_entry *e, const stru
 		return xw_fill_refuse(f, old);
 	if (n && !xw_binode_is(n, XW_S_IFDIR)) {
 		flags = in_place_of_file(f);
-		ret = xw_tree_unlink(f->tree, old);
+		rc = xw_tree_unlink(f->tree, old);
 		n = NULL;
 	}
-	if (!n && !ret) {
+	if (!n && !rc) {
 		n = xw_tree_node(f->tree, XW_S_IFDIR);
 		if (!n)
 			return xw_fail_nomem(f->diag, "directory");
 		n->flags |= flags;
-		ret = xw_tree_link(f->tree, at->dir, at->name, at->len, n);
+		rc = xw_tree_link(f->tree, at->dir, at->name, at->len, n);
 	}
-	if (!ret && old)
+	if (!rc && old)
 		old->layer = f->tree->layer;
-	return ret ? ret : set_attributes(f, e, n);
+	return rc ? rc : set_attributes(f, e, n);
 }
 
 static int add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
@@ -287,29 +293,29 @@ static int add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entr
 	const bool over_dir = old && xw_binode_is(old->node, XW_S_IFDIR);
 	const bool stays = old && xw_fill_stays(f, old);
 	struct xw_binode *n;
-	int ret = over_dir && !stays ? xw_tree_need(f->tree, old->node) : 0;
+	int rc = over_dir && !stays ? xw_tree_need(f->tree, old->node) : 0;
 
-	if (ret || stays)
-		return ret ? ret : xw_fill_refuse(f, old);
+	if (rc || stays)
+		return rc ? rc : xw_fill_refuse(f, old);
 	if (over_dir && old->node->dir->entries)
 		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: replaces a directory that is not empty",
 		       s->name, (int)XW_MIN(e->path.len, 300), e->path.p);
-	ret = old ? xw_tree_unlink(f->tree, old) : 0;
-	if (ret)
-		return ret;
+	rc = old ? xw_tree_unlink(f->tree, old) : 0;
+	if (rc)
+		return rc;
 	n = xw_tree_node(f->tree, type_bits(e->type));
 	if (!n)
 		return xw_fail_nomem(f->diag, "file");
-	ret = xw_tree_link(f->tree, at->dir, at->name, at->len, n);
-	if (!ret)
-		ret = set_attributes(f, e, n);
-	if (ret)
-		return ret;
+	rc = xw_tree_link(f->tree, at->dir, at->name, at->len, n);
+	if (!rc)
+		rc = set_attributes(f, e, n);
+	if (rc)
+		return rc;
 	switch (e->type) {
 	case XW_ET_REG:
-		ret = xw_sink_file(f->sink, s, e, n);
+		rc = xw_sink_file(f->sink, s, e, n);
 		f->large_file |= n->size >= LARGE_FILE_SIZE;
-		return ret;
+		return rc;
 	case XW_ET_LNK:
 		return set_target(f, s, e, n);
 	case XW_ET_CHR:
@@ -337,32 +343,32 @@ static bool last_is_whiteout(struct xw_slice path)
 	return xw_whiteout_named(path.p + from, end - from);
 }
 
-/* Walk to where the entry's name is to be; a failure names the entry. */
+/* Walk to the directory of the entry's name; a failure names the entry. */
 static int walk_to(struct xw_fill *f, const struct xw_source *s, const struct xw_entry *e,
 		   struct xw_slice path, enum xw_path_walk how, struct xw_path_at *at)
 {
 	char why[sizeof(f->diag->text)];
-	int ret = xw_tree_walk(f->tree, f->top, path.p, path.len, how, at);
+	int rc = xw_tree_walk(f->tree, f->top, path.p, path.len, how, at);
 
-	if (ret != XW_ERR_INPUT)
-		return ret;
+	if (rc != XW_ERR_INPUT)
+		return rc;
 	memcpy(why, f->diag->text, sizeof(why));
-	return name_entry(f, s, e, ret, why);
+	return name_entry(f, s, e, rc, why);
 }
 
 /*
- * A whiteout of something in a directory that is not there has nothing to do, but to say so to an
- * overlayfs, which has more below.
+ * A whiteout in a directory that does not exist has no effect, except for overlayfs, which has more
+ * layers below.
  */
 static int add_whiteout(struct xw_fill *f, const struct xw_source *s, const struct xw_entry *e,
 			struct xw_slice path)
 {
 	const bool overlay = f->whiteouts == XW_WHITEOUTS_OVERLAY;
 	struct xw_path_at at;
-	int ret = walk_to(f, s, e, path, overlay ? XW_WALK_ADD : XW_WALK_FIND, &at);
+	int rc = walk_to(f, s, e, path, overlay ? XW_WALK_ADD : XW_WALK_FIND, &at);
 
-	if (ret)
-		return ret == XW_ERR_NOTFOUND ? 0 : ret;
+	if (rc)
+		return rc == XW_ERR_NOTFOUND ? 0 : rc;
 	return xw_whiteout_apply(f, e, &at);
 }
 
@@ -371,46 +377,63 @@ static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_ent
 	struct xw_path_at at;
 	struct xw_blink *old;
 	struct xw_slice path;
-	int ret;
+	int rc;
 
 	f->entry = e;
 	if (xw_select_excluded(f->select, e->path) || !xw_select_strip(f->select, e->path, &path))
 		return 0;
 	if (has_dotdot(e->path) && !f->outward++)
-		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: \"..\" is taken to stop at %s", s->name,
+		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: \"..\" stops at %s", s->name,
 		       (int)XW_MIN(e->path.len, 300), e->path.p,
 		       f->top == f->tree->root ? "the image's root" : "--directory");
 	if (f->whiteouts != XW_WHITEOUTS_KEEP && last_is_whiteout(path))
 		return add_whiteout(f, s, e, path);
-	ret = walk_to(f, s, e, path, XW_WALK_OWN, &at);
-	if (ret)
-		return ret;
+	rc = walk_to(f, s, e, path, XW_WALK_OWN, &at);
+	if (rc)
+		return rc;
 	old = at.len ? xw_tree_find(f->tree, at.dir, at.name, at.len) : NULL;
 	if (e->type == XW_ET_DIR)
 		return add_directory(f, e, &at, old);
 	if (!at.len)
-		return name_entry(f, s, e, XW_ERR_INPUT, "names a directory but is none");
+		return name_entry(f, s, e, XW_ERR_INPUT,
+				  "has a trailing slash but is not a directory");
 	if (e->type == XW_ET_HARDLINK)
 		return add_hardlink(f, s, e, &at);
 	return add_file(f, s, e, &at, old);
 }
 
-/* Find or make --directory, whose name may lead anywhere in the image; nothing else may. */
+/*
+ * Find or create --directory, whose name may lead anywhere in the image; names of entries may not.
+ */
 static int enter(struct xw_fill *f)
 {
 	const char *dir = f->select->directory ? f->select->directory : "";
-	int ret = xw_tree_enter(f->tree, dir, strlen(dir), XW_WALK_ADD, &f->top);
+	int rc = xw_tree_enter(f->tree, dir, strlen(dir), XW_WALK_ADD, &f->top);
 
-	if (ret != XW_ERR_NOTFOUND)
-		return ret;
+	if (rc != XW_ERR_NOTFOUND)
+		return rc;
 	return xw_fail(f->diag, XW_ERR_INPUT,
 		       "--directory %s: is a file in the image, or below one", dir);
+}
+
+/* The layers in the source are not unpacked; with --directory that is intended. */
+static void warn_layout(const struct xw_fill *f, const struct xw_source *s, unsigned marks)
+{
+	const char *kind = f->select->directory ? NULL : xw_layout_kind(marks);
+
+	if (kind)
+		xw_log(f->diag, XW_LOG_WARN,
+		       "%s: %s: its layers are stored as files, not unpacked; for the files of the "
+		       "container use the output of docker export, or name its layers as sources, "
+		       "lowest first",
+		       s->name, kind);
 }
 
 int xw_fill_source(struct xw_fill *f, struct xw_source *s)
 {
 	const struct xw_entry *e;
-	int more, ret;
+	unsigned marks = 0;
+	int more, rc;
 
 	if (f->tree->layer == UINT16_MAX)
 		return xw_fail(f->diag, XW_ERR_LIMIT, "%s: more than %u sources", s->name,
@@ -418,18 +441,22 @@ int xw_fill_source(struct xw_fill *f, struct xw_source *s)
 	f->source = s->name;
 	f->from_host_dir = s->is_host_dir;
 	f->tree->layer++;
-	f->tree->last_parent = NULL; /* so that the names on the way are marked as this layer's */
+	/* so that the names on the way are marked as belonging to this layer */
+	f->tree->last_parent = NULL;
 	f->made_before = f->tree->made;
-	ret = enter(f);
-	if (ret)
-		return ret;
+	rc = enter(f);
+	if (rc)
+		return rc;
 	while ((more = xw_source_next(s, &e)) > 0) {
 		f->entries++;
-		ret = f->tick ? f->tick(f->tick_arg, f->entries) : 0;
-		if (!ret)
-			ret = add_entry(f, s, e);
-		if (ret)
-			return ret;
+		rc = f->tick ? f->tick(f->tick_arg, f->entries) : 0;
+		if (!rc)
+			rc = add_entry(f, s, e);
+		if (rc)
+			return rc;
+		marks |= xw_layout_mark(e);
 	}
+	if (!more)
+		warn_layout(f, s, marks);
 	return more;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Filling: entries of a source become names and inodes of the tree, payload goes to the sink. Later
- * entries win, as if unpacked in order by root; nothing leaves the image.
+ * entries take precedence, as if unpacked in order by root; nothing leaves the image.
  */
 #ifndef XW_IMPORT_FILL_H
 #define XW_IMPORT_FILL_H
@@ -15,21 +15,23 @@
 #include "xattr/share.h"
 
 enum xw_whiteouts {
-	XW_WHITEOUTS_AUTO, /* APPLY with several sources, else KEEP */
+	XW_WHITEOUTS_AUTO, /* APPLY if there are several sources, else KEEP */
 	XW_WHITEOUTS_APPLY, /* .wh.NAME removes NAME from the layers below */
-	XW_WHITEOUTS_KEEP, /* they are files like others */
-	XW_WHITEOUTS_OVERLAY, /* they become what overlayfs understands */
+	XW_WHITEOUTS_KEEP, /* they are treated as ordinary files */
+	XW_WHITEOUTS_OVERLAY, /* they are converted to the representation of overlayfs */
 };
 
-/* An entry whose name the image had before it was filled; directories stay what they are. */
+/*
+ * What to do with an entry whose name existed in the image before; existing directories are merged.
+ */
 enum xw_fill_existing {
-	XW_FILL_REPLACE, /* it wins; a directory gets its attributes */
+	XW_FILL_REPLACE, /* the entry replaces it; a directory gets the entry's attributes */
 	XW_FILL_KEEP, /* XW_ERR_EXISTS */
-	XW_FILL_SKIP, /* it is left out */
+	XW_FILL_SKIP, /* the entry is skipped */
 };
 
 struct xw_fill {
-	/* given */
+	/* set by the caller */
 	struct xw_tree *tree;
 	struct xw_sink *sink;
 	struct xw_share *share;
@@ -39,56 +41,65 @@ struct xw_fill {
 	enum xw_whiteouts whiteouts; /* not AUTO */
 	enum xw_fill_existing existing;
 	bool xattrs_allowed; /* ext_attr */
-	int64_t latest; /* second that an inode holds, for a warning; 0: no warning */
+	int64_t latest; /* last second that an inode can store, for a warning; 0: no warning */
 	const char *root_selinux; /* -E root_selinux; NULL = none */
-	bool keep_root_owner, keep_root_perms; /* -E root_owner / root_perms were given */
-	/* The root of the image does not take owner and mode of a host directory: mke2fs -d. */
+	bool keep_root_owner, keep_root_perms; /* -E root_owner / root_perms were specified */
+	/* The root of the image does not get owner and mode of a host directory: as mke2fs -d. */
 	bool plain_root;
-	/* Before each entry is added, which `entries` counts already; non-zero ends the run. */
+	/*
+	 * Called before each entry is added, which `entries` includes already; non-zero ends the
+	 * run.
+	 */
 	int (*tick)(void *arg, uint64_t entries);
 	void *tick_arg;
-	/* kept */
+	/* internal */
 	const char *source; /* name of the source being read; NULL outside */
 	bool from_host_dir; /* is_host_dir of the source being read */
-	const struct xw_entry *entry; /* that is being added */
-	struct xw_binode *top; /* of --directory, else the root: no path leads out of it */
-	uint64_t made_before; /* inodes that the tree had when the source began */
-	struct xw_xattr_set set, old; /* what an inode gets; what one of the image has */
+	const struct xw_entry *entry; /* the entry being added */
+	/* the inode of --directory, else the root: no path leads out of it */
+	struct xw_binode *top;
+	uint64_t made_before; /* inodes in the tree when the source was started */
+	/* new attributes of an inode; attributes of an existing one */
+	struct xw_xattr_set set, old;
 	/*
-	 * Add what an inode of an existing image has to *set. NULL: there is no existing image.
+	 * Add the attributes of an inode of an existing image to *set. NULL: there is no existing
+	 * image.
 	 */
 	int (*old_xattrs)(void *arg, const struct xw_binode *n, struct xw_xattr_set *set);
 	void *old_xattrs_arg;
 	struct xw_acl_names names; /* resolves ACL names on this host */
-	uint64_t entries, outward; /* outward: paths with ".." */
-	bool large_file; /* some file is 2 GiB or more */
+	uint64_t entries, outward; /* outward: number of paths with ".." */
+	bool large_file; /* there is a file of 2 GiB or more */
 };
 
 /* Read the source to its end. */
 int xw_fill_source(struct xw_fill *f, struct xw_source *s);
 /*
- * Give n's xattrs: those of the entry that ext4 can hold and the selection lets through. What a
- * directory has already stays beside them, as with tar, but for its ACLs.
+ * Set the xattrs of n: those of the entry that ext4 can store and that are selected. Existing
+ * attributes of a directory are kept, as with tar, except its ACLs.
  */
 int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n);
 /* Before the sources: what options say of the root directory. */
 int xw_fill_root(struct xw_fill *f);
-/* Given all of the above: the tree reports to f what walks make and what goes. */
+/*
+ * To be called when all fields above are set: f is notified by the tree of implied directories and
+ * dropped inodes.
+ */
 void xw_fill_listen(struct xw_fill *f);
 
-/* ---- between the files of filling ---- */
+/* ---- internal to the filling code ---- */
 
-/* whiteout.c: is this the name of a whiteout marker (".wh.")? */
+/* whiteout.c: is this the name of a whiteout marker (".wh.*")? */
 bool xw_whiteout_named(const char *name, size_t len);
-/* What overlayfs takes for a whiteout. */
+/* Is this a whiteout of overlayfs? */
 bool xw_whiteout_is_device(const struct xw_binode *n);
-/* Carry out the marker whose last path component is at->name. */
+/* Apply the marker whose last path component is at->name. */
 int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct xw_path_at *at);
-/* fill.c: is this a name that `existing` says is to stay? */
+/* fill.c: must this name be kept according to `existing`? */
 bool xw_fill_stays(const struct xw_fill *f, const struct xw_blink *l);
-/* XW_FILL_KEEP: XW_ERR_EXISTS, with a line about it; else 0. */
+/* XW_FILL_KEEP: XW_ERR_EXISTS, with a message; else 0. */
 int xw_fill_refuse(struct xw_fill *f, const struct xw_blink *l);
-/* attrs.c: n->flags changed what xattrs it must have (XW_BN_OPAQUE). */
+/* attrs.c: n->flags changed the xattrs that it must have (XW_BN_OPAQUE). */
 int xw_fill_renew_xattrs(struct xw_fill *f, struct xw_binode *n);
 void xw_fill_free(struct xw_fill *f);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decompression as a feed: libarchive's filters under its "raw" format, over another feed.
+ * Decompression as a feed: libarchive's filters with its "raw" format, over another feed.
  *
- * Whether the input is compressed is libarchive's decision, not a table of ours: its filters bid on
- * the first bytes. They do so in a trial run (peek) whose input stays in the lower feed's head, so
- * that an input that is not compressed is handed on untouched even when it is a pipe. If it is, a
- * second archive handle reads it for good (pull).
+ * Whether the input is compressed is decided by libarchive, not by a table of ours: its filters bid
+ * on the first bytes. They do so in a trial run (peek) whose input stays in the head of the lower
+ * feed, so that input that is not compressed can be used unchanged even when it is a pipe. If it is
+ * compressed, a second archive handle reads it (pull).
  *
- * libarchive checks what its decompressors check, and that is not gzip's CRC: see gzip_check.c.
- * Nor do some of its filters say that they end before their input does: what is behind is looked at
- * here, for those that take no byte too many and say at once what they took.
+ * libarchive verifies the checksums that its decompressors verify; for gzip see gzip_check.c. Nor
+ * do some of its filters report that their data ends before their input: for filters that consume
+ * no byte too many, the rest of the input is examined here.
  */
 #include "config.h"
 
@@ -28,21 +28,21 @@
 
 #define PULL_BYTES ((size_t)256 << 10)
 #define PEEK_BYTES ((size_t)64 << 10)
-#define BEHIND_MAX ((size_t)16 << 20) /* read behind the end, as behind that of a tar archive */
+#define BEHIND_MAX ((size_t)16 << 20) /* limit for reading after the end, as for tar archives */
 
 struct filter {
 	struct xw_feed f;
 	struct xw_feed *lower;
 	struct archive *a;
-	bool empty; /* compressed nothing */
+	bool empty; /* the compressed data is empty */
 	bool ended, broken;
-	size_t seen; /* trial: bytes of lower's head that were served */
+	size_t seen; /* trial: number of bytes served from the head of lower */
 	int lower_err;
-	unsigned char *bufs, *buf; /* two of PULL_BYTES; the one in use */
-	size_t at, have; /* in buf: not yet served */
-	size_t before; /* in the other one: what was served before buf's first byte */
-	int64_t given; /* bytes that were served */
-	bool last; /* nothing comes after them */
+	unsigned char *bufs, *buf; /* two buffers of PULL_BYTES; the current one */
+	size_t at, have; /* in buf: bytes not yet served */
+	size_t before; /* in the other buffer: bytes served before those in buf */
+	int64_t given; /* total number of bytes served */
+	bool last; /* the input ends after them */
 	bool stops; /* this filter may end before its input does */
 	struct xw_gzip_check *gzip;
 };
@@ -54,7 +54,7 @@ static la_ssize_t lower_failed(struct filter *t, struct archive *a, ssize_t err)
 	return ARCHIVE_FATAL;
 }
 
-/* The trial run's input. */
+/* The input of the trial run. */
 static la_ssize_t peek(struct archive *a, void *arg, const void **buf)
 {
 	struct filter *t = arg;
@@ -69,8 +69,8 @@ static la_ssize_t peek(struct archive *a, void *arg, const void **buf)
 }
 
 /*
- * Add bytes behind what buf still has: 0 or a negative code. What was served of it stays as it is
- * until the refill after this one: the checker may look back at it.
+ * Append bytes to the unserved ones in buf: 0 or a negative code. Served bytes are kept until the
+ * refill after this one: the checker may refer to them.
  */
 static ssize_t refill(struct filter *t)
 {
@@ -123,8 +123,8 @@ static bool all_zero(const unsigned char *p, size_t n)
 }
 
 /*
- * A filter has ended: is there more than padding behind that? The first of it was served
- * already, and not taken. 0 or a negative code.
+ * A filter has ended: does more than padding follow? Its first bytes were served already, but not
+ * consumed. 0 or a negative code.
  */
 static ssize_t look_behind(struct filter *t)
 {
@@ -148,7 +148,7 @@ static ssize_t look_behind(struct filter *t)
 	return 0;
 }
 
-/* Turn libarchive's last error into a code and a text. */
+/* Convert libarchive's last error to a code and a message. */
 static int filter_fail(const struct filter *t, char *err, size_t room)
 {
 	const char *text = xw_la_text(t->a);
@@ -158,7 +158,7 @@ static int filter_fail(const struct filter *t, char *err, size_t room)
 		snprintf(err, room, "%s", t->lower->err);
 		return t->lower_err;
 	}
-	/* the gzip filter says nothing when the trailer is cut off */
+	/* the gzip filter gives no message for a truncated trailer */
 	snprintf(err, room, "%s: %s", name ? name : "compressed data",
 		 text ? text : "the compressed data ends early");
 	return text ? xw_la_code(t->a) : XW_ERR_TRUNCATED;
@@ -205,7 +205,7 @@ static void filter_close(struct xw_feed *f)
 	free(t);
 }
 
-/* Open t->a on `from` up to where data comes: libarchive's status. */
+/* Open t->a on `from` up to the first data: returns libarchive's status. */
 static int start(struct filter *t, archive_read_callback *from)
 {
 	struct archive_entry *e;
@@ -222,7 +222,7 @@ static int start(struct filter *t, archive_read_callback *from)
 	return t->broken ? r : archive_read_next_header(t->a, &e);
 }
 
-/* 1 compressed, and t->a reads it; 0 not; negative: failure, reason in lower->err. */
+/* 1 compressed, and t->a reads it; 0 not compressed; negative: failure, reason in lower->err. */
 static int probe(struct filter *t)
 {
 	bool gzip;
@@ -235,7 +235,7 @@ static int probe(struct filter *t)
 	code = archive_filter_count(t->a) == 2 ? archive_filter_code(t->a, 0) : -1;
 	gzip = code == ARCHIVE_FILTER_GZIP;
 	t->stops = gzip || code == ARCHIVE_FILTER_BZIP2 || code == ARCHIVE_FILTER_LZ4;
-	/* a filter that fails at once is one nevertheless, but not counted */
+	/* a filter that fails at once was selected nevertheless, but is not counted */
 	if (archive_filter_count(t->a) <= 1 && !t->broken)
 		return 0;
 	if (r < ARCHIVE_WARN)
@@ -279,7 +279,7 @@ int xw_feed_decompress(struct xw_feed *lower, struct xw_feed **out)
 		return 1;
 	}
 	if (t) {
-		t->lower = NULL; /* stays the caller's */
+		t->lower = NULL; /* the caller keeps owning it */
 		filter_close(&t->f);
 	}
 	return err;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Images given where archives are expected. Many begin with zeros, which to tar are the end of an
- * archive: nothing would be taken, and nothing said. Others are no format that libarchive knows, or
- * one that it would run a program for (la.c).
+ * Filesystem images given where archives are expected. Many begin with zeros, which in tar mark the
+ * end of an archive: nothing would be imported, without any message. Others match no format of
+ * libarchive, or one for which it would run a program (la.c).
  */
 #include "config.h"
 
@@ -38,6 +38,7 @@ static const struct {
 	{512, 8, "EFI PART", "a disk image with partitions"},
 	{1024, 4, "\xe2\xe1\xf5\xe0", "an EROFS image"},
 	{1024, 4, "\x10\x20\xf5\xf2", "an F2FS image"},
+	{0, 6, "#mtree", "an mtree specification, whose files are elsewhere"},
 	{4086, 10, "SWAPSPACE2", "a swap image"},
 	{65600, 8, "_BHRfS_M", "a Btrfs image"},
 };
@@ -47,7 +48,7 @@ static uint32_t at32(const unsigned char *p, size_t off)
 	return get32(*(const le32 *)(p + off));
 }
 
-/* 16 bits of magic are few: the rest must make sense, too. */
+/* 16 bits of magic are weak evidence: the other fields must be plausible, too. */
 static const char *extended(const unsigned char *p)
 {
 	const uint32_t compat = at32(p, 92), incompat = at32(p, 96), ro = at32(p, 100);
@@ -67,7 +68,7 @@ static const char *extended(const unsigned char *p)
 
 const char *xw_foreign_kind(const unsigned char *p, size_t len)
 {
-	/* what can be read as an ISO 9660 image may be others as well */
+	/* an ISO 9660 image may contain other structures as well */
 	if (len >= 32774 && !memcmp(p + 32769, "CD001", 5))
 		return NULL;
 	for (size_t i = 0; i < XW_ARRAY_SIZE(magics); i++)

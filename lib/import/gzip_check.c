@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libarchive's gzip filter reads over the CRC and length behind each member without looking, so
- * that most damage to compressed data passes as other data. It does not say either where members
- * end, of which a gzip file may have many (pigz -i, bgzip, eStargz).
+ * libarchive's gzip filter skips the CRC and length after each member without verifying them, so
+ * that most damage to compressed data goes undetected. It does not report either where members end;
+ * a gzip file may have many (pigz -i, bgzip, eStargz).
  *
- * An end of a member shows in the input: the next one's header, with the trailer before it. Such
- * bytes are also found in the middle of compressed data, above all where a .gz file was stored as
- * it is. So a header is only a candidate. The input is cut before each, which makes the
- * decompressor have produced everything up to it when it asks for the next piece: a true end then
- * lies at most WINDOW ahead of what came out of it, exactly `size` from the member's start, and the
- * CRC of those bytes must be the trailer's. A candidate for which this is not so was none. They are
- * judged in their order: what may come true holds up those behind it, since it moves the start they
- * are measured from.
+ * The end of a member is visible in the input: the header of the next one, preceded by the trailer.
+ * Such bytes also occur in the middle of compressed data, especially where a .gz file was stored
+ * uncompressed. So a header is only a candidate. The input is split before each candidate, which
+ * makes the decompressor have produced everything up to it when it asks for the next piece: a true
+ * end then lies at most WINDOW ahead of the output, exactly `size` from the start of the member,
+ * and the CRC of those bytes must be that of the trailer. Other candidates are dropped. They are
+ * judged in order: one that may be confirmed later delays the following ones, since it would move
+ * the start relative to which they are measured.
  *
- * The last member's trailer has no header behind it; but its eight bytes are known when the output
- * has ended, and must be in the last input that was asked for.
+ * The trailer of the last member is not followed by a header; but its eight bytes are known when
+ * the output has ended, and must be in the last input that was requested.
  */
 #include "config.h"
 
@@ -23,9 +23,9 @@
 #include "base/endian.h"
 #include "import/gzip_check.h"
 
-#define WINDOW (1u << 20) /* libarchive's buffer and our own, generously */
+#define WINDOW (1u << 20) /* upper bound of the buffers of libarchive and ours */
 #define ENDS_MAX (1u << 16)
-#define HEADER 10 /* bytes of a member's header */
+#define HEADER 10 /* size of the header of a member */
 
 void xw_gzip_check_init(struct xw_gzip_check *g)
 {
@@ -67,14 +67,14 @@ static uint32_t crc32_add(const struct xw_gzip_check *g, uint32_t crc, const uns
 	return crc;
 }
 
-/* Magic, deflate, no reserved flag, a level and a system (RFC 1952; 255: unknown) that exist. */
+/* Magic, deflate, no reserved flag, an existing level and system (RFC 1952; 255: unknown). */
 static bool is_header(const unsigned char *p)
 {
 	return p[0] == 0x1f && p[1] == 0x8b && p[2] == 8 && p[3] < 0x20 && p[8] <= 8 &&
 	       (p[9] <= 13 || p[9] == 255);
 }
 
-/* The input before p[0] is tail; remember what has gone by. */
+/* The input before p[0] is tail; remember the bytes that were consumed. */
 static void move_tail(struct xw_gzip_check *g)
 {
 	size_t n = XW_MIN(g->piece_len, XW_GZIP_TAIL);
@@ -91,7 +91,7 @@ static void add_end(struct xw_gzip_check *g)
 	const unsigned char *t = g->tail + XW_GZIP_TAIL - 8;
 	struct xw_gzip_end e = {peek32(t), peek32(t + 4), g->at};
 
-	/* an empty member's end moves nothing (a length of 0 may also be 4 GiB) */
+	/* the end of an empty member moves nothing (a length of 0 may also be 4 GiB) */
 	if (!e.size && g->at + WINDOW < 1ull << 32)
 		return;
 	if (g->first > 1024 && g->first > g->ends.n / 2) {
@@ -126,8 +126,8 @@ size_t xw_gzip_check_in(struct xw_gzip_check *g, const unsigned char *p, size_t 
 }
 
 /*
- * Judge the candidates that are due here, in order; how far it is to the first one that is not, or
- * `far`. Lengths are kept modulo 2^32.
+ * Judge the candidates that are due, in order; returns the distance to the first one that is not,
+ * or `far`. Lengths are modulo 2^32.
  */
 static uint64_t settle(struct xw_gzip_check *g, uint64_t far)
 {
@@ -170,7 +170,7 @@ bool xw_gzip_check_end(struct xw_gzip_check *g)
 	poke32(want + 4, (uint32_t)(g->at - g->start));
 	if (g->unsure || (g->at && g->at == g->start) || !g->piece)
 		return true;
-	/* in the last piece, or before it, or across its beginning */
+	/* in the last piece, or before it, or across its start */
 	memcpy(edge, g->tail, XW_GZIP_TAIL);
 	memcpy(edge + XW_GZIP_TAIL, g->piece, n);
 	return memmem(g->piece, g->piece_len, want, sizeof(want)) ||

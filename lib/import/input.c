@@ -3,14 +3,14 @@
  * The ring of units between a feed and its consumer.
  *
  * Invariants:
- * 1. Unit i of the stream lives in slot i % n_slots. `filled` counts units handed over, `freed`
- *    units given back; freed <= filled <= freed + n_slots. The consumer owns the slots in
- *    [freed, filled), the reader the others.
- * 2. Every unit is full except the last one handed over. A failure of the feed is reported after
- *    the bytes that came before it.
+ * 1. Unit i of the stream is stored in slot i % n_slots. `filled` counts units produced, `freed`
+ *    units released; freed <= filled <= freed + n_slots. The consumer owns the slots in [freed,
+ *    filled), the reader the others.
+ * 2. Every unit is full except the last one. A failure of the feed is reported after the bytes that
+ *    preceded it.
  * 3. `end` (0: not yet, 1: end of input, negative: code) is set with the last unit, once.
- * 4. The consumer holds unit `freed`, and gives it back only when it asks for the next one: that is
- *    what keeps a payload piece valid until the next call.
+ * 4. The consumer holds unit `freed`, and releases it only when it requests the next one: therefore
+ *    a payload piece stays valid until the next call.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@
 #include "base/err.h"
 #include "import/input.h"
 
-/* What a writer may put behind an archive and be read to its end: tapes pad to far less. */
+/* Limit for data after the end of an archive: tapes are padded to far less. */
 #define BEHIND_MAX (16u << 20)
 
 struct slot {
@@ -35,20 +35,20 @@ struct xw_input {
 	struct xw_feed *feed;
 	struct slot slots[XW_INPUT_UNITS];
 	unsigned n_slots;
-	struct xw_feed_tick tick; /* consumer: while it waits for the reader */
+	struct xw_feed_tick tick; /* consumer: called while it waits for the reader */
 	uint64_t pos; /* consumer: bytes consumed */
 	size_t off; /* consumer: within the held unit */
 	bool holds; /* consumer: slot freed % n_slots is being consumed */
 	bool threaded;
 	pthread_t thread;
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* protects the following fields */
 	pthread_cond_t more, room;
 	uint64_t filled, freed;
 	int end;
 	bool stop;
 };
 
-/* Fill one slot. 0: more may follow; 1: this was the end; negative: failure after s->len bytes. */
+/* Fill one slot. 0: more may follow; 1: end of input; negative: failure after s->len bytes. */
 static int fill(struct xw_input *in, struct slot *s)
 {
 	s->len = 0;
@@ -88,13 +88,13 @@ static void *reader(void *arg)
 	return NULL;
 }
 
-/* The reader takes no signals: they are for the program's own threads. */
+/* The reader blocks all signals: they are delivered to the program's own threads. */
 static bool start_reader(struct xw_input *in)
 {
 	sigset_t all, old;
 	int r;
 
-	/* From here on the consumer does not read, so it is the one to tick. */
+	/* From here on the consumer does not read, so it calls the tick. */
 	if (in->feed->tick) {
 		in->tick = *in->feed->tick;
 		in->feed->tick->fn = NULL;
@@ -153,11 +153,11 @@ void xw_input_free(struct xw_input *in)
 	free(in);
 }
 
-/* Wait for the reader, ticking. With the lock held. */
+/* Wait for the reader, calling the tick. The lock is held. */
 static int wait_more(struct xw_input *in)
 {
 	struct timespec until;
-	int ret = 0;
+	int rc = 0;
 
 	if (!in->tick.fn) {
 		pthread_cond_wait(&in->more, &in->lock);
@@ -171,16 +171,16 @@ static int wait_more(struct xw_input *in)
 	}
 	if (pthread_cond_timedwait(&in->more, &in->lock, &until) == ETIMEDOUT) {
 		pthread_mutex_unlock(&in->lock);
-		ret = in->tick.fn(in->tick.arg);
+		rc = in->tick.fn(in->tick.arg);
 		pthread_mutex_lock(&in->lock);
 	}
-	return ret;
+	return rc;
 }
 
-/* Give back the held unit and take the next: 1, or 0 at the end, or a negative code. */
+/* Release the held unit and get the next: 1, or 0 at the end, or a negative code. */
 static int next_unit(struct xw_input *in)
 {
-	/* also while there is no waiting: what is skipped may be long, or have no end */
+	/* also without waiting: skipped input may be long, or have no end */
 	int r = in->tick.fn ? in->tick.fn(in->tick.arg) : 0;
 
 	if (r)
@@ -197,9 +197,9 @@ static int next_unit(struct xw_input *in)
 		in->filled++;
 	}
 	while (in->filled == in->freed && !in->end && r == 1) {
-		int ret = wait_more(in);
+		int rc = wait_more(in);
 
-		r = ret ? ret : 1;
+		r = rc ? rc : 1;
 	}
 	if (in->filled == in->freed && r == 1)
 		r = in->end < 0 ? in->end : 0;
@@ -270,7 +270,7 @@ uint64_t xw_input_raw(const struct xw_input *in)
 	return atomic_load_explicit(in->feed->raw, memory_order_relaxed);
 }
 
-bool xw_input_behind(const struct xw_input *in)
+bool xw_input_has_trailing(const struct xw_input *in)
 {
 	return in->feed->behind;
 }

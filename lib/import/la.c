@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The source that libarchive reads: cpio, zip, 7z, iso9660, ar, rar, xar, cab, lha, warc.
+ * The source that uses libarchive: cpio, zip, 7z, iso9660, ar, rar, xar, cab, lha, warc.
  *
- * mtree is left out: its reader takes content from files that the archive names on this host. raw
- * is left out: every unknown file would be an archive of one.
+ * mtree is excluded: its reader takes contents from files of this host that the archive names. raw
+ * is excluded: every unknown file would be an archive of one member.
  *
- * libarchive converts names on its own account and fails where the locale cannot hold them, so each
- * call runs under a UTF-8 LC_CTYPE, set for this thread only and put back afterwards. Formats whose
- * names are bytes give them as they are.
+ * libarchive converts names and fails where the locale cannot represent them, so each call runs
+ * with a UTF-8 LC_CTYPE, set for this thread only and restored afterwards. Formats whose names are
+ * bytes return them unchanged.
  *
  * Invariants:
- * 1. cur is the input of the block that libarchive holds: a unit of `in` is eaten, and buf is
- *    refilled, only when libarchive asks for the next block.
- * 2. Pieces handed out ascend and stay within a known size, whatever libarchive says.
+ * 1. cur is the input of the block that libarchive holds: a unit of `in` is consumed, and buf is
+ *    refilled, only when libarchive requests the next block.
+ * 2. Returned pieces ascend and stay within a known size, whatever libarchive returns.
  * 3. After a failure every call returns the same code.
  */
 #include "config.h"
@@ -33,12 +33,12 @@
 
 #define FILE_BYTES ((size_t)1 << 20)
 #define XATTR_VALUE_MAX ((size_t)64 << 10)
-#define SHOWN 256 /* bytes of a member's name in a message */
+#define SHOWN 256 /* maximum length of a member's name in a message, in bytes */
 
 struct la {
 	struct xw_source src;
 	struct archive *a;
-	struct archive_entry *first; /* header that open read, not handed out yet */
+	struct archive_entry *first; /* header read by open, not returned yet */
 	locale_t utf8;
 	bool compressed, drain, done;
 	int failed;
@@ -50,12 +50,13 @@ struct la {
 	bool data;
 	uint64_t off; /* end of the last piece */
 
-	struct xw_input *in; /* stream */
+	struct xw_input *in; /* input is a stream */
 	size_t held;
-	int fd; /* file, when in is NULL */
-	int64_t base, pos; /* offset 0 of the archive in the file; next byte to read, from there */
+	int fd; /* input is a file, if `in` is NULL */
+	/* offset of the archive in the file; next byte to read, relative to it */
+	int64_t base, pos;
 	unsigned char *buf;
-	int in_err; /* code of the input's failure */
+	int in_err; /* error code of the input */
 	char in_text[256];
 };
 
@@ -70,7 +71,7 @@ static int la_fail(struct la *l, int code, const char *why)
 		       l->e.path.p, n < l->e.path.len ? "..." : "", why);
 }
 
-/* libarchive's last call failed. */
+/* The last call of libarchive failed. */
 static int la_fail_archive(struct la *l)
 {
 	const char *text = xw_la_text(l->a);
@@ -179,7 +180,7 @@ static int set_type(struct la *l, struct archive_entry *ae)
 {
 	switch (archive_entry_filetype(ae)) {
 	case AE_IFREG:
-	case 0: /* the format does not say */
+	case 0: /* the format does not specify it */
 		l->e.type = XW_ET_REG;
 		if (l->e.path.p[l->e.path.len - 1] == '/')
 			l->e.type = XW_ET_DIR;
@@ -283,7 +284,7 @@ static int set_acls(struct la *l, struct archive_entry *ae)
 	return 0;
 }
 
-/* The data map, when the format gave one ahead; otherwise gaps show the holes. */
+/* The data map, if the format provides one in advance; otherwise gaps are holes. */
 static int set_sparse(struct la *l, struct archive_entry *ae)
 {
 	la_int64_t off, len;
@@ -341,7 +342,7 @@ static int set_entry(struct la *l, struct archive_entry *ae)
 	return 1;
 }
 
-/* The next header: 1 and *ae, 0 at the end, or a failure. Its warnings are logged. */
+/* The next header: 1 and *ae, 0 at the end, or a failure. Warnings are logged. */
 static int read_header(struct la *l, struct archive_entry **ae)
 {
 	int r;
@@ -363,7 +364,7 @@ static int read_header(struct la *l, struct archive_entry **ae)
 	return 1;
 }
 
-/* Go on behind the end of the archive, for the writer of a pipe and for checksums there. */
+/* Read on after the end of the archive, for the writer of a pipe and for checksums at the end. */
 static int drain(struct la *l)
 {
 	const uint64_t enough = xw_input_enough(l->in, l->compressed);
@@ -378,9 +379,9 @@ static int drain(struct la *l)
 	l->held = 0;
 	if (err)
 		return la_fail(l, err, xw_input_error(l->in));
-	if (l->compressed && xw_input_behind(l->in))
+	if (l->compressed && xw_input_has_trailing(l->in))
 		xw_log(l->src.diag, XW_LOG_WARN,
-		       "%s: ignoring what follows the end of the compressed data", l->src.name);
+		       "%s: trailing data after the compressed stream is ignored", l->src.name);
 	return 0;
 }
 
@@ -427,7 +428,7 @@ static int la_read(struct xw_source *s, const void **buf, size_t *len, uint64_t 
 		l->data = false;
 		return 0;
 	}
-	if (r != ARCHIVE_OK) /* a warning here is about damaged content */
+	if (r != ARCHIVE_OK) /* a warning at this point means damaged contents */
 		return la_fail_archive(l);
 	if (*off < l->off || *len > l->e.size || *off > l->e.size - *len)
 		return la_fail(l, XW_ERR_INPUT, "its content does not fit its size");
@@ -439,7 +440,7 @@ static uint64_t la_consumed(const struct xw_source *s)
 {
 	const struct la *l = (const struct la *)s;
 
-	if (!l->in) /* formats with a directory at the end jump about */
+	if (!l->in) /* formats with a directory at the end need to seek */
 		return l->done ? l->src.total : (uint64_t)XW_MIN(l->pos, (int64_t)l->src.total);
 	return l->compressed ? xw_input_raw(l->in) : xw_input_pos(l->in);
 }
@@ -466,8 +467,8 @@ static void la_close(struct xw_source *s)
 }
 
 /*
- * For a filter that it was built without, libarchive registers a program to be run from PATH, and
- * says so with a warning: what an input claims to be must not decide that programs run.
+ * For a filter that libarchive was built without, it registers a program to be run from PATH, and
+ * reports that with a warning: the input must not determine that programs are run.
  */
 void xw_la_support_filters(struct archive *a)
 {
@@ -479,7 +480,7 @@ void xw_la_support_filters(struct archive *a)
 		archive_read_support_filter_uu,    archive_read_support_filter_xz,
 		archive_read_support_filter_zstd,
 	};
-	struct archive *trial = archive_read_new(); /* what is registered stays */
+	struct archive *trial = archive_read_new(); /* a registration cannot be undone */
 
 	for (size_t i = 0; trial && i < XW_ARRAY_SIZE(filters); i++)
 		if (filters[i](trial) == ARCHIVE_OK)
@@ -487,7 +488,10 @@ void xw_la_support_filters(struct archive *a)
 	archive_read_free(trial);
 }
 
-/* tar only comes here behind a filter that xw_feed_decompress does not know, or for tests. */
+/*
+ * tar arrives here only compressed with a filter that xw_feed_decompress does not know, or in
+ * tests.
+ */
 static void support_formats(struct archive *a)
 {
 	xw_la_support_filters(a);
@@ -515,7 +519,7 @@ static locale_t utf8_locale(void)
 	return l;
 }
 
-/* Open and read the first header, which is what finds out whether there is an archive at all. */
+/* Open and read the first header, which determines whether this is an archive at all. */
 static int la_start(struct la *l)
 {
 	int r;
@@ -528,10 +532,9 @@ static int la_start(struct la *l)
 		return la_fail_archive(l);
 	r = read_header(l, &l->first);
 	if (r == 1 && l->in && archive_format(l->a) == ARCHIVE_FORMAT_ZIP)
-		warn_once(
-			l, 2,
-			"zip keeps modes and symlinks at its end, where a stream is too late: give "
-			"it as a file to have them");
+		warn_once(l, 2,
+			  "zip stores modes and symlinks at its end, out of reach in a stream: "
+			  "give it as a file");
 	l->done = r == 0;
 	return r < 0 ? r : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Everything that is not tar, through libarchive. Internal to lib/import. */
+/* All formats except tar, through libarchive. Internal to lib/import. */
 #ifndef XW_IMPORT_LA_H
 #define XW_IMPORT_LA_H
 
@@ -13,16 +13,18 @@ struct xw_la_params {
 	struct xw_diag *diag;
 	uint64_t total;
 	bool compressed; /* progress is counted before decompression */
-	bool drain; /* read a stream on after the end of the archive, see xw_input_enough */
+	bool drain; /* read a stream after the end of the archive, see xw_input_enough */
 };
 
 /* From a stream; owns in, also on failure. Reads the first header. */
 int xw_la_open(struct xw_input *in, const struct xw_la_params *p, struct xw_source **out);
-/* From a regular file, from where fd stands; formats that need to seek can. Owns fd, also on
- * failure. */
+/*
+ * From a regular file at its current offset; formats that need to seek can. Owns fd, also on
+ * failure.
+ */
 int xw_la_open_file(int fd, const struct xw_la_params *p, struct xw_source **out);
 
-/* The decompressors that are part of libarchive, on a reader that is not open yet. */
+/* Enable the decompressors built into libarchive on a reader that is not open yet. */
 void xw_la_support_filters(struct archive *a);
 
 #endif

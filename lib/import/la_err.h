@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What libarchive's last failure is in our terms. */
+/* Conversion of libarchive's errors. */
 #ifndef XW_IMPORT_LA_ERR_H
 #define XW_IMPORT_LA_ERR_H
 
@@ -9,19 +9,19 @@
 
 #include "base/err.h"
 
-/* Its text, but where that says nothing to a reader. NULL when it gave none. */
+/* Its message, or a better one where it is unclear. NULL if it gave none. */
 static inline const char *xw_la_text(struct archive *a)
 {
 	const char *text = archive_error_string(a);
 
-	if (text && strstr(text, "No progress is possible")) /* of liblzma: input ends early */
+	if (text && strstr(text, "No progress is possible")) /* liblzma: the input ends early */
 		return "truncated input";
 	if (text && strstr(text, "Unrecognized archive format"))
 		return "neither a directory nor an archive in a known format";
 	return text;
 }
 
-/* libarchive tells a short input from a bad one in words only. */
+/* libarchive distinguishes truncated from invalid input only in the text of its message. */
 static inline int xw_la_code(struct archive *a)
 {
 	static const char *const short_words[] = {"truncated",      "premature",   "unexpected end",

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pax extended header records (POSIX.1-2001 pax, "pax Extended Header") and the vendors' keys that
- * carry what ext4 can keep: SCHILY.xattr.*, LIBARCHIVE.xattr.* (name URL-quoted, value base64),
+ * pax extended header records (POSIX.1-2001 pax, "pax Extended Header") and the vendors' keys whose
+ * values ext4 can store: SCHILY.xattr.*, LIBARCHIVE.xattr.* (name URL-quoted, value base64),
  * RHT.security.selinux, SCHILY.acl.*, SCHILY.devmajor/minor, GNU.sparse.*.
  *
- * The same xattr may come under several keys (bsdtar writes two). The one that needs no decoding
- * wins whatever the order, as verify_image.py and GNU tar have it: that is its rank.
+ * The same xattr may be present under several keys (bsdtar writes two). The one that needs no
+ * decoding takes precedence in any order, as in GNU tar: this is its rank.
  *
- * Names and values are bytes. hdrcharset says how to display them, which we never do.
+ * Names and values are bytes. hdrcharset only affects how to display them.
  */
 #include "config.h"
 
@@ -96,7 +96,7 @@ static bool slice_eq(struct xw_slice a, struct xw_slice b)
 	return a.len == b.len && !memcmp(a.p, b.p, a.len);
 }
 
-/* The value of `key` behind `prefix`, when it has it. */
+/* The part of `key` after `prefix`, if it starts with it. */
 static bool behind(struct xw_slice key, const char *prefix, struct xw_slice *rest)
 {
 	size_t n = strlen(prefix);
@@ -148,7 +148,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* %XX; a % that begins no such thing stands for itself. dst has src.len bytes. */
+/* Decode %XX; a % that does not start such a sequence is literal. dst has src.len bytes. */
 static size_t url_unquote(char *dst, struct xw_slice src)
 {
 	size_t n = 0;
@@ -310,7 +310,7 @@ int xw_pax_apply(struct xw_pax *p, const struct xw_pax_rec *r, const char **why)
 			return apply_pair(p, false, r->value, why);
 		if (slice_eq(rest, (struct xw_slice){"numbytes", 8}))
 			return apply_pair(p, true, r->value, why);
-		return 0; /* numblocks: we count ourselves */
+		return 0; /* numblocks is not needed */
 	}
 	if (behind(r->key, "LIBARCHIVE.xattr.", &rest))
 		return add_libarchive_xattr(p, rest, r->value, why);
@@ -385,7 +385,7 @@ int xw_pax_globals_add(struct xw_pax_globals *g, const char *body, size_t len, c
 	while ((n = xw_pax_next(body, len, &pos, &r)) == 1) {
 		int err;
 
-		/* a file's map cannot be another's; a comment is for people */
+		/* a map belongs to one file only; comments are ignored */
 		if (behind(r.key, "GNU.sparse.", &rest) ||
 		    slice_eq(r.key, (struct xw_slice){"comment", 7}))
 			continue;

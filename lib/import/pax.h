@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pax extended headers: the record syntax, the values, and what a member's records add up to. Pure
+ * pax extended headers: the record syntax, the values, and the combined records of a member. Pure
  * functions on buffers; every slice in struct xw_pax points into the records it was given, or into
- * its own arena where a value had to be decoded.
+ * its own arena if a value had to be decoded.
  */
 #ifndef XW_IMPORT_PAX_H
 #define XW_IMPORT_PAX_H
@@ -11,24 +11,26 @@
 #include "base/vec.h"
 #include "import/source.h"
 
-#define XW_PAX_BODY_MAX (16u << 20) /* of one extended header */
-#define XW_PAX_GLOBAL_MAX (1u << 20) /* of all global records in force */
+#define XW_PAX_BODY_MAX (16u << 20) /* maximum size of one extended header */
+#define XW_PAX_GLOBAL_MAX (1u << 20) /* maximum size of all global records in effect */
 #define XW_PAX_GLOBALS_MAX 4096
-#define XW_PAX_XATTRS_MAX 4096 /* of one member; Linux lists 64 KiB of names */
+#define XW_PAX_XATTRS_MAX 4096 /* per member; Linux limits the list of names to 64 KiB */
 #define XW_PAX_XATTR_VALUE_MAX (64u << 10)
 
 struct xw_pax_rec {
 	struct xw_slice key, value;
 };
 
-/* The record at *pos of a body: 1 and *pos behind it; 0 at the end (of the body, or NUL padding);
- * XW_ERR_INPUT: not a record. */
+/*
+ * The record at *pos of a body: 1 and *pos after it; 0 at the end (of the body, or NUL padding);
+ * XW_ERR_INPUT: not a record.
+ */
 int xw_pax_next(const char *body, size_t len, size_t *pos, struct xw_pax_rec *r);
 
 /*
  * Decimal seconds with an optional sign and fraction; digits after the ninth are dropped before the
- * sign is applied, and the result is floored: "-1.25" is {-2, 750000000}. XW_ERR_INPUT: not such a
- * number, or out of range.
+ * sign is applied, and the result is rounded down: "-1.25" is {-2, 750000000}. XW_ERR_INPUT: not
+ * such a number, or out of range.
  */
 int xw_pax_time(struct xw_slice v, struct xw_time *out);
 /* Decimal digits, at most max. XW_ERR_INPUT: anything else. */
@@ -48,8 +50,9 @@ enum {
 	XW_PAX_SPARSE_MINOR = 1 << 9,
 	XW_PAX_SPARSE_SIZE = 1 << 10, /* GNU.sparse.size, 0.x */
 	XW_PAX_SPARSE_REAL = 1 << 11, /* GNU.sparse.realsize, 1.0 */
-	XW_PAX_VOLUME_OFFSET = 1 << 12, /* GNU.volume.offset: not the file's first part */
-	/* not values, but things to warn of */
+	/* GNU.volume.offset: this is not the first part of the file */
+	XW_PAX_VOLUME_OFFSET = 1 << 12,
+	/* not values, but conditions for a warning */
 	XW_PAX_SAW_NFS4_ACL = 1 << 16
 };
 
@@ -64,27 +67,27 @@ struct xw_pax {
 	XW_VEC(struct xw_entry_xattr) xattrs;
 	XW_VEC(unsigned char) ranks; /* of xattrs, by index: see pax.c */
 	XW_VEC(struct xw_segment) sparse; /* GNU.sparse.offset/numbytes pairs, 0.0 */
-	bool sparse_half; /* an offset waits for its numbytes */
+	bool sparse_half; /* an offset without its numbytes so far */
 	struct xw_arena decoded;
 };
 
-/* Forget all values, keep the memory. */
+/* Clear all values, keeping memory. */
 void xw_pax_reset(struct xw_pax *p);
 /*
- * Add one record; what a later record says of the same thing wins, an empty value takes an earlier
- * one back (but an empty xattr is an xattr). Unknown keys are ignored. 0, or XW_ERR_NOMEM or
- * XW_ERR_INPUT with the reason in *why.
+ * Add one record. A later record overrides an earlier one of the same key, an empty value removes
+ * it (but an empty xattr is an xattr). Unknown keys are ignored. 0, or XW_ERR_NOMEM or XW_ERR_INPUT
+ * with the reason in *why.
  */
 int xw_pax_apply(struct xw_pax *p, const struct xw_pax_rec *r, const char **why);
 void xw_pax_free(struct xw_pax *p);
 
-/* Records of global headers, in force for every member that follows. */
+/* Records of global headers, which apply to every following member. */
 struct xw_pax_globals {
 	XW_VEC(struct xw_pax_rec) recs; /* each owns one allocation, at key.p */
 	size_t bytes;
 };
 
-/* Take over (copy) the records of a global header's body. 0, XW_ERR_NOMEM or XW_ERR_INPUT. */
+/* Copy the records of the body of a global header. 0, XW_ERR_NOMEM or XW_ERR_INPUT. */
 int xw_pax_globals_add(struct xw_pax_globals *g, const char *body, size_t len, const char **why);
 void xw_pax_globals_free(struct xw_pax_globals *g);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Selection rules. They follow tar(1): exclusion patterns are unanchored, and "*" matches slashes.
- * Names in archives of "." begin with "./", and so does a pattern that only the top is to match:
- * here it does so however the archive spells its names. A slash at the end, with which tar's
- * patterns match nothing, counts for nothing.
+ * Names in archives of "." start with "./", and so does a pattern that matches only at the top:
+ * here it does so however the archive writes its names. A trailing slash, which makes a pattern of
+ * tar match nothing, is ignored.
  */
 #include "config.h"
 
@@ -185,7 +185,7 @@ static bool is_anchored(const char *pattern)
 	return pattern[0] == '.' && pattern[1] == '/';
 }
 
-/* "./" in front once, and none behind. */
+/* Normalize: one leading "./", no trailing slash. */
 static void tidy(char *pattern)
 {
 	size_t len = strlen(pattern), from = 0;
@@ -281,7 +281,7 @@ static bool match(const char *pattern, struct xw_slice text, int flags)
 	return hit;
 }
 
-/* A path, or what is behind a slash in one; top: the former. */
+/* Does a pattern match this tail of a path? top: the tail is the whole path. */
 static bool matches_any(const struct xw_select *s, struct xw_slice tail, bool top)
 {
 	for (size_t i = 0; i < s->exclude.n; i++) {
@@ -334,7 +334,7 @@ uint32_t xw_select_mode(const struct xw_select *s, uint32_t mode, bool directory
 		const struct xw_mode_clause *c = &s->mode.v[i];
 		uint32_t copied = mode & c->copy, perms;
 
-		/* whose three bits they are, only one is set of */
+		/* g=u: of the three copies of the bits only one is set */
 		copied = (copied >> 6 | copied >> 3 | copied) & 7;
 		perms = (c->perms | copied * 0111) & c->who;
 		if (c->x_if_any && !directory && !(mode & 0111))

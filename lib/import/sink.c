@@ -2,10 +2,10 @@
 /*
  * Invariants while a file is written:
  * 1. `ext` is ascending in logical blocks; physical runs come from the stream allocator in the same
- *    order, so writes go forward.
+ *    order, so writes are sequential.
  * 2. Every byte of every mapped block is written exactly once: payload, or zeros where the payload
- *    has none (a hole that ends inside a block, the rest of the last block). Nothing that lay on
- *    the device before shows through.
+ *    has none (a hole that ends inside a block, the rest of the last block). Old contents of the
+ *    device are never exposed.
  */
 #include "config.h"
 
@@ -55,21 +55,21 @@ static int out_of_space(struct xw_sink *k, uint64_t len)
 	return 0;
 }
 
-/* Logical ranges of a file, in pieces, consuming allocated runs in order. */
+/* Logical ranges of a file, taken piece by piece from allocated runs in order. */
 struct run_feed {
 	const struct xw_run *runs;
 	size_t n, i;
-	uint64_t used; /* of runs[i] */
+	uint64_t used; /* blocks used of runs[i] */
 };
 
 static int map_range(struct xw_sink *k, struct run_feed *f, uint64_t lblk, uint64_t len)
 {
-	int ret = 0;
+	int rc = 0;
 
-	while (len && f->i < f->n && !ret) {
+	while (len && f->i < f->n && !rc) {
 		uint64_t part = XW_MIN(len, f->runs[f->i].len - f->used);
 
-		ret = add_extent(k, lblk, f->runs[f->i].start + f->used, part);
+		rc = add_extent(k, lblk, f->runs[f->i].start + f->used, part);
 		lblk += part;
 		len -= part;
 		f->used += part;
@@ -78,7 +78,7 @@ static int map_range(struct xw_sink *k, struct run_feed *f, uint64_t lblk, uint6
 			f->used = 0;
 		}
 	}
-	return ret;
+	return rc;
 }
 
 struct block_range {
@@ -107,21 +107,21 @@ static uint64_t sparse_ranges(const struct xw_sink *k, const struct xw_entry *e,
 	return total;
 }
 
-/* In an image that is in use: behind the file before, else in the fewest pieces there are. */
+/* In an existing image: after the previous file, else in as few runs as possible. */
 static int allocate_near(struct xw_sink *k, uint64_t len, struct xw_run **runs, size_t *n)
 {
 	const struct xw_alloc_req req = {.goal = k->goal, .len = len};
-	int ret = xw_space_alloc_all(k->space, &req, runs, n);
+	int rc = xw_space_alloc_all(k->space, &req, runs, n);
 
-	if (!ret && *n)
+	if (!rc && *n)
 		k->goal = (*runs)[*n - 1].start + (*runs)[*n - 1].len;
-	return ret;
+	return rc;
 }
 
 static int allocate(struct xw_sink *k, uint64_t len, struct xw_run *one, struct xw_run **runs,
 		    size_t *n)
 {
-	int ret;
+	int rc;
 
 	*runs = NULL;
 	*n = 0;
@@ -130,26 +130,26 @@ static int allocate(struct xw_sink *k, uint64_t len, struct xw_run *one, struct 
 		return 0;
 	}
 	if (!k->stream) {
-		ret = allocate_near(k, len, runs, n);
+		rc = allocate_near(k, len, runs, n);
 	} else {
-		ret = xw_stream_alloc_one(k->space, k->stream, len, one);
-		if (ret == 1) {
+		rc = xw_stream_alloc_one(k->space, k->stream, len, one);
+		if (rc == 1) {
 			*n = 1;
-			ret = 0;
-		} else if (ret == 0) {
-			ret = xw_stream_alloc(k->space, k->stream, len, runs, n);
+			rc = 0;
+		} else if (rc == 0) {
+			rc = xw_stream_alloc(k->space, k->stream, len, runs, n);
 		}
 	}
-	if (ret == XW_ERR_NOSPC)
+	if (rc == XW_ERR_NOSPC)
 		return out_of_space(k, len);
-	if (!ret)
+	if (!rc)
 		k->data_blocks += len;
-	return ret;
+	return rc;
 }
 
 /* ---- bigalloc: blocks of one logical cluster are in one physical cluster ---- */
 
-/* Clusters that the ranges need and the file does not have. */
+/* Number of clusters that the ranges need in addition to those of the file. */
 static uint64_t new_clusters(const struct xw_sink *k, const struct block_range *r, size_t n)
 {
 	uint64_t count = 0, last = k->last_cluster;
@@ -167,9 +167,9 @@ static uint64_t new_clusters(const struct xw_sink *k, const struct block_range *
 static int map_clusters(struct xw_sink *k, struct run_feed *f, uint64_t lblk, uint64_t len)
 {
 	const uint64_t size = UINT64_C(1) << k->cluster_bits;
-	int ret = 0;
+	int rc = 0;
 
-	while (len && !ret) {
+	while (len && !rc) {
 		const uint64_t at = lblk & (size - 1), part = XW_MIN(len, size - at);
 
 		if (lblk >> k->cluster_bits != k->last_cluster) {
@@ -183,11 +183,11 @@ static int map_clusters(struct xw_sink *k, struct run_feed *f, uint64_t lblk, ui
 				f->used = 0;
 			}
 		}
-		ret = add_extent(k, lblk, k->last_place + at, part);
+		rc = add_extent(k, lblk, k->last_place + at, part);
 		lblk += part;
 		len -= part;
 	}
-	return ret;
+	return rc;
 }
 
 static int reserve_clusters(struct xw_sink *k, const struct block_range *r, size_t n_ranges)
@@ -195,13 +195,13 @@ static int reserve_clusters(struct xw_sink *k, const struct block_range *r, size
 	const uint64_t count = new_clusters(k, r, n_ranges);
 	struct xw_run one, *runs = NULL;
 	struct run_feed feed = {0};
-	int ret = count ? allocate(k, count << k->cluster_bits, &one, &runs, &feed.n) : 0;
+	int rc = count ? allocate(k, count << k->cluster_bits, &one, &runs, &feed.n) : 0;
 
 	feed.runs = runs ? runs : &one;
-	for (size_t i = 0; i < n_ranges && !ret && !*k->missing; i++)
-		ret = map_clusters(k, &feed, r[i].lblk, r[i].len);
+	for (size_t i = 0; i < n_ranges && !rc && !*k->missing; i++)
+		rc = map_clusters(k, &feed, r[i].lblk, r[i].len);
 	free(runs);
-	return ret;
+	return rc;
 }
 
 static int reserve_ranges(struct xw_sink *k, const struct block_range *r, size_t n_ranges,
@@ -209,18 +209,18 @@ static int reserve_ranges(struct xw_sink *k, const struct block_range *r, size_t
 {
 	struct run_feed feed = {0};
 	struct xw_run one, *runs;
-	int ret;
+	int rc;
 
 	if (!total)
 		return 0;
 	if (k->cluster_bits)
 		return reserve_clusters(k, r, n_ranges);
-	ret = allocate(k, total, &one, &runs, &feed.n);
+	rc = allocate(k, total, &one, &runs, &feed.n);
 	feed.runs = runs ? runs : &one;
-	for (size_t i = 0; i < n_ranges && !ret; i++)
-		ret = map_range(k, &feed, r[i].lblk, r[i].len);
+	for (size_t i = 0; i < n_ranges && !rc; i++)
+		rc = map_range(k, &feed, r[i].lblk, r[i].len);
 	free(runs);
-	return ret;
+	return rc;
 }
 
 static int reserve(struct xw_sink *k, const struct xw_entry *e)
@@ -228,7 +228,7 @@ static int reserve(struct xw_sink *k, const struct xw_entry *e)
 	struct block_range whole = {0, xw_div_up(e->size, k->block_size)}, *r;
 	size_t n;
 	uint64_t total;
-	int ret;
+	int rc;
 
 	if (!e->sparse)
 		return reserve_ranges(k, &whole, 1, whole.len);
@@ -236,13 +236,13 @@ static int reserve(struct xw_sink *k, const struct xw_entry *e)
 	if (!r)
 		return xw_fail_nomem(k->diag, "sparse map");
 	total = sparse_ranges(k, e, r, &n);
-	ret = reserve_ranges(k, r, n, total);
+	rc = reserve_ranges(k, r, n, total);
 	free(r);
-	return ret;
+	return rc;
 }
 
 /*
- * Room for [off, off + len) at the end of a file of unknown size; a gap of whole blocks before it
+ * Allocate [off, off + len) at the end of a file of unknown size; a gap of whole blocks before it
  * stays a hole.
  */
 static int grow(struct xw_sink *k, uint64_t off, uint64_t len)
@@ -260,9 +260,9 @@ static int grow(struct xw_sink *k, uint64_t off, uint64_t len)
 static int write_mapped(struct xw_sink *k, uint64_t off, const uint8_t *buf, uint64_t len)
 {
 	uint64_t bs = k->block_size, end = off + len;
-	int ret = 0;
+	int rc = 0;
 
-	while (off < end && !ret) {
+	while (off < end && !rc) {
 		const struct xw_extent *e = k->cursor < k->ext.n ? &k->ext.v[k->cursor] : NULL;
 		uint64_t from, to, part, at;
 
@@ -282,11 +282,11 @@ static int write_mapped(struct xw_sink *k, uint64_t off, const uint8_t *buf, uin
 		}
 		part = XW_MIN(to, end) - off;
 		at = e->pblk * bs + (off - from);
-		ret = buf ? xw_out_write(k->out, at, buf, part) : xw_out_zeros(k->out, at, part);
+		rc = buf ? xw_out_write(k->out, at, buf, part) : xw_out_zeros(k->out, at, part);
 		off += part;
 		buf = buf ? buf + part : NULL;
 	}
-	return ret;
+	return rc;
 }
 
 static int check_size(struct xw_sink *k, const struct xw_source *s, const struct xw_entry *e,
@@ -298,7 +298,7 @@ static int check_size(struct xw_sink *k, const struct xw_source *s, const struct
 		       s->name, (int)XW_MIN(e->path.len, 300), e->path.p, (unsigned long long)size);
 }
 
-/* Zeros from `pos`, where the payload ends, to the end of the blocks. */
+/* Write zeros from `pos`, the end of the payload, to the end of the blocks. */
 static int fill_up(struct xw_sink *k, uint64_t pos)
 {
 	const struct xw_extent *last = k->ext.n ? &k->ext.v[k->ext.n - 1] : NULL;
@@ -314,23 +314,23 @@ static int copy_payload(struct xw_sink *k, struct xw_source *s, const struct xw_
 	uint64_t pos = 0, off;
 	const void *buf;
 	size_t len;
-	int ret, more;
+	int rc, more;
 
 	while ((more = xw_source_read(s, &buf, &len, &off)) > 0) {
 		if (off < pos || len > UINT64_MAX - off || (known && off + len > e->size))
 			return xw_fail(k->diag, XW_ERR_INPUT, "%s: payload of %.*s leaves its size",
 				       s->name, (int)e->path.len, e->path.p);
-		ret = check_size(k, s, e, off + len);
-		if (!ret && !known)
-			ret = grow(k, off, len);
-		if (!ret && !*k->missing && off > pos)
-			ret = write_mapped(k, pos, NULL, off - pos);
-		if (!ret && !*k->missing)
-			ret = write_mapped(k, off, buf, len);
-		if (!ret && k->tick)
-			ret = k->tick(k->tick_arg);
-		if (ret)
-			return ret;
+		rc = check_size(k, s, e, off + len);
+		if (!rc && !known)
+			rc = grow(k, off, len);
+		if (!rc && !*k->missing && off > pos)
+			rc = write_mapped(k, pos, NULL, off - pos);
+		if (!rc && !*k->missing)
+			rc = write_mapped(k, off, buf, len);
+		if (!rc && k->tick)
+			rc = k->tick(k->tick_arg);
+		if (rc)
+			return rc;
 		pos = off + len;
 	}
 	if (more < 0)
@@ -367,18 +367,18 @@ static bool fits_inode(const struct xw_sink *k, const struct xw_entry *e, const 
 	return room >= 0 && e->size <= (uint64_t)room;
 }
 
-/* What was read for an inode that cannot take it, to blocks. */
+/* Write contents that were read for an inode, but do not fit it, to blocks. */
 static int place_bytes(struct xw_sink *k, const struct xw_entry *e, const char *bytes,
 		       struct xw_binode *n)
 {
-	int ret = reserve(k, e);
+	int rc = reserve(k, e);
 
 	n->size = e->size;
-	if (!ret && !*k->missing)
-		ret = write_mapped(k, 0, (const uint8_t *)bytes, e->size);
-	if (!ret)
-		ret = fill_up(k, e->size);
-	return ret ? ret : keep_extents(k, n);
+	if (!rc && !*k->missing)
+		rc = write_mapped(k, 0, (const uint8_t *)bytes, e->size);
+	if (!rc)
+		rc = fill_up(k, e->size);
+	return rc ? rc : keep_extents(k, n);
 }
 
 static int keep_bytes(struct xw_sink *k, struct xw_source *s, const struct xw_entry *e,
@@ -411,7 +411,7 @@ static int keep_bytes(struct xw_sink *k, struct xw_source *s, const struct xw_en
 int xw_sink_file(struct xw_sink *k, struct xw_source *s, const struct xw_entry *e,
 		 struct xw_binode *n)
 {
-	int ret = 0;
+	int rc = 0;
 
 	k->ext.n = 0;
 	k->cursor = 0;
@@ -419,26 +419,26 @@ int xw_sink_file(struct xw_sink *k, struct xw_source *s, const struct xw_entry *
 	if (fits_inode(k, e, n))
 		return keep_bytes(k, s, e, n);
 	if (e->size != XW_SIZE_UNKNOWN) {
-		ret = check_size(k, s, e, e->size);
-		if (!ret)
-			ret = reserve(k, e);
+		rc = check_size(k, s, e, e->size);
+		if (!rc)
+			rc = reserve(k, e);
 	}
-	if (!ret)
-		ret = copy_payload(k, s, e, n);
-	return ret ? ret : keep_extents(k, n);
+	if (!rc)
+		rc = copy_payload(k, s, e, n);
+	return rc ? rc : keep_extents(k, n);
 }
 
 int xw_sink_release(struct xw_sink *k, struct xw_binode *n)
 {
 	const struct xw_extent *e = xw_binode_extents(n);
-	xw_blk done = 0; /* blocks below, of the cluster of the extent before, are released */
-	int ret = 0;
+	xw_blk done = 0; /* earlier blocks, in the cluster of the previous extent, were released */
+	int rc = 0;
 
-	for (uint32_t i = 0; i < n->n_ext && !ret; i++) {
+	for (uint32_t i = 0; i < n->n_ext && !rc; i++) {
 		const xw_blk end = e[i].pblk + e[i].len;
 		const xw_blk from = e[i].pblk < done ? XW_MIN(done, end) : e[i].pblk;
 
-		ret = xw_space_release(k->space, from, end - from);
+		rc = xw_space_release(k->space, from, end - from);
 		k->data_blocks -= e[i].len;
 		k->replaced_blocks += e[i].len;
 		done = xw_div_up(end, UINT64_C(1) << k->cluster_bits) << k->cluster_bits;
@@ -450,5 +450,5 @@ int xw_sink_release(struct xw_sink *k, struct xw_binode *n)
 	n->n_ext = 0;
 	n->size = 0;
 	n->flags &= (uint16_t)~XW_BN_INLINE;
-	return ret ? xw_fail(k->diag, ret, "releasing blocks of a replaced file") : 0;
+	return rc ? xw_fail(k->diag, rc, "releasing blocks of a replaced file") : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A source of files: a tar stream (own reader), any other archive (libarchive), a directory. It
- * hands out entries in order; payload is pulled in pieces that point into the source's own buffers.
+ * returns entries in order; payload is read in pieces that point into the buffers of the source.
  */
 #ifndef XW_IMPORT_SOURCE_H
 #define XW_IMPORT_SOURCE_H
@@ -31,7 +31,7 @@ struct xw_entry_xattr {
 	struct xw_slice value; /* at most 64 KiB; may be empty */
 };
 
-/* Of a sparse file: data at off; everything else is a hole. Ascending, disjoint, len > 0. */
+/* Data of a sparse file at off; all else is a hole. Ascending, disjoint, len > 0. */
 struct xw_segment {
 	uint64_t off, len;
 };
@@ -43,24 +43,32 @@ struct xw_segment {
  * until the next call of any kind.
  */
 struct xw_entry {
-	struct xw_slice path; /* as stored: not normalised; not empty, no NUL inside */
-	struct xw_slice link; /* symlink text or hard link target; likewise */
+	struct xw_slice path; /* as stored: not normalized; not empty, no NUL inside */
+	struct xw_slice link; /* symlink target or hard link target; likewise */
 	enum xw_etype type;
 	uint32_t mode; /* permission bits, 07777 */
 	uint32_t uid, gid;
-	uint64_t size; /* bytes of the file, holes included; XW_SIZE_UNKNOWN: until
-					   read says end; 0 where there is no payload */
+	/*
+	 * size of the file in bytes, including holes; XW_SIZE_UNKNOWN: until read reports the end;
+	 * 0 without payload
+	 */
+	uint64_t size;
 	struct xw_time mtime, atime;
 	bool has_atime;
 	uint32_t dev_major, dev_minor; /* of CHR and BLK */
-	bool link_data; /* HARDLINK: payload of `size` bytes follows and replaces the
-					   target's content (cpio, pax) */
-	bool sparse; /* segs is the data map; payload pieces carry absolute
-					   offsets. Without it a gap between pieces (libarchive)
-					   is a hole too */
+	/*
+	 * HARDLINK: payload of `size` bytes follows and replaces the contents of the target (cpio,
+	 * pax)
+	 */
+	bool link_data;
+	/*
+	 * segs is the data map; payload pieces have absolute offsets. Without it a gap between
+	 * pieces (libarchive) is a hole, too
+	 */
+	bool sparse;
 	const struct xw_segment *segs;
 	size_t n_segs;
-	const struct xw_entry_xattr *xattrs; /* distinct names; raw system.posix_acl_* included */
+	const struct xw_entry_xattr *xattrs; /* distinct names; includes raw system.posix_acl_* */
 	size_t n_xattrs;
 	struct xw_slice acl_access, acl_default; /* SCHILY.acl text; len 0 = none */
 	uint64_t pos; /* byte offset of the member's first header in the
@@ -70,21 +78,25 @@ struct xw_entry {
 struct xw_source;
 
 struct xw_source_ops {
-	/* 1: *e is the next entry; 0: end; negative: failure. Skips what was not read of the last
-	 * payload. */
+	/*
+	 * 1: *e is the next entry; 0: end; negative: failure. Skips the unread part of the last
+	 * payload.
+	 */
 	int (*next)(struct xw_source *s, const struct xw_entry **e);
-	/* Payload of the current entry: 1 and a piece at file offset *off; 0 at its end. Pieces
-	 * ascend, do not overlap, are not empty and end within a known size. */
+	/*
+	 * Payload of the current entry: 1 and a piece at file offset *off; 0 at its end. Pieces are
+	 * ascending, disjoint, not empty and end within a known size.
+	 */
 	int (*read)(struct xw_source *s, const void **buf, size_t *len, uint64_t *off);
 	void (*close)(struct xw_source *s);
-	/* Bytes of input consumed so far, for progress; the same bytes that `total` counts. */
+	/* Bytes of input consumed so far, for progress; in the same units as `total`. */
 	uint64_t (*consumed)(const struct xw_source *s);
 };
 
 struct xw_source {
 	const struct xw_source_ops *ops;
 	char *name; /* for messages; owned */
-	uint64_t total; /* input bytes when known, else 0 */
+	uint64_t total; /* size of the input if known, else 0 */
 	struct xw_diag *diag;
 	bool is_host_dir; /* a directory of the host, not an archive */
 };
@@ -97,27 +109,28 @@ struct xw_file_id {
 struct xw_source_opts {
 	bool threaded; /* read (and decompress) ahead in a thread */
 	bool one_file_system; /* directory source: do not descend into mounts */
-	bool no_atime; /* directory source: no access times, which reading changes */
+	bool no_atime; /* directory source: do not update access times when reading */
 	/*
-	 * Directory source: leave these files out with a warning (the image itself, when it lies
-	 * inside, and one that it will replace); ino 0: none.
+	 * Directory source: skip these files with a warning (the image itself, if it is inside, and
+	 * one that it replaces); ino 0: none.
 	 */
 	struct xw_file_id skip[2];
 	/*
-	 * Directory source: true for paths that are left out, with all below them. They are not
-	 * looked at, and of a file with several names the first one left is the file. NULL: none.
+	 * Directory source: true for paths to be skipped, with everything below them. They are not
+	 * accessed, and the contents of a file with several names belong to the first name that is
+	 * not skipped. NULL: none.
 	 */
 	bool (*excluded)(const void *arg, struct xw_slice path);
 	const void *excluded_arg;
-	struct xw_feed_tick tick; /* while input is waited for */
-	bool by_libarchive; /* tests: give tar to libarchive too */
+	struct xw_feed_tick tick; /* called while waiting for input */
+	bool by_libarchive; /* tests: use libarchive for tar, too */
 };
 
 /*
  * path: a directory, an archive file, "-" for fd 0 (which stays open). Format and compression are
- * found from the first bytes. tar goes to the own reader (through libarchive's decompressor when
- * compressed), everything else to libarchive. diag must outlive the source. Failures: XW_ERR_IO
- * (cannot open, cannot read), XW_ERR_INPUT (empty, no known format), XW_ERR_TRUNCATED.
+ * detected from the first bytes. tar is read by our own reader (through libarchive's decompressor
+ * if compressed), everything else by libarchive. diag must outlive the source. Failures: XW_ERR_IO
+ * (cannot open, cannot read), XW_ERR_INPUT (empty, unknown format), XW_ERR_TRUNCATED.
  */
 int xw_source_open(const char *path, const struct xw_source_opts *o, struct xw_diag *diag,
 		   struct xw_source **out);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tar source: payload, end of archive, failures. What headers mean is in tar_member.c.
+ * The tar source: payload, end of archive, failures. Headers are interpreted in tar_member.c.
  *
  * Invariants:
- * 1. Between calls the input stands at a block boundary, or inside the current member's payload
- *    with exactly left + pad bytes to the next header.
- * 2. A payload piece is a window into the input's unit: nothing is copied.
+ * 1. Between calls the input is at a block boundary, or inside the current member's payload with
+ *    exactly left + pad bytes to the next header.
+ * 2. A payload piece is a window into the unit of the input: nothing is copied.
  * 3. With a sparse map (checked, see xw_sparse_check) left is the sum of what remains of segments
  *    seg and later.
  * 4. After a failure every call returns the same code.
@@ -19,7 +19,7 @@
 
 #include "import/tar.h"
 
-#define SHOWN 256 /* bytes of a member's name in a message */
+#define SHOWN 256 /* maximum length of a member's name in a message, in bytes */
 
 static void vformat(char *dst, size_t room, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
@@ -91,15 +91,16 @@ int xw_tar_finish(struct xw_tar *t)
 	err = xw_input_copy(t->in, NULL, n, &got);
 	if (err || got < t->left)
 		return xw_tar_fail_input(t, err);
-	t->left = 0; /* missing padding is a missing end, which xw_tar_member sees */
+	/* missing padding means that the end is missing, which xw_tar_member reports */
+	t->left = 0;
 	t->pad = 0;
 	return 0;
 }
 
 /*
- * Read on behind the end of the archive: another one there is not read, and who has put it there
- * shall know. Of a file that is all; but the writer of a pipe must not die of SIGPIPE for a bit of
- * padding, and the decompressor has its checksums there.
+ * Read on after the end of the archive. A second archive there is ignored, with a warning. A file
+ * needs no more than that; but the writer of a pipe must not get SIGPIPE because of some padding,
+ * and a decompressor has its checksums at the end.
  */
 static int read_on(struct xw_tar *t)
 {
@@ -121,11 +122,11 @@ static int read_on(struct xw_tar *t)
 		return xw_tar_fail_input(t, err);
 	if (other)
 		xw_log(t->src.diag, XW_LOG_WARN,
-		       "%s: byte %llu: ignoring what follows the end of the archive", t->src.name,
-		       (unsigned long long)t->e.pos);
-	if (t->compressed && xw_input_behind(t->in))
+		       "%s: byte %llu: trailing data after the end of the archive is ignored",
+		       t->src.name, (unsigned long long)t->e.pos);
+	if (t->compressed && xw_input_has_trailing(t->in))
 		xw_log(t->src.diag, XW_LOG_WARN,
-		       "%s: ignoring what follows the end of the compressed data", t->src.name);
+		       "%s: trailing data after the compressed stream is ignored", t->src.name);
 	return 0;
 }
 

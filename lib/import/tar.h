@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The own tar reader. Internal to lib/import: others go through xw_source_open. */
+/* Our own tar reader. Internal to lib/import: others use xw_source_open. */
 #ifndef XW_IMPORT_TAR_H
 #define XW_IMPORT_TAR_H
 
@@ -9,7 +9,7 @@
 #include "import/tar_hdr.h"
 #include "import/tar_sparse.h"
 
-#define XW_TAR_NAME_MAX (1u << 20) /* of a GNU long name */
+#define XW_TAR_NAME_MAX (1u << 20) /* maximum size of a GNU long name */
 
 struct xw_tar_buf {
 	char *v;
@@ -24,23 +24,23 @@ struct xw_tar {
 	bool drain; /* read on after the end of the archive, see xw_input_enough */
 	int failed; /* sticky */
 	bool done;
-	unsigned warned; /* bits: what was warned of once */
-	bool saw_pax; /* an x or g header: this is pax interchange format */
+	unsigned warned; /* bits: warnings that were given */
+	bool saw_pax; /* there was an x or g header: this is the pax interchange format */
 	struct xw_pax_globals globals;
 
 	/* the current member */
 	struct xw_entry e;
 	struct xw_tar_hdr hdr;
-	struct xw_tar_buf records, name, link; /* x, L, K headers that came before it */
+	struct xw_tar_buf records, name, link; /* the x, L, K headers before it */
 	char ustar_name[sizeof(((struct xw_tar_hdr *)0)->prefix) + 1 + 100];
 	struct xw_pax pax;
 	struct xw_sparse sparse;
 
-	/* its payload: left bytes, then pad, to the next header */
-	bool data; /* left is for the consumer */
+	/* its payload: left bytes, then pad, up to the next header */
+	bool data; /* left is payload for the consumer */
 	uint64_t left;
 	unsigned pad;
-	uint64_t off; /* in the file, or within segment seg */
+	uint64_t off; /* offset in the file, or within segment seg */
 	size_t seg;
 };
 
@@ -54,21 +54,23 @@ struct xw_tar_params {
 /* Owns in, also on failure. */
 int xw_tar_open(struct xw_input *in, const struct xw_tar_params *p, struct xw_source **out);
 
-/* tar_member.c: read headers up to and with the next member's: 1 and t->e, 0 at the end. */
+/*
+ * tar_member.c: read headers up to and including that of the next member: 1 and t->e, 0 at the end.
+ */
 int xw_tar_member(struct xw_tar *t);
 
 /* Record a failure of the current member. */
 int xw_tar_fail(struct xw_tar *t, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The input failed with err, or (0) ended inside the current member. */
+/* The input failed with err, or ended (0) inside the current member. */
 int xw_tar_fail_input(struct xw_tar *t, int err);
-/* Warn once for each bit. */
+/* Warn once per bit. */
 enum { XW_TAR_WARN_ACE, XW_TAR_WARN_TYPE, XW_TAR_WARN_SKIPPED, XW_TAR_WARN_ZERO };
 void xw_tar_warn(struct xw_tar *t, unsigned bit, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Arrange for the current member's payload of n bytes; data: the consumer may read it. */
+/* Set up the payload of n bytes of the current member; data: the consumer may read it. */
 void xw_tar_payload(struct xw_tar *t, uint64_t n, bool data);
-/* Skip what is left of it. */
+/* Skip the rest of it. */
 int xw_tar_finish(struct xw_tar *t);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * Decoding of tar header blocks.
  *
- * The sums and the zero test run once a header, that is 1.5 million times for 755k pax members:
- * they work on eight bytes at a time.
+ * The sums and the zero test run once per header, that is 1.5 million times for 755k pax members:
+ * they process eight bytes at a time.
  */
 #include "config.h"
 
@@ -35,7 +35,7 @@ bool xw_tar_is_zero(const void *block)
 	return !any;
 }
 
-/* Sum of all bytes: even and odd bytes in four 16-bit lanes each, which hold 64 * 255. */
+/* Sum of all bytes: even and odd bytes in four 16-bit lanes each, which can hold 64 * 255. */
 static unsigned byte_sum(const unsigned char *b)
 {
 	const uint64_t even = 0x00ff00ff00ff00ffULL, pair = 0x0000ffff0000ffffULL;
@@ -59,7 +59,7 @@ bool xw_tar_checksum_ok(const void *block)
 	const unsigned char *b = block;
 	unsigned sum = byte_sum(b);
 	int64_t want;
-	int high = 0; /* bytes that a signed sum takes as negative */
+	int high = 0; /* bytes that a signed sum counts as negative */
 
 	if (xw_tar_number(h->chksum, sizeof(h->chksum), &want))
 		return false;

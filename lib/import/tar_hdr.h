@@ -34,7 +34,7 @@ struct xw_tar_hdr {
 			char extended, realsize[12];
 		} gnu;
 	};
-	char pad[12]; /* star: the last four are "tar\0" */
+	char pad[12]; /* star: the last four bytes are "tar\0" */
 };
 static_assert(sizeof(struct xw_tar_hdr) == XW_TAR_BLOCK, "tar header is one block");
 static_assert(offsetof(struct xw_tar_hdr, type) == 156, "");
@@ -44,7 +44,7 @@ static_assert(offsetof(struct xw_tar_hdr, gnu.sp) == 386, "");
 static_assert(offsetof(struct xw_tar_hdr, gnu.extended) == 482, "");
 static_assert(offsetof(struct xw_tar_hdr, gnu.realsize) == 483, "");
 
-struct xw_tar_ext { /* further blocks of an old GNU sparse map */
+struct xw_tar_ext { /* continuation block of an old GNU sparse map */
 	struct xw_tar_sp sp[21];
 	char extended, pad[7];
 };
@@ -54,17 +54,17 @@ enum xw_tar_magic { XW_TAR_V7, XW_TAR_USTAR, XW_TAR_GNU };
 enum xw_tar_magic xw_tar_magic(const struct xw_tar_hdr *h);
 
 bool xw_tar_is_zero(const void *block);
-/* The stored checksum is the sum of the bytes, taken unsigned or (old writers) signed. */
+/* The stored checksum is the sum of the bytes, as unsigned or (old writers) signed values. */
 bool xw_tar_checksum_ok(const void *block);
 
 /*
- * A numeric field: octal with leading blanks, ended by NUL, blank or the field; or base-256 (first
- * bit set), two's complement in the remaining bits. An empty field is 0. XW_ERR_INPUT: anything
- * else, or more than 63 bits.
+ * A numeric field: octal with leading blanks, terminated by NUL, blank or the end of the field; or
+ * base-256 (first bit set), two's complement in the remaining bits. An empty field is 0.
+ * XW_ERR_INPUT: anything else, or more than 63 bits.
  */
 int xw_tar_number(const char *field, size_t size, int64_t *out);
 
-/* Length of a text field that ends with NUL or with the field. */
+/* Length of a text field that is terminated by NUL or the end of the field. */
 size_t xw_tar_text(const char *field, size_t size);
 
 #endif

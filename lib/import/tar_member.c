@@ -3,13 +3,14 @@
  * From header blocks to one struct xw_entry.
  *
  * A member is an optional x header (pax records), optional L and K headers (GNU long names), in any
- * order, and the member's own header; g headers change what holds for all that follow. Where the
- * same thing is said more than once: sparse name, pax record, GNU long name, header field. Vendors'
- * other headers are skipped.
+ * order, and the member's own header; g headers change the defaults for all following members.
+ * Precedence of duplicate information: sparse name, pax record, GNU long name, header field. Other
+ * vendor headers are skipped.
  *
- * Which types carry payload is where writers disagree. Directories, links and devices have none,
- * whatever their size says, unless what follows is neither a header nor the end; hard links in pax
- * have what their size says (POSIX.1-2001), in ustar if no header follows, in GNU and v7 never.
+ * Writers disagree about which types have payload. Directories, links and devices have none,
+ * whatever their size, unless the next block is neither a header nor the end; hard links in pax
+ * have the payload that their size specifies (POSIX.1-2001), in ustar if no header follows, in GNU
+ * and v7 never.
  */
 #include "config.h"
 
@@ -50,7 +51,7 @@ static int number(struct xw_tar *t, const char *what, const char *field, size_t 
 	return 0;
 }
 
-/* Read an x, g, L or K header's payload, size bytes, and a NUL behind it. */
+/* Read the payload of an x, g, L or K header, size bytes, and append a NUL. */
 static int read_body(struct xw_tar *t, struct xw_tar_buf *b, uint64_t size, uint64_t max)
 {
 	uint64_t got;
@@ -223,24 +224,24 @@ static enum xw_etype entry_type(struct xw_tar *t, char type)
 	case '7':
 	case 'S':
 		return XW_ET_REG;
-	default: /* POSIX: as a regular file */
+	default: /* POSIX: treat as a regular file */
 		xw_tar_warn(t, XW_TAR_WARN_TYPE, "unknown member type '%c', read as a file", type);
 		return XW_ET_REG;
 	}
 }
 
-/* Is what comes next something else than a header, the end mark or the end of the input? */
+/* Is the next block anything but a header, the end mark or the end of the input? */
 static bool payload_follows(struct xw_tar *t)
 {
 	const unsigned char *p;
 	size_t len;
 
 	if (xw_input_get(t->in, &p, &len) || len < XW_TAR_BLOCK)
-		return false; /* a failure comes again, when the next header is read */
+		return false; /* the failure is reported when the next header is read */
 	return !xw_tar_is_zero(p) && !xw_tar_checksum_ok(p);
 }
 
-/* Old GNU: the map begins in the header and goes on in blocks before the payload. */
+/* Old GNU: the map starts in the header and continues in blocks before the payload. */
 static int sparse_old(struct xw_tar *t)
 {
 	struct xw_tar_ext ext;
@@ -266,7 +267,7 @@ static int sparse_old(struct xw_tar *t)
 	return err ? xw_tar_fail(t, err, "its sparse map is malformed") : 0;
 }
 
-/* pax 1.0: the map is the first blocks of the payload, which *stored bytes are. */
+/* pax 1.0: the map is the first blocks of the payload, which has *stored bytes. */
 static int sparse_one(struct xw_tar *t, uint64_t *stored)
 {
 	char block[XW_TAR_BLOCK];
@@ -282,7 +283,7 @@ static int sparse_one(struct xw_tar *t, uint64_t *stored)
 	t->e.size = t->pax.sparse_real;
 	while (!r) {
 		if (*stored < sizeof(block))
-			return xw_tar_fail(t, XW_ERR_INPUT, "its sparse map is cut off");
+			return xw_tar_fail(t, XW_ERR_INPUT, "its sparse map is truncated");
 		err = xw_input_copy(t->in, block, sizeof(block), &got);
 		if (err || got < sizeof(block))
 			return xw_tar_fail_input(t, err);
@@ -292,7 +293,7 @@ static int sparse_one(struct xw_tar *t, uint64_t *stored)
 	return r < 0 ? xw_tar_fail(t, r, "its sparse map is malformed") : 0;
 }
 
-/* Find the map of a sparse file, if it is one; *stored becomes the bytes of payload behind it. */
+/* Read the map of a sparse file, if it is one; *stored becomes the size of the payload after it. */
 static int set_sparse(struct xw_tar *t, uint64_t *stored)
 {
 	const struct xw_pax *p = &t->pax;
@@ -348,12 +349,12 @@ static int set_payload(struct xw_tar *t, uint64_t stored)
 	return err;
 }
 
-/* t->hdr is a member's own header. */
+/* t->hdr is the header of a member itself. */
 static int make_entry(struct xw_tar *t, uint64_t size)
 {
 	struct xw_entry *e = &t->e;
 
-	e->path = header_name(t); /* until the real one is known, for messages */
+	e->path = header_name(t); /* for messages, until the real one is known */
 	if (apply_records(t))
 		return t->failed;
 	e->type = entry_type(t, t->hdr.type);
@@ -375,7 +376,7 @@ static int make_entry(struct xw_tar *t, uint64_t size)
 	return 1;
 }
 
-/* t->hdr is a valid header: 1 and t->e when it was a member's, 0 when there is more to read. */
+/* t->hdr is a valid header: 1 and t->e if it was that of a member, 0 if more must be read. */
 static int one_header(struct xw_tar *t)
 {
 	struct xw_slice shown = header_name(t);
@@ -386,7 +387,7 @@ static int one_header(struct xw_tar *t)
 		return t->failed;
 	switch (t->hdr.type) {
 	case 'x':
-	case 'X': /* Solaris, before POSIX had settled */
+	case 'X': /* Solaris, before the POSIX standard */
 		t->saw_pax = true;
 		return read_body(t, &t->records, (uint64_t)size, XW_PAX_BODY_MAX);
 	case 'g':
@@ -398,7 +399,7 @@ static int one_header(struct xw_tar *t)
 		return read_body(t, &t->link, (uint64_t)size, XW_TAR_NAME_MAX);
 	case 'A': /* Solaris ACL */
 	case 'E': /* Solaris extended attributes */
-	case 'I': /* star: an inode without content */
+	case 'I': /* star: an inode without contents */
 	case 'N': /* old GNU: renames */
 		xw_tar_warn(t, XW_TAR_WARN_SKIPPED, "skipping a header of type '%c'", t->hdr.type);
 		__attribute__((fallthrough));
@@ -418,7 +419,7 @@ static void reset_member(struct xw_tar *t)
 	xw_sparse_reset(&t->sparse);
 }
 
-/* The end of the input where a header could be. */
+/* The input ended where a header may be. */
 static int input_ended(struct xw_tar *t, bool zero)
 {
 	if (!zero)
@@ -460,7 +461,7 @@ int xw_tar_member(struct xw_tar *t)
 			return xw_tar_fail(t, XW_ERR_INPUT, "not a tar header (bad checksum)");
 		}
 		if (zero)
-			xw_tar_warn(t, XW_TAR_WARN_ZERO, "a lone block of zeros, reading on");
+			xw_tar_warn(t, XW_TAR_WARN_ZERO, "a single block of zeros, continuing");
 		zero = false;
 		r = one_header(t);
 		if (r)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sparse maps. All forms end in the same list, which is judged as a whole once it is complete:
- * ascending, disjoint, within the file, and together exactly the payload. Whoever walks a checked
- * map needs no further tests.
+ * Sparse maps. All formats are converted to the same list, which is checked as a whole when it is
+ * complete: ascending, disjoint, within the file, and together exactly the payload. Users of a
+ * checked map need no further tests.
  */
 #include "config.h"
 
@@ -49,7 +49,7 @@ int xw_sparse_old(struct xw_sparse *s, const struct xw_tar_sp *sp, size_t n)
 	return 0;
 }
 
-/* The number before the next comma, which is taken off v. */
+/* The number before the next comma, which is removed from v. */
 static int text_number(struct xw_slice *v, uint64_t *out)
 {
 	const char *comma = v->len ? memchr(v->p, ',', v->len) : NULL;

@@ -7,12 +7,12 @@
 #include "import/source.h"
 #include "import/tar_hdr.h"
 
-#define XW_SPARSE_MAX (1u << 22) /* segments of one file: 64 MiB of map */
+#define XW_SPARSE_MAX (1u << 22) /* maximum number of segments of one file: 64 MiB of map */
 
 struct xw_sparse {
 	XW_VEC(struct xw_segment) map;
 	/* reading a 1.0 map */
-	uint64_t want, num; /* numbers still to come; the one being read */
+	uint64_t want, num; /* numbers still to come; the current one */
 	bool counted, digits; /* the first number was read; num has digits */
 };
 
@@ -25,13 +25,15 @@ int xw_sparse_add(struct xw_sparse *s, uint64_t off, uint64_t len);
 int xw_sparse_old(struct xw_sparse *s, const struct xw_tar_sp *sp, size_t n);
 /* "off,len,off,len" */
 int xw_sparse_text(struct xw_sparse *s, struct xw_slice v);
-/* One payload block of a 1.0 map (a count, then that many pairs, one number a line): 1 when the map
- * is complete, 0 when it goes on in the next block. */
+/*
+ * One payload block of a 1.0 map (a count, then that many pairs, one number per line): 1 when the
+ * map is complete, 0 when it continues in the next block.
+ */
 int xw_sparse_block(struct xw_sparse *s, const void *block);
 
 /*
- * Judge a complete map against the file's size and the bytes of payload, and tidy it: empty
- * segments go, touching ones become one. XW_ERR_INPUT with the reason in *why.
+ * Check a complete map against the size of the file and of the payload, and normalize it: empty
+ * segments are removed, adjacent ones merged. XW_ERR_INPUT with the reason in *why.
  */
 int xw_sparse_check(struct xw_sparse *s, uint64_t size, uint64_t payload, const char **why);
 

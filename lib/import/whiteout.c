@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Whiteouts of OCI image layers. `.wh.NAME` hides NAME of the layers below; `.wh..wh..opq` hides
- * everything the layers below have in its directory. A marker never touches what its own layer
- * brings, wherever in the layer it stands: names carry the number of the layer that last named
- * them. Other names that begin with `.wh..wh.` are a union filesystem's own notes and are dropped.
+ * Whiteouts of OCI image layers. `.wh.NAME` hides NAME of lower layers; `.wh..wh..opq` hides all
+ * contents of its directory in lower layers. A marker never affects entries of its own layer, at
+ * any position in the layer: names record the number of the layer that last named them. Other names
+ * that start with `.wh..wh.` are internal to union filesystems and are dropped.
  *
- * For overlayfs the image is to hide, of what lies below it, what the layers hid together: the same
- * names go, and what hid them is written down as a device or as an opaque directory.
+ * For overlayfs the image must hide, in the layers below it, whatever its layers hid: the same
+ * names are removed, and the hiding is recorded as a device or as an opaque directory.
  *
- * The root's lost+found is the filesystem's, not a layer's: it stays, empty.
+ * lost+found of the root belongs to the filesystem, not to a layer: it stays, empty.
  */
 #include "config.h"
 
@@ -50,14 +50,14 @@ static bool goes(const struct xw_fill *f, const struct xw_blink *l, const struct
 }
 
 /*
- * Remove what is from below this layer in dir; a directory this layer has keeps what it brought.
- * Devices that hide single names have nothing left to hide. What comes later is this layer's, so
- * that once is enough: an archive may say it a million times, or of each of many nested
- * directories.
+ * Remove entries of lower layers from the directory; a directory that this layer has keeps the
+ * entries of this layer. Devices that hide single names have nothing left to hide. Later entries
+ * belong to this layer, so doing this once is enough: an archive may repeat it a million times, or
+ * for each of many nested directories.
  */
 static int clear_lower(struct xw_fill *f, struct xw_binode *top)
 {
-	/* the root's devices stay, and are not looked for below it */
+	/* devices of the root are kept, and are not searched for below it */
 	const bool all = f->whiteouts == XW_WHITEOUTS_APPLY || top != f->tree->root;
 	struct xw_binode *dir = top;
 	struct xw_blink *l = dir->dir->first;
@@ -65,7 +65,7 @@ static int clear_lower(struct xw_fill *f, struct xw_binode *top)
 	if (top->dir->cleared == f->tree->layer)
 		return 0;
 
-	/* Without recursion: `scan` is where each open directory goes on. */
+	/* Without recursion: `scan` is where each open directory continues. */
 	for (;;) {
 		while (!l && dir != top) {
 			dir->dir->cleared = all ? f->tree->layer : dir->dir->cleared;
@@ -83,18 +83,18 @@ static int clear_lower(struct xw_fill *f, struct xw_binode *top)
 			return XW_ERR_EXISTS;
 		} else if (goes(f, l, top)) {
 			struct xw_blink *next = l->next;
-			int ret = xw_tree_unlink(f->tree, l);
+			int rc = xw_tree_unlink(f->tree, l);
 
-			if (ret)
-				return ret;
+			if (rc)
+				return rc;
 			l = next;
 		} else if (xw_binode_is(l->node, XW_S_IFDIR) &&
 			   l->node->dir->cleared != f->tree->layer) {
 			struct xw_binode *sub = l->node;
-			int ret = xw_tree_need(f->tree, sub);
+			int rc = xw_tree_need(f->tree, sub);
 
-			if (ret)
-				return ret;
+			if (rc)
+				return rc;
 			sub->dir->scan = l->next;
 			dir = sub;
 			l = sub->dir->first;
@@ -106,10 +106,10 @@ static int clear_lower(struct xw_fill *f, struct xw_binode *top)
 
 static int make_opaque(struct xw_fill *f, struct xw_binode *dir)
 {
-	int ret = clear_lower(f, dir);
+	int rc = clear_lower(f, dir);
 
-	if (ret || f->whiteouts == XW_WHITEOUTS_APPLY)
-		return ret;
+	if (rc || f->whiteouts == XW_WHITEOUTS_APPLY)
+		return rc;
 	if (dir == f->tree->root) {
 		xw_log(f->diag, XW_LOG_WARN,
 		       "%s: its root is opaque, but to overlayfs no root is: what is below the "
@@ -121,7 +121,7 @@ static int make_opaque(struct xw_fill *f, struct xw_binode *dir)
 	return xw_fill_renew_xattrs(f, dir);
 }
 
-/* overlayfs: a character device 0:0 in the place of the name. */
+/* overlayfs: replace the name by a character device 0:0. */
 static int put_device(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *dir,
 		      const char *name, size_t len)
 {
@@ -141,28 +141,32 @@ int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct 
 	const char *name = at->name + PREFIX_LEN;
 	size_t len = at->len - PREFIX_LEN;
 	struct xw_blink *l;
-	int ret = 0;
+	int rc = 0;
 
 	if (at->len == OPAQUE_LEN && !memcmp(at->name, OPAQUE, OPAQUE_LEN))
 		return make_opaque(f, at->dir);
 	if (at->len >= NOTE_LEN && !memcmp(at->name, NOTE, NOTE_LEN))
 		return 0;
 	if (!len || xw_name_is_dots(name, len))
-		return xw_fail(f->diag, XW_ERR_INPUT, "%s: %.*s: hides \"%.*s\", which is no file",
-			       f->source, (int)XW_MIN(e->path.len, 300), e->path.p, (int)len, name);
+		return xw_fail(f->diag, XW_ERR_INPUT,
+			       "%s: %.*s: hides \"%.*s\", which is not a file", f->source,
+			       (int)XW_MIN(e->path.len, 300), e->path.p, (int)len, name);
 	l = xw_tree_find(f->tree, at->dir, name, len);
 	if (l && (l->layer == f->tree->layer || is_lost_found(f, l))) {
-		/* The layer has the name itself: only what lies below it from lower layers goes. */
-		ret = xw_tree_need(f->tree, l->node);
-		if (ret)
-			return ret;
+		/*
+		 * This layer has the name itself: only entries of lower layers below it are
+		 * removed.
+		 */
+		rc = xw_tree_need(f->tree, l->node);
+		if (rc)
+			return rc;
 		return xw_binode_is(l->node, XW_S_IFDIR) ? make_opaque(f, l->node) : 0;
 	}
 	if (l && xw_fill_stays(f, l))
 		return xw_fill_refuse(f, l);
 	if (l)
-		ret = xw_tree_unlink(f->tree, l);
-	if (!ret && f->whiteouts == XW_WHITEOUTS_OVERLAY && !xw_tree_covered(f->tree, at->dir))
-		ret = put_device(f, e, at->dir, name, len);
-	return ret;
+		rc = xw_tree_unlink(f->tree, l);
+	if (!rc && f->whiteouts == XW_WHITEOUTS_OVERLAY && !xw_tree_covered(f->tree, at->dir))
+		rc = put_device(f, e, at->dir, name, len);
+	return rc;
 }

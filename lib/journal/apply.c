@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Carrying out a planned replay. */
+/* Applies a planned replay. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -22,7 +22,10 @@ int xw_replay_read(struct xw_log *log, const struct xw_replay *r, size_t i, void
 	return rc;
 }
 
-/* Blocks i .. of the plan that follow each other on the target, at most max, none is `skip`. */
+/*
+ * Number of blocks from i on in the plan that are consecutive on the target, at most max, excluding
+ * `skip`.
+ */
 static size_t run_from(const struct xw_replay *r, size_t i, size_t max, xw_blk skip)
 {
 	size_t n = 1;
@@ -62,8 +65,9 @@ int xw_replay_apply(struct xw_log *log, const struct xw_replay *r, xw_blk skip, 
 int xw_replay_finish(struct xw_log *log, const struct xw_replay *r)
 {
 	/*
-	 * One number is passed over, as Linux does: what a torn commit left cannot be taken up.
-	 * Where the log went on behind damage, so are the numbers of all that could be there.
+	 * One sequence number is skipped, as Linux does, so that the remains of a torn commit
+	 * cannot be continued. Where the log went on after damage, the numbers of all possible
+	 * transactions are skipped.
 	 */
 	const uint32_t skip = r->damaged ? log->last - log->first : 1;
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Log blocks on buffers.
- *
- * Three tag layouts (observed in logs of every kind; the documentation gives the fields):
+ * Log blocks on buffers. There are three tag layouts (observed in logs of every kind; the
+ * documentation gives the fields):
  *   v3:    blocknr be32, flags be32, blocknr_high be32, checksum be32: 16 bytes, high always there
- *   v2:    blocknr be32, checksum be16, flags be16, [high be32 if 64-bit], and 2 bytes of nothing
+ *   v2:    blocknr be32, checksum be16, flags be16, [high be32 if 64-bit], and 2 unused bytes
  *   older: as v2 without the 2 bytes
  * A tag without SAME_UUID is followed by 16 bytes of UUID.
  */
@@ -31,7 +30,7 @@ struct XW_ON_DISK disk_tag {
 	be32 blocknr;
 	be16 checksum;
 	be16 flags;
-	be32 blocknr_high; /* not there in a log without 64-bit numbers */
+	be32 blocknr_high; /* missing in a log without 64-bit numbers */
 };
 
 struct XW_ON_DISK disk_tag3 {
@@ -43,7 +42,7 @@ struct XW_ON_DISK disk_tag3 {
 
 struct XW_ON_DISK disk_revoke {
 	struct disk_header h;
-	be32 count; /* bytes in use, this header included */
+	be32 count; /* bytes in use, including this header */
 };
 
 struct XW_ON_DISK disk_commit {
@@ -291,7 +290,7 @@ void xw_jcommit_decode(const void *blk, struct xw_jcommit *out)
 	};
 }
 
-/* Of the block with the first checksum word, and all bytes from `end` on, read as zero. */
+/* Checksum of the block with the first checksum word and all bytes from `end` on read as zero. */
 static uint32_t commit_csum(const struct xw_jfmt *f, const void *blk, size_t end)
 {
 	static const uint8_t zeros[256];
@@ -330,7 +329,8 @@ bool xw_jcommit_verify(const struct xw_jfmt *f, const void *blk, uint32_t crc)
 	struct xw_jcommit c;
 
 	xw_jcommit_decode(blk, &c);
-	if (f->csum) /* behind its fields a torn commit block may hold anything: as Linux has it */
+	/* bytes after the fields of a torn commit block are undefined: handled as in Linux */
+	if (f->csum)
 		return c.csum == commit_csum(f, blk, f->block_size) ||
 		       c.csum == commit_csum(f, blk, sizeof(struct disk_commit));
 	if (!f->csum1 || (!c.csum_type && !c.csum_size && !c.csum))

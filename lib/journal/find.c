@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From an image to its journal: inode 8 (s_journal_inum), or, where that is damaged, the copy of
- * its i_block and size that the superblock keeps for just this case.
+ * its i_block and size in the superblock, which exists for this case.
  */
 #include "config.h"
 
@@ -58,7 +58,7 @@ static int open_inode(struct xw_image *img, xw_ino ino, const struct xw_inode *i
 	return rc;
 }
 
-/* Inode 8 as the superblock remembers it. */
+/* Inode 8 from the backup in the superblock. */
 static bool backup_inode(const struct xw_super *sb, struct xw_inode *out)
 {
 	memset(out, 0, sizeof(*out));
@@ -74,7 +74,7 @@ static bool backup_inode(const struct xw_super *sb, struct xw_inode *out)
 	return true;
 }
 
-/* Described in img->diag only when the backup does not help. */
+/* A failure is described in img->diag only when the backup does not help either. */
 static int open_backup(struct xw_image *img, xw_ino ino, struct xw_log **out)
 {
 	struct xw_diag *diag = img->diag;

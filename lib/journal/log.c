@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The log as an array of blocks: where they are, and the journal superblock in front.
+ * The log as an array of blocks: their places, and the journal superblock in front.
  *
  * Invariants once a log is open:
- * 1. 1 <= first < last <= last + fc_blocks = maxlen <= blocks that the map was promised to have.
+ * 1. 1 <= first < last <= last + fc_blocks = maxlen <= number of blocks that the map provides.
  * 2. start is 0 or in first .. last - 1.
- * 3. All features are known: tags and checksums can be understood.
+ * 3. All features are known: tags and checksums can be decoded.
  */
 #include "config.h"
 
@@ -137,7 +137,7 @@ static int check_geometry(struct xw_log *log, uint64_t blocks)
 	if (j->blocksize != log->block_size)
 		return bad_super(log, XW_ERR_CORRUPT, "its block size is not the filesystem's");
 	if (j->maxlen > blocks)
-		return bad_super(log, XW_ERR_CORRUPT, "longer than the journal is");
+		return bad_super(log, XW_ERR_CORRUPT, "longer than the journal");
 	if (j->feature_incompat & XW_JBD2_INCOMPAT_FAST_COMMIT)
 		log->fc_blocks = j->num_fc_blks ? j->num_fc_blks : XW_JBD2_FC_BLOCKS;
 	if (log->fc_blocks >= j->maxlen - j->first)
@@ -182,7 +182,7 @@ int xw_log_set_start(struct xw_log *log, uint32_t start, uint32_t sequence)
 	log->jsb.start = start;
 	log->jsb.sequence = sequence;
 	xw_jsb_encode(&log->jsb, buf);
-	/* A version 1 superblock ends before the features; what follows is not ours to clear. */
+	/* A version 1 superblock ends before the features; later bytes must not be cleared. */
 	return xw_dev_pwrite(log->dev, buf, log->jsb.blocktype == XW_JBD2_SUPER_V1 ? 36 : 1024,
 			     off);
 }

@@ -1,63 +1,60 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a log says that an image should become; session/journal.h recovers an image with it.
- * Planning reads the log only; applying writes. So a log that turns out to be damaged has changed
- * nothing, and what a log would do can be asked.
+ * What a log would change in an image; session/journal.h recovers an image with it. Planning only
+ * reads the log; applying writes. So a damaged log changes nothing, and the effect of a log can be
+ * queried.
  *
- * Damage, as Linux sees it: a transaction is there when its commit block is; blocks behind the last
- * commit, and old blocks that lazy initialisation left, are no damage. A wrong checksum inside a
- * committed transaction is: Linux replays what it can up to there, then refuses to mount. Here the
- * plan fails with XW_ERR_CHECKSUM, unless XW_REPLAY_SALVAGE asks for what Linux would have written.
+ * Damage is defined as in Linux: a transaction exists when its commit block does; blocks after the
+ * last commit, and old blocks left by lazy initialization, are no damage. A wrong checksum inside a
+ * committed transaction is damage: Linux replays up to there, then refuses to mount. Here the plan
+ * fails with XW_ERR_CHECKSUM, unless XW_REPLAY_SALVAGE asks for what Linux would have written.
  */
 #ifndef XW_JOURNAL_REPLAY_H
 #define XW_JOURNAL_REPLAY_H
 
 #include "journal/log.h"
 
-#pragma GCC visibility push(default)
-
-/* Damage ends the plan, or leaves a block out, but does not fail it; fast commits go with it. */
+/* Damage ends the plan, or excludes a block, but is no failure; fast commits are dropped then. */
 #define XW_REPLAY_SALVAGE 0x1
 
 struct xw_replay_block {
-	xw_blk blk; /* on the target */
-	uint32_t at; /* block of the log */
+	xw_blk blk; /* home location */
+	uint32_t at; /* block of the log that holds the copy */
 	bool escaped;
 };
 
 struct xw_replay {
-	uint32_t end_sequence; /* the first that is not in the log */
-	uint32_t end_at; /* block of the log where it would begin */
+	uint32_t end_sequence; /* the first sequence number that is not in the log */
+	uint32_t end_at; /* the block of the log where that transaction would begin */
 	uint32_t transactions;
-	uint64_t tags, revoked; /* copies in the log; of these, not to be written */
-	uint64_t bad; /* left out: checksum or block number wrong */
-	bool damaged; /* the log ends where it should not, or bad is not 0 */
-	uint8_t *fast; /* fast commits behind the last transaction (disk/fast.h), whole ones only */
+	uint64_t tags, revoked; /* copies in the log, and how many of them are revoked */
+	uint64_t bad; /* copies skipped because of a wrong checksum or block number */
+	bool damaged; /* the log ends unexpectedly, or bad is not 0 */
+	uint8_t *fast; /* complete fast commits after the last transaction (disk/fast.h) */
 	size_t fast_blocks;
-	XW_VEC(struct xw_replay_block) blocks; /* ascending, each once: its latest version */
+	/* ascending by home location, only the latest copy of each */
+	XW_VEC(struct xw_replay_block) blocks;
 };
 
 /*
  * Plan the replay of `log` onto a target of `limit` blocks. An empty log (start 0) gives an empty
- * plan. XW_ERR_UNSUPPORTED: there are fast commits of a kind that nobody knows, or too many. *r is
- * valid, and must be freed, after failures too.
+ * plan. XW_ERR_UNSUPPORTED: there are unknown kinds of fast commits, or too many. *r is valid, and
+ * must be freed, even after a failure.
  */
 int xw_replay_plan(struct xw_log *log, unsigned flags, uint64_t limit, struct xw_replay *r);
-/* Index in r->blocks of the copy for block blk; false when there is none. */
+/* Index in r->blocks of the copy of block blk; false when there is none. */
 bool xw_replay_find(const struct xw_replay *r, xw_blk blk, size_t *i);
 /* The contents of r->blocks.v[i]: block_size bytes. */
 int xw_replay_read(struct xw_log *log, const struct xw_replay *r, size_t i, void *buf);
 /*
- * Write all blocks in ascending order, neighbours together, those beyond the device's end cut.
- * `skip` (a block, or UINT64_MAX) is left out. Not flushed.
+ * Write all blocks in ascending order, merging adjacent ones and dropping those past the end of the
+ * device. `skip` (a block, or UINT64_MAX) is not written. Does not flush.
  */
 int xw_replay_apply(struct xw_log *log, const struct xw_replay *r, xw_blk skip,
 		    struct xw_dev *onto);
 void xw_replay_free(struct xw_replay *r);
 
-/* The log holds nothing any more: start 0, and a sequence that no block in it has. Not flushed. */
+/* Mark the log as empty: start 0, and a sequence number that no block in it has. Does not flush. */
 int xw_replay_finish(struct xw_log *log, const struct xw_replay *r);
-
-#pragma GCC visibility pop
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Planning a replay, in four steps:
- * 1. walk: from start on, as long as blocks carry the expected sequence; descriptor and revoke
- *    blocks are noted, and count once their commit block has been seen.
+ * 1. walk: from start on, as long as blocks carry the expected sequence number; descriptor and
+ *    revoke blocks are recorded, and become valid once their commit block is found.
  * 2. revokes: for each block the latest transaction that revoked it.
  * 3. tags: every copy that is not revoked by its own or a later transaction; the latest one wins.
- * 4. fast commits of the transaction that was under way when the log ended.
+ * 4. fast commits of the transaction that was running when the log ended.
  *
- * Why it ends on any input: the walk takes at most as many steps as the log has blocks, and the
- * other steps follow its notes.
+ * Why it terminates on any input: the walk takes at most as many steps as the log has blocks, and
+ * the other steps are bounded by what it recorded.
  */
 #include "config.h"
 
@@ -22,7 +22,7 @@
 #include "disk/fast.h"
 #include "journal/replay.h"
 
-#define FAST_MAX (UINT64_C(64) << 20) /* bytes of fast commits that are held */
+#define FAST_MAX (UINT64_C(64) << 20) /* maximum size of the fast commits in memory, in bytes */
 
 struct note {
 	uint32_t at, sequence;
@@ -31,7 +31,10 @@ struct note {
 
 struct revoked {
 	xw_blk blk;
-	uint32_t age; /* sequence - the log's first: ordered also where sequences wrap */
+	/*
+	 * sequence - the first sequence of the log: orders transactions even where sequences wrap
+	 */
+	uint32_t age;
 };
 
 struct scan {
@@ -42,10 +45,10 @@ struct scan {
 	uint8_t *blk, *data;
 	XW_VEC(struct note) notes;
 	XW_VEC(struct revoked) revoked;
-	/* of the walk */
+	/* state of the walk */
 	uint32_t at, sequence;
 	uint64_t steps;
-	uint32_t crc; /* v1: of the transaction so far */
+	uint32_t crc; /* v1: checksum of the current transaction so far */
 	bool suspect; /* a block of this transaction has a wrong checksum */
 	uint64_t last_time;
 };
@@ -71,7 +74,7 @@ static int note(struct scan *s, uint32_t at, bool revoke)
 	return 0;
 }
 
-/* Step over the data of the descriptor in s->blk, checksumming it all under v1. */
+/* Skip the data blocks of the descriptor in s->blk; under v1 they are all checksummed. */
 static int skip_data(struct scan *s)
 {
 	const uint32_t n = xw_jtag_count(&s->log->fmt, s->blk);
@@ -90,14 +93,14 @@ static int skip_data(struct scan *s)
 	return rc;
 }
 
-/* 1: the transaction counts; 0: the log ends before it; negative: damage. */
+/* 1: the transaction is valid; 0: the log ends before it; negative: damage. */
 static int take_commit(struct scan *s, uint32_t at)
 {
 	struct xw_jcommit c;
 	int rc = 0;
 
 	xw_jcommit_decode(s->blk, &c);
-	/* Older than the one before it: what an earlier use of the journal left, no damage. */
+	/* Older than the previous one: left by an earlier use of the journal, no damage. */
 	if (s->suspect)
 		rc = c.sec < s->last_time ? 0
 					  : damage(s, "a descriptor or revoke block before", at);
@@ -161,7 +164,7 @@ static int refuse_fast(struct scan *s, const char *why)
 }
 
 /*
- * What of the fast commit area goes with the end of the log. Its first block is not used
+ * Collect the fast commits that continue the log. The first block of the area is unused
  * (disk/fast.h).
  */
 static int collect_fast(struct scan *s)
@@ -235,7 +238,8 @@ static int collect_revoked(struct scan *s)
 	if (!s->revoked.n)
 		return 0;
 	qsort(s->revoked.v, s->revoked.n, sizeof(*s->revoked.v), by_block_then_age);
-	for (size_t i = 0; i < s->revoked.n; i++) /* of each block the last, which is the latest */
+	/* the last record of each block is the latest one */
+	for (size_t i = 0; i < s->revoked.n; i++)
 		if (i + 1 == s->revoked.n || s->revoked.v[i + 1].blk != s->revoked.v[i].blk)
 			s->revoked.v[kept++] = s->revoked.v[i];
 	s->revoked.n = kept;
@@ -258,7 +262,7 @@ static bool is_revoked(const struct scan *s, xw_blk blk, uint32_t sequence)
 	       sequence - s->log->jsb.sequence <= s->revoked.v[lo].age;
 }
 
-/* One copy, whose data is at block s->at of the log. */
+/* Add one copy, whose data is at block s->at of the log. */
 static int take_tag(struct scan *s, const struct xw_jtag *tag, uint32_t sequence)
 {
 	struct xw_replay_block b = {
@@ -319,7 +323,7 @@ static int by_block(const void *a, const void *b)
 	return (x->blk > y->blk) - (x->blk < y->blk);
 }
 
-/* Of the copies of one block the last in the log's order; `at` is counted from start for that. */
+/* Keep only the latest copy of each block; for this comparison `at` is relative to start. */
 static void keep_latest(struct scan *s)
 {
 	struct xw_replay *r = s->r;
@@ -365,7 +369,7 @@ int xw_replay_plan(struct xw_log *log, unsigned flags, uint64_t limit, struct xw
 		rc = collect_tags(&s);
 	if (!rc)
 		keep_latest(&s);
-	if (!rc && !r->damaged) /* they stand on what is before them */
+	if (!rc && !r->damaged) /* fast commits apply on top of the transactions before them */
 		rc = collect_fast(&s);
 	xw_vec_free(&s.notes);
 	xw_vec_free(&s.revoked);

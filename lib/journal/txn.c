@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing a transaction: for each descriptor's worth of blocks the tags first (each holds a
- * checksum of its data), then the data, through a batcher, so that a contiguous journal is written
- * forward in large pieces.
+ * Writing a transaction: for each descriptor block first the tags (each holds a checksum of its
+ * data), then the data, through a batcher, so that a contiguous journal is written sequentially in
+ * large requests.
  */
 #include "config.h"
 
@@ -21,10 +21,10 @@ struct writer {
 	const struct xw_block_source *src;
 	struct xw_batch *batch;
 	uint32_t at, sequence;
-	uint32_t crc; /* v1 */
-	uint8_t *blk; /* a descriptor or commit block */
-	uint8_t *data; /* a block as it goes to the log */
-	struct xw_jtag *tags; /* of one descriptor */
+	uint32_t crc; /* v1 checksum */
+	uint8_t *blk; /* buffer for a descriptor or commit block */
+	uint8_t *data; /* buffer for a block as stored in the log */
+	struct xw_jtag *tags; /* tags of one descriptor block */
 };
 
 uint64_t xw_txn_blocks(const struct xw_log *log, uint64_t n)
@@ -41,7 +41,7 @@ static int put_block(struct writer *w, const void *blk)
 	return rc ? rc : xw_batch_write(w->batch, off, blk, w->log->block_size);
 }
 
-/* Block i of the source into w->data, as the log has it. */
+/* Load block i of the source into w->data, in the form that the log stores. */
 static int load(struct writer *w, size_t i, struct xw_jtag *tag)
 {
 	const void *data;

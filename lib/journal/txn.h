@@ -5,9 +5,7 @@
 
 #include "journal/log.h"
 
-#pragma GCC visibility push(default)
-
-/* Blocks to be logged, in ascending order, asked for by index, possibly several times. */
+/* Blocks to be logged, in ascending order, requested by index, possibly several times. */
 struct xw_block_source {
 	size_t n;
 	void *arg;
@@ -15,12 +13,13 @@ struct xw_block_source {
 	int (*get)(void *arg, size_t i, xw_blk *blk, const void **data);
 };
 
-/* Blocks of the log that a transaction of n blocks takes: descriptors, data, commit. */
+/* Number of log blocks that a transaction of n blocks takes: descriptors, data, commit. */
 uint64_t xw_txn_blocks(const struct xw_log *log, uint64_t n);
 /*
- * Write transaction `sequence` from block `at` on: descriptors, data (escaped where it must be),
- * commit block with time sec/nsec. XW_ERR_LIMIT when it does not fit the log. Not flushed, and the
- * journal superblock is left alone: a log whose start is elsewhere or 0 does not see it yet.
+ * Write transaction `sequence` from block `at` on: descriptors, data (escaped where necessary),
+ * commit block with time sec/nsec. XW_ERR_LIMIT when it does not fit the log. Does not flush, and
+ * does not update the journal superblock: a log whose start is elsewhere or 0 does not contain it
+ * yet.
  */
 int xw_txn_write(struct xw_log *log, uint32_t at, uint32_t sequence,
 		 const struct xw_block_source *src, uint64_t sec, uint32_t nsec);
@@ -31,11 +30,9 @@ struct xw_txn {
 	size_t n_revoke;
 	uint64_t sec;
 	uint32_t nsec;
-	bool uncommitted; /* without a commit block: a transaction that was never finished */
+	bool uncommitted; /* without a commit block: an incomplete transaction */
 };
-/* The same with blocks to revoke; *at becomes the block behind it. */
+/* The same with blocks to revoke; *at is advanced to the block after it. */
 int xw_txn_put(struct xw_log *log, uint32_t *at, uint32_t sequence, const struct xw_txn *t);
-
-#pragma GCC visibility pop
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * xattrs of the model: shared blocks and EA inodes. Values that something still refers to by the
- * interner's ids become inodes, and all of it gets its places.
+ * xattrs of the model: shared blocks and EA inodes. Values that are still referenced by the
+ * interner's ids become inodes, and all blocks are placed.
  */
 #include "config.h"
 
@@ -34,7 +34,7 @@ static xw_ino count_ref(void *arg, xw_ino id)
 	return id;
 }
 
-/* Count who refers to which value; those that somebody does get numbers. */
+/* Count the references to each value; referenced ones get numbers. */
 int xw_attrs_count_ea(struct xw_placer *p)
 {
 	uint8_t *buf;
@@ -85,37 +85,37 @@ int xw_attrs_count_ea(struct xw_placer *p)
 
 int xw_attrs_place(struct xw_placer *p)
 {
-	int ret = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < xw_share_count(p->share) && !ret; i++) {
+	for (size_t i = 0; i < xw_share_count(p->share) && !rc; i++) {
 		struct xw_share_block *s = xw_share_at(p->share, i);
 		struct xw_run *runs;
 		size_t n;
 
-		if (!s->refcount || s->blk) /* nobody's, or there already */
+		if (!s->refcount || s->blk) /* unreferenced, or existing already */
 			continue;
-		ret = xw_place_alloc(p, 1, &runs, &n);
-		if (!ret && n) {
+		rc = xw_place_alloc(p, 1, &runs, &n);
+		if (!rc && n) {
 			s->blk = runs[0].start;
 			p->counts.xattr_blocks++;
 			p->counts.xattr_refs += s->refcount;
-			ret = xw_place_item(p, XW_ITEM_XATTR, s->blk, i);
+			rc = xw_place_item(p, XW_ITEM_XATTR, s->blk, i);
 		}
 		free(runs);
 	}
-	for (uint32_t i = 0; i < p->enc.n_ea && !ret; i++) {
+	for (uint32_t i = 0; i < p->enc.n_ea && !rc; i++) {
 		struct xw_binode *n = &p->enc.ea[i].node;
 
 		if (!n->ino)
 			continue;
-		ret = xw_place_alloc_node(p, n, xw_div_up(n->size, p->enc.block_size));
-		if (!ret && n->n_ext) {
+		rc = xw_place_alloc_node(p, n, xw_div_up(n->size, p->enc.block_size));
+		if (!rc && n->n_ext) {
 			p->counts.ea_inodes++;
-			ret = xw_place_item(p, XW_ITEM_EA_VALUE, xw_binode_extents(n)[0].pblk,
-					    (uintptr_t)n);
+			rc = xw_place_item(p, XW_ITEM_EA_VALUE, xw_binode_extents(n)[0].pblk,
+					   (uintptr_t)n);
 		}
 	}
-	return ret;
+	return rc;
 }
 
 int xw_attrs_write_block(struct xw_placer *p, size_t index)
@@ -123,10 +123,10 @@ int xw_attrs_write_block(struct xw_placer *p, size_t index)
 	struct xw_share_block *s = xw_share_at(p->share, index);
 	uint32_t bs = p->enc.block_size;
 	void *buf;
-	int ret = xw_out_reserve(p->out, s->blk * bs, bs, &buf);
+	int rc = xw_out_reserve(p->out, s->blk * bs, bs, &buf);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	xw_attrs_encode_block(&p->enc, p->share, s, buf);
 	return 0;
 }
@@ -135,15 +135,15 @@ int xw_attrs_write_value(struct xw_placer *p, const struct xw_binode *ea)
 {
 	const struct xw_extent *e = xw_binode_extents(ea);
 	uint64_t bs = p->enc.block_size, done = 0;
-	int ret = 0;
+	int rc = 0;
 
-	for (uint32_t i = 0; i < ea->n_ext && !ret; i++) {
+	for (uint32_t i = 0; i < ea->n_ext && !rc; i++) {
 		uint64_t room = e[i].len * bs, part = XW_MIN(room, ea->size - done);
 
-		ret = xw_out_write(p->out, e[i].pblk * bs, ea->bytes + done, part);
-		if (!ret && part < room)
-			ret = xw_out_zeros(p->out, e[i].pblk * bs + part, room - part);
+		rc = xw_out_write(p->out, e[i].pblk * bs, ea->bytes + done, part);
+		if (!rc && part < room)
+			rc = xw_out_zeros(p->out, e[i].pblk * bs + part, room - part);
 		done += part;
 	}
-	return ret;
+	return rc;
 }

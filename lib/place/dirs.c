@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Directories of the model: gather names, shape, place, write. Shaping sorts; the order and the dx
- * hashes are kept in the name records themselves, so that writing does not hash again.
+ * Directories of the model: collect names, shape, place, write. Shaping sorts; the order and the dx
+ * hashes are stored in the name records themselves, so that writing does not hash again.
  */
 #include "config.h"
 
@@ -35,7 +35,7 @@ static struct xw_dir_entry *gather(const struct xw_binode *dir)
 	return e;
 }
 
-/* Put the name records into the order of `e`. */
+/* Arrange the name records in the order of `e`. */
 static void keep_order(struct xw_bdir *dir, const struct xw_dir_entry *e, size_t n)
 {
 	struct xw_blink **tail = &dir->first;
@@ -51,7 +51,7 @@ static void keep_order(struct xw_bdir *dir, const struct xw_dir_entry *e, size_t
 	*tail = NULL;
 }
 
-/* In the order of arrival still, which is nearly that of the itree. */
+/* Still in the order of arrival, which is nearly that of the itree. */
 static int gather_itree(const struct xw_placer *p, struct xw_binode *dir,
 			const struct xw_dir_entry *e)
 {
@@ -63,41 +63,41 @@ static int gather_itree(const struct xw_placer *p, struct xw_binode *dir,
 	return dir->dir->itree ? 0 : XW_ERR_NOMEM;
 }
 
-/* A directory that can have no itree is built without one. */
+/* A directory that cannot have an itree is built without one. */
 static int plan_itree(const struct xw_placer *p, struct xw_bdir *d)
 {
-	int ret = d->shape.itree ? xw_encode_itree_plan(&p->enc, d->itree) : XW_ERR_LIMIT;
+	int rc = d->shape.itree ? xw_encode_itree_plan(&p->enc, d->itree) : XW_ERR_LIMIT;
 
-	if (ret) {
+	if (rc) {
 		xw_encode_itree_free(d->itree);
 		d->itree = NULL;
 	}
-	return ret == XW_ERR_LIMIT ? 0 : ret;
+	return rc == XW_ERR_LIMIT ? 0 : rc;
 }
 
 static int shape(const struct xw_placer *p, struct xw_binode *dir)
 {
 	struct xw_bdir *d = dir->dir;
 	struct xw_dir_entry *e;
-	int ret;
+	int rc;
 
 	if (xw_inline_shape(&p->enc, dir))
 		return 0;
 	e = gather(dir);
 	if (!e)
 		return XW_ERR_NOMEM;
-	ret = gather_itree(p, dir, e);
-	if (!ret)
-		ret = xw_dir_shape(&p->enc.dirfmt, e, d->entries, d->min_blocks, &d->shape);
-	if (!ret)
+	rc = gather_itree(p, dir, e);
+	if (!rc)
+		rc = xw_dir_shape(&p->enc.dirfmt, e, d->entries, d->min_blocks, &d->shape);
+	if (!rc)
 		keep_order(d, e, d->entries);
-	if (!ret)
+	if (!rc)
 		d->growth = xw_dir_growth(&p->enc.dirfmt, &d->shape, e, d->entries);
 	free(e);
 	dir->size = (uint64_t)d->shape.blocks * p->enc.block_size;
-	if (!ret && d->itree)
-		ret = plan_itree(p, d);
-	return ret;
+	if (!rc && d->itree)
+		rc = plan_itree(p, d);
+	return rc;
 }
 
 static struct xw_binode *dir_at(const struct xw_placer *p, size_t ino)
@@ -107,7 +107,7 @@ static struct xw_binode *dir_at(const struct xw_placer *p, size_t ino)
 	return n && xw_binode_is(n, XW_S_IFDIR) ? n : NULL;
 }
 
-/* Hashing and sorting names is the work worth sharing out: each directory touches only its own. */
+/* Hashing and sorting names is worth parallelizing: each directory accesses only its own data. */
 static int shape_at(void *arg, size_t ino)
 {
 	const struct xw_placer *p = arg;
@@ -116,19 +116,22 @@ static int shape_at(void *arg, size_t ino)
 	return dir ? shape(p, dir) : 0;
 }
 
-/* Which directory could not be shaped: nobody else runs any more, so the model can be walked. */
+/*
+ * Find the directory that could not be shaped: no other thread runs any more, so the model can be
+ * walked.
+ */
 static int report_shape(struct xw_placer *p)
 {
 	char path[XW_ENCODE_PATH_MAX];
 
 	for (xw_ino i = 1; i <= p->last_ino; i++) {
 		struct xw_binode *dir = dir_at(p, i);
-		int ret = dir ? shape(p, dir) : 0;
+		int rc = dir ? shape(p, dir) : 0;
 
-		if (ret == XW_ERR_NOMEM)
+		if (rc == XW_ERR_NOMEM)
 			break;
-		if (ret)
-			return xw_fail(p->enc.diag, ret,
+		if (rc)
+			return xw_fail(p->enc.diag, rc,
 				       "%s: %s: a directory of %u entries is larger than the "
 				       "format allows; try -O large_dir",
 				       xw_encode_origin(&p->enc, dir),
@@ -138,7 +141,7 @@ static int report_shape(struct xw_placer *p)
 	return xw_fail_nomem(p->enc.diag, "directory");
 }
 
-/* Its own blocks, and those that map them. */
+/* Its own blocks, and those of its map. */
 static uint32_t growth(const struct xw_placer *p, const struct xw_binode *dir)
 {
 	uint32_t n = dir->dir->growth;
@@ -153,10 +156,10 @@ static int place_itree(struct xw_placer *p, const struct xw_binode *dir)
 	const uint64_t blocks = xw_encode_itree_blocks(dir);
 	struct xw_run *runs;
 	size_t n_runs;
-	int ret = xw_place_alloc(p, blocks, &runs, &n_runs);
+	int rc = xw_place_alloc(p, blocks, &runs, &n_runs);
 
-	if (ret || !n_runs)
-		return ret;
+	if (rc || !n_runs)
+		return rc;
 	xw_encode_itree_set_runs(dir->dir->itree, runs, n_runs);
 	p->counts.itrees++;
 	p->counts.itree_blocks += blocks;
@@ -165,31 +168,31 @@ static int place_itree(struct xw_placer *p, const struct xw_binode *dir)
 
 int xw_dirs_place(struct xw_placer *p)
 {
-	int ret = 0;
+	int rc = 0;
 
 	if (xw_pool_for(p->pool, (size_t)p->last_ino + 1, 1024, shape_at, p))
 		return report_shape(p);
-	for (xw_ino i = 1; i <= p->last_ino && !ret; i++) {
+	for (xw_ino i = 1; i <= p->last_ino && !rc; i++) {
 		struct xw_binode *dir = dir_at(p, i);
 
 		if (!dir)
 			continue;
 		p->counts.directories++;
 		if (dir->flags & XW_BN_INLINE) {
-			p->counts.growth++; /* where it moves when its inode is full */
+			p->counts.growth++; /* it moves to a block when its inode is full */
 			continue;
 		}
-		ret = xw_place_alloc_node(p, dir, dir->dir->shape.blocks);
-		if (ret || !dir->n_ext)
+		rc = xw_place_alloc_node(p, dir, dir->dir->shape.blocks);
+		if (rc || !dir->n_ext)
 			continue;
 		p->counts.growth += growth(p, dir);
 		p->counts.directory_blocks += dir->dir->shape.blocks;
 		p->counts.indexed_dirs += dir->dir->shape.indexed;
-		ret = xw_place_item(p, XW_ITEM_DIR, xw_binode_extents(dir)[0].pblk, (uintptr_t)dir);
-		if (!ret && dir->dir->itree)
-			ret = place_itree(p, dir);
+		rc = xw_place_item(p, XW_ITEM_DIR, xw_binode_extents(dir)[0].pblk, (uintptr_t)dir);
+		if (!rc && dir->dir->itree)
+			rc = place_itree(p, dir);
 	}
-	return ret;
+	return rc;
 }
 
 void xw_dirs_free(struct xw_placer *p)
@@ -228,14 +231,14 @@ int xw_dir_write(struct xw_placer *p, const struct xw_binode *dir)
 	};
 	struct put t = {p, xw_binode_extents(dir)};
 	struct xw_dir_entry *e = gather(dir);
-	int ret;
+	int rc;
 
 	if (!e)
 		return xw_fail_nomem(p->enc.diag, "directory");
-	ret = xw_dir_emit(&p->enc.dirfmt, &dir->dir->shape, e, dir->dir->entries, &self, put_block,
-			  &t);
+	rc = xw_dir_emit(&p->enc.dirfmt, &dir->dir->shape, e, dir->dir->entries, &self, put_block,
+			 &t);
 	free(e);
-	return ret;
+	return rc;
 }
 
 static int put_node(void *arg, xw_blk blk, const void *block)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Gap filling. Only above `high` is it certain that a gap holds nothing: below it, blocks between
- * two metadata writes may be file data.
+ * Gap filling. Only above `high` is a gap certainly unused: below it, blocks between two metadata
+ * writes may be file data.
  */
 #include "config.h"
 
@@ -23,33 +23,33 @@ static void advance(struct xw_out *o, uint64_t end)
 
 int xw_out_write(struct xw_out *o, uint64_t off, const void *buf, size_t len)
 {
-	int ret = fill_gap(o, off);
+	int rc = fill_gap(o, off);
 
-	if (!ret)
-		ret = xw_batch_write(o->batch, off, buf, len);
-	if (!ret)
+	if (!rc)
+		rc = xw_batch_write(o->batch, off, buf, len);
+	if (!rc)
 		advance(o, off + len);
-	return ret;
+	return rc;
 }
 
 int xw_out_zeros(struct xw_out *o, uint64_t off, uint64_t len)
 {
-	int ret = fill_gap(o, off);
+	int rc = fill_gap(o, off);
 
-	if (!ret)
-		ret = xw_batch_zeros(o->batch, off, len);
-	if (!ret)
+	if (!rc)
+		rc = xw_batch_zeros(o->batch, off, len);
+	if (!rc)
 		advance(o, off + len);
-	return ret;
+	return rc;
 }
 
 int xw_out_reserve(struct xw_out *o, uint64_t off, size_t len, void **buf)
 {
-	int ret = fill_gap(o, off);
+	int rc = fill_gap(o, off);
 
-	if (!ret)
-		ret = xw_batch_reserve(o->batch, off, len, buf);
-	if (!ret)
+	if (!rc)
+		rc = xw_batch_reserve(o->batch, off, len, buf);
+	if (!rc)
 		advance(o, off + len);
-	return ret;
+	return rc;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Space for metadata, and its one write in the order of blocks. */
+/* Allocates space for metadata, and writes it once, in block order. */
 #include "config.h"
 
 #include "place/place.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGE_BYTES (10u << 20) /* from here on missing room is told in MiB */
+#define LARGE_BYTES (10u << 20) /* from here on missing space is reported in MiB */
 
 void xw_placer_free(struct xw_placer *p)
 {
@@ -42,8 +42,8 @@ int xw_place_write(struct xw_placer *p, xw_blk blk, const void *buf, size_t len)
 }
 
 /*
- * The first gap that holds len blocks: 1, 0 when none does, or an error. A gap is given up once it
- * does not hold a request and little is left of it, so that what belongs together stays together.
+ * The first gap that can hold len blocks: 1, 0 when none can, or an error. A gap is abandoned if it
+ * cannot hold a request and little of it is left, so that related blocks stay together.
  */
 static int alloc_in_gap(struct xw_placer *p, uint64_t len, struct xw_run *run)
 {
@@ -51,12 +51,12 @@ static int alloc_in_gap(struct xw_placer *p, uint64_t len, struct xw_run *run)
 
 	for (; at < p->gaps_end; at = xw_space_next_free(p->space, at)) {
 		uint64_t have = xw_space_run_at(p->space, at, XW_MAX(len, XW_PLACE_GAP));
-		int ret;
+		int rc;
 
 		if (have >= len) {
-			ret = xw_space_claim(p->space, at, len);
+			rc = xw_space_claim(p->space, at, len);
 			*run = (struct xw_run){at, len};
-			return ret ? ret : 1;
+			return rc ? rc : 1;
 		}
 		if (at == p->gap && have < XW_PLACE_GAP)
 			p->gap = at + have;
@@ -68,7 +68,7 @@ static int alloc_in_gap(struct xw_placer *p, uint64_t len, struct xw_run *run)
 int xw_place_alloc(struct xw_placer *p, uint64_t len, struct xw_run **runs, size_t *n)
 {
 	struct xw_run one;
-	int ret;
+	int rc;
 
 	*runs = NULL;
 	*n = 0;
@@ -76,36 +76,36 @@ int xw_place_alloc(struct xw_placer *p, uint64_t len, struct xw_run **runs, size
 		p->missing += len;
 		return 0;
 	}
-	ret = p->gap < p->gaps_end ? alloc_in_gap(p, len, &one) : 0;
-	if (ret > 0) {
+	rc = p->gap < p->gaps_end ? alloc_in_gap(p, len, &one) : 0;
+	if (rc > 0) {
 		*runs = malloc(sizeof(**runs));
 		if (!*runs)
 			return xw_fail_nomem(p->enc.diag, "metadata runs");
 		**runs = one;
 		*n = 1;
 	}
-	if (ret)
-		return ret < 0 ? ret : 0;
+	if (rc)
+		return rc < 0 ? rc : 0;
 	if (p->existing) {
 		const struct xw_alloc_req req = {.goal = p->goal, .len = len};
 
-		ret = xw_space_alloc_all(p->space, &req, runs, n);
-		if (!ret)
+		rc = xw_space_alloc_all(p->space, &req, runs, n);
+		if (!rc)
 			p->goal = (*runs)[*n - 1].start + (*runs)[*n - 1].len;
 	} else {
-		ret = xw_stream_alloc(p->space, &p->stream, len, runs, n);
+		rc = xw_stream_alloc(p->space, &p->stream, len, runs, n);
 	}
-	if (ret == XW_ERR_NOSPC) {
+	if (rc == XW_ERR_NOSPC) {
 		uint64_t left = xw_space_free_blocks(p->space);
 
 		p->missing = len > left ? len - left : 1;
 		xw_diag_clear(p->enc.diag);
 		return 0;
 	}
-	return ret;
+	return rc;
 }
 
-/* An extent is at most 32,768 blocks: longer runs become several. */
+/* An extent is at most 32,768 blocks: longer runs are split. */
 int xw_binode_set_runs(struct xw_binode *n, const struct xw_run *runs, size_t n_runs)
 {
 	struct xw_extent *e;
@@ -139,7 +139,7 @@ int xw_place_map(struct xw_placer *p, struct xw_binode *n)
 {
 	uint64_t blocks = xw_map_blocks(&p->enc, n);
 	struct xw_bmap *map;
-	int ret;
+	int rc;
 
 	if (!blocks)
 		return 0;
@@ -148,9 +148,9 @@ int xw_place_map(struct xw_placer *p, struct xw_binode *n)
 		return xw_fail_nomem(p->enc.diag, "extent map");
 	n->map = map;
 	map->blocks = (uint32_t)blocks;
-	ret = xw_place_alloc(p, blocks << p->enc.cluster_bits, &map->runs, &map->n_runs);
-	if (ret || !map->n_runs)
-		return ret;
+	rc = xw_place_alloc(p, blocks << p->enc.cluster_bits, &map->runs, &map->n_runs);
+	if (rc || !map->n_runs)
+		return rc;
 	return xw_place_item(p, XW_ITEM_MAP, map->runs[0].start, (uintptr_t)n);
 }
 
@@ -158,23 +158,23 @@ int xw_place_alloc_node(struct xw_placer *p, struct xw_binode *n, uint64_t len)
 {
 	struct xw_run *runs;
 	size_t n_runs;
-	int ret = xw_place_alloc(p, len, &runs, &n_runs);
+	int rc = xw_place_alloc(p, len, &runs, &n_runs);
 
-	if (!ret && xw_binode_set_runs(n, runs, n_runs))
-		ret = xw_fail_nomem(p->enc.diag, "extent list");
+	if (!rc && xw_binode_set_runs(n, runs, n_runs))
+		rc = xw_fail_nomem(p->enc.diag, "extent list");
 	free(runs);
-	return ret;
+	return rc;
 }
 
 int xw_place_symlink(struct xw_placer *p, struct xw_binode *n)
 {
-	int ret;
+	int rc;
 
 	if (n->size < 60)
 		return 0;
-	ret = xw_place_alloc_node(p, n, 1);
-	if (ret || !n->n_ext)
-		return ret;
+	rc = xw_place_alloc_node(p, n, 1);
+	if (rc || !n->n_ext)
+		return rc;
 	return xw_place_item(p, XW_ITEM_SYMLINK, n->ext.pblk, (uintptr_t)n);
 }
 
@@ -184,20 +184,20 @@ int xw_map_write(struct xw_placer *q, const struct xw_binode *n)
 {
 	size_t bs = q->enc.block_size;
 	uint8_t *buf = calloc(n->map->blocks, bs), *p = buf;
-	int ret = 0;
+	int rc = 0;
 
 	if (!buf)
 		return xw_fail_nomem(q->enc.diag, "extent map");
 	xw_map_encode_blocks(&q->enc, n, buf);
-	for (uint32_t i = 0; q->enc.cluster_bits && i < n->map->blocks && !ret; i++)
-		ret = xw_place_write(q, xw_map_block(n->map, i, q->enc.cluster_bits), buf + i * bs,
-				     bs);
-	for (size_t i = 0; !q->enc.cluster_bits && i < n->map->n_runs && !ret; i++) {
-		ret = xw_place_write(q, n->map->runs[i].start, p, n->map->runs[i].len * bs);
+	for (uint32_t i = 0; q->enc.cluster_bits && i < n->map->blocks && !rc; i++)
+		rc = xw_place_write(q, xw_map_block(n->map, i, q->enc.cluster_bits), buf + i * bs,
+				    bs);
+	for (size_t i = 0; !q->enc.cluster_bits && i < n->map->n_runs && !rc; i++) {
+		rc = xw_place_write(q, n->map->runs[i].start, p, n->map->runs[i].len * bs);
 		p += n->map->runs[i].len * bs;
 	}
 	free(buf);
-	return ret;
+	return rc;
 }
 
 static int by_block(const void *x, const void *y)
@@ -210,9 +210,9 @@ static int by_block(const void *x, const void *y)
 static int write_symlink(struct xw_placer *p, const struct xw_binode *n)
 {
 	uint64_t off = n->ext.pblk * p->enc.block_size;
-	int ret = xw_out_write(p->out, off, n->bytes, n->size);
+	int rc = xw_out_write(p->out, off, n->bytes, n->size);
 
-	return ret ? ret : xw_out_zeros(p->out, off + n->size, p->enc.block_size - n->size);
+	return rc ? rc : xw_out_zeros(p->out, off + n->size, p->enc.block_size - n->size);
 }
 
 int xw_place_write_item(struct xw_placer *p, const struct xw_item *it)
@@ -246,15 +246,15 @@ void xw_place_sort(struct xw_placer *p)
 
 int xw_place_write_items(struct xw_placer *p)
 {
-	int ret = 0;
+	int rc = 0;
 
 	xw_place_sort(p);
-	for (size_t i = 0; i < p->items.n && !ret; i++)
-		ret = xw_place_write_item(p, &p->items.v[i]);
-	return ret;
+	for (size_t i = 0; i < p->items.n && !rc; i++)
+		rc = xw_place_write_item(p, &p->items.v[i]);
+	return rc;
 }
 
-/* ---- room ---- */
+/* ---- missing space ---- */
 
 int xw_place_check_room(const struct xw_placer *p)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the metadata of a model goes: space for it, a list of what is in it, and one write of that
- * list in the order of blocks. A new filesystem (lib/fill) and a change to an existing image
- * (lib/update) place their directories, attributes and maps alike.
+ * Placement of a model's metadata: space for it, a list of its items, and one pass that writes the
+ * list in block order. A new filesystem (lib/fill) and a change to an existing image (lib/edit)
+ * place their directories, attributes and maps in the same way.
  */
 #ifndef XW_PLACE_PLACE_H
 #define XW_PLACE_PLACE_H
@@ -21,26 +21,26 @@ enum xw_item_kind {
 	XW_ITEM_XATTR,
 	XW_ITEM_EA_VALUE,
 	XW_ITEM_MAP,
-	XW_ITEM_OTHER, /* from here on those that lib/fill writes */
+	XW_ITEM_OTHER, /* from here on kinds of lib/fill */
 };
 
-/* One thing of the sweep: where it starts and what produces its bytes. */
+/* One item of the sweep: its place and the object that it encodes. */
 struct xw_item {
 	xw_blk blk;
-	uint64_t ref; /* node pointer, xattr block index or group */
+	uint64_t ref; /* node pointer, index of the xattr block, or group */
 	unsigned kind; /* enum xw_item_kind, or one of lib/fill */
 };
 
 struct xw_place_counts {
 	uint64_t directories, directory_blocks, indexed_dirs, xattr_blocks, xattr_refs, ea_inodes;
 	uint64_t xattr_in_inode;
-	uint64_t growth; /* blocks that one more name in every directory can take */
+	uint64_t growth; /* blocks that one more name in every directory may take */
 	uint64_t itrees, itree_blocks;
 };
 
 struct xw_placer {
 	struct xw_encoder enc;
-	/* given by the caller, not owned */
+	/* set by the caller, not owned */
 	struct xw_out *out;
 	struct xw_pool *pool;
 	struct xw_space *space;
@@ -49,8 +49,8 @@ struct xw_placer {
 	/* An existing image: no stream, the allocator finds space from the goal on. */
 	bool existing;
 	xw_blk goal;
-	struct xw_stream stream; /* a new one: where data ended */
-	/* no flex_bg, SIZE left out: metadata fills the gaps from here to there */
+	struct xw_stream stream; /* a new one: end of the data */
+	/* no flex_bg, SIZE not given: metadata fills the gaps in this range */
 	xw_blk gap, gaps_end;
 	uint64_t missing; /* blocks that did not fit; > 0: nothing is written any more */
 
@@ -61,52 +61,54 @@ struct xw_placer {
 	struct xw_place_counts counts;
 };
 
-/* A gap in the data shorter than this is not worth a backward seek for metadata. */
+/* A shorter gap in the data is not worth a backward seek for metadata. */
 #define XW_PLACE_GAP 256u
 
 /* place.c */
 
 void xw_placer_free(struct xw_placer *p);
 /*
- * Space for `len` metadata blocks behind what was placed before; *runs malloc'd. When the image is
- * full: counts p->missing, *n = 0, returns 0.
+ * Allocate `len` metadata blocks after those placed before; *runs is malloc'd. If the image is
+ * full: adds to p->missing, *n = 0, returns 0.
  */
 int xw_place_alloc(struct xw_placer *p, uint64_t len, struct xw_run **runs, size_t *n);
-/* The same as the extents of n, logical blocks from 0, and its map blocks. */
+/* The same as the extents of n, logical blocks from 0, with its map blocks. */
 int xw_place_alloc_node(struct xw_placer *p, struct xw_binode *n, uint64_t len);
-/* Give n the runs as extents, logical blocks from 0. */
+/* Set the extents of n to the runs, logical blocks from 0. */
 int xw_binode_set_runs(struct xw_binode *n, const struct xw_run *runs, size_t n_runs);
-/* Forget extents and map of an inode that is not the tree's; the blocks stay taken. */
+/* Forget extents and map of an inode that is not in the tree; the blocks stay allocated. */
 void xw_binode_free_map(struct xw_binode *n);
-/* Blocks for the map of n, where the inode does not hold all of it. */
+/* Allocate blocks for the map of n, if the inode cannot hold all of it. */
 int xw_place_map(struct xw_placer *p, struct xw_binode *n);
-/* Blocks for a symlink's target, where it does not fit the inode. */
+/* Allocate a block for a symlink's target, if it does not fit the inode. */
 int xw_place_symlink(struct xw_placer *p, struct xw_binode *n);
 int xw_place_item(struct xw_placer *p, unsigned kind, xw_blk blk, uint64_t ref);
 int xw_place_write(struct xw_placer *p, xw_blk blk, const void *buf, size_t len);
 int xw_map_write(struct xw_placer *p, const struct xw_binode *n);
-/* The items in the order of blocks; one of them, of a kind below XW_ITEM_OTHER; or all. */
+/* Sort the items by block; write one of them, of a kind below XW_ITEM_OTHER; or all. */
 void xw_place_sort(struct xw_placer *p);
 int xw_place_write_item(struct xw_placer *p, const struct xw_item *it);
 int xw_place_write_items(struct xw_placer *p);
-/* XW_ERR_NOSPC with what is missing in an existing image, if anything is. */
+/* XW_ERR_NOSPC with the missing amount in an existing image, if anything is missing. */
 int xw_place_check_room(const struct xw_placer *p);
 #define XW_PLACE_ROOM_MAX 32u
-/* What is missing, in KiB or MiB. */
+/* The missing amount, in KiB or MiB. */
 const char *xw_place_missing(const struct xw_placer *p, char *buf, size_t size);
 
 /* dirs.c */
 
 /* All directories: shaped on the pool, placed in inode order. */
 int xw_dirs_place(struct xw_placer *p);
-/* What shaping left with the directories, while their numbers are known. */
+/* Free the data that shaping attached to directories, while their numbers are known. */
 void xw_dirs_free(struct xw_placer *p);
 int xw_dir_write(struct xw_placer *p, const struct xw_binode *dir);
 int xw_itree_write(struct xw_placer *p, const struct xw_binode *dir);
 
 /* attrs.c: xattr blocks and EA inodes */
 
-/* Count who refers to which value; whoever numbers inodes numbers those with references. */
+/*
+ * Count the references to each value; the code that numbers inodes numbers those with references.
+ */
 int xw_attrs_count_ea(struct xw_placer *p);
 int xw_attrs_place(struct xw_placer *p);
 int xw_attrs_write_block(struct xw_placer *p, size_t index);
@@ -115,18 +117,18 @@ int xw_attrs_write_value(struct xw_placer *p, const struct xw_binode *ea);
 /* quota.c */
 
 struct xw_quota_file {
-	struct xw_binode node; /* ino 0: not made */
+	struct xw_binode node; /* ino 0: not created */
 	struct xw_quota_entry *entries; /* by id; malloc'd */
 	size_t n;
 	struct xw_quota_shape shape;
 };
-/* Files of the types (1 << type) with the usage of all inodes of the model. */
+/* Create the files of these types (1 << type) with the usage of all inodes of the model. */
 int xw_quota_place(struct xw_placer *p, struct xw_quota_file files[XW_QUOTA_TYPES], unsigned types);
 int xw_quota_write(struct xw_placer *p, enum xw_quota_type type, const struct xw_quota_file *q);
 
 /* special.c */
 
-/* An empty log in n's blocks; with `zero` all of it is written. */
+/* Write an empty log to n's blocks; with `zero` all of it is written. */
 int xw_journal_write(struct xw_placer *p, const struct xw_binode *n, uint32_t fast_blocks,
 		     bool zero);
 /* interval: seconds, at least XW_MMP_INTERVAL is written. */

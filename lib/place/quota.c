@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Quota files with the usage of the finished image: counted from the model when everything in it
- * has its blocks, so that the first mount need not count again.
+ * Quota files with the usage of the finished image: computed from the model when all its blocks are
+ * placed, so that the first mount need not compute it.
  *
- * What counts, as e2fsck and the kernel have it: i_blocks and one inode for each inode of the tree,
- * root and lost+found included; for a value in an EA inode, whose blocks are in the owner's
- * i_blocks already, one inode more for each owner. The EA inodes themselves, the quota files, the
- * orphan file and the reserved inodes are nobody's.
+ * Usage as defined by e2fsck and the kernel: i_blocks and one inode for each inode of the tree,
+ * including root and lost+found; for a value in an EA inode, whose blocks are in the owner's
+ * i_blocks already, one more inode for each owner. The EA inodes themselves, the quota files, the
+ * orphan file and the reserved inodes are not included.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@
 
 #include "base/table.h"
 
-/* Usage by id: a table, made a list in the end. Who uses something uses an inode. */
+/* Usage by id: a table, converted to a list at the end. An id with any usage uses an inode. */
 static bool entry_used(const void *slot)
 {
 	return ((const struct xw_quota_entry *)slot)->inodes != 0;
@@ -52,7 +52,7 @@ static int count(struct xw_table *t, uint32_t id, uint64_t inodes, uint64_t spac
 	return 0;
 }
 
-/* The table's entries in order; the table is used up. */
+/* Convert the table to a sorted list; frees the table. */
 static void sort(struct xw_table *t)
 {
 	struct xw_quota_entry *e = t->slots;
@@ -72,48 +72,48 @@ static int count_node(const struct xw_placer *p, const struct xw_binode *n, stru
 		[XW_QUOTA_USER] = n->uid, [XW_QUOTA_GROUP] = n->gid, [XW_QUOTA_PROJECT] = 0};
 	uint64_t inodes = 1 + (n->xattrs ? n->xattrs->n_ea : 0);
 	struct xw_inode in;
-	int ret = xw_itable_encode(&p->enc, n, &in);
+	int rc = xw_itable_encode(&p->enc, n, &in);
 
-	for (int t = 0; t < XW_QUOTA_TYPES && !ret; t++) {
+	for (int t = 0; t < XW_QUOTA_TYPES && !rc; t++) {
 		if (types & 1u << t &&
 		    count(&tally[t], id[t], inodes, 512 * xw_inode_fs_blocks_512(&in, &p->enc.sb)))
-			ret = xw_fail_nomem(p->enc.diag, "quota usage");
+			rc = xw_fail_nomem(p->enc.diag, "quota usage");
 	}
-	return ret;
+	return rc;
 }
 
 static int place_file(struct xw_placer *p, struct xw_quota_file *q)
 {
 	uint64_t bytes;
-	int ret = xw_quota_shape(q->entries, q->n, &q->shape);
+	int rc = xw_quota_shape(q->entries, q->n, &q->shape);
 
-	if (ret)
-		return xw_fail(p->enc.diag, ret, "quota file: %zu owners are too many", q->n);
+	if (rc)
+		return xw_fail(p->enc.diag, rc, "quota file: %zu owners are too many", q->n);
 	bytes = (uint64_t)q->shape.blocks * XW_QUOTA_BLOCK;
 	xw_hidden_node(&p->enc, &q->node, bytes, XW_BN_IMMUTABLE);
-	ret = xw_place_alloc_node(p, &q->node, xw_div_up(bytes, p->enc.block_size));
-	return ret || !q->node.n_ext || q->node.map ? ret : xw_place_map(p, &q->node);
+	rc = xw_place_alloc_node(p, &q->node, xw_div_up(bytes, p->enc.block_size));
+	return rc || !q->node.n_ext || q->node.map ? rc : xw_place_map(p, &q->node);
 }
 
 int xw_quota_place(struct xw_placer *p, struct xw_quota_file files[XW_QUOTA_TYPES], unsigned types)
 {
 	struct xw_table tally[XW_QUOTA_TYPES] = {{0}};
-	int ret = 0;
+	int rc = 0;
 
 	if (!types)
 		return 0;
-	for (const struct xw_binode *n = p->enc.first; n && !ret; n = n->next) {
+	for (const struct xw_binode *n = p->enc.first; n && !rc; n = n->next) {
 		if (!(n->flags & (XW_BN_DEAD | XW_BN_EA)))
-			ret = count_node(p, n, tally, types);
+			rc = count_node(p, n, tally, types);
 	}
 	for (int t = 0; t < XW_QUOTA_TYPES; t++) {
 		sort(&tally[t]);
 		files[t].entries = tally[t].slots;
 		files[t].n = tally[t].n;
-		if (!ret && types & 1u << t)
-			ret = place_file(p, &files[t]);
+		if (!rc && types & 1u << t)
+			rc = place_file(p, &files[t]);
 	}
-	return ret;
+	return rc;
 }
 
 struct put {
@@ -138,9 +138,9 @@ int xw_quota_write(struct xw_placer *p, enum xw_quota_type type, const struct xw
 	static const uint8_t zeros[XW_QUOTA_BLOCK];
 	struct put t = {p, xw_binode_extents(&q->node)};
 	uint32_t per = p->enc.block_size / XW_QUOTA_BLOCK;
-	int ret = xw_quota_emit(type, q->entries, q->n, &q->shape, put_block, &t);
+	int rc = xw_quota_emit(type, q->entries, q->n, &q->shape, put_block, &t);
 
-	for (uint32_t i = q->shape.blocks; i % per && !ret; i++)
-		ret = put_block(&t, i, zeros);
-	return ret;
+	for (uint32_t i = q->shape.blocks; i % per && !rc; i++)
+		rc = put_block(&t, i, zeros);
+	return rc;
 }

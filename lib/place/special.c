@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Files and blocks that features put into a filesystem, written where they have been placed. */
+/* Files and blocks of features, written to their places. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -10,19 +10,19 @@
 #include "disk/orphan.h"
 #include "place/place.h"
 
-/* An old log on a reused device must not look like this journal's. */
+/* An old log on a reused device must not look like part of this journal. */
 static int zero_log(struct xw_placer *p, const struct xw_binode *n)
 {
 	const struct xw_extent *e = xw_binode_extents(n);
 	uint64_t bs = p->enc.block_size;
-	int ret = 0;
+	int rc = 0;
 
-	for (uint32_t i = 0; i < n->n_ext && !ret; i++) {
+	for (uint32_t i = 0; i < n->n_ext && !rc; i++) {
 		uint32_t skip = i == 0; /* the superblock */
 
-		ret = xw_out_zeros(p->out, (e[i].pblk + skip) * bs, (e[i].len - skip) * bs);
+		rc = xw_out_zeros(p->out, (e[i].pblk + skip) * bs, (e[i].len - skip) * bs);
 	}
-	return ret;
+	return rc;
 }
 
 int xw_journal_write(struct xw_placer *p, const struct xw_binode *n, uint32_t fast_blocks,
@@ -39,15 +39,15 @@ int xw_journal_write(struct xw_placer *p, const struct xw_binode *n, uint32_t fa
 		.nr_users = 1,
 		.num_fc_blks = fast_blocks,
 	};
-	int ret;
+	int rc;
 
 	if (!buf)
 		return xw_fail_nomem(p->enc.diag, "journal superblock");
 	memcpy(j.uuid, p->enc.sb.uuid, sizeof(j.uuid));
 	xw_jsb_encode(&j, buf);
-	ret = xw_place_write(p, xw_binode_extents(n)[0].pblk, buf, bs);
+	rc = xw_place_write(p, xw_binode_extents(n)[0].pblk, buf, bs);
 	free(buf);
-	return ret || !zero ? ret : zero_log(p, n);
+	return rc || !zero ? rc : zero_log(p, n);
 }
 
 int xw_mmp_write(struct xw_placer *p, xw_blk blk, uint16_t interval)
@@ -59,27 +59,27 @@ int xw_mmp_write(struct xw_placer *p, xw_blk blk, uint16_t interval)
 		.check_interval = XW_MAX(interval, (uint16_t)XW_MMP_INTERVAL),
 	};
 	void *buf;
-	int ret = xw_out_reserve(p->out, blk * p->enc.block_size, p->enc.block_size, &buf);
+	int rc = xw_out_reserve(p->out, blk * p->enc.block_size, p->enc.block_size, &buf);
 
-	if (!ret)
+	if (!rc)
 		xw_mmp_encode(&m, p->enc.dirfmt.csum, p->enc.csum_seed, buf);
-	return ret;
+	return rc;
 }
 
 int xw_orphan_write(struct xw_placer *p, const struct xw_binode *n)
 {
 	const struct xw_extent *e = xw_binode_extents(n);
 	uint32_t bs = p->enc.block_size, seed = xw_encode_seed(&p->enc, n);
-	int ret = 0;
+	int rc = 0;
 
 	for (uint32_t i = 0; i < n->n_ext; i++) {
-		for (xw_blk blk = e[i].pblk; blk < e[i].pblk + e[i].len && !ret; blk++) {
+		for (xw_blk blk = e[i].pblk; blk < e[i].pblk + e[i].len && !rc; blk++) {
 			void *buf;
 
-			ret = xw_out_reserve(p->out, blk * bs, bs, &buf);
-			if (!ret)
+			rc = xw_out_reserve(p->out, blk * bs, bs, &buf);
+			if (!rc)
 				xw_orphan_seal(buf, bs, p->enc.dirfmt.csum, seed, blk);
 		}
 	}
-	return ret;
+	return rc;
 }

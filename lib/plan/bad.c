@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Few in practice, so that a sorted array does. What mke2fs does with them was observed: blocks out
- * of range are ignored with a word, a bad backup is warned of. Lines that are no number, which it
- * skips, are refused. The room for more descriptors ends where a bad block is: mke2fs leaves it
- * there and e2fsck complains.
+ * Lists are short in practice, so a sorted array is sufficient. The behavior of mke2fs was
+ * observed: blocks out of range are ignored with a message, bad backups cause a warning. Lines that
+ * are not a number, which mke2fs skips, are refused. The blocks reserved for descriptors end before
+ * a bad block; mke2fs includes it and e2fsck complains.
  */
 #include "plan/bad.h"
 
@@ -13,7 +13,7 @@
 #include "plan/map.h"
 #include "plan/parse.h"
 
-#define LINE_MAX_LEN 32 /* a number, and blanks around it */
+#define LINE_MAX_LEN 32 /* a number with surrounding blanks */
 
 static int parse_line(const char *name, unsigned line, const char *s, size_t len,
 		      struct xw_mkfs_params *p, struct xw_diag *diag)
@@ -62,7 +62,7 @@ static int cmp(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-int xw_bad_settle(struct xw_mkfs_params *p, struct xw_diag *diag)
+int xw_bad_finish(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	xw_blk first = p->block_size == 1024, end = p->size_bytes / p->block_size;
 	size_t out = 0;
@@ -93,7 +93,7 @@ int xw_bad_settle(struct xw_mkfs_params *p, struct xw_diag *diag)
 	return 0;
 }
 
-/* Index of the first at or behind blk. */
+/* Index of the first one at or after blk. */
 static size_t bad_from(const struct xw_geo *geo, xw_blk blk)
 {
 	size_t lo = 0, hi = geo->n_bad;
@@ -137,7 +137,7 @@ uint32_t xw_geo_good_after_desc(const struct xw_geo *geo)
 	return (uint32_t)good;
 }
 
-/* Block `at` of group's head: are there other copies of it? */
+/* Is there another copy of block `at` of the group's head? */
 static bool is_copy(const struct xw_geo *geo, uint32_t group, uint64_t at)
 {
 	if (xw_geo_meta_bg(geo) && at == xw_geo_has_super(geo, group))
@@ -158,8 +158,8 @@ int xw_geo_check_bad(const struct xw_geo *geo, struct xw_diag *diag)
 			continue;
 		if (!is_copy(geo, group, at))
 			return xw_fail(diag, XW_ERR_LIMIT,
-				       "block %llu is bad, and superblock or descriptors can be "
-				       "nowhere else",
+				       "block %llu is bad, and the superblock and descriptors "
+				       "cannot be moved",
 				       blk);
 		if (group != warned)
 			xw_log(diag, XW_LOG_WARN,

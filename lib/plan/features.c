@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One table, one row a feature: its names, its bit, whether this build makes it, and what it goes
- * with. Adding a feature is a matter of its row. Names and bits: the kernel's "ext4 Data
- * Structures" and dumpe2fs's output; the rules between features were observed with mke2fs 1.47.0,
- * which refuses or resolves the same ones.
+ * One table, one row per feature: its names, its bit, whether this build can create it, and its
+ * dependencies. Adding a feature means adding a row. Names and bits: the kernel's "ext4 Data
+ * Structures" and the output of dumpe2fs; the rules between features were observed with mke2fs
+ * 1.47.0, which refuses or resolves the same combinations.
  */
 #include "plan/features.h"
 
@@ -16,10 +16,10 @@ struct row {
 	const char *name, *alias[2];
 	enum xw_feature_word word;
 	uint32_t bit;
-	bool make; /* this build can make it */
+	bool make; /* this build can create it */
 	const char *needs[2]; /* all of them must be set too */
-	const char *conflicts; /* must not be set */
-	const char *replaces; /* is turned off by this one */
+	const char *conflicts; /* must be clear */
+	const char *replaces; /* is cleared by this one */
 };
 
 #define C XW_FW_COMPAT
@@ -138,7 +138,7 @@ static int apply_word(struct xw_features *f, const char *text, size_t len, struc
 		return 0;
 	}
 	if (!row->make)
-		return xw_fail(diag, XW_ERR_UNSUPPORTED, "-O %s: this version cannot make it",
+		return xw_fail(diag, XW_ERR_UNSUPPORTED, "-O %s: not supported by this version",
 			       row->name);
 	f->w[row->word] |= row->bit;
 	return 0;
@@ -189,7 +189,8 @@ static int check_row(struct xw_features *f, const struct row *row, struct xw_dia
 
 int xw_features_check(struct xw_features *f, struct xw_diag *diag)
 {
-	if (f->w[XW_FW_INCOMPAT] & XW_INCOMPAT_JOURNAL_DEV) { /* no filesystem: little is left */
+	/* an external journal is no filesystem: few features remain */
+	if (f->w[XW_FW_INCOMPAT] & XW_INCOMPAT_JOURNAL_DEV) {
 		f->w[XW_FW_COMPAT] = 0;
 		f->w[XW_FW_INCOMPAT] = XW_INCOMPAT_JOURNAL_DEV;
 		f->w[XW_FW_RO_COMPAT] &= XW_RO_METADATA_CSUM;

@@ -6,8 +6,6 @@
 #include "base/err.h"
 #include "base/types.h"
 
-#pragma GCC visibility push(default)
-
 enum xw_feature_word { XW_FW_COMPAT, XW_FW_INCOMPAT, XW_FW_RO_COMPAT, XW_FW_COUNT };
 
 struct xw_features {
@@ -15,21 +13,20 @@ struct xw_features {
 };
 
 /*
- * The next word of a list of names, divided by commas and blanks: *len bytes, and *list is behind
- * it. NULL: the end.
+ * The next word of a list of names separated by commas and blanks: returns it with its length, and
+ * moves *list after it. NULL: end.
  */
 const char *xw_list_word(const char **list, size_t *len);
 /* Name as dumpe2fs prints it; NULL when unknown. Static storage. */
 const char *xw_feature_name(enum xw_feature_word word, uint32_t bit);
 /*
  * Name or alias ("extents" for extent, "gdt_csum" and "uninit_groups" for uninit_bg), any case. 0
- * and *word, *bit; XW_ERR_NOTFOUND for a name nobody knows.
+ * and *word, *bit; XW_ERR_NOTFOUND for an unknown name.
  */
 int xw_feature_find(const char *name, size_t len, enum xw_feature_word *word, uint32_t *bit);
 /*
  * Apply a -O list ("a,^b,none") to *f in order. XW_ERR_USAGE names an unknown feature,
- * XW_ERR_UNSUPPORTED one that is known but that this build cannot make. `none` clears all that came
- * before it.
+ * XW_ERR_UNSUPPORTED a known one that this build cannot create. `none` clears all earlier ones.
  */
 int xw_features_apply(struct xw_features *f, const char *list, struct xw_diag *diag);
 /*
@@ -53,7 +50,5 @@ static inline bool xw_has_ro(const struct xw_features *f, uint32_t bit)
 {
 	return f->w[XW_FW_RO_COMPAT] & bit;
 }
-
-#pragma GCC visibility pop
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From what was asked to what will be made. Order matters and is mke2fs's: type, usage types, -O,
- * -j; then revision and creator restrictions; then sizes. Only the size comes before all of it,
- * since it chooses a usage type where the user names none.
+ * From the requested parameters to the final ones. The order is that of mke2fs: type, usage types,
+ * -O, -j; then revision and creator restrictions; then sizes. Only the size comes first, since it
+ * selects a usage type where the user names none.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "plan/parse.h"
 #include "plan/usage.h"
 
-/* The Hurd knows no such features, and Linux mounts no Hurd filesystem with 64bit. */
+/* The Hurd supports none of these features, and Linux mounts no Hurd filesystem with 64bit. */
 static int settle_hurd(struct xw_mkfs_params *p, struct xw_features *asked, struct xw_diag *diag)
 {
 	static const char *const without[] = {"filetype", "huge_file", "metadata_csum", "64bit",
@@ -27,7 +27,7 @@ static int settle_hurd(struct xw_mkfs_params *p, struct xw_features *asked, stru
 		if (xw_feature_find(without[i], strlen(without[i]), &word, &bit))
 			continue;
 		if (asked->w[word] & bit)
-			return xw_fail(diag, XW_ERR_USAGE, "-o hurd: goes without the feature %s",
+			return xw_fail(diag, XW_ERR_USAGE, "-o hurd: clears the feature %s",
 				       without[i]);
 		p->features.w[word] &= ~bit;
 	}
@@ -75,7 +75,7 @@ static int settle_features(struct xw_mkfs_params *p, const struct xw_usage *u, s
 	return err ? err : xw_features_check(&p->features, diag);
 }
 
-/* What SIZE counts is known by -b alone, whatever the block size becomes. */
+/* The unit of SIZE is determined by -b alone, whatever the block size becomes. */
 static int settle_size(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_diag *diag)
 {
 	uint64_t unit = p->block_size ? p->block_size : 1024;
@@ -88,10 +88,10 @@ static int settle_size(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_d
 	if (dev_bytes && dev_bytes <= p->offset)
 		return xw_fail(diag, XW_ERR_USAGE, "-E offset=%llu: the target ends at %llu",
 			       (unsigned long long)p->offset, (unsigned long long)dev_bytes);
-	/* of a whole device mke2fs uses whole memory pages */
+	/* of a whole device mke2fs uses only whole memory pages */
 	p->size_bytes = dev_bytes ? (dev_bytes - p->offset) & ~(uint64_t)4095 : 0;
 	if (dev_bytes && !p->size_bytes)
-		return xw_fail(diag, XW_ERR_USAGE, "the target has no room for a filesystem");
+		return xw_fail(diag, XW_ERR_USAGE, "the target is too small for a filesystem");
 	return 0;
 }
 
@@ -112,11 +112,11 @@ static int settle_usage(struct xw_mkfs_params *p, struct xw_diag *diag)
 		p->creator_os = 0;
 	if (p->reserved_percent < 0)
 		p->reserved_percent = p->size_bytes ? 5 : 0;
-	/* once more: the size may have brought 64bit */
+	/* again: the size may have added 64bit */
 	return err ? err : xw_features_check(&p->features, diag);
 }
 
-/* Options without the feature that they are about. */
+/* Options given without the feature that they belong to. */
 static int check_needs(const struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	bool bigalloc = xw_has_ro(&p->features, XW_RO_BIGALLOC);
@@ -144,7 +144,7 @@ static int settle_flex(struct xw_mkfs_params *p, struct xw_diag *diag)
 	return 0;
 }
 
-/* -E resize= in blocks; bigger than the filesystem, as mke2fs wants it. */
+/* -E resize= in blocks; must be larger than the filesystem, as in mke2fs. */
 static int settle_resize(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	if (p->resize_bytes)
@@ -165,7 +165,7 @@ static int check_journal(const struct xw_mkfs_params *p, struct xw_diag *diag)
 	bool tiny = p->size_bytes &&
 		    !xw_journal_default_blocks(p->size_bytes / p->block_size, p->block_size);
 
-	/* too small for any journal: it goes without, whatever was asked */
+	/* too small for any journal: none is created, even if one was requested */
 	if (p->journal_bytes && !tiny && (blocks < 1024 || blocks > 10240000))
 		return xw_fail(diag, XW_ERR_USAGE, "-J size: %llu blocks; must be 1024 to 10240000",
 			       (unsigned long long)blocks);
@@ -188,7 +188,7 @@ static int check_clusters(struct xw_mkfs_params *p, struct xw_diag *diag)
 	return 0;
 }
 
-/* -b and what cannot be larger; the block size may be open still. */
+/* -b and its upper limits; the block size may be undetermined still. */
 static int check_block_size(const struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	if (!p->block_size)
@@ -205,17 +205,15 @@ static int check_block_size(const struct xw_mkfs_params *p, struct xw_diag *diag
 
 static int check_rest(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
-	int ret = check_block_size(p, diag);
+	int rc = check_block_size(p, diag);
 
-	if (!ret)
-		ret = check_clusters(p, diag);
-	if (ret)
-		return ret;
+	if (!rc)
+		rc = check_clusters(p, diag);
+	if (rc)
+		return rc;
 	if (p->size_bytes && (p->free_set || p->free_inodes))
-		return xw_fail(
-			diag, XW_ERR_USAGE,
-			"--free: only where SIZE is left out and the image is new, which --replace "
-			"makes it");
+		return xw_fail(diag, XW_ERR_USAGE,
+			       "--free: only for a new image (see --replace) without SIZE");
 	if (p->num_backup_sb >= 0 && !xw_has_compat(&p->features, XW_COMPAT_SPARSE_SUPER2))
 		xw_log(diag, XW_LOG_WARN, "-E num_backup_sb: no effect without sparse_super2");
 	return check_journal(p, diag);
@@ -223,7 +221,7 @@ static int check_rest(struct xw_mkfs_params *p, struct xw_diag *diag)
 
 int xw_params_check(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
-	struct xw_diag quiet = {0}; /* warnings come from xw_params_finish */
+	struct xw_diag quiet = {0}; /* xw_params_finish issues the warnings */
 	struct xw_usage u;
 	int err = xw_usage_open(p, 0, &quiet, &u);
 
@@ -253,10 +251,10 @@ int xw_params_finish(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_dia
 	if (!err)
 		err = check_rest(p, diag);
 	if (!err)
-		err = xw_params_settle_features(p, diag);
+		err = xw_params_finish_features(p, diag);
 	if (err)
 		return err;
-	/* the resize inode maps its reserved blocks from 4 GiB on */
+	/* the resize inode maps its reserved blocks beyond 4 GiB */
 	if (xw_has_compat(&p->features, XW_COMPAT_RESIZE_INODE) && p->block_size >= 4096)
 		p->features.w[XW_FW_RO_COMPAT] |= XW_RO_LARGE_FILE;
 	if (!p->uuid_set)

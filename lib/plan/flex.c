@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Placement of bitmaps and inode tables with flex_bg as mke2fs 1.47.0 does it (observed;
+ * Placement of bitmaps and inode tables with flex_bg as in mke2fs 1.47.0 (observed;
  * tests/oracle/geometry.sh compares).
  *
- * Group by group, each object wants the place right behind the same object of the group before; the
- * first one of its kind leaves room for all its fellows of the flex group (one that consists of a
- * single group: for as many as a full one has). If that place is taken, it is the next one that
- * fits, but only if that begins within as many blocks as this object and all that follow need (at
- * most a quarter of a group); else the first free run of so many blocks from the flex group's
- * beginning, else the first place there that holds just this object. With packed_meta_blocks the
- * whole filesystem is one range: first all block bitmaps, then all inode bitmaps, then all tables,
- * each at the first place that fits.
+ * Group by group, each object is placed right after the same object of the previous group if
+ * possible; the first object of its kind leaves room for all others of the flex group (in a flex
+ * group of a single group: for as many as a full one has). If that place is taken, the next one
+ * that fits is used, but only if it starts within as many blocks as this object and all following
+ * ones need (at most a quarter of a group); else the first free run of that many blocks from the
+ * start of the flex group, else the first place there that fits just this object. With
+ * packed_meta_blocks the whole filesystem is one range: first all block bitmaps, then all inode
+ * bitmaps, then all tables, each at the first place that fits.
  *
- * Ranges with the same heads inside give the same answer, so only one of each kind is worked out.
+ * Ranges with the same heads inside have the same layout, so only one of each kind is computed.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "plan/map.h"
 
-/* One range being laid out. Block numbers are absolute here. */
+/* One range being laid out. Block numbers are absolute. */
 struct range {
 	const struct xw_geo *geo;
 	uint32_t first, groups;
 	xw_blk start, end;
-	XW_VEC(struct xw_run) taken; /* ascending, merged; heads are not in it */
-	xw_blk gap_start, gap_end; /* no head in there: what the last look found */
+	XW_VEC(struct xw_run) taken; /* ascending, merged; without heads */
+	xw_blk gap_start, gap_end; /* result of the last lookup: no head in between */
 };
 
-/* End of the head that [at, at + len) touches, 0 when it touches none. */
+/* End of the head that overlaps [at, at + len), 0 when there is none. */
 static xw_blk head_in(struct range *r, xw_blk at, uint64_t len)
 {
 	const struct xw_geo *geo = r->geo;
@@ -113,7 +113,7 @@ static int range_init(struct range *r, const struct xw_geo *geo, uint32_t first,
 	r->start = xw_geo_group_start(geo, first);
 	r->end = first + (uint64_t)groups >= geo->groups ? geo->blocks
 							 : xw_geo_group_start(geo, first + groups);
-	/* all from here on: the search for one object may look past the range's end */
+	/* all from here on: the search for one object may go past the end of the range */
 	for (size_t i = 0; i < geo->n_bad; i++) {
 		if (geo->bad[i] >= r->start && take(r, geo->bad[i], 1))
 			return XW_ERR_NOMEM;
@@ -121,7 +121,7 @@ static int range_init(struct range *r, const struct xw_geo *geo, uint32_t first,
 	return 0;
 }
 
-/* Place for the object of `unit` blocks of the range's i-th group, near `want` if that can be. */
+/* Place for the object of `unit` blocks of the i-th group of the range, near `want` if possible. */
 static bool choose(struct range *r, xw_blk want, uint32_t i, uint64_t unit, xw_blk *out)
 {
 	uint64_t all = XW_MIN((r->groups - i) * (uint64_t)unit, r->geo->blocks_per_group / 4);
@@ -156,7 +156,7 @@ static int place(struct range *r, struct xw_geo_map *map, enum xw_meta_kind kind
 	return 0;
 }
 
-/* The map is complete, or err says why it cannot be. */
+/* Complete the map, or return err with the reason. */
 static int finish(struct range *r, struct xw_geo_map *map, int err, struct xw_diag *diag)
 {
 	if (!err && xw_map_seal(map))
@@ -227,7 +227,7 @@ static int add_map(struct xw_geo *geo, size_t *cap, uint32_t first, uint32_t nam
 	return 0;
 }
 
-/* The first group from here on that makes its flex group unlike others; geo->groups: none. */
+/* The first group from here on that makes its flex group differ from others; geo->groups: none. */
 static uint32_t next_special(const struct xw_geo *geo, uint32_t group)
 {
 	uint32_t super = xw_geo_dense(geo) ? geo->groups : xw_geo_next_super(geo, group);
@@ -238,10 +238,10 @@ static uint32_t next_special(const struct xw_geo *geo, uint32_t group)
 
 /*
  * The first n_common maps serve every flex group without a map of its own: just one, or with
- * meta_bg as many as flex groups make a meta group, since its descriptors lie in three of its
- * groups. The others, ascending, are those of flex groups that have a superblock copy or a bad
- * block inside, and the last one, which may be short. Without sparse_super every group has a copy,
- * and all flex groups but the last are alike again.
+ * meta_bg as many as a meta group has flex groups, since its descriptors lie in three of its
+ * groups. The others, ascending, are those of flex groups that contain a superblock copy or a bad
+ * block, and the last one, which may be short. Without sparse_super every group has a copy, and all
+ * flex groups but the last are equal again.
  */
 static int common_maps(struct xw_geo *geo, size_t *cap, uint32_t last, struct xw_diag *diag)
 {
@@ -283,7 +283,7 @@ int xw_geo_flex_maps(struct xw_geo *geo, struct xw_diag *diag)
 	return err ? err : add_map(geo, &cap, last, last, diag);
 }
 
-/* Of a group that has bad blocks: each object at its place by formula, or the next that is good. */
+/* Map of a group that has bad blocks: each object at its regular place, or the next good one. */
 static int own_map(const struct xw_geo *geo, uint32_t group, struct xw_geo_map *map,
 		   struct xw_diag *diag)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Questions about one group: superblock copy, places of its metadata, which of its blocks are
+ * Queries about one group: superblock copy, location of its metadata, which of its blocks are
  * metadata. Answered by formula or from a few segments, so that 491,520 groups cost nothing until
- * they are asked about.
+ * they are queried.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +69,7 @@ xw_blk xw_geo_super_at(const struct xw_geo *geo, uint32_t group)
 	return group ? xw_geo_group_start(geo, group) : XW_SUPER_OFFSET / geo->block_size;
 }
 
-/* Clusters of 1 KiB blocks begin at block 0: group 0 holds it, in front of its superblock. */
+/* Clusters of 1 KiB blocks start at block 0: group 0 contains it, before its superblock. */
 static uint32_t boot_block(const struct xw_geo *geo)
 {
 	return (uint32_t)(xw_geo_super_at(geo, 0) - geo->first_data_block);
@@ -114,7 +114,7 @@ static uint32_t group_blocks(const struct xw_geo *geo, uint32_t group)
 				geo->blocks - xw_geo_group_start(geo, group));
 }
 
-/* The map that knows a group, and the group its numbers count from. */
+/* The map that describes a group, and the group relative to which it counts. */
 static const struct xw_geo_map *map_of(const struct xw_geo *geo, uint32_t group, uint32_t *first)
 {
 	size_t lo = geo->n_common, hi = geo->n_maps;
@@ -141,9 +141,9 @@ static const struct xw_geo_map *map_of(const struct xw_geo *geo, uint32_t group,
 }
 
 /*
- * Without flex_bg everything lies in the group itself: bitmaps right behind the head, then the
- * table. With a RAID stride mke2fs shifts the bitmaps by it from group to group, starting behind
- * the room for the table; an inode bitmap that would be the group's last block goes to the front.
+ * Without flex_bg everything lies in the group itself: bitmaps right after the head, then the
+ * table. With a RAID stride mke2fs shifts the bitmaps by it from group to group, starting after the
+ * room for the table; an inode bitmap that would be the last block of the group moves to the front.
  */
 static void place_unflexed(const struct xw_geo *geo, struct xw_group_place *out, uint32_t group)
 {
@@ -160,7 +160,7 @@ static void place_unflexed(const struct xw_geo *geo, struct xw_group_place *out,
 }
 
 /*
- * Without flex_bg and without SIZE: bitmaps and table are the last thing in the group, but in the
+ * Without flex_bg and without SIZE: bitmaps and table are at the end of the group, except in the
  * last group of a finished layout.
  */
 static void place_own(const struct xw_geo *geo, struct xw_group_place *out, uint32_t group)
@@ -202,8 +202,8 @@ void xw_geo_group(const struct xw_geo *geo, uint32_t group, struct xw_group_plac
 /* Walks the metadata of one group as [from, to) in blocks of the group: ascending, disjoint. */
 struct used_walk {
 	xw_blk start, end; /* the group */
-	xw_blk base; /* what runs count from */
-	uint32_t head; /* still to come when not 0 */
+	xw_blk base; /* block to which runs are relative */
+	uint32_t head; /* not visited yet if not 0 */
 	const struct xw_run *runs;
 	size_t i, n;
 	struct xw_run own[3];
@@ -273,7 +273,7 @@ static bool walk_next(struct used_walk *w, uint32_t *from, uint32_t *to)
 	return true;
 }
 
-/* Sets bits [from, to). */
+/* Set bits [from, to). */
 static void set_bits(uint8_t *bits, uint32_t from, uint32_t to)
 {
 	for (; from < to && from % 8; from++)
@@ -286,7 +286,7 @@ static void set_bits(uint8_t *bits, uint32_t from, uint32_t to)
 		bits[from / 8] |= (uint8_t)(1u << from % 8);
 }
 
-/* Clusters that hold the first `blocks` blocks of a group. */
+/* Number of clusters that hold the first `blocks` blocks of a group. */
 static uint32_t to_cluster(const struct xw_geo *geo, uint32_t blocks)
 {
 	return (uint32_t)xw_div_up(blocks, UINT64_C(1) << geo->cluster_bits);

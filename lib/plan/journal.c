@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Journal size by filesystem size: what mke2fs 1.47.0 makes, observed on both sides of every step.
- * Blocks, not bytes, so that a journal of 1 KiB blocks is a quarter as large. And what maps it.
+ * Journal size by filesystem size as in mke2fs 1.47.0, observed on both sides of every step.
+ * Counted in blocks, so a journal of 1 KiB blocks is a quarter as large. Also the blocks that map
+ * the journal.
  *
- * Fast commits get blocks of their own behind that: by default a 64th of the default size, also
- * where -J size= says another.
+ * Fast commits get additional blocks: by default a 64th of the default size, even where -J size=
+ * specifies another one.
  */
 #include "disk/extent.h"
 #include "disk/indirect.h"
@@ -15,14 +16,9 @@ uint64_t xw_journal_default_blocks(uint64_t fs_blocks, uint32_t block_size)
 	static const struct {
 		uint64_t below, blocks;
 	} steps[] = {
-		{2048, 0},
-		{32768, 1024},
-		{256 * 1024, 4096},
-		{512 * 1024, 8192},
-		{4096 * 1024, 16384},
-		{8192 * 1024, 32768},
-		{16384 * 1024, 65536},
-		{32768 * 1024, 131072},
+		{XW_JOURNAL_FS_BLOCKS, 0}, {32768, 1024},          {256 * 1024, 4096},
+		{512 * 1024, 8192},        {4096 * 1024, 16384},   {8192 * 1024, 32768},
+		{16384 * 1024, 65536},     {32768 * 1024, 131072},
 	};
 
 	(void)block_size;
@@ -55,14 +51,19 @@ uint64_t xw_geo_journal_blocks(const struct xw_geo *geo, const struct xw_mkfs_pa
 				 : xw_journal_default_blocks(fs_blocks, p->block_size));
 }
 
-void xw_geo_settle_journal(struct xw_geo *geo, const struct xw_mkfs_params *p, struct xw_diag *diag)
+int xw_geo_drop_journal(struct xw_geo *geo, const struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	if (geo->journal_blocks || p->journal_device ||
 	    !xw_has_compat(&geo->features, XW_COMPAT_HAS_JOURNAL))
-		return;
-	xw_log(diag, p->journal_asked ? XW_LOG_WARN : XW_LOG_INFO,
-	       "filesystem too small for a journal");
+		return 0;
+	if (p->journal_asked)
+		return xw_fail(diag, XW_ERR_NOSPC,
+			       "filesystem too small for a journal: %llu blocks, %u needed",
+			       (unsigned long long)geo->blocks, XW_JOURNAL_FS_BLOCKS);
+	xw_log(diag, *p->fs_type ? XW_LOG_WARN : XW_LOG_INFO,
+	       "filesystem too small for a journal; made without");
 	geo->features.w[XW_FW_COMPAT] &= ~(XW_COMPAT_HAS_JOURNAL | XW_COMPAT_ORPHAN_FILE);
+	return 0;
 }
 
 uint64_t xw_geo_orphan_blocks(const struct xw_geo *geo, const struct xw_mkfs_params *p)
@@ -90,7 +91,7 @@ static uint64_t indirect_blocks(uint64_t len, uint64_t per_block)
 	uint64_t sum = 0, span = 1, below;
 
 	len -= XW_MIN(len, XW_NDIR_BLOCKS);
-	/* each level: a tree of so many blocks a root slot */
+	/* each level: trees of this many blocks per root slot */
 	for (int depth = 1; depth <= 3 && len; depth++) {
 		span *= per_block;
 		below = XW_MIN(len, span);

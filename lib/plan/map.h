@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to plan/: where the bitmaps and inode tables of a range of groups lie, run-length coded.
+ * Private to plan/: the location of the bitmaps and inode tables of a range of groups, run-length
+ * coded.
  *
- * Groups of a flex group lie one behind the other until a superblock copy interrupts, so that a few
- * segments describe any number of groups, and flex groups without a copy inside all look the same
- * and share one map. Block numbers are relative to the first block of the range's first group.
+ * The objects of a flex group are contiguous until a superblock copy interrupts, so a few segments
+ * describe any number of groups, and flex groups without a copy inside are equal and share one map.
+ * Block numbers are relative to the first block of the first group of the range.
  */
 #ifndef XW_PLAN_MAP_H
 #define XW_PLAN_MAP_H
 
 #include "base/vec.h"
 #include "plan/geometry.h"
-
-#pragma GCC visibility push(default)
 
 enum xw_meta_kind {
 	XW_META_BLOCK_BITMAP,
@@ -21,7 +20,7 @@ enum xw_meta_kind {
 	XW_META_KINDS
 };
 
-/* Objects of groups first .. first + count - 1 of the range, one behind the other from start. */
+/* Objects of groups first .. first + count - 1 of the range, contiguous from start. */
 struct xw_seg {
 	uint64_t start;
 	uint32_t first, count;
@@ -29,7 +28,7 @@ struct xw_seg {
 
 struct xw_geo_map {
 	uint32_t first_group; /* of the range; XW_MAP_ANY: any range without a map of its own */
-	uint32_t unit[XW_META_KINDS]; /* blocks of one object */
+	uint32_t unit[XW_META_KINDS]; /* size of one object in blocks */
 	XW_VEC(struct xw_seg) segs[XW_META_KINDS]; /* by first */
 	XW_VEC(struct xw_run)
 	runs; /* all blocks of all segments, ascending, merged; see xw_map_seal */
@@ -40,14 +39,14 @@ struct xw_geo_map {
 void xw_map_init(struct xw_geo_map *map, const struct xw_geo *geo, uint32_t first_group);
 void xw_map_free(struct xw_geo_map *map);
 /*
- * Group's object is at start; groups of a kind come in ascending order, `count` at once.
- * XW_ERR_NOMEM.
+ * Add the objects of `count` groups at start; the groups of a kind must be added in ascending
+ * order. XW_ERR_NOMEM.
  */
 int xw_map_add(struct xw_geo_map *map, enum xw_meta_kind kind, uint32_t group, uint32_t count,
 	       uint64_t start);
-/* All added: makes runs. XW_ERR_NOMEM. */
+/* All objects were added: compute runs. XW_ERR_NOMEM. */
 int xw_map_seal(struct xw_geo_map *map);
-/* Forget geo->maps. */
+/* Free geo->maps. */
 void xw_geo_free_maps(struct xw_geo *geo);
 uint64_t xw_map_find(const struct xw_geo_map *map, enum xw_meta_kind kind, uint32_t group);
 
@@ -61,19 +60,19 @@ static inline uint32_t xw_geo_group_of(const struct xw_geo *geo, xw_blk blk)
 	return (uint32_t)((blk - geo->first_data_block) / geo->blocks_per_group);
 }
 
-/* Whole clusters that reach so far; without bigalloc a cluster is a block. */
+/* Number of clusters that cover this many blocks; without bigalloc a cluster is a block. */
 static inline uint64_t xw_geo_clusters_up(const struct xw_geo *geo, uint64_t blocks)
 {
 	return xw_round_up(blocks, UINT64_C(1) << geo->cluster_bits);
 }
 
-/* Without flex_bg a group's bitmaps and table lie in it. */
+/* Without flex_bg the bitmaps and table of a group lie in the group. */
 static inline bool xw_geo_own(const struct xw_geo *geo)
 {
 	return !xw_has_incompat(&geo->features, XW_INCOMPAT_FLEX_BG);
 }
 
-/* Blocks of the table in this group's place or reserve. */
+/* Blocks of the table in the place or reserve of this group. */
 static inline uint32_t xw_geo_table_blocks(const struct xw_geo *geo, uint32_t group)
 {
 	return group < geo->shrunk_groups ? geo->shrunk_itable : geo->itable_blocks;
@@ -91,25 +90,25 @@ static inline bool xw_geo_dense(const struct xw_geo *geo)
 	       !xw_has_compat(&geo->features, XW_COMPAT_SPARSE_SUPER2);
 }
 
-/* Blocks of all heads. */
+/* Total blocks of all heads. */
 uint64_t xw_geo_heads(const struct xw_geo *geo);
 
-/* SIZED with flex_bg: fill geo->maps as mke2fs places things. XW_ERR_NOMEM, XW_ERR_LIMIT. */
+/* SIZED with flex_bg: compute geo->maps as mke2fs places metadata. XW_ERR_NOMEM, XW_ERR_LIMIT. */
 int xw_geo_flex_maps(struct xw_geo *geo, struct xw_diag *diag);
-/* The map of flex group `first / flex_size`; packed: of the whole filesystem. */
+/* Compute the map of flex group `first / flex_size`; packed: of the whole filesystem. */
 int xw_geo_flex_map(const struct xw_geo *geo, uint32_t first, struct xw_geo_map *map,
 		    struct xw_diag *diag);
 int xw_geo_packed_map(const struct xw_geo *geo, struct xw_geo_map *map, struct xw_diag *diag);
 
 /*
- * SIZED without flex_bg: maps of the groups whose formula puts something on a bad block.
+ * SIZED without flex_bg: maps of the groups in which the formula places metadata on a bad block.
  * XW_ERR_NOMEM, XW_ERR_LIMIT.
  */
 int xw_geo_own_maps(struct xw_geo *geo, struct xw_diag *diag);
-/* The first bad block at or behind blk; XW_BLK_MAX: none. */
+/* The first bad block at or after blk; XW_BLK_MAX: none. */
 xw_blk xw_geo_next_bad(const struct xw_geo *geo, xw_blk blk);
 
-/* What sized and stream share: block size, groups' size, descriptors. */
+/* Common to sized and stream layouts: block size, group size, descriptors. */
 void xw_geo_start(const struct xw_mkfs_params *p, struct xw_geo *geo);
 /*
  * The journal of a SIZED filesystem: -J size= or the default; 0 without has_journal or when too
@@ -118,16 +117,17 @@ void xw_geo_start(const struct xw_mkfs_params *p, struct xw_geo *geo);
 uint64_t xw_geo_journal_blocks(const struct xw_geo *geo, const struct xw_mkfs_params *p,
 			       uint64_t fs_blocks);
 /*
- * No journal came of it: the feature goes, and orphan_file with it. That is said: as a warning to
- * whoever asked for a journal by name.
+ * The filesystem has no room for a journal: clear the feature and orphan_file with it, and log it,
+ * as a warning if the type was given explicitly. XW_ERR_NOSPC if a journal was requested
+ * explicitly.
  */
-void xw_geo_settle_journal(struct xw_geo *geo, const struct xw_mkfs_params *p,
-			   struct xw_diag *diag);
+int xw_geo_drop_journal(struct xw_geo *geo, const struct xw_mkfs_params *p, struct xw_diag *diag);
 /* heads + bitmaps + tables + journal + the block before the first group */
 uint64_t xw_geo_overhead(const struct xw_geo *geo);
-/* The same in clusters, for bigalloc, where what shares one counts once; places are known. */
+/*
+ * The same in clusters, for bigalloc, where objects that share a cluster count once; requires known
+ * locations.
+ */
 uint64_t xw_geo_overhead_clusters(const struct xw_geo *geo);
-
-#pragma GCC visibility pop
 
 #endif

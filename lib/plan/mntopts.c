@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bits: the kernel's "ext4 Data Structures", s_default_mount_opts. How data is journalled is a
- * number of two bits, everything else a bit of its own.
+ * Bits: the kernel's "ext4 Data Structures", s_default_mount_opts. The data journaling mode is a
+ * number of two bits, every other option is one bit.
  */
 #include "plan/mntopts.h"
 

@@ -6,16 +6,13 @@
 #include "base/err.h"
 #include "base/types.h"
 
-#pragma GCC visibility push(default)
-
 #define XW_MNTOPT_XATTR_USER 0x0004u
 #define XW_MNTOPT_ACL 0x0008u
 
 /*
- * Apply a list ("acl,^debug") to *opts in order. XW_ERR_USAGE names what is no such option, behind
- * `what`, for example "-o".
+ * Apply a list ("acl,^debug") to *opts in order. XW_ERR_USAGE names an unknown option, prefixed
+ * with `what`, for example "-o".
  */
 int xw_mntopts_apply(uint32_t *opts, const char *what, const char *list, struct xw_diag *diag);
 
-#pragma GCC visibility pop
 #endif

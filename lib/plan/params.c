@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One setter an option letter. A setter only checks what the text alone can tell; whatever depends
- * on other options (block size, features, the size) waits for xw_params_finish, so that the order
- * of options never matters.
+ * One setter per option letter. A setter only checks what is independent of other options; checks
+ * that depend on others (block size, features, the size) are made by xw_params_finish, so that the
+ * order of options never matters.
  */
 #include "plan/params.h"
 
@@ -52,7 +52,7 @@ static int set_size(struct xw_mkfs_params *p, const char *value, struct xw_diag 
 
 	if (xw_parse_size(value, 1, &n) || !n)
 		return xw_fail(diag, XW_ERR_USAGE,
-			       "SIZE %.80s: must be a number, or one with s K M G T", value);
+			       "invalid size '%.80s': a number, or one with s K M G T", value);
 	p->size_set = true;
 	p->size_bytes = xw_size_has_suffix(value) ? n : 0;
 	p->size_number = xw_size_has_suffix(value) ? 0 : n;
@@ -255,14 +255,14 @@ static int list_append(char **list, const char *value, struct xw_diag *diag)
 static int set_features(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
 {
 	struct xw_features trial = {{0}};
-	int err = xw_features_apply(&trial, value, diag); /* unknown names are told at once */
+	int err = xw_features_apply(&trial, value, diag); /* report unknown names at once */
 
 	return err ? err : list_append(&p->feature_list, value, diag);
 }
 
 static int set_type(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
 {
-	/* what types there are is known once the table is */
+	/* which types exist is known once the table is read */
 	if (!*value || strlen(value) >= sizeof(p->fs_type))
 		return xw_fail(diag, XW_ERR_USAGE, "-t %.80s: no such filesystem type", value);
 	memcpy(p->fs_type, value, strlen(value) + 1);
@@ -274,7 +274,7 @@ static int set_usage(struct xw_mkfs_params *p, const char *value, struct xw_diag
 	return list_append(&p->usage_list, value, diag);
 }
 
-/* Kept as well: options of a usage type stand before it. */
+/* Kept as text as well: the options of a usage type come before it. */
 static int set_extended(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
 {
 	int err = xw_params_set_extended(p, value, diag);
@@ -310,6 +310,15 @@ static int set_free(struct xw_mkfs_params *p, const char *value, struct xw_diag 
 	return 0;
 }
 
+static int set_grow_ratio(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
+{
+	if (xw_parse_size(value, 1, &p->grow_ratio) || p->grow_ratio < 1024 ||
+	    p->grow_ratio > 64u << 20)
+		return xw_fail(diag, XW_ERR_USAGE,
+			       "--grow-ratio %.80s: must be 1024 to 67108864 bytes", value);
+	return 0;
+}
+
 static int set_free_inodes(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
 {
 	return xw_parse_ranged("--free-inodes", value, 0, UINT32_MAX, &p->free_inodes, diag);
@@ -339,6 +348,7 @@ static setter *const setters[XW_MKFS_OPTION_COUNT] = {
 	[XW_MKFS_EXTENDED] = set_extended,
 	[XW_MKFS_FREE] = set_free,
 	[XW_MKFS_MIN_FREE_INODES] = set_free_inodes,
+	[XW_MKFS_GROW_RATIO] = set_grow_ratio,
 };
 
 static const char *const option_names[XW_MKFS_OPTION_COUNT] = {

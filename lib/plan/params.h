@@ -10,12 +10,11 @@
 #include "base/types.h"
 #include "base/vec.h"
 #include "plan/features.h"
+#include "plan/hugefiles.h"
 
 struct xw_profile;
 
-#pragma GCC visibility push(default)
-
-/* One row an option: enumerator, name in messages ("-b", "-E stride") */
+/* One row per option: enumerator, name in messages ("-b", "-E stride") */
 #define XW_MKFS_OPTIONS(X)                                                                         \
 	X(SIZE, "SIZE") /* mke2fs fs-size: KiB, or fs blocks with -b; or with suffix s K M G T */  \
 	X(BLOCK_SIZE, "-b")                                                                        \
@@ -37,9 +36,10 @@ struct xw_profile;
 	X(USAGE, "-T")                                                                             \
 	X(JOURNAL, "-J") /* size=MiB, location= ... */                                             \
 	X(ADD_JOURNAL, "-j")                                                                       \
-	X(EXTENDED, "-E") /* the comma list; known keys are split by the setter */                 \
+	X(EXTENDED, "-E") /* the comma list; the setter splits it into its keys */                 \
 	X(FREE, "--free")                                                                          \
-	X(MIN_FREE_INODES, "--free-inodes")
+	X(MIN_FREE_INODES, "--free-inodes")                                                        \
+	X(GROW_RATIO, "--grow-ratio")
 
 enum xw_mkfs_option {
 #define X(name, text) XW_MKFS_##name,
@@ -59,8 +59,8 @@ struct xw_alloc_tunables { /* -E mb_*; -1 = default */
 #define XW_OS_DEFAULT UINT32_MAX
 
 /*
- * Blocks a group has at most: bits of a bitmap block, and a multiple of 8 below 2^16, which is the
- * width of the counts in an old descriptor.
+ * Maximum number of blocks in a group: the bits of a bitmap block, and a multiple of 8 below 2^16,
+ * which is the width of the counts in an old descriptor.
  */
 static inline uint32_t xw_group_blocks_max(uint32_t block_size)
 {
@@ -69,14 +69,16 @@ static inline uint32_t xw_group_blocks_max(uint32_t block_size)
 
 struct xw_mkfs_params {
 	bool size_set; /* SIZE was given */
-	uint64_t size_bytes; /* of the filesystem after xw_params_finish, 0 = left out (stream) */
-	uint64_t size_number; /* SIZE without suffix, until xw_params_finish knows what it counts */
+	/* size of the filesystem after xw_params_finish, 0 = not given (stream) */
+	uint64_t size_bytes;
+	uint64_t size_number; /* SIZE without suffix, until xw_params_finish knows its unit */
 	uint32_t block_size, cluster_size; /* 0 = default; block_size final after finish */
-	uint32_t min_block_size; /* -b -N: at least so many bytes */
+	uint32_t min_block_size; /* -b -N: the minimum block size in bytes */
 	/* 0 = default; the last two final after finish */
 	uint32_t blocks_per_group, flex_size, inode_size;
 	/* 0 = default; the ratio final after finish where a size is known */
 	uint64_t bytes_per_inode, inodes;
+	uint64_t grow_ratio; /* SIZE not given: bytes per inode of groups added later; 0: none */
 	double reserved_percent; /* < 0 = default: 5 with SIZE, 0 without; final after finish */
 	int revision; /* -1 = default; final after finish */
 	char label[17], last_mounted[65];
@@ -86,18 +88,22 @@ struct xw_mkfs_params {
 	uint16_t errors; /* 0 = default; final after finish */
 	uint32_t creator_os; /* XW_OS_DEFAULT until finish */
 	uint32_t mount_opts; /* s_default_mount_opts */
-	bool periodic_fsck; /* the mount count that wants a check follows from the UUID */
+	/* the mount count after which a check is due is derived from the UUID */
+	bool periodic_fsck;
 	struct xw_features features; /* after type defaults and -O; valid after xw_params_finish */
 	char fs_type[32]; /* -t; "" = default */
 	uint64_t journal_bytes; /* -J size=; 0 = default */
-	bool journal_asked; /* by -j, -J or a named feature, not just by the type; after finish */
+	/* by -j, -J or an explicit feature, not only by the type; final after finish */
+	bool journal_asked;
 	uint64_t fast_commit_kib; /* -J fast_commit_size=; 0 = default */
 	uint64_t journal_at; /* -J location=: block; 0 = anywhere; final after finish */
 	uint64_t journal_at_bytes; /* the same with a suffix, until finish */
 	char *journal_device; /* -J device=: path, UUID=... or LABEL=...; owned; NULL = internal */
-	uint8_t journal_uuid[16]; /* of that device, */
-	uint32_t journal_dev; /* and its number as the superblock has it: set by the caller */
+	uint8_t journal_uuid[16]; /* UUID of that device, */
+	uint32_t journal_dev; /* and its device number for the superblock: set by the caller */
 	/* -E */
+	bool test_fs, no_copy_xattrs;
+	uint32_t desc_size; /* bytes; 0 = by the feature 64bit */
 	uint64_t offset; /* bytes into the target */
 	uint32_t stride, stripe_width;
 	int lazy_itable_init, lazy_journal_init; /* -1 = default */
@@ -105,7 +111,7 @@ struct xw_mkfs_params {
 	int num_backup_sb; /* sparse_super2: 0..2; -1 = default 2 */
 	uint32_t root_uid, root_gid, root_perms; /* root_perms: ~0 = default 0755 */
 	bool root_owner_set;
-	bool root_from_source; /* -d DIRECTORY: owner and mode of the root are those of DIRECTORY */
+	bool root_from_source; /* -d DIRECTORY: the root gets owner and mode of DIRECTORY */
 	char *root_selinux; /* owned; NULL = none */
 	uint64_t resize_bytes; /* -E resize= with a suffix, until finish */
 	uint64_t resize_blocks; /* -E resize=: reserve descriptors for this size; 0 = default */
@@ -118,52 +124,53 @@ struct xw_mkfs_params {
 	uint64_t orphan_blocks; /* -E orphan_file_size=; 0 = default; final after finish */
 	uint64_t orphan_bytes; /* the same with a suffix, until finish */
 	struct xw_alloc_tunables mb;
-	/* SIZE left out */
+	struct xw_hugefiles hugefiles; /* of the [fs_types] relations; set by finish */
+	/* SIZE not given */
 	bool free_set;
 	uint64_t free_bytes; /* --free SIZE */
-	double free_percent; /* --free N%: of the finished image */
-	uint64_t free_inodes; /* --free-inodes: at least so many */
+	double free_percent; /* --free N%: percentage of the finished image */
+	uint64_t free_inodes; /* --free-inodes: minimum number */
 	int64_t now; /* seconds: SOURCE_DATE_EPOCH or the clock; set by the tool */
 	/* applied by finish; owned */
 	char *feature_list, *usage_list, *extended_list;
 	XW_VEC(xw_blk) bad; /* bad blocks: see plan/bad.h; owned */
 	struct xw_profile *profile; /* owned; NULL = the built-in table of usage types */
-	const char *target; /* for its [devices] stanza; NULL = none; set by the caller */
+	const char *target; /* path for the [devices] stanza; NULL = none; set by the caller */
 	bool add_journal;
 };
 
 void xw_params_init(struct xw_mkfs_params *p);
 void xw_params_free(struct xw_mkfs_params *p);
-/* XW_ERR_USAGE / XW_ERR_UNSUPPORTED with a line naming option and value. value NULL for flags. */
+/*
+ * XW_ERR_USAGE / XW_ERR_UNSUPPORTED with a message naming option and value. value NULL for flags.
+ */
 int xw_params_set(struct xw_mkfs_params *p, enum xw_mkfs_option opt, const char *value,
 		  struct xw_diag *diag);
 /*
- * Usage types from here on are those of a text in the syntax of mke2fs.conf(5), not the built-in
- * ones; `name` is what messages call it. XW_ERR_USAGE with its line.
+ * Use the usage types of a text in the syntax of mke2fs.conf(5) instead of the built-in ones;
+ * `name` is its name in messages. XW_ERR_USAGE with its line number.
  */
 int xw_params_set_config(struct xw_mkfs_params *p, const char *name, const char *text, size_t len,
 			 struct xw_diag *diag);
 /*
- * What contradicts itself whatever the target is, so that it is told before the target is looked
- * at. The rest is xw_params_finish's, which tells all of it again.
+ * Check for contradictions that do not depend on the target, so that they are reported before it is
+ * opened. xw_params_finish checks all of it again.
  */
 int xw_params_check(struct xw_mkfs_params *p, struct xw_diag *diag);
 /*
- * Type, usage type and feature lists become final values; defaults that need the size (usage type
- * floppy, small, big, huge; inode ratio) are settled. dev_bytes: what the target offers when SIZE
- * was left out (the size of an existing file or device); 0 = nothing, as for a new image. Sets
- * p->size_bytes, which is what xw_geo_plan takes; 0 there means xw_geo_stream. Draws a random UUID
- * and hash seed where none was set.
+ * Compute the final values from type, usage type and feature lists; settle the defaults that depend
+ * on the size (usage type floppy, small, big, huge; inode ratio). dev_bytes: the available size if
+ * SIZE was not given (that of an existing file or device); 0 = none, as for a new image. Sets
+ * p->size_bytes, the input of xw_geo_plan; 0 there means xw_geo_stream. Generates a random UUID and
+ * hash seed unless set.
  */
 int xw_params_finish(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_diag *diag);
 
 /*
  * "4096", "64k", "64KiB", "1.5G", "10s" (512-byte sectors), "100MB" (thousands) -> bytes; unit:
- * what a bare number counts (bytes). A fraction needs a suffix, and what it leaves of a byte is
- * dropped. XW_ERR_USAGE: not a number, or past 64 bits.
+ * that of a plain number, in bytes. A fraction needs a suffix, and partial bytes are dropped.
+ * XW_ERR_USAGE: not a number, or more than 64 bits.
  */
 int xw_parse_size(const char *text, uint64_t unit, uint64_t *out);
-
-#pragma GCC visibility pop
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The comma lists of -E and -J: a table of keys, each with its setter, or none when the key is
- * known to mke2fs but not to this version. The keys and their values are mke2fs(8)'s; mb_* are this
- * suite's own.
+ * known to mke2fs but not to this version. Keys and values are those of mke2fs(8); mb_* are
+ * specific to this suite.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include <uuid/uuid.h>
 
 #include "base/auto.h"
+#include "disk/super.h"
 #include "plan/parse.h"
 
 enum key_arg { ARG_NONE, ARG_MAY, ARG_MUST };
@@ -18,7 +19,7 @@ enum key_arg { ARG_NONE, ARG_MAY, ARG_MUST };
 struct key {
 	const char *name;
 	enum key_arg arg;
-	/* name is the full "-E key"; value NULL when left out */
+	/* name is the full "-E key"; value NULL when omitted */
 	xw_key_setter *set;
 };
 
@@ -27,7 +28,7 @@ static int bad(struct xw_diag *diag, const char *name, const char *value, const 
 	return xw_fail(diag, XW_ERR_USAGE, "%s=%.80s: %s", name, value, why);
 }
 
-/* "key" alone switches on; 0 and 1 say it. */
+/* "key" alone switches it on; 0 and 1 are explicit. */
 static int flag(const char *name, const char *value, int *out, struct xw_diag *diag)
 {
 	uint64_t n = 1;
@@ -132,10 +133,49 @@ SETTER(root_from_source)
 
 SETTER(hash_seed)
 {
+	if (!strcmp(value, "null")) {
+		memset(p->hash_seed, 0, sizeof(p->hash_seed));
+		p->hash_seed_set = true;
+		return 0;
+	}
 	if (uuid_parse(value, p->hash_seed))
-		return bad(diag, name, value, "must be a UUID");
+		return bad(diag, name, value, "must be a UUID, or null");
 	p->hash_seed_set = true;
 	return 0;
+}
+
+SETTER(test_fs)
+{
+	(void)name;
+	(void)value;
+	(void)diag;
+	p->test_fs = true;
+	return 0;
+}
+
+SETTER(no_copy_xattrs)
+{
+	(void)name;
+	(void)value;
+	(void)diag;
+	p->no_copy_xattrs = true;
+	return 0;
+}
+
+SETTER(revision)
+{
+	return number_int(name, value, 1, &p->revision, diag);
+}
+
+SETTER(desc_size)
+{
+	uint64_t n;
+	int err = number(name, value, XW_DESC_SIZE_MAX, &n, diag);
+
+	if (!err && (n < 32 || n & (n - 1)))
+		err = bad(diag, name, value, "must be a power of two from 32 to 1024");
+	p->desc_size = (uint32_t)n;
+	return err;
 }
 
 SETTER(offset)
@@ -259,12 +299,12 @@ static const struct key extended_keys[] = {
 	{"mmp_update_interval", ARG_MUST, xw_set_mmp_update_interval},
 	{"orphan_file_size", ARG_MUST, xw_set_orphan_file_size},
 	{"quotatype", ARG_MUST, xw_set_quotatype},
-	/* mke2fs's, not made here */
+	{"no_copy_xattrs", ARG_NONE, set_no_copy_xattrs},
+	{"test_fs", ARG_NONE, set_test_fs},
+	{"desc_size", ARG_MUST, set_desc_size},
+	{"revision", ARG_MUST, set_revision},
+	/* keys of mke2fs that are not supported */
 	{"assume_storage_prezeroed", ARG_MAY, NULL},
-	{"no_copy_xattrs", ARG_MAY, NULL},
-	{"test_fs", ARG_MAY, NULL},
-	{"desc_size", ARG_MAY, NULL},
-	{"revision", ARG_MAY, NULL},
 	{NULL, ARG_NONE, NULL},
 };
 
@@ -303,7 +343,7 @@ static int set_key(struct xw_mkfs_params *p, const char *letter, const struct ke
 			continue;
 		if (!keys->set)
 			return xw_fail(diag, XW_ERR_UNSUPPORTED,
-				       "%s: this version does not support it", name);
+				       "%s: not supported by this version", name);
 		if (value && keys->arg == ARG_NONE)
 			return bad(diag, name, value, "takes no value");
 		if (!value && keys->arg == ARG_MUST)

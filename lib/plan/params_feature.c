@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options that belong to one feature: quota types, the mount protection's interval, the encoding of
- * names, sizes and places of journal and orphan file. What mke2fs 1.47.0 does with them was
- * observed: an option whose feature is off has no effect there, which is said here; -E encoding
- * turns its feature on.
+ * Options that belong to one feature: quota types, the MMP interval, the encoding of names, sizes
+ * and locations of journal and orphan file. The behavior of mke2fs 1.47.0 was observed: an option
+ * whose feature is off has no effect there, which is reported here; -E encoding turns its feature
+ * on.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +86,7 @@ int xw_set_encoding_flags(struct xw_mkfs_params *p, const char *name, const char
 	return 0;
 }
 
-/* A number of blocks, or with a suffix of bytes: whichever it is, the other becomes 0. */
+/* A number of blocks, or of bytes with a suffix: the other one becomes 0. */
 static int blocks_or_bytes(const char *name, const char *value, uint64_t *blocks, uint64_t *bytes,
 			   struct xw_diag *diag)
 {
@@ -132,7 +132,7 @@ int xw_set_journal_device(struct xw_mkfs_params *p, const char *name, const char
 	return 0;
 }
 
-/* ---- what they mean together ---- */
+/* ---- interaction with features ---- */
 
 int xw_params_imply_features(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
@@ -203,7 +203,7 @@ static int settle_location(struct xw_mkfs_params *p, struct xw_diag *diag)
 	return 0;
 }
 
-int xw_params_settle_features(struct xw_mkfs_params *p, struct xw_diag *diag)
+int xw_params_finish_features(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	const struct xw_features *f = &p->features;
 
@@ -222,6 +222,11 @@ int xw_params_settle_features(struct xw_mkfs_params *p, struct xw_diag *diag)
 		return xw_fail(diag, XW_ERR_USAGE,
 			       "-I %u: the feature project needs inodes of 256 bytes or more",
 			       p->inode_size);
+	if (p->desc_size && (p->desc_size > 32) != xw_has_incompat(f, XW_INCOMPAT_64BIT))
+		return xw_fail(diag, XW_ERR_USAGE,
+			       "-E desc_size=%u: descriptors have 32 bytes without the feature "
+			       "64bit, else 64 or more",
+			       p->desc_size);
 	say_no_effect(p, diag);
 	p->mmp_interval = p->mmp_interval ? p->mmp_interval : XW_MMP_INTERVAL;
 	if (p->orphan_bytes)

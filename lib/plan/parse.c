@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers as users write them. strtoull and strtod are not used: they take signs, blanks,
- * hexadecimal, "inf" and the locale's decimal point, and an option value that is not plainly a
+ * Numbers as users write them. strtoull and strtod are not used: they accept signs, blanks,
+ * hexadecimal, "inf" and the decimal point of the locale, and an option value that is not clearly a
  * number must be refused.
  */
 #include "plan/parse.h"
@@ -31,7 +31,7 @@ static uint64_t suffix_bytes(char c)
 	return 0;
 }
 
-/* As dd(1) and numfmt(1) have it: MB counts in thousands. 0: it is none of those. */
+/* As in dd(1) and numfmt(1): MB is a power of 1000. 0: no such suffix. */
 static uint64_t decimal_bytes(const char *text, size_t n)
 {
 	static const char letters[] = "KMGTP";
@@ -45,7 +45,7 @@ static uint64_t decimal_bytes(const char *text, size_t n)
 	return at ? bytes : 0;
 }
 
-/* Bytes of the suffix, which has *len characters: M and MiB are the same. 0: there is none. */
+/* The unit of the suffix, which has *len characters: M and MiB are the same. 0: no suffix. */
 static uint64_t suffix(const char *text, size_t *len)
 {
 	const size_t n = strlen(text);
@@ -64,7 +64,7 @@ bool xw_size_has_suffix(const char *text)
 	return suffix(text, &len) != 0;
 }
 
-/* Leading digits; *end is behind them. XW_ERR_USAGE when there are none or too many. */
+/* Leading digits; *end is set after them. XW_ERR_USAGE when there are none or too many. */
 static int digits(const char *text, uint64_t *out, const char **end)
 {
 	uint64_t n = 0;
@@ -124,7 +124,7 @@ int xw_parse_decimal(const char *text, size_t len, double *out)
 	return 0;
 }
 
-/* Digits behind the point, as bytes of a unit: exact in integers, to nine digits. */
+/* Digits after the point, in bytes of a unit: exact integer arithmetic with up to nine digits. */
 static int fraction(const char *text, uint64_t unit, uint64_t *out, const char **end)
 {
 	uint64_t n = 0, scale = 1;
@@ -137,7 +137,7 @@ static int fraction(const char *text, uint64_t unit, uint64_t *out, const char *
 		n = n * 10 + (uint64_t)(*text - '0');
 		scale *= 10;
 	}
-	/* n < scale <= 10^9, so neither product passes 64 bits */
+	/* n < scale <= 10^9, so neither product exceeds 64 bits */
 	*out = unit / scale * n + unit % scale * n / scale;
 	*end = text;
 	return 0;

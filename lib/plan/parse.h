@@ -8,14 +8,12 @@
 
 #include "plan/params.h"
 
-#pragma GCC visibility push(default)
-
-/* Plain decimal, no sign, no blanks. XW_ERR_USAGE, without a line. */
+/* Plain decimal, no sign, no blanks. XW_ERR_USAGE, without a message. */
 int xw_parse_u64(const char *text, uint64_t *out);
-/* As xw_parse_u64, with bounds and a line: "NAME VALUE: must be MIN to MAX". */
+/* As xw_parse_u64, with bounds and a message: "NAME VALUE: must be MIN to MAX". */
 int xw_parse_ranged(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out,
 		    struct xw_diag *diag);
-/* A decimal number with fraction; no exponent, no locale. XW_ERR_USAGE, without a line. */
+/* A decimal number with fraction; no exponent, no locale. XW_ERR_USAGE, without a message. */
 int xw_parse_decimal(const char *text, size_t len, double *out);
 /* Does text end in a suffix of xw_parse_size()? */
 bool xw_size_has_suffix(const char *text);
@@ -26,13 +24,11 @@ typedef int xw_key_setter(struct xw_mkfs_params *p, const char *name, const char
 xw_key_setter xw_set_quotatype, xw_set_mmp_update_interval, xw_set_encoding, xw_set_encoding_flags,
 	xw_set_orphan_file_size, xw_set_fast_commit_size, xw_set_journal_location,
 	xw_set_journal_device, xw_set_num_backup_sb;
-/* What those and the features say to each other, before and after the sizes are settled. */
+/* Interaction of these options with the features, before and after the sizes are settled. */
 int xw_params_imply_features(struct xw_mkfs_params *p, struct xw_diag *diag);
-int xw_params_settle_features(struct xw_mkfs_params *p, struct xw_diag *diag);
+int xw_params_finish_features(struct xw_mkfs_params *p, struct xw_diag *diag);
 
 int xw_params_set_extended(struct xw_mkfs_params *p, const char *list, struct xw_diag *diag);
 int xw_params_set_journal(struct xw_mkfs_params *p, const char *list, struct xw_diag *diag);
-
-#pragma GCC visibility pop
 
 #endif

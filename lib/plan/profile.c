@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One pass over the text, line by line, in a copy that becomes the strings: a value never grows by
- * taking its quotes and backslashes away.
+ * One pass over the text, line by line, in a copy that holds the resulting strings: a value never
+ * grows when its quotes and backslashes are removed.
  *
- * What the man page leaves open was observed with mke2fs 1.47.0: lines before the first section are
- * skipped; a comment may begin anywhere outside quotes; "tag =" alone goes on with "{" in the next
- * line; a '*' behind a name means nothing here. Stricter than mke2fs: a quote or a stanza that is
- * never closed, and text behind a closing quote, are errors.
+ * Where the man page is silent, mke2fs 1.47.0 was observed: lines before the first section are
+ * skipped; a comment may start anywhere outside quotes; "tag =" alone continues with "{" in the
+ * next line; a '*' after a name has no meaning here. Stricter than mke2fs: an unclosed quote or
+ * stanza, and text after a closing quote, are errors.
  */
 #include <string.h>
 
@@ -17,8 +17,8 @@ struct parser {
 	struct xw_diag *diag;
 	const char *section; /* NULL before the first */
 	size_t stanza; /* as in struct xw_relation */
-	unsigned depth; /* of stanzas */
-	uint32_t line, open_line; /* the line now, and of the innermost "{" or "tag =" */
+	unsigned depth; /* nesting depth of stanzas */
+	uint32_t line, open_line; /* the current line, and that of the innermost "{" or "tag =" */
 	bool pending; /* "tag =": the next line must open it */
 };
 
@@ -44,7 +44,7 @@ static bool at_end(const char *s)
 	return !*s || *s == '#' || *s == ';';
 }
 
-/* Past a name or a bracket: blanks and the marks that mean nothing here. */
+/* Skip blanks and ignored marks after a name or a bracket. */
 static char *skip_marks(char *s)
 {
 	s = skip_blanks(s);
@@ -53,8 +53,7 @@ static char *skip_marks(char *s)
 	return s;
 }
 
-/* s is behind the opening quote: the string without quotes in place, *end behind the closing one.
- */
+/* s is after the opening quote: unquotes the string in place, *end is set after the closing one. */
 static int unquote(const struct parser *ps, char *s, char **end)
 {
 	static const char codes[] = "ntb", meaning[] = "\n\t\b";
@@ -82,7 +81,7 @@ static int add(struct parser *ps, const char *tag, const char *value)
 {
 	const struct xw_relation r = {ps->section, tag, value, ps->stanza, ps->line};
 
-	/* what stands deeper than a stanza of a section nobody asks for */
+	/* nested deeper than the stanzas of a section that is not used */
 	if (ps->depth > 1)
 		return 0;
 	return xw_vec_push(&ps->p->relations, r) ? xw_fail_nomem(ps->diag, "configuration") : 0;
@@ -91,7 +90,7 @@ static int add(struct parser *ps, const char *tag, const char *value)
 static int open_stanza(struct parser *ps, const char *s)
 {
 	if (!at_end(s))
-		return bad(ps, "text behind '{': relations stand on lines of their own");
+		return bad(ps, "text after '{': each relation needs a line of its own");
 	if (!ps->depth++)
 		ps->stanza = ps->p->relations.n;
 	ps->open_line = ps->line;
@@ -103,7 +102,7 @@ static int close_stanza(struct parser *ps, char *s)
 	if (!ps->depth)
 		return bad(ps, "'}' without '{'");
 	if (!at_end(skip_marks(s)))
-		return bad(ps, "text behind '}'");
+		return bad(ps, "text after '}'");
 	if (!--ps->depth)
 		ps->stanza = 0;
 	return 0;
@@ -118,13 +117,13 @@ static int open_section(struct parser *ps, char *s)
 	if (!end)
 		return bad(ps, "']' is missing");
 	if (!at_end(skip_marks(end + 1)))
-		return bad(ps, "text behind ']'");
+		return bad(ps, "text after ']'");
 	*end = '\0';
 	ps->section = s;
 	return 0;
 }
 
-/* The tag that *s begins with, *s moved behind it. */
+/* The tag at the start of *s; *s is moved after it. */
 static int read_tag(const struct parser *ps, char **s, char **tag)
 {
 	char *end;
@@ -141,7 +140,7 @@ static int read_tag(const struct parser *ps, char **s, char **tag)
 	return 0;
 }
 
-/* "tag = value"; the byte behind the tag is '=', a blank or a mark, and is needed until here. */
+/* "tag = value"; the byte after the tag is '=', a blank or a mark, and was needed until here. */
 static int relation(struct parser *ps, char *s)
 {
 	char *tag, *tag_end, *end;
@@ -166,7 +165,7 @@ static int relation(struct parser *ps, char *s)
 	if (quoted) {
 		err = unquote(ps, ++s, &end);
 		if (!err && !at_end(skip_blanks(end)))
-			err = bad(ps, "text behind the closing quote");
+			err = bad(ps, "text after the closing quote");
 		return err ? err : add(ps, tag, s);
 	}
 	end = s + strcspn(s, "#;");
@@ -184,7 +183,7 @@ static int read_line(struct parser *ps, char *s)
 	if (ps->pending) {
 		ps->pending = false;
 		return *s == '{' ? open_stanza(ps, skip_blanks(s + 1))
-				 : bad(ps, "'{' expected: the relation before has no value");
+				 : bad(ps, "'{' expected: the previous relation has no value");
 	}
 	if (*s == '[')
 		return open_section(ps, s + 1);

@@ -5,8 +5,8 @@
  *
  * The computation is a loop, because its parts depend on each other: too many inodes for a group
  * shrink the groups; a last group too short for its own metadata is dropped, which leaves fewer
- * groups for the same inodes. Each turn either shrinks the groups (from the full size again) or
- * drops the tail of the last one, so it ends.
+ * groups for the same inodes. Each iteration either shrinks the groups (starting from the full
+ * size) or drops the end of the last one, so it terminates.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +20,9 @@ struct sizing {
 	struct xw_geo *geo;
 	const struct xw_mkfs_params *p;
 	struct xw_diag *diag;
-	uint64_t blocks; /* asked for */
-	uint64_t inodes; /* asked for */
-	uint64_t reserved; /* -m of blocks */
+	uint64_t blocks; /* requested */
+	uint64_t inodes; /* requested */
+	uint64_t reserved; /* -m, in blocks */
 	uint64_t resize_room; /* descriptor blocks to reserve by -E resize=, 0 = default */
 };
 
@@ -40,7 +40,8 @@ void xw_geo_start(const struct xw_mkfs_params *p, struct xw_geo *geo)
 					? p->blocks_per_group
 					: xw_group_blocks_max(p->block_size) << geo->cluster_bits;
 	geo->inode_size = p->inode_size;
-	geo->desc_size = xw_has_incompat(&p->features, XW_INCOMPAT_64BIT) ? 64 : 32;
+	geo->desc_size =
+		xw_has_incompat(&p->features, XW_INCOMPAT_64BIT) ? XW_MAX(p->desc_size, 64) : 32;
 	geo->desc_per_block = geo->block_size / geo->desc_size;
 	geo->flex_size = p->flex_size;
 	geo->stride = p->stride;
@@ -83,13 +84,13 @@ static int wanted_inodes(struct sizing *s)
 	return 0;
 }
 
-/* sparse_super2: the groups with a copy, besides group 0. */
+/* sparse_super2: the groups with a backup superblock. */
 static void place_backups(struct xw_geo *geo, const struct xw_mkfs_params *p)
 {
 	int copies = p->num_backup_sb < 0 ? 2 : p->num_backup_sb;
 	bool two = xw_has_compat(&geo->features, XW_COMPAT_SPARSE_SUPER2);
 
-	/* a single copy is the second number, as mke2fs has it */
+	/* a single copy is the second number, as in mke2fs */
 	geo->backup_bgs[0] = two && copies > 1 && geo->groups > 2 ? 1 : 0;
 	geo->backup_bgs[1] = two && copies > 0 && geo->groups > 1 ? 1 : 0;
 	if (geo->backup_bgs[0])
@@ -97,7 +98,7 @@ static void place_backups(struct xw_geo *geo, const struct xw_mkfs_params *p)
 }
 
 /*
- * Descriptor blocks that -E resize= asks for beyond the present ones; mke2fs reckons with unshrunk
+ * Descriptor blocks that -E resize= needs beyond the present ones; mke2fs computes with unshrunk
  * groups.
  */
 static uint64_t resize_room(const struct xw_geo *geo, const struct xw_mkfs_params *p,
@@ -112,10 +113,7 @@ static uint64_t resize_room(const struct xw_geo *geo, const struct xw_mkfs_param
 	return want > now ? want - now : 0;
 }
 
-/*
- * Descriptor blocks to reserve so that the filesystem can grow: to -E resize=, else 1024-fold below
- * 2^32 blocks.
- */
+/* Descriptor blocks to reserve for growth: to -E resize=, else 1024-fold below 2^32 blocks. */
 static uint32_t reserved_gdt(const struct sizing *s)
 {
 	const struct xw_geo *geo = s->geo;
@@ -130,12 +128,12 @@ static uint32_t reserved_gdt(const struct sizing *s)
 				 geo->desc_per_block);
 		want = want > geo->desc_blocks ? want - geo->desc_blocks : 0;
 	}
-	/* the resize inode's double indirect block names them all; none of them may be bad */
+	/* the double-indirect block of the resize inode refers to all of them; none may be bad */
 	want = XW_MIN(want, geo->block_size / 4);
 	return (uint32_t)XW_MIN(want, xw_geo_good_after_desc(geo));
 }
 
-/* Inodes a group: whole table blocks, a multiple of 8, and fewer than 2^32 in all. */
+/* Inodes per group: whole table blocks, a multiple of 8, and fewer than 2^32 in total. */
 static void round_inodes(struct xw_geo *geo, uint64_t per_group)
 {
 	uint32_t size = geo->inode_size, block = geo->block_size, step = XW_MAX(block / size, 8);
@@ -154,7 +152,7 @@ static uint64_t scale(uint64_t n, uint64_t a, uint64_t b)
 	return (uint64_t)((unsigned __int128)n * a / b);
 }
 
-/* One turn. 0: settled; 1: blocks or group size changed, again; negative: failed. */
+/* One iteration. 0: settled; 1: blocks or group size changed, repeat; negative: failed. */
 static int turn(struct sizing *s)
 {
 	struct xw_geo *geo = s->geo;
@@ -166,7 +164,7 @@ static int turn(struct sizing *s)
 		return too_large(s);
 	geo->groups = (uint32_t)groups;
 	geo->desc_blocks = (uint32_t)xw_div_up(groups, geo->desc_per_block);
-	/* a ratio over the whole size says nothing: one for each 4 KiB */
+	/* a ratio above the whole size is ignored: one inode per 4 KiB */
 	inodes = XW_MAX(s->inodes ? s->inodes : geo->blocks * geo->block_size / 4096, 12);
 	per_group = xw_div_up(inodes, groups);
 	if (per_group > 8ull * geo->block_size) {
@@ -206,7 +204,7 @@ static int turn(struct sizing *s)
 	return 1;
 }
 
-/* mke2fs: at most half of what is free once heads, and without flex_bg tables, are taken. */
+/* mke2fs: at most half of the space that heads and, without flex_bg, tables leave. */
 static int check_journal(const struct sizing *s)
 {
 	const struct xw_geo *geo = s->geo;
@@ -301,14 +299,17 @@ int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo
 	err = check_journal(&s);
 	if (err)
 		return err;
-	xw_geo_settle_journal(out, p, diag);
+	err = xw_geo_drop_journal(out, p, diag);
+	if (err)
+		return err;
 	out->overhead = xw_geo_overhead(out);
 	if (out->overhead >= out->blocks)
 		return xw_fail(diag, XW_ERR_NOSPC,
 			       "SIZE: %llu blocks of %u bytes do not hold their metadata of %llu",
 			       (unsigned long long)out->blocks, p->block_size,
 			       (unsigned long long)out->overhead);
-	while (out->n_bad && out->bad[out->n_bad - 1] >= out->blocks) /* of a dropped last group */
+	/* in a last group that was dropped */
+	while (out->n_bad && out->bad[out->n_bad - 1] >= out->blocks)
 		out->n_bad--;
 	err = xw_geo_check_bad(out, diag);
 	if (!err && (out->flex_size > 1 || out->packed_meta))

@@ -33,11 +33,11 @@ static uint64_t desc_room(const struct xw_geo *geo, const struct xw_mkfs_params 
 
 	room = XW_MAX(room, wish);
 	room = XW_MIN(room, geo->block_size / 4);
-	/* small groups (-g): leave them three quarters */
+	/* small groups (-g): leave three quarters of a group */
 	return XW_MAX(XW_MIN(room, geo->blocks_per_group / 4), 1);
 }
 
-/* Table blocks of a reserve: whole steps, as inodes a group are (tail.c). */
+/* Table blocks of a reserve: a multiple of the step of inodes per group (tail.c). */
 static uint32_t reserve_room(const struct xw_geo *geo, const struct xw_mkfs_params *p)
 {
 	uint64_t per_block = geo->block_size / geo->inode_size, step = XW_MAX(per_block, 8);

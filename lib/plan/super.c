@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The superblock's static fields, as mke2fs fills them. What only the finished image knows (free
- * counts, kbytes written, the journal's backup) is the finaliser's.
+ * The static fields of the superblock, as mke2fs sets them. Fields that depend on the finished
+ * image (free counts, kbytes written, the journal backup) are set when it is finished.
  */
 #include <string.h>
 
@@ -9,9 +9,9 @@
 #include "disk/inode.h"
 #include "plan/map.h"
 
-#define CHECK_INTERVAL (180u * 24 * 3600) /* of periodic checks: 180 days, */
-#define CHECK_MOUNTS 20 /* or so many mounts, and up to as many again */
-/* contents and names, as fscrypt numbers them */
+#define CHECK_INTERVAL (180u * 24 * 3600) /* interval of periodic checks: 180 days, */
+#define CHECK_MOUNTS 20 /* or this many mounts, plus up to as many more */
+/* contents and names, as numbered by fscrypt */
 #define ENCRYPT_AES_256_XTS 1
 #define ENCRYPT_AES_256_CTS 4
 
@@ -44,7 +44,7 @@ static void fill_counts(const struct xw_geo *geo, struct xw_super *sb)
 	sb->inode_size = (uint16_t)geo->inode_size;
 	sb->reserved_gdt_blocks = (uint16_t)geo->reserved_gdt;
 	sb->desc_size = geo->desc_size > 32 ? (uint16_t)geo->desc_size : 0;
-	/* 32 bits on disk; 0 says "not known", and the kernel computes it */
+	/* 32 bits on disk; 0 means "unknown", and the kernel computes it */
 	sb->overhead_blocks = geo->overhead > UINT32_MAX ? 0 : (uint32_t)geo->overhead;
 	memcpy(sb->backup_bgs, geo->backup_bgs, sizeof(sb->backup_bgs));
 	while (geo->flex_size >> sb->log_groups_per_flex > 1)
@@ -93,6 +93,7 @@ void xw_plan_super(const struct xw_mkfs_params *p, const struct xw_geo *geo, str
 		sb->min_extra_isize = sb->want_extra_isize = XW_INODE_EXTRA_WANTED;
 	if (geo->journal_blocks)
 		sb->journal_inum = XW_INO_JOURNAL;
+	sb->flags |= p->test_fs ? XW_FLAG_TEST_FS : 0;
 	fill_features(p, sb);
 	if (sb->feature_ro_compat & XW_RO_METADATA_CSUM)
 		sb->checksum_type = 1;

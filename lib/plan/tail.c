@@ -28,20 +28,20 @@
 #include "plan/map.h"
 
 #define RESERVED_INODES 10
-#define SMALL_GROUP 2048u /* blocks; smaller ones are more descriptors than anything else */
-/* Smaller groups are taken where that leaves so much of the size, or less. */
+#define SMALL_GROUP 2048u /* in blocks; with smaller groups most metadata would be descriptors */
+/* Smaller groups are used if the result has at most one part in so many of the size. */
 #define WORTH 3
 #define WORTH_OF 4
-#define KEPT_BACK_PART 50 /* two in a hundred, */
-#define KEPT_BACK_MOST 4096u /* and at most so many */
+#define KEPT_BACK_PART 50 /* one part in 50 (2 %), */
+#define KEPT_BACK_MOST 4096u /* but at most this many blocks */
 
 struct tail {
 	const struct xw_geo *stream;
 	const struct xw_mkfs_params *p;
 	struct xw_tail_req req;
 	struct xw_diag *diag;
-	uint64_t inodes; /* wanted, free ones included */
-	uint32_t data_group; /* the last one with data */
+	uint64_t inodes; /* inodes wanted, including free ones */
+	uint32_t data_group; /* the last group with data */
 };
 
 static bool own(const struct tail *t)
@@ -55,7 +55,7 @@ static uint64_t inode_step(const struct xw_geo *geo)
 	return XW_MAX(geo->block_size / geo->inode_size, 8);
 }
 
-/* The proportion is a wish: it is no reason to refuse what would be room for blocks. */
+/* The proportion is best effort: it must not cause a failure where there is room for blocks. */
 #define MOST_IN_PROPORTION (UINT32_MAX / 2)
 
 /*
@@ -84,8 +84,8 @@ static uint64_t in_proportion(const struct tail *t)
 }
 
 /*
- * Inodes wanted: those there are, and what --free-inodes adds. Then -N says how many, or -i how
- * many a byte, and else --free.
+ * Number of inodes wanted: the existing ones plus those of --free-inodes. Then -N gives the number,
+ * or -i the ratio, and else --free.
  */
 static int wanted_inodes(struct tail *t, uint64_t blocks)
 {
@@ -95,7 +95,7 @@ static int wanted_inodes(struct tail *t, uint64_t blocks)
 	if (p->inodes && p->inodes < used)
 		return xw_fail(t->diag, XW_ERR_USAGE, "-N %llu: the source needs %llu inodes",
 			       (unsigned long long)p->inodes, (unsigned long long)used);
-	/* whoever asks for room wants to put a file into any directory */
+	/* whoever asks for free space wants to be able to add a file to any directory */
 	if (!p->inodes && (p->free_percent > 0 || p->free_bytes))
 		want = XW_MAX(want, used + t->req.directories);
 	if (p->inodes)
@@ -113,18 +113,28 @@ static int wanted_inodes(struct tail *t, uint64_t blocks)
 	return 0;
 }
 
-/* Inodes a group: equal, whole table blocks, a multiple of 8. */
+/* Minimum inodes per group, so that a filesystem grown by resize2fs has enough of them. */
+static uint64_t inodes_to_grow(const struct xw_geo *geo, const struct xw_mkfs_params *p)
+{
+	const uint64_t bytes = (uint64_t)geo->blocks_per_group * geo->block_size;
+
+	return p->grow_ratio ? XW_MIN(bytes / p->grow_ratio, xw_geo_inodes_max(geo)) : 0;
+}
+
+/* Inodes per group: equal for all, whole table blocks, a multiple of 8. */
 static void set_inodes(const struct tail *t, struct xw_geo *geo)
 {
-	uint64_t n = xw_round_up(xw_div_up(t->inodes, geo->groups), inode_step(geo));
+	const uint64_t least = inodes_to_grow(geo, t->p);
+	uint64_t n = XW_MAX(xw_div_up(t->inodes, geo->groups), least);
 
+	n = xw_round_up(n, inode_step(geo));
 	geo->inodes_per_group = (uint32_t)n;
 	geo->itable_blocks = (uint32_t)(n * geo->inode_size / geo->block_size);
 }
 
 /*
- * The next blocks that are not the tail's to take, in whole clusters: at or behind `at`, from ==
- * XW_BLK_MAX when there are none.
+ * The next range that the tail must not use, in whole clusters: at or after `at`, from ==
+ * XW_BLK_MAX when there is none.
  */
 struct obstacle {
 	xw_blk from, to;
@@ -161,7 +171,10 @@ static struct obstacle next_obstacle(const struct xw_geo *geo, xw_blk at)
 	return head_of(geo, (uint32_t)group);
 }
 
-/* First block >= at where `len` blocks touch no obstacle; the room up to the next one in *room. */
+/*
+ * First block >= at where `len` blocks touch no obstacle; *room is the space up to the next
+ * obstacle.
+ */
 static xw_blk step_over(const struct xw_geo *geo, xw_blk at, uint64_t len, uint64_t *room)
 {
 	for (;;) {
@@ -174,7 +187,7 @@ static xw_blk step_over(const struct xw_geo *geo, xw_blk at, uint64_t len, uint6
 	}
 }
 
-/* Place one object for each group; map may be NULL to measure only. */
+/* Place one object per group; map may be NULL to measure only. */
 static int place_objects(const struct xw_geo *geo, struct xw_geo_map *map, enum xw_meta_kind kind,
 			 xw_blk *at)
 {
@@ -193,7 +206,7 @@ static int place_objects(const struct xw_geo *geo, struct xw_geo_map *map, enum 
 	return 0;
 }
 
-/* `left` blocks between obstacles. Runs are counted, and stored when `runs` is not NULL. */
+/* Place `left` blocks between obstacles. Runs are counted, and stored if `runs` is not NULL. */
 static xw_blk place_runs(const struct xw_geo *geo, uint64_t left, struct xw_run *runs, size_t *n,
 			 xw_blk at)
 {
@@ -210,7 +223,7 @@ static xw_blk place_runs(const struct xw_geo *geo, uint64_t left, struct xw_run 
 	return at;
 }
 
-/* From a cluster of their own on. */
+/* Starts in a cluster of its own. */
 static int keep_runs(const struct xw_geo *geo, uint64_t len, struct xw_run **runs, size_t *n,
 		     xw_blk *at)
 {
@@ -223,7 +236,9 @@ static int keep_runs(const struct xw_geo *geo, uint64_t len, struct xw_run **run
 	return 0;
 }
 
-/* The journal, in one run where no obstacle cuts it, and then what maps it. */
+/*
+ * Place the journal, in one run unless an obstacle interrupts it, and then the blocks that map it.
+ */
 static int place_journal(struct xw_geo *geo, xw_blk *at)
 {
 	int err;
@@ -240,7 +255,7 @@ static int place_journal(struct xw_geo *geo, xw_blk *at)
 			 &geo->n_journal_map_runs, at);
 }
 
-/* Everything behind `at`; map may be NULL to measure only. */
+/* Place everything after `at`; map may be NULL to measure only. */
 static int place_tail(struct xw_geo *geo, struct xw_geo_map *map, xw_blk at)
 {
 	static const enum xw_meta_kind order[] = {XW_META_INODE_TABLE, XW_META_BLOCK_BITMAP,
@@ -260,21 +275,26 @@ static int place_tail(struct xw_geo *geo, struct xw_geo_map *map, xw_blk at)
 	return err;
 }
 
-/* What -J size= says, whatever the size; else mke2fs's choice for so many blocks. */
+/*
+ * The journal size from -J size=, independent of the filesystem size; else mke2fs's choice for this
+ * many blocks. If a journal was requested explicitly, the smallest filesystem grows to hold one.
+ */
 static uint64_t journal_for(const struct tail *t, uint64_t blocks)
 {
 	uint64_t journal;
 
 	if (!xw_has_compat(&t->stream->features, XW_COMPAT_HAS_JOURNAL) || t->p->journal_device)
 		return 0;
+	if (t->p->journal_asked)
+		blocks = XW_MAX(blocks, XW_JOURNAL_FS_BLOCKS);
 	journal = t->p->journal_bytes ? t->p->journal_bytes / t->stream->block_size
 				      : xw_journal_default_blocks(blocks, t->stream->block_size);
 	return journal ? journal + xw_geo_fast_commit_blocks(t->stream, t->p, blocks) : 0;
 }
 
 /*
- * Of free blocks, Linux keeps so many to itself where files have extents: not even root can put
- * data there (observed; /sys/fs/ext4/DEVICE/reserved_clusters says how many).
+ * Linux reserves this many of the free blocks for itself where files have extents: not even root
+ * can use them for data (observed; see /sys/fs/ext4/DEVICE/reserved_clusters).
  */
 static uint64_t kept_back(const struct tail *t, uint64_t blocks)
 {
@@ -284,7 +304,7 @@ static uint64_t kept_back(const struct tail *t, uint64_t blocks)
 }
 
 /*
- * Of so many blocks, are enough free? What was asked for, or at least what a small file in each
+ * Are enough of these blocks free? The requested amount, or at least what a small file in each
  * directory takes.
  */
 static bool free_enough(const struct tail *t, uint64_t used, uint64_t blocks)
@@ -297,7 +317,7 @@ static bool free_enough(const struct tail *t, uint64_t used, uint64_t blocks)
 	return have >= kept + want && (double)(have - kept) >= part * (double)blocks;
 }
 
-/* What --free adds: the least number of blocks of which, less `used`, enough are free. */
+/* The smallest number of blocks of which, after subtracting `used`, enough are free. */
 static uint64_t with_free(const struct tail *t, uint64_t used)
 {
 	uint64_t low = used, step = 1;
@@ -308,7 +328,7 @@ static uint64_t with_free(const struct tail *t, uint64_t used)
 		low += step;
 		step *= 2;
 	}
-	while (step > 1) { /* low is too few, low + step enough */
+	while (step > 1) { /* low is too small, low + step is enough */
 		step /= 2;
 		if (!free_enough(t, used, low + step))
 			low += step;
@@ -317,7 +337,7 @@ static uint64_t with_free(const struct tail *t, uint64_t used)
 }
 
 /*
- * Least end of a filesystem of geo->groups groups that holds `blocks`: the last group exists and
+ * Minimum end of a filesystem of geo->groups groups that holds `blocks`: the last group exists and
  * holds its head.
  */
 static uint64_t pad_last(const struct xw_geo *geo, uint64_t blocks)
@@ -348,17 +368,19 @@ static void set_groups(const struct tail *t, struct xw_geo *geo, uint64_t groups
 	set_inodes(t, geo);
 }
 
-/* sparse_super2's second backup goes into the last group; it was asked for, and data is there. */
+/*
+ * The second backup of sparse_super2 goes into the last group; it was requested, but data is there.
+ */
 static bool lacks_backup(const struct tail *t, const struct xw_geo *geo)
 {
 	return t->p->num_backup_sb == 2 && geo->backup_bgs[1] == 1 && geo->groups > 2;
 }
 
-/* The same layout once more, with its places. */
+/* Compute the same layout once more and record the locations. */
 static int record(struct xw_geo *geo, xw_blk at)
 {
 	if (xw_geo_own(geo))
-		return 0; /* place_own knows */
+		return 0; /* place_own has the locations */
 	geo->maps = calloc(1, sizeof(*geo->maps));
 	if (!geo->maps)
 		return XW_ERR_NOMEM;
@@ -369,7 +391,7 @@ static int record(struct xw_geo *geo, xw_blk at)
 	return 0;
 }
 
-/* Blocks of geo's metadata, which ends at geo->tail_end; s_overhead as well. */
+/* Number of metadata blocks of geo, up to geo->tail_end; computes s_overhead as well. */
 static int count_overhead(const struct tail *t, struct xw_geo *geo, uint64_t *blocks)
 {
 	int err;
@@ -389,7 +411,7 @@ static int count_overhead(const struct tail *t, struct xw_geo *geo, uint64_t *bl
 }
 
 /*
- * Lay out for exactly geo->groups groups. *need: the blocks needed, which may be more than so many
+ * Lay out for exactly geo->groups groups. *need: the blocks needed, which may exceed what that many
  * groups have.
  */
 static int fit(const struct tail *t, struct xw_geo *geo, uint64_t *need)
@@ -425,8 +447,8 @@ static uint64_t groups_for(const struct xw_geo *geo, uint64_t blocks)
 }
 
 /*
- * Inodes that so many groups can have at most, each: bitmap bits, and where the table has to fit.
- * Never rises with the number of groups.
+ * Maximum number of inodes per group for this number of groups: bitmap bits, and room for the
+ * table. Never rises with the number of groups.
  */
 static uint64_t most_inodes(const struct tail *t, uint64_t groups)
 {
@@ -444,7 +466,7 @@ static uint64_t most_inodes(const struct tail *t, uint64_t groups)
 	return XW_MIN(xw_geo_inodes_max(s), room) / step * step;
 }
 
-/* Finds group count, sizes and journal. */
+/* Determine group count, sizes and journal. */
 static int solve(struct tail *t, struct xw_geo *geo)
 {
 	uint64_t groups = groups_for(geo, XW_MAX(t->req.used_end, geo->first_data_block + 1ull));
@@ -468,7 +490,7 @@ static int solve(struct tail *t, struct xw_geo *geo)
 			groups = XW_MAX(need, groups + 1);
 			continue;
 		}
-		/* -i counts the blocks that came out */
+		/* -i applies to the resulting number of blocks */
 		err = wanted_inodes(t, blocks);
 		if (!err && t->inodes <= (uint64_t)geo->inodes_per_group * geo->groups) {
 			geo->blocks = blocks;
@@ -479,8 +501,8 @@ static int solve(struct tail *t, struct xw_geo *geo)
 }
 
 /*
- * Blocks before used_end that are neither heads nor reserves: no more can be in use, whatever the
- * caller counted.
+ * Blocks before used_end that are neither heads nor reserves: the upper bound of blocks in use,
+ * whatever the caller counted.
  */
 static uint64_t room_before(const struct tail *t)
 {
@@ -529,8 +551,8 @@ static int tail_of(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 }
 
 /*
- * Many small files: as many groups as their inodes need, and most of each group empty. While all
- * data is in the first group nothing lies where copies of the superblock would be in smaller ones.
+ * For many small files: as many groups as their inodes need would leave most of each group empty.
+ * While all data is in the first group, smaller groups do not place superblock copies inside it.
  */
 static int try_smaller_groups(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 			      const struct xw_tail_req *req, struct xw_geo *best)
@@ -547,7 +569,7 @@ static int try_smaller_groups(const struct xw_geo *stream, const struct xw_mkfs_
 
 		small.blocks_per_group = n & ~7u;
 		if (xw_geo_stream(&small, &s, &quiet) || s.head_blocks > stream->head_blocks)
-			break; /* data is behind the old head */
+			break; /* data starts after the old head */
 		err = tail_of(&s, p, req, &out, &quiet);
 		if (!err && out.blocks < best->blocks / WORTH_OF * WORTH) {
 			xw_geo_free(best);
@@ -570,7 +592,11 @@ int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 		xw_geo_free(out);
 		return xw_fail_nomem(diag, "group layout");
 	}
-	xw_geo_settle_journal(out, p, diag);
+	err = xw_geo_drop_journal(out, p, diag);
+	if (err) {
+		xw_geo_free(out);
+		return err;
+	}
 	out->tail_start = req->used_end;
 	out->reserved_blocks = (uint64_t)((double)out->blocks * p->reserved_percent / 100);
 	if (record(out, req->used_end)) {
@@ -594,7 +620,7 @@ int xw_geo_shrink(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 	if (err)
 		return err;
 	/*
-	 * groups can only become more, and with them each one's share smaller; -i stays a share
+	 * the number of groups can only grow, which reduces the share of each one; -i stays a share
 	 * of the group
 	 */
 	inodes = xw_div_up(t.inodes, t.data_group + 1ull);
@@ -603,6 +629,7 @@ int xw_geo_shrink(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 		       stream->block_size;
 		inodes = XW_MAX(inodes, xw_div_up(room, p->bytes_per_inode));
 	}
+	inodes = XW_MAX(inodes, inodes_to_grow(stream, p));
 	inodes = xw_round_up(inodes, inode_step(stream));
 	out->shrunk_groups = t.data_group;
 	out->shrunk_itable = (uint32_t)XW_MIN(inodes / per_block, stream->itable_blocks);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How types become parameters: mke2fs.conf(5), and observation of mke2fs 1.47.0 where that is
- * silent. The built-in table is Debian's file in its own syntax, so that there is one way through
- * here.
+ * How types determine parameters: mke2fs.conf(5), and observation of mke2fs 1.47.0 where that is
+ * silent. The built-in table is Debian's file in its own syntax, so that there is only one code
+ * path.
  *
- * One difference (DESIGN, "Defaults"): in the built-in table the type that a small filesystem gets
- * by itself does not choose the block size. A file that the user points at means what it says.
+ * One difference (DESIGN, "Defaults"): in the built-in table the type selected for a small
+ * filesystem does not determine the block size. A file given by the user is taken literally.
  */
 #include "plan/usage.h"
 
@@ -16,7 +16,7 @@
 
 #define DEFAULT_TYPE "ext4"
 
-/* What mke2fs takes where a file says nothing; the others are in usage_values.c. */
+/* Defaults of mke2fs where the file says nothing; the others are in usage_values.c. */
 #define PLAIN_FEATURES "sparse_super,large_file,filetype,resize_inode,dir_index"
 
 static const char builtin[] =
@@ -65,7 +65,7 @@ static const char builtin[] =
 	"inode_size = 128\n"
 	"}\n";
 
-/* Chosen for filesystems from this size on; by rising size. */
+/* Selected for filesystems from this size on; ascending. */
 static const struct {
 	const char *name;
 	uint64_t from;
@@ -81,7 +81,7 @@ static bool is(const char *name, size_t len, const char *other)
 	return strlen(other) == len && !memcmp(name, other, len);
 }
 
-/* Known without a stanza: what the format is called, and the type of nothing special. */
+/* Valid without a stanza: the format names, and the default type. */
 static bool needs_no_stanza(const char *name, size_t len)
 {
 	return is(name, len, "ext2") || is(name, len, "ext3") || is(name, len, "ext4") ||
@@ -94,7 +94,7 @@ static int add_type(struct xw_usage *u, struct xw_usage_type t, struct xw_diag *
 	return xw_vec_push(&u->types, t) ? xw_fail_nomem(diag, "usage types") : 0;
 }
 
-/* What the file says of the target: NULL when nothing. */
+/* The relation for the target device: NULL when there is none. */
 static const char *of_device(const struct xw_usage *u, const struct xw_mkfs_params *p,
 			     const char *tag)
 {
@@ -164,7 +164,7 @@ static int add_by_size(struct xw_usage *u, uint64_t bytes, struct xw_diag *diag)
 	return add_type(u, t, diag);
 }
 
-/* The Hurd's own type comes last, since it can do without what the others bring. */
+/* The Hurd's own type comes last, since it removes features that the others add. */
 static int add_creator(struct xw_usage *u, const struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	struct xw_usage_type t = {.name = "hurd", .len = 4};
@@ -178,7 +178,7 @@ int xw_usage_blame(const struct xw_usage *u, const struct xw_relation *r, int co
 	return xw_fail(diag, code, "%s:%u: %s: %s", u->profile->name, r->line, r->tag, why);
 }
 
-/* An option of the command line, from a relation. */
+/* Set a command line option from a relation. */
 int xw_usage_set(const struct xw_usage *u, const struct xw_relation *r, struct xw_mkfs_params *p,
 		 enum xw_mkfs_option opt, struct xw_diag *diag)
 {
@@ -228,7 +228,7 @@ void xw_usage_close(struct xw_usage *u)
 
 /* ---- relations ---- */
 
-/* The last type that says something, else the defaults. */
+/* The last type that has the relation, else the defaults. */
 const struct xw_relation *xw_usage_find(const struct xw_usage *u, const char *tag)
 {
 	const struct xw_relation *r = NULL;
@@ -273,7 +273,7 @@ int xw_usage_features(const struct xw_usage *u, struct xw_mkfs_params *p, struct
 			       : apply(u, xw_usage_find(u, "default_features"), &p->features, diag);
 }
 
-/* "options" of all types stand before the user's -E, which is therefore read once more. */
+/* The "options" of all types come before the user's -E, which is therefore applied once more. */
 int xw_usage_extended(const struct xw_usage *u, struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	bool any = false;

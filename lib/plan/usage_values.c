@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Relations of usage types, each with the parameter it is for. A value that is no good is an error
- * of the file, at its line, also where mke2fs takes something else in silence.
+ * Relations of usage types, each with the parameter that it sets. An invalid value is an error of
+ * the file, reported with its line, even where mke2fs silently uses another value.
  */
 #include <string.h>
 #include <strings.h>
@@ -11,12 +11,12 @@
 #include "plan/parse.h"
 #include "plan/usage.h"
 
-/* What mke2fs takes where a file says nothing. */
+/* Default of mke2fs where the file says nothing. */
 #define PLAIN_BLOCK_SIZE 4096u
 #define PLAIN_INODE_SIZE 128u
 #define PLAIN_INODE_RATIO 8192u
 
-/* The same of the types that -T names, without the defaults. */
+/* The same for the types that -T names, without the defaults. */
 static const struct xw_relation *find_named(const struct xw_usage *u, const char *tag)
 {
 	const struct xw_relation *r = NULL;
@@ -28,8 +28,8 @@ static const struct xw_relation *find_named(const struct xw_usage *u, const char
 	return r;
 }
 
-static int find_bool(const struct xw_usage *u, const char *tag, int missing, int *out,
-		     struct xw_diag *diag)
+int xw_usage_bool(const struct xw_usage *u, const char *tag, int missing, int *out,
+		  struct xw_diag *diag)
 {
 	static const char *const words[2][6] = {
 		{"n", "no", "false", "nil", "0", "off"},
@@ -62,7 +62,7 @@ static int set_block_size(const struct xw_usage *u, struct xw_mkfs_params *p, st
 		return 0;
 	if (!u->builtin || !last->by_size)
 		r = xw_usage_find(u, "blocksize");
-	if (r && strcmp(r->value, "-1")) /* a page, but never more than 4 KiB */
+	if (r && strcmp(r->value, "-1")) /* the page size, but at most 4 KiB */
 		err = xw_usage_set(u, r, p, XW_MKFS_BLOCK_SIZE, diag);
 	if (!p->block_size)
 		p->block_size = PLAIN_BLOCK_SIZE;
@@ -70,7 +70,7 @@ static int set_block_size(const struct xw_usage *u, struct xw_mkfs_params *p, st
 	return err;
 }
 
-/* Relations that are options of the command line under another name. */
+/* Relations that correspond to a command line option of another name. */
 static int set_options(const struct xw_usage *u, struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	const struct {
@@ -148,24 +148,19 @@ static int set_switches(const struct xw_usage *u, struct xw_mkfs_params *p, stru
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(rows) && !err; i++) {
 		if (*rows[i].value < 0)
-			err = find_bool(u, rows[i].tag, rows[i].missing, rows[i].value, diag);
+			err = xw_usage_bool(u, rows[i].tag, rows[i].missing, rows[i].value, diag);
 	}
 	if (!err)
-		err = find_bool(u, "enable_periodic_fsck", 0, &on, diag);
+		err = xw_usage_bool(u, "enable_periodic_fsck", 0, &on, diag);
 	if (err)
 		return err;
 	p->periodic_fsck = on;
-	err = find_bool(u, "auto_64-bit_support", 0, &on, diag);
+	err = xw_usage_bool(u, "auto_64-bit_support", 0, &on, diag);
 	if (!err && on && p->size_bytes / p->block_size > UINT32_MAX) {
 		p->features.w[XW_FW_INCOMPAT] |= XW_INCOMPAT_64BIT;
 		p->features.w[XW_FW_COMPAT] &= ~XW_COMPAT_RESIZE_INODE;
 	}
-	if (!err)
-		err = find_bool(u, "make_hugefiles", 0, &on, diag);
-	if (!err && on)
-		xw_log(diag, XW_LOG_WARN, "%s: make_hugefiles: this version makes none",
-		       u->profile->name);
-	return err;
+	return err ? err : xw_usage_hugefiles(u, p, diag);
 }
 
 static int set_key(const struct xw_usage *u, struct xw_mkfs_params *p, const char *tag,
@@ -178,7 +173,7 @@ static int set_key(const struct xw_usage *u, struct xw_mkfs_params *p, const cha
 	return err ? xw_usage_blame(u, r, err, quiet.text, diag) : 0;
 }
 
-/* Relations that are keys of -E and -J. */
+/* Relations that correspond to keys of -E and -J. */
 static int set_keys(const struct xw_usage *u, struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	bool fold = xw_has_incompat(&p->features, XW_INCOMPAT_CASEFOLD);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Block and inode bitmaps. What is given out has passed every test there is without looking at
- * inodes: whoever puts data where a bitmap says "free" trusts it with somebody's file.
+ * Block and inode bitmaps. A bitmap is returned only after every check that is possible without
+ * reading inodes: a caller that allocates where a bitmap says "free" trusts it with the contents of
+ * files.
  */
 #include "config.h"
 
@@ -19,7 +20,7 @@ static bool bigalloc(const struct xw_image *img)
 
 uint32_t xw_image_cluster_bits(const struct xw_image *img)
 {
-	/* without bigalloc the field is one that nobody looks at */
+	/* without bigalloc the field is ignored */
 	return bigalloc(img) ? img->sb.log_cluster_size - img->sb.log_block_size : 0;
 }
 
@@ -68,12 +69,23 @@ static void set_bits(uint8_t *bits, uint64_t from, uint64_t to)
 
 static uint64_t count_clear(const uint8_t *bits, uint64_t bytes)
 {
-	uint64_t used = 0, word;
+	uint64_t used = 0, word, four[4];
 	uint64_t i = 0;
 
+	for (; i + sizeof(four) <= bytes; i += sizeof(four)) {
+		memcpy(four, bits + i, sizeof(four));
+		if (!~(four[0] & four[1] & four[2] & four[3]))
+			used += 256;
+		else if (four[0] | four[1] | four[2] | four[3])
+			for (unsigned k = 0; k < 4; k++)
+				used += four[k] ? (uint64_t)__builtin_popcountll(four[k]) : 0;
+	}
 	for (; i + sizeof(word) <= bytes; i += sizeof(word)) {
 		memcpy(&word, bits + i, sizeof(word));
-		/* counting is a call without an instruction for it, and most words need none */
+		/*
+		 * popcount is a function call on CPUs without the instruction, and most words are
+		 * zero
+		 */
 		if (word)
 			used += ~word ? (uint64_t)__builtin_popcountll(word) : 64;
 	}
@@ -104,7 +116,7 @@ static int read_bits(struct xw_image *img, uint64_t group, xw_blk blk, uint32_t 
 	return rc ? rc : check_csum(img, group, csum, which, bits, bytes);
 }
 
-/* The clusters of the group that hold metadata: set them, or find that one is not. */
+/* Set the clusters of the group that hold metadata, or test that each of them is set. */
 static bool each_meta(struct xw_image *img, const struct xw_sysmap *m, xw_blk start, uint64_t len,
 		      bool set, uint8_t *bits)
 {
@@ -126,15 +138,17 @@ static bool each_meta(struct xw_image *img, const struct xw_sysmap *m, xw_blk st
 	return true;
 }
 
-/* The first failure is the one that is reported; those behind it are looked for all the same. */
+/* Keep the first failure; later checks still run. */
 static void also(int *rc, int next)
 {
 	if (!*rc)
 		*rc = next;
 }
 
-/* The descriptor, and whether a bitmap of these bits fits it: 0, a failure, or a wrong checksum,
- * which is no reason not to look. */
+/*
+ * Read the descriptor and test whether a bitmap of these bits matches it: 0, a failure, or
+ * XW_ERR_CHECKSUM, after which the caller still examines the bitmap.
+ */
 static int block_group(struct xw_image *img, uint64_t group, struct xw_group_desc *gd)
 {
 	const uint32_t per_group = xw_image_group_bits(img);
@@ -160,11 +174,10 @@ static int check_free(struct xw_image *img, uint64_t group, uint64_t counted, ui
 {
 	if (counted == said)
 		return 0;
-	return fail(img, XW_ERR_CORRUPT, group, which,
-		    "not as many are free as the descriptor says");
+	return fail(img, XW_ERR_CORRUPT, group, which, "free count differs from the descriptor");
 }
 
-/* The bits of a group against all but their checksum; those behind the end are set. */
+/* Check the bits of a group against everything but their checksum; bits past the end are set. */
 static int check_block_bits(struct xw_image *img, const struct xw_sysmap *m, uint64_t group,
 			    const struct xw_group_desc *gd, bool uninit, uint8_t *bits)
 {
@@ -173,7 +186,7 @@ static int check_block_bits(struct xw_image *img, const struct xw_sysmap *m, uin
 	int rc = 0;
 
 	if (!each_meta(img, m, group_start(img, group), len, uninit, bits))
-		rc = fail(img, XW_ERR_CORRUPT, group, "block", "metadata counts as free");
+		rc = fail(img, XW_ERR_CORRUPT, group, "block", "metadata is marked free");
 	set_bits(bits, ((len - 1) >> xw_image_cluster_bits(img)) + 1, per_group);
 	also(&rc,
 	     check_free(img, group, count_clear(bits, per_group / 8), gd->free_blocks, "block"));
@@ -212,7 +225,9 @@ int xw_image_block_bitmap(struct xw_image *img, const struct xw_sysmap *m, uint6
 	return rc;
 }
 
-/* Nobody reads what the descriptor says was never used, so an inode there would be lost. */
+/*
+ * Scans skip inodes that the descriptor calls never used, so an inode in use there would be lost.
+ */
 static int check_unused(struct xw_image *img, uint64_t group, const struct xw_group_desc *gd,
 			const uint8_t *bits)
 {
@@ -222,7 +237,7 @@ static int check_unused(struct xw_image *img, uint64_t group, const struct xw_gr
 		return 0;
 	if (gd->itable_unused > per_group)
 		return fail(img, XW_ERR_CORRUPT, group, "inode",
-			    "the descriptor counts more unused inodes than there are");
+			    "the descriptor counts more unused inodes than exist");
 	for (uint32_t i = per_group - gd->itable_unused; i < per_group; i++)
 		if (get_bit(bits, i))
 			return fail(img, XW_ERR_CORRUPT, group, "inode",
@@ -262,8 +277,8 @@ int xw_image_inode_bitmap(struct xw_image *img, uint64_t group, uint8_t *bits)
 struct runs {
 	xw_free_run_fn *fn;
 	void *arg;
-	uint64_t free; /* clusters seen */
-	uint32_t at, len; /* a run that may go on */
+	uint64_t free; /* free clusters found so far */
+	uint32_t at, len; /* a run that may continue */
 };
 
 static int put_run(struct runs *r)
@@ -275,15 +290,14 @@ static int put_run(struct runs *r)
 	return len ? r->fn(r->arg, r->at, len) : 0;
 }
 
-/* Of a group with an uninitialised bitmap all is free but metadata; a cluster that holds any of it
- * is not. */
+/* In a group with an uninitialized bitmap every cluster is free unless it holds metadata. */
 static int runs_between_meta(struct xw_image *img, const struct xw_sysmap *m, uint64_t group,
 			     struct runs *r)
 {
 	const uint32_t ratio = xw_image_cluster_bits(img);
 	const xw_blk start = group_start(img, group);
 	const uint64_t len = group_len(img, group), end = ((len - 1) >> ratio) + 1;
-	uint64_t from = 0, n; /* clusters below `from` are metadata or have been seen */
+	uint64_t from = 0, n; /* clusters below `from` are metadata or have been reported */
 	int rc = 0;
 
 	for (uint64_t at = 0; at < len && !rc; at += n) {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Directory entries in block order. An htree needs no special care for this: dx_root shows "." and
- * ".." with the index hidden in the rec_len of "..", a dx_node shows one unused entry. They only
- * differ in where their checksum is.
+ * Directory entries in block order. An htree needs no special treatment: dx_root shows "." and ".."
+ * with the index hidden in the rec_len of "..", a dx_node shows one unused entry. They differ only
+ * in the place of their checksum.
  *
  * An inline directory has no blocks: i_block holds the parent's number and entries, the attribute
- * system.data holds more. "." and ".." are made up for it.
+ * system.data holds more. "." and ".." are synthesized for it.
  *
- * A damaged block ends only itself: the error is returned and the next call begins with the block
- * after it. The walk is bounded by the map's budget (map.c), and by what there is: a block counts
- * once, or a map that names one a million times would make names without end of little.
+ * A damaged block affects only itself: the error is returned and the next call continues with the
+ * following block. The walk is bounded by the budget of the map (map.c) and reports each block
+ * once: otherwise a map that refers to one block a million times would produce names almost without
+ * end.
  */
 #include "read/dirs.h"
 
@@ -95,8 +96,8 @@ static int block_damaged(struct xw_dir_iter *it, int code, const char *why)
 }
 
 /*
- * Where the index entries of the block in buf begin, 0 for a leaf. This is asked before looking for
- * a leaf's tail: a dx_root that the kernel made of a leaf still shows the old tail.
+ * Where the index entries of the block in buf begin, 0 for a leaf. Checked before looking for the
+ * tail of a leaf: a dx_root that the kernel converted from a leaf still contains the old tail.
  */
 static unsigned index_entries(const struct xw_dir_iter *it)
 {
@@ -107,7 +108,7 @@ static unsigned index_entries(const struct xw_dir_iter *it)
 	return xw_dirblock_is_node(it->buf, it->img->block_size) ? XW_DX_NODE_ENTRIES : 0;
 }
 
-/* Begin with the entries in buf[from, from + size). */
+/* Start with the entries in buf[from, from + size). */
 static void begin_entries(struct xw_dir_iter *it, uint32_t from, uint32_t size, bool csum)
 {
 	const struct xw_super *sb = &it->img->sb;
@@ -126,7 +127,7 @@ static void begin_entries(struct xw_dir_iter *it, uint32_t from, uint32_t size, 
 			  });
 }
 
-/* Begin with the block in buf. */
+/* Start with the block in buf. */
 static int begin_block(struct xw_dir_iter *it)
 {
 	const uint32_t bs = it->img->block_size;
@@ -141,7 +142,10 @@ static int begin_block(struct xw_dir_iter *it)
 	return 0;
 }
 
-/* 1: the directory has had this block. Most have no second one, and no table. */
+/*
+ * 1: the directory has had this block already. Most directories have only one block, and need no
+ * table.
+ */
 static int seen_before(struct xw_dir_iter *it, xw_blk blk)
 {
 	int rc;
@@ -156,7 +160,7 @@ static int seen_before(struct xw_dir_iter *it, xw_blk blk)
 	return rc < 0 ? xw_fail_nomem(it->img->diag, "directory") : !rc;
 }
 
-/* 1: the block of the run that is next is to be left out. */
+/* 1: the next block of the run must be skipped. */
 static int left_out(struct xw_dir_iter *it)
 {
 	int rc = it->run.unwritten ? 0 : seen_before(it, it->run.pblk);
@@ -169,10 +173,10 @@ static int left_out(struct xw_dir_iter *it)
 	if (rc < 0 || it->told)
 		return rc;
 	it->told = true;
-	return block_damaged(it, XW_ERR_CORRUPT, "is in it more than once");
+	return block_damaged(it, XW_ERR_CORRUPT, "occurs more than once");
 }
 
-/* The next block that counts is the first of it->run. 1, 0 at the end. */
+/* Make the next block to be reported the first one of it->run. 1, 0 at the end. */
 static int find_block(struct xw_dir_iter *it)
 {
 	int rc;
@@ -196,7 +200,7 @@ static int find_block(struct xw_dir_iter *it)
 	return rc ? rc : 1;
 }
 
-/* Get the next block of the directory into buf. 1, 0 at the end. */
+/* Read the next block of the directory into buf. 1, 0 at the end. */
 static int load_block(struct xw_dir_iter *it)
 {
 	struct xw_image *img = it->img;
@@ -216,7 +220,7 @@ static int load_block(struct xw_dir_iter *it)
 	return rc ? rc : 1;
 }
 
-/* A synthesised "." or ".." of an inline directory. */
+/* A synthesized "." or ".." of an inline directory. */
 static void dot_entry(struct xw_dir_iter *it, struct xw_dirent *e)
 {
 	const bool parent = it->part == PART_DOTDOT;
@@ -230,8 +234,7 @@ static void dot_entry(struct xw_dir_iter *it, struct xw_dirent *e)
 	};
 }
 
-/* Make the next part of an inline directory current. 1 for entries in buf, 2 for *e set, 0 at the
- * end. */
+/* Start the next part of an inline directory. 1: entries in buf, 2: *e is set, 0: end. */
 static int next_part(struct xw_dir_iter *it, struct xw_dirent *e)
 {
 	switch (it->part) {
@@ -253,12 +256,12 @@ static int next_part(struct xw_dir_iter *it, struct xw_dirent *e)
 	}
 }
 
-/* The error for a finding: the rest of the block is given up. */
+/* Convert a finding to an error: the rest of the block is skipped. */
 static int refuse(struct xw_dir_iter *it, const struct xw_dirblock_item *f)
 {
 	switch (f->rule) {
 	case XW_DIRBLOCK_NO_TAIL:
-		return block_damaged(it, XW_ERR_CORRUPT, "no room for its checksum");
+		return block_damaged(it, XW_ERR_CORRUPT, "no space for its checksum");
 	case XW_DIRBLOCK_CSUM:
 		return block_damaged(it, XW_ERR_CHECKSUM, "checksum mismatch");
 	case XW_DIRBLOCK_INO:
@@ -329,7 +332,7 @@ int xw_dir_runs_read(struct xw_image *img, xw_ino ino, const struct xw_inode *in
 			rc = xw_fail_nomem(img->diag, "directory");
 	}
 	xw_map_end(&it);
-	return rc || next == end ? rc : bad_runs(img, ino, "its size and its blocks do not agree");
+	return rc || next == end ? rc : bad_runs(img, ino, "its size and its blocks disagree");
 }
 
 xw_blk xw_dir_runs_at(const struct xw_dir_runs *r, uint64_t lblk)

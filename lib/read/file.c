@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contents of files. Inline data begins in i_block and goes on in the value of the attribute
- * system.data; everything else is read through the map. Blocks behind the last mapped one, holes
- * and unwritten extents are zeros.
+ * Contents of files. Inline data starts in i_block and continues in the value of the attribute
+ * system.data; everything else is read through the map. Holes, unwritten extents and blocks after
+ * the last mapped one read as zeros.
  */
 #include "read/file.h"
 

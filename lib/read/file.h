@@ -6,26 +6,22 @@
 
 #include "read/map.h"
 
-#pragma GCC visibility push(default)
-
 /* Bytes; inline data is smaller than an inode plus one attribute value. */
 #define XW_INLINE_MAX (64u << 10)
 
 /*
- * The file's bytes [off, off + len), clipped to its size; *got says how many there were. Holes and
- * unwritten extents read as zeros. raw (the inode's record) is needed for inline data, and may be
- * NULL where that is excluded.
+ * The bytes [off, off + len) of a file, clipped to its size; *got is set to their number. Holes and
+ * unwritten extents read as zeros. raw (the inode record) is needed for inline data, and may be
+ * NULL where the inode has none.
  */
 int xw_file_pread(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
 		  const uint8_t *raw, uint64_t off, void *buf, size_t len, size_t *got);
 
 /*
- * A symlink's target into buf (block_size + 1 bytes), NUL-terminated; *len without the NUL.
- * XW_ERR_CORRUPT: empty, too long, or with a NUL in it.
+ * Read the target of a symlink into buf (block_size + 1 bytes), NUL-terminated; *len excludes the
+ * NUL. XW_ERR_CORRUPT: empty, too long, or containing a NUL.
  */
 int xw_symlink_read(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
 		    const uint8_t *raw, char *buf, size_t *len);
-
-#pragma GCC visibility pop
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * Opening an image; reading its metadata blocks, group descriptors and inodes.
  *
- * Metadata goes through a direct-mapped cache of whole blocks: bounded whatever the image, no
- * eviction policy to reason about, and good at the one thing it is for: neighbours (inodes of a
- * table block, descriptors of a block) asked for one by one.
+ * Metadata goes through a direct-mapped cache of whole blocks: bounded for any image, without an
+ * eviction policy, and effective for its one purpose: neighbors (inodes of a table block,
+ * descriptors of a block) that are requested one by one.
  */
 #include "read/image.h"
 
@@ -19,7 +19,7 @@
 #define CACHE_BYTES (2u << 20)
 #define CACHE_MIN_SLOTS 32u
 #define NO_BLOCK UINT64_MAX
-#define FLEX_LOG_MAX 16u /* more groups share nothing in any image that was made */
+#define FLEX_LOG_MAX 16u /* larger flex groups are not shared by any image in practice */
 
 #define INCOMPAT_KNOWN                                                                             \
 	(XW_INCOMPAT_FILETYPE | XW_INCOMPAT_RECOVER | XW_INCOMPAT_META_BG | XW_INCOMPAT_EXTENTS |  \
@@ -31,13 +31,15 @@ struct xw_meta_cache {
 	unsigned slots;
 	struct {
 		xw_blk blk;
-		uint8_t *data; /* allocated when first used */
+		uint8_t *data; /* allocated on first use */
 	} slot[];
 };
 
-static struct xw_meta_cache *cache_new(uint32_t block_size)
+/* A slot for one in 16 blocks is enough for a small filesystem: less is metadata. */
+static struct xw_meta_cache *cache_new(uint32_t block_size, uint64_t blocks)
 {
-	unsigned slots = XW_MAX(CACHE_BYTES / block_size, CACHE_MIN_SLOTS);
+	const uint64_t most = CACHE_BYTES / block_size;
+	const unsigned slots = (unsigned)XW_MAX(XW_MIN(most, blocks / 16), CACHE_MIN_SLOTS);
 	struct xw_meta_cache *c = calloc(1, sizeof(*c) + slots * sizeof(c->slot[0]));
 
 	if (!c)
@@ -135,7 +137,7 @@ static int load_super(struct xw_image *img)
 	return check_features(img);
 }
 
-/* What the decoder could not know: that the counts fit each other. */
+/* Checks that the decoder could not do: whether the counts agree with each other. */
 static int check_geometry(struct xw_image *img)
 {
 	const struct xw_super *sb = &img->sb;
@@ -179,7 +181,7 @@ int xw_image_open(struct xw_dev *dev, unsigned flags, struct xw_diag *diag, stru
 		rc = check_geometry(img);
 	if (rc)
 		return rc;
-	img->cache = cache_new(img->block_size);
+	img->cache = cache_new(img->block_size, img->sb.blocks_count);
 	if (!img->cache)
 		return xw_fail_nomem(diag, "metadata cache");
 	if (img->sb.feature_incompat & XW_INCOMPAT_RECOVER)
@@ -250,7 +252,7 @@ xw_blk xw_image_desc_block(const struct xw_image *img, uint64_t group)
 	blk = img->sb.first_data_block + first * img->sb.blocks_per_group;
 	if (xw_image_has_super(img, first))
 		blk++;
-	/* bigalloc with 1 KiB blocks: group 0 begins at block 0, its superblock is in block 1 */
+	/* bigalloc with 1 KiB blocks: group 0 starts at block 0, its superblock is in block 1 */
 	if (first == 0 && super > img->sb.first_data_block)
 		blk++;
 	return blk;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An opened image: superblock, group descriptors, inodes. Read-only; everything comes from the
- * device when asked for, and memory does not grow with the size of the image. A handle belongs to
- * one thread at a time; several handles (a superblock and a small cache each) may read one device
- * in parallel.
+ * An opened image: superblock, group descriptors, inodes. Read-only; everything is read from the
+ * device on demand, and memory does not grow with the size of the image. A handle belongs to one
+ * thread at a time; several handles (a superblock and a small cache each) may read one device in
+ * parallel.
  *
- * Nothing that is read is trusted: block numbers are checked against the filesystem, structures
- * against their blocks, checksums (unless XW_IMAGE_NOCSUM) against contents; the failure says which
- * object is meant.
+ * The contents are not trusted: block numbers are checked against the filesystem, structures
+ * against their blocks, checksums (unless XW_IMAGE_NOCSUM) against contents; each failure names the
+ * object.
  */
 #ifndef XW_READ_IMAGE_H
 #define XW_READ_IMAGE_H
@@ -19,8 +19,6 @@
 #include "disk/inode.h"
 #include "disk/super.h"
 
-#pragma GCC visibility push(default)
-
 struct xw_meta_cache;
 
 struct xw_image {
@@ -31,31 +29,30 @@ struct xw_image {
 	uint32_t block_size, inode_size, desc_size;
 	uint32_t csum_seed;
 	uint64_t groups;
-	uint32_t itable_blocks; /* per group */
+	uint32_t itable_blocks; /* blocks in the inode table of a group */
 	struct xw_meta_cache *cache;
 };
 
 /* Flags of open. */
-#define XW_IMAGE_NOCSUM                                                                            \
-	0x1 /* checksums are not verified: checkers and debuggers judge for themselves */
-#define XW_IMAGE_ANY_FEATURES 0x2 /* unknown incompat features are no reason to refuse */
-#define XW_IMAGE_SHORT 0x4 /* nor is a device shorter than the filesystem */
-/* Of many groups, one that is damaged does not keep from the others: see bitmaps.h. */
+#define XW_IMAGE_NOCSUM 0x1 /* checksums are not verified: for checkers and debuggers */
+#define XW_IMAGE_ANY_FEATURES 0x2 /* accept unknown incompat features */
+#define XW_IMAGE_SHORT 0x4 /* accept a device shorter than the filesystem */
+/* A damaged group does not prevent access to the others: see bitmaps.h. */
 #define XW_IMAGE_LENIENT 0x8
 
 /*
- * Open the filesystem on dev through its primary superblock. dev stays the caller's and must
- * outlive the image. XW_ERR_INPUT: no ext2/3/4 there. XW_ERR_UNSUPPORTED names the features.
- * XW_ERR_TRUNCATED: the device is too short. A log line at warning level when the journal needs
- * recovery: what is read then is the state before it.
+ * Open the filesystem on dev through its primary superblock. The caller keeps owning dev, which
+ * must outlive the image. XW_ERR_INPUT: no ext2/3/4 there. XW_ERR_UNSUPPORTED names the features.
+ * XW_ERR_TRUNCATED: the device is too short. Logs a warning when the journal needs recovery: the
+ * image then shows the state before it.
  */
 int xw_image_open(struct xw_dev *dev, unsigned flags, struct xw_diag *diag, struct xw_image **out);
 /* img may be NULL. */
 void xw_image_close(struct xw_image *img);
-/* Drop cached metadata: the device under the image was written to. */
+/* Drop cached metadata: to be called after writes to the device under the image. */
 void xw_image_forget(struct xw_image *img);
 
-/* Whether blocks [blk, blk + len) lie in the filesystem and behind block first_data_block. */
+/* Do blocks [blk, blk + len) lie in the filesystem and after block first_data_block? */
 static inline bool xw_image_has_blocks(const struct xw_image *img, xw_blk blk, uint64_t len)
 {
 	return blk > img->sb.first_data_block && blk < img->sb.blocks_count &&
@@ -63,64 +60,65 @@ static inline bool xw_image_has_blocks(const struct xw_image *img, xw_blk blk, u
 }
 
 /*
- * Read len bytes from byte off of block blk, which must not reach beyond the block, through the
+ * Read len bytes from byte off of block blk, not crossing the end of the block, through the
  * metadata cache.
  */
 int xw_image_meta(struct xw_image *img, xw_blk blk, uint32_t off, void *buf, size_t len);
 
 /*
- * What there is of the filesystem where XW_IMAGE_SHORT lets it be longer than the device: its
- * blocks, and the groups that begin on the device, with those that share their metadata with one of
- * these (flex_bg). For loops and budgets: a damaged superblock counts billions.
+ * The part of the filesystem that exists where XW_IMAGE_SHORT lets it be longer than the device:
+ * its blocks; and the groups that start on the device, with those that share their metadata with
+ * one of them (flex_bg). For loops and budgets: a damaged superblock may claim billions.
  */
 uint64_t xw_image_blocks_here(const struct xw_image *img);
 uint64_t xw_image_groups_here(const struct xw_image *img);
 
 /* The block that holds the descriptor of `group`. group < img->groups. */
 xw_blk xw_image_desc_block(const struct xw_image *img, uint64_t group);
-/* Whether `group` begins with a copy of the superblock. */
+/* Does `group` start with a copy of the superblock? */
 bool xw_image_has_super(const struct xw_image *img, uint64_t group);
 int xw_image_group(struct xw_image *img, uint64_t group, struct xw_group_desc *out);
 
-/* What a group begins with, in this order; a length of 0 means that there is none. */
+/* The metadata at the start of a group, in this order; a length of 0 means that there is none. */
 struct xw_group_head {
-	uint32_t boot; /* a block in front of the superblock: bigalloc with 1 KiB blocks */
+	uint32_t boot; /* a block before the superblock: bigalloc with 1 KiB blocks */
 	bool has_super;
-	xw_blk super; /* where, or where it would be */
-	bool meta_bg; /* one block of descriptors, as meta_bg places them */
-	uint64_t desc_len, reserved_len; /* blocks of descriptors, and kept for more of them */
+	xw_blk super; /* its place, whether or not there is one */
+	bool meta_bg; /* a single block of descriptors, as with meta_bg */
+	/* blocks of descriptors, and blocks reserved for more of them */
+	uint64_t desc_len, reserved_len;
 };
 void xw_image_group_head(const struct xw_image *img, uint64_t group, struct xw_group_head *out);
 
 /*
- * Inode ino, decoded; raw (inode_size bytes) may be NULL. XW_ERR_CORRUPT: the number or the table's
- * place is impossible, or the record cannot be decoded; XW_ERR_CHECKSUM. raw and *out are filled as
- * far as known also in the last two cases.
+ * Read and decode inode ino; raw (inode_size bytes) may be NULL. XW_ERR_CORRUPT: the number or the
+ * location of the table is impossible, or the record cannot be decoded; XW_ERR_CHECKSUM. In the
+ * last two cases raw and *out are filled as far as possible.
  */
 int xw_image_inode(struct xw_image *img, xw_ino ino, struct xw_inode *out, uint8_t *raw);
-/* Seed of the checksums of all blocks that belong to an inode. */
+/* Checksum seed for all blocks that belong to an inode. */
 uint32_t xw_image_inode_seed(const struct xw_image *img, xw_ino ino, const struct xw_inode *inode);
 
 /*
  * All inode records of groups [group, end_group) in order, read in large runs. Parts of tables that
- * the descriptors say were never used are passed over; records in use are not told from free ones:
- * mode and links do that.
+ * the descriptors call never used are skipped. Free records are returned as well: callers look at
+ * mode and links.
  */
 struct xw_inode_scan {
 	struct xw_image *img;
 	uint64_t group, end_group;
-	uint32_t index, count; /* in this group: next record, records to see */
+	uint32_t index, count; /* in this group: next record, number of records to visit */
 	xw_blk table;
 	uint32_t buf_first, buf_count; /* records in the buffer */
 	uint8_t *buf;
 };
 int xw_inode_scan_begin(struct xw_image *img, uint64_t group, uint64_t end_group,
 			struct xw_inode_scan *s);
-/* 1: *ino and *raw (valid until the next call), 0: no more, negative: this group cannot be read;
- * the next call goes on behind it. */
+/*
+ * 1: *ino and *raw (valid until the next call), 0: end, negative: this group cannot be read; the
+ * next call continues after it.
+ */
 int xw_inode_scan_next(struct xw_inode_scan *s, xw_ino *ino, const uint8_t **raw);
 void xw_inode_scan_end(struct xw_inode_scan *s);
-
-#pragma GCC visibility pop
 
 #endif

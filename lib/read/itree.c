@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A directory's entries from its itree: the walk of walk/itree.h up to its first finding, with the
- * entries of each leaf, which ascend strictly over the whole of it.
+ * The entries of a directory from its itree: the walk of walk/itree.h up to its first finding, with
+ * the entries of each leaf, which must ascend strictly over the whole tree.
  *
- * Leaves are read several at a time, wherever they lie: for each of them one goes to the inode
- * tables and back otherwise.
+ * Leaves are read several at a time, since callers go to the inode tables and back for each of
+ * them.
  */
 #include "config.h"
 
@@ -44,7 +44,7 @@ static int read_blocks(struct xw_itree_iter *it, xw_blk blk, unsigned n, void *b
 	return xw_dev_pread(it->img->dev, buf, (size_t)n * bs, blk * bs);
 }
 
-/* How many children of the lowest index node, from child i on, lie in consecutive blocks. */
+/* Number of children of the lowest index node, from child i on, that lie in consecutive blocks. */
 static unsigned run_of_children(const struct xw_itree_iter *it, unsigned i, unsigned max)
 {
 	const uint8_t *index = it->walk.at[1].block;
@@ -60,8 +60,10 @@ static unsigned run_of_children(const struct xw_itree_iter *it, unsigned i, unsi
 	return n;
 }
 
-/* Read the children of the lowest index node from the one that is wanted on. One that cannot be
- * read ends the walk when its turn comes, not now. */
+/*
+ * Read ahead the children of the lowest index node from the current one on. A read error ends the
+ * walk only when its leaf is reached.
+ */
 static int read_leaves(struct xw_itree_iter *it)
 {
 	const struct xw_walk_itree_frame *f = &it->walk.at[1];
@@ -89,7 +91,7 @@ static int read_leaves(struct xw_itree_iter *it)
 	return 0;
 }
 
-/* The walk's block, of `ahead` where it is a leaf below an index node. */
+/* The block for the walk, from `ahead` if it is a leaf below an index node. */
 static int read_node(void *arg, xw_blk blk, void *buf)
 {
 	struct xw_itree_iter *it = arg;
@@ -109,7 +111,7 @@ static int read_node(void *arg, xw_blk blk, void *buf)
 	return 0;
 }
 
-/* Go on to the next node. 1, 0 at the end. */
+/* Advance to the next node. 1, 0 at the end. */
 static int next_node(struct xw_itree_iter *it, struct xw_walk_itree_item *item)
 {
 	int rc;
@@ -129,7 +131,7 @@ static int next_node(struct xw_itree_iter *it, struct xw_walk_itree_item *item)
 	return rc;
 }
 
-/* Go to the next leaf. 1, 0 at the end. */
+/* Advance to the next leaf. 1, 0 at the end. */
 static int next_leaf(struct xw_itree_iter *it)
 {
 	struct xw_walk_itree_item item;
@@ -138,10 +140,10 @@ static int next_leaf(struct xw_itree_iter *it)
 	do {
 		rc = next_node(it, &item);
 		if (rc == 1 && it->on_node) {
-			int ret = it->on_node(it->arg, item.blk, item.level);
+			const int ended = it->on_node(it->arg, item.blk, item.level);
 
-			if (ret)
-				return ret;
+			if (ended)
+				return ended;
 		}
 	} while (rc == 1 && item.level);
 	if (!rc)
@@ -236,7 +238,10 @@ int xw_itree_next(struct xw_itree_iter *it, struct xw_itree_entry *e)
 		if (rc <= 0)
 			return rc;
 	}
-	/* Inside a leaf order was checked; its first entry is compared with the last one before. */
+	/*
+	 * The order inside a leaf was checked; its first entry is compared with the last one of the
+	 * previous leaf.
+	 */
 	first = !it->off;
 	rc = xw_itree_leaf_decode(it->leaf, it->used, it->off, e, &it->off);
 	if (!rc && first && it->has_last && xw_itree_entry_cmp(&it->last, e) >= 0)

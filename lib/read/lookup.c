@@ -2,16 +2,16 @@
 /*
  * Lookup of one name in a directory.
  *
- * An htree says which leaf a name is in, so that a few blocks answer, and answer as well that there
- * is no such name. What it says is believed as far as everything that was looked at is right: the
- * checksums, the order of the index entries and their bounds, and that the names of a leaf that the
- * name is missing from do belong into this leaf (they do not when seed, hash or index are not those
- * that the directory was made with). As soon as something is not, the directory is read through as
- * if it had no index, which is right for any directory, and finds the name wherever it is.
+ * An htree tells which leaf holds a name, so a few blocks answer, also if the name does not exist.
+ * The answer is trusted only if everything on the way is valid: the checksums, the order of the
+ * index entries and their bounds; and if the name is missing, that the other names of the leaf
+ * belong there (they do not when seed, hash or index differ from those that the directory was made
+ * with). On any doubt all blocks of the directory are searched, which is correct for every
+ * directory.
  *
- * Indexes that are not asked: of casefolded and encrypted directories, where it is not the bytes of
- * the name that were hashed; and for names beyond ASCII where s_flags does not say whether their
- * bytes counted as signed.
+ * The index is not used for casefolded and encrypted directories, where the bytes of the name are
+ * not what is hashed; nor for names beyond ASCII where s_flags does not tell whether their bytes
+ * were hashed as signed.
  */
 #include "config.h"
 
@@ -24,7 +24,7 @@
 
 struct frame {
 	uint8_t *buf;
-	unsigned off; /* of the index entries */
+	unsigned off; /* offset of the index entries */
 	unsigned count, at;
 };
 
@@ -34,12 +34,12 @@ struct lookup {
 	const struct xw_inode *inode;
 	const char *name;
 	size_t len;
-	uint64_t left; /* blocks that may still be read: an index that leads round is none */
+	uint64_t left; /* blocks that may still be read: bounds the walk of a cyclic index */
 	uint32_t csum_seed;
 	uint32_t hash_seed[4];
 	enum xw_dx_version version;
 	uint32_t hash; /* of the name */
-	struct frame f[XW_DX_LEVELS_MAX]; /* the way to the leaf */
+	struct frame f[XW_DX_LEVELS_MAX]; /* the path to the leaf */
 	unsigned n;
 	uint8_t *leaf;
 	struct xw_dirent found;
@@ -53,7 +53,7 @@ static bool is_ascii(const char *name, size_t len)
 	return true;
 }
 
-/* Whether to ask the index. The dots have no hash: they are in block 0. */
+/* Can the index be used? "." and ".." have no hash: they are in block 0. */
 static bool index_serves(const struct lookup *l)
 {
 	const struct xw_super *sb = &l->img->sb;
@@ -65,7 +65,7 @@ static bool index_serves(const struct lookup *l)
 	       !xw_name_is_dots(l->name, l->len) && (signed_known || is_ascii(l->name, l->len));
 }
 
-/* ---- the way to a leaf; any failure but XW_ERR_NOMEM means that the index does not help ---- */
+/* ---- the path to a leaf; any failure but XW_ERR_NOMEM means that the index cannot be used ---- */
 
 static int read_block(struct lookup *l, uint32_t lblk, uint8_t *buf)
 {
@@ -95,7 +95,7 @@ static uint32_t entry_hash(const struct frame *f, unsigned i)
 	return e.hash;
 }
 
-/* What the first n frames say of the hashes below them: at least *from, bit 0 apart, below *to. */
+/* The range of hashes that the first n frames allow: at least *from (ignoring bit 0), below *to. */
 static void bounds(const struct lookup *l, unsigned n, uint32_t *from, uint32_t *to)
 {
 	bool has_from = false, has_to = false;
@@ -116,7 +116,7 @@ static void bounds(const struct lookup *l, unsigned n, uint32_t *from, uint32_t 
 	}
 }
 
-/* Entries of one hash may follow each other, and with bit 0 set reach up to the bound itself. */
+/* Entries may have equal hashes, and with bit 0 set reach up to the bound itself. */
 static bool in_order(const struct lookup *l, unsigned i)
 {
 	const struct frame *f = &l->f[i];
@@ -161,7 +161,7 @@ static int decode_node(const struct lookup *l, const uint8_t *buf, unsigned *lim
 	return xw_dx_node_decode(buf, bs, xw_super_has_csum(&l->img->sb), limit, count);
 }
 
-/* Frame i, of the block that frame i - 1 names; at its first entry. */
+/* Read frame i, the block that frame i - 1 points to; positioned at its first entry. */
 static int enter_index(struct lookup *l, unsigned i, uint32_t lblk)
 {
 	struct frame *f = &l->f[i];
@@ -194,14 +194,17 @@ static int enter_leaf(struct lookup *l)
 	unsigned limit, count;
 	int rc = lblk ? read_block(l, lblk, l->leaf) : XW_ERR_CORRUPT;
 
-	/* an index block would pass for a leaf without names */
+	/* an index block would look like a leaf without names */
 	if (!rc && !decode_node(l, l->leaf, &limit, &count) &&
 	    limit == xw_dx_node_limit(bs, xw_super_has_csum(&l->img->sb)))
 		rc = XW_ERR_CORRUPT;
 	return rc || !verifies(l) ? rc : xw_dir_block_verify(l->leaf, bs, l->csum_seed);
 }
 
-/* The leaf's entries. Numbers and names matter in the entry that is looked for alone. */
+/*
+ * Start with the entries of the leaf. Only the entry that is looked up must have a valid number and
+ * name.
+ */
 static void begin_leaf(const struct lookup *l, uint32_t room, struct xw_dirblock *it)
 {
 	xw_dirblock_begin(it, &(struct xw_dirblock_area){
@@ -213,7 +216,7 @@ static void begin_leaf(const struct lookup *l, uint32_t room, struct xw_dirblock
 			      });
 }
 
-/* Look for the name in the leaf. 1, 0. */
+/* Search the leaf for the name. 1 found, 0 not. */
 static int search_leaf(struct lookup *l, uint32_t room)
 {
 	struct xw_dirblock_item item;
@@ -231,7 +234,7 @@ static int search_leaf(struct lookup *l, uint32_t room)
 	return rc ? XW_ERR_CORRUPT : 0;
 }
 
-/* Whether all names of the leaf, which decodes, are where their hashes belong. */
+/* Do the hashes of all names of the leaf, which decodes, belong there? */
 static bool leaf_is_right(const struct lookup *l, uint32_t room)
 {
 	struct xw_dirblock_item item;
@@ -252,7 +255,7 @@ static bool leaf_is_right(const struct lookup *l, uint32_t room)
 	return !rc;
 }
 
-/* Go to the leaf beside this one. 1, 0: there is none. */
+/* Move to the adjacent leaf. 1; 0: there is none. */
 static int step(struct lookup *l, bool back)
 {
 	unsigned i = l->n;
@@ -273,7 +276,7 @@ static int step(struct lookup *l, bool back)
 	return rc ? rc : 1;
 }
 
-/* Whether the next leaf, if there is one, begins with the hash that is looked for. */
+/* Does the next leaf, if there is one, start with the hash that is looked up? */
 static bool goes_on(const struct lookup *l)
 {
 	uint32_t from, to;
@@ -283,8 +286,8 @@ static bool goes_on(const struct lookup *l)
 }
 
 /*
- * The leaf beside this one, where no checksum vouches for the bound between them: had that been
- * moved, the names there would not fit it.
+ * Check the adjacent leaf where no checksum covers the bound between the two: if that bound had
+ * been moved, the names of that leaf would not fit it.
  */
 static int check_beside(struct lookup *l, bool back, uint32_t room)
 {
@@ -295,7 +298,7 @@ static int check_beside(struct lookup *l, bool back, uint32_t room)
 	return rc;
 }
 
-/* The leaf that the index says, and the way to it. */
+/* Find the leaf that the index names, and the path to it. */
 static int descend(struct lookup *l)
 {
 	int rc = enter_index(l, 0, 0);
@@ -310,7 +313,7 @@ static int descend(struct lookup *l)
 	return rc ? rc : enter_leaf(l);
 }
 
-/* 1: l->found; 0: there is no such name; negative: the index cannot tell. */
+/* 1: l->found; 0: the name does not exist; negative: the index cannot tell. */
 static int lookup_indexed(struct lookup *l)
 {
 	const uint32_t room =
@@ -395,7 +398,7 @@ int xw_dir_lookup(struct xw_image *img, xw_ino dir, const char *name, size_t len
 		return rc;
 	rc = index_serves(&l) ? ask_index(&l) : XW_ERR_UNSUPPORTED;
 	if (rc < 0 && rc != XW_ERR_NOMEM) {
-		/* what was wrong with the index is not why this fails, if it does */
+		/* errors of the index are not the reason of a failure here */
 		if (clean)
 			xw_diag_clear(diag);
 		rc = lookup_linear(&l, raw);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs of a file: the walk of walk/map.h up to its first finding, which becomes an error with a
- * line.
+ * message.
  *
- * Logical order only grows: what an index entry says of its place is checked here, too, since
+ * Logical order must ascend: the logical block in an index entry is checked here, too, since
  * callers seek by it.
  */
 #include "config.h"
@@ -20,7 +20,7 @@ static int map_corrupt(struct xw_map_iter *it, const char *what, uint64_t value)
 		       it->img->dev->name, it->ino, what, value);
 }
 
-/* The error for a finding; 0 for those that do not matter to a reader. */
+/* The error for a finding; 0 for findings that do not matter to a reader. */
 static int refuse(struct xw_map_iter *it, const struct xw_walk_map_item *f)
 {
 	switch (f->rule) {
@@ -28,7 +28,7 @@ static int refuse(struct xw_map_iter *it, const struct xw_walk_map_item *f)
 	case XW_MAP_ENTRIES:
 	case XW_MAP_DEPTH:
 		return map_corrupt(it, "invalid extent block", f->node);
-	case XW_MAP_EMPTY: /* a leaf may be */
+	case XW_MAP_EMPTY: /* a leaf may be empty */
 		return f->level < it->walk.depth ? map_corrupt(it, "invalid extent block", f->node)
 						 : 0;
 	case XW_MAP_CSUM:
@@ -53,14 +53,14 @@ static int refuse(struct xw_map_iter *it, const struct xw_walk_map_item *f)
 	case XW_MAP_BUDGET:
 		return map_corrupt(it, "maps more blocks than the filesystem has, near block",
 				   it->next);
-	case XW_MAP_START: /* the extents themselves say where they belong */
+	case XW_MAP_START: /* the logical blocks of the extents themselves are used */
 	case XW_MAP_OK:
 		break;
 	}
 	return 0;
 }
 
-/* A block of the map that the walk is about to enter. */
+/* The walk is about to enter a block of the map. */
 static int enter(struct xw_map_iter *it, const struct xw_walk_map_item *node)
 {
 	const struct xw_walk_map *w = &it->walk;
@@ -77,7 +77,7 @@ static int enter(struct xw_map_iter *it, const struct xw_walk_map_item *node)
 	return it->on_node ? it->on_node(it->arg, node->pblk, w->level + 1) : 0;
 }
 
-/* As xw_map_next(), before runs are joined and cut. */
+/* As xw_map_next(), before runs are merged and clipped. */
 static int next_run(struct xw_map_iter *it, struct xw_map_run *run)
 {
 	struct xw_walk_map_item item;
@@ -102,7 +102,7 @@ static int next_run(struct xw_map_iter *it, struct xw_map_run *run)
 				   item.pblk);
 	*run = (struct xw_map_run){item.lblk, item.len, item.pblk, item.unwritten};
 	it->next = item.lblk + item.len;
-	/* A finding about the run itself comes behind it. */
+	/* A finding about the run itself is returned after it. */
 	if (it->walk.n_queue && xw_walk_map_next(&it->walk, &item) == 2) {
 		rc = refuse(it, &item);
 		return rc ? rc : 1;
@@ -110,13 +110,13 @@ static int next_run(struct xw_map_iter *it, struct xw_map_run *run)
 	return 1;
 }
 
-/* Whether the last run of a block map ended where its array of pointers ends. */
+/* Did the last run of a block map end at the end of its pointer array? */
 static bool array_ended(const struct xw_walk_map *w)
 {
 	return w->at[w->level].index >= (w->level ? w->at[w->level].count : XW_NDIR_BLOCKS);
 }
 
-/* Pointers that follow each other make one run, whatever arrays they are in. */
+/* Consecutive pointers form one run, even across arrays. */
 static int next_pointers(struct xw_map_iter *it, struct xw_map_run *run)
 {
 	int rc = 1;

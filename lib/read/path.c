@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lookup by path, within the image: an absolute symbolic link begins at the image's root, and ".."
- * of the root is the root.
+ * Path resolution inside the image: an absolute symbolic link starts at the root of the image, and
+ * ".." of the root is the root.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,13 +15,15 @@
 
 struct walk {
 	struct xw_image *img;
-	xw_ino at; /* directory reached */
-	char *rest; /* what is left of the path; owned */
+	xw_ino at; /* current directory */
+	char *rest; /* remaining path; owned */
 	unsigned links;
 	bool follow;
 };
 
-/* Put a symbolic link's target before the rest of the path, which is empty or begins with a slash.
+/*
+ * Insert the target of a symbolic link before the remaining path, which is empty or starts with a
+ * slash.
  */
 static int splice_link(struct walk *w, xw_ino link, const struct xw_inode *inode,
 		       const uint8_t *raw, const char *tail)
@@ -52,7 +54,7 @@ static int splice_link(struct walk *w, xw_ino link, const struct xw_inode *inode
 	return 0;
 }
 
-/* Walk one component. 1 to go on, 0 when *ino is the end of the path. */
+/* Walk one component. 1: continue; 0: *ino is the end of the path. */
 static int walk_step(struct walk *w, xw_ino *ino)
 {
 	auto_free uint8_t *raw = malloc(w->img->inode_size);

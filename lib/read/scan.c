@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every inode record in order, read in runs of RUN_BYTES: the way to look at all inodes, where
- * asking for them one by one would pay for each table block several times. The buffer is the scan's
- * own, so parts of an image can be scanned beside each other.
+ * Every inode record in order, read in runs of RUN_BYTES: the way to visit all inodes, since
+ * reading them one by one would read each table block several times. Each scan has its own buffer,
+ * so that parts of an image can be scanned in parallel.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ int xw_inode_scan_begin(struct xw_image *img, uint64_t group, uint64_t end_group
 	return s->buf ? 0 : xw_fail_nomem(img->diag, "inode scan");
 }
 
-/* Take up s->group: how many of its records are worth seeing. */
+/* Start s->group: how many of its records must be visited. */
 static int enter_group(struct xw_inode_scan *s)
 {
 	struct xw_image *img = s->img;
@@ -76,7 +76,7 @@ int xw_inode_scan_next(struct xw_inode_scan *s, xw_ino *ino, const uint8_t **raw
 	int rc;
 
 	for (; s->group < s->end_group; s->group++, s->count = s->index = 0, s->table = 0) {
-		/* table is 0 until the group was entered */
+		/* table is 0 until the group was started */
 		rc = s->table || s->index ? 0 : enter_group(s);
 		if (!rc && s->index == s->count)
 			continue;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Summaries come from descriptors: one pass over them opens the largest image. A descriptor does
- * not say in how many pieces its blocks are free, so the allocator gets an upper bound and reads
- * the bitmap when it wants the group; but where the bitmap is uninitialised the pieces are what the
- * metadata leaves, and known.
+ * not tell how many free runs a group has, so the allocator gets an upper bound and reads the
+ * bitmap when it considers the group. For groups with an uninitialized bitmap the runs follow from
+ * the metadata and are exact.
  */
 #include "config.h"
 
@@ -34,7 +34,10 @@ static int add_run(void *arg, uint32_t at, uint32_t len)
 	return 0;
 }
 
-/* What metadata leaves of a group. False: not what the descriptor says; loading it will tell. */
+/*
+ * The free runs between the metadata of a group. False: they contradict the descriptor; loading the
+ * bitmap reports it.
+ */
 static bool between_metadata(const struct xw_space_view *v, uint32_t group,
 			     struct xw_group_summary *out)
 {
@@ -60,7 +63,7 @@ static int group_summary(void *arg, uint32_t group, struct xw_group_summary *out
 	*known = false;
 	if (rc && !v->damaged)
 		return rc;
-	if (rc) { /* the bitmap's turn will tell of it */
+	if (rc) { /* loading the bitmap reports it */
 		out->free = size;
 		return 0;
 	}
@@ -78,8 +81,8 @@ static int group_summary(void *arg, uint32_t group, struct xw_group_summary *out
 }
 
 /*
- * A search that goes on and on reads forward, but by one bitmap at a time, of which only those of a
- * flex group lie together.
+ * A long search reads bitmaps in ascending order but one at a time, and only those of a flex group
+ * are contiguous.
  */
 static void read_ahead(struct xw_space_view *v, uint32_t group)
 {

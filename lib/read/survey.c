@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * All bitmaps that the allocator does not know yet, read and counted at once. One thread reads
- * descriptors, wave by wave; the groups of a wave are looked at by several, in slabs of neighbors,
- * whose bitmaps usually lie in one run. A group where anything is wrong is left to
- * xw_space_resolve(), which finds the same and says so.
+ * Reads and counts all bitmaps that the allocator has not loaded yet. One thread reads descriptors
+ * in waves; several threads examine the groups of a wave in slabs of neighbors, whose bitmaps are
+ * usually contiguous. A group with any error is left to xw_space_resolve(), which finds and reports
+ * it again.
  */
 #include "config.h"
 
@@ -22,11 +22,11 @@ struct wave {
 	uint32_t first, n;
 	struct group {
 		struct xw_group_desc gd;
-		xw_blk place; /* of the bitmap; 0: it is not to be read */
+		xw_blk place; /* place of the bitmap; 0: it is not read */
 		bool seen;
 		struct xw_group_survey survey;
 	} group[WAVE];
-	uint8_t *buf; /* a block for each group */
+	uint8_t *buf; /* one block per group */
 };
 
 static void survey_group(struct wave *w, struct xw_image *img, uint32_t i)
@@ -36,7 +36,7 @@ static void survey_group(struct wave *w, struct xw_image *img, uint32_t i)
 
 	if (xw_image_block_bits_check(img, w->v->sysmap, w->first + i, &g->gd, bits))
 		return;
-	/* a last word that the group ends in */
+	/* the word in which the group ends */
 	memset(bits + xw_image_group_bits(img) / 8, 0xff, -(xw_image_group_bits(img) / 8) % 8);
 	xw_space_survey(w->space, w->first + i, bits, &g->survey);
 	g->seen = true;
@@ -45,7 +45,7 @@ static void survey_group(struct wave *w, struct xw_image *img, uint32_t i)
 static int survey_slab(void *arg, size_t slab)
 {
 	struct wave *w = arg;
-	struct xw_image img = *w->v->img; /* without its cache, which is for one thread */
+	struct xw_image img = *w->v->img; /* without its cache, which belongs to one thread */
 	const uint32_t from = (uint32_t)slab * SLAB_GROUPS, to = XW_MIN(from + SLAB_GROUPS, w->n);
 	uint32_t end;
 
@@ -67,7 +67,7 @@ static int survey_slab(void *arg, size_t slab)
 	return 0;
 }
 
-/* Which groups of the wave are to be read. */
+/* Select the groups of the wave to be read. */
 static bool plan_wave(struct wave *w)
 {
 	struct xw_image *img = w->v->img;
@@ -126,7 +126,7 @@ int xw_space_view_resolve(struct xw_space_view *v, struct xw_space *space, unsig
 		img->diag = NULL;
 		rc = survey_all(v, space, pool, w);
 		img->diag = diag;
-		/* what else is wrong, and the device said, is found again below */
+		/* any other error, which may be from the device, is found again below */
 		if (!rc && img->dev->diag)
 			xw_diag_clear(img->dev->diag);
 	}

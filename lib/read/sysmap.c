@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The places of all groups' metadata, as sorted runs.
+ * The location of the metadata of all groups, as sorted runs.
  *
- * Bitmaps and tables of one group may lie anywhere (flex_bg), so a question about a block needs all
- * descriptors: they are read once. Each kind of metadata usually continues where that of the group
- * before ended, so each kind collects its own runs, and these are sorted and merged at the end.
+ * Bitmaps and tables of a group may lie anywhere (flex_bg), so a query for a block needs all
+ * descriptors: they are read once. Each kind of metadata usually continues where that of the
+ * previous group ended, so each kind collects its own runs, and these are sorted and merged at the
+ * end.
  *
  * Invariant: runs are ascending, do not touch, and lie inside the filesystem.
  *
@@ -25,13 +26,13 @@ struct runs {
 	size_t n, cap;
 };
 
-/* Ends of the tables of neighbouring groups, one behind the other. */
+/* Unused ends of the inode tables of consecutive groups. */
 struct tails {
 	struct tail {
 		xw_blk start;
 		uint64_t len;
-		uint64_t group; /* the first */
-		xw_blk table; /* where its table begins */
+		uint64_t group; /* the first group */
+		xw_blk table; /* start of its table */
 	} * v;
 	size_t n, cap;
 };
@@ -48,7 +49,7 @@ struct collector {
 	struct xw_image *img;
 	struct runs kind[KINDS];
 	struct tails unused;
-	bool tracks_use; /* descriptors have checksums: flags and counts can be believed */
+	bool tracks_use; /* descriptors have checksums: flags and counts can be trusted */
 	bool ends;
 };
 
@@ -66,7 +67,7 @@ static int add(struct collector *c, struct runs *to, xw_blk start, uint64_t len)
 	return xw_vec_push(to, run) ? xw_fail_nomem(c->img->diag, "the places of metadata") : 0;
 }
 
-/* Only a lenient look gets here with a place outside. */
+/* Only in a lenient scan can a location lie outside. */
 static int add_inside(struct collector *c, int kind, xw_blk start, uint64_t len)
 {
 	if (!xw_image_has_blocks(c->img, start, len))
@@ -74,7 +75,7 @@ static int add_inside(struct collector *c, int kind, xw_blk start, uint64_t len)
 	return add(c, &c->kind[kind], start, len);
 }
 
-/* Blocks at the start of a group that copies of superblock and descriptors take. */
+/* Blocks at the start of a group that hold copies of superblock and descriptors. */
 static uint64_t head_blocks(const struct collector *c, uint64_t group)
 {
 	struct xw_group_head h;
@@ -84,8 +85,8 @@ static uint64_t head_blocks(const struct collector *c, uint64_t group)
 }
 
 /*
- * Table blocks behind the last inode that was ever used. A table that was zeroed is not for
- * scribbling: a checker that lost the descriptor reads all of it.
+ * Table blocks after the last inode that was ever used. A zeroed table must not be overwritten: a
+ * checker that lost the descriptor reads all of it.
  */
 static int add_unused(struct collector *c, const struct xw_group_desc *gd, uint64_t group)
 {
@@ -125,7 +126,7 @@ static int collect_group(struct collector *c, uint64_t group)
 	int rc = xw_image_group(img, group, &gd);
 
 	if (rc && lenient && rc != XW_ERR_CHECKSUM && rc != XW_ERR_NOMEM) {
-		c->ends = true; /* as far as descriptors can be read there are groups */
+		c->ends = true; /* groups end where descriptors cannot be read any more */
 		return 0;
 	}
 	if (rc && !(lenient && rc == XW_ERR_CHECKSUM))
@@ -181,7 +182,7 @@ static uint64_t total(const struct runs *r)
 	return sum;
 }
 
-/* All kinds into one. Where groups claim the same block nothing of their tables is unused. */
+/* Merge all kinds. Where groups claim the same block, no part of their tables counts as unused. */
 static int join(struct collector *c, struct runs *out)
 {
 	uint64_t sum = 0;
@@ -251,7 +252,7 @@ static uint64_t ask(const struct runs *r, xw_blk blk, uint64_t n, bool *is_in)
 {
 	size_t lo = 0, hi = r->n;
 
-	/* the first run that ends behind blk */
+	/* the first run that ends after blk */
 	while (lo < hi) {
 		const size_t mid = lo + (hi - lo) / 2;
 

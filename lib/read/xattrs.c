@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Extended attributes of an inode, one at a time: first those in its record, then those in its
- * block. A value that lives in an EA inode is fetched when its entry is reached, so that a set of
- * any size costs one value of memory.
+ * block. A value in an EA inode is read when its entry is reached, so a set of any size needs
+ * memory for one value only.
  */
 #include "read/xattrs.h"
 
@@ -43,7 +43,7 @@ int xw_xattr_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inod
 	return 0;
 }
 
-/* Read the xattr block; without one, be at the end. */
+/* Read the xattr block; without one, go to the end. */
 static int load_block(struct xw_xattr_iter *it)
 {
 	struct xw_image *img = it->img;
@@ -88,7 +88,7 @@ static int value_corrupt(struct xw_xattr_iter *it, xw_ino ea, const char *why)
 		       it->img->dev->name, it->ino, ea, why);
 }
 
-/* The value that inode `ea` holds, into it->value. */
+/* Read the value in inode `ea` into it->value. */
 static int load_value(struct xw_xattr_iter *it, xw_ino ea, uint32_t size)
 {
 	struct xw_image *img = it->img;
@@ -111,7 +111,7 @@ static int load_value(struct xw_xattr_iter *it, xw_ino ea, uint32_t size)
 	rc = xw_file_pread(img, ea, &inode, NULL, 0, it->value, size, &got);
 	if (rc)
 		return rc;
-	/* Lustre's old form keeps no hash but points back at the owner */
+	/* Lustre's old format stores no hash but the number of the owner */
 	if (!(img->flags & XW_IMAGE_NOCSUM) &&
 	    xw_xattr_value_hash(img->csum_seed, it->value, size) != xw_inode_ea_hash(&inode) &&
 	    ((uint32_t)inode.mtime.sec != it->ino || inode.generation != it->generation))
@@ -150,7 +150,7 @@ int xw_xattr_next(struct xw_xattr_iter *it, struct xw_xattr_ref *a)
 			it->loaded = false;
 			continue;
 		}
-		/* Names and values that can be read are given, whatever else is said of them. */
+		/* Names and values that can be read are returned despite other findings. */
 		if (item.rule == XW_XATTR_BAD_ENTRY || item.rule == XW_XATTR_BAD_VALUE ||
 		    item.rule == XW_XATTR_BAD_SIZE)
 			return entry_corrupt(it);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a change.
+ * The states of a change.
  *
- *   OPEN    begin: recovered, an overlay over the image; shadow writes are noted
+ *   OPEN    begin: recovered, an overlay over the image; shadow writes are recorded
  *   OPEN    -> commit succeeded -> OPEN, from the new state
- *   OPEN    -> commit failed    -> FAILED; undecided: the next opening finds which state holds
- *   OPEN    -> end              -> noted shadow writes are undone
+ *   OPEN    -> commit failed    -> FAILED; undecided: the next open determines the state
+ *   OPEN    -> end              -> recorded shadow writes are undone
  *   FAILED  -> end              -> the same, unless undecided: then nothing is touched
- *   either  -> end              -> nor where somebody else has, or has had, the image meanwhile
+ *   either  -> end              -> nothing is touched if another process has or had the image
  *
- * Invariant: what is written to the image before the commit is only where `fn` said that nothing
- * was; each such answer is in `shadow`.
+ * Invariant: before the commit the image is written only where `fn` reported free blocks; each such
+ * answer is recorded in `shadow`.
  */
 #include "config.h"
 
@@ -27,36 +27,38 @@
 #include "disk/super.h"
 #include "session/edit.h"
 #include "session/freemap.h"
-#include "session/settle.h"
+#include "session/finish.h"
 
-/* Beyond so many places of shadow writes the rest is not given back. */
+/* Maximum number of recorded shadow writes; the space of others is not released. */
 #define SHADOW_RUNS_MAX (1u << 20)
 #define IDLE_SECONDS 2
 
 struct xw_edit {
 	struct xw_edit_opts opts;
 	struct xw_diag *diag;
-	struct xw_redo_store *store, *own_store; /* own_store: to be closed */
+	struct xw_redo_store *store, *own_store; /* own_store: must be closed */
 	char *undo_file; /* owned, or NULL */
 	struct xw_dev *dev; /* the overlay; owns base */
 	struct xw_recover_info recovered;
-	uint64_t base_size; /* of the state that an end without commit goes back to */
-	bool failed, undecided; /* a commit did; and it may have done its work */
+	uint64_t base_size; /* of the state that an end without commit returns to */
+	bool failed, undecided; /* a commit failed; and may have been completed nevertheless */
 	struct xw_guard guard;
-	bool held; /* nobody else could open the image when last asked; atomic, as the next */
-	bool lost; /* somebody else has changed it: nothing goes there any more */
-	unsigned writes; /* shadow writes, atomic; and as many as xw_edit_yield() saw last */
+	/* on the last check no other process could open the image; atomic, like the next */
+	bool held;
+	bool lost; /* another process has changed it: nothing is written any more */
+	/* number of shadow writes, atomic; the number at the last xw_edit_yield() */
+	unsigned writes;
 	unsigned seen;
-	time_t idle_since; /* monotonic; 0: not known yet */
+	time_t idle_since; /* monotonic; 0: unknown */
 
-	pthread_mutex_t lock; /* for what follows */
-	xw_overlay_free_fn *fn; /* the caller's, or NULL: map */
+	pthread_mutex_t lock; /* protects the following fields */
+	xw_overlay_free_fn *fn; /* that of the caller, or NULL: map */
 	void *arg;
-	struct xw_freemap *map; /* made when first asked */
+	struct xw_freemap *map; /* created on first use */
 	XW_VEC(struct xw_run) shadow;
 };
 
-/* Blocks [blk, blk + n) may have been written over. */
+/* Record that blocks [blk, blk + n) may have been overwritten. */
 static void note(struct xw_edit *e, uint64_t blk, uint64_t n)
 {
 	struct xw_run *last = e->shadow.n ? &e->shadow.v[e->shadow.n - 1] : NULL;
@@ -65,10 +67,10 @@ static void note(struct xw_edit *e, uint64_t blk, uint64_t n)
 	if (last && blk >= last->start && blk <= last->start + last->len)
 		last->len = XW_MAX(last->len, blk + n - last->start);
 	else if (e->shadow.n < SHADOW_RUNS_MAX)
-		(void)!xw_vec_push(&e->shadow, run); /* not remembered: not given back */
+		(void)!xw_vec_push(&e->shadow, run); /* not recorded: its space is not released */
 }
 
-/* Locked. */
+/* The lock is held. */
 static uint64_t ask(struct xw_edit *e, uint64_t blk, uint64_t n, bool *is_free)
 {
 	if (e->fn)
@@ -90,7 +92,7 @@ static void put(bool *flag, bool value)
 	__atomic_store_n(flag, value, __ATOMIC_RELAXED);
 }
 
-/* Before shadow writes that nothing keeps others away from. */
+/* Called before shadow writes while others are not excluded. */
 static bool is_same(struct xw_edit *e)
 {
 	if (!xw_guard_glance(&e->guard))
@@ -98,13 +100,13 @@ static bool is_same(struct xw_edit *e)
 	return !get(&e->lost);
 }
 
-/* The overlay's question: what is answered with "free" is going to be written. */
+/* Query of the overlay: blocks reported as free are going to be written. */
 static uint64_t on_write(void *arg, uint64_t blk, uint64_t n, bool *is_free)
 {
 	struct xw_edit *e = arg;
 
 	if (get(&e->lost) || (!get(&e->held) && !is_same(e))) {
-		*is_free = false; /* held, until on_access() ends it */
+		*is_free = false; /* held in memory until on_access() ends the change */
 		return n;
 	}
 	pthread_mutex_lock(&e->lock);
@@ -116,7 +118,7 @@ static uint64_t on_write(void *arg, uint64_t blk, uint64_t n, bool *is_free)
 	return n;
 }
 
-/* Multiple mount protection: does somebody else say that it uses the image? */
+/* Multiple mount protection: does another host claim to use the image? */
 static int check_mmp(struct xw_dev *dev, struct xw_diag *diag)
 {
 	uint8_t buf[XW_SUPER_SIZE];
@@ -135,11 +137,10 @@ static int check_mmp(struct xw_dev *dev, struct xw_diag *diag)
 	dev->diag = devs;
 	if (rc || mmp.seq == XW_MMP_SEQ_CLEAN)
 		return 0;
-	return xw_fail(
-		diag, XW_ERR_BUSY,
-		"%s: in use by node %s, as its MMP block says; if that is not so, xw-tune -f -E "
-		"clear_mmp clears it",
-		dev->name, mmp.node);
+	return xw_fail(diag, XW_ERR_BUSY,
+		       "%s: in use by node %s according to its MMP block; if it is not, run "
+		       "xw-tune -f -E clear_mmp",
+		       dev->name, mmp.node);
 }
 
 static uint32_t block_size_of(struct xw_dev *dev, const struct xw_edit_opts *opts)
@@ -171,7 +172,7 @@ static struct xw_edit *new_edit(const struct xw_edit_opts *opts, struct xw_redo_
 		return NULL;
 	}
 	e->opts = *opts;
-	e->opts.redo_file = NULL; /* not ours to keep */
+	e->opts.redo_file = NULL; /* owned by the caller */
 	e->opts.undo_file = e->undo_file;
 	e->diag = diag;
 	e->store = store;
@@ -188,7 +189,7 @@ static void free_edit(struct xw_edit *e)
 	free(e);
 }
 
-/* Of every so many accesses to the edit's device. */
+/* Called for some of the accesses to the edit's device. */
 static int on_access(void *arg)
 {
 	struct xw_edit *e = arg;
@@ -207,8 +208,10 @@ static int on_access(void *arg)
 	return xw_commit_ask(e->opts.watch, e->dev->name, e->diag);
 }
 
-/* Is there an earlier change in the undo file? Then space that is free now may have been in use in
- * its oldest state (undo.h). */
+/*
+ * Does the undo file contain an earlier change? Then space that is free now may have been in use in
+ * its oldest state (undo.h).
+ */
 static bool continues(const char *undo_file)
 {
 	struct stat st;
@@ -224,7 +227,7 @@ static int settle(struct xw_edit *e)
 		.any_super = e->opts.any_state,
 	};
 
-	return xw_session_settle(e->dev, &opts, &e->recovered.journal, e->diag);
+	return xw_recover_finish(e->dev, &opts, &e->recovered.journal, e->diag);
 }
 
 static unsigned recover_flags(const struct xw_edit_opts *opts)
@@ -239,7 +242,7 @@ static unsigned recover_flags(const struct xw_edit_opts *opts)
 static void let_go(struct xw_edit *e)
 {
 	(void)xw_dev_hold(xw_overlay_base(e->dev), XW_HOLD_DROP);
-	/* O_EXCL stays */
+	/* O_EXCL remains */
 	put(&e->held, xw_dev_hold(xw_overlay_base(e->dev), XW_HOLD_ASK));
 }
 
@@ -295,7 +298,7 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 	}
 	if (rc) {
 		if (base != dev)
-			(void)xw_overlay_detach(base); /* dev stays the caller's */
+			(void)xw_overlay_detach(base); /* the caller keeps dev */
 		(void)xw_dev_hold(dev, XW_HOLD_DROP);
 		free_edit(e);
 		return rc;
@@ -356,7 +359,7 @@ void xw_edit_hold_all(struct xw_edit *e)
 	xw_overlay_set_shadow(e->dev, NULL, NULL);
 }
 
-/* None of the blocks in use, none held. */
+/* XW_ERR_INTERNAL if any of the blocks is in use or held in memory. */
 static int check_shadow(struct xw_edit *e, xw_blk blk, uint64_t n)
 {
 	const void *data;
@@ -408,7 +411,7 @@ static struct xw_commit_opts commit_opts(struct xw_edit *e)
 	};
 }
 
-int xw_edit_foretell(struct xw_edit *e, struct xw_commit_info *info)
+int xw_edit_preview(struct xw_edit *e, struct xw_commit_info *info)
 {
 	struct xw_commit_opts opts = commit_opts(e);
 
@@ -433,7 +436,11 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 		rc = xw_guard_fail(&e->guard, XW_COMMIT_NOTHING);
 	if (!rc) {
 		xw_overlay_set_tick(e->dev, NULL,
-				    NULL); /* the commit asks where it can still end */
+				    /*
+				     * the commit checks for cancellation while it still can be
+				     * canceled
+				     */
+				    NULL);
 		rc = xw_commit(e->dev, &opts, e->diag, info);
 		set_tick(e);
 	}
@@ -446,15 +453,37 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 	}
 	e->base_size = xw_overlay_base(e->dev)->size;
 	e->shadow.n = 0;
-	xw_freemap_free(e->map); /* it described the state before */
+	xw_freemap_free(e->map); /* it described the old state */
 	e->map = NULL;
 	xw_edit_set_free(e, NULL, NULL);
-	if (e->undo_file) /* which there is now */
+	if (e->undo_file) /* which exists now */
 		xw_edit_hold_all(e);
 	return 0;
 }
 
-/* Space that shadow writes took. The image does not care, but its host may. */
+int xw_edit_discard(struct xw_edit *e, xw_edit_range_fn *next, void *arg)
+{
+	static const char then[] = "free blocks were not discarded";
+	struct xw_dev *base = xw_overlay_base(e->dev);
+	uint64_t off, len;
+	int rc;
+
+	if (e->undo_file)
+		return 0;
+	(void)xw_dev_hold(base, XW_HOLD_TAKE);
+	rc = xw_guard_look(&e->guard, then);
+	if (!rc && get(&e->lost))
+		rc = xw_guard_fail(&e->guard, then);
+	while (!rc && next(arg, &off, &len))
+		rc = xw_dev_discard(base, off, len);
+	if (!e->opts.hold)
+		let_go(e);
+	return rc;
+}
+
+/*
+ * Release space allocated by shadow writes. The image does not need it released, but its host may.
+ */
 static void give_back(struct xw_edit *e, struct xw_dev *base)
 {
 	const uint64_t bs = xw_overlay_block_size(e->dev);
@@ -462,9 +491,10 @@ static void give_back(struct xw_edit *e, struct xw_dev *base)
 	bool ours;
 	int rc = 0;
 
-	base->diag = NULL; /* nothing depends on it */
+	base->diag = NULL; /* best effort */
 	ours = !get(&e->lost) &&
-	       !xw_guard_look(&e->guard, ""); /* else what was free may be somebody's now */
+	       /* otherwise free blocks may be in use by another process now */
+	       !xw_guard_look(&e->guard, "");
 	for (size_t i = 0; ours && i < e->shadow.n && !base->is_block && !rc; i++) {
 		const uint64_t from = XW_MIN(e->shadow.v[i].start * bs, e->base_size);
 		const uint64_t to =

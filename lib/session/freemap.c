@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Block bitmaps behind a small direct-mapped cache: questions come in runs, and a bitmap that was
- * dropped can be read again, since nobody changes it before the commit.
+ * Block bitmaps with a small direct-mapped cache: queries come in runs, and an evicted bitmap can
+ * be read again, since it does not change before the commit.
  *
- * Invariant: "free" is said only of a block whose bitmap passed xw_image_block_bitmap(), or which
- * is in the never used part of an inode table that was not zeroed either, of a group whose inode
- * bitmap passed xw_image_inode_bitmap(). What a change that is killed leaves there is what might
- * have been there before: anything. In a zeroed table it would be inodes, for whoever reads more of
- * it than the descriptor says: a checker that finds the descriptor damaged.
+ * Invariant: a block is reported as free only if its bitmap passed xw_image_block_bitmap(), or if
+ * it is in the never used part of an inode table that was not zeroed either, of a group whose inode
+ * bitmap passed xw_image_inode_bitmap(). A killed change leaves undefined contents there, which is
+ * what such a block may contain anyway. In a zeroed table they would look like inodes to a tool
+ * that reads more of it than the descriptor says: a checker that finds the descriptor damaged.
  */
 #include "config.h"
 
@@ -21,8 +21,8 @@
 #define NO_GROUP UINT64_MAX
 
 struct xw_freemap {
-	struct xw_diag diag; /* what is wrong with a bitmap is not this tool's failure */
-	struct xw_image *img; /* NULL: nothing is free */
+	struct xw_diag diag; /* damage of a bitmap is not a failure of this tool */
+	struct xw_image *img; /* NULL: no block is free */
 	struct xw_sysmap *sys;
 	uint32_t cluster_bits;
 	struct slot {
@@ -30,8 +30,7 @@ struct xw_freemap {
 		bool bad;
 		uint8_t *bits;
 	} slot[SLOTS];
-	struct slot
-		inodes; /* of the group that was asked for last: questions come in table order */
+	struct slot inodes; /* of the group of the last query: queries come in table order */
 };
 
 int xw_freemap_new(struct xw_dev *base, struct xw_diag *diag, struct xw_freemap **out)
@@ -67,7 +66,7 @@ void xw_freemap_free(struct xw_freemap *m)
 	free(m);
 }
 
-/* Bitmap of a group, or NULL: nothing in it counts as free. */
+/* Bitmap of a group, or NULL: no block of it counts as free. */
 static const uint8_t *load(struct xw_freemap *m, struct slot *s, uint64_t group)
 {
 	struct xw_diag *devs = m->img->dev->diag;
@@ -92,7 +91,7 @@ static bool get_bit(const uint8_t *bits, uint64_t i)
 	return bits[i / 8] >> (i % 8) & 1;
 }
 
-/* n does not reach beyond the group of blk. */
+/* blk + n must not exceed the group of blk. */
 static uint64_t ask_group(struct xw_freemap *m, uint64_t group, uint64_t in, uint64_t n,
 			  bool *is_free)
 {

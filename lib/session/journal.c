@@ -2,13 +2,14 @@
 /*
  * Journal recovery.
  *
- *   RECOVER set, log full      -> blocks in place, flush      xw_replay_apply
+ *   RECOVER set, log in use    -> blocks in place, flush      xw_replay_apply
  *   the same                   -> log empty, flush            xw_replay_finish
  *   RECOVER set, log empty     -> RECOVER clear, flush        calm_super
  *
- * Each step can be cut: the state before it leads here again. Under UNSETTLED the last one is the
- * caller's, with what else belongs to the recovery. Fast commits need many blocks changed as one:
- * under UNSETTLED the log is left with nothing but them, to be emptied with that change.
+ * Each step can be interrupted: recovery starts over from the state before it. With UNSETTLED the
+ * caller does the last one together with the rest of the recovery. Fast commits change many blocks
+ * that must be committed as one: with UNSETTLED the log is left with only the fast commits, and is
+ * emptied by that commit.
  */
 #include "config.h"
 
@@ -20,9 +21,9 @@
 #include "read/bitmaps.h"
 #include "read/image.h"
 #include "session/journal.h"
-#include "update/fast.h"
+#include "fastcommit/fastcommit.h"
 
-/* Opened without the warning that a journal needs recovery: that is what we are here for. */
+/* Open without the warning that the journal needs recovery, which is done here. */
 static int open_image(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
 		      struct xw_image **out)
 {
@@ -36,7 +37,7 @@ static int open_image(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
 	return 0;
 }
 
-/* Does the log hold a superblock that is right and this filesystem's? */
+/* Does the log contain a valid superblock of this filesystem? */
 static int check_logged_super(struct xw_log *log, const struct xw_replay *r,
 			      const struct xw_super *torn)
 {
@@ -60,7 +61,7 @@ static int check_logged_super(struct xw_log *log, const struct xw_replay *r,
 	return rc;
 }
 
-/* The superblock, which the replay may have changed, without RECOVER. */
+/* Clear RECOVER in the superblock, which the replay may have changed. */
 static int calm_super(struct xw_dev *dev, const struct xw_journal_info *info, struct xw_diag *diag)
 {
 	uint8_t buf[XW_SUPER_SIZE];
@@ -81,8 +82,8 @@ static int calm_super(struct xw_dev *dev, const struct xw_journal_info *info, st
 }
 
 /*
- * The log's transactions are in place; its fast commits are not, and still go with it: it begins
- * where it ended.
+ * The transactions of the log are in place, its fast commits are not and remain valid: the log now
+ * starts where it ended.
  */
 static int drain(struct xw_image *img, struct xw_log *log, const struct xw_replay *r)
 {
@@ -96,8 +97,8 @@ static int drain(struct xw_image *img, struct xw_log *log, const struct xw_repla
 }
 
 /*
- * The superblock comes last: the old one has RECOVER, and where the journal's inode is damaged the
- * only map of the log, which the log's copy may lack.
+ * The superblock is written last: the old one has RECOVER set, and if the journal inode is damaged
+ * it has the only map of the log, which the copy in the log may lack.
  */
 static int apply(struct xw_image *img, struct xw_log *log, const struct xw_replay *r)
 {
@@ -197,7 +198,7 @@ int xw_journal_recover(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
 	return rc;
 }
 
-/* What the descriptors say; false where they cannot be trusted. */
+/* The sums of the descriptors; false if they cannot be trusted. */
 static bool sum_free(struct xw_image *img, struct xw_super *sb)
 {
 	struct xw_group_desc gd;
@@ -239,7 +240,7 @@ int xw_journal_count_free(struct xw_dev *dev)
 	return rc ? rc : 1;
 }
 
-/* What recover() left in the log. */
+/* Replay the fast commits that recover() left in the log. */
 static int replay_fast(struct xw_dev *overlay, struct xw_diag *diag)
 {
 	struct xw_image *img = NULL;
@@ -259,7 +260,7 @@ static int replay_fast(struct xw_dev *overlay, struct xw_diag *diag)
 	return rc;
 }
 
-int xw_journal_settle(struct xw_dev *overlay, const struct xw_journal_info *info,
+int xw_journal_finish(struct xw_dev *overlay, const struct xw_journal_info *info,
 		      struct xw_diag *diag)
 {
 	uint8_t super[XW_SUPER_SIZE];
@@ -270,7 +271,7 @@ int xw_journal_settle(struct xw_dev *overlay, const struct xw_journal_info *info
 		return counted;
 	rc = xw_dev_pread(overlay, super, sizeof(super), XW_SUPER_OFFSET);
 	if (rc || xw_super_decode(super, &sb))
-		return rc; /* no superblock: whoever reads it next says so */
+		return rc; /* no superblock: reported by the next function that reads it */
 	sb.feature_incompat &= ~XW_INCOMPAT_RECOVER;
 	if (info->err || info->damaged)
 		sb.state |= XW_STATE_ERROR;

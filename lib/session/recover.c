@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Recovery on open. See recover.h for the cases; the order here is redo file, torn superblock,
- * journal. Each step leaves a state from which all of them can be done again.
+ * journal. Each step leaves a state from which all steps can be repeated.
  */
 #include "config.h"
 
@@ -23,14 +23,14 @@ struct recovery {
 	struct xw_diag *diag;
 	unsigned flags;
 	struct xw_recover_info *info;
-	struct xw_redo *redo; /* NULL: no file, or one that says nothing */
-	bool file; /* there is one, and it is ours */
-	bool readable, valid, pending; /* the superblock */
-	bool overlaid; /* dev is our overlay: RDONLY, and something had to be written */
+	struct xw_redo *redo; /* NULL: no file, or an invalid one */
+	bool file; /* there is a file, and it is ours */
+	bool readable, valid, pending; /* state of the superblock */
+	bool overlaid; /* dev is our overlay: with RDONLY, if a write was necessary */
 	uint8_t super[XW_SUPER_SIZE];
 };
 
-/* A code whose description is not wanted (yet). */
+/* Drop the message of an expected failure. */
 static void quiet(struct recovery *v, const struct xw_diag *before)
 {
 	if (v->diag)
@@ -55,7 +55,7 @@ static void read_super(struct recovery *v)
 	v->pending = v->valid && xw_super_bytes_has(v->super, XW_INCOMPAT_PENDING);
 }
 
-/* With RDONLY all writes go to memory, from the first one on. */
+/* With RDONLY all writes go to memory, starting with the first. */
 static int make_writable(struct recovery *v)
 {
 	struct xw_super sb;
@@ -81,7 +81,7 @@ static int find_redo(struct recovery *v)
 	int rc = v->store ? v->store->ops->open(v->store, &dev) : XW_ERR_NOTFOUND;
 
 	if (rc == XW_ERR_NOTFOUND) {
-		/* What never got its name is of no use to anybody. */
+		/* A file that was never published is useless. */
 		if (v->store && !(v->flags & XW_RECOVER_RDONLY))
 			(void)v->store->ops->remove(v->store);
 		quiet(v, &before);
@@ -97,7 +97,7 @@ static int find_redo(struct recovery *v)
 	xw_dev_close(dev);
 	if (rc == XW_ERR_INPUT || rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM) {
 		quiet(v, &before);
-		v->file = rc != XW_ERR_INPUT; /* not ours: as if it were not there */
+		v->file = rc != XW_ERR_INPUT; /* a file that is not ours counts as missing */
 		rc = 0;
 	}
 	return rc;
@@ -113,7 +113,7 @@ static bool same_uuid(const struct xw_redo *r, const uint8_t super[XW_SUPER_SIZE
 	return memcmp(sb.uuid, r->uuid, sizeof(sb.uuid)) == 0;
 }
 
-/* Does the superblock's copy in group 1, if there is one, speak against the redo file? */
+/* Does the backup superblock in group 1, if there is one, contradict the redo file? */
 static bool backup_differs(struct recovery *v)
 {
 	const struct xw_diag before = diag_of(v);
@@ -132,7 +132,7 @@ static bool backup_differs(struct recovery *v)
 	return !rc && !xw_super_decode(copy, &sb) && !same_uuid(v->redo, copy);
 }
 
-/* The superblock is lost: is this the image all the same? */
+/* The superblock is lost: is this the image of the redo file nevertheless? */
 static int judge_lost(struct recovery *v, enum verdict *verdict)
 {
 	const struct xw_diag before = diag_of(v);
@@ -170,7 +170,7 @@ static int judge(struct recovery *v, enum verdict *verdict)
 	}
 	if (v->readable && (!memcmp(v->super, r->old_super, XW_SUPER_SIZE) ||
 			    !memcmp(v->super, r->new_super, XW_SUPER_SIZE)))
-		*verdict = DROP; /* before the commit point, or all done */
+		*verdict = DROP; /* before the commit point, or completed */
 	else if (v->readable &&
 		 xw_super_bytes_mixed(
 			 v->super,
@@ -185,7 +185,7 @@ static int judge(struct recovery *v, enum verdict *verdict)
 	return 0;
 }
 
-/* A file that is damaged in itself completes nothing: for checkers that is as if it were lost. */
+/* A damaged redo file completes nothing: for checkers it counts as lost. */
 static int load_redo(struct recovery *v, enum verdict *verdict)
 {
 	const struct xw_diag before = diag_of(v);
@@ -225,21 +225,86 @@ static int stuck(struct recovery *v)
 			       "%s: a change was interrupted; --redo-file must say where the redo "
 			       "file is that completes it",
 			       v->dev->name);
+	if (v->store->ops->select)
+		return xw_fail(v->diag, XW_ERR_STATE,
+			       "%s: a change was interrupted, and no redo file in %s completes it; "
+			       "--redo-file FILE names one elsewhere; if it is lost: "
+			       "xw-tune -f -E clear_pending, then xw-fsck -f",
+			       v->dev->name, v->store->name);
 	return xw_fail(
 		v->diag, XW_ERR_STATE,
 		"%s: a change was interrupted, and %s, which completes it, is %s; if that is "
 		"lost: xw-tune -f -E clear_pending, then xw-fsck -f",
-		v->dev->name, v->store->name, v->file ? "damaged or another image's" : "missing");
+		v->dev->name, v->store->name, v->file ? "damaged or of another image" : "missing");
+}
+
+static int look_in_place(struct recovery *v, enum verdict *verdict)
+{
+	const int rc = find_redo(v);
+
+	return rc ? rc : judge(v, verdict);
+}
+
+/*
+ * The superblock is the one from before the change: of an image whose change was not begun, or of
+ * a copy of one whose change has only this file. So the file stays.
+ */
+static void note_unbegun(struct recovery *v)
+{
+	if (!v->readable || memcmp(v->super, v->redo->old_super, XW_SUPER_SIZE) != 0)
+		return;
+	memcpy(v->info->dropped_super, v->redo->new_super, XW_SUPER_SIZE);
+	xw_log(v->diag, XW_LOG_WARN,
+	       "%s: the redo file of a change to %s that was not begun; delete it unless it is "
+	       "that "
+	       "of a copy of this filesystem",
+	       v->store->name, v->dev->name);
+}
+
+/* One of the store's n files, if it is this image's. What cannot be read is another's. */
+static int look_at_one(struct recovery *v, size_t n, enum verdict *verdict)
+{
+	const struct xw_diag before = diag_of(v);
+	int rc = v->store->ops->select(v->store, n);
+
+	*verdict = NOTHING;
+	if (rc)
+		return rc;
+	rc = find_redo(v);
+	if (rc == XW_ERR_NOMEM)
+		return rc;
+	if (rc)
+		quiet(v, &before);
+	rc = v->redo ? judge(v, verdict) : 0;
+	if (rc || *verdict == APPLY)
+		return rc;
+	if (*verdict == DROP && !memcmp(v->super, v->redo->new_super, XW_SUPER_SIZE))
+		return 0;
+	if (*verdict == DROP)
+		note_unbegun(v);
+	*verdict = NOTHING;
+	xw_redo_close(v->redo);
+	v->redo = NULL;
+	v->file = false;
+	return 0;
+}
+
+static int look_in_directory(struct recovery *v, enum verdict *verdict)
+{
+	int rc = 0;
+
+	for (size_t n = 0; !rc && *verdict == NOTHING; n++)
+		rc = look_at_one(v, n, verdict);
+	return rc == XW_ERR_NOTFOUND ? judge(v, verdict) : rc;
 }
 
 static int redo_step(struct recovery *v)
 {
 	enum verdict verdict = NOTHING;
 	bool gone = false;
-	int rc = find_redo(v);
+	int rc = v->store && v->store->ops->select ? look_in_directory(v, &verdict)
+						   : look_in_place(v, &verdict);
 
-	if (!rc)
-		rc = judge(v, &verdict);
 	if (!rc && verdict == APPLY)
 		rc = load_redo(v, &verdict);
 	if (!rc && verdict == APPLY)
@@ -256,7 +321,7 @@ static int redo_step(struct recovery *v)
 		rc = v->store->ops->remove(v->store);
 	v->info->redo_dropped = verdict == DROP && gone;
 	read_super(v);
-	/* The file was for a repair of a state that had lost its own. */
+	/* The file belongs to a repair of a state that had lost its own redo file. */
 	if (!rc && verdict == DROP && v->pending) {
 		v->file = false;
 		rc = stuck(v);
@@ -264,7 +329,7 @@ static int redo_step(struct recovery *v)
 	return rc;
 }
 
-/* A superblock whose only fault is that RECOVER was being set or cleared. */
+/* Repair a superblock whose only fault is that RECOVER was being set or cleared. */
 static bool fix_torn_bit(struct recovery *v)
 {
 	struct xw_super sb;
@@ -278,11 +343,11 @@ static bool fix_torn_bit(struct recovery *v)
 		xw_super_bytes_incompat(other, 0, XW_INCOMPAT_RECOVER);
 	else
 		xw_super_bytes_incompat(other, XW_INCOMPAT_RECOVER, 0);
-	/* its checksum is there: the bit is what did not arrive, or arrived alone */
+	/* its checksum was written: only the bit was not, or only the bit was */
 	if (memcmp(other + sum, v->super + sum, 4) != 0)
 		return false;
 	memcpy(v->super, other, sizeof(other));
-	/* Set is safe either way: recovering an empty log does nothing. */
+	/* Setting it is safe in both cases: recovering an empty log does nothing. */
 	xw_super_bytes_incompat(v->super, XW_INCOMPAT_RECOVER, 0);
 	return true;
 }
@@ -314,7 +379,7 @@ static int super_step(struct recovery *v)
 	rc = make_writable(v);
 	if (rc)
 		return rc;
-	/* Not ours to report: whoever reads the superblock next says what is wrong with it. */
+	/* Not reported here: the next function that reads the superblock reports it. */
 	rc = xw_journal_recover(v->dev,
 				XW_REPLAY_TORN_SUPER | (replay_flags(v) & ~XW_REPLAY_SALVAGE),
 				v->diag, &v->info->journal);
@@ -337,8 +402,8 @@ static int journal_step(struct recovery *v)
 }
 
 /*
- * Whoever opens an image to change it may have to write all of it: a limit that is too low is told
- * before the first byte, not where it has cut a change in two.
+ * A tool that changes an image may have to write all of it: a file size limit that is too low is
+ * reported before the first byte, not in the middle of a change.
  */
 static int check_limit(const struct recovery *v)
 {
@@ -440,7 +505,7 @@ int xw_recover_read(const char *path, const char *redo_file, uint64_t offset, st
 	return 0;
 }
 
-int xw_recover_give_up(struct xw_dev *dev, struct xw_diag *diag)
+int xw_recover_abandon(struct xw_dev *dev, struct xw_diag *diag)
 {
 	uint8_t super[XW_SUPER_SIZE];
 	struct xw_super sb;
@@ -449,7 +514,7 @@ int xw_recover_give_up(struct xw_dev *dev, struct xw_diag *diag)
 	if (rc)
 		return xw_fail(diag, rc, "%s: cannot read the superblock", dev->name);
 	xw_super_bytes_unpend(super);
-	if (!xw_super_decode(super, &sb)) { /* otherwise the check begins with a backup anyway */
+	if (!xw_super_decode(super, &sb)) { /* otherwise the check starts with a backup anyway */
 		sb.state |= XW_STATE_ERROR;
 		xw_super_encode(&sb, super);
 	}

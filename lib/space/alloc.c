@@ -111,7 +111,7 @@ static int cmp_run(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Ascending, so that a file is read forward; neighbours become one. */
+/* Sort ascending, so that a file is read forward; adjacent runs are merged. */
 static void tidy(struct runs *r)
 {
 	size_t n = 0;
@@ -128,7 +128,7 @@ static void tidy(struct runs *r)
 	r->vec.n = n + 1;
 }
 
-/* One run of the answer, at most `len`: 0 or an error. */
+/* Allocate one run of the result, at most `len`: 0 or an error. */
 static int next_piece(struct xw_query *q, uint64_t len, struct xw_run *run)
 {
 	struct xw_space *s = q->s;
@@ -150,7 +150,7 @@ static int all_pieces(struct xw_query *q, uint64_t len, struct runs *r)
 		struct xw_run run;
 		int rc;
 
-		/* Room first: what is taken must be recorded. */
+		/* Reserve memory first: an allocated run must be recorded. */
 		rc = xw_vec_reserve(&r->vec, r->vec.n + 1);
 		if (!rc)
 			rc = next_piece(q, len, &run);
@@ -261,7 +261,7 @@ int xw_cl_space_claim(struct xw_space *s, xw_blk start, uint64_t len)
 		return XW_ERR_CORRUPT;
 	xw_space_trim(s);
 	rc = each_group(s, start, len, check_free);
-	return rc ? rc : xw_span_take(s, start, len);
+	return rc ? rc : xw_span_allocate(s, start, len);
 }
 
 int xw_cl_space_release(struct xw_space *s, xw_blk start, uint64_t len)
@@ -298,7 +298,7 @@ xw_blk xw_cl_space_next_free(struct xw_space *s, xw_blk from)
 		from = s->first_data_block;
 	if (!xw_blk_inside(s, from))
 		return XW_BLK_MAX;
-	xw_space_settle(s);
+	xw_space_reindex(s);
 	for (g = xw_group_of(s, from, &at); g < s->ngroups; at = 0) {
 		int rc;
 
@@ -328,7 +328,7 @@ int xw_cl_space_truncate(struct xw_space *s, uint64_t blocks)
 	rc = xw_group_load(s, n - 1);
 	if (rc)
 		return rc;
-	xw_space_settle(s);
+	xw_space_reindex(s);
 	for (uint32_t g = n; g < s->ngroups; g++) {
 		s->free -= s->groups[g].free;
 		s->unread -= (s->groups[g].flags & XW_G_UNRESOLVED) != 0;

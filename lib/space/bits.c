@@ -21,9 +21,9 @@ static const uint64_t order_mask[WORD_ORDERS] = {
 };
 
 /*
- * Of a bitmap byte, in 16 bits each: free blocks, free aligned pairs, free halves, free runs. A
- * group has less than 2^16 blocks, so that sums over all its bytes fit. No instruction for
- * counting bits can be relied on, and 8 lookups are faster than counting without.
+ * For a bitmap byte, in 16 bits each: free blocks, free aligned pairs, free halves, free runs. A
+ * group has less than 2^16 blocks, so that sums over all its bytes fit. Instructions for counting
+ * bits may be missing, and 8 lookups are faster than counting without.
  */
 #define F(b) (~(b)&0xffu)
 #define SUM(x)                                                                                     \
@@ -70,7 +70,7 @@ void xw_bits_fill(uint64_t *w, uint32_t from, uint32_t to, bool used)
 	}
 }
 
-/* Bits at which at least n (1..64) free blocks follow inside the word; `f`: bit set = free. */
+/* The bits at which at least n (1..64) free blocks start inside the word; `f`: bit set = free. */
 static uint64_t runs_of(uint64_t f, uint32_t n)
 {
 	uint32_t have = 1;
@@ -80,13 +80,33 @@ static uint64_t runs_of(uint64_t f, uint32_t n)
 	return have < n ? f & f >> (n - have) : f;
 }
 
+/* Do four words say the same: all used, all free? In most bitmaps most of them do. */
+static bool four_used(const uint64_t *w)
+{
+	return !~(w[0] & w[1] & w[2] & w[3]);
+}
+
+static bool four_free(const uint64_t *w)
+{
+	return !(w[0] | w[1] | w[2] | w[3]);
+}
+
 uint32_t xw_bits_longest(const uint64_t *w, uint32_t nbits, uint32_t enough)
 {
-	uint32_t best = 0, run = 0;
+	uint32_t best = 0, run = 0, nwords = (nbits + 63) / 64;
 
-	for (uint32_t i = 0; i < (nbits + 63) / 64 && best < enough; i++) {
-		uint64_t f = ~w[i];
+	for (uint32_t i = 0; i < nwords && best < enough; i++) {
+		uint64_t f;
 
+		for (; i + 4 < nwords && four_free(w + i); i += 4)
+			run += 256;
+		if (i + 4 < nwords && four_used(w + i)) {
+			best = XW_MAX(best, run);
+			run = 0;
+			i += 3;
+			continue;
+		}
+		f = ~w[i];
 		if (!w[i]) {
 			run += 64;
 			continue;
@@ -98,7 +118,7 @@ uint32_t xw_bits_longest(const uint64_t *w, uint32_t nbits, uint32_t enough)
 		}
 		run += (uint32_t)__builtin_ctzll(w[i]);
 		best = XW_MAX(best, run);
-		/* A run inside the word is at most 62 long: two used blocks bound it. */
+		/* A run inside the word is at most 62 long, with a used block on either side. */
 		if (best < 62)
 			for (uint64_t at = runs_of(f, best + 1); at; best++)
 				at &= f >> (best + 1);
@@ -132,11 +152,11 @@ uint32_t xw_bits_find_run(const uint64_t *w, uint32_t from, uint32_t end, uint32
 	return run >= n ? last * 64 - run : end;
 }
 
-/* A bit for every byte of the word: set unless it is 0, which is 8 free blocks. */
+/* One bit for every byte of the word: clear if all its 8 blocks are free. */
 static uint64_t used_bytes(uint64_t v)
 {
 	const uint64_t low7 = UINT64_C(0x7f7f7f7f7f7f7f7f);
-	/* Bit 7 of every byte that is not 0; the product gathers the eight of them. */
+	/* Bit 7 of every byte that is not 0; the product gathers all eight of them. */
 	uint64_t used = (((v & low7) + low7) | v) & ~low7;
 
 	return (used >> 7) * UINT64_C(0x0102040810204080) >> 56;
@@ -162,8 +182,8 @@ static uint64_t count_bytes(const uint64_t *w, uint32_t nwords)
 }
 
 /*
- * Bytes of a word whose first block goes on with the run that ended the byte before. before: 1
- * where the block in front of the word is used.
+ * The bytes of a word whose first block continues the run at the end of the previous byte. before:
+ * 1 if the block before the word is used.
  */
 static uint32_t joints(uint64_t v, uint64_t before)
 {
@@ -185,9 +205,9 @@ static uint32_t count_joints(const uint64_t *w, uint32_t nwords)
 }
 
 /*
- * One level of a survey: counts of all bytes, and the bitmap of the level above, where a bit stands
- * for 8 blocks and is set unless all are free. Returns the number of its words; *njoints only for
- * who asks.
+ * One level of a survey: counts of all bytes, and the bitmap of the next level, in which a bit
+ * represents 8 blocks and is set unless all are free. Returns its number of words; *njoints is
+ * optional.
  */
 static uint32_t count_level(const uint64_t *w, uint32_t nwords, uint64_t *counts, uint64_t *above,
 			    uint32_t *njoints)
@@ -199,7 +219,17 @@ static uint32_t count_level(const uint64_t *w, uint32_t nwords, uint64_t *counts
 	for (uint32_t i = 0; i < nwords; before = w[i++] >> 63) {
 		uint64_t v = w[i], byte = 0;
 
-		/* most words are all free or all used */
+		if (i % 4 == 0 && i + 4 <= nwords && four_used(w + i)) {
+			i += 3;
+			continue;
+		}
+		if (i % 4 == 0 && i + 4 <= nwords && four_free(w + i)) {
+			sum += 32 * byte_counts[0];
+			nj += 32 - (uint32_t)before;
+			above[i / 8] &= ~((uint64_t)UINT32_MAX << i % 8 * 8);
+			i += 3;
+			continue;
+		}
 		if (!~v)
 			continue;
 		if (!v) {
@@ -266,16 +296,17 @@ static bool block_free(const uint64_t *w, uint32_t nbits, uint32_t at, unsigned 
 	return end <= nbits && xw_bits_next_used(w, at, end) == end;
 }
 
-uint32_t xw_bits_find_buddy(const uint64_t *w, uint32_t nbits, unsigned order)
+uint32_t xw_bits_find_buddy(const uint64_t *w, uint32_t from, uint32_t nbits, unsigned order)
 {
 	if (order >= WORD_ORDERS) {
-		for (uint32_t at = 0; at + (1u << order) <= nbits; at += 1u << order)
+		for (uint32_t at = from & ~((1u << order) - 1); at + (1u << order) <= nbits;
+		     at += 1u << order)
 			if (block_free(w, nbits, at, order) &&
 			    !block_free(w, nbits, at & ~((2u << order) - 1), order + 1))
 				return at;
 		return nbits;
 	}
-	for (uint32_t i = 0; i < (nbits + 63) / 64; i++) {
+	for (uint32_t i = from / 64; i < (nbits + 63) / 64; i++) {
 		uint64_t f = free_of_order(w[i], order), parent;
 
 		if (order == WORD_ORDERS - 1)

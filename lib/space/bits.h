@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Words of a group bitmap: bit set = block used, bit 0 of word 0 = first block of the group. Host
- * byte order; bits past the group's end are set, so that no search has to know where a group
- * ends. Everything goes a word at a time.
+ * byte order; bits past the end of the group are set, so that searches need not know its size.
+ * Everything is processed one word at a time.
  */
 #ifndef XW_SPACE_BITS_H
 #define XW_SPACE_BITS_H
@@ -13,9 +13,7 @@
 #include "base/types.h"
 #include "space/space.h"
 
-#pragma GCC visibility push(default)
-
-#define XW_GROUP_BLOCKS_MAX 65528 /* every count in a group fits 16 bits */
+#define XW_GROUP_BLOCKS_MAX 65528 /* every count of a group fits 16 bits */
 
 /* First bit in [from, end) that differs from `same` (0 or ~0); end when there is none. */
 static inline uint32_t xw_bits_next(const uint64_t *w, uint32_t from, uint32_t end, uint64_t same)
@@ -49,7 +47,7 @@ static inline uint32_t xw_bits_next_used(const uint64_t *w, uint32_t from, uint3
 /* Start of the free run that ends before `at`; `at` itself when the block before it is used. */
 uint32_t xw_bits_run_start(const uint64_t *w, uint32_t at);
 void xw_bits_fill(uint64_t *w, uint32_t from, uint32_t to, bool used);
-/* Longest free run; the search may stop at the first run of `enough`. */
+/* Longest free run; the search may stop at the first run of length `enough`. */
 uint32_t xw_bits_longest(const uint64_t *w, uint32_t nbits, uint32_t enough);
 /* First run of at least n free blocks in [from, end), where end is the group's; end when none. */
 uint32_t xw_bits_find_run(const uint64_t *w, uint32_t from, uint32_t end, uint32_t n);
@@ -60,10 +58,10 @@ struct xw_survey {
 	uint16_t buddies[XW_SPACE_ORDERS];
 };
 void xw_bits_survey(const uint64_t *w, uint32_t nbits, struct xw_survey *out);
-/* Lowest buddy of exactly this order; nbits when there is none. */
-uint32_t xw_bits_find_buddy(const uint64_t *w, uint32_t nbits, unsigned order);
+/* Lowest buddy of exactly this order that does not end before `from`; nbits when none. */
+uint32_t xw_bits_find_buddy(const uint64_t *w, uint32_t from, uint32_t nbits, unsigned order);
 
-/* Adds (or, with sign -1, subtracts) the buddies that the free run [a, b) consists of. */
+/* Add (or, with sign -1, subtract) the buddies of which the free run [a, b) consists. */
 void xw_buddies_of_run(uint16_t hist[XW_SPACE_ORDERS], uint32_t a, uint32_t b, int sign);
 /* 1 + the largest buddy order of the free run [a, b); 0 when it is empty. */
 unsigned xw_buddy_order1(uint32_t a, uint32_t b);
@@ -72,7 +70,5 @@ static inline unsigned xw_floor_log2(uint64_t v)
 {
 	return 63 - (unsigned)__builtin_clzll(v);
 }
-
-#pragma GCC visibility pop
 
 #endif

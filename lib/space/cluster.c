@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Blocks outside, clusters inside. With bigalloc a bit of a bitmap stands for a cluster, and the
- * allocator behind these functions knows nothing else. A request gets whole clusters; that the last
- * of them may be used in part is the caller's to know, who gets as many blocks as were asked for.
+ * Converts between blocks outside and clusters inside. With bigalloc a bit of a bitmap represents a
+ * cluster, and the allocator behind these functions works only with clusters. A request gets whole
+ * clusters; the caller gets as many blocks as requested and has to know that the last cluster may
+ * be used partly.
  *
- * Without bigalloc a cluster is a block, and everything here passes through.
+ * Without bigalloc a cluster is a block, and everything is passed through.
  */
 #include "config.h"
 
@@ -16,7 +17,7 @@ static uint64_t clusters_up(const struct xw_space *s, uint64_t blocks)
 	return (blocks + ((UINT64_C(1) << s->cluster_bits) - 1)) >> s->cluster_bits;
 }
 
-/* Clusters to blocks; together they are as long as was asked for. */
+/* Convert clusters to blocks; their total length is the requested one. */
 static void to_blocks(const struct xw_space *s, struct xw_run *runs, size_t n, uint64_t len)
 {
 	for (size_t i = 0; i < n && s->cluster_bits; i++) {
@@ -45,41 +46,41 @@ int xw_space_new(const struct xw_space_params *p, const struct xw_space_source *
 		 struct xw_diag *diag, struct xw_space **out)
 {
 	struct xw_space_params c = *p;
-	int ret;
+	int rc;
 
 	c.blocks >>= p->cluster_bits;
 	c.blocks_per_group >>= p->cluster_bits;
-	ret = xw_cl_space_new(&c, src, diag, out);
-	if (!ret)
+	rc = xw_cl_space_new(&c, src, diag, out);
+	if (!rc)
 		(*out)->cluster_bits = p->cluster_bits;
-	return ret;
+	return rc;
 }
 
 int xw_space_alloc(struct xw_space *s, const struct xw_alloc_req *req, struct xw_run *out)
 {
 	struct xw_alloc_req c = *req;
-	int ret;
+	int rc;
 
 	c.goal >>= s->cluster_bits;
 	c.len = clusters_up(s, req->len);
-	ret = xw_cl_space_alloc(s, &c, out);
-	if (!ret)
+	rc = xw_cl_space_alloc(s, &c, out);
+	if (!rc)
 		to_blocks(s, out, 1, req->len);
-	return ret;
+	return rc;
 }
 
 int xw_space_alloc_all(struct xw_space *s, const struct xw_alloc_req *req, struct xw_run **runs,
 		       size_t *n)
 {
 	struct xw_alloc_req c = *req;
-	int ret;
+	int rc;
 
 	c.goal = clusters_up(s, req->goal);
 	c.len = clusters_up(s, req->len);
-	ret = xw_cl_space_alloc_all(s, &c, runs, n);
-	if (!ret)
+	rc = xw_cl_space_alloc_all(s, &c, runs, n);
+	if (!rc)
 		to_blocks(s, *runs, *n, req->len);
-	return ret;
+	return rc;
 }
 
 static struct xw_stream stream_in(const struct xw_space *s, const struct xw_stream *st)
@@ -101,34 +102,34 @@ int xw_stream_alloc(struct xw_space *s, struct xw_stream *st, uint64_t len, stru
 		    size_t *n)
 {
 	struct xw_stream c;
-	int ret;
+	int rc;
 
 	if (!s->cluster_bits)
 		return xw_cl_stream_alloc(s, st, len, runs, n);
 	c = stream_in(s, st);
-	ret = xw_cl_stream_alloc(s, &c, clusters_up(s, len), runs, n);
+	rc = xw_cl_stream_alloc(s, &c, clusters_up(s, len), runs, n);
 	stream_out(s, &c, st);
-	if (!ret)
+	if (!rc)
 		to_blocks(s, *runs, *n, len);
-	return ret;
+	return rc;
 }
 
 int xw_stream_alloc_one(struct xw_space *s, struct xw_stream *st, uint64_t len, struct xw_run *one)
 {
 	struct xw_stream c;
-	int ret;
+	int rc;
 
 	if (!s->cluster_bits)
 		return xw_cl_stream_alloc_one(s, st, len, one);
 	c = stream_in(s, st);
-	ret = xw_cl_stream_alloc_one(s, &c, clusters_up(s, len), one);
+	rc = xw_cl_stream_alloc_one(s, &c, clusters_up(s, len), one);
 	stream_out(s, &c, st);
-	if (ret == 1)
+	if (rc == 1)
 		to_blocks(s, one, 1, len);
-	return ret;
+	return rc;
 }
 
-/* The clusters that hold any of these blocks. */
+/* The clusters that contain any of these blocks. */
 static uint64_t span(const struct xw_space *s, xw_blk start, uint64_t len)
 {
 	return len ? clusters_up(s, start + len) - (start >> s->cluster_bits) : 0;

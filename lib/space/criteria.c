@@ -18,9 +18,9 @@
 enum { KEY_NO = 0, KEY_YES = 1, KEY_GIVE_UP = 2 };
 
 /*
- * Does group g, as the index has it, really have this key? Loads it when the index has a bound.
- * Averages and orders have an alternative, the longest run; for their sake only so many groups are
- * loaded. KEY_*, or an error.
+ * Does group g, according to the index, really have this key? Loads it if the index has only a
+ * bound. Averages and orders have an alternative, the longest run; therefore only a limited number
+ * of groups is loaded for them. KEY_*, or an error.
  */
 static int settle_key(struct xw_query *q, uint32_t g, enum xw_family fam, uint32_t key)
 {
@@ -33,7 +33,7 @@ static int settle_key(struct xw_query *q, uint32_t g, enum xw_family fam, uint32
 	if (!(flags & XW_G_UNRESOLVED) && (fam != XW_BY_ORDER || !(flags & XW_G_INEXACT)))
 		return KEY_YES;
 	budget = flags & XW_G_UNRESOLVED ? &q->reads : &q->probes;
-	if (choice ? !*budget : (flags & XW_G_UNRESOLVED) && !xw_may_read(q))
+	if ((choice && !*budget) || ((flags & XW_G_UNRESOLVED) && !xw_may_read(q)))
 		return KEY_GIVE_UP;
 	*budget -= choice;
 	xw_space_trim(s);
@@ -43,7 +43,7 @@ static int settle_key(struct xw_query *q, uint32_t g, enum xw_family fam, uint32
 	return xw_group_key(&s->groups[g], fam) >= key;
 }
 
-/* The first mb_linear_limit groups one by one, before the index is asked: KEY_*, or an error. */
+/* Try the first mb_linear_limit groups one by one, before the index is used: KEY_*, or an error. */
 static int find_linear(struct xw_query *q, enum xw_criteria c, enum xw_family fam, uint32_t key,
 		       uint32_t *found)
 {
@@ -60,8 +60,8 @@ static int find_linear(struct xw_query *q, enum xw_criteria c, enum xw_family fa
 }
 
 /*
- * Next group from the goal on, wrapping, that the index has under at least `promise` and that
- * really has this key; XW_NO_GROUP also on errors (q->err).
+ * The next group from the goal on, wrapping around, that the index lists with at least `promise`
+ * and that really has this key; XW_NO_GROUP also on errors (q->err).
  */
 static uint32_t find_promising(struct xw_query *q, enum xw_criteria c, enum xw_family fam,
 			       uint32_t promise, uint32_t key)
@@ -89,15 +89,15 @@ static uint32_t find_group(struct xw_query *q, enum xw_criteria c, enum xw_famil
 	return find_promising(q, c, fam, key, key);
 }
 
-/* Are there more groups that nobody has read than this request may read? */
+/* Are there more unread groups than this request may read? */
 static bool on_budget(const struct xw_query *q)
 {
 	return q->s->top && !q->whole && q->s->unread > q->s->budget;
 }
 
 /*
- * A group with a run of at least this length. On a budget: where the descriptors promise most, then
- * from the goal on, then among the groups that were read.
+ * A group with a run of at least this length. With a budget: first where the descriptors promise
+ * most, then from the goal on, then among the groups that were read.
  */
 static uint32_t find_run(struct xw_query *q, enum xw_criteria c, uint32_t len)
 {
@@ -115,7 +115,7 @@ static uint32_t find_run(struct xw_query *q, enum xw_criteria c, uint32_t len)
 	return g;
 }
 
-/* The best free run seen so far: the shortest that is long enough, else the longest. */
+/* The best free run found so far: the shortest that is long enough, else the longest. */
 struct best {
 	uint32_t want, found;
 	uint32_t group, at, len;
@@ -123,8 +123,8 @@ struct best {
 };
 
 /*
- * Look at the free runs of a loaded group. sure: one of at least `want` is known to be here, and
- * only such runs are looked at; else all of them, up to max_to_scan.
+ * Examine the free runs of a loaded group. sure: it has a run of at least `want`, and only such
+ * runs are considered; else all of them, up to max_to_scan.
  */
 static void scan_group(struct xw_space *s, enum xw_criteria c, uint32_t g, bool sure,
 		       struct best *b)
@@ -164,7 +164,7 @@ static void scan_group(struct xw_space *s, enum xw_criteria c, uint32_t g, bool 
 static int take(struct xw_query *q, enum xw_criteria c, uint32_t g, uint32_t at, uint32_t len,
 		struct xw_run *out)
 {
-	int rc = xw_group_take(q->s, g, at, len);
+	int rc = xw_group_allocate(q->s, g, at, len);
 
 	if (rc)
 		return rc;
@@ -174,7 +174,7 @@ static int take(struct xw_query *q, enum xw_criteria c, uint32_t g, uint32_t at,
 	return 1;
 }
 
-/* Serve from group g, which has a run of at least `want`: up to `len` of the best one. */
+/* Serve from group g, which has a run of at least `want`: allocate up to `len` of the best one. */
 static int take_from(struct xw_query *q, enum xw_criteria c, uint32_t g, uint32_t want,
 		     uint32_t len, struct xw_run *out)
 {
@@ -199,7 +199,7 @@ static int by_key(struct xw_query *q, enum xw_criteria c, enum xw_family fam, ui
 	return take_from(q, c, g, want, len, out);
 }
 
-/* The request is 2^k blocks: the smallest buddy that holds it, from its start. */
+/* The request is 2^k blocks: use the start of the smallest buddy that holds it. */
 static int p2_aligned(struct xw_query *q, uint32_t len, struct xw_run *out)
 {
 	struct xw_space *s = q->s;
@@ -222,7 +222,7 @@ static int p2_aligned(struct xw_query *q, uint32_t len, struct xw_run *out)
 
 		while (k < XW_SPACE_ORDERS - 1 && !bm->buddies[k])
 			k++;
-		at = xw_bits_find_buddy(bm->words, xw_group_size(s, g), k);
+		at = xw_bits_find_buddy(bm->words, s->groups[g].first, xw_group_size(s, g), k);
 	}
 	if (!xw_group_is_free(s, g, at, len))
 		return XW_ERR_INTERNAL;
@@ -230,7 +230,7 @@ static int p2_aligned(struct xw_query *q, uint32_t len, struct xw_run *out)
 }
 
 /*
- * A criterion found nothing. The index knows that at its root; only a walk over groups was
+ * A criterion found nothing. With the index that is known at its root; only a walk over groups was
  * useless.
  */
 static void count_useless(struct xw_space *s, enum xw_criteria c, uint64_t considered_before)
@@ -266,7 +266,7 @@ static int fast(struct xw_query *q, uint32_t len, struct xw_run *out)
 static int take_span(struct xw_query *q, enum xw_criteria c, xw_blk start, uint64_t len,
 		     struct xw_run *out)
 {
-	int rc = xw_span_take(q->s, start, len);
+	int rc = xw_span_allocate(q->s, start, len);
 
 	if (rc)
 		return rc;
@@ -279,13 +279,13 @@ static int take_span(struct xw_query *q, enum xw_criteria c, xw_blk start, uint6
 int xw_choose_whole(struct xw_query *q, uint64_t len, struct xw_run *out)
 {
 	struct xw_space *s = q->s;
-	/* Before the research the whole length was the slow criterion's job. */
+	/* Without the index, GOAL_SLOW searches for the whole length. */
 	enum xw_criteria c = s->top ? XW_CR_BEST_AVAIL : XW_CR_GOAL_SLOW;
 	uint64_t before = s->st.cr[c].groups_considered;
 	xw_blk start;
 	int rc = 0;
 
-	xw_space_settle(s);
+	xw_space_reindex(s);
 	if (xw_index_max_span(s, &s->st.cr[c]) >= len) {
 		if (len <= s->cpg)
 			rc = fast(q, (uint32_t)len, out);
@@ -313,14 +313,14 @@ static int longest_inside(struct xw_query *q, uint64_t len, struct xw_run *out)
 
 		if (!longest)
 			return 0;
-		/* Bounds may turn out too high; then the maximum is another one. */
+		/* Bounds may be too high; in that case the maximum changes. */
 		g = find_group(q, XW_CR_ANY, XW_BY_LONGEST, longest);
 		if (g == XW_NO_GROUP && !q->err && on_budget(q) && !s->budget) {
 			longest = xw_index_max(s, XW_BY_KNOWN, cr);
 			if (longest)
 				g = find_group(q, XW_CR_ANY, XW_BY_KNOWN, longest);
-			else /* nothing that was read is free */
-				xw_allow_reads(s);
+			else /* nothing free among the groups that were read */
+				s->budget = XW_UNREAD_AGAIN;
 		}
 		if (q->err)
 			return q->err;
@@ -336,14 +336,14 @@ int xw_choose_longest(struct xw_query *q, uint64_t len, struct xw_run *out)
 	uint64_t last = UINT64_MAX;
 	int rc;
 
-	xw_space_settle(s);
+	xw_space_reindex(s);
 	for (;;) {
 		uint64_t span = xw_index_max_span(s, &s->st.cr[XW_CR_ANY]);
 		uint32_t longest = xw_index_max(s, XW_BY_LONGEST, &s->st.cr[XW_CR_ANY]);
 		unsigned before = q->probes;
 		xw_blk start;
 
-		/* Each round ends, or the bound has come down. */
+		/* Each iteration ends the search, or lowers the bound. */
 		if (span <= longest || span >= last)
 			break;
 		last = span;
@@ -358,7 +358,9 @@ int xw_choose_longest(struct xw_query *q, uint64_t len, struct xw_run *out)
 	return longest_inside(q, len, out);
 }
 
-/* BEST_AVAIL: the whole request where the average is too low for it, then ever less of it. */
+/*
+ * BEST_AVAIL: the whole request where the average is too low for it, then ever shorter parts of it.
+ */
 static int best_avail(struct xw_query *q, uint32_t len, bool whole, struct xw_run *out)
 {
 	uint64_t before = q->s->st.cr[XW_CR_BEST_AVAIL].groups_considered;
@@ -383,8 +385,8 @@ static int best_avail(struct xw_query *q, uint32_t len, bool whole, struct xw_ru
 }
 
 /*
- * GOAL_SLOW: groups with enough free blocks in whatever pieces, until max_to_scan runs were seen;
- * the best of those.
+ * GOAL_SLOW: groups with enough free blocks in runs of any length, until max_to_scan runs were
+ * examined; the best of these is used.
  */
 static int goal_slow(struct xw_query *q, uint32_t len, bool whole, struct xw_run *out)
 {
@@ -405,7 +407,7 @@ static int goal_slow(struct xw_query *q, uint32_t len, bool whole, struct xw_run
 				break;
 			step = (g + s->ngroups - q->goal) % s->ngroups + 1;
 			if (seen + step > s->ngroups)
-				break; /* round once */
+				break; /* wrapped around once */
 			seen += step;
 			q->goal = (g + 1) % s->ngroups;
 			rc = xw_group_load(s, g);
@@ -466,7 +468,7 @@ int xw_cl_space_alloc(struct xw_space *s, const struct xw_alloc_req *req, struct
 		return XW_ERR_NOSPC;
 	if (!rc) {
 		q.goal = xw_goal_group(s, goal);
-		xw_space_settle(s);
+		xw_space_reindex(s);
 		rc = choose(&q, len, whole, out);
 	}
 	if (rc < 0)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One group: its summary, its bitmap when it needs one, and the way between the states of priv.h.
+ * One group: its summary, its bitmap when it needs one, and the transitions between the states of
+ * priv.h.
  *
- * Taking and giving back adjust the summary and the buddy histogram by the one free run they
- * touch; nothing recounts a group. Only the longest run cannot be kept that way: when the run it
- * was is cut, the group becomes STALE, and xw_space_settle searches again, once, before the next
- * search over groups.
+ * Allocating and freeing adjust the summary and the buddy histogram by the free run concerned; a
+ * group is never recounted. Only the longest run cannot be maintained in that way: when it is
+ * split, the group becomes STALE, and xw_space_reindex searches again, once, before the next search
+ * over groups.
  */
 #include "config.h"
 
@@ -34,7 +35,7 @@ static int slot_get(struct xw_space *s, uint32_t g)
 	if (s->spare.n) {
 		id = s->spare.v[s->spare.n - 1];
 	} else {
-		/* A place in `spare` for every slot, so that putting one back cannot fail. */
+		/* A place in `spare` for every slot, so that releasing a slot cannot fail. */
 		if (xw_vec_reserve(&s->spare, s->slots.n + 1) || xw_vec_push(&s->slots, NULL))
 			return XW_ERR_NOMEM;
 		id = (uint32_t)s->slots.n - 1;
@@ -58,8 +59,8 @@ static void slot_put(struct xw_space *s, uint32_t g)
 	if (gr->slot == XW_NO_SLOT)
 		return;
 	/*
-	 * A few stay allocated: a group at the border of two states must not cost malloc each
-	 * time.
+	 * A few stay allocated: a group that alternates between two states must not call malloc
+	 * each time.
 	 */
 	if (s->spare.n >= 16) {
 		free(s->slots.v[gr->slot]);
@@ -104,7 +105,10 @@ void xw_groups_free(struct xw_space *s)
 
 /* Summaries */
 
-/* One free run or none. The order is left to xw_space_settle: streams come here for every file. */
+/*
+ * One free run or none. The order is left to xw_space_reindex, since streams call this for every
+ * file.
+ */
 static void describe(struct xw_space *s, uint32_t g, uint32_t first, uint32_t nfree)
 {
 	struct xw_group *gr = &s->groups[g];
@@ -193,7 +197,7 @@ int xw_space_learned(struct xw_space *s)
 	return xw_index_new(s);
 }
 
-/* Everything from the bitmap; a bitmap that is not needed goes. */
+/* Recompute everything from the bitmap; a bitmap that is not needed is dropped. */
 static void recount(struct xw_space *s, uint32_t g)
 {
 	struct xw_bitmap *bm = s->slots.v[s->groups[g].slot];
@@ -222,7 +226,7 @@ static bool summary_ok(const struct xw_group_summary *m, uint32_t size)
 {
 	if (!m->free)
 		return !m->fragments && !m->longest;
-	/* The other runs hold at least a block each, and a used one parts neighbours. */
+	/* The other runs hold at least one block each, and a used block separates neighbors. */
 	return m->free <= size && m->fragments && m->longest && m->longest <= m->free &&
 	       m->fragments - 1 <= m->free - m->longest &&
 	       (m->fragments > 1 || m->longest == m->free) && m->first_free < size &&
@@ -357,7 +361,7 @@ int xw_group_copy(struct xw_space *s, uint32_t g, uint8_t *bits)
 	return 0;
 }
 
-/* Questions */
+/* Queries */
 
 uint32_t xw_group_next_free(const struct xw_space *s, uint32_t g, uint32_t at)
 {
@@ -410,7 +414,8 @@ struct xw_group xw_group_exact(const struct xw_space *s, uint32_t g)
 	if (g != s->dirty)
 		return gr;
 	if (gr.flags & XW_G_STALE)
-		gr.longest = (uint16_t)xw_bits_longest(xw_group_words(s, g), s->cpg, gr.longest);
+		gr.longest = (uint16_t)xw_bits_longest(xw_group_words(s, g) + gr.first / 64,
+						       s->cpg - gr.first / 64 * 64, gr.longest);
 	gr.flags &= (uint8_t)~XW_G_STALE;
 	gr.avg = gr.fragments ? gr.free / gr.fragments : 0;
 	if (gr.slot == XW_NO_SLOT)
@@ -427,11 +432,12 @@ void xw_group_dirty(struct xw_space *s, uint32_t g)
 	s->groups[g].flags |= XW_G_TOUCHED;
 	if (s->dirty == g)
 		return;
-	xw_space_settle(s);
+	xw_space_reindex(s);
 	s->dirty = g;
+	s->indexed_as = s->groups[g];
 }
 
-void xw_space_settle(struct xw_space *s)
+void xw_space_reindex(struct xw_space *s)
 {
 	uint32_t g = s->dirty;
 
@@ -439,7 +445,7 @@ void xw_space_settle(struct xw_space *s)
 		return;
 	s->groups[g] = xw_group_exact(s, g);
 	s->dirty = XW_NO_GROUP;
-	xw_index_update(s, g);
+	xw_index_change(s, g, &s->indexed_as);
 }
 
 /* in memory -> described, when one run or none is left */
@@ -454,7 +460,7 @@ static void collapse(struct xw_space *s, uint32_t g)
 	slot_put(s, g);
 }
 
-int xw_group_take(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n)
+int xw_group_allocate(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n)
 {
 	struct xw_group *gr = &s->groups[g];
 	uint32_t size = xw_group_size(s, g), a, b, end = at + n;

@@ -29,7 +29,7 @@ static uint32_t level_count(const struct xw_space *s, unsigned l)
 	return (uint32_t)xw_div_up(s->ngroups, (uint64_t)1 << (XW_INDEX_SHIFT * l));
 }
 
-/* Blocks under node i of level l. */
+/* Number of blocks below node i of level l. */
 static uint64_t extent_of(const struct xw_space *s, unsigned l, uint64_t i)
 {
 	uint64_t first = i << (XW_INDEX_SHIFT * l), end = (i + 1) << (XW_INDEX_SHIFT * l);
@@ -39,7 +39,7 @@ static uint64_t extent_of(const struct xw_space *s, unsigned l, uint64_t i)
 	return (s->ngroups - 1 - first) * s->cpg + s->last_size;
 }
 
-/* Append the free space of a child of `total` blocks, of which *len came before. */
+/* Append the free space of a child of `total` blocks, which follows *len blocks. */
 static void join(struct xw_node *n, uint64_t *len, uint64_t total, uint64_t head, uint64_t tail,
 		 uint64_t span)
 {
@@ -119,6 +119,26 @@ void xw_index_update(struct xw_space *s, uint32_t g)
 			return;
 		s->level[l][g] = n;
 	}
+}
+
+/* Does a maximum over groups stay what it is when one of them goes from `was` to `is`? */
+static bool max_stays(uint32_t max, uint32_t was, uint32_t is)
+{
+	return was == is || (was < max && is <= max);
+}
+
+void xw_index_change(struct xw_space *s, uint32_t g, const struct xw_group *was)
+{
+	const struct xw_group *is = &s->groups[g];
+	const struct xw_node *n = s->top ? &s->level[1][g >> XW_INDEX_SHIFT] : NULL;
+
+	if (!n)
+		return;
+	if (was->head == is->head && was->tail == is->tail && was->longest == is->longest &&
+	    max_stays(n->avg, was->avg, is->avg) && max_stays(n->free, was->free, is->free) &&
+	    max_stays(n->order, was->order, is->order))
+		return;
+	xw_index_update(s, g);
 }
 
 static uint32_t node_key(const struct xw_node *n, enum xw_family fam)

@@ -84,7 +84,7 @@ static void mark_full(struct xw_ispace *s, uint32_t g, bool full)
 	xw_bits_fill(s->full_words, w, w + 1, s->full[w] == UINT64_MAX);
 }
 
-/* What the source says of one group. */
+/* Read the source's information about one group. */
 static int read_group(struct xw_ispace *s, uint32_t g, uint64_t *words)
 {
 	uint32_t nfree, fragments, used, end;
@@ -166,7 +166,7 @@ void xw_ispace_free(struct xw_ispace *s)
 	free(s);
 }
 
-/* Give the group a bitmap. */
+/* Allocate a bitmap for the group. */
 static int expand(struct xw_ispace *s, uint32_t g, struct igroup *gr)
 {
 	uint64_t *words;
@@ -193,7 +193,7 @@ static int expand(struct xw_ispace *s, uint32_t g, struct igroup *gr)
 	return 0;
 }
 
-/* The bitmap goes when the used inodes are a prefix again. */
+/* Drop the bitmap when the used inodes are a prefix again. */
 static void collapse(struct igroup *gr)
 {
 	if (gr->used != gr->end)
@@ -209,8 +209,8 @@ static bool is_prefix(const struct igroup *gr)
 }
 
 /*
- * First free inode of the group at or after `at`; ipg when there is none. The group is a prefix
- * or has words.
+ * First free inode of the group at or after `at`; ipg when there is none. The group must be a
+ * prefix or have words.
  */
 static uint32_t next_free(const struct xw_ispace *s, const struct igroup *gr, uint32_t at)
 {
@@ -219,7 +219,7 @@ static uint32_t next_free(const struct xw_ispace *s, const struct igroup *gr, ui
 	return xw_bits_next_free(gr->words, XW_MAX(at, gr->low), s->ipg);
 }
 
-/* Use inode `at`, which is free. */
+/* Mark inode `at`, which is free, as used. */
 static int use(struct xw_ispace *s, uint32_t g, struct igroup *gr, uint32_t at, bool dir)
 {
 	if (!is_prefix(gr) || at != gr->used) {
@@ -266,7 +266,7 @@ int xw_ispace_alloc(struct xw_ispace *s, xw_ino goal, bool dir, xw_ino *out)
 	g = (goal - 1) / s->ipg;
 	at = (goal - 1) % s->ipg;
 	/*
-	 * The goal's group may come twice: once from the goal on, once, at the end, from its
+	 * The goal's group may be searched twice: first from the goal on and, at the end, from its
 	 * start.
 	 */
 	for (;;) {
@@ -305,7 +305,7 @@ static bool is_used(const struct igroup *gr, uint32_t at)
 	return is_prefix(gr) ? at < gr->used : gr->words[at / 64] >> at % 64 & 1;
 }
 
-/* The group of an inode, ready to be changed. */
+/* The group of an inode, ready for a change. */
 static int find(struct xw_ispace *s, xw_ino ino, uint32_t *g, uint32_t *at, struct igroup **gr)
 {
 	if (!ino || ino > (uint64_t)s->groups * s->ipg)

@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Free inodes: numbers handed out in order, with the per-group counts that descriptors need. */
+/* Free inodes: allocates numbers in order, and maintains the per-group counts for descriptors. */
 #ifndef XW_SPACE_INODES_H
 #define XW_SPACE_INODES_H
 
 #include "base/err.h"
 #include "base/types.h"
 
-#pragma GCC visibility push(default)
-
 struct xw_ispace;
 
 /*
- * bitmap: inodes_per_group (a multiple of 8) bits of a group, 1 = used; called once for every
- * group now, and again when a group that is partly used is touched. NULL = every group starts
- * empty and costs nothing until touched.
+ * bitmap: inodes_per_group (a multiple of 8) bits of a group, 1 = used; called once for every group
+ * now, and again when a partly used group is accessed. NULL = every group is empty and costs
+ * nothing until it is accessed.
  */
 int xw_ispace_new(uint32_t groups, uint32_t inodes_per_group,
 		  int (*bitmap)(void *arg, uint32_t group, uint8_t *bits), void *arg,
 		  struct xw_ispace **out);
 void xw_ispace_free(struct xw_ispace *s);
 /*
- * Lowest free inode at or after goal, wrapping round; XW_ERR_NOINODES. dir: counts as a directory
- * in its group.
+ * Lowest free inode at or after goal, wrapping around; XW_ERR_NOINODES. dir: count it as a
+ * directory of its group.
  */
 int xw_ispace_alloc(struct xw_ispace *s, xw_ino goal, bool dir, xw_ino *out);
 /* XW_ERR_CORRUPT when it is used (or, to release, free) already, or out of range. */
@@ -33,16 +31,13 @@ struct xw_igroup_summary {
 	bool touched;
 };
 /*
- * Directories that a group given by the source already holds: bitmaps do not say, descriptors do.
- * XW_ERR_CORRUPT when there are more than used inodes. Where it is not called, used_dirs counts
- * from 0.
+ * Set the number of existing directories of a group given by the source, from its descriptor.
+ * XW_ERR_CORRUPT when it exceeds the used inodes. Without this call used_dirs starts at 0.
  */
 int xw_ispace_set_dirs(struct xw_ispace *s, uint32_t group, uint32_t dirs);
 void xw_ispace_group(const struct xw_ispace *s, uint32_t group, struct xw_igroup_summary *out);
-/* inodes_per_group bits, then ones to the end of `size` bytes. */
+/* inodes_per_group bits, then ones up to `size` bytes. */
 int xw_ispace_group_bitmap(struct xw_ispace *s, uint32_t group, uint8_t *bits, size_t size);
 uint64_t xw_ispace_free_count(const struct xw_ispace *s);
-
-#pragma GCC visibility pop
 
 #endif

@@ -13,15 +13,15 @@
  *               until the bitmap was seen once. When the source could not give a summary
  *               (UNRESOLVED), everything is an upper bound.
  *
- *   at source --xw_group_load--> in memory --one run left (xw_group_take/give)--> described
- *   described --xw_group_take/give in the middle--> in memory
+ *   at source --xw_group_load--> in memory --one run left (xw_group_allocate/give)--> described
+ *   described --xw_group_allocate/give in the middle--> in memory
  *   in memory --xw_space_trim, untouched--> at source
  *
  * Invariants (xw_space_check verifies them):
  *   1. Every key the index holds is at least the true one; it is the true one unless UNRESOLVED
  *      or INEXACT. Searches that meet a bound load the group, correct it and go on: an index
  *      answer is never wrong, and never misses.
- *   2. At most one group (`dirty`) has a summary that the index does not reflect; xw_space_settle
+ *   2. At most one group (`dirty`) has a summary that the index does not reflect; xw_space_reindex
  *      ends that before every search. STALE (longest is a bound) can be set on the dirty group
  *      only.
  *   3. TOUCHED groups are never at source.
@@ -43,12 +43,16 @@
 
 #define XW_NO_GROUP UINT32_MAX
 #define XW_NO_SLOT UINT32_MAX
-/* Bitmaps kept that the source could give again; up to twice as many between trims. */
+/*
+ * Maximum number of kept bitmaps that the source can provide again; up to twice as many between
+ * trims.
+ */
 #define XW_CLEAN_MAX 256
-#define XW_INDEX_SHIFT 4 /* 16 children a node */
+#define XW_INDEX_SHIFT 4 /* 16 children per node */
 #define XW_INDEX_LEVELS 9
 #define XW_UNREAD_MAX 4096
-#define XW_UNREAD_MORE 64
+#define XW_UNREAD_MORE 4
+#define XW_UNREAD_AGAIN 64 /* as often as needed, where nothing that was read is free */
 
 enum { XW_G_UNRESOLVED = 1, XW_G_INEXACT = 2, XW_G_TOUCHED = 4, XW_G_STALE = 8 };
 
@@ -62,7 +66,7 @@ struct xw_group {
 	uint32_t slot;
 };
 
-/* What 16 groups, or 16 nodes below, hold at most. Runs here cross group boundaries. */
+/* Maxima over 16 groups, or 16 nodes of the next level. Runs here cross group boundaries. */
 struct xw_node {
 	uint64_t head, tail, span; /* free blocks at either end, longest run */
 	uint16_t longest, avg, free; /* inside one group */
@@ -76,7 +80,7 @@ struct xw_bitmap {
 };
 
 struct xw_space {
-	uint32_t cluster_bits; /* for cluster.c only: everything else counts clusters */
+	uint32_t cluster_bits; /* used only by cluster.c: everything else counts clusters */
 	struct xw_space_source src;
 	xw_blk blocks;
 	uint32_t first_data_block, cpg, ngroups, last_size;
@@ -94,8 +98,9 @@ struct xw_space {
 	clean; /* groups loaded, oldest first; touched ones drop out at xw_space_trim */
 
 	uint32_t unread; /* UNRESOLVED groups */
-	uint32_t budget; /* of them may be read for the sake of a better answer */
+	uint32_t budget; /* number of these that may be read to improve a result */
 	uint32_t dirty;
+	struct xw_group indexed_as; /* the dirty group, as the index holds it */
 	uint64_t free;
 	xw_blk stream_goal;
 	int error; /* first failure of a call that cannot return one */
@@ -143,23 +148,23 @@ uint32_t xw_group_find_run(const struct xw_space *s, uint32_t g, uint32_t at, ui
 bool xw_group_is_free(const struct xw_space *s, uint32_t g, uint32_t at, uint32_t n);
 bool xw_group_is_used(const struct xw_space *s, uint32_t g, uint32_t at, uint32_t n);
 /*
- * Take free, give back used blocks of a loaded group; only memory can fail, and then nothing has
- * changed.
+ * Allocate free blocks, free used blocks of a loaded group; fails only if out of memory, and then
+ * nothing has changed.
  */
-int xw_group_take(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n);
+int xw_group_allocate(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n);
 int xw_group_give(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n);
 void xw_group_dirty(struct xw_space *s, uint32_t g);
 /*
- * Drop old bitmaps that the source could give again. Groups loaded before may be at source
+ * Drop old bitmaps that the source can provide again. Groups loaded before may be at source
  * afterwards.
  */
 void xw_space_trim(struct xw_space *s);
-/* Bring the index up to the last change. */
-void xw_space_settle(struct xw_space *s);
-/* The summary as xw_space_settle would leave it. */
+/* Update the index with the last change. */
+void xw_space_reindex(struct xw_space *s);
+/* The summary as xw_space_reindex would leave it. */
 struct xw_group xw_group_exact(const struct xw_space *s, uint32_t g);
 int xw_group_copy(struct xw_space *s, uint32_t g, uint8_t *bits);
-/* The filesystem's end moved into this group. */
+/* The end of the filesystem moved into this group. */
 int xw_group_shorten(struct xw_space *s, uint32_t g, uint32_t size);
 void xw_group_forget(struct xw_space *s, uint32_t g);
 void xw_groups_free(struct xw_space *s);
@@ -170,7 +175,7 @@ enum xw_family {
 	XW_BY_AVG,
 	XW_BY_LONGEST,
 	XW_BY_FREE,
-	XW_BY_KNOWN, /* as LONGEST, without the groups that nobody has read */
+	XW_BY_KNOWN, /* as LONGEST, without the groups that were not read */
 };
 
 static inline uint32_t xw_group_key(const struct xw_group *gr, enum xw_family fam)
@@ -192,15 +197,17 @@ static inline uint32_t xw_group_key(const struct xw_group *gr, enum xw_family fa
 int xw_index_new(struct xw_space *s);
 void xw_index_free(struct xw_space *s);
 void xw_index_update(struct xw_space *s, uint32_t g);
+/* The same for a group that was read before and that the index holds as *was. */
+void xw_index_change(struct xw_space *s, uint32_t g, const struct xw_group *was);
 /* First group in [from, to) whose key is at least `key`, which is not 0. */
 uint32_t xw_index_next(struct xw_space *s, enum xw_family fam, uint32_t key, uint32_t from,
 		       uint32_t to, struct xw_cr_stats *cr);
 uint32_t xw_index_max(struct xw_space *s, enum xw_family fam, struct xw_cr_stats *cr);
 uint64_t xw_index_max_span(struct xw_space *s, struct xw_cr_stats *cr);
 /*
- * First place in groups [from, to) where len blocks may be free in a row, over group boundaries;
- * `carry` free blocks end where group `from` starts. Bounds count as free: the caller loads what
- * is inexact and asks again.
+ * First place in groups [from, to) where len consecutive blocks may be free, across group
+ * boundaries; `carry` free blocks precede group `from`. Bounds count as free: the caller loads what
+ * is inexact and searches again.
  */
 struct xw_span {
 	uint32_t group; /* XW_NO_GROUP = none */
@@ -209,41 +216,46 @@ struct xw_span {
 };
 struct xw_span xw_index_span(struct xw_space *s, uint64_t len, uint32_t from, uint32_t to,
 			     uint64_t carry, struct xw_cr_stats *cr);
-/* All of it against the groups; NULL or what is wrong. */
+/* Compare the whole index with the groups; NULL or a description of the error. */
 const char *xw_index_check(const struct xw_space *s);
 
 /* criteria.c: choosing. */
 struct xw_query {
 	struct xw_space *s;
 	uint32_t goal; /* group where searches start */
-	unsigned probes; /* groups that may still be loaded because a bound looked promising */
-	unsigned reads; /* the same for groups nobody has read, where there is an alternative */
-	unsigned left; /* groups GOAL_SLOW may still look into */
-	bool whole; /* only one run will do: no budget for groups that nobody has read */
+	/* number of groups that may still be loaded because a bound looked promising */
+	unsigned probes;
+	unsigned reads; /* the same for unread groups, where there is an alternative */
+	unsigned left; /* number of runs GOAL_SLOW may still examine */
+	bool whole; /* only a single run is acceptable: no budget for unread groups */
 	int err;
 };
 
 #define XW_PROBES_MAX 5
 #define XW_READS_MAX 8
 
-/* One run of exactly len, taken: 1, 0 when there is none, or an error. */
+/* Allocate one run of exactly len: 1, 0 when there is none, or an error. */
 int xw_choose_whole(struct xw_query *q, uint64_t len, struct xw_run *out);
-/* The longest run there is, at most len of it, taken: 1, 0 when nothing is free, or an error. */
+/* Allocate the longest run, at most len of it: 1, 0 when nothing is free, or an error. */
 int xw_choose_longest(struct xw_query *q, uint64_t len, struct xw_run *out);
 
 /* span.c: runs over group boundaries. */
-/* First run of len blocks from the goal's group on, wrapping: 1 and *start, 0, or an error. */
+/*
+ * First run of len blocks from the goal's group on, wrapping around: 1 and *start, 0, or an error.
+ */
 int xw_span_find(struct xw_query *q, enum xw_criteria c, uint64_t len, xw_blk *start);
 /* First run of len blocks that lies at or after `from`: 1 and *start, 0, or an error. */
 int xw_span_ahead(struct xw_space *s, xw_blk from, uint64_t len, xw_blk *start);
-/* Free blocks from start on, up to max, over group boundaries. */
+/* Number of free blocks from start on, up to max, across group boundaries. */
 int xw_span_at(struct xw_space *s, xw_blk start, uint64_t max, uint64_t *len);
 /* Take blocks that are free. */
-int xw_span_take(struct xw_space *s, xw_blk start, uint64_t len);
-/* Serve at `goal` exactly: 1, 0 when not free, or an error. cross: may leave the goal's group. */
+int xw_span_allocate(struct xw_space *s, xw_blk start, uint64_t len);
+/*
+ * Allocate exactly at `goal`: 1, 0 when not free, or an error. cross: may leave the goal's group.
+ */
 int xw_span_at_goal(struct xw_space *s, xw_blk goal, uint64_t len, bool cross, struct xw_run *out);
 
-/* May one more group be read that nobody has read? */
+/* May one more unread group be read? */
 static inline bool xw_may_read(struct xw_query *q)
 {
 	if (q->whole || !q->s->top)
@@ -254,7 +266,7 @@ static inline bool xw_may_read(struct xw_query *q)
 	return true;
 }
 
-/* A further request. */
+/* Called for each further request. */
 static inline void xw_allow_reads(struct xw_space *s)
 {
 	s->budget = XW_MIN(s->budget + XW_UNREAD_MORE, XW_UNREAD_MAX);
@@ -268,10 +280,13 @@ static inline uint32_t xw_goal_group(const struct xw_space *s, xw_blk goal)
 	return xw_blk_inside(s, goal) ? xw_group_of(s, goal, &at) : 0;
 }
 
-/* stats.c: verifies every invariant, loading every group. NULL, or what is wrong. For tests. */
+/*
+ * stats.c: verifies every invariant, loading every group. NULL, or a description of the error. For
+ * tests.
+ */
 const char *xw_space_check(struct xw_space *s);
 
-/* The allocator in clusters; cluster.c is what makes them blocks. As in space.h, but for that. */
+/* The allocator in clusters; cluster.c converts to blocks. Otherwise as in space.h. */
 int xw_cl_space_new(const struct xw_space_params *p, const struct xw_space_source *src,
 		    struct xw_diag *diag, struct xw_space **out);
 int xw_cl_space_alloc(struct xw_space *s, const struct xw_alloc_req *req, struct xw_run *out);

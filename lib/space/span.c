@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Free runs that do not care where groups end: finding, measuring and taking them.
+ * Free runs across group boundaries: finding, measuring and allocating them.
  *
- * The index knows how long a run over several groups can be at most; how much is free at either
- * end of a group is known exactly once its bitmap was seen. So a find is a conversation: the
- * index proposes, the groups at the proposed ends are loaded, and either the proposal stands or
- * the index knows better and is asked again.
+ * The index has an upper bound for the length of a run over several groups; the free space at
+ * either end of a group is known exactly after its bitmap was read. So a search is iterative: the
+ * index proposes a run, the groups at its ends are loaded, and either the proposal is confirmed or
+ * the index has improved and is searched again.
  */
 #include "config.h"
 
@@ -20,7 +20,7 @@ static int load_counted(struct xw_space *s, uint32_t g, struct xw_cr_stats *cr)
 	return xw_group_load(s, g);
 }
 
-/* Load whatever of [start, start + len) is not exact: SPAN_*, or an error. */
+/* Load whatever is inexact in [start, start + len): SPAN_*, or an error. */
 static int settle_span(struct xw_query *q, struct xw_cr_stats *cr, xw_blk start, uint64_t len)
 {
 	struct xw_space *s = q->s;
@@ -49,9 +49,7 @@ static int settle_span(struct xw_query *q, struct xw_cr_stats *cr, xw_blk start,
 	return verdict;
 }
 
-/*
- * The index says that group g holds a run of len: SPAN_EXACT and *start, SPAN_AGAIN, or an error.
- */
+/* The index shows a run of len in group g: SPAN_EXACT and *start, SPAN_AGAIN, or an error. */
 static int settle_inside(struct xw_query *q, struct xw_cr_stats *cr, uint32_t g, uint64_t len,
 			 xw_blk *start)
 {
@@ -70,10 +68,7 @@ static int settle_inside(struct xw_query *q, struct xw_cr_stats *cr, uint32_t g,
 	return SPAN_EXACT;
 }
 
-/*
- * In groups from `from` on; `carry` free blocks end where it starts. 1 and *start, 0, or an
- * error.
- */
+/* Search groups from `from` on; `carry` free blocks precede it. 1 and *start, 0, or an error. */
 static int search(struct xw_query *q, struct xw_cr_stats *cr, uint64_t len, uint32_t from,
 		  uint64_t carry, xw_blk *start)
 {
@@ -101,8 +96,8 @@ int xw_span_find(struct xw_query *q, enum xw_criteria c, uint64_t len, xw_blk *s
 	int rc = search(q, cr, len, q->goal, 0, start);
 
 	/*
-	 * Wrapping, everything is searched again: the run may begin before the goal's group and
-	 * end in it.
+	 * When wrapping around, everything is searched again: the run may start before the goal's
+	 * group and end in it.
 	 */
 	return rc || !q->goal ? rc : search(q, cr, len, 0, 0, start);
 }
@@ -119,7 +114,7 @@ int xw_span_ahead(struct xw_space *s, xw_blk from, uint64_t len, xw_blk *start)
 		from = s->first_data_block;
 	if (!xw_blk_inside(s, from) || len > s->blocks - from)
 		return 0;
-	xw_space_settle(s);
+	xw_space_reindex(s);
 	g = xw_group_of(s, from, &at);
 	rc = xw_group_load(s, g);
 	if (rc)
@@ -158,7 +153,7 @@ int xw_span_at(struct xw_space *s, xw_blk start, uint64_t max, uint64_t *len)
 	return 0;
 }
 
-int xw_span_take(struct xw_space *s, xw_blk start, uint64_t len)
+int xw_span_allocate(struct xw_space *s, xw_blk start, uint64_t len)
 {
 	uint64_t done = 0;
 
@@ -168,7 +163,7 @@ int xw_span_take(struct xw_space *s, xw_blk start, uint64_t len)
 		int rc = xw_group_load(s, g);
 
 		if (!rc)
-			rc = xw_group_take(s, g, at, n);
+			rc = xw_group_allocate(s, g, at, n);
 		if (rc) {
 			if (done)
 				xw_cl_space_release(s, start, done);
@@ -194,7 +189,7 @@ int xw_span_at_goal(struct xw_space *s, xw_blk goal, uint64_t len, bool cross, s
 	rc = xw_span_at(s, goal, len, &have);
 	if (rc || have < len)
 		return rc;
-	rc = xw_span_take(s, goal, len);
+	rc = xw_span_allocate(s, goal, len);
 	if (rc)
 		return rc;
 	out->start = goal;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looking at the allocator from outside: summaries, bitmaps, statistics, memory, and the check of
- * its invariants.
+ * Inspecting the allocator: summaries, bitmaps, statistics, memory, and the check of its
+ * invariants.
  */
 #include "config.h"
 
@@ -49,6 +49,11 @@ const char *xw_criteria_name(enum xw_criteria cr)
 	return (unsigned)cr < XW_CR_COUNT ? names[cr] : "unknown";
 }
 
+const char *xw_criteria_kernel_name(enum xw_criteria cr)
+{
+	return cr == XW_CR_ANY ? "any_free" : xw_criteria_name(cr);
+}
+
 void xw_space_structs(const struct xw_space *s, struct xw_space_structs *out)
 {
 	memset(out, 0, sizeof(*out));
@@ -71,7 +76,7 @@ int xw_space_resolve(struct xw_space *s)
 {
 	int rc = 0;
 
-	xw_space_settle(s);
+	xw_space_reindex(s);
 	for (uint32_t g = 0; g < s->ngroups && !rc; g++) {
 		if (!(s->groups[g].flags & (XW_G_UNRESOLVED | XW_G_INEXACT)))
 			continue;
@@ -113,7 +118,7 @@ size_t xw_space_memory(const struct xw_space *s)
 	return n;
 }
 
-/* The plainest possible count of a bitmap, against which all the rest is measured. */
+/* The simplest possible count of a bitmap, used as reference. */
 static void count_plainly(const uint8_t *bits, uint32_t size, struct xw_group *out)
 {
 	uint32_t run = 0;
@@ -181,7 +186,7 @@ const char *xw_space_check(struct xw_space *s)
 
 	if (!bits)
 		return "out of memory";
-	xw_space_settle(s);
+	xw_space_reindex(s);
 	wrong = xw_index_check(s);
 	for (uint32_t g = 0; !wrong && g < s->ngroups; g++) {
 		xw_space_trim(s);

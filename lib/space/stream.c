@@ -33,7 +33,7 @@ static uint64_t extents_of(uint64_t len)
 }
 
 /*
- * Every free run from `from` on until len is covered or takes more than max_extents: 1, 0 or an
+ * Collect free runs from `from` on until len is covered or max_extents is exceeded: 1, 0 or an
  * error.
  */
 static int plan_forward(struct xw_space *s, xw_blk from, uint64_t len, uint64_t max_extents,
@@ -62,7 +62,7 @@ static int plan_forward(struct xw_space *s, xw_blk from, uint64_t len, uint64_t 
 }
 
 /*
- * Is cutting this request at the obstacles better than jumping over `gap` blocks? 1, 0 or an error.
+ * Is splitting this request at the obstacles better than skipping `gap` blocks? 1, 0 or an error.
  */
 static int cut_is_better(struct xw_space *s, xw_blk pos, uint64_t len, uint64_t gap)
 {
@@ -80,7 +80,15 @@ static int cut_is_better(struct xw_space *s, xw_blk pos, uint64_t len, uint64_t 
 	return rc;
 }
 
-/* One run for len blocks, taken, at *one: 1; 0 when it takes more; or an error. */
+/* A request served by n runs, the first of them where the stream was or not. */
+static void count_served(struct xw_space *s, size_t n, bool at_pos)
+{
+	s->st.requests += n;
+	s->st.success++;
+	s->st.stream_hits += at_pos;
+}
+
+/* Allocate one run for len blocks, *one: 1; 0 when more are needed; or an error. */
 static int place(struct xw_space *s, struct xw_stream *st, uint64_t len, struct xw_run *one)
 {
 	uint64_t have;
@@ -93,6 +101,7 @@ static int place(struct xw_space *s, struct xw_stream *st, uint64_t len, struct 
 		if (rc < 0)
 			return rc;
 		if (rc) {
+			count_served(s, 1, true);
 			st->pos += len;
 			rc = xw_span_at(s, st->pos, 1, &have);
 			if (!have)
@@ -109,16 +118,17 @@ static int place(struct xw_space *s, struct xw_stream *st, uint64_t len, struct 
 		rc = xw_span_ahead(s, st->pos + have, len, &to);
 		if (rc <= 0)
 			return rc;
-		/* Not `have`: where obstacles are dense, the jump goes over many gaps. */
+		/* Not `have`: where obstacles are dense, the jump skips many gaps. */
 		rc = cut_is_better(s, st->pos, len, to - st->pos);
 		if (rc)
 			return rc < 0 ? rc : 0;
 	}
-	rc = xw_span_take(s, to, len);
+	rc = xw_span_allocate(s, to, len);
 	if (rc)
 		return rc;
 	one->start = to;
 	one->len = len;
+	count_served(s, 1, to == st->pos);
 	st->end = to + len;
 	if (have >= len || have < XW_MAX(st->gap_keep, 1))
 		st->pos = st->end;
@@ -128,18 +138,19 @@ static int place(struct xw_space *s, struct xw_stream *st, uint64_t len, struct 
 int xw_cl_stream_alloc_one(struct xw_space *s, struct xw_stream *st, uint64_t len,
 			   struct xw_run *one)
 {
-	/* Nearly every call: the front of a group that is used below pos and free above. */
+	/* Nearly every call: the start of a group that is used below pos and free above. */
 	if (st->pos >= st->end && xw_blk_inside(s, st->pos) && len && !s->error) {
 		uint32_t at, g = xw_group_of(s, st->pos, &at);
 		const struct xw_group *gr = &s->groups[g];
 
 		if (xw_group_described(gr) && at == gr->first && len <= gr->free) {
-			int rc = xw_group_take(s, g, at, (uint32_t)len);
+			int rc = xw_group_allocate(s, g, at, (uint32_t)len);
 
 			if (rc)
 				return rc;
 			one->start = st->pos;
 			one->len = len;
+			count_served(s, 1, true);
 			st->end = st->pos += len;
 			return 1;
 		}
@@ -152,21 +163,21 @@ int xw_cl_stream_alloc_one(struct xw_space *s, struct xw_stream *st, uint64_t le
 	return place(s, st, len, one);
 }
 
-/* Cut at the obstacles, from pos on: 1, 0 when the space ahead does not suffice, or an error. */
+/* Split at the obstacles, from pos on: 1, 0 when the space ahead is insufficient, or an error. */
 static int place_cut(struct xw_space *s, struct xw_stream *st, uint64_t len, struct xw_run **runs,
 		     size_t *n)
 {
 	uint64_t whole = extents_of(len);
 	struct plan p = {0};
 	/*
-	 * space that is mostly empty has one run a group, of three eighths of it at least
+	 * mostly empty space has one run per group, of at least three eighths of it
 	 * (lib/plan/stream.c)
 	 */
 	uint64_t most = XW_MAX(2 * whole, 4 * xw_div_up(len, s->cpg));
 	int rc = plan_forward(s, st->pos, len, XW_MAX(4 * XW_EXT_INODE_ENTRIES, most), &p);
 
 	for (size_t i = 0; rc > 0 && i < p.vec.n; i++) {
-		int err = xw_span_take(s, p.vec.v[i].start, p.vec.v[i].len);
+		int err = xw_span_allocate(s, p.vec.v[i].start, p.vec.v[i].len);
 
 		if (!err)
 			continue;
@@ -181,6 +192,7 @@ static int place_cut(struct xw_space *s, struct xw_stream *st, uint64_t len, str
 	}
 	*runs = p.vec.v;
 	*n = p.vec.n;
+	count_served(s, *n, (*runs)[0].start == st->pos);
 	st->pos = st->end = p.vec.v[p.vec.n - 1].start + p.vec.v[p.vec.n - 1].len;
 	return 1;
 }
@@ -209,7 +221,10 @@ int xw_cl_stream_alloc(struct xw_space *s, struct xw_stream *st, uint64_t len, s
 		rc = place_cut(s, st, len, runs, n);
 	if (rc)
 		return rc < 0 ? rc : 0;
-	/* Nothing ahead holds it: anywhere, in the fewest runs. The stream stays where it is. */
+	/*
+	 * No space ahead holds it: allocate anywhere, in as few runs as possible. The stream's
+	 * position stays.
+	 */
 	req.goal = st->pos;
 	rc = xw_cl_space_alloc_all(s, &req, runs, n);
 	for (size_t i = 0; !rc && i < *n; i++)

@@ -24,7 +24,6 @@
 #include "read/file.h"
 
 #define LOST_FOUND "lost+found"
-#define LOST_FOUND_BYTES 16384u
 
 static int bad(const struct xw_tree_image *ti, xw_ino ino, const char *what)
 {
@@ -54,7 +53,7 @@ static uint64_t node_hash(const void *arg, const void *slot)
 static const struct xw_table_kind by_number = {sizeof(struct xw_binode *), node_used, node_same,
 					       node_hash};
 
-/* The place of ino's node, which may have none; NULL: out of memory. */
+/* The place of ino's node, which may be empty; NULL: out of memory. */
 static struct xw_binode **place_of(struct xw_tree_image *ti, xw_ino ino)
 {
 	if (xw_table_room(&ti->nodes, &by_number, NULL))
@@ -62,7 +61,7 @@ static struct xw_binode **place_of(struct xw_tree_image *ti, xw_ino ino)
 	return xw_table_slot(&ti->nodes, &by_number, NULL, xw_table_number(ino), &ino);
 }
 
-/* A lazy node for ino, of which a name was found: the one there is, or a new one. */
+/* A lazy node for ino, a name of which was found: the existing one, or a new one. */
 static int node_for(struct xw_tree_image *ti, xw_ino ino, uint32_t type, struct xw_binode **out)
 {
 	struct xw_binode **slot = place_of(ti, ino), *n = slot ? *slot : NULL;
@@ -71,7 +70,7 @@ static int node_for(struct xw_tree_image *ti, xw_ino ino, uint32_t type, struct 
 		return xw_fail_nomem(ti->t->diag, "inode table");
 	if (n) {
 		if (!xw_binode_is(n, type))
-			return bad(ti, ino, "its names disagree about its type");
+			return bad(ti, ino, "its directory entries disagree about its type");
 		if (type == XW_S_IFDIR)
 			return bad(ti, ino, "is a directory with more than one name");
 		if (n->flags & XW_BN_DEAD)
@@ -99,17 +98,17 @@ static int type_of(struct xw_tree_image *ti, const struct xw_dirent *e, uint32_t
 		[XW_FT_LNK] = XW_S_IFLNK,
 	};
 	struct xw_inode in;
-	int ret;
+	int rc;
 
 	if (e->ftype != XW_FT_UNKNOWN && e->ftype < XW_ARRAY_SIZE(bits)) {
 		*type = bits[e->ftype];
 		return 0;
 	}
-	ret = xw_image_inode(ti->img, e->ino, &in, NULL);
-	if (!ret && xw_ftype_of_mode(in.mode) == XW_FT_UNKNOWN)
-		ret = bad(ti, e->ino, "is of no known type");
+	rc = xw_image_inode(ti->img, e->ino, &in, NULL);
+	if (!rc && xw_ftype_of_mode(in.mode) == XW_FT_UNKNOWN)
+		rc = bad(ti, e->ino, "has an unknown type");
 	*type = in.mode & XW_S_IFMT;
-	return ret;
+	return rc;
 }
 
 static int add_name(struct xw_tree_image *ti, struct xw_binode *dir, const struct xw_dirent *e)
@@ -117,29 +116,29 @@ static int add_name(struct xw_tree_image *ti, struct xw_binode *dir, const struc
 	struct xw_binode *n = NULL;
 	uint32_t type;
 	uint16_t flags;
-	int ret = type_of(ti, e, &type);
+	int rc = type_of(ti, e, &type);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	if (e->ino < XW_INO_FIRST && e->ino < ti->img->sb.first_ino)
 		return bad(ti, e->ino, "is reserved, and has a name");
 	if (xw_tree_find(ti->t, dir, e->name, e->name_len))
-		return bad(ti, dir->ino, "has one name twice");
-	ret = node_for(ti, e->ino, type, &n);
-	if (ret || !n)
-		return ret;
+		return bad(ti, dir->ino, "has a duplicate name");
+	rc = node_for(ti, e->ino, type, &n);
+	if (rc || !n)
+		return rc;
 	flags = n->flags;
-	ret = xw_tree_link(ti->t, dir, e->name, e->name_len, n);
+	rc = xw_tree_link(ti->t, dir, e->name, e->name_len, n);
 	n->flags = flags;
 	if (!(flags & XW_BN_LAZY)) {
 		n->links--;
 		if (type != XW_S_IFDIR && !n->unseen--)
-			ret = ret ? ret : bad(ti, e->ino, "has more names than links");
+			rc = rc ? rc : bad(ti, e->ino, "has more names than links");
 	}
 	if (type == XW_S_IFDIR && dir == ti->t->root && e->name_len == sizeof(LOST_FOUND) - 1 &&
 	    !memcmp(e->name, LOST_FOUND, e->name_len))
-		n->dir->min_blocks = XW_MAX(LOST_FOUND_BYTES / ti->img->block_size, 1);
-	return ret;
+		n->dir->min_blocks = xw_tree_lost_found_blocks(ti->img->block_size);
+	return rc;
 }
 
 static int load_names(struct xw_tree_image *ti, struct xw_binode *dir, const struct xw_inode *in)
@@ -147,18 +146,18 @@ static int load_names(struct xw_tree_image *ti, struct xw_binode *dir, const str
 	const uint16_t layer = ti->t->layer;
 	struct xw_dir_iter it;
 	struct xw_dirent e;
-	int more, ret = xw_dir_begin(ti->img, dir->ino, in, ti->raw, &it);
+	int more, rc = xw_dir_begin(ti->img, dir->ino, in, ti->raw, &it);
 
-	ti->t->layer = 0; /* below every source */
-	while (!ret && (more = xw_dir_next(&it, &e, NULL)) != 0) {
+	ti->t->layer = 0; /* below all sources */
+	while (!rc && (more = xw_dir_next(&it, &e, NULL)) != 0) {
 		if (more < 0)
-			ret = more;
+			rc = more;
 		else if (!xw_name_is_dots(e.name, e.name_len))
-			ret = add_name(ti, dir, &e);
+			rc = add_name(ti, dir, &e);
 	}
 	xw_dir_end(&it);
 	ti->t->layer = layer;
-	return ret;
+	return rc;
 }
 
 /* ---- inodes ---- */
@@ -166,19 +165,19 @@ static int load_names(struct xw_tree_image *ti, struct xw_binode *dir, const str
 static int load_target(struct xw_tree_image *ti, struct xw_binode *n, const struct xw_inode *in)
 {
 	size_t len;
-	int ret;
+	int rc;
 
 	if (in->flags & XW_FL_ENCRYPT)
-		return 0; /* no bytes: nobody gets through it */
-	ret = xw_symlink_read(ti->img, n->ino, in, ti->raw, ti->target, &len);
-	if (ret)
-		return ret;
+		return 0; /* empty: it cannot be followed */
+	rc = xw_symlink_read(ti->img, n->ino, in, ti->raw, ti->target, &len);
+	if (rc)
+		return rc;
 	n->bytes = xw_arena_dup(&ti->t->arena, ti->target, len);
 	n->size = len;
 	return n->bytes ? 0 : xw_fail_nomem(ti->t->diag, "symlink");
 }
 
-/* What Linux gives new inodes in this directory. */
+/* The attributes that Linux passes on to new inodes in this directory. */
 static int load_inherit(struct xw_tree_image *ti, struct xw_binode *dir, const struct xw_inode *in)
 {
 	const bool projects = ti->img->sb.feature_ro_compat & XW_RO_PROJECT;
@@ -200,12 +199,12 @@ static int load(void *arg, struct xw_binode *n)
 {
 	struct xw_tree_image *ti = arg;
 	struct xw_inode in;
-	int ret = xw_image_inode(ti->img, n->ino, &in, ti->raw);
+	int rc = xw_image_inode(ti->img, n->ino, &in, ti->raw);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	if (!xw_binode_is(n, in.mode & XW_S_IFMT))
-		return bad(ti, n->ino, "is not of the type its name says");
+		return bad(ti, n->ino, "has another type than its directory entry");
 	if (!in.links || in.dtime)
 		return bad(ti, n->ino, "has a name and is deleted");
 	n->mode = in.mode;
@@ -219,11 +218,11 @@ static int load(void *arg, struct xw_binode *n)
 	if (xw_binode_is(n, XW_S_IFDIR)) {
 		n->dir->generation = in.generation;
 		n->dir->was_inline = in.flags & XW_FL_INLINE_DATA;
-		ret = load_inherit(ti, n, &in);
-		if (!ret)
-			ret = load_names(ti, n, &in);
+		rc = load_inherit(ti, n, &in);
+		if (!rc)
+			rc = load_names(ti, n, &in);
 		n->flags &= (uint16_t)~XW_BN_NAMES;
-		return ret;
+		return rc;
 	}
 	if (in.links < n->links)
 		return bad(ti, n->ino, "has more names than links");

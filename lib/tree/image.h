@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tree of an existing image, read as far as a source looks into it: a directory is read when a
- * path first enters it, an inode when its links or target count. So an import costs what it
- * touches, whatever else the image holds.
+ * The tree of an existing image, read on demand: a directory is read when a path first enters it,
+ * an inode when its link count or target is needed. So an import costs only what it accesses,
+ * whatever else the image contains.
  */
 #ifndef XW_TREE_IMAGE_H
 #define XW_TREE_IMAGE_H
@@ -14,15 +14,15 @@
 struct xw_tree_image {
 	struct xw_tree *t;
 	struct xw_image *img;
-	/* private: nodes by inode number, open-addressed, at most half full */
+	/* internal: nodes by inode number, open-addressed, at most half full */
 	struct xw_table nodes; /* by number */
-	uint8_t *raw; /* scratch: an inode's record */
-	char *target; /* scratch: a symlink's */
+	uint8_t *raw; /* scratch for an inode record */
+	char *target; /* scratch for the target of a symlink */
 };
 
 /*
- * t, fresh from xw_tree_init(), becomes the image's: its root is the image's root, and lazy. img
- * must outlive ti, and stay what it is while t is filled.
+ * t, just initialized by xw_tree_init(), becomes the tree of the image: its root is the image's
+ * root, and lazy. img must outlive ti, and must not change while t is filled.
  */
 int xw_tree_image_init(struct xw_tree_image *ti, struct xw_tree *t, struct xw_image *img);
 void xw_tree_image_free(struct xw_tree_image *ti);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Path resolution inside the image. A path is untrusted text: absolute names, "..", symlinked
- * parents and loops all end at a place below where the walk began, or in an error, never outside.
+ * Path resolution inside the image. A path is untrusted: absolute names, "..", symlinked parents
+ * and loops all resolve to a place below the start of the walk, or to an error, never outside.
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@
 
 struct walk {
 	struct xw_tree *t;
-	struct xw_binode *root; /* nothing leads out of it */
+	struct xw_binode *root; /* no path leads out of it */
 	enum xw_path_walk how;
 	struct xw_binode *dir;
 	int symlinks;
@@ -58,39 +58,39 @@ static int check_name(struct xw_tree *t, const char *name, size_t len)
 	return 0;
 }
 
-/* A directory of that name, in the place of `old` if that is not NULL. */
+/* Create a directory of that name, replacing `old` if that is not NULL. */
 static int make_dir(struct walk *w, const char *name, size_t len, struct xw_blink *old)
 {
 	struct xw_tree *t = w->t;
 	struct xw_binode *d = xw_tree_node(t, XW_S_IFDIR | 0755);
 	const uint16_t layer = t->layer;
-	int ret;
+	int rc;
 
 	if (!d)
 		return xw_fail_nomem(t->diag, "directory");
-	ret = t->implied ? t->implied(t->implied_arg, d, w->dir, old) : 0;
-	if (!ret && old)
-		ret = xw_tree_unlink(t, old);
-	if (ret)
-		return ret;
+	rc = t->implied ? t->implied(t->implied_arg, d, w->dir, old) : 0;
+	if (!rc && old)
+		rc = xw_tree_unlink(t, old);
+	if (rc)
+		return rc;
 	if (w->how != XW_WALK_OWN)
 		t->layer = 0;
-	ret = xw_tree_link(t, w->dir, name, len, d);
+	rc = xw_tree_link(t, w->dir, name, len, d);
 	t->layer = layer;
 	w->dir = d;
-	return ret;
+	return rc;
 }
 
 static int walk_dirs(struct walk *w, const char *path, size_t len);
 
-/* Step from w->dir into one component that must end up as a directory. */
+/* Step from w->dir into one component that must be a directory. */
 static int step(struct walk *w, const char *name, size_t len)
 {
 	struct xw_blink *l;
-	int ret = check_name(w->t, name, len);
+	int rc = check_name(w->t, name, len);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	if (len == 1 && name[0] == '.')
 		return 0;
 	if (len == 2 && name[0] == '.' && name[1] == '.') {
@@ -103,12 +103,12 @@ static int step(struct walk *w, const char *name, size_t len)
 		return XW_ERR_NOTFOUND;
 	if (!l)
 		return w->how == XW_WALK_FIND ? XW_ERR_NOTFOUND : make_dir(w, name, len, NULL);
-	ret = xw_tree_need(w->t, l->node);
-	if (ret)
-		return ret;
+	rc = xw_tree_need(w->t, l->node);
+	if (rc)
+		return rc;
 	if (xw_binode_is(l->node, XW_S_IFDIR)) {
 		if (w->how == XW_WALK_OWN)
-			l->layer = w->t->layer; /* the source has something below it */
+			l->layer = w->t->layer; /* this source has a name below it */
 		w->dir = l->node;
 		return 0;
 	}
@@ -137,10 +137,10 @@ static int walk_dirs(struct walk *w, const char *path, size_t len)
 	size_t n;
 
 	while (component(&p, end, &name, &n)) {
-		int ret = step(w, name, n);
+		int rc = step(w, name, n);
 
-		if (ret)
-			return ret;
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -149,7 +149,7 @@ static int remember(const struct walk *w, const char *dir, size_t len)
 {
 	struct xw_tree *t = w->t;
 
-	/* Another walk has not told the names on the way that this layer has them. */
+	/* Another kind of walk did not mark the names on the way as belonging to this layer. */
 	if (w->how != XW_WALK_OWN)
 		return 0;
 	if (len > t->last_dir_cap) {
@@ -168,9 +168,7 @@ static int remember(const struct walk *w, const char *dir, size_t len)
 	return 0;
 }
 
-/*
- * The last component of a path, when the part before it is the same text as last time.
- */
+/* The last component of a path whose parent is textually the same as that of the previous path. */
 static bool same_parent(const struct xw_tree *t, const struct xw_binode *from, const char *path,
 			size_t len, struct xw_path_at *at)
 {
@@ -196,26 +194,26 @@ int xw_tree_walk(struct xw_tree *t, struct xw_binode *from, const char *path, si
 	struct walk w = {.t = t, .root = from, .how = how, .dir = from};
 	const char *p = path, *end = path + len, *name;
 	size_t n;
-	int ret;
+	int rc;
 
 	if (same_parent(t, from, path, len, at))
 		return 0;
-	ret = xw_tree_need(t, from);
-	if (ret)
-		return ret;
+	rc = xw_tree_need(t, from);
+	if (rc)
+		return rc;
 	while (component(&p, end, &name, &n)) {
 		bool dots = xw_name_is_dots(name, n);
 
 		if (last_component(p, end) && !dots) {
-			ret = check_name(t, name, n);
-			if (ret)
-				return ret;
+			rc = check_name(t, name, n);
+			if (rc)
+				return rc;
 			*at = (struct xw_path_at){w.dir, name, n};
 			return remember(&w, path, (size_t)(name - path));
 		}
-		ret = step(&w, name, n);
-		if (ret)
-			return ret;
+		rc = step(&w, name, n);
+		if (rc)
+			return rc;
 	}
 	*at = (struct xw_path_at){w.dir, path + len, 0};
 	return 0;
@@ -225,12 +223,12 @@ int xw_tree_enter(struct xw_tree *t, const char *path, size_t len, enum xw_path_
 		  struct xw_binode **dir)
 {
 	struct walk w = {.t = t, .root = t->root, .how = how, .dir = t->root};
-	int ret = xw_tree_need(t, t->root);
+	int rc = xw_tree_need(t, t->root);
 
-	if (!ret)
-		ret = walk_dirs(&w, path, len);
+	if (!rc)
+		rc = walk_dirs(&w, path, len);
 	*dir = w.dir;
-	return ret;
+	return rc;
 }
 
 int xw_tree_lookup(struct xw_tree *t, struct xw_binode *from, const char *path, size_t len,
@@ -238,10 +236,10 @@ int xw_tree_lookup(struct xw_tree *t, struct xw_binode *from, const char *path, 
 {
 	struct xw_path_at at;
 	struct xw_blink *l;
-	int ret = xw_tree_walk(t, from, path, len, XW_WALK_FIND, &at);
+	int rc = xw_tree_walk(t, from, path, len, XW_WALK_FIND, &at);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	if (!at.len) {
 		*out = at.dir;
 		return 0;

@@ -23,14 +23,17 @@
 #include "disk/inode.h"
 
 /*
- * A directory's identity in hashes must not depend on addresses: it is its position in stream
- * order, which xw_tree_node leaves in `ino` until inodes are numbered. */
+ * The identity of a directory in hashes must not depend on addresses: it is its position in stream
+ * order, which xw_tree_node stores in `ino` until inodes are numbered.
+ */
 static uint32_t name_hash(const struct xw_binode *dir, const char *name, size_t len)
 {
 	return (uint32_t)(xw_hash64(name, len, dir->ino) >> 16);
 }
 
-/* The hash is beside the pointer: a probe that misses must not cost a cache line of the name. */
+/*
+ * The hash is stored with the pointer: a probe that misses must not load a cache line of the name.
+ */
 struct slot {
 	struct xw_blink *link;
 	uint32_t hash;
@@ -134,8 +137,8 @@ int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, siz
 	struct xw_blink *l;
 
 	if (xw_name_is_dots(name, len))
-		return xw_fail(t->diag, XW_ERR_INPUT, "\"%.*s\" cannot be given as a name",
-			       (int)len, name);
+		return xw_fail(t->diag, XW_ERR_INPUT, "\"%.*s\" is not a valid name", (int)len,
+			       name);
 	if (xw_table_room(&t->names, &by_name, NULL))
 		return xw_fail_nomem(t->diag, "name table");
 	slot = xw_table_slot(&t->names, &by_name, NULL, key.hash, &key);
@@ -157,7 +160,7 @@ int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, siz
 		t->names.n++;
 	}
 	if (!node->links && !(node->flags & XW_BN_OLD))
-		node->inherit = dir->inherit; /* where it is made, not where it gets links */
+		node->inherit = dir->inherit; /* where it is created, not where it gets links */
 	l->node = node;
 	l->layer = t->layer;
 	node->links++;
@@ -203,16 +206,16 @@ static int drop_name(struct xw_tree *t, struct xw_blink *l)
 int xw_tree_unlink(struct xw_tree *t, struct xw_blink *l)
 {
 	struct xw_binode *top = l->node, *dir = top;
-	int ret = drop_name(t, l);
+	int rc = drop_name(t, l);
 
 	t->last_parent = NULL;
 	if (!xw_binode_is(top, XW_S_IFDIR))
-		return ret;
+		return rc;
 	/*
-	 * Depth first without recursion: a finished directory's names are all gone, so `first`
+	 * Depth first without recursion: all names of a finished directory are removed, so `first`
 	 * advances.
 	 */
-	while (!ret) {
+	while (!rc) {
 		struct xw_blink *c = dir->dir->first;
 
 		while (c && !c->node)
@@ -227,11 +230,11 @@ int xw_tree_unlink(struct xw_tree *t, struct xw_blink *l)
 		if (xw_binode_is(c->node, XW_S_IFDIR)) {
 			struct xw_binode *sub = c->node;
 
-			ret = drop_name(t, c);
+			rc = drop_name(t, c);
 			dir = sub;
 		} else {
-			ret = drop_name(t, c);
+			rc = drop_name(t, c);
 		}
 	}
-	return ret;
+	return rc;
 }

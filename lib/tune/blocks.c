@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Features that own blocks or inodes: what they have is given back with the commit, or made by the
- * builder's functions as in a new filesystem. The superblock says each as soon as it is done.
+ * Features that own blocks or inodes: these are freed with the commit, or created by the builder's
+ * functions as in a new filesystem. The superblock is updated at once.
  *
- * None of these inodes counts in quota.
+ * None of these inodes is included in quota usage.
  */
 #include "config.h"
 
@@ -18,22 +18,23 @@
 #include "plan/map.h"
 #include "read/map.h"
 #include "tune/tune_internal.h"
+#include "update/inode.h"
 
 int xw_tune_drop_inode(struct xw_update *u, xw_ino ino)
 {
 	const struct xw_inode nothing = {0};
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
-	int ret = xw_update_get(u, ino, &in, &raw);
+	int rc = xw_update_get(u, ino, &in, &raw);
 
-	if (!ret)
-		ret = xw_update_free_map(u, ino, &in);
-	if (!ret && ino >= u->img->sb.first_ino && xw_ispace_release(u->inodes, ino, false))
-		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
-			      "%s: inode %" PRIu32 ": is free in its bitmap; run xw-fsck -f",
-			      u->img->dev->name, ino);
-	if (ret)
-		return ret;
+	if (!rc)
+		rc = xw_update_free_map(u, ino, &in);
+	if (!rc && ino >= u->img->sb.first_ino && xw_ispace_release(u->inodes, ino, false))
+		rc = xw_fail(u->diag, XW_ERR_CORRUPT,
+			     "%s: inode %" PRIu32 ": is free in its bitmap; run xw-fsck -f",
+			     u->img->dev->name, ino);
+	if (rc)
+		return rc;
 	memset(raw, 0, u->img->inode_size);
 	return xw_update_put(u, ino, &nothing, steal(raw));
 }
@@ -42,20 +43,20 @@ int xw_tune_put_inode(struct xw_update *u, const struct xw_binode *n)
 {
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
-	int ret = xw_update_get(u, n->ino, &in, &raw);
+	int rc = xw_update_get(u, n->ino, &in, &raw);
 
-	/* What a number had before that is free, nobody cares about. */
-	if (!ret && n->ino < u->img->sb.first_ino && in.links)
-		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
-			      "%s: reserved inode %" PRIu32 " is in use; run xw-fsck -f",
-			      u->img->dev->name, n->ino);
-	if (ret)
-		return ret;
+	/* A free inode number may have any earlier contents. */
+	if (!rc && n->ino < u->img->sb.first_ino && in.links)
+		rc = xw_fail(u->diag, XW_ERR_CORRUPT,
+			     "%s: reserved inode %" PRIu32 " is in use; run xw-fsck -f",
+			     u->img->dev->name, n->ino);
+	if (rc)
+		return rc;
 	memset(raw, 0, u->img->inode_size);
-	ret = xw_itable_record(&u->place.enc, n, raw);
-	if (!ret)
-		ret = xw_inode_decode(raw, &u->img->sb, &in);
-	return ret ? ret : xw_update_put(u, n->ino, &in, steal(raw));
+	rc = xw_itable_record(&u->place.enc, n, raw);
+	if (!rc)
+		rc = xw_inode_decode(raw, &u->img->sb, &in);
+	return rc ? rc : xw_update_put(u, n->ino, &in, steal(raw));
 }
 
 /* ---- journal ---- */
@@ -73,7 +74,7 @@ int xw_tune_journal_off(struct xw_tune *t, struct xw_update *u)
 {
 	struct xw_super *sb = &u->img->sb;
 	const xw_ino ino = sb->journal_inum;
-	int ret = 0;
+	int rc = 0;
 
 	if (ino && ino != XW_INO_JOURNAL)
 		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
@@ -82,15 +83,15 @@ int xw_tune_journal_off(struct xw_tune *t, struct xw_update *u)
 		sb->overhead_blocks -=
 			(uint32_t)XW_MIN(journal_blocks(u, ino), sb->overhead_blocks);
 	if (ino)
-		ret = xw_tune_drop_inode(u, ino);
+		rc = xw_tune_drop_inode(u, ino);
 	sb->feature_compat &= ~XW_COMPAT_HAS_JOURNAL;
 	sb->journal_inum = sb->journal_dev = 0;
 	memset(sb->journal_uuid, 0, sizeof(sb->journal_uuid));
 	memset(sb->jnl_blocks, 0, sizeof(sb->jnl_blocks));
-	return ret;
+	return rc;
 }
 
-/* The filesystem as a plan, with these COMPAT features as well. */
+/* The geometry of the filesystem, with these COMPAT features in addition. */
 static struct xw_geo geo_with(const struct xw_update *u, uint32_t compat)
 {
 	struct xw_geo geo = {.features = u->place.enc.features, .blocks = u->img->sb.blocks_count};
@@ -126,31 +127,31 @@ int xw_tune_journal_on(struct xw_tune *t, struct xw_update *u)
 	struct xw_inode in;
 	uint64_t blocks = 0;
 	uint32_t fast = 0;
-	int ret = journal_size(t, u, &blocks, &fast);
+	int rc = journal_size(t, u, &blocks, &fast);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	xw_hidden_node(&u->place.enc, n, blocks * u->img->block_size, 0);
-	ret = xw_place_alloc_node(&u->place, n, blocks);
-	if (!ret && n->n_ext && !n->map)
-		ret = xw_place_map(&u->place, n);
-	if (!ret)
-		ret = xw_place_check_room(&u->place);
-	if (!ret)
-		ret = xw_journal_write(&u->place, n, fast, true);
-	if (!ret && n->map)
-		ret = xw_map_write(&u->place, n);
-	if (!ret)
-		ret = xw_itable_encode(&u->place.enc, n, &in);
-	if (!ret) {
+	rc = xw_place_alloc_node(&u->place, n, blocks);
+	if (!rc && n->n_ext && !n->map)
+		rc = xw_place_map(&u->place, n);
+	if (!rc)
+		rc = xw_place_check_room(&u->place);
+	if (!rc)
+		rc = xw_journal_write(&u->place, n, fast, true);
+	if (!rc && n->map)
+		rc = xw_map_write(&u->place, n);
+	if (!rc)
+		rc = xw_itable_encode(&u->place.enc, n, &in);
+	if (!rc) {
 		sb->feature_compat |= XW_COMPAT_HAS_JOURNAL;
 		sb->overhead_blocks += sb->overhead_blocks ? (uint32_t)blocks : 0;
 		xw_encode_journal_ref(sb, &in);
-		ret = xw_tune_put_inode(u, n);
+		rc = xw_tune_put_inode(u, n);
 	}
-	u->place.items.n = 0; /* written here: n does not live until a sweep */
+	u->place.items.n = 0; /* written here: n does not outlive this function */
 	xw_binode_free_map(n);
-	return ret;
+	return rc;
 }
 
 int xw_tune_make_journal(struct xw_update *u)
@@ -163,47 +164,47 @@ int xw_tune_make_journal(struct xw_update *u)
 
 /* ---- orphan file ---- */
 
-/* A number in the superblock makes no orphan file of somebody's file. */
+/* An invalid number in the superblock must not turn a user's file into an orphan file. */
 static int check_orphan(struct xw_update *u, xw_ino ino)
 {
 	const uint32_t bs = u->img->block_size;
 	auto_free uint8_t *buf = malloc(bs);
 	struct xw_map_run run = {0};
 	struct xw_inode in;
-	int ret = buf ? xw_image_inode(u->img, ino, &in, NULL)
-		      : xw_fail_nomem(u->diag, "orphan file");
+	int rc = buf ? xw_image_inode(u->img, ino, &in, NULL)
+		     : xw_fail_nomem(u->diag, "orphan file");
 
-	if (!ret)
-		ret = xw_map_lookup(u->img, ino, &in, 0, &run);
-	if (!ret && run.len)
-		ret = xw_dev_pread(u->img->dev, buf, bs, run.pblk * bs);
-	if (!ret && (ino < u->img->sb.first_ino || !run.len ||
-		     xw_orphan_verify(buf, bs, xw_super_has_csum(&u->img->sb),
-				      xw_image_inode_seed(u->img, ino, &in), run.pblk)))
-		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
-			      "%s: inode %" PRIu32 " is no orphan file; run xw-fsck -f",
-			      u->img->dev->name, ino);
-	return ret;
+	if (!rc)
+		rc = xw_map_lookup(u->img, ino, &in, 0, &run);
+	if (!rc && run.len)
+		rc = xw_dev_pread(u->img->dev, buf, bs, run.pblk * bs);
+	if (!rc && (ino < u->img->sb.first_ino || !run.len ||
+		    xw_orphan_verify(buf, bs, xw_super_has_csum(&u->img->sb),
+				     xw_image_inode_seed(u->img, ino, &in), run.pblk)))
+		rc = xw_fail(u->diag, XW_ERR_CORRUPT,
+			     "%s: inode %" PRIu32 " is no orphan file; run xw-fsck -f",
+			     u->img->dev->name, ino);
+	return rc;
 }
 
 int xw_tune_orphan_off(struct xw_update *u)
 {
 	struct xw_super *sb = &u->img->sb;
-	int ret = check_orphan(u, sb->orphan_file_inum);
+	int rc = check_orphan(u, sb->orphan_file_inum);
 
-	if (!ret)
-		ret = xw_tune_drop_inode(u, sb->orphan_file_inum);
+	if (!rc)
+		rc = xw_tune_drop_inode(u, sb->orphan_file_inum);
 	sb->feature_compat &= ~XW_COMPAT_ORPHAN_FILE;
 	sb->feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
 	sb->orphan_file_inum = 0;
-	return ret;
+	return rc;
 }
 
-int xw_tune_take_inode(struct xw_update *u, xw_ino *ino)
+int xw_tune_alloc_inode(struct xw_update *u, xw_ino *ino)
 {
-	const int ret = xw_ispace_alloc(u->inodes, u->img->sb.first_ino, false, ino);
+	const int rc = xw_ispace_alloc(u->inodes, u->img->sb.first_ino, false, ino);
 
-	return ret ? xw_fail(u->diag, ret, "%s: no free inode", u->img->dev->name) : 0;
+	return rc ? xw_fail(u->diag, rc, "%s: no free inode", u->img->dev->name) : 0;
 }
 
 int xw_tune_orphan_on(struct xw_tune *t, struct xw_update *u)
@@ -212,27 +213,27 @@ int xw_tune_orphan_on(struct xw_tune *t, struct xw_update *u)
 	const struct xw_mkfs_params params = {.orphan_blocks = t->want->orphan_blocks};
 	const uint64_t blocks = xw_geo_orphan_blocks(&geo, &params);
 	struct xw_binode node = {0}, *n = &node;
-	int ret = xw_tune_take_inode(u, &n->ino);
+	int rc = xw_tune_alloc_inode(u, &n->ino);
 
 	xw_hidden_node(&u->place.enc, n, blocks * u->img->block_size, 0);
-	if (!ret)
-		ret = xw_place_alloc_node(&u->place, n, blocks);
-	if (!ret && n->n_ext)
-		ret = xw_place_map(&u->place, n);
-	if (!ret)
-		ret = xw_place_check_room(&u->place);
-	if (!ret)
-		ret = xw_orphan_write(&u->place, n);
-	if (!ret && n->map)
-		ret = xw_map_write(&u->place, n);
-	if (!ret) {
+	if (!rc)
+		rc = xw_place_alloc_node(&u->place, n, blocks);
+	if (!rc && n->n_ext)
+		rc = xw_place_map(&u->place, n);
+	if (!rc)
+		rc = xw_place_check_room(&u->place);
+	if (!rc)
+		rc = xw_orphan_write(&u->place, n);
+	if (!rc && n->map)
+		rc = xw_map_write(&u->place, n);
+	if (!rc) {
 		u->img->sb.feature_compat |= XW_COMPAT_ORPHAN_FILE;
 		u->img->sb.orphan_file_inum = n->ino;
-		ret = xw_tune_put_inode(u, n);
+		rc = xw_tune_put_inode(u, n);
 	}
-	u->place.items.n = 0; /* written here: n does not live until a sweep */
+	u->place.items.n = 0; /* written here: n does not outlive this function */
 	xw_binode_free_map(n);
-	return ret;
+	return rc;
 }
 
 /* ---- multiple mount protection ---- */
@@ -242,21 +243,21 @@ int xw_tune_mmp_off(struct xw_update *u)
 	struct xw_super *sb = &u->img->sb;
 	uint8_t buf[XW_MMP_SIZE] = {0};
 	struct xw_mmp m;
-	int ret = 0;
+	int rc = 0;
 
 	if (xw_image_has_blocks(u->img, sb->mmp_block, 1))
-		ret = xw_dev_pread(u->img->dev, buf, sizeof(buf),
-				   sb->mmp_block * u->img->block_size);
-	if (!ret && xw_mmp_decode(buf, &m))
-		ret = xw_fail(u->diag, XW_ERR_CORRUPT,
-			      "%s: block %" PRIu64 " is no MMP block; run xw-fsck -f",
-			      u->img->dev->name, sb->mmp_block);
-	if (!ret)
-		ret = xw_update_free(u, sb->mmp_block, 1);
+		rc = xw_dev_pread(u->img->dev, buf, sizeof(buf),
+				  sb->mmp_block * u->img->block_size);
+	if (!rc && xw_mmp_decode(buf, &m))
+		rc = xw_fail(u->diag, XW_ERR_CORRUPT,
+			     "%s: block %" PRIu64 " is no MMP block; run xw-fsck -f",
+			     u->img->dev->name, sb->mmp_block);
+	if (!rc)
+		rc = xw_update_free(u, sb->mmp_block, 1);
 	sb->feature_incompat &= ~XW_INCOMPAT_MMP;
 	sb->mmp_block = 0;
 	sb->mmp_interval = 0;
-	return ret;
+	return rc;
 }
 
 int xw_tune_mmp_on(struct xw_tune *t, struct xw_update *u)
@@ -266,12 +267,12 @@ int xw_tune_mmp_on(struct xw_tune *t, struct xw_update *u)
 	struct xw_super *sb = &u->img->sb;
 	struct xw_run *runs;
 	size_t n;
-	int ret = xw_place_alloc(&u->place, 1, &runs, &n);
+	int rc = xw_place_alloc(&u->place, 1, &runs, &n);
 
-	if (!ret)
-		ret = xw_place_check_room(&u->place);
-	if (ret)
-		return ret;
+	if (!rc)
+		rc = xw_place_check_room(&u->place);
+	if (rc)
+		return rc;
 	sb->feature_incompat |= XW_INCOMPAT_MMP;
 	sb->mmp_block = runs[0].start;
 	sb->mmp_interval = given ? w->mmp_interval : (uint16_t)XW_MMP_INTERVAL;
@@ -279,9 +280,9 @@ int xw_tune_mmp_on(struct xw_tune *t, struct xw_update *u)
 	return xw_mmp_write(&u->place, sb->mmp_block, sb->mmp_interval);
 }
 
-/* ---- room for descriptors, and superblock copies ---- */
+/* ---- reserved descriptor blocks and superblock copies ---- */
 
-/* As xw_update_free(), for what counts as groups' metadata until now. */
+/* As xw_update_free(), for blocks that were group metadata. */
 static int free_meta(struct xw_update *u, xw_blk blk, uint64_t len)
 {
 	if (!len)
@@ -290,6 +291,7 @@ static int free_meta(struct xw_update *u, xw_blk blk, uint64_t len)
 		return xw_fail(u->diag, XW_ERR_CORRUPT,
 			       "%s: blocks %" PRIu64 "+%" PRIu64 " are outside the filesystem",
 			       u->img->dev->name, blk, len);
+	u->img->sb.overhead_blocks -= (uint32_t)XW_MIN(len, u->img->sb.overhead_blocks);
 	return xw_vec_push(&u->freed, ((struct xw_run){blk, len}))
 		       ? xw_fail_nomem(u->diag, "freed blocks")
 		       : 0;
@@ -302,20 +304,20 @@ int xw_tune_resize_off(struct xw_update *u)
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
 	xw_blk dind;
-	int ret = xw_update_get(u, XW_INO_RESIZE, &in, &raw);
+	int rc = xw_update_get(u, XW_INO_RESIZE, &in, &raw);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	dind = peek32(in.block + 4 * XW_DIND_SLOT);
 	if (dind)
-		ret = xw_update_free(u, dind, 1);
-	for (uint64_t g = 0; g < u->img->groups && !ret; g++)
+		rc = xw_update_free(u, dind, 1);
+	for (uint64_t g = 0; g < u->img->groups && !rc; g++)
 		if (xw_image_has_super(u->img, g))
-			ret = free_meta(
+			rc = free_meta(
 				u, xw_tune_group_start(u->img, g) + 1 + xw_tune_desc_blocks(u->img),
 				sb->reserved_gdt_blocks);
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	sb->feature_compat &= ~XW_COMPAT_RESIZE_INODE;
 	sb->reserved_gdt_blocks = 0;
 	memset(raw, 0, u->img->inode_size);
@@ -328,9 +330,9 @@ int xw_tune_sparse(struct xw_update *u)
 	const uint64_t len = 1 + (img->sb.feature_incompat & XW_INCOMPAT_META_BG
 					  ? XW_MIN(img->sb.first_meta_bg, xw_tune_desc_blocks(img))
 					  : xw_tune_desc_blocks(img));
-	int ret = 0;
+	int rc = 0;
 
-	for (uint64_t g = 0; g < img->groups && !ret; g++) {
+	for (uint64_t g = 0; g < img->groups && !rc; g++) {
 		bool stays;
 
 		if (!xw_image_has_super(img, g))
@@ -339,9 +341,9 @@ int xw_tune_sparse(struct xw_update *u)
 		stays = xw_image_has_super(img, g);
 		img->sb.feature_ro_compat &= ~XW_RO_SPARSE_SUPER;
 		if (!stays)
-			ret = free_meta(u, xw_tune_group_start(img, g),
-					len + img->sb.reserved_gdt_blocks);
+			rc = free_meta(u, xw_tune_group_start(img, g),
+				       len + img->sb.reserved_gdt_blocks);
 	}
 	img->sb.feature_ro_compat |= XW_RO_SPARSE_SUPER;
-	return ret;
+	return rc;
 }

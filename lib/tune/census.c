@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Features that allow inodes to be something go only when no inode is. tune2fs clears their bits
- * all the same, and e2fsck sets them again.
+ * Features that permit certain inodes are cleared only if there is no such inode. tune2fs clears
+ * their bits in any case, and e2fsck sets them again.
  */
 #include "config.h"
 
 #include "read/image.h"
 #include "tune/tune_internal.h"
 
-#define LARGE (UINT64_C(1) << 31) /* bytes: files from here on need large_file */
+#define LARGE (UINT64_C(1) << 31) /* in bytes: files of this size and more need large_file */
 
-/* What of the inode needs a feature that goes; NULL: nothing. */
+/* The property of the inode that needs a feature to be cleared; NULL: none. */
 static const char *needs(const struct xw_super *sb, const struct xw_super *to,
 			 const struct xw_inode *in)
 {
@@ -35,24 +35,24 @@ int xw_tune_census(struct xw_tune *t)
 	struct xw_image *img;
 	const uint8_t *raw;
 	xw_ino ino;
-	int ret = xw_image_open(xw_edit_dev(t->edit), 0, t->diag, &img);
+	int rc = xw_image_open(xw_edit_dev(t->edit), 0, t->diag, &img);
 
-	if (ret)
-		return ret;
-	ret = xw_inode_scan_begin(img, 0, img->groups, &s);
-	while (!ret && (ret = xw_inode_scan_next(&s, &ino, &raw)) == 1) {
+	if (rc)
+		return rc;
+	rc = xw_inode_scan_begin(img, 0, img->groups, &s);
+	while (!rc && (rc = xw_inode_scan_next(&s, &ino, &raw)) == 1) {
 		const char *why = NULL;
 		struct xw_inode in;
 
-		ret = 0;
+		rc = 0;
 		if (ino == XW_INO_RESIZE && !(t->to.feature_compat & XW_COMPAT_RESIZE_INODE))
-			continue; /* which goes with its feature */
+			continue; /* which is removed with its feature */
 		if (!xw_inode_decode(raw, &t->sb, &in) && in.links)
 			why = needs(&t->sb, &t->to, &in);
 		if (why)
-			ret = xw_tune_refuse(t, XW_ERR_UNSUPPORTED, "inode %u %s", ino, why);
+			rc = xw_tune_refuse(t, XW_ERR_UNSUPPORTED, "inode %u %s", ino, why);
 	}
 	xw_inode_scan_end(&s);
 	xw_image_close(img);
-	return ret;
+	return rc;
 }

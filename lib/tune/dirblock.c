@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Directory blocks between formats. All of it works on one block in memory; entries that cannot be
- * decoded end the block for whoever reads it (read/dirs.c), so they are no reason to go on here:
+ * Conversion of directory blocks between formats. Everything works on one block in memory; an entry
+ * that cannot be decoded ends the block for readers (read/dirs.c), so it is no failure here:
  * callers have read the directory before.
  */
 #include "config.h"
@@ -19,7 +19,7 @@
 #include "walk/dirblock.h"
 #include "walk/htree.h"
 
-/* ---- which blocks are of the index ---- */
+/* ---- blocks of the index ---- */
 
 static int bad(struct xw_image *img, xw_ino ino, const char *why)
 {
@@ -41,7 +41,7 @@ static int read_block(void *arg, uint32_t lblk, void *buf)
 	return xw_dev_pread(x->img->dev, buf, bs, xw_dir_runs_at(&x->m->runs, lblk) * bs);
 }
 
-/* Note which blocks are of the index. Their checksums are verified with the block. */
+/* Mark the blocks of the index. Their checksums are verified when the block is converted. */
 static int mark(struct xw_image *img, xw_ino ino, const struct xw_inode *in,
 		struct xw_tune_dirmap *m)
 {
@@ -59,33 +59,33 @@ static int mark(struct xw_image *img, xw_ino ino, const struct xw_inode *in,
 	};
 	struct xw_htree_item item;
 	struct xw_htree it;
-	int more, ret = xw_htree_begin(&it, &env);
+	int more, rc = xw_htree_begin(&it, &env);
 
-	while (!ret && (more = xw_htree_next(&it, &item)) != 0) {
+	while (!rc && (more = xw_htree_next(&it, &item)) != 0) {
 		if (more < 0)
-			ret = more;
+			rc = more;
 		else if (item.rule == XW_HTREE_UNREFERENCED)
 			break;
 		else if (more == 2 && item.rule == XW_HTREE_LIMIT && item.found < item.wanted)
-			continue; /* rebuilt for checksums that are to come */
+			continue; /* rebuilt to make room for checksums */
 		else if (more == 2 && item.rule != XW_HTREE_CSUM)
-			ret = bad(img, ino, "a damaged index");
+			rc = bad(img, ino, "a damaged index");
 		else if (!item.leaf)
 			m->kinds[item.lblk] = item.lblk ? XW_TUNE_NODE : XW_TUNE_ROOT;
 	}
 	xw_htree_end(&it);
-	return ret == XW_ERR_NOMEM ? xw_fail_nomem(img->diag, "directory") : ret;
+	return rc == XW_ERR_NOMEM ? xw_fail_nomem(img->diag, "directory") : rc;
 }
 
 int xw_tune_dirmap_read(struct xw_image *img, xw_ino ino, const struct xw_inode *in,
 			struct xw_tune_dirmap *m)
 {
-	int ret;
+	int rc;
 
 	*m = (struct xw_tune_dirmap){.blocks = xw_div_up(in->size, img->block_size)};
-	ret = xw_dir_runs_read(img, ino, in, &m->runs);
-	if (ret || !(in->flags & XW_FL_INDEX) || !m->blocks)
-		return ret;
+	rc = xw_dir_runs_read(img, ino, in, &m->runs);
+	if (rc || !(in->flags & XW_FL_INDEX) || !m->blocks)
+		return rc;
 	m->kinds = calloc(m->blocks, 1);
 	return m->kinds ? mark(img, ino, in, m) : xw_fail_nomem(img->diag, "directory");
 }
@@ -99,17 +99,16 @@ void xw_tune_dirmap_free(struct xw_tune_dirmap *m)
 
 int xw_tune_dirmap_each(const struct xw_tune_dirmap *m, xw_tune_block_fn *fn, void *arg)
 {
-	int ret = 0;
+	int rc = 0;
 
 	for (size_t i = 0; i < m->runs.a.n; i++) {
 		const struct xw_map_run *r = &m->runs.a.v[i];
 
-		for (uint64_t k = 0; k < r->len && !ret; k++)
-			ret = fn(arg, r->pblk + k,
-				 m->kinds ? (enum xw_tune_kind)m->kinds[r->lblk + k]
-					  : XW_TUNE_LEAF);
+		for (uint64_t k = 0; k < r->len && !rc; k++)
+			rc = fn(arg, r->pblk + k,
+				m->kinds ? (enum xw_tune_kind)m->kinds[r->lblk + k] : XW_TUNE_LEAF);
 	}
-	return ret;
+	return rc;
 }
 
 /* ---- blocks ---- */
@@ -141,7 +140,7 @@ void xw_tune_block_unindex(uint8_t *block, uint32_t bs, bool csum, enum xw_tune_
 		xw_dir_tail_init(block, bs);
 }
 
-/* An index block's limit is what fits, exactly. */
+/* The limit of an index block is exactly what fits. */
 static unsigned limit_of(uint32_t bs, bool csum, enum xw_tune_kind kind)
 {
 	return kind == XW_TUNE_ROOT ? xw_dx_root_limit(bs, csum) : xw_dx_node_limit(bs, csum);
@@ -171,29 +170,29 @@ static int pack_leaf(uint8_t *block, uint32_t bs)
 	struct xw_dirblock_item item;
 	struct xw_dirblock it;
 	uint32_t need = 0;
-	int more, ret = 0;
+	int more, rc = 0;
 
 	if (!copy)
 		return XW_ERR_NOMEM;
 	memcpy(copy, block, bs);
 	begin_entries(&it, copy, bs);
-	while (!ret && (more = xw_dirblock_next(&it, &item)) != 0) {
+	while (!rc && (more = xw_dirblock_next(&it, &item)) != 0) {
 		if (more == 2)
-			ret = XW_ERR_CORRUPT;
+			rc = XW_ERR_CORRUPT;
 		else if (!item.unused) {
 			need += xw_dirent_size(item.e.name_len);
-			ret = xw_vec_push(&live, item.e);
+			rc = xw_vec_push(&live, item.e);
 		}
 	}
-	if (!ret && need > room)
-		ret = XW_ERR_NOSPC;
-	if (!ret) {
+	if (!rc && need > room)
+		rc = XW_ERR_NOSPC;
+	if (!rc) {
 		xw_leaf_fill(block, room, 0, live.v, live.n);
 		memset(block + room, 0, XW_DIR_TAIL);
 		xw_dir_tail_init(block, bs);
 	}
 	xw_vec_free(&live);
-	return ret;
+	return rc;
 }
 
 int xw_tune_block_add_tail(uint8_t *block, uint32_t bs, enum xw_tune_kind kind)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Directories as features change, one after the other: indexed, rid of their index, given room for
- * checksums.
+ * Directories when features change, one after the other: indexed, without their index, or with room
+ * for checksums.
  *
- * An index goes in place: its blocks become leaves without names. Where one comes, or where a block
- * is too full for a checksum, the directory is built anew by the bulk builder; into the blocks it
- * has if it needs as many, else into new ones. What is too full is only found out here: blocks with
- * room are changed by the sweep.
+ * An index is removed in place: its blocks become leaves without names. If an index is added, or a
+ * block is too full for a checksum, the directory is rebuilt by the bulk builder; in its own blocks
+ * if it needs the same number, else in new ones. Only blocks that are too full are found here:
+ * blocks with room are converted by the sweep.
  *
- * Directories that ignore case are never indexed anew: the hash of a folded name is not known here.
- * One that has an index and must be built anew loses it; lookups work without.
+ * Casefolded directories are never indexed anew: the hash of a folded name is not known here. If
+ * one has an index and must be rebuilt it loses the index; lookups work without.
  */
 #include "config.h"
 
@@ -22,9 +22,12 @@
 #include "read/dirs.h"
 #include "tune/dirblock.h"
 #include "tune/tune_internal.h"
-#include "update/edit.h"
+#include "edit/edit.h"
 
-/* Blocks of a directory that are held for the commit at most, when it is built where it is. */
+/*
+ * Maximum number of blocks of a directory held in memory for the commit when it is rebuilt in
+ * place.
+ */
 #define IN_PLACE_MAX 64u
 
 struct job {
@@ -34,15 +37,15 @@ struct job {
 	struct xw_inode in;
 	uint8_t *raw; /* owned */
 	struct xw_tune_dirmap map;
-	/* built anew */
+	/* to rebuild it */
 	struct xw_dir_format format;
 	struct xw_dir_shape shape;
 	XW_VEC(struct xw_dir_entry) entries;
 	struct xw_arena names;
 	xw_ino parent;
-	struct xw_update_map to; /* where */
+	struct xw_update_map to; /* its blocks */
 	bool rebuilt;
-	uint8_t *buf; /* a block */
+	uint8_t *buf; /* one block */
 };
 
 /* ---- in place ---- */
@@ -52,13 +55,13 @@ static int unindex_block(void *arg, xw_blk blk, enum xw_tune_kind kind)
 	struct job *j = arg;
 	const uint32_t bs = j->u->img->block_size;
 	const bool csum = xw_super_has_csum(&j->u->img->sb);
-	int ret;
+	int rc;
 
 	if (kind == XW_TUNE_LEAF)
 		return 0;
-	ret = xw_dev_pread(j->u->img->dev, j->buf, bs, blk * bs);
-	if (ret)
-		return ret;
+	rc = xw_dev_pread(j->u->img->dev, j->buf, bs, blk * bs);
+	if (rc)
+		return rc;
 	xw_tune_block_unindex(j->buf, bs, csum, kind);
 	if (csum)
 		xw_tune_block_seal(j->buf, bs, XW_TUNE_LEAF,
@@ -68,10 +71,10 @@ static int unindex_block(void *arg, xw_blk blk, enum xw_tune_kind kind)
 
 static int unindex(struct job *j)
 {
-	int ret = xw_tune_dirmap_each(&j->map, unindex_block, j);
+	int rc = xw_tune_dirmap_each(&j->map, unindex_block, j);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	free(j->map.kinds);
 	j->map.kinds = NULL;
 	j->in.flags &= ~XW_FL_INDEX;
@@ -83,12 +86,12 @@ static int fits_tail(void *arg, xw_blk blk, enum xw_tune_kind kind)
 {
 	struct job *j = arg;
 	const uint32_t bs = j->u->img->block_size;
-	const int ret = xw_dev_pread(j->u->img->dev, j->buf, bs, blk * bs);
+	const int rc = xw_dev_pread(j->u->img->dev, j->buf, bs, blk * bs);
 
-	return ret ? ret : xw_tune_block_add_tail(j->buf, bs, kind);
+	return rc ? rc : xw_tune_block_add_tail(j->buf, bs, kind);
 }
 
-/* ---- built anew ---- */
+/* ---- rebuilding ---- */
 
 static int take(struct job *j, const struct xw_dirent *e)
 {
@@ -109,28 +112,31 @@ static int read_entries(struct job *j)
 {
 	struct xw_dir_iter it;
 	struct xw_dirent e;
-	int ret = xw_dir_begin(j->u->img, j->ino, &j->in, j->raw, &it);
+	int rc = xw_dir_begin(j->u->img, j->ino, &j->in, j->raw, &it);
 
-	while (!ret && (ret = xw_dir_next(&it, &e, NULL)) == 1)
-		ret = take(j, &e);
+	while (!rc && (rc = xw_dir_next(&it, &e, NULL)) == 1)
+		rc = take(j, &e);
 	xw_dir_end(&it);
-	if (!ret && !j->parent)
-		ret = xw_fail(j->u->diag, XW_ERR_CORRUPT,
-			      "%s: directory inode %" PRIu32 ": no \"..\"; run xw-fsck -f",
-			      j->u->img->dev->name, j->ino);
-	return ret;
+	if (!rc && !j->parent)
+		rc = xw_fail(j->u->diag, XW_ERR_CORRUPT,
+			     "%s: directory inode %" PRIu32 ": no \"..\"; run xw-fsck -f",
+			     j->u->img->dev->name, j->ino);
+	return rc;
 }
 
-/* The blocks it has serve where they are as many, and can be held; else there are new ones. */
+/*
+ * Its own blocks are used if their number is right and they can be held in memory; otherwise new
+ * ones.
+ */
 static int place(struct job *j, bool *in_place)
 {
-	int ret = xw_update_map_read(j->u, j->ino, &j->in, &j->to);
+	int rc = xw_update_map_read(j->u, j->ino, &j->in, &j->to);
 
 	*in_place = j->shape.blocks == j->map.blocks && j->shape.blocks <= IN_PLACE_MAX;
-	if (ret || *in_place)
-		return ret;
-	ret = xw_update_map_punch(j->u, &j->to, 0, UINT32_MAX);
-	return ret ? ret : xw_update_map_alloc(j->u, j->ino, &j->to, j->shape.blocks);
+	if (rc || *in_place)
+		return rc;
+	rc = xw_update_map_punch(j->u, &j->to, 0, UINT32_MAX);
+	return rc ? rc : xw_update_map_alloc(j->u, j->ino, &j->to, j->shape.blocks);
 }
 
 static int put_block(void *arg, uint32_t lblk, const void *block)
@@ -152,39 +158,39 @@ static int emit(struct job *j)
 		.generation = j->in.generation,
 		.inode_seed = xw_image_inode_seed(j->u->img, j->ino, &j->in),
 	};
-	int ret =
+	int rc =
 		xw_dir_emit(&j->format, &j->shape, j->entries.v, j->entries.n, &self, put_block, j);
 
-	return ret ? ret : xw_batch_drain(j->u->out.batch);
+	return rc ? rc : xw_batch_drain(j->u->out.batch);
 }
 
-/* index: only for that, so not where the names need none. */
+/* index: rebuild only to add an index, so not if the names need none. */
 static int rebuild(struct job *j, bool index)
 {
 	bool in_place;
-	int ret = read_entries(j);
+	int rc = read_entries(j);
 
 	if (j->in.flags & XW_FL_CASEFOLD)
 		j->format.dir_index = false;
-	if (!ret && xw_dir_shape(&j->format, j->entries.v, j->entries.n, 0, &j->shape))
-		ret = xw_fail(j->u->diag, XW_ERR_LIMIT,
-			      "%s: directory inode %" PRIu32 ": cannot be built anew: too large",
-			      j->u->img->dev->name, j->ino);
-	if (!ret && index && !j->shape.indexed)
+	if (!rc && xw_dir_shape(&j->format, j->entries.v, j->entries.n, 0, &j->shape))
+		rc = xw_fail(j->u->diag, XW_ERR_LIMIT,
+			     "%s: directory inode %" PRIu32 ": cannot be rebuilt: too large",
+			     j->u->img->dev->name, j->ino);
+	if (!rc && index && !j->shape.indexed)
 		return 0;
-	if (!ret)
-		ret = place(j, &in_place);
-	if (!ret)
-		ret = emit(j);
-	if (!ret && !in_place) {
+	if (!rc)
+		rc = place(j, &in_place);
+	if (!rc)
+		rc = emit(j);
+	if (!rc && !in_place) {
 		j->in.size = (uint64_t)j->shape.blocks * j->u->img->block_size;
-		ret = xw_update_map_write(j->u, j->ino, &j->in, &j->to);
+		rc = xw_update_map_write(j->u, j->ino, &j->in, &j->to);
 	}
 	j->rebuilt = true;
 	j->in.flags &= ~XW_FL_INDEX;
 	j->in.flags |= j->shape.indexed ? XW_FL_INDEX : 0;
 	j->t->res->directories_rebuilt++;
-	return ret;
+	return rc;
 }
 
 /* ---- one directory ---- */
@@ -194,17 +200,17 @@ static int decide(struct job *j)
 	const unsigned work = j->t->work;
 	const bool indexed = j->in.flags & XW_FL_INDEX;
 	const bool folds = j->in.flags & XW_FL_CASEFOLD;
-	int ret = 0;
+	int rc = 0;
 
 	if (work & XW_TUNE_DO_UNINDEX && indexed)
-		ret = unindex(j);
-	if (!ret && work & XW_TUNE_DO_INDEX && !indexed && !folds && j->map.blocks > 1)
-		ret = rebuild(j, true);
-	if (ret || j->rebuilt || !(work & XW_TUNE_DO_TAILS))
-		return ret;
-	ret = xw_tune_dirmap_each(&j->map, fits_tail, j);
-	if (ret != XW_ERR_NOSPC)
-		return ret;
+		rc = unindex(j);
+	if (!rc && work & XW_TUNE_DO_INDEX && !indexed && !folds && j->map.blocks > 1)
+		rc = rebuild(j, true);
+	if (rc || j->rebuilt || !(work & XW_TUNE_DO_TAILS))
+		return rc;
+	rc = xw_tune_dirmap_each(&j->map, fits_tail, j);
+	if (rc != XW_ERR_NOSPC)
+		return rc;
 	j->entries.n = 0;
 	return rebuild(j, false);
 }
@@ -214,26 +220,26 @@ static int one(struct xw_tune *t, struct xw_update *u, xw_ino ino)
 	struct job j = {.t = t, .u = u, .ino = ino, .format = u->place.enc.dirfmt};
 	uint32_t flags;
 	uint64_t size;
-	int ret = xw_update_get(u, ino, &j.in, &j.raw);
+	int rc = xw_update_get(u, ino, &j.in, &j.raw);
 
 	flags = j.in.flags;
 	size = j.in.size;
 	j.buf = malloc(u->img->block_size);
-	if (!ret && !j.buf)
-		ret = xw_fail_nomem(u->diag, "directory");
-	if (!ret)
-		ret = xw_tune_dirmap_read(u->img, ino, &j.in, &j.map);
-	if (!ret)
-		ret = decide(&j);
-	if (!ret && (j.in.flags != flags || j.in.size != size || j.rebuilt))
-		ret = xw_update_put(u, ino, &j.in, steal(j.raw));
+	if (!rc && !j.buf)
+		rc = xw_fail_nomem(u->diag, "directory");
+	if (!rc)
+		rc = xw_tune_dirmap_read(u->img, ino, &j.in, &j.map);
+	if (!rc)
+		rc = decide(&j);
+	if (!rc && (j.in.flags != flags || j.in.size != size || j.rebuilt))
+		rc = xw_update_put(u, ino, &j.in, steal(j.raw));
 	xw_tune_dirmap_free(&j.map);
 	xw_update_map_end(&j.to);
 	xw_vec_free(&j.entries);
 	xw_arena_free(&j.names);
 	free(j.raw);
 	free(j.buf);
-	return ret;
+	return rc;
 }
 
 int xw_tune_dirs(struct xw_tune *t, struct xw_update *u)
@@ -241,23 +247,23 @@ int xw_tune_dirs(struct xw_tune *t, struct xw_update *u)
 	struct xw_inode_scan s;
 	const uint8_t *raw;
 	xw_ino ino;
-	int ret = xw_inode_scan_begin(u->img, 0, u->img->groups, &s);
+	int rc = xw_inode_scan_begin(u->img, 0, u->img->groups, &s);
 
-	/* The sweep takes the room for checksums away again, but cannot make it. */
+	/* The sweep removes the room for checksums again, but cannot create it. */
 	u->place.enc.dirfmt.csum = xw_super_has_csum(&t->sb) || xw_super_has_csum(&t->to);
 	u->place.enc.dirfmt.dir_index = t->to.feature_compat & XW_COMPAT_DIR_INDEX;
 	u->place.enc.dirfmt.itree = false;
-	while (!ret && (ret = xw_inode_scan_next(&s, &ino, &raw)) == 1) {
+	while (!rc && (rc = xw_inode_scan_next(&s, &ino, &raw)) == 1) {
 		struct xw_inode in;
 
-		ret = 0;
+		rc = 0;
 		if (xw_inode_decode(raw, &u->img->sb, &in) || !in.links ||
 		    (in.mode & XW_S_IFMT) != XW_S_IFDIR || in.flags & XW_FL_INLINE_DATA)
 			continue;
-		ret = one(t, u, ino);
+		rc = one(t, u, ino);
 	}
 	xw_inode_scan_end(&s);
 	u->img->sb.feature_compat = (u->img->sb.feature_compat & ~XW_COMPAT_DIR_INDEX) |
 				    (t->to.feature_compat & XW_COMPAT_DIR_INDEX);
-	return ret;
+	return rc;
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a change means: features that are wanted against those that are there, and from the
- * difference the steps. Which features can be set and cleared, and what they bring along, is as
- * tune2fs 1.47.0 has it (observed), but for what it leaves to e2fsck: that is done, or refused.
+ * Compares the wanted features with the existing ones, and derives the steps from the difference.
+ * Which features can be set and cleared, and their side effects, follow tune2fs 1.47.0 (observed),
+ * except for work that it leaves to e2fsck: that is done here, or refused.
  */
 #include "config.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/crc.h"
@@ -63,14 +64,14 @@ int xw_tune_want_features(struct xw_tune_want *w, const char *list, struct xw_di
 {
 	const char *word;
 	size_t len;
-	int ret = 0;
+	int rc = 0;
 
-	while (!ret && (word = xw_list_word(&list, &len)))
-		ret = want_word(w, word, len, diag);
-	return ret;
+	while (!rc && (word = xw_list_word(&list, &len)))
+		rc = want_word(w, word, len, diag);
+	return rc;
 }
 
-/* ---- what is there and what is to be ---- */
+/* ---- old and new features ---- */
 
 static bool old_ro(const struct xw_tune *t, uint32_t bit)
 {
@@ -124,11 +125,13 @@ static void apply(struct xw_tune *t)
 		(to->feature_ro_compat & ~w->off.w[XW_FW_RO_COMPAT]) | w->on.w[XW_FW_RO_COMPAT];
 	if (w->set & XW_TUNE_JOURNAL)
 		to->feature_compat |= XW_COMPAT_HAS_JOURNAL;
+	if (w->set & XW_TUNE_INODE_SIZE)
+		to->inode_size = (uint16_t)w->inode_size;
 	if (w->set & XW_TUNE_UUID)
 		memcpy(to->uuid, w->uuid, sizeof(to->uuid));
 }
 
-/* ---- what features bring along ---- */
+/* ---- implied features ---- */
 
 static unsigned quota_types(const struct xw_super *sb)
 {
@@ -139,7 +142,10 @@ static unsigned quota_types(const struct xw_super *sb)
 	       (sb->prj_quota_inum ? 1u << XW_QUOTA_PROJECT : 0);
 }
 
-/* The feature quota is there as long as a type is; project without its quota goes with ^project. */
+/*
+ * The feature quota is set as long as there is a type; project without its quota is cleared by
+ * ^project.
+ */
 static int imply_quota(struct xw_tune *t)
 {
 	const unsigned project = 1u << XW_QUOTA_PROJECT, was = quota_types(&t->sb);
@@ -147,10 +153,10 @@ static int imply_quota(struct xw_tune *t)
 
 	if (goes_ro(t, XW_RO_QUOTA))
 		now = 0;
-	else if (comes_ro(t, XW_RO_QUOTA))
+	else if (comes_ro(t, XW_RO_QUOTA) && !t->want->quota_on) /* else -Q names the types */
 		now |= 1u << XW_QUOTA_USER | 1u << XW_QUOTA_GROUP |
 		       (new_ro(t, XW_RO_PROJECT) ? project : 0);
-	if (comes_ro(t, XW_RO_PROJECT))
+	if (comes_ro(t, XW_RO_PROJECT) && !t->want->quota_on)
 		now |= project;
 	else if (goes_ro(t, XW_RO_PROJECT))
 		now &= ~project;
@@ -163,7 +169,7 @@ static int imply_quota(struct xw_tune *t)
 		t->to.feature_ro_compat &= ~XW_RO_PROJECT;
 	t->to.feature_ro_compat &= ~XW_RO_QUOTA;
 	t->to.feature_ro_compat |= now ? XW_RO_QUOTA : 0;
-	if (comes_ro(t, XW_RO_PROJECT) && t->sb.inode_size <= XW_INODE_BODY)
+	if (comes_ro(t, XW_RO_PROJECT) && t->to.inode_size <= XW_INODE_BODY)
 		return xw_tune_refuse(t, XW_ERR_USAGE,
 				      "Cannot enable project feature; inode size too small.");
 	return 0;
@@ -174,7 +180,7 @@ static int imply_checksums(struct xw_tune *t)
 	struct xw_super *to = &t->to;
 
 	if (goes_ro(t, XW_RO_METADATA_CSUM)) {
-		/* Groups stay as unused as they are: that needs the older checksums. */
+		/* Groups keep their UNINIT flags: that requires the older checksums. */
 		if (!(t->want->off.w[XW_FW_RO_COMPAT] & XW_RO_GDT_CSUM))
 			to->feature_ro_compat |= XW_RO_GDT_CSUM;
 		to->feature_incompat &= ~XW_INCOMPAT_CSUM_SEED;
@@ -216,18 +222,19 @@ static void imply_losses(struct xw_tune *t)
 
 	if (!(to->feature_compat & XW_COMPAT_HAS_JOURNAL) &&
 	    t->sb.feature_compat & to->feature_compat & XW_COMPAT_ORPHAN_FILE) {
-		xw_log(t->diag, XW_LOG_WARN, "%s: without a journal the orphan file goes, too",
-		       t->name);
+		xw_log(t->diag, XW_LOG_WARN,
+		       "%s: without a journal the orphan file is removed, too", t->name);
 		to->feature_compat &= ~XW_COMPAT_ORPHAN_FILE;
 	}
 	if (!(to->feature_compat & XW_COMPAT_DIR_INDEX) &&
 	    t->sb.feature_ro_compat & to->feature_ro_compat & XW_RO_ITREE) {
-		xw_log(t->diag, XW_LOG_WARN, "%s: without dir_index the itrees go, too", t->name);
+		xw_log(t->diag, XW_LOG_WARN, "%s: without dir_index the itrees are removed, too",
+		       t->name);
 		to->feature_ro_compat &= ~XW_RO_ITREE;
 	}
 }
 
-/* ---- what cannot be ---- */
+/* ---- refused combinations ---- */
 
 static bool external_journal(const struct xw_super *sb)
 {
@@ -273,19 +280,42 @@ static int check_names(struct xw_tune *t)
 		return xw_tune_refuse(t, XW_ERR_USAGE, "Cannot alter existing encoding");
 	if (t->want->encoding_flags && !comes_incompat(t, XW_INCOMPAT_CASEFOLD))
 		return xw_tune_refuse(t, XW_ERR_USAGE,
-				      "encoding_flags come with the feature casefold only");
+				      "encoding_flags require the feature casefold");
+	return 0;
+}
+
+static int check_inode_size(struct xw_tune *t)
+{
+	const uint32_t size = t->want->inode_size, most = xw_super_block_size(&t->sb);
+
+	if (!(t->want->set & XW_TUNE_INODE_SIZE))
+		return 0;
+	if (size < XW_INODE_BODY || size > most || size & (size - 1))
+		return xw_tune_refuse(t, XW_ERR_USAGE,
+				      "Invalid inode size %" PRIu32 " (max %" PRIu32 ")", size,
+				      most);
+	if (size == t->sb.inode_size)
+		return xw_tune_refuse(t, XW_ERR_USAGE, "The inode size is already %" PRIu32, size);
+	if (size < t->sb.inode_size)
+		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
+				      "Shrinking inode size is not supported");
+	if (t->sb.feature_ro_compat & XW_RO_BIGALLOC)
+		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
+				      "the inode size cannot be changed beside bigalloc");
 	return 0;
 }
 
 static int check(struct xw_tune *t)
 {
 	const struct xw_super *sb = &t->sb;
-	int ret = check_journal(t);
+	int rc = check_journal(t);
 
-	if (!ret)
-		ret = check_names(t);
-	if (ret)
-		return ret;
+	if (!rc)
+		rc = check_names(t);
+	if (!rc)
+		rc = check_inode_size(t);
+	if (rc)
+		return rc;
 	if (sb->feature_incompat & XW_INCOMPAT_JOURNAL_DEV)
 		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED, "is an external journal");
 	if ((sb->feature_incompat ^ t->to.feature_incompat) & XW_INCOMPAT_64BIT)
@@ -313,7 +343,7 @@ static int check(struct xw_tune *t)
 
 /* ---- steps ---- */
 
-/* Do checksums change, or what they stand beside? */
+/* Do checksums change, or data next to them? */
 static bool needs_sweep(const struct xw_tune *t)
 {
 	const bool seed = xw_super_csum_seed(&t->sb) != xw_super_csum_seed(&t->to);
@@ -330,10 +360,11 @@ static bool needs_sweep(const struct xw_tune *t)
 
 static unsigned itree_work(const struct xw_tune *t)
 {
-	/* The pointer to a tree moves with metadata_csum; trees hold file types. */
+	/* The pointer to a tree moves with metadata_csum; trees contain file types. */
 	const bool rebuild =
 		old_ro(t, XW_RO_METADATA_CSUM) != new_ro(t, XW_RO_METADATA_CSUM) ||
-		(t->sb.feature_incompat ^ t->to.feature_incompat) & XW_INCOMPAT_FILETYPE;
+		(t->sb.feature_incompat ^ t->to.feature_incompat) & XW_INCOMPAT_FILETYPE ||
+		t->to.inode_size != t->sb.inode_size; /* its blocks may be in the way */
 	const bool drop = old_ro(t, XW_RO_ITREE) && (rebuild || !new_ro(t, XW_RO_ITREE));
 
 	return (drop ? XW_TUNE_DO_ITREE_DROP : 0) |
@@ -342,8 +373,8 @@ static unsigned itree_work(const struct xw_tune *t)
 }
 
 /*
- * Asked for, directories are indexed also where the feature is set already: mke2fs -d sets it and
- * leaves them plain. A tree needs an index.
+ * On request, directories are indexed even if the feature is set already: mke2fs -d sets it and
+ * leaves them linear. A tree needs an index.
  */
 static bool wants_indexes(const struct xw_tune *t)
 {
@@ -373,6 +404,7 @@ static unsigned space_work(const struct xw_tune *t)
 		{goes_ro(t, XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_DIR_NLINK) ||
 			 goes_incompat(t, XW_INCOMPAT_CASEFOLD),
 		 XW_TUNE_DO_CENSUS},
+		{t->to.inode_size != t->sb.inode_size, XW_TUNE_DO_INODES},
 	};
 	unsigned work = 0;
 
@@ -383,20 +415,20 @@ static unsigned space_work(const struct xw_tune *t)
 
 int xw_tune_plan(struct xw_tune *t)
 {
-	int ret;
+	int rc;
 
 	t->to = t->sb;
 	apply(t);
-	ret = imply_quota(t);
-	if (!ret)
-		ret = imply_checksums(t);
-	if (ret)
-		return ret;
+	rc = imply_quota(t);
+	if (!rc)
+		rc = imply_checksums(t);
+	if (rc)
+		return rc;
 	imply_names(t);
 	imply_losses(t);
-	ret = check(t);
-	if (ret)
-		return ret;
+	rc = check(t);
+	if (rc)
+		return rc;
 	t->work = itree_work(t) | space_work(t) | (needs_sweep(t) ? XW_TUNE_DO_SWEEP : 0);
 	return 0;
 }

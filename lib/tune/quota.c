@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Quota files: gone, or made of the usage that there is. An empty file comes first; then everything
- * in the image is charged to its owners as if it were new, and the update sums up at its end.
+ * Quota files: removed, or created from the current usage. An empty file comes first; then
+ * everything in the image is charged to its owners as if it were new, and the update adds it up at
+ * its end.
  */
 #include "config.h"
 
@@ -11,6 +12,7 @@
 #include "base/auto.h"
 #include "disk/quota.h"
 #include "tune/tune_internal.h"
+#include "update/inode.h"
 
 static uint32_t *quota_inum(struct xw_super *sb, int type)
 {
@@ -19,67 +21,67 @@ static uint32_t *quota_inum(struct xw_super *sb, int type)
 					: &sb->prj_quota_inum;
 }
 
-/* A number in the superblock makes no quota file of somebody's file. */
+/* An invalid number in the superblock must not turn a user's file into a quota file. */
 static int check_file(struct xw_update *u, int type, xw_ino ino)
 {
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
-	const int ret = xw_update_get(u, ino, &in, &raw);
+	const int rc = xw_update_get(u, ino, &in, &raw);
 
-	return ret ? ret
-		   : xw_update_quota_read(u, (enum xw_quota_type)type, ino, &in, raw, NULL, NULL);
+	return rc ? rc
+		  : xw_update_quota_read(u, (enum xw_quota_type)type, ino, &in, raw, NULL, NULL);
 }
 
 int xw_tune_quota_off(struct xw_tune *t, struct xw_update *u)
 {
-	int ret = 0;
+	int rc = 0;
 
-	for (int type = 0; type < XW_QUOTA_TYPES && !ret; type++) {
+	for (int type = 0; type < XW_QUOTA_TYPES && !rc; type++) {
 		uint32_t *inum = quota_inum(&u->img->sb, type);
 
 		if (!(t->quota_off & 1u << type))
 			continue;
-		ret = check_file(u, type, *inum);
-		if (!ret)
-			ret = xw_tune_drop_inode(u, *inum);
+		rc = check_file(u, type, *inum);
+		if (!rc)
+			rc = xw_tune_drop_inode(u, *inum);
 		*inum = 0;
 		u->quota_types &= ~(1u << type);
 	}
 	if (!u->quota_types)
 		u->img->sb.feature_ro_compat &= ~XW_RO_QUOTA;
-	return ret;
+	return rc;
 }
 
-/* An empty file of each type that comes: what is used is added as if it were new. */
+/* Create an empty file for each new type: existing usage is added as if it were new. */
 static int make_quota_files(struct xw_tune *t, struct xw_update *u)
 {
 	struct xw_quota_file files[XW_QUOTA_TYPES] = {0};
-	int ret = xw_quota_place(&u->place, files, t->quota_on);
+	int rc = xw_quota_place(&u->place, files, t->quota_on);
 
-	if (!ret)
-		ret = xw_place_check_room(&u->place);
-	for (int type = 0; type < XW_QUOTA_TYPES && !ret; type++) {
+	if (!rc)
+		rc = xw_place_check_room(&u->place);
+	for (int type = 0; type < XW_QUOTA_TYPES && !rc; type++) {
 		struct xw_binode *n = &files[type].node;
 
 		if (!(t->quota_on & 1u << type))
 			continue;
 		n->ino = type == XW_QUOTA_USER ? XW_INO_USR_QUOTA : XW_INO_GRP_QUOTA;
 		if (type == XW_QUOTA_PROJECT)
-			ret = xw_tune_take_inode(u, &n->ino);
-		if (!ret)
-			ret = xw_quota_write(&u->place, (enum xw_quota_type)type, &files[type]);
-		if (!ret && n->map)
-			ret = xw_map_write(&u->place, n);
-		if (!ret)
-			ret = xw_tune_put_inode(u, n);
+			rc = xw_tune_alloc_inode(u, &n->ino);
+		if (!rc)
+			rc = xw_quota_write(&u->place, (enum xw_quota_type)type, &files[type]);
+		if (!rc && n->map)
+			rc = xw_map_write(&u->place, n);
+		if (!rc)
+			rc = xw_tune_put_inode(u, n);
 		*quota_inum(&u->img->sb, type) = n->ino;
 	}
 	u->place.items.n = 0; /* written here */
 	for (int type = 0; type < XW_QUOTA_TYPES; type++) {
-		xw_binode_free_map(&files[type].node); /* the update makes the file anew */
+		xw_binode_free_map(&files[type].node); /* the update rewrites the file */
 		free(files[type].entries);
 	}
-	return ret;
+	return rc;
 }
 
 static bool counts(const struct xw_super *sb, xw_ino ino, const struct xw_inode *in)
@@ -96,35 +98,35 @@ static int charge_all(struct xw_update *u)
 	struct xw_inode_scan s;
 	const uint8_t *raw;
 	xw_ino ino;
-	int ret = xw_inode_scan_begin(u->img, 0, u->img->groups, &s);
+	int rc = xw_inode_scan_begin(u->img, 0, u->img->groups, &s);
 
-	while (!ret && (ret = xw_inode_scan_next(&s, &ino, &raw)) == 1) {
+	while (!rc && (rc = xw_inode_scan_next(&s, &ino, &raw)) == 1) {
 		struct xw_inode in;
 		uint64_t ea = 0;
 
-		ret = 0;
+		rc = 0;
 		if (xw_inode_decode(raw, &u->img->sb, &in) || !counts(&u->img->sb, ino, &in))
 			continue;
-		ret = xw_update_count_ea(u, &in, raw, &ea);
-		if (!ret)
-			ret = xw_update_charge(u, &in, 1 + (int64_t)ea,
-					       (int64_t)xw_update_bytes(u, &in));
+		rc = xw_update_count_ea(u, &in, raw, &ea);
+		if (!rc)
+			rc = xw_update_charge(u, &in, 1 + (int64_t)ea,
+					      (int64_t)xw_update_bytes(u, &in));
 	}
 	xw_inode_scan_end(&s);
-	return ret;
+	return rc;
 }
 
 int xw_tune_quota_on(struct xw_tune *t, struct xw_update *u)
 {
 	const unsigned old = u->quota_types;
-	int ret = make_quota_files(t, u);
+	int rc = make_quota_files(t, u);
 
-	if (!ret)
-		ret = xw_batch_drain(u->out.batch);
+	if (!rc)
+		rc = xw_batch_drain(u->out.batch);
 	u->quota_types = t->quota_on;
-	if (!ret)
-		ret = charge_all(u);
+	if (!rc)
+		rc = charge_all(u);
 	u->quota_types = old | t->quota_on;
 	u->img->sb.feature_ro_compat |= XW_RO_QUOTA;
-	return ret;
+	return rc;
 }

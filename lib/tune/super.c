@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The superblock: its fields that stand for themselves, its copies, and the copies of the
- * descriptors.
+ * The superblock: its independent fields, its copies, and the copies of the descriptors.
  *
- * A copy differs from the primary as libext2fs writes it (observed): it knows its group, and is not
- * marked valid.
+ * A copy differs from the primary as libext2fs writes it (observed): it contains its group, and is
+ * not marked valid.
  */
 #include "config.h"
 
@@ -22,18 +21,18 @@ int xw_tune_get_super(struct xw_tune *t, struct xw_super *sb)
 {
 	struct xw_dev *dev = xw_edit_dev(t->edit);
 	uint8_t buf[XW_SUPER_SIZE];
-	int ret;
+	int rc;
 
 	if (dev->size < XW_SUPER_OFFSET + XW_SUPER_SIZE)
 		return xw_tune_refuse(t, XW_ERR_INPUT, "not an ext2, ext3 or ext4 filesystem");
-	ret = xw_dev_pread(dev, buf, sizeof(buf), XW_SUPER_OFFSET);
-	if (ret)
-		return ret;
-	ret = xw_super_decode(buf, sb);
-	if (ret)
-		return xw_tune_refuse(t, ret, "%s%s",
-				      ret == XW_ERR_INPUT ? "not an ext2, ext3 or ext4 filesystem"
-							  : "damaged superblock",
+	rc = xw_dev_pread(dev, buf, sizeof(buf), XW_SUPER_OFFSET);
+	if (rc)
+		return rc;
+	rc = xw_super_decode(buf, sb);
+	if (rc)
+		return xw_tune_refuse(t, rc, "%s%s",
+				      rc == XW_ERR_INPUT ? "not an ext2, ext3 or ext4 filesystem"
+							 : "damaged superblock",
 				      xw_super_copy_hint(dev).s);
 	if (xw_super_verify(buf))
 		return xw_tune_refuse(t, XW_ERR_CHECKSUM, "superblock: checksum mismatch%s",
@@ -68,13 +67,13 @@ static int reserve(struct xw_tune *t, struct xw_super *sb)
 	return 0;
 }
 
-/* Nobody uses the filesystem, whatever the block says. */
+/* Mark the filesystem as not in use, whatever the block contains. */
 static int clear_mmp(struct xw_tune *t, const struct xw_super *sb)
 {
 	const uint32_t bs = xw_super_block_size(sb);
 	auto_free uint8_t *buf = malloc(bs);
 	struct xw_mmp m;
-	int ret;
+	int rc;
 
 	if (!buf)
 		return xw_fail_nomem(t->diag, "MMP block");
@@ -84,9 +83,9 @@ static int clear_mmp(struct xw_tune *t, const struct xw_super *sb)
 		return xw_tune_refuse(t, XW_ERR_CORRUPT,
 				      "MMP block %" PRIu64 " is outside the filesystem",
 				      sb->mmp_block);
-	ret = xw_dev_pread(xw_edit_dev(t->edit), buf, bs, sb->mmp_block * bs);
-	if (ret)
-		return ret;
+	rc = xw_dev_pread(xw_edit_dev(t->edit), buf, bs, sb->mmp_block * bs);
+	if (rc)
+		return rc;
 	if (xw_mmp_decode(buf, &m))
 		m = (struct xw_mmp){.check_interval =
 					    XW_MAX(sb->mmp_interval, (uint16_t)XW_MMP_INTERVAL)};
@@ -125,7 +124,7 @@ static void set_numbers(const struct xw_tune_want *w, struct xw_super *sb)
 int xw_tune_fields(struct xw_tune *t, struct xw_super *sb)
 {
 	const struct xw_tune_want *w = t->want;
-	int ret = reserve(t, sb);
+	int rc = reserve(t, sb);
 
 	set_numbers(w, sb);
 	if (w->set & XW_TUNE_LABEL)
@@ -147,9 +146,9 @@ int xw_tune_fields(struct xw_tune *t, struct xw_super *sb)
 	sb->encoding = t->to.encoding;
 	sb->encoding_flags = t->to.encoding_flags;
 	sb->wtime = t->opts->now;
-	if (!ret && w->set & XW_TUNE_CLEAR_MMP)
-		ret = clear_mmp(t, sb);
-	return ret;
+	if (!rc && w->set & XW_TUNE_CLEAR_MMP)
+		rc = clear_mmp(t, sb);
+	return rc;
 }
 
 /* ---- copies ---- */
@@ -167,33 +166,33 @@ static int copy_super(struct xw_image *img, uint64_t group)
 }
 
 /*
- * Descriptor block i at the place it has in `group`; buf holds two blocks. Written only where it is
- * another there: what is written stays in memory and goes to the redo file, and on a large image
- * copies are many and changes few.
+ * Write descriptor block i to its place in `group`; buf holds two blocks. Only if it differs there:
+ * written blocks are held in memory and go to the redo file, and a large image has many copies and
+ * few changes.
  */
 static int copy_desc(struct xw_image *img, uint64_t i, uint64_t group, uint64_t at, uint8_t *buf)
 {
 	const uint32_t bs = img->block_size, per = bs / img->desc_size;
 	const xw_blk from = xw_image_desc_block(img, i * per),
 		     to = xw_tune_group_start(img, group) + at;
-	int ret;
+	int rc;
 
 	if (to == from || to >= img->sb.blocks_count)
 		return 0;
-	ret = xw_dev_pread(img->dev, buf, bs, from * bs);
-	if (!ret)
-		ret = xw_dev_pread(img->dev, buf + bs, bs, to * bs);
-	return ret || !memcmp(buf, buf + bs, bs) ? ret : xw_dev_pwrite(img->dev, buf, bs, to * bs);
+	rc = xw_dev_pread(img->dev, buf, bs, from * bs);
+	if (!rc)
+		rc = xw_dev_pread(img->dev, buf + bs, bs, to * bs);
+	return rc || !memcmp(buf, buf + bs, bs) ? rc : xw_dev_pwrite(img->dev, buf, bs, to * bs);
 }
 
-/* The descriptor blocks that every superblock copy has behind it. */
+/* The descriptor blocks that follow every superblock copy. */
 static int copy_table(struct xw_image *img, uint64_t group, uint64_t blocks, uint8_t *buf)
 {
-	int ret = 0;
+	int rc = 0;
 
-	for (uint64_t i = 0; i < blocks && !ret; i++)
-		ret = copy_desc(img, i, group, 1 + i, buf);
-	return ret;
+	for (uint64_t i = 0; i < blocks && !rc; i++)
+		rc = copy_desc(img, i, group, 1 + i, buf);
+	return rc;
 }
 
 static bool is_zero(const uint8_t *p, size_t n)
@@ -201,34 +200,34 @@ static bool is_zero(const uint8_t *p, size_t n)
 	return !*p && !memcmp(p, p + 1, n - 1);
 }
 
-/* A superblock that is made valid needs descriptors behind it: where they are zeros. */
+/* A superblock that becomes valid needs descriptors after it: written where there are zeros. */
 static int fill_table(struct xw_image *img, uint64_t group, uint64_t blocks, uint8_t *buf)
 {
-	int ret = 0;
+	int rc = 0;
 
-	for (uint64_t i = 0; i < blocks && !ret; i++) {
+	for (uint64_t i = 0; i < blocks && !rc; i++) {
 		const xw_blk to = xw_tune_group_start(img, group) + 1 + i;
 
 		if (to >= img->sb.blocks_count)
 			break;
-		ret = xw_dev_pread(img->dev, buf, img->block_size, to * img->block_size);
-		if (!ret && is_zero(buf, img->block_size))
-			ret = copy_desc(img, i, group, 1 + i, buf);
+		rc = xw_dev_pread(img->dev, buf, img->block_size, to * img->block_size);
+		if (!rc && is_zero(buf, img->block_size))
+			rc = copy_desc(img, i, group, 1 + i, buf);
 	}
-	return ret;
+	return rc;
 }
 
-/* meta_bg: a block a meta group, in its first, second and last group. */
+/* meta_bg: one block per meta group, in its first, second and last group. */
 static int copy_meta(struct xw_image *img, uint64_t i, uint8_t *buf)
 {
 	const uint64_t per = img->block_size / img->desc_size;
 	const uint64_t groups[] = {i * per, i * per + 1, i * per + per - 1};
-	int ret = 0;
+	int rc = 0;
 
-	for (size_t k = 0; k < XW_ARRAY_SIZE(groups) && !ret; k++)
+	for (size_t k = 0; k < XW_ARRAY_SIZE(groups) && !rc; k++)
 		if (groups[k] < img->groups)
-			ret = copy_desc(img, i, groups[k], xw_image_has_super(img, groups[k]), buf);
-	return ret;
+			rc = copy_desc(img, i, groups[k], xw_image_has_super(img, groups[k]), buf);
+	return rc;
 }
 
 int xw_tune_copies(struct xw_image *img, bool descs)
@@ -238,36 +237,36 @@ int xw_tune_copies(struct xw_image *img, bool descs)
 				       ? XW_MIN(img->sb.first_meta_bg, all)
 				       : all;
 	auto_free uint8_t *buf = malloc(2 * (size_t)img->block_size);
-	int ret = buf ? 0 : xw_fail_nomem(img->diag, "group descriptors");
+	int rc = buf ? 0 : xw_fail_nomem(img->diag, "group descriptors");
 
-	for (uint64_t g = 1; g < img->groups && !ret; g++) {
+	for (uint64_t g = 1; g < img->groups && !rc; g++) {
 		struct xw_super was;
 
 		if (!xw_image_has_super(img, g))
 			continue;
 		if (descs)
-			ret = copy_table(img, g, table, buf);
+			rc = copy_table(img, g, table, buf);
 		else if (!xw_tune_backup(img, g, &was))
-			ret = fill_table(img, g, table, buf);
-		if (!ret)
-			ret = copy_super(img, g);
+			rc = fill_table(img, g, table, buf);
+		if (!rc)
+			rc = copy_super(img, g);
 	}
-	for (uint64_t i = table; i < all && descs && !ret; i++)
-		ret = copy_meta(img, i, buf);
-	return ret;
+	for (uint64_t i = table; i < all && descs && !rc; i++)
+		rc = copy_meta(img, i, buf);
+	return rc;
 }
 
 int xw_tune_put_copies(struct xw_tune *t, const struct xw_super *sb)
 {
-	const bool descs = t->work & (XW_TUNE_BEFORE | XW_TUNE_BEHIND | XW_TUNE_DO_SWEEP);
+	const bool descs = t->work & XW_TUNE_DEEP;
 	struct xw_image *img;
-	int ret = xw_tune_put_super(t, sb);
+	int rc = xw_tune_put_super(t, sb);
 
-	if (!ret)
-		ret = xw_image_open(xw_edit_dev(t->edit), 0, t->diag, &img);
-	if (ret)
-		return ret;
-	ret = xw_tune_copies(img, descs);
+	if (!rc)
+		rc = xw_image_open(xw_edit_dev(t->edit), 0, t->diag, &img);
+	if (rc)
+		return rc;
+	rc = xw_tune_copies(img, descs);
 	xw_image_close(img);
-	return ret;
+	return rc;
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * Every checksum of the image from one way of making them to another: another seed (UUID), other
- * kinds (metadata_csum, uninit_bg, none), and what hangs on the kind: room for checksums in
- * directories, groups that are uninitialised. File types in directories change here, too, since
- * that means every directory block as well.
+ * Converts every checksum of the image: to another seed (UUID) or another kind (metadata_csum,
+ * uninit_bg, none), and what depends on the kind: room for checksums in directories, uninitialized
+ * groups. File types in directories are converted here, too, since that also affects every
+ * directory block.
  *
- * Everything is read and verified under the old rules, once: a wrong checksum is no less wrong
- * because a new one could be put in its place. So the order is: what is looked up across inodes
- * (values, types) first, then inodes with all they own, group by group, then xattr blocks, which
- * several inodes share, then descriptors, by which all of that was found, then the superblock.
+ * Everything is read and verified by the old rules, once: a wrong checksum must not be replaced by
+ * a valid one. The order is: first data that is needed across inodes (values, types), then inodes
+ * with everything they own, group by group, then xattr blocks, which several inodes share, then
+ * descriptors, through which all of that was found, then the superblock.
  *
- * What was never used stays so: ends of inode tables that the descriptors say are unused are not
- * looked at, unless nothing says so any more.
+ * Unused parts stay unused: ends of inode tables that the descriptors call unused are not read,
+ * unless the descriptors lose that information.
  */
 #include "config.h"
 
@@ -51,29 +51,29 @@ static int sweep_record(struct xw_sweep *s, xw_ino ino, bool in_use, uint8_t *ra
 {
 	const struct xw_image *img = s->img;
 	struct xw_inode in;
-	int ret;
+	int rc;
 
 	if (is_zero(raw, img->inode_size))
 		return 0;
-	ret = xw_inode_decode(raw, &img->sb, &in);
-	if (!ret)
-		ret = xw_inode_verify(raw, &img->sb, img->csum_seed, ino);
-	if (ret) /* what nobody uses is as wrong afterwards as it was */
-		return in_use ? xw_fail(img->diag, ret, "%s: inode %" PRIu32 ": %s; run xw-fsck -f",
-					img->dev->name, ino, xw_err_text(ret))
+	rc = xw_inode_decode(raw, &img->sb, &in);
+	if (!rc)
+		rc = xw_inode_verify(raw, &img->sb, img->csum_seed, ino);
+	if (rc) /* an unused record stays as it was */
+		return in_use ? xw_fail(img->diag, rc, "%s: inode %" PRIu32 ": %s; run xw-fsck -f",
+					img->dev->name, ino, xw_err_text(rc))
 			      : 0;
 	if (in_use)
-		ret = xw_sweep_inode(s, ino, &in, raw);
+		rc = xw_sweep_inode(s, ino, &in, raw);
 	xw_inode_set_csum(raw, s->to, s->seed, ino);
-	return ret;
+	return rc;
 }
 
 struct table {
 	uint64_t group;
 	struct xw_group_desc gd;
-	uint32_t used; /* records from its start that may have been used */
-	uint8_t *bits; /* of the inode bitmap */
-	uint8_t *old, *new; /* a block */
+	uint32_t used; /* records from the start of the table that may have been used */
+	uint8_t *bits; /* inode bitmap */
+	uint8_t *old, *new; /* one block */
 };
 
 static int table_block(struct xw_sweep *s, struct table *t, uint32_t k)
@@ -81,18 +81,18 @@ static int table_block(struct xw_sweep *s, struct table *t, uint32_t k)
 	const struct xw_image *img = s->img;
 	const uint32_t bs = img->block_size, per = bs / img->inode_size;
 	const uint64_t off = (t->gd.inode_table + k) * bs;
-	int ret = xw_dev_pread(img->dev, t->old, bs, off);
+	int rc = xw_dev_pread(img->dev, t->old, bs, off);
 
 	memcpy(t->new, t->old, bs);
-	for (uint32_t i = 0; i < per && k * per + i < t->used && !ret; i++) {
+	for (uint32_t i = 0; i < per && k * per + i < t->used && !rc; i++) {
 		const uint32_t at = k * per + i;
 		const xw_ino ino = (xw_ino)(t->group * img->sb.inodes_per_group + at + 1);
 
-		ret = sweep_record(s, ino, t->bits[at / 8] >> (at % 8) & 1,
-				   t->new + (size_t)i * img->inode_size);
+		rc = sweep_record(s, ino, t->bits[at / 8] >> (at % 8) & 1,
+				  t->new + (size_t)i * img->inode_size);
 	}
-	if (ret || !memcmp(t->old, t->new, bs))
-		return ret;
+	if (rc || !memcmp(t->old, t->new, bs))
+		return rc;
 	return xw_dev_pwrite(img->dev, t->new, bs, off);
 }
 
@@ -100,10 +100,10 @@ static int sweep_table(struct xw_sweep *s, struct table *t)
 {
 	const struct xw_image *img = s->img;
 	const uint32_t per_group = img->sb.inodes_per_group;
-	int ret = xw_image_group(s->img, t->group, &t->gd);
+	int rc = xw_image_group(s->img, t->group, &t->gd);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	t->used = per_group;
 	if (xw_tune_tracks_use(&img->sb) && t->gd.flags & XW_BG_INODE_UNINIT)
 		return 0;
@@ -117,10 +117,10 @@ static int sweep_table(struct xw_sweep *s, struct table *t)
 		return xw_fail(img->diag, XW_ERR_CORRUPT,
 			       "%s: group %" PRIu64 ": its inode table is outside the filesystem",
 			       img->dev->name, t->group);
-	ret = xw_image_inode_bitmap(s->img, t->group, t->bits);
-	for (uint32_t k = 0; k * (img->block_size / img->inode_size) < t->used && !ret; k++)
-		ret = table_block(s, t, k);
-	return ret;
+	rc = xw_image_inode_bitmap(s->img, t->group, t->bits);
+	for (uint32_t k = 0; k * (img->block_size / img->inode_size) < t->used && !rc; k++)
+		rc = table_block(s, t, k);
+	return rc;
 }
 
 static int sweep_tables(struct xw_sweep *s)
@@ -128,32 +128,32 @@ static int sweep_tables(struct xw_sweep *s)
 	const uint32_t bs = s->img->block_size;
 	auto_free uint8_t *mem = malloc(3 * (size_t)bs);
 	struct table t = {.bits = mem, .old = mem + bs, .new = mem + 2 * (size_t)bs};
-	int ret = mem ? 0 : xw_fail_nomem(s->t->diag, "inode tables");
+	int rc = mem ? 0 : xw_fail_nomem(s->t->diag, "inode tables");
 
-	for (; t.group < s->img->groups && !ret; t.group++)
-		ret = sweep_table(s, &t);
-	return ret;
+	for (; t.group < s->img->groups && !rc; t.group++)
+		rc = sweep_table(s, &t);
+	return rc;
 }
 
 /* ---- groups ---- */
 
-/* The checksum of a bitmap on disk, verified under the old rules. */
+/* The checksum of a bitmap on disk, verified by the old rules. */
 static int bitmap_csum(struct xw_sweep *s, uint64_t group, xw_blk blk, size_t bytes, uint32_t old,
 		       uint32_t *csum)
 {
 	const struct xw_image *img = s->img;
-	int ret = xw_image_has_blocks(img, blk, 1) ? xw_sweep_get(s, blk) : XW_ERR_CORRUPT;
+	int rc = xw_image_has_blocks(img, blk, 1) ? xw_sweep_get(s, blk) : XW_ERR_CORRUPT;
 
-	if (ret == XW_ERR_CORRUPT)
-		return xw_fail(img->diag, ret,
+	if (rc == XW_ERR_CORRUPT)
+		return xw_fail(img->diag, rc,
 			       "%s: group %" PRIu64 ": a bitmap outside the filesystem",
 			       img->dev->name, group);
-	if (!ret && s->old_csum && xw_bitmap_csum(&img->sb, img->csum_seed, s->buf, bytes) != old)
-		ret = xw_fail(img->diag, XW_ERR_CHECKSUM,
-			      "%s: group %" PRIu64 ": a bitmap's checksum is wrong; run xw-fsck -f",
-			      img->dev->name, group);
+	if (!rc && s->old_csum && xw_bitmap_csum(&img->sb, img->csum_seed, s->buf, bytes) != old)
+		rc = xw_fail(img->diag, XW_ERR_CHECKSUM,
+			     "%s: group %" PRIu64 ": a bitmap's checksum is wrong; run xw-fsck -f",
+			     img->dev->name, group);
 	*csum = xw_bitmap_csum(s->to, s->seed, s->buf, bytes);
-	return ret;
+	return rc;
 }
 
 static int bitmap_csums(struct xw_sweep *s, uint64_t group, struct xw_group_desc *gd)
@@ -161,20 +161,20 @@ static int bitmap_csums(struct xw_sweep *s, uint64_t group, struct xw_group_desc
 	const struct xw_super *sb = &s->img->sb;
 	const bool tracked = xw_tune_tracks_use(sb);
 	const bool any = s->old_csum || s->new_csum;
-	int ret = 0;
+	int rc = 0;
 
 	if (any && (!tracked || !(gd->flags & XW_BG_BLOCK_UNINIT)))
-		ret = bitmap_csum(s, group, gd->block_bitmap, xw_image_group_bits(s->img) / 8,
-				  gd->block_bitmap_csum, &gd->block_bitmap_csum);
-	if (!ret && any && (!tracked || !(gd->flags & XW_BG_INODE_UNINIT)))
-		ret = bitmap_csum(s, group, gd->inode_bitmap, sb->inodes_per_group / 8,
-				  gd->inode_bitmap_csum, &gd->inode_bitmap_csum);
+		rc = bitmap_csum(s, group, gd->block_bitmap, xw_image_group_bits(s->img) / 8,
+				 gd->block_bitmap_csum, &gd->block_bitmap_csum);
+	if (!rc && any && (!tracked || !(gd->flags & XW_BG_INODE_UNINIT)))
+		rc = bitmap_csum(s, group, gd->inode_bitmap, sb->inodes_per_group / 8,
+				 gd->inode_bitmap_csum, &gd->inode_bitmap_csum);
 	if (!s->new_csum)
 		gd->block_bitmap_csum = gd->inode_bitmap_csum = 0;
-	return ret;
+	return rc;
 }
 
-/* Nothing says any more what was never used: it becomes what it was taken for. */
+/* The descriptors no longer tell what was never used: initialize it accordingly. */
 static int initialise(struct xw_sweep *s, struct xw_sysmap *map, uint64_t group,
 		      struct xw_group_desc *gd)
 {
@@ -182,29 +182,29 @@ static int initialise(struct xw_sweep *s, struct xw_sysmap *map, uint64_t group,
 	const uint32_t per_group = img->sb.inodes_per_group;
 	const uint64_t start = gd->inode_table * img->block_size;
 	const uint64_t unused = gd->flags & XW_BG_INODE_UNINIT ? per_group : gd->itable_unused;
-	int ret = 0;
+	int rc = 0;
 
 	if (gd->flags & XW_BG_BLOCK_UNINIT) {
 		memset(s->buf, 0xff, img->block_size);
-		ret = xw_image_block_bitmap(img, map, group, s->buf);
-		if (!ret)
-			ret = xw_sweep_put(s, gd->block_bitmap);
+		rc = xw_image_block_bitmap(img, map, group, s->buf);
+		if (!rc)
+			rc = xw_sweep_put(s, gd->block_bitmap);
 	}
-	if (!ret && gd->flags & XW_BG_INODE_UNINIT) {
+	if (!rc && gd->flags & XW_BG_INODE_UNINIT) {
 		memset(s->buf, 0xff, img->block_size);
-		ret = xw_image_inode_bitmap(img, group, s->buf);
-		if (!ret)
-			ret = xw_sweep_put(s, gd->inode_bitmap);
+		rc = xw_image_inode_bitmap(img, group, s->buf);
+		if (!rc)
+			rc = xw_sweep_put(s, gd->inode_bitmap);
 	}
-	if (!ret && unused && !(gd->flags & XW_BG_INODE_ZEROED)) {
+	if (!rc && unused && !(gd->flags & XW_BG_INODE_ZEROED)) {
 		const uint64_t from = start + (per_group - unused) * img->inode_size;
 
-		ret = xw_dev_zero(img->dev, from,
-				  start + (uint64_t)img->itable_blocks * img->block_size - from);
+		rc = xw_dev_zero(img->dev, from,
+				 start + (uint64_t)img->itable_blocks * img->block_size - from);
 	}
 	gd->flags = 0;
 	gd->itable_unused = 0;
-	return ret;
+	return rc;
 }
 
 static int sweep_group(struct xw_sweep *s, struct xw_sysmap *map, uint64_t group)
@@ -213,23 +213,23 @@ static int sweep_group(struct xw_sweep *s, struct xw_sysmap *map, uint64_t group
 	const uint32_t size = img->desc_size, per = img->block_size / size;
 	const uint64_t off = xw_image_desc_block(img, group) * img->block_size + group % per * size;
 	struct xw_group_desc gd;
-	int ret = xw_image_group(img, group, &gd);
+	int rc = xw_image_group(img, group, &gd);
 
-	if (!ret)
-		ret = bitmap_csums(s, group, &gd);
-	if (!ret && xw_tune_tracks_use(&img->sb) && !xw_tune_tracks_use(s->to))
-		ret = initialise(s, map, group, &gd);
-	if (ret)
-		return ret;
+	if (!rc)
+		rc = bitmap_csums(s, group, &gd);
+	if (!rc && xw_tune_tracks_use(&img->sb) && !xw_tune_tracks_use(s->to))
+		rc = initialise(s, map, group, &gd);
+	if (rc)
+		return rc;
 	if (!xw_tune_tracks_use(&img->sb) && xw_tune_tracks_use(s->to)) {
 		gd.flags = XW_BG_INODE_ZEROED;
 		gd.itable_unused = 0;
 	}
 	if (!xw_tune_tracks_use(s->to))
 		gd.checksum = 0;
-	ret = xw_dev_pread(img->dev, s->buf, size, off);
-	if (ret)
-		return ret;
+	rc = xw_dev_pread(img->dev, s->buf, size, off);
+	if (rc)
+		return rc;
 	xw_group_encode(&gd, s->to, s->seed, (uint32_t)group, s->buf);
 	return xw_dev_pwrite(img->dev, s->buf, size, off);
 }
@@ -237,14 +237,14 @@ static int sweep_group(struct xw_sweep *s, struct xw_sysmap *map, uint64_t group
 static int sweep_groups(struct xw_sweep *s)
 {
 	struct xw_sysmap *map;
-	int ret = xw_sysmap_new(s->img, &map);
+	int rc = xw_sysmap_new(s->img, &map);
 
-	if (ret)
-		return ret;
-	for (uint64_t g = 0; g < s->img->groups && !ret; g++)
-		ret = sweep_group(s, map, g);
+	if (rc)
+		return rc;
+	for (uint64_t g = 0; g < s->img->groups && !rc; g++)
+		rc = sweep_group(s, map, g);
 	xw_sysmap_free(map);
-	return ret;
+	return rc;
 }
 
 /* ---- the rest ---- */
@@ -254,63 +254,66 @@ static int sweep_mmp(struct xw_sweep *s)
 	struct xw_image *img = s->img;
 	const xw_blk blk = img->sb.mmp_block;
 	struct xw_mmp m;
-	int ret;
+	int rc;
 
 	if (!(img->sb.feature_incompat & XW_INCOMPAT_MMP) || !blk)
 		return 0;
-	ret = xw_image_has_blocks(img, blk, 1) ? xw_sweep_get(s, blk) : XW_ERR_CORRUPT;
-	if (!ret)
-		ret = xw_mmp_decode(s->buf, &m);
-	if (!ret && s->old_csum)
-		ret = xw_mmp_verify(s->buf, img->csum_seed);
-	if (ret)
-		return xw_fail(img->diag, ret, "%s: MMP block %" PRIu64 ": %s", img->dev->name, blk,
-			       xw_err_text(ret));
+	rc = xw_image_has_blocks(img, blk, 1) ? xw_sweep_get(s, blk) : XW_ERR_CORRUPT;
+	if (!rc)
+		rc = xw_mmp_decode(s->buf, &m);
+	if (!rc && s->old_csum)
+		rc = xw_mmp_verify(s->buf, img->csum_seed);
+	if (rc)
+		return xw_fail(img->diag, rc, "%s: MMP block %" PRIu64 ": %s", img->dev->name, blk,
+			       xw_err_text(rc));
 	xw_mmp_encode(&m, s->new_csum, s->seed, s->buf);
 	return xw_sweep_put(s, blk);
 }
 
-/* Types of all inodes, for directories that have none: a byte each, in pages that are touched. */
+/*
+ * Read the types of all inodes, for directories without types: one byte each, in pages allocated on
+ * demand.
+ */
 static int read_types(struct xw_sweep *s)
 {
 	struct xw_inode_scan scan;
 	const uint8_t *raw;
 	xw_ino ino;
-	int ret;
+	int rc;
 
 	s->types = calloc((size_t)s->img->sb.inodes_count + 1, 1);
 	if (!s->types)
 		return xw_fail_nomem(s->t->diag, "inode types");
-	ret = xw_inode_scan_begin(s->img, 0, s->img->groups, &scan);
-	while (!ret && (ret = xw_inode_scan_next(&scan, &ino, &raw)) == 1) {
+	rc = xw_inode_scan_begin(s->img, 0, s->img->groups, &scan);
+	while (!rc && (rc = xw_inode_scan_next(&scan, &ino, &raw)) == 1) {
 		struct xw_inode in;
 
-		ret = 0;
+		rc = 0;
 		if (!xw_inode_decode(raw, &s->img->sb, &in))
 			s->types[ino] = (uint8_t)xw_ftype_of_mode(in.mode);
 	}
 	xw_inode_scan_end(&scan);
-	return ret;
+	return rc;
 }
 
 static int sweep(struct xw_sweep *s)
 {
 	const struct xw_super *sb = &s->img->sb;
-	int ret = 0;
+	int rc = 0;
 
 	if (s->retype && s->to->feature_incompat & XW_INCOMPAT_FILETYPE)
-		ret = read_types(s);
-	if (!ret && s->rehash)
-		ret = xw_sweep_values(s);
-	if (!ret && (s->retype || s->rehash || s->old_csum || s->new_csum))
-		ret = sweep_tables(s);
-	if (!ret)
-		ret = xw_sweep_xattr_blocks(s);
-	if (!ret)
-		ret = sweep_mmp(s);
-	if (!ret && (xw_tune_tracks_use(sb) || xw_tune_tracks_use(s->to)))
-		ret = sweep_groups(s);
-	return ret;
+		rc = read_types(s);
+	if (!rc && s->rehash)
+		rc = xw_sweep_values(s);
+	if (!rc && (s->retype || s->rehash || s->old_csum || s->new_csum))
+		rc = sweep_tables(s);
+	if (!rc)
+		rc = xw_sweep_xattr_blocks(s);
+	if (!rc)
+		rc = sweep_mmp(s);
+	if (!rc && (xw_tune_tracks_use(sb) || xw_tune_tracks_use(s->to)))
+		rc = sweep_groups(s);
+	return rc;
 }
 
 int xw_tune_sweep(struct xw_tune *t)
@@ -324,22 +327,22 @@ int xw_tune_sweep(struct xw_tune *t)
 		.retype = (t->sb.feature_incompat ^ t->to.feature_incompat) & XW_INCOMPAT_FILETYPE,
 	};
 	struct xw_super sb;
-	int ret = xw_image_open(xw_edit_dev(t->edit), 0, t->diag, &s.img);
+	int rc = xw_image_open(xw_edit_dev(t->edit), 0, t->diag, &s.img);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	s.rehash = s.img->sb.feature_incompat & XW_INCOMPAT_EA_INODE && s.seed != s.img->csum_seed;
 	s.buf = malloc(s.img->block_size);
-	ret = s.buf ? sweep(&s) : xw_fail_nomem(t->diag, "a block");
+	rc = s.buf ? sweep(&s) : xw_fail_nomem(t->diag, "a block");
 	sb = s.img->sb;
 	xw_image_close(s.img);
 	xw_vec_free(&s.values);
 	xw_vec_free(&s.xattr_blocks);
 	free(s.types);
 	free(s.buf);
-	if (ret)
-		return ret;
-	/* What the rewritten blocks are true under; the rest comes in the end. */
+	if (rc)
+		return rc;
+	/* The rewritten blocks are valid with these fields; the rest follows at the end. */
 	memcpy(sb.uuid, t->to.uuid, sizeof(sb.uuid));
 	sb.checksum_seed = t->to.checksum_seed;
 	sb.checksum_type = t->to.checksum_type;

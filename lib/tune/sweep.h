@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sweep, between its files. */
+/* Shared by the files of the sweep. */
 #ifndef XW_TUNE_SWEEP_H
 #define XW_TUNE_SWEEP_H
 
@@ -14,32 +14,32 @@ struct xw_tune_value {
 
 struct xw_sweep {
 	struct xw_tune *t;
-	struct xw_image *img; /* as things are */
-	const struct xw_super *to; /* as they are to be */
+	struct xw_image *img; /* the old state */
+	const struct xw_super *to; /* the new one */
 	uint32_t seed; /* of the new checksums */
 	bool old_csum, new_csum;
-	bool retype; /* filetype comes or goes */
-	uint8_t *types; /* by inode number, where filetype comes */
+	bool retype; /* filetype is set or cleared */
+	uint8_t *types; /* by inode number, if filetype is set */
 	bool rehash; /* hashes of values in EA inodes depend on the seed, too */
-	XW_VEC(struct xw_tune_value) values; /* by ino */
-	XW_VEC(xw_blk) xattr_blocks; /* seen; shared ones several times */
-	uint8_t *buf; /* a block */
+	XW_VEC(struct xw_tune_value) values; /* sorted by ino */
+	XW_VEC(xw_blk) xattr_blocks; /* as encountered; shared ones several times */
+	uint8_t *buf; /* one block */
 };
 
 /* sweep.c */
 int xw_sweep_get(struct xw_sweep *s, xw_blk blk); /* into s->buf */
 int xw_sweep_put(struct xw_sweep *s, xw_blk blk);
 
-/* sweep_inode.c: everything that the inode has; its record may change, but for the checksum. */
+/* sweep_inode.c: everything that belongs to the inode; changes its record except the checksum. */
 int xw_sweep_inode(struct xw_sweep *s, xw_ino ino, struct xw_inode *in, uint8_t *raw);
 
 /* sweep_xattr.c */
-/* Before anything changes: the values' hashes as they are to be. */
+/* Before anything changes: compute the new hashes of the values. */
 int xw_sweep_values(struct xw_sweep *s);
 int xw_sweep_ibody(struct xw_sweep *s, const struct xw_inode *in, uint8_t *raw);
 /* An EA inode's own. */
 void xw_sweep_value(struct xw_sweep *s, xw_ino ino, struct xw_inode *in, uint8_t *raw);
-/* All xattr blocks seen, each once. */
+/* All recorded xattr blocks, each once. */
 int xw_sweep_xattr_blocks(struct xw_sweep *s);
 
 #endif

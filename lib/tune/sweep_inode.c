@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The sweep over what one inode has: the blocks of its extent tree, of its directory, of its itree,
- * of the orphan file. Data has no checksums, and block maps have none.
+ * The sweep over the blocks of one inode: those of its extent tree, its directory, its itree, of
+ * the orphan file. Data has no checksums, and block maps have none.
  */
 #include "config.h"
 
@@ -17,14 +17,14 @@
 #include "tune/sweep.h"
 #include "walk/itree.h"
 
-/* The inode at hand. */
+/* The current inode. */
 struct owner {
 	struct xw_sweep *s;
 	xw_ino ino;
 	const struct xw_inode *in;
 	uint32_t old_seed, new_seed;
-	XW_VEC(xw_blk) nodes; /* of its map */
-	XW_VEC(struct xw_run) runs; /* of the orphan file */
+	XW_VEC(xw_blk) nodes; /* blocks of its map */
+	XW_VEC(struct xw_run) runs; /* blocks of the orphan file */
 };
 
 static int bad(const struct owner *o, xw_blk blk, int code, const char *what)
@@ -46,59 +46,59 @@ static int on_node(void *arg, xw_blk blk, unsigned depth)
 	return xw_vec_push(&o->nodes, blk) ? xw_fail_nomem(o->s->img->diag, "extent tree") : 0;
 }
 
-/* Reading verifies under the old rules; the blocks are sealed when it is done. */
+/* Reading verifies by the old rules; the new checksums are set afterwards. */
 static int walk_map(struct owner *o, bool keep_runs)
 {
 	struct xw_map_iter it;
 	struct xw_map_run run;
-	int ret = xw_map_begin(o->s->img, o->ino, o->in, 0, &it);
+	int rc = xw_map_begin(o->s->img, o->ino, o->in, 0, &it);
 
 	it.on_node = on_node;
 	it.arg = o;
-	while (!ret && (ret = xw_map_next(&it, &run)) == 1)
-		ret = keep_runs && xw_vec_push(&o->runs, ((struct xw_run){run.pblk, run.len}))
-			      ? xw_fail_nomem(o->s->img->diag, "orphan file")
-			      : 0;
+	while (!rc && (rc = xw_map_next(&it, &run)) == 1)
+		rc = keep_runs && xw_vec_push(&o->runs, ((struct xw_run){run.pblk, run.len}))
+			     ? xw_fail_nomem(o->s->img->diag, "orphan file")
+			     : 0;
 	xw_map_end(&it);
-	return ret;
+	return rc;
 }
 
 static int seal_nodes(struct owner *o)
 {
-	int ret = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < o->nodes.n && !ret; i++) {
-		ret = xw_sweep_get(o->s, o->nodes.v[i]);
-		if (ret)
-			return ret;
+	for (size_t i = 0; i < o->nodes.n && !rc; i++) {
+		rc = xw_sweep_get(o->s, o->nodes.v[i]);
+		if (rc)
+			return rc;
 		xw_extent_block_set_csum(o->s->buf, o->s->img->block_size, o->new_seed);
-		ret = xw_sweep_put(o->s, o->nodes.v[i]);
+		rc = xw_sweep_put(o->s, o->nodes.v[i]);
 	}
-	return ret;
+	return rc;
 }
 
 static int orphan_block(struct owner *o, xw_blk blk)
 {
 	struct xw_sweep *s = o->s;
 	const uint32_t bs = s->img->block_size;
-	int ret = xw_sweep_get(s, blk);
+	int rc = xw_sweep_get(s, blk);
 
-	if (!ret && xw_orphan_verify(s->buf, bs, s->old_csum, o->old_seed, blk))
-		ret = bad(o, blk, XW_ERR_CHECKSUM, "the orphan file is damaged");
-	if (ret)
-		return ret;
+	if (!rc && xw_orphan_verify(s->buf, bs, s->old_csum, o->old_seed, blk))
+		rc = bad(o, blk, XW_ERR_CHECKSUM, "the orphan file is damaged");
+	if (rc)
+		return rc;
 	xw_orphan_seal(s->buf, bs, s->new_csum, o->new_seed, blk);
 	return xw_sweep_put(s, blk);
 }
 
 static int orphan_file(struct owner *o)
 {
-	int ret = 0;
+	int rc = 0;
 
 	for (size_t i = 0; i < o->runs.n; i++)
-		for (uint64_t k = 0; k < o->runs.v[i].len && !ret; k++)
-			ret = orphan_block(o, o->runs.v[i].start + k);
-	return ret;
+		for (uint64_t k = 0; k < o->runs.v[i].len && !rc; k++)
+			rc = orphan_block(o, o->runs.v[i].start + k);
+	return rc;
 }
 
 /* ---- directories ---- */
@@ -108,17 +108,17 @@ static int dir_block(void *arg, xw_blk blk, enum xw_tune_kind kind)
 	struct owner *o = arg;
 	struct xw_sweep *s = o->s;
 	const uint32_t bs = s->img->block_size;
-	int ret = xw_sweep_get(s, blk);
+	int rc = xw_sweep_get(s, blk);
 
-	if (!ret && s->old_csum && xw_tune_block_verify(s->buf, bs, kind, o->old_seed))
-		ret = bad(o, blk, XW_ERR_CHECKSUM, "a directory block's checksum is wrong");
-	if (ret)
-		return ret;
+	if (!rc && s->old_csum && xw_tune_block_verify(s->buf, bs, kind, o->old_seed))
+		rc = bad(o, blk, XW_ERR_CHECKSUM, "a directory block's checksum is wrong");
+	if (rc)
+		return rc;
 	if (s->new_csum && !s->old_csum) {
-		ret = xw_tune_block_add_tail(s->buf, bs, kind);
-		if (ret) /* dirs.c built anew what has no room */
-			return bad(o, blk, ret == XW_ERR_NOSPC ? XW_ERR_INTERNAL : ret,
-				   "no room for a checksum");
+		rc = xw_tune_block_add_tail(s->buf, bs, kind);
+		if (rc) /* dirs.c has rebuilt directories without room */
+			return bad(o, blk, rc == XW_ERR_NOSPC ? XW_ERR_INTERNAL : rc,
+				   "no space for a checksum");
 	} else if (s->old_csum && !s->new_csum) {
 		xw_tune_block_drop_tail(s->buf, bs, kind);
 	}
@@ -134,14 +134,14 @@ static int dir_block(void *arg, xw_blk blk, enum xw_tune_kind kind)
 static int read_node(void *arg, xw_blk blk, void *buf)
 {
 	struct xw_sweep *s = arg;
-	int ret = xw_sweep_get(s, blk);
+	int rc = xw_sweep_get(s, blk);
 
-	if (!ret)
+	if (!rc)
 		memcpy(buf, s->buf, s->img->block_size);
-	return ret;
+	return rc;
 }
 
-/* All nodes with new checksums. */
+/* Set new checksums in all nodes. */
 static int itree(struct owner *o)
 {
 	struct xw_sweep *s = o->s;
@@ -160,27 +160,27 @@ static int itree(struct owner *o)
 	struct xw_walk_itree_item item;
 	struct xw_walk_itree it;
 	xw_blk root;
-	int more, ret = xw_itree_root(s->img, o->ino, o->in, &root);
+	int more, rc = xw_itree_root(s->img, o->ino, o->in, &root);
 
-	if (ret)
-		return ret;
-	ret = xw_walk_itree_begin(&it, &env, root);
-	while (!ret && (more = xw_walk_itree_next(&it, &item)) == 1) {
+	if (rc)
+		return rc;
+	rc = xw_walk_itree_begin(&it, &env, root);
+	while (!rc && (more = xw_walk_itree_next(&it, &item)) == 1) {
 		if (item.kind != XW_WALK_ITREE_NODE)
 			continue;
 		memcpy(s->buf, item.block, s->img->block_size);
 		xw_itree_set_csum(s->buf, s->img->block_size, s->new_csum, o->new_seed);
-		ret = xw_sweep_put(s, item.blk);
+		rc = xw_sweep_put(s, item.blk);
 	}
-	if (!ret && more == 2)
-		ret = bad(o, item.blk, item.code, item.what);
-	else if (ret == XW_ERR_NOMEM || (!ret && more < 0))
-		ret = xw_fail_nomem(s->img->diag, "itree");
+	if (!rc && more == 2)
+		rc = bad(o, item.blk, item.code, item.what);
+	else if (rc == XW_ERR_NOMEM || (!rc && more < 0))
+		rc = xw_fail_nomem(s->img->diag, "itree");
 	xw_walk_itree_end(&it);
-	return ret;
+	return rc;
 }
 
-/* Trees are dropped before the kind of checksums changes: here it is only the seed. */
+/* Trees are dropped before the kind of checksums changes: here only the seed does. */
 static bool has_itree(const struct owner *o)
 {
 	const struct xw_super *sb = &o->s->img->sb;
@@ -192,15 +192,15 @@ static bool has_itree(const struct owner *o)
 static int directory(struct owner *o)
 {
 	struct xw_tune_dirmap m;
-	int ret = has_itree(o) ? itree(o) : 0;
+	int rc = has_itree(o) ? itree(o) : 0;
 
-	if (ret)
-		return ret;
-	ret = xw_tune_dirmap_read(o->s->img, o->ino, o->in, &m);
-	if (!ret)
-		ret = xw_tune_dirmap_each(&m, dir_block, o);
+	if (rc)
+		return rc;
+	rc = xw_tune_dirmap_read(o->s->img, o->ino, o->in, &m);
+	if (!rc)
+		rc = xw_tune_dirmap_each(&m, dir_block, o);
 	xw_tune_dirmap_free(&m);
-	return ret;
+	return rc;
 }
 
 /* ---- all of it ---- */
@@ -211,17 +211,17 @@ static int sweep_map(struct owner *o)
 	const bool is_orphan = s->img->sb.feature_compat & XW_COMPAT_ORPHAN_FILE &&
 			       o->ino == s->img->sb.orphan_file_inum;
 	const bool nodes = s->new_csum && o->in->flags & XW_FL_EXTENTS;
-	int ret = nodes || is_orphan ? walk_map(o, is_orphan) : 0;
+	int rc = nodes || is_orphan ? walk_map(o, is_orphan) : 0;
 
-	if (!ret && (o->in->mode & XW_S_IFMT) == XW_S_IFDIR)
-		ret = directory(o);
-	if (!ret && is_orphan)
-		ret = orphan_file(o);
-	if (!ret && nodes)
-		ret = seal_nodes(o);
+	if (!rc && (o->in->mode & XW_S_IFMT) == XW_S_IFDIR)
+		rc = directory(o);
+	if (!rc && is_orphan)
+		rc = orphan_file(o);
+	if (!rc && nodes)
+		rc = seal_nodes(o);
 	xw_vec_free(&o->nodes);
 	xw_vec_free(&o->runs);
-	return ret;
+	return rc;
 }
 
 int xw_sweep_inode(struct xw_sweep *s, xw_ino ino, struct xw_inode *in, uint8_t *raw)
@@ -233,16 +233,16 @@ int xw_sweep_inode(struct xw_sweep *s, xw_ino ino, struct xw_inode *in, uint8_t 
 		.old_seed = xw_image_inode_seed(s->img, ino, in),
 		.new_seed = xw_inode_seed(s->seed, ino, in->generation),
 	};
-	int ret = 0;
+	int rc = 0;
 
 	if (in->file_acl && (s->new_csum || s->rehash) &&
 	    xw_vec_push(&s->xattr_blocks, in->file_acl))
-		ret = xw_fail_nomem(s->img->diag, "xattr blocks");
-	if (!ret && xw_inode_has_map(in))
-		ret = sweep_map(&o);
-	if (!ret && s->rehash)
-		ret = xw_sweep_ibody(s, in, raw);
-	if (!ret && s->rehash && in->flags & XW_FL_EA_INODE)
+		rc = xw_fail_nomem(s->img->diag, "xattr blocks");
+	if (!rc && xw_inode_has_map(in))
+		rc = sweep_map(&o);
+	if (!rc && s->rehash)
+		rc = xw_sweep_ibody(s, in, raw);
+	if (!rc && s->rehash && in->flags & XW_FL_EA_INODE)
 		xw_sweep_value(s, ino, in, raw);
-	return ret;
+	return rc;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The sweep over extended attributes: checksums of their blocks; and where values are in inodes of
- * their own, hashes of values, which are made with the checksums' seed: in the value's inode, in
- * each entry that names it, in the hash of the block that holds such entries.
+ * The sweep over extended attributes: checksums of their blocks; and for values in EA inodes, the
+ * hashes of values, which depend on the checksum seed: in the EA inode, in each entry that refers
+ * to it, and in the hash of the block that contains such entries.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@ static int hash_value(struct xw_sweep *s, xw_ino ino, const struct xw_inode *in)
 	struct xw_tune_value v = {.ino = ino, .old_hash = xw_inode_ea_hash(in)};
 	auto_free uint8_t *value = NULL;
 	size_t got = 0;
-	int ret;
+	int rc;
 
 	if (in->size > XW_XATTR_SIZE_MAX)
 		return xw_fail(img->diag, XW_ERR_CORRUPT,
@@ -32,11 +32,11 @@ static int hash_value(struct xw_sweep *s, xw_ino ino, const struct xw_inode *in)
 	value = malloc(in->size + 1);
 	if (!value)
 		return xw_fail_nomem(img->diag, "xattr value");
-	ret = xw_file_pread(img, ino, in, NULL, 0, value, in->size, &got);
-	if (ret)
-		return ret;
+	rc = xw_file_pread(img, ino, in, NULL, 0, value, in->size, &got);
+	if (rc)
+		return rc;
 	v.hash = xw_xattr_value_hash(s->seed, value, got);
-	/* One that was wrong stays wrong. */
+	/* A wrong hash stays wrong. */
 	if (v.old_hash != xw_xattr_value_hash(img->csum_seed, value, got))
 		v.hash = v.old_hash;
 	return xw_vec_push(&s->values, v) ? xw_fail_nomem(img->diag, "xattr values") : 0;
@@ -47,18 +47,18 @@ int xw_sweep_values(struct xw_sweep *s)
 	struct xw_inode_scan scan;
 	const uint8_t *raw;
 	xw_ino ino;
-	int ret = xw_inode_scan_begin(s->img, 0, s->img->groups, &scan);
+	int rc = xw_inode_scan_begin(s->img, 0, s->img->groups, &scan);
 
-	while (!ret && (ret = xw_inode_scan_next(&scan, &ino, &raw)) == 1) {
+	while (!rc && (rc = xw_inode_scan_next(&scan, &ino, &raw)) == 1) {
 		struct xw_inode in;
 
-		ret = 0;
+		rc = 0;
 		if (!xw_inode_decode(raw, &s->img->sb, &in) && in.links &&
 		    in.flags & XW_FL_EA_INODE)
-			ret = hash_value(s, ino, &in);
+			rc = hash_value(s, ino, &in);
 	}
 	xw_inode_scan_end(&scan);
-	return ret;
+	return rc;
 }
 
 static const struct xw_tune_value *find(const struct xw_sweep *s, xw_ino ino)
@@ -89,8 +89,8 @@ void xw_sweep_value(struct xw_sweep *s, xw_ino ino, struct xw_inode *in, uint8_t
 /* ---- entries ---- */
 
 /*
- * The entries of an area that a walk was begun with; hashes (or NULL) gets each one's hash. Returns
- * how many there are, or a negative code.
+ * The entries of an area whose walk was started; hashes (or NULL) is filled with the hash of each
+ * one. Returns their number, or a negative code.
  */
 static int rehash_entries(struct xw_sweep *s, uint8_t *area, struct xw_walk_xattr *it,
 			  uint32_t *hashes)
@@ -158,17 +158,17 @@ static int sweep_block(struct xw_sweep *s, xw_blk blk)
 	struct xw_image *img = s->img;
 	const uint32_t bs = img->block_size;
 	struct xw_xattr_bhdr h;
-	int ret = xw_image_has_blocks(img, blk, 1) ? xw_sweep_get(s, blk) : XW_ERR_CORRUPT;
+	int rc = xw_image_has_blocks(img, blk, 1) ? xw_sweep_get(s, blk) : XW_ERR_CORRUPT;
 
-	if (!ret)
-		ret = xw_xattr_bhdr_decode(s->buf, &h);
-	if (!ret && s->old_csum)
-		ret = xw_xattr_block_verify(s->buf, bs, img->csum_seed, blk);
-	if (!ret && s->rehash)
-		ret = rehash_block(s, &h);
-	if (ret)
-		return xw_fail(img->diag, ret, "%s: xattr block %" PRIu64 ": %s; run xw-fsck -f",
-			       img->dev->name, blk, xw_err_text(ret));
+	if (!rc)
+		rc = xw_xattr_bhdr_decode(s->buf, &h);
+	if (!rc && s->old_csum)
+		rc = xw_xattr_block_verify(s->buf, bs, img->csum_seed, blk);
+	if (!rc && s->rehash)
+		rc = rehash_block(s, &h);
+	if (rc)
+		return xw_fail(img->diag, rc, "%s: xattr block %" PRIu64 ": %s; run xw-fsck -f",
+			       img->dev->name, blk, xw_err_text(rc));
 	if (s->new_csum)
 		xw_xattr_block_set_csum(s->buf, bs, s->seed, blk);
 	return xw_sweep_put(s, blk);
@@ -183,12 +183,12 @@ static int by_block(const void *x, const void *y)
 
 int xw_sweep_xattr_blocks(struct xw_sweep *s)
 {
-	int ret = 0;
+	int rc = 0;
 
 	if (s->xattr_blocks.n)
 		qsort(s->xattr_blocks.v, s->xattr_blocks.n, sizeof(xw_blk), by_block);
-	for (size_t i = 0; i < s->xattr_blocks.n && !ret; i++)
+	for (size_t i = 0; i < s->xattr_blocks.n && !rc; i++)
 		if (!i || s->xattr_blocks.v[i] != s->xattr_blocks.v[i - 1])
-			ret = sweep_block(s, s->xattr_blocks.v[i]);
-	return ret;
+			rc = sweep_block(s, s->xattr_blocks.v[i]);
+	return rc;
 }

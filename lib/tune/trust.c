@@ -2,10 +2,10 @@
 /*
  * Is the primary superblock good enough to be copied over its backups?
  *
- * Where there are no checksums, a flipped bit in it goes unnoticed by whoever reads a label, and
- * copied over the backups it takes away what e2fsck(8) would repair it from. So its numbers must
- * fit each other, as stock tools and Linux demand, and what never changes by itself must be what
- * one of the first valid backups says.
+ * Without checksums a flipped bit in it goes unnoticed by a tool that only changes a label, and
+ * copied over the backups it destroys the data that e2fsck(8) would repair it from. So its fields
+ * must be consistent, as stock tools and Linux require, and fields that never change by themselves
+ * must equal those of one of the first valid backups.
  */
 #include "config.h"
 
@@ -15,11 +15,11 @@
 #include "read/image.h"
 #include "tune/tune_internal.h"
 
-#define BACKUPS_MAX 3u /* valid ones that are asked */
+#define BACKUPS_MAX 3u /* number of valid backups to compare */
 #define LOOKED_AT_MAX 64u
 #define FLEX_LOG_MAX 31u
 
-/* Features that Linux or a check sets in the primary alone. */
+/* Features that Linux or a check sets only in the primary. */
 #define COMPAT_LATER XW_COMPAT_EXT_ATTR
 #define INCOMPAT_LATER                                                                             \
 	(XW_INCOMPAT_RECOVER | XW_INCOMPAT_FILETYPE | XW_INCOMPAT_EXTENTS | XW_INCOMPAT_ENCRYPT)
@@ -78,7 +78,7 @@ static int check_numbers(struct xw_tune *t, const struct xw_super *sb)
 	return check_clusters(t, sb);
 }
 
-/* later: may be set in the primary alone; gone: in a backup alone. */
+/* later: may be set only in the primary; gone: only in a backup. */
 static bool other_features(uint32_t primary, uint32_t backup, uint32_t later, uint32_t gone)
 {
 	return primary & ~backup & ~later || backup & ~primary & ~gone;
@@ -109,7 +109,7 @@ static const char *differs(const struct xw_super *a, const struct xw_super *b)
 	SAME(backup_bgs[1], "second backup group")
 #undef SAME
 	if (xw_super_has_csum(
-		    a)) /* nothing got lost then; debugfs -w may have changed the primary */
+		    a)) /* nothing was lost in that case; debugfs -w may have changed the primary */
 		return NULL;
 	if (other_features(a->feature_compat, b->feature_compat, COMPAT_LATER, 0) ||
 	    other_features(a->feature_incompat, b->feature_incompat, INCOMPAT_LATER,
@@ -127,7 +127,7 @@ bool xw_tune_backup(struct xw_image *img, uint64_t group, struct xw_super *out)
 	uint8_t buf[XW_SUPER_SIZE];
 	bool valid;
 
-	img->dev->diag = NULL; /* an unreadable one is none */
+	img->dev->diag = NULL; /* an unreadable one counts as missing */
 	valid = at <= img->dev->size && img->dev->size - at >= sizeof(buf) &&
 		!xw_dev_pread(img->dev, buf, sizeof(buf), at) && !xw_super_decode(buf, out) &&
 		!xw_super_verify(buf) && out->block_group_nr == (uint16_t)group;
@@ -135,7 +135,7 @@ bool xw_tune_backup(struct xw_image *img, uint64_t group, struct xw_super *out)
 	return valid;
 }
 
-/* One of another UUID was left behind by an earlier filesystem. */
+/* A backup with another UUID belongs to an earlier filesystem. */
 static int check_backups(struct xw_tune *t, struct xw_image *img)
 {
 	const char *field = NULL;
@@ -172,13 +172,13 @@ static int check_backups(struct xw_tune *t, struct xw_image *img)
 int xw_tune_trust(struct xw_tune *t)
 {
 	struct xw_image *img;
-	int ret = check_numbers(t, &t->sb);
+	int rc = check_numbers(t, &t->sb);
 
-	if (!ret)
-		ret = xw_image_open(xw_edit_dev(t->edit), 0, t->diag, &img);
-	if (ret)
-		return ret;
-	ret = t->opts->force ? 0 : check_backups(t, img);
+	if (!rc)
+		rc = xw_image_open(xw_edit_dev(t->edit), 0, t->diag, &img);
+	if (rc)
+		return rc;
+	rc = t->opts->force ? 0 : check_backups(t, img);
 	xw_image_close(img);
-	return ret;
+	return rc;
 }

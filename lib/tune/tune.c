@@ -5,6 +5,7 @@
  *
  *   before   features that own blocks come and go; directories get indexes, lose them, or get room
  *            for checksums. Under the old checksums.
+ *   inodes   larger ones: new tables (inode_size.c)
  *   sweep    every checksum, and what else depends on how checksums are made (sweep.c)
  *   behind   what is built under the new ones: itrees; quota files, which count everything else
  *   super    the fields that stand for themselves, the copies
@@ -18,11 +19,12 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "read/image.h"
 #include "tune/tune_internal.h"
-#include "update/dir.h"
-#include "update/fast.h"
+#include "edit/dir.h"
+#include "fastcommit/fastcommit.h"
 
 int xw_tune_refuse(struct xw_tune *t, int code, const char *fmt, ...)
 {
@@ -39,31 +41,31 @@ int xw_tune_refuse(struct xw_tune *t, int code, const char *fmt, ...)
 
 static int before(struct xw_tune *t, struct xw_update *u)
 {
-	int ret = 0;
+	int rc = 0;
 
 	if (t->work & XW_TUNE_DO_ITREE_DROP)
-		ret = xw_update_itree_drop(u, &t->res->itrees_dropped);
-	if (!ret && t->work & XW_TUNE_DO_QUOTA_OFF)
-		ret = xw_tune_quota_off(t, u);
-	if (!ret && t->work & XW_TUNE_DO_ORPHAN_OFF)
-		ret = xw_tune_orphan_off(u);
-	if (!ret && t->work & XW_TUNE_DO_JOURNAL_OFF)
-		ret = xw_tune_journal_off(t, u);
-	if (!ret && t->work & XW_TUNE_DO_MMP_OFF)
-		ret = xw_tune_mmp_off(u);
-	if (!ret && t->work & XW_TUNE_DO_RESIZE_OFF)
-		ret = xw_tune_resize_off(u);
-	if (!ret && t->work & XW_TUNE_DO_SPARSE)
-		ret = xw_tune_sparse(u);
-	if (!ret && t->work & XW_TUNE_DO_JOURNAL_ON)
-		ret = xw_tune_journal_on(t, u);
-	if (!ret && t->work & XW_TUNE_DO_ORPHAN_ON)
-		ret = xw_tune_orphan_on(t, u);
-	if (!ret && t->work & XW_TUNE_DO_MMP_ON)
-		ret = xw_tune_mmp_on(t, u);
-	if (!ret && t->work & (XW_TUNE_DO_INDEX | XW_TUNE_DO_UNINDEX | XW_TUNE_DO_TAILS))
-		ret = xw_tune_dirs(t, u);
-	return ret;
+		rc = xw_update_itree_drop(u, &t->res->itrees_dropped);
+	if (!rc && t->work & XW_TUNE_DO_QUOTA_OFF)
+		rc = xw_tune_quota_off(t, u);
+	if (!rc && t->work & XW_TUNE_DO_ORPHAN_OFF)
+		rc = xw_tune_orphan_off(u);
+	if (!rc && t->work & XW_TUNE_DO_JOURNAL_OFF)
+		rc = xw_tune_journal_off(t, u);
+	if (!rc && t->work & XW_TUNE_DO_MMP_OFF)
+		rc = xw_tune_mmp_off(u);
+	if (!rc && t->work & XW_TUNE_DO_RESIZE_OFF)
+		rc = xw_tune_resize_off(u);
+	if (!rc && t->work & XW_TUNE_DO_SPARSE)
+		rc = xw_tune_sparse(u);
+	if (!rc && t->work & XW_TUNE_DO_JOURNAL_ON)
+		rc = xw_tune_journal_on(t, u);
+	if (!rc && t->work & XW_TUNE_DO_ORPHAN_ON)
+		rc = xw_tune_orphan_on(t, u);
+	if (!rc && t->work & XW_TUNE_DO_MMP_ON)
+		rc = xw_tune_mmp_on(t, u);
+	if (!rc && t->work & (XW_TUNE_DO_INDEX | XW_TUNE_DO_UNINDEX | XW_TUNE_DO_TAILS))
+		rc = xw_tune_dirs(t, u);
+	return rc;
 }
 
 static int build_itrees(struct xw_tune *t, struct xw_update *u)
@@ -71,7 +73,7 @@ static int build_itrees(struct xw_tune *t, struct xw_update *u)
 	return xw_update_itree_build(u, &t->res->itrees_built);
 }
 
-/* Open an update on the edit, let `step` change things, and have them on the edit's device. */
+/* Open an update on the edit, let `step` make changes, and write them to the edit's device. */
 static int with_update(struct xw_tune *t, int (*step)(struct xw_tune *t, struct xw_update *u))
 {
 	const struct xw_update_opts o = {
@@ -80,49 +82,53 @@ static int with_update(struct xw_tune *t, int (*step)(struct xw_tune *t, struct 
 		.jobs = t->opts->jobs,
 	};
 	struct xw_update *u;
-	int ret = xw_update_begin(xw_edit_dev(t->edit), &o, t->diag, &u);
+	int rc = xw_update_begin(xw_edit_dev(t->edit), &o, t->diag, &u);
 
-	if (ret)
-		return ret;
-	ret = step(t, u);
-	if (!ret)
-		ret = xw_batch_drain(u->out.batch);
-	if (!ret)
-		ret = xw_update_flush(u);
+	if (rc)
+		return rc;
+	rc = step(t, u);
+	if (!rc)
+		rc = xw_batch_drain(u->out.batch);
+	if (!rc)
+		rc = xw_update_flush(u);
 	xw_update_close(u);
-	return ret ? ret : xw_tune_get_super(t, &t->sb);
+	return rc ? rc : xw_tune_get_super(t, &t->sb);
 }
 
 static int all_steps(struct xw_tune *t)
 {
-	int ret = 0;
+	int rc = 0;
 
 	if (t->work & XW_TUNE_DO_CENSUS)
-		ret = xw_tune_census(t);
-	if (!ret && t->work & XW_TUNE_BEFORE)
-		ret = with_update(t, before);
-	if (!ret && t->work & XW_TUNE_DO_SWEEP)
-		ret = xw_tune_sweep(t);
-	if (!ret && t->work & XW_TUNE_DO_ITREE_BUILD)
-		ret = with_update(t, build_itrees);
-	if (!ret && t->work & XW_TUNE_DO_QUOTA_ON)
-		ret = with_update(t, xw_tune_quota_on);
-	return ret;
+		rc = xw_tune_census(t);
+	if (!rc && t->work & XW_TUNE_BEFORE)
+		rc = with_update(t, before);
+	if (!rc && t->work & XW_TUNE_DO_INODES)
+		rc = with_update(t, xw_tune_place_tables);
+	if (!rc && t->work & XW_TUNE_DO_INODES)
+		rc = xw_tune_move_tables(t);
+	if (!rc && t->work & XW_TUNE_DO_SWEEP)
+		rc = xw_tune_sweep(t);
+	if (!rc && t->work & XW_TUNE_DO_ITREE_BUILD)
+		rc = with_update(t, build_itrees);
+	if (!rc && t->work & XW_TUNE_DO_QUOTA_ON)
+		rc = with_update(t, xw_tune_quota_on);
+	return rc;
 }
 
 /* ---- the run ---- */
 
 /*
- * Changes that go deeper than the superblock need an image that is what it says. What the feature
- * read-only forbids others, it does not forbid here: it is put aside meanwhile.
+ * Changes beyond the superblock need a consistent image. The feature read-only is no obstacle for
+ * this tool: it is cleared meanwhile.
  */
 static int prepare(struct xw_tune *t)
 {
 	struct xw_super sb = t->sb;
 
 	if (t->want->set & XW_TUNE_HASH_ALG)
-		sb.def_hash_version = t->want->hash_version; /* for indexes that are built */
-	if (!(t->work & (XW_TUNE_BEFORE | XW_TUNE_BEHIND | XW_TUNE_DO_SWEEP)))
+		sb.def_hash_version = t->want->hash_version; /* for new indexes */
+	if (!(t->work & XW_TUNE_DEEP))
 		return 0;
 	if (!(sb.state & XW_STATE_VALID) || sb.state & XW_STATE_ERROR || sb.error_count)
 		return xw_tune_refuse(t, XW_ERR_STATE,
@@ -136,44 +142,46 @@ static int prepare(struct xw_tune *t)
 static int finish(struct xw_tune *t)
 {
 	struct xw_super sb = t->sb;
-	int ret;
+	int rc;
 
 	sb.feature_compat = t->to.feature_compat;
 	sb.feature_incompat = t->to.feature_incompat;
 	sb.feature_ro_compat = t->to.feature_ro_compat;
-	/* Revision 0 has no features; what else is new in 1 was filled in when it was read. */
+	/*
+	 * Revision 0 has no features; other fields of revision 1 were filled in when it was read.
+	 */
 	if (!sb.rev_level && (sb.feature_compat || sb.feature_incompat || sb.feature_ro_compat))
 		sb.rev_level = 1;
-	ret = xw_tune_fields(t, &sb);
-	if (!ret)
-		ret = xw_tune_put_copies(t, &sb);
+	rc = xw_tune_fields(t, &sb);
+	if (!rc)
+		rc = xw_tune_put_copies(t, &sb);
 	t->res->after = sb;
-	return ret;
+	return rc;
 }
 
 static int run(struct xw_tune *t)
 {
-	int ret = xw_tune_get_super(t, &t->sb);
+	int rc = xw_tune_get_super(t, &t->sb);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	if (t->sb.feature_ro_compat & ~(XW_UPDATE_RO_KNOWN | XW_RO_READONLY))
 		return xw_tune_refuse(
 			t, XW_ERR_UNSUPPORTED, "unknown read-only compatible features 0x%" PRIx32,
 			t->sb.feature_ro_compat & ~(XW_UPDATE_RO_KNOWN | XW_RO_READONLY));
-	ret = xw_tune_trust(t);
-	if (ret)
-		return ret;
+	rc = xw_tune_trust(t);
+	if (rc)
+		return rc;
 	t->res->before = t->sb;
 	t->res->replayed = xw_edit_recovered(t->edit)->journal.needed;
-	ret = xw_tune_plan(t);
-	if (!ret)
-		ret = prepare(t);
-	if (!ret)
-		ret = all_steps(t);
-	if (!ret)
-		ret = finish(t);
-	return ret ? ret : xw_edit_commit(t->edit, &t->res->commit);
+	rc = xw_tune_plan(t);
+	if (!rc)
+		rc = prepare(t);
+	if (!rc)
+		rc = all_steps(t);
+	if (!rc)
+		rc = finish(t);
+	return rc ? rc : xw_edit_commit(t->edit, &t->res->commit);
 }
 
 int xw_tune_run_edit(struct xw_edit *e, const struct xw_tune_opts *opts,
@@ -188,12 +196,13 @@ int xw_tune_run_edit(struct xw_edit *e, const struct xw_tune_opts *opts,
 		.name = xw_edit_dev(e)->name,
 		.res = res,
 	};
-	int ret;
+	int rc;
 
 	*res = (struct xw_tune_result){0};
-	ret = run(&t);
+	rc = run(&t);
+	free(t.tables);
 	xw_edit_end(t.edit);
-	return ret;
+	return rc;
 }
 
 int xw_tune_run(const char *path, const struct xw_tune_opts *opts, const struct xw_tune_want *want,
@@ -210,7 +219,7 @@ int xw_tune_run(const char *path, const struct xw_tune_opts *opts, const struct 
 		.in_use_too = want->set & XW_TUNE_CLEAR_MMP,
 	};
 	struct xw_edit *e;
-	int ret = xw_edit_begin(path, &eo, diag, &e);
+	int rc = xw_edit_begin(path, &eo, diag, &e);
 
-	return ret ? ret : xw_tune_run_edit(e, opts, want, diag, res);
+	return rc ? rc : xw_tune_run_edit(e, opts, want, diag, res);
 }

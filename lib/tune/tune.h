@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parameters and features of an existing image, changed as one commit: what tune2fs(8) does, with
- * nothing left for a check to mend afterwards.
+ * Parameters and features of an existing image, changed in one commit: what tune2fs(8) does, with
+ * nothing left for a check to repair.
  *
  *	xw_tune_want_features(&want, "^has_journal,itree", &diag)
  *	want.set |= XW_TUNE_LABEL; ...
@@ -17,9 +17,7 @@
 #include "disk/super.h"
 #include "plan/features.h"
 
-#pragma GCC visibility push(default)
-
-/* Which fields of struct xw_tune_want count. */
+/* Which fields of struct xw_tune_want are set. */
 #define XW_TUNE_LABEL 0x00001u
 #define XW_TUNE_LAST_MOUNTED 0x00002u
 #define XW_TUNE_UUID 0x00004u
@@ -40,14 +38,15 @@
 #define XW_TUNE_CLEAR_MMP 0x20000u
 #define XW_TUNE_FORCE_FSCK 0x40000u
 #define XW_TUNE_TEST_FS 0x80000u
-#define XW_TUNE_JOURNAL 0x100000u /* make a journal; XW_ERR_EXISTS where one is */
+#define XW_TUNE_JOURNAL 0x100000u /* create a journal; XW_ERR_EXISTS if there is one */
+#define XW_TUNE_INODE_SIZE 0x200000u
 
 struct xw_tune_want {
 	uint32_t set; /* XW_TUNE_* */
 	char label[17], last_mounted[65];
 	uint8_t uuid[16];
 	double reserved_percent;
-	uint64_t reserved_blocks; /* counts where both are set */
+	uint64_t reserved_blocks; /* takes precedence if both are set */
 	uint16_t errors; /* 1 continue, 2 remount-ro, 3 panic */
 	int16_t max_mnt_count, mnt_count;
 	uint32_t interval; /* seconds between checks */
@@ -58,12 +57,13 @@ struct xw_tune_want {
 	uint32_t stride, stripe_width;
 	uint8_t hash_version;
 	uint16_t mmp_interval; /* 0: the default */
-	bool test_fs; /* with XW_TUNE_TEST_FS: set or cleared */
+	bool test_fs; /* with XW_TUNE_TEST_FS: the new value */
 	uint16_t encoding, encoding_flags; /* of casefold; 0: the default */
 	struct xw_features on, off; /* disjoint */
 	unsigned quota_on, quota_off; /* 1 << enum xw_quota_type; disjoint */
-	uint64_t journal_bytes; /* of a new journal; 0: by the filesystem's size */
-	uint64_t orphan_blocks; /* of a new orphan file; 0: by the filesystem's size */
+	uint32_t inode_size; /* bytes, a power of two; more than now */
+	uint64_t journal_bytes; /* of a new journal; 0: depending on the filesystem's size */
+	uint64_t orphan_blocks; /* of a new orphan file; 0: depending on the filesystem's size */
 };
 
 struct xw_tune_opts {
@@ -81,44 +81,42 @@ struct xw_tune_result {
 	uint64_t itrees_built, itrees_dropped;
 	uint64_t directories_rebuilt, indexes_dropped;
 	struct xw_commit_info commit;
-	bool replayed; /* the journal, first */
+	bool replayed; /* the journal was replayed first */
 };
 
 /*
- * A list as of -O: "a,^b,+c"; later words win over earlier ones. XW_ERR_USAGE: no such feature;
- * XW_ERR_UNSUPPORTED: one that cannot be set, or cleared.
+ * A list as for -O: "a,^b,+c"; later words override earlier ones. XW_ERR_USAGE: unknown feature;
+ * XW_ERR_UNSUPPORTED: one that cannot be set or cleared.
  */
 int xw_tune_want_features(struct xw_tune_want *w, const char *list, struct xw_diag *diag);
 
 /*
- * Change the image at path. XW_ERR_USAGE, XW_ERR_UNSUPPORTED: what is wanted and what is there do
- * not go together; XW_ERR_STATE: the change needs an image that was checked, and this one is marked
- * otherwise; XW_ERR_NOSPC, XW_ERR_CORRUPT, XW_ERR_CHECKSUM and what opening reports. After any of
- * them the image is what it was. *res is valid after success.
+ * Change the image at path. XW_ERR_USAGE, XW_ERR_UNSUPPORTED: not possible with the existing
+ * features; XW_ERR_STATE: the change needs an image that was checked, and this one is marked
+ * otherwise; XW_ERR_NOSPC, XW_ERR_CORRUPT, XW_ERR_CHECKSUM and errors of opening. After any of them
+ * the image is unchanged. *res is valid after success.
  */
 int xw_tune_run(const char *path, const struct xw_tune_opts *opts, const struct xw_tune_want *want,
 		struct xw_diag *diag, struct xw_tune_result *res);
-/* The same of an edit, which is ended in any case. */
+/* The same for an edit, which is ended in any case. */
 int xw_tune_run_edit(struct xw_edit *e, const struct xw_tune_opts *opts,
 		     const struct xw_tune_want *want, struct xw_diag *diag,
 		     struct xw_tune_result *res);
 
 /*
- * The image at path was being changed when something went wrong, and the redo file is lost: mark it
- * as having errors, no longer as being changed. XW_ERR_INPUT: it is not in that state.
+ * A change of the image at path was interrupted, and the redo file is lost: mark it as having
+ * errors instead of as being changed. XW_ERR_INPUT: it is not in that state.
  */
 int xw_tune_clear_pending(const char *path, const struct xw_tune_opts *opts, struct xw_diag *diag);
 
 /*
- * Make the copies of the superblock, and with `descs` of the group descriptors, what the first ones
- * are, on img's device; only what differs of the descriptors is written.
+ * Update the copies of the superblock, and with `descs` of the group descriptors, on img's device;
+ * descriptors are written only where they differ.
  */
 int xw_tune_copies(struct xw_image *img, bool descs);
 
 struct xw_update;
-/* A journal of the usual size, in inode 8, which is not in use. XW_ERR_NOSPC. */
+/* Create a journal of the default size in inode 8, which must be unused. XW_ERR_NOSPC. */
 int xw_tune_make_journal(struct xw_update *u);
-
-#pragma GCC visibility pop
 
 #endif

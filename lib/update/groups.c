@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The end of a change: what was freed goes back, bitmaps and descriptors of the groups that changed
- * are written, the superblock last. Backups of the superblock and the descriptors stay as they are,
- * as under the kernel.
+ * The end of a change: freed blocks are released, bitmaps and descriptors of the changed groups are
+ * written, the superblock last. Backups of the superblock and the descriptors are not updated, as
+ * in the kernel.
  */
 #include "config.h"
 
@@ -19,23 +19,23 @@ static int give_back(struct xw_update *u)
 {
 	for (size_t i = 0; i < u->freed.n; i++) {
 		const struct xw_run *r = &u->freed.v[i];
-		const int ret = u->lax ? xw_update_lax_release(u, r)
-				       : xw_space_release(u->space, r->start, r->len);
+		const int rc = u->lax ? xw_unchecked_release(u, r)
+				      : xw_space_release(u->space, r->start, r->len);
 
-		if (ret == XW_ERR_CORRUPT)
+		if (rc == XW_ERR_CORRUPT)
 			return xw_fail(
-				u->diag, ret,
+				u->diag, rc,
 				"%s: blocks %" PRIu64 "+%" PRIu64
 				" are claimed twice, or free in their bitmap; run xw-fsck -f",
 				u->img->dev->name, r->start, r->len);
-		if (ret)
-			return ret;
+		if (rc)
+			return rc;
 	}
 	u->freed.n = 0;
 	return 0;
 }
 
-/* A count that was wrong stays wrong by as much. */
+/* A count that was wrong stays wrong by the same amount. */
 static uint32_t biased(uint64_t count, int64_t bias)
 {
 	const int64_t sum = (int64_t)count + bias;
@@ -51,12 +51,12 @@ static int put_bitmap(struct xw_update *u, xw_blk blk, const uint8_t *bits)
 static int block_bitmap(struct xw_update *u, uint32_t group, struct xw_group_desc *gd, uint8_t *buf)
 {
 	struct xw_group_summary sum;
-	int ret;
+	int rc;
 
 	memset(buf, 0xff, u->img->block_size);
-	ret = xw_space_group_bitmap(u->space, group, buf);
-	if (ret)
-		return ret;
+	rc = xw_space_group_bitmap(u->space, group, buf);
+	if (rc)
+		return rc;
 	xw_update_expose(u, false, group, buf);
 	xw_space_group(u->space, group, &sum);
 	gd->free_blocks = biased(sum.free, xw_update_bias_of(u, group).blocks);
@@ -71,15 +71,15 @@ static int inode_bitmap(struct xw_update *u, uint32_t group, const struct xw_igr
 {
 	const struct xw_update_bias bias = xw_update_bias_of(u, group);
 	const struct xw_super *sb = &u->img->sb;
-	int ret = xw_ispace_group_bitmap(u->inodes, group, buf, u->img->block_size);
+	int rc = xw_ispace_group_bitmap(u->inodes, group, buf, u->img->block_size);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	xw_update_expose(u, true, group, buf);
 	gd->free_inodes = biased(sum->free, bias.inodes);
 	gd->used_dirs = biased(sum->used_dirs, bias.dirs);
 	if (sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM)) {
-		gd->itable_unused = u->lax ? xw_update_lax_unused(u, group, gd) : sum->unused;
+		gd->itable_unused = u->lax ? xw_unchecked_unused(u, group, gd) : sum->unused;
 		gd->flags &= (uint16_t)~XW_BG_INODE_UNINIT;
 	}
 	gd->inode_bitmap_csum =
@@ -93,13 +93,13 @@ static int descriptor(struct xw_update *u, uint32_t group, const struct xw_group
 	const uint64_t off = xw_image_desc_block(u->img, group) * u->img->block_size +
 			     (uint64_t)(group % per) * size;
 	auto_free uint8_t *buf = malloc(size);
-	int ret;
+	int rc;
 
 	if (!buf)
 		return xw_fail_nomem(u->diag, "group descriptor");
-	ret = xw_dev_pread(u->img->dev, buf, size, off);
-	if (ret)
-		return ret;
+	rc = xw_dev_pread(u->img->dev, buf, size, off);
+	if (rc)
+		return rc;
 	xw_group_encode(gd, &u->img->sb, u->img->csum_seed, group, buf);
 	return xw_dev_pwrite(u->img->dev, buf, size, off);
 }
@@ -109,17 +109,17 @@ static int write_group(struct xw_update *u, uint32_t group, uint8_t *buf)
 	const bool blocks = xw_space_group_touched(u->space, group);
 	struct xw_igroup_summary inodes;
 	struct xw_group_desc gd;
-	int ret;
+	int rc;
 
 	xw_ispace_group(u->inodes, group, &inodes);
 	if (!blocks && !inodes.touched)
 		return 0;
-	ret = xw_image_group(u->img, group, &gd);
-	if (!ret && blocks)
-		ret = block_bitmap(u, group, &gd, buf);
-	if (!ret && inodes.touched)
-		ret = inode_bitmap(u, group, &inodes, &gd, buf);
-	return ret ? ret : descriptor(u, group, &gd);
+	rc = xw_image_group(u->img, group, &gd);
+	if (!rc && blocks)
+		rc = block_bitmap(u, group, &gd, buf);
+	if (!rc && inodes.touched)
+		rc = inode_bitmap(u, group, &inodes, &gd, buf);
+	return rc ? rc : descriptor(u, group, &gd);
 }
 
 static int write_super(struct xw_update *u)
@@ -145,24 +145,24 @@ static int write_super(struct xw_update *u)
 int xw_update_groups(struct xw_update *u)
 {
 	auto_free uint8_t *buf = malloc(u->img->block_size);
-	int ret = buf ? give_back(u) : xw_fail_nomem(u->diag, "bitmap");
+	int rc = buf ? give_back(u) : xw_fail_nomem(u->diag, "bitmap");
 
-	for (uint32_t g = 0; g < u->img->groups && !ret; g++)
-		ret = write_group(u, g, buf);
-	return ret ? ret : write_super(u);
+	for (uint32_t g = 0; g < u->img->groups && !rc; g++)
+		rc = write_group(u, g, buf);
+	return rc ? rc : write_super(u);
 }
 
 int xw_update_flush(struct xw_update *u)
 {
-	int ret = xw_update_quota(u);
+	int rc = xw_update_quota(u);
 
-	if (!ret)
-		ret = xw_update_write_recs(u);
-	if (!ret)
-		ret = xw_batch_drain(u->out.batch);
-	if (!ret)
-		ret = xw_update_groups(u);
+	if (!rc)
+		rc = xw_update_write_recs(u);
+	if (!rc)
+		rc = xw_batch_drain(u->out.batch);
+	if (!rc)
+		rc = xw_update_groups(u);
 	xw_update_forget(u);
 	xw_image_forget(u->img);
-	return ret;
+	return rc;
 }

@@ -48,7 +48,7 @@ static struct xw_update_rec *find(const struct xw_update *u, xw_ino ino)
 	return at ? &u->recs.v[*at - 1] : NULL;
 }
 
-/* The record of ino becomes this; raw is owned from here on, also when it fails. */
+/* Set the record of ino; takes ownership of raw, even on failure. */
 static int set(struct xw_update *u, struct xw_update_rec rec)
 {
 	struct xw_update_rec *old = find(u, rec.ino);
@@ -73,19 +73,19 @@ int xw_update_get(struct xw_update *u, xw_ino ino, struct xw_inode *in, uint8_t 
 {
 	const struct xw_update_rec *rec = find(u, ino);
 	auto_free uint8_t *buf = malloc(u->img->inode_size);
-	int ret = 0;
+	int rc = 0;
 
 	if (!buf)
 		return xw_fail_nomem(u->diag, "inode");
 	if (rec && rec->raw) {
 		memcpy(buf, rec->raw, u->img->inode_size);
-		ret = xw_inode_decode(buf, &u->img->sb, in);
+		rc = xw_inode_decode(buf, &u->img->sb, in);
 	} else {
-		ret = xw_image_inode(u->img, ino, in, buf);
+		rc = xw_image_inode(u->img, ino, in, buf);
 	}
-	if (!ret)
+	if (!rc)
 		*raw = steal(buf);
-	return ret;
+	return rc;
 }
 
 int xw_update_put(struct xw_update *u, xw_ino ino, const struct xw_inode *in, uint8_t *raw)
@@ -120,39 +120,39 @@ struct table {
 static int encode(struct xw_update *u, const struct xw_update_rec *rec, uint8_t *out)
 {
 	const uint32_t size = u->img->inode_size;
-	int ret;
+	int rc;
 
 	if (rec->raw) {
 		memcpy(out, rec->raw, size);
 	} else {
 		memset(out, 0, size);
-		ret = xw_itable_record(&u->place.enc, rec->node, out);
-		if (ret)
-			return ret;
+		rc = xw_itable_record(&u->place.enc, rec->node, out);
+		if (rc)
+			return rc;
 	}
 	xw_inode_set_csum(out, &u->img->sb, u->img->csum_seed, rec->ino);
 	return 0;
 }
 
-/* Block k of the table, with the records that are due in it. */
+/* Write block k of the table, with its changed records. */
 static int write_block(struct table *t, uint32_t k, uint8_t *buf)
 {
 	struct xw_update *u = t->u;
 	const uint32_t bs = u->img->block_size, size = u->img->inode_size, per = bs / size;
 	const uint32_t first = k * per;
 	const xw_ino base = t->group * u->img->sb.inodes_per_group + 1;
-	int ret = 0;
+	int rc = 0;
 
 	memset(buf, 0, bs);
 	if (first < t->was_used)
-		ret = xw_image_meta(u->img, t->start + k, 0, buf,
-				    (size_t)XW_MIN(per, t->was_used - first) * size);
-	while (!ret && t->next < t->end && u->recs.v[t->next].ino - base < first + per) {
+		rc = xw_image_meta(u->img, t->start + k, 0, buf,
+				   (size_t)XW_MIN(per, t->was_used - first) * size);
+	while (!rc && t->next < t->end && u->recs.v[t->next].ino - base < first + per) {
 		const struct xw_update_rec *rec = &u->recs.v[t->next++];
 
-		ret = encode(u, rec, buf + (size_t)(rec->ino - base - first) * size);
+		rc = encode(u, rec, buf + (size_t)(rec->ino - base - first) * size);
 	}
-	return ret ? ret : xw_out_write(&u->out, (t->start + k) * bs, buf, bs);
+	return rc ? rc : xw_out_write(&u->out, (t->start + k) * bs, buf, bs);
 }
 
 static int write_group(struct table *t, uint8_t *buf)
@@ -161,19 +161,19 @@ static int write_group(struct table *t, uint8_t *buf)
 	const uint32_t per = u->img->block_size / u->img->inode_size;
 	const xw_ino base = t->group * u->img->sb.inodes_per_group + 1;
 	uint32_t fresh = (uint32_t)xw_div_up(t->was_used, per);
-	int ret = 0;
+	int rc = 0;
 
-	while (!ret && t->next < t->end) {
+	while (!rc && t->next < t->end) {
 		const uint32_t k = (u->recs.v[t->next].ino - base) / per;
 
-		/* Records between what was in use and this one count as in use from now on. */
-		while (!ret && fresh < k)
-			ret = write_block(t, fresh++, buf);
-		if (!ret)
-			ret = write_block(t, k, buf);
+		/* Records between those in use before and this one are in use from now on. */
+		while (!rc && fresh < k)
+			rc = write_block(t, fresh++, buf);
+		if (!rc)
+			rc = write_block(t, k, buf);
 		fresh = XW_MAX(fresh, k + 1);
 	}
-	return ret;
+	return rc;
 }
 
 static int by_ino(const void *x, const void *y)
@@ -190,53 +190,53 @@ static int open_table(struct xw_update *u, uint32_t group, struct table *t)
 		u->img->sb.feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
 	struct xw_group_desc gd;
 	uint32_t behind;
-	int ret = xw_image_group(u->img, group, &gd);
+	int rc = xw_image_group(u->img, group, &gd);
 
 	*t = (struct table){.u = u, .group = group, .start = gd.inode_table};
 	t->was_used = per_group;
-	if (ret || !tracks_use)
-		return ret;
+	if (rc || !tracks_use)
+		return rc;
 	t->was_used = gd.flags & XW_BG_INODE_UNINIT ? 0 : per_group - gd.itable_unused;
 	if (u->lax) {
-		ret = xw_update_lax_end(u, group, &behind);
+		rc = xw_unchecked_end(u, group, &behind);
 		t->was_used = XW_MAX(t->was_used, behind);
 	}
-	return ret;
+	return rc;
 }
 
 int xw_update_write_recs(struct xw_update *u)
 {
 	auto_free uint8_t *buf = malloc(u->img->block_size);
-	int ret = 0;
+	int rc = 0;
 
 	if (!buf)
 		return xw_fail_nomem(u->diag, "inode table");
-	xw_table_free(&u->rec_of); /* the positions are over */
+	xw_table_free(&u->rec_of); /* the positions are stale */
 	if (u->recs.n)
 		qsort(u->recs.v, u->recs.n, sizeof(*u->recs.v), by_ino);
-	for (size_t i = 0; i < u->recs.n && !ret;) {
+	for (size_t i = 0; i < u->recs.n && !rc;) {
 		const uint32_t per = u->img->sb.inodes_per_group;
 		const uint32_t group = (u->recs.v[i].ino - 1) / per;
 		struct table t;
 
-		ret = open_table(u, group, &t);
+		rc = open_table(u, group, &t);
 		t.next = i;
 		while (i < u->recs.n && (u->recs.v[i].ino - 1) / per == group)
 			i++;
 		t.end = i;
-		if (!ret)
-			ret = write_group(&t, buf);
+		if (!rc)
+			rc = write_group(&t, buf);
 	}
-	return ret;
+	return rc;
 }
 
-int xw_update_settle_recs(struct xw_update *u)
+int xw_update_flush_recs(struct xw_update *u)
 {
-	int ret = xw_update_write_recs(u);
+	int rc = xw_update_write_recs(u);
 
-	if (!ret)
-		ret = xw_batch_drain(u->out.batch);
+	if (!rc)
+		rc = xw_batch_drain(u->out.batch);
 	xw_update_forget_recs(u);
 	xw_image_forget(u->img);
-	return ret;
+	return rc;
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * The map of an inode that is there: read whole, changed as a list of extents, and built anew by
- * the placer in new blocks. The one place where maps are rewritten, whoever changes what is in
- * them.
+ * The map of an existing inode: read completely, changed as a list of extents, and rewritten by the
+ * placer in new blocks. This is the only place where maps are rewritten.
  *
- * The old map's own blocks are freed when the new one is written; blocks of the contents only where
- * somebody punches them.
+ * The old map blocks are freed when the new map is written; blocks of the contents only by
+ * punching.
  */
 #include "config.h"
 
-#include "update/edit.h"
+#include "update/map.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 
 #include "disk/indirect.h"
 #include "read/map.h"
+#include "update/inode.h"
 #include "update/update_internal.h"
 
 static int refuse(struct xw_update *u, xw_ino ino, int code, const char *why)
@@ -48,7 +48,7 @@ int xw_update_map_add(struct xw_update *u, struct xw_update_map *m, struct xw_ma
 	return 0;
 }
 
-void xw_update_map_take(struct xw_update_map *m, struct xw_update_map *from)
+void xw_update_map_move(struct xw_update_map *m, struct xw_update_map *from)
 {
 	free(m->e.v);
 	memcpy(&m->e, &from->e, sizeof(m->e));
@@ -106,38 +106,38 @@ int xw_update_map_load(struct xw_update *u, xw_ino ino, const struct xw_inode *i
 	struct reader r = {u, m};
 	struct xw_map_iter it;
 	struct xw_map_run run;
-	int more, ret;
+	int more, rc;
 
 	*m = (struct xw_update_map){0};
 	if (!xw_inode_has_map(in))
 		return 0;
-	ret = xw_map_begin(u->img, ino, in, 0, &it);
+	rc = xw_map_begin(u->img, ino, in, 0, &it);
 	it.on_node = see_node;
 	it.arg = &r;
-	while (!ret && (more = xw_map_next(&it, &run)) != 0)
-		ret = more < 0 ? more : xw_update_map_add(u, m, run);
+	while (!rc && (more = xw_map_next(&it, &run)) != 0)
+		rc = more < 0 ? more : xw_update_map_add(u, m, run);
 	xw_map_end(&it);
-	return ret;
+	return rc;
 }
 
 int xw_update_map_read(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 		       struct xw_update_map *m)
 {
 	uint64_t other;
-	int ret = 0;
+	int rc = 0;
 
 	*m = (struct xw_update_map){0};
 	if (in->flags & XW_FL_ITREE && (in->mode & XW_S_IFMT) == XW_S_IFDIR &&
 	    u->img->sb.feature_ro_compat & XW_RO_ITREE)
 		return refuse(u, ino, XW_ERR_UNSUPPORTED, "has an itree");
-	ret = xw_update_other_blocks(u, ino, in, &other);
-	if (!ret)
-		ret = xw_update_map_load(u, ino, in, m);
+	rc = xw_update_other_blocks(u, ino, in, &other);
+	if (!rc)
+		rc = xw_update_map_load(u, ino, in, m);
 	m->other = other;
-	return ret;
+	return rc;
 }
 
-/* ---- blocks come and go ---- */
+/* ---- allocating and freeing ---- */
 
 int xw_update_map_alloc(struct xw_update *u, xw_ino ino, struct xw_update_map *m, uint64_t len)
 {
@@ -145,48 +145,50 @@ int xw_update_map_alloc(struct xw_update *u, xw_ino ino, struct xw_update_map *m
 	struct xw_run *runs;
 	uint64_t lblk = 0;
 	size_t n;
-	int ret = xw_space_alloc_all(u->space, &req, &runs, &n);
+	int rc = xw_space_alloc_all(u->space, &req, &runs, &n);
 
-	if (ret == XW_ERR_NOSPC)
-		return refuse(u, ino, ret, "no block is left for it");
-	for (size_t i = 0; i < n && !ret; i++) {
-		ret = xw_update_map_add(
+	if (rc == XW_ERR_NOSPC)
+		return refuse(u, ino, rc, "no free block left for it");
+	for (size_t i = 0; i < n && !rc; i++) {
+		rc = xw_update_map_add(
 			u, m,
 			(struct xw_map_run){(xw_lblk)lblk, runs[i].len, runs[i].start, false});
 		lblk += runs[i].len;
 	}
 	free(runs);
-	return ret;
+	return rc;
 }
 
-/* e less first .. last, in 0 to 2 pieces, to m. */
+/* Append e without first .. last, in 0 to 2 pieces, to m. */
 static int punch_one(struct xw_update *u, struct xw_update_map *m, const struct xw_extent *e,
 		     uint64_t first, uint64_t last)
 {
 	const uint64_t end = (uint64_t)e->lblk + e->len;
 	const uint64_t from = XW_MIN(XW_MAX(first, e->lblk), end);
 	const uint64_t to = XW_MAX(XW_MIN(last + 1, end), from);
-	int ret = xw_update_map_add(
+	int rc = xw_update_map_add(
 		u, m, (struct xw_map_run){e->lblk, from - e->lblk, e->pblk, e->unwritten});
 
-	return ret ? ret
-		   : xw_update_map_add(u, m,
-				       (struct xw_map_run){(xw_lblk)to, end - to,
-							   e->pblk + (to - e->lblk), e->unwritten});
+	return rc ? rc
+		  : xw_update_map_add(u, m,
+				      (struct xw_map_run){(xw_lblk)to, end - to,
+							  e->pblk + (to - e->lblk), e->unwritten});
 }
 
-/* Clusters of first .. last that `left` has nothing in: at both ends it may. */
+/*
+ * Free the clusters of first .. last in which `left` has no blocks; at both ends it may have some.
+ */
 static int free_lost(struct xw_update *u, const struct xw_update_map *was,
 		     const struct xw_update_map *left, uint64_t first, uint64_t last)
 {
 	const uint32_t bits = u->place.enc.cluster_bits;
 	const uint64_t end = xw_update_map_partner(u, left, last) ? last >> bits << bits : last + 1;
 	struct xw_update_clusters c = {.u = u};
-	int ret = 0;
+	int rc = 0;
 
 	if (xw_update_map_partner(u, left, first))
 		c.next = (first >> bits) + 1;
-	for (size_t i = 0; i < was->e.n && !ret; i++) {
+	for (size_t i = 0; i < was->e.n && !rc; i++) {
 		const struct xw_extent *e = &was->e.v[i];
 		const uint64_t from = XW_MAX(first, e->lblk);
 		const uint64_t to = XW_MIN(end, (uint64_t)e->lblk + e->len);
@@ -196,47 +198,47 @@ static int free_lost(struct xw_update *u, const struct xw_update_map *was,
 
 		if (from >= to)
 			continue;
-		ret = xw_update_clusters(&c, &run, &fresh);
-		if (!ret && fresh.len)
-			ret = xw_update_free(u, fresh.start, fresh.len);
+		rc = xw_update_clusters(&c, &run, &fresh);
+		if (!rc && fresh.len)
+			rc = xw_update_free(u, fresh.start, fresh.len);
 	}
-	return ret;
+	return rc;
 }
 
 int xw_update_map_punch(struct xw_update *u, struct xw_update_map *m, uint64_t first, xw_lblk last)
 {
 	struct xw_update_map left = {0};
-	int ret = 0;
+	int rc = 0;
 
 	if (first > last)
 		return 0;
-	for (size_t i = 0; i < m->e.n && !ret; i++)
-		ret = punch_one(u, &left, &m->e.v[i], first, last);
-	if (!ret)
-		ret = free_lost(u, m, &left, first, last);
-	if (!ret)
-		xw_update_map_take(m, &left);
+	for (size_t i = 0; i < m->e.n && !rc; i++)
+		rc = punch_one(u, &left, &m->e.v[i], first, last);
+	if (!rc)
+		rc = free_lost(u, m, &left, first, last);
+	if (!rc)
+		xw_update_map_move(m, &left);
 	xw_update_map_end(&left);
-	return ret;
+	return rc;
 }
 
 /* ---- writing ---- */
 
 int xw_update_build_map(struct xw_update *u, struct xw_binode *n)
 {
-	int ret = n->n_ext ? xw_place_map(&u->place, n) : 0;
+	int rc = n->n_ext ? xw_place_map(&u->place, n) : 0;
 
-	u->place.items.n = 0; /* written here: n does not live until the sweep */
-	if (!ret)
-		ret = xw_place_check_room(&u->place);
-	if (!ret && n->map)
-		ret = xw_map_write(&u->place, n);
-	if (!ret && n->map)
-		ret = xw_batch_drain(u->out.batch); /* it may be read again before the end */
-	return ret;
+	u->place.items.n = 0; /* written here: n does not outlive this function */
+	if (!rc)
+		rc = xw_place_check_room(&u->place);
+	if (!rc && n->map)
+		rc = xw_map_write(&u->place, n);
+	if (!rc && n->map)
+		rc = xw_batch_drain(u->out.batch); /* it may be read again before the end */
+	return rc;
 }
 
-/* The builder's node of the inode; it ends with free_node(). */
+/* The builder's node of the inode; end with free_node(). */
 struct node {
 	struct xw_binode n;
 	struct xw_bdir dir;
@@ -249,12 +251,12 @@ static void free_node(struct node *n)
 	free(n->n.map);
 }
 
-/* Out with the old map's blocks, and the new one is on the device. */
+/* Free the blocks of the old map, and write the new one to the device. */
 static int rewrite(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 		   struct xw_update_map *m, struct node *to)
 {
 	const struct xw_extent *last = m->e.n ? &m->e.v[m->e.n - 1] : NULL;
-	int ret = 0;
+	int rc = 0;
 
 	*to = (struct node){.n = {.mode = in->mode,
 				  .ino = ino,
@@ -271,12 +273,12 @@ static int rewrite(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 		to->n.exts = m->e.v;
 	if (last && !(u->img->sb.feature_incompat & XW_INCOMPAT_EXTENTS) &&
 	    (uint64_t)last->lblk + last->len > xw_indirect_max_lblk(u->img->block_size))
-		return refuse(u, ino, XW_ERR_LIMIT, "its map does not reach so far");
-	for (size_t i = 0; i < m->nodes.n && !ret; i++)
-		ret = xw_update_free_one(u, m->nodes.v[i]);
+		return refuse(u, ino, XW_ERR_LIMIT, "beyond the range of its map");
+	for (size_t i = 0; i < m->nodes.n && !rc; i++)
+		rc = xw_update_free_one(u, m->nodes.v[i]);
 	m->nodes.n = 0;
 	u->place.goal = xw_update_map_goal(u, ino, m);
-	return ret ? ret : xw_update_build_map(u, &to->n);
+	return rc ? rc : xw_update_build_map(u, &to->n);
 }
 
 int xw_update_map_write(struct xw_update *u, xw_ino ino, struct xw_inode *in,
@@ -285,13 +287,13 @@ int xw_update_map_write(struct xw_update *u, xw_ino ino, struct xw_inode *in,
 	const int64_t before = (int64_t)xw_update_bytes(u, in);
 	const uint32_t index = in->flags & XW_FL_INDEX;
 	struct node n;
-	int ret = rewrite(u, ino, in, m, &n);
+	int rc = rewrite(u, ino, in, m, &n);
 
-	if (!ret)
-		ret = xw_update_set_map(u, &n.n, in, m->other);
+	if (!rc)
+		rc = xw_update_set_map(u, &n.n, in, m->other);
 	in->flags |= index;
 	free_node(&n);
-	return ret ? ret : xw_update_charge(u, in, 0, (int64_t)xw_update_bytes(u, in) - before);
+	return rc ? rc : xw_update_charge(u, in, 0, (int64_t)xw_update_bytes(u, in) - before);
 }
 
 int xw_update_map_put(struct xw_update *u, xw_ino ino, struct xw_inode *in, struct xw_update_map *m,
@@ -299,11 +301,11 @@ int xw_update_map_put(struct xw_update *u, xw_ino ino, struct xw_inode *in, stru
 {
 	const int64_t old = (int64_t)m->nodes.n;
 	struct node n;
-	const int ret = rewrite(u, ino, in, m, &n);
+	const int rc = rewrite(u, ino, in, m, &n);
 
 	*gain = ((n.n.map ? n.n.map->blocks : 0) - old) * (INT64_C(1) << u->place.enc.cluster_bits);
-	if (!ret)
+	if (!rc)
 		xw_update_set_contents(u, &n.n, in);
 	free_node(&n);
-	return ret;
+	return rc;
 }

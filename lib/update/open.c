@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Opening for change: the image is recovered, then looked at hard enough that nothing is put into
- * one that a check would complain about, then its space is there to allocate from.
+ * Opening for change: the image is recovered, then checked enough to ensure that no inconsistent
+ * image is changed, then its space is opened for allocation.
  *
- * Groups are described by their descriptors alone: bitmaps are read when the allocator wants a
+ * Groups are described by their descriptors alone: bitmaps are read when the allocator considers a
  * group, so opening costs one pass over the descriptors.
  */
 #include "config.h"
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "update/update_internal.h"
+#include "update/xattrs.h"
 
 static int refuse(struct xw_update *u, int code, const char *why)
 {
@@ -37,10 +38,10 @@ static int check(struct xw_update *u, const struct xw_update_opts *opts)
 				 sb->blocks_per_group ||
 			 sb->blocks_count & ((1u << xw_image_cluster_bits(u->img)) - 1)))
 		return refuse(u, XW_ERR_CORRUPT,
-			      "its groups or its size are no whole clusters; run xw-fsck -f");
+			      "its groups or its size are not whole clusters; run xw-fsck -f");
 	if (sb->feature_ro_compat & XW_RO_READONLY)
 		return refuse(u, XW_ERR_STATE,
-			      "has the feature read-only; xw-tune -O ^read-only takes it away");
+			      "has the feature read-only; xw-tune -O ^read-only clears it");
 	if (sb->feature_ro_compat & ~XW_UPDATE_RO_KNOWN &&
 	    !(opts->lax && opts->image_flags & XW_IMAGE_ANY_FEATURES))
 		return xw_fail(u->diag, XW_ERR_UNSUPPORTED,
@@ -53,12 +54,10 @@ static int check(struct xw_update *u, const struct xw_update_opts *opts)
 	if (sb->creator_os == 1)
 		return refuse(u, XW_ERR_UNSUPPORTED, "made for the Hurd");
 	if (sb->inodes_per_group % 8)
-		return refuse(u, XW_ERR_UNSUPPORTED, "inodes per group are no multiple of 8");
+		return refuse(u, XW_ERR_UNSUPPORTED, "inodes per group are not a multiple of 8");
 	if (!opts->lax && sb->feature_compat & XW_COMPAT_DIR_INDEX &&
 	    sb->def_hash_version > XW_DX_TEA)
-		return refuse(
-			u, XW_ERR_CORRUPT,
-			"the hash for names in directories is an unknown one; run xw-fsck -f");
+		return refuse(u, XW_ERR_CORRUPT, "unknown directory hash; run xw-fsck -f");
 	if (!opts->lax && !(sb->state & XW_STATE_VALID))
 		return refuse(u, XW_ERR_STATE, "was not unmounted cleanly; run xw-fsck first");
 	return 0;
@@ -68,7 +67,7 @@ static int check(struct xw_update *u, const struct xw_update_opts *opts)
 
 static int lax_bitmap(void *arg, uint32_t group, uint8_t *bits)
 {
-	return xw_update_lax_blocks(arg, group, bits);
+	return xw_unchecked_blocks(arg, group, bits);
 }
 
 static int inode_bitmap(void *arg, uint32_t group, uint8_t *bits)
@@ -76,7 +75,7 @@ static int inode_bitmap(void *arg, uint32_t group, uint8_t *bits)
 	struct xw_update *u = arg;
 
 	if (u->lax)
-		return xw_update_lax_inodes(u, group, bits);
+		return xw_unchecked_inodes(u, group, bits);
 	return xw_image_inode_bitmap(u->img, group, bits);
 }
 
@@ -93,23 +92,23 @@ static int open_space(struct xw_update *u, const struct xw_alloc_tunables *mb)
 static int open_inodes(struct xw_update *u)
 {
 	const struct xw_image *img = u->img;
-	int ret = xw_ispace_new((uint32_t)img->groups, img->sb.inodes_per_group, inode_bitmap, u,
-				&u->inodes);
+	int rc = xw_ispace_new((uint32_t)img->groups, img->sb.inodes_per_group, inode_bitmap, u,
+			       &u->inodes);
 
-	for (uint32_t g = 0; g < img->groups && !ret; g++) {
+	for (uint32_t g = 0; g < img->groups && !rc; g++) {
 		struct xw_group_desc gd;
 
-		ret = xw_image_group(u->img, g, &gd);
-		if (!ret && u->lax)
-			ret = xw_update_lax_dirs(u, g, &gd.used_dirs);
-		u->dirs += ret ? 0 : gd.used_dirs;
-		if (!ret && xw_ispace_set_dirs(u->inodes, g, gd.used_dirs))
-			ret = xw_fail(u->diag, XW_ERR_CORRUPT,
-				      "%s: group %" PRIu32
-				      ": more directories than inodes; run xw-fsck -f",
-				      img->dev->name, g);
+		rc = xw_image_group(u->img, g, &gd);
+		if (!rc && u->lax)
+			rc = xw_unchecked_dirs(u, g, &gd.used_dirs);
+		u->dirs += rc ? 0 : gd.used_dirs;
+		if (!rc && xw_ispace_set_dirs(u->inodes, g, gd.used_dirs))
+			rc = xw_fail(u->diag, XW_ERR_CORRUPT,
+				     "%s: group %" PRIu32
+				     ": more directories than inodes; run xw-fsck -f",
+				     img->dev->name, g);
 	}
-	return ret == XW_ERR_NOMEM ? xw_fail_nomem(u->diag, "inode bitmaps") : ret;
+	return rc == XW_ERR_NOMEM ? xw_fail_nomem(u->diag, "inode bitmaps") : rc;
 }
 
 /* ---- encoders ---- */
@@ -136,27 +135,27 @@ static void open_placer(struct xw_update *u)
 
 static int open_all(struct xw_update *u, struct xw_dev *dev, const struct xw_update_opts *opts)
 {
-	int ret = xw_image_open(dev, opts->lax ? opts->image_flags : 0, u->diag, &u->img);
+	int rc = xw_image_open(dev, opts->lax ? opts->image_flags : 0, u->diag, &u->img);
 
-	if (!ret)
-		ret = check(u, opts);
-	if (!ret)
+	if (!rc)
+		rc = check(u, opts);
+	if (!rc)
 		u->data = u->img->dev;
-	if (!ret)
-		ret = xw_sysmap_new(u->img, &u->sysmap);
-	if (!ret)
-		ret = open_space(u, &opts->mb);
-	if (!ret)
-		ret = open_inodes(u);
-	if (ret)
-		return ret;
+	if (!rc)
+		rc = xw_sysmap_new(u->img, &u->sysmap);
+	if (!rc)
+		rc = open_space(u, &opts->mb);
+	if (!rc)
+		rc = open_inodes(u);
+	if (rc)
+		return rc;
 	u->pool = xw_pool_new(opts->jobs);
 	if (!u->pool)
 		return xw_fail_nomem(u->diag, "threads");
-	ret = xw_batch_new(u->img->dev, XW_MAX(u->img->block_size, XW_BATCH_UNIT), opts->jobs != 1,
-			   u->diag, &u->out.batch);
-	if (ret)
-		return ret;
+	rc = xw_batch_new(u->img->dev, XW_MAX(u->img->block_size, XW_BATCH_UNIT), opts->jobs != 1,
+			  u->diag, &u->out.batch);
+	if (rc)
+		return rc;
 	for (int t = 0; t < XW_QUOTA_TYPES; t++) {
 		const uint32_t inum[] = {u->img->sb.usr_quota_inum, u->img->sb.grp_quota_inum,
 					 u->img->sb.prj_quota_inum};
@@ -174,7 +173,7 @@ int xw_update_begin(struct xw_dev *dev, const struct xw_update_opts *opts, struc
 		    struct xw_update **out)
 {
 	struct xw_update *u = calloc(1, sizeof(*u));
-	int ret;
+	int rc;
 
 	if (!u)
 		return xw_fail_nomem(diag, "image");
@@ -182,10 +181,10 @@ int xw_update_begin(struct xw_dev *dev, const struct xw_update_opts *opts, struc
 	u->now = opts->now;
 	u->lax = opts->lax;
 	u->protect = opts->lax && opts->protect;
-	ret = open_all(u, dev, opts);
-	if (ret) {
+	rc = open_all(u, dev, opts);
+	if (rc) {
 		xw_update_close(u);
-		return ret;
+		return rc;
 	}
 	*out = u;
 	return 0;
@@ -205,6 +204,7 @@ void xw_update_close(struct xw_update *u)
 	xw_batch_free(u->out.batch);
 	xw_pool_free(u->pool);
 	xw_update_forget(u);
+	xw_update_share_forget(u);
 	xw_vec_free(&u->recs);
 	xw_vec_free(&u->freed);
 	xw_vec_free(&u->fence);

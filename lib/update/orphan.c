@@ -16,6 +16,8 @@
 #include "base/vec.h"
 #include "disk/orphan.h"
 #include "read/map.h"
+#include "update/inode.h"
+#include "update/map.h"
 #include "update/update_internal.h"
 
 static int bad(struct xw_update *u, xw_ino ino, const char *what)
@@ -24,11 +26,11 @@ static int bad(struct xw_update *u, xw_ino ino, const char *what)
 		       u->img->dev->name, ino, what);
 }
 
-/* ---- cutting a file to its size ---- */
+/* ---- truncating a file to its size ---- */
 
 /*
- * What lies behind the size in the last block reads as zeros from now on. Not where it is
- * encrypted: the end of the contents may be part of a unit that reaches behind the size.
+ * Zero the part of the last block after the size. Not if the file is encrypted: the end of the
+ * contents may belong to a unit that extends past the size.
  */
 static int zero_tail(struct xw_update *u, const struct xw_update_map *m, const struct xw_inode *in)
 {
@@ -46,56 +48,56 @@ static int cut_to_size(struct xw_update *u, xw_ino ino, struct xw_inode *in)
 {
 	struct xw_update_map m = {0};
 	const bool file = (in->mode & XW_S_IFMT) == XW_S_IFREG && xw_inode_has_map(in);
-	int ret = file ? 0 : bad(u, ino, "is no file with blocks to give back");
+	int rc = file ? 0 : bad(u, ino, "is not a file with blocks to release");
 
-	if (!ret)
-		ret = xw_update_map_read(u, ino, in, &m);
-	if (!ret)
-		ret = xw_update_map_punch(u, &m, xw_div_up(in->size, u->img->block_size),
-					  UINT32_MAX);
-	if (!ret)
-		ret = zero_tail(u, &m, in);
-	if (!ret)
-		ret = xw_update_map_write(u, ino, in, &m);
+	if (!rc)
+		rc = xw_update_map_read(u, ino, in, &m);
+	if (!rc)
+		rc = xw_update_map_punch(u, &m, xw_div_up(in->size, u->img->block_size),
+					 UINT32_MAX);
+	if (!rc)
+		rc = zero_tail(u, &m, in);
+	if (!rc)
+		rc = xw_update_map_write(u, ino, in, &m);
 	xw_update_map_end(&m);
-	return ret;
+	return rc;
 }
 
-/* ---- one orphan; *next: the list's next one ---- */
+/* ---- one orphan; *next: its successor in the list ---- */
 
 static int put_away(struct xw_update *u, xw_ino ino, xw_ino *next)
 {
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
-	int ret;
+	int rc;
 
 	if (ino < u->img->sb.first_ino || ino > u->img->sb.inodes_count)
 		return bad(u, ino, "no such inode");
-	ret = xw_update_get(u, ino, &in, &raw);
-	if (ret)
-		return ret;
+	rc = xw_update_get(u, ino, &in, &raw);
+	if (rc)
+		return rc;
 	if (next)
 		*next = in.dtime;
 	u->stats.orphans++;
 	if (!in.links)
 		return xw_update_drop(u, ino);
-	ret = cut_to_size(u, ino, &in);
+	rc = cut_to_size(u, ino, &in);
 	in.dtime = 0;
-	return ret ? ret : xw_update_put(u, ino, &in, steal(raw));
+	return rc ? rc : xw_update_put(u, ino, &in, steal(raw));
 }
 
 static int list(struct xw_update *u)
 {
 	xw_ino ino = u->img->sb.last_orphan, next;
 	uint64_t budget = u->img->sb.inodes_count;
-	int ret = 0;
+	int rc = 0;
 
-	for (; ino && !ret; ino = next) {
+	for (; ino && !rc; ino = next) {
 		next = 0;
-		ret = budget-- ? put_away(u, ino, &next) : bad(u, ino, "the list goes round");
+		rc = budget-- ? put_away(u, ino, &next) : bad(u, ino, "the list is circular");
 	}
 	u->img->sb.last_orphan = 0;
-	return ret;
+	return rc;
 }
 
 /* ---- the orphan file ---- */
@@ -105,21 +107,21 @@ static int file_block(struct xw_update *u, uint32_t seed, xw_blk blk, uint8_t *b
 	const uint32_t bs = u->img->block_size, slots = xw_orphan_slots(bs);
 	const bool csum = xw_super_has_csum(&u->img->sb);
 	bool any = false;
-	int ret = xw_dev_pread(u->img->dev, buf, bs, blk * bs);
+	int rc = xw_dev_pread(u->img->dev, buf, bs, blk * bs);
 
-	if (!ret && xw_orphan_verify(buf, bs, csum, seed, blk))
+	if (!rc && xw_orphan_verify(buf, bs, csum, seed, blk))
 		return bad(u, u->img->sb.orphan_file_inum, "the orphan file is damaged");
-	for (uint32_t i = 0; i < slots && !ret; i++) {
+	for (uint32_t i = 0; i < slots && !rc; i++) {
 		const xw_ino ino = xw_orphan_slot(buf, i);
 
 		if (!ino)
 			continue;
-		ret = put_away(u, ino, NULL);
+		rc = put_away(u, ino, NULL);
 		xw_orphan_set_slot(buf, i, 0);
 		any = true;
 	}
-	if (ret || !any)
-		return ret;
+	if (rc || !any)
+		return rc;
 	xw_orphan_seal(buf, bs, csum, seed, blk);
 	return xw_dev_pwrite(u->img->dev, buf, bs, blk * bs);
 }
@@ -131,35 +133,35 @@ static int file(struct xw_update *u)
 	struct xw_map_iter it;
 	struct xw_map_run run;
 	struct xw_inode in;
-	int more, ret = buf ? 0 : xw_fail_nomem(u->diag, "orphan file");
+	int more, rc = buf ? 0 : xw_fail_nomem(u->diag, "orphan file");
 
-	if (!ret)
-		ret = xw_image_inode(u->img, ino, &in, NULL);
-	if (ret)
-		return ret;
-	ret = xw_map_begin(u->img, ino, &in, 0, &it);
-	while (!ret && (more = xw_map_next(&it, &run)) != 0) {
-		ret = more < 0 ? more : 0;
-		for (uint64_t i = 0; i < run.len && !ret; i++)
-			ret = file_block(u, xw_image_inode_seed(u->img, ino, &in), run.pblk + i,
-					 buf);
+	if (!rc)
+		rc = xw_image_inode(u->img, ino, &in, NULL);
+	if (rc)
+		return rc;
+	rc = xw_map_begin(u->img, ino, &in, 0, &it);
+	while (!rc && (more = xw_map_next(&it, &run)) != 0) {
+		rc = more < 0 ? more : 0;
+		for (uint64_t i = 0; i < run.len && !rc; i++)
+			rc = file_block(u, xw_image_inode_seed(u->img, ino, &in), run.pblk + i,
+					buf);
 	}
 	xw_map_end(&it);
 	u->img->sb.feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
-	return ret;
+	return rc;
 }
 
 int xw_update_orphans(struct xw_update *u)
 {
-	int ret = list(u);
+	int rc = list(u);
 
-	if (!ret && u->img->sb.feature_compat & XW_COMPAT_ORPHAN_FILE &&
+	if (!rc && u->img->sb.feature_compat & XW_COMPAT_ORPHAN_FILE &&
 	    u->img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT)
-		ret = file(u);
-	if (!ret && u->stats.orphans)
-		ret = xw_update_settle_recs(u);
-	if (!ret && u->stats.orphans)
+		rc = file(u);
+	if (!rc && u->stats.orphans)
+		rc = xw_update_flush_recs(u);
+	if (!rc && u->stats.orphans)
 		xw_log(u->diag, XW_LOG_INFO, "%s: %" PRIu64 " orphans put away", u->img->dev->name,
 		       u->stats.orphans);
-	return ret;
+	return rc;
 }

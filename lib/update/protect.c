@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a debugger must not allocate, whatever the bitmaps of a damaged image say: blocks of the
- * groups' own metadata, and inodes whose record has links. Neither is free to the allocator, and
- * both are as free in the bitmaps that are written as they were in those that were read: an image
- * that was damaged on purpose stays so.
+ * Prevents a debugger from allocating what a damaged bitmap calls free: blocks of the groups' own
+ * metadata, and inodes whose record has links. Neither is free for the allocator, while the bitmaps
+ * that are written keep the values that were read: an image that was damaged on purpose stays so.
  */
 #include "config.h"
 
@@ -12,7 +11,9 @@
 
 #include "base/auto.h"
 #include "base/endian.h"
+#include "update/inode.h"
 #include "update/update_internal.h"
+#include "update/xattrs.h"
 
 #define LINKS_OFF 0x1A
 
@@ -69,21 +70,21 @@ int xw_update_hide_metadata(struct xw_update *u, uint32_t group, xw_blk start, u
 	const unsigned ratio = xw_image_cluster_bits(u->img);
 	const bool known = knows_blocks(u, group);
 	uint64_t n;
-	int ret = 0;
+	int rc = 0;
 
-	for (uint64_t at = 0; u->protect && at < len && !ret; at += n) {
+	for (uint64_t at = 0; u->protect && at < len && !rc; at += n) {
 		bool meta;
 
 		n = xw_sysmap_at(u->sysmap, start + at, len - at, &meta);
-		for (uint64_t i = at >> ratio; meta && i <= (at + n - 1) >> ratio && !ret; i++) {
+		for (uint64_t i = at >> ratio; meta && i <= (at + n - 1) >> ratio && !rc; i++) {
 			if (bits[i / 8] >> i % 8 & 1)
 				continue;
 			bits[i / 8] |= (uint8_t)(1u << i % 8);
 			if (!known)
-				ret = add(u, false, group, (uint32_t)i);
+				rc = add(u, false, group, (uint32_t)i);
 		}
 	}
-	return ret;
+	return rc;
 }
 
 void xw_update_expose(const struct xw_update *u, bool inode, uint32_t group, uint8_t *bits)
@@ -111,13 +112,13 @@ int xw_update_mark_metadata(struct xw_update *u, xw_blk blk, bool used)
 	const uint32_t group = (uint32_t)(at / sb->blocks_per_group);
 	const uint32_t bit = (uint32_t)(at % sb->blocks_per_group) >> xw_image_cluster_bits(u->img);
 	struct xw_update_exposed *x;
-	/* the bitmap is read, and to be written */
-	int ret = xw_space_release(u->space, blk, 1);
+	/* the bitmap is read, and will be written */
+	int rc = xw_space_release(u->space, blk, 1);
 
-	if (!ret)
-		ret = xw_space_claim(u->space, blk, 1);
-	if (ret)
-		return ret;
+	if (!rc)
+		rc = xw_space_claim(u->space, blk, 1);
+	if (rc)
+		return rc;
 	x = find(u, false, group, bit);
 	if (used == !x)
 		return XW_ERR_EXISTS;
@@ -136,45 +137,45 @@ static int has_links(struct xw_update *u, xw_ino ino, bool *live)
 		       at = (ino - 1) % sb->inodes_per_group;
 	struct xw_group_desc gd;
 	uint8_t raw[2];
-	int ret = xw_image_group(u->img, group, &gd);
+	int rc = xw_image_group(u->img, group, &gd);
 
 	*live = false;
-	if (ret)
-		return ret;
-	/* a table's end that nobody wrote may hold anything */
+	if (rc)
+		return rc;
+	/* the unwritten end of a table is undefined */
 	if (sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM) &&
 	    (gd.flags & XW_BG_INODE_UNINIT ||
 	     at >= sb->inodes_per_group - XW_MIN(gd.itable_unused, sb->inodes_per_group)))
 		return 0;
 	if (!xw_image_has_blocks(u->img, gd.inode_table, u->img->itable_blocks))
 		return 0;
-	ret = xw_dev_pread(u->img->dev, raw, sizeof(raw),
-			   gd.inode_table * u->img->block_size + (uint64_t)at * u->img->inode_size +
-				   LINKS_OFF);
-	*live = !ret && peek16(raw);
-	return ret;
+	rc = xw_dev_pread(u->img->dev, raw, sizeof(raw),
+			  gd.inode_table * u->img->block_size + (uint64_t)at * u->img->inode_size +
+				  LINKS_OFF);
+	*live = !rc && peek16(raw);
+	return rc;
 }
 
 int xw_update_alloc_inode(struct xw_update *u, xw_ino goal, bool dir, xw_ino *ino)
 {
 	const uint32_t per = u->img->sb.inodes_per_group;
 	bool live = true;
-	int ret = 0;
+	int rc = 0;
 
-	while (!ret && live) {
-		ret = xw_ispace_alloc(u->inodes, goal, dir, ino);
-		if (ret || !u->protect)
-			return ret;
-		ret = has_links(u, *ino, &live);
-		if (ret || !live)
+	while (!rc && live) {
+		rc = xw_ispace_alloc(u->inodes, goal, dir, ino);
+		if (rc || !u->protect)
+			return rc;
+		rc = has_links(u, *ino, &live);
+		if (rc || !live)
 			continue;
-		ret = xw_ispace_release(u->inodes, *ino, dir);
-		if (!ret)
-			ret = xw_update_mark_inode(u, *ino, true);
-		if (!ret)
-			ret = add(u, true, (*ino - 1) / per, (*ino - 1) % per);
+		rc = xw_ispace_release(u->inodes, *ino, dir);
+		if (!rc)
+			rc = xw_update_mark_inode(u, *ino, true);
+		if (!rc)
+			rc = add(u, true, (*ino - 1) / per, (*ino - 1) % per);
 	}
-	return ret;
+	return rc;
 }
 
 int xw_update_unhide_inode(struct xw_update *u, xw_ino ino)
@@ -186,4 +187,50 @@ int xw_update_unhide_inode(struct xw_update *u, xw_ino ino)
 		return 0;
 	drop(u, x);
 	return xw_update_mark_inode(u, ino, false);
+}
+
+/*
+ * A single bit: allocated or freed as usual, and the resulting difference of the counts is recorded
+ * as if it had existed before.
+ */
+
+int xw_update_mark_block(struct xw_update *u, xw_blk blk, bool used)
+{
+	const struct xw_super *sb = &u->img->sb;
+	const uint32_t group = (uint32_t)((blk - sb->first_data_block) / sb->blocks_per_group);
+	struct xw_update_bias *b;
+	uint64_t some;
+	int rc;
+
+	xw_update_share_forget(u);
+	if (xw_update_is_metadata(u, blk, 1, &some))
+		return xw_update_mark_metadata(u, blk, used);
+	rc = used ? xw_space_claim(u->space, blk, 1) : xw_space_release(u->space, blk, 1);
+	if (rc)
+		return rc == XW_ERR_CORRUPT ? XW_ERR_EXISTS : rc;
+	b = xw_update_bias_entry(u, group);
+	if (!b)
+		return XW_ERR_NOMEM;
+	b->know_blocks = true;
+	b->blocks += used ? 1 : -1;
+	return 0;
+}
+
+int xw_update_mark_inode(struct xw_update *u, xw_ino ino, bool used)
+{
+	struct xw_update_bias *b;
+	int rc = xw_update_unhide_inode(u, ino);
+
+	if (!rc)
+		rc = used ? xw_ispace_claim(u->inodes, ino, false)
+			  : xw_ispace_release(u->inodes, ino, false);
+	if (rc)
+		return rc == XW_ERR_CORRUPT ? XW_ERR_EXISTS : rc;
+	b = xw_update_bias_entry(u, (ino - 1) / u->img->sb.inodes_per_group);
+	if (!b)
+		return XW_ERR_NOMEM;
+	b->know_inodes = true;
+	b->inodes += used ? 1 : -1;
+	u->bias.inodes += used ? 1 : -1;
+	return 0;
 }

@@ -31,8 +31,7 @@
 #include "space/inodes.h"
 #include "space/space.h"
 #include "tree/tree.h"
-
-#pragma GCC visibility push(default)
+#include "xattr/cache.h"
 
 /* RO_COMPAT features under which images are changed. */
 #define XW_UPDATE_RO_KNOWN                                                                         \
@@ -41,38 +40,38 @@
 	 XW_RO_VERITY | XW_RO_ORPHAN_PRESENT | XW_RO_ITREE | XW_RO_BIGALLOC)
 
 struct xw_update_opts {
-	int64_t now; /* seconds: ctime, dtime, s_wtime */
-	struct xw_alloc_tunables mb; /* -1 each: defaults */
+	int64_t now; /* in seconds: for ctime, dtime, s_wtime */
+	struct xw_alloc_tunables mb; /* -1 each: default */
 	unsigned jobs; /* 0 = processors */
 	/*
-	 * For debuggers: errors, a filesystem that is not clean, bitmaps and counts that do not
-	 * agree are no reasons to refuse; counts change by what the change takes and frees, what is
-	 * freed may be free already, and orphans stay where they are.
+	 * For debuggers: errors, a filesystem that is not clean, and inconsistent bitmaps and
+	 * counts are accepted; counts change by what the change allocates and frees, freed blocks
+	 * may be free already, and orphans are not processed.
 	 */
 	bool lax;
 	unsigned image_flags; /* XW_IMAGE_*, under lax */
 	/*
-	 * Under lax: refuse a bitmap whose checksum is wrong, unless XW_IMAGE_NOCSUM; never
-	 * allocate metadata of groups, nor an inode whose record has links (protect.c).
+	 * With lax: refuse a bitmap with a wrong checksum, unless XW_IMAGE_NOCSUM; never allocate
+	 * group metadata, nor an inode whose record has links (protect.c).
 	 */
 	bool protect;
 };
 
-/* A record of an inode table to be written. */
+/* An inode record to be written. */
 struct xw_update_rec {
 	xw_ino ino;
 	const struct xw_binode *node; /* a new inode: encoded from the model */
-	uint8_t *raw; /* else: its bytes (malloc'd), checksum not yet set */
+	uint8_t *raw; /* otherwise its bytes (malloc'd), checksum not set yet */
 };
 
-/* Under `lax`: by how much a group's descriptor and its bitmaps disagree; see lax.c. */
+/* With `lax`: the difference between a group's descriptor and its bitmaps; see unchecked.c. */
 struct xw_update_bias {
 	uint32_t group;
 	bool know_blocks, know_inodes;
-	int64_t blocks, inodes, dirs; /* what the descriptor says less what there is */
+	int64_t blocks, inodes, dirs; /* value in the descriptor minus the actual one */
 };
 
-/* Under `protect`: free in its bitmap, and not to be allocated; see protect.c. */
+/* With `protect`: free in its bitmap, but must not be allocated; see protect.c. */
 struct xw_update_exposed {
 	uint32_t group, bit;
 	bool inode;
@@ -80,32 +79,36 @@ struct xw_update_exposed {
 
 struct xw_update {
 	struct xw_image *img; /* on the caller's device, which is img->dev */
-	struct xw_dev *data; /* where edit.h writes contents of files; img->dev but in a session */
+	/* destination of file contents written by edit.h; img->dev except in steps */
+	struct xw_dev *data;
 	struct xw_sysmap *sysmap;
-	struct xw_space_view view; /* what `space` knows the image by */
+	struct xw_space_view view; /* the view of the image used by `space` */
 	struct xw_space *space;
 	struct xw_ispace *inodes;
 	struct xw_diag *diag;
 	struct xw_out out; /* bulk writes */
 	struct xw_pool *pool;
-	struct xw_placer place; /* share and intern are set by who has xattrs */
+	struct xw_placer place; /* share and intern are set by users with xattrs */
+	struct xw_cache *xattrs; /* xattr blocks of the image by content; see share_xattr.c */
 	int64_t now;
-	XW_VEC(struct xw_run) freed; /* free after the commit */
-	/* In a session; see contents.c. */
-	uint64_t held_max; /* bytes of memory that u->data may use when contents are added */
-	XW_VEC(struct xw_run) fence; /* free, and kept from the allocator */
-	xw_blk passed; /* where contents ended last that are not held */
-	XW_VEC(struct xw_update_rec) recs; /* one an inode */
+	XW_VEC(struct xw_run) freed; /* to be freed after the commit */
+	/* In steps; see edit/contents.c. */
+	uint64_t held_max; /* maximum memory of u->data, in bytes, when contents are added */
+	XW_VEC(struct xw_run) fence; /* free, and fenced off from the allocator */
+	xw_blk passed; /* end of the last contents that were not held */
+	XW_VEC(struct xw_update_rec) recs; /* one per inode */
 	struct xw_table rec_of; /* by number; see itable.c */
-	struct xw_table usage[XW_QUOTA_TYPES]; /* what owners gain and lose; see quota.c */
-	uint64_t dirs; /* directories of the image when it was opened, as descriptors say */
+	struct xw_table usage[XW_QUOTA_TYPES]; /* gains and losses of owners; see quota.c */
+	/* number of directories when the image was opened, according to descriptors */
+	uint64_t dirs;
 	unsigned quota_types; /* 1 << type: has a quota file */
-	bool large_file; /* the change makes a file of 2 GiB or more */
+	bool large_file; /* the change creates a file of 2 GiB or more */
 	bool lax, protect;
 	struct xw_update_lax {
 		XW_VEC(struct xw_update_exposed) exposed;
 		XW_VEC(struct xw_update_bias) groups;
-		int64_t blocks, inodes; /* the superblock's counts less the descriptors' */
+		/* counts of the superblock minus those of the descriptors */
+		int64_t blocks, inodes;
 	} bias;
 	struct xw_update_stats {
 		uint64_t freed_blocks, freed_inodes, new_inodes, rebuilt_directories, orphans;
@@ -121,65 +124,43 @@ struct xw_update {
 int xw_update_begin(struct xw_dev *dev, const struct xw_update_opts *opts, struct xw_diag *diag,
 		    struct xw_update **out);
 /*
- * The tree, which came from xw_tree_image_init() on u->img and was filled with u's space, share and
- * intern, becomes the image's. Space for all that it needs is taken first: XW_ERR_NOSPC and
- * XW_ERR_NOINODES say what is missing.
- */
-int xw_update_tree(struct xw_update *u, struct xw_tree *t);
-/*
  * Bitmaps, descriptors, quota, inodes, superblock, to the device. The change can go on from there:
  * what was freed can be taken again. After a failure it can only be closed.
  */
 int xw_update_flush(struct xw_update *u);
-void xw_update_close(struct xw_update *u); /* NULL is fine */
+void xw_update_close(struct xw_update *u); /* u may be NULL */
 
 /* ---- one inode, one run ---- */
 
 /* Free after the commit. XW_ERR_CORRUPT: metadata, or outside the filesystem. */
 int xw_update_free(struct xw_update *u, xw_blk blk, uint64_t len);
-/* All blocks of an inode's contents, map and itree. */
-int xw_update_free_map(struct xw_update *u, xw_ino ino, const struct xw_inode *in);
-/* The references an inode has to its xattr block and to EA inodes; *ea counts the latter. */
-int xw_update_free_xattrs(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
-			  const uint8_t *raw, uint64_t *ea);
-/* Values of its attributes that are in EA inodes, each of which quota counts as an inode of it. */
-int xw_update_count_ea(struct xw_update *u, const struct xw_inode *in, const uint8_t *raw,
-		       uint64_t *n_ea);
-/* Add the attributes of an inode to *set, values and all. */
-int xw_update_xattrs(struct xw_update *u, xw_ino ino, struct xw_xattr_set *set);
-/*
- * The contents of an inode that is there are n's from now on: its map and size into *in, the old
- * blocks are freed, what its xattrs take of i_blocks stays.
- */
-int xw_update_remap(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in);
-/*
- * What an inode has goes: its blocks, its attributes, its number, and what its owners are charged
- * for it. The record is the caller's to change.
- */
-int xw_update_empty(struct xw_update *u, xw_ino ino, const struct xw_inode *in, const uint8_t *raw);
-/* The inode goes, with all it has: its last name is gone. */
-int xw_update_drop(struct xw_update *u, xw_ino ino);
-/*
- * The record of an inode that is there is to become raw (owned from here on) with `in` encoded over
- * it.
- */
+/* Free one block of a map or itree, the only one of its cluster. */
+int xw_update_free_one(struct xw_update *u, xw_blk blk);
+/* Set the record of an existing inode to raw (owned from here on) with `in` encoded over it. */
 int xw_update_put(struct xw_update *u, xw_ino ino, const struct xw_inode *in, uint8_t *raw);
-/* The record of a new inode, encoded from the model when it is written. */
+/* Write the record of a new inode, encoded from the model later. */
 int xw_update_put_node(struct xw_update *u, const struct xw_binode *node);
-/* What an inode's owners gain in quota (negative: lose), in inodes and bytes. */
+/* Add (negative: subtract) quota usage of an inode's owners, in inodes and bytes. */
 int xw_update_charge(struct xw_update *u, const struct xw_inode *in, int64_t inodes, int64_t bytes);
 /* i_blocks, in bytes. */
 uint64_t xw_update_bytes(const struct xw_update *u, const struct xw_inode *in);
-/* A quota file as xw_quota_decode() reads it, with a line where it is none. */
+/* Read a quota file as xw_quota_decode() does, with a message if it is invalid. */
 int xw_update_quota_read(struct xw_update *u, enum xw_quota_type type, xw_ino ino,
 			 const struct xw_inode *in, const uint8_t *raw, xw_quota_take *fn,
 			 void *arg);
-/* The file is to have these entries, ids ascending; what is charged before the end is added. */
+/* Set the entries of the file, ids ascending; usage charged before the end is added. */
 int xw_update_quota_write(struct xw_update *u, enum xw_quota_type type, xw_ino ino,
 			  const struct xw_quota_entry *e, size_t n);
-/* Read an inode: *raw is malloc'd. A record that was put before this is what is read. */
+/* Read an inode: *raw is malloc'd. A record that was put before is returned. */
 int xw_update_get(struct xw_update *u, xw_ino ino, struct xw_inode *in, uint8_t **raw);
+/* Write all records at once, to save memory; later readers of the image find them there. */
+int xw_update_flush_recs(struct xw_update *u);
 
-#pragma GCC visibility pop
+/*
+ * Change one bit of a bitmap, with `lax`; counts are not updated. XW_ERR_EXISTS, without a message:
+ * it has that value already.
+ */
+int xw_update_mark_block(struct xw_update *u, xw_blk blk, bool used);
+int xw_update_mark_inode(struct xw_update *u, xw_ino ino, bool used);
 
 #endif

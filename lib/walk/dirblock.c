@@ -3,12 +3,12 @@
  * Directory entries of one area.
  *
  * Invariants:
- * 1. Each step moves `off` forward by at least 4: the walk ends.
- * 2. What is yielded lies inside the area: name and name_len can be used without a check.
+ * 1. Each step advances `off` by at least 4: the walk terminates.
+ * 2. Every item lies inside the area: name and name_len can be used without a check.
  *
- * Resynchronization: a pass from the end to the beginning notes each offset from which plausible
- * entries reach the end of the area exactly. It is made once, when the first damaged rec_len is
- * met, and costs one decoding a multiple of 4.
+ * Resynchronization: a pass from the end to the beginning records each offset from which plausible
+ * entries reach the end of the area exactly. It is made once, on the first damaged rec_len, and
+ * decodes each multiple of 4 once.
  */
 #include "config.h"
 
@@ -32,7 +32,7 @@ static bool name_is_valid(const struct xw_dirblock *it, const char *name, uint32
 	return it->area.any_names || (!memchr(name, '\0', len) && !memchr(name, '/', len));
 }
 
-/* Could this be an entry, its rec_len apart? Its name lies inside the area. */
+/* Is this a plausible entry apart from its rec_len? Its name lies inside the area. */
 static bool is_plausible(const struct xw_dirblock *it, uint32_t off, const struct xw_dirent *e)
 {
 	if (e->ino > it->area.inodes_count || (it->area.filetype && e->ftype > XW_FT_LNK))
@@ -62,7 +62,7 @@ static void map_tiles(struct xw_dirblock *it)
 	}
 }
 
-/* The first offset at or behind `from` where the walk can go on; the end of the area if none. */
+/* The first offset at or after `from` where the walk can continue; the end of the area if none. */
 static uint32_t resynchronize(struct xw_dirblock *it, uint32_t from)
 {
 	struct xw_dirent e;
@@ -72,7 +72,7 @@ static uint32_t resynchronize(struct xw_dirblock *it, uint32_t from)
 	for (uint32_t off = (from + 3) & ~3u; off < it->end; off += 4)
 		if (tiles_from(it, off))
 			return off;
-	/* The end is damaged as well: a single entry in use will do. */
+	/* The end is damaged as well: a single entry in use is sufficient. */
 	for (uint32_t off = (from + 3) & ~3u; off < it->end; off += 4)
 		if (!xw_dirent_decode(it->area.data, it->end, off, &e) && e.ino &&
 		    is_plausible(it, off, &e))
@@ -105,7 +105,7 @@ static int finding(struct xw_dirblock_item *out, enum xw_dirblock_rule rule, uin
 	return 2;
 }
 
-/* Tail and checksum. 0: nothing is wrong. */
+/* Check tail and checksum. 0: no finding. */
 static int check_tail(struct xw_dirblock *it, struct xw_dirblock_item *out)
 {
 	if (!it->tail_said) {
@@ -126,7 +126,7 @@ static int next_removed(struct xw_dirblock *it, struct xw_dirblock_item *out)
 	while (it->slack + ENTRY_MIN <= it->slack_end) {
 		const uint32_t off = it->slack;
 
-		/* Linux wipes number and name of what it removes, and leaves the length. */
+		/* Linux clears number and name of removed entries, but not the length. */
 		if (xw_dirent_decode(it->area.data, it->slack_end, off, &out->e) ||
 		    out->e.ino > it->area.inodes_count || out->e.ftype > XW_FT_LNK ||
 		    memchr(out->e.name, '\0', out->e.name_len)) {
@@ -143,7 +143,7 @@ static int next_removed(struct xw_dirblock *it, struct xw_dirblock_item *out)
 	return 0;
 }
 
-/* rec_len cannot be used. The entry is kept where it is plausible otherwise. */
+/* rec_len is invalid. The entry is yielded if it is plausible otherwise. */
 static int damaged_entry(struct xw_dirblock *it, struct xw_dirblock_item *out)
 {
 	const uint32_t off = it->off, rec_len = out->e.rec_len;
@@ -160,7 +160,7 @@ static int damaged_entry(struct xw_dirblock *it, struct xw_dirblock_item *out)
 	return finding(out, XW_DIRBLOCK_REC_LEN, rec_len, it->off - off);
 }
 
-/* name_len is beyond rec_len, from whose end on undamaged entries follow: the name is shortened. */
+/* name_len exceeds rec_len, but undamaged entries follow at its end: the name is shortened. */
 static bool shorten_name(struct xw_dirblock *it, struct xw_dirent *e, uint32_t off)
 {
 	const uint32_t left = it->end - off;

@@ -7,8 +7,8 @@
  *	while ((kind = xw_dirblock_next(&it, &item)) != 0)
  *		kind == 1: an entry; kind == 2: a finding, which may come with an entry
  *
- * Behind a damaged rec_len the walk goes on at the first offset from which undamaged entries tile
- * the rest of the area, so that everything behind the damage is salvaged. The damaged entry itself
+ * After a damaged rec_len the walk continues at the first offset from which undamaged entries tile
+ * the rest of the area, so that everything after the damage is salvaged. The damaged entry itself
  * is yielded when its number and name are plausible.
  */
 #ifndef XW_WALK_DIRBLOCK_H
@@ -17,14 +17,12 @@
 #include "base/types.h"
 #include "disk/dirent.h"
 
-#pragma GCC visibility push(default)
-
 /* Findings; the numbers are permanent. */
 enum xw_dirblock_rule {
 	XW_DIRBLOCK_OK,
 	XW_DIRBLOCK_REC_LEN = 1, /* found: rec_len; the rest of the area is resynchronized */
 	XW_DIRBLOCK_NAME_LEN = 2, /* found: name_len, wanted: at most; rec_len is usable */
-	XW_DIRBLOCK_INO = 3, /* found: inode number beyond the filesystem */
+	XW_DIRBLOCK_INO = 3, /* found: inode number above the maximum */
 	XW_DIRBLOCK_NAME_EMPTY = 4, /* an entry in use without a name */
 	XW_DIRBLOCK_NAME_BYTES = 5, /* '/' or NUL in the name */
 	XW_DIRBLOCK_NO_TAIL = 6, /* no room for the checksum */
@@ -33,24 +31,24 @@ enum xw_dirblock_rule {
 
 struct xw_dirblock_area {
 	const void *data;
-	uint32_t size; /* bytes, the tail included; up to 65536 */
-	uint32_t seed; /* of the directory's checksums */
+	uint32_t size; /* in bytes, including the tail; up to 65536 */
+	uint32_t seed; /* seed of the directory's checksums */
 	xw_ino inodes_count;
 	bool csum; /* a leaf of a filesystem with metadata_csum: has a tail */
-	bool filetype; /* the feature: else the type is reported as XW_FT_UNKNOWN */
-	bool any_names; /* encrypted: names are any bytes */
-	bool removed; /* also yield removed entries, found in the slack of others */
+	bool filetype; /* the feature is set; otherwise the type is reported as XW_FT_UNKNOWN */
+	bool any_names; /* encrypted: names are arbitrary bytes */
+	bool removed; /* also yield removed entries found in the slack of others */
 };
 
 struct xw_dirblock_item {
-	struct xw_dirent e; /* name_len 0 and ino 0: none belongs to the finding */
-	uint32_t off; /* in the area */
-	bool unused; /* ino 0: the entry only takes room */
+	struct xw_dirent e; /* name_len 0 and ino 0: the finding has no entry */
+	uint32_t off; /* offset in the area */
+	bool unused; /* ino 0: the entry only takes up space */
 	bool removed; /* found in slack */
-	bool salvaged; /* found behind a damaged rec_len, or with one */
-	/* of a finding */
+	bool salvaged; /* found after a damaged rec_len, or has one itself */
+	/* only for findings */
 	enum xw_dirblock_rule rule;
-	bool keep; /* the entry is usable all the same (its rec_len is not) */
+	bool keep; /* the entry is usable nevertheless (its rec_len is not) */
 	uint64_t found, wanted;
 };
 
@@ -58,28 +56,26 @@ struct xw_dirblock_item {
 
 struct xw_dirblock {
 	struct xw_dirblock_area area;
-	uint32_t off, end; /* next entry; where entries end */
-	uint32_t slack, slack_end; /* removed entries are looked for there */
+	uint32_t off, end; /* offset of the next entry; end of the entries */
+	uint32_t slack, slack_end; /* range to search for removed entries */
 	bool tail_said, csum_said, salvaging;
-	bool mapped; /* `tiles` is filled */
-	/* a bit for each multiple of 4: entries tile the area from there on */
+	bool mapped; /* `tiles` is computed */
+	/* one bit for each multiple of 4: entries tile the area from there on */
 	uint8_t tiles[XW_DIRBLOCK_MAX / 32];
 };
 
-/* area->data stays the caller's and must not change while the walk goes on. */
+/* The caller owns area->data, which must not change during the walk. */
 void xw_dirblock_begin(struct xw_dirblock *it, const struct xw_dirblock_area *area);
 /*
  * 1: an entry (also unused ones), 2: a finding, 0: end. Findings about the tail come first. A
- * finding with an entry is the only item for that entry.
+ * finding with an entry replaces the item of that entry.
  */
 int xw_dirblock_next(struct xw_dirblock *it, struct xw_dirblock_item *out);
 
 /*
- * What a block of an indexed directory is: dx_root is block 0, dx_node begins with an unused entry
- * that spans the block.
+ * The kind of a block of an indexed directory: dx_root is block 0, a dx_node starts with an unused
+ * entry that spans the block.
  */
 bool xw_dirblock_is_node(const void *block, uint32_t block_size);
-
-#pragma GCC visibility pop
 
 #endif

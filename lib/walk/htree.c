@@ -2,12 +2,12 @@
 /*
  * The walk over dx_root and dx_nodes.
  *
- * Bounds: a block of the directory is entered once (a bit each says which were), and a child is one
- * level below its parent, so the walk is as long as the directory whatever its index says.
+ * Bounds: a block of the directory is entered once (recorded in a bitmap), and a child is one level
+ * below its parent, so the walk is bounded by the size of the directory.
  *
- * A node is judged as a whole when it is read: what is wrong with it is kept as a set of rules that
- * next() hands out one at a time. Entries of a node are followed as long as its count lies in the
- * block, even if limit or checksum are wrong: so a caller learns all that there is to know.
+ * A node is checked as a whole when it is read: its findings are kept as a set of rules that next()
+ * returns one at a time. Entries of a node are followed as long as its count fits the block, even
+ * if limit or checksum are wrong, so that a caller gets all available information.
  */
 #include "config.h"
 
@@ -20,7 +20,7 @@
 #include "disk/dx_hash.h"
 #include "walk/dirblock.h"
 
-#define HASH_END 0xFFFFFFFEu /* the highest hash that a name can have */
+#define HASH_END 0xFFFFFFFEu /* the highest hash of a name */
 
 static uint8_t *node(const struct xw_htree *it, unsigned level)
 {
@@ -48,7 +48,7 @@ void xw_htree_end(struct xw_htree *it)
 	it->nodes = it->seen = NULL;
 }
 
-/* Marks the block. True: it was marked before. */
+/* Mark the block. True: it was marked already. */
 static bool mark_seen(struct xw_htree *it, uint32_t lblk)
 {
 	const uint8_t bit = (uint8_t)(1u << lblk % 8);
@@ -77,7 +77,10 @@ static int next_pending(struct xw_htree *it, struct xw_htree_item *out)
 	return 2;
 }
 
-/* The info of dx_root. Stored versions are 0 to 2, or SipHash where names are folded ciphertext. */
+/*
+ * Check the info of dx_root. Stored versions are 0 to 2, or SipHash in encrypted casefolded
+ * directories.
+ */
 static void check_info(struct xw_htree *it)
 {
 	const struct xw_dx_info *i = &it->info;
@@ -94,7 +97,7 @@ static void check_info(struct xw_htree *it)
 	}
 }
 
-/* Read and judge a node; its entries become the deepest frame. */
+/* Read and check a node; its entries become the deepest frame. */
 static int load(struct xw_htree *it, uint32_t lblk, uint32_t lower, uint32_t upper, unsigned entry)
 {
 	const unsigned level = it->depth;
@@ -143,7 +146,7 @@ static int entry_finding(const struct xw_htree_frame *f, struct xw_htree_item *o
 	return 2;
 }
 
-/* Order and range of entry f->next, each entry once. 0: it is right. */
+/* Order and range of entry f->next; each entry is checked once. 0: no finding. */
 static int check_entry(struct xw_htree *it, struct xw_htree_frame *f, const struct xw_dx_entry *e,
 		       struct xw_htree_item *out)
 {
@@ -205,7 +208,7 @@ static int next_child(struct xw_htree *it, struct xw_htree_item *out)
 	return rc ? rc : 1;
 }
 
-/* Blocks that the walk did not come to. */
+/* Blocks that the walk did not reach. */
 static int next_unreferenced(struct xw_htree *it, struct xw_htree_item *out)
 {
 	while (it->unreferenced < it->env.blocks) {

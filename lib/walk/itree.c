@@ -2,7 +2,8 @@
 /*
  * The walk over the nodes of an itree; see the header.
  *
- * The root's level is known when it is read: blocks are exchanged then, so that each level has one.
+ * The level of the root is known only after it is read; its buffer is then swapped into place, so
+ * that each level has one.
  */
 #include "config.h"
 
@@ -15,7 +16,7 @@
 
 enum state {
 	START, /* `child` is the root */
-	FOLLOW, /* the next entry of the node that is walked */
+	FOLLOW, /* take the next entry of the current node */
 	READ, /* `child` was yielded: read it */
 	ENTER, /* it was read, and its findings were yielded */
 	OVER,
@@ -64,7 +65,7 @@ static void queue_finding(struct xw_walk_itree *it, unsigned rule, int code, uns
 	f->left_out = left_out;
 }
 
-/* The block in `child`: may it be a node at all? */
+/* Can the block in `child` be a node at all? */
 static int offer_child(struct xw_walk_itree *it, struct xw_walk_itree_item *out)
 {
 	const xw_blk blk = it->child.blk;
@@ -103,7 +104,7 @@ static void judge_node(struct xw_walk_itree *it, const uint8_t *block)
 			      "an index root with fewer than two children", false);
 }
 
-/* Read the block in `child`, into the place of its level. */
+/* Read the block in `child` into the buffer of its level. */
 static int read_child(struct xw_walk_itree *it)
 {
 	struct xw_walk_itree_frame *f =
@@ -131,7 +132,7 @@ static int read_child(struct xw_walk_itree *it)
 				 &belongs))
 		queue_finding(it, belongs.rule, XW_ERR_CORRUPT, 0, belongs.what, !fits);
 	else if (!fits)
-		queue_finding(it, 7, XW_ERR_CORRUPT, 0, "the node is of another level", true);
+		queue_finding(it, 7, XW_ERR_CORRUPT, 0, "the node has another level", true);
 	if (!fits)
 		return 0;
 	it->child.level = it->child.h.level;
@@ -180,7 +181,7 @@ static void leave_node(struct xw_walk_itree *it, struct xw_walk_itree_item *out)
 	it->inside = it->low++ < it->top;
 }
 
-/* The next entry of the node that is walked. 1: *out. */
+/* The next entry of the current node. 1: *out. */
 static int follow(struct xw_walk_itree *it, struct xw_walk_itree_item *out)
 {
 	struct xw_walk_itree_frame *f = &it->at[it->low];

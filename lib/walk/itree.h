@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The nodes of an itree, depth first and keys ascending: a pull iterator that yields nodes and
+ * The nodes of an itree, depth first with ascending keys: a pull iterator that yields nodes and
  * findings and never stops at damage.
  *
- * Why it ends on any input: a block is entered once, and levels fall by one with each step down. A
- * node that cannot be decoded is left out with what is below it.
+ * Why it terminates on any input: a block is entered once, and levels decrease by one with each
+ * step down. A node that cannot be decoded is skipped with its subtree.
  *
- * Findings that a single node shows, or where it stands, are made here, numbered as the rules of
- * itree(5). What needs entries of more than one node (order from leaf to leaf, separators against
- * what is below them, fullness) is the caller's: each node comes twice for that, before and behind
- * what is below it.
+ * Findings that follow from a single node and its position are made here, numbered as the rules of
+ * itree(5). Checks across nodes (order from leaf to leaf, separators against their subtrees, fill)
+ * are left to the caller: for that purpose each node is yielded twice, before and after its
+ * subtree.
  */
 #ifndef XW_WALK_ITREE_H
 #define XW_WALK_ITREE_H
@@ -17,23 +17,21 @@
 #include "base/table.h"
 #include "disk/itree.h"
 
-#pragma GCC visibility push(default)
-
 enum xw_walk_itree_kind {
-	XW_WALK_ITREE_CHILD, /* blk, level, entry: a block that is about to be read */
-	XW_WALK_ITREE_NODE, /* the same block, read: h and block, too */
-	XW_WALK_ITREE_DONE, /* all that is below it was walked; members as of NODE */
+	XW_WALK_ITREE_CHILD, /* blk, level, entry: a block that will be read next */
+	XW_WALK_ITREE_NODE, /* the same block, after reading: sets h and block, too */
+	XW_WALK_ITREE_DONE, /* its subtree was walked; members as for NODE */
 };
 
 struct xw_walk_itree_env {
 	uint32_t block_size;
 	bool csum; /* metadata_csum */
-	bool unverified; /* checksums are not looked at */
-	bool any_names; /* encrypted: names are any bytes */
+	bool unverified; /* checksums are not verified */
+	bool any_names; /* encrypted: names are arbitrary bytes */
 	xw_ino dir;
 	uint32_t generation, seed; /* seed: xw_inode_seed() of the directory */
 	xw_blk first_data_block, blocks_count;
-	/* Block blk into buf. XW_ERR_NOMEM ends the walk; other failures are findings. */
+	/* Read block blk into buf. XW_ERR_NOMEM ends the walk; other failures are findings. */
 	int (*read)(void *arg, xw_blk blk, void *buf);
 	void *arg;
 };
@@ -42,31 +40,32 @@ struct xw_walk_itree_item {
 	enum xw_walk_itree_kind kind;
 	bool root;
 	xw_blk blk;
-	unsigned level; /* as the parent demands; the root's is known with NODE */
-	unsigned entry; /* index in the parent; of a finding: in the node */
+	unsigned level; /* as the parent requires; that of the root is known from NODE on */
+	unsigned entry; /* index in the parent; for a finding: index in the node */
 	struct xw_itree_hdr h;
-	uint8_t *block; /* may be changed, but for the header; valid until DONE. NULL: not read */
-	/* of a finding */
-	unsigned rule; /* of itree(5) */
+	/* may be modified except for the header; valid until DONE. NULL: not read */
+	uint8_t *block;
+	/* only for findings */
+	unsigned rule; /* number in itree(5) */
 	const char *what;
-	bool left_out; /* with what is below it */
-	int code; /* XW_ERR_CORRUPT, XW_ERR_CHECKSUM, or why it cannot be read */
+	bool left_out; /* together with its subtree */
+	int code; /* XW_ERR_CORRUPT, XW_ERR_CHECKSUM, or the read error */
 };
 
 struct xw_walk_itree {
 	struct xw_walk_itree_env env;
-	uint8_t *nodes; /* a block a level */
+	uint8_t *nodes; /* one block per level */
 	struct xw_walk_itree_frame {
 		xw_blk blk;
 		unsigned entry; /* index in the parent */
-		unsigned next; /* entry to be followed */
+		unsigned next; /* next entry to follow */
 		struct xw_itree_hdr h;
 		uint8_t *block;
-	} at[XW_ITREE_LEVELS]; /* by level */
-	unsigned top, low; /* levels of the root and of the node that is walked */
-	bool inside; /* there is such a node */
+	} at[XW_ITREE_LEVELS]; /* indexed by level */
+	unsigned top, low; /* levels of the root and of the current node */
+	bool inside; /* there is a current node */
 	unsigned state;
-	struct xw_walk_itree_item child; /* the block at hand */
+	struct xw_walk_itree_item child; /* the block being processed */
 	unsigned n_queue, queue_at;
 	struct xw_walk_itree_item queue[4];
 	struct xw_table seen;
@@ -79,10 +78,8 @@ int xw_walk_itree_begin(struct xw_walk_itree *it, const struct xw_walk_itree_env
  * CHILD and its NODE.
  */
 int xw_walk_itree_next(struct xw_walk_itree *it, struct xw_walk_itree_item *out);
-/* The block of the last CHILD is left out, with what is below it. */
+/* Skip the block of the last CHILD with its subtree. */
 void xw_walk_itree_skip(struct xw_walk_itree *it);
 void xw_walk_itree_end(struct xw_walk_itree *it);
-
-#pragma GCC visibility pop
 
 #endif

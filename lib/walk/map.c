@@ -2,10 +2,11 @@
 /*
  * The tolerant walk over extent trees and block maps; see the header.
  *
- * Both kinds are nodes of entries: an extent node says how many and how deep it is, a pointer block
- * is full of entries of which zeros are holes, and the height of one follows from its place. What
- * an index entry of an extent tree says about logical blocks is checked against what is below it,
- * and the latter is believed: the extents themselves say where they belong.
+ * Both kinds consist of nodes with entries: an extent node states its number of entries and its
+ * depth, a pointer block is full of entries of which zeros are holes, and its height follows from
+ * its position. The logical block in an index entry of an extent tree is checked against its
+ * subtree, and on a mismatch the subtree is believed: the extents themselves state their logical
+ * blocks.
  */
 #include "config.h"
 
@@ -17,13 +18,13 @@
 #include "base/endian.h"
 #include "disk/indirect.h"
 
-#define LBLK_END UINT64_C(0xFFFFFFFF) /* the last number is no logical block */
+#define LBLK_END UINT64_C(0xFFFFFFFF) /* the highest number is not a logical block */
 #define INDIRECT_LEVELS 3
-#define ROOM_MISSING 2u /* entries that a node may have less room for than its block */
+#define ROOM_MISSING 2u /* entries by which eh_max may be smaller than the block allows */
 
 /*
- * Can a pointer name these blocks? In a filesystem of 1 KiB blocks the superblock is one of them:
- * such a pointer is wrong since the block is another's, as with all metadata.
+ * Can a pointer refer to these blocks? With 1 KiB blocks the superblock is in range: such a pointer
+ * is invalid because the block is in use, like all metadata.
  */
 static bool can_point_to(const struct xw_super *sb, xw_blk blk, uint64_t len)
 {
@@ -58,7 +59,7 @@ void xw_walk_map_init(struct xw_walk_map *w, struct xw_dev *dev, const struct xw
 	w->node_levels = 0;
 	w->read = NULL;
 	w->arg = NULL;
-	w->full_room = w->outvote = false;
+	w->full_room = w->outvote = w->deep = false;
 	w->n_queue = w->queue_at = 0;
 	w->block_size = xw_super_block_size(sb);
 	w->csum = xw_super_has_csum(sb);
@@ -78,7 +79,7 @@ void xw_walk_map_skip(struct xw_walk_map *w)
 	w->enter = false;
 }
 
-/* How many entries of a node without a believable header look like entries. */
+/* How many entries of a node with an invalid header look like entries. */
 static uint32_t guess_entries(const struct xw_walk_map *w, const uint8_t *n, uint32_t cap,
 			      bool leaf)
 {
@@ -110,7 +111,7 @@ static bool verifies(struct xw_walk_map *w, const uint8_t *n)
 	return !xw_extent_block_verify(n, w->block_size, w->seed);
 }
 
-/* The header of the extent node at `level`: how many entries are to be looked at. */
+/* Check the header of the extent node at `level` and determine how many entries to visit. */
 static void extent_header(struct xw_walk_map *w, unsigned level, int depth)
 {
 	const uint8_t *n = node(w, level);
@@ -118,6 +119,7 @@ static void extent_header(struct xw_walk_map *w, unsigned level, int depth)
 	struct xw_extent_hdr h;
 	const bool magic = xw_extent_hdr_peek(n, &h);
 	const bool fits = h.max && h.max <= cap && h.entries <= h.max;
+	const unsigned deepest = w->deep ? XW_WALK_MAP_DEEP : XW_EXT_MAX_DEPTH;
 	unsigned below;
 
 	if (!magic)
@@ -125,16 +127,16 @@ static void extent_header(struct xw_walk_map *w, unsigned level, int depth)
 	else if (!fits || (w->full_room && h.max + ROOM_MISSING < cap))
 		queue_finding(w, level, XW_MAP_ENTRIES, h.entries, h.max);
 	if (!level) {
-		if (magic && h.depth > XW_EXT_MAX_DEPTH)
+		if (magic && h.depth > deepest)
 			queue_finding(w, level, XW_MAP_DEPTH, h.depth, 0);
-		w->depth = h.depth <= XW_EXT_MAX_DEPTH ? h.depth : 0;
+		w->depth = h.depth <= deepest ? h.depth : 0;
 		if (depth >= 0)
 			w->depth = (unsigned)depth;
 	} else if (magic && h.depth != w->depth - level) {
 		queue_finding(w, level, XW_MAP_DEPTH, h.depth, w->depth - level);
 	}
 	below = w->depth - level;
-	/* what has no magic and is no header otherwise may be anything */
+	/* without a magic and a plausible header the block may hold anything */
 	if (fits)
 		w->at[level].count = h.entries;
 	else if (level && !magic)
@@ -149,14 +151,15 @@ static void extent_header(struct xw_walk_map *w, unsigned level, int depth)
 		queue_finding(w, level, XW_MAP_EMPTY, 0, 0);
 }
 
-/* Where the extent node at `level` begins, against what its parent says. */
+/* Check the start of the extent node at `level` against its parent. */
 static void extent_start(struct xw_walk_map *w, unsigned level)
 {
 	struct xw_extent_idx first;
 
 	if (!w->at[level].count)
 		return;
-	xw_extent_idx_decode(node(w, level), 0, &first); /* the logical block is that of leaves */
+	/* the logical block has the same offset in index and leaf entries */
+	xw_extent_idx_decode(node(w, level), 0, &first);
 	if (first.lblk != w->at[level].lblk)
 		queue_finding(w, level, XW_MAP_START, first.lblk, w->at[level].lblk);
 }
@@ -191,7 +194,7 @@ void xw_walk_map_seek(struct xw_walk_map *w, xw_lblk from)
 
 /* ---- entering a node ---- */
 
-/* Logical blocks that a pointer of a block map covers, `height` levels of pointers below it. */
+/* Logical blocks covered by a pointer of a block map with `height` levels of pointers below it. */
 static uint64_t covers(const struct xw_walk_map *w, unsigned height)
 {
 	uint64_t n = 1;
@@ -216,7 +219,10 @@ static int make_room(struct xw_walk_map *w)
 	return 0;
 }
 
-/* Entry 0 of a node of a block map is for logical block lblk: the entry that `from` is below. */
+/*
+ * Index of the entry that contains `from`, in a node of a block map that starts at logical block
+ * lblk.
+ */
 static uint32_t first_pointer(const struct xw_walk_map *w, uint64_t lblk, unsigned height)
 {
 	const uint64_t i = w->from > lblk ? (w->from - lblk) / covers(w, height) : 0;
@@ -224,7 +230,7 @@ static uint32_t first_pointer(const struct xw_walk_map *w, uint64_t lblk, unsign
 	return (uint32_t)XW_MIN(i, (uint64_t)xw_indirect_per_block(w->block_size));
 }
 
-/* at[level + 1] was set up when its node was yielded: read it and look at its header. */
+/* at[level + 1] was set up when its node was yielded: read it and check its header. */
 static int enter(struct xw_walk_map *w)
 {
 	const unsigned level = w->level + 1;
@@ -268,7 +274,7 @@ static bool spend(struct xw_walk_map *w, uint64_t blocks, struct xw_walk_map_ite
 	return false;
 }
 
-/* The node of an entry: yielded, and entered by the next call unless it is skipped. */
+/* Yield the node of an entry; the next call enters it unless it is skipped. */
 static int yield_node(struct xw_walk_map *w, struct xw_walk_map_item *item,
 		      struct xw_walk_map_level below)
 {
@@ -310,9 +316,9 @@ static int extent_index(struct xw_walk_map *w, struct xw_walk_map_item *item)
 }
 
 /*
- * How many blocks of the extent x are believed, given that entries behind it may begin before it
- * ends: all, those in front of the next entry, or none where x is out of order itself. Two entries
- * outvote it; one does where it begins in x's own blocks, or x leaves the filesystem.
+ * How many blocks of the extent x are believed if later entries may start before its end: all,
+ * those before the next entry, or none where x itself is out of order. Two entries outvote it; a
+ * single one does if it starts in x's own blocks, or if x leaves the filesystem.
  */
 static uint32_t believed(const struct xw_walk_map *w, const struct xw_extent *x)
 {
@@ -340,7 +346,7 @@ static uint32_t believed(const struct xw_walk_map *w, const struct xw_extent *x)
 	return within ? (uint32_t)XW_MIN((uint64_t)len, next.pblk - x->pblk) : len;
 }
 
-/* What is wrong with the extent in item, which is len blocks long for us. */
+/* What is wrong with the extent in item, of which len blocks are used. */
 static enum xw_walk_map_rule judge_extent(const struct xw_walk_map *w,
 					  const struct xw_walk_map_item *item, uint64_t len)
 {
@@ -353,7 +359,7 @@ static enum xw_walk_map_rule judge_extent(const struct xw_walk_map *w,
 	return can_point_to(w->sb, item->pblk, len) ? XW_MAP_OK : XW_MAP_RANGE;
 }
 
-/* A finding that comes after the run in item. */
+/* Queue a finding to be returned after the run in item. */
 static void queue_behind(struct xw_walk_map *w, const struct xw_walk_map_item *item,
 			 enum xw_walk_map_rule rule, uint64_t num)
 {
@@ -419,7 +425,7 @@ static unsigned height_of(const struct xw_walk_map *w, uint32_t index)
 	return index < XW_NDIR_BLOCKS ? 0 : index - XW_NDIR_BLOCKS + 1;
 }
 
-/* Data pointers from at->index on that follow each other, as one run. */
+/* Merge consecutive data pointers from at->index on into one run. */
 static int gather(struct xw_walk_map *w, struct xw_walk_map_item *item, uint32_t blk)
 {
 	struct xw_walk_map_level *at = &w->at[w->level];
@@ -442,7 +448,7 @@ static int gather(struct xw_walk_map *w, struct xw_walk_map_item *item, uint32_t
 	return spend(w, item->len, item) ? 1 : 2;
 }
 
-/* 0: a hole, or it is passed over. */
+/* 0: a hole, or it is skipped. */
 static int pointer_entry(struct xw_walk_map *w, struct xw_walk_map_item *item)
 {
 	struct xw_walk_map_level *at = &w->at[w->level];
@@ -466,7 +472,7 @@ static int pointer_entry(struct xw_walk_map *w, struct xw_walk_map_item *item)
 	if (!w->level && lblk + covers(w, height) <= w->from)
 		return 0;
 	if (!w->level)
-		w->depth = height; /* of this branch: where its data pointers are */
+		w->depth = height; /* depth of this branch, at which its data pointers are */
 	item->lblk = lblk;
 	item->len = covers(w, height);
 	item->pblk = blk;
@@ -513,13 +519,12 @@ int xw_walk_map_next(struct xw_walk_map *w, struct xw_walk_map_item *item)
 int xw_walk_map_shorten(const struct xw_walk_map *w, const uint8_t *root,
 			struct xw_extent_idx *entry, unsigned *depth)
 {
-	enum { DEPTH_BELIEVED = 16 }; /* a depth that is not itself what is damaged */
 	struct xw_extent_hdr h;
 	uint8_t *block;
 	int rc = 0;
 
 	if (!xw_extent_hdr_peek(root, &h) || h.depth <= XW_EXT_MAX_DEPTH ||
-	    h.depth > DEPTH_BELIEVED || h.entries != 1)
+	    h.depth > XW_WALK_MAP_DEEP || h.entries != 1) /* deeper: the depth itself is damaged */
 		return 0;
 	block = malloc(w->block_size);
 	if (!block)

@@ -5,9 +5,9 @@
  * to its first finding.
  *
  * Why a walk ends on any input: a node is one level below its parent and at most XW_EXT_MAX_DEPTH
- * deep, and every block seen, of data or of the map, is taken from a budget of the filesystem's
- * size. A caller that knows which blocks a walk has met already should skip such a node: a block
- * map that leads to itself is otherwise walked until the budget is spent.
+ * (`deep`: XW_WALK_MAP_DEEP) deep, and every block seen, of data or of the map, is taken from a
+ * budget of the filesystem's size. A caller that knows which blocks a walk has met already should
+ * skip such a node: a block map that leads to itself is otherwise walked until the budget is spent.
  *
  * Walks on one image may run in several threads: only its superblock and device are used.
  */
@@ -19,40 +19,41 @@
 #include "disk/inode.h"
 #include "disk/super.h"
 
-#pragma GCC visibility push(default)
+/* The deepest tree that is walked on demand: no kernel takes one deeper than XW_EXT_MAX_DEPTH. */
+#define XW_WALK_MAP_DEEP 16
 
 enum xw_walk_map_kind {
 	XW_WALK_RUN, /* lblk, len, pblk, unwritten */
-	XW_WALK_NODE, /* pblk: a block of the map, before what is in it */
+	XW_WALK_NODE, /* pblk: a block of the map, yielded before its contents */
 };
 
-/* What a finding says; the members of struct xw_walk_map_item that it sets. */
+/* Kinds of findings, and the members of struct xw_walk_map_item that they set. */
 enum xw_walk_map_rule {
 	XW_MAP_OK, /* no finding */
 	XW_MAP_MAGIC, /* node: no extent header; its entries are guessed */
 	XW_MAP_ENTRIES, /* node: num of num2 entries (eh_entries, eh_max), which is impossible */
 	XW_MAP_DEPTH, /* node: has depth num where num2 is expected */
 	XW_MAP_CSUM, /* node: checksum mismatch */
-	XW_MAP_EMPTY, /* node: no entries, but below the root */
-	XW_MAP_READ, /* node: cannot be read, num is the code */
-	XW_MAP_START, /* node: begins at logical block num, its parent says num2 */
-	XW_MAP_END, /* entry: reaches beyond where the next entry of the parent begins (num) */
-	XW_MAP_LONG, /* entry: reaches beyond where the next one begins (num); cut off there */
-	XW_MAP_NODE_RANGE, /* entry: a map block, pblk, outside the filesystem; left out */
-	XW_MAP_RANGE, /* entry: blocks outside the filesystem; left out */
-	XW_MAP_LENGTH, /* entry: length 0; left out */
-	XW_MAP_ORDER, /* entry: begins before the one in front of it ends (num); left out */
-	XW_MAP_WRAP, /* entry: reaches beyond the last logical block; left out */
+	XW_MAP_EMPTY, /* node: no entries, although not the root */
+	XW_MAP_READ, /* node: unreadable, num is the error code */
+	XW_MAP_START, /* node: starts at logical block num, its parent says num2 */
+	XW_MAP_END, /* entry: extends past the start of the parent's next entry (num) */
+	XW_MAP_LONG, /* entry: extends past the start of the next one (num); truncated there */
+	XW_MAP_NODE_RANGE, /* entry: a map block, pblk, outside the filesystem; skipped */
+	XW_MAP_RANGE, /* entry: blocks outside the filesystem; skipped */
+	XW_MAP_LENGTH, /* entry: length 0; skipped */
+	XW_MAP_ORDER, /* entry: starts before the end of the previous one (num); skipped */
+	XW_MAP_WRAP, /* entry: extends past the last logical block; skipped */
 	XW_MAP_BUDGET, /* more blocks than the filesystem has: the walk ends */
 };
 
 struct xw_walk_map_item {
 	enum xw_walk_map_kind kind;
 	enum xw_walk_map_rule rule;
-	xw_blk node; /* where the entry is, or the node that is meant; 0: the inode */
-	unsigned index; /* of the entry in it */
-	unsigned level; /* of `node`: 0 is the inode */
-	unsigned height; /* NODE: levels of nodes below it and itself */
+	xw_blk node; /* the node concerned, or the one that holds the entry; 0: the inode */
+	unsigned index; /* index of the entry in it */
+	unsigned level; /* level of `node`: 0 is the inode */
+	unsigned height; /* NODE: levels of nodes from it down, itself included */
 	xw_lblk lblk;
 	uint64_t len;
 	xw_blk pblk;
@@ -61,63 +62,63 @@ struct xw_walk_map_item {
 };
 
 struct xw_walk_map {
-	struct xw_dev *dev; /* borrowed, as sb */
+	struct xw_dev *dev; /* borrowed, like sb */
 	const struct xw_super *sb;
 	uint32_t block_size;
 	xw_ino ino;
 	uint32_t generation, seed;
 	bool csum; /* verify checksums */
-	bool outvote; /* may be set after init: an extent that those behind it contradict yields */
-	bool full_room; /* may be set after init: nodes have to have (nearly) the room of a block */
-	bool seeded; /* seed is that of the inode: most maps are no blocks, and need none */
+	/* may be set after init: an extent that later entries contradict yields to them */
+	bool outvote;
+	bool full_room; /* may be set after init: eh_max must be (nearly) that of a full block */
+	bool deep; /* may be set after init: trees up to XW_WALK_MAP_DEEP deep are walked, too */
+	bool seeded; /* seed is valid: most maps have no blocks and need none */
 	bool extents, over, enter;
-	uint64_t from; /* what ends at or below this logical block is passed over */
-	unsigned depth; /* of the tree, as its root says */
+	uint64_t from; /* entries that end at or below this logical block are skipped */
+	unsigned depth; /* depth of the tree according to its root */
 	unsigned level; /* current node, 0 = root */
-	uint64_t next; /* logical blocks below it have been passed */
+	uint64_t next; /* logical blocks below it were returned */
 	uint64_t budget;
 	struct xw_walk_map_level {
-		uint32_t index, count; /* next entry, entries */
-		uint64_t end; /* logical block at which the parent's next entry begins */
+		uint32_t index, count; /* next entry, number of entries */
+		uint64_t end; /* logical block at which the parent's next entry starts */
 		xw_blk blk;
-		uint64_t lblk; /* block maps: of entry 0; extents: as the parent says */
-	} at[XW_EXT_MAX_DEPTH + 2];
+		uint64_t lblk; /* block maps: of entry 0; extents: according to the parent */
+	} at[XW_WALK_MAP_DEEP + 2];
 	uint8_t root[60];
-	uint8_t *nodes; /* a block a level below the root */
-	unsigned node_levels; /* allocated */
-	/* May be set after init: reads block blk of the map; otherwise it is read from dev. */
+	uint8_t *nodes; /* one block per level below the root */
+	unsigned node_levels; /* levels allocated */
+	/* May be set after init: reads block blk of the map; by default it is read from dev. */
 	int (*read)(void *arg, xw_blk blk, void *buf);
 	void *arg;
 	unsigned n_queue, queue_at;
-	struct xw_walk_map_item queue[4]; /* findings about a node that was just entered */
+	struct xw_walk_map_item queue[4]; /* findings about the node that was just entered */
 };
 
-/* A walker is used for any number of inodes, one after the other. Release it with free. */
+/* A walker can be used for any number of inodes, one after the other. Release it with free. */
 void xw_walk_map_init(struct xw_walk_map *w, struct xw_dev *dev, const struct xw_super *sb);
 /*
- * The map of an inode that has one (xw_inode_has_map()). XW_ERR_NOMEM, without a line. depth: -1,
- * or what the root's header is taken to say.
+ * Start with the map of an inode that has one (xw_inode_has_map()). XW_ERR_NOMEM, without a
+ * message. depth: -1, or the depth to assume in place of the root's header.
  */
 int xw_walk_map_begin(struct xw_walk_map *w, xw_ino ino, const struct xw_inode *inode, int depth);
 /*
- * After begin: pass over runs and nodes that end at or below logical block `from`. Extents that are
- * passed over in a node that is entered are still checked.
+ * After begin: skip runs and nodes that end at or below logical block `from`. Skipped extents in a
+ * node that is entered are still checked.
  */
 void xw_walk_map_seek(struct xw_walk_map *w, xw_lblk from);
-/* 1: *item is a run or a node; 2: a finding; 0: end; XW_ERR_NOMEM, without a line. */
+/* 1: *item is a run or a node; 2: a finding; 0: end; XW_ERR_NOMEM, without a message. */
 int xw_walk_map_next(struct xw_walk_map *w, struct xw_walk_map_item *item);
-/* The node that was just yielded is not entered. */
+/* Do not enter the node that was just yielded. */
 void xw_walk_map_skip(struct xw_walk_map *w);
 /*
- * Of a tree that is deeper than any can be, of nodes with one entry each: the entry of the first
- * node that a root of possible depth could have, and that depth. 1, 0: it is no such tree, or an
- * error of reading. w: as xw_walk_map_init() left it; root: the 60 bytes of an inode.
+ * For a tree deeper than the format allows, with nodes of one entry each: the entry of the first
+ * node that a root of valid depth could have, and that depth. 1; 0: not such a tree, or a read
+ * error. w: as xw_walk_map_init() left it; root: the 60 bytes of an inode.
  */
 int xw_walk_map_shorten(const struct xw_walk_map *w, const uint8_t *root,
 			struct xw_extent_idx *entry, unsigned *depth);
 /* Release memory. */
 void xw_walk_map_free(struct xw_walk_map *w);
-
-#pragma GCC visibility pop
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * Entries of an attribute area; see the header.
  *
- * Values lie behind all entries, so a first pass over the names finds out where those end. What
- * bytes a value occupies (its size rounded up to 4) is remembered, and of two values that share
- * some the second one is the finding.
+ * Values lie after all entries, so a first pass over the names finds the end of the entries. The
+ * bytes of each value (its size rounded up to 4) are recorded, and of two values that share bytes
+ * the second one is reported.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@ static void begin(struct xw_walk_xattr *it, const void *area, size_t size, size_
 	it->entries_end = 0;
 }
 
-/* Before the first value is judged. */
+/* Called before the first value is checked. */
 static void find_end(struct xw_walk_xattr *it)
 {
 	struct xw_xattr_entry e;
@@ -49,7 +49,7 @@ void xw_walk_xattr_block(struct xw_walk_xattr *it, const void *block, size_t siz
 	begin(it, block, size, XW_XATTR_BHDR, 0, true);
 }
 
-/* The value's bytes are its own: remembered. */
+/* Record the bytes of a value; false if they are taken already. */
 static bool occupy(struct xw_walk_xattr *it, size_t from, size_t end)
 {
 	for (size_t i = from / 4; i < (end + 3) / 4; i++)
@@ -90,13 +90,13 @@ static enum xw_walk_xattr_rule judge(struct xw_walk_xattr *it, struct xw_walk_xa
 	const struct xw_xattr_entry *e = &out->e;
 	enum xw_walk_xattr_rule rule;
 
-	/* without an index Linux finds no attribute; stock tools accept that in inodes alone */
+	/* without an index Linux finds no attribute; stock tools accept that only in inodes */
 	if (!e->name_index && (it->block || !e->name_len))
 		return XW_XATTR_BAD_NAME;
 	rule = judge_value(it, out);
 	if (rule != XW_XATTR_OK || e->value_inum || it->places_only)
 		return rule;
-	/* Linux leaves the hash 0 in inodes */
+	/* Linux stores hash 0 in inodes */
 	if (!it->block && !e->hash)
 		return rule;
 	out->found = e->hash;

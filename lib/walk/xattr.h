@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The entries of one attribute area, in an inode's record or in a block: a pull iterator that
- * yields entries and findings and never stops at damage that can be stepped over. Only when an
- * entry's name leaves the area is nothing known of what follows.
+ * The entries of one attribute area, in an inode record or in a block: a pull iterator that yields
+ * entries and findings and continues after any damage that it can skip. Only when the name of an
+ * entry leaves the area are the following entries lost.
  *
- * Nothing outside the area is looked at: values in EA inodes and the hashes of their entries are
- * the caller's to check.
+ * Only the area is examined: the caller checks values in EA inodes and the hashes of their entries.
  */
 #ifndef XW_WALK_XATTR_H
 #define XW_WALK_XATTR_H
 
 #include "disk/xattrblk.h"
 
-#pragma GCC visibility push(default)
-
 /* Findings; the numbers are permanent. */
 enum xw_walk_xattr_rule {
 	XW_XATTR_OK,
-	XW_XATTR_BAD_ENTRY = 1, /* leaves the area, or no terminator follows; the walk ends */
+	/* outside the area, or not followed by a terminator; the walk ends */
+	XW_XATTR_BAD_ENTRY = 1,
 	XW_XATTR_BAD_NAME = 2, /* neither name nor index */
 	XW_XATTR_BAD_VALUE = 3, /* found: value offset, outside the area or among the entries */
 	XW_XATTR_BAD_SIZE = 4, /* found: value size, which leaves the area or exceeds the limit */
@@ -26,35 +24,33 @@ enum xw_walk_xattr_rule {
 };
 
 struct xw_walk_xattr_item {
-	struct xw_xattr_entry e; /* not with XW_XATTR_BAD_ENTRY; its name is in the area */
-	const uint8_t *value; /* NULL: empty, in an EA inode, or not usable */
-	size_t off; /* of the entry in the area */
-	/* of a finding */
+	struct xw_xattr_entry e; /* not set with XW_XATTR_BAD_ENTRY; its name is in the area */
+	const uint8_t *value; /* NULL: empty, in an EA inode, or unusable */
+	size_t off; /* offset of the entry in the area */
+	/* only for findings */
 	enum xw_walk_xattr_rule rule;
 	uint64_t found;
 };
 
-#define XW_WALK_XATTR_MAX 65536u /* bytes of an area */
+#define XW_WALK_XATTR_MAX 65536u /* maximum size of an area in bytes */
 
 struct xw_walk_xattr {
 	const uint8_t *area;
-	size_t size, base; /* bytes; what value offsets count from */
-	size_t off; /* next entry */
-	size_t entries_end; /* values begin here or behind; 0: not looked for yet */
+	size_t size, base; /* size in bytes; base of the value offsets */
+	size_t off; /* offset of the next entry */
+	size_t entries_end; /* values start here or later; 0: not computed yet */
 	bool block;
-	bool places_only; /* may be set after begin: values must lie in the area, no more */
-	uint8_t taken[XW_WALK_XATTR_MAX / 32]; /* a bit for 4 bytes: part of a value */
+	bool places_only; /* may be set after begin: check only that values lie in the area */
+	uint8_t taken[XW_WALK_XATTR_MAX / 32]; /* one bit for 4 bytes: part of a value */
 };
 
 /*
- * The area stays the caller's. In an inode it begins with the magic, which the caller has seen; in
+ * The caller owns the area. In an inode it starts with the magic, which the caller has checked; in
  * a block with the header, likewise. size: at most XW_WALK_XATTR_MAX.
  */
 void xw_walk_xattr_inode(struct xw_walk_xattr *it, const void *area, size_t size);
 void xw_walk_xattr_block(struct xw_walk_xattr *it, const void *block, size_t size);
-/* 1: an entry; 2: a finding, and the entry that it is about; 0: end. */
+/* 1: an entry; 2: a finding with the entry that it is about; 0: end. */
 int xw_walk_xattr_next(struct xw_walk_xattr *it, struct xw_walk_xattr_item *out);
-
-#pragma GCC visibility pop
 
 #endif

@@ -42,7 +42,7 @@ static bool has_id(unsigned tag)
 	return tag == XW_ACL_USER || tag == XW_ACL_GROUP;
 }
 
-/* Merge sort by (tag, id): stable, and no worst case that an archive could provoke. */
+/* Merge sort by (tag, id): stable, and without a worst case that an archive could trigger. */
 static void merge(struct xw_acl_entry *v, size_t n, struct xw_acl_entry *tmp)
 {
 	size_t half = n / 2, i = 0, j = half, k = 0;
@@ -60,7 +60,7 @@ static void merge(struct xw_acl_entry *v, size_t n, struct xw_acl_entry *tmp)
 	memcpy(v, tmp, n * sizeof(*v));
 }
 
-/* Why the entries are not an ACL; NULL when they are. */
+/* Why the entries are not a valid ACL; NULL if they are. */
 static const char *invalid(const struct xw_acl *acl)
 {
 	size_t count[XW_ACL_OTHER + 1] = {0};
@@ -89,7 +89,7 @@ static const char *invalid(const struct xw_acl *acl)
 	return NULL;
 }
 
-int xw_acl_settle(struct xw_acl *acl, int code, const char *what, struct xw_diag *diag)
+int xw_acl_finish(struct xw_acl *acl, int code, const char *what, struct xw_diag *diag)
 {
 	const char *why = invalid(acl);
 	struct xw_acl_entry *tmp;
@@ -140,7 +140,7 @@ int xw_acl_from_xattr(struct xw_acl *acl, const void *value, size_t len, const c
 		acl->e.v[i] = (struct xw_acl_entry){peek16(q), peek16(q + 2), peek32(q + 4)};
 	}
 	acl->e.n = n;
-	return xw_acl_settle(acl, XW_ERR_INPUT, what, diag);
+	return xw_acl_finish(acl, XW_ERR_INPUT, what, diag);
 }
 
 int xw_acl_from_disk(struct xw_acl *acl, const void *value, size_t len, const char *what,
@@ -176,7 +176,7 @@ int xw_acl_from_disk(struct xw_acl *acl, const void *value, size_t len, const ch
 			return xw_fail_nomem(diag, "an ACL");
 		}
 	}
-	return xw_acl_settle(acl, XW_ERR_CORRUPT, what, diag);
+	return xw_acl_finish(acl, XW_ERR_CORRUPT, what, diag);
 }
 
 bool xw_acl_is_minimal(const struct xw_acl *acl)

@@ -29,8 +29,6 @@
 #include "base/types.h"
 #include "base/vec.h"
 
-#pragma GCC visibility push(default)
-
 enum xw_acl_tag {
 	XW_ACL_USER_OBJ = 0x01,
 	XW_ACL_USER = 0x02,
@@ -46,18 +44,18 @@ enum xw_acl_tag {
 struct xw_acl_entry {
 	uint16_t tag; /* enum xw_acl_tag */
 	uint16_t perm; /* 4 r, 2 w, 1 x */
-	uint32_t id; /* XW_ACL_NO_ID but for USER and GROUP */
+	uint32_t id; /* XW_ACL_NO_ID except for USER and GROUP */
 };
 
-/* Zero-initialised is empty. */
+/* A zero-initialized one is empty. */
 struct xw_acl {
 	XW_VEC(struct xw_acl_entry) e;
 };
 
-/* Turns names into ids: the library itself never asks the host. */
+/* Resolves names to ids: the library itself does not query the host. */
 struct xw_acl_names {
 	/*
-	 * 0 and *id, or anything else when there is no such user (group: no such group). name is
+	 * 0 and *id, or non-zero if there is no such user (group: no such group). name is
 	 * terminated.
 	 */
 	int (*lookup)(void *arg, bool group, const char *name, uint32_t *id);
@@ -68,7 +66,7 @@ void xw_acl_free(struct xw_acl *acl);
 /*
  * Each replaces *acl. `what` names the attribute in messages. XW_ERR_INPUT (text and xattr) or
  * XW_ERR_CORRUPT (disk) when malformed or invalid, XW_ERR_LIMIT over XW_ACL_ENTRIES_MAX,
- * XW_ERR_NOMEM; *acl is empty then. An xattr value or text without entries gives an empty ACL and
+ * XW_ERR_NOMEM; *acl is then empty. An xattr value or text without entries gives an empty ACL and
  * 0: it means "no ACL".
  */
 int xw_acl_from_text(struct xw_acl *acl, const char *text, size_t len, bool is_default,
@@ -77,10 +75,10 @@ int xw_acl_from_xattr(struct xw_acl *acl, const void *value, size_t len, const c
 		      struct xw_diag *diag);
 int xw_acl_from_disk(struct xw_acl *acl, const void *value, size_t len, const char *what,
 		     struct xw_diag *diag);
-/* Only the three entries that are the mode bits: such an access ACL is not stored. */
+/* Has it only the three entries that equal the mode bits? Such an access ACL is not stored. */
 bool xw_acl_is_minimal(const struct xw_acl *acl);
 
-/* Bytes written to buf, or that would be with buf NULL. */
+/* Number of bytes written to buf, or required if buf is NULL. */
 size_t xw_acl_to_disk(const struct xw_acl *acl, uint8_t *buf);
 size_t xw_acl_to_xattr(const struct xw_acl *acl, uint8_t *buf);
 /*
@@ -90,9 +88,7 @@ size_t xw_acl_to_xattr(const struct xw_acl *acl, uint8_t *buf);
 size_t xw_acl_to_text(const struct xw_acl *acl, char *buf);
 #define XW_ACL_TEXT_MAX(entries) ((entries)*22 + 1)
 
-/* Sort and check; message and `code` when invalid. For the decoders. */
-int xw_acl_settle(struct xw_acl *acl, int code, const char *what, struct xw_diag *diag);
-
-#pragma GCC visibility pop
+/* Sort and validate; records a message and returns `code` when invalid. For the decoders. */
+int xw_acl_finish(struct xw_acl *acl, int code, const char *what, struct xw_diag *diag);
 
 #endif

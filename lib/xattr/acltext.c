@@ -40,7 +40,7 @@ static bool is(struct word w, const char *full, const char *brief)
 	       (w.len == strlen(brief) && !memcmp(w.p, brief, w.len));
 }
 
-/* Fields of an entry at its colons; the count, 6 standing for "too many". */
+/* Split an entry at its colons; returns the number of fields, 6 meaning "too many". */
 static unsigned split(struct word entry, struct word f[5])
 {
 	unsigned n = 0;
@@ -107,7 +107,7 @@ static bool is_octal(char c, char max)
 	return c >= '0' && c <= max;
 }
 
-/* libacl writes odd bytes of a name as \ooo. */
+/* libacl writes special bytes of a name as \ooo. */
 static bool unescape(struct word w, char out[NAME_MAX_LEN + 1])
 {
 	size_t n = 0;
@@ -199,7 +199,7 @@ static int parse_entry(const struct parser *ps, struct word entry, struct xw_acl
 	return resolve(ps, entry, f[1], group, &e->id);
 }
 
-/* The next entry's text without comment and spaces; false at the end. */
+/* The text of the next entry without comment and spaces; false at the end. */
 static bool next_entry(struct word *text, struct word *entry)
 {
 	const char *hash;
@@ -242,7 +242,7 @@ int xw_acl_from_text(struct xw_acl *acl, const char *text, size_t len, bool is_d
 		acl->e.n = 0;
 		return err;
 	}
-	return acl->e.n ? xw_acl_settle(acl, XW_ERR_INPUT, what, diag) : 0;
+	return acl->e.n ? xw_acl_finish(acl, XW_ERR_INPUT, what, diag) : 0;
 }
 
 static const char *tag_name(unsigned tag)

@@ -40,17 +40,20 @@ struct centry {
 	struct centry *prev, *next; /* reclaim list */
 	uint64_t key, value;
 	_Atomic(bool) referenced;
-	bool reusable; /* bucket lock */
+	bool reusable; /* under the bucket lock */
 };
 
 static_assert(sizeof(struct centry) <= 7 * sizeof(void *) || sizeof(void *) < 8,
 	      "an entry is at most 7 words");
 
-/* One cache line on the usual machine. */
+/*
+ * A lock and its chains. A bucket holds 16 entries on average; in one chain nearly every look at an
+ * entry on the way would wait for memory, so the key chooses one of as many chains.
+ */
 struct bucket {
 	pthread_mutex_t lock;
-	struct centry *first;
 	uint64_t lookups, hits;
+	struct centry *chains[XW_CACHE_PER_BUCKET];
 };
 
 struct xw_cache {
@@ -60,14 +63,14 @@ struct xw_cache {
 	uint64_t max_entries;
 
 	pthread_mutex_t list_lock;
-	struct centry list; /* head: list.next is the oldest */
+	struct centry list; /* head of the list: list.next is the oldest */
 	uint64_t entries, peak, inserts, reclaimed, second_chances;
 
 	pthread_t worker;
 	pthread_mutex_t worker_lock;
 	pthread_cond_t worker_wake;
 	bool stop; /* worker_lock */
-	atomic_bool kicked; /* there is work; set by anyone, cleared by the worker */
+	atomic_bool kicked; /* there is work; set by any thread, cleared by the worker */
 };
 
 static void list_add(struct xw_cache *c, struct centry *e)
@@ -84,15 +87,26 @@ static void list_del(struct centry *e)
 	e->next->prev = e->prev;
 }
 
+/* Keys may be weak: multiply, and use the bits that depend on all others. */
+static uint64_t spread(uint64_t key)
+{
+	return key * 0x9E3779B97F4A7C15u;
+}
+
 static struct bucket *bucket_of(struct xw_cache *c, uint64_t key)
 {
-	/* keys may be weak: multiply, and use the bits that depend on all others */
-	return &c->buckets[(key * 0x9E3779B97F4A7C15u) >> 32 & (c->n_buckets - 1)];
+	return &c->buckets[spread(key) >> 32 & (c->n_buckets - 1)];
+}
+
+/* The bits above those of bucket_of(), which are 24 at most. */
+static struct centry **chain_of(struct bucket *b, uint64_t key)
+{
+	return &b->chains[(spread(key) >> 56) % XW_CACHE_PER_BUCKET];
 }
 
 static void chain_del(struct bucket *b, struct centry *e)
 {
-	struct centry **p = &b->first;
+	struct centry **p = chain_of(b, e->key);
 
 	while (*p != e)
 		p = &(*p)->chain;
@@ -101,7 +115,7 @@ static void chain_del(struct bucket *b, struct centry *e)
 
 static struct centry *chain_find(struct bucket *b, uint64_t key, uint64_t value)
 {
-	struct centry *e = b->first;
+	struct centry *e = *chain_of(b, key);
 
 	while (e && (e->key != key || e->value != value))
 		e = e->chain;
@@ -109,8 +123,8 @@ static struct centry *chain_find(struct bucket *b, uint64_t key, uint64_t value)
 }
 
 /*
- * Evict entries, oldest unreferenced first, until `goal` are left or `most` are gone; returns how
- * many are left.
+ * Evict entries, oldest unreferenced first, until `goal` remain or `most` were evicted; returns the
+ * number remaining.
  */
 static uint64_t reclaim(struct xw_cache *c, uint64_t goal, uint64_t most)
 {
@@ -118,7 +132,7 @@ static uint64_t reclaim(struct xw_cache *c, uint64_t goal, uint64_t most)
 	uint64_t left;
 
 	pthread_mutex_lock(&c->list_lock);
-	/* each entry is spared once at most and then evicted, unless its bucket is busy */
+	/* each entry is spared at most once and then evicted, unless its bucket is busy */
 	for (uint64_t looks = 2 * c->entries; most && looks && c->entries > goal; looks--) {
 		struct centry *e = c->list.next;
 		struct bucket *b = bucket_of(c, e->key);
@@ -150,7 +164,7 @@ static uint64_t reclaim(struct xw_cache *c, uint64_t goal, uint64_t most)
 	return left;
 }
 
-/* The worker leaves a sixteenth of the bound free, so that it is not woken by every insertion. */
+/* The worker frees a sixteenth of the bound in advance, so that not every insertion wakes it. */
 static void *worker(void *arg)
 {
 	struct xw_cache *c = arg;
@@ -184,7 +198,7 @@ static void kick(struct xw_cache *c)
 	pthread_mutex_unlock(&c->worker_lock);
 }
 
-/* Signals are for the program's own threads. */
+/* Signals are delivered to the program's own threads. */
 static int start_worker(struct xw_cache *c)
 {
 	sigset_t all, old;
@@ -223,7 +237,7 @@ struct xw_cache *xw_cache_new(uint32_t buckets, unsigned flags)
 	pthread_mutex_init(&c->worker_lock, NULL);
 	pthread_cond_init(&c->worker_wake, NULL);
 	if (!(flags & XW_CACHE_BUILD) && start_worker(c)) {
-		c->flags |= XW_CACHE_BUILD; /* no worker to stop */
+		c->flags |= XW_CACHE_BUILD; /* without a worker to stop */
 		xw_cache_free(c);
 		return NULL;
 	}
@@ -257,7 +271,7 @@ void xw_cache_free(struct xw_cache *c)
 int xw_cache_insert(struct xw_cache *c, uint64_t key, uint64_t value, bool reusable)
 {
 	struct bucket *b = bucket_of(c, key);
-	struct centry *e = malloc(sizeof(*e));
+	struct centry *e = malloc(sizeof(*e)), **chain;
 	uint64_t count;
 
 	if (!e)
@@ -273,8 +287,9 @@ int xw_cache_insert(struct xw_cache *c, uint64_t key, uint64_t value, bool reusa
 		free(e);
 		return XW_ERR_EXISTS;
 	}
-	e->chain = b->first;
-	b->first = e;
+	chain = chain_of(b, key);
+	e->chain = *chain;
+	*chain = e;
 	pthread_mutex_lock(&c->list_lock);
 	list_add(c, e);
 	c->inserts++;
@@ -294,12 +309,12 @@ int xw_cache_insert(struct xw_cache *c, uint64_t key, uint64_t value, bool reusa
 	return 0;
 }
 
-/* Up to OFFER_BATCH reusable values under key, the first `skip` left out. */
+/* Collect up to OFFER_BATCH reusable values under key, skipping the first `skip`. */
 static unsigned collect(struct bucket *b, uint64_t key, uint64_t skip, uint64_t *values)
 {
 	unsigned n = 0;
 
-	for (struct centry *e = b->first; e && n < OFFER_BATCH; e = e->chain) {
+	for (struct centry *e = *chain_of(b, key); e && n < OFFER_BATCH; e = e->chain) {
 		if (e->key != key || !e->reusable)
 			continue;
 		if (skip)
@@ -317,7 +332,7 @@ static void taken(struct bucket *b, uint64_t key, uint64_t value)
 	pthread_mutex_lock(&b->lock);
 	b->hits++;
 	e = chain_find(b, key, value);
-	if (e) /* it may have been evicted while match looked */
+	if (e) /* it may have been evicted during match */
 		atomic_store_explicit(&e->referenced, true, memory_order_relaxed);
 	pthread_mutex_unlock(&b->lock);
 }

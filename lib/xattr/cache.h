@@ -15,51 +15,47 @@
 
 #include "base/types.h"
 
-#pragma GCC visibility push(default)
-
 struct xw_cache;
 
 #define XW_CACHE_BUILD 0x1
 
-#define XW_CACHE_BUCKETS 1024u /* the default */
-#define XW_CACHE_PER_BUCKET 16u /* the bound, on average */
+#define XW_CACHE_BUCKETS 1024u /* default number of buckets */
+#define XW_CACHE_PER_BUCKET 16u /* average bound */
 
 struct xw_cache_stats {
-	uint64_t entries, max_entries; /* now; the bound */
-	uint64_t peak; /* most entries there ever were */
-	uint64_t lookups, hits; /* calls of find and touch; those that found a value */
+	uint64_t entries, max_entries; /* current number; the bound */
+	uint64_t peak; /* maximum so far */
+	uint64_t lookups, hits; /* calls of find and touch; successful ones */
 	uint64_t inserts;
-	uint64_t reclaimed; /* entries evicted, removed ones not counted */
-	uint64_t second_chances; /* times a referenced entry was spared */
+	uint64_t reclaimed; /* evicted entries, not counting removed ones */
+	uint64_t second_chances; /* number of times a referenced entry was spared */
 };
 
 /*
- * buckets: a power of two up to 2^24; 0 = XW_CACHE_BUCKETS. NULL: another number, out of memory
- * or of threads.
+ * buckets: a power of two up to 2^24; 0 = XW_CACHE_BUCKETS. NULL: invalid number, out of memory or
+ * threads.
  */
 struct xw_cache *xw_cache_new(uint32_t buckets, unsigned flags);
 void xw_cache_free(struct xw_cache *c);
-/* 0, XW_ERR_NOMEM, or XW_ERR_EXISTS when (key, value) is already there. */
+/* 0, XW_ERR_NOMEM, or XW_ERR_EXISTS when (key, value) exists already. */
 int xw_cache_insert(struct xw_cache *c, uint64_t key, uint64_t value, bool reusable);
 /*
- * Offer each reusable value under key to `match`, the latest insertion first, until one is taken
+ * Offer each reusable value under key to `match`, the latest insertion first, until one is accepted
  * (true): that entry is marked referenced and *value set. Returns whether one was. match runs
- * without any lock held, so it may call the cache, and must check the content itself, since
- * different contents can have one key.
+ * without any lock held, so it may call the cache, and must compare the contents itself, since
+ * different contents may have the same key.
  */
 bool xw_cache_find(struct xw_cache *c, uint64_t key, bool (*match)(void *arg, uint64_t value),
 		   void *arg, uint64_t *value);
-/* As find of a value that the caller knows: marks it referenced. Whether it was there. */
+/* As find for a value known to the caller: marks it referenced. Returns whether it was found. */
 bool xw_cache_touch(struct xw_cache *c, uint64_t key, uint64_t value);
 /*
- * The value can (not) take further references: find does (not) offer it. Nothing happens when it
- * is not there.
+ * Set whether the value can take further references and is offered by find. No effect if it is not
+ * in the cache.
  */
 void xw_cache_set_reusable(struct xw_cache *c, uint64_t key, uint64_t value, bool reusable);
-/* Whether it was there. */
+/* Returns whether it was found. */
 bool xw_cache_remove(struct xw_cache *c, uint64_t key, uint64_t value);
 void xw_cache_stats(struct xw_cache *c, struct xw_cache_stats *out);
-
-#pragma GCC visibility pop
 
 #endif

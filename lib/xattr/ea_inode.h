@@ -29,13 +29,10 @@
 #include "base/types.h"
 #include "disk/inode.h"
 
-#pragma GCC visibility push(default)
-
 #define XW_EA_MODE (XW_S_IFREG | 0600u)
 
 /*
- * Set the fields that make in an EA inode; size, map, blocks, owner, mtime and crtime are the
- * caller's.
+ * Set the fields specific to EA inodes; the caller sets size, map, blocks, owner, mtime and crtime.
  */
 static inline void xw_ea_inode_set(struct xw_inode *in, uint32_t value_hash, uint64_t refs)
 {
@@ -46,7 +43,5 @@ static inline void xw_ea_inode_set(struct xw_inode *in, uint32_t value_hash, uin
 	xw_inode_set_ea_hash(in, value_hash);
 	xw_inode_set_ea_refs(in, refs);
 }
-
-#pragma GCC visibility pop
 
 #endif

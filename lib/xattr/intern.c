@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The key of a set is a hash over its attributes in order; `raw`, the attributes one after another,
- * decides. EA values are kept apart from each other likewise. All memory of placed sets and values
- * is one arena, so tree nodes may point into it.
+ * The key of a set is a hash over its attributes in order; `raw`, the concatenated attributes,
+ * decides equality. EA values are distinguished likewise. All memory of placed sets and values is
+ * in one arena, so tree nodes may point into it.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Open addressing, at most half full, never shrinks. */
+/* Open-addressed, at most half full, never shrinks. */
 struct slot {
 	uint64_t key;
 	uint64_t value; /* 0: free */
@@ -83,7 +83,7 @@ static size_t after(const struct table *t, size_t i)
 	return (i + 1) & (t->size - 1);
 }
 
-/* Room for one more. */
+/* Make room for one more entry. */
 static int grow(struct table *t)
 {
 	struct table fresh = {.size = t->size ? 2 * t->size : 64, .used = t->used};
@@ -107,7 +107,7 @@ static int grow(struct table *t)
 	return 0;
 }
 
-/* The slot that holds what `same` takes, or the empty one where it belongs. Needs room. */
+/* The slot that `same` accepts, or the empty one where it belongs. Needs room. */
 static struct slot *lookup(const struct table *t, uint64_t key,
 			   bool (*same)(const void *arg, uint64_t value), const void *arg)
 {
@@ -195,7 +195,7 @@ static bool same_set(const void *arg, uint64_t value)
 
 	if (placed->raw_len != w->raw_len)
 		return false;
-	/* equal heads keep both in step: no attribute is compared beyond raw_len */
+	/* equal heads keep both in step: no attribute is compared past raw_len */
 	for (size_t i = 0; i < w->set->a.n; i++) {
 		const struct xw_xattr *x = &w->set->a.v[i];
 		uint8_t head[RAW_HEAD];
@@ -222,7 +222,7 @@ static bool same_value(const void *arg, uint64_t id)
 	return v->len == w->a->value_len && !memcmp(v->value, w->a->value, v->len);
 }
 
-/* The id of a value, a new one if need be. */
+/* The id of a value, assigning a new one if necessary. */
 static int ea_intern(struct xw_xintern *x, const struct xw_xattr *a, uint32_t *id)
 {
 	const struct want_value w = {x, a};
@@ -333,7 +333,7 @@ int xw_xintern_get(struct xw_xintern *x, const struct xw_xattr_set *set, struct 
 		if (!set->a.v[i].value)
 			return xw_fail(
 				diag, XW_ERR_STATE,
-				"extended attributes: a value was not fetched from its EA inode");
+				"extended attributes: a value was not read from its EA inode");
 	if (grow(&x->sets))
 		return xw_fail_nomem(diag, "extended attributes");
 	x->lookups++;

@@ -34,40 +34,38 @@
 #include "xattr/set.h"
 #include "xattr/share.h"
 
-#pragma GCC visibility push(default)
-
 struct xw_xintern;
 
 /* A placed and encoded set. Lives as long as the interner. */
 struct xw_xplaced {
 	struct xw_share_content block; /* .bytes NULL: no block */
-	const uint8_t *ibody; /* NULL: nothing in the inode */
-	const uint8_t *raw; /* private: the set, to compare */
-	struct xw_share_block *last; /* private: the sharer's hint */
+	const uint8_t *ibody; /* NULL: nothing is stored in the inode */
+	const uint8_t *raw; /* internal: the set, for comparison */
+	struct xw_share_block *last; /* internal: the sharer's hint */
 	uint32_t raw_len;
-	uint32_t ea_clusters; /* of values in EA inodes, for each owner's i_blocks */
+	uint32_t ea_clusters; /* clusters of values in EA inodes, for i_blocks of each owner */
 	uint16_t ibody_len;
-	uint16_t n_ea; /* entries in inode and block with a value in an EA inode */
+	uint16_t n_ea; /* number of entries in inode and block with a value in an EA inode */
 };
 
 /* A value that needs an EA inode. */
 struct xw_ea_value {
 	const uint8_t *value;
 	uint32_t len;
-	uint32_t hash; /* what the EA inode and the entries carry */
+	uint32_t hash; /* stored in the EA inode and in the entries */
 };
 
 struct xw_xintern_opts {
 	uint32_t ibody; /* inode_size - 128 - i_extra_isize; 0 for 128-byte inodes */
 	uint32_t block_size;
-	uint32_t cluster_size; /* bytes, bigalloc; 0: a block */
+	uint32_t cluster_size; /* in bytes, for bigalloc; 0: one block */
 	bool ea_inode;
 	uint32_t csum_seed; /* for ea_inode */
 };
 
 struct xw_xintern_stats {
 	uint64_t lookups;
-	uint64_t sets; /* distinct ones */
+	uint64_t sets; /* number of distinct sets */
 	uint64_t bytes; /* memory of placed sets, without the table */
 };
 
@@ -79,14 +77,12 @@ void xw_xintern_free(struct xw_xintern *x);
  */
 int xw_xintern_get(struct xw_xintern *x, const struct xw_xattr_set *set, struct xw_diag *diag,
 		   const struct xw_xplaced **out);
-/* Put the attributes of a placed set into *set (which keeps what else it has). XW_ERR_NOMEM. */
+/* Add the attributes of a placed set to *set (which keeps its others). XW_ERR_NOMEM. */
 int xw_xintern_unpack(const struct xw_xplaced *placed, struct xw_xattr_set *set,
 		      struct xw_diag *diag);
-/* Values with EA inodes, ids 1 .. count in order of first use. */
+/* Number of values in EA inodes, with ids 1 .. count in order of first use. */
 uint32_t xw_xintern_ea_count(const struct xw_xintern *x);
 const struct xw_ea_value *xw_xintern_ea(const struct xw_xintern *x, uint32_t id);
 void xw_xintern_stats(const struct xw_xintern *x, struct xw_xintern_stats *out);
-
-#pragma GCC visibility pop
 
 #endif

@@ -35,13 +35,13 @@
 #define UNIT 4u
 #define TERMINATOR 4u
 
-/* What placement knows of an attribute. */
+/* Data about an attribute used for placement. */
 struct item {
-	uint32_t i; /* in the set */
-	uint32_t entry; /* units of the entry */
-	uint32_t value; /* units of the value, 0 once it is an EA inode's */
-	uint32_t value_len; /* bytes, as in the set */
-	uint8_t class; /* lower: likelier a file's own */
+	uint32_t i; /* index in the set */
+	uint32_t entry; /* size of the entry in units */
+	uint32_t value; /* size of the value in units, 0 if it is in an EA inode */
+	uint32_t value_len; /* in bytes, as in the set */
+	uint8_t class; /* lower: more likely specific to a file */
 };
 
 struct job {
@@ -50,10 +50,10 @@ struct job {
 	struct item *items; /* in the order of rule 2 */
 	uint32_t *by_length; /* into items: longest value first, for rule 4 */
 	uint64_t inode, block; /* units for entries and values */
-	uint64_t missing; /* units that did not fit at the last try */
+	uint64_t missing; /* units that did not fit in the last attempt */
 };
 
-/* Names within an index that are apart from its class; see rule 2. */
+/* Names that differ from the class of their index; see rule 2. */
 static const struct {
 	uint8_t index, class;
 	const char *name; /* NULL: all others */
@@ -138,9 +138,9 @@ static bool place_greedy(struct job *j)
 }
 
 /*
- * Rule 3: the subset with the largest sum that fits in the inode. last[u] is 1 + the first item
- * with which the sum u was reached, 0 while it was not: walking back from the best sum gives the
- * subset, since the items before it reach the remainder.
+ * Rule 3: the subset with the largest sum that fits the inode. last[u] is 1 + the first item with
+ * which the sum u was reached, 0 if it was not: walking back from the best sum gives the subset,
+ * since earlier items reach the remainder.
  */
 static int place_exact(struct job *j, bool *fits)
 {
@@ -185,7 +185,10 @@ static int place(struct job *j, size_t ea, bool *fits)
 	return *fits ? 0 : place_exact(j, fits);
 }
 
-/* Rule 4: what fits with k values outside fits with k + 1, so the least k is found by halving. */
+/*
+ * Rule 4: if a set fits with k values outside it also fits with k + 1, so the minimum is found by
+ * bisection.
+ */
 static int place_ea(struct job *j, size_t max, bool *fits)
 {
 	size_t lo = 0, hi = max;
@@ -271,7 +274,7 @@ int xw_xattr_layout(const struct xw_xattr_set *s, uint32_t ibody, uint32_t block
 		if (!s->a.v[i].value)
 			return xw_fail(
 				diag, XW_ERR_STATE,
-				"extended attributes: a value was not fetched from its EA inode");
+				"extended attributes: a value was not read from its EA inode");
 		values += s->a.v[i].value_len > 0;
 	}
 	err = prepare(&j);

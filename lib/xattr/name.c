@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Name indexes: ext4 stores a byte for the prefix. Three indexes stand for one whole name; the
- * order below is such that a whole name is found before the prefix it begins with.
+ * Name indexes: ext4 stores a byte for the prefix. Three indexes represent one whole name; the
+ * order below ensures that a whole name is found before the prefix with which it starts.
  */
 #include "config.h"
 

@@ -3,9 +3,9 @@
  * A sorted array of attributes over one byte buffer.
  *
  * Insertion keeps the order (a binary search and a move), so a hostile archive with thousands of
- * attributes on one file costs moves of a few KiB, not a quadratic search. Pointers lead into
- * `bytes`; when that grows they are moved along. Bytes of replaced values stay until the buffer
- * would have to grow: then the live ones are packed first.
+ * attributes on one file costs moves of a few KiB, not a quadratic search. Pointers refer to
+ * `bytes` and are adjusted when that grows. Bytes of replaced values remain until the buffer would
+ * have to grow: then the live ones are packed first.
  */
 #include "config.h"
 
@@ -38,7 +38,7 @@ int xw_xattr_compare(uint8_t index_a, const char *name_a, size_t len_a, uint8_t 
 	return len_a ? memcmp(name_a, name_b, len_a) : 0;
 }
 
-/* Where (index, name) is or would be; *found says which. */
+/* The position of (index, name), or where it belongs; *found tells which. */
 static size_t position(const struct xw_xattr_set *s, uint8_t index, const char *name,
 		       size_t name_len, bool *found)
 {
@@ -90,7 +90,7 @@ static size_t live_bytes(const struct xw_xattr_set *s)
 	return n;
 }
 
-/* A buffer of `cap` bytes with the live bytes at its front takes the place of the old one. */
+/* Replace the buffer by one of `cap` bytes that starts with the live bytes. */
 static int rebuild(struct xw_xattr_set *s, size_t cap)
 {
 	uint8_t *fresh = malloc(cap);
@@ -119,7 +119,7 @@ static int rebuild(struct xw_xattr_set *s, size_t cap)
 	return 0;
 }
 
-/* Room for `more` bytes without moving what is handed out afterwards. */
+/* Room for `more` bytes such that pointers returned afterwards stay valid. */
 static int make_room(struct xw_xattr_set *s, size_t more)
 {
 	size_t live;
@@ -145,7 +145,7 @@ static int check_limits(const struct xw_xattr_set *s, uint8_t index, const char 
 {
 	int shown = (int)XW_MIN(name_len, 60u);
 
-	/* its entry could not be told from the end of the entries */
+	/* it would be indistinguishable from the end of the entries */
 	if (index == 0 && name_len == 0)
 		return xw_fail(diag, XW_ERR_INPUT, "extended attribute without any name");
 	if (name_len > XW_XATTR_NAME_MAX)
@@ -163,7 +163,7 @@ static int check_limits(const struct xw_xattr_set *s, uint8_t index, const char 
 	return 0;
 }
 
-/* has_value false: the value is elsewhere. */
+/* has_value false: the value is in an EA inode. */
 static int put(struct xw_xattr_set *s, const struct xw_xattr *x, bool has_value,
 	       struct xw_diag *diag)
 {
@@ -173,7 +173,10 @@ static int put(struct xw_xattr_set *s, const struct xw_xattr *x, bool has_value,
 	size_t i;
 
 	i = position(s, x->index, x->name, x->name_len, &found);
-	/* from here on a name that is in the set may be gone: it is not looked at when found */
+	/*
+	 * from here on a name inside the set may be overwritten: it is not used if the entry was
+	 * found
+	 */
 	if (xw_vec_reserve(&s->a, s->a.n + 1) || make_room(s, need))
 		return xw_fail_nomem(diag, "extended attributes");
 	slot = &s->a.v[i];
@@ -215,7 +218,7 @@ int xw_xattr_set_put_inum(struct xw_xattr_set *s, uint8_t index, const char *nam
 	return put(s, &x, false, diag);
 }
 
-/* Empty and minimal ACLs are no ACL. */
+/* Empty and minimal ACLs mean no ACL. */
 static int put_acl(struct xw_xattr_set *s, bool is_default, const struct xw_acl *acl,
 		   struct xw_diag *diag)
 {
@@ -269,9 +272,8 @@ int xw_xattr_set_put(struct xw_xattr_set *s, const char *full_name, size_t len, 
 			       shown, full_name);
 	err = xw_xattr_split_name(full_name, len, &index, &rest);
 	if (err == XW_ERR_UNSUPPORTED)
-		return xw_fail(diag, err,
-			       "extended attribute %.*s: ext4 has no place for this kind of name",
-			       shown, full_name);
+		return xw_fail(diag, err, "extended attribute %.*s: not supported by ext4", shown,
+			       full_name);
 	if (err)
 		return xw_fail(diag, err, "extended attribute %.*s: empty name", shown, full_name);
 	if (index == XW_XI_SYSTEM && len - rest == 4 && !memcmp(full_name + rest, "data", 4))

@@ -16,11 +16,9 @@
 #include "base/vec.h"
 #include "xattr/acl.h"
 
-#pragma GCC visibility push(default)
-
 #define XW_XATTR_VALUE_MAX 65536u /* the kernel's limit of one value */
-#define XW_XATTR_NAME_MAX 255u /* behind the prefix: name_len is a byte on disk */
-#define XW_XATTR_COUNT_MAX 8192u /* more entries than any inode and block together can take */
+#define XW_XATTR_NAME_MAX 255u /* without the prefix: name_len is one byte on disk */
+#define XW_XATTR_COUNT_MAX 8192u /* more entries than fit any inode and block together */
 #define XW_XATTR_FULL_NAME_MAX 300u
 
 struct xw_xattr {
@@ -35,7 +33,7 @@ struct xw_xattr {
 struct xw_xattr_set {
 	XW_VEC(struct xw_xattr)
 	a; /* sorted by (index, name_len, name): the order ext4 keeps in blocks */
-	XW_VEC(uint8_t) bytes; /* private storage; pointers above move with it */
+	XW_VEC(uint8_t) bytes; /* internal storage; the pointers above are adjusted with it */
 };
 
 /* Empty the set, keeping memory. */
@@ -69,31 +67,31 @@ int xw_xattr_set_put(struct xw_xattr_set *s, const char *full_name, size_t len, 
 int xw_xattr_set_put_acl_text(struct xw_xattr_set *s, bool is_default, const char *text, size_t len,
 			      const struct xw_acl_names *names, struct xw_diag *diag);
 /*
- * Add or replace as stored on disk, nothing interpreted. name may be that of the attribute in the
- * set which is to be replaced; value must not be the set's. XW_ERR_LIMIT, XW_ERR_NOMEM,
+ * Add or replace in the on-disk form, without interpretation. name may be that of the attribute in
+ * the set to be replaced; value must not be inside the set. XW_ERR_LIMIT, XW_ERR_NOMEM,
  * XW_ERR_INPUT for index 0 with an empty name, which ext4 cannot store.
  */
 int xw_xattr_set_put_raw(struct xw_xattr_set *s, uint8_t index, const char *name, size_t name_len,
 			 const void *value, size_t value_len, struct xw_diag *diag);
 /*
- * Add or replace an entry whose value is in an EA inode; value NULL until fetched and put with
- * put_raw.
+ * Add or replace an entry whose value is in an EA inode; value is NULL until it is read and put
+ * with put_raw.
  */
 int xw_xattr_set_put_inum(struct xw_xattr_set *s, uint8_t index, const char *name, size_t name_len,
 			  xw_ino inum, uint32_t value_len, struct xw_diag *diag);
 /* NULL when absent; valid until the set changes. */
 const struct xw_xattr *xw_xattr_set_find(const struct xw_xattr_set *s, uint8_t index,
 					 const char *name, size_t name_len);
-/* Whether it was there. */
+/* Returns whether it was found. */
 bool xw_xattr_set_remove(struct xw_xattr_set *s, uint8_t index, const char *name, size_t name_len);
 
 /* <0, 0, >0 in ext4's order (index, name_len, bytes of the name). */
 int xw_xattr_compare(uint8_t index_a, const char *name_a, size_t len_a, uint8_t index_b,
 		     const char *name_b, size_t len_b);
 /*
- * Split a full name: index and the offset where the rest begins (the whole length for indexes
- * that stand for one name). XW_ERR_UNSUPPORTED when ext4 has no index for it, XW_ERR_INPUT when
- * nothing follows a prefix that needs a rest.
+ * Split a full name: index and the offset of the rest (the whole length for indexes that represent
+ * one name). XW_ERR_UNSUPPORTED when ext4 has no index for it, XW_ERR_INPUT when nothing follows a
+ * prefix that requires a rest.
  */
 int xw_xattr_split_name(const char *full_name, size_t len, uint8_t *index, size_t *rest);
 /*
@@ -101,7 +99,5 @@ int xw_xattr_split_name(const char *full_name, size_t len, uint8_t *index, size_
  * its length. 0 for unknown indexes.
  */
 size_t xw_xattr_full_name(uint8_t index, const char *name, size_t name_len, char *buf);
-
-#pragma GCC visibility pop
 
 #endif

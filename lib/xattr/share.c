@@ -25,7 +25,7 @@
 struct xw_share {
 	struct xw_cache *cache;
 	uint32_t block_size;
-	pthread_mutex_t lock; /* arena and blocks */
+	pthread_mutex_t lock; /* protects arena and blocks */
 	struct xw_arena arena;
 	XW_VEC(struct xw_share_block *) blocks;
 };
@@ -65,7 +65,7 @@ void xw_share_free(struct xw_share *s)
 
 struct want {
 	const struct xw_share_content *content;
-	uint32_t refcount; /* after a reference was taken */
+	uint32_t refcount; /* reference count after taking one */
 };
 
 static struct xw_share_block *block_of(uint64_t value)
@@ -120,7 +120,7 @@ static int begin(struct xw_share *s, const struct xw_share_content *content,
 	return xw_cache_insert(s->cache, content->key, (uintptr_t)b, true);
 }
 
-/* A reference on a block there is, by hint or cache. */
+/* Take a reference on an existing block, by hint or cache. */
 static bool find(struct xw_share *s, struct want *w, struct xw_share_block **out)
 {
 	const uint64_t key = w->content->key;
@@ -129,10 +129,7 @@ static bool find(struct xw_share *s, struct want *w, struct xw_share_block **out
 
 	if (hint && *hint && take(w, (uintptr_t)*hint)) {
 		*out = *hint;
-		/*
-		 * in use again: others should find it, too; if there is no memory for that, they do
-		 * not
-		 */
+		/* in use again: make it available to others; best effort if memory is short */
 		if (!xw_cache_touch(s->cache, key, (uintptr_t)*hint))
 			xw_cache_insert(s->cache, key, (uintptr_t)*hint, true);
 		return true;

@@ -13,30 +13,28 @@
 #include "base/err.h"
 #include "xattr/cache.h"
 
-#pragma GCC visibility push(default)
-
 struct xw_share;
 
-/* A block's bytes without the zero middle: head then tail. */
+/* A block's bytes without the zeros in the middle: head, then tail. */
 struct xw_share_content {
 	const uint8_t *bytes; /* head_len + tail_len; NULL: no block at all */
 	uint64_t key; /* xw_share_key of them */
 	uint32_t head_len, tail_len;
-	bool stable; /* bytes outlive the sharer: it need not copy them */
+	bool stable; /* bytes outlive the sharer, which need not copy them */
 	/*
-	 * NULL, or where the sharer may keep the block it gave out last for this content, so that
-	 * it finds that again whatever the cache has evicted. For one thread and one sharer.
+	 * NULL, or where the sharer may store the block it returned last for this content, so that
+	 * it finds it again even if the cache has evicted it. For one thread and one sharer.
 	 */
 	struct xw_share_block **hint;
 };
 
-/* One xattr block to be. Owned by the sharer; the address stays. */
+/* One future xattr block. Owned by the sharer; the address does not change. */
 struct xw_share_block {
 	const uint8_t *bytes; /* as in struct xw_share_content */
 	uint64_t key;
 	uint32_t head_len, tail_len;
-	uint32_t refcount; /* inodes that refer to it; 0: not to be written */
-	xw_blk blk; /* the placer's: 0 until it is placed, or found in the image */
+	uint32_t refcount; /* number of inodes that refer to it; 0: not written */
+	xw_blk blk; /* set by the placer: 0 until it is placed, or found in the image */
 };
 
 int xw_share_new(uint32_t block_size, unsigned cache_flags, struct xw_share **out);
@@ -44,23 +42,21 @@ void xw_share_free(struct xw_share *s);
 /* Key of packed bytes. */
 uint64_t xw_share_key(const void *bytes, size_t len);
 /*
- * Take one reference on an identical block, or begin one, of contents as xw_xattr_encode_block()
- * left them. XW_ERR_NOMEM.
+ * Take one reference on an identical block, or create one, for contents as produced by
+ * xw_xattr_encode_block(). XW_ERR_NOMEM.
  */
 int xw_share_get_packed(struct xw_share *s, const struct xw_share_content *content,
 			struct xw_share_block **out);
 /*
- * Drop one reference (a replaced file). A block left with none can be taken again as long as the
- * cache knows it.
+ * Drop one reference (a replaced file). A block without references can be used again as long as the
+ * cache contains it.
  */
 void xw_share_put(struct xw_share *s, struct xw_share_block *b);
-/* All blocks begun, in order; those with refcount 0 are to be skipped. */
+/* All blocks created, in order; skip those with refcount 0. */
 size_t xw_share_count(const struct xw_share *s);
 struct xw_share_block *xw_share_at(const struct xw_share *s, size_t i);
-/* Full block bytes with refcount set, checksum still 0. */
+/* The full block with its refcount set, checksum still 0. */
 void xw_share_expand(const struct xw_share *s, const struct xw_share_block *b, uint8_t *out);
 void xw_share_stats(struct xw_share *s, struct xw_cache_stats *out);
-
-#pragma GCC visibility pop
 
 #endif

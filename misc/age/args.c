@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "age/tool.h"
+#include "cli/redo.h"
 #include "cli/term.h"
 #include "plan/params.h"
 #include "plan/parse.h"
@@ -52,13 +53,14 @@ static const struct cli_row rows[] = {
 	{KEY_SVG, required_argument, "--svg", CLI_OURS, NULL},
 	{KEY_UNTIL, required_argument, "--until", CLI_OURS, NULL},
 	{KEY_UTIL, required_argument, "--util", CLI_OURS, NULL},
+	CLI_PARTITION_ROW,
 	CLI_TALK_ROWS,
 };
 
 static void print_help(FILE *out)
 {
 	fputs("Usage: xw-age --profile PROFILE [options] IMAGE\n"
-	      "Fragment an ext2, ext3 or ext4 image as years of use would. The result depends on "
+	      "Fragment an ext2, ext3 or ext4 image as years of use do. The result depends on "
 	      "the\n"
 	      "image and the options alone.\n"
 	      "\n"
@@ -67,7 +69,7 @@ static void print_help(FILE *out)
 	      "                                 douceur or dayal\n"
 	      "      --profile alternate:USED,FREE  used and free runs of these sizes\n"
 	      "      --profile trace:FILE       operations from a file\n"
-	      "      --profile git:LIST         checkouts: directories, or output of git ls-tree\n"
+	      "      --profile git:LIST         checkouts: directories, tars, git ls-tree\n"
 	      "      --until WHAT               util=80%, no-run=2M, layout=0.5, ops=N,\n"
 	      "                                 overwrites=N; the first that is reached ends it\n"
 	      "      --seed N                   of the random numbers (default 0)\n"
@@ -85,7 +87,8 @@ static void print_help(FILE *out)
 	      "      --measure                  measure the image and change nothing\n"
 	      "      --svg FILE                 draw free space before and after\n"
 	      "  -E offset=BYTES                where in IMAGE the filesystem begins\n"
-	      "      --redo-file FILE           file for commits (needed for devices)\n"
+	      "      --partition N              in partition N of IMAGE\n"
+	      "      --redo-file FILE           file for commits\n"
 	      "      --jobs N                   threads (default: processors)\n"
 	      "      --json                     print the report as JSON, not as YAML\n"
 	      "  -q, -v                         print less, or more\n"
@@ -126,7 +129,7 @@ static int set_percent(const char *option, const char *value, uint32_t *out)
 	return -1;
 }
 
-/* "MIN-MAX" or "USED,FREE": cut at sep. Without a second size it is the first. */
+/* "MIN-MAX" or "USED,FREE", separated by sep. A missing second size equals the first. */
 static int set_sizes(const char *option, char *value, char sep, uint64_t *a, uint64_t *b)
 {
 	char *second = strchr(value, sep);
@@ -294,23 +297,23 @@ static int take(struct cli_line *l, int key, const char *value)
 	}
 }
 
-/* What makes sense only together, or not at all. */
+/* Check for options that depend on or exclude each other. */
 static int check(const struct age_args *args)
 {
 	const struct xw_age_opts *o = &args->opts;
 
 	if (!args->have_profile && !args->measure_only) {
-		cli_error("--profile is missing");
+		cli_line_failf(&args->line, "--profile is missing");
 		return EXIT_USAGE;
 	}
 	if (o->size_max < o->size_min) {
-		cli_error("--size: the second size is below the first");
+		cli_line_failf(&args->line, "--size: the second size is below the first");
 		return EXIT_USAGE;
 	}
 	if (o->profile == XW_AGE_PAZDERA && args->have_profile && !o->files && !o->ops &&
 	    !o->until.util && !o->until.layout && !o->until.no_run && !o->until.ops &&
 	    !o->until.overwrites) {
-		cli_error("--profile pazdera needs --files, --ops or --until");
+		cli_line_failf(&args->line, "--profile pazdera needs --files, --ops or --until");
 		return EXIT_USAGE;
 	}
 	return -1;
@@ -333,6 +336,8 @@ int age_args_parse(struct age_args *args, int argc, char **argv)
 	status = cli_line_read(&args->line, argc, argv);
 	if (status < 0)
 		status = cli_line_image(&args->line, argc, argv, &args->image);
+	if (status < 0 && !args->opts.redo_file)
+		args->opts.redo_file = cli_line_redo_dir(&args->line, args->image);
 	for (size_t i = 0; i < args->line.count && status < 0; i++) {
 		uint64_t now;
 

@@ -105,7 +105,7 @@ int main(int argc, char **argv)
 		cli_progress_init(&j.run.bar, !j.args.line.quiet && !j.args.line.json);
 		err = work(&j);
 		if (err)
-			cli_error("%s", j.diag.code ? j.diag.text : xw_err_text(err));
+			cli_line_failed(&j.args.line, j.diag.code ? j.diag.text : xw_err_text(err));
 		status = !err ? EXIT_DONE : err == XW_ERR_USAGE ? EXIT_USAGE : EXIT_FAILED;
 	}
 	xw_age_measure_free(&j.before);

@@ -71,7 +71,7 @@ static void text(struct report *r, const char *name, const char *s)
 	fputs("\"\n", r->out);
 }
 
-/* Members for the classes that have something. */
+/* Members for the classes that are not empty. */
 static void classes(struct report *r, const char *name, const uint64_t *v, size_t n)
 {
 	char label[24];
@@ -103,9 +103,11 @@ static void measure(struct report *r, const char *name, const struct xw_age_meas
 	share(r, "utilization", (uint64_t)((unsigned __int128)m->used * XW_AGE_ONE / m->blocks));
 	number(r, "files", m->files);
 	number(r, "extents", m->extents);
-	share(r, "extents_per_file", m->files ? m->extents * XW_AGE_ONE / m->files : 0);
-	share(r, "layout_score", xw_age_layout(m));
-	share(r, "dynamic_layout_score", xw_age_walk_layout(m));
+	if (m->files) { /* no ratio without data */
+		share(r, "extents_per_file", m->extents * XW_AGE_ONE / m->files);
+		share(r, "layout_score", xw_age_layout(m));
+		share(r, "dynamic_layout_score", xw_age_walk_layout(m));
+	}
 	number(r, "longest_free_run", m->longest_free);
 	number(r, "directories_with_index", m->indexes);
 	number(r, "directories_with_itree", m->itrees);
@@ -149,7 +151,7 @@ static void allocator(struct report *r, const struct xw_space_stats *st)
 	close_map(r);
 }
 
-/* What --until asks for beside what was reached. */
+/* The limits of --until beside the values reached. */
 static void asked(struct report *r, const struct xw_age_until *until,
 		  const struct xw_age_result *run, const struct xw_age_measure *after)
 {
@@ -185,7 +187,7 @@ static void asked(struct report *r, const struct xw_age_until *until,
 	close_map(r);
 }
 
-/* A distribution: for each value what was asked for, and what the files have. */
+/* A distribution: for each value the requested share and that of the files. */
 static void distribution(struct report *r, const char *name, const struct xw_age_shares *s)
 {
 	char label[24];

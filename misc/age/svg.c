@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Free space before and after, one above the other: a field of cells, each a group (or as many
- * neighbors as it takes to fit), colored by the longest free run in it, and bars for the free space
- * by the size of its runs. One file without scripts, readable on light and dark backgrounds.
+ * Free space before and after, one above the other: a grid of cells, each a group (or as many
+ * neighbors as necessary to fit), colored by the longest free run in it, and bars for the free
+ * space by the size of its runs. One file without scripts, readable on light and dark backgrounds.
  */
 #include "config.h"
 
@@ -16,13 +16,13 @@
 enum {
 	WIDTH = 960,
 	MARGIN = 24,
-	CELL = 12, /* pixels */
+	CELL = 12, /* in pixels */
 	CELLS_MAX = 2280,
-	BARS = 120, /* height */
-	STEPS = 8, /* colors */
+	BARS = 120, /* in pixels */
+	STEPS = 8, /* number of colors */
 };
 
-/* From nothing free to a whole group free. */
+/* From a full group to an empty group. */
 static const char *const colors[STEPS + 1] = {"#2b2d42", "#7f1d1d", "#b45309", "#d97706", "#eab308",
 					      "#a3b818", "#65a30d", "#2f9e44", "#0ca678"};
 

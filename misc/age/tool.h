@@ -14,14 +14,14 @@ struct age_args {
 	char *profile, *size; /* copies that values point into; owned */
 };
 
-/* -1: go on; otherwise the status to exit with. End with age_args_free() in any case. */
+/* -1: continue; otherwise the exit status. End with age_args_free() in any case. */
 int age_args_parse(struct age_args *args, int argc, char **argv);
 void age_args_free(struct age_args *args);
 
-/* before: NULL with --measure. run: NULL likewise. YAML, or JSON with --json. */
+/* before: NULL with --measure. run: likewise. YAML, or JSON with --json. */
 int age_report(FILE *out, const struct age_args *args, const struct xw_age_result *run,
 	       const struct xw_age_measure *before, const struct xw_age_measure *after);
-/* Free space before and after, as a drawing. before may be NULL. */
+/* A drawing of free space before and after. before may be NULL. */
 void age_svg(FILE *out, const char *name, const struct xw_age_measure *before,
 	     const struct xw_age_measure *after);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What tools say when they are done: aligned rows, and the rows that several of them print. */
+/* The closing report of the tools: aligned rows, and the rows that several tools print. */
 #ifndef XW_CLI_ACCOUNT_H
 #define XW_CLI_ACCOUNT_H
 
@@ -13,15 +13,15 @@ void cli_row(FILE *out, const char *label, const char *fmt, ...)
 struct cli_files {
 	uint64_t files, directories, symlinks, hardlinks, specials;
 };
-/* "files": counts, those that are 0 left out behind the first two. */
+/* "files": counts; those that are 0 are omitted after the first two. */
 void cli_row_files(FILE *out, const struct cli_files *f);
 /* "data": bytes in extents for files. */
 void cli_row_data(FILE *out, uint64_t bytes, uint64_t extents, uint64_t files);
-/* "free": bytes, and their share of the blocks. */
+/* "free": bytes, and their share of all blocks. */
 void cli_row_free(FILE *out, uint64_t blocks, uint64_t of_blocks, uint64_t block_size);
-/* "replaced": bytes that were written for nothing; no row for 0. */
+/* "replaced": bytes written for files that were replaced later; no row for 0. */
 void cli_row_replaced(FILE *out, uint64_t bytes);
-/* "time": with the rate, where anything was read. */
+/* "time": with the rate if input was read. */
 void cli_row_time(FILE *out, double seconds, uint64_t bytes_in);
 
 #endif

@@ -2,13 +2,13 @@
 /*
  * Environment and signals.
  *
- * A handler's usual flag would be a mutable global. Here the kernel keeps that bit: the handler
- * puts the dispositions back to SIG_DFL, which both lets the next signal kill and tells
- * cli_interrupted() that the first one came.
+ * The usual flag set by a handler would be a mutable global. Here the kernel stores that bit: the
+ * handler resets the dispositions to SIG_DFL, which makes the next signal kill the process and
+ * tells cli_interrupted() that the first one arrived.
  *
- * A signal may come between asking and a call that blocks, which it does not interrupt then; and
- * stdio, interrupted in a full pipe, goes into it again. So the handler has another one sent a
- * second later, which puts /dev/null in the place of such a pipe.
+ * A signal may arrive between the check and a blocking call, which it then does not interrupt; and
+ * stdio, interrupted while writing to a full pipe, retries. So the handler schedules another signal
+ * a second later, which replaces such a pipe by /dev/null.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const int caught[] = {SIGINT, SIGTERM, SIGHUP}; /* the interrupt first */
+static const int caught[] = {SIGINT, SIGTERM, SIGHUP}; /* SIGINT must be first */
 enum { CAUGHT = sizeof(caught) / sizeof(caught[0]) };
 
 int cli_source_date_epoch(const char **value)
@@ -37,7 +37,7 @@ int cli_source_date_epoch(const char **value)
 		return 0;
 	digits = *text == '-' ? text + 1 : text;
 	if (*digits < '0' || *digits > '9')
-		return -1; /* strtoll would take blanks and a plus sign */
+		return -1; /* strtoll would accept blanks and a plus sign */
 	errno = 0;
 	(void)strtoll(text, &end, 10);
 	if (errno || *end)
@@ -53,7 +53,7 @@ const char *cli_mke2fs_config(void)
 
 void cli_guard_streams(void)
 {
-	/* Opened the wrong way round, so that use fails as it does on a closed descriptor. */
+	/* Opened with the opposite access mode, so that use fails as on a closed descriptor. */
 	for (int fd = 0; fd <= 2; fd++) {
 		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
 		    open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
@@ -84,14 +84,14 @@ static void on_signal(int sig)
 	struct sigaction now;
 
 	alarm(1);
-	/* an interrupt says nothing of the others: a prompt asks which it was */
+	/* after SIGINT the others are still caught: a prompt asks which signal it was */
 	for (int i = 0; i < (sig == SIGINT ? 1 : CAUGHT); i++) {
 		if (sigaction(caught[i], NULL, &now) == 0 && now.sa_handler == on_signal)
 			signal(caught[i], SIG_DFL);
 	}
 }
 
-/* While they are held: nothing happens, but that one came. Two functions, for the bit. */
+/* While signals are held: only record that one arrived. Two functions, which store the bit. */
 static void on_held_again(int sig)
 {
 	(void)sig;
@@ -124,9 +124,9 @@ void cli_catch_interrupts(void)
 {
 	struct sigaction act, old;
 
-	alarm(0); /* of an interrupt before */
+	alarm(0); /* set by an earlier interrupt */
 	memset(&act, 0, sizeof(act));
-	act.sa_flags = 0; /* no SA_RESTART: a read from a silent pipe must end */
+	act.sa_flags = 0; /* no SA_RESTART: a read from a silent pipe must be interrupted */
 	sigemptyset(&act.sa_mask);
 	act.sa_handler = on_alarm;
 	sigaction(SIGALRM, &act, NULL);
@@ -143,7 +143,7 @@ static bool came(int from)
 
 	for (int i = from; i < CAUGHT; i++) {
 		if (sigaction(caught[i], NULL, &now) == 0 && has_come(&now))
-			/* or they are not caught at all */
+			/* otherwise they are not caught at all */
 			return sigaction(SIGALRM, NULL, &now) == 0 && now.sa_handler == on_alarm;
 	}
 	return false;
@@ -168,7 +168,7 @@ void cli_hold_interrupts(bool on)
 	act.sa_flags = on ? SA_RESTART : 0;
 	sigemptyset(&act.sa_mask);
 	for (int i = 0; i < CAUGHT; i++) {
-		/* first the new one, so that none can come in between unseen */
+		/* install the new handler first, so that no signal is missed in between */
 		if (sigaction(caught[i], &act, &old))
 			continue;
 		if (old.sa_handler == SIG_IGN)

@@ -1,39 +1,49 @@
 /* SPDX-License-Identifier: MIT */
-/* What a tool takes from its surroundings: environment and signals. The library reads neither. */
+/* The environment of a tool: variables and signals. The library uses neither. */
 #ifndef XW_CLI_ENV_H
 #define XW_CLI_ENV_H
 
 #include <stdbool.h>
 
 /*
- * SOURCE_DATE_EPOCH. 0 with *value NULL when it is unset or empty, 0 with *value its text when it
- * is a number of seconds since 1970, -1 when it is anything else (the caller words the error).
+ * SOURCE_DATE_EPOCH. 0 with *value NULL if unset or empty, 0 with *value its text if it is a number
+ * of seconds since 1970, -1 otherwise (the caller prints the error).
  */
 int cli_source_date_epoch(const char **value);
 
-/* MKE2FS_CONFIG: the name of a configuration file, "" for none; NULL when it is not set. */
+/* MKE2FS_CONFIG: the name of a configuration file, "" for none; NULL if not set. */
 const char *cli_mke2fs_config(void);
+/*
+ * The undo file of -z: an empty *value stands for TOOL-IMAGE.e2undo in the directory that
+ * E2FSPROGS_UNDO_DIR names (/var/lib/e2fsprogs where it names none; "none": *value is NULL, no undo
+ * file). *made: owned by the caller. False: a line was printed.
+ */
+bool cli_undo_file(const char *tool, const char *image, const char **value, char **made);
 
 /*
- * Make descriptors 0 to 2 what they should be where the caller closed them: the next file opened,
- * which is the image, would get the number, and messages would be written into it. And writing
- * beyond the file size limit fails from here on, with its own line, instead of killing (SIGXFSZ).
+ * Open descriptors 0 to 2 if the caller closed them: otherwise the next file opened, the image,
+ * would get such a number, and messages would be written into it. Also makes writing beyond the
+ * file size limit fail with a message instead of killing the process (SIGXFSZ).
  */
 void cli_guard_streams(void);
 
 /*
  * From here on the first SIGINT, SIGTERM or SIGHUP only makes cli_interrupted() true, and
- * interrupts a blocking system call; the next of its kind kills as usual. Signals that were ignored
- * stay ignored. A standard output that nobody reads is given up a second later.
+ * interrupts a blocking system call; the next signal of its kind kills as usual. Ignored signals
+ * stay ignored. A standard output that blocks is given up a second later.
  */
 void cli_catch_interrupts(void);
 /*
- * Between true and false none kills, however many come: what is going on must not be cut. Only
- * behind cli_catch_interrupts(). They are remembered as before.
+ * Between true and false no signal kills the process, however often it is sent: the current
+ * operation must not be interrupted. Only after cli_catch_interrupts(). Signals are recorded as
+ * before.
  */
 void cli_hold_interrupts(bool on);
 bool cli_interrupted(void);
-/* Was it SIGTERM or SIGHUP: not somebody at the terminal who only wants out of what is going on? */
+/*
+ * Was the signal SIGTERM or SIGHUP, rather than a user at the terminal who cancels the current
+ * operation?
+ */
 bool cli_terminated(void);
 
 #endif

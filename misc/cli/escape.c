@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One loop for all forms: what stays goes out as it is, for the rest stands something else. Which
- * form a tool prints is that of the tool that it is like (tar, debugfs, dumpe2fs), not a matter of
- * taste.
+ * One loop for all forms: some bytes are printed unchanged, the others are escaped. The form that a
+ * tool uses is that of its stock counterpart (tar, debugfs, dumpe2fs).
  */
 #include "config.h"
 
@@ -21,13 +20,13 @@ static bool is_ascii(uint8_t c)
 	return c >= ' ' && c < 0x7f;
 }
 
-/* U+FFFE and U+FFFF, which XML does not take. */
+/* U+FFFE and U+FFFF, which are not allowed in XML. */
 static bool is_no_character(const char *s, size_t n)
 {
 	return n == 3 && !memcmp(s, "\xef\xbf", 2) && (uint8_t)s[2] >= 0xbe;
 }
 
-/* Bytes at s that stay as they are: 0 where something else stands for them. */
+/* Number of bytes at s to print unchanged: 0 if they must be escaped. */
 static size_t stays(enum cli_escape how, const char *s, size_t left)
 {
 	size_t n;
@@ -85,7 +84,7 @@ static void put_c(FILE *out, uint8_t c)
 		fprintf(out, "\\%03o", c);
 }
 
-/* What stands for the byte at s, or for more of them: how many. */
+/* Print the escape for the byte(s) at s; returns how many bytes it covers. */
 static size_t put_other(FILE *out, enum cli_escape how, const char *s, size_t left)
 {
 	const uint8_t c = (uint8_t)*s;
@@ -151,7 +150,7 @@ void cli_json_text(FILE *out, const char *key, const char *text)
 	xw_json_str(&j, key, text, strlen(text));
 	xw_json_end(&j, '}');
 	object = xw_json_text(&j);
-	if (object) /* what is between the braces */
+	if (object) /* between the braces */
 		fwrite(object + 1, 1, strlen(object) - 2, out);
 	xw_json_free(&j);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes of names and values for people: an image may hold any, and a terminal obeys some of them.
+ * Printing names and values from images, which may contain any bytes, including terminal control
+ * sequences.
  */
 #ifndef XW_CLI_ESCAPE_H
 #define XW_CLI_ESCAPE_H
@@ -8,14 +9,14 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* What stays as it is, and what stands for the rest. */
+/* Which bytes are printed unchanged, and how the others are escaped. */
 enum cli_escape {
-	CLI_TEXT, /* UTF-8 but for control characters; \ooo, and a backslash is left alone */
-	CLI_TEXT_BACK, /* the same, to be read back: a backslash is two */
-	CLI_XML, /* the same as character data: entities, and question marks */
-	CLI_HEX, /* ASCII; \xNN, and a backslash is left alone */
-	CLI_HEX_BACK, /* the same, to be read back: a backslash is \x5c */
-	CLI_C, /* ASCII; as C has it between quotes */
+	CLI_TEXT, /* UTF-8 except control characters; \ooo; backslashes are not escaped */
+	CLI_TEXT_BACK, /* the same, reversible: a backslash is doubled */
+	CLI_XML, /* the same as XML character data: entities, and question marks */
+	CLI_HEX, /* ASCII; \xNN; backslashes are not escaped */
+	CLI_HEX_BACK, /* the same, reversible: a backslash is \x5c */
+	CLI_C, /* ASCII; as in a C string */
 	CLI_CAT, /* ASCII; ^X and M-x as cat -v */
 };
 
@@ -23,8 +24,8 @@ void cli_escape(FILE *out, enum cli_escape how, const void *bytes, size_t len);
 /* The same in malloc'd memory; NULL: out of memory. */
 char *cli_escaped(enum cli_escape how, const void *bytes, size_t len);
 /*
- * "KEY":"TEXT" of a JSON object. Of text that is not UTF-8, odd bytes read as U+FFFD, and a member
- * KEY_hex behind it has them all.
+ * "KEY":"TEXT" of a JSON object. In text that is not UTF-8 invalid bytes become U+FFFD, and a
+ * following member KEY_hex has all bytes.
  */
 void cli_json_text(FILE *out, const char *key, const char *text);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers for people. Fixed formats that no locale changes: scripts and tests read them too.
+ * Numbers in readable form. The formats are fixed and independent of the locale: scripts and tests
+ * parse them, too.
  */
 #include "config.h"
 
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Three significant digits, and no digits after the point where they would all be noise. */
+/* Three significant digits, and no decimals where they would be meaningless. */
 static void put_scaled(struct cli_text *t, double v, const char *unit)
 {
 	int digits = v < 9.995 ? 2 : v < 99.95 ? 1 : 0;
@@ -25,7 +26,7 @@ static struct cli_text put_binary(double bytes, const char *suffix)
 	char unit[16];
 	unsigned i = 0;
 
-	/* 1023.5 would be printed as 1024 of the smaller unit. */
+	/* 1023.5 would be printed as 1024 of the smaller unit */
 	while (bytes >= 1023.5 && i + 1 < sizeof(units) / sizeof(units[0])) {
 		bytes /= 1024;
 		i++;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers for people: sizes, rates, durations, counts, shares.
+ * Numbers in readable form: sizes, rates, durations, counts, shares.
  *
- * Each function returns its text by value, so that `printf("%s", cli_size(n).s)` needs no buffer
- * at the caller: the text lives until the end of the full expression (C11 6.2.4p8).
+ * Each function returns its text by value, so that `printf("%s", cli_size(n).s)` needs no buffer in
+ * the caller: the text lives until the end of the full expression (C11 6.2.4p8).
  */
 #ifndef XW_CLI_HUMAN_H
 #define XW_CLI_HUMAN_H
@@ -16,13 +16,13 @@ struct cli_text {
 
 /* "0 B", "512 B", "4 KiB", "1.31 GiB": three significant digits, binary units. */
 struct cli_text cli_size(uint64_t bytes);
-/* "412 MiB/s"; "-" while no time has passed. */
+/* "412 MiB/s"; "-" if no time has passed. */
 struct cli_text cli_rate(uint64_t bytes, double seconds);
 /* "0.42 s", "12.3 s", "3:07", "1:02:09". */
 struct cli_text cli_duration(double seconds);
-/* "0:02", "3:07", "1:02:09": whole seconds, for what changes while one looks at it. */
+/* "0:02", "3:07", "1:02:09": whole seconds, for values that change while they are displayed. */
 struct cli_text cli_countdown(double seconds);
-/* "1,234,567" whatever the locale. */
+/* "1,234,567" in any locale. */
 struct cli_text cli_count(uint64_t n);
 /* "1 file", "2,000 files": `one` and `many` are the nouns, up to 20 bytes. */
 struct cli_text cli_plural(uint64_t n, const char *one, const char *many);

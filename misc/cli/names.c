@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names to numbers, for ACLs in archives that carry names only. Everything that has a number keeps
- * it: an image must not depend on the users of the machine that made it.
+ * Resolves names to numbers, for ACLs in archives that contain only names. Whatever has a number
+ * keeps it: an image must not depend on the users of the machine that it was made on.
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 
 enum { FIRST_BUFFER = 4096, LAST_BUFFER = 1 << 20 };
 
-/* The reentrant calls want room for a whole record; a group may have very many members. */
+/* The reentrant functions need room for a whole record; a group may have many members. */
 static int look_up(int group, const char *name, char *buf, size_t size, uint32_t *id)
 {
 	struct passwd pw, *found_pw = NULL;
@@ -37,16 +37,16 @@ static int look_up(int group, const char *name, char *buf, size_t size, uint32_t
 
 int cli_name_to_id(void *arg, int group, const char *name, uint32_t *id)
 {
-	int ret = ERANGE;
+	int rc = ERANGE;
 
 	(void)arg;
-	for (size_t size = FIRST_BUFFER; ret == ERANGE && size <= LAST_BUFFER; size *= 4) {
+	for (size_t size = FIRST_BUFFER; rc == ERANGE && size <= LAST_BUFFER; size *= 4) {
 		char *buf = malloc(size);
 
 		if (!buf)
 			return -1;
-		ret = look_up(group, name, buf, size, id);
+		rc = look_up(group, name, buf, size, id);
 		free(buf);
 	}
-	return ret ? -1 : 0;
+	return rc ? -1 : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of users and groups, as this machine knows them. */
+/* Names of users and groups on this machine. */
 #ifndef XW_CLI_NAMES_H
 #define XW_CLI_NAMES_H
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* getopt wants two tables of its own; both are made from the rows. */
+/* getopt needs two tables of its own; both are generated from the rows. */
 #include "config.h"
 
-#include "api/xw.h"
 #include "cli/env.h"
+#include "cli/escape.h"
 #include "cli/names.h"
 #include "cli/options.h"
+#include "cli/partition.h"
 #include "cli/term.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,7 +28,8 @@ static bool make_tables(const struct cli_line *l, struct getopt_tables *t)
 	t->longs = calloc(l->n_rows + 1, sizeof(*t->longs));
 	if (!t->letters || !t->longs)
 		return false;
-	t->letters[at++] = ':'; /* tell a missing value from an unknown option; print neither */
+	/* distinguish a missing value from an unknown option; print neither */
+	t->letters[at++] = ':';
 	for (size_t i = 0; i < l->n_rows; i++) {
 		const struct cli_row *row = &l->rows[i];
 
@@ -57,6 +60,38 @@ int cli_line_usage(const struct cli_line *l)
 	return EXIT_USAGE;
 }
 
+void cli_line_error(const struct cli_line *l, const char *text)
+{
+	cli_error("%s", text);
+	if (l->image && !l->placed)
+		cli_partition_hint(l->image);
+}
+
+void cli_line_failed(const struct cli_line *l, const char *text)
+{
+	cli_line_error(l, text);
+	if (!l->json)
+		return;
+	putchar('{');
+	cli_json_text(stdout, "error", text);
+	puts("}");
+}
+
+void cli_line_failf(const struct cli_line *l, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	cli_line_failed(l, text ? text : "out of memory");
+	free(text);
+	if (l->failed)
+		*l->failed = true;
+}
+
 void cli_line_push(struct cli_line *l, const char *name, const char *value)
 {
 	l->settings[l->count++] = (struct cli_setting){.name = name, .value = value};
@@ -74,31 +109,34 @@ static int take_ours(struct cli_line *l, int key)
 	case CLI_KEY_JSON:
 		l->json = true;
 		return -1;
+	case CLI_KEY_PARTITION:
+		l->partition = optarg;
+		return -1;
 	case 'V':
-		printf("%s (extwright) %s\n", l->tool, xw_version());
+		printf("%s (extwright) %s\n", l->tool, PACKAGE_VERSION);
 		return EXIT_DONE;
 	default:
 		return l->take(l, key, optarg);
 	}
 }
 
-/* What getopt did not take: `arg` is the word it stopped at. */
+/* An option rejected by getopt: `arg` is the current word. */
 static int refuse_unknown(const struct cli_line *l, int key, const char *arg)
 {
 	const struct cli_row *row = optopt ? find_row(l, optopt) : NULL;
 
 	if (key == ':')
-		cli_error("option %s needs a value", row ? row->name : arg);
+		cli_line_failf(l, "option %s needs a value", row ? row->name : arg);
 	else if (row)
-		cli_error("option %s takes no value", row->name);
+		cli_line_failf(l, "option %s takes no value", row->name);
 	else if (optopt)
-		cli_error("unknown option -%c", optopt);
+		cli_line_failf(l, "unknown option -%c", optopt);
 	else
-		cli_error("unknown option %s", arg);
+		cli_line_failf(l, "unknown option %s", arg);
 	return cli_line_usage(l);
 }
 
-/* What begins with a digit, or with a plus sign as tar(1) has it, is a number. */
+/* A word that starts with a digit, or with a plus sign as in tar(1), is a number. */
 static bool as_number(const char *word, int group, char text[16])
 {
 	const bool plus = word[0] == '+' && word[1] >= '0' && word[1] <= '9';
@@ -118,7 +156,7 @@ static bool as_number(const char *word, int group, char text[16])
 	return true;
 }
 
-/* "OWNER[:GROUP]", or a group: names are this machine's, and the library knows only numbers. */
+/* "OWNER[:GROUP]", or a group: names are those of this machine; the library uses only numbers. */
 static int push_owner(struct cli_line *l, const char *name, int group)
 {
 	char *const words = strdup(optarg), *const colon = words ? strchr(words, ':') : NULL;
@@ -131,12 +169,13 @@ static int push_owner(struct cli_line *l, const char *name, int group)
 		(!colon || as_number(colon + 1, 1, second));
 	free(words);
 	if (!known) {
-		cli_error("%s: \"%s\" is not %s, in numbers or names that this machine knows", name,
-			  optarg, group ? "a group" : "OWNER[:GROUP]");
+		cli_line_failf(l,
+			       "%s: \"%s\" is not %s, in numbers or names that this machine knows",
+			       name, optarg, group ? "a group" : "OWNER[:GROUP]");
 		return EXIT_USAGE;
 	}
 	if (asprintf(&text, "%s%s%s", owner, colon ? ":" : "", second) < 0) {
-		cli_error("out of memory reading the command line");
+		cli_line_failf(l, "out of memory reading the command line");
 		return EXIT_FAILED;
 	}
 	cli_line_push(l, name, text);
@@ -150,6 +189,8 @@ static int take_option(struct cli_line *l, int key, const char *arg)
 
 	if (!row)
 		return refuse_unknown(l, key, arg);
+	if (key == 'E' && strstr(optarg, "offset="))
+		l->placed = true;
 	switch (row->action) {
 	case CLI_TO_LIBRARY:
 		if (key == CLI_KEY_OWNER || key == CLI_KEY_GROUP)
@@ -159,7 +200,8 @@ static int take_option(struct cli_line *l, int key, const char *arg)
 	case CLI_ALWAYS:
 		return -1;
 	case CLI_REFUSED:
-		cli_error("option %s (%s) is not supported by this version", row->name, row->why);
+		cli_line_failf(l, "option %s (%s) is not supported by this version", row->name,
+			       row->why);
 		return EXIT_USAGE;
 	case CLI_HELP:
 		l->help(stdout);
@@ -174,8 +216,8 @@ static int take_environment(struct cli_line *l)
 	const char *now;
 
 	if (cli_source_date_epoch(&now)) {
-		cli_error("SOURCE_DATE_EPOCH='%s' is not a number of seconds since 1970",
-			  getenv("SOURCE_DATE_EPOCH"));
+		cli_line_failf(l, "SOURCE_DATE_EPOCH='%s' is not a number of seconds since 1970",
+			       getenv("SOURCE_DATE_EPOCH"));
 		return EXIT_USAGE;
 	}
 	if (now)
@@ -183,15 +225,15 @@ static int take_environment(struct cli_line *l)
 	return -1;
 }
 
-/* The word that getopt took a long option from: the value may be a word of its own. */
+/* The word from which getopt took a long option: the value may be a separate word. */
 static const char *last_option(char **argv)
 {
 	return argv[optarg && optarg == argv[optind - 1] ? optind - 2 : optind - 1];
 }
 
 /*
- * getopt takes beginnings of names for the whole. With options that other tools have too, these
- * mean something else: tar's --xattrs would become --xattrs-exclude, and eat the next word.
+ * Did getopt accept an abbreviation? It could have another meaning in other tools: tar's --xattrs
+ * would become --xattrs-exclude, and consume the next word.
  */
 static bool is_short_for(const struct option *o, char **argv)
 {
@@ -200,11 +242,21 @@ static bool is_short_for(const struct option *o, char **argv)
 	return strcspn(name, "=") != strlen(o->name);
 }
 
+/* --json holds for errors in words before it, too. */
+static bool wants_json(const struct cli_line *l, char **argv)
+{
+	for (char **arg = argv + 1; *argv && *arg && strcmp(*arg, "--") != 0; arg++)
+		if (!strcmp(*arg, "--json"))
+			return find_row(l, CLI_KEY_JSON);
+	return false;
+}
+
 static int read_all(struct cli_line *l, const struct getopt_tables *t, int argc, char **argv)
 {
 	int key, at, status = -1;
 
 	opterr = 0;
+	l->json = wants_json(l, argv);
 	while (status < 0) {
 		const char *arg = optind < argc ? argv[optind] : "";
 
@@ -225,44 +277,93 @@ static int read_all(struct cli_line *l, const struct getopt_tables *t, int argc,
 
 int cli_line_read(struct cli_line *l, int argc, char **argv)
 {
-	/* At most one setting a word or letter, and one from the environment. */
-	size_t room = 2;
+	/* At most one setting a word or letter, and two from the environment. */
+	size_t room = 3;
 	struct getopt_tables t;
+	bool failed = false;
 	int status;
 
+	l->failed = &failed;
 	for (int i = 1; i < argc; i++)
 		room += 1 + (argv[i][0] == '-' ? strlen(argv[i]) : 0);
 	l->settings = calloc(room, sizeof(*l->settings));
 	l->count = 0;
 	if (!make_tables(l, &t) || !l->settings) {
-		cli_error("out of memory reading the command line");
+		cli_line_failf(l, "out of memory reading the command line");
 		status = EXIT_FAILED;
 	} else {
 		status = read_all(l, &t, argc, argv);
 	}
 	free(t.letters);
 	free(t.longs);
+	l->failed = NULL;
+	/* the value of an option, refused by a function that does not know the line */
+	if (status > 0 && l->json && !failed)
+		puts("{\"error\":\"wrong usage: the reason is on standard error\"}");
 	return status;
+}
+
+/* Use text, "offset=BYTES", as a value of -E. If owned, it is freed with the line. */
+static int set_offset(struct cli_line *l, char *text, bool owned)
+{
+	const struct cli_row *row = find_row(l, 'E');
+	int status;
+
+	l->placed = true;
+	if (!row || row->action != CLI_TO_LIBRARY) {
+		status = l->take(l, 'E', text);
+		if (owned)
+			free(text);
+		return status;
+	}
+	cli_line_push(l, row->name, text);
+	if (owned)
+		l->settings[l->count - 1].made = text;
+	return -1;
+}
+
+int cli_line_partition(struct cli_line *l, const char *image)
+{
+	uint64_t start;
+	char *text;
+	int status;
+
+	if (!l->partition) {
+		l->image = image;
+		return -1;
+	}
+	if (l->placed) {
+		cli_line_failf(l, "--partition and an offset exclude each other");
+		return EXIT_USAGE;
+	}
+	status = cli_partition_find(l, image, &start);
+	if (status >= 0)
+		return status;
+	if (asprintf(&text, "offset=%" PRIu64, start) < 0) {
+		cli_line_failf(l, "out of memory reading the command line");
+		return EXIT_FAILED;
+	}
+	return set_offset(l, text, true);
 }
 
 int cli_line_offset(struct cli_line *l, char *image)
 {
-	const struct cli_row *row = find_row(l, 'E');
 	char *at = strstr(image, "?offset=");
+	int status;
 
-	if (!row || !at || !access(image, F_OK))
-		return -1;
-	*at++ = '\0';
-	if (row->action != CLI_TO_LIBRARY)
-		return l->take(l, row->key, at);
-	cli_line_push(l, row->name, at);
-	return -1;
+	if (find_row(l, 'E') && at && access(image, F_OK)) {
+		*at++ = '\0';
+		status = set_offset(l, at, false);
+		if (status >= 0)
+			return status;
+	}
+	return cli_line_partition(l, image);
 }
 
 int cli_line_first(struct cli_line *l, int argc, char **argv, const char **image)
 {
 	if (optind == argc) {
-		cli_error("the name of the image is missing");
+		cli_line_failf(l, "the name of the image is missing");
 		return cli_line_usage(l);
 	}
 	*image = argv[optind++];
@@ -277,7 +378,7 @@ int cli_line_image(struct cli_line *l, int argc, char **argv, const char **image
 		return status;
 	if (optind == argc)
 		return cli_line_offset(l, argv[optind - 1]);
-	cli_error("unexpected argument '%s' after IMAGE", argv[optind]);
+	cli_line_failf(l, "unexpected argument '%s' after IMAGE", argv[optind]);
 	return cli_line_usage(l);
 }
 
@@ -286,5 +387,7 @@ void cli_line_free(struct cli_line *l)
 	for (size_t i = 0; l->settings && i < l->count; i++)
 		free(l->settings[i].made);
 	free(l->settings);
+	free(l->redo_dir);
 	l->settings = NULL;
+	l->redo_dir = NULL;
 }

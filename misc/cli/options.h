@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Command lines from a table: one row an option says what it does. Almost all are handed to the
- * library by name, in the order given, because a later one may undo an earlier.
+ * Command lines from a table with one row per option. Most options are passed to the library by
+ * name, in the given order, because a later one may override an earlier one.
  *
- * Tools that fill images share the rows for filling and for talking.
+ * Tools that fill images share the rows for filling and for verbosity.
  */
 #ifndef XW_CLI_OPTIONS_H
 #define XW_CLI_OPTIONS_H
@@ -16,19 +16,19 @@
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 enum cli_action {
-	CLI_TO_LIBRARY, /* handed on under its own name */
-	CLI_REFUSED, /* stock tools have it, this version does not */
-	CLI_ALWAYS, /* tar(1) has to be told, here it is so anyway */
-	CLI_OURS, /* the tool's, or one of CLI_TALK_ROWS */
+	CLI_TO_LIBRARY, /* passed on under its own name */
+	CLI_REFUSED, /* supported by stock tools, but not by this version */
+	CLI_ALWAYS, /* an option of tar(1) for behavior that is the default here */
+	CLI_OURS, /* handled by the tool, or one of CLI_TALK_ROWS */
 	CLI_HELP, /* prints the help */
 };
 
 struct cli_row {
-	int key; /* letter, or a number above the letters for long-only options */
+	int key; /* the letter, or a number above the letters for long-only options */
 	int has_arg;
-	const char *name; /* what the library and messages call it */
+	const char *name; /* the name used by the library and in messages */
 	enum cli_action action;
-	const char *why; /* REFUSED: one phrase */
+	const char *why; /* REFUSED: the reason, one phrase */
 };
 
 enum {
@@ -44,15 +44,16 @@ enum {
 	CLI_KEY_NUMERIC,
 	CLI_KEY_ONE_FS,
 	CLI_KEY_OWNER,
+	CLI_KEY_PARTITION,
 	CLI_KEY_SELINUX,
 	CLI_KEY_STRIP,
 	CLI_KEY_WHITEOUTS,
 	CLI_KEY_XATTRS,
 	CLI_KEY_XATTRS_EXCLUDE,
-	CLI_KEY_OWN, /* the tool's own begin here */
+	CLI_KEY_OWN, /* the keys of the tool start here */
 };
 
-/* What is taken of the sources, and how the work is done. */
+/* Selection of sources, and how the work is done. */
 /* clang-format off */
 #define CLI_FILL_ROWS \
 	{CLI_KEY_CLAMP, no_argument, "--clamp-mtime", CLI_TO_LIBRARY, NULL}, \
@@ -72,17 +73,21 @@ enum {
 	{CLI_KEY_XATTRS, no_argument, "--xattrs", CLI_ALWAYS, NULL}, \
 	{'X', required_argument, "--exclude-from", CLI_REFUSED, "patterns in a file"}
 
-/* Handled here: help, version, how much is said. */
+/* Handled here: help, version, verbosity. */
 #define CLI_TALK_ROWS \
 	{'h', no_argument, "--help", CLI_HELP, NULL}, \
 	CLI_SAY_ROWS
 
-/* The same where -h is something else. */
+/* The same where -h has another meaning. */
 #define CLI_SAY_ROWS \
 	{'q', no_argument, "-q", CLI_OURS, NULL}, \
 	{'v', no_argument, "-v", CLI_OURS, NULL}, \
 	{'V', no_argument, "--version", CLI_OURS, NULL}, \
 	{CLI_KEY_JSON, no_argument, "--json", CLI_OURS, NULL}
+
+/* --partition N. The other way to say where the filesystem begins, -E offset=, differs by tool. */
+#define CLI_PARTITION_ROW \
+	{CLI_KEY_PARTITION, required_argument, "--partition", CLI_OURS, NULL}
 
 /* The same as paragraphs of --help. */
 #define CLI_FILL_HELP \
@@ -97,44 +102,60 @@ enum {
 /* clang-format on */
 
 struct cli_setting {
-	const char *name, *value; /* as the library takes them; pointers into argv or constant */
-	char *made; /* owned, where value is none of these */
+	const char *name, *value; /* as passed to the library; pointers into argv or constants */
+	char *made; /* owned, if value is neither of these */
 };
 
 struct cli_line {
-	/* the tool's */
+	/* set by the tool */
 	const char *tool, *usage; /* its name; the synopsis without "usage: " */
 	const struct cli_row *rows;
 	size_t n_rows;
 	void (*help)(FILE *out);
-	/* Of CLI_OURS, what is not in CLI_TALK_ROWS: -1, or the status to exit with. */
+	/* Handles CLI_OURS options that are not in CLI_TALK_ROWS: -1, or the exit status. */
 	int (*take)(struct cli_line *l, int key, const char *value);
 	void *arg;
-	/* as read; values are not judged: the library does, and names them */
+	/* as read; the library validates values, and names them */
 	struct cli_setting *settings; /* owned */
 	size_t count;
 	unsigned verbose;
 	bool quiet, json;
+	bool *failed; /* while options are read: set by cli_line_failf() */
+	bool placed; /* an offset was given */
+	const char *partition; /* --partition, until it is resolved to an offset */
+	const char *image; /* for cli_line_failed(); may be NULL */
+	char *redo_dir; /* owned: cli_line_redo_dir() */
 };
 
 /*
- * Read the options, and SOURCE_DATE_EPOCH as "now". -1: go on with the operands, argv[optind] and
- * following; otherwise the status to exit with (help was printed, or an error).
+ * Read the options, and SOURCE_DATE_EPOCH as "now". -1: continue with the operands from
+ * argv[optind] on; otherwise the exit status (help or an error was printed).
  */
 int cli_line_read(struct cli_line *l, int argc, char **argv);
 void cli_line_free(struct cli_line *l);
-/* One setting more: room for one a word of argv is there. */
+/* Append a setting: there is room for one per word of argv. */
 void cli_line_push(struct cli_line *l, const char *name, const char *value);
 /*
- * "IMAGE?offset=BYTES", which e2fsprogs take, where no file is called so: image is cut, and the
- * rest taken as a value of -E. -1, or the status to exit with.
+ * Where in the image the filesystem begins. "IMAGE?offset=BYTES", as in e2fsprogs, if no file has
+ * that name: image is truncated, and the rest used as a value of -E. --partition: so is the start
+ * of that partition. -1, or the exit status.
  */
 int cli_line_offset(struct cli_line *l, char *image);
-/* The first operand, the image; -1, or the status to exit with. */
+/* --partition alone. */
+int cli_line_partition(struct cli_line *l, const char *image);
+/* The first operand, the image; -1, or the exit status. */
 int cli_line_first(struct cli_line *l, int argc, char **argv, const char **image);
-/* The one operand that a tool takes, the image; -1, or the status to exit with. */
+/* The only operand of a tool, the image; -1, or the exit status. */
 int cli_line_image(struct cli_line *l, int argc, char **argv, const char **image);
-/* Prints the synopsis; EXIT_USAGE. */
+/*
+ * A run failed, for the reason in text: a line on stderr, and with --json an object with it, as
+ * "error", on stdout. If the image is a whole disk, a hint names its partitions.
+ */
+void cli_line_failf(const struct cli_line *l, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void cli_line_error(const struct cli_line *l, const char *text); /* the line and the hint alone */
+void cli_line_failed(const struct cli_line *l, const char *text);
+/* Print the synopsis; returns EXIT_USAGE. */
 int cli_line_usage(const struct cli_line *l);
 
 #endif

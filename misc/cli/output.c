@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opened first, looked at then and cut last: what the name stands for cannot change in between. A
- * name that shall stay free (a redo file that is yet to be written) is that of what was made just
- * now, and goes again.
+ * Opened first, then checked, truncated last: the file behind the name cannot change in between. A
+ * name that must not exist (a redo file not written yet) is compared by the file just created,
+ * which is removed again.
  */
 #include "config.h"
 
@@ -32,7 +32,7 @@ int cli_output_open(const char *path, const char *const keep[], size_t n, bool *
 	*kept = NULL;
 	if (created)
 		*created = made;
-	if (fd < 0 && errno == EEXIST) /* O_CREAT again: for a link to nothing */
+	if (fd < 0 && errno == EEXIST) /* O_CREAT again: for a dangling link */
 		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return -1;

@@ -4,8 +4,8 @@
  *
  *   data      [########        ]  52 %  708 MiB  412 MiB/s  43,112 files  0:02 left
  *
- * The rate is smoothed over about three seconds: an average over the whole run answers slowly when
- * a pipe stalls, and the last tenth of a second says nothing.
+ * The rate is smoothed over about three seconds: an average over the whole run reacts slowly when a
+ * pipe stalls, and the last tenth of a second is too short.
  */
 #include "config.h"
 
@@ -39,7 +39,7 @@ static void update_rate(struct cli_progress *p, double now, uint64_t done)
 {
 	double dt = now - p->rate_at, weight, rate;
 
-	if (done < p->rate_done) { /* a new phase counts from zero */
+	if (done < p->rate_done) { /* a new phase starts at zero */
 		p->rate_done = done;
 		p->rate_at = now;
 		p->rate = 0;
@@ -63,7 +63,9 @@ static unsigned columns(void)
 	return 80;
 }
 
-/* The part right of the bar. Returns the number of bytes written to `out`, at most size - 1. */
+/*
+ * The part to the right of the bar. Returns the number of bytes written to `out`, at most size - 1.
+ */
 static size_t format_figures(char *out, size_t size, const struct cli_progress *p, uint64_t done,
 			     uint64_t total, uint64_t files)
 {

@@ -4,7 +4,7 @@
 #include "cli/env.h"
 #include "cli/run.h"
 
-/* A source with a million odd entries shall not bury the line that matters. */
+/* So that a source with a million invalid entries does not hide the important message. */
 enum { WARNINGS_SHOWN = 20 };
 
 void cli_run_log(void *arg, enum xw_severity severity, const char *line)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A run of the library for a tool: log lines, progress and the exit status. */
+/* A run of the library for a tool: log messages, progress and the exit status. */
 #ifndef XW_CLI_RUN_H
 #define XW_CLI_RUN_H
 
@@ -16,9 +16,9 @@ struct cli_run {
 /* Callbacks; arg is the struct cli_run. */
 void cli_run_log(void *arg, enum xw_severity severity, const char *line);
 int cli_run_progress(void *arg, const struct xw_progress *p);
-/* Say how many warnings were not shown. */
+/* Report how many warnings were not shown. */
 void cli_run_end(const struct cli_run *run);
-/* The status for the library's code. */
+/* The exit status for an error code of the library. */
 int cli_run_status(int err);
 
 #endif

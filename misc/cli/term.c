@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages, colour and the question before overwriting.
+ * Messages, color and the question before overwriting.
  *
- * Everything that is not a result goes to stderr, one line a message, with the tool's name first:
- * program_invocation_short_name loses libtool's "lt-" so that a tool run from the build tree says
- * what the installed one says.
+ * Everything that is not a result goes to stderr, one line per message, preceded by the tool's
+ * name: program_invocation_short_name loses libtool's "lt-" so that a tool run from the build tree
+ * prints what the installed one prints.
  */
 #include "config.h"
 
@@ -45,7 +45,7 @@ static const char *tool_name(void)
 	return strncmp(name, "lt-", 3) == 0 ? name + 3 : name;
 }
 
-/* One line whatever is in it: names that the user gave, and messages of other libraries. */
+/* One line whatever its contents: names given by the user, and messages of other libraries. */
 static void __attribute__((format(printf, 2, 0)))
 put_line(const char *before, const char *fmt, va_list ap)
 {
@@ -115,12 +115,17 @@ bool cli_is_terminal(const char *source)
 	return true;
 }
 
+bool cli_can_ask(void)
+{
+	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
 bool cli_confirm(const char *question)
 {
 	char line[64];
 	bool whole = false, yes = false;
 
-	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+	if (!cli_can_ask())
 		return false;
 	printf("%s (y,N) ", question);
 	fflush(stdout);
@@ -135,8 +140,8 @@ bool cli_confirm(const char *question)
 }
 
 /*
- * Why results that were dropped while they were printed could not be written: nobody kept that, so
- * one byte more is tried behind what is cut off anyway, unless that would wait. 0: it went through.
+ * Why results could not be written when stdio dropped them: errno was lost, so one more byte is
+ * written, unless that would block. 0: that succeeded.
  */
 static int why_dropped(void)
 {
@@ -158,7 +163,7 @@ int cli_close_account(int status, const char *done)
 		err = errno;
 	if (!err && !failed)
 		return status;
-	if (cli_interrupted()) { /* which a failing tool has said */
+	if (cli_interrupted()) { /* which a failing tool has reported */
 		if (!status)
 			cli_error("%s%s", done ? done : "interrupted",
 				  done ? ", but its summary was interrupted" : "");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of xw-dump: dumpe2fs's letters. */
+/* The command line of xw-dump: the letters of dumpe2fs. */
 #include "config.h"
 
+#include "cli/redo.h"
 #include "cli/term.h"
 #include "dump/tool.h"
 
@@ -21,6 +22,7 @@ static const struct cli_row rows[] = {
 	{'E', required_argument, "-E", CLI_OURS, NULL},
 	{KEY_REDO, required_argument, "--redo-file", CLI_OURS, NULL},
 	{CLI_KEY_HELP, no_argument, "--help", CLI_HELP, NULL},
+	CLI_PARTITION_ROW,
 	CLI_SAY_ROWS,
 };
 
@@ -38,7 +40,8 @@ static void print_help(FILE *out)
 	      "  -o superblock=BLOCK    use that copy of the superblock\n"
 	      "  -o blocksize=BYTES     its block size\n"
 	      "  -E offset=BYTES        where in IMAGE the filesystem begins\n"
-	      "      --redo-file FILE   where an interrupted change is kept (block devices)\n"
+	      "      --partition N      in partition N of IMAGE\n"
+	      "      --redo-file FILE   where an interrupted change is kept\n"
 	      "      --json             print it as JSON\n"
 	      "  -q, -v                 say less, or more\n"
 	      "  -V, --version          print the version\n"
@@ -80,7 +83,7 @@ static int take(struct cli_line *l, int key, const char *value)
 	case 'E':
 		if (!xw_show_source_set(&args->source, key == 'o' ? "-o" : "-E", value, &diag))
 			return -1;
-		cli_error("%s", diag.text);
+		cli_line_failf(l, "%s", diag.text);
 		return EXIT_USAGE;
 	default:
 		args->source.redo_file = value;
@@ -104,8 +107,10 @@ int dump_args_parse(struct dump_args *args, int argc, char **argv)
 	status = cli_line_read(&args->line, argc, argv);
 	if (status < 0)
 		status = cli_line_image(&args->line, argc, argv, &args->source.path);
+	if (status < 0 && !args->source.redo_file)
+		args->source.redo_file = cli_line_redo_dir(&args->line, args->source.path);
 	if (status < 0 && args->line.json && (args->places || args->mmp)) {
-		cli_error("--json cannot go with %s", args->places ? "-g" : "-m");
+		cli_line_failf(&args->line, "--json cannot go with %s", args->places ? "-g" : "-m");
 		return EXIT_USAGE;
 	}
 	return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is printed, in which order. */
+/* What is printed, in order. */
 #include "config.h"
 
 #include "disk/mmp.h"
@@ -87,7 +87,7 @@ static int in_use(struct xw_image *img, const struct xw_mmp *m, const char *why)
 		       img->dev->name, why, m->node, m->device, xw_show_when(m->time).s);
 }
 
-/* Whoever uses the image changes the sequence once an interval. */
+/* A user of the image changes the sequence number once per interval. */
 static int wait_and_see(struct xw_image *img, const struct xw_mmp *before)
 {
 	const unsigned interval = XW_MAX(before->check_interval, XW_MMP_INTERVAL);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lines on stderr, and in JSON a list of their own at the end. */
+/* Messages on stderr, and in JSON a list of their own at the end. */
 struct problems {
 	XW_VEC(char *) lines;
 };
@@ -54,7 +54,7 @@ static int look_at(const struct dump_args *args, struct xw_show *s, struct xw_de
 	if (rc == XW_ERR_CORRUPT && !args->bad_blocks && !args->places && !args->mmp) {
 		struct xw_super sb;
 
-		xw_show_raw_super(s, dev, &sb); /* if nothing else */
+		xw_show_raw_super(s, dev, &sb); /* at least the superblock */
 	}
 	if (rc)
 		return rc;
@@ -85,10 +85,11 @@ static int run(const struct dump_args *args)
 	}
 	if (rc < 0) {
 		fflush(stdout);
-		if (*diag.text || !ferror(stdout)) /* of that, cli_close_stdout() tells */
-			cli_error("%s", *diag.text ? diag.text : xw_err_text(rc));
+		if (*diag.text || !ferror(stdout)) /* cli_close_stdout() reports that */
+			cli_line_failed(&args->line, *diag.text ? diag.text : xw_err_text(rc));
 		if ((rc == XW_ERR_INPUT || rc == XW_ERR_CORRUPT) && !args->source.super)
-			cli_hint("-o superblock=BLOCK -o blocksize=BYTES looks through a copy");
+			cli_hint("try a backup superblock with -o superblock=BLOCK -o "
+				 "blocksize=BYTES");
 	} else if (args->line.json) {
 		end_json(&json, &problems);
 	}
@@ -97,7 +98,7 @@ static int run(const struct dump_args *args)
 	xw_vec_free(&problems.lines);
 	xw_json_free(&json);
 	if (rc == XW_ERR_UNSUPPORTED && args->mmp)
-		return EXIT_USAGE; /* as dumpe2fs: 1 is an image in use */
+		return EXIT_USAGE; /* as in dumpe2fs: 1 means an image in use */
 	return rc || s.problems ? EXIT_FAILED : EXIT_DONE;
 }
 

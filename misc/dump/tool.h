@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of xw-dump: arguments, the dump, the check of multiple mount protection. */
+/* The parts of xw-dump: arguments, the dump, the MMP check. */
 #ifndef XW_DUMP_TOOL_H
 #define XW_DUMP_TOOL_H
 
@@ -12,12 +12,12 @@ struct dump_args {
 	bool bad_blocks, force, places, header, mmp, hex;
 };
 
-/* -1: go on; otherwise the status to exit with. */
+/* -1: continue; otherwise the exit status. */
 int dump_args_parse(struct dump_args *args, int argc, char **argv);
 
-/* Print what args ask for; problems are counted in s. */
+/* Print what args select; problems are counted in s. */
 int dump_image(const struct dump_args *args, struct xw_show *s, struct xw_image *img);
-/* Is the image in use? Waits when it takes that to know. The status to exit with. */
+/* Is the image in use? Waits if necessary. Returns the exit status. */
 int dump_check_mmp(const struct dump_args *args, struct xw_show *s, struct xw_image *img);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One archive: the image on one side, a file or pipe on the other. A new file that nothing came of
- * is removed; one that came out whole but for damage in the image is kept.
+ * One archive: reads the image, writes to a file or pipe. A new file is removed if nothing useful
+ * was written; an archive that is complete except for damage of the image is kept.
  */
 #include "cli/env.h"
 #include "cli/output.h"
@@ -15,7 +15,7 @@ struct run {
 	struct cli_run cli;
 	const struct export_args *args;
 	int fd;
-	int write_errno; /* why the output failed, 0 = it did not */
+	int write_errno; /* why the output failed, 0 = no failure */
 	bool created;
 };
 
@@ -27,7 +27,10 @@ static int on_write(void *arg, const void *buf, size_t len)
 	while (len) {
 		ssize_t n;
 
-		/* before each: what interrupted a pipe's writer may look like a part written */
+		/*
+		 * checked before each one: an interrupted write to a pipe may look like a short
+		 * write
+		 */
 		if (cli_interrupted())
 			return XW_E_IO;
 		n = write(run->fd, p, len);
@@ -44,7 +47,7 @@ static int on_write(void *arg, const void *buf, size_t len)
 	return 0;
 }
 
-/* Open the output; -1 or a status. */
+/* Open the output; -1 or an exit status. */
 static int open_output(struct run *run)
 {
 	const char *path = run->args->output, *kept;
@@ -56,13 +59,13 @@ static int open_output(struct run *run)
 	if (run->fd >= 0)
 		return -1;
 	if (kept)
-		cli_error("%s: the archive would overwrite the image", path);
+		cli_line_failf(&run->args->line, "%s: the archive would overwrite the image", path);
 	else
-		cli_error("%s: %s", path, strerror(errno));
+		cli_line_failf(&run->args->line, "%s: %s", path, strerror(errno));
 	return kept ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/* 0, or the status of an output that could not be finished. */
+/* 0, or the exit status for an output that could not be completed. */
 static int close_output(struct run *run, bool keep)
 {
 	int bad = 0;
@@ -70,7 +73,7 @@ static int close_output(struct run *run, bool keep)
 	if (run->fd == STDOUT_FILENO)
 		return 0;
 	if (close(run->fd) && keep) {
-		cli_error("%s: %s", run->args->output, strerror(errno));
+		cli_line_failf(&run->args->line, "%s: %s", run->args->output, strerror(errno));
 		keep = false;
 		bad = EXIT_FAILED;
 	}
@@ -94,12 +97,15 @@ int export_archive(const struct export_args *args, struct xw_export *x)
 	cli_progress_wipe(&run.cli.bar);
 	cli_run_end(&run.cli);
 	if (run.write_errno)
-		cli_error("%s: %s", args->output ? args->output : "standard output",
-			  strerror(run.write_errno));
+		cli_line_failf(&args->line, "%s: %s",
+			       args->output ? args->output : "standard output",
+			       strerror(run.write_errno));
 	else if (err && cli_interrupted())
-		cli_error("%s: interrupted", args->image);
+		cli_line_failf(&args->line, "%s: interrupted", args->image);
+	else if (err && run.fd == STDOUT_FILENO)
+		cli_line_failf(&args->line, "%s", xw_export_error(x));
 	else if (err)
-		cli_error("%s", xw_export_error(x));
+		cli_line_failed(&args->line, xw_export_error(x));
 	status = export_status(x, err, &whole);
 	whole = whole && !run.write_errno;
 	bad = close_output(&run, whole);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of xw-export: what of the image, and as what. Letters are tar(1)'s. */
+/* The command line of xw-export: selection and output format. Letters are those of tar(1). */
 #include "config.h"
 
+#include "cli/redo.h"
 #include "export/tool.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 enum {
 	KEY_ACLS = CLI_KEY_OWN,
-	KEY_ARCHIVE, /* first of what is about archives only */
+	KEY_ARCHIVE, /* first of the options for archives only */
 	KEY_BZIP2 = KEY_ARCHIVE,
 	KEY_FORMAT,
 	KEY_GZIP,
@@ -19,7 +20,7 @@ enum {
 	KEY_XZ,
 	KEY_ZSTD,
 	KEY_ARCHIVE_END,
-	KEY_EXTRACT = KEY_ARCHIVE_END, /* of extracting only */
+	KEY_EXTRACT = KEY_ARCHIVE_END, /* first of the options for extracting only */
 	KEY_KEEP_OLD = KEY_EXTRACT,
 	KEY_NO_SAME_OWNER,
 	KEY_NO_SAME_PERMISSIONS,
@@ -100,6 +101,7 @@ static const struct cli_row rows[] = {
 	{KEY_SAME_OWNER, no_argument, "--same-owner", CLI_OURS, NULL},
 	{KEY_SKIP_OLD, no_argument, "--skip-old-files", CLI_OURS, NULL},
 
+	CLI_PARTITION_ROW,
 	CLI_TALK_ROWS,
 };
 
@@ -145,7 +147,8 @@ static void print_help(FILE *out)
 	      "Running:\n"
 	      "      --ignore-checksums    read also what fails its checksum\n"
 	      "  -E offset=BYTES           where in IMAGE the filesystem begins\n"
-	      "      --redo-file FILE      where an interrupted change is kept (block devices)\n"
+	      "      --partition N         in partition N of IMAGE\n"
+	      "      --redo-file FILE      where an interrupted change is kept\n"
 	      "      --jobs N              threads that compress (default: processors)\n"
 	      "  -q         print nothing but problems      -v         print more\n"
 	      "      --json                print the result as JSON (with -o, -t or -x)\n"
@@ -226,7 +229,7 @@ static int take(struct cli_line *l, int key, const char *value)
 
 static int conflict(struct export_args *args, const char *what, const char *why)
 {
-	cli_error("%s %s", what, why);
+	cli_line_failf(&args->line, "%s %s", what, why);
 	return cli_line_usage(&args->line);
 }
 
@@ -238,32 +241,45 @@ static int check(struct export_args *args)
 	if (args->list + (args->output != NULL) + (args->extract != NULL) > 1)
 		return conflict(args, "-o, -t and -x", "exclude each other");
 	if (args->of_archive && !archive)
-		return conflict(args, args->of_archive, "is of archives only");
+		return conflict(args, args->of_archive, "applies only to archives");
 	if (args->of_extract && !args->extract)
-		return conflict(args, args->of_extract, "needs -x: it is about extracting");
+		return conflict(args, args->of_extract, "needs -x");
 	if (args->by_suffix && to_stdout)
-		return conflict(args, "-a", "needs -o FILE: its name says how to compress");
+		return conflict(args, "-a", "needs -o FILE, whose suffix selects the compression");
 	if (args->line.json && archive && to_stdout) {
-		cli_error("--json needs -o FILE, -t or -x: standard output has the archive");
+		cli_line_failf(&args->line,
+			       "--json needs -o FILE, -t or -x: standard output has the archive");
 		return EXIT_USAGE;
 	}
 	if (archive && to_stdout && isatty(STDOUT_FILENO)) {
-		cli_error("an archive is not written to a terminal: use -o FILE, a pipe, or -t to "
-			  "list");
+		cli_line_failf(
+			&args->line,
+			"an archive is not written to a terminal: use -o FILE, a pipe, or -t to "
+			"list");
 		return EXIT_USAGE;
 	}
 	return -1;
 }
 
-/* tar's -xvf would extract into a directory "vf" here, and -tf write an archive. */
+/*
+ * tar's -xvf and -xv would extract into a directory "vf" or "v" here, and -tf write an archive. The
+ * first word may also be without a dash, if there is no such file.
+ */
 static const char *letters_of_tar(char **argv)
 {
-	for (char **arg = argv + 1; *arg && strcmp(*arg, "--") != 0; arg++) {
+	static const char letters[] = "JfjptvxzZ";
+
+	if (argv[0] && argv[1] && strlen(argv[1]) > 1 &&
+	    strspn(argv[1], letters) == strlen(argv[1]) && strpbrk(argv[1], "tx") &&
+	    access(argv[1], F_OK))
+		return argv[1];
+	for (char **arg = argv + 1; *argv && *arg && strcmp(*arg, "--") != 0; arg++) {
 		const char *s = *arg + 1;
 		const size_t len = strlen(*arg);
 
-		if (**arg == '-' && len > 2 && strspn(s, "JfjptvxzZ") == len - 1 &&
-		    strpbrk(s, "tx") && (*arg)[len - 1] == 'f')
+		if (**arg == '-' && len > 2 && strspn(s, letters) == len - 1 &&
+		    ((strpbrk(s, "tx") && (*arg)[len - 1] == 'f') ||
+		     (strchr(s, 'x') && strchr(s, 'v'))))
 			return *arg;
 	}
 	return NULL;
@@ -283,8 +299,12 @@ int export_args_parse(struct export_args *args, int argc, char **argv)
 			 .arg = args},
 	};
 	if (letters_of_tar(argv)) {
-		cli_error("%s is tar's: here -tv IMAGE lists, and -x DIR IMAGE extracts into DIR",
-			  letters_of_tar(argv));
+		for (char **arg = argv; *arg; arg++)
+			args->line.json |= !strcmp(*arg, "--json");
+		cli_line_failf(
+			&args->line,
+			"%s is tar's: here -tv IMAGE lists, and -x DIR IMAGE extracts into DIR",
+			letters_of_tar(argv));
 		return EXIT_USAGE;
 	}
 	status = cli_line_read(&args->line, argc, argv);
@@ -294,5 +314,7 @@ int export_args_parse(struct export_args *args, int argc, char **argv)
 		return status;
 	args->paths = argv + optind;
 	status = cli_line_offset(&args->line, argv[optind - 1]);
+	if (status < 0)
+		cli_line_redo(&args->line, args->image);
 	return status < 0 ? check(args) : status;
 }

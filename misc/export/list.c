@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The listing: a name a line as tar -t prints them, with -v what ls -l would say, or JSON: an
- * object with an array of files.
+ * The listing: one name per line as printed by tar -t, with -v like ls -l, or JSON: an object with
+ * an array of files.
  */
 #include "cli/env.h"
 #include "cli/escape.h"
@@ -14,7 +14,7 @@
 
 struct listing {
 	const struct export_args *args;
-	uint64_t n; /* printed */
+	uint64_t n; /* number printed */
 };
 
 static void print_escaped(const char *s)
@@ -85,6 +85,13 @@ static void print_json(struct listing *l, const struct xw_export_entry *e)
 	putchar('}');
 }
 
+void export_print_name(const struct xw_export_entry *e)
+{
+	print_escaped(*e->path ? e->path : ".");
+	if (S_ISDIR(e->mode))
+		putchar('/');
+}
+
 static int print_entry(void *arg, const struct xw_export_entry *e)
 {
 	struct listing *l = arg;
@@ -96,9 +103,7 @@ static int print_entry(void *arg, const struct xw_export_entry *e)
 	}
 	if (args->line.verbose)
 		print_long(e);
-	print_escaped(*e->path ? e->path : ".");
-	if (S_ISDIR(e->mode))
-		putchar('/');
+	export_print_name(e);
 	if (args->line.verbose && e->link) {
 		fputs(e->hardlink ? " link to " : " -> ", stdout);
 		print_escaped(e->link);
@@ -118,13 +123,20 @@ int export_listing(const struct export_args *args, struct xw_export *x)
 	if (args->line.json)
 		fputs("{\"files\":[", stdout);
 	err = xw_export_list(x, args->image, print_entry, &l);
-	if (args->line.json)
-		fputs("\n]}\n", stdout);
+	if (args->line.json) {
+		putchar('\n');
+		putchar(']');
+		if (err && *xw_export_error(x)) {
+			putchar(',');
+			cli_json_text(stdout, "error", xw_export_error(x));
+		}
+		puts("}");
+	}
 	cli_run_end(&run);
 	/* a failing stdout is reported by cli_close_stdout() */
 	if (err && cli_interrupted())
 		cli_error("%s: interrupted", args->image);
 	else if (err && *xw_export_error(x))
-		cli_error("%s", xw_export_error(x));
+		cli_line_error(&args->line, xw_export_error(x));
 	return export_status(x, err, &whole);
 }

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As tar(1) has it: root gets owners and modes as they are, unless it says otherwise. */
+/* As in tar(1): for root, owners and modes are kept unless disabled. */
 static int set_defaults(struct xw_export *x)
 {
 	const mode_t mask = umask(0);
@@ -86,7 +86,7 @@ static int run(const struct export_args *args)
 		return EXIT_FAILED;
 	}
 	if (set_all(x, args)) {
-		cli_error("%s", xw_export_error(x));
+		cli_line_failed(&args->line, xw_export_error(x));
 		status = EXIT_USAGE;
 	} else {
 		status = export_add_names(args, x);

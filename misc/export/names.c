@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PATHs from files (-T): one a line, or up to a NUL. As with tar(1), backslash sequences in lines
- * are what they stand for, so that a listing can be given back; unlike with it, no line is an
- * option.
+ * PATHs from files (-T): one per line, or NUL-terminated. As in tar(1), backslash sequences in
+ * lines are decoded, so that a listing can be used as input; unlike there, no line is an option.
  */
 #include "config.h"
 
@@ -14,7 +13,7 @@
 
 #include "cli/term.h"
 
-/* The byte of an escape sequence at *p, which goes to its last character; -1: it is none. */
+/* Decode the escape sequence at *p, which is moved to its last character; -1: not one. */
 static int escaped(const char **p)
 {
 	static const char letters[] = "abfnrtv\\?", bytes[] = "\a\b\f\n\r\t\v\\\x7f";
@@ -66,26 +65,27 @@ static int add_all(struct xw_export *x, FILE *in, bool by_nul, size_t *count)
 	return err;
 }
 
-static int add_file(struct xw_export *x, const char *name, bool by_nul, size_t *count)
+static int add_file(const struct export_args *args, struct xw_export *x, const char *name,
+		    size_t *count)
 {
 	const bool is_stdin = !strcmp(name, "-");
 	FILE *in = is_stdin ? stdin : fopen(name, "re");
 	int err, reading = 0;
 
 	if (!in) {
-		cli_error("%s: cannot open: %s", name, strerror(errno));
+		cli_line_failf(&args->line, "%s: cannot open: %s", name, strerror(errno));
 		return EXIT_FAILED;
 	}
 	errno = 0;
-	err = add_all(x, in, by_nul, count);
+	err = add_all(x, in, args->by_nul, count);
 	if (ferror(in))
 		reading = errno ? errno : EIO;
 	if (!is_stdin)
 		fclose(in);
 	if (err)
-		cli_error("%s", xw_export_error(x));
+		cli_line_failf(&args->line, "%s", xw_export_error(x));
 	else if (reading)
-		cli_error("%s: cannot read: %s", name, strerror(reading));
+		cli_line_failf(&args->line, "%s: cannot read: %s", name, strerror(reading));
 	return err || reading ? EXIT_FAILED : -1;
 }
 
@@ -101,11 +101,11 @@ int export_add_names(const struct export_args *args, struct xw_export *x)
 		if (strcmp(s->name, EXPORT_NAMES))
 			continue;
 		last = s->value;
-		status = add_file(x, last, args->by_nul, &count);
+		status = add_file(args, x, last, &count);
 	}
 	if (status < 0 && last && !count && !*args->paths) {
-		/* without a path it would be everything */
-		cli_error("%s: no names in it: nothing to export", last);
+		/* without a path everything would be exported */
+		cli_line_failf(&args->line, "%s: no names in it: nothing to export", last);
 		status = EXIT_FAILED;
 	}
 	return status;

@@ -8,34 +8,40 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#define EXPORT_NAMES "--files-from" /* a setting that is not the library's */
+#define EXPORT_NAMES "--files-from" /* a setting that is not passed to the library */
 
 struct export_args {
 	struct cli_line line;
 	const char *image;
-	char **paths; /* ends with NULL */
+	char **paths; /* NULL-terminated */
 	const char *output; /* NULL or "-": standard output */
 	const char *extract; /* directory, or NULL */
 	bool list;
-	bool by_nul; /* names in files of EXPORT_NAMES end with NUL */
-	bool by_suffix; /* of output: how to compress */
-	const char *of_archive, *of_extract; /* an option given that is about these only */
+	bool by_nul; /* names in files of EXPORT_NAMES are NUL-terminated */
+	bool by_suffix; /* compress according to the suffix of output */
+	const char *of_archive, *of_extract; /* an option that applies only to these */
 };
 
-/* -1: go on; otherwise the status to exit with. */
+/* -1: continue; otherwise the exit status. */
 int export_args_parse(struct export_args *args, int argc, char **argv);
 
-/* The PATHs in files that -T names. -1: go on; otherwise the status to exit with, all said. */
+/*
+ * Read the PATHs from files given with -T. -1: continue; otherwise the exit status, after a
+ * message.
+ */
 int export_add_names(const struct export_args *args, struct xw_export *x);
 
-/* Run, extract or list, errors and results printed. The status to exit with. */
+/* Run, extract or list, and print errors and results. Returns the exit status. */
 int export_archive(const struct export_args *args, struct xw_export *x);
 int export_extract(const struct export_args *args, struct xw_export *x);
 int export_listing(const struct export_args *args, struct xw_export *x);
 
-/* The status for a code; whether all was done but what the log named. */
+/* The path of an entry, with a slash behind a directory. */
+void export_print_name(const struct xw_export_entry *e);
+
+/* The exit status for a code; and whether everything was done except what the log named. */
 int export_status(const struct xw_export *x, int err, bool *whole);
-/* The result: as JSON, or as a line that begins with `where`. */
+/* Print the result: as JSON, or as a line that starts with `where`. */
 void export_print(const struct export_args *args, struct xw_export *x, const char *where);
 
 #endif

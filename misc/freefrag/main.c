@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* xw-freefrag: how free space is cut up in an ext2, ext3 or ext4 image, as e2freefrag says it. */
+/*
+ * xw-freefrag: free-space fragmentation of an ext2, ext3 or ext4 image, as reported by e2freefrag.
+ */
 #include "config.h"
 
 #include "cli/env.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/redo.h"
 #include "cli/term.h"
 #include "plan/parse.h"
 #include "show/show.h"
@@ -18,7 +21,7 @@ enum { KEY_REDO = CLI_KEY_OWN, KEY_SVG };
 struct args {
 	struct cli_line line;
 	struct xw_show_source source;
-	uint64_t chunk; /* KiB; 0: none */
+	uint64_t chunk; /* in KiB; 0: none */
 	const char *svg; /* "-": standard output, which then has no report */
 };
 
@@ -28,20 +31,22 @@ static const struct cli_row rows[] = {
 	{'E', required_argument, "-E", CLI_OURS, NULL},
 	{KEY_REDO, required_argument, "--redo-file", CLI_OURS, NULL},
 	{KEY_SVG, required_argument, "--svg", CLI_OURS, NULL},
+	CLI_PARTITION_ROW,
 	CLI_TALK_ROWS,
 };
 
 static void print_help(FILE *out)
 {
 	fputs("Usage: xw-freefrag [options] IMAGE\n"
-	      "Print how the free space of an ext2, ext3 or ext4 image is cut up.\n"
+	      "Print the free-space fragmentation of an ext2, ext3 or ext4 image.\n"
 	      "\n"
 	      "  -c KIB              count the free chunks of this size, a power of two\n"
 	      "      --svg FILE      draw a map of the groups and the sizes of free extents;\n"
 	      "                      - draws to standard output instead of the report\n"
 	      "  -i                  IMAGE is a file made by e2image(8)\n"
 	      "  -E offset=BYTES     where in IMAGE the filesystem begins\n"
-	      "      --redo-file FILE  where an interrupted change is kept (block devices)\n"
+	      "      --partition N   in partition N of IMAGE\n"
+	      "      --redo-file FILE  where an interrupted change is kept\n"
 	      "      --json          print it as JSON\n"
 	      "  -q, -v              say less, or more\n"
 	      "  -V, --version       print the version\n"
@@ -54,11 +59,11 @@ static void print_help(FILE *out)
 static int set_chunk(struct args *args, const char *text)
 {
 	if (xw_parse_u64(text, &args->chunk) || args->chunk > UINT64_C(1) << 40) {
-		cli_error("-c %s: not a number of KiB", text);
+		cli_line_failf(&args->line, "-c %s: not a number of KiB", text);
 		return EXIT_USAGE;
 	}
 	if (args->chunk & (args->chunk - 1)) {
-		cli_error("-c %s: the chunk size must be a power of 2", text);
+		cli_line_failf(&args->line, "-c %s: the chunk size must be a power of 2", text);
 		return EXIT_USAGE;
 	}
 	return -1;
@@ -78,7 +83,7 @@ static int take(struct cli_line *l, int key, const char *value)
 	case 'E':
 		if (!xw_show_source_set(&args->source, "-E", value, &diag))
 			return -1;
-		cli_error("%s", diag.text);
+		cli_line_failf(l, "%s", diag.text);
 		return EXIT_USAGE;
 	case KEY_SVG:
 		args->svg = value;
@@ -109,9 +114,11 @@ static int parse(struct args *args, int argc, char **argv)
 	status = cli_line_read(&args->line, argc, argv);
 	if (status < 0)
 		status = cli_line_image(&args->line, argc, argv, &args->source.path);
+	if (status < 0 && !args->source.redo_file)
+		args->source.redo_file = cli_line_redo_dir(&args->line, args->source.path);
 	if (status >= 0 || !args->line.json || !to_stdout(args))
 		return status;
-	cli_error("--json needs --svg FILE: standard output has the drawing");
+	cli_line_failf(&args->line, "--json needs --svg FILE: standard output has the drawing");
 	return EXIT_USAGE;
 }
 
@@ -186,7 +193,7 @@ static int run(const struct args *args)
 	if (!rc && args->line.json && xw_json_text(&json))
 		puts(xw_json_text(&json));
 	if (rc)
-		cli_error("%s", *diag.text ? diag.text : xw_err_text(rc));
+		cli_line_failed(&args->line, *diag.text ? diag.text : xw_err_text(rc));
 	xw_show_end(&s);
 	xw_json_free(&json);
 	xw_image_close(img);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of xw-import: xw-mkfs's options for filling, and how the change is committed. */
+/* The command line of xw-import: xw-mkfs's options for filling, and options for the commit. */
 #include "config.h"
 
+#include "cli/redo.h"
 #include "cli/term.h"
 #include "import/tool.h"
 
@@ -19,6 +20,7 @@ static const struct cli_row rows[] = {
 	{'z', required_argument, "--undo-file", CLI_TO_LIBRARY, NULL},
 	{KEY_COMMIT, required_argument, "--commit", CLI_TO_LIBRARY, NULL},
 	{KEY_REDO_FILE, required_argument, "--redo-file", CLI_TO_LIBRARY, NULL},
+	CLI_PARTITION_ROW,
 	CLI_FILL_ROWS,
 	CLI_TALK_ROWS,
 };
@@ -45,10 +47,11 @@ static void print_help(FILE *out)
 	      "The change:\n"
 	      "  -E LIST                   offset=BYTES: where in IMAGE the filesystem begins;\n"
 	      "                            mb_*: tuning of the allocator\n"
+	      "      --partition N         the filesystem in partition N of IMAGE\n"
 	      "      --commit HOW          auto (default), journal: through the image's own, or "
 	      "redo:\n"
 	      "                            through a file beside it\n"
-	      "      --redo-file FILE      that file (default: IMAGE.xw-redo; needed for devices)\n"
+	      "      --redo-file FILE      that file (default: IMAGE.xw-redo)\n"
 	      "  -z, --undo-file FILE      write what is overwritten to FILE, for e2undo(8)\n"
 	      "  -n, --dry-run             write nothing; say what an import would come to\n"
 	      "\n"
@@ -66,7 +69,7 @@ static void print_help(FILE *out)
 	      out);
 }
 
-/* As in tar(1), a further -C is relative to those before it. */
+/* As in tar(1), a further -C is relative to the previous one. */
 static int take(struct cli_line *l, int key, const char *value)
 {
 	struct import_args *args = l->arg;
@@ -78,12 +81,12 @@ static int take(struct cli_line *l, int key, const char *value)
 		return -1;
 	}
 	if (!*value) {
-		cli_error("-C: needs the name of a directory");
+		cli_line_failf(l, "-C: needs the name of a directory");
 		return EXIT_USAGE;
 	}
 	dir = import_in_dir(args->dir, value);
 	if (!dir) {
-		cli_error("out of memory reading the command line");
+		cli_line_failf(l, "out of memory reading the command line");
 		return EXIT_FAILED;
 	}
 	free(args->dir);
@@ -125,17 +128,22 @@ int import_args_parse(struct import_args *args, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (optind == argc) {
-		cli_error("%s: nothing to import: a directory, an archive, or - is missing",
-			  args->image);
+		cli_line_failf(&args->line,
+			       "%s: nothing to import: a directory, an archive, or - is missing",
+			       args->image);
 		return cli_line_usage(&args->line);
 	}
 	if (strcmp(args->image, "-") == 0) {
-		cli_error("IMAGE '-': an image is not changed from front to back; name a file");
+		cli_line_failf(&args->line,
+			       "IMAGE '-': an image cannot be changed sequentially; name a file");
 		return EXIT_USAGE;
 	}
 	args->sources = argv + optind;
 	for (char **s = args->sources; *s; s++)
 		if (cli_is_terminal(*s))
 			return EXIT_USAGE;
-	return cli_line_offset(&args->line, argv[optind - 1]);
+	status = cli_line_offset(&args->line, argv[optind - 1]);
+	if (status < 0)
+		cli_line_redo(&args->line, args->image);
+	return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* xw-import: unpack archives and directories into an image that is there. */
+/* xw-import: unpack archives and directories into an existing image. */
 #include "config.h"
 
 #include "cli/env.h"
@@ -25,7 +25,7 @@ static int set_all(struct xw_import *x, const struct import_args *args)
 	return err;
 }
 
-/* The image is changed by now: what cannot be said about it is a failure all the same. */
+/* The image was changed already: failing to print the report is a failure all the same. */
 static int report(struct xw_import *x, const struct import_args *args)
 {
 	if (args->line.json) {
@@ -43,7 +43,7 @@ static int report(struct xw_import *x, const struct import_args *args)
 	return 0;
 }
 
-/* Exit status. */
+/* Returns the exit status. */
 static int import(const struct import_args *args)
 {
 	struct cli_run run = {.line = &args->line};
@@ -54,7 +54,7 @@ static int import(const struct import_args *args)
 		cli_error("out of memory");
 		return EXIT_FAILED;
 	}
-	xw_import_on_log(x, cli_run_log, &run); /* first: options warn too */
+	xw_import_on_log(x, cli_run_log, &run); /* set first: options may warn, too */
 	err = set_all(x, args);
 	status = cli_run_status(err);
 	if (!err) {
@@ -63,11 +63,11 @@ static int import(const struct import_args *args)
 		xw_import_on_progress(x, cli_run_progress, &run);
 		err = xw_import_run(x, args->image);
 		cli_progress_wipe(&run.bar);
-		/* What the image has is no fault of the command line. */
+		/* A property of the image is not a usage error. */
 		status = err == XW_E_UNSUPPORTED ? EXIT_FAILED : cli_run_status(err);
 	}
 	if (err) {
-		cli_error("%s", xw_import_error(x));
+		cli_line_failed(&args->line, xw_import_error(x));
 	} else {
 		cli_run_end(&run);
 		status = cli_run_status(report(x, args));

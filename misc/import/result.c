@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What xw-import says when it is done. */
+/* The closing report of xw-import. */
 #include "config.h"
 
 #include "cli/account.h"

@@ -2,13 +2,15 @@
 /* The command line of xw-mkfs: mke2fs(8)'s letters, and long options for filling. */
 #include "config.h"
 
+#include "cli/env.h"
 #include "cli/term.h"
 #include "mkfs/mkfs.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { KEY_FREE = CLI_KEY_OWN, KEY_FREE_INODES, KEY_REPLACE };
+enum { KEY_FREE = CLI_KEY_OWN, KEY_FREE_INODES, KEY_GROW_RATIO, KEY_REPLACE };
 
 static const struct cli_row rows[] = {
 	{'b', required_argument, "-b", CLI_TO_LIBRARY, NULL},
@@ -37,18 +39,20 @@ static const struct cli_row rows[] = {
 	{'U', required_argument, "-U", CLI_TO_LIBRARY, NULL},
 	{KEY_FREE, required_argument, "--free", CLI_TO_LIBRARY, NULL},
 	{KEY_FREE_INODES, required_argument, "--free-inodes", CLI_TO_LIBRARY, NULL},
+	{KEY_GROW_RATIO, required_argument, "--grow-ratio", CLI_TO_LIBRARY, NULL},
 
+	CLI_PARTITION_ROW,
 	CLI_FILL_ROWS,
 	CLI_TALK_ROWS,
 
 	{'k', no_argument, "-k", CLI_REFUSED, "keeping the bad block list"},
 	{'Q', required_argument, "-Q", CLI_REFUSED, "choosing quota types"},
-	{'z', required_argument, "-z", CLI_REFUSED, "an undo file"},
 
 	{'d', required_argument, "-d", CLI_OURS, NULL},
 	{'F', no_argument, "-F", CLI_OURS, NULL},
 	{'K', no_argument, "-K", CLI_OURS, NULL},
 	{'n', no_argument, "-n", CLI_OURS, NULL},
+	{'z', required_argument, "-z", CLI_OURS, NULL},
 	{KEY_REPLACE, no_argument, "--replace", CLI_OURS, NULL},
 };
 
@@ -64,12 +68,15 @@ static int take(struct cli_line *l, int key, const char *value)
 		args->force++;
 		cli_line_push(l, "-F", NULL);
 		break;
-	case 'K': /* what it was called before -E */
+	case 'K': /* its name before -E existed */
 		cli_line_push(l, "-E", "nodiscard");
 		break;
 	case 'n':
 		args->dry_run = true;
 		cli_line_push(l, "-n", NULL);
+		break;
+	case 'z':
+		args->undo_file = value;
 		break;
 	case KEY_REPLACE:
 		args->replace = true;
@@ -81,26 +88,46 @@ static int take(struct cli_line *l, int key, const char *value)
 
 static int take_operands(struct mkfs_args *args, int argc, char **argv)
 {
-	const int status = cli_line_first(&args->line, argc, argv, &args->image);
+	int status = cli_line_first(&args->line, argc, argv, &args->image);
 
 	if (status >= 0)
 		return status;
-	if (strcmp(args->image, "-") == 0) {
-		cli_error("IMAGE '-': an image is not written from front to back; name a file");
+	if (strstr(args->image, "?offset=") && access(args->image, F_OK)) {
+		cli_line_failf(&args->line, "%s: an offset is given with -E offset=BYTES",
+			       args->image);
 		return EXIT_USAGE;
 	}
+	if (args->line.partition && args->replace) {
+		cli_line_failf(&args->line, "--replace: not with --partition");
+		return EXIT_USAGE;
+	}
+	status = cli_line_partition(&args->line, args->image);
+	if (status >= 0)
+		return status;
+	args->line.image = NULL; /* its partitions are named where it is refused */
+	if (strcmp(args->image, "-") == 0) {
+		cli_line_failf(&args->line,
+			       "IMAGE '-': an image cannot be written sequentially; name a file");
+		return EXIT_USAGE;
+	}
+	if (args->undo_file &&
+	    !cli_undo_file("mke2fs", args->image, &args->undo_file, &args->undo_default))
+		return EXIT_FAILED;
+	if (args->undo_file)
+		cli_line_push(&args->line, "-z", args->undo_file);
 	if (optind < argc)
 		cli_line_push(&args->line, "SIZE", argv[optind++]);
 	if (optind < argc) {
-		cli_error("unexpected argument '%s' after IMAGE and SIZE", argv[optind]);
+		cli_line_failf(&args->line, "unexpected argument '%s' after IMAGE and SIZE",
+			       argv[optind]);
 		return cli_line_usage(&args->line);
 	}
 	return -1;
 }
 
 /*
- * Under its stock names the tool makes what mke2fs(8) makes: the type in mkfs.ext2, mkfs.ext3 and
- * mkfs.ext4, and ext2 as mke2fs. A -t on the command line comes later and wins.
+ * Under its stock names the tool makes what mke2fs(8) makes: the type of mkfs.ext2, mkfs.ext3 and
+ * mkfs.ext4, and ext2 as mke2fs. A -t on the command line comes later and takes precedence.
  */
 static int insert_type(struct mkfs_args *args, int argc, char **argv)
 {
@@ -115,6 +142,7 @@ static int insert_type(struct mkfs_args *args, int argc, char **argv)
 		name = "mkfs.ext2";
 	if (strncmp(name, "mkfs.ext", 8) != 0 || !strchr("234", name[8]) || strlen(name) != 9)
 		return argc;
+	args->stock_name = true;
 	memcpy(args->type_option, "-t", 3);
 	memcpy(args->type, name + 5, 5);
 	memmove(args->argv + 3, args->argv + 1, (size_t)(argc - 1) * sizeof(*argv));
@@ -139,7 +167,7 @@ int mkfs_args_parse(struct mkfs_args *args, int argc, char **argv)
 	};
 	argc = insert_type(args, argc, argv);
 	if (argc < 0 || !args->sources) {
-		cli_error("out of memory reading the command line");
+		cli_line_failf(&args->line, "out of memory reading the command line");
 		return EXIT_FAILED;
 	}
 	status = cli_line_read(&args->line, argc, args->argv);
@@ -157,4 +185,5 @@ void mkfs_args_free(struct mkfs_args *args)
 	free(args->sources);
 	free(args->argv);
 	free(args->config);
+	free(args->undo_default);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which mke2fs.conf(5) counts. The same command shall give the same bytes on any machine, so the
- * system's file is read only for who names a usage type with -T, and asks for what the place means
- * by it; MKE2FS_CONFIG asks for a file in so many words. A file that is not there is the built-in
- * table, as in mke2fs.
+ * Selects the mke2fs.conf(5) to use. The same command must give the same bytes on any machine, so
+ * the system's file is read only if a usage type is named with -T, which refers to local
+ * definitions; MKE2FS_CONFIG selects a file explicitly. A missing file means the built-in table, as
+ * in mke2fs.
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define SYSTEM_FILE "/etc/mke2fs.conf"
-/* The library takes no larger ones: one byte more lets it say so. */
+/* The library limits the size: one more byte lets it report that. */
 #define READ_MAX ((1u << 20) + 1)
 
 static bool usage_type_named(const struct cli_line *l)
@@ -32,13 +32,13 @@ static int read_all(struct mkfs_args *args, FILE *in)
 {
 	args->config = malloc(READ_MAX);
 	if (!args->config) {
-		cli_error("out of memory reading %s", args->config_name);
+		cli_line_failf(&args->line, "out of memory reading %s", args->config_name);
 		return EXIT_FAILED;
 	}
 	args->config_len = fread(args->config, 1, READ_MAX, in);
 	if (!ferror(in))
 		return -1;
-	cli_error("%s: cannot read: %s", args->config_name, strerror(errno));
+	cli_line_failf(&args->line, "%s: cannot read: %s", args->config_name, strerror(errno));
 	return EXIT_FAILED;
 }
 
@@ -57,7 +57,7 @@ int mkfs_config_read(struct mkfs_args *args)
 	if (!in) {
 		if (errno == ENOENT)
 			return -1;
-		cli_error("%s: cannot open: %s", name, strerror(errno));
+		cli_line_failf(&args->line, "%s: cannot open: %s", name, strerror(errno));
 		return EXIT_FAILED;
 	}
 	status = read_all(args, in);

@@ -19,6 +19,8 @@ void mkfs_print_help(FILE *out)
 	      "                            a stream on standard input\n" CLI_FILL_HELP
 	      "      --free SIZE|N%        with SIZE left out: this much free space in the image\n"
 	      "      --free-inodes N       with SIZE left out: this many free inodes at least\n"
+	      "      --grow-ratio BYTES    with SIZE left out: bytes per inode once resize2fs has "
+	      "made it larger\n"
 	      "\n"
 	      "The filesystem, as in mke2fs(8):\n"
 	      "  -t TYPE    ext2, ext3, ext4 (default)      -O LIST    features, ^ takes one away\n"
@@ -40,6 +42,8 @@ void mkfs_print_help(FILE *out)
 	      "  -S         write superblocks and descriptors only, over a damaged filesystem\n"
 	      "  -q         print nothing but problems      -v         print more; twice: "
 	      "statistics\n"
+	      "  -z FILE    write what is overwritten to FILE, for e2undo(8)\n"
+	      "      --partition N         in partition N of IMAGE, which is a whole disk\n"
 	      "      --replace             a new file in place of an old image, once it is whole\n"
 	      "      --jobs N              threads (default: processors); does not change the "
 	      "image\n"

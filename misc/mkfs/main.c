@@ -1,27 +1,77 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * xw-mkfs: make an ext4 image, and fill it in the same pass.
+ * xw-mkfs: create an ext4 image, and fill it in the same pass.
  *
- * The tool reads the command line, asks, shows progress and sums up; everything else is the
- * library's.
+ * The tool reads the command line, asks, shows progress and prints a report; everything else is
+ * done by the library.
  */
 #include "config.h"
 
 #include "cli/env.h"
+#include "cli/partition.h"
 #include "cli/run.h"
 #include "cli/term.h"
 #include "mkfs/mkfs.h"
 
+#include <string.h>
 #include <sys/stat.h>
 
-/* mke2fs's question, asked of a person only: a script passes -F. */
+/* Is --replace compatible with the given options? */
+static bool may_replace(const struct mkfs_args *args)
+{
+	const struct cli_line *l = &args->line;
+
+	if (args->replace || args->undo_file)
+		return false;
+	for (size_t i = 0; i < l->count; i++) {
+		if (!strcmp(l->settings[i].name, "-S") ||
+		    (!strcmp(l->settings[i].name, "-E") && strstr(l->settings[i].value, "offset=")))
+			return false;
+	}
+	return true;
+}
+
+/* -F given twice overwrites a busy file, but never a busy block device. */
+static void say_busy(const struct mkfs_args *args)
+{
+	struct stat st;
+
+	if (!stat(args->image, &st) && S_ISBLK(st.st_mode))
+		cli_hint("unmount it, or end what uses it: no -F overwrites a device in use");
+	else if (args->force < 2)
+		cli_hint("-F given twice overwrites even that");
+}
+
+/*
+ * Under its stock names the tool continues, as mke2fs, where nobody can answer. It never overwrites
+ * its own source, and --replace, which mke2fs does not have, keeps its rule.
+ */
+static bool continues_as_stock(const struct mkfs_args *args)
+{
+	struct stat image, source;
+
+	if (!args->stock_name || args->replace || cli_can_ask() || stat(args->image, &image))
+		return false;
+	for (size_t i = 0; i < args->source_count; i++) {
+		if (!stat(args->sources[i], &source) && source.st_dev == image.st_dev &&
+		    source.st_ino == image.st_ino)
+			return false;
+	}
+	return true;
+}
+
+/* The question of mke2fs, asked only interactively: a script uses -F. */
 static bool overwrite_after_all(const struct mkfs_args *args)
 {
 	struct stat st;
 
+	if (continues_as_stock(args))
+		return true;
 	if (!args->line.quiet && !args->line.json && cli_confirm("Proceed anyway?"))
 		return true;
-	if (args->replace || stat(args->image, &st) || !S_ISREG(st.st_mode))
+	if (!args->line.placed)
+		cli_partition_hint(args->image);
+	if (!may_replace(args) || stat(args->image, &st) || !S_ISREG(st.st_mode))
 		cli_hint("pass -F to overwrite it");
 	else
 		cli_hint("pass --replace for a new file in its place, or -F to overwrite it");
@@ -42,8 +92,8 @@ int main(int argc, char **argv)
 		err = mkfs_make(&args, false);
 		if (err == XW_E_EXISTS && overwrite_after_all(&args))
 			err = mkfs_make(&args, true);
-		if (err == XW_E_BUSY && args.force < 2)
-			cli_hint("-F given twice overwrites even that");
+		if (err == XW_E_BUSY)
+			say_busy(&args);
 		status = cli_run_status(err);
 		if (!err && !args.dry_run)
 			done = "the image is made";

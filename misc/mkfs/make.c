@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One run of the library for xw-mkfs: options in, progress and log lines out, and the result.
+ * One run of the library for xw-mkfs: sets options, shows progress, log messages and the result.
  *
- * A handle runs once, so that answering "Proceed anyway?" makes a second one from the same
- * arguments.
+ * A handle runs once, so answering "Proceed anyway?" creates a second one from the same arguments.
  */
 #include "config.h"
 
@@ -52,7 +51,7 @@ int mkfs_make(const struct mkfs_args *args, bool overwrite)
 		cli_error("out of memory");
 		return err;
 	}
-	xw_mkfs_on_log(m, cli_run_log, &run); /* first: options warn too */
+	xw_mkfs_on_log(m, cli_run_log, &run); /* set first: options may warn, too */
 	err = set_all(m, args, overwrite);
 	if (!err) {
 		cli_progress_init(&run.bar, !args->line.quiet);
@@ -64,7 +63,7 @@ int mkfs_make(const struct mkfs_args *args, bool overwrite)
 	if (!err)
 		cli_run_end(&run);
 	if (err)
-		cli_error("%s", xw_mkfs_error(m));
+		cli_line_failed(&args->line, xw_mkfs_error(m));
 	else
 		err = report(args, m);
 	xw_mkfs_free(m);

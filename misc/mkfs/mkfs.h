@@ -1,39 +1,45 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of xw-mkfs: arguments, running, the account of what was made. */
+/* The parts of xw-mkfs: arguments, running, the closing report. */
 #ifndef XW_MKFS_TOOL_H
 #define XW_MKFS_TOOL_H
 
 #include "api/xw.h"
 #include "cli/options.h"
 
-/* The command line, read but not judged: values are checked by the library, which names them. */
+/* The command line, not validated yet: the library checks values and names them. */
 struct mkfs_args {
 	struct cli_line line;
 	const char **sources; /* owned array */
 	size_t source_count;
 	const char *image;
-	char **argv; /* the command line with what the name of the program says, owned */
+	char **argv; /* the command line with options implied by the program name, owned */
 	char type_option[3], type[5];
 	unsigned force;
 	bool dry_run, replace;
-	char *config; /* the mke2fs.conf that counts, owned; NULL = none */
+	bool stock_name; /* called as mke2fs, mkfs.ext2, mkfs.ext3 or mkfs.ext4 */
+	char *config; /* the mke2fs.conf to use, owned; NULL = none */
 	const char *config_name;
 	size_t config_len;
+	const char *undo_file; /* NULL: none */
+	char *undo_default; /* owned; what -z '' means */
 };
 
-/* -1: go on; otherwise the status to exit with (help was printed, or an error). */
+/* -1: continue; otherwise the exit status (help or an error was printed). */
 int mkfs_args_parse(struct mkfs_args *args, int argc, char **argv);
 void mkfs_args_free(struct mkfs_args *args);
-/* The options are known: find and read the configuration. -1 or the status, as above. */
+/*
+ * Called when the options are known: find and read the configuration. -1 or the exit status, as
+ * above.
+ */
 int mkfs_config_read(struct mkfs_args *args);
 
 /*
- * One attempt, errors and the result printed. Returns 0 or an XW_E_* code; XW_E_EXISTS leaves the
- * target as it was, and `overwrite` answers it.
+ * One attempt; prints errors and the result. Returns 0 or an XW_E_* code; after XW_E_EXISTS the
+ * target is unchanged, and `overwrite` allows to overwrite it.
  */
 int mkfs_make(const struct mkfs_args *args, bool overwrite);
 
-/* The closing account, or the plan of a dry run, in a few aligned lines. */
+/* The closing report, or the plan of a dry run, in a few aligned lines. */
 void mkfs_print_result(FILE *out, const struct mkfs_args *args, const struct xw_mkfs_result *r);
 
 void mkfs_print_help(FILE *out);

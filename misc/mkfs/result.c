@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What xw-mkfs says when it is done: the plan of -n, or the account of an image. */
+/* The report of xw-mkfs: the plan of -n, or a summary of the image. */
 #include "config.h"
 
 #include "cli/account.h"
@@ -7,7 +7,7 @@
 #include "cli/term.h"
 #include "mkfs/mkfs.h"
 
-/* An external journal is blocks and nothing else. */
+/* An external journal consists only of blocks. */
 static void print_journal(FILE *out, const struct xw_mkfs_result *r)
 {
 	cli_row(out, "journal", "%s, %s of %s", cli_size(r->size_bytes).s,
@@ -75,10 +75,12 @@ static void print_effort(FILE *out, const struct xw_mkfs_result *r, unsigned ver
 
 void mkfs_print_result(FILE *out, const struct mkfs_args *args, const struct xw_mkfs_result *r)
 {
-	/* A plan's UUID would be another one in the run that it plans. */
+	/* The UUID in a plan would differ from that of the actual run. */
 	fprintf(out, "%s%s%s  %s%s\n", cli_style(out, CLI_BOLD), args->image,
 		cli_style(out, CLI_PLAIN), args->dry_run ? "planned" : "UUID ",
 		args->dry_run ? "" : cli_uuid(r->uuid).s);
+	if (args->undo_file && !args->dry_run)
+		cli_row(out, "undo", "e2undo %s %s", args->undo_file, args->image);
 	if (!r->inodes) {
 		print_journal(out, r);
 		return;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file that e2image(8) makes by default: superblock, descriptors, inode tables and bitmaps of a
- * filesystem, one kind behind the other. Read as a device it is that filesystem, in which all other
- * blocks are missing.
+ * The default format of e2image(8): superblock, descriptors, inode tables and bitmaps of a
+ * filesystem, one kind after the other. Read as a device it is that filesystem without all its
+ * other blocks.
  *
- *   header   magic, whose image it is, and where the parts begin (32-bit offsets)
+ *   header   magic, source of the image, and offsets of the parts (32 bits)
  *   super    the superblock, padded to a block; the descriptors
  *   inodes   the tables of all groups
- *   bitmaps  of blocks and of inodes, each group's behind that of the group before
+ *   bitmaps  block bitmaps and inode bitmaps, each in group order
  *
  * Layout observed with e2image 1.47.0. Raw and QCOW2 images are other formats: a raw one is an
- * image as it stands.
+ * ordinary image.
  */
 #include "config.h"
 
@@ -44,8 +44,10 @@ struct XW_ON_DISK disk_header {
 static_assert(offsetof(struct disk_header, block_size) == 0xCC, "block_size");
 static_assert(offsetof(struct disk_header, super) == 0x11C, "super");
 
-/* Bytes of the filesystem and where the file has them; behind `have` of them there are ones, which
- * is what fills a bitmap's block. */
+/*
+ * A range of the filesystem and its place in the file; `have` bytes are stored, the rest is ones,
+ * which pads the block of a bitmap.
+ */
 struct piece {
 	uint64_t at, len, from, have;
 };
@@ -53,10 +55,11 @@ struct piece {
 struct e2image {
 	struct xw_dev dev;
 	struct xw_dev *under; /* owned */
+	struct xw_dev *data; /* owned: what the file does not hold; NULL: nowhere */
 	struct {
 		struct piece *v;
 		size_t n, cap;
-	} pieces; /* ascending, apart */
+	} pieces; /* ascending, disjoint */
 };
 
 static int read_piece(const struct e2image *e, const struct piece *p, uint64_t off, uint8_t *to,
@@ -78,7 +81,7 @@ static int e2image_pread(struct xw_dev *dev, void *buf, size_t len, uint64_t off
 		size_t lo = 0, hi = e->pieces.n, n;
 		int rc;
 
-		while (lo < hi) { /* the last piece that begins at or before off */
+		while (lo < hi) { /* the last piece that starts at or before off */
 			const size_t mid = lo + (hi - lo) / 2;
 
 			if (e->pieces.v[mid].at <= off) {
@@ -88,12 +91,17 @@ static int e2image_pread(struct xw_dev *dev, void *buf, size_t len, uint64_t off
 				hi = mid;
 			}
 		}
-		if (!p || off - p->at >= p->len)
+		if (p && off - p->at < p->len) {
+			n = (size_t)XW_MIN(len, p->len - (off - p->at));
+			rc = read_piece(e, p, off - p->at, to, n);
+		} else if (e->data) {
+			n = lo < e->pieces.n ? (size_t)XW_MIN(len, e->pieces.v[lo].at - off) : len;
+			rc = xw_dev_pread(e->data, to, n, off);
+		} else {
 			return xw_fail(dev->diag, XW_ERR_TRUNCATED,
 				       "%s: byte %" PRIu64 " of the filesystem is not in this file",
 				       dev->name, off);
-		n = (size_t)XW_MIN(len, p->len - (off - p->at));
-		rc = read_piece(e, p, off - p->at, to, n);
+		}
 		if (rc)
 			return rc;
 		to += n;
@@ -106,7 +114,7 @@ static int e2image_pread(struct xw_dev *dev, void *buf, size_t len, uint64_t off
 static int e2image_pwritev(struct xw_dev *dev, const struct iovec *iov, int n, uint64_t off)
 {
 	(void)iov, (void)n, (void)off;
-	return xw_fail(dev->diag, XW_ERR_STATE, "%s: an e2image file is only read", dev->name);
+	return xw_fail(dev->diag, XW_ERR_STATE, "%s: an e2image file is read-only", dev->name);
 }
 
 static int e2image_zero(struct xw_dev *dev, uint64_t off, uint64_t len)
@@ -132,6 +140,7 @@ static void e2image_close(struct xw_dev *dev)
 	struct e2image *e = (struct e2image *)dev;
 
 	xw_dev_close(e->under);
+	xw_dev_close(e->data);
 	xw_vec_free(&e->pieces);
 	free(e);
 }
@@ -151,7 +160,7 @@ struct opening {
 	struct e2image *e;
 	struct xw_diag *diag;
 	uint64_t super, inodes, inode_bitmaps, block_bitmaps;
-	struct xw_image img; /* as far as it takes to know where descriptors are */
+	struct xw_image img; /* as far as necessary to locate descriptors */
 };
 
 static int add(struct opening *o, uint64_t at, uint64_t len, uint64_t from, uint64_t have)
@@ -251,7 +260,7 @@ static int by_place(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* In a damaged filesystem pieces may overlap: each ends where the next one begins. */
+/* In a damaged filesystem pieces may overlap: each is truncated at the start of the next. */
 static void sort_pieces(struct e2image *e)
 {
 	qsort(e->pieces.v, e->pieces.n, sizeof(*e->pieces.v), by_place);
@@ -260,7 +269,8 @@ static void sort_pieces(struct e2image *e)
 			XW_MIN(e->pieces.v[i].len, e->pieces.v[i + 1].at - e->pieces.v[i].at);
 }
 
-int xw_show_e2image(struct xw_dev *under, struct xw_diag *diag, struct xw_dev **out)
+int xw_show_e2image(struct xw_dev *under, const char *data, struct xw_diag *diag,
+		    struct xw_dev **out)
 {
 	struct e2image *e = calloc(1, sizeof(*e));
 	struct opening o = {.e = e, .diag = diag};
@@ -277,6 +287,8 @@ int xw_show_e2image(struct xw_dev *under, struct xw_diag *diag, struct xw_dev **
 		rc = add(&o, XW_SUPER_OFFSET, XW_SUPER_SIZE, o.super, XW_SUPER_SIZE);
 	if (!rc)
 		rc = add_groups(&o);
+	if (!rc && data)
+		rc = xw_dev_open_file(data, XW_DEV_RDONLY, diag, &e->data);
 	if (rc) {
 		xw_vec_free(&e->pieces);
 		free(e);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Free space by the size of its runs: one pass over the groups, in which a run that reaches a
- * group's end goes on in the next. Groups whose bitmap is uninitialised cost a question to the map
- * of metadata, so that the largest filesystem takes as long as what is used of it.
+ * Free space by the size of its runs: one pass over the groups; a run that reaches the end of a
+ * group may continue in the next. For groups with an uninitialized bitmap the map of metadata is
+ * used, so the time for a large filesystem depends on the part in use.
  *
- * The text is e2freefrag's (1.47.0): chunks are aligned to block 0 and one more of them is counted
- * than there are. Under bigalloc, where that tool finds nothing, runs count in blocks.
+ * The text is that of e2freefrag (1.47.0): chunks are aligned to block 0 and one more of them is
+ * counted than exists. With bigalloc, where that tool finds nothing, runs are counted in blocks.
  */
 #include "config.h"
 
@@ -17,11 +17,11 @@
 
 struct measure {
 	struct xw_freefrag *ff;
-	uint32_t ratio; /* log2 of blocks a cluster */
-	xw_blk base; /* of the group */
+	uint32_t ratio; /* log2 of the number of blocks in a cluster */
+	xw_blk base; /* first block of the group */
 	xw_blk start;
-	uint64_t len; /* a run that may go on */
-	uint32_t group_longest; /* clusters */
+	uint64_t len; /* a run that may continue */
+	uint32_t group_longest; /* in clusters */
 };
 
 static void put_extent(struct measure *m)
@@ -57,7 +57,7 @@ static int add_run(void *arg, uint32_t at, uint32_t len)
 	return 0;
 }
 
-/* Whether there are more groups: as far as descriptors can be read. */
+/* Returns whether there are more groups: false if descriptors cannot be read any more. */
 static bool measure_group(struct xw_show *s, struct xw_image *img, uint64_t g, void *bits,
 			  struct measure *m)
 {
@@ -79,7 +79,7 @@ static int add_group(struct xw_freefrag *ff, uint64_t g, uint32_t longest, struc
 {
 	if (!ff->group_map)
 		return 0;
-	if (!(g & (g - 1)) || !g) { /* room for as many again */
+	if (!(g & (g - 1)) || !g) { /* double the room */
 		const size_t room = g ? 2 * (size_t)g : 1;
 		uint32_t *map = realloc(ff->group_longest, room * sizeof(*map));
 
@@ -130,7 +130,7 @@ static uint64_t in_kib(const struct xw_image *img, uint64_t blocks)
 	return blocks * (img->block_size >> 10);
 }
 
-/* From "   1K..." on: a power of two of KiB in the largest unit that leaves it whole. */
+/* A row from "   1K..." on: a power of two of KiB in the largest unit in which it is an integer. */
 static void text_row(FILE *out, uint64_t kib, uint64_t count, uint64_t sum, uint64_t of)
 {
 	static const char units[] = "KMGTPE";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Block groups: what the descriptors say, and what the bitmaps say is free. A group with a wrong
- * descriptor or bitmap is shown as it is read; groups end where no more descriptors can be read,
- * and where the device does, whatever the superblock counts.
+ * Block groups: the contents of descriptors, and free blocks according to the bitmaps. A group with
+ * a damaged descriptor or bitmap is shown as it is; the list ends where no more descriptors can be
+ * read, and at the end of the device, whatever the superblock claims.
  */
 #include "config.h"
 
@@ -13,13 +13,13 @@
 #include <endian.h>
 #include <inttypes.h>
 
-/* A group being shown. */
+/* The group being shown. */
 struct view {
 	uint64_t group;
 	xw_blk first, last;
 	struct xw_group_head head;
 	struct xw_group_desc gd;
-	uint16_t expected; /* the checksum that the descriptor should have */
+	uint16_t expected; /* the expected checksum of the descriptor */
 	bool csum; /* descriptors have checksums */
 };
 
@@ -57,7 +57,7 @@ static int read_view(struct xw_image *img, uint64_t group, struct view *v)
 	v->csum = sb->feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
 	v->expected = v->gd.checksum;
 	xw_image_group_head(img, group, &v->head);
-	if (rc) { /* in the cache, as it was just read */
+	if (rc) { /* cached, just read */
 		rc = xw_image_meta(img, xw_image_desc_block(img, group),
 				   (uint32_t)(group % per_block) * img->desc_size, raw,
 				   img->desc_size);
@@ -70,9 +70,9 @@ static int read_view(struct xw_image *img, uint64_t group, struct view *v)
 	return 0;
 }
 
-/* ---- lists of what is free ---- */
+/* ---- lists of free blocks and inodes ---- */
 
-/* Numbers from a to b, the next item of a list. */
+/* Print numbers a to b as the next item of a list. */
 static void put_range(struct xw_show *s, const struct xw_image *img, uint64_t a, uint64_t b)
 {
 	if (!s->out) {
@@ -93,7 +93,7 @@ struct listing {
 	struct xw_image *img;
 };
 
-/* Of clusters, as the stock tool prints them, the first block stands for each. */
+/* Clusters are printed as their first block, as by the stock tool. */
 static int put_blocks(void *arg, uint32_t at, uint32_t len)
 {
 	const struct listing *l = arg;
@@ -199,7 +199,7 @@ static void text_head(struct xw_show *s, const struct xw_image *img, const struc
 	}
 }
 
-/* Where a block is seen from its group: "(+261)", or under flex_bg "(bg #0 + 261)". */
+/* The position of a block relative to its group: "(+261)", or with flex_bg "(bg #0 + 261)". */
 static void text_offset(struct xw_show *s, const struct xw_image *img, const struct view *v,
 			xw_blk blk)
 {
@@ -345,7 +345,7 @@ static void places_line(struct xw_show *s, struct xw_image *img, const struct vi
 	if (!h->desc_len)
 		fputs("-1", s->out);
 	else if (h->meta_bg)
-		fprintf(s->out, "%" PRIu64, desc); /* dumpe2fs has no -x here */
+		fprintf(s->out, "%" PRIu64, desc); /* dumpe2fs does not apply -x here */
 	else
 		fprintf(s->out, "%s-%s", PLACE(desc), PLACE(desc + h->desc_len - 1));
 	fprintf(s->out, ":%" PRIu64 ":%" PRIu64 ":%" PRIu64 "\n", v->gd.block_bitmap,
@@ -412,7 +412,7 @@ int xw_show_group_stats(struct xw_show *s, struct xw_image *img, bool groups)
 		dirs += gd.used_dirs;
 	}
 	if (groups)
-		xw_diag_clear(img->diag); /* they will be said with the groups */
+		xw_diag_clear(img->diag); /* they are reported with the groups */
 	else if (img->diag->code)
 		show_problem(s, img->diag);
 	show_number(s, "Directories", dirs);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What lies beside the superblock: the journal's own superblock, the block of multiple mount
- * protection, the list of bad blocks. All of it is read as it stands: a journal that could not be
- * replayed can still be looked at.
+ * Other structures: the journal superblock, the MMP block, the list of bad blocks. All are read as
+ * they are: a journal that cannot be replayed is shown, too.
  */
 #include "config.h"
 
@@ -19,7 +18,7 @@
 
 #define COMPAT_CHECKSUM 0x1u
 #define CSUM_V2_V3 (XW_JBD2_INCOMPAT_CSUM_V2 | XW_JBD2_INCOMPAT_CSUM_V3)
-#define FAST_COMMIT_BLOCKS 256u /* where the journal does not say */
+#define FAST_COMMIT_BLOCKS 256u /* where the journal superblock has 0 */
 
 const char *xw_show_journal_feature(unsigned word, unsigned bit)
 {
@@ -87,7 +86,7 @@ static void journal_rows(struct xw_show *s, const struct xw_jsb *j, const struct
 		fast = j->num_fc_blks ? j->num_fc_blks : FAST_COMMIT_BLOCKS;
 	journal_features(s, j);
 	if (!s->out)
-		show_number(s, "Total journal size", kbytes);
+		show_number(s, "Total journal size KiB", kbytes);
 	else if (kbytes < 8192)
 		show_text(s, "Total journal size", "%" PRIu64 "k", kbytes);
 	else
@@ -99,7 +98,10 @@ static void journal_rows(struct xw_show *s, const struct xw_jsb *j, const struct
 	show_number(s, "Fast commit length", fast);
 	if (j->first != 1)
 		show_number(s, "Journal first block", j->first);
-	show_text(s, "Journal sequence", "0x%08" PRIx32, j->sequence);
+	if (s->out)
+		show_text(s, "Journal sequence", "0x%08" PRIx32, j->sequence);
+	else
+		show_number(s, "Journal sequence", j->sequence);
 	show_number(s, "Journal start", j->start);
 	if (j->feature_compat & COMPAT_CHECKSUM)
 		show_text(s, "Journal checksum type", "crc32");
@@ -131,7 +133,7 @@ static void show_jsb(struct xw_show *s, const uint8_t *buf, const struct xw_supe
 	journal_rows(s, &j, sb);
 }
 
-/* The first kilobyte of the journal. */
+/* Read the first kilobyte of the journal. */
 static int read_journal(struct xw_image *img, uint8_t *buf)
 {
 	struct xw_inode inode;
@@ -169,7 +171,7 @@ int xw_show_external(struct xw_show *s, struct xw_dev *dev, struct xw_diag *diag
 
 	if (rc)
 		return rc;
-	/* in the block behind the superblock's */
+	/* in the block after that of the superblock */
 	at = ((uint64_t)XW_SUPER_OFFSET / xw_super_block_size(&sb) + 1) * xw_super_block_size(&sb);
 	if (xw_dev_pread(dev, buf, sizeof(buf), at))
 		show_problem(s, diag);
@@ -269,7 +271,7 @@ int xw_show_bad_blocks(struct xw_show *s, struct xw_image *img, bool list)
 		show_problem(s, img->diag);
 	if (!s->out)
 		xw_json_end(s->json, ']');
-	else if (!list && (!rc || s->any)) /* a line of its own, empty when there are none */
+	else if (!list && (!rc || s->any)) /* on a line of its own, empty if there are none */
 		fputc('\n', s->out);
 	return show_done(s, img, look, 0);
 }

@@ -210,7 +210,7 @@ int show_sysmap(struct xw_show *s, struct xw_image *img)
 		return 0;
 	rc = xw_sysmap_new(img, &s->sysmap);
 	if (!rc)
-		xw_diag_clear(img->diag); /* each group tells of its own damage */
+		xw_diag_clear(img->diag); /* damage is reported with each group */
 	return rc;
 }
 

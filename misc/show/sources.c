@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening images that other tools refuse, and through the copies of the superblock. */
+/* Opening images that other tools refuse, and using backup superblocks. */
 #include "config.h"
 
 #include "base/auto.h"
@@ -47,7 +47,7 @@ struct backup {
 	uint8_t raw[XW_SUPER_SIZE];
 };
 
-/* Is there a superblock in that block? A block size that is not its own is no answer. */
+/* Is there a superblock in that block? It must have the assumed block size. */
 static bool find_super(struct backup *b)
 {
 	const uint64_t at = b->super ? b->super * b->block_size : XW_SUPER_OFFSET;
@@ -75,7 +75,7 @@ static int find_backup(struct backup *b, uint32_t block_size)
 		       b->super);
 }
 
-/* The descriptors follow each copy; those that meta_bg places elsewhere stay where they are. */
+/* The descriptors follow each copy, except those placed elsewhere by meta_bg. */
 static int copy_descriptors(const struct backup *b, struct xw_dev *overlay)
 {
 	const struct xw_super *sb = &b->sb;
@@ -179,7 +179,7 @@ int xw_show_device(const struct xw_show_source *src, struct xw_diag *diag, struc
 	rc = xw_recover_open(src->path, src->redo_file, src->offset,
 			     XW_RECOVER_RDONLY | XW_RECOVER_FORCE, diag, &dev, NULL);
 	if (!rc && src->e2image)
-		rc = xw_show_e2image(dev, diag, &dev);
+		rc = xw_show_e2image(dev, NULL, diag, &dev);
 	if (!rc && (src->super || src->block_size))
 		rc = xw_show_backup(&dev, src->super, src->block_size, diag);
 	if (rc)
@@ -196,7 +196,7 @@ bool xw_show_is_journal(struct xw_dev *dev)
 	struct xw_diag *diag = dev->diag;
 	bool is;
 
-	dev->diag = NULL; /* whoever opens it will say what is wrong */
+	dev->diag = NULL; /* reported when the device is used */
 	is = dev->size >= XW_SUPER_OFFSET + XW_SUPER_SIZE &&
 	     !xw_dev_pread(dev, raw, sizeof(raw), XW_SUPER_OFFSET) && !xw_super_decode(raw, &sb) &&
 	     sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV;

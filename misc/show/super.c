@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The superblock, row by row. Which rows there are, their order and their words were observed with
- * dumpe2fs 1.47.0, by changing one field at a time.
+ * The superblock, row by row. Rows, their order and wording were observed with dumpe2fs 1.47.0, by
+ * changing one field at a time.
  */
 #include "config.h"
 
@@ -176,13 +176,13 @@ static void lifetime_writes(struct xw_show *s, uint64_t kbytes)
 	static const char *const units[] = {"kB", "MB", "GB", "TB", "PB"};
 	unsigned u = 0, shift = 0;
 
-	/* the unit is the largest in which there are eight at least */
+	/* the largest unit in which the number is at least eight */
 	while (u + 1 < XW_ARRAY_SIZE(units) && kbytes >> shift >= 8192) {
 		u++;
 		shift += 10;
 	}
 	if (!s->out)
-		show_number(s, "Lifetime writes", kbytes);
+		show_number(s, "Lifetime writes KiB", kbytes);
 	else if (kbytes)
 		show_text(s, "Lifetime writes", "%" PRIu64 " %s",
 			  (kbytes + (shift ? UINT64_C(1) << (shift - 1) : 0)) >> shift, units[u]);
@@ -285,7 +285,7 @@ static void backups_and_snapshots(struct xw_show *s, const struct xw_super *sb)
 	number_if(s, "Snapshot list head", sb->snapshot_list);
 }
 
-/* One of the two errors that are kept. */
+/* One of the two recorded errors. */
 struct kept_error {
 	const char *which;
 	int64_t time;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Free space as a drawing: a field of cells, each a group (or, of many, as many consecutive groups
- * as it takes to fit), coloured by the longest free run in it; under it the histogram of runs by
- * size. One file without scripts or fonts of its own, which any browser shows.
+ * Free space as a drawing: a grid of cells, each a group (or as many consecutive groups as
+ * necessary to fit), colored by the longest free run in it; below it the histogram of runs by size.
+ * One file without scripts or fonts, for any browser.
  */
 #include "config.h"
 
@@ -17,13 +17,13 @@ enum {
 	WIDTH = 960,
 	MARGIN = 24,
 	FIELD_TOP = 96,
-	CELL_MAX = 24, /* pixels */
+	CELL_MAX = 24, /* in pixels */
 	CELLS_MAX = 6400,
 	BARS_HEIGHT = 180,
-	STEPS = 8, /* colours */
+	STEPS = 8, /* number of colors */
 };
 
-/* From nothing free to a whole group free. */
+/* From a full group to an empty group. */
 static const char *const colours[STEPS + 1] = {"#2b2d42", "#7f1d1d", "#b45309",
 					       "#d97706", "#eab308", "#a3b818",
 					       "#65a30d", "#2f9e44", "#0ca678"};
@@ -33,8 +33,8 @@ struct drawing {
 	const struct xw_image *img;
 	const struct xw_freefrag *ff;
 	uint64_t per_cell, cells;
-	unsigned columns, rows, cell; /* pixels */
-	unsigned orders; /* of a whole group, 1 + log2 */
+	unsigned columns, rows, cell; /* in pixels */
+	unsigned orders; /* for a whole group: 1 + log2 */
 };
 
 static unsigned order1(uint64_t n)
@@ -81,7 +81,7 @@ static void cells(const struct drawing *d)
 	}
 }
 
-/* What the colours mean. */
+/* The legend of the colors. */
 static void legend(const struct drawing *d, unsigned y)
 {
 	for (unsigned i = 0; i <= STEPS; i++) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* The command line of xw-tune: tune2fs's, and how the change is committed. */
+/* The command line of xw-tune: that of tune2fs, and options for the commit. */
 #include "config.h"
 
+#include "cli/env.h"
+#include "cli/redo.h"
 #include "cli/term.h"
 #include "plan/parse.h"
 #include "tune/tool.h"
@@ -20,7 +22,7 @@ static const struct cli_row rows[] = {
 	{'f', no_argument, "-f", CLI_OURS, NULL},
 	{'g', required_argument, "-g", CLI_OURS, NULL},
 	{'i', required_argument, "-i", CLI_OURS, NULL},
-	{'I', required_argument, "-I", CLI_REFUSED, "size of inodes"},
+	{'I', required_argument, "-I", CLI_OURS, NULL},
 	{'j', no_argument, "-j", CLI_OURS, NULL},
 	{'J', required_argument, "-J", CLI_OURS, NULL},
 	{'l', no_argument, "-l", CLI_OURS, NULL},
@@ -38,6 +40,7 @@ static const struct cli_row rows[] = {
 	{KEY_COMMIT, required_argument, "--commit", CLI_OURS, NULL},
 	{KEY_REDO_FILE, required_argument, "--redo-file", CLI_OURS, NULL},
 	{CLI_KEY_JOBS, required_argument, "--jobs", CLI_OURS, NULL},
+	CLI_PARTITION_ROW,
 	CLI_TALK_ROWS,
 };
 
@@ -58,6 +61,7 @@ static void print_help(FILE *out)
 	      "  -o [^]OPTION,...     default mount options\n"
 	      "  -O [^]FEATURE,...    features; [^]itree: trees of all large directories\n"
 	      "  -Q [^]TYPE,...       quota: usrquota, grpquota, prjquota\n"
+	      "  -I SIZE              larger inodes, SIZE bytes each\n"
 	      "  -j, -J size=MIB      make a journal\n"
 	      "  -E LIST              clear_mmp, clear_pending, mmp_update_interval=, stride=,\n"
 	      "                       stripe_width=, hash_alg=,\n"
@@ -66,9 +70,10 @@ static void print_help(FILE *out)
 	      "                       orphan_file_size=, offset=BYTES\n"
 	      "  -f                   also what is not advisable\n"
 	      "  -z FILE              write what the change overwrites to FILE, for e2undo(8)\n"
+	      "      --partition N    the filesystem in partition N of IMAGE\n"
 	      "\n"
 	      "      --commit HOW     auto (default), journal, or redo: through a file beside it\n"
-	      "      --redo-file FILE that file (default: IMAGE.xw-redo; needed for devices)\n"
+	      "      --redo-file FILE that file (default: IMAGE.xw-redo)\n"
 	      "      --jobs N         threads (default: processors)\n"
 	      "  -q                   print nothing but problems\n"
 	      "  -v                   print more\n"
@@ -94,7 +99,7 @@ static int set_commit(struct tune_args *args, const char *value)
 			return 0;
 		}
 	}
-	cli_error("--commit: \"%s\" is not auto, redo or journal", value);
+	cli_line_failf(&args->line, "--commit: \"%s\" is not auto, redo or journal", value);
 	return EXIT_USAGE;
 }
 
@@ -115,7 +120,7 @@ static int set_jobs(struct tune_args *args, const char *value)
 	uint64_t n;
 
 	if (xw_parse_u64(value, &n) || !n || n > 1024) {
-		cli_error("--jobs %s: must be 1 to 1024", value);
+		cli_line_failf(&args->line, "--jobs %s: must be 1 to 1024", value);
 		return EXIT_USAGE;
 	}
 	args->opts.jobs = (unsigned)n;
@@ -154,6 +159,7 @@ static const struct {
 	{'f', set_force},
 	{'g', tune_set_group},
 	{'i', tune_set_interval},
+	{'I', tune_set_inode_size},
 	{'j', add_journal},
 	{'J', tune_set_journal},
 	{'l', set_list},
@@ -185,7 +191,7 @@ static int take(struct cli_line *l, int key, const char *value)
 	return EXIT_FAILED;
 }
 
-/* What "now" is: SOURCE_DATE_EPOCH, else the clock. */
+/* The current time: SOURCE_DATE_EPOCH, else the clock. */
 static void settle_now(struct tune_args *args)
 {
 	uint64_t now = (uint64_t)time(NULL);
@@ -200,7 +206,7 @@ static void settle_now(struct tune_args *args)
 
 bool tune_args_change(const struct tune_args *args)
 {
-	static const struct xw_tune_want nothing; /* padding, too, is zero */
+	static const struct xw_tune_want nothing; /* padding is zero, too */
 
 	return memcmp(&args->want, &nothing, sizeof(nothing)) != 0;
 }
@@ -210,10 +216,12 @@ static int parse_e2label(struct tune_args *args, int argc, char **argv)
 {
 	args->line.usage = "e2label IMAGE [LABEL]";
 	if (argc < 2 || argc > 3) {
-		cli_error(argc < 2 ? "the name of the image is missing" : "too many arguments");
+		cli_line_failf(&args->line, argc < 2 ? "the name of the image is missing"
+						     : "too many arguments");
 		return cli_line_usage(&args->line);
 	}
 	args->image = argv[1];
+	args->opts.redo_file = cli_line_redo_dir(&args->line, args->image);
 	args->line.quiet = true;
 	args->print_label = argc == 2;
 	return argc == 2 ? -1 : tune_set_label(args, argv[2]) ? EXIT_FAILED : -1;
@@ -248,35 +256,42 @@ int tune_args_parse(struct tune_args *args, int argc, char **argv)
 		return status;
 	settle_now(args);
 	if (optind != argc - 1) {
-		cli_error(optind == argc ? "the name of the image is missing"
-					 : "one image at a time");
+		cli_line_failf(&args->line, optind == argc ? "the name of the image is missing"
+							   : "one image at a time");
 		return cli_line_usage(&args->line);
 	}
 	args->image = argv[optind];
 	status = cli_line_offset(&args->line, argv[optind]);
 	if (status >= 0)
 		return status;
+	if (!args->opts.redo_file)
+		args->opts.redo_file = cli_line_redo_dir(&args->line, args->image);
 	if (!args->list && !args->clear_pending && !tune_args_change(args)) {
-		cli_error("nothing to change is given");
+		cli_line_failf(&args->line, "nothing to change is given");
 		return cli_line_usage(&args->line);
 	}
+	if (args->opts.undo_file &&
+	    !cli_undo_file("tune2fs", args->image, &args->opts.undo_file, &args->undo_default))
+		return EXIT_FAILED;
 	if (args->opts.undo_file && !stat(args->image, &image) &&
 	    !stat(args->opts.undo_file, &undo) && image.st_dev == undo.st_dev &&
 	    image.st_ino == undo.st_ino) {
-		cli_error("-z %s: is the image itself", args->opts.undo_file);
+		cli_line_failf(&args->line, "-z %s: is the image itself", args->opts.undo_file);
 		return EXIT_FAILED;
 	}
 	if (args->want.set & XW_TUNE_CLEAR_MMP && !args->opts.force) {
-		cli_error("Error in using clear_mmp. It must be used with -f");
+		cli_line_failf(&args->line, "Error in using clear_mmp. It must be used with -f");
 		return EXIT_FAILED;
 	}
 	if (args->clear_pending && (!args->opts.force || tune_args_change(args))) {
-		cli_error("clear_pending must be used with -f, and with no other change");
+		cli_line_failf(&args->line,
+			       "clear_pending must be used with -f, and with no other change");
 		return EXIT_FAILED;
 	}
 	if (args->want.encoding_flags && !args->want.encoding) {
-		cli_error("error: An encoding must be explicitly specified when passing "
-			  "encoding-flags");
+		cli_line_failf(&args->line,
+			       "error: An encoding must be explicitly specified when passing "
+			       "encoding-flags");
 		return EXIT_FAILED;
 	}
 	return -1;

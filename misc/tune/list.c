@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* -l: the superblock as it is, or as it has become. Nothing is written. */
+/* -l: prints the current superblock, or the one after the change. Writes nothing. */
 #include "config.h"
 
 #include "base/json.h"
@@ -31,28 +31,28 @@ static int read_super(struct xw_dev *dev, struct xw_super *sb, struct xw_diag *d
 static int show(struct xw_show *s, struct xw_dev *dev, struct xw_diag *diag)
 {
 	struct xw_super sb;
-	int ret = read_super(dev, &sb, diag);
+	int rc = read_super(dev, &sb, diag);
 
-	return ret ? ret : xw_show_raw_super(s, dev, &sb);
+	return rc ? rc : xw_show_raw_super(s, dev, &sb);
 }
 
 int tune_print_label(const struct tune_args *args, struct xw_diag *diag)
 {
-	const struct xw_show_source src = {.path = args->image};
+	const struct xw_show_source src = {.path = args->image, .redo_file = args->opts.redo_file};
 	struct xw_dev *dev = NULL;
 	struct xw_super sb;
-	int ret = xw_show_device(&src, diag, &dev);
+	int rc = xw_show_device(&src, diag, &dev);
 
-	if (ret)
-		return ret;
-	ret = read_super(dev, &sb, diag);
-	if (!ret) {
+	if (rc)
+		return rc;
+	rc = read_super(dev, &sb, diag);
+	if (!rc) {
 		cli_escape(stdout, CLI_TEXT, sb.volume_name,
 			   strnlen(sb.volume_name, sizeof(sb.volume_name)));
 		putchar('\n');
 	}
 	xw_dev_close(dev);
-	return ret;
+	return rc;
 }
 
 int tune_list(const struct tune_args *args, struct xw_diag *diag)
@@ -65,22 +65,22 @@ int tune_list(const struct tune_args *args, struct xw_diag *diag)
 	struct xw_json json = {0};
 	struct xw_show s = {.out = args->line.json ? NULL : stdout, .json = &json, .problem = warn};
 	struct xw_dev *dev = NULL;
-	int ret = xw_show_device(&src, diag, &dev);
+	int rc = xw_show_device(&src, diag, &dev);
 
-	if (ret)
-		return ret;
+	if (rc)
+		return rc;
 	xw_json_object(&json, NULL);
-	ret = show(&s, dev, diag);
+	rc = show(&s, dev, diag);
 	xw_json_end(&json, '}');
-	if (!ret && args->line.json) {
+	if (!rc && args->line.json) {
 		const char *text = xw_json_text(&json);
 
-		ret = text ? 0 : xw_fail_nomem(diag, "the superblock's description");
+		rc = text ? 0 : xw_fail_nomem(diag, "the superblock's description");
 		if (text)
 			puts(text);
 	}
 	xw_json_free(&json);
 	xw_show_end(&s);
 	xw_dev_close(dev);
-	return ret;
+	return rc;
 }

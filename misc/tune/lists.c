@@ -14,7 +14,7 @@
 #define ENCODING_STRICT 0x0001u
 #define JOURNAL_MODE 0x0060u /* of s_default_mount_opts */
 
-/* One word of a list: with its NUL, and cut at the '=' where one is. */
+/* One word of a list: NUL-terminated, and split at the '=' if there is one. */
 typedef int word_fn(struct tune_args *args, char *word, char *value);
 
 static int each_word(struct tune_args *args, const char *list, word_fn *fn)
@@ -23,7 +23,7 @@ static int each_word(struct tune_args *args, const char *list, word_fn *fn)
 	int status = 0;
 
 	if (!copy) {
-		cli_error("out of memory");
+		cli_line_failf(&args->line, "out of memory");
 		return EXIT_FAILED;
 	}
 	for (char *word = strtok_r(copy, ",", &save); word && !status;
@@ -97,7 +97,7 @@ static int set_mmp_interval(struct tune_args *args, const char *value)
 static int set_default_opts(struct tune_args *args, const char *value)
 {
 	if (strlen(value) > sizeof(args->want.mount_opts) - 2) {
-		cli_error("Extended mount options too long");
+		cli_line_failf(&args->line, "Extended mount options too long");
 		return EXIT_FAILED;
 	}
 	memset(args->want.mount_opts, 0, sizeof(args->want.mount_opts));
@@ -204,7 +204,7 @@ static int extended_word(struct tune_args *args, char *word, char *value)
 	for (size_t i = 0; i < XW_ARRAY_SIZE(extended); i++)
 		if (!strcmp(extended[i].name, word) && extended[i].has_value == (value != NULL))
 			return extended[i].set(args, value);
-	cli_error("Bad options specified: -E %s", word);
+	cli_line_failf(&args->line, "Bad options specified: -E %s", word);
 	return EXIT_FAILED;
 }
 
@@ -220,10 +220,11 @@ static int journal_word(struct tune_args *args, char *word, char *value)
 	uint64_t n = 0;
 
 	if (strcmp(word, "size") != 0) {
-		cli_error("Bad journal options specified: -J %s is not supported", word);
+		cli_line_failf(&args->line, "Bad journal options specified: -J %s is not supported",
+			       word);
 		return EXIT_FAILED;
 	}
-	/* MiB, unless a suffix says otherwise. */
+	/* In MiB, unless it has a suffix. */
 	if (!value || xw_parse_size(value, 1u << 20, &n) || !n || n > UINT64_C(1) << 48)
 		return bad_key("journal size", value);
 	args->want.journal_bytes = n;
@@ -240,7 +241,7 @@ int tune_set_journal(struct tune_args *args, const char *value)
 
 static const struct {
 	const char *name;
-	uint32_t bit, mask; /* mask: what is cleared, one of several modes */
+	uint32_t bit, mask; /* mask: bits to clear, for one of several modes */
 } mount_options[] = {
 	{"debug", 0x0001, 0x0001},
 	{"bsdgroups", 0x0002, 0x0002},
@@ -270,7 +271,7 @@ static int mount_word(struct tune_args *args, char *word, char *value)
 		w->default_opts_on |= clear ? 0 : mount_options[i].bit;
 		return 0;
 	}
-	cli_error("Invalid mount option set: %s", word);
+	cli_line_failf(&args->line, "Invalid mount option set: %s", word);
 	return EXIT_FAILED;
 }
 
@@ -285,7 +286,7 @@ int tune_set_features(struct tune_args *args, const char *value)
 {
 	if (!xw_tune_want_features(&args->want, value, &args->diag))
 		return 0;
-	cli_error("%s", args->diag.text);
+	cli_line_failf(&args->line, "%s", args->diag.text);
 	return EXIT_FAILED;
 }
 
@@ -308,7 +309,7 @@ static int quota_word(struct tune_args *args, char *word, char *value)
 		*(clear ? &w->quota_off : &w->quota_on) |= 1u << i;
 		return 0;
 	}
-	cli_error("Bad quota options specified: -Q %s", word);
+	cli_line_failf(&args->line, "Bad quota options specified: -Q %s", word);
 	return EXIT_FAILED;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* xw-tune: parameters and features of an image that is there. */
+/* xw-tune: parameters and features of an existing image. */
 #include "config.h"
 
 #include "api/xw.h"
@@ -7,6 +7,8 @@
 #include "cli/run.h"
 #include "cli/term.h"
 #include "tune/tool.h"
+
+#include <stdlib.h>
 
 static void log_line(void *arg, enum xw_log_level level, const char *line)
 {
@@ -59,7 +61,7 @@ static int run(struct tune_args *args)
 	if (!err && args->list)
 		err = tune_list(args, &diag);
 	if (err)
-		cli_error("%s", diag.code ? diag.text : xw_err_text(err));
+		cli_line_failed(&args->line, diag.code ? diag.text : xw_err_text(err));
 	return err;
 }
 
@@ -75,6 +77,7 @@ int main(int argc, char **argv)
 		status = run(&args);
 	}
 	cli_line_free(&args.line);
-	/* As tune2fs: 1 for whatever went wrong. */
+	free(args.undo_default);
+	/* As in tune2fs: 1 for all failures. */
 	return cli_close_stdout(status ? EXIT_FAILED : EXIT_DONE);
 }

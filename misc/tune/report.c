@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What xw-tune says when it is done: tune2fs's lines, and a few of its own. */
+/* The report of xw-tune: the lines of tune2fs, and a few more. */
 #include "config.h"
 
 #include "base/json.h"
@@ -43,6 +43,8 @@ static void print_extended(FILE *out, const struct tune_args *args)
 	if (w->set & XW_TUNE_MMP_INTERVAL)
 		fprintf(out, "Setting multiple mount protection update interval to %u second%s\n",
 			w->mmp_interval, w->mmp_interval == 1 ? "" : "s");
+	if (w->set & XW_TUNE_INODE_SIZE)
+		fprintf(out, "Setting inode size %" PRIu32 "\n", w->inode_size);
 	if (w->set & XW_TUNE_STRIDE)
 		fprintf(out, "Setting stride size to %" PRIu32 "\n", w->stride);
 	if (w->set & XW_TUNE_STRIPE_WIDTH)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Values of options that stand for one field. Ranges and units are tune2fs's. */
+/* Values of options that set one field. Ranges and units are those of tune2fs. */
 #include "config.h"
 
 #include "cli/names.h"
@@ -21,7 +21,7 @@ int tune_bad_value(struct tune_args *args, const char *bad, const char *value)
 	return cli_line_usage(&args->line);
 }
 
-/* A count of mounts: 16 bits with a sign on disk. */
+/* A mount count: 16 bits with a sign on disk. */
 static bool parse_count(const char *text, int16_t *out)
 {
 	char *end;
@@ -97,7 +97,7 @@ int tune_set_interval(struct tune_args *args, const char *value)
 	return tune_bad_value(args, "bad interval", value);
 }
 
-/* A number, or a name that this machine knows. */
+/* A number, or a name known on this machine. */
 static bool parse_id(const char *value, int group, uint32_t *out)
 {
 	uint64_t n;
@@ -182,7 +182,7 @@ static bool parse_date(const char *text, int64_t *out)
 int tune_set_lastcheck(struct tune_args *args, const char *value)
 {
 	if (!strcmp(value, "now")) {
-		args->want.lastcheck = -1; /* when it is known what "now" is */
+		args->want.lastcheck = -1; /* until the current time is known */
 	} else if (!parse_date(value, &args->want.lastcheck)) {
 		cli_error("Couldn't parse date/time specifier: %s", value);
 		return cli_line_usage(&args->line);
@@ -194,16 +194,27 @@ int tune_set_lastcheck(struct tune_args *args, const char *value)
 int tune_set_uuid(struct tune_args *args, const char *value)
 {
 	struct xw_mkfs_params p;
-	int ret;
+	int rc;
 
 	xw_params_init(&p);
-	ret = xw_params_set(&p, XW_MKFS_UUID, value, NULL);
+	rc = xw_params_set(&p, XW_MKFS_UUID, value, NULL);
 	memcpy(args->want.uuid, p.uuid, sizeof(p.uuid));
 	xw_params_free(&p);
-	if (ret) {
+	if (rc) {
 		cli_error("Invalid UUID format");
 		return EXIT_FAILED;
 	}
 	args->want.set |= XW_TUNE_UUID;
+	return 0;
+}
+
+int tune_set_inode_size(struct tune_args *args, const char *value)
+{
+	uint64_t n;
+
+	if (xw_parse_u64(value, &n) || n > UINT16_MAX || n & (n - 1) || n < 128)
+		return tune_bad_value(args, "Inode size must be a power of two", value);
+	args->want.inode_size = (uint32_t)n;
+	args->want.set |= XW_TUNE_INODE_SIZE;
 	return 0;
 }

@@ -93,12 +93,12 @@ static int store_release(void *arg, xw_blk blk)
 static int store_extend(void *arg, uint32_t lblk, xw_blk *blk)
 {
 	struct store *s = arg;
-	int ret = store_alloc(s, 0, blk);
+	int rc = store_alloc(s, 0, blk);
 
 	MUST(lblk == s->n_file);
-	if (!ret)
+	if (!rc)
 		s->file[s->n_file++] = *blk;
-	return ret;
+	return rc;
 }
 
 static int store_shrink(void *arg, uint32_t lblk, xw_blk blk)
@@ -196,9 +196,9 @@ static int each(void *arg, const struct xw_dirent *e)
 	return 0;
 }
 
-static bool is_failure(int ret)
+static bool is_failure(int rc)
 {
-	return ret && ret != XW_ERR_EXISTS && ret != XW_ERR_NOTFOUND;
+	return rc && rc != XW_ERR_EXISTS && rc != XW_ERR_NOTFOUND;
 }
 
 /* A failed change leaves the handle as it was: go on, the next name may be elsewhere. */
@@ -207,20 +207,20 @@ static void change(struct xw_dir *d, struct xw_diag *diag)
 	unsigned bytes = 0;
 	char name[64];
 	xw_ino ino;
-	int ret;
+	int rc;
 
 	for (unsigned i = 0; i < 120; i++) {
 		const unsigned len = name_of(name, i % 3 ? 1000 + i : i * 2);
 
 		if (i % 3 == 0)
-			ret = xw_dir_delete(d, name, len, &ino);
+			rc = xw_dir_delete(d, name, len, &ino);
 		else
-			ret = xw_dir_insert(d, name, len, 12 + i * 5, 1);
-		MUST(!is_failure(ret) || *diag->text);
+			rc = xw_dir_insert(d, name, len, 12 + i * 5, 1);
+		MUST(!is_failure(rc) || *diag->text);
 		xw_diag_clear(diag);
 	}
-	ret = xw_dir_each(d, each, &bytes);
-	MUST(!is_failure(ret) || *diag->text);
+	rc = xw_dir_each(d, each, &bytes);
+	MUST(!is_failure(rc) || *diag->text);
 	xw_diag_clear(diag);
 	if (!xw_dir_itree_drop(d))
 		xw_dir_itree_build(d);

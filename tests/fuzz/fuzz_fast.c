@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target over disk/fast.h and lib/update/fast*.c. The first byte says what the rest is: blocks
+ * Fuzz target over disk/fast.h and lib/fastcommit. The first byte says what the rest is: blocks
  * of an area as they are, or eight bytes a field, which go with the image far enough to be carried
  * out. Properties, besides no crash: what scanning takes, decoding takes; fast commits that are
  * refused say why, in one line, and have changed nothing; those that are not leave an image in
@@ -9,7 +9,7 @@
 #include "config.h"
 
 #include "fast_world.h"
-#include "update/fast.h"
+#include "fastcommit/fastcommit.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

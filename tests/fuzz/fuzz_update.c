@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target over lib/update and lib/tree/image.c: an import into an image with damage. The first
- * byte of the input says which image, each four behind it are an edit: where, where, where, what.
+ * Fuzz target over lib/update, lib/edit and lib/tree/image.c: an import into an image with damage.
+ * The first byte of the input says which image, each four behind it are an edit: where, where,
+ * where, what.
  * Properties, besides no crash: an import that fails says why, in one line, and leaves all blocks
  * that the image has in use as they were; one that succeeds leaves an image that opens.
  *

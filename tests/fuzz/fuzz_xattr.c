@@ -321,7 +321,7 @@ static void fuzz_area(const struct input *in)
 	check_sorted(&back);
 	for (size_t i = 0; i < back.a.n; i++)
 		n_ea += back.a.v[i].value_inum != 0;
-	MUST(err || n_ea <= mapped); /* fewer where a name is there twice */
+	MUST(err || n_ea <= mapped); /* fewer where a duplicate name */
 	if (!n_ea)
 		check_set(&back, ibody, 4096, true);
 	xw_xattr_set_free(&s);

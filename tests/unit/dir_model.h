@@ -105,10 +105,10 @@ static inline int model_release(void *arg, xw_blk blk)
 static inline int model_extend(void *arg, uint32_t lblk, xw_blk *blk)
 {
 	struct model *m = arg;
-	int ret = model_alloc(m, m->file.n ? m->file.v[m->file.n - 1] + 1 : 1, blk);
+	int rc = model_alloc(m, m->file.n ? m->file.v[m->file.n - 1] + 1 : 1, blk);
 
 	ck_assert_uint_eq(lblk, m->file.n);
-	return ret ? ret : xw_vec_push(&m->file, *blk);
+	return rc ? rc : xw_vec_push(&m->file, *blk);
 }
 
 static inline int model_shrink(void *arg, uint32_t lblk, xw_blk blk)
@@ -261,24 +261,24 @@ static inline void model_insert(struct model *m, uint32_t i, xw_ino ino)
 	uint8_t ftype = (uint8_t)(1 + model_rnd(m, 7));
 	uint64_t failed = m->failed;
 	const bool itree = m->d.now.itree;
-	int ret = xw_dir_insert(&m->d, n->name, n->len, ino, ftype);
+	int rc = xw_dir_insert(&m->d, n->name, n->len, ino, ftype);
 
 	m->lost += itree && !m->d.now.itree;
 	if (n->ino) {
-		ck_assert_int_eq(ret, XW_ERR_EXISTS);
+		ck_assert_int_eq(rc, XW_ERR_EXISTS);
 		return;
 	}
 	if (m->failed != failed) {
-		ck_assert_int_eq(ret, XW_ERR_NOSPC);
+		ck_assert_int_eq(rc, XW_ERR_NOSPC);
 		xw_diag_clear(m->d.diag);
 		return;
 	}
-	if (ret == XW_ERR_LIMIT && !m->f.large_dir) {
+	if (rc == XW_ERR_LIMIT && !m->f.large_dir) {
 		m->full++;
 		xw_diag_clear(m->d.diag);
 		return;
 	}
-	ck_assert_msg(!ret, "insert: %d %s", ret, m->d.diag->text);
+	ck_assert_msg(!rc, "insert: %d %s", rc, m->d.diag->text);
 	model_set(m, i, ino, ftype);
 }
 
@@ -286,13 +286,13 @@ static inline void model_delete(struct model *m, uint32_t i)
 {
 	struct model_name *n = &m->names[i];
 	xw_ino ino = 0;
-	int ret = xw_dir_delete(&m->d, n->name, n->len, &ino);
+	int rc = xw_dir_delete(&m->d, n->name, n->len, &ino);
 
 	if (!n->ino) {
-		ck_assert_int_eq(ret, XW_ERR_NOTFOUND);
+		ck_assert_int_eq(rc, XW_ERR_NOTFOUND);
 		return;
 	}
-	ck_assert_msg(!ret, "delete: %d %s", ret, m->d.diag->text);
+	ck_assert_msg(!rc, "delete: %d %s", rc, m->d.diag->text);
 	ck_assert_uint_eq(ino, n->ino);
 	model_set(m, i, 0, 0);
 }
@@ -302,9 +302,9 @@ static inline void model_find(struct model *m, uint32_t i)
 	struct model_name *n = &m->names[i];
 	uint8_t ftype = 0;
 	xw_ino ino = 0;
-	int ret = xw_dir_find(&m->d, n->name, n->len, &ino, &ftype);
+	int rc = xw_dir_find(&m->d, n->name, n->len, &ino, &ftype);
 
-	ck_assert_int_eq(ret, n->ino ? 0 : XW_ERR_NOTFOUND);
+	ck_assert_int_eq(rc, n->ino ? 0 : XW_ERR_NOTFOUND);
 	ck_assert_uint_eq(ino, n->ino);
 	ck_assert_uint_eq(ftype, n->ino ? n->ftype : 0);
 }

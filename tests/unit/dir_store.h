@@ -72,10 +72,10 @@ static inline int dir_store_release(void *arg, xw_blk blk)
 static inline int dir_store_extend(void *arg, uint32_t lblk, xw_blk *blk)
 {
 	struct dir_store *s = arg;
-	int ret = dir_store_alloc(s, 0, blk);
+	int rc = dir_store_alloc(s, 0, blk);
 
 	(void)lblk;
-	return ret ? ret : xw_vec_push(&s->file, *blk);
+	return rc ? rc : xw_vec_push(&s->file, *blk);
 }
 
 static inline int dir_store_shrink(void *arg, uint32_t lblk, xw_blk blk)

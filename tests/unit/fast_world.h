@@ -12,7 +12,7 @@
 #include "disk/fast.h"
 #include "disk/inode.h"
 #include "journal/log.h"
-#include "session_world.h"
+#include "steps_world.h"
 
 #define FAST_FREE 2208u /* from this block on all of the image is free */
 #define FAST_MAX_BLOCKS 8u
@@ -43,20 +43,20 @@ static inline int fast_fill(void *arg, void *buf, size_t len, size_t *got)
 	return 0;
 }
 
-static inline xw_ino fast_make(struct xw_session *s, xw_ino dir_ino, const char *name,
-			       uint16_t mode, size_t size)
+static inline xw_ino fast_make(struct xw_steps *s, xw_ino dir_ino, const char *name, uint16_t mode,
+			       size_t size)
 {
 	struct xw_update_new new = {
 		.mode = mode, .read = fast_fill, .arg = &size, .whole = true, .parent = dir_ino};
 	struct xw_update *u;
 	xw_ino ino;
 
-	ok(xw_session_begin(s, &u));
+	ok(xw_step_begin(s, &u));
 	ok(xw_update_create(u, &new, &ino));
 	ok(xw_update_link(u, dir_ino, name, strlen(name), ino, (uint8_t)xw_ftype_of_mode(mode)));
 	if ((mode & XW_S_IFMT) == XW_S_IFDIR)
 		ok(xw_update_add_links(u, dir_ino, 1));
-	ok(xw_session_keep(s));
+	ok(xw_step_keep(s));
 	return ino;
 }
 
@@ -85,7 +85,7 @@ static inline void fast_image_make(struct fast_image *f, const char *block_size,
 				   const char *features)
 {
 	struct xw_mkfs *m;
-	struct xw_session s;
+	struct xw_steps s;
 	struct xw_edit *e;
 	int fd;
 
@@ -107,7 +107,7 @@ static inline void fast_image_make(struct fast_image *f, const char *block_size,
 	f->sub = fast_make(&s, XW_INO_ROOT, "sub", XW_S_IFDIR | 0755, 0);
 	fast_make(&s, f->sub, "inside", XW_S_IFREG | 0600, f->bs);
 	f->next = XW_MAX(f->keep, f->old) + 8;
-	xw_session_forget(&s);
+	xw_step_forget(&s);
 	ok(xw_edit_commit(e, NULL));
 	xw_edit_end(e);
 	fast_find_log(f);

@@ -194,11 +194,11 @@ static inline int run(const struct step *steps, size_t n, size_t cut)
 {
 	struct script sc = {
 		.src = {.ops = &script_ops, .name = "script"}, .steps = steps, .n = n, .cut = cut};
-	int ret = xw_fill_source(&fill, &sc.src);
+	int rc = xw_fill_source(&fill, &sc.src);
 
-	if (!ret)
+	if (!rc)
 		ck_assert_int_eq(xw_batch_drain(out.batch), 0);
-	return ret;
+	return rc;
 }
 
 static inline struct xw_binode *must(const char *path)

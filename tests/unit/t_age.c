@@ -198,12 +198,12 @@ START_TEST(distribution_file)
 {
 	struct xw_age_opts o = {.profile = XW_AGE_GERIATRIX};
 	struct xw_age_tables t;
-	int ret;
+	int rc;
 
 	o.ages = write_file(files[_i].text);
-	ret = xw_age_tables_load(&o, &diag, &t);
+	rc = xw_age_tables_load(&o, &diag, &t);
 	unlink(o.ages);
-	ck_assert_int_eq(ret, files[_i].complaint ? XW_ERR_INPUT : 0);
+	ck_assert_int_eq(rc, files[_i].complaint ? XW_ERR_INPUT : 0);
 	if (files[_i].complaint)
 		ck_assert_ptr_nonnull(strstr(diag.text, files[_i].complaint));
 	else

@@ -39,7 +39,7 @@ START_TEST(read_list)
 	if (err) {
 		ck_assert_msg(strstr(diag.text, lists[_i].said), "%s", diag.text);
 	} else {
-		ck_assert_int_eq(xw_bad_settle(&p, &diag), 0);
+		ck_assert_int_eq(xw_bad_finish(&p, &diag), 0);
 		for (size_t i = 0; i < p.bad.n; i++)
 			end += sprintf(end, "%llu ", (unsigned long long)p.bad.v[i]);
 		ck_assert_str_eq(have, lists[_i].said);
@@ -66,12 +66,12 @@ START_TEST(what_goes_without)
 
 	ck_assert_int_eq(plan_params(&p, "-O bigalloc SIZE 64M", 0, NULL), 0);
 	ck_assert_int_eq(xw_bad_parse("list", "900\n", 4, &p, &diag), 0);
-	ck_assert_int_eq(xw_bad_settle(&p, &diag), XW_ERR_UNSUPPORTED);
+	ck_assert_int_eq(xw_bad_finish(&p, &diag), XW_ERR_UNSUPPORTED);
 	xw_params_free(&p);
 	xw_diag_clear(&diag);
 	ck_assert_int_eq(plan_params(&p, "SIZE 60T", 0, NULL), 0);
 	ck_assert_int_eq(xw_bad_parse("list", "5000000000\n", 11, &p, &diag), 0);
-	ck_assert_int_eq(xw_bad_settle(&p, &diag), XW_ERR_LIMIT);
+	ck_assert_int_eq(xw_bad_finish(&p, &diag), XW_ERR_LIMIT);
 	xw_params_free(&p);
 }
 END_TEST
@@ -128,7 +128,7 @@ START_TEST(around_bad_blocks)
 			blk = 600 + blk % 6000;
 		ck_assert_int_eq(xw_vec_push(&p.bad, blk), 0);
 	}
-	ck_assert_int_eq(xw_bad_settle(&p, &diag), 0);
+	ck_assert_int_eq(xw_bad_finish(&p, &diag), 0);
 	if (xw_geo_plan(&p, p.size_bytes, &geo, &diag)) {
 		/* what cannot be must be said: descriptors of a meta group have one place */
 		ck_assert_msg(strstr(diag.text, "bad") || strstr(diag.text, "no room"), "%s: %s",

@@ -88,7 +88,7 @@ END_TEST
 
 static const struct {
 	const char *text;
-	int ret;
+	int rc;
 } epochs[] = {
 	{NULL, 0},
 	{"", 0},
@@ -113,8 +113,8 @@ START_TEST(epoch)
 		setenv("SOURCE_DATE_EPOCH", epochs[_i].text, 1);
 	else
 		unsetenv("SOURCE_DATE_EPOCH");
-	ck_assert_int_eq(cli_source_date_epoch(&value), epochs[_i].ret);
-	if (epochs[_i].ret || !epochs[_i].text || !*epochs[_i].text)
+	ck_assert_int_eq(cli_source_date_epoch(&value), epochs[_i].rc);
+	if (epochs[_i].rc || !epochs[_i].text || !*epochs[_i].text)
 		ck_assert_ptr_null(value);
 	else
 		ck_assert_str_eq(value, epochs[_i].text);

@@ -51,27 +51,27 @@ static size_t take(struct xw_space *s, struct xw_stream *st, bool *used, struct 
 	struct xw_run *runs, one;
 	uint64_t sum = 0;
 	size_t count;
-	int ret;
+	int rc;
 
 	switch (random_below(3)) {
 	case 0:
-		ret = xw_space_alloc_all(s, &req, &runs, &count);
+		rc = xw_space_alloc_all(s, &req, &runs, &count);
 		break;
 	case 1:
-		ret = xw_stream_alloc(s, st, req.len, &runs, &count);
+		rc = xw_stream_alloc(s, st, req.len, &runs, &count);
 		break;
 	default:
-		ret = xw_stream_alloc_one(s, st, req.len, &one);
-		if (ret != 1)
+		rc = xw_stream_alloc_one(s, st, req.len, &one);
+		if (rc != 1)
 			return n;
 		runs = malloc(sizeof(*runs));
 		ck_assert_ptr_nonnull(runs);
 		*runs = one;
 		count = 1;
-		ret = 0;
+		rc = 0;
 	}
-	if (ret) {
-		ck_assert_int_eq(ret, XW_ERR_NOSPC);
+	if (rc) {
+		ck_assert_int_eq(rc, XW_ERR_NOSPC);
 		ck_assert_uint_lt(free_blocks(used), (req.len + SIZE - 1) / SIZE * SIZE);
 		return n;
 	}

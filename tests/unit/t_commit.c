@@ -215,7 +215,7 @@ static const struct reason {
 	{0x67, 0x40, true, "itrees"},
 	{0x04, 0x01, false, "geometry"},
 	{0x68, 0x01, false, "UUID changes"},
-	{0x5C, 0x04, true, "no journal"},
+	{0x5C, 0x04, true, "no internal journal"},
 	{0, 1, false, "journal itself is changed"},
 	{0, 2, false, "after the change"},
 	{0, 3, false, "not empty"},

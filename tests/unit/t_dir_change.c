@@ -160,7 +160,7 @@ static void delete_many(struct model *m, uint32_t n)
 {
 	struct xw_dir_victim *v = calloc(n + 1, sizeof(*v));
 	uint32_t *which = calloc(m->n_names, sizeof(*which));
-	int ret;
+	int rc;
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t k = model_rnd(m, m->n_live);
@@ -172,8 +172,8 @@ static void delete_many(struct model *m, uint32_t n)
 		m->live[k] = m->live[--m->n_live];
 		m->names[m->live[k]].live_at = k;
 	}
-	ret = xw_dir_delete_many(&m->d, v, n);
-	ck_assert_msg(!ret, "delete: %d %s", ret, m->d.diag->text);
+	rc = xw_dir_delete_many(&m->d, v, n);
+	ck_assert_msg(!rc, "delete: %d %s", rc, m->d.diag->text);
 	for (uint32_t i = 0; i < n; i++) {
 		ck_assert_uint_ne(v[i].ino, 0);
 		ck_assert(!i || v[i - 1].ino <= v[i].ino);
@@ -655,7 +655,7 @@ START_TEST(not_to_be_opened)
 		xw_dir_close(&d);                                                                  \
 	} while (0)
 	OPEN_FAILS(XW_FL_CASEFOLD, XW_ERR_UNSUPPORTED, "casefolded");
-	OPEN_FAILS(0, XW_ERR_CORRUPT, "room for its checksum"); /* dx_root read as a leaf */
+	OPEN_FAILS(0, XW_ERR_CORRUPT, "space for its checksum"); /* dx_root read as a leaf */
 	poke64(mem_at(&m.m, m.file.v[0]) + 1008, 0);
 	OPEN_FAILS(XW_FL_INDEX | XW_FL_ITREE, XW_ERR_CORRUPT, "no pointer to its itree");
 	mem_at(&m.m, m.file.v[0])[28] = 6;

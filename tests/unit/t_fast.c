@@ -7,7 +7,7 @@
 
 #include "commit_world.h"
 #include "fast_world.h"
-#include "update/fast.h"
+#include "fastcommit/fastcommit.h"
 #include "update/update_internal.h"
 
 static const struct {

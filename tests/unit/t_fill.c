@@ -107,7 +107,7 @@ static const struct {
 	{{{XW_ET_DIR, "d", NULL, NULL, 0}, {XW_ET_HARDLINK, "x", "d", NULL, 0}}, 2, "directory"},
 	{{{XW_ET_REG, "d/f", NULL, "x", 0}, {XW_ET_HARDLINK, "d", "d/f", NULL, 0}}, 2, "replaces"},
 	{{{XW_ET_LNK, "l", "", NULL, 0}}, 1, "target"},
-	{{{XW_ET_REG, "/", NULL, "x", 0}}, 1, "names a directory"},
+	{{{XW_ET_REG, "/", NULL, "x", 0}}, 1, "has a trailing slash"},
 	{{{XW_ET_REG, "f", NULL, "longer than said", 0, 3}}, 1, "leaves its size"},
 };
 

@@ -8,7 +8,7 @@
 
 #include "dev/overlay.h"
 #include "e2fsck/space.h"
-#include "session_world.h"
+#include "steps_world.h"
 
 /* ---- what is not under test ---- */
 

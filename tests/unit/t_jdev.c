@@ -106,8 +106,8 @@ static const struct {
 	uint32_t value;
 	const char *said;
 } damages[] = {
-	{1024 + 0x38, 0x0001EF54, "no external journal"}, /* magic */
-	{1024 + 0x60, 0x00000002, "no external journal"}, /* features */
+	{1024 + 0x38, 0x0001EF54, "not an external journal"}, /* magic */
+	{1024 + 0x60, 0x00000002, "not an external journal"}, /* features */
 	{1024 + 0x68, 0x99999999, "damaged"}, /* UUID of the one, not of the other */
 	{4096, 0, "damaged"}, /* the log's magic */
 	{4096 + 0x0C, 0x00040000, "damaged"}, /* block size 1024 */

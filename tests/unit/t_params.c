@@ -81,9 +81,9 @@ static const struct {
 	const char *said;
 } refusals[] = {
 	/* by the setter */
-	{"SIZE 10x", XW_ERR_USAGE, "SIZE 10x"},
-	{"SIZE 0", XW_ERR_USAGE, "SIZE 0"},
-	{"SIZE -5", XW_ERR_USAGE, "SIZE -5"},
+	{"SIZE 10x", XW_ERR_USAGE, "size '10x'"},
+	{"SIZE 0", XW_ERR_USAGE, "size '0'"},
+	{"SIZE -5", XW_ERR_USAGE, "size '-5'"},
 	{"-b 3000", XW_ERR_USAGE, "-b 3000"},
 	{"-b 512", XW_ERR_USAGE, "-b 512"},
 	{"-b 131072", XW_ERR_USAGE, "-b 131072"},
@@ -153,7 +153,7 @@ static const struct {
 	{"-E quotatype=usrquota:foo", XW_ERR_USAGE, "-E quotatype=usrquota:foo"},
 	{"-E mmp_update_interval=301", XW_ERR_USAGE, "-E mmp_update_interval 301"},
 	{"-E orphan_file_size=x", XW_ERR_USAGE, "-E orphan_file_size=x"},
-	{"-E test_fs", XW_ERR_UNSUPPORTED, "-E test_fs"},
+	{"-E assume_storage_prezeroed", XW_ERR_UNSUPPORTED, "-E assume_storage_prezeroed"},
 	{"--free 100%", XW_ERR_USAGE, "--free 100%"},
 	{"--free lots", XW_ERR_USAGE, "--free lots"},
 	{"--free -1%", XW_ERR_USAGE, "--free -1%"},

@@ -13,7 +13,7 @@ static struct xw_slice sl(const char *s)
 static const struct {
 	const char *body;
 	size_t len;
-	int ret;
+	int rc;
 	const char *key, *value;
 	size_t pos;
 } records[] = {
@@ -44,7 +44,7 @@ START_TEST(record)
 	struct xw_pax_rec r = {sl(""), sl("")};
 	size_t pos = 0;
 
-	ck_assert_int_eq(xw_pax_next(records[_i].body, records[_i].len, &pos, &r), records[_i].ret);
+	ck_assert_int_eq(xw_pax_next(records[_i].body, records[_i].len, &pos, &r), records[_i].rc);
 	tm_assert_slice(r.key, records[_i].key);
 	tm_assert_slice(r.value, records[_i].value);
 	ck_assert_uint_eq(pos, records[_i].pos);
@@ -54,7 +54,7 @@ END_TEST
 /* The expectations are verify_image.py's pax_time(), divmod 10^9. */
 static const struct {
 	const char *text;
-	int ret;
+	int rc;
 	int64_t sec;
 	uint32_t nsec;
 } times[] = {
@@ -93,7 +93,7 @@ START_TEST(pax_time)
 {
 	struct xw_time t = {0, 0};
 
-	ck_assert_int_eq(xw_pax_time(sl(times[_i].text), &t), times[_i].ret);
+	ck_assert_int_eq(xw_pax_time(sl(times[_i].text), &t), times[_i].rc);
 	ck_assert_int_eq(t.sec, times[_i].sec);
 	ck_assert_uint_eq(t.nsec, times[_i].nsec);
 }
@@ -102,7 +102,7 @@ END_TEST
 static const struct {
 	const char *text;
 	uint64_t max;
-	int ret;
+	int rc;
 	uint64_t v;
 } numbers[] = {
 	{"0", 10, 0, 0},
@@ -123,7 +123,7 @@ START_TEST(number)
 {
 	uint64_t v = 0;
 
-	ck_assert_int_eq(xw_pax_number(sl(numbers[_i].text), numbers[_i].max, &v), numbers[_i].ret);
+	ck_assert_int_eq(xw_pax_number(sl(numbers[_i].text), numbers[_i].max, &v), numbers[_i].rc);
 	ck_assert_uint_eq(v, numbers[_i].v);
 }
 END_TEST

@@ -57,7 +57,7 @@ START_TEST(bit_without_file)
 	}
 	ck_assert_int_eq(try_recover(&w, XW_RECOVER_FORCE, &info), 0);
 	ck_assert(info.stuck);
-	ck_assert_int_eq(xw_recover_give_up(w.img, &w.diag), 0);
+	ck_assert_int_eq(xw_recover_abandon(w.img, &w.diag), 0);
 	ck_assert_int_eq(try_recover(&w, 0, &info), 0);
 	world_get_super(&w, super);
 	ck_assert(xw_super_bytes_valid(super));
@@ -79,7 +79,7 @@ START_TEST(file_of_another_change)
 	xw_super_bytes_pend(super, 4711, super);
 	world_put_super(&w, super);
 	ck_assert_int_eq(try_recover(&w, 0, &info), XW_ERR_STATE);
-	ck_assert_ptr_nonnull(strstr(w.diag.text, "another image's"));
+	ck_assert_ptr_nonnull(strstr(w.diag.text, "of another image"));
 	ck_assert_ptr_nonnull(w.pub);
 	world_close(&w);
 }
@@ -215,17 +215,17 @@ START_TEST(made_up_sizes)
 	/* larger than the filesystem, and shorter than it */
 	world_half_done(&w, &world_specs[_i]);
 	set_header(&w, AT_NEW_SIZE, UINT64_C(1) << 62);
-	refused(&w, XW_ERR_CORRUPT, "sizes that the filesystem does not have");
+	refused(&w, XW_ERR_CORRUPT, "sizes differ from those of the filesystem");
 	set_header(&w, AT_NEW_SIZE, w.old_size + 1000000);
-	refused(&w, XW_ERR_CORRUPT, "sizes that the filesystem does not have");
+	refused(&w, XW_ERR_CORRUPT, "sizes differ from those of the filesystem");
 	set_header(&w, AT_NEW_SIZE, (uint64_t)WORLD_BLOCKS * bs - 1);
-	refused(&w, XW_ERR_CORRUPT, "sizes that the filesystem does not have");
+	refused(&w, XW_ERR_CORRUPT, "sizes differ from those of the filesystem");
 	/* a new superblock says so, too, but no descriptors of its groups are there */
 	set_header(&w, AT_NEW_SIZE, UINT64_C(1) << 52);
 	set_header(&w, AT_NEW_SUPER, (UINT64_C(1) << 52) / bs << 32 | 32); /* and inodes */
 	if (world_specs[_i].bit64)
 		set_header(&w, AT_NEW_SUPER + 0x150, (UINT64_C(1) << 52) / bs >> 32);
-	refused(&w, XW_ERR_CORRUPT, "sizes that the filesystem does not have");
+	refused(&w, XW_ERR_CORRUPT, "sizes differ from those of the filesystem");
 	world_close(&w);
 
 	/* tables for more blocks than there are */
@@ -255,10 +255,10 @@ START_TEST(made_up_blocks)
 	set_header(&w, AT_LOG_OFFSET, offset);
 	set_header(&w, AT_LOG_BLOCKS, log + 1);
 	ck_assert_int_eq(try_recover(&w, 0, &info), XW_ERR_STATE);
-	ck_assert_ptr_nonnull(strstr(w.diag.text, "damaged or another"));
+	ck_assert_ptr_nonnull(strstr(w.diag.text, "damaged or of another"));
 	xw_diag_clear(&w.diag);
 	set_header(&w, AT_LOG_BLOCKS, log);
-	refused(&w, XW_ERR_CORRUPT, "not as long as its header says");
+	refused(&w, XW_ERR_CORRUPT, "length differs from the header");
 	ck_assert_int_eq(xw_dev_set_size(w.pub, offset + log * 1024), 0);
 	refused(&w, XW_ERR_CORRUPT, "more blocks than the image has");
 	world_close(&w);

@@ -140,7 +140,7 @@ START_TEST(in_the_way)
 	ck_assert_int_eq(s->ops->create(s, &d), XW_ERR_EXISTS);
 	xw_diag_clear(&diag);
 	ck_assert_int_eq(s->ops->remove(s), XW_ERR_EXISTS);
-	ck_assert_ptr_nonnull(strstr(diag.text, "no redo file"));
+	ck_assert_ptr_nonnull(strstr(diag.text, "not a redo file"));
 	ck_assert(there(redo));
 	xw_redo_store_close(s);
 }
@@ -285,6 +285,42 @@ START_TEST(open_completes)
 	ck_assert_int_eq(state_of(&w, d), 'n');
 	xw_dev_close(d);
 	world_close(&w);
+}
+END_TEST
+
+/* A directory with files of others: the one that belongs to the image is found, and goes. */
+START_TEST(in_a_directory)
+{
+	char files[128], foreign[160], damaged[160], own[160];
+	struct xw_recover_info info;
+	struct xw_dev *d;
+	struct world w, other;
+
+	snprintf(files, sizeof(files), "%s/files", dir);
+	snprintf(foreign, sizeof(foreign), "%s/a.xw-redo", files);
+	snprintf(damaged, sizeof(damaged), "%s/b.xw-redo", files);
+	snprintf(own, sizeof(own), "%s/c.xw-redo", files);
+	ck_assert_int_eq(mkdir(files, 0700), 0);
+	cut_world(&other, foreign); /* with another nonce */
+	cut_world(&w, own);
+	put_file(damaged, XW_REDO_MAGIC "damaged", 15);
+	ck_assert_int_eq(
+		xw_recover_open(img, files, 0, _i ? XW_RECOVER_RDONLY : 0, &diag, &d, &info), 0);
+	ck_assert(info.redo_applied);
+	ck_assert_int_eq(state_of(&w, d), 'n');
+	xw_dev_close(d);
+	ck_assert(there(foreign) && there(damaged) && there(own) == (_i == 1));
+	unlink(own);
+	put_dev(img, w.img);
+	ck_assert_int_eq(xw_recover_open(img, files, 0, 0, &diag, &d, &info), XW_ERR_STATE);
+	ck_assert_ptr_nonnull(strstr(diag.text, "no redo file in"));
+	xw_diag_clear(&diag);
+	ck_assert(there(foreign) && there(damaged));
+	unlink(foreign);
+	unlink(damaged);
+	ck_assert_int_eq(rmdir(files), 0);
+	world_close(&w);
+	world_close(&other);
 }
 END_TEST
 
@@ -483,6 +519,7 @@ int main(void)
 	tcase_add_test(tc, names);
 	tcase_add_loop_test(tc, open_completes, 0, 2);
 	tcase_add_test(tc, at_an_offset);
+	tcase_add_loop_test(tc, in_a_directory, 0, 2);
 	tcase_add_loop_test(tc, commit_on_files, 0, 2);
 	tcase_add_test(tc, limit_of_recovery);
 	tcase_add_loop_test(tc, limit_of_commit, 0, 2);

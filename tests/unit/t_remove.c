@@ -2,7 +2,7 @@
 /* Many names and whole directories removed together: what is left, and that nothing leaks. */
 #include "config.h"
 
-#include "session_world.h"
+#include "steps_world.h"
 
 #include "dev/overlay.h"
 #include "faultdev.h"
@@ -18,7 +18,7 @@ static const struct xw_update_new new_link = {.mode = XW_S_IFLNK | 0777,
 							"sixty/bytes/so/that/it/needs/a/block"};
 
 struct world {
-	struct xw_session s;
+	struct xw_steps s;
 	struct xw_edit *e;
 	struct xw_update *u;
 	xw_ino dir, sub, one, both; /* /d, /d/sub; inodes named in /d and /, in /d and /d/sub */
@@ -62,7 +62,7 @@ static void open_world(struct world *w, int kind)
 	make(kind);
 	memset(w, 0, sizeof(*w));
 	w->e = begin(&w->s);
-	ok(xw_session_begin(&w->s, &w->u));
+	ok(xw_step_begin(&w->s, &w->u));
 	counts(w);
 	w->dir = make_in(w, &new_dir, XW_INO_ROOT, "d");
 	w->sub = make_in(w, &new_dir, w->dir, "sub");
@@ -77,38 +77,38 @@ static void open_world(struct world *w, int kind)
 	w->both = make_in(w, &new_file, w->dir, "both");
 	link_in(w, w->sub, "both", w->both, XW_FT_REG);
 	ok(xw_update_add_links(w->u, w->both, 1));
-	ok(xw_session_keep(&w->s));
+	ok(xw_step_keep(&w->s));
 }
 
 static void close_world(struct world *w)
 {
-	xw_session_forget(&w->s);
+	xw_step_forget(&w->s);
 	xw_edit_end(w->e);
 }
 
 static void commit_world(struct world *w)
 {
-	xw_session_forget(&w->s);
+	xw_step_forget(&w->s);
 	ok(xw_edit_commit(w->e, NULL));
 	xw_edit_end(w->e);
 	check();
 }
 
-static struct xw_update_gone gone_begin(struct world *w)
+static struct xw_removal gone_begin(struct world *w)
 {
-	ok(xw_session_begin(&w->s, &w->u));
-	return (struct xw_update_gone){.u = w->u, .recursive = true, .keep_records = true};
+	ok(xw_step_begin(&w->s, &w->u));
+	return (struct xw_removal){.u = w->u, .recursive = true, .keep_records = true};
 }
 
-static int gone_end(struct world *w, struct xw_update_gone *g, int rc)
+static int gone_end(struct world *w, struct xw_removal *g, int rc)
 {
 	if (!rc)
-		rc = xw_update_gone_run(g);
-	xw_update_gone_free(g);
+		rc = xw_removal_run(g);
+	xw_removal_free(g);
 	if (rc)
-		xw_session_forget(&w->s);
+		xw_step_forget(&w->s);
 	else
-		ok(xw_session_keep(&w->s));
+		ok(xw_step_keep(&w->s));
 	return rc;
 }
 
@@ -141,11 +141,11 @@ static unsigned links_of(struct world *w, xw_ino ino)
 	uint8_t *raw;
 	unsigned n;
 
-	ok(xw_session_begin(&w->s, &w->u));
+	ok(xw_step_begin(&w->s, &w->u));
 	ok(xw_update_get(w->u, ino, &in, &raw));
 	n = in.links;
 	free(raw);
-	xw_session_forget(&w->s);
+	xw_step_forget(&w->s);
 	return n;
 }
 
@@ -167,7 +167,7 @@ START_TEST(names_of_a_directory_that_stays)
 {
 	static struct xw_dir_victim v[FILES];
 	static char buf[FILES][64];
-	struct xw_update_gone g;
+	struct xw_removal g;
 	struct world w;
 	bool there = false;
 	size_t n;
@@ -176,7 +176,7 @@ START_TEST(names_of_a_directory_that_stays)
 	for (unsigned step = 3; step > 0; step--) {
 		g = gone_begin(&w);
 		n = some_names(v, buf, step == 3 ? 0 : step == 2 ? 1 : 2, 3);
-		ck_assert_int_eq(gone_end(&w, &g, xw_update_gone_from(&g, w.dir, v, n)), 0);
+		ck_assert_int_eq(gone_end(&w, &g, xw_removal_from(&g, w.dir, v, n)), 0);
 		for (size_t i = 1; i < n; i++)
 			ck_assert_uint_lt(v[i - 1].ino, v[i].ino);
 	}
@@ -192,20 +192,20 @@ END_TEST
 START_TEST(whole_directory)
 {
 	struct xw_dir_victim v = {.name = "d", .len = 1};
-	struct xw_update_gone g;
+	struct xw_removal g;
 	struct world w;
 
 	open_world(&w, _i);
 	g = gone_begin(&w);
-	ck_assert_int_eq(gone_end(&w, &g, xw_update_gone_from(&g, XW_INO_ROOT, &v, 1)), 0);
+	ck_assert_int_eq(gone_end(&w, &g, xw_removal_from(&g, XW_INO_ROOT, &v, 1)), 0);
 	ck_assert_uint_eq(links_of(&w, w.one), 1);
 	ck_assert_uint_eq(links_of(&w, w.both), 0);
 	ck_assert_uint_eq(links_of(&w, XW_INO_ROOT), 3);
 	ck_assert_uint_eq(entries(w.s.dev, XW_INO_ROOT, NULL, NULL), 2); /* lost+found, outside */
 	g = gone_begin(&w);
 	v = (struct xw_dir_victim){.name = "outside", .len = 7};
-	ck_assert_int_eq(gone_end(&w, &g, xw_update_gone_from(&g, XW_INO_ROOT, &v, 1)), 0);
-	ok(xw_session_begin(&w.s, &w.u));
+	ck_assert_int_eq(gone_end(&w, &g, xw_removal_from(&g, XW_INO_ROOT, &v, 1)), 0);
+	ok(xw_step_begin(&w.s, &w.u));
 	ck_assert_uint_eq(w.u->img->sb.free_inodes_count, w.free_inodes);
 	/* the root's names may have left its inode for a block */
 	ck_assert_uint_ge(w.u->img->sb.free_blocks_count + (_i == 3), w.free_blocks);
@@ -217,13 +217,13 @@ END_TEST
 START_TEST(with_an_itree)
 {
 	struct xw_dir_victim v = {.name = "d", .len = 1};
-	struct xw_update_gone g;
+	struct xw_removal g;
 	struct xw_inode in;
 	struct world w;
 	uint8_t *raw;
 
 	open_world(&w, 4);
-	ok(xw_session_begin(&w.s, &w.u));
+	ok(xw_step_begin(&w.s, &w.u));
 	if (_i)
 		w.u->img->sb.mtime = 1;
 	ck_assert_int_eq(xw_itree_is_believed(w.u->img), !_i);
@@ -231,7 +231,7 @@ START_TEST(with_an_itree)
 	ck_assert_uint_ne(in.flags & XW_FL_ITREE, 0);
 	free(raw);
 	g = gone_begin(&w);
-	ck_assert_int_eq(gone_end(&w, &g, xw_update_gone_from(&g, XW_INO_ROOT, &v, 1)), 0);
+	ck_assert_int_eq(gone_end(&w, &g, xw_removal_from(&g, XW_INO_ROOT, &v, 1)), 0);
 	ck_assert_uint_eq(links_of(&w, w.both), 0);
 	commit_world(&w);
 }
@@ -243,11 +243,11 @@ static void refused(struct world *w, const char *name, bool recursive, xw_ino ke
 		    const char *said)
 {
 	struct xw_dir_victim v = {.name = name, .len = (uint8_t)strlen(name)};
-	struct xw_update_gone g = gone_begin(w);
+	struct xw_removal g = gone_begin(w);
 
 	g.recursive = recursive;
 	g.keep[1] = keep;
-	ck_assert_int_eq(gone_end(w, &g, xw_update_gone_from(&g, XW_INO_ROOT, &v, 1)), code);
+	ck_assert_int_eq(gone_end(w, &g, xw_removal_from(&g, XW_INO_ROOT, &v, 1)), code);
 	ck_assert_msg(strstr(diag.text, said), "%s", diag.text);
 	xw_diag_clear(&diag);
 }
@@ -261,7 +261,7 @@ START_TEST(itree_that_leads_up)
 	bool found = false;
 
 	open_world(&w, 4);
-	ok(xw_session_begin(&w.s, &w.u));
+	ok(xw_step_begin(&w.s, &w.u));
 	ok(xw_image_inode(w.u->img, w.dir, &in, NULL));
 	seed = xw_image_inode_seed(w.u->img, w.dir, &in);
 	for (xw_blk blk = 1; blk < w.u->img->sb.blocks_count; blk++) {
@@ -279,7 +279,7 @@ START_TEST(itree_that_leads_up)
 		found = true;
 	}
 	ck_assert(found);
-	xw_session_forget(&w.s);
+	xw_step_forget(&w.s);
 	refused(&w, "d", true, 0, XW_ERR_CORRUPT, "impossible name");
 	ck_assert_uint_eq(links_of(&w, w.sub), 2);
 	close_world(&w);
@@ -292,28 +292,28 @@ START_TEST(refusals)
 
 	open_world(&w, _i);
 	refused(&w, "d", false, 0, XW_ERR_INPUT, "is a directory");
-	refused(&w, "d", true, w.sub, XW_ERR_BUSY, "where this session is");
+	refused(&w, "d", true, w.sub, XW_ERR_BUSY, "current directory of this session");
 	refused(&w, "nothing", true, 0, XW_ERR_NOTFOUND, "'nothing': not found");
 	refused(&w, "..", true, 0, XW_ERR_INPUT, "cannot be removed");
-	refused(&w, "a/b", true, 0, XW_ERR_INPUT, "a name that can be none");
+	refused(&w, "a/b", true, 0, XW_ERR_INPUT, "an invalid name");
 	/* a directory that is in itself */
-	ok(xw_session_begin(&w.s, &w.u));
+	ok(xw_step_begin(&w.s, &w.u));
 	link_in(&w, w.sub, "loop", w.dir, XW_FT_DIR);
-	ok(xw_session_keep(&w.s));
+	ok(xw_step_keep(&w.s));
 	refused(&w, "d", true, 0, XW_ERR_CORRUPT, "more than one name");
 	/* a file that says to be a directory, and the other way round */
-	ok(xw_session_begin(&w.s, &w.u));
+	ok(xw_step_begin(&w.s, &w.u));
 	link_in(&w, XW_INO_ROOT, "file", w.sub, XW_FT_REG);
 	link_in(&w, XW_INO_ROOT, "dir", w.one, XW_FT_DIR);
-	ok(xw_session_keep(&w.s));
+	ok(xw_step_keep(&w.s));
 	if (_i) { /* where entries have types */
-		refused(&w, "file", true, 0, XW_ERR_CORRUPT, "says that it is none");
-		refused(&w, "dir", true, 0, XW_ERR_CORRUPT, "is no directory");
+		refused(&w, "file", true, 0, XW_ERR_CORRUPT, "its entry says otherwise");
+		refused(&w, "dir", true, 0, XW_ERR_CORRUPT, "is not a directory");
 	}
 	/* what the filesystem is made of */
-	ok(xw_session_begin(&w.s, &w.u));
+	ok(xw_step_begin(&w.s, &w.u));
 	link_in(&w, XW_INO_ROOT, "inode7", XW_INO_RESIZE, XW_FT_REG);
-	ok(xw_session_keep(&w.s));
+	ok(xw_step_keep(&w.s));
 	refused(&w, "inode7", true, 0, XW_ERR_CORRUPT, "reserved");
 	ck_assert_uint_eq(entries(w.s.dev, w.dir, NULL, NULL), FILES + 3);
 	close_world(&w);
@@ -325,23 +325,23 @@ END_TEST
 /* One attempt to remove /d; the session is forgotten whatever comes of it. */
 static int attempt(struct faultdev *f, bool *torn)
 {
-	struct xw_update_gone g = {.recursive = true, .keep_records = true};
+	struct xw_removal g = {.recursive = true, .keep_records = true};
 	struct xw_dir_victim v = {.name = "d", .len = 1};
-	struct xw_session s;
+	struct xw_steps s;
 	int rc;
 
-	xw_session_init(&s, &f->dev, &diag);
+	xw_steps_init(&s, &f->dev, &diag);
 	s.now = 1700000000;
-	rc = xw_session_begin(&s, &g.u);
+	rc = xw_step_begin(&s, &g.u);
 	if (!rc)
-		rc = xw_update_gone_from(&g, XW_INO_ROOT, &v, 1);
+		rc = xw_removal_from(&g, XW_INO_ROOT, &v, 1);
 	if (!rc)
-		rc = xw_update_gone_run(&g);
+		rc = xw_removal_run(&g);
 	if (!rc)
-		rc = xw_session_keep(&s);
+		rc = xw_step_keep(&s);
 	*torn = s.torn;
-	xw_update_gone_free(&g);
-	xw_session_forget(&s);
+	xw_removal_free(&g);
+	xw_step_forget(&s);
 	return rc;
 }
 

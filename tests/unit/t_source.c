@@ -326,7 +326,7 @@ static const struct {
 	int filter; /* of what `data` is wrapped into as raw bytes, or 0 */
 	const char *data;
 	size_t zeros;
-	int ret;
+	int rc;
 	const char *text;
 } odd[] = {
 	{"nothing", 0, "", 0, XW_ERR_INPUT, "empty"},
@@ -371,7 +371,7 @@ START_TEST(oddity)
 	}
 	for (int k = 0; k < 4; k++) {
 		ck_assert_msg(open_and_walk(b.p ? b.p : (unsigned char *)"", b.n, k & 1, k & 2,
-					    &diag) == odd[_i].ret,
+					    &diag) == odd[_i].rc,
 			      "%s: %s", odd[_i].what, diag.text);
 		ck_assert_msg(strstr(diag.text, odd[_i].text), "%s", diag.text);
 		nowarn += (int)diag.warnings;

@@ -56,7 +56,7 @@ END_TEST
 
 static const struct {
 	const char *text; /* the map's first block */
-	int ret;
+	int rc;
 	size_t n;
 } blocks[] = {
 	{"0\n", 1, 0},
@@ -77,7 +77,7 @@ START_TEST(block)
 	char b[512] = "";
 
 	memcpy(b, blocks[_i].text, strlen(blocks[_i].text));
-	ck_assert_int_eq(xw_sparse_block(&s, b), blocks[_i].ret);
+	ck_assert_int_eq(xw_sparse_block(&s, b), blocks[_i].rc);
 	ck_assert_uint_eq(s.map.n, blocks[_i].n);
 	xw_sparse_free(&s);
 }
@@ -240,7 +240,7 @@ static const struct {
 	{{"GNU.sparse.size=9", "GNU.sparse.map=0,4"}, "hello", XW_ERR_INPUT, "add up"},
 	{{"GNU.sparse.size=4", "GNU.sparse.map=0,5"}, "hello", XW_ERR_INPUT, "exceeds"},
 	{{"GNU.sparse.major=1", "GNU.sparse.minor=0"}, "hello", XW_ERR_INPUT, "without its size"},
-	{{"GNU.sparse.major=1", "GNU.sparse.realsize=9"}, "1\n0\n5\n", XW_ERR_INPUT, "cut off"},
+	{{"GNU.sparse.major=1", "GNU.sparse.realsize=9"}, "1\n0\n5\n", XW_ERR_INPUT, "truncated"},
 	{{"GNU.sparse.major=2", "GNU.sparse.realsize=9"}, "hello", XW_ERR_UNSUPPORTED, "2.0"},
 	{{"GNU.sparse.size=9", "GNU.sparse.map=0,5"}, "hello", 1, ""},
 	{{"SCHILY.realsize=9"}, "hello", 1, ""},

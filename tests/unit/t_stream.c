@@ -83,7 +83,8 @@ START_TEST(follows_the_policy)
 {
 	struct xw_stream st, want;
 	uint64_t seed = 77 + (uint64_t)_i, max = streams[_i].max_len;
-	unsigned back = 0, obstacles = 0;
+	unsigned back = 0, obstacles = 0, placed = 0, hits = 0;
+	struct xw_space_stats stats;
 	struct xw_space *s;
 	struct model m;
 	xw_blk last = 0;
@@ -96,6 +97,7 @@ START_TEST(follows_the_policy)
 	for (;;) {
 		uint64_t len =
 			rnd(&seed) % 16 ? 1 + rnd(&seed) % (max / 20 + 1) : 1 + rnd(&seed) % max;
+		const struct xw_stream before = want;
 		xw_blk at = policy(&m, &want, len);
 		struct xw_run run = {0, 0};
 		int rc = xw_stream_alloc_one(s, &st, len, &run);
@@ -110,7 +112,14 @@ START_TEST(follows_the_policy)
 		model_set(&m, at, len, true);
 		back += at < last;
 		last = at;
+		placed++;
+		hits += at == before.pos || at == XW_MAX(before.pos, before.end);
 	}
+	xw_space_stats(s, &stats);
+	ck_assert_uint_eq(stats.requests, placed);
+	ck_assert_uint_eq(stats.success, placed);
+	ck_assert_uint_eq(stats.stream_hits, hits);
+	ck_assert_uint_lt(hits, placed);
 	ck_assert_uint_gt(want.end, m.blocks - max - 1);
 	ck_assert_uint_le(back, obstacles);
 	if (streams[_i].gap_keep == 1 && max > 100)

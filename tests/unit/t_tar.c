@@ -7,7 +7,7 @@
 static const struct {
 	const char *field;
 	size_t len;
-	int ret;
+	int rc;
 	int64_t v;
 } numbers[] = {
 	{"0000644\0", 8, 0, 0644},
@@ -32,7 +32,7 @@ START_TEST(number)
 {
 	int64_t v = 0;
 
-	ck_assert_int_eq(xw_tar_number(numbers[_i].field, numbers[_i].len, &v), numbers[_i].ret);
+	ck_assert_int_eq(xw_tar_number(numbers[_i].field, numbers[_i].len, &v), numbers[_i].rc);
 	ck_assert_int_eq(v, numbers[_i].v);
 }
 END_TEST

@@ -92,6 +92,7 @@ static void teardown(void)
 struct change {
 	const char *image, *features; /* of the image; the change's list */
 	bool uuid;
+	uint32_t inode_size; /* 0: stays */
 };
 
 static struct xw_tune_want want_of(const struct change *c)
@@ -102,6 +103,10 @@ static struct xw_tune_want want_of(const struct change *c)
 	if (c->uuid) {
 		w.set |= XW_TUNE_UUID;
 		memset(w.uuid, 0x5a, sizeof(w.uuid));
+	}
+	if (c->inode_size) {
+		w.set |= XW_TUNE_INODE_SIZE;
+		w.inode_size = c->inode_size;
 	}
 	return w;
 }
@@ -171,6 +176,8 @@ static const struct change changes[] = {
 	{"itree,orphan_file,quota,mmp,ea_inode", "^quota", true},
 	{"quota", "^metadata_csum,^has_journal,itree", false},
 	{"^metadata_csum,uninit_bg", "metadata_csum,orphan_file,^uninit_bg", true},
+	{"itree,orphan_file", "", false, .inode_size = 512},
+	{"^flex_bg,^metadata_csum", "metadata_csum", false, .inode_size = 1024},
 };
 
 static const struct fault faults[] = {

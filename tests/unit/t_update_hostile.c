@@ -2,7 +2,7 @@
 /*
  * Imports into images that contradict themselves, with every checksum right: each contradiction
  * that an import meets is named, and what the image has in use stays as it was. The contradictions
- * are made by edits (update/edit.h), which refuse none.
+ * are made by edits (edit/edit.h), which refuse none.
  */
 #include "config.h"
 
@@ -11,7 +11,7 @@
 #include "import_world.h"
 #include "read/dirs.h"
 #include "unit.h"
-#include "update/edit.h"
+#include "edit/edit.h"
 
 #define BS 1024u
 
@@ -55,9 +55,9 @@ static int types_differ(struct xw_update *u)
 static int type_is_another(struct xw_update *u)
 {
 	const xw_ino ino = at(u, "/a/old-5");
-	int ret = xw_update_unlink(u, at(u, "/a"), "old-5", 5);
+	int rc = xw_update_unlink(u, at(u, "/a"), "old-5", 5);
 
-	return ret ? ret : link_to(u, "/a", "old-5", ino, XW_FT_CHR);
+	return rc ? rc : link_to(u, "/a", "old-5", ino, XW_FT_CHR);
 }
 
 static int reserved_named(struct xw_update *u)
@@ -75,10 +75,10 @@ static int named_and_deleted(struct xw_update *u)
 	const xw_ino ino = at(u, "/a/old-5");
 	uint8_t *raw;
 	struct xw_inode in;
-	int ret = xw_update_get(u, ino, &in, &raw);
+	int rc = xw_update_get(u, ino, &in, &raw);
 
 	in.links = 0;
-	return ret ? ret : xw_update_put(u, ino, &in, raw);
+	return rc ? rc : xw_update_put(u, ino, &in, raw);
 }
 
 /* The first block of a/old-5 is what `blk` says. */
@@ -90,9 +90,9 @@ static int map_to(struct xw_update *u, xw_blk blk)
 static int maps_metadata(struct xw_update *u)
 {
 	struct xw_group_desc gd;
-	const int ret = xw_image_group(u->img, 0, &gd);
+	const int rc = xw_image_group(u->img, 0, &gd);
 
-	return ret ? ret : map_to(u, gd.inode_table);
+	return rc ? rc : map_to(u, gd.inode_table);
 }
 
 static int maps_another(struct xw_update *u)
@@ -100,11 +100,11 @@ static int maps_another(struct xw_update *u)
 	const xw_ino ino = at(u, "/a/old-10");
 	struct xw_map_run run;
 	struct xw_inode in;
-	int ret = xw_image_inode(u->img, ino, &in, NULL);
+	int rc = xw_image_inode(u->img, ino, &in, NULL);
 
-	if (!ret)
-		ret = xw_map_lookup(u->img, ino, &in, 0, &run);
-	return ret ? ret : map_to(u, run.pblk);
+	if (!rc)
+		rc = xw_map_lookup(u->img, ino, &in, 0, &run);
+	return rc ? rc : map_to(u, run.pblk);
 }
 
 static int too_few_references(struct xw_update *u)
@@ -113,11 +113,11 @@ static int too_few_references(struct xw_update *u)
 	struct xw_xattr_bhdr h;
 	struct xw_inode in;
 	uint8_t block[1024];
-	int ret = xw_image_inode(u->img, ino, &in, NULL);
+	int rc = xw_image_inode(u->img, ino, &in, NULL);
 
-	ck_assert(!ret && in.file_acl);
-	ret = xw_dev_pread(u->img->dev, block, sizeof(block), in.file_acl * sizeof(block));
-	ck_assert(!ret && !xw_xattr_bhdr_decode(block, &h) && h.refcount > 2);
+	ck_assert(!rc && in.file_acl);
+	rc = xw_dev_pread(u->img->dev, block, sizeof(block), in.file_acl * sizeof(block));
+	ck_assert(!rc && !xw_xattr_bhdr_decode(block, &h) && h.refcount > 2);
 	h.refcount = 1;
 	xw_xattr_bhdr_encode(block, &h);
 	xw_xattr_block_set_csum(block, sizeof(block), u->img->csum_seed, in.file_acl);
@@ -128,12 +128,12 @@ static int orphan(struct xw_update *u, xw_ino ino, xw_ino next, unsigned links)
 {
 	uint8_t *raw;
 	struct xw_inode in;
-	int ret = xw_update_get(u, ino, &in, &raw);
+	int rc = xw_update_get(u, ino, &in, &raw);
 
 	u->img->sb.last_orphan = ino;
 	in.dtime = next;
 	in.links = (uint16_t)links;
-	return ret ? ret : xw_update_put(u, ino, &in, raw);
+	return rc ? rc : xw_update_put(u, ino, &in, raw);
 }
 
 static int orphan_twice(struct xw_update *u)
@@ -160,10 +160,10 @@ static int owner_unknown(struct xw_update *u)
 	const xw_ino ino = at(u, "/a/old-5");
 	uint8_t *raw;
 	struct xw_inode in;
-	int ret = xw_update_get(u, ino, &in, &raw);
+	int rc = xw_update_get(u, ino, &in, &raw);
 
 	in.uid = 4242;
-	return ret ? ret : xw_update_put(u, ino, &in, raw);
+	return rc ? rc : xw_update_put(u, ino, &in, raw);
 }
 
 static int counts_too_little(struct xw_update *u)
@@ -171,10 +171,10 @@ static int counts_too_little(struct xw_update *u)
 	const xw_ino ino = at(u, "/a");
 	uint8_t *raw;
 	struct xw_inode in;
-	int ret = xw_update_get(u, ino, &in, &raw);
+	int rc = xw_update_get(u, ino, &in, &raw);
 
 	in.blocks = 0;
-	return ret ? ret : xw_update_put(u, ino, &in, raw);
+	return rc ? rc : xw_update_put(u, ino, &in, raw);
 }
 
 static int tree_of_another(struct xw_update *u)
@@ -184,15 +184,14 @@ static int tree_of_another(struct xw_update *u)
 	uint8_t block[1024];
 	struct xw_map_run run;
 	struct xw_inode in;
-	int ret = xw_image_inode(u->img, ino, &in, NULL);
+	int rc = xw_image_inode(u->img, ino, &in, NULL);
 
-	ck_assert(!ret && in.flags & XW_FL_ITREE);
-	ret = xw_map_lookup(u->img, ino, &in, 0, &run);
-	if (!ret)
-		ret = xw_dev_pread(u->img->dev, block, sizeof(block), run.pblk * sizeof(block));
+	ck_assert(!rc && in.flags & XW_FL_ITREE);
+	rc = xw_map_lookup(u->img, ino, &in, 0, &run);
+	if (!rc)
+		rc = xw_dev_pread(u->img->dev, block, sizeof(block), run.pblk * sizeof(block));
 	xw_itree_slot_set(block, sizeof(block), xw_super_has_csum(&u->img->sb), wrong);
-	return ret ? ret
-		   : xw_dev_pwrite(u->img->dev, block, sizeof(block), run.pblk * sizeof(block));
+	return rc ? rc : xw_dev_pwrite(u->img->dev, block, sizeof(block), run.pblk * sizeof(block));
 }
 
 /* Nobody reads an inode that was never used: a new one would take its place. */
@@ -201,11 +200,11 @@ static int used_and_unused(struct xw_update *u)
 	const uint32_t per_group = u->img->sb.inodes_per_group;
 	const xw_ino many = at(u, "/many") - 1;
 	struct xw_group_desc gd;
-	const int ret = xw_image_group(u->img, many / per_group, &gd);
+	const int rc = xw_image_group(u->img, many / per_group, &gd);
 
 	gd.itable_unused = per_group - many % per_group + 20;
 	put_group(u->img, many / per_group, &gd);
-	return ret;
+	return rc;
 }
 
 static const struct wrong {
@@ -214,8 +213,8 @@ static const struct wrong {
 	const char *said;
 } wrongs[] = {
 	{"ext_attr", directory_twice, "is a directory with more than one name"},
-	{"ext_attr", types_differ, "its names disagree about its type"},
-	{"ext_attr", type_is_another, "is not of the type its name says"},
+	{"ext_attr", types_differ, "its directory entries disagree about its type"},
+	{"ext_attr", type_is_another, "has another type than its directory entry"},
 	{"ext_attr", reserved_named, "inode 8: is reserved, and has a name"},
 	{"ext_attr", too_few_links, "has more names than links"},
 	{"ext_attr", named_and_deleted, "has a name and is deleted"},
@@ -225,7 +224,7 @@ static const struct wrong {
 	{"ext_attr", too_few_references, "are claimed twice, or free in their bitmap"},
 	{"ext_attr", orphan_twice, "is free in its bitmap"},
 	{"ext_attr", orphan_reserved, "orphan inode 2: no such inode"},
-	{"ext_attr", orphan_directory, "is no file with blocks to give back"},
+	{"ext_attr", orphan_directory, "is not a file with blocks to release"},
 	{"quota", owner_unknown, "counts less than there is"},
 	{"ext_attr", counts_too_little, "has more blocks than it counts"},
 	{"itree", tree_of_another, "itree block 7167: "},
@@ -238,14 +237,14 @@ static void hurt(struct world *w, int (*how)(struct xw_update *u))
 	const struct xw_update_opts o = {
 		.lax = true, .now = 1700000000, .jobs = 1, .mb = {-1, -1, -1, -1, -1, -1}};
 	struct xw_update *u;
-	int ret = xw_update_begin(w->img, &o, &w->diag, &u);
+	int rc = xw_update_begin(w->img, &o, &w->diag, &u);
 
-	if (!ret)
-		ret = how(u);
-	if (!ret)
-		ret = xw_update_flush(u);
-	if (ret)
-		ck_abort_msg("%d: %s", ret, w->diag.text);
+	if (!rc)
+		rc = how(u);
+	if (!rc)
+		rc = xw_update_flush(u);
+	if (rc)
+		ck_abort_msg("%d: %s", rc, w->diag.text);
 	xw_update_close(u);
 	ck_assert_int_eq(xw_dev_flush(w->img), 0);
 }
@@ -278,9 +277,9 @@ END_TEST
 static int two_orphans(struct xw_update *u)
 {
 	const xw_ino first = at(u, "/a/old-5"), second = at(u, "/a/old-10");
-	const int ret = orphan(u, second, 0, 1);
+	const int rc = orphan(u, second, 0, 1);
 
-	return ret ? ret : orphan(u, first, second, 1);
+	return rc ? rc : orphan(u, first, second, 1);
 }
 
 START_TEST(orphans_before_names)
@@ -318,19 +317,19 @@ static int orphan_encrypted(struct xw_update *u)
 	const xw_ino ino = at(u, "/a/old-5");
 	uint8_t *raw, block[BS];
 	struct xw_inode in;
-	int ret;
+	int rc;
 
 	tail_at = tail_block(u);
 	memset(block, 'c', sizeof(block));
-	ret = xw_dev_pwrite(u->img->dev, block, sizeof(block), tail_at * BS);
-	if (!ret)
-		ret = xw_update_get(u, ino, &in, &raw);
-	if (ret)
-		return ret;
+	rc = xw_dev_pwrite(u->img->dev, block, sizeof(block), tail_at * BS);
+	if (!rc)
+		rc = xw_update_get(u, ino, &in, &raw);
+	if (rc)
+		return rc;
 	in.flags |= XW_FL_ENCRYPT;
 	u->img->sb.feature_incompat |= XW_INCOMPAT_ENCRYPT;
-	ret = xw_update_put(u, ino, &in, raw);
-	return ret ? ret : orphan(u, ino, 0, 1);
+	rc = xw_update_put(u, ino, &in, raw);
+	return rc ? rc : orphan(u, ino, 0, 1);
 }
 
 /* Whose ciphertext may go beyond the size. */

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Editing an extent tree in place at a cursor: entries are inserted, replaced and deleted where the
+ * request says, whether or not the result is a valid tree. Blocks of nodes are allocated and freed,
+ * and counted in i_blocks; blocks of contents are not, as in the stock debugger.
+ */
+#include "config.h"
+
+#include "exttree.h"
+#include "edit/edit.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ENTRY = 12 }; /* size of an entry in bytes */
+
+static uint8_t *entry_at(const struct ext_node *n, unsigned i)
+{
+	return n->buf + XW_EXT_HDR + (size_t)i * ENTRY;
+}
+
+static size_t node_size(const struct ext_tree *t, unsigned level)
+{
+	return level ? t->img->block_size : sizeof(t->in.block);
+}
+
+/* Index entries and extents both begin with their logical block. */
+static uint64_t first_lblk(const struct ext_node *n)
+{
+	struct xw_extent_idx idx;
+
+	xw_extent_idx_decode(n->buf, 0, &idx);
+	return idx.lblk;
+}
+
+static void put_header(struct ext_node *n)
+{
+	xw_extent_hdr_encode(n->buf, &n->h);
+	n->dirty = true;
+}
+
+static void put_entry(struct ext_tree *t, unsigned level, unsigned at, const struct ext_entry *e)
+{
+	struct ext_node *n = &t->node[level];
+	const struct xw_extent x = {(uint32_t)e->lblk, (uint32_t)e->len, e->pblk, e->unwritten};
+	const struct xw_extent_idx idx = {(uint32_t)e->lblk, e->pblk};
+
+	if (level == t->pos.depth)
+		xw_extent_leaf_encode(n->buf, at, &x);
+	else
+		xw_extent_idx_encode(n->buf, at, &idx);
+	n->dirty = true;
+}
+
+/* ---- nodes ---- */
+
+/* A new empty node in *n, near block `goal`. */
+static int new_node(struct ext_tree *t, xw_blk goal, unsigned depth, struct ext_node *n)
+{
+	const struct xw_alloc_req req = {.goal = goal, .len = 1};
+	struct xw_run run;
+	int rc;
+
+	*n = (struct ext_node){.h = {.max = (uint16_t)xw_extent_node_max(t->img->block_size),
+				     .depth = (uint16_t)depth}};
+	rc = xw_space_alloc(t->u->space, &req, &run);
+	if (rc)
+		return xw_fail(&t->d->diag, rc, "no free block left for a node");
+	n->buf = calloc(1, t->img->block_size);
+	if (!n->buf)
+		return xw_fail_nomem(&t->d->diag, "extent node");
+	n->blk = run.start;
+	n->loaded = true;
+	t->gain++;
+	put_header(n);
+	return 0;
+}
+
+static int write_node(struct ext_tree *t, struct ext_node *n)
+{
+	const uint32_t bs = t->img->block_size;
+
+	if (xw_super_has_csum(&t->img->sb))
+		xw_extent_block_set_csum(
+			n->buf, bs, xw_inode_seed(t->img->csum_seed, t->ino, t->in.generation));
+	n->dirty = false;
+	return xw_dev_pwrite(t->img->dev, n->buf, bs, n->blk * bs);
+}
+
+static xw_blk goal_of_root(const struct ext_tree *t)
+{
+	struct xw_extent_idx idx;
+	struct xw_extent e;
+
+	xw_extent_idx_decode(t->node[0].buf, 0, &idx);
+	xw_extent_leaf_decode(t->node[0].buf, 0, &e);
+	return t->pos.depth ? idx.pblk : e.pblk;
+}
+
+/* Move all entries of the root to a new node below it. */
+static int push_down(struct ext_tree *t)
+{
+	struct ext_node *root = &t->node[0], child;
+	const size_t bytes = (size_t)root->h.entries * ENTRY;
+	struct xw_extent_idx idx = {0};
+	int rc;
+
+	if (t->pos.depth == XW_EXT_MAX_DEPTH)
+		return xw_fail(&t->d->diag, XW_ERR_LIMIT, "the tree cannot become deeper");
+	rc = new_node(t, goal_of_root(t), t->pos.depth, &child);
+	if (rc) {
+		free(child.buf);
+		return rc;
+	}
+	memcpy(entry_at(&child, 0), entry_at(root, 0), bytes);
+	child.h.entries = root->h.entries;
+	child.end = root->end;
+	put_header(&child);
+	idx.lblk = (uint32_t)first_lblk(&child);
+	idx.pblk = child.blk;
+	memset(entry_at(root, 0), 0, node_size(t, 0) - XW_EXT_HDR);
+	root->h.entries = 1;
+	root->h.depth++;
+	put_header(root);
+	xw_extent_idx_encode(root->buf, 0, &idx);
+	free(t->node[XW_EXT_MAX_DEPTH].buf);
+	for (unsigned i = XW_EXT_MAX_DEPTH; i > 0; i--) {
+		t->node[i] = i > 1 ? t->node[i - 1] : child;
+		t->pos.at[i] = t->pos.at[i - 1];
+		t->pos.visited[i] = t->pos.visited[i - 1];
+	}
+	t->pos.at[0] = 0;
+	t->pos.visited[0] = false;
+	t->pos.depth++;
+	t->pos.level++;
+	return 0;
+}
+
+/* Shift entries from `at` on by one place. */
+static void open_gap(struct ext_node *n, unsigned at)
+{
+	memmove(entry_at(n, at + 1), entry_at(n, at), (size_t)(n->h.entries - at) * ENTRY);
+	n->h.entries++;
+	put_header(n);
+}
+
+/*
+ * Move the last `moved` entries of the node at `level`, not the root, to a new one behind it. The
+ * cursor stays on its entry.
+ */
+static int split_at(struct ext_tree *t, unsigned level, unsigned moved)
+{
+	struct ext_node *n, *parent, more;
+	struct ext_entry idx = {0};
+	unsigned left;
+	int rc;
+
+	if (t->node[level - 1].h.entries == t->node[level - 1].h.max) {
+		const unsigned up = t->node[level - 1].h.entries, depth = t->pos.depth;
+
+		if (level == 1)
+			rc = push_down(t);
+		else
+			rc = split_at(t, level - 1, t->pos.at[level - 1] + 1 == up ? 1 : up / 2);
+		if (rc)
+			return rc;
+		level += t->pos.depth - depth;
+	}
+	n = &t->node[level];
+	parent = &t->node[level - 1];
+	left = n->h.entries - moved;
+	rc = new_node(t, n->blk, n->h.depth, &more);
+	if (rc) {
+		free(more.buf);
+		return rc;
+	}
+	memcpy(entry_at(&more, 0), entry_at(n, left), (size_t)moved * ENTRY);
+	memset(entry_at(n, left), 0, (size_t)moved * ENTRY);
+	n->h.entries = (uint16_t)left;
+	more.h.entries = (uint16_t)moved;
+	put_header(n);
+	put_header(&more);
+	idx.lblk = first_lblk(&more);
+	idx.pblk = more.blk;
+	more.end = n->end;
+	open_gap(parent, t->pos.at[level - 1] + 1);
+	put_entry(t, level - 1, t->pos.at[level - 1] + 1, &idx);
+	n->end = idx.lblk;
+	if (t->pos.at[level] < left) {
+		rc = write_node(t, &more);
+		free(more.buf);
+		return rc;
+	}
+	rc = write_node(t, n);
+	free(n->buf);
+	*n = more;
+	t->pos.at[level] -= left;
+	t->pos.at[level - 1]++;
+	t->pos.visited[level - 1] = false;
+	return rc;
+}
+
+/* ---- edits ---- */
+
+/* Split the current node, with `moved` entries to a new one, and find the entry again. */
+static int split_here(struct ext_tree *t, unsigned moved)
+{
+	const unsigned height = t->pos.depth - t->pos.level;
+	struct ext_entry was = {0};
+	struct ext_pos pos;
+	int rc = t->pos.placed ? ext_current(t, &was) : 0;
+
+	if (!rc)
+		rc = t->pos.level ? split_at(t, t->pos.level, moved) : push_down(t);
+	if (rc || !t->pos.placed)
+		return rc;
+	/* as in the stock debugger: the first entry at that block is the current one then */
+	pos = t->pos;
+	rc = ext_goto(t, was.lblk, height);
+	if (rc != XW_ERR_NOTFOUND)
+		return rc;
+	xw_diag_clear(&t->d->diag);
+	return ext_seek(t, &pos);
+}
+
+int ext_split(struct ext_tree *t)
+{
+	const struct ext_node *n = &t->node[t->pos.level];
+
+	if (!t->pos.placed)
+		return xw_fail(&t->d->diag, XW_ERR_NOTFOUND, "No current node");
+	if (t->pos.level && n->h.entries < 2)
+		return xw_fail(&t->d->diag, XW_ERR_STATE, "Splitting would result in empty node");
+	return split_here(t, n->h.entries / 2);
+}
+
+/* Room for another entry in the node of the cursor. */
+static int make_room(struct ext_tree *t)
+{
+	const struct ext_node *n = &t->node[t->pos.level];
+	const bool last = t->pos.at[t->pos.level] + 1 == n->h.entries;
+
+	if (n->h.entries < n->h.max)
+		return 0;
+	return split_here(t, last ? 1 : n->h.entries / 2);
+}
+
+int ext_insert(struct ext_tree *t, const struct ext_entry *e, bool after)
+{
+	unsigned at;
+	int rc;
+
+	if (!t->pos.placed) {
+		t->pos.level = t->pos.at[0] = 0;
+		after = false;
+	}
+	rc = make_room(t);
+	if (rc)
+		return rc;
+	at = t->pos.at[t->pos.level] + after;
+	open_gap(&t->node[t->pos.level], at);
+	t->pos.at[t->pos.level] = at;
+	t->pos.placed = true;
+	put_entry(t, t->pos.level, at, e);
+	return 0;
+}
+
+int ext_replace(struct ext_tree *t, const struct ext_entry *e)
+{
+	if (!t->pos.placed)
+		return xw_fail(&t->d->diag, XW_ERR_NOTFOUND, "No current node");
+	put_entry(t, t->pos.level, t->pos.at[t->pos.level], e);
+	return 0;
+}
+
+int ext_delete(struct ext_tree *t)
+{
+	struct ext_node *n;
+	unsigned at;
+	int rc;
+
+	if (!t->pos.placed)
+		return xw_fail(&t->d->diag, XW_ERR_NOTFOUND, "No current node");
+	for (;;) {
+		n = &t->node[t->pos.level];
+		at = t->pos.at[t->pos.level];
+		n->h.entries--;
+		memmove(entry_at(n, at), entry_at(n, at + 1), (size_t)(n->h.entries - at) * ENTRY);
+		memset(entry_at(n, n->h.entries), 0, ENTRY);
+		put_header(n);
+		if (n->h.entries || !t->pos.level)
+			break;
+		rc = xw_update_free(t->u,
+				    n->blk & ~((UINT64_C(1) << t->u->place.enc.cluster_bits) - 1),
+				    UINT64_C(1) << t->u->place.enc.cluster_bits);
+		if (rc)
+			return rc;
+		n->dirty = n->loaded = false;
+		t->gain--;
+		t->pos.level--;
+	}
+	if (!n->h.entries) {
+		n->h.depth = 0;
+		n->h.max = XW_EXT_INODE_ENTRIES;
+		put_header(n);
+		t->pos.depth = 0;
+		t->pos.placed = false;
+	} else if (at == n->h.entries) {
+		t->pos.at[t->pos.level]--;
+	}
+	return 0;
+}
+
+int ext_fix_parents(struct ext_tree *t)
+{
+	struct ext_entry e;
+	uint64_t lblk;
+	int rc = ext_current(t, &e);
+
+	lblk = e.lblk;
+	for (unsigned level = t->pos.level; !rc && level && !t->pos.at[level]; level--) {
+		struct ext_node *up = &t->node[level - 1];
+		struct xw_extent_idx idx;
+
+		xw_extent_idx_decode(up->buf, t->pos.at[level - 1], &idx);
+		if (idx.lblk == lblk)
+			break;
+		idx.lblk = (uint32_t)lblk;
+		xw_extent_idx_encode(up->buf, t->pos.at[level - 1], &idx);
+		up->dirty = true;
+	}
+	return rc;
+}
+
+/* ---- one block ---- */
+
+static bool follows(const struct ext_entry *a, const struct ext_entry *b)
+{
+	const uint64_t most = a->unwritten ? XW_EXT_MAX_UNINIT : XW_EXT_MAX_LEN;
+
+	return a->lblk + a->len == b->lblk && a->pblk + a->len == b->pblk &&
+	       a->unwritten == b->unwritten && a->len + b->len <= most;
+}
+
+/* Take lblk out of the extent of the cursor, which holds it. */
+static int cut_out(struct ext_tree *t, const struct ext_entry *e, uint64_t lblk)
+{
+	const uint64_t before = lblk - e->lblk, behind = e->len - before - 1;
+	struct ext_entry head = *e, tail = *e;
+	int rc;
+
+	head.len = before;
+	tail.lblk += before + 1;
+	tail.pblk += before + 1;
+	tail.len = behind;
+	if (!before && !behind) {
+		rc = ext_delete(t);
+		return rc || !t->pos.placed ? rc : ext_fix_parents(t);
+	}
+	rc = ext_replace(t, before ? &head : &tail);
+	if (!rc && before && behind) {
+		rc = ext_insert(t, &tail, true);
+		if (!rc)
+			rc = ext_move(t, EXT_PREV_LEAF);
+	}
+	return rc ? rc : ext_fix_parents(t);
+}
+
+/* Merge the one block with the extents on both sides of it, or insert it between them. */
+static int put_in(struct ext_tree *t, const struct ext_entry *one)
+{
+	struct ext_entry near, next;
+	int rc = ext_goto(t, one->lblk, 0);
+
+	if (rc != XW_ERR_NOTFOUND)
+		return rc;
+	xw_diag_clear(&t->d->diag);
+	if (!t->pos.placed)
+		return ext_insert(t, one, false);
+	rc = ext_current(t, &near);
+	if (rc)
+		return rc;
+	if (follows(&near, one)) {
+		near.len++;
+		return ext_replace(t, &near);
+	}
+	if (near.lblk > one->lblk)
+		next = near;
+	else if (ext_move(t, EXT_NEXT_LEAF) || ext_current(t, &next))
+		next.len = 0;
+	xw_diag_clear(&t->d->diag);
+	if (next.len && follows(one, &next)) {
+		next.lblk--;
+		next.pblk--;
+		next.len++;
+		rc = ext_replace(t, &next);
+		return rc ? rc : ext_fix_parents(t);
+	}
+	ext_goto(t, one->lblk, 0);
+	xw_diag_clear(&t->d->diag);
+	rc = ext_insert(t, one, near.lblk < one->lblk);
+	return rc ? rc : ext_fix_parents(t);
+}
+
+static int set_bmap(struct ext_tree *t, const struct ext_entry *one)
+{
+	struct ext_entry e;
+	int rc = ext_goto(t, one->lblk, 0);
+
+	if (rc == XW_ERR_NOTFOUND) {
+		xw_diag_clear(&t->d->diag);
+		return one->pblk ? put_in(t, one) : 0;
+	}
+	if (!rc)
+		rc = ext_current(t, &e);
+	if (rc || (e.pblk + (one->lblk - e.lblk) == one->pblk && e.unwritten == one->unwritten))
+		return rc;
+	if (e.len == 1 && one->pblk)
+		return ext_replace(t, one);
+	rc = cut_out(t, &e, one->lblk);
+	return rc || !one->pblk ? rc : put_in(t, one);
+}
+
+int ext_set_bmap(struct ext_tree *t, xw_lblk lblk, xw_blk pblk, bool unwritten)
+{
+	const struct ext_entry one = {lblk, 1, pblk, true, unwritten, false};
+	struct ext_entry was = {0};
+	unsigned level;
+	int rc = 0;
+
+	if (!t->pos.placed && t->node[0].h.entries)
+		rc = ext_move(t, EXT_ROOT);
+	if (!rc && t->pos.placed)
+		rc = ext_current(t, &was);
+	level = t->pos.depth - t->pos.level;
+	if (!rc)
+		rc = set_bmap(t, &one);
+	if (!rc && ext_goto(t, was.lblk, level)) /* the entry may be gone */
+		xw_diag_clear(&t->d->diag);
+	return rc;
+}
+
+int ext_save(struct ext_tree *t)
+{
+	const uint64_t unit = (uint64_t)t->img->block_size >> 9;
+	const int64_t cluster = INT64_C(1) << t->u->place.enc.cluster_bits;
+	const int64_t before = (int64_t)xw_update_bytes(t->u, &t->in);
+	int rc = 0;
+
+	for (unsigned i = 1; i < XW_ARRAY_SIZE(t->node) && !rc; i++) {
+		if (t->node[i].loaded && t->node[i].dirty)
+			rc = write_node(t, &t->node[i]);
+	}
+	if (!rc && t->gain) {
+		const int64_t blocks =
+			(int64_t)(xw_inode_fs_blocks_512(&t->in, &t->img->sb) / unit) +
+			t->gain * cluster;
+
+		t->gain = 0;
+		rc = xw_inode_set_blocks(&t->in, &t->img->sb, blocks > 0 ? (uint64_t)blocks : 0);
+	}
+	if (!rc)
+		rc = xw_update_charge(t->u, &t->in, 0,
+				      (int64_t)xw_update_bytes(t->u, &t->in) - before);
+	if (!rc) {
+		rc = xw_update_put(t->u, t->ino, &t->in, t->raw);
+		t->raw = NULL;
+	}
+	if (!rc)
+		rc = xw_update_get(t->u, t->ino, &t->in, &t->raw);
+	return rc;
+}

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The extent verbs: one inode is opened with extent_open; then a cursor moves in its extent tree
+ * and entries are edited at it. Outputs are those of the stock debugger.
+ */
+#include "config.h"
+
+#include "exttree.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+
+void dbg_extents_close(struct dbg *d)
+{
+	free(d->extents);
+	d->extents = NULL;
+}
+
+static void print(struct dbg *d, const struct ext_entry *e)
+{
+	if (d->json) {
+		xw_json_object(&d->js, NULL);
+		xw_json_u64(&d->js, "lblk", e->lblk);
+		xw_json_u64(&d->js, "len", e->len);
+		xw_json_u64(&d->js, "pblk", e->pblk);
+		xw_json_bool(&d->js, "leaf", e->leaf);
+		xw_json_bool(&d->js, "unwritten", e->unwritten);
+		xw_json_bool(&d->js, "second_visit", e->visited);
+		xw_json_end(&d->js, '}');
+		return;
+	}
+	fprintf(d->out,
+		"extent: lblk %" PRIu64 "--%" PRIu64 ", len %" PRIu64 ", pblk %" PRIu64 ", flags: ",
+		e->lblk, e->lblk + e->len - 1, e->len, e->pblk);
+	fprintf(d->out, "%s%s%s%s\n", e->leaf ? "LEAF " : "", e->unwritten ? "UNINIT " : "",
+		e->visited ? "2ND_VISIT " : "",
+		e->leaf || e->unwritten || e->visited ? "" : "(none)");
+}
+
+static int need_open(struct dbg *d)
+{
+	if (d->extents)
+		return 0;
+	return xw_fail(&d->diag, XW_ERR_STATE, "no extent handle is open; see extent_open");
+}
+
+/* ---- the handle ---- */
+
+static int verb_open(struct dbg *d, int argc, char **argv)
+{
+	struct dbg_extents *x;
+	struct ext_tree t;
+	xw_ino ino;
+	int rc;
+
+	if (argc == 1) {
+		if (!d->extents)
+			fputs("No current inode\n", d->out);
+		else
+			fprintf(d->out, "Current inode is %" PRIu32 "\n", d->extents->ino);
+		return 0;
+	}
+	if (argc != 2)
+		return DBG_USAGE;
+	if (d->extents)
+		return xw_fail(&d->diag, XW_ERR_STATE,
+			       "extent handle is already open for inode %" PRIu32, d->extents->ino);
+	rc = dbg_inode_number(d, argv[1], &ino);
+	if (rc)
+		return rc;
+	x = calloc(1, sizeof(*x));
+	if (!x)
+		return xw_fail_nomem(&d->diag, "extent handle");
+	x->ino = ino;
+	rc = ext_load(d, NULL, x, &t);
+	ext_unload(&t);
+	if (rc)
+		free(x);
+	else
+		d->extents = x;
+	return rc;
+}
+
+static int verb_close(struct dbg *d, int argc, char **argv)
+{
+	const int rc = need_open(d);
+
+	(void)argv;
+	if (argc != 1)
+		return DBG_USAGE;
+	dbg_extents_close(d);
+	return rc;
+}
+
+/* ---- moving ---- */
+
+/* Verbs that only differ in their move, by name. */
+static const struct {
+	const char *name;
+	enum ext_move move;
+} moves[] = {
+	{"root", EXT_ROOT},
+	{"root_node", EXT_ROOT},
+	{"last_leaf", EXT_LAST_LEAF},
+	{"first_sib", EXT_FIRST_SIB},
+	{"first_sibling", EXT_FIRST_SIB},
+	{"last_sib", EXT_LAST_SIB},
+	{"last_sibling", EXT_LAST_SIB},
+	{"next_sib", EXT_NEXT_SIB},
+	{"next_sibling", EXT_NEXT_SIB},
+	{"ns", EXT_NEXT_SIB},
+	{"prev_sib", EXT_PREV_SIB},
+	{"prev_sibling", EXT_PREV_SIB},
+	{"ps", EXT_PREV_SIB},
+	{"next_leaf", EXT_NEXT_LEAF},
+	{"nl", EXT_NEXT_LEAF},
+	{"prev_leaf", EXT_PREV_LEAF},
+	{"pl", EXT_PREV_LEAF},
+	{"next", EXT_NEXT},
+	{"n", EXT_NEXT},
+	{"prev", EXT_PREV},
+	{"previous", EXT_PREV},
+	{"p", EXT_PREV},
+	{"up", EXT_UP},
+	{"up_node", EXT_UP},
+	{"u", EXT_UP},
+	{"down", EXT_DOWN},
+	{"down_node", EXT_DOWN},
+	{"d", EXT_DOWN},
+};
+
+static enum ext_move move_of(const char *name)
+{
+	size_t i = 0;
+
+	while (strcmp(moves[i].name, name) && i + 1 < XW_ARRAY_SIZE(moves))
+		i++;
+	return moves[i].move;
+}
+
+/* A move can fail halfway; its position is kept, as in the stock debugger. */
+static int moved(struct dbg *d, struct ext_tree *t, int rc)
+{
+	struct ext_entry e;
+
+	if (!rc)
+		rc = ext_current(t, &e);
+	if (!rc)
+		print(d, &e);
+	d->extents->pos = t->pos;
+	ext_unload(t);
+	return rc;
+}
+
+static int verb_move(struct dbg *d, int argc, char **argv)
+{
+	struct ext_tree t;
+	int rc = need_open(d);
+
+	if (rc)
+		return rc;
+	if (argc != 1)
+		return DBG_USAGE;
+	rc = ext_load(d, NULL, d->extents, &t);
+	if (!rc)
+		rc = ext_move(&t, move_of(argv[0]));
+	return moved(d, &t, rc);
+}
+
+static int verb_current(struct dbg *d, int argc, char **argv)
+{
+	struct ext_tree t;
+	int rc = need_open(d);
+
+	(void)argv;
+	if (rc)
+		return rc;
+	if (argc != 1)
+		return DBG_USAGE;
+	rc = ext_load(d, NULL, d->extents, &t);
+	return moved(d, &t, rc);
+}
+
+static int verb_info(struct dbg *d, int argc, char **argv)
+{
+	const struct ext_node *n;
+	struct ext_entry e;
+	struct ext_tree t;
+	int rc = need_open(d);
+
+	(void)argv;
+	if (rc)
+		return rc;
+	if (argc != 1)
+		return DBG_USAGE;
+	rc = ext_load(d, NULL, d->extents, &t);
+	if (!rc)
+		rc = ext_current(&t, &e);
+	if (!rc) {
+		n = &t.node[t.pos.level];
+		print(d, &e);
+		if (!d->json)
+			fprintf(d->out,
+				"Current handle location: %u/%u (max: %u, bytes %u), level %u/%u\n"
+				"\tmax lblk: %" PRIu32 ", max pblk: %" PRIu64 "\n"
+				"\tmax_len: %u, max_uninit_len: %u\n",
+				t.pos.at[t.pos.level] + 1, n->h.entries, n->h.max,
+				(n->h.max - n->h.entries) * 12u, t.pos.level, t.pos.depth,
+				UINT32_MAX, (UINT64_C(1) << 48) - 1, XW_EXT_MAX_LEN,
+				XW_EXT_MAX_UNINIT);
+	}
+	ext_unload(&t);
+	return rc;
+}
+
+/* Every entry of the tree, index entries before and behind their children. */
+static int verb_all(struct dbg *d, int argc, char **argv)
+{
+	enum ext_move first = EXT_ROOT, move = EXT_NEXT;
+	struct ext_entry e;
+	struct ext_tree t;
+	int rc = need_open(d);
+
+	if (rc)
+		return rc;
+	if (argc > 2)
+		return DBG_USAGE;
+	if (argc == 2 && !strcmp(argv[1], "--leaf-only")) {
+		move = EXT_NEXT_LEAF;
+	} else if (argc == 2 && !strcmp(argv[1], "--reverse")) {
+		first = EXT_LAST_LEAF;
+		move = EXT_PREV;
+	} else if (argc == 2 && !strcmp(argv[1], "--reverse-leaf")) {
+		first = EXT_LAST_LEAF;
+		move = EXT_PREV_LEAF;
+	} else if (argc == 2) {
+		return DBG_USAGE;
+	}
+	if (d->json)
+		xw_json_array(&d->js, NULL);
+	rc = ext_load(d, NULL, d->extents, &t);
+	if (!rc)
+		rc = ext_move(&t, first);
+	while (!rc) {
+		rc = ext_current(&t, &e);
+		if (rc)
+			break;
+		print(d, &e);
+		rc = ext_move(&t, move);
+		if (rc == XW_ERR_NOTFOUND) {
+			xw_diag_clear(&d->diag);
+			rc = 0;
+			break;
+		}
+	}
+	if (d->json)
+		xw_json_end(&d->js, ']');
+	d->extents->pos = t.pos;
+	ext_unload(&t);
+	return rc;
+}
+
+static int verb_goto(struct dbg *d, int argc, char **argv)
+{
+	uint64_t lblk, level = 0;
+	struct ext_tree t;
+	int rc = need_open(d);
+
+	if (rc)
+		return rc;
+	if (argc < 2 || argc > 3)
+		return DBG_USAGE;
+	rc = dbg_number(d, argv[1], "block number", &lblk);
+	if (!rc && argc == 3)
+		rc = dbg_number(d, argv[2], "level", &level);
+	if (rc)
+		return rc;
+	rc = ext_load(d, NULL, d->extents, &t);
+	if (!rc)
+		rc = ext_goto(&t, lblk, (unsigned)XW_MIN(level, UINT64_C(1000)));
+	return moved(d, &t, rc);
+}
+
+/* ---- editing ---- */
+
+/* What an editing verb does in its step. */
+typedef int edit_fn(struct ext_tree *t, const struct ext_entry *e, bool after);
+
+/* The numbers of insert_node and replace_node, behind the options. */
+static int read_entry(struct dbg *d, char **argv, struct ext_entry *e)
+{
+	int rc = dbg_number(d, argv[0], "logical block", &e->lblk);
+
+	if (!rc)
+		rc = dbg_number(d, argv[1], "length", &e->len);
+	if (!rc)
+		rc = dbg_number(d, argv[2], "physical block", &e->pblk);
+	if (!rc && (e->lblk > UINT32_MAX || e->pblk >> 48 || !e->len || e->len > UINT32_MAX))
+		rc = xw_fail(&d->diag, XW_ERR_USAGE, "an extent cannot have these numbers");
+	return rc;
+}
+
+static int check_length(struct dbg *d, const struct ext_tree *t, const struct ext_entry *e)
+{
+	const uint64_t most = e->unwritten ? XW_EXT_MAX_UNINIT : XW_EXT_MAX_LEN;
+
+	if (t->pos.placed && t->pos.level < t->pos.depth)
+		return 0; /* the length of an index entry is not stored */
+	if (e->len > most)
+		return xw_fail(&d->diag, XW_ERR_USAGE, "length %" PRIu64 ": at most %" PRIu64,
+			       e->len, most);
+	return 0;
+}
+
+static int do_insert(struct ext_tree *t, const struct ext_entry *e, bool after)
+{
+	const int rc = check_length(t->d, t, e);
+
+	return rc ? rc : ext_insert(t, e, after);
+}
+
+static int do_replace(struct ext_tree *t, const struct ext_entry *e, bool after)
+{
+	const int rc = check_length(t->d, t, e);
+
+	(void)after;
+	return rc ? rc : ext_replace(t, e);
+}
+
+static int do_delete(struct ext_tree *t, const struct ext_entry *e, bool after)
+{
+	(void)e;
+	(void)after;
+	return ext_delete(t);
+}
+
+static int do_split(struct ext_tree *t, const struct ext_entry *e, bool after)
+{
+	(void)e;
+	(void)after;
+	return ext_split(t);
+}
+
+static int do_fix(struct ext_tree *t, const struct ext_entry *e, bool after)
+{
+	(void)e;
+	(void)after;
+	return ext_fix_parents(t);
+}
+
+static int do_bmap(struct ext_tree *t, const struct ext_entry *e, bool after)
+{
+	(void)after;
+	return ext_set_bmap(t, (xw_lblk)e->lblk, e->pblk, e->unwritten);
+}
+
+/* Run fn on the tree in a step, and print the entry that is current then. */
+static int edit(struct dbg *d, edit_fn *fn, const struct ext_entry *e, bool after)
+{
+	struct xw_update *u;
+	struct ext_entry now;
+	struct ext_tree t;
+	bool left = false;
+	int rc = dbg_step_begin(d, &u);
+
+	if (rc)
+		return rc;
+	rc = ext_load(d, u, d->extents, &t);
+	if (!rc)
+		rc = fn(&t, e, after);
+	if (!rc)
+		rc = ext_save(&t);
+	if (!rc && t.pos.placed)
+		left = !ext_current(&t, &now);
+	ext_unload(&t);
+	rc = dbg_step_end(d, rc);
+	if (rc)
+		return rc;
+	d->extents->pos = t.pos;
+	if (left && fn != do_fix)
+		print(d, &now);
+	return 0;
+}
+
+/* Options in front: --uninit, and --after where it means something. Returns their number. */
+static int options(int argc, char **argv, struct ext_entry *e, bool *after)
+{
+	int i = 1;
+
+	for (; i < argc; i++) {
+		if (!strcmp(argv[i], "--uninit"))
+			e->unwritten = true;
+		else if (after && !strcmp(argv[i], "--after"))
+			*after = true;
+		else
+			break;
+	}
+	return i - 1;
+}
+
+static int verb_insert(struct dbg *d, int argc, char **argv)
+{
+	struct ext_entry e = {.leaf = true};
+	bool after = false;
+	const int n = options(argc, argv, &e, &after);
+	int rc = need_open(d);
+
+	if (rc)
+		return rc;
+	if (argc != n + 4)
+		return DBG_USAGE;
+	rc = read_entry(d, argv + n + 1, &e);
+	return rc ? rc : edit(d, do_insert, &e, after);
+}
+
+static int verb_replace(struct dbg *d, int argc, char **argv)
+{
+	struct ext_entry e = {.leaf = true};
+	const int n = options(argc, argv, &e, NULL);
+	int rc = need_open(d);
+
+	if (rc)
+		return rc;
+	if (argc != n + 4)
+		return DBG_USAGE;
+	rc = read_entry(d, argv + n + 1, &e);
+	return rc ? rc : edit(d, do_replace, &e, false);
+}
+
+static int verb_set_bmap(struct dbg *d, int argc, char **argv)
+{
+	struct ext_entry e = {.leaf = true, .len = 1};
+	const int n = options(argc, argv, &e, NULL);
+	int rc = need_open(d);
+
+	if (rc)
+		return rc;
+	if (argc != n + 3)
+		return DBG_USAGE;
+	rc = dbg_number(d, argv[n + 1], "logical block", &e.lblk);
+	if (!rc)
+		rc = dbg_number(d, argv[n + 2], "physical block", &e.pblk);
+	if (!rc && (e.lblk > UINT32_MAX || e.pblk >> 48))
+		rc = xw_fail(&d->diag, XW_ERR_USAGE, "an extent cannot have these numbers");
+	return rc ? rc : edit(d, do_bmap, &e, false);
+}
+
+static int verb_edit(struct dbg *d, int argc, edit_fn *fn)
+{
+	const int rc = need_open(d);
+
+	if (rc)
+		return rc;
+	return argc == 1 ? edit(d, fn, NULL, false) : DBG_USAGE;
+}
+
+static int verb_delete(struct dbg *d, int argc, char **argv)
+{
+	(void)argv;
+	return verb_edit(d, argc, do_delete);
+}
+
+static int verb_split(struct dbg *d, int argc, char **argv)
+{
+	(void)argv;
+	return verb_edit(d, argc, do_split);
+}
+
+static int verb_fix(struct dbg *d, int argc, char **argv)
+{
+	(void)argv;
+	return verb_edit(d, argc, do_fix);
+}
+
+/* clang-format off */
+static const struct dbg_verb verbs[] = {
+	{"extent_open", {"eo"}, DBG_OPEN, verb_open, "[FILE]",
+	 "open an inode for the verbs below; alone: print the open one"},
+	{"current_node", {"current"}, DBG_OPEN, verb_current, "", "the current entry"},
+	{"root_node", {"root"}, DBG_OPEN, verb_move, "", "go to the first entry of the root"},
+	{"last_leaf", {NULL}, DBG_OPEN, verb_move, "", "go down to the last leaf entry"},
+	{"first_sibling", {"first_sib"}, DBG_OPEN, verb_move, "",
+	 "go to the first entry of the node"},
+	{"last_sibling", {"last_sib"}, DBG_OPEN, verb_move, "", "go to the last entry of the node"},
+	{"next_sibling", {"next_sib", "ns"}, DBG_OPEN, verb_move, "",
+	 "go to the next entry of the node"},
+	{"prev_sibling", {"prev_sib", "ps"}, DBG_OPEN, verb_move, "",
+	 "go to the previous entry of the node"},
+	{"next_leaf", {"nl"}, DBG_OPEN, verb_move, "", "go to the next leaf entry"},
+	{"prev_leaf", {"pl"}, DBG_OPEN, verb_move, "", "go to the previous leaf entry"},
+	{"next", {"n"}, DBG_OPEN, verb_move, "", "go to the next entry, up and down"},
+	{"previous", {"prev", "p"}, DBG_OPEN, verb_move, "",
+	 "go to the previous entry, up and down"},
+	{"up_node", {"up", "u"}, DBG_OPEN, verb_move, "", "go to the parent"},
+	{"down_node", {"down", "d"}, DBG_OPEN, verb_move, "", "go to the first child"},
+	{"goto_block", {"goto"}, DBG_OPEN, verb_goto, "LBLK [LEVEL]",
+	 "go to the entry that holds a logical block; levels count from the leaves"},
+	{"print_all", {"all"}, DBG_OPEN | DBG_PAGED, verb_all,
+	 "[--leaf-only|--reverse|--reverse-leaf]", "all entries of the tree"},
+	{"info", {NULL}, DBG_OPEN, verb_info, "", "the current entry, its node, and limits"},
+	{"delete_node", {"delete"}, DBG_WRITE, verb_delete, "", "delete the current entry"},
+	{"insert_node", {"insert"}, DBG_WRITE, verb_insert,
+	 "[--after] [--uninit] LBLK LEN PBLK",
+	 "insert an entry before the current one, or after it"},
+	{"split_node", {"split"}, DBG_WRITE, verb_split, "", "split the current node"},
+	{"fix_parents", {"fixp"}, DBG_WRITE, verb_fix, "",
+	 "set the parents' logical blocks to that of the current entry"},
+	{"set_bmap", {NULL}, DBG_WRITE, verb_set_bmap, "[--uninit] LBLK PBLK",
+	 "map a logical block; PBLK 0 unmaps it"},
+	{"replace_node", {"replace"}, DBG_WRITE, verb_replace, "[--uninit] LBLK LEN PBLK",
+	 "replace the current entry"},
+	{"extent_close", {"ec"}, DBG_OPEN, verb_close, "", "close the inode"},
+};
+/* clang-format on */
+
+const struct dbg_family dbg_extent_verbs = {"Extent trees", verbs, XW_ARRAY_SIZE(verbs)};

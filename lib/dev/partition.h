@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* The partition table of a disk or of an image of one, as libblkid reads it. */
+#ifndef XW_DEV_PARTITION_H
+#define XW_DEV_PARTITION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct xw_partition {
+	uint64_t start, size; /* in bytes */
+	unsigned number; /* as Linux numbers it, from 1 */
+	bool container; /* an extended partition, which holds others */
+};
+
+struct xw_partitions {
+	char type[16]; /* of the table: "dos", "gpt"; "": there is no table */
+	size_t n;
+	struct xw_partition *v; /* owned; in the order of the table */
+};
+
+/*
+ * Read the table of an open file or device. A file without a table, or one that cannot be read,
+ * yields an empty one. XW_ERR_NOMEM: out of memory.
+ */
+int xw_partitions_read(int fd, struct xw_partitions *out);
+void xw_partitions_free(struct xw_partitions *p);
+/* The partition that begins at a byte, or has a number; containers are left out. NULL: none. */
+const struct xw_partition *xw_partition_at(const struct xw_partitions *p, uint64_t start);
+const struct xw_partition *xw_partition_number(const struct xw_partitions *p, unsigned number);
+/*
+ * "1 at 1048576, 2 at 537919488": the partitions that can hold a filesystem, as many as the buffer
+ * takes.
+ */
+void xw_partitions_text(const struct xw_partitions *p, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Sharing of attribute blocks that the image already has. Before new blocks are placed, the inodes
+ * of the image are read in order (existing_xattrs.c). Where one of their blocks is identical to a
+ * new one, its refcount is raised by that of the new one, which is not written.
+ *
+ * This comes after inodes that go were dropped, so that each block found is one that an inode
+ * keeps, and before their numbers are given out again, so that the bitmaps still tell which.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "disk/xattrblk.h"
+#include "edit/edit_internal.h"
+#include "update/xattrs.h"
+#include "xattr/layout.h"
+#include "xattr/share.h"
+
+struct wanted {
+	uint64_t key; /* of all behind the header */
+	size_t index; /* index in the sharer */
+	struct xw_share_block *s;
+};
+
+struct adopt {
+	struct xw_update *u;
+	uint8_t *image, *own; /* one block each */
+	XW_VEC(struct wanted) wanted;
+	struct xw_update_blks found;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct wanted *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key > y->key ? 1 : -1;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+static xw_ino count_inums(void *arg, xw_ino id)
+{
+	*(unsigned *)arg += id != 0;
+	return id;
+}
+
+/* New blocks, except those with values in EA inodes, which are new, too. */
+static int list_wanted(struct adopt *a)
+{
+	struct xw_share *share = a->u->place.share;
+
+	for (size_t i = 0; i < xw_share_count(share); i++) {
+		struct wanted w = {.index = i, .s = xw_share_at(share, i)};
+		unsigned inums = 0;
+
+		if (!w.s->refcount)
+			continue;
+		xw_share_expand(share, w.s, a->own);
+		xw_xattr_map_inums(a->own, a->u->img->block_size, XW_XATTR_BLOCK_OFFS, count_inums,
+				   &inums);
+		if (inums)
+			continue;
+		w.key = xw_update_xattr_key(a->u, a->own);
+		if (xw_vec_push(&a->wanted, w))
+			return xw_fail_nomem(a->u->diag, "blocks of attributes");
+	}
+	if (a->wanted.n)
+		qsort(a->wanted.v, a->wanted.n, sizeof(*a->wanted.v), by_key);
+	return 0;
+}
+
+/* ---- matching ---- */
+
+/* A new block that the one in a->image can replace; NULL: none. */
+static struct xw_share_block *match(const struct adopt *a, uint32_t refcount)
+{
+	const struct xw_share *share = a->u->place.share;
+	const uint64_t key = xw_update_xattr_key(a->u, a->image);
+	size_t from = 0, to = a->wanted.n;
+
+	while (from < to) {
+		const size_t mid = from + (to - from) / 2;
+
+		if (a->wanted.v[mid].key < key)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	for (; from < a->wanted.n && a->wanted.v[from].key == key; from++) {
+		struct xw_share_block *s = a->wanted.v[from].s;
+
+		if (s->blk || s->refcount + refcount > XW_XATTR_REFCOUNT_MAX)
+			continue;
+		xw_share_expand(share, s, a->own);
+		if (!memcmp(a->own + XW_XATTR_BHDR, a->image + XW_XATTR_BHDR,
+			    a->u->img->block_size - XW_XATTR_BHDR))
+			return s;
+	}
+	return NULL;
+}
+
+/* A block that is damaged, free, or unreadable is not shared. */
+static int consider(struct adopt *a, xw_blk blk)
+{
+	struct xw_xattr_bhdr h;
+	struct xw_share_block *s;
+
+	if (!xw_update_read_xattrs(a->u, blk, a->image, &h))
+		return 0;
+	s = match(a, h.refcount);
+	if (!s || !xw_update_uses_block(a->u, blk))
+		return 0;
+	s->blk = blk;
+	a->u->place.counts.xattr_refs += s->refcount;
+	return xw_update_write_xattrs(a->u, blk, a->image, h.refcount + s->refcount);
+}
+
+int xw_update_adopt_xattrs(struct xw_update *u)
+{
+	auto_free uint8_t *image = malloc(u->img->block_size);
+	auto_free uint8_t *own = malloc(u->img->block_size);
+	struct adopt a = {.u = u, .image = image, .own = own};
+	int rc;
+
+	if (u->lax || !u->place.share)
+		return 0;
+	rc = image && own ? list_wanted(&a) : xw_fail_nomem(u->diag, "blocks of attributes");
+	if (!rc && a.wanted.n) {
+		rc = xw_update_list_xattrs(u, &a.found);
+		for (size_t i = 0; i < a.found.a.n && !rc; i++)
+			rc = consider(&a, a.found.a.v[i]);
+		xw_image_forget(u->img);
+	}
+	xw_vec_free(&a.wanted);
+	xw_vec_free(&a.found.a);
+	return rc;
+}

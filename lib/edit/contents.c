@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Space for the contents of files.
+ *
+ * In steps (update/steps.h) what one freed is free for the next, but until the commit its old
+ * contents are the old state: what is written there is held in memory, by the steps' device. So
+ * contents go where that device passes them on to the image, as long as there is such space; and
+ * only as much of them into the rest as may be held.
+ *
+ * Space of the second kind that the allocator offers is kept from it while one file is made, with
+ * all that follows it: so it is offered once.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "dev/overlay.h"
+#include "edit/edit_internal.h"
+
+struct taking {
+	struct xw_update *u;
+	XW_VEC(struct xw_run) got;
+	uint64_t left; /* in blocks, whole clusters */
+};
+
+/*
+ * As xw_overlay_ask(), in whole clusters: a cluster that is partly held in memory counts as held.
+ */
+static uint64_t ask(const struct xw_update *u, xw_blk blk, uint64_t n, bool *through)
+{
+	const uint64_t size = UINT64_C(1) << u->place.enc.cluster_bits;
+	const uint64_t k = xw_overlay_ask(u->data, blk, n, through);
+
+	if (*through && k >= size)
+		return k & ~(size - 1);
+	*through = false;
+	return XW_MIN((k + size - 1) & ~(size - 1), n);
+}
+
+static int got(struct taking *t, xw_blk start, uint64_t len)
+{
+	struct xw_run *last = t->got.n ? &t->got.v[t->got.n - 1] : NULL;
+
+	t->left -= len;
+	if (last && last->start + last->len == start) {
+		last->len += len;
+		return 0;
+	}
+	return xw_vec_push(&t->got, ((struct xw_run){start, len}))
+		       ? xw_fail_nomem(t->u->diag, "extent list")
+		       : 0;
+}
+
+static int keep_off(struct xw_update *u, xw_blk start, uint64_t len)
+{
+	return xw_vec_push(&u->fence, ((struct xw_run){start, len}))
+		       ? xw_fail_nomem(u->diag, "extent list")
+		       : 0;
+}
+
+/* Also fence off the free blocks from `at` on that would be held. */
+static int keep_off_more(struct xw_update *u, xw_blk at)
+{
+	const struct xw_super *sb = &u->img->sb;
+	uint64_t room = 0, k;
+	int rc = 0;
+
+	if (at < sb->blocks_count)
+		room = xw_space_run_at(u->space, at, sb->blocks_per_group);
+	for (; room && !rc; room -= k, at += k) {
+		bool through;
+
+		k = ask(u, at, room, &through);
+		if (through)
+			break;
+		rc = xw_space_claim(u->space, at, k);
+		if (!rc)
+			rc = keep_off(u, at, k);
+	}
+	return rc;
+}
+
+static int sift(struct taking *t, const struct xw_run *run)
+{
+	bool through = true;
+	uint64_t k;
+	int rc = 0;
+
+	for (uint64_t done = 0; done < run->len && !rc; done += k) {
+		k = ask(t->u, run->start + done, run->len - done, &through);
+		rc = through ? got(t, run->start + done, k) : keep_off(t->u, run->start + done, k);
+	}
+	return rc || through ? rc : keep_off_more(t->u, run->start + run->len);
+}
+
+static int no_space(struct xw_update *u)
+{
+	return xw_fail(u->diag, XW_ERR_NOSPC, "%s: no space left for the file", u->img->dev->name);
+}
+
+/* Nothing else is left: use blocks that were fenced off. */
+static int take_held(struct taking *t)
+{
+	struct xw_update *u = t->u;
+	struct xw_overlay_stats st;
+	uint64_t there = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < u->fence.n; i++)
+		there += u->fence.v[i].len;
+	if (there < t->left)
+		return no_space(u);
+	xw_overlay_stats(u->data, &st);
+	if (st.memory + t->left * u->img->block_size > u->held_max)
+		return xw_fail(
+			u->diag, XW_ERR_NOSPC,
+			"%s: no space left for the file but what was freed since the image was "
+			"opened, which is used again after the commit: close and open it",
+			u->img->dev->name);
+	while (t->left && !rc) {
+		struct xw_run *r = &u->fence.v[u->fence.n - 1];
+		const uint64_t k = XW_MIN(r->len, t->left);
+
+		rc = got(t, r->start, k);
+		r->start += k;
+		r->len -= k;
+		u->fence.n -= !r->len;
+	}
+	return rc;
+}
+
+static int take_free(struct taking *t, xw_blk goal, uint64_t len)
+{
+	const struct xw_alloc_req req = {.goal = goal, .len = len};
+	struct xw_run *runs;
+	size_t n;
+	int rc = xw_space_alloc_all(t->u->space, &req, &runs, &n);
+
+	if (rc == XW_ERR_NOSPC)
+		return no_space(t->u);
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = sift(t, &runs[i]);
+	free(runs);
+	return rc;
+}
+
+int xw_update_alloc_contents(struct xw_update *u, const struct xw_alloc_req *req,
+			     struct xw_run **runs, size_t *n)
+{
+	const uint64_t size = UINT64_C(1) << u->place.enc.cluster_bits;
+	struct taking t = {.u = u, .left = (req->len + size - 1) & ~(size - 1)};
+	const uint64_t too_much = t.left - req->len;
+	xw_blk goal = req->goal;
+	int rc = 0;
+
+	*runs = NULL;
+	*n = 0;
+	if (u->data == u->img->dev || xw_overlay_block_size(u->data) != u->img->block_size) {
+		rc = xw_space_alloc_all(u->space, req, runs, n);
+		return rc == XW_ERR_NOSPC ? no_space(u) : rc;
+	}
+	while (t.left && !rc) {
+		const uint64_t most = xw_space_free_blocks(u->space);
+
+		rc = most ? take_free(&t, goal, XW_MIN(t.left, most)) : take_held(&t);
+		if (t.got.n)
+			u->passed = t.got.v[t.got.n - 1].start + t.got.v[t.got.n - 1].len;
+		goal = u->passed;
+	}
+	if (rc) {
+		xw_vec_free(&t.got);
+		return rc;
+	}
+	t.got.v[t.got.n - 1].len -= too_much;
+	*runs = t.got.v;
+	*n = t.got.n;
+	return 0;
+}
+
+int xw_update_contents_done(struct xw_update *u)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < u->fence.n && !rc; i++)
+		rc = xw_space_release(u->space, u->fence.v[i].start, u->fence.v[i].len);
+	u->fence.n = 0;
+	return rc;
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A whole directory written anew from a list of entries, whatever its blocks hold now.
+ *
+ * The directory keeps its blocks, in their order and without holes between them; blocks that are
+ * missing are allocated, blocks that are left over are freed. So a rebuild on a full filesystem
+ * works as long as the entries need no more blocks than before. With bigalloc, where a block's
+ * place in its cluster follows from its place in the file, the directory gets new blocks instead.
+ *
+ * The itree is dropped: whoever wants one builds it from the new directory
+ * (xw_update_build_itree()). A damaged one cannot be freed here; its flag goes, and what it held is
+ * for a check of the bitmaps to find.
+ */
+#include "config.h"
+
+#include "edit/dir.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "edit/edit_internal.h"
+
+struct rebuild {
+	struct xw_update *u;
+	xw_ino ino;
+	struct xw_inode in;
+	uint8_t *raw;
+	struct xw_update_map m; /* the new map */
+	uint64_t nodes; /* of the itree */
+};
+
+static int fail(struct rebuild *r, int code, const char *why)
+{
+	return xw_fail(r->u->diag, code, "%s: directory inode %" PRIu32 ": %s",
+		       r->u->img->dev->name, r->ino, why);
+}
+
+/* ---- dropping the itree ---- */
+
+static int count_node(void *arg, xw_blk blk, unsigned level)
+{
+	struct rebuild *r = arg;
+
+	(void)blk;
+	(void)level;
+	r->nodes++;
+	return 0;
+}
+
+static int free_node(void *arg, xw_blk blk, unsigned level)
+{
+	struct rebuild *r = arg;
+
+	(void)level;
+	return xw_update_free_one(r->u, blk);
+}
+
+static int drop_itree(struct rebuild *r)
+{
+	struct xw_update *u = r->u;
+	uint64_t held;
+	int rc;
+
+	if (!(r->in.flags & XW_FL_ITREE))
+		return 0;
+	rc = xw_update_itree_nodes(u, r->ino, &r->in, count_node, r);
+	held = xw_update_bytes(u, &r->in) / u->img->block_size;
+	if (!rc && held >= r->nodes) {
+		rc = xw_update_itree_nodes(u, r->ino, &r->in, free_node, r);
+		if (!rc)
+			rc = xw_inode_set_blocks(&r->in, &u->img->sb, held - r->nodes);
+		if (!rc)
+			rc = xw_update_charge(u, &r->in, 0,
+					      -(int64_t)(r->nodes * u->img->block_size));
+	}
+	if (rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM) {
+		xw_diag_clear(u->diag);
+		rc = 0;
+	}
+	r->in.flags &= ~XW_FL_ITREE;
+	return rc;
+}
+
+/* ---- blocks ---- */
+
+/* Map the old blocks contiguously in logical order; *same: nothing has moved. */
+static int close_holes(struct rebuild *r, uint32_t want, bool *same)
+{
+	struct xw_update_map old = {0};
+	uint64_t at = 0;
+	int rc = xw_update_map_load(r->u, r->ino, &r->in, &old);
+
+	r->m.nodes.v = old.nodes.v;
+	r->m.nodes.n = old.nodes.n;
+	r->m.nodes.cap = old.nodes.cap;
+	*same = true;
+	for (size_t i = 0; i < old.e.n && !rc; i++) {
+		const struct xw_extent *e = &old.e.v[i];
+		const uint64_t keep = at < want ? XW_MIN((uint64_t)e->len, want - at) : 0;
+
+		*same &= e->lblk == at && !e->unwritten && keep == e->len;
+		if (keep)
+			rc = xw_update_map_add(r->u, &r->m,
+					       (struct xw_map_run){at, keep, e->pblk, false});
+		if (!rc && keep < e->len)
+			rc = xw_update_free(r->u, e->pblk + keep, e->len - keep);
+		at += keep;
+	}
+	free(old.e.v);
+	return rc;
+}
+
+static int add_blocks(struct rebuild *r, uint64_t have, uint64_t want)
+{
+	const struct xw_alloc_req req = {.goal = xw_update_map_goal(r->u, r->ino, &r->m),
+					 .len = want - have};
+	struct xw_run *runs;
+	size_t n;
+	int rc = xw_space_alloc_all(r->u->space, &req, &runs, &n);
+
+	if (rc)
+		return fail(r, rc, "no free block left for it");
+	for (size_t i = 0; i < n && !rc; i++) {
+		const uint64_t len = XW_MIN(runs[i].len, want - have);
+
+		rc = xw_update_map_add(r->u, &r->m,
+				       (struct xw_map_run){have, len, runs[i].start, false});
+		have += len;
+	}
+	free(runs);
+	return rc;
+}
+
+static int by_number(const void *x, const void *y)
+{
+	const xw_blk a = *(const xw_blk *)x, b = *(const xw_blk *)y;
+
+	return (a > b) - (a < b);
+}
+
+/*
+ * Bigalloc: free each cluster of the map once, wherever its blocks are: a damaged map may not align
+ * them.
+ */
+static int leave_clusters(struct rebuild *r)
+{
+	const uint32_t bits = r->u->place.enc.cluster_bits;
+	XW_VEC(xw_blk) list = {0};
+	struct xw_update_map old;
+	uint64_t n = 0, held = xw_update_bytes(r->u, &r->in) / r->u->img->block_size;
+	int rc = xw_update_map_load(r->u, r->ino, &r->in, &old);
+
+	for (size_t i = 0; i < old.e.n && !rc; i++)
+		for (xw_blk c = old.e.v[i].pblk >> bits;
+		     c <= (old.e.v[i].pblk + old.e.v[i].len - 1) >> bits && !rc; c++)
+			rc = xw_vec_push(&list, c) ? xw_fail_nomem(r->u->diag, "clusters") : 0;
+	for (size_t i = 0; i < old.nodes.n && !rc; i++)
+		rc = xw_vec_push(&list, old.nodes.v[i] >> bits)
+			     ? xw_fail_nomem(r->u->diag, "clusters")
+			     : 0;
+	if (list.n)
+		qsort(list.v, list.n, sizeof(*list.v), by_number);
+	for (size_t i = 0; i < list.n && !rc; i++) {
+		if (i && list.v[i] == list.v[i - 1])
+			continue;
+		rc = xw_update_free(r->u, list.v[i] << bits, UINT64_C(1) << bits);
+		n++;
+	}
+	r->m.other = held > n << bits ? held - (n << bits) : 0;
+	xw_vec_free(&list);
+	xw_update_map_end(&old);
+	return rc;
+}
+
+static uint64_t count_blocks(const struct xw_update_map *m)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < m->e.n; i++)
+		n += m->e.v[i].len;
+	return n;
+}
+
+static int place(struct rebuild *r, uint32_t want, bool *same)
+{
+	uint64_t have;
+	int rc;
+
+	if (r->u->place.enc.cluster_bits) {
+		*same = false;
+		rc = leave_clusters(r);
+		return rc ? rc : add_blocks(r, 0, want);
+	}
+	rc = close_holes(r, want, same);
+	have = count_blocks(&r->m);
+	if (rc || have >= want)
+		return rc;
+	*same = false;
+	return add_blocks(r, have, want);
+}
+
+static int put_block(void *arg, uint32_t lblk, const void *block)
+{
+	const struct rebuild *r = arg;
+	const uint32_t bs = r->u->img->block_size;
+
+	for (size_t i = 0; i < r->m.e.n; i++) {
+		const struct xw_extent *e = &r->m.e.v[i];
+
+		if (lblk >= e->lblk && lblk - e->lblk < e->len)
+			return xw_dev_pwrite(r->u->img->dev, block, bs,
+					     (e->pblk + lblk - e->lblk) * bs);
+	}
+	return XW_ERR_INTERNAL;
+}
+
+/* ---- the directory ---- */
+
+static int write_dir(struct rebuild *r, const struct xw_update_rebuild *o)
+{
+	struct xw_update *u = r->u;
+	struct xw_dir_format f = u->place.enc.dirfmt;
+	const struct xw_dir_self self = {
+		.ino = r->ino,
+		.parent = o->parent,
+		.generation = r->in.generation,
+		.inode_seed = xw_image_inode_seed(u->img, r->ino, &r->in),
+	};
+	struct xw_dir_shape shape;
+	bool same;
+	int rc;
+
+	/* The hash of a casefolded name needs Unicode tables. */
+	f.dir_index &= !(r->in.flags & XW_FL_CASEFOLD);
+	rc = xw_dir_shape(&f, o->entries, o->n, o->min_blocks, &shape);
+	if (rc)
+		return fail(r, rc, "cannot be laid out");
+	rc = place(r, shape.blocks, &same);
+	if (!rc)
+		rc = xw_dir_emit(&f, &shape, o->entries, o->n, &self, put_block, r);
+	r->in.size = (uint64_t)shape.blocks * u->img->block_size;
+	r->in.flags &= ~XW_FL_INDEX;
+	r->in.flags |= shape.indexed ? XW_FL_INDEX : 0;
+	if (!rc && r->in.flags & XW_FL_INLINE_DATA)
+		rc = xw_update_drop_inline(u, r->ino, &r->in, r->raw);
+	return rc || same ? rc : xw_update_map_write(u, r->ino, &r->in, &r->m);
+}
+
+int xw_update_rebuild_dir(struct xw_update *u, const struct xw_update_rebuild *o)
+{
+	struct rebuild r = {.u = u, .ino = o->ino};
+	int rc = xw_update_get(u, o->ino, &r.in, &r.raw);
+
+	if (!rc && (r.in.mode & XW_S_IFMT) != XW_S_IFDIR)
+		rc = fail(&r, XW_ERR_INPUT, "not a directory");
+	if (!rc && r.in.flags & XW_FL_CASEFOLD && r.in.flags & XW_FL_ENCRYPT)
+		rc = fail(&r, XW_ERR_UNSUPPORTED, "both encrypted and casefolded");
+	if (!rc)
+		rc = drop_itree(&r);
+	if (!rc && !u->place.enc.cluster_bits)
+		rc = xw_update_other_blocks(u, o->ino, &r.in, &r.m.other);
+	if (!rc)
+		rc = write_dir(&r, o);
+	if (!rc)
+		rc = xw_update_put(u, o->ino, &r.in, steal(r.raw));
+	if (!rc)
+		u->stats.rebuilt_directories++;
+	xw_update_map_end(&r.m);
+	free(r.raw);
+	return rc;
+}

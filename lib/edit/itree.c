@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The feature itree of an image turned on and off: trees of all directories built or dropped, as
+ * part of one update.
+ *
+ * Turning it on begins with what an earlier life of the feature may have left, which a kernel that
+ * knows nothing of it keeps: flags, and trees that the directories have outgrown. A tree is freed
+ * where it is the directory's own beyond doubt: every node is whole, says that it belongs there,
+ * is in use, and as many are counted as the directory's blocks. Nodes that nobody counts have been
+ * freed by a check, whatever lies there now, and only the flag goes. Pointers need no clearing,
+ * since only a flag makes one.
+ */
+#include "config.h"
+
+#include "edit/dir.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "dir/itree_image.h"
+#include "read/itree.h"
+#include "edit/edit_internal.h"
+
+/* Directories of one block, linear, inline or casefolded ones have none and are skipped. */
+static bool may_have_one(const struct xw_update *u, const struct xw_inode *in)
+{
+	return in->flags & XW_FL_INDEX && !(in->flags & (XW_FL_INLINE_DATA | XW_FL_CASEFOLD)) &&
+	       in->size > u->img->block_size;
+}
+
+static int clear_flag(struct xw_update *u, xw_ino ino)
+{
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	int rc = xw_update_get(u, ino, &in, &raw);
+
+	if (rc || !(in.flags & XW_FL_ITREE))
+		return rc;
+	in.flags &= ~XW_FL_ITREE;
+	return xw_update_put(u, ino, &in, steal(raw));
+}
+
+static int not_counted(struct xw_update *u, xw_ino ino)
+{
+	return xw_fail(u->diag, XW_ERR_CORRUPT,
+		       "%s: directory inode %" PRIu32
+		       ": its itree has not the blocks that are counted for it; run xw-fsck -f",
+		       u->img->dev->name, ino);
+}
+
+static int drop_tree(struct xw_update *u, xw_ino ino, uint64_t *count)
+{
+	struct xw_update_dir ud;
+	int rc = xw_update_dir_begin(u, ino, &ud);
+
+	if (!rc && ud.d.now.itree) {
+		rc = xw_dir_itree_drop(&ud.d);
+		++*count;
+	}
+	if (!rc)
+		rc = xw_update_dir_put(&ud);
+	xw_update_dir_end(&ud);
+	return rc;
+}
+
+enum { RULE_FLAG = 1, RULE_COUNT = 9, RULE_ENTRIES = 15 };
+
+static int collect_rules(void *arg, const struct xw_itree_finding *f)
+{
+	*(uint32_t *)arg |= UINT32_C(1) << f->rule;
+	return 0;
+}
+
+/*
+ * A tree from before the feature was cleared: its entries may differ from those of the directory.
+ */
+static int drop_stale(struct xw_update *u, xw_ino ino, const struct xw_inode *in)
+{
+	const uint32_t stale = 1u << RULE_FLAG | 1u << RULE_ENTRIES;
+	struct xw_itree_result res;
+	uint64_t dropped = 0;
+	uint32_t rules = 0;
+	int rc;
+
+	if (!may_have_one(u, in))
+		return clear_flag(u, ino);
+	rc = xw_itree_check_inode(u->img, ino, collect_rules, &rules, &res);
+	if (rc)
+		return rc;
+	if (res.has_tree && !(rules & ~stale))
+		return drop_tree(u, ino, &dropped);
+	return res.counted ? not_counted(u, ino) : clear_flag(u, ino);
+}
+
+static int build_one(struct xw_update *u, xw_ino ino, uint64_t *count)
+{
+	struct xw_update_dir ud;
+	int rc = xw_update_dir_begin(u, ino, &ud);
+
+	if (!rc && may_have_one(u, &ud.in)) {
+		rc = xw_dir_itree_build(&ud.d);
+		if (!rc) {
+			++*count;
+			rc = xw_update_dir_put(&ud);
+		} else if (rc == XW_ERR_LIMIT) {
+			rc = 0;
+		}
+	}
+	xw_update_dir_end(&ud);
+	return rc;
+}
+
+static int blocks_differ(void *arg, const struct xw_itree_finding *f)
+{
+	*(bool *)arg |= f->rule == RULE_COUNT;
+	return 0;
+}
+
+/*
+ * A tree can be valid and still incomplete: with a node in the place of the root, for example.
+ * Unreachable nodes would stay in use, and be counted, forever.
+ */
+static int check_blocks(struct xw_update *u, xw_ino ino)
+{
+	struct xw_itree_result res;
+	bool differ = false;
+	int rc = xw_itree_check_inode(u->img, ino, blocks_differ, &differ, &res);
+
+	return rc || !differ ? rc : not_counted(u, ino);
+}
+
+static int drop_one(struct xw_update *u, xw_ino ino, uint64_t *count)
+{
+	const int rc = check_blocks(u, ino);
+
+	return rc ? rc : drop_tree(u, ino, count);
+}
+
+static int each_directory(struct xw_update *u, bool build, uint64_t *count)
+{
+	struct xw_inode_scan s;
+	const uint8_t *raw;
+	xw_ino ino;
+	int rc = xw_inode_scan_begin(u->img, 0, u->img->groups, &s);
+
+	*count = 0;
+	while (!rc && (rc = xw_inode_scan_next(&s, &ino, &raw)) == 1) {
+		struct xw_inode in;
+
+		rc = 0;
+		if (xw_inode_decode(raw, &u->img->sb, &in) || !in.links ||
+		    (in.mode & XW_S_IFMT) != XW_S_IFDIR)
+			continue;
+		if (!build && in.flags & XW_FL_ITREE)
+			rc = may_have_one(u, &in) ? drop_one(u, ino, count) : clear_flag(u, ino);
+		if (build && in.flags & XW_FL_ITREE)
+			rc = drop_stale(u, ino, &in);
+		if (build && !rc && may_have_one(u, &in))
+			rc = build_one(u, ino, count);
+	}
+	xw_inode_scan_end(&s);
+	return rc;
+}
+
+int xw_update_itree_build(struct xw_update *u, uint64_t *built)
+{
+	if (u->img->sb.feature_ro_compat & XW_RO_BIGALLOC)
+		return xw_fail(u->diag, XW_ERR_UNSUPPORTED,
+			       "%s: there are no itrees with the feature bigalloc",
+			       u->img->dev->name);
+	if (!(u->img->sb.feature_compat & XW_COMPAT_DIR_INDEX))
+		return xw_fail(u->diag, XW_ERR_UNSUPPORTED, "%s: feature itree needs dir_index",
+			       u->img->dev->name);
+	u->place.enc.dirfmt.itree = true;
+	u->img->sb.feature_ro_compat |= XW_RO_ITREE;
+	return each_directory(u, true, built);
+}
+
+int xw_update_itree_drop(struct xw_update *u, uint64_t *dropped)
+{
+	int rc = each_directory(u, false, dropped);
+
+	u->place.enc.dirfmt.itree = false;
+	u->img->sb.feature_ro_compat &= ~XW_RO_ITREE;
+	return rc;
+}

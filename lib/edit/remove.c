@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Many names, and whole directories, that go together. Two steps: names are collected, each for the
+ * inode that it had, and what is below directories with them; then the inodes lose them, forward
+ * through the tables.
+ *
+ * A directory that goes is read once and never changed: its names from its itree where that can be
+ * believed, whose nodes are freed as they pass, else from its blocks. Directories found in it are
+ * gone through next, by number, level by level. Of an inode's names only those are counted that go
+ * and those that the tree knows; whether others are left, its links say (see dangling.c).
+ *
+ * Records are written as their tables are passed, so that a block is read once, for reading and for
+ * writing, and few are held. Memory: four bytes a name, beside what the device holds of what is
+ * changed.
+ */
+#include "config.h"
+
+#include "edit/edit.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "read/dirs.h"
+#include "read/itree.h"
+#include "edit/dir.h"
+#include "edit/edit_internal.h"
+
+#define BLOCKS_AT_ONCE                                                                             \
+	32u /* of tables, until their records are written: the image's cache keeps them */
+
+static int bad(const struct xw_removal *g, xw_ino ino, const char *what)
+{
+	return xw_fail(g->u->diag, XW_ERR_CORRUPT, "%s: inode %" PRIu32 ": %s; run xw-fsck -f",
+		       g->u->img->dev->name, ino, what);
+}
+
+static int add(struct xw_removal *g, struct xw_update_inos *list, xw_ino ino)
+{
+	return xw_vec_push(&list->a, ino) ? xw_fail_nomem(g->u->diag, "removed names") : 0;
+}
+
+int xw_removal_add_name(struct xw_removal *g, xw_ino ino)
+{
+	return add(g, &g->names, ino);
+}
+
+int xw_removal_add_dir(struct xw_removal *g, xw_ino ino)
+{
+	return add(g, &g->dirs, ino);
+}
+
+void xw_removal_free(struct xw_removal *g)
+{
+	xw_vec_free(&g->names.a);
+	xw_vec_free(&g->dirs.a);
+	xw_vec_free(&g->died.a);
+	xw_table_free(&g->seen);
+}
+
+static int by_number(const void *x, const void *y)
+{
+	const xw_ino *a = x, *b = y;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+static void sort(struct xw_update_inos *list)
+{
+	if (list->a.n)
+		qsort(list->a.v, list->a.n, sizeof(*list->a.v), by_number);
+}
+
+/*
+ * Write the records put so far, from time to time: the next one is of inode ino, and they are in
+ * ascending order.
+ */
+static int write_some(struct xw_removal *g, xw_ino ino)
+{
+	const uint64_t block =
+		(uint64_t)(ino - 1) * g->u->img->inode_size / g->u->img->block_size + 1;
+
+	if (block == g->last_block)
+		return 0;
+	g->last_block = block;
+	if (++g->blocks <= BLOCKS_AT_ONCE)
+		return 0;
+	g->blocks = 1;
+	return xw_update_flush_recs(g->u);
+}
+
+/*
+ * Free what the inode owns (except what the flags in `gone` name), and update its record, which is
+ * owned from here on.
+ */
+static int bury(struct xw_removal *g, xw_ino ino, struct xw_inode *in, uint32_t gone,
+		uint8_t *record)
+{
+	auto_free uint8_t *raw = record;
+	struct xw_inode has = *in;
+	int rc = 0;
+
+	has.flags &= ~gone;
+	if (ino < g->u->img->sb.first_ino)
+		rc = bad(g, ino, "is reserved, and has a name");
+	if (!rc && !g->u->lax)
+		rc = add(g, &g->died, ino);
+	if (!rc)
+		rc = xw_update_empty(g->u, ino, &has, raw);
+	return rc ? rc : xw_update_bury(g->u, ino, in, steal(raw), g->keep_records);
+}
+
+/* ---- directories ---- */
+
+static bool ino_used(const void *slot)
+{
+	return *(const xw_ino *)slot != 0;
+}
+
+static bool ino_same(const void *arg, const void *slot, const void *ino)
+{
+	(void)arg;
+	return *(const xw_ino *)slot == *(const xw_ino *)ino;
+}
+
+static uint64_t ino_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number(*(const xw_ino *)slot);
+}
+
+static const struct xw_table_kind by_ino = {sizeof(xw_ino), ino_used, ino_same, ino_hash};
+
+/* Each directory has one name: one found twice is part of a cycle. */
+static int first_time(struct xw_removal *g, xw_ino ino)
+{
+	xw_ino *slot;
+
+	if (g->node && g->node(g->arg, ino) && !(g->node(g->arg, ino)->flags & XW_BN_DEAD))
+		return bad(g, ino, "is a directory with more than one name");
+	if (xw_table_room(&g->seen, &by_ino, NULL))
+		return xw_fail_nomem(g->u->diag, "removed directories");
+	slot = xw_table_slot(&g->seen, &by_ino, NULL, xw_table_number(ino), &ino);
+	if (*slot)
+		return bad(g, ino, "is a directory with more than one name");
+	*slot = ino;
+	g->seen.n++;
+	return 0;
+}
+
+static int is_directory(struct xw_removal *g, xw_ino ino, uint8_t ftype, bool *dir)
+{
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	int rc;
+
+	*dir = ftype == XW_FT_DIR;
+	if (ftype != XW_FT_UNKNOWN)
+		return 0;
+	rc = xw_update_get(g->u, ino, &in, &raw);
+	*dir = !rc && (in.mode & XW_S_IFMT) == XW_S_IFDIR;
+	return rc;
+}
+
+static int add_entry(struct xw_removal *g, xw_ino ino, uint8_t ftype)
+{
+	bool dir;
+	int rc = is_directory(g, ino, ftype, &dir);
+
+	return rc ? rc : add(g, dir ? &g->dirs : &g->names, ino);
+}
+
+static int names_of_blocks(struct xw_removal *g, xw_ino ino, const struct xw_inode *in,
+			   const uint8_t *raw)
+{
+	struct xw_dir_iter it;
+	struct xw_dirent e;
+	int more, rc = xw_dir_begin(g->u->img, ino, in, raw, &it);
+
+	while (!rc && (more = xw_dir_next(&it, &e, NULL)) != 0) {
+		const bool dots = more > 0 && xw_name_is_dots(e.name, e.name_len);
+
+		if (more < 0)
+			rc = more;
+		else if (!dots)
+			rc = add_entry(g, e.ino, e.ftype);
+	}
+	xw_dir_end(&it);
+	return rc;
+}
+
+static int free_node(void *arg, xw_blk blk, unsigned level)
+{
+	(void)level;
+	return xw_update_free_one(arg, blk);
+}
+
+/* XW_ERR_NOTFOUND: it has none, or none that can be trusted. Its nodes are freed by this. */
+static int names_of_itree(struct xw_removal *g, xw_ino ino, const struct xw_inode *in)
+{
+	struct xw_itree_entry e;
+	struct xw_itree_iter it;
+	int rc;
+
+	if (!xw_itree_is_believed(g->u->img))
+		return XW_ERR_NOTFOUND;
+	rc = xw_itree_begin(g->u->img, ino, in, &it);
+	if (!rc)
+		rc = free_node(g->u, it.root, 0);
+	it.on_node = free_node;
+	it.arg = g->u;
+	while (!rc && (rc = xw_itree_next(&it, &e)) == 1)
+		rc = add_entry(g, e.key.ino, e.ftype);
+	xw_itree_end(&it);
+	return rc;
+}
+
+static int take_directory(struct xw_removal *g, xw_ino ino)
+{
+	auto_free uint8_t *raw = NULL;
+	uint32_t gone = XW_FL_ITREE;
+	struct xw_inode in;
+	int rc = first_time(g, ino);
+
+	for (unsigned i = 0; i < XW_ARRAY_SIZE(g->keep) && !rc; i++)
+		if (ino == g->keep[i])
+			rc = xw_fail(g->u->diag, XW_ERR_BUSY,
+				     "%s: directory inode %" PRIu32
+				     ": is the current directory of this session",
+				     g->u->img->dev->name, ino);
+	if (!rc)
+		rc = xw_update_get(g->u, ino, &in, &raw);
+	if (rc)
+		return rc;
+	if ((in.mode & XW_S_IFMT) != XW_S_IFDIR)
+		return bad(g, ino, "is not a directory, but its entry says so");
+	if (!g->u->lax && (!in.links || in.dtime))
+		return bad(g, ino, "has a name and is deleted");
+	rc = names_of_itree(g, ino, &in);
+	if (rc == XW_ERR_NOTFOUND) {
+		gone = 0;
+		rc = names_of_blocks(g, ino, &in, raw);
+	}
+	return rc ? rc : bury(g, ino, &in, gone, steal(raw));
+}
+
+/* Level by level: replace the directories of this level by those in them. */
+static int take_directories(struct xw_removal *g)
+{
+	int rc = 0;
+
+	while (g->dirs.a.n && !rc) {
+		struct xw_update_inos level = g->dirs;
+
+		memset(&g->dirs, 0, sizeof(g->dirs));
+		sort(&level);
+		for (size_t i = 0; i < level.a.n && !rc; i++) {
+			rc = write_some(g, level.a.v[i]);
+			if (!rc)
+				rc = take_directory(g, level.a.v[i]);
+		}
+		xw_vec_free(&level.a);
+	}
+	return rc;
+}
+
+/* ---- files ---- */
+
+/* An inode of which the tree has names, too: the rest of the update uses its node. */
+static int lose_known(struct xw_removal *g, struct xw_binode *n, uint32_t links)
+{
+	int rc;
+
+	n->unseen = links - (n->links - (n->flags & XW_BN_LAZY ? 0 : n->unseen));
+	n->flags &= (uint16_t)~XW_BN_LAZY;
+	n->flags |= XW_BN_LINKS;
+	n->links = links;
+	if (!links) {
+		n->flags |= XW_BN_DEAD;
+		return 0;
+	}
+	rc = xw_update_existing(g->u, n);
+	n->flags &= (uint16_t)~XW_BN_LINKS;
+	return rc;
+}
+
+/* The number of the inode's names left after removing `gone`. */
+static int count_links(struct xw_removal *g, xw_ino ino, const struct xw_inode *in,
+		       const struct xw_binode *n, size_t gone, uint32_t *left)
+{
+	const bool lazy = n && n->flags & XW_BN_LAZY;
+	const uint32_t links = n && !lazy ? n->links : in->links;
+	const uint32_t there = !n ? 0 : lazy ? n->links : n->links - n->unseen; /* in the tree */
+
+	*left = links > gone ? (uint32_t)(links - gone) : 0;
+	if (g->u->lax)
+		return 0;
+	if (!in->links || in->dtime)
+		return bad(g, ino, "has a name and is deleted");
+	return links < gone || *left < there ? bad(g, ino, "has more names than links") : 0;
+}
+
+static int lose(struct xw_removal *g, xw_ino ino, size_t gone)
+{
+	struct xw_binode *n = g->node ? g->node(g->arg, ino) : NULL;
+	const bool dead = n && n->flags & XW_BN_DEAD;
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	uint32_t left = 0;
+	int rc = xw_update_get(g->u, ino, &in, &raw);
+
+	if (!rc && dead && gone > 1)
+		rc = bad(g, ino, "has more names than links");
+	if (!rc && !dead && n && !xw_binode_is(n, in.mode & XW_S_IFMT))
+		rc = bad(g, ino, "has another type than its directory entry");
+	else if (!rc && !dead && (in.mode & XW_S_IFMT) == XW_S_IFDIR)
+		rc = bad(g, ino, "is a directory, but its entry says otherwise");
+	if (!rc && !dead)
+		rc = count_links(g, ino, &in, n, gone, &left);
+	if (!rc && n && !dead)
+		rc = lose_known(g, n, left);
+	if (rc || (n && left))
+		return rc;
+	if (!left)
+		return bury(g, ino, &in, 0, steal(raw));
+	in.links = (uint16_t)left;
+	if (!g->keep_records)
+		in.ctime = (struct xw_time){g->u->now, 0};
+	return xw_update_put(g->u, ino, &in, steal(raw));
+}
+
+int xw_removal_run(struct xw_removal *g)
+{
+	const struct xw_update_inos *names = &g->names;
+	int rc = take_directories(g);
+
+	sort(&g->names);
+	for (size_t i = 0, end; i < names->a.n && !rc; i = end) {
+		const xw_ino ino = names->a.v[i];
+
+		for (end = i + 1; end < names->a.n && names->a.v[end] == ino;)
+			end++;
+		rc = write_some(g, ino);
+		if (!rc)
+			rc = lose(g, ino, end - i);
+	}
+	return rc ? rc : xw_update_flush_recs(g->u);
+}
+
+/* ---- names of a directory that is kept ---- */
+
+static int fail_name(struct xw_update *u, int code, const struct xw_dir_victim *v, const char *why)
+{
+	return xw_fail(u->diag, code, "%s: '%.*s': %s", u->img->dev->name, v->len, v->name, why);
+}
+
+static int add_victims(struct xw_removal *g, const struct xw_dir_victim *v, size_t n, int *subdirs)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		bool dir;
+
+		rc = is_directory(g, v[i].ino, v[i].ftype, &dir);
+		if (!rc && dir && !g->recursive)
+			rc = fail_name(g->u, XW_ERR_INPUT, &v[i], "is a directory");
+		if (!rc)
+			rc = add(g, dir ? &g->dirs : &g->names, v[i].ino);
+		*subdirs += dir;
+	}
+	return rc;
+}
+
+int xw_removal_from(struct xw_removal *g, xw_ino dir, struct xw_dir_victim *v, size_t n)
+{
+	struct xw_update_dir ud = {.u = g->u};
+	int subdirs = 0, rc = xw_update_uninline(g->u, dir);
+
+	xw_image_forget(g->u->img); /* blocks may have been written since they were read */
+	if (!rc)
+		rc = xw_update_dir_begin(g->u, dir, &ud);
+	if (!rc)
+		rc = xw_dir_delete_many(&ud.d, v, n);
+	if (!rc)
+		rc = xw_update_dir_put(&ud);
+	xw_update_dir_end(&ud);
+	for (size_t i = 0; rc == XW_ERR_NOTFOUND && i < n; i++)
+		if (!v[i].ino)
+			return fail_name(g->u, rc, &v[i], "not found");
+	if (!rc)
+		rc = add_victims(g, v, n, &subdirs);
+	return rc || !subdirs ? rc : xw_update_add_links(g->u, dir, -subdirs);
+}

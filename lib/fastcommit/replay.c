@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Fast commits, carried out field by field in the order in which they were written; each state
+ * between two of them is one that the filesystem was in.
+ *
+ *   1. what files gain is claimed, before anything is allocated
+ *   2. names come and go; a new inode is in use with its first name (a directory is made then), one
+ *      that loses the last is free, and its number may be another's in the next field
+ *   3. maps and records of all that is in use then, in the order of numbers
+ *
+ * What cannot be, since Linux left out what had come and gone before it wrote (a name in a
+ * directory that is not there, a link to nothing, a name that is gone already), is passed over.
+ * What contradicts the image is an error: the image and its log do not belong together.
+ *
+ * Why it ends: each field is looked at twice, and the work for it is bounded by the directory or
+ * the map that it changes; fast_map.c sorts.
+ */
+#include "config.h"
+
+#include "fastcommit/fastcommit.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "disk/dirent.h"
+#include "edit/dir.h"
+#include "fastcommit/fastcommit_internal.h"
+#include "update/steps.h"
+
+/* ---- inodes by number ---- */
+
+static bool slot_used(const void *slot)
+{
+	return *(const uint32_t *)slot != 0;
+}
+
+static bool slot_same(const void *arg, const void *slot, const void *ino)
+{
+	const struct xw_fast *f = arg;
+
+	return f->inodes.v[*(const uint32_t *)slot - 1].ino == *(const xw_ino *)ino;
+}
+
+static uint64_t slot_hash(const void *arg, const void *slot)
+{
+	const struct xw_fast *f = arg;
+
+	return xw_table_number(f->inodes.v[*(const uint32_t *)slot - 1].ino);
+}
+
+static const struct xw_table_kind by_number = {sizeof(uint32_t), slot_used, slot_same, slot_hash};
+
+/* Read an inode when it first occurs. */
+static int look(struct xw_fast *f, struct xw_fast_inode *i)
+{
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	int rc = xw_ispace_claim(f->u->inodes, i->ino, false);
+
+	if (!rc)
+		return xw_ispace_release(f->u->inodes, i->ino, false);
+	if (rc != XW_ERR_CORRUPT)
+		return rc;
+	i->used = true;
+	rc = xw_update_get(f->u, i->ino, &in, &raw);
+	if (rc)
+		return rc;
+	i->dir = (in.mode & XW_S_IFMT) == XW_S_IFDIR;
+	i->names = i->dir ? 1 : in.links;
+	return in.flags & XW_FL_EA_INODE ? xw_fast_bad(f, i->ino, "holds an attribute's value") : 0;
+}
+
+/* The inode of a field. *i is valid until the next call. */
+static int find(struct xw_fast *f, xw_ino ino, struct xw_fast_inode **i)
+{
+	const struct xw_super *sb = &f->u->img->sb;
+	struct xw_fast_inode fresh = {.ino = ino};
+	uint32_t *at = xw_table_get(&f->of, &by_number, f, xw_table_number(ino), &ino);
+	int rc;
+
+	if (at) {
+		*i = &f->inodes.v[*at - 1];
+		return 0;
+	}
+	if (!ino || ino > sb->inodes_count || (ino < sb->first_ino && ino != XW_INO_ROOT))
+		return xw_fast_bad(f, ino, "is not the inode of a file");
+	rc = look(f, &fresh);
+	if (rc)
+		return rc;
+	if (xw_table_room(&f->of, &by_number, f) || xw_vec_push(&f->inodes, fresh))
+		return xw_fail_nomem(f->u->diag, "fast commits");
+	at = xw_table_slot(&f->of, &by_number, f, xw_table_number(ino), &ino);
+	*at = (uint32_t)f->inodes.n;
+	f->of.n++;
+	*i = &f->inodes.v[*at - 1];
+	return 0;
+}
+
+/* ---- creating and deleting inodes ---- */
+
+/* Mark the inode as in use, if there is a record for it. */
+static int appear(struct xw_fast *f, struct xw_fast_inode *i, xw_ino parent)
+{
+	int rc;
+
+	if (i->used || !i->rec)
+		return 0;
+	i->dir = xw_fast_type(i) == XW_S_IFDIR;
+	rc = xw_ispace_claim(f->u->inodes, i->ino, i->dir);
+	if (rc == XW_ERR_CORRUPT)
+		return xw_fast_bad(f, i->ino, "is in use already");
+	if (rc)
+		return rc;
+	i->used = i->fresh = true;
+	i->names = 0;
+	return i->dir ? xw_fast_make_dir(f, i, parent) : 0;
+}
+
+/*
+ * The last name was removed. The record of an orphan is a link of a list: orphan processing frees
+ * it.
+ */
+static int vanish(struct xw_fast *f, struct xw_fast_inode *i)
+{
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	int rc = 0;
+
+	if (i->ino == XW_INO_ROOT)
+		return xw_fast_bad(f, i->ino, "is the root directory");
+	if (i->dir)
+		rc = xw_update_check_empty(f->u, i->ino);
+	if (rc == XW_ERR_STATE)
+		xw_diag_clear(f->u->diag);
+	if (rc == XW_ERR_STATE)
+		return xw_fast_bad(f, i->ino, "is a removed directory and not empty");
+	if (!rc && i->fresh && !i->dir) {
+		rc = xw_ispace_release(f->u->inodes, i->ino, false);
+	} else if (!rc) {
+		rc = xw_update_get(f->u, i->ino, &in, &raw);
+		if (!rc && !i->fresh && in.dtime && !i->dir)
+			return 0;
+		if (!rc)
+			rc = xw_update_drop(f->u, i->ino);
+	}
+	xw_vec_free(&i->ranges);
+	*i = (struct xw_fast_inode){.ino = i->ino};
+	return rc;
+}
+
+/* ---- names ---- */
+
+/* *done: the directory was changed. */
+static int change_name(struct xw_fast *f, const struct xw_fast_field *x, uint8_t ftype, bool *done)
+{
+	const char *name = (const char *)x->bytes;
+	const bool add = x->tag != XW_FAST_UNLINK;
+	struct xw_update_dir ud = {.u = f->u};
+	xw_ino there = 0;
+	int rc = xw_update_uninline(f->u, x->dir);
+
+	xw_image_forget(f->u->img);
+	if (!rc)
+		rc = xw_update_dir_begin(f->u, x->dir, &ud);
+	if (!rc)
+		rc = xw_dir_find(&ud.d, name, x->len, &there, NULL);
+	if (rc == XW_ERR_NOTFOUND)
+		rc = 0;
+	if (!rc && add && there && there != x->ino)
+		rc = xw_fast_bad(f, x->dir, "has a name twice");
+	*done = !rc && (add ? !there : there == x->ino);
+	if (*done)
+		rc = add ? xw_dir_insert(&ud.d, name, x->len, x->ino, ftype)
+			 : xw_dir_delete(&ud.d, name, x->len, NULL);
+	if (*done && !rc)
+		rc = xw_update_dir_put(&ud);
+	xw_update_dir_end(&ud);
+	return rc;
+}
+
+static uint8_t ftype_of(const struct xw_update *u, uint16_t type)
+{
+	return u->img->sb.feature_incompat & XW_INCOMPAT_FILETYPE ? (uint8_t)xw_ftype_of_mode(type)
+								  : XW_FT_UNKNOWN;
+}
+
+static int type_of(struct xw_fast *f, const struct xw_fast_inode *i, uint16_t *type)
+{
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	int rc = 0;
+
+	*type = xw_fast_type(i);
+	if (!i->fresh || !i->rec) {
+		rc = xw_update_get(f->u, i->ino, &in, &raw);
+		*type = rc ? 0 : in.mode & XW_S_IFMT;
+	}
+	return rc;
+}
+
+static bool good_name(const struct xw_fast_field *x)
+{
+	const char *n = (const char *)x->bytes;
+
+	return !memchr(n, '/', x->len) && !memchr(n, '\0', x->len) && !xw_name_is_dots(n, x->len);
+}
+
+static int take_name(struct xw_fast *f, const struct xw_fast_field *x)
+{
+	const bool add = x->tag != XW_FAST_UNLINK;
+	struct xw_fast_inode *i, *dir;
+	bool there, known, done;
+	uint16_t type;
+	int rc = find(f, x->dir, &dir);
+
+	if (rc)
+		return rc;
+	there = dir->used && dir->dir;
+	rc = find(f, x->ino, &i);
+	if (!rc && !good_name(x))
+		rc = xw_fast_bad(f, x->dir, "has an invalid name");
+	known = !rc && i->used;
+	if (!rc && add)
+		rc = appear(f, i, x->dir);
+	if (rc || !there || !i->used || i->ino == x->dir)
+		return rc;
+	rc = type_of(f, i, &type);
+	if (!rc)
+		rc = change_name(f, x, ftype_of(f->u, type), &done);
+	if (rc || !done)
+		return rc;
+	/* Linux does not rename directories in fast commits, so there can be no loops. */
+	if (add && i->dir && known)
+		return xw_fast_bad(f, i->ino, "is a directory with two names");
+	if (i->dir)
+		rc = xw_update_add_links(f->u, x->dir, add ? 1 : -1);
+	if (add)
+		i->names++;
+	else
+		i->names -= i->names > 0;
+	return rc || i->names || add ? rc : vanish(f, i);
+}
+
+/* ---- fields ---- */
+
+static int take_field(struct xw_fast *f, const struct xw_fast_field *x)
+{
+	struct xw_fast_inode *i;
+	int rc;
+
+	switch (x->tag) {
+	case XW_FAST_CREAT:
+	case XW_FAST_LINK:
+	case XW_FAST_UNLINK:
+		return take_name(f, x);
+	case XW_FAST_INODE:
+		rc = find(f, x->ino, &i);
+		if (!rc) {
+			i->rec = x->bytes;
+			i->rec_len = x->len;
+		}
+		return rc;
+	case XW_FAST_ADD_RANGE:
+	case XW_FAST_DEL_RANGE:
+		rc = find(f, x->ino, &i);
+		if (!rc && !i->dir &&
+		    xw_vec_push(&i->ranges,
+				((struct xw_fast_range){x->range, x->tag == XW_FAST_DEL_RANGE})))
+			rc = xw_fail_nomem(f->u->diag, "fast commits");
+		return rc;
+	case XW_FAST_PAD:
+	case XW_FAST_TAIL:
+	case XW_FAST_HEAD:
+		break;
+	}
+	return 0;
+}
+
+static int note_field(struct xw_fast *f, const struct xw_fast_field *x)
+{
+	return x->tag == XW_FAST_ADD_RANGE ? xw_fast_note(f, &x->range) : 0;
+}
+
+static int each_field(struct xw_fast *f, const uint8_t *blocks, size_t n,
+		      int (*fn)(struct xw_fast *f, const struct xw_fast_field *x))
+{
+	const uint32_t bs = f->u->img->block_size;
+	int more, rc = 0;
+
+	for (size_t b = 0; b < n && !rc; b++) {
+		struct xw_fast_iter it = {.blk = blocks + b * bs, .size = bs};
+		struct xw_fast_field x;
+
+		while (!rc && (more = xw_fast_next(&it, &x)) != 0)
+			rc = more < 0 ? xw_fast_bad(f, 0, "they are damaged") : fn(f, &x);
+	}
+	return rc;
+}
+
+static int by_ino(const void *a, const void *b)
+{
+	const struct xw_fast_inode *x = a, *y = b;
+
+	return (x->ino > y->ino) - (x->ino < y->ino);
+}
+
+static int finish(struct xw_fast *f)
+{
+	int rc = 0;
+
+	xw_table_free(&f->of); /* the positions are stale */
+	if (f->inodes.n)
+		qsort(f->inodes.v, f->inodes.n, sizeof(*f->inodes.v), by_ino);
+	for (size_t k = 0; k < f->inodes.n && !rc; k++) {
+		struct xw_fast_inode *i = &f->inodes.v[k];
+
+		if (i->used && i->fresh && !i->names) /* nothing refers to it */
+			rc = vanish(f, i);
+		else if (i->used)
+			rc = xw_fast_finish(f, i);
+	}
+	return rc ? rc : xw_fast_release_unused(f);
+}
+
+/* ---- the whole ---- */
+
+struct job {
+	const void *blocks;
+	size_t n;
+	struct xw_diag *diag;
+};
+
+static int carry_out(void *arg, struct xw_dev *dev)
+{
+	const struct xw_update_opts opts = {
+		.mb = {-1, -1, -1, -1, -1, -1},
+		.jobs = 1,
+		.lax = true,
+	};
+	const struct job *job = arg;
+	struct xw_fast f = {0};
+	int rc = xw_update_begin(dev, &opts, job->diag, &f.u);
+
+	if (rc)
+		return rc;
+	f.u->now = f.u->place.enc.now = (int64_t)f.u->img->sb.wtime;
+	rc = each_field(&f, job->blocks, job->n, note_field);
+	if (!rc)
+		rc = xw_fast_claim(&f);
+	if (!rc)
+		rc = each_field(&f, job->blocks, job->n, take_field);
+	if (!rc)
+		rc = finish(&f);
+	if (!rc)
+		rc = xw_update_flush(f.u);
+	for (size_t i = 0; i < f.inodes.n; i++)
+		xw_vec_free(&f.inodes.v[i].ranges);
+	xw_vec_free(&f.inodes);
+	xw_table_free(&f.of);
+	xw_vec_free(&f.taken);
+	xw_vec_free(&f.added);
+	xw_update_close(f.u);
+	return rc;
+}
+
+int xw_update_fast(struct xw_dev *dev, const void *blocks, size_t n, struct xw_diag *diag)
+{
+	struct job job = {blocks, n, diag};
+	struct xw_steps s;
+	struct xw_image *img;
+	uint32_t bs;
+	int rc = xw_image_open(dev, 0, diag, &img);
+
+	if (rc)
+		return rc;
+	bs = img->block_size;
+	xw_image_close(img);
+	xw_steps_init(&s, dev, diag);
+	return xw_step_apart(&s, bs, carry_out, &job);
+}

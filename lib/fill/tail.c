@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+/*
+ * SIZE not given: converts from the geometry used for streaming to the final one.
+ *
+ * Both define for every block whether it is metadata with a fixed place. So the conversion is the
+ * difference of two bitmaps per group, whatever the cause: unneeded descriptor room, reserves that
+ * shrink or move, tables after the data. The allocator contains the fixed metadata of the old
+ * geometry plus what was allocated; afterwards, that of the new one plus the same. The orphan file
+ * is allocated last, since its size depends on that of the filesystem. With bigalloc bits are
+ * clusters.
+ */
+#include "config.h"
+
+#include "fill/builder.h"
+
+#include <stdlib.h>
+
+static bool bit(const uint8_t *bits, uint32_t i)
+{
+	return bits[i / 8] >> i % 8 & 1;
+}
+
+/* First block >= i of the group, below n, in which the two differ. */
+static uint32_t next_change(const uint8_t *was, const uint8_t *is, uint32_t i, uint32_t n)
+{
+	while (i < n && bit(was, i) == bit(is, i))
+		i += i % 8 == 0 && was[i / 8] == is[i / 8] ? 8 : 1;
+	return XW_MIN(i, n);
+}
+
+static int change(struct xw_space *s, bool claim, xw_blk start, uint64_t len)
+{
+	return claim ? xw_space_claim(s, start, len) : xw_space_release(s, start, len);
+}
+
+/*
+ * Release and claim the difference between the geometries of one group. was, is: room for two
+ * bitmaps.
+ */
+static int settle_group(struct xw_builder *b, const struct xw_geo *old, uint32_t group,
+			uint8_t *was, uint8_t *is)
+{
+	const uint32_t bits = b->geo.cluster_bits;
+	struct xw_group_place p;
+	uint32_t from, to, end;
+	int rc = 0;
+
+	xw_geo_group(&b->geo, group, &p);
+	end = p.blocks >> bits;
+	xw_geo_group_bitmap(old, group, was);
+	xw_geo_group_bitmap(&b->geo, group, is);
+	for (from = 0; !rc; from = to) {
+		bool claim;
+
+		from = next_change(was, is, from, end);
+		if (from == end)
+			break;
+		claim = bit(is, from);
+		for (to = from + 1; to < end && bit(was, to) != claim; to++)
+			if (bit(is, to) != claim)
+				break;
+		rc = change(b->place.space, claim, p.start + ((xw_blk)from << bits),
+			    (uint64_t)(to - from) << bits);
+	}
+	return rc;
+}
+
+/* b->geo is the new geometry; the first `groups` groups may differ from the old one. */
+static int settle_groups(struct xw_builder *b, const struct xw_geo *old, uint32_t groups)
+{
+	size_t bytes = b->geo.blocks_per_group / 8;
+	uint8_t *bits = malloc(2 * bytes);
+	int rc = 0;
+
+	if (!bits)
+		return xw_fail_nomem(b->place.enc.diag, "group bitmaps");
+	for (uint32_t g = 0; g < groups && !rc; g++)
+		rc = settle_group(b, old, g, bits, bits + bytes);
+	free(bits);
+	return rc;
+}
+
+static int claim_runs(struct xw_builder *b, const struct xw_run *runs, size_t n)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = xw_space_claim(b->place.space, runs[i].start, runs[i].len);
+	return rc;
+}
+
+/* End of the last allocated block; `bits` and `fixed` are the bitmaps of allocator and geometry. */
+static int used_end(struct xw_builder *b, xw_blk *end)
+{
+	size_t bytes = b->geo.blocks_per_group / 8;
+	uint8_t *bits = malloc(2 * bytes), *fixed = bits + bytes;
+	int rc = 0;
+
+	*end = b->geo.first_data_block;
+	if (!bits)
+		return xw_fail_nomem(b->place.enc.diag, "group bitmaps");
+	for (uint32_t g = b->geo.groups; g-- > 0 && !rc && *end == b->geo.first_data_block;) {
+		struct xw_group_place p;
+
+		if (!xw_space_group_touched(b->place.space, g))
+			continue;
+		rc = xw_space_group_bitmap(b->place.space, g, bits);
+		if (rc)
+			break;
+		xw_geo_group(&b->geo, g, &p);
+		xw_geo_group_bitmap(&b->geo, g, fixed);
+		for (uint32_t i = p.blocks >> b->geo.cluster_bits;
+		     i-- > 0 && *end == b->geo.first_data_block;) {
+			if (bit(bits, i) && !bit(fixed, i))
+				*end = p.start + (((xw_blk)i + 1) << b->geo.cluster_bits);
+		}
+	}
+	free(bits);
+	return rc;
+}
+
+static int tail_request(struct xw_builder *b, struct xw_tail_req *req)
+{
+	uint64_t unused = 0;
+
+	for (uint32_t g = 0; g < b->geo.groups; g++) {
+		uint32_t n, longest, fragments, first;
+
+		xw_geo_group_summary(&b->geo, g, &n, &longest, &fragments, &first);
+		unused += (uint64_t)n << b->geo.cluster_bits;
+	}
+	req->used_blocks = unused - xw_space_free_blocks(b->place.space);
+	req->inodes = b->place.last_ino;
+	req->directories = b->place.counts.directories;
+	req->growth = b->place.counts.growth;
+	return used_end(b, &req->used_end);
+}
+
+int xw_tail_release_reserves(struct xw_builder *b)
+{
+	struct xw_geo old = b->geo, shrunk;
+	struct xw_tail_req req;
+	int rc;
+
+	if (b->geo.kind != XW_GEO_STREAM || b->place.missing ||
+	    xw_has_incompat(&b->geo.features, XW_INCOMPAT_FLEX_BG))
+		return 0;
+	rc = tail_request(b, &req);
+	if (!rc)
+		rc = xw_geo_shrink(&old, b->params, &req, &shrunk, b->place.enc.diag);
+	if (rc)
+		return rc;
+	b->geo = shrunk;
+	b->place.gap = b->geo.first_data_block;
+	b->place.gaps_end = req.used_end;
+	return settle_groups(b, &old, shrunk.shrunk_groups);
+}
+
+/* Its runs, followed by those of the blocks that map them. */
+static int journal_from_tail(struct xw_builder *b)
+{
+	struct xw_geo *geo = &b->geo;
+	struct xw_binode *n = &b->journal;
+	uint64_t need;
+
+	if (xw_binode_set_runs(n, geo->journal_runs, geo->n_journal_runs))
+		return xw_fail_nomem(b->place.enc.diag, "journal");
+	n->size = geo->journal_blocks * geo->block_size;
+	if (!geo->journal_blocks)
+		b->place.by_ino[XW_INO_JOURNAL] = NULL;
+	need = xw_map_blocks(&b->place.enc, n);
+	if (need != geo->journal_map_blocks)
+		return xw_fail(b->place.enc.diag, XW_ERR_INTERNAL,
+			       "journal of %zu runs needs %llu map blocks, not %llu",
+			       geo->n_journal_runs, (unsigned long long)need,
+			       (unsigned long long)geo->journal_map_blocks);
+	if (!need)
+		return 0;
+	n->map = calloc(1, sizeof(*n->map));
+	if (!n->map)
+		return xw_fail_nomem(b->place.enc.diag, "journal map");
+	n->map->runs = geo->journal_map_runs;
+	n->map->n_runs = geo->n_journal_map_runs;
+	n->map->blocks = (uint32_t)need;
+	geo->journal_map_runs = NULL;
+	geo->n_journal_map_runs = 0;
+	return xw_place_item(&b->place, XW_ITEM_MAP, n->map->runs[0].start, (uintptr_t)n);
+}
+
+/*
+ * The size of the orphan file depends on that of the filesystem. It is placed with its minimum
+ * size, and then with the size that the resulting layout requires, until that does not grow.
+ * Without a journal there is no orphan file.
+ */
+static int plan_tail(struct xw_builder *b, struct xw_geo *tail)
+{
+	struct xw_tail_req req;
+	struct xw_geo least = b->geo;
+	uint64_t orphan, want;
+	int rc = tail_request(b, &req);
+
+	least.blocks = req.used_end;
+	want = xw_geo_orphan_blocks(&least, b->params);
+	while (!rc) {
+		struct xw_hidden_mark mark;
+
+		orphan = want;
+		rc = xw_orphan_place(b, orphan, &mark);
+		if (!rc)
+			rc = tail_request(b, &req);
+		if (!rc)
+			rc = xw_geo_tail(&b->geo, b->params, &req, tail, b->place.enc.diag);
+		if (rc)
+			return rc;
+		want = xw_geo_orphan_blocks(tail, b->params);
+		if (want == orphan)
+			return 0;
+		xw_geo_free(tail);
+		rc = xw_orphan_unplace(b, &mark);
+	}
+	return rc;
+}
+
+static int geo_summary(void *arg, uint32_t group, struct xw_group_summary *out, bool *known)
+{
+	*known = true;
+	xw_geo_group_summary(arg, group, &out->free, &out->longest, &out->fragments,
+			     &out->first_free);
+	return 0;
+}
+
+static int geo_bitmap(void *arg, uint32_t group, uint8_t *bits)
+{
+	xw_geo_group_bitmap(arg, group, bits);
+	return 0;
+}
+
+/* The blocks allocated in the first group of the old geometry, which are all. */
+static int claim_taken(struct xw_builder *b, const struct xw_geo *old, struct xw_space *from)
+{
+	const size_t bytes = old->blocks_per_group / 8;
+	uint8_t *bits = malloc(2 * bytes), *fixed = bits + bytes;
+	uint32_t i, end;
+	int rc;
+
+	if (!bits)
+		return xw_fail_nomem(b->place.enc.diag, "group bitmaps");
+	xw_geo_group_bitmap(old, 0, fixed);
+	rc = xw_space_group_bitmap(from, 0, bits);
+	for (i = 0; i < old->blocks_per_group && !rc; i = end) {
+		const bool taken = bit(bits, i) && !bit(fixed, i);
+
+		for (end = i + 1;
+		     end < old->blocks_per_group && (bit(bits, end) && !bit(fixed, end)) == taken;
+		     end++)
+			;
+		if (taken)
+			rc = xw_space_claim(b->place.space, old->first_data_block + (xw_blk)i,
+					    end - i);
+	}
+	free(bits);
+	return rc;
+}
+
+/* Groups of another size (xw_geo_tail): restart the allocator with them. */
+static int settle_sizes(struct xw_builder *b, const struct xw_geo *old)
+{
+	const struct xw_space_params p = {
+		.blocks = b->geo.blocks,
+		.first_data_block = b->geo.first_data_block,
+		.blocks_per_group = b->geo.blocks_per_group,
+		.groups = b->geo.groups,
+		.optimize_scan = -1,
+		.linear_limit = -1,
+		.order2_req = -1,
+		.stream_req = -1,
+		.min_to_scan = -1,
+		.max_to_scan = -1,
+		.best_avail_max_trim_order = -1,
+	};
+	const struct xw_space_source src = {
+		.summary = geo_summary, .bitmap = geo_bitmap, .arg = &b->geo};
+	struct xw_space *from = b->place.space, *to;
+	int rc = xw_space_new(&p, &src, b->place.enc.diag, &to);
+
+	if (rc)
+		return rc;
+	b->place.space = to;
+	return claim_taken(b, old, from);
+}
+
+int xw_tail_plan(struct xw_builder *b)
+{
+	struct xw_geo old = b->geo, tail;
+	int rc = plan_tail(b, &tail);
+
+	if (rc)
+		return rc;
+	if (!xw_geo_orphan_blocks(&tail, b->params))
+		xw_orphan_drop(b);
+	b->geo = tail;
+	if (b->geo.blocks_per_group != old.blocks_per_group)
+		rc = settle_sizes(b, &old);
+	else
+		rc = xw_space_truncate(b->place.space, b->geo.blocks);
+	if (!rc && b->geo.blocks_per_group == old.blocks_per_group)
+		rc = settle_groups(b, &old, b->geo.groups);
+	if (!rc)
+		rc = claim_runs(b, b->geo.journal_runs, b->geo.n_journal_runs);
+	if (!rc)
+		rc = claim_runs(b, b->geo.journal_map_runs, b->geo.n_journal_map_runs);
+	if (rc && rc != XW_ERR_NOMEM)
+		xw_fail(b->place.enc.diag, XW_ERR_INTERNAL, "tail of the image overlaps its data");
+	xw_geo_free(&old);
+	if (!rc)
+		rc = journal_from_tail(b);
+	if (!rc)
+		xw_plan_super(b->params, &b->geo, &b->place.enc.sb);
+	return rc;
+}

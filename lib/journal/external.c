@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An external journal: a device that begins as a filesystem does, with a superblock that has the
+ * feature journal_dev, and the journal superblock in the next block. Block numbers of its log are
+ * those of the device.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "disk/super.h"
+#include "journal/log_internal.h"
+
+static int refuse(struct xw_log *log, const char *why)
+{
+	return xw_fail(log->diag, XW_ERR_INPUT, "%s: %s", log->dev->name, why);
+}
+
+/* Is the device a journal, and that of the filesystem with superblock fs? */
+static int check_super(struct xw_log *log, const struct xw_super *fs, struct xw_super *sb)
+{
+	uint8_t raw[XW_SUPER_SIZE];
+	int rc = log->dev->size < XW_SUPER_OFFSET + XW_SUPER_SIZE
+			 ? XW_ERR_TRUNCATED
+			 : xw_dev_pread(log->dev, raw, sizeof(raw), XW_SUPER_OFFSET);
+
+	if (rc && rc != XW_ERR_TRUNCATED)
+		return rc;
+	if (rc || xw_super_decode(raw, sb) || !(sb->feature_incompat & XW_INCOMPAT_JOURNAL_DEV) ||
+	    xw_super_verify(raw))
+		return refuse(log, "not an external journal, or its superblock is invalid");
+	if (memcmp(sb->uuid, fs->journal_uuid, sizeof(sb->uuid)) != 0)
+		return refuse(log, "the journal of another filesystem");
+	if (xw_super_block_size(sb) != log->block_size)
+		return refuse(log, "the block size of this journal is not the filesystem's");
+	if (sb->blocks_count > log->dev->size / log->block_size)
+		return refuse(log, "shorter than its superblock says");
+	return 0;
+}
+
+static int check_users(struct xw_log *log, const struct xw_super *fs)
+{
+	if (log->jsb.nr_users > 1)
+		return refuse(log, "several filesystems share this journal, which is unsupported");
+	if (!log->jsb.nr_users || memcmp(log->jsb.users, fs->uuid, sizeof(fs->uuid)) != 0)
+		return refuse(log, "this journal does not list the filesystem as its user");
+	return 0;
+}
+
+int xw_log_open_external(struct xw_dev *dev, const struct xw_super *fs, struct xw_diag *diag,
+			 struct xw_log **out)
+{
+	const uint32_t bs = xw_super_block_size(fs);
+	struct xw_log *log = xw_log_new(dev, bs, diag);
+	struct xw_super sb;
+	int rc;
+
+	if (!log)
+		return XW_ERR_NOMEM;
+	rc = check_super(log, fs, &sb);
+	if (!rc)
+		rc = xw_log_add_run(log, 0, 1, XW_SUPER_OFFSET / bs + 1);
+	if (!rc)
+		rc = xw_log_add_run(log, 1, sb.blocks_count - 1, 1);
+	if (!rc)
+		rc = xw_log_load(log, sb.blocks_count);
+	if (!rc)
+		rc = check_users(log, fs);
+	if (rc)
+		xw_log_close(log);
+	else
+		*out = log;
+	return rc;
+}

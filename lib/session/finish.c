@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of a recovery: the counts that belong to the replayed state, and the fast commits, in a
+ * commit of its own, which no undo file reverts. It also clears RECOVER: a tool that opens the
+ * image earlier sees by it that the recovery is incomplete.
+ *
+ *   RECOVER, log empty             counts must be settled
+ *   RECOVER, fast commits in log   those too; if interrupted, they are still in the log
+ *   neither                        done
+ */
+#include "config.h"
+
+#include "commit/super.h"
+#include "session/finish.h"
+
+/* A superblock that differs only in RECOVER may be torn: recover.c repairs that. */
+static int put_bit(struct xw_dev *overlay)
+{
+	uint8_t super[XW_SUPER_SIZE];
+	int rc = xw_dev_pread(overlay, super, sizeof(super), XW_SUPER_OFFSET);
+
+	if (!rc)
+		rc = xw_commit_put_super(xw_overlay_base(overlay), super);
+	if (!rc)
+		xw_overlay_discard(overlay);
+	return rc;
+}
+
+static int commit_fast(struct xw_dev *overlay, struct xw_commit_opts opts, struct xw_diag *diag)
+{
+	const struct xw_diag before = diag ? *diag : (struct xw_diag){0};
+	struct xw_commit_info info;
+	int rc;
+
+	opts.fast_commits = true;
+	opts.how = XW_COMMIT_JOURNAL;
+	rc = xw_commit(overlay, &opts, diag, &info);
+	if (!rc || !info.why_no_journal[0])
+		return rc;
+	if (diag)
+		*diag = before;
+	opts.how = XW_COMMIT_REDO;
+	rc = xw_journal_empty(overlay, diag);
+	return rc ? rc : xw_commit(overlay, &opts, diag, NULL);
+}
+
+int xw_recover_finish(struct xw_dev *overlay, const struct xw_commit_opts *opts,
+		      const struct xw_journal_info *info, struct xw_diag *diag)
+{
+	int rc;
+
+	if (!info->unsettled)
+		return 0;
+	rc = xw_journal_finish(overlay, info, diag);
+	if (!rc)
+		return put_bit(overlay);
+	if (rc < 0)
+		return rc;
+	return info->fast_blocks ? commit_fast(overlay, *opts, diag)
+				 : xw_commit(overlay, opts, diag, NULL);
+}

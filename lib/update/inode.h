@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* What an existing inode owns (blocks, attributes, its number): listed, replaced and released. */
+#ifndef XW_UPDATE_INODE_H
+#define XW_UPDATE_INODE_H
+
+#include "update/update.h"
+
+/* As xw_ispace_alloc(); with `protect` never an inode whose record has links. */
+int xw_update_alloc_inode(struct xw_update *u, xw_ino goal, bool dir, xw_ino *ino);
+/* Make a hidden live inode free for the allocator again, as in its bitmap. */
+int xw_update_unhide_inode(struct xw_update *u, xw_ino ino);
+
+/* ---- lists ---- */
+
+/*
+ * Everything that an inode's contents, map and itree occupy, in whole clusters, each once. In
+ * blocks; a non-zero code ends it.
+ */
+typedef int xw_update_cluster_fn(void *arg, xw_blk start, uint64_t len);
+int xw_update_each_cluster(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
+			   xw_update_cluster_fn *fn, void *arg);
+/* Every node of a directory's itree, each visited once and verified. None if there is no itree. */
+int xw_update_itree_nodes(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
+			  int (*fn)(void *arg, xw_blk blk, unsigned level), void *arg);
+/* The part of i_blocks besides map and contents (xattrs), in blocks. */
+int xw_update_other_blocks(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
+			   uint64_t *other);
+
+/* ---- replaced and released ---- */
+
+/* All blocks of an inode's contents, map and itree. */
+int xw_update_free_map(struct xw_update *u, xw_ino ino, const struct xw_inode *in);
+/*
+ * Drop the references of an inode to its xattr block and to EA inodes; *ea is the number of the
+ * latter.
+ */
+int xw_update_free_xattrs(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
+			  const uint8_t *raw, uint64_t *ea);
+/* Number of its attribute values in EA inodes, each of which quota counts as an inode. */
+int xw_update_count_ea(struct xw_update *u, const struct xw_inode *in, const uint8_t *raw,
+		       uint64_t *n_ea);
+/* Add the attributes of an inode to *set, including all values. */
+int xw_update_xattrs(struct xw_update *u, xw_ino ino, struct xw_xattr_set *set);
+/*
+ * Replace the contents of an existing inode by those of n: sets map and size in *in, frees the old
+ * blocks; the part of its xattrs in i_blocks does not change.
+ */
+int xw_update_remap(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in);
+/*
+ * Free everything that an inode owns: its blocks, attributes, number, and the usage charged to its
+ * owners. The caller updates the record.
+ */
+int xw_update_empty(struct xw_update *u, xw_ino ino, const struct xw_inode *in, const uint8_t *raw);
+/* Delete the inode with everything it owns: its last name was removed. */
+int xw_update_drop(struct xw_update *u, xw_ino ino);
+/*
+ * Write the record of an inode that owns nothing any more (xw_update_empty()); raw is owned from
+ * here on. keep: it keeps its contents, so that it can be restored.
+ */
+int xw_update_bury(struct xw_update *u, xw_ino ino, struct xw_inode *in, uint8_t *raw, bool keep);
+
+/* The deletion time of an inode: never 0, which would mean that it is not deleted. */
+static inline uint32_t xw_update_dtime(const struct xw_update *u)
+{
+	return (uint32_t)XW_MIN(XW_MAX(u->now, 1), (int64_t)UINT32_MAX);
+}
+
+/* Inline contents were moved to blocks: remove the attribute in raw that held the rest of them. */
+int xw_update_drop_inline(struct xw_update *u, xw_ino ino, const struct xw_inode *in, uint8_t *raw);
+/* Write the record of an existing inode if the tree changed it. */
+int xw_update_existing(struct xw_update *u, const struct xw_binode *n);
+
+#endif
