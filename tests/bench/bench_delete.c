@@ -21,8 +21,8 @@
 #include "read/dirs.h"
 #include "table_blocks.h"
 #include "tree/image.h"
-#include "update/dir.h"
-#include "update/edit.h"
+#include "edit/dir.h"
+#include "edit/edit.h"
 #include "xattr/intern.h"
 #include "xattr/share.h"
 
@@ -183,12 +183,12 @@ static void singly_by_ino(struct bench *b)
 /* Names of one directory, and all below them, as xw-debugfs removes them in one request. */
 static void remove_names(struct bench *b, xw_ino dir, struct xw_dir_victim *v, size_t n)
 {
-	struct xw_update_gone g = {.u = b->u, .recursive = true, .keep_records = true};
+	struct xw_removal g = {.u = b->u, .recursive = true, .keep_records = true};
 
-	MUST(!xw_update_gone_from(&g, dir, v, n) && !xw_update_gone_run(&g));
+	MUST(!xw_removal_from(&g, dir, v, n) && !xw_removal_run(&g));
 	MUST(!xw_update_flush(b->u));
 	MUST(b->u->stats.freed_inodes == b->n + (dir != b->big));
-	xw_update_gone_free(&g);
+	xw_removal_free(&g);
 }
 
 /* rm /big/\*: the directory is read for what there is. */

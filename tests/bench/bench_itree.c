@@ -26,13 +26,11 @@
 #include "../unit/dir_store.h"
 #include "ager.h"
 #include "counted.h"
-#include "disk/dx_hash.h"
+#include "edit/dir.h"
 #include "export/export.h"
-#include "read/dirs.h"
+#include "names.h"
 #include "read/itree.h"
-#include "read/map.h"
 #include "table_blocks.h"
-#include "update/dir.h"
 
 static const unsigned shares[] = {2, 10, 25};
 
@@ -96,12 +94,6 @@ static int make_tar(uint64_t n, unsigned bytes, bool aged)
 
 /* ---- an image ---- */
 
-struct name {
-	xw_ino ino;
-	uint32_t major, minor;
-	xw_blk leaf, data; /* data: of its contents, which are a block at most; 0: none */
-};
-
 struct bench {
 	struct xw_diag diag;
 	struct xw_dev *file;
@@ -136,53 +128,13 @@ static void close_image(struct bench *b)
 	xw_dev_close(b->file);
 }
 
-static int by_hash(const void *x, const void *y)
-{
-	const struct name *a = x, *b = y;
-
-	if (a->major != b->major)
-		return a->major < b->major ? -1 : 1;
-	return a->minor < b->minor ? -1 : a->minor > b->minor;
-}
-
-static int by_ino(const void *x, const void *y)
-{
-	const struct name *a = x, *b = y;
-
-	return a->ino < b->ino ? -1 : a->ino > b->ino;
-}
-
 static void read_names(struct bench *b)
 {
-	const struct xw_super *sb = &b->img->sb;
-	enum xw_dx_version v = sb->def_hash_version + (sb->flags & XW_FLAG_UNSIGNED_HASH ? 3u : 0u);
-	struct xw_map_run run = {0};
-	struct xw_dir_iter it;
-	struct xw_dir_pos pos;
-	struct xw_dirent e;
-	uint32_t seed[4];
-	size_t cap = 0;
+	struct names names = {0};
 
-	for (int i = 0; i < 4; i++)
-		seed[i] = peek32(sb->hash_seed + 4 * i);
-	MUST(!xw_dir_begin(b->img, b->ino, &b->in, NULL, &it));
-	while (xw_dir_next(&it, &e, &pos) == 1) {
-		struct xw_dx_hash h;
-
-		if (e.name[0] == '.')
-			continue;
-		if (b->n == cap) {
-			cap = cap ? 2 * cap : 1024;
-			b->names = realloc(b->names, cap * sizeof(*b->names));
-			MUST(b->names);
-		}
-		if (pos.lblk < run.lblk || pos.lblk - run.lblk >= run.len)
-			MUST(!xw_map_lookup(b->img, b->ino, &b->in, (xw_lblk)pos.lblk, &run));
-		MUST(!xw_dx_hash(v, seed, e.name, e.name_len, &h));
-		b->names[b->n++] =
-			(struct name){e.ino, h.major, h.minor, run.pblk + pos.lblk - run.lblk, 0};
-	}
-	xw_dir_end(&it);
+	names_read(b->img, b->ino, &b->in, &names);
+	b->names = names.a.v;
+	b->n = names.a.n;
 }
 
 static void find_data(struct bench *b)

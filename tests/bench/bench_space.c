@@ -2,7 +2,8 @@
 /*
  * How fast the allocator is: streaming into an empty image, whole and piecewise requests on the
  * research's 65 TB disk with and without group order lists, and the research's table for both.
- * Not part of make check: it measures, and asserts nothing.
+ * Not part of make check: it measures, and asserts nothing. With "quick" fewer rounds of the slow
+ * ones. tests/bench/alloc reads what it prints.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +12,12 @@
 #include "../unit/model_65tb.h"
 #include "space/inodes.h"
 
+/* Processor time: one thread, which shall not pay for what else the machine does. */
 static double now(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
 	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
@@ -86,6 +88,87 @@ static void bench_whole(struct big_model *m, int scan, uint64_t len, unsigned n)
 	xw_space_free(s);
 }
 
+/*
+ * The same requests with both searches: in how many runs they come, whether those are the same
+ * ones, and how far from their goals they lie. One run a request, as mballoc has it, or the whole
+ * request, as the tools have it.
+ */
+static void bench_locality(struct big_model *m, uint64_t len, bool whole)
+{
+	enum { N = 100 };
+	struct xw_space *s[2] = {big_space(m, 0), big_space(m, 1)};
+	uint64_t seed = 17, runs[2] = {0, 0}, same = 0;
+	double far[2] = {0, 0};
+
+	for (unsigned i = 0; i < N; i++) {
+		const xw_blk goal = 1 + big_rnd(&seed) % ((uint64_t)m->groups * BIG_BPG - 1);
+		const struct xw_alloc_req req = {goal, len, 0};
+		struct xw_run first[2];
+
+		for (unsigned k = 0; k < 2; k++) {
+			struct xw_run *all = NULL;
+			size_t n = 1;
+
+			if (whole ? xw_space_alloc_all(s[k], &req, &all, &n)
+				  : xw_space_alloc(s[k], &req, &first[k]))
+				abort();
+			if (whole)
+				first[k] = all[0];
+			free(all);
+			runs[k] += n;
+			far[k] += first[k].start > goal ? (double)(first[k].start - goal)
+							: (double)(goal - first[k].start);
+		}
+		same += first[0].start == first[1].start && first[0].len == first[1].len;
+	}
+	printf("goal of %llu blocks, %s: linear %.2f runs, %.1f groups away; indexed %.2f runs, "
+	       "%.1f groups away; the same place %llu of %u\n",
+	       (unsigned long long)len, whole ? "whole" : "one run", (double)runs[0] / N,
+	       far[0] / N / BIG_BPG, (double)runs[1] / N, far[1] / N / BIG_BPG,
+	       (unsigned long long)same, N);
+	fflush(stdout);
+	xw_space_free(s[0]);
+	xw_space_free(s[1]);
+}
+
+/* Every group in alternating runs of 1 MiB: no 2 MiB in one piece anywhere. */
+static void alternate(struct big_model *m)
+{
+	memset(m->bits[0], 0xff, sizeof(m->bits[0]));
+	for (unsigned at = 0; at < BIG_BPG / 8; at += 64)
+		memset(m->bits[0] + at + 32, 0, 32);
+	m->sum[0] = (struct xw_group_summary){BIG_BPG / 2, 64, 256, 256};
+	for (unsigned p = 1; p < BIG_PATTERNS; p++) {
+		memcpy(m->bits[p], m->bits[0], sizeof(m->bits[0]));
+		m->sum[p] = m->sum[0];
+	}
+}
+
+/* 2 MiB at a time, as dd writes them, in that state: each takes two runs. */
+static void bench_alternate(struct big_model *m, int scan, unsigned n)
+{
+	struct xw_space *s = big_space(m, scan);
+	struct xw_space_stats st;
+	double t = now();
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct xw_alloc_req req = {0, 512, 0};
+		struct xw_run *runs;
+		size_t k;
+
+		if (xw_space_alloc_all(s, &req, &runs, &k) || k != 2)
+			abort();
+		free(runs);
+	}
+	t = now() - t;
+	report(scan ? "2 MiB, runs of 1 MiB by turns, indexed"
+		    : "2 MiB, runs of 1 MiB by turns, linear",
+	       t, n);
+	xw_space_stats(s, &st);
+	printf("  groups considered a request %.2f\n", (double)big_considered(s) / n);
+	xw_space_free(s);
+}
+
 /* Allocations and releases in turn, as aging makes them. */
 static void bench_aging(struct big_model *m)
 {
@@ -135,18 +218,19 @@ static void bench_unread(struct big_model *m)
 	xw_space_free(s);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct big_model *m = big_model_new(BIG_GROUPS);
+	const unsigned share = argc > 1 && !strcmp(argv[1], "quick") ? 20 : 1;
 
 	bench_stream();
 	bench_inodes();
 	bench_unread(m);
 	bench_aging(m);
-	bench_whole(m, 1, 20, 200000);
-	bench_whole(m, 1, 512, 100000);
+	bench_whole(m, 1, 20, 200000 / share);
+	bench_whole(m, 1, 512, 100000 / share);
 	bench_whole(m, 0, 512, 20);
-	bench_whole(m, 1, 25600, 1000);
+	bench_whole(m, 1, 25600, 1000 / share);
 	for (int scan = 0; scan < 2; scan++) {
 		struct xw_space *s = big_space(m, scan);
 		double t = now();
@@ -158,6 +242,13 @@ int main(void)
 		big_print(s, "  ", scan ? "with group order lists" : "without");
 		xw_space_free(s);
 	}
+	for (unsigned whole = 0; whole < 2; whole++)
+		for (uint64_t len = 16; len <= 512; len *= 32)
+			bench_locality(m, len, whole);
+	alternate(m);
+	bench_locality(m, 512, true);
+	bench_alternate(m, 1, 1000000);
+	bench_alternate(m, 0, 20);
 	free(m);
 	return 0;
 }

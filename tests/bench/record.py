@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""What every benchmark script shares: one recorder that prints tables and leaves them as JSON for the report.
+
+    b = record.Bench("alloc", "The allocator at 491,520 groups", piece="alloc")
+    b.table("Cold", ["", "s", "groups"], [["extwright", 0.21, 10], ["kernel", quoted(16, "RESEARCH.md"), ""]])
+    b.goal("first request answered", got=0.21, wanted=0.3, unit="s")
+    b.plot("bars", "Cold", ["extwright", "kernel"], {"s": [0.21, 16]}, unit="s", log=True)
+    b.headline("0.21 s", "first request, cold")
+    b.gain("..."); b.loss("...")
+    b.write()
+
+The JSON goes to $XW_BENCH_OUT/NAME.json (default bench-out). $XW_BENCH_QUICK=1 or --quick asks for a sample.
+A figure that was not measured in this run is quoted(figure, source): it is marked wherever it is shown.
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import time
+
+BUILD = os.path.abspath(os.environ.get("XW_BUILD", "."))
+SRC = os.path.abspath(os.environ.get("XW_SRC", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")))
+LIBS = os.path.join(BUILD, ".libs")
+RESEARCH = "tests/bench/RESEARCH.md"
+os.environ["PATH"] += ":/usr/sbin:/sbin"
+
+
+def quoted(value, source):
+    """A figure from elsewhere; source is a key of SOURCES or plain text."""
+    return {"v": value, "q": source}
+
+
+def plain(cell):
+    """A cell as text."""
+    if isinstance(cell, dict):
+        return plain(cell["v"]) + " †"
+    if isinstance(cell, float):
+        return "%.3g" % cell if abs(cell) < 100 else "%.0f" % cell
+    if isinstance(cell, int) and not isinstance(cell, bool):
+        return format(cell, ",")
+    return "" if cell is None else str(cell)
+
+
+def tool(name):
+    """The program itself: a libtool wrapper's shell would be measured, too."""
+    real = os.path.join(LIBS, name)
+    return real if os.path.exists(real) else os.path.join(BUILD, name)
+
+
+def tool_env(**more):
+    libs = LIBS + (":" + os.environ["LD_LIBRARY_PATH"] if os.environ.get("LD_LIBRARY_PATH") else "")
+    return dict(os.environ, LD_LIBRARY_PATH=libs, **more)
+
+
+def build(*programs):
+    """Benchmark programs are not built by `make all`."""
+    if os.path.exists(os.path.join(BUILD, "Makefile")):
+        subprocess.run(["make", "-s", "-C", BUILD, *programs], check=True, stdout=2)
+
+
+def output(*argv):
+    """Standard output of a command, or "" when it is missing or fails."""
+    try:
+        return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False).stdout.decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def machine():
+    """Where a run took place, and the versions that it compares."""
+    cpu = next((l.split(":", 1)[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), "unknown")
+    with open("/proc/meminfo") as f:
+        mem = int(f.readline().split()[1]) / 2**20
+    first = lambda text: (text.strip().splitlines() or ["not installed"])[0]  # noqa: E731
+    commit = first(output("git", "-C", SRC, "rev-parse", "--short", "HEAD"))
+    if not re.fullmatch("[0-9a-f]+", commit):
+        commit = "of an unknown commit"
+    elif output("git", "-C", SRC, "status", "--porcelain", "--untracked-files=no").strip():
+        commit += " with changes"
+    return {
+        "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "processors": "%d, %s" % (os.cpu_count(), cpu),
+        "memory": "%.0f GiB" % mem,
+        "kernel": "Linux " + os.uname().release,
+        "load": "%.1f processes over the last minute, when the run began" % os.getloadavg()[0],
+        "extwright": commit,
+        "e2fsprogs": first(output("mke2fs", "-V")),
+        "xfsprogs": first(output("mkfs.xfs", "-V")),
+        "btrfs-progs": first(output("mkfs.btrfs", "-V")),
+        "tar": first(output("tar", "--version")),
+    }
+
+
+class Bench:
+    def __init__(self, name, title, piece=None):
+        self.data = {"name": name, "title": title, "piece": piece or name, "intro": "", "items": [], "goals": [],
+                     "headlines": [], "gains": [], "losses": [], "seconds": 0, "quick": os.environ.get("XW_BENCH_QUICK") == "1"}
+        self.began = time.monotonic()
+        print("\n## %s\n" % title, flush=True)
+
+    def intro(self, text):
+        self.data["intro"] = text
+        print(text + "\n", flush=True)
+
+    def text(self, text):
+        self.data["items"].append({"kind": "text", "text": text})
+        print(text + "\n", flush=True)
+
+    def table(self, title, head, rows, note="", fold=False):
+        """fold: shown only when the reader opens it."""
+        self.data["items"].append({"kind": "table", "title": title, "head": head, "rows": rows, "note": note, "fold": fold})
+        print("### %s\n" % title)
+        print("| " + " | ".join(head) + " |")
+        print("|" + "---|" * len(head))
+        for row in rows:
+            print("| " + " | ".join(plain(c) for c in row) + " |")
+        print("\n" + (note + "\n" if note else ""), flush=True)
+
+    def plot(self, kind, title, x, series, unit="", log=False, note="", xlabel=""):
+        """kind: bars (x are labels) or lines (x are numbers). series: name to values, each as long as x, None where missing."""
+        self.data["items"].append({"kind": "plot", "plot": kind, "title": title, "x": list(x), "unit": unit, "log": log,
+                                   "note": note, "xlabel": xlabel,
+                                   "series": [{"name": n, "values": list(v)} for n, v in series.items()]})
+
+    def goal(self, what, got, wanted, unit="", at_least=False):
+        """What was to be reached. got None: not measured in this run."""
+        met = None if got is None else got >= wanted if at_least else got <= wanted
+        self.data["goals"].append({"what": what, "got": got, "wanted": wanted, "unit": unit, "at_least": at_least, "met": met})
+        print("%s: %s, wanted %s %s %s: %s\n" % (
+            what, "not measured" if got is None else plain(got), "at least" if at_least else "at most", plain(wanted), unit,
+            {None: "not measured", True: "met", False: "**missed**"}[met]), flush=True)
+        return met
+
+    def headline(self, value, label):
+        self.data["headlines"].append({"value": value, "label": label})
+
+    def gain(self, text):
+        self.data["gains"].append(text)
+        print("+ " + text + "\n", flush=True)
+
+    def loss(self, text):
+        self.data["losses"].append(text)
+        print("- " + text + "\n", flush=True)
+
+    def write(self):
+        out = os.environ.get("XW_BENCH_OUT", "bench-out")
+        os.makedirs(out, exist_ok=True)
+        self.data["seconds"] = round(time.monotonic() - self.began, 1)
+        with open(os.path.join(out, self.data["name"] + ".json"), "w") as f:
+            json.dump(self.data, f, indent=1)
+            f.write("\n")
+
+
+class Quick(argparse.Action):
+    """For what a script starts, and for its record, too."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        namespace.quick = True
+        os.environ["XW_BENCH_QUICK"] = "1"
+
+
+def arguments(doc):
+    """A parser with what all scripts understand."""
+    p = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--quick", action=Quick, nargs=0, default=os.environ.get("XW_BENCH_QUICK") == "1", help="a sample, in a minute at most")
+    return p

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""One self-contained page from results.json:  report.py RESULTS.json REPORT.html
+
+The page says first what each of the four pieces of research brings and where it does not, in figures of this run, then
+shows every table and plot that the benchmarks recorded.
+"""
+import html
+import json
+import os
+import re
+import sys
+
+import record
+import svg
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# The four pieces: what they ask, who asked first.
+PIECES = {
+    "alloc": ("Finding space in a huge, fragmented filesystem",
+              "Group order lists, Harshad Shirwadkar 2021. 491,520 groups, no large free run: how many must be looked at for one request?"),
+    "xattr": ("Sharing equal attribute blocks",
+              "The mbcache rewrite, Jan Kara 2016. Many files carry the same attributes: what does it cost to store each set once? "
+              "P workers set attributes of F files each to V values."),
+    "untar": ("Writing an archive at the speed of the disk",
+              "Untar unleashed, Daniel Phillips 2014. When and where must metadata be written, so that the disk never seeks?"),
+    "itree": ("Listing a large directory without thrashing",
+              "The inode-ordered tree, Radek Pazdera 2013. Names come back in the order of hashes: what does a second index, by inode, save?"),
+}
+
+
+def esc(s):
+    return html.escape(str(s), True)
+
+
+def rich(s):
+    """`code` in running text."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", esc(s))
+
+
+class Page:
+    def __init__(self, results):
+        self.results, self.benches, self.parts = results, results["benches"], []
+        self.sources = []
+
+    def add(self, *parts):
+        self.parts += parts
+
+    def source(self, name):
+        if name not in self.sources:
+            self.sources.append(name)
+        return self.sources.index(name) + 1
+
+    # ---- pieces of a bench ----
+
+    def cell(self, c, words=False):
+        if isinstance(c, dict):
+            n = self.source(c["q"])
+            return '<td class="q" title="quoted: %s">%s&thinsp;<a href="#source%d">†%d</a></td>' % (esc(c["q"]), esc(record.plain(c["v"])), n, n)
+        words = words or isinstance(c, str) and len(c) > 14 and not c[:1].isdigit()
+        return "<td%s>%s</td>" % (' class="words"' if words else "", rich(record.plain(c)))
+
+    def table(self, t):
+        is_words = lambda c: isinstance(c, str) and not re.match(r"[-\d.]", c)  # noqa: E731
+        # a column of text is read from the left
+        words = [any(column) and all(is_words(c) for c in column) for column in zip(*t["rows"])]
+        rows = ["<tr>%s</tr>" % "".join(self.cell(c, w) for c, w in zip(row, words)) for row in t["rows"]]
+        body = '<div class="scroll"><table><thead><tr>%s</tr></thead><tbody>%s</tbody></table></div>' % (
+            "".join("<th%s>%s</th>" % (' class="words"' if w else "", rich(h)) for h, w in zip(t["head"], words or [False] * len(t["head"]))),
+            "".join(rows))
+        if t["note"]:
+            body += '<p class="note">%s</p>' % rich(t["note"])
+        if t["fold"]:
+            return "<details><summary>%s (%d rows)</summary>%s</details>" % (rich(t["title"]), len(rows), body)
+        return "<h3>%s</h3>%s" % (rich(t["title"]), body)
+
+    def item(self, i):
+        if i["kind"] == "table":
+            return self.table(i)
+        if i["kind"] == "plot":
+            note = "<figcaption>%s</figcaption>" % rich(i["note"]) if i["note"] else ""
+            return "<figure><b>%s</b>%s%s</figure>" % (rich(i["title"]), svg.draw(i), note)
+        return "<p>%s</p>" % rich(i["text"])
+
+    def lists(self, b):
+        return "".join('<ul class="%s">%s</ul>' % (k, "".join("<li>%s</li>" % rich(t) for t in b[k])) for k in ("gains", "losses") if b[k])
+
+    def tiles(self, b):
+        return '<div class="tiles">%s</div>' % "".join(
+            "<div><b>%s</b><span>%s</span></div>" % (esc(h["value"]), rich(h["label"])) for h in b["headlines"])
+
+    def goals(self, b):
+        rows = []
+        for g in b["goals"]:
+            state = {None: ("", "not measured"), True: ("met", "met"), False: ("missed", "missed")}[g["met"]]
+            rows.append('<tr><td>%s</td><td>%s %s</td><td>%s</td><td class="%s">%s</td></tr>' % (
+                rich(g["what"]), esc(record.plain(g["got"])), esc(g["unit"] if g["got"] is not None else ""),
+                esc(("at least " if g["at_least"] else "at most ") + record.plain(g["wanted"]) + " " + g["unit"]), *state))
+        if not rows:
+            return ""
+        return ("<h3>What was to be reached</h3><div class=\"scroll\"><table><thead><tr><th></th><th>measured</th><th>wanted</th>"
+                "<th></th></tr></thead><tbody>%s</tbody></table></div>" % "".join(rows))
+
+    # ---- the page ----
+
+    def summary(self):
+        cards = []
+        for piece, (title, question) in PIECES.items():
+            b = next((b for b in self.benches if b["piece"] == piece), None)
+            body = self.tiles(b) + self.lists(dict(b, gains=b["gains"][:3], losses=b["losses"][:3])) if b else "<p>Not measured in this run.</p>"
+            cards.append('<div class="card"><h3><a href="#%s">%s</a></h3><p class="soft">%s</p>%s</div>' % (
+                b["name"] if b else "", esc(title), esc(question), body))
+        self.add('<div class="cards">%s</div>' % "".join(cards))
+
+    def head(self):
+        m = self.results["machine"]
+        quick = [b.get("quick", self.results["quick"]) for b in self.benches]
+        goals = [g for b in self.benches for g in b["goals"]]
+        missed = [(b, g) for b in self.benches for g in b["goals"] if g["met"] is False]
+        met = sum(g["met"] is True for g in goals)
+        self.add("<h1>extwright: what four pieces of ext4 research bring, measured</h1>",
+                 "<p>extwright makes, changes and reads ext4 images offline. Its allocator, attribute sharing, write order and inode-ordered "
+                 "directories come from four published pieces of work. This page repeats their experiments with extwright on real images, beside "
+                 "the Linux kernel and the stock tools on the same machine in the same run.</p>",
+                 '<p class="soft">%s run of %s, extwright %s, %s, %s processors, %s of memory; %s. <b>+</b> is what a piece brings, <b>&minus;</b> where it '
+                 "does not or where we lose. Seconds on a spinning disk are of a model that "
+                 "gets the reads and writes that were made. A figure with † was not measured here: it is quoted from the source that the mark links to.</p>" % (
+                     "Quick" if all(quick) else "Partly quick" if any(quick) else "Full", esc(m["date"]), esc(m["extwright"]), esc(m["kernel"]), esc(m["processors"]),
+                     esc(m["memory"]), esc(m["load"])))
+        self.summary()
+        self.add("<p>Of %d figures that were to be reached, %d were met and %d were missed%s.</p>" % (
+            len(goals), met, len(missed), ", %d not measured in this run" % (len(goals) - met - len(missed)) if met + len(missed) < len(goals) else ""))
+        if missed:
+            self.add('<ul class="losses">%s</ul>' % "".join('<li><a href="#%s">%s</a>: %s: %s instead of %s %s</li>' % (
+                b["name"], esc(b["name"]), rich(g["what"]), esc(record.plain(g["got"])), esc(record.plain(g["wanted"])), esc(g["unit"]))
+                for b, g in missed))
+        self.add("<nav>All tables: %s</nav>" % "".join('<a href="#%s">%s</a>' % (b["name"], esc(b["name"])) for b in self.benches))
+
+    def bench(self, b):
+        self.add('<section id="%s"><h2>%s</h2>' % (b["name"], esc(b["title"])),
+                 '<p class="soft">A quick run: a sample, one round or few.</p>' if b.get("quick") else "", "<p>%s</p>" % rich(b["intro"]) if b["intro"] else "")
+        self.add(self.lists(b), *[self.item(i) for i in b["items"]], self.goals(b), "</section>")
+
+    def tail(self):
+        rows = "".join("<tr><td>%s</td><td class=\"words\">%s</td></tr>" % (esc(k), esc(v)) for k, v in self.results["machine"].items())
+        self.add("<h2>Machine and versions</h2><table>%s</table>" % rows)
+        took = ", ".join("%s %.0f s" % (b["name"], b["seconds"]) for b in self.benches)
+        self.add('<p class="note">Time taken: %s. The same figures for programs: results.json. Made by tests/bench/report.py.</p>' % esc(took))
+        if self.results.get("failed"):
+            self.add("<p>Not finished in this run: %s.</p>" % esc(", ".join(self.results["failed"])))
+        if self.sources:
+            self.add("<h2>† Quoted figures</h2><ol>%s</ol>" % "".join(
+                '<li id="source%d">%s</li>' % (i + 1, rich(s)) for i, s in enumerate(self.sources)))
+
+    def render(self):
+        self.head()
+        for b in self.benches:
+            self.bench(b)
+        self.tail()
+        with open(os.path.join(HERE, "report.css")) as f:
+            css = f.read()
+        return ('<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+                "<title>extwright: benchmark report</title><style>\n%s</style></head><body><main>\n%s\n</main></body></html>\n" % (
+                    css, "\n".join(self.parts)))
+
+
+def main():
+    with open(sys.argv[1]) as f:
+        page = Page(json.load(f)).render()
+    with open(sys.argv[2], "w") as f:
+        f.write(page)
+
+
+if __name__ == "__main__":
+    main()
