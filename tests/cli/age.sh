@@ -54,6 +54,15 @@ head -c 70000 /dev/zero >t1/gone && head -c 50000 /dev/zero >t2/d/e/new
 	printf '100755 blob 2222 400000\td/e/program\n'
 } >listing
 printf '# history\nt1\nt2\nlisting\nt1\n' >history
+longer=$(printf 'long-name%.0s' $(seq 20))
+cp -r t2 t3 && mkdir -p "t3/$longer" && echo x >"t3/$longer/$longer"
+for format in ustar gnu posix; do
+	tar --format=$format --sort=name -C t1 -cf t1-$format.tar .
+	tar --format=$format --sort=name -C t3 -cf t3-$format.tar .
+	printf '%s\n' t1-$format.tar t3-$format.tar t1 >tars-$format
+done
+printf '%s\n' t1-posix.tar t3-posix.tar t1-gnu.tar >tars
+printf '%s\n' t1 t3 t1 >dirs
 
 while read -r args; do
 	# shellcheck disable=SC2086
@@ -75,6 +84,7 @@ done <<'END'
 --profile alternate:64k,32k
 --profile trace:ops.trace
 --profile git:history
+--profile git:tars
 --profile alternate:200k,100k --fast
 --profile alternate:8388607T,4T
 --profile trace:deep.trace
@@ -94,6 +104,51 @@ fresh
 age --profile git:history img
 equal "git: files created" "$(value created run)" 10
 equal "  and deleted" "$(value removed run)" 7
+
+# Archives are what their files are, in each format.
+fresh
+age --profile git:dirs img
+want="$(value created run) $(value removed run) $(value bytes_written run)"
+fresh
+age --profile git:tars img
+equal "git: archives as directories" "$(value created run) $(value removed run) $(value bytes_written run)" "$want"
+for format in ustar gnu posix; do
+	fresh
+	age --profile git:tars-$format img
+	works "git: archives of $format"
+done
+head -c 3000 t1-gnu.tar >cut.tar && echo cut.tar >cut
+fresh
+age --profile git:cut img
+fails 1 "cut.tar: the archive ends within a member" "an archive that is cut off"
+tar -P -cf evil.tar "$T/t1/same" && echo evil.tar >evil.list
+age --profile git:evil.list img
+fails 1 "not a relative path" "nor one with absolute paths"
+is "  the image is as it was" cmp base img
+
+# In bulk, with all kinds of images.
+have_e2fsck && while read -r options; do
+	rm -f made && truncate -s 80M made
+	# shellcheck disable=SC2086
+	mke2fs -q -F -t ext4 $options made >/dev/null 2>&1 || { skip "--fast: $options" "this mke2fs does not make it"; continue; }
+	cp made img
+	age --profile alternate:64k,64k --fast --until no-run=65k img
+	works "--fast: $options"
+	clean img "  it is clean"
+	T_TOOL=xw-fsck
+	run_tool "$BIN/xw-fsck" /dev/null -fn img
+	equal "  for xw-fsck, too" "$RC" 0
+	mv img first && cp made img
+	age --jobs 1 --profile alternate:64k,64k --fast --until no-run=65k img
+	is "  and the same again" cmp first img
+done <<'END'
+-O bigalloc -b 1024
+-O bigalloc -C 65536
+-O bigalloc,quota -b 1024 -C 16384
+-O quota,project
+-b 1024
+-b 1024 -O quota
+END
 
 fresh
 age --profile alternate:200k,100k --fast img
@@ -119,18 +174,63 @@ fresh
 age --profile alternate:256k,256k --until no-run=300k --step 500 img
 works "--until no-run"
 fresh
+age --profile alternate:64k,64k --until no-run=3M --step 100 img
+equal "--until no-run" "$(value ended_by run)" '"no-run"'
+is "  what is free is shorter" at_least 767 "$(value longest_free_run)"
+fresh
+age --profile geriatrix --util 90% --until layout=0.995 --step 500 img
+equal "--until layout" "$(value ended_by run)" '"layout"'
+is "  it is that low" at_least 0.995 "$(value layout_score)"
+fresh
 age --profile pazdera --size 1k-64k --until ops=700 img
 equal "--until ops=700" "$(value operations run)" 700
 fresh
 age --profile pazdera --size 64k-1M --files 40 --until overwrites=2 img
 is "--until overwrites=2" at_least "$(value bytes_written run)" $((2 * 67108864))
+equal "  and says so" "$(value ended_by run)" '"overwrites"'
+clean img "  it is clean"
+
+# Limits out of reach end with a message.
+while read -r args; do
+	fresh
+	# shellcheck disable=SC2086
+	age -q $args img
+	fails 1 "the limit of --until cannot be reached" "$args"
+	clean img "  it is clean"
+done <<'END'
+--profile pazdera --files 100 --size 1k --until util=80%
+--profile pazdera --files 100 --size 0 --until overwrites=1
+--profile geriatrix --util 60% --until util=95%
+--profile pazdera --files 300 --size 64k --until layout=0.01
+END
+age -q --profile pazdera --files 300 --size 64k --until ops=1 --resume img
+works "another limit with --resume"
+clean img "  it is clean"
+age --fast --profile alternate:64k,64k --until no-run=32k img
+fails 2 "no-run cannot be reached" "--fast: nor what the pattern does not have"
+
+# Interrupted behind a step: that step remains, and the message does not say otherwise.
+fresh
+"$BIN/xw-age" --profile pazdera --size 4k --files 1000 --until overwrites=100000 --step 50 img >.out 2>.err &
+pid=$!
+for _ in $(seq 100); do
+	sleep 0.1
+	! cmp -s base img || continue
+	break
+done
+sleep 0.5
+kill -TERM $pid 2>/dev/null # a shell starts background jobs with SIGINT ignored
+RC=0
+wait $pid || RC=$?
+fails 1 "interrupted; --resume continues" "interrupted"
+is "  not unchanged" [ "$(grep -c unchanged .err)" = 0 ]
 clean img "  it is clean"
 
 # Killed, at steps that the program itself counts, and resumed.
 fault=$XW_BUILD/.libs/fault_preload.so
 if [ ! -e "$fault" ]; then
 	skip "killed and resumed" "fault_preload.so is not built"
-elif nm -D "$XW_BUILD/.libs/libextwright.so" 2>/dev/null | grep -q __asan_init; then
+elif nm -D "$XW_BUILD"/.libs/libextwright-private.so 2>/dev/null | grep -q __asan_init; then
 	skip "killed and resumed" "a sanitizer wants to be loaded first"
 else
 	killed() { # K
@@ -149,7 +249,7 @@ else
 			killed "$k"
 			# shellcheck disable=SC2086
 			age -q --resume $args img
-			if grep -q 'never began' .err && ! cmp -s img whole; then
+			if grep -q 'no interrupted' .err && ! cmp -s img whole; then
 				# shellcheck disable=SC2086
 				age -q $args img
 			fi
@@ -236,5 +336,5 @@ fails 1 "line 1: wrong number of words" "a trace with an error names its line"
 age --profile pazdera --ops 1 missing
 fails 1 "missing" "no image"
 age --profile pazdera --ops 1 --resume img
-fails 1 "no aging to resume" "nothing to resume"
+fails 1 "no interrupted aging run to resume" "nothing to resume"
 done_testing

@@ -57,7 +57,7 @@ prints "quotes, and quotes in them" other
 dbg -R 'cat "a"" "b"/in""""side"' img
 fails 1 'no such file' "two quotes are one inside quotes only"
 dbg -R 'cat a" "b/in"""side' img
-fails 1 'a quote is not closed' "an open quote"
+fails 1 'unclosed quote' "an open quote"
 dbg -R "cat '/file'" img
 fails 1 'no such file' "apostrophes are no quotes"
 for bad in "<0>" "<99999999>" "<x>" "<>" "<2" /nothing /file/x; do
@@ -95,6 +95,17 @@ dbg_stdin requests img
 prints "standard input" hello
 dbg_stdin requests -f - img
 works "-f -"
+printf 'cat /nothing\nstat\nquit\n' >requests
+dbg -f requests img
+equal "a request of a file fails it" "$RC" 1
+ln -s "$DBG" debugfs
+run_tool ./debugfs /dev/null -f requests img
+equal "  but may under the name of the stock debugger" "$RC" 0
+dbg_stdin requests img
+equal "one of standard input may not" "$RC" 1
+printf 'nonsense\ncat /file\n' >requests
+run_tool ./debugfs /dev/null -f requests img
+equal "an unknown verb fails a file of requests" "$RC" 1
 printf 'open img\ncat /file\nclose\ncat /file\n' >requests
 dbg_stdin requests
 equal "open and close: output" "$(cat .out)" hello
@@ -105,7 +116,7 @@ fails 1 'nosuch: No such file' "no file of requests"
 # ---- what is said ----
 dbg -R nosuch -R "cat /file" img
 equal "a request that fails is not the last" "$(cat .out)" hello
-fails 1 "there is no verb 'nosuch'" "no such verb"
+fails 1 "no verb 'nosuch'" "no such verb"
 dbg -R "stat" img
 fails 1 'usage: show_inode_info FILE' "usage of a verb"
 dbg -R "ls -x" img
@@ -157,7 +168,7 @@ done <<-'END'
 	block.size -b 1000
 	number -s x -b 1024
 	offset -E size=5
-	not.supported -d data
+	needs.-i -d data
 	unknown -Q
 END
 dbg img other
@@ -229,6 +240,10 @@ fails 1 'layout of text' "mb_stats --kernel under --json"
 dbg --json -R "stat /nothing" img
 equal "a failure in JSON" "$(cat .out)" '{"request":"stat /nothing","ok":false,"error":"/nothing: no such file or directory"}'
 fails 1 'no such file' "a failure under --json"
+dbg --json -R "stat /nothing" -R "ncheck 99999999 0" img
+equal "  of several complaints about a request the first one is in it" "$(tail -n 1 .out | sed 's/,.*,"error"/,"error"/; s/, "result".*//')" \
+	'{"request":"ncheck 99999999 0","error":"there is no inode 99999999"'
+equal "  and all are said" "$(grep -c 'ncheck: there is no inode' .err)" 2
 dbg --json -R "cat /file" img
 fails 1 'JSON' "bytes are not JSON"
 dbg --json -R nosuch -R "cat /file" -R "stat" -R 'ls "x' img

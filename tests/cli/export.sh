@@ -228,7 +228,7 @@ is "-x: a directory takes the place of a link" test "$RC" = 0 -a -d trap/sub -a 
 export_ --json -x there img small
 equal "-x --json" "$(json files .out)" 1
 export_ -x there -z img
-says 2 'gzip is of archives only' "-x and -z"
+says 2 'gzip applies only to archives' "-x and -z"
 export_ -k -o x.tar img
 says 2 'keep-old-files needs -x' "-k without -x"
 

@@ -10,7 +10,7 @@
 preload=$XW_BUILD/.libs/stack_preload.so
 [ -e "$preload" ] || skip_all "stack_preload.so is not built"
 command -v tar >/dev/null || skip_all "tar is not installed"
-nm -D "$XW_BUILD/.libs/libextwright.so" 2>/dev/null | grep -q __asan_init && skip_all "a sanitizer wants to be loaded first"
+nm -D "$XW_BUILD"/.libs/libextwright-private.so 2>/dev/null | grep -q __asan_init && skip_all "a sanitizer wants to be loaded first"
 export SOURCE_DATE_EPOCH=1700000000
 
 # ---- what the tools work on ----

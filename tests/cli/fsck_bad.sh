@@ -56,7 +56,7 @@ equal "  an empty list" "$(bad)" ""
 sound
 echo 3 >metadata
 fsck 0 -y -l metadata img
-is "  metadata stays where it is" grep -q 'bad block 3 is metadata' .err
+is "  metadata stays where it is" grep -q 'bad block 3 is filesystem metadata' .err
 equal "  and is not in the list" "$(bad)" ""
 sound
 fsck 16 -y -c -l list img
@@ -70,6 +70,12 @@ fsck 0 -y -c -k img
 equal "  -k: what is known stays" "$(bad)" "12000 "
 fsck 0 -y -cc img
 equal "  without it the list is what was found" "$(bad)" ""
+sound
+fsck 0 -fy -E discard img
+blocks=$(stat -c %b img)
+fsck 0 -y -cc img
+is "  holes of the image are not filled" [ "$(stat -c %b img)" -le "$((blocks + 64))" ]
+is "  which it has" [ "$blocks" -lt 16384 ]
 sound
 
 # Blocks of the old list that others claim, where the user declines all repairs: the new list needs

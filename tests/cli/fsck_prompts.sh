@@ -18,7 +18,7 @@ on_terminal() {
 }
 damaged() {
 	cp img bad
-	printf 'x' | dd of=bad bs=1 seek=$((1024 + 120)) conv=notrunc status=none
+	printf 'x' | dd of=bad bs=1 seek=$((1024 + 136)) conv=notrunc status=none
 }
 asked() { is "  $2" grep -qE "Superblock checksum does not match superblock\.  [A-Z][a-z ]*<y>\? $1\$" .out; }
 

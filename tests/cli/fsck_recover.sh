@@ -129,16 +129,21 @@ is "  the journal stays" sh -c 'debugfs -R "stats -h" work 2>/dev/null | grep -q
 fsck -fn work
 works "  clean then"
 fsck -fn -j other img
-fails 8 'not the journal of img' "-j of another filesystem's"
+fails 8 'journal of another filesystem' "-j of another filesystem's"
 fsck -fn -j d/keep img
-fails 8 'not the journal of img' "-j of no journal"
+fails 8 'not an external journal' "-j of no journal"
 stock 'feature needs_recovery' img
-for how in -n -p -y -fn -fp -fy "-y -j jdev" "-fy -z undo"; do
+for how in -n -p -y -fn -fp -fy "-y -j other" "-fy -z undo"; do
 	cp img work
 	# shellcheck disable=SC2086
 	fsck $how work
-	fails 8 'needs to be recovered' "recovery wanted, $how: refused"
+	fails 8 'needs to be recovered|another filesystem' "recovery wanted, $how, and no device: refused"
 	is_same img work
 done
 is "the journal is what it was" cmp -s jdev jdev.was
+for how in -n -p -y; do
+	cp img work
+	fsck $how -j jdev work
+	works "recovery wanted, $how -j: nothing to replay"
+done
 done_testing

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 FSCK=${XW_FSCK:-$BIN/xw-fsck}
 DEBUGFS=${XW_DEBUGFS:-$BIN/xw-debugfs}
+TUNE=${XW_TUNE:-$BIN/xw-tune}
 SB=1024
 
 poke() { # IMAGE OFFSET HEX...
@@ -159,6 +160,26 @@ is "-b 8193: repaired" test $((RC & ~3)) = 0
 RC=0
 "$FSCK" -fn bad >.out 2>.err || RC=$?
 is "  clean then" test $RC = 0
+# A field in which the only backup differs, without evidence for either: the backup follows the primary.
+cp img bad
+poke bad $((SB + 0x174)) 02
+is "a stale backup: damage for xw-tune" sh -c "! '$TUNE' -L name bad 2>/dev/null"
+RC=0
+"$FSCK" -fy bad >.out 2>.err || RC=$?
+is "  nothing to repair" test $RC = 0
+is "  xw-tune accepts the image then" "$TUNE" -L name bad
+# A copy of shared blocks has what they contained before the superblock was repaired.
+cp ext2 bad
+node=$("$DEBUGFS" -R 'imap a' bad 2>/dev/null | sed -n 's/.*located at block \([0-9]*\), offset 0x\([0-9a-f]*\).*/\1 0x\2/p')
+poke bad $((SB + 0x10)) 07 00
+poke bad $((${node% *} * 1024 + ${node#* } + 40)) 01 00 00 00
+dd if=bad of=.before bs=1024 skip=1 count=1 status=none
+RC=0
+"$FSCK" -fy bad >.out 2>.err || RC=$?
+is "a file with the superblock's block: repaired" test $RC = 1
+is "  the block was copied" grep -q 'Clone multiply-claimed' .out
+"$DEBUGFS" -R 'cat a' bad 2>/dev/null | dd of=.after bs=1024 count=1 iflag=fullblock status=none || :
+is "  as it was before the repair" cmp -s .before .after
 # Neither primary nor backup: nothing is touched.
 truncate -s 2M none
 cp none was

@@ -175,7 +175,7 @@ is "  the image is unchanged" unchanged
 mkdir -p out/f && : >out/f/sub && tar -C out -cPf up.tar f/sub --transform 's,^f/sub,../../out,' && rm -r out
 import -q --directory etc img up.tar
 equal "a name that leads upwards: status" "$RC" 0
-is "  with a warning" grep -q '"\.\." is taken to stop at --directory' .err
+is "  with a warning" grep -q '"\.\." stops at --directory' .err
 is "  stays below --directory" sh -c '"$1" -t img | grep -qx etc/out' - "$EXPORT"
 fresh
 import -q --acls --xattrs --numeric-owner --selinux img good.tar
@@ -187,6 +187,9 @@ equal "a file in the way of a directory: status" "$RC" 0
 is "  goes with a warning" grep -q "etc/conf/in: replaces the file conf by a directory" .err
 import -v -v img good.tar
 is "-v -v: statistics" grep -q "xattr cache: .* lookups" .err
+sed -n '/^mballoc:/,/^xattr/s/^  \([^:]*\):.*/\1/p' .err >got
+"$BIN/xw-debugfs" -R mb_stats img | sed -n 's/^  \([^ :]*\):.*/\1/p' | grep -vx groups >want
+is "  all of those that mb_stats of xw-debugfs has" diff want got
 fresh
 import -v img good.tar
 is "  not with one -v" sh -c '! grep -q "xattr cache" .err'

@@ -169,7 +169,7 @@ AS_USER="setpriv --reuid 12345 --regid 12345 --clear-groups"
 REACHABLE=$T/.tools
 reach_tools() {
 	mkdir -p "$REACHABLE" && cp "$BIN"/xw-* "$REACHABLE/" && chmod 755 "$T" "$REACHABLE"
-	[ ! -d "$XW_BUILD/.libs" ] || cp -P "$XW_BUILD"/.libs/libextwright.so* "$REACHABLE/"
+	[ ! -d "$XW_BUILD/.libs" ] || cp -P "$XW_BUILD"/.libs/libextwright*.so* "$REACHABLE/"
 	export LD_LIBRARY_PATH=$REACHABLE${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 }
 user_reaches() { $AS_USER test -x "$REACHABLE/xw-mkfs"; }

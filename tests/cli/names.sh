@@ -46,4 +46,19 @@ done
 equal "e2label of something else" "$?" 1
 run_tool ./tune2fs /dev/null -q -L other img
 equal "tune2fs is xw-tune" "$RC$(./e2label img)" 0other
+
+# Nobody can answer: a stock name continues over an old filesystem, never over the source itself.
+mkfs -q -U clear old.img 8M
+before=$(sha256sum <old.img)
+./mkfs.ext4 -q old.img </dev/null >.out 2>.err
+equal "mkfs.ext4 without a terminal continues over a filesystem" "$?" 0
+is "  and made a new one" test "$(sha256sum <old.img)" != "$before"
+clean old.img "  which is clean"
+mkfs -q old.img
+fails 1 "old.img" "xw-mkfs itself refuses it"
+mkdir src && echo x >src/x && tar -cf src.tar src
+before=$(sha256sum <src.tar)
+./mkfs.ext4 -q -d src.tar src.tar 8M </dev/null >.out 2>.err
+is "the source is refused" test "$?" -ne 0
+equal "  and is as it was" "$(sha256sum <src.tar)" "$before"
 done_testing

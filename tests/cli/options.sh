@@ -31,7 +31,6 @@ unknown option -Y|-Y img 8M
 unexpected argument 'x'|img 8M x
 IMAGE '-'|- 8M
 -Q .*not supported|-Q usrquota img 8M
--z .*not supported|-z undo img 8M
 -b.*3000|-b 3000 img 8M
 -b.*zork|-b zork img 8M
 -b.*512|-b 512 img 8M
@@ -55,8 +54,8 @@ IMAGE '-'|- 8M
 -E.*stride|-E stride=zork img 8M
 -E.*root_owner|-E root_owner=a:b img 8M
 -E.*hash_seed|-E hash_seed=xyz img 8M
-SIZE.*zork|img zork
-SIZE.*-5|-- img -5
+invalid size .zork|img zork
+invalid size .-5|-- img -5
 --free.*many|--free many -d . img
 --free.*100|--free 100% -d . img
 --strip-components.*x|--strip-components x -d . img
@@ -186,6 +185,6 @@ mkfs -O meta_bg img 8M
 fails 2 "exclude each other: add -O \^resize_inode or -O \^meta_bg" "two features that exclude each other"
 for bad in 8mB 8iB 8siB MiB; do
 	mkfs bad.img $bad
-	fails 2 "SIZE $bad" "SIZE $bad"
+	fails 2 "invalid size .$bad" "SIZE $bad"
 done
 done_testing

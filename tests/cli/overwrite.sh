@@ -155,6 +155,33 @@ mkfs -q -E root_from_source -d private sameroot.img
 equal "-E root_from_source: that of the directory" "$(root_of sameroot.img)" 0700
 mkfs -q -E root_perms=1777 -d private permroot.img
 equal "-E root_perms" "$(root_of permroot.img)" 01777
+owner_of() { "$BIN/xw-debugfs" -R 'stat /' "$1" 2>/dev/null | grep -oE '(User|Group): *[0-9]+' | grep -oE '[0-9]+' | tr '\n' ' '; }
+equal "  the owner is root" "$(owner_of plainroot.img)" "0 0 "
+mkfs -q -E root_owner=12:34,root_perms=711 -d private ownroot.img
+equal "-E root_owner, root_perms" "$(owner_of ownroot.img)$(root_of ownroot.img)" "12 34 0711"
+mkfs -q -E root_owner=12:34,root_from_source -d private ownroot2.img
+equal "  root_owner with root_from_source: the rest is that of the directory" \
+	"$(owner_of ownroot2.img)$(root_of ownroot2.img)" "12 34 0700"
+mkfs -q -E root_owner -d private callroot.img
+equal "  without a value: the caller" "$(owner_of callroot.img)" "$(id -u) $(id -g) "
+tar -C private --owner=:56 --group=:78 -cf owned.tar ./
+mkfs -q -d owned.tar ownedroot.img
+equal "the owner in an archive's own ./ counts" "$(owner_of ownedroot.img)$(root_of ownedroot.img)" "56 78 0700"
+mkfs -q -E root_owner=12:34 -d owned.tar ownedroot2.img
+equal "  root_owner overrides it" "$(owner_of ownedroot2.img)$(root_of ownedroot2.img)" "12 34 0700"
+mkfs -q -E root_perms=1777 -d owned.tar ownedroot3.img
+equal "  root_perms does, too" "$(owner_of ownedroot3.img)$(root_of ownedroot3.img)" "56 78 01777"
+if is_root && command -v mke2fs >/dev/null && mke2fs -V 2>&1 | grep -q 'mke2fs 1\.47\.0'; then
+	for args in "" "-E root_owner=12:34" "-E root_perms=711" "-E root_owner=12:34,root_perms=711"; do
+		rm -f stock.img ours.img
+		# shellcheck disable=SC2086
+		mke2fs -q -t ext4 $args -d private stock.img 8M >/dev/null 2>&1 && mkfs -q $args -d private ours.img 8M
+		equal "the same root as with mke2fs ${args:-without options}" "$(owner_of ours.img)$(root_of ours.img)" \
+			"$(owner_of stock.img)$(root_of stock.img)"
+	done
+else
+	skip "the same root as with mke2fs" "no mke2fs 1.47.0, or not root"
+fi
 tar -C private -cf private.tar ./
 mkfs -q -d private.tar tarroot.img
 equal "an archive's own ./ counts" "$(root_of tarroot.img)" 0700
@@ -220,9 +247,9 @@ if can_loop; then
 	loop=$(losetup -b 4096 -f --show sectors.img)
 	at_end "losetup -d $loop"
 	mkfs -q -b 1024 "$loop"
-	fails 2 "-b 1024: less than a sector of $loop, which has 4096" "blocks smaller than sectors are refused"
+	fails 2 "-b 1024: less than the sector size of $loop, 4096 bytes" "blocks smaller than sectors are refused"
 	mkfs -q -b 1024 -O journal_dev "$loop" 8M
-	fails 2 "-b 1024: less than a sector" "  also with SIZE, and of a journal"
+	fails 2 "-b 1024: less than the sector size" "  also with SIZE, and of a journal"
 	mkfs -q -T floppy "$loop"
 	works "a usage type with smaller blocks"
 	is "  gets larger ones" mount "$loop" mnt
@@ -240,5 +267,5 @@ else
 fi
 echo text >short
 mkfs -q short
-fails 2 "short: no room for a filesystem" "a file that is too short"
+fails 2 "short: too small for a filesystem" "a file that is too short"
 done_testing

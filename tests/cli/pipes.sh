@@ -36,7 +36,7 @@ done
 rm -f img
 fed "cat good.tar; yes" mkfs -qd - img
 equal "something else without end: status" "$RC" 0
-is "  one warning" test "$(wc -l <.err) $(grep -c 'ignoring what follows the end' .err)" = "1 1"
+is "  one warning" test "$(wc -l <.err) $(grep -c 'trailing data after the' .err)" = "1 1"
 is "  all of it is there, and the writer is left" left_alone
 mkfs -qF img 8M
 fed "cat good.tar /dev/zero" import -q img -
@@ -76,14 +76,14 @@ for tool in gzip bzip2 lz4; do
 	for tar in long.z -; do
 		rm -f img
 		fed "cat long.z" mkfs -qd $tar img
-		fails 0 "warning: .*: ignoring what follows the end of the compressed data" "garbage, -d $tar"
+		fails 0 "warning: .*: trailing data after the compressed stream is ignored" "garbage, -d $tar"
 		is "  all of it is there" whole
 	done
 	$tool -c <good.cpio >long.z
 	echo garbage >>long.z
 	rm -f img
 	fed "cat long.z" mkfs -qd - img
-	fails 0 "warning: .*: ignoring what follows the end of the compressed data" "behind a cpio"
+	fails 0 "warning: .*: trailing data after the compressed stream is ignored" "behind a cpio"
 done
 rm -f img
 

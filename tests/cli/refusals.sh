@@ -91,7 +91,7 @@ plain|sif /d flags 0x80800|import new|is encrypted: names cannot be added
 plain|sif /d/f file_acl 999999|import gone|its xattr block is outside the filesystem
 plain|sif /d/f file_acl 9|import gone|its xattr block is damaged
 plain|ln <8> /d/journal|import gone|.
-ea|sif VALUE flags 0x80000|rm /d/f|holds no xattr value
+ea|sif VALUE flags 0x80000|rm /d/f|is not an EA inode
 ea|sif VALUE version_lo 0;sif VALUE ctime 0|rm /d/f|fewer references than entries
 ea|sif <3> size 5|import new|is no quota file, or a damaged one
 fold|sif /d flags 0x40080000|import new|ignores case: names cannot be added
@@ -106,7 +106,7 @@ clusters||tune -O itree|itree and bigalloc exclude each other
 clusters||tune -O ^extent|not supported
 fold||tune -E encoding=utf8|Cannot alter existing encoding
 fold|sif /d flags 0x40080000|tune -O ^casefold|ignores case: casefold cannot be cleared
-orphan|freei ORPHANS|tune -O ^orphan_file|inode bitmap: not as many are free
+orphan|freei ORPHANS|tune -O ^orphan_file|inode bitmap: free count differs
 orphan|zap_block BLOCK|tune -O ^orphan_file|orphan file
 plain|sif <3> links_count 1;sif <3> mode 0100600|tune -O quota|reserved inode 3 is in use
 plain|set_bg 0 itable_unused 9999;CALC|tune -U random|unused inodes of

@@ -57,7 +57,7 @@ for options in "-b 4096" "-b 1024 -O itree" "-O itree,quota,inline_data,ea_inode
 	sound one
 	cp img two
 	dbg -w -R "cd many" -R "rm -rf /many/ /nothing" two
-	fails 1 'is where this session is' "  not from below itself"
+	fails 1 'is the current directory of this session' "  not from below itself"
 	equal "  it is all there" "$(names two / | wc -w) $(names two /many | wc -w)" "4 601"
 	dbg -w -R "rm -rf many/ little nothing stay/none*" two
 	works "  -f and slashes"

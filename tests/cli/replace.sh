@@ -40,7 +40,7 @@ equal "  and the file stays as long as it was" "$(size_of vm.img)" 209715200
 clean vm.img "  and clean"
 truncate -s 1M vm.img
 mkfs -q -F -d good.tar vm.img
-fails 1 "too small.*the size is that of the file.*--replace" "too small by the size of the file: --replace is named"
+fails 1 "too small.*the existing file determines the size.*--replace" "too small by the size of the file: --replace is named"
 equal "  which it keeps" "$(size_of vm.img)" 1048576
 truncate -s 64M vm.img
 mkfs -q -F -N 20 -d good.tar vm.img
@@ -91,7 +91,7 @@ printf x >>late
 for file in README.md elf late; do
 	sha256sum $file >before
 	mkfs -q --replace -d good.tar $file
-	fails 1 "$file: holds data, but no image" "--replace of $file"
+	fails 1 "$file: holds data other than a filesystem" "--replace of $file"
 	is "  it is as it was" sha256sum -c before
 	is "  and -F is named" grep -q -e -F .err
 	mkfs -qF --replace -d good.tar $file
@@ -152,7 +152,7 @@ exec 9>&-
 wait $pid
 RC=$?
 T_ARGS="-d - race.img"
-fails 1 "race.img: .*meanwhile" "a file that came to be there meanwhile"
+fails 1 "race.img: created by another process" "a file that came to be there meanwhile"
 equal "  stays" "$(cat race.img)" mine
 
 # A host where a file without a name cannot be made, or cannot get one: here, one without /proc.

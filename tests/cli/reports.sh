@@ -19,10 +19,16 @@ says() {
 		sed 's/^/# /' .differs
 	fi
 }
-# refused STATUS REGEX COMMAND...: one line, nothing on standard output.
+# refused STATUS REGEX COMMAND...: one line, nothing on standard output; with --json the reason as an object.
 refused() {
 	"${@:3}"
 	fails "$1" "$2" "${*:3}"
+	case "${*:3}" in
+	*--json*)
+		is "  and prints the reason only" test "$(grep -c '' .out) $(grep -cE '^\{"error":".*"\}$' .out)" = "1 1"
+		return
+		;;
+	esac
 	is "  and prints nothing" test ! -s .out
 }
 
@@ -39,8 +45,8 @@ img  UUID 01234567-89ab-cdef-0123-456789abcdef
   files       3 files, 1 directory, 1 symlink
   data        0 B in 0 extents for 0 files
   inline      4 files and directories in inodes
-  metadata    598 KiB; journal 1 MiB
-  directories 17 blocks, 0 with an index
+  metadata    594 KiB; journal 1 MiB
+  directories 13 blocks, 0 with an index
   written     written
   bad         2 blocks
   time
@@ -53,7 +59,7 @@ img  planned
   free        
   files       3 files, 1 directory, 1 symlink
   data        3 KiB in 3 extents for 3 files
-  metadata    599 KiB, 19967 % of the data; journal 1 MiB
+  metadata    595 KiB, 19833 % of the data; journal 1 MiB
 TEXT
 mkfs -F -b 1024 -O journal_dev -U 01234567-89ab-cdef-0123-456789abcdef journal 2M
 says "an external journal" <<'TEXT'

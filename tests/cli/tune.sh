@@ -39,6 +39,18 @@ done <<'TABLE'
 -i 99999w|interval between checks is too big
 -T xx|Couldn't parse date/time specifier: xx
 -T 20201302|Couldn't parse date/time specifier
+-T 20200002|Couldn't parse date/time specifier
+-T 20200100|Couldn't parse date/time specifier
+-T 20200132|Couldn't parse date/time specifier
+-T 2020010124|Couldn't parse date/time specifier
+-T 202001010060|Couldn't parse date/time specifier
+-T 20200101000061|Couldn't parse date/time specifier
+-T 2020010|Couldn't parse date/time specifier
+-T 202001|Couldn't parse date/time specifier
+-T 202001010|Couldn't parse date/time specifier
+-T 2020010100000000|Couldn't parse date/time specifier
+-T 2020010x|Couldn't parse date/time specifier
+-T 19691231|Couldn't parse date/time specifier
 -u no-such-user|bad uid/user name - no-such-user
 -g no-such-group|bad gid/group name - no-such-group
 -U bogus|Invalid UUID format
@@ -63,7 +75,7 @@ done <<'TABLE'
 -J bogus=1|Bad journal options
 -J size=0|Invalid journal size: 0
 -j|The filesystem already has a journal
--I 512|not supported
+-I 200|Inode size must be a power of two - 200
 -X|unknown option -X
 --commit maybe|--commit
 TABLE
@@ -108,6 +120,13 @@ done <<'TABLE'
 -i 1m|Setting interval between checks to 2592000 seconds|0x44|008d2700
 -i 6s|Setting interval between checks to 6 seconds|0x44|06000000
 -T 20200102|Setting time filesystem last checked to Thu Jan  2 00:00:00 2020|0x40|80320d5e
+-T 202001010059|Setting time filesystem last checked to Wed Jan  1 00:59:00 2020|0x40|d4ee0b5e
+-T 2020013123|Setting time filesystem last checked to Fri Jan 31 23:00:00 2020|0x40|70b1345e
+-T 20201231235959|Setting time filesystem last checked to Thu Dec 31 23:59:59 2020|0x40|ff65ee5f
+-T 20201231235960|Setting time filesystem last checked to Fri Jan  1 00:00:00 2021|0x40|0066ee5f
+-T 19700101|Setting time filesystem last checked to Thu Jan  1 00:00:00 1970|0x40|00000000
+-T 21060208|Setting time filesystem last checked to Mon Feb  8 00:00:00 2106|0x40|80f60000
+-T 21060208|Setting time filesystem last checked to Mon Feb  8 00:00:00 2106|0x277|01
 -T now|Setting time filesystem last checked to Tue Nov 14 22:13:20 2023|0x40|00f15365
 -u 1000|Setting reserved blocks uid to 1000|0x50|e803
 -g 2000|Setting reserved blocks gid to 2000|0x52|d007

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Sharing of attribute blocks does not end with the process: an import uses the blocks that the image has.
+# Sharing of attribute blocks does not end with the process: an import and ea_set use the blocks that the image has.
 . "$(dirname "$0")/lib.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 
@@ -82,4 +82,67 @@ works "its block is free, and counted so"
 import img h.tar
 works "the same value"
 is "  has a block of its own" [ "$(acl_of /f20)" -gt 0 -a "$(acl_of /f20)" != "$blk" ]
+
+# 20,000 files with ten values: 20 blocks, also when ten of them are there. An empty size: no attributes.
+tar_of all.tar 0 20000 0 240
+tar_of ten.tar 20000 10 0 240
+tar_of bare.tar 50000 1200 0 0
+rm -f img
+mkfs -q -N 30000 -d all.tar img 64M
+works "20,000 files"
+blocks 20000 "as few as can be" 20
+rm -f img
+mkfs -q -N 30000 -d ten.tar img 64M
+works "ten files"
+blocks 10 "with the values" 10
+import img all.tar
+works "20,000 more"
+blocks 20010 "ten blocks are there" 20
+
+# ea_set, in one session and in sessions of their own.
+rm -f img
+mkfs -q -N 30000 -d ten.tar img 64M
+import img bare.tar
+blocks 10 "1,200 files without attributes" 10
+seq 50000 51199 | awk '{ v = ""; for (i = 0; i < 60; i++) v = v sprintf("%04d", $1 % 10); print "ea_set /f" $1 " user.value " v }' >sets
+run_tool "$BIN/xw-debugfs" /dev/null -w -f sets img
+works "ea_set of the values"
+blocks 1210 "no new block" 10
+run_tool "$BIN/xw-debugfs" /dev/null -w -f sets img
+works "the same again"
+blocks 1210 "nothing changes" 10
+sed 's/user.value/user.other/' sets | head -n 30 >others
+run_tool "$BIN/xw-debugfs" /dev/null -w -f others img
+works "another attribute for 30 files"
+blocks 1210 "ten new blocks, which they share" 20
+sed 's/ea_set \([^ ]*\).*/ea_rm \1 user.other/' others >removals
+run_tool "$BIN/xw-debugfs" /dev/null -w -f removals img
+works "which is removed again"
+blocks 1210 "each file refers to the first blocks" 10
+for i in 3 4; do
+	sed -n "$i p" sets >one
+	run_tool "$BIN/xw-debugfs" /dev/null -w -R "ea_rm /f5000$((i - 1)) user.value" -R "$(cat one)" img
+	works "ea_rm and ea_set in one session"
+done
+blocks 1210 "the references are the same" 10
+run_tool "$BIN/xw-debugfs" /dev/null -w -R "rm /f50000" -R "ea_rm /f50001 user.value" img
+works "rm and ea_rm"
+blocks 1208 "a reference less for each" 10
+
+# A block has at most 1024 references: 1,100 files of one value need two.
+seq 50002 51101 | sed 's/.*/ea_set \/f& user.value one/' >sets
+sed "s/one\$/$(printf 'one%.0s' $(seq 80))/" sets >many
+run_tool "$BIN/xw-debugfs" /dev/null -w -f many img
+works "1,100 files with one value"
+blocks 1208 "two blocks for them" 12
+
+# A block that was freed is not found again.
+v=$(printf 'gone%.0s' $(seq 60))
+head -c 400000 /dev/urandom >contents
+run_tool "$BIN/xw-debugfs" /dev/null -w -R "ea_set /f51150 user.value $v" -R "ea_set /f51151 user.value $v" -R "ea_rm /f51150 user.value" \
+	-R "ea_rm /f51151 user.value" -R "write $T/contents file" -R "ea_set /f51152 user.value $v" img
+works "set, removed, and set on another file"
+blocks 1206 "a new block" 13
+run_tool "$BIN/xw-debugfs" /dev/null -R "dump /file back" img
+is "  and the file in between is whole" cmp contents back
 done_testing

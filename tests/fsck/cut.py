@@ -41,6 +41,11 @@ ENV = dict(os.environ, SOURCE_DATE_EPOCH="1700000000", E2FSCK_CONFIG="/dev/null"
 OPT = None
 
 
+def through_journal():
+    """A redo file has no place then: what changes a device goes through its journal."""
+    ENV["EXTWRIGHT_STATE_DIR"] = os.environ["EXTWRIGHT_STATE_DIR"] = "/dev/null/none"
+
+
 class Wrong(Exception):
     pass
 
@@ -550,6 +555,8 @@ def main():
     ap.add_argument("--keep")
     ap.add_argument("patterns", nargs="*")
     OPT = ap.parse_intermixed_args()
+    if OPT.device:
+        through_journal()
     OPT.stock, OPT.mounted = multiprocessing.Value("q", 0), multiprocessing.Value("q", 0)
     OPT.place = tempfile.mkdtemp(prefix="cut.", dir=os.getcwd())
     cases = corpus_cases(OPT.corpus) if OPT.corpus else own_cases()

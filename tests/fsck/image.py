@@ -9,8 +9,10 @@ SUPER = 1024
 
 SB = {
     "inodes_count": (0, 4), "blocks_count": (4, 4), "r_blocks_count": (8, 4), "free_blocks_count": (12, 4),
-    "free_inodes_count": (16, 4), "first_data_block": (20, 4), "log_block_size": (24, 4), "blocks_per_group": (32, 4),
-    "inodes_per_group": (40, 4), "mtime": (44, 4), "wtime": (48, 4), "mnt_count": (52, 2), "max_mnt_count": (54, 2),
+    "free_inodes_count": (16, 4), "first_data_block": (20, 4), "log_block_size": (24, 4),
+    "log_cluster_size": (28, 4), "blocks_per_group": (32, 4),
+    "clusters_per_group": (36, 4), "inodes_per_group": (40, 4), "mtime": (44, 4), "wtime": (48, 4),
+    "mnt_count": (52, 2), "max_mnt_count": (54, 2),
     "magic": (56, 2), "state": (58, 2), "lastcheck": (64, 4), "checkinterval": (68, 4), "creator_os": (72, 4),
     "rev_level": (76, 4), "first_ino": (84, 4), "inode_size": (88, 2), "feature_compat": (92, 4),
     "feature_incompat": (96, 4), "feature_ro_compat": (100, 4), "uuid": (104, 16), "reserved_gdt_blocks": (206, 2),
@@ -216,10 +218,11 @@ class Image:
 
     def _indirect(self, blk, level, start, out):
         step = (self.bs // 4) ** (level - 1)
-        if blk:
-            self.map_blocks.append(blk)
+        if not blk:
+            return start + step * (self.bs // 4)
+        self.map_blocks.append(blk)
         for i in range(self.bs // 4):
-            n = self.get(self.block(blk) + 4 * i, 4) if blk else 0
+            n = self.get(self.block(blk) + 4 * i, 4)
             if level > 1:
                 self._indirect(n, level - 1, start + i * step, out)
             elif n:

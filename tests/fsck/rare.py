@@ -375,7 +375,7 @@ def directory_that_grows_in_a_full_filesystem(i):
     fill(i)
 
 
-@case("lost-found-no-space", late=True, left=True, lost=["*"])
+@case("lost-found-no-space", late=True, moved=True, lost=["file"])
 def no_lost_found_in_a_full_filesystem(i):
     i.set_entry(2, "lost+found", 0, 4, 0)
     i.set_entry(i.lookup("sub/deep"), "inner", 0, 4, 0)

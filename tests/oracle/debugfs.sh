@@ -49,10 +49,11 @@ ask_dir() {
 	printf '%s\n' "dirsearch $1 small" "dirsearch $1 entry-number-7-of-many" "dirsearch $1 nothing"
 }
 ask_fs() {
+	local no_seed=00000000-0000-0000-0000-000000000000 # 1.47.0 does not take the image's
 	printf '%s\n' pwd "cd /many" pwd "cd .." "chroot /sub" pwd "ls /" "chroot <2>" "ls ." stats "stats -h" \
 		"icheck 0 1 2 5 100 260 300 500 700 1000 1500 2000 3000 4000 5000" "ncheck 2 11 12 13 14 20 30 40 13" \
 		"testb 1 40" "testb 1000 40" "testb 4090 20" "testi <11>" "testi <1500>" ffb "ffb 7" "ffb 3 900" ffi "ffi 12" \
-		lsdel freefrag "freefrag -c 64" "logdump -S" "htree many" "htree big" "dx_hash small" "dx_hash -h tea small" \
+		lsdel freefrag "freefrag -c 64" "logdump -S" "htree many" "htree big" "dx_hash -h legacy -s $no_seed small" "dx_hash -h tea -s $no_seed small" \
 		"dx_hash -h half_md4 -s 99551c17-6f85-4d2f-b9fc-b15b8a30a3b0 a-name-that-is-longer-than-thirty-two-bytes" \
 		"lq user" "gq group 0" "gq project 9" dump_mmp "bd 1" "ea_get small user.short" \
 		"ea_get -x small user.short" "ea_get -V small user.long" "ea_get -C small user.odd" "ea_get -CV small user.odd" \
@@ -209,6 +210,17 @@ if command -v e2image >/dev/null; then
 	"$DBG" -i -R "stat <12>" e2i >got 2>.err
 	debugfs -i -R "stat <12>" e2i >want 2>.err
 	is "an inode from an e2image file" cmp want got
+	for request in "cat /big/seq" "ls -l /big" "ex /big/seq"; do
+		"$DBG" -i -d img -R "$request" e2i >got 2>.err
+		debugfs -i -d img -R "$request" e2i >want 2>/dev/null
+		is "-d: $request, of blocks that the e2image file has not" cmp want got
+	done
+	echo "open -i -d img e2i" >ask
+	echo "cat /big/seq" >>ask
+	"$DBG" -f ask 2>.err | grep -v '^debugfs' | cmp -s - tree/big/seq
+	equal "open -i -d: its contents" $? 0
+	"$DBG" -i -d none -R "ls" e2i >got 2>.err
+	is "-d: a source that is missing is named" grep -q none .err
 fi
 "$DBG" -R "ls -l" img >want 2>.err
 dd if=/dev/zero of=img bs=1k count=2 conv=notrunc status=none

@@ -61,8 +61,8 @@ text = open(sys.argv[2], 'rb').read()
 if len(text) >= 50000000:
     sys.exit(0)
 said = [json.loads(line) for line in text.decode('utf-8').splitlines()]
-if not said:
-    sys.exit(0 if len(open(sys.argv[3]).read().splitlines()) == 1 else 'not opened, and more than a line')
+if len(said) == 1 and 'request' not in said[0]:
+    sys.exit(0 if said[0].get('error') and len(open(sys.argv[3]).read().splitlines()) == 1 else 'not opened: no reason, or more than a line')
 if [o['request'] for o in said] != asked:
     sys.exit(f'{len(asked)} requests, {len(said)} answers')
 for o in said:

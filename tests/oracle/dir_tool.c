@@ -16,7 +16,7 @@
 #include "base/auto.h"
 #include "read/dirs.h"
 #include "session/edit.h"
-#include "update/dir.h"
+#include "edit/dir.h"
 
 struct file {
 	xw_ino ino;

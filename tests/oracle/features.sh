@@ -135,7 +135,7 @@ for bs in 1024 4096; do
 	fi
 done
 mkfs -J device=in.tar img2 64M
-fails 2 "in.tar.*no external journal" "-J device= of something else"
+fails 2 "in.tar.*not an external journal" "-J device= of something else"
 mkfs -J device=nowhere img2 64M
 fails 1 "nowhere" "-J device= of nothing"
 mkfs -J device=UUID=99999999-2222-3333-4444-999999999999 img2 64M
@@ -143,6 +143,6 @@ fails 2 "no such device" "-J device=UUID= of nothing"
 mkfs -O journal_dev img2 2M
 fails 2 "1024" "-O journal_dev too small"
 mkfs -O journal_dev -d in.tar img2 64M
-fails 2 "holds no files" "-O journal_dev -d"
+fails 2 "has no files" "-O journal_dev -d"
 is "and none of them was made" gone img2
 done_testing

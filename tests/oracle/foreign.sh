@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../cli/lib.sh"
 fault=$XW_BUILD/.libs/fault_preload.so
 [ -e "$fault" ] || skip_all "fault_preload.so is not built"
-nm -D "$XW_BUILD/.libs/libextwright.so" 2>/dev/null | grep -q __asan_init && skip_all "a sanitizer wants to be loaded first"
+nm -D "$XW_BUILD"/.libs/libextwright-private.so 2>/dev/null | grep -q __asan_init && skip_all "a sanitizer wants to be loaded first"
 [ -r /proc/self/stat ] || skip_all "needs /proc"
 export SOURCE_DATE_EPOCH=1700000000
 U=5c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10
@@ -154,6 +154,12 @@ for kind in $kinds; do
 	repairs=1
 	every "open elsewhere, xw-fsck -y" $kind img 1 1 xw-fsck -fy img
 	repairs=
+done
+# xw-debugfs chooses the redo file by itself where there is no journal.
+mkfs -q -F -O ^has_journal -U $U -E hash_seed=$U -d tree old 8M
+works "an image without a journal"
+for kind in $kinds; do
+	every "open elsewhere, xw-debugfs -w without a journal" $kind img.xw-redo 1 1 xw-debugfs -w -R "write $T/d/data /data" img
 done
 mv good old
 SAMPLE=

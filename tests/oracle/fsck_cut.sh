@@ -8,7 +8,7 @@
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 record=$XW_BUILD/.libs/record_preload.so
 [ -e "$record" ] || skip_all "record_preload.so is not built"
-nm -D "$XW_BUILD/.libs/libextwright.so" 2>/dev/null | grep -q __asan_init && skip_all "a sanitizer wants to be loaded first"
+nm -D "$XW_BUILD"/.libs/libextwright-private.so 2>/dev/null | grep -q __asan_init && skip_all "a sanitizer wants to be loaded first"
 PYTHONDONTWRITEBYTECODE=1
 export PYTHONDONTWRITEBYTECODE
 cut_all() { python3 "$XW_SRC/tests/fsck/cut.py" "$BIN" "$record" --jobs "${XW_JOBS:-1}" "$@"; }

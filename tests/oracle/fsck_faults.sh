@@ -8,7 +8,7 @@
 fault=$XW_BUILD/.libs/fault_preload.so bad_blocks=$XW_BUILD/.libs/bad_preload.so
 [ -e "$fault" ] && [ -e "$bad_blocks" ] || skip_all "fault_preload.so and bad_preload.so are not built"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
-nm -D "$XW_BUILD/.libs/libextwright.so" 2>/dev/null | grep -q __asan_init && skip_all "a sanitizer wants to be loaded first"
+nm -D "$XW_BUILD"/.libs/libextwright-private.so 2>/dev/null | grep -q __asan_init && skip_all "a sanitizer wants to be loaded first"
 env --default-signal=INT true 2>/dev/null || skip_all "env --default-signal is missing (coreutils 8.31)"
 export SOURCE_DATE_EPOCH=1700000000
 U=5c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../cli/lib.sh"
 fault=$XW_BUILD/.libs/fault_preload.so
 [ -e "$fault" ] || skip_all "fault_preload.so is not built"
-nm -D "$XW_BUILD/.libs/libextwright.so" 2>/dev/null | grep -q __asan_init && skip_all "a sanitizer wants to be loaded first"
+nm -D "$XW_BUILD"/.libs/libextwright-private.so 2>/dev/null | grep -q __asan_init && skip_all "a sanitizer wants to be loaded first"
 export SOURCE_DATE_EPOCH=1700000000
 U=5c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10
 

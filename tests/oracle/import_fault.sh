@@ -11,7 +11,7 @@ fault=$XW_BUILD/.libs/fault_preload.so
 for c in mke2fs e2fsck tar; do
 	command -v $c >/dev/null || skip_all "$c is not installed"
 done
-nm -D "$XW_BUILD/.libs/libextwright.so" 2>/dev/null | grep -q __asan_init && skip_all "a sanitizer wants to be loaded first"
+nm -D "$XW_BUILD"/.libs/libextwright-private.so 2>/dev/null | grep -q __asan_init && skip_all "a sanitizer wants to be loaded first"
 export SOURCE_DATE_EPOCH=1700000000
 verify=
 ! command -v python3 >/dev/null || ! can_loop || verify=$KIT/compare.py

@@ -7,18 +7,24 @@ tool=$XW_BUILD/journal_tool
 [ -x "$tool" ] || skip_all "journal_tool is not built"
 command -v debugfs >/dev/null || skip_all "debugfs is not installed"
 
-# against DESCRIPTION: img, replayed by both.
+# against DESCRIPTION [kernel]: img, replayed by both; and by Linux afterwards, with a second argument.
 against() {
 	cp img ours.img
 	cp img stock.img
 	"$tool" recover ours.img >ours.out 2>&1
 	diag "$(cat ours.out)"
+	RC=0
 	case $1 in
 	*fast_commit*) # beyond debugfs 1.47.0
-		timeout -s KILL 60 e2fsck -y -E journal_only stock.img >stock.out 2>&1
+		timeout -s KILL 60 e2fsck -y -E journal_only stock.img >stock.out 2>&1 || RC=$?
 		;;
-	*) timeout -s KILL 60 debugfs -w -R jr stock.img >stock.out 2>&1 ;;
+	*) timeout -s KILL 60 debugfs -w -R jr stock.img >stock.out 2>&1 || RC=$? ;;
 	esac
+	# Stock now and then leaves a log as it is, of which Linux replays what we do. Then Linux alone is the judge, below.
+	if [ $# -gt 1 ] && dumpe2fs -h stock.img 2>/dev/null | grep -q '^Filesystem features.*needs_recovery'; then
+		skip "$1: as stock" "stock did not replay it, status $RC: $(head -c 200 stock.out | tr '\n' ' ')"
+		return
+	fi
 	is "$1: as stock" "$tool" compare ours.img stock.img
 }
 
@@ -60,7 +66,7 @@ if can_loop; then
 		*needs_recovery*) pass "$mk, $mo: the log is full" ;;
 		*) fail "$mk, $mo: the log is full" ;;
 		esac
-		against "$mk, $mo"
+		against "$mk, $mo" kernel
 		case $mk in
 		*fast_commit*) ;;
 		*) if [ -x "$EXPORT" ]; then

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../cli/lib.sh"
 fault=$XW_BUILD/.libs/fault_preload.so
 [ -e "$fault" ] || skip_all "fault_preload.so is not built"
-nm -D "$XW_BUILD/.libs/libextwright.so" 2>/dev/null | grep -q __asan_init && skip_all "a sanitizer wants to be loaded first"
+nm -D "$XW_BUILD"/.libs/libextwright-private.so 2>/dev/null | grep -q __asan_init && skip_all "a sanitizer wants to be loaded first"
 mkdir w tree
 W=$T/w
 seq 20000 >tree/file

@@ -82,14 +82,14 @@ cp made.img broken.img
 dd if=/dev/zero of=broken.img bs=4096 count=2 conv=notrunc status=none
 before=$(cksum <broken.img)
 mkfs -q -S broken.img
-fails 2 "no copy of the superblock is left.*-U is needed" "-S without any copy wants -U"
+fails 2 "no superblock copy found.*give -U" "-S without any copy wants -U"
 equal "  and writes nothing" "$(cksum <broken.img)" "$before"
 mkfs -q -S -O ^metadata_csum broken.img
-is "  without checksums it warns that it was not found" grep -q 'warning: .*-U and -E hash_seed were not' .err
+is "  without checksums it warns that it was not found" grep -q 'warning: .*-U and -E hash_seed were unknown' .err
 cp made.img broken.img
 dd if=/dev/zero of=broken.img bs=4096 count=2 conv=notrunc status=none
 mkfs -q -F -S broken.img
-is "  and so with -F" grep -q 'warning: .*-U and -E hash_seed were not' .err
+is "  and so with -F" grep -q 'warning: .*-U and -E hash_seed were unknown' .err
 
 # A copy is left, but not where the options have it: what it says is told, and nothing is written.
 while IFS='|' read -r size options wrong say; do
@@ -101,7 +101,7 @@ while IFS='|' read -r size options wrong say; do
 	before=$(cksum <broken.img)
 	# shellcheck disable=SC2086
 	mkfs -q -S $wrong broken.img
-	fails 2 "the copy of the superblock at byte [0-9]* wants $say" "-S $wrong where there was $options"
+	fails 2 "the superblock copy at byte [0-9]* requires $say" "-S $wrong where there was $options"
 	equal "  writes nothing" "$(cksum <broken.img)" "$before"
 done <<'WRONG'
 60M|-b 1024||-b 1024 -g 8192 -I 256 -N 15360 and a SIZE of 61440 blocks

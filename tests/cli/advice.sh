@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What users of tar, docker and mke2fs try first: it works, or the message says what to do instead.
+. "$(dirname "$0")/lib.sh"
+
+export_() { T_TOOL=xw-export run_tool "$EXPORT" /dev/null "$@"; T_TOOL=xw-export; }
+hints() { is "$2" grep -Eq "^ +.*($1)" .err; }
+# warns REGEX DESCRIPTION: the last run worked, and its one line on stderr is this warning.
+warns() {
+	if [ "$RC" = 0 ] && [ "$(wc -l <.err)" = 1 ] && grep -Eq "^$T_TOOL: warning: .*($1)" .err; then pass "$2"; else fail "$2"; fi
+}
+
+mkdir -p tree/sub && echo hello >tree/sub/file && ln tree/sub/file tree/again && ln -s file tree/sub/link
+mkfs -q -d tree img
+works "an image"
+
+# tar's bundled letters.
+for word in -xvf -tvf -xf -tf -xzf -xv -xvp; do
+	export_ $word img
+	fails 2 "$word is tar's: here -tv IMAGE lists, and -x DIR IMAGE extracts" "xw-export $word"
+done
+export_ xvf img
+fails 2 "xvf is tar's" "xw-export xvf, without a dash"
+cp img xv
+export_ -t xv
+works "  but an image of that name is one"
+is "nothing was extracted" test ! -e v -a ! -e vf -a ! -e f
+export_ -tv img
+works "-tv lists"
+is "  with sizes" grep -Eq -- '^-rw.* 6 .*sub/file link to again$' .out
+
+# -x -v prints names as tar does.
+export_ -x out -v img
+works "-x -v"
+equal "  prints each name" "$(grep -v ': ' .out | sort | tr '\n' ' ')" "./ again sub/ sub/file sub/link "
+is "  and the summary" grep -q '^out: 1 file, 2 directories' .out
+export_ -x out2 img
+equal "  without -v only the summary" "$(grep -vc ': ' .out)" 0
+export_ -x out -v -k img
+equal "  names are those of files that were written" "$(grep -c '^again$' .out)" 0
+export_ -x out3 -v -q img
+equal "  -q leaves only the names" "$(sort .out | tr '\n' ' ')" "./ again sub/ sub/file sub/link "
+if command -v python3 >/dev/null; then
+	export_ -x out4 -v --json img
+	is "  --json: one object and no names" python3 -c 'import json; json.load(open(".out"))["files"]'
+	export_ -t --json img
+	is "-t --json lists" python3 -c 'import json; assert "sub/file" in [f["path"] for f in json.load(open(".out"))["files"]]'
+	RC=0
+	python3 "$XW_SRC/tests/cli/on_tty.py" '' "$MKFS" -d - new.img 8M >.out 2>&1 </dev/null || RC=$?
+	is "-d - on a terminal" grep -q 'standard input is a terminal: an archive is read from a pipe or a file' .out
+	equal "  is wrong usage" "$RC" 2
+fi
+
+# Archives of container images.
+mkdir -p save/0123 oci/blobs/sha256
+tar cf save/0123/layer.tar tree
+cp save/0123/layer.tar oci/blobs/sha256/4567
+echo '[{"Config":"c.json","Layers":["0123/layer.tar"]}]' >save/manifest.json
+echo '{}' >save/c.json
+echo '{"imageLayoutVersion": "1.0.0"}' >oci/oci-layout
+echo '{}' >oci/index.json
+tar cf save.tar -C save manifest.json c.json 0123/layer.tar
+tar cf oci.tar -C oci .
+cp -r oci new && cp save/manifest.json new/
+tar cf new.tar -C new .
+for source in save.tar save new.tar; do
+	rm -f i
+	mkfs -q -d $source i
+	warns "$source: an archive of docker save: its layers are stored as files, .*docker export.* layers as sources" \
+		"$source as a source"
+done
+for source in oci.tar oci; do
+	rm -f i
+	mkfs -q -d $source i
+	warns "$source: an OCI image layout: its layers are stored as files" "$source as a source"
+done
+rm -f i
+mkfs -q -d save/0123/layer.tar i
+works "its layer as a source is silent"
+rm -f i
+mkfs -q --directory var/lib/images -d oci i
+works "with --directory files are wanted"
+mkfs -Fq i 8M
+import -q i save.tar 2>.err
+warns "save.tar: an archive of docker save" "xw-import"
+mkdir none && cp save/manifest.json save/c.json none/
+rm -f i
+mkfs -q -d none i
+works "a manifest without layers is silent"
+
+printf '#mtree\n./file type=file mode=644 size=6\n' >spec
+mkfs -q -d spec i8 8M
+fails 1 "spec: is an mtree specification, whose files are elsewhere, not an archive" "mtree is not read"
+
+# --replace is proposed where it works.
+mkfs -q img 8M
+hints "pass --replace for a new file in its place, or -F" "an existing image: --replace is proposed"
+for args in "-E offset=4096" "-S" "-z undo"; do
+	# shellcheck disable=SC2086
+	mkfs -q $args img 8M
+	is "  not with $args" test "$(grep -c -- --replace .err)" = 0
+done
+if is_root && loop=$(losetup -f --show img 2>/dev/null); then
+	at_end losetup -d "$loop"
+	mkfs -q "$loop"
+	is "  nor for a device" test "$(grep -c -- --replace .err)" = 0
+	mkfs -q -F img 8M
+	fails 1 "in use by /dev/loop" "a file that a loop device uses"
+	hints "-F given twice overwrites even that" "  how to overwrite it"
+	if mkdir mnt && mount "$loop" mnt 2>/dev/null; then
+		at_end umount mnt
+		for force in "" -F "-F -F"; do
+			# shellcheck disable=SC2086
+			mkfs -q $force "$loop"
+			is "mounted, ${force:-no -F}: refused" test "$RC" = 1
+			hints "unmount it, or end what uses it: no -F overwrites a device in use" "  what to do"
+		done
+	else
+		skip "a mounted device" "cannot mount here"
+	fi
+else
+	skip "devices" "no loop device here"
+fi
+done_testing

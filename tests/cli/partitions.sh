@@ -1,0 +1,160 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Images of whole disks: -E offset knows the partition table, --partition N selects one, and who forgets both is told.
+. "$(dirname "$0")/lib.sh"
+command -v python3 >/dev/null || skip_all "python3 is not installed"
+
+# disk KIND: a disk of 32 MiB with partitions 1 (8 MiB at 1 MiB) and 2 (16 MiB at 12 MiB, to 28 MiB); with "dos" an
+# extended partition besides, and in it 5 (3 MiB at 29 MiB).
+MIB=1048576
+disk() {
+	rm -f disk
+	python3 - "$1" <<-'PY'
+		import struct, sys, zlib, uuid
+		MIB, disk = 1 << 20, bytearray(32 << 20)
+		def sector(mib): return mib * 2048
+		def mbr(entries):
+		    b = bytearray(512)
+		    for i, (kind, start, size) in enumerate(entries):
+		        b[446 + 16 * i:462 + 16 * i] = struct.pack('<B3sB3sII', 0, b'\0\2\0', kind, b'\xff' * 3, start, size)
+		    b[510:] = b'\x55\xaa'
+		    return b
+		if sys.argv[1] == 'dos':
+		    disk[:512] = mbr([(0x83, sector(1), sector(8)), (0x83, sector(12), sector(16)), (5, sector(28), sector(4))])
+		    disk[28 * MIB:28 * MIB + 512] = mbr([(0x83, sector(1), sector(3))])
+		else:
+		    linux = uuid.UUID('0fc63daf-8483-4772-8e79-3d69d8477de4').bytes_le
+		    last = len(disk) // 512 - 1
+		    table = bytearray(128 * 128)
+		    for i, (start, size) in enumerate([(1, 8), (12, 16)]):
+		        table[128 * i:128 * i + 48] = linux + uuid.UUID(int=i + 1).bytes_le + struct.pack(
+		            '<QQ', sector(start), sector(start + size) - 1)
+		    def header(own, other, at):
+		        h = struct.pack('<8sIIIIQQQQ16sQIII', b'EFI PART', 0x10000, 92, 0, 0, own, other, 34, last - 33,
+		                        uuid.UUID(int=9).bytes_le, at, 128, 128, zlib.crc32(table))
+		        return h[:16] + struct.pack('<I', zlib.crc32(h)) + h[20:]
+		    disk[:512] = mbr([(0xee, 1, last)])
+		    disk[512:604] = header(1, last, 2)
+		    disk[1024:1024 + len(table)] = table
+		    disk[(last - 32) * 512:(last - 32) * 512 + len(table)] = table
+		    disk[last * 512:last * 512 + 92] = header(last, 1, last - 32)
+		open('disk', 'wb').write(disk)
+	PY
+}
+size_in() { "$BIN/xw-dump" -h --partition "$1" disk 2>/dev/null | sed -n 's/^Block count: *//p'; }
+backup() { tail -c 16896 disk | cksum; }
+mkdir src && echo hello >src/file
+
+for kind in dos gpt; do
+	disk $kind
+	before=$(backup)
+	mkfs -q -E offset=$MIB -L one disk
+	works "$kind: -E offset without SIZE at the first partition"
+	equal "  it ends where that ends" "$(size_in 1)" 2048
+	mkfs -q -E offset=$((12 * MIB)) -L two -d src disk
+	works "$kind: the second, filled"
+	equal "  it ends where that ends, not at the end of the disk" "$(size_in 2)" 4096
+	equal "  the file has its size" "$(stat -c %s disk)" $((32 * MIB))
+	[ $kind = dos ] || equal "  the backup of the table is unchanged" "$(backup)" "$before"
+	equal "  the other filesystem is untouched" "$("$BIN/xw-dump" -h --partition 1 disk | sed -n 's/.*volume name: *//p')" one
+
+	disk $kind
+	mkfs -q -E offset=$MIB disk 10M
+	fails 1 "SIZE of 10485760 bytes is larger than partition 1 \(8388608\)" "$kind: SIZE beyond the partition"
+	is "  nothing was written" test -z "$("$BIN/xw-dump" -h -E offset=$MIB disk 2>/dev/null)"
+	mkfs -Fq -E offset=$MIB disk 10M
+	works "  with -F it is made"
+	for at in 4096 $((2 * MIB)) $((40 * MIB)); do
+		disk $kind
+		mkfs -q -E offset=$at disk 2M
+		fails 1 "no partition begins at byte $at: the $kind partition table has 1 at 1048576, 2 at 12582912" \
+			"$kind: offset $at, where none begins"
+	done
+	mkfs -q -n -E offset=4096 disk 2M
+	fails 1 "no partition begins" "  nor a plan"
+	mkfs -Fq -E offset=$((2 * MIB)) disk 2M
+	works "  with -F it is made"
+
+	disk $kind
+	mkfs -q --partition 2 -d src disk
+	works "$kind: xw-mkfs --partition 2"
+	equal "  is that partition" "$("$BIN/xw-export" -E offset=$((12 * MIB)) disk file | tar xOf - file)" hello
+	mkfs -q --partition 2 disk
+	fails 1 "holds an ext4 filesystem" "  and is not overwritten without -F"
+	mkfs -q --partition 7 disk
+	fails 1 "no partition 7: the $kind partition table has 1 at 1048576" "  a partition that does not exist"
+	mkfs -q --partition 0 disk
+	fails 2 "partition 0: not the number" "  nor a number"
+	mkfs -q --partition 1 -E offset=4096 disk
+	fails 2 "exclude each other" "  with an offset besides"
+	mkfs -q disk
+	fails 1 "holds a $kind partition table" "$kind: a whole disk is refused"
+	is "  its partitions are named" grep -q -- "--partition N selects one (1 at 1048576, 2 at 12582912" .err
+
+	# Every tool, without and with --partition.
+	for tool in "xw-dump -h" "xw-freefrag" "xw-tune -l" "xw-tune -L new" "xw-export -t" "xw-age --measure" \
+		"xw-debugfs -R stats" "xw-fsck -fn" "xw-import disk src"; do
+		name=${tool%% *} rest=${tool#xw-* }
+		case $tool in
+		xw-import*) args=(disk src) ;;
+		xw-freefrag) args=(disk) ;;
+		*) read -ra args <<<"$rest" && args+=(disk) ;;
+		esac
+		[ "$tool" != "xw-debugfs -R stats" ] || args=(-R stats disk)
+		T_TOOL=$name run_tool "$BIN/$name" /dev/null "${args[@]}"
+		is "$kind: $tool of a whole disk fails and names its partitions" \
+			grep -q "$kind partition table: --partition N selects one (1 at 1048576, 2 at 12582912" .err
+		is "  with a failure" test "$RC" != 0
+		T_TOOL=$name run_tool "$BIN/$name" /dev/null --partition 2 "${args[@]}"
+		equal "  --partition 2" "$RC" 0
+		T_TOOL=$name run_tool "$BIN/$name" /dev/null --partition 3 "${args[@]}"
+		is "  --partition 3 is not there" grep -q "no partition 3: the $kind partition table has 1 at" .err
+	done
+	for name in xw-dump xw-freefrag xw-tune xw-export xw-fsck xw-import; do
+		case $name in
+		xw-tune) args=(-l) ;;
+		xw-export) args=(-t) ;;
+		xw-fsck) args=(-fn) ;;
+		*) args=() ;;
+		esac
+		set -- ${args[@]+"${args[@]}"} "disk?offset=$((12 * MIB))"
+		[ $name != xw-import ] || set -- "$@" src
+		T_TOOL=$name run_tool "$BIN/$name" /dev/null "$@"
+		equal "$kind: $name IMAGE?offset=" "$RC" 0
+	done
+done
+
+disk dos
+mkfs -q --partition 5 -L logical disk
+works "a logical partition"
+equal "  its size" "$(size_in 5)" 768
+mkfs -q --partition 3 disk
+fails 1 "no partition 3" "an extended partition is none"
+mkfs -q -E offset=$((28 * MIB)) disk
+fails 1 "no partition begins" "  nor does one begin there"
+
+"$BIN/xw-dump" --json -h --partition 4 disk >.out 2>.err
+is "--json: a missing partition is an object" python3 -c 'import json;json.load(open(".out"))["error"]'
+truncate -s 1M empty
+T_TOOL=xw-dump
+run_tool "$BIN/xw-dump" /dev/null --partition 1 empty
+fails 1 "no partition table" "an image without a table"
+T_TOOL=xw-dump
+run_tool "$BIN/xw-dump" /dev/null --partition 1 missing
+fails 1 "cannot open: No such file" "a missing image"
+mkfs -q --replace --partition 1 disk
+fails 2 "not with --partition" "--replace with --partition"
+
+# A file that ends before the partition does is extended to hold it.
+disk dos
+truncate -s 20M disk
+mkfs -q --partition 2 disk
+works "a disk that was cut off"
+equal "  is extended to the partition's end" "$(stat -c %s disk)" $((28 * MIB))
+
+# What boots on a disk looks like a table, but a filesystem that has a boot sector is none.
+mkfs -q fs 8M
+printf '\x55\xaa' | dd of=fs bs=1 seek=510 conv=notrunc status=none
+T_TOOL=xw-dump run_tool "$BIN/xw-dump" /dev/null -h fs
+is "a filesystem with a boot sector" test "$RC" = 0
+done_testing

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""Cases for run.py that tests/kit/fsck_seeds.py has found: fields taken for others, and two at once."""
+from cases import BASES, case
+from image import SUPER
+
+BASES["one group"] = ["-t", "ext4", "-b", "4096"]
+BASES["bigalloc"] = ["-t", "ext4", "-O", "bigalloc", "-C", "8192"]
+COMPAT_ORPHAN_FILE, INCOMPAT_PENDING, RO_UNKNOWN, RO_LARGE_FILE = 0x1000, 0x40000000, 4, 2
+FIRST_DATA_BLOCK = 20
+
+
+@case("group-inode-table-place", base="one group")
+def inode_table_one_block_before(i):
+    """No backup of the descriptor says where it is, but the root directory does."""
+    i.set_gd(0, "inode_table", i.gd(0, "inode_table") - 1)
+
+
+@case("link-count", base="one group", only=True)
+def root_directory_without_links(i):
+    """The first inode of the next block is a directory, too: that is no reason for larger inodes."""
+    i.set_inode(2, "links", 0)
+
+
+@case("pending-change-lost")
+def pending_change_under_a_lost_magic(i):
+    i.set_sb("feature_incompat", i.sb("feature_incompat") | INCOMPAT_PENDING)
+    i.set_sb("magic", 0xCF53, csum=False)
+
+
+@case("superblock-field", base="bigalloc")
+def clusters_per_group_one_too_few(i):
+    i.set_sb("clusters_per_group", i.sb("clusters_per_group") - 1)
+
+
+@case("superblock-field", base="one group")
+def revision_and_inodes_per_group(i):
+    i.set_sb("rev_level", 0x8001)
+    i.set_sb("inodes_per_group", 0x80604AF3)
+
+
+@case("superblock-field", base="one group")
+def fewer_blocks_than_metadata(i):
+    i.set_sb("blocks_count", 4)
+
+
+@case("superblock-field", base="ext2")
+def blocks_count_beside_a_damaged_backup(i):
+    i.put(SUPER - 1024 + i.block(8193) + FIRST_DATA_BLOCK, 4, 0x81)
+    i.set_sb("blocks_count", i.sb("blocks_count") + 1)
+
+
+@case("superblock-field")
+def unknown_feature_for_known_ones(i):
+    """A newer kernel adds features, and takes none away."""
+    i.set_sb("feature_ro_compat", i.sb("feature_ro_compat") & ~3 | RO_UNKNOWN)
+
+
+@case("superblock-quota-inode", base="quota")
+def quota_inode_that_the_superblock_forgot(i):
+    i.set_sb("grp_quota_inum", 0)
+
+
+@case("orphan-file", base="orphan")
+def orphan_file_without_the_feature(i):
+    i.set_sb("feature_compat", i.sb("feature_compat") & ~COMPAT_ORPHAN_FILE)
+
+
+@case("inode-size", only=True)
+def resize_inode_shorter_than_its_map(i):
+    i.set_inode(7, "size", 46)
+
+
+@case("large-file-feature", base="one group")
+def large_resize_inode_without_the_feature(i):
+    i.set_sb("feature_ro_compat", i.sb("feature_ro_compat") & ~RO_LARGE_FILE)
+
+
+@case("superblock-field", base="one group")
+def first_data_block_and_inode_size(i):
+    """As long as the inode size is impossible, another block size explains the first block as well."""
+    i.set_sb("inode_size", 0)
+    i.set_sb("first_data_block", 0x8000)
+
+
+@case("superblock-field", base="bigalloc")
+def cluster_size_and_blocks_per_group(i):
+    i.set_sb("log_cluster_size", 0x83)
+    i.set_sb("blocks_per_group", 0x256C5CF5)
+
+
+@case("superblock-field", base="bigalloc")
+def cluster_size_and_clusters_per_group(i):
+    """One cluster a group would have the right ratio, too."""
+    i.set_sb("log_cluster_size", 0x40003)
+    i.set_sb("clusters_per_group", 1)
+
+
+@case("contested", base="orphan", lost=["small", "hard"])
+def blocks_of_the_orphan_file(i):
+    """The file gets the copies: checksums of the orphan file include block numbers."""
+    src, dst = i.inode_off(i.sb("orphan_file_inum")), i.inode_off(i.lookup("small"))
+    i.put(dst + 40, 60, bytes(i.b[src + 40:src + 100]))
+    i.fix_inode(i.lookup("small"))
+
+
+@case("journal-superblock", base=["ext4", "ext3"])
+def fast_commits_in_a_small_journal(i):
+    """The smallest journal has no room for an area of fast commits."""
+    i.put(i.block(i.blocks(8)[0]) + 40, 4, bytes([0, 0, 0, 0x20]))
