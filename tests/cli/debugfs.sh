@@ -438,7 +438,7 @@ if [ "$(stat -c %s huge)" = 3298534883328 ]; then
 	mkfs -q -O inline_data -d tree inlined.img 64M
 	for image in clusters inlined; do
 		RC=0
-		timeout -s KILL 20 "$DBG" -w -R "write huge /huge" $image.img >.out 2>.err || RC=$?
+		timeout -s KILL 900 "$DBG" -w -R "write huge /huge" $image.img >.out 2>.err || RC=$?
 		works "write of a file of holes: $image"
 		"$DBG" -R "cat /huge" $image.img 2>.err | head -c 5000010 >.out
 		equal "  its bytes" "$(tr -d '\0' <.out) $(wc -c <.out)" "x 5000010"
@@ -579,12 +579,12 @@ cp img bad
 dbg -w -R "sif /file size 0x3fffffffffffffff" bad
 rm -f out
 RC=0
-timeout -s KILL 20 "$DBG" -R "dump /file out" bad >.out 2>.err || RC=$?
+timeout -s KILL 900 "$DBG" -R "dump /file out" bad >.out 2>.err || RC=$?
 is "dump of a size beyond every map: it is said" grep -q 'more than its map can reach' .err
 equal "dump of a size beyond every map: it ends" "$RC" 1
 equal "dump of a size beyond every map: the text" "$(head -c 6 out)" hello
 rm -rf out there/*
-timeout -s KILL 20 "$DBG" -R "rdump / there" bad >.out 2>.err
+timeout -s KILL 900 "$DBG" -R "rdump / there" bad >.out 2>.err
 equal "rdump goes on behind it" "$(cat "there/a b/in\"side")" other
 rm -rf there
 

@@ -17,7 +17,7 @@ fed() {
 	local from=$1 both
 	T_TOOL=xw-$2
 	shift 2
-	(eval "$from") 2>/dev/null | timeout -s KILL 60 "$BIN/$T_TOOL" "$@" >.out 2>.err
+	(eval "$from") 2>/dev/null | timeout -s KILL 900 "$BIN/$T_TOOL" "$@" >.out 2>.err
 	both=("${PIPESTATUS[@]}")
 	RC=${both[1]} FROM=${both[0]}
 	T_ARGS="$* (fed by $from)"

@@ -27,7 +27,7 @@ import tempfile
 KIT = os.path.dirname(os.path.abspath(__file__))
 ACCEPT = os.environ.get("XW_ACCEPT")
 STOCK = shutil.which("e2fsck", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
-LIMIT = 20
+LIMIT = 900  # seconds: what hangs, not what is slow on a loaded machine
 MOST = 64 << 20  # bytes of a file that are compared
 BASES = {
     "ext2": ["-t", "ext2", "-b", "1024"],
@@ -154,7 +154,7 @@ class Seeds:
             return ""
         if itree:
             self.tool("xw-tune", "-q", "-O", "^itree", "hurt")
-        status, said = self.run("timeout", "-s", "KILL", str(LIMIT), STOCK, "-fn", "hurt")
+        status, said = self.run(STOCK, "-fn", "hurt")
         return "e2fsck -fn: status %s\n%s" % (status, said.decode(errors="replace")) if status else ""
 
     def seeds(self, name, base, first, last):

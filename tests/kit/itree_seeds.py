@@ -27,7 +27,7 @@ sys.path.insert(0, os.path.join(KIT, "..", "fsck"))
 from image import FL_INDEX, FL_INLINE, FL_ITREE, SUPER, Image, crc32c  # pylint: disable=wrong-import-position
 
 STOCK = shutil.which("e2fsck", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
-LIMIT = 20
+LIMIT = 900  # seconds: what hangs, not what is slow on a loaded machine
 MAGIC, HEAD, RO_ITREE = 0x54493245, 32, 0x40000000
 BASES = {
     "csum": ["-t", "ext4", "-b", "1024", "-O", "itree"],
@@ -390,7 +390,7 @@ def verdict(tool, before, files):
         status, again = run(tool("xw-tune"), "-q", "-O", "^itree", "hurt")
         if status:
             return "xw-tune: status %s\n%s" % (status, again), 0
-        status, again = run("timeout", "-s", "KILL", str(LIMIT), STOCK, "-fn", "hurt")
+        status, again = run(STOCK, "-fn", "hurt")
         if status:
             return "e2fsck -fn: status %s\n%s\nfirst run:\n%s" % (status, again, said), 0
     return "", len(trees)

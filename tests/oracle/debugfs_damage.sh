@@ -118,7 +118,7 @@ while read -r options; do
 	# shellcheck disable=SC2086
 	mke2fs -qF -N 512 -d tree $(without_mmp "$options") base.$n 12M >/dev/null 2>&1 || continue
 	debugfs -w -f setup base.$n >/dev/null 2>&1
-	timeout -s KILL 60 e2fsck -fyD base.$n >/dev/null 2>&1
+	e2fsck -fyD base.$n >/dev/null 2>&1
 	add_mmp base.$n "$options"
 	n=$((n + 1))
 done <<-'END'

@@ -233,7 +233,7 @@ if [ -d "$corpus" ] && command -v e2fsck >/dev/null; then
 		name=$(basename "$(dirname "$f")")
 		case $name in f_zero_inode_size | f_uninit_enable) continue ;; esac
 		gzip -dc "$f" >"$img" || continue
-		timeout -s KILL 5 e2fsck -fn "$img" >/dev/null 2>&1 || continue
+		XW_STOCK_LIMIT=5 XW_UNANSWERED="" e2fsck -fn "$img" >/dev/null 2>&1 || continue
 		[ "$(dd if="$img" bs=1 skip=1080 count=2 2>/dev/null | od -An -tx1 | tr -d ' ')" = 53ef ] || continue
 		"$oracle" "$img" >"$dir/out" 2>&1
 		result $? "corpus $name: re-encoded equal ($(tail -n 1 "$dir/out"))"

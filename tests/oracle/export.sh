@@ -150,11 +150,11 @@ if [ -n "$CORPUS" ]; then
 	bad=
 	while read -r d; do
 		zcat "$d/image.gz" >case.img 2>/dev/null || continue
-		timeout -s KILL 60 "$EXPORT" -q case.img >case.tar 2>.err
+		timeout -s KILL 900 "$EXPORT" -q case.img >case.tar 2>.err
 		[ $? -le 1 ] || bad="$bad $(basename "$d")"
 		[ ! -s case.tar ] || tar -tf case.tar >/dev/null 2>&1 || bad="$bad $(basename "$d"):tar"
 		rm -rf case
-		timeout -s KILL 60 "$EXPORT" -q -x case case.img >/dev/null 2>.err
+		timeout -s KILL 900 "$EXPORT" -q -x case case.img >/dev/null 2>.err
 		[ $? -le 1 ] || bad="$bad $(basename "$d"):x"
 	done < <(printf '%s\n' "$CORPUS"/*/ | strided 2)
 	equal "the corpus of damaged images" "$bad" ""

@@ -64,12 +64,12 @@ def normal(text):
 
 def ask(command, image, script):
     done = subprocess.run([*command, "-w", "-f", script, image], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          timeout=60, check=False)
+                          timeout=900, check=False)
     return list(normal(done.stdout.decode("latin1")))
 
 
 def verdict(image):
-    done = subprocess.run(["timeout", "-s", "KILL", "20", "e2fsck", "-fn", image], stdout=subprocess.PIPE,
+    done = subprocess.run(["e2fsck", "-fn", image], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, check=False)
     text = done.stdout.decode("latin1").replace(image, "IMAGE")
     return done.returncode, re.sub(r"\(?-?-?\d+\)?", "N", re.sub(r"[-+]\(?\d+.*", "", text)).split("Block bitmap")[0]

@@ -56,11 +56,11 @@ try_seed() { # IMAGE SEED
 	[ $(($2 % 2)) = 1 ] || fix=(--fix-csums)
 	python3 "$KIT/damage.py" "$1" hurt "$2" "${fix[@]}" >how || return 0
 	cp hurt before
-	timeout -s KILL 20 "$IMPORT" -q hurt two.tar >said 2>&1
+	timeout -s KILL 900 "$IMPORT" -q hurt two.tar >said 2>&1
 	rc=$?
 	[ $rc -le 2 ] && [ ! -e hurt.xw-redo ] || { cat how said; return 1; }
 	if [ $rc = 0 ]; then
-		timeout -s KILL 20 "$IMPORT" -q hurt two.tar >said 2>&1
+		timeout -s KILL 900 "$IMPORT" -q hurt two.tar >said 2>&1
 		rc=$?
 		[ $rc -le 2 ] || { cat how said; return 1; }
 		return 0

@@ -19,7 +19,7 @@ names() { tar tf "$1" | sort; }
 # run TOOL ARGS...: it ends by itself, done or refused; status in RC.
 run() {
 	RC=0
-	timeout -s KILL 20 "$@" >"$T/.out" 2>"$T/.err" || RC=$?
+	timeout -s KILL 900 "$@" >"$T/.out" 2>"$T/.err" || RC=$?
 	[ $RC -le 1 ] && return 0
 	echo "$*: status $RC"
 	return 1
@@ -27,7 +27,7 @@ run() {
 # Is every block of a file and of metadata in use? What is marked beside these were nodes.
 nothing_lost() { # IMAGE
 	"$DBG" -q -w -R 'feature ^itree' "$1" >/dev/null 2>&1
-	timeout -s KILL 60 e2fsck -fn "$1" >said 2>&1
+	e2fsck -fn "$1" >said 2>&1
 	! grep -E 'Block bitmap differences:.* \+|[Mm]ultiply-claimed' said
 }
 # A change, of several requests perhaps, each of which is done or not.

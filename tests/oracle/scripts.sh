@@ -71,7 +71,7 @@ run() {
 		local IFS=';' c
 		for c in $3; do
 			# shellcheck disable=SC2086
-			(IFS=' '; set -f; eval "timeout -s KILL 60 ${c# }") >>log 2>&1 </dev/null
+			(IFS=' '; set -f; eval "timeout -s KILL 900 ${c# }") >>log 2>&1 </dev/null
 			rc=$?
 			case $c in *e2fsck*) ;; *) [ $rc -gt 1 ] && [ $rc -lt 124 ] && rc=1 ;; esac # usage: 2 with ours
 			echo "$rc"
@@ -97,9 +97,9 @@ while IFS='|' read -r kind commands why; do
 	done
 	sa=$(run a /usr/sbin "$commands")
 	sb=$(run b "$PWD/ours" "$commands")
-	timeout -s KILL 20 e2fsck -fn a/I >a/fsck 2>&1
+	e2fsck -fn a/I >a/fsck 2>&1
 	fa=$?
-	timeout -s KILL 20 e2fsck -fn b/I >b/fsck 2>&1
+	e2fsck -fn b/I >b/fsck 2>&1
 	fb=$?
 	fields a/I >a/fields
 	fields b/I >b/fields

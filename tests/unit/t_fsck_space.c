@@ -206,7 +206,7 @@ static void check_stock(void)
 		return;
 	snprintf(cmd, sizeof(cmd),
 		 "PATH=$PATH:/sbin:/usr/sbin; command -v e2fsck >/dev/null || exit 0; "
-		 "timeout -s KILL 60 e2fsck -fn '%s' >'%s/out' 2>&1",
+		 "e2fsck -fn '%s' >'%s/out' 2>&1",
 		 path, dir);
 	if (system(cmd)) {
 		snprintf(cmd, sizeof(cmd), "cat '%s/out'", dir);
