@@ -2,6 +2,8 @@
 /*
  * bench_share: how fast a build shares equal attribute blocks, behind the interning front and
  * alone.
+ *
+ *      bench_share [FILES]         755,000 files by default
  */
 #include "base/crc.h"
 #include "base/hash.h"
@@ -29,8 +31,8 @@ static uint32_t rnd(uint64_t *s)
 	return (uint32_t)(*s >> 33);
 }
 
-/* 755,000 files with one of `distinct` sets, as the synthetic archive has them. */
-static void build_bench(uint32_t distinct)
+/* Files with one of `distinct` sets, as the synthetic archive has them. */
+static void build_bench(uint32_t files, uint32_t distinct)
 {
 	const struct xw_xintern_opts o = {.ibody = 96, .block_size = BS};
 	struct xw_xattr_set s = {0};
@@ -43,7 +45,7 @@ static void build_bench(uint32_t distinct)
 	if (xw_xintern_new(&o, &x) || xw_share_new(BS, XW_CACHE_BUILD, &share))
 		abort();
 	start = now();
-	for (unsigned i = 0; i < 755000; i++) {
+	for (unsigned i = 0; i < files; i++) {
 		const struct xw_xplaced *p;
 		struct xw_share_block *b;
 		char value[160];
@@ -60,7 +62,7 @@ static void build_bench(uint32_t distinct)
 	}
 	start = now() - start;
 	xw_xintern_stats(x, &st);
-	printf("755,000 files, %u sets: %.3f s, %llu distinct, %zu blocks, %llu KiB\n", distinct,
+	printf("%u files, %u sets: %.3f s, %llu distinct, %zu blocks, %llu KiB\n", files, distinct,
 	       start, (unsigned long long)st.sets, xw_share_count(share),
 	       (unsigned long long)st.bytes / 1024);
 	xw_xattr_set_free(&s);
@@ -69,7 +71,7 @@ static void build_bench(uint32_t distinct)
 }
 
 /* The same without the interning front: whole blocks. */
-static void share_bench(uint32_t distinct)
+static void share_bench(uint32_t files, uint32_t distinct)
 {
 	struct xw_share *share;
 	uint8_t block[BS] = {0}, bytes[BS];
@@ -87,7 +89,7 @@ static void share_bench(uint32_t distinct)
 						       .value_size = 160,
 						       .name = "blob"});
 	start = now();
-	for (unsigned i = 0; i < 755000; i++) {
+	for (unsigned i = 0; i < files; i++) {
 		struct xw_share_block *b;
 		uint32_t n = rnd(&seed) % distinct;
 
@@ -98,15 +100,17 @@ static void share_bench(uint32_t distinct)
 		if (xw_share_get_packed(share, &c, &b))
 			abort();
 	}
-	printf("755,000 blocks, %u contents: %.3f s, %zu blocks\n", distinct, now() - start,
+	printf("%u blocks, %u contents: %.3f s, %zu blocks\n", files, distinct, now() - start,
 	       xw_share_count(share));
 	xw_share_free(share);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	share_bench(10000);
+	const uint32_t files = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 755000;
+
+	share_bench(files, 10000);
 	for (uint32_t n = 50; n <= 50000; n *= 10)
-		build_bench(n);
+		build_bench(files, n);
 	return 0;
 }

@@ -2,8 +2,8 @@
 /*
  * How fast the allocator is: streaming into an empty image, whole and piecewise requests on the
  * research's 65 TB disk with and without group order lists, and the research's table for both.
- * Not part of make check: it measures, and asserts nothing. With "quick" fewer rounds of the slow
- * ones. tests/bench/alloc reads what it prints.
+ * Not part of make check: it measures, and asserts nothing. With "quick" the slow ones have fewer
+ * rounds, with "smoke" all of them do. tests/bench/alloc reads what it prints.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,13 +28,13 @@ static void report(const char *what, double seconds, uint64_t n)
 	fflush(stdout);
 }
 
-static void bench_stream(void)
+static void bench_stream(uint64_t n)
 {
 	struct big_model m = {.groups = 512, .known = true};
 	struct xw_stream st = {0, 0, 100};
 	struct xw_space *s;
 	struct xw_run run;
-	uint64_t seed = 3, n = 755000;
+	uint64_t seed = 3;
 	double t;
 
 	m.nclean = 0;
@@ -48,7 +48,7 @@ static void bench_stream(void)
 	xw_space_free(s);
 }
 
-static void bench_inodes(void)
+static void bench_inodes(unsigned n)
 {
 	struct xw_ispace *s;
 	xw_ino ino = 0;
@@ -57,10 +57,10 @@ static void bench_inodes(void)
 	if (xw_ispace_new(200, 8192, NULL, NULL, &s))
 		abort();
 	t = now();
-	for (unsigned i = 0; i < 1000000; i++)
+	for (unsigned i = 0; i < n; i++)
 		if (xw_ispace_alloc(s, ino + 1, false, &ino))
 			abort();
-	report("xw_ispace_alloc, in order", now() - t, 1000000);
+	report("xw_ispace_alloc, in order", now() - t, n);
 	xw_ispace_free(s);
 }
 
@@ -170,11 +170,11 @@ static void bench_alternate(struct big_model *m, int scan, unsigned n)
 }
 
 /* Allocations and releases in turn, as aging makes them. */
-static void bench_aging(struct big_model *m)
+static void bench_aging(struct big_model *m, uint64_t n)
 {
 	struct xw_space *s = big_space(m, 1);
 	struct xw_run *held = calloc(100000, sizeof(*held));
-	uint64_t seed = 11, n = 300000;
+	uint64_t seed = 11;
 	double t = now();
 
 	if (!held)
@@ -221,16 +221,18 @@ static void bench_unread(struct big_model *m)
 int main(int argc, char **argv)
 {
 	struct big_model *m = big_model_new(BIG_GROUPS);
-	const unsigned share = argc > 1 && !strcmp(argv[1], "quick") ? 20 : 1;
+	const bool smoke = argc > 1 && !strcmp(argv[1], "smoke");
+	const unsigned share = smoke || (argc > 1 && !strcmp(argv[1], "quick")) ? 20 : 1;
+	const unsigned all = smoke ? 100 : 1;
 
-	bench_stream();
-	bench_inodes();
+	bench_stream(755000 / all);
+	bench_inodes(1000000 / all);
 	bench_unread(m);
-	bench_aging(m);
-	bench_whole(m, 1, 20, 200000 / share);
-	bench_whole(m, 1, 512, 100000 / share);
-	bench_whole(m, 0, 512, 20);
-	bench_whole(m, 1, 25600, 1000 / share);
+	bench_aging(m, 300000 / all);
+	bench_whole(m, 1, 20, 200000 / share / all);
+	bench_whole(m, 1, 512, 100000 / share / all);
+	bench_whole(m, 0, 512, smoke ? 2 : 20);
+	bench_whole(m, 1, 25600, 1000 / share / (smoke ? 10 : 1));
 	for (int scan = 0; scan < 2; scan++) {
 		struct xw_space *s = big_space(m, scan);
 		double t = now();
@@ -247,8 +249,8 @@ int main(int argc, char **argv)
 			bench_locality(m, len, whole);
 	alternate(m);
 	bench_locality(m, 512, true);
-	bench_alternate(m, 1, 1000000);
-	bench_alternate(m, 0, 20);
+	bench_alternate(m, 1, 1000000 / all);
+	bench_alternate(m, 0, smoke ? 2 : 20);
 	free(m);
 	return 0;
 }

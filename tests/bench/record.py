@@ -10,13 +10,16 @@
     b.write()
 
 The JSON goes to $XW_BENCH_OUT/NAME.json (default bench-out). $XW_BENCH_QUICK=1 or --quick asks for a sample.
+--smoke (XW_BENCH_SMOKE=1) asks for the smallest scale, which only shows that everything runs: see smoke.py.
 A figure that was not measured in this run is quoted(figure, source): it is marked wherever it is shown.
 """
 import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 import time
 
 BUILD = os.path.abspath(os.environ.get("XW_BUILD", "."))
@@ -152,16 +155,60 @@ class Bench:
             f.write("\n")
 
 
-class Quick(argparse.Action):
-    """For what a script starts, and for its record, too."""
+def installed(b, *programs):
+    """Those peers of `programs` that are installed. The report names the missing ones."""
+    missing = [p for p in programs if not shutil.which(p)]
+    if missing:
+        b.text("Not installed, so not measured: %s." % ", ".join(missing))
+    return set(programs) - set(missing)
+
+
+def can_mount(b):
+    """Whether ext4 images can be mounted here. If not, the report says so."""
+    if not os.geteuid():
+        with tempfile.TemporaryDirectory(prefix="xw-bench-mount.") as work:
+            image, at = os.path.join(work, "img"), os.path.join(work, "mnt")
+            os.mkdir(at)
+            subprocess.run([tool("xw-mkfs"), "-qFF", image, "8M"], env=tool_env(), check=True)
+            try:
+                mounted = subprocess.run(["mount", "-t", "ext4", "-o", "loop", image, at], stderr=subprocess.DEVNULL, check=False).returncode == 0
+            except OSError:
+                mounted = False
+            if mounted:
+                subprocess.run(["umount", at], check=True)
+                return True
+    b.text("No kernel mounts beside it: they need root and loop devices.")
+    return False
+
+
+def memory_dir():
+    """A directory in memory if it has room for the images, else on disk."""
+    try:
+        room = os.statvfs("/dev/shm")
+        if room.f_bavail * room.f_frsize >= 1 << 30:
+            return "/dev/shm"
+    except OSError:
+        pass
+    return os.environ.get("XW_BENCH_DIR", "/var/tmp")
+
+
+def smoke():
+    """Whether the smallest scale is asked for."""
+    return os.environ.get("XW_BENCH_SMOKE") == "1"
+
+
+class Scale(argparse.Action):
+    """--quick and --smoke, which the programs that a script starts inherit. --smoke implies --quick."""
 
     def __call__(self, parser, namespace, values, option_string=None):
-        namespace.quick = True
-        os.environ["XW_BENCH_QUICK"] = "1"
+        for name in {"quick", self.dest}:
+            setattr(namespace, name, True)
+            os.environ["XW_BENCH_" + name.upper()] = "1"
 
 
 def arguments(doc):
     """A parser with what all scripts understand."""
     p = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--quick", action=Quick, nargs=0, default=os.environ.get("XW_BENCH_QUICK") == "1", help="a sample, in a minute at most")
+    p.add_argument("--quick", action=Scale, nargs=0, default=smoke() or os.environ.get("XW_BENCH_QUICK") == "1", help="a sample, in a minute at most")
+    p.add_argument("--smoke", action=Scale, nargs=0, default=smoke(), help="the smallest scale, in seconds; figures mean nothing")
     return p
