@@ -233,7 +233,7 @@ static void by_import(struct bench *b, bool opaque)
 
 	MUST(!xw_share_new(4096, 1, &b->u->place.share));
 	MUST(!xw_xintern_new(&xattrs, &b->u->place.intern));
-	b->u->place.enc.intern = b->u->place.intern; /* the encoder looks up ea_inode values there */
+	b->u->place.enc.intern = b->u->place.intern; /* where it looks up ea_inode values */
 	MUST(!xw_tree_init(t, 1700000000, &b->diag));
 	MUST(!xw_tree_image_init(&b->image, t, b->u->img) && !xw_tree_need(t, t->root));
 	big = xw_tree_find(t, t->root, "big", 3);

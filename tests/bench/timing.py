@@ -55,7 +55,7 @@ def make_input(name, path):
     part = path + ".part"
     if name == SMOKE_INPUT:
         synth = os.path.join(SRC, "tests", "kit", "synth.py")
-        ok = subprocess.run([sys.executable, synth, part, "0.001", "1", "dense"]).returncode == 0
+        ok = subprocess.run([sys.executable, synth, part, "0.001", "1", "plain"]).returncode == 0
     elif name == "kernel-part":
         whole = find_input("kernel")
         ok = whole is not None and cut(whole, part, PART)

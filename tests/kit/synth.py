@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""synth.py OUT [SCALE [SEED [dense]]]: a pax archive with everything that an importer has to keep; the same bytes every time.
+"""synth.py OUT [SCALE [SEED [plain]]]: a pax archive with everything that an importer has to keep; the same bytes every time.
 
 SCALE 1.0 (default 0.01): 200,000 small files in 2,000 directories and one directory of 100,000 names. Beside them: deep and long
 paths, names of any bytes, holes, hard links, symbolic links of every length, devices, owners over 65,535, extended attributes in
-the inode, in shared blocks and larger ones, ACLs, times with nanoseconds before 1970 and after 2038, entries that occur twice. "dense" leaves out the sparse files: GNU tar
-fails on their maps, and one of them is 8 GiB long.
+the inode, in shared blocks and larger ones, ACLs, times with nanoseconds before 1970 and after 2038, entries that occur twice. "plain" leaves out devices, which
+only root can make, and sparse files: GNU tar fails on their maps, and one of them is 8 GiB long.
 """
 import random
 import sys
@@ -116,12 +116,13 @@ def small_files(a, rnd, scale):
                 a.add("files/d%d/link-%d" % (d, n), b"1", link="files/d%d/file-%d" % (d, n), mode=mode)
 
 
-def odd_entries(a, rnd, dense):
+def odd_entries(a, rnd, plain):
     a.add("odd/", b"5", mode=0o1777, time=-14_182_940_000_000_001)
     for n in (1, 59, 60, 61, 255, 1000):
         a.add("odd/symlink-%d" % n, b"2", link="t" * n, mode=0o777)
-    a.add("odd/null", b"3", dev=(1, 3), mode=0o666)
-    a.add("odd/block", b"4", dev=(259, 70000), mode=0o660)
+    if not plain:
+        a.add("odd/null", b"3", dev=(1, 3), mode=0o666)
+        a.add("odd/block", b"4", dev=(259, 70000), mode=0o660)
     a.add("odd/fifo", b"6", mode=0o600)
     for name in (b"new\nline", b"\xff\xfe not UTF-8", "ümläut".encode(), b"\\back", b" blank ", b"n" * 255, b"-dash"):
         a.add(b"odd/" + name, data=name)
@@ -130,7 +131,7 @@ def odd_entries(a, rnd, dense):
         path += "a-directory-far-down-%02d/" % n
         a.add(path, b"5", mode=0o755)
     a.add(path + "leaf", data=b"deep")
-    if not dense:
+    if not plain:
         sparse_files(a, rnd)
     a.add("odd/large", data=rnd.randbytes(3_000_001))
     a.add("odd/twice", data=b"first", mode=0o600)
@@ -152,7 +153,7 @@ def main():
     rnd = random.Random("synth %s" % (sys.argv[3] if len(sys.argv) > 3 else "1"))
     a = Archive(sys.argv[1])
     a.add("./", b"5", mode=0o755, time=1_600_000_000_123_456_789)
-    odd_entries(a, rnd, sys.argv[4:] == ["dense"])
+    odd_entries(a, rnd, sys.argv[4:] == ["plain"])
     small_files(a, rnd, scale)
     a.add("big/", b"5", mode=0o755)
     for n in range(max(2000, int(100000 * scale))):
