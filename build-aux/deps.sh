@@ -101,18 +101,23 @@ deps_need() {
 
 # deps_want LOG PACKAGE...: install what is missing as far as possible. What stays missing is named and fails nothing.
 deps_want() {
-	local log=$1 missing want
+	local log=$1 missing want why=
 	shift
 	mapfile -t missing < <(deps_missing "$@")
-	if [ ${#missing[@]} -gt 0 ] && [ -z "${XW_NO_INSTALL-}" ] && deps_become_root >/dev/null; then
+	if [ -n "${XW_NO_INSTALL-}" ]; then
+		why="XW_NO_INSTALL is set"
+	elif ! deps_become_root >/dev/null; then
+		why="no right to install packages"
+	elif [ ${#missing[@]} -gt 0 ]; then
 		note "installing ${missing[*]}"
 		# One package that the mirror does not have must not keep out the others.
 		deps_install "$log" "${missing[@]}" || for want in "${missing[@]}"; do
 			deps_install_once "$log" "$want"
 		done
 		mapfile -t missing < <(deps_missing "$@")
+		why=$(grep '^E: ' "$log" | tail -n 1)
 	fi
-	[ ${#missing[@]} -eq 0 ] || note "missing, so some tests will be skipped: ${missing[*]}"
+	[ ${#missing[@]} -eq 0 ] || note "missing, so some tests will be skipped: ${missing[*]} (${why:-see $log})"
 }
 
 # logged LOG WHAT COMMAND...: run quietly; on failure show the end of the log and stop.
