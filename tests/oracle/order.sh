@@ -45,7 +45,8 @@ order "a new image without a size" "W S P S N D" xw-mkfs -q -d tree "$W/img-s"
 order "into an existing file" "W S P S" xw-mkfs -q -F -d tree "$W/img" 8M
 order "  whose room is kept: first the old superblock goes" "W S W S P S" xw-mkfs -q -F -K -d tree "$W/img" 8M
 order "a journal device: log, superblock, name" "W S P S jN D" xw-mkfs -q -O journal_dev "$W/journal" 4M
-order "an image with that journal, which knows its user before" "(W )?jW jS W S P S N D" \
+# a thread of its own writes the image meanwhile
+order "an image with that journal, which knows its user before" "(W )?jW (W )?jS (W )?S P S N D" \
 	xw-mkfs -q -J device="$W/journal" "$W/img-j" 8M
 order "bad blocks: each pattern is flushed before it is read" "(W S ){4,}W S P S" xw-mkfs -q -F -cc "$W/img-d" 8M
 
