@@ -177,7 +177,7 @@ def can_mount(b):
             if mounted:
                 subprocess.run(["umount", at], check=True)
                 return True
-    b.text("No kernel mounts beside it: they need root and loop devices.")
+    b.text("Not compared with a kernel mount, which needs root and loop devices.")
     return False
 
 

@@ -14,8 +14,8 @@ is "README has a command" test -n "$line"
 equal "  with the source before the libraries" "${line%% \$(*}" "cc make.c"
 is "  and a program" grep -q '^int main' make.c
 
-# The copy is staged, as packagers do it, so that nothing of an installed extwright can be meant. Of the build tree's libraries, which
-# the linker finds by LD_LIBRARY_PATH, too, nothing may be used.
+# The copy is staged with DESTDIR, as packagers do, so that the test cannot use an installed extwright by mistake. LD_LIBRARY_PATH is
+# unset because the linker searches it, too, and would find the libraries of the build tree.
 mkdir in installed
 built=${LD_LIBRARY_PATH-}
 unset LD_LIBRARY_PATH
