@@ -49,6 +49,8 @@ if command -v python3 >/dev/null; then
 	python3 "$XW_SRC/tests/cli/on_tty.py" '' "$MKFS" -d - new.img 8M >.out 2>&1 </dev/null || RC=$?
 	is "-d - on a terminal" grep -q 'standard input is a terminal: an archive is read from a pipe or a file' .out
 	equal "  is wrong usage" "$RC" 2
+else
+	skip "JSON and terminals" "python3 is not installed" 4
 fi
 
 # Archives of container images.
@@ -116,9 +118,9 @@ if is_root && loop=$(losetup -f --show img 2>/dev/null); then
 			hints "unmount it, or end what uses it: no -F overwrites a device in use" "  what to do"
 		done
 	else
-		skip "a mounted device" "cannot mount here"
+		skip "a mounted device" "cannot mount here" 6
 	fi
 else
-	skip "devices" "no loop device here"
+	skip "devices" "no loop device here" 9
 fi
-done_testing
+done_testing 46

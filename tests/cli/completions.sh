@@ -40,12 +40,12 @@ for shell in zsh fish; do
 		for file in made/$shell/*; do $shell -n "$file" || echo "$file"; done >.out 2>&1
 		is "$shell reads its files" test ! -s .out
 	else
-		skip "$shell reads its files" "$shell is not installed"
+		skip "$shell reads its files" "$shell is not installed" 1
 	fi
 done
 if command -v fish >/dev/null; then
 	equal "fish completes" "$(fish -c 'source made/fish/xw-mkfs.fish; complete -C "xw-mkfs --free-"')" --free-inodes
 else
-	skip "fish completes" "fish is not installed"
+	skip "fish completes" "fish is not installed" 1
 fi
-done_testing
+done_testing 52

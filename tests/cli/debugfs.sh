@@ -620,4 +620,4 @@ printf 'X' | dd of=order.img bs=1 seek=$((leaf + 100)) conv=notrunc status=none
 dbg -R "ls -l /dir" order.img
 is "  a damaged node is named" grep -q 'directory inode .*itree block' .err
 equal "  and each name is listed once" "$(grep -o 'name-[0-9]*' .out | sort -u | wc -l) $(grep -c 'name-' .out)" "400 400"
-done_testing
+done_testing 232

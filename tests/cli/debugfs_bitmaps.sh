@@ -75,4 +75,4 @@ cp damaged img
 dbg -w -R "write $T/new /new" -R "rm /f2" -R "write $T/new /again" img
 works "the inode goes that was free"
 is "  the new file is there" cmp <(contents again) new
-done_testing
+done_testing 40

@@ -68,4 +68,4 @@ is "  and its extent" grep -Eq "^ 7/ 7 +1/ +1 +0 - +0 +$((first + 7)) - +$((firs
 dbg -w -R "sif /deep block[1] 0x110004" img
 dbg -R "ex /deep" img
 is "one of seventeen is not followed" grep -q 'no extent header at level' .err
-done_testing
+done_testing 18

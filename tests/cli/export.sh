@@ -369,4 +369,4 @@ if python3 -c 'import os, pty; os.waitstatus_to_exitcode(0); os.close(pty.openpt
 else
 	skip "no archive from a terminal" "python3 cannot open a terminal"
 fi
-done_testing
+done_testing 162

@@ -91,7 +91,7 @@ is_state() {
 sweep() {
 	local desc=$1 old=$2 kinds=$3 what k bad=0 n=0 failed=0 wanted new_contents='' old_contents=''
 	shift 3
-	[[ $desc =~ ${XW_ONLY-} ]] || return 0
+	[[ $desc =~ ${XW_ONLY-} ]] || { skip "$desc" "not in XW_ONLY" 1; return; }
 	if [ "$old" != none ]; then
 		put_old
 		old_contents=$(contents)
@@ -105,6 +105,7 @@ sweep() {
 			return
 		fi
 		mv out out.wanted
+		[ -s stacks ] || wrong "no faults to try"
 		wanted=$(state)
 		[ "$old" = none ] || new_contents=$(contents)
 		for k in $(strided <stacks); do
@@ -163,4 +164,4 @@ punch /dir/f 1 3
 CMDS
 single=yes
 sweep "xw-debugfs changes" plain.old "alloc read write flip" "$BIN/xw-debugfs" -w -f change img
-done_testing
+done_testing 16

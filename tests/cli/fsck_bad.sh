@@ -133,4 +133,4 @@ else
 	XW_BAD_BLOCKS=14000 LD_PRELOAD=$preload "$FSCK" -y -c img >.out 2>.err || RC=$?
 	is "  one block is one block" grep -q 'img: 1 bad block found' .err
 fi
-done_testing
+done_testing 66

@@ -151,4 +151,4 @@ mkfs -q -O inline_data -d d inl 16M
 hurt inode-inline-feature inl 'feature -inline_data'
 mkfs -q -O bigalloc -C 16384 -d d big 16M
 hurt cluster-allocation big 'sif a block[3] 1'
-done_testing
+done_testing 145

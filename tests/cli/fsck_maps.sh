@@ -130,4 +130,4 @@ else
 	equal "nothing is repaired where a block cannot be read" "$((RC & 9))" 8
 	is "  nor are zeros put in its place" cmp -s before medium
 fi
-done_testing
+done_testing 51

@@ -271,7 +271,7 @@ for place in nowhere/file other d; do
 done
 is "  and so is the file in the way" grep -qx 'something else' other
 if is_root; then
-	skip "a file that cannot be written" "root can"
+	skip "a file that cannot be written" "root can" 1
 else
 	cp sample locked && chmod 444 locked
 	fsck -fy locked
@@ -285,6 +285,8 @@ if flock -n 9; then
 	is "  with a warning" grep -q 'sample is in use by another process' .err
 	fsck -fy sample
 	fails 8 "in use by another process" "-y of it: refused"
+else
+	skip "a file that another process has locked" "flock fails" 3
 fi
 exec 9<&-
 # What -p accepted before a finding ended it was not repaired.
@@ -305,6 +307,6 @@ if command -v e2undo >/dev/null; then
 	fsck -fn sample
 	status 4 "  and the damage is back"
 else
-	skip "  makes an undo file" "e2undo is not installed"
+	skip "  makes an undo file" "e2undo is not installed" 2
 fi
-done_testing
+done_testing 171

@@ -68,4 +68,4 @@ equal "one in 5 is" "$(says 20 15)" " (check in 5 mounts)"
 equal "one in 2 is" "$(says 20 18)" " (check in 2 mounts)"
 equal "and after the next" "$(says 20 19)" " (check after next mount)"
 equal "none is without a maximum" "$(says 0 4)" ""
-done_testing
+done_testing 28

@@ -61,4 +61,4 @@ done
 damaged
 on_terminal '' -fy bad
 equal "-y asks nothing" "$RC" 1
-done_testing
+done_testing 39

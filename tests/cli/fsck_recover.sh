@@ -146,4 +146,4 @@ for how in -n -p -y; do
 	fsck $how -j jdev work
 	works "recovery wanted, $how -j: nothing to replay"
 done
-done_testing
+done_testing 122

@@ -187,4 +187,4 @@ RC=0
 "$FSCK" -fy none >.out 2>.err || RC=$?
 is "no filesystem: refused" test $((RC & 8)) = 8
 is "  and left as it was" cmp -s none was
-done_testing
+done_testing 150

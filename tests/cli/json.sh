@@ -99,4 +99,4 @@ holds "xw-age: no ratio without data" \
 mkfs -Fq -d src img 8M
 run_tool "$BIN/xw-age" /dev/null --json --measure img
 holds "  but with data" 'objects[0]["measured"]["layout_score"] == 1 and objects[0]["measured"]["extents_per_file"] == 1'
-done_testing
+done_testing 154

@@ -64,4 +64,4 @@ else
 	skip "  and which mounts and devices" "needs root and loop mounts"
 fi
 is "  and removes the directory" gone run
-done_testing
+done_testing 9

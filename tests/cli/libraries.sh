@@ -25,4 +25,4 @@ is "the private library does not load libarchive" lacks "$libs/libextwright-priv
 for tool in mkfs import export; do
 	is "xw-$tool stands on the public library" needs "$BIN/xw-$tool" 'libextwright\.'
 done
-done_testing
+done_testing 24

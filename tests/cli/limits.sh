@@ -83,4 +83,4 @@ fails 1 "out.tar: File too large" "xw-export"
 is "  no archive is left" gone out.tar
 under 1 dump image
 fails 1 "File too large" "xw-dump into a file"
-done_testing
+done_testing 68

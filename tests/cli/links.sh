@@ -66,4 +66,4 @@ for options in "" "-O itree,^filetype" "-O inline_data -b 1024"; do
 		a no-d2
 	TABLE
 done
-done_testing
+done_testing 210

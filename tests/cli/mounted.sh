@@ -118,4 +118,4 @@ begun
 ended rest
 works "nobody else was there"
 
-done_testing
+done_testing 45

@@ -61,4 +61,4 @@ before=$(sha256sum <src.tar)
 ./mkfs.ext4 -q -d src.tar src.tar 8M </dev/null >.out 2>.err
 is "the source is refused" test "$?" -ne 0
 equal "  and is as it was" "$(sha256sum <src.tar)" "$before"
-done_testing
+done_testing 22

@@ -187,4 +187,4 @@ for bad in 8mB 8iB 8siB MiB; do
 	mkfs bad.img $bad
 	fails 2 "invalid size .$bad" "SIZE $bad"
 done
-done_testing
+done_testing 225

@@ -19,7 +19,7 @@ refuses "an ext4 filesystem" ext4.img
 
 truncate -s 8M swap.img
 if mkswap swap.img >/dev/null 2>&1; then refuses "swap space" swap.img; else
-	skip "refused: swap space" "mkswap is not installed"
+	skip "refused: swap space" "mkswap is not installed" 5
 fi
 
 # An MBR with one Linux partition.
@@ -32,6 +32,8 @@ refuses "a partition table" mbr.img
 if command -v mksquashfs >/dev/null; then
 	mkdir sq && mksquashfs sq sq.img -quiet -no-progress >/dev/null 2>&1
 	refuses "another filesystem" sq.img
+else
+	skip "refused: another filesystem" "mksquashfs is not installed" 5
 fi
 
 # IMAGE and source swapped, or the same: the archive survives.
@@ -70,6 +72,8 @@ if ! is_root; then
 	mkfs -F -d locked old.img
 	fails 1 "locked" "-F with a directory that cannot be read"
 	is "  the old image is as it was" sha256sum -c before
+else
+	skip "-F with a directory that cannot be read" "root reads it" 2
 fi
 chmod 755 locked
 mkfs -F -d src.tar -d text old.img
@@ -99,7 +103,7 @@ if fallocate -l 64M full.img 2>/dev/null; then
 	is "  gives them back" test "$(stat -c %b full.img)" -lt $((32 * 2048))
 	rm full.img
 else
-	skip "-E nodiscard" "no fallocate here"
+	skip "-E nodiscard" "no fallocate here" 13
 fi
 
 # -E offset: what lies around the filesystem stays.
@@ -115,6 +119,8 @@ equal "  of the file" "$(stat -c %s disk.img)" 20971520
 if command -v dumpe2fs >/dev/null; then
 	tail -c +1048577 disk.img >fs.img
 	equal "  in blocks" "$(dumpe2fs -h fs.img 2>/dev/null | sed -n 's/^Block count: *//p')" 4864
+else
+	skip "  in blocks" "dumpe2fs is not installed" 1
 fi
 
 # Closed standard streams: the image must not get their numbers.
@@ -195,6 +201,8 @@ if command -v dumpe2fs >/dev/null; then
 	for sb in 8193 24577 40961; do
 		is "no old backup superblock at $sb" sh -c "! dumpe2fs -h -o superblock=$sb -o blocksize=1024 two.img 2>/dev/null | grep -q oldlabel"
 	done
+else
+	skip "another block size over an old filesystem" "dumpe2fs is not installed" 5
 fi
 
 mkdir dir
@@ -227,7 +235,7 @@ if can_loop; then
 	clean "$loop" "  and the filesystem is clean"
 	mkfs -Fqv "$loop"
 	if [ "$RC" = 0 ] && grep -q 'discards nothing' .err; then
-		skip "a device is discarded" "the host of this loop device does not"
+		skip "a device is discarded" "the host of this loop device does not" 3
 	else
 		works "by default a device is discarded"
 		is "  which gives blocks back" test "$(stat -c %b m.img)" -lt $((16 * 1024))
@@ -268,4 +276,4 @@ fi
 echo text >short
 mkfs -q short
 fails 2 "short: too small for a filesystem" "a file that is too short"
-done_testing
+done_testing 135

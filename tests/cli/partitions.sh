@@ -157,4 +157,4 @@ mkfs -q fs 8M
 printf '\x55\xaa' | dd of=fs bs=1 seek=510 conv=notrunc status=none
 T_TOOL=xw-dump run_tool "$BIN/xw-dump" /dev/null -h fs
 is "a filesystem with a boot sector" test "$RC" = 0
-done_testing
+done_testing 140

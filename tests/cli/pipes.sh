@@ -126,4 +126,4 @@ else
 		is "  no image is left" gone img
 	done
 fi
-done_testing
+done_testing 55

@@ -31,4 +31,4 @@ equal "  in silence" "$(cat .is)" ""
 export LD_LIBRARY_PATH=$built
 equal "its image has the file" "$("$BIN/xw-export" rootfs.img file | tar xOf - file)" hello
 clean rootfs.img "  and is clean"
-done_testing
+done_testing 8

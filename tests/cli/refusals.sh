@@ -142,4 +142,4 @@ cp mmp img
 "$TUNE" -L x img >.out 2>.err
 is "an MMP block in use is respected" test $? -ne 0
 done_by "the MMP block is cleared" mmp -f -E clear_mmp
-done_testing
+done_testing 93

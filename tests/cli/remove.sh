@@ -145,4 +145,4 @@ equal "they are there" "$(names full /little)" "a b third "
 dbg -w -R "rm -r little" full
 works "the directory goes without"
 clean full "  e2fsck"
-done_testing
+done_testing 216

@@ -179,4 +179,4 @@ if is_root && unshare -m true 2>/dev/null; then
 else
 	skip "a host without /proc" "needs root and namespaces"
 fi
-done_testing
+done_testing 87

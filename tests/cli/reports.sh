@@ -107,4 +107,4 @@ equal "xw-dump -m: clean" "$RC $(cat .out)" "0 xw-dump: it is safe to mount 'img
 dump -m img
 is "xw-dump -m: being checked" grep -q "e2fsck is being run: updated by 'somewhere' as 'loop7' at" .err
 is "  is no success" test $RC -ne 0
-done_testing
+done_testing 48

@@ -291,4 +291,4 @@ tune --version
 is "--version" grep -q '^xw-tune (extwright) ' .out
 tune --help
 is "--help" grep -q '^Usage: xw-tune' .out
-done_testing
+done_testing 312

@@ -34,6 +34,8 @@ if ! is_root; then
 	cp my.conf locked.conf && chmod 000 locked.conf
 	MKE2FS_CONFIG=locked.conf mkfs img 64M
 	fails 1 "locked.conf: cannot open" "a file that cannot be read"
+else
+	skip "a file that cannot be read" "root reads it" 1
 fi
 
 # One line, with file and line.
@@ -72,7 +74,7 @@ if is_root && [ -f /etc/mke2fs.conf ] && unshare -m sh system.sh true 2>/dev/nul
 	MKE2FS_CONFIG='' unshare -m sh system.sh "$MKFS" -n --json -T small img 64M >.out 2>.err
 	equal "  and an empty MKE2FS_CONFIG says no" "$(made)" "1024 16384"
 else
-	skip "/etc/mke2fs.conf" "needs root, a mount namespace and such a file"
+	skip "/etc/mke2fs.conf" "needs root, a mount namespace and such a file" 3
 fi
 
 # With SIZE left out a named type chooses, and defaults do not.
@@ -83,4 +85,4 @@ for types in small largefile; do
 	clean img "  and the image is clean"
 	rm -f img
 done
-done_testing
+done_testing 32

@@ -22,7 +22,7 @@ blocks() {
 	equal "$2: blocks" "$(sed -n 's/^blocks: //p' .out)" "$3"
 	equal "  references" "$(sed -n 's/^references: //p' .out)" "$1"
 	equal "  and none miscounted" "$(sed -n 's/^wrong_refcounts: //p' .out)" 0
-	! have_e2fsck || clean img "  e2fsck"
+	clean img "  e2fsck"
 }
 
 tar_of a.tar 0 2000 0 240
@@ -145,4 +145,4 @@ works "set, removed, and set on another file"
 blocks 1206 "a new block" 13
 run_tool "$BIN/xw-debugfs" /dev/null -R "dump /file back" img
 is "  and the file in between is whole" cmp contents back
-done_testing
+done_testing 123

@@ -60,4 +60,4 @@ truncate -s 64M img
 mke2fs -q -F -t ext4 -O bigalloc img 2>/dev/null
 age --profile pazdera --ops 10 img
 fails 1 "bigalloc images can be aged with --fast only" "bigalloc is refused without --fast"
-done_testing
+done_testing 16

@@ -46,4 +46,4 @@ done <<'TABLE'
 256M -t ext4 -b 1024 -O bigalloc -C 16384
 64M -t ext4 -b 1024 -O bigalloc,^flex_bg -C 2048
 TABLE
-done_testing
+done_testing 32

@@ -176,4 +176,4 @@ if [ -x "$EXPORT" ]; then
 else
 	skip "a full journal: xw-export" "it is not built"
 fi
-done_testing
+done_testing 42

@@ -68,4 +68,4 @@ every() {
 before=$(contents old)
 every "xw-tune -U" 1 xw-tune -U 6c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10
 every "xw-debugfs -w, through the journal" "" xw-debugfs -w -R "mkdir /dir"
-done_testing
+done_testing 4

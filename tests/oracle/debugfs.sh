@@ -187,7 +187,7 @@ if can_loop; then
 	"$DBG" -R "stat /new" img >want 2>.err
 	is "it is replayed in memory" cmp want got
 else
-	skip "what Linux wrote" "needs root and loop mounts"
+	skip "what Linux wrote" "needs root and loop mounts" 3
 fi
 
 # ---- contents on this machine ----
@@ -221,6 +221,8 @@ if command -v e2image >/dev/null; then
 	equal "open -i -d: its contents" $? 0
 	"$DBG" -i -d none -R "ls" e2i >got 2>.err
 	is "-d: a source that is missing is named" grep -q none .err
+else
+	skip "e2image files" "e2image is not installed" 6
 fi
 "$DBG" -R "ls -l" img >want 2>.err
 dd if=/dev/zero of=img bs=1k count=2 conv=notrunc status=none
@@ -228,17 +230,22 @@ dd if=/dev/zero of=img bs=1k count=2 conv=notrunc status=none
 is "through a copy of the superblock" cmp want got
 
 # ---- the acceptance corpus ----
+n_corpus=0
 if [ -n "$CORPUS" ]; then
 	while read -r d; do
 		# inodes of 0 bytes, which Linux refuses, and a value that its attribute says is shorter: these debugfs takes;
 		# one that e2fsck never ends with
 		case $d in */f_zero_inode_size/ | */f_ea_zero_size/ | */f_illitable_flexbg/) continue ;; esac
-		zcat "$d/image.gz" >img 2>/dev/null || continue
+		zcat "$d/image.gz" >img 2>/dev/null || { fail "corpus: $d/image.gz"; continue; }
 		XW_STOCK_LIMIT=10 XW_UNANSWERED="" e2fsck -fn img >.out 2>&1 || continue
+		n_corpus=$((n_corpus + 1))
 		compare img "corpus: $(basename "$d")" < <(
 			printf '%s\n' "stats" "ls -l /" "ls -d /" "ls -c /" "lsdel" "ncheck 2 11 12 13"
 			for n in 2 7 8 11 12 13 14; do ask_node "<$n>"; done
 		)
 	done < <(printf '%s\n' "$CORPUS"/*/ | strided 4)
+	is "corpus: $n_corpus images" [ $n_corpus -gt 0 ]
+else
+	skip "corpus" "XW_ACCEPT is not set" 1
 fi
-done_testing
+done_testing $((28 + n_corpus))

@@ -123,7 +123,7 @@ while read -r kind; do
 	equal "  what e2fsck says is about x alone" "$(grep -c -e '^Pass' -e nattached -e 'Connect to' -e 'WARNING' ours.fsck)" \
 		"$(wc -l <ours.fsck)"
 	mkdir -p mnt
-	can_loop && mount -o loop stock mnt 2>/dev/null && umount mnt || { skip "  the kernel" "cannot mount this kind"; continue; }
+	can_loop && mount -o loop stock mnt 2>/dev/null && umount mnt || { skip "  the kernel" "cannot mount this kind" 3; continue; }
 	if mount -o loop ours mnt 2>.err; then
 		equal "  the kernel sees the names" "$(cd mnt && find . -path ./lost+found -prune -o -print | sort | tr '\n' ' ')" \
 			". ./a ./bl ./c ./d ./d/again ./d/e ./d/e/f ./lng ./p ./q ./s ./sl ./t "
@@ -383,4 +383,4 @@ equal "a superblock that nobody opens is committed" "$? $(dd if=ours bs=1 skip=1
 make "-t ext4 -b 1024 -O ^has_journal"
 echo 'ssv checksum 5' | ours
 equal "one with a wrong checksum, too" "$? $(dd if=ours bs=1 skip=2044 count=4 2>/dev/null | xxd -p)" "0 05000000"
-done_testing
+done_testing 129

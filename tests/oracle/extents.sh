@@ -49,4 +49,4 @@ for request in "insert_node 5 1" "insert_node 5 40000 5000" "replace_node 5 0 50
 done
 "$DBG" -R "current_node" flat >.out 2>.err
 grep -q extent_open .err && pass "without extent_open the message names it" || fail "without extent_open the message names it"
-done_testing
+done_testing 20

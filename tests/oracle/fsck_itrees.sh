@@ -12,4 +12,4 @@ else
 	fail "$(tail -n 1 said)"
 	tail -n 60 said | sed 's/^/# /'
 fi
-done_testing
+done_testing 1

@@ -109,4 +109,4 @@ every "xw-import" xw-import -q --commit redo work/img d.tar
 every "xw-debugfs -w" xw-debugfs -w -z work/undo -R "mkdir /dir" work/img
 every "xw-age" xw-age --profile pazdera --ops 300 --seed 1 work/img
 every "xw-fsck" xw-fsck -y -E itree=build work/img
-done_testing
+done_testing 9

@@ -225,4 +225,4 @@ if can_loop; then
 else
 	skip "devices" "needs root and loop mounts"
 fi
-done_testing
+done_testing 272

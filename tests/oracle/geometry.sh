@@ -205,4 +205,4 @@ while read -r bytes rest; do
 	# shellcheck disable=SC2086
 	compare "$bytes" $rest
 done < <(strided <cases)
-done_testing
+done_testing 116

@@ -104,4 +104,4 @@ if is_root && losetup -f >/dev/null 2>&1; then
 else
 	skip "also on a device that held something" "needs loop devices"
 fi
-done_testing
+done_testing 21

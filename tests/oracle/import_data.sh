@@ -140,4 +140,4 @@ kernel 3G 6G 120000
 sample 64M 160M 6000
 TABLE
 )
-done_testing
+done_testing 7

@@ -54,7 +54,7 @@ END
 try_seed() { # IMAGE SEED
 	local fix=() rc
 	[ $(($2 % 2)) = 1 ] || fix=(--fix-csums)
-	python3 "$KIT/damage.py" "$1" hurt "$2" "${fix[@]}" >how || return 0
+	python3 "$KIT/damage.py" "$1" hurt "$2" "${fix[@]}" >how 2>&1 || { cat how; return 1; }
 	cp hurt before
 	timeout -s KILL 900 "$IMPORT" -q hurt two.tar >said 2>&1
 	rc=$?
@@ -92,4 +92,4 @@ done <<-'END'
 	ours -O itree -b 1024
 	ours -O itree,^metadata_csum -b 1024
 END
-done_testing
+done_testing 11

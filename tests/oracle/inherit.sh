@@ -89,4 +89,4 @@ done <<-'END'
 	-O project,quota -E quotatype=usrquota:grpquota:prjquota
 	-O project,quota,inline_data -b 1024 -E quotatype=prjquota
 END
-done_testing
+done_testing 17

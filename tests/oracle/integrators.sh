@@ -119,4 +119,4 @@ if command -v genimage >/dev/null; then
 else
 	skip "genimage" "it is not installed"
 fi
-done_testing
+done_testing 152

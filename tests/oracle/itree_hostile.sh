@@ -45,6 +45,7 @@ try_seed() { # IMAGE SEED
 	local bad=0
 	cp "$1" hurt
 	"$HURT" hurt "$2" >how || { cat how; return 1; }
+	cat how
 	run "$EXPORT" -q -o got.tar hurt || bad=1
 	names got.tar | diff want.names - || { echo "the archive differs"; bad=1; }
 	run "$EXPORT" -t --order inode hurt || bad=1
@@ -65,13 +66,11 @@ while read -r options; do
 	mkfs -q $options -N 1200 -d tree base 8M
 	works "$options"
 	"$EXPORT" -q -o want.tar base && names want.tar >want.names
-	for seed in $(seq 1 "$XW_SEEDS"); do
-		try_seed base "$seed" >why 2>&1 || { fail "$options: seed $seed"; sed 's/^/# /' how why | head -n 40; }
-	done
-	pass "$options: $XW_SEEDS seeds tried"
+	is "  has names" [ -s want.names ]
+	try_seeds "$options"
 done <<'END'
 -O itree -b 1024
 -O itree,^metadata_csum -b 1024
 -O itree,^metadata_csum,^has_journal,quota -b 2048
 END
-done_testing
+done_testing 9

@@ -103,4 +103,4 @@ E2FSPROGS_UNDO_DIR=$T/no-such mkfs -F -z '' img
 refuses "-z '': no such directory" 1 "E2FSPROGS_UNDO_DIR"
 E2FSPROGS_UNDO_DIR=none mkfs -q -F -z '' img
 works "E2FSPROGS_UNDO_DIR=none: no undo file"
-done_testing
+done_testing 67

@@ -39,6 +39,8 @@ as_it_went_in() { # what is mounted
 	if command -v getfattr >/dev/null; then
 		attributes mnt >got.attrs
 		is "  extended attributes and ACLs" diff want.attrs got.attrs
+	else
+		skip "  extended attributes and ACLs" "getfattr is not installed" 1
 	fi
 }
 
@@ -139,8 +141,11 @@ if command -v resize2fs >/dev/null; then
 		truncate -s 2G img
 		is "resize2fs grows it to 2G (${size:-no SIZE})" resize2fs -f img
 		clean img "  clean after resize2fs"
+		rm -f got.sums
 		mount -o loop img mnt && digests mnt >got.sums && umount mnt
 		is "  data" diff want.sums got.sums
 	done
+else
+	skip "resize2fs grows it" "resize2fs is not installed" 6
 fi
-done_testing
+done_testing 313

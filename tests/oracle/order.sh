@@ -62,4 +62,4 @@ order "an import with a redo file" "W S (W )?$redo $rest" xw-import -q --commit 
 # journal: RECOVER set, log, commit block, start of the log, blocks, empty log, RECOVER cleared
 order "a change through the journal" "(W S )?W? ?P S (W S ){4,5}P S" xw-debugfs -w -R "mkdir dir" "$W/img"
 order "an import through the journal" "W S (W )?P S (W S ){4,5}P S" xw-import -q --commit journal "$W/img" tree
-done_testing
+done_testing 14

@@ -116,4 +116,4 @@ while IFS='|' read -r kind commands why; do
 	fi
 done <"$HERE/scripts.table"
 echo "# $agree of $all sequences agree with stock"
-done_testing
+done_testing 102

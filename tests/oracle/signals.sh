@@ -74,4 +74,4 @@ for mode in int twice; do
 	every "xw-debugfs, through the journal" $mode xw-debugfs -w -R "write $T/tree/sub/big /big" -R "rm /many/entry-number-7"
 	every "xw-debugfs, an undo file" $mode xw-debugfs -w -z "$T/img.undo" -R "mkdir /dir"
 done
-done_testing
+done_testing 11

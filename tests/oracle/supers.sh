@@ -170,4 +170,4 @@ if command -v fincore >/dev/null && head -c 8M in.tar >probe && ! grep -q 'no di
 else
 	skip "-D and the page cache" "fincore is not installed, or there is nothing but a page cache here"
 fi
-done_testing
+done_testing 100

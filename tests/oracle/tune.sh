@@ -41,8 +41,8 @@ contents() {
 # mounts IMAGE DESCRIPTION: read-write where any kernel can (with quota some cannot), with all that there was.
 mounts() {
 	local how=rw
-	[ -n "$loop" ] || { skip "$2" "needs root and loop mounts"; return; }
-	! dumpe2fs -h "$1" 2>/dev/null | grep -qE '^Filesystem features:.* (casefold|verity|encrypt)' || { skip "$2" "not every kernel has all features"; return; }
+	[ -n "$loop" ] || { skip "$2" "needs root and loop mounts" 1; return; }
+	! dumpe2fs -h "$1" 2>/dev/null | grep -qE '^Filesystem features:.* (casefold|verity|encrypt)' || { skip "$2" "not every kernel has all features" 1; return; }
 	! dumpe2fs -h "$1" 2>/dev/null | grep -q '^Filesystem features:.* quota' || how=ro
 	if mount -o loop,$how "$1" mnt 2>.err; then
 		contents >got
@@ -217,7 +217,7 @@ kernel_says() {
 }
 itree_mounts() {
 	local before dev
-	[ -n "$loop" ] || { skip "$2" "needs root and loop mounts"; return; }
+	[ -n "$loop" ] || { skip "$2" "needs root and loop mounts" 3; return; }
 	before=$(dmesg 2>/dev/null | tail -n 1)
 	if mount -o loop,ro "$1" mnt 2>.err; then
 		dev=$(findmnt -n -o SOURCE mnt)
@@ -313,4 +313,4 @@ if [ -n "$loop" ]; then
 else
 	skip "behind a replay" "needs root and loop mounts"
 fi
-done_testing
+done_testing 414

@@ -32,7 +32,7 @@ try_change() { # CHANGE
 try_seed() { # IMAGE SEED
 	local fix=() change
 	[ $(($2 % 2)) = 1 ] || fix=(--fix-csums)
-	python3 "$KIT/damage.py" "$1" hurt "$2" "${fix[@]}" >how || return 0
+	python3 "$KIT/damage.py" "$1" hurt "$2" "${fix[@]}" >how 2>&1 || { cat how; return 1; }
 	try_change "${changes[$2 % ${#changes[@]}]}" && try_change "${changes[$2 / 3 % ${#changes[@]}]}"
 }
 
@@ -55,4 +55,4 @@ done <<-'END'
 	ours -O itree -b 1024
 	ours -O itree,mmp,^metadata_csum -b 1024
 END
-done_testing
+done_testing 7

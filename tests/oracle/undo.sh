@@ -164,4 +164,4 @@ if is_root && mkdir -p small && mount -t tmpfs -o size=8k none small 2>/dev/null
 else
 	skip "a host without room" "needs root"
 fi
-done_testing
+done_testing 82

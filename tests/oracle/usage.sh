@@ -127,4 +127,4 @@ facts "$T2/theirs" >want
 is "  is what mke2fs makes of it" diff want got
 printf '[defaults]\nauto_64-bit_support = 1\nbase_features = sparse_super,resize_inode\ninode_ratio = 1048576\n[fs_types]\next4 = {\nfeatures = extent,flex_bg\n}\n' >own.conf
 same "auto_64-bit_support" 17T -t ext4 -b 4096
-done_testing
+done_testing 94

@@ -53,4 +53,4 @@ done <<-'END'
 	-b 4096 -I 512
 	-b 1024 -I 1024 -O ^metadata_csum
 END
-done_testing
+done_testing 60
