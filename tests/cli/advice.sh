@@ -102,6 +102,7 @@ for args in "-E offset=4096" "-S" "-z undo"; do
 	mkfs -q $args img 8M
 	is "  not with $args" test "$(grep -c -- --replace .err)" = 0
 done
+mkfs -q -F img 8M # -E offset wrote into it
 if is_root && loop=$(losetup -f --show img 2>/dev/null); then
 	at_end losetup -d "$loop"
 	mkfs -q "$loop"

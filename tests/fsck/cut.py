@@ -560,6 +560,9 @@ def main():
     OPT.stock, OPT.mounted = multiprocessing.Value("q", 0), multiprocessing.Value("q", 0)
     OPT.place = tempfile.mkdtemp(prefix="cut.", dir=os.getcwd())
     cases = corpus_cases(OPT.corpus) if OPT.corpus else own_cases()
+    for pattern in OPT.patterns:
+        if not any(fnmatch.fnmatch(c.name, pattern) for c in cases):
+            sys.exit("no case matches " + pattern)
     cases = [c for c in cases if not OPT.patterns or any(fnmatch.fnmatch(c.name, p) for p in OPT.patterns)][::OPT.every]
     CASES.extend(cases)
     states = bad = n = 0

@@ -28,6 +28,7 @@ from image import Image  # noqa: E402
 BIN = sys.argv[1]
 ENV = dict(os.environ, SOURCE_DATE_EPOCH="1700000000", MKE2FS_CONFIG="")
 E2FSCK = shutil.which("e2fsck")
+JUDGED = [0]  # images that stock e2fsck has looked at
 
 
 class Failed(Exception):
@@ -150,6 +151,7 @@ def stock_is_content(path):
         return
     out = subprocess.run([E2FSCK, "-fn", path], stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, env=ENV, check=False)
+    JUDGED[0] += 1
     text = out.stdout.decode(errors="replace")
     asked = [line for line in text.splitlines() if line.endswith("? no") and "Optimize" not in line]
     if out.returncode or asked:
@@ -209,7 +211,7 @@ def main():
         made.update(case.findings)
         missing = set(case.findings) - known
         if missing:
-            print("ok %d - %s # SKIP no finding %s" % (count, case.name, ", ".join(sorted(missing))))
+            print("not ok %d - %s: no finding %s" % (count, case.name, ", ".join(sorted(missing))))
             continue
         if case.base not in bases:
             img, why = make_base(case.base, cases.BASES[case.base])
@@ -235,9 +237,17 @@ def main():
     if not patterns:
         count += 1
         missing = sorted(known - made)
-        print("%s %d - every finding has a case" % ("not ok" if missing else "ok", count))
+        print("%s %d - every finding has a case" % ("not ok" if missing or not known else "ok", count))
         if missing:
             print("# findings without a case: " + " ".join(missing))
+        count += 1
+        if E2FSCK:
+            print("%s %d - stock e2fsck checked %d repaired images" % ("ok" if JUDGED[0] else "not ok", count, JUDGED[0]))
+        else:
+            print("ok %d - stock e2fsck checks repaired images # SKIP e2fsck is not installed" % count)
+    if not count:
+        count = 1
+        print("not ok 1 - no case matches " + " ".join(patterns))
     print("1..%d" % count)
 
 

@@ -277,8 +277,8 @@ int main(int argc, char **argv)
 	printf("%s 1 - %zu inputs from files\n", r.n_files ? "ok" : "not ok", r.n_files);
 	fflush(stdout);
 	run_random(&r);
-	printf("ok 2 - %llu random inputs, seed %llu\n", r.one ? 1ull : (unsigned long long)r.count,
-	       (unsigned long long)r.seed);
+	printf("%s 2 - %llu random inputs, seed %llu\n", r.one || r.count ? "ok" : "not ok",
+	       r.one ? 1ull : (unsigned long long)r.count, (unsigned long long)r.seed);
 	for (size_t i = 0; i < r.n_files; i++)
 		free(r.files[i].data);
 	free(r.files);

@@ -178,6 +178,7 @@ class Comparison:
 
     def run(self):
         self.read_names()
+        self.check("archive", b".", bool(self.entries), True)
         inodes, by_inode = {}, {}
         for name, m in self.entries.items():
             st = self.entry(name, m)

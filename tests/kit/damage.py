@@ -311,7 +311,7 @@ def main():
     damage = Damage(image, a.seed, a.fix_csums)
     damage.run(a.n)
     if not damage.done:
-        sys.exit(1)
+        sys.exit(3)
     with open(a.output, "wb") as f:
         f.write(image.d)
 

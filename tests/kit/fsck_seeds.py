@@ -213,6 +213,8 @@ def main():
                 "many small groups" if small else "all", clean, n, 100 * clean / n, 100 * kept / there, wrong))
             few = clean < (0.95 if small else 0.97) * n or kept < 0.98 * there
             bad |= wrong > 0 or (few and not a.sample)
+    if not results or not all(x[1] > 0 for x in results):
+        sys.exit("nothing was tried: no base matches %s, or there are no seeds in %s" % (a.bases, a.seeds))
     sys.exit(bad)
 
 

@@ -437,7 +437,7 @@ def main():
             if why or a.verbose:
                 print("seed %d (%s): %s%s" % (seed, name, how, "\n  FAILED: " + why.replace("\n", "\n  ") if why else ""), flush=True)
     print("%d seeds: %d failed, %d of %d trees left" % (len(seeds), failed, trees, of))
-    sys.exit(1 if failed else 0)
+    sys.exit(1 if failed or not len(seeds) or not trees else 0)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ printf 'eo f\nhelp\n' >ask
 debugfs -f ask flat 2>/dev/null | grep -oE '^[a-z?][a-z_0-9?, ]+' | tr -d ' ' | tr ',' '\n' | grep -vE '^$|^debugfs' | sort -u | grep -vx init_filesys >stock.verbs
 "$DBG" -R help flat 2>/dev/null | grep -oE '^[a-z?][a-z_0-9?, ]+' | tr ',' '\n' | sed 's/^ //; s/ .*//' | sort -u >our.verbs
 comm -23 stock.verbs our.verbs >missing
-[ -s missing ] && fail "verbs that stock has: $(tr '\n' ' ' <missing)" || pass "every verb and alias of stock debugfs is one"
+[ -s missing ] || [ ! -s stock.verbs ] && fail "verbs that stock has: $(tr '\n' ' ' <missing)" || pass "every verb and alias of stock debugfs is one"
 
 # Requests that fail change nothing.
 cp flat img

@@ -54,7 +54,7 @@ END
 try_seed() { # IMAGE SEED
 	local fix=() rc
 	[ $(($2 % 2)) = 1 ] || fix=(--fix-csums)
-	python3 "$KIT/damage.py" "$1" hurt "$2" "${fix[@]}" >how 2>&1 || { cat how; return 1; }
+	python3 "$KIT/damage.py" "$1" hurt "$2" "${fix[@]}" >how 2>&1 || { [ $? = 3 ] && return 3; cat how; return 1; }
 	cp hurt before
 	timeout -s KILL 900 "$IMPORT" -q hurt two.tar >said 2>&1
 	rc=$?

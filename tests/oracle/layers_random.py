@@ -190,8 +190,9 @@ def main():
         bad += bool(texts)
         for text in texts or []:
             print(f"seed {seed}: {text}")
-    print(f"{skipped} seeds that nobody can unpack")
-    sys.exit(bad != 0)
+    tried = int(sys.argv[6]) + 1 - int(sys.argv[5]) - skipped
+    print(f"{tried} seeds tried, {skipped} that nobody can unpack")
+    sys.exit(bad != 0 or tried <= 0)
 
 
 main()

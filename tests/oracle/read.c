@@ -375,24 +375,29 @@ static void walk_file(const char *path)
 	}
 }
 
-static unsigned walk_corpus(const char *corpus)
+/* Whether there were images, and all of them could be unpacked. */
+static bool walk_corpus(const char *corpus)
 {
 	DIR *d = opendir(corpus);
 	struct dirent *de;
-	unsigned n = 0;
+	unsigned n = 0, unreadable = 0;
 
 	while (d && (de = readdir(d))) {
-		if (de->d_name[0] == '.' ||
-		    sh("zcat %s/%s/image.gz > %s 2>/dev/null", corpus, de->d_name, img_path))
+		if (de->d_name[0] == '.')
 			continue;
+		n++;
+		if (sh("zcat %s/%s/image.gz > %s 2>/dev/null", corpus, de->d_name, img_path)) {
+			complain("cannot be unpacked", de->d_name);
+			unreadable++;
+			continue;
+		}
 		alarm(600);
 		walk_file(img_path);
 		alarm(0);
-		n++;
 	}
 	if (d)
 		closedir(d);
-	return n;
+	return n && !unreadable;
 }
 
 int main(int argc, char **argv)
@@ -425,7 +430,7 @@ int main(int argc, char **argv)
 	snprintf(corpus, sizeof(corpus), "%s/corpus-open", accept ? accept : "");
 	if (!accept || access(corpus, R_OK))
 		*corpus = 0;
-	printf("1..%zu\n", XW_ARRAY_SIZE(cases) + !!*corpus);
+	printf("1..%zu\n", XW_ARRAY_SIZE(cases) + 1);
 	for (c = 0; c < XW_ARRAY_SIZE(cases); c++) {
 		if (cases[c].by_kernel)
 			add_large_xattrs();
@@ -437,6 +442,8 @@ int main(int argc, char **argv)
 	}
 	if (*corpus)
 		printf("%s %zu - damaged images\n", walk_corpus(corpus) ? "ok" : "not ok", c + 1);
+	else
+		printf("ok %zu - damaged images # SKIP XW_ACCEPT is not set\n", c + 1);
 	sh("rm -rf %s", workdir);
 	return 0;
 }

@@ -32,7 +32,7 @@ try_change() { # CHANGE
 try_seed() { # IMAGE SEED
 	local fix=() change
 	[ $(($2 % 2)) = 1 ] || fix=(--fix-csums)
-	python3 "$KIT/damage.py" "$1" hurt "$2" "${fix[@]}" >how 2>&1 || { cat how; return 1; }
+	python3 "$KIT/damage.py" "$1" hurt "$2" "${fix[@]}" >how 2>&1 || { [ $? = 3 ] && return 3; cat how; return 1; }
 	try_change "${changes[$2 % ${#changes[@]}]}" && try_change "${changes[$2 / 3 % ${#changes[@]}]}"
 }
 
