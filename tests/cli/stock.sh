@@ -72,4 +72,4 @@ HANGS=9 PATH=$T/links:$T/real:$PATH XW_BUILD=$T bash "$XW_SRC/tests/run" ./sampl
 equal "tests/run: a skip with the reason, never a failure" "$RC $(sed 3q out | tr '\n' '|')" \
 	"0 ok 1 - before|ok 2 - after # SKIP e2fsck -fn did not end, tries: 3|ok 3 - behind # SKIP e2fsck -fn did not end, tries: 3|"
 is "  and how long the program took" grep -qE '^# took [0-9.]+ s: user [0-9]+m[0-9.]+s, system [0-9]+m[0-9.]+s$' out
-done_testing
+done_testing 15
