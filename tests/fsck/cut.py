@@ -511,9 +511,10 @@ def own_cases():
         if case.left or case.reads or case.options:
             continue
         if case.base not in bases:
-            bases[case.base] = run.make_base(case.base, cases.BASES[case.base])[0]
-        if bases[case.base]:
-            out.append(Case(case.name, maker(case)))
+            bases[case.base], why = run.make_base(case.base, cases.BASES[case.base])
+            if not bases[case.base]:
+                sys.exit("%s: no image: %s" % (case.base, why))
+        out.append(Case(case.name, maker(case)))
     return out
 
 
