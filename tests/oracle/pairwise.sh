@@ -3,15 +3,15 @@
 # Every two features together, with every block size and type, SIZE given and left out: filled from a tar, judged by
 # stock e2fsck, read back, and mounted where Linux knows all of it. What xw-mkfs refuses, mke2fs refuses too, or it is on the list.
 #
-# XW_TABLES: seeds of the table, each one that covers all pairs in another way (default: 1 2).
+# XW_TABLES: seeds of the table, each one that covers all pairs in another way (default: 1).
 . "$(dirname "$0")/../cli/lib.sh"
 have_e2fsck || skip_all "needs e2fsck"
 command -v python3 >/dev/null || skip_all "needs python3"
 command -v mke2fs >/dev/null || skip_all "needs mke2fs"
-seeds=${XW_TABLES:-1 2}
+seeds=${XW_TABLES:-1}
 
 mkdir -p tree/dir tree/big tree/deep/er/still
-for n in $(seq 1 300); do echo "file $n" >"tree/big/a-name-that-fills-the-directory-$n"; done
+for n in $(seq 1 100); do echo "file $n" >"tree/big/a-name-that-fills-the-directory-with-fewer-of-them-than-otherwise-$n"; done
 head -c 300000 /dev/urandom >tree/dir/data
 ln tree/dir/data tree/deep/hard
 ln -s "$(printf '%0100d' 1)" tree/deep/long-link
@@ -48,8 +48,7 @@ while read -r size options; do
 	*,itree*) ;; # stock tools do not know it
 	*) stock=$((stock + 1)) && clean img "$options ${size:-fits}: e2fsck" ;;
 	esac
-	rm -rf out && mkdir out
-	is "$options ${size:-fits}: read back" eval '"$EXPORT" -o - img | tar -C out -xpf - && diff -r --no-dereference -x lost+found -x fifo tree out'
+	is "$options ${size:-fits}: read back" gives_back img tree
 	can_loop || { skip "$options ${size:-fits}: Linux" "needs root and loop mounts" 1; continue; }
 	mkdir -p mnt
 	mount -o loop,ro img mnt 2>/dev/null || { skip "$options ${size:-fits}: Linux" "it does not mount it" 1; continue; }
