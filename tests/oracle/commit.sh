@@ -5,14 +5,14 @@
 # journal commit leaves behind its commit point, Linux and stock e2fsck finish as well. (Where the superblock itself is
 # torn in two, Linux does not, and stock e2fsck makes it clean from a backup, with what that knows.)
 #
-# Each third step; XW_ALL_K=1: every one. XW_STRIDE=N: an N-th of them.
+# Each 15th step; XW_ALL_K=1: every one. XW_STRIDE=N: an N-th of them.
 . "$(dirname "$0")/../cli/lib.sh"
 tool=$XW_BUILD/commit_tool
 [ -x "$tool" ] || skip_all "commit_tool is not built"
 for c in mke2fs e2fsck debugfs; do
 	command -v $c >/dev/null || skip_all "$c is not installed"
 done
-stride=$((3 * ${XW_STRIDE:-1}))
+stride=$((15 * ${XW_STRIDE:-1}))
 [ -z "${XW_ALL_K-}" ] || stride=${XW_STRIDE:-1}
 quiet_fsck() { fsck_quiet fsck.out "$@"; }
 
@@ -36,7 +36,7 @@ make_pair() {
 }
 # whole IMAGE: its superblock is not torn.
 whole() { dumpe2fs -h "$1" >/dev/null 2>&1; }
-put_old() { rm -f img img.xw-redo img.xw-redo.tmp; cp --sparse=always old img; }
+put_old() { rm -f img img.xw-redo img.xw-redo.tmp; cp old img; }
 
 # wrong WHAT: counts it, and says the first few.
 wrong() {
@@ -61,13 +61,13 @@ every() {
 		[ $rc != 0 ] || [ "$saw" = new ] || wrong "done, and not new"
 		if [ "$how" = journal ] && [ "$saw" = new ]; then
 			# Others finish it, too.
-			cp --sparse=always img other
+			cp img other
 			quiet_fsck -fy other || [ $? -lt 8 ] || quiet_fsck -fy -b 1024 -B 4096 other
 			quiet_fsck -fn other || wrong "not clean after e2fsck -fy"
 			what=$("$tool" state other old new)
 			[ "$what" = new ] || ! whole img || wrong "e2fsck -fy leaves: $what"
-			if [ -n "$loop" ] && [ $((k % 3)) = 0 ] && whole img; then
-				cp --sparse=always img other
+			if [ -n "$loop" ] && [ $((n_new % 3)) = 0 ] && whole img; then
+				cp img other
 				mount -o loop,noinit_itable other mnt && umount mnt
 				what=$("$tool" state other old new)
 				[ "$what" = new ] || wrong "a mount leaves: $what"
