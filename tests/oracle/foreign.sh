@@ -72,7 +72,7 @@ wrong() {
 }
 # every DESCRIPTION KIND WATCHED FIRST LEFT_OUT TOOL ARGUMENT...: at all steps from FIRST on but the last LEFT_OUT ones.
 every() {
-	local desc=$1 kind=$2 watched=$3 first=$4 left_out=$5 k bad=0 refused=0 held=0 total stride=1 sample=${SAMPLE:-12}
+	local desc=$1 kind=$2 watched=$3 first=$4 left_out=$5 k bad=0 refused=0 held=0 total stride=1 sample=${SAMPLE:-5}
 	shift 5
 	put_old
 	stop_at 0 "$watched" "$@"
@@ -139,7 +139,7 @@ for kind in $kinds; do
 	every "open elsewhere, xw-tune" $kind img.xw-redo 1 1 xw-tune -U 6c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 img
 done
 # The same through the journal, and by the other tools. A checker has something to repair.
-SAMPLE=5
+SAMPLE=3
 mv old good
 cp --sparse=always good damaged
 "$BIN/xw-debugfs" -w -R "set_inode_field /small links_count 7" damaged >.out 2>.err || fail "damage"
@@ -208,7 +208,7 @@ fi
 
 # Of two at once one wins.
 n_none=0 n_clean=0
-for k in 1 2 3 4 5 6 7 8; do
+for k in 1 2 3 4; do
 	put_old
 	"$IMPORT" -q img d.tar >.out 2>.err &
 	a=$!
