@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # bigalloc: laid out as mke2fs lays it out, filled, clean for e2fsck; Linux reads it and goes on writing. Imports
-# into images of mke2fs that Linux wrote to in between.
+# into images of mke2fs that Linux wrote to in between. An everyday run takes rows that have every feature and every kind of cluster
+# size once; XW_ALL=1: all of them.
 . "$(dirname "$0")/../cli/lib.sh"
 have_e2fsck || skip_all "needs e2fsck"
 command -v mke2fs >/dev/null || skip_all "needs mke2fs"
 
 mkdir -p tree/dir tree/big tree/deep/er
-for n in $(seq 1 600); do head -c $((n * 97)) /dev/urandom >"tree/big/file-$n"; done
+files tree/big/file-%d 1 600 97
 for n in 1 3 7 15 33 64 70; do # data in single blocks, many a cluster and many apart
-	for k in $(seq 0 $((n * 3)) 400); do
-		printf data | dd of="tree/dir/sparse-$n" bs=4096 seek="$k" conv=notrunc status=none
-	done
+	# shellcheck disable=SC2046
+	pieces "tree/dir/sparse-$n" 4096 data $(seq 0 $((n * 3)) 400)
 	truncate -s 3M "tree/dir/sparse-$n"
 done
 ln tree/big/file-3 tree/deep/hard
@@ -21,9 +21,10 @@ setfattr -n user.long -v "$(printf '%0900d' 5)" tree/deep/er tree/big/file-9 2>/
 : >valued # its attribute's value takes an inode of its own
 tar --format=pax --pax-option="SCHILY.xattr.user.value:=$(printf '%05000d' 7)" -cf value.tar valued
 mkdir -p more/big more/new more/deep
-for n in $(seq 500 700); do head -c $((n * 31)) /dev/urandom >"more/big/file-$n"; done
+files more/big/file-%d 500 700 31
 for n in $(seq 1 900); do : >"more/new/a-name-of-some-length-$n"; done
-for k in $(seq 0 3 90); do printf 'data' | dd of=more/new/sparse bs=4096 seek="$k" conv=notrunc status=none; done
+# shellcheck disable=SC2046
+pieces more/new/sparse 4096 data $(seq 0 3 90)
 : >more/deep/.wh.er
 : >more/dir.new
 cp -a tree both && cp -a more/. both/ && rm -r both/deep/er both/deep/.wh.er
@@ -67,32 +68,30 @@ while read -r size options; do
 		clean valued.img "$options ${size:-no SIZE}: e2fsck, with a value in an inode"
 		;;
 	esac
-	rm -rf out && mkdir out
-	"$EXPORT" -o - img 2>.err | tar -C out -xSf -
-	is "$options ${size:-no SIZE}: xw-export gives it back" diff -r --no-dereference -x lost+found tree out
+	is "$options ${size:-no SIZE}: xw-export gives it back" gives_back img tree
 	can_loop || { skip "$options: Linux" "needs root and loop mounts" 3; continue; }
 	mkdir -p mnt
 	at_end "umount mnt"
 	mount -o loop img mnt 2>.err || { skip "$options: Linux" "it does not mount it" 3; continue; }
 	is "$options ${size:-no SIZE}: Linux reads it" diff -r --no-dereference -x lost+found tree mnt
 	is "$options ${size:-no SIZE}: and writes" eval 'for n in $(seq 1 600); do echo more >>mnt/big/file-$n; done
-		for n in 1 7 33; do dd if=/dev/urandom of=mnt/dir/sparse-$n bs=64k count=20 conv=notrunc status=none; done
+		for n in 1 7 33; do cat mnt/big/file-4?? | head -c 1310720 | dd of=mnt/dir/sparse-$n bs=64k conv=notrunc status=none; done
 		rm -r mnt/deep'
 	umount mnt
 	clean img "$options ${size:-no SIZE}: e2fsck after that"
 done < <(strided 3 <<-'END'
-	1G -O bigalloc
-	300M -O bigalloc -b 4096 -C 8192
-	1G -O bigalloc -b 2048 -C 65536
+	~1G -O bigalloc
+	~300M -O bigalloc -b 4096 -C 8192
+	~1G -O bigalloc -b 2048 -C 65536
 	300M -b 4096 -O bigalloc,^flex_bg,^has_journal -C 32768
 	1G -O bigalloc,orphan_file,inline_data,^64bit,ea_inode
 	3G -O bigalloc,meta_bg,^resize_inode,^metadata_csum -C 1048576
 	1G -O bigalloc,quota
-	300M -O bigalloc -b 1024 -C 16384
-	300M -O bigalloc,meta_bg,^resize_inode,^flex_bg -b 1024 -C 4096
-	none -O bigalloc --free 30%
-	none -O bigalloc,^flex_bg,orphan_file -b 1024 -C 2048 --free 30%
-	none -O bigalloc,^has_journal,ea_inode,inline_data -C 8192 --free 20M
+	~300M -O bigalloc -b 1024 -C 16384
+	~300M -O bigalloc,meta_bg,^resize_inode,^flex_bg -b 1024 -C 4096
+	~none -O bigalloc --free 30%
+	~none -O bigalloc,^flex_bg,orphan_file -b 1024 -C 2048 --free 30%
+	~none -O bigalloc,^has_journal,ea_inode,inline_data -C 8192 --free 20M
 	none -O bigalloc,sparse_super2,^resize_inode -b 1024 -C 2048 -J size=40 --free 30%
 END
 )
@@ -113,9 +112,9 @@ while read -r size options; do
 	is "  and a new name for it" "$TUNE" -q -L other -U 12345678-1234-1234-1234-123456789012 stock
 	clean stock "  e2fsck"
 done < <(strided 3 <<-'END'
-	96M -O bigalloc -b 1024 -C 2048
+	~96M -O bigalloc -b 1024 -C 2048
 	300M -O bigalloc -b 1024 -C 8192
-	70M -O bigalloc,^flex_bg,^has_journal -b 1024 -C 4096
+	~70M -O bigalloc,^flex_bg,^has_journal -b 1024 -C 4096
 	97M -O bigalloc,orphan_file,^metadata_csum -b 1024 -C 2048
 END
 )
@@ -151,18 +150,14 @@ while read -r options; do
 		rm /big/file-500|rm /dir.new|rm /in/g
 	END
 done < <(strided 3 <<-'END'
-	-O bigalloc,ea_inode,quota -b 1024 -C 8192
+	~-O bigalloc,ea_inode,quota -b 1024 -C 8192
 	-O bigalloc,ea_inode,quota,project -b 1024 -C 2048 -I 512
 	-O bigalloc,ea_inode,inline_data,quota -b 1024 -C 4096
-	-O bigalloc,ea_inode -b 4096 -C 16384
-	-O ea_inode,quota,inline_data -b 1024
+	~-O bigalloc,ea_inode -b 4096 -C 16384
+	~-O ea_inode,quota,inline_data -b 1024
 END
 )
 
-given_back() { # IMAGE TREE: xw-export's idea of it
-	rm -rf out && mkdir out && "$EXPORT" -o - "$1" 2>.err | tar -C out -xSf - &&
-		diff -r --no-dereference -x lost+found "$2" out
-}
 while read -r size options; do
 	values=()
 	[ "${options#*ea_inode}" = "$options" ] || values=(value.tar)
@@ -172,13 +167,13 @@ while read -r size options; do
 	mke2fs -qF -t ext4 -N 4000 $options img >/dev/null 2>&1 || { skip "$options" "mke2fs does not make it"; continue; }
 	is "import, $options: into an empty image" "$IMPORT" -q img tree
 	clean img "  e2fsck"
-	is "  it is there" given_back img tree
+	is "  it is there" gives_back img tree
 	linux=
 	if can_loop && mount -o loop img mnt 2>.err; then
 		linux=yes
 		is "  Linux reads it" diff -r --no-dereference -x lost+found tree mnt
-		for n in $(seq 1 300); do cat mnt/big/file-$n >>mnt/big/file-$((601 - n)); done
-		for n in 1 7 33; do dd if=/dev/urandom of=mnt/dir/sparse-$n bs=64k count=20 conv=notrunc status=none; done
+		for n in $(seq 1 4 300); do cat mnt/big/file-$n >>mnt/big/file-$((601 - n)); done
+		for n in 1 7 33; do cat mnt/big/file-4?? | head -c 1310720 | dd of=mnt/dir/sparse-$n bs=64k conv=notrunc status=none; done
 		mkdir mnt/used && cp mnt/big/* mnt/used/ && rm mnt/used/*[13579]
 		rm -rf used && cp -a mnt used
 		umount mnt
@@ -190,7 +185,7 @@ while read -r size options; do
 	[ ${#values[@]} = 0 ] || cp valued used/
 	is "  more over it" "$IMPORT" -q img more "${values[@]}"
 	clean img "  e2fsck"
-	is "  all is there" given_back img used
+	is "  all is there" gives_back img used
 	is "  names come and go in one directory" "$O_DIR" churn img /big 3000 1
 	clean img "  e2fsck"
 	ino=$(debugfs -R "stat /used/file-598" img 2>.err | sed -n 's/^Inode: \([0-9]*\).*/\1/p')
@@ -206,11 +201,12 @@ while read -r size options; do
 		skip "  an orphan is cut" "needs a file that Linux wrote" 2
 	fi
 done < <(strided 3 <<-'END'
-	1G -O bigalloc,ea_inode
-	200M -b 4096 -C 8192 -O bigalloc,^flex_bg,^has_journal
-	300M -O bigalloc,quota -b 2048 -C 65536
-	200M -O bigalloc,inline_data,ea_inode,orphan_file -I 512 -C 32768
-	200M -b 1024 -C 16384 -O bigalloc,^metadata_csum
+	~1G -O bigalloc,ea_inode
+	~200M -b 4096 -C 8192 -O bigalloc,^flex_bg,^has_journal
+	~300M -O bigalloc,quota -b 2048 -C 65536
+	200M -O bigalloc,inline_data,ea_inode,orphan_file,quota -I 512 -C 32768
+	~200M -b 1024 -C 16384 -O bigalloc,^metadata_csum
+	200M -b 1024 -C 16384 -O bigalloc,^metadata_csum,^flex_bg,^has_journal
 END
 )
 
