@@ -1,17 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # inline_data: small files and directories are in their inodes, Linux reads them there, and goes on writing
-# to them; sizes around every limit, with and without xattrs that compete for the room.
+# to them; sizes around every limit, with and without xattrs that compete for the room. XW_ALL=1: more kinds of images.
 . "$(dirname "$0")/../cli/lib.sh"
 have_e2fsck || skip_all "needs e2fsck"
 command -v debugfs >/dev/null || skip_all "needs debugfs"
 
 mkdir tree tree/small tree/empty tree/many tree/plain tree/tagged
-for n in $(seq 0 300); do
-	head -c "$n" /dev/urandom >"tree/plain/$n"
-	cp "tree/plain/$n" "tree/tagged/$n"
-	setfattr -n user.tag -v "$(printf '%*s' $((n % 90 + 1)) x)" "tree/tagged/$n" 2>/dev/null
-done
+files tree/plain/%d 0 300 1
+cp tree/plain/* tree/tagged/
+for n in $(seq 0 300); do printf '# file: tree/tagged/%d\nuser.tag="%*s"\n\n' "$n" $((n % 90 + 1)) x; done >tags
+setfattr --restore=tags 2>/dev/null
 for n in $(seq 1 40); do
 	mkdir "tree/many/$n"
 	for k in $(seq 1 $((n / 2))); do echo "$k" >"tree/many/$n/f$k"; done
@@ -26,8 +25,7 @@ flagged() { # IMAGE: which of plain/0..300 have the flag, as one run
 	debugfs -f requests "$1" 2>/dev/null | grep -c 'Flags: 0x1[0-9a-f]\{7\}'
 }
 same_tree() { # IMAGE
-	rm -rf out && mkdir out
-	"$EXPORT" -o - "$1" 2>.err | tar -C out --xattrs -xf - && diff -r --no-dereference tree out -x lost+found >.is
+	gives_back "$1" tree
 }
 
 while read -r limit options; do
@@ -48,13 +46,13 @@ while read -r limit options; do
 	mount -o loop img mnt || { fail "$options: Linux mounts it"; continue; }
 	is "$options: Linux reads it" diff -r --no-dereference tree mnt -x lost+found
 	is "$options: appends to it" eval 'for n in $(seq 1 300); do echo more >>mnt/plain/$n; done'
-	is "$options: adds names" eval 'for n in $(seq 1 40); do touch mnt/many/$n/a-name-more mnt/many/$n/another; done'
-	is "$options: cuts files" eval 'for n in $(seq 1 300); do truncate -s $((n / 2)) mnt/tagged/$n; done'
+	is "$options: adds names" touch mnt/many/{1..40}/{a-name-more,another}
+	is "$options: cuts files" perl -e 'for (1 .. 300) { truncate("mnt/tagged/$_", $_ / 2) or die "$_: $!" }'
 	is "$options: removes" rm -r mnt/many/7 mnt/small
 	umount mnt
 	clean img "$options: e2fsck after that"
 done < <(strided 3 <<-'END'
-	128 -O inline_data
+	~128 -O inline_data
 	300 -O inline_data -I 512 -b 2048 -N 2000
 	128 -O inline_data,ea_inode,^metadata_csum -b 1024
 	128 -O inline_data,^extent,^64bit,^flex_bg
@@ -80,8 +78,7 @@ for options in "-O inline_data" "-O inline_data,bigalloc -C 16k" "-O inline_data
 	is "  xw-fsck" "$BIN/xw-fsck" -fn roots.img
 	is "  they have a block" eval '! inline_flag roots.img /e0-m4-d0 && ! inline_flag roots.img /s100'
 	is "  others are inline" eval 'inline_flag roots.img /e0-m0-d0 && inline_flag roots.img /s4'
-	is "  xw-export gives them back" eval 'rm -rf out && mkdir out && "$EXPORT" -o - roots.img | tar -C out -xf - &&
-		rm -rf out/lost+found && diff -r roots out'
+	is "  xw-export gives them back" gives_back roots.img roots
 done
 for name in e0-m4-d0 e4-m4-d6 e2-m2-d0 s5 s100 s4; do
 	"$BIN/xw-debugfs" -w -R "write roots/$name new-$name" roots.img >/dev/null 2>&1
@@ -108,18 +105,17 @@ if [ -x "$IMPORT" ]; then
 	clean other.img "  e2fsck"
 	is "  and over it" "$IMPORT" -q other.img roots
 	clean other.img "  e2fsck"
-	is "  xw-export gives them back" eval 'rm -rf out && mkdir out && "$EXPORT" -o - other.img | tar -C out -xf - &&
-		rm -rf out/lost+found && diff -r roots out'
+	is "  xw-export gives them back" gives_back other.img roots
 fi
 # --free leaves room for a file in every directory, also where that moves the directory out of its inode.
 mkdir roomy
-for n in $(seq 1 700); do mkdir -p "roomy/$n" && touch "roomy/$n/name"; done
+mkdir -p roomy/{1..700} && touch roomy/{1..700}/name
 mkfs -q -F -O inline_data --free 1% -d roomy room.img
 works "--free with directories in their inodes"
 if can_loop; then
 	mkdir -p mnt
 	mount -o loop room.img mnt
-	is "  a file in every directory" eval 'name=$(printf %0250d 7); (for n in $(seq 1 700); do head -c 3000 /dev/zero >mnt/$n/$name || exit 1; done)'
+	is "  a file in every directory" eval 'name=$(printf %0250d 7); (for n in $(seq 1 700); do printf %03000d 0 >mnt/$n/$name || exit 1; done)'
 	umount mnt
 	clean room.img "  e2fsck"
 else
