@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # lib/disk against images that stock tools and the kernel made: see t_disk_oracle.c.
-# Without mke2fs and debugfs: skipped. Kernel cases need root and loop mounts, else they are skipped one by one.
+# Without mke2fs and debugfs: skipped. Kernel cases need root and loop mounts, else they are skipped one by one. An everyday run takes
+# each sixth image of the corpus; XW_ALL=1: all of them.
 
 PATH=$PATH:/usr/sbin:/sbin
 LC_ALL=C TZ=UTC
@@ -58,11 +59,18 @@ stock_ok() {
 inodes_ok() {
 	name=$1
 	shift
-	for ino; do
-		"$oracle" "$img" stat "$ino" | squeeze >"$dir/ours"
-		debugfs -R "stat <$ino>" "$img" 2>/dev/null | sed 's/.*Mode:/Mode:/' | squeeze >"$dir/theirs"
-		subset "$dir/ours" "$dir/theirs" || break
-	done
+	# Each line with the inode before it.
+	for ino; do "$oracle" "$img" stat "$ino" | sed "s/^/$ino /"; done | squeeze >"$dir/ours"
+	printf 'stat <%s>\n' "$@" >"$dir/cmds"
+	debugfs -f "$dir/cmds" "$img" 2>/dev/null | sed 's/.*Mode:/Mode:/' |
+		awk '/^debugfs: stat </ { ino = $3; gsub(/[<>]/, "", ino); next }
+			{ sub(/ \(hex .*/, "") } # which ours does not add
+			match($0, /Project: *-/) { # a number without a sign
+				n = substr($0, RSTART + RLENGTH) + 0
+				sub(/Project: *-[0-9]*/, sprintf("Project: %.0f", 4294967296 - n))
+			}
+			{ print ino, $0 }' | squeeze >"$dir/theirs"
+	[ "$(cut -d' ' -f1 "$dir/ours" | uniq | tr '\n' ' ')" = "$* " ] && subset "$dir/ours" "$dir/theirs"
 	result $? "$name: inodes $* as debugfs says"
 }
 
@@ -215,9 +223,7 @@ kernel_case() { # name size arguments...
 	else
 		skip "$name: attributes" "setfattr is missing"
 	fi
-	while read -r ino rest; do
-		"$oracle" "$img" kernel "$ino"
-	done <"$dir/kernel" | sort >"$dir/ours"
+	cut -d' ' -f1 "$dir/kernel" | xargs "$oracle" "$img" kernel | sort >"$dir/ours"
 	diff "$dir/kernel" "$dir/ours" >"$dir/out"
 	result $? "$name: $(wc -l <"$dir/kernel") inodes as the kernel says"
 }
@@ -234,7 +240,10 @@ kernel_case kernel-ext2 128M -t ext2 -b 4096 -I 128
 # with inode size 0 (it takes a backup) and missing descriptor checksums.
 n_corpus=0
 if [ -d "$corpus" ] && command -v e2fsck >/dev/null; then
+	n=0
 	for f in "$corpus"/*/image.gz; do
+		n=$((n + 1))
+		[ -n "${XW_ALL-}" ] || [ $((n % 6)) = 1 ] || continue
 		name=$(basename "$(dirname "$f")")
 		case $name in f_zero_inode_size | f_uninit_enable) continue ;; esac
 		gzip -dc "$f" >"$img" || { : >"$dir/out"; result 1 "corpus $name: unpacked"; continue; }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * t_disk_oracle IMAGE [super | stat INO | kernel INO]: holds lib/disk against an image that
+ * t_disk_oracle IMAGE [super | stat INO... | kernel INO...]: holds lib/disk against an image that
  * somebody else made. Every superblock, descriptor, bitmap, inode, extent block, directory block,
  * xattr area and journal superblock is decoded, its checksum verified, encoded again over zeroes,
  * and compared with the bytes on disk. Exits 1 when anything differs; prints what it saw.
@@ -311,17 +311,19 @@ static int img_open(struct img *im, const char *path)
 
 static void print(struct img *im, int argc, char **argv)
 {
-	xw_ino ino = argc > 3 ? (xw_ino)strtoul(argv[3], NULL, 10) : 0;
-
 	for (uint64_t g = 0; g < im->groups; g++)
 		if (desc_at(im, g))
 			xw_group_decode(desc_at(im, g), xw_super_desc_size(&im->sb), &im->gd[g]);
-	if (!strcmp(argv[2], "stat"))
-		print_inode(im, ino);
-	else if (!strcmp(argv[2], "kernel"))
-		print_kernel(im, ino);
-	else
+	if (!strcmp(argv[2], "super"))
 		print_super(im);
+	for (int i = 3; i < argc; i++) {
+		xw_ino ino = (xw_ino)strtoul(argv[i], NULL, 10);
+
+		if (!strcmp(argv[2], "stat"))
+			print_inode(im, ino);
+		else
+			print_kernel(im, ino);
+	}
 }
 
 static void report(const struct img *im)
@@ -340,7 +342,7 @@ int main(int argc, char **argv)
 	struct img im = {0};
 
 	if (argc < 2 || img_open(&im, argv[1])) {
-		fprintf(stderr, "usage: t_disk_oracle IMAGE [super | stat INO | kernel INO]\n");
+		fprintf(stderr, "usage: t_disk_oracle IMAGE [super | stat INO... | kernel INO...]\n");
 		return 2;
 	}
 	if (argc > 2) {
