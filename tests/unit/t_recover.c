@@ -510,10 +510,14 @@ static void forbid_journal(struct world *w)
 	w->crash.steps = 0;
 }
 
-/* Cut at every step: RECOVER goes with the counts, or stays. */
+/*
+ * Cut at every step: RECOVER goes with the counts, or stays. An everyday run takes one seed a step, in
+ * turn; XW_ALL=1: each seed at each step.
+ */
 START_TEST(counts_cut_everywhere)
 {
 	static const uint32_t seeds[] = {0, 1, 123456};
+	const bool all = getenv("XW_ALL") && *getenv("XW_ALL");
 	unsigned unsettled = 0;
 	bool reached = true;
 
@@ -521,6 +525,8 @@ START_TEST(counts_cut_everywhere)
 		for (size_t i = 0; i < XW_ARRAY_SIZE(seeds); i++) {
 			struct world w;
 
+			if (!all && i != k % XW_ARRAY_SIZE(seeds))
+				continue;
 			open_pending(&w, &world_specs[_i % WORLD_SPECS]);
 			if (_i >= WORLD_SPECS)
 				forbid_journal(&w);
