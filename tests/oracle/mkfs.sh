@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Stock e2fsck finds nothing to say about images of every feature set, block size and size, empty and filled.
+# Stock e2fsck finds nothing to say about images of every feature set, block size and size, empty and filled. In an everyday run
+# every feature set has every second one of its sizes, empty or filled in turn; with SIZE left out it is always filled. (Every two
+# features together, filled, are in pairwise.sh.) XW_ALL=1: all of them.
 . "$(dirname "$0")/../cli/lib.sh"
 have_e2fsck || skip_all "e2fsck is not installed"
 
@@ -8,12 +10,17 @@ make_tree tree
 make_tar tree in.tar
 
 # options | sizes ("-" = left out, only with -d)
+row=0
 while IFS='|' read -r options sizes; do
+	row=$((row + 1)) n=$row
 	for size in $sizes; do
+		n=$((n + 1))
+		[ -n "${XW_ALL-}" ] || [ "$size" = "$sizes" ] || [ $((n % 2)) = 0 ] || continue
 		for fill in "" "-d in.tar"; do
 			s=$size
 			[ "$size" != - ] || s=
 			[ -n "$s$fill" ] || continue
+			[ -n "${XW_ALL-}" ] || [ -z "$s" ] || [ $((n / 2 % 2)) = $((${#fill} > 0)) ] || continue
 			rm -f img
 			# shellcheck disable=SC2086
 			mkfs -q $options $fill img $s
@@ -239,7 +246,7 @@ else
 fi
 # Blocks that the kernel here cannot mount: debugfs copies the whole tree out.
 if command -v debugfs >/dev/null; then
-	for o in "-b 16384" "-b 65536" "-t ext2 -b 16384" "-t ext2 -b 65536" "-b 65536 -O ^metadata_csum"; do
+	for o in "-b 16384" "-t ext2 -b 65536" "-b 65536 -O ^metadata_csum"; do
 		rm -rf img out
 		mkdir out
 		# shellcheck disable=SC2086
