@@ -72,9 +72,11 @@ static void __attribute__((constructor)) start(void)
 	bool first = true;
 	void *frame[2];
 
-	inside = true;
-	(void)backtrace(frame, 2); /* loads what it needs now */
-	inside = false;
+	if (log) {
+		inside = true;
+		(void)backtrace(frame, 2); /* loads what it needs now */
+		inside = false;
+	}
 	prefix = getenv("XW_FAULT_PATH");
 	fail_at = at ? strtoul(at, NULL, 10) : 0;
 	if (log)
