@@ -323,7 +323,7 @@ if [ -n "$python" ]; then
 
 	# A damaged itree: the directory's own blocks have the rest, in the same order.
 	mkdir -p tall/dir
-	(cd tall/dir && for i in $(seq 1 3000); do : >a-name-of-some-length-$i; done)
+	(cd tall/dir && for i in $(seq 1 1200); do : >a-name-of-some-length-$i; done)
 	mkfs -O itree -d tall tall.img
 	works "an image with an itree"
 	export_ -t --order inode tall.img
