@@ -2,7 +2,8 @@
 /*
  * Oracle test: images filled by stock mke2fs -d and, as root, by the kernel, read with lib/read and
  * compared with the tree they were filled from; and a walk over the damaged images of the
- * acceptance corpus, which must end, whatever it finds.
+ * acceptance corpus, which must end, whatever it finds. An everyday run takes the cases that have
+ * every feature once, and each twelfth image of the corpus; XW_ALL=1: all of them.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,17 +24,18 @@
 static const struct {
 	const char *label, *mke2fs;
 	bool by_kernel;
+	bool long_form; /* only with XW_ALL */
 } cases[] = {
-	{"mke2fs -d, ext4", "-t ext4 -b 4096", false},
+	{"mke2fs -d, ext4", "-t ext4 -b 4096", false, true},
 	{"mke2fs -d, ext4 1k blocks", "-t ext4 -b 1024", false},
 	{"mke2fs -d, ext2", "-t ext2 -b 1024", false},
 	{"mke2fs -d, ext3 4k blocks, 256-byte inodes", "-t ext3 -b 4096 -I 256", false},
 	{"mke2fs -d, inline_data", "-t ext4 -O inline_data -I 512", false},
 	{"mke2fs -d, bigalloc", "-t ext4 -O bigalloc -C 16384", false},
 	{"mke2fs -d, meta_bg", "-t ext4 -b 1024 -O meta_bg,^resize_inode -g 1024", false},
-	{"kernel, ext4", "-t ext4 -b 4096", true},
+	{"kernel, ext4", "-t ext4 -b 4096", true, true},
 	{"kernel, ext4 1k blocks", "-t ext4 -b 1024", true},
-	{"kernel, ext2", "-t ext2 -b 1024 -I 256", true},
+	{"kernel, ext2", "-t ext2 -b 1024 -I 256", true, true},
 	{"kernel, ext3", "-t ext3 -b 2048", true},
 	{"kernel, inline_data", "-t ext4 -O inline_data -I 512", true},
 	{"kernel, ea_inode", "-t ext4 -O ea_inode", true},
@@ -43,6 +45,7 @@ static const struct {
 static char workdir[] = "/tmp/xw-read-XXXXXX";
 static char img_path[128], src_path[128], mnt_path[128];
 static unsigned complaints;
+static bool all;
 
 static int sh(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static int sh(const char *fmt, ...)
@@ -104,7 +107,8 @@ static void make_source(void)
 		write_at(name, 0, sizes[i], i);
 	}
 	write_at("big", 0, 9000000, 77);
-	for (uint64_t i = 0; i < 300; i++)
+	/* With blocks of 1 KiB its end is in the third level of indirect blocks. */
+	for (uint64_t i = 0; i < 100; i++)
 		write_at("sparse", i * i * 8192, 5000, 5);
 	sh("cd %s && ln size100 hard1 && ln size100 hard2 && mkfifo -m 600 fifo && mkdir -p "
 	   "a/b/c/d empty many && "
@@ -124,7 +128,7 @@ static void make_source(void)
 	text[257] = '\0';
 	memset(text + 2, '\xe4', 255);
 	write_at(text, 0, 10, 1);
-	for (unsigned i = 0; i < 1500; i++) {
+	for (unsigned i = 0; i < 700; i++) {
 		snprintf(name, sizeof(name), "many/entry-with-some-length-%u", i);
 		write_at(name, 0, i % 3, i);
 	}
@@ -336,7 +340,7 @@ static bool run_case(size_t c)
 	/* the tree on the mounted image is what is compared: what could not be copied is not our
 	 * business */
 	if (sh("mke2fs -q -F %s %s 96M >/dev/null && mount -o loop,user_xattr %s %s && { "
-	       "cp -a %s/. %s/ 2>/dev/null; mv %s/many %s/many2; rm -f %s/many2/*[13579]; sync; "
+	       "cp -a %s/. %s/ 2>/dev/null; mv %s/many %s/many2; rm -f %s/many2/*[13579]; "
 	       "umount %s && mount -o loop,ro %s %s; }",
 	       cases[c].mke2fs, img_path, img_path, mnt_path, src_path, mnt_path, mnt_path,
 	       mnt_path, mnt_path, mnt_path, img_path, mnt_path))
@@ -380,10 +384,10 @@ static bool walk_corpus(const char *corpus)
 {
 	DIR *d = opendir(corpus);
 	struct dirent *de;
-	unsigned n = 0, unreadable = 0;
+	unsigned n = 0, seen = 0, unreadable = 0;
 
 	while (d && (de = readdir(d))) {
-		if (de->d_name[0] == '.')
+		if (de->d_name[0] == '.' || (seen++ % 12 && !all))
 			continue;
 		n++;
 		if (sh("zcat %s/%s/image.gz > %s 2>/dev/null", corpus, de->d_name, img_path)) {
@@ -412,6 +416,7 @@ int main(int argc, char **argv)
 			walk_file(argv[i]);
 		return 0;
 	}
+	all = getenv("XW_ALL") && *getenv("XW_ALL");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (setenv("PATH", "/usr/sbin:/sbin:/usr/bin:/bin", 1))
 		return 99;
@@ -434,7 +439,9 @@ int main(int argc, char **argv)
 	for (c = 0; c < XW_ARRAY_SIZE(cases); c++) {
 		if (cases[c].by_kernel)
 			add_large_xattrs();
-		if (cases[c].by_kernel && !mounts)
+		if (cases[c].long_form && !all)
+			printf("ok %zu - %s # SKIP only with XW_ALL=1\n", c + 1, cases[c].label);
+		else if (cases[c].by_kernel && !mounts)
 			printf("ok %zu - %s # SKIP no loop mounts here\n", c + 1, cases[c].label);
 		else
 			printf("%s %zu - %s\n", run_case(c) ? "ok" : "not ok", c + 1,
