@@ -9,7 +9,7 @@ TOOL=$XW_BUILD/o_itree
 
 # big: two levels of itree; links: hard links next to each other; small: a single block.
 mkdir -p tree/big/sub tree/links tree/small tree/long
-seq -f 'tree/big/name-number-%g' 1 3000 | xargs touch
+seq -f 'tree/big/name-number-%g' 1 2000 | xargs touch
 for i in $(seq 1 200); do
 	echo x >"tree/links/file-$i"
 	: >"tree/long/$(printf '%0240d' "$i")"
@@ -135,7 +135,7 @@ TABLE
 # Imports: a directory whose names change gets a new tree, one that does not keeps its own; trees come and go
 # with the size of directories and with the directories.
 mkdir -p more/big more/small more/new more/shrinks
-for i in $(seq 1 700); do
+for i in $(seq 1 500); do
 	echo $i >"more/big/added-$i"
 	: >"more/small/grows-$i"
 	: >"more/new/$i"
