@@ -342,7 +342,8 @@ int main(int argc, char **argv)
 	struct img im = {0};
 
 	if (argc < 2 || img_open(&im, argv[1])) {
-		fprintf(stderr, "usage: t_disk_oracle IMAGE [super | stat INO... | kernel INO...]\n");
+		fprintf(stderr,
+			"usage: t_disk_oracle IMAGE [super | stat INO... | kernel INO...]\n");
 		return 2;
 	}
 	if (argc > 2) {

@@ -511,8 +511,8 @@ static void forbid_journal(struct world *w)
 }
 
 /*
- * Cut at every step: RECOVER goes with the counts, or stays. An everyday run takes one seed a step, in
- * turn; XW_ALL=1: each seed at each step.
+ * Cut at every step: RECOVER goes with the counts, or stays. An everyday run takes one seed a step,
+ * in turn; XW_ALL=1: each seed at each step.
  */
 START_TEST(counts_cut_everywhere)
 {
