@@ -57,6 +57,25 @@ RC=0
 echo word | HANGS=9 PATH=$T/links:$T/real:$PATH e2fsck -fy >out 2>err || RC=$?
 equal "where its input is a pipe it has one try" "$RC $(wc -l <runs) $(cat unanswered)" "124 1 e2fsck -fy did not end, tries: 1"
 
+rm -f runs
+mkfifo pipe
+(echo requests >pipe) &
+HANGS=9 stock debugfs -w -f pipe
+equal "  and where an argument is a pipe" "$RC $(wc -l <runs)" "124 1"
+HANGS=9 stock debugfs -R "rdump / out" img
+equal "  and where directories that it made would be in its way" "$RC $(wc -l <runs)" "124 1"
+echo "rdump / out" >requests
+HANGS=9 stock debugfs -f requests img
+equal "  also if a file of requests asks for that" "$RC $(wc -l <runs)" "124 1"
+if [ -w /dev/full ]; then
+	RC=0
+	echo word >in
+	HANGS=0 PATH=$T/links:$T/real:$PATH e2fsck -fn <in >/dev/full 2>err || RC=$?
+	equal "output that cannot be written is a failure" "$RC $(tail -n 1 err)" "125 e2fsck: output lost: No space left on device"
+else
+	skip "output that cannot be written is a failure" "no /dev/full here" 1
+fi
+
 # A test whose oracle never ends: what it claims afterwards is skipped.
 cat >sample.sh <<'TEST'
 echo "ok 1 - before"
@@ -71,5 +90,12 @@ RC=0
 HANGS=9 PATH=$T/links:$T/real:$PATH XW_BUILD=$T bash "$XW_SRC/tests/run" ./sample.sh >out 2>err || RC=$?
 equal "tests/run: a skip with the reason, never a failure" "$RC $(sed 3q out | tr '\n' '|')" \
 	"0 ok 1 - before|ok 2 - after # SKIP e2fsck -fn did not end, tries: 3|ok 3 - behind # SKIP e2fsck -fn did not end, tries: 3|"
+printf '%s\n' 'echo "ok 1 - before"' 'e2fsck -fn </dev/null' 'exit 99' >sample.sh
+HANGS=9 PATH=$T/links:$T/real:$PATH XW_BUILD=$T bash "$XW_SRC/tests/run" ./sample.sh >plan 2>err || RC=$?
+equal "  also if it gives up, without a plan" "$RC $(sed 2q plan | tr '\n' '|')" "0 ok 1 - before|1..1|"
+printf '%s\n' 'echo 1..3' 'echo "ok 1 - before"' 'e2fsck -fn </dev/null' 'exit 99' >sample.sh
+HANGS=9 PATH=$T/links:$T/real:$PATH XW_BUILD=$T bash "$XW_SRC/tests/run" ./sample.sh >plan 2>err || RC=$?
+equal "  or short of its plan" "$RC $(sed 4q plan | cut -d, -f1 | tr '\n' '|')" \
+	"0 1..3|ok 1 - before|ok 2 - not claimed # SKIP e2fsck -fn did not end|ok 3 - not claimed # SKIP e2fsck -fn did not end|"
 is "  and how long the program took" grep -qE '^# took [0-9.]+ s: user [0-9]+m[0-9.]+s, system [0-9]+m[0-9.]+s$' out
-done_testing 15
+done_testing 21

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs a tool of e2fsprogs for the tests. The build makes links to this program, stock/e2fsck, stock/debugfs and so on, and that
- * directory is the first of PATH in every test, so that shell, Python and C tests all run stock tools through it.
+ * Runs a tool of e2fsprogs for the tests. The build makes links to this program, stock/e2fsck,
+ * stock/debugfs and so on, and that directory is the first of PATH in every test, so that shell,
+ * Python and C tests all run stock tools through it.
  *
- * Stock tools can deadlock, and on a loaded machine they are slow. A tool is killed when it has run longer than a limit that grows
- * with the load, or has slept without using the processor for as long, and is tried again: three times in all. Before a tool that
- * may write, the regular files among its arguments are copied, and a retry begins with what they held. Its output is passed on
- * when it has ended, so that nothing of a killed try is seen.
+ * Stock tools can deadlock, and on a loaded machine they are slow. A tool is killed when it has
+ * run longer than a limit that grows with the load, or has slept without using the processor for
+ * as long, and is tried again: three times in all. Before a tool that may write, the regular
+ * files among its arguments are copied, and a retry begins with what they held. Its output is
+ * passed on when it has ended, so that nothing of a killed try is seen.
  *
- * There is one try only where another could not begin like the first: a pipe or a terminal is the tool's input, a device is among
- * the arguments of a tool that may write, or a preloaded library changes what the tool sees.
+ * There is one try only where another could not begin like the first: the input or an argument of
+ * the tool is a pipe, a device is among the arguments of a tool that may write, debugfs makes
+ * directories with rdump, or a preloaded library changes what the tool sees.
  *
- * A tool that never ends: exit status 124, and a line in the file that XW_UNANSWERED names, by which tests/run turns the claims
- * that follow into skips. Otherwise the status is that of the tool.
+ * A tool that never ends: exit status 124, and a line in the file that XW_UNANSWERED names, by
+ * which tests/run turns the claims that follow into skips. Otherwise the status is that of the
+ * tool.
  *
  * XW_STOCK_LIMIT=SECONDS is the limit on an idle machine (default 60).
  */
@@ -108,7 +112,10 @@ static int find_tool(const char *name, char path[PATH_MAX])
 	return -1;
 }
 
-/* Is there an option of one letter, alone or in a cluster? Letters behind one of `valued` are that option's value. */
+/*
+ * Is there an option of one letter, alone or in a cluster? Letters behind one of `valued` are
+ * that option's value.
+ */
 static bool has_option(char **argv, char letter, const char *valued)
 {
 	for (argv++; *argv; argv++) {
@@ -138,6 +145,51 @@ static bool may_write(const char *tool, char **argv)
 	return true;
 }
 
+/* Does a file have that word? Only its first 64 KiB are read. */
+static bool has_word(int fd, const char *word)
+{
+	static char buf[65536];
+	ssize_t got = pread(fd, buf, sizeof(buf), 0);
+
+	return got > 0 && memmem(buf, (size_t)got, word, strlen(word));
+}
+
+/*
+ * Does an argument name a pipe, which a second try would find empty, or a request that fails the
+ * second time?
+ */
+static bool only_once(const struct run *run)
+{
+	bool dbg = !strcmp(run->tool, "debugfs");
+	struct stat st = {0};
+	char **arg;
+
+	if (!fstat(0, &st) && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+		return true;
+	if (dbg && S_ISREG(st.st_mode) && has_word(0, "rdump"))
+		return true;
+	for (arg = run->argv + 1; *arg; arg++) {
+		int fd;
+		bool found;
+
+		if (dbg && strstr(*arg, "rdump"))
+			return true;
+		if (stat(*arg, &st))
+			continue;
+		if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
+			return true;
+		if (!dbg || !S_ISREG(st.st_mode) || strcmp(arg[-1], "-f") != 0)
+			continue;
+		fd = open(*arg, O_RDONLY | O_CLOEXEC);
+		found = fd >= 0 && has_word(fd, "rdump");
+		if (fd >= 0)
+			close(fd);
+		if (found)
+			return true;
+	}
+	return false;
+}
+
 /* Copies the data of one file to another; holes stay holes. Both offsets are moved. */
 static int copy_data(int from, int to, off_t size)
 {
@@ -160,9 +212,9 @@ static int copy_data(int from, int to, off_t size)
 				return -1;
 			at += got;
 			copied += got;
+			if (copied > COPY_MAX)
+				return -1;
 		}
-		if (copied > COPY_MAX)
-			return -1;
 	}
 	return 0;
 }
@@ -258,23 +310,25 @@ static void capture(struct run *run)
 		run->err = have_err ? memfd_create("err", MFD_CLOEXEC) : -1;
 }
 
-static void pass_on(int from, int to)
+/* Returns false if something of the output is lost. */
+static bool pass_on(int from, int to)
 {
 	char buf[65536];
 	ssize_t got;
 	off_t at = 0;
 
 	if (from < 0)
-		return;
+		return true;
 	while ((got = pread(from, buf, sizeof(buf), at)) > 0) {
 		ssize_t done = 0, n;
 
 		while (done < got && (n = write(to, buf + done, (size_t)(got - done))) > 0)
 			done += n;
 		if (done < got)
-			return;
+			return errno == EPIPE; /* nobody reads it */
 		at += got;
 	}
+	return got == 0;
 }
 
 static void drop_output(const struct run *run)
@@ -326,8 +380,9 @@ static unsigned long used(pid_t pid, bool *asleep)
 }
 
 /*
- * Waits for a tool to end. Returns false if it was killed because it had taken too long. A sleeper that is waiting for nothing but
- * time, as stock tools do before they write to an image with MMP, wakes up long before the limit.
+ * Waits for a tool to end. Returns false if it was killed because it had taken too long. A
+ * sleeper that is waiting for nothing but time, as stock tools do before they write to an image
+ * with MMP, wakes up long before the limit.
  */
 static bool wait_for(pid_t pid, int *status)
 {
@@ -393,12 +448,13 @@ int main(int argc, char **argv)
 {
 	struct run run = {.argv = argv, .out = -1, .err = -1};
 	char path[PATH_MAX];
-	struct stat in;
 	off_t input = -1;
 	int tries, status = 0;
+	bool lost;
 
 	if (argc < 1)
 		return 125;
+	signal(SIGCHLD, SIG_DFL); /* ignored, it would leave no status to wait for */
 	run.tool = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
 	if (find_tool(run.tool, path)) {
 		fprintf(stderr, "%s: not installed\n", run.tool);
@@ -408,8 +464,7 @@ int main(int argc, char **argv)
 		execv(path, argv);
 		return 127;
 	}
-	run.once = getenv("LD_PRELOAD") ||
-		   (!fstat(0, &in) && (S_ISFIFO(in.st_mode) || S_ISSOCK(in.st_mode)));
+	run.once = getenv("LD_PRELOAD") || only_once(&run);
 	if (!run.once) {
 		capture(&run);
 		input = lseek(0, 0, SEEK_CUR);
@@ -427,8 +482,12 @@ int main(int argc, char **argv)
 			return unanswered(&run, tries);
 		drop_output(&run);
 	}
-	pass_on(run.out, 1);
-	if (run.err != run.out)
-		pass_on(run.err, 2);
+	lost = !pass_on(run.out, 1);
+	if (run.err != run.out && !pass_on(run.err, 2))
+		lost = true;
+	if (lost && WIFEXITED(status) && !WEXITSTATUS(status)) {
+		fprintf(stderr, "%s: output lost: %s\n", run.tool, strerror(errno));
+		return 125;
+	}
 	return end_like(status);
 }
