@@ -284,7 +284,7 @@ def first_lost(kept, now):
 
 def stock_finds(img):
     """What stock e2fsck finds; empty: nothing."""
-    out = call("e2fsck", "-fn", img)
+    out = call("e2fsck", "-fn", img, timeout=None)
     return "%d %s" % (out.returncode, out.stdout.decode(errors="replace")[-300:]) if out.returncode else ""
 
 
@@ -461,7 +461,7 @@ class Case:
             return
         other = os.path.join(work, "other")
         copy(img, other)
-        out = call("e2fsck", "-y", other)
+        out = call("e2fsck", "-y", other, timeout=None)
         if out.returncode not in (0, 1):
             raise Wrong("stock e2fsck -y: %d %s" % (out.returncode, out.stdout.decode(errors="replace")[-300:]))
         self.check_other(other, "stock e2fsck")

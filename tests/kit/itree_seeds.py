@@ -351,7 +351,7 @@ def damage(image, seed):
 def run(program, *args):
     try:
         done = subprocess.run([program, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              timeout=LIMIT, check=False)
+                              timeout=None if program == STOCK else LIMIT, check=False)
     except subprocess.TimeoutExpired:
         return None, ""
     return done.returncode, done.stdout.decode(errors="replace")

@@ -62,9 +62,9 @@ def normal(text):
         yield re.sub(r"\(ETB\d+\):\d+", "ETB", line)
 
 
-def ask(command, image, script):
+def ask(command, image, script, limit=None):
     done = subprocess.run([*command, "-w", "-f", script, image], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          timeout=900, check=False)
+                          timeout=limit, check=False)
     return list(normal(done.stdout.decode("latin1")))
 
 
@@ -87,7 +87,7 @@ def main():
             out.write("\n".join(lines) + "\n")
         shutil.copy(image, "stock.img")
         shutil.copy(image, "ours.img")
-        stock, ours = ask(["debugfs"], "stock.img", "requests"), ask([tool], "ours.img", "requests")
+        stock, ours = ask(["debugfs"], "stock.img", "requests"), ask([tool], "ours.img", "requests", 900)
         judged = kind == "move" or verdict("stock.img") == verdict("ours.img")
         if stock == ours and judged:
             agree += 1
