@@ -36,6 +36,11 @@ equal "  another status" "$RC $(wc -l <runs)" "5 1"
 HANGS=0 END='kill -SEGV $$' stock e2fsck -fn
 equal "  a signal" "$RC" 139
 
+mkdir other
+cp "$XW_BUILD/stock_tool" other/e2fsck
+HANGS=0 stock env PATH="$T/links:$T/other:$T/real:$PATH" e2fsck -fn
+equal "the wrapper of another build in PATH is no tool that finds this one" "$RC $(wc -l <runs)" "0 1"
+
 printf 'image ' >img
 HANGS=1 stock e2fsck -fy img
 equal "one that hangs once is tried again" "$RC $(wc -l <runs)" "0 2"
@@ -98,4 +103,4 @@ HANGS=9 PATH=$T/links:$T/real:$PATH XW_BUILD=$T bash "$XW_SRC/tests/run" ./sampl
 equal "  or short of its plan" "$RC $(sed 4q plan | cut -d, -f1 | tr '\n' '|')" \
 	"0 1..3|ok 1 - before|ok 2 - not claimed # SKIP e2fsck -fn did not end|ok 3 - not claimed # SKIP e2fsck -fn did not end|"
 is "  and how long the program took" grep -qE '^# took [0-9.]+ s: user [0-9]+m[0-9.]+s, system [0-9]+m[0-9.]+s$' out
-done_testing 21
+done_testing 22

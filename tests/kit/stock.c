@@ -89,27 +89,35 @@ static double base_limit(void)
 	return limit > 0 ? limit : 60;
 }
 
-/* The tool of that name in PATH which is not this program. */
+/*
+ * The tool of that name in PATH which is not this program: the first one behind this program, so
+ * that the wrapper of another build does not find this one again, or else the first one.
+ */
 static int find_tool(const char *name, char path[PATH_MAX])
 {
 	static const char *const more = "/usr/sbin:/sbin";
 	const char *env = getenv("PATH");
+	char candidate[PATH_MAX];
 	struct stat self, st;
 	char *dirs, *dir, *rest;
+	bool found = false, seen_self = false, behind = false; /* was the tool found behind self? */
 
 	if (stat("/proc/self/exe", &self) || asprintf(&dirs, "%s:%s", env ? env : "", more) < 0)
 		return -1;
 	for (dir = strtok_r(dirs, ":", &rest); dir; dir = strtok_r(NULL, ":", &rest)) {
-		if (snprintf(path, PATH_MAX, "%s/%s", dir, name) >= PATH_MAX || stat(path, &st))
+		if (snprintf(candidate, PATH_MAX, "%s/%s", dir, name) >= PATH_MAX ||
+		    stat(candidate, &st) || !S_ISREG(st.st_mode) || access(candidate, X_OK))
 			continue;
-		if (S_ISREG(st.st_mode) && !access(path, X_OK) &&
-		    (st.st_dev != self.st_dev || st.st_ino != self.st_ino)) {
-			free(dirs);
-			return 0;
+		if (st.st_dev == self.st_dev && st.st_ino == self.st_ino) {
+			seen_self = true;
+		} else if (!found || (seen_self && !behind)) {
+			strcpy(path, candidate);
+			found = true;
+			behind = seen_self;
 		}
 	}
 	free(dirs);
-	return -1;
+	return found ? 0 : -1;
 }
 
 /*
