@@ -102,5 +102,9 @@ printf '%s\n' 'echo 1..3' 'echo "ok 1 - before"' 'e2fsck -fn </dev/null' 'exit 9
 HANGS=9 PATH=$T/links:$T/real:$PATH XW_BUILD=$T bash "$XW_SRC/tests/run" ./sample.sh >plan 2>err || RC=$?
 equal "  or short of its plan" "$RC $(sed 4q plan | cut -d, -f1 | tr '\n' '|')" \
 	"0 1..3|ok 1 - before|ok 2 - not claimed # SKIP e2fsck -fn did not end|ok 3 - not claimed # SKIP e2fsck -fn did not end|"
+printf '%s\n' 'e2fsck -fn </dev/null' 'echo 1..1' 'echo "ok 1 - after"' 'kill -SEGV $$' >sample.sh
+RC=0
+HANGS=9 PATH=$T/links:$T/real:$PATH XW_BUILD=$T bash "$XW_SRC/tests/run" ./sample.sh >plan 2>err || RC=$?
+equal "  but a crash remains one" "$RC" 139
 is "  and how long the program took" grep -qE '^# took [0-9.]+ s: user [0-9]+m[0-9.]+s, system [0-9]+m[0-9.]+s$' out
-done_testing 22
+done_testing 23
