@@ -65,4 +65,4 @@ rm -f img
 mkfs -q -d dir img
 equal "-d directory: status" "$RC" 0
 verify dir.tar img "-d directory"
-done_testing 29
+done_testing 20

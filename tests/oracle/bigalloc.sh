@@ -230,4 +230,4 @@ mkfs -O bigalloc -t ext3 img 64M
 is "needs extents" [ "$RC" = 2 ]
 mkfs -C 65536 img 64M
 fails 2 "-C 65536.*bigalloc" "-C without the feature"
-done_testing 352
+done_testing 152

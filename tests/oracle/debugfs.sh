@@ -249,4 +249,4 @@ if [ -n "$CORPUS" ]; then
 else
 	skip "corpus" "XW_ACCEPT is not set" 1
 fi
-done_testing $((28 + n_corpus))
+done_testing $((24 + n_corpus))

@@ -257,4 +257,4 @@ if [ -n "$CORPUS" ]; then
 else
 	skip "corpus" "XW_ACCEPT is not set" 1
 fi
-done_testing $((66 + n_corpus))
+done_testing $((64 + n_corpus))

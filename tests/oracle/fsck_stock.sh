@@ -241,4 +241,4 @@ if can_loop; then
 else
 	skip "devices" "needs root and loop mounts"
 fi
-done_testing 272
+done_testing 196

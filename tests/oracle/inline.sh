@@ -121,4 +121,4 @@ if can_loop; then
 else
 	skip "  a file in every directory" "needs root and loop mounts" 2
 fi
-done_testing 94
+done_testing 80

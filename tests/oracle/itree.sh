@@ -243,4 +243,4 @@ if [ -r "$example" ] && command -v xz >/dev/null; then
 else
 	skip "the format's example" "XW_ACCEPT is not set, or xz is not installed" 2
 fi
-done_testing 227
+done_testing 137

@@ -137,4 +137,4 @@ for d in ${CORPUS:+"$CORPUS"/j_*}; do
 done
 n_corpus=$((T_COUNT - n_corpus))
 [ -n "$CORPUS" ] || skip "journals of the corpus" "XW_ACCEPT is not set" 0
-done_testing $((82 + n_corpus))
+done_testing $((52 + n_corpus))

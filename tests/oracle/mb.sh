@@ -160,4 +160,4 @@ else
 	equal "60 TiB: groups" "$(sed -n 's/^groups: //p' huge)" 491520
 	rm -f "$large"
 fi
-done_testing 42
+done_testing 38

@@ -262,4 +262,4 @@ if command -v debugfs >/dev/null; then
 else
 	skip "large blocks" "debugfs is not installed" 11
 fi
-done_testing 551
+done_testing 220

@@ -149,4 +149,4 @@ if command -v resize2fs >/dev/null; then
 else
 	skip "resize2fs grows it" "resize2fs is not installed" 6
 fi
-done_testing 313
+done_testing 183

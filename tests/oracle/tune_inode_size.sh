@@ -163,4 +163,4 @@ cp img same
 tune -I 512 img
 equal "no space: refused" "$RC $(grep -cE 'no place for an inode table|no space' .err)" "1 1"
 is "  the image is what it was" cmp img same
-done_testing 96
+done_testing 78
