@@ -6,6 +6,7 @@
 # then read the difference.
 . "$(dirname "$0")/lib.sh"
 is_root || skip_all "only root unpacks files with their owners"
+[ -x "$XW_BUILD/image_sums" ] || { echo "Bail out! $XW_BUILD/image_sums is not there: build the tests first"; exit 1; }
 export SOURCE_DATE_EPOCH=1700000000 MTIME=@1600000000
 here=$XW_SRC/tests/cli/transcripts
 
@@ -14,29 +15,28 @@ tool() {
 	local status=0
 	"$BIN/xw-$1" "${@:2}" || status=$?
 	case $1,${2-} in
-	mkfs,* | import,* | tune,* | age,* | fsck,* | debugfs,-w) images >>"$T/.images" ;;
+	mkfs,* | import,* | tune,* | age,* | fsck,* | debugfs,-w) images ;;
 	esac
 	return $status
 }
-# images: a line "NAME CHECKSUM" for each image of up to 64 MiB in the directory that has its fixed identifier. Each state in which a
-# tool leaves one is compared byte by byte, also where no command shows what has changed.
-images() {
-	local sum size name
-	find . -maxdepth 1 -type f -size +1k -size -131073 -printf '%f\0' | LC_ALL=C sort -z | xargs -0r cksum |
-		while read -r sum size name; do
-			[ "$(od -An -tx4 --endian=big -j1128 -N16 "$name")" != ' 01234567 89abcdef 01234567 89abcdef' ] || echo "$name $sum"
-		done
-}
+# images: a checksum of each image in the directory that has its fixed identifier and has changed since the last call. Each state in
+# which a tool leaves one is compared byte by byte, also where no command shows what has changed.
+images() { "$XW_BUILD/image_sums" "$T/.stamp" >>"$T/.images"; }
 # new_images: what the last command left that no command before it did; where that is much, a checksum of it.
 new_images() {
-	images >>"$T/.images"
-	awk '!known[$0]++ && FILENAME == ARGV[2]' "$T/.known" "$T/.images" >"$T/.new"
-	cat "$T/.new" >>"$T/.known"
+	local line sum name new=()
+	images
+	while read -r sum _ name; do
+		line="$name $sum"
+		[ -z "${known[$line]-}" ] || continue
+		known[$line]=yes
+		new+=("$line")
+	done <"$T/.images"
 	: >"$T/.images"
-	if [ "$(wc -l <"$T/.new")" -gt 6 ]; then
-		echo "  = $(wc -l <"$T/.new") images: $(cksum <"$T/.new" | cut -d ' ' -f 1)"
-	else
-		sed 's/^/  = /' "$T/.new"
+	if [ ${#new[@]} -gt 6 ]; then
+		echo "  = ${#new[@]} images: $(printf '%s\n' "${new[@]}" | cksum | cut -d ' ' -f 1)"
+	elif [ ${#new[@]} -gt 0 ]; then
+		printf '  = %s\n' "${new[@]}"
 	fi
 }
 # mkfs OPTION...: with fixed identifiers, over what is there.
@@ -66,14 +66,16 @@ poke() { # FILE OFFSET BYTES
 
 # told PREFIX FILE: its lines, without what differs from run to run: times, and the directory.
 told() {
-	sed -E -e "s|$T|TOP|g" -e 's/[0-9.]+ s, [0-9.]+ ([KMG]i)?B\/s/TIME/; s/"seconds":[^,}]*/"seconds":0/' -e "s/^/$1/; s/ *\$//" "$2"
-	[ ! -s "$2" ] || [ -z "$(tail -c 1 "$2")" ] || echo
+	[ ! -s "$2" ] ||
+		sed -E -e "s|$T|TOP|g" -e 's/[0-9.]+ s, [0-9.]+ ([KMG]i)?B\/s/TIME/; s/"seconds":[^,}]*/"seconds":0/' -e "s/^/$1/; s/ *\$//" -e '$a\' "$2"
 }
 
 # play FILE: prints the file as the tools would have it.
 play() {
 	local line status command
-	: >"$T/.known" >"$T/.images"
+	rm -f "$T/.stamp"
+	: >"$T/.images"
+	declare -gA known=()
 	while IFS= read -r line; do
 		case $line in
 		'$ '*) ;;
