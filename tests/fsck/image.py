@@ -3,6 +3,7 @@
 
 Made for images that xw-mkfs has just built: nothing is checked. Fields are (offset, bytes) and little-endian.
 """
+import os
 import struct
 
 SUPER = 1024
@@ -64,8 +65,13 @@ def crc16(seed, data):
 
 
 class Image:
-    def __init__(self, data):
-        self.b = bytearray(data)
+    def __init__(self, data, buffer=None):
+        """buffer: a bytearray to copy the data into, which costs less than a new one of the same size."""
+        if buffer is not None and len(buffer) == len(data):
+            buffer[:] = data
+            self.b = buffer
+        else:
+            self.b = bytearray(data)
         self.unreadable = []
         self.bs = 1024 << self.sb("log_block_size")
         self.inode_size = self.sb("inode_size") or 128
@@ -78,6 +84,16 @@ class Image:
         self.seed = crc32c(0xFFFFFFFF, self.sb_bytes("uuid"))
         if self.sb("feature_incompat") & INCOMPAT_CSUM_SEED:
             self.seed = self.sb("checksum_seed")
+
+    def save(self, path):
+        """Writes the image as a sparse file."""
+        step, zeros = 16384, bytes(16384)
+        with open(path, "wb", buffering=0) as f:
+            f.truncate(len(self.b))
+            for at in range(0, len(self.b), step):
+                piece = self.b[at:at + step]
+                if piece != zeros:
+                    os.pwrite(f.fileno(), piece, at)
 
     # bytes
     def get(self, off, size):
