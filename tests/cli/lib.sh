@@ -35,7 +35,7 @@ esac
 [ -x "$MKFS" ] || { echo "Bail out! $MKFS is not there: build first"; exit 1; }
 BIN=$(dirname "$MKFS")
 
-is_root() { [ "$(id -u)" = 0 ]; }
+is_root() { [ "$EUID" = 0 ]; }
 # Programs of the tests' own, in Python: synth.py makes an archive, compare.py holds an image against one, damage.py damages one.
 KIT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../kit" && pwd) || exit 99
 # XW_ACCEPT=DIR: the acceptance programs, which are no part of this repository. CORPUS: its damaged images, or empty.
@@ -131,9 +131,12 @@ T_TOOL=xw-mkfs
 # fails STATUS REGEX DESCRIPTION: about the last mkfs or import: exit status, and *one* line on stderr, which matches.
 # Indented lines under it are hints.
 fails() {
-	local lines
-	lines=$(grep -vc '^ ' "$T/.err")
-	if [ "$RC" = "$1" ] && [ "$lines" = 1 ] && grep -Eq -- "^$T_TOOL: .*($2)" "$T/.err"; then
+	local lines=0 line matches=no
+	while IFS= read -r line || [ -n "$line" ]; do
+		[ "${line:0:1}" = ' ' ] || lines=$((lines + 1))
+		[[ ! $line =~ ^$T_TOOL:\ .*($2) ]] || matches=yes
+	done <"$T/.err"
+	if [ "$RC" = "$1" ] && [ "$lines" = 1 ] && [ $matches = yes ]; then
 		pass "$3"
 	else
 		fail "$3"
@@ -150,7 +153,12 @@ works() {
 gone() { [ ! -e "$1" ] && [ ! -L "$1" ]; }
 
 # json KEY FILE: a number or string of a flat JSON object.
-json() { sed -n 's/.*"'"$1"'": *"\{0,1\}\([^",}]*\).*/\1/p' "$2" | head -n 1; }
+json() {
+	local line
+	while IFS= read -r line || [ -n "$line" ]; do
+		[[ ! $line =~ .*\"$1\":\ *\"?([^\",}]*) ]] || { printf '%s\n' "${BASH_REMATCH[1]}"; return; }
+	done <"$2"
+}
 
 # fsck_quiet OUTPUT ARGS...: stock e2fsck finds nothing. With -n it can exit with 0 after a question that it has answered with "no"
 # (of the resize inode, for one), where -p would stop the boot. That an extent tree could be smaller, which it offers to change, is
