@@ -10,13 +10,12 @@
  * files among its arguments are copied, and a retry begins with what they held. Its output is
  * passed on when it has ended, so that nothing of a killed try is seen.
  *
- * There is one try only where another could not begin like the first: the input or an argument of
- * the tool is a pipe, a device is among the arguments of a tool that may write, debugfs makes
- * directories with rdump, or a preloaded library changes what the tool sees.
+ * There is only one try if a second one could not start from the same state: the input or an
+ * argument of the tool is a pipe, a device is among the arguments of a tool that may write, debugfs
+ * makes directories with rdump, or a library is preloaded.
  *
- * A tool that never ends: exit status 124, and a line in the file that XW_UNANSWERED names, by
- * which tests/run turns the claims that follow into skips. Otherwise the status is that of the
- * tool.
+ * If no try ends, the exit status is 124, and a line is appended to the file that XW_UNANSWERED
+ * names, by which tests/run turns later claims into skips. Otherwise it is the status of the tool.
  *
  * XW_STOCK_LIMIT=SECONDS is the limit on an idle machine (default 60).
  */
