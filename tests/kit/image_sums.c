@@ -21,7 +21,7 @@
 
 static struct timespec since;
 
-/* Is A no earlier than B? Timestamps are coarse: a change after the stamp may bear the same time. */
+/* Is A not earlier than B? Timestamps are coarse: a later change may have the time of the stamp. */
 static bool not_before(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec >= b->tv_nsec;
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 
 	if (argc != 2)
 		return 2;
-	/* The stamp is set before anything is read: what changes meanwhile is read again next time. */
+	/* Set before reading, so that files which change meanwhile are read again next time. */
 	fd = open(argv[1], O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (fd < 0 || fstat(fd, &st) != 0 || write(fd, "\n", 1) != 1 || futimens(fd, NULL) != 0) {
 		perror(argv[1]);
