@@ -152,12 +152,13 @@ works() {
 }
 gone() { [ ! -e "$1" ] && [ ! -L "$1" ]; }
 
-# json KEY FILE: a number or string of a flat JSON object.
+# json KEY FILE: a number or string of a flat JSON object; "-" is standard input.
 json() {
-	local line
+	local line file=$2
+	[ "$file" != - ] || file=/dev/stdin
 	while IFS= read -r line || [ -n "$line" ]; do
 		[[ ! $line =~ .*\"$1\":\ *\"?([^\",}]*) ]] || { printf '%s\n' "${BASH_REMATCH[1]}"; return; }
-	done <"$2"
+	done <"$file"
 }
 
 # fsck_quiet OUTPUT ARGS...: stock e2fsck finds nothing. With -n it can exit with 0 after a question that it has answered with "no"
