@@ -104,7 +104,6 @@ for args in "-E offset=4096" "-S" "-z undo"; do
 done
 mkfs -q -F img 8M # -E offset wrote into it
 if is_root && loop=$(losetup -f --show img 2>/dev/null); then
-	at_end losetup -d "$loop"
 	mkfs -q "$loop"
 	is "  nor for a device" test "$(grep -c -- --replace .err)" = 0
 	mkfs -q -F img 8M

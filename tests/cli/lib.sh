@@ -44,7 +44,9 @@ CORPUS=
 T=$(mktemp -d "${TMPDIR:-/tmp}/xw-test.XXXXXX") || exit 99
 # shellcheck source=/dev/null
 . "$(dirname "${BASH_SOURCE[0]}")/release.sh"
-T_UNDO=() # commands to run at the end, last first (unmount, detach)
+# Commands to run at the end, last first. Loop devices need none: t_cleanup detaches those whose files are below $T. A device detached by
+# number could be another test's by then.
+T_UNDO=()
 at_end() { T_UNDO=("$*" ${T_UNDO[@]+"${T_UNDO[@]}"}); }
 t_cleanup() {
 	local c

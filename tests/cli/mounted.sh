@@ -57,7 +57,6 @@ works "and it is free when it is no longer mounted"
 # systemd-repart and udevadm lock hold the BSD lock of the device that they call mkfs for.
 truncate -s 16M disk
 if loop=$(losetup -f --show disk); then
-	at_end "losetup -d '$loop'"
 	T_ARGS="flock $loop xw-mkfs $loop"
 	RC=0
 	flock "$loop" "$MKFS" -q -F "$loop" >.out 2>.err </dev/null || RC=$?

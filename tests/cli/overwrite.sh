@@ -222,7 +222,6 @@ if can_loop; then
 	is "  and stays" sh -c 'touch mnt/x && ls mnt | grep -q lost+found'
 	umount mnt
 	loop=$(losetup -f --show m.img)
-	at_end "losetup -d $loop"
 	mkfs -q "$loop"
 	fails 1 "$loop" "a block device with a filesystem is refused"
 	mkfs -Fq "$loop"
@@ -253,7 +252,6 @@ if can_loop; then
 	losetup -d "$loop"
 	truncate -s 16M sectors.img
 	loop=$(losetup -b 4096 -f --show sectors.img)
-	at_end "losetup -d $loop"
 	mkfs -q -b 1024 "$loop"
 	fails 2 "-b 1024: less than the sector size of $loop, 4096 bytes" "blocks smaller than sectors are refused"
 	mkfs -q -b 1024 -O journal_dev "$loop" 8M
@@ -264,7 +262,6 @@ if can_loop; then
 	umount mnt
 	losetup -d "$loop"
 	loop=$(losetup -r -f --show sectors.img)
-	at_end "losetup -d $loop"
 	mkfs -q -F "$loop"
 	fails 1 "$loop: the device is read-only" "a device that cannot be written"
 	mkfs -q --replace -d d "$loop"

@@ -113,7 +113,6 @@ for bs in 1024 4096; do
 	if can_loop; then
 		mkdir -p mnt
 		loop=$(losetup -f --show journal)
-		at_end "losetup -d $loop"
 		rm -f img
 		mkfs -q -F -J device="$loop" -O orphan_file,fast_commit --free 30% -d in.tar img
 		if [ "$RC" = 0 ] && mount -o loop img mnt; then

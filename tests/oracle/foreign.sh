@@ -188,7 +188,6 @@ fi
 if can_loop; then
 	put_old
 	loop=$(losetup -f --show img)
-	at_end "losetup -d $loop"
 	stop_at 2 img.xw-redo xw-tune -U 6c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 --redo-file "$T/img.xw-redo" "$loop"
 	mount "$loop" mnt 2>.mount
 	equal "a block device that is being changed cannot be mounted" $? 32

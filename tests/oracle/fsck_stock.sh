@@ -220,7 +220,7 @@ done
 # Devices by name, and mounted ones.
 if can_loop; then
 	cp im/label device && mkdir mnt
-	loop=$(losetup -f --show device) && at_end "losetup -d $loop"
+	loop=$(losetup -f --show device)
 	for tool in e2fsck "$BIN/xw-fsck"; do
 		for name in LABEL=tabletest "UUID=$(blkid -o value -s UUID device)"; do
 			RC=0

@@ -97,7 +97,6 @@ debugfs -R 'dump /store/sub/big-data002 out' img 2>/dev/null
 if is_root && losetup -f >/dev/null 2>&1; then
 	head -c 64M /dev/zero | tr '\0' x >old
 	dev=$(losetup -f --show old)
-	at_end losetup -d "$dev"
 	mkfs -q -F -t ext4 -E nodiscard -T owned "$dev"
 	debugfs -R 'dump /store/sub/big-data002 out' "$dev" 2>/dev/null
 	[ "$RC" = 0 ] && [ "$(stat -c %s out)" = 2097152 ] && ! tr -d '\0' <out | grep -q . && pass "also on a device that held something" || fail "also on a device that held something"

@@ -110,7 +110,7 @@ equal "-S: --replace is not proposed" "$(grep -c -- --replace .err)" 0
 T_TOOL=xw-mkfs run_tool "$MKFS" /dev/null -E offset=0 -S img
 if can_loop; then
 	mkdir -p mnt
-	dev=$(losetup --find --show img) && at_end "losetup -d $dev"
+	dev=$(losetup --find --show img)
 	mount "$dev" mnt
 	T_TOOL=xw-mkfs run_tool "$MKFS" /dev/null -F -F "$dev"
 	refuses "-F -F on a mounted device: says what to do" 1 "unmount it"

@@ -49,7 +49,7 @@ undone -S -b 1024 img
 if can_loop; then
 	cp noise img
 	cp img same
-	dev=$(losetup --find --show img) && at_end "losetup -d $dev"
+	dev=$(losetup --find --show img)
 	rm -f u
 	mkfs -F -z u -d tree "$dev"
 	works "-z u on a block device"

@@ -17,9 +17,9 @@ seq 1 2000 >more/file
 mkfs -q -b 1024 -O ^has_journal -U $U -E hash_seed=$U -d d old 4M
 works "an image"
 make_tar more more.tar
-cp old img && loop=$(losetup -f --show img) && at_end "losetup -d $loop"
-cp old copy && clone=$(losetup -f --show copy) && at_end "losetup -d $clone"
-cp old third && other=$(losetup -f --show third) && at_end "losetup -d $other"
+cp old img && loop=$(losetup -f --show img)
+cp old copy && clone=$(losetup -f --show copy)
+cp old third && other=$(losetup -f --show third)
 run() { # TOOL ARGUMENT...: on the device where an argument is DEV
 	T_TOOL=$1
 	run_tool "$BIN/$1" /dev/null "${@:2}"
