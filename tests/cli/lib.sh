@@ -65,9 +65,17 @@ cd "$T" || exit 99
 
 T_COUNT=0 T_MORE=0 T_AT_MOST=
 pass() { T_COUNT=$((T_COUNT + 1)); echo "ok $T_COUNT - $*"; }
+# t_where: the line of the script that made the claim.
+t_where() {
+	local i
+	for ((i = 1; i < ${#BASH_SOURCE[@]}; i++)); do
+		[ "${BASH_SOURCE[i]}" = "${BASH_SOURCE[0]}" ] || { echo "# at ${BASH_SOURCE[i]#"$XW_SRC/"}:${BASH_LINENO[i - 1]}"; return; }
+	done
+}
 fail() {
 	T_COUNT=$((T_COUNT + 1))
 	echo "not ok $T_COUNT - $*"
+	t_where
 	[ ! -s "$T/.err" ] || sed 's/^/# stderr: /' "$T/.err" | head -n 20
 	[ ! -s "$T/.out" ] || sed 's/^/# stdout: /' "$T/.out" | head -n 20
 }
