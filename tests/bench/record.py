@@ -209,6 +209,6 @@ class Scale(argparse.Action):
 def arguments(doc):
     """A parser with what all scripts understand."""
     p = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--quick", action=Scale, nargs=0, default=smoke() or os.environ.get("XW_BENCH_QUICK") == "1", help="a sample, in a minute at most")
+    p.add_argument("--quick", action=Scale, nargs=0, default=smoke() or os.environ.get("XW_BENCH_QUICK") == "1", help="a sample, in minutes")
     p.add_argument("--smoke", action=Scale, nargs=0, default=smoke(), help="the smallest scale, in seconds; figures mean nothing")
     return p
