@@ -13,6 +13,7 @@
 #include "edits.h"
 #include "export/compress.h"
 #include "export/extract.h"
+#include "tmp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -126,12 +127,12 @@ static int unlink_one(const char *path, const struct stat *st, int flag, struct 
 /* Into a directory that nothing may leave: its neighbour, to which a link leads, stays empty. */
 static void extract(struct fixture *fx, const struct xw_export_opts *opts)
 {
-	char top[] = "/tmp/fuzz_export.XXXXXX", in[40], out[40], link[48];
+	char top[64], in[80], out[80], link[96];
 	struct xw_extract_opts eo = {.dir = in, .umask = 022};
 	struct xw_export_stats stats;
 	int rc;
 
-	FIX_MUST(mkdtemp(top));
+	FIX_MUST(mkdtemp(tmp_template(top, sizeof(top), "fuzz_export")));
 	snprintf(in, sizeof(in), "%s/in", top);
 	snprintf(out, sizeof(out), "%s/out", top);
 	snprintf(link, sizeof(link), "%s/name0", in);

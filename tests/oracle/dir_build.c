@@ -23,6 +23,7 @@
 #include "base/vec.h"
 #include "dir/build.h"
 #include "read/dirs.h"
+#include "tmp.h"
 
 static const struct {
 	const char *label, *mke2fs, *tune2fs;
@@ -53,7 +54,7 @@ struct names {
 	size_t n, cap;
 };
 
-static char workdir[] = "/tmp/xw-dirbuild-XXXXXX";
+static char workdir[64];
 static char img_path[128];
 
 static int sh(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -501,7 +502,7 @@ int main(void)
 		puts("1..0 # SKIP e2fsprogs is not installed");
 		return 0;
 	}
-	if (!mkdtemp(workdir))
+	if (!mkdtemp(tmp_template(workdir, sizeof(workdir), "xw-dirbuild")))
 		return 99;
 	snprintf(img_path, sizeof(img_path), "%s/img", workdir);
 	mounts = can_mount();

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "disk/dx_hash.h"
+#include "tmp.h"
 
 #define ROUNDS 4 /* random names of each length, per version and seed */
 
@@ -125,14 +126,15 @@ static bool run_case(const char *dir, int version, const char *uuid)
 
 int main(void)
 {
-	char dir[] = "/tmp/xw-dxhash-XXXXXX";
+	char dir[64];
 	unsigned n = 0;
 
 	if (system("PATH=$PATH:/sbin:/usr/sbin; command -v debugfs >/dev/null 2>&1")) {
 		puts("1..0 # SKIP debugfs is not installed");
 		return 0;
 	}
-	if (setenv("PATH", "/usr/sbin:/sbin:/usr/bin:/bin", 1) || !mkdtemp(dir))
+	if (setenv("PATH", "/usr/sbin:/sbin:/usr/bin:/bin", 1) ||
+	    !mkdtemp(tmp_template(dir, sizeof(dir), "xw-dxhash")))
 		return 99;
 	printf("1..%zu\n", 6 * XW_ARRAY_SIZE(seeds));
 	for (int version = 0; version < 6; version++) {

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "tmp.h"
 #include "walk.h"
 
 static const struct {
@@ -42,7 +43,7 @@ static const struct {
 	{"kernel, no checksums, meta_bg", "-t ext4 -O ^metadata_csum,meta_bg,^resize_inode", true},
 };
 
-static char workdir[] = "/tmp/xw-read-XXXXXX";
+static char workdir[64];
 static char img_path[128], src_path[128], mnt_path[128];
 static unsigned complaints;
 static bool all;
@@ -424,7 +425,7 @@ int main(int argc, char **argv)
 		puts("1..0 # SKIP e2fsprogs is not installed");
 		return 0;
 	}
-	if (!mkdtemp(workdir))
+	if (!mkdtemp(tmp_template(workdir, sizeof(workdir), "xw-read")))
 		return 99;
 	snprintf(img_path, sizeof(img_path), "%s/img", workdir);
 	snprintf(src_path, sizeof(src_path), "%s/src", workdir);

@@ -13,10 +13,11 @@
 
 #include "api/xw.h"
 #include "read/space.h"
+#include "tmp.h"
 #include "unit.h"
 
 struct holed {
-	char path[32];
+	char path[64];
 	struct xw_diag diag;
 	struct xw_dev *dev;
 	struct xw_image *img;
@@ -60,8 +61,7 @@ static inline void holed_make(struct holed *h, const char *const *options, uint3
 	int fd;
 
 	memset(h, 0, sizeof(*h));
-	strcpy(h->path, "/tmp/xw-t-holed-XXXXXX");
-	fd = mkstemp(h->path);
+	fd = mkstemp(tmp_template(h->path, sizeof(h->path), "xw-t-holed"));
 	ck_assert_int_ge(fd, 0);
 	close(fd);
 	unlink(h->path);

@@ -15,6 +15,7 @@
 #include "digest.h"
 #include "groups.h"
 #include "tarmake.h"
+#include "tmp.h"
 
 #define NOW "1700000000"
 #define WHY sizeof(((struct xw_diag *)0)->text)
@@ -27,8 +28,7 @@ struct import_world {
 
 static inline void import_world_open(struct import_world *iw)
 {
-	strcpy(iw->dir, "/tmp/xw_import_world.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(iw->dir));
+	ck_assert_ptr_nonnull(mkdtemp(tmp_template(iw->dir, sizeof(iw->dir), "xw_import_world")));
 	snprintf(iw->image_path, sizeof(iw->image_path), "%s/image", iw->dir);
 	snprintf(iw->tar_path, sizeof(iw->tar_path), "%s/tar", iw->dir);
 }

@@ -17,6 +17,7 @@
 #include "read/dirs.h"
 #include "read/file.h"
 #include "read/xattrs.h"
+#include "tmp.h"
 #include "unit.h"
 #include "edit/edit.h"
 #include "session/edit.h"
@@ -38,8 +39,7 @@ static const struct {
 
 static inline void setup(void)
 {
-	strcpy(dir, "/tmp/xw_t_steps.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(dir));
+	ck_assert_ptr_nonnull(mkdtemp(tmp_template(dir, sizeof(dir), "xw_t_steps")));
 	snprintf(path, sizeof(path), "%s/image", dir);
 	memset(&diag, 0, sizeof(diag));
 }

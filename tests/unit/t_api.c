@@ -6,17 +6,17 @@
 
 #include "api/xw.h"
 #include "base/types.h"
+#include "tmp.h"
 #include "unit.h"
 
 static struct xw_mkfs *m;
-static char image[] = "/tmp/xw-t-api-XXXXXX";
+static char image[64];
 
 static void setup(void)
 {
 	int fd;
 
-	strcpy(image + sizeof(image) - 7, "XXXXXX");
-	fd = mkstemp(image);
+	fd = mkstemp(tmp_template(image, sizeof(image), "xw-t-api"));
 	ck_assert_int_ge(fd, 0);
 	close(fd);
 	ck_assert_int_eq(unlink(image), 0);

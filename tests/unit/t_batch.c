@@ -9,6 +9,7 @@
 #include "base/types.h"
 #include "dev/batch.h"
 #include "faultdev.h"
+#include "tmp.h"
 #include "unit.h"
 
 static struct xw_diag diag;
@@ -259,13 +260,13 @@ END_TEST
 /* The real thing once: a file, the default unit, a jump back at the end. */
 START_TEST(onto_a_file)
 {
-	char path[] = "/tmp/xw_t_batch.XXXXXX";
+	char path[64];
 	enum { N = 3000 };
 	struct xw_dev *d;
 	struct xw_batch *b;
 	uint64_t v;
 
-	close(mkstemp(path));
+	close(mkstemp(tmp_template(path, sizeof(path), "xw_t_batch")));
 	ck_assert_int_eq(xw_dev_open_file(path, XW_DEV_CREATE, &diag, &d), 0);
 	ck_assert_int_eq(xw_batch_new(d, 0, _i, &diag, &b), 0);
 	for (uint64_t i = 1; i < N; i++) {

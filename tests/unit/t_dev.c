@@ -20,6 +20,7 @@
 #include "dev/dev.h"
 #include "dev/overlay.h"
 #include "faultdev.h"
+#include "tmp.h"
 #include "unit.h"
 
 #define SIZE 100000
@@ -29,8 +30,7 @@ static struct xw_diag diag;
 
 static void setup(void)
 {
-	strcpy(dir, "/tmp/xw_t_dev.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(dir));
+	ck_assert_ptr_nonnull(mkdtemp(tmp_template(dir, sizeof(dir), "xw_t_dev")));
 	snprintf(path, sizeof(path), "%s/image", dir);
 	memset(&diag, 0, sizeof(diag));
 }

@@ -15,19 +15,19 @@
 #include <unistd.h>
 
 #include "tarmake.h"
+#include "tmp.h"
 
-static char root[32];
+static char root[64];
 
 static void setup(void)
 {
-	strcpy(root, "/tmp/xw-t-dir-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(root));
+	ck_assert_ptr_nonnull(mkdtemp(tmp_template(root, sizeof(root), "xw-t-dir")));
 }
 
 /* Removes trees deeper than PATH_MAX too. */
 static void teardown(void)
 {
-	char cmd[128];
+	char cmd[256];
 
 	snprintf(cmd, sizeof(cmd), "chmod -R u+rwx %s 2>/dev/null; rm -rf %s", root, root);
 	ck_assert_int_eq(system(cmd), 0);
@@ -39,7 +39,7 @@ static const char *in_root(const char *name)
 	static int n;
 
 	n = (n + 1) % 4;
-	snprintf(path[n], sizeof(path[n]), "%.31s/%s", root, name);
+	snprintf(path[n], sizeof(path[n]), "%.63s/%s", root, name);
 	return path[n];
 }
 

@@ -18,6 +18,7 @@
 #include "disk/mmp.h"
 #include "groups.h"
 #include "read/bitmaps.h"
+#include "tmp.h"
 #include "unit.h"
 
 #define BS 1024u
@@ -45,8 +46,7 @@ static void make(const char *features, const char *size)
 
 static void setup(void)
 {
-	strcpy(dir, "/tmp/xw_t_edit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(dir));
+	ck_assert_ptr_nonnull(mkdtemp(tmp_template(dir, sizeof(dir), "xw_t_edit")));
 	snprintf(path, sizeof(path), "%s/image", dir);
 	snprintf(redo, sizeof(redo), "%s.xw-redo", path);
 	memset(&diag, 0, sizeof(diag));

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "tmp.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -21,13 +22,12 @@
 /* ---- a directory of the host ---- */
 
 struct host {
-	char top[32];
+	char top[64];
 };
 
 static void host_make(struct host *h)
 {
-	strcpy(h->top, "/tmp/t_extract.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(h->top));
+	ck_assert_ptr_nonnull(mkdtemp(tmp_template(h->top, sizeof(h->top), "t_extract")));
 }
 
 static int unlink_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
@@ -97,7 +97,7 @@ END_TEST
 
 START_TEST(places_follow_no_links)
 {
-	char link[64];
+	char link[96];
 	struct xw_places p;
 	struct host h;
 	struct stat st;

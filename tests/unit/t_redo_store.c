@@ -16,6 +16,7 @@
 #include "commit/super.h"
 #include "commit_world.h"
 #include "dev/overlay.h"
+#include "tmp.h"
 #include "unit.h"
 
 static char dir[64], img[96], redo[128], tmp[128];
@@ -25,8 +26,7 @@ static const struct world_spec spec = {1024, true, true, 0x12, 0, false};
 
 static void setup(void)
 {
-	strcpy(dir, "/tmp/xw_t_redo.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(dir));
+	ck_assert_ptr_nonnull(mkdtemp(tmp_template(dir, sizeof(dir), "xw_t_redo")));
 	snprintf(img, sizeof(img), "%s/image", dir);
 	snprintf(redo, sizeof(redo), "%s.xw-redo", img);
 	snprintf(tmp, sizeof(tmp), "%s.xw-redo.tmp", img);

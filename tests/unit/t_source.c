@@ -15,6 +15,7 @@
 
 #include "base/hash.h"
 #include "tarmake.h"
+#include "tmp.h"
 
 #define FILES 60
 #define BIG 300000 /* larger than a unit */
@@ -210,7 +211,7 @@ static uint64_t through(const struct bytes *b, size_t chunk, bool threaded, int 
 {
 	struct xw_source_opts o = {.threaded = threaded};
 	struct xw_diag diag = {0};
-	char path[64] = "/tmp/xw-t-source-XXXXXX";
+	char path[64];
 	struct writer w = {b, -1, chunk};
 	struct xw_source *s;
 	pthread_t t;
@@ -223,7 +224,7 @@ static uint64_t through(const struct bytes *b, size_t chunk, bool threaded, int 
 		pthread_create(&t, NULL, writer, &w);
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", p[0]);
 	} else {
-		fd = mkstemp(path);
+		fd = mkstemp(tmp_template(path, sizeof(path), "xw-t-source"));
 		ck_assert_int_eq(write(fd, b->p, b->n), (ssize_t)b->n);
 		close(fd);
 	}
@@ -290,7 +291,7 @@ static int open_and_walk(const void *p, size_t n, bool pipe_, bool threaded, str
 	struct writer w = {&b, -1, 777};
 	struct xw_source_opts o = {.threaded = threaded};
 	struct xw_source *s;
-	char path[64] = "/tmp/xw-t-source-XXXXXX";
+	char path[64];
 	pthread_t t;
 	int fds[2], r;
 
@@ -301,7 +302,7 @@ static int open_and_walk(const void *p, size_t n, bool pipe_, bool threaded, str
 		pthread_create(&t, NULL, writer, &w);
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fds[0]);
 	} else {
-		fds[0] = mkstemp(path);
+		fds[0] = mkstemp(tmp_template(path, sizeof(path), "xw-t-source"));
 		ck_assert_int_eq(write(fds[0], p, n), (ssize_t)n);
 	}
 	r = xw_source_open(path, &o, diag, &s);
