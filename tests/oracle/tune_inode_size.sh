@@ -41,8 +41,8 @@ see() {
 # fill BYTES: files of that size until img is full, every fourth of which goes again: no large piece of it is free.
 fill() {
 	mount -o loop img mnt || return 1
-	# Linux refuses writes early while delayed allocations are pending: full is what refuses the first file after a sync.
-	perl -e 'my ($bytes, $i, $start) = ($ARGV[0], 0, -1);
+	# Linux refuses writes early while delayed allocations are pending: full is what refuses the first file after three syncs in turn.
+	perl -e 'my ($bytes, $i, $refused, $start) = ($ARGV[0], 0, 0);
 		open(my $random, "<", "/dev/urandom") or die;
 		read($random, my $text, $bytes) or die;
 		sub put {
@@ -50,7 +50,12 @@ fill() {
 			for (my $at = 0; $at + 8 <= $bytes; $at += 1024) { substr($text, $at, 8) = sprintf("%08d", $i) }
 			return (syswrite($f, $text) // 0) == $bytes && close($f);
 		}
-		while ($i > $start) { $start = $i; $i++ while put(); system("sync", "-f", "mnt") }
+		while ($refused < 3) {
+			$start = $i;
+			$i++ while put();
+			system("sync", "-f", "mnt");
+			$refused = $i > $start ? 0 : $refused + 1;
+		}
 		unlink("mnt/fill$i") while ($i -= 4) > 0;
 		exit($start < 10)' "$1" || { umount mnt && return 1; }
 	umount mnt
