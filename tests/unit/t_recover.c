@@ -512,12 +512,12 @@ static void forbid_journal(struct world *w)
 
 /*
  * Cut at every step: RECOVER goes with the counts, or stays. An everyday run takes one seed a step,
- * in turn; XW_ALL=1: each seed at each step.
+ * in turn; XW_ALL=1, and a run that skips steps: each seed at each step.
  */
 START_TEST(counts_cut_everywhere)
 {
 	static const uint32_t seeds[] = {0, 1, 123456};
-	const bool all = getenv("XW_ALL") && *getenv("XW_ALL");
+	const bool all = unit_stride() > 1 || (getenv("XW_ALL") && *getenv("XW_ALL"));
 	unsigned unsettled = 0;
 	bool reached = true;
 
