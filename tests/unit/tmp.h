@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where tests put files: below TMPDIR, where runtests finds and removes what an interrupted test left. */
+/* Tests put files below TMPDIR, where runtests finds and removes the files of a killed test. */
 #ifndef XW_TESTS_UNIT_TMP_H
 #define XW_TESTS_UNIT_TMP_H
 
