@@ -197,7 +197,7 @@ static bool only_once(const struct run *run)
 	return false;
 }
 
-/* Copies the data of one file to another; holes stay holes. Both offsets are moved. */
+/* Copies the data of one file to another; holes stay holes. The file offset of `from` changes. */
 static int copy_data(int from, int to, off_t size)
 {
 	char buf[65536];
