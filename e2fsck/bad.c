@@ -180,7 +180,7 @@ static int claim_bad_blocks(struct fsck *f)
 			continue;
 		}
 		f->bad.v[n++] = blk;
-		rc = fsck_claim(f, blk, 1, NULL);
+		rc = fsck_claim(f, FSCK_O_BAD, blk, 1, NULL);
 	}
 	f->bad.n = n;
 	return rc;
@@ -207,7 +207,7 @@ static int allocate_map_block(struct map *m, xw_blk *blk)
 			       f->opts.image);
 	*blk = m->free++;
 	m->nodes++;
-	return fsck_claim(f, *blk, 1, NULL);
+	return fsck_claim(f, FSCK_O_BAD, *blk, 1, NULL);
 }
 
 /* Write an indirect block of this level (1 to 3) and everything below it. */
@@ -230,7 +230,7 @@ static int write_node(struct map *m, unsigned level, uint32_t *where)
 	if (rc)
 		return rc;
 	*where = (uint32_t)blk;
-	return fsck_write(m->f, blk, 1, buf);
+	return fsck_write(m->f, FSCK_O_BAD, blk, 1, buf);
 }
 
 static int write_map(struct fsck *f, struct xw_inode *in)

@@ -2,10 +2,10 @@
 /*
  * Blocks claimed by more than one owner.
  *
- * The claims tell which clusters these are; a second pass over the maps finds the owners. Group
- * metadata and xattr blocks keep their places. Inodes get copies of their shared blocks, one after
- * the other, until the last owner is left alone with the original; inodes of the filesystem itself
- * come last. An inode for which there is no space is cleared if the user agrees.
+ * The owner map tells which clusters these are; a second pass over the maps finds the owners. Group
+ * metadata, the MMP block and xattr blocks keep their places. Inodes get copies of their shared
+ * blocks, one after the other, until the last owner is left alone with the original; inodes of the
+ * filesystem itself come last. An inode for which there is no space is cleared if the user agrees.
  */
 #include "config.h"
 
@@ -13,36 +13,9 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "dev/overlay.h"
+
+#include "contested.h"
 #include "inodes.h"
-#include "edit/edit.h"
-
-/* A run of contested clusters and its owner. */
-struct claim {
-	uint64_t first;
-	uint32_t len;
-	xw_ino ino; /* 0: metadata or an xattr block, which is not moved */
-};
-
-/*
- * Claims are stored as runs, so that memory depends on the number of extents, not of blocks. Their
- * ends divide the contested clusters into segments in which all clusters have the same number of
- * claims. Segment i ends where segment i + 1 begins; the last one has no claims.
- */
-struct contest {
-	struct fsck *f;
-	struct xw_walk_map walk;
-	XW_VEC(struct claim) claims; /* sorted by inode when complete */
-	XW_VEC(uint64_t) firsts; /* first clusters of the segments, ascending */
-	XW_VEC(uint32_t) counts; /* remaining claims of each segment */
-	XW_VEC(xw_ino) inos; /* in the order of moving */
-	XW_VEC(xw_ino) doomed; /* to be cleared: there is no space for copies */
-	uint64_t free; /* in blocks, according to the last update; UINT64_MAX: unknown */
-	unsigned bits;
-	xw_blk base;
-	uint8_t *copy; /* one cluster */
-	bool agreed; /* at least one inode was to be repaired */
-};
 
 /* With RO_SHARED_BLOCKS sharing is legal, unless -E unshare_blocks is given. */
 static bool may_share(const struct fsck *f)
@@ -50,14 +23,9 @@ static bool may_share(const struct fsck *f)
 	return f->img->sb.feature_ro_compat & FSCK_RO_SHARED_BLOCKS;
 }
 
-static uint64_t cluster_of(const struct contest *c, xw_blk blk)
-{
-	return (blk - c->base) >> c->bits;
-}
-
 /* ---- owners ---- */
 
-static int add_claim(struct contest *c, uint64_t first, uint64_t len, xw_ino ino)
+static int add_claim(struct fsck_contest *c, uint64_t first, uint64_t len, xw_ino ino)
 {
 	int rc = 0;
 
@@ -69,25 +37,25 @@ static int add_claim(struct contest *c, uint64_t first, uint64_t len, xw_ino ino
 }
 
 /* The contested clusters of a run; *last is that of the previous run. */
-static int add_run(struct contest *c, const struct xw_walk_map_item *i, xw_ino ino,
+static int add_run(struct fsck_contest *c, const struct xw_walk_map_item *i, xw_ino ino,
 		   struct xw_walk_map_item *last)
 {
-	const uint64_t end = cluster_of(c, i->pblk + i->len - 1) + 1;
-	uint64_t first = cluster_of(c, i->pblk), start, len;
+	const uint64_t end = fsck_contest_cluster(c, i->pblk + i->len - 1) + 1;
+	uint64_t first = fsck_contest_cluster(c, i->pblk), start, len;
 	int rc = 0;
 
 	if (c->bits && last->len && (last->lblk + last->len - 1) >> c->bits == i->lblk >> c->bits &&
-	    cluster_of(c, last->pblk + last->len - 1) == first)
+	    fsck_contest_cluster(c, last->pblk + last->len - 1) == first)
 		first++;
 	*last = *i;
-	while (!rc && xw_blockset_next_in(c->f->contested, first, end, &start, &len)) {
+	while (!rc && xw_blockset_next_in(c->f->owners.contested, first, end, &start, &len)) {
 		rc = add_claim(c, start, len, ino);
 		first = start + len;
 	}
 	return rc;
 }
 
-static int look_at(struct contest *c, xw_ino ino)
+static int look_at(struct fsck_contest *c, xw_ino ino)
 {
 	struct fsck *f = c->f;
 	struct xw_walk_map_item item, last = {0};
@@ -100,8 +68,8 @@ static int look_at(struct contest *c, xw_ino ino)
 	if (rc)
 		return 0;
 	if (in.file_acl && xw_image_has_blocks(f->img, in.file_acl, 1) &&
-	    xw_blockset_has(f->contested, cluster_of(c, in.file_acl)))
-		rc = add_claim(c, cluster_of(c, in.file_acl), 1, 0);
+	    xw_blockset_has(f->owners.contested, fsck_contest_cluster(c, in.file_acl)))
+		rc = add_claim(c, fsck_contest_cluster(c, in.file_acl), 1, 0);
 	if (rc || !xw_inode_has_map(&in))
 		return rc;
 	rc = xw_walk_map_begin(&c->walk, ino, &in, -1);
@@ -110,25 +78,47 @@ static int look_at(struct contest *c, xw_ino ino)
 			continue;
 		if (item.kind == XW_WALK_RUN)
 			rc = add_run(c, &item, ino, &last);
-		else if (xw_blockset_has(f->contested, cluster_of(c, item.pblk)))
-			rc = add_claim(c, cluster_of(c, item.pblk), 1, ino);
+		else if (fsck_node_is_foreign(f, &in, item.pblk))
+			xw_walk_map_skip(&c->walk);
+		else if (xw_blockset_has(f->owners.contested, fsck_contest_cluster(c, item.pblk)))
+			rc = add_claim(c, fsck_contest_cluster(c, item.pblk), 1, ino);
 	}
 	return rc ? rc : more;
 }
 
-static int find_owners(struct contest *c)
+/* Group metadata and the MMP block stay where they are. */
+static int find_fixed(struct fsck_contest *c, uint64_t cluster)
+{
+	const struct fsck *f = c->f;
+	const struct xw_super *sb = &f->img->sb;
+	const xw_blk blk = c->base + (cluster << c->bits);
+	int rc = 0;
+
+	if (sb->feature_incompat & XW_INCOMPAT_MMP &&
+	    xw_image_has_blocks(f->img, sb->mmp_block, 1) &&
+	    fsck_contest_cluster(c, sb->mmp_block) == cluster)
+		rc = add_claim(c, cluster, 1, 0);
+	if (!rc && fsck_is_metadata(f, blk, UINT64_C(1) << c->bits)) {
+		rc = add_claim(c, cluster, 1, 0);
+		if (!rc)
+			rc = fsck_contest_save(c, cluster);
+	}
+	return rc;
+}
+
+static int find_owners(struct fsck_contest *c)
 {
 	struct fsck *f = c->f;
 	const uint32_t per_group = f->img->sb.inodes_per_group;
 	uint64_t at = 0, start, len;
 	int rc = 0;
 
-	while (!rc && xw_blockset_next(f->contested, at, &start, &len)) {
+	while (!rc && xw_blockset_next(f->owners.contested, at, &start, &len)) {
 		for (uint64_t n = start; n < start + len && !rc; n++)
-			if (fsck_is_metadata(f, c->base + (n << c->bits), UINT64_C(1) << c->bits))
-				rc = add_claim(c, n, 1, 0);
+			rc = find_fixed(c, n);
 		at = start + len;
 	}
+	f->owners.copied = true;
 	for (uint64_t g = 0; f->groups && g < f->img->groups && !rc; g++)
 		for (uint32_t i = 0; f->groups[g] && i < per_group && !rc; i++)
 			if (f->groups[g][i].flags & FSCK_I_USED)
@@ -167,7 +157,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Sort by cluster; claims of one xattr block by several inodes count once. */
-static void sort_claims(struct contest *c)
+static void sort_claims(struct fsck_contest *c)
 {
 	struct claim *v = c->claims.v;
 	size_t n = 0;
@@ -181,7 +171,7 @@ static void sort_claims(struct contest *c)
 }
 
 /* Compute segments and their counts: a sweep over the first and last clusters of all claims. */
-static int count_claims(struct contest *c)
+static int count_claims(struct fsck_contest *c)
 {
 	const struct claim *v = c->claims.v;
 	const size_t n = c->claims.n;
@@ -207,7 +197,7 @@ static int count_claims(struct contest *c)
 }
 
 /* Inodes with claims or misplaced blocks, without duplicates. */
-static int list_inodes(struct contest *c)
+static int list_inodes(struct fsck_contest *c)
 {
 	const struct fsck *f = c->f;
 	xw_ino last = 0;
@@ -230,7 +220,7 @@ static int list_inodes(struct contest *c)
 	return 0;
 }
 
-static int sort_all(struct contest *c)
+static int sort_all(struct fsck_contest *c)
 {
 	struct fsck *f = c->f;
 	int rc;
@@ -245,7 +235,7 @@ static int sort_all(struct contest *c)
 }
 
 /* Index of the segment that contains the cluster. SIZE_MAX: it is before all segments. */
-static size_t segment_of(const struct contest *c, uint64_t cluster)
+static size_t segment_of(const struct fsck_contest *c, uint64_t cluster)
 {
 	size_t low = 0, high = c->firsts.n;
 
@@ -260,7 +250,7 @@ static size_t segment_of(const struct contest *c, uint64_t cluster)
 	return low - 1;
 }
 
-static bool is_shared(const struct contest *c, uint64_t cluster)
+bool fsck_contest_shared(const struct fsck_contest *c, uint64_t cluster)
 {
 	const size_t i = segment_of(c, cluster);
 
@@ -268,7 +258,7 @@ static bool is_shared(const struct contest *c, uint64_t cluster)
 }
 
 /* Index of the first claim of the inode; claims.n if it has none. */
-static size_t claims_of(const struct contest *c, xw_ino ino)
+static size_t claims_of(const struct fsck_contest *c, xw_ino ino)
 {
 	size_t low = 0, high = c->claims.n;
 
@@ -284,7 +274,7 @@ static size_t claims_of(const struct contest *c, xw_ino ino)
 }
 
 /* Number of the inode's clusters that others claim as well. */
-static uint64_t shared_by(const struct contest *c, xw_ino ino)
+static uint64_t shared_by(const struct fsck_contest *c, xw_ino ino)
 {
 	uint64_t n = 0;
 
@@ -299,7 +289,7 @@ static uint64_t shared_by(const struct contest *c, xw_ino ino)
 }
 
 /* Drop the inode's claims of shared clusters; with `all`, also of its other clusters. */
-static void drop_claims(struct contest *c, xw_ino ino, bool all)
+static void drop_claims(struct fsck_contest *c, xw_ino ino, bool all)
 {
 	for (size_t i = claims_of(c, ino); i < c->claims.n && c->claims.v[i].ino == ino; i++) {
 		const struct claim *v = &c->claims.v[i];
@@ -309,178 +299,11 @@ static void drop_claims(struct contest *c, xw_ino ino, bool all)
 	}
 }
 
-/* ---- copies ---- */
-
-struct mover {
-	struct contest *c;
-	struct xw_update *u;
-	struct xw_update_map to;
-	uint64_t lcluster; /* cluster of the file that was moved last */
-	xw_blk fresh; /* its new place; 0: none yet */
-};
-
-/*
- * The device that has what a file contained when the check began. Blocks of group metadata may have
- * been repaired since. A journal replayed in the overlay alone counts as content.
- */
-static struct xw_dev *content_dev(const struct fsck *f, xw_blk from, uint64_t n)
-{
-	if (f->replayed == f->replayed_there && fsck_is_metadata(f, from, n))
-		return xw_overlay_base(f->dev);
-	return f->dev;
-}
-
-/*
- * Read blocks into c->copy. With -c, -l and -L files are moved away from bad blocks, and unreadable
- * ones are replaced by zeros. Otherwise the blocks may be intact on the medium, and nothing is
- * repaired.
- */
-static int read_part(struct mover *m, xw_blk from, uint64_t n)
-{
-	const struct contest *c = m->c;
-	const uint64_t bs = m->u->img->block_size;
-	struct xw_dev *const dev = content_dev(c->f, from, n);
-	int rc = xw_dev_pread(dev, c->copy, n * bs, from * bs);
-
-	if (rc != XW_ERR_IO || (!c->f->opts.bad_test && !c->f->opts.bad_file))
-		return rc;
-	for (uint64_t i = 0; i < n; i++) {
-		if (!xw_dev_pread(dev, c->copy + i * bs, bs, (from + i) * bs))
-			continue;
-		memset(c->copy + i * bs, 0, bs);
-		xw_log(&c->f->diag, XW_LOG_WARN, "block %llu cannot be read: its copy is zeros",
-		       (unsigned long long)(from + i));
-	}
-	xw_diag_clear(&c->f->diag);
-	return 0;
-}
-
-/* Copy the part of an extent that lies in one cluster to the new one. */
-static int copy_part(struct mover *m, struct xw_map_run *part)
-{
-	const struct contest *c = m->c;
-	const uint64_t bs = m->u->img->block_size;
-	const xw_blk from = part->pblk;
-	int rc;
-
-	part->pblk = m->fresh + (part->lblk & ((UINT64_C(1) << c->bits) - 1));
-	rc = read_part(m, from, part->len);
-	if (!rc)
-		rc = xw_dev_pwrite(m->u->img->dev, c->copy, part->len * bs, part->pblk * bs);
-	return rc ? rc : xw_update_map_add(m->u, &m->to, *part);
-}
-
-static int move_part(struct mover *m, struct xw_map_run part)
-{
-	const struct contest *c = m->c;
-	const uint64_t cluster = cluster_of(c, part.pblk), size = UINT64_C(1) << c->bits;
-	const struct xw_alloc_req req = {.goal = part.pblk, .len = size};
-	const bool shared = is_shared(c, cluster);
-	struct xw_run run;
-	int rc;
-
-	if (m->fresh && c->bits && m->lcluster == part.lblk >> c->bits)
-		return copy_part(m, &part);
-	m->fresh = 0;
-	if (!shared && !((part.lblk ^ (part.pblk - c->base)) & (size - 1)))
-		return xw_update_map_add(m->u, &m->to, part);
-	rc = xw_space_alloc(m->u->space, &req, &run);
-	if (rc)
-		return rc;
-	m->fresh = run.start;
-	m->lcluster = part.lblk >> c->bits;
-	return copy_part(m, &part);
-}
-
-static int move_runs(struct mover *m, const struct xw_update_map *from)
-{
-	const struct contest *c = m->c;
-	const uint64_t size = UINT64_C(1) << c->bits;
-	int rc = 0;
-
-	for (size_t i = 0; i < from->e.n && !rc; i++) {
-		const struct xw_extent *e = &from->e.v[i];
-
-		for (uint64_t at = 0; at < e->len && !rc;) {
-			const xw_blk pblk = e->pblk + at;
-			const uint64_t left = size - ((pblk - c->base) & (size - 1));
-			const uint64_t lleft = size - ((e->lblk + at) & (size - 1));
-			const uint64_t n = XW_MIN(XW_MIN(left, lleft), e->len - at);
-
-			rc = move_part(m, (struct xw_map_run){e->lblk + at, n, pblk, e->unwritten});
-			at += n;
-		}
-	}
-	return rc;
-}
-
-/* Blocks of the map that are claimed by others must not be freed with the old map. */
-static void keep_shared_nodes(const struct contest *c, struct xw_update_map *m)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < m->nodes.n; i++)
-		if (!is_shared(c, cluster_of(c, m->nodes.v[i])))
-			m->nodes.v[n++] = m->nodes.v[i];
-	m->nodes.n = n;
-}
-
-/* Read the map with the tolerant walk. i_blocks is corrected in the next round. */
-static int read_map(struct contest *c, struct xw_update *u, xw_ino ino, const struct xw_inode *in,
-		    struct xw_update_map *m)
-{
-	struct xw_walk_map_item item;
-	int more = 0, rc = xw_walk_map_begin(&c->walk, ino, in, -1);
-
-	while (!rc && (more = xw_walk_map_next(&c->walk, &item)) > 0) {
-		if (more == 2)
-			continue;
-		if (item.kind == XW_WALK_RUN)
-			rc = xw_update_map_add(u, m,
-					       (struct xw_map_run){item.lblk, item.len, item.pblk,
-								   item.unwritten});
-		else if (xw_vec_push(&m->nodes, item.pblk))
-			rc = XW_ERR_NOMEM;
-	}
-	m->other = in->file_acl ? UINT64_C(1) << c->bits : 0;
-	return rc || more >= 0 ? rc : more;
-}
-
-static int move_inode(struct contest *c, struct xw_update *u, xw_ino ino)
-{
-	struct mover m = {.c = c, .u = u};
-	struct xw_update_map from = {0};
-	auto_free uint8_t *raw = NULL;
-	struct xw_inode in;
-	int rc = xw_update_get(u, ino, &in, &raw);
-
-	if (rc)
-		return rc;
-	in.flags &= ~XW_FL_ITREE; /* stale from here on: it is rebuilt if wanted */
-	rc = read_map(c, u, ino, &in, &from);
-	if (!rc)
-		rc = move_runs(&m, &from);
-	if (!rc) {
-		keep_shared_nodes(c, &from);
-		free(from.e.v);
-		from.e.v = m.to.e.v;
-		from.e.n = m.to.e.n;
-		from.e.cap = m.to.e.cap;
-		memset(&m.to.e, 0, sizeof(m.to.e));
-		rc = xw_update_map_write(u, ino, &in, &from);
-	}
-	if (!rc)
-		rc = xw_update_put(u, ino, &in, steal(raw));
-	xw_update_map_end(&from);
-	xw_update_map_end(&m.to);
-	return rc;
-}
-
 /*
  * Give up -E unshare_blocks, because copies need too many clusters: while files may share blocks,
  * no file is lost for lack of space. This is reported in later rounds, too.
  */
-static void refuse_unshare(struct contest *c, uint64_t needed, uint64_t free)
+static void refuse_unshare(struct fsck_contest *c, uint64_t needed, uint64_t free)
 {
 	struct fsck *f = c->f;
 	const uint64_t blocks = needed << c->bits;
@@ -495,7 +318,7 @@ static void refuse_unshare(struct contest *c, uint64_t needed, uint64_t free)
 }
 
 /* There is no space for copies. Such inodes are cleared after all others have theirs. */
-static int no_space(struct contest *c, xw_ino ino, uint64_t shared)
+static int no_space(struct fsck_contest *c, xw_ino ino, uint64_t shared)
 {
 	if (may_share(c->f)) {
 		refuse_unshare(c, XW_MAX(shared, (c->free >> c->bits) + 1), c->free);
@@ -508,7 +331,7 @@ static int no_space(struct contest *c, xw_ino ino, uint64_t shared)
 }
 
 /* Copy the shared clusters of one inode, in a step of its own. */
-static int clone(struct contest *c, xw_ino ino, uint64_t shared)
+static int clone(struct fsck_contest *c, xw_ino ino, uint64_t shared)
 {
 	struct fsck *f = c->f;
 	struct xw_update *u;
@@ -519,7 +342,7 @@ static int clone(struct contest *c, xw_ino ino, uint64_t shared)
 	rc = fsck_update(f, &u);
 	if (!rc) {
 		c->free = xw_space_free_blocks(u->space);
-		rc = shared > c->free >> c->bits ? XW_ERR_NOSPC : move_inode(c, u, ino);
+		rc = shared > c->free >> c->bits ? XW_ERR_NOSPC : fsck_contest_move(c, u, ino);
 	}
 	if (!rc)
 		rc = fsck_update_step(f);
@@ -537,11 +360,11 @@ static int clone(struct contest *c, xw_ino ino, uint64_t shared)
 }
 
 /* Checked before the first file is changed: is there space for copies of everything shared? */
-static bool has_space(struct contest *c)
+static bool has_space(struct fsck_contest *c)
 {
 	const struct fsck *f = c->f;
-	const uint64_t clusters = cluster_of(c, f->img->sb.blocks_count - 1) + 1;
-	const uint64_t free = clusters - xw_blockset_count(f->claims, 0, clusters);
+	const uint64_t clusters = fsck_contest_cluster(c, f->img->sb.blocks_count - 1) + 1;
+	const uint64_t free = clusters - xw_blockset_count(f->owners.claims, 0, clusters);
 	uint64_t needed = 0;
 
 	for (size_t i = 0; i + 1 < c->firsts.n; i++)
@@ -565,7 +388,34 @@ static bool is_reserved(const struct xw_super *sb, xw_ino ino)
 	       (sb->feature_compat & XW_COMPAT_ORPHAN_FILE && ino == sb->orphan_file_inum);
 }
 
-static int resolve(struct contest *c)
+/*
+ * The order of moving. Directories that refer to others' blocks give these up at once; inodes of
+ * the filesystem come last, so that they keep their places.
+ */
+enum rank { WRONG, USUAL, RESERVED, RANKS };
+
+static int rank_inodes(struct fsck_contest *c)
+{
+	struct fsck *f = c->f;
+	int rc = 0;
+
+	for (size_t i = 0; i < c->inos.n && !rc; i++) {
+		const xw_ino ino = c->inos.v[i];
+		const struct fsck_inode *facts = fsck_inode(f, ino);
+		uint8_t rank = is_reserved(&f->img->sb, ino) ? RESERVED : USUAL;
+		bool foreign = false;
+
+		if (facts && facts->ftype == XW_FT_DIR)
+			rc = fsck_contest_foreign(c, ino, &foreign);
+		if (foreign)
+			rank = WRONG;
+		if (xw_vec_push(&c->ranks, rank))
+			rc = xw_fail_nomem(&f->diag, "contested blocks");
+	}
+	return rc;
+}
+
+static int resolve(struct fsck_contest *c)
 {
 	struct fsck *f = c->f;
 	const bool sharing = may_share(f);
@@ -573,13 +423,13 @@ static int resolve(struct contest *c)
 
 	if (sharing && !has_space(c))
 		return 0;
-	for (int reserved = 0; reserved < 2; reserved++)
+	rc = rank_inodes(c);
+	for (int rank = 0; rank < RANKS; rank++)
 		for (size_t i = 0; i < c->inos.n && !rc && !f->stop; i++) {
 			const xw_ino ino = c->inos.v[i];
 			uint64_t n;
 
-			if (is_reserved(&f->img->sb, ino) != reserved ||
-			    (sharing && !f->opts.unshare_blocks))
+			if (c->ranks.v[i] != rank || (sharing && !f->opts.unshare_blocks))
 				continue;
 			n = shared_by(c, ino);
 			if ((!n && !is_misplaced(f, ino)) ||
@@ -599,30 +449,35 @@ static int resolve(struct contest *c)
 
 int fsck_check_contested(struct fsck *f)
 {
-	struct contest c = {.f = f, .base = f->img->sb.first_data_block, .free = UINT64_MAX};
-	int rc = 0;
+	struct fsck_contest c = {.f = f, .base = f->img->sb.first_data_block, .free = UINT64_MAX};
+	int rc = fsck_settle(f);
 
+	if (rc || f->stop)
+		return rc;
 	if (may_share(f) && !f->opts.unshare_blocks)
 		return fsck_make_root(f);
-	if (!f->contested && !f->misplaced.n)
+	if (!f->owners.contested && !f->misplaced.n)
 		return fsck_make_root(f);
 	c.bits = xw_image_cluster_bits(f->img);
 	c.copy = malloc((size_t)f->img->block_size << c.bits);
 	xw_walk_map_init(&c.walk, f->img->dev, &f->img->sb);
 	if (!c.copy)
 		rc = xw_fail_nomem(&f->diag, "contested blocks");
-	if (!rc && f->contested)
+	if (!rc && f->owners.contested)
 		rc = find_owners(&c);
 	if (!rc)
 		rc = sort_all(&c);
 	if (!rc)
 		rc = resolve(&c);
+	f->owners.copied = false;
 	xw_walk_map_free(&c.walk);
 	xw_vec_free(&c.claims);
 	xw_vec_free(&c.firsts);
 	xw_vec_free(&c.counts);
 	xw_vec_free(&c.inos);
+	xw_vec_free(&c.ranks);
 	xw_vec_free(&c.doomed);
+	fsck_contest_saved_free(&c);
 	free(c.copy);
 	/* Not all names were seen in that case: nothing may be concluded from missing ones. */
 	f->again = f->again || f->dirs_cut;

@@ -42,16 +42,16 @@ void fsck_unused_take(struct fsck *f)
 	const uint64_t blocks = sb->blocks_count - sb->first_data_block;
 
 	if (!f->opts.discard || f->opts.mode == FSCK_NO || f->opts.undo_file || f->stop ||
-	    f->findings.left || !f->claims)
+	    f->findings.left || !f->owners.claims)
 		return;
 	f->unused = (struct fsck_unused){
-		.claims = f->claims,
+		.claims = f->owners.claims,
 		.limit = ((blocks - 1) >> bits) + 1,
 		.start = (uint64_t)sb->first_data_block * bs,
 		.end = sb->blocks_count * bs,
 		.cluster_bytes = (uint64_t)bs << bits,
 	};
-	f->claims = NULL;
+	f->owners.claims = NULL;
 }
 
 void fsck_unused_discard(struct fsck *f)

@@ -171,7 +171,7 @@ static int end_sharing(struct fsck *f)
 	struct xw_super *sb = &f->img->sb;
 
 	if (!f->opts.unshare_blocks || !(sb->feature_ro_compat & FSCK_RO_SHARED_BLOCKS) ||
-	    f->contested)
+	    f->owners.contested)
 		return 0;
 	sb->feature_ro_compat &= ~FSCK_RO_SHARED_BLOCKS;
 	return fsck_super_write(f);

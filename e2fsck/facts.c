@@ -63,11 +63,8 @@ void fsck_facts_free(struct fsck *f)
 		free(f->groups[g]);
 	free(f->groups);
 	f->groups = NULL;
-	xw_blockset_free(f->claims);
-	xw_blockset_free(f->contested);
-	xw_sysmap_free(f->sysmap);
-	f->sysmap = NULL;
-	f->claims = f->contested = NULL;
+	fsck_owners_free(&f->owners);
+	fsck_rebuilds_free(f);
 	xw_vec_free(&f->misplaced);
 	xw_vec_free(&f->dirs);
 	xw_vec_free(&f->dirblocks);

@@ -138,9 +138,46 @@ static bool is_told(const struct fsck *f, const struct fsck_row *row)
 	return !is_late(f) || f->opts.mode == FSCK_NO;
 }
 
+static bool is_power_of_ten(uint64_t n)
+{
+	while (n % 10 == 0)
+		n /= 10;
+	return n == 1;
+}
+
+/* Of a kind that is found very often a line for each power of ten stands for the rest. */
+static bool is_shown(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
+{
+	uint64_t n;
+
+	if (!is_told(f, row))
+		return false;
+	n = ++f->findings.told[a->id];
+	if (f->opts.verbose || n < FSCK_TOLD_MAX)
+		return true;
+	if (!is_power_of_ten(n))
+		return false;
+	fsck_progress_wipe(f);
+	if (n == FSCK_TOLD_MAX)
+		printf("%s: %llu times so far; more of these are counted, not shown (-v shows "
+		       "all)\n\n",
+		       row->name, (unsigned long long)n);
+	else
+		printf("%s: %llu times so far\n\n", row->name, (unsigned long long)n);
+	return false;
+}
+
+void fsck_say_counted(const struct fsck *f)
+{
+	for (int id = 0; id < FSCK_IDS && !f->opts.verbose; id++)
+		if (f->findings.told[id] >= FSCK_TOLD_MAX)
+			printf("%s: %llu times\n", fsck_row((enum fsck_id)id)->name,
+			       (unsigned long long)f->findings.told[id]);
+}
+
 static bool say_no(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
 {
-	if (is_told(f, row)) {
+	if (is_shown(f, row, a)) {
 		put_text(f, row, a);
 		if (row->offer)
 			printf(".  %s? no\n\n", row->offer);
@@ -152,7 +189,7 @@ static bool say_no(struct fsck *f, const struct fsck_row *row, const struct fsck
 
 static bool say_yes(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
 {
-	if (is_told(f, row)) {
+	if (is_shown(f, row, a)) {
 		put_text(f, row, a);
 		if (!row->offer)
 			printf(".\n");

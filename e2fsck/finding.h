@@ -58,6 +58,9 @@ struct fsck;
 bool fsck_found(struct fsck *f, const struct fsck_about *a);
 #define FSCK_FOUND(f, ID, ...) fsck_found((f), &(struct fsck_about){.id = FSCK_##ID, __VA_ARGS__})
 
+/* As many findings of a kind are shown but one, without -v. */
+#define FSCK_TOLD_MAX 100
+
 /* Policy and result; finding.c. */
 struct fsck_findings {
 	/*
@@ -75,10 +78,13 @@ struct fsck_findings {
 	bool yes_to_all; /* the answer was "a" */
 	bool ended; /* with -p: a finding that needs an administrator */
 	bool canceled; /* by a signal, or at a question */
+	uint64_t told[FSCK_IDS]; /* shown, or counted from FSCK_TOLD_MAX on */
 	struct xw_table declined; /* findings answered with no: not asked again in later rounds */
 };
 
 void fsck_findings_free(struct fsck *f);
+/* How often the kinds were found of which not all were shown. */
+void fsck_say_counted(const struct fsck *f);
 
 /* findings_text.c, which unit tests link separately */
 const struct fsck_row *fsck_row(enum fsck_id id);

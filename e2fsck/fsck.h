@@ -2,17 +2,9 @@
 /*
  * xw-fsck: what its phases share.
  *
- * One round looks at everything, in this order, and repairs into the overlay as it goes:
- *
- *	open      choose a superblock, finish an interrupted change, replay the journal
- *	super     superblock, group descriptors, journal inode, resize inode, orphan lists
- *	inodes    every inode record: its map and attributes; which blocks it claims
- *	contested blocks that more than one owner claims
- *	xattrs    attribute blocks and EA inodes: contents and reference counts
- *	dirs      every directory block, hash tree and itree
- *	tree      directories that nobody names: lost+found
- *	links     link counts; inodes without a name: lost+found
- *	space     bitmaps, free counts, quota
+ * One round looks at everything, in the order of the table in run.c, and repairs into the overlay
+ * as it goes. It first reads all inodes, to find out whose every block is (owners.h); until then
+ * nothing is written but superblock, descriptors and inode records.
  *
  * Rounds are repeated on the overlay until one finds nothing; then all of it is committed as one
  * unit. So a repair may leave to the next round what follows from it.
@@ -32,10 +24,12 @@
 #include "disk/dirent.h"
 #include "read/bitmaps.h"
 #include "read/image.h"
+#include "read/map.h"
 #include "update/steps.h"
 
 #include "finding.h"
 #include "options.h"
+#include "owners.h"
 #include "progress.h"
 
 /* Files share blocks, and none may be written: e2fsck(8), -E unshare_blocks. */
@@ -86,6 +80,15 @@ struct fsck_dirblock {
 	uint32_t dir; /* index into dirs */
 };
 
+/* An extent tree to be rewritten. */
+struct fsck_rebuild {
+	xw_ino ino;
+	struct xw_map_run *runs; /* its extents, ascending; malloc'd */
+	size_t n;
+	xw_blk *nodes; /* map blocks that it had and may use again; malloc'd */
+	size_t n_nodes;
+};
+
 struct fsck_quota; /* private to the quota code */
 struct fsck_xattrs; /* private to the xattr code */
 
@@ -119,6 +122,7 @@ struct fsck {
 	bool replayed; /* the journal */
 	bool replayed_there; /* on disk, whatever the result of the check */
 	uint64_t orphans; /* orphans processed */
+	struct xw_blockset *opened; /* blocks written by journal and orphans; NULL: none */
 	struct fsck_unused unused; /* -E discard; claims NULL: discard nothing */
 	bool relocate; /* a group lacks a bitmap or its table; see fsck_relocate() */
 
@@ -141,6 +145,8 @@ struct fsck {
 	bool settling; /* differing block bitmaps and counts are a consequence: no error */
 	bool space_looked, quota_looked; /* in this round or an earlier one */
 	bool first_look; /* set while a check sees the original state of the image, in any round */
+	unsigned looked; /* phases that have seen all of it, as bits; run.c */
+	bool hidden; /* this round has found a part of the image that no phase has seen */
 	bool quota_checked; /* in this round */
 	bool must; /* findings are repaired whatever the policy: an update depends on it */
 	bool was_dirty; /* as opened: not marked valid */
@@ -149,11 +155,11 @@ struct fsck {
 
 	/* facts */
 	struct fsck_inode **groups; /* [img->groups] of [inodes_per_group], or NULL */
-	struct xw_blockset *claims; /* clusters in use, including group metadata */
-	struct xw_blockset *contested; /* clusters claimed more than once; NULL: none */
+	struct fsck_owners owners; /* owners.h */
 	XW_VEC(xw_ino)
 	misplaced; /* bigalloc: inodes with blocks not aligned to clusters */
-	struct xw_sysmap *sysmap; /* location of group metadata; claims.c */
+	/* extent trees to be rewritten, once it is known which blocks are theirs; inode_tree.c */
+	XW_VEC(struct fsck_rebuild) rebuilds;
 	XW_VEC(struct fsck_dir) dirs; /* by inode number */
 	XW_VEC(struct fsck_dirblock) dirblocks;
 	uint64_t dir_runs; /* directory blocks that are not holes */
@@ -199,24 +205,24 @@ void fsck_facts_free(struct fsck *f);
 /* Number of threads for loops over groups: as requested, but one for small images. */
 unsigned fsck_jobs(const struct fsck *f);
 
-/*
- * Claim the clusters of [blk, blk + len). *again (may be NULL) is set to how many of them were
- * claimed before; these are in f->contested from then on.
- */
-int fsck_claim(struct fsck *f, xw_blk blk, uint64_t len, uint64_t *again);
-/* Undo claims (those of a map that is cleared). */
-void fsck_unclaim(struct fsck *f, xw_blk blk, uint64_t len);
-bool fsck_is_claimed(const struct fsck *f, xw_blk blk);
-/* Is any of these blocks metadata of a group (superblock, descriptors, bitmaps, tables)? */
-bool fsck_is_metadata(const struct fsck *f, xw_blk blk, uint64_t len);
-/* Claim all of these: the first claims of a round. */
-int fsck_claim_metadata(struct fsck *f);
-
 /* ---- write.c: repairs of single records ---- */
 
+/* Blocks as on the overlay, or as they will be when writes that are kept reach it. */
 int fsck_read(struct fsck *f, xw_blk blk, uint64_t n, void *buf);
-/* Sets f->changed, and invalidates the cache of the image. */
-int fsck_write(struct fsck *f, xw_blk blk, uint64_t n, const void *buf);
+/*
+ * Write blocks of an owner. Sets f->changed, and invalidates the cache of the image. Before the
+ * owner map is settled they are kept: fsck_settle() writes those that belong to that owner alone,
+ * and drops the others, whose damage is found again when they do. After that a block that belongs
+ * to somebody else as well is refused with XW_ERR_INTERNAL.
+ */
+int fsck_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t n, const void *buf);
+/* The same, but a block that is not that owner's alone is left as it is. */
+int fsck_try_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t n, const void *buf);
+/* All claims are known: rewrite damaged extent trees, then write what was kept. */
+int fsck_settle(struct fsck *f);
+void fsck_kept_free(struct fsck_owners *o);
+int fsck_rebuild_maps(struct fsck *f); /* inode_tree.c, in fsck_settle() */
+void fsck_rebuilds_free(struct fsck *f);
 /* Inode ino as on the overlay; raw: inode_size bytes or NULL. Not verified; decoded if possible. */
 int fsck_inode_read(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *raw);
 /* Encode `in` over raw, set the checksum, write it. */
@@ -269,6 +275,8 @@ bool fsck_group_expose(struct fsck *f, xw_ino ino, const char *name, size_t len)
 int fsck_check_inodes(struct fsck *f); /* inodes.c */
 /* inode_encrypt.c: do both have the same encryption policy, as far as known? */
 bool fsck_same_policy(const struct fsck *f, xw_ino dir, xw_ino ino);
+/* inode_map.c: is it no node of this map, but group metadata, or without valid pointers? */
+bool fsck_node_is_foreign(struct fsck *f, const struct xw_inode *in, xw_blk blk);
 int fsck_claim_itrees(struct fsck *f); /* itree.c: nodes of itrees, as part of the claims */
 /*
  * The feature bit of itrees is missing, and this directory has a tree: its slot refers to a root
@@ -277,6 +285,9 @@ int fsck_claim_itrees(struct fsck *f); /* itree.c: nodes of itrees, as part of t
 bool fsck_itree_feature(struct fsck *f, xw_ino ino, const struct xw_inode *in);
 int fsck_relocate(struct fsck *f); /* relocate.c: new places for lost bitmaps and tables */
 int fsck_check_contested(struct fsck *f); /* contested.c */
+/* special.c: claims of what only the superblock refers to; its repair. */
+int fsck_claim_special(struct fsck *f);
+int fsck_check_special(struct fsck *f);
 int fsck_check_xattrs(struct fsck *f); /* xattrs.c */
 int fsck_check_dirs(struct fsck *f); /* dirs.c */
 int fsck_check_tree(struct fsck *f); /* tree.c */
@@ -314,6 +325,11 @@ int fsck_quota_add(struct fsck *f, xw_ino ino, const struct xw_inode *in);
 
 void fsck_xattrs_free(struct fsck *f);
 void fsck_quota_free(struct fsck *f);
+
+/* last_look.c: blocks written from opening to here do not count: they are of the journal. */
+int fsck_opened(struct fsck *f);
+/* After all rounds. XW_ERR_INTERNAL: contents of a file would change; must not be committed. */
+int fsck_last_look(struct fsck *f);
 
 /* run.c: all rounds. 0, or the failure that prevented the check from completing. */
 int fsck_run(struct fsck *f);

@@ -508,6 +508,7 @@ bool fsck_group_expose(struct fsck *f, xw_ino ino, const char *name, size_t len)
 		return true; /* its meaning stays unknown */
 	gd.flags &= (uint16_t)~XW_BG_INODE_UNINIT;
 	gd.itable_unused = 0;
-	f->again = true;
+	f->again = f->hidden = true;
+	f->looked = 0;
 	return !fsck_group_write(f, group, &gd);
 }

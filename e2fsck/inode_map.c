@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The map of an inode: walks it and collects the valid part. Illegal entries of a block map are
- * cleared in place; an extent tree with any damage is rewritten from its valid extents, which never
- * needs more blocks than it had.
+ * cleared in place; an extent tree with any damage is rewritten from its valid extents.
  */
 #include "config.h"
 
@@ -11,7 +10,10 @@
 
 #include "base/auto.h"
 #include "base/endian.h"
+#include "inode_slice.h"
 #include "inodes.h"
+
+enum { FOREIGN_MIN = 8 }; /* so many wrong pointers may be damage */
 
 /* ---- findings ---- */
 
@@ -84,15 +86,44 @@ static int note(struct fsck_look *l, const struct xw_walk_map_item *i)
 
 /* ---- the walk ---- */
 
+/*
+ * Most of its pointers lead out of the filesystem: no indirect block, whatever was read from it.
+ * Extent trees have headers instead.
+ */
+static bool is_foreign(struct fsck *f, xw_blk blk)
+{
+	const uint32_t bs = f->img->block_size;
+	auto_free uint8_t *block = malloc(bs);
+	unsigned good = 0, bad = 0;
+
+	if (!block || fsck_read(f, blk, 1, block)) {
+		xw_diag_clear(&f->diag);
+		return false;
+	}
+	for (uint32_t i = 0; i < bs; i += 4) {
+		const uint32_t to = peek32(block + i);
+
+		good += to && xw_image_has_blocks(f->img, to, 1);
+		bad += to && !xw_image_has_blocks(f->img, to, 1);
+	}
+	return bad > FOREIGN_MIN && bad > good;
+}
+
+bool fsck_node_is_foreign(struct fsck *f, const struct xw_inode *in, xw_blk blk)
+{
+	return fsck_is_metadata(f, blk, 1) || (!(in->flags & XW_FL_EXTENTS) && is_foreign(f, blk));
+}
+
 static int node_met(struct fsck_look *l, const struct xw_walk_map_item *i, bool guessed)
 {
 	struct fsck *f = l->f;
+	bool meta, fix;
 	uint64_t had;
-	bool fix;
 
 	if (xw_blockset_add(l->met, i->pblk, 1, &had))
 		return xw_fail_nomem(&f->diag, "block map");
-	if (!had && !fsck_is_metadata(f, i->pblk, 1))
+	meta = fsck_is_metadata(f, i->pblk, 1);
+	if (!had && !fsck_node_is_foreign(f, &l->in, i->pblk))
 		return xw_vec_push(&l->map.nodes, *i) ? xw_fail_nomem(&f->diag, "block map") : 0;
 	xw_walk_map_skip(&l->walk);
 	if (!had)
@@ -100,8 +131,13 @@ static int node_met(struct fsck_look *l, const struct xw_walk_map_item *i, bool 
 	l->map.lost = true;
 	if (guessed)
 		return 0;
-	fix = had ? FSCK_FOUND(f, MAP_BLOCK_TWICE, .ino = l->ino, .blk = i->pblk)
-		  : FSCK_FOUND(f, MAP_BLOCK_METADATA, .ino = l->ino, .blk = i->pblk);
+	if (had)
+		fix = FSCK_FOUND(f, MAP_BLOCK_TWICE, .ino = l->ino, .blk = i->pblk);
+	else if (meta)
+		fix = FSCK_FOUND(f, MAP_BLOCK_METADATA, .ino = l->ino, .blk = i->pblk);
+	else
+		fix = FSCK_FOUND(f, MAP_BLOCK_FOREIGN, .ino = l->ino, .blk = i->pblk,
+				 .lblk = i->lblk);
 	return fix ? note(l, i) : 0;
 }
 
@@ -130,6 +166,21 @@ static int run_met(struct fsck_look *l, const struct xw_walk_map_item *i)
 	}
 
 	return xw_vec_push(&m->runs, run) ? xw_fail_nomem(&l->f->diag, "block map") : 0;
+}
+
+/* An extent that starts in the filesystem and is too long: i_size says how long it was. */
+static int clip(struct fsck_look *l, const struct xw_walk_map_item *i)
+{
+	const uint64_t end = xw_div_up(l->in.size, l->f->img->block_size);
+	struct xw_walk_map_item part = *i;
+
+	if (end <= i->lblk || end - i->lblk >= i->len)
+		return 0;
+	part.len = end - i->lblk;
+	if (!xw_image_has_blocks(l->f->img, part.pblk, part.len) ||
+	    fsck_is_metadata(l->f, part.pblk, part.len))
+		return 0;
+	return run_met(l, &part);
 }
 
 /* -E fragcheck, in the wording of e2fsck. */
@@ -162,15 +213,20 @@ static int walk(struct fsck_look *l, int depth)
 						       : run_met(l, &item);
 		else if (item.rule >= XW_MAP_NODE_RANGE)
 			l->map.lost = true;
+		if (more == 2 && item.rule == XW_MAP_MAGIC && item.level &&
+		    xw_vec_push(&l->map.strange, item.node))
+			rc = XW_ERR_NOMEM;
 		if (more == 2 && depth < 0 && found_entry(l, &item))
 			rc = note(l, &item);
+		if (!rc && more == 2 && item.rule == XW_MAP_RANGE && l->map.damaged)
+			rc = clip(l, &item);
 	}
 	l->map.depth = l->walk.depth;
 	for (size_t i = 0; i < l->map.nodes.n; i++)
 		xw_blockset_remove(l->met, l->map.nodes.v[i].pblk, 1);
-	if (rc || more < 0)
-		return rc ? rc : xw_fail_nomem(&l->f->diag, "block map");
-	return 0;
+	if (more < 0 || rc == XW_ERR_NOMEM)
+		return xw_fail_nomem(&l->f->diag, "block map");
+	return rc;
 }
 
 /* ---- repair of block maps ---- */
@@ -190,7 +246,7 @@ static int clear_pointer(struct fsck_look *l, const struct xw_walk_map_item *i)
 	if (rc)
 		return rc;
 	poke32(block + (size_t)4 * i->index, 0);
-	return fsck_write(f, i->node, 1, block);
+	return fsck_write(f, FSCK_O_MAP, i->node, 1, block);
 }
 
 /* If the budget was exceeded, every pointer from there on must be cleared. */
@@ -205,7 +261,8 @@ static int repair_pointers(struct fsck_look *l)
 
 static void forget(struct fsck_map *m)
 {
-	m->runs.n = m->nodes.n = m->bad.n = 0;
+	m->runs.n = m->nodes.n = m->bad.n = m->strange.n = 0;
+	m->wanted = 0;
 	m->layout = (struct fsck_layout){0};
 }
 
@@ -304,6 +361,17 @@ struct claimed {
 	bool any;
 };
 
+static enum fsck_owner owner_of(const struct fsck_look *l)
+{
+	const struct xw_super *sb = &l->f->img->sb;
+
+	if (l->type == XW_S_IFDIR)
+		return FSCK_O_DIR;
+	if (l->ino == XW_INO_BAD)
+		return FSCK_O_BAD;
+	return l->ino < sb->first_ino || fsck_is_hidden(sb, l->ino) ? FSCK_O_SYSTEM : FSCK_O_DATA;
+}
+
 static int claim_run(struct fsck_look *l, const struct xw_map_run *run, struct claimed *last,
 		     uint64_t *clusters, uint64_t *again)
 {
@@ -329,7 +397,7 @@ static int claim_run(struct fsck_look *l, const struct xw_map_run *run, struct c
 		return 0;
 	*clusters += ((end - 1 - sb->first_data_block) >> bits) -
 		     ((from - sb->first_data_block) >> bits) + 1;
-	rc = fsck_claim(l->f, from, end - from, &n);
+	rc = fsck_claim(l->f, owner_of(l), from, end - from, &n);
 	*again += n;
 	return rc;
 }
@@ -343,10 +411,11 @@ int fsck_look_claim(struct fsck_look *l)
 	int rc = 0;
 
 	for (size_t i = 0; i < m->nodes.n && !rc; i++) {
-		rc = fsck_claim(l->f, m->nodes.v[i].pblk, 1, &n);
+		rc = fsck_claim(l->f, FSCK_O_MAP, m->nodes.v[i].pblk, 1, &n);
 		again += n;
 		clusters++;
 	}
+	clusters += m->wanted;
 	for (size_t i = 0; i < m->runs.n && !rc; i++)
 		rc = claim_run(l, &m->runs.v[i], &last, &clusters, &again);
 	l->blocks += clusters << bits;

@@ -75,7 +75,8 @@ static bool walk(struct quick *q, struct mapped *m)
 	if (xw_walk_map_begin(&s->walk, q->ino, &q->in, -1))
 		return false;
 	while ((more = xw_walk_map_next(&s->walk, &item)) == 1) {
-		if (fsck_slice_run(s, item.pblk, item.kind == XW_WALK_RUN ? item.len : 1))
+		if (item.kind == XW_WALK_RUN ? fsck_slice_run(s, item.pblk, item.len)
+					     : xw_vec_push(&s->nodes, item.pblk))
 			return false;
 		fsck_layout_add(&m->layout, &q->in, &item);
 		if (item.kind == XW_WALK_NODE) {
@@ -203,9 +204,11 @@ static int claim(struct fsck_slice *s, size_t least)
 		return 0;
 	pthread_mutex_lock(s->claiming);
 	for (size_t i = 0; i < s->runs.n && !rc; i++)
-		rc = fsck_claim(s->f, s->runs.v[i].start, s->runs.v[i].len, NULL);
+		rc = fsck_claim(s->f, FSCK_O_DATA, s->runs.v[i].start, s->runs.v[i].len, NULL);
+	for (size_t i = 0; i < s->nodes.n && !rc; i++)
+		rc = fsck_claim(s->f, FSCK_O_MAP, s->nodes.v[i], 1, NULL);
 	pthread_mutex_unlock(s->claiming);
-	s->runs.n = 0;
+	s->runs.n = s->nodes.n = 0;
 	return rc;
 }
 
@@ -219,7 +222,7 @@ int fsck_slice_look(void *arg, size_t i)
 	for (uint32_t n = 0; n < s->count && !rc; n++) {
 		const uint8_t *raw = s->raw + (size_t)n * img->inode_size;
 		struct fsck_inode *facts = &s->facts[n];
-		const size_t runs = s->runs.n;
+		const size_t runs = s->runs.n, nodes = s->nodes.n;
 		const uint64_t len = runs ? s->runs.v[runs - 1].len : 0;
 
 		q.ino = s->ino + n;
@@ -235,6 +238,7 @@ int fsck_slice_look(void *arg, size_t i)
 			continue;
 		}
 		s->runs.n = runs;
+		s->nodes.n = nodes;
 		if (runs)
 			s->runs.v[runs - 1].len = len;
 		rc = xw_vec_push(&s->doubtful, n);

@@ -25,14 +25,15 @@ struct fsck_slice {
 	struct xw_walk_map walk;
 	pthread_mutex_t *claiming; /* held while claiming blocks; shared by all slices */
 	/* results */
-	XW_VEC(struct xw_run) runs; /* blocks of accepted records, not claimed yet */
+	XW_VEC(struct xw_run) runs; /* contents of accepted records, not claimed yet */
+	XW_VEC(xw_blk) nodes; /* their map blocks */
 	XW_VEC(uint32_t) doubtful; /* records for the thorough check */
 	struct fsck_counts counts;
 };
 
 /* fn of xw_pool_for() over an array of slices. */
 int fsck_slice_look(void *slices, size_t i);
-/* Add a run of an inode's blocks. XW_ERR_NOMEM. */
+/* Add a run of an inode's contents. XW_ERR_NOMEM. */
 static inline int fsck_slice_run(struct fsck_slice *s, xw_blk blk, uint64_t len)
 {
 	struct xw_run *last = s->runs.n ? &s->runs.v[s->runs.n - 1] : NULL;

@@ -37,6 +37,7 @@ void fsck_look_end(struct fsck_look *l)
 	xw_vec_free(&l->map.runs);
 	xw_vec_free(&l->map.nodes);
 	xw_vec_free(&l->map.bad);
+	xw_vec_free(&l->map.strange);
 	free(l->raw);
 	l->raw = NULL;
 	l->met = NULL;
@@ -333,6 +334,7 @@ static void scan_end(struct scan *s)
 	for (size_t i = 0; s->slices && i < s->max; i++) {
 		xw_walk_map_free(&s->slices[i].walk);
 		xw_vec_free(&s->slices[i].runs);
+		xw_vec_free(&s->slices[i].nodes);
 		xw_vec_free(&s->slices[i].doubtful);
 		free(s->slices[i].raw);
 	}
@@ -380,7 +382,7 @@ static int fill_slices(struct scan *s)
 		slice->ino = (xw_ino)(s->group * img->sb.inodes_per_group + s->index + 1);
 		slice->off = s->table * img->block_size + (uint64_t)s->index * img->inode_size;
 		slice->count = XW_MIN(most, s->count - s->index);
-		slice->runs.n = slice->doubtful.n = 0;
+		slice->runs.n = slice->nodes.n = slice->doubtful.n = 0;
 		slice->counts = (struct fsck_counts){0};
 		rc = fsck_inode_make(f, slice->ino, &slice->facts);
 		s->index += slice->count;
@@ -446,6 +448,8 @@ int fsck_check_inodes(struct fsck *f)
 	struct scan s = {0};
 	int rc = fsck_claim_metadata(f);
 
+	if (!rc)
+		rc = fsck_claim_special(f);
 	if (!rc)
 		rc = scan_begin(f, &s);
 	if (!rc)

@@ -23,6 +23,8 @@ struct fsck_map {
 	XW_VEC(struct xw_map_run) runs; /* runs of the contents, ascending */
 	XW_VEC(struct xw_walk_map_item) nodes; /* map blocks that were entered */
 	XW_VEC(struct xw_walk_map_item) bad; /* entries of a block map to be cleared */
+	XW_VEC(xw_blk) strange; /* those of `nodes` without an extent header */
+	size_t wanted; /* blocks that its new tree takes in addition to `nodes` */
 	unsigned depth;
 	struct fsck_layout layout;
 	bool damaged; /* the extent tree must be rewritten */
@@ -65,7 +67,7 @@ int fsck_look_encrypted(struct fsck_look *l);
 /* inode_symlink.c: is the target in i_block? And: is there a target of that size? */
 bool fsck_look_is_fast(const struct fsck_look *l);
 int fsck_look_symlink(struct fsck_look *l);
-/* inode_tree.c: rewrite the extent tree from the runs, in the blocks of the old one. */
+/* inode_tree.c: rewrite the extent tree from the runs, at once or in fsck_rebuild_maps(). */
 int fsck_look_rebuild(struct fsck_look *l);
 /* inode_root.c: create a missing root directory. */
 int fsck_make_root(struct fsck *f);

@@ -61,7 +61,7 @@ static int write_node(void *arg, xw_blk blk, const void *buf)
 {
 	const struct check *c = arg;
 
-	return fsck_write(c->f, blk, 1, buf);
+	return fsck_write(c->f, FSCK_O_ITREE, blk, 1, buf);
 }
 
 static int claim_node(void *arg, xw_blk blk)
@@ -73,7 +73,7 @@ static int claim_node(void *arg, xw_blk blk)
 		return XW_ITREE_CLAIM_META;
 	if (fsck_is_claimed(c->f, blk))
 		return XW_ITREE_CLAIM_TAKEN;
-	rc = fsck_claim(c->f, blk, 1, NULL);
+	rc = fsck_claim(c->f, FSCK_O_ITREE, blk, 1, NULL);
 	if (!rc && xw_vec_push(&c->nodes, blk))
 		rc = xw_fail_nomem(&c->f->diag, "itree");
 	return rc ? rc : XW_ITREE_CLAIM_OK;
@@ -142,7 +142,7 @@ static int clear_slot(struct check *c)
 	}
 	/* Checksums of dx_root do not cover the slot while the index does not use it. */
 	xw_itree_slot_set(block, bs, xw_super_has_csum(&f->img->sb), 0);
-	return fsck_write(f, run.pblk, 1, block);
+	return fsck_try_write(f, FSCK_O_DIR, run.pblk, 1, block);
 }
 
 /* Clear flag and slot, and update i_blocks. The nodes stay claimed. */
@@ -167,7 +167,7 @@ static int drop(struct check *c, uint64_t mapped, bool again)
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < c->nodes.n; i++)
-		fsck_unclaim(c->f, c->nodes.v[i], 1);
+		fsck_unclaim(c->f, FSCK_O_ITREE, c->nodes.v[i], 1);
 	c->nodes.n = 0;
 	c->d->itree_wanted = again;
 	c->d->rebuild |= c->rehash;

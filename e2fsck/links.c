@@ -10,6 +10,8 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
+#include "base/endian.h"
+#include "disk/xattrblk.h"
 #include "dirs.h"
 
 static xw_ino number(const struct fsck *f, uint64_t group, uint32_t i)
@@ -27,15 +29,27 @@ static bool is_counted(const struct fsck *f, xw_ino ino, const struct fsck_inode
 
 /* ---- unattached inodes ---- */
 
+/* A file without contents and attributes. */
+static bool is_empty(const struct fsck *f, const struct xw_inode *in, const uint8_t *raw)
+{
+	const unsigned off = xw_inode_xattr_off(in, &f->img->sb);
+
+	if ((in->mode & XW_S_IFMT) != XW_S_IFREG || in->size || in->blocks || in->file_acl)
+		return false;
+	return !off || off + 2 * XW_XATTR_IHDR > f->img->inode_size ||
+	       peek32(raw + off) != XW_XATTR_MAGIC || !peek32(raw + off + XW_XATTR_IHDR);
+}
+
 /* Delete empty files; others wait until all of them are known. */
 static int check_unattached(struct fsck *f, xw_ino ino, struct fsck_lost *lost)
 {
+	auto_free uint8_t *raw = malloc(f->img->inode_size);
 	struct xw_inode in;
-	int rc = fsck_inode_read(f, ino, &in, NULL);
+	int rc = raw ? fsck_inode_read(f, ino, &in, raw) : xw_fail_nomem(&f->diag, "inode");
 
 	if (rc)
 		return rc;
-	if ((in.mode & XW_S_IFMT) == XW_S_IFREG && !in.size && !in.blocks)
+	if (is_empty(f, &in, raw))
 		return FSCK_FOUND(f, INODE_EMPTY, .ino = ino) ? fsck_inode_clear(f, ino) : 0;
 	return xw_vec_push(&lost->inos, ino) ? xw_fail_nomem(&f->diag, "unattached inodes") : 0;
 }

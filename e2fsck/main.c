@@ -118,9 +118,10 @@ static int check(struct fsck *f, struct outcome *o)
 		fsck_pass_end(f);
 	}
 	if (!rc && !o->skipped)
+		rc = fsck_last_look(f);
+	if (!rc && !o->skipped)
 		fsck_unused_take(f);
 	fsck_summary_take(f, &o->summary);
-	fsck_facts_free(f);
 	return rc;
 }
 

@@ -151,6 +151,7 @@ int fsck_open(struct fsck *f)
 		f->was_dirty = !(f->img->sb.state & XW_STATE_VALID);
 		f->full = f->full || f->changed || f->opts.force || !fsck_is_clean(f);
 		take_features(f, f->features);
+		rc = fsck_opened(f);
 	}
 	return rc;
 }
@@ -199,10 +200,8 @@ int fsck_close(struct fsck *f, bool commit)
 	uint32_t features[3];
 	int rc = 0;
 
-	if (f->img) {
+	if (f->img)
 		fsck_update_drop(f);
-		fsck_facts_free(f);
-	}
 	if (write && f->img && f->full)
 		rc = finish_super(f, !f->findings.left && !f->stop);
 	if (!rc && write && f->img) {
@@ -211,6 +210,10 @@ int fsck_close(struct fsck *f, bool commit)
 		    memcmp(features, f->features, sizeof(features)) != 0)
 			rc = fsck_renew_backups(f);
 	}
+	if (f->img)
+		fsck_facts_free(f);
+	xw_blockset_free(f->opened);
+	f->opened = NULL;
 	xw_image_close(f->img);
 	f->img = NULL;
 	if (!rc && write && f->edit)

@@ -114,9 +114,14 @@ int fsck_check_orphans(struct fsck *f);
 /* For a filesystem that is clean otherwise. *done: processed, or there are none. XW_ERR_NOMEM. */
 int fsck_clear_orphans(struct fsck *f, bool *done);
 
+/* With the owner map settled: the blocks of the orphan file. */
+int fsck_check_orphan_file(struct fsck *f);
+
 /* ---- resize.c ---- */
 
-/* The resize inode, and the inode of bad blocks. */
-int fsck_check_special(struct fsck *f);
+/* With the owner map settled: the resize inode. */
+int fsck_check_resize(struct fsck *f);
+/* The inode of bad blocks. */
+int fsck_check_bad_inode(struct fsck *f);
 
 #endif

@@ -3,6 +3,9 @@
  * Orphans: inodes that Linux deletes or truncates when it mounts the filesystem. That is done here
  * with the functions of all tools, as one step; if the list or an inode in it is damaged, that step
  * is rolled back, the list is dropped, and the inodes are checked like all others.
+ *
+ * The step clears the blocks of an orphan file, so all of these must be blocks of one. They are
+ * repaired when the owner map is settled.
  */
 #include "config.h"
 
@@ -109,24 +112,6 @@ static void tell(struct fsck *f, uint64_t in_use)
 				 .lblk = in_use);
 }
 
-static int put_away(struct fsck *f)
-{
-	const uint64_t in_use = first_in_use(f);
-	struct xw_steps s;
-	int rc;
-
-	xw_steps_init(&s, f->dev, &f->diag);
-	s.now = f->opts.now;
-	rc = xw_step_apart(&s, f->img->block_size, finish_orphans, f);
-	xw_step_forget(&s);
-	xw_diag_clear(&f->diag);
-	if (rc)
-		return rc;
-	f->changed = f->full = true;
-	tell(f, in_use);
-	return fsck_reopen(f);
-}
-
 static int drop_list(struct fsck *f)
 {
 	if (!FSCK_FOUND(f, ORPHAN_LIST, .ino = f->img->sb.last_orphan))
@@ -148,98 +133,158 @@ static int check_block(struct fsck *f, xw_lblk lblk, xw_blk blk, uint32_t seed)
 		   (f->img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT ||
 		    is_clean(buf, xw_orphan_slots(bs)))))
 		return rc;
-	if (!FSCK_FOUND(f, ORPHAN_BLOCK, .ino = f->img->sb.orphan_file_inum, .lblk = lblk))
+	if (!fsck_owns(f, FSCK_O_SYSTEM, blk, 1) ||
+	    !FSCK_FOUND(f, ORPHAN_BLOCK, .ino = f->img->sb.orphan_file_inum, .lblk = lblk))
 		return 0;
 	memset(buf, 0, bs);
 	xw_orphan_seal(buf, bs, csum, seed, blk);
-	return fsck_write(f, blk, 1, buf);
+	return fsck_write(f, FSCK_O_SYSTEM, blk, 1, buf);
 }
 
-static int drop_file(struct fsck *f)
-{
-	struct xw_super *sb = &f->img->sb;
+/* The blocks of an inode that can be an orphan file. */
+struct blocks {
+	XW_VEC(struct xw_map_run) runs;
+	uint32_t seed; /* of their checksums */
+};
 
-	if (!FSCK_FOUND(f, ORPHAN_FILE, .ino = sb->orphan_file_inum))
-		return 0;
-	sb->feature_compat &= ~XW_COMPAT_ORPHAN_FILE;
-	sb->feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
-	sb->orphan_file_inum = 0;
-	f->renew_backups = true;
-	return fsck_super_write(f);
-}
-
-/* Its blocks, all of them or none. */
-static int check_file(struct fsck *f)
+static int list_blocks(struct fsck *f, xw_ino ino, struct blocks *b, bool *valid)
 {
 	const struct xw_super *sb = &f->img->sb;
 	struct xw_diag *const diag = f->img->diag;
-	const xw_ino ino = sb->orphan_file_inum;
 	const uint32_t bs = f->img->block_size;
-	XW_VEC(struct xw_map_run) runs = {0};
 	struct xw_map_iter it;
 	struct xw_map_run run;
 	struct xw_inode in;
 	uint64_t next = 0;
 	int rc = 0, more = -1;
 
+	*valid = false;
 	if (ino < sb->first_ino || ino > sb->inodes_count)
-		return drop_file(f);
+		return 0;
 	f->img->diag = NULL;
 	if (!xw_image_inode(f->img, ino, &in, NULL) && (in.mode & XW_S_IFMT) == XW_S_IFREG &&
-	    in.links && in.size && in.size % bs == 0) {
+	    in.links && in.size && in.size % bs == 0 && xw_inode_has_map(&in)) {
 		rc = xw_map_begin(f->img, ino, &in, 0, &it);
 		while (!rc && (more = xw_map_next(&it, &run)) > 0 && run.lblk == next) {
 			next += run.len;
-			rc = xw_vec_push(&runs, run) ? XW_ERR_NOMEM : 0;
+			rc = xw_vec_push(&b->runs, run) ? XW_ERR_NOMEM : 0;
 		}
 		xw_map_end(&it);
+		b->seed = xw_image_inode_seed(f->img, ino, &in);
+		*valid = !rc && !more && next * bs == in.size;
 	}
 	f->img->diag = diag;
-	if (rc == XW_ERR_NOMEM)
-		rc = xw_fail_nomem(&f->diag, "orphan file");
-	else if (rc || more || next * bs != in.size)
-		rc = drop_file(f);
-	else
-		for (size_t i = 0; i < runs.n && !rc; i++)
-			for (uint64_t k = 0; k < runs.v[i].len && !rc; k++)
-				rc = check_block(f, runs.v[i].lblk + k, runs.v[i].pblk + k,
-						 xw_image_inode_seed(f->img, ino, &in));
-	xw_vec_free(&runs);
-	return rc;
+	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "orphan file") : 0;
 }
 
-/* Does its first block end as those of orphan files do? */
-static bool looks_like_orphan_file(struct fsck *f, xw_ino ino)
+/* How many of its blocks are those of an orphan file: by their magic, or checksums as well. */
+static int count_blocks(struct fsck *f, const struct blocks *b, bool csum, uint64_t *good,
+			uint64_t *all)
 {
 	const uint32_t bs = f->img->block_size;
 	auto_free uint8_t *buf = malloc(bs);
-	struct xw_diag *const diag = f->img->diag;
-	struct xw_map_iter it;
-	struct xw_map_run run;
-	struct xw_inode in;
-	bool is = false;
 
-	f->img->diag = NULL;
-	if (buf && ino >= f->img->sb.first_ino && !xw_image_inode(f->img, ino, &in, NULL) &&
-	    (in.mode & XW_S_IFMT) == XW_S_IFREG && !xw_map_begin(f->img, ino, &in, 0, &it)) {
-		is = xw_map_next(&it, &run) > 0 && !fsck_read(f, run.pblk, 1, buf) &&
-		     !xw_orphan_verify(buf, bs, xw_super_has_csum(&f->img->sb),
-				       xw_image_inode_seed(f->img, ino, &in), run.pblk);
-		xw_map_end(&it);
-	}
-	f->img->diag = diag;
-	return is;
+	*good = *all = 0;
+	if (!buf)
+		return xw_fail_nomem(&f->diag, "orphan file");
+	for (size_t i = 0; i < b->runs.n; i++)
+		for (uint64_t k = 0; k < b->runs.v[i].len; k++, ++*all) {
+			const xw_blk blk = b->runs.v[i].pblk + k;
+
+			*good += !fsck_read(f, blk, 1, buf) &&
+				 !xw_orphan_verify(buf, bs, csum, b->seed, blk);
+		}
+	xw_diag_clear(&f->diag);
+	return 0;
 }
 
-/* The feature was lost. The file has no name, and nobody would know what it was. */
-static int check_stray(struct fsck *f)
+/* Is this inode an orphan file, of which every block is intact? */
+static int is_sound(struct fsck *f, bool *sound)
 {
-	const xw_ino ino = f->img->sb.orphan_file_inum;
-	int rc = drop_file(f);
+	struct blocks b = {0};
+	uint64_t good = 0, all = 0;
+	int rc = list_blocks(f, f->img->sb.orphan_file_inum, &b, sound);
 
-	if (rc || f->img->sb.orphan_file_inum || !looks_like_orphan_file(f, ino))
+	if (!rc && *sound)
+		rc = count_blocks(f, &b, xw_super_has_csum(&f->img->sb), &good, &all);
+	*sound = *sound && good == all;
+	xw_vec_free(&b.runs);
+	return rc;
+}
+
+/*
+ * The feature is lost, or dropped. The file has no name, and nobody would know what it was; but
+ * another inode, to which a wrong number refers, is left to its names.
+ */
+static int drop_file(struct fsck *f)
+{
+	struct xw_super *sb = &f->img->sb;
+	const xw_ino ino = sb->orphan_file_inum;
+	struct blocks b = {0};
+	uint64_t good = 0, all = 0;
+	bool valid;
+	int rc = list_blocks(f, ino, &b, &valid);
+
+	if (!rc && valid)
+		rc = count_blocks(f, &b, false, &good, &all);
+	xw_vec_free(&b.runs);
+	if (rc || !FSCK_FOUND(f, ORPHAN_FILE, .ino = ino))
 		return rc;
-	return fsck_inode_clear(f, ino);
+	sb->feature_compat &= ~XW_COMPAT_ORPHAN_FILE;
+	sb->feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
+	sb->orphan_file_inum = 0;
+	f->renew_backups = true;
+	f->again = f->owners.settled;
+	rc = fsck_super_write(f);
+	return rc || !good || good < all ? rc : fsck_inode_clear(f, ino);
+}
+
+int fsck_check_orphan_file(struct fsck *f)
+{
+	const struct xw_super *sb = &f->img->sb;
+	struct blocks b = {0};
+	uint64_t good = 0, all = 0;
+	bool valid;
+	int rc;
+
+	if (!(sb->feature_compat & XW_COMPAT_ORPHAN_FILE))
+		return 0;
+	rc = list_blocks(f, sb->orphan_file_inum, &b, &valid);
+	if (!rc && valid)
+		rc = count_blocks(f, &b, false, &good, &all);
+	if (!rc && !good)
+		rc = drop_file(f);
+	else
+		for (size_t i = 0; i < b.runs.n && !rc; i++)
+			for (uint64_t k = 0; k < b.runs.v[i].len && !rc; k++)
+				rc = check_block(f, b.runs.v[i].lblk + k, b.runs.v[i].pblk + k,
+						 b.seed);
+	xw_vec_free(&b.runs);
+	return rc;
+}
+
+static int put_away(struct fsck *f)
+{
+	const uint64_t in_use = first_in_use(f);
+	struct xw_steps s;
+	bool sound = true;
+	int rc = 0;
+
+	if (f->img->sb.feature_compat & XW_COMPAT_ORPHAN_FILE)
+		rc = is_sound(f, &sound);
+	if (rc || !sound)
+		return rc ? rc : XW_ERR_CORRUPT;
+	xw_steps_init(&s, f->dev, &f->diag);
+	s.now = f->opts.now;
+	rc = xw_step_apart(&s, f->img->block_size, finish_orphans, f);
+	xw_step_forget(&s);
+	xw_diag_clear(&f->diag);
+	if (rc)
+		return rc;
+	f->changed = f->full = true;
+	tell(f, in_use);
+	rc = fsck_reopen(f);
+	return rc ? rc : fsck_opened(f); /* a truncated file's last block was zeroed at its end */
 }
 
 static int clear_present(struct fsck *f)
@@ -277,9 +322,8 @@ int fsck_check_orphans(struct fsck *f)
 	}
 	if (!rc && f->img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT)
 		rc = clear_present(f);
-	if (!rc && f->img->sb.feature_compat & XW_COMPAT_ORPHAN_FILE)
-		rc = check_file(f);
-	else if (!rc && f->img->sb.orphan_file_inum)
-		rc = check_stray(f);
+	if (!rc && !(f->img->sb.feature_compat & XW_COMPAT_ORPHAN_FILE) &&
+	    f->img->sb.orphan_file_inum)
+		rc = drop_file(f);
 	return rc;
 }

@@ -19,8 +19,8 @@ static xw_blk find_free(const struct fsck *f, xw_blk from, xw_blk to, uint64_t n
 	uint64_t start, len;
 
 	for (xw_blk blk = from, end; blk < to && to - blk >= n; blk = end) {
-		if (!f->claims ||
-		    !xw_blockset_next_in(f->claims, (blk - first) >> bits,
+		if (!f->owners.claims ||
+		    !xw_blockset_next_in(f->owners.claims, (blk - first) >> bits,
 					 ((to - 1 - first) >> bits) + 1, &start, &len))
 			return blk;
 		end = first + ((start + len) << bits);
@@ -51,7 +51,7 @@ static int relocate(struct fsck *f, uint64_t group, uint64_t n, xw_blk *hint, xw
 		return xw_fail(&f->diag, XW_ERR_NOSPC,
 			       "%s: group %llu: no %llu free blocks for its bitmaps or inode table",
 			       f->opts.image, (unsigned long long)group, (unsigned long long)n);
-	return fsck_claim(f, *blk, n, NULL);
+	return fsck_claim(f, FSCK_O_GROUP, *blk, n, NULL);
 }
 
 static int relocate_group(struct fsck *f, uint64_t group, struct hint *hint)
@@ -86,5 +86,5 @@ int fsck_relocate(struct fsck *f)
 	for (uint64_t g = 0; g < f->img->groups && !rc && !f->stop; g++)
 		rc = relocate_group(f, g, &hint);
 	f->relocate = false;
-	return rc;
+	return rc ? rc : fsck_places_changed(f);
 }

@@ -182,6 +182,7 @@ void fsck_say_end(const struct fsck *f, const struct fsck_summary *s, bool modif
 	const struct fsck_findings *all = &f->findings;
 	const bool preen = f->opts.mode == FSCK_PREEN;
 
+	fsck_say_counted(f);
 	if (modified && !preen)
 		printf("\n%s: ***** FILE SYSTEM WAS MODIFIED *****\n", fsck_name(f));
 	if (all->reboot)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Inodes of the filesystem itself that are not files: the resize inode (7), which owns the blocks
- * reserved for descriptors, and the inode of bad blocks (1).
+ * reserved for descriptors, and the inode of bad blocks (1). Blocks of the former are written when
+ * it is known that nobody else has them.
  */
 #include "config.h"
 
@@ -76,7 +77,7 @@ static int each_block(const struct resize *r, bool write, bool *same)
 		const xw_blk blk = expected(r, i, want);
 
 		if (write)
-			rc = fsck_write(r->f, blk, 1, want);
+			rc = fsck_write(r->f, i ? FSCK_O_GROUP : FSCK_O_RESIZE, blk, 1, want);
 		else
 			*same = !fsck_read(r->f, blk, 1, have) && !memcmp(want, have, r->bs);
 	}
@@ -143,23 +144,39 @@ static bool record_is_good(const struct resize *r, const struct xw_inode *in)
 	memset(rest + (size_t)4 * XW_DIND_SLOT, 0, 4);
 	return (in->mode & XW_S_IFMT) == XW_S_IFREG && in->links == 1 &&
 	       !(in->flags & (XW_FL_EXTENTS | XW_FL_INLINE_DATA)) && is_zero(rest, sizeof(rest)) &&
-	       xw_image_has_blocks(r->f->img, r->dind, 1);
+	       fsck_owns(r->f, FSCK_O_RESIZE, r->dind, 1);
 }
 
-/* The claims do not exist yet: use the descriptors. */
-static bool is_group_metadata(struct fsck *f, xw_blk blk)
+/* Are the reserved descriptor blocks not claimed by files as well? */
+static bool has_reserved(const struct resize *r)
 {
-	struct xw_sysmap *meta;
-	bool is = true;
-
-	if (!xw_image_has_blocks(f->img, blk, 1) || xw_sysmap_new(f->img, &meta))
-		return true;
-	(void)xw_sysmap_at(meta, blk, 1, &is);
-	xw_sysmap_free(meta);
-	return is;
+	return !r->reserved || fsck_owns(r->f, FSCK_O_GROUP, r->super + 1 + r->descs, r->reserved);
 }
 
-static int check_resize(struct fsck *f)
+/* There is no block for it: the reserved descriptors stay, without an inode that owns them. */
+static int give_up(struct fsck *f)
+{
+	int rc = fsck_inode_clear(f, XW_INO_RESIZE);
+
+	f->img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;
+	f->img->sb.reserved_gdt_blocks = 0;
+	f->renew_backups = f->again = true;
+	return rc ? rc : fsck_super_write(f);
+}
+
+/* Find another block when its own is out of range, or somebody else's. */
+static int find_dind(struct resize *r)
+{
+	const xw_blk goal = r->super + 1 + r->descs + r->reserved;
+	int rc;
+
+	if (fsck_owns(r->f, FSCK_O_RESIZE, r->dind, 1))
+		return 0;
+	rc = fsck_claim_free(r->f, FSCK_O_RESIZE, goal, &r->dind);
+	return rc || r->dind <= UINT32_MAX ? rc : XW_ERR_NOSPC;
+}
+
+int fsck_check_resize(struct fsck *f)
 {
 	const struct xw_super *sb = &f->img->sb;
 	struct resize r = {.f = f, .bs = f->img->block_size, .per_block = f->img->block_size / 4};
@@ -193,21 +210,13 @@ static int check_resize(struct fsck *f)
 		rc = check_size(&r, &in, raw);
 	if (!rc && same)
 		return check_held(&r, &in, raw);
-	if (rc || !FSCK_FOUND(f, RESIZE_INODE))
+	if (rc || !has_reserved(&r) || !FSCK_FOUND(f, RESIZE_INODE))
 		return rc;
-	if (is_group_metadata(f, r.dind)) {
-		/*
-		 * there is no block for it: the reserved descriptors stay, without an inode that
-		 * owns them
-		 */
-		f->img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;
-		f->img->sb.reserved_gdt_blocks = 0;
-		f->renew_backups = true;
-		rc = fsck_inode_clear(f, XW_INO_RESIZE);
-		if (!rc)
-			rc = fsck_super_write(f);
-		return rc ? rc : fsck_reopen(f);
-	}
+	rc = find_dind(&r);
+	if (rc == XW_ERR_NOSPC)
+		return give_up(f);
+	if (rc)
+		return rc;
 	describe(&r, &in);
 	rc = each_block(&r, true, &same);
 	return rc ? rc : fsck_inode_write(f, XW_INO_RESIZE, &in, raw);
@@ -244,7 +253,7 @@ static int list_is_good(struct fsck *f, const struct xw_inode *in, bool *good)
 }
 
 /* A list of blocks: no type, no names, only pointers. */
-static int check_bad(struct fsck *f)
+int fsck_check_bad_inode(struct fsck *f)
 {
 	struct xw_inode in;
 	bool good = false;
@@ -255,33 +264,4 @@ static int check_bad(struct fsck *f)
 	if (rc || good || !FSCK_FOUND(f, BAD_INODE))
 		return rc;
 	return fsck_inode_clear(f, XW_INO_BAD);
-}
-
-/* Blocks that belong neither to a file nor to a group. */
-static int claim_special(struct fsck *f)
-{
-	const struct xw_super *sb = &f->img->sb;
-	struct xw_inode in;
-	xw_blk dind = 0;
-	int rc = 0;
-
-	if (sb->feature_compat & XW_COMPAT_RESIZE_INODE) {
-		rc = fsck_inode_read(f, XW_INO_RESIZE, &in, NULL);
-		dind = rc ? 0 : peek32(in.block + (size_t)4 * XW_DIND_SLOT);
-	}
-	if (!rc && xw_image_has_blocks(f->img, dind, 1))
-		rc = fsck_claim(f, dind, 1, NULL);
-	if (!rc && sb->feature_incompat & XW_INCOMPAT_MMP &&
-	    xw_image_has_blocks(f->img, sb->mmp_block, 1))
-		rc = fsck_claim(f, sb->mmp_block, 1, NULL);
-	return rc;
-}
-
-int fsck_check_special(struct fsck *f)
-{
-	int rc = check_resize(f);
-
-	if (!rc)
-		rc = check_bad(f);
-	return rc ? rc : claim_special(f);
 }

@@ -252,21 +252,22 @@ static int put_bitmaps(struct fsck *f, const struct fsck_space_group *g, struct 
 	int rc = 0;
 
 	if (g->odd & (FSCK_SP_BLOCK_BITMAP | FSCK_SP_LAST_UNINIT) &&
-	    xw_image_has_blocks(img, gd->block_bitmap, 1)) {
+	    fsck_owns(f, FSCK_O_GROUP, gd->block_bitmap, 1)) {
 		fsck_space_block_bits(f, g->group, bits);
 		gd->flags &= (uint16_t)~XW_BG_BLOCK_UNINIT;
 		gd->block_bitmap_csum =
 			xw_bitmap_csum(sb, img->csum_seed, bits, xw_image_group_bits(img) / 8);
-		rc = fsck_write(f, gd->block_bitmap, 1, bits);
+		rc = fsck_write(f, FSCK_O_GROUP, gd->block_bitmap, 1, bits);
 	}
-	if (!rc && g->odd & FSCK_SP_INODE_BITMAP && xw_image_has_blocks(img, gd->inode_bitmap, 1)) {
+	if (!rc && g->odd & FSCK_SP_INODE_BITMAP &&
+	    fsck_owns(f, FSCK_O_GROUP, gd->inode_bitmap, 1)) {
 		fsck_space_inode_bits(f, g->group, bits, NULL);
 		if (xw_image_inode_uninit(img, gd))
 			gd->itable_unused = g->unused;
 		gd->flags &= (uint16_t)~XW_BG_INODE_UNINIT;
 		gd->inode_bitmap_csum =
 			xw_bitmap_csum(sb, img->csum_seed, bits, sb->inodes_per_group / 8);
-		rc = fsck_write(f, gd->inode_bitmap, 1, bits);
+		rc = fsck_write(f, FSCK_O_GROUP, gd->inode_bitmap, 1, bits);
 	}
 	return rc;
 }
@@ -371,7 +372,7 @@ int fsck_check_space(struct fsck *f)
 	/*
 	 * without claims there was no check; after an update the bitmaps are newer than the facts
 	 */
-	if (f->allocated || !f->claims)
+	if (f->allocated || !f->owners.claims)
 		return 0;
 	rc = look(f, mend, &f->space_looked);
 	if (!rc && !f->stop)
@@ -385,7 +386,7 @@ int fsck_space_check(struct fsck *f)
 {
 	int rc;
 
-	if (!f->claims)
+	if (!f->owners.claims)
 		return 0;
 	f->must = true;
 	rc = look(f, mend, &f->space_looked);

@@ -55,7 +55,7 @@ void fsck_space_block_bits(const struct fsck *f, uint64_t group, uint8_t *bits)
 {
 	const uint32_t n = fsck_space_clusters(f, group);
 
-	xw_blockset_bits(f->claims, group * xw_image_group_bits(f->img), n, bits);
+	xw_blockset_bits(f->owners.claims, group * xw_image_group_bits(f->img), n, bits);
 	memset(bits + (n + 7) / 8, 0, f->img->block_size - (n + 7) / 8);
 	set_bits(bits, n, (uint64_t)f->img->block_size * 8);
 }
@@ -244,7 +244,7 @@ static void check_blocks(struct slab *s, uint32_t i)
 	const uint32_t n = fsck_space_clusters(f, group), bits = xw_image_group_bits(f->img);
 	const struct xw_group_desc *gd = &s->gd[i];
 	struct fsck_space_group *g = &s->group[i];
-	const uint64_t used = xw_blockset_count(f->claims, group * bits, n);
+	const uint64_t used = xw_blockset_count(f->owners.claims, group * bits, n);
 
 	g->free_blocks = n - (uint32_t)used;
 	g->odd |= odd_flags(f, group, gd);

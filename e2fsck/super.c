@@ -9,7 +9,6 @@
 #include <sys/random.h>
 
 #include "disk/dx_hash.h"
-#include "disk/mmp.h"
 #include "open.h"
 
 #define DAY 86400
@@ -176,42 +175,21 @@ static bool check_quota_inode(struct fsck *f, uint32_t *ino, xw_ino usual, const
 	return true;
 }
 
-/* Multiple mount protection: whether the filesystem is in use was checked on opening. */
-static int check_mmp(struct fsck *f, bool *fix)
+/* Is the MMP block in the filesystem, and not on its descriptors? Its contents: special.c. */
+static bool check_mmp_block(struct fsck *f, struct xw_super *sb)
 {
-	struct xw_super *sb = &f->img->sb;
-	const uint64_t at = sb->mmp_block * f->img->block_size;
-	struct xw_mmp mmp = {.seq = XW_MMP_SEQ_CLEAN, .check_interval = XW_MMP_INTERVAL};
-	const bool csum = xw_super_has_csum(sb);
 	struct xw_group_head h;
-	uint8_t raw[XW_MMP_SIZE];
-	int rc;
 
 	if (!(sb->feature_incompat & XW_INCOMPAT_MMP))
-		return 0;
+		return false;
 	xw_image_group_head(f->img, 0, &h);
-	if (!xw_image_has_blocks(f->img, sb->mmp_block, 1) ||
-	    sb->mmp_block < h.super + h.has_super + h.desc_len + h.reserved_len) {
-		if (!FSCK_FOUND(f, MMP_BLOCK, .blk = sb->mmp_block))
-			return 0;
-		sb->feature_incompat &= ~XW_INCOMPAT_MMP;
-		sb->mmp_block = 0;
-		*fix = true;
-		return 0;
-	}
-	rc = xw_dev_pread(f->dev, raw, sizeof(raw), at);
-	if (rc)
-		return rc;
-	if (!xw_mmp_decode(raw, &mmp) && !(csum && xw_mmp_verify(raw, f->img->csum_seed)) &&
-	    mmp.check_interval <= XW_MMP_INTERVAL_MAX)
-		return 0;
-	if (!FSCK_FOUND(f, MMP_MAGIC, .blk = sb->mmp_block))
-		return 0;
-	mmp = (struct xw_mmp){
-		.seq = XW_MMP_SEQ_CLEAN, .time = f->opts.now, .check_interval = XW_MMP_INTERVAL};
-	xw_mmp_encode(&mmp, csum, f->img->csum_seed, raw);
-	f->changed = true;
-	return xw_dev_pwrite(f->dev, raw, sizeof(raw), at);
+	if ((xw_image_has_blocks(f->img, sb->mmp_block, 1) &&
+	     sb->mmp_block >= h.super + h.has_super + h.desc_len + h.reserved_len) ||
+	    !FSCK_FOUND(f, MMP_BLOCK, .blk = sb->mmp_block))
+		return false;
+	sb->feature_incompat &= ~XW_INCOMPAT_MMP;
+	sb->mmp_block = 0;
+	return true;
 }
 
 /* Longer than its device: what lies behind the end cannot be repaired, and is not cut off. */
@@ -248,8 +226,7 @@ int fsck_check_fields(struct fsck *f)
 		fix |= check_quota_inode(f, &sb->grp_quota_inum, XW_INO_GRP_QUOTA, "group");
 		fix |= check_quota_inode(f, &sb->prj_quota_inum, 0, "project");
 	}
-	if (!rc)
-		rc = check_mmp(f, &fix);
+	fix |= check_mmp_block(f, sb);
 	if (rc || !fix)
 		return rc;
 	f->renew_backups = true;
@@ -268,7 +245,7 @@ int fsck_check_super(struct fsck *f)
 	if (!rc)
 		rc = fsck_check_orphans(f);
 	if (!rc)
-		rc = fsck_check_special(f);
+		rc = fsck_check_bad_inode(f);
 	return rc;
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Reading and writing single objects of the overlay. */
+/*
+ * Reading and writing single objects of the overlay. Nothing is written to a block whose owner is
+ * not known: see fsck_write().
+ */
 #include "config.h"
 
 #include <stdlib.h>
@@ -8,14 +11,79 @@
 #include "base/auto.h"
 #include "fsck.h"
 
+/* ---- blocks ---- */
+
+/* A block whose write waits for the owner map to be settled. */
+struct kept {
+	xw_blk blk; /* 0: unused slot */
+	enum fsck_owner owner;
+	uint8_t *data; /* one block */
+};
+
+static bool kept_used(const void *slot)
+{
+	return ((const struct kept *)slot)->blk;
+}
+
+static bool kept_same(const void *arg, const void *slot, const void *key)
+{
+	(void)arg;
+	return ((const struct kept *)slot)->blk == *(const xw_blk *)key;
+}
+
+static uint64_t kept_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number(((const struct kept *)slot)->blk);
+}
+
+static const struct xw_table_kind kept_kind = {sizeof(struct kept), kept_used, kept_same,
+					       kept_hash};
+
+static int keep(struct fsck *f, enum fsck_owner owner, xw_blk blk, const uint8_t *data)
+{
+	struct xw_table *t = &f->owners.kept;
+	struct kept *slot;
+
+	if (xw_table_room(t, &kept_kind, NULL))
+		return xw_fail_nomem(&f->diag, "repaired blocks");
+	slot = xw_table_slot(t, &kept_kind, NULL, xw_table_number(blk), &blk);
+	if (!slot->blk) {
+		slot->data = malloc(f->img->block_size);
+		if (!slot->data)
+			return xw_fail_nomem(&f->diag, "repaired blocks");
+		slot->blk = blk;
+		t->n++;
+	}
+	slot->owner = owner;
+	memcpy(slot->data, data, f->img->block_size);
+	return 0;
+}
+
+void fsck_kept_free(struct fsck_owners *o)
+{
+	for (size_t i = 0; i < o->kept.size; i++)
+		free(((struct kept *)xw_table_at(&o->kept, &kept_kind, i))->data);
+	xw_table_free(&o->kept);
+}
+
 int fsck_read(struct fsck *f, xw_blk blk, uint64_t n, void *buf)
 {
 	const uint32_t bs = f->img->block_size;
+	int rc = xw_dev_pread(f->dev, buf, n * bs, blk * bs);
 
-	return xw_dev_pread(f->dev, buf, n * bs, blk * bs);
+	for (uint64_t i = 0; i < n && !rc && f->owners.kept.n; i++) {
+		const xw_blk key = blk + i;
+		const struct kept *slot =
+			xw_table_get(&f->owners.kept, &kept_kind, NULL, xw_table_number(key), &key);
+
+		if (slot)
+			memcpy((uint8_t *)buf + i * bs, slot->data, bs);
+	}
+	return rc;
 }
 
-int fsck_write(struct fsck *f, xw_blk blk, uint64_t n, const void *buf)
+static int put(struct fsck *f, xw_blk blk, uint64_t n, const void *buf)
 {
 	const uint32_t bs = f->img->block_size;
 
@@ -23,6 +91,70 @@ int fsck_write(struct fsck *f, xw_blk blk, uint64_t n, const void *buf)
 	xw_image_forget(f->img);
 	return xw_dev_pwrite(f->dev, buf, n * bs, blk * bs);
 }
+
+int fsck_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t n, const void *buf)
+{
+	const uint32_t bs = f->img->block_size;
+	int rc = 0;
+
+	if (f->owners.settled && fsck_owns(f, owner, blk, n))
+		return put(f, blk, n, buf);
+	if (f->owners.settled || !blk)
+		return xw_fail(
+			&f->diag, XW_ERR_INTERNAL,
+			"%s: refused to write block %llu as that of %s: it is not that alone",
+			f->opts.image, (unsigned long long)blk, fsck_owner_name(owner));
+	for (uint64_t i = 0; i < n && !rc; i++)
+		rc = keep(f, owner, blk + i, (const uint8_t *)buf + i * bs);
+	return rc;
+}
+
+int fsck_try_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t n, const void *buf)
+{
+	if (f->owners.settled && !fsck_owns(f, owner, blk, n))
+		return 0;
+	return fsck_write(f, owner, blk, n, buf);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct kept *x = a, *y = b;
+
+	return (x->blk > y->blk) - (x->blk < y->blk);
+}
+
+/* Write what was kept, in disk order. */
+static int put_kept(struct fsck *f)
+{
+	struct xw_table *t = &f->owners.kept;
+	auto_free struct kept *v = malloc((t->n + 1) * sizeof(*v));
+	size_t n = 0;
+	int rc = v ? 0 : xw_fail_nomem(&f->diag, "repaired blocks");
+
+	for (size_t i = 0; !rc && i < t->size; i++) {
+		const struct kept *k = xw_table_at(t, &kept_kind, i);
+
+		if (k->blk && fsck_owns(f, k->owner, k->blk, 1))
+			v[n++] = *k;
+	}
+	if (n)
+		qsort(v, n, sizeof(*v), by_place);
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = put(f, v[i].blk, 1, v[i].data);
+	fsck_kept_free(&f->owners);
+	return rc;
+}
+
+int fsck_settle(struct fsck *f)
+{
+	int rc;
+
+	f->owners.settled = true;
+	rc = fsck_rebuild_maps(f);
+	return rc ? rc : put_kept(f);
+}
+
+/* ---- inodes ---- */
 
 int fsck_inode_read(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *raw)
 {

@@ -120,7 +120,7 @@ static int put_refcount(struct fsck *f, const struct fsck_xattr_block *b)
 	xw_xattr_bhdr_encode(p, &h);
 	if (xw_super_has_csum(&f->img->sb))
 		xw_xattr_block_set_csum(p, f->img->block_size, f->img->csum_seed, b->blk);
-	return fsck_write(f, b->blk, 1, p);
+	return fsck_try_write(f, FSCK_O_XATTR, b->blk, 1, p);
 }
 
 static int apply(struct fsck *f, struct same *v, size_t n)
@@ -133,7 +133,7 @@ static int apply(struct fsck *f, struct same *v, size_t n)
 		rc = move_user(f, &f->xattrs->users.v[i], v, n, raw);
 	for (size_t i = 0; i < n && !rc; i++) {
 		if (v[i].to)
-			fsck_unclaim(f, v[i].b->blk, 1);
+			fsck_unclaim(f, FSCK_O_XATTR, v[i].b->blk, 1);
 		else
 			rc = put_refcount(f, v[i].b);
 	}
@@ -149,7 +149,7 @@ int fsck_xattr_share(struct fsck *f, struct fsck_xattr_block *blocks, size_t n)
 		   : xw_fail_nomem(&f->diag, "extended attributes");
 
 	/* a cluster may contain more than the xattr block */
-	if (rc || f->contested || n_same < 2)
+	if (rc || f->owners.contested || n_same < 2)
 		return rc;
 	qsort(v, n_same, sizeof(*v), by_hash);
 	rc = join(f, v, n_same, &saved);

@@ -113,7 +113,7 @@ static int write_block(struct fsck *f, xw_blk blk, uint8_t *p)
 {
 	if (xw_super_has_csum(&f->img->sb))
 		xw_xattr_block_set_csum(p, f->img->block_size, f->img->csum_seed, blk);
-	return fsck_write(f, blk, 1, p);
+	return fsck_try_write(f, FSCK_O_XATTR, blk, 1, p);
 }
 
 /*
@@ -198,7 +198,7 @@ static int look_at_file_acl(struct fsck *f, xw_ino ino, struct xw_inode *in, boo
 		return 0;
 	}
 	if (!slot->refs++)
-		rc = fsck_claim(f, blk, 1, NULL);
+		rc = fsck_claim(f, FSCK_O_XATTR, blk, 1, NULL);
 	if (!rc && f->opts.share_xattrs &&
 	    xw_vec_push(&f->xattrs->users, ((struct fsck_xattr_user){ino, blk})))
 		rc = xw_fail_nomem(&f->diag, "extended attributes");

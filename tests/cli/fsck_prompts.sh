@@ -61,4 +61,24 @@ done
 damaged
 on_terminal '' -fy bad
 equal "-y asks nothing" "$RC" 1
-done_testing 39
+
+# From the 100th finding of a kind on there is a line each power of ten.
+mkdir many
+for ((i = 0; i < 1200; i++)); do : >"many/$i"; done
+mkfs -q -t ext4 -N 2048 -d many crowd 16M
+for ((i = 0; i < 1200; i++)); do echo "sif $i links_count 5"; done >wrong
+"$BIN/xw-debugfs" -w -f wrong crowd >/dev/null
+RC=0
+"$FSCK" -fn crowd >.out || RC=$?
+equal "1200 wrong link counts: -n" "$RC" 4
+equal "  the first 99 are shown" "$(grep -c 'has link count 5, should be 1' .out)" 99
+equal "  then powers of ten, and the total" "$(grep -o 'link-count: [0-9]* times' .out | tr -dc '0-9\n' | xargs)" "100 1000 1200"
+"$FSCK" -fnv crowd >.out || :
+equal "  -v: all" "$(grep -c 'has link count 5, should be 1' .out)" 1200
+"$FSCK" -fn --json crowd >.out || :
+equal "  --json: all" "$(grep -c '"link-count"' .out)" 1200
+RC=0
+"$FSCK" -fy crowd >.out || RC=$?
+equal "  all of them are repaired" "$RC" 1
+is "  clean then" "$FSCK" -fn crowd
+done_testing 46

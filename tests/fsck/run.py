@@ -22,6 +22,7 @@ import traceback
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases  # noqa: E402
 import kinds  # noqa: E402, F401  pylint: disable=unused-import
+import owners  # noqa: E402, F401  pylint: disable=unused-import
 import rare  # noqa: E402, F401  pylint: disable=unused-import
 import seeded  # noqa: E402, F401  pylint: disable=unused-import
 from image import Image  # noqa: E402

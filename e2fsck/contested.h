@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* Blocks with more than one owner, private to contested.c and contested_copy.c. */
+#ifndef XW_FSCK_CONTESTED_H
+#define XW_FSCK_CONTESTED_H
+
+#include "walk/map.h"
+
+#include "fsck.h"
+
+/* A run of contested clusters and its owner. */
+struct claim {
+	uint64_t first;
+	uint32_t len;
+	xw_ino ino; /* 0: metadata or an xattr block, which is not moved */
+};
+
+/* What was in a block of group metadata before the repair. */
+struct fsck_saved {
+	xw_blk blk;
+	uint8_t *data; /* NULL: unreadable */
+};
+
+/*
+ * Claims are stored as runs, so that memory depends on the number of extents, not of blocks. Their
+ * ends divide the contested clusters into segments in which all clusters have the same number of
+ * claims. Segment i ends where segment i + 1 begins; the last one has no claims.
+ */
+struct fsck_contest {
+	struct fsck *f;
+	struct xw_walk_map walk;
+	XW_VEC(struct claim) claims; /* sorted by inode when complete */
+	XW_VEC(uint64_t) firsts; /* first clusters of the segments, ascending */
+	XW_VEC(uint32_t) counts; /* remaining claims of each segment */
+	XW_VEC(xw_ino) inos; /* to be moved, ascending */
+	XW_VEC(uint8_t) ranks; /* of these: the order of moving */
+	XW_VEC(xw_ino) doomed; /* to be cleared: there is no space for copies */
+	XW_VEC(struct fsck_saved) saved; /* by cluster */
+	uint64_t free; /* in blocks, according to the last update; UINT64_MAX: unknown */
+	unsigned bits;
+	xw_blk base;
+	uint8_t *copy; /* one cluster */
+	bool agreed; /* at least one inode was to be repaired */
+};
+
+static inline uint64_t fsck_contest_cluster(const struct fsck_contest *c, xw_blk blk)
+{
+	return (blk - c->base) >> c->bits;
+}
+
+/* contested.c: is the cluster still claimed by more than one owner? */
+bool fsck_contest_shared(const struct fsck_contest *c, uint64_t cluster);
+
+/* contested_copy.c: keep what group metadata in this cluster is to be written over. */
+int fsck_contest_save(struct fsck_contest *c, uint64_t cluster);
+/* Has the directory shared blocks that cannot be its own? */
+int fsck_contest_foreign(struct fsck_contest *c, xw_ino ino, bool *foreign);
+/* Give an inode copies of its shared clusters. XW_ERR_NOSPC, or errors of updates. */
+int fsck_contest_move(struct fsck_contest *c, struct xw_update *u, xw_ino ino);
+void fsck_contest_saved_free(struct fsck_contest *c);
+
+#endif

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The owner map. Most blocks are contents of files, so these have no set of their own: what is
+ * claimed and belongs to nobody else is theirs.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "fsck.h"
+
+void fsck_owners_free(struct fsck_owners *o)
+{
+	xw_blockset_free(o->claims);
+	xw_blockset_free(o->contested);
+	for (int i = 0; i < FSCK_OWNERS; i++)
+		xw_blockset_free(o->of[i]);
+	xw_sysmap_free(o->sysmap);
+	fsck_kept_free(o);
+	*o = (struct fsck_owners){0};
+}
+
+const char *fsck_owner_name(enum fsck_owner owner)
+{
+	static const char *const names[] = {
+		[FSCK_O_GROUP] = "group metadata",    [FSCK_O_RESIZE] = "the resize inode",
+		[FSCK_O_MMP] = "the MMP block",       [FSCK_O_MAP] = "a map block",
+		[FSCK_O_DIR] = "a directory",         [FSCK_O_ITREE] = "an itree",
+		[FSCK_O_XATTR] = "an xattr block",    [FSCK_O_SYSTEM] = "a system file",
+		[FSCK_O_BAD] = "the bad-block inode", [FSCK_O_DATA] = "a file",
+	};
+
+	return names[owner];
+}
+
+/* Clusters [first, end) of a run of blocks. */
+struct span {
+	uint64_t first, end;
+};
+
+static struct span span_of(const struct fsck *f, xw_blk blk, uint64_t len)
+{
+	const xw_blk base = f->img->sb.first_data_block;
+	const unsigned bits = xw_image_cluster_bits(f->img);
+
+	return (struct span){(blk - base) >> bits, ((blk + len - 1 - base) >> bits) + 1};
+}
+
+static uint64_t clusters(const struct fsck *f)
+{
+	return span_of(f, f->img->sb.blocks_count - 1, 1).end;
+}
+
+static int no_memory(struct fsck *f)
+{
+	return xw_fail_nomem(&f->diag, "the blocks in use");
+}
+
+static bool has_set(enum fsck_owner owner)
+{
+	return owner != FSCK_O_GROUP && owner != FSCK_O_DATA;
+}
+
+static int contest(struct fsck *f, struct span s)
+{
+	struct fsck_owners *o = &f->owners;
+	uint64_t start, n;
+	int rc = o->contested ? 0 : xw_blockset_new(clusters(f), &o->contested);
+
+	for (uint64_t at = s.first; !rc && xw_blockset_next_in(o->claims, at, s.end, &start, &n);
+	     at = start + n)
+		rc = xw_blockset_add(o->contested, start, n, NULL);
+	return rc;
+}
+
+int fsck_claim(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len, uint64_t *again)
+{
+	struct fsck_owners *o = &f->owners;
+	const struct span s = span_of(f, blk, len);
+	uint64_t had = 0;
+	int rc = o->claims ? 0 : xw_blockset_new(clusters(f), &o->claims);
+
+	if (!rc && xw_blockset_count(o->claims, s.first, s.end - s.first))
+		rc = contest(f, s);
+	if (!rc)
+		rc = xw_blockset_add(o->claims, s.first, s.end - s.first, &had);
+	if (!rc && has_set(owner) && !o->of[owner])
+		rc = xw_blockset_new(clusters(f), &o->of[owner]);
+	if (!rc && has_set(owner))
+		rc = xw_blockset_add(o->of[owner], s.first, s.end - s.first, NULL);
+	if (again)
+		*again = had;
+	return rc ? no_memory(f) : 0;
+}
+
+void fsck_unclaim(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len)
+{
+	struct fsck_owners *o = &f->owners;
+	const struct span s = span_of(f, blk, len);
+
+	for (uint64_t n = s.first; o->claims && n < s.end; n++) {
+		if (o->contested && xw_blockset_has(o->contested, n))
+			continue;
+		xw_blockset_remove(o->claims, n, 1);
+		if (has_set(owner) && o->of[owner])
+			xw_blockset_remove(o->of[owner], n, 1);
+	}
+}
+
+int fsck_claim_metadata(struct fsck *f)
+{
+	struct fsck_owners *o = &f->owners;
+	const xw_blk end = f->img->sb.blocks_count;
+	int rc = xw_sysmap_new(f->img, &o->sysmap);
+
+	if (!rc && !o->claims && xw_blockset_new(clusters(f), &o->claims))
+		rc = no_memory(f);
+	for (xw_blk blk = f->img->sb.first_data_block; !rc && blk < end;) {
+		bool is_meta;
+		const uint64_t n = xw_sysmap_at(o->sysmap, blk, end - blk, &is_meta);
+		const struct span s = span_of(f, blk, n);
+
+		if (is_meta && xw_blockset_add(o->claims, s.first, s.end - s.first, NULL))
+			rc = no_memory(f);
+		blk += n;
+	}
+	return rc;
+}
+
+int fsck_places_changed(struct fsck *f)
+{
+	struct xw_sysmap *fresh;
+	int rc = xw_sysmap_new(f->img, &fresh);
+
+	if (rc)
+		return rc;
+	xw_sysmap_free(f->owners.sysmap);
+	f->owners.sysmap = fresh;
+	return 0;
+}
+
+/* ---- questions ---- */
+
+static bool has(const struct fsck *f, const struct xw_blockset *set, xw_blk blk)
+{
+	return set && xw_blockset_has(set, span_of(f, blk, 1).first);
+}
+
+bool fsck_is_claimed(const struct fsck *f, xw_blk blk)
+{
+	return has(f, f->owners.claims, blk);
+}
+
+bool fsck_is_contested(const struct fsck *f, xw_blk blk)
+{
+	return has(f, f->owners.contested, blk);
+}
+
+bool fsck_is_metadata(const struct fsck *f, xw_blk blk, uint64_t len)
+{
+	const xw_blk end = blk + len;
+	bool is_meta = false;
+
+	while (f->owners.sysmap && blk < end && !is_meta)
+		blk += xw_sysmap_at(f->owners.sysmap, blk, end - blk, &is_meta);
+	return is_meta;
+}
+
+static bool is_data(const struct fsck *f, xw_blk blk)
+{
+	if (!fsck_is_claimed(f, blk) || fsck_is_metadata(f, blk, 1))
+		return false;
+	for (int i = 0; i < FSCK_OWNERS; i++)
+		if (has(f, f->owners.of[i], blk))
+			return false;
+	return true;
+}
+
+static bool is_of(const struct fsck *f, enum fsck_owner owner, xw_blk blk)
+{
+	if (owner == FSCK_O_GROUP)
+		return fsck_is_metadata(f, blk, 1);
+	return owner == FSCK_O_DATA ? is_data(f, blk) : has(f, f->owners.of[owner], blk);
+}
+
+bool fsck_owns(const struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len)
+{
+	if (!xw_image_has_blocks(f->img, blk, len))
+		return false;
+	for (uint64_t i = 0; i < len; i++)
+		if (!is_of(f, owner, blk + i) ||
+		    (fsck_is_contested(f, blk + i) && !(owner == FSCK_O_GROUP && f->owners.copied)))
+			return false;
+	return true;
+}
+
+/* ---- free clusters ---- */
+
+/* Looks for clusters in [first, end) of one group; bits: its bitmap, or NULL. */
+static bool find_in(const struct fsck *f, struct span group, uint64_t from, const uint8_t *bits,
+		    uint64_t *out)
+{
+	const struct xw_blockset *claims = f->owners.claims;
+
+	for (uint64_t n = from, start, len; n < group.end; n++) {
+		const uint64_t bit = n - group.first;
+
+		if (bits && bits[bit / 8] == 0xFF && bit % 8 == 0 && n + 8 <= group.end) {
+			n += 7;
+			continue;
+		}
+		if (xw_blockset_has(claims, n)) {
+			if (xw_blockset_next_in(claims, n, group.end, &start, &len))
+				n = start + len - 1;
+			continue;
+		}
+		if (!bits || !(bits[bit / 8] >> bit % 8 & 1)) {
+			*out = n;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Reads the bitmap of a group as it is. false: everything in it counts as free. */
+static bool read_bitmap(struct fsck *f, uint64_t group, uint8_t *bits)
+{
+	struct xw_group_desc gd;
+
+	if (xw_image_group(f->img, group, &gd)) {
+		xw_diag_clear(&f->diag);
+		return false;
+	}
+	return !xw_image_block_uninit(f->img, &gd) &&
+	       xw_image_has_blocks(f->img, gd.block_bitmap, 1) &&
+	       !fsck_read(f, gd.block_bitmap, 1, bits);
+}
+
+static bool find_free(struct fsck *f, uint64_t goal, uint8_t *bits, uint64_t *out)
+{
+	const uint32_t per_group = xw_image_group_bits(f->img);
+	const uint64_t all = clusters(f), groups = f->img->groups, first = goal / per_group;
+
+	for (uint64_t i = 0; i <= groups; i++) {
+		const uint64_t g = (first + i) % groups;
+		const struct span s = {g * per_group, XW_MIN((g + 1) * per_group, all)};
+		const uint64_t from = i ? s.first : goal;
+
+		if (xw_blockset_count(f->owners.claims, s.first, s.end - s.first) ==
+		    s.end - s.first)
+			continue;
+		if (find_in(f, s, from, bits && read_bitmap(f, g, bits) ? bits : NULL, out))
+			return true;
+	}
+	return false;
+}
+
+int fsck_claim_free(struct fsck *f, enum fsck_owner owner, xw_blk goal, xw_blk *blk)
+{
+	const unsigned shift = xw_image_cluster_bits(f->img);
+	const uint64_t at = xw_image_has_blocks(f->img, goal, 1) ? span_of(f, goal, 1).first : 0;
+	auto_free uint8_t *bits = malloc(f->img->block_size);
+	uint64_t n = 0;
+
+	if (!bits)
+		return no_memory(f);
+	if (!find_free(f, at, bits, &n) && !find_free(f, at, NULL, &n))
+		return XW_ERR_NOSPC;
+	*blk = f->img->sb.first_data_block + (n << shift);
+	return fsck_claim(f, owner, *blk, 1, NULL);
+}

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""More cases for run.py: pointers into blocks of another owner. Nothing of that owner may be lost, or change."""
+from cases import BASES, case
+from image import FL_EXTENTS
+
+BASES.setdefault("groups", ["-t", "ext4", "-g", "4096"])
+BASES["mmp nocsum"] = ["-t", "ext4", "-O", "mmp,^metadata_csum"]
+BASES["orphan nocsum"] = ["-t", "ext4", "-O", "orphan_file,^metadata_csum"]
+EXT = ["ext4", "nocsum"]
+
+
+def first_block(i, path):
+    return i.blocks(i.lookup(path))[0]
+
+
+def attr_block(i):
+    return i.xattr_block(i.lookup("attrs"))
+
+
+# ---- map blocks ----
+
+
+@case("extent-header", base=EXT, lost=["pieces"])
+def extent_index_into_a_file(i):
+    i.iblock(i.lookup("pieces"), 12 + 4, 4, first_block(i, "file"))
+
+
+@case("extent-header", base=EXT, lost=["pieces"])
+def extent_index_into_a_directory(i):
+    i.iblock(i.lookup("pieces"), 12 + 4, 4, first_block(i, "many"))
+
+
+@case("extent-header", base=EXT, lost=["pieces"])
+def extent_index_into_an_xattr_block(i):
+    i.iblock(i.lookup("pieces"), 12 + 4, 4, attr_block(i))
+
+
+@case("map-block-foreign", base=["ext2", "ext3"], lost=["big"])
+def indirect_block_in_a_file(i):
+    i.iblock(i.lookup("big"), 48, 4, first_block(i, "file"))
+
+
+@case("map-block-foreign", base=["ext2", "ext3"], lost=["big"])
+def double_indirect_block_in_a_directory(i):
+    i.iblock(i.lookup("big"), 52, 4, first_block(i, "many"))
+
+
+# ---- directories ----
+
+
+@case("contested", base=["ext4", "nocsum", "ext2"], lost=["many/*"])
+def block_of_another_directory(i):
+    many = i.lookup("many")
+    i.iblock(many, 12 + 8 if i.inode(many, "flags") & FL_EXTENTS else 0, 4, first_block(i, "sub"))
+
+
+@case("contested", base=["ext4", "nocsum"], lost=["many/*"])
+def directory_in_the_inode_table(i):
+    i.iblock(i.lookup("many"), 12 + 8, 4, i.gd(0, "inode_table") + 1)
+
+
+# ---- what only the superblock refers to ----
+
+
+@case("contested", base=["orphan", "orphan nocsum"])
+def orphan_file_in_a_file(i):
+    i.iblock(i.sb("orphan_file_inum"), 12 + 8, 4, first_block(i, "file"))
+
+
+@case("contested", base=["orphan", "orphan nocsum"])
+def orphan_file_in_a_directory(i):
+    i.iblock(i.sb("orphan_file_inum"), 12 + 8, 4, first_block(i, "many"))
+
+
+@case("contested", base=["orphan", "orphan nocsum"])
+def orphan_file_in_use_in_a_directory(i):
+    i.iblock(i.sb("orphan_file_inum"), 12 + 8, 4, first_block(i, "many"))
+    i.set_sb("feature_ro_compat", i.sb("feature_ro_compat") | 0x10000)
+
+
+@case("orphan-file", base="orphan", moved=True)
+def orphan_file_number_of_a_file(i):
+    i.set_sb("orphan_file_inum", i.lookup("file"))
+
+
+@case("resize-inode", base=["ext4", "ext2"])
+def resize_inode_in_a_file(i):
+    i.iblock(7, 52, 4, first_block(i, "file"))
+
+
+@case("resize-inode", base=["ext4", "ext2"])
+def resize_inode_in_a_directory(i):
+    i.iblock(7, 52, 4, first_block(i, "many"))
+
+
+@case("resize-inode", base=["ext4", "ext2"])
+def resize_inode_in_an_xattr_block(i):
+    i.iblock(7, 52, 4, attr_block(i))
+
+
+@case("resize-inode", base=["ext4", "ext2"])
+def resize_inode_in_the_inode_table(i):
+    i.iblock(7, 52, 4, i.gd(0, "inode_table") + 2)
+
+
+@case("contested", base=["mmp", "mmp nocsum"])
+def mmp_block_in_a_file(i):
+    i.set_sb("mmp_block", first_block(i, "file"))
+
+
+@case("contested", base=["mmp", "mmp nocsum"])
+def mmp_block_in_a_directory(i):
+    i.set_sb("mmp_block", first_block(i, "many"))
+
+
+@case("mmp-block", base=["mmp", "mmp nocsum"])
+def mmp_block_in_an_xattr_block(i):
+    i.set_sb("mmp_block", attr_block(i))
+
+
+# ---- group metadata ----
+
+
+@case(base="groups")
+def block_bitmap_in_a_file(i):
+    i.set_gd(1, "block_bitmap", first_block(i, "file"))
+
+
+@case(base="groups")
+def inode_bitmap_in_a_directory(i):
+    i.set_gd(1, "inode_bitmap", first_block(i, "many"))
+
+
+@case("contested", base=EXT, lost=["small", "hard"])
+def file_in_the_block_bitmap(i):
+    i.iblock(i.lookup("small"), 12 + 8, 4, i.gd(0, "block_bitmap"))
+
+
+@case("contested", base=EXT, lost=["small", "hard"])
+def file_in_the_inode_table(i):
+    i.iblock(i.lookup("small"), 12 + 8, 4, i.gd(0, "inode_table"))
