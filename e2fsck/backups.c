@@ -70,7 +70,8 @@ int fsck_renew_backups(struct fsck *f)
 		descs = h.super + h.has_super;
 		if (h.has_super)
 			rc = copy_super(f, g, h.super);
-		if (!rc && h.meta_bg && g % per_block)
+		/* Most copies of the superblock have none: of a meta group three groups do. */
+		if (!rc && h.meta_bg && h.desc_len && g % per_block)
 			rc = copy_descs(f, xw_image_desc_block(img, g), descs, 1);
 		else if (!rc && !h.meta_bg && h.has_super)
 			rc = copy_descs(f, xw_image_desc_block(img, 0), descs, h.desc_len);

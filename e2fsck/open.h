@@ -82,6 +82,8 @@ int fsck_choose_super(struct fsck *f);
 
 /* ---- super.c, groups.c, backups.c ---- */
 
+/* Is the default hash one that no directory can have? Such a filesystem is not clean. */
+bool fsck_hash_is_unknown(const struct xw_super *sb);
 /* Fields that contradict each other or the device. */
 int fsck_check_fields(struct fsck *f);
 int fsck_check_groups(struct fsck *f);

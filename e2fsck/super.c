@@ -81,6 +81,11 @@ static bool check_features(struct fsck *f, struct xw_super *sb)
 	return fix;
 }
 
+bool fsck_hash_is_unknown(const struct xw_super *sb)
+{
+	return sb->feature_compat & XW_COMPAT_DIR_INDEX && sb->def_hash_version > XW_DX_TEA;
+}
+
 static bool check_hash(struct fsck *f, struct xw_super *sb)
 {
 	const uint32_t signs = XW_FLAG_SIGNED_HASH | XW_FLAG_UNSIGNED_HASH;
@@ -88,8 +93,7 @@ static bool check_hash(struct fsck *f, struct xw_super *sb)
 
 	if (!(sb->feature_compat & XW_COMPAT_DIR_INDEX))
 		return false;
-	if (sb->def_hash_version > XW_DX_TEA &&
-	    FSCK_FOUND(f, SUPER_HASH, .num = sb->def_hash_version)) {
+	if (fsck_hash_is_unknown(sb) && FSCK_FOUND(f, SUPER_HASH, .num = sb->def_hash_version)) {
 		sb->def_hash_version = 1;
 		fix = true;
 	}

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Damage to what says where metadata is: the superblock's geometry, and descriptors of groups without a usable backup. One run
+# repairs it, and costs no file.
+. "$(dirname "$0")/lib.sh"
+FSCK=${XW_FSCK:-$BIN/xw-fsck}
+DEBUGFS=${XW_DEBUGFS:-$BIN/xw-debugfs}
+
+fsck() { # ARGS...: status in $RC
+	RC=0
+	"$FSCK" "$@" >.out 2>.err || RC=$?
+}
+# kept DESCRIPTION IMAGE TREE: names, contents, symlinks and modes are those of TREE.
+listing() { (cd "$1" && find . ! -path './lost+found*' -printf '%P %y %m %l\n' | sort); }
+kept() {
+	rm -rf got
+	mkdir got
+	"$DEBUGFS" -R 'rdump / got' "$2" >.dbg 2>&1
+	listing "$3" >.want
+	listing got >.got
+	if cmp -s .want .got && diff -r --no-dereference -x lost+found "$3" got >.diff 2>&1; then pass "$1"; else
+		fail "$1"
+		diff .want .got | head -n 3 | sed 's/^/# /'
+	fi
+}
+# repaired DESCRIPTION IMAGE TREE: with -fy, once.
+repaired() {
+	fsck -fy "$2"
+	equal "$1: repaired" $RC 1
+	fsck -fn "$2"
+	equal "  clean then" $RC 0
+	kept "  nothing is lost" "$2" "$3"
+	clean "$2" "  clean for e2fsck"
+}
+fill() { # DIR FILES BYTES: half of the files are in a subdirectory, with a symlink
+	mkdir -p "$1/sub"
+	for ((i = 0; i < $2; i++)); do
+		head -c "$3" /dev/urandom >"$1/f$i"
+		head -c "$3" /dev/urandom >"$1/sub/g$i"
+	done
+	ln -s f0 "$1/sub/link"
+	chmod 600 "$1/f1"
+}
+# super_field IMAGE OFFSET SIZE VALUE [raw]: a field of the superblock, whose checksum is right again unless raw.
+super_field() {
+	python3 - "$@" <<-'PY'
+		import sys
+		image, at, size, value = sys.argv[1], *(int(v, 0) for v in sys.argv[2:5])
+		with open(image, "r+b") as f:
+		    f.seek(1024)
+		    sb = bytearray(f.read(1024))
+		    sb[at:at + size] = value.to_bytes(size, "little")
+		    crc = 0xFFFFFFFF
+		    for byte in sb[:1020]:
+		        crc ^= byte
+		        for _ in range(8):
+		            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+		    if len(sys.argv) == 5:
+		        sb[1020:] = crc.to_bytes(4, "little")
+		    f.seek(1024)
+		    f.write(sb)
+	PY
+}
+
+# meta_bg: behind most copies of the superblock there are no descriptors, but blocks of files.
+fill big 6 1000000
+mkfs -q -b 1024 -g 1024 -N 512 -J size=1 -O meta_bg,^resize_inode -d big meta 16M
+works "an image with meta_bg, of 16 groups"
+super_field meta 252 1 9
+for how in -p -fy; do
+	cp meta bad
+	fsck $how bad
+	is "$how of an unknown hash: repaired" test $RC -le 1
+	fsck -fn bad
+	equal "  clean then" $RC 0
+	kept "  nothing is lost" bad big
+done
+
+done_testing 7
