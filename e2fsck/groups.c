@@ -3,10 +3,11 @@
  * Group descriptors: locations of bitmaps and inode tables, checksums and flags.
  *
  * A location is impossible if it is outside the filesystem (without flex_bg: outside its group) or
- * on other metadata. Then the backup descriptor is used, or the location that follows from mke2fs's
- * layout or from neighboring groups; for a table both are accepted only if there are inodes. A
- * location that cannot be found is set to 0, and new blocks are allocated when free blocks are
- * known (relocate.c).
+ * on other metadata, and wrong if records there are not those of the group (tables.c). Tables come
+ * before bitmaps, which can be made anew: the backup descriptor, the location that follows from
+ * mke2fs's layout or from neighboring groups, and a search are tried, and contents decide. Blocks
+ * of the journal are no table. A location that cannot be found is set to 0, and new blocks are
+ * allocated when free blocks are known (relocate.c).
  */
 #include "config.h"
 
@@ -14,15 +15,27 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/endian.h"
+#include "disk/extent.h"
 #include "open.h"
+#include "walk/map.h"
 
-enum { SEARCH_BLOCKS = 1 << 18, SEARCH_ALL = 1 << 19, SEARCH_BYTES = 1 << 20 };
+enum {
+	SEARCH_BLOCKS = 1 << 18,
+	SEARCH_ALL = 1 << 19,
+	SEARCH_BYTES = 1 << 20,
+	LOOK_BLOCKS = 256, /* of a table */
+	ROOT_WEIGHT = 1 << 20, /* in a score: the table has the root directory */
+};
 
 enum part { BLOCK_BITMAP, INODE_BITMAP, INODE_TABLE, PARTS };
 
 struct check {
 	struct fsck *f;
 	struct xw_blockset *taken; /* blocks of group metadata accepted so far */
+	struct xw_blockset *twice; /* blocks that two descriptors have; NULL: none */
+	const struct xw_blockset *settled; /* `twice`, when all of them are known */
+	struct xw_blockset *journal; /* blocks of the journal, according to the superblock */
 	uint64_t backup; /* group with a copy of the descriptors; 0: none */
 	uint64_t searched; /* total number of blocks read in search of lost tables */
 };
@@ -168,52 +181,115 @@ static int accept(struct check *c, enum part p, xw_blk blk)
 		       : 0;
 }
 
-struct evidence {
-	unsigned good, bad; /* records in use that can belong to this group; records that cannot */
-};
+/* ---- evidence ---- */
 
-/*
- * Evidence from the first block of a table, in buf, for and against its being that of this group.
- */
-static void look_at_block(struct check *c, uint64_t group, const uint8_t *buf, struct evidence *e)
+/* The bits of the group's inode bitmap, or NULL. buf: one block. */
+static const uint8_t *inode_bits(struct check *c, uint64_t group, const struct xw_group_desc *gd,
+				 uint8_t *buf)
 {
-	const struct xw_image *img = c->f->img;
-	const uint32_t n = img->block_size / img->inode_size;
+	struct xw_group_desc copy;
 
-	*e = (struct evidence){0};
-	for (uint32_t i = 0; i < XW_MIN(n, img->sb.inodes_per_group); i++) {
-		const uint8_t *raw = buf + (size_t)i * img->inode_size;
-		const xw_ino ino = (xw_ino)(group * img->sb.inodes_per_group + i + 1);
-		struct xw_inode in;
-
-		if (xw_inode_decode(raw, &img->sb, &in) ||
-		    xw_inode_verify(raw, &img->sb, img->csum_seed, ino))
-			e->bad++;
-		else if (in.mode && (in.links > 60000 || !(in.mode & XW_S_IFMT)))
-			e->bad++;
-		else
-			e->good += in.mode != 0;
-	}
+	if (fsck_inode_bitmap_is_sound(c->f, gd, gd->inode_bitmap, buf))
+		return buf;
+	if (c->backup && read_copy(c->f, group, c->backup, &copy) &&
+	    fsck_inode_bitmap_is_sound(c->f, gd, copy.inode_bitmap, buf))
+		return buf;
+	return NULL;
 }
 
-/* Does an inode table start there, judging by its first block? */
-static bool looks_like_table(struct check *c, uint64_t group, xw_blk blk)
+static bool in_journal(const struct check *c, xw_blk blk, uint64_t len)
 {
-	auto_free uint8_t *buf = malloc(c->f->img->block_size);
-	struct evidence e;
+	return c->journal && xw_blockset_count(c->journal, blk, len);
+}
 
-	if (!buf || fsck_read(c->f, blk, 1, buf))
+/*
+ * Does the descriptor name a place that is no table? Usually the records of its first block, with
+ * their checksums, answer this; if they do not, more of the table is held against the bitmap.
+ */
+static bool is_no_table(struct check *c, uint64_t group, const struct xw_group_desc *gd)
+{
+	const struct xw_image *img = c->f->img;
+	const bool csum = xw_super_has_csum(&img->sb);
+	struct fsck_evidence e = {0};
+	auto_free uint8_t *bits = NULL;
+
+	if (in_journal(c, gd->inode_table, img->itable_blocks))
+		return true;
+	if (!group && fsck_is_root_table(c->f->dev, img, gd->inode_table))
 		return false;
-	look_at_block(c, group, buf, &e);
-	return e.good > e.bad || (!e.bad && group);
+	if (group && gd->flags & XW_BG_INODE_UNINIT)
+		return false;
+	if (csum && !fsck_table_look(c->f, group, gd->inode_table, 1, &e) &&
+	    fsck_table_is_likely(&e))
+		return false;
+	bits = malloc(img->block_size);
+	e = (struct fsck_evidence){.bits = bits ? inode_bits(c, group, gd, bits) : NULL};
+	return !fsck_table_look(c->f, group, gd->inode_table, csum ? LOOK_BLOCKS : 1, &e) &&
+	       (!group || fsck_table_is_unlikely(&e));
+}
+
+/* How much supports this place of the table? */
+static int64_t look_at_table(struct check *c, uint64_t group, xw_blk blk, struct fsck_evidence *e)
+{
+	int64_t score = in_journal(c, blk, c->f->img->itable_blocks) ? -ROOT_WEIGHT / 2 : 0;
+
+	if (fsck_table_look(c->f, group, blk, LOOK_BLOCKS, e))
+		return INT64_MIN;
+	if (!group)
+		score += fsck_is_root_table(c->f->dev, c->f->img, blk) ? ROOT_WEIGHT : 0;
+	return score + fsck_table_score(e);
+}
+
+/* ---- search ---- */
+
+struct search {
+	uint64_t group;
+	const uint8_t *bits;
+	uint64_t k; /* the block of the table to look for */
+	xw_blk best;
+	int64_t score;
+};
+
+/* The first block of the table with an inode that is certainly in use. */
+static uint64_t first_used(const struct xw_image *img, const uint8_t *bits)
+{
+	const uint32_t per_block = img->block_size / img->inode_size;
+
+	for (uint32_t i = 0; bits && i < img->sb.inodes_per_group; i++)
+		if (bits[i / 8] >> i % 8 & 1)
+			return i / per_block;
+	return 0;
+}
+
+/* buf: what may be block k of the table that starts at blk. */
+static void try_table(struct check *c, struct search *s, xw_blk blk, const uint8_t *buf)
+{
+	const struct xw_image *img = c->f->img;
+	struct fsck_evidence e = {.bits = s->bits};
+	int64_t score;
+
+	if (!fits(c, s->group, INODE_TABLE, blk) || in_journal(c, blk, img->itable_blocks))
+		return;
+	if (s->group)
+		fsck_table_block(c->f, s->group, s->k * (img->block_size / img->inode_size), buf,
+				 &e);
+	if (s->group ? e.bad || e.misses || !e.good : !fsck_is_root_table(c->f->dev, img, blk))
+		return;
+	e = (struct fsck_evidence){.bits = s->bits};
+	score = look_at_table(c, s->group, blk, &e);
+	if (score > s->score) {
+		s->score = score;
+		s->best = blk;
+	}
 }
 
 /*
  * Search for a table, to which no descriptor and no neighbor leads, by its contents: checksums tell
- * which inodes the records are; without them only the table with the root directory can be
- * identified. At most SEARCH_BLOCKS are read for one group, and SEARCH_ALL in total. 0: not found.
+ * which inodes the records are; without them the inode bitmap tells which are in use, and the table
+ * with the root directory can be identified. At most SEARCH_BLOCKS are read for one group, and
+ * SEARCH_ALL in total. 0: not found.
  */
-static xw_blk search_table(struct check *c, uint64_t group)
+static xw_blk search_table(struct check *c, uint64_t group, const uint8_t *bits)
 {
 	const struct xw_image *img = c->f->img;
 	const struct xw_super *sb = &img->sb;
@@ -223,33 +299,31 @@ static xw_blk search_table(struct check *c, uint64_t group)
 			: 1;
 	const xw_blk from = sb->first_data_block + group / flex * flex * sb->blocks_per_group;
 	const xw_blk end = XW_MIN(from + SEARCH_BLOCKS, sb->blocks_count);
+	struct search s = {.group = group, .bits = bits};
 	auto_free uint8_t *buf = malloc(SEARCH_BYTES);
-	struct evidence e;
 	uint64_t n;
 
-	if (!buf || (group && !xw_super_has_csum(sb)))
+	if (!buf || (group && !bits && !xw_super_has_csum(sb)))
 		return 0;
+	s.k = group ? first_used(img, bits) : 0;
 	for (xw_blk blk = from; blk < end; blk += n) {
 		n = XW_MIN((uint64_t)SEARCH_BYTES / img->block_size, end - blk);
 		if (c->f->stop || c->searched + n > SEARCH_ALL)
-			return 0;
+			return s.best;
 		c->searched += n;
 		if (fsck_read(c->f, blk, n, buf)) {
 			n = 1; /* the others may be readable */
 			if (fsck_read(c->f, blk, n, buf))
 				continue;
 		}
-		for (uint64_t i = 0; i < n; i++) {
-			if (!fits(c, group, INODE_TABLE, blk + i))
-				continue;
-			if (group)
-				look_at_block(c, group, buf + i * img->block_size, &e);
-			if (group ? e.good && !e.bad : fsck_is_root_table(c->f->dev, img, blk + i))
-				return blk + i;
-		}
+		for (uint64_t i = 0; i < n; i++)
+			if (blk + i >= from + s.k)
+				try_table(c, &s, blk + i - s.k, buf + i * img->block_size);
 	}
-	return 0;
+	return s.best;
 }
+
+/* ---- other places ---- */
 
 /* The location that follows from a neighbor, or from mke2fs's layout. */
 static xw_blk suggest(struct check *c, uint64_t group, enum part p)
@@ -273,21 +347,6 @@ static xw_blk suggest(struct check *c, uint64_t group, enum part p)
 	xw_image_group_head(img, group, &h);
 	return img->sb.first_data_block + group * (uint64_t)img->sb.blocks_per_group + h.boot +
 	       h.has_super + h.desc_len + h.reserved_len + (unsigned)p;
-}
-
-/* A better location than the one in *gd; 0: none known. */
-static xw_blk find_place(struct check *c, uint64_t group, enum part p)
-{
-	struct xw_group_desc copy;
-	xw_blk blk;
-
-	if (c->backup && read_copy(c->f, group, c->backup, &copy) &&
-	    fits(c, group, p, *place(&copy, p)))
-		return *place(&copy, p);
-	blk = suggest(c, group, p);
-	if (fits(c, group, p, blk) && (p != INODE_TABLE || looks_like_table(c, group, blk)))
-		return blk;
-	return p == INODE_TABLE ? search_table(c, group) : 0;
 }
 
 static bool report_place(struct fsck *f, uint64_t group, enum part p, xw_blk was, xw_blk to)
@@ -321,36 +380,129 @@ static bool sum_is_wrong(struct fsck *f, uint64_t group)
 	       xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)group);
 }
 
-/* The location in the primary descriptor is possible. Is it trustworthy? */
-static bool prefer_primary(struct check *c, uint64_t group, enum part p, xw_blk blk)
+/* The primary and a copy have possible locations, and their contents do not decide. */
+static bool prefer_primary(struct check *c, uint64_t group, enum part p, xw_blk copy)
 {
 	const uint32_t sums = XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM;
-	xw_blk copy = 0;
 
-	if (!backup_differs(c, group, p, blk, &copy) || !fits(c, group, p, copy))
-		return p != INODE_TABLE || !c->backup || looks_like_table(c, group, blk);
-	if (p == INODE_TABLE && looks_like_table(c, group, blk) != looks_like_table(c, group, copy))
-		return looks_like_table(c, group, blk);
 	if (suggest(c, group, p) == copy)
 		return false;
 	return !(c->f->img->sb.feature_ro_compat & sums) || !sum_is_wrong(c->f, group);
 }
 
-/* Is the table that group 0 is said to have another piece of the filesystem, or of that table? */
-static bool is_no_table(struct check *c, uint64_t group, enum part p, xw_blk blk)
+/*
+ * The best place of a table: by contents, otherwise the primary descriptor's or that of its copy,
+ * unless records there are those of no table. 0: none; a table is made only where none is found.
+ */
+static xw_blk find_table(struct check *c, uint64_t group, const struct xw_group_desc *gd)
 {
-	const struct xw_image *img = c->f->img;
+	auto_free uint8_t *buf = malloc(c->f->img->block_size);
+	const uint8_t *bits = buf ? inode_bits(c, group, gd, buf) : NULL;
+	struct place {
+		xw_blk blk;
+		bool named;
+		struct fsck_evidence e;
+	} all[] = {{gd->inode_table, true, {bits}},
+		   {0, true, {bits}},
+		   {suggest(c, group, INODE_TABLE), false, {bits}}};
+	xw_blk best = 0, found;
+	int64_t most = INT64_MIN;
 
-	return !group && p == INODE_TABLE && !fsck_is_root_table(c->f->dev, img, blk) &&
-	       !(xw_super_has_csum(&img->sb) && looks_like_table(c, group, blk));
+	if (backup_differs(c, group, INODE_TABLE, gd->inode_table, &all[1].blk) &&
+	    !prefer_primary(c, group, INODE_TABLE, all[1].blk)) {
+		all[0].blk = all[1].blk;
+		all[1].blk = gd->inode_table;
+	}
+	for (size_t i = 0; i < XW_ARRAY_SIZE(all); i++) {
+		struct place *const t = &all[i];
+		int64_t score;
+
+		if (!fits(c, group, INODE_TABLE, t->blk))
+			continue;
+		score = look_at_table(c, group, t->blk, &t->e);
+		if (fsck_table_is_likely(&t->e) && score > most) {
+			most = score;
+			best = t->blk;
+		}
+	}
+	if (best && (group || most >= ROOT_WEIGHT / 2))
+		return best;
+	found = search_table(c, group, bits);
+	if (found || best)
+		return found ? found : best;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(all); i++)
+		if (fits(c, group, INODE_TABLE, all[i].blk) &&
+		    (all[i].named ? !fsck_table_is_foreign(&all[i].e) : group && !all[i].e.bad))
+			return all[i].blk;
+	return 0;
 }
 
-/* Accept valid locations that no backup contradicts; the others are marked in bad[]. */
+static bool is_sound(struct check *c, uint64_t group, enum part p, const struct xw_group_desc *gd,
+		     xw_blk blk)
+{
+	auto_free uint8_t *bits = NULL;
+
+	if (p == BLOCK_BITMAP)
+		return fsck_block_bitmap_is_sound(c->f, group, gd, blk);
+	bits = malloc(c->f->img->block_size);
+	return bits && fsck_inode_bitmap_is_sound(c->f, gd, blk, bits);
+}
+
+/*
+ * The best place of a bitmap. Unlike a table it can be made anew anywhere, so that a place which
+ * neither contents nor a copy supports is none.
+ */
+static xw_blk find_bitmap(struct check *c, uint64_t group, enum part p,
+			  const struct xw_group_desc *gd)
+{
+	const xw_blk was = *place((struct xw_group_desc *)gd, p);
+	xw_blk copy = 0;
+	const bool differs = backup_differs(c, group, p, was, &copy);
+	const xw_blk where[] = {was, copy, suggest(c, group, p)};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(where); i++)
+		if (fits(c, group, p, where[i]) && is_sound(c, group, p, gd, where[i]))
+			return where[i];
+	if (fits(c, group, p, was) &&
+	    (!differs || !fits(c, group, p, copy) || prefer_primary(c, group, p, copy)))
+		return was;
+	return fits(c, group, p, copy) ? copy : 0;
+}
+
+/* ---- all groups ---- */
+
+/* Remember the blocks of this place that another one has as well. */
+static int note_twice(struct check *c, enum part p, xw_blk blk)
+{
+	uint64_t start, n, at = blk;
+	const xw_blk end = blk + length(c->f->img, p);
+	int rc = c->twice ? 0 : xw_blockset_new(c->f->img->sb.blocks_count, &c->twice);
+
+	while (!rc && xw_blockset_next_in(c->taken, at, end, &start, &n)) {
+		rc = xw_blockset_add(c->twice, start, n, NULL);
+		at = start + n;
+	}
+	return rc ? xw_fail_nomem(&c->f->diag, "group metadata") : 0;
+}
+
+static bool is_good(struct check *c, uint64_t group, enum part p, const struct xw_group_desc *gd)
+{
+	const xw_blk blk = *place((struct xw_group_desc *)gd, p);
+	xw_blk copy;
+
+	return fits(c, group, p, blk) && !backup_differs(c, group, p, blk, &copy) &&
+	       !(c->settled && xw_blockset_count(c->settled, blk, length(c->f->img, p))) &&
+	       (p != INODE_TABLE || !is_no_table(c, group, gd));
+}
+
+/*
+ * Accept valid locations that no backup contradicts; the others are marked in bad[]. Blocks that
+ * two of them have are noted.
+ */
 static int take_good(struct check *c, uint8_t *bad, uint64_t *n_bad)
 {
 	struct xw_image *img = c->f->img;
 	struct xw_group_desc gd;
-	xw_blk copy;
 	int rc = 0;
 
 	for (uint64_t g = 0; g < img->groups && !rc; g++) {
@@ -358,84 +510,118 @@ static int take_good(struct check *c, uint8_t *bad, uint64_t *n_bad)
 		for (int p = 0; p < PARTS && !rc; p++) {
 			const xw_blk blk = *place(&gd, p);
 
-			if (fits(c, g, p, blk) && !backup_differs(c, g, p, blk, &copy) &&
-			    !is_no_table(c, g, p, blk)) {
+			if (is_good(c, g, p, &gd)) {
 				rc = accept(c, p, blk);
-			} else {
-				bad[g] |= (uint8_t)(1 << p);
-				++*n_bad;
+				continue;
 			}
+			bad[g] |= (uint8_t)(1 << p);
+			++*n_bad;
+			if (!c->settled && in_range(img, g, blk, length(img, p)))
+				rc = note_twice(c, p, blk);
 		}
 	}
 	return rc;
 }
 
-/* The table with the root directory is replaced only by another such table. */
-static bool is_root_table(struct check *c, uint64_t group, enum part p, xw_blk blk)
-{
-	xw_blk copy = 0;
-
-	if (group || p != INODE_TABLE || !in_range(c->f->img, group, blk, length(c->f->img, p)) ||
-	    !fsck_is_root_table(c->f->dev, c->f->img, blk))
-		return false;
-	return !backup_differs(c, group, p, blk, &copy) || !fits(c, group, p, copy) ||
-	       !fsck_is_root_table(c->f->dev, c->f->img, copy);
-}
-
-static int mend_places(struct check *c, uint64_t group, uint8_t bad)
+static int mend_place(struct check *c, uint64_t group, enum part p, struct xw_group_desc *gd,
+		      bool *write)
 {
 	struct fsck *f = c->f;
-	struct xw_group_desc gd;
-	bool write = false;
-	int rc = xw_image_group(f->img, group, &gd);
+	const xw_blk was = *place(gd, p);
+	const xw_blk to =
+		p == INODE_TABLE ? find_table(c, group, gd) : find_bitmap(c, group, p, gd);
 
-	for (int p = 0; p < PARTS && !rc; p++) {
-		const xw_blk was = *place(&gd, p);
-		bool possible;
-		xw_blk to;
-
-		if (!(bad & 1 << p))
-			continue;
-		possible = fits(c, group, p, was);
-		if ((possible && prefer_primary(c, group, p, was) &&
-		     !is_no_table(c, group, p, was)) ||
-		    is_root_table(c, group, p, was)) {
-			rc = accept(c, p, was);
-			continue;
-		}
-		to = find_place(c, group, p);
-		if (to == was || (!to && possible && is_no_table(c, group, p, was))) {
-			rc = accept(c, p, was); /* what it holds is damaged, then */
-			continue;
-		}
-		if (to || was) { /* both 0: known to be lost, and left to relocate.c */
-			if (!report_place(f, group, p, was, to))
-				continue;
-			write = true;
-		}
-		*place(&gd, p) = to;
-		f->relocate = f->relocate || !to;
-		if (to)
-			rc = accept(c, p, to);
+	if (to && to == was)
+		return accept(c, p, was); /* what it holds may be damaged, then */
+	/* Both 0 in a later round: reported, and left to relocate.c. */
+	if (to || was || !f->round) {
+		if (!report_place(f, group, p, was, to))
+			return 0;
+		*write = true;
 	}
-	return rc || !write ? rc : fsck_group_write(f, group, &gd);
+	*place(gd, p) = to;
+	f->relocate = f->relocate || !to;
+	return to ? accept(c, p, to) : 0;
 }
 
+/* The bad places of kinds `parts`. */
+static int mend_group(struct check *c, uint64_t group, uint8_t bad, uint8_t parts)
+{
+	struct xw_group_desc gd;
+	bool write = false;
+	int rc = bad & parts ? xw_image_group(c->f->img, group, &gd) : 0;
+
+	for (int p = 0; p < PARTS && !rc; p++)
+		if (bad & parts & 1 << p)
+			rc = mend_place(c, group, p, &gd, &write);
+	return rc || !write ? rc : fsck_group_write(c->f, group, &gd);
+}
+
+/* The blocks of the journal, according to the superblock: its log has copies of tables. */
+static int take_journal(struct check *c)
+{
+	const struct xw_image *img = c->f->img;
+	const struct xw_super *sb = &img->sb;
+	struct xw_inode in = {.mode = XW_S_IFREG, .links = 1, .size = sb->jnl_blocks[16]};
+	struct xw_walk_map walk;
+	struct xw_walk_map_item item;
+	int more, rc = xw_blockset_new(sb->blocks_count, &c->journal);
+
+	if (rc || sb->jnl_backup_type != 1)
+		return rc ? xw_fail_nomem(&c->f->diag, "the journal") : 0;
+	for (unsigned i = 0; i < 15; i++)
+		poke32(in.block + (size_t)4 * i, sb->jnl_blocks[i]);
+	if (peek16(in.block) == XW_EXT_MAGIC)
+		in.flags = XW_FL_EXTENTS;
+	xw_walk_map_init(&walk, c->f->dev, sb);
+	walk.csum = false; /* the inode's generation is unknown */
+	rc = xw_walk_map_begin(&walk, XW_INO_JOURNAL, &in, -1);
+	while (!rc && (more = xw_walk_map_next(&walk, &item)) > 0)
+		if (more == 1 && item.kind == XW_WALK_RUN)
+			rc = xw_blockset_add(c->journal, item.pblk, item.len, NULL);
+	xw_walk_map_free(&walk);
+	xw_diag_clear(&c->f->diag);
+	return rc ? xw_fail_nomem(&c->f->diag, "the journal") : 0;
+}
+
+/* Heads and good places. Where two descriptors name a block, neither is good by itself. */
+static int take_all(struct check *c, uint8_t *bad, uint64_t *n_bad)
+{
+	int rc = take_heads(c);
+
+	if (!rc)
+		rc = take_good(c, bad, n_bad);
+	if (rc || !c->twice)
+		return rc;
+	xw_blockset_free(c->taken);
+	c->taken = NULL;
+	c->settled = c->twice;
+	memset(bad, 0, c->f->img->groups);
+	*n_bad = 0;
+	rc = take_heads(c);
+	return rc ? rc : take_good(c, bad, n_bad);
+}
+
+/* Tables before bitmaps: only a table cannot be made anew. */
 static int check_places(struct fsck *f)
 {
+	static const uint8_t turns[] = {1 << INODE_TABLE, 1 << BLOCK_BITMAP | 1 << INODE_BITMAP};
 	struct check c = {.f = f};
 	const uint64_t groups = f->img->groups;
 	auto_free uint8_t *bad = calloc(groups, 1);
 	uint64_t n_bad = 0;
-	int rc = bad ? take_heads(&c) : xw_fail_nomem(&f->diag, "groups");
+	int rc = bad ? take_journal(&c) : xw_fail_nomem(&f->diag, "groups");
 
 	if (!rc)
 		c.backup = find_backup(f);
 	if (!rc)
-		rc = take_good(&c, bad, &n_bad);
-	for (uint64_t g = 0; n_bad && g < groups && !rc; g++)
-		rc = bad[g] ? mend_places(&c, g, bad[g]) : 0;
+		rc = take_all(&c, bad, &n_bad);
+	for (size_t turn = 0; turn < XW_ARRAY_SIZE(turns); turn++)
+		for (uint64_t g = 0; n_bad && g < groups && !rc; g++)
+			rc = mend_group(&c, g, bad[g], turns[turn]);
 	xw_blockset_free(c.taken);
+	xw_blockset_free(c.twice);
+	xw_blockset_free(c.journal);
 	return rc;
 }
 

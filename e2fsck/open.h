@@ -95,6 +95,36 @@ bool fsck_group_has_places(const struct xw_image *img, uint64_t group,
 /* Rewrite the copies of superblock and descriptors from the primary ones. */
 int fsck_renew_backups(struct fsck *f);
 
+/* ---- tables.c ---- */
+
+/* Of inode records and the bits of an inode bitmap, for and against a place of a table. */
+struct fsck_evidence {
+	const uint8_t *bits; /* of the inode bitmap; NULL: unknown */
+	unsigned good, bad; /* records in use that can be of this group; those that cannot */
+	unsigned foreign; /* of the bad ones: they look like no inode at all */
+	unsigned hits, misses; /* bits that agree with a record in use; bits that contradict */
+};
+
+/* Add the evidence of one block, in buf: records from `index` in the group's table on. */
+void fsck_table_block(const struct fsck *f, uint64_t group, uint64_t index, const uint8_t *buf,
+		      struct fsck_evidence *e);
+/* Add the evidence of the first n blocks of the table at blk. XW_ERR_NOMEM. */
+int fsck_table_look(struct fsck *f, uint64_t group, xw_blk blk, uint64_t n,
+		    struct fsck_evidence *e);
+bool fsck_table_is_likely(const struct fsck_evidence *e);
+bool fsck_table_is_unlikely(const struct fsck_evidence *e);
+/* Does no record there look like an inode, neither of this group nor of another one? */
+bool fsck_table_is_foreign(const struct fsck_evidence *e);
+int64_t fsck_table_score(const struct fsck_evidence *e);
+/*
+ * Does blk hold the bitmap that the descriptor describes: by its checksum, otherwise by padding and
+ * count? bits: a block, which is left with the inode bitmap if it is sound.
+ */
+bool fsck_block_bitmap_is_sound(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
+				xw_blk blk);
+bool fsck_inode_bitmap_is_sound(struct fsck *f, const struct xw_group_desc *gd, xw_blk blk,
+				uint8_t *bits);
+
 /* ---- journal.c ---- */
 
 /* Called before all checks: replay the journal. */

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * New blocks for lost bitmaps and inode tables. This runs when all claims of the round are known,
- * so that no data is overwritten. A new table is empty; bitmaps are written when free space is
- * settled.
+ * New blocks for lost bitmaps and inode tables, and for bitmaps whose descriptor names a block of
+ * an inode. This runs when all claims of the round are known, so that no data is overwritten. A new
+ * table is empty; bitmaps are written when free space is settled.
  */
 #include "config.h"
 
+#include <stdlib.h>
+
+#include "base/auto.h"
 #include "open.h"
 
 /* The first run of n free blocks that lies in [from, to). 0: there is none. */
@@ -35,18 +38,25 @@ struct hint {
 	xw_blk bitmap, table;
 };
 
-static int relocate(struct fsck *f, uint64_t group, uint64_t n, xw_blk *hint, xw_blk *blk)
+/* A place in the group, or with flex_bg anywhere. 0: there is none. */
+static xw_blk find_place(const struct fsck *f, uint64_t group, uint64_t n, xw_blk *hint)
 {
 	const struct xw_super *sb = &f->img->sb;
 	const xw_blk start = sb->first_data_block + group * (uint64_t)sb->blocks_per_group;
 	const xw_blk end = XW_MIN(start + sb->blocks_per_group, sb->blocks_count);
+	const xw_blk blk = find_free(f, start + 1, end, n);
 
+	if (blk || !(sb->feature_incompat & XW_INCOMPAT_FLEX_BG))
+		return blk;
+	*hint = find_free(f, XW_MAX(*hint, sb->first_data_block + 1), sb->blocks_count, n);
+	return *hint;
+}
+
+static int relocate(struct fsck *f, uint64_t group, uint64_t n, xw_blk *hint, xw_blk *blk)
+{
 	if (xw_image_has_blocks(f->img, *blk, n))
 		return 0;
-	*blk = find_free(f, start + 1, end, n);
-	if (!*blk && sb->feature_incompat & XW_INCOMPAT_FLEX_BG)
-		*blk = *hint =
-			find_free(f, XW_MAX(*hint, sb->first_data_block + 1), sb->blocks_count, n);
+	*blk = find_place(f, group, n, hint);
 	if (!*blk)
 		return xw_fail(&f->diag, XW_ERR_NOSPC,
 			       "%s: group %llu: no %llu free blocks for its bitmaps or inode table",
@@ -76,11 +86,56 @@ static int relocate_group(struct fsck *f, uint64_t group, struct hint *hint)
 	return rc ? rc : fsck_group_write(f, group, &gd);
 }
 
+static bool is_contested(const struct fsck *f, xw_blk blk)
+{
+	return xw_image_has_blocks(f->img, blk, 1) &&
+	       xw_blockset_has(f->contested, (blk - f->img->sb.first_data_block) >>
+						     xw_image_cluster_bits(f->img));
+}
+
+/*
+ * An inode has the block of a bitmap. What it holds tells whose it is: a bitmap is made anew
+ * somewhere else, before something is written there or the inode gets a copy of a bitmap.
+ */
+static int yield_bitmaps(struct fsck *f, uint64_t group, struct hint *hint)
+{
+	auto_free uint8_t *bits = malloc(f->img->block_size);
+	struct xw_group_desc gd;
+	int rc = bits ? xw_image_group(f->img, group, &gd) : xw_fail_nomem(&f->diag, "a bitmap");
+	bool moved = false;
+	xw_blk to;
+
+	if (!rc && is_contested(f, gd.block_bitmap) &&
+	    !fsck_block_bitmap_is_sound(f, group, &gd, gd.block_bitmap) &&
+	    (to = find_place(f, group, 1, &hint->bitmap)) != 0 &&
+	    FSCK_FOUND(f, GROUP_BLOCK_BITMAP, .group = group, .blk = gd.block_bitmap, .num = to)) {
+		gd.block_bitmap = to;
+		moved = true;
+		rc = fsck_claim(f, to, 1, NULL);
+	}
+	if (!rc && is_contested(f, gd.inode_bitmap) &&
+	    !fsck_inode_bitmap_is_sound(f, &gd, gd.inode_bitmap, bits) &&
+	    (to = find_place(f, group, 1, &hint->bitmap)) != 0 &&
+	    FSCK_FOUND(f, GROUP_INODE_BITMAP, .group = group, .blk = gd.inode_bitmap, .num = to)) {
+		gd.inode_bitmap = to;
+		moved = true;
+		rc = fsck_claim(f, to, 1, NULL);
+	}
+	if (rc || !moved)
+		return rc;
+	f->again = true; /* what else was contested is found with the new places */
+	return fsck_group_write(f, group, &gd);
+}
+
 int fsck_relocate(struct fsck *f)
 {
 	struct hint hint = {0};
 	int rc = 0;
 
+	for (uint64_t g = 0; f->contested && g < f->img->groups && !rc && !f->stop; g++)
+		rc = yield_bitmaps(f, g, &hint);
+	if (rc || f->again)
+		return rc;
 	if (!f->relocate || f->opts.mode == FSCK_NO)
 		return 0;
 	for (uint64_t g = 0; g < f->img->groups && !rc && !f->stop; g++)
