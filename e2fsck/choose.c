@@ -156,6 +156,43 @@ static bool may_differ(const struct xw_super *sb, const struct xw_super *copy,
 	return d->ignore && !(differ & ~(uint64_t)d->ignore & ~allowed_alone(sb, d));
 }
 
+/* With this value of the copy, is the checksum right that the damaged primary has stored? */
+static bool sum_fits(const struct xw_super *sb)
+{
+	uint8_t raw[XW_SUPER_SIZE];
+
+	if (!xw_super_has_csum(sb))
+		return false;
+	xw_super_encode(sb, raw);
+	return peek32(raw + XW_SUPER_SIZE - 4) == sb->checksum;
+}
+
+/* One field of the copy, or all of them, explain the damage completely. */
+static bool mend_exactly(struct xw_super *sb, const struct fsck_copy *c)
+{
+	struct xw_super all = *sb, one;
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++) {
+		if (same(sb, &c->sb, &fields[i]))
+			continue;
+		take(&all, &c->sb, &fields[i]);
+		one = *sb;
+		take(&one, &c->sb, &fields[i]);
+		if (sum_fits(&one) || sum_fits(&all)) {
+			*sb = sum_fits(&one) ? one : all;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A tie between a damaged primary and a copy; a filesystem may have grown since the copy. */
+static bool may_decide(const struct xw_super *sb, const struct fsck_copy *c, const struct field *d)
+{
+	return d->off != offsetof(struct xw_super, blocks_count) ||
+	       c->sb.blocks_count > sb->blocks_count;
+}
+
 /*
  * Replace fields of `sb` by those of copy c where these are better. damaged: the fields of sb
  * itself have less weight.
@@ -166,9 +203,12 @@ static void mend_by_copy(struct xw_dev *dev, struct xw_super *sb, const struct f
 	int bad = fsck_super_penalty(dev, sb), now;
 	struct xw_super whole = *sb, one;
 
+	if (damaged && mend_exactly(sb, c))
+		return;
 	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++) {
 		const struct field *d = &fields[i];
-		const bool outvoted = d->vote == BY_VOTE && (damaged || votes(all, c, d) >= 2);
+		const bool outvoted = damaged ? may_decide(sb, c, d)
+					      : d->vote == BY_VOTE && votes(all, c, d) >= 2;
 
 		if (same(sb, &c->sb, d) || (!damaged && may_differ(sb, &c->sb, d)))
 			continue;
@@ -322,6 +362,23 @@ static bool is_damaged(const uint8_t *raw)
 	return xw_super_verify(copy) != 0;
 }
 
+/*
+ * Without a backup. A checksum that is right is contradicted only by a superblock that fits
+ * perfectly, and no superblock is wrong because of a descriptor.
+ */
+static void mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
+{
+	const struct xw_super was = *sb;
+
+	if (!damaged && (fsck_super_penalty(dev, sb) <= fsck_super_ideal(sb) ||
+			 fsck_root_is_elsewhere(dev, sb)))
+		return;
+	(void)fsck_mend_alone(dev, sb, damaged);
+	if (!damaged && xw_super_has_csum(&was) &&
+	    fsck_super_penalty(dev, sb) > fsck_super_ideal(sb))
+		*sb = was;
+}
+
 /* It can be opened, but the device contradicts it, or the backups differ. */
 static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
 			struct fsck_copies *all)
@@ -348,9 +405,10 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 	if (c)
 		mend_by_copy(f->dev, &mended, all, c, damaged);
 	/* If a backup agrees, something else is damaged. */
-	if (!(c && same_fields(&mended, &c->sb)) &&
-	    (damaged || fsck_super_penalty(f->dev, &mended) > fsck_super_ideal(&mended)))
-		(void)fsck_mend_alone(f->dev, &mended, damaged);
+	if (!(c && same_fields(&mended, &c->sb)))
+		mend_alone(f->dev, &mended, damaged);
+	if (!(c && c->sb.blocks_count == mended.blocks_count))
+		mended.blocks_count = fsck_counted_blocks(f->dev, &mended);
 	if (!damaged && fsck_super_is_newer(sb, &mended))
 		return refuse_unknown(f, sb);
 	proposed = mended;

@@ -5,6 +5,9 @@
  */
 #include "config.h"
 
+#include <string.h>
+
+#include "base/crc.h"
 #include "base/endian.h"
 #include "open.h"
 
@@ -248,14 +251,99 @@ static void try_bits(struct trial *t, const struct xw_super *from)
 	}
 }
 
+/* Fields that the device can contradict, so that a computed value can be told from chance. */
+static const struct word {
+	uint16_t off;
+	uint8_t len;
+} words[] = {
+	{0x00, 4},  {0x04, 4},  {0x14, 4},  {0x18, 4},  {0x1C, 4}, {0x20, 4}, {0x24, 4},
+	{0x28, 4},  {0x4C, 4},  {0x54, 4},  {0x58, 2},  {0x5C, 4}, {0x60, 4}, {0x64, 4},
+	{0x68, 4},  {0x6C, 4},  {0x70, 4},  {0x74, 4},  {0xCE, 2}, {0xFE, 2}, {0x104, 4},
+	{0x150, 4}, {0x174, 1}, {0x175, 1}, {0x270, 4},
+};
+
+static void swap(uint32_t *a, uint32_t *b)
+{
+	const uint32_t was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
+/*
+ * The value of the four bytes at `at` with which the checksum is right. Each bit of them changes
+ * the checksum in a way of its own, so that there is exactly one.
+ */
+static uint32_t solve(uint8_t *raw, unsigned at)
+{
+	uint32_t rows[32], bits[32], none, missing, value = 0;
+
+	poke32(raw + at, 0);
+	none = xw_crc32c(~0u, raw, SUM_AT);
+	for (unsigned i = 0; i < 32; i++) {
+		poke32(raw + at, 1u << i);
+		rows[i] = xw_crc32c(~0u, raw, SUM_AT) ^ none;
+		bits[i] = 1u << i;
+	}
+	missing = none ^ peek32(raw + SUM_AT);
+	for (unsigned bit = 0, top = 0; bit < 32; bit++) {
+		unsigned i = top;
+
+		while (i < 32 && !(rows[i] >> bit & 1))
+			i++;
+		if (i == 32)
+			continue;
+		swap(&rows[i], &rows[top]);
+		swap(&bits[i], &bits[top]);
+		for (unsigned k = top + 1; k < 32; k++)
+			if (rows[k] >> bit & 1) {
+				rows[k] ^= rows[top];
+				bits[k] ^= bits[top];
+			}
+		if (missing >> bit & 1) {
+			missing ^= rows[top];
+			value ^= bits[top];
+		}
+		top++;
+	}
+	return value;
+}
+
+/*
+ * A single damaged field has exactly one value with which the stored checksum is right; a sound
+ * field of four bytes has one as well, but hardly one that fits the device.
+ */
+static void try_words(struct trial *t, const struct xw_super *from)
+{
+	uint8_t was[XW_SUPER_SIZE], raw[XW_SUPER_SIZE];
+	struct xw_super sb;
+
+	xw_super_encode(from, was);
+	poke32(was + SUM_AT, t->sum);
+	for (size_t i = 0; i < XW_ARRAY_SIZE(words); i++) {
+		const struct word *w = &words[i];
+		const unsigned at = w->off & ~3u, skip = w->off & 3u;
+		uint32_t changed, field = w->len == 4 ? ~0u : ((1u << 8 * w->len) - 1) << 8 * skip;
+
+		memcpy(raw, was, sizeof(raw));
+		poke32(raw + at, solve(raw, at));
+		changed = peek32(raw + at) ^ peek32(was + at);
+		if (!(changed & ~field) && !xw_super_decode(raw, &sb) && !xw_super_verify(raw) &&
+		    xw_super_has_csum(&sb) && fsck_super_usable(&sb) &&
+		    fsck_super_penalty(t->dev, &sb) <= fsck_super_ideal(&sb))
+			try_super(t, &sb);
+	}
+}
+
 bool fsck_mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
 {
 	struct trial t = {.dev = dev, .best = *sb, .damaged = damaged, .sum = sb->checksum};
 
 	t.bad = fsck_super_penalty(dev, sb);
-	if (damaged)
+	if (damaged) {
 		try_bits(&t, sb);
-
+		try_words(&t, sb);
+	}
 	sb->magic = XW_SUPER_MAGIC;
 	try_super(&t, sb);
 	for (int turn = 0; turn < 4; turn++) {

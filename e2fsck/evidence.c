@@ -18,6 +18,8 @@ enum {
 	UNKNOWN_FEATURE = 50,
 	FAULTS_MAX = 16,
 	SAMPLES = 16, /* groups that are looked at */
+	CHUNK = 1 << 20,
+	ROOT_SEARCH = 1 << 18, /* blocks in which the root's table is searched */
 };
 
 #define COMPAT_KNOWN                                                                               \
@@ -165,6 +167,18 @@ static int judge_counts(const struct xw_super *sb, uint64_t size)
 	return bad;
 }
 
+static void on_device(struct xw_image *img, struct xw_dev *dev, const struct xw_super *sb)
+{
+	*img = (struct xw_image){.dev = dev, .sb = *sb};
+	img->block_size = xw_super_block_size(sb);
+	img->inode_size = sb->inode_size;
+	img->desc_size = xw_super_desc_size(sb);
+	img->csum_seed = xw_super_csum_seed(sb);
+	img->groups = xw_super_groups(sb);
+	img->itable_blocks = (uint32_t)xw_div_up((uint64_t)sb->inodes_per_group * img->inode_size,
+						 img->block_size);
+}
+
 static int read_desc(struct xw_dev *dev, const struct xw_image *img, uint64_t group, uint8_t *raw)
 {
 	const uint64_t per_block = img->block_size / img->desc_size;
@@ -190,18 +204,21 @@ static bool places_fit(const struct xw_image *img, const struct xw_group_desc *g
 			gd->inode_table >= start && gd->inode_table + img->itable_blocks <= end);
 }
 
-/* Does the first block of the directory, if the inode locates it without a tree, contain "."? */
+/*
+ * Does the first block of the directory contain "."? unknown: the answer if the inode does not
+ * locate it without a tree.
+ */
 static bool begins_as_root(struct xw_dev *dev, const struct xw_image *img,
-			   const struct xw_inode *in)
+			   const struct xw_inode *in, bool unknown)
 {
 	uint64_t blk = peek32(in->block);
 	uint8_t dot[12];
 
 	if (in->flags & XW_FL_INLINE_DATA)
-		return true;
+		return unknown;
 	if (in->flags & XW_FL_EXTENTS) {
 		if (peek16(in->block) != XW_EXT_MAGIC || peek16(in->block + 6))
-			return true;
+			return unknown;
 		blk = peek32(in->block + 20) | (uint64_t)peek16(in->block + 18) << 32;
 	}
 	return xw_image_has_blocks(img, blk, 1) &&
@@ -210,7 +227,7 @@ static bool begins_as_root(struct xw_dev *dev, const struct xw_image *img,
 }
 
 /* Is the inode in this slot of group 0's table that of the root directory? */
-static int judge_root(struct xw_dev *dev, const struct xw_image *img, xw_blk table)
+static int judge_root(struct xw_dev *dev, const struct xw_image *img, xw_blk table, bool unknown)
 {
 	/* A superblock that is tried may have an impossible inode size. */
 	const bool sound = img->inode_size >= XW_INODE_BODY &&
@@ -229,14 +246,14 @@ static int judge_root(struct xw_dev *dev, const struct xw_image *img, xw_blk tab
 	    !xw_inode_verify(raw, &img->sb, img->csum_seed, XW_INO_ROOT))
 		return -2;
 	/* Any directory's record could stand here, so that it must lead to the root's entries. */
-	if (!begins_as_root(dev, img, &in))
+	if (!begins_as_root(dev, img, &in, unknown))
 		return 6;
 	return xw_super_has_csum(&img->sb) ? 4 : 0;
 }
 
 bool fsck_is_root_table(struct xw_dev *dev, const struct xw_image *img, xw_blk table)
 {
-	return judge_root(dev, img, table) <= 0;
+	return judge_root(dev, img, table, true) <= 0;
 }
 
 /*
@@ -315,6 +332,55 @@ bool fsck_clusters_end(struct xw_dev *dev, const struct xw_super *sb)
 	return blocks < UINT32_MAX && bitmap_ends(dev, sb, false, group, (uint32_t)blocks);
 }
 
+/* The number of bits before the padding of a valid block bitmap; 0: it may be damaged. */
+static uint32_t counted_bits(struct xw_dev *dev, const struct xw_image *img,
+			     const struct xw_group_desc *gd)
+{
+	const uint32_t bytes = img->sb.clusters_per_group / 8;
+	uint32_t end = 8 * img->block_size, free = 0;
+	auto_free uint8_t *bits = malloc(img->block_size);
+
+	if (!bits || bytes > img->block_size || gd->flags & XW_BG_BLOCK_UNINIT ||
+	    !gd->block_bitmap ||
+	    xw_dev_pread(dev, bits, img->block_size, gd->block_bitmap * img->block_size))
+		return 0;
+	while (end && bits[(end - 1) / 8] >> (end - 1) % 8 & 1)
+		end--;
+	for (uint32_t i = 0; i < end; i++)
+		free += !(bits[i / 8] >> i % 8 & 1);
+	if (xw_super_has_csum(&img->sb) &&
+	    xw_bitmap_csum(&img->sb, img->csum_seed, bits, bytes) != gd->block_bitmap_csum)
+		return 0;
+	return free == gd->free_blocks ? XW_MIN(end, img->sb.clusters_per_group) : 0;
+}
+
+uint64_t fsck_counted_blocks(struct xw_dev *dev, const struct xw_super *sb)
+{
+	struct xw_diag *const diag = dev->diag;
+	struct xw_group_desc gd;
+	struct xw_image img;
+	uint64_t group, count = 0;
+	uint8_t raw[1024];
+
+	if (!fsck_super_usable(sb) || !sb->inodes_count ||
+	    sb->inodes_count % sb->inodes_per_group || xw_super_desc_size(sb) > sizeof(raw))
+		return sb->blocks_count;
+	group = sb->inodes_count / sb->inodes_per_group - 1;
+	if (group < xw_super_groups(sb) - 1)
+		return sb->blocks_count;
+	on_device(&img, dev, sb);
+	dev->diag = NULL;
+	if (!read_desc(dev, &img, group, raw)) {
+		xw_group_decode(raw, img.desc_size, &gd);
+		count = (uint64_t)counted_bits(dev, &img, &gd) << xw_image_cluster_bits(&img);
+	}
+	dev->diag = diag;
+	if (count)
+		count += sb->first_data_block + group * sb->blocks_per_group;
+	return count > sb->blocks_count && count <= dev->size / img.block_size ? count
+									       : sb->blocks_count;
+}
+
 static bool is_empty(const struct xw_group_desc *gd)
 {
 	return !gd->block_bitmap && !gd->inode_bitmap && !gd->inode_table;
@@ -350,7 +416,7 @@ static int judge_groups(struct xw_dev *dev, const struct xw_image *img)
 			g && gd.inode_table > last && gd.inode_table - last < img->itable_blocks;
 		last = gd.inode_table;
 		if (!g)
-			bad += judge_root(dev, img, gd.inode_table);
+			bad += judge_root(dev, img, gd.inode_table, true);
 	}
 	bad += (int)(8 * bad_places / n) + !!bad_places + (overlaps ? 4 : 0) + (in_head ? 8 : 0);
 	if (sums)
@@ -365,22 +431,55 @@ int fsck_super_ideal(const struct xw_super *sb)
 	return (csum ? -2 : 0) + (csum || sb->feature_ro_compat & XW_RO_GDT_CSUM ? -2 : 0);
 }
 
+static bool has_root_table(struct xw_dev *dev, const struct xw_image *img)
+{
+	const xw_blk end = XW_MIN(img->sb.blocks_count, (xw_blk)ROOT_SEARCH);
+	const uint32_t bs = img->block_size;
+	auto_free uint8_t *buf = malloc(CHUNK);
+
+	for (xw_blk blk = img->sb.first_data_block, n; buf && blk < end; blk += n) {
+		n = XW_MIN((uint64_t)CHUNK / bs, end - blk);
+		if (xw_dev_pread(dev, buf, n * bs, blk * bs))
+			continue;
+		for (uint64_t i = 0; i < n; i++)
+			if ((peek16(buf + i * bs + img->inode_size) & XW_S_IFMT) == XW_S_IFDIR &&
+			    judge_root(dev, img, blk + i, false) <= 0)
+				return true;
+	}
+	return false;
+}
+
+bool fsck_root_is_elsewhere(struct xw_dev *dev, const struct xw_super *sb)
+{
+	struct xw_diag *const diag = dev->diag;
+	struct xw_group_desc gd;
+	struct xw_image img;
+	uint8_t raw[1024];
+	bool is = false;
+
+	if (!fsck_super_usable(sb))
+		return false;
+	on_device(&img, dev, sb);
+	dev->diag = NULL; /* an unreadable block has no table */
+	if (img.inode_size >= XW_INODE_BODY && img.inode_size < img.block_size &&
+	    img.desc_size <= sizeof(raw) && !read_desc(dev, &img, 0, raw)) {
+		xw_group_decode(raw, img.desc_size, &gd);
+		is = !fsck_is_root_table(dev, &img, gd.inode_table) && has_root_table(dev, &img);
+	}
+	dev->diag = diag;
+	return is;
+}
+
 int fsck_super_penalty(struct xw_dev *dev, const struct xw_super *sb)
 {
 	struct xw_diag *const diag = dev->diag;
 	const struct fsck_unknown unknown = fsck_unknown_features(sb);
-	struct xw_image img = {.dev = dev, .sb = *sb};
+	struct xw_image img;
 	int bad = 0;
 
 	if (!fsck_super_usable(sb))
 		return UNUSABLE * (int)faults(sb);
-	img.block_size = xw_super_block_size(sb);
-	img.inode_size = sb->inode_size;
-	img.desc_size = xw_super_desc_size(sb);
-	img.csum_seed = xw_super_csum_seed(sb);
-	img.groups = xw_super_groups(sb);
-	img.itable_blocks = (uint32_t)xw_div_up((uint64_t)sb->inodes_per_group * img.inode_size,
-						img.block_size);
+	on_device(&img, dev, sb);
 	if (unknown.compat || unknown.incompat || unknown.ro)
 		bad += UNKNOWN_FEATURE;
 	dev->diag = NULL; /* an unreadable block is only evidence against it */

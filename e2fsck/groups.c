@@ -277,7 +277,7 @@ static void try_table(struct check *c, struct search *s, xw_blk blk, const uint8
 		return;
 	e = (struct fsck_evidence){.bits = s->bits};
 	score = look_at_table(c, s->group, blk, &e);
-	if (score > s->score) {
+	if (fsck_table_is_likely(&e) && score > s->score) {
 		s->score = score;
 		s->best = blk;
 	}
@@ -299,7 +299,7 @@ static xw_blk search_table(struct check *c, uint64_t group, const uint8_t *bits)
 			: 1;
 	const xw_blk from = sb->first_data_block + group / flex * flex * sb->blocks_per_group;
 	const xw_blk end = XW_MIN(from + SEARCH_BLOCKS, sb->blocks_count);
-	struct search s = {.group = group, .bits = bits};
+	struct search s = {.group = group, .bits = bits, .score = INT64_MIN};
 	auto_free uint8_t *buf = malloc(SEARCH_BYTES);
 	uint64_t n;
 

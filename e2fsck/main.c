@@ -131,6 +131,9 @@ static int exit_status(const struct fsck *f, const struct outcome *o, int rc)
 	const bool any = all->found || all->late;
 	int status = 0;
 
+	/* A device that is too short is not checked at all, as by e2fsck(8). */
+	if (rc == XW_ERR_TRUNCATED && !all->ended)
+		return FSCK_EXIT_ERROR;
 	if (rc && !all->ended) /* with -p a question ends the check, which is no failure */
 		status |= FSCK_EXIT_ERROR;
 	if (all->canceled)

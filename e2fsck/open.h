@@ -44,6 +44,16 @@ bool fsck_mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged);
 int fsck_super_ideal(const struct xw_super *sb);
 /* Does an inode table with the root directory start at block `table`? */
 bool fsck_is_root_table(struct xw_dev *dev, const struct xw_image *img, xw_blk table);
+/*
+ * Is there, by sb's own geometry, such a table where the descriptor of group 0 does not lead? Then
+ * the descriptor is wrong, and not sb.
+ */
+bool fsck_root_is_elsewhere(struct xw_dev *dev, const struct xw_super *sb);
+/*
+ * The number of blocks according to the bitmap of the last group, if it has free blocks behind the
+ * end of sb's filesystem; otherwise that of sb.
+ */
+uint64_t fsck_counted_blocks(struct xw_dev *dev, const struct xw_super *sb);
 
 /* ---- copies.c ---- */
 

@@ -134,4 +134,34 @@ for opts in "-O ^metadata_csum,^uninit_bg" "-t ext2"; do
 	END
 done
 
-done_testing 148
+# A wrong number of blocks, or another field of the geometry: the checksum of the superblock shows the damage, and which value a
+# single field had. Without a checksum the bitmap of the last group counts blocks.
+fill large 4 500000
+for opts in "-b 1024" "-b 1024 -O ^metadata_csum,^uninit_bg" "-b 1024 -g 2048"; do
+	rm -f sized
+	# shellcheck disable=SC2086
+	mkfs -q -N 512 -J size=1 $opts -d large sized 8M
+	works "an image of 8 MiB, $opts"
+	while read -r what at size value; do
+		cp sized bad
+		# shellcheck disable=SC2086
+		super_field bad $at $size $value raw
+		repaired "$what $value" bad large
+		equal "  as it was" "$(od -An -tx1 -j $((1024 + at)) -N "$size" bad)" "$(od -An -tx1 -j $((1024 + at)) -N "$size" sized)"
+	done <<-END
+		blocks_count 4 4 1100
+		blocks_count 4 4 700000
+		inodes_per_group 40 4 777
+		inode_size 88 2 128
+	END
+done
+
+# A device that is too short is not checked, as by e2fsck.
+mkfs -q -b 1024 -d small short 8M
+truncate -s 7M short
+cp short was
+fsck -fy short
+equal "a short device: refused" $RC 8
+is "  and left as it was" cmp -s short was
+
+done_testing 213

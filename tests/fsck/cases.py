@@ -36,7 +36,8 @@ def case(*findings, base="ext4", lost=(), only=False, stock=True, note=False, mo
 
     findings: what must be found, at least (only: nothing else); lost: names, or patterns of them, that may be lost;
     note: not an error, so that the status is 0; moved: contents may be under other names; todo: what xw-fsck does not
-    do yet; late: only a repair comes across it; left: it cannot be repaired, and is said to be left; options: further
+    do yet; late: only a repair comes across it; left: it cannot be repaired, and is said to be left (or with
+    another exit status, the bit of that); options: further
     ones of xw-fsck; reads: blocks that the function puts into .unreadable cannot be read; first: a repair reports
     what -fn finds, and nothing as its consequence.
     """

@@ -80,7 +80,7 @@ def reserved_blocks_without_a_resize_inode(i):
     backups(i)
 
 
-@case("superblock-size", left=True)
+@case("superblock-size", left=8)
 def image_cut_short(i):
     del i.b[6 << 20:]
 

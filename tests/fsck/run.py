@@ -203,7 +203,7 @@ def check(case, base, kept, archive):
     if case.reads and status & 8:
         return  # nothing is repaired where something cannot be read
     if case.left:
-        if not status & 4:
+        if not status & (4 if case.left is True else case.left):
             raise Failed("-fy: status %d, nothing is left" % status)
         return
     if status not in ((0, 1) if case.note else (1,)):
