@@ -189,7 +189,7 @@ static bool is_free(const struct xw_super *sb, const uint8_t *raw)
 	if (!peek16(raw) && !peek16(raw + 26) && !peek32(raw + 20))
 		return true;
 	xw_inode_decode(raw, sb, &in);
-	return !in.links && in.dtime > sb->inodes_count; /* otherwise a link of the orphan list */
+	return !in.links && in.dtime && !xw_inode_dtime_is_link(in.dtime, sb);
 }
 
 /*

@@ -157,10 +157,10 @@ static int look_at_free(struct fsck_look *l)
 
 	if (l->in.mode && !dtime)
 		fix = FSCK_FOUND(l->f, DTIME_ZERO, .ino = l->ino);
-	else if (dtime && dtime <= l->f->img->sb.inodes_count)
+	else if (xw_inode_dtime_is_link(dtime, &l->f->img->sb))
 		fix = FSCK_FOUND(l->f, ORPHAN_LINK, .ino = l->ino, .num = dtime);
 	if (fix) {
-		l->in.dtime = (uint32_t)l->f->opts.now;
+		l->in.dtime = xw_inode_dtime(l->f->opts.now, &l->f->img->sb);
 		return fsck_inode_write(l->f, l->ino, &l->in, l->raw);
 	}
 	return 0;

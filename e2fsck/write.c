@@ -200,7 +200,8 @@ int fsck_inode_clear(struct fsck *f, xw_ino ino)
 		return rc;
 	generation = in.generation;
 	memset(raw, 0, f->img->inode_size);
-	in = (struct xw_inode){.generation = generation, .dtime = (uint32_t)f->opts.now};
+	in = (struct xw_inode){.generation = generation,
+			       .dtime = xw_inode_dtime(f->opts.now, &f->img->sb)};
 	if (facts)
 		*facts = (struct fsck_inode){0};
 	return fsck_inode_write(f, ino, &in, raw);

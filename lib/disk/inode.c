@@ -379,6 +379,16 @@ uint64_t xw_inode_fs_blocks_512(const struct xw_inode *in, const struct xw_super
 	return in->blocks;
 }
 
+uint32_t xw_inode_dtime(int64_t now, const struct xw_super *sb)
+{
+	return (uint32_t)XW_MIN(XW_MAX(now, (int64_t)sb->inodes_count), (int64_t)UINT32_MAX);
+}
+
+bool xw_inode_dtime_is_link(uint32_t dtime, const struct xw_super *sb)
+{
+	return dtime && dtime < sb->inodes_count;
+}
+
 uint32_t xw_inode_inherited(uint32_t flags, uint16_t mode)
 {
 	const uint32_t any = XW_FL_NODUMP | XW_FL_NOATIME;

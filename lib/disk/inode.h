@@ -106,6 +106,15 @@ void xw_inode_encode(const struct xw_inode *in, const struct xw_super *sb, void 
 void xw_inode_set_csum(void *buf, const struct xw_super *sb, uint32_t csum_seed, xw_ino ino);
 /* 0 or XW_ERR_CHECKSUM. An all-zero record (never used) is valid. */
 int xw_inode_verify(const void *buf, const struct xw_super *sb, uint32_t csum_seed, xw_ino ino);
+/*
+ * i_dtime of an inode deleted at `now` (seconds since 1970). A number below the inode count is a
+ * link of the orphan list, and 0 means not deleted: an earlier clock gives the inode count, and one
+ * beyond the field its maximum.
+ */
+uint32_t xw_inode_dtime(int64_t now, const struct xw_super *sb);
+/* May this i_dtime, of an inode without links, be a link of the orphan list? */
+bool xw_inode_dtime_is_link(uint32_t dtime, const struct xw_super *sb);
+
 /* crc32c(crc32c(seed, le32 ino), le32 generation): the seed for all blocks of this inode. */
 uint32_t xw_inode_seed(uint32_t csum_seed, xw_ino ino, uint32_t generation);
 

@@ -59,10 +59,10 @@ int xw_update_drop(struct xw_update *u, xw_ino ino);
  */
 int xw_update_bury(struct xw_update *u, xw_ino ino, struct xw_inode *in, uint8_t *raw, bool keep);
 
-/* The deletion time of an inode: never 0, which would mean that it is not deleted. */
+/* The deletion time of an inode that this update deletes. */
 static inline uint32_t xw_update_dtime(const struct xw_update *u)
 {
-	return (uint32_t)XW_MIN(XW_MAX(u->now, 1), (int64_t)UINT32_MAX);
+	return xw_inode_dtime(u->now, &u->img->sb);
 }
 
 /* Inline contents were moved to blocks: remove the attribute in raw that held the rest of them. */

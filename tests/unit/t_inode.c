@@ -506,6 +506,34 @@ START_TEST(inherited_flags)
 }
 END_TEST
 
+/* At or before the inode count a deletion time would be a link of the orphan list, or none. */
+static const struct {
+	int64_t now;
+	uint32_t dtime;
+} deletions[] = {
+	{INT64_MIN, 2048},
+	{-1, 2048},
+	{0, 2048},
+	{2047, 2048},
+	{2048, 2048},
+	{2049, 2049},
+	{UINT32_MAX, UINT32_MAX},
+	{1ll << 32, UINT32_MAX},
+	{INT64_MAX, UINT32_MAX},
+};
+
+START_TEST(deletion_times)
+{
+	const struct xw_super sb = {.inodes_count = 2048};
+	const uint32_t dtime = xw_inode_dtime(deletions[_i].now, &sb);
+
+	ck_assert_uint_eq(dtime, deletions[_i].dtime);
+	ck_assert(!xw_inode_dtime_is_link(dtime, &sb));
+	ck_assert(xw_inode_dtime_is_link(2047, &sb));
+	ck_assert(!xw_inode_dtime_is_link(0, &sb));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("inode");
@@ -529,6 +557,7 @@ int main(void)
 	tcase_add_test(t, short_record_ends_at_128);
 	tcase_add_test(t, ea_inode_fields);
 	tcase_add_test(t, inherited_flags);
+	tcase_add_loop_test(t, deletion_times, 0, XW_ARRAY_SIZE(deletions));
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
