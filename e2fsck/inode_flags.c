@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/endian.h"
+#include "dirs.h"
+#include "inode_slice.h"
 #include "inodes.h"
 
 #define FL_COMPRBLK 0x00000200u
@@ -111,6 +113,15 @@ static bool holds_blocks(const struct fsck_look *l)
 	       xw_inode_fs_blocks_512(&l->in, sb) > (l->in.file_acl ? cluster512 : 0);
 }
 
+/* Is there an attribute system.data, which only inline contents have? */
+static bool has_inline_value(const struct fsck_look *l)
+{
+	uint32_t len;
+
+	return fsck_inline_value(l->f, &l->in, l->raw, &len) != 0;
+}
+
+/* The attribute is stronger evidence than i_blocks. */
 static int check_inline(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
@@ -124,7 +135,7 @@ static int check_inline(struct fsck_look *l)
 		if (!(l->in.flags & XW_FL_INLINE_DATA))
 			return 0;
 	}
-	if (holds_blocks(l))
+	if (holds_blocks(l) && !has_inline_value(l))
 		drop(l, XW_FL_INLINE_DATA);
 	if (!(l->in.flags & XW_FL_INLINE_DATA) || sb->feature_incompat & XW_INCOMPAT_INLINE_DATA)
 		return 0;
@@ -150,13 +161,19 @@ int fsck_look_flags(struct fsck_look *l)
 		drop(l, XW_FL_CASEFOLD);
 	if (!is_dir || !(sb->feature_compat & XW_COMPAT_DIR_INDEX))
 		drop(l, XW_FL_INDEX);
+	if (l->type != XW_S_IFREG || l->ino < sb->first_ino || fsck_is_hidden(sb, l->ino))
+		drop(l, XW_FL_EA_INODE);
 	if (is_special(l) || l->type == XW_S_IFLNK)
 		check_immutable(l);
 	if (is_special(l)) {
 		check_special(l);
 		return 0;
 	}
+	if (l->type == XW_S_IFLNK && fsck_look_is_flagged_text(l))
+		drop(l, XW_FL_EXTENTS);
 	rc = check_inline(l);
+	if (l->in.flags & XW_FL_INLINE_DATA)
+		drop(l, XW_FL_INDEX);
 	if (!rc && (is_dir || l->type == XW_S_IFREG))
 		rc = check_extents(l);
 	return rc;

@@ -47,7 +47,8 @@ static bool is_plain(struct quick *q, const uint8_t *raw)
 
 	if (xw_inode_decode(raw, sb, &q->in) || !in->links || in->dtime || in->faddr ||
 	    in->stray_acl_hi || in->stray_blocks_hi || in->stray_size_hi ||
-	    xw_inode_verify(raw, sb, q->img->csum_seed, q->ino) || has_xattrs(q, raw))
+	    xw_inode_has_late_time(in) || xw_inode_verify(raw, sb, q->img->csum_seed, q->ino) ||
+	    has_xattrs(q, raw))
 		return false;
 	q->type = in->mode & XW_S_IFMT;
 	if (sb->feature_incompat & XW_INCOMPAT_EXTENTS)

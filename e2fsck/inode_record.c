@@ -24,15 +24,22 @@ static bool is_type(uint16_t mode)
 	return xw_ftype_of_mode(mode) != XW_FT_UNKNOWN;
 }
 
+static bool has_xattrs_at(const struct fsck_look *l, unsigned extra, unsigned room)
+{
+	return extra && extra + 4 <= room &&
+	       peek32(l->raw + XW_INODE_BODY + extra) == XW_XATTR_MAGIC;
+}
+
 /* The extra size of a record: up to the start of attributes if there are any, else the default. */
 static uint16_t find_extra_isize(const struct fsck_look *l, unsigned room)
 {
 	for (unsigned extra = 4; extra + 4 <= room; extra += 4)
-		if (peek32(l->raw + XW_INODE_BODY + extra) == XW_XATTR_MAGIC)
+		if (has_xattrs_at(l, extra, room))
 			return (uint16_t)extra;
 	return (uint16_t)XW_MIN(room, XW_INODE_EXTRA_WANTED);
 }
 
+/* Inline contents are in part an attribute, which must start where the extra size says. */
 static void check_extra_isize(struct fsck_look *l)
 {
 	const struct xw_super *sb = &l->f->img->sb;
@@ -42,13 +49,32 @@ static void check_extra_isize(struct fsck_look *l)
 	if (!room)
 		return;
 	extra = peek16(l->raw + OFF_EXTRA_ISIZE);
-	if (extra % 4 == 0 && extra <= room)
-		return;
 	want = find_extra_isize(l, room);
+	if (extra % 4 == 0 && extra <= room &&
+	    (!(l->in.flags & XW_FL_INLINE_DATA) || has_xattrs_at(l, extra, room) ||
+	     !has_xattrs_at(l, want, room)))
+		return;
 	if (!FSCK_FOUND(l->f, EXTRA_ISIZE, .ino = l->ino, .num = extra, .num2 = want))
 		return;
 	poke16(l->raw + OFF_EXTRA_ISIZE, want);
 	xw_inode_decode(l->raw, sb, &l->in);
+	l->dirty = true;
+}
+
+/*
+ * Some kernels stored times before 1970 with an epoch of 3, which stands for the years from 2310
+ * on. An EA inode has other numbers in these fields.
+ */
+static void check_times(struct fsck_look *l)
+{
+	struct xw_time *const times[] = {&l->in.atime, &l->in.ctime, &l->in.mtime, &l->in.crtime};
+
+	if (l->in.flags & XW_FL_EA_INODE || !xw_inode_has_late_time(&l->in) ||
+	    !FSCK_FOUND(l->f, TIME_RANGE, .ino = l->ino))
+		return;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(times); i++)
+		if (times[i]->sec >= XW_TIME_LATE)
+			times[i]->sec = (int32_t)(uint32_t)times[i]->sec;
 	l->dirty = true;
 }
 
@@ -157,6 +183,22 @@ static void check_reserved_mode(struct fsck_look *l)
 		l->clear = true;
 }
 
+/* Reserved inodes without links are in use as well, and never in the orphan list. */
+static void check_dtime(struct fsck_look *l)
+{
+	const struct xw_super *sb = &l->f->img->sb;
+	bool fix = false;
+
+	if (l->in.dtime && l->in.links)
+		fix = FSCK_FOUND(l->f, DTIME_SET, .ino = l->ino);
+	else if (l->ino < sb->first_ino && xw_inode_dtime_is_link(l->in.dtime, sb))
+		fix = FSCK_FOUND(l->f, ORPHAN_LINK, .ino = l->ino, .num = l->in.dtime);
+	if (fix) {
+		l->in.dtime = 0;
+		l->dirty = true;
+	}
+}
+
 int fsck_look_record(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
@@ -166,10 +208,8 @@ int fsck_look_record(struct fsck_look *l)
 	    FSCK_FOUND(f, INODE_CSUM, .ino = l->ino))
 		l->dirty = true;
 	check_extra_isize(l);
-	if (l->in.dtime && l->in.links && FSCK_FOUND(f, DTIME_SET, .ino = l->ino)) {
-		l->in.dtime = 0;
-		l->dirty = true;
-	}
+	check_dtime(l);
+	check_times(l);
 	if (l->ino == XW_INO_ROOT || l->ino >= sb->first_ino)
 		check_mode(l);
 	else

@@ -2,10 +2,9 @@
 /* i_size and i_blocks, compared with the map. */
 #include "config.h"
 
-#include "base/auto.h"
 #include "disk/indirect.h"
+#include "dirs.h"
 #include "inodes.h"
-#include "read/xattrs.h"
 
 /* Logical blocks up to the end of the last run; only written ones if requested. */
 static uint64_t mapped_end(const struct fsck_look *l, bool written)
@@ -29,12 +28,9 @@ static void set_size(struct fsck_look *l, uint64_t size)
 /* Bytes of contents that fit the inode: i_block, and the attribute system.data. */
 static uint64_t inline_room(struct fsck_look *l)
 {
-	auto_free uint8_t *value = NULL;
-	uint32_t len = 0;
+	uint32_t len;
 
-	if (xw_xattr_get(l->f->img, l->ino, &l->in, l->raw, XW_XI_SYSTEM, "data", &value, &len))
-		len = 0;
-	xw_diag_clear(&l->f->diag);
+	(void)fsck_inline_value(l->f, &l->in, l->raw, &len);
 	return sizeof(l->in.block) + len;
 }
 
@@ -48,6 +44,31 @@ static void check_dir_size(struct fsck_look *l)
 		set_size(l, end);
 }
 
+/* The first size that the map cannot hold. */
+static uint64_t size_limit(const struct fsck_look *l)
+{
+	const uint64_t bs = l->f->img->block_size;
+
+	return l->in.flags & XW_FL_EXTENTS ? bs << 32 : xw_indirect_max_lblk((uint32_t)bs) * bs + 1;
+}
+
+/*
+ * Reserved inodes: the journal has the size of its map. Of the others no size is known, but it must
+ * be possible.
+ */
+static void check_reserved_size(struct fsck_look *l)
+{
+	const uint64_t bs = l->f->img->block_size;
+	const uint64_t end = mapped_end(l, false) * bs;
+
+	if (l->ino == XW_INO_JOURNAL && l->ino == l->f->img->sb.journal_inum && end) {
+		if (l->in.size != end)
+			set_size(l, end);
+	} else if (l->in.size >= size_limit(l)) {
+		set_size(l, end);
+	}
+}
+
 /*
  * A file may be longer than its mapped part, and have unwritten blocks past its end, but at most
  * one written block; except for the Merkle tree of a verity file.
@@ -56,13 +77,10 @@ static void check_file_size(struct fsck_look *l)
 {
 	const uint64_t bs = l->f->img->block_size;
 	const uint64_t end = l->in.flags & XW_FL_VERITY ? 0 : mapped_end(l, true);
-	const uint64_t most = l->in.flags & XW_FL_EXTENTS
-				      ? bs << 32
-				      : xw_indirect_max_lblk((uint32_t)bs) * bs + 1;
 
 	if (!l->has_map || l->ino < l->f->img->sb.first_ino)
 		return;
-	if (l->in.size >= most || (end && l->in.size < (end - 1) * bs))
+	if (l->in.size >= size_limit(l) || (end && l->in.size < (end - 1) * bs))
 		set_size(l, mapped_end(l, false) * bs);
 }
 
@@ -101,9 +119,15 @@ static int check_blocks(struct fsck_look *l)
 
 int fsck_look_size(struct fsck_look *l)
 {
-	if (l->ino == XW_INO_RESIZE || l->ino == XW_INO_BAD)
+	const struct xw_super *sb = &l->f->img->sb;
+
+	if (l->ino == XW_INO_RESIZE && sb->feature_compat & XW_COMPAT_RESIZE_INODE)
 		return 0; /* checked in the super phase */
-	if (l->type == XW_S_IFDIR)
+	if (l->ino == XW_INO_BAD)
+		return 0;
+	if (l->ino < sb->first_ino && l->ino != XW_INO_ROOT)
+		check_reserved_size(l);
+	else if (l->type == XW_S_IFDIR)
 		check_dir_size(l);
 	else if (l->type == XW_S_IFREG && l->in.flags & XW_FL_INLINE_DATA)
 		check_inline_size(l);

@@ -7,27 +7,13 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
 #include "base/endian.h"
+#include "dirs.h"
 #include "inodes.h"
-
-/* Is the target in i_block? Called before the map is walked. */
-bool fsck_look_is_fast(const struct fsck_look *l)
-{
-	const struct xw_super *sb = &l->f->img->sb;
-	const uint64_t cluster512 = (uint64_t)l->f->img->block_size / 512
-				    << xw_image_cluster_bits(l->f->img);
-	const uint64_t acl = l->in.file_acl ? cluster512 : 0;
-	const size_t len = strnlen((const char *)l->in.block, sizeof(l->in.block));
-
-	if (l->in.flags & (XW_FL_EXTENTS | XW_FL_INLINE_DATA))
-		return false;
-	return xw_inode_fs_blocks_512(&l->in, sb) <= acl ||
-	       (l->in.size < sizeof(l->in.block) &&
-		(l->in.size == len || l->in.flags & XW_FL_ENCRYPT));
-}
 
 /* Length of the target in buf, at most max bytes; 0: there is none. */
 static uint64_t text_len(const struct fsck_look *l, const uint8_t *buf, size_t max)
@@ -38,6 +24,55 @@ static uint64_t text_len(const struct fsck_look *l, const uint8_t *buf, size_t m
 		return strnlen((const char *)buf, max) < max ? strnlen((const char *)buf, max) : 0;
 	len = peek16(buf);
 	return len && len + 2 <= max ? len + 2 : 0;
+}
+
+/* Does i_blocks include no more than an attribute block? Linux reads such a link from i_block. */
+static bool has_no_blocks(const struct fsck_look *l)
+{
+	const uint64_t cluster512 = (uint64_t)l->f->img->block_size / 512
+				    << xw_image_cluster_bits(l->f->img);
+
+	return xw_inode_fs_blocks_512(&l->in, &l->f->img->sb) <= (l->in.file_acl ? cluster512 : 0);
+}
+
+/* Does i_block hold a single pointer, to a block with a target of the length in i_size? */
+static bool points_to_target(const struct fsck_look *l)
+{
+	static const uint8_t zero[56];
+	const uint32_t bs = l->f->img->block_size;
+	const xw_blk blk = peek32(l->in.block);
+	auto_free uint8_t *block = NULL;
+
+	if (l->in.size < sizeof(l->in.block) || l->in.size >= bs ||
+	    memcmp(l->in.block + 4, zero, sizeof(zero)) ||
+	    !xw_image_has_blocks(l->f->img, blk, 1) || fsck_is_metadata(l->f, blk, 1))
+		return false;
+	block = malloc(bs);
+	return block && !fsck_read(l->f, blk, 1, block) && text_len(l, block, bs) == l->in.size;
+}
+
+/*
+ * Is the target in i_block? Called before the map is walked. A damaged i_blocks or i_file_acl does
+ * not hide a target in a block.
+ */
+bool fsck_look_is_fast(const struct fsck_look *l)
+{
+	const size_t len = strnlen((const char *)l->in.block, sizeof(l->in.block));
+
+	if (l->in.flags & (XW_FL_EXTENTS | XW_FL_INLINE_DATA))
+		return false;
+	if (l->in.size < sizeof(l->in.block) && (l->in.size == len || l->in.flags & XW_FL_ENCRYPT))
+		return true;
+	return has_no_blocks(l) && !points_to_target(l);
+}
+
+/* A target in i_block with EXTENTS_FL: Linux ignores the flag if there are no blocks. */
+bool fsck_look_is_flagged_text(const struct fsck_look *l)
+{
+	const uint64_t len = text_len(l, l->in.block, sizeof(l->in.block));
+
+	return l->in.flags & XW_FL_EXTENTS && peek16(l->in.block) != XW_EXT_MAGIC && len &&
+	       (len == l->in.size || has_no_blocks(l));
 }
 
 /*
@@ -103,6 +138,39 @@ static void move_into_inode(struct fsck_look *l, const uint8_t *text, uint64_t l
 	l->dirty = true;
 }
 
+static void check_len(struct fsck_look *l, uint64_t len)
+{
+	if (!len) {
+		l->clear = FSCK_FOUND(l->f, SYMLINK, .ino = l->ino);
+	} else if (len != l->in.size &&
+		   FSCK_FOUND(l->f, SYMLINK_SIZE, .ino = l->ino, .num = l->in.size, .num2 = len)) {
+		l->in.size = len;
+		l->dirty = true;
+	}
+}
+
+/* The target is in i_block, and goes on in the attribute system.data. */
+static int check_inline_target(struct fsck_look *l)
+{
+	const size_t head = sizeof(l->in.block);
+	uint32_t len;
+	const size_t off = fsck_inline_value(l->f, &l->in, l->raw, &len);
+	auto_free uint8_t *text = calloc(1, head + len + 1);
+	uint64_t n;
+
+	if (!text)
+		return xw_fail_nomem(&l->f->diag, "symbolic link");
+	memcpy(text, l->in.block, head);
+	if (len)
+		memcpy(text + head, l->raw + off, len);
+	n = text_len(l, text, head + len + 1);
+	if (n && n < head)
+		move_into_inode(l, text, n);
+	else
+		check_len(l, n);
+	return 0;
+}
+
 int fsck_look_symlink(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
@@ -112,12 +180,8 @@ int fsck_look_symlink(struct fsck_look *l)
 	uint64_t len = 0;
 	int rc;
 
-	if (l->in.flags & XW_FL_INLINE_DATA) {
-		len = text_len(l, l->in.block, sizeof(l->in.block));
-		if (len && l->in.size < sizeof(l->in.block))
-			move_into_inode(l, l->in.block, len);
-		return 0; /* a longer one together with its attribute: xattrs.c */
-	}
+	if (l->in.flags & XW_FL_INLINE_DATA)
+		return check_inline_target(l);
 	if (l->has_map && is_file(l, NULL) && found_file(l))
 		return 0;
 	rc = l->has_map ? check_blocks(l) : 0;
@@ -139,13 +203,6 @@ int fsck_look_symlink(struct fsck_look *l)
 		move_into_inode(l, block, len);
 		return 0;
 	}
-	if (len && len == l->in.size)
-		return 0;
-	if (!len) {
-		l->clear = FSCK_FOUND(f, SYMLINK, .ino = l->ino);
-	} else if (FSCK_FOUND(f, SYMLINK_SIZE, .ino = l->ino, .num = l->in.size, .num2 = len)) {
-		l->in.size = len;
-		l->dirty = true;
-	}
+	check_len(l, len);
 	return 0;
 }

@@ -111,7 +111,7 @@ static int add_facts(struct fsck_look *l)
 	facts->links = l->in.links;
 	facts->ftype = (uint8_t)xw_ftype_of_mode(l->in.mode);
 	facts->flags |= FSCK_I_USED;
-	if (l->in.flags & XW_FL_EA_INODE && sb->feature_incompat & XW_INCOMPAT_EA_INODE)
+	if (l->in.flags & XW_FL_EA_INODE)
 		facts->flags |= FSCK_I_EA;
 	if (l->in.flags & XW_FL_ENCRYPT)
 		facts->flags |= FSCK_I_ENCRYPT;

@@ -66,6 +66,8 @@ int fsck_look_size(struct fsck_look *l);
 int fsck_look_encrypted(struct fsck_look *l);
 /* inode_symlink.c: is the target in i_block? And: is there a target of that size? */
 bool fsck_look_is_fast(const struct fsck_look *l);
+/* ... although the flags say that i_block holds an extent tree? */
+bool fsck_look_is_flagged_text(const struct fsck_look *l);
 int fsck_look_symlink(struct fsck_look *l);
 /* inode_tree.c: rewrite the extent tree from the runs, at once or in fsck_rebuild_maps(). */
 int fsck_look_rebuild(struct fsck_look *l);

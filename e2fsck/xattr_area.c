@@ -215,6 +215,26 @@ static bool report(struct fsck *f, const struct fsck_xattr_area *a,
 	return fsck_found(f, &about);
 }
 
+static bool is_inline_value(const struct fsck_xattr_area *a, const struct xw_walk_xattr_item *item)
+{
+	return !a->blk && item->rule != XW_XATTR_BAD_ENTRY && item->e.name_index == XW_XI_SYSTEM &&
+	       item->e.name_len == 4 && !memcmp(item->e.name, "data", 4);
+}
+
+/* The hash of system.data: the value is contents of the inode, and stays in any case. */
+static void check_inline_hash(struct fsck *f, struct fsck_xattr_area *a,
+			      const struct xw_walk_xattr_item *item)
+{
+	struct xw_xattr_entry e = item->e;
+
+	e.name = "data"; /* not the bytes that are overwritten */
+	if (!FSCK_FOUND(f, INLINE_HASH, .ino = a->ino, .num = e.hash))
+		return;
+	e.hash = xw_xattr_entry_hash(e.name, e.name_len, item->value, e.value_size);
+	xw_xattr_entry_encode(a->p, item->off, &e);
+	a->changed = true;
+}
+
 int fsck_xattr_area(struct fsck *f, struct fsck_xattr_area *a)
 {
 	XW_VEC(size_t) drop = {0};
@@ -224,15 +244,16 @@ int fsck_xattr_area(struct fsck *f, struct fsck_xattr_area *a)
 
 	walk_begin(&it, a);
 	while (!rc && (kind = xw_walk_xattr_next(&it, &item)) != 0) {
+		const bool data = is_inline_value(a, &item);
 		bool gone = false;
 
-		if (kind == 2)
+		if (data && item.rule == XW_XATTR_BAD_HASH)
+			check_inline_hash(f, a, &item);
+		else if (kind == 2)
 			gone = report(f, a, &item);
 		else if (item.e.value_inum)
 			rc = check_ea(f, a, &item.e, &gone);
-		a->has_data |= !gone && item.rule != XW_XATTR_BAD_ENTRY &&
-			       item.e.name_index == XW_XI_SYSTEM && item.e.name_len == 4 &&
-			       !memcmp(item.e.name, "data", 4);
+		a->has_data |= data && !gone;
 		if (gone && xw_vec_push(&drop, item.off))
 			rc = xw_fail_nomem(&f->diag, "extended attributes");
 	}

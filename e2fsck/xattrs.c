@@ -319,21 +319,39 @@ static int check_ea(struct fsck *f, const struct fsck_ea *ea, uint8_t *raw)
 
 /*
  * An EA inode without references is an ordinary file: it may have a name, or be put into
- * lost+found.
+ * lost+found. Linux opens it only without the flag.
  */
-static void release_unreferenced(struct fsck *f)
+static int release_unreferenced(struct fsck *f, xw_ino ino, struct fsck_inode *known)
+{
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	int rc;
+
+	if (xw_table_get(&f->xattrs->eas, &by_ino, NULL, xw_table_number(ino), &ino))
+		return 0;
+	known->flags &= (uint8_t)~FSCK_I_EA;
+	if (!FSCK_FOUND(f, EA_INODE_STRAY, .ino = ino))
+		return 0;
+	raw = malloc(f->img->inode_size);
+	rc = raw ? fsck_inode_read(f, ino, &in, raw) : xw_fail_nomem(&f->diag, "EA inode");
+	if (rc)
+		return rc;
+	in.flags &= ~XW_FL_EA_INODE;
+	f->again = true; /* its owner is charged for it from now on */
+	return fsck_inode_write(f, ino, &in, raw);
+}
+
+static int check_unreferenced(struct fsck *f)
 {
 	const uint32_t per_group = f->img->sb.inodes_per_group;
+	int rc = 0;
 
 	for (uint64_t g = 0; f->groups && g < f->img->groups; g++)
-		for (uint32_t i = 0; f->groups[g] && i < per_group; i++) {
-			const xw_ino ino = (xw_ino)(g * per_group + i + 1);
-
-			if (f->groups[g][i].flags & FSCK_I_EA &&
-			    !xw_table_get(&f->xattrs->eas, &by_ino, NULL, xw_table_number(ino),
-					  &ino))
-				f->groups[g][i].flags &= (uint8_t)~FSCK_I_EA;
-		}
+		for (uint32_t i = 0; f->groups[g] && i < per_group && !rc && !f->stop; i++)
+			if (f->groups[g][i].flags & FSCK_I_EA)
+				rc = release_unreferenced(f, (xw_ino)(g * per_group + i + 1),
+							  &f->groups[g][i]);
+	return rc;
 }
 
 static int check_eas(struct fsck *f)
@@ -355,10 +373,10 @@ int fsck_check_xattrs(struct fsck *f)
 {
 	int rc = make_facts(f);
 
-	if (rc)
+	if (!rc && f->counts.ea_inodes)
+		rc = check_unreferenced(f);
+	if (rc || f->stop)
 		return rc;
-	if (f->img->sb.feature_incompat & XW_INCOMPAT_EA_INODE)
-		release_unreferenced(f);
 	/* blocks allocated by contested.c may share attributes that were counted before */
 	if (f->allocated)
 		return 0;

@@ -115,6 +115,15 @@ uint32_t xw_inode_dtime(int64_t now, const struct xw_super *sb);
 /* May this i_dtime, of an inode without links, be a link of the orphan list? */
 bool xw_inode_dtime_is_link(uint32_t dtime, const struct xw_super *sb);
 
+/* The first second whose epoch is 3 and whose low half is negative: 2310-04-04. */
+#define XW_TIME_LATE (INT64_C(5) << 31)
+/* Is one of the four times that late? */
+static inline bool xw_inode_has_late_time(const struct xw_inode *in)
+{
+	return in->atime.sec >= XW_TIME_LATE || in->ctime.sec >= XW_TIME_LATE ||
+	       in->mtime.sec >= XW_TIME_LATE || in->crtime.sec >= XW_TIME_LATE;
+}
+
 /* crc32c(crc32c(seed, le32 ino), le32 generation): the seed for all blocks of this inode. */
 uint32_t xw_inode_seed(uint32_t csum_seed, xw_ino ino, uint32_t generation);
 

@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 
+#include "base/endian.h"
 #include "disk/indirect.h"
 
 static int map_corrupt(struct xw_map_iter *it, const char *what, uint64_t value)
@@ -147,7 +148,8 @@ static bool has_map(const struct xw_inode *inode)
 	if (type == XW_S_IFREG || type == XW_S_IFDIR)
 		return true;
 	if (type == XW_S_IFLNK)
-		return inode->size >= sizeof(inode->block) || inode->flags & XW_FL_EXTENTS;
+		return inode->size >= sizeof(inode->block) ||
+		       (inode->flags & XW_FL_EXTENTS && peek16(inode->block) == XW_EXT_MAGIC);
 	return type != XW_S_IFIFO && type != XW_S_IFCHR && type != XW_S_IFBLK &&
 	       type != XW_S_IFSOCK;
 }

@@ -222,6 +222,20 @@ def inline_data_without_its_attribute(i):
     i.fix_inode(ino)
 
 
+@case("inline-hash", base="inline")
+def hash_of_inline_contents(i):
+    ino = i.lookup("small")
+    i.put(i.inode_off(ino) + 164 + 12, 4, 0x12345678)
+    i.fix_inode(ino)
+
+
+@case("inode-time-range", note=True, moved=True)
+def time_before_1970_with_the_last_epoch(i):
+    ino = i.lookup("file")
+    i.put(i.inode_off(ino) + 136, 4, 3)
+    i.set_inode(ino, "mtime", 0x80000000)
+
+
 # ---- encrypted ----
 
 
@@ -312,6 +326,12 @@ def attribute_with_an_impossible_value_inode(i):
 def value_inode_without_its_flag(i):
     ino = ea_inode(i)
     i.set_inode(ino, "flags", i.inode(ino, "flags") & ~FL_EA_INODE)
+
+
+@case("ea-inode-flag-stray", base=["ea", "ext4"])
+def named_file_with_the_flag_of_value_inodes(i):
+    ino = i.lookup("file")
+    i.set_inode(ino, "flags", i.inode(ino, "flags") | FL_EA_INODE)
 
 
 @case("ea-inode-refcount", base="ea")
