@@ -13,6 +13,7 @@
 
 #include "base/auto.h"
 #include "dirs.h"
+#include "hidden.h"
 
 enum { READ_BYTES = 1 << 20, READ_GAP = 64 << 10 };
 
@@ -260,6 +261,8 @@ int fsck_check_dirs(struct fsck *f)
 		root->parent = XW_INO_ROOT;
 	f->names_known = !rc && !f->stop && !f->again;
 	if (f->names_known)
+		rc = fsck_settle_hidden(f);
+	if (f->names_known && !rc)
 		rc = fsck_itree_compare(f);
 	if (f->names_known && !rc)
 		rc = fsck_dir_rebuild_all(&s);

@@ -322,6 +322,8 @@ int fsck_xattr_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *r
  * quota.c, for each inode in use, when its i_blocks is correct: add it to the usage of its owners.
  */
 int fsck_quota_add(struct fsck *f, xw_ino ino, const struct xw_inode *in);
+/* Undo that for an inode without attributes, which turned out to be a hidden file. */
+int fsck_quota_remove(struct fsck *f, const struct xw_inode *in);
 
 void fsck_xattrs_free(struct fsck *f);
 void fsck_quota_free(struct fsck *f);

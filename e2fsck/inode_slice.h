@@ -12,6 +12,7 @@
 
 #include "counts.h"
 #include "fsck.h"
+#include "hidden.h"
 
 struct fsck_slice {
 	struct fsck *f;
@@ -44,8 +45,5 @@ static inline int fsck_slice_run(struct fsck_slice *s, xw_blk blk, uint64_t len)
 	}
 	return xw_vec_push(&s->runs, ((struct xw_run){blk, len}));
 }
-
-/* Is it an inode to which only the superblock refers? */
-bool fsck_is_hidden(const struct xw_super *sb, xw_ino ino);
 
 #endif

@@ -118,19 +118,13 @@ static int add_facts(struct fsck_look *l)
 	if (l->in.flags & XW_FL_CASEFOLD)
 		facts->flags |= FSCK_I_CASEFOLD;
 	if ((l->ino != XW_INO_ROOT && l->ino < sb->first_ino) ||
-	    (fsck_is_hidden(sb, l->ino) && l->ino != sb->journal_inum)) /* an old one has a name */
+	    fsck_is_hidden_file(f, l->ino, &l->in))
 		facts->flags |= FSCK_I_SYSTEM;
 	count(l, facts->flags & FSCK_I_SYSTEM);
 	return l->type == XW_S_IFDIR ? add_dir(l) : 0;
 }
 
 /* ---- one inode ---- */
-
-bool fsck_is_hidden(const struct xw_super *sb, xw_ino ino)
-{
-	return ino == sb->usr_quota_inum || ino == sb->grp_quota_inum ||
-	       ino == sb->prj_quota_inum || ino == sb->orphan_file_inum || ino == sb->journal_inum;
-}
 
 static bool has_map(const struct fsck_look *l)
 {
@@ -139,14 +133,15 @@ static bool has_map(const struct fsck_look *l)
 	return xw_inode_has_map(&l->in) && l->ino != XW_INO_RESIZE;
 }
 
-/* A reserved inode with contents is in use, whatever its link count. */
+/* A reserved inode or hidden file with contents is in use, whatever its link count. */
 static bool in_use(const struct fsck_look *l)
 {
 	const struct fsck_inode *facts = fsck_inode(l->f, l->ino);
 
 	if (l->in.links || (facts && facts->flags & FSCK_I_ORPHAN))
 		return true;
-	return l->ino < l->f->img->sb.first_ino || fsck_is_hidden(&l->f->img->sb, l->ino);
+	return l->ino < l->f->img->sb.first_ino || l->ino == l->f->img->sb.journal_inum ||
+	       fsck_is_hidden_file(l->f, l->ino, &l->in);
 }
 
 /* Check the record of a free inode. */

@@ -13,6 +13,7 @@
 #include "disk/quota.h"
 #include "read/file.h"
 #include "read/map.h"
+#include "hidden.h"
 #include "space.h"
 #include "xattrs.h"
 
@@ -48,32 +49,37 @@ static uint64_t usage_hash(const void *arg, const void *slot)
 static const struct xw_table_kind by_id = {sizeof(struct usage), usage_used, usage_same,
 					   usage_hash};
 
-static uint32_t *quota_inum(struct xw_super *sb, int type)
-{
-	return type == XW_QUOTA_USER    ? &sb->usr_quota_inum
-	       : type == XW_QUOTA_GROUP ? &sb->grp_quota_inum
-					: &sb->prj_quota_inum;
-}
-
 static bool has_quota(struct fsck *f, int type)
 {
 	struct xw_super *sb = &f->img->sb;
 
-	return sb->feature_ro_compat & XW_RO_QUOTA && *quota_inum(sb, type);
+	return sb->feature_ro_compat & XW_RO_QUOTA && *fsck_quota_inum(sb, type);
+}
+
+/*
+ * Is usage of that type added up? Also where the number of the project quota file may have got
+ * lost: fsck_settle_hidden() finds it later.
+ */
+static bool is_collected(struct fsck *f, int type)
+{
+	const uint32_t both = XW_RO_QUOTA | XW_RO_PROJECT;
+
+	return has_quota(f, type) ||
+	       (type == XW_QUOTA_PROJECT && (f->img->sb.feature_ro_compat & both) == both);
 }
 
 /* Is the inode included in its owners' usage? Hidden ones and EA inodes are not. */
 static bool counts(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
 	const struct xw_super *sb = &f->img->sb;
+	const struct fsck_inode *facts = fsck_inode(f, ino);
 
 	if (!in->links ||
 	    (in->flags & XW_FL_EA_INODE && sb->feature_incompat & XW_INCOMPAT_EA_INODE))
 		return false;
-	if (ino < sb->first_ino)
-		return ino == XW_INO_ROOT;
-	return ino != sb->usr_quota_inum && ino != sb->grp_quota_inum &&
-	       ino != sb->prj_quota_inum && ino != sb->orphan_file_inum && ino != sb->journal_inum;
+	return (ino >= sb->first_ino || ino == XW_INO_ROOT) &&
+	       !(facts && facts->flags & FSCK_I_SYSTEM) &&
+	       !(sb->feature_compat & XW_COMPAT_HAS_JOURNAL && ino == sb->journal_inum);
 }
 
 static int add(struct fsck *f, int type, uint32_t id, uint64_t inodes, uint64_t space)
@@ -92,15 +98,25 @@ static int add(struct fsck *f, int type, uint32_t id, uint64_t inodes, uint64_t 
 	return 0;
 }
 
-int fsck_quota_add(struct fsck *f, xw_ino ino, const struct xw_inode *in)
+/* Add to the usage of its owners; negative numbers are those of unsigned arithmetic. */
+static int charge(struct fsck *f, const struct xw_inode *in, uint64_t inodes, uint64_t space)
 {
 	const uint32_t id[XW_QUOTA_TYPES] = {
 		[XW_QUOTA_USER] = in->uid,
 		[XW_QUOTA_GROUP] = in->gid,
 		[XW_QUOTA_PROJECT] = in->projid,
 	};
-	const uint64_t ea = f->xattrs && f->xattrs->last == ino ? f->xattrs->last_ea : 0;
 	int rc = 0;
+
+	for (int type = 0; type < XW_QUOTA_TYPES && !rc; type++)
+		if (is_collected(f, type))
+			rc = add(f, type, id[type], inodes, space);
+	return rc;
+}
+
+int fsck_quota_add(struct fsck *f, xw_ino ino, const struct xw_inode *in)
+{
+	const uint64_t ea = f->xattrs && f->xattrs->last == ino ? f->xattrs->last_ea : 0;
 
 	if (!(f->img->sb.feature_ro_compat & XW_RO_QUOTA) || !counts(f, ino, in))
 		return 0;
@@ -108,11 +124,14 @@ int fsck_quota_add(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 		f->quota = calloc(1, sizeof(*f->quota));
 	if (!f->quota)
 		return xw_fail_nomem(&f->diag, "quota usage");
-	for (int type = 0; type < XW_QUOTA_TYPES && !rc; type++)
-		if (has_quota(f, type))
-			rc = add(f, type, id[type], 1 + ea,
-				 512 * xw_inode_fs_blocks_512(in, &f->img->sb));
-	return rc;
+	return charge(f, in, 1 + ea, 512 * xw_inode_fs_blocks_512(in, &f->img->sb));
+}
+
+int fsck_quota_remove(struct fsck *f, const struct xw_inode *in)
+{
+	if (!f->quota || !in->links)
+		return 0;
+	return charge(f, in, -UINT64_C(1), -(512 * xw_inode_fs_blocks_512(in, &f->img->sb)));
 }
 
 void fsck_quota_free(struct fsck *f)
@@ -275,26 +294,15 @@ static int check_file(struct fsck *f, int type, xw_ino ino)
 	return rc;
 }
 
-/*
- * Clear a number that cannot be that of a quota file; without a file there is no quota of that
- * type.
- */
-static int check_inum(struct fsck *f, int type)
+/* Not for a number that was reported as wrong and is still there: that file is a user's. */
+static bool is_quota_file(const struct fsck *f, int type, xw_ino ino)
 {
-	struct xw_super *sb = &f->img->sb;
-	uint32_t *inum = quota_inum(sb, type);
-	const struct fsck_inode *facts = fsck_inode(f, *inum);
-	const xw_ino reserved = type == XW_QUOTA_USER    ? XW_INO_USR_QUOTA
-				: type == XW_QUOTA_GROUP ? XW_INO_GRP_QUOTA
-							 : 0;
+	const struct fsck_inode *facts = fsck_inode(f, ino);
 
-	if (*inum == reserved || (*inum >= sb->first_ino && facts && facts->flags & FSCK_I_USED &&
-				  facts->ftype == XW_FT_REG && !facts->names))
-		return 0;
-	if (!FSCK_FOUND(f, QUOTA_INUM, .ino = *inum, .num = (uint64_t)type))
-		return 0;
-	*inum = reserved;
-	return fsck_super_write(f);
+	if (type != XW_QUOTA_PROJECT)
+		return facts &&
+		       ino == (type == XW_QUOTA_USER ? XW_INO_USR_QUOTA : XW_INO_GRP_QUOTA);
+	return facts && facts->flags & FSCK_I_SYSTEM && ino >= f->img->sb.first_ino;
 }
 
 int fsck_check_quota(struct fsck *f)
@@ -303,11 +311,10 @@ int fsck_check_quota(struct fsck *f)
 	int rc = 0;
 
 	for (int type = 0; type < XW_QUOTA_TYPES && !rc && !f->stop; type++) {
-		if (!has_quota(f, type))
-			continue;
-		rc = check_inum(f, type);
-		if (!rc && f->quota && has_quota(f, type) && fsck_inode(f, *quota_inum(sb, type)))
-			rc = check_file(f, type, *quota_inum(sb, type));
+		const xw_ino ino = has_quota(f, type) ? *fsck_quota_inum(sb, type) : 0;
+
+		if (f->quota && is_quota_file(f, type, ino))
+			rc = check_file(f, type, ino);
 	}
 	return rc;
 }

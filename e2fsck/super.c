@@ -163,17 +163,17 @@ static bool is_file(struct fsck *f, xw_ino ino)
 	       (in.mode & XW_S_IFMT) == XW_S_IFREG;
 }
 
+/*
+ * User and group quota have numbers of their own. That of project quota, and numbers without the
+ * feature, are checked when names are known: fsck_settle_hidden().
+ */
 static bool check_quota_inode(struct fsck *f, uint32_t *ino, xw_ino usual, const char *what)
 {
-	const struct xw_super *sb = &f->img->sb;
-
-	if (!*ino && sb->feature_ro_compat & XW_RO_QUOTA && is_file(f, usual) &&
-	    FSCK_FOUND(f, SUPER_QUOTA, .ino = *ino, .name = what)) {
+	if (!*ino && is_file(f, usual) && FSCK_FOUND(f, SUPER_QUOTA, .ino = *ino, .name = what)) {
 		*ino = usual;
 		return true;
 	}
-	if (!*ino || *ino == usual || (*ino >= sb->first_ino && *ino <= sb->inodes_count) ||
-	    !FSCK_FOUND(f, SUPER_QUOTA, .ino = *ino, .name = what))
+	if (!*ino || *ino == usual || !FSCK_FOUND(f, SUPER_QUOTA, .ino = *ino, .name = what))
 		return false;
 	*ino = is_file(f, usual) ? usual : 0;
 	return true;
@@ -224,11 +224,9 @@ int fsck_check_fields(struct fsck *f)
 	fix |= check_hash(f, sb);
 	fix |= check_desc_size(f, sb);
 	fix |= check_uuid(f, sb);
-	if (sb->feature_ro_compat & XW_RO_QUOTA || sb->usr_quota_inum || sb->grp_quota_inum ||
-	    sb->prj_quota_inum) {
+	if (sb->feature_ro_compat & XW_RO_QUOTA) {
 		fix |= check_quota_inode(f, &sb->usr_quota_inum, XW_INO_USR_QUOTA, "user");
 		fix |= check_quota_inode(f, &sb->grp_quota_inum, XW_INO_GRP_QUOTA, "group");
-		fix |= check_quota_inode(f, &sb->prj_quota_inum, 0, "project");
 	}
 	fix |= check_mmp_block(f, sb);
 	if (rc || !fix)

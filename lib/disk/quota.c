@@ -277,6 +277,13 @@ static int walk_tree(struct walk *w, uint32_t block, unsigned level, uint32_t id
 	return rc;
 }
 
+bool xw_quota_is_header(const uint8_t block[XW_QUOTA_BLOCK], enum xw_quota_type type)
+{
+	const struct disk_header *d = (const void *)block;
+
+	return get32(d->magic) == magics[type] && get32(d->version) == VERSION_R1;
+}
+
 int xw_quota_decode(const void *buf, size_t len, enum xw_quota_type type,
 		    struct xw_quota_info *info, xw_quota_take *take, void *arg)
 {
@@ -284,8 +291,7 @@ int xw_quota_decode(const void *buf, size_t len, enum xw_quota_type type,
 	struct walk w = {.buf = buf, .take = take, .arg = arg};
 
 	memset(info, 0, sizeof(*info));
-	if (len < 2 * XW_QUOTA_BLOCK || get32(d->magic) != magics[type] ||
-	    get32(d->version) != VERSION_R1)
+	if (len < 2 * XW_QUOTA_BLOCK || !xw_quota_is_header(buf, type))
 		return XW_ERR_CORRUPT;
 	*info = (struct xw_quota_info){
 		.block_grace = get32(d->block_grace),

@@ -40,6 +40,8 @@ struct xw_quota_shape {
 	uint32_t blocks; /* total, header included */
 };
 
+/* Does this block 0 of a file have the magic and version of a quota file of that type? */
+bool xw_quota_is_header(const uint8_t block[XW_QUOTA_BLOCK], enum xw_quota_type type);
 /* Sort by id. */
 void xw_quota_sort(struct xw_quota_entry *e, size_t n);
 /* Entries must be sorted by id without duplicates. XW_ERR_LIMIT: more than 2^32 blocks. */

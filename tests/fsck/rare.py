@@ -116,7 +116,7 @@ def free_inode_with_a_link(i):
 
 @case("quota-inode-number", base="quota")
 def quota_inode_that_is_free(i):
-    i.set_sb("usr_quota_inum", next(n for n in range(i.sb("first_ino"), i.per_group) if not i.inode(n, "mode")))
+    i.set_sb("prj_quota_inum", next(n for n in range(i.sb("first_ino"), i.per_group) if not i.inode(n, "mode")))
     backups(i)
 
 

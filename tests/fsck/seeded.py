@@ -4,6 +4,7 @@ from cases import BASES, case
 from image import SUPER
 
 BASES["one group"] = ["-t", "ext4", "-b", "4096"]
+BASES["project"] = ["-t", "ext4", "-O", "quota,project"]
 BASES["bigalloc"] = ["-t", "ext4", "-O", "bigalloc", "-C", "8192"]
 COMPAT_ORPHAN_FILE, INCOMPAT_PENDING, RO_UNKNOWN, RO_LARGE_FILE = 0x1000, 0x40000000, 4, 2
 FIRST_DATA_BLOCK = 20
@@ -58,6 +59,16 @@ def unknown_feature_for_known_ones(i):
 @case("superblock-quota-inode", base="quota")
 def quota_inode_that_the_superblock_forgot(i):
     i.set_sb("grp_quota_inum", 0)
+
+
+@case("quota-inode-lost", base="project", only=True)
+def quota_inode_of_another_file(i):
+    i.set_sb("prj_quota_inum", i.lookup("file"))
+
+
+@case("quota-inode-number", base="quota", only=True)
+def quota_inode_that_is_a_file(i):
+    i.set_sb("prj_quota_inum", i.lookup("file"))
 
 
 @case("orphan-file", base="orphan")

@@ -223,6 +223,19 @@ START_TEST(rejects)
 }
 END_TEST
 
+START_TEST(knows_header)
+{
+	struct file f = make(XW_QUOTA_PROJECT, NULL, 0);
+
+	ck_assert(xw_quota_is_header(f.bytes, XW_QUOTA_PROJECT));
+	ck_assert(!xw_quota_is_header(f.bytes, XW_QUOTA_USER));
+	ck_assert(!xw_quota_is_header(f.bytes, XW_QUOTA_GROUP));
+	f.bytes[4]++; /* version */
+	ck_assert(!xw_quota_is_header(f.bytes, XW_QUOTA_PROJECT));
+	free(f.bytes);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("quota");
@@ -233,6 +246,7 @@ int main(void)
 	tcase_add_loop_test(t, shape_and_back, 0, XW_ARRAY_SIZE(shapes));
 	tcase_add_test(t, stops);
 	tcase_add_loop_test(t, rejects, 0, XW_ARRAY_SIZE(changes));
+	tcase_add_test(t, knows_header);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
