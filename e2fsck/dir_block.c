@@ -167,30 +167,6 @@ uint32_t fsck_dup_slots(uint32_t size)
 	return n;
 }
 
-static void check_twice(struct fsck_dirscan *s, const struct xw_dirent *e, uint32_t hash)
-{
-	const uint32_t step = hash * 0x9E3779B1u >> 8;
-
-	for (uint32_t i = step & s->dup_mask;; i = (i + 1) & s->dup_mask) {
-		struct fsck_dup_slot *slot = &s->dups[i];
-		const struct xw_dirent *other;
-
-		if (!slot->entry) {
-			*slot = (struct fsck_dup_slot){hash, (uint32_t)s->n_kept};
-			return;
-		}
-		if (slot->hash != hash)
-			continue;
-		other = &s->kept[slot->entry - 1];
-		if (other->name_len != e->name_len || memcmp(other->name, e->name, e->name_len))
-			continue;
-		if (FSCK_FOUND(s->f, DIR_TWICE, .dir = s->d->ino, .ino = e->ino, .lblk = s->lblk,
-			       .num = other->ino, .name = e->name, .name_len = e->name_len))
-			s->d->rebuild = true;
-		return;
-	}
-}
-
 static uint32_t quick_hash(const struct xw_dirent *e)
 {
 	uint32_t h = e->name_len;
@@ -200,22 +176,77 @@ static uint32_t quick_hash(const struct xw_dirent *e)
 	return h;
 }
 
+/* The hash by which names of an area are compared. */
+static uint32_t name_hash(const struct fsck_dirscan *s, const struct xw_dirent *e, bool *is_dx)
+{
+	uint32_t hash;
+
+	*is_dx = s->hashed && fsck_dir_hash(s, e, &hash);
+	return *is_dx ? hash : quick_hash(e);
+}
+
+/* The slot of a kept entry with the same name, or a free one. */
+static struct fsck_dup_slot *dup_slot(const struct fsck_dirscan *s, const struct xw_dirent *e,
+				      uint32_t hash)
+{
+	const uint32_t step = hash * 0x9E3779B1u >> 8;
+
+	for (uint32_t i = step & s->dup_mask;; i = (i + 1) & s->dup_mask) {
+		struct fsck_dup_slot *slot = &s->dups[i];
+		const struct xw_dirent *other;
+
+		if (!slot->entry)
+			return slot;
+		other = &s->kept[slot->entry - 1];
+		if (slot->hash == hash && other->name_len == e->name_len &&
+		    !memcmp(other->name, e->name, e->name_len))
+			return slot;
+	}
+}
+
+static bool report_twice(const struct fsck_dirscan *s, const struct xw_dirent *e,
+			 const struct fsck_dup_slot *slot)
+{
+	return FSCK_FOUND(s->f, DIR_TWICE, .dir = s->d->ino, .ino = e->ino, .lblk = s->lblk,
+			  .num = s->kept[slot->entry - 1].ino, .name = e->name,
+			  .name_len = e->name_len);
+}
+
+/*
+ * An encrypted name cannot get a suffix that makes it unique: the second entry is cleared, and its
+ * inode goes to lost+found.
+ */
+static bool is_cleared_twice(const struct fsck_dirscan *s, const struct xw_dirent *e)
+{
+	const struct fsck_dup_slot *slot;
+	bool is_dx;
+
+	if (!s->encrypted)
+		return false;
+	slot = dup_slot(s, e, name_hash(s, e, &is_dx));
+	return slot->entry && report_twice(s, e, slot);
+}
+
 /* ---- entries ---- */
 
 static void keep_entry(struct fsck_dirscan *s, const struct xw_dirent *e)
 {
-	uint32_t hash = 0;
+	struct fsck_dup_slot *slot;
+	bool is_dx;
+	const uint32_t hash = name_hash(s, e, &is_dx);
 
 	s->kept[s->n_kept++] = *e;
 	if (s->tree)
 		xw_itree_sum_add(&s->tree->entries, e->ino, e->ftype, e->name, e->name_len);
-	if (s->hashed && fsck_dir_hash(s, e, &hash)) {
+	if (is_dx) {
 		s->leaf.min = XW_MIN(s->leaf.min, hash);
 		s->leaf.max = XW_MAX(s->leaf.max, hash);
-	} else {
-		hash = quick_hash(e);
 	}
-	check_twice(s, e, hash);
+	slot = dup_slot(s, e, hash);
+	if (!slot->entry)
+		*slot = (struct fsck_dup_slot){hash, (uint32_t)s->n_kept};
+	else if (!s->encrypted && report_twice(s, e, slot))
+		s->d->rebuild = true;
 }
 
 /* Report a finding about the layout of a directory block or inline area. */
@@ -255,7 +286,7 @@ static void check_item(struct fsck_dirscan *s, const struct fsck_area *a,
 	if (!has_entry || take_dots(s, a, item) || item->unused)
 		return;
 	/* What precedes "." in a block without a valid "." is an ordinary entry. */
-	if (!fsck_dir_entry(s, a, item)) {
+	if (is_cleared_twice(s, &item->e) || !fsck_dir_entry(s, a, item)) {
 		item->e.ino = 0;
 		xw_dirent_encode(a->data, a->size, item->off, &item->e);
 		s->dirty = true;

@@ -260,6 +260,19 @@ def short_name_in_an_encrypted_directory(i):
     encrypt(i, i.lookup("sub/deep"), context(1, 7, 28))
 
 
+@case("dir-duplicate-name", "inode-unattached", base="encrypt", lost=["many/*"], late=True)
+def name_twice_in_an_encrypted_directory(i):
+    """Nobody can give it a suffix: the second entry is cleared, and its inode put into lost+found."""
+    many = i.lookup("many")
+    encrypt(i, many, context(1, 7, 28))
+    found = [e for e in i.entries(many) if e[3] not in (b".", b"..")]
+    for _, child, _, _ in found:
+        encrypt(i, child, context(1, 7, 28))
+    (_, _, _, name), (second, _, _, _) = found[-2:]
+    i.b[second + 8:second + 8 + len(name)] = name
+    i.fix_dir_block(many, second // i.bs)
+
+
 @case("lost-found-encrypted", base="encrypt", moved=True)
 def lost_found_is_encrypted(i):
     encrypt(i, i.lookup("lost+found"), context(1, 7, 28))
