@@ -25,10 +25,13 @@ int xw_tune_drop_inode(struct xw_update *u, xw_ino ino)
 	const struct xw_inode nothing = {0};
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
+	uint64_t ea; /* not charged to anybody, as the inode itself */
 	int rc = xw_update_get(u, ino, &in, &raw);
 
 	if (!rc)
 		rc = xw_update_free_map(u, ino, &in);
+	if (!rc)
+		rc = xw_update_free_xattrs(u, ino, &in, raw, &ea);
 	if (!rc && ino >= u->img->sb.first_ino && xw_ispace_release(u->inodes, ino, false))
 		rc = xw_fail(u->diag, XW_ERR_CORRUPT,
 			     "%s: inode %" PRIu32 ": is free in its bitmap; run xw-fsck -f",

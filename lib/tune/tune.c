@@ -146,7 +146,9 @@ static int finish(struct xw_tune *t)
 
 	sb.feature_compat = t->to.feature_compat;
 	sb.feature_incompat = t->to.feature_incompat;
-	sb.feature_ro_compat = t->to.feature_ro_compat;
+	/* Whether orphans are left is a state, which the steps have changed. */
+	sb.feature_ro_compat = (t->to.feature_ro_compat & ~XW_RO_ORPHAN_PRESENT) |
+			       (t->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT);
 	/*
 	 * Revision 0 has no features; other fields of revision 1 were filled in when it was read.
 	 */
