@@ -82,6 +82,7 @@ int field_find(struct dbg *d, const struct field_table *t, size_t size, const ch
 			if (out->part == FIELD_HI)
 				continue;
 			out->part = FIELD_LO;
+			out->cut = true;
 		}
 		return 0;
 	}
@@ -175,13 +176,14 @@ static bool parse_date(const char *text, int64_t *out)
 
 int field_time(const struct dbg *d, const char *text, int64_t *out)
 {
+	const char *number = text + (*text == '@');
 	uint64_t n;
 
 	if (!strcmp(text, "now"))
 		*out = d->now;
 	else if (*text != '@' && parse_date(text, out))
 		return 0;
-	else if (!parse_number(text + (*text == '@'), &n))
+	else if (!parse_number(number, &n) || (*number == '-') != ((int64_t)n < 0))
 		return XW_ERR_USAGE;
 	else
 		*out = (int64_t)n;
@@ -272,16 +274,35 @@ static int set_number(struct dbg *d, const struct field_ref *ref, uint8_t *buf, 
 	return 0;
 }
 
+/* The seconds that the part of a time can hold. Half of a time, named as such, is only bits. */
+static void time_range(const struct field_ref *ref, int64_t *min, int64_t *max)
+{
+	const bool whole = ref->part == FIELD_WHOLE && ref->f->hi_width;
+	const bool is_signed = ref->f->kind == FIELD_ITIME;
+
+	*min = is_signed ? FIELD_ITIME_MIN : 0;
+	if (whole)
+		*max = is_signed ? FIELD_ITIME_MAX
+				 : (int64_t)(UINT64_MAX >> (32 - 8 * ref->f->hi_width));
+	else
+		*max = is_signed && ref->cut ? INT32_MAX : UINT32_MAX;
+}
+
 /* The nanoseconds in the high part of an inode's time are not changed. */
 static int set_time(struct dbg *d, const struct field_ref *ref, uint8_t *buf, const char *value)
 {
 	const struct field *f = ref->f;
-	int64_t t;
+	int64_t t, min, max;
 
 	if (ref->part == FIELD_HI)
 		return set_number(d, ref, buf, value);
 	if (field_time(d, value, &t))
 		return bad_value(d, ref, value);
+	time_range(ref, &min, &max);
+	if (t < min || t > max)
+		return xw_fail(&d->diag, XW_ERR_USAGE,
+			       "%s: %s has room for @%" PRId64 " .. @%" PRId64, value, f->name, min,
+			       max);
 	store(buf + f->off, 4, (uint64_t)t);
 	if (ref->part != FIELD_WHOLE || !f->hi_width)
 		return 0;

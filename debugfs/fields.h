@@ -39,6 +39,7 @@ extern const struct field_table inode_fields, super_fields, group_fields, mmp_fi
 struct field_ref {
 	const struct field *f;
 	enum { FIELD_WHOLE, FIELD_LO, FIELD_HI } part;
+	bool cut; /* FIELD_LO, because the structure has no room for the high part */
 	uint32_t index;
 };
 
@@ -54,6 +55,9 @@ int field_set(struct dbg *d, const struct field_ref *ref, uint8_t *buf, const ch
 uint64_t field_get(const struct field_ref *ref, const uint8_t *buf);
 /* The list that -l prints. */
 void field_list(struct dbg *d, const struct field_table *t);
+/* The earliest and the latest time of an inode with extra fields, in seconds since 1970. */
+#define FIELD_ITIME_MIN INT64_C(-0x80000000)
+#define FIELD_ITIME_MAX INT64_C(0x37fffffff)
 /* "now", "@SECONDS", "YYYYMMDD[HH[MM[SS]]]" (UTC), or a number. XW_ERR_USAGE, without a message. */
 int field_time(const struct dbg *d, const char *text, int64_t *out);
 

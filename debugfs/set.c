@@ -36,6 +36,36 @@ static int set_bmap(struct dbg *d, xw_ino ino, xw_lblk lblk, const char *value)
 	return rc ? rc : poke_map_block(d, ino, lblk, &blk);
 }
 
+/*
+ * The fields behind the classic part that i_extra_isize does not reach are attributes, or unused: a
+ * time has only its low half there, or no place at all.
+ */
+static int reach_time(struct dbg *d, const struct poke_inode *p, struct field_ref *ref)
+{
+	struct field_ref extra;
+	uint64_t end = XW_INODE_BODY;
+
+	if (ref->f->kind != FIELD_ITIME)
+		return 0;
+	if (d->img->inode_size > XW_INODE_BODY) {
+		const int rc =
+			field_find(d, &inode_fields, d->img->inode_size, "extra_isize", &extra);
+
+		if (rc)
+			return rc;
+		end += field_get(&extra, p->raw);
+	}
+	if (ref->f->off >= XW_INODE_BODY && ref->f->off + ref->f->width > end)
+		return xw_fail(&d->diag, XW_ERR_USAGE,
+			       "inode <%" PRIu32 "> has no %s: its extra_isize is %" PRIu64, p->ino,
+			       ref->f->name, end - XW_INODE_BODY);
+	if (ref->part == FIELD_WHOLE && ref->f->hi_off + ref->f->hi_width > end) {
+		ref->part = FIELD_LO;
+		ref->cut = true;
+	}
+	return 0;
+}
+
 static int verb_sif(struct dbg *d, int argc, char **argv)
 {
 	struct poke_inode p = {0};
@@ -47,6 +77,8 @@ static int verb_sif(struct dbg *d, int argc, char **argv)
 	rc = argc == 4 ? poke_inode_read(d, argv[1], &p) : DBG_USAGE;
 	if (!rc)
 		rc = field_find(d, &inode_fields, d->img->inode_size, argv[2], &ref);
+	if (!rc)
+		rc = reach_time(d, &p, &ref);
 	if (!rc && ref.f->kind == FIELD_OWN) {
 		rc = set_bmap(d, p.ino, ref.index, argv[3]);
 	} else if (!rc) {
@@ -151,6 +183,8 @@ static int write_super(struct dbg *d, uint8_t buf[XW_SUPER_SIZE])
 	return poke_write(d, XW_SUPER_OFFSET, buf, XW_SUPER_SIZE);
 }
 
+#define WTIME_MAX INT64_C(0xffffffffff)
+
 int dbg_stamp(struct dbg *d)
 {
 	uint8_t buf[XW_SUPER_SIZE], before[XW_SUPER_SIZE];
@@ -165,7 +199,7 @@ int dbg_stamp(struct dbg *d)
 		return rc;
 	memcpy(before, buf, sizeof(buf));
 	csum_ok = xw_super_bytes_valid(buf);
-	snprintf(text, sizeof(text), "@%" PRId64, d->now);
+	snprintf(text, sizeof(text), "@%" PRId64, XW_MIN(XW_MAX(d->now, 0), WTIME_MAX));
 	rc = field_set(d, &ref, buf, text);
 	if (rc || !memcmp(buf, before, sizeof(buf)))
 		return rc;
@@ -398,6 +432,10 @@ static int verb_time(struct dbg *d, int argc, char **argv)
 		t = (int64_t)time(NULL);
 	else if (field_time(d, argv[1], &t))
 		return xw_fail(&d->diag, XW_ERR_USAGE, "'%s' is no time", argv[1]);
+	if (t < FIELD_ITIME_MIN || t > FIELD_ITIME_MAX)
+		return xw_fail(&d->diag, XW_ERR_USAGE,
+			       "%s: inodes have room for @%" PRId64 " .. @%" PRId64, argv[1],
+			       FIELD_ITIME_MIN, FIELD_ITIME_MAX);
 	d->now = t;
 	d->set_now = true;
 	fprintf(d->out, "Setting current time to %" PRId64 "\n", t);
