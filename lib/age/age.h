@@ -97,7 +97,7 @@ struct xw_age_opts {
 	uint64_t step; /* operations per step; 0: 8192; with fast files, 0: of 16,384 groups */
 	const char *redo_file; /* as in xw_edit_opts */
 	uint64_t offset;
-	int64_t now; /* first time to set; < 0: when the image was made */
+	int64_t now; /* first time to set; < 0: when the image was made, as its superblock says */
 	unsigned jobs; /* 0: one per processor */
 	const struct xw_commit_watch *watch; /* as in xw_edit_opts */
 	/* Called after each commit; non-zero ends the run. May be NULL. */

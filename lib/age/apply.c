@@ -211,6 +211,8 @@ static int delete (struct xw_age_world *w, const struct xw_age_op *op)
 static int rename_file(struct xw_age_world *w, const struct xw_age_op *op)
 {
 	struct xw_age_place from, to;
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
 	int rc = xw_age_world_find(w, op->to, true, &to);
 
 	if (!rc && to.ino && xw_age_is_dir(w, to.ino))
@@ -219,6 +221,8 @@ static int rename_file(struct xw_age_world *w, const struct xw_age_op *op)
 		rc = xw_age_world_find(w, op->path, false, &from);
 	if (!rc && (!from.ino || from.ino == to.ino || xw_age_is_dir(w, from.ino)))
 		return 1;
+	if (!rc)
+		rc = xw_update_get(w->u, from.ino, &in, &raw);
 	if (!rc)
 		rc = xw_age_world_unlink(w, &from);
 	if (!rc)
@@ -229,7 +233,7 @@ static int rename_file(struct xw_age_world *w, const struct xw_age_op *op)
 			rc = lose_link(w, to.ino);
 	}
 	if (!rc)
-		rc = xw_age_world_link(w, &to, from.ino, XW_FT_REG);
+		rc = xw_age_world_link(w, &to, from.ino, (uint8_t)xw_ftype_of_mode(in.mode));
 	w->counts->changed += !rc;
 	return rc;
 }

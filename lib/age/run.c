@@ -79,6 +79,17 @@ static void add_stats(struct xw_space_stats *sum, const struct xw_space *space)
 
 /* ---- start ---- */
 
+/* When the image was made, or the first time after that; some makers write none. */
+static int64_t time_made(const struct xw_super *sb)
+{
+	const int64_t times[] = {sb->mkfs_time, sb->lastcheck, sb->wtime, sb->mtime};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(times); i++)
+		if (times[i] > 0)
+			return times[i];
+	return 0;
+}
+
 static void first_state(struct xw_age_run *r, const struct xw_update *u)
 {
 	const struct xw_super *sb = &u->img->sb;
@@ -88,7 +99,7 @@ static void first_state(struct xw_age_run *r, const struct xw_update *u)
 		.base = {.blocks = sb->blocks_count,
 			 .free = xw_space_free_blocks(u->space),
 			 .block_size = u->img->block_size,
-			 .now = r->o->now >= 0 ? r->o->now : (int64_t)sb->mkfs_time},
+			 .now = r->o->now >= 0 ? r->o->now : time_made(sb)},
 	};
 }
 

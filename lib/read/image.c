@@ -301,20 +301,14 @@ int xw_image_group(struct xw_image *img, uint64_t group, struct xw_group_desc *o
 	return 0;
 }
 
-int xw_image_inode(struct xw_image *img, xw_ino ino, struct xw_inode *out, uint8_t *raw)
+/* Read the record of ino from its table. */
+static int read_record(struct xw_image *img, xw_ino ino, uint8_t *raw)
 {
-	auto_free uint8_t *own = NULL;
+	const uint64_t group = (ino - 1) / img->sb.inodes_per_group;
+	const uint64_t off = (uint64_t)((ino - 1) % img->sb.inodes_per_group) * img->inode_size;
 	struct xw_group_desc gd;
-	uint64_t group, off;
-	int rc;
+	int rc = xw_image_group(img, group, &gd);
 
-	memset(out, 0, sizeof(*out));
-	if (!ino || ino > img->sb.inodes_count)
-		return xw_fail(img->diag, XW_ERR_CORRUPT, "%s: there is no inode %" PRIu32,
-			       img->dev->name, ino);
-	group = (ino - 1) / img->sb.inodes_per_group;
-	off = (uint64_t)((ino - 1) % img->sb.inodes_per_group) * img->inode_size;
-	rc = xw_image_group(img, group, &gd);
 	if (rc)
 		return rc;
 	if (!xw_image_has_blocks(img, gd.inode_table, img->itable_blocks))
@@ -322,19 +316,36 @@ int xw_image_inode(struct xw_image *img, xw_ino ino, struct xw_inode *out, uint8
 			       "%s: group %" PRIu64 ": inode table at block %" PRIu64
 			       " is outside the filesystem",
 			       img->dev->name, group, gd.inode_table);
+	return xw_image_meta(img, gd.inode_table + off / img->block_size,
+			     (uint32_t)(off % img->block_size), raw, img->inode_size);
+}
+
+int xw_image_inode(struct xw_image *img, xw_ino ino, struct xw_inode *out, uint8_t *raw)
+{
+	auto_free uint8_t *own = NULL;
+	bool pending = false;
+	int rc = 0;
+
+	memset(out, 0, sizeof(*out));
+	if (!ino || ino > img->sb.inodes_count)
+		return xw_fail(img->diag, XW_ERR_CORRUPT, "%s: there is no inode %" PRIu32,
+			       img->dev->name, ino);
 	if (!raw)
 		raw = own = malloc(img->inode_size);
 	if (!raw)
 		return xw_fail_nomem(img->diag, "inode");
-	rc = xw_image_meta(img, gd.inode_table + off / img->block_size,
-			   (uint32_t)(off % img->block_size), raw, img->inode_size);
+	if (img->pending.record)
+		rc = img->pending.record(img->pending.arg, ino, raw, &pending);
+	if (!rc && !pending)
+		rc = read_record(img, ino, raw);
 	if (rc)
 		return rc;
 	rc = xw_inode_decode(raw, &img->sb, out);
 	if (rc)
 		return xw_fail(img->diag, rc, "%s: inode %" PRIu32 ": cannot be decoded",
 			       img->dev->name, ino);
-	if (!(img->flags & XW_IMAGE_NOCSUM) && xw_inode_verify(raw, &img->sb, img->csum_seed, ino))
+	if (!pending && !(img->flags & XW_IMAGE_NOCSUM) &&
+	    xw_inode_verify(raw, &img->sb, img->csum_seed, ino))
 		return xw_fail(img->diag, XW_ERR_CHECKSUM,
 			       "%s: inode %" PRIu32 ": checksum mismatch", img->dev->name, ino);
 	return 0;

@@ -21,6 +21,16 @@
 
 struct xw_meta_cache;
 
+/*
+ * Records that an update holds and has not written yet: `record` copies that of ino to raw, of
+ * inode_size bytes, and sets *found; false: there is none, and raw is not touched. Its checksum is
+ * not set yet. A negative code is a failure.
+ */
+struct xw_image_pending {
+	int (*record)(void *arg, xw_ino ino, uint8_t *raw, bool *found);
+	void *arg;
+};
+
 struct xw_image {
 	struct xw_dev *dev; /* borrowed */
 	struct xw_diag *diag; /* may be NULL */
@@ -31,6 +41,8 @@ struct xw_image {
 	uint64_t groups;
 	uint32_t itable_blocks; /* blocks in the inode table of a group */
 	struct xw_meta_cache *cache;
+	/* what xw_image_inode() and scans return first; record NULL: none, as after opening */
+	struct xw_image_pending pending;
 };
 
 /* Flags of open. */

@@ -71,8 +71,18 @@ static int fill(struct xw_inode_scan *s)
 	return 0;
 }
 
+/* A record of an update takes the place of the one in the table. */
+static int apply_pending(struct xw_inode_scan *s, xw_ino ino, uint8_t *raw)
+{
+	const struct xw_image_pending *p = &s->img->pending;
+	bool found;
+
+	return p->record ? p->record(p->arg, ino, raw, &found) : 0;
+}
+
 int xw_inode_scan_next(struct xw_inode_scan *s, xw_ino *ino, const uint8_t **raw)
 {
+	uint8_t *record;
 	int rc;
 
 	for (; s->group < s->end_group; s->group++, s->count = s->index = 0, s->table = 0) {
@@ -89,9 +99,11 @@ int xw_inode_scan_next(struct xw_inode_scan *s, xw_ino *ino, const uint8_t **raw
 			return rc;
 		}
 		*ino = (xw_ino)(s->group * s->img->sb.inodes_per_group + s->index + 1);
-		*raw = s->buf + (size_t)(s->index - s->buf_first) * s->img->inode_size;
+		record = s->buf + (size_t)(s->index - s->buf_first) * s->img->inode_size;
+		*raw = record;
 		s->index++;
-		return 1;
+		rc = apply_pending(s, *ino, record);
+		return rc ? rc : 1;
 	}
 	return 0;
 }

@@ -6,6 +6,9 @@
  * Where descriptors say that a table's end was never used, what lies there may be anything: those
  * blocks are not read, and a record that is not written is zero. That the inode bitmaps agree was
  * seen when they were read, except under lax, which keeps what they count as used.
+ *
+ * Whoever reads an inode through u->img gets the collected record (xw_update_pending()), so that no
+ * reader sees the state before this change.
  */
 #include "config.h"
 
@@ -69,20 +72,33 @@ static int set(struct xw_update *u, struct xw_update_rec rec)
 	return 0;
 }
 
+static int encode(struct xw_update *u, const struct xw_update_rec *rec, uint8_t *out)
+{
+	if (rec->raw) {
+		memcpy(out, rec->raw, u->img->inode_size);
+		return 0;
+	}
+	memset(out, 0, u->img->inode_size);
+	return xw_itable_record(&u->place.enc, rec->node, out);
+}
+
+int xw_update_pending(void *arg, xw_ino ino, uint8_t *raw, bool *found)
+{
+	struct xw_update *u = arg;
+	const struct xw_update_rec *rec = find(u, ino);
+
+	*found = rec != NULL;
+	return rec ? encode(u, rec, raw) : 0;
+}
+
 int xw_update_get(struct xw_update *u, xw_ino ino, struct xw_inode *in, uint8_t **raw)
 {
-	const struct xw_update_rec *rec = find(u, ino);
 	auto_free uint8_t *buf = malloc(u->img->inode_size);
-	int rc = 0;
+	int rc;
 
 	if (!buf)
 		return xw_fail_nomem(u->diag, "inode");
-	if (rec && rec->raw) {
-		memcpy(buf, rec->raw, u->img->inode_size);
-		rc = xw_inode_decode(buf, &u->img->sb, in);
-	} else {
-		rc = xw_image_inode(u->img, ino, in, buf);
-	}
+	rc = xw_image_inode(u->img, ino, in, buf);
 	if (!rc)
 		*raw = steal(buf);
 	return rc;
@@ -117,21 +133,14 @@ struct table {
 	size_t next, end; /* the group's records in u->recs */
 };
 
-static int encode(struct xw_update *u, const struct xw_update_rec *rec, uint8_t *out)
+/* The record as it is written. */
+static int seal(struct xw_update *u, const struct xw_update_rec *rec, uint8_t *out)
 {
-	const uint32_t size = u->img->inode_size;
-	int rc;
+	const int rc = encode(u, rec, out);
 
-	if (rec->raw) {
-		memcpy(out, rec->raw, size);
-	} else {
-		memset(out, 0, size);
-		rc = xw_itable_record(&u->place.enc, rec->node, out);
-		if (rc)
-			return rc;
-	}
-	xw_inode_set_csum(out, &u->img->sb, u->img->csum_seed, rec->ino);
-	return 0;
+	if (!rc)
+		xw_inode_set_csum(out, &u->img->sb, u->img->csum_seed, rec->ino);
+	return rc;
 }
 
 /* Write block k of the table, with its changed records. */
@@ -150,7 +159,7 @@ static int write_block(struct table *t, uint32_t k, uint8_t *buf)
 	while (!rc && t->next < t->end && u->recs.v[t->next].ino - base < first + per) {
 		const struct xw_update_rec *rec = &u->recs.v[t->next++];
 
-		rc = encode(u, rec, buf + (size_t)(rec->ino - base - first) * size);
+		rc = seal(u, rec, buf + (size_t)(rec->ino - base - first) * size);
 	}
 	return rc ? rc : xw_out_write(&u->out, (t->start + k) * bs, buf, bs);
 }

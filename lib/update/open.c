@@ -137,10 +137,11 @@ static int open_all(struct xw_update *u, struct xw_dev *dev, const struct xw_upd
 {
 	int rc = xw_image_open(dev, opts->lax ? opts->image_flags : 0, u->diag, &u->img);
 
-	if (!rc)
-		rc = check(u, opts);
-	if (!rc)
+	if (!rc) {
+		u->img->pending = (struct xw_image_pending){xw_update_pending, u};
 		u->data = u->img->dev;
+		rc = check(u, opts);
+	}
 	if (!rc)
 		rc = xw_sysmap_new(u->img, &u->sysmap);
 	if (!rc)

@@ -49,6 +49,8 @@ int xw_update_set_map(struct xw_update *u, const struct xw_binode *n, struct xw_
 		      uint64_t other);
 /* itable.c: write all records to their tables. */
 int xw_update_write_recs(struct xw_update *u);
+/* The record of ino that this change has collected: for img->pending. */
+int xw_update_pending(void *arg, xw_ino ino, uint8_t *raw, bool *found);
 void xw_update_forget_recs(struct xw_update *u);
 /* groups.c: bitmaps, descriptors, superblock. */
 int xw_update_groups(struct xw_update *u);
