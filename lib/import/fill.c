@@ -106,6 +106,7 @@ void xw_fill_free(struct xw_fill *f)
 {
 	xw_xattr_set_free(&f->set);
 	xw_xattr_set_free(&f->old);
+	xw_vec_free(&f->notes);
 }
 
 /* ---- attributes ---- */
@@ -372,23 +373,13 @@ static int add_whiteout(struct xw_fill *f, const struct xw_source *s, const stru
 	return xw_whiteout_apply(f, e, &at);
 }
 
-static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e)
+static int add_at(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
+		  struct xw_slice path)
 {
 	struct xw_path_at at;
 	struct xw_blink *old;
-	struct xw_slice path;
-	int rc;
+	int rc = walk_to(f, s, e, path, XW_WALK_OWN, &at);
 
-	f->entry = e;
-	if (xw_select_excluded(f->select, e->path) || !xw_select_strip(f->select, e->path, &path))
-		return 0;
-	if (has_dotdot(e->path) && !f->outward++)
-		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: \"..\" stops at %s", s->name,
-		       (int)XW_MIN(e->path.len, 300), e->path.p,
-		       f->top == f->tree->root ? "the image's root" : "--directory");
-	if (f->whiteouts != XW_WHITEOUTS_KEEP && last_is_whiteout(path))
-		return add_whiteout(f, s, e, path);
-	rc = walk_to(f, s, e, path, XW_WALK_OWN, &at);
 	if (rc)
 		return rc;
 	old = at.len ? xw_tree_find(f->tree, at.dir, at.name, at.len) : NULL;
@@ -400,6 +391,24 @@ static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_ent
 	if (e->type == XW_ET_HARDLINK)
 		return add_hardlink(f, s, e, &at);
 	return add_file(f, s, e, &at, old);
+}
+
+static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e)
+{
+	struct xw_slice path;
+	int rc;
+
+	f->entry = e;
+	if (xw_select_excluded(f->select, e->path) || !xw_select_strip(f->select, e->path, &path))
+		return 0;
+	if (has_dotdot(e->path) && !f->outward++)
+		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: \"..\" stops at %s", s->name,
+		       (int)XW_MIN(e->path.len, 300), e->path.p,
+		       f->top == f->tree->root ? "the image's root" : "--directory");
+	if (f->whiteouts == XW_WHITEOUTS_KEEP)
+		return add_at(f, s, e, path);
+	rc = last_is_whiteout(path) ? add_whiteout(f, s, e, path) : add_at(f, s, e, path);
+	return rc ? rc : xw_whiteout_note(f, path);
 }
 
 /*
@@ -456,7 +465,8 @@ int xw_fill_source(struct xw_fill *f, struct xw_source *s)
 			return rc;
 		marks |= xw_layout_mark(e);
 	}
-	if (!more)
-		warn_layout(f, s, marks);
-	return more;
+	if (more)
+		return more;
+	warn_layout(f, s, marks);
+	return xw_whiteout_end(f);
 }

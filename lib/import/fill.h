@@ -70,6 +70,7 @@ struct xw_fill {
 	struct xw_acl_names names; /* resolves ACL names on this host */
 	uint64_t entries, outward; /* outward: number of paths with ".." */
 	bool large_file; /* there is a file of 2 GiB or more */
+	XW_VEC(struct xw_blink *) notes; /* directories for the source alone; see whiteout.c */
 };
 
 /* Read the source to its end. */
@@ -95,6 +96,10 @@ bool xw_whiteout_named(const char *name, size_t len);
 bool xw_whiteout_is_device(const struct xw_binode *n);
 /* Apply the marker whose last path component is at->name. */
 int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct xw_path_at *at);
+/* An entry with this path was added: is it below a directory of a union filesystem's own? */
+int xw_whiteout_note(struct xw_fill *f, struct xw_slice path);
+/* The end of a source: remove such directories. */
+int xw_whiteout_end(struct xw_fill *f);
 /* fill.c: must this name be kept according to `existing`? */
 bool xw_fill_stays(const struct xw_fill *f, const struct xw_blink *l);
 /* XW_FILL_KEEP: XW_ERR_EXISTS, with a message; else 0. */

@@ -3,7 +3,9 @@
  * Whiteouts of OCI image layers. `.wh.NAME` hides NAME of lower layers; `.wh..wh..opq` hides all
  * contents of its directory in lower layers. A marker never affects entries of its own layer, at
  * any position in the layer: names record the number of the layer that last named them. Other names
- * that start with `.wh..wh.` are internal to union filesystems and are dropped.
+ * that start with `.wh..wh.` are internal to union filesystems and are dropped. What is below such a
+ * directory stays until the end of its layer: `.wh..wh.plnk` of aufs has the contents of files that
+ * the layer links to.
  *
  * For overlayfs the image must hide, in the layers below it, whatever its layers hid: the same
  * names are removed, and the hiding is recorded as a device or as an opaque directory.
@@ -168,5 +170,51 @@ int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct 
 		rc = xw_tree_unlink(f->tree, l);
 	if (!rc && f->whiteouts == XW_WHITEOUTS_OVERLAY && !xw_tree_covered(f->tree, at->dir))
 		rc = put_device(f, e, at->dir, name, len);
+	return rc;
+}
+
+/* The length of the path down to the first directory of a union filesystem's own; 0: none. */
+static size_t note_dir(struct xw_slice path)
+{
+	for (size_t from = 0, to; from < path.len; from = to + 1) {
+		to = from;
+		while (to < path.len && path.p[to] != '/')
+			to++;
+		if (to < path.len && to - from >= NOTE_LEN &&
+		    !memcmp(path.p + from, NOTE, NOTE_LEN))
+			return to;
+	}
+	return 0;
+}
+
+int xw_whiteout_note(struct xw_fill *f, struct xw_slice path)
+{
+	const size_t len = note_dir(path);
+	struct xw_path_at at;
+	struct xw_blink *l;
+	int rc;
+
+	if (!len)
+		return 0;
+	rc = xw_tree_walk(f->tree, f->top, path.p, len, XW_WALK_FIND, &at);
+	if (rc)
+		return rc == XW_ERR_NOTFOUND ? 0 : rc;
+	l = at.len ? xw_tree_find(f->tree, at.dir, at.name, at.len) : NULL;
+	if (!l || l->node->flags & XW_BN_OLD || (f->notes.n && f->notes.v[f->notes.n - 1] == l))
+		return 0;
+	return xw_vec_push(&f->notes, l) ? xw_fail_nomem(f->diag, "whiteout") : 0;
+}
+
+int xw_whiteout_end(struct xw_fill *f)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < f->notes.n && !rc; i++) {
+		struct xw_blink *l = f->notes.v[i];
+
+		if (l->node && !(l->node->flags & XW_BN_OLD))
+			rc = xw_tree_unlink(f->tree, l);
+	}
+	f->notes.n = 0;
 	return rc;
 }

@@ -44,6 +44,46 @@ START_TEST(whiteouts_act_on_lower_layers_only)
 }
 END_TEST
 
+/* What lies in directories of a union filesystem's own is there for links of the same layer only. */
+START_TEST(own_directories_of_aufs_stay_out)
+{
+	uint64_t before = xw_space_free_blocks(space);
+	struct xw_binode *n;
+
+	fill.whiteouts = _i ? XW_WHITEOUTS_OVERLAY : XW_WHITEOUTS_APPLY;
+	lower_layer();
+	ck_assert_int_eq(run(STEPS({XW_ET_DIR, ".wh..wh.orph/", NULL, NULL, 0700},
+				   {XW_ET_REG, ".wh..wh.orph/7", NULL, "orphan", 0644},
+				   {XW_ET_REG, ".wh..wh.orph/.wh.7", NULL, NULL, 0},
+				   {XW_ET_REG, ".wh..wh.plnk/12.34", NULL, "shared", 0644},
+				   {XW_ET_REG, "d/.wh..wh.own/deep/1", NULL, "other", 0644},
+				   {XW_ET_HARDLINK, "d/l1", ".wh..wh.plnk/12.34", NULL, 0},
+				   {XW_ET_HARDLINK, "l2", ".wh..wh.plnk/12.34", NULL, 0},
+				   {XW_ET_REG, ".wh..wh.orph/8", NULL, "orphan", 0644}),
+			     100),
+			 0);
+	ck_assert(!there(".wh..wh.orph") && !there(".wh..wh.plnk") && !there("d/.wh..wh.own"));
+	ck_assert(there("d/low") && there("kept"));
+	ck_assert_int_eq(xw_tree_lookup(&tree, tree.root, "d/l1", 4, &n), 0);
+	ck_assert_uint_eq(n->links, 2);
+	ck_assert_uint_eq(n->size, 6);
+	ck_assert_uint_eq(before - xw_space_free_blocks(space), 6);
+	/* the next layer has none of it */
+	ck_assert_int_ne(run(STEPS({XW_ET_HARDLINK, "l3", ".wh..wh.plnk/12.34", NULL, 0}), 100), 0);
+}
+END_TEST
+
+START_TEST(own_directories_are_kept_as_files)
+{
+	fill.whiteouts = XW_WHITEOUTS_KEEP;
+	ck_assert_int_eq(run(STEPS({XW_ET_REG, ".wh..wh.plnk/12.34", NULL, "shared", 0644},
+				   {XW_ET_HARDLINK, "l", ".wh..wh.plnk/12.34", NULL, 0}),
+			     100),
+			 0);
+	ck_assert(there(".wh..wh.plnk/12.34") && there("l"));
+}
+END_TEST
+
 /* The marker first, in the middle, last: the result is the same. */
 START_TEST(opaque_in_any_place)
 {
@@ -255,6 +295,8 @@ int main(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, whiteouts_act_on_lower_layers_only);
+	tcase_add_loop_test(t, own_directories_of_aufs_stay_out, 0, 2);
+	tcase_add_test(t, own_directories_are_kept_as_files);
 	tcase_add_loop_test(t, opaque_in_any_place, 0, 4);
 	tcase_add_test(t, a_marker_before_the_entry);
 	tcase_add_test(t, a_link_that_is_there_belongs_to_the_layer_that_names_it);
