@@ -384,8 +384,7 @@ static int on_entry(void *arg, const struct dbg_entry *e)
 	struct tree *t = arg;
 	char name[XW_NAME_MAX + 1];
 
-	if (!e->e.ino || !e->e.name_len ||
-	    (e->e.name_len <= 2 && !memcmp(e->e.name, "..", e->e.name_len)))
+	if (!e->e.ino || e->dots)
 		return 0;
 	if (cli_interrupted() || !t->left--) {
 		t->left = 0;
@@ -395,7 +394,8 @@ static int on_entry(void *arg, const struct dbg_entry *e)
 	}
 	memcpy(name, e->e.name, e->e.name_len);
 	name[e->e.name_len] = '\0';
-	if (strlen(name) != e->e.name_len || strchr(name, '/')) {
+	if (!*name || strlen(name) != e->e.name_len || strchr(name, '/') ||
+	    xw_name_is_dots(name, e->e.name_len)) {
 		not_made(t, name, "impossible name");
 		return 0;
 	}

@@ -56,6 +56,7 @@ static int complain(const struct dirwalk *w, const struct xw_dirblock_item *f)
 static int entries(struct dirwalk *w, struct xw_dirblock_area *area, bool removed)
 {
 	struct xw_dirblock_item item;
+	unsigned nth = 0; /* entries so far, unused ones included */
 	int more, rc = 0;
 
 	area->inodes_count = w->d->img->sb.inodes_count;
@@ -67,7 +68,10 @@ static int entries(struct dirwalk *w, struct xw_dirblock_area *area, bool remove
 
 		if (more == 2 && !complain(w, &item))
 			continue;
+		nth += !item.removed;
 		e.e = item.e;
+		e.dots = !w->at.lblk && w->at.pblk && nth == item.e.name_len &&
+			 xw_name_is_dots(item.e.name, item.e.name_len);
 		e.off = item.off;
 		e.removed = item.removed;
 		rc = w->fn(w->arg, &e);
@@ -126,7 +130,9 @@ static int on_piece(void *arg, const struct dbg_piece *p)
 static int dot(struct dirwalk *w, const char *name, xw_ino ino)
 {
 	const struct dbg_entry e = {
-		.e = {.ino = ino, .rec_len = 12, .name_len = (uint8_t)strlen(name), .name = name}};
+		.e = {.ino = ino, .rec_len = 12, .name_len = (uint8_t)strlen(name), .name = name},
+		.dots = true,
+	};
 
 	return w->fn(w->arg, &e);
 }

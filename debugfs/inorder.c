@@ -45,11 +45,9 @@ enum { PAST_DOTS = 1 };
 static int on_rest(void *arg, const struct dbg_entry *e)
 {
 	struct rest *r = arg;
-	const bool dots = xw_name_is_dots(e->e.name, e->e.name_len);
-
 	if (r->dots && e->lblk)
 		return PAST_DOTS;
-	if (r->dots != dots || !e->e.ino || is_delivered(r, &e->e))
+	if (r->dots != e->dots || !e->e.ino || is_delivered(r, &e->e))
 		return 0;
 	return deliver(r, e);
 }

@@ -164,6 +164,8 @@ static void conclude(struct dbg *d, const struct dbg_verb *v, int rc)
 	} else if (rc == DBG_SAID || (rc == XW_ERR_IO && !*d->diag.text && ferror(d->out))) {
 		d->failed = true; /* the end of the tool reports that results cannot be written */
 	} else if (rc) {
+		if (v->flags & DBG_WRITE)
+			xw_fail_repair(&d->diag);
 		dbg_complain_diag(d, rc);
 	}
 	xw_diag_clear(&d->diag);

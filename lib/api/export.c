@@ -387,6 +387,7 @@ static void close_run(struct run *r)
 		.bytes_out = s->bytes_out,
 		.seconds = seconds_since(&r->began),
 	};
+	xw_fail_repair(&r->x->diag);
 	xw_image_close(r->img);
 	xw_dev_close(r->dev);
 }

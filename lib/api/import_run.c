@@ -211,6 +211,7 @@ int xw_import_run_edit(struct xw_import *x, const char *path, struct xw_edit *e)
 		summarise(r);
 	else if (!x->m.diag.code)
 		xw_fail(&x->m.diag, rc, "%s: %s", path, xw_err_text(rc));
+	xw_fail_repair(&x->m.diag);
 	cleanup(r);
 	free(r);
 	return rc;

@@ -137,6 +137,13 @@ void xw_fail_add(struct xw_diag *d, const char *text)
 		copy_clean(d->text + len, sizeof(d->text) - len, text);
 }
 
+void xw_fail_repair(struct xw_diag *d)
+{
+	if (d && (d->code == XW_ERR_CORRUPT || d->code == XW_ERR_CHECKSUM) &&
+	    !strstr(d->text, "xw-fsck"))
+		xw_fail_add(d, "; run xw-fsck -f");
+}
+
 int xw_fail_nomem(struct xw_diag *d, const char *what)
 {
 	return xw_fail(d, XW_ERR_NOMEM, "out of memory for %s", what);

@@ -70,6 +70,12 @@ int xw_fail_errno(struct xw_diag *d, int code, int err, const char *fmt, ...)
 /* Append an explanation to the recorded message. No other thread may be writing to d. */
 void xw_fail_add(struct xw_diag *d, const char *text);
 
+/*
+ * The recorded failure ends the run of a tool on an image: if it is damage, append what repairs it,
+ * unless the message does so. d may be NULL.
+ */
+void xw_fail_repair(struct xw_diag *d);
+
 /* xw_fail(d, XW_ERR_NOMEM, ...) with a standard line naming what was being allocated. */
 int xw_fail_nomem(struct xw_diag *d, const char *what);
 

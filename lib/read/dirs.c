@@ -114,6 +114,7 @@ static void begin_entries(struct xw_dir_iter *it, uint32_t from, uint32_t size, 
 	const struct xw_super *sb = &it->img->sb;
 
 	it->base = from;
+	it->items = 0;
 	it->in_block = true;
 	xw_dirblock_begin(&it->entries,
 			  &(struct xw_dirblock_area){
@@ -256,7 +257,13 @@ static int next_part(struct xw_dir_iter *it, struct xw_dirent *e)
 	}
 }
 
-/* Convert a finding to an error: the rest of the block is skipped. */
+/* Is the finding about a name alone, so that the entries behind it can be read? */
+static bool is_about_name(const struct xw_dirblock_item *f)
+{
+	return f->rule == XW_DIRBLOCK_NAME_EMPTY || f->rule == XW_DIRBLOCK_NAME_BYTES;
+}
+
+/* Convert a finding to an error. */
 static int refuse(struct xw_dir_iter *it, const struct xw_dirblock_item *f)
 {
 	switch (f->rule) {
@@ -272,6 +279,13 @@ static int refuse(struct xw_dir_iter *it, const struct xw_dirblock_item *f)
 	default:
 		return block_damaged(it, XW_ERR_CORRUPT, "damaged entry");
 	}
+}
+
+/* Is a "." or ".." where each directory has it: first and second in its first block? */
+static bool dots_in_place(const struct xw_dir_iter *it, const struct xw_dirent *e)
+{
+	return !xw_name_is_dots(e->name, e->name_len) ||
+	       (!it->is_inline && !it->lblk && it->items == e->name_len);
 }
 
 int xw_dir_next(struct xw_dir_iter *it, struct xw_dirent *e, struct xw_dir_pos *pos)
@@ -291,12 +305,15 @@ int xw_dir_next(struct xw_dir_iter *it, struct xw_dirent *e, struct xw_dir_pos *
 			}
 		}
 		rc = xw_dirblock_next(&it->entries, &item);
+		it->items++;
 		if (rc == 1 && !item.unused)
 			break;
-		it->in_block = rc == 1;
+		it->in_block = rc == 1 || (rc == 2 && is_about_name(&item));
 		if (rc == 2)
 			return refuse(it, &item);
 	}
+	if (!dots_in_place(it, &item.e))
+		return block_damaged(it, XW_ERR_CORRUPT, "\".\" or \"..\" among its names");
 	*e = item.e;
 	if (pos)
 		*pos = (struct xw_dir_pos){.lblk = it->lblk, .off = it->base + item.off};

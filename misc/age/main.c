@@ -104,6 +104,7 @@ int main(int argc, char **argv)
 		j.args.opts.arg = &j;
 		cli_progress_init(&j.run.bar, !j.args.line.quiet && !j.args.line.json);
 		err = work(&j);
+		xw_fail_repair(&j.diag);
 		if (err)
 			cli_line_failed(&j.args.line, j.diag.code ? j.diag.text : xw_err_text(err));
 		status = !err ? EXIT_DONE : err == XW_ERR_USAGE ? EXIT_USAGE : EXIT_FAILED;

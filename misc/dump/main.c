@@ -85,6 +85,7 @@ static int run(const struct dump_args *args)
 	}
 	if (rc < 0) {
 		fflush(stdout);
+		xw_fail_repair(&diag);
 		if (*diag.text || !ferror(stdout)) /* cli_close_stdout() reports that */
 			cli_line_failed(&args->line, *diag.text ? diag.text : xw_err_text(rc));
 		if ((rc == XW_ERR_INPUT || rc == XW_ERR_CORRUPT) && !args->source.super)

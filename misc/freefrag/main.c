@@ -192,6 +192,7 @@ static int run(const struct args *args)
 	xw_json_end(&json, '}');
 	if (!rc && args->line.json && xw_json_text(&json))
 		puts(xw_json_text(&json));
+	xw_fail_repair(&diag);
 	if (rc)
 		cli_line_failed(&args->line, *diag.text ? diag.text : xw_err_text(rc));
 	xw_show_end(&s);

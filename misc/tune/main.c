@@ -60,6 +60,7 @@ static int run(struct tune_args *args)
 		err = change(args, &diag);
 	if (!err && args->list)
 		err = tune_list(args, &diag);
+	xw_fail_repair(&diag);
 	if (err)
 		cli_line_failed(&args->line, diag.code ? diag.text : xw_err_text(err));
 	return err;

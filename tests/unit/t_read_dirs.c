@@ -107,7 +107,8 @@ START_TEST(a_block_more_than_once)
 	put_inode(&fx, 30, &inode, NULL, 0);
 	open_it(&fx, 0);
 	ck_assert_uint_eq(count_entries(&fx, 30, &errors), 100);
-	ck_assert_uint_eq(errors, 1);
+	/* with "." and "..", which the second block may not have */
+	ck_assert_uint_eq(errors, _i ? 3 : 1);
 	drop(&fx);
 }
 END_TEST
