@@ -42,7 +42,7 @@ struct dbg_entry {
 	xw_lblk lblk;
 	xw_blk pblk; /* 0: the directory is inline */
 	uint32_t off;
-	bool dots; /* "." or ".." where each directory has it; elsewhere they are impossible names */
+	bool dots; /* "." or ".." in its place; elsewhere they are impossible names */
 	bool removed; /* found in the slack of another entry */
 	bool is_csum; /* the checksum tail of the block */
 	uint32_t csum;

@@ -3,9 +3,9 @@
  * Whiteouts of OCI image layers. `.wh.NAME` hides NAME of lower layers; `.wh..wh..opq` hides all
  * contents of its directory in lower layers. A marker never affects entries of its own layer, at
  * any position in the layer: names record the number of the layer that last named them. Other names
- * that start with `.wh..wh.` are internal to union filesystems and are dropped. What is below such a
- * directory stays until the end of its layer: `.wh..wh.plnk` of aufs has the contents of files that
- * the layer links to.
+ * that start with `.wh..wh.` are internal to union filesystems and are dropped. What is below such
+ * a directory stays until the end of its layer: `.wh..wh.plnk` of aufs has the contents of files
+ * that the layer links to.
  *
  * For overlayfs the image must hide, in the layers below it, whatever its layers hid: the same
  * names are removed, and the hiding is recorded as a device or as an opaque directory.

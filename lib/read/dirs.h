@@ -51,8 +51,8 @@ int xw_dir_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
  * be NULL. 0: end. Negative: a block is damaged; the next call continues with the following block.
  * A block that the directory has had before is damage as well: reported once, and skipped each
  * time. Names are 1 to 255 bytes without NUL and '/', which are damage; inode numbers are in range.
- * "." and ".." that are not the first two entries are damage. Behind an impossible name the next call
- * continues in the same block.
+ * "." and ".." that are not the first two entries are damage. Behind an impossible name the next
+ * call continues in the same block.
  */
 int xw_dir_next(struct xw_dir_iter *it, struct xw_dirent *e, struct xw_dir_pos *pos);
 void xw_dir_end(struct xw_dir_iter *it);

@@ -44,7 +44,7 @@ START_TEST(whiteouts_act_on_lower_layers_only)
 }
 END_TEST
 
-/* What lies in directories of a union filesystem's own is there for links of the same layer only. */
+/* What lies in a union filesystem's own directories is only there for links of the same layer. */
 START_TEST(own_directories_of_aufs_stay_out)
 {
 	uint64_t before = xw_space_free_blocks(space);
