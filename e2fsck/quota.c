@@ -74,8 +74,8 @@ static bool counts(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 	const struct xw_super *sb = &f->img->sb;
 	const struct fsck_inode *facts = fsck_inode(f, ino);
 
-	if (!in->links ||
-	    (in->flags & XW_FL_EA_INODE && sb->feature_incompat & XW_INCOMPAT_EA_INODE))
+	/* also without the feature, which a later inode may prove to be in use */
+	if (!in->links || in->flags & XW_FL_EA_INODE)
 		return false;
 	return (ino >= sb->first_ino || ino == XW_INO_ROOT) &&
 	       !(facts && facts->flags & FSCK_I_SYSTEM) &&

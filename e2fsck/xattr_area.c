@@ -34,8 +34,7 @@ static int judge_ea(struct fsck *f, const struct fsck_xattr_area *a, const struc
 
 	*out = BAD_INODE;
 	*old = false;
-	if (!(sb->feature_incompat & XW_INCOMPAT_EA_INODE) || ino < sb->first_ino ||
-	    ino > sb->inodes_count || ino == a->ino)
+	if (ino < sb->first_ino || ino > sb->inodes_count || ino == a->ino)
 		return 0;
 	rc = fsck_inode_read(f, ino, &ea, NULL);
 	if (rc || (ea.mode & XW_S_IFMT) != XW_S_IFREG || !ea.links)
@@ -47,6 +46,31 @@ static int judge_ea(struct fsck *f, const struct fsck_xattr_area *a, const struc
 	else
 		*out = ea.flags & XW_FL_EA_INODE ? GOOD : NO_FLAG;
 	return 0;
+}
+
+/*
+ * An EA inode that proves itself is one, whatever the superblock says: without the feature Linux
+ * would refuse the owner. With neither feature nor flag the reference itself is in doubt.
+ */
+static int check_feature(struct fsck *f, const struct fsck_xattr_area *a, xw_ino ea,
+			 enum verdict *verdict)
+{
+	struct xw_super *sb = &f->img->sb;
+
+	if (sb->feature_incompat & XW_INCOMPAT_EA_INODE)
+		return 0;
+	if (*verdict != GOOD) {
+		*verdict = BAD_INODE;
+		return 0;
+	}
+	if (f->xattrs->feature_told)
+		return 0;
+	f->xattrs->feature_told = true;
+	if (!FSCK_FOUND(f, EA_INODE_FEATURE, .ino = a->ino, .dir = ea))
+		return 0;
+	sb->feature_incompat |= XW_INCOMPAT_EA_INODE;
+	f->renew_backups = true;
+	return fsck_super_write(f);
 }
 
 static int set_flag(struct fsck *f, xw_ino ino)
@@ -73,6 +97,8 @@ static int check_ea(struct fsck *f, struct fsck_xattr_area *a, const struct xw_x
 	bool old;
 	int rc = judge_ea(f, a, e, &verdict, &old);
 
+	if (!rc)
+		rc = check_feature(f, a, e->value_inum, &verdict);
 	if (rc)
 		return rc;
 	if (verdict == BAD_INODE)

@@ -34,6 +34,7 @@ struct fsck_xattrs {
 	struct xw_table eas; /* of struct fsck_ea */
 	XW_VEC(struct fsck_xattr_user) users;
 	uint8_t *buf; /* two blocks */
+	bool feature_told; /* the missing feature of EA inodes was reported */
 	xw_ino last; /* the inode that was checked last, */
 	uint64_t last_ea; /* and the number of its entries with values in EA inodes, for quota */
 };

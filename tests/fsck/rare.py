@@ -8,7 +8,7 @@ BASES["bigalloc"] = ["-t", "ext4", "-O", "bigalloc", "-C", "4096"]
 BASES["ea"] = ["-t", "ext4", "-O", "ea_inode"]
 BASES["strict"] = ["-t", "ext4", "-O", "casefold", "-E", "encoding=utf8,encoding_flags=strict"]
 BASES["names"] = ["-t", "ext4", "-O", "^has_journal"]
-FL_EA_INODE, FL_CASEFOLD = 0x200000, 0x40000000
+FL_EA_INODE, FL_CASEFOLD, INCOMPAT_EA_INODE = 0x200000, 0x40000000, 0x400
 NAME_INDEX_USER = 1
 
 
@@ -345,6 +345,10 @@ def value_inode_without_its_flag(i):
 def named_file_with_the_flag_of_value_inodes(i):
     ino = i.lookup("file")
     i.set_inode(ino, "flags", i.inode(ino, "flags") | FL_EA_INODE)
+@case("ea-inode-feature", base="ea", only=True, first=True)
+def value_inodes_without_the_feature(i):
+    i.set_sb("feature_incompat", i.sb("feature_incompat") & ~INCOMPAT_EA_INODE)
+    backups(i)
 
 
 @case("ea-inode-refcount", base="ea")
