@@ -17,6 +17,29 @@
 
 enum { READ_BYTES = 1 << 20, READ_GAP = 64 << 10 };
 
+/*
+ * Linux mounts nothing whose encoding it does not know. Where no directory is casefolded, the
+ * feature came without an encoding; else the encoding was damaged, for there is only one.
+ */
+static int check_encoding(struct fsck *f)
+{
+	struct xw_super *sb = &f->img->sb;
+	bool used = sb->encoding != 0;
+
+	if (!(sb->feature_incompat & XW_INCOMPAT_CASEFOLD) || sb->encoding == FSCK_ENCODING_UTF8)
+		return 0;
+	for (size_t i = 0; i < f->dirs.n && !used; i++)
+		used = fsck_inode(f, f->dirs.v[i].ino)->flags & FSCK_I_CASEFOLD;
+	if (!(used ? FSCK_FOUND(f, ENCODING, .num = sb->encoding) : FSCK_FOUND(f, ENCODING_NONE)))
+		return 0;
+	if (used)
+		sb->encoding = FSCK_ENCODING_UTF8;
+	else
+		sb->feature_incompat &= ~XW_INCOMPAT_CASEFOLD;
+	f->renew_backups = true;
+	return fsck_super_write(f);
+}
+
 /* ---- order ---- */
 
 static int by_dir(const void *x, const void *y)
@@ -251,7 +274,9 @@ int fsck_check_dirs(struct fsck *f)
 	/* An update has moved blocks: the new locations are known in the next round. */
 	if (f->allocated)
 		return 0;
-	rc = begin(&s);
+	rc = check_encoding(f);
+	if (!rc)
+		rc = begin(&s);
 	if (!rc)
 		rc = check_blocks(&s);
 	if (!rc)

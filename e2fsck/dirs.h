@@ -43,6 +43,9 @@ struct fsck_dirscan {
 	uint8_t *copy; /* one block: a copy of the area before it is laid out anew */
 };
 
+/* The only encoding that is defined: UTF-8, Unicode 12.1. */
+enum { FSCK_ENCODING_UTF8 = 1 };
+
 /* One area: a block, or a part of an inline directory. */
 struct fsck_area {
 	uint8_t *data;

@@ -145,20 +145,41 @@ static int check_inline(struct fsck_look *l)
 	return fsck_super_write(f);
 }
 
+/*
+ * A casefolded directory needs the feature: where it is missing, but the superblock still has the
+ * encoding, the bit was lost.
+ */
+static int check_casefold(struct fsck_look *l)
+{
+	struct xw_super *sb = &l->f->img->sb;
+
+	if (l->type == XW_S_IFDIR && sb->feature_incompat & XW_INCOMPAT_CASEFOLD)
+		return 0;
+	if (l->type != XW_S_IFDIR || sb->encoding != FSCK_ENCODING_UTF8) {
+		drop(l, XW_FL_CASEFOLD);
+		return 0;
+	}
+	if (!(l->in.flags & XW_FL_CASEFOLD) || !FSCK_FOUND(l->f, CASEFOLD_FEATURE, .ino = l->ino))
+		return 0;
+	sb->feature_incompat |= XW_INCOMPAT_CASEFOLD;
+	l->f->renew_backups = true;
+	return fsck_super_write(l->f);
+}
+
 int fsck_look_flags(struct fsck_look *l)
 {
 	const struct xw_super *sb = &l->f->img->sb;
 	const bool is_dir = l->type == XW_S_IFDIR;
-	int rc;
+	int rc = check_casefold(l);
 
+	if (rc)
+		return rc;
 	if (!(sb->feature_compat & COMPAT_IMAGIC))
 		drop(l, FL_IMAGIC);
 	if (!(sb->feature_incompat & INCOMPAT_COMPRESSION))
 		drop(l, FL_COMPRBLK);
 	if (!(sb->feature_ro_compat & XW_RO_VERITY))
 		drop(l, XW_FL_VERITY);
-	if (!is_dir || !(sb->feature_incompat & XW_INCOMPAT_CASEFOLD))
-		drop(l, XW_FL_CASEFOLD);
 	if (!is_dir || !(sb->feature_compat & XW_COMPAT_DIR_INDEX))
 		drop(l, XW_FL_INDEX);
 	if (l->type != XW_S_IFREG || l->ino < sb->first_ino || fsck_is_hidden(sb, l->ino))

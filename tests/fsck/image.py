@@ -21,7 +21,7 @@ SB = {
     "hash_seed": (236, 16), "def_hash_version": (252, 1), "jnl_backup_type": (253, 1), "desc_size": (254, 2),
     "first_meta_bg": (260, 4), "mkfs_time": (264, 4), "jnl_blocks": (268, 68), "min_extra_isize": (348, 2),
     "want_extra_isize": (350, 2), "flags": (352, 4), "mmp_interval": (356, 2), "mmp_block": (360, 8),
-    "usr_quota_inum": (576, 4), "grp_quota_inum": (580, 4), "prj_quota_inum": (620, 4), "checksum_seed": (624, 4), "orphan_file_inum": (640, 4),
+    "usr_quota_inum": (576, 4), "grp_quota_inum": (580, 4), "prj_quota_inum": (620, 4), "checksum_seed": (624, 4), "encoding": (636, 2), "orphan_file_inum": (640, 4),
     "checksum": (1020, 4),
 }
 INODE = {

@@ -8,7 +8,8 @@ BASES["bigalloc"] = ["-t", "ext4", "-O", "bigalloc", "-C", "4096"]
 BASES["ea"] = ["-t", "ext4", "-O", "ea_inode"]
 BASES["strict"] = ["-t", "ext4", "-O", "casefold", "-E", "encoding=utf8,encoding_flags=strict"]
 BASES["names"] = ["-t", "ext4", "-O", "^has_journal"]
-FL_EA_INODE, FL_CASEFOLD, INCOMPAT_EA_INODE = 0x200000, 0x40000000, 0x400
+FL_EA_INODE, FL_CASEFOLD = 0x200000, 0x40000000
+INCOMPAT_EA_INODE, INCOMPAT_CASEFOLD = 0x400, 0x20000
 NAME_INDEX_USER = 1
 
 
@@ -366,6 +367,38 @@ def name_that_is_no_text(i):
     ino = i.lookup("sub/deep")
     i.set_inode(ino, "flags", i.inode(ino, "flags") | FL_CASEFOLD)
     i.set_entry(ino, "inner", 9, 1, 0xFF)
+
+
+def casefolded(i):
+    ino = i.lookup("sub/deep")
+    i.set_inode(ino, "flags", i.inode(ino, "flags") | FL_CASEFOLD)
+
+
+@case("superblock-encoding", base="strict", only=True)
+def encoding_that_nobody_knows(i):
+    casefolded(i)
+    i.set_sb("encoding", 9)
+    backups(i)
+
+
+@case("superblock-encoding", base="strict", only=True)
+def encoding_that_was_lost(i):
+    casefolded(i)
+    i.set_sb("encoding", 0)
+    backups(i)
+
+
+@case("superblock-casefold", only=True)
+def casefold_that_has_no_encoding(i):
+    i.set_sb("feature_incompat", i.sb("feature_incompat") | INCOMPAT_CASEFOLD)
+    backups(i)
+
+
+@case("inode-casefold-feature", base="strict", only=True)
+def casefolded_directory_without_the_feature(i):
+    casefolded(i)
+    i.set_sb("feature_incompat", i.sb("feature_incompat") & ~INCOMPAT_CASEFOLD)
+    backups(i)
 
 
 @case("htree-range", base="names")
