@@ -44,6 +44,9 @@ struct fsck_look {
 	bool dirty; /* the record must be written */
 	bool clear; /* the inode must be cleared */
 	bool has_map; /* i_block holds a map */
+	/* inode_garbage.c: records cleared as garbage in the block of the table from that inode on */
+	xw_ino garbage_in;
+	unsigned garbage;
 	uint64_t blocks; /* filesystem blocks that i_blocks should include */
 };
 
@@ -52,6 +55,8 @@ void fsck_look_end(struct fsck_look *l);
 /* Check one record and repair it; raw is copied. */
 int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw);
 
+/* inode_garbage.c. May set `clear`. */
+void fsck_look_garbage(struct fsck_look *l);
 /* inode_record.c. Negative: failure. May set `clear`. */
 int fsck_look_record(struct fsck_look *l);
 /* inode_flags.c: flags, compared with type and features. */

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Cases of findings that need an image of their own, a full one say, or that only a repair comes across."""
+import random
+
 from cases import BASES, case
 from image import FL_EXTENTS, FL_INLINE, SUPER, crc32c
 from kinds import XATTR_MAGIC, context, encrypt
@@ -228,6 +230,13 @@ def hash_of_inline_contents(i):
     ino = i.lookup("small")
     i.put(i.inode_off(ino) + 164 + 12, 4, 0x12345678)
     i.fix_inode(ino)
+
+
+@case("inode-garbage", base=["ext4", "ext2", "nocsum"], lost=["file"])
+def random_bytes_in_place_of_a_record(i):
+    off = i.inode_off(i.lookup("file"))
+    i.put(off, i.inode_size, random.Random(7).randbytes(i.inode_size))
+    i.put(off, 2, 0o104755)
 
 
 @case("inode-time-range", note=True, moved=True)
