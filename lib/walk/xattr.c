@@ -60,6 +60,12 @@ static bool occupy(struct xw_walk_xattr *it, size_t from, size_t end)
 	return true;
 }
 
+/* Bytes that a value occupies: with its padding, unless only places are checked. */
+static size_t value_room(const struct xw_walk_xattr *it, const struct xw_xattr_entry *e)
+{
+	return it->places_only ? e->value_size : xw_round_up(e->value_size, 4);
+}
+
 static enum xw_walk_xattr_rule judge_value(struct xw_walk_xattr *it, struct xw_walk_xattr_item *out)
 {
 	const struct xw_xattr_entry *e = &out->e;
@@ -68,18 +74,20 @@ static enum xw_walk_xattr_rule judge_value(struct xw_walk_xattr *it, struct xw_w
 	out->found = e->value_size;
 	if (e->value_size > XW_XATTR_SIZE_MAX)
 		return XW_XATTR_BAD_SIZE;
+	out->found = e->value_offs;
+	if (!e->value_inum && !e->value_size && !it->places_only && from > it->size)
+		return XW_XATTR_BAD_VALUE; /* zeros that are no entry look like this */
 	if (e->value_inum || !e->value_size)
 		return XW_XATTR_OK;
-	out->found = e->value_offs;
 	if (!it->places_only && !it->entries_end)
 		find_end(it);
 	if (from < it->entries_end || from >= it->size)
 		return XW_XATTR_BAD_VALUE;
 	out->found = e->value_size;
-	if (e->value_size > it->size - from)
+	if (value_room(it, e) > it->size - from)
 		return XW_XATTR_BAD_SIZE;
 	out->found = e->value_offs;
-	if (!it->places_only && !occupy(it, from, from + e->value_size))
+	if (!it->places_only && !occupy(it, from, from + value_room(it, e)))
 		return XW_XATTR_BAD_OVERLAP;
 	out->value = it->area + from;
 	return XW_XATTR_OK;
@@ -100,7 +108,8 @@ static enum xw_walk_xattr_rule judge(struct xw_walk_xattr *it, struct xw_walk_xa
 	if (!it->block && !e->hash)
 		return rule;
 	out->found = e->hash;
-	return xw_xattr_entry_hash_ok(e->hash, e->name, e->name_len, out->value, e->value_size)
+	/* the padding is included in the hash, as zeros */
+	return xw_xattr_entry_hash_ok(e->hash, e->name, e->name_len, out->value, value_room(it, e))
 		       ? XW_XATTR_OK
 		       : XW_XATTR_BAD_HASH;
 }

@@ -106,6 +106,7 @@ static const struct {
 	{0, 11, 2, 3, XW_XATTR_BAD_SIZE}, /* over the limit */
 	{0, 12, 0xee, 3, XW_XATTR_BAD_HASH},
 	{0, 16, 'x', 3, XW_XATTR_BAD_HASH}, /* the name */
+	{2, 3, 0x80, 3, XW_XATTR_BAD_VALUE}, /* of an empty value, too */
 	{3, 0, 250, 3, 0}, /* a longer name: the terminator moves */
 	{1, 0, 255, 1, XW_XATTR_BAD_ENTRY},
 };
@@ -124,6 +125,49 @@ START_TEST(damaged)
 	}
 	ck_assert_uint_eq(good, damages[_i].good);
 	ck_assert_uint_eq(rules, damages[_i].rules);
+}
+END_TEST
+
+START_TEST(ones_for_terminator)
+{
+	unsigned rules;
+
+	make_block();
+	memset(area + entry(4), 0xff, 4);
+	ck_assert_uint_eq(walk(true, SIZE, &rules), 4);
+	ck_assert_uint_eq(rules, XW_XATTR_BAD_VALUE);
+}
+END_TEST
+
+/* A hash of whole words: of equal ones it may not tell how many there were. */
+START_TEST(shorter_value)
+{
+	static const char value[] = "xxxxxxxxxxx";
+	struct xw_xattr_slot slots[1] = {{.in_block = true}};
+	struct xw_xattr_span span;
+	unsigned rules;
+
+	xw_xattr_set_clear(&set);
+	put(XW_XI_USER, "more", value);
+	ck_assert(xw_xattr_encode_block(&set, slots, SIZE, area, &span));
+	ck_assert_uint_eq(walk(true, SIZE, &rules), 1);
+	area[entry(0) + 8] = 3;
+	ck_assert_uint_eq(walk(true, SIZE, &rules), 0);
+	ck_assert_uint_eq(rules, XW_XATTR_BAD_HASH);
+}
+END_TEST
+
+/* Values begin at multiples of four; an inode has no hashes that tell. */
+START_TEST(shifted_value)
+{
+	struct xw_xattr_slot slots[8] = {0};
+	unsigned rules;
+
+	make_set();
+	xw_xattr_encode_ibody(&set, slots, 156, area);
+	area[XW_XATTR_IHDR + 2]++;
+	ck_assert_uint_eq(walk(false, 156, &rules), 3);
+	ck_assert_uint_ne(rules, 0);
 }
 END_TEST
 
@@ -167,6 +211,9 @@ int main(void)
 	tcase_add_test(t, good_block);
 	tcase_add_test(t, good_inode);
 	tcase_add_loop_test(t, damaged, 0, (int)(sizeof(damages) / sizeof(damages[0])));
+	tcase_add_test(t, ones_for_terminator);
+	tcase_add_test(t, shorter_value);
+	tcase_add_test(t, shifted_value);
 	tcase_add_test(t, overlap);
 	tcase_add_test(t, nameless);
 	tcase_add_test(t, no_terminator);
