@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "read/bitmaps.h"
+#include "read/file.h"
 #include "walk/xattr.h"
 #include "xattr/layout.h"
 #include "xattrs.h"
@@ -18,34 +19,85 @@
 
 enum verdict { GOOD, BAD_INODE, BAD_HASH, NO_FLAG };
 
+/* The EA inode of an entry. */
+struct ea_ref {
+	enum verdict verdict;
+	bool old; /* made by Lustre */
+	uint32_t
+		size; /* of the value: where entry and EA inode differ, the hash tells which is right */
+};
+
 /* Lustre's EA inodes have no hash, but refer to the single inode that owns them. */
 static bool refers_back(const struct fsck_xattr_area *a, const struct xw_inode *ea)
 {
 	return (uint32_t)ea->mtime.sec == a->ino && ea->generation == a->generation;
 }
 
+/* Does the stored hash match the first `size` bytes of the EA inode? */
+static int has_hash(struct fsck *f, xw_ino ino, struct xw_inode ea, uint64_t size, bool *ok)
+{
+	struct xw_diag *const diag = f->img->diag;
+	auto_free uint8_t *value = NULL;
+	size_t got = 0;
+	int rc;
+
+	*ok = false;
+	if (size > XW_XATTR_SIZE_MAX)
+		return 0;
+	value = malloc(size + 1);
+	if (!value)
+		return xw_fail_nomem(&f->diag, "extended attributes");
+	ea.size = size;
+	f->img->diag = NULL;
+	rc = xw_file_pread(f->img, ino, &ea, NULL, 0, value, size, &got);
+	f->img->diag = diag;
+	*ok = !rc && got == size &&
+	      xw_xattr_value_hash(f->img->csum_seed, value, size) == xw_inode_ea_hash(&ea);
+	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "extended attributes") : 0;
+}
+
+/* Linux reads a value only if entry and EA inode agree about its size. */
+static int find_size(struct fsck *f, const struct xw_xattr_entry *e, const struct xw_inode *ea,
+		     struct ea_ref *r)
+{
+	bool ok = true;
+	int rc = 0;
+
+	r->size = e->value_size;
+	if (r->old || (ea->size == e->value_size && ea->size))
+		return 0;
+	rc = has_hash(f, e->value_inum, *ea, e->value_size, &ok);
+	if (rc || ok)
+		return rc;
+	r->size = (uint32_t)ea->size;
+	rc = has_hash(f, e->value_inum, *ea, ea->size, &ok);
+	if (!rc && !ok)
+		r->verdict = BAD_INODE;
+	return rc;
+}
+
 static int judge_ea(struct fsck *f, const struct fsck_xattr_area *a, const struct xw_xattr_entry *e,
-		    enum verdict *out, bool *old)
+		    struct ea_ref *r)
 {
 	struct xw_inode ea = {0};
 	const xw_ino ino = e->value_inum;
 	const struct xw_super *sb = &f->img->sb;
 	int rc;
 
-	*out = BAD_INODE;
-	*old = false;
+	*r = (struct ea_ref){.verdict = BAD_INODE, .size = e->value_size};
 	if (ino < sb->first_ino || ino > sb->inodes_count || ino == a->ino)
 		return 0;
 	rc = fsck_inode_read(f, ino, &ea, NULL);
 	if (rc || (ea.mode & XW_S_IFMT) != XW_S_IFREG || !ea.links)
 		return rc;
-	*old = refers_back(a, &ea);
-	if (!*old &&
-	    !xw_xattr_entry_hash_inum_ok(e->hash, e->name, e->name_len, xw_inode_ea_hash(&ea)))
-		*out = BAD_HASH;
-	else
-		*out = ea.flags & XW_FL_EA_INODE ? GOOD : NO_FLAG;
-	return 0;
+	r->old = refers_back(a, &ea);
+	if (!r->old &&
+	    !xw_xattr_entry_hash_inum_ok(e->hash, e->name, e->name_len, xw_inode_ea_hash(&ea))) {
+		r->verdict = BAD_HASH;
+		return 0;
+	}
+	r->verdict = ea.flags & XW_FL_EA_INODE ? GOOD : NO_FLAG;
+	return find_size(f, e, &ea, r);
 }
 
 /*
@@ -86,42 +138,61 @@ static int set_flag(struct fsck *f, xw_ino ino)
 	return fsck_inode_write(f, ino, &in, raw);
 }
 
+/* The size in the entry is wrong, and the EA inode's right. */
+static void fix_size(struct fsck *f, struct fsck_xattr_area *a, size_t off,
+		     struct xw_xattr_entry *e, uint32_t size)
+{
+	if (!FSCK_FOUND(f, EA_ENTRY_SIZE, .ino = a->ino, .dir = e->value_inum, .num = e->value_size,
+			.num2 = size))
+		return;
+	e->value_size = size;
+	xw_xattr_entry_encode(a->p, off, e);
+	a->changed = true;
+}
+
+/* Count the reference; the EA inode itself is compared with that in the phase. */
+static int count_ea(struct fsck *f, const struct xw_xattr_entry *e, const struct ea_ref *r)
+{
+	struct fsck_ea *slot = fsck_ea_slot(f, e->value_inum);
+
+	if (!slot)
+		return XW_ERR_NOMEM;
+	slot->refs++;
+	slot->old |= r->old;
+	slot->size = r->size;
+	return 0;
+}
+
 /* *drop: the entry must be dropped. */
-static int check_ea(struct fsck *f, struct fsck_xattr_area *a, const struct xw_xattr_entry *e,
+static int check_ea(struct fsck *f, struct fsck_xattr_area *a, struct xw_walk_xattr_item *item,
 		    bool *drop)
 {
 	const uint32_t ratio = xw_image_cluster_bits(f->img);
 	const uint64_t cluster = (uint64_t)f->img->block_size << ratio;
-	struct fsck_ea *slot;
-	enum verdict verdict;
-	bool old;
-	int rc = judge_ea(f, a, e, &verdict, &old);
+	struct xw_xattr_entry *e = &item->e;
+	struct ea_ref r;
+	int rc = judge_ea(f, a, e, &r);
 
 	if (!rc)
-		rc = check_feature(f, a, e->value_inum, &verdict);
+		rc = check_feature(f, a, e->value_inum, &r.verdict);
 	if (rc)
 		return rc;
-	if (verdict == BAD_INODE)
+	if (r.verdict == BAD_INODE)
 		*drop = FSCK_FOUND(f, EA_INODE_BAD, .ino = a->ino, .dir = e->value_inum);
-	else if (verdict == BAD_HASH)
+	else if (r.verdict == BAD_HASH)
 		*drop = FSCK_FOUND(f, XATTR_HASH, .ino = a->ino, .num = e->hash);
-	else if (verdict == NO_FLAG &&
+	else if (r.verdict == NO_FLAG &&
 		 FSCK_FOUND(f, EA_INODE_NO_FLAG, .ino = a->ino, .dir = e->value_inum))
 		rc = set_flag(f, e->value_inum);
 	if (rc || *drop)
 		return rc;
-	if (!old) { /* Lustre does not charge quota */
+	if (r.verdict != BAD_INODE && r.size != e->value_size)
+		fix_size(f, a, item->off, e, r.size);
+	if (!r.old) { /* Lustre does not charge quota */
 		a->n_ea++;
 		a->ea_blocks += xw_div_up(e->value_size, cluster) << ratio;
 	}
-	if (verdict == BAD_INODE)
-		return 0;
-	slot = fsck_ea_slot(f, e->value_inum);
-	if (!slot)
-		return XW_ERR_NOMEM;
-	slot->refs++;
-	slot->old |= old;
-	return 0;
+	return r.verdict == BAD_INODE ? 0 : count_ea(f, e, &r);
 }
 
 /* ---- rebuilding ---- */
@@ -278,7 +349,7 @@ int fsck_xattr_area(struct fsck *f, struct fsck_xattr_area *a)
 		else if (kind == 2)
 			gone = report(f, a, &item);
 		else if (item.e.value_inum)
-			rc = check_ea(f, a, &item.e, &gone);
+			rc = check_ea(f, a, &item, &gone);
 		a->has_data |= data && !gone;
 		if (gone && xw_vec_push(&drop, item.off))
 			rc = xw_fail_nomem(&f->diag, "extended attributes");

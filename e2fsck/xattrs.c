@@ -309,6 +309,11 @@ static int check_ea(struct fsck *f, const struct fsck_ea *ea, uint8_t *raw)
 		xw_inode_set_ea_refs(&in, ea->refs);
 		dirty = true;
 	}
+	if (in.size != ea->size &&
+	    FSCK_FOUND(f, EA_INODE_SIZE, .ino = ea->ino, .num = in.size, .num2 = ea->size)) {
+		in.size = ea->size;
+		dirty = true;
+	}
 	if (in.links != 1 &&
 	    FSCK_FOUND(f, LINK_COUNT, .ino = ea->ino, .num = in.links, .num2 = 1)) {
 		in.links = 1;

@@ -327,6 +327,14 @@ def ea_inode(i):
                 if i.inode(n, "mode") and i.inode(n, "flags") & FL_EA_INODE)
 
 
+def value_entry(i):
+    """The entry of the attribute whose value has an inode: its offset, and the block it is in."""
+    ino, number = i.lookup("bigattr"), ea_inode(i).to_bytes(4, "little")
+    blk = i.xattr_block(ino)
+    at = i.b.find(number, i.inode_off(ino) + 160, i.inode_off(ino) + i.inode_size)
+    return (at if at > 0 else i.b.find(number, i.block(blk) + 32, i.block(blk + 1))) - 4, blk
+
+
 @case("dir-entry-ea-inode", base="ea", moved=True)
 def name_of_an_attribute_value(i):
     i.set_entry(i.lookup("sub/deep"), "inner", 0, 4, ea_inode(i))
@@ -334,13 +342,9 @@ def name_of_an_attribute_value(i):
 
 @case("ea-inode-invalid", base="ea")
 def attribute_with_an_impossible_value_inode(i):
-    ino, number = i.lookup("bigattr"), ea_inode(i).to_bytes(4, "little")
-    blk = i.xattr_block(ino)
-    at = i.b.find(number, i.inode_off(ino) + 160, i.inode_off(ino) + i.inode_size)
-    if at < 0:
-        at = i.b.find(number, i.block(blk) + 32, i.block(blk + 1))
-    i.put(at, 4, 0x70000000)
-    i.fix_inode(ino)
+    at, blk = value_entry(i)
+    i.put(at + 4, 4, 0x70000000)
+    i.fix_inode(i.lookup("bigattr"))
     if blk:
         i.fix_xattr_block(blk)
 
@@ -359,6 +363,41 @@ def named_file_with_the_flag_of_value_inodes(i):
 def value_inodes_without_the_feature(i):
     i.set_sb("feature_incompat", i.sb("feature_incompat") & ~INCOMPAT_EA_INODE)
     backups(i)
+
+
+@case("ea-inode-size", base="ea", only=True, first=True)
+def value_inode_that_is_shorter(i):
+    ino = ea_inode(i)
+    i.set_inode(ino, "size", i.inode(ino, "size") - 9)
+
+
+@case("ea-inode-size", base="ea", only=True, first=True)
+def value_inode_that_is_longer(i):
+    ino = ea_inode(i)
+    i.set_inode(ino, "size", i.inode(ino, "size") + 9)
+
+
+@case("xattr-ea-inode-size", base="ea", only=True, first=True)
+def attribute_with_another_size_than_its_value(i):
+    at, blk = value_entry(i)
+    i.put(at + 8, 4, i.get(at + 8, 4) - 100)
+    i.fix_inode(i.lookup("bigattr"))
+    if blk:
+        i.fix_xattr_block(blk)
+
+
+@case("ea-inode-invalid", base="ea")
+def attribute_whose_value_is_gone(i):
+    at, blk = value_entry(i)
+    i.put(at + 8, 4, 0)
+    ino = ea_inode(i)
+    for field in ("size", "blocks"):
+        i.set_inode(ino, field, 0)
+    i.put(i.inode_off(ino) + 40 + 2, 2, 0)
+    i.fix_inode(ino)
+    i.fix_inode(i.lookup("bigattr"))
+    if blk:
+        i.fix_xattr_block(blk)
 
 
 @case("ea-inode-refcount", base="ea")
