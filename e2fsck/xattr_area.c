@@ -23,8 +23,7 @@ enum verdict { GOOD, BAD_INODE, BAD_HASH, NO_FLAG };
 struct ea_ref {
 	enum verdict verdict;
 	bool old; /* made by Lustre */
-	uint32_t
-		size; /* of the value: where entry and EA inode differ, the hash tells which is right */
+	uint32_t size; /* of the value: of two that differ, the one that the hash confirms */
 };
 
 /* Lustre's EA inodes have no hash, but refer to the single inode that owns them. */
