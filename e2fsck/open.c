@@ -39,6 +39,7 @@ static bool is_damage(int rc)
 static int begin_edit(struct fsck *f)
 {
 	const bool rdonly = f->opts.mode == FSCK_NO;
+	uint32_t mmp_idle = 0;
 	struct xw_edit_opts eo = {
 		.redo_file = f->opts.redo_file,
 		.undo_file = f->opts.undo_file,
@@ -47,13 +48,15 @@ static int begin_edit(struct fsck *f)
 		.now = f->opts.now,
 		.block_size = f->opts.block_size,
 		.watch = f->watch,
+		.mmp_idle = &mmp_idle,
 	};
 	struct stat st;
 	int rc;
 
 	if (!rdonly && !f->opts.undo_file && !f->opts.backup && !f->opts.journal) {
 		rc = xw_edit_begin(f->opts.image, &eo, &f->diag, &f->edit);
-		if (!rc || !is_damage(rc) || stat(f->opts.image, &st))
+		if (!rc || !is_damage(rc) || stat(f->opts.image, &st) ||
+		    f->watch->ended(f->watch->arg)) /* canceled, which XW_ERR_IO says as well */
 			return rc;
 		xw_diag_clear(&f->diag);
 	}

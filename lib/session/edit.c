@@ -23,11 +23,11 @@
 
 #include "base/auto.h"
 #include "base/vec.h"
-#include "disk/mmp.h"
 #include "disk/super.h"
 #include "session/edit.h"
 #include "session/freemap.h"
 #include "session/finish.h"
+#include "session/mmp.h"
 
 /* Maximum number of recorded shadow writes; the space of others is not released. */
 #define SHADOW_RUNS_MAX (1u << 20)
@@ -118,31 +118,6 @@ static uint64_t on_write(void *arg, uint64_t blk, uint64_t n, bool *is_free)
 	return n;
 }
 
-/* Multiple mount protection: does another host claim to use the image? */
-static int check_mmp(struct xw_dev *dev, struct xw_diag *diag)
-{
-	uint8_t buf[XW_SUPER_SIZE];
-	struct xw_diag *devs = dev->diag;
-	struct xw_super sb;
-	struct xw_mmp mmp;
-	int rc;
-
-	dev->diag = NULL;
-	rc = dev->size < XW_SUPER_OFFSET + XW_SUPER_SIZE ||
-	     xw_dev_pread(dev, buf, sizeof(buf), XW_SUPER_OFFSET) || xw_super_decode(buf, &sb) ||
-	     !(sb.feature_incompat & XW_INCOMPAT_MMP) || sb.mmp_block >= sb.blocks_count ||
-	     xw_dev_pread(dev, buf, sizeof(buf), sb.mmp_block * xw_super_block_size(&sb)) ||
-	     xw_mmp_decode(buf, &mmp) ||
-	     (xw_super_has_csum(&sb) && xw_mmp_verify(buf, xw_super_csum_seed(&sb)));
-	dev->diag = devs;
-	if (rc || mmp.seq == XW_MMP_SEQ_CLEAN)
-		return 0;
-	return xw_fail(diag, XW_ERR_BUSY,
-		       "%s: in use by node %s according to its MMP block; if it is not, run "
-		       "xw-tune -f -E clear_mmp",
-		       dev->name, mmp.node);
-}
-
 static uint32_t block_size_of(struct xw_dev *dev, const struct xw_edit_opts *opts)
 {
 	uint8_t buf[XW_SUPER_SIZE];
@@ -173,6 +148,7 @@ static struct xw_edit *new_edit(const struct xw_edit_opts *opts, struct xw_redo_
 	}
 	e->opts = *opts;
 	e->opts.redo_file = NULL; /* owned by the caller */
+	e->opts.mmp_idle = NULL;
 	e->opts.undo_file = e->undo_file;
 	e->diag = diag;
 	e->store = store;
@@ -269,22 +245,32 @@ void xw_edit_yield(struct xw_edit *e)
 	e->idle_since = now.tv_sec;
 }
 
+/* Does this or another host use the image? */
+static int check_others(struct xw_dev *dev, const struct xw_edit_opts *opts, struct xw_diag *diag,
+			uint32_t *idle)
+{
+	const int rc = xw_dev_check_unused(dev);
+
+	return rc ? rc : xw_mmp_check(dev, opts->watch, diag, idle);
+}
+
 int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 		      const struct xw_edit_opts *opts, struct xw_diag *diag, struct xw_edit **out)
 {
 	const bool rdonly = opts->recover & XW_RECOVER_RDONLY;
 	struct xw_edit *e = new_edit(opts, store, diag);
+	uint32_t own = 0, *const idle = opts->mmp_idle ? opts->mmp_idle : &own;
 	struct xw_dev *base = dev;
 	int rc = 0;
 
 	if (!e)
 		return XW_ERR_NOMEM;
-	if (!rdonly)
+	if (!opts->in_use_too && !rdonly) /* may wait, so nobody is excluded meanwhile */
+		rc = check_others(base, opts, diag, idle);
+	if (!rc && !rdonly)
 		e->held = xw_dev_hold(base, XW_HOLD_TAKE);
-	if (!opts->in_use_too && !rdonly)
-		rc = xw_dev_check_unused(base);
 	if (!rc && !opts->in_use_too && !rdonly)
-		rc = check_mmp(base, diag);
+		rc = check_others(base, opts, diag, idle);
 	if (!rc)
 		rc = xw_recover_dev(&base, store, recover_flags(opts), diag, &e->recovered);
 	if (!rc) {
@@ -293,6 +279,8 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 	}
 	if (!rc) {
 		rc = settle(e);
+		if (!rc && *idle) /* committed with the change */
+			rc = xw_mmp_release(e->dev);
 		if (rc)
 			base = xw_overlay_detach(e->dev);
 	}

@@ -62,10 +62,16 @@ struct xw_edit_opts {
 	 */
 	const struct xw_commit_watch *watch;
 	uint32_t block_size; /* used without a valid superblock; 0: 1024 */
+	/*
+	 * Borrowed during xw_edit_begin(); may be NULL. As in xw_mmp_check(): a caller that opens
+	 * an image again does not wait again.
+	 */
+	uint32_t *mmp_idle;
 };
 
 /*
- * Open and recover. XW_ERR_BUSY: another xw tool, a mount or a loop device uses it. Otherwise the
+ * Open and recover. XW_ERR_BUSY: another xw tool, a mount or a loop device uses it. After a crash
+ * with multiple mount protection the call waits (session/mmp.h). Otherwise the
  * errors of xw_recover_open(). An image without a filesystem can be opened: reading it reports
  * that.
  */

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What xw-fsck makes of a damaged journal, and of a filesystem that a crash left marked as in use (multiple mount protection).
+. "$(dirname "$0")/lib.sh"
+FSCK=${XW_FSCK:-$BIN/xw-fsck} DBG=$BIN/xw-debugfs TUNE=$BIN/xw-tune
+fsck() {
+	T_TOOL=xw-fsck
+	run_tool "$FSCK" /dev/null "$@"
+}
+status() { equal "$1" "$RC" "$2"; }
+mmp_seq() { "$DBG" -R dump_mmp "$1" 2>/dev/null | sed -n 's/^sequence: *//p'; }
+
+mkdir d
+for i in 1 2 3 4 5 6 7 8; do seq "$i" $((i * 500)) >"d/file $i"; done
+
+# ---- MMP after a crash: the waits of 11 seconds are in the background, and their results are looked at below ----
+mkfs -q -t ext4 -b 1024 -O mmp,^metadata_csum -d d mmp 8M
+works "an image with mmp"
+"$DBG" -w -R 'smmp seq 4660' mmp >.out 2>.err
+block=$("$DBG" -R dump_mmp mmp | sed -n 's/^block_number: *//p')
+for n in fsck tune used none; do cp mmp "mmp.$n"; done
+wait_mmp() { # NAME COMMAND...
+	local rc=0 from=$EPOCHREALTIME name=$1
+	shift
+	"$@" >"$name.out" 2>"$name.err" || rc=$?
+	echo "$rc $(((${EPOCHREALTIME/./} - ${from/./}) / 1000000))" >"$name.rc"
+}
+wait_mmp fsck "$FSCK" -fy mmp.fsck &
+wait_mmp tune "$TUNE" -L there mmp.tune &
+wait_mmp used "$FSCK" -fy mmp.used &
+fsck -fn mmp.none
+works "mmp, -n: does not wait"
+
+# ---- MMP: what became of it ----
+# Another node updates the block of one of them.
+wait_for grep -q MMP used.err
+printf '\065\022' | dd of=mmp.used bs=1 seek=$((block * 1024 + 4)) conv=notrunc status=none
+wait_for test -e fsck.rc && wait_for test -e tune.rc && wait_for test -e used.rc
+sed 's/ 1[1-9]$/ waited/; s/ [2-9][0-9]$/ waited/' fsck.rc >fsck.how
+equal "mmp after a crash: waits and checks" "$(cat fsck.how)" "0 waited"
+is "  says so" grep -q 'MMP: node.*waiting 11 seconds' fsck.err
+equal "  marks it clean" "$(mmp_seq mmp.fsck)" ff4d4d50
+clean mmp.fsck "  e2fsck finds nothing"
+sed 's/ 1[1-9]$/ waited/; s/ [2-9][0-9]$/ waited/' tune.rc >tune.how
+equal "  so does xw-tune" "$(cat tune.how) $("$BIN/xw-dump" -h mmp.tune | sed -n 's/^Filesystem volume name: *//p')" "0 waited there"
+equal "mmp of another node that goes on: refused" "$(cut -d' ' -f1 used.rc)" 8
+is "  says so" grep -q 'in use by a mount' used.err
+is "  and nothing is written" sh -c 'cp mmp was; printf "\065\022" | dd of=was bs=1 seek='$((block * 1024 + 4))' conv=notrunc status=none; cmp mmp.used was'
+done_testing 10
