@@ -85,32 +85,65 @@ struct journal {
 	uint64_t blocks;
 };
 
-/* Is it a regular file of whole blocks, all of them mapped and written? */
+struct runs {
+	XW_VEC(struct xw_map_run) v;
+	uint64_t mapped; /* logical blocks from 0 on */
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct xw_map_run *x = a, *y = b;
+
+	return (x->pblk > y->pblk) - (x->pblk < y->pblk);
+}
+
+/* Does the map have a block twice? */
+static bool overlap(struct runs *r)
+{
+	if (r->v.n)
+		qsort(r->v.v, r->v.n, sizeof(*r->v.v), by_place);
+	for (size_t i = 1; i < r->v.n; i++)
+		if (r->v.v[i - 1].pblk + r->v.v[i - 1].len > r->v.v[i].pblk)
+			return true;
+	return false;
+}
+
+/* Read the runs of a map; false: it has a hole or an unwritten block, or is damaged. */
+static bool read_runs(struct fsck *f, struct journal *j, struct runs *r)
+{
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	bool whole = true;
+	int more = 0;
+
+	if (!xw_map_begin(f->img, j->ino, &j->in, 0, &it)) {
+		while (whole && (more = xw_map_next(&it, &run)) > 0) {
+			whole = run.lblk == r->mapped && !run.unwritten && !xw_vec_push(&r->v, run);
+			j->first = r->mapped ? j->first : run.pblk;
+			r->mapped += run.len;
+		}
+	}
+	xw_map_end(&it);
+	return whole && more >= 0;
+}
+
+/* Is it a regular file whose blocks are all mapped once and written, and none beyond its size? */
 static bool map_is_whole(struct fsck *f, struct journal *j)
 {
 	const uint32_t bs = f->img->block_size;
 	struct xw_diag *const diag = f->img->diag;
-	struct xw_map_iter it;
-	struct xw_map_run run;
-	uint64_t next = 0;
-	int more = 0;
+	struct runs runs = {0};
+	bool whole;
 
 	j->blocks = j->in.size / bs;
-	if ((j->in.mode & XW_S_IFMT) != XW_S_IFREG || !j->in.links ||
+	if ((j->in.mode & XW_S_IFMT) != XW_S_IFREG || !j->in.links || j->in.size % bs ||
 	    j->blocks < XW_JBD2_MIN_BLOCKS || j->blocks > f->img->sb.blocks_count)
 		return false;
 	f->img->diag = NULL;
-	if (!xw_map_begin(f->img, j->ino, &j->in, 0, &it)) {
-		while ((more = xw_map_next(&it, &run)) > 0) {
-			if (run.lblk != next || run.unwritten)
-				break;
-			j->first = next ? j->first : run.pblk;
-			next += run.len;
-		}
-	}
-	xw_map_end(&it);
+	whole = read_runs(f, j, &runs) && runs.mapped == j->blocks && !overlap(&runs);
 	f->img->diag = diag;
-	return more >= 0 && next >= j->blocks;
+	xw_vec_free(&runs.v);
+	return whole;
 }
 
 static int load(struct fsck *f, xw_ino ino, struct journal *j)
@@ -148,15 +181,18 @@ static bool from_saved(struct fsck *f, struct journal *j)
 	return map_is_whole(f, j);
 }
 
+/*
+ * Does block 0 hold a journal superblock that fits the inode? An internal journal has no more than
+ * one user, and may be shorter than its inode.
+ */
 static bool has_log(struct fsck *f, const struct journal *j)
 {
 	uint8_t raw[XW_JSB_SIZE];
 	struct xw_jsb jsb;
 
-	if (xw_dev_pread(f->dev, raw, sizeof(raw), j->first * f->img->block_size))
-		return false;
-	(void)xw_jsb_decode(raw, &jsb);
-	return jsb.blocksize == f->img->block_size && jsb.maxlen <= j->blocks;
+	return !xw_dev_pread(f->dev, raw, sizeof(raw), j->first * f->img->block_size) &&
+	       !xw_jsb_decode(raw, &jsb) && jsb.blocksize == f->img->block_size &&
+	       jsb.maxlen <= j->blocks && jsb.nr_users <= 1;
 }
 
 static int drop(struct fsck *f, const struct journal *j, bool again)
@@ -186,6 +222,25 @@ int fsck_drop_external(struct fsck *f)
 
 /* ---- journal superblock ---- */
 
+/*
+ * Is block 0 of the map that of the log, although it holds no valid journal superblock? It may be
+ * file data if the map is damaged, so it must have remains of one, or a backup of the map that
+ * agrees.
+ */
+static bool is_block_0(struct fsck *f, const struct journal *j)
+{
+	struct journal saved = *j;
+	uint8_t raw[XW_JSB_SIZE];
+	struct xw_jsb jsb;
+
+	if (from_saved(f, &saved))
+		return saved.first == j->first;
+	if (xw_dev_pread(f->dev, raw, sizeof(raw), j->first * f->img->block_size))
+		return false;
+	(void)xw_jsb_decode(raw, &jsb);
+	return getbe32(*(const be32 *)raw) == XW_JBD2_MAGIC && jsb.blocksize == f->img->block_size;
+}
+
 /* Write a log without transactions, with a sequence number that no stale block in it has. */
 static int write_fresh(struct fsck *f, const struct journal *j)
 {
@@ -197,17 +252,34 @@ static int write_fresh(struct fsck *f, const struct journal *j)
 		.sequence = (uint32_t)f->opts.now,
 		.nr_users = 1,
 	};
-	uint8_t raw[XW_JSB_SIZE];
+	auto_free uint8_t *block = malloc(f->img->block_size);
+	int rc;
 
-	xw_jsb_encode(&jsb, raw);
-	f->changed = true;
-	return xw_dev_pwrite(f->dev, raw, sizeof(raw), j->first * f->img->block_size);
+	if (!block)
+		return xw_fail_nomem(&f->diag, "journal");
+	rc = fsck_read(f, j->first, 1, block);
+	if (rc)
+		return rc;
+	xw_jsb_encode(&jsb, block);
+	return fsck_write(f, j->first, 1, block);
 }
 
 static int clear_recover(struct fsck *f)
 {
 	f->img->sb.feature_incompat &= ~XW_INCOMPAT_RECOVER;
 	return fsck_super_write(f);
+}
+
+/* Empty a log that cannot be used: its transactions are lost. */
+static int reset(struct fsck *f, const struct journal *j)
+{
+	const bool asked = f->img->sb.feature_incompat & XW_INCOMPAT_RECOVER;
+	int rc;
+
+	if (!is_block_0(f, j))
+		return drop(f, j, true);
+	rc = write_fresh(f, j);
+	return rc || !asked ? rc : clear_recover(f);
 }
 
 static int open_log(struct fsck *f, struct xw_log **log)
@@ -223,41 +295,50 @@ static int open_log(struct fsck *f, struct xw_log **log)
 	return rc;
 }
 
+/* Fields of a journal superblock that can be used. */
+static int check_log_fields(struct fsck *f, struct xw_log *log)
+{
+	bool fix = false;
+
+	/* Linux refuses checksums of version 1 beside those of version 2 or 3 */
+	if (log->fmt.csum && log->jsb.feature_compat & XW_JBD2_COMPAT_CHECKSUM &&
+	    FSCK_FOUND(f, JOURNAL_SUMS)) {
+		log->jsb.feature_compat &= ~XW_JBD2_COMPAT_CHECKSUM;
+		fix = true;
+	}
+	if (log->jsb.nr_users > 1 && FSCK_FOUND(f, JOURNAL_SUPER)) {
+		/* several users are for journals shared by several filesystems */
+		log->jsb.nr_users = 1;
+		fix = true;
+	}
+	if (log->jsb.err && FSCK_FOUND(f, JOURNAL_ERRNO, .num = log->jsb.err)) {
+		log->jsb.err = 0;
+		fix = true;
+	}
+	f->changed |= fix;
+	return fix ? xw_log_set_start(log, log->jsb.start, log->jsb.sequence) : 0;
+}
+
 static int check_log(struct fsck *f, const struct journal *j)
 {
 	const bool asked = f->img->sb.feature_incompat & XW_INCOMPAT_RECOVER;
 	struct xw_log *log = NULL;
+	bool small;
 	uint32_t start;
 	int rc = open_log(f, &log);
 
 	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO)
 		return rc;
-	if (rc) {
-		if (!FSCK_FOUND(f, JOURNAL_SUPER))
-			return 0;
-		rc = write_fresh(f, j);
-		return rc || !asked ? rc : clear_recover(f);
-	}
+	if (rc)
+		return FSCK_FOUND(f, JOURNAL_SUPER) ? reset(f, j) : 0;
 	start = log->jsb.start;
-	if (!start && log->fc_blocks && log->last < XW_JBD2_MIN_BLOCKS &&
-	    FSCK_FOUND(f, JOURNAL_SUPER)) {
-		/* no journal is created with so little room beside the fast commit area */
-		xw_log_close(log);
-		rc = write_fresh(f, j);
-		return rc || !asked ? rc : clear_recover(f);
-	}
-	if (log->jsb.nr_users > 1 && FSCK_FOUND(f, JOURNAL_SUPER)) {
-		/* several users are for journals shared by several filesystems */
-		log->jsb.nr_users = 1;
-		f->changed = true;
-		rc = xw_log_set_start(log, start, log->jsb.sequence);
-	}
-	if (!rc && log->jsb.err && FSCK_FOUND(f, JOURNAL_ERRNO, .num = log->jsb.err)) {
-		log->jsb.err = 0;
-		f->changed = true;
-		rc = xw_log_set_start(log, start, log->jsb.sequence);
-	}
+	/* no journal is created with so little room beside the fast commit area */
+	small = !start && log->fc_blocks && log->last < XW_JBD2_MIN_BLOCKS;
+	if (!small)
+		rc = check_log_fields(f, log);
 	xw_log_close(log);
+	if (small && FSCK_FOUND(f, JOURNAL_SUPER))
+		return reset(f, j);
 	if (rc || (!start && !asked))
 		return rc;
 	if (!asked && !FSCK_FOUND(f, JOURNAL_DATA))
@@ -266,10 +347,7 @@ static int check_log(struct fsck *f, const struct journal *j)
 	if (rc <= 0)
 		return rc;
 	/* it cannot be replayed, not even partially */
-	if (!FSCK_FOUND(f, JOURNAL_SUPER))
-		return 0;
-	rc = write_fresh(f, j);
-	return rc ? rc : clear_recover(f);
+	return FSCK_FOUND(f, JOURNAL_SUPER) ? reset(f, j) : 0;
 }
 
 /* ---- fields of the superblock ---- */
@@ -322,32 +400,72 @@ static bool may_be_journal(const struct xw_super *sb, xw_ino ino)
 	return ino == XW_INO_JOURNAL || (ino >= sb->first_ino && ino <= sb->inodes_count);
 }
 
+/* The journal that the superblock names, or inode 8, which is the default. */
+static int load_named(struct fsck *f, struct journal *j)
+{
+	const struct xw_super *sb = &f->img->sb;
+	int rc = load(f, may_be_journal(sb, sb->journal_inum) ? sb->journal_inum : XW_INO_JOURNAL,
+		      j);
+
+	/* a file that is not a journal must not become one */
+	if (!rc && j->ino != XW_INO_JOURNAL && (!map_is_whole(f, j) || !has_log(f, j)))
+		rc = load(f, XW_INO_JOURNAL, j);
+	return rc;
+}
+
+/*
+ * The superblock names a journal inode and a journal device, and Linux refuses that. The inode
+ * decides: does it hold a journal?
+ */
+static int check_both(struct fsck *f, const struct journal *j, bool internal)
+{
+	struct xw_super *sb = &f->img->sb;
+
+	if ((!sb->journal_dev && !has_uuid(sb)) || !sb->journal_inum ||
+	    !FSCK_FOUND(f, JOURNAL_BOTH, .ino = j->ino))
+		return 0;
+	if (internal) {
+		sb->journal_dev = 0;
+		memset(sb->journal_uuid, 0, sizeof(sb->journal_uuid));
+	} else {
+		sb->journal_inum = 0;
+	}
+	f->renew_backups = true;
+	return fsck_super_write(f);
+}
+
 int fsck_check_journal(struct fsck *f)
 {
 	struct xw_super *sb = &f->img->sb;
-	struct journal j = {0};
+	struct journal j = {0}, saved;
 	const xw_ino was = sb->journal_inum;
+	bool whole, usable, restore;
 	int rc;
 
 	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL))
 		return check_absent(f);
 	if (is_external(sb))
 		return 0; /* nothing in it is needed here: fsck_replay() */
-	rc = load(f, may_be_journal(sb, was) ? was : XW_INO_JOURNAL, &j);
-	/* a file that is not a journal must not become one */
-	if (!rc && j.ino != XW_INO_JOURNAL && (!map_is_whole(f, &j) || !has_log(f, &j)))
-		rc = load(f, XW_INO_JOURNAL, &j);
+	rc = load_named(f, &j);
 	if (rc)
 		return rc;
-	if (map_is_whole(f, &j) && j.ino == was) {
+	saved = j;
+	whole = map_is_whole(f, &j);
+	usable = whole && has_log(f, &j);
+	restore = !usable && from_saved(f, &saved) && has_log(f, &saved);
+	rc = check_both(f, &j, usable || restore || j.in.mode);
+	if (rc || is_external(sb))
+		return rc;
+	if (whole && !restore && j.ino == was) {
 		rc = check_log(f, &j);
 		return rc || !(f->img->sb.feature_compat & XW_COMPAT_HAS_JOURNAL)
 			       ? rc
 			       : check_saved(f, &j);
 	}
-	if ((map_is_whole(f, &j) || from_saved(f, &j)) && has_log(f, &j)) {
+	if (usable || restore) {
 		if (!FSCK_FOUND(f, JOURNAL_BACKUP, .ino = was))
 			return 0;
+		j = restore ? saved : j;
 		xw_inode_set_blocks(&j.in, sb, j.blocks);
 		sb->journal_inum = j.ino;
 		rc = store(f, &j);

@@ -623,6 +623,49 @@ def copy_of_the_journal_map(i):
     i.set_sb("jnl_blocks", bytes(68))
 
 
+@case("journal-inode-backup", base=["ext4", "nocsum"])
+def journal_extent_over_files(i):
+    """Behind the journal are files: their data must not become part of the journal, nor the journal theirs."""
+    i.iblock(8, 16, 2, i.get(i.inode_off(8) + 40 + 16, 2) + 8)
+
+
+@case("journal-inode-backup", base=["ext4", "ext3"])
+def size_of_the_journal(i):
+    i.set_inode(8, "size", i.inode(8, "size") + 5 * i.bs)
+
+
+@case("journal-inode-backup", base=["ext4", "ext3"])
+def journal_that_begins_in_a_file(i):
+    """No journal superblock may be written there."""
+    data = i.blocks(i.lookup("file"))[0]
+    i.iblock(8, 20 if i.inode(8, "flags") & FL_EXTENTS else 0, 4, data)
+
+
+@case("journal-inode", base=["ext4"])
+def copy_of_the_journal_map_with_an_overlap(i):
+    i.put(i.inode_off(8), 128, bytes(128))
+    blocks = bytearray(i.sb_bytes("jnl_blocks"))
+    half, start = int.from_bytes(blocks[16:18], "little") // 2, blocks[20:24]
+    blocks[2:4] = b"\2\0"
+    blocks[16:18] = half.to_bytes(2, "little")
+    blocks[24:36] = half.to_bytes(4, "little") + half.to_bytes(4, "little") + start
+    i.set_sb("jnl_blocks", bytes(blocks))
+
+
+@case("journal-inode-and-device", base=["ext4", "ext3"])
+def uuid_beside_a_journal_inode(i):
+    i.set_sb("journal_uuid", bytes(range(16)))
+
+
+@case("journal-checksum-features", base=["ext4"])
+def two_versions_of_checksums_in_the_journal(i):
+    at = i.block(i.blocks(8)[0])
+    i.put(at + 0x24, 8, bytes([0, 0, 0, 1, 0, 0, 0, 0x12]))
+    i.put(at + 0x50, 1, 4)
+    i.put(at + 0xFC, 4, 0)
+    i.put(at + 0xFC, 4, crc32c(0xFFFFFFFF, i.b[at:at + 1024]).to_bytes(4, "big"))
+
+
 @case("orphan-list", base=["ext4", "ext2"])
 def list_of_orphans(i):
     i.set_sb("last_orphan", 0x70000000)
