@@ -261,7 +261,7 @@ static int write_fresh(struct fsck *f, const struct journal *j)
 	if (rc)
 		return rc;
 	xw_jsb_encode(&jsb, block);
-	return fsck_write(f, j->first, 1, block);
+	return fsck_write(f, FSCK_O_SYSTEM, j->first, 1, block);
 }
 
 static int clear_recover(struct fsck *f)
@@ -477,6 +477,21 @@ int fsck_check_journal(struct fsck *f)
 		return 0;
 	rc = load(f, XW_INO_JOURNAL, &j);
 	return rc ? rc : drop(f, &j, true);
+}
+
+bool fsck_journal_is_empty(struct fsck *f)
+{
+	const struct xw_super *sb = &f->img->sb;
+	struct journal j = {.ino = sb->journal_inum};
+	uint8_t raw[XW_JSB_SIZE];
+	struct xw_jsb jsb;
+
+	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL) || is_external(sb))
+		return true;
+	return may_be_journal(sb, j.ino) && !load(f, j.ino, &j) && map_is_whole(f, &j) &&
+	       has_log(f, &j) &&
+	       !xw_dev_pread(f->dev, raw, sizeof(raw), j.first * f->img->block_size) &&
+	       !xw_jsb_decode(raw, &jsb) && !xw_jsb_verify(raw) && !jsb.start && !jsb.err;
 }
 
 /* ---- recreating ---- */

@@ -141,6 +141,11 @@ bool fsck_inode_bitmap_is_sound(struct fsck *f, const struct xw_group_desc *gd, 
 int fsck_replay(struct fsck *f);
 /* The journal's inode and superblock. */
 int fsck_check_journal(struct fsck *f);
+/*
+ * Has the journal inside of the filesystem, if there is one, a sound inode and an empty log?
+ * Otherwise it is to be checked: a mount would replay or discard the log.
+ */
+bool fsck_journal_is_empty(struct fsck *f);
 /* An external journal that is damaged: a new one is made in the filesystem. */
 int fsck_drop_external(struct fsck *f);
 

@@ -26,15 +26,44 @@ wait_mmp() { # NAME COMMAND...
 	echo "$rc $(((${EPOCHREALTIME/./} - ${from/./}) / 1000000))" >"$name.rc"
 }
 wait_mmp fsck "$FSCK" -fy mmp.fsck &
+mmp_block=$block
 wait_mmp tune "$TUNE" -L there mmp.tune &
 wait_mmp used "$FSCK" -fy mmp.used &
 fsck -fn mmp.none
 works "mmp, -n: does not wait"
 
+# ---- no clean short cut beside a log that is not empty ----
+head -c 1024 /dev/zero >zeros
+mkfs -q -t ext4 -b 1024 -d d img 8M
+works "an image"
+block=$("$DBG" -R 'blocks "file 3"' img | cut -d' ' -f1)
+printf 'jo\njw -b %s zeros\njc\nfeature ^needs_recovery\n' "$block" | "$DBG" -w -f - img >.out 2>.err
+for how in -p -y; do
+	cp img work
+	fsck $how work
+	status "needs_recovery cleared over a full log, $how" 1
+	is "  says so" grep -q 'does not ask for recovery, but the journal has data' .out
+	is "  and replays it" cmp -s -n 1024 -i $((block * 1024)):0 work zeros
+	clean work "  e2fsck finds nothing"
+	fsck $how work
+	status "  nor does a second run" 0
+done
+cp img work
+fsck -n work
+status "  -n: not clean" 4
+is "  and nothing is written" cmp img work
+# The map of the journal is replayed from its copy in the superblock, and not called clean after that.
+mkfs -q --replace -t ext4 -b 1024 -d d img 8M
+printf 'jo\njw -b %s zeros\njc\nclri <8>\n' "$block" | "$DBG" -w -f - img >.out 2>.err
+fsck -p img
+status "no journal inode, but its copy, and a full log" 1
+is "  is replayed" cmp -s -n 1024 -i $((block * 1024)):0 img zeros
+clean img "  e2fsck finds nothing"
+
 # ---- MMP: what became of it ----
 # Another node updates the block of one of them.
 wait_for grep -q MMP used.err
-printf '\065\022' | dd of=mmp.used bs=1 seek=$((block * 1024 + 4)) conv=notrunc status=none
+printf '\065\022' | dd of=mmp.used bs=1 seek=$((mmp_block * 1024 + 4)) conv=notrunc status=none
 wait_for test -e fsck.rc && wait_for test -e tune.rc && wait_for test -e used.rc
 sed 's/ 1[1-9]$/ waited/; s/ [2-9][0-9]$/ waited/' fsck.rc >fsck.how
 equal "mmp after a crash: waits and checks" "$(cat fsck.how)" "0 waited"
@@ -45,5 +74,5 @@ sed 's/ 1[1-9]$/ waited/; s/ [2-9][0-9]$/ waited/' tune.rc >tune.how
 equal "  so does xw-tune" "$(cat tune.how) $("$BIN/xw-dump" -h mmp.tune | sed -n 's/^Filesystem volume name: *//p')" "0 waited there"
 equal "mmp of another node that goes on: refused" "$(cut -d' ' -f1 used.rc)" 8
 is "  says so" grep -q 'in use by a mount' used.err
-is "  and nothing is written" sh -c 'cp mmp was; printf "\065\022" | dd of=was bs=1 seek='$((block * 1024 + 4))' conv=notrunc status=none; cmp mmp.used was'
-done_testing 10
+is "  and nothing is written" sh -c 'cp mmp was; printf "\065\022" | dd of=was bs=1 seek='$((mmp_block * 1024 + 4))' conv=notrunc status=none; cmp mmp.used was'
+done_testing 26
