@@ -89,6 +89,19 @@ static void drop_caches(const struct fsck *f)
 		(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 }
 
+/* See mounted.c. True: the root filesystem, which is in use when this has ended. */
+static bool check_mounted(struct fsck *f)
+{
+	enum fsck_mounted how = FSCK_NOT_MOUNTED;
+
+	if (f->opts.mode != FSCK_NO)
+		how = fsck_mounted(f->opts.image);
+	f->opts.mounted = how == FSCK_RDONLY_ROOT || (how == FSCK_RDONLY && f->opts.force);
+	if (f->opts.mounted)
+		cli_warning("%s is mounted read-only", f->opts.image);
+	return how == FSCK_RDONLY_ROOT;
+}
+
 struct outcome {
 	struct fsck_summary summary;
 	bool skipped; /* nothing was checked: clean, or only the journal was to be replayed */
@@ -173,11 +186,13 @@ static int run(const struct fsck_opts *opts)
 	struct fsck f = {.opts = *opts, .watch = &watch};
 	struct outcome o = {0};
 	int rc, closed, status;
+	bool root;
 
 	f.diag = (struct xw_diag){.log = log_line, .log_arg = &f};
 	fsck_progress_init(&f);
 	cli_catch_interrupts();
 	warn_if_in_use(&f);
+	root = check_mounted(&f);
 	drop_caches(&f);
 	rc = fsck_open(&f);
 	if (!rc)
@@ -191,6 +206,7 @@ static int run(const struct fsck_opts *opts)
 	closed = fsck_close(&f, o.committed);
 	if (closed)
 		o.committed = false;
+	f.findings.reboot = root && o.committed && f.findings.modified;
 	rc = rc ? rc : closed;
 	if (cli_interrupted() && rc && !f.undecided)
 		f.findings.canceled = true;

@@ -49,6 +49,7 @@ static int begin_edit(struct fsck *f)
 		.block_size = f->opts.block_size,
 		.watch = f->watch,
 		.mmp_idle = &mmp_idle,
+		.mounted = f->opts.mounted,
 	};
 	struct stat st;
 	int rc;

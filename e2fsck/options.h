@@ -35,6 +35,8 @@ struct fsck_opts {
 	int64_t latest; /* maximum of a valid time: the clock, or `now` if that is later */
 	/* -E */
 	bool journal_only, share_xattrs, fixes_only;
+	/* not by an option: the device is mounted read-only, and is checked nevertheless */
+	bool mounted;
 	bool discard; /* free blocks, after the repair */
 	bool bmap2extent, optimize_extents; /* rewrite maps */
 	bool check_encoding; /* of names in casefolded directories, even without "strict" */

@@ -29,6 +29,10 @@ void fsck_args_free(struct fsck_args *args);
 /* One list of -E: 0, or the exit status; a line was printed. extended.c */
 int fsck_args_extended(struct fsck_opts *o, const char *list);
 
+/* mounted.c: by what /proc says of a block device; others are not known. */
+enum fsck_mounted { FSCK_NOT_MOUNTED, FSCK_MOUNTED, FSCK_RDONLY, FSCK_RDONLY_ROOT };
+enum fsck_mounted fsck_mounted(const char *image);
+
 /* discard.c: with -E discard. Before the facts of the last round are freed; after the commit. */
 void fsck_unused_take(struct fsck *f);
 /* Best effort: the repair has succeeded, so that a failure is a warning. */

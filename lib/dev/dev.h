@@ -105,10 +105,12 @@ struct xw_dev {
 #define XW_DEV_EXCL 0x4 /* with CREATE: refuse an existing file */
 #define XW_DEV_DIRECT 0x8 /* bypass the page cache: only whole blocks, see xw_dev_open_direct */
 #define XW_DEV_SHARED 0x10 /* with RDONLY: ignore locks of other processes */
+#define XW_DEV_MOUNTED 0x20 /* a block device that may be mounted: open it without O_EXCL */
 
 /*
  * Open a regular file or block device and take an advisory exclusive lock (shared when RDONLY). A
- * block device is opened with O_EXCL as well when writing, which fails if it is mounted.
+ * block device is opened with O_EXCL as well when writing, which fails if it is mounted, unless
+ * MOUNTED is given.
  * XW_ERR_NOTFOUND, XW_ERR_EXISTS (exists, with EXCL), XW_ERR_BUSY, XW_ERR_USAGE (other file type),
  * XW_ERR_HOSTFULL, XW_ERR_IO. Writes: XW_ERR_HOSTFULL when the host is full or cannot store files
  * of this size, else XW_ERR_IO. With DIRECT: XW_ERR_UNSUPPORTED where the host has no direct I/O;

@@ -40,6 +40,7 @@
 struct file_dev {
 	struct xw_dev dev;
 	int fd;
+	bool mounted; /* opened with XW_DEV_MOUNTED: others can open it, too */
 	char name[];
 };
 
@@ -362,7 +363,7 @@ static int file_check_unused(struct xw_dev *d)
 
 static bool file_hold(struct xw_dev *d, enum xw_dev_hold what)
 {
-	return d->is_block || xw_dev_lease(file(d)->fd, what);
+	return d->is_block ? !file(d)->mounted : xw_dev_lease(file(d)->fd, what);
 }
 
 static int file_stamp(struct xw_dev *d, struct xw_dev_stamp *out)
@@ -469,7 +470,7 @@ static int open_fd(const char *path, unsigned flags, struct xw_diag *diag, int *
 		if (!can_hold_image(&st))
 			return xw_fail(diag, XW_ERR_USAGE, "%s: not a regular file or block device",
 				       path);
-		if (S_ISBLK(st.st_mode) && mode == O_RDWR)
+		if (S_ISBLK(st.st_mode) && mode == O_RDWR && !(flags & XW_DEV_MOUNTED))
 			mode |= O_EXCL;
 		if (S_ISREG(st.st_mode))
 			mode |= O_NONBLOCK;
@@ -557,6 +558,7 @@ int xw_dev_open_fd(int fd, const char *path, unsigned flags, struct xw_diag *dia
 		return err;
 	memcpy(f->name, path, len);
 	f->fd = fd;
+	f->mounted = flags & XW_DEV_MOUNTED;
 	f->dev = (struct xw_dev){.ops = &file_ops, .name = f->name, .diag = diag};
 	err = probe_size(f, flags);
 	if (err)

@@ -306,7 +306,7 @@ int xw_edit_begin(const char *path, const struct xw_edit_opts *opts, struct xw_d
 {
 	const unsigned flags = opts->recover & XW_RECOVER_RDONLY
 				       ? XW_DEV_RDONLY | (opts->in_use_too ? XW_DEV_SHARED : 0)
-				       : 0;
+				       : (opts->mounted ? XW_DEV_MOUNTED : 0);
 	struct xw_redo_store *store = NULL;
 	struct xw_dev *dev = NULL;
 	int rc = xw_dev_open_file(path, flags, diag, &dev);

@@ -51,6 +51,8 @@ struct xw_edit_opts {
 	 * only during recovery and commits: they wait in open (dev/hold.c).
 	 */
 	bool hold;
+	/* A block device that is mounted read-only, which xw_dev_open_file() refuses. */
+	bool mounted;
 	/*
 	 * Accept a file used by a loop device, or in use according to MMP; when only reading, also
 	 * one locked by another process.

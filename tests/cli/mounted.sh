@@ -66,6 +66,27 @@ else
 	skip "a device whose BSD lock the caller holds" "no loop device"
 fi
 
+# A device that is mounted read-only, as the root filesystem is at boot: xw-fsck -f repairs it, as e2fsck does.
+cp --sparse=always pristine disk
+"$BIN/xw-debugfs" -w -R 'sif file links_count 3' disk >.out 2>.err
+T_TOOL=xw-fsck
+if loop=$(losetup -f --show disk) && mount -o ro "$loop" mnt; then
+	for how in "-fn 4" "-y 8" "-fp 1" "-fp 0" "-fy 0"; do
+		run_tool "$BIN/xw-fsck" /dev/null "${how% *}" "$loop"
+		equal "mounted read-only, ${how% *}" "$RC" "${how#* }"
+	done
+	is "  says so" grep -q "$loop is mounted read-only" .err
+	is "  the mount still reads its file" cmp d/file mnt/file
+	mount -o remount,rw mnt
+	run_tool "$BIN/xw-fsck" /dev/null -fp "$loop"
+	fails 8 "$loop: cannot open" "mounted writable, -fp"
+	umount mnt
+	losetup -d "$loop"
+	clean disk "  e2fsck finds nothing"
+else
+	skip "a device that is mounted read-only" "no loop device" 9
+fi
+
 # ---- while a change is made ----
 
 head -c 3000000 /dev/urandom >d/data
@@ -117,4 +138,4 @@ begun
 ended rest
 works "nobody else was there"
 
-done_testing 45
+done_testing 54
