@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "cli/env.h"
 
 #include "progress.h"
@@ -54,7 +55,8 @@ static const struct xw_table_kind declined_kind = {
 static uint64_t hash_of(const struct fsck_about *a)
 {
 	const uint64_t parts[] = {(uint64_t)a->id + 1, a->ino, a->dir, a->group, a->blk, a->lblk};
-	uint64_t hash = 0;
+	const size_t len = !a->name ? 0 : a->name_len ? a->name_len : strlen(a->name);
+	uint64_t hash = len ? xw_hash64(a->name, len, 0) : 0; /* several names may lead to ino */
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(parts); i++)
 		hash = (hash ^ parts[i]) * UINT64_C(0x9E3779B97F4A7C15) ^ hash >> 29;

@@ -86,13 +86,6 @@ static int relocate_group(struct fsck *f, uint64_t group, struct hint *hint)
 	return rc ? rc : fsck_group_write(f, group, &gd);
 }
 
-static bool is_contested(const struct fsck *f, xw_blk blk)
-{
-	return xw_image_has_blocks(f->img, blk, 1) &&
-	       xw_blockset_has(f->contested, (blk - f->img->sb.first_data_block) >>
-						     xw_image_cluster_bits(f->img));
-}
-
 /*
  * An inode has the block of a bitmap. What it holds tells whose it is: a bitmap is made anew
  * somewhere else, before something is written there or the inode gets a copy of a bitmap.
@@ -105,21 +98,21 @@ static int yield_bitmaps(struct fsck *f, uint64_t group, struct hint *hint)
 	bool moved = false;
 	xw_blk to;
 
-	if (!rc && is_contested(f, gd.block_bitmap) &&
+	if (!rc && fsck_is_contested(f, gd.block_bitmap) &&
 	    !fsck_block_bitmap_is_sound(f, group, &gd, gd.block_bitmap) &&
 	    (to = find_place(f, group, 1, &hint->bitmap)) != 0 &&
 	    FSCK_FOUND(f, GROUP_BLOCK_BITMAP, .group = group, .blk = gd.block_bitmap, .num = to)) {
 		gd.block_bitmap = to;
 		moved = true;
-		rc = fsck_claim(f, to, 1, NULL);
+		rc = fsck_claim(f, FSCK_O_GROUP, to, 1, NULL);
 	}
-	if (!rc && is_contested(f, gd.inode_bitmap) &&
+	if (!rc && fsck_is_contested(f, gd.inode_bitmap) &&
 	    !fsck_inode_bitmap_is_sound(f, &gd, gd.inode_bitmap, bits) &&
 	    (to = find_place(f, group, 1, &hint->bitmap)) != 0 &&
 	    FSCK_FOUND(f, GROUP_INODE_BITMAP, .group = group, .blk = gd.inode_bitmap, .num = to)) {
 		gd.inode_bitmap = to;
 		moved = true;
-		rc = fsck_claim(f, to, 1, NULL);
+		rc = fsck_claim(f, FSCK_O_GROUP, to, 1, NULL);
 	}
 	if (rc || !moved)
 		return rc;
@@ -132,7 +125,7 @@ int fsck_relocate(struct fsck *f)
 	struct hint hint = {0};
 	int rc = 0;
 
-	for (uint64_t g = 0; f->contested && g < f->img->groups && !rc && !f->stop; g++)
+	for (uint64_t g = 0; f->owners.contested && g < f->img->groups && !rc && !f->stop; g++)
 		rc = yield_bitmaps(f, g, &hint);
 	if (rc || f->again)
 		return rc;
