@@ -268,8 +268,8 @@ int fsck_check_readable(struct fsck *f);
 
 int fsck_check_super(struct fsck *f); /* super.c, groups.c, journal.c, orphans.c */
 /*
- * groups.c: a name refers to ino, which is apparently not in use. Is it in a part of a table that
- * its descriptor calls unused? Then the whole table is read in the next round.
+ * group_flags.c: a name refers to ino, which is apparently not in use. Is it in a part of a table
+ * that its descriptor calls unused? Then the whole table is read in the next round.
  */
 bool fsck_group_expose(struct fsck *f, xw_ino ino, const char *name, size_t len);
 int fsck_check_inodes(struct fsck *f); /* inodes.c */

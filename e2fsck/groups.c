@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Group descriptors: locations of bitmaps and inode tables, checksums and flags.
+ * Group descriptors: locations of bitmaps and inode tables.
  *
  * A location is impossible if it is outside the filesystem (without flex_bg: outside its group) or
  * on other metadata, and wrong if records there are not those of the group (tables.c). Tables come
@@ -202,6 +202,27 @@ static bool in_journal(const struct check *c, xw_blk blk, uint64_t len)
 	return c->journal && xw_blockset_count(c->journal, blk, len);
 }
 
+/* Do a neighbor or mke2fs's layout support this place? */
+static bool is_usual(struct check *c, uint64_t group, enum part p, const struct xw_group_desc *gd)
+{
+	struct xw_image *img = c->f->img;
+	const struct xw_super *sb = &img->sb;
+	const bool flex = sb->feature_incompat & XW_INCOMPAT_FLEX_BG;
+	const uint64_t step = flex ? length(img, p) : sb->blocks_per_group;
+	const xw_blk blk = *place((struct xw_group_desc *)gd, p);
+	struct xw_group_desc other;
+	struct xw_group_head h;
+
+	if ((group && !xw_image_group(img, group - 1, &other) && *place(&other, p) + step == blk) ||
+	    (group + 1 < img->groups && !xw_image_group(img, group + 1, &other) &&
+	     blk + step == *place(&other, p)))
+		return true;
+	xw_image_group_head(img, group, &h);
+	return blk == sb->first_data_block + group * (uint64_t)sb->blocks_per_group + h.boot +
+			      h.has_super + h.desc_len + h.reserved_len +
+			      ((unsigned)p << (flex ? sb->log_groups_per_flex % 32 : 0));
+}
+
 /*
  * Does the descriptor name a place that is no table? Usually the records of its first block, with
  * their checksums, answer this; if they do not, more of the table is held against the bitmap.
@@ -217,7 +238,7 @@ static bool is_no_table(struct check *c, uint64_t group, const struct xw_group_d
 		return true;
 	if (!group && fsck_is_root_table(c->f->dev, img, gd->inode_table))
 		return false;
-	if (group && gd->flags & XW_BG_INODE_UNINIT)
+	if (group && gd->flags & XW_BG_INODE_UNINIT && is_usual(c, group, INODE_TABLE, gd))
 		return false;
 	if (csum && !fsck_table_look(c->f, group, gd->inode_table, 1, &e) &&
 	    fsck_table_is_likely(&e))
@@ -369,7 +390,7 @@ static bool backup_differs(struct check *c, uint64_t group, enum part p, xw_blk 
 	return *copy != blk;
 }
 
-static bool sum_is_wrong(struct fsck *f, uint64_t group)
+bool fsck_group_sum_is_wrong(struct fsck *f, uint64_t group)
 {
 	const struct xw_image *img = f->img;
 	const uint64_t per_block = img->block_size / img->desc_size;
@@ -387,7 +408,7 @@ static bool prefer_primary(struct check *c, uint64_t group, enum part p, xw_blk 
 
 	if (suggest(c, group, p) == copy)
 		return false;
-	return !(c->f->img->sb.feature_ro_compat & sums) || !sum_is_wrong(c->f, group);
+	return !(c->f->img->sb.feature_ro_compat & sums) || !fsck_group_sum_is_wrong(c->f, group);
 }
 
 /*
@@ -448,9 +469,19 @@ static bool is_sound(struct check *c, uint64_t group, enum part p, const struct 
 	return bits && fsck_inode_bitmap_is_sound(c->f, gd, blk, bits);
 }
 
+/* Is there a bitmap that is not this group's, or something else? An unused one tells nothing. */
+static bool is_no_bitmap(struct check *c, uint64_t group, enum part p,
+			 const struct xw_group_desc *gd)
+{
+	const uint16_t unused = p == BLOCK_BITMAP ? XW_BG_BLOCK_UNINIT : XW_BG_INODE_UNINIT;
+
+	return !(gd->flags & unused) && !is_usual(c, group, p, gd) &&
+	       !is_sound(c, group, p, gd, *place((struct xw_group_desc *)gd, p));
+}
+
 /*
  * The best place of a bitmap. Unlike a table it can be made anew anywhere, so that a place which
- * neither contents nor a copy supports is none.
+ * neither contents nor other descriptors support is none.
  */
 static xw_blk find_bitmap(struct check *c, uint64_t group, enum part p,
 			  const struct xw_group_desc *gd)
@@ -463,7 +494,7 @@ static xw_blk find_bitmap(struct check *c, uint64_t group, enum part p,
 	for (size_t i = 0; i < XW_ARRAY_SIZE(where); i++)
 		if (fits(c, group, p, where[i]) && is_sound(c, group, p, gd, where[i]))
 			return where[i];
-	if (fits(c, group, p, was) &&
+	if (fits(c, group, p, was) && !is_no_bitmap(c, group, p, gd) &&
 	    (!differs || !fits(c, group, p, copy) || prefer_primary(c, group, p, copy)))
 		return was;
 	return fits(c, group, p, copy) ? copy : 0;
@@ -492,7 +523,7 @@ static bool is_good(struct check *c, uint64_t group, enum part p, const struct x
 
 	return fits(c, group, p, blk) && !backup_differs(c, group, p, blk, &copy) &&
 	       !(c->settled && xw_blockset_count(c->settled, blk, length(c->f->img, p))) &&
-	       (p != INODE_TABLE || !is_no_table(c, group, gd));
+	       !(p == INODE_TABLE ? is_no_table(c, group, gd) : is_no_bitmap(c, group, p, gd));
 }
 
 /*
@@ -625,76 +656,12 @@ static int check_places(struct fsck *f)
 	return rc;
 }
 
-/* ---- checksums, flags, counts of unused inodes ---- */
-
-static int check_one(struct fsck *f, uint64_t group, bool sums)
-{
-	const uint32_t per_group = f->img->sb.inodes_per_group;
-	const uint16_t uninit = XW_BG_INODE_UNINIT | XW_BG_BLOCK_UNINIT;
-	struct xw_group_desc gd;
-	bool write = false;
-	int rc = xw_image_group(f->img, group, &gd);
-
-	if (rc)
-		return rc;
-	if (!sums && gd.flags & uninit && FSCK_FOUND(f, GROUP_UNINIT, .group = group)) {
-		gd.flags &= (uint16_t)~uninit;
-		write = true;
-	}
-	if (sums && sum_is_wrong(f, group) && FSCK_FOUND(f, GROUP_CSUM, .group = group)) {
-		/* nothing in it is certain: read the whole table */
-		gd.flags &= (uint16_t)~uninit;
-		gd.itable_unused = 0;
-		write = true;
-	}
-	if (sums && gd.itable_unused > per_group &&
-	    FSCK_FOUND(f, GROUP_UNUSED, .group = group, .num = gd.itable_unused)) {
-		gd.itable_unused = 0;
-		write = true;
-	}
-	if (sums && !group && gd.flags & XW_BG_INODE_UNINIT &&
-	    FSCK_FOUND(f, GROUP_UNINIT, .group = group)) {
-		gd.flags &= (uint16_t)~XW_BG_INODE_UNINIT;
-		write = true;
-	}
-	return write ? fsck_group_write(f, group, &gd) : 0;
-}
-
 int fsck_check_groups(struct fsck *f)
 {
 	const bool sums = f->img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
 	int rc = check_places(f);
 
 	for (uint64_t g = 0; g < f->img->groups && !rc; g++)
-		rc = check_one(f, g, sums);
+		rc = fsck_group_check_flags(f, g, sums);
 	return rc;
-}
-
-bool fsck_group_expose(struct fsck *f, xw_ino ino, const char *name, size_t len)
-{
-	const uint32_t per_group = f->img->sb.inodes_per_group;
-	const uint64_t group = (ino - 1) / per_group;
-	struct xw_group_desc gd;
-	struct xw_inode in;
-	auto_free uint8_t *raw = malloc(f->img->inode_size);
-
-	if (!(f->img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM)) || !raw ||
-	    xw_image_group(f->img, group, &gd))
-		return false;
-	if (!f->again && !(gd.flags & XW_BG_INODE_UNINIT) &&
-	    (ino - 1) % per_group < per_group - XW_MIN(gd.itable_unused, per_group))
-		return false;
-	if (fsck_inode_read(f, ino, &in, raw) || !in.links || !(in.mode & XW_S_IFMT) ||
-	    xw_inode_verify(raw, &f->img->sb, f->img->csum_seed, ino))
-		return false;
-	if (f->again && !(gd.flags & XW_BG_INODE_UNINIT) && !gd.itable_unused)
-		return true; /* a consequence of the repair, found in the next round */
-	if (!FSCK_FOUND(f, GROUP_UNUSED_REF, .ino = ino, .group = group, .name = name,
-			.name_len = len))
-		return true; /* its meaning stays unknown */
-	gd.flags &= (uint16_t)~XW_BG_INODE_UNINIT;
-	gd.itable_unused = 0;
-	f->again = f->hidden = true;
-	f->looked = 0;
-	return !fsck_group_write(f, group, &gd);
 }

@@ -102,6 +102,10 @@ int fsck_group_write(struct fsck *f, uint64_t group, const struct xw_group_desc 
 /* Are its bitmaps and its table inside of the filesystem, without flex_bg of the group? */
 bool fsck_group_has_places(const struct xw_image *img, uint64_t group,
 			   const struct xw_group_desc *gd);
+/* Is the checksum of its descriptor wrong, or can it not be read? */
+bool fsck_group_sum_is_wrong(struct fsck *f, uint64_t group);
+/* group_flags.c: sums: the filesystem has checksums of descriptors. */
+int fsck_group_check_flags(struct fsck *f, uint64_t group, bool sums);
 /* Rewrite the copies of superblock and descriptors from the primary ones. */
 int fsck_renew_backups(struct fsck *f);
 

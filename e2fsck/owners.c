@@ -144,7 +144,10 @@ int fsck_places_changed(struct fsck *f)
 
 static bool has(const struct fsck *f, const struct xw_blockset *set, xw_blk blk)
 {
-	return set && xw_blockset_has(set, span_of(f, blk, 1).first);
+	const struct xw_super *sb = &f->img->sb;
+
+	return set && blk >= sb->first_data_block && blk < sb->blocks_count &&
+	       xw_blockset_has(set, span_of(f, blk, 1).first);
 }
 
 bool fsck_is_claimed(const struct fsck *f, xw_blk blk)

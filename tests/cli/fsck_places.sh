@@ -39,6 +39,9 @@ fill() { # DIR FILES BYTES: half of the files are in a subdirectory, with a syml
 		head -c "$3" /dev/urandom >"$1/sub/g$i"
 	done
 	ln -s f0 "$1/sub/link"
+	for ((i = 0; i < 13; i++)); do # a map that does not fit the inode
+		printf x | dd of="$1/holes" bs=1 seek=$((i * 16384)) conv=notrunc status=none
+	done
 	chmod 600 "$1/f1"
 }
 # super_field IMAGE OFFSET SIZE VALUE [raw]: a field of the superblock, whose checksum is right again unless raw.
@@ -97,6 +100,7 @@ for opts in "-b 1024" "-b 1024 -O ^metadata_csum,^uninit_bg" "-b 4096 -t ext2"; 
 	last=$((table + 512 * 256 / ${opts:3:4} - 1))
 	file=$("$DEBUGFS" -R 'bmap f5 0' one 2>/dev/null)
 	root=$("$DEBUGFS" -R 'bmap <2> 0' one 2>/dev/null)
+	map=$("$DEBUGFS" -R 'stat holes' one 2>/dev/null | sed -n 's/.*(\(ETB0\|IND\)):\([0-9]*\).*/\2/p')
 	while read -r field to; do
 		cp one bad
 		descriptor bad 0 "$field" "$to"
@@ -105,6 +109,7 @@ for opts in "-b 1024" "-b 1024 -O ^metadata_csum,^uninit_bg" "-b 4096 -t ext2"; 
 		block_bitmap $table
 		block_bitmap $(((table + last) / 2))
 		block_bitmap $root
+		block_bitmap $map
 		inode_bitmap $last
 		inode_bitmap $file
 		inode_table 0
@@ -164,4 +169,4 @@ fsck -fy short
 equal "a short device: refused" $RC 8
 is "  and left as it was" cmp -s short was
 
-done_testing 213
+done_testing 225
