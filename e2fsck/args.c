@@ -31,12 +31,15 @@ static const struct cli_row rows[] = {
 	{'E', required_argument, "-E", CLI_OURS, NULL},
 	{'f', no_argument, "-f", CLI_OURS, NULL},
 	{'F', no_argument, "-F", CLI_OURS, NULL},
+	{'I', required_argument, "-I", CLI_OURS, NULL},
 	{'j', required_argument, "-j", CLI_OURS, NULL},
 	{'k', no_argument, "-k", CLI_OURS, NULL},
 	{'l', required_argument, "-l", CLI_OURS, NULL},
 	{'L', required_argument, "-L", CLI_OURS, NULL},
 	{'n', no_argument, "-n", CLI_OURS, NULL},
+	{'N', required_argument, "-N", CLI_ALWAYS, NULL},
 	{'p', no_argument, "-p", CLI_OURS, NULL},
+	{'P', required_argument, "-P", CLI_OURS, NULL},
 	{'r', no_argument, "-r", CLI_OURS, NULL},
 	{'t', no_argument, "-t", CLI_OURS, NULL},
 	{'y', no_argument, "-y", CLI_OURS, NULL},
@@ -128,13 +131,22 @@ static int set_block_size(struct fsck_opts *o, const char *value)
 {
 	uint64_t n;
 
-	if (xw_parse_u64(value, &n) || n < 1024 || n > 65536 || (n & (n - 1))) {
-		cli_error("option -B: '%s' is not a block size: 1024 to 65536, a power of two",
-			  value);
-		return FSCK_EXIT_USAGE;
-	}
-	o->block_size = (uint32_t)n;
+	/* as e2fsck has it: only a superblock that -b names is looked for with that size */
+	if (xw_parse_u64(value, &n) || n < 1024 || n > 65536 || (n & (n - 1)))
+		cli_warning("-B %s: is not a block size (1024 to 65536, a power of two); ignored",
+			    value);
+	else
+		o->block_size = (uint32_t)n;
 	return 0;
+}
+
+/* -I and -P: sizes of buffers in e2fsck, which this tool does not have. */
+static int skip_number(int key, const char *value)
+{
+	const char option[] = {'-', (char)key, '\0'};
+	uint64_t n;
+
+	return xw_parse_u64(value, &n) ? bad_number(option, value) : 0;
 }
 
 static int set_jobs(struct fsck_opts *o, const char *value)
@@ -192,6 +204,9 @@ static int set_value(struct fsck_opts *o, int key, const char *value)
 		return set_progress(o, value);
 	case 'E':
 		return fsck_args_extended(o, value);
+	case 'I':
+	case 'P':
+		return skip_number(key, value);
 	case 'j':
 		o->journal = value;
 		return 0;

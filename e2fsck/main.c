@@ -106,7 +106,44 @@ struct outcome {
 	struct fsck_summary summary;
 	bool skipped; /* nothing was checked: clean, or only the journal was to be replayed */
 	bool committed;
+	bool recounted; /* a replay had to correct the free counts of the superblock */
 };
+
+/*
+ * With the feature read-only a filesystem is repaired, but nothing else: options that rewrite what
+ * is no damage are skipped.
+ */
+static void skip_rewriting(struct fsck *f)
+{
+	struct fsck_opts *o = &f->opts;
+	const struct {
+		const char *option;
+		bool *flag;
+	} rows[] = {
+		{"-D", &o->optimize_dirs},
+		{"-E bmap2extent", &o->bmap2extent},
+		{"-E optimize_extents", &o->optimize_extents},
+		{"-E unshare_blocks", &o->unshare_blocks},
+		{"-E share_xattrs", &o->share_xattrs},
+	};
+
+	if (!(f->img->sb.feature_ro_compat & XW_RO_READONLY))
+		return;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++) {
+		if (!*rows[i].flag)
+			continue;
+		cli_warning("%s: has the feature read-only: %s is skipped; xw-tune -O ^read-only "
+			    "clears it",
+			    fsck_name(f), rows[i].option);
+		*rows[i].flag = false;
+	}
+	if (o->itree == FSCK_ITREE_KEEP)
+		return;
+	cli_warning("%s: has the feature read-only: -E itree is skipped; xw-tune -O ^read-only "
+		    "clears it",
+		    fsck_name(f));
+	o->itree = FSCK_ITREE_KEEP;
+}
 
 /* Everything between opening and closing. */
 static int check(struct fsck *f, struct outcome *o)
@@ -115,6 +152,7 @@ static int check(struct fsck *f, struct outcome *o)
 
 	if (!f->img || f->stop)
 		return 0;
+	skip_rewriting(f);
 	f->findings.modified = f->changed;
 	o->skipped = f->opts.journal_only;
 	if (!o->skipped && !f->opts.force && !f->findings.found)
@@ -142,20 +180,20 @@ static int exit_status(const struct fsck *f, const struct outcome *o, int rc)
 {
 	const struct fsck_findings *all = &f->findings;
 	const bool any = all->found || all->late;
+	const bool aborted = rc == XW_ERR_TRUNCATED; /* as e2fsck when asked "Abort?" */
 	int status = 0;
 
-	/* A device that is too short is not checked at all, as by e2fsck(8). */
-	if (rc == XW_ERR_TRUNCATED && !all->ended)
-		return FSCK_EXIT_ERROR;
+	if (all->canceled)
+		return FSCK_EXIT_CANCELED;
 	if (rc && !all->ended) /* with -p a question ends the check, which is no failure */
 		status |= FSCK_EXIT_ERROR;
-	if (all->canceled)
-		status |= FSCK_EXIT_CANCELED;
 	if (all->reboot)
 		status |= FSCK_EXIT_REBOOT;
-	if (all->left || all->ended || (any && !o->committed && !o->skipped))
+	if (!aborted && (all->left || all->ended || (any && !o->committed && !o->skipped)))
 		status |= FSCK_EXIT_LEFT;
 	if (o->committed && all->modified && (all->recounted || all->found + all->late > all->left))
+		status |= FSCK_EXIT_FIXED;
+	if (o->committed && o->recounted && !o->skipped)
 		status |= FSCK_EXIT_FIXED;
 	/* It is marked clean now: scripts that e2fsck has taught take that for a repair. */
 	if (o->committed && f->was_dirty && !o->skipped && !all->left)
@@ -201,6 +239,7 @@ static int run(const struct fsck_opts *opts)
 		rc = XW_ERR_IO;
 	if (cli_interrupted())
 		f.findings.canceled = true;
+	o.recounted = f.edit && xw_edit_recovered(f.edit)->journal.recounted;
 	o.committed = !rc && !f.stop && !f.findings.canceled && f.opts.mode != FSCK_NO;
 	f.findings.modified |= f.findings.fixed > 0; /* includes repairs made by opening alone */
 	closed = fsck_close(&f, o.committed);

@@ -43,6 +43,30 @@ const char *fsck_name(const struct fsck *f)
 	return *f->label ? f->label : f->opts.image;
 }
 
+/*
+ * Linux keeps the free counts of the superblock up to date on unmount only: those of a journal that
+ * was replayed in memory alone are in the descriptors. Without a check nobody has added them up.
+ */
+static void count_replayed(struct fsck *f)
+{
+	struct xw_super *sb = &f->img->sb;
+	uint64_t clusters = 0, inodes = 0;
+	struct xw_group_desc gd;
+
+	if (f->opts.mode != FSCK_NO || !f->replayed || f->claims)
+		return;
+	for (uint64_t g = 0; g < xw_image_groups_here(f->img); g++) {
+		if (xw_image_group(f->img, g, &gd)) {
+			xw_diag_clear(&f->diag);
+			return;
+		}
+		clusters += gd.free_blocks;
+		inodes += gd.free_inodes;
+	}
+	sb->free_blocks_count = clusters << xw_image_cluster_bits(f->img);
+	sb->free_inodes_count = (uint32_t)XW_MIN(inodes, UINT32_MAX);
+}
+
 void fsck_summary_take(struct fsck *f, struct fsck_summary *s)
 {
 	const struct xw_super *sb;
@@ -50,6 +74,7 @@ void fsck_summary_take(struct fsck *f, struct fsck_summary *s)
 	*s = (struct fsck_summary){0};
 	if (!f->img)
 		return;
+	count_replayed(f);
 	sb = &f->img->sb;
 	s->counts = f->counts;
 	s->inodes_count = sb->inodes_count;

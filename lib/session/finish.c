@@ -45,7 +45,7 @@ static int commit_fast(struct xw_dev *overlay, struct xw_commit_opts opts, struc
 }
 
 int xw_recover_finish(struct xw_dev *overlay, const struct xw_commit_opts *opts,
-		      const struct xw_journal_info *info, struct xw_diag *diag)
+		      struct xw_journal_info *info, struct xw_diag *diag)
 {
 	int rc;
 

@@ -8,6 +8,6 @@
 
 /* overlay: over the recovered image, without dirty blocks. Having nothing to do is success. */
 int xw_recover_finish(struct xw_dev *overlay, const struct xw_commit_opts *opts,
-		      const struct xw_journal_info *info, struct xw_diag *diag);
+		      struct xw_journal_info *info, struct xw_diag *diag);
 
 #endif

@@ -260,8 +260,7 @@ static int replay_fast(struct xw_dev *overlay, struct xw_diag *diag)
 	return rc;
 }
 
-int xw_journal_finish(struct xw_dev *overlay, const struct xw_journal_info *info,
-		      struct xw_diag *diag)
+int xw_journal_finish(struct xw_dev *overlay, struct xw_journal_info *info, struct xw_diag *diag)
 {
 	uint8_t super[XW_SUPER_SIZE];
 	struct xw_super sb;
@@ -269,6 +268,7 @@ int xw_journal_finish(struct xw_dev *overlay, const struct xw_journal_info *info
 
 	if (counted < 0)
 		return counted;
+	info->recounted = counted;
 	rc = xw_dev_pread(overlay, super, sizeof(super), XW_SUPER_OFFSET);
 	if (rc || xw_super_decode(super, &sb))
 		return rc; /* no superblock: reported by the next function that reads it */

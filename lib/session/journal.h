@@ -34,6 +34,7 @@ struct xw_journal_info {
 	uint32_t transactions;
 	uint64_t blocks; /* blocks written */
 	uint64_t revoked, bad;
+	bool recounted; /* the superblock's free counts were not those of the replayed state */
 	/* error that the kernel recorded in the journal; it is recorded in the filesystem, too */
 	int32_t err;
 };
@@ -59,8 +60,7 @@ int xw_journal_count_free(struct xw_dev *dev);
  * committed (also if only counts changed: a torn write of them would leave an invalid superblock);
  * 0: only RECOVER changed.
  */
-int xw_journal_finish(struct xw_dev *overlay, const struct xw_journal_info *info,
-		      struct xw_diag *diag);
+int xw_journal_finish(struct xw_dev *overlay, struct xw_journal_info *info, struct xw_diag *diag);
 /* For a commit that does not use the log: makes the log empty as part of the commit. */
 int xw_journal_empty(struct xw_dev *overlay, struct xw_diag *diag);
 

@@ -39,7 +39,8 @@ static int check(struct xw_update *u, const struct xw_update_opts *opts)
 			 sb->blocks_count & ((1u << xw_image_cluster_bits(u->img)) - 1)))
 		return refuse(u, XW_ERR_CORRUPT,
 			      "its groups or its size are not whole clusters; run xw-fsck -f");
-	if (sb->feature_ro_compat & XW_RO_READONLY)
+	if (sb->feature_ro_compat & XW_RO_READONLY &&
+	    !(opts->lax && opts->image_flags & XW_IMAGE_ANY_FEATURES)) /* a checker may repair */
 		return refuse(u, XW_ERR_STATE,
 			      "has the feature read-only; xw-tune -O ^read-only clears it");
 	if (sb->feature_ro_compat & ~XW_UPDATE_RO_KNOWN &&

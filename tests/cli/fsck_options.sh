@@ -43,7 +43,7 @@ done <<'TABLE'
 16:-E discard takes no value|-y -E discard=1 img
 16:-b: invalid number|-n -b x img
 16:-C: invalid number|-n -C x img
-16:-B: '3000' is not a block size|-n -B 3000 img
+16:-I: invalid number|-n -I x img
 16:--jobs 0: must be|-n --jobs 0 img
 16:unknown extended option 'nonesuch'|-n -E nonesuch img
 16:ea_ver=3: must be 1 or 2|-n -E ea_ver=3 img
