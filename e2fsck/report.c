@@ -53,7 +53,7 @@ static void count_replayed(struct fsck *f)
 	uint64_t clusters = 0, inodes = 0;
 	struct xw_group_desc gd;
 
-	if (f->opts.mode != FSCK_NO || !f->replayed || f->claims)
+	if (f->opts.mode != FSCK_NO || !f->replayed || f->owners.claims)
 		return;
 	for (uint64_t g = 0; g < xw_image_groups_here(f->img); g++) {
 		if (xw_image_group(f->img, g, &gd)) {
