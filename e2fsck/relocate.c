@@ -98,7 +98,7 @@ static int yield_bitmaps(struct fsck *f, uint64_t group, struct hint *hint)
 	bool moved = false;
 	xw_blk to;
 
-	if (!rc && fsck_is_contested(f, gd.block_bitmap) &&
+	if (!rc && !(gd.flags & XW_BG_BLOCK_UNINIT) && fsck_is_contested(f, gd.block_bitmap) &&
 	    !fsck_block_bitmap_is_sound(f, group, &gd, gd.block_bitmap) &&
 	    (to = find_place(f, group, 1, &hint->bitmap)) != 0 &&
 	    FSCK_FOUND(f, GROUP_BLOCK_BITMAP, .group = group, .blk = gd.block_bitmap, .num = to)) {
@@ -106,7 +106,7 @@ static int yield_bitmaps(struct fsck *f, uint64_t group, struct hint *hint)
 		moved = true;
 		rc = fsck_claim(f, FSCK_O_GROUP, to, 1, NULL);
 	}
-	if (!rc && fsck_is_contested(f, gd.inode_bitmap) &&
+	if (!rc && !(gd.flags & XW_BG_INODE_UNINIT) && fsck_is_contested(f, gd.inode_bitmap) &&
 	    !fsck_inode_bitmap_is_sound(f, &gd, gd.inode_bitmap, bits) &&
 	    (to = find_place(f, group, 1, &hint->bitmap)) != 0 &&
 	    FSCK_FOUND(f, GROUP_INODE_BITMAP, .group = group, .blk = gd.inode_bitmap, .num = to)) {
@@ -125,7 +125,9 @@ int fsck_relocate(struct fsck *f)
 	struct hint hint = {0};
 	int rc = 0;
 
-	for (uint64_t g = 0; f->owners.contested && g < f->img->groups && !rc && !f->stop; g++)
+	/* once: a later round may not undo what this has decided, or it would go on forever */
+	for (uint64_t g = 0;
+	     !f->round && f->owners.contested && g < f->img->groups && !rc && !f->stop; g++)
 		rc = yield_bitmaps(f, g, &hint);
 	if (rc || f->again)
 		return rc;
