@@ -379,16 +379,32 @@ static void mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
 		*sb = was;
 }
 
+/*
+ * Is metadata_csum a feature that was lost? The root's record and the descriptors have checksums
+ * that are right; tools that remove the feature remove these.
+ */
+static bool has_lost_csum(struct xw_dev *dev, const struct xw_super *sb)
+{
+	struct xw_super with = *sb;
+
+	with.feature_ro_compat |= XW_RO_METADATA_CSUM;
+	with.feature_ro_compat &= ~XW_RO_GDT_CSUM;
+	return !xw_super_has_csum(sb) && fsck_super_penalty(dev, &with) <= fsck_super_ideal(&with);
+}
+
 /* It can be opened, but the device contradicts it, or the backups differ. */
 static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
 			struct fsck_copies *all)
 {
-	const bool damaged = is_damaged(raw);
+	const bool lost_csum = has_lost_csum(f->dev, sb), sum_is_wrong = is_damaged(raw);
+	const bool damaged = lost_csum || sum_is_wrong;
 	struct xw_super mended = *sb, proposed;
 	const struct fsck_copy *c;
 	bool put = false;
 
 	mended.magic = XW_SUPER_MAGIC;
+	if (lost_csum)
+		mended.feature_ro_compat |= XW_RO_METADATA_CSUM;
 	fsck_copies_usual(f->dev, sb, all);
 	drop_foreign(all, sb);
 	c = best_copy(f->dev, all);
@@ -415,7 +431,7 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 	f->stale_backups = has_stale(all, &mended);
 	if (c)
 		f->backup_group = c->sb.block_group_nr;
-	if (damaged)
+	if (sum_is_wrong)
 		put = FSCK_FOUND(f, SUPER_CSUM);
 	if (memcmp(&mended, sb, sizeof(mended)) != 0) {
 		(void)report_fields(f, sb, &mended);

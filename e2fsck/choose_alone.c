@@ -19,7 +19,15 @@ struct trial {
 	uint32_t sum; /* the stored checksum: only the original superblock matches it */
 };
 
-enum { CERTAIN = 500, SUM_AT = XW_SUPER_SIZE - 4, MAGIC_AT = 0x38, RO_COMPAT_AT = 0x64 };
+enum {
+	CERTAIN = 500,
+	BLOCKS_AT = 4,
+	MAGIC_AT = 0x38,
+	COMPAT_AT = 0x5C,
+	RO_COMPAT_AT = 0x64,
+	SUM_AT = XW_SUPER_SIZE - 4,
+	FEW = 4, /* bits of a feature word */
+};
 
 static void try_super(struct trial *t, const struct xw_super *sb)
 {
@@ -315,6 +323,7 @@ static uint32_t solve(uint8_t *raw, unsigned at)
  */
 static void try_words(struct trial *t, const struct xw_super *from)
 {
+	const bool usual = fsck_super_penalty(t->dev, from) <= fsck_super_ideal(from);
 	uint8_t was[XW_SUPER_SIZE], raw[XW_SUPER_SIZE];
 	struct xw_super sb;
 
@@ -328,6 +337,10 @@ static void try_words(struct trial *t, const struct xw_super *from)
 		memcpy(raw, was, sizeof(raw));
 		poke32(raw + at, solve(raw, at));
 		changed = peek32(raw + at) ^ peek32(was + at);
+		/* If nothing else contradicts the device, chance is excluded by few values only. */
+		if (usual && at != BLOCKS_AT &&
+		    (at < COMPAT_AT || at > RO_COMPAT_AT || __builtin_popcount(changed) > FEW))
+			continue;
 		if (!(changed & ~field) && !xw_super_decode(raw, &sb) && !xw_super_verify(raw) &&
 		    xw_super_has_csum(&sb) && fsck_super_usable(&sb) &&
 		    fsck_super_penalty(t->dev, &sb) <= fsck_super_ideal(&sb))

@@ -5,10 +5,14 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/auto.h"
 #include "disk/dx_hash.h"
+#include "disk/orphan.h"
+#include "read/map.h"
 #include "open.h"
 
 #define DAY 86400
@@ -84,6 +88,30 @@ static bool check_features(struct fsck *f, struct xw_super *sb)
 bool fsck_hash_is_unknown(const struct xw_super *sb)
 {
 	return sb->feature_compat & XW_COMPAT_DIR_INDEX && sb->def_hash_version > XW_DX_TEA;
+}
+
+/* The feature is missing, but its number leads to a file that nothing else can be. */
+static bool check_orphan_feature(struct fsck *f, struct xw_super *sb)
+{
+	const xw_ino ino = sb->orphan_file_inum;
+	auto_free uint8_t *buf = malloc(f->img->block_size);
+	struct xw_map_run run = {0};
+	struct xw_inode in;
+	bool is;
+
+	if (sb->feature_compat & XW_COMPAT_ORPHAN_FILE || ino < sb->first_ino ||
+	    ino > sb->inodes_count || !buf)
+		return false;
+	is = !fsck_inode_read(f, ino, &in, NULL) && (in.mode & XW_S_IFMT) == XW_S_IFREG &&
+	     !xw_map_lookup(f->img, ino, &in, 0, &run) && run.len &&
+	     !fsck_read(f, run.pblk, 1, buf) &&
+	     !xw_orphan_verify(buf, f->img->block_size, xw_super_has_csum(sb),
+			       xw_inode_seed(f->img->csum_seed, ino, in.generation), run.pblk);
+	xw_diag_clear(&f->diag);
+	if (!is || !FSCK_FOUND(f, ORPHAN_FEATURE, .ino = ino))
+		return false;
+	sb->feature_compat |= XW_COMPAT_ORPHAN_FILE;
+	return true;
 }
 
 static bool check_hash(struct fsck *f, struct xw_super *sb)
@@ -220,6 +248,7 @@ int fsck_check_fields(struct fsck *f)
 
 	if (!rc)
 		rc = check_times(f, sb);
+	fix |= check_orphan_feature(f, sb);
 	fix |= check_features(f, sb);
 	fix |= check_hash(f, sb);
 	fix |= check_desc_size(f, sb);

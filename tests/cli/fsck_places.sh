@@ -161,6 +161,24 @@ for opts in "-b 1024" "-b 1024 -O ^metadata_csum,^uninit_bg" "-b 1024 -g 2048"; 
 	END
 done
 
+# A feature that was lost is set again, if what it is for proves it; one that a tool removed is not.
+mkfs -q -O orphan_file -b 1024 -N 512 -d small featured 8M
+works "an image with metadata_csum and orphan_file"
+word() { od -An -tu4 -j $((1024 + $2)) -N 4 "$1" | tr -d ' '; }
+while read -r feature at bit; do
+	cp featured bad
+	super_field bad "$at" 4 $(($(word featured "$at") & ~bit))
+	repaired "$feature was lost" bad small
+	equal "  it is set again" "$(word bad "$at")" "$(word featured "$at")"
+	cp featured bad
+	"${XW_TUNE:-$BIN/xw-tune}" -q -O "^$feature" bad
+	fsck -fn bad
+	equal "  removed by a tool, it is not missed" $RC 0
+done <<-END
+	metadata_csum 100 0x400
+	orphan_file 92 0x1000
+END
+
 # A device that is too short is not checked, as by e2fsck.
 mkfs -q -b 1024 -d small short 8M
 truncate -s 7M short
@@ -169,4 +187,4 @@ fsck -fy short
 equal "a short device: refused" $RC 8
 is "  and left as it was" cmp -s short was
 
-done_testing 225
+done_testing 238

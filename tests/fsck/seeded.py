@@ -71,7 +71,7 @@ def quota_inode_that_is_a_file(i):
     i.set_sb("prj_quota_inum", i.lookup("file"))
 
 
-@case("orphan-file", base="orphan")
+@case("orphan-file-feature", base="orphan")
 def orphan_file_without_the_feature(i):
     i.set_sb("feature_compat", i.sb("feature_compat") & ~COMPAT_ORPHAN_FILE)
 
