@@ -106,6 +106,27 @@ static void check_strays(struct fsck_look *l)
 	}
 }
 
+/* Does i_block hold a parent and entries that fill it exactly? */
+static bool looks_like_inline_directory(const struct fsck_look *l)
+{
+	const struct xw_super *sb = &l->f->img->sb;
+	const uint8_t *block = l->in.block;
+	const xw_ino parent = peek32(block);
+	size_t at = 4;
+
+	if (parent > sb->inodes_count || (parent != XW_INO_ROOT && parent < sb->first_ino))
+		return false;
+	while (at + XW_DIRENT_HDR <= sizeof(l->in.block)) {
+		const size_t len = peek16(block + at + 4), need = XW_DIRENT_HDR + block[at + 6];
+
+		if (peek32(block + at) > sb->inodes_count || len % 4 || len < XW_DIRENT_HDR ||
+		    (peek32(block + at) && need > len))
+			return false;
+		at += len;
+	}
+	return at == sizeof(l->in.block);
+}
+
 /* Does the first block of the map start like a directory with this inode number? */
 static bool looks_like_directory(struct fsck_look *l)
 {
@@ -114,7 +135,9 @@ static bool looks_like_directory(struct fsck_look *l)
 	bool is_dir = false;
 	int more = 0;
 
-	if (l->in.flags & XW_FL_INLINE_DATA || xw_walk_map_begin(&l->walk, l->ino, &l->in, -1))
+	if (l->in.flags & XW_FL_INLINE_DATA)
+		return looks_like_inline_directory(l);
+	if (xw_walk_map_begin(&l->walk, l->ino, &l->in, -1))
 		return false;
 	while ((more = xw_walk_map_next(&l->walk, &item)) > 0)
 		if (more == 1 && item.kind == XW_WALK_RUN)
@@ -135,7 +158,8 @@ static bool may_be_directory(struct fsck_look *l)
 	case XW_S_IFIFO:
 	case XW_S_IFSOCK:
 	case XW_S_IFLNK:
-		return l->in.size && l->in.blocks && looks_like_directory(l);
+		return l->in.size && (l->in.blocks || l->in.flags & XW_FL_INLINE_DATA) &&
+		       looks_like_directory(l);
 	default:
 		return false;
 	}

@@ -52,6 +52,11 @@ static uint64_t size_limit(const struct fsck_look *l)
 	return l->in.flags & XW_FL_EXTENTS ? bs << 32 : xw_indirect_max_lblk((uint32_t)bs) * bs + 1;
 }
 
+static bool has_resize_map(const struct fsck_look *l)
+{
+	return l->ino == XW_INO_RESIZE && l->f->img->sb.feature_compat & XW_COMPAT_RESIZE_INODE;
+}
+
 /*
  * Reserved inodes: the journal has the size of its map. Of the others no size is known, but it must
  * be possible.
@@ -59,13 +64,13 @@ static uint64_t size_limit(const struct fsck_look *l)
 static void check_reserved_size(struct fsck_look *l)
 {
 	const uint64_t bs = l->f->img->block_size;
-	const uint64_t end = mapped_end(l, false) * bs;
+	const uint64_t apb = bs / 4, end = mapped_end(l, false) * bs;
 
 	if (l->ino == XW_INO_JOURNAL && l->ino == l->f->img->sb.journal_inum && end) {
 		if (l->in.size != end)
 			set_size(l, end);
 	} else if (l->in.size >= size_limit(l)) {
-		set_size(l, end);
+		set_size(l, has_resize_map(l) ? (XW_NDIR_BLOCKS + apb + apb * apb) * bs : end);
 	}
 }
 
@@ -121,10 +126,8 @@ int fsck_look_size(struct fsck_look *l)
 {
 	const struct xw_super *sb = &l->f->img->sb;
 
-	if (l->ino == XW_INO_RESIZE && sb->feature_compat & XW_COMPAT_RESIZE_INODE)
-		return 0; /* checked in the super phase */
 	if (l->ino == XW_INO_BAD)
-		return 0;
+		return 0; /* checked in the super phase */
 	if (l->ino < sb->first_ino && l->ino != XW_INO_ROOT)
 		check_reserved_size(l);
 	else if (l->type == XW_S_IFDIR)
@@ -133,5 +136,5 @@ int fsck_look_size(struct fsck_look *l)
 		check_inline_size(l);
 	else if (l->type == XW_S_IFREG)
 		check_file_size(l);
-	return check_blocks(l);
+	return has_resize_map(l) ? 0 : check_blocks(l); /* resize.c counts its blocks */
 }

@@ -149,7 +149,10 @@ static void check_len(struct fsck_look *l, uint64_t len)
 	}
 }
 
-/* The target is in i_block, and goes on in the attribute system.data. */
+/*
+ * The target is in i_block, and goes on in the attribute system.data, whose size is the rest of
+ * i_size. Without the attribute the rest of a long target is lost, and Linux reads none of it.
+ */
 static int check_inline_target(struct fsck_look *l)
 {
 	const size_t head = sizeof(l->in.block);
@@ -166,8 +169,10 @@ static int check_inline_target(struct fsck_look *l)
 	n = text_len(l, text, head + len + 1);
 	if (n && n < head)
 		move_into_inode(l, text, n);
-	else
+	else if (l->in.flags & XW_FL_ENCRYPT)
 		check_len(l, n);
+	else
+		check_len(l, off && n ? head + len : 0);
 	return 0;
 }
 

@@ -128,6 +128,9 @@ static int add_facts(struct fsck_look *l)
 
 static bool has_map(const struct fsck_look *l)
 {
+	/* of the reserved ones that have no type only the list of bad blocks is a map */
+	if (!l->type && l->ino < l->f->img->sb.first_ino && l->ino != XW_INO_BAD)
+		return false;
 	if (l->type == XW_S_IFLNK)
 		return !(l->in.flags & XW_FL_INLINE_DATA) && !fsck_look_is_fast(l);
 	return xw_inode_has_map(&l->in) && l->ino != XW_INO_RESIZE;

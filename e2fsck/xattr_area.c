@@ -331,6 +331,12 @@ static void check_inline_hash(struct fsck *f, struct fsck_xattr_area *a,
 	a->changed = true;
 }
 
+/* An empty value has a place as well, which lies in the area or at its end. */
+static bool is_outside(const struct xw_walk_xattr *it, const struct xw_xattr_entry *e)
+{
+	return !e->value_inum && !e->value_size && e->value_offs > it->size - it->base;
+}
+
 int fsck_xattr_area(struct fsck *f, struct fsck_xattr_area *a)
 {
 	XW_VEC(size_t) drop = {0};
@@ -342,6 +348,12 @@ int fsck_xattr_area(struct fsck *f, struct fsck_xattr_area *a)
 	while (!rc && (kind = xw_walk_xattr_next(&it, &item)) != 0) {
 		const bool data = is_inline_value(a, &item);
 		bool gone = false;
+
+		if (kind == 1 && is_outside(&it, &item.e)) {
+			kind = 2;
+			item.rule = XW_XATTR_BAD_VALUE;
+			item.found = item.e.value_offs;
+		}
 
 		if (data && item.rule == XW_XATTR_BAD_HASH)
 			check_inline_hash(f, a, &item);

@@ -83,6 +83,9 @@ done
 cp inl bad
 edit bad 'sif d flags 0x10001000'
 restored inode-flags 'INDEX flag on an inline directory'
+cp inl bad
+edit bad 'sif d mode 0755'
+restored inode-mode-directory 'inline directory without a type'
 # The hash of system.data: offset of its entry in the record, which begins at 128 + 32.
 "$DEBUGFS" -R 'imap d' inl >.map 2>&1
 read -r blk off < <(sed -n 's/.*located at block \([0-9]*\), offset \(0x[0-9a-f]*\).*/\1 \2/p' .map)
@@ -190,7 +193,8 @@ fi
 
 # ---- reserved inodes ----
 
-for request in 'sif <9> dtime @7' 'sif <5> size 0x4000000000000' 'sif <8> size 4194305'; do
+for request in 'sif <9> dtime @7' 'sif <5> size 0x4000000000000' 'sif <8> size 4194305' \
+	'sif <7> size 0x4000000000000'; do
 	rm -f img && mkfs -q -d l img 8M
 	base=img
 	cp img bad
@@ -198,4 +202,8 @@ for request in 'sif <9> dtime @7' 'sif <5> size 0x4000000000000' 'sif <8> size 4
 	repaired "$request" bad
 	equal "  same contents" "$(content bad)" "$(content img)"
 done
-done_testing 219
+# Without a type and i_blocks they own nothing.
+cp img bad
+edit bad 'sif <5> block[11] 1'
+is "pointer of a reserved inode without a type" "$FSCK" -fn bad
+done_testing 227
