@@ -183,11 +183,16 @@ static bool accept(struct quick *q, const uint8_t *raw)
 }
 
 /* A record that was never used, or was deleted properly. */
-static bool is_free(const struct xw_super *sb, const uint8_t *raw)
+static bool is_free(const struct xw_image *img, xw_ino ino, const uint8_t *raw)
 {
+	const struct xw_super *sb = &img->sb;
 	struct xw_inode in;
 
-	if (!peek16(raw) && !peek16(raw + 26) && !peek32(raw + 20))
+	if (!raw[0] && !memcmp(raw, raw + 1, img->inode_size - 1u))
+		return true; /* all zeros */
+	if (peek16(raw + 26) || xw_inode_verify(raw, sb, img->csum_seed, ino))
+		return false;
+	if (!peek16(raw) && !peek32(raw + 20))
 		return true;
 	xw_inode_decode(raw, sb, &in);
 	return !in.links && in.dtime && !xw_inode_dtime_is_link(in.dtime, sb);
@@ -227,7 +232,7 @@ int fsck_slice_look(void *arg, size_t i)
 		const uint64_t len = runs ? s->runs.v[runs - 1].len : 0;
 
 		q.ino = s->ino + n;
-		if (!facts->flags && q.ino >= s->first_ino && is_free(&img->sb, raw))
+		if (!facts->flags && q.ino >= s->first_ino && is_free(img, q.ino, raw))
 			continue;
 		if (!s->thorough && !facts->flags && q.ino >= s->first_ino &&
 		    !fsck_is_hidden(&img->sb, q.ino) && accept(&q, raw)) {

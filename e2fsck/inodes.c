@@ -150,18 +150,20 @@ static bool in_use(const struct fsck_look *l)
 /* Check the record of a free inode. */
 static int look_at_free(struct fsck_look *l)
 {
+	struct fsck *f = l->f;
+	const struct xw_super *sb = &f->img->sb;
 	const uint32_t dtime = l->in.dtime;
 	bool fix = false;
 
 	if (l->in.mode && !dtime)
-		fix = FSCK_FOUND(l->f, DTIME_ZERO, .ino = l->ino);
-	else if (xw_inode_dtime_is_link(dtime, &l->f->img->sb))
-		fix = FSCK_FOUND(l->f, ORPHAN_LINK, .ino = l->ino, .num = dtime);
-	if (fix) {
-		l->in.dtime = xw_inode_dtime(l->f->opts.now, &l->f->img->sb);
-		return fsck_inode_write(l->f, l->ino, &l->in, l->raw);
-	}
-	return 0;
+		fix = FSCK_FOUND(f, DTIME_ZERO, .ino = l->ino);
+	else if (xw_inode_dtime_is_link(dtime, sb))
+		fix = FSCK_FOUND(f, ORPHAN_LINK, .ino = l->ino, .num = dtime);
+	if (fix)
+		l->in.dtime = xw_inode_dtime(f->opts.now, sb);
+	else if (xw_inode_verify(l->raw, sb, f->img->csum_seed, l->ino))
+		fix = FSCK_FOUND(f, INODE_CSUM, .ino = l->ino);
+	return fix ? fsck_inode_write(f, l->ino, &l->in, l->raw) : 0;
 }
 
 /* A directory must have a block, or its entries in the inode. */

@@ -63,6 +63,18 @@ cp img bad
 SOURCE_DATE_EPOCH=0 "$DEBUGFS" -w -R 'rm dir/f1' bad >.dbg 2>&1
 is "removed at 0: clean" "$FSCK" -fn bad
 
+# The checksum of a free record, deleted or never used since it was cleared.
+base=gone
+for mode in 0100644 0; do
+	cp gone bad
+	edit bad "sif <$ino> mode $mode"
+	[ "$mode" != 0 ] || edit bad "sif <$ino> dtime @0"
+	read -r blk off < <("$DEBUGFS" -R "imap <$ino>" bad 2>/dev/null |
+		sed -n 's/.*located at block \([0-9]*\), offset \(0x[0-9a-f]*\).*/\1 \2/p')
+	printf '\x07' | dd of=bad bs=1 seek=$((blk * 4096 + off + 100)) conv=notrunc status=none
+	restored inode-csum "generation of a free record of mode $mode"
+done
+
 # ---- inline contents ----
 
 mkdir -p s/d/sub
@@ -206,4 +218,4 @@ done
 cp img bad
 edit bad 'sif <5> block[11] 1'
 is "pointer of a reserved inode without a type" "$FSCK" -fn bad
-done_testing 227
+done_testing 235
