@@ -37,17 +37,19 @@ bool fsck_is_hidden(const struct xw_super *sb, xw_ino ino)
 
 /* ---- contents ---- */
 
-/* The first block of a regular file; false: it has none that can be read. */
+/* The first block of a file, whatever its mode says; false: it has none that can be read. */
 static bool first_block(struct fsck *f, xw_ino ino, const struct xw_inode *in, uint8_t *buf)
 {
 	struct xw_diag *const diag = f->img->diag;
 	struct xw_map_run run = {0};
+	struct xw_inode file = *in;
 	bool have;
 
-	if ((in->mode & XW_S_IFMT) != XW_S_IFREG || in->flags & XW_FL_INLINE_DATA)
+	if (in->flags & XW_FL_INLINE_DATA)
 		return false;
+	file.mode = XW_S_IFREG;
 	f->img->diag = NULL;
-	have = !xw_map_lookup(f->img, ino, in, 0, &run) && run.len && !run.unwritten &&
+	have = !xw_map_lookup(f->img, ino, &file, 0, &run) && run.len && !run.unwritten &&
 	       !fsck_read(f, run.pblk, 1, buf);
 	f->img->diag = diag;
 	xw_diag_clear(&f->diag);
@@ -79,6 +81,19 @@ bool fsck_is_hidden_file(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 		return false;
 	return (ino == sb->prj_quota_inum && has_quota(f, ino, in, XW_QUOTA_PROJECT)) ||
 	       (ino == sb->orphan_file_inum && has_orphans(f, ino, in));
+}
+
+bool fsck_is_quota_file(struct fsck *f, xw_ino ino, const struct xw_inode *in)
+{
+	struct xw_super *sb = &f->img->sb;
+
+	if (!(sb->feature_ro_compat & XW_RO_QUOTA))
+		return false;
+	for (int type = 0; type < XW_QUOTA_TYPES; type++)
+		if (ino == *fsck_quota_inum(sb, type) &&
+		    (type != XW_QUOTA_PROJECT || may_have(sb, ino)))
+			return has_quota(f, ino, in, type);
+	return false;
 }
 
 /* ---- when names are known ---- */

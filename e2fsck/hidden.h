@@ -19,6 +19,11 @@ bool fsck_is_hidden(const struct xw_super *sb, xw_ino ino);
  */
 bool fsck_is_hidden_file(struct fsck *f, xw_ino ino, const struct xw_inode *in);
 /*
+ * Is it the inode of a quota file that the filesystem uses, by number, and do its contents begin as
+ * those of one? Its mode is not looked at.
+ */
+bool fsck_is_quota_file(struct fsck *f, xw_ino ino, const struct xw_inode *in);
+/*
  * When names are known: numbers in the superblock that belong to files of users are cleared, quota
  * files that no feature uses are deleted, and the number of a project quota file that was lost is
  * restored.

@@ -7,6 +7,7 @@
 #include "base/endian.h"
 #include "disk/dirent.h"
 #include "disk/xattrblk.h"
+#include "hidden.h"
 #include "inodes.h"
 
 #define OFF_EXTRA_ISIZE 128 /* in the record */
@@ -192,6 +193,21 @@ static void check_quota_inode(struct fsck_look *l)
 		l->clear = true;
 }
 
+/*
+ * A quota file is known by its number and contents: a damaged mode does not cost its limits. True:
+ * it is one whose mode was damaged.
+ */
+static bool check_quota_mode(struct fsck_look *l)
+{
+	if (type_of(l->in.mode) == XW_S_IFREG || !fsck_is_quota_file(l->f, l->ino, &l->in))
+		return false;
+	if (FSCK_FOUND(l->f, QUOTA_MODE, .ino = l->ino, .num = l->in.mode)) {
+		l->in.mode = XW_S_IFREG | 0600;
+		l->dirty = true;
+	}
+	return true;
+}
+
 /* Numbers that are reserved but were never used. */
 static bool is_unused(xw_ino ino)
 {
@@ -234,10 +250,12 @@ int fsck_look_record(struct fsck_look *l)
 	check_extra_isize(l);
 	check_dtime(l);
 	check_times(l);
-	if (l->ino == XW_INO_ROOT || l->ino >= sb->first_ino)
-		check_mode(l);
-	else
-		check_reserved_mode(l);
+	if (!check_quota_mode(l)) {
+		if (l->ino == XW_INO_ROOT || l->ino >= sb->first_ino)
+			check_mode(l);
+		else
+			check_reserved_mode(l);
+	}
 	check_quota_inode(l);
 	l->type = type_of(l->in.mode);
 	check_strays(l);

@@ -17,6 +17,8 @@
 #include "space.h"
 #include "xattrs.h"
 
+enum { HOLES_MAX = 16 };
+
 /* Usage of one id. */
 struct usage {
 	uint32_t id;
@@ -147,6 +149,7 @@ void fsck_quota_free(struct fsck *f)
 struct file {
 	struct xw_table *usage;
 	XW_VEC(struct xw_quota_entry) e; /* the correct entries */
+	struct xw_quota_info info; /* grace times; zeros: the defaults */
 	uint64_t wrong; /* number of wrong ids */
 	uint32_t first; /* the first of these */
 };
@@ -194,46 +197,100 @@ static int add_missing(struct file *q)
 	return 0;
 }
 
-/* Blocks of the file: holes are not part of a quota file. */
-static uint64_t count_mapped(struct fsck *f, xw_ino ino, const struct xw_inode *in)
+/* From a block that the tree does not reach. */
+static int take_lost(void *arg, const struct xw_quota_entry *old)
+{
+	struct file *q = arg;
+	struct usage *u = xw_table_get(q->usage, &by_id, NULL, xw_table_number(old->id), &old->id);
+
+	if (u && u->seen)
+		return 0;
+	for (size_t i = 0; i < q->e.n && !u; i++)
+		if (q->e.v[i].id == old->id)
+			return 0;
+	count_wrong(q, old->id);
+	return take(arg, old);
+}
+
+static bool misses_any(const struct file *q)
+{
+	for (size_t i = 0; i < q->usage->size; i++) {
+		const struct usage *u = xw_table_at(q->usage, &by_id, i);
+
+		if (u->used && !u->seen && (u->inodes || u->space))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Bytes of the file by its map, since i_size may be damaged as well. Holes are not part of a quota
+ * file: what follows long ones is not read.
+ */
+static uint64_t mapped_bytes(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
 	struct xw_map_iter it;
 	struct xw_map_run run;
-	uint64_t n = 0;
+	uint64_t n = 0, end = 0;
 
 	if (!xw_map_begin(f->img, ino, in, 0, &it))
-		while (xw_map_next(&it, &run) == 1)
+		while (xw_map_next(&it, &run) == 1) {
 			n += run.len;
+			end = run.lblk + run.len;
+		}
 	xw_map_end(&it);
 	xw_diag_clear(&f->diag);
-	return n;
+	return XW_MIN(end, n + HOLES_MAX) * f->img->block_size;
+}
+
+/*
+ * Limits are stored nowhere else: where the tree does not lead to all that it should, they are
+ * searched for in every block of the map, wherever in the file it is.
+ */
+static int salvage(struct fsck *f, xw_ino ino, const struct xw_inode *in, struct file *q)
+{
+	const uint32_t bs = f->img->block_size;
+	auto_free uint8_t *buf = malloc(bs);
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	int rc = buf ? 0 : XW_ERR_NOMEM;
+
+	if (!rc && !xw_map_begin(f->img, ino, in, 0, &it)) {
+		while (!rc && xw_map_next(&it, &run) == 1)
+			for (uint64_t i = 0; i < run.len && !rc; i++)
+				if (!fsck_read(f, run.pblk + i, 1, buf))
+					rc = xw_quota_salvage(buf, bs, take_lost, q);
+		xw_map_end(&it);
+	}
+	xw_diag_clear(&f->diag);
+	return rc ? xw_fail_nomem(&f->diag, "quota file") : 0;
 }
 
 /* *damaged: not a quota file, or partly unreadable. */
 static int read_file(struct fsck *f, int type, xw_ino ino, const struct xw_inode *in,
 		     const uint8_t *raw, struct file *q, bool *damaged)
 {
-	auto_free uint8_t *buf = NULL;
-	struct xw_quota_info info;
+	const uint64_t bytes = mapped_bytes(f, ino, in);
+	auto_free uint8_t *buf = malloc(bytes + 1);
+	struct xw_inode file = *in;
 	size_t got = 0;
 	int rc;
 
-	*damaged = true;
-	if (in->size / f->img->block_size > count_mapped(f, ino, in) + 1 || in->size >= SIZE_MAX)
-		return 0;
-	buf = malloc(in->size + 1);
 	if (!buf)
 		return xw_fail_nomem(&f->diag, "quota file");
-	rc = xw_file_pread(f->img, ino, in, raw, 0, buf, in->size, &got);
+	file.size = bytes;
+	file.mode = XW_S_IFREG;
+	rc = xw_file_pread(f->img, ino, &file, raw, 0, buf, bytes, &got);
 	if (!rc)
-		rc = xw_quota_decode(buf, got, (enum xw_quota_type)type, &info, take, q);
+		rc = xw_quota_decode(buf, got, (enum xw_quota_type)type, &q->info, take, q);
 	if (rc == XW_ERR_NOMEM)
 		return xw_fail_nomem(&f->diag, "quota file");
-	if (rc == XW_ERR_IO) /* it contains limits, which are stored nowhere else */
+	if (rc == XW_ERR_IO)
 		return rc;
 	xw_diag_clear(&f->diag);
-	*damaged = rc;
-	return 0;
+	*damaged = rc || !in->links || in->size < (uint64_t)q->info.blocks * XW_QUOTA_BLOCK ||
+		   in->size > bytes + f->img->block_size;
+	return *damaged || q->wrong || misses_any(q) ? salvage(f, ino, in, q) : 0;
 }
 
 /* The inode of a quota file, without contents. */
@@ -269,7 +326,7 @@ static int check_file(struct fsck *f, int type, xw_ino ino)
 
 	if (rc)
 		return rc;
-	fresh = (in.mode & XW_S_IFMT) != XW_S_IFREG || !in.links;
+	fresh = (in.mode & XW_S_IFMT) != XW_S_IFREG && !fsck_is_quota_file(f, ino, &in);
 	if (!fresh)
 		rc = read_file(f, type, ino, &in, raw, &q, &damaged);
 	if (!rc && add_missing(&q))
@@ -281,10 +338,14 @@ static int check_file(struct fsck *f, int type, xw_ino ino)
 				 .num2 = q.first);
 	if (!rc && fix && fresh)
 		rc = fresh_inode(f, ino, &in, raw);
+	if (!rc && fix && !in.links) {
+		in.links = fsck_inode(f, ino)->links = 1;
+		rc = fsck_inode_write(f, ino, &in, raw);
+	}
 	if (!rc && fix)
 		rc = fsck_update(f, &u);
 	if (!rc && fix) {
-		rc = xw_update_quota_write(u, (enum xw_quota_type)type, ino, q.e.v, q.e.n);
+		rc = xw_update_quota_write(u, (enum xw_quota_type)type, ino, q.e.v, q.e.n, &q.info);
 		if (!rc)
 			rc = fsck_update_keep(f);
 		else

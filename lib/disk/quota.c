@@ -197,8 +197,8 @@ int xw_quota_emit(enum xw_quota_type type, const struct xw_quota_entry *e, size_
 		  const struct xw_quota_shape *shape, xw_quota_put *put, void *arg)
 {
 	struct xw_quota_info info = {
-		.block_grace = XW_QUOTA_GRACE,
-		.inode_grace = XW_QUOTA_GRACE,
+		.block_grace = shape->block_grace ? shape->block_grace : XW_QUOTA_GRACE,
+		.inode_grace = shape->inode_grace ? shape->inode_grace : XW_QUOTA_GRACE,
 		.blocks = shape->blocks,
 		.free_entry = n % XW_QUOTA_PER_BLOCK ? shape->blocks - 1 : 0,
 	};
@@ -227,29 +227,44 @@ struct walk {
 	void *arg;
 };
 
-static int take_entry(struct walk *w, uint32_t block, uint32_t id)
+static void decode_entry(const struct disk_entry *d, struct xw_quota_entry *e)
 {
-	const struct disk_entry *d =
-		(const struct disk_entry *)(w->buf + (size_t)block * XW_QUOTA_BLOCK +
-					    sizeof(struct disk_data_header));
+	*e = (struct xw_quota_entry){
+		.id = get32(d->id),
+		.inodes = get64(d->inodes),
+		.space = get64(d->space),
+		.inode_hard = get64(d->inode_hard),
+		.inode_soft = get64(d->inode_soft),
+		.block_hard = get64(d->block_hard),
+		.block_soft = get64(d->block_soft),
+		.inode_time = (int64_t)get64(d->inode_time),
+		.block_time = (int64_t)get64(d->block_time),
+	};
+}
+
+/* An entry of zeros is free; the entry of id 0 has other fields set. */
+static bool is_free(const struct disk_entry *d)
+{
 	static const struct disk_entry none;
 
-	for (unsigned i = 0; i < XW_QUOTA_PER_BLOCK; i++) {
-		struct xw_quota_entry e = {
-			.id = id,
-			.inodes = get64(d[i].inodes),
-			.space = get64(d[i].space),
-			.inode_hard = get64(d[i].inode_hard),
-			.inode_soft = get64(d[i].inode_soft),
-			.block_hard = get64(d[i].block_hard),
-			.block_soft = get64(d[i].block_soft),
-			.inode_time = (int64_t)get64(d[i].inode_time),
-			.block_time = (int64_t)get64(d[i].block_time),
-		};
+	return !memcmp(d, &none, sizeof(none));
+}
 
-		/* an entry of zeros is free; the entry of id 0 has other fields set */
-		if (get32(d[i].id) != id || !memcmp(&d[i], &none, sizeof(none)))
+static const struct disk_entry *entries_of(const void *buf, size_t block)
+{
+	return (const void *)((const uint8_t *)buf + block * XW_QUOTA_BLOCK +
+			      sizeof(struct disk_data_header));
+}
+
+static int take_entry(struct walk *w, uint32_t block, uint32_t id)
+{
+	const struct disk_entry *d = entries_of(w->buf, block);
+	struct xw_quota_entry e;
+
+	for (unsigned i = 0; i < XW_QUOTA_PER_BLOCK; i++) {
+		if (get32(d[i].id) != id || is_free(&d[i]))
 			continue;
+		decode_entry(&d[i], &e);
 		return w->take ? w->take(w->arg, &e) : 0;
 	}
 	return XW_ERR_CORRUPT;
@@ -291,7 +306,8 @@ int xw_quota_decode(const void *buf, size_t len, enum xw_quota_type type,
 	struct walk w = {.buf = buf, .take = take, .arg = arg};
 
 	memset(info, 0, sizeof(*info));
-	if (len < 2 * XW_QUOTA_BLOCK || !xw_quota_is_header(buf, type))
+	if (len < 2 * XW_QUOTA_BLOCK ||
+	    (get32(d->magic) != magics[type] && get32(d->version) != VERSION_R1))
 		return XW_ERR_CORRUPT;
 	*info = (struct xw_quota_info){
 		.block_grace = get32(d->block_grace),
@@ -302,8 +318,46 @@ int xw_quota_decode(const void *buf, size_t len, enum xw_quota_type type,
 		.free_entry = get32(d->free_entry),
 	};
 	w.blocks = info->blocks;
-	if (w.blocks < 2 || w.blocks > len / XW_QUOTA_BLOCK || info->free_block >= w.blocks ||
-	    info->free_entry >= w.blocks)
+	if (!xw_quota_is_header(buf, type) || w.blocks < 2 || w.blocks > len / XW_QUOTA_BLOCK ||
+	    info->free_block >= w.blocks || info->free_entry >= w.blocks)
 		return XW_ERR_CORRUPT;
 	return walk_tree(&w, ROOT_BLOCK, 0, 0);
+}
+
+/* ---- salvage ---- */
+
+/* Does the block read as a data block? Those of the tree have references where this has zeros. */
+static bool is_data_block(const void *buf, size_t block)
+{
+	const struct disk_data_header *h =
+		(const void *)((const uint8_t *)buf + block * XW_QUOTA_BLOCK);
+	const struct disk_entry *d = entries_of(buf, block);
+	unsigned used = 0;
+
+	for (unsigned i = 0; i < XW_QUOTA_PER_BLOCK; i++) {
+		used += !is_free(&d[i]);
+		if (get32(d[i].pad))
+			return false;
+	}
+	return used && used == get16(h->entries) && !get16(h->pad1) && !get32(h->pad2);
+}
+
+int xw_quota_salvage(const void *buf, size_t len, xw_quota_take *take, void *arg)
+{
+	int rc = 0;
+
+	for (size_t block = 0; block < len / XW_QUOTA_BLOCK && !rc; block++) {
+		const struct disk_entry *d = entries_of(buf, block);
+
+		if (!is_data_block(buf, block))
+			continue;
+		for (unsigned i = 0; i < XW_QUOTA_PER_BLOCK && !rc; i++) {
+			struct xw_quota_entry e;
+
+			decode_entry(&d[i], &e);
+			if (e.inode_hard || e.inode_soft || e.block_hard || e.block_soft)
+				rc = take(arg, &e);
+		}
+	}
+	return rc;
 }

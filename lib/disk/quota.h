@@ -38,6 +38,8 @@ struct xw_quota_shape {
 	uint32_t level[XW_QUOTA_DEPTH]; /* tree blocks of each level; level[0] is 1, the root */
 	uint32_t data; /* data blocks */
 	uint32_t blocks; /* total, header included */
+	/* grace times, which xw_quota_shape() sets to 0: the default */
+	uint32_t block_grace, inode_grace;
 };
 
 /* Does this block 0 of a file have the magic and version of a quota file of that type? */
@@ -54,12 +56,17 @@ int xw_quota_emit(enum xw_quota_type type, const struct xw_quota_entry *e, size_
 
 typedef int xw_quota_take(void *arg, const struct xw_quota_entry *e);
 /*
- * Read a whole file of `len` bytes: *info (when the header is valid), then each entry, ids
+ * Read a whole file of `len` bytes: *info (when magic or version is right), then each entry, ids
  * ascending. XW_ERR_CORRUPT: wrong magic, version or length, a reference outside the file, a tree
  * with a cycle, or an id in the wrong place. Never visits more blocks than the file has references.
  * take may be NULL; its first code that is not 0 ends the reading.
  */
 int xw_quota_decode(const void *buf, size_t len, enum xw_quota_type type,
 		    struct xw_quota_info *info, xw_quota_take *take, void *arg);
+/*
+ * The entries with limits in all of these blocks that read as data blocks, for a file whose tree or
+ * header is damaged: in the order of blocks, ids may come twice.
+ */
+int xw_quota_salvage(const void *buf, size_t len, xw_quota_take *take, void *arg);
 
 #endif

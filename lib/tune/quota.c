@@ -29,7 +29,8 @@ static int check_file(struct xw_update *u, int type, xw_ino ino)
 	const int rc = xw_update_get(u, ino, &in, &raw);
 
 	return rc ? rc
-		  : xw_update_quota_read(u, (enum xw_quota_type)type, ino, &in, raw, NULL, NULL);
+		  : xw_update_quota_read(u, (enum xw_quota_type)type, ino, &in, raw, NULL, NULL,
+					 NULL);
 }
 
 int xw_tune_quota_off(struct xw_tune *t, struct xw_update *u)

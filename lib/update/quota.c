@@ -20,6 +20,7 @@
 struct entries {
 	struct xw_table *usage;
 	XW_VEC(struct xw_quota_entry) e;
+	struct xw_quota_info info; /* only the grace times are kept */
 	bool below_zero;
 };
 
@@ -66,11 +67,11 @@ static int add_new(struct entries *l)
 }
 
 int xw_update_quota_read(struct xw_update *u, enum xw_quota_type type, xw_ino ino,
-			 const struct xw_inode *in, const uint8_t *raw, xw_quota_take *fn,
-			 void *arg)
+			 const struct xw_inode *in, const uint8_t *raw, struct xw_quota_info *info,
+			 xw_quota_take *fn, void *arg)
 {
+	struct xw_quota_info none;
 	auto_free uint8_t *file = NULL;
-	struct xw_quota_info info;
 	size_t got = 0;
 	int rc = XW_ERR_CORRUPT;
 
@@ -81,7 +82,7 @@ int xw_update_quota_read(struct xw_update *u, enum xw_quota_type type, xw_ino in
 		rc = xw_file_pread(u->img, ino, in, raw, 0, file, in->size, &got);
 		if (rc)
 			return rc;
-		rc = xw_quota_decode(file, got, type, &info, fn, arg);
+		rc = xw_quota_decode(file, got, type, info ? info : &none, fn, arg);
 	}
 	if (rc == XW_ERR_NOMEM)
 		return xw_fail_nomem(u->diag, "quota entries");
@@ -94,8 +95,8 @@ int xw_update_quota_read(struct xw_update *u, enum xw_quota_type type, xw_ino in
 }
 
 /* Write the new contents to new blocks; the inode's record refers to them. */
-static int rebuild(struct xw_update *u, enum xw_quota_type type, xw_ino ino, struct entries *l,
-		   struct xw_inode *in)
+static int rebuild(struct xw_update *u, enum xw_quota_type type, xw_ino ino,
+		   const struct entries *l, struct xw_inode *in)
 {
 	struct xw_placer *p = &u->place;
 	struct xw_quota_file q = {.entries = l->e.v, .n = l->e.n};
@@ -104,6 +105,8 @@ static int rebuild(struct xw_update *u, enum xw_quota_type type, xw_ino ino, str
 
 	if (rc)
 		return xw_fail(u->diag, rc, "quota file: too many owners");
+	q.shape.block_grace = l->info.block_grace;
+	q.shape.inode_grace = l->info.inode_grace;
 	*n = (struct xw_binode){.mode = in->mode,
 				.ino = ino,
 				.links = 1,
@@ -134,7 +137,7 @@ static int update_file(struct xw_update *u, enum xw_quota_type type, xw_ino ino)
 	int rc = xw_update_get(u, ino, &in, &raw);
 
 	if (!rc)
-		rc = xw_update_quota_read(u, type, ino, &in, raw, take, &l);
+		rc = xw_update_quota_read(u, type, ino, &in, raw, &l.info, take, &l);
 	if (!rc && add_new(&l))
 		rc = xw_fail_nomem(u->diag, "quota entries");
 	if (!rc && l.below_zero && !u->lax)
@@ -151,9 +154,10 @@ static int update_file(struct xw_update *u, enum xw_quota_type type, xw_ino ino)
 }
 
 int xw_update_quota_write(struct xw_update *u, enum xw_quota_type type, xw_ino ino,
-			  const struct xw_quota_entry *e, size_t n)
+			  const struct xw_quota_entry *e, size_t n,
+			  const struct xw_quota_info *info)
 {
-	struct entries l = {0};
+	struct entries l = {.info = *info};
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
 	int rc = xw_update_get(u, ino, &in, &raw);

@@ -144,13 +144,17 @@ int xw_update_put_node(struct xw_update *u, const struct xw_binode *node);
 int xw_update_charge(struct xw_update *u, const struct xw_inode *in, int64_t inodes, int64_t bytes);
 /* i_blocks, in bytes. */
 uint64_t xw_update_bytes(const struct xw_update *u, const struct xw_inode *in);
-/* Read a quota file as xw_quota_decode() does, with a message if it is invalid. */
+/* Read a quota file as xw_quota_decode() does, with a message if it is invalid. info: or NULL. */
 int xw_update_quota_read(struct xw_update *u, enum xw_quota_type type, xw_ino ino,
-			 const struct xw_inode *in, const uint8_t *raw, xw_quota_take *fn,
-			 void *arg);
-/* Set the entries of the file, ids ascending; usage charged before the end is added. */
+			 const struct xw_inode *in, const uint8_t *raw, struct xw_quota_info *info,
+			 xw_quota_take *fn, void *arg);
+/*
+ * Set the entries of the file, ids ascending, and the grace times in *info; usage charged before
+ * the end is added.
+ */
 int xw_update_quota_write(struct xw_update *u, enum xw_quota_type type, xw_ino ino,
-			  const struct xw_quota_entry *e, size_t n);
+			  const struct xw_quota_entry *e, size_t n,
+			  const struct xw_quota_info *info);
 /* Read an inode: *raw is malloc'd. A record that was put before is returned. */
 int xw_update_get(struct xw_update *u, xw_ino ino, struct xw_inode *in, uint8_t **raw);
 /* Write all records at once, to save memory; later readers of the image find them there. */

@@ -25,6 +25,10 @@ repaired() {
 	"$EXPORT" bad >is.tar 2>.err
 	is "  with all names and contents" cmp -s was.tar is.tar
 }
+sif() {
+	cp limits bad
+	"$DEBUGFS" -w -R "set_inode_field <$1> $2 $3" bad >.dbg 2>&1 || cat .dbg
+}
 ssv() {
 	cp "$1" bad
 	"$DEBUGFS" -w -R "set_super_value $2 $3" bad >.dbg 2>&1 || cat .dbg
@@ -38,7 +42,7 @@ mkfs -q -t ext2 -d d ext2 8M
 works "an ext2 image"
 mkfs -q -d d ext4 8M
 works "an ext4 image"
-mkfs -q -O quota,project -d d quota 8M
+mkfs -q -b 1024 -O quota,project -d d quota 8M
 works "one with quota"
 
 # Without the feature.
@@ -78,4 +82,54 @@ ssv limits usr_quota_inum "$(number quota file)"
 repaired "superblock-quota-inode " quota "user number of /file, with the feature"
 equal "  the usual number again" "$(super bad | sed -n 's/^User quota inode: *//p')" 3
 clean bad "  clean for e2fsck"
-done_testing 94
+
+# Limits and grace times of quota files survive damage to everything but themselves.
+poke() { # IMAGE OFFSET HEX...
+	local img=$1 off=$2
+	shift 2
+	# shellcheck disable=SC2059
+	printf "$(printf '\\x%s' "$@")" | dd of="$img" bs=1 seek="$off" conv=notrunc status=none
+}
+at() { echo $(($("$DEBUGFS" -R "bmap <$2> $3" "$1" 2>/dev/null) * 1024 + $4)); }
+quotas() {
+	local t
+	for t in user group project; do "$DEBUGFS" -R "list_quota $t" "$1" 2>.err; done
+	dd if="$1" bs=1 skip="$(at "$1" 3 0 8)" count=8 status=none | od -An -tu4
+}
+last=$(($("$DEBUGFS" -R 'stat <3>' limits 2>/dev/null | sed -n 's/.*Size: *\([0-9]*\).*/\1/p' | head -n 1) / 1024 - 1))
+for ino in 3 4 "$ino"; do
+	poke limits "$(at limits "$ino" $last 24)" e8 03 # 1000 inodes
+	poke limits "$(at limits "$ino" $last 56)" 50 c3 # 50000 KiB
+	poke limits "$(at limits "$ino" 0 8)" 57 04 00 00 ae 08 00 00
+done
+quotas limits >wanted
+equal "limits" "$(grep -cw 1000 wanted)" 3
+"$FSCK" -fn limits >.out 2>.err
+equal "  of a clean image" $? 0
+quota_damage() { # WHAT ID
+	repaired "$2 " limits "$1"
+	quotas bad >after
+	is "  with its limits" cmp -s wanted after
+	clean bad "  clean for e2fsck"
+}
+for part in "magic 0 0" "version 0 4" "number of blocks 0 20" "root of the tree 1 0" "tree 3 0"; do
+	# shellcheck disable=SC2086
+	set -- $part
+	cp limits bad
+	poke bad "$(at limits 3 "${*: -2:1}" "${*: -1}")" 07 07
+	quota_damage "$part" quota-file-damaged
+done
+cp limits bad
+poke bad "$(at limits 3 1 0)" 00
+quota_damage "an empty tree" quota-usage
+for n in 3 "$ino"; do
+	sif "$n" mode 0
+	quota_damage "mode of inode $n" quota-inode-mode
+	sif "$n" links_count 0
+	quota_damage "links of inode $n" quota-file-damaged
+	sif "$n" size 1024
+	id=quota-file-damaged
+	[ "$n" = 3 ] || id="inode-size $id" # reserved inodes have any size
+	quota_damage "size of inode $n" "$id"
+done
+done_testing 168

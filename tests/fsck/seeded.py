@@ -66,6 +66,11 @@ def quota_inode_of_another_file(i):
     i.set_sb("prj_quota_inum", i.lookup("file"))
 
 
+@case("quota-inode-mode", base="project")
+def quota_inode_of_another_type(i):
+    i.set_inode(i.sb("prj_quota_inum"), "mode", 0o010600)
+
+
 @case("quota-inode-number", base="quota", only=True)
 def quota_inode_that_is_a_file(i):
     i.set_sb("prj_quota_inum", i.lookup("file"))

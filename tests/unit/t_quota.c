@@ -223,6 +223,56 @@ START_TEST(rejects)
 }
 END_TEST
 
+static int take_limit(void *arg, const struct xw_quota_entry *e)
+{
+	uint64_t *sum = arg;
+
+	*sum += e->id * e->inode_hard;
+	return 0;
+}
+
+/* Data blocks are known without the tree; blocks of the tree are not taken for them. */
+START_TEST(salvages)
+{
+	struct xw_quota_entry *e = entries(40, 3, 70000);
+	uint64_t want = 0, sum = 0;
+	struct file f;
+
+	for (size_t i = 0; i < 40; i++) {
+		e[i].inode_hard = i % 3;
+		want += e[i].id * e[i].inode_hard;
+	}
+	f = make(XW_QUOTA_USER, e, 40);
+	memset(f.bytes, 0, XW_QUOTA_BLOCK);
+	ck_assert_int_eq(
+		xw_quota_salvage(f.bytes, (size_t)f.blocks * XW_QUOTA_BLOCK, take_limit, &sum), 0);
+	ck_assert_uint_eq(sum, want);
+	free(f.bytes);
+	free(e);
+}
+END_TEST
+
+START_TEST(keeps_grace)
+{
+	struct xw_quota_shape shape;
+	struct xw_quota_info info;
+	struct file f = {0};
+
+	ck_assert_int_eq(xw_quota_shape(NULL, 0, &shape), 0);
+	f.blocks = shape.blocks;
+	f.bytes = calloc(shape.blocks, XW_QUOTA_BLOCK);
+	ck_assert_ptr_nonnull(f.bytes);
+	shape.block_grace = 77;
+	ck_assert_int_eq(xw_quota_emit(XW_QUOTA_USER, NULL, 0, &shape, put, &f), 0);
+	ck_assert_int_eq(xw_quota_decode(f.bytes, (size_t)shape.blocks * XW_QUOTA_BLOCK,
+					 XW_QUOTA_USER, &info, NULL, NULL),
+			 0);
+	ck_assert_uint_eq(info.block_grace, 77);
+	ck_assert_uint_eq(info.inode_grace, XW_QUOTA_GRACE);
+	free(f.bytes);
+}
+END_TEST
+
 START_TEST(knows_header)
 {
 	struct file f = make(XW_QUOTA_PROJECT, NULL, 0);
@@ -246,6 +296,8 @@ int main(void)
 	tcase_add_loop_test(t, shape_and_back, 0, XW_ARRAY_SIZE(shapes));
 	tcase_add_test(t, stops);
 	tcase_add_loop_test(t, rejects, 0, XW_ARRAY_SIZE(changes));
+	tcase_add_test(t, salvages);
+	tcase_add_test(t, keeps_grace);
 	tcase_add_test(t, knows_header);
 	suite_add_tcase(s, t);
 	return unit_main(s);
