@@ -35,19 +35,55 @@ static bool is_external(const struct xw_super *sb)
 	       (sb->journal_dev || has_uuid(sb));
 }
 
+void fsck_found_replay(struct fsck *f, unsigned how)
+{
+	if (how & XW_REPLAY_NOTHING)
+		(void)FSCK_FOUND(f, JOURNAL_STALE);
+	else
+		(void)FSCK_FOUND(f, JOURNAL_LOST_DATA);
+}
+
+static int open_log(struct fsck *f, struct xw_log **log)
+{
+	xw_log_fn *const fn = f->diag.log;
+	int rc;
+
+	f->diag.log = NULL;
+	rc = xw_log_open_image(f->img, log);
+	f->diag.log = fn;
+	if (rc != XW_ERR_IO)
+		xw_diag_clear(&f->diag);
+	return rc;
+}
+
+/* Flags for xw_journal_recover(), which reports a log that cannot be opened. */
+static int choose_replay(struct fsck *f, unsigned *how)
+{
+	struct xw_log *log = NULL;
+	int rc = 0;
+
+	*how = XW_REPLAY_SALVAGE;
+	if (f->img && !open_log(f, &log))
+		rc = fsck_choose_replay(f, log, how);
+	xw_log_close(log);
+	return rc;
+}
+
 /* Replay on the overlay. 0: done, or nothing to do; 1: the journal is unusable. */
 static int replay(struct fsck *f, unsigned flags)
 {
 	struct xw_journal_info info = {0};
 	xw_log_fn *const log = f->diag.log;
-	int rc;
+	unsigned how;
+	int rc = choose_replay(f, &how);
 
+	if (rc)
+		return rc;
 	f->diag.log = NULL;
-	rc = xw_journal_recover(f->dev, flags | XW_REPLAY_SALVAGE | XW_REPLAY_FAST, &f->diag,
-				&info);
+	rc = xw_journal_recover(f->dev, flags | how | XW_REPLAY_FAST, &f->diag, &info);
 	f->diag.log = log;
 	if (info.damaged)
-		(void)FSCK_FOUND(f, JOURNAL_LOST_DATA);
+		fsck_found_replay(f, how);
 	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO)
 		return rc;
 	xw_diag_clear(&f->diag);
@@ -280,19 +316,6 @@ static int reset(struct fsck *f, const struct journal *j)
 		return drop(f, j, true);
 	rc = write_fresh(f, j);
 	return rc || !asked ? rc : clear_recover(f);
-}
-
-static int open_log(struct fsck *f, struct xw_log **log)
-{
-	xw_log_fn *const fn = f->diag.log;
-	int rc;
-
-	f->diag.log = NULL;
-	rc = xw_log_open_image(f->img, log);
-	f->diag.log = fn;
-	if (rc != XW_ERR_IO)
-		xw_diag_clear(&f->diag);
-	return rc;
 }
 
 /* Fields of a journal superblock that can be used. */

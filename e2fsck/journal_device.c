@@ -115,15 +115,21 @@ static int commit_replay(struct fsck *f, struct xw_log *log, const struct xw_rep
 static int replay(struct fsck *f, struct xw_log *log)
 {
 	struct xw_replay r;
-	int rc = xw_replay_plan(log, XW_REPLAY_SALVAGE, f->img->sb.blocks_count, &r);
+	unsigned how;
+	int rc = fsck_choose_replay(f, log, &how);
 
+	if (rc)
+		return rc;
+	rc = xw_replay_plan(log, how, f->img->sb.blocks_count, &r);
+	if (how & XW_REPLAY_NOTHING)
+		r.blocks.n = 0;
 	if (!rc) {
 		f->replayed = true;
 		fsck_say_replayed(f);
 		rc = apply(f, log, &r);
 	}
 	if (!rc && r.damaged) {
-		(void)FSCK_FOUND(f, JOURNAL_LOST_DATA);
+		fsck_found_replay(f, how);
 		f->full = true;
 	}
 	if (!rc && !f->stop && f->opts.mode != FSCK_NO)

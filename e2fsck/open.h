@@ -150,6 +150,13 @@ int fsck_check_journal(struct fsck *f);
  * Otherwise it is to be checked: a mount would replay or discard the log.
  */
 bool fsck_journal_is_empty(struct fsck *f);
+/*
+ * journal_choice.c: how to replay the log: flags of session/journal.h. XW_ERR_NOMEM, XW_ERR_IO.
+ */
+struct xw_log;
+/* journal.c: a damaged log was replayed in this way. */
+void fsck_found_replay(struct fsck *f, unsigned how);
+int fsck_choose_replay(struct fsck *f, struct xw_log *log, unsigned *flags);
 /* An external journal that is damaged: a new one is made in the filesystem. */
 int fsck_drop_external(struct fsck *f);
 

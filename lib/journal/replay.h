@@ -16,6 +16,11 @@
 
 /* Damage ends the plan, or excludes a block, but is no failure; fast commits are dropped then. */
 #define XW_REPLAY_SALVAGE 0x1
+/*
+ * With SALVAGE: transactions behind the damage as well, as far as their blocks verify. What they
+ * are based on may be missing, so the caller must judge the result.
+ */
+#define XW_REPLAY_BEYOND 0x20
 
 struct xw_replay_block {
 	xw_blk blk; /* home location */
@@ -30,6 +35,7 @@ struct xw_replay {
 	uint64_t tags, revoked; /* copies in the log, and how many of them are revoked */
 	uint64_t bad; /* copies skipped because of a wrong checksum or block number */
 	bool damaged; /* the log ends unexpectedly, or bad is not 0 */
+	bool revokes_lost; /* BEYOND: a damaged block may have revoked blocks of the plan */
 	uint8_t *fast; /* complete fast commits after the last transaction (disk/fast.h) */
 	size_t fast_blocks;
 	/* ascending by home location, only the latest copy of each */

@@ -50,6 +50,9 @@ struct scan {
 	uint64_t steps;
 	uint32_t crc; /* v1: checksum of the current transaction so far */
 	bool suspect; /* a block of this transaction has a wrong checksum */
+	/* walk_beyond(): a block was skipped that may revoke; unreadable ones follow as data */
+	bool unknown, explained;
+	size_t committed; /* walk_beyond(): number of notes that are committed */
 	uint64_t last_time;
 };
 
@@ -151,6 +154,83 @@ static int walk(struct scan *s)
 		}
 	}
 	s->notes.n = committed;
+	s->r->end_sequence = s->sequence;
+	return rc;
+}
+
+/* A commit block behind damage. 1: all that was noted up to here is committed; 0: it is not. */
+static int commit_beyond(struct scan *s)
+{
+	const bool ok = xw_jcommit_verify(&s->log->fmt, s->blk, s->crc);
+
+	if (!ok && s->log->fmt.csum1) /* no block has a checksum of its own */
+		s->notes.n = s->committed;
+	s->crc = ~0u;
+	s->sequence++;
+	if (!ok)
+		return 0;
+	s->committed = s->notes.n;
+	s->r->end_at = s->at;
+	s->r->transactions++;
+	return 1;
+}
+
+static int note_beyond(struct scan *s, uint32_t at, uint32_t type)
+{
+	const bool revoke = type == XW_JBD2_REVOKE;
+	uint32_t count;
+	int rc = 0;
+
+	if (!xw_jblock_verify_tail(&s->log->fmt, s->blk) ||
+	    (revoke && xw_jrevoke_count(&s->log->fmt, s->blk, &count))) {
+		s->unknown = revoke;
+		s->explained = !revoke;
+		return 0;
+	}
+	rc = note(s, at, revoke);
+	return rc || revoke ? rc : skip_data(s);
+}
+
+/*
+ * The whole log, past damage: each block with the magic is a header, since data blocks never start
+ * with it, and one whose sequence number is not before that of the previous header is of this use
+ * of the log. A commit block proves that the transactions before it were committed.
+ */
+static int walk_beyond(struct scan *s)
+{
+	const uint64_t blocks = s->log->last - s->log->first;
+	int rc = 0;
+
+	s->at = s->log->jsb.start;
+	s->sequence = s->log->jsb.sequence;
+	s->crc = ~0u;
+	s->r->damaged = true;
+	while (!rc && s->steps++ < blocks) {
+		const uint32_t at = s->at;
+		uint32_t type, sequence;
+		struct xw_jcommit c;
+
+		rc = xw_log_read(s->log, at, s->blk);
+		s->at = xw_log_next(s->log, at);
+		if (rc || !xw_jblock_header(s->blk, &type, &sequence) ||
+		    sequence - s->sequence >= blocks) {
+			s->unknown |= !s->explained; /* data of a damaged descriptor, or not */
+			continue;
+		}
+		s->sequence = sequence;
+		s->explained = false;
+		if (type == XW_JBD2_DESCRIPTOR || type == XW_JBD2_REVOKE) {
+			rc = note_beyond(s, at, type);
+		} else if (type == XW_JBD2_COMMIT) {
+			xw_jcommit_decode(s->blk, &c);
+			if (c.sec < s->last_time) /* left by an earlier use */
+				break;
+			s->last_time = c.sec;
+			if (commit_beyond(s))
+				s->r->revokes_lost |= s->unknown;
+		}
+	}
+	s->notes.n = s->committed;
 	s->r->end_sequence = s->sequence;
 	return rc;
 }
@@ -362,7 +442,7 @@ int xw_replay_plan(struct xw_log *log, unsigned flags, uint64_t limit, struct xw
 	if (!s.blk || !s.data)
 		rc = xw_fail_nomem(log->diag, "a journal");
 	if (!rc)
-		rc = walk(&s);
+		rc = flags & XW_REPLAY_BEYOND ? walk_beyond(&s) : walk(&s);
 	if (!rc)
 		rc = collect_revoked(&s);
 	if (!rc)

@@ -148,6 +148,8 @@ static int recover(struct xw_image *img, struct xw_log *log, unsigned flags,
 	struct xw_replay r;
 	int rc = xw_replay_plan(log, flags, img->sb.blocks_count, &r);
 
+	if (!rc && (flags & XW_REPLAY_NOTHING))
+		r.blocks.n = r.transactions = 0;
 	if (!rc && (flags & XW_REPLAY_TORN_SUPER))
 		rc = check_logged_super(log, &r, &img->sb);
 	*info = (struct xw_journal_info){

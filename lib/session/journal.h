@@ -24,6 +24,11 @@
  * atomic.
  */
 #define XW_REPLAY_FAST 0x10
+/*
+ * Write nothing of the log, and end the recovery as after damage: for a log that is older than the
+ * filesystem. For XW_REPLAY_BEYOND (0x20) see journal/replay.h.
+ */
+#define XW_REPLAY_NOTHING 0x40
 
 struct xw_journal_info {
 	bool needed; /* the superblock asked for recovery, or UNASKED found a log in use */

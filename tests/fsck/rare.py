@@ -94,8 +94,8 @@ def journal_that_is_made_again(i):
     i.set_sb("jnl_blocks", bytes(68))
 
 
-@case("journal-damaged", base="ext3")
-def transaction_for_no_block(i):
+def write_log(i, *tags):
+    """One transaction of (block, contents); where there is no such block, its tag is damage."""
     log = i.blocks(8)
 
     def block(n, *words):
@@ -103,12 +103,37 @@ def transaction_for_no_block(i):
         for k, word in enumerate(words):
             i.put(i.block(log[n]) + 4 * k, 4, word.to_bytes(4, "big"))
     magic = 0xC03B3998
-    block(1, magic, 1, 1, 0x7FFFFFFF, 8 | 2)
-    block(2, 0)
-    block(3, magic, 2, 1)
+    block(1, magic, 1, 1, *(word for n, (blk, _) in enumerate(tags, 1) for word in (blk, 10 if n == len(tags) else 2)))
+    for n, (_, data) in enumerate(tags):
+        block(2 + n)
+        i.put(i.block(log[2 + n]), len(data), data)
+    block(2 + len(tags), magic, 2, 1)
     i.put(i.block(log[0]) + 0x18, 4, (1).to_bytes(4, "big"))
     i.put(i.block(log[0]) + 0x1C, 4, (1).to_bytes(4, "big"))
     i.set_sb("feature_incompat", i.sb("feature_incompat") | 4)
+
+
+@case("journal-stale", base="ext3")
+def transaction_for_no_block(i):
+    write_log(i, (0x7FFFFFFF, b""))
+
+
+@case("journal-stale", base="ext3")
+def damaged_transaction_of_an_older_directory(i):
+    """The directory in place has more names, and the inodes of all of them."""
+    blk = i.blocks(2)[0]
+    old = bytearray(i.b[i.block(blk):i.block(blk) + i.bs])
+    old[12 + 4:12 + 6] = (i.bs - 12).to_bytes(2, "little")
+    write_log(i, (blk, bytes(old)), (0x7FFFFFFF, b""))
+
+
+@case("journal-damaged", base="ext3")
+def damaged_transaction_of_a_newer_directory(i):
+    """The directory in place has no names."""
+    blk = i.blocks(2)[0]
+    good = bytes(i.b[i.block(blk):i.block(blk) + i.bs])
+    i.put(i.block(blk) + 12 + 4, 2, i.bs - 12)
+    write_log(i, (blk, good), (0x7FFFFFFF, b""))
 
 
 @case("orphan-link", base="ext2")
