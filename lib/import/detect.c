@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "import/cpio.h"
 #include "import/dir.h"
 #include "import/foreign.h"
 #include "import/la.h"
@@ -82,9 +83,9 @@ static int refuse_foreign(struct opening *op, struct xw_feed *f)
 }
 
 /* The input is not compressed (any more): choose the reader. Owns f. */
-static int open_plain(struct opening *op, struct xw_feed *f, bool compressed,
-		      struct xw_source **out)
+static int open_plain(struct opening *op, struct xw_feed *f, unsigned depth, struct xw_source **out)
 {
+	const bool compressed = depth != 0;
 	/* a device may have no end, or a very distant one */
 	bool drain = compressed || S_ISFIFO(op->st.st_mode) || S_ISSOCK(op->st.st_mode);
 	struct xw_la_params lp = {.name = op->name,
@@ -117,6 +118,9 @@ static int open_plain(struct opening *op, struct xw_feed *f, bool compressed,
 		return rc;
 	}
 	tar = tar && !op->o->by_libarchive;
+	if (!tar && xw_cpio_begins(xw_feed_head(f), (size_t)have))
+		return xw_cpio_open(f, &lp, depth, op->o->threaded, out);
+	f->leaves_rest = false;
 	if (!tar && !compressed && S_ISREG(op->st.st_mode))
 		return open_file(op, f, out);
 	in = xw_input_new(f, op->o->threaded);
@@ -125,27 +129,48 @@ static int open_plain(struct opening *op, struct xw_feed *f, bool compressed,
 	return tar ? xw_tar_open(in, &tp, out) : xw_la_open(in, &lp, out);
 }
 
+/*
+ * Decompress *f as long as it is compressed, and is neither tar nor cpio. *depth: how many
+ * decompressors there are. 0, or a negative code: *f is closed.
+ */
+static int decompress(struct opening *op, struct xw_feed **f, unsigned *depth)
+{
+	struct xw_feed *inner;
+	int r = 1;
+
+	for (*depth = 0; r == 1 && *depth < XW_CPIO_DEPTH_MAX; *depth += r == 1) {
+		const ssize_t have = xw_feed_peek(*f, LOOK);
+
+		if (have <= 0 || looks_like_tar(xw_feed_head(*f), (size_t)have) ||
+		    xw_cpio_begins(xw_feed_head(*f), (size_t)have))
+			return 0; /* a failure is reported by who looks at it next */
+		r = xw_feed_decompress(*f, &inner);
+		if (r == 1) {
+			inner->leaves_rest = true;
+			*f = inner;
+		}
+	}
+	if (r >= 0)
+		return 0;
+	xw_fail(op->diag, r, "%s: %s", op->name, (*f)->err);
+	xw_feed_close(*f);
+	return r;
+}
+
 /* Owns op->fd if op->own. */
 static int open_stream(struct opening *op, struct xw_source **out)
 {
-	struct xw_feed *f = xw_feed_fd(op->fd, op->own, op->o->tick), *inner;
-	ssize_t have;
-	int r = 0;
+	struct xw_feed *f = xw_feed_fd(op->fd, op->own, op->o->tick);
+	unsigned depth;
+	int rc;
 
 	if (!f) {
 		if (op->own)
 			close(op->fd);
 		return xw_fail_nomem(op->diag, "the input");
 	}
-	have = xw_feed_peek(f, LOOK);
-	if (have > 0 && !looks_like_tar(xw_feed_head(f), (size_t)have))
-		r = xw_feed_decompress(f, &inner);
-	if (r < 0) {
-		xw_fail(op->diag, r, "%s: %s", op->name, f->err);
-		xw_feed_close(f);
-		return r;
-	}
-	return open_plain(op, r ? inner : f, r == 1, out);
+	rc = decompress(op, &f, &depth);
+	return rc ? rc : open_plain(op, f, depth, out);
 }
 
 int xw_source_open(const char *path, const struct xw_source_opts *o, struct xw_diag *diag,

@@ -69,6 +69,28 @@ ssize_t xw_feed_peek(struct xw_feed *f, size_t want)
 	return (ssize_t)(f->head_len - f->head_pos);
 }
 
+int xw_feed_unread(struct xw_feed *f, const void *buf, size_t n)
+{
+	const size_t have = f->head_len - f->head_pos;
+	unsigned char *p;
+
+	if (!n)
+		return 0;
+	p = malloc(n + have);
+	if (!p) {
+		snprintf(f->err, sizeof(f->err), "out of memory");
+		return XW_ERR_NOMEM;
+	}
+	memcpy(p, buf, n);
+	if (have)
+		memcpy(p + n, f->head + f->head_pos, have);
+	free(f->head);
+	f->head = p;
+	f->head_pos = 0;
+	f->head_len = f->head_cap = n + have;
+	return 0;
+}
+
 void xw_feed_cancel(struct xw_feed *f)
 {
 	if (f->wake >= 0 && eventfd_write(f->wake, 1) < 0)

@@ -45,6 +45,11 @@ struct xw_feed {
 	struct xw_feed_tick *tick; /* tick of the outermost feed */
 	int wake; /* eventfd that interrupts a blocked read, or -1 */
 	bool behind; /* of a decompressor at its end: more than zeros followed and was ignored */
+	/*
+	 * Set on a decompressor: it does not look at what follows, which is left to
+	 * xw_feed_lower(). May be cleared before the end was reached or read.
+	 */
+	bool leaves_rest;
 	char err[256]; /* reason of a failure, without the name of the source */
 };
 
@@ -56,6 +61,8 @@ static inline const unsigned char *xw_feed_head(const struct xw_feed *f)
 {
 	return f->head + f->head_pos;
 }
+/* Put n bytes back, in front of all that is still to be read. XW_ERR_NOMEM. */
+int xw_feed_unread(struct xw_feed *f, const void *buf, size_t n);
 /* May be called from any thread: the current read and all later ones fail. */
 void xw_feed_cancel(struct xw_feed *f);
 void xw_feed_close(struct xw_feed *f);
@@ -75,5 +82,10 @@ struct xw_feed *xw_feed_mem(const void *buf, size_t len, size_t chunk);
  * lower are lost, reason in lower->err.
  */
 int xw_feed_decompress(struct xw_feed *lower, struct xw_feed **out);
+/*
+ * Close a decompressed feed with leaves_rest that was read to its end, and return the lower one,
+ * which continues behind the compressed data. NULL: out of memory; both are closed.
+ */
+struct xw_feed *xw_feed_lower(struct xw_feed *f);
 
 #endif

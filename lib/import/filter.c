@@ -44,6 +44,7 @@ struct filter {
 	int64_t given; /* total number of bytes served */
 	bool last; /* the input ends after them */
 	bool stops; /* this filter may end before its input does */
+	bool looked; /* at what follows */
 	struct xw_gzip_check *gzip;
 };
 
@@ -164,13 +165,35 @@ static int filter_fail(const struct filter *t, char *err, size_t room)
 	return text ? xw_la_code(t->a) : XW_ERR_TRUNCATED;
 }
 
+/* The end of the data, unless it was reached before: what follows? 0 or a negative code. */
+static ssize_t at_end(struct filter *t)
+{
+	struct xw_feed *f = &t->f;
+	ssize_t n;
+
+	if (!t->ended && t->gzip && !xw_gzip_check_end(t->gzip)) {
+		snprintf(f->err, sizeof(f->err), "gzip: the checksum or length does not match");
+		return XW_ERR_INPUT;
+	}
+	t->ended = true;
+	if (!t->stops || f->leaves_rest || t->looked)
+		return 0;
+	t->looked = true;
+	n = look_behind(t);
+	if (n < 0)
+		snprintf(f->err, sizeof(f->err), "%s", t->lower->err);
+	return n;
+}
+
 static ssize_t filter_read(struct xw_feed *f, void *buf, size_t len)
 {
 	struct filter *t = (struct filter *)f;
 	la_ssize_t n;
 
-	if (t->empty || t->ended)
+	if (t->empty)
 		return 0;
+	if (t->ended)
+		return at_end(t);
 	do
 		n = archive_read_data(t->a, buf, len);
 	while (n == ARCHIVE_RETRY);
@@ -178,17 +201,7 @@ static ssize_t filter_read(struct xw_feed *f, void *buf, size_t len)
 		return filter_fail(t, f->err, sizeof(f->err));
 	if (t->gzip && n)
 		xw_gzip_check_out(t->gzip, buf, (size_t)n);
-	t->ended = n == 0;
-	if (t->ended && t->gzip && !xw_gzip_check_end(t->gzip)) {
-		snprintf(f->err, sizeof(f->err), "gzip: the checksum or length does not match");
-		return XW_ERR_INPUT;
-	}
-	if (t->ended && t->stops) {
-		n = look_behind(t);
-		if (n < 0)
-			snprintf(f->err, sizeof(f->err), "%s", t->lower->err);
-	}
-	return (ssize_t)n;
+	return n ? (ssize_t)n : at_end(t);
 }
 
 static void filter_close(struct xw_feed *f)
@@ -203,6 +216,24 @@ static void filter_close(struct xw_feed *f)
 	free(t->gzip);
 	free(t->bufs);
 	free(t);
+}
+
+struct xw_feed *xw_feed_lower(struct xw_feed *f)
+{
+	struct filter *t = (struct filter *)f;
+	const unsigned char *other = t->buf == t->bufs ? t->bufs + PULL_BYTES : t->bufs;
+	const int64_t untaken = t->given - archive_filter_bytes(t->a, -1);
+	const size_t left = untaken > 0 ? (size_t)untaken : 0;
+	const size_t here = XW_MIN(left, t->at), there = XW_MIN(left - here, t->before);
+	struct xw_feed *lower = t->lower;
+	int rc = xw_feed_unread(lower, t->buf + t->at - here, t->have - t->at + here);
+
+	if (!rc)
+		rc = xw_feed_unread(lower, other + t->before - there, there);
+	if (!rc)
+		t->lower = NULL;
+	xw_feed_close(f);
+	return rc ? NULL : lower;
 }
 
 /* Open t->a on `from` up to the first data: returns libarchive's status. */

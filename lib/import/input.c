@@ -132,18 +132,63 @@ struct xw_input *xw_input_new(struct xw_feed *feed, bool threaded)
 	return in;
 }
 
+static void add_tick(struct timespec *t)
+{
+	t->tv_nsec += XW_FEED_TICK_MS * 1000000l;
+	if (t->tv_nsec >= 1000000000l) {
+		t->tv_nsec -= 1000000000l;
+		t->tv_sec++;
+	}
+}
+
+static void stop_reader(struct xw_input *in)
+{
+	if (!in->threaded)
+		return;
+	pthread_mutex_lock(&in->lock);
+	in->stop = true;
+	pthread_cond_signal(&in->room);
+	pthread_mutex_unlock(&in->lock);
+	xw_feed_cancel(in->feed);
+	pthread_join(in->thread, NULL);
+	in->threaded = false;
+}
+
+/*
+ * The same, but the reader completes its unit: a decompressor that is interrupted could not go on.
+ * 0, or the code of a tick, after which the feed cannot be used.
+ */
+static int end_reader(struct xw_input *in)
+{
+	struct timespec until;
+	int rc = 0;
+
+	if (!in->threaded)
+		return 0;
+	pthread_mutex_lock(&in->lock);
+	in->stop = true;
+	pthread_cond_signal(&in->room);
+	pthread_mutex_unlock(&in->lock);
+	do {
+		rc = in->tick.fn ? in->tick.fn(in->tick.arg) : 0;
+		clock_gettime(CLOCK_REALTIME, &until);
+		add_tick(&until);
+	} while (!rc && pthread_timedjoin_np(in->thread, NULL, &until) == ETIMEDOUT);
+	if (rc) {
+		stop_reader(in);
+		return rc;
+	}
+	in->threaded = false;
+	if (in->feed->tick)
+		*in->feed->tick = in->tick;
+	return 0;
+}
+
 void xw_input_free(struct xw_input *in)
 {
 	if (!in)
 		return;
-	if (in->threaded) {
-		pthread_mutex_lock(&in->lock);
-		in->stop = true;
-		pthread_cond_signal(&in->room);
-		pthread_mutex_unlock(&in->lock);
-		xw_feed_cancel(in->feed);
-		pthread_join(in->thread, NULL);
-	}
+	stop_reader(in);
 	xw_feed_close(in->feed);
 	for (unsigned i = 0; i < in->n_slots; i++)
 		free(in->slots[i].p);
@@ -151,6 +196,33 @@ void xw_input_free(struct xw_input *in)
 	pthread_cond_destroy(&in->more);
 	pthread_mutex_destroy(&in->lock);
 	free(in);
+}
+
+/* Put the units that were not consumed back, the last one first. */
+static int put_back(struct xw_input *in)
+{
+	int rc = 0;
+
+	for (uint64_t i = in->filled; i > in->freed && !rc; i--) {
+		const struct slot *s = &in->slots[(i - 1) % in->n_slots];
+		const size_t off = i - 1 == in->freed && in->holds ? in->off : 0;
+
+		rc = xw_feed_unread(in->feed, s->p + off, s->len - off);
+	}
+	return rc;
+}
+
+int xw_input_release(struct xw_input *in, struct xw_feed **feed)
+{
+	int rc = end_reader(in);
+
+	if (!rc)
+		rc = put_back(in);
+	*feed = rc ? NULL : in->feed;
+	if (!rc)
+		in->feed = NULL;
+	xw_input_free(in);
+	return rc;
 }
 
 /* Wait for the reader, calling the tick. The lock is held. */
@@ -164,11 +236,7 @@ static int wait_more(struct xw_input *in)
 		return 0;
 	}
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += XW_FEED_TICK_MS * 1000000l;
-	if (until.tv_nsec >= 1000000000l) {
-		until.tv_nsec -= 1000000000l;
-		until.tv_sec++;
-	}
+	add_tick(&until);
 	if (pthread_cond_timedwait(&in->more, &in->lock, &until) == ETIMEDOUT) {
 		pthread_mutex_unlock(&in->lock);
 		rc = in->tick.fn(in->tick.arg);

@@ -22,6 +22,11 @@ struct xw_input;
 struct xw_input *xw_input_new(struct xw_feed *feed, bool threaded);
 void xw_input_free(struct xw_input *in);
 /*
+ * As xw_input_free(), but *feed is returned, and continues behind what was consumed. After a
+ * failure it is closed: XW_ERR_NOMEM, or the code of a tick.
+ */
+int xw_input_release(struct xw_input *in, struct xw_feed **feed);
+/*
  * The rest of the current unit, without consuming it: *len > 0, or 0 at the end of the input. *p is
  * valid until the next call after it was consumed. 0 or a negative code, see xw_input_error.
  */

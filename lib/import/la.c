@@ -52,6 +52,9 @@ struct la {
 
 	struct xw_input *in; /* input is a stream */
 	size_t held;
+	const unsigned char *block; /* the held one */
+	unsigned char *tail; /* chained: copy of the block before the held one, of tail_len bytes */
+	size_t tail_len;
 	int fd; /* input is a file, if `in` is NULL */
 	/* offset of the archive in the file; next byte to read, relative to it */
 	int64_t base, pos;
@@ -91,6 +94,10 @@ static la_ssize_t stream_read(struct archive *a, void *arg, const void **buf)
 	size_t len;
 	int err;
 
+	if (l->tail && l->held) {
+		memcpy(l->tail, l->block, l->held);
+		l->tail_len = l->held;
+	}
 	xw_input_eat(l->in, l->held);
 	l->held = 0;
 	err = xw_input_get(l->in, &p, &len);
@@ -101,6 +108,7 @@ static la_ssize_t stream_read(struct archive *a, void *arg, const void **buf)
 		return ARCHIVE_FATAL;
 	}
 	l->held = len;
+	l->block = p;
 	*buf = p;
 	return (la_ssize_t)len;
 }
@@ -453,7 +461,7 @@ static void la_close(struct xw_source *s)
 		archive_read_free(l->a);
 	if (l->in)
 		xw_input_free(l->in);
-	else
+	else if (l->fd >= 0)
 		close(l->fd);
 	if (l->utf8)
 		freelocale(l->utf8);
@@ -461,9 +469,40 @@ static void la_close(struct xw_source *s)
 	free(l->acl_default);
 	xw_vec_free(&l->xattrs);
 	xw_vec_free(&l->segs);
+	free(l->tail);
 	free(l->buf);
 	free(l->src.name);
 	free(l);
+}
+
+/*
+ * libarchive has looked beyond the end, at most by what its formats and filters look at to
+ * recognize themselves: less than the held block and the one before it.
+ */
+struct xw_feed *xw_la_release(struct xw_source *s)
+{
+	struct la *l = (struct la *)s;
+	const uint64_t end = (uint64_t)archive_filter_bytes(l->a, -1), at = xw_input_pos(l->in);
+	const uint64_t back = end < at ? at - end : 0;
+	struct xw_feed *feed = NULL;
+	int rc = back > l->tail_len || (!back && end - at > l->held) ? XW_ERR_INTERNAL : 0;
+
+	if (!rc && !back)
+		xw_input_eat(l->in, end - at);
+	if (!rc) {
+		rc = xw_input_release(l->in, &feed);
+		l->in = NULL;
+		l->fd = -1;
+		if (!rc)
+			rc = xw_feed_unread(feed, l->tail + l->tail_len - back, back);
+	}
+	if (rc) {
+		xw_fail(l->src.diag, rc, "%s: %s", l->src.name, xw_err_text(rc));
+		xw_feed_close(feed);
+		feed = NULL;
+	}
+	la_close(s);
+	return feed;
 }
 
 /*
@@ -556,7 +595,9 @@ static int la_new(struct la *l, const struct xw_la_params *p, struct xw_source *
 	l->utf8 = utf8_locale();
 	if (!l->in)
 		l->buf = malloc(FILE_BYTES);
-	if (!l->src.name || !l->a || (!l->in && !l->buf)) {
+	if (p->chained)
+		l->tail = malloc(XW_INPUT_UNIT);
+	if (!l->src.name || !l->a || (!l->in && !l->buf) || (p->chained && !l->tail)) {
 		la_close(&l->src);
 		return xw_fail_nomem(p->diag, "the archive reader");
 	}

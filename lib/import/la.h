@@ -13,11 +13,17 @@ struct xw_la_params {
 	struct xw_diag *diag;
 	uint64_t total;
 	bool compressed; /* progress is counted before decompression */
+	bool chained; /* xw_la_release() will be called */
 	bool drain; /* read a stream after the end of the archive, see xw_input_enough */
 };
 
 /* From a stream; owns in, also on failure. Reads the first header. */
 int xw_la_open(struct xw_input *in, const struct xw_la_params *p, struct xw_source **out);
+/*
+ * A chained source of a stream whose archive has ended: close it, and return its feed, which
+ * continues behind the archive. NULL: a failure, with a message; the feed is closed.
+ */
+struct xw_feed *xw_la_release(struct xw_source *s);
 /*
  * From a regular file at its current offset; formats that need to seek can. Owns fd, also on
  * failure.

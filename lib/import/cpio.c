@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A sequence of cpio archives, as Linux unpacks an initramfs ("initramfs buffer format"): archives
+ * with any number of zeros between them, each as it is or compressed; compressed data may hold
+ * several. libarchive reads one of them at a time, and the feed continues where it has ended.
+ *
+ * Invariant: either `part` reads, and owns the feed, or `feed` is where the next archive begins.
+ */
+#include "config.h"
+
+#include "import/cpio.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "disk/inode.h"
+
+#define LOOK 512u
+#define CHUNK ((size_t)64 << 10)
+/* Limit for data after the end, which a device or the writer of a pipe may have without end. */
+#define BEHIND_MAX ((uint64_t)16 << 20)
+
+struct cpio {
+	struct xw_source src;
+	struct xw_source *part; /* NULL: between two archives, or at the end */
+	struct xw_feed *feed;
+	struct xw_la_params params; /* of each part */
+	unsigned depth; /* decompressors around the outermost input */
+	bool left; /* the last part was compressed data, which has ended */
+	bool threaded, drain, done;
+	int failed;
+	atomic_uint_least64_t *raw;
+	unsigned char *buf; /* CHUNK bytes */
+};
+
+static unsigned peek_le16(const unsigned char *p)
+{
+	return p[0] | p[1] << 8;
+}
+
+static unsigned peek_be16(const unsigned char *p)
+{
+	return p[0] << 8 | p[1];
+}
+
+/* The binary format has only two bytes that identify it: mode and length of the name agree. */
+static bool is_binary(const unsigned char *p, size_t len)
+{
+	enum { MODE = 6, NAME_SIZE = 20, HEADER = 26, NAME_MAX_SIZE = 4097 };
+	unsigned (*const peek)(const unsigned char *) = *p == 0xc7 ? peek_le16 : peek_be16;
+	unsigned type, size;
+
+	if (len < HEADER || peek(p) != 070707)
+		return false;
+	type = peek(p + MODE) & XW_S_IFMT;
+	size = peek(p + NAME_SIZE);
+	return size && size <= NAME_MAX_SIZE &&
+	       (!type || type == XW_S_IFREG || type == XW_S_IFDIR || type == XW_S_IFLNK ||
+		type == XW_S_IFCHR || type == XW_S_IFBLK || type == XW_S_IFIFO ||
+		type == XW_S_IFSOCK);
+}
+
+bool xw_cpio_begins(const unsigned char *p, size_t len)
+{
+	return (len >= 6 &&
+		(!memcmp(p, "070701", 6) || !memcmp(p, "070702", 6) || !memcmp(p, "070707", 6))) ||
+	       is_binary(p, len);
+}
+
+static int fail_feed(struct cpio *c, int code)
+{
+	c->failed = code;
+	return xw_fail(c->src.diag, code, "%s: %s", c->src.name, c->feed->err);
+}
+
+/* Skip zeros: 1: something else follows, 0: the end of the feed, or nothing for long. */
+static int skip_zeros(struct cpio *c)
+{
+	uint64_t skipped = 0;
+
+	while (c->depth || skipped < BEHIND_MAX) {
+		ssize_t n = xw_feed_peek(c->feed, CHUNK);
+		size_t zeros = 0;
+
+		if (n <= 0)
+			return n ? fail_feed(c, (int)n) : 0;
+		n = XW_MIN(n, (ssize_t)CHUNK);
+		while (zeros < (size_t)n && !xw_feed_head(c->feed)[zeros])
+			zeros++;
+		if (zeros && xw_feed_read(c->feed, c->buf, zeros) != (ssize_t)zeros)
+			return fail_feed(c, XW_ERR_INTERNAL);
+		if (zeros < (size_t)n)
+			return 1;
+		skipped += zeros;
+	}
+	return 0;
+}
+
+/*
+ * The last archive has ended. Read on for the writer of a pipe, and for checksums at the end of
+ * compressed data.
+ */
+static int finish(struct cpio *c)
+{
+	c->done = true;
+	for (uint64_t n = 0; c->drain && (c->depth || n < BEHIND_MAX);) {
+		const ssize_t got = xw_feed_read(c->feed, c->buf, CHUNK);
+
+		if (got <= 0)
+			return got ? fail_feed(c, (int)got) : 0;
+		n += (uint64_t)got;
+	}
+	return 0;
+}
+
+/* What follows is no cpio archive: compressed data, which may contain one? 1: yes. */
+static int enter(struct cpio *c)
+{
+	struct xw_feed *inner;
+	const int r = c->depth < XW_CPIO_DEPTH_MAX ? xw_feed_decompress(c->feed, &inner) : 0;
+
+	if (r < 0)
+		return fail_feed(c, r);
+	if (!r) {
+		xw_log(c->src.diag, XW_LOG_WARN,
+		       "%s: trailing data after the %s is ignored: it is no cpio archive",
+		       c->src.name, c->left ? "compressed stream" : "archive");
+		return 0;
+	}
+	inner->leaves_rest = true;
+	c->feed = inner;
+	c->depth++;
+	return 1;
+}
+
+/* The compressed data has ended: continue behind it. */
+static int leave(struct cpio *c)
+{
+	c->feed = xw_feed_lower(c->feed);
+	c->depth--;
+	c->left = true;
+	if (c->feed)
+		return 0;
+	c->failed = XW_ERR_NOMEM;
+	return xw_fail_nomem(c->src.diag, "the input");
+}
+
+static int open_part(struct cpio *c)
+{
+	struct xw_input *in = xw_input_new(c->feed, c->threaded);
+	int rc;
+
+	c->feed = NULL; /* owned by the input, also on failure */
+	c->left = false;
+	rc = in ? xw_la_open(in, &c->params, &c->part) : xw_fail_nomem(c->src.diag, "read buffers");
+	c->failed = rc;
+	return rc;
+}
+
+/* Begin the next archive: 1 if there is one. */
+static int next_part(struct cpio *c)
+{
+	for (;;) {
+		int r = skip_zeros(c);
+		ssize_t have;
+
+		if (!r && c->depth)
+			r = leave(c);
+		else if (!r)
+			return finish(c);
+		if (r < 0)
+			return r;
+		if (!r)
+			continue;
+		have = xw_feed_peek(c->feed, LOOK);
+		if (have < 0)
+			return fail_feed(c, (int)have);
+		if (xw_cpio_begins(xw_feed_head(c->feed), (size_t)have)) {
+			r = open_part(c);
+			return r ? r : 1;
+		}
+		r = enter(c);
+		if (r <= 0)
+			return r ? r : finish(c);
+	}
+}
+
+static int cpio_next(struct xw_source *s, const struct xw_entry **e)
+{
+	struct cpio *c = (struct cpio *)s;
+
+	while (!c->failed && !c->done) {
+		int r = c->part ? xw_source_next(c->part, e) : 0;
+
+		if (r < 0)
+			c->failed = r;
+		if (r)
+			return r;
+		if (c->part) {
+			c->feed = xw_la_release(c->part);
+			c->part = NULL;
+			if (!c->feed)
+				return c->failed = c->src.diag->code;
+		}
+		r = next_part(c);
+		if (r < 0)
+			return r;
+	}
+	return c->failed;
+}
+
+static int cpio_read(struct xw_source *s, const void **buf, size_t *len, uint64_t *off)
+{
+	struct cpio *c = (struct cpio *)s;
+
+	return c->failed || !c->part ? c->failed : xw_source_read(c->part, buf, len, off);
+}
+
+static uint64_t cpio_consumed(const struct xw_source *s)
+{
+	return atomic_load_explicit(((const struct cpio *)s)->raw, memory_order_relaxed);
+}
+
+static void cpio_close(struct xw_source *s)
+{
+	struct cpio *c = (struct cpio *)s;
+
+	xw_source_close(c->part);
+	xw_feed_close(c->feed);
+	free(c->buf);
+	free(c->src.name);
+	free(c);
+}
+
+int xw_cpio_open(struct xw_feed *feed, const struct xw_la_params *p, unsigned depth, bool threaded,
+		 struct xw_source **out)
+{
+	static const struct xw_source_ops ops = {.next = cpio_next,
+						 .read = cpio_read,
+						 .close = cpio_close,
+						 .consumed = cpio_consumed};
+	struct cpio *c = calloc(1, sizeof(*c));
+	int rc;
+
+	if (!c) {
+		xw_feed_close(feed);
+		return xw_fail_nomem(p->diag, "the archive reader");
+	}
+	c->src = (struct xw_source){
+		.ops = &ops, .diag = p->diag, .total = p->total, .name = strdup(p->name)};
+	c->params = *p;
+	c->params.name = c->src.name;
+	c->params.chained = true;
+	c->params.drain = false;
+	c->feed = feed;
+	c->raw = feed->raw;
+	c->depth = depth;
+	c->threaded = threaded;
+	c->drain = p->drain;
+	c->buf = malloc(CHUNK);
+	rc = c->src.name && c->buf ? open_part(c) : xw_fail_nomem(p->diag, "the archive reader");
+	if (rc) {
+		cpio_close(&c->src);
+		return rc;
+	}
+	*out = &c->src;
+	return 0;
+}
