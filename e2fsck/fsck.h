@@ -328,7 +328,7 @@ int fsck_quota_remove(struct fsck *f, const struct xw_inode *in);
 void fsck_xattrs_free(struct fsck *f);
 void fsck_quota_free(struct fsck *f);
 
-/* last_look.c: blocks written from opening to here do not count: they are of the journal. */
+/* last_look.c: blocks written so far do not count: they are of the journal, or of orphans. */
 int fsck_opened(struct fsck *f);
 /* After all rounds. XW_ERR_INTERNAL: contents of a file would change; must not be committed. */
 int fsck_last_look(struct fsck *f);

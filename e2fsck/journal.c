@@ -93,8 +93,14 @@ static int replay(struct fsck *f, unsigned flags)
 			fsck_say_replayed(f);
 		f->replayed = true;
 	}
-	if (f->img && info.needed)
-		return fsck_reopen(f) ? XW_ERR_CORRUPT : rc != 0;
+	if (f->img && info.needed && fsck_reopen(f))
+		return XW_ERR_CORRUPT;
+	if (f->img && info.needed && !f->round) {
+		const int noted = fsck_opened(f);
+
+		if (noted)
+			return noted;
+	}
 	return rc != 0;
 }
 
