@@ -182,7 +182,8 @@ void fsck_look_garbage(struct fsck_look *l)
 	const xw_ino first = first_in_block(l->f->img, l->ino);
 	const unsigned less = is_powerful(l->in.mode) ? LESS_IF_POWERFUL : LESS;
 
-	if (l->ino < sb->first_ino || fsck_is_hidden(sb, l->ino) || sb->creator_os == HURD)
+	if ((xw_super_has_csum(sb) && !l->wrong_sum) || l->ino < sb->first_ino ||
+	    fsck_is_hidden(sb, l->ino) || sb->creator_os == HURD)
 		return;
 	if (!judge(l->f->img, l->ino, l->raw, 0) &&
 	    (!judge(l->f->img, l->ino, l->raw, less) || !is_among_garbage(l)))

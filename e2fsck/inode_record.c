@@ -244,8 +244,7 @@ int fsck_look_record(struct fsck_look *l)
 	struct fsck *f = l->f;
 	const struct xw_super *sb = &f->img->sb;
 
-	if (xw_inode_verify(l->raw, sb, f->img->csum_seed, l->ino) &&
-	    FSCK_FOUND(f, INODE_CSUM, .ino = l->ino))
+	if (l->wrong_sum && FSCK_FOUND(f, INODE_CSUM, .ino = l->ino))
 		l->dirty = true;
 	check_extra_isize(l);
 	check_dtime(l);

@@ -206,6 +206,7 @@ int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw)
 	xw_inode_decode(l->raw, &f->img->sb, &l->in);
 	if (!in_use(l))
 		return look_at_free(l);
+	l->wrong_sum = xw_inode_verify(raw, &f->img->sb, f->img->csum_seed, ino) != 0;
 	fsck_look_garbage(l);
 	rc = l->clear ? 0 : fsck_look_record(l);
 	if (!rc && !l->clear)

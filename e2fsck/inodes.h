@@ -41,10 +41,11 @@ struct fsck_look {
 	struct xw_inode in;
 	uint8_t *raw; /* inode_size bytes */
 	uint16_t type; /* XW_S_IF* */
+	bool wrong_sum; /* the checksum of the record does not match */
 	bool dirty; /* the record must be written */
 	bool clear; /* the inode must be cleared */
 	bool has_map; /* i_block holds a map */
-	/* inode_garbage.c: records cleared as garbage in the block of the table from that inode on */
+	/* inode_garbage.c: records cleared in the block of the table that begins with that inode */
 	xw_ino garbage_in;
 	unsigned garbage;
 	uint64_t blocks; /* filesystem blocks that i_blocks should include */
