@@ -14,15 +14,18 @@
 
 static int copy_super(struct fsck *f, uint64_t group, xw_blk blk)
 {
-	const uint64_t bs = f->img->block_size;
 	struct xw_super sb = f->img->sb;
-	uint8_t raw[XW_SUPER_SIZE] = {0};
+	auto_free uint8_t *block = calloc(1, f->img->block_size);
 
-	if (xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET))
-		memset(raw, 0, sizeof(raw));
+	if (!block)
+		return xw_fail_nomem(&f->diag, "superblock");
+	if (fsck_read(f, blk, 1, block)) /* what is behind the copy stays */
+		memset(block, 0, f->img->block_size);
+	if (xw_dev_pread(f->dev, block, XW_SUPER_SIZE, XW_SUPER_OFFSET))
+		memset(block, 0, XW_SUPER_SIZE);
 	sb.block_group_nr = sb.rev_level ? (uint16_t)group : 0;
-	xw_super_encode(&sb, raw);
-	return xw_dev_pwrite(f->dev, raw, sizeof(raw), blk * bs);
+	xw_super_encode(&sb, block);
+	return fsck_try_write(f, FSCK_O_GROUP, blk, 1, block);
 }
 
 static bool same_places(const struct xw_image *img, const uint8_t *a, const uint8_t *b)
@@ -49,7 +52,7 @@ static int copy_descs(struct fsck *f, xw_blk from, xw_blk to, uint64_t n)
 	for (uint64_t i = 0; i < n && !rc; i++) {
 		rc = fsck_read(f, from + i, 1, a);
 		if (!rc && (fsck_read(f, to + i, 1, b) || !same_places(f->img, a, b)))
-			rc = xw_dev_pwrite(f->dev, a, bs, (to + i) * bs);
+			rc = fsck_try_write(f, FSCK_O_GROUP, to + i, 1, a);
 	}
 	return rc;
 }
@@ -60,6 +63,8 @@ int fsck_renew_backups(struct fsck *f)
 	const uint64_t per_block = img->block_size / img->desc_size;
 	int rc = 0;
 
+	if (!f->owners.settled) /* no check has said whose their blocks are */
+		return 0;
 	for (uint64_t g = 1; g < img->groups && !rc; g++) {
 		struct xw_group_head h;
 		xw_blk descs;
