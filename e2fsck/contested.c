@@ -16,6 +16,7 @@
 
 #include "contested.h"
 #include "inodes.h"
+#include "open.h"
 
 /* With RO_SHARED_BLOCKS sharing is legal, unless -E unshare_blocks is given. */
 static bool may_share(const struct fsck *f)
@@ -359,20 +360,45 @@ static int clone(struct fsck_contest *c, xw_ino ino, uint64_t shared)
 	return rc == XW_ERR_NOSPC ? no_space(c, ino, shared) : 0;
 }
 
-/* Checked before the first file is changed: is there space for copies of everything shared? */
-static bool has_space(struct fsck_contest *c)
+/* Is there space for copies of everything shared? Also returns the blocks of both. */
+static bool has_space(const struct fsck_contest *c, uint64_t *needed, uint64_t *free)
 {
 	const struct fsck *f = c->f;
-	const uint64_t clusters = fsck_contest_cluster(c, f->img->sb.blocks_count - 1) + 1;
-	const uint64_t free = clusters - xw_blockset_count(f->owners.claims, 0, clusters);
-	uint64_t needed = 0;
+	const uint64_t all = fsck_contest_cluster(c, f->img->sb.blocks_count - 1) + 1;
 
+	*free = all - xw_blockset_count(f->owners.claims, 0, all);
+	*needed = 0;
 	for (size_t i = 0; i + 1 < c->firsts.n; i++)
 		if (c->counts.v[i] > 1)
-			needed += (c->counts.v[i] - 1) * (c->firsts.v[i + 1] - c->firsts.v[i]);
-	if (needed > free)
-		refuse_unshare(c, needed, free << c->bits);
-	return needed <= free;
+			*needed += (c->counts.v[i] - 1) * (c->firsts.v[i + 1] - c->firsts.v[i]);
+	return *needed <= *free;
+}
+
+/* Checked before the first file is changed. */
+static bool may_unshare(struct fsck_contest *c)
+{
+	uint64_t needed, free;
+
+	if (has_space(c, &needed, &free))
+		return true;
+	refuse_unshare(c, needed, free << c->bits);
+	return false;
+}
+
+/* Rather than a file the journal goes, which can be made anew. */
+static int yield_journal(struct fsck_contest *c)
+{
+	struct fsck *f = c->f;
+	const struct xw_super *sb = &f->img->sb;
+	const xw_ino ino = sb->feature_compat & XW_COMPAT_HAS_JOURNAL ? sb->journal_inum : 0;
+	uint64_t needed, free;
+
+	if (!ino || !shared_by(c, ino) || has_space(c, &needed, &free) ||
+	    !FSCK_FOUND(f, JOURNAL_YIELDS, .ino = ino))
+		return 0;
+	drop_claims(c, ino, true);
+	c->agreed = true;
+	return fsck_drop_journal(f);
 }
 
 static bool is_misplaced(const struct fsck *f, xw_ino ino)
@@ -421,9 +447,11 @@ static int resolve(struct fsck_contest *c)
 	const bool sharing = may_share(f);
 	int rc = 0;
 
-	if (sharing && !has_space(c))
+	if (sharing && !may_unshare(c))
 		return 0;
-	rc = rank_inodes(c);
+	rc = sharing ? 0 : yield_journal(c);
+	if (!rc)
+		rc = rank_inodes(c);
 	for (int rank = 0; rank < RANKS; rank++)
 		for (size_t i = 0; i < c->inos.n && !rc && !f->stop; i++) {
 			const xw_ino ino = c->inos.v[i];

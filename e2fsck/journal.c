@@ -262,6 +262,14 @@ int fsck_drop_external(struct fsck *f)
 	return drop(f, &none, true);
 }
 
+int fsck_drop_journal(struct fsck *f)
+{
+	struct journal j = {0};
+	int rc = load(f, f->img->sb.journal_inum, &j);
+
+	return rc ? rc : drop(f, &j, true);
+}
+
 /* ---- journal superblock ---- */
 
 /*

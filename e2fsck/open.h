@@ -159,6 +159,8 @@ void fsck_found_replay(struct fsck *f, unsigned how);
 int fsck_choose_replay(struct fsck *f, struct xw_log *log, unsigned *flags);
 /* An external journal that is damaged: a new one is made in the filesystem. */
 int fsck_drop_external(struct fsck *f);
+/* The internal one: it is made anew at the end of the round, if there is space then. */
+int fsck_drop_journal(struct fsck *f);
 
 /*
  * journal_device.c: replay the journal on the device of -j, or that with its UUID. XW_ERR_NOTFOUND:

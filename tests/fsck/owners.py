@@ -2,6 +2,7 @@
 """More cases for run.py: pointers into blocks of another owner. Nothing of that owner may be lost, or change."""
 from cases import BASES, case
 from image import FL_EXTENTS
+from rare import fill
 
 BASES.setdefault("groups", ["-t", "ext4", "-g", "4096"])
 BASES["mmp nocsum"] = ["-t", "ext4", "-O", "mmp,^metadata_csum"]
@@ -116,6 +117,15 @@ def mmp_block_in_a_directory(i):
 @case("mmp-block", base=["mmp", "mmp nocsum"])
 def mmp_block_in_an_xattr_block(i):
     i.set_sb("mmp_block", attr_block(i))
+
+
+@case("journal-no-space", lost=["file", "small", "hard"])
+def file_in_the_journal_of_a_full_filesystem(i):
+    """The file keeps its block: a journal can be made anew."""
+    small = i.lookup("small")
+    i.flip_bit(0, "block_bitmap", i.blocks(small)[0] - i.first)
+    i.iblock(small, 12 + 8, 4, i.blocks(8)[5])
+    fill(i)
 
 
 # ---- group metadata ----
