@@ -182,6 +182,22 @@ START_TEST(overlap)
 }
 END_TEST
 
+/* A value takes whole words from its offset on: the last byte of the area is no place for "v". */
+START_TEST(unaligned)
+{
+	struct xw_xattr_slot slots[8] = {0};
+	unsigned rules;
+
+	xw_xattr_set_clear(&set);
+	put(XW_XI_USER, "two", "v");
+	xw_xattr_encode_ibody(&set, slots, 156, area);
+	ck_assert_uint_eq(walk(false, 156, &rules), 1);
+	area[XW_XATTR_IHDR + 2]++;
+	ck_assert_uint_eq(walk(false, 156, &rules), 0);
+	ck_assert_uint_eq(rules, XW_XATTR_BAD_OVERLAP);
+}
+END_TEST
+
 START_TEST(nameless)
 {
 	unsigned rules;
@@ -215,6 +231,7 @@ int main(void)
 	tcase_add_test(t, shorter_value);
 	tcase_add_test(t, shifted_value);
 	tcase_add_test(t, overlap);
+	tcase_add_test(t, unaligned);
 	tcase_add_test(t, nameless);
 	tcase_add_test(t, no_terminator);
 	suite_add_tcase(s, t);
