@@ -101,13 +101,26 @@ static int set_count(struct fsck *f, xw_ino ino, struct fsck_inode *in, uint32_t
 	return fsck_inode_write(f, ino, &rec, raw);
 }
 
+/* A directory with more subdirectories than a link count can hold needs a feature. */
+static int check_dir_nlink(struct fsck *f, const struct fsck_dir *d)
+{
+	struct xw_super *sb = &f->img->sb;
+
+	if (d->subdirs + 2 <= XW_LINK_MAX || sb->feature_ro_compat & XW_RO_DIR_NLINK ||
+	    !FSCK_FOUND(f, SUPER_FEATURES, .name = "directory exceeds max links, but no dir_nlink"))
+		return 0;
+	sb->feature_ro_compat |= XW_RO_DIR_NLINK;
+	return fsck_super_write(f);
+}
+
 static int check_count(struct fsck *f, xw_ino ino, struct fsck_inode *in)
 {
 	const struct fsck_dir *d = in->ftype == XW_FT_DIR ? fsck_dir(f, ino) : NULL;
+	const int rc = d ? check_dir_nlink(f, d) : 0;
 	uint32_t want;
 
-	if (!links_wanted(f, ino, in, &want) || want == in->links)
-		return 0;
+	if (rc || !links_wanted(f, ino, in, &want) || want == in->links)
+		return rc;
 	/* Linux sets 1 when there are too many and keeps it when there are fewer again. */
 	if (d && d->indexed && in->links == 1 && f->img->sb.feature_ro_compat & XW_RO_DIR_NLINK)
 		return 0;

@@ -214,8 +214,37 @@ for request in 'sif <9> dtime @7' 'sif <5> size 0x4000000000000' 'sif <8> size 4
 	repaired "$request" bad
 	equal "  same contents" "$(content bad)" "$(content img)"
 done
+# ---- link counts ----
+
+if command -v python3 >/dev/null; then
+	python3 -c 'import sys
+def entry(name):
+	h = bytearray(b"%s" % name.encode()).ljust(100, b"\0") + b"0000755\0" + 2 * b"0000000\0"
+	h += 2 * b"00000000000\0" + b" " * 8 + b"5" + bytes(100) + b"ustar\x0000" + bytes(247)
+	h[148:156] = b"%06o\0 " % sum(h)
+	return h
+sys.stdout.buffer.write(b"".join(entry("top/%d" % i) for i in range(65010)) + bytes(1024))' >many.tar
+	rm -f img && mkfs -q -b 1024 -I 128 -N 70000 -d many.tar img 140M
+	base=img
+	cp --sparse=always img bad
+	edit bad 'feature -dir_nlink'
+	restored superblock-features "65,010 subdirectories without dir_nlink"
+	is "  the feature is set again" \
+		sh -c "'$BIN/xw-dump' -h bad | grep -q 'features:.* dir_nlink'"
+	cp --sparse=always img bad
+	edit bad 'sif top links_count 65012'
+	repaired "65,012 links" bad
+	equal "  same contents" "$(content bad)" "$(content img)"
+	rm -f many.tar img bad
+else
+	skip "a directory of 65,010 directories" "python3 is not installed" 8
+fi
+
+# ---- reserved inodes without a type ----
+
+rm -f img && mkfs -q -d l img 8M
 # Without a type and i_blocks they own nothing.
 cp img bad
 edit bad 'sif <5> block[11] 1'
 is "pointer of a reserved inode without a type" "$FSCK" -fn bad
-done_testing 235
+done_testing 243
