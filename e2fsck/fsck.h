@@ -283,6 +283,10 @@ int fsck_claim_itrees(struct fsck *f); /* itree.c: nodes of itrees, as part of t
  * node that names it. True: the bit was set.
  */
 bool fsck_itree_feature(struct fsck *f, xw_ino ino, const struct xw_inode *in);
+/*
+ * A directory with an itree lacks a flag that it needs (INDEX or ITREE). True: it was set in *in.
+ */
+bool fsck_itree_flags(struct fsck *f, xw_ino ino, struct xw_inode *in);
 int fsck_relocate(struct fsck *f); /* relocate.c: new places for lost bitmaps and tables */
 int fsck_check_contested(struct fsck *f); /* contested.c */
 /* special.c: claims of what only the superblock refers to; its repair. */

@@ -211,6 +211,8 @@ int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw)
 	rc = l->clear ? 0 : fsck_look_record(l);
 	if (!rc && !l->clear)
 		rc = fsck_look_flags(l);
+	if (!rc && !l->clear && l->type == XW_S_IFDIR)
+		l->dirty |= fsck_itree_flags(f, ino, &l->in);
 	if (!rc && !l->clear)
 		rc = contents(l);
 	if (rc)

@@ -225,8 +225,9 @@ static int check_tree(struct check *c)
 	rc = xw_itree_check(&env, &dir, &res);
 	if (rc)
 		return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "itree") : rc;
+	/* a damaged index is rebuilt with its directory, and the tree behind it */
 	if (c->rebuild || c->rehash || c->clear)
-		return drop(c, dir.mapped, !c->clear);
+		return drop(c, dir.mapped, !c->clear || (env.feature && c->in.flags & XW_FL_INDEX));
 	if (f->opts.itree == FSCK_ITREE_DROP && f->opts.mode != FSCK_NO)
 		return drop_wanted(c, dir.mapped);
 	return keep_tree(c, &res);
@@ -365,7 +366,8 @@ int fsck_itree_build(struct fsck *f)
 
 /* ---- the feature ---- */
 
-bool fsck_itree_feature(struct fsck *f, xw_ino ino, const struct xw_inode *in)
+/* Does the slot in the directory's first block refer to a root node that names the directory? */
+static bool owns_tree(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
 	const uint32_t bs = f->img->block_size;
 	auto_free uint8_t *block = malloc(bs);
@@ -375,18 +377,35 @@ bool fsck_itree_feature(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 	bool own;
 
 	if (!block || f->img->sb.feature_ro_compat & XW_RO_BIGALLOC ||
-	    f->opts.itree == FSCK_ITREE_DROP || !(in->flags & XW_FL_INDEX) ||
-	    in->flags & XW_FL_INLINE_DATA)
+	    in->flags & XW_FL_INLINE_DATA || in->size <= bs)
 		return false;
 	own = !xw_map_lookup(f->img, ino, in, 0, &run) && run.len && !run.unwritten &&
-	      !fsck_read(f, run.pblk, 1, block) &&
+	      !fsck_read(f, run.pblk, 1, block) && fsck_dir_is_root(block, bs) &&
 	      !xw_itree_slot_get(block, bs, xw_super_has_csum(&f->img->sb), &root) &&
 	      xw_image_has_blocks(f->img, root, 1) && !fsck_read(f, root, 1, block) &&
 	      !xw_itree_hdr_decode(block, bs, &h, &(struct xw_itree_flaw){0}) &&
 	      !xw_itree_hdr_belongs(&h, ino, in->generation, root, &(struct xw_itree_flaw){0});
 	xw_diag_clear(&f->diag);
-	if (!own || !FSCK_FOUND(f, ITREE_FEATURE, .ino = ino))
+	return own;
+}
+
+bool fsck_itree_feature(struct fsck *f, xw_ino ino, const struct xw_inode *in)
+{
+	if (f->opts.itree == FSCK_ITREE_DROP || !(in->flags & XW_FL_INDEX) ||
+	    !owns_tree(f, ino, in) || !FSCK_FOUND(f, ITREE_FEATURE, .ino = ino))
 		return false;
 	f->img->sb.feature_ro_compat |= XW_RO_ITREE;
 	return !fsck_super_write(f);
+}
+
+bool fsck_itree_flags(struct fsck *f, xw_ino ino, struct xw_inode *in)
+{
+	const uint32_t both = XW_FL_INDEX | XW_FL_ITREE;
+
+	if (!(f->img->sb.feature_ro_compat & XW_RO_ITREE) || (in->flags & both) == both ||
+	    !owns_tree(f, ino, in) ||
+	    !FSCK_FOUND(f, ITREE_FLAG_LOST, .ino = ino, .num = both & ~in->flags))
+		return false;
+	in->flags |= both;
+	return true;
 }

@@ -969,6 +969,38 @@ def itrees_without_the_feature(i):
     i.set_sb("feature_ro_compat", i.sb("feature_ro_compat") & ~0x40000000)
 
 
+@case("itree-flag-lost", base="itree")
+def itree_without_its_flag(i):
+    many = i.lookup("many")
+    i.set_inode(many, "flags", i.inode(many, "flags") & ~FL_ITREE)
+
+
+@case("itree-flag-lost", base="itree")
+def itree_without_the_flag_of_its_index(i):
+    many = i.lookup("many")
+    i.set_inode(many, "flags", i.inode(many, "flags") & ~FL_INDEX)
+
+
+@case("itree-flag-lost", base="itree")
+def itree_without_any_flag(i):
+    many = i.lookup("many")
+    i.set_inode(many, "flags", i.inode(many, "flags") & ~(FL_INDEX | FL_ITREE))
+
+
+@case("htree-root", base="itree")
+def itree_behind_a_damaged_root(i):
+    blk = i.blocks(i.lookup("many"))[0]
+    i.put(i.block(blk) + 29, 1, 9)
+    i.fix_dir_block(i.lookup("many"), blk)
+
+
+@case("htree-limit", base="itree")
+def itree_behind_a_root_with_another_limit(i):
+    blk = i.blocks(i.lookup("many"))[0]
+    i.put(i.block(blk) + 32, 2, 77)
+    i.fix_dir_block(i.lookup("many"), blk)
+
+
 @case("itree-flag", base=["itree", "large itree"])
 def itree_of_a_small_directory(i):
     ino = i.lookup("sub")

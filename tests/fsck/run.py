@@ -25,7 +25,7 @@ import kinds  # noqa: E402, F401  pylint: disable=unused-import
 import owners  # noqa: E402, F401  pylint: disable=unused-import
 import rare  # noqa: E402, F401  pylint: disable=unused-import
 import seeded  # noqa: E402, F401  pylint: disable=unused-import
-from image import Image  # noqa: E402
+from image import FL_ITREE, RO_ITREE, Image  # noqa: E402
 
 BIN = sys.argv[1]
 ENV = dict(os.environ, SOURCE_DATE_EPOCH="1700000000", MKE2FS_CONFIG="")
@@ -178,6 +178,14 @@ def stock_is_content(path):
         raise Failed("stock e2fsck -fn: status %d\n%s" % (out.returncode, text))
 
 
+def keeps_itree(path):
+    """A repair may rebuild the itree of a directory; that is no reason to have none."""
+    after = Image(open(path, "rb").read())
+    many = after.lookup("many")
+    if not after.inode(many, "flags") & FL_ITREE or not after.sb("feature_ro_compat") & RO_ITREE:
+        raise Failed("the directory `many` has lost its itree")
+
+
 def check(case, base, kept, archive):
     global BUFFER  # pylint: disable=global-statement
     img = Image(base.b, BUFFER)
@@ -213,6 +221,8 @@ def check(case, base, kept, archive):
         raise Failed("again: status %d, found %s\n%s\n%s" % (status, sorted(set(names(lines))), lines[:3], err))
     if case.stock:
         stock_is_content("case.img")
+    if case.base == "itree" and not case.options:
+        keeps_itree("case.img")
     archive_after = export("case.img")
     if archive_after == archive:
         return  # the same contents: nothing is lost
