@@ -96,6 +96,27 @@ bool fsck_is_quota_file(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 	return false;
 }
 
+int fsck_check_orphan_journal(struct fsck *f)
+{
+	struct xw_super *sb = &f->img->sb;
+	const xw_ino ino = sb->orphan_file_inum;
+	struct xw_inode in;
+	int rc;
+
+	if (!(sb->feature_compat & XW_COMPAT_ORPHAN_FILE) ||
+	    sb->feature_compat & XW_COMPAT_HAS_JOURNAL || f->journal_lost ||
+	    sb->feature_ro_compat & XW_RO_ORPHAN_PRESENT ||
+	    !FSCK_FOUND(f, ORPHAN_NO_JOURNAL, .ino = ino))
+		return 0;
+	rc = fsck_inode_read(f, ino, &in, NULL);
+	if (!rc && fsck_is_hidden_file(f, ino, &in))
+		rc = fsck_inode_clear(f, ino);
+	sb->feature_compat &= ~XW_COMPAT_ORPHAN_FILE;
+	sb->orphan_file_inum = 0;
+	f->renew_backups = true;
+	return rc ? rc : fsck_super_write(f);
+}
+
 /* ---- when names are known ---- */
 
 /* Is it an inode without a name, which may be a hidden file? */

@@ -24,6 +24,11 @@ bool fsck_is_hidden_file(struct fsck *f, xw_ino ino, const struct xw_inode *in);
  */
 bool fsck_is_quota_file(struct fsck *f, xw_ino ino, const struct xw_inode *in);
 /*
+ * An orphan file is of use only beside a journal: tune2fs(8) leaves it behind when it removes the
+ * journal. After the journal and the orphans were checked.
+ */
+int fsck_check_orphan_journal(struct fsck *f);
+/*
  * When names are known: numbers in the superblock that belong to files of users are cleared, quota
  * files that no feature uses are deleted, and the number of a project quota file that was lost is
  * restored.

@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "disk/dx_hash.h"
 #include "disk/orphan.h"
+#include "hidden.h"
 #include "read/map.h"
 #include "open.h"
 
@@ -275,6 +276,8 @@ int fsck_check_super(struct fsck *f)
 		rc = fsck_check_journal(f);
 	if (!rc)
 		rc = fsck_check_orphans(f);
+	if (!rc)
+		rc = fsck_check_orphan_journal(f);
 	if (!rc)
 		rc = fsck_check_bad_inode(f);
 	return rc;

@@ -81,6 +81,18 @@ def orphan_file_without_the_feature(i):
     i.set_sb("feature_compat", i.sb("feature_compat") & ~COMPAT_ORPHAN_FILE)
 
 
+@case("orphan-file-without-journal", base="orphan")
+def orphan_file_beside_no_journal(i):
+    """As tune2fs leaves it."""
+    i.set_sb("feature_compat", i.sb("feature_compat") & ~4)
+    i.put(i.inode_off(8), i.inode_size, bytes(i.inode_size))
+    i.fix_inode(8)
+    for field in ("journal_inum", "jnl_backup_type"):
+        i.set_sb(field, 0)
+    i.put(1024 + 268, 68, bytes(68))
+    i.fix_sb()
+
+
 @case("inode-size", only=True)
 def resize_inode_shorter_than_its_map(i):
     i.set_inode(7, "size", 46)
