@@ -133,9 +133,14 @@ static int edit(struct edit *x)
 	return x->in.flags & XW_FL_INLINE_DATA ? edit_inline(x) : edit_blocks(x);
 }
 
+static bool is_dotdot(const struct xw_dirent *e)
+{
+	return e->name_len == 2 && !memcmp(e->name, "..", 2);
+}
+
 static bool set_dotdot(void *arg, struct xw_dirent *e)
 {
-	if (e->name_len != 2 || memcmp(e->name, "..", 2))
+	if (!is_dotdot(e))
 		return false;
 	e->ino = *(const xw_ino *)arg;
 	return true;
@@ -160,6 +165,53 @@ int fsck_dir_set_parent(struct fsck *f, struct fsck_dir *d, xw_ino parent)
 	}
 	if (!rc)
 		d->dotdot = parent;
+	return rc;
+}
+
+static bool get_dotdot(void *arg, struct xw_dirent *e)
+{
+	if (is_dotdot(e))
+		*(xw_ino *)arg = e->ino;
+	return false;
+}
+
+int fsck_dir_dotdot(struct fsck *f, struct fsck_dir *d, xw_ino *out)
+{
+	struct edit x = {.f = f, .d = d, .fn = get_dotdot, .arg = out, .first_only = true};
+	int rc;
+
+	*out = 0;
+	if (!d->is_inline)
+		return edit(&x);
+	rc = fsck_inode_read(f, d->ino, &x.in, NULL);
+	*out = rc ? 0 : peek32(x.in.block);
+	return rc;
+}
+
+struct found {
+	xw_ino ino;
+	char *name;
+	size_t len;
+};
+
+static bool get_name(void *arg, struct xw_dirent *e)
+{
+	struct found *v = arg;
+
+	if (e->ino == v->ino && !v->len && !xw_name_is_dots(e->name, e->name_len)) {
+		memcpy(v->name, e->name, e->name_len);
+		v->len = e->name_len;
+	}
+	return false;
+}
+
+int fsck_dir_name(struct fsck *f, xw_ino dir, xw_ino ino, char name[XW_NAME_MAX], size_t *len)
+{
+	struct found v = {ino, name, 0};
+	struct edit x = {.f = f, .d = fsck_dir(f, dir), .fn = get_name, .arg = &v};
+	const int rc = x.d ? edit(&x) : 0;
+
+	*len = v.len;
 	return rc;
 }
 

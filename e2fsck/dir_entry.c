@@ -145,17 +145,49 @@ static enum verdict judge_inode(struct fsck_dirscan *s, const struct xw_dirblock
 	return GOOD;
 }
 
-/* A directory must have only one name. */
+/*
+ * The first name of a directory is wrong, since its ".." refers to the directory with the second
+ * one: clear it. XW_ERR_NOMEM and the like are found again by the caller.
+ */
+static enum verdict clear_first_name(struct fsck_dirscan *s, struct fsck_dir *child)
+{
+	struct fsck *f = s->f;
+	struct fsck_dir *first = fsck_dir(f, child->parent);
+	struct fsck_inode *in = fsck_inode(f, child->ino);
+	char name[XW_NAME_MAX];
+	size_t len;
+
+	if (!first || fsck_dir_name(f, first->ino, child->ino, name, &len) || !len ||
+	    !FSCK_FOUND(f, DIR_HARD_LINK, .dir = first->ino, .ino = child->ino, .name = name,
+			.name_len = len, .num = s->d->ino) ||
+	    fsck_dir_clear_names(f, first->ino, child->ino, NULL))
+		return STAYS;
+	first->subdirs -= first->subdirs != 0;
+	in->names -= in->names != 0;
+	return GOOD;
+}
+
+/*
+ * A directory must have only one name: of several the one in the directory to which its ".."
+ * refers, else the first.
+ */
 static enum verdict name_directory(struct fsck_dirscan *s, const struct xw_dirblock_item *item)
 {
 	struct fsck_dir *child = fsck_dir(s->f, item->e.ino);
+	xw_ino dotdot = 0;
 
 	if (!child)
 		return GOOD;
-	if (child->parent)
+	if (child->parent && child->parent != s->d->ino)
+		(void)fsck_dir_dotdot(s->f, child, &dotdot);
+	if (child->parent && dotdot == s->d->ino) {
+		if (clear_first_name(s, child) != GOOD)
+			return STAYS;
+	} else if (child->parent) {
 		return FSCK_FOUND(s->f, DIR_HARD_LINK, ENTRY(s, item), .num = child->parent)
 			       ? GOES
 			       : STAYS;
+	}
 	child->parent = s->d->ino;
 	s->d->subdirs++;
 	return GOOD;

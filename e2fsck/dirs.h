@@ -91,9 +91,13 @@ int fsck_dir_htree(struct fsck_dirscan *s, uint32_t i);
 int fsck_dir_rebuild_all(struct fsck_dirscan *s);
 
 /*
- * dir_edit.c: repairs of single entries of any directory after `dirs` has run. Both read the inode,
- * change blocks in place and leave the facts to the caller.
+ * dir_edit.c: repairs of single entries of any directory whose blocks have been checked. All read
+ * the inode, change blocks in place and leave the facts to the caller.
  */
+/* The inode number in ".." of d, which may not have been checked yet; 0: it has none. */
+int fsck_dir_dotdot(struct fsck *f, struct fsck_dir *d, xw_ino *out);
+/* The first name of ino in directory `dir`; *len 0: there is none. */
+int fsck_dir_name(struct fsck *f, xw_ino dir, xw_ino ino, char name[XW_NAME_MAX], size_t *len);
 /* Set ".." of d to parent. */
 int fsck_dir_set_parent(struct fsck *f, struct fsck_dir *d, xw_ino parent);
 /*

@@ -442,6 +442,15 @@ def name_that_is_no_text(i):
     i.set_entry(ino, "inner", 9, 1, 0xFF)
 
 
+@case("dir-hard-link", base=["ext4", "ext2"], lost=["small"])
+def name_of_a_directory_before_its_own(i):
+    """The wrong name is met first, but ".." says which is right."""
+    assert min(i.blocks(2).values()) < min(i.blocks(i.lookup("sub")).values())
+    deep = i.lookup("sub/deep")
+    i.set_entry(2, "small", 0, 4, deep)
+    i.set_entry(2, "small", 7, 1, 2)
+
+
 def casefolded(i):
     ino = i.lookup("sub/deep")
     i.set_inode(ino, "flags", i.inode(ino, "flags") | FL_CASEFOLD)
