@@ -9,7 +9,7 @@
  *	times     of inode records: which ones were changed last?
  *	tally     names that lead to sound inodes, and what is inconsistent
  *
- * Without evidence for the log, nothing is replayed.
+ * Without evidence nothing is replayed; or, where only data blocks are damaged, all others.
  */
 #include "config.h"
 
@@ -329,6 +329,16 @@ static bool is_better(const struct outcome *o, const struct tally *alone)
 	return o->tally.bad <= alone->bad && worth(&o->tally) > worth(alone);
 }
 
+/*
+ * Only data blocks of the log are damaged: Linux and e2fsck write all others. Does the evidence say
+ * that the filesystem alone is better than that?
+ */
+static bool is_worse(const struct outcome *o, const struct tally *alone)
+{
+	return o->age.home > o->age.log ||
+	       (o->age.home == o->age.log && worth(&o->tally) < worth(alone));
+}
+
 static int make_plan(struct chooser *c, struct outcome *o, unsigned flags)
 {
 	o->flags = flags;
@@ -353,7 +363,7 @@ static int choose(struct chooser *c, unsigned *flags)
 	if (rc)
 		return rc;
 	*flags = XW_REPLAY_SALVAGE | XW_REPLAY_NOTHING;
-	if (is_better(&c->before, &alone))
+	if (c->before.plan.headers ? is_better(&c->before, &alone) : !is_worse(&c->before, &alone))
 		*flags = c->before.flags;
 	if (!c->beyond.plan.revokes_lost && is_better(&c->beyond, &alone) &&
 	    (*flags != c->before.flags || worth(&c->beyond.tally) >= worth(&c->before.tally)))

@@ -35,6 +35,7 @@ struct xw_replay {
 	uint64_t tags, revoked; /* copies in the log, and how many of them are revoked */
 	uint64_t bad; /* copies skipped because of a wrong checksum or block number */
 	bool damaged; /* the log ends unexpectedly, or bad is not 0 */
+	bool headers; /* damaged: a descriptor, revoke or commit block or a tag, not only data */
 	bool revokes_lost; /* BEYOND: a damaged block may have revoked blocks of the plan */
 	uint8_t *fast; /* complete fast commits after the last transaction (disk/fast.h) */
 	size_t fast_blocks;

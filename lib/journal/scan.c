@@ -111,6 +111,7 @@ static int take_commit(struct scan *s, uint32_t at)
 		rc = c.sec < s->last_time ? 0 : damage(s, "the commit", at);
 	else
 		rc = 1;
+	s->r->headers = s->r->damaged;
 	s->last_time = c.sec;
 	s->crc = ~0u;
 	return rc;
@@ -301,7 +302,7 @@ static int collect_revoked(struct scan *s)
 		if (!n->revoke)
 			continue;
 		if (xw_jrevoke_count(&s->log->fmt, s->blk, &count)) {
-			s->r->damaged = true;
+			s->r->damaged = s->r->headers = true;
 			if (s->salvage)
 				continue;
 			return xw_fail(s->log->diag, XW_ERR_CORRUPT,
@@ -356,7 +357,7 @@ static int take_tag(struct scan *s, const struct xw_jtag *tag, uint32_t sequence
 	}
 	if (tag->blk >= s->limit) {
 		s->r->bad++;
-		s->r->damaged = true;
+		s->r->damaged = s->r->headers = true;
 		if (s->salvage)
 			return 0;
 		return xw_fail(s->log->diag, XW_ERR_CORRUPT,
