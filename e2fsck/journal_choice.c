@@ -254,7 +254,8 @@ struct chooser {
 	struct xw_log *log;
 	struct tables tables;
 	uint8_t *home, *copy, *other; /* blocks */
-	struct outcome beyond, before; /* all of the log that verifies; what is before the damage */
+	/* all of the log that verifies; of that, what is before and behind the damage */
+	struct outcome beyond, before, rest;
 };
 
 /* Is block i of the plan older than the one in place, because `all` has a later copy like that? */
@@ -345,6 +346,29 @@ static int make_plan(struct chooser *c, struct outcome *o, unsigned flags)
 	return xw_replay_plan(c->log, flags, c->f->img->sb.blocks_count, &o->plan);
 }
 
+/* Of two that are better than nothing. */
+static const struct outcome *better_of(const struct outcome *a, const struct outcome *b)
+{
+	if (worth(&a->tally) != worth(&b->tally))
+		return worth(&a->tally) > worth(&b->tally) ? a : b;
+	return b->age.home < a->age.home ? b : a;
+}
+
+static void decide(struct chooser *c, const struct tally *alone, unsigned *flags)
+{
+	const struct outcome *best = NULL;
+	const bool headers = c->before.plan.headers;
+
+	/* a lost revoke may protect file data from what was before it */
+	if (headers && !c->beyond.plan.revokes_lost && is_better(&c->beyond, alone))
+		best = &c->beyond;
+	if (headers && is_better(&c->rest, alone))
+		best = best ? better_of(best, &c->rest) : &c->rest;
+	if (headers ? is_better(&c->before, alone) : !is_worse(&c->before, alone))
+		best = best ? better_of(best, &c->before) : &c->before;
+	*flags = best ? best->flags : XW_REPLAY_SALVAGE | XW_REPLAY_NOTHING;
+}
+
 static int choose(struct chooser *c, unsigned *flags)
 {
 	struct tally alone;
@@ -353,6 +377,8 @@ static int choose(struct chooser *c, unsigned *flags)
 	if (!rc)
 		rc = make_plan(c, &c->before, XW_REPLAY_SALVAGE);
 	if (!rc)
+		rc = make_plan(c, &c->rest, XW_REPLAY_SALVAGE | XW_REPLAY_BEYOND | XW_REPLAY_REST);
+	if (!rc)
 		rc = find_tables(c->f->img, &c->tables);
 	if (!rc)
 		rc = count_all(c->f->dev, &alone);
@@ -360,15 +386,11 @@ static int choose(struct chooser *c, unsigned *flags)
 		rc = try_outcome(c, &c->before);
 	if (!rc)
 		rc = try_outcome(c, &c->beyond);
-	if (rc)
-		return rc;
-	*flags = XW_REPLAY_SALVAGE | XW_REPLAY_NOTHING;
-	if (c->before.plan.headers ? is_better(&c->before, &alone) : !is_worse(&c->before, &alone))
-		*flags = c->before.flags;
-	if (!c->beyond.plan.revokes_lost && is_better(&c->beyond, &alone) &&
-	    (*flags != c->before.flags || worth(&c->beyond.tally) >= worth(&c->before.tally)))
-		*flags = c->beyond.flags;
-	return 0;
+	if (!rc)
+		rc = try_outcome(c, &c->rest);
+	if (!rc)
+		decide(c, &alone, flags);
+	return rc;
 }
 
 int fsck_choose_replay(struct fsck *f, struct xw_log *log, unsigned *flags)
@@ -394,6 +416,7 @@ int fsck_choose_replay(struct fsck *f, struct xw_log *log, unsigned *flags)
 		xw_vec_free(&c.tables.v);
 		xw_replay_free(&c.before.plan);
 		xw_replay_free(&c.beyond.plan);
+		xw_replay_free(&c.rest.plan);
 	}
 	log->diag = diag;
 	xw_diag_clear(&f->diag);

@@ -21,6 +21,8 @@
  * are based on may be missing, so the caller must judge the result.
  */
 #define XW_REPLAY_BEYOND 0x20
+/* With BEYOND: only the transaction with the first damaged block, and those behind it. */
+#define XW_REPLAY_REST 0x80
 
 struct xw_replay_block {
 	xw_blk blk; /* home location */

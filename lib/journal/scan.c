@@ -40,7 +40,7 @@ struct revoked {
 struct scan {
 	struct xw_log *log;
 	struct xw_replay *r;
-	bool salvage;
+	bool salvage, rest;
 	uint64_t limit;
 	uint8_t *blk, *data;
 	XW_VEC(struct note) notes;
@@ -53,6 +53,8 @@ struct scan {
 	/* walk_beyond(): a block was skipped that may revoke; unreadable ones follow as data */
 	bool unknown, explained;
 	size_t committed; /* walk_beyond(): number of notes that are committed */
+	bool hit; /* walk_beyond(): a damaged block was met, first in transaction */
+	uint32_t hit_in;
 	uint64_t last_time;
 };
 
@@ -159,6 +161,13 @@ static int walk(struct scan *s)
 	return rc;
 }
 
+static void hit(struct scan *s)
+{
+	if (!s->hit)
+		s->hit_in = s->sequence;
+	s->hit = true;
+}
+
 /* A commit block behind damage. 1: all that was noted up to here is committed; 0: it is not. */
 static int commit_beyond(struct scan *s)
 {
@@ -167,6 +176,8 @@ static int commit_beyond(struct scan *s)
 	if (!ok && s->log->fmt.csum1) /* no block has a checksum of its own */
 		s->notes.n = s->committed;
 	s->crc = ~0u;
+	if (!ok)
+		hit(s);
 	s->sequence++;
 	if (!ok)
 		return 0;
@@ -184,8 +195,9 @@ static int note_beyond(struct scan *s, uint32_t at, uint32_t type)
 
 	if (!xw_jblock_verify_tail(&s->log->fmt, s->blk) ||
 	    (revoke && xw_jrevoke_count(&s->log->fmt, s->blk, &count))) {
-		s->unknown = revoke;
+		s->unknown |= revoke;
 		s->explained = !revoke;
+		hit(s);
 		return 0;
 	}
 	rc = note(s, at, revoke);
@@ -216,6 +228,7 @@ static int walk_beyond(struct scan *s)
 		if (rc || !xw_jblock_header(s->blk, &type, &sequence) ||
 		    sequence - s->sequence >= blocks) {
 			s->unknown |= !s->explained; /* data of a damaged descriptor, or not */
+			hit(s);
 			continue;
 		}
 		s->sequence = sequence;
@@ -385,7 +398,7 @@ static int collect_tags(struct scan *s)
 		struct xw_jtag_iter it = {.f = &s->log->fmt, .blk = s->blk};
 		struct xw_jtag tag;
 
-		if (n->revoke)
+		if (n->revoke || (s->rest && n->sequence - s->hit_in >= UINT32_MAX / 2))
 			continue;
 		rc = xw_log_read(s->log, n->at, s->blk);
 		s->at = xw_log_next(s->log, n->at);
@@ -438,6 +451,7 @@ int xw_replay_plan(struct xw_log *log, unsigned flags, uint64_t limit, struct xw
 	if (!log->jsb.start)
 		return 0;
 	s.salvage = flags & XW_REPLAY_SALVAGE;
+	s.rest = flags & XW_REPLAY_REST;
 	s.blk = malloc(log->block_size);
 	s.data = malloc(log->block_size);
 	if (!s.blk || !s.data)

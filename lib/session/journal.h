@@ -26,7 +26,7 @@
 #define XW_REPLAY_FAST 0x10
 /*
  * Write nothing of the log, and end the recovery as after damage: for a log that is older than the
- * filesystem. For XW_REPLAY_BEYOND (0x20) see journal/replay.h.
+ * filesystem. For XW_REPLAY_BEYOND and _REST see journal/replay.h.
  */
 #define XW_REPLAY_NOTHING 0x40
 
