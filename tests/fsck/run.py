@@ -21,6 +21,7 @@ import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases  # noqa: E402
+import journal  # noqa: E402, F401  pylint: disable=unused-import
 import kinds  # noqa: E402, F401  pylint: disable=unused-import
 import owners  # noqa: E402, F401  pylint: disable=unused-import
 import rare  # noqa: E402, F401  pylint: disable=unused-import
