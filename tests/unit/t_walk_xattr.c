@@ -194,7 +194,7 @@ START_TEST(unaligned)
 	ck_assert_uint_eq(walk(false, 156, &rules), 1);
 	area[XW_XATTR_IHDR + 2]++;
 	ck_assert_uint_eq(walk(false, 156, &rules), 0);
-	ck_assert_uint_eq(rules, XW_XATTR_BAD_OVERLAP);
+	ck_assert_uint_eq(rules, XW_XATTR_BAD_SIZE);
 }
 END_TEST
 
