@@ -199,12 +199,14 @@ static void check_quota_inode(struct fsck_look *l)
  */
 static bool check_quota_mode(struct fsck_look *l)
 {
+	bool fix;
+
 	if (type_of(l->in.mode) == XW_S_IFREG || !fsck_is_quota_file(l->f, l->ino, &l->in))
 		return false;
-	if (FSCK_FOUND(l->f, QUOTA_MODE, .ino = l->ino, .num = l->in.mode)) {
+	fix = FSCK_FOUND(l->f, QUOTA_MODE, .ino = l->ino, .num = l->in.mode);
+	l->dirty |= fix;
+	if (fix || l->f->opts.mode == FSCK_NO) /* -n does not report what follows from the mode */
 		l->in.mode = XW_S_IFREG | 0600;
-		l->dirty = true;
-	}
 	return true;
 }
 
