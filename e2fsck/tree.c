@@ -99,6 +99,18 @@ static int reconnect(struct fsck *f, struct fsck_lost *lost)
 	return rc ? rc : fsck_reconnect(f, lost);
 }
 
+/*
+ * As in e2fsck(8) a repair creates a missing /lost+found also where nothing needs it yet: when
+ * something does, space may be short. An image that is only checked is not reported for that.
+ */
+static bool may_create_lost_found(const struct fsck *f)
+{
+	const struct xw_super *sb = &f->img->sb;
+
+	return !f->lost_found && f->opts.mode != FSCK_NO && !f->stop && sb->free_blocks_count &&
+	       sb->free_inodes_count && !(sb->feature_ro_compat & FSCK_RO_SHARED_BLOCKS);
+}
+
 int fsck_check_tree(struct fsck *f)
 {
 	struct fsck_dir *root = f->names_known ? fsck_dir(f, XW_INO_ROOT) : NULL;
@@ -109,6 +121,8 @@ int fsck_check_tree(struct fsck *f)
 	if (!root)
 		return 0;
 	rc = fsck_lost_found_check(f);
+	if (!rc && may_create_lost_found(f))
+		rc = fsck_lost_found(f);
 	if (rc)
 		return rc;
 	marks = calloc(f->dirs.n + 1, sizeof(*marks));

@@ -1087,6 +1087,12 @@ def blocks_of_a_directory_with_an_itree(i):
     i.set_inode(ino, "blocks", i.inode(ino, "blocks") - 2)
 
 
+@case("lost-found-missing", base=["ext4", "ext2", "inline", "itree"], moved=True, late=True)
+def lost_found_under_another_name(i):
+    """A repair creates it although nothing needs it yet."""
+    i.set_entry(2, "lost+found", 8, 1, ord("k"))
+
+
 @case("lost-found-missing", moved=True)
 def no_lost_found(i):
     i.set_entry(2, "lost+found", 0, 4, 0)
