@@ -170,7 +170,7 @@ for bits in 64bit ^64bit; do
 		sif a flags 0x10
 		sif a links_count 70000
 		sif a mtime -5
-		sif a crtime 40000000000
+		sif a crtime 10000000000
 		sif a atime 2050010101
 		sif a mtime_lo 4
 		sif a ctime_hi 1
