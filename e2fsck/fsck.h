@@ -180,6 +180,8 @@ struct fsck {
 		uint64_t ea_inodes; /* also counted as regular files */
 		uint64_t by_depth[6]; /* extent trees */
 		uint64_t large_files; /* regular files that need RO_LARGE_FILE */
+		uint64_t free_blocks, free_inodes; /* where they are known */
+		bool free_known;
 	} counts;
 	xw_ino lost_found; /* 0: unknown so far */
 	bool names_known; /* `dirs` has run in this round: names and parents are facts */

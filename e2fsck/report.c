@@ -49,7 +49,6 @@ const char *fsck_name(const struct fsck *f)
  */
 static void count_replayed(struct fsck *f)
 {
-	struct xw_super *sb = &f->img->sb;
 	uint64_t clusters = 0, inodes = 0;
 	struct xw_group_desc gd;
 
@@ -63,13 +62,16 @@ static void count_replayed(struct fsck *f)
 		clusters += gd.free_blocks;
 		inodes += gd.free_inodes;
 	}
-	sb->free_blocks_count = clusters << xw_image_cluster_bits(f->img);
-	sb->free_inodes_count = (uint32_t)XW_MIN(inodes, UINT32_MAX);
+	f->counts.free_known = true;
+	f->counts.free_blocks = clusters << xw_image_cluster_bits(f->img);
+	f->counts.free_inodes = inodes;
 }
 
 void fsck_summary_take(struct fsck *f, struct fsck_summary *s)
 {
 	const struct xw_super *sb;
+	uint64_t free_inodes, free_blocks;
+	bool counted;
 
 	*s = (struct fsck_summary){0};
 	if (!f->img)
@@ -79,10 +81,11 @@ void fsck_summary_take(struct fsck *f, struct fsck_summary *s)
 	s->counts = f->counts;
 	s->inodes_count = sb->inodes_count;
 	s->blocks_count = sb->blocks_count;
-	if (sb->free_inodes_count <= sb->inodes_count)
-		s->inodes = sb->inodes_count - sb->free_inodes_count;
-	if (sb->free_blocks_count <= sb->blocks_count)
-		s->blocks = sb->blocks_count - sb->free_blocks_count;
+	counted = f->opts.mode == FSCK_NO && f->counts.free_known;
+	free_inodes = counted ? f->counts.free_inodes : sb->free_inodes_count;
+	free_blocks = counted ? f->counts.free_blocks : sb->free_blocks_count;
+	s->inodes = sb->inodes_count - XW_MIN(free_inodes, sb->inodes_count);
+	s->blocks = sb->blocks_count - XW_MIN(free_blocks, sb->blocks_count);
 	if (sb->max_mnt_count > 0 && sb->mnt_count < (unsigned)sb->max_mnt_count)
 		s->mounts_left = (unsigned)sb->max_mnt_count - sb->mnt_count;
 	s->valid = true;

@@ -318,11 +318,9 @@ static int mend_super(struct fsck *f, const struct fsck_space_scan *s)
 		sb->free_blocks_count = blocks;
 	if (ask_count(f, FSCK_FREE_INODES, 0, sb->free_inodes_count, s->free_inodes))
 		sb->free_inodes_count = (uint32_t)s->free_inodes;
-	if (f->opts.mode == FSCK_NO) { /* the summary is about the state that was checked */
-		sb->free_blocks_count = blocks;
-		sb->free_inodes_count = (uint32_t)s->free_inodes;
-		return 0;
-	}
+	f->counts.free_known = true; /* the summary is about the state that was checked */
+	f->counts.free_blocks = blocks;
+	f->counts.free_inodes = s->free_inodes;
 	if (sb->free_blocks_count == old.free_blocks_count &&
 	    sb->free_inodes_count == old.free_inodes_count)
 		return 0;

@@ -384,7 +384,7 @@ START_TEST(mmp_in_use)
 	ck_assert_int_eq(xw_dev_pread(xw_edit_dev(e), buf, sizeof(buf), at), 0);
 	ck_assert_int_eq(xw_mmp_decode(buf, &mmp), 0);
 	xw_edit_end(e);
-	mmp.seq = 77;
+	mmp.seq = XW_MMP_SEQ_FSCK; /* others are waited for: tests/cli/fsck_journal.sh */
 	strcpy(mmp.node, "elsewhere");
 	xw_mmp_encode(&mmp, true, xw_super_csum_seed(&sb), buf);
 	fd = open(path, O_RDWR);
