@@ -532,7 +532,8 @@ int fsck_choose_super(struct fsck *f)
 		all.n = 0; /* the primary is checked as without -b */
 		rc = 0;
 	}
-	if (!rc && sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV && !xw_super_verify(raw))
+	if (!rc && sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV && !xw_super_verify(raw) &&
+	    !fsck_features_are_odd(&sb))
 		return xw_fail(&f->diag, XW_ERR_UNSUPPORTED,
 			       "%s: an external journal, not a filesystem", f->opts.image);
 	if (!rc && fsck_super_usable(&sb))

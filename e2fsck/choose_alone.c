@@ -45,6 +45,59 @@ static void try_super(struct trial *t, const struct xw_super *sb)
 	}
 }
 
+#define ANY_TOOL_COMPAT                                                                            \
+	(XW_COMPAT_HAS_JOURNAL | XW_COMPAT_EXT_ATTR | XW_COMPAT_RESIZE_INODE | XW_COMPAT_DIR_INDEX)
+#define RARE_INCOMPAT (XW_INCOMPAT_PENDING | XW_INCOMPAT_JOURNAL_DEV)
+#define RARE_RO (XW_RO_READONLY | FSCK_RO_SHARED_BLOCKS | XW_RO_ITREE | XW_RO_ORPHAN_PRESENT)
+
+/*
+ * A feature word with many unknown bits is garbage, of which the known bits prove nothing either.
+ * Those that are harmless if unused stay; others need a number in the superblock, or support by the
+ * device. An itree sets its own bit again.
+ */
+static bool drop_garbage(struct xw_super *sb)
+{
+	const struct fsck_unknown u = fsck_unknown_features(sb);
+	const bool quota = sb->usr_quota_inum || sb->grp_quota_inum || sb->prj_quota_inum;
+	const struct xw_super was = *sb;
+
+	if (__builtin_popcount(u.compat) > FSCK_UNKNOWN_MAX)
+		sb->feature_compat &=
+			ANY_TOOL_COMPAT | (sb->orphan_file_inum ? XW_COMPAT_ORPHAN_FILE : 0);
+	if (__builtin_popcount(u.incompat) > FSCK_UNKNOWN_MAX &&
+	    sb->feature_compat & XW_COMPAT_RESIZE_INODE)
+		sb->feature_incompat &= ~XW_INCOMPAT_META_BG;
+	if (__builtin_popcount(u.incompat) > FSCK_UNKNOWN_MAX)
+		sb->feature_incompat &=
+			~(u.incompat | RARE_INCOMPAT | (sb->mmp_block ? 0 : XW_INCOMPAT_MMP));
+	if (__builtin_popcount(u.ro) > FSCK_UNKNOWN_MAX)
+		sb->feature_ro_compat &= ~(u.ro | RARE_RO | (quota ? 0 : XW_RO_QUOTA));
+	return memcmp(sb, &was, sizeof(was)) != 0;
+}
+
+static void try_plain_features(struct trial *t, const struct xw_super *from)
+{
+	static const uint32_t ro[] = {0, XW_RO_METADATA_CSUM, XW_RO_GDT_CSUM};
+	static const uint32_t incompat[] = {XW_INCOMPAT_64BIT, XW_INCOMPAT_META_BG,
+					    XW_INCOMPAT_CSUM_SEED};
+	struct xw_super plain = *from;
+
+	if (!drop_garbage(&plain))
+		return;
+	for (unsigned i = 0; i < 2 * XW_ARRAY_SIZE(ro); i++)
+		for (unsigned bits = 0; bits < 1u << XW_ARRAY_SIZE(incompat); bits++) {
+			struct xw_super sb = plain;
+
+			sb.feature_ro_compat &=
+				~(XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM | XW_RO_BIGALLOC);
+			sb.feature_ro_compat |= ro[i / 2] | (i % 2 ? XW_RO_BIGALLOC : 0);
+			for (unsigned k = 0; k < XW_ARRAY_SIZE(incompat); k++)
+				sb.feature_incompat ^= bits >> k & 1 ? incompat[k] : 0;
+			sb.checksum_type = ro[i / 2] == XW_RO_METADATA_CSUM;
+			try_super(t, &sb);
+		}
+}
+
 /*
  * Features that the geometry depends on. Checksums in use may be detected, but some wrong ones are
  * no reason to clear the feature; unknown bits may belong to a newer version.
@@ -55,6 +108,7 @@ static void try_features(struct trial *t, const struct xw_super *from)
 					    XW_INCOMPAT_JOURNAL_DEV, XW_INCOMPAT_CSUM_SEED};
 	struct xw_super sb = *from;
 
+	try_plain_features(t, from);
 	for (size_t i = 0; i < XW_ARRAY_SIZE(incompat); i++) {
 		sb.feature_incompat = from->feature_incompat ^ incompat[i];
 		try_super(t, &sb);

@@ -180,7 +180,8 @@ static int exit_status(const struct fsck *f, const struct outcome *o, int rc)
 {
 	const struct fsck_findings *all = &f->findings;
 	const bool any = all->found || all->late;
-	const bool aborted = rc == XW_ERR_TRUNCATED; /* as e2fsck when asked "Abort?" */
+	/* as e2fsck when asked "Abort?", or when a feature is unknown */
+	const bool aborted = rc == XW_ERR_TRUNCATED || rc == XW_ERR_UNSUPPORTED;
 	int status = 0;
 
 	if (all->canceled)
