@@ -24,7 +24,7 @@ enum {
 	SEARCH_BLOCKS = 1 << 18,
 	SEARCH_ALL = 1 << 19,
 	SEARCH_BYTES = 1 << 20,
-	LOOK_BLOCKS = 256, /* of a table */
+	LOOK_BLOCKS = 1 << 12, /* of a table */
 	ROOT_WEIGHT = 1 << 20, /* in a score: the table has the root directory */
 };
 
@@ -110,6 +110,17 @@ static bool read_copy(struct fsck *f, uint64_t group, uint64_t copy, struct xw_g
 	return !sums || !xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)group);
 }
 
+bool fsck_group_sum_is_wrong(struct fsck *f, uint64_t group)
+{
+	const struct xw_image *img = f->img;
+	const uint64_t per_block = img->block_size / img->desc_size;
+	uint8_t raw[XW_DESC_SIZE_MAX];
+
+	return xw_image_meta(f->img, xw_image_desc_block(img, group),
+			     (uint32_t)(group % per_block) * img->desc_size, raw, img->desc_size) ||
+	       xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)group);
+}
+
 int fsck_group_write(struct fsck *f, uint64_t group, const struct xw_group_desc *gd)
 {
 	const struct xw_image *img = f->img;
@@ -183,6 +194,30 @@ static int accept(struct check *c, enum part p, xw_blk blk)
 
 /* ---- evidence ---- */
 
+/* The location that follows from a neighbor, or from mke2fs's layout. */
+static xw_blk suggest(struct check *c, uint64_t group, enum part p)
+{
+	struct xw_image *img = c->f->img;
+	const uint64_t len = length(img, p);
+	struct xw_group_desc gd;
+	struct xw_group_head h;
+
+	if (img->sb.feature_incompat & XW_INCOMPAT_FLEX_BG) {
+		if (group + 1 < img->groups && !xw_image_group(img, group + 1, &gd) &&
+		    *place(&gd, p) > len && fits(c, group, p, *place(&gd, p) - len))
+			return *place(&gd, p) - len;
+		if (group && !xw_image_group(img, group - 1, &gd) &&
+		    fits(c, group, p, *place(&gd, p) + len))
+			return *place(&gd, p) + len;
+		return p == INODE_BITMAP && !xw_image_group(img, group, &gd)
+			       ? gd.block_bitmap + (1u << img->sb.log_groups_per_flex % 32)
+			       : 0; /* none: the standard place may belong to a file */
+	}
+	xw_image_group_head(img, group, &h);
+	return img->sb.first_data_block + group * (uint64_t)img->sb.blocks_per_group + h.boot +
+	       h.has_super + h.desc_len + h.reserved_len + (unsigned)p;
+}
+
 /* The bits of the group's inode bitmap, or NULL. buf: one block. */
 static const uint8_t *inode_bits(struct check *c, uint64_t group, const struct xw_group_desc *gd,
 				 uint8_t *buf)
@@ -194,7 +229,8 @@ static const uint8_t *inode_bits(struct check *c, uint64_t group, const struct x
 	if (c->backup && read_copy(c->f, group, c->backup, &copy) &&
 	    fsck_inode_bitmap_is_sound(c->f, gd, copy.inode_bitmap, buf))
 		return buf;
-	return NULL;
+	return fsck_inode_bitmap_is_sound(c->f, gd, suggest(c, group, INODE_BITMAP), buf) ? buf
+											  : NULL;
 }
 
 static bool in_journal(const struct check *c, xw_blk blk, uint64_t len)
@@ -245,8 +281,13 @@ static bool is_no_table(struct check *c, uint64_t group, const struct xw_group_d
 		return false;
 	bits = malloc(img->block_size);
 	e = (struct fsck_evidence){.bits = bits ? inode_bits(c, group, gd, bits) : NULL};
-	return !fsck_table_look(c->f, group, gd->inode_table, csum ? LOOK_BLOCKS : 1, &e) &&
-	       (!group || fsck_table_is_unlikely(&e));
+	if (fsck_table_look(c->f, group, gd->inode_table, csum ? LOOK_BLOCKS : 1, &e))
+		return false;
+	/* Zeros may be a table, but not where the descriptor counts inodes in use. */
+	return !group || fsck_table_is_unlikely(&e) ||
+	       (csum && !e.good && !is_usual(c, group, INODE_TABLE, gd) &&
+		(gd->free_inodes < img->sb.inodes_per_group ||
+		 fsck_group_sum_is_wrong(c->f, group)));
 }
 
 /* How much supports this place of the table? */
@@ -320,6 +361,7 @@ static xw_blk search_table(struct check *c, uint64_t group, const uint8_t *bits)
 			: 1;
 	const xw_blk from = sb->first_data_block + group / flex * flex * sb->blocks_per_group;
 	const xw_blk end = XW_MIN(from + SEARCH_BLOCKS, sb->blocks_count);
+	const bool known = !group || bits; /* which block of the table has inodes in use */
 	struct search s = {.group = group, .bits = bits, .score = INT64_MIN};
 	auto_free uint8_t *buf = malloc(SEARCH_BYTES);
 	uint64_t n;
@@ -337,38 +379,19 @@ static xw_blk search_table(struct check *c, uint64_t group, const uint8_t *bits)
 			if (fsck_read(c->f, blk, n, buf))
 				continue;
 		}
-		for (uint64_t i = 0; i < n; i++)
-			if (blk + i >= from + s.k)
-				try_table(c, &s, blk + i - s.k, buf + i * img->block_size);
+		for (uint64_t i = 0; i < n; i++) {
+			const uint8_t *const block = buf + i * img->block_size;
+
+			if (blk + i >= from + s.k &&
+			    (known || fsck_table_index(c->f, group, block, &s.k)) &&
+			    blk + i >= from + s.k)
+				try_table(c, &s, blk + i - s.k, block);
+		}
 	}
 	return s.best;
 }
 
 /* ---- other places ---- */
-
-/* The location that follows from a neighbor, or from mke2fs's layout. */
-static xw_blk suggest(struct check *c, uint64_t group, enum part p)
-{
-	struct xw_image *img = c->f->img;
-	const uint64_t len = length(img, p);
-	struct xw_group_desc gd;
-	struct xw_group_head h;
-
-	if (img->sb.feature_incompat & XW_INCOMPAT_FLEX_BG) {
-		if (group + 1 < img->groups && !xw_image_group(img, group + 1, &gd) &&
-		    *place(&gd, p) > len && fits(c, group, p, *place(&gd, p) - len))
-			return *place(&gd, p) - len;
-		if (group && !xw_image_group(img, group - 1, &gd) &&
-		    fits(c, group, p, *place(&gd, p) + len))
-			return *place(&gd, p) + len;
-		return p == INODE_BITMAP && !xw_image_group(img, group, &gd)
-			       ? gd.block_bitmap + (1u << img->sb.log_groups_per_flex % 32)
-			       : 0; /* none: the standard place may belong to a file */
-	}
-	xw_image_group_head(img, group, &h);
-	return img->sb.first_data_block + group * (uint64_t)img->sb.blocks_per_group + h.boot +
-	       h.has_super + h.desc_len + h.reserved_len + (unsigned)p;
-}
 
 static bool report_place(struct fsck *f, uint64_t group, enum part p, xw_blk was, xw_blk to)
 {
@@ -388,17 +411,6 @@ static bool backup_differs(struct check *c, uint64_t group, enum part p, xw_blk 
 		return false;
 	*copy = *place(&gd, p);
 	return *copy != blk;
-}
-
-bool fsck_group_sum_is_wrong(struct fsck *f, uint64_t group)
-{
-	const struct xw_image *img = f->img;
-	const uint64_t per_block = img->block_size / img->desc_size;
-	uint8_t raw[XW_DESC_SIZE_MAX];
-
-	return xw_image_meta(f->img, xw_image_desc_block(img, group),
-			     (uint32_t)(group % per_block) * img->desc_size, raw, img->desc_size) ||
-	       xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)group);
 }
 
 /* The primary and a copy have possible locations, and their contents do not decide. */
@@ -585,7 +597,13 @@ static int mend_group(struct check *c, uint64_t group, uint8_t bad, uint8_t part
 	for (int p = 0; p < PARTS && !rc; p++)
 		if (bad & parts & 1 << p)
 			rc = mend_place(c, group, p, &gd, &write);
-	return rc || !write ? rc : fsck_group_write(c->f, group, &gd);
+	if (rc || !write)
+		return rc;
+	if (fsck_group_sum_is_wrong(c->f, group)) { /* nothing else in it is certain either */
+		gd.flags &= (uint16_t) ~(XW_BG_INODE_UNINIT | XW_BG_BLOCK_UNINIT);
+		gd.itable_unused = 0;
+	}
+	return fsck_group_write(c->f, group, &gd);
 }
 
 /* The blocks of the journal, according to the superblock: its log has copies of tables. */

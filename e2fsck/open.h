@@ -125,6 +125,8 @@ void fsck_table_block(const struct fsck *f, uint64_t group, uint64_t index, cons
 /* Add the evidence of the first n blocks of the table at blk. XW_ERR_NOMEM. */
 int fsck_table_look(struct fsck *f, uint64_t group, xw_blk blk, uint64_t n,
 		    struct fsck_evidence *e);
+/* Which block of the group's table is in buf, according to the checksum of a record in use? */
+bool fsck_table_index(const struct fsck *f, uint64_t group, const uint8_t *buf, uint64_t *k);
 bool fsck_table_is_likely(const struct fsck_evidence *e);
 bool fsck_table_is_unlikely(const struct fsck_evidence *e);
 /* Does no record there look like an inode, neither of this group nor of another one? */

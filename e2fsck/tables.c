@@ -110,6 +110,26 @@ int fsck_table_look(struct fsck *f, uint64_t group, xw_blk blk, uint64_t n, stru
 	return 0;
 }
 
+bool fsck_table_index(const struct fsck *f, uint64_t group, const uint8_t *buf, uint64_t *k)
+{
+	const struct xw_image *img = f->img;
+	const uint32_t per_block = img->block_size / img->inode_size;
+	const uint8_t *raw = buf;
+	struct xw_inode in = {0};
+	uint32_t i = 0;
+
+	for (; i < per_block && !in.links; i++, raw += img->inode_size)
+		if (xw_inode_decode(raw, &img->sb, &in) || !is_plausible(img, &in))
+			return false;
+	for (*k = 0, raw -= img->inode_size; in.links && *k < img->itable_blocks; ++*k)
+		if (!xw_inode_verify(
+			    raw, &img->sb, img->csum_seed,
+			    (xw_ino)(group * img->sb.inodes_per_group + *k * per_block + i)))
+			return true;
+	*k = 0;
+	return false;
+}
+
 bool fsck_table_is_likely(const struct fsck_evidence *e)
 {
 	return e->good > e->bad && e->hits >= e->misses;
