@@ -42,7 +42,7 @@ static bool has_wrong_flags(const struct record *r)
 {
 	const struct xw_super *sb = &r->img->sb;
 	const bool is_dir = (r->in.mode & XW_S_IFMT) == XW_S_IFDIR;
-	uint32_t never = is_dir ? 0 : FL_DIRS;
+	uint32_t never = FL_NEVER | (is_dir ? 0 : FL_DIRS);
 
 	if (!(sb->feature_incompat & XW_INCOMPAT_EXTENTS))
 		never |= XW_FL_EXTENTS;
@@ -111,16 +111,15 @@ static unsigned contradictions(const struct record *r)
 	const unsigned extra = room ? peek16(r->raw + XW_INODE_BODY) : 0;
 
 	return (xw_ftype_of_mode(in->mode) == XW_FT_UNKNOWN) + (in->links > XW_LINK_MAX) +
-	       (in->links > sb->inodes_count) + (in->dtime != 0) + ((in->flags & FL_NEVER) != 0) +
-	       has_wrong_flags(r) + (in->faddr != 0) + (in->osd2_reserved != 0) +
-	       (extra % 4 || extra > room) + (in->stray_acl_hi || in->stray_blocks_hi) +
-	       (in->size > most || in->stray_size_hi) +
+	       (in->links > sb->inodes_count) + (in->dtime != 0) + has_wrong_flags(r) +
+	       (in->faddr != 0) + (in->osd2_reserved != 0) + (extra % 4 || extra > room) +
+	       (in->stray_acl_hi || in->stray_blocks_hi) + (in->size > most || in->stray_size_hi) +
 	       (xw_inode_fs_blocks_512(in, sb) / (bs / 512) > sb->blocks_count) +
 	       (in->file_acl && !xw_image_has_blocks(r->img, in->file_acl, 1)) +
 	       (xw_inode_verify(r->raw, sb, r->img->csum_seed, r->ino) != 0);
 }
 
-static bool judge(const struct xw_image *img, xw_ino ino, const uint8_t *raw, unsigned less)
+bool fsck_is_garbage(const struct xw_image *img, xw_ino ino, const uint8_t *raw, unsigned less)
 {
 	struct record r = {.img = img, .raw = raw, .ino = ino};
 	unsigned n;
@@ -171,7 +170,7 @@ static bool is_among_garbage(const struct fsck_look *l)
 		if (first + i == l->ino || !peek16(raw + OFF_LINKS))
 			continue;
 		used++;
-		garbage += judge(img, first + i, raw, 0);
+		garbage += fsck_is_garbage(img, first + i, raw, 0);
 	}
 	return 2 * garbage > used;
 }
@@ -185,8 +184,8 @@ void fsck_look_garbage(struct fsck_look *l)
 	if ((xw_super_has_csum(sb) && !l->wrong_sum) || l->ino < sb->first_ino ||
 	    fsck_is_hidden(sb, l->ino) || sb->creator_os == HURD)
 		return;
-	if (!judge(l->f->img, l->ino, l->raw, 0) &&
-	    (!judge(l->f->img, l->ino, l->raw, less) || !is_among_garbage(l)))
+	if (!fsck_is_garbage(l->f->img, l->ino, l->raw, 0) &&
+	    (!fsck_is_garbage(l->f->img, l->ino, l->raw, less) || !is_among_garbage(l)))
 		return;
 	l->clear = FSCK_FOUND(l->f, GARBAGE, .ino = l->ino);
 	l->garbage = l->garbage_in == first ? l->garbage + l->clear : l->clear;

@@ -58,6 +58,8 @@ int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw);
 
 /* inode_garbage.c. May set `clear`. */
 void fsck_look_garbage(struct fsck_look *l);
+/* Has the record too many contradictions for an inode? less: fewer are sufficient, by so many. */
+bool fsck_is_garbage(const struct xw_image *img, xw_ino ino, const uint8_t *raw, unsigned less);
 /* inode_record.c. Negative: failure. May set `clear`. */
 int fsck_look_record(struct fsck_look *l);
 /* inode_flags.c: flags, compared with type and features. */
