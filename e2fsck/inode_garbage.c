@@ -150,7 +150,10 @@ static xw_ino first_in_block(const struct xw_image *img, xw_ino ino)
 	return ino - index % (img->block_size / img->inode_size);
 }
 
-/* Are, or were, most of the other records in use in the same block of the table garbage? */
+/*
+ * Are, or were, most of the other records in use in the same block of the table garbage? The record
+ * before counts as one of them.
+ */
 static bool is_among_garbage(const struct fsck_look *l)
 {
 	struct xw_image *img = l->f->img;
@@ -158,7 +161,9 @@ static bool is_among_garbage(const struct fsck_look *l)
 	const xw_ino first = first_in_block(img, l->ino);
 	const uint32_t index = (first - 1) % img->sb.inodes_per_group;
 	auto_free uint8_t *block = malloc(img->block_size);
-	unsigned garbage = l->garbage_in == first ? l->garbage : 0, used = garbage;
+	unsigned garbage = (l->garbage_in == first ? l->garbage : 0) +
+			   (l->ino == first && l->garbage_last + 1 == first);
+	unsigned used = garbage;
 	struct xw_group_desc gd;
 
 	if (!block || xw_image_group(img, (first - 1) / img->sb.inodes_per_group, &gd) ||
@@ -190,4 +195,5 @@ void fsck_look_garbage(struct fsck_look *l)
 	l->clear = FSCK_FOUND(l->f, GARBAGE, .ino = l->ino);
 	l->garbage = l->garbage_in == first ? l->garbage + l->clear : l->clear;
 	l->garbage_in = first;
+	l->garbage_last = l->ino;
 }

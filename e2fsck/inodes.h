@@ -48,6 +48,7 @@ struct fsck_look {
 	/* inode_garbage.c: records cleared in the block of the table that begins with that inode */
 	xw_ino garbage_in;
 	unsigned garbage;
+	xw_ino garbage_last;
 	uint64_t blocks; /* filesystem blocks that i_blocks should include */
 };
 
