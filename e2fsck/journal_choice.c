@@ -300,18 +300,28 @@ static int compare_blocks(struct chooser *c, struct outcome *o)
 
 /* ---- choice ---- */
 
+/* Would it undo what came later? */
+static bool goes_back(const struct outcome *o)
+{
+	return o->overtaken || o->age.home > o->age.log;
+}
+
+/* The tally, which takes a walk over the filesystem, is only of outcomes that it can decide on. */
 static int try_outcome(struct chooser *c, struct outcome *o)
 {
 	struct xw_dev *trial;
-	int rc = xw_overlay_open(c->f->dev, c->log->block_size, NULL, &trial);
+	int rc = compare_blocks(c, o);
 
+	if (rc || goes_back(o))
+		return rc;
+	rc = xw_overlay_open(c->f->dev, c->log->block_size, NULL, &trial);
 	if (rc)
 		return rc;
 	rc = xw_replay_apply(c->log, &o->plan, UINT64_MAX, trial);
 	if (!rc)
 		rc = count_all(trial, &o->tally);
 	(void)xw_overlay_detach(trial);
-	return rc ? rc : compare_blocks(c, o);
+	return rc;
 }
 
 /* More names and less damage; names count for what damage may cost. */
@@ -323,7 +333,7 @@ static int64_t worth(const struct tally *t)
 /* Does the evidence say that replaying it is better than leaving the filesystem alone? */
 static bool is_better(const struct outcome *o, const struct tally *alone)
 {
-	if (o->overtaken || o->age.home > o->age.log || o->tally.names < alone->names)
+	if (goes_back(o) || o->tally.names < alone->names)
 		return false;
 	if (o->age.log > o->age.home)
 		return worth(&o->tally) >= worth(alone);
@@ -336,8 +346,7 @@ static bool is_better(const struct outcome *o, const struct tally *alone)
  */
 static bool is_worse(const struct outcome *o, const struct tally *alone)
 {
-	return o->age.home > o->age.log ||
-	       (o->age.home == o->age.log && worth(&o->tally) < worth(alone));
+	return goes_back(o) || (o->age.home == o->age.log && worth(&o->tally) < worth(alone));
 }
 
 static int make_plan(struct chooser *c, struct outcome *o, unsigned flags)
@@ -384,9 +393,9 @@ static int choose(struct chooser *c, unsigned *flags)
 		rc = count_all(c->f->dev, &alone);
 	if (!rc)
 		rc = try_outcome(c, &c->before);
-	if (!rc)
+	if (!rc && c->before.plan.headers)
 		rc = try_outcome(c, &c->beyond);
-	if (!rc)
+	if (!rc && c->before.plan.headers)
 		rc = try_outcome(c, &c->rest);
 	if (!rc)
 		decide(c, &alone, flags);
