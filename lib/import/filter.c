@@ -9,7 +9,8 @@
  *
  * libarchive verifies the checksums that its decompressors verify; for gzip see gzip_check.c. Nor
  * do some of its filters report that their data ends before their input: for filters that consume
- * no byte too many, the rest of the input is examined here.
+ * no byte too many, and for those whose end is known (frames.c), the rest of the input is examined
+ * here.
  */
 #include "config.h"
 
@@ -22,6 +23,7 @@
 
 #include "base/err.h"
 #include "import/feed.h"
+#include "import/frames.h"
 #include "import/gzip_check.h"
 #include "import/la.h"
 #include "import/la_err.h"
@@ -46,6 +48,7 @@ struct filter {
 	bool stops; /* this filter may end before its input does */
 	bool looked; /* at what follows */
 	struct xw_gzip_check *gzip;
+	struct xw_frames frames, trial; /* of the trial run */
 };
 
 static la_ssize_t lower_failed(struct filter *t, struct archive *a, ssize_t err)
@@ -59,14 +62,16 @@ static la_ssize_t lower_failed(struct filter *t, struct archive *a, ssize_t err)
 static la_ssize_t peek(struct archive *a, void *arg, const void **buf)
 {
 	struct filter *t = arg;
-	ssize_t n = xw_feed_peek(t->lower, t->seen + PEEK_BYTES);
+	const ssize_t all = xw_feed_peek(t->lower, t->seen + PEEK_BYTES);
+	const bool last = all < (ssize_t)(t->seen + PEEK_BYTES);
+	size_t n;
 
-	if (n < 0)
-		return lower_failed(t, a, n);
+	if (all < 0)
+		return lower_failed(t, a, all);
 	*buf = xw_feed_head(t->lower) + t->seen;
-	n -= (ssize_t)t->seen;
-	t->seen += (size_t)n;
-	return n;
+	n = xw_frames_in(&t->trial, *buf, (size_t)all - t->seen, last);
+	t->seen += n;
+	return (la_ssize_t)n;
 }
 
 /*
@@ -94,19 +99,27 @@ static ssize_t refill(struct filter *t)
 	return 0;
 }
 
+/* How many of the unserved bytes the decompressor may see now. */
+static size_t may_see(struct filter *t)
+{
+	const unsigned char *p = t->buf + t->at;
+	const size_t n = t->have - t->at;
+
+	if (t->gzip)
+		return n ? xw_gzip_check_in(t->gzip, p, n, t->last) : 0;
+	return xw_frames_in(&t->frames, p, n, t->last);
+}
+
 static la_ssize_t pull(struct archive *a, void *arg, const void **buf)
 {
 	struct filter *t = arg;
-	size_t n = 0;
+	size_t n;
 
 	for (;;) {
 		ssize_t err;
 
-		if (t->have > t->at)
-			n = t->gzip ? xw_gzip_check_in(t->gzip, t->buf + t->at, t->have - t->at,
-						       t->last)
-				    : t->have - t->at;
-		if (n || t->last)
+		n = may_see(t);
+		if (n || t->last || t->frames.ended)
 			break;
 		err = refill(t);
 		if (err)
@@ -123,6 +136,14 @@ static bool all_zero(const unsigned char *p, size_t n)
 	return !n || (!*p && !memcmp(p, p + 1, n - 1));
 }
 
+/* Bytes that were served and are not part of the compressed data. */
+static size_t untaken(const struct filter *t)
+{
+	const int64_t n = t->given - archive_filter_bytes(t->a, -1);
+
+	return n > 0 && !t->frames.ended ? (size_t)n : 0;
+}
+
 /*
  * A filter has ended: does more than padding follow? Its first bytes were served already, but not
  * consumed. 0 or a negative code.
@@ -130,8 +151,7 @@ static bool all_zero(const unsigned char *p, size_t n)
 static ssize_t look_behind(struct filter *t)
 {
 	const unsigned char *other = t->buf == t->bufs ? t->bufs + PULL_BYTES : t->bufs;
-	const int64_t untaken = t->given - archive_filter_bytes(t->a, -1);
-	const size_t left = untaken > 0 ? (size_t)untaken : 0;
+	const size_t left = untaken(t);
 	const size_t here = XW_MIN(left, t->at), there = XW_MIN(left - here, t->before);
 	bool zero = all_zero(other + t->before - there, there) &&
 		    all_zero(t->buf + t->at - here, t->have - t->at + here);
@@ -222,8 +242,7 @@ struct xw_feed *xw_feed_lower(struct xw_feed *f)
 {
 	struct filter *t = (struct filter *)f;
 	const unsigned char *other = t->buf == t->bufs ? t->bufs + PULL_BYTES : t->bufs;
-	const int64_t untaken = t->given - archive_filter_bytes(t->a, -1);
-	const size_t left = untaken > 0 ? (size_t)untaken : 0;
+	const size_t left = untaken(t);
 	const size_t here = XW_MIN(left, t->at), there = XW_MIN(left - here, t->before);
 	struct xw_feed *lower = t->lower;
 	int rc = xw_feed_unread(lower, t->buf + t->at - here, t->have - t->at + here);
@@ -236,8 +255,35 @@ struct xw_feed *xw_feed_lower(struct xw_feed *f)
 	return rc ? NULL : lower;
 }
 
+/*
+ * The filter for compressed data that begins with these bytes, as libarchive's bidders have it; 0: to
+ * be found out by them. They would decompress what comes out of it, too, and the end of the outer
+ * data would be lost.
+ */
+static int filter_of(const unsigned char *p, size_t n)
+{
+	static const char bzip2[] = "1AY&SY", gzip[] = "\x1f\x8b\x08";
+
+	switch (xw_frames_kind(p, n)) {
+	case XW_FRAMES_ZSTD:
+		return ARCHIVE_FILTER_ZSTD;
+	case XW_FRAMES_LZ4:
+		return ARCHIVE_FILTER_LZ4;
+	case XW_FRAMES_XZ:
+		return ARCHIVE_FILTER_XZ;
+	default:
+		break;
+	}
+	if (n >= 10 && !memcmp(p, gzip, 3) && !(p[3] & 0xE0))
+		return ARCHIVE_FILTER_GZIP;
+	return n >= 10 && !memcmp(p, "BZh", 3) && p[3] >= '1' && p[3] <= '9' &&
+			       !memcmp(p + 4, bzip2, 6)
+		       ? ARCHIVE_FILTER_BZIP2
+		       : 0;
+}
+
 /* Open t->a on `from` up to the first data: returns libarchive's status. */
-static int start(struct filter *t, archive_read_callback *from)
+static int start(struct filter *t, archive_read_callback *from, int code)
 {
 	struct archive_entry *e;
 	int r;
@@ -245,7 +291,8 @@ static int start(struct filter *t, archive_read_callback *from)
 	t->a = archive_read_new();
 	if (!t->a)
 		return ARCHIVE_FATAL;
-	xw_la_support_filters(t->a);
+	if (!code || archive_read_append_filter(t->a, code) != ARCHIVE_OK)
+		xw_la_support_filters(t->a);
 	archive_read_support_format_raw(t->a);
 	archive_read_support_format_empty(t->a);
 	r = archive_read_open(t->a, t, NULL, from, NULL);
@@ -256,16 +303,31 @@ static int start(struct filter *t, archive_read_callback *from)
 /* 1 compressed, and t->a reads it; 0 not compressed; negative: failure, reason in lower->err. */
 static int probe(struct filter *t)
 {
+	const ssize_t have = xw_feed_peek(t->lower, PEEK_BYTES);
+	int code, known, r;
 	bool gzip;
-	int r = start(t, peek), code;
 
+	if (have < 0)
+		return (int)have;
+	known = filter_of(xw_feed_head(t->lower), (size_t)have);
+	t->frames.kind = xw_frames_kind(xw_feed_head(t->lower), (size_t)have);
+	t->trial = t->frames;
+	r = start(t, peek, known);
+	if (known && t->a && !t->lower_err && (r == ARCHIVE_EOF || r < ARCHIVE_WARN)) {
+		/* without bidding, data that cannot be decompressed looks like none */
+		known = 0;
+		archive_read_free(t->a);
+		t->seen = 0;
+		t->trial = t->frames;
+		r = start(t, peek, 0);
+	}
 	if (!t->a)
 		return XW_ERR_NOMEM;
 	if (t->lower_err)
 		return t->lower_err;
 	code = archive_filter_count(t->a) == 2 ? archive_filter_code(t->a, 0) : -1;
 	gzip = code == ARCHIVE_FILTER_GZIP;
-	t->stops = gzip || code == ARCHIVE_FILTER_BZIP2 || code == ARCHIVE_FILTER_LZ4;
+	t->stops = gzip || code == ARCHIVE_FILTER_BZIP2 || t->frames.kind != XW_FRAMES_NONE;
 	/* a filter that fails at once was selected nevertheless, but is not counted */
 	if (archive_filter_count(t->a) <= 1 && !t->broken)
 		return 0;
@@ -280,7 +342,7 @@ static int probe(struct filter *t)
 		}
 		xw_gzip_check_init(t->gzip);
 	}
-	r = start(t, pull);
+	r = start(t, pull, known);
 	t->empty = r == ARCHIVE_EOF;
 	if (r >= ARCHIVE_WARN)
 		return 1;

@@ -25,13 +25,14 @@ both() {
 	gives "$1" "$2"
 	rm -f img
 	RC=0
-	{ head -c 1000 all; sleep 0.1; tail -c +1001 all; } | "$MKFS" -q -d - img 16M >.out 2>.err || RC=$?
+	{ head -c 1000 all; sleep 0.02; tail -c +1001 all; } | "$MKFS" -q -d - img 16M >.out 2>.err || RC=$?
 	gives "  from a pipe" "$2"
 }
 
 head -c 508 /dev/zero >zeros
 head -c 300001 /dev/zero >many
-for format in newc crc odc bin; do
+archive newc four 5000 4.cpio
+for format in bin odc crc newc; do
 	archive $format one 3 1.cpio
 	archive $format two 700000 2.cpio
 	archive newc three 262000 3.cpio
@@ -40,6 +41,7 @@ for format in newc crc odc bin; do
 	both "$format: one after the other" "one two three"
 	cat 1.cpio 2.cpio.gz >all
 	both "$format: the second one compressed" "one two"
+	[ $format = newc ] || continue
 	cat 1.cpio.gz zeros 2.cpio many 3.cpio.gz zeros >all
 	both "$format: with zeros between them" "one two three"
 	cat 1.cpio 2.cpio 3.cpio | gzip >all
@@ -51,16 +53,48 @@ for format in newc crc odc bin; do
 	both "$format: two in one compressed part" "one two three"
 done
 
-# Compression of each part; bzip2 and gzip end where their data does.
-for how in "gzip bzip2" "bzip2 gzip" "gzip xz" "bzip2 zstd" "gzip lz4"; do
-	for tool in $how; do command -v "$tool" >/dev/null || { skip "$how" "$tool is not installed" 6; continue 2; }; done
+# Each part has a compression of its own: where its data ends is found out for all of them, with nothing and with zeros behind it.
+while read -r first second; do
+	for tool in "${first%%:*}" "${second%%:*}"; do
+		command -v "$tool" >/dev/null || { skip "$first $second" "$tool is not installed" 6; continue 2; }
+	done
 	{
 		cat 1.cpio
-		${how% *} -c <2.cpio
+		# shellcheck disable=SC2086
+		${first//:/ } -c <2.cpio
+		# shellcheck disable=SC2086
+		${second//:/ } -c <3.cpio
 		cat zeros
-		${how#* } -c <3.cpio
+		gzip -c <4.cpio
 	} >all
-	both "$how" "one two three"
+	both "$first $second" "one two three four"
+done <<'TABLE'
+gzip bzip2
+bzip2 xz:--check=sha256
+xz:--block-size=100000 zstd
+xz:--check=none:--x86:--lzma2 gzip
+zstd:--no-check lz4
+zstd:-19 xz:-T2:-0:--block-size=65536
+lz4:-BX:-B4 zstd:--rsyncable
+lz4:--no-frame-crc:-BD gzip
+lz4:--content-size xz:--check=crc32
+zstd lz4:-l
+TABLE
+for how in gzip bzip2 xz zstd lz4; do
+	command -v $how >/dev/null || { skip "$how twice" "$how is not installed" 6; continue; }
+	{
+		$how -c <1.cpio
+		cat zeros 2.cpio
+		$how -c <3.cpio
+	} | gzip >all
+	both "$how in gzip" "one two three"
+	# Damage within the data is none of what follows it.
+	$how -c <2.cpio >all
+	pieces all $(($(stat -c %s all) / 2)) "$(printf 'garbage%.0s' $(seq 20))" 1
+	cat 1.cpio >>all
+	rm -f img
+	mkfs -q -d all img 16M
+	fails 1 "all: " "  damaged"
 done
 
 # Later archives replace what earlier ones brought, and links belong to their own.
@@ -92,4 +126,4 @@ head -c 3000 2.cpio | cat 1.cpio - >all
 rm -f img
 mkfs -q -d all img 16M
 fails 1 "all: .*(two|truncated|ends)" "a second archive that is cut off"
-done_testing 160
+done_testing 171

@@ -62,7 +62,7 @@ fails 1 "checksum" "the same with a wrong checksum"
 is "  no image is left" gone img
 
 # What is behind the end of the compressed data is no secret either, but for padding.
-for tool in gzip bzip2 lz4; do
+for tool in gzip bzip2 lz4 xz zstd; do
 	command -v $tool >/dev/null || { skip "what is behind $tool" "$tool is missing"; continue; }
 	$tool -c <good.tar >long.z
 	head -c 300k /dev/zero >>long.z
@@ -126,4 +126,4 @@ else
 		is "  no image is left" gone img
 	done
 fi
-done_testing 55
+done_testing 73

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Source: RFC 8878 (zstd), the LZ4 frame format description, and "The .xz File Format" with the
+ * chunk headers of LZMA2, which is the last filter of every block.
+ *
+ * Invariant: `skip` bytes belong to the data, and what follows them is the header that `phase` says.
+ */
+#include "config.h"
+
+#include "import/frames.h"
+
+#include <string.h>
+
+#include "base/endian.h"
+
+enum {
+	FRAME, /* the first header, and any after a complete frame */
+	ZSTD_BLOCK,
+	LZ4_BLOCK,
+	LZ4_LEGACY_BLOCK,
+	XZ_BLOCK,
+	XZ_CHUNK,
+	XZ_COUNT,
+	XZ_RECORDS,
+};
+
+#define ZSTD_MAGIC 0xFD2FB528u
+#define LZ4_MAGIC 0x184D2204u
+#define LZ4_LEGACY_MAGIC 0x184C2102u
+#define LZ4_LEGACY_MAX 8421520u /* what 8 MiB can become */
+#define SKIPPABLE 0x184D2A50u /* and the next 15 */
+
+/* What a step has found out. */
+enum step { STEP, SHORT, END, DAMAGE };
+
+static enum step pass(struct xw_frames *f, uint64_t n, unsigned phase)
+{
+	f->skip = n;
+	f->phase = phase;
+	return STEP;
+}
+
+/* ---- zstd ---- */
+
+static enum step zstd_frame(struct xw_frames *f, const unsigned char *p, size_t n)
+{
+	static const uint8_t dict_size[] = {0, 1, 2, 4}, content_size[] = {0, 2, 4, 8};
+	unsigned header = 5;
+
+	if (n < 5)
+		return SHORT;
+	header += !(p[4] & 0x20); /* the window, unless there is a single segment */
+	header += dict_size[p[4] & 3] + content_size[p[4] >> 6];
+	header += !(p[4] >> 6) && p[4] & 0x20;
+	f->check = p[4] & 4 ? 4 : 0;
+	return pass(f, header, ZSTD_BLOCK);
+}
+
+static enum step zstd_block(struct xw_frames *f, const unsigned char *p, size_t n)
+{
+	enum { RLE = 1, RESERVED = 3 };
+	uint32_t head, type;
+
+	if (n < 3)
+		return SHORT;
+	head = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16;
+	type = head >> 1 & 3;
+	if (type == RESERVED)
+		return DAMAGE;
+	return pass(f, 3 + (type == RLE ? 1 : head >> 3) + (head & 1 ? f->check : 0),
+		    head & 1 ? FRAME : ZSTD_BLOCK);
+}
+
+/* ---- lz4 ---- */
+
+static enum step lz4_frame(struct xw_frames *f, const unsigned char *p, size_t n)
+{
+	if (n < 5)
+		return SHORT;
+	f->block_check = p[4] & 0x10;
+	f->check = p[4] & 0x04 ? 4 : 0;
+	return pass(f, 7 + (p[4] & 0x08 ? 8 : 0) + (p[4] & 0x01 ? 4 : 0), LZ4_BLOCK);
+}
+
+static enum step lz4_block(struct xw_frames *f, const unsigned char *p, size_t n)
+{
+	uint32_t size;
+
+	if (n < 4)
+		return SHORT;
+	size = peek32(p);
+	if (!size)
+		return pass(f, 4 + f->check, FRAME);
+	return pass(f, 4 + (uint64_t)(size & INT32_MAX) + (f->block_check ? 4 : 0), LZ4_BLOCK);
+}
+
+/* Frames of the legacy format, which Linux uses, have no end mark. */
+static enum step lz4_legacy_block(struct xw_frames *f, const unsigned char *p, size_t n)
+{
+	uint32_t size;
+
+	if (n < 4)
+		return SHORT;
+	size = peek32(p);
+	if (!size || size > LZ4_LEGACY_MAX)
+		return pass(f, 0, FRAME);
+	return pass(f, 4 + (uint64_t)size, LZ4_LEGACY_BLOCK);
+}
+
+/* ---- xz ---- */
+
+static enum step xz_stream(struct xw_frames *f, const unsigned char *p, size_t n)
+{
+	static const uint8_t magic[] = {0xFD, '7', 'z', 'X', 'Z', 0};
+	static const uint8_t sizes[] = {0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64};
+
+	if (memcmp(p, magic, XW_MIN(n, sizeof(magic))) != 0)
+		return END;
+	if (n < 12)
+		return SHORT;
+	f->check = sizes[p[7] & 15];
+	return pass(f, 12, XZ_BLOCK);
+}
+
+static enum step xz_block(struct xw_frames *f, const unsigned char *p, size_t n)
+{
+	if (!n)
+		return SHORT;
+	f->at = f->value = f->bits = 0;
+	if (!*p) {
+		f->at = 1;
+		return pass(f, 1, XZ_COUNT);
+	}
+	return pass(f, (*p + 1u) * 4, XZ_CHUNK);
+}
+
+/* One chunk of LZMA2; behind the last one are padding and the check of the block. */
+static enum step xz_chunk(struct xw_frames *f, const unsigned char *p, size_t n)
+{
+	uint64_t len;
+
+	if (!n || (*p && n < 5))
+		return SHORT;
+	if (*p > 2 && *p < 0x80)
+		return DAMAGE;
+	if (!*p) {
+		f->at++;
+		return pass(f, 1 + (4 - f->at % 4) % 4 + f->check, XZ_BLOCK);
+	}
+	if (*p <= 2)
+		len = 3 + ((uint64_t)p[1] << 8 | p[2]) + 1;
+	else
+		len = 5 + (*p >= 0xC0) + ((uint64_t)p[3] << 8 | p[4]) + 1;
+	f->at += len;
+	return pass(f, len, XZ_CHUNK);
+}
+
+/* One byte of a number of the index: how many records, or one of the two of a record. */
+static enum step xz_index(struct xw_frames *f, const unsigned char *p, size_t n)
+{
+	enum { CRC = 4, FOOTER = 12, BITS_MAX = 63 };
+
+	if (f->phase == XZ_RECORDS && !f->records)
+		return pass(f, (4 - f->at % 4) % 4 + CRC + FOOTER, FRAME);
+	if (!n)
+		return SHORT;
+	if (f->bits >= BITS_MAX)
+		return DAMAGE;
+	f->value |= (uint64_t)(*p & 0x7F) << f->bits;
+	f->bits += 7;
+	f->at++;
+	if (*p & 0x80)
+		return pass(f, 1, f->phase);
+	if (f->phase == XZ_COUNT && f->value > UINT64_MAX / 2)
+		return DAMAGE;
+	f->records = f->phase == XZ_COUNT ? 2 * f->value : f->records - 1;
+	f->value = f->bits = 0;
+	return pass(f, 1, XZ_RECORDS);
+}
+
+/* ---- all ---- */
+
+static enum step frame(struct xw_frames *f, const unsigned char *p, size_t n)
+{
+	uint32_t magic;
+
+	if (f->kind == XW_FRAMES_XZ)
+		return n ? xz_stream(f, p, n) : END;
+	if (n < 4)
+		return n ? SHORT : END;
+	magic = peek32(p);
+	if ((magic & ~15u) == SKIPPABLE)
+		return n < 8 ? SHORT : pass(f, 8 + (uint64_t)peek32(p + 4), FRAME);
+	if (f->kind == XW_FRAMES_ZSTD)
+		return magic == ZSTD_MAGIC ? zstd_frame(f, p, n) : END;
+	if (magic == LZ4_LEGACY_MAGIC)
+		return pass(f, 4, LZ4_LEGACY_BLOCK);
+	return magic == LZ4_MAGIC ? lz4_frame(f, p, n) : END;
+}
+
+static enum step step(struct xw_frames *f, const unsigned char *p, size_t n)
+{
+	switch (f->phase) {
+	case ZSTD_BLOCK:
+		return zstd_block(f, p, n);
+	case LZ4_BLOCK:
+		return lz4_block(f, p, n);
+	case LZ4_LEGACY_BLOCK:
+		return lz4_legacy_block(f, p, n);
+	case XZ_BLOCK:
+		return xz_block(f, p, n);
+	case XZ_CHUNK:
+		return xz_chunk(f, p, n);
+	case XZ_COUNT:
+	case XZ_RECORDS:
+		return xz_index(f, p, n);
+	default:
+		return frame(f, p, n);
+	}
+}
+
+enum xw_frames_kind xw_frames_kind(const unsigned char *p, size_t n)
+{
+	const uint32_t magic = n < 6 ? 0 : peek32(p);
+
+	if (magic == ZSTD_MAGIC)
+		return XW_FRAMES_ZSTD;
+	if (magic == LZ4_MAGIC || magic == LZ4_LEGACY_MAGIC)
+		return XW_FRAMES_LZ4;
+	return magic && !memcmp(p,
+				"\xFD"
+				"7zXZ",
+				6)
+		       ? XW_FRAMES_XZ
+		       : XW_FRAMES_NONE;
+}
+
+size_t xw_frames_in(struct xw_frames *f, const unsigned char *p, size_t n, bool last)
+{
+	size_t at = 0;
+
+	if (f->kind == XW_FRAMES_NONE)
+		return n;
+	while (!f->ended) {
+		const size_t pass = (size_t)XW_MIN(f->skip, n - at);
+		enum step what;
+
+		at += pass;
+		f->skip -= pass;
+		if (f->skip || (at == n && !last))
+			return at;
+		what = step(f, p + at, n - at);
+		if (what == SHORT && !last)
+			return at;
+		/* a header that is cut off belongs to the data, unless it begins another frame */
+		f->ended = what == END || (what == SHORT && f->phase == FRAME);
+		if (what == DAMAGE || (what == SHORT && f->phase != FRAME)) {
+			f->kind = XW_FRAMES_NONE;
+			return n;
+		}
+	}
+	return at;
+}
