@@ -256,9 +256,9 @@ struct xw_feed *xw_feed_lower(struct xw_feed *f)
 }
 
 /*
- * The filter for compressed data that begins with these bytes, as libarchive's bidders have it; 0: to
- * be found out by them. They would decompress what comes out of it, too, and the end of the outer
- * data would be lost.
+ * The filter for compressed data that begins with these bytes, as libarchive's bidders have it; 0:
+ * to be found out by them. They would decompress what comes out of it, too, and the end of the
+ * outer data would be lost.
  */
 static int filter_of(const unsigned char *p, size_t n)
 {

@@ -150,7 +150,8 @@ static int check_geometry(struct xw_image *img)
 	if (!(img->flags & XW_IMAGE_SHORT) && sb->blocks_count > img->dev->size / img->block_size)
 		return xw_fail(img->diag, XW_ERR_TRUNCATED,
 			       "%s: the filesystem has %" PRIu64 " blocks of %" PRIu32
-			       " bytes, the image holds %" PRIu64,
+			       " bytes, the image holds %" PRIu64
+			       "; unless it was cut off, run xw-fsck -f",
 			       img->dev->name, sb->blocks_count, img->block_size,
 			       img->dev->size / img->block_size);
 	img->inode_size = sb->inode_size;
