@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Source: RFC 8878 (zstd), the LZ4 frame format description, and "The .xz File Format" with the
- * chunk headers of LZMA2, which is the last filter of every block.
+ * Source: RFC 8878 (zstd), the LZ4 frame format description, "The .xz File Format", and the chunk
+ * headers of LZMA2, which is the last filter of every block.
  *
- * Invariant: `skip` bytes belong to the data, and what follows them is the header that `phase` says.
+ * Invariant: `skip` bytes belong to the data, and a header of the kind `phase` follows them.
  */
 #include "config.h"
 

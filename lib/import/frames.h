@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where compressed data ends in what follows: zstd, lz4 and xz are sequences of frames whose headers
- * give the lengths of their blocks. libarchive's filters for them take what follows the last frame
- * for damage, or consume a part of it.
+ * Where compressed data ends: zstd, lz4 and xz are sequences of frames whose headers give the
+ * lengths of their blocks. libarchive's filters for them take what follows the last frame for
+ * damage, or consume a part of it.
  */
 #ifndef XW_IMPORT_FRAMES_H
 #define XW_IMPORT_FRAMES_H
@@ -27,8 +27,8 @@ struct xw_frames {
 /* The kind that begins with these bytes. */
 enum xw_frames_kind xw_frames_kind(const unsigned char *p, size_t n);
 /*
- * How many of the n bytes at p belong to the data, as far as that can be told now: fewer than n with
- * `ended`, or if the rest of a header must be appended (not with last). Damage: all, and kind
+ * How many of the n bytes at p belong to the data, as far as that can be told now: fewer than n
+ * with `ended`, or if the rest of a header must be appended (not with last). Damage: all, and kind
  * becomes NONE; the decompressor reports it.
  */
 size_t xw_frames_in(struct xw_frames *f, const unsigned char *p, size_t n, bool last);
