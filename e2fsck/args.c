@@ -37,7 +37,7 @@ static const struct cli_row rows[] = {
 	{'l', required_argument, "-l", CLI_OURS, NULL},
 	{'L', required_argument, "-L", CLI_OURS, NULL},
 	{'n', no_argument, "-n", CLI_OURS, NULL},
-	{'N', required_argument, "-N", CLI_ALWAYS, NULL},
+	{'N', required_argument, "-N", CLI_OURS, NULL},
 	{'p', no_argument, "-p", CLI_OURS, NULL},
 	{'P', required_argument, "-P", CLI_OURS, NULL},
 	{'r', no_argument, "-r", CLI_OURS, NULL},
@@ -79,8 +79,9 @@ static void print_help(FILE *out)
 	      "                       readahead_kb=KIB\n"
 	      "  -F                   drop caches of IMAGE first\n"
 	      "  -j DEVICE            the external journal (default: the device with its UUID)\n"
+	      "  -N NAME              call the filesystem so\n"
 	      "  -z FILE              write what the repair overwrites to FILE, for e2undo(8)\n"
-	      "  -d                   print debugging messages; -r: does nothing\n"
+	      "  -d                   print debugging messages; -r, -I N, -P N: do nothing\n"
 	      "\n"
 	      "      --partition N    the filesystem in partition N of IMAGE\n"
 	      "      --redo-file FILE commit through that file (default: IMAGE.xw-redo)\n"
@@ -209,6 +210,9 @@ static int set_value(struct fsck_opts *o, int key, const char *value)
 		return skip_number(key, value);
 	case 'j':
 		o->journal = value;
+		return 0;
+	case 'N':
+		o->name = value;
 		return 0;
 	case 'z':
 		o->undo_file = value;

@@ -11,6 +11,7 @@ enum fsck_itree_want { FSCK_ITREE_KEEP, FSCK_ITREE_BUILD, FSCK_ITREE_DROP };
 
 struct fsck_opts {
 	const char *image;
+	const char *name; /* -N: what to call the filesystem; NULL: by its label, or the image */
 	enum fsck_mode mode;
 	bool force; /* -f */
 	bool debug; /* -d */

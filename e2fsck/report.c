@@ -40,6 +40,8 @@ void fsck_name_read(struct fsck *f)
 
 const char *fsck_name(const struct fsck *f)
 {
+	if (f->opts.name)
+		return f->opts.name;
 	return *f->label ? f->label : f->opts.image;
 }
 

@@ -18,7 +18,7 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 enum cli_action {
 	CLI_TO_LIBRARY, /* passed on under its own name */
 	CLI_REFUSED, /* supported by stock tools, but not by this version */
-	CLI_ALWAYS, /* an option of another tool for what is the default here, or has no effect */
+	CLI_ALWAYS, /* an option of tar(1) for behavior that is the default here */
 	CLI_OURS, /* handled by the tool, or one of CLI_TALK_ROWS */
 	CLI_HELP, /* prints the help */
 };

@@ -107,9 +107,11 @@ for options in "-I x" "-P x" "-N" "-E ea_ver=3"; do
 	run_fsck "-fn $options"
 	equal "$options" "$RC" 16
 done
+run_fsck "-fn -N somewhere"
+is "-N names the filesystem" grep -q '^somewhere: [0-9]*/[0-9]* files' .out
 rm -f bad && cp --sparse=always plain bad
 run_fsck "-fn -b 8193 -B 1024"
 equal "-b with the right -B" "$RC" 0
 run_fsck "-fn -b 8193 -B 4096"
 equal "  and with a wrong one" "$RC" 8
-done_testing 88
+done_testing 89

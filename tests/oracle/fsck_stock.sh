@@ -36,6 +36,7 @@ seq 1 5000 >d/sub/big
 	change ext4 journal 'jo' 'jw -b 9000 /dev/null' 'jc'
 	change ext4 nosuper 'quit'
 	change ext4 checksum 'quit'
+	change ext4 readonly 'unlink /sub/big' 'feature read-only'
 	change ext4 short 'quit'
 	change ext4 shorter 'quit'
 } >/dev/null 2>&1
@@ -117,7 +118,10 @@ done
 try nosuper -y
 try twice -fy 1 1 "passes 1B to 1D are no passes here"
 try checksum -fy
-try short -y 8 8 "we also say that errors are left"
+try short -y 8 8 "more is said of it"
+try short -fy 8 8 "likewise"
+for args in -fn -fp -fy; do try readonly $args; done
+try readonly "-fy -D" 1 1 "-D is skipped"
 
 # Options, one at a time and together. A dash as the image's statuses: as stock.
 while IFS='|' read -r image args statuses why; do
@@ -172,6 +176,13 @@ ext4|-B 4096 -n|-|
 ext4|-B 3000 -n|-|
 ext4|-b x -n|1 16|1 would say that errors were repaired
 ext4|-B x -n|-|
+ext4|-B 0 -fn|-|
+ext4|-B 131072 -fn|-|
+ext4|-I 7 -fn|-|
+ext4|-I x -fn|1 16|1 would say that errors were repaired
+ext4|-P 7 -fn|-|
+ext4|-P x -fn|1 16|likewise
+ext4|-N name -fn|-|
 ext4|-C x -n|1 16|1 would say that errors were repaired
 ext4|-E nonesuch -n|1 16|likewise
 ext4|-E journal_only -p|-|
@@ -241,4 +252,4 @@ if can_loop; then
 else
 	skip "devices" "needs root and loop mounts"
 fi
-done_testing 196
+done_testing 208
