@@ -9,6 +9,7 @@
 #include "disk/xattrblk.h"
 #include "hidden.h"
 #include "inodes.h"
+#include "xattrs.h"
 
 #define OFF_EXTRA_ISIZE 128 /* in the record */
 #define HURD 1u
@@ -210,6 +211,21 @@ static bool check_quota_mode(struct fsck_look *l)
 	return true;
 }
 
+/* The same for an EA inode, which the hash of its value proves. */
+static bool check_ea_mode(struct fsck_look *l)
+{
+	bool fix;
+
+	if (type_of(l->in.mode) == XW_S_IFREG || l->ino < l->f->img->sb.first_ino ||
+	    !fsck_is_ea_inode(l->f, l->ino, &l->in))
+		return false;
+	fix = FSCK_FOUND(l->f, EA_INODE_MODE, .ino = l->ino, .num = l->in.mode);
+	l->dirty |= fix;
+	if (fix || l->f->opts.mode == FSCK_NO)
+		l->in.mode = XW_S_IFREG | 0600;
+	return true;
+}
+
 /* Numbers that are reserved but were never used. */
 static bool is_unused(xw_ino ino)
 {
@@ -251,7 +267,7 @@ int fsck_look_record(struct fsck_look *l)
 	check_extra_isize(l);
 	check_dtime(l);
 	check_times(l);
-	if (!check_quota_mode(l)) {
+	if (!check_quota_mode(l) && !check_ea_mode(l)) {
 		if (l->ino == XW_INO_ROOT || l->ino >= sb->first_ino)
 			check_mode(l);
 		else

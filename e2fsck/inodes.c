@@ -17,6 +17,7 @@
 #include "counts.h"
 #include "inode_slice.h"
 #include "inodes.h"
+#include "xattrs.h"
 
 enum { SLICE_BYTES = 512 << 10, SLICES = 8, HOLES_MAX = 16, GROUPS_FEW = 4096 };
 
@@ -144,7 +145,7 @@ static bool in_use(const struct fsck_look *l)
 	if (l->in.links || (facts && facts->flags & FSCK_I_ORPHAN))
 		return true;
 	return l->ino < l->f->img->sb.first_ino || l->ino == l->f->img->sb.journal_inum ||
-	       fsck_is_hidden_file(l->f, l->ino, &l->in);
+	       fsck_is_hidden_file(l->f, l->ino, &l->in) || fsck_is_ea_inode(l->f, l->ino, &l->in);
 }
 
 /* Check the record of a free inode. */

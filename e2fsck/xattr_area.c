@@ -47,12 +47,23 @@ static int has_hash(struct fsck *f, xw_ino ino, struct xw_inode ea, uint64_t siz
 	if (!value)
 		return xw_fail_nomem(&f->diag, "extended attributes");
 	ea.size = size;
+	ea.mode = XW_S_IFREG;
 	f->img->diag = NULL;
 	rc = xw_file_pread(f->img, ino, &ea, NULL, 0, value, size, &got);
 	f->img->diag = diag;
 	*ok = !rc && got == size &&
 	      xw_xattr_value_hash(f->img->csum_seed, value, size) == xw_inode_ea_hash(&ea);
 	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "extended attributes") : 0;
+}
+
+bool fsck_is_ea_inode(struct fsck *f, xw_ino ino, const struct xw_inode *in)
+{
+	bool ok = false;
+
+	if (!(in->flags & XW_FL_EA_INODE) || in->dtime || !in->size ||
+	    in->flags & XW_FL_INLINE_DATA || has_hash(f, ino, *in, in->size, &ok))
+		return false;
+	return ok;
 }
 
 /* Linux reads a value only if entry and EA inode agree about its size. */
@@ -87,7 +98,8 @@ static int judge_ea(struct fsck *f, const struct fsck_xattr_area *a, const struc
 	if (ino < sb->first_ino || ino > sb->inodes_count || ino == a->ino)
 		return 0;
 	rc = fsck_inode_read(f, ino, &ea, NULL);
-	if (rc || (ea.mode & XW_S_IFMT) != XW_S_IFREG || !ea.links)
+	if (rc ||
+	    (((ea.mode & XW_S_IFMT) != XW_S_IFREG || !ea.links) && !fsck_is_ea_inode(f, ino, &ea)))
 		return rc;
 	r->old = refers_back(a, &ea);
 	if (!r->old &&

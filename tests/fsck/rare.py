@@ -390,6 +390,21 @@ def value_inodes_without_the_feature(i):
     backups(i)
 
 
+@case("ea-inode-mode", base="ea", only=True, first=True)
+def value_inode_without_a_type(i):
+    i.set_inode(ea_inode(i), "mode", 0)
+
+
+@case("ea-inode-mode", base="ea", only=True, first=True)
+def value_inode_that_is_a_fifo(i):
+    i.set_inode(ea_inode(i), "mode", 0o010600)
+
+
+@case("link-count", base="ea", only=True, first=True)
+def value_inode_without_links(i):
+    i.set_inode(ea_inode(i), "links", 0)
+
+
 @case("ea-inode-size", base="ea", only=True, first=True)
 def value_inode_that_is_shorter(i):
     ino = ea_inode(i)
