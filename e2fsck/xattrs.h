@@ -60,8 +60,8 @@ struct fsck_xattr_area {
  */
 int fsck_xattr_area(struct fsck *f, struct fsck_xattr_area *a);
 /*
- * Is it in use as an EA inode, whatever its mode and link count: with the flag, and the contents that
- * its hash tells?
+ * Is it in use as an EA inode, whatever its mode and link count: with the flag, and the contents
+ * that its hash tells?
  */
 bool fsck_is_ea_inode(struct fsck *f, xw_ino ino, const struct xw_inode *in);
 /* Add system.data without a value: for inline contents that fit i_block. */
