@@ -265,7 +265,8 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 
 	if (!e)
 		return XW_ERR_NOMEM;
-	if (!opts->in_use_too && !rdonly) /* may wait, so nobody is excluded meanwhile */
+	/* nobody is excluded while this waits */
+	if (!opts->in_use_too && !rdonly && xw_mmp_waits(base, *idle))
 		rc = check_others(base, opts, diag, idle);
 	if (!rc && !rdonly)
 		e->held = xw_dev_hold(base, XW_HOLD_TAKE);

@@ -103,6 +103,15 @@ int xw_mmp_check(struct xw_dev *dev, const struct xw_commit_watch *watch, struct
 	return 0;
 }
 
+bool xw_mmp_waits(struct xw_dev *dev, uint32_t idle)
+{
+	struct place p;
+	struct xw_mmp mmp;
+
+	return read_block(dev, &p, &mmp) && mmp.seq != XW_MMP_SEQ_CLEAN &&
+	       mmp.seq != XW_MMP_SEQ_FSCK && mmp.seq != idle;
+}
+
 int xw_mmp_release(struct xw_dev *dev)
 {
 	uint8_t buf[XW_MMP_SIZE];

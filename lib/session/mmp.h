@@ -18,6 +18,8 @@
  */
 int xw_mmp_check(struct xw_dev *dev, const struct xw_commit_watch *watch, struct xw_diag *diag,
 		 uint32_t *idle);
+/* Would that wait? */
+bool xw_mmp_waits(struct xw_dev *dev, uint32_t idle);
 /* Mark the MMP block as clean, after xw_mmp_check() has found it idle. */
 int xw_mmp_release(struct xw_dev *dev);
 /* Seconds of the wait for a block with this check interval. */

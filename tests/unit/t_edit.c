@@ -14,6 +14,7 @@
 #include "api/xw.h"
 #include "base/types.h"
 #include "session/edit.h"
+#include "session/mmp.h"
 #include "session/freemap.h"
 #include "disk/mmp.h"
 #include "groups.h"
@@ -366,35 +367,82 @@ START_TEST(keep_log)
 }
 END_TEST
 
-START_TEST(mmp_in_use)
+static bool canceled(void *arg)
 {
-	struct xw_edit_opts opts = defaults;
-	struct xw_edit *e;
-	struct xw_super sb;
+	(void)arg;
+	return true;
+}
+
+static struct xw_mmp read_mmp(struct xw_edit *e, struct xw_super *sb)
+{
 	uint8_t buf[XW_SUPER_SIZE];
 	struct xw_mmp mmp;
-	uint64_t at;
-	int fd;
+
+	ck_assert_int_eq(xw_dev_pread(xw_edit_dev(e), buf, sizeof(buf), XW_SUPER_OFFSET), 0);
+	ck_assert_int_eq(xw_super_decode(buf, sb), 0);
+	ck_assert_int_eq(xw_dev_pread(xw_edit_dev(e), buf, sizeof(buf), sb->mmp_block * BS), 0);
+	ck_assert_int_eq(xw_mmp_decode(buf, &mmp), 0);
+	return mmp;
+}
+
+static void write_mmp(const struct xw_super *sb, struct xw_mmp mmp, uint32_t seq)
+{
+	uint8_t buf[XW_MMP_SIZE];
+	const int fd = open(path, O_RDWR);
+
+	mmp.seq = seq;
+	strcpy(mmp.node, "elsewhere");
+	xw_mmp_encode(&mmp, true, xw_super_csum_seed(sb), buf);
+	ck_assert_int_eq(pwrite(fd, buf, sizeof(buf), (off_t)(sb->mmp_block * BS)), sizeof(buf));
+	close(fd);
+}
+
+/* A checker, a node that may be alive, and one that is known to be dead. */
+START_TEST(mmp_in_use)
+{
+	const struct xw_commit_watch watch = {.ended = canceled};
+	struct xw_edit_opts opts = defaults;
+	struct xw_super sb;
+	struct xw_mmp mmp;
+	struct xw_edit *e;
+	uint32_t idle = 77;
 
 	make("mmp", "40M");
 	e = begin(&defaults);
-	ck_assert_int_eq(xw_dev_pread(xw_edit_dev(e), buf, sizeof(buf), XW_SUPER_OFFSET), 0);
-	ck_assert_int_eq(xw_super_decode(buf, &sb), 0);
-	at = sb.mmp_block * BS;
-	ck_assert_int_eq(xw_dev_pread(xw_edit_dev(e), buf, sizeof(buf), at), 0);
-	ck_assert_int_eq(xw_mmp_decode(buf, &mmp), 0);
+	mmp = read_mmp(e, &sb);
 	xw_edit_end(e);
-	mmp.seq = XW_MMP_SEQ_FSCK; /* others are waited for: tests/cli/fsck_journal.sh */
-	strcpy(mmp.node, "elsewhere");
-	xw_mmp_encode(&mmp, true, xw_super_csum_seed(&sb), buf);
-	fd = open(path, O_RDWR);
-	ck_assert_int_eq(pwrite(fd, buf, sizeof(buf), (off_t)at), sizeof(buf));
-	close(fd);
+	write_mmp(&sb, mmp, XW_MMP_SEQ_FSCK);
 	ck_assert_int_eq(xw_edit_begin(path, &defaults, &diag, &e), XW_ERR_BUSY);
 	ck_assert_ptr_nonnull(strstr(diag.text, "elsewhere"));
 	xw_diag_clear(&diag);
 	opts.in_use_too = true;
 	xw_edit_end(begin(&opts));
+	write_mmp(&sb, mmp, 77);
+	opts = defaults;
+	opts.watch = &watch;
+	ck_assert_int_eq(xw_edit_begin(path, &opts, &diag, &e), XW_ERR_IO);
+	xw_diag_clear(&diag);
+	opts = defaults;
+	opts.mmp_idle = &idle;
+	e = begin(&opts);
+	ck_assert_uint_eq(idle, 77);
+	ck_assert_int_eq(xw_edit_commit(e, NULL), 0);
+	xw_edit_end(e);
+	e = begin(&opts);
+	ck_assert_uint_eq(idle, 0);
+	ck_assert_uint_eq(read_mmp(e, &sb).seq, XW_MMP_SEQ_CLEAN);
+	xw_edit_end(e);
+}
+END_TEST
+
+/* Half of what e2fsck announces for intervals of 10 and 40 seconds, since it waits twice. */
+START_TEST(mmp_seconds)
+{
+	static const unsigned table[][2] = {{0, 11},  {1, 11},    {5, 11},    {10, 21},
+					    {40, 81}, {100, 160}, {9999, 360}};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(table); i++)
+		ck_assert_uint_eq(xw_mmp_wait_seconds(table[i][0]), table[i][1]);
 }
 END_TEST
 
@@ -602,6 +650,7 @@ int main(void)
 	tcase_add_loop_test(tc, changed_meanwhile, 0, 3);
 	tcase_add_test(tc, keep_log);
 	tcase_add_test(tc, mmp_in_use);
+	tcase_add_test(tc, mmp_seconds);
 	tcase_add_test(tc, no_filesystem);
 	suite_add_tcase(s, tc);
 	tcase_add_checked_fixture(map, setup, teardown);
