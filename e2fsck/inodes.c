@@ -174,6 +174,28 @@ static void check_directory(struct fsck_look *l)
 		l->clear = FSCK_FOUND(l->f, DIR_EMPTY, .ino = l->ino);
 }
 
+/*
+ * Blocks of an EA inode behind its value, whose size the hash proves: they would be taken for a
+ * reason to enlarge it.
+ */
+static int cut_ea_tail(struct fsck_look *l)
+{
+	const uint64_t end = xw_div_up(l->in.size, l->f->img->block_size);
+	struct fsck_map *m = &l->map;
+	struct xw_map_run *last = m->runs.n ? &m->runs.v[m->runs.n - 1] : NULL;
+
+	if (!last || last->lblk + last->len <= end || !(l->in.flags & XW_FL_EXTENTS) ||
+	    !fsck_is_ea_inode(l->f, l->ino, &l->in) ||
+	    !FSCK_FOUND(l->f, EA_INODE_TAIL, .ino = l->ino, .num = last->lblk + last->len - end))
+		return 0;
+	while (m->runs.n && m->runs.v[m->runs.n - 1].lblk >= end)
+		m->runs.n--;
+	last = m->runs.n ? &m->runs.v[m->runs.n - 1] : NULL;
+	if (last)
+		last->len = XW_MIN(last->len, end - last->lblk);
+	return fsck_look_rebuild(l);
+}
+
 static int contents(struct fsck_look *l)
 {
 	bool dirty = false;
@@ -181,6 +203,8 @@ static int contents(struct fsck_look *l)
 
 	l->has_map = has_map(l);
 	rc = fsck_look_map(l);
+	if (!rc && l->in.flags & XW_FL_EA_INODE)
+		rc = cut_ea_tail(l);
 	if (!rc)
 		rc = fsck_xattr_inode(l->f, l->ino, &l->in, l->raw, &dirty, &l->blocks);
 	l->dirty |= dirty;

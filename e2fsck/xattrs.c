@@ -288,6 +288,16 @@ static int check_blocks(struct fsck *f)
 	return rc;
 }
 
+/*
+ * Is the value there, of the size that the entry says? If not, a repair of the map has changed
+ * i_size, and the next round drops the entry.
+ */
+static bool has_value(struct fsck *f, const struct fsck_ea *ea, struct xw_inode in)
+{
+	in.size = ea->size;
+	return fsck_is_ea_inode(f, ea->ino, &in);
+}
+
 static int check_ea(struct fsck *f, const struct fsck_ea *ea, uint8_t *raw)
 {
 	struct fsck_inode *known = fsck_inode(f, ea->ino);
@@ -309,7 +319,7 @@ static int check_ea(struct fsck *f, const struct fsck_ea *ea, uint8_t *raw)
 		xw_inode_set_ea_refs(&in, ea->refs);
 		dirty = true;
 	}
-	if (in.size != ea->size &&
+	if (in.size != ea->size && has_value(f, ea, in) &&
 	    FSCK_FOUND(f, EA_INODE_SIZE, .ino = ea->ino, .num = in.size, .num2 = ea->size)) {
 		in.size = ea->size;
 		dirty = true;

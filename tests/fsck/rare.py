@@ -405,6 +405,22 @@ def value_inode_without_links(i):
     i.set_inode(ea_inode(i), "links", 0)
 
 
+@case("ea-inode-tail", base="ea")
+def value_inode_with_a_block_too_many(i):
+    ino = ea_inode(i)
+    at = i.inode_off(ino) + 40 + 12 + 4
+    i.put(at, 2, i.get(at, 2) + 1)
+    i.fix_inode(ino)
+
+
+@case("inode-size", base="ea")
+def value_inode_whose_blocks_moved(i):
+    """Nothing of the value is where it was."""
+    ino = ea_inode(i)
+    i.put(i.inode_off(ino) + 40 + 12, 4, 1)
+    i.fix_inode(ino)
+
+
 @case("ea-inode-size", base="ea", only=True, first=True)
 def value_inode_that_is_shorter(i):
     ino = ea_inode(i)
