@@ -29,7 +29,7 @@ struct cpio {
 	bool left; /* the last part was compressed data, which has ended */
 	bool threaded, drain, done;
 	int failed;
-	atomic_uint_least64_t *raw;
+	atomic_uint_least64_t *raw; /* of the feed; NULL: it is closed, after a failure */
 	unsigned char *buf; /* CHUNK bytes */
 };
 
@@ -141,6 +141,7 @@ static int leave(struct cpio *c)
 	c->left = true;
 	if (c->feed)
 		return 0;
+	c->raw = NULL;
 	c->failed = XW_ERR_NOMEM;
 	return xw_fail_nomem(c->src.diag, "the input");
 }
@@ -153,6 +154,8 @@ static int open_part(struct cpio *c)
 	c->feed = NULL; /* owned by the input, also on failure */
 	c->left = false;
 	rc = in ? xw_la_open(in, &c->params, &c->part) : xw_fail_nomem(c->src.diag, "read buffers");
+	if (rc)
+		c->raw = NULL;
 	c->failed = rc;
 	return rc;
 }
@@ -185,6 +188,15 @@ static int next_part(struct cpio *c)
 	}
 }
 
+/* The part could not be released; its failure is recorded. */
+static int lost_feed(struct cpio *c)
+{
+	const int code = c->src.diag ? c->src.diag->code : 0;
+
+	c->raw = NULL;
+	return c->failed = code ? code : XW_ERR_INTERNAL;
+}
+
 static int cpio_next(struct xw_source *s, const struct xw_entry **e)
 {
 	struct cpio *c = (struct cpio *)s;
@@ -200,7 +212,7 @@ static int cpio_next(struct xw_source *s, const struct xw_entry **e)
 			c->feed = xw_la_release(c->part);
 			c->part = NULL;
 			if (!c->feed)
-				return c->failed = c->src.diag->code;
+				return lost_feed(c);
 		}
 		r = next_part(c);
 		if (r < 0)
@@ -218,7 +230,9 @@ static int cpio_read(struct xw_source *s, const void **buf, size_t *len, uint64_
 
 static uint64_t cpio_consumed(const struct xw_source *s)
 {
-	return atomic_load_explicit(((const struct cpio *)s)->raw, memory_order_relaxed);
+	const struct cpio *c = (const struct cpio *)s;
+
+	return c->raw ? atomic_load_explicit(c->raw, memory_order_relaxed) : c->src.total;
 }
 
 static void cpio_close(struct xw_source *s)

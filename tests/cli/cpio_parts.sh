@@ -126,4 +126,11 @@ head -c 3000 2.cpio | cat 1.cpio - >all
 rm -f img
 mkfs -q -d all img 16M
 fails 1 "all: .*(two|truncated|ends)" "a second archive that is cut off"
-done_testing 171
+{
+	cat 1.cpio
+	echo 070701 and no header
+} >all
+rm -f img
+mkfs -q -d all img 16M
+fails 1 "all: " "one that is none"
+done_testing 172
