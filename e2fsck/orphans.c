@@ -308,13 +308,30 @@ int fsck_clear_orphans(struct fsck *f, bool *done)
 	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "orphans") : 0;
 }
 
+/* The orphan file alone is said to have orphans, and it is sound and has none. */
+static int has_none(struct fsck *f, bool *none)
+{
+	const struct xw_super *sb = &f->img->sb;
+
+	*none = false;
+	if (sb->last_orphan || !(sb->feature_compat & XW_COMPAT_ORPHAN_FILE) ||
+	    first_in_use(f) != UINT64_MAX)
+		return 0;
+	return is_sound(f, none);
+}
+
 int fsck_check_orphans(struct fsck *f)
 {
+	bool none = false;
 	int rc = 0;
 
 	if (f->round)
 		return 0;
-	if (listed(&f->img->sb)) {
+	if (listed(&f->img->sb))
+		rc = has_none(f, &none);
+	if (rc)
+		return rc;
+	if (listed(&f->img->sb) && !none) {
 		rc = put_away(f);
 		if (rc == XW_ERR_NOMEM)
 			return xw_fail_nomem(&f->diag, "orphans");

@@ -928,6 +928,11 @@ def error_in_the_journal(i):
     i.put(i.block(i.blocks(8)[0]) + 0x20, 4, bytes([0, 0, 0, 5]))
 
 
+@case("orphan-present", base="orphan", only=True)
+def orphan_file_that_is_said_to_have_orphans(i):
+    i.set_sb("feature_ro_compat", i.sb("feature_ro_compat") | 0x10000)
+
+
 @case("orphan-present")
 def orphans_without_an_orphan_file(i):
     i.set_sb("feature_ro_compat", i.sb("feature_ro_compat") | 0x10000)
