@@ -17,20 +17,24 @@
 #include "contested.h"
 #include "dirs.h"
 
+/* Is what a file had on the base? A journal replayed in the overlay alone counts as content. */
+static bool is_on_base(const struct fsck *f)
+{
+	return f->replayed == f->replayed_there;
+}
+
 /*
  * Superblock and descriptors may have been repaired by now, and before an update the bitmaps are
- * written, wherever the descriptors say that they are: a file had what the base has. A journal that
- * was replayed in the overlay alone counts as content.
+ * written, wherever the descriptors say that they are: a file had what the base has, or what is
+ * kept here.
  */
 int fsck_contest_save(struct fsck_contest *c, uint64_t cluster)
 {
 	struct fsck *f = c->f;
-	struct xw_dev *const dev =
-		f->replayed == f->replayed_there ? xw_overlay_base(f->dev) : f->dev;
 	const uint32_t bs = f->img->block_size;
 	const xw_blk first = c->base + (cluster << c->bits);
 
-	for (xw_blk blk = first; blk < first + (UINT64_C(1) << c->bits); blk++) {
+	for (xw_blk blk = first; !is_on_base(f) && blk < first + (UINT64_C(1) << c->bits); blk++) {
 		struct fsck_saved s = {blk, NULL};
 
 		if (blk >= f->img->sb.blocks_count || !fsck_is_metadata(f, blk, 1))
@@ -40,7 +44,7 @@ int fsck_contest_save(struct fsck_contest *c, uint64_t cluster)
 			free(s.data);
 			return xw_fail_nomem(&f->diag, "contested blocks");
 		}
-		if (xw_dev_pread(dev, s.data, bs, blk * bs)) {
+		if (xw_dev_pread(f->dev, s.data, bs, blk * bs)) {
 			free(s.data);
 			c->saved.v[c->saved.n - 1].data = NULL;
 			xw_diag_clear(&f->diag);
@@ -64,7 +68,7 @@ struct mover {
 	xw_blk fresh; /* its new place; 0: none yet */
 	xw_ino ino;
 	uint32_t seed; /* of its checksums */
-	bool dir, indexed, any_names; /* a directory, and what its flags say */
+	bool dir, any_names; /* a directory; an encrypted one */
 };
 
 static int by_block(const void *a, const void *b)
@@ -82,9 +86,11 @@ static int read_block(const struct fsck_contest *c, xw_blk blk, uint8_t *buf)
 	const struct fsck_saved key = {.blk = blk};
 	const struct fsck_saved *s =
 		c->saved.n ? bsearch(&key, c->saved.v, c->saved.n, sizeof(key), by_block) : NULL;
+	struct xw_dev *const dev =
+		is_on_base(f) && fsck_is_metadata(f, blk, 1) ? xw_overlay_base(f->dev) : f->dev;
 
 	if (!s || !s->data)
-		return xw_dev_pread(f->dev, buf, bs, blk * bs);
+		return xw_dev_pread(dev, buf, bs, blk * bs);
 	memcpy(buf, s->data, bs);
 	return 0;
 }
@@ -114,16 +120,47 @@ static int read_part(struct mover *m, xw_blk from, uint64_t n)
 	return 0;
 }
 
-/* Entries without damage, with "." and ".." of this directory in its first block only. */
+/* Does the block verify as one of a directory with these checksums? */
+static bool verifies(const struct xw_image *img, const uint8_t *block, uint32_t seed)
+{
+	const uint32_t bs = img->block_size;
+
+	if (xw_dirblock_is_node(block, bs) &&
+	    !xw_dx_block_verify(block, bs, XW_DX_NODE_ENTRIES, seed))
+		return true;
+	if (fsck_dir_is_root(block, bs) && !xw_dx_block_verify(block, bs, XW_DX_ROOT_ENTRIES, seed))
+		return true;
+	return xw_dir_has_tail(block, bs) && !xw_dir_block_verify(block, bs, seed);
+}
+
+/* Is it a block of another directory that claims it? */
+static bool is_of_another(const struct mover *m, xw_blk blk, const uint8_t *block)
+{
+	const struct fsck_contest *c = m->c;
+	const uint64_t cluster = fsck_contest_cluster(c, blk);
+	struct xw_inode in;
+	bool is = false;
+
+	for (size_t i = 0; i < c->claims.n && !is; i++) {
+		const struct claim *v = &c->claims.v[i];
+
+		if (!v->ino || v->ino == m->ino || cluster < v->first ||
+		    cluster - v->first >= v->len || fsck_inode_read(c->f, v->ino, &in, NULL))
+			continue;
+		is = (in.mode & XW_S_IFMT) == XW_S_IFDIR &&
+		     verifies(c->f->img, block, xw_image_inode_seed(c->f->img, v->ino, &in));
+	}
+	return is;
+}
+
+/* Entries without damage, and "." in the first block of a directory only: that of this one. */
 static bool is_leaf(const struct mover *m, xw_lblk lblk, const uint8_t *block)
 {
 	const struct xw_image *img = m->c->f->img;
 	const struct xw_dirblock_area area = {
 		.data = block,
 		.size = img->block_size,
-		.seed = m->seed,
 		.inodes_count = img->sb.inodes_count,
-		.csum = xw_super_has_csum(&img->sb),
 		.filetype = img->sb.feature_incompat & XW_INCOMPAT_FILETYPE,
 		.any_names = m->any_names,
 	};
@@ -141,20 +178,22 @@ static bool is_leaf(const struct mover *m, xw_lblk lblk, const uint8_t *block)
 	return valid && !kind;
 }
 
-/* c->copy: can it be a block of this directory, and not of the other owner? */
-static bool is_of_directory(const struct mover *m, xw_lblk lblk)
+/*
+ * c->copy, read from blk: can it be a block of this directory? A wrong checksum alone may be damage
+ * of its own, unless it is right for the other owner.
+ */
+static bool is_of_directory(const struct mover *m, xw_lblk lblk, xw_blk blk)
 {
+	const struct xw_image *img = m->c->f->img;
 	const uint8_t *block = m->c->copy;
-	const uint32_t bs = m->c->f->img->block_size;
-	const bool csum = xw_super_has_csum(&m->c->f->img->sb);
 
-	if (m->indexed && !lblk && fsck_dir_is_root(block, bs))
-		return csum ? !xw_dx_block_verify(block, bs, XW_DX_ROOT_ENTRIES, m->seed)
-			    : peek32(block) == m->ino;
-	if (m->indexed && lblk && xw_dirblock_is_node(block, bs) && csum &&
-	    !xw_dx_block_verify(block, bs, XW_DX_NODE_ENTRIES, m->seed))
+	if (!lblk && peek32(block) == m->ino) /* its "." */
 		return true;
-	return is_leaf(m, lblk, block);
+	if (!xw_super_has_csum(&img->sb))
+		return is_leaf(m, lblk, block);
+	if (verifies(img, block, m->seed))
+		return true;
+	return is_leaf(m, lblk, block) && !is_of_another(m, blk, block);
 }
 
 /* Copy the part of an extent that lies in one cluster to the new one. */
@@ -168,7 +207,7 @@ static int copy_part(struct mover *m, struct xw_map_run *part)
 	part->pblk = m->fresh + (part->lblk & ((UINT64_C(1) << c->bits) - 1));
 	rc = read_part(m, from, part->len);
 	/* the first block remains, for a directory without entries */
-	if (!rc && m->dir && !is_of_directory(m, part->lblk))
+	if (!rc && m->dir && !is_of_directory(m, part->lblk, from))
 		memset(c->copy, 0, bs);
 	if (!rc)
 		rc = xw_dev_pwrite(m->u->img->dev, c->copy, part->len * bs, part->pblk * bs);
@@ -189,7 +228,7 @@ static int move_part(struct mover *m, struct xw_map_run part)
 	m->fresh = 0;
 	if (shared && m->dir && part.lblk) {
 		rc = read_part(m, part.pblk, part.len);
-		if (rc || !is_of_directory(m, part.lblk))
+		if (rc || !is_of_directory(m, part.lblk, part.pblk))
 			return rc;
 	}
 	if (!shared && !((part.lblk ^ (part.pblk - c->base)) & (size - 1)))
@@ -263,7 +302,6 @@ static void describe(struct mover *m, xw_ino ino, const struct xw_inode *in)
 	m->ino = ino;
 	m->seed = xw_image_inode_seed(m->c->f->img, ino, in);
 	m->dir = (in->mode & XW_S_IFMT) == XW_S_IFDIR && !m->c->bits;
-	m->indexed = in->flags & XW_FL_INDEX;
 	m->any_names = in->flags & XW_FL_ENCRYPT;
 }
 
@@ -289,7 +327,7 @@ int fsck_contest_foreign(struct fsck_contest *c, xw_ino ino, bool *foreign)
 			if (!fsck_contest_shared(c, fsck_contest_cluster(c, item.pblk + i)))
 				continue;
 			rc = read_part(&m, item.pblk + i, 1);
-			*foreign = !rc && !is_of_directory(&m, item.lblk + i);
+			*foreign = !rc && !is_of_directory(&m, item.lblk + i, item.pblk + i);
 		}
 	}
 	return rc || more >= 0 ? rc : xw_fail_nomem(&c->f->diag, "contested blocks");

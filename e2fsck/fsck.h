@@ -4,7 +4,7 @@
  *
  * One round looks at everything, in the order of the table in run.c, and repairs into the overlay
  * as it goes. It first reads all inodes, to find out whose every block is (owners.h); until then
- * nothing is written but superblock, descriptors and inode records.
+ * repairs write nothing but superblock, descriptors and inode records.
  *
  * Rounds are repeated on the overlay until one finds nothing; then all of it is committed as one
  * unit. So a repair may leave to the next round what follows from it.

@@ -20,7 +20,8 @@ struct tree {
 	const struct fsck_rebuild *r;
 	struct xw_extent_idx *up; /* index entries for the level that was written last */
 	size_t n;
-	size_t used; /* old map blocks used, or passed over */
+	xw_blk *blocks; /* for its nodes, in the order of writing */
+	size_t used; /* of these */
 	uint32_t seed;
 	uint8_t *block;
 };
@@ -44,17 +45,36 @@ static void fill(const struct xw_map_run *runs, const struct xw_extent_idx *up, 
 	}
 }
 
-/* The next block for a node. XW_ERR_NOSPC. */
-static int take_block(struct tree *t, xw_blk *blk)
+/* Number of nodes outside of the inode for n runs, and their levels. */
+static size_t nodes_for(const struct fsck *f, size_t n, unsigned *depth)
 {
-	const struct fsck_rebuild *r = t->r;
+	const unsigned max = xw_extent_node_max(f->img->block_size);
+	size_t all = 0;
 
-	while (t->used < r->n_nodes) {
-		*blk = r->nodes[t->used++];
-		if (fsck_owns(t->f, FSCK_O_MAP, *blk, 1))
-			return 0;
+	for (*depth = 0; n > XW_EXT_INODE_ENTRIES; ++*depth) {
+		n = xw_div_up(n, max);
+		all += n;
 	}
-	return fsck_claim_free(t->f, FSCK_O_MAP, r->runs[0].pblk, blk);
+	return all;
+}
+
+/* All blocks for the nodes, before the first one is written. XW_ERR_NOSPC: none are taken. */
+static int take_blocks(struct fsck *f, const struct fsck_rebuild *r, xw_blk *blocks, size_t n)
+{
+	size_t have = 0, own;
+	int rc = 0;
+
+	for (size_t i = 0; i < r->n_nodes && have < n; i++)
+		if (fsck_owns(f, FSCK_O_MAP, r->nodes[i], 1))
+			blocks[have++] = r->nodes[i];
+	own = have;
+	while (have < n && !rc) {
+		rc = fsck_claim_free(f, FSCK_O_MAP, r->runs[0].pblk, &blocks[have]);
+		have += !rc;
+	}
+	while (rc && have > own)
+		fsck_unclaim(f, FSCK_O_MAP, blocks[--have], 1);
+	return rc;
 }
 
 /* Write one level of nodes for n entries: their index entries replace those in t->up. */
@@ -67,11 +87,9 @@ static int write_level(struct tree *t, size_t n, unsigned depth)
 	for (size_t at = 0; at < n; at += max, nodes++) {
 		const size_t count = XW_MIN(n - at, max);
 		const uint32_t lblk = depth ? t->up[at].lblk : (uint32_t)t->r->runs[at].lblk;
-		xw_blk blk;
-		int rc = take_block(t, &blk);
+		const xw_blk blk = t->blocks[t->used++];
+		int rc;
 
-		if (rc)
-			return rc;
 		memset(t->block, 0, img->block_size);
 		fill(t->r->runs, t->up, t->block, at, count, max, depth);
 		if (xw_super_has_csum(&img->sb))
@@ -87,22 +105,25 @@ static int write_level(struct tree *t, size_t n, unsigned depth)
 
 static int write_tree(struct fsck *f, const struct fsck_rebuild *r, uint8_t *raw)
 {
+	unsigned depth;
+	const size_t nodes = nodes_for(f, r->n, &depth);
 	auto_free uint8_t *block = malloc(f->img->block_size);
 	auto_free struct xw_extent_idx *up = calloc(r->n + 1, sizeof(*up));
-	struct tree t = {.f = f, .r = r, .up = up, .block = block};
+	auto_free xw_blk *blocks = calloc(nodes + 1, sizeof(*blocks));
+	struct tree t = {.f = f, .r = r, .up = up, .block = block, .blocks = blocks};
 	struct xw_inode in;
-	unsigned depth = 0;
 	size_t n = r->n;
-	int rc = block && up ? fsck_inode_read(f, r->ino, &in, raw)
-			     : xw_fail_nomem(&f->diag, "extent tree");
+	int rc = block && up && blocks ? fsck_inode_read(f, r->ino, &in, raw)
+				       : xw_fail_nomem(&f->diag, "extent tree");
 
 	if (rc || !in.mode) /* cleared for another reason */
 		return rc;
+	rc = take_blocks(f, r, blocks, nodes);
+	if (rc) /* without space it is found again in the next round, when there may be some */
+		return rc == XW_ERR_NOSPC ? 0 : rc;
 	t.seed = xw_image_inode_seed(f->img, r->ino, &in);
-	for (; n > XW_EXT_INODE_ENTRIES && !rc; n = t.n)
-		rc = write_level(&t, n, depth++);
-	if (rc == XW_ERR_NOSPC)
-		return 0; /* found again in the next round, when there may be space */
+	for (unsigned level = 0; level < depth && !rc; level++, n = t.n)
+		rc = write_level(&t, n, level);
 	if (rc)
 		return rc;
 	memset(in.block, 0, sizeof(in.block));
@@ -130,30 +151,18 @@ void fsck_rebuilds_free(struct fsck *f)
 	xw_vec_free(&f->rebuilds);
 }
 
-/* Number of nodes outside of the inode for n runs, and their levels. */
-static size_t nodes_for(const struct fsck *f, size_t n, unsigned *depth)
-{
-	const unsigned max = xw_extent_node_max(f->img->block_size);
-	size_t all = 0;
-
-	for (*depth = 0; n > XW_EXT_INODE_ENTRIES; ++*depth) {
-		n = xw_div_up(n, max);
-		all += n;
-	}
-	return all;
-}
-
-/* Keep as many of the old blocks as are needed; those without a header are none of the tree. */
+/*
+ * Keep as many of the old blocks as are needed; those without a header, which are listed in the
+ * same order, are none of the tree.
+ */
 static void choose_nodes(struct fsck_map *m, size_t need)
 {
-	size_t n = 0;
+	size_t n = 0, strange = 0;
 
 	for (size_t i = 0; i < m->nodes.n && n < need; i++) {
-		bool valid = true;
-
-		for (size_t k = 0; k < m->strange.n && valid; k++)
-			valid = m->strange.v[k] != m->nodes.v[i].pblk;
-		if (valid)
+		if (strange < m->strange.n && m->strange.v[strange] == m->nodes.v[i].pblk)
+			strange++;
+		else
 			m->nodes.v[n++] = m->nodes.v[i];
 	}
 	m->nodes.n = n;

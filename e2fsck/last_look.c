@@ -22,45 +22,105 @@ struct look {
 	struct fsck *f;
 	struct xw_dev *base;
 	struct xw_blockset *changed; /* blocks of files that differ from the base */
-	struct xw_walk_map walk;
+	struct xw_walk_map walk, now; /* of the base, and of the overlay */
 	xw_ino ino; /* a file that had one of them; 0: none found */
 	xw_blk blk;
 };
 
-static bool differs(const struct look *l, xw_blk blk, uint8_t *old)
+/* Blocks of the filesystem that are dirty in the overlay, whose unit may be another. */
+struct dirty {
+	uint64_t *v;
+	size_t n;
+	uint32_t unit, bs;
+};
+
+static int dirty_blocks(struct fsck *f, struct dirty *d)
+{
+	*d = (struct dirty){.unit = xw_overlay_block_size(f->dev), .bs = f->img->block_size};
+	return xw_overlay_dirty(f->dev, &d->v, &d->n);
+}
+
+/* The blocks first .. end of dirty block i. */
+static void blocks_of(const struct fsck *f, const struct dirty *d, size_t i, xw_blk *first,
+		      xw_blk *end)
+{
+	const xw_blk blocks = f->img->sb.blocks_count;
+
+	*first = XW_MIN(d->v[i] * d->unit / d->bs, blocks);
+	*end = XW_MIN(xw_div_up((d->v[i] + 1) * d->unit, d->bs), blocks);
+}
+
+static bool differs(const struct look *l, xw_blk blk, uint8_t *buf)
 {
 	const uint32_t bs = l->f->img->block_size;
-	const void *now;
 
-	if (!xw_overlay_block(l->f->dev, blk, &now) || xw_dev_pread(l->base, old, bs, blk * bs))
-		return false;
-	if (now)
-		return memcmp(old, now, bs) != 0;
-	for (uint32_t i = 0; i < bs; i++)
-		if (old[i])
-			return true;
-	return false;
+	return !xw_dev_pread(l->base, buf, bs, blk * bs) &&
+	       !xw_dev_pread(l->f->dev, buf + bs, bs, blk * bs) && memcmp(buf, buf + bs, bs) != 0;
+}
+
+static int add_changed(struct look *l, xw_blk blk, uint8_t *buf)
+{
+	struct fsck *f = l->f;
+	int rc = 0;
+
+	if (!fsck_owns(f, FSCK_O_DATA, blk, 1) || (f->opened && xw_blockset_has(f->opened, blk)) ||
+	    !differs(l, blk, buf))
+		return 0;
+	if (!l->changed)
+		rc = xw_blockset_new(f->img->sb.blocks_count, &l->changed);
+	return rc ? rc : xw_blockset_add(l->changed, blk, 1, NULL);
 }
 
 static int find_changed(struct look *l)
 {
 	struct fsck *f = l->f;
-	auto_free uint8_t *old = malloc(f->img->block_size);
-	auto_free uint64_t *dirty = NULL;
-	size_t n = 0;
-	int rc = old ? xw_overlay_dirty(f->dev, &dirty, &n) : XW_ERR_NOMEM;
+	auto_free uint8_t *buf = malloc(2 * (size_t)f->img->block_size);
+	struct dirty d = {0};
+	xw_blk blk, end;
+	int rc = buf ? dirty_blocks(f, &d) : XW_ERR_NOMEM;
 
-	for (size_t i = 0; i < n && !rc; i++) {
-		if (!fsck_owns(f, FSCK_O_DATA, dirty[i], 1) ||
-		    (f->opened && xw_blockset_has(f->opened, dirty[i])) ||
-		    !differs(l, dirty[i], old))
-			continue;
-		if (!l->changed)
-			rc = xw_blockset_new(f->img->sb.blocks_count, &l->changed);
-		if (!rc)
-			rc = xw_blockset_add(l->changed, dirty[i], 1, NULL);
-	}
+	for (size_t i = 0; i < d.n && !rc; i++)
+		for (blocks_of(f, &d, i, &blk, &end); blk < end && !rc; blk++)
+			rc = add_changed(l, blk, buf);
+	free(d.v);
 	return rc ? xw_fail_nomem(&f->diag, "the last look") : 0;
+}
+
+/* Does the inode still have this block, at the same place? Else it gave it up. */
+static int has_still(struct look *l, xw_ino ino, uint64_t lblk, xw_blk blk, bool *still)
+{
+	struct xw_walk_map_item item;
+	struct xw_inode in;
+	int more = 0, rc = fsck_inode_read(l->f, ino, &in, NULL);
+
+	*still = false;
+	if (rc || !in.links || !xw_inode_has_map(&in))
+		return rc;
+	rc = xw_walk_map_begin(&l->now, ino, &in, -1);
+	while (!rc && !*still && (more = xw_walk_map_next(&l->now, &item)) > 0)
+		*still = more == 1 && item.kind == XW_WALK_RUN && lblk >= item.lblk &&
+			 lblk - item.lblk < item.len && item.pblk + (lblk - item.lblk) == blk;
+	return rc || more < 0 ? XW_ERR_NOMEM : 0;
+}
+
+/* A run that the inode had on the base: are blocks of it changed, and still its own? */
+static int look_at_run(struct look *l, xw_ino ino, const struct xw_walk_map_item *run)
+{
+	const xw_blk end = run->pblk + run->len;
+	uint64_t start, len;
+	bool still = false;
+	int rc = 0;
+
+	for (xw_blk at = run->pblk;
+	     !rc && !still && xw_blockset_next_in(l->changed, at, end, &start, &len);
+	     at = start + 1) {
+		rc = has_still(l, ino, run->lblk + (start - run->pblk), start, &still);
+		if (still) {
+			l->ino = ino;
+			l->blk = start;
+		}
+	}
+	return rc;
 }
 
 /* Did this inode have one of them? */
@@ -69,7 +129,6 @@ static int look_at(struct look *l, xw_ino ino, const uint8_t *raw)
 	const struct xw_super *sb = &l->f->img->sb;
 	struct xw_walk_map_item item;
 	struct xw_inode in;
-	uint64_t start, len;
 	int more = 0, rc;
 
 	(void)xw_inode_decode(raw, sb, &in);
@@ -77,13 +136,12 @@ static int look_at(struct look *l, xw_ino ino, const uint8_t *raw)
 	    ino < sb->first_ino || fsck_is_hidden(sb, ino))
 		return 0;
 	rc = xw_walk_map_begin(&l->walk, ino, &in, -1);
-	while (!rc && !l->ino && (more = xw_walk_map_next(&l->walk, &item)) > 0)
-		if (more == 1 && item.kind == XW_WALK_RUN &&
-		    xw_blockset_next_in(l->changed, item.pblk, item.pblk + item.len, &start,
-					&len)) {
-			l->ino = ino;
-			l->blk = start;
-		}
+	while (!rc && !l->ino && (more = xw_walk_map_next(&l->walk, &item)) > 0) {
+		if (more == 1 && item.kind == XW_WALK_RUN)
+			rc = look_at_run(l, ino, &item);
+		else if (more == 1 && fsck_node_is_foreign(l->f, &in, item.pblk))
+			xw_walk_map_skip(&l->walk);
+	}
 	return rc || more < 0 ? xw_fail_nomem(&l->f->diag, "the last look") : 0;
 }
 
@@ -117,24 +175,30 @@ static int look_at_tables(struct look *l)
 	int rc = table ? 0 : xw_fail_nomem(&f->diag, "the last look");
 
 	xw_walk_map_init(&l->walk, l->base, &f->img->sb);
+	xw_walk_map_init(&l->now, f->dev, &f->img->sb);
 	for (uint64_t g = 0; g < xw_image_groups_here(f->img) && !rc && !l->ino; g++)
 		rc = look_at_table(l, g, table);
 	xw_walk_map_free(&l->walk);
+	xw_walk_map_free(&l->now);
 	return rc;
 }
 
 int fsck_opened(struct fsck *f)
 {
-	auto_free uint64_t *dirty = NULL;
-	size_t n = 0;
-	int rc = xw_overlay_dirty(f->dev, &dirty, &n);
+	struct dirty d = {0};
+	xw_blk blk, end;
+	int rc = dirty_blocks(f, &d);
 
 	xw_blockset_free(f->opened);
 	f->opened = NULL;
-	if (!rc && n)
+	if (!rc && d.n)
 		rc = xw_blockset_new(f->img->sb.blocks_count, &f->opened);
-	for (size_t i = 0; i < n && !rc && dirty[i] < f->img->sb.blocks_count; i++)
-		rc = xw_blockset_add(f->opened, dirty[i], 1, NULL);
+	for (size_t i = 0; i < d.n && !rc; i++) {
+		blocks_of(f, &d, i, &blk, &end);
+		if (blk < end)
+			rc = xw_blockset_add(f->opened, blk, end - blk, NULL);
+	}
+	free(d.v);
 	return rc ? xw_fail_nomem(&f->diag, "the journal's blocks") : 0;
 }
 

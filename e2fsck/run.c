@@ -7,8 +7,9 @@
 enum { ROUNDS_MAX = 8 };
 
 /*
- * What the phases need, and what they give. Until the owner map is settled, by `contested`, nothing
- * is written but superblock, descriptors and inode records: see fsck_write().
+ * What the phases need, and what they give. Until the owner map is settled, by `contested`, repairs
+ * write nothing but superblock, descriptors and inode records: see fsck_write(). A journal is
+ * replayed and orphans are put away before, as Linux does.
  */
 static const struct phase {
 	int (*run)(struct fsck *f);

@@ -327,10 +327,31 @@ static int mend_super(struct fsck *f, const struct fsck_space_scan *s)
 	return fsck_super_write(f);
 }
 
+/* Bitmaps whose blocks are not theirs alone are not written: no question is asked about them. */
+static int pass_over(struct fsck *f, struct fsck_space_scan *s)
+{
+	int rc = 0;
+
+	for (size_t i = 0; f->owners.contested && i < s->odd.n && !rc; i++) {
+		struct fsck_space_group *g = &s->odd.v[i];
+		struct xw_group_desc gd;
+
+		rc = get_group(f, g->group, &gd);
+		if (!rc && !fsck_owns(f, FSCK_O_GROUP, gd.block_bitmap, 1))
+			g->odd &= ~(uint32_t)(FSCK_SP_BLOCK_BITMAP | FSCK_SP_LAST_UNINIT);
+		if (!rc && !fsck_owns(f, FSCK_O_GROUP, gd.inode_bitmap, 1))
+			g->odd &= ~(uint32_t)FSCK_SP_INODE_BITMAP;
+	}
+	return rc;
+}
+
 static int mend(struct fsck *f)
 {
 	struct fsck_space_scan s = {0};
 	int rc = fsck_space_look(f, &s);
+
+	if (!rc && f->opts.mode != FSCK_NO)
+		rc = pass_over(f, &s);
 
 	if (!rc)
 		rc = ask_bitmaps(f, &s, false);

@@ -22,16 +22,17 @@ ALL = []
 
 class Case:
     def __init__(self, damage, findings, base, lost, only, stock, note, moved, todo, late, left, options, reads,
-                 first):
+                 first, named):
         self.damage, self.findings, self.base, self.lost = damage, findings, base, lost
         self.only, self.stock, self.note, self.moved, self.todo = only, stock, note, moved, todo
         self.late, self.left, self.options, self.reads = late, left, options, reads
-        self.first = first
+        self.first, self.named = first, named
         self.name = "%s: %s" % (base, damage.__name__.replace("_", " "))
 
 
 def case(*findings, base="ext4", lost=(), only=False, stock=True, note=False, moved=False,
-         todo=None, late=False, left=False, options=(), reads=False, first=False):
+         todo=None, late=False, left=False, options=(), reads=False, first=False,
+         named=False):
     """Decorates a function that damages an image.
 
     findings: what must be found, at least (only: nothing else); lost: names, or patterns of them, that may be lost;
@@ -39,12 +40,12 @@ def case(*findings, base="ext4", lost=(), only=False, stock=True, note=False, mo
     do yet; late: only a repair comes across it; left: it cannot be repaired, and is said to be left (or with
     another exit status, the bit of that); options: further
     ones of xw-fsck; reads: blocks that the function puts into .unreadable cannot be read; first: a repair reports
-    what -fn finds, and nothing as its consequence.
+    what -fn finds, and nothing as its consequence; named: contents in lost+found count as lost.
     """
     def add(damage):
         for b in [base] if isinstance(base, str) else base:
             ALL.append(Case(damage, findings, b, lost, only, stock and "itree" not in b, note, moved, todo, late,
-                            left, options, reads, first))
+                            left, options, reads, first, named))
         return damage
     return add
 

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: MIT
 """More cases for run.py: pointers into blocks of another owner. Nothing of that owner may be lost, or change."""
-from cases import BASES, case
-from image import FL_EXTENTS
+import functools
+
+import cases
+from cases import BASES
+from image import FL_EXTENTS, SUPER
 from rare import fill
 
+case = functools.partial(cases.case, named=True)
+
 BASES.setdefault("groups", ["-t", "ext4", "-g", "4096"])
+BASES["4k groups"] = ["-t", "ext4", "-b", "4096", "-g", "1024"]
 BASES["mmp nocsum"] = ["-t", "ext4", "-O", "mmp,^metadata_csum"]
 BASES["orphan nocsum"] = ["-t", "ext4", "-O", "orphan_file,^metadata_csum"]
 EXT = ["ext4", "nocsum"]
@@ -58,6 +64,39 @@ def block_of_another_directory(i):
 @case("contested", base=["ext4", "nocsum"], lost=["many/*"])
 def directory_in_the_inode_table(i):
     i.iblock(i.lookup("many"), 12 + 8, 4, i.gd(0, "inode_table") + 1)
+
+
+@case("contested", base=EXT, lost=["small", "hard"])
+def file_in_a_damaged_directory(i):
+    """A wrong checksum alone does not make it another one's block."""
+    i.set_entry(2, "file", 7, 1, 7, csum=False)
+    i.iblock(i.lookup("small"), 12 + 8, 4, i.blocks(2)[0])
+
+
+@case("contested", base=EXT, lost=["small", "hard"])
+def file_in_a_damaged_directory_of_many_blocks(i):
+    many = i.lookup("many")
+    i.set_entry(many, "name-149-of-a-file", 7, 1, 7, csum=False)
+    i.iblock(i.lookup("small"), 12 + 8, 4, max(i.blocks(many).items())[1])
+
+
+# ---- what has changed hands ----
+
+
+@case("contested", base=EXT, lost=["file", "small", "hard"])
+def truncated_orphan_whose_blocks_become_a_copy(i):
+    """The file had the block before, and has the same map but for its end."""
+    file = i.lookup("file")
+    i.set_inode(file, "size", 1000)
+    i.set_sb("last_orphan", file)
+    i.iblock(i.lookup("small"), 12 + 8, 4, first_block(i, "big"))
+
+
+@case("superblock-lost", base="4k groups")
+def lost_superblock_of_large_blocks(i):
+    """The overlay's blocks are smaller than those of the filesystem then."""
+    i.set_entry(2, "file", 7, 1, 7, csum=False)
+    i.put(SUPER, 1024, bytes(1024))
 
 
 # ---- what only the superblock refers to ----

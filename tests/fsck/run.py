@@ -228,7 +228,7 @@ def check(case, base, kept, archive):
     if archive_after == archive:
         return  # the same contents: nothing is lost
     after = contents(archive_after)
-    saved = set(v for k, v in after.items() if k.startswith("lost+found/") or case.moved)
+    saved = set(v for k, v in after.items() if not case.named and (k.startswith("lost+found/") or case.moved))
     for name, what in kept.items():
         if after.get(name) != what and what not in saved and \
                 not any(fnmatch.fnmatch(name, p) for p in case.lost):

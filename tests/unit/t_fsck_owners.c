@@ -37,6 +37,14 @@ bool fsck_is_hidden(const struct xw_super *sb, xw_ino ino)
 	return ino == sb->orphan_file_inum;
 }
 
+bool fsck_node_is_foreign(struct fsck *f, const struct xw_inode *in, xw_blk blk)
+{
+	(void)f;
+	(void)in;
+	(void)blk;
+	return false;
+}
+
 /* ---- the world ---- */
 
 enum { BIGALLOC = 5, BLOCKS = 3, INO = 20 };
@@ -44,7 +52,7 @@ enum { BIGALLOC = 5, BLOCKS = 3, INO = 20 };
 static struct fsck f;
 static xw_blk at; /* free blocks from here on */
 
-static void open_world(int kind)
+static void open_world_in(int kind, uint32_t unit)
 {
 	struct xw_dev *base;
 
@@ -52,12 +60,17 @@ static void open_world(int kind)
 	memset(&f, 0, sizeof(f));
 	f.opts = (struct fsck_opts){.mode = FSCK_YES, .now = 1700000000, .image = path};
 	ok(xw_dev_open_file(path, 0, &diag, &base));
-	ok(xw_overlay_open(base, kind < 2 || kind == 4 ? 1024 : 4096, &diag, &f.dev));
+	ok(xw_overlay_open(base, unit, &diag, &f.dev));
 	ok(xw_image_open(f.dev, XW_IMAGE_NOCSUM | XW_IMAGE_LENIENT, &f.diag, &f.img));
 	ok(fsck_claim_metadata(&f));
 	at = f.img->sb.blocks_count - 1024;
 	at -= (at - f.img->sb.first_data_block) & ((1u << xw_image_cluster_bits(f.img)) - 1);
 	ck_assert(!fsck_is_metadata(&f, at, 512));
+}
+
+static void open_world(int kind)
+{
+	open_world_in(kind, kind < 2 || kind == 4 ? 1024 : 4096);
 }
 
 static void close_world(void)
@@ -299,6 +312,45 @@ START_TEST(changed_contents)
 }
 END_TEST
 
+/* A file that gave the block up, and another one that has it now. */
+START_TEST(given_up)
+{
+	struct xw_inode in = {.mode = XW_S_IFREG | 0644, .links = 1, .extra_isize = 32};
+	uint8_t raw[4096] = {0};
+	struct xw_group_desc gd;
+
+	open_world(_i);
+	add_file();
+	in.flags = f.img->sb.feature_incompat & XW_INCOMPAT_EXTENTS ? XW_FL_EXTENTS : 0;
+	if (in.flags)
+		xw_extent_hdr_encode(in.block, &(struct xw_extent_hdr){.max = 4});
+	xw_inode_encode(&in, &f.img->sb, raw);
+	ok(xw_image_group(f.img, 0, &gd));
+	ok(xw_dev_pwrite(f.dev, raw, f.img->inode_size,
+			 gd.inode_table * f.img->block_size + (INO - 1) * f.img->inode_size));
+	change(at, 9);
+	ok(fsck_last_look(&f));
+	close_world();
+}
+END_TEST
+
+/* With a lost superblock the overlay's blocks are smaller than those of the filesystem. */
+START_TEST(small_unit)
+{
+	open_world_in(2, 1024);
+	add_file();
+	ck_assert_uint_eq(at % 4, 0);
+	change(at / 4, 9); /* dirty blocks `at` to at + 3 of the overlay */
+	ok(fsck_last_look(&f));
+	change(at + 1, 9);
+	ck_assert_int_eq(fsck_last_look(&f), XW_ERR_INTERNAL);
+	xw_diag_clear(&f.diag);
+	ok(fsck_opened(&f));
+	ok(fsck_last_look(&f));
+	close_world();
+}
+END_TEST
+
 /* Written by the journal, or by nobody that had the block before. */
 START_TEST(changed_by_right)
 {
@@ -330,6 +382,8 @@ int main(void)
 	tcase_add_loop_test(tc, kept_writes, 0, BIGALLOC + 1);
 	tcase_add_loop_test(tc, refused_writes, 0, BIGALLOC + 1);
 	tcase_add_loop_test(tc, changed_contents, 0, BIGALLOC + 1);
+	tcase_add_loop_test(tc, given_up, 0, BIGALLOC + 1);
+	tcase_add_test(tc, small_unit);
 	tcase_add_loop_test(tc, changed_by_right, 0, BIGALLOC + 1);
 	suite_add_tcase(s, tc);
 	return unit_main(s);
