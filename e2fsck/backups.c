@@ -25,7 +25,7 @@ static int copy_super(struct fsck *f, uint64_t group, xw_blk blk)
 		memset(block, 0, XW_SUPER_SIZE);
 	sb.block_group_nr = sb.rev_level ? (uint16_t)group : 0;
 	xw_super_encode(&sb, block);
-	return fsck_try_write(f, FSCK_O_GROUP, blk, 1, block);
+	return fsck_try_write(f, FSCK_O_GROUP, blk, block);
 }
 
 static bool same_places(const struct xw_image *img, const uint8_t *a, const uint8_t *b)
@@ -52,7 +52,7 @@ static int copy_descs(struct fsck *f, xw_blk from, xw_blk to, uint64_t n)
 	for (uint64_t i = 0; i < n && !rc; i++) {
 		rc = fsck_read(f, from + i, 1, a);
 		if (!rc && (fsck_read(f, to + i, 1, b) || !same_places(f->img, a, b)))
-			rc = fsck_try_write(f, FSCK_O_GROUP, to + i, 1, a);
+			rc = fsck_try_write(f, FSCK_O_GROUP, to + i, a);
 	}
 	return rc;
 }

@@ -230,7 +230,7 @@ static int write_node(struct map *m, unsigned level, uint32_t *where)
 	if (rc)
 		return rc;
 	*where = (uint32_t)blk;
-	return fsck_write(m->f, FSCK_O_BAD, blk, 1, buf);
+	return fsck_write(m->f, FSCK_O_BAD, blk, buf);
 }
 
 static int write_map(struct fsck *f, struct xw_inode *in)

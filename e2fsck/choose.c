@@ -167,7 +167,7 @@ static bool sum_fits(const struct xw_super *sb)
 	return peek32(raw + XW_SUPER_SIZE - 4) == sb->checksum;
 }
 
-/* One field of the copy, or all of them, explain the damage completely. */
+/* Take one field, or all of them, from the copy if the stored checksum matches then. */
 static bool mend_exactly(struct xw_super *sb, const struct fsck_copy *c)
 {
 	struct xw_super all = *sb, one;

@@ -313,7 +313,7 @@ static void try_bits(struct trial *t, const struct xw_super *from)
 	}
 }
 
-/* Fields that the device can contradict, so that a computed value can be told from chance. */
+/* Fields that are compared with the device, so that a value that fits by chance is refused. */
 static const struct word {
 	uint16_t off;
 	uint8_t len;

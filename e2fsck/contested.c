@@ -415,8 +415,8 @@ static bool is_reserved(const struct xw_super *sb, xw_ino ino)
 }
 
 /*
- * The order of moving. Directories that refer to others' blocks give these up at once; inodes of
- * the filesystem come last, so that they keep their places.
+ * The order in which inodes are moved: directories that map blocks of other inodes come first,
+ * because they drop these; reserved inodes come last, so that they keep their blocks.
  */
 enum rank { WRONG, USUAL, RESERVED, RANKS };
 

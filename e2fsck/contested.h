@@ -50,7 +50,7 @@ static inline uint64_t fsck_contest_cluster(const struct fsck_contest *c, xw_blk
 /* contested.c: is the cluster still claimed by more than one owner? */
 bool fsck_contest_shared(const struct fsck_contest *c, uint64_t cluster);
 
-/* contested_copy.c: keep what group metadata in this cluster is to be written over. */
+/* contested_copy.c: copy what this cluster contains, if group metadata is to be written to it. */
 int fsck_contest_save(struct fsck_contest *c, uint64_t cluster);
 /* Has the directory shared blocks that cannot be its own? */
 int fsck_contest_foreign(struct fsck_contest *c, xw_ino ino, bool *foreign);

@@ -69,7 +69,7 @@ static int edit_block(struct edit *x, xw_lblk lblk, xw_blk pblk, uint8_t *buf)
 		xw_dx_block_set_csum(buf, bs, XW_DX_ROOT_ENTRIES, seed);
 	else if (csum && xw_dir_has_tail(buf, bs))
 		xw_dir_block_set_csum(buf, bs, seed);
-	return fsck_try_write(f, FSCK_O_DIR, pblk, 1, buf);
+	return fsck_try_write(f, FSCK_O_DIR, pblk, buf);
 }
 
 static int edit_blocks(struct edit *x)

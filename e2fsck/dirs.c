@@ -130,7 +130,7 @@ static int check_block(struct fsck_dirscan *s, uint32_t at, uint8_t *block)
 		return 0;
 	s->d->itree_stale = true;
 	seal(s, block, root && !s->relayout);
-	return fsck_try_write(f, FSCK_O_DIR, b->pblk, 1, block);
+	return fsck_try_write(f, FSCK_O_DIR, b->pblk, block);
 }
 
 static void lost_block(struct fsck_dirscan *s, uint32_t at, bool hole)

@@ -212,14 +212,14 @@ unsigned fsck_jobs(const struct fsck *f);
 /* Blocks as on the overlay, or as they will be when writes that are kept reach it. */
 int fsck_read(struct fsck *f, xw_blk blk, uint64_t n, void *buf);
 /*
- * Write blocks of an owner. Sets f->changed, and invalidates the cache of the image. Before the
+ * Write a block of an owner. Sets f->changed, and invalidates the cache of the image. Before the
  * owner map is settled they are kept: fsck_settle() writes those that belong to that owner alone,
  * and drops the others, whose damage is found again when they do. After that a block that belongs
  * to somebody else as well is refused with XW_ERR_INTERNAL.
  */
-int fsck_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t n, const void *buf);
+int fsck_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *buf);
 /* The same, but a block that is not that owner's alone is left as it is. */
-int fsck_try_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t n, const void *buf);
+int fsck_try_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *buf);
 /* All claims are known: rewrite damaged extent trees, then write what was kept. */
 int fsck_settle(struct fsck *f);
 void fsck_kept_free(struct fsck_owners *o);

@@ -260,8 +260,8 @@ static bool is_usual(struct check *c, uint64_t group, enum part p, const struct 
 }
 
 /*
- * Does the descriptor name a place that is no table? Usually the records of its first block, with
- * their checksums, answer this; if they do not, more of the table is held against the bitmap.
+ * Does the descriptor point to blocks that are no inode table? The records in the first block and
+ * their checksums usually decide; otherwise the table is compared with the inode bitmap.
  */
 static bool is_no_table(struct check *c, uint64_t group, const struct xw_group_desc *gd)
 {
@@ -425,7 +425,7 @@ static bool prefer_primary(struct check *c, uint64_t group, enum part p, xw_blk 
 
 /*
  * The best place of a table: by contents, otherwise the primary descriptor's or that of its copy,
- * unless records there are those of no table. 0: none; a table is made only where none is found.
+ * unless the records there are not inodes. 0: none found, and an empty table is needed.
  */
 static xw_blk find_table(struct check *c, uint64_t group, const struct xw_group_desc *gd)
 {

@@ -246,7 +246,7 @@ static int clear_pointer(struct fsck_look *l, const struct xw_walk_map_item *i)
 	if (rc)
 		return rc;
 	poke32(block + (size_t)4 * i->index, 0);
-	return fsck_write(f, FSCK_O_MAP, i->node, 1, block);
+	return fsck_write(f, FSCK_O_MAP, i->node, block);
 }
 
 /* If the budget was exceeded, every pointer from there on must be cleared. */

@@ -95,7 +95,7 @@ static int write_level(struct tree *t, size_t n, unsigned depth)
 		if (xw_super_has_csum(&img->sb))
 			xw_extent_block_set_csum(t->block, img->block_size, t->seed);
 		t->up[nodes] = (struct xw_extent_idx){lblk, blk};
-		rc = fsck_write(t->f, FSCK_O_MAP, blk, 1, t->block);
+		rc = fsck_write(t->f, FSCK_O_MAP, blk, t->block);
 		if (rc)
 			return rc;
 	}

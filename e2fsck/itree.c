@@ -61,7 +61,7 @@ static int write_node(void *arg, xw_blk blk, const void *buf)
 {
 	const struct check *c = arg;
 
-	return fsck_write(c->f, FSCK_O_ITREE, blk, 1, buf);
+	return fsck_write(c->f, FSCK_O_ITREE, blk, buf);
 }
 
 static int claim_node(void *arg, xw_blk blk)
@@ -142,7 +142,7 @@ static int clear_slot(struct check *c)
 	}
 	/* Checksums of dx_root do not cover the slot while the index does not use it. */
 	xw_itree_slot_set(block, bs, xw_super_has_csum(&f->img->sb), 0);
-	return fsck_try_write(f, FSCK_O_DIR, run.pblk, 1, block);
+	return fsck_try_write(f, FSCK_O_DIR, run.pblk, block);
 }
 
 /* Clear flag and slot, and update i_blocks. The nodes stay claimed. */

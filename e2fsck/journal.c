@@ -311,7 +311,7 @@ static int write_fresh(struct fsck *f, const struct journal *j)
 	if (rc)
 		return rc;
 	xw_jsb_encode(&jsb, block);
-	return fsck_write(f, FSCK_O_SYSTEM, j->first, 1, block);
+	return fsck_write(f, FSCK_O_SYSTEM, j->first, block);
 }
 
 static int clear_recover(struct fsck *f)

@@ -341,8 +341,8 @@ static bool is_better(const struct outcome *o, const struct tally *alone)
 }
 
 /*
- * Only data blocks of the log are damaged: Linux and e2fsck write all others. Does the evidence say
- * that the filesystem alone is better than that?
+ * If only data blocks of the log are damaged, Linux and e2fsck replay the others. Is the filesystem
+ * worse after this replay than without it?
  */
 static bool is_worse(const struct outcome *o, const struct tally *alone)
 {
@@ -368,7 +368,7 @@ static void decide(struct chooser *c, const struct tally *alone, unsigned *flags
 	const struct outcome *best = NULL;
 	const bool headers = c->before.plan.headers;
 
-	/* a lost revoke may protect file data from what was before it */
+	/* with a revoke record lost, an older copy of a block could overwrite file data */
 	if (headers && !c->beyond.plan.revokes_lost && is_better(&c->beyond, alone))
 		best = &c->beyond;
 	if (headers && is_better(&c->rest, alone))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The last look before the commit, which knows nothing of the repairs: contents of a file that had
- * them before and has them now, in the same blocks, must be what they were. If not, a repair has
- * written to blocks that were not its own, and nothing is committed.
+ * The last check before the commit, independent of the repairs: where a file has the same block at
+ * the same logical block as before, its contents must not have changed. If they have, a repair has
+ * written to a block that was not its own, and nothing is committed.
  *
  * The new owners are those of the last round, which has found nothing to repair. The old ones are
  * found in the inode records on the base, where the new descriptors say that the tables are; that

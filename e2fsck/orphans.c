@@ -138,7 +138,7 @@ static int check_block(struct fsck *f, xw_lblk lblk, xw_blk blk, uint32_t seed)
 		return 0;
 	memset(buf, 0, bs);
 	xw_orphan_seal(buf, bs, csum, seed, blk);
-	return fsck_write(f, FSCK_O_SYSTEM, blk, 1, buf);
+	return fsck_write(f, FSCK_O_SYSTEM, blk, buf);
 }
 
 /* The blocks of an inode that can be an orphan file. */

@@ -16,9 +16,7 @@ static xw_blk find_free(const struct fsck *f, xw_blk from, xw_blk to, uint64_t n
 {
 	const struct xw_super *sb = &f->img->sb;
 	const xw_blk first = sb->first_data_block;
-	const uint32_t bits = sb->feature_ro_compat & XW_RO_BIGALLOC
-				      ? sb->log_cluster_size - sb->log_block_size
-				      : 0;
+	const unsigned bits = xw_image_cluster_bits(f->img);
 	uint64_t start, len;
 
 	for (xw_blk blk = from, end; blk < to && to - blk >= n; blk = end) {

@@ -77,7 +77,7 @@ static int each_block(const struct resize *r, bool write, bool *same)
 		const xw_blk blk = expected(r, i, want);
 
 		if (write)
-			rc = fsck_write(r->f, i ? FSCK_O_GROUP : FSCK_O_RESIZE, blk, 1, want);
+			rc = fsck_write(r->f, i ? FSCK_O_GROUP : FSCK_O_RESIZE, blk, want);
 		else
 			*same = !fsck_read(r->f, blk, 1, have) && !memcmp(want, have, r->bs);
 	}

@@ -257,7 +257,7 @@ static int put_bitmaps(struct fsck *f, const struct fsck_space_group *g, struct 
 		gd->flags &= (uint16_t)~XW_BG_BLOCK_UNINIT;
 		gd->block_bitmap_csum =
 			xw_bitmap_csum(sb, img->csum_seed, bits, xw_image_group_bits(img) / 8);
-		rc = fsck_write(f, FSCK_O_GROUP, gd->block_bitmap, 1, bits);
+		rc = fsck_write(f, FSCK_O_GROUP, gd->block_bitmap, bits);
 	}
 	if (!rc && g->odd & FSCK_SP_INODE_BITMAP &&
 	    fsck_owns(f, FSCK_O_GROUP, gd->inode_bitmap, 1)) {
@@ -267,7 +267,7 @@ static int put_bitmaps(struct fsck *f, const struct fsck_space_group *g, struct 
 		gd->flags &= (uint16_t)~XW_BG_INODE_UNINIT;
 		gd->inode_bitmap_csum =
 			xw_bitmap_csum(sb, img->csum_seed, bits, sb->inodes_per_group / 8);
-		rc = fsck_write(f, FSCK_O_GROUP, gd->inode_bitmap, 1, bits);
+		rc = fsck_write(f, FSCK_O_GROUP, gd->inode_bitmap, bits);
 	}
 	return rc;
 }

@@ -45,7 +45,7 @@ static int write_mmp(struct fsck *f)
 	if (!block)
 		return xw_fail_nomem(&f->diag, "the MMP block");
 	xw_mmp_encode(&mmp, xw_super_has_csum(&f->img->sb), f->img->csum_seed, block);
-	return fsck_write(f, FSCK_O_MMP, f->img->sb.mmp_block, 1, block);
+	return fsck_write(f, FSCK_O_MMP, f->img->sb.mmp_block, block);
 }
 
 /* A block of its own. Without one the filesystem goes on without protection. */

@@ -83,37 +83,32 @@ int fsck_read(struct fsck *f, xw_blk blk, uint64_t n, void *buf)
 	return rc;
 }
 
-static int put(struct fsck *f, xw_blk blk, uint64_t n, const void *buf)
+static int put(struct fsck *f, xw_blk blk, const void *buf)
 {
 	const uint32_t bs = f->img->block_size;
 
 	f->changed = true;
 	xw_image_forget(f->img);
-	return xw_dev_pwrite(f->dev, buf, n * bs, blk * bs);
+	return xw_dev_pwrite(f->dev, buf, bs, blk * bs);
 }
 
-int fsck_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t n, const void *buf)
+int fsck_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *buf)
 {
-	const uint32_t bs = f->img->block_size;
-	int rc = 0;
-
-	if (f->owners.settled && fsck_owns(f, owner, blk, n))
-		return put(f, blk, n, buf);
+	if (f->owners.settled && fsck_owns(f, owner, blk, 1))
+		return put(f, blk, buf);
 	if (f->owners.settled || !blk)
 		return xw_fail(
 			&f->diag, XW_ERR_INTERNAL,
 			"%s: refused to write block %llu as that of %s: it is not that alone",
 			f->opts.image, (unsigned long long)blk, fsck_owner_name(owner));
-	for (uint64_t i = 0; i < n && !rc; i++)
-		rc = keep(f, owner, blk + i, (const uint8_t *)buf + i * bs);
-	return rc;
+	return keep(f, owner, blk, buf);
 }
 
-int fsck_try_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t n, const void *buf)
+int fsck_try_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *buf)
 {
-	if (f->owners.settled && !fsck_owns(f, owner, blk, n))
+	if (f->owners.settled && !fsck_owns(f, owner, blk, 1))
 		return 0;
-	return fsck_write(f, owner, blk, n, buf);
+	return fsck_write(f, owner, blk, buf);
 }
 
 static int by_place(const void *a, const void *b)
@@ -140,7 +135,7 @@ static int put_kept(struct fsck *f)
 	if (n)
 		qsort(v, n, sizeof(*v), by_place);
 	for (size_t i = 0; i < n && !rc; i++)
-		rc = put(f, v[i].blk, 1, v[i].data);
+		rc = put(f, v[i].blk, v[i].data);
 	fsck_kept_free(&f->owners);
 	return rc;
 }

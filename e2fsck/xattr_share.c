@@ -120,7 +120,7 @@ static int put_refcount(struct fsck *f, const struct fsck_xattr_block *b)
 	xw_xattr_bhdr_encode(p, &h);
 	if (xw_super_has_csum(&f->img->sb))
 		xw_xattr_block_set_csum(p, f->img->block_size, f->img->csum_seed, b->blk);
-	return fsck_try_write(f, FSCK_O_XATTR, b->blk, 1, p);
+	return fsck_try_write(f, FSCK_O_XATTR, b->blk, p);
 }
 
 static int apply(struct fsck *f, struct same *v, size_t n)

@@ -113,7 +113,7 @@ static int write_block(struct fsck *f, xw_blk blk, uint8_t *p)
 {
 	if (xw_super_has_csum(&f->img->sb))
 		xw_xattr_block_set_csum(p, f->img->block_size, f->img->csum_seed, blk);
-	return fsck_try_write(f, FSCK_O_XATTR, blk, 1, p);
+	return fsck_try_write(f, FSCK_O_XATTR, blk, p);
 }
 
 /*

@@ -117,7 +117,7 @@ bool xw_inode_dtime_is_link(uint32_t dtime, const struct xw_super *sb);
 
 /* The first second whose epoch is 3 and whose low half is negative: 2310-04-04. */
 #define XW_TIME_LATE (INT64_C(5) << 31)
-/* Is one of the four times that late? */
+/* Is any of atime, ctime, mtime and crtime at or after XW_TIME_LATE? */
 static inline bool xw_inode_has_late_time(const struct xw_inode *in)
 {
 	return in->atime.sec >= XW_TIME_LATE || in->ctime.sec >= XW_TIME_LATE ||

@@ -72,10 +72,9 @@ struct xw_edit_opts {
 };
 
 /*
- * Open and recover. XW_ERR_BUSY: another xw tool, a mount or a loop device uses it. After a crash
- * with multiple mount protection the call waits (session/mmp.h). Otherwise the
- * errors of xw_recover_open(). An image without a filesystem can be opened: reading it reports
- * that.
+ * Open and recover. XW_ERR_BUSY: another xw tool, a mount or a loop device uses it. If the MMP
+ * block is not marked clean, the call first waits (session/mmp.h). Otherwise the errors of
+ * xw_recover_open(). An image without a filesystem can be opened: reading it reports that.
  */
 int xw_edit_begin(const char *path, const struct xw_edit_opts *opts, struct xw_diag *diag,
 		  struct xw_edit **out);

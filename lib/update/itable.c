@@ -7,8 +7,8 @@
  * blocks are not read, and a record that is not written is zero. That the inode bitmaps agree was
  * seen when they were read, except under lax, which keeps what they count as used.
  *
- * Whoever reads an inode through u->img gets the collected record (xw_update_pending()), so that no
- * reader sees the state before this change.
+ * Reads of an inode through u->img return the collected record (xw_update_pending()), not the older
+ * one in the table.
  */
 #include "config.h"
 

@@ -100,7 +100,7 @@ static int put(enum fsck_owner owner, xw_blk blk, int byte)
 	uint8_t buf[4096];
 
 	fill(buf, byte);
-	return fsck_write(&f, owner, blk, 1, buf);
+	return fsck_write(&f, owner, blk, buf);
 }
 
 /* ---- the map ---- */
@@ -246,10 +246,10 @@ START_TEST(refused_writes)
 	ck_assert_int_eq(put(FSCK_O_GROUP, at, 1), XW_ERR_INTERNAL);
 	ck_assert_int_eq(put(FSCK_O_DIR, at + 2 * n, 1), XW_ERR_INTERNAL);
 	fill(buf, 9);
-	ok(fsck_try_write(&f, FSCK_O_DIR, at + n, 1, buf));
+	ok(fsck_try_write(&f, FSCK_O_DIR, at + n, buf));
 	ck_assert_int_eq(byte_at(at + n), 0);
 	ck_assert(!f.changed);
-	ok(fsck_try_write(&f, FSCK_O_DIR, at, 1, buf));
+	ok(fsck_try_write(&f, FSCK_O_DIR, at, buf));
 	ck_assert_int_eq(byte_at(at), 9);
 	close_world();
 }
