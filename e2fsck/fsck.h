@@ -27,10 +27,10 @@
 #include "read/map.h"
 #include "update/steps.h"
 
-#include "finding.h"
+#include "report/finding.h"
 #include "options.h"
-#include "owners.h"
-#include "progress.h"
+#include "facts/owners.h"
+#include "report/progress.h"
 
 /* Files share blocks, and none may be written: e2fsck(8), -E unshare_blocks. */
 #define FSCK_RO_SHARED_BLOCKS 0x4000u

@@ -14,7 +14,7 @@
 #include "cli/partition.h"
 #include "cli/term.h"
 
-#include "progress.h"
+#include "report/progress.h"
 #include "tool.h"
 
 static void log_line(void *arg, enum xw_log_level level, const char *line)

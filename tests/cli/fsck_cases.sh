@@ -5,5 +5,5 @@
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 PYTHONDONTWRITEBYTECODE=1
 export PYTHONDONTWRITEBYTECODE
-"$XW_SRC/build-aux/finding-list" --names "$XW_SRC/e2fsck/findings.def" >findings
+"$XW_SRC/build-aux/finding-list" --names "$XW_SRC/e2fsck/report/findings.def" >findings
 python3 "$XW_SRC/tests/fsck/run.py" "$BIN" findings "$@"

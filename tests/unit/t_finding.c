@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The table of findings and its texts: e2fsck/findings.def, e2fsck/findings_text.c. */
+/* The table of findings and its texts: e2fsck/report/findings.def, e2fsck/report/findings_text.c. */
 #include "config.h"
 
 #include "unit.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../e2fsck/finding.h"
+#include "../../e2fsck/report/finding.h"
 
 static bool is_kebab(const char *name)
 {

@@ -6,7 +6,7 @@
 #include "config.h"
 
 #include "dev/overlay.h"
-#include "e2fsck/inode_slice.h"
+#include "e2fsck/phases/inode_slice.h"
 #include "steps_world.h"
 
 /* ---- what is not under test ---- */

@@ -7,7 +7,7 @@
 #include "config.h"
 
 #include "dev/overlay.h"
-#include "e2fsck/space.h"
+#include "e2fsck/repairs/space.h"
 #include "steps_world.h"
 
 /* ---- what is not under test ---- */

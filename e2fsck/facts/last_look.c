@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The last check before the commit, independent of the repairs: where a file has the same block at
+ * the same logical block as before, its contents must not have changed. If they have, a repair has
+ * written to a block that was not its own, and nothing is committed.
+ *
+ * The new owners are those of the last round, which has found nothing to repair. The old ones are
+ * found in the inode records on the base, where the new descriptors say that the tables are; that
+ * takes a pass over the tables, but only when a block in question has changed at all.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "dev/overlay.h"
+#include "phases/inode_slice.h"
+#include "walk/map.h"
+
+struct look {
+	struct fsck *f;
+	struct xw_dev *base;
+	struct xw_blockset *changed; /* blocks of files that differ from the base */
+	struct xw_walk_map walk, now; /* of the base, and of the overlay */
+	xw_ino ino; /* a file that had one of them; 0: none found */
+	xw_blk blk;
+};
+
+/* Blocks of the filesystem that are dirty in the overlay, whose unit may be another. */
+struct dirty {
+	uint64_t *v;
+	size_t n;
+	uint32_t unit, bs;
+};
+
+static int dirty_blocks(struct fsck *f, struct dirty *d)
+{
+	*d = (struct dirty){.unit = xw_overlay_block_size(f->dev), .bs = f->img->block_size};
+	return xw_overlay_dirty(f->dev, &d->v, &d->n);
+}
+
+/* The blocks first .. end of dirty block i. */
+static void blocks_of(const struct fsck *f, const struct dirty *d, size_t i, xw_blk *first,
+		      xw_blk *end)
+{
+	const xw_blk blocks = f->img->sb.blocks_count;
+
+	*first = XW_MIN(d->v[i] * d->unit / d->bs, blocks);
+	*end = XW_MIN(xw_div_up((d->v[i] + 1) * d->unit, d->bs), blocks);
+}
+
+static bool differs(const struct look *l, xw_blk blk, uint8_t *buf)
+{
+	const uint32_t bs = l->f->img->block_size;
+
+	return !xw_dev_pread(l->base, buf, bs, blk * bs) &&
+	       !xw_dev_pread(l->f->dev, buf + bs, bs, blk * bs) && memcmp(buf, buf + bs, bs) != 0;
+}
+
+static int add_changed(struct look *l, xw_blk blk, uint8_t *buf)
+{
+	struct fsck *f = l->f;
+	int rc = 0;
+
+	if (!fsck_owns(f, FSCK_O_DATA, blk, 1) || (f->opened && xw_blockset_has(f->opened, blk)) ||
+	    !differs(l, blk, buf))
+		return 0;
+	if (!l->changed)
+		rc = xw_blockset_new(f->img->sb.blocks_count, &l->changed);
+	return rc ? rc : xw_blockset_add(l->changed, blk, 1, NULL);
+}
+
+static int find_changed(struct look *l)
+{
+	struct fsck *f = l->f;
+	auto_free uint8_t *buf = malloc(2 * (size_t)f->img->block_size);
+	struct dirty d = {0};
+	xw_blk blk, end;
+	int rc = buf ? dirty_blocks(f, &d) : XW_ERR_NOMEM;
+
+	for (size_t i = 0; i < d.n && !rc; i++)
+		for (blocks_of(f, &d, i, &blk, &end); blk < end && !rc; blk++)
+			rc = add_changed(l, blk, buf);
+	free(d.v);
+	return rc ? xw_fail_nomem(&f->diag, "the last look") : 0;
+}
+
+/* Does the inode still have this block, at the same place? Else it gave it up. */
+static int has_still(struct look *l, xw_ino ino, uint64_t lblk, xw_blk blk, bool *still)
+{
+	struct xw_walk_map_item item;
+	struct xw_inode in;
+	int more = 0, rc = fsck_inode_read(l->f, ino, &in, NULL);
+
+	*still = false;
+	if (rc || !in.links || !xw_inode_has_map(&in))
+		return rc;
+	rc = xw_walk_map_begin(&l->now, ino, &in, -1);
+	while (!rc && !*still && (more = xw_walk_map_next(&l->now, &item)) > 0)
+		*still = more == 1 && item.kind == XW_WALK_RUN && lblk >= item.lblk &&
+			 lblk - item.lblk < item.len && item.pblk + (lblk - item.lblk) == blk;
+	return rc || more < 0 ? XW_ERR_NOMEM : 0;
+}
+
+/* A run that the inode had on the base: are blocks of it changed, and still its own? */
+static int look_at_run(struct look *l, xw_ino ino, const struct xw_walk_map_item *run)
+{
+	const xw_blk end = run->pblk + run->len;
+	uint64_t start, len;
+	bool still = false;
+	int rc = 0;
+
+	for (xw_blk at = run->pblk;
+	     !rc && !still && xw_blockset_next_in(l->changed, at, end, &start, &len);
+	     at = start + 1) {
+		rc = has_still(l, ino, run->lblk + (start - run->pblk), start, &still);
+		if (still) {
+			l->ino = ino;
+			l->blk = start;
+		}
+	}
+	return rc;
+}
+
+/* Did this inode have one of them? */
+static int look_at(struct look *l, xw_ino ino, const uint8_t *raw)
+{
+	const struct xw_super *sb = &l->f->img->sb;
+	struct xw_walk_map_item item;
+	struct xw_inode in;
+	int more = 0, rc;
+
+	(void)xw_inode_decode(raw, sb, &in);
+	if (!in.links || !xw_inode_has_map(&in) || (in.mode & XW_S_IFMT) == XW_S_IFDIR ||
+	    ino < sb->first_ino || fsck_is_hidden(sb, ino))
+		return 0;
+	rc = xw_walk_map_begin(&l->walk, ino, &in, -1);
+	while (!rc && !l->ino && (more = xw_walk_map_next(&l->walk, &item)) > 0) {
+		if (more == 1 && item.kind == XW_WALK_RUN)
+			rc = look_at_run(l, ino, &item);
+		else if (more == 1 && fsck_node_is_foreign(l->f, &in, item.pblk))
+			xw_walk_map_skip(&l->walk);
+	}
+	return rc || more < 0 ? xw_fail_nomem(&l->f->diag, "the last look") : 0;
+}
+
+static int look_at_table(struct look *l, uint64_t group, uint8_t *table)
+{
+	struct fsck *f = l->f;
+	const struct xw_image *img = f->img;
+	const uint32_t per_group = img->sb.inodes_per_group;
+	struct xw_group_desc gd;
+	int rc;
+
+	if (!f->groups || !f->groups[group] || xw_image_group(f->img, group, &gd) ||
+	    !xw_image_has_blocks(img, gd.inode_table, img->itable_blocks) ||
+	    xw_dev_pread(l->base, table, (size_t)per_group * img->inode_size,
+			 gd.inode_table * img->block_size)) {
+		xw_diag_clear(&f->diag);
+		return 0;
+	}
+	rc = 0;
+	for (uint32_t i = 0; i < per_group && !rc && !l->ino; i++)
+		if (f->groups[group][i].flags & FSCK_I_USED)
+			rc = look_at(l, (xw_ino)(group * per_group + i + 1),
+				     table + (size_t)i * img->inode_size);
+	return rc;
+}
+
+static int look_at_tables(struct look *l)
+{
+	struct fsck *f = l->f;
+	auto_free uint8_t *table = malloc((size_t)f->img->sb.inodes_per_group * f->img->inode_size);
+	int rc = table ? 0 : xw_fail_nomem(&f->diag, "the last look");
+
+	xw_walk_map_init(&l->walk, l->base, &f->img->sb);
+	xw_walk_map_init(&l->now, f->dev, &f->img->sb);
+	for (uint64_t g = 0; g < xw_image_groups_here(f->img) && !rc && !l->ino; g++)
+		rc = look_at_table(l, g, table);
+	xw_walk_map_free(&l->walk);
+	xw_walk_map_free(&l->now);
+	return rc;
+}
+
+int fsck_opened(struct fsck *f)
+{
+	struct dirty d = {0};
+	xw_blk blk, end;
+	int rc = dirty_blocks(f, &d);
+
+	xw_blockset_free(f->opened);
+	f->opened = NULL;
+	if (!rc && d.n)
+		rc = xw_blockset_new(f->img->sb.blocks_count, &f->opened);
+	for (size_t i = 0; i < d.n && !rc; i++) {
+		blocks_of(f, &d, i, &blk, &end);
+		if (blk < end)
+			rc = xw_blockset_add(f->opened, blk, end - blk, NULL);
+	}
+	free(d.v);
+	return rc ? xw_fail_nomem(&f->diag, "the journal's blocks") : 0;
+}
+
+int fsck_last_look(struct fsck *f)
+{
+	struct look l = {.f = f, .base = xw_overlay_base(f->dev)};
+	int rc;
+
+	if (f->opts.mode == FSCK_NO || f->stop)
+		return 0;
+	rc = find_changed(&l);
+	if (!rc && l.changed)
+		rc = look_at_tables(&l);
+	xw_blockset_free(l.changed);
+	if (rc || !l.ino)
+		return rc;
+	return xw_fail(&f->diag, XW_ERR_INTERNAL,
+		       "%s: the repairs would change block %llu, which is contents of inode %u: "
+		       "nothing was written; please report this, with the image's metadata "
+		       "(e2image -r)",
+		       f->opts.image, (unsigned long long)l.blk, l.ino);
+}

@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Chooses the superblock to continue with.
+ *
+ * The primary is compared with its backups: a field that never changes in the life of a filesystem
+ * (or is written to all copies when a tool changes it) and that differs was damaged somewhere. A
+ * value supported by the contents of the device (evidence.c) is kept; if these are inconclusive,
+ * two backups outvote the primary in fields that may be decided by vote. Fields that Linux changes
+ * only in the primary (state, counts, times, RECOVER) are never taken from a backup while the
+ * primary can be identified.
+ */
+#include "config.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/endian.h"
+#include "open/open.h"
+
+/* Feature bits that Linux sets by itself, only in the primary. */
+#define COMPAT_DYNAMIC (XW_COMPAT_EXT_ATTR | XW_COMPAT_DIR_INDEX)
+#define INCOMPAT_DYNAMIC (XW_INCOMPAT_RECOVER | XW_INCOMPAT_PENDING)
+#define RO_DYNAMIC                                                                                 \
+	(XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE |                \
+	 XW_RO_ORPHAN_PRESENT)
+
+/* Features that debugfs(8) sets only in the primary; a missing bit in the backups is harmless. */
+#define INCOMPAT_ALONE                                                                             \
+	(XW_INCOMPAT_LARGEDIR | XW_INCOMPAT_INLINE_DATA | XW_INCOMPAT_EA_INODE |                   \
+	 XW_INCOMPAT_ENCRYPT)
+#define RO_ALONE (XW_RO_VERITY | XW_RO_PROJECT)
+
+enum vote {
+	BY_EVIDENCE, /* the value of the backup is used only if the device supports it */
+	BY_VOTE, /* or if two backups agree */
+};
+
+static const struct field {
+	const char *name;
+	size_t off, len;
+	uint32_t ignore; /* bits that may differ */
+	enum vote vote;
+} fields[] = {
+#define FIELD(name, vote)                                                                          \
+	{                                                                                          \
+#name, offsetof(struct xw_super, name), sizeof(((struct xw_super *)0)->name), 0,   \
+			vote                                                                       \
+	}
+	FIELD(magic, BY_VOTE),
+	FIELD(rev_level, BY_VOTE),
+	FIELD(log_block_size, BY_VOTE),
+	FIELD(first_data_block, BY_VOTE),
+	{"feature_compat", offsetof(struct xw_super, feature_compat), 4, COMPAT_DYNAMIC, BY_VOTE},
+	{"feature_incompat", offsetof(struct xw_super, feature_incompat), 4, INCOMPAT_DYNAMIC,
+	 BY_VOTE},
+	{"feature_ro_compat", offsetof(struct xw_super, feature_ro_compat), 4, RO_DYNAMIC, BY_VOTE},
+	FIELD(inode_size, BY_VOTE),
+	FIELD(desc_size, BY_VOTE),
+	FIELD(blocks_per_group, BY_VOTE),
+	FIELD(log_cluster_size, BY_VOTE),
+	FIELD(clusters_per_group, BY_VOTE),
+	FIELD(inodes_per_group, BY_VOTE),
+	FIELD(first_ino, BY_VOTE),
+	FIELD(first_meta_bg, BY_EVIDENCE),
+	FIELD(blocks_count, BY_EVIDENCE),
+	FIELD(inodes_count, BY_EVIDENCE),
+	FIELD(reserved_gdt_blocks, BY_EVIDENCE),
+	FIELD(log_groups_per_flex, BY_VOTE),
+	FIELD(checksum_type, BY_VOTE),
+	FIELD(uuid, BY_EVIDENCE),
+	FIELD(checksum_seed, BY_EVIDENCE),
+	FIELD(backup_bgs, BY_EVIDENCE),
+	FIELD(creator_os, BY_VOTE),
+	FIELD(encoding, BY_VOTE),
+	FIELD(def_hash_version, BY_EVIDENCE),
+	FIELD(journal_inum, BY_VOTE),
+	FIELD(usr_quota_inum, BY_VOTE),
+	FIELD(grp_quota_inum, BY_VOTE),
+	FIELD(prj_quota_inum, BY_VOTE),
+	FIELD(orphan_file_inum, BY_VOTE),
+	FIELD(mmp_block, BY_VOTE),
+#undef FIELD
+};
+
+static const void *at(const struct xw_super *sb, const struct field *d)
+{
+	return (const uint8_t *)sb + d->off;
+}
+
+static uint64_t value(const struct xw_super *sb, const struct field *d)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, at(sb, d), XW_MIN(d->len, sizeof(v)));
+	return v;
+}
+
+static bool same(const struct xw_super *a, const struct xw_super *b, const struct field *d)
+{
+	if (d->ignore)
+		return !((value(a, d) ^ value(b, d)) & ~(uint64_t)d->ignore);
+	return !memcmp(at(a, d), at(b, d), d->len);
+}
+
+static void take(struct xw_super *to, const struct xw_super *from, const struct field *d)
+{
+	uint32_t bits;
+
+	if (!d->ignore) {
+		memcpy((uint8_t *)to + d->off, at(from, d), d->len);
+		return;
+	}
+	bits = (uint32_t)((value(to, d) & d->ignore) | (value(from, d) & ~(uint64_t)d->ignore));
+	memcpy((uint8_t *)to + d->off, &bits, sizeof(bits));
+}
+
+/* ---- the primary and its backups ---- */
+
+/* How many of the copies have the same value as c in this field? */
+static unsigned votes(const struct fsck_copies *all, const struct fsck_copy *c,
+		      const struct field *d)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		n += same(&all->v[i].sb, &c->sb, d);
+	return n;
+}
+
+/* Bits of a feature word that a primary with a correct checksum may have and its backups lack. */
+static uint64_t allowed_alone(const struct xw_super *sb, const struct field *d)
+{
+	const struct fsck_unknown u = fsck_unknown_features(sb);
+	uint32_t known = 0, unknown = 0;
+
+	if (d->off == offsetof(struct xw_super, feature_compat)) {
+		unknown = u.compat;
+	} else if (d->off == offsetof(struct xw_super, feature_incompat)) {
+		known = INCOMPAT_ALONE;
+		unknown = u.incompat;
+	} else if (d->off == offsetof(struct xw_super, feature_ro_compat)) {
+		known = RO_ALONE;
+		unknown = u.ro;
+	}
+	if (__builtin_popcount(unknown) > FSCK_UNKNOWN_MAX)
+		unknown = 0;
+	return value(sb, d) & (known | unknown);
+}
+
+static bool may_differ(const struct xw_super *sb, const struct xw_super *copy,
+		       const struct field *d)
+{
+	const uint64_t differ = d->ignore ? value(sb, d) ^ value(copy, d) : 0;
+
+	return d->ignore && !(differ & ~(uint64_t)d->ignore & ~allowed_alone(sb, d));
+}
+
+/* With this value of the copy, is the checksum right that the damaged primary has stored? */
+static bool sum_fits(const struct xw_super *sb)
+{
+	uint8_t raw[XW_SUPER_SIZE];
+
+	if (!xw_super_has_csum(sb))
+		return false;
+	xw_super_encode(sb, raw);
+	return peek32(raw + XW_SUPER_SIZE - 4) == sb->checksum;
+}
+
+/* Take one field, or all of them, from the copy if the stored checksum matches then. */
+static bool mend_exactly(struct xw_super *sb, const struct fsck_copy *c)
+{
+	struct xw_super all = *sb, one;
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++) {
+		if (same(sb, &c->sb, &fields[i]))
+			continue;
+		take(&all, &c->sb, &fields[i]);
+		one = *sb;
+		take(&one, &c->sb, &fields[i]);
+		if (sum_fits(&one) || sum_fits(&all)) {
+			*sb = sum_fits(&one) ? one : all;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A tie between a damaged primary and a copy; a filesystem may have grown since the copy. */
+static bool may_decide(const struct xw_super *sb, const struct fsck_copy *c, const struct field *d)
+{
+	return d->off != offsetof(struct xw_super, blocks_count) ||
+	       c->sb.blocks_count > sb->blocks_count;
+}
+
+/*
+ * Replace fields of `sb` by those of copy c where these are better. damaged: the fields of sb
+ * itself have less weight.
+ */
+static void mend_by_copy(struct xw_dev *dev, struct xw_super *sb, const struct fsck_copies *all,
+			 const struct fsck_copy *c, bool damaged)
+{
+	int bad = fsck_super_penalty(dev, sb), now;
+	struct xw_super whole = *sb, one;
+
+	if (damaged && mend_exactly(sb, c))
+		return;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++) {
+		const struct field *d = &fields[i];
+		const bool outvoted = damaged ? may_decide(sb, c, d)
+					      : d->vote == BY_VOTE && votes(all, c, d) >= 2;
+
+		if (same(sb, &c->sb, d) || (!damaged && may_differ(sb, &c->sb, d)))
+			continue;
+		take(&whole, &c->sb, d);
+		one = *sb;
+		take(&one, &c->sb, d);
+		now = fsck_super_penalty(dev, &one);
+		if (now < bad || (now == bad && outvoted)) {
+			*sb = one;
+			bad = now;
+		}
+	}
+	if (fsck_super_penalty(dev, &whole) < bad)
+		*sb = whole;
+}
+
+/* ---- the choice ---- */
+
+/* Report all differences; false: the primary must not be changed. */
+static bool report_fields(struct fsck *f, const struct xw_super *was, struct xw_super *is)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++) {
+		const struct field *d = &fields[i];
+
+		if (same(was, is, d))
+			continue;
+		if (!FSCK_FOUND(f, SUPER_FIELD, .name = d->name, .num = value(was, d),
+				.num2 = value(is, d))) {
+			all = false;
+			take(is, was, d);
+		}
+	}
+	return all;
+}
+
+static int put_super(struct fsck *f, struct xw_super *sb)
+{
+	uint8_t raw[XW_SUPER_SIZE];
+
+	sb->block_group_nr = 0;
+	xw_super_encode(sb, raw);
+	f->changed = f->renew_backups = true;
+	return xw_dev_pwrite(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET);
+}
+
+/* The copy that fits the device best. */
+static const struct fsck_copy *best_copy(struct xw_dev *dev, const struct fsck_copies *all)
+{
+	const struct fsck_copy *best = NULL;
+	int least = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const int bad = fsck_super_penalty(dev, &all->v[i].sb);
+
+		if (!best || bad < least) {
+			best = &all->v[i];
+			least = bad;
+		}
+	}
+	return best;
+}
+
+/* Drop copies of other filesystems, left by an earlier mke2fs. */
+static void drop_foreign(struct fsck_copies *all, const struct xw_super *sb)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct xw_super *c = &all->v[i].sb;
+
+		if (!memcmp(c->uuid, sb->uuid, sizeof(c->uuid)) ||
+		    (sb->mkfs_time && c->mkfs_time == sb->mkfs_time))
+			all->v[n++] = all->v[i];
+	}
+	all->n = n;
+}
+
+static int use_copy(struct fsck *f, const struct fsck_copy *c, const struct xw_super *was,
+		    bool known)
+{
+	struct xw_super sb = known ? *was : c->sb;
+
+	f->super_lost = f->from_backup = true;
+	f->backup_group = c->sb.block_group_nr;
+	if (known)
+		for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++)
+			take(&sb, &c->sb, &fields[i]);
+	if (!fsck_super_usable(&sb))
+		sb = c->sb;
+	sb.state &= (uint16_t)~XW_STATE_VALID;
+	if (!FSCK_FOUND(f, SUPER_LOST, .blk = c->at / xw_super_block_size(&c->sb)) &&
+	    f->opts.mode != FSCK_NO)
+		return xw_fail(&f->diag, XW_ERR_INPUT, "%s: the superblock is damaged",
+			       f->opts.image);
+	return put_super(f, &sb);
+}
+
+static bool same_fields(const struct xw_super *a, const struct xw_super *b)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(fields) && all; i++)
+		all = same(a, b, &fields[i]);
+	return all;
+}
+
+/* A backup that differs from the final primary is stale: other tools would take that for damage. */
+static bool has_stale(const struct fsck_copies *all, const struct xw_super *sb)
+{
+	bool stale = false;
+
+	for (size_t i = 0; i < all->n && !stale; i++)
+		stale = !same_fields(&all->v[i].sb, sb);
+	return stale;
+}
+
+static bool has_unknown(const struct xw_super *sb)
+{
+	const struct fsck_unknown u = fsck_unknown_features(sb);
+
+	return u.compat || u.incompat || u.ro;
+}
+
+static int refuse_unknown(struct fsck *f, const struct xw_super *sb)
+{
+	const struct fsck_unknown u = fsck_unknown_features(sb);
+
+	if (!has_unknown(sb))
+		return 0;
+	return xw_fail(
+		&f->diag, XW_ERR_UNSUPPORTED,
+		"%s: unknown features (compat 0x%x, incompat 0x%x, ro_compat 0x%x): get a newer "
+		"version of xw-fsck",
+		f->opts.image, u.compat, u.incompat, u.ro);
+}
+
+static bool is_too_long(const struct xw_dev *dev, const struct xw_super *sb)
+{
+	return sb->blocks_count > dev->size / xw_super_block_size(sb);
+}
+
+/* Does the checksum show that more than the magic is damaged? */
+static bool is_damaged(const uint8_t *raw)
+{
+	uint8_t copy[XW_SUPER_SIZE];
+
+	memcpy(copy, raw, sizeof(copy));
+	poke16(copy + 0x38, XW_SUPER_MAGIC);
+	return xw_super_verify(copy) != 0;
+}
+
+/*
+ * Without a backup. A checksum that is right is contradicted only by a superblock that fits
+ * perfectly, and no superblock is wrong because of a descriptor.
+ */
+static void mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
+{
+	const struct xw_super was = *sb;
+
+	if (!damaged && (fsck_super_penalty(dev, sb) <= fsck_super_ideal(sb) ||
+			 fsck_root_is_elsewhere(dev, sb)))
+		return;
+	(void)fsck_mend_alone(dev, sb, damaged);
+	if (!damaged && xw_super_has_csum(&was) &&
+	    fsck_super_penalty(dev, sb) > fsck_super_ideal(sb))
+		*sb = was;
+}
+
+/*
+ * Is metadata_csum a feature that was lost? The root's record and the descriptors have checksums
+ * that are right; tools that remove the feature remove these.
+ */
+static bool has_lost_csum(struct xw_dev *dev, const struct xw_super *sb)
+{
+	struct xw_super with = *sb;
+
+	with.feature_ro_compat |= XW_RO_METADATA_CSUM;
+	with.feature_ro_compat &= ~XW_RO_GDT_CSUM;
+	return !xw_super_has_csum(sb) && fsck_super_penalty(dev, &with) <= fsck_super_ideal(&with);
+}
+
+/* It can be opened, but the device contradicts it, or the backups differ. */
+static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
+			struct fsck_copies *all)
+{
+	const bool lost_csum = has_lost_csum(f->dev, sb), sum_is_wrong = is_damaged(raw);
+	const bool damaged = lost_csum || sum_is_wrong;
+	struct xw_super mended = *sb, proposed;
+	const struct fsck_copy *c;
+	bool put = false;
+
+	mended.magic = XW_SUPER_MAGIC;
+	if (lost_csum)
+		mended.feature_ro_compat |= XW_RO_METADATA_CSUM;
+	fsck_copies_usual(f->dev, sb, all);
+	drop_foreign(all, sb);
+	c = best_copy(f->dev, all);
+	if (!c && fsck_super_penalty(f->dev, &mended) > 4) {
+		const struct xw_super was = mended;
+
+		mended.feature_compat &= ~XW_COMPAT_SPARSE_SUPER2;
+		fsck_copies_usual(f->dev, &mended, all);
+		fsck_copies_usual(f->dev, NULL, all);
+		drop_foreign(all, sb);
+		c = best_copy(f->dev, all);
+		mended = was;
+	}
+	if (c)
+		mend_by_copy(f->dev, &mended, all, c, damaged);
+	/* If a backup agrees, something else is damaged. */
+	if (!(c && same_fields(&mended, &c->sb)))
+		mend_alone(f->dev, &mended, damaged);
+	if (!(c && c->sb.blocks_count == mended.blocks_count))
+		mended.blocks_count = fsck_counted_blocks(f->dev, &mended);
+	if (!damaged && fsck_super_is_newer(sb, &mended))
+		return refuse_unknown(f, sb);
+	proposed = mended;
+	f->stale_backups = has_stale(all, &mended);
+	if (c)
+		f->backup_group = c->sb.block_group_nr;
+	if (sum_is_wrong)
+		put = FSCK_FOUND(f, SUPER_CSUM);
+	if (memcmp(&mended, sb, sizeof(mended)) != 0) {
+		(void)report_fields(f, sb, &mended);
+		put = true;
+	}
+	if (f->opts.mode == FSCK_NO &&
+	    (mended.magic != XW_SUPER_MAGIC ||
+	     (is_too_long(f->dev, &mended) && !is_too_long(f->dev, &proposed)) ||
+	     (has_unknown(&mended) && !has_unknown(&proposed))))
+		return put_super(f, &proposed); /* read-only: continue with it in memory */
+	if (refuse_unknown(f, &mended))
+		return XW_ERR_UNSUPPORTED;
+	return put && f->opts.mode != FSCK_NO ? put_super(f, &mended) : 0;
+}
+
+/* Does a primary that lost only its magic fit the device better than copy c? */
+static bool fits_better(struct xw_dev *dev, const struct xw_super *sb, const struct fsck_copy *c)
+{
+	struct xw_super again = *sb;
+
+	again.magic = XW_SUPER_MAGIC;
+	return sb->magic != again.magic && !has_unknown(&again) && fsck_super_usable(&again) &&
+	       fsck_super_penalty(dev, &again) < fsck_super_penalty(dev, &c->sb);
+}
+
+/* The primary is unusable. */
+static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
+			   struct fsck_copies *all)
+{
+	const struct fsck_copy *c;
+	struct xw_super mended = *sb;
+	int limit = INT_MAX;
+
+	fsck_copies_usual(f->dev, NULL, all);
+	if (!all->n)
+		fsck_copies_search(f->dev, all);
+	c = best_copy(f->dev, all);
+	if (c && fits_better(f->dev, sb, c)) {
+		all->n = 0;
+		f->super_lost = true;
+		return mend_primary(f, sb, raw, all);
+	}
+	if (c)
+		return use_copy(f, c, sb,
+				!memcmp(c->sb.uuid, sb->uuid, sizeof(sb->uuid)) &&
+					c->sb.mkfs_time == sb->mkfs_time);
+	if (!fsck_mend_alone(f->dev, &mended, true) || !fsck_super_usable(&mended))
+		limit = sb->magic == XW_SUPER_MAGIC ? 16 : 6;
+	if (!fsck_super_usable(&mended) || fsck_super_penalty(f->dev, &mended) >= limit)
+		return xw_fail(&f->diag, XW_ERR_INPUT,
+			       "%s: no ext2, ext3 or ext4 superblock, and no backup of one",
+			       f->opts.image);
+	f->super_lost = true;
+	if (!report_fields(f, sb, &mended) && f->opts.mode == FSCK_NO)
+		mended.state &= (uint16_t)~XW_STATE_VALID;
+	if (!fsck_super_usable(&mended)) /* read-only: continue with it in memory */
+		(void)fsck_mend_alone(f->dev, &mended, true);
+	return put_super(f, &mended);
+}
+
+/* Does a primary with a correct checksum agree with the copy given by -b? */
+static bool agrees(const struct xw_super *sb, const uint8_t *raw, const struct fsck_copy *c)
+{
+	if (!fsck_super_usable(sb) || xw_super_verify(raw))
+		return false;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++)
+		if (!same(sb, &c->sb, &fields[i]) && !may_differ(sb, &c->sb, &fields[i]))
+			return false;
+	return true;
+}
+
+int fsck_choose_super(struct fsck *f)
+{
+	struct fsck_copies all = {0};
+	uint8_t raw[XW_SUPER_SIZE] = {0};
+	struct xw_diag *const diag = f->dev->diag;
+	struct xw_super sb;
+	int rc;
+
+	memset(&sb, 0, sizeof(sb)); /* superblocks are compared as bytes, padding included */
+	if (f->dev->size < XW_SUPER_OFFSET + XW_SUPER_SIZE)
+		return xw_fail(&f->diag, XW_ERR_INPUT,
+			       "%s: too small to hold an ext2, ext3 or ext4 filesystem",
+			       f->opts.image);
+	f->dev->diag = NULL; /* an unreadable primary counts as lost */
+	if (xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET))
+		memset(raw, 0, sizeof(raw));
+	f->dev->diag = diag;
+	rc = xw_super_decode(raw, &sb);
+	if (f->opts.backup) {
+		const int decoded = rc;
+
+		rc = fsck_copies_named(f, &all);
+		if (rc)
+			return rc;
+		if (decoded || !agrees(&sb, raw, &all.v[0]))
+			return use_copy(f, &all.v[0], &sb, false);
+		all.n = 0; /* the primary is checked as without -b */
+		rc = 0;
+	}
+	if (!rc && sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV && !xw_super_verify(raw) &&
+	    !fsck_features_are_odd(&sb))
+		return xw_fail(&f->diag, XW_ERR_UNSUPPORTED,
+			       "%s: an external journal, not a filesystem", f->opts.image);
+	if (!rc && fsck_super_usable(&sb))
+		return mend_primary(f, &sb, raw, &all);
+	return replace_primary(f, &sb, raw, &all);
+}

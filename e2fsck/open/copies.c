@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Backup superblocks: at the standard places of every block size. If the primary is lost and no
+ * backup is found there, the whole device is searched for one.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "open/open.h"
+#include "read/copies.h"
+
+enum { CHUNK = 1 << 20, MAGIC_AT = 56 };
+#define SCAN_MAX (UINT64_C(64) << 30) /* bytes of the device that are searched */
+
+/* Revision 0 does not store the group of a copy. */
+static bool is_in_place(struct xw_super *sb, uint64_t at)
+{
+	const uint64_t blk = at / xw_super_block_size(sb) - sb->first_data_block;
+
+	if (!sb->block_group_nr && sb->rev_level == 0 && blk % sb->blocks_per_group == 0)
+		sb->block_group_nr = (uint16_t)(blk / sb->blocks_per_group);
+	return sb->block_group_nr && xw_super_place(sb) == at;
+}
+
+/* Is there a valid copy at byte `at`, in a place that its own geometry gives it? */
+static bool load_copy(struct xw_dev *dev, uint64_t at, struct fsck_copy *c)
+{
+	c->at = at;
+	if (at > dev->size || dev->size - at < sizeof(c->raw) || at == XW_SUPER_OFFSET ||
+	    xw_dev_pread(dev, c->raw, sizeof(c->raw), at) || xw_super_verify(c->raw))
+		return false;
+	(void)xw_super_decode(c->raw, &c->sb);
+	c->sb.first_data_block = fsck_first_block(&c->sb); /* it can be no other */
+	return fsck_super_usable(&c->sb) && is_in_place(&c->sb, at);
+}
+
+static void add_copy(struct fsck_copies *all, const struct fsck_copy *c)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].at == c->at)
+			return;
+	if (all->n < FSCK_COPIES_MAX)
+		all->v[all->n++] = *c;
+}
+
+static void look_at(struct xw_dev *dev, uint64_t at, struct fsck_copies *all)
+{
+	struct fsck_copy c;
+
+	if (load_copy(dev, at, &c))
+		add_copy(all, &c);
+}
+
+static void look_at_groups(struct xw_dev *dev, uint64_t first, uint64_t per_group, uint32_t bs,
+			   struct fsck_copies *all)
+{
+	static const uint8_t groups[] = {1, 3, 5, 7, 9, 25, 27, 49, 81, 125};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(groups); i++)
+		look_at(dev, (first + groups[i] * per_group) * bs, all);
+}
+
+void fsck_copies_usual(struct xw_dev *dev, const struct xw_super *sb, struct fsck_copies *all)
+{
+	struct xw_diag *const diag = dev->diag;
+	const uint32_t bs = sb ? xw_super_block_size(sb) : 0;
+	const uint64_t groups = sb ? xw_super_groups(sb) : 0;
+
+	dev->diag = NULL; /* an unreadable block is no copy */
+	if (sb && sb->feature_compat & XW_COMPAT_SPARSE_SUPER2) {
+		for (int i = 0; i < 2; i++)
+			if (sb->backup_bgs[i] && sb->backup_bgs[i] < groups)
+				look_at(dev,
+					(sb->first_data_block +
+					 (uint64_t)sb->backup_bgs[i] * sb->blocks_per_group) *
+						bs,
+					all);
+	} else if (sb) {
+		look_at_groups(dev, sb->first_data_block, sb->blocks_per_group, bs, all);
+	}
+	for (uint32_t any = 1024; !sb && any <= 65536; any *= 2)
+		look_at_groups(dev, any == 1024, UINT64_C(8) * any, any, all);
+	dev->diag = diag;
+}
+
+void fsck_copies_search(struct xw_dev *dev, struct fsck_copies *all)
+{
+	struct xw_diag *const diag = dev->diag;
+	auto_free uint8_t *buf = malloc(CHUNK);
+	const uint64_t end = XW_MIN(dev->size, SCAN_MAX);
+
+	dev->diag = NULL;
+	for (uint64_t at = 0; buf && at < end && all->n < FSCK_COPIES_MAX; at += CHUNK) {
+		const size_t len = (size_t)XW_MIN((uint64_t)CHUNK, end - at);
+
+		if (xw_dev_pread(dev, buf, len, at))
+			continue;
+		for (size_t i = 0; i + XW_SUPER_SIZE <= len; i += 1024)
+			if (buf[i + MAGIC_AT] == 0x53 && buf[i + MAGIC_AT + 1] == 0xEF)
+				look_at(dev, at + i, all);
+	}
+	dev->diag = diag;
+}
+
+int fsck_copies_named(struct fsck *f, struct fsck_copies *all)
+{
+	const uint64_t block = f->opts.backup;
+	uint32_t bs = f->opts.block_size ? f->opts.block_size : 1024;
+	const uint32_t last = f->opts.block_size ? f->opts.block_size : 65536;
+	struct xw_diag *const diag = f->dev->diag;
+	struct fsck_copy c = {0};
+	bool found = false;
+
+	f->dev->diag = NULL;
+	for (; bs <= last && !found; bs *= 2) {
+		c.at = block * bs;
+		found = c.at <= f->dev->size && f->dev->size - c.at >= sizeof(c.raw) &&
+			!xw_dev_pread(f->dev, c.raw, sizeof(c.raw), c.at) &&
+			!xw_super_decode(c.raw, &c.sb) && xw_super_block_size(&c.sb) == bs &&
+			fsck_super_usable(&c.sb);
+	}
+	f->dev->diag = diag;
+	if (!found)
+		return xw_fail(&f->diag, XW_ERR_INPUT, "%s: no valid superblock in block %llu",
+			       f->opts.image, (unsigned long long)block);
+	add_copy(all, &c);
+	return 0;
+}

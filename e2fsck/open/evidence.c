@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How well a superblock fits the device on which it was found: a penalty, 0 and below if nothing
+ * contradicts it. It is used to choose among copies and to judge single fields, so it depends on
+ * data located by the geometry alone: descriptors, the root directory's inode, and checksums.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "disk/extent.h"
+#include "open/open.h"
+
+enum {
+	UNUSABLE = 1000,
+	UNKNOWN_FEATURE = 50,
+	FAULTS_MAX = 16,
+	SAMPLES = 16, /* groups that are looked at */
+	CHUNK = 1 << 20,
+	ROOT_SEARCH = 1 << 18, /* blocks in which the root's table is searched */
+};
+
+#define COMPAT_KNOWN                                                                               \
+	(XW_COMPAT_DIR_PREALLOC | 0x0002u | XW_COMPAT_HAS_JOURNAL | XW_COMPAT_EXT_ATTR |           \
+	 XW_COMPAT_RESIZE_INODE | XW_COMPAT_DIR_INDEX | XW_COMPAT_SPARSE_SUPER2 |                  \
+	 XW_COMPAT_FAST_COMMIT | XW_COMPAT_STABLE_INODES | XW_COMPAT_ORPHAN_FILE)
+#define INCOMPAT_KNOWN                                                                             \
+	(XW_INCOMPAT_FILETYPE | XW_INCOMPAT_RECOVER | XW_INCOMPAT_META_BG | XW_INCOMPAT_EXTENTS |  \
+	 XW_INCOMPAT_64BIT | XW_INCOMPAT_MMP | XW_INCOMPAT_FLEX_BG | XW_INCOMPAT_EA_INODE |        \
+	 XW_INCOMPAT_CSUM_SEED | XW_INCOMPAT_LARGEDIR | XW_INCOMPAT_INLINE_DATA |                  \
+	 XW_INCOMPAT_ENCRYPT | XW_INCOMPAT_CASEFOLD | XW_INCOMPAT_PENDING |                        \
+	 XW_INCOMPAT_JOURNAL_DEV)
+#define RO_KNOWN                                                                                   \
+	(XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_GDT_CSUM |                \
+	 XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE | XW_RO_QUOTA | XW_RO_BIGALLOC |                      \
+	 XW_RO_METADATA_CSUM | XW_RO_READONLY | XW_RO_PROJECT | FSCK_RO_SHARED_BLOCKS |            \
+	 XW_RO_VERITY | XW_RO_ORPHAN_PRESENT | XW_RO_ITREE)
+
+struct fsck_unknown fsck_unknown_features(const struct xw_super *sb)
+{
+	return (struct fsck_unknown){
+		.compat = sb->feature_compat & ~COMPAT_KNOWN,
+		.incompat = sb->feature_incompat & ~INCOMPAT_KNOWN,
+		.ro = sb->feature_ro_compat & ~RO_KNOWN,
+	};
+}
+
+/* Features that no tool has ever set together. */
+static bool contradicts(const struct xw_super *sb)
+{
+	const uint32_t compat = sb->feature_compat, incompat = sb->feature_incompat;
+	const uint32_t ro = sb->feature_ro_compat;
+
+	return (ro & XW_RO_METADATA_CSUM && ro & XW_RO_GDT_CSUM) ||
+	       (ro & XW_RO_BIGALLOC && !(incompat & XW_INCOMPAT_EXTENTS)) ||
+	       (!(ro & XW_RO_METADATA_CSUM) && incompat & XW_INCOMPAT_CSUM_SEED) ||
+	       (!(compat & XW_COMPAT_ORPHAN_FILE) && ro & XW_RO_ORPHAN_PRESENT) ||
+	       (incompat & XW_INCOMPAT_META_BG && compat & XW_COMPAT_RESIZE_INODE);
+}
+
+bool fsck_features_are_odd(const struct xw_super *sb)
+{
+	const struct fsck_unknown u = fsck_unknown_features(sb);
+	const int n = __builtin_popcount(u.compat) + __builtin_popcount(u.incompat) +
+		      __builtin_popcount(u.ro);
+
+	return n && (n > FSCK_UNKNOWN_MAX || contradicts(sb));
+}
+
+bool fsck_super_is_newer(const struct xw_super *sb, const struct xw_super *mended)
+{
+	const struct fsck_unknown u = fsck_unknown_features(sb);
+	const unsigned unknown =
+		(unsigned)(__builtin_popcount(u.compat) + __builtin_popcount(u.incompat) +
+			   __builtin_popcount(u.ro));
+	const unsigned differ =
+		(unsigned)(__builtin_popcount(sb->feature_compat ^ mended->feature_compat) +
+			   __builtin_popcount(sb->feature_incompat ^ mended->feature_incompat) +
+			   __builtin_popcount(sb->feature_ro_compat ^ mended->feature_ro_compat));
+	struct xw_super rest = *mended;
+
+	rest.feature_compat = sb->feature_compat;
+	rest.feature_incompat = sb->feature_incompat;
+	rest.feature_ro_compat = sb->feature_ro_compat;
+	/* It adds, and takes nothing away; nor does it make the rest contradict itself. */
+	if (mended->feature_compat & ~sb->feature_compat ||
+	    mended->feature_incompat & ~sb->feature_incompat ||
+	    mended->feature_ro_compat & ~sb->feature_ro_compat || contradicts(sb))
+		return false;
+	return unknown && unknown <= FSCK_UNKNOWN_MAX && differ <= 2 * FSCK_UNKNOWN_MAX &&
+	       !memcmp(&rest, sb, sizeof(rest));
+}
+
+uint32_t fsck_first_block(const struct xw_super *sb)
+{
+	return !sb->log_block_size &&
+	       !(sb->feature_ro_compat & XW_RO_BIGALLOC && sb->log_cluster_size);
+}
+
+/* Fields that keep it from being opened, so that mending one of several counts. */
+static unsigned faults(const struct xw_super *sb)
+{
+	uint8_t raw[XW_SUPER_SIZE];
+	struct xw_super again;
+	uint64_t table;
+	unsigned n = 0;
+
+	if (sb->log_block_size > XW_LOG_BLOCK_MAX)
+		return FAULTS_MAX;
+	xw_super_encode(sb, raw);
+	n += xw_super_decode(raw, &again) != 0;
+	table = (uint64_t)sb->inodes_per_group * sb->inode_size / xw_super_block_size(sb);
+	n += sb->first_data_block != fsck_first_block(sb);
+	n += sb->blocks_count > XW_BLK_MAX || fsck_first_block(sb) >= sb->blocks_count;
+	n += sb->blocks_per_group < 8;
+	n += sb->inodes_per_group < 8 || table >= sb->blocks_count;
+	n += sb->rev_level > 1;
+	n += xw_super_desc_size(sb) > xw_super_block_size(sb);
+	n += !!(sb->feature_incompat & XW_INCOMPAT_JOURNAL_DEV);
+	return n ? n : xw_super_groups(sb) > UINT32_MAX;
+}
+
+bool fsck_super_usable(const struct xw_super *sb)
+{
+	return !faults(sb);
+}
+
+/* Counts that contradict each other. */
+static int judge_counts(const struct xw_super *sb, uint64_t size)
+{
+	const uint32_t bs = xw_super_block_size(sb);
+	const bool bigalloc = sb->feature_ro_compat & XW_RO_BIGALLOC;
+	int bad = 0;
+
+	if (sb->inodes_count != xw_super_groups(sb) * sb->inodes_per_group)
+		bad += 4;
+	if (sb->blocks_count > size / bs)
+		bad += 4;
+	if (!bigalloc && sb->log_cluster_size != sb->log_block_size)
+		bad += 2;
+	if (!bigalloc && sb->clusters_per_group != sb->blocks_per_group)
+		bad += 2;
+	if (bigalloc && (uint64_t)sb->clusters_per_group
+					<< (sb->log_cluster_size - sb->log_block_size) !=
+				sb->blocks_per_group)
+		bad += 4;
+	if (sb->blocks_per_group % 8 || sb->inodes_per_group % 8)
+		bad += 2;
+	if (bigalloc && sb->clusters_per_group % 8)
+		bad += 2;
+	if (sb->rev_level == 0 &&
+	    (sb->feature_compat | sb->feature_incompat | sb->feature_ro_compat))
+		bad += 2;
+	if (sb->rev_level && sb->first_ino != 11)
+		bad += 1;
+	if (sb->log_groups_per_flex > 31)
+		bad += 1;
+	if (sb->rev_level && sb->journal_inum && sb->journal_inum != XW_INO_JOURNAL &&
+	    (sb->journal_inum < sb->first_ino || sb->journal_inum > sb->inodes_count))
+		bad += 1;
+	if (sb->reserved_gdt_blocks > bs / 4)
+		bad += 2;
+	if (sb->feature_ro_compat & XW_RO_METADATA_CSUM && sb->checksum_type != 1)
+		bad += 1;
+	return bad;
+}
+
+static void on_device(struct xw_image *img, struct xw_dev *dev, const struct xw_super *sb)
+{
+	*img = (struct xw_image){.dev = dev, .sb = *sb};
+	img->block_size = xw_super_block_size(sb);
+	img->inode_size = sb->inode_size;
+	img->desc_size = xw_super_desc_size(sb);
+	img->csum_seed = xw_super_csum_seed(sb);
+	img->groups = xw_super_groups(sb);
+	img->itable_blocks = (uint32_t)xw_div_up((uint64_t)sb->inodes_per_group * img->inode_size,
+						 img->block_size);
+}
+
+static int read_desc(struct xw_dev *dev, const struct xw_image *img, uint64_t group, uint8_t *raw)
+{
+	const uint64_t per_block = img->block_size / img->desc_size;
+	const xw_blk blk = xw_image_desc_block(img, group);
+
+	return xw_dev_pread(dev, raw, img->desc_size,
+			    blk * img->block_size + group % per_block * img->desc_size);
+}
+
+static bool places_fit(const struct xw_image *img, const struct xw_group_desc *gd, uint64_t group)
+{
+	const struct xw_super *sb = &img->sb;
+	const xw_blk start = sb->first_data_block + group * sb->blocks_per_group;
+	const xw_blk end = XW_MIN(start + sb->blocks_per_group, sb->blocks_count);
+	const bool flex = sb->feature_incompat & XW_INCOMPAT_FLEX_BG;
+
+	if (!xw_image_has_blocks(img, gd->block_bitmap, 1) ||
+	    !xw_image_has_blocks(img, gd->inode_bitmap, 1) ||
+	    !xw_image_has_blocks(img, gd->inode_table, img->itable_blocks))
+		return false;
+	return flex || (gd->block_bitmap >= start && gd->block_bitmap < end &&
+			gd->inode_bitmap >= start && gd->inode_bitmap < end &&
+			gd->inode_table >= start && gd->inode_table + img->itable_blocks <= end);
+}
+
+/*
+ * Does the first block of the directory contain "."? unknown: the answer if the inode does not
+ * locate it without a tree.
+ */
+static bool begins_as_root(struct xw_dev *dev, const struct xw_image *img,
+			   const struct xw_inode *in, bool unknown)
+{
+	uint64_t blk = peek32(in->block);
+	uint8_t dot[12];
+
+	if (in->flags & XW_FL_INLINE_DATA)
+		return unknown;
+	if (in->flags & XW_FL_EXTENTS) {
+		if (peek16(in->block) != XW_EXT_MAGIC || peek16(in->block + 6))
+			return unknown;
+		blk = peek32(in->block + 20) | (uint64_t)peek16(in->block + 18) << 32;
+	}
+	return xw_image_has_blocks(img, blk, 1) &&
+	       (!xw_dev_pread(dev, dot, sizeof(dot), blk * img->block_size) &&
+		peek32(dot) == XW_INO_ROOT && dot[8] == '.');
+}
+
+/* Is the inode in this slot of group 0's table that of the root directory? */
+static int judge_root(struct xw_dev *dev, const struct xw_image *img, xw_blk table, bool unknown)
+{
+	/* A superblock that is tried may have an impossible inode size. */
+	const bool sound = img->inode_size >= XW_INODE_BODY &&
+			   !(img->inode_size & (img->inode_size - 1)) &&
+			   img->inode_size == img->sb.inode_size;
+	auto_free uint8_t *raw = sound ? malloc(img->inode_size) : NULL;
+	struct xw_inode in;
+
+	if (!raw ||
+	    xw_dev_pread(dev, raw, img->inode_size, table * img->block_size + img->inode_size))
+		return 6;
+	(void)xw_inode_decode(raw, &img->sb, &in);
+	if ((in.mode & XW_S_IFMT) != XW_S_IFDIR)
+		return 6;
+	if (xw_super_has_csum(&img->sb) &&
+	    !xw_inode_verify(raw, &img->sb, img->csum_seed, XW_INO_ROOT))
+		return -2;
+	/* Any directory's record could stand here, so that it must lead to the root's entries. */
+	if (!begins_as_root(dev, img, &in, unknown))
+		return 6;
+	return xw_super_has_csum(&img->sb) ? 4 : 0;
+}
+
+bool fsck_is_root_table(struct xw_dev *dev, const struct xw_image *img, xw_blk table)
+{
+	return judge_root(dev, img, table, true) <= 0;
+}
+
+/*
+ * Does the group's metadata overlap the place of descriptors or reserved descriptors? A single
+ * location may be wrong itself, unless it is the table with the root directory.
+ */
+static bool head_overlaps(struct xw_dev *dev, const struct xw_image *img,
+			  const struct xw_group_desc *gd, uint64_t group)
+{
+	struct xw_group_head h;
+	xw_blk end;
+	bool table;
+
+	xw_image_group_head(img, group, &h);
+	end = h.super + h.has_super + h.desc_len + h.reserved_len;
+	table = gd->inode_table < end && gd->inode_table + img->itable_blocks > h.super;
+	if (table && !group && fsck_is_root_table(dev, img, gd->inode_table))
+		return true;
+	return table + (gd->block_bitmap >= h.super && gd->block_bitmap < end) +
+		       (gd->inode_bitmap >= h.super && gd->inode_bitmap < end) >=
+	       2;
+}
+
+/* Is `end` the first bit of the padding with ones at the end of the bitmap in this block? */
+static bool ends_at(const struct xw_image *img, xw_blk blk, uint32_t end)
+{
+	auto_free uint8_t *bits = malloc(img->block_size);
+	uint32_t at = 8 * img->block_size;
+
+	if (!bits || !xw_image_has_blocks(img, blk, 1) ||
+	    xw_dev_pread(img->dev, bits, img->block_size, blk * img->block_size))
+		return false;
+	while (at && bits[(at - 1) / 8] >> (at - 1) % 8 & 1)
+		at--;
+	return at == end;
+}
+
+static bool bitmap_ends(struct xw_dev *dev, const struct xw_super *sb, bool inodes, uint64_t group,
+			uint32_t end)
+{
+	struct xw_image img = {.dev = dev, .sb = *sb};
+	struct xw_diag *const diag = dev->diag;
+	uint8_t raw[1024];
+	struct xw_group_desc gd;
+	bool fits;
+
+	img.block_size = xw_super_block_size(sb);
+	img.desc_size = xw_super_desc_size(sb);
+	img.groups = xw_super_groups(sb);
+	if (img.desc_size > sizeof(raw) || end >= 8 * img.block_size)
+		return false;
+	dev->diag = NULL;
+	fits = !read_desc(dev, &img, group, raw);
+	if (fits) {
+		xw_group_decode(raw, img.desc_size, &gd);
+		fits = ends_at(&img, inodes ? gd.inode_bitmap : gd.block_bitmap, end);
+	}
+	dev->diag = diag;
+	return fits;
+}
+
+bool fsck_bitmap_ends(struct xw_dev *dev, const struct xw_super *sb)
+{
+	return fsck_super_usable(sb) && bitmap_ends(dev, sb, true, 0, sb->inodes_per_group);
+}
+
+bool fsck_clusters_end(struct xw_dev *dev, const struct xw_super *sb)
+{
+	uint64_t group, blocks;
+
+	if (!fsck_super_usable(sb))
+		return false;
+	group = xw_super_groups(sb) - 1;
+	blocks = sb->blocks_count - sb->first_data_block - group * sb->blocks_per_group;
+	blocks = xw_div_up(blocks, UINT64_C(1) << (sb->log_cluster_size - sb->log_block_size));
+	return blocks < UINT32_MAX && bitmap_ends(dev, sb, false, group, (uint32_t)blocks);
+}
+
+/* The number of bits before the padding of a valid block bitmap; 0: it may be damaged. */
+static uint32_t counted_bits(struct xw_dev *dev, const struct xw_image *img,
+			     const struct xw_group_desc *gd)
+{
+	const uint32_t bytes = img->sb.clusters_per_group / 8;
+	uint32_t end = 8 * img->block_size, free = 0;
+	auto_free uint8_t *bits = malloc(img->block_size);
+
+	if (!bits || bytes > img->block_size || gd->flags & XW_BG_BLOCK_UNINIT ||
+	    !gd->block_bitmap ||
+	    xw_dev_pread(dev, bits, img->block_size, gd->block_bitmap * img->block_size))
+		return 0;
+	while (end && bits[(end - 1) / 8] >> (end - 1) % 8 & 1)
+		end--;
+	for (uint32_t i = 0; i < end; i++)
+		free += !(bits[i / 8] >> i % 8 & 1);
+	if (xw_super_has_csum(&img->sb) &&
+	    xw_bitmap_csum(&img->sb, img->csum_seed, bits, bytes) != gd->block_bitmap_csum)
+		return 0;
+	return free == gd->free_blocks ? XW_MIN(end, img->sb.clusters_per_group) : 0;
+}
+
+uint64_t fsck_counted_blocks(struct xw_dev *dev, const struct xw_super *sb)
+{
+	struct xw_diag *const diag = dev->diag;
+	struct xw_group_desc gd;
+	struct xw_image img;
+	uint64_t group, count = 0;
+	uint8_t raw[1024];
+
+	if (!fsck_super_usable(sb) || !sb->inodes_count ||
+	    sb->inodes_count % sb->inodes_per_group || xw_super_desc_size(sb) > sizeof(raw))
+		return sb->blocks_count;
+	group = sb->inodes_count / sb->inodes_per_group - 1;
+	if (group < xw_super_groups(sb) - 1)
+		return sb->blocks_count;
+	on_device(&img, dev, sb);
+	dev->diag = NULL;
+	if (!read_desc(dev, &img, group, raw)) {
+		xw_group_decode(raw, img.desc_size, &gd);
+		count = (uint64_t)counted_bits(dev, &img, &gd) << xw_image_cluster_bits(&img);
+	}
+	dev->diag = diag;
+	if (count)
+		count += sb->first_data_block + group * sb->blocks_per_group;
+	return count > sb->blocks_count && count <= dev->size / img.block_size ? count
+									       : sb->blocks_count;
+}
+
+static bool is_empty(const struct xw_group_desc *gd)
+{
+	return !gd->block_bitmap && !gd->inode_bitmap && !gd->inode_table;
+}
+
+static int judge_groups(struct xw_dev *dev, const struct xw_image *img)
+{
+	const bool sums = img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
+	const uint64_t n = XW_MIN(img->groups, SAMPLES);
+	unsigned bad_places = 0, bad_sums = 0, overlaps = 0, in_head = 0;
+	xw_blk last = 0;
+	int bad = 0;
+
+	for (uint64_t g = 0; g < n; g++) {
+		uint8_t raw[1024];
+		struct xw_group_desc gd;
+
+		if (img->desc_size > sizeof(raw) || read_desc(dev, img, g, raw)) {
+			bad_places++;
+			continue;
+		}
+		xw_group_decode(raw, img->desc_size, &gd);
+		if (is_empty(&gd)) { /* a checksum of zeros with seed zero proves nothing */
+			bad_places++;
+			bad_sums++;
+			bad += g ? 0 : 6;
+			continue;
+		}
+		bad_places += !places_fit(img, &gd, g);
+		in_head += places_fit(img, &gd, g) && head_overlaps(dev, img, &gd, g);
+		bad_sums += sums && xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)g);
+		overlaps +=
+			g && gd.inode_table > last && gd.inode_table - last < img->itable_blocks;
+		last = gd.inode_table;
+		if (!g)
+			bad += judge_root(dev, img, gd.inode_table, true);
+	}
+	bad += (int)(8 * bad_places / n) + !!bad_places + (overlaps ? 4 : 0) + (in_head ? 8 : 0);
+	if (sums)
+		bad += !bad_sums ? -2 : bad_sums < n ? -1 : 8; /* some may be damaged */
+	return bad;
+}
+
+int fsck_super_ideal(const struct xw_super *sb)
+{
+	const bool csum = xw_super_has_csum(sb);
+
+	return (csum ? -2 : 0) + (csum || sb->feature_ro_compat & XW_RO_GDT_CSUM ? -2 : 0);
+}
+
+static bool has_root_table(struct xw_dev *dev, const struct xw_image *img)
+{
+	const xw_blk end = XW_MIN(img->sb.blocks_count, (xw_blk)ROOT_SEARCH);
+	const uint32_t bs = img->block_size;
+	auto_free uint8_t *buf = malloc(CHUNK);
+
+	for (xw_blk blk = img->sb.first_data_block, n; buf && blk < end; blk += n) {
+		n = XW_MIN((uint64_t)CHUNK / bs, end - blk);
+		if (xw_dev_pread(dev, buf, n * bs, blk * bs))
+			continue;
+		for (uint64_t i = 0; i < n; i++)
+			if ((peek16(buf + i * bs + img->inode_size) & XW_S_IFMT) == XW_S_IFDIR &&
+			    judge_root(dev, img, blk + i, false) <= 0)
+				return true;
+	}
+	return false;
+}
+
+bool fsck_root_is_elsewhere(struct xw_dev *dev, const struct xw_super *sb)
+{
+	struct xw_diag *const diag = dev->diag;
+	struct xw_group_desc gd;
+	struct xw_image img;
+	uint8_t raw[1024];
+	bool is = false;
+
+	if (!fsck_super_usable(sb))
+		return false;
+	on_device(&img, dev, sb);
+	dev->diag = NULL; /* an unreadable block has no table */
+	if (img.inode_size >= XW_INODE_BODY && img.inode_size < img.block_size &&
+	    img.desc_size <= sizeof(raw) && !read_desc(dev, &img, 0, raw)) {
+		xw_group_decode(raw, img.desc_size, &gd);
+		is = !fsck_is_root_table(dev, &img, gd.inode_table) && has_root_table(dev, &img);
+	}
+	dev->diag = diag;
+	return is;
+}
+
+int fsck_super_penalty(struct xw_dev *dev, const struct xw_super *sb)
+{
+	struct xw_diag *const diag = dev->diag;
+	const struct fsck_unknown unknown = fsck_unknown_features(sb);
+	struct xw_image img;
+	int bad = 0;
+
+	if (!fsck_super_usable(sb))
+		return UNUSABLE * (int)faults(sb);
+	on_device(&img, dev, sb);
+	if (unknown.compat || unknown.incompat || unknown.ro)
+		bad += UNKNOWN_FEATURE;
+	dev->diag = NULL; /* an unreadable block is only evidence against it */
+	bad += judge_counts(sb, dev->size) + judge_groups(dev, &img);
+	dev->diag = diag;
+	return bad;
+}

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What to replay of a damaged log. Linux refuses such a log and e2fsck replays nothing of it. That
+ * is right where the blocks of the log were written in place before the crash: older copies would
+ * undo what came later. Where they were not, what is left of the log is worth more than nothing. So
+ * each outcome is tried on an overlay of its own, and judged by
+ *
+ *	versions  blocks in place that equal a copy behind the damage are newer than one before it
+ *	times     of inode records: which ones were changed last?
+ *	tally     names that lead to sound inodes, and what is inconsistent
+ *
+ * Without evidence nothing is replayed; or, where only data blocks are damaged, all others.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "dev/overlay.h"
+#include "open/open.h"
+#include "read/dirs.h"
+
+#define IMAGE_FLAGS (XW_IMAGE_ANY_FEATURES | XW_IMAGE_SHORT | XW_IMAGE_LENIENT)
+
+struct tally {
+	uint64_t names; /* that lead to an inode in use, of their type */
+	uint64_t bad; /* names that do not; directories, maps and blocks that contradict */
+};
+
+struct count {
+	struct xw_image *img;
+	struct tally *t;
+	struct xw_blockset *seen; /* inodes */
+	struct xw_blockset *blocks; /* of maps */
+	uint64_t budget; /* blocks of directories */
+	XW_VEC(xw_ino) dirs; /* to be read */
+};
+
+/* ---- tally ---- */
+
+static int claim_blocks(struct count *c, xw_ino ino, const struct xw_inode *in)
+{
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	uint64_t had;
+	int rc = 0, more = xw_map_begin(c->img, ino, in, 0, &it);
+
+	while (!rc && !more && (more = xw_map_next(&it, &run)) > 0) {
+		rc = xw_blockset_add(c->blocks, run.pblk, run.len, &had);
+		c->t->bad += had;
+		more = 0;
+	}
+	c->t->bad += more < 0;
+	xw_map_end(&it);
+	return rc;
+}
+
+static int count_name(struct count *c, const struct xw_dirent *e)
+{
+	struct xw_inode in;
+	uint64_t had;
+	int rc = xw_image_inode(c->img, e->ino, &in, NULL);
+
+	if (rc == XW_ERR_NOMEM)
+		return rc;
+	if (rc || !in.links || in.dtime || (e->ftype && e->ftype != xw_ftype_of_mode(in.mode))) {
+		c->t->bad++;
+		return 0;
+	}
+	c->t->names++;
+	rc = xw_blockset_add(c->seen, e->ino, 1, &had);
+	if (rc || had) {
+		c->t->bad += !rc && (in.mode & XW_S_IFMT) == XW_S_IFDIR;
+		return rc;
+	}
+	if ((in.mode & XW_S_IFMT) == XW_S_IFDIR)
+		rc = xw_vec_push(&c->dirs, e->ino);
+	return rc ? rc : claim_blocks(c, e->ino, &in);
+}
+
+static bool is_dot(const struct xw_dirent *e)
+{
+	return (e->name_len == 1 && e->name[0] == '.') ||
+	       (e->name_len == 2 && e->name[0] == '.' && e->name[1] == '.');
+}
+
+static int count_dir(struct count *c, xw_ino ino)
+{
+	auto_free uint8_t *raw = malloc(c->img->inode_size);
+	struct xw_dir_iter it;
+	struct xw_dirent e;
+	struct xw_inode in;
+	uint64_t blocks;
+	int rc = raw ? xw_image_inode(c->img, ino, &in, raw) : XW_ERR_NOMEM, more;
+
+	if (rc)
+		return rc == XW_ERR_NOMEM ? rc : (c->t->bad++, 0);
+	blocks = xw_div_up(in.size, c->img->block_size);
+	if (blocks > c->budget) {
+		c->t->bad++;
+		return 0;
+	}
+	c->budget -= blocks;
+	more = xw_dir_begin(c->img, ino, &in, raw, &it);
+	if (more)
+		c->t->bad++;
+	while (!more && !rc && (more = xw_dir_next(&it, &e, NULL))) {
+		if (more < 0)
+			c->t->bad++;
+		else if (!is_dot(&e))
+			rc = count_name(c, &e);
+		more = more == XW_ERR_NOMEM || more == XW_ERR_IO;
+	}
+	xw_dir_end(&it);
+	return rc;
+}
+
+/* Bitmaps that contradict their descriptors, and blocks in use that are free in them. */
+static int count_bitmaps(struct count *c)
+{
+	const struct xw_image *img = c->img;
+	const uint32_t n = xw_image_group_bits(img);
+	auto_free uint8_t *bits = malloc(n / 8), *used = malloc(n / 8 + 1);
+	struct xw_sysmap *map = NULL;
+	int rc = bits && used ? xw_sysmap_new(c->img, &map) : XW_ERR_NOMEM;
+
+	if (rc || xw_image_cluster_bits(img))
+		goto out;
+	for (uint64_t g = 0; g < xw_image_groups_here(img); g++) {
+		const uint64_t at = img->sb.first_data_block + g * n;
+		const uint64_t len =
+			at < img->sb.blocks_count ? XW_MIN(n, img->sb.blocks_count - at) : 0;
+
+		rc = xw_image_block_bitmap(c->img, map, g, bits);
+		if (rc == XW_ERR_NOMEM)
+			goto out;
+		c->t->bad += rc != 0;
+		xw_blockset_bits(c->blocks, at, len, used);
+		for (uint64_t i = 0; i < len / 8; i++)
+			c->t->bad += (unsigned)__builtin_popcount(used[i] & ~bits[i] & 0xFF);
+	}
+out:
+	xw_sysmap_free(map);
+	return rc == XW_ERR_NOMEM ? rc : 0;
+}
+
+/* Count what the filesystem on dev holds. An image that cannot be opened holds nothing. */
+static int count_all(struct xw_dev *dev, struct tally *t)
+{
+	struct xw_diag quiet = {0};
+	struct count c = {.t = t};
+	uint64_t had;
+	int rc;
+
+	*t = (struct tally){0};
+	rc = xw_image_open(dev, IMAGE_FLAGS, &quiet, &c.img);
+	if (rc)
+		return rc == XW_ERR_NOMEM ? rc : 0;
+	c.budget = xw_image_blocks_here(c.img);
+	rc = xw_blockset_new((uint64_t)c.img->sb.inodes_count + 1, &c.seen);
+	if (!rc)
+		rc = xw_blockset_new(c.img->sb.blocks_count, &c.blocks);
+	if (!rc)
+		rc = xw_blockset_add(c.seen, XW_INO_ROOT, 1, &had);
+	if (!rc)
+		rc = xw_vec_push(&c.dirs, XW_INO_ROOT);
+	for (size_t i = 0; i < c.dirs.n && !rc; i++)
+		rc = count_dir(&c, c.dirs.v[i]);
+	if (!rc)
+		rc = count_bitmaps(&c);
+	xw_vec_free(&c.dirs);
+	xw_blockset_free(c.seen);
+	xw_blockset_free(c.blocks);
+	xw_image_close(c.img);
+	return rc;
+}
+
+/* ---- versions and times ---- */
+
+struct tables {
+	XW_VEC(xw_blk) v; /* first blocks of inode tables, ascending */
+};
+
+static int by_number(const void *a, const void *b)
+{
+	const xw_blk x = *(const xw_blk *)a, y = *(const xw_blk *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int find_tables(struct xw_image *img, struct tables *all)
+{
+	struct xw_group_desc gd;
+	int rc = 0;
+
+	for (uint64_t g = 0; g < xw_image_groups_here(img) && !rc; g++)
+		if (!xw_image_group(img, g, &gd) || gd.inode_table)
+			rc = xw_vec_push(&all->v, gd.inode_table);
+	if (all->v.n)
+		qsort(all->v.v, all->v.n, sizeof(*all->v.v), by_number);
+	return rc;
+}
+
+static bool in_table(const struct tables *all, const struct xw_image *img, xw_blk blk)
+{
+	size_t lo = 0, hi = all->v.n;
+
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (all->v.v[mid] <= blk)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && blk - all->v.v[lo - 1] < img->itable_blocks;
+}
+
+struct age {
+	uint64_t home, log; /* inode records that are newer in place, and in the log */
+};
+
+static void compare_records(const struct xw_image *img, const uint8_t *home, const uint8_t *log,
+			    struct age *age)
+{
+	struct xw_inode a, b;
+
+	for (uint32_t at = 0; at < img->block_size; at += img->inode_size) {
+		if (!memcmp(home + at, log + at, img->inode_size))
+			continue;
+		(void)xw_inode_decode(home + at, &img->sb, &a);
+		(void)xw_inode_decode(log + at, &img->sb, &b);
+		if (a.mode && b.mode && a.ctime.sec == b.ctime.sec) {
+			age->home += a.ctime.nsec > b.ctime.nsec;
+			age->log += a.ctime.nsec < b.ctime.nsec;
+		} else {
+			age->home += a.mode && (!b.mode || a.ctime.sec > b.ctime.sec);
+			age->log += b.mode && (!a.mode || a.ctime.sec < b.ctime.sec);
+		}
+	}
+}
+
+struct outcome {
+	unsigned flags;
+	struct xw_replay plan;
+	struct tally tally;
+	struct age age;
+	bool overtaken; /* a block in place equals a later copy than that of the plan */
+};
+
+struct chooser {
+	struct fsck *f;
+	struct xw_log *log;
+	struct tables tables;
+	uint8_t *home, *copy, *other; /* blocks */
+	/* all of the log that verifies; of that, what is before and behind the damage */
+	struct outcome beyond, before, rest;
+};
+
+/* Is block i of the plan older than the one in place, because `all` has a later copy like that? */
+static int is_overtaken(struct chooser *c, const struct outcome *o, size_t i, bool *yes)
+{
+	const struct xw_replay *all = &c->beyond.plan;
+	const struct xw_replay_block *b = &o->plan.blocks.v[i];
+	const uint32_t bs = c->log->block_size;
+	size_t k;
+	int rc;
+
+	*yes = false;
+	if (all == &o->plan || !xw_replay_find(all, b->blk, &k) || all->blocks.v[k].at == b->at)
+		return 0;
+	rc = xw_replay_read(c->log, all, k, c->other);
+	*yes = !rc && !memcmp(c->home, c->other, bs) && memcmp(c->home, c->copy, bs) != 0;
+	return rc;
+}
+
+static int compare_blocks(struct chooser *c, struct outcome *o)
+{
+	const struct xw_image *img = c->f->img;
+	bool later;
+	int rc = 0;
+
+	for (size_t i = 0; i < o->plan.blocks.n && !rc; i++) {
+		const xw_blk blk = o->plan.blocks.v[i].blk;
+
+		rc = fsck_read(c->f, blk, 1, c->home);
+		if (!rc)
+			rc = xw_replay_read(c->log, &o->plan, i, c->copy);
+		if (!rc)
+			rc = is_overtaken(c, o, i, &later);
+		if (rc)
+			break;
+		o->overtaken |= later;
+		if (in_table(&c->tables, img, blk))
+			compare_records(img, c->home, c->copy, &o->age);
+	}
+	return rc;
+}
+
+/* ---- choice ---- */
+
+/* Would it undo what came later? */
+static bool goes_back(const struct outcome *o)
+{
+	return o->overtaken || o->age.home > o->age.log;
+}
+
+/* The tally, which takes a walk over the filesystem, is only of outcomes that it can decide on. */
+static int try_outcome(struct chooser *c, struct outcome *o)
+{
+	struct xw_dev *trial;
+	int rc = compare_blocks(c, o);
+
+	if (rc || goes_back(o))
+		return rc;
+	rc = xw_overlay_open(c->f->dev, c->log->block_size, NULL, &trial);
+	if (rc)
+		return rc;
+	rc = xw_replay_apply(c->log, &o->plan, UINT64_MAX, trial);
+	if (!rc)
+		rc = count_all(trial, &o->tally);
+	(void)xw_overlay_detach(trial);
+	return rc;
+}
+
+/* More names and less damage; names count for what damage may cost. */
+static int64_t worth(const struct tally *t)
+{
+	return (int64_t)t->names - (int64_t)t->bad;
+}
+
+/* Does the evidence say that replaying it is better than leaving the filesystem alone? */
+static bool is_better(const struct outcome *o, const struct tally *alone)
+{
+	if (goes_back(o) || o->tally.names < alone->names)
+		return false;
+	if (o->age.log > o->age.home)
+		return worth(&o->tally) >= worth(alone);
+	return o->tally.bad <= alone->bad && worth(&o->tally) > worth(alone);
+}
+
+/*
+ * If only data blocks of the log are damaged, Linux and e2fsck replay the others. Is the filesystem
+ * worse after this replay than without it?
+ */
+static bool is_worse(const struct outcome *o, const struct tally *alone)
+{
+	return goes_back(o) || (o->age.home == o->age.log && worth(&o->tally) < worth(alone));
+}
+
+static int make_plan(struct chooser *c, struct outcome *o, unsigned flags)
+{
+	o->flags = flags;
+	return xw_replay_plan(c->log, flags, c->f->img->sb.blocks_count, &o->plan);
+}
+
+/* Of two that are better than nothing. */
+static const struct outcome *better_of(const struct outcome *a, const struct outcome *b)
+{
+	if (worth(&a->tally) != worth(&b->tally))
+		return worth(&a->tally) > worth(&b->tally) ? a : b;
+	return b->age.home < a->age.home ? b : a;
+}
+
+static void decide(struct chooser *c, const struct tally *alone, unsigned *flags)
+{
+	const struct outcome *best = NULL;
+	const bool headers = c->before.plan.headers;
+
+	/* with a revoke record lost, an older copy of a block could overwrite file data */
+	if (headers && !c->beyond.plan.revokes_lost && is_better(&c->beyond, alone))
+		best = &c->beyond;
+	if (headers && is_better(&c->rest, alone))
+		best = best ? better_of(best, &c->rest) : &c->rest;
+	if (headers ? is_better(&c->before, alone) : !is_worse(&c->before, alone))
+		best = best ? better_of(best, &c->before) : &c->before;
+	*flags = best ? best->flags : XW_REPLAY_SALVAGE | XW_REPLAY_NOTHING;
+}
+
+static int choose(struct chooser *c, unsigned *flags)
+{
+	struct tally alone;
+	int rc = make_plan(c, &c->beyond, XW_REPLAY_SALVAGE | XW_REPLAY_BEYOND);
+
+	if (!rc)
+		rc = make_plan(c, &c->before, XW_REPLAY_SALVAGE);
+	if (!rc)
+		rc = make_plan(c, &c->rest, XW_REPLAY_SALVAGE | XW_REPLAY_BEYOND | XW_REPLAY_REST);
+	if (!rc)
+		rc = find_tables(c->f->img, &c->tables);
+	if (!rc)
+		rc = count_all(c->f->dev, &alone);
+	if (!rc)
+		rc = try_outcome(c, &c->before);
+	if (!rc && c->before.plan.headers)
+		rc = try_outcome(c, &c->beyond);
+	if (!rc && c->before.plan.headers)
+		rc = try_outcome(c, &c->rest);
+	if (!rc)
+		decide(c, &alone, flags);
+	return rc;
+}
+
+int fsck_choose_replay(struct fsck *f, struct xw_log *log, unsigned *flags)
+{
+	const uint32_t bs = log->block_size;
+	struct xw_diag *const diag = log->diag;
+	struct chooser c = {.f = f, .log = log};
+	struct xw_replay plan;
+	int rc;
+
+	*flags = XW_REPLAY_SALVAGE;
+	log->diag = NULL;
+	rc = xw_replay_plan(log, 0, f->img->sb.blocks_count, &plan);
+	xw_replay_free(&plan);
+	if (rc == XW_ERR_CHECKSUM || rc == XW_ERR_CORRUPT) {
+		c.home = malloc(bs);
+		c.copy = malloc(bs);
+		c.other = malloc(bs);
+		rc = c.home && c.copy && c.other ? choose(&c, flags) : XW_ERR_NOMEM;
+		free(c.home);
+		free(c.copy);
+		free(c.other);
+		xw_vec_free(&c.tables.v);
+		xw_replay_free(&c.before.plan);
+		xw_replay_free(&c.beyond.plan);
+		xw_replay_free(&c.rest.plan);
+	}
+	log->diag = diag;
+	xw_diag_clear(&f->diag);
+	return rc == XW_ERR_NOMEM || rc == XW_ERR_IO ? rc : 0;
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A journal on another device: found by its UUID or given with -j, and replayed into the image.
+ *
+ *	RECOVER set, log in use    -> blocks in place, by redo file    xw_edit_commit
+ *	the same                   -> log empty                        xw_log_set_start
+ *	RECOVER set, log empty     -> RECOVER clear, with the repairs  fsck_close
+ *
+ * Each state is one that this, stock tools and the kernel continue from. With -n all of it is done
+ * in memory, and the device is only read.
+ */
+#include "config.h"
+
+#include <blkid/blkid.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "cli/human.h"
+#include "journal/replay.h"
+#include "open/open.h"
+#include "session/journal.h"
+#include "tool.h"
+#include "fastcommit/fastcommit.h"
+
+/*
+ * Path of the device whose UUID is UUID, or NULL; the caller frees it. Another process may have
+ * cached what was on a device a second ago, and libblkid trusts that: look once more without.
+ */
+static char *find_device(const char *uuid)
+{
+	blkid_cache cache;
+	char *found = blkid_evaluate_tag("UUID", uuid, NULL);
+
+	if (found || blkid_get_cache(&cache, "/dev/null"))
+		return found;
+	found = blkid_get_devname(cache, "UUID", uuid);
+	blkid_put_cache(cache);
+	return found;
+}
+
+static int open_device(struct fsck *f, struct xw_dev **dev)
+{
+	const unsigned flags = f->opts.mode == FSCK_NO ? XW_DEV_RDONLY | XW_DEV_SHARED : 0;
+	auto_free char *found = NULL;
+	struct cli_text uuid;
+
+	if (f->opts.journal)
+		return xw_dev_open_file(f->opts.journal, flags, &f->diag, dev);
+	uuid = cli_uuid(f->img->sb.journal_uuid);
+	found = find_device(uuid.s);
+	if (found)
+		return xw_dev_open_file(found, flags, &f->diag, dev);
+	return xw_fail(&f->diag, XW_ERR_NOTFOUND,
+		       "%s: the journal needs to be recovered, and no device has its UUID, %s; "
+		       "-j DEVICE names it",
+		       f->opts.image, uuid.s);
+}
+
+static int set_recover(struct fsck *f, bool on, bool error)
+{
+	uint8_t raw[XW_SUPER_SIZE];
+	struct xw_super sb;
+	int rc = xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET);
+
+	if (!rc && xw_super_decode(raw, &sb))
+		rc = xw_fail(&f->diag, XW_ERR_CORRUPT,
+			     "%s: the journal's copy of the superblock is not valid",
+			     f->opts.image);
+	if (rc)
+		return rc;
+	sb.feature_incompat &= ~XW_INCOMPAT_RECOVER;
+	if (on)
+		sb.feature_incompat |= XW_INCOMPAT_RECOVER;
+	if (error)
+		sb.state |= XW_STATE_ERROR;
+	xw_super_encode(&sb, raw);
+	return xw_dev_pwrite(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET);
+}
+
+/* Write the contents of the log to the overlay, as after a recovery that is complete. */
+static int apply(struct fsck *f, struct xw_log *log, const struct xw_replay *r)
+{
+	int rc = xw_replay_apply(log, r, UINT64_MAX, f->dev);
+
+	if (!rc)
+		rc = set_recover(f, false, log->jsb.err || r->damaged);
+	if (!rc)
+		rc = xw_journal_count_free(f->dev);
+	if (rc >= 0 && r->fast_blocks)
+		rc = xw_update_fast(f->dev, r->fast, r->fast_blocks, &f->diag);
+	return rc < 0 ? rc : 0;
+}
+
+/* Commit the replayed blocks to the image, then empty the log. */
+static int commit_replay(struct fsck *f, struct xw_log *log, const struct xw_replay *r)
+{
+	struct xw_commit_info info = {0};
+	int rc = set_recover(f, true, false);
+
+	if (!rc)
+		rc = xw_edit_commit(f->edit, &info);
+	f->undecided = info.undecided;
+	if (rc)
+		return rc;
+	xw_edit_hold_all(f->edit);
+	f->replayed_there = true;
+	log->jsb.err = 0;
+	rc = xw_replay_finish(log, r);
+	if (!rc)
+		rc = xw_dev_flush(log->dev);
+	return rc ? rc : set_recover(f, false, false);
+}
+
+static int replay(struct fsck *f, struct xw_log *log)
+{
+	struct xw_replay r;
+	unsigned how;
+	int rc = fsck_choose_replay(f, log, &how);
+
+	if (rc)
+		return rc;
+	rc = xw_replay_plan(log, how, f->img->sb.blocks_count, &r);
+	if (how & XW_REPLAY_NOTHING)
+		r.blocks.n = 0;
+	if (!rc) {
+		f->replayed = true;
+		fsck_say_replayed(f);
+		rc = apply(f, log, &r);
+	}
+	if (!rc && r.damaged) {
+		fsck_found_replay(f, how);
+		f->full = true;
+	}
+	if (!rc && !f->stop && f->opts.mode != FSCK_NO)
+		rc = commit_replay(f, log, &r);
+	xw_replay_free(&r);
+	return rc ? rc : fsck_reopen(f);
+}
+
+/* The journal superblock is damaged, so the transactions in the log are lost. */
+static int drop_damaged(struct fsck *f)
+{
+	xw_diag_clear(&f->diag);
+	f->full = true;
+	if (FSCK_FOUND(f, JOURNAL_SUPER))
+		return fsck_drop_external(f);
+	if (f->stop || f->opts.mode == FSCK_NO)
+		return 0;
+	return xw_fail(&f->diag, XW_ERR_STATE,
+		       "%s: the journal needs to be recovered, and its superblock is damaged",
+		       f->opts.image);
+}
+
+int fsck_replay_device(struct fsck *f)
+{
+	const bool asked = f->img->sb.feature_incompat & XW_INCOMPAT_RECOVER;
+	struct xw_dev *dev = NULL;
+	struct xw_log *log = NULL;
+	int rc;
+
+	if (!asked && !f->opts.journal)
+		return 0;
+	rc = open_device(f, &dev);
+	if (!rc)
+		rc = xw_log_open_external(dev, &f->img->sb, &f->diag, &log);
+	if (rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM)
+		rc = drop_damaged(f);
+	else if (!rc && (asked || (log->jsb.start && FSCK_FOUND(f, JOURNAL_DATA))))
+		rc = replay(f, log);
+	xw_log_close(log);
+	if (dev)
+		xw_dev_close(dev);
+	return rc;
+}

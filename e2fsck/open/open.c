@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Opening: the superblock, an interrupted change, the journal.
+ *
+ * First the image is opened as by every tool: an interrupted commit is completed and a valid
+ * journal replayed in place, each of which is repeatable. An image refused by that (a lost
+ * superblock, a damaged log, a lost redo file) is opened as it is, and repaired in the overlay.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "open/open.h"
+#include "tool.h"
+#include "fastcommit/fastcommit.h"
+
+#define IMAGE_FLAGS (XW_IMAGE_NOCSUM | XW_IMAGE_ANY_FEATURES | XW_IMAGE_SHORT | XW_IMAGE_LENIENT)
+
+/* The journal is what is left to a block device while the root filesystem is still read-only. */
+static enum xw_commit_how how_to_commit(const struct fsck *f)
+{
+	if (f->opts.redo_default && !fsck_can_make_in(f->opts.redo_file))
+		return XW_COMMIT_AUTO;
+	return XW_COMMIT_REDO;
+}
+
+/* Is the failure caused by the contents of the image, so that opening it as it is may help? */
+static bool is_damage(int rc)
+{
+	return rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM || rc == XW_ERR_UNSUPPORTED ||
+	       rc == XW_ERR_STATE || rc == XW_ERR_INPUT || rc == XW_ERR_TRUNCATED ||
+	       rc == XW_ERR_NOTFOUND || rc == XW_ERR_IO || rc == XW_ERR_NOSPC ||
+	       rc == XW_ERR_LIMIT || rc == XW_ERR_EXISTS || rc == XW_ERR_INTERNAL;
+}
+
+static int begin_edit(struct fsck *f)
+{
+	const bool rdonly = f->opts.mode == FSCK_NO;
+	uint32_t mmp_idle = 0;
+	struct xw_edit_opts eo = {
+		.redo_file = f->opts.redo_file,
+		.undo_file = f->opts.undo_file,
+		.offset = f->opts.offset,
+		.how = how_to_commit(f),
+		.now = f->opts.now,
+		.block_size = f->opts.block_size,
+		.watch = f->watch,
+		.mmp_idle = &mmp_idle,
+		.mounted = f->opts.mounted,
+	};
+	struct stat st;
+	int rc;
+
+	if (!rdonly && !f->opts.undo_file && !f->opts.backup && !f->opts.journal) {
+		rc = xw_edit_begin(f->opts.image, &eo, &f->diag, &f->edit);
+		if (!rc || !is_damage(rc) || stat(f->opts.image, &st) ||
+		    f->watch->ended(f->watch->arg)) /* canceled, which XW_ERR_IO says as well */
+			return rc;
+		xw_diag_clear(&f->diag);
+	}
+	eo.recover = XW_RECOVER_FORCE | (rdonly ? XW_RECOVER_RDONLY : 0);
+	eo.keep_log = true;
+	eo.in_use_too = rdonly;
+	return xw_edit_begin(f->opts.image, &eo, &f->diag, &f->edit);
+}
+
+int fsck_reopen(struct fsck *f)
+{
+	xw_log_fn *const log = f->diag.log;
+	int rc;
+
+	xw_image_close(f->img);
+	f->img = NULL;
+	f->diag.log = NULL; /* that the journal needs recovery is a finding, not a warning */
+	rc = xw_image_open(f->dev, IMAGE_FLAGS, &f->diag, &f->img);
+	f->diag.log = log;
+	return rc;
+}
+
+/* Clear the pending bit of a change that cannot be completed in the superblock on the overlay. */
+static int drop_pending(struct fsck *f)
+{
+	f->full = true;
+	if (!FSCK_FOUND(f, REDO_LOST) && f->opts.mode != FSCK_NO)
+		return xw_fail(&f->diag, XW_ERR_STATE, "%s: an interrupted change is pending",
+			       f->opts.image);
+	f->renew_backups = true;
+	return xw_recover_abandon(f->dev, &f->diag);
+}
+
+static void take_features(const struct fsck *f, uint32_t words[3])
+{
+	words[0] = f->img->sb.feature_compat;
+	words[1] = f->img->sb.feature_incompat;
+	words[2] = f->img->sb.feature_ro_compat;
+}
+
+static void note_unreadable(void *arg, uint64_t off)
+{
+	struct fsck *f = arg;
+
+	if (f->opts.bad_test || f->opts.bad_file)
+		return; /* the handling of bad blocks is specified by the user */
+	if (off >= XW_SUPER_OFFSET + XW_SUPER_SIZE)
+		__atomic_store_n(&f->unreadable, off, __ATOMIC_RELAXED);
+}
+
+int fsck_check_readable(struct fsck *f)
+{
+	const uint64_t off = __atomic_load_n(&f->unreadable, __ATOMIC_RELAXED);
+
+	if (!off)
+		return 0;
+	xw_diag_clear(&f->diag);
+	return xw_fail_errno(&f->diag, XW_ERR_IO, EIO,
+			     "%s: the check is incomplete, and nothing was repaired: cannot read "
+			     "block %" PRIu64,
+			     f->opts.image, off / xw_overlay_block_size(f->dev));
+}
+
+int fsck_open(struct fsck *f)
+{
+	int rc = begin_edit(f);
+
+	if (rc)
+		return rc;
+	f->replayed = xw_edit_recovered(f->edit)->journal.needed;
+	f->replayed_there = f->replayed && f->opts.mode != FSCK_NO;
+	f->dev = xw_edit_dev(f->edit);
+	fsck_name_read(f);
+	if (f->replayed)
+		fsck_say_replayed(f);
+	xw_edit_hold_all(f->edit);
+	xw_overlay_set_unreadable(f->dev, note_unreadable, f);
+	rc = fsck_check_places(f);
+	if (!rc && xw_edit_recovered(f->edit)->stuck)
+		rc = drop_pending(f);
+	if (!rc)
+		rc = fsck_choose_super(f);
+	if (!rc)
+		rc = fsck_reopen(f);
+	/* Recovery could not see the mark in a superblock that is mended only now. */
+	if (!rc && f->img->sb.feature_incompat & XW_INCOMPAT_PENDING) {
+		rc = drop_pending(f);
+		rc = rc ? rc : fsck_reopen(f);
+	}
+	if (!rc) {
+		fsck_name_read(f); /* that of a backup, where the primary was lost */
+		rc = fsck_replay(f);
+	}
+	if (!rc) {
+		f->was_dirty = !(f->img->sb.state & XW_STATE_VALID);
+		f->full = f->full || f->changed || f->opts.force || !fsck_is_clean(f);
+		take_features(f, f->features);
+		rc = fsck_opened(f);
+	}
+	return rc;
+}
+
+int fsck_settle_clean(struct fsck *f, bool *clean)
+{
+	int rc;
+
+	*clean = fsck_is_clean(f);
+	if (!*clean || f->opts.mode == FSCK_NO)
+		return 0;
+	rc = fsck_clear_orphans(f, clean);
+	if (!rc && *clean) /* backups must not be rewritten before their source was checked */
+		take_features(f, f->features);
+	return rc;
+}
+
+/* Set the final state of the superblock. */
+static int finish_super(struct fsck *f, bool sound)
+{
+	struct xw_super *sb = &f->img->sb;
+
+	sb->wtime = f->opts.now;
+	if (!sound) {
+		sb->state = (uint16_t)((sb->state & ~XW_STATE_VALID) | XW_STATE_ERROR);
+		return fsck_super_write(f);
+	}
+	sb->state = (uint16_t)((sb->state | XW_STATE_VALID) & ~(XW_STATE_ERROR | XW_STATE_ORPHAN));
+	sb->lastcheck = f->opts.now;
+	sb->mnt_count = 0;
+	sb->error_count = 0;
+	sb->first_error_time = sb->last_error_time = 0;
+	sb->first_error_ino = sb->first_error_line = 0;
+	sb->last_error_ino = sb->last_error_line = 0;
+	sb->first_error_block = sb->last_error_block = 0;
+	sb->first_error_errcode = sb->last_error_errcode = 0;
+	memset(sb->first_error_func, 0, sizeof(sb->first_error_func));
+	memset(sb->last_error_func, 0, sizeof(sb->last_error_func));
+	return fsck_super_write(f);
+}
+
+int fsck_close(struct fsck *f, bool commit)
+{
+	const bool write = commit && f->opts.mode != FSCK_NO;
+	struct xw_commit_info info = {0};
+	uint32_t features[3];
+	int rc = 0;
+
+	if (f->img)
+		fsck_update_drop(f);
+	if (write && f->img && f->full)
+		rc = finish_super(f, !f->findings.left && !f->stop);
+	if (!rc && write && f->img) {
+		take_features(f, features);
+		if (f->renew_backups || (f->stale_backups && f->full) ||
+		    memcmp(features, f->features, sizeof(features)) != 0)
+			rc = fsck_renew_backups(f);
+	}
+	if (f->img)
+		fsck_facts_free(f);
+	xw_blockset_free(f->opened);
+	f->opened = NULL;
+	xw_image_close(f->img);
+	f->img = NULL;
+	if (!rc && write && f->edit)
+		rc = xw_edit_commit(f->edit, &info);
+	f->undecided = info.undecided;
+	if (!rc && write && f->edit)
+		fsck_unused_discard(f);
+	xw_blockset_free(f->unused.claims);
+	f->unused.claims = NULL;
+	xw_edit_end(f->edit);
+	f->edit = NULL;
+	f->dev = NULL;
+	return rc;
+}
+
+/* Mounted too often, or not checked for too long. */
+static bool is_due(const struct xw_super *sb, int64_t now)
+{
+	if (sb->max_mnt_count > 0 && sb->mnt_count >= (uint16_t)sb->max_mnt_count)
+		return true;
+	return sb->checkinterval && now - sb->lastcheck >= (int64_t)sb->checkinterval;
+}
+
+bool fsck_is_clean(struct fsck *f)
+{
+	const struct xw_super *sb = &f->img->sb;
+	struct xw_group_desc gd;
+	uint8_t raw[XW_SUPER_SIZE];
+	uint64_t blocks = 0, inodes = 0;
+	bool sound = true;
+
+	if (!(sb->state & XW_STATE_VALID) || sb->state & XW_STATE_ERROR ||
+	    sb->feature_incompat & (XW_INCOMPAT_RECOVER | XW_INCOMPAT_PENDING) ||
+	    sb->blocks_count > f->dev->size / f->img->block_size || is_due(sb, f->opts.now) ||
+	    fsck_hash_is_unknown(sb) || xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET) ||
+	    xw_super_verify(raw) || !fsck_journal_is_empty(f))
+		return false;
+	f->img->flags &= ~XW_IMAGE_NOCSUM;
+	for (uint64_t g = 0; g < f->img->groups; g++) {
+		if (xw_image_group(f->img, g, &gd))
+			break;
+		sound &= fsck_group_has_places(f->img, g, &gd);
+		blocks += gd.free_blocks;
+		inodes += gd.free_inodes;
+	}
+	f->img->flags |= XW_IMAGE_NOCSUM;
+	if (f->diag.code) {
+		xw_diag_clear(&f->diag);
+		return false;
+	}
+	return sound && blocks <= sb->blocks_count && inodes <= sb->inodes_count;
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The entries of one directory block, or of one part of an inline directory.
+ *
+ * Small repairs (clearing an entry, a type, the number in ".") are made in place. If the chain of
+ * entries is broken, or the tail is missing, the area is laid out anew with the entries found in
+ * it; if these do not fit, and for duplicate names and damaged indexes, the whole directory is
+ * rebuilt later.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "dir/leaf.h"
+#include "phases/dirs.h"
+
+enum { DOTS_SIZE = 24, DOT_SIZE = 12 };
+
+void fsck_dir_enter(struct fsck_dirscan *s, uint32_t i)
+{
+	struct fsck *f = s->f;
+	struct fsck_dir *d = &f->dirs.v[i];
+	const struct fsck_inode *in = fsck_inode(f, d->ino);
+
+	if (s->d == d)
+		return;
+	s->d = d;
+	s->tree = d->itree ? fsck_itree(f, d->ino) : NULL;
+	s->seed = xw_inode_seed(f->img->csum_seed, d->ino, d->generation);
+	s->encrypted = in && in->flags & FSCK_I_ENCRYPT;
+	s->folded = in && in->flags & FSCK_I_CASEFOLD;
+	s->version = xw_dx_version(&f->img->sb, f->img->sb.def_hash_version);
+}
+
+bool fsck_dir_is_root(const void *block, uint32_t block_size)
+{
+	struct xw_dirent e;
+
+	return !xw_dirent_decode(block, block_size, 0, &e) && e.rec_len == DOT_SIZE &&
+	       !xw_dirent_decode(block, block_size, DOT_SIZE, &e) &&
+	       e.rec_len == block_size - DOT_SIZE && e.name_len == 2;
+}
+
+struct xw_dirblock_area fsck_dir_area_of(const struct fsck_dirscan *s, const struct fsck_area *a)
+{
+	return (struct xw_dirblock_area){
+		.data = a->data,
+		.size = a->size,
+		.seed = s->seed,
+		.inodes_count = s->f->img->sb.inodes_count,
+		.csum = a->tail,
+		.filetype = true, /* without the feature it must be 0 */
+		.any_names = s->encrypted,
+	};
+}
+
+/* Only ASCII: other characters would need Unicode tables. */
+static bool fold(const struct xw_dirent *e, char *out)
+{
+	for (unsigned i = 0; i < e->name_len; i++) {
+		const char c = e->name[i];
+
+		if (c & 0x80)
+			return false;
+		out[i] = c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
+	}
+	return true;
+}
+
+bool fsck_dir_hash(const struct fsck_dirscan *s, const struct xw_dirent *e, uint32_t *major)
+{
+	char folded[XW_NAME_MAX];
+	struct xw_dx_hash hash;
+
+	if (s->folded && (s->encrypted || !fold(e, folded)))
+		return false;
+	if (xw_dx_hash(s->version, s->hash_seed, s->folded ? folded : e->name, e->name_len, &hash))
+		return false;
+	*major = hash.major;
+	return true;
+}
+
+/* ---- "." and ".." ---- */
+
+static bool is_named(const struct xw_dirblock_item *item, const char *name, uint8_t len)
+{
+	return item->e.name_len == len && !memcmp(item->e.name, name, len);
+}
+
+static void terminate(struct fsck_dirscan *s, const struct fsck_area *a,
+		      const struct xw_dirblock_item *item)
+{
+	uint8_t *end = a->data + item->off + XW_DIRENT_HDR + item->e.name_len;
+
+	if (!*end || !FSCK_FOUND(s->f, DIR_DOT_NUL, .dir = s->d->ino, .name = item->e.name,
+				 .name_len = item->e.name_len))
+		return;
+	*end = 0;
+	s->dirty = true;
+}
+
+/* The first entry. True: it was accepted as ".". */
+static bool check_dot(struct fsck_dirscan *s, const struct fsck_area *a,
+		      struct xw_dirblock_item *item)
+{
+	struct fsck *f = s->f;
+
+	if (item->off || !is_named(item, ".", 1)) {
+		if (FSCK_FOUND(f, DIR_NO_DOT, .dir = s->d->ino))
+			s->relayout = true;
+		return false;
+	}
+	if (item->e.ino != s->d->ino &&
+	    FSCK_FOUND(f, DIR_DOT_INO, .dir = s->d->ino, .ino = item->e.ino)) {
+		item->e.ino = s->d->ino;
+		xw_dirent_encode(a->data, a->size, 0, &item->e);
+		s->dirty = true;
+	}
+	if (item->e.rec_len != DOT_SIZE &&
+	    FSCK_FOUND(f, DIR_DOT_LEN, .dir = s->d->ino, .num = item->e.rec_len))
+		s->relayout = true;
+	terminate(s, a, item);
+	fsck_dir_dot_type(s, a, item);
+	return true;
+}
+
+/* The second entry. It is checked when all parents are known (tree.c). */
+static bool check_dotdot(struct fsck_dirscan *s, const struct fsck_area *a,
+			 struct xw_dirblock_item *item)
+{
+	if (!is_named(item, "..", 2)) {
+		if (FSCK_FOUND(s->f, DIR_NO_DOTDOT, .dir = s->d->ino))
+			s->relayout = true;
+		return false;
+	}
+	s->d->dotdot = item->e.ino;
+	terminate(s, a, item);
+	fsck_dir_dot_type(s, a, item);
+	return true;
+}
+
+/* True: the item was "." or "..". */
+static bool take_dots(struct fsck_dirscan *s, const struct fsck_area *a,
+		      struct xw_dirblock_item *item)
+{
+	if (!a->has_dots || s->dotdot)
+		return false;
+	if (!s->dot) {
+		s->dot = true;
+		if (check_dot(s, a, item))
+			return true;
+		if (!is_named(item, "..", 2))
+			return false;
+	}
+	s->dotdot = true;
+	return check_dotdot(s, a, item);
+}
+
+/* ---- duplicate names ---- */
+
+uint32_t fsck_dup_slots(uint32_t size)
+{
+	uint32_t n = 64;
+
+	while (n < size / DOT_SIZE * 2)
+		n *= 2;
+	return n;
+}
+
+static uint32_t quick_hash(const struct xw_dirent *e)
+{
+	uint32_t h = e->name_len;
+
+	for (unsigned i = 0; i < e->name_len; i++)
+		h = (h ^ (uint8_t)e->name[i]) * 0x01000193u;
+	return h;
+}
+
+/* The hash by which names of an area are compared. */
+static uint32_t name_hash(const struct fsck_dirscan *s, const struct xw_dirent *e, bool *is_dx)
+{
+	uint32_t hash;
+
+	*is_dx = s->hashed && fsck_dir_hash(s, e, &hash);
+	return *is_dx ? hash : quick_hash(e);
+}
+
+/* The slot of a kept entry with the same name, or a free one. */
+static struct fsck_dup_slot *dup_slot(const struct fsck_dirscan *s, const struct xw_dirent *e,
+				      uint32_t hash)
+{
+	const uint32_t step = hash * 0x9E3779B1u >> 8;
+
+	for (uint32_t i = step & s->dup_mask;; i = (i + 1) & s->dup_mask) {
+		struct fsck_dup_slot *slot = &s->dups[i];
+		const struct xw_dirent *other;
+
+		if (!slot->entry)
+			return slot;
+		other = &s->kept[slot->entry - 1];
+		if (slot->hash == hash && other->name_len == e->name_len &&
+		    !memcmp(other->name, e->name, e->name_len))
+			return slot;
+	}
+}
+
+static bool report_twice(const struct fsck_dirscan *s, const struct xw_dirent *e,
+			 const struct fsck_dup_slot *slot)
+{
+	return FSCK_FOUND(s->f, DIR_TWICE, .dir = s->d->ino, .ino = e->ino, .lblk = s->lblk,
+			  .num = s->kept[slot->entry - 1].ino, .name = e->name,
+			  .name_len = e->name_len);
+}
+
+/*
+ * An encrypted name cannot get a suffix that makes it unique: the second entry is cleared, and its
+ * inode goes to lost+found.
+ */
+static bool is_cleared_twice(const struct fsck_dirscan *s, const struct xw_dirent *e)
+{
+	const struct fsck_dup_slot *slot;
+	bool is_dx;
+
+	if (!s->encrypted)
+		return false;
+	slot = dup_slot(s, e, name_hash(s, e, &is_dx));
+	return slot->entry && report_twice(s, e, slot);
+}
+
+/* ---- entries ---- */
+
+static void keep_entry(struct fsck_dirscan *s, const struct xw_dirent *e)
+{
+	struct fsck_dup_slot *slot;
+	bool is_dx;
+	const uint32_t hash = name_hash(s, e, &is_dx);
+
+	s->kept[s->n_kept++] = *e;
+	if (s->tree)
+		xw_itree_sum_add(&s->tree->entries, e->ino, e->ftype, e->name, e->name_len);
+	if (is_dx) {
+		s->leaf.min = XW_MIN(s->leaf.min, hash);
+		s->leaf.max = XW_MAX(s->leaf.max, hash);
+	}
+	slot = dup_slot(s, e, hash);
+	if (!slot->entry)
+		*slot = (struct fsck_dup_slot){hash, (uint32_t)s->n_kept};
+	else if (!s->encrypted && report_twice(s, e, slot))
+		s->d->rebuild = true;
+}
+
+/* Report a finding about the layout of a directory block or inline area. */
+static void structure(struct fsck_dirscan *s, const struct fsck_area *a,
+		      const struct xw_dirblock_item *item)
+{
+	struct fsck *f = s->f;
+
+	switch (item->rule) {
+	case XW_DIRBLOCK_CSUM:
+		s->dirty |= FSCK_FOUND(f, DIR_CSUM, .dir = s->d->ino, .lblk = a->lblk);
+		break;
+	case XW_DIRBLOCK_NO_TAIL:
+		s->relayout |= FSCK_FOUND(f, DIR_NO_TAIL, .dir = s->d->ino, .lblk = a->lblk);
+		break;
+	case XW_DIRBLOCK_REC_LEN:
+		s->relayout |= FSCK_FOUND(f, DIR_REC_LEN, .dir = s->d->ino, .lblk = a->lblk,
+					  .num = item->off, .num2 = item->found);
+		break;
+	case XW_DIRBLOCK_NAME_LEN:
+		s->relayout |= FSCK_FOUND(f, DIR_NAME_LEN, .dir = s->d->ino, .lblk = a->lblk,
+					  .num = item->off, .num2 = item->found);
+		break;
+	default:
+		break;
+	}
+}
+
+static void check_item(struct fsck_dirscan *s, const struct fsck_area *a,
+		       struct xw_dirblock_item *item)
+{
+	const bool has_entry =
+		item->rule == XW_DIRBLOCK_OK || item->keep ||
+		(item->rule >= XW_DIRBLOCK_INO && item->rule <= XW_DIRBLOCK_NAME_BYTES);
+
+	structure(s, a, item);
+	if (!has_entry || take_dots(s, a, item) || item->unused)
+		return;
+	/* What precedes "." in a block without a valid "." is an ordinary entry. */
+	if (is_cleared_twice(s, &item->e) || !fsck_dir_entry(s, a, item)) {
+		item->e.ino = 0;
+		xw_dirent_encode(a->data, a->size, item->off, &item->e);
+		s->dirty = true;
+		return;
+	}
+	keep_entry(s, &item->e);
+}
+
+/* ---- new layout ---- */
+
+static void put_dots(struct fsck_dirscan *s, const struct fsck_area *a, bool last, uint32_t room)
+{
+	const uint8_t type = s->filetype ? XW_FT_DIR : XW_FT_UNKNOWN;
+	const struct xw_dirent dot = {
+		.ino = s->d->ino, .rec_len = DOT_SIZE, .name_len = 1, .ftype = type, .name = "."};
+	const struct xw_dirent dotdot = {.ino = s->d->dotdot ? s->d->dotdot : XW_INO_ROOT,
+					 .rec_len = last ? room - DOT_SIZE : DOT_SIZE,
+					 .name_len = 2,
+					 .ftype = type,
+					 .name = ".."};
+
+	memset(a->data, 0, DOTS_SIZE);
+	xw_dirent_encode(a->data, a->size, 0, &dot);
+	xw_dirent_encode(a->data, a->size, DOT_SIZE, &dotdot);
+	s->d->dotdot = dotdot.ino;
+}
+
+static void lay_out(struct fsck_dirscan *s, const struct fsck_area *a)
+{
+	const uint32_t room = a->size - (a->tail ? XW_DIR_TAIL : 0);
+	const uint32_t used = a->has_dots ? DOTS_SIZE : 0;
+	uint64_t need = used;
+
+	for (size_t i = 0; i < s->n_kept; i++)
+		need += xw_dirent_size(s->kept[i].name_len);
+	/* Encrypted and casefolded entries end with a hash, which a rebuild would lose. */
+	if (need > room || (s->encrypted && s->folded)) {
+		s->d->rebuild = true;
+		return;
+	}
+	memcpy(s->copy, a->data, a->size);
+	for (size_t i = 0; i < s->n_kept; i++)
+		s->kept[i].name = (const char *)s->copy + (s->kept[i].name - (const char *)a->data);
+	memset(a->data, 0, a->size);
+	xw_leaf_fill(a->data, room, used, s->kept, s->n_kept);
+	if (a->has_dots)
+		put_dots(s, a, !s->n_kept, room);
+	if (a->tail)
+		xw_dir_tail_init(a->data, a->size);
+	s->dirty = true;
+}
+
+void fsck_dir_area(struct fsck_dirscan *s, const struct fsck_area *a)
+{
+	const struct xw_dirblock_area area = fsck_dir_area_of(s, a);
+	struct xw_dirblock_item item;
+
+	s->lblk = a->lblk;
+	s->dirty = s->relayout = s->dot = s->dotdot = false;
+	s->n_kept = 0;
+	s->leaf = (struct fsck_leaf){UINT32_MAX, 0};
+	s->dup_mask = fsck_dup_slots(a->size) - 1;
+	memset(s->dups, 0, (s->dup_mask + 1u) * sizeof(*s->dups));
+	xw_dirblock_begin(&s->walk, &area);
+	while (xw_dirblock_next(&s->walk, &item))
+		check_item(s, a, &item);
+	for (unsigned i = 0; i < 2 && a->has_dots && !s->dotdot; i++) {
+		item = (struct xw_dirblock_item){.off = a->size, .e.name = ""};
+		take_dots(s, a, &item);
+	}
+	if (s->relayout)
+		lay_out(s, a);
+}

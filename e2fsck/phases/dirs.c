@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Checks every directory block, in disk order, read in large runs: entries against the facts about
+ * inodes. Then inline directories, then the indexes, then rebuilds.
+ *
+ * Directory blocks are few compared to the inode tables, so all of their locations are kept: 24
+ * bytes each, 4 for disk order, and 8 for the hashes of a leaf of an indexed directory.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "phases/dirs.h"
+#include "facts/hidden.h"
+
+enum { READ_BYTES = 1 << 20, READ_GAP = 64 << 10 };
+
+/*
+ * Linux mounts nothing whose encoding it does not know. Where no directory is casefolded, the
+ * feature came without an encoding; else the encoding was damaged, for there is only one.
+ */
+static int check_encoding(struct fsck *f)
+{
+	struct xw_super *sb = &f->img->sb;
+	bool used = sb->encoding != 0;
+
+	if (!(sb->feature_incompat & XW_INCOMPAT_CASEFOLD) || sb->encoding == FSCK_ENCODING_UTF8)
+		return 0;
+	for (size_t i = 0; i < f->dirs.n && !used; i++)
+		used = fsck_inode(f, f->dirs.v[i].ino)->flags & FSCK_I_CASEFOLD;
+	if (!(used ? FSCK_FOUND(f, ENCODING, .num = sb->encoding) : FSCK_FOUND(f, ENCODING_NONE)))
+		return 0;
+	if (used)
+		sb->encoding = FSCK_ENCODING_UTF8;
+	else
+		sb->feature_incompat &= ~XW_INCOMPAT_CASEFOLD;
+	f->renew_backups = true;
+	return fsck_super_write(f);
+}
+
+/* ---- order ---- */
+
+static int by_dir(const void *x, const void *y)
+{
+	const struct fsck_dirblock *a = x, *b = y;
+
+	if (a->dir != b->dir)
+		return a->dir < b->dir ? -1 : 1;
+	return (a->lblk > b->lblk) - (a->lblk < b->lblk);
+}
+
+static int by_place(const void *x, const void *y, void *arg)
+{
+	const struct fsck_dirblock *blocks = arg, *a = &blocks[*(const uint32_t *)x],
+				   *b = &blocks[*(const uint32_t *)y];
+
+	if (a->pblk != b->pblk)
+		return a->pblk < b->pblk ? -1 : 1;
+	return by_dir(a, b);
+}
+
+/* Blocks by directory, and where those of each directory start. */
+static void sort_blocks(struct fsck_dirscan *s)
+{
+	struct fsck *f = s->f;
+	bool sorted = true;
+	size_t at = 0;
+
+	for (size_t i = 1; i < f->dirblocks.n && sorted; i++)
+		sorted = by_dir(&f->dirblocks.v[i - 1], &f->dirblocks.v[i]) <= 0;
+	if (!sorted)
+		qsort(f->dirblocks.v, f->dirblocks.n, sizeof(*f->dirblocks.v), by_dir);
+	for (size_t i = 0; i <= f->dirs.n; i++) {
+		while (at < f->dirblocks.n && f->dirblocks.v[at].dir < i)
+			at++;
+		s->first[i] = (uint32_t)at;
+	}
+}
+
+static uint32_t *disk_order(struct fsck *f)
+{
+	uint32_t *order = malloc((f->dirblocks.n + 1) * sizeof(*order));
+	bool sorted = true;
+
+	if (!order)
+		return NULL;
+	for (size_t i = 0; i < f->dirblocks.n; i++) {
+		order[i] = (uint32_t)i;
+		sorted &= !i || f->dirblocks.v[i - 1].pblk <= f->dirblocks.v[i].pblk;
+	}
+	if (!sorted)
+		qsort_r(order, f->dirblocks.n, sizeof(*order), by_place, f->dirblocks.v);
+	return order;
+}
+
+/* ---- one block ---- */
+
+static void seal(const struct fsck_dirscan *s, uint8_t *block, bool root)
+{
+	const uint32_t bs = s->f->img->block_size;
+
+	if (s->csum && root)
+		xw_dx_block_set_csum(block, bs, XW_DX_ROOT_ENTRIES, s->seed);
+	else if (s->csum && xw_dir_has_tail(block, bs))
+		xw_dir_block_set_csum(block, bs, s->seed);
+}
+
+static int check_block(struct fsck_dirscan *s, uint32_t at, uint8_t *block)
+{
+	struct fsck *f = s->f;
+	const struct fsck_dirblock *b = &f->dirblocks.v[at];
+	const uint32_t bs = f->img->block_size;
+	bool root;
+	struct fsck_area a = {.data = block, .size = bs, .lblk = b->lblk, .has_dots = !b->lblk};
+
+	fsck_dir_enter(s, b->dir);
+	root = s->d->indexed && !b->lblk && fsck_dir_is_root(block, bs);
+	a.tail = s->csum && !root;
+	if (s->leaves)
+		s->leaves[at] = (struct fsck_leaf){UINT32_MAX, 0};
+	if (s->d->indexed && b->lblk && xw_dirblock_is_node(block, bs))
+		return 0; /* checked with its index; an empty leaf looks like this, too */
+	s->hashed = s->d->indexed && b->lblk;
+	fsck_dir_area(s, &a);
+	if (s->leaves)
+		s->leaves[at] = s->leaf;
+	if (!s->dirty)
+		return 0;
+	s->d->itree_stale = true;
+	seal(s, block, root && !s->relayout);
+	return fsck_try_write(f, FSCK_O_DIR, b->pblk, block);
+}
+
+static void lost_block(struct fsck_dirscan *s, uint32_t at, bool hole)
+{
+	struct fsck *f = s->f;
+	const struct fsck_dirblock *b = &f->dirblocks.v[at];
+
+	fsck_dir_enter(s, b->dir);
+	if (s->leaves)
+		s->leaves[at] = (struct fsck_leaf){UINT32_MAX, 0};
+	s->d->rebuild |=
+		hole ? FSCK_FOUND(f, DIR_HOLE, .dir = s->d->ino, .lblk = b->lblk)
+		     : FSCK_FOUND(f, DIR_READ, .dir = s->d->ino, .lblk = b->lblk, .blk = b->pblk);
+}
+
+/* Blocks order[i] .. order[i + n - 1], which lie within READ_BYTES. */
+static int check_run(struct fsck_dirscan *s, const uint32_t *order, size_t n, uint8_t *buf)
+{
+	struct fsck *f = s->f;
+	const struct fsck_dirblock *v = f->dirblocks.v;
+	const uint32_t bs = f->img->block_size;
+	const xw_blk from = v[order[0]].pblk;
+	int rc = fsck_read(f, from, v[order[n - 1]].pblk - from + 1, buf);
+	const bool each = rc != 0;
+
+	rc = 0;
+	for (size_t i = 0; i < n && !rc && !f->stop; i++) {
+		uint8_t *block = buf + (v[order[i]].pblk - from) * bs;
+
+		if (each)
+			xw_diag_clear(&f->diag);
+		if (each && fsck_read(f, v[order[i]].pblk, 1, block)) {
+			xw_diag_clear(&f->diag);
+			lost_block(s, order[i], false);
+			continue;
+		}
+		rc = check_block(s, order[i], block);
+	}
+	return rc;
+}
+
+static int check_blocks(struct fsck_dirscan *s)
+{
+	struct fsck *f = s->f;
+	const struct fsck_dirblock *v = f->dirblocks.v;
+	const uint32_t bs = f->img->block_size;
+	auto_free uint32_t *order = disk_order(f);
+	auto_free uint8_t *buf = malloc(READ_BYTES + bs);
+	size_t n;
+	int rc = 0;
+
+	if (!order || !buf)
+		return xw_fail_nomem(&f->diag, "directory blocks");
+	for (size_t i = 0; i < f->dirblocks.n && !rc && !f->stop; i += n) {
+		n = 1;
+		if (!v[order[i]].pblk) {
+			lost_block(s, order[i], true);
+			continue;
+		}
+		while (i + n < f->dirblocks.n &&
+		       (v[order[i + n]].pblk - v[order[i]].pblk + 1) * bs <= READ_BYTES &&
+		       (v[order[i + n]].pblk - v[order[i + n - 1]].pblk) * bs <= READ_GAP + bs)
+			n++;
+		rc = check_run(s, order + i, n, buf);
+	}
+	return rc;
+}
+
+/* ---- directories ---- */
+
+/* A directory without a first block has no "." entry. */
+static void check_first(struct fsck_dirscan *s, uint32_t i)
+{
+	struct fsck *f = s->f;
+	const uint32_t at = s->first[i];
+	struct fsck_dir *d = &f->dirs.v[i];
+
+	if (d->is_inline || (at < s->first[i + 1] && !f->dirblocks.v[at].lblk))
+		return;
+	d->rebuild |= FSCK_FOUND(f, DIR_HOLE, .dir = d->ino, .lblk = 0);
+}
+
+static bool wants_optimizing(const struct fsck_dirscan *s, uint32_t i)
+{
+	const struct fsck *f = s->f;
+
+	return f->opts.optimize_dirs && !f->round && f->opts.mode != FSCK_NO &&
+	       s->first[i + 1] - s->first[i] > 1;
+}
+
+static int check_each(struct fsck_dirscan *s)
+{
+	struct fsck *f = s->f;
+	const bool may_index = f->img->sb.feature_compat & XW_COMPAT_DIR_INDEX;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < f->dirs.n && !rc && !f->stop; i++) {
+		struct fsck_dir *d = &f->dirs.v[i];
+
+		check_first(s, i);
+		if (d->is_inline)
+			rc = fsck_dir_inline(s, i);
+		else if (d->indexed && !may_index)
+			d->rebuild |= FSCK_FOUND(f, DIR_INDEX_FEATURE, .dir = d->ino);
+		else if (d->indexed && !d->rebuild)
+			rc = fsck_dir_htree(s, i);
+		d->rebuild |= wants_optimizing(s, i);
+	}
+	return rc;
+}
+
+static int begin(struct fsck_dirscan *s)
+{
+	struct fsck *f = s->f;
+	const uint32_t most = XW_MAX(f->img->block_size, f->img->inode_size); /* of an area */
+	bool indexed = false;
+
+	for (size_t i = 0; i < f->dirs.n; i++)
+		indexed |= f->dirs.v[i].indexed;
+	s->filetype = f->img->sb.feature_incompat & XW_INCOMPAT_FILETYPE;
+	s->csum = xw_super_has_csum(&f->img->sb);
+	xw_dx_seed(&f->img->sb, s->hash_seed);
+	s->first = calloc(f->dirs.n + 2, sizeof(*s->first));
+	s->kept = calloc(most / 8 + 1, sizeof(*s->kept));
+	s->dups = calloc(fsck_dup_slots(most), sizeof(*s->dups));
+	s->copy = malloc(most);
+	if (indexed)
+		s->leaves = calloc(f->dirblocks.n + 1, sizeof(*s->leaves));
+	if (!s->first || !s->kept || !s->dups || !s->copy || (indexed && !s->leaves))
+		return xw_fail_nomem(&f->diag, "directories");
+	sort_blocks(s);
+	return 0;
+}
+
+int fsck_check_dirs(struct fsck *f)
+{
+	struct fsck_dirscan s = {.f = f};
+	struct fsck_dir *root;
+	int rc;
+
+	/* An update has moved blocks: the new locations are known in the next round. */
+	if (f->allocated)
+		return 0;
+	rc = check_encoding(f);
+	if (!rc)
+		rc = begin(&s);
+	if (!rc)
+		rc = check_blocks(&s);
+	if (!rc)
+		rc = check_each(&s);
+	root = fsck_dir(f, XW_INO_ROOT);
+	if (root)
+		root->parent = XW_INO_ROOT;
+	f->names_known = !rc && !f->stop && !f->again;
+	if (f->names_known)
+		rc = fsck_settle_hidden(f);
+	if (f->names_known && !rc)
+		rc = fsck_itree_compare(f);
+	if (f->names_known && !rc)
+		rc = fsck_dir_rebuild_all(&s);
+	free(s.first);
+	free(s.leaves);
+	free(s.kept);
+	free(s.dups);
+	free(s.copy);
+	return rc;
+}

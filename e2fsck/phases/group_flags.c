@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+/* Group descriptors: checksums, flags, and counts of unused inodes. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "open/open.h"
+
+int fsck_group_check_flags(struct fsck *f, uint64_t group, bool sums)
+{
+	const uint32_t per_group = f->img->sb.inodes_per_group;
+	const uint16_t uninit = XW_BG_INODE_UNINIT | XW_BG_BLOCK_UNINIT;
+	struct xw_group_desc gd;
+	bool write = false;
+	int rc = xw_image_group(f->img, group, &gd);
+
+	if (rc)
+		return rc;
+	if (!sums && gd.flags & uninit && FSCK_FOUND(f, GROUP_UNINIT, .group = group)) {
+		gd.flags &= (uint16_t)~uninit;
+		write = true;
+	}
+	if (sums && fsck_group_sum_is_wrong(f, group) &&
+	    FSCK_FOUND(f, GROUP_CSUM, .group = group)) {
+		/* nothing in it is certain: read the whole table */
+		gd.flags &= (uint16_t)~uninit;
+		gd.itable_unused = 0;
+		write = true;
+	}
+	if (sums && gd.itable_unused > per_group &&
+	    FSCK_FOUND(f, GROUP_UNUSED, .group = group, .num = gd.itable_unused)) {
+		gd.itable_unused = 0;
+		write = true;
+	}
+	if (sums && !group && gd.flags & XW_BG_INODE_UNINIT &&
+	    FSCK_FOUND(f, GROUP_UNINIT, .group = group)) {
+		gd.flags &= (uint16_t)~XW_BG_INODE_UNINIT;
+		write = true;
+	}
+	return write ? fsck_group_write(f, group, &gd) : 0;
+}
+
+bool fsck_group_expose(struct fsck *f, xw_ino ino, const char *name, size_t len)
+{
+	const uint32_t per_group = f->img->sb.inodes_per_group;
+	const uint64_t group = (ino - 1) / per_group;
+	struct xw_group_desc gd;
+	struct xw_inode in;
+	auto_free uint8_t *raw = malloc(f->img->inode_size);
+
+	if (!(f->img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM)) || !raw ||
+	    xw_image_group(f->img, group, &gd))
+		return false;
+	if (!f->again && !(gd.flags & XW_BG_INODE_UNINIT) &&
+	    (ino - 1) % per_group < per_group - XW_MIN(gd.itable_unused, per_group))
+		return false;
+	if (fsck_inode_read(f, ino, &in, raw) || !in.links || !(in.mode & XW_S_IFMT) ||
+	    xw_inode_verify(raw, &f->img->sb, f->img->csum_seed, ino))
+		return false;
+	if (f->again && !(gd.flags & XW_BG_INODE_UNINIT) && !gd.itable_unused)
+		return true; /* a consequence of the repair, found in the next round */
+	if (!FSCK_FOUND(f, GROUP_UNUSED_REF, .ino = ino, .group = group, .name = name,
+			.name_len = len))
+		return true; /* its meaning stays unknown */
+	gd.flags &= (uint16_t)~XW_BG_INODE_UNINIT;
+	gd.itable_unused = 0;
+	f->again = f->hidden = true;
+	f->looked = 0;
+	return !fsck_group_write(f, group, &gd);
+}

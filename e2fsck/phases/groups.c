@@ -1,0 +1,685 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Group descriptors: locations of bitmaps and inode tables.
+ *
+ * A location is impossible if it is outside the filesystem (without flex_bg: outside its group) or
+ * on other metadata, and wrong if records there are not those of the group (tables.c). Tables come
+ * before bitmaps, which can be made anew: the backup descriptor, the location that follows from
+ * mke2fs's layout or from neighboring groups, and a search are tried, and contents decide. Blocks
+ * of the journal are no table. A location that cannot be found is set to 0, and new blocks are
+ * allocated when free blocks are known (relocate.c).
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "disk/extent.h"
+#include "open/open.h"
+#include "walk/map.h"
+
+enum {
+	SEARCH_BLOCKS = 1 << 18,
+	SEARCH_ALL = 1 << 19,
+	SEARCH_BYTES = 1 << 20,
+	LOOK_BLOCKS = 1 << 12, /* of a table */
+	ROOT_WEIGHT = 1 << 20, /* in a score: the table has the root directory */
+};
+
+enum part { BLOCK_BITMAP, INODE_BITMAP, INODE_TABLE, PARTS };
+
+struct check {
+	struct fsck *f;
+	struct xw_blockset *taken; /* blocks of group metadata accepted so far */
+	struct xw_blockset *twice; /* blocks that two descriptors have; NULL: none */
+	const struct xw_blockset *settled; /* `twice`, when all of them are known */
+	struct xw_blockset *journal; /* blocks of the journal, according to the superblock */
+	uint64_t backup; /* group with a copy of the descriptors; 0: none */
+	uint64_t searched; /* total number of blocks read in search of lost tables */
+};
+
+static xw_blk *place(struct xw_group_desc *gd, enum part p)
+{
+	return p == BLOCK_BITMAP   ? &gd->block_bitmap
+	       : p == INODE_BITMAP ? &gd->inode_bitmap
+				   : &gd->inode_table;
+}
+
+static uint64_t length(const struct xw_image *img, enum part p)
+{
+	return p == INODE_TABLE ? img->itable_blocks : 1;
+}
+
+static bool in_range(const struct xw_image *img, uint64_t group, xw_blk blk, uint64_t len)
+{
+	const struct xw_super *sb = &img->sb;
+	const xw_blk start = sb->first_data_block + group * sb->blocks_per_group;
+	const xw_blk end = XW_MIN(start + sb->blocks_per_group, sb->blocks_count);
+
+	if (!xw_image_has_blocks(img, blk, len))
+		return false;
+	return sb->feature_incompat & XW_INCOMPAT_FLEX_BG || (blk >= start && blk + len <= end);
+}
+
+bool fsck_group_has_places(const struct xw_image *img, uint64_t group,
+			   const struct xw_group_desc *gd)
+{
+	return in_range(img, group, gd->block_bitmap, 1) &&
+	       in_range(img, group, gd->inode_bitmap, 1) &&
+	       in_range(img, group, gd->inode_table, img->itable_blocks);
+}
+
+/* ---- descriptors ---- */
+
+static uint64_t desc_at(const struct xw_image *img, uint64_t group, uint64_t copy)
+{
+	const uint64_t per_block = img->block_size / img->desc_size;
+	const bool meta = img->sb.feature_incompat & XW_INCOMPAT_META_BG &&
+			  group / per_block >= img->sb.first_meta_bg;
+	xw_blk blk = xw_image_desc_block(img, group);
+
+	if (copy && meta) { /* the second and the last group of a meta group have a copy, too */
+		const uint64_t second = group / per_block * per_block + 1;
+
+		blk = img->sb.first_data_block + second * img->sb.blocks_per_group +
+		      xw_image_has_super(img, second);
+	} else if (copy) {
+		struct xw_group_head h;
+
+		xw_image_group_head(img, copy, &h);
+		blk = h.super + 1 + group / per_block;
+	}
+	return blk * img->block_size + group % per_block * img->desc_size;
+}
+
+static bool read_copy(struct fsck *f, uint64_t group, uint64_t copy, struct xw_group_desc *gd)
+{
+	const struct xw_image *img = f->img;
+	const bool sums = img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
+	const uint64_t at = desc_at(img, group, copy);
+	uint8_t raw[XW_DESC_SIZE_MAX];
+
+	if (xw_image_meta(f->img, at / img->block_size, (uint32_t)(at % img->block_size), raw,
+			  img->desc_size)) {
+		xw_diag_clear(&f->diag); /* in that case there is no copy */
+		return false;
+	}
+	xw_group_decode(raw, img->desc_size, gd);
+	return !sums || !xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)group);
+}
+
+bool fsck_group_sum_is_wrong(struct fsck *f, uint64_t group)
+{
+	const struct xw_image *img = f->img;
+	const uint64_t per_block = img->block_size / img->desc_size;
+	uint8_t raw[XW_DESC_SIZE_MAX];
+
+	return xw_image_meta(f->img, xw_image_desc_block(img, group),
+			     (uint32_t)(group % per_block) * img->desc_size, raw, img->desc_size) ||
+	       xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)group);
+}
+
+int fsck_group_write(struct fsck *f, uint64_t group, const struct xw_group_desc *gd)
+{
+	const struct xw_image *img = f->img;
+	const uint64_t at = desc_at(img, group, 0);
+	struct xw_diag *const diag = f->dev->diag;
+	uint8_t raw[XW_DESC_SIZE_MAX] = {0};
+
+	f->dev->diag = NULL;
+	if (xw_dev_pread(f->dev, raw, img->desc_size, at))
+		memset(raw, 0, sizeof(raw));
+	f->dev->diag = diag;
+	xw_group_encode(gd, &img->sb, img->csum_seed, (uint32_t)group, raw);
+	f->changed = f->renew_backups = true;
+	xw_image_forget(f->img);
+	return xw_dev_pwrite(f->dev, raw, img->desc_size, at);
+}
+
+/* A group with a valid copy of the descriptors. */
+static uint64_t find_backup(struct fsck *f)
+{
+	struct xw_group_desc gd;
+
+	if (f->img->sb.feature_incompat & XW_INCOMPAT_META_BG && !f->img->sb.first_meta_bg)
+		return f->img->groups > 1;
+	if (f->backup_group && f->backup_group < f->img->groups)
+		return f->backup_group;
+	for (uint64_t g = 1; g < f->img->groups; g++)
+		if (xw_image_has_super(f->img, g) && read_copy(f, 0, g, &gd) &&
+		    in_range(f->img, 0, gd.block_bitmap, 1) &&
+		    in_range(f->img, 0, gd.inode_table, f->img->itable_blocks))
+			return g;
+	return 0;
+}
+
+/* ---- places ---- */
+
+/* Mark the metadata at the start of every group. */
+static int take_heads(struct check *c)
+{
+	const struct xw_image *img = c->f->img;
+	int rc = xw_blockset_new(img->sb.blocks_count, &c->taken);
+
+	for (uint64_t g = 0; g < img->groups && !rc; g++) {
+		const xw_blk start =
+			img->sb.first_data_block + g * (uint64_t)img->sb.blocks_per_group;
+		struct xw_group_head h;
+		uint64_t len;
+
+		xw_image_group_head(img, g, &h);
+		len = h.boot + h.has_super + h.desc_len + h.reserved_len;
+		len = XW_MIN(len, img->sb.blocks_count - start);
+		if (len)
+			rc = xw_blockset_add(c->taken, start, len, NULL);
+	}
+	return rc ? xw_fail_nomem(&c->f->diag, "group metadata") : 0;
+}
+
+static bool fits(const struct check *c, uint64_t group, enum part p, xw_blk blk)
+{
+	const uint64_t len = length(c->f->img, p);
+
+	return in_range(c->f->img, group, blk, len) && !xw_blockset_count(c->taken, blk, len);
+}
+
+static int accept(struct check *c, enum part p, xw_blk blk)
+{
+	return xw_blockset_add(c->taken, blk, length(c->f->img, p), NULL)
+		       ? xw_fail_nomem(&c->f->diag, "group metadata")
+		       : 0;
+}
+
+/* ---- evidence ---- */
+
+/* The location that follows from a neighbor, or from mke2fs's layout. */
+static xw_blk suggest(struct check *c, uint64_t group, enum part p)
+{
+	struct xw_image *img = c->f->img;
+	const uint64_t len = length(img, p);
+	struct xw_group_desc gd;
+	struct xw_group_head h;
+
+	if (img->sb.feature_incompat & XW_INCOMPAT_FLEX_BG) {
+		if (group + 1 < img->groups && !xw_image_group(img, group + 1, &gd) &&
+		    *place(&gd, p) > len && fits(c, group, p, *place(&gd, p) - len))
+			return *place(&gd, p) - len;
+		if (group && !xw_image_group(img, group - 1, &gd) &&
+		    fits(c, group, p, *place(&gd, p) + len))
+			return *place(&gd, p) + len;
+		return p == INODE_BITMAP && !xw_image_group(img, group, &gd)
+			       ? gd.block_bitmap + (1u << img->sb.log_groups_per_flex % 32)
+			       : 0; /* none: the standard place may belong to a file */
+	}
+	xw_image_group_head(img, group, &h);
+	return img->sb.first_data_block + group * (uint64_t)img->sb.blocks_per_group + h.boot +
+	       h.has_super + h.desc_len + h.reserved_len + (unsigned)p;
+}
+
+/* The bits of the group's inode bitmap, or NULL. buf: one block. */
+static const uint8_t *inode_bits(struct check *c, uint64_t group, const struct xw_group_desc *gd,
+				 uint8_t *buf)
+{
+	struct xw_group_desc copy;
+
+	if (fsck_inode_bitmap_is_sound(c->f, gd, gd->inode_bitmap, buf))
+		return buf;
+	if (c->backup && read_copy(c->f, group, c->backup, &copy) &&
+	    fsck_inode_bitmap_is_sound(c->f, gd, copy.inode_bitmap, buf))
+		return buf;
+	return fsck_inode_bitmap_is_sound(c->f, gd, suggest(c, group, INODE_BITMAP), buf) ? buf
+											  : NULL;
+}
+
+static bool in_journal(const struct check *c, xw_blk blk, uint64_t len)
+{
+	return c->journal && xw_blockset_count(c->journal, blk, len);
+}
+
+/* Do a neighbor or mke2fs's layout support this place? */
+static bool is_usual(struct check *c, uint64_t group, enum part p, const struct xw_group_desc *gd)
+{
+	struct xw_image *img = c->f->img;
+	const struct xw_super *sb = &img->sb;
+	const bool flex = sb->feature_incompat & XW_INCOMPAT_FLEX_BG;
+	const uint64_t step = flex ? length(img, p) : sb->blocks_per_group;
+	const xw_blk blk = *place((struct xw_group_desc *)gd, p);
+	struct xw_group_desc other;
+	struct xw_group_head h;
+
+	if ((group && !xw_image_group(img, group - 1, &other) && *place(&other, p) + step == blk) ||
+	    (group + 1 < img->groups && !xw_image_group(img, group + 1, &other) &&
+	     blk + step == *place(&other, p)))
+		return true;
+	xw_image_group_head(img, group, &h);
+	return blk == sb->first_data_block + group * (uint64_t)sb->blocks_per_group + h.boot +
+			      h.has_super + h.desc_len + h.reserved_len +
+			      ((unsigned)p << (flex ? sb->log_groups_per_flex % 32 : 0));
+}
+
+/*
+ * Does the descriptor point to blocks that are no inode table? The records in the first block and
+ * their checksums usually decide; otherwise the table is compared with the inode bitmap.
+ */
+static bool is_no_table(struct check *c, uint64_t group, const struct xw_group_desc *gd)
+{
+	const struct xw_image *img = c->f->img;
+	const bool csum = xw_super_has_csum(&img->sb);
+	struct fsck_evidence e = {0};
+	auto_free uint8_t *bits = NULL;
+
+	if (in_journal(c, gd->inode_table, img->itable_blocks))
+		return true;
+	if (!group && fsck_is_root_table(c->f->dev, img, gd->inode_table))
+		return false;
+	if (group && gd->flags & XW_BG_INODE_UNINIT && is_usual(c, group, INODE_TABLE, gd))
+		return false;
+	if (csum && !fsck_table_look(c->f, group, gd->inode_table, 1, &e) &&
+	    fsck_table_is_likely(&e))
+		return false;
+	bits = malloc(img->block_size);
+	e = (struct fsck_evidence){.bits = bits ? inode_bits(c, group, gd, bits) : NULL};
+	if (fsck_table_look(c->f, group, gd->inode_table, csum ? LOOK_BLOCKS : 1, &e))
+		return false;
+	/* Zeros may be a table, but not where the descriptor counts inodes in use. */
+	return !group || fsck_table_is_unlikely(&e) ||
+	       (csum && !e.good && !is_usual(c, group, INODE_TABLE, gd) &&
+		(gd->free_inodes < img->sb.inodes_per_group ||
+		 fsck_group_sum_is_wrong(c->f, group)));
+}
+
+/* How much supports this place of the table? */
+static int64_t look_at_table(struct check *c, uint64_t group, xw_blk blk, struct fsck_evidence *e)
+{
+	int64_t score = in_journal(c, blk, c->f->img->itable_blocks) ? -ROOT_WEIGHT / 2 : 0;
+
+	if (fsck_table_look(c->f, group, blk, LOOK_BLOCKS, e))
+		return INT64_MIN;
+	if (!group)
+		score += fsck_is_root_table(c->f->dev, c->f->img, blk) ? ROOT_WEIGHT : 0;
+	return score + fsck_table_score(e);
+}
+
+/* ---- search ---- */
+
+struct search {
+	uint64_t group;
+	const uint8_t *bits;
+	uint64_t k; /* the block of the table to look for */
+	xw_blk best;
+	int64_t score;
+};
+
+/* The first block of the table with an inode that is certainly in use. */
+static uint64_t first_used(const struct xw_image *img, const uint8_t *bits)
+{
+	const uint32_t per_block = img->block_size / img->inode_size;
+
+	for (uint32_t i = 0; bits && i < img->sb.inodes_per_group; i++)
+		if (bits[i / 8] >> i % 8 & 1)
+			return i / per_block;
+	return 0;
+}
+
+/* buf: what may be block k of the table that starts at blk. */
+static void try_table(struct check *c, struct search *s, xw_blk blk, const uint8_t *buf)
+{
+	const struct xw_image *img = c->f->img;
+	struct fsck_evidence e = {.bits = s->bits};
+	int64_t score;
+
+	if (!fits(c, s->group, INODE_TABLE, blk) || in_journal(c, blk, img->itable_blocks))
+		return;
+	if (s->group)
+		fsck_table_block(c->f, s->group, s->k * (img->block_size / img->inode_size), buf,
+				 &e);
+	if (s->group ? e.bad || e.misses || !e.good : !fsck_is_root_table(c->f->dev, img, blk))
+		return;
+	e = (struct fsck_evidence){.bits = s->bits};
+	score = look_at_table(c, s->group, blk, &e);
+	if (fsck_table_is_likely(&e) && score > s->score) {
+		s->score = score;
+		s->best = blk;
+	}
+}
+
+/*
+ * Search for a table, to which no descriptor and no neighbor leads, by its contents: checksums tell
+ * which inodes the records are; without them the inode bitmap tells which are in use, and the table
+ * with the root directory can be identified. At most SEARCH_BLOCKS are read for one group, and
+ * SEARCH_ALL in total. 0: not found.
+ */
+static xw_blk search_table(struct check *c, uint64_t group, const uint8_t *bits)
+{
+	const struct xw_image *img = c->f->img;
+	const struct xw_super *sb = &img->sb;
+	const uint64_t flex =
+		sb->feature_incompat & XW_INCOMPAT_FLEX_BG && sb->log_groups_per_flex < 32
+			? UINT64_C(1) << sb->log_groups_per_flex
+			: 1;
+	const xw_blk from = sb->first_data_block + group / flex * flex * sb->blocks_per_group;
+	const xw_blk end = XW_MIN(from + SEARCH_BLOCKS, sb->blocks_count);
+	const bool known = !group || bits; /* which block of the table has inodes in use */
+	struct search s = {.group = group, .bits = bits, .score = INT64_MIN};
+	auto_free uint8_t *buf = malloc(SEARCH_BYTES);
+	uint64_t n;
+
+	if (!buf || (group && !bits && !xw_super_has_csum(sb)))
+		return 0;
+	s.k = group ? first_used(img, bits) : 0;
+	for (xw_blk blk = from; blk < end; blk += n) {
+		n = XW_MIN((uint64_t)SEARCH_BYTES / img->block_size, end - blk);
+		if (c->f->stop || c->searched + n > SEARCH_ALL)
+			return s.best;
+		c->searched += n;
+		if (fsck_read(c->f, blk, n, buf)) {
+			n = 1; /* the others may be readable */
+			if (fsck_read(c->f, blk, n, buf))
+				continue;
+		}
+		for (uint64_t i = 0; i < n; i++) {
+			const uint8_t *const block = buf + i * img->block_size;
+
+			if (blk + i >= from + s.k &&
+			    (known || fsck_table_index(c->f, group, block, &s.k)) &&
+			    blk + i >= from + s.k)
+				try_table(c, &s, blk + i - s.k, block);
+		}
+	}
+	return s.best;
+}
+
+/* ---- other places ---- */
+
+static bool report_place(struct fsck *f, uint64_t group, enum part p, xw_blk was, xw_blk to)
+{
+	if (p == BLOCK_BITMAP)
+		return FSCK_FOUND(f, GROUP_BLOCK_BITMAP, .group = group, .blk = was, .num = to);
+	if (p == INODE_BITMAP)
+		return FSCK_FOUND(f, GROUP_INODE_BITMAP, .group = group, .blk = was, .num = to);
+	return FSCK_FOUND(f, GROUP_INODE_TABLE, .group = group, .blk = was, .num = to);
+}
+
+/* Does a valid copy of the descriptor have another location? */
+static bool backup_differs(struct check *c, uint64_t group, enum part p, xw_blk blk, xw_blk *copy)
+{
+	struct xw_group_desc gd;
+
+	if (!c->backup || !read_copy(c->f, group, c->backup, &gd))
+		return false;
+	*copy = *place(&gd, p);
+	return *copy != blk;
+}
+
+/* The primary and a copy have possible locations, and their contents do not decide. */
+static bool prefer_primary(struct check *c, uint64_t group, enum part p, xw_blk copy)
+{
+	const uint32_t sums = XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM;
+
+	if (suggest(c, group, p) == copy)
+		return false;
+	return !(c->f->img->sb.feature_ro_compat & sums) || !fsck_group_sum_is_wrong(c->f, group);
+}
+
+/*
+ * The best place of a table: by contents, otherwise the primary descriptor's or that of its copy,
+ * unless the records there are not inodes. 0: none found, and an empty table is needed.
+ */
+static xw_blk find_table(struct check *c, uint64_t group, const struct xw_group_desc *gd)
+{
+	auto_free uint8_t *buf = malloc(c->f->img->block_size);
+	const uint8_t *bits = buf ? inode_bits(c, group, gd, buf) : NULL;
+	struct place {
+		xw_blk blk;
+		bool named;
+		struct fsck_evidence e;
+	} all[] = {{gd->inode_table, true, {bits}},
+		   {0, true, {bits}},
+		   {suggest(c, group, INODE_TABLE), false, {bits}}};
+	xw_blk best = 0, found;
+	int64_t most = INT64_MIN;
+
+	if (backup_differs(c, group, INODE_TABLE, gd->inode_table, &all[1].blk) &&
+	    !prefer_primary(c, group, INODE_TABLE, all[1].blk)) {
+		all[0].blk = all[1].blk;
+		all[1].blk = gd->inode_table;
+	}
+	for (size_t i = 0; i < XW_ARRAY_SIZE(all); i++) {
+		struct place *const t = &all[i];
+		int64_t score;
+
+		if (!fits(c, group, INODE_TABLE, t->blk))
+			continue;
+		score = look_at_table(c, group, t->blk, &t->e);
+		if (fsck_table_is_likely(&t->e) && score > most) {
+			most = score;
+			best = t->blk;
+		}
+	}
+	if (best && (group || most >= ROOT_WEIGHT / 2))
+		return best;
+	found = search_table(c, group, bits);
+	if (found || best)
+		return found ? found : best;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(all); i++)
+		if (fits(c, group, INODE_TABLE, all[i].blk) &&
+		    (all[i].named ? !fsck_table_is_foreign(&all[i].e) : group && !all[i].e.bad))
+			return all[i].blk;
+	return 0;
+}
+
+static bool is_sound(struct check *c, uint64_t group, enum part p, const struct xw_group_desc *gd,
+		     xw_blk blk)
+{
+	auto_free uint8_t *bits = NULL;
+
+	if (p == BLOCK_BITMAP)
+		return fsck_block_bitmap_is_sound(c->f, group, gd, blk);
+	bits = malloc(c->f->img->block_size);
+	return bits && fsck_inode_bitmap_is_sound(c->f, gd, blk, bits);
+}
+
+/* Is there a bitmap that is not this group's, or something else? An unused one tells nothing. */
+static bool is_no_bitmap(struct check *c, uint64_t group, enum part p,
+			 const struct xw_group_desc *gd)
+{
+	const uint16_t unused = p == BLOCK_BITMAP ? XW_BG_BLOCK_UNINIT : XW_BG_INODE_UNINIT;
+
+	return !(gd->flags & unused) && !is_usual(c, group, p, gd) &&
+	       !is_sound(c, group, p, gd, *place((struct xw_group_desc *)gd, p));
+}
+
+/*
+ * The best place of a bitmap. Unlike a table it can be made anew anywhere, so that a place which
+ * neither contents nor other descriptors support is none.
+ */
+static xw_blk find_bitmap(struct check *c, uint64_t group, enum part p,
+			  const struct xw_group_desc *gd)
+{
+	const xw_blk was = *place((struct xw_group_desc *)gd, p);
+	xw_blk copy = 0;
+	const bool differs = backup_differs(c, group, p, was, &copy);
+	const xw_blk where[] = {was, copy, suggest(c, group, p)};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(where); i++)
+		if (fits(c, group, p, where[i]) && is_sound(c, group, p, gd, where[i]))
+			return where[i];
+	if (fits(c, group, p, was) && !is_no_bitmap(c, group, p, gd) &&
+	    (!differs || !fits(c, group, p, copy) || prefer_primary(c, group, p, copy)))
+		return was;
+	return fits(c, group, p, copy) ? copy : 0;
+}
+
+/* ---- all groups ---- */
+
+/* Remember the blocks of this place that another one has as well. */
+static int note_twice(struct check *c, enum part p, xw_blk blk)
+{
+	uint64_t start, n, at = blk;
+	const xw_blk end = blk + length(c->f->img, p);
+	int rc = c->twice ? 0 : xw_blockset_new(c->f->img->sb.blocks_count, &c->twice);
+
+	while (!rc && xw_blockset_next_in(c->taken, at, end, &start, &n)) {
+		rc = xw_blockset_add(c->twice, start, n, NULL);
+		at = start + n;
+	}
+	return rc ? xw_fail_nomem(&c->f->diag, "group metadata") : 0;
+}
+
+static bool is_good(struct check *c, uint64_t group, enum part p, const struct xw_group_desc *gd)
+{
+	const xw_blk blk = *place((struct xw_group_desc *)gd, p);
+	xw_blk copy;
+
+	return fits(c, group, p, blk) && !backup_differs(c, group, p, blk, &copy) &&
+	       !(c->settled && xw_blockset_count(c->settled, blk, length(c->f->img, p))) &&
+	       !(p == INODE_TABLE ? is_no_table(c, group, gd) : is_no_bitmap(c, group, p, gd));
+}
+
+/*
+ * Accept valid locations that no backup contradicts; the others are marked in bad[]. Blocks that
+ * two of them have are noted.
+ */
+static int take_good(struct check *c, uint8_t *bad, uint64_t *n_bad)
+{
+	struct xw_image *img = c->f->img;
+	struct xw_group_desc gd;
+	int rc = 0;
+
+	for (uint64_t g = 0; g < img->groups && !rc; g++) {
+		rc = xw_image_group(img, g, &gd);
+		for (int p = 0; p < PARTS && !rc; p++) {
+			const xw_blk blk = *place(&gd, p);
+
+			if (is_good(c, g, p, &gd)) {
+				rc = accept(c, p, blk);
+				continue;
+			}
+			bad[g] |= (uint8_t)(1 << p);
+			++*n_bad;
+			if (!c->settled && in_range(img, g, blk, length(img, p)))
+				rc = note_twice(c, p, blk);
+		}
+	}
+	return rc;
+}
+
+static int mend_place(struct check *c, uint64_t group, enum part p, struct xw_group_desc *gd,
+		      bool *write)
+{
+	struct fsck *f = c->f;
+	const xw_blk was = *place(gd, p);
+	const xw_blk to =
+		p == INODE_TABLE ? find_table(c, group, gd) : find_bitmap(c, group, p, gd);
+
+	if (to && to == was)
+		return accept(c, p, was); /* what it holds may be damaged, then */
+	/* Both 0 in a later round: reported, and left to relocate.c. */
+	if (to || was || !f->round) {
+		if (!report_place(f, group, p, was, to))
+			return 0;
+		*write = true;
+	}
+	*place(gd, p) = to;
+	f->relocate = f->relocate || !to;
+	return to ? accept(c, p, to) : 0;
+}
+
+/* The bad places of kinds `parts`. */
+static int mend_group(struct check *c, uint64_t group, uint8_t bad, uint8_t parts)
+{
+	struct xw_group_desc gd;
+	bool write = false;
+	int rc = bad & parts ? xw_image_group(c->f->img, group, &gd) : 0;
+
+	for (int p = 0; p < PARTS && !rc; p++)
+		if (bad & parts & 1 << p)
+			rc = mend_place(c, group, p, &gd, &write);
+	if (rc || !write)
+		return rc;
+	if (fsck_group_sum_is_wrong(c->f, group)) { /* nothing else in it is certain either */
+		gd.flags &= (uint16_t) ~(XW_BG_INODE_UNINIT | XW_BG_BLOCK_UNINIT);
+		gd.itable_unused = 0;
+	}
+	return fsck_group_write(c->f, group, &gd);
+}
+
+/* The blocks of the journal, according to the superblock: its log has copies of tables. */
+static int take_journal(struct check *c)
+{
+	const struct xw_image *img = c->f->img;
+	const struct xw_super *sb = &img->sb;
+	struct xw_inode in = {.mode = XW_S_IFREG, .links = 1, .size = sb->jnl_blocks[16]};
+	struct xw_walk_map walk;
+	struct xw_walk_map_item item;
+	int more, rc = xw_blockset_new(sb->blocks_count, &c->journal);
+
+	if (rc || sb->jnl_backup_type != 1)
+		return rc ? xw_fail_nomem(&c->f->diag, "the journal") : 0;
+	for (unsigned i = 0; i < 15; i++)
+		poke32(in.block + (size_t)4 * i, sb->jnl_blocks[i]);
+	if (peek16(in.block) == XW_EXT_MAGIC)
+		in.flags = XW_FL_EXTENTS;
+	xw_walk_map_init(&walk, c->f->dev, sb);
+	walk.csum = false; /* the inode's generation is unknown */
+	rc = xw_walk_map_begin(&walk, XW_INO_JOURNAL, &in, -1);
+	while (!rc && (more = xw_walk_map_next(&walk, &item)) > 0)
+		if (more == 1 && item.kind == XW_WALK_RUN)
+			rc = xw_blockset_add(c->journal, item.pblk, item.len, NULL);
+	xw_walk_map_free(&walk);
+	xw_diag_clear(&c->f->diag);
+	return rc ? xw_fail_nomem(&c->f->diag, "the journal") : 0;
+}
+
+/* Heads and good places. Where two descriptors name a block, neither is good by itself. */
+static int take_all(struct check *c, uint8_t *bad, uint64_t *n_bad)
+{
+	int rc = take_heads(c);
+
+	if (!rc)
+		rc = take_good(c, bad, n_bad);
+	if (rc || !c->twice)
+		return rc;
+	xw_blockset_free(c->taken);
+	c->taken = NULL;
+	c->settled = c->twice;
+	memset(bad, 0, c->f->img->groups);
+	*n_bad = 0;
+	rc = take_heads(c);
+	return rc ? rc : take_good(c, bad, n_bad);
+}
+
+/* Tables before bitmaps: only a table cannot be made anew. */
+static int check_places(struct fsck *f)
+{
+	static const uint8_t turns[] = {1 << INODE_TABLE, 1 << BLOCK_BITMAP | 1 << INODE_BITMAP};
+	struct check c = {.f = f};
+	const uint64_t groups = f->img->groups;
+	auto_free uint8_t *bad = calloc(groups, 1);
+	uint64_t n_bad = 0;
+	int rc = bad ? take_journal(&c) : xw_fail_nomem(&f->diag, "groups");
+
+	if (!rc)
+		c.backup = find_backup(f);
+	if (!rc)
+		rc = take_all(&c, bad, &n_bad);
+	for (size_t turn = 0; turn < XW_ARRAY_SIZE(turns); turn++)
+		for (uint64_t g = 0; n_bad && g < groups && !rc; g++)
+			rc = mend_group(&c, g, bad[g], turns[turn]);
+	xw_blockset_free(c.taken);
+	xw_blockset_free(c.twice);
+	xw_blockset_free(c.journal);
+	return rc;
+}
+
+int fsck_check_groups(struct fsck *f)
+{
+	const bool sums = f->img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
+	int rc = check_places(f);
+
+	for (uint64_t g = 0; g < f->img->groups && !rc; g++)
+		rc = fsck_group_check_flags(f, g, sums);
+	return rc;
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Encrypted inodes have a context in an attribute. Everything except the nonce at its end is the
+ * policy, which the entries of an encrypted directory share with it.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "base/hash.h"
+#include "phases/inodes.h"
+#include "read/xattrs.h"
+
+/* Sizes of the two known versions of a context, whose first byte is the version. */
+enum { CONTEXT_V1 = 28, CONTEXT_V2 = 40, NONCE = 16 };
+/* Unknown versions are not changed, and count as one policy. */
+enum { POLICY_UNKNOWN = 1 };
+
+struct policy {
+	xw_ino ino;
+	uint64_t hash; /* of its policy */
+};
+
+static bool policy_used(const void *slot)
+{
+	return ((const struct policy *)slot)->ino != 0;
+}
+
+static bool policy_same(const void *arg, const void *slot, const void *key)
+{
+	(void)arg;
+	return ((const struct policy *)slot)->ino == *(const xw_ino *)key;
+}
+
+static uint64_t policy_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number(((const struct policy *)slot)->ino);
+}
+
+static const struct xw_table_kind policy_kind = {sizeof(struct policy), policy_used, policy_same,
+						 policy_hash};
+
+/* False: the context is damaged. */
+static bool context_policy(const uint8_t *value, uint32_t len, uint64_t *hash)
+{
+	const uint8_t version = len ? value[0] : 0;
+
+	if (!version || (version == 1 && len != CONTEXT_V1) || (version == 2 && len != CONTEXT_V2))
+		return false;
+	*hash = version > 2 ? POLICY_UNKNOWN : xw_hash64(value, len - NONCE, 0);
+	return true;
+}
+
+static int remember(struct fsck *f, xw_ino ino, uint64_t hash)
+{
+	struct policy *slot;
+
+	if (xw_table_room(&f->policies, &policy_kind, NULL))
+		return xw_fail_nomem(&f->diag, "encryption policies");
+	slot = xw_table_slot(&f->policies, &policy_kind, NULL, xw_table_number(ino), &ino);
+	f->policies.n += !slot->ino;
+	*slot = (struct policy){ino, hash};
+	return 0;
+}
+
+bool fsck_same_policy(const struct fsck *f, xw_ino dir, xw_ino ino)
+{
+	const struct policy *a =
+		xw_table_get(&f->policies, &policy_kind, NULL, xw_table_number(dir), &dir);
+	const struct policy *b =
+		xw_table_get(&f->policies, &policy_kind, NULL, xw_table_number(ino), &ino);
+
+	return !a || !b || a->hash == b->hash;
+}
+
+int fsck_look_encrypted(struct fsck_look *l)
+{
+	struct fsck *f = l->f;
+	auto_free uint8_t *value = NULL;
+	uint64_t policy = 0;
+	uint32_t len = 0;
+	int rc;
+
+	if (!(l->in.flags & XW_FL_ENCRYPT))
+		return 0;
+	rc = xw_xattr_get(f->img, l->ino, &l->in, l->raw, XW_XI_ENCRYPTION, "c", &value, &len);
+	if (rc == XW_ERR_NOMEM)
+		return rc;
+	if (rc == XW_ERR_NOTFOUND) {
+		if (FSCK_FOUND(f, ENCRYPT_NO_CONTEXT, .ino = l->ino)) {
+			l->in.flags &= ~XW_FL_ENCRYPT;
+			l->dirty = true;
+		}
+	} else if (!rc && context_policy(value, len, &policy)) {
+		return remember(f, l->ino, policy);
+	} else if (!rc) {
+		l->clear = FSCK_FOUND(f, ENCRYPT_CONTEXT, .ino = l->ino);
+	}
+	xw_diag_clear(&f->diag);
+	return 0;
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Is a record an inode at all? Each field of random bytes can be repaired, and the result would be
+ * a device or a set-ID file that nobody made. So the contradictions of the whole record are
+ * counted: a damaged inode has one or two, noise nearly all of them.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "disk/dirent.h"
+#include "disk/indirect.h"
+#include "disk/xattrblk.h"
+#include "phases/inode_slice.h"
+#include "phases/inodes.h"
+
+#define HURD 1u
+#define OFF_LINKS 26 /* in the record */
+/* Bits that no inode in use has: unassigned, or of compression and snapshots, which Linux lacks. */
+#define FL_NEVER 0x85802300u
+#define FL_DIRS (XW_FL_INDEX | XW_FL_CASEFOLD | XW_FL_ITREE)
+
+/*
+ * Contradictions that make a record garbage: few if its map is impossible as well, since there is
+ * nothing to be kept then. Among garbage in the same block of the table fewer are sufficient, and
+ * fewer still for what would be a device or a set-ID file.
+ */
+enum { NEED_BAD_MAP = 5, NEED_GOOD_MAP = 8, LESS = 2, LESS_IF_POWERFUL = 3 };
+
+struct record {
+	const struct xw_image *img;
+	const uint8_t *raw;
+	struct xw_inode in;
+	xw_ino ino;
+};
+
+static bool has_wrong_flags(const struct record *r)
+{
+	const struct xw_super *sb = &r->img->sb;
+	const bool is_dir = (r->in.mode & XW_S_IFMT) == XW_S_IFDIR;
+	uint32_t never = FL_NEVER | (is_dir ? 0 : FL_DIRS);
+
+	if (!(sb->feature_incompat & XW_INCOMPAT_EXTENTS))
+		never |= XW_FL_EXTENTS;
+	if (!(sb->feature_incompat & XW_INCOMPAT_INLINE_DATA))
+		never |= XW_FL_INLINE_DATA;
+	if (!(sb->feature_incompat & XW_INCOMPAT_ENCRYPT))
+		never |= XW_FL_ENCRYPT;
+	if (!(sb->feature_incompat & XW_INCOMPAT_EA_INODE))
+		never |= XW_FL_EA_INODE;
+	if (!(sb->feature_ro_compat & XW_RO_VERITY))
+		never |= XW_FL_VERITY;
+	if (!(sb->feature_ro_compat & XW_RO_HUGE_FILE))
+		never |= XW_FL_HUGE_FILE;
+	return r->in.flags & never;
+}
+
+/* Are most pointers of the block map outside of the filesystem, or none there for i_blocks? */
+static bool has_bad_pointers(const struct record *r)
+{
+	unsigned used = 0, bad = 0;
+
+	for (unsigned i = 0; i <= XW_TIND_SLOT; i++) {
+		const xw_blk blk = peek32(r->in.block + (size_t)4 * i);
+
+		used += blk != 0;
+		bad += blk && !xw_image_has_blocks(r->img, blk, 1);
+	}
+	return used ? 2 * bad > used : r->in.blocks && !r->in.file_acl;
+}
+
+static bool has_bad_map(const struct record *r)
+{
+	static const uint8_t zero[44];
+	const size_t len = strnlen((const char *)r->in.block, sizeof(r->in.block));
+	const unsigned attrs = xw_inode_xattr_off(&r->in, &r->img->sb);
+	struct xw_extent_hdr h;
+
+	switch (r->in.mode & XW_S_IFMT) {
+	case XW_S_IFCHR:
+	case XW_S_IFBLK:
+	case XW_S_IFIFO:
+	case XW_S_IFSOCK:
+		return r->in.size || r->in.blocks || memcmp(r->in.block + 16, zero, sizeof(zero));
+	case XW_S_IFLNK:
+		if (len == r->in.size)
+			return false;
+		break;
+	default:
+		break;
+	}
+	if (r->in.flags & XW_FL_INLINE_DATA)
+		return !attrs || peek32(r->raw + attrs) != XW_XATTR_MAGIC;
+	if (r->in.flags & XW_FL_EXTENTS)
+		return xw_extent_hdr_decode(r->in.block, sizeof(r->in.block), &h);
+	return has_bad_pointers(r);
+}
+
+static unsigned contradictions(const struct record *r)
+{
+	const struct xw_inode *in = &r->in;
+	const struct xw_super *sb = &r->img->sb;
+	const uint64_t bs = r->img->block_size;
+	const uint64_t most =
+		in->flags & XW_FL_EXTENTS ? bs << 32 : xw_indirect_max_lblk((uint32_t)bs) * bs;
+	const unsigned room = sb->inode_size - XW_INODE_BODY;
+	const unsigned extra = room ? peek16(r->raw + XW_INODE_BODY) : 0;
+
+	return (xw_ftype_of_mode(in->mode) == XW_FT_UNKNOWN) + (in->links > XW_LINK_MAX) +
+	       (in->links > sb->inodes_count) + (in->dtime != 0) + has_wrong_flags(r) +
+	       (in->faddr != 0) + (in->osd2_reserved != 0) + (extra % 4 || extra > room) +
+	       (in->stray_acl_hi || in->stray_blocks_hi) + (in->size > most || in->stray_size_hi) +
+	       (xw_inode_fs_blocks_512(in, sb) / (bs / 512) > sb->blocks_count) +
+	       (in->file_acl && !xw_image_has_blocks(r->img, in->file_acl, 1)) +
+	       (xw_inode_verify(r->raw, sb, r->img->csum_seed, r->ino) != 0);
+}
+
+bool fsck_is_garbage(const struct xw_image *img, xw_ino ino, const uint8_t *raw, unsigned less)
+{
+	struct record r = {.img = img, .raw = raw, .ino = ino};
+	unsigned n;
+
+	xw_inode_decode(raw, &img->sb, &r.in);
+	n = contradictions(&r) + less;
+	return n >= NEED_GOOD_MAP || (n >= NEED_BAD_MAP && has_bad_map(&r));
+}
+
+static bool is_powerful(uint16_t mode)
+{
+	switch (mode & XW_S_IFMT) {
+	case XW_S_IFREG:
+	case XW_S_IFDIR:
+		return mode & (S_ISUID | S_ISGID);
+	case XW_S_IFLNK:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* The first inode of the block of the table that has this one. */
+static xw_ino first_in_block(const struct xw_image *img, xw_ino ino)
+{
+	const uint32_t index = (ino - 1) % img->sb.inodes_per_group;
+
+	return ino - index % (img->block_size / img->inode_size);
+}
+
+/*
+ * Are, or were, most of the other records in use in the same block of the table garbage? The record
+ * before counts as one of them.
+ */
+static bool is_among_garbage(const struct fsck_look *l)
+{
+	struct xw_image *img = l->f->img;
+	const uint32_t size = img->inode_size, n = img->block_size / size;
+	const xw_ino first = first_in_block(img, l->ino);
+	const uint32_t index = (first - 1) % img->sb.inodes_per_group;
+	auto_free uint8_t *block = malloc(img->block_size);
+	unsigned garbage = (l->garbage_in == first ? l->garbage : 0) +
+			   (l->ino == first && l->garbage_last + 1 == first);
+	unsigned used = garbage;
+	struct xw_group_desc gd;
+
+	if (!block || xw_image_group(img, (first - 1) / img->sb.inodes_per_group, &gd) ||
+	    fsck_read(l->f, gd.inode_table + index / n, 1, block))
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		const uint8_t *raw = block + (size_t)i * size;
+
+		if (first + i == l->ino || !peek16(raw + OFF_LINKS))
+			continue;
+		used++;
+		garbage += fsck_is_garbage(img, first + i, raw, 0);
+	}
+	return 2 * garbage > used;
+}
+
+void fsck_look_garbage(struct fsck_look *l)
+{
+	const struct xw_super *sb = &l->f->img->sb;
+	const xw_ino first = first_in_block(l->f->img, l->ino);
+	const unsigned less = is_powerful(l->in.mode) ? LESS_IF_POWERFUL : LESS;
+
+	if ((xw_super_has_csum(sb) && !l->wrong_sum) || l->ino < sb->first_ino ||
+	    fsck_is_hidden(sb, l->ino) || sb->creator_os == HURD)
+		return;
+	if (!fsck_is_garbage(l->f->img, l->ino, l->raw, 0) &&
+	    (!fsck_is_garbage(l->f->img, l->ino, l->raw, less) || !is_among_garbage(l)))
+		return;
+	l->clear = FSCK_FOUND(l->f, GARBAGE, .ino = l->ino);
+	l->garbage = l->garbage_in == first ? l->garbage + l->clear : l->clear;
+	l->garbage_in = first;
+	l->garbage_last = l->ino;
+}

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The map of an inode: walks it and collects the valid part. Illegal entries of a block map are
+ * cleared in place; an extent tree with any damage is rewritten from its valid extents.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "phases/inode_slice.h"
+#include "phases/inodes.h"
+
+enum { FOREIGN_MIN = 8 }; /* so many wrong pointers may be damage */
+
+/* ---- findings ---- */
+
+static bool found_in_node(struct fsck_look *l, const struct xw_walk_map_item *i)
+{
+	struct fsck *f = l->f;
+
+	switch (i->rule) {
+	case XW_MAP_MAGIC:
+		return FSCK_FOUND(f, EXTENT_HEADER, .ino = l->ino, .blk = i->node);
+	case XW_MAP_ENTRIES:
+		return FSCK_FOUND(f, EXTENT_ENTRIES, .ino = l->ino, .blk = i->node, .num = i->num,
+				  .num2 = i->num2);
+	case XW_MAP_DEPTH:
+		return FSCK_FOUND(f, EXTENT_DEPTH, .ino = l->ino, .blk = i->node, .num = i->num,
+				  .num2 = i->num2);
+	case XW_MAP_CSUM:
+		return FSCK_FOUND(f, EXTENT_CSUM, .ino = l->ino, .blk = i->node);
+	case XW_MAP_EMPTY:
+		return FSCK_FOUND(f, EXTENT_EMPTY, .ino = l->ino, .blk = i->node);
+	case XW_MAP_READ:
+		return FSCK_FOUND(f, MAP_BLOCK_READ, .ino = l->ino, .blk = i->node);
+	case XW_MAP_START:
+		return FSCK_FOUND(f, EXTENT_START, .ino = l->ino, .blk = i->node, .num = i->num,
+				  .num2 = i->num2);
+	default:
+		return false;
+	}
+}
+
+static bool found_entry(struct fsck_look *l, const struct xw_walk_map_item *i)
+{
+	struct fsck *f = l->f;
+
+	switch (i->rule) {
+	case XW_MAP_END:
+		return FSCK_FOUND(f, EXTENT_END, .ino = l->ino, .lblk = i->lblk, .num = i->len);
+	case XW_MAP_LONG:
+		return FSCK_FOUND(f, EXTENT_LONG, .ino = l->ino, .lblk = i->lblk, .num = i->num);
+	case XW_MAP_NODE_RANGE:
+		return FSCK_FOUND(f, MAP_BLOCK_RANGE, .ino = l->ino, .lblk = i->lblk,
+				  .blk = i->pblk);
+	case XW_MAP_RANGE:
+		return FSCK_FOUND(f, BLOCK_RANGE, .ino = l->ino, .lblk = i->lblk, .blk = i->pblk,
+				  .num = i->len);
+	case XW_MAP_LENGTH:
+		return FSCK_FOUND(f, EXTENT_LENGTH, .ino = l->ino, .lblk = i->lblk);
+	case XW_MAP_ORDER:
+		return FSCK_FOUND(f, EXTENT_ORDER, .ino = l->ino, .lblk = i->lblk, .num = i->num);
+	case XW_MAP_WRAP:
+		return FSCK_FOUND(f, BLOCK_WRAP, .ino = l->ino, .lblk = i->lblk, .num = i->len);
+	case XW_MAP_BUDGET:
+		return FSCK_FOUND(f, MAP_BUDGET, .ino = l->ino, .lblk = i->lblk);
+	default:
+		return found_in_node(l, i);
+	}
+}
+
+/* Repair the map: extent trees are rewritten, pointers of block maps cleared one by one. */
+static int note(struct fsck_look *l, const struct xw_walk_map_item *i)
+{
+	if (l->in.flags & XW_FL_EXTENTS)
+		l->map.damaged = true;
+	else if (i->rule == XW_MAP_READ)
+		return 0; /* its pointer is kept: the medium may become readable again */
+	else if (xw_vec_push(&l->map.bad, *i))
+		return xw_fail_nomem(&l->f->diag, "block map");
+	return 0;
+}
+
+/* ---- the walk ---- */
+
+/*
+ * Most of its pointers lead out of the filesystem: no indirect block, whatever was read from it.
+ * Extent trees have headers instead.
+ */
+static bool is_foreign(struct fsck *f, xw_blk blk)
+{
+	const uint32_t bs = f->img->block_size;
+	auto_free uint8_t *block = malloc(bs);
+	unsigned good = 0, bad = 0;
+
+	if (!block || fsck_read(f, blk, 1, block)) {
+		xw_diag_clear(&f->diag);
+		return false;
+	}
+	for (uint32_t i = 0; i < bs; i += 4) {
+		const uint32_t to = peek32(block + i);
+
+		good += to && xw_image_has_blocks(f->img, to, 1);
+		bad += to && !xw_image_has_blocks(f->img, to, 1);
+	}
+	return bad > FOREIGN_MIN && bad > good;
+}
+
+bool fsck_node_is_foreign(struct fsck *f, const struct xw_inode *in, xw_blk blk)
+{
+	return fsck_is_metadata(f, blk, 1) || (!(in->flags & XW_FL_EXTENTS) && is_foreign(f, blk));
+}
+
+static int node_met(struct fsck_look *l, const struct xw_walk_map_item *i, bool guessed)
+{
+	struct fsck *f = l->f;
+	bool meta, fix;
+	uint64_t had;
+
+	if (xw_blockset_add(l->met, i->pblk, 1, &had))
+		return xw_fail_nomem(&f->diag, "block map");
+	meta = fsck_is_metadata(f, i->pblk, 1);
+	if (!had && !fsck_node_is_foreign(f, &l->in, i->pblk))
+		return xw_vec_push(&l->map.nodes, *i) ? xw_fail_nomem(&f->diag, "block map") : 0;
+	xw_walk_map_skip(&l->walk);
+	if (!had)
+		xw_blockset_remove(l->met, i->pblk, 1);
+	l->map.lost = true;
+	if (guessed)
+		return 0;
+	if (had)
+		fix = FSCK_FOUND(f, MAP_BLOCK_TWICE, .ino = l->ino, .blk = i->pblk);
+	else if (meta)
+		fix = FSCK_FOUND(f, MAP_BLOCK_METADATA, .ino = l->ino, .blk = i->pblk);
+	else
+		fix = FSCK_FOUND(f, MAP_BLOCK_FOREIGN, .ino = l->ino, .blk = i->pblk,
+				 .lblk = i->lblk);
+	return fix ? note(l, i) : 0;
+}
+
+/* Directories are limited to 2 GiB; with large_dir to the end of the map. */
+static bool is_too_big(const struct fsck_look *l, uint64_t end)
+{
+	return l->type == XW_S_IFDIR && end > (UINT64_C(1) << 31) / l->f->img->block_size &&
+	       !(l->f->img->sb.feature_incompat & XW_INCOMPAT_LARGEDIR);
+}
+
+static int run_met(struct fsck_look *l, const struct xw_walk_map_item *i)
+{
+	struct fsck_map *m = &l->map;
+	struct xw_map_run run = {i->lblk, i->len, i->pblk, i->unwritten};
+
+	if (i->unwritten && l->type == XW_S_IFDIR &&
+	    FSCK_FOUND(l->f, DIR_UNWRITTEN, .ino = l->ino, .lblk = i->lblk)) {
+		run.unwritten = false;
+		m->damaged = true;
+	}
+	if (is_too_big(l, i->lblk + i->len)) {
+		m->lost = true;
+		return FSCK_FOUND(l->f, DIR_TOO_BIG, .ino = l->ino, .lblk = i->lblk, .blk = i->pblk)
+			       ? note(l, i)
+			       : 0;
+	}
+
+	return xw_vec_push(&m->runs, run) ? xw_fail_nomem(&l->f->diag, "block map") : 0;
+}
+
+/* An extent that starts in the filesystem and is too long: i_size says how long it was. */
+static int clip(struct fsck_look *l, const struct xw_walk_map_item *i)
+{
+	const uint64_t end = xw_div_up(l->in.size, l->f->img->block_size);
+	struct xw_walk_map_item part = *i;
+
+	if (end <= i->lblk || end - i->lblk >= i->len)
+		return 0;
+	part.len = end - i->lblk;
+	if (!xw_image_has_blocks(l->f->img, part.pblk, part.len) ||
+	    fsck_is_metadata(l->f, part.pblk, part.len))
+		return 0;
+	return run_met(l, &part);
+}
+
+/* -E fragcheck, in the wording of e2fsck. */
+static void say_gap(const struct fsck_look *l, const struct xw_walk_map_item *i)
+{
+	const xw_blk next = l->map.layout.next;
+
+	if (!next || next == i->pblk || l->f->opts.json ||
+	    (i->kind == XW_WALK_NODE && l->in.flags & XW_FL_EXTENTS))
+		return;
+	printf("%6u(%c): expecting %6llu got phys %6llu (blkcnt %lld)\n", l->ino,
+	       l->type == XW_S_IFDIR ? 'd' : 'f', (unsigned long long)next,
+	       (unsigned long long)i->pblk,
+	       i->kind == XW_WALK_NODE ? -(long long)i->height : (long long)i->lblk);
+}
+
+/* depth: -1, or the assumed depth of the root, when its header was reported already. */
+static int walk(struct fsck_look *l, int depth)
+{
+	struct xw_walk_map_item item;
+	int more = 0, rc = xw_walk_map_begin(&l->walk, l->ino, &l->in, depth);
+
+	while (!rc && (more = xw_walk_map_next(&l->walk, &item)) > 0) {
+		if (more == 1 && l->f->opts.fragcheck && !l->f->round && depth < 0)
+			say_gap(l, &item);
+		if (more == 1)
+			fsck_layout_add(&l->map.layout, &l->in, &item);
+		if (more == 1)
+			rc = item.kind == XW_WALK_NODE ? node_met(l, &item, depth >= 0)
+						       : run_met(l, &item);
+		else if (item.rule >= XW_MAP_NODE_RANGE)
+			l->map.lost = true;
+		if (more == 2 && item.rule == XW_MAP_MAGIC && item.level &&
+		    xw_vec_push(&l->map.strange, item.node))
+			rc = XW_ERR_NOMEM;
+		if (more == 2 && depth < 0 && found_entry(l, &item))
+			rc = note(l, &item);
+		if (!rc && more == 2 && item.rule == XW_MAP_RANGE && l->map.damaged)
+			rc = clip(l, &item);
+	}
+	l->map.depth = l->walk.depth;
+	for (size_t i = 0; i < l->map.nodes.n; i++)
+		xw_blockset_remove(l->met, l->map.nodes.v[i].pblk, 1);
+	if (more < 0 || rc == XW_ERR_NOMEM)
+		return xw_fail_nomem(&l->f->diag, "block map");
+	return rc;
+}
+
+/* ---- repair of block maps ---- */
+
+static int clear_pointer(struct fsck_look *l, const struct xw_walk_map_item *i)
+{
+	struct fsck *f = l->f;
+	uint8_t *const block = l->walk.nodes; /* unused between walks */
+	int rc;
+
+	if (!i->node) {
+		memset(l->in.block + (size_t)4 * i->index, 0, 4);
+		l->dirty = true;
+		return 0;
+	}
+	rc = fsck_read(f, i->node, 1, block);
+	if (rc)
+		return rc;
+	poke32(block + (size_t)4 * i->index, 0);
+	return fsck_write(f, FSCK_O_MAP, i->node, block);
+}
+
+/* If the budget was exceeded, every pointer from there on must be cleared. */
+static int repair_pointers(struct fsck_look *l)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < l->map.bad.n && !rc; i++)
+		rc = clear_pointer(l, &l->map.bad.v[i]);
+	return rc;
+}
+
+static void forget(struct fsck_map *m)
+{
+	m->runs.n = m->nodes.n = m->bad.n = m->strange.n = 0;
+	m->wanted = 0;
+	m->layout = (struct fsck_layout){0};
+}
+
+/* Nothing was found below the root, whose depth may be wrong. */
+static int guess_depth(struct fsck_look *l)
+{
+	int rc = 0;
+
+	for (int depth = 0; depth <= XW_EXT_MAX_DEPTH && !rc && !l->map.runs.n; depth++) {
+		forget(&l->map);
+		rc = walk(l, depth);
+	}
+	if (!l->map.runs.n)
+		forget(&l->map);
+	return rc;
+}
+
+/*
+ * A file with one extent of the length that i_size requires, but lying entirely past it: its
+ * logical block is wrong.
+ */
+static void check_place(struct fsck_look *l)
+{
+	const uint64_t bs = l->f->img->block_size;
+	struct xw_extent_hdr h;
+	struct xw_extent e;
+
+	if (!(l->in.flags & XW_FL_EXTENTS) || l->ino < l->f->img->sb.first_ino ||
+	    xw_extent_hdr_decode(l->in.block, sizeof(l->in.block), &h) || h.depth || h.entries != 1)
+		return;
+	xw_extent_leaf_decode(l->in.block, 0, &e);
+	if (!e.lblk || e.unwritten || e.lblk * bs < l->in.size ||
+	    xw_div_up(l->in.size, bs) != e.len || !xw_image_has_blocks(l->f->img, e.pblk, e.len) ||
+	    !FSCK_FOUND(l->f, EXTENT_PLACE, .ino = l->ino, .lblk = e.lblk))
+		return;
+	e.lblk = 0;
+	xw_extent_leaf_encode(l->in.block, 0, &e);
+	l->dirty = true;
+}
+
+/*
+ * A tree deeper than the format allows, with a single entry in each node: the root becomes the
+ * parent of the first node below that has a valid depth.
+ */
+static int shorten(struct fsck_look *l)
+{
+	struct xw_extent_hdr h = {.entries = 1, .max = XW_EXT_INODE_ENTRIES};
+	struct xw_extent_idx e;
+	unsigned depth;
+	int rc;
+
+	if (!(l->in.flags & XW_FL_EXTENTS))
+		return 0;
+	rc = xw_walk_map_shorten(&l->walk, l->in.block, &e, &depth);
+	if (rc == XW_ERR_NOMEM)
+		return xw_fail_nomem(&l->f->diag, "extent tree");
+	if (rc < 1 ||
+	    !FSCK_FOUND(l->f, EXTENT_DEPTH, .ino = l->ino, .num = depth + 1u, .num2 = depth))
+		return rc < 0 ? rc : 0;
+	h.depth = (uint16_t)depth;
+	xw_extent_hdr_encode(l->in.block, &h);
+	xw_extent_idx_encode(l->in.block, 0, &e);
+	l->dirty = true;
+	return 0;
+}
+
+int fsck_look_map(struct fsck_look *l)
+{
+	struct fsck_map *m = &l->map;
+	int rc;
+
+	forget(m);
+	m->damaged = m->lost = false;
+	m->depth = 0;
+	if (!l->has_map)
+		return 0;
+	check_place(l);
+	rc = shorten(l);
+	if (!rc)
+		rc = walk(l, -1);
+	if (!rc && m->damaged && !m->runs.n)
+		rc = guess_depth(l);
+	if (!rc && m->damaged)
+		rc = fsck_look_rebuild(l);
+	return rc ? rc : repair_pointers(l);
+}
+
+/* ---- claims ---- */
+
+/*
+ * With bigalloc several runs may share a cluster of the file: it is claimed once. *last is the last
+ * claimed cluster of the file and its place.
+ */
+struct claimed {
+	uint64_t lcluster, pcluster;
+	bool any;
+};
+
+static enum fsck_owner owner_of(const struct fsck_look *l)
+{
+	const struct xw_super *sb = &l->f->img->sb;
+
+	if (l->type == XW_S_IFDIR)
+		return FSCK_O_DIR;
+	if (l->ino == XW_INO_BAD)
+		return FSCK_O_BAD;
+	return l->ino < sb->first_ino || fsck_is_hidden(sb, l->ino) ? FSCK_O_SYSTEM : FSCK_O_DATA;
+}
+
+static int claim_run(struct fsck_look *l, const struct xw_map_run *run, struct claimed *last,
+		     uint64_t *clusters, uint64_t *again)
+{
+	const struct xw_super *sb = &l->f->img->sb;
+	const unsigned bits = xw_image_cluster_bits(l->f->img);
+	const uint64_t size = UINT64_C(1) << bits,
+		       out = run->lblk ^ (run->pblk - sb->first_data_block);
+	xw_blk from = run->pblk, end = run->pblk + run->len;
+	uint64_t n;
+	int rc;
+
+	if (out & (size - 1) &&
+	    FSCK_FOUND(l->f, CLUSTER, .ino = l->ino, .lblk = run->lblk, .blk = run->pblk) &&
+	    xw_vec_push(&l->f->misplaced, l->ino))
+		return xw_fail_nomem(&l->f->diag, "misplaced blocks");
+	if (last->any && bits && last->lcluster == run->lblk >> bits &&
+	    last->pcluster == (from - sb->first_data_block) >> bits)
+		from = ((from - sb->first_data_block) / size + 1) * size + sb->first_data_block;
+	last->any = true;
+	last->lcluster = (run->lblk + run->len - 1) >> bits;
+	last->pcluster = (end - 1 - sb->first_data_block) >> bits;
+	if (from >= end)
+		return 0;
+	*clusters += ((end - 1 - sb->first_data_block) >> bits) -
+		     ((from - sb->first_data_block) >> bits) + 1;
+	rc = fsck_claim(l->f, owner_of(l), from, end - from, &n);
+	*again += n;
+	return rc;
+}
+
+int fsck_look_claim(struct fsck_look *l)
+{
+	const unsigned bits = xw_image_cluster_bits(l->f->img);
+	const struct fsck_map *m = &l->map;
+	struct claimed last = {0};
+	uint64_t clusters = 0, again = 0, n;
+	int rc = 0;
+
+	for (size_t i = 0; i < m->nodes.n && !rc; i++) {
+		rc = fsck_claim(l->f, FSCK_O_MAP, m->nodes.v[i].pblk, 1, &n);
+		again += n;
+		clusters++;
+	}
+	clusters += m->wanted;
+	for (size_t i = 0; i < m->runs.n && !rc; i++)
+		rc = claim_run(l, &m->runs.v[i], &last, &clusters, &again);
+	l->blocks += clusters << bits;
+	if (!rc && again) {
+		struct fsck_inode *facts;
+
+		rc = fsck_inode_make(l->f, l->ino, &facts);
+		if (!rc)
+			facts->flags |= FSCK_I_CONTESTED;
+	}
+	return rc;
+}

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Checks every inode record. Slices of the tables are read and checked in parallel; doubtful
+ * records in use are then checked thoroughly, one by one and in order.
+ *
+ * Records past those that a descriptor with a valid checksum calls used are skipped, as in the
+ * kernel.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pool.h"
+#include "disk/dirent.h"
+
+#include "facts/counts.h"
+#include "phases/inode_slice.h"
+#include "phases/inodes.h"
+#include "facts/xattrs.h"
+
+enum { SLICE_BYTES = 512 << 10, SLICES = 8, HOLES_MAX = 16, GROUPS_FEW = 4096 };
+
+int fsck_look_begin(struct fsck *f, struct fsck_look *l)
+{
+	*l = (struct fsck_look){.f = f, .raw = malloc(f->img->inode_size)};
+	xw_walk_map_init(&l->walk, f->img->dev, &f->img->sb);
+	l->walk.full_room = l->walk.outvote = true;
+	if (!l->raw || xw_blockset_new(f->img->sb.blocks_count, &l->met))
+		return xw_fail_nomem(&f->diag, "inodes");
+	return 0;
+}
+
+void fsck_look_end(struct fsck_look *l)
+{
+	xw_walk_map_free(&l->walk);
+	xw_blockset_free(l->met);
+	xw_vec_free(&l->map.runs);
+	xw_vec_free(&l->map.nodes);
+	xw_vec_free(&l->map.bad);
+	xw_vec_free(&l->map.strange);
+	free(l->raw);
+	l->raw = NULL;
+	l->met = NULL;
+}
+
+/* ---- facts ---- */
+
+static int add_dirblock(struct fsck_look *l, xw_blk pblk, xw_lblk lblk)
+{
+	const struct fsck_dirblock b = {pblk, lblk, (uint32_t)(l->f->dirs.n - 1)};
+
+	return xw_vec_push(&l->f->dirblocks, b) ? xw_fail_nomem(&l->f->diag, "directories") : 0;
+}
+
+/* Add a directory and its blocks; of a long hole only the first few. */
+static int add_dir(struct fsck_look *l)
+{
+	struct fsck *f = l->f;
+	const struct fsck_dir dir = {
+		.ino = l->ino,
+		.indexed = l->in.flags & XW_FL_INDEX,
+		.generation = l->in.generation,
+		.is_inline = l->in.flags & XW_FL_INLINE_DATA,
+		.itree = l->in.flags & XW_FL_ITREE && (f->img->sb.feature_ro_compat & XW_RO_ITREE ||
+						       fsck_itree_feature(f, l->ino, &l->in)),
+	};
+	uint64_t next = 0;
+	int rc = xw_vec_push(&f->dirs, dir) ? xw_fail_nomem(&f->diag, "directories") : 0;
+
+	for (size_t i = 0; i < l->map.runs.n && !rc; i++) {
+		const struct xw_map_run *run = &l->map.runs.v[i];
+
+		for (uint64_t n = next; n < run->lblk && n < next + HOLES_MAX && !rc; n++)
+			rc = add_dirblock(l, 0, n);
+		f->dir_runs += run->len;
+		if (f->dir_runs > f->img->sb.blocks_count) {
+			f->dirs_cut = true;
+			break;
+		}
+		for (uint64_t n = 0; n < run->len && !rc; n++)
+			rc = add_dirblock(l, run->pblk + n, run->lblk + n);
+		next = run->lblk + run->len;
+	}
+	return rc;
+}
+
+static void count(struct fsck_look *l, bool is_system)
+{
+	const bool tree = l->has_map && l->in.flags & XW_FL_EXTENTS;
+	struct fsck_counts *c = &l->f->counts;
+
+	fsck_count_inode(c, &l->in, tree ? (int)l->map.depth : -1, l->has_map,
+			 l->map.layout.fragmented && l->ino != XW_INO_BAD, is_system);
+	c->ea_inodes += (l->in.flags & XW_FL_EA_INODE) != 0;
+	if (l->ino == XW_INO_BAD)
+		for (size_t i = 0; i < l->map.runs.n; i++)
+			c->bad_blocks += l->map.runs.v[i].len;
+	if (l->ino == XW_INO_RESIZE) /* for e2fsck(8) it is a file like others there */
+		c->large_files += l->in.size > INT32_MAX;
+}
+
+static int add_facts(struct fsck_look *l)
+{
+	struct fsck *f = l->f;
+	const struct xw_super *sb = &f->img->sb;
+	struct fsck_inode *facts;
+	int rc = fsck_inode_make(f, l->ino, &facts);
+
+	if (rc)
+		return rc;
+	facts->links = l->in.links;
+	facts->ftype = (uint8_t)xw_ftype_of_mode(l->in.mode);
+	facts->flags |= FSCK_I_USED;
+	if (l->in.flags & XW_FL_EA_INODE)
+		facts->flags |= FSCK_I_EA;
+	if (l->in.flags & XW_FL_ENCRYPT)
+		facts->flags |= FSCK_I_ENCRYPT;
+	if (l->in.flags & XW_FL_CASEFOLD)
+		facts->flags |= FSCK_I_CASEFOLD;
+	if ((l->ino != XW_INO_ROOT && l->ino < sb->first_ino) ||
+	    fsck_is_hidden_file(f, l->ino, &l->in))
+		facts->flags |= FSCK_I_SYSTEM;
+	count(l, facts->flags & FSCK_I_SYSTEM);
+	return l->type == XW_S_IFDIR ? add_dir(l) : 0;
+}
+
+/* ---- one inode ---- */
+
+static bool has_map(const struct fsck_look *l)
+{
+	/* of the reserved ones that have no type only the list of bad blocks is a map */
+	if (!l->type && l->ino < l->f->img->sb.first_ino && l->ino != XW_INO_BAD)
+		return false;
+	if (l->type == XW_S_IFLNK)
+		return !(l->in.flags & XW_FL_INLINE_DATA) && !fsck_look_is_fast(l);
+	return xw_inode_has_map(&l->in) && l->ino != XW_INO_RESIZE;
+}
+
+/* A reserved inode or hidden file with contents is in use, whatever its link count. */
+static bool in_use(const struct fsck_look *l)
+{
+	const struct fsck_inode *facts = fsck_inode(l->f, l->ino);
+
+	if (l->in.links || (facts && facts->flags & FSCK_I_ORPHAN))
+		return true;
+	return l->ino < l->f->img->sb.first_ino || l->ino == l->f->img->sb.journal_inum ||
+	       fsck_is_hidden_file(l->f, l->ino, &l->in) || fsck_is_ea_inode(l->f, l->ino, &l->in);
+}
+
+/* Check the record of a free inode. */
+static int look_at_free(struct fsck_look *l)
+{
+	struct fsck *f = l->f;
+	const struct xw_super *sb = &f->img->sb;
+	const uint32_t dtime = l->in.dtime;
+	bool fix = false;
+
+	if (l->in.mode && !dtime)
+		fix = FSCK_FOUND(f, DTIME_ZERO, .ino = l->ino);
+	else if (xw_inode_dtime_is_link(dtime, sb))
+		fix = FSCK_FOUND(f, ORPHAN_LINK, .ino = l->ino, .num = dtime);
+	if (fix)
+		l->in.dtime = xw_inode_dtime(f->opts.now, sb);
+	else if (xw_inode_verify(l->raw, sb, f->img->csum_seed, l->ino))
+		fix = FSCK_FOUND(f, INODE_CSUM, .ino = l->ino);
+	return fix ? fsck_inode_write(f, l->ino, &l->in, l->raw) : 0;
+}
+
+/* A directory must have a block, or its entries in the inode. */
+static void check_directory(struct fsck_look *l)
+{
+	if (!(l->in.flags & XW_FL_INLINE_DATA) && !l->map.runs.n)
+		l->clear = FSCK_FOUND(l->f, DIR_EMPTY, .ino = l->ino);
+}
+
+/*
+ * Blocks of an EA inode behind its value, whose size the hash proves: they would be taken for a
+ * reason to enlarge it.
+ */
+static int cut_ea_tail(struct fsck_look *l)
+{
+	const uint64_t end = xw_div_up(l->in.size, l->f->img->block_size);
+	struct fsck_map *m = &l->map;
+	struct xw_map_run *last = m->runs.n ? &m->runs.v[m->runs.n - 1] : NULL;
+
+	if (!last || last->lblk + last->len <= end || !(l->in.flags & XW_FL_EXTENTS) ||
+	    !fsck_is_ea_inode(l->f, l->ino, &l->in) ||
+	    !FSCK_FOUND(l->f, EA_INODE_TAIL, .ino = l->ino, .num = last->lblk + last->len - end))
+		return 0;
+	while (m->runs.n && m->runs.v[m->runs.n - 1].lblk >= end)
+		m->runs.n--;
+	last = m->runs.n ? &m->runs.v[m->runs.n - 1] : NULL;
+	if (last)
+		last->len = XW_MIN(last->len, end - last->lblk);
+	return fsck_look_rebuild(l);
+}
+
+static int contents(struct fsck_look *l)
+{
+	bool dirty = false;
+	int rc;
+
+	l->has_map = has_map(l);
+	rc = fsck_look_map(l);
+	if (!rc && l->in.flags & XW_FL_EA_INODE)
+		rc = cut_ea_tail(l);
+	if (!rc)
+		rc = fsck_xattr_inode(l->f, l->ino, &l->in, l->raw, &dirty, &l->blocks);
+	l->dirty |= dirty;
+	if (!rc)
+		rc = fsck_look_encrypted(l);
+	if (!rc && l->type == XW_S_IFLNK)
+		rc = fsck_look_symlink(l);
+	if (!rc && l->type == XW_S_IFDIR)
+		check_directory(l);
+	if (!rc && !l->clear)
+		rc = fsck_look_claim(l);
+	return rc || l->clear ? rc : fsck_look_size(l);
+}
+
+int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw)
+{
+	struct fsck *f = l->f;
+	int rc;
+
+	l->ino = ino;
+	l->blocks = 0;
+	l->dirty = l->clear = l->has_map = false;
+	memcpy(l->raw, raw, f->img->inode_size);
+	xw_inode_decode(l->raw, &f->img->sb, &l->in);
+	if (!in_use(l))
+		return look_at_free(l);
+	l->wrong_sum = xw_inode_verify(raw, &f->img->sb, f->img->csum_seed, ino) != 0;
+	fsck_look_garbage(l);
+	rc = l->clear ? 0 : fsck_look_record(l);
+	if (!rc && !l->clear)
+		rc = fsck_look_flags(l);
+	if (!rc && !l->clear && l->type == XW_S_IFDIR)
+		l->dirty |= fsck_itree_flags(f, ino, &l->in);
+	if (!rc && !l->clear)
+		rc = contents(l);
+	if (rc)
+		return rc;
+	if (l->clear)
+		return fsck_inode_clear(f, ino);
+	if (l->dirty)
+		rc = fsck_inode_write(f, ino, &l->in, l->raw);
+	if (!rc)
+		rc = add_facts(l);
+	return rc ? rc : fsck_quota_add(f, ino, &l->in);
+}
+
+/* ---- all of them ---- */
+
+/*
+ * The number of records in use according to the inode bitmap, where it differs from the descriptor:
+ * such records are checked as well, so that their names are not removed. Their part of the table
+ * must have been zeroed. For very large images the descriptors are trusted.
+ */
+static uint32_t marked_in_use(const struct fsck *f, const struct xw_group_desc *gd, uint32_t limit)
+{
+	uint8_t *bits = malloc(f->img->block_size);
+	uint32_t n = 0;
+
+	if (bits && f->img->groups <= GROUPS_FEW && gd->flags & XW_BG_INODE_ZEROED &&
+	    xw_image_has_blocks(f->img, gd->inode_bitmap, 1) &&
+	    !xw_dev_pread(f->dev, bits, f->img->block_size, gd->inode_bitmap * f->img->block_size))
+		for (uint32_t i = limit; i-- && !n;)
+			n = bits[i / 8] >> i % 8 & 1 ? i + 1 : 0;
+	free(bits);
+	return n;
+}
+
+/* Number of records of a group that may be in use. */
+static uint32_t records_of(const struct fsck *f, uint64_t group, const struct xw_group_desc *gd)
+{
+	const struct xw_super *sb = &f->img->sb;
+	const bool tracks_use = sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
+	const uint64_t before = group * sb->inodes_per_group;
+	uint32_t n = sb->inodes_per_group;
+
+	if (before >= sb->inodes_count)
+		return 0;
+	n = (uint32_t)XW_MIN(n, sb->inodes_count - before);
+	if (tracks_use && gd->flags & XW_BG_INODE_UNINIT)
+		return 0;
+	if (tracks_use && gd->itable_unused && gd->itable_unused <= sb->inodes_per_group) {
+		const uint32_t limit = n, used = sb->inodes_per_group - gd->itable_unused;
+		const uint32_t marked = marked_in_use(f, gd, limit);
+
+		n = XW_MIN(limit, XW_MAX(used, marked));
+	}
+	return n;
+}
+
+/* All slices to be checked in parallel, and the position of the next one. */
+struct scan {
+	struct fsck *f;
+	struct fsck_look look;
+	struct xw_pool *pool;
+	struct fsck_slice *slices;
+	size_t n, max; /* number of filled slices; of all slices */
+	pthread_mutex_t claiming; /* see struct fsck_slice */
+	uint64_t group, groups;
+	/* in the group: next record, number of records; count 0: not started yet */
+	uint32_t index, count;
+	xw_blk table;
+	bool thorough;
+};
+
+/*
+ * Cases beyond the quick check: clusters that one inode claims by several runs, and usage to be
+ * added for the owners of every inode.
+ */
+static bool must_be_thorough(const struct fsck *f)
+{
+	const struct xw_super *sb = &f->img->sb;
+
+	return sb->log_cluster_size != sb->log_block_size || sb->feature_ro_compat & XW_RO_QUOTA ||
+	       f->opts.fragcheck;
+}
+
+static int scan_begin(struct fsck *f, struct scan *s)
+{
+	const struct xw_super *sb = &f->img->sb;
+	const unsigned size = f->img->inode_size;
+	const uint64_t table = (uint64_t)sb->inodes_per_group * size;
+	const size_t slice_bytes = XW_MAX((size_t)XW_MIN(SLICE_BYTES, table), size);
+	int rc;
+
+	*s = (struct scan){.f = f,
+			   .groups = xw_image_groups_here(f->img),
+			   .thorough = must_be_thorough(f),
+			   .pool = xw_pool_new(fsck_jobs(f))};
+	pthread_mutex_init(&s->claiming, NULL);
+	rc = fsck_look_begin(f, &s->look);
+	if (rc || !s->pool)
+		return xw_fail_nomem(&f->diag, "inode tables");
+	s->max = XW_MIN((size_t)SLICES * xw_pool_jobs(s->pool),
+			XW_MAX(xw_div_up(table, SLICE_BYTES) * s->groups, 1u));
+	s->slices = calloc(s->max, sizeof(*s->slices));
+	if (!s->slices)
+		return xw_fail_nomem(&f->diag, "inode tables");
+	for (size_t i = 0; i < s->max; i++) {
+		struct fsck_slice *slice = &s->slices[i];
+
+		slice->f = f;
+		slice->claiming = &s->claiming;
+		slice->thorough = s->thorough;
+		slice->first_ino = XW_MAX(sb->first_ino, XW_INO_FIRST);
+		slice->raw = malloc(slice_bytes);
+		xw_walk_map_init(&slice->walk, f->img->dev, &f->img->sb);
+		slice->walk.full_room = true;
+		if (!slice->raw)
+			return xw_fail_nomem(&f->diag, "inode tables");
+	}
+	return 0;
+}
+
+static void scan_end(struct scan *s)
+{
+	for (size_t i = 0; s->slices && i < s->max; i++) {
+		xw_walk_map_free(&s->slices[i].walk);
+		xw_vec_free(&s->slices[i].runs);
+		xw_vec_free(&s->slices[i].nodes);
+		xw_vec_free(&s->slices[i].doubtful);
+		free(s->slices[i].raw);
+	}
+	free(s->slices);
+	pthread_mutex_destroy(&s->claiming);
+	xw_pool_free(s->pool);
+	fsck_look_end(&s->look);
+}
+
+/* Start s->group; a missing table was reported by the super phase. */
+static int enter_group(struct scan *s)
+{
+	struct fsck *f = s->f;
+	struct xw_group_desc gd;
+	const int rc = xw_image_group(f->img, s->group, &gd);
+
+	s->index = s->count = 0;
+	if (rc || !xw_image_has_blocks(f->img, gd.inode_table, f->img->itable_blocks)) {
+		xw_diag_clear(&f->diag);
+		return rc == XW_ERR_NOMEM ? rc : 0;
+	}
+	s->table = gd.inode_table;
+	s->count = records_of(f, s->group, &gd);
+	return 0;
+}
+
+/* Fill as many slices as possible from the current position on. */
+static int fill_slices(struct scan *s)
+{
+	struct fsck *f = s->f;
+	const struct xw_image *img = f->img;
+	const uint32_t most = XW_MAX(SLICE_BYTES / img->inode_size, 1u);
+	int rc = 0;
+
+	for (s->n = 0; s->n < s->max && s->group < s->groups && !rc;) {
+		struct fsck_slice *slice = &s->slices[s->n];
+
+		if (!s->count)
+			rc = enter_group(s);
+		if (rc || s->index == s->count) {
+			s->group++;
+			s->count = s->index = 0;
+			continue;
+		}
+		slice->ino = (xw_ino)(s->group * img->sb.inodes_per_group + s->index + 1);
+		slice->off = s->table * img->block_size + (uint64_t)s->index * img->inode_size;
+		slice->count = XW_MIN(most, s->count - s->index);
+		slice->runs.n = slice->nodes.n = slice->doubtful.n = 0;
+		slice->counts = (struct fsck_counts){0};
+		rc = fsck_inode_make(f, slice->ino, &slice->facts);
+		s->index += slice->count;
+		s->n++;
+		if (s->index == s->count) {
+			s->group++;
+			s->count = s->index = 0;
+		}
+	}
+	return rc;
+}
+
+static int take_over(struct scan *s, const struct fsck_slice *slice)
+{
+	struct fsck *f = s->f;
+	int rc = 0;
+
+	fsck_counts_add(&f->counts, &slice->counts);
+	for (size_t i = 0; i < slice->doubtful.n && !rc && !f->stop; i++) {
+		const uint32_t n = slice->doubtful.v[i];
+
+		rc = fsck_look_at(&s->look, slice->ino + n,
+				  slice->raw + (size_t)n * f->img->inode_size);
+	}
+	return rc;
+}
+
+static int scan_all(struct scan *s)
+{
+	struct fsck *f = s->f;
+	int rc = 0;
+
+	while (!rc && s->group < s->groups && !f->stop) {
+		rc = fill_slices(s);
+		if (!rc)
+			rc = xw_pool_for(s->pool, s->n, 1, fsck_slice_look, s->slices);
+		if (rc && !f->diag.code)
+			rc = xw_fail(&f->diag, rc, "%s: cannot read the inode tables",
+				     f->opts.image);
+		for (size_t i = 0; i < s->n && !rc && !f->stop; i++)
+			rc = take_over(s, &s->slices[i]);
+		fsck_progress(f, s->group, s->groups);
+	}
+	return rc;
+}
+
+/* Files of 2 GiB and more require a feature. */
+static int check_large_files(struct fsck *f)
+{
+	struct xw_super *sb = &f->img->sb;
+
+	if (!f->counts.large_files || sb->feature_ro_compat & XW_RO_LARGE_FILE ||
+	    !FSCK_FOUND(f, LARGE_FILE))
+		return 0;
+	sb->feature_ro_compat |= XW_RO_LARGE_FILE;
+	if (!sb->rev_level)
+		sb->rev_level = 1;
+	return fsck_super_write(f);
+}
+
+int fsck_check_inodes(struct fsck *f)
+{
+	struct scan s = {0};
+	int rc = fsck_claim_metadata(f);
+
+	if (!rc)
+		rc = fsck_claim_special(f);
+	if (!rc)
+		rc = scan_begin(f, &s);
+	if (!rc)
+		rc = scan_all(&s);
+	if (!rc && !f->stop)
+		rc = check_large_files(f);
+	scan_end(&s);
+	return rc;
+}

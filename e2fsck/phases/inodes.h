@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inodes phase, private to inodes.c and inode_*.c: one inode being checked.
+ *
+ * Every record in use passes these steps, each of which repairs the record in memory; it is written
+ * once, at the end:
+ *
+ *	record	mode, deletion time, extra size, flags that contradict type or features
+ *	map	the walk over extent tree or block map; collects the valid part
+ *	size	i_size and i_blocks, compared with that
+ *	claim	claims the blocks of the map; facts for later phases
+ */
+#ifndef XW_FSCK_INODES_H
+#define XW_FSCK_INODES_H
+
+#include "read/map.h"
+#include "walk/map.h"
+
+#include "facts/counts.h"
+#include "fsck.h"
+
+struct fsck_map {
+	XW_VEC(struct xw_map_run) runs; /* runs of the contents, ascending */
+	XW_VEC(struct xw_walk_map_item) nodes; /* map blocks that were entered */
+	XW_VEC(struct xw_walk_map_item) bad; /* entries of a block map to be cleared */
+	XW_VEC(xw_blk) strange; /* those of `nodes` without an extent header */
+	size_t wanted; /* blocks that its new tree takes in addition to `nodes` */
+	unsigned depth;
+	struct fsck_layout layout;
+	bool damaged; /* the extent tree must be rewritten */
+	bool lost; /* entries were dropped */
+};
+
+/* Scratch memory of the phase and the current inode. */
+struct fsck_look {
+	struct fsck *f;
+	struct xw_walk_map walk;
+	struct xw_blockset *met; /* map blocks of this inode */
+	struct fsck_map map;
+	xw_ino ino;
+	struct xw_inode in;
+	uint8_t *raw; /* inode_size bytes */
+	uint16_t type; /* XW_S_IF* */
+	bool wrong_sum; /* the checksum of the record does not match */
+	bool dirty; /* the record must be written */
+	bool clear; /* the inode must be cleared */
+	bool has_map; /* i_block holds a map */
+	/* inode_garbage.c: records cleared in the block of the table that begins with that inode */
+	xw_ino garbage_in;
+	unsigned garbage;
+	xw_ino garbage_last;
+	uint64_t blocks; /* filesystem blocks that i_blocks should include */
+};
+
+int fsck_look_begin(struct fsck *f, struct fsck_look *l);
+void fsck_look_end(struct fsck_look *l);
+/* Check one record and repair it; raw is copied. */
+int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw);
+
+/* inode_garbage.c. May set `clear`. */
+void fsck_look_garbage(struct fsck_look *l);
+/* Has the record too many contradictions for an inode? less: fewer are sufficient, by so many. */
+bool fsck_is_garbage(const struct xw_image *img, xw_ino ino, const uint8_t *raw, unsigned less);
+/* inode_record.c. Negative: failure. May set `clear`. */
+int fsck_look_record(struct fsck_look *l);
+/* inode_flags.c: flags, compared with type and features. */
+int fsck_look_flags(struct fsck_look *l);
+/* inode_map.c: the walk; repairs damage if agreed to. */
+int fsck_look_map(struct fsck_look *l);
+/* Claim the blocks of the map. */
+int fsck_look_claim(struct fsck_look *l);
+/* inode_size.c */
+int fsck_look_size(struct fsck_look *l);
+/* inode_encrypt.c: the context of an encrypted inode, after its attributes were checked */
+int fsck_look_encrypted(struct fsck_look *l);
+/* inode_symlink.c: is the target in i_block? And: is there a target of that size? */
+bool fsck_look_is_fast(const struct fsck_look *l);
+/* ... although the flags say that i_block holds an extent tree? */
+bool fsck_look_is_flagged_text(const struct fsck_look *l);
+int fsck_look_symlink(struct fsck_look *l);
+/* inode_tree.c: rewrite the extent tree from the runs, at once or in fsck_rebuild_maps(). */
+int fsck_look_rebuild(struct fsck_look *l);
+/* inode_root.c: create a missing root directory. */
+int fsck_make_root(struct fsck *f);
+
+#endif

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Checks itrees against the rules of itree(5), with the checker of lib/dir.
+ *
+ * While blocks are claimed each tree is walked: repairs that affect a single node are made in
+ * place, and a tree that needs more is dropped at once: flag, slot and blocks. When the entries of
+ * the directory have been seen, trees with other entries are dropped as well, and so are those of
+ * directories changed by a repair (rule 16). Dropped trees are rebuilt from the checked directory
+ * when everything else has been repaired.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "dir/itree_image.h"
+#include "phases/dirs.h"
+#include "read/map.h"
+#include "edit/dir.h"
+#include "edit/edit.h"
+
+struct check {
+	struct fsck *f;
+	struct fsck_dir *d;
+	struct xw_inode in;
+	XW_VEC(xw_blk) nodes; /* claimed for this tree */
+	bool rebuild, clear, rehash, blocks; /* requested repairs */
+	uint64_t held; /* with `blocks`: the correct i_blocks */
+	uint8_t raw[]; /* inode_size bytes */
+};
+
+struct fsck_itree *fsck_itree(const struct fsck *f, xw_ino ino)
+{
+	size_t low = 0, high = f->itrees.n;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (f->itrees.v[mid].ino < ino)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < f->itrees.n && f->itrees.v[low].ino == ino ? &f->itrees.v[low] : NULL;
+}
+
+/* ---- callbacks of the checker ---- */
+
+static int read_node(void *arg, xw_blk blk, void *buf)
+{
+	const struct check *c = arg;
+	const int rc = fsck_read(c->f, blk, 1, buf);
+
+	if (rc)
+		xw_diag_clear(&c->f->diag);
+	return rc;
+}
+
+static int write_node(void *arg, xw_blk blk, const void *buf)
+{
+	const struct check *c = arg;
+
+	return fsck_write(c->f, FSCK_O_ITREE, blk, buf);
+}
+
+static int claim_node(void *arg, xw_blk blk)
+{
+	struct check *c = arg;
+	int rc;
+
+	if (fsck_is_metadata(c->f, blk, 1))
+		return XW_ITREE_CLAIM_META;
+	if (fsck_is_claimed(c->f, blk))
+		return XW_ITREE_CLAIM_TAKEN;
+	rc = fsck_claim(c->f, FSCK_O_ITREE, blk, 1, NULL);
+	if (!rc && xw_vec_push(&c->nodes, blk))
+		rc = xw_fail_nomem(&c->f->diag, "itree");
+	return rc ? rc : XW_ITREE_CLAIM_OK;
+}
+
+static enum fsck_id id_of(const struct xw_itree_finding *t)
+{
+	switch (t->repair) {
+	case XW_ITREE_FIX_CSUM:
+		return FSCK_ITREE_CSUM;
+	case XW_ITREE_FIX_SEPARATOR:
+		return FSCK_ITREE_SEPARATOR;
+	case XW_ITREE_FIX_QUARTILE:
+		return FSCK_ITREE_QUARTILE;
+	case XW_ITREE_FIX_FLAG:
+		return FSCK_ITREE_FLAG;
+	case XW_ITREE_FIX_BLOCKS:
+		return FSCK_ITREE_BLOCKS;
+	case XW_ITREE_REHASH:
+		return FSCK_ITREE_FULL;
+	default:
+		break;
+	}
+	if (t->rule == 5)
+		return FSCK_ITREE_ROOT;
+	return t->rule == 8 ? FSCK_ITREE_TAKEN : FSCK_ITREE_NODE;
+}
+
+static int report(void *arg, const struct xw_itree_finding *t)
+{
+	struct check *c = arg;
+	const bool yes = fsck_found(c->f, &(struct fsck_about){.id = id_of(t),
+							       .ino = t->dir,
+							       .blk = t->blk,
+							       .num = t->found,
+							       .num2 = t->wanted,
+							       .name = t->what,
+							       .name_len = strlen(t->what)});
+
+	if (!yes)
+		return 0;
+	c->rebuild |= t->repair == XW_ITREE_REBUILD;
+	c->rehash |= t->repair == XW_ITREE_REHASH;
+	c->clear |= t->repair == XW_ITREE_FIX_FLAG;
+	c->blocks |= t->repair == XW_ITREE_FIX_BLOCKS;
+	c->held = t->repair == XW_ITREE_FIX_BLOCKS ? t->wanted : c->held;
+	return 1;
+}
+
+/* ---- dropping ---- */
+
+static int clear_slot(struct check *c)
+{
+	struct fsck *f = c->f;
+	const uint32_t bs = f->img->block_size;
+	auto_free uint8_t *block = malloc(bs);
+	struct xw_map_run run = {0};
+
+	if (!block)
+		return xw_fail_nomem(&f->diag, "directory");
+	if (!(c->in.flags & XW_FL_INDEX) || c->in.flags & XW_FL_INLINE_DATA ||
+	    xw_map_lookup(f->img, c->d->ino, &c->in, 0, &run) || !run.len || run.unwritten ||
+	    fsck_read(f, run.pblk, 1, block) || !fsck_dir_is_root(block, bs)) {
+		xw_diag_clear(&f->diag);
+		return 0;
+	}
+	/* Checksums of dx_root do not cover the slot while the index does not use it. */
+	xw_itree_slot_set(block, bs, xw_super_has_csum(&f->img->sb), 0);
+	return fsck_try_write(f, FSCK_O_DIR, run.pblk, block);
+}
+
+/* Clear flag and slot, and update i_blocks. The nodes stay claimed. */
+static int detach(struct check *c, uint64_t mapped)
+{
+	struct fsck *f = c->f;
+	int rc = c->rehash ? 0 : clear_slot(c);
+
+	if (rc)
+		return rc;
+	c->in.flags &= ~(XW_FL_ITREE | XW_FL_HUGE_FILE);
+	if (mapped != UINT64_MAX)
+		(void)xw_inode_set_blocks(&c->in, &f->img->sb, mapped);
+	c->d->itree = false;
+	return fsck_inode_write(f, c->d->ino, &c->in, c->raw);
+}
+
+static int drop(struct check *c, uint64_t mapped, bool again)
+{
+	const int rc = detach(c, mapped);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < c->nodes.n; i++)
+		fsck_unclaim(c->f, FSCK_O_ITREE, c->nodes.v[i], 1);
+	c->nodes.n = 0;
+	c->d->itree_wanted = again;
+	c->d->rebuild |= c->rehash;
+	return 0;
+}
+
+/*
+ * Because of the option: this round still counts the blocks of the tree as used. Bitmaps and quota
+ * differ in the next round as a consequence, which is no error.
+ */
+static int drop_wanted(struct check *c, uint64_t mapped)
+{
+	c->f->freed_in = c->f->round + 1;
+	return detach(c, mapped);
+}
+
+static int keep_tree(struct check *c, const struct xw_itree_result *res)
+{
+	struct fsck *f = c->f;
+	int rc = 0;
+
+	if (c->blocks) {
+		c->in.flags &= ~XW_FL_HUGE_FILE;
+		rc = xw_inode_set_blocks(&c->in, &f->img->sb, c->held);
+		if (!rc)
+			rc = fsck_inode_write(f, c->d->ino, &c->in, c->raw);
+	}
+	f->counts.itrees++;
+	if (!rc && res->complete &&
+	    xw_vec_push(&f->itrees, ((struct fsck_itree){.ino = c->d->ino, .leaves = res->sum})))
+		rc = xw_fail_nomem(&f->diag, "itrees");
+	return rc;
+}
+
+static int check_tree(struct check *c)
+{
+	struct fsck *f = c->f;
+	auto_free uint8_t *block0 = NULL;
+	struct xw_itree_result res;
+	struct xw_itree_env env;
+	struct xw_itree_dir dir;
+	int rc = fsck_inode_read(f, c->d->ino, &c->in, c->raw);
+
+	if (!rc)
+		rc = xw_itree_dir_read(f->img, c->d->ino, &c->in, c->raw, &dir, &block0);
+	if (rc)
+		return rc;
+	xw_diag_clear(&f->diag);
+	xw_itree_env_init(f->img, &env);
+	env.arg = c;
+	env.read = read_node;
+	env.write = write_node;
+	env.claim = claim_node;
+	env.report = report;
+	rc = xw_itree_check(&env, &dir, &res);
+	if (rc)
+		return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "itree") : rc;
+	/* a damaged index is rebuilt with its directory, and the tree behind it */
+	if (c->rebuild || c->rehash || c->clear)
+		return drop(c, dir.mapped, !c->clear || (env.feature && c->in.flags & XW_FL_INDEX));
+	if (f->opts.itree == FSCK_ITREE_DROP && f->opts.mode != FSCK_NO)
+		return drop_wanted(c, dir.mapped);
+	return keep_tree(c, &res);
+}
+
+static int clear_feature(struct fsck *f)
+{
+	if (f->opts.itree != FSCK_ITREE_DROP || f->opts.mode == FSCK_NO ||
+	    !(f->img->sb.feature_ro_compat & XW_RO_ITREE))
+		return 0;
+	f->img->sb.feature_ro_compat &= ~XW_RO_ITREE;
+	return fsck_super_write(f);
+}
+
+int fsck_claim_itrees(struct fsck *f)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < f->dirs.n && !rc && !f->stop; i++) {
+		struct check *c;
+
+		if (!f->dirs.v[i].itree)
+			continue;
+		c = calloc(1, sizeof(*c) + f->img->inode_size);
+		if (!c)
+			return xw_fail_nomem(&f->diag, "itree");
+		c->f = f;
+		c->d = &f->dirs.v[i];
+		rc = check_tree(c);
+		xw_vec_free(&c->nodes);
+		free(c);
+	}
+	return rc || f->stop ? rc : clear_feature(f);
+}
+
+/* ---- comparison with the directory ---- */
+
+static int drop_stale(struct fsck *f, struct fsck_dir *d)
+{
+	struct check *c = calloc(1, sizeof(*c) + f->img->inode_size);
+	auto_free uint8_t *block0 = NULL;
+	struct xw_itree_dir dir;
+	int rc;
+
+	if (!c)
+		return xw_fail_nomem(&f->diag, "itree");
+	c->f = f;
+	c->d = d;
+	rc = fsck_inode_read(f, d->ino, &c->in, c->raw);
+	if (!rc)
+		rc = xw_itree_dir_read(f->img, d->ino, &c->in, c->raw, &dir, &block0);
+	if (!rc)
+		rc = drop(c, dir.mapped, true);
+	free(c);
+	return rc;
+}
+
+int fsck_itree_compare(struct fsck *f)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < f->dirs.n && !rc && !f->stop; i++) {
+		struct fsck_dir *d = &f->dirs.v[i];
+		const struct fsck_itree *t = d->itree ? fsck_itree(f, d->ino) : NULL;
+
+		if (!d->itree)
+			continue;
+		if (d->itree_stale || d->rebuild)
+			rc = drop_stale(f, d);
+		else if (t && !xw_itree_sum_equal(&t->entries, &t->leaves) &&
+			 FSCK_FOUND(f, ITREE_ENTRIES, .ino = d->ino, .num = t->leaves.n,
+				    .num2 = t->entries.n))
+			rc = drop_stale(f, d);
+	}
+	return rc;
+}
+
+/* ---- building ---- */
+
+static bool may_fail(int rc)
+{
+	return rc == XW_ERR_LIMIT || rc == XW_ERR_NOSPC || rc == XW_ERR_UNSUPPORTED ||
+	       rc == XW_ERR_CORRUPT;
+}
+
+static int build_all(struct fsck *f)
+{
+	struct xw_update *u;
+	uint64_t built;
+	int rc = fsck_update(f, &u);
+
+	if (!rc)
+		rc = xw_update_itree_build(u, &built);
+	if (!rc)
+		rc = fsck_update_keep(f);
+	fsck_update_drop(f);
+	return rc;
+}
+
+int fsck_itree_build(struct fsck *f)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < f->dirs.n && !rc && !f->stop; i++) {
+		struct fsck_dir *d = &f->dirs.v[i];
+		struct xw_update *u;
+
+		/* The phase `tree` has changed a directory with an itree. */
+		if (d->itree && d->itree_stale)
+			rc = drop_stale(f, d);
+		if (rc || !d->itree_wanted || f->opts.itree == FSCK_ITREE_DROP)
+			continue;
+		rc = fsck_update(f, &u);
+		if (!rc)
+			rc = xw_update_build_itree(u, d->ino);
+		if (!rc)
+			rc = fsck_update_step(f);
+		if (!rc)
+			continue;
+		fsck_update_drop(f);
+		if (!may_fail(rc))
+			return rc;
+		xw_diag_clear(&f->diag);
+		xw_log(&f->diag, XW_LOG_WARN,
+		       "directory inode %u: its itree cannot be rebuilt; the directory has none "
+		       "now",
+		       d->ino);
+		rc = 0;
+	}
+	fsck_update_drop(f);
+	if (!rc && !f->stop && !f->round && f->opts.itree == FSCK_ITREE_BUILD &&
+	    f->opts.mode != FSCK_NO)
+		rc = build_all(f);
+	return rc;
+}
+
+/* ---- the feature ---- */
+
+/* Does the slot in the directory's first block refer to a root node that names the directory? */
+static bool owns_tree(struct fsck *f, xw_ino ino, const struct xw_inode *in)
+{
+	const uint32_t bs = f->img->block_size;
+	auto_free uint8_t *block = malloc(bs);
+	struct xw_map_run run = {0};
+	struct xw_itree_hdr h;
+	xw_blk root;
+	bool own;
+
+	if (!block || f->img->sb.feature_ro_compat & XW_RO_BIGALLOC ||
+	    in->flags & XW_FL_INLINE_DATA || in->size <= bs)
+		return false;
+	own = !xw_map_lookup(f->img, ino, in, 0, &run) && run.len && !run.unwritten &&
+	      !fsck_read(f, run.pblk, 1, block) && fsck_dir_is_root(block, bs) &&
+	      !xw_itree_slot_get(block, bs, xw_super_has_csum(&f->img->sb), &root) &&
+	      xw_image_has_blocks(f->img, root, 1) && !fsck_read(f, root, 1, block) &&
+	      !xw_itree_hdr_decode(block, bs, &h, &(struct xw_itree_flaw){0}) &&
+	      !xw_itree_hdr_belongs(&h, ino, in->generation, root, &(struct xw_itree_flaw){0});
+	xw_diag_clear(&f->diag);
+	return own;
+}
+
+bool fsck_itree_feature(struct fsck *f, xw_ino ino, const struct xw_inode *in)
+{
+	if (f->opts.itree == FSCK_ITREE_DROP || !(in->flags & XW_FL_INDEX) ||
+	    !owns_tree(f, ino, in) || !FSCK_FOUND(f, ITREE_FEATURE, .ino = ino))
+		return false;
+	f->img->sb.feature_ro_compat |= XW_RO_ITREE;
+	return !fsck_super_write(f);
+}
+
+bool fsck_itree_flags(struct fsck *f, xw_ino ino, struct xw_inode *in)
+{
+	const uint32_t both = XW_FL_INDEX | XW_FL_ITREE;
+
+	if (!(f->img->sb.feature_ro_compat & XW_RO_ITREE) || (in->flags & both) == both ||
+	    !owns_tree(f, ino, in) ||
+	    !FSCK_FOUND(f, ITREE_FLAG_LOST, .ino = ino, .num = both & ~in->flags))
+		return false;
+	in->flags |= both;
+	return true;
+}

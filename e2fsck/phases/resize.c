@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Inodes of the filesystem itself that are not files: the resize inode (7), which owns the blocks
+ * reserved for descriptors, and the inode of bad blocks (1). Blocks of the former are written when
+ * it is known that nobody else has them.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "disk/indirect.h"
+#include "open/open.h"
+#include "read/bitmaps.h"
+#include "walk/map.h"
+
+static bool is_zero(const uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i])
+			return false;
+	return true;
+}
+
+/* ---- the resize inode ---- */
+
+struct resize {
+	struct fsck *f;
+	uint32_t bs, per_block;
+	xw_blk super;
+	uint64_t descs; /* number of descriptor blocks */
+	uint32_t reserved;
+	uint64_t backups;
+	xw_blk dind;
+};
+
+static uint64_t count_backups(const struct xw_image *img)
+{
+	uint64_t n = 0;
+
+	for (uint64_t g = 1; g < img->groups; g++)
+		n += xw_image_has_super(img, g);
+	return n;
+}
+
+/* index 0: the double-indirect block; 1 ..: reserved block index - 1 of the primary. */
+static xw_blk expected(const struct resize *r, uint32_t index, uint8_t *buf)
+{
+	const struct xw_image *img = r->f->img;
+	uint64_t slot = 0, i = r->descs + index - 1;
+
+	memset(buf, 0, r->bs);
+	if (!index) {
+		for (i = r->descs; i < r->descs + r->reserved; i++)
+			poke32(buf + 4 * (i % r->per_block), (uint32_t)(r->super + 1 + i));
+		return r->dind;
+	}
+	for (uint64_t g = 1; g < img->groups && slot < r->per_block; g++)
+		if (xw_image_has_super(img, g))
+			poke32(buf + 4 * slot++,
+			       (uint32_t)(img->sb.first_data_block +
+					  g * (uint64_t)img->sb.blocks_per_group +
+					  (r->super - img->sb.first_data_block) + 1 + i));
+	return r->super + 1 + i;
+}
+
+/* Compare or write. *same: all blocks are correct. */
+static int each_block(const struct resize *r, bool write, bool *same)
+{
+	auto_free uint8_t *want = malloc(r->bs), *have = malloc(r->bs);
+	int rc = want && have ? 0 : xw_fail_nomem(&r->f->diag, "resize inode");
+
+	*same = true;
+	for (uint32_t i = 0; i <= r->reserved && !rc && *same; i++) {
+		const xw_blk blk = expected(r, i, want);
+
+		if (write)
+			rc = fsck_write(r->f, i ? FSCK_O_GROUP : FSCK_O_RESIZE, blk, want);
+		else
+			*same = !fsck_read(r->f, blk, 1, have) && !memcmp(want, have, r->bs);
+	}
+	return rc;
+}
+
+/* Filesystem blocks that the inode includes. */
+static uint64_t held(const struct resize *r)
+{
+	return (1 + r->reserved * (1 + r->backups)) << xw_image_cluster_bits(r->f->img);
+}
+
+static void describe(const struct resize *r, struct xw_inode *in)
+{
+	const struct xw_image *img = r->f->img;
+	const uint64_t apb = r->per_block;
+	const uint32_t generation = in->generation;
+	const uint16_t extra = in->extra_isize;
+	const struct xw_time now = {r->f->opts.now, 0};
+
+	*in = (struct xw_inode){.mode = XW_S_IFREG | 0600, .links = 1, .generation = generation};
+	in->extra_isize = extra;
+	in->atime = in->mtime = in->ctime = in->crtime = now;
+	in->size = (XW_NDIR_BLOCKS + apb + apb * apb) * r->bs;
+	poke32(in->block + (size_t)4 * XW_DIND_SLOT, (uint32_t)r->dind);
+	xw_inode_set_blocks(in, &img->sb, held(r));
+}
+
+/* i_size covers the last block that is mapped, as that of a file. */
+static int check_size(const struct resize *r, struct xw_inode *in, uint8_t *raw)
+{
+	const uint64_t apb = r->per_block;
+	const uint64_t slot = (r->descs + r->reserved - 1) % apb;
+	const uint64_t last = XW_NDIR_BLOCKS + apb + slot * apb + r->backups - 1;
+	const uint64_t usual = (XW_NDIR_BLOCKS + apb + apb * apb) * r->bs;
+
+	if (!r->backups ||
+	    (in->size >= last * r->bs && in->size <= xw_indirect_max_lblk(r->bs) * r->bs) ||
+	    !FSCK_FOUND(r->f, SIZE, .ino = XW_INO_RESIZE, .num = in->size, .num2 = usual))
+		return 0;
+	in->size = usual;
+	return fsck_inode_write(r->f, XW_INO_RESIZE, in, raw);
+}
+
+/* The block count of an otherwise valid inode. */
+static int check_held(const struct resize *r, struct xw_inode *in, uint8_t *raw)
+{
+	struct fsck *f = r->f;
+	const uint64_t have = xw_inode_fs_blocks_512(in, &f->img->sb);
+	const uint64_t want = held(r) * (r->bs / 512);
+	struct xw_inode mended = *in;
+
+	if (have == want || xw_inode_set_blocks(&mended, &f->img->sb, held(r)) ||
+	    !FSCK_FOUND(f, BLOCKS, .ino = XW_INO_RESIZE, .num = have, .num2 = want))
+		return 0;
+	return fsck_inode_write(f, XW_INO_RESIZE, &mended, raw);
+}
+
+static bool record_is_good(const struct resize *r, const struct xw_inode *in)
+{
+	uint8_t rest[60];
+
+	memcpy(rest, in->block, sizeof(rest));
+	memset(rest + (size_t)4 * XW_DIND_SLOT, 0, 4);
+	return (in->mode & XW_S_IFMT) == XW_S_IFREG && in->links == 1 &&
+	       !(in->flags & (XW_FL_EXTENTS | XW_FL_INLINE_DATA)) && is_zero(rest, sizeof(rest)) &&
+	       fsck_owns(r->f, FSCK_O_RESIZE, r->dind, 1);
+}
+
+/* Are the reserved descriptor blocks not claimed by files as well? */
+static bool has_reserved(const struct resize *r)
+{
+	return !r->reserved || fsck_owns(r->f, FSCK_O_GROUP, r->super + 1 + r->descs, r->reserved);
+}
+
+/* There is no block for it: the reserved descriptors stay, without an inode that owns them. */
+static int give_up(struct fsck *f)
+{
+	int rc = fsck_inode_clear(f, XW_INO_RESIZE);
+
+	f->img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;
+	f->img->sb.reserved_gdt_blocks = 0;
+	f->renew_backups = f->again = true;
+	return rc ? rc : fsck_super_write(f);
+}
+
+/* Find another block when its own is out of range, or somebody else's. */
+static int find_dind(struct resize *r)
+{
+	const xw_blk goal = r->super + 1 + r->descs + r->reserved;
+	int rc;
+
+	if (fsck_owns(r->f, FSCK_O_RESIZE, r->dind, 1))
+		return 0;
+	rc = fsck_claim_free(r->f, FSCK_O_RESIZE, goal, &r->dind);
+	return rc || r->dind <= UINT32_MAX ? rc : XW_ERR_NOSPC;
+}
+
+int fsck_check_resize(struct fsck *f)
+{
+	const struct xw_super *sb = &f->img->sb;
+	struct resize r = {.f = f, .bs = f->img->block_size, .per_block = f->img->block_size / 4};
+	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	struct xw_inode in;
+	bool same = true;
+	int rc;
+
+	rc = raw ? fsck_inode_read(f, XW_INO_RESIZE, &in, raw)
+		 : xw_fail_nomem(&f->diag, "resize inode");
+	if (rc)
+		return rc;
+	if (!(sb->feature_compat & XW_COMPAT_RESIZE_INODE)) {
+		if ((!in.mode && is_zero(in.block, sizeof(in.block))) ||
+		    !FSCK_FOUND(f, RESIZE_STRAY))
+			return 0;
+		return fsck_inode_clear(f, XW_INO_RESIZE);
+	}
+	r.super = XW_SUPER_OFFSET / r.bs;
+	r.descs = xw_div_up(f->img->groups, r.bs / f->img->desc_size);
+	r.reserved = sb->reserved_gdt_blocks;
+	r.dind = peek32(in.block + (size_t)4 * XW_DIND_SLOT);
+	if (!r.reserved && !r.dind)
+		return 0;
+	if (record_is_good(&r, &in))
+		rc = each_block(&r, false, &same);
+	else
+		same = false;
+	r.backups = count_backups(f->img);
+	if (!rc && same)
+		rc = check_size(&r, &in, raw);
+	if (!rc && same)
+		return check_held(&r, &in, raw);
+	if (rc || !has_reserved(&r) || !FSCK_FOUND(f, RESIZE_INODE))
+		return rc;
+	rc = find_dind(&r);
+	if (rc == XW_ERR_NOSPC)
+		return give_up(f);
+	if (rc)
+		return rc;
+	describe(&r, &in);
+	rc = each_block(&r, true, &same);
+	return rc ? rc : fsck_inode_write(f, XW_INO_RESIZE, &in, raw);
+}
+
+/* ---- bad blocks ---- */
+
+/* Does the list contain blocks where no bad block can be recorded: outside, or metadata? */
+static int list_is_good(struct fsck *f, const struct xw_inode *in, bool *good)
+{
+	struct xw_sysmap *meta = NULL;
+	struct xw_walk_map w;
+	struct xw_walk_map_item item;
+	bool is_meta;
+	int rc;
+
+	*good = true;
+	if (is_zero(in->block, sizeof(in->block)))
+		return 0;
+	rc = xw_sysmap_new(f->img, &meta);
+	if (rc)
+		return rc;
+	xw_walk_map_init(&w, f->img->dev, &f->img->sb);
+	rc = xw_walk_map_begin(&w, XW_INO_BAD, in, -1);
+	while (!rc && *good && (rc = xw_walk_map_next(&w, &item)) > 0) {
+		const uint64_t len = item.kind == XW_WALK_RUN ? XW_MAX(item.len, 1) : 1;
+
+		*good = rc == 1 && xw_sysmap_at(meta, item.pblk, len, &is_meta) == len && !is_meta;
+		rc = 0;
+	}
+	xw_walk_map_free(&w);
+	xw_sysmap_free(meta);
+	return rc < 0 ? xw_fail_nomem(&f->diag, "bad blocks") : 0;
+}
+
+/* A list of blocks: no type, no names, only pointers. */
+int fsck_check_bad_inode(struct fsck *f)
+{
+	struct xw_inode in;
+	bool good = false;
+	int rc = fsck_inode_read(f, XW_INO_BAD, &in, NULL);
+
+	if (!rc && !in.mode && !in.uid && !in.gid && !in.links && !in.flags && !in.file_acl)
+		rc = list_is_good(f, &in, &good);
+	if (rc || good || !FSCK_FOUND(f, BAD_INODE))
+		return rc;
+	return fsck_inode_clear(f, XW_INO_BAD);
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Checks the superblock's fields against each other and the device. Fields that determine the
+ * geometry were checked when it was chosen (choose.c); those left here have one correct value.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/auto.h"
+#include "disk/dx_hash.h"
+#include "disk/orphan.h"
+#include "facts/hidden.h"
+#include "read/map.h"
+#include "open/open.h"
+
+#define DAY 86400
+
+enum { HURD = 1 };
+
+static bool check_numbers(struct fsck *f, struct xw_super *sb)
+{
+	const uint64_t descs = xw_div_up(f->img->groups, f->img->block_size / f->img->desc_size);
+	const uint32_t room = sb->inode_size - XW_INODE_BODY;
+	bool fix = false;
+
+	if (sb->r_blocks_count > sb->blocks_count / 2 &&
+	    FSCK_FOUND(f, SUPER_RESERVED, .num = sb->r_blocks_count)) {
+		sb->r_blocks_count = sb->blocks_count / 20;
+		fix = true;
+	}
+	if (sb->feature_incompat & XW_INCOMPAT_META_BG && sb->first_meta_bg > descs &&
+	    FSCK_FOUND(f, SUPER_META_BG, .num = sb->first_meta_bg, .num2 = descs)) {
+		sb->first_meta_bg = (uint32_t)descs;
+		fix = true;
+	}
+	if (!(sb->feature_compat & XW_COMPAT_RESIZE_INODE) && sb->reserved_gdt_blocks &&
+	    FSCK_FOUND(f, SUPER_GDT, .num = sb->reserved_gdt_blocks)) {
+		sb->reserved_gdt_blocks = 0;
+		fix = true;
+	}
+	if (sb->rev_level && (sb->min_extra_isize > room || sb->want_extra_isize > room) &&
+	    FSCK_FOUND(f, SUPER_EXTRA, .num = XW_MAX(sb->min_extra_isize, sb->want_extra_isize))) {
+		sb->min_extra_isize = sb->want_extra_isize =
+			(uint16_t)XW_MIN(room, XW_INODE_EXTRA_WANTED);
+		fix = true;
+	}
+	return fix;
+}
+
+static bool clear_feature(struct fsck *f, uint32_t *word, uint32_t bit, const char *why)
+{
+	if (!(*word & bit) || !FSCK_FOUND(f, SUPER_FEATURES, .name = why))
+		return false;
+	*word &= ~bit;
+	return true;
+}
+
+static bool check_features(struct fsck *f, struct xw_super *sb)
+{
+	const bool csum = sb->feature_ro_compat & XW_RO_METADATA_CSUM;
+	bool fix = false;
+
+	if (sb->creator_os == HURD && sb->feature_incompat & XW_INCOMPAT_FILETYPE &&
+	    FSCK_FOUND(f, SUPER_HURD)) {
+		sb->feature_incompat &= ~XW_INCOMPAT_FILETYPE;
+		fix = true;
+	}
+	if (sb->feature_incompat & XW_INCOMPAT_META_BG)
+		fix |= clear_feature(f, &sb->feature_compat, XW_COMPAT_RESIZE_INODE,
+				     "resize_inode and meta_bg");
+	if (csum)
+		fix |= clear_feature(f, &sb->feature_ro_compat, XW_RO_GDT_CSUM,
+				     "metadata_csum and uninit_bg");
+	else
+		fix |= clear_feature(f, &sb->feature_incompat, XW_INCOMPAT_CSUM_SEED,
+				     "metadata_csum_seed without metadata_csum");
+	if (sb->feature_incompat & XW_INCOMPAT_64BIT &&
+	    !(sb->feature_incompat & XW_INCOMPAT_EXTENTS) && sb->blocks_count >> 32 &&
+	    FSCK_FOUND(f, SUPER_FEATURES, .name = "64bit without extent")) {
+		sb->feature_incompat |= XW_INCOMPAT_EXTENTS;
+		fix = true;
+	}
+	return fix;
+}
+
+bool fsck_hash_is_unknown(const struct xw_super *sb)
+{
+	return sb->feature_compat & XW_COMPAT_DIR_INDEX && sb->def_hash_version > XW_DX_TEA;
+}
+
+/* The feature is missing, but its number leads to a file that nothing else can be. */
+static bool check_orphan_feature(struct fsck *f, struct xw_super *sb)
+{
+	const xw_ino ino = sb->orphan_file_inum;
+	auto_free uint8_t *buf = malloc(f->img->block_size);
+	struct xw_map_run run = {0};
+	struct xw_inode in;
+	bool is;
+
+	if (sb->feature_compat & XW_COMPAT_ORPHAN_FILE || ino < sb->first_ino ||
+	    ino > sb->inodes_count || !buf)
+		return false;
+	is = !fsck_inode_read(f, ino, &in, NULL) && (in.mode & XW_S_IFMT) == XW_S_IFREG &&
+	     !xw_map_lookup(f->img, ino, &in, 0, &run) && run.len &&
+	     !fsck_read(f, run.pblk, 1, buf) &&
+	     !xw_orphan_verify(buf, f->img->block_size, xw_super_has_csum(sb),
+			       xw_inode_seed(f->img->csum_seed, ino, in.generation), run.pblk);
+	xw_diag_clear(&f->diag);
+	if (!is || !FSCK_FOUND(f, ORPHAN_FEATURE, .ino = ino))
+		return false;
+	sb->feature_compat |= XW_COMPAT_ORPHAN_FILE;
+	return true;
+}
+
+static bool check_hash(struct fsck *f, struct xw_super *sb)
+{
+	const uint32_t signs = XW_FLAG_SIGNED_HASH | XW_FLAG_UNSIGNED_HASH;
+	bool fix = false;
+
+	if (!(sb->feature_compat & XW_COMPAT_DIR_INDEX))
+		return false;
+	if (fsck_hash_is_unknown(sb) && FSCK_FOUND(f, SUPER_HASH, .num = sb->def_hash_version)) {
+		sb->def_hash_version = 1;
+		fix = true;
+	}
+	if ((!(sb->flags & signs) || (sb->flags & signs) == signs) &&
+	    FSCK_FOUND(f, SUPER_HASH_SIGN)) {
+		sb->flags = (sb->flags & ~signs) | XW_FLAG_SIGNED_HASH;
+		fix = true;
+	}
+	return fix;
+}
+
+/* Without 64bit descriptors have 32 bytes, but e2fsck(8) refuses an impossible size. */
+static bool check_desc_size(struct fsck *f, struct xw_super *sb)
+{
+	const uint16_t size = sb->desc_size;
+
+	if (sb->feature_incompat & XW_INCOMPAT_64BIT ||
+	    (!(size & (size - 1)) && size <= XW_DESC_SIZE_MAX) ||
+	    !FSCK_FOUND(f, SUPER_FIELD, .name = "desc_size", .num = size))
+		return false;
+	sb->desc_size = 0;
+	return true;
+}
+
+static bool is_future(struct fsck *f, int64_t *time, const char *what)
+{
+	if (*time <= f->opts.latest + DAY ||
+	    !FSCK_FOUND(f, SUPER_TIME, .name = what, .num = (uint64_t)*time))
+		return false;
+	*time = f->opts.now;
+	return true;
+}
+
+/* From a wrong clock. As in e2fsck(8) that is no error, and correcting them no repair. */
+static int check_times(struct fsck *f, struct xw_super *sb)
+{
+	const bool mount = is_future(f, &sb->mtime, "mount");
+	const bool write = is_future(f, &sb->wtime, "write");
+	const bool changed = f->changed;
+	int rc = mount || write ? fsck_super_write(f) : 0;
+
+	f->changed = changed;
+	return rc;
+}
+
+static bool check_uuid(struct fsck *f, struct xw_super *sb)
+{
+	static const uint8_t none[16];
+	const uint32_t sums = XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM;
+
+	if (memcmp(sb->uuid, none, sizeof(none)) != 0 || sb->feature_ro_compat & sums ||
+	    !FSCK_FOUND(f, SUPER_UUID))
+		return false;
+	if (getrandom(sb->uuid, sizeof(sb->uuid), 0) != sizeof(sb->uuid))
+		return false;
+	sb->uuid[6] = (sb->uuid[6] & 0x0F) | 0x40;
+	sb->uuid[8] = (sb->uuid[8] & 0x3F) | 0x80;
+	return true;
+}
+
+/* Is this a file in use? The default numbers of user and group quota files belong to these. */
+static bool is_file(struct fsck *f, xw_ino ino)
+{
+	struct xw_inode in;
+
+	return ino && !fsck_inode_read(f, ino, &in, NULL) && in.links &&
+	       (in.mode & XW_S_IFMT) == XW_S_IFREG;
+}
+
+/*
+ * User and group quota have numbers of their own. That of project quota, and numbers without the
+ * feature, are checked when names are known: fsck_settle_hidden().
+ */
+static bool check_quota_inode(struct fsck *f, uint32_t *ino, xw_ino usual, const char *what)
+{
+	if (!*ino && is_file(f, usual) && FSCK_FOUND(f, SUPER_QUOTA, .ino = *ino, .name = what)) {
+		*ino = usual;
+		return true;
+	}
+	if (!*ino || *ino == usual || !FSCK_FOUND(f, SUPER_QUOTA, .ino = *ino, .name = what))
+		return false;
+	*ino = is_file(f, usual) ? usual : 0;
+	return true;
+}
+
+/* Is the MMP block in the filesystem, and not on its descriptors? Its contents: special.c. */
+static bool check_mmp_block(struct fsck *f, struct xw_super *sb)
+{
+	struct xw_group_head h;
+
+	if (!(sb->feature_incompat & XW_INCOMPAT_MMP))
+		return false;
+	xw_image_group_head(f->img, 0, &h);
+	if ((xw_image_has_blocks(f->img, sb->mmp_block, 1) &&
+	     sb->mmp_block >= h.super + h.has_super + h.desc_len + h.reserved_len) ||
+	    !FSCK_FOUND(f, MMP_BLOCK, .blk = sb->mmp_block))
+		return false;
+	sb->feature_incompat &= ~XW_INCOMPAT_MMP;
+	sb->mmp_block = 0;
+	return true;
+}
+
+/* Longer than its device: what lies behind the end cannot be repaired, and is not cut off. */
+static int check_size(struct fsck *f)
+{
+	const uint64_t have = f->dev->size / f->img->block_size;
+
+	if (f->img->sb.blocks_count <= have)
+		return 0;
+	(void)FSCK_FOUND(f, SUPER_SIZE, .num = f->img->sb.blocks_count, .num2 = have);
+	if (f->stop || f->opts.mode == FSCK_NO)
+		return 0;
+	return xw_fail(&f->diag, XW_ERR_TRUNCATED,
+		       "%s: the filesystem has %llu blocks, the device %llu; resize one of them",
+		       f->opts.image, (unsigned long long)f->img->sb.blocks_count,
+		       (unsigned long long)have);
+}
+
+int fsck_check_fields(struct fsck *f)
+{
+	struct xw_super *sb = &f->img->sb;
+	bool fix = check_numbers(f, sb);
+	int rc = check_size(f);
+
+	if (!rc)
+		rc = check_times(f, sb);
+	fix |= check_orphan_feature(f, sb);
+	fix |= check_features(f, sb);
+	fix |= check_hash(f, sb);
+	fix |= check_desc_size(f, sb);
+	fix |= check_uuid(f, sb);
+	if (sb->feature_ro_compat & XW_RO_QUOTA) {
+		fix |= check_quota_inode(f, &sb->usr_quota_inum, XW_INO_USR_QUOTA, "user");
+		fix |= check_quota_inode(f, &sb->grp_quota_inum, XW_INO_GRP_QUOTA, "group");
+	}
+	fix |= check_mmp_block(f, sb);
+	if (rc || !fix)
+		return rc;
+	f->renew_backups = true;
+	rc = fsck_super_write(f);
+	return rc ? rc : fsck_reopen(f);
+}
+
+int fsck_check_super(struct fsck *f)
+{
+	int rc = fsck_check_fields(f);
+
+	if (!rc)
+		rc = fsck_check_groups(f);
+	if (!rc)
+		rc = fsck_check_journal(f);
+	if (!rc)
+		rc = fsck_check_orphans(f);
+	if (!rc)
+		rc = fsck_check_orphan_journal(f);
+	if (!rc)
+		rc = fsck_check_bad_inode(f);
+	return rc;
+}
+
+int fsck_super_write(struct fsck *f)
+{
+	uint8_t raw[XW_SUPER_SIZE], old[XW_SUPER_SIZE];
+	int rc = xw_dev_pread(f->dev, old, sizeof(old), XW_SUPER_OFFSET);
+
+	if (rc)
+		memset(old, 0, sizeof(old)); /* unreadable: write it */
+	memcpy(raw, old, sizeof(raw));
+	xw_super_encode(&f->img->sb, raw);
+	if (!rc && !memcmp(raw, old, sizeof(raw)))
+		return 0;
+	f->changed = true;
+	xw_image_forget(f->img);
+	return xw_dev_pwrite(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET);
+}

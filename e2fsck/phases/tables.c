@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Evidence that a block is an inode table or a bitmap of a group: records against the bits of the
+ * inode bitmap, records and bitmaps against their checksums, which depend on the inode number.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "disk/extent.h"
+#include "open/open.h"
+#include "repairs/space.h"
+
+enum { LINKS_MAX = 60000 };
+
+/* ---- records ---- */
+
+static bool map_is_plausible(const struct xw_image *img, const struct xw_inode *in)
+{
+	const unsigned type = in->mode & XW_S_IFMT;
+
+	if (type != XW_S_IFREG && type != XW_S_IFDIR && type != XW_S_IFLNK)
+		return !in->size && !(in->flags & (XW_FL_INLINE_DATA | XW_FL_EXTENTS));
+	if (in->flags & XW_FL_INLINE_DATA)
+		return true;
+	if (in->flags & XW_FL_EXTENTS)
+		return peek16(in->block) == XW_EXT_MAGIC &&
+		       peek16(in->block + 2) <= peek16(in->block + 4);
+	if (type == XW_S_IFLNK && in->size < sizeof(in->block))
+		return true;
+	for (unsigned i = 0; i < 15; i++)
+		if (peek32(in->block + (size_t)4 * i) >= img->sb.blocks_count)
+			return false;
+	return true;
+}
+
+/* Could this be an inode, judging by its fields alone? */
+static bool is_plausible(const struct xw_image *img, const struct xw_inode *in)
+{
+	const unsigned type = in->mode & XW_S_IFMT;
+	static const uint16_t types[] = {XW_S_IFIFO, XW_S_IFCHR, XW_S_IFDIR, XW_S_IFBLK,
+					 XW_S_IFREG, XW_S_IFLNK, XW_S_IFSOCK};
+	bool known = !in->mode && !in->links;
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(types); i++)
+		known = known || type == types[i];
+	return known && in->links <= LINKS_MAX && map_is_plausible(img, in);
+}
+
+static bool is_zero(const uint8_t *raw, size_t len)
+{
+	return !raw[0] && !memcmp(raw, raw + 1, len - 1);
+}
+
+static void look_at_record(const struct fsck *f, xw_ino ino, const uint8_t *raw,
+			   struct fsck_evidence *e)
+{
+	const struct xw_image *img = f->img;
+	const uint64_t index = (ino - 1) % img->sb.inodes_per_group;
+	const bool bit = e->bits && e->bits[index / 8] >> index % 8 & 1;
+	struct xw_inode in = {0};
+	bool bad = false;
+
+	if (!is_zero(raw, img->inode_size)) {
+		const bool decoded = !xw_inode_decode(raw, &img->sb, &in);
+		const bool plausible = decoded && is_plausible(img, &in);
+
+		bad = !decoded || (xw_super_has_csum(&img->sb)
+					   ? xw_inode_verify(raw, &img->sb, img->csum_seed, ino)
+					   : !plausible);
+		e->bad += bad;
+		e->good += !bad && in.mode;
+		e->foreign += bad && !plausible;
+	}
+	if (!e->bits || bad || ino < img->sb.first_ino)
+		return;
+	e->hits += bit && in.links;
+	e->misses += bit != (in.links != 0);
+}
+
+void fsck_table_block(const struct fsck *f, uint64_t group, uint64_t index, const uint8_t *buf,
+		      struct fsck_evidence *e)
+{
+	const struct xw_image *img = f->img;
+	const uint32_t per_group = img->sb.inodes_per_group;
+	const uint32_t per_block = img->block_size / img->inode_size;
+
+	for (uint32_t i = 0; i < per_block && index + i < per_group; i++)
+		look_at_record(f, (xw_ino)(group * per_group + index + i + 1),
+			       buf + (size_t)i * img->inode_size, e);
+}
+
+int fsck_table_look(struct fsck *f, uint64_t group, xw_blk blk, uint64_t n, struct fsck_evidence *e)
+{
+	const struct xw_image *img = f->img;
+	const uint32_t per_block = img->block_size / img->inode_size;
+	auto_free uint8_t *buf = malloc(img->block_size);
+
+	if (!buf)
+		return xw_fail_nomem(&f->diag, "an inode table");
+	for (uint64_t b = 0; b < XW_MIN(n, img->itable_blocks); b++) {
+		if (fsck_read(f, blk + b, 1, buf))
+			e->bad++;
+		else
+			fsck_table_block(f, group, b * per_block, buf, e);
+	}
+	return 0;
+}
+
+bool fsck_table_index(const struct fsck *f, uint64_t group, const uint8_t *buf, uint64_t *k)
+{
+	const struct xw_image *img = f->img;
+	const uint32_t per_block = img->block_size / img->inode_size;
+	const uint8_t *raw = buf;
+	struct xw_inode in = {0};
+	uint32_t i = 0;
+
+	for (; i < per_block && !in.links; i++, raw += img->inode_size)
+		if (xw_inode_decode(raw, &img->sb, &in) || !is_plausible(img, &in))
+			return false;
+	for (*k = 0, raw -= img->inode_size; in.links && *k < img->itable_blocks; ++*k)
+		if (!xw_inode_verify(
+			    raw, &img->sb, img->csum_seed,
+			    (xw_ino)(group * img->sb.inodes_per_group + *k * per_block + i)))
+			return true;
+	*k = 0;
+	return false;
+}
+
+bool fsck_table_is_likely(const struct fsck_evidence *e)
+{
+	return e->good > e->bad && e->hits >= e->misses;
+}
+
+bool fsck_table_is_unlikely(const struct fsck_evidence *e)
+{
+	return e->bad > e->good || e->misses > e->hits;
+}
+
+bool fsck_table_is_foreign(const struct fsck_evidence *e)
+{
+	return !e->good && e->foreign > e->bad / 2;
+}
+
+int64_t fsck_table_score(const struct fsck_evidence *e)
+{
+	return (int64_t)e->good + e->hits - 4 * ((int64_t)e->bad + e->misses);
+}
+
+/* ---- bitmaps ---- */
+
+static bool is_padded(const uint8_t *bits, uint64_t from, uint64_t end)
+{
+	for (; from < end; from++)
+		if (!(bits[from / 8] >> from % 8 & 1))
+			return false;
+	return true;
+}
+
+static uint64_t count_zeros(const uint8_t *bits, uint64_t n)
+{
+	uint64_t zeros = 0;
+
+	for (uint64_t i = 0; i < n; i++)
+		zeros += !(bits[i / 8] >> i % 8 & 1);
+	return zeros;
+}
+
+/* Without a checksum: the padding, and as many free ones as the descriptor says. */
+static bool bits_agree(const struct xw_image *img, const uint8_t *bits, uint64_t n, uint64_t free)
+{
+	return is_padded(bits, n, 8 * (uint64_t)img->block_size) && count_zeros(bits, n) == free;
+}
+
+bool fsck_block_bitmap_is_sound(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
+				xw_blk blk)
+{
+	const struct xw_image *img = f->img;
+	auto_free uint8_t *bits = malloc(img->block_size);
+	const uint64_t n = fsck_space_clusters(f, group);
+
+	if (!bits || gd->flags & XW_BG_BLOCK_UNINIT || !xw_image_has_blocks(img, blk, 1) ||
+	    fsck_read(f, blk, 1, bits))
+		return false;
+	if (!xw_super_has_csum(&img->sb))
+		return bits_agree(img, bits, n, gd->free_blocks);
+	return xw_bitmap_csum(&img->sb, img->csum_seed, bits, xw_image_group_bits(img) / 8) ==
+	       gd->block_bitmap_csum;
+}
+
+bool fsck_inode_bitmap_is_sound(struct fsck *f, const struct xw_group_desc *gd, xw_blk blk,
+				uint8_t *bits)
+{
+	const struct xw_image *img = f->img;
+	const uint32_t n = img->sb.inodes_per_group;
+
+	if (gd->flags & XW_BG_INODE_UNINIT || !xw_image_has_blocks(img, blk, 1) ||
+	    n > 8 * img->block_size || fsck_read(f, blk, 1, bits))
+		return false;
+	if (!xw_super_has_csum(&img->sb))
+		return bits_agree(img, bits, n, gd->free_inodes);
+	return xw_bitmap_csum(&img->sb, img->csum_seed, bits, n / 8) == gd->inode_bitmap_csum;
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The directory tree: each directory must be reachable from the root through the entry that names
+ * it, and its ".." must refer to the directory with that entry.
+ *
+ * Parents are followed upwards from each directory until one is found that is known to be attached.
+ * A chain that ends before the root has an unconnected directory at its top; a chain that returns
+ * to itself is a loop, which is cut by deleting the entry that closes it. Both get a name in
+ * lost+found.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "phases/dirs.h"
+
+static uint32_t index_of(const struct fsck *f, const struct fsck_dir *d)
+{
+	return (uint32_t)(d - f->dirs.v);
+}
+
+/* Delete the directory entry that closes the loop. */
+static int cut(struct fsck *f, struct fsck_dir *d)
+{
+	struct fsck_dir *parent = fsck_dir(f, d->parent);
+	struct fsck_inode *in = fsck_inode(f, d->ino);
+	const int rc = fsck_dir_clear_names(f, d->parent, d->ino, NULL);
+
+	if (parent)
+		parent->subdirs -= parent->subdirs != 0;
+	if (in && in->names)
+		in->names--;
+	d->parent = 0;
+	return rc;
+}
+
+/*
+ * Walk upwards from directory i; marks[] records the walk in which a directory was passed (number +
+ * 1).
+ */
+static int attach(struct fsck *f, uint32_t i, uint32_t *marks, struct fsck_lost *lost)
+{
+	struct fsck_dir *top = &f->dirs.v[i], *up;
+
+	while (!top->attached && top->parent && marks[index_of(f, top)] != i + 1) {
+		marks[index_of(f, top)] = i + 1;
+		up = fsck_dir(f, top->parent);
+		if (!up)
+			break;
+		top = up;
+	}
+	if (!top->attached && xw_vec_push(&lost->inos, top->ino))
+		return xw_fail_nomem(&f->diag, "unconnected directories");
+	top->attached = true; /* after being connected to lost+found */
+	for (struct fsck_dir *d = &f->dirs.v[i]; d && !d->attached; d = fsck_dir(f, d->parent))
+		d->attached = true;
+	return 0;
+}
+
+/* Ask for each, and keep in the list those to be connected. */
+static int choose(struct fsck *f, struct fsck_lost *lost)
+{
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < lost->inos.n && !rc; i++) {
+		struct fsck_dir *d = fsck_dir(f, lost->inos.v[i]);
+
+		if (!FSCK_FOUND(f, DIR_UNCONNECTED, .ino = d->ino, .dir = d->dotdot) ||
+		    !f->lost_found)
+			continue;
+		if (d->parent)
+			rc = cut(f, d);
+		lost->inos.v[n++] = d->ino;
+	}
+	lost->inos.n = n;
+	return rc;
+}
+
+static int check_dotdot(struct fsck *f, struct fsck_dir *d)
+{
+	if (!d->parent || d->dotdot == d->parent)
+		return 0;
+	if (!FSCK_FOUND(f, DIR_DOTDOT, .dir = d->ino, .num = d->dotdot, .num2 = d->parent))
+		return 0;
+	return fsck_dir_set_parent(f, d, d->parent);
+}
+
+static int reconnect(struct fsck *f, struct fsck_lost *lost)
+{
+	int rc = fsck_lost_found(f);
+
+	if (!rc)
+		rc = choose(f, lost);
+	/* Changes of blocks first, while no update is open. */
+	for (size_t i = 0; i < lost->inos.n && !rc; i++)
+		rc = fsck_dir_set_parent(f, fsck_dir(f, lost->inos.v[i]), f->lost_found);
+	return rc ? rc : fsck_reconnect(f, lost);
+}
+
+/*
+ * As in e2fsck(8) a repair creates a missing /lost+found also where nothing needs it yet: when
+ * something does, space may be short. An image that is only checked is not reported for that.
+ */
+static bool may_create_lost_found(const struct fsck *f)
+{
+	const struct xw_super *sb = &f->img->sb;
+
+	return !f->lost_found && f->opts.mode != FSCK_NO && !f->stop && sb->free_blocks_count &&
+	       sb->free_inodes_count && !(sb->feature_ro_compat & FSCK_RO_SHARED_BLOCKS);
+}
+
+int fsck_check_tree(struct fsck *f)
+{
+	struct fsck_dir *root = f->names_known ? fsck_dir(f, XW_INO_ROOT) : NULL;
+	auto_free uint32_t *marks = NULL;
+	struct fsck_lost lost = {0};
+	int rc;
+
+	if (!root)
+		return 0;
+	rc = fsck_lost_found_check(f);
+	if (!rc && may_create_lost_found(f))
+		rc = fsck_lost_found(f);
+	if (rc)
+		return rc;
+	marks = calloc(f->dirs.n + 1, sizeof(*marks));
+	if (!marks)
+		return xw_fail_nomem(&f->diag, "directories");
+	root = fsck_dir(f, XW_INO_ROOT);
+	root->attached = true;
+	root->parent = XW_INO_ROOT;
+	for (uint32_t i = 0; i < f->dirs.n && !rc && !f->stop; i++)
+		rc = attach(f, i, marks, &lost);
+	if (!rc && lost.inos.n && !f->stop)
+		rc = reconnect(f, &lost);
+	for (uint32_t i = 0; i < f->dirs.n && !rc && !f->stop; i++)
+		rc = check_dotdot(f, &f->dirs.v[i]);
+	xw_vec_free(&lost.inos);
+	return rc;
+}

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Xattr blocks and EA inodes. Each block is read once, when the first inode that refers to it is
+ * checked; the phase itself compares reference counts, which are known when all inodes have been
+ * seen.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "read/bitmaps.h"
+#include "facts/xattrs.h"
+
+/* ---- facts ---- */
+
+static bool block_used(const void *slot)
+{
+	return ((const struct fsck_xattr_block *)slot)->blk;
+}
+
+static bool block_same(const void *arg, const void *slot, const void *key)
+{
+	(void)arg;
+	return ((const struct fsck_xattr_block *)slot)->blk == *(const xw_blk *)key;
+}
+
+static uint64_t block_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number(((const struct fsck_xattr_block *)slot)->blk);
+}
+
+static const struct xw_table_kind by_block = {sizeof(struct fsck_xattr_block), block_used,
+					      block_same, block_hash};
+
+static bool ea_used(const void *slot)
+{
+	return ((const struct fsck_ea *)slot)->ino;
+}
+
+static bool ea_same(const void *arg, const void *slot, const void *key)
+{
+	(void)arg;
+	return ((const struct fsck_ea *)slot)->ino == *(const xw_ino *)key;
+}
+
+static uint64_t ea_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number(((const struct fsck_ea *)slot)->ino);
+}
+
+static const struct xw_table_kind by_ino = {sizeof(struct fsck_ea), ea_used, ea_same, ea_hash};
+
+static int make_facts(struct fsck *f)
+{
+	if (f->xattrs)
+		return 0;
+	f->xattrs = calloc(1, sizeof(*f->xattrs));
+	if (f->xattrs)
+		f->xattrs->buf = malloc(2 * (size_t)f->img->block_size);
+	return f->xattrs && f->xattrs->buf ? 0 : xw_fail_nomem(&f->diag, "extended attributes");
+}
+
+void fsck_xattrs_free(struct fsck *f)
+{
+	if (!f->xattrs)
+		return;
+	xw_table_free(&f->xattrs->blocks);
+	xw_table_free(&f->xattrs->eas);
+	xw_vec_free(&f->xattrs->users);
+	free(f->xattrs->buf);
+	free(f->xattrs);
+	f->xattrs = NULL;
+}
+
+struct fsck_xattr_block *fsck_xattr_block_slot(struct fsck *f, xw_blk blk)
+{
+	struct xw_table *t = &f->xattrs->blocks;
+	struct fsck_xattr_block *slot;
+
+	if (xw_table_room(t, &by_block, NULL)) {
+		xw_fail_nomem(&f->diag, "extended attributes");
+		return NULL;
+	}
+	slot = xw_table_slot(t, &by_block, NULL, xw_table_number(blk), &blk);
+	t->n += !slot->blk;
+	slot->blk = blk;
+	return slot;
+}
+
+struct fsck_ea *fsck_ea_slot(struct fsck *f, xw_ino ino)
+{
+	struct xw_table *t = &f->xattrs->eas;
+	struct fsck_ea *slot;
+
+	if (xw_table_room(t, &by_ino, NULL)) {
+		xw_fail_nomem(&f->diag, "extended attributes");
+		return NULL;
+	}
+	slot = xw_table_slot(t, &by_ino, NULL, xw_table_number(ino), &ino);
+	t->n += !slot->ino;
+	slot->ino = ino;
+	return slot;
+}
+
+/* ---- an inode ---- */
+
+static int write_block(struct fsck *f, xw_blk blk, uint8_t *p)
+{
+	if (xw_super_has_csum(&f->img->sb))
+		xw_xattr_block_set_csum(p, f->img->block_size, f->img->csum_seed, blk);
+	return fsck_try_write(f, FSCK_O_XATTR, blk, p);
+}
+
+/*
+ * A valid xattr block in a filesystem without the feature: stock tools clear the reference, but
+ * then attributes are lost that setting the feature bit preserves.
+ */
+static int check_feature(struct fsck *f, xw_ino ino, xw_blk blk)
+{
+	struct xw_super *sb = &f->img->sb;
+
+	if (sb->feature_compat & XW_COMPAT_EXT_ATTR ||
+	    !FSCK_FOUND(f, XATTR_NO_FEATURE, .ino = ino, .blk = blk))
+		return 0;
+	sb->feature_compat |= XW_COMPAT_EXT_ATTR;
+	return fsck_super_write(f);
+}
+
+/* A block without references so far: check its contents, and record them in *slot. */
+static int look_at_block(struct fsck *f, xw_ino ino, const struct xw_inode *in,
+			 struct fsck_xattr_block *slot)
+{
+	const uint32_t bs = f->img->block_size;
+	struct fsck_xattr_area a = {
+		.ino = ino,
+		.generation = in->generation,
+		.blk = slot->blk,
+		.p = f->xattrs->buf,
+		.size = bs,
+	};
+	struct xw_xattr_bhdr h;
+	bool csum;
+	int rc = fsck_read(f, slot->blk, 1, a.p);
+
+	slot->bad = rc || xw_xattr_bhdr_decode(a.p, &h);
+	if (slot->bad) {
+		xw_diag_clear(&f->diag);
+		return 0;
+	}
+	rc = check_feature(f, ino, slot->blk);
+	if (rc)
+		return rc;
+	slot->stored = h.refcount;
+	csum = xw_super_has_csum(&f->img->sb) &&
+	       xw_xattr_block_verify(a.p, bs, f->img->csum_seed, slot->blk);
+	rc = fsck_xattr_area(f, &a);
+	if (rc)
+		return rc;
+	slot->n_ea = a.n_ea;
+	slot->ea_blocks = a.ea_blocks;
+	slot->bad = a.empty;
+	if (csum && !a.changed)
+		a.changed = FSCK_FOUND(f, XATTR_BLOCK_CSUM, .ino = ino, .blk = slot->blk);
+	if (!a.changed || slot->bad)
+		return 0;
+	return write_block(f, slot->blk, a.p);
+}
+
+static int look_at_file_acl(struct fsck *f, xw_ino ino, struct xw_inode *in, bool *dirty,
+			    uint64_t *blocks)
+{
+	const xw_blk blk = in->file_acl;
+	struct fsck_xattr_block *slot;
+	int rc = 0;
+
+	if (!xw_image_has_blocks(f->img, blk, 1) || fsck_is_metadata(f, blk, 1)) {
+		if (FSCK_FOUND(f, XATTR_BLOCK_RANGE, .ino = ino, .blk = blk)) {
+			in->file_acl = 0;
+			*dirty = true;
+		}
+		return 0;
+	}
+	slot = fsck_xattr_block_slot(f, blk);
+	if (!slot)
+		return XW_ERR_NOMEM;
+	if (!slot->refs)
+		rc = look_at_block(f, ino, in, slot);
+	if (rc)
+		return rc;
+	if (slot->bad && FSCK_FOUND(f, XATTR_BLOCK_BAD, .ino = ino, .blk = blk)) {
+		in->file_acl = 0;
+		*dirty = true;
+		return 0;
+	}
+	if (!slot->refs++)
+		rc = fsck_claim(f, FSCK_O_XATTR, blk, 1, NULL);
+	if (!rc && f->opts.share_xattrs &&
+	    xw_vec_push(&f->xattrs->users, ((struct fsck_xattr_user){ino, blk})))
+		rc = xw_fail_nomem(&f->diag, "extended attributes");
+	*blocks += (UINT64_C(1) << xw_image_cluster_bits(f->img)) + slot->ea_blocks;
+	f->xattrs->last_ea += slot->n_ea;
+	return rc;
+}
+
+int fsck_xattr_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *raw, bool *dirty,
+		     uint64_t *blocks)
+{
+	const unsigned off = xw_inode_xattr_off(in, &f->img->sb);
+	const uint32_t type = in->mode & XW_S_IFMT;
+	struct fsck_xattr_area a = {
+		.ino = ino,
+		.generation = in->generation,
+		.p = raw + off,
+		.size = f->img->inode_size - off,
+	};
+	int rc = make_facts(f);
+
+	*dirty = false;
+	*blocks = 0;
+	if (rc)
+		return rc;
+	f->xattrs->last = ino;
+	f->xattrs->last_ea = 0;
+	if (off && off + 2 * XW_XATTR_IHDR <= f->img->inode_size &&
+	    peek32(raw + off) == XW_XATTR_MAGIC) {
+		rc = fsck_xattr_area(f, &a);
+		*blocks = a.ea_blocks;
+		f->xattrs->last_ea = a.n_ea;
+	}
+	if (!rc && off && in->flags & XW_FL_INLINE_DATA && !a.has_data &&
+	    (type == XW_S_IFREG || type == XW_S_IFDIR) && FSCK_FOUND(f, INLINE_NO_DATA, .ino = ino))
+		rc = fsck_xattr_add_data(f, &a);
+	*dirty = a.changed;
+	return rc || !in->file_acl ? rc : look_at_file_acl(f, ino, in, dirty, blocks);
+}
+
+/* ---- the phase ---- */
+
+static int by_blk(const void *a, const void *b)
+{
+	const struct fsck_xattr_block *x = a, *y = b;
+
+	return (x->blk > y->blk) - (x->blk < y->blk);
+}
+
+static int check_refcount(struct fsck *f, struct fsck_xattr_block *b)
+{
+	struct xw_xattr_bhdr h;
+	uint8_t *p = f->xattrs->buf;
+	int rc;
+
+	if (!b->refs || b->bad || b->refs == b->stored ||
+	    !FSCK_FOUND(f, XATTR_REFCOUNT, .blk = b->blk, .num = b->stored, .num2 = b->refs))
+		return 0;
+	rc = fsck_read(f, b->blk, 1, p);
+	if (rc || xw_xattr_bhdr_decode(p, &h))
+		return rc;
+	h.refcount = b->stored = b->refs;
+	xw_xattr_bhdr_encode(p, &h);
+	return write_block(f, b->blk, p);
+}
+
+/* Counts of all blocks, in disk order. */
+static int check_blocks(struct fsck *f)
+{
+	struct xw_table *t = &f->xattrs->blocks;
+	auto_free struct fsck_xattr_block *v = malloc((t->n + 1) * sizeof(*v));
+	size_t n = 0;
+	int rc = v ? 0 : xw_fail_nomem(&f->diag, "extended attributes");
+
+	for (size_t i = 0; !rc && i < t->size; i++) {
+		const struct fsck_xattr_block *b = xw_table_at(t, &by_block, i);
+
+		if (b->blk)
+			v[n++] = *b;
+	}
+	if (n)
+		qsort(v, n, sizeof(*v), by_blk);
+	for (size_t i = 0; i < n && !rc && !f->stop; i++)
+		rc = check_refcount(f, &v[i]);
+	if (!rc && f->opts.share_xattrs && !f->stop)
+		rc = fsck_xattr_share(f, v, n);
+	return rc;
+}
+
+/*
+ * Is the value there, of the size that the entry says? If not, a repair of the map has changed
+ * i_size, and the next round drops the entry.
+ */
+static bool has_value(struct fsck *f, const struct fsck_ea *ea, struct xw_inode in)
+{
+	in.size = ea->size;
+	return fsck_is_ea_inode(f, ea->ino, &in);
+}
+
+static int check_ea(struct fsck *f, const struct fsck_ea *ea, uint8_t *raw)
+{
+	struct fsck_inode *known = fsck_inode(f, ea->ino);
+	struct xw_inode in;
+	bool dirty = false;
+	int rc;
+
+	if (!known || !(known->flags & FSCK_I_USED))
+		return 0; /* cleared after the entry was seen: found in the next round */
+	known->flags |= FSCK_I_EA;
+	if (ea->old)
+		return 0;
+	rc = fsck_inode_read(f, ea->ino, &in, raw);
+	if (rc)
+		return rc;
+	if (xw_inode_ea_refs(&in) != ea->refs &&
+	    FSCK_FOUND(f, EA_REFCOUNT, .ino = ea->ino, .num = xw_inode_ea_refs(&in),
+		       .num2 = ea->refs)) {
+		xw_inode_set_ea_refs(&in, ea->refs);
+		dirty = true;
+	}
+	if (in.size != ea->size && has_value(f, ea, in) &&
+	    FSCK_FOUND(f, EA_INODE_SIZE, .ino = ea->ino, .num = in.size, .num2 = ea->size)) {
+		in.size = ea->size;
+		dirty = true;
+	}
+	if (in.links != 1 &&
+	    FSCK_FOUND(f, LINK_COUNT, .ino = ea->ino, .num = in.links, .num2 = 1)) {
+		in.links = 1;
+		dirty = true;
+	}
+	return dirty ? fsck_inode_write(f, ea->ino, &in, raw) : 0;
+}
+
+/*
+ * An EA inode without references is an ordinary file: it may have a name, or be put into
+ * lost+found. Linux opens it only without the flag.
+ */
+static int release_unreferenced(struct fsck *f, xw_ino ino, struct fsck_inode *known)
+{
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	int rc;
+
+	if (xw_table_get(&f->xattrs->eas, &by_ino, NULL, xw_table_number(ino), &ino))
+		return 0;
+	known->flags &= (uint8_t)~FSCK_I_EA;
+	if (!FSCK_FOUND(f, EA_INODE_STRAY, .ino = ino))
+		return 0;
+	raw = malloc(f->img->inode_size);
+	rc = raw ? fsck_inode_read(f, ino, &in, raw) : xw_fail_nomem(&f->diag, "EA inode");
+	if (rc)
+		return rc;
+	in.flags &= ~XW_FL_EA_INODE;
+	f->again = true; /* its owner is charged for it from now on */
+	return fsck_inode_write(f, ino, &in, raw);
+}
+
+static int check_unreferenced(struct fsck *f)
+{
+	const uint32_t per_group = f->img->sb.inodes_per_group;
+	int rc = 0;
+
+	for (uint64_t g = 0; f->groups && g < f->img->groups; g++)
+		for (uint32_t i = 0; f->groups[g] && i < per_group && !rc && !f->stop; i++)
+			if (f->groups[g][i].flags & FSCK_I_EA)
+				rc = release_unreferenced(f, (xw_ino)(g * per_group + i + 1),
+							  &f->groups[g][i]);
+	return rc;
+}
+
+static int check_eas(struct fsck *f)
+{
+	const struct xw_table *t = &f->xattrs->eas;
+	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	int rc = raw ? 0 : xw_fail_nomem(&f->diag, "extended attributes");
+
+	for (size_t i = 0; !rc && i < t->size && !f->stop; i++) {
+		const struct fsck_ea *ea = xw_table_at(t, &by_ino, i);
+
+		if (ea->ino)
+			rc = check_ea(f, ea, raw);
+	}
+	return rc;
+}
+
+int fsck_check_xattrs(struct fsck *f)
+{
+	int rc = make_facts(f);
+
+	if (!rc && f->counts.ea_inodes)
+		rc = check_unreferenced(f);
+	if (rc || f->stop)
+		return rc;
+	/* blocks allocated by contested.c may share attributes that were counted before */
+	if (f->allocated)
+		return 0;
+	rc = check_blocks(f);
+	return rc || f->stop ? rc : check_eas(f);
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Copies of contested blocks: what a file had there before anything was repaired. A directory gets
+ * none of blocks that cannot be its own; its entries are lost with its pointer.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "dev/overlay.h"
+#include "edit/edit.h"
+#include "walk/dirblock.h"
+
+#include "repairs/contested.h"
+#include "phases/dirs.h"
+
+/* Is what a file had on the base? A journal replayed in the overlay alone counts as content. */
+static bool is_on_base(const struct fsck *f)
+{
+	return f->replayed == f->replayed_there;
+}
+
+/*
+ * Superblock and descriptors may have been repaired by now, and before an update the bitmaps are
+ * written, wherever the descriptors say that they are: a file had what the base has, or what is
+ * kept here.
+ */
+int fsck_contest_save(struct fsck_contest *c, uint64_t cluster)
+{
+	struct fsck *f = c->f;
+	const uint32_t bs = f->img->block_size;
+	const xw_blk first = c->base + (cluster << c->bits);
+
+	for (xw_blk blk = first; !is_on_base(f) && blk < first + (UINT64_C(1) << c->bits); blk++) {
+		struct fsck_saved s = {blk, NULL};
+
+		if (blk >= f->img->sb.blocks_count || !fsck_is_metadata(f, blk, 1))
+			continue;
+		s.data = malloc(bs);
+		if (!s.data || xw_vec_push(&c->saved, s)) {
+			free(s.data);
+			return xw_fail_nomem(&f->diag, "contested blocks");
+		}
+		if (xw_dev_pread(f->dev, s.data, bs, blk * bs)) {
+			free(s.data);
+			c->saved.v[c->saved.n - 1].data = NULL;
+			xw_diag_clear(&f->diag);
+		}
+	}
+	return 0;
+}
+
+void fsck_contest_saved_free(struct fsck_contest *c)
+{
+	for (size_t i = 0; i < c->saved.n; i++)
+		free(c->saved.v[i].data);
+	xw_vec_free(&c->saved);
+}
+
+struct mover {
+	struct fsck_contest *c;
+	struct xw_update *u;
+	struct xw_update_map to;
+	uint64_t lcluster; /* cluster of the file that was moved last */
+	xw_blk fresh; /* its new place; 0: none yet */
+	xw_ino ino;
+	uint32_t seed; /* of its checksums */
+	bool dir, any_names; /* a directory; an encrypted one */
+};
+
+static int by_block(const void *a, const void *b)
+{
+	const struct fsck_saved *x = a, *y = b;
+
+	return (x->blk > y->blk) - (x->blk < y->blk);
+}
+
+/* One block as it was before the repair. */
+static int read_block(const struct fsck_contest *c, xw_blk blk, uint8_t *buf)
+{
+	const struct fsck *f = c->f;
+	const uint32_t bs = f->img->block_size;
+	const struct fsck_saved key = {.blk = blk};
+	const struct fsck_saved *s =
+		c->saved.n ? bsearch(&key, c->saved.v, c->saved.n, sizeof(key), by_block) : NULL;
+	struct xw_dev *const dev =
+		is_on_base(f) && fsck_is_metadata(f, blk, 1) ? xw_overlay_base(f->dev) : f->dev;
+
+	if (!s || !s->data)
+		return xw_dev_pread(dev, buf, bs, blk * bs);
+	memcpy(buf, s->data, bs);
+	return 0;
+}
+
+/*
+ * Read blocks into c->copy. With -c, -l and -L files are moved away from bad blocks, and unreadable
+ * ones are replaced by zeros. Otherwise the blocks may be intact on the medium, and nothing is
+ * repaired.
+ */
+static int read_part(struct mover *m, xw_blk from, uint64_t n)
+{
+	const struct fsck_contest *c = m->c;
+	const uint64_t bs = m->c->f->img->block_size;
+
+	for (uint64_t i = 0; i < n; i++) {
+		const int rc = read_block(c, from + i, c->copy + i * bs);
+
+		if (!rc)
+			continue;
+		if (rc != XW_ERR_IO || (!c->f->opts.bad_test && !c->f->opts.bad_file))
+			return rc;
+		memset(c->copy + i * bs, 0, bs);
+		xw_log(&c->f->diag, XW_LOG_WARN, "block %llu cannot be read: its copy is zeros",
+		       (unsigned long long)(from + i));
+		xw_diag_clear(&c->f->diag);
+	}
+	return 0;
+}
+
+/* Does the block verify as one of a directory with these checksums? */
+static bool verifies(const struct xw_image *img, const uint8_t *block, uint32_t seed)
+{
+	const uint32_t bs = img->block_size;
+
+	if (xw_dirblock_is_node(block, bs) &&
+	    !xw_dx_block_verify(block, bs, XW_DX_NODE_ENTRIES, seed))
+		return true;
+	if (fsck_dir_is_root(block, bs) && !xw_dx_block_verify(block, bs, XW_DX_ROOT_ENTRIES, seed))
+		return true;
+	return xw_dir_has_tail(block, bs) && !xw_dir_block_verify(block, bs, seed);
+}
+
+/* Is it a block of another directory that claims it? */
+static bool is_of_another(const struct mover *m, xw_blk blk, const uint8_t *block)
+{
+	const struct fsck_contest *c = m->c;
+	const uint64_t cluster = fsck_contest_cluster(c, blk);
+	struct xw_inode in;
+	bool is = false;
+
+	for (size_t i = 0; i < c->claims.n && !is; i++) {
+		const struct claim *v = &c->claims.v[i];
+
+		if (!v->ino || v->ino == m->ino || cluster < v->first ||
+		    cluster - v->first >= v->len || fsck_inode_read(c->f, v->ino, &in, NULL))
+			continue;
+		is = (in.mode & XW_S_IFMT) == XW_S_IFDIR &&
+		     verifies(c->f->img, block, xw_image_inode_seed(c->f->img, v->ino, &in));
+	}
+	return is;
+}
+
+/* Entries without damage, and "." in the first block of a directory only: that of this one. */
+static bool is_leaf(const struct mover *m, xw_lblk lblk, const uint8_t *block)
+{
+	const struct xw_image *img = m->c->f->img;
+	const struct xw_dirblock_area area = {
+		.data = block,
+		.size = img->block_size,
+		.inodes_count = img->sb.inodes_count,
+		.filetype = img->sb.feature_incompat & XW_INCOMPAT_FILETYPE,
+		.any_names = m->any_names,
+	};
+	struct xw_dirblock *it = malloc(sizeof(*it));
+	struct xw_dirblock_item item;
+	bool valid = true;
+	int kind = it != NULL;
+
+	if (it)
+		xw_dirblock_begin(it, &area);
+	while (it && valid && (kind = xw_dirblock_next(it, &item)) == 1)
+		if (!item.unused && item.e.name_len == 1 && item.e.name[0] == '.')
+			valid = !lblk && item.e.ino == m->ino;
+	free(it);
+	return valid && !kind;
+}
+
+/*
+ * c->copy, read from blk: can it be a block of this directory? A wrong checksum alone may be damage
+ * of its own, unless it is right for the other owner.
+ */
+static bool is_of_directory(const struct mover *m, xw_lblk lblk, xw_blk blk)
+{
+	const struct xw_image *img = m->c->f->img;
+	const uint8_t *block = m->c->copy;
+
+	if (!lblk && peek32(block) == m->ino) /* its "." */
+		return true;
+	if (!xw_super_has_csum(&img->sb))
+		return is_leaf(m, lblk, block);
+	if (verifies(img, block, m->seed))
+		return true;
+	return is_leaf(m, lblk, block) && !is_of_another(m, blk, block);
+}
+
+/* Copy the part of an extent that lies in one cluster to the new one. */
+static int copy_part(struct mover *m, struct xw_map_run *part)
+{
+	const struct fsck_contest *c = m->c;
+	const uint64_t bs = m->c->f->img->block_size;
+	const xw_blk from = part->pblk;
+	int rc;
+
+	part->pblk = m->fresh + (part->lblk & ((UINT64_C(1) << c->bits) - 1));
+	rc = read_part(m, from, part->len);
+	/* the first block remains, for a directory without entries */
+	if (!rc && m->dir && !is_of_directory(m, part->lblk, from))
+		memset(c->copy, 0, bs);
+	if (!rc)
+		rc = xw_dev_pwrite(m->u->img->dev, c->copy, part->len * bs, part->pblk * bs);
+	return rc ? rc : xw_update_map_add(m->u, &m->to, *part);
+}
+
+static int move_part(struct mover *m, struct xw_map_run part)
+{
+	const struct fsck_contest *c = m->c;
+	const uint64_t cluster = fsck_contest_cluster(c, part.pblk), size = UINT64_C(1) << c->bits;
+	const struct xw_alloc_req req = {.goal = part.pblk, .len = size};
+	const bool shared = fsck_contest_shared(c, cluster);
+	struct xw_run run;
+	int rc;
+
+	if (m->fresh && c->bits && m->lcluster == part.lblk >> c->bits)
+		return copy_part(m, &part);
+	m->fresh = 0;
+	if (shared && m->dir && part.lblk) {
+		rc = read_part(m, part.pblk, part.len);
+		if (rc || !is_of_directory(m, part.lblk, part.pblk))
+			return rc;
+	}
+	if (!shared && !((part.lblk ^ (part.pblk - c->base)) & (size - 1)))
+		return xw_update_map_add(m->u, &m->to, part);
+	rc = xw_space_alloc(m->u->space, &req, &run);
+	if (rc)
+		return rc;
+	m->fresh = run.start;
+	m->lcluster = part.lblk >> c->bits;
+	return copy_part(m, &part);
+}
+
+static int move_runs(struct mover *m, const struct xw_update_map *from)
+{
+	const struct fsck_contest *c = m->c;
+	const uint64_t size = UINT64_C(1) << c->bits;
+	int rc = 0;
+
+	for (size_t i = 0; i < from->e.n && !rc; i++) {
+		const struct xw_extent *e = &from->e.v[i];
+
+		for (uint64_t at = 0; at < e->len && !rc;) {
+			const xw_blk pblk = e->pblk + at;
+			const uint64_t left = size - ((pblk - c->base) & (size - 1));
+			const uint64_t lleft = size - ((e->lblk + at) & (size - 1));
+			const uint64_t n = XW_MIN(XW_MIN(left, lleft), e->len - at);
+
+			rc = move_part(m, (struct xw_map_run){e->lblk + at, n, pblk, e->unwritten});
+			at += n;
+		}
+	}
+	return rc;
+}
+
+/* Blocks of the map that are claimed by others must not be freed with the old map. */
+static void keep_shared_nodes(const struct fsck_contest *c, struct xw_update_map *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->nodes.n; i++)
+		if (!fsck_contest_shared(c, fsck_contest_cluster(c, m->nodes.v[i])))
+			m->nodes.v[n++] = m->nodes.v[i];
+	m->nodes.n = n;
+}
+
+/* Read the map with the tolerant walk. i_blocks is corrected in the next round. */
+static int read_map(struct fsck_contest *c, struct xw_update *u, xw_ino ino,
+		    const struct xw_inode *in, struct xw_update_map *m)
+{
+	struct xw_walk_map_item item;
+	int more = 0, rc = xw_walk_map_begin(&c->walk, ino, in, -1);
+
+	while (!rc && (more = xw_walk_map_next(&c->walk, &item)) > 0) {
+		if (more == 2)
+			continue;
+		if (item.kind == XW_WALK_RUN)
+			rc = xw_update_map_add(u, m,
+					       (struct xw_map_run){item.lblk, item.len, item.pblk,
+								   item.unwritten});
+		else if (fsck_node_is_foreign(c->f, in, item.pblk))
+			xw_walk_map_skip(&c->walk);
+		else if (xw_vec_push(&m->nodes, item.pblk))
+			rc = XW_ERR_NOMEM;
+	}
+	m->other = in->file_acl ? UINT64_C(1) << c->bits : 0;
+	return rc || more >= 0 ? rc : more;
+}
+
+static void describe(struct mover *m, xw_ino ino, const struct xw_inode *in)
+{
+	m->ino = ino;
+	m->seed = xw_image_inode_seed(m->c->f->img, ino, in);
+	m->dir = (in->mode & XW_S_IFMT) == XW_S_IFDIR && !m->c->bits;
+	m->any_names = in->flags & XW_FL_ENCRYPT;
+}
+
+int fsck_contest_foreign(struct fsck_contest *c, xw_ino ino, bool *foreign)
+{
+	struct mover m = {.c = c};
+	struct xw_walk_map_item item;
+	struct xw_inode in;
+	int more = 0, rc = fsck_inode_read(c->f, ino, &in, NULL);
+
+	*foreign = false;
+	if (rc || !xw_inode_has_map(&in))
+		return rc;
+	describe(&m, ino, &in);
+	rc = xw_walk_map_begin(&c->walk, ino, &in, -1);
+	while (!rc && m.dir && !*foreign && (more = xw_walk_map_next(&c->walk, &item)) > 0) {
+		if (more == 1 && item.kind == XW_WALK_NODE &&
+		    fsck_node_is_foreign(c->f, &in, item.pblk))
+			xw_walk_map_skip(&c->walk);
+		if (more == 2 || item.kind != XW_WALK_RUN)
+			continue;
+		for (uint64_t i = 0; i < item.len && !rc && !*foreign; i++) {
+			if (!fsck_contest_shared(c, fsck_contest_cluster(c, item.pblk + i)))
+				continue;
+			rc = read_part(&m, item.pblk + i, 1);
+			*foreign = !rc && !is_of_directory(&m, item.lblk + i, item.pblk + i);
+		}
+	}
+	return rc || more >= 0 ? rc : xw_fail_nomem(&c->f->diag, "contested blocks");
+}
+
+int fsck_contest_move(struct fsck_contest *c, struct xw_update *u, xw_ino ino)
+{
+	struct mover m = {.c = c, .u = u};
+	struct xw_update_map from = {0};
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	int rc = xw_update_get(u, ino, &in, &raw);
+
+	if (rc)
+		return rc;
+	describe(&m, ino, &in);
+	in.flags &= ~XW_FL_ITREE; /* stale from here on: it is rebuilt if wanted */
+	rc = read_map(c, u, ino, &in, &from);
+	if (!rc)
+		rc = move_runs(&m, &from);
+	if (!rc) {
+		keep_shared_nodes(c, &from);
+		free(from.e.v);
+		from.e.v = m.to.e.v;
+		from.e.n = m.to.e.n;
+		from.e.cap = m.to.e.cap;
+		memset(&m.to.e, 0, sizeof(m.to.e));
+		rc = xw_update_map_write(u, ino, &in, &from);
+	}
+	if (!rc)
+		rc = xw_update_put(u, ino, &in, steal(raw));
+	xw_update_map_end(&from);
+	xw_update_map_end(&m.to);
+	return rc;
+}

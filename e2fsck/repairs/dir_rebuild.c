@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Rebuilding directories: all of their entries are read once more, however damaged their blocks
+ * are, and passed to the builder. Of entries with the same name and inode one is kept; entries with
+ * the same name and different inodes are renamed.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/auto.h"
+#include "base/hash.h"
+#include "phases/dirs.h"
+#include "edit/dir.h"
+#include "edit/edit.h"
+
+struct salvage {
+	struct fsck_dirscan *s;
+	struct xw_arena names;
+	XW_VEC(struct xw_dir_entry) e;
+};
+
+static int add(struct salvage *v, const struct xw_dirent *e)
+{
+	struct xw_dir_entry x = {.name_len = e->name_len, .ftype = e->ftype, .ino = e->ino};
+
+	x.name = xw_arena_dup(&v->names, e->name, e->name_len);
+	return !x.name || xw_vec_push(&v->e, x) ? XW_ERR_NOMEM : 0;
+}
+
+static int add_area(struct salvage *v, const struct fsck_area *a)
+{
+	const struct xw_dirblock_area area = fsck_dir_area_of(v->s, a);
+	struct xw_dirblock_item item;
+	int kind, rc = 0;
+
+	xw_dirblock_begin(&v->s->walk, &area);
+	while (!rc && (kind = xw_dirblock_next(&v->s->walk, &item)) != 0) {
+		if ((kind == 2 && !item.keep) || item.unused ||
+		    xw_name_is_dots(item.e.name, item.e.name_len))
+			continue;
+		rc = add(v, &item.e);
+	}
+	return rc;
+}
+
+static int add_blocks(struct salvage *v, uint32_t i)
+{
+	struct fsck_dirscan *s = v->s;
+	struct fsck *f = s->f;
+	const uint32_t bs = f->img->block_size;
+	auto_free uint8_t *buf = malloc(bs);
+	int rc = buf ? 0 : XW_ERR_NOMEM;
+
+	for (uint32_t at = s->first[i]; at < s->first[i + 1] && !rc; at++) {
+		const struct fsck_dirblock *b = &f->dirblocks.v[at];
+		struct fsck_area a = {.data = buf, .size = bs, .lblk = b->lblk};
+
+		if (!b->pblk)
+			continue;
+		if (fsck_read(f, b->pblk, 1, buf)) {
+			xw_diag_clear(&f->diag);
+			continue;
+		}
+		if (s->d->indexed && b->lblk && xw_dirblock_is_node(buf, bs))
+			continue;
+		a.tail = s->csum && !(s->d->indexed && !b->lblk && fsck_dir_is_root(buf, bs));
+		rc = add_area(v, &a);
+	}
+	return rc;
+}
+
+static int add_inline(struct salvage *v)
+{
+	struct fsck *f = v->s->f;
+	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	struct xw_inode in;
+	uint32_t len;
+	size_t off;
+	int rc;
+
+	if (!raw)
+		return xw_fail_nomem(&f->diag, "directory");
+	rc = fsck_inode_read(f, v->s->d->ino, &in, raw);
+	if (rc)
+		return rc;
+	rc = add_area(v, &(struct fsck_area){.data = in.block + 4, .size = 56});
+	off = fsck_inline_value(f, &in, raw, &len);
+	if (!rc && len)
+		rc = add_area(v, &(struct fsck_area){.data = raw + off, .size = len});
+	return rc;
+}
+
+/* ---- duplicate names ---- */
+
+static int by_name(const void *x, const void *y)
+{
+	const struct xw_dir_entry *a = x, *b = y;
+	const int c = memcmp(a->name, b->name, XW_MIN(a->name_len, b->name_len));
+
+	if (c)
+		return c;
+	if (a->name_len != b->name_len)
+		return a->name_len < b->name_len ? -1 : 1;
+	return (a->ino > b->ino) - (a->ino < b->ino);
+}
+
+static bool is_same_name(const struct xw_dir_entry *a, const struct xw_dir_entry *b)
+{
+	return a->name_len == b->name_len && !memcmp(a->name, b->name, a->name_len);
+}
+
+/* All names of the directory; existing ones are kept, since one entry keeps each. */
+struct taken {
+	const char *name; /* NULL: the slot is free */
+	size_t len;
+};
+
+static bool taken_used(const void *slot)
+{
+	return ((const struct taken *)slot)->name;
+}
+
+static bool taken_same(const void *arg, const void *slot, const void *key)
+{
+	const struct taken *a = slot, *b = key;
+
+	(void)arg;
+	return a->len == b->len && !memcmp(a->name, b->name, a->len);
+}
+
+static uint64_t taken_hash(const void *arg, const void *slot)
+{
+	const struct taken *t = slot;
+
+	(void)arg;
+	return xw_hash64(t->name, t->len, 0);
+}
+
+static const struct xw_table_kind taken_kind = {sizeof(struct taken), taken_used, taken_same,
+						taken_hash};
+
+struct renaming {
+	struct salvage *v;
+	struct xw_table taken;
+	const char *base; /* of the entry renamed last */
+	size_t len;
+	unsigned next; /* next suffix to try for this base */
+};
+
+/* 1: added; 0: it existed. XW_ERR_NOMEM. */
+static int take_name(struct renaming *r, const char *name, size_t len)
+{
+	const struct taken key = {name, len};
+	struct taken *slot;
+
+	if (xw_table_room(&r->taken, &taken_kind, NULL))
+		return XW_ERR_NOMEM;
+	slot = xw_table_slot(&r->taken, &taken_kind, NULL, taken_hash(NULL, &key), &key);
+	if (slot->name)
+		return 0;
+	*slot = key;
+	r->taken.n++;
+	return 1;
+}
+
+/* Rename to NAME~0, NAME~1 and so on, truncating NAME if necessary. */
+static int rename_entry(struct renaming *r, struct xw_dir_entry *e)
+{
+	char *name = xw_arena_alloc(&r->v->names, XW_NAME_MAX + 1, 1);
+	const size_t base = XW_MIN(e->name_len, (size_t)XW_NAME_MAX - 6);
+
+	if (!name)
+		return XW_ERR_NOMEM;
+	memcpy(name, e->name, base);
+	if (!r->base || r->len != base || memcmp(r->base, name, base))
+		r->next = 0;
+	r->base = name;
+	r->len = base;
+	while (r->next < 100000) {
+		const int n = snprintf(name + base, XW_NAME_MAX + 1 - base, "~%u", r->next++);
+		const int rc = take_name(r, name, base + (size_t)n);
+
+		if (rc < 0)
+			return rc;
+		if (!rc)
+			continue;
+		e->name = name;
+		e->name_len = (uint8_t)(base + (size_t)n);
+		return 0;
+	}
+	return XW_ERR_LIMIT;
+}
+
+/* Entries are sorted by name, so those with the same base are adjacent. */
+static int rename_all(struct salvage *v)
+{
+	struct renaming r = {.v = v};
+	int rc = 0;
+
+	for (size_t i = 0; i < v->e.n && rc >= 0; i++)
+		rc = take_name(&r, v->e.v[i].name, v->e.v[i].name_len);
+	rc = rc < 0 ? rc : 0;
+	for (size_t i = v->e.n; i-- > 1 && !rc;)
+		if (is_same_name(&v->e.v[i - 1], &v->e.v[i]))
+			rc = rename_entry(&r, &v->e.v[i]);
+	xw_table_free(&r.taken);
+	return rc;
+}
+
+static void forget_name(struct fsck *f, const struct xw_dir_entry *e)
+{
+	struct fsck_inode *in = fsck_inode(f, e->ino);
+
+	if (in && in->names && in->names < UINT16_MAX)
+		in->names--;
+}
+
+static int make_unique(struct salvage *v)
+{
+	size_t n = 0;
+	bool twice = false;
+
+	if (v->e.n)
+		qsort(v->e.v, v->e.n, sizeof(*v->e.v), by_name);
+	for (size_t i = 0; i < v->e.n; i++) {
+		if (n && is_same_name(&v->e.v[n - 1], &v->e.v[i]) &&
+		    v->e.v[n - 1].ino == v->e.v[i].ino) {
+			forget_name(v->s->f, &v->e.v[i]);
+			continue;
+		}
+		twice = twice || (n && is_same_name(&v->e.v[n - 1], &v->e.v[i]));
+		v->e.v[n++] = v->e.v[i];
+	}
+	v->e.n = n;
+	return twice && !v->s->encrypted ? rename_all(v) : 0;
+}
+
+/* ---- one directory ---- */
+
+static int rebuild(struct fsck_dirscan *s, uint32_t i, bool *no_space)
+{
+	struct fsck *f = s->f;
+	struct fsck_dir *d = &f->dirs.v[i];
+	struct salvage v = {.s = s};
+	struct xw_update *u;
+	int rc;
+
+	s->d = NULL;
+	fsck_dir_enter(s, i);
+	rc = d->is_inline ? add_inline(&v) : add_blocks(&v, i);
+	if (!rc)
+		rc = make_unique(&v);
+	if (rc == XW_ERR_NOMEM)
+		rc = xw_fail_nomem(&f->diag, "directory");
+	if (!rc)
+		rc = fsck_update(f, &u);
+	if (!rc) {
+		const struct xw_update_rebuild o = {
+			.ino = d->ino,
+			.parent = d->parent   ? d->parent
+				  : d->dotdot ? d->dotdot
+					      : XW_INO_ROOT,
+			.entries = v.e.v,
+			.n = v.e.n,
+		};
+
+		rc = xw_update_rebuild_dir(u, &o);
+		d->dotdot = rc ? d->dotdot : o.parent;
+	}
+	*no_space = rc == XW_ERR_NOSPC || rc == XW_ERR_UNSUPPORTED || rc == XW_ERR_LIMIT;
+	xw_vec_free(&v.e);
+	xw_arena_free(&v.names);
+	return rc;
+}
+
+int fsck_dir_rebuild_all(struct fsck_dirscan *s)
+{
+	struct fsck *f = s->f;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < f->dirs.n && !rc && !f->stop; i++) {
+		struct fsck_dir *d = &f->dirs.v[i];
+		bool no_space;
+
+		if (!d->rebuild)
+			continue;
+		rc = rebuild(s, i, &no_space);
+		if (!rc)
+			rc = fsck_update_step(f);
+		if (!rc)
+			continue;
+		/* The failed change is rolled back completely. */
+		fsck_update_drop(f);
+		if (!no_space)
+			return rc;
+		xw_diag_clear(&f->diag);
+		FSCK_FOUND(f, DIR_NO_SPACE, .dir = d->ino);
+		rc = 0;
+	}
+	fsck_update_drop(f); /* each directory was kept */
+	return rc;
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+/* Creates a missing root directory: empty, in a new block. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "dir/build.h"
+#include "phases/inodes.h"
+#include "edit/edit.h"
+
+struct put {
+	struct xw_update *u;
+	xw_blk blk;
+};
+
+static int put_block(void *arg, uint32_t lblk, const void *block)
+{
+	const struct put *p = arg;
+	const uint32_t bs = p->u->img->block_size;
+
+	return xw_dev_pwrite(p->u->img->dev, block, bs, (p->blk + lblk) * bs);
+}
+
+static int write_entries(struct xw_update *u, const struct xw_inode *in, xw_blk blk)
+{
+	const struct xw_super *sb = &u->img->sb;
+	struct xw_dir_format format = {
+		.block_size = u->img->block_size,
+		.filetype = sb->feature_incompat & XW_INCOMPAT_FILETYPE,
+		.csum = xw_super_has_csum(sb),
+		.hash_version = xw_dx_version(sb, sb->def_hash_version),
+	};
+	const struct xw_dir_self self = {
+		.ino = XW_INO_ROOT,
+		.parent = XW_INO_ROOT,
+		.inode_seed = xw_image_inode_seed(u->img, XW_INO_ROOT, in),
+	};
+	struct put put = {u, blk};
+	struct xw_dir_shape shape;
+	int rc = xw_dir_shape(&format, NULL, 0, 0, &shape);
+
+	return rc ? rc : xw_dir_emit(&format, &shape, NULL, 0, &self, put_block, &put);
+}
+
+static int make(struct fsck *f, struct xw_update *u)
+{
+	const struct xw_time now = {f->opts.now, 0};
+	const struct xw_super *sb = &f->img->sb;
+	struct xw_inode in = {
+		.mode = XW_S_IFDIR | 0755,
+		.links = 2,
+		.size = f->img->block_size,
+		.atime = now,
+		.ctime = now,
+		.mtime = now,
+		.crtime = now,
+		.extra_isize = sb->inode_size > XW_INODE_BODY ? XW_INODE_EXTRA_WANTED : 0,
+	};
+	auto_free uint8_t *raw = calloc(1, f->img->inode_size);
+	struct xw_update_map m = {0};
+	int rc = raw ? xw_update_map_alloc(u, XW_INO_ROOT, &m, 1)
+		     : xw_fail_nomem(&f->diag, "root directory");
+
+	if (!rc)
+		rc = write_entries(u, &in, m.e.v[0].pblk);
+	if (!rc)
+		rc = xw_update_map_write(u, XW_INO_ROOT, &in, &m);
+	if (!rc)
+		rc = xw_update_put(u, XW_INO_ROOT, &in, steal(raw));
+	xw_update_map_end(&m);
+	return rc;
+}
+
+int fsck_make_root(struct fsck *f)
+{
+	struct fsck_inode *root;
+	struct xw_group_desc gd;
+	struct xw_update *u;
+	int rc = fsck_inode_make(f, XW_INO_ROOT, &root);
+
+	if (rc || (root->flags & FSCK_I_USED && root->ftype == XW_FT_DIR))
+		return rc;
+	/* without an inode table nothing is known about the root */
+	if (xw_image_group(f->img, 0, &gd) ||
+	    !xw_image_has_blocks(f->img, gd.inode_table, f->img->itable_blocks) ||
+	    !FSCK_FOUND(f, ROOT_MISSING, .ino = XW_INO_ROOT))
+		return 0;
+	root->flags |= FSCK_I_USED;
+	root->ftype = XW_FT_DIR;
+	root->links = 2;
+	rc = fsck_update(f, &u);
+	if (!rc)
+		rc = make(f, u);
+	if (!rc)
+		rc = fsck_update_keep(f);
+	if (rc)
+		fsck_update_drop(f);
+	f->again = !rc;
+	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO)
+		return rc;
+	xw_diag_clear(&f->diag); /* no space: other repairs may free some */
+	return 0;
+}

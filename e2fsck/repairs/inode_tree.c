@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Rewrites extent trees from their valid runs.
+ *
+ * A tree that does not fit into its inode needs blocks, and whose these are is known only when all
+ * inodes have been seen. So it is rewritten when the owner map is settled: in those of its old
+ * blocks that were map blocks and that nobody else claims, then in free ones. The claims of a round
+ * have its size already.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "phases/inodes.h"
+
+struct tree {
+	struct fsck *f;
+	const struct fsck_rebuild *r;
+	struct xw_extent_idx *up; /* index entries for the level that was written last */
+	size_t n;
+	xw_blk *blocks; /* for its nodes, in the order of writing */
+	size_t used; /* of these */
+	uint32_t seed;
+	uint8_t *block;
+};
+
+/* Fill a node with entries [first, first + n) of the level below it: up, or runs at depth 0. */
+static void fill(const struct xw_map_run *runs, const struct xw_extent_idx *up, uint8_t *node,
+		 size_t first, size_t n, unsigned max, unsigned depth)
+{
+	xw_extent_hdr_encode(node, &(struct xw_extent_hdr){.entries = (uint16_t)n,
+							   .max = (uint16_t)max,
+							   .depth = (uint16_t)depth});
+	for (size_t i = 0; i < n; i++) {
+		const struct xw_map_run *r = &runs[first + i];
+		const struct xw_extent e = {(uint32_t)r->lblk, (uint32_t)r->len, r->pblk,
+					    r->unwritten};
+
+		if (depth)
+			xw_extent_idx_encode(node, (unsigned)i, &up[first + i]);
+		else
+			xw_extent_leaf_encode(node, (unsigned)i, &e);
+	}
+}
+
+/* Number of nodes outside of the inode for n runs, and their levels. */
+static size_t nodes_for(const struct fsck *f, size_t n, unsigned *depth)
+{
+	const unsigned max = xw_extent_node_max(f->img->block_size);
+	size_t all = 0;
+
+	for (*depth = 0; n > XW_EXT_INODE_ENTRIES; ++*depth) {
+		n = xw_div_up(n, max);
+		all += n;
+	}
+	return all;
+}
+
+/* All blocks for the nodes, before the first one is written. XW_ERR_NOSPC: none are taken. */
+static int take_blocks(struct fsck *f, const struct fsck_rebuild *r, xw_blk *blocks, size_t n)
+{
+	size_t have = 0, own;
+	int rc = 0;
+
+	for (size_t i = 0; i < r->n_nodes && have < n; i++)
+		if (fsck_owns(f, FSCK_O_MAP, r->nodes[i], 1))
+			blocks[have++] = r->nodes[i];
+	own = have;
+	while (have < n && !rc) {
+		rc = fsck_claim_free(f, FSCK_O_MAP, r->runs[0].pblk, &blocks[have]);
+		have += !rc;
+	}
+	while (rc && have > own)
+		fsck_unclaim(f, FSCK_O_MAP, blocks[--have], 1);
+	return rc;
+}
+
+/* Write one level of nodes for n entries: their index entries replace those in t->up. */
+static int write_level(struct tree *t, size_t n, unsigned depth)
+{
+	const struct xw_image *img = t->f->img;
+	const unsigned max = xw_extent_node_max(img->block_size);
+	size_t nodes = 0;
+
+	for (size_t at = 0; at < n; at += max, nodes++) {
+		const size_t count = XW_MIN(n - at, max);
+		const uint32_t lblk = depth ? t->up[at].lblk : (uint32_t)t->r->runs[at].lblk;
+		const xw_blk blk = t->blocks[t->used++];
+		int rc;
+
+		memset(t->block, 0, img->block_size);
+		fill(t->r->runs, t->up, t->block, at, count, max, depth);
+		if (xw_super_has_csum(&img->sb))
+			xw_extent_block_set_csum(t->block, img->block_size, t->seed);
+		t->up[nodes] = (struct xw_extent_idx){lblk, blk};
+		rc = fsck_write(t->f, FSCK_O_MAP, blk, t->block);
+		if (rc)
+			return rc;
+	}
+	t->n = nodes;
+	return 0;
+}
+
+static int write_tree(struct fsck *f, const struct fsck_rebuild *r, uint8_t *raw)
+{
+	unsigned depth;
+	const size_t nodes = nodes_for(f, r->n, &depth);
+	auto_free uint8_t *block = malloc(f->img->block_size);
+	auto_free struct xw_extent_idx *up = calloc(r->n + 1, sizeof(*up));
+	auto_free xw_blk *blocks = calloc(nodes + 1, sizeof(*blocks));
+	struct tree t = {.f = f, .r = r, .up = up, .block = block, .blocks = blocks};
+	struct xw_inode in;
+	size_t n = r->n;
+	int rc = block && up && blocks ? fsck_inode_read(f, r->ino, &in, raw)
+				       : xw_fail_nomem(&f->diag, "extent tree");
+
+	if (rc || !in.mode) /* cleared for another reason */
+		return rc;
+	rc = take_blocks(f, r, blocks, nodes);
+	if (rc) /* without space it is found again in the next round, when there may be some */
+		return rc == XW_ERR_NOSPC ? 0 : rc;
+	t.seed = xw_image_inode_seed(f->img, r->ino, &in);
+	for (unsigned level = 0; level < depth && !rc; level++, n = t.n)
+		rc = write_level(&t, n, level);
+	if (rc)
+		return rc;
+	memset(in.block, 0, sizeof(in.block));
+	fill(r->runs, up, in.block, 0, n, XW_EXT_INODE_ENTRIES, depth);
+	return fsck_inode_write(f, r->ino, &in, raw);
+}
+
+int fsck_rebuild_maps(struct fsck *f)
+{
+	auto_free uint8_t *raw = f->rebuilds.n ? malloc(f->img->inode_size) : NULL;
+	int rc = raw || !f->rebuilds.n ? 0 : xw_fail_nomem(&f->diag, "extent trees");
+
+	for (size_t i = 0; i < f->rebuilds.n && !rc; i++)
+		rc = write_tree(f, &f->rebuilds.v[i], raw);
+	fsck_rebuilds_free(f);
+	return rc;
+}
+
+void fsck_rebuilds_free(struct fsck *f)
+{
+	for (size_t i = 0; i < f->rebuilds.n; i++) {
+		free(f->rebuilds.v[i].runs);
+		free(f->rebuilds.v[i].nodes);
+	}
+	xw_vec_free(&f->rebuilds);
+}
+
+/*
+ * Keep as many of the old blocks as are needed; those without a header, which are listed in the
+ * same order, are none of the tree.
+ */
+static void choose_nodes(struct fsck_map *m, size_t need)
+{
+	size_t n = 0, strange = 0;
+
+	for (size_t i = 0; i < m->nodes.n && n < need; i++) {
+		if (strange < m->strange.n && m->strange.v[strange] == m->nodes.v[i].pblk)
+			strange++;
+		else
+			m->nodes.v[n++] = m->nodes.v[i];
+	}
+	m->nodes.n = n;
+	m->wanted = need - n;
+}
+
+static int remember(struct fsck_look *l)
+{
+	const struct fsck_map *m = &l->map;
+	struct fsck_rebuild r = {.ino = l->ino, .n = m->runs.n, .n_nodes = m->nodes.n};
+
+	r.runs = malloc(r.n * sizeof(*r.runs));
+	r.nodes = malloc((r.n_nodes + 1) * sizeof(*r.nodes));
+	if (!r.runs || !r.nodes || xw_vec_push(&l->f->rebuilds, r)) {
+		free(r.runs);
+		free(r.nodes);
+		return xw_fail_nomem(&l->f->diag, "extent tree");
+	}
+	memcpy(r.runs, m->runs.v, r.n * sizeof(*r.runs));
+	for (size_t i = 0; i < r.n_nodes; i++)
+		r.nodes[i] = m->nodes.v[i].pblk;
+	return 0;
+}
+
+int fsck_look_rebuild(struct fsck_look *l)
+{
+	struct fsck_map *m = &l->map;
+
+	choose_nodes(m, nodes_for(l->f, m->runs.n, &m->depth));
+	if (m->runs.n > XW_EXT_INODE_ENTRIES)
+		return remember(l);
+	memset(l->in.block, 0, sizeof(l->in.block));
+	fill(m->runs.v, NULL, l->in.block, 0, m->runs.n, XW_EXT_INODE_ENTRIES, 0);
+	l->dirty = true;
+	return 0;
+}

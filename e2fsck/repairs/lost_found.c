@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+/*
+ * /lost+found: created if it is needed and missing or unusable, and filled with inodes that have no
+ * name. If it cannot be created, for lack of an inode or block, the root directory may be used
+ * instead.
+ *
+ * Names are added with the directory code of all tools, so that the directory grows if necessary.
+ * Its own blocks have been checked and repaired before.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "dir/build.h"
+#include "phases/dirs.h"
+#include "read/dirs.h"
+#include "edit/dir.h"
+#include "edit/edit.h"
+
+enum { LPF_MODE = XW_S_IFDIR | 0700, NAME_BYTES = 32, TRIES = 100, MANY = 100 };
+
+static const char lpf_name[] = "lost+found";
+
+static bool is_left_to_the_user(int rc)
+{
+	return rc == XW_ERR_NOSPC || rc == XW_ERR_NOINODES || rc == XW_ERR_LIMIT ||
+	       rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM || rc == XW_ERR_UNSUPPORTED ||
+	       rc == XW_ERR_EXISTS;
+}
+
+/* Add the facts of a new directory. */
+static int add_facts(struct fsck *f, xw_ino ino)
+{
+	struct fsck_dir *root;
+	struct fsck_inode *in;
+	size_t at;
+	int rc = fsck_inode_make(f, ino, &in);
+
+	if (rc)
+		return rc;
+	*in = (struct fsck_inode){.links = 2, .names = 1, .ftype = XW_FT_DIR, .flags = FSCK_I_USED};
+	if (xw_vec_push(&f->dirs, (struct fsck_dir){0}))
+		return xw_fail_nomem(&f->diag, "directories");
+	for (at = f->dirs.n - 1; at && f->dirs.v[at - 1].ino > ino; at--)
+		f->dirs.v[at] = f->dirs.v[at - 1];
+	f->dirs.v[at] = (struct fsck_dir){
+		.ino = ino, .parent = XW_INO_ROOT, .dotdot = XW_INO_ROOT, .attached = true};
+	root = fsck_dir(f, XW_INO_ROOT);
+	root->subdirs++;
+	in = fsck_inode(f, XW_INO_ROOT);
+	if (in)
+		in->links++;
+	return 0;
+}
+
+static int make(struct fsck *f, xw_ino *ino)
+{
+	const struct xw_update_new new = {.mode = LPF_MODE, .parent = XW_INO_ROOT};
+	struct xw_update *u;
+	int rc = fsck_update(f, &u);
+
+	if (!rc)
+		rc = xw_update_create(u, &new, ino);
+	if (!rc)
+		rc = xw_update_uninline(u, *ino);
+	if (!rc)
+		rc = xw_update_link(u, XW_INO_ROOT, lpf_name, strlen(lpf_name), *ino, XW_FT_DIR);
+	if (!rc)
+		rc = xw_update_add_links(u, XW_INO_ROOT, 1);
+	if (!rc)
+		rc = fsck_update_keep(f);
+	if (!rc)
+		return add_facts(f, *ino);
+	fsck_update_drop(f);
+	*ino = 0;
+	if (!is_left_to_the_user(rc))
+		return rc;
+	xw_diag_clear(&f->diag);
+	if (FSCK_FOUND(f, LPF_NO_SPACE, .ino = XW_INO_ROOT))
+		*ino = XW_INO_ROOT;
+	return 0;
+}
+
+/* Remove the directory entry; its inode becomes unattached. */
+static int remove_name(struct fsck *f, xw_ino ino)
+{
+	struct fsck_inode *in = fsck_inode(f, ino);
+	struct fsck_dir *d = fsck_dir(f, ino), *root = fsck_dir(f, XW_INO_ROOT);
+	const int rc = fsck_dir_clear_names(f, XW_INO_ROOT, ino, lpf_name);
+
+	if (rc)
+		return rc;
+	if (in && in->names)
+		in->names--;
+	if (d && d->parent == XW_INO_ROOT) {
+		d->parent = 0;
+		root->subdirs -= root->subdirs != 0;
+	}
+	return 0;
+}
+
+int fsck_lost_found_check(struct fsck *f)
+{
+	const struct fsck_inode *in = f->lost_found ? fsck_inode(f, f->lost_found) : NULL;
+	bool gone;
+	int rc;
+
+	if (!in || (in->ftype == XW_FT_DIR && !(in->flags & FSCK_I_ENCRYPT)))
+		return 0;
+	gone = in->ftype == XW_FT_DIR ? FSCK_FOUND(f, LPF_ENCRYPTED, .ino = f->lost_found)
+				      : FSCK_FOUND(f, LPF_NOT_DIR, .ino = f->lost_found);
+	rc = gone ? remove_name(f, f->lost_found) : 0;
+	f->lost_found = 0;
+	return rc;
+}
+
+int fsck_lost_found(struct fsck *f)
+{
+	if (f->lost_found || !FSCK_FOUND(f, LPF_MISSING, .ino = XW_INO_ROOT))
+		return 0;
+	return make(f, &f->lost_found);
+}
+
+static int add_name(struct fsck *f, struct xw_update *u, xw_ino ino)
+{
+	const struct fsck_inode *in = fsck_inode(f, ino);
+	char name[NAME_BYTES];
+	int rc = XW_ERR_EXISTS;
+
+	for (unsigned i = 0; i < TRIES && rc == XW_ERR_EXISTS; i++) {
+		const int n = i ? snprintf(name, sizeof(name), "#%u~%u", ino, i)
+				: snprintf(name, sizeof(name), "#%u", ino);
+
+		xw_diag_clear(&f->diag);
+		rc = xw_update_link(u, f->lost_found, name, (size_t)n, ino, in ? in->ftype : 0);
+	}
+	return rc;
+}
+
+static void follow(struct fsck *f, xw_ino ino)
+{
+	struct fsck_inode *in = fsck_inode(f, ino);
+	struct fsck_dir *d = fsck_dir(f, ino), *lpf = fsck_dir(f, f->lost_found);
+
+	if (in)
+		in->names++;
+	if (d)
+		d->parent = f->lost_found;
+	if (d && lpf)
+		lpf->subdirs++;
+	if (lpf)
+		lpf->links_follow = true;
+}
+
+/* ---- large numbers of inodes ---- */
+
+struct names {
+	XW_VEC(struct xw_dir_entry) e; /* those of lost+found first */
+	size_t old;
+	struct xw_arena text;
+};
+
+static int push_name(struct names *v, xw_ino ino, uint8_t ftype, const char *name, size_t len)
+{
+	const char *copy = xw_arena_dup(&v->text, name, len);
+	const struct xw_dir_entry e = {
+		.name = copy, .name_len = (uint8_t)len, .ino = ino, .ftype = ftype};
+
+	return copy && !xw_vec_push(&v->e, e) ? 0 : XW_ERR_NOMEM;
+}
+
+static int by_name(const void *x, const void *y)
+{
+	const struct xw_dir_entry *a = x, *b = y;
+	const int c = memcmp(a->name, b->name, XW_MIN(a->name_len, b->name_len));
+
+	return c ? c : (a->name_len > b->name_len) - (a->name_len < b->name_len);
+}
+
+static int read_names(struct fsck *f, struct xw_update *u, struct names *v)
+{
+	struct xw_dir_iter it;
+	struct xw_dirent e;
+	struct xw_inode in;
+	int more = 0, rc = fsck_inode_read(f, f->lost_found, &in, NULL);
+
+	if (rc)
+		return rc;
+	rc = xw_dir_begin(u->img, f->lost_found, &in, NULL, &it);
+	while (!rc && (more = xw_dir_next(&it, &e, NULL)) == 1)
+		if (!xw_name_is_dots(e.name, e.name_len))
+			rc = push_name(v, e.ino, e.ftype, e.name, e.name_len);
+	xw_dir_end(&it);
+	v->old = v->e.n;
+	if (v->old)
+		qsort(v->e.v, v->old, sizeof(*v->e.v), by_name);
+	return rc ? rc : more;
+}
+
+static int choose_name(const struct fsck *f, struct names *v, xw_ino ino)
+{
+	const struct fsck_inode *in = fsck_inode(f, ino);
+	char name[NAME_BYTES];
+
+	for (unsigned i = 0; i < TRIES; i++) {
+		const int n = i ? snprintf(name, sizeof(name), "#%u~%u", ino, i)
+				: snprintf(name, sizeof(name), "#%u", ino);
+		const struct xw_dir_entry e = {.name = name, .name_len = (uint8_t)n};
+
+		if (!v->old || !bsearch(&e, v->e.v, v->old, sizeof(e), by_name))
+			return push_name(v, ino, in ? in->ftype : 0, name, (size_t)n);
+	}
+	return XW_ERR_EXISTS;
+}
+
+/*
+ * Rewrite lost+found with all names at once: in a directory of several blocks without an index
+ * every addition would search all blocks. True: all have names. False: none has.
+ */
+static bool reconnect_all(struct fsck *f, const struct fsck_lost *lost)
+{
+	const struct fsck_dir *d = fsck_dir(f, f->lost_found);
+	struct xw_update_rebuild o = {.ino = f->lost_found};
+	struct names v = {0};
+	struct xw_update *u;
+	int rc;
+
+	if (lost->inos.n < MANY || !d || d->is_inline || d->itree)
+		return false;
+	rc = fsck_update(f, &u);
+	if (!rc)
+		rc = read_names(f, u, &v);
+	for (size_t i = 0; i < lost->inos.n && !rc; i++)
+		rc = choose_name(f, &v, lost->inos.v[i]);
+	o.parent = d->parent ? d->parent : XW_INO_ROOT;
+	o.entries = v.e.v;
+	o.n = v.e.n;
+	if (!rc)
+		rc = xw_update_rebuild_dir(u, &o);
+	if (!rc)
+		rc = fsck_update_step(f);
+	fsck_update_drop(f);
+	xw_vec_free(&v.e);
+	xw_arena_free(&v.text);
+	for (size_t i = 0; i < lost->inos.n && !rc; i++)
+		follow(f, lost->inos.v[i]);
+	xw_diag_clear(&f->diag);
+	return !rc;
+}
+
+int fsck_reconnect(struct fsck *f, struct fsck_lost *lost)
+{
+	struct xw_update *u;
+	int rc = 0;
+
+	if (reconnect_all(f, lost))
+		return 0;
+	for (size_t i = 0; i < lost->inos.n && !rc && !f->stop; i++) {
+		rc = fsck_update(f, &u);
+		if (!rc)
+			rc = add_name(f, u, lost->inos.v[i]);
+		if (!rc)
+			rc = fsck_update_step(f);
+		if (!rc) {
+			follow(f, lost->inos.v[i]);
+			continue;
+		}
+		fsck_update_drop(f);
+		if (!is_left_to_the_user(rc))
+			return rc;
+		xw_diag_clear(&f->diag);
+		FSCK_FOUND(f, LPF_FULL, .ino = lost->inos.v[i], .dir = f->lost_found);
+		rc = 0;
+	}
+	fsck_update_drop(f);
+	return rc;
+}

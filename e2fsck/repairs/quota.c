@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Quota files. While inodes are checked, the usage of their owners is added up; at the end each
+ * file is compared with that, and rewritten if it differs, with all limits and grace times that
+ * could be read.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "disk/quota.h"
+#include "read/file.h"
+#include "read/map.h"
+#include "facts/hidden.h"
+#include "repairs/space.h"
+#include "facts/xattrs.h"
+
+enum { HOLES_MAX = 16 };
+
+/* Usage of one id. */
+struct usage {
+	uint32_t id;
+	bool used; /* the slot */
+	bool seen; /* the file contains it */
+	uint64_t inodes, space; /* count, bytes */
+};
+
+struct fsck_quota {
+	struct xw_table usage[XW_QUOTA_TYPES];
+};
+
+static bool usage_used(const void *slot)
+{
+	return ((const struct usage *)slot)->used;
+}
+
+static bool usage_same(const void *arg, const void *slot, const void *id)
+{
+	(void)arg;
+	return ((const struct usage *)slot)->id == *(const uint32_t *)id;
+}
+
+static uint64_t usage_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number(((const struct usage *)slot)->id);
+}
+
+static const struct xw_table_kind by_id = {sizeof(struct usage), usage_used, usage_same,
+					   usage_hash};
+
+static bool has_quota(struct fsck *f, int type)
+{
+	struct xw_super *sb = &f->img->sb;
+
+	return sb->feature_ro_compat & XW_RO_QUOTA && *fsck_quota_inum(sb, type);
+}
+
+/*
+ * Is usage of that type added up? Also where the number of the project quota file may have got
+ * lost: fsck_settle_hidden() finds it later.
+ */
+static bool is_collected(struct fsck *f, int type)
+{
+	const uint32_t both = XW_RO_QUOTA | XW_RO_PROJECT;
+
+	return has_quota(f, type) ||
+	       (type == XW_QUOTA_PROJECT && (f->img->sb.feature_ro_compat & both) == both);
+}
+
+/* Is the inode included in its owners' usage? Hidden ones and EA inodes are not. */
+static bool counts(struct fsck *f, xw_ino ino, const struct xw_inode *in)
+{
+	const struct xw_super *sb = &f->img->sb;
+	const struct fsck_inode *facts = fsck_inode(f, ino);
+
+	/* also without the feature, which a later inode may prove to be in use */
+	if (!in->links || in->flags & XW_FL_EA_INODE)
+		return false;
+	return (ino >= sb->first_ino || ino == XW_INO_ROOT) &&
+	       !(facts && facts->flags & FSCK_I_SYSTEM) &&
+	       !(sb->feature_compat & XW_COMPAT_HAS_JOURNAL && ino == sb->journal_inum);
+}
+
+static int add(struct fsck *f, int type, uint32_t id, uint64_t inodes, uint64_t space)
+{
+	struct xw_table *t = &f->quota->usage[type];
+	struct usage *u;
+
+	if (xw_table_room(t, &by_id, NULL))
+		return xw_fail_nomem(&f->diag, "quota usage");
+	u = xw_table_slot(t, &by_id, NULL, xw_table_number(id), &id);
+	t->n += !u->used;
+	u->used = true;
+	u->id = id;
+	u->inodes += inodes;
+	u->space += space;
+	return 0;
+}
+
+/* Add to the usage of its owners; negative numbers are those of unsigned arithmetic. */
+static int charge(struct fsck *f, const struct xw_inode *in, uint64_t inodes, uint64_t space)
+{
+	const uint32_t id[XW_QUOTA_TYPES] = {
+		[XW_QUOTA_USER] = in->uid,
+		[XW_QUOTA_GROUP] = in->gid,
+		[XW_QUOTA_PROJECT] = in->projid,
+	};
+	int rc = 0;
+
+	for (int type = 0; type < XW_QUOTA_TYPES && !rc; type++)
+		if (is_collected(f, type))
+			rc = add(f, type, id[type], inodes, space);
+	return rc;
+}
+
+int fsck_quota_add(struct fsck *f, xw_ino ino, const struct xw_inode *in)
+{
+	const uint64_t ea = f->xattrs && f->xattrs->last == ino ? f->xattrs->last_ea : 0;
+
+	if (!(f->img->sb.feature_ro_compat & XW_RO_QUOTA) || !counts(f, ino, in))
+		return 0;
+	if (!f->quota)
+		f->quota = calloc(1, sizeof(*f->quota));
+	if (!f->quota)
+		return xw_fail_nomem(&f->diag, "quota usage");
+	return charge(f, in, 1 + ea, 512 * xw_inode_fs_blocks_512(in, &f->img->sb));
+}
+
+int fsck_quota_remove(struct fsck *f, const struct xw_inode *in)
+{
+	if (!f->quota || !in->links)
+		return 0;
+	return charge(f, in, -UINT64_C(1), -(512 * xw_inode_fs_blocks_512(in, &f->img->sb)));
+}
+
+void fsck_quota_free(struct fsck *f)
+{
+	for (int type = 0; f->quota && type < XW_QUOTA_TYPES; type++)
+		xw_table_free(&f->quota->usage[type]);
+	free(f->quota);
+	f->quota = NULL;
+}
+
+/* ---- a file ---- */
+
+struct file {
+	struct xw_table *usage;
+	XW_VEC(struct xw_quota_entry) e; /* the correct entries */
+	struct xw_quota_info info; /* grace times; zeros: the defaults */
+	uint64_t wrong; /* number of wrong ids */
+	uint32_t first; /* the first of these */
+};
+
+static void count_wrong(struct file *q, uint32_t id)
+{
+	if (!q->wrong++)
+		q->first = id;
+}
+
+static bool has_limits(const struct xw_quota_entry *e)
+{
+	return e->inode_hard || e->inode_soft || e->block_hard || e->block_soft;
+}
+
+static int take(void *arg, const struct xw_quota_entry *old)
+{
+	struct file *q = arg;
+	struct xw_quota_entry e = *old;
+	struct usage *u = xw_table_get(q->usage, &by_id, NULL, xw_table_number(e.id), &e.id);
+
+	e.inodes = u ? u->inodes : 0;
+	e.space = u ? u->space : 0;
+	if (e.inodes != old->inodes || e.space != old->space)
+		count_wrong(q, e.id);
+	if (u)
+		u->seen = true;
+	return u || has_limits(&e) ? xw_vec_push(&q->e, e) : 0;
+}
+
+static int add_missing(struct file *q)
+{
+	for (size_t i = 0; i < q->usage->size; i++) {
+		const struct usage *u = xw_table_at(q->usage, &by_id, i);
+
+		if (!u->used || u->seen || (!u->inodes && !u->space))
+			continue;
+		count_wrong(q, u->id);
+		if (xw_vec_push(&q->e,
+				((struct xw_quota_entry){
+					.id = u->id, .inodes = u->inodes, .space = u->space})))
+			return XW_ERR_NOMEM;
+	}
+	xw_quota_sort(q->e.v, q->e.n);
+	return 0;
+}
+
+/* From a block that the tree does not reach. */
+static int take_lost(void *arg, const struct xw_quota_entry *old)
+{
+	struct file *q = arg;
+	struct usage *u = xw_table_get(q->usage, &by_id, NULL, xw_table_number(old->id), &old->id);
+
+	if (u && u->seen)
+		return 0;
+	for (size_t i = 0; i < q->e.n && !u; i++)
+		if (q->e.v[i].id == old->id)
+			return 0;
+	count_wrong(q, old->id);
+	return take(arg, old);
+}
+
+static bool misses_any(const struct file *q)
+{
+	for (size_t i = 0; i < q->usage->size; i++) {
+		const struct usage *u = xw_table_at(q->usage, &by_id, i);
+
+		if (u->used && !u->seen && (u->inodes || u->space))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Bytes of the file by its map, since i_size may be damaged as well. Holes are not part of a quota
+ * file: what follows long ones is not read.
+ */
+static uint64_t mapped_bytes(struct fsck *f, xw_ino ino, const struct xw_inode *in)
+{
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	uint64_t n = 0, end = 0;
+
+	if (!xw_map_begin(f->img, ino, in, 0, &it))
+		while (xw_map_next(&it, &run) == 1) {
+			n += run.len;
+			end = run.lblk + run.len;
+		}
+	xw_map_end(&it);
+	xw_diag_clear(&f->diag);
+	return XW_MIN(end, n + HOLES_MAX) * f->img->block_size;
+}
+
+/*
+ * Limits are stored nowhere else: where the tree does not lead to all that it should, they are
+ * searched for in every block of the map, wherever in the file it is.
+ */
+static int salvage(struct fsck *f, xw_ino ino, const struct xw_inode *in, struct file *q)
+{
+	const uint32_t bs = f->img->block_size;
+	auto_free uint8_t *buf = malloc(bs);
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	int rc = buf ? 0 : XW_ERR_NOMEM;
+
+	if (!rc && !xw_map_begin(f->img, ino, in, 0, &it)) {
+		while (!rc && xw_map_next(&it, &run) == 1)
+			for (uint64_t i = 0; i < run.len && !rc; i++)
+				if (!fsck_read(f, run.pblk + i, 1, buf))
+					rc = xw_quota_salvage(buf, bs, take_lost, q);
+		xw_map_end(&it);
+	}
+	xw_diag_clear(&f->diag);
+	return rc ? xw_fail_nomem(&f->diag, "quota file") : 0;
+}
+
+/* *damaged: not a quota file, or partly unreadable. */
+static int read_file(struct fsck *f, int type, xw_ino ino, const struct xw_inode *in,
+		     const uint8_t *raw, struct file *q, bool *damaged)
+{
+	const uint64_t bytes = mapped_bytes(f, ino, in);
+	auto_free uint8_t *buf = malloc(bytes + 1);
+	struct xw_inode file = *in;
+	size_t got = 0;
+	int rc;
+
+	if (!buf)
+		return xw_fail_nomem(&f->diag, "quota file");
+	file.size = bytes;
+	file.mode = XW_S_IFREG;
+	rc = xw_file_pread(f->img, ino, &file, raw, 0, buf, bytes, &got);
+	if (!rc)
+		rc = xw_quota_decode(buf, got, (enum xw_quota_type)type, &q->info, take, q);
+	if (rc == XW_ERR_NOMEM)
+		return xw_fail_nomem(&f->diag, "quota file");
+	if (rc == XW_ERR_IO)
+		return rc;
+	xw_diag_clear(&f->diag);
+	*damaged = rc || !in->links || in->size < (uint64_t)q->info.blocks * XW_QUOTA_BLOCK ||
+		   in->size > bytes + f->img->block_size;
+	return *damaged || q->wrong || misses_any(q) ? salvage(f, ino, in, q) : 0;
+}
+
+/* The inode of a quota file, without contents. */
+static int fresh_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *raw)
+{
+	const struct xw_super *sb = &f->img->sb;
+	struct fsck_inode *facts;
+	int rc = fsck_inode_make(f, ino, &facts);
+
+	if (rc)
+		return rc;
+	*facts = (struct fsck_inode){
+		.links = 1, .ftype = XW_FT_REG, .flags = FSCK_I_USED | FSCK_I_SYSTEM};
+	memset(raw, 0, f->img->inode_size);
+	*in = (struct xw_inode){.mode = XW_S_IFREG | 0600, .links = 1};
+	if (f->img->inode_size > XW_INODE_BODY)
+		in->extra_isize = sb->want_extra_isize <= f->img->inode_size - XW_INODE_BODY
+					  ? sb->want_extra_isize
+					  : 0;
+	in->mtime.sec = in->ctime.sec = in->atime.sec = f->opts.now;
+	return fsck_inode_write(f, ino, in, raw);
+}
+
+static int check_file(struct fsck *f, int type, xw_ino ino)
+{
+	static const char *const names[] = {"user", "group", "project"};
+	struct file q = {.usage = &f->quota->usage[type]};
+	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	struct xw_update *u;
+	struct xw_inode in;
+	bool damaged = true, fresh = false, fix = false;
+	int rc = raw ? fsck_inode_read(f, ino, &in, raw) : xw_fail_nomem(&f->diag, "quota file");
+
+	if (rc)
+		return rc;
+	fresh = (in.mode & XW_S_IFMT) != XW_S_IFREG && !fsck_is_quota_file(f, ino, &in);
+	if (!fresh)
+		rc = read_file(f, type, ino, &in, raw, &q, &damaged);
+	if (!rc && add_missing(&q))
+		rc = xw_fail_nomem(&f->diag, "quota usage");
+	if (!rc && damaged)
+		fix = FSCK_FOUND(f, QUOTA_DAMAGED, .ino = ino, .name = names[type]);
+	else if (!rc && q.wrong)
+		fix = FSCK_FOUND(f, QUOTA_USAGE, .name = names[type], .num = q.wrong,
+				 .num2 = q.first);
+	if (!rc && fix && fresh)
+		rc = fresh_inode(f, ino, &in, raw);
+	if (!rc && fix && !in.links) {
+		in.links = fsck_inode(f, ino)->links = 1;
+		rc = fsck_inode_write(f, ino, &in, raw);
+	}
+	if (!rc && fix)
+		rc = fsck_update(f, &u);
+	if (!rc && fix) {
+		rc = xw_update_quota_write(u, (enum xw_quota_type)type, ino, q.e.v, q.e.n, &q.info);
+		if (!rc)
+			rc = fsck_update_keep(f);
+		else
+			fsck_update_drop(f);
+	}
+	xw_vec_free(&q.e);
+	return rc;
+}
+
+/* Not for a number that was reported as wrong and is still there: that file is a user's. */
+static bool is_quota_file(const struct fsck *f, int type, xw_ino ino)
+{
+	const struct fsck_inode *facts = fsck_inode(f, ino);
+
+	if (type != XW_QUOTA_PROJECT)
+		return facts &&
+		       ino == (type == XW_QUOTA_USER ? XW_INO_USR_QUOTA : XW_INO_GRP_QUOTA);
+	return facts && facts->flags & FSCK_I_SYSTEM && ino >= f->img->sb.first_ino;
+}
+
+int fsck_check_quota(struct fsck *f)
+{
+	struct xw_super *sb = &f->img->sb;
+	int rc = 0;
+
+	for (int type = 0; type < XW_QUOTA_TYPES && !rc && !f->stop; type++) {
+		const xw_ino ino = has_quota(f, type) ? *fsck_quota_inum(sb, type) : 0;
+
+		if (f->quota && is_quota_file(f, type, ino))
+			rc = check_file(f, type, ino);
+	}
+	return rc;
+}

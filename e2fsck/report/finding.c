@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Policy: what becomes of a finding.
+ *
+ *	-n	declined
+ *	-y	repaired
+ *	-p	as its row says: repaired, or the check ends
+ *	else	the user is asked; what was declined in a round is declined in later ones
+ *
+ * Findings of rounds after the first follow from repairs, so nobody is told of them who has said
+ * yes to everything, but with -v. Space and quota are looked at by what the round has found out: in
+ * a round that ends before them, or whose updates make that stale, the next one looks first, and
+ * what it finds counts as if it was the first round.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "cli/env.h"
+
+#include "report/progress.h"
+#include "tool.h"
+
+/* A declined finding: its kind and subject. */
+struct declined {
+	uint64_t hash; /* never 0 */
+};
+
+static bool declined_used(const void *slot)
+{
+	return ((const struct declined *)slot)->hash;
+}
+
+static bool declined_same(const void *arg, const void *slot, const void *key)
+{
+	(void)arg;
+	return ((const struct declined *)slot)->hash == *(const uint64_t *)key;
+}
+
+static uint64_t declined_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return ((const struct declined *)slot)->hash;
+}
+
+static const struct xw_table_kind declined_kind = {
+	.bytes = sizeof(struct declined),
+	.used = declined_used,
+	.same = declined_same,
+	.hash = declined_hash,
+};
+
+static uint64_t hash_of(const struct fsck_about *a)
+{
+	const uint64_t parts[] = {(uint64_t)a->id + 1, a->ino, a->dir, a->group, a->blk, a->lblk};
+	const size_t len = !a->name ? 0 : a->name_len ? a->name_len : strlen(a->name);
+	uint64_t hash = len ? xw_hash64(a->name, len, 0) : 0; /* several names may lead to ino */
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(parts); i++)
+		hash = (hash ^ parts[i]) * UINT64_C(0x9E3779B97F4A7C15) ^ hash >> 29;
+	return hash ? hash : 1;
+}
+
+static bool was_declined(const struct fsck *f, const struct fsck_about *a)
+{
+	const uint64_t hash = hash_of(a);
+
+	return xw_table_get(&f->findings.declined, &declined_kind, NULL, hash, &hash) != NULL;
+}
+
+/* Without memory the question is asked again. */
+static void remember_declined(struct fsck *f, const struct fsck_about *a)
+{
+	struct xw_table *t = &f->findings.declined;
+	const uint64_t hash = hash_of(a);
+	struct declined *slot;
+
+	if (xw_table_room(t, &declined_kind, NULL))
+		return;
+	slot = xw_table_slot(t, &declined_kind, NULL, hash, &hash);
+	if (!slot->hash)
+		t->n++;
+	slot->hash = hash;
+}
+
+void fsck_findings_free(struct fsck *f)
+{
+	xw_table_free(&f->findings.declined);
+}
+
+/* Does it follow from a repair? */
+static bool is_late(const struct fsck *f)
+{
+	return f->round && !f->first_look;
+}
+
+static void count(struct fsck *f, const struct fsck_row *row, bool repaired)
+{
+	struct fsck_findings *all = &f->findings;
+
+	if (row->severity == FSCK_NOTE) {
+		all->notes++;
+		return;
+	}
+	if (is_late(f))
+		all->late++;
+	else
+		all->found++;
+	if (!repaired)
+		all->left++;
+	else if (!is_late(f))
+		all->fixed++;
+	if (repaired && row->offer) {
+		all->promised++;
+		all->promised_fixed += !is_late(f);
+	}
+}
+
+/* The message, without the action taken. */
+static void put_text(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
+{
+	fsck_progress_wipe(f);
+	if (f->opts.mode == FSCK_PREEN)
+		printf("%s: ", fsck_name(f));
+	fsck_text(stdout, row->text, a);
+}
+
+/* Is it shown to the user? Notes that -p repairs silently are shown only with -v. */
+static bool is_told(const struct fsck *f, const struct fsck_row *row)
+{
+	if (f->opts.json)
+		return false;
+	if (f->opts.verbose)
+		return true;
+	if (row->preen == FSCK_P_QUIET &&
+	    (row->severity == FSCK_NOTE || f->opts.mode == FSCK_PREEN))
+		return false;
+	return !is_late(f) || f->opts.mode == FSCK_NO;
+}
+
+static bool is_power_of_ten(uint64_t n)
+{
+	while (n % 10 == 0)
+		n /= 10;
+	return n == 1;
+}
+
+/* Of a kind that is found very often a line for each power of ten stands for the rest. */
+static bool is_shown(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
+{
+	uint64_t n;
+
+	if (!is_told(f, row))
+		return false;
+	n = ++f->findings.told[a->id];
+	if (f->opts.verbose || n < FSCK_TOLD_MAX)
+		return true;
+	if (!is_power_of_ten(n))
+		return false;
+	fsck_progress_wipe(f);
+	if (n == FSCK_TOLD_MAX)
+		printf("%s: %llu times so far; more of these are counted, not shown (-v shows "
+		       "all)\n\n",
+		       row->name, (unsigned long long)n);
+	else
+		printf("%s: %llu times so far\n\n", row->name, (unsigned long long)n);
+	return false;
+}
+
+void fsck_say_counted(const struct fsck *f)
+{
+	for (int id = 0; id < FSCK_IDS && !f->opts.verbose; id++)
+		if (f->findings.told[id] >= FSCK_TOLD_MAX)
+			printf("%s: %llu times\n", fsck_row((enum fsck_id)id)->name,
+			       (unsigned long long)f->findings.told[id]);
+}
+
+static bool say_no(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
+{
+	if (is_shown(f, row, a)) {
+		put_text(f, row, a);
+		if (row->offer)
+			printf(".  %s? no\n\n", row->offer);
+		else
+			printf(".\n");
+	}
+	return false;
+}
+
+static bool say_yes(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
+{
+	if (is_shown(f, row, a)) {
+		put_text(f, row, a);
+		if (!row->offer)
+			printf(".\n");
+		else if (f->opts.mode == FSCK_PREEN)
+			printf(".  %s.\n", fsck_done_word(row->offer));
+		else
+			printf(".  %s? yes\n\n", row->offer);
+	}
+	return true;
+}
+
+static bool end_preen(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
+{
+	if (!f->opts.json) {
+		put_text(f, row, a);
+		printf(".\n");
+		fflush(stdout);
+		/* word for word e2fsck's, as scripts that watch a boot look for it */
+		fprintf(stderr,
+			"\n\n%s: UNEXPECTED INCONSISTENCY; RUN fsck MANUALLY.\n"
+			"\t(i.e., without -a or -p options)\n",
+			fsck_name(f));
+	}
+	f->findings.ended = f->stop = true;
+	return false;
+}
+
+static bool ask(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
+{
+	char question[64];
+
+	if (was_declined(f, a))
+		return false;
+	put_text(f, row, a);
+	snprintf(question, sizeof(question), ".  %s<y>? ", row->offer);
+	switch (fsck_ask(question)) {
+	case FSCK_ANSWER_ALL:
+		f->findings.yes_to_all = true;
+		return true;
+	case FSCK_ANSWER_YES:
+		return true;
+	case FSCK_ANSWER_END:
+		f->findings.canceled = f->stop = true;
+		return false;
+	default:
+		remember_declined(f, a);
+		return false;
+	}
+}
+
+static bool preen(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
+{
+	return row->preen == FSCK_P_ABORT ? end_preen(f, row, a) : say_yes(f, row, a);
+}
+
+static bool decide(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
+{
+	const bool beyond_repair = row->preen == FSCK_P_ABORT && !row->offer;
+
+	if (row->preen == FSCK_P_REPORT || f->opts.mode == FSCK_NO ||
+	    (beyond_repair && f->opts.mode != FSCK_PREEN))
+		return say_no(f, row, a);
+	if (f->must)
+		return say_yes(f, row, a);
+	if (f->opts.mode == FSCK_PREEN)
+		return preen(f, row, a);
+	if (f->opts.mode == FSCK_YES || f->findings.yes_to_all || !row->offer)
+		return say_yes(f, row, a);
+	return ask(f, row, a);
+}
+
+static const char *done_name(const struct fsck *f, const struct fsck_row *row, bool repaired)
+{
+	/* With -p a later finding may end the check, and then nothing is written. */
+	if (repaired)
+		return f->opts.mode == FSCK_PREEN ? "accepted" : "repaired";
+	if (f->findings.ended)
+		return "ended";
+	return row->preen == FSCK_P_REPORT || !row->offer ? "reported" : "declined";
+}
+
+/*
+ * Blocks freed because of an option: differences of their bitmaps, counts and quota are no damage.
+ */
+static bool is_wanted(const struct fsck *f, const struct fsck_about *a)
+{
+	return f->settling && f->opts.mode != FSCK_NO && !was_declined(f, a) &&
+	       (a->id == FSCK_BLOCK_BITMAP || a->id == FSCK_GROUP_FREE_BLOCKS ||
+		a->id == FSCK_FREE_BLOCKS || a->id == FSCK_QUOTA_USAGE);
+}
+
+/* Wrong before anything was written: not a consequence of repairs or of options that rewrite. */
+static bool is_recount(const struct fsck *f, const struct fsck_about *a)
+{
+	const struct fsck_opts *o = &f->opts;
+
+	return (a->id == FSCK_FREE_BLOCKS || a->id == FSCK_FREE_INODES) && !f->round &&
+	       !o->optimize_dirs && !o->bmap2extent && !o->optimize_extents;
+}
+
+bool fsck_found(struct fsck *f, const struct fsck_about *a)
+{
+	const struct fsck_row *row = fsck_row(a->id);
+	bool again, repaired;
+
+	/* Missing data may be data that could not be read. */
+	f->stop = f->stop || (f->opts.mode != FSCK_NO && fsck_check_readable(f));
+	if (f->stop)
+		return false;
+	if (is_wanted(f, a)) {
+		f->findings.notes++;
+		return true;
+	}
+	again = f->round && was_declined(f, a);
+	if (again && f->must)
+		return true;
+	repaired = decide(f, row, a);
+	if (again)
+		return repaired;
+	count(f, row, repaired);
+	if (repaired && is_recount(f, a))
+		f->findings.recounted = true;
+	if (f->opts.json)
+		fsck_json_finding(f, a, done_name(f, row, repaired));
+	return repaired;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Findings: problems, their wording, and whether they are repaired. The table is findings.def, with
+ * one row per finding and a permanent id.
+ */
+#ifndef XW_FSCK_FINDING_H
+#define XW_FSCK_FINDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/table.h"
+#include "base/types.h"
+
+enum fsck_id {
+#define FINDING(id, name, severity, preen, offer, text) FSCK_##id,
+#include "report/findings.def"
+#undef FINDING
+	FSCK_IDS
+};
+
+/*
+ * Severity. Notes are changes that repair nothing (rebuilding an index, counts after a repair):
+ * they are no errors and do not affect the exit status.
+ */
+enum fsck_severity { FSCK_NOTE, FSCK_MINOR, FSCK_ERROR, FSCK_FATAL };
+/*
+ * Action with -p: repaired; repaired silently; the check ends, an administrator must decide; never
+ * repaired, even with -y (a report).
+ */
+enum fsck_preen { FSCK_P_FIX, FSCK_P_QUIET, FSCK_P_ABORT, FSCK_P_REPORT };
+
+/* A row of findings.def. */
+struct fsck_row {
+	const char *name, *offer, *text;
+	enum fsck_severity severity;
+	enum fsck_preen preen;
+};
+
+/* The subject of a finding. Members not used in its text are zero. */
+struct fsck_about {
+	enum fsck_id id;
+	xw_ino ino; /* %i */
+	xw_ino dir; /* %d: the directory in which it was found, or another inode */
+	uint64_t group; /* %g */
+	xw_blk blk; /* %b */
+	uint64_t lblk; /* %l */
+	uint64_t num, num2; /* %n %m: found and expected value, or as the text says */
+	const char *name; /* %s: escaped when printed; name_len 0: terminated */
+	size_t name_len;
+};
+
+struct fsck;
+
+/* Report a finding. Returns true if the caller is to repair it now. */
+bool fsck_found(struct fsck *f, const struct fsck_about *a);
+#define FSCK_FOUND(f, ID, ...) fsck_found((f), &(struct fsck_about){.id = FSCK_##ID, __VA_ARGS__})
+
+/* As many findings of a kind are shown but one, without -v. */
+#define FSCK_TOLD_MAX 100
+
+/* Policy and result; finding.c. */
+struct fsck_findings {
+	/*
+	 * Of the first round, or of the first check of space or quota, which an update may delay;
+	 * without notes. `left`: declined, in any round.
+	 */
+	uint64_t found, fixed, left;
+	uint64_t late; /* of later rounds: consequences of repairs */
+	uint64_t notes;
+	uint64_t promised; /* repairs that this round has agreed to */
+	uint64_t promised_fixed; /* of these, the ones that are included in `fixed` */
+	bool recounted; /* free counts of the superblock were repaired: notes, yet exit status 1 */
+	bool reboot; /* the mounted root filesystem was changed */
+	bool modified; /* the overlay was written to in some round */
+	bool yes_to_all; /* the answer was "a" */
+	bool ended; /* with -p: a finding that needs an administrator */
+	bool canceled; /* by a signal, or at a question */
+	uint64_t told[FSCK_IDS]; /* shown, or counted from FSCK_TOLD_MAX on */
+	struct xw_table declined; /* findings answered with no: not asked again in later rounds */
+};
+
+void fsck_findings_free(struct fsck *f);
+/* How often the kinds were found of which not all were shown. */
+void fsck_say_counted(const struct fsck *f);
+
+/* findings_text.c, which unit tests link separately */
+const struct fsck_row *fsck_row(enum fsck_id id);
+/*
+ * Print a text of the table: %i and the like are replaced by the members of *a, names are escaped,
+ * %% is a percent sign. An unknown placeholder is printed unchanged.
+ */
+void fsck_text(FILE *out, const char *text, const struct fsck_about *a);
+/* The same in malloc'd memory; NULL: out of memory. */
+char *fsck_text_made(const struct fsck_about *a);
+/* The word that -p prints after a repair: "FIXED", "CLEARED" ... for "Fix", "Clear" ... */
+const char *fsck_done_word(const char *offer);
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+/* Findings as text. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/escape.h"
+
+#include "report/finding.h"
+
+const struct fsck_row *fsck_row(enum fsck_id id)
+{
+	static const struct fsck_row rows[] = {
+#define FINDING(id, name, severity, preen, offer, text) {name, offer, text, severity, preen},
+#include "report/findings.def"
+#undef FINDING
+	};
+
+	return &rows[id];
+}
+
+static void put_name(FILE *out, const struct fsck_about *a)
+{
+	if (a->name)
+		cli_escape(out, CLI_TEXT, a->name, a->name_len ? a->name_len : strlen(a->name));
+}
+
+/* The value of the letter; NULL if it is not a number. */
+static const uint64_t *number(const struct fsck_about *a, char letter, uint64_t *made)
+{
+	switch (letter) {
+	case 'i':
+		*made = a->ino;
+		return made;
+	case 'd':
+		*made = a->dir;
+		return made;
+	case 'g':
+		return &a->group;
+	case 'b':
+		*made = a->blk;
+		return made;
+	case 'l':
+		return &a->lblk;
+	case 'n':
+		return &a->num;
+	case 'm':
+		return &a->num2;
+	default:
+		return NULL;
+	}
+}
+
+void fsck_text(FILE *out, const char *text, const struct fsck_about *a)
+{
+	for (const char *s = text; *s; s++) {
+		const uint64_t *n;
+		uint64_t made;
+
+		if (*s != '%' || !s[1]) {
+			fputc(*s, out);
+			continue;
+		}
+		s++;
+		n = number(a, *s, &made);
+		if (n)
+			fprintf(out, "%" PRIu64, *n);
+		else if (*s == 's')
+			put_name(out, a);
+		else if (*s == '%')
+			fputc('%', out);
+		else
+			fprintf(out, "%%%c", *s);
+	}
+}
+
+char *fsck_text_made(const struct fsck_about *a)
+{
+	char *made = NULL;
+	size_t len;
+	FILE *out = open_memstream(&made, &len);
+
+	if (!out)
+		return NULL;
+	fsck_text(out, fsck_row(a->id)->text, a);
+	if (!fclose(out))
+		return made;
+	free(made);
+	return NULL;
+}
+
+const char *fsck_done_word(const char *offer)
+{
+	static const struct {
+		const char *offer, *done;
+	} words[] = {
+		{"Abort", "ABORTED"},      {"Allocate", "ALLOCATED"},
+		{"Clear", "CLEARED"},      {"Clear inode", "CLEARED"},
+		{"Clone", "CLONED"},       {"Connect to /lost+found", "RECONNECTED"},
+		{"Create", "CREATED"},     {"Delete", "DELETED"},
+		{"Expand", "EXPANDED"},    {"Optimize", "OPTIMIZED"},
+		{"Cut off", "CUT OFF"},    {"Rebuild", "REBUILT"},
+		{"Recreate", "RECREATED"}, {"Relocate", "RELOCATED"},
+		{"Rename", "RENAMED"},     {"Salvage", "SALVAGED"},
+		{"Split", "SPLIT"},        {"Truncate", "TRUNCATED"},
+	};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(words); i++)
+		if (!strcmp(words[i].offer, offer))
+			return words[i].done;
+	return "FIXED";
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The shares of the passes in the bar are those of e2fsck: a script that parses its -C output sees
+ * the passes it knows.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/env.h"
+#include "cli/human.h"
+#include "cli/term.h"
+
+#include "fsck.h"
+#include "report/progress.h"
+
+enum { BAR_MAX = 60, PER_MILLE = 1000 };
+static const double bar_delay = 1.0, bar_interval = 0.1, look_interval = 0.01;
+
+/* Signals that switch reports on and off stay pending until they are polled. */
+static void switch_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGUSR1);
+	sigaddset(set, SIGUSR2);
+}
+
+void fsck_progress_init(struct fsck *f)
+{
+	struct fsck_progress *p = &f->progress;
+	sigset_t set;
+
+	switch_signals(&set);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	p->began = cli_clock();
+	p->fd = f->opts.progress_fd > 0 ? f->opts.progress_fd : -1;
+	p->bar = p->fd < 0 && !f->opts.json && !f->opts.quiet && isatty(STDERR_FILENO);
+	p->on = !f->opts.progress_late;
+}
+
+/* Seven system calls, which would be half of those of a small image; so not more often than due. */
+static void look_at_signals(struct fsck *f)
+{
+	const struct timespec none = {0};
+	const double now = cli_clock();
+	sigset_t set;
+	int sig;
+
+	if (now - f->progress.looked_at < look_interval)
+		return;
+	f->progress.looked_at = now;
+	if (cli_interrupted())
+		f->findings.canceled = f->stop = true;
+	switch_signals(&set);
+	while ((sig = sigtimedwait(&set, NULL, &none)) > 0) {
+		f->progress.on = sig == SIGUSR1;
+		if (!f->progress.on)
+			fsck_progress_wipe(f);
+	}
+}
+
+void fsck_progress_wipe(struct fsck *f)
+{
+	if (!f->progress.drawn)
+		return;
+	fflush(stdout);
+	fputs("\r\033[K", stderr);
+	fflush(stderr);
+	f->progress.drawn = false;
+}
+
+static double share_done(unsigned pass, double part)
+{
+	static const double ends[FSCK_PASSES + 1] = {0, 70, 90, 92, 95, 100};
+
+	return pass ? ends[pass - 1] + (ends[pass] - ends[pass - 1]) * part : 0;
+}
+
+static void draw_bar(struct fsck *f, double part)
+{
+	struct fsck_progress *p = &f->progress;
+	const double now = cli_clock(), percent = share_done(p->pass, part);
+	struct winsize ws;
+	int width = 80, fill;
+	char bar[BAR_MAX + 1];
+
+	/* With -C 0 the bar was requested; otherwise short runs have none. */
+	if (now - p->drawn_at < bar_interval || (f->opts.progress_fd && now - p->began < bar_delay))
+		return;
+	if (!ioctl(STDERR_FILENO, TIOCGWINSZ, &ws) && ws.ws_col)
+		width = ws.ws_col;
+	width -= (int)XW_MIN(strlen(fsck_name(f)), 40u) + 16;
+	width = XW_MIN(width, BAR_MAX);
+	if (width < 5)
+		return;
+	fill = (int)(width * percent / 100);
+	memset(bar, ' ', (size_t)width);
+	memset(bar, '=', (size_t)fill);
+	bar[width] = '\0';
+	fflush(stdout);
+	fprintf(stderr, "\r\033[K%.40s: |%s| %.1f%% ", fsck_name(f), bar, percent);
+	fflush(stderr);
+	p->drawn = true;
+	p->drawn_at = now;
+}
+
+static void write_line(struct fsck *f, uint64_t done, uint64_t of)
+{
+	char line[256];
+	const int n = snprintf(line, sizeof(line), "%u %" PRIu64 " %" PRIu64 " %.160s\n",
+			       f->progress.pass, done, of, fsck_name(f));
+
+	fflush(stdout); /* which may be the same descriptor */
+	if (write(f->progress.fd, line, (size_t)n) < 0)
+		f->progress.fd = -1;
+}
+
+void fsck_progress(struct fsck *f, uint64_t done, uint64_t of)
+{
+	struct fsck_progress *p = &f->progress;
+	const double part = of ? (double)XW_MIN(done, of) / (double)of : 1;
+	const uint64_t mille = (uint64_t)(part * PER_MILLE);
+
+	look_at_signals(f);
+	if (!p->on || f->round || (done && done < of && mille == p->reported))
+		return;
+	p->reported = mille;
+	if (p->fd >= 0)
+		write_line(f, done, of);
+	else if (p->bar)
+		draw_bar(f, part);
+}
+
+/* Are headings of passes printed? */
+static bool has_headings(const struct fsck *f)
+{
+	return !f->opts.json && !f->opts.quiet && f->opts.mode != FSCK_PREEN;
+}
+
+void fsck_heading(struct fsck *f, const char *text)
+{
+	if (!has_headings(f) || (f->round && !f->opts.verbose))
+		return;
+	fsck_progress_wipe(f);
+	puts(text);
+	fflush(stdout);
+}
+
+/* "Memory used: ..., time: real/user/system" since `began`. */
+static void print_times(struct fsck *f, const char *what, double began)
+{
+	struct rusage used;
+
+	if (f->opts.json || getrusage(RUSAGE_SELF, &used))
+		return;
+	fsck_progress_wipe(f);
+	printf("%s: Memory used: %s, time: %5.2f/%5.2f/%5.2f\n", what,
+	       cli_size((uint64_t)used.ru_maxrss * 1024).s, cli_clock() - began,
+	       (double)used.ru_utime.tv_sec + (double)used.ru_utime.tv_usec / 1e6,
+	       (double)used.ru_stime.tv_sec + (double)used.ru_stime.tv_usec / 1e6);
+}
+
+static void end_pass(struct fsck *f)
+{
+	struct fsck_progress *p = &f->progress;
+	char name[16];
+
+	if (!p->pass)
+		return;
+	if (p->reported < PER_MILLE)
+		fsck_progress(f, 1, 1);
+	snprintf(name, sizeof(name), "Pass %u", p->pass);
+	if (f->opts.times > 1)
+		print_times(f, name, p->pass_began);
+}
+
+void fsck_pass(struct fsck *f, unsigned pass)
+{
+	static const char *const headings[FSCK_PASSES + 1] = {
+		[1] = "Pass 1: Checking inodes, blocks, and sizes",
+		[2] = "Pass 2: Checking directory structure",
+		[3] = "Pass 3: Checking directory connectivity",
+		[4] = "Pass 4: Checking reference counts",
+		[5] = "Pass 5: Checking group summary information",
+	};
+	struct fsck_progress *p = &f->progress;
+	char round[48];
+
+	if (p->pass == pass)
+		return;
+	end_pass(f);
+	p->pass = pass;
+	p->pass_began = cli_clock();
+	p->reported = 0;
+	if (pass == 1 && f->round) {
+		snprintf(round, sizeof(round), "Checking again (round %u)", f->round + 1);
+		fsck_heading(f, round);
+	}
+	if (pass && !f->stop)
+		fsck_heading(f, headings[pass]);
+	if (pass)
+		fsck_progress(f, 0, 1);
+}
+
+void fsck_pass_end(struct fsck *f)
+{
+	end_pass(f);
+	fsck_progress_wipe(f);
+	f->progress.pass = 0;
+	if (f->opts.times)
+		print_times(f, fsck_name(f), f->progress.began);
+}
