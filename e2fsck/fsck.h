@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * xw-fsck: what its phases share.
+ * xw-fsck: the state of a check.
  *
  * One round looks at everything, in the order of the table in run.c, and repairs into the overlay
- * as it goes. It first reads all inodes, to find out whose every block is (owners.h); until then
+ * as it goes. It first reads all inodes, to find out whose every block is (facts/owners.h); until then
  * repairs write nothing but superblock, descriptors and inode records.
  *
  * Rounds are repeated on the overlay until one finds nothing; then all of it is committed as one
@@ -108,7 +108,7 @@ struct fsck {
 	struct xw_diag diag;
 	char label[17]; /* of the filesystem, for fsck_name() */
 
-	/* open.c */
+	/* open/open.c */
 	struct xw_edit *edit; /* NULL: a read-only check of dev */
 	struct xw_dev *dev; /* overlay: all reads and writes use it */
 	struct xw_image *img; /* on dev, lenient; reopened when the superblock changes */
@@ -186,160 +186,5 @@ struct fsck {
 	xw_ino lost_found; /* 0: unknown so far */
 	bool names_known; /* `dirs` has run in this round: names and parents are facts */
 };
-
-/* ---- report.c ---- */
-
-/* What the filesystem is called on standard output, as by e2fsck: its label, else its image. */
-const char *fsck_name(const struct fsck *f);
-/* The label counts from here on. */
-void fsck_name_read(struct fsck *f);
-
-/* ---- facts.c ---- */
-
-/* The record of ino, NULL if no inode of its group is in use or the number is out of range. */
-struct fsck_inode *fsck_inode(const struct fsck *f, xw_ino ino);
-/* The same, allocated if necessary. XW_ERR_NOMEM. ino must be in range. */
-int fsck_inode_make(struct fsck *f, xw_ino ino, struct fsck_inode **out);
-/* By number; NULL: ino is not a directory. Valid until the next one is added. */
-struct fsck_dir *fsck_dir(const struct fsck *f, xw_ino ino);
-/* Free the facts of a round. */
-void fsck_facts_free(struct fsck *f);
-/* Number of threads for loops over groups: as requested, but one for small images. */
-unsigned fsck_jobs(const struct fsck *f);
-
-/* ---- write.c: repairs of single records ---- */
-
-/* Blocks as on the overlay, or as they will be when writes that are kept reach it. */
-int fsck_read(struct fsck *f, xw_blk blk, uint64_t n, void *buf);
-/*
- * Write a block of an owner. Sets f->changed, and invalidates the cache of the image. Before the
- * owner map is settled they are kept: fsck_settle() writes those that belong to that owner alone,
- * and drops the others, whose damage is found again when they do. After that a block that belongs
- * to somebody else as well is refused with XW_ERR_INTERNAL.
- */
-int fsck_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *buf);
-/* The same, but a block that is not that owner's alone is left as it is. */
-int fsck_try_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *buf);
-/* All claims are known: rewrite damaged extent trees, then write what was kept. */
-int fsck_settle(struct fsck *f);
-void fsck_kept_free(struct fsck_owners *o);
-int fsck_rebuild_maps(struct fsck *f); /* inode_tree.c, in fsck_settle() */
-void fsck_rebuilds_free(struct fsck *f);
-/* Inode ino as on the overlay; raw: inode_size bytes or NULL. Not verified; decoded if possible. */
-int fsck_inode_read(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *raw);
-/* Encode `in` over raw, set the checksum, write it. */
-int fsck_inode_write(struct fsck *f, xw_ino ino, const struct xw_inode *in, uint8_t *raw);
-/* Zero the record except the generation; sets dtime. Facts: no longer in use. */
-int fsck_inode_clear(struct fsck *f, xw_ino ino);
-/*
- * Write f->img->sb with checksum to the primary superblock (backups: super.c, at the end of the
- * round).
- */
-int fsck_super_write(struct fsck *f);
-
-/*
- * ---- update.c: repairs that allocate, through the transaction that every tool uses ----
- *
- * The first call of a round settles bitmaps, counts and quota (fsck_space_check()), so only phases
- * behind `contested` may call it. One update is open at a time; it can hold several repairs.
- * fsck_update_keep() writes it to the overlay; on failure fsck_update_drop().
- */
-int fsck_update(struct fsck *f, struct xw_update **out);
-int fsck_update_keep(struct fsck *f);
-/* Write to the overlay and continue the update; after a failure it must be dropped. */
-int fsck_update_step(struct fsck *f);
-void fsck_update_drop(struct fsck *f);
-
-/* ---- phases ---- */
-
-int fsck_open(struct fsck *f); /* open.c */
-/* Commit the changes in the overlay, if any; close the image. */
-int fsck_close(struct fsck *f, bool commit);
-/* Is the filesystem marked clean, so that nothing more must be done without -f? */
-bool fsck_is_clean(struct fsck *f);
-/* The same, but for -n with orphans put away; where that is not possible, *clean is false. */
-int fsck_settle_clean(struct fsck *f, bool *clean);
-
-/*
- * XW_ERR_IO, with a message that names the block, if a block could not be read. Apparent damage may
- * be intact on the medium, so nothing is repaired in that case: -n reports findings, otherwise the
- * check ends with the next finding (fsck_found()). Exceptions: the superblock, which has copies,
- * and -c, -l and -L, which repair the filesystem around bad blocks.
- */
-int fsck_check_readable(struct fsck *f);
-
-int fsck_check_super(struct fsck *f); /* super.c, groups.c, journal.c, orphans.c */
-/*
- * group_flags.c: a name refers to ino, which is apparently not in use. Is it in a part of a table
- * that its descriptor calls unused? Then the whole table is read in the next round.
- */
-bool fsck_group_expose(struct fsck *f, xw_ino ino, const char *name, size_t len);
-int fsck_check_inodes(struct fsck *f); /* inodes.c */
-/* inode_encrypt.c: do both have the same encryption policy, as far as known? */
-bool fsck_same_policy(const struct fsck *f, xw_ino dir, xw_ino ino);
-/* inode_map.c: is it no node of this map, but group metadata, or without valid pointers? */
-bool fsck_node_is_foreign(struct fsck *f, const struct xw_inode *in, xw_blk blk);
-int fsck_claim_itrees(struct fsck *f); /* itree.c: nodes of itrees, as part of the claims */
-/*
- * The feature bit of itrees is missing, and this directory has a tree: its slot refers to a root
- * node that names it. True: the bit was set.
- */
-bool fsck_itree_feature(struct fsck *f, xw_ino ino, const struct xw_inode *in);
-/*
- * A directory with an itree lacks a flag that it needs (INDEX or ITREE). True: it was set in *in.
- */
-bool fsck_itree_flags(struct fsck *f, xw_ino ino, struct xw_inode *in);
-int fsck_relocate(struct fsck *f); /* relocate.c: new places for lost bitmaps and tables */
-int fsck_check_contested(struct fsck *f); /* contested.c */
-/* special.c: claims of what only the superblock refers to; its repair. */
-int fsck_claim_special(struct fsck *f);
-int fsck_check_special(struct fsck *f);
-int fsck_check_xattrs(struct fsck *f); /* xattrs.c */
-int fsck_check_dirs(struct fsck *f); /* dirs.c */
-int fsck_check_tree(struct fsck *f); /* tree.c */
-int fsck_check_links(struct fsck *f); /* links.c */
-int fsck_recreate(struct fsck *f); /* journal.c: recreate a lost journal or resize inode */
-int fsck_check_space(struct fsck *f); /* space.c, quota.c */
-/*
- * bad.c: find the blocks of -c, or read those of -l and -L; write their inode at the end of a
- * round.
- */
-int fsck_find_bad(struct fsck *f);
-int fsck_set_bad(struct fsck *f);
-/* extents.c: maps that -E bmap2extent and optimize_extents change; RO_SHARED_BLOCKS. */
-int fsck_rewrite_maps(struct fsck *f);
-/*
- * Compare bitmaps and the counts of descriptors and superblock with the facts: differences are
- * reported, and repaired without a question. When names are known, quota as well, by the usual
- * policy.
- */
-int fsck_space_check(struct fsck *f);
-
-/*
- * xattrs.c, for each inode in use during `inodes`, before its i_blocks is checked: checks and
- * repairs the attributes in the record and the reference to its block. *raw and *in are changed by
- * a repair (*dirty; the caller writes the record). *blocks: filesystem blocks that its attributes
- * add to i_blocks, the block and values in EA inodes.
- */
-int fsck_xattr_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *raw, bool *dirty,
-		     uint64_t *blocks);
-
-/*
- * quota.c, for each inode in use, when its i_blocks is correct: add it to the usage of its owners.
- */
-int fsck_quota_add(struct fsck *f, xw_ino ino, const struct xw_inode *in);
-/* Undo that for an inode without attributes, which turned out to be a hidden file. */
-int fsck_quota_remove(struct fsck *f, const struct xw_inode *in);
-
-void fsck_xattrs_free(struct fsck *f);
-void fsck_quota_free(struct fsck *f);
-
-/* last_look.c: blocks written so far do not count: they are of the journal, or of orphans. */
-int fsck_opened(struct fsck *f);
-/* After all rounds. XW_ERR_INTERNAL: contents of a file would change; must not be committed. */
-int fsck_last_look(struct fsck *f);
-
-/* run.c: all rounds. 0, or the failure that prevented the check from completing. */
-int fsck_run(struct fsck *f);
 
 #endif

@@ -15,6 +15,8 @@
 #include "cli/term.h"
 
 #include "report/progress.h"
+#include "open/open.h"
+#include "phases/phases.h"
 #include "tool.h"
 
 static void log_line(void *arg, enum xw_log_level level, const char *line)

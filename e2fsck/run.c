@@ -2,7 +2,8 @@
 /* The order of the phases in a round, and the number of rounds. */
 #include "config.h"
 
-#include "fsck.h"
+#include "phases/phases.h"
+#include "tool.h"
 
 enum { ROUNDS_MAX = 8 };
 

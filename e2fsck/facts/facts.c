@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "fsck.h"
+#include "facts/facts.h"
 
 enum { GROUPS_FEW = 64, INODES_FEW = 20000 };
 
@@ -55,26 +55,4 @@ unsigned fsck_jobs(const struct fsck *f)
 {
 	return f->img->groups <= GROUPS_FEW && f->img->sb.inodes_count <= INODES_FEW ? 1
 										     : f->opts.jobs;
-}
-
-void fsck_facts_free(struct fsck *f)
-{
-	for (uint64_t g = 0; f->groups && g < f->img->groups; g++)
-		free(f->groups[g]);
-	free(f->groups);
-	f->groups = NULL;
-	fsck_owners_free(&f->owners);
-	fsck_rebuilds_free(f);
-	xw_vec_free(&f->misplaced);
-	xw_vec_free(&f->dirs);
-	xw_vec_free(&f->dirblocks);
-	xw_vec_free(&f->itrees);
-	fsck_xattrs_free(f);
-	fsck_quota_free(f);
-	xw_table_free(&f->policies);
-	f->counts = (struct fsck_counts){0};
-	f->dir_runs = 0;
-	f->dirs_cut = false;
-	f->lost_found = 0;
-	f->names_known = false;
 }

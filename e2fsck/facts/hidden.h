@@ -7,10 +7,12 @@
 #ifndef XW_FSCK_HIDDEN_H
 #define XW_FSCK_HIDDEN_H
 
-#include "fsck.h"
+#include "facts/facts.h"
 
 /* Where the superblock stores the inode of a quota file; type: enum xw_quota_type. */
 uint32_t *fsck_quota_inum(struct xw_super *sb, int type);
+/* Is it a number that inodes of users, and hidden ones, can have? */
+bool fsck_is_user_inode(const struct xw_super *sb, xw_ino ino);
 /* Does the superblock refer to ino, with the feature that this needs, and may it? */
 bool fsck_is_hidden(const struct xw_super *sb, xw_ino ino);
 /*
@@ -23,16 +25,7 @@ bool fsck_is_hidden_file(struct fsck *f, xw_ino ino, const struct xw_inode *in);
  * those of one? Its mode is not looked at.
  */
 bool fsck_is_quota_file(struct fsck *f, xw_ino ino, const struct xw_inode *in);
-/*
- * An orphan file is of use only beside a journal: tune2fs(8) leaves it behind when it removes the
- * journal. After the journal and the orphans were checked.
- */
-int fsck_check_orphan_journal(struct fsck *f);
-/*
- * When names are known: numbers in the superblock that belong to files of users are cleared, quota
- * files that no feature uses are deleted, and the number of a project quota file that was lost is
- * restored.
- */
-int fsck_settle_hidden(struct fsck *f);
+/* Does the inode begin as a quota file of that type? All else in one can be computed anew. */
+bool fsck_has_quota(struct fsck *f, xw_ino ino, const struct xw_inode *in, int type);
 
 #endif

@@ -15,7 +15,7 @@
 
 #include "base/auto.h"
 #include "dev/overlay.h"
-#include "phases/inode_slice.h"
+#include "facts/hidden.h"
 #include "walk/map.h"
 
 struct look {

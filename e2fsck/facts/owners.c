@@ -5,10 +5,7 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
-
-#include "base/auto.h"
-#include "fsck.h"
+#include "facts/facts.h"
 
 void fsck_owners_free(struct fsck_owners *o)
 {
@@ -47,7 +44,12 @@ static struct span span_of(const struct fsck *f, xw_blk blk, uint64_t len)
 	return (struct span){(blk - base) >> bits, ((blk + len - 1 - base) >> bits) + 1};
 }
 
-static uint64_t clusters(const struct fsck *f)
+uint64_t fsck_cluster(const struct fsck *f, xw_blk blk)
+{
+	return span_of(f, blk, 1).first;
+}
+
+uint64_t fsck_clusters(const struct fsck *f)
 {
 	return span_of(f, f->img->sb.blocks_count - 1, 1).end;
 }
@@ -66,7 +68,7 @@ static int contest(struct fsck *f, struct span s)
 {
 	struct fsck_owners *o = &f->owners;
 	uint64_t start, n;
-	int rc = o->contested ? 0 : xw_blockset_new(clusters(f), &o->contested);
+	int rc = o->contested ? 0 : xw_blockset_new(fsck_clusters(f), &o->contested);
 
 	for (uint64_t at = s.first; !rc && xw_blockset_next_in(o->claims, at, s.end, &start, &n);
 	     at = start + n)
@@ -79,14 +81,14 @@ int fsck_claim(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len, 
 	struct fsck_owners *o = &f->owners;
 	const struct span s = span_of(f, blk, len);
 	uint64_t had = 0;
-	int rc = o->claims ? 0 : xw_blockset_new(clusters(f), &o->claims);
+	int rc = o->claims ? 0 : xw_blockset_new(fsck_clusters(f), &o->claims);
 
 	if (!rc && xw_blockset_count(o->claims, s.first, s.end - s.first))
 		rc = contest(f, s);
 	if (!rc)
 		rc = xw_blockset_add(o->claims, s.first, s.end - s.first, &had);
 	if (!rc && has_set(owner) && !o->of[owner])
-		rc = xw_blockset_new(clusters(f), &o->of[owner]);
+		rc = xw_blockset_new(fsck_clusters(f), &o->of[owner]);
 	if (!rc && has_set(owner))
 		rc = xw_blockset_add(o->of[owner], s.first, s.end - s.first, NULL);
 	if (again)
@@ -114,7 +116,7 @@ int fsck_claim_metadata(struct fsck *f)
 	const xw_blk end = f->img->sb.blocks_count;
 	int rc = xw_sysmap_new(f->img, &o->sysmap);
 
-	if (!rc && !o->claims && xw_blockset_new(clusters(f), &o->claims))
+	if (!rc && !o->claims && xw_blockset_new(fsck_clusters(f), &o->claims))
 		rc = no_memory(f);
 	for (xw_blk blk = f->img->sb.first_data_block; !rc && blk < end;) {
 		bool is_meta;
@@ -196,80 +198,4 @@ bool fsck_owns(const struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t
 		    (fsck_is_contested(f, blk + i) && !(owner == FSCK_O_GROUP && f->owners.copied)))
 			return false;
 	return true;
-}
-
-/* ---- free clusters ---- */
-
-/* Looks for clusters in [first, end) of one group; bits: its bitmap, or NULL. */
-static bool find_in(const struct fsck *f, struct span group, uint64_t from, const uint8_t *bits,
-		    uint64_t *out)
-{
-	const struct xw_blockset *claims = f->owners.claims;
-
-	for (uint64_t n = from, start, len; n < group.end; n++) {
-		const uint64_t bit = n - group.first;
-
-		if (bits && bits[bit / 8] == 0xFF && bit % 8 == 0 && n + 8 <= group.end) {
-			n += 7;
-			continue;
-		}
-		if (xw_blockset_has(claims, n)) {
-			if (xw_blockset_next_in(claims, n, group.end, &start, &len))
-				n = start + len - 1;
-			continue;
-		}
-		if (!bits || !(bits[bit / 8] >> bit % 8 & 1)) {
-			*out = n;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Reads the bitmap of a group as it is. false: everything in it counts as free. */
-static bool read_bitmap(struct fsck *f, uint64_t group, uint8_t *bits)
-{
-	struct xw_group_desc gd;
-
-	if (xw_image_group(f->img, group, &gd)) {
-		xw_diag_clear(&f->diag);
-		return false;
-	}
-	return !xw_image_block_uninit(f->img, &gd) &&
-	       xw_image_has_blocks(f->img, gd.block_bitmap, 1) &&
-	       !fsck_read(f, gd.block_bitmap, 1, bits);
-}
-
-static bool find_free(struct fsck *f, uint64_t goal, uint8_t *bits, uint64_t *out)
-{
-	const uint32_t per_group = xw_image_group_bits(f->img);
-	const uint64_t all = clusters(f), groups = f->img->groups, first = goal / per_group;
-
-	for (uint64_t i = 0; i <= groups; i++) {
-		const uint64_t g = (first + i) % groups;
-		const struct span s = {g * per_group, XW_MIN((g + 1) * per_group, all)};
-		const uint64_t from = i ? s.first : goal;
-
-		if (xw_blockset_count(f->owners.claims, s.first, s.end - s.first) ==
-		    s.end - s.first)
-			continue;
-		if (find_in(f, s, from, bits && read_bitmap(f, g, bits) ? bits : NULL, out))
-			return true;
-	}
-	return false;
-}
-
-int fsck_claim_free(struct fsck *f, enum fsck_owner owner, xw_blk goal, xw_blk *blk)
-{
-	const unsigned shift = xw_image_cluster_bits(f->img);
-	const uint64_t at = xw_image_has_blocks(f->img, goal, 1) ? span_of(f, goal, 1).first : 0;
-	auto_free uint8_t *bits = malloc(f->img->block_size);
-	uint64_t n = 0;
-
-	if (!bits)
-		return no_memory(f);
-	if (!find_free(f, at, bits, &n) && !find_free(f, at, NULL, &n))
-		return XW_ERR_NOSPC;
-	*blk = f->img->sb.first_data_block + (n << shift);
-	return fsck_claim(f, owner, *blk, 1, NULL);
 }

@@ -57,6 +57,10 @@ int fsck_claim_metadata(struct fsck *f);
 /* Descriptors have changed: read the places of group metadata again. */
 int fsck_places_changed(struct fsck *f);
 
+/* The cluster of a block, counted from the first data block on; how many there are. */
+uint64_t fsck_cluster(const struct fsck *f, xw_blk blk);
+uint64_t fsck_clusters(const struct fsck *f);
+
 bool fsck_is_claimed(const struct fsck *f, xw_blk blk);
 bool fsck_is_contested(const struct fsck *f, xw_blk blk);
 /* Is any of these blocks metadata of a group? */
@@ -65,7 +69,7 @@ bool fsck_is_metadata(const struct fsck *f, xw_blk blk, uint64_t len);
 bool fsck_owns(const struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len);
 
 /*
- * Claim a cluster that nobody claims, as near to `goal` as possible, for one block. Where it can be
+ * free.c: claim a cluster that nobody claims, as near to `goal` as possible, for one block. Where it can be
  * helped, one that is free by its bitmap as well: the records of its owner may not have been seen.
  * XW_ERR_NOSPC, without a message.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts about attributes, shared by the files of that phase and quota.c. */
+/* Facts about attributes, which that phase and usage.c share. */
 #ifndef XW_FSCK_XATTRS_H
 #define XW_FSCK_XATTRS_H
 
 #include "disk/xattrblk.h"
-#include "fsck.h"
+#include "facts/facts.h"
 
 /* An attribute block. */
 struct fsck_xattr_block {
@@ -40,38 +40,10 @@ struct fsck_xattrs {
 	uint64_t last_ea; /* and the number of its entries with values in EA inodes, for quota */
 };
 
-/* Contents of an area, in an inode record or a block. */
-struct fsck_xattr_area {
-	xw_ino ino; /* the owner, or one of them */
-	uint32_t generation; /* of the owner */
-	xw_blk blk; /* 0: in the record */
-	uint8_t *p;
-	size_t size;
-	uint32_t n_ea;
-	uint64_t ea_blocks;
-	bool changed; /* p was rebuilt without the bad entries; checksum not set */
-	bool empty; /* ... and no entry is left */
-	bool has_data; /* it contains system.data, for inline contents */
-};
-
-/*
- * xattr_area.c: check all entries; invalid ones are removed if agreed to. The remaining entries are
- * counted for their EA inodes.
- */
-int fsck_xattr_area(struct fsck *f, struct fsck_xattr_area *a);
-/*
- * Is it in use as an EA inode, whatever its mode and link count: with the flag, and the contents
- * that its hash tells?
- */
-bool fsck_is_ea_inode(struct fsck *f, xw_ino ino, const struct xw_inode *in);
-/* Add system.data without a value: for inline contents that fit i_block. */
-int fsck_xattr_add_data(struct fsck *f, struct fsck_xattr_area *a);
-
+extern const struct xw_table_kind fsck_xattr_by_block, fsck_ea_by_ino;
 /* Slots of the tables, created if necessary; NULL: out of memory, reported. */
 struct fsck_xattr_block *fsck_xattr_block_slot(struct fsck *f, xw_blk blk);
 struct fsck_ea *fsck_ea_slot(struct fsck *f, xw_ino ino);
-
-/* xattr_share.c: -E share_xattrs. */
-int fsck_xattr_share(struct fsck *f, struct fsck_xattr_block *blocks, size_t n);
+void fsck_xattrs_free(struct fsck *f);
 
 #endif

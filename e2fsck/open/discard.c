@@ -7,8 +7,7 @@
  */
 #include "config.h"
 
-#include "fsck.h"
-#include "tool.h"
+#include "open/open.h"
 
 /* The next free range, in bytes; false: there is none. */
 static bool next_free(void *arg, uint64_t *off, uint64_t *len)

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/auto.h"
 #include "base/endian.h"
@@ -486,4 +487,28 @@ int fsck_super_penalty(struct xw_dev *dev, const struct xw_super *sb)
 	bad += judge_counts(sb, dev->size) + judge_groups(dev, &img);
 	dev->diag = diag;
 	return bad;
+}
+
+bool fsck_group_has(const struct xw_image *img, uint64_t group, xw_blk blk, uint64_t len)
+{
+	const struct xw_super *sb = &img->sb;
+	const xw_blk start = sb->first_data_block + group * sb->blocks_per_group;
+	const xw_blk end = XW_MIN(start + sb->blocks_per_group, sb->blocks_count);
+
+	if (!xw_image_has_blocks(img, blk, len))
+		return false;
+	return sb->feature_incompat & XW_INCOMPAT_FLEX_BG || (blk >= start && blk + len <= end);
+}
+
+bool fsck_group_has_places(const struct xw_image *img, uint64_t group,
+			   const struct xw_group_desc *gd)
+{
+	return fsck_group_has(img, group, gd->block_bitmap, 1) &&
+	       fsck_group_has(img, group, gd->inode_bitmap, 1) &&
+	       fsck_group_has(img, group, gd->inode_table, img->itable_blocks);
+}
+
+bool fsck_hash_is_unknown(const struct xw_super *sb)
+{
+	return sb->feature_compat & XW_COMPAT_DIR_INDEX && sb->def_hash_version > XW_DX_TEA;
 }

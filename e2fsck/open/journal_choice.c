@@ -431,3 +431,11 @@ int fsck_choose_replay(struct fsck *f, struct xw_log *log, unsigned *flags)
 	xw_diag_clear(&f->diag);
 	return rc == XW_ERR_NOMEM || rc == XW_ERR_IO ? rc : 0;
 }
+
+void fsck_found_replay(struct fsck *f, unsigned how)
+{
+	if (how & XW_REPLAY_NOTHING)
+		(void)FSCK_FOUND(f, JOURNAL_STALE);
+	else
+		(void)FSCK_FOUND(f, JOURNAL_LOST_DATA);
+}

@@ -13,14 +13,12 @@
 
 #include <blkid/blkid.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/auto.h"
 #include "cli/human.h"
 #include "journal/replay.h"
 #include "open/open.h"
 #include "session/journal.h"
-#include "tool.h"
 #include "fastcommit/fastcommit.h"
 
 /*

@@ -8,16 +8,10 @@
  */
 #include "config.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "open/open.h"
-#include "tool.h"
-#include "fastcommit/fastcommit.h"
-
-#define IMAGE_FLAGS (XW_IMAGE_NOCSUM | XW_IMAGE_ANY_FEATURES | XW_IMAGE_SHORT | XW_IMAGE_LENIENT)
 
 /* The journal is what is left to a block device while the root filesystem is still read-only. */
 static enum xw_commit_how how_to_commit(const struct fsck *f)
@@ -67,19 +61,6 @@ static int begin_edit(struct fsck *f)
 	return xw_edit_begin(f->opts.image, &eo, &f->diag, &f->edit);
 }
 
-int fsck_reopen(struct fsck *f)
-{
-	xw_log_fn *const log = f->diag.log;
-	int rc;
-
-	xw_image_close(f->img);
-	f->img = NULL;
-	f->diag.log = NULL; /* that the journal needs recovery is a finding, not a warning */
-	rc = xw_image_open(f->dev, IMAGE_FLAGS, &f->diag, &f->img);
-	f->diag.log = log;
-	return rc;
-}
-
 /* Clear the pending bit of a change that cannot be completed in the superblock on the overlay. */
 static int drop_pending(struct fsck *f)
 {
@@ -106,19 +87,6 @@ static void note_unreadable(void *arg, uint64_t off)
 		return; /* the handling of bad blocks is specified by the user */
 	if (off >= XW_SUPER_OFFSET + XW_SUPER_SIZE)
 		__atomic_store_n(&f->unreadable, off, __ATOMIC_RELAXED);
-}
-
-int fsck_check_readable(struct fsck *f)
-{
-	const uint64_t off = __atomic_load_n(&f->unreadable, __ATOMIC_RELAXED);
-
-	if (!off)
-		return 0;
-	xw_diag_clear(&f->diag);
-	return xw_fail_errno(&f->diag, XW_ERR_IO, EIO,
-			     "%s: the check is incomplete, and nothing was repaired: cannot read "
-			     "block %" PRIu64,
-			     f->opts.image, off / xw_overlay_block_size(f->dev));
 }
 
 int fsck_open(struct fsck *f)

@@ -1,12 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the files that open the image and check superblock, groups and journal. */
+/* Opening the image, with what comes before any phase: superblock, journal, orphans; closing it. */
 #ifndef XW_FSCK_OPEN_H
 #define XW_FSCK_OPEN_H
 
-#include "fsck.h"
+#include "repairs/repairs.h"
 
-/* open.c: reopen f->img on the current contents of the overlay. */
+/* ---- open.c ---- */
+
+int fsck_open(struct fsck *f);
+/* Commit the changes in the overlay, if any; close the image. */
+int fsck_close(struct fsck *f, bool commit);
+/* Is the filesystem marked clean, so that nothing more must be done without -f? */
+bool fsck_is_clean(struct fsck *f);
+/* The same, but for -n with orphans put away; where that is not possible, *clean is false. */
+int fsck_settle_clean(struct fsck *f, bool *clean);
+
+/* image.c: reopen f->img on the current contents of the overlay. */
 int fsck_reopen(struct fsck *f);
+
+/* ---- discard.c: -E discard ---- */
+
+/* Before the facts of the last round are freed, and after the commit. */
+void fsck_unused_take(struct fsck *f);
+/* Best effort: the repair has succeeded, so that a failure is a warning. */
+void fsck_unused_discard(struct fsck *f);
 
 /* ---- evidence.c ---- */
 
@@ -54,6 +71,16 @@ bool fsck_root_is_elsewhere(struct xw_dev *dev, const struct xw_super *sb);
  * end of sb's filesystem; otherwise that of sb.
  */
 uint64_t fsck_counted_blocks(struct xw_dev *dev, const struct xw_super *sb);
+/* Is the default hash one that no directory can have? Such a filesystem is not clean. */
+bool fsck_hash_is_unknown(const struct xw_super *sb);
+/*
+ * Are these blocks inside of the filesystem, and without flex_bg of the group, as bitmaps and table
+ * must be?
+ */
+bool fsck_group_has(const struct xw_image *img, uint64_t group, xw_blk blk, uint64_t len);
+/* Are its bitmaps and its table inside of the filesystem, without flex_bg of the group? */
+bool fsck_group_has_places(const struct xw_image *img, uint64_t group,
+			   const struct xw_group_desc *gd);
 
 /* ---- copies.c ---- */
 
@@ -90,79 +117,27 @@ int fsck_check_places(struct fsck *f);
  */
 int fsck_choose_super(struct fsck *f);
 
-/* ---- super.c, groups.c, backups.c ---- */
-
-/* Is the default hash one that no directory can have? Such a filesystem is not clean. */
-bool fsck_hash_is_unknown(const struct xw_super *sb);
-/* Fields that contradict each other or the device. */
-int fsck_check_fields(struct fsck *f);
-int fsck_check_groups(struct fsck *f);
-/* Write the primary descriptor, with its checksum. */
-int fsck_group_write(struct fsck *f, uint64_t group, const struct xw_group_desc *gd);
-/* Are its bitmaps and its table inside of the filesystem, without flex_bg of the group? */
-bool fsck_group_has_places(const struct xw_image *img, uint64_t group,
-			   const struct xw_group_desc *gd);
-/* Is the checksum of its descriptor wrong, or can it not be read? */
-bool fsck_group_sum_is_wrong(struct fsck *f, uint64_t group);
-/* group_flags.c: sums: the filesystem has checksums of descriptors. */
-int fsck_group_check_flags(struct fsck *f, uint64_t group, bool sums);
-/* Rewrite the copies of superblock and descriptors from the primary ones. */
-int fsck_renew_backups(struct fsck *f);
-
-/* ---- tables.c ---- */
-
-/* Of inode records and the bits of an inode bitmap, for and against a place of a table. */
-struct fsck_evidence {
-	const uint8_t *bits; /* of the inode bitmap; NULL: unknown */
-	unsigned good, bad; /* records in use that can be of this group; those that cannot */
-	unsigned foreign; /* of the bad ones: they look like no inode at all */
-	unsigned hits, misses; /* bits that agree with a record in use; bits that contradict */
-};
-
-/* Add the evidence of one block, in buf: records from `index` in the group's table on. */
-void fsck_table_block(const struct fsck *f, uint64_t group, uint64_t index, const uint8_t *buf,
-		      struct fsck_evidence *e);
-/* Add the evidence of the first n blocks of the table at blk. XW_ERR_NOMEM. */
-int fsck_table_look(struct fsck *f, uint64_t group, xw_blk blk, uint64_t n,
-		    struct fsck_evidence *e);
-/* Which block of the group's table is in buf, according to the checksum of a record in use? */
-bool fsck_table_index(const struct fsck *f, uint64_t group, const uint8_t *buf, uint64_t *k);
-bool fsck_table_is_likely(const struct fsck_evidence *e);
-bool fsck_table_is_unlikely(const struct fsck_evidence *e);
-/* Does no record there look like an inode, neither of this group nor of another one? */
-bool fsck_table_is_foreign(const struct fsck_evidence *e);
-int64_t fsck_table_score(const struct fsck_evidence *e);
-/*
- * Does blk hold the bitmap that the descriptor describes: by its checksum, otherwise by padding and
- * count? bits: a block, which is left with the inode bitmap if it is sound.
- */
-bool fsck_block_bitmap_is_sound(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
-				xw_blk blk);
-bool fsck_inode_bitmap_is_sound(struct fsck *f, const struct xw_group_desc *gd, xw_blk blk,
-				uint8_t *bits);
-
 /* ---- journal.c ---- */
 
-/* Called before all checks: replay the journal. */
-int fsck_replay(struct fsck *f);
-/* The journal's inode and superblock. */
-int fsck_check_journal(struct fsck *f);
 /*
  * Has the journal inside of the filesystem, if there is one, a sound inode and an empty log?
  * Otherwise it is to be checked: a mount would replay or discard the log.
  */
 bool fsck_journal_is_empty(struct fsck *f);
-/*
- * journal_choice.c: how to replay the log: flags of session/journal.h. XW_ERR_NOMEM, XW_ERR_IO.
- */
-struct xw_log;
-/* journal.c: a damaged log was replayed in this way. */
-void fsck_found_replay(struct fsck *f, unsigned how);
-int fsck_choose_replay(struct fsck *f, struct xw_log *log, unsigned *flags);
 /* An external journal that is damaged: a new one is made in the filesystem. */
 int fsck_drop_external(struct fsck *f);
 /* The internal one: it is made anew at the end of the round, if there is space then. */
 int fsck_drop_journal(struct fsck *f);
+
+/* ---- replay.c, journal_choice.c ---- */
+
+/* Called before all checks: replay the journal. */
+int fsck_replay(struct fsck *f);
+struct xw_log;
+/* How to replay the log: flags of session/journal.h. XW_ERR_NOMEM, XW_ERR_IO. */
+int fsck_choose_replay(struct fsck *f, struct xw_log *log, unsigned *flags);
+/* A damaged log was replayed in this way. */
+void fsck_found_replay(struct fsck *f, unsigned how);
 
 /*
  * journal_device.c: replay the journal on the device of -j, or that with its UUID. XW_ERR_NOTFOUND:
@@ -170,20 +145,7 @@ int fsck_drop_journal(struct fsck *f);
  */
 int fsck_replay_device(struct fsck *f);
 
-/* ---- orphans.c ---- */
-
-int fsck_check_orphans(struct fsck *f);
-/* For a filesystem that is clean otherwise. *done: processed, or there are none. XW_ERR_NOMEM. */
+/* orphans.c: for a filesystem that is clean otherwise. *done: processed, or there are none. */
 int fsck_clear_orphans(struct fsck *f, bool *done);
-
-/* With the owner map settled: the blocks of the orphan file. */
-int fsck_check_orphan_file(struct fsck *f);
-
-/* ---- resize.c ---- */
-
-/* With the owner map settled: the resize inode. */
-int fsck_check_resize(struct fsck *f);
-/* The inode of bad blocks. */
-int fsck_check_bad_inode(struct fsck *f);
 
 #endif

@@ -17,7 +17,7 @@
 #include "disk/indirect.h"
 #include "walk/map.h"
 
-#include "open/open.h"
+#include "phases/super.h"
 
 /* ---- the list ---- */
 

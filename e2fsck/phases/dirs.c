@@ -9,11 +9,10 @@
 #include "config.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/auto.h"
 #include "phases/dirs.h"
-#include "facts/hidden.h"
+#include "phases/super.h"
 
 enum { READ_BYTES = 1 << 20, READ_GAP = 64 << 10 };
 

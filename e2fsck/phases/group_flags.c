@@ -5,7 +5,13 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
-#include "open/open.h"
+#include "phases/super.h"
+
+int fsck_group_renew(struct fsck *f, uint64_t group, const struct xw_group_desc *gd)
+{
+	f->renew_backups = true;
+	return fsck_group_write(f, group, gd);
+}
 
 int fsck_group_check_flags(struct fsck *f, uint64_t group, bool sums)
 {
@@ -38,7 +44,7 @@ int fsck_group_check_flags(struct fsck *f, uint64_t group, bool sums)
 		gd.flags &= (uint16_t)~XW_BG_INODE_UNINIT;
 		write = true;
 	}
-	return write ? fsck_group_write(f, group, &gd) : 0;
+	return write ? fsck_group_renew(f, group, &gd) : 0;
 }
 
 bool fsck_group_expose(struct fsck *f, xw_ino ino, const char *name, size_t len)
@@ -67,5 +73,16 @@ bool fsck_group_expose(struct fsck *f, xw_ino ino, const char *name, size_t len)
 	gd.itable_unused = 0;
 	f->again = f->hidden = true;
 	f->looked = 0;
-	return !fsck_group_write(f, group, &gd);
+	return !fsck_group_renew(f, group, &gd);
+}
+
+bool fsck_group_sum_is_wrong(struct fsck *f, uint64_t group)
+{
+	const struct xw_image *img = f->img;
+	const uint64_t per_block = img->block_size / img->desc_size;
+	uint8_t raw[XW_DESC_SIZE_MAX];
+
+	return xw_image_meta(f->img, xw_image_desc_block(img, group),
+			     (uint32_t)(group % per_block) * img->desc_size, raw, img->desc_size) ||
+	       xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)group);
 }

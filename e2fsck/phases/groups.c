@@ -17,7 +17,7 @@
 #include "base/auto.h"
 #include "base/endian.h"
 #include "disk/extent.h"
-#include "open/open.h"
+#include "phases/super.h"
 #include "walk/map.h"
 
 enum {
@@ -50,25 +50,6 @@ static xw_blk *place(struct xw_group_desc *gd, enum part p)
 static uint64_t length(const struct xw_image *img, enum part p)
 {
 	return p == INODE_TABLE ? img->itable_blocks : 1;
-}
-
-static bool in_range(const struct xw_image *img, uint64_t group, xw_blk blk, uint64_t len)
-{
-	const struct xw_super *sb = &img->sb;
-	const xw_blk start = sb->first_data_block + group * sb->blocks_per_group;
-	const xw_blk end = XW_MIN(start + sb->blocks_per_group, sb->blocks_count);
-
-	if (!xw_image_has_blocks(img, blk, len))
-		return false;
-	return sb->feature_incompat & XW_INCOMPAT_FLEX_BG || (blk >= start && blk + len <= end);
-}
-
-bool fsck_group_has_places(const struct xw_image *img, uint64_t group,
-			   const struct xw_group_desc *gd)
-{
-	return in_range(img, group, gd->block_bitmap, 1) &&
-	       in_range(img, group, gd->inode_bitmap, 1) &&
-	       in_range(img, group, gd->inode_table, img->itable_blocks);
 }
 
 /* ---- descriptors ---- */
@@ -110,34 +91,6 @@ static bool read_copy(struct fsck *f, uint64_t group, uint64_t copy, struct xw_g
 	return !sums || !xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)group);
 }
 
-bool fsck_group_sum_is_wrong(struct fsck *f, uint64_t group)
-{
-	const struct xw_image *img = f->img;
-	const uint64_t per_block = img->block_size / img->desc_size;
-	uint8_t raw[XW_DESC_SIZE_MAX];
-
-	return xw_image_meta(f->img, xw_image_desc_block(img, group),
-			     (uint32_t)(group % per_block) * img->desc_size, raw, img->desc_size) ||
-	       xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)group);
-}
-
-int fsck_group_write(struct fsck *f, uint64_t group, const struct xw_group_desc *gd)
-{
-	const struct xw_image *img = f->img;
-	const uint64_t at = desc_at(img, group, 0);
-	struct xw_diag *const diag = f->dev->diag;
-	uint8_t raw[XW_DESC_SIZE_MAX] = {0};
-
-	f->dev->diag = NULL;
-	if (xw_dev_pread(f->dev, raw, img->desc_size, at))
-		memset(raw, 0, sizeof(raw));
-	f->dev->diag = diag;
-	xw_group_encode(gd, &img->sb, img->csum_seed, (uint32_t)group, raw);
-	f->changed = f->renew_backups = true;
-	xw_image_forget(f->img);
-	return xw_dev_pwrite(f->dev, raw, img->desc_size, at);
-}
-
 /* A group with a valid copy of the descriptors. */
 static uint64_t find_backup(struct fsck *f)
 {
@@ -149,8 +102,8 @@ static uint64_t find_backup(struct fsck *f)
 		return f->backup_group;
 	for (uint64_t g = 1; g < f->img->groups; g++)
 		if (xw_image_has_super(f->img, g) && read_copy(f, 0, g, &gd) &&
-		    in_range(f->img, 0, gd.block_bitmap, 1) &&
-		    in_range(f->img, 0, gd.inode_table, f->img->itable_blocks))
+		    fsck_group_has(f->img, 0, gd.block_bitmap, 1) &&
+		    fsck_group_has(f->img, 0, gd.inode_table, f->img->itable_blocks))
 			return g;
 	return 0;
 }
@@ -182,7 +135,7 @@ static bool fits(const struct check *c, uint64_t group, enum part p, xw_blk blk)
 {
 	const uint64_t len = length(c->f->img, p);
 
-	return in_range(c->f->img, group, blk, len) && !xw_blockset_count(c->taken, blk, len);
+	return fsck_group_has(c->f->img, group, blk, len) && !xw_blockset_count(c->taken, blk, len);
 }
 
 static int accept(struct check *c, enum part p, xw_blk blk)
@@ -559,7 +512,7 @@ static int take_good(struct check *c, uint8_t *bad, uint64_t *n_bad)
 			}
 			bad[g] |= (uint8_t)(1 << p);
 			++*n_bad;
-			if (!c->settled && in_range(img, g, blk, length(img, p)))
+			if (!c->settled && fsck_group_has(img, g, blk, length(img, p)))
 				rc = note_twice(c, p, blk);
 		}
 	}
@@ -603,7 +556,7 @@ static int mend_group(struct check *c, uint64_t group, uint8_t bad, uint8_t part
 		gd.flags &= (uint16_t) ~(XW_BG_INODE_UNINIT | XW_BG_BLOCK_UNINIT);
 		gd.itable_unused = 0;
 	}
-	return fsck_group_write(c->f, group, &gd);
+	return fsck_group_renew(c->f, group, &gd);
 }
 
 /* The blocks of the journal, according to the superblock: its log has copies of tables. */

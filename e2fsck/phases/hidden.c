@@ -2,99 +2,12 @@
 /* Inodes to which only the superblock refers; see hidden.h. */
 #include "config.h"
 
-#include <stdlib.h>
-
-#include "base/auto.h"
-#include "base/endian.h"
-#include "disk/orphan.h"
 #include "disk/quota.h"
-#include "read/map.h"
 
 #include "facts/hidden.h"
+#include "phases/super.h"
 
 static const char *const type_names[] = {"user", "group", "project"};
-
-uint32_t *fsck_quota_inum(struct xw_super *sb, int type)
-{
-	return type == XW_QUOTA_USER    ? &sb->usr_quota_inum
-	       : type == XW_QUOTA_GROUP ? &sb->grp_quota_inum
-					: &sb->prj_quota_inum;
-}
-
-static bool may_have(const struct xw_super *sb, xw_ino ino)
-{
-	return ino >= sb->first_ino && ino <= sb->inodes_count;
-}
-
-bool fsck_is_hidden(const struct xw_super *sb, xw_ino ino)
-{
-	if (!may_have(sb, ino))
-		return false;
-	return (sb->feature_ro_compat & XW_RO_QUOTA && ino == sb->prj_quota_inum) ||
-	       (sb->feature_compat & XW_COMPAT_ORPHAN_FILE && ino == sb->orphan_file_inum) ||
-	       (sb->feature_compat & XW_COMPAT_HAS_JOURNAL && ino == sb->journal_inum);
-}
-
-/* ---- contents ---- */
-
-/* The first block of a file, whatever its mode says; false: it has none that can be read. */
-static bool first_block(struct fsck *f, xw_ino ino, const struct xw_inode *in, uint8_t *buf)
-{
-	struct xw_diag *const diag = f->img->diag;
-	struct xw_map_run run = {0};
-	struct xw_inode file = *in;
-	bool have;
-
-	if (in->flags & XW_FL_INLINE_DATA)
-		return false;
-	file.mode = XW_S_IFREG;
-	f->img->diag = NULL;
-	have = !xw_map_lookup(f->img, ino, &file, 0, &run) && run.len && !run.unwritten &&
-	       !fsck_read(f, run.pblk, 1, buf);
-	f->img->diag = diag;
-	xw_diag_clear(&f->diag);
-	return have;
-}
-
-/* Does it begin as a quota file of that type? Everything else in it can be computed anew. */
-static bool has_quota(struct fsck *f, xw_ino ino, const struct xw_inode *in, int type)
-{
-	auto_free uint8_t *buf = malloc(f->img->block_size);
-
-	return buf && first_block(f, ino, in, buf) &&
-	       xw_quota_is_header(buf, (enum xw_quota_type)type);
-}
-
-static bool has_orphans(struct fsck *f, xw_ino ino, const struct xw_inode *in)
-{
-	const uint32_t bs = f->img->block_size;
-	auto_free uint8_t *buf = malloc(bs);
-
-	return buf && first_block(f, ino, in, buf) && peek32(buf + bs - 8) == XW_ORPHAN_MAGIC;
-}
-
-bool fsck_is_hidden_file(struct fsck *f, xw_ino ino, const struct xw_inode *in)
-{
-	const struct xw_super *sb = &f->img->sb;
-
-	if (!fsck_is_hidden(sb, ino))
-		return false;
-	return (ino == sb->prj_quota_inum && has_quota(f, ino, in, XW_QUOTA_PROJECT)) ||
-	       (ino == sb->orphan_file_inum && has_orphans(f, ino, in));
-}
-
-bool fsck_is_quota_file(struct fsck *f, xw_ino ino, const struct xw_inode *in)
-{
-	struct xw_super *sb = &f->img->sb;
-
-	if (!(sb->feature_ro_compat & XW_RO_QUOTA))
-		return false;
-	for (int type = 0; type < XW_QUOTA_TYPES; type++)
-		if (ino == *fsck_quota_inum(sb, type) &&
-		    (type != XW_QUOTA_PROJECT || may_have(sb, ino)))
-			return has_quota(f, ino, in, type);
-	return false;
-}
 
 int fsck_check_orphan_journal(struct fsck *f)
 {
@@ -149,7 +62,7 @@ static int clear_unused(struct fsck *f, int type)
 
 	if (ino >= f->img->sb.first_ino && is_unnamed(fsck_inode(f, ino))) {
 		rc = fsck_inode_read(f, ino, &in, NULL);
-		if (!rc && has_quota(f, ino, &in, type))
+		if (!rc && fsck_has_quota(f, ino, &in, type))
 			rc = FSCK_FOUND(f, QUOTA_STRAY, .ino = ino) ? fsck_inode_clear(f, ino)
 								    : hide(f, ino, &in);
 		if (rc)
@@ -171,12 +84,12 @@ static int find_project_quota(struct fsck *f, xw_ino *out, struct xw_inode *in)
 			const xw_ino ino = (xw_ino)(g * per_group + i + 1);
 			int rc;
 
-			if (!may_have(&f->img->sb, ino) || !is_unnamed(&f->groups[g][i]))
+			if (!fsck_is_user_inode(&f->img->sb, ino) || !is_unnamed(&f->groups[g][i]))
 				continue;
 			rc = fsck_inode_read(f, ino, in, NULL);
 			if (rc)
 				return rc;
-			if (has_quota(f, ino, in, XW_QUOTA_PROJECT)) {
+			if (fsck_has_quota(f, ino, in, XW_QUOTA_PROJECT)) {
 				*out = ino;
 				return 0;
 			}
@@ -189,7 +102,7 @@ static int settle_project_quota(struct fsck *f)
 	const struct xw_super *sb = &f->img->sb;
 	const xw_ino ino = sb->prj_quota_inum;
 	const struct fsck_inode *facts = fsck_inode(f, ino);
-	const bool hidden = may_have(sb, ino) && ino != sb->orphan_file_inum && facts &&
+	const bool hidden = fsck_is_user_inode(sb, ino) && ino != sb->orphan_file_inum && facts &&
 			    facts->flags & FSCK_I_SYSTEM;
 	struct xw_inode in;
 	xw_ino lost = 0;

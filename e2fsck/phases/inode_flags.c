@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/endian.h"
 #include "phases/dirs.h"
 #include "phases/inode_slice.h"
 #include "phases/inodes.h"

@@ -5,15 +5,11 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/endian.h"
 #include "phases/inode_slice.h"
 #include "phases/inodes.h"
-
-enum { FOREIGN_MIN = 8 }; /* so many wrong pointers may be damage */
 
 /* ---- findings ---- */
 
@@ -85,34 +81,6 @@ static int note(struct fsck_look *l, const struct xw_walk_map_item *i)
 }
 
 /* ---- the walk ---- */
-
-/*
- * Most of its pointers lead out of the filesystem: no indirect block, whatever was read from it.
- * Extent trees have headers instead.
- */
-static bool is_foreign(struct fsck *f, xw_blk blk)
-{
-	const uint32_t bs = f->img->block_size;
-	auto_free uint8_t *block = malloc(bs);
-	unsigned good = 0, bad = 0;
-
-	if (!block || fsck_read(f, blk, 1, block)) {
-		xw_diag_clear(&f->diag);
-		return false;
-	}
-	for (uint32_t i = 0; i < bs; i += 4) {
-		const uint32_t to = peek32(block + i);
-
-		good += to && xw_image_has_blocks(f->img, to, 1);
-		bad += to && !xw_image_has_blocks(f->img, to, 1);
-	}
-	return bad > FOREIGN_MIN && bad > good;
-}
-
-bool fsck_node_is_foreign(struct fsck *f, const struct xw_inode *in, xw_blk blk)
-{
-	return fsck_is_metadata(f, blk, 1) || (!(in->flags & XW_FL_EXTENTS) && is_foreign(f, blk));
-}
 
 static int node_met(struct fsck_look *l, const struct xw_walk_map_item *i, bool guessed)
 {

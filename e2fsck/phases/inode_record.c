@@ -2,14 +2,12 @@
 /* Independent fields of a record: mode, times, extra size, high halves. */
 #include "config.h"
 
-#include <string.h>
-
 #include "base/endian.h"
 #include "disk/dirent.h"
 #include "disk/xattrblk.h"
 #include "facts/hidden.h"
 #include "phases/inodes.h"
-#include "facts/xattrs.h"
+#include "phases/xattrs.h"
 
 #define OFF_EXTRA_ISIZE 128 /* in the record */
 #define HURD 1u

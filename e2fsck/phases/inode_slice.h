@@ -11,7 +11,7 @@
 #include "walk/map.h"
 
 #include "facts/counts.h"
-#include "fsck.h"
+#include "phases/phases.h"
 #include "facts/hidden.h"
 
 struct fsck_slice {

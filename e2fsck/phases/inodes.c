@@ -17,7 +17,7 @@
 #include "facts/counts.h"
 #include "phases/inode_slice.h"
 #include "phases/inodes.h"
-#include "facts/xattrs.h"
+#include "phases/xattrs.h"
 
 enum { SLICE_BYTES = 512 << 10, SLICES = 8, HOLES_MAX = 16, GROUPS_FEW = 4096 };
 

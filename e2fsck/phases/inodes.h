@@ -17,7 +17,7 @@
 #include "walk/map.h"
 
 #include "facts/counts.h"
-#include "fsck.h"
+#include "phases/phases.h"
 
 struct fsck_map {
 	XW_VEC(struct xw_map_run) runs; /* runs of the contents, ascending */
@@ -78,9 +78,7 @@ bool fsck_look_is_fast(const struct fsck_look *l);
 /* ... although the flags say that i_block holds an extent tree? */
 bool fsck_look_is_flagged_text(const struct fsck_look *l);
 int fsck_look_symlink(struct fsck_look *l);
-/* inode_tree.c: rewrite the extent tree from the runs, at once or in fsck_rebuild_maps(). */
+/* inode_tree.c: rewrite the extent tree from the runs, at once or in fsck_settle(). */
 int fsck_look_rebuild(struct fsck_look *l);
-/* inode_root.c: create a missing root directory. */
-int fsck_make_root(struct fsck *f);
 
 #endif

@@ -30,21 +30,6 @@ struct check {
 	uint8_t raw[]; /* inode_size bytes */
 };
 
-struct fsck_itree *fsck_itree(const struct fsck *f, xw_ino ino)
-{
-	size_t low = 0, high = f->itrees.n;
-
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-
-		if (f->itrees.v[mid].ino < ino)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < f->itrees.n && f->itrees.v[low].ino == ino ? &f->itrees.v[low] : NULL;
-}
-
 /* ---- callbacks of the checker ---- */
 
 static int read_node(void *arg, xw_blk blk, void *buf)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
-#include "open/open.h"
+#include "phases/super.h"
 
 /* The first run of n free blocks that lies in [from, to). 0: there is none. */
 static xw_blk find_free(const struct fsck *f, xw_blk from, xw_blk to, uint64_t n)
@@ -81,7 +81,7 @@ static int relocate_group(struct fsck *f, uint64_t group, struct hint *hint)
 	if (!rc && table)
 		rc = xw_dev_zero(f->dev, gd.inode_table * bs, f->img->itable_blocks * bs);
 	gd.flags &= (uint16_t) ~(XW_BG_INODE_UNINIT | XW_BG_BLOCK_UNINIT);
-	return rc ? rc : fsck_group_write(f, group, &gd);
+	return rc ? rc : fsck_group_renew(f, group, &gd);
 }
 
 /*
@@ -115,7 +115,7 @@ static int yield_bitmaps(struct fsck *f, uint64_t group, struct hint *hint)
 	if (rc || !moved)
 		return rc;
 	f->again = true; /* what else was contested is found with the new places */
-	return fsck_group_write(f, group, &gd);
+	return fsck_group_renew(f, group, &gd);
 }
 
 int fsck_relocate(struct fsck *f)

@@ -12,7 +12,7 @@
 #include "base/auto.h"
 #include "base/endian.h"
 #include "disk/indirect.h"
-#include "open/open.h"
+#include "phases/super.h"
 #include "read/bitmaps.h"
 #include "walk/map.h"
 

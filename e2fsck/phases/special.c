@@ -12,7 +12,7 @@
 #include "base/endian.h"
 #include "disk/indirect.h"
 #include "disk/mmp.h"
-#include "open/open.h"
+#include "phases/super.h"
 
 int fsck_claim_special(struct fsck *f)
 {

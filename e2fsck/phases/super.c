@@ -12,9 +12,8 @@
 #include "base/auto.h"
 #include "disk/dx_hash.h"
 #include "disk/orphan.h"
-#include "facts/hidden.h"
 #include "read/map.h"
-#include "open/open.h"
+#include "phases/super.h"
 
 #define DAY 86400
 
@@ -84,11 +83,6 @@ static bool check_features(struct fsck *f, struct xw_super *sb)
 		fix = true;
 	}
 	return fix;
-}
-
-bool fsck_hash_is_unknown(const struct xw_super *sb)
-{
-	return sb->feature_compat & XW_COMPAT_DIR_INDEX && sb->def_hash_version > XW_DX_TEA;
 }
 
 /* The feature is missing, but its number leads to a file that nothing else can be. */
@@ -281,20 +275,4 @@ int fsck_check_super(struct fsck *f)
 	if (!rc)
 		rc = fsck_check_bad_inode(f);
 	return rc;
-}
-
-int fsck_super_write(struct fsck *f)
-{
-	uint8_t raw[XW_SUPER_SIZE], old[XW_SUPER_SIZE];
-	int rc = xw_dev_pread(f->dev, old, sizeof(old), XW_SUPER_OFFSET);
-
-	if (rc)
-		memset(old, 0, sizeof(old)); /* unreadable: write it */
-	memcpy(raw, old, sizeof(raw));
-	xw_super_encode(&f->img->sb, raw);
-	if (!rc && !memcmp(raw, old, sizeof(raw)))
-		return 0;
-	f->changed = true;
-	xw_image_forget(f->img);
-	return xw_dev_pwrite(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET);
 }

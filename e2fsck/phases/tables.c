@@ -11,7 +11,7 @@
 #include "base/auto.h"
 #include "base/endian.h"
 #include "disk/extent.h"
-#include "open/open.h"
+#include "phases/super.h"
 #include "repairs/space.h"
 
 enum { LINKS_MAX = 60000 };

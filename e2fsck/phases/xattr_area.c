@@ -9,11 +9,10 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "read/bitmaps.h"
 #include "read/file.h"
 #include "walk/xattr.h"
 #include "xattr/layout.h"
-#include "facts/xattrs.h"
+#include "phases/xattrs.h"
 
 /* ---- values in EA inodes ---- */
 

@@ -11,7 +11,7 @@
 
 #include "base/auto.h"
 #include "base/hash.h"
-#include "facts/xattrs.h"
+#include "phases/xattrs.h"
 
 /* A block to be merged with others. */
 struct same {

@@ -7,53 +7,10 @@
 #include "config.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/auto.h"
 #include "base/endian.h"
-#include "read/bitmaps.h"
-#include "facts/xattrs.h"
-
-/* ---- facts ---- */
-
-static bool block_used(const void *slot)
-{
-	return ((const struct fsck_xattr_block *)slot)->blk;
-}
-
-static bool block_same(const void *arg, const void *slot, const void *key)
-{
-	(void)arg;
-	return ((const struct fsck_xattr_block *)slot)->blk == *(const xw_blk *)key;
-}
-
-static uint64_t block_hash(const void *arg, const void *slot)
-{
-	(void)arg;
-	return xw_table_number(((const struct fsck_xattr_block *)slot)->blk);
-}
-
-static const struct xw_table_kind by_block = {sizeof(struct fsck_xattr_block), block_used,
-					      block_same, block_hash};
-
-static bool ea_used(const void *slot)
-{
-	return ((const struct fsck_ea *)slot)->ino;
-}
-
-static bool ea_same(const void *arg, const void *slot, const void *key)
-{
-	(void)arg;
-	return ((const struct fsck_ea *)slot)->ino == *(const xw_ino *)key;
-}
-
-static uint64_t ea_hash(const void *arg, const void *slot)
-{
-	(void)arg;
-	return xw_table_number(((const struct fsck_ea *)slot)->ino);
-}
-
-static const struct xw_table_kind by_ino = {sizeof(struct fsck_ea), ea_used, ea_same, ea_hash};
+#include "phases/xattrs.h"
 
 static int make_facts(struct fsck *f)
 {
@@ -63,48 +20,6 @@ static int make_facts(struct fsck *f)
 	if (f->xattrs)
 		f->xattrs->buf = malloc(2 * (size_t)f->img->block_size);
 	return f->xattrs && f->xattrs->buf ? 0 : xw_fail_nomem(&f->diag, "extended attributes");
-}
-
-void fsck_xattrs_free(struct fsck *f)
-{
-	if (!f->xattrs)
-		return;
-	xw_table_free(&f->xattrs->blocks);
-	xw_table_free(&f->xattrs->eas);
-	xw_vec_free(&f->xattrs->users);
-	free(f->xattrs->buf);
-	free(f->xattrs);
-	f->xattrs = NULL;
-}
-
-struct fsck_xattr_block *fsck_xattr_block_slot(struct fsck *f, xw_blk blk)
-{
-	struct xw_table *t = &f->xattrs->blocks;
-	struct fsck_xattr_block *slot;
-
-	if (xw_table_room(t, &by_block, NULL)) {
-		xw_fail_nomem(&f->diag, "extended attributes");
-		return NULL;
-	}
-	slot = xw_table_slot(t, &by_block, NULL, xw_table_number(blk), &blk);
-	t->n += !slot->blk;
-	slot->blk = blk;
-	return slot;
-}
-
-struct fsck_ea *fsck_ea_slot(struct fsck *f, xw_ino ino)
-{
-	struct xw_table *t = &f->xattrs->eas;
-	struct fsck_ea *slot;
-
-	if (xw_table_room(t, &by_ino, NULL)) {
-		xw_fail_nomem(&f->diag, "extended attributes");
-		return NULL;
-	}
-	slot = xw_table_slot(t, &by_ino, NULL, xw_table_number(ino), &ino);
-	t->n += !slot->ino;
-	slot->ino = ino;
-	return slot;
 }
 
 /* ---- an inode ---- */
@@ -274,7 +189,7 @@ static int check_blocks(struct fsck *f)
 	int rc = v ? 0 : xw_fail_nomem(&f->diag, "extended attributes");
 
 	for (size_t i = 0; !rc && i < t->size; i++) {
-		const struct fsck_xattr_block *b = xw_table_at(t, &by_block, i);
+		const struct fsck_xattr_block *b = xw_table_at(t, &fsck_xattr_by_block, i);
 
 		if (b->blk)
 			v[n++] = *b;
@@ -342,7 +257,7 @@ static int release_unreferenced(struct fsck *f, xw_ino ino, struct fsck_inode *k
 	struct xw_inode in;
 	int rc;
 
-	if (xw_table_get(&f->xattrs->eas, &by_ino, NULL, xw_table_number(ino), &ino))
+	if (xw_table_get(&f->xattrs->eas, &fsck_ea_by_ino, NULL, xw_table_number(ino), &ino))
 		return 0;
 	known->flags &= (uint8_t)~FSCK_I_EA;
 	if (!FSCK_FOUND(f, EA_INODE_STRAY, .ino = ino))
@@ -376,7 +291,7 @@ static int check_eas(struct fsck *f)
 	int rc = raw ? 0 : xw_fail_nomem(&f->diag, "extended attributes");
 
 	for (size_t i = 0; !rc && i < t->size && !f->stop; i++) {
-		const struct fsck_ea *ea = xw_table_at(t, &by_ino, i);
+		const struct fsck_ea *ea = xw_table_at(t, &fsck_ea_by_ino, i);
 
 		if (ea->ino)
 			rc = check_ea(f, ea, raw);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "open/open.h"
+#include "repairs/repairs.h"
 
 static int copy_super(struct fsck *f, uint64_t group, xw_blk blk)
 {

@@ -7,7 +7,8 @@
 
 #include "base/auto.h"
 #include "base/endian.h"
-#include "phases/dirs.h"
+#include "facts/dirs.h"
+#include "repairs/repairs.h"
 #include "read/map.h"
 
 /* Returns true where the entry was changed. */

@@ -13,7 +13,8 @@
 #include "base/arena.h"
 #include "base/auto.h"
 #include "base/hash.h"
-#include "phases/dirs.h"
+#include "facts/dirs.h"
+#include "repairs/repairs.h"
 #include "edit/dir.h"
 #include "edit/edit.h"
 

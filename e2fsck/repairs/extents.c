@@ -12,8 +12,8 @@
 #include "edit/edit.h"
 #include "walk/map.h"
 
-#include "fsck.h"
-#include "phases/inode_slice.h"
+#include "repairs/repairs.h"
+#include "facts/hidden.h"
 
 enum { STEP = 1024 }; /* maximum number of inodes written at a time */
 

@@ -3,11 +3,10 @@
 #include "config.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/auto.h"
 #include "dir/build.h"
-#include "phases/inodes.h"
+#include "repairs/repairs.h"
 #include "edit/edit.h"
 
 struct put {

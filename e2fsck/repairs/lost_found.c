@@ -15,7 +15,8 @@
 
 #include "base/arena.h"
 #include "dir/build.h"
-#include "phases/dirs.h"
+#include "facts/dirs.h"
+#include "repairs/repairs.h"
 #include "read/dirs.h"
 #include "edit/dir.h"
 #include "edit/edit.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Quota files. While inodes are checked, the usage of their owners is added up; at the end each
- * file is compared with that, and rewritten if it differs, with all limits and grace times that
- * could be read.
+ * Quota files, compared with the usage that was added up (facts/usage.c): one that differs is
+ * rewritten, with all limits and grace times that could be read.
  */
 #include "config.h"
 
@@ -14,135 +13,10 @@
 #include "read/file.h"
 #include "read/map.h"
 #include "facts/hidden.h"
+#include "facts/usage.h"
 #include "repairs/space.h"
-#include "facts/xattrs.h"
 
 enum { HOLES_MAX = 16 };
-
-/* Usage of one id. */
-struct usage {
-	uint32_t id;
-	bool used; /* the slot */
-	bool seen; /* the file contains it */
-	uint64_t inodes, space; /* count, bytes */
-};
-
-struct fsck_quota {
-	struct xw_table usage[XW_QUOTA_TYPES];
-};
-
-static bool usage_used(const void *slot)
-{
-	return ((const struct usage *)slot)->used;
-}
-
-static bool usage_same(const void *arg, const void *slot, const void *id)
-{
-	(void)arg;
-	return ((const struct usage *)slot)->id == *(const uint32_t *)id;
-}
-
-static uint64_t usage_hash(const void *arg, const void *slot)
-{
-	(void)arg;
-	return xw_table_number(((const struct usage *)slot)->id);
-}
-
-static const struct xw_table_kind by_id = {sizeof(struct usage), usage_used, usage_same,
-					   usage_hash};
-
-static bool has_quota(struct fsck *f, int type)
-{
-	struct xw_super *sb = &f->img->sb;
-
-	return sb->feature_ro_compat & XW_RO_QUOTA && *fsck_quota_inum(sb, type);
-}
-
-/*
- * Is usage of that type added up? Also where the number of the project quota file may have got
- * lost: fsck_settle_hidden() finds it later.
- */
-static bool is_collected(struct fsck *f, int type)
-{
-	const uint32_t both = XW_RO_QUOTA | XW_RO_PROJECT;
-
-	return has_quota(f, type) ||
-	       (type == XW_QUOTA_PROJECT && (f->img->sb.feature_ro_compat & both) == both);
-}
-
-/* Is the inode included in its owners' usage? Hidden ones and EA inodes are not. */
-static bool counts(struct fsck *f, xw_ino ino, const struct xw_inode *in)
-{
-	const struct xw_super *sb = &f->img->sb;
-	const struct fsck_inode *facts = fsck_inode(f, ino);
-
-	/* also without the feature, which a later inode may prove to be in use */
-	if (!in->links || in->flags & XW_FL_EA_INODE)
-		return false;
-	return (ino >= sb->first_ino || ino == XW_INO_ROOT) &&
-	       !(facts && facts->flags & FSCK_I_SYSTEM) &&
-	       !(sb->feature_compat & XW_COMPAT_HAS_JOURNAL && ino == sb->journal_inum);
-}
-
-static int add(struct fsck *f, int type, uint32_t id, uint64_t inodes, uint64_t space)
-{
-	struct xw_table *t = &f->quota->usage[type];
-	struct usage *u;
-
-	if (xw_table_room(t, &by_id, NULL))
-		return xw_fail_nomem(&f->diag, "quota usage");
-	u = xw_table_slot(t, &by_id, NULL, xw_table_number(id), &id);
-	t->n += !u->used;
-	u->used = true;
-	u->id = id;
-	u->inodes += inodes;
-	u->space += space;
-	return 0;
-}
-
-/* Add to the usage of its owners; negative numbers are those of unsigned arithmetic. */
-static int charge(struct fsck *f, const struct xw_inode *in, uint64_t inodes, uint64_t space)
-{
-	const uint32_t id[XW_QUOTA_TYPES] = {
-		[XW_QUOTA_USER] = in->uid,
-		[XW_QUOTA_GROUP] = in->gid,
-		[XW_QUOTA_PROJECT] = in->projid,
-	};
-	int rc = 0;
-
-	for (int type = 0; type < XW_QUOTA_TYPES && !rc; type++)
-		if (is_collected(f, type))
-			rc = add(f, type, id[type], inodes, space);
-	return rc;
-}
-
-int fsck_quota_add(struct fsck *f, xw_ino ino, const struct xw_inode *in)
-{
-	const uint64_t ea = f->xattrs && f->xattrs->last == ino ? f->xattrs->last_ea : 0;
-
-	if (!(f->img->sb.feature_ro_compat & XW_RO_QUOTA) || !counts(f, ino, in))
-		return 0;
-	if (!f->quota)
-		f->quota = calloc(1, sizeof(*f->quota));
-	if (!f->quota)
-		return xw_fail_nomem(&f->diag, "quota usage");
-	return charge(f, in, 1 + ea, 512 * xw_inode_fs_blocks_512(in, &f->img->sb));
-}
-
-int fsck_quota_remove(struct fsck *f, const struct xw_inode *in)
-{
-	if (!f->quota || !in->links)
-		return 0;
-	return charge(f, in, -UINT64_C(1), -(512 * xw_inode_fs_blocks_512(in, &f->img->sb)));
-}
-
-void fsck_quota_free(struct fsck *f)
-{
-	for (int type = 0; f->quota && type < XW_QUOTA_TYPES; type++)
-		xw_table_free(&f->quota->usage[type]);
-	free(f->quota);
-	f->quota = NULL;
-}
 
 /* ---- a file ---- */
 
@@ -169,7 +43,8 @@ static int take(void *arg, const struct xw_quota_entry *old)
 {
 	struct file *q = arg;
 	struct xw_quota_entry e = *old;
-	struct usage *u = xw_table_get(q->usage, &by_id, NULL, xw_table_number(e.id), &e.id);
+	struct fsck_usage *u =
+		xw_table_get(q->usage, &fsck_usage_by_id, NULL, xw_table_number(e.id), &e.id);
 
 	e.inodes = u ? u->inodes : 0;
 	e.space = u ? u->space : 0;
@@ -183,7 +58,7 @@ static int take(void *arg, const struct xw_quota_entry *old)
 static int add_missing(struct file *q)
 {
 	for (size_t i = 0; i < q->usage->size; i++) {
-		const struct usage *u = xw_table_at(q->usage, &by_id, i);
+		const struct fsck_usage *u = xw_table_at(q->usage, &fsck_usage_by_id, i);
 
 		if (!u->used || u->seen || (!u->inodes && !u->space))
 			continue;
@@ -201,7 +76,8 @@ static int add_missing(struct file *q)
 static int take_lost(void *arg, const struct xw_quota_entry *old)
 {
 	struct file *q = arg;
-	struct usage *u = xw_table_get(q->usage, &by_id, NULL, xw_table_number(old->id), &old->id);
+	struct fsck_usage *u =
+		xw_table_get(q->usage, &fsck_usage_by_id, NULL, xw_table_number(old->id), &old->id);
 
 	if (u && u->seen)
 		return 0;
@@ -215,7 +91,7 @@ static int take_lost(void *arg, const struct xw_quota_entry *old)
 static bool misses_any(const struct file *q)
 {
 	for (size_t i = 0; i < q->usage->size; i++) {
-		const struct usage *u = xw_table_at(q->usage, &by_id, i);
+		const struct fsck_usage *u = xw_table_at(q->usage, &fsck_usage_by_id, i);
 
 		if (u->used && !u->seen && (u->inodes || u->space))
 			return true;
@@ -342,8 +218,10 @@ static int check_file(struct fsck *f, int type, xw_ino ino)
 		in.links = fsck_inode(f, ino)->links = 1;
 		rc = fsck_inode_write(f, ino, &in, raw);
 	}
+	if (!rc && fix && !f->allocated)
+		rc = fsck_bitmaps_settle(f);
 	if (!rc && fix)
-		rc = fsck_update(f, &u);
+		rc = fsck_update_begin(f, &u);
 	if (!rc && fix) {
 		rc = xw_update_quota_write(u, (enum xw_quota_type)type, ino, q.e.v, q.e.n, &q.info);
 		if (!rc)
@@ -372,7 +250,7 @@ int fsck_check_quota(struct fsck *f)
 	int rc = 0;
 
 	for (int type = 0; type < XW_QUOTA_TYPES && !rc && !f->stop; type++) {
-		const xw_ino ino = has_quota(f, type) ? *fsck_quota_inum(sb, type) : 0;
+		const xw_ino ino = fsck_quota_is_on(f, type) ? *fsck_quota_inum(sb, type) : 0;
 
 		if (f->quota && is_quota_file(f, type, ino))
 			rc = check_file(f, type, ino);

@@ -1,384 +1,8 @@
 // SPDX-License-Identifier: MIT
-/*
- * Bitmaps, counts and flags of descriptors, and the free counts of the superblock, compared with
- * the facts of the round. Differences of all groups make one finding for each kind of bitmap; the
- * counts of a descriptor make one each. Repairs are written group by group, at the end.
- *
- * fsck_space_check() repairs the same without a question: an update allocates by these bitmaps.
- */
+/* Space and quota, compared with the facts: as a phase, and before anything is allocated. */
 #include "config.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/auto.h"
-#include "read/bitmaps.h"
 #include "repairs/space.h"
-
-/* ---- text of differences: +10 -(20--30) ---- */
-
-enum { TEXT_MAX = 4000, TEXT_RUN = 64 };
-
-struct diff {
-	char text[TEXT_MAX + TEXT_RUN];
-	size_t len;
-	char sign; /* sign of the open run; 0: none */
-	uint64_t first, last;
-};
-
-static void end_run(struct diff *d)
-{
-	char *at = d->text + d->len;
-	int n = 0;
-
-	if (d->sign && d->len >= TEXT_MAX) {
-		if (strcmp(at - 4, " ..."))
-			n = snprintf(at, TEXT_RUN, " ...");
-	} else if (d->sign && d->first == d->last) {
-		n = snprintf(at, TEXT_RUN, "%s%c%" PRIu64, d->len ? " " : "", d->sign, d->first);
-	} else if (d->sign) {
-		n = snprintf(at, TEXT_RUN, "%s%c(%" PRIu64 "--%" PRIu64 ")", d->len ? " " : "",
-			     d->sign, d->first, d->last);
-	}
-	d->len += (size_t)n;
-	d->sign = 0;
-}
-
-/* Add numbers from .. from + step - 1. */
-static void add_diff(struct diff *d, char sign, uint64_t from, uint64_t step)
-{
-	if (d->sign != sign || d->last + 1 != from) {
-		end_run(d);
-		d->sign = sign;
-		d->first = from;
-	}
-	d->last = from + step - 1;
-}
-
-/* Bits i of `want` and `have` represent numbers from base + i * step on. */
-static void add_diffs(struct diff *d, const uint8_t *want, const uint8_t *have, uint32_t n,
-		      uint64_t base, uint64_t step)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		const unsigned x = want[i / 8] ^ have[i / 8];
-
-		if (!x) {
-			i |= 7;
-			continue;
-		}
-		if (x >> i % 8 & 1)
-			add_diff(d, want[i / 8] >> i % 8 & 1 ? '+' : '-', base + i * step, step);
-	}
-}
-
-static int get_group(struct fsck *f, uint32_t group, struct xw_group_desc *gd)
-{
-	const int rc = xw_image_group(f->img, group, gd);
-
-	return rc == XW_ERR_CHECKSUM ? 0 : rc;
-}
-
-static int collect_diffs(struct fsck *f, const struct fsck_space_scan *s, bool inodes,
-			 struct diff *d)
-{
-	const struct xw_super *sb = &f->img->sb;
-	const uint32_t bs = f->img->block_size;
-	auto_free uint8_t *want = malloc(2 * (size_t)bs);
-	int rc = want ? 0 : xw_fail_nomem(&f->diag, "bitmaps");
-
-	for (size_t i = 0; i < s->odd.n && !rc && d->len < TEXT_MAX; i++) {
-		const uint32_t g = s->odd.v[i].group;
-		struct xw_group_desc gd;
-
-		if (!(s->odd.v[i].odd & (inodes ? FSCK_SP_INODES : FSCK_SP_BLOCKS)))
-			continue;
-		rc = get_group(f, g, &gd);
-		if (!rc && inodes) {
-			fsck_space_inode_bits(f, g, want, NULL);
-			rc = fsck_space_inode_bits_read(f, g, &gd, want + bs);
-			add_diffs(d, want, want + bs, sb->inodes_per_group,
-				  (uint64_t)g * sb->inodes_per_group + 1, 1);
-		} else if (!rc) {
-			fsck_space_block_bits(f, g, want);
-			rc = fsck_space_block_bits_read(f, g, &gd, want + bs);
-			add_diffs(d, want, want + bs, fsck_space_clusters(f, g),
-				  sb->first_data_block + (uint64_t)g * sb->blocks_per_group,
-				  UINT64_C(1) << xw_image_cluster_bits(f->img));
-		}
-	}
-	end_run(d);
-	return rc;
-}
-
-/* ---- questions ---- */
-
-/* Number of groups that differ in this way, and the first one. */
-static uint64_t count_odd(const struct fsck_space_scan *s, unsigned flag, uint32_t *first)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < s->odd.n; i++) {
-		if (!(s->odd.v[i].odd & flag))
-			continue;
-		if (!n)
-			*first = s->odd.v[i].group;
-		n++;
-	}
-	return n;
-}
-
-static void forget_odd(struct fsck_space_scan *s, unsigned flag)
-{
-	for (size_t i = 0; i < s->odd.n; i++)
-		s->odd.v[i].odd &= ~flag;
-}
-
-/* One question for all groups; kinds that are not to be repaired are dropped. */
-static int ask_bitmaps(struct fsck *f, struct fsck_space_scan *s, bool inodes)
-{
-	const unsigned padding = inodes ? FSCK_SP_INODE_PADDING : FSCK_SP_BLOCK_PADDING;
-	const unsigned bits = inodes ? FSCK_SP_INODES : FSCK_SP_BLOCKS;
-	struct fsck_about a = {.id = inodes ? FSCK_INODE_PADDING : FSCK_BLOCK_PADDING};
-	auto_free struct diff *d = NULL;
-	uint32_t first = 0;
-	int rc;
-
-	a.num = count_odd(s, padding, &first);
-	a.group = first;
-	if (a.num && !fsck_found(f, &a))
-		forget_odd(s, padding);
-	if (f->stop || !count_odd(s, bits, &first))
-		return 0;
-	d = calloc(1, sizeof(*d));
-	rc = d ? collect_diffs(f, s, inodes, d) : xw_fail_nomem(&f->diag, "bitmaps");
-	if (rc)
-		return rc;
-	a = (struct fsck_about){.id = inodes ? FSCK_INODE_BITMAP : FSCK_BLOCK_BITMAP};
-	a.name = d->text;
-	if (!fsck_found(f, &a))
-		forget_odd(s, bits);
-	return 0;
-}
-
-/* Findings about the bitmap of one group. A wrong checksum is a consequence of wrong bits. */
-static void ask_bitmap(struct fsck *f, struct fsck_space_group *g, bool inodes, xw_blk blk)
-{
-	const unsigned shift = inodes;
-	const unsigned csum = FSCK_SP_BLOCK_CSUM << shift, io = FSCK_SP_BLOCK_IO << shift;
-	const unsigned bits = (FSCK_SP_BLOCKS | FSCK_SP_BLOCK_PADDING) << shift;
-	struct fsck_about a = {.group = g->group, .blk = blk};
-
-	if (g->odd & io) {
-		a.id = inodes ? FSCK_INODE_BITMAP_IO : FSCK_BLOCK_BITMAP_IO;
-		if (!fsck_found(f, &a))
-			g->odd &= ~io;
-	}
-	if (g->odd & csum && !(g->odd & bits)) {
-		a.id = inodes ? FSCK_INODE_BITMAP_CSUM : FSCK_BLOCK_BITMAP_CSUM;
-		if (!fsck_found(f, &a))
-			g->odd &= ~csum;
-	}
-}
-
-static bool ask_count(struct fsck *f, enum fsck_id id, uint32_t group, uint64_t have, uint64_t want)
-{
-	const struct fsck_about a = {.id = id, .group = group, .num = have, .num2 = want};
-
-	return have != want && !f->stop && fsck_found(f, &a);
-}
-
-/* Set the counts of a descriptor that are to be repaired in *gd. */
-static bool ask_counts(struct fsck *f, const struct fsck_space_group *g, struct xw_group_desc *gd)
-{
-	bool any = false;
-
-	if (ask_count(f, FSCK_GROUP_FREE_BLOCKS, g->group, gd->free_blocks, g->free_blocks)) {
-		gd->free_blocks = g->free_blocks;
-		any = true;
-	}
-	if (ask_count(f, FSCK_GROUP_FREE_INODES, g->group, gd->free_inodes, g->free_inodes)) {
-		gd->free_inodes = g->free_inodes;
-		any = true;
-	}
-	if (ask_count(f, FSCK_GROUP_DIRS, g->group, gd->used_dirs, g->dirs)) {
-		gd->used_dirs = g->dirs;
-		any = true;
-	}
-	if (g->odd & FSCK_SP_UNUSED && FSCK_FOUND(f, ITABLE_UNUSED, .group = g->group,
-						  .num = gd->itable_unused, .num2 = g->unused)) {
-		gd->itable_unused = g->unused;
-		any = true;
-	}
-	return any;
-}
-
-/* Stock tools and Linux require the bitmap of the last group, which may be short, on disk. */
-static void ask_flags(struct fsck *f, struct fsck_space_group *g)
-{
-	if (g->odd & FSCK_SP_STRAY_UNINIT && !FSCK_FOUND(f, STRAY_UNINIT, .group = g->group))
-		g->odd &= ~FSCK_SP_STRAY_UNINIT;
-	if (g->odd & FSCK_SP_LAST_UNINIT && !FSCK_FOUND(f, LAST_UNINIT, .group = g->group))
-		g->odd &= ~FSCK_SP_LAST_UNINIT;
-}
-
-/* ---- writing ---- */
-
-static int put_descriptor(struct fsck *f, uint32_t group, const struct xw_group_desc *gd)
-{
-	const struct xw_image *img = f->img;
-	const uint32_t per_block = img->block_size / img->desc_size;
-	const uint64_t off = xw_image_desc_block(img, group) * img->block_size +
-			     (uint64_t)(group % per_block) * img->desc_size;
-	uint8_t buf[XW_DESC_SIZE_MAX];
-	int rc = xw_dev_pread(f->dev, buf, img->desc_size, off);
-
-	if (rc)
-		return rc;
-	xw_group_encode(gd, &img->sb, img->csum_seed, group, buf);
-	f->changed = true;
-	rc = xw_dev_pwrite(f->dev, buf, img->desc_size, off);
-	xw_image_forget(f->img);
-	return rc;
-}
-
-/* Write the bitmaps in g->odd, and set the descriptor's fields about them in *gd. */
-static int put_bitmaps(struct fsck *f, const struct fsck_space_group *g, struct xw_group_desc *gd,
-		       uint8_t *bits)
-{
-	const struct xw_image *img = f->img;
-	const struct xw_super *sb = &img->sb;
-	int rc = 0;
-
-	if (g->odd & (FSCK_SP_BLOCK_BITMAP | FSCK_SP_LAST_UNINIT) &&
-	    fsck_owns(f, FSCK_O_GROUP, gd->block_bitmap, 1)) {
-		fsck_space_block_bits(f, g->group, bits);
-		gd->flags &= (uint16_t)~XW_BG_BLOCK_UNINIT;
-		gd->block_bitmap_csum =
-			xw_bitmap_csum(sb, img->csum_seed, bits, xw_image_group_bits(img) / 8);
-		rc = fsck_write(f, FSCK_O_GROUP, gd->block_bitmap, bits);
-	}
-	if (!rc && g->odd & FSCK_SP_INODE_BITMAP &&
-	    fsck_owns(f, FSCK_O_GROUP, gd->inode_bitmap, 1)) {
-		fsck_space_inode_bits(f, g->group, bits, NULL);
-		if (xw_image_inode_uninit(img, gd))
-			gd->itable_unused = g->unused;
-		gd->flags &= (uint16_t)~XW_BG_INODE_UNINIT;
-		gd->inode_bitmap_csum =
-			xw_bitmap_csum(sb, img->csum_seed, bits, sb->inodes_per_group / 8);
-		rc = fsck_write(f, FSCK_O_GROUP, gd->inode_bitmap, bits);
-	}
-	return rc;
-}
-
-#define MENDED                                                                                     \
-	(FSCK_SP_BLOCK_BITMAP | FSCK_SP_INODE_BITMAP | FSCK_SP_STRAY_UNINIT | FSCK_SP_LAST_UNINIT)
-
-/* The findings about a group are reported before it is written. */
-static int mend_group(struct fsck *f, struct fsck_space_group *g, uint8_t *bits)
-{
-	struct xw_group_desc gd;
-	bool any;
-	int rc = get_group(f, g->group, &gd);
-
-	if (rc)
-		return rc;
-	ask_flags(f, g);
-	ask_bitmap(f, g, false, gd.block_bitmap);
-	ask_bitmap(f, g, true, gd.inode_bitmap);
-	any = ask_counts(f, g, &gd);
-	if (f->stop || !(any || g->odd & MENDED))
-		return 0;
-	if (g->odd & FSCK_SP_STRAY_UNINIT) {
-		gd.flags &= (uint16_t) ~(XW_BG_BLOCK_UNINIT | XW_BG_INODE_UNINIT);
-		gd.itable_unused = 0;
-	}
-	rc = put_bitmaps(f, g, &gd, bits);
-	return rc ? rc : put_descriptor(f, g->group, &gd);
-}
-
-static int mend_groups(struct fsck *f, struct fsck_space_scan *s)
-{
-	auto_free uint8_t *bits = malloc(f->img->block_size);
-	int rc = bits ? 0 : xw_fail_nomem(&f->diag, "bitmaps");
-
-	for (size_t i = 0; i < s->odd.n && !rc && !f->stop; i++)
-		rc = mend_group(f, &s->odd.v[i], bits);
-	return rc;
-}
-
-static int mend_super(struct fsck *f, const struct fsck_space_scan *s)
-{
-	struct xw_super *sb = &f->img->sb;
-	const uint64_t blocks = s->free_clusters << xw_image_cluster_bits(f->img);
-	const struct xw_super old = *sb;
-
-	if (ask_count(f, FSCK_FREE_BLOCKS, 0, sb->free_blocks_count, blocks))
-		sb->free_blocks_count = blocks;
-	if (ask_count(f, FSCK_FREE_INODES, 0, sb->free_inodes_count, s->free_inodes))
-		sb->free_inodes_count = (uint32_t)s->free_inodes;
-	f->counts.free_known = true; /* the summary is about the state that was checked */
-	f->counts.free_blocks = blocks;
-	f->counts.free_inodes = s->free_inodes;
-	if (sb->free_blocks_count == old.free_blocks_count &&
-	    sb->free_inodes_count == old.free_inodes_count)
-		return 0;
-	return fsck_super_write(f);
-}
-
-/* Bitmaps whose blocks are not theirs alone are not written: no question is asked about them. */
-static int pass_over(struct fsck *f, struct fsck_space_scan *s)
-{
-	int rc = 0;
-
-	for (size_t i = 0; f->owners.contested && i < s->odd.n && !rc; i++) {
-		struct fsck_space_group *g = &s->odd.v[i];
-		struct xw_group_desc gd;
-
-		rc = get_group(f, g->group, &gd);
-		if (!rc && !fsck_owns(f, FSCK_O_GROUP, gd.block_bitmap, 1))
-			g->odd &= ~(uint32_t)(FSCK_SP_BLOCK_BITMAP | FSCK_SP_LAST_UNINIT);
-		if (!rc && !fsck_owns(f, FSCK_O_GROUP, gd.inode_bitmap, 1))
-			g->odd &= ~(uint32_t)FSCK_SP_INODE_BITMAP;
-	}
-	return rc;
-}
-
-static int mend(struct fsck *f)
-{
-	struct fsck_space_scan s = {0};
-	int rc = fsck_space_look(f, &s);
-
-	if (!rc && f->opts.mode != FSCK_NO)
-		rc = pass_over(f, &s);
-
-	if (!rc)
-		rc = ask_bitmaps(f, &s, false);
-	if (!rc && !f->stop)
-		rc = ask_bitmaps(f, &s, true);
-	if (!rc && !f->stop)
-		rc = mend_groups(f, &s);
-	if (!rc && !f->stop)
-		rc = mend_super(f, &s);
-	xw_vec_free(&s.odd);
-	return rc;
-}
-
-/* Checks may be nested: repairing quota needs an update, before which the bitmaps are settled. */
-static int look(struct fsck *f, int (*check)(struct fsck *f), bool *looked)
-{
-	const bool first = f->first_look, settling = f->settling;
-	int rc;
-
-	f->first_look = !*looked;
-	f->settling = *looked && f->freed_in && f->freed_in <= f->round;
-	rc = check(f);
-	*looked = true;
-	f->first_look = first;
-	f->settling = settling;
-	return rc;
-}
 
 /* Once per round: after an update the collected usage is stale. */
 static int look_at_quota(struct fsck *f)
@@ -386,7 +10,7 @@ static int look_at_quota(struct fsck *f)
 	if (f->quota_checked)
 		return 0;
 	f->quota_checked = true;
-	return look(f, fsck_check_quota, &f->quota_looked);
+	return fsck_look_first(f, fsck_check_quota, &f->quota_looked);
 }
 
 int fsck_check_space(struct fsck *f)
@@ -398,7 +22,7 @@ int fsck_check_space(struct fsck *f)
 	 */
 	if (f->allocated || !f->owners.claims)
 		return 0;
-	rc = look(f, mend, &f->space_looked);
+	rc = fsck_look_first(f, fsck_bitmaps_mend, &f->space_looked);
 	if (!rc && !f->stop)
 		rc = look_at_quota(f);
 	if (f->freed_in <= f->round)
@@ -406,19 +30,26 @@ int fsck_check_space(struct fsck *f)
 	return rc;
 }
 
-int fsck_space_check(struct fsck *f)
+/* Settle what an update allocates by and adds to. */
+static int settle(struct fsck *f)
 {
 	int rc;
 
 	if (!f->owners.claims)
 		return 0;
-	f->must = true;
-	rc = look(f, mend, &f->space_looked);
-	f->must = false;
+	rc = fsck_bitmaps_settle(f);
 	/* which inode may be a quota file is known only when names are */
 	if (!rc && !f->stop && f->names_known)
 		rc = look_at_quota(f);
 	if (!rc && f->stop && !f->findings.canceled)
 		rc = fsck_check_readable(f);
 	return rc;
+}
+
+int fsck_update(struct fsck *f, struct xw_update **out)
+{
+	const int rc = f->steps.u || f->allocated ? 0 : settle(f);
+
+	*out = NULL;
+	return rc ? rc : fsck_update_begin(f, out);
 }

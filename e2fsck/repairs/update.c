@@ -2,20 +2,13 @@
 /* Repairs that allocate blocks or inodes: one open update over the overlay. */
 #include "config.h"
 
-#include "fsck.h"
+#include "repairs/repairs.h"
 
-int fsck_update(struct fsck *f, struct xw_update **out)
+int fsck_update_begin(struct fsck *f, struct xw_update **out)
 {
-	int rc;
-
 	*out = f->steps.u;
 	if (f->steps.u)
 		return 0;
-	if (!f->allocated) {
-		rc = fsck_space_check(f);
-		if (rc)
-			return rc;
-	}
 	xw_steps_init(&f->steps, f->dev, &f->diag);
 	f->steps.now = f->opts.now;
 	f->steps.image_flags = f->img->flags;

@@ -14,14 +14,15 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "cli/env.h"
 
 #include "report/progress.h"
-#include "tool.h"
+#include "report/report.h"
 
 /* A declined finding: its kind and subject. */
 struct declined {
@@ -317,4 +318,17 @@ bool fsck_found(struct fsck *f, const struct fsck_about *a)
 	if (f->opts.json)
 		fsck_json_finding(f, a, done_name(f, row, repaired));
 	return repaired;
+}
+
+int fsck_check_readable(struct fsck *f)
+{
+	const uint64_t off = __atomic_load_n(&f->unreadable, __ATOMIC_RELAXED);
+
+	if (!off)
+		return 0;
+	xw_diag_clear(&f->diag);
+	return xw_fail_errno(&f->diag, XW_ERR_IO, EIO,
+			     "%s: the check is incomplete, and nothing was repaired: cannot read "
+			     "block %" PRIu64,
+			     f->opts.image, off / xw_overlay_block_size(f->dev));
 }

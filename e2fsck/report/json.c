@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 
-#include "tool.h"
+#include "report/report.h"
 
 static void print_line(struct xw_json *j)
 {

@@ -18,7 +18,7 @@
 #include "cli/human.h"
 #include "cli/term.h"
 
-#include "fsck.h"
+#include "report/report.h"
 #include "report/progress.h"
 
 enum { BAR_MAX = 60, PER_MILLE = 1000 };

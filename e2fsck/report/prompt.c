@@ -13,7 +13,7 @@
 
 #include "cli/env.h"
 
-#include "tool.h"
+#include "report/report.h"
 
 enum { CTRL_C = 3, CTRL_D = 4 };
 

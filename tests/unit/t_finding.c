@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The table of findings and its texts: e2fsck/report/findings.def, e2fsck/report/findings_text.c. */
+/* The table of findings and its texts: findings.def and findings_text.c in e2fsck/report/. */
 #include "config.h"
 
 #include "unit.h"

@@ -6,8 +6,8 @@
 
 #include "base/endian.h"
 #include "disk_fix.h"
-#include "e2fsck/phases/inode_slice.h"
-#include "e2fsck/phases/inodes.h"
+#include "phases/inode_slice.h"
+#include "phases/inodes.h"
 #include "unit.h"
 
 enum { INO = 12, SIZE = 256, LESS_IN_NOISE = 3 };

@@ -6,44 +6,8 @@
 #include "config.h"
 
 #include "dev/overlay.h"
-#include "e2fsck/phases/inode_slice.h"
+#include "repairs/repairs.h"
 #include "steps_world.h"
-
-/* ---- what is not under test ---- */
-
-void fsck_xattrs_free(struct fsck *f)
-{
-	(void)f;
-}
-
-void fsck_quota_free(struct fsck *f)
-{
-	(void)f;
-}
-
-int fsck_rebuild_maps(struct fsck *f)
-{
-	(void)f;
-	return 0;
-}
-
-void fsck_rebuilds_free(struct fsck *f)
-{
-	(void)f;
-}
-
-bool fsck_is_hidden(const struct xw_super *sb, xw_ino ino)
-{
-	return ino == sb->orphan_file_inum;
-}
-
-bool fsck_node_is_foreign(struct fsck *f, const struct xw_inode *in, xw_blk blk)
-{
-	(void)f;
-	(void)in;
-	(void)blk;
-	return false;
-}
 
 /* ---- the world ---- */
 

@@ -9,8 +9,8 @@
 
 #include "base/endian.h"
 #include "disk/inode.h"
-#include "e2fsck/open/open.h"
-#include "e2fsck/repairs/space.h"
+#include "phases/super.h"
+#include "repairs/space.h"
 #include "unit.h"
 
 enum { BLOCK = 1024, INODE = 256, PER_BLOCK = BLOCK / INODE, PER_GROUP = 64, SEED = 77 };

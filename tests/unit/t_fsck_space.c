@@ -7,7 +7,7 @@
 #include "config.h"
 
 #include "dev/overlay.h"
-#include "e2fsck/repairs/space.h"
+#include "repairs/space.h"
 #include "steps_world.h"
 
 /* ---- what is not under test ---- */
@@ -24,42 +24,6 @@ int fsck_check_readable(struct fsck *f)
 {
 	(void)f;
 	return 0;
-}
-
-int fsck_super_write(struct fsck *f)
-{
-	uint8_t buf[XW_SUPER_SIZE];
-
-	f->changed = true;
-	xw_super_encode(&f->img->sb, buf);
-	return xw_dev_pwrite(f->dev, buf, sizeof(buf), XW_SUPER_OFFSET);
-}
-
-void fsck_xattrs_free(struct fsck *f)
-{
-	(void)f;
-}
-
-int fsck_check_quota(struct fsck *checked)
-{
-	(void)checked;
-	return 0;
-}
-
-int fsck_rebuild_maps(struct fsck *checked)
-{
-	(void)checked;
-	return 0;
-}
-
-void fsck_rebuilds_free(struct fsck *f)
-{
-	(void)f;
-}
-
-void fsck_quota_free(struct fsck *f)
-{
-	(void)f;
 }
 
 /* ---- the world ---- */

@@ -10,8 +10,8 @@
 
 #include "base/endian.h"
 #include "disk_fix.h"
-#include "e2fsck/phases/dirs.h"
-#include "e2fsck/phases/inodes.h"
+#include "phases/dirs.h"
+#include "phases/inodes.h"
 #include "unit.h"
 
 enum { BLOCK = 300, METADATA = 20, TARGET = 150, BS = 1024, SECTORS = BS / 512 };

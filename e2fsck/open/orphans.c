@@ -2,23 +2,20 @@
 /*
  * Orphans: inodes that Linux deletes or truncates when it mounts the filesystem. That is done here
  * with the functions of all tools, as one step; if the list or an inode in it is damaged, that step
- * is rolled back, the list is dropped, and the inodes are checked like all others.
+ * is rolled back, and the inodes are checked like all others.
  *
  * The step clears the blocks of an orphan file, so all of these must be blocks of one. They are
- * repaired when the owner map is settled.
+ * repaired when the owner map is settled (phases/orphan_file.c).
  */
 #include "config.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/auto.h"
 #include "disk/orphan.h"
-#include "open/open.h"
-#include "read/map.h"
-#include "update/update.h"
+#include "open/orphans.h"
 
-static bool listed(const struct xw_super *sb)
+bool fsck_orphans_listed(const struct xw_super *sb)
 {
 	return sb->last_orphan || (sb->feature_compat & XW_COMPAT_ORPHAN_FILE &&
 				   sb->feature_ro_compat & XW_RO_ORPHAN_PRESENT);
@@ -64,7 +61,7 @@ static int finish_orphans(void *arg, struct xw_dev *dev)
 	return rc ? rc : set_state(dev, &state, &errors);
 }
 
-static bool is_clean(const uint8_t *buf, uint32_t slots)
+bool fsck_orphan_is_clean(const uint8_t *buf, uint32_t slots)
 {
 	for (uint32_t i = 0; i < slots; i++)
 		if (xw_orphan_slot(buf, i))
@@ -73,7 +70,7 @@ static bool is_clean(const uint8_t *buf, uint32_t slots)
 }
 
 /* The first block of the orphan file that contains inodes; UINT64_MAX: none. */
-static uint64_t first_in_use(struct fsck *f)
+uint64_t fsck_orphans_first(struct fsck *f)
 {
 	const struct xw_super *sb = &f->img->sb;
 	const uint32_t bs = f->img->block_size;
@@ -93,7 +90,7 @@ static uint64_t first_in_use(struct fsck *f)
 			while (first == UINT64_MAX && xw_map_next(&it, &run) > 0)
 				for (uint64_t k = 0; k < run.len && first == UINT64_MAX; k++)
 					if (!fsck_read(f, run.pblk + k, 1, buf) &&
-					    !is_clean(buf, xw_orphan_slots(bs)))
+					    !fsck_orphan_is_clean(buf, xw_orphan_slots(bs)))
 						first = run.lblk + k;
 		xw_map_end(&it);
 	}
@@ -112,42 +109,7 @@ static void tell(struct fsck *f, uint64_t in_use)
 				 .lblk = in_use);
 }
 
-static int drop_list(struct fsck *f)
-{
-	if (!FSCK_FOUND(f, ORPHAN_LIST, .ino = f->img->sb.last_orphan))
-		return 0;
-	f->img->sb.last_orphan = 0;
-	return fsck_super_write(f);
-}
-
-/* ---- the orphan file ---- */
-
-static int check_block(struct fsck *f, xw_lblk lblk, xw_blk blk, uint32_t seed)
-{
-	const uint32_t bs = f->img->block_size;
-	const bool csum = xw_super_has_csum(&f->img->sb);
-	auto_free uint8_t *buf = malloc(bs);
-	int rc = buf ? fsck_read(f, blk, 1, buf) : xw_fail_nomem(&f->diag, "orphan file");
-
-	if (rc || (!xw_orphan_verify(buf, bs, csum, seed, blk) &&
-		   (f->img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT ||
-		    is_clean(buf, xw_orphan_slots(bs)))))
-		return rc;
-	if (!fsck_owns(f, FSCK_O_SYSTEM, blk, 1) ||
-	    !FSCK_FOUND(f, ORPHAN_BLOCK, .ino = f->img->sb.orphan_file_inum, .lblk = lblk))
-		return 0;
-	memset(buf, 0, bs);
-	xw_orphan_seal(buf, bs, csum, seed, blk);
-	return fsck_write(f, FSCK_O_SYSTEM, blk, buf);
-}
-
-/* The blocks of an inode that can be an orphan file. */
-struct blocks {
-	XW_VEC(struct xw_map_run) runs;
-	uint32_t seed; /* of their checksums */
-};
-
-static int list_blocks(struct fsck *f, xw_ino ino, struct blocks *b, bool *valid)
+int fsck_orphan_blocks(struct fsck *f, xw_ino ino, struct fsck_orphan_blocks *b, bool *valid)
 {
 	const struct xw_super *sb = &f->img->sb;
 	struct xw_diag *const diag = f->img->diag;
@@ -178,8 +140,8 @@ static int list_blocks(struct fsck *f, xw_ino ino, struct blocks *b, bool *valid
 }
 
 /* How many of its blocks are those of an orphan file: by their magic, or checksums as well. */
-static int count_blocks(struct fsck *f, const struct blocks *b, bool csum, uint64_t *good,
-			uint64_t *all)
+int fsck_orphan_count(struct fsck *f, const struct fsck_orphan_blocks *b, bool csum, uint64_t *good,
+		      uint64_t *all)
 {
 	const uint32_t bs = f->img->block_size;
 	auto_free uint8_t *buf = malloc(bs);
@@ -199,79 +161,28 @@ static int count_blocks(struct fsck *f, const struct blocks *b, bool csum, uint6
 }
 
 /* Is this inode an orphan file, of which every block is intact? */
-static int is_sound(struct fsck *f, bool *sound)
+int fsck_orphans_sound(struct fsck *f, bool *sound)
 {
-	struct blocks b = {0};
+	struct fsck_orphan_blocks b = {0};
 	uint64_t good = 0, all = 0;
-	int rc = list_blocks(f, f->img->sb.orphan_file_inum, &b, sound);
+	int rc = fsck_orphan_blocks(f, f->img->sb.orphan_file_inum, &b, sound);
 
 	if (!rc && *sound)
-		rc = count_blocks(f, &b, xw_super_has_csum(&f->img->sb), &good, &all);
+		rc = fsck_orphan_count(f, &b, xw_super_has_csum(&f->img->sb), &good, &all);
 	*sound = *sound && good == all;
 	xw_vec_free(&b.runs);
 	return rc;
 }
 
-/*
- * The feature is lost, or dropped. The file has no name, and nobody would know what it was; but
- * another inode, to which a wrong number refers, is left to its names.
- */
-static int drop_file(struct fsck *f)
+int fsck_orphans_put_away(struct fsck *f)
 {
-	struct xw_super *sb = &f->img->sb;
-	const xw_ino ino = sb->orphan_file_inum;
-	struct blocks b = {0};
-	uint64_t good = 0, all = 0;
-	bool valid;
-	int rc = list_blocks(f, ino, &b, &valid);
-
-	if (!rc && valid)
-		rc = count_blocks(f, &b, false, &good, &all);
-	xw_vec_free(&b.runs);
-	if (rc || !FSCK_FOUND(f, ORPHAN_FILE, .ino = ino))
-		return rc;
-	sb->feature_compat &= ~XW_COMPAT_ORPHAN_FILE;
-	sb->feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
-	sb->orphan_file_inum = 0;
-	f->renew_backups = true;
-	f->again = f->owners.settled;
-	rc = fsck_super_write(f);
-	return rc || !good || good < all ? rc : fsck_inode_clear(f, ino);
-}
-
-int fsck_check_orphan_file(struct fsck *f)
-{
-	const struct xw_super *sb = &f->img->sb;
-	struct blocks b = {0};
-	uint64_t good = 0, all = 0;
-	bool valid;
-	int rc;
-
-	if (!(sb->feature_compat & XW_COMPAT_ORPHAN_FILE))
-		return 0;
-	rc = list_blocks(f, sb->orphan_file_inum, &b, &valid);
-	if (!rc && valid)
-		rc = count_blocks(f, &b, false, &good, &all);
-	if (!rc && !good)
-		rc = drop_file(f);
-	else
-		for (size_t i = 0; i < b.runs.n && !rc; i++)
-			for (uint64_t k = 0; k < b.runs.v[i].len && !rc; k++)
-				rc = check_block(f, b.runs.v[i].lblk + k, b.runs.v[i].pblk + k,
-						 b.seed);
-	xw_vec_free(&b.runs);
-	return rc;
-}
-
-static int put_away(struct fsck *f)
-{
-	const uint64_t in_use = first_in_use(f);
+	const uint64_t in_use = fsck_orphans_first(f);
 	struct xw_steps s;
 	bool sound = true;
 	int rc = 0;
 
 	if (f->img->sb.feature_compat & XW_COMPAT_ORPHAN_FILE)
-		rc = is_sound(f, &sound);
+		rc = fsck_orphans_sound(f, &sound);
 	if (rc || !sound)
 		return rc ? rc : XW_ERR_CORRUPT;
 	xw_steps_init(&s, f->dev, &f->diag);
@@ -287,60 +198,15 @@ static int put_away(struct fsck *f)
 	return rc ? rc : fsck_opened(f); /* a truncated file's last block was zeroed at its end */
 }
 
-static int clear_present(struct fsck *f)
-{
-	if (!FSCK_FOUND(f, ORPHAN_PRESENT))
-		return 0;
-	f->img->sb.feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
-	return fsck_super_write(f);
-}
-
 int fsck_clear_orphans(struct fsck *f, bool *done)
 {
 	int rc;
 
 	*done = true;
-	if (!listed(&f->img->sb))
+	if (!fsck_orphans_listed(&f->img->sb))
 		return 0;
-	rc = put_away(f);
+	rc = fsck_orphans_put_away(f);
 	*done = !rc && !f->img->sb.last_orphan &&
 		!(f->img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT);
 	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "orphans") : 0;
-}
-
-/* The orphan file alone is said to have orphans, and it is sound and has none. */
-static int has_none(struct fsck *f, bool *none)
-{
-	const struct xw_super *sb = &f->img->sb;
-
-	*none = false;
-	if (sb->last_orphan || !(sb->feature_compat & XW_COMPAT_ORPHAN_FILE) ||
-	    first_in_use(f) != UINT64_MAX)
-		return 0;
-	return is_sound(f, none);
-}
-
-int fsck_check_orphans(struct fsck *f)
-{
-	bool none = false;
-	int rc = 0;
-
-	if (f->round)
-		return 0;
-	if (listed(&f->img->sb))
-		rc = has_none(f, &none);
-	if (rc)
-		return rc;
-	if (listed(&f->img->sb) && !none) {
-		rc = put_away(f);
-		if (rc == XW_ERR_NOMEM)
-			return xw_fail_nomem(&f->diag, "orphans");
-		rc = rc && f->img->sb.last_orphan ? drop_list(f) : 0;
-	}
-	if (!rc && f->img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT)
-		rc = clear_present(f);
-	if (!rc && !(f->img->sb.feature_compat & XW_COMPAT_ORPHAN_FILE) &&
-	    f->img->sb.orphan_file_inum)
-		rc = drop_file(f);
-	return rc;
 }

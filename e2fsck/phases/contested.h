@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks with more than one owner, private to contested.c and contested_copy.c. */
+/* Blocks with more than one owner, private to contested*.c. */
 #ifndef XW_FSCK_CONTESTED_H
 #define XW_FSCK_CONTESTED_H
 
 #include "walk/map.h"
 
-#include "fsck.h"
+#include "phases/phases.h"
 
 /* A run of contested clusters and its owner. */
 struct claim {
@@ -47,15 +47,34 @@ static inline uint64_t fsck_contest_cluster(const struct fsck_contest *c, xw_blk
 	return (blk - c->base) >> c->bits;
 }
 
-/* contested.c: is the cluster still claimed by more than one owner? */
-bool fsck_contest_shared(const struct fsck_contest *c, uint64_t cluster);
+/* ---- contested_saved.c ---- */
 
-/* contested_copy.c: copy what this cluster contains, if group metadata is to be written to it. */
+/* Copy what this cluster contains, if group metadata is to be written to it. */
 int fsck_contest_save(struct fsck_contest *c, uint64_t cluster);
+/* One block as it was before the repair. */
+int fsck_contest_read(const struct fsck_contest *c, xw_blk blk, uint8_t *buf);
+void fsck_contest_saved_free(struct fsck_contest *c);
+
+/* ---- contested_claims.c ---- */
+
+/* Find all claims of the contested clusters. */
+int fsck_contest_find(struct fsck_contest *c);
+/* Sort them; list the inodes that are to be moved. */
+int fsck_contest_sort(struct fsck_contest *c);
+/* Is the cluster still claimed by more than one owner? */
+bool fsck_contest_shared(const struct fsck_contest *c, uint64_t cluster);
+/* Number of the inode's clusters that others claim as well. */
+uint64_t fsck_contest_shared_by(const struct fsck_contest *c, xw_ino ino);
+/* Drop the inode's claims of shared clusters; with `all`, also of its other clusters. */
+void fsck_contest_drop(struct fsck_contest *c, xw_ino ino, bool all);
+/* bigalloc: has it blocks that are not aligned to clusters? */
+bool fsck_contest_is_misplaced(const struct fsck *f, xw_ino ino);
+
+/* ---- contested_copy.c ---- */
+
 /* Has the directory shared blocks that cannot be its own? */
 int fsck_contest_foreign(struct fsck_contest *c, xw_ino ino, bool *foreign);
 /* Give an inode copies of its shared clusters. XW_ERR_NOSPC, or errors of updates. */
 int fsck_contest_move(struct fsck_contest *c, struct xw_update *u, xw_ino ino);
-void fsck_contest_saved_free(struct fsck_contest *c);
 
 #endif

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "phases/inodes.h"
+#include "repairs/repairs.h"
 
 struct tree {
 	struct fsck *f;
@@ -27,8 +27,8 @@ struct tree {
 };
 
 /* Fill a node with entries [first, first + n) of the level below it: up, or runs at depth 0. */
-static void fill(const struct xw_map_run *runs, const struct xw_extent_idx *up, uint8_t *node,
-		 size_t first, size_t n, unsigned max, unsigned depth)
+void fsck_map_fill(const struct xw_map_run *runs, const struct xw_extent_idx *up, uint8_t *node,
+		   size_t first, size_t n, unsigned max, unsigned depth)
 {
 	xw_extent_hdr_encode(node, &(struct xw_extent_hdr){.entries = (uint16_t)n,
 							   .max = (uint16_t)max,
@@ -46,7 +46,7 @@ static void fill(const struct xw_map_run *runs, const struct xw_extent_idx *up, 
 }
 
 /* Number of nodes outside of the inode for n runs, and their levels. */
-static size_t nodes_for(const struct fsck *f, size_t n, unsigned *depth)
+size_t fsck_map_nodes(const struct fsck *f, size_t n, unsigned *depth)
 {
 	const unsigned max = xw_extent_node_max(f->img->block_size);
 	size_t all = 0;
@@ -91,7 +91,7 @@ static int write_level(struct tree *t, size_t n, unsigned depth)
 		int rc;
 
 		memset(t->block, 0, img->block_size);
-		fill(t->r->runs, t->up, t->block, at, count, max, depth);
+		fsck_map_fill(t->r->runs, t->up, t->block, at, count, max, depth);
 		if (xw_super_has_csum(&img->sb))
 			xw_extent_block_set_csum(t->block, img->block_size, t->seed);
 		t->up[nodes] = (struct xw_extent_idx){lblk, blk};
@@ -106,7 +106,7 @@ static int write_level(struct tree *t, size_t n, unsigned depth)
 static int write_tree(struct fsck *f, const struct fsck_rebuild *r, uint8_t *raw)
 {
 	unsigned depth;
-	const size_t nodes = nodes_for(f, r->n, &depth);
+	const size_t nodes = fsck_map_nodes(f, r->n, &depth);
 	auto_free uint8_t *block = malloc(f->img->block_size);
 	auto_free struct xw_extent_idx *up = calloc(r->n + 1, sizeof(*up));
 	auto_free xw_blk *blocks = calloc(nodes + 1, sizeof(*blocks));
@@ -127,75 +127,25 @@ static int write_tree(struct fsck *f, const struct fsck_rebuild *r, uint8_t *raw
 	if (rc)
 		return rc;
 	memset(in.block, 0, sizeof(in.block));
-	fill(r->runs, up, in.block, 0, n, XW_EXT_INODE_ENTRIES, depth);
+	fsck_map_fill(r->runs, up, in.block, 0, n, XW_EXT_INODE_ENTRIES, depth);
 	return fsck_inode_write(f, r->ino, &in, raw);
 }
 
-int fsck_rebuild_maps(struct fsck *f)
+static int rebuild_maps(struct fsck *f)
 {
 	auto_free uint8_t *raw = f->rebuilds.n ? malloc(f->img->inode_size) : NULL;
 	int rc = raw || !f->rebuilds.n ? 0 : xw_fail_nomem(&f->diag, "extent trees");
 
 	for (size_t i = 0; i < f->rebuilds.n && !rc; i++)
 		rc = write_tree(f, &f->rebuilds.v[i], raw);
-	fsck_rebuilds_free(f);
 	return rc;
 }
 
-void fsck_rebuilds_free(struct fsck *f)
+int fsck_settle(struct fsck *f)
 {
-	for (size_t i = 0; i < f->rebuilds.n; i++) {
-		free(f->rebuilds.v[i].runs);
-		free(f->rebuilds.v[i].nodes);
-	}
-	xw_vec_free(&f->rebuilds);
-}
+	int rc;
 
-/*
- * Keep as many of the old blocks as are needed; those without a header, which are listed in the
- * same order, are none of the tree.
- */
-static void choose_nodes(struct fsck_map *m, size_t need)
-{
-	size_t n = 0, strange = 0;
-
-	for (size_t i = 0; i < m->nodes.n && n < need; i++) {
-		if (strange < m->strange.n && m->strange.v[strange] == m->nodes.v[i].pblk)
-			strange++;
-		else
-			m->nodes.v[n++] = m->nodes.v[i];
-	}
-	m->nodes.n = n;
-	m->wanted = need - n;
-}
-
-static int remember(struct fsck_look *l)
-{
-	const struct fsck_map *m = &l->map;
-	struct fsck_rebuild r = {.ino = l->ino, .n = m->runs.n, .n_nodes = m->nodes.n};
-
-	r.runs = malloc(r.n * sizeof(*r.runs));
-	r.nodes = malloc((r.n_nodes + 1) * sizeof(*r.nodes));
-	if (!r.runs || !r.nodes || xw_vec_push(&l->f->rebuilds, r)) {
-		free(r.runs);
-		free(r.nodes);
-		return xw_fail_nomem(&l->f->diag, "extent tree");
-	}
-	memcpy(r.runs, m->runs.v, r.n * sizeof(*r.runs));
-	for (size_t i = 0; i < r.n_nodes; i++)
-		r.nodes[i] = m->nodes.v[i].pblk;
-	return 0;
-}
-
-int fsck_look_rebuild(struct fsck_look *l)
-{
-	struct fsck_map *m = &l->map;
-
-	choose_nodes(m, nodes_for(l->f, m->runs.n, &m->depth));
-	if (m->runs.n > XW_EXT_INODE_ENTRIES)
-		return remember(l);
-	memset(l->in.block, 0, sizeof(l->in.block));
-	fill(m->runs.v, NULL, l->in.block, 0, m->runs.n, XW_EXT_INODE_ENTRIES, 0);
-	l->dirty = true;
-	return 0;
+	f->owners.settled = true;
+	rc = rebuild_maps(f);
+	return rc ? rc : fsck_write_kept(f);
 }

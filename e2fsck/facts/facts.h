@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* What a round has found out about the image, and reading it. Nothing here writes. */
+#ifndef XW_FSCK_FACTS_H
+#define XW_FSCK_FACTS_H
+
+#include "fsck.h"
+
+/* ---- facts.c ---- */
+
+/* The record of ino, NULL if no inode of its group is in use or the number is out of range. */
+struct fsck_inode *fsck_inode(const struct fsck *f, xw_ino ino);
+/* The same, allocated if necessary. XW_ERR_NOMEM. ino must be in range. */
+int fsck_inode_make(struct fsck *f, xw_ino ino, struct fsck_inode **out);
+/* By number; NULL: ino is not a directory. Valid until the next one is added. */
+struct fsck_dir *fsck_dir(const struct fsck *f, xw_ino ino);
+/* The facts about the itree of ino; NULL: none. */
+struct fsck_itree *fsck_itree(const struct fsck *f, xw_ino ino);
+/* Number of threads for loops over groups: as requested, but one for small images. */
+unsigned fsck_jobs(const struct fsck *f);
+/* round.c: free the facts of a round. */
+void fsck_facts_free(struct fsck *f);
+
+/* ---- read.c ---- */
+
+/* Blocks as on the overlay, or as they will be when writes that are kept reach it. */
+int fsck_read(struct fsck *f, xw_blk blk, uint64_t n, void *buf);
+/* Inode ino as on the overlay; raw: inode_size bytes or NULL. Not verified; decoded if possible. */
+int fsck_inode_read(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *raw);
+
+/* A write that waits for the owner map to be settled. */
+struct fsck_kept {
+	xw_blk blk; /* 0: unused slot */
+	enum fsck_owner owner;
+	uint8_t *data; /* one block */
+};
+
+/* Keep a copy of the block; it replaces one that is kept already. XW_ERR_NOMEM. */
+int fsck_keep(struct fsck *f, enum fsck_owner owner, xw_blk blk, const uint8_t *data);
+/*
+ * All of them, in disk order: *n in *v, which the caller frees; the data is that of the table.
+ * XW_ERR_NOMEM.
+ */
+int fsck_kept_list(struct fsck *f, struct fsck_kept **v, size_t *n);
+void fsck_kept_free(struct fsck_owners *o);
+
+/* ---- nodes.c ---- */
+
+/* Is it no node of this map, but group metadata, or without valid pointers? */
+bool fsck_node_is_foreign(struct fsck *f, const struct xw_inode *in, xw_blk blk);
+
+/* ---- inline.c: inodes whose contents are in their record ---- */
+
+/* Offset of the value of system.data in the record; *len 0: there is none. */
+size_t fsck_inline_value(const struct fsck *f, const struct xw_inode *in, const uint8_t *raw,
+			 uint32_t *len);
+/* Set the hash of that attribute, if it has one, after its value changed. */
+void fsck_inline_seal(const struct fsck *f, const struct xw_inode *in, uint8_t *raw);
+
+/* ---- usage.c: usage by owners, for quota ---- */
+
+/* For each inode in use, when its i_blocks is correct: add it to the usage of its owners. */
+int fsck_quota_add(struct fsck *f, xw_ino ino, const struct xw_inode *in);
+/* Undo that for an inode without attributes, which turned out to be a hidden file. */
+int fsck_quota_remove(struct fsck *f, const struct xw_inode *in);
+void fsck_quota_free(struct fsck *f);
+
+/* ---- last_look.c ---- */
+
+/* Blocks written so far do not count: they are of the journal, or of orphans. */
+int fsck_opened(struct fsck *f);
+/* After all rounds. XW_ERR_INTERNAL: contents of a file would change; must not be committed. */
+int fsck_last_look(struct fsck *f);
+
+#endif

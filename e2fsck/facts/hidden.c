@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+/* Inodes to which only the superblock refers: what their numbers and contents say; see hidden.h. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "disk/orphan.h"
+#include "facts/hidden.h"
+
+uint32_t *fsck_quota_inum(struct xw_super *sb, int type)
+{
+	return type == XW_QUOTA_USER    ? &sb->usr_quota_inum
+	       : type == XW_QUOTA_GROUP ? &sb->grp_quota_inum
+					: &sb->prj_quota_inum;
+}
+
+bool fsck_is_user_inode(const struct xw_super *sb, xw_ino ino)
+{
+	return ino >= sb->first_ino && ino <= sb->inodes_count;
+}
+
+bool fsck_is_hidden(const struct xw_super *sb, xw_ino ino)
+{
+	if (!fsck_is_user_inode(sb, ino))
+		return false;
+	return (sb->feature_ro_compat & XW_RO_QUOTA && ino == sb->prj_quota_inum) ||
+	       (sb->feature_compat & XW_COMPAT_ORPHAN_FILE && ino == sb->orphan_file_inum) ||
+	       (sb->feature_compat & XW_COMPAT_HAS_JOURNAL && ino == sb->journal_inum);
+}
+
+/* The first block of a file, whatever its mode says; false: it has none that can be read. */
+static bool first_block(struct fsck *f, xw_ino ino, const struct xw_inode *in, uint8_t *buf)
+{
+	struct xw_diag *const diag = f->img->diag;
+	struct xw_map_run run = {0};
+	struct xw_inode file = *in;
+	bool have;
+
+	if (in->flags & XW_FL_INLINE_DATA)
+		return false;
+	file.mode = XW_S_IFREG;
+	f->img->diag = NULL;
+	have = !xw_map_lookup(f->img, ino, &file, 0, &run) && run.len && !run.unwritten &&
+	       !fsck_read(f, run.pblk, 1, buf);
+	f->img->diag = diag;
+	xw_diag_clear(&f->diag);
+	return have;
+}
+
+/* Does it begin as a quota file of that type? Everything else in it can be computed anew. */
+bool fsck_has_quota(struct fsck *f, xw_ino ino, const struct xw_inode *in, int type)
+{
+	auto_free uint8_t *buf = malloc(f->img->block_size);
+
+	return buf && first_block(f, ino, in, buf) &&
+	       xw_quota_is_header(buf, (enum xw_quota_type)type);
+}
+
+static bool has_orphans(struct fsck *f, xw_ino ino, const struct xw_inode *in)
+{
+	const uint32_t bs = f->img->block_size;
+	auto_free uint8_t *buf = malloc(bs);
+
+	return buf && first_block(f, ino, in, buf) && peek32(buf + bs - 8) == XW_ORPHAN_MAGIC;
+}
+
+bool fsck_is_hidden_file(struct fsck *f, xw_ino ino, const struct xw_inode *in)
+{
+	const struct xw_super *sb = &f->img->sb;
+
+	if (!fsck_is_hidden(sb, ino))
+		return false;
+	return (ino == sb->prj_quota_inum && fsck_has_quota(f, ino, in, XW_QUOTA_PROJECT)) ||
+	       (ino == sb->orphan_file_inum && has_orphans(f, ino, in));
+}
+
+bool fsck_is_quota_file(struct fsck *f, xw_ino ino, const struct xw_inode *in)
+{
+	struct xw_super *sb = &f->img->sb;
+
+	if (!(sb->feature_ro_compat & XW_RO_QUOTA))
+		return false;
+	for (int type = 0; type < XW_QUOTA_TYPES; type++)
+		if (ino == *fsck_quota_inum(sb, type) &&
+		    (type != XW_QUOTA_PROJECT || fsck_is_user_inode(sb, ino)))
+			return fsck_has_quota(f, ino, in, type);
+	return false;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+/* Blocks that cannot be nodes of a map. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "facts/facts.h"
+
+enum { FOREIGN_MIN = 8 }; /* so many wrong pointers may be damage */
+
+/*
+ * Most of its pointers lead out of the filesystem: no indirect block, whatever was read from it.
+ * Extent trees have headers instead.
+ */
+static bool is_foreign(struct fsck *f, xw_blk blk)
+{
+	const uint32_t bs = f->img->block_size;
+	auto_free uint8_t *block = malloc(bs);
+	unsigned good = 0, bad = 0;
+
+	if (!block || fsck_read(f, blk, 1, block)) {
+		xw_diag_clear(&f->diag);
+		return false;
+	}
+	for (uint32_t i = 0; i < bs; i += 4) {
+		const uint32_t to = peek32(block + i);
+
+		good += to && xw_image_has_blocks(f->img, to, 1);
+		bad += to && !xw_image_has_blocks(f->img, to, 1);
+	}
+	return bad > FOREIGN_MIN && bad > good;
+}
+
+bool fsck_node_is_foreign(struct fsck *f, const struct xw_inode *in, xw_blk blk)
+{
+	return fsck_is_metadata(f, blk, 1) || (!(in->flags & XW_FL_EXTENTS) && is_foreign(f, blk));
+}

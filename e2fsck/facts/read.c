@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+/* Reading the overlay, and the writes that are kept back from it. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "facts/facts.h"
+
+static bool kept_used(const void *slot)
+{
+	return ((const struct fsck_kept *)slot)->blk;
+}
+
+static bool kept_same(const void *arg, const void *slot, const void *key)
+{
+	(void)arg;
+	return ((const struct fsck_kept *)slot)->blk == *(const xw_blk *)key;
+}
+
+static uint64_t kept_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number(((const struct fsck_kept *)slot)->blk);
+}
+
+static const struct xw_table_kind kept_kind = {sizeof(struct fsck_kept), kept_used, kept_same,
+					       kept_hash};
+
+int fsck_keep(struct fsck *f, enum fsck_owner owner, xw_blk blk, const uint8_t *data)
+{
+	struct xw_table *t = &f->owners.kept;
+	struct fsck_kept *slot;
+
+	if (xw_table_room(t, &kept_kind, NULL))
+		return xw_fail_nomem(&f->diag, "repaired blocks");
+	slot = xw_table_slot(t, &kept_kind, NULL, xw_table_number(blk), &blk);
+	if (!slot->blk) {
+		slot->data = malloc(f->img->block_size);
+		if (!slot->data)
+			return xw_fail_nomem(&f->diag, "repaired blocks");
+		slot->blk = blk;
+		t->n++;
+	}
+	slot->owner = owner;
+	memcpy(slot->data, data, f->img->block_size);
+	return 0;
+}
+
+void fsck_kept_free(struct fsck_owners *o)
+{
+	for (size_t i = 0; i < o->kept.size; i++)
+		free(((struct fsck_kept *)xw_table_at(&o->kept, &kept_kind, i))->data);
+	xw_table_free(&o->kept);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct fsck_kept *x = a, *y = b;
+
+	return (x->blk > y->blk) - (x->blk < y->blk);
+}
+
+int fsck_kept_list(struct fsck *f, struct fsck_kept **v, size_t *n)
+{
+	const struct xw_table *t = &f->owners.kept;
+
+	*n = 0;
+	*v = malloc((t->n + 1) * sizeof(**v));
+	if (!*v)
+		return xw_fail_nomem(&f->diag, "repaired blocks");
+	for (size_t i = 0; i < t->size; i++) {
+		const struct fsck_kept *k = xw_table_at(t, &kept_kind, i);
+
+		if (k->blk)
+			(*v)[(*n)++] = *k;
+	}
+	if (*n)
+		qsort(*v, *n, sizeof(**v), by_place);
+	return 0;
+}
+
+int fsck_read(struct fsck *f, xw_blk blk, uint64_t n, void *buf)
+{
+	const uint32_t bs = f->img->block_size;
+	int rc = xw_dev_pread(f->dev, buf, n * bs, blk * bs);
+
+	for (uint64_t i = 0; i < n && !rc && f->owners.kept.n; i++) {
+		const xw_blk key = blk + i;
+		const struct fsck_kept *slot =
+			xw_table_get(&f->owners.kept, &kept_kind, NULL, xw_table_number(key), &key);
+
+		if (slot)
+			memcpy((uint8_t *)buf + i * bs, slot->data, bs);
+	}
+	return rc;
+}
+
+int fsck_inode_read(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *raw)
+{
+	const int rc = xw_image_inode(f->img, ino, in, raw);
+
+	xw_diag_clear(&f->diag);
+	return rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM ? 0 : rc;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Usage of blocks and inodes by their owners, as the inodes have it; quota.c compares it. */
+#ifndef XW_FSCK_USAGE_H
+#define XW_FSCK_USAGE_H
+
+#include "disk/quota.h"
+#include "facts/facts.h"
+
+/* Usage of one id. */
+struct fsck_usage {
+	uint32_t id;
+	bool used; /* the slot */
+	bool seen; /* the file contains it */
+	uint64_t inodes, space; /* count, bytes */
+};
+
+struct fsck_quota {
+	struct xw_table usage[XW_QUOTA_TYPES]; /* of struct fsck_usage */
+};
+
+/* Is there a quota file of that type, by the superblock? */
+bool fsck_quota_is_on(struct fsck *f, int type);
+
+extern const struct xw_table_kind fsck_usage_by_id;
+
+#endif

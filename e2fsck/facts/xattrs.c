@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+/* Attribute blocks and EA inodes, with their references: facts of the phase `xattrs`. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "facts/xattrs.h"
+
+static bool block_used(const void *slot)
+{
+	return ((const struct fsck_xattr_block *)slot)->blk;
+}
+
+static bool block_same(const void *arg, const void *slot, const void *key)
+{
+	(void)arg;
+	return ((const struct fsck_xattr_block *)slot)->blk == *(const xw_blk *)key;
+}
+
+static uint64_t block_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number(((const struct fsck_xattr_block *)slot)->blk);
+}
+
+const struct xw_table_kind fsck_xattr_by_block = {sizeof(struct fsck_xattr_block), block_used,
+						  block_same, block_hash};
+
+static bool ea_used(const void *slot)
+{
+	return ((const struct fsck_ea *)slot)->ino;
+}
+
+static bool ea_same(const void *arg, const void *slot, const void *key)
+{
+	(void)arg;
+	return ((const struct fsck_ea *)slot)->ino == *(const xw_ino *)key;
+}
+
+static uint64_t ea_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number(((const struct fsck_ea *)slot)->ino);
+}
+
+const struct xw_table_kind fsck_ea_by_ino = {sizeof(struct fsck_ea), ea_used, ea_same, ea_hash};
+
+void fsck_xattrs_free(struct fsck *f)
+{
+	if (!f->xattrs)
+		return;
+	xw_table_free(&f->xattrs->blocks);
+	xw_table_free(&f->xattrs->eas);
+	xw_vec_free(&f->xattrs->users);
+	free(f->xattrs->buf);
+	free(f->xattrs);
+	f->xattrs = NULL;
+}
+
+struct fsck_xattr_block *fsck_xattr_block_slot(struct fsck *f, xw_blk blk)
+{
+	struct xw_table *t = &f->xattrs->blocks;
+	struct fsck_xattr_block *slot;
+
+	if (xw_table_room(t, &fsck_xattr_by_block, NULL)) {
+		xw_fail_nomem(&f->diag, "extended attributes");
+		return NULL;
+	}
+	slot = xw_table_slot(t, &fsck_xattr_by_block, NULL, xw_table_number(blk), &blk);
+	t->n += !slot->blk;
+	slot->blk = blk;
+	return slot;
+}
+
+struct fsck_ea *fsck_ea_slot(struct fsck *f, xw_ino ino)
+{
+	struct xw_table *t = &f->xattrs->eas;
+	struct fsck_ea *slot;
+
+	if (xw_table_room(t, &fsck_ea_by_ino, NULL)) {
+		xw_fail_nomem(&f->diag, "extended attributes");
+		return NULL;
+	}
+	slot = xw_table_slot(t, &fsck_ea_by_ino, NULL, xw_table_number(ino), &ino);
+	t->n += !slot->ino;
+	slot->ino = ino;
+	return slot;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The inode of the journal: is it one? Shared by replay, which comes first, and the check. */
+#ifndef XW_FSCK_JOURNAL_H
+#define XW_FSCK_JOURNAL_H
+
+#include "open/open.h"
+
+/* s_jnl_backup_type: the superblock has a copy of the inode's map. */
+enum { FSCK_JOURNAL_SAVED_TYPE = 1 };
+
+struct fsck_journal {
+	xw_ino ino;
+	struct xw_inode in;
+	xw_blk first; /* block 0 of the log */
+	uint64_t blocks;
+};
+
+/* replay.c: the log of f->img. XW_ERR_IO, and others without a message. */
+int fsck_log_open(struct fsck *f, struct xw_log **log);
+/*
+ * Replay on the overlay. flags: of session/journal.h. 0: done, or nothing to do; 1: the journal is
+ * unusable.
+ */
+int fsck_log_replay(struct fsck *f, unsigned flags);
+
+bool fsck_journal_has_uuid(const struct xw_super *sb);
+bool fsck_journal_is_external(const struct xw_super *sb);
+/* May an inode of that number be the journal? */
+bool fsck_journal_may_be(const struct xw_super *sb, xw_ino ino);
+int fsck_journal_load(struct fsck *f, xw_ino ino, struct fsck_journal *j);
+/* Is it a regular file whose blocks are all mapped once and written, and none beyond its size? */
+bool fsck_journal_is_whole(struct fsck *f, struct fsck_journal *j);
+/* Use the backup of the inode in the superblock. */
+bool fsck_journal_from_saved(struct fsck *f, struct fsck_journal *j);
+/*
+ * Does block 0 hold a journal superblock that fits the inode? An internal journal has no more than
+ * one user, and may be shorter than its inode.
+ */
+bool fsck_journal_has_log(struct fsck *f, const struct fsck_journal *j);
+/* The filesystem has no journal from here on. again: it is to be made anew. */
+int fsck_journal_drop(struct fsck *f, const struct fsck_journal *j, bool again);
+
+#endif

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+/* Contested blocks as they were before anything was repaired: what a copy is made of. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dev/overlay.h"
+#include "phases/contested.h"
+
+/* Is what a file had on the base? A journal replayed in the overlay alone counts as content. */
+static bool is_on_base(const struct fsck *f)
+{
+	return f->replayed == f->replayed_there;
+}
+
+/*
+ * Superblock and descriptors may have been repaired by now, and before an update the bitmaps are
+ * written, wherever the descriptors say that they are: a file had what the base has, or what is
+ * kept here.
+ */
+int fsck_contest_save(struct fsck_contest *c, uint64_t cluster)
+{
+	struct fsck *f = c->f;
+	const uint32_t bs = f->img->block_size;
+	const xw_blk first = c->base + (cluster << c->bits);
+
+	for (xw_blk blk = first; !is_on_base(f) && blk < first + (UINT64_C(1) << c->bits); blk++) {
+		struct fsck_saved s = {blk, NULL};
+
+		if (blk >= f->img->sb.blocks_count || !fsck_is_metadata(f, blk, 1))
+			continue;
+		s.data = malloc(bs);
+		if (!s.data || xw_vec_push(&c->saved, s)) {
+			free(s.data);
+			return xw_fail_nomem(&f->diag, "contested blocks");
+		}
+		if (xw_dev_pread(f->dev, s.data, bs, blk * bs)) {
+			free(s.data);
+			c->saved.v[c->saved.n - 1].data = NULL;
+			xw_diag_clear(&f->diag);
+		}
+	}
+	return 0;
+}
+
+void fsck_contest_saved_free(struct fsck_contest *c)
+{
+	for (size_t i = 0; i < c->saved.n; i++)
+		free(c->saved.v[i].data);
+	xw_vec_free(&c->saved);
+}
+
+static int by_block(const void *a, const void *b)
+{
+	const struct fsck_saved *x = a, *y = b;
+
+	return (x->blk > y->blk) - (x->blk < y->blk);
+}
+
+int fsck_contest_read(const struct fsck_contest *c, xw_blk blk, uint8_t *buf)
+{
+	const struct fsck *f = c->f;
+	const uint32_t bs = f->img->block_size;
+	const struct fsck_saved key = {.blk = blk};
+	const struct fsck_saved *s =
+		c->saved.n ? bsearch(&key, c->saved.v, c->saved.n, sizeof(key), by_block) : NULL;
+	struct xw_dev *const dev =
+		is_on_base(f) && fsck_is_metadata(f, blk, 1) ? xw_overlay_base(f->dev) : f->dev;
+
+	if (!s || !s->data)
+		return xw_dev_pread(dev, buf, bs, blk * bs);
+	memcpy(buf, s->data, bs);
+	return 0;
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The orphan list and the orphan file: a list that cannot be put away (open/orphans.c) is dropped;
+ * the blocks of the file are repaired when the owner map is settled.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "disk/orphan.h"
+#include "open/orphans.h"
+#include "phases/super.h"
+
+static int drop_list(struct fsck *f)
+{
+	if (!FSCK_FOUND(f, ORPHAN_LIST, .ino = f->img->sb.last_orphan))
+		return 0;
+	f->img->sb.last_orphan = 0;
+	return fsck_super_write(f);
+}
+
+/* ---- the orphan file ---- */
+
+static int check_block(struct fsck *f, xw_lblk lblk, xw_blk blk, uint32_t seed)
+{
+	const uint32_t bs = f->img->block_size;
+	const bool csum = xw_super_has_csum(&f->img->sb);
+	auto_free uint8_t *buf = malloc(bs);
+	int rc = buf ? fsck_read(f, blk, 1, buf) : xw_fail_nomem(&f->diag, "orphan file");
+
+	if (rc || (!xw_orphan_verify(buf, bs, csum, seed, blk) &&
+		   (f->img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT ||
+		    fsck_orphan_is_clean(buf, xw_orphan_slots(bs)))))
+		return rc;
+	if (!fsck_owns(f, FSCK_O_SYSTEM, blk, 1) ||
+	    !FSCK_FOUND(f, ORPHAN_BLOCK, .ino = f->img->sb.orphan_file_inum, .lblk = lblk))
+		return 0;
+	memset(buf, 0, bs);
+	xw_orphan_seal(buf, bs, csum, seed, blk);
+	return fsck_write(f, FSCK_O_SYSTEM, blk, buf);
+}
+
+/*
+ * The feature is lost, or dropped. The file has no name, and nobody would know what it was; but
+ * another inode, to which a wrong number refers, is left to its names.
+ */
+static int drop_file(struct fsck *f)
+{
+	struct xw_super *sb = &f->img->sb;
+	const xw_ino ino = sb->orphan_file_inum;
+	struct fsck_orphan_blocks b = {0};
+	uint64_t good = 0, all = 0;
+	bool valid;
+	int rc = fsck_orphan_blocks(f, ino, &b, &valid);
+
+	if (!rc && valid)
+		rc = fsck_orphan_count(f, &b, false, &good, &all);
+	xw_vec_free(&b.runs);
+	if (rc || !FSCK_FOUND(f, ORPHAN_FILE, .ino = ino))
+		return rc;
+	sb->feature_compat &= ~XW_COMPAT_ORPHAN_FILE;
+	sb->feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
+	sb->orphan_file_inum = 0;
+	f->renew_backups = true;
+	f->again = f->owners.settled;
+	rc = fsck_super_write(f);
+	return rc || !good || good < all ? rc : fsck_inode_clear(f, ino);
+}
+
+int fsck_check_orphan_file(struct fsck *f)
+{
+	const struct xw_super *sb = &f->img->sb;
+	struct fsck_orphan_blocks b = {0};
+	uint64_t good = 0, all = 0;
+	bool valid;
+	int rc;
+
+	if (!(sb->feature_compat & XW_COMPAT_ORPHAN_FILE))
+		return 0;
+	rc = fsck_orphan_blocks(f, sb->orphan_file_inum, &b, &valid);
+	if (!rc && valid)
+		rc = fsck_orphan_count(f, &b, false, &good, &all);
+	if (!rc && !good)
+		rc = drop_file(f);
+	else
+		for (size_t i = 0; i < b.runs.n && !rc; i++)
+			for (uint64_t k = 0; k < b.runs.v[i].len && !rc; k++)
+				rc = check_block(f, b.runs.v[i].lblk + k, b.runs.v[i].pblk + k,
+						 b.seed);
+	xw_vec_free(&b.runs);
+	return rc;
+}
+
+static int clear_present(struct fsck *f)
+{
+	if (!FSCK_FOUND(f, ORPHAN_PRESENT))
+		return 0;
+	f->img->sb.feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
+	return fsck_super_write(f);
+}
+
+/* The orphan file alone is said to have orphans, and it is sound and has none. */
+static int has_none(struct fsck *f, bool *none)
+{
+	const struct xw_super *sb = &f->img->sb;
+
+	*none = false;
+	if (sb->last_orphan || !(sb->feature_compat & XW_COMPAT_ORPHAN_FILE) ||
+	    fsck_orphans_first(f) != UINT64_MAX)
+		return 0;
+	return fsck_orphans_sound(f, none);
+}
+
+int fsck_check_orphans(struct fsck *f)
+{
+	bool none = false;
+	int rc = 0;
+
+	if (f->round)
+		return 0;
+	if (fsck_orphans_listed(&f->img->sb))
+		rc = has_none(f, &none);
+	if (rc)
+		return rc;
+	if (fsck_orphans_listed(&f->img->sb) && !none) {
+		rc = fsck_orphans_put_away(f);
+		if (rc == XW_ERR_NOMEM)
+			return xw_fail_nomem(&f->diag, "orphans");
+		rc = rc && f->img->sb.last_orphan ? drop_list(f) : 0;
+	}
+	if (!rc && f->img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT)
+		rc = clear_present(f);
+	if (!rc && !(f->img->sb.feature_compat & XW_COMPAT_ORPHAN_FILE) &&
+	    f->img->sb.orphan_file_inum)
+		rc = drop_file(f);
+	return rc;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+/* What the filesystem is called in messages. */
+#include "config.h"
+
+#include <string.h>
+
+#include "report/report.h"
+
+/* A label that could not be printed is no name. */
+static bool is_printable(const char *label, size_t n)
+{
+	bool letters = false;
+
+	for (size_t i = 0; i < n; i++) {
+		if ((unsigned char)label[i] < ' ' || label[i] == 127)
+			return false;
+		letters |= label[i] != ' ';
+	}
+	return letters;
+}
+
+void fsck_name_read(struct fsck *f)
+{
+	uint8_t raw[XW_SUPER_SIZE];
+	struct xw_super sb;
+	size_t n;
+
+	if (xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET) || xw_super_decode(raw, &sb)) {
+		xw_diag_clear(&f->diag);
+		return;
+	}
+	n = strnlen(sb.volume_name, sizeof(sb.volume_name));
+	if (is_printable(sb.volume_name, n))
+		snprintf(f->label, sizeof(f->label), "%.*s", (int)n, sb.volume_name);
+}
+
+const char *fsck_name(const struct fsck *f)
+{
+	if (f->opts.name)
+		return f->opts.name;
+	return *f->label ? f->label : f->opts.image;
+}
