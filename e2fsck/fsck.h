@@ -122,6 +122,8 @@ struct fsck {
 	bool replayed; /* the journal */
 	bool replayed_there; /* on disk, whatever the result of the check */
 	uint64_t orphans; /* orphans processed */
+	/* files that were orphans, cut short within a block, whose rest is not zeroed yet */
+	XW_VEC(xw_ino) cut;
 	struct xw_blockset *opened; /* blocks written by journal and orphans; NULL: none */
 	struct fsck_unused unused; /* -E discard; claims NULL: discard nothing */
 	bool relocate; /* a group lacks a bitmap or its table; see fsck_relocate() */
@@ -135,6 +137,7 @@ struct fsck {
 	bool stop;
 	bool changed; /* something was written to dev in this round */
 	bool allocated; /* an update was made in this round: `space` is left to the next round */
+	bool leave; /* nothing is repaired any more: the rest of the check only reports */
 	bool again; /* facts are stale after a repair: start the next round at once */
 	/* bad.c: the list for the bad-block inode, written after a round without an update */
 	XW_VEC(uint32_t) bad;

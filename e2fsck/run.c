@@ -75,31 +75,24 @@ static void take_back(struct fsck_findings *all)
 
 static int one_round(struct fsck *f)
 {
+	const enum fsck_mode mode = f->opts.mode;
 	int rc;
 
 	fsck_facts_free(f);
 	f->changed = f->allocated = f->again = f->hidden = f->quota_checked = false;
 	f->findings.promised = f->findings.promised_fixed = 0;
+	if (f->leave)
+		f->opts.mode = FSCK_NO;
 	rc = run_round(f);
+	f->opts.mode = mode;
 	f->findings.modified |= f->changed;
 	return rc;
 }
 
-/*
- * What repairs do not settle is left: reported as with -n, and the filesystem is marked as not
- * clean. All other repairs are kept.
- */
-static int leave_rest(struct fsck *f)
+/* Not everything was repaired, or looked at: the filesystem is marked as not clean. */
+static void leave(struct fsck *f)
 {
-	const enum fsck_mode mode = f->opts.mode;
-	const uint64_t left = f->findings.left;
-	int rc;
-
-	f->opts.mode = FSCK_NO;
-	rc = one_round(f);
-	f->opts.mode = mode;
-	f->findings.left += f->findings.left == left;
-	return rc;
+	f->findings.left += !f->findings.left;
 }
 
 int fsck_run(struct fsck *f)
@@ -113,8 +106,13 @@ int fsck_run(struct fsck *f)
 			return rc;
 		if (!f->stop && !f->changed)
 			take_back(&f->findings);
-		if (f->stop || !f->changed)
+		if (f->leave || (f->again && !f->changed))
+			leave(f);
+		if (f->leave || f->stop || !f->changed)
 			return 0;
 	}
-	return leave_rest(f);
+	/* What repairs do not settle is reported as with -n; all others are kept. */
+	f->leave = true;
+	leave(f);
+	return one_round(f);
 }

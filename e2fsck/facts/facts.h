@@ -68,6 +68,8 @@ void fsck_quota_free(struct fsck *f);
 
 /* Blocks written so far do not count: they are of the journal, or of orphans. */
 int fsck_opened(struct fsck *f);
+/* Nor does this one: what it contains is to change. XW_ERR_NOMEM. */
+int fsck_declare(struct fsck *f, xw_blk blk);
 /* After all rounds. XW_ERR_INTERNAL: contents of a file would change; must not be committed. */
 int fsck_last_look(struct fsck *f);
 

@@ -202,6 +202,15 @@ int fsck_opened(struct fsck *f)
 	return rc ? xw_fail_nomem(&f->diag, "the journal's blocks") : 0;
 }
 
+int fsck_declare(struct fsck *f, xw_blk blk)
+{
+	int rc = f->opened ? 0 : xw_blockset_new(f->img->sb.blocks_count, &f->opened);
+
+	if (!rc)
+		rc = xw_blockset_add(f->opened, blk, 1, NULL);
+	return rc ? xw_fail_nomem(&f->diag, "the last look") : 0;
+}
+
 int fsck_last_look(struct fsck *f)
 {
 	struct look l = {.f = f, .base = xw_overlay_base(f->dev)};

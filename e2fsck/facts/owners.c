@@ -87,12 +87,21 @@ int fsck_claim(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len, 
 		rc = contest(f, s);
 	if (!rc)
 		rc = xw_blockset_add(o->claims, s.first, s.end - s.first, &had);
-	if (!rc && has_set(owner) && !o->of[owner])
+	if (again)
+		*again = had;
+	return rc ? no_memory(f) : fsck_give(f, owner, blk, len);
+}
+
+int fsck_give(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len)
+{
+	struct fsck_owners *o = &f->owners;
+	const struct span s = span_of(f, blk, len);
+	int rc = 0;
+
+	if (has_set(owner) && !o->of[owner])
 		rc = xw_blockset_new(fsck_clusters(f), &o->of[owner]);
 	if (!rc && has_set(owner))
 		rc = xw_blockset_add(o->of[owner], s.first, s.end - s.first, NULL);
-	if (again)
-		*again = had;
 	return rc ? no_memory(f) : 0;
 }
 
@@ -189,13 +198,52 @@ static bool is_of(const struct fsck *f, enum fsck_owner owner, xw_blk blk)
 	return owner == FSCK_O_DATA ? is_data(f, blk) : has(f, f->owners.of[owner], blk);
 }
 
+/*
+ * May the block not be written although it is of that owner? Group metadata stays where it is, in a
+ * block of the list of bad ones too, and does no harm when contested.c has a copy of what is there.
+ */
+static bool is_shared(const struct fsck *f, enum fsck_owner owner, xw_blk blk)
+{
+	if (!fsck_is_contested(f, blk))
+		return false;
+	return owner != FSCK_O_GROUP ||
+	       !(f->owners.copied || has(f, f->owners.of[FSCK_O_BAD], blk));
+}
+
 bool fsck_owns(const struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len)
 {
 	if (!xw_image_has_blocks(f->img, blk, len))
 		return false;
 	for (uint64_t i = 0; i < len; i++)
-		if (!is_of(f, owner, blk + i) ||
-		    (fsck_is_contested(f, blk + i) && !(owner == FSCK_O_GROUP && f->owners.copied)))
+		if (!is_of(f, owner, blk + i) || is_shared(f, owner, blk + i))
 			return false;
 	return true;
+}
+
+bool fsck_may_change(const struct fsck *f, xw_blk blk)
+{
+	if (!fsck_is_claimed(f, blk))
+		return true;
+	if (fsck_is_metadata(f, blk, 1))
+		return !is_shared(f, FSCK_O_GROUP, blk);
+	return !is_data(f, blk) && (!fsck_is_contested(f, blk) || f->owners.copied);
+}
+
+bool fsck_metadata_is_shared(const struct fsck *f)
+{
+	const unsigned bits = xw_image_cluster_bits(f->img);
+	const uint64_t end = fsck_clusters(f);
+	uint64_t start, n;
+
+	for (uint64_t at = 0; f->owners.contested && at < end; at = start + n) {
+		if (!xw_blockset_next_in(f->owners.contested, at, end, &start, &n))
+			break;
+		for (uint64_t i = 0; i < n << bits; i++) {
+			const xw_blk blk = f->img->sb.first_data_block + (start << bits) + i;
+
+			if (fsck_is_metadata(f, blk, 1) && is_shared(f, FSCK_O_GROUP, blk))
+				return true;
+		}
+	}
+	return false;
 }

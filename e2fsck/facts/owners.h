@@ -52,6 +52,8 @@ const char *fsck_owner_name(enum fsck_owner owner);
 int fsck_claim(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len, uint64_t *again);
 /* Undo claims of an owner (those of a map that is cleared). Contested clusters stay claimed. */
 void fsck_unclaim(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len);
+/* What was claimed as contents of a file is that owner's. XW_ERR_NOMEM. */
+int fsck_give(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len);
 /* Claim all metadata of groups: the first claims of a round. */
 int fsck_claim_metadata(struct fsck *f);
 /* Descriptors have changed: read the places of group metadata again. */
@@ -67,6 +69,14 @@ bool fsck_is_contested(const struct fsck *f, xw_blk blk);
 bool fsck_is_metadata(const struct fsck *f, xw_blk blk, uint64_t len);
 /* Do all these blocks belong to the owner, and to nobody else? */
 bool fsck_owns(const struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len);
+
+/*
+ * May an update change the block? One that nobody claims is free, or it could not have taken it;
+ * contents of files are not changed by updates, but written to free blocks.
+ */
+bool fsck_may_change(const struct fsck *f, xw_blk blk);
+/* Has group metadata a block that belongs to somebody else as well? */
+bool fsck_metadata_is_shared(const struct fsck *f);
 
 /*
  * free.c: claim a cluster that nobody claims, as near to `goal` as possible, for one block. Where it can be

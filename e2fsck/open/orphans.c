@@ -4,7 +4,9 @@
  * with the functions of all tools, as one step; if the list or an inode in it is damaged, that step
  * is rolled back, and the inodes are checked like all others.
  *
- * The step clears the blocks of an orphan file, so all of these must be blocks of one. They are
+ * What is behind the end of a file that was cut short is zeroed when the owner map says that the
+ * block is its own; without a full check at once, as Linux does. The step clears the blocks of an
+ * orphan file, so all of these must be blocks of one. They are
  * repaired when the owner map is settled (phases/orphan_file.c).
  */
 #include "config.h"
@@ -42,10 +44,18 @@ static int set_state(struct xw_dev *dev, uint16_t *state, uint32_t *errors)
 	return xw_dev_pwrite(dev, raw, sizeof(raw), XW_SUPER_OFFSET);
 }
 
+static int note_cut(void *arg, xw_ino ino)
+{
+	struct fsck *f = arg;
+
+	return xw_vec_push(&f->cut, ino) ? XW_ERR_NOMEM : 0;
+}
+
 static int finish_orphans(void *arg, struct xw_dev *dev)
 {
 	struct fsck *f = arg;
-	const struct xw_update_opts opts = {.now = f->opts.now, .jobs = 1};
+	const struct xw_update_opts opts = {
+		.now = f->opts.now, .jobs = 1, .cut = f->full ? note_cut : NULL, .cut_arg = f};
 	struct xw_diag quiet = {0};
 	struct xw_update *u = NULL;
 	uint16_t state = XW_STATE_VALID;
@@ -190,12 +200,14 @@ int fsck_orphans_put_away(struct fsck *f)
 	rc = xw_step_apart(&s, f->img->block_size, finish_orphans, f);
 	xw_step_forget(&s);
 	xw_diag_clear(&f->diag);
-	if (rc)
+	if (rc) {
+		xw_vec_free(&f->cut);
 		return rc;
+	}
 	f->changed = f->full = true;
 	tell(f, in_use);
 	rc = fsck_reopen(f);
-	return rc ? rc : fsck_opened(f); /* a truncated file's last block was zeroed at its end */
+	return rc ? rc : fsck_opened(f); /* the rest of a last block may have been zeroed */
 }
 
 int fsck_clear_orphans(struct fsck *f, bool *done)

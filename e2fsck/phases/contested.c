@@ -74,7 +74,7 @@ static int clone(struct fsck_contest *c, xw_ino ino, uint64_t shared)
 		return 0;
 	}
 	fsck_update_drop(f);
-	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO)
+	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO || rc == XW_ERR_INTERNAL)
 		return rc;
 	xw_diag_clear(&f->diag);
 	/* a map with other damage: the next round may succeed */
@@ -190,6 +190,18 @@ static int resolve(struct fsck_contest *c)
 	return rc;
 }
 
+/*
+ * The user wants no copy of what a file has in a block of group metadata: every repair would write
+ * to it.
+ */
+static void leave_metadata(struct fsck *f)
+{
+	if (f->opts.mode == FSCK_NO || !fsck_metadata_is_shared(f))
+		return;
+	f->leave = true;
+	f->opts.mode = FSCK_NO; /* to the end of the round */
+}
+
 int fsck_check_contested(struct fsck *f)
 {
 	struct fsck_contest c = {.f = f, .base = f->img->sb.first_data_block, .free = UINT64_MAX};
@@ -197,10 +209,11 @@ int fsck_check_contested(struct fsck *f)
 
 	if (rc || f->stop)
 		return rc;
-	if (may_share(f) && !f->opts.unshare_blocks)
+	if ((may_share(f) && !f->opts.unshare_blocks) ||
+	    (!f->owners.contested && !f->misplaced.n)) {
+		leave_metadata(f);
 		return fsck_make_root(f);
-	if (!f->owners.contested && !f->misplaced.n)
-		return fsck_make_root(f);
+	}
 	c.bits = xw_image_cluster_bits(f->img);
 	c.copy = malloc((size_t)f->img->block_size << c.bits);
 	xw_walk_map_init(&c.walk, f->img->dev, &f->img->sb);
@@ -224,5 +237,7 @@ int fsck_check_contested(struct fsck *f)
 	free(c.copy);
 	/* Not all names were seen in that case: nothing may be concluded from missing ones. */
 	f->again = f->again || f->dirs_cut;
+	if (!rc && !f->again)
+		leave_metadata(f);
 	return rc || f->stop ? rc : fsck_make_root(f);
 }

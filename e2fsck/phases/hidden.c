@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "disk/quota.h"
+#include "read/map.h"
 
 #include "facts/hidden.h"
 #include "phases/super.h"
@@ -42,7 +43,18 @@ static bool is_unnamed(const struct fsck_inode *in)
 /* An inode that was checked as an ordinary file is a hidden one: it needs no name. */
 static int hide(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	int rc = 0;
+
 	fsck_inode(f, ino)->flags |= FSCK_I_SYSTEM;
+	if (!xw_map_begin(f->img, ino, in, 0, &it))
+		while (!rc && xw_map_next(&it, &run) > 0)
+			rc = fsck_give(f, FSCK_O_SYSTEM, run.pblk, run.len);
+	xw_map_end(&it);
+	if (rc)
+		return rc;
+	xw_diag_clear(&f->diag);
 	return fsck_quota_remove(f, in);
 }
 

@@ -52,6 +52,17 @@ static bool is_block_0(struct fsck *f, const struct fsck_journal *j)
 	return getbe32(*(const be32 *)raw) == XW_JBD2_MAGIC && jsb.blocksize == f->img->block_size;
 }
 
+static int write_super(struct fsck *f, const struct fsck_journal *j, const struct xw_jsb *jsb)
+{
+	auto_free uint8_t *block = malloc(f->img->block_size);
+	int rc = block ? fsck_read(f, j->first, 1, block) : xw_fail_nomem(&f->diag, "journal");
+
+	if (rc)
+		return rc;
+	xw_jsb_encode(jsb, block);
+	return fsck_write(f, FSCK_O_SYSTEM, j->first, block);
+}
+
 /* Write a log without transactions, with a sequence number that no stale block in it has. */
 static int write_fresh(struct fsck *f, const struct fsck_journal *j)
 {
@@ -63,16 +74,8 @@ static int write_fresh(struct fsck *f, const struct fsck_journal *j)
 		.sequence = (uint32_t)f->opts.now,
 		.nr_users = 1,
 	};
-	auto_free uint8_t *block = malloc(f->img->block_size);
-	int rc;
 
-	if (!block)
-		return xw_fail_nomem(&f->diag, "journal");
-	rc = fsck_read(f, j->first, 1, block);
-	if (rc)
-		return rc;
-	xw_jsb_encode(&jsb, block);
-	return fsck_write(f, FSCK_O_SYSTEM, j->first, block);
+	return write_super(f, j, &jsb);
 }
 
 static int clear_recover(struct fsck *f)
@@ -94,7 +97,7 @@ static int reset(struct fsck *f, const struct fsck_journal *j)
 }
 
 /* Fields of a journal superblock that can be used. */
-static int check_log_fields(struct fsck *f, struct xw_log *log)
+static int check_log_fields(struct fsck *f, const struct fsck_journal *j, struct xw_log *log)
 {
 	bool fix = false;
 
@@ -113,8 +116,7 @@ static int check_log_fields(struct fsck *f, struct xw_log *log)
 		log->jsb.err = 0;
 		fix = true;
 	}
-	f->changed |= fix;
-	return fix ? xw_log_set_start(log, log->jsb.start, log->jsb.sequence) : 0;
+	return fix ? write_super(f, j, &log->jsb) : 0;
 }
 
 static int check_log(struct fsck *f, const struct fsck_journal *j)
@@ -133,7 +135,7 @@ static int check_log(struct fsck *f, const struct fsck_journal *j)
 	/* no journal is created with so little room beside the fast commit area */
 	small = !start && log->fc_blocks && log->last < XW_JBD2_MIN_BLOCKS;
 	if (!small)
-		rc = check_log_fields(f, log);
+		rc = check_log_fields(f, j, log);
 	xw_log_close(log);
 	if (small && FSCK_FOUND(f, JOURNAL_SUPER))
 		return reset(f, j);

@@ -12,6 +12,7 @@
 #include "disk/orphan.h"
 #include "open/orphans.h"
 #include "phases/super.h"
+#include "read/map.h"
 
 static int drop_list(struct fsck *f)
 {
@@ -135,5 +136,51 @@ int fsck_check_orphans(struct fsck *f)
 	if (!rc && !(f->img->sb.feature_compat & XW_COMPAT_ORPHAN_FILE) &&
 	    f->img->sb.orphan_file_inum)
 		rc = drop_file(f);
+	return rc;
+}
+
+/* *done: zeroed, or there is nothing behind the end of the file. */
+static int zero_rest(struct fsck *f, xw_ino ino, bool *done)
+{
+	const uint32_t bs = f->img->block_size;
+	auto_free uint8_t *buf = malloc(bs);
+	struct xw_map_run run = {0};
+	struct xw_inode in;
+	uint32_t used;
+	int rc = buf ? fsck_inode_read(f, ino, &in, NULL) : xw_fail_nomem(&f->diag, "orphans");
+
+	if (rc)
+		return rc;
+	used = in.size % bs;
+	*done = (in.mode & XW_S_IFMT) != XW_S_IFREG || !xw_inode_has_map(&in) || !used ||
+		xw_map_lookup(f->img, ino, &in, in.size / bs, &run) || !run.len || run.unwritten;
+	xw_diag_clear(&f->diag);
+	if (*done || !fsck_owns(f, FSCK_O_DATA, run.pblk, 1))
+		return 0;
+	*done = true;
+	rc = fsck_read(f, run.pblk, 1, buf);
+	if (!rc)
+		memset(buf + used, 0, bs - used);
+	if (!rc)
+		rc = fsck_declare(f, run.pblk);
+	return rc ? rc : fsck_write(f, FSCK_O_DATA, run.pblk, buf);
+}
+
+int fsck_zero_cut(struct fsck *f)
+{
+	size_t left = 0;
+	int rc = 0;
+
+	if (f->opts.mode == FSCK_NO)
+		return 0;
+	for (size_t i = 0; i < f->cut.n && !rc; i++) {
+		const xw_ino ino = f->cut.v[i];
+		bool done = false;
+
+		rc = zero_rest(f, ino, &done);
+		if (!done)
+			f->cut.v[left++] = ino;
+	}
+	f->cut.n = left;
 	return rc;
 }

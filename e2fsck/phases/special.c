@@ -95,5 +95,7 @@ int fsck_check_special(struct fsck *f)
 
 	if (!rc)
 		rc = fsck_check_orphan_file(f);
+	if (!rc)
+		rc = fsck_zero_cut(f);
 	return rc ? rc : check_mmp(f);
 }

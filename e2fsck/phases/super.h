@@ -55,6 +55,8 @@ int fsck_check_journal(struct fsck *f);
 /* ---- orphan_file.c ---- */
 
 int fsck_check_orphans(struct fsck *f);
+/* With the owner map settled: the rest of the last blocks of files that were cut short. */
+int fsck_zero_cut(struct fsck *f);
 /* With the owner map settled: the blocks of the orphan file. */
 int fsck_check_orphan_file(struct fsck *f);
 

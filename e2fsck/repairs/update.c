@@ -4,6 +4,11 @@
 
 #include "repairs/repairs.h"
 
+static bool may_write(void *arg, uint64_t blk)
+{
+	return fsck_may_change(arg, blk);
+}
+
 int fsck_update_begin(struct fsck *f, struct xw_update **out)
 {
 	*out = f->steps.u;
@@ -12,6 +17,8 @@ int fsck_update_begin(struct fsck *f, struct xw_update **out)
 	xw_steps_init(&f->steps, f->dev, &f->diag);
 	f->steps.now = f->opts.now;
 	f->steps.image_flags = f->img->flags;
+	f->steps.may_write = may_write;
+	f->steps.may_write_arg = f;
 	return xw_step_begin(&f->steps, out);
 }
 

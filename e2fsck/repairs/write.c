@@ -22,15 +22,19 @@ static int put(struct fsck *f, xw_blk blk, const void *buf)
 	return xw_dev_pwrite(f->dev, buf, bs, blk * bs);
 }
 
+static int refuse(struct fsck *f, enum fsck_owner owner, xw_blk blk)
+{
+	return xw_fail(&f->diag, XW_ERR_INTERNAL,
+		       "%s: refused to write block %llu as that of %s: it is not that alone",
+		       f->opts.image, (unsigned long long)blk, fsck_owner_name(owner));
+}
+
 int fsck_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *buf)
 {
 	if (f->owners.settled && fsck_owns(f, owner, blk, 1))
 		return put(f, blk, buf);
 	if (f->owners.settled || !blk)
-		return xw_fail(
-			&f->diag, XW_ERR_INTERNAL,
-			"%s: refused to write block %llu as that of %s: it is not that alone",
-			f->opts.image, (unsigned long long)blk, fsck_owner_name(owner));
+		return refuse(f, owner, blk);
 	return fsck_keep(f, owner, blk, buf);
 }
 
@@ -62,13 +66,16 @@ static int put_record(struct fsck *f, xw_ino ino, const uint8_t *raw)
 	const uint64_t group = (ino - 1) / img->sb.inodes_per_group;
 	const uint64_t index = (ino - 1) % img->sb.inodes_per_group;
 	struct xw_group_desc gd;
+	uint64_t at;
 	int rc = xw_image_group(img, group, &gd);
 
 	if (rc && rc != XW_ERR_CHECKSUM)
 		return rc;
+	at = gd.inode_table * img->block_size + index * img->inode_size;
+	if (f->owners.settled && !fsck_owns(f, FSCK_O_GROUP, at / img->block_size, 1))
+		return refuse(f, FSCK_O_GROUP, at / img->block_size);
 	f->changed = true;
-	rc = xw_dev_pwrite(f->dev, raw, img->inode_size,
-			   gd.inode_table * img->block_size + index * img->inode_size);
+	rc = xw_dev_pwrite(f->dev, raw, img->inode_size, at);
 	xw_image_forget(img);
 	return rc;
 }

@@ -183,6 +183,8 @@ int xw_update_begin(struct xw_dev *dev, const struct xw_update_opts *opts, struc
 	u->now = opts->now;
 	u->lax = opts->lax;
 	u->protect = opts->lax && opts->protect;
+	u->cut = opts->cut;
+	u->cut_arg = opts->cut_arg;
 	rc = open_all(u, dev, opts);
 	if (rc) {
 		xw_update_close(u);

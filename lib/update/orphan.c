@@ -32,7 +32,8 @@ static int bad(struct xw_update *u, xw_ino ino, const char *what)
  * Zero the part of the last block after the size. Not if the file is encrypted: the end of the
  * contents may belong to a unit that extends past the size.
  */
-static int zero_tail(struct xw_update *u, const struct xw_update_map *m, const struct xw_inode *in)
+static int zero_tail(struct xw_update *u, xw_ino ino, const struct xw_update_map *m,
+		     const struct xw_inode *in)
 {
 	const uint64_t bs = u->img->block_size, lblk = in->size / bs;
 	const struct xw_extent *e = m->e.n ? &m->e.v[m->e.n - 1] : NULL;
@@ -40,6 +41,8 @@ static int zero_tail(struct xw_update *u, const struct xw_update_map *m, const s
 	if (!(in->size % bs) || in->flags & XW_FL_ENCRYPT || !e || e->unwritten || lblk < e->lblk ||
 	    lblk >= e->lblk + e->len)
 		return 0;
+	if (u->cut)
+		return u->cut(u->cut_arg, ino);
 	return xw_dev_zero(u->img->dev, (e->pblk + lblk - e->lblk) * bs + in->size % bs,
 			   bs - in->size % bs);
 }
@@ -56,7 +59,7 @@ static int cut_to_size(struct xw_update *u, xw_ino ino, struct xw_inode *in)
 		rc = xw_update_map_punch(u, &m, xw_div_up(in->size, u->img->block_size),
 					 UINT32_MAX);
 	if (!rc)
-		rc = zero_tail(u, &m, in);
+		rc = zero_tail(u, ino, &m, in);
 	if (!rc)
 		rc = xw_update_map_write(u, ino, in, &m);
 	xw_update_map_end(&m);

@@ -88,6 +88,17 @@ int xw_step_begin(struct xw_steps *s, struct xw_update **out)
 	return 0;
 }
 
+static int ask(struct xw_steps *s, const uint64_t *blocks, size_t n)
+{
+	for (size_t i = 0; i < n && s->may_write; i++)
+		if (!s->may_write(s->may_write_arg, blocks[i]))
+			return xw_fail(
+				s->diag, XW_ERR_INTERNAL,
+				"%s: refused to write block %llu: it belongs to another file",
+				s->dev->name, (unsigned long long)blocks[i]);
+	return 0;
+}
+
 /* Copy what the step wrote to the device below. */
 static int carry_over(struct xw_steps *s)
 {
@@ -96,6 +107,12 @@ static int carry_over(struct xw_steps *s)
 	size_t n;
 	int rc = xw_overlay_dirty(s->top, &blocks, &n);
 
+	if (!rc)
+		rc = ask(s, blocks, n);
+	if (rc) {
+		free(blocks);
+		return rc;
+	}
 	for (size_t i = 0; i < n && !rc; i++) {
 		const void *data;
 
@@ -118,7 +135,7 @@ int xw_step_apart(struct xw_steps *s, uint32_t block_size, int (*fn)(void *arg, 
 		rc = fn(arg, s->top);
 	if (!rc) {
 		rc = carry_over(s);
-		s->torn |= rc != 0;
+		s->torn |= rc && rc != XW_ERR_INTERNAL;
 	}
 	xw_step_forget(s);
 	return rc;
@@ -130,7 +147,7 @@ int xw_step_keep(struct xw_steps *s)
 
 	if (!rc) {
 		rc = carry_over(s);
-		s->torn |= rc != 0;
+		s->torn |= rc && rc != XW_ERR_INTERNAL;
 	}
 	if (rc)
 		xw_step_forget(s);

@@ -31,6 +31,9 @@ struct xw_steps {
 	 * blocks that were in use when dev was opened: XW_ERR_NOSPC if there are no others.
 	 */
 	uint64_t held_max;
+	/* NULL, or asked about each block before any is written to dev: false refuses the step */
+	bool (*may_write)(void *arg, uint64_t blk);
+	void *may_write_arg;
 	/* part of a step is on dev, and the rest could not be written: must not be committed */
 	bool torn;
 	/* internal */
@@ -44,7 +47,7 @@ void xw_steps_init(struct xw_steps *s, struct xw_dev *dev, struct xw_diag *diag)
  * a time.
  */
 int xw_step_begin(struct xw_steps *s, struct xw_update **out);
-/* After a failure the step is rolled back; `torn` is set if that was impossible. */
+/* XW_ERR_INTERNAL: may_write() refused. After a failure the step is rolled back; `torn` is set if that was impossible. */
 int xw_step_keep(struct xw_steps *s);
 /*
  * A step of code that does not use updates: what fn writes to its device, in blocks of block_size,

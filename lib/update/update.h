@@ -55,6 +55,12 @@ struct xw_update_opts {
 	 * group metadata, nor an inode whose record has links (protect.c).
 	 */
 	bool protect;
+	/*
+	 * Called for each orphan that is cut short within a block, instead of zeroing the rest of
+	 * that block, which another file may have as well: for checkers. NULL: it is zeroed.
+	 */
+	int (*cut)(void *arg, xw_ino ino);
+	void *cut_arg;
 };
 
 /* An inode record to be written. */
@@ -104,6 +110,8 @@ struct xw_update {
 	unsigned quota_types; /* 1 << type: has a quota file */
 	bool large_file; /* the change creates a file of 2 GiB or more */
 	bool lax, protect;
+	int (*cut)(void *arg, xw_ino ino); /* see the options */
+	void *cut_arg;
 	struct xw_update_lax {
 		XW_VEC(struct xw_update_exposed) exposed;
 		XW_VEC(struct xw_update_bias) groups;

@@ -62,7 +62,7 @@ static void gather(void)
 			const xw_blk blk = img->sb.first_data_block + ((g * per + i) << ratio);
 
 			if (blk < img->sb.blocks_count && bit(bits, i) && !fsck_is_claimed(&f, blk))
-				ok(fsck_claim(&f, FSCK_O_DATA, blk, 1, NULL));
+				ok(fsck_claim(&f, FSCK_O_DIR, blk, 1, NULL));
 		}
 		ok(xw_image_inode_bitmap(img, g, bits));
 		for (uint32_t i = 0; i < img->sb.inodes_per_group; i++) {
