@@ -3,8 +3,8 @@
  * xw-fsck: the state of a check.
  *
  * One round looks at everything, in the order of the table in run.c, and repairs into the overlay
- * as it goes. It first reads all inodes, to find out whose every block is (facts/owners.h); until then
- * repairs write nothing but superblock, descriptors and inode records.
+ * as it goes. It first reads all inodes, to find out whose every block is (facts/owners.h); until
+ * then repairs write nothing but superblock, descriptors and inode records.
  *
  * Rounds are repeated on the overlay until one finds nothing; then all of it is committed as one
  * unit. So a repair may leave to the next round what follows from it.

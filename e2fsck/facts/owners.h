@@ -79,8 +79,8 @@ bool fsck_may_change(const struct fsck *f, xw_blk blk);
 bool fsck_metadata_is_shared(const struct fsck *f);
 
 /*
- * free.c: claim a cluster that nobody claims, as near to `goal` as possible, for one block. Where it can be
- * helped, one that is free by its bitmap as well: the records of its owner may not have been seen.
+ * free.c: claim a cluster that nobody claims, as near to `goal` as possible, for one block. Where it
+ * can be helped, one that is free by its bitmap as well: the records of its owner may not have been seen.
  * XW_ERR_NOSPC, without a message.
  */
 int fsck_claim_free(struct fsck *f, enum fsck_owner owner, xw_blk goal, xw_blk *blk);

@@ -47,7 +47,10 @@ void xw_steps_init(struct xw_steps *s, struct xw_dev *dev, struct xw_diag *diag)
  * a time.
  */
 int xw_step_begin(struct xw_steps *s, struct xw_update **out);
-/* XW_ERR_INTERNAL: may_write() refused. After a failure the step is rolled back; `torn` is set if that was impossible. */
+/*
+ * XW_ERR_INTERNAL: may_write() refused. After a failure the step is rolled back; `torn` is set if
+ * that was impossible.
+ */
 int xw_step_keep(struct xw_steps *s);
 /*
  * A step of code that does not use updates: what fn writes to its device, in blocks of block_size,
