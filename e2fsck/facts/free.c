@@ -51,21 +51,33 @@ static bool read_bitmap(struct fsck *f, uint64_t group, uint8_t *bits)
 	       !fsck_read(f, gd.block_bitmap, 1, bits);
 }
 
-static bool find_free(struct fsck *f, uint64_t goal, uint8_t *bits, uint64_t *out)
+static bool find_in_group(struct fsck *f, uint64_t group, uint64_t from, uint8_t *bits,
+			  uint64_t *out)
 {
 	const uint32_t per_group = xw_image_group_bits(f->img);
-	const uint64_t all = fsck_clusters(f), groups = f->img->groups, first = goal / per_group;
+	const struct span s = {group * per_group,
+			       XW_MIN((group + 1) * per_group, fsck_clusters(f))};
 
-	for (uint64_t i = 0; i <= groups; i++) {
-		const uint64_t g = (first + i) % groups;
-		const struct span s = {g * per_group, XW_MIN((g + 1) * per_group, all)};
-		const uint64_t from = i ? s.first : goal;
+	if (xw_blockset_count(f->owners.claims, s.first, s.end - s.first) == s.end - s.first)
+		return false;
+	return find_in(f, s, XW_MAX(from, s.first),
+		       bits && read_bitmap(f, group, bits) ? bits : NULL, out);
+}
 
-		if (xw_blockset_count(f->owners.claims, s.first, s.end - s.first) ==
-		    s.end - s.first)
+/* The goal's group, and then from where the last search ended: what is before it is full. */
+static bool find_free(struct fsck *f, uint64_t goal, uint8_t *bits, uint64_t *out)
+{
+	const uint64_t groups = f->img->groups;
+
+	if (find_in_group(f, goal / xw_image_group_bits(f->img), goal, bits, out))
+		return true;
+	for (uint64_t i = 0; i < groups; i++) {
+		const uint64_t g = (f->owners.searched + i) % groups;
+
+		if (!find_in_group(f, g, 0, bits, out))
 			continue;
-		if (find_in(f, s, from, bits && read_bitmap(f, g, bits) ? bits : NULL, out))
-			return true;
+		f->owners.searched = g;
+		return true;
 	}
 	return false;
 }

@@ -35,6 +35,7 @@ struct fsck_owners {
 	struct xw_blockset *of[FSCK_OWNERS];
 	struct xw_sysmap *sysmap; /* location of group metadata */
 	struct xw_table kept; /* writes waiting for the map to be settled; write.c */
+	uint64_t searched; /* group in which free.c has found the last cluster */
 	bool settled; /* all claims are known */
 	bool copied; /* contested.c has a copy of what group metadata has been put on */
 };
@@ -79,8 +80,8 @@ bool fsck_may_change(const struct fsck *f, xw_blk blk);
 bool fsck_metadata_is_shared(const struct fsck *f);
 
 /*
- * free.c: claim a cluster that nobody claims, as near to `goal` as possible, for one block. Where it
- * can be helped, one that is free by its bitmap as well: the records of its owner may not have been seen.
+ * free.c: claim a cluster that nobody claims, as near to `goal` as possible, for one block. If
+ * possible it is free by its bitmap as well: the records of its owner may not have been seen.
  * XW_ERR_NOSPC, without a message.
  */
 int fsck_claim_free(struct fsck *f, enum fsck_owner owner, xw_blk goal, xw_blk *blk);

@@ -122,6 +122,39 @@ START_TEST(group_metadata)
 }
 END_TEST
 
+/* What an update may write, and what stands in the way of all repairs. */
+START_TEST(updates)
+{
+	const uint64_t n = (open_world(_i), UINT64_C(1) << xw_image_cluster_bits(f.img));
+	struct xw_group_desc gd;
+
+	ok(xw_image_group(f.img, 0, &gd));
+	ck_assert(fsck_may_change(&f, at)); /* nobody's */
+	ck_assert(fsck_may_change(&f, gd.inode_table));
+	ck_assert(fsck_may_change(&f, f.img->sb.first_data_block));
+	ok(fsck_claim(&f, FSCK_O_DATA, at, n, NULL));
+	ck_assert(!fsck_may_change(&f, at));
+	ok(fsck_give(&f, FSCK_O_SYSTEM, at, n));
+	ck_assert(fsck_may_change(&f, at) && fsck_owns(&f, FSCK_O_SYSTEM, at, n));
+	ck_assert(!fsck_owns(&f, FSCK_O_DATA, at, 1) && !fsck_is_contested(&f, at));
+	ok(fsck_claim(&f, FSCK_O_DIR, at + n, n, NULL));
+	ck_assert(fsck_may_change(&f, at + n));
+	ok(fsck_claim(&f, FSCK_O_DATA, at + n, n, NULL));
+	ck_assert(!fsck_may_change(&f, at + n));
+	ck_assert(!fsck_metadata_is_shared(&f)); /* contested, but not by metadata */
+	/* the list of bad blocks has nothing in them that could be lost */
+	ok(fsck_claim(&f, FSCK_O_BAD, gd.inode_bitmap, 1, NULL));
+	ck_assert(fsck_may_change(&f, gd.inode_bitmap) && !fsck_metadata_is_shared(&f));
+	ok(fsck_claim(&f, FSCK_O_DATA, gd.inode_table + f.img->itable_blocks - 1, 1, NULL));
+	ck_assert(!fsck_may_change(&f, gd.inode_table + f.img->itable_blocks - 1));
+	ck_assert(fsck_metadata_is_shared(&f));
+	f.owners.copied = true;
+	ck_assert(fsck_may_change(&f, gd.inode_table + f.img->itable_blocks - 1));
+	ck_assert(!fsck_metadata_is_shared(&f));
+	close_world();
+}
+END_TEST
+
 /* Neither claimed, nor in use by the bitmap as long as there are others. */
 START_TEST(free_clusters)
 {
@@ -342,6 +375,7 @@ int main(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, owners, 0, BIGALLOC + 1);
 	tcase_add_loop_test(tc, group_metadata, 0, BIGALLOC);
+	tcase_add_loop_test(tc, updates, 0, BIGALLOC);
 	tcase_add_loop_test(tc, free_clusters, 0, BIGALLOC + 1);
 	tcase_add_loop_test(tc, kept_writes, 0, BIGALLOC + 1);
 	tcase_add_loop_test(tc, refused_writes, 0, BIGALLOC + 1);

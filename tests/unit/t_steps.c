@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "dev/overlay.h"
 #include "steps_world.h"
 
 #define FILES 40
@@ -316,6 +317,56 @@ START_TEST(bits)
 }
 END_TEST
 
+/* Not the first block that is asked about, so others would have been written before it. */
+static bool refuse_second(void *arg, uint64_t blk)
+{
+	uint64_t *asked = arg;
+
+	(void)blk;
+	return ++*asked != 2;
+}
+
+START_TEST(refused)
+{
+	const struct xw_update_new file = {.mode = XW_S_IFIFO, .parent = XW_INO_ROOT};
+	uint64_t before[2], after[2], asked = 0;
+	struct xw_steps s;
+	struct xw_update *u;
+	struct xw_edit *e;
+	xw_ino ino;
+	size_t n, was;
+	uint64_t *dirty;
+
+	make(1);
+	e = begin(&s);
+	counts(s.dev, &before[0], &before[1]);
+	ok(xw_overlay_dirty(s.dev, &dirty, &was));
+	free(dirty);
+	s.may_write = refuse_second;
+	s.may_write_arg = &asked;
+	ok(xw_step_begin(&s, &u));
+	ok(xw_update_create(u, &file, &ino));
+	ck_assert_int_eq(xw_step_keep(&s), XW_ERR_INTERNAL);
+	ck_assert_uint_eq(asked, 2);
+	ck_assert(!s.torn);
+	ok(xw_overlay_dirty(s.dev, &dirty, &n));
+	free(dirty);
+	ck_assert_uint_eq(n, was);
+	/* nothing of it is left, and the next step is a step like any other */
+	ok(xw_step_begin(&s, &u));
+	ok(xw_update_create(u, &file, &ino));
+	ok(xw_update_link(u, XW_INO_ROOT, "fifo", 4, ino, XW_FT_FIFO));
+	ok(xw_step_keep(&s));
+	ck_assert_uint_gt(asked, 3);
+	counts(s.dev, &after[0], &after[1]);
+	ck_assert_uint_eq((uint32_t)after[1], (uint32_t)before[1] - 1);
+	xw_step_forget(&s);
+	ok(xw_edit_commit(e, NULL));
+	xw_edit_end(e);
+	check();
+}
+END_TEST
+
 /* ---- as much as there is ---- */
 
 START_TEST(all_of_it)
@@ -358,6 +409,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, model, 0, (int)XW_ARRAY_SIZE(kinds) * (factor ? atoi(factor) : 1));
 	tcase_add_test(t, bits);
+	tcase_add_test(t, refused);
 	tcase_add_loop_test(t, all_of_it, 0, 3);
 	suite_add_tcase(s, t);
 	return unit_main(s);
