@@ -62,7 +62,6 @@ struct fsck_dir {
 	bool rebuild; /* its entries must be rewritten */
 	bool attached; /* the root is reachable through its parents */
 	bool itree_stale; /* its entries were changed in this round */
-	bool itree_wanted; /* it had an itree, which must be rebuilt */
 	bool links_follow; /* its link count is adjusted after repairs without a question */
 };
 
@@ -124,6 +123,7 @@ struct fsck {
 	uint64_t orphans; /* orphans processed */
 	/* files that were orphans, cut short within a block, whose rest is not zeroed yet */
 	XW_VEC(xw_ino) cut;
+	struct xw_blockset *trees_wanted; /* directories that had an itree; NULL: none */
 	struct xw_blockset *opened; /* blocks written by journal and orphans; NULL: none */
 	struct fsck_unused unused; /* -E discard; claims NULL: discard nothing */
 	bool relocate; /* a group lacks a bitmap or its table; see fsck_relocate() */

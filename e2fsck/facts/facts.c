@@ -51,6 +51,25 @@ struct fsck_dir *fsck_dir(const struct fsck *f, xw_ino ino)
 	return low < f->dirs.n && f->dirs.v[low].ino == ino ? &f->dirs.v[low] : NULL;
 }
 
+int fsck_want_itree(struct fsck *f, xw_ino ino)
+{
+	int rc = f->trees_wanted ? 0
+				 : xw_blockset_new((uint64_t)f->img->sb.inodes_count + 1,
+						   &f->trees_wanted);
+
+	if (!rc)
+		rc = xw_blockset_add(f->trees_wanted, ino, 1, NULL);
+	return rc ? xw_fail_nomem(&f->diag, "itrees") : 0;
+}
+
+bool fsck_take_itree(struct fsck *f, xw_ino ino)
+{
+	if (!f->trees_wanted || !xw_blockset_has(f->trees_wanted, ino))
+		return false;
+	xw_blockset_remove(f->trees_wanted, ino, 1);
+	return true;
+}
+
 unsigned fsck_jobs(const struct fsck *f)
 {
 	return f->img->groups <= GROUPS_FEW && f->img->sb.inodes_count <= INODES_FEW ? 1

@@ -15,6 +15,13 @@ int fsck_inode_make(struct fsck *f, xw_ino ino, struct fsck_inode **out);
 struct fsck_dir *fsck_dir(const struct fsck *f, xw_ino ino);
 /* The facts about the itree of ino; NULL: none. */
 struct fsck_itree *fsck_itree(const struct fsck *f, xw_ino ino);
+/*
+ * Directories whose itree had to be dropped, and is to be built anew at the end of this round or of
+ * a later one: the set outlives the rounds.
+ */
+int fsck_want_itree(struct fsck *f, xw_ino ino);
+/* ... and which is asked for now: it is not wanted any more. */
+bool fsck_take_itree(struct fsck *f, xw_ino ino);
 /* Number of threads for loops over groups: as requested, but one for small images. */
 unsigned fsck_jobs(const struct fsck *f);
 /* round.c: free the facts of a round. */

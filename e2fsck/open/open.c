@@ -185,6 +185,8 @@ int fsck_close(struct fsck *f, bool commit)
 	if (f->img)
 		fsck_facts_free(f);
 	xw_vec_free(&f->cut);
+	xw_blockset_free(f->trees_wanted);
+	f->trees_wanted = NULL;
 	xw_blockset_free(f->opened);
 	f->opened = NULL;
 	xw_image_close(f->img);

@@ -276,8 +276,11 @@ int fsck_contest_move(struct fsck_contest *c, struct xw_update *u, xw_ino ino)
 	if (rc)
 		return rc;
 	describe(&m, ino, &in);
-	in.flags &= ~XW_FL_ITREE; /* stale from here on: it is rebuilt if wanted */
-	rc = read_map(c, u, ino, &in, &from);
+	if (in.flags & XW_FL_ITREE && m.dir) /* stale from here on */
+		rc = fsck_want_itree(c->f, ino);
+	in.flags &= ~XW_FL_ITREE;
+	if (!rc)
+		rc = read_map(c, u, ino, &in, &from);
 	if (!rc)
 		rc = move_runs(&m, &from);
 	if (!rc) {

@@ -154,9 +154,8 @@ static int drop(struct check *c, uint64_t mapped, bool again)
 	for (size_t i = 0; i < c->nodes.n; i++)
 		fsck_unclaim(c->f, FSCK_O_ITREE, c->nodes.v[i], 1);
 	c->nodes.n = 0;
-	c->d->itree_wanted = again;
 	c->d->rebuild |= c->rehash;
-	return 0;
+	return again ? fsck_want_itree(c->f, c->d->ino) : 0;
 }
 
 /*
@@ -323,7 +322,7 @@ int fsck_itree_build(struct fsck *f)
 		/* The phase `tree` has changed a directory with an itree. */
 		if (d->itree && d->itree_stale)
 			rc = drop_stale(f, d);
-		if (rc || !d->itree_wanted || f->opts.itree == FSCK_ITREE_DROP)
+		if (rc || f->opts.itree == FSCK_ITREE_DROP || !fsck_take_itree(f, d->ino))
 			continue;
 		rc = fsck_update(f, &u);
 		if (!rc)
