@@ -2,6 +2,7 @@
 /* The tolerant walk over attribute areas: what it yields of good ones, and of damage by kind. */
 #include "config.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "unit.h"
@@ -219,6 +220,200 @@ START_TEST(no_terminator)
 }
 END_TEST
 
+/*
+ * Areas made by hand: every member of every item. Entries are written as "OFFSET INDEX.NAME size
+ * @VALUE", findings with "RULE(found)" before; VALUE is the offset of the value in the area, or
+ * "-" for none.
+ */
+enum { INODE = 0, BLOCK = 1, PLACES = 2 };
+
+static const char *const rules_said[] = {"OK", "ENTRY", "NAME", "VALUE", "SIZE", "OVERLAP", "HASH"};
+
+static const struct area {
+	const char *what;
+	unsigned kind;
+	unsigned size; /* of the area */
+	struct {
+		const char *name;
+		uint8_t index;
+		uint16_t offs;
+		uint32_t size, inum;
+		enum { RIGHT, NONE, WRONG } hash;
+	} e[4];
+	const char *want;
+} areas[] = {
+	{"in an inode",
+	 INODE,
+	 100,
+	 {{"a", 1, 92, 4}, {"bc", 6, 80, 9}},
+	 "4 1.a 4 @96; 24 6.bc 9 @84"},
+	{"in a block",
+	 BLOCK,
+	 100,
+	 {{"a", 1, 96, 4}, {"bc", 6, 84, 9}},
+	 "32 1.a 4 @96; 52 6.bc 9 @84"},
+	{"no hash", INODE, 100, {{"a", 1, 92, 4, 0, NONE}}, "4 1.a 4 @96"},
+	{"no hash in a block", BLOCK, 100, {{"a", 1, 96, 4, 0, NONE}}, "HASH(0) 32 1.a 4 @96"},
+	{"a wrong hash", INODE, 100, {{"a", 1, 92, 4, 0, WRONG}}, "HASH(0) 4 1.a 4 @96"},
+	{"a wrong hash, only places",
+	 INODE | PLACES,
+	 100,
+	 {{"a", 1, 92, 4, 0, WRONG}},
+	 "4 1.a 4 @96"},
+	{"no name", BLOCK, 100, {{"", 1, 96, 4}}, "32 1. 4 @96"},
+	{"no index", BLOCK, 100, {{"a", 0, 96, 4}}, "NAME(0) 32 0.a 4 @-1"},
+	{"no index in an inode", INODE, 100, {{"a", 0, 92, 4}}, "4 0.a 4 @96"},
+	{"an empty value", INODE, 100, {{"a", 1, 0, 0}}, "4 1.a 0 @-1"},
+	{"an empty value at the end", BLOCK, 100, {{"a", 1, 100, 0}}, "32 1.a 0 @-1"},
+	{"an empty value past the end", BLOCK, 100, {{"a", 1, 101, 0}}, "VALUE(101) 32 1.a 0 @-1"},
+	{"an empty value past the end, only places",
+	 BLOCK | PLACES,
+	 100,
+	 {{"a", 1, 101, 0}},
+	 "32 1.a 0 @-1"},
+	{"in an EA inode", BLOCK, 100, {{"a", 1, 0, 3000, 77}}, "32 1.a 3000 @-1"},
+	{"the largest size in an EA inode",
+	 BLOCK,
+	 100,
+	 {{"a", 1, 0, 1 << 24, 77}},
+	 "32 1.a 16777216 @-1"},
+	{"too large in an EA inode",
+	 BLOCK,
+	 100,
+	 {{"a", 1, 0, (1 << 24) + 1, 77}},
+	 "SIZE(16777217) 32 1.a 16777217 @-1"},
+	{"a value at the end of the entries",
+	 BLOCK,
+	 100,
+	 {{"a", 1, 32 + 20 + 4, 4}},
+	 "32 1.a 4 @56"},
+	{"a value over the terminator",
+	 BLOCK,
+	 100,
+	 {{"a", 1, 32 + 20 + 3, 4}},
+	 "VALUE(55) 32 1.a 4 @-1"},
+	{"a value over the terminator, only places",
+	 BLOCK | PLACES,
+	 100,
+	 {{"a", 1, 32 + 20 + 3, 4}},
+	 "32 1.a 4 @55"},
+	{"a value after all entries",
+	 BLOCK,
+	 120,
+	 {{"a", 1, 72, 4}, {"b", 1, 80, 4}},
+	 "VALUE(72) 32 1.a 4 @-1; 52 1.b 4 @80"},
+	{"a value over a later entry",
+	 BLOCK,
+	 120,
+	 {{"a", 1, 60, 4}, {"b", 1, 80, 4}},
+	 "VALUE(60) 32 1.a 4 @-1; 52 1.b 4 @80"},
+	{"a value over a later entry in an inode",
+	 INODE,
+	 120,
+	 {{"a", 1, 32, 4}, {"b", 1, 80, 4}},
+	 "VALUE(32) 4 1.a 4 @-1; 24 1.b 4 @84"},
+	{"a value that begins at the end",
+	 BLOCK,
+	 100,
+	 {{"a", 1, 100, 1}},
+	 "VALUE(100) 32 1.a 1 @-1"},
+	{"a value past the end", BLOCK, 100, {{"a", 1, 92, 9}}, "SIZE(9) 32 1.a 9 @-1"},
+	{"a value whose padding is past the end",
+	 BLOCK,
+	 98,
+	 {{"a", 1, 92, 5}},
+	 "SIZE(5) 32 1.a 5 @-1"},
+	{"a value whose padding is past the end, only places",
+	 BLOCK | PLACES,
+	 98,
+	 {{"a", 1, 92, 5}},
+	 "32 1.a 5 @92"},
+	{"values that share a word",
+	 BLOCK,
+	 120,
+	 {{"a", 1, 100, 8}, {"b", 1, 104, 4}},
+	 "32 1.a 8 @100; OVERLAP(104) 52 1.b 4 @-1"},
+	{"values side by side",
+	 BLOCK,
+	 120,
+	 {{"a", 1, 100, 8}, {"b", 1, 108, 4}, {"c", 1, 96, 4}},
+	 "32 1.a 8 @100; 52 1.b 4 @108; 72 1.c 4 @96"},
+	{"values that share one, only places",
+	 BLOCK | PLACES,
+	 120,
+	 {{"a", 1, 100, 8}, {"b", 1, 104, 4}},
+	 "32 1.a 8 @100; 52 1.b 4 @104"},
+	{"one value twice, and a third entry",
+	 BLOCK,
+	 130,
+	 {{"a", 1, 120, 4}, {"b", 1, 120, 4}, {"c", 1, 112, 4}},
+	 "32 1.a 4 @120; OVERLAP(120) 52 1.b 4 @-1; 72 1.c 4 @112"},
+	{"a name up to the end", BLOCK, 56, {{"abcd", 1, 0, 0}}, "32 1.abcd 0 @-1"},
+	{"no room for the terminator", BLOCK, 55, {{"abcd", 1, 0, 0}}, "ENTRY(0) 32"},
+	{"a name past the end", BLOCK, 50, {{"abcd", 1, 0, 0}}, "ENTRY(0) 32"},
+};
+
+START_TEST(by_hand)
+{
+	const struct area *k = &areas[_i];
+	const bool block = k->kind & BLOCK;
+	const size_t base = block ? 0 : XW_XATTR_IHDR;
+	size_t off = block ? XW_XATTR_BHDR : XW_XATTR_IHDR, n = 0;
+	struct xw_walk_xattr_item item;
+	struct xw_walk_xattr it;
+	char got[1024] = "";
+	int kind;
+
+	memset(area, 0, sizeof(area));
+	for (unsigned i = 0; i < 4 && k->e[i].name; i++)
+		memset(area + base + k->e[i].offs, 'a' + (int)i,
+		       k->e[i].inum ? 0 : XW_MIN(k->e[i].size, 16u));
+	memset(area + off, 0, 44);
+	for (unsigned i = 0; i < 4 && k->e[i].name; i++) {
+		const size_t len = strlen(k->e[i].name);
+		struct xw_xattr_entry e = {
+			.name_len = (uint8_t)len,
+			.name_index = k->e[i].index,
+			.value_offs = k->e[i].offs,
+			.value_inum = k->e[i].inum,
+			.value_size = k->e[i].size,
+			.name = k->e[i].name,
+		};
+
+		if (!e.value_inum && k->e[i].hash != NONE)
+			e.hash = xw_xattr_entry_hash(e.name, len, area + base + e.value_offs,
+						     (e.value_size + 3) & ~3u);
+		e.hash += k->e[i].hash == WRONG;
+		xw_xattr_entry_encode(area, off, &e);
+		off += xw_xattr_entry_len(e.name_len);
+	}
+	if (block)
+		xw_walk_xattr_block(&it, area, k->size);
+	else
+		xw_walk_xattr_inode(&it, area, k->size);
+	it.places_only = k->kind & PLACES;
+	while ((kind = xw_walk_xattr_next(&it, &item)) != 0) {
+		const bool hash = item.rule == XW_XATTR_BAD_HASH;
+
+		ck_assert_uint_lt(n, sizeof(got) - 100);
+		if (kind == 2)
+			n += (size_t)snprintf(got + n, sizeof(got) - n, "%s(%llu) ",
+					      rules_said[item.rule],
+					      hash ? 0ull : (unsigned long long)item.found);
+		ck_assert(!hash || item.found == item.e.hash);
+		n += (size_t)snprintf(got + n, sizeof(got) - n, "%zu", item.off);
+		if (item.rule != XW_XATTR_BAD_ENTRY)
+			n += (size_t)snprintf(got + n, sizeof(got) - n, " %u.%.*s %u @%d",
+					      item.e.name_index, (int)item.e.name_len, item.e.name,
+					      item.e.value_size,
+					      item.value ? (int)(item.value - area) : -1);
+		n += (size_t)snprintf(got + n, sizeof(got) - n, "; ");
+	}
+	got[n - (n ? 2 : 0)] = 0;
+	ck_assert_msg(!strcmp(got, k->want), "%s\n# got  %s\n# want %s", k->what, got, k->want);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("walk_xattr");
@@ -234,6 +429,7 @@ int main(void)
 	tcase_add_test(t, unaligned);
 	tcase_add_test(t, nameless);
 	tcase_add_test(t, no_terminator);
+	tcase_add_loop_test(t, by_hand, 0, (int)(sizeof(areas) / sizeof(areas[0])));
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
