@@ -9,21 +9,29 @@
 #include "journal/log.h"
 #include "steps_world.h"
 
+/* The same contents in memory, with nothing recorded yet. */
+static struct faultdev *copy_of(struct xw_dev *dev)
+{
+	uint8_t *buf = malloc(dev->size);
+	struct faultdev *f;
+
+	ok(xw_dev_pread(dev, buf, dev->size, 0));
+	f = faultdev_open_mem(dev->size, &diag);
+	ok(xw_dev_pwrite(&f->dev, buf, dev->size, 0));
+	free(buf);
+	f->changes = f->writes = f->flushes = 0;
+	f->record = true;
+	return f;
+}
+
 static struct faultdev *open_recorded(void)
 {
 	struct faultdev *f;
 	struct xw_dev *file;
-	uint8_t *buf;
 
 	ok(xw_dev_open_file(path, XW_DEV_RDONLY, &diag, &file));
-	buf = malloc(file->size);
-	ok(xw_dev_pread(file, buf, file->size, 0));
-	f = faultdev_open_mem(file->size, &diag);
-	ok(xw_dev_pwrite(&f->dev, buf, file->size, 0));
-	free(buf);
+	f = copy_of(file);
 	xw_dev_close(file);
-	f->changes = f->writes = f->flushes = 0;
-	f->record = true;
 	return f;
 }
 
@@ -105,6 +113,105 @@ START_TEST(one_flush_fails)
 }
 END_TEST
 
+#define COPY (UINT64_C(8193) * 1024)
+
+/* What these commits change: the label, and the first copy of the superblock. */
+#define COPY (UINT64_C(8193) * 1024)
+
+/* Each event as one letter; repeated ones as one. T: blocks of the log behind its superblock. */
+static void order_of(const struct faultdev *f, uint64_t log, char seen[256])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->events.n; i++) {
+		const struct fault_event *v = &f->events.v[i];
+		const char c = v->kind == FAULT_FLUSH                 ? 'S'
+			       : v->kind != FAULT_WRITE               ? 'Z'
+			       : v->off == XW_SUPER_OFFSET            ? 'P'
+			       : v->off == COPY                       ? 'W'
+			       : v->off >= log && v->off < log + 1024 ? 'L'
+			       : v->off > log                         ? 'T'
+								      : '?';
+
+		ck_assert_uint_lt(n, 250);
+		if (!n || seen[n - 1] != c)
+			seen[n++] = c;
+	}
+	seen[n] = 0;
+}
+
+/* Commit both, cut at change `cut`; what has reached the device then is *after. */
+static int commit_two(uint64_t cut, char seen[256], struct faultdev **after, uint64_t *log)
+{
+	const struct xw_edit_opts o = {.how = XW_COMMIT_JOURNAL, .now = 1700000000};
+	struct faultdev *f = open_recorded();
+	uint8_t buf[XW_SUPER_SIZE];
+	struct xw_super sb;
+	struct xw_edit *e;
+	int rc;
+
+	f->fail_change = cut;
+	f->mode = FAULT_CUT;
+	ok(xw_edit_begin_dev(&f->dev, NULL, &o, &diag, &e));
+	*log = find_log(xw_edit_dev(e));
+	ok(xw_dev_pread(xw_edit_dev(e), buf, sizeof(buf), XW_SUPER_OFFSET));
+	ok(xw_super_decode(buf, &sb));
+	memcpy(sb.volume_name, "changed", 8);
+	xw_super_encode(&sb, buf);
+	ok(xw_dev_pwrite(xw_edit_dev(e), buf, sizeof(buf), XW_SUPER_OFFSET));
+	ok(xw_dev_pwrite(xw_edit_dev(e), buf, sizeof(buf), COPY));
+	rc = xw_edit_commit(e, NULL);
+	order_of(f, *log, seen);
+	xw_diag_clear(&diag);
+	*after = copy_of(f->under);
+	xw_edit_end(e);
+	return rc;
+}
+
+/* RECOVER, the transaction, the commit point, blocks in place, the log is empty, no RECOVER. */
+START_TEST(order_of_a_commit)
+{
+	struct faultdev *after;
+	char seen[256];
+	uint64_t log;
+
+	make(1);
+	ok(commit_two(0, seen, &after, &log));
+	ck_assert_str_eq(seen, "PSTSLSPWSLSPS");
+	xw_dev_close(&after->dev);
+}
+END_TEST
+
+/* Cut at every change: what a recovery writes then, and that it leaves nothing for a commit. */
+START_TEST(order_of_a_recovery)
+{
+	const struct xw_edit_opts o = {.now = 1700000000};
+	uint64_t cut = 1, log;
+	struct faultdev *f;
+	char seen[256];
+	char all[512] = "";
+
+	make(1);
+	for (; commit_two(cut, seen, &f, &log); cut++) {
+		struct xw_edit *e;
+		uint64_t *blocks;
+		size_t n;
+
+		ok(xw_edit_begin_dev(&f->dev, NULL, &o, &diag, &e));
+		ok(xw_overlay_dirty(xw_edit_dev(e), &blocks, &n));
+		free(blocks);
+		ck_assert_uint_eq(n, 0);
+		order_of(f, log, seen);
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%u:%s ",
+			 (unsigned)xw_edit_recovered(e)->journal.blocks, seen);
+		xw_edit_end(e);
+	}
+	xw_dev_close(&f->dev);
+	/* by blocks replayed: nothing, RECOVER over an empty log, a log, the same emptied */
+	ck_assert_str_eq(all, "0: 0:PS 0:PS 2:WSPSLSPS 2:WSPSLSPS 2:WSPSLSPS 0:PS ");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("commit_order");
@@ -113,6 +220,8 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, one_flush_fails);
+	tcase_add_test(t, order_of_a_commit);
+	tcase_add_test(t, order_of_a_recovery);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
