@@ -9,6 +9,8 @@
 #include "config.h"
 
 #include "fault_world.h"
+#include "groups.h"
+#include "read/bitmaps.h"
 #include "tune/tune.h"
 
 /* ---- lists of features ---- */
@@ -207,6 +209,115 @@ START_TEST(every_step)
 }
 END_TEST
 
+/* ---- records that were never used, and never zeroed either ---- */
+
+static const struct {
+	const char *image, *features; /* of the image; the change's list */
+	uint32_t inode_size; /* 0: stays */
+	bool all; /* what was never used is zero then, too: no descriptor says any more what that is */
+} lazy[] = {
+	{"", "^metadata_csum", 0, false}, /* uninit_bg takes its place */
+	{"", "^metadata_csum,^uninit_bg", 0, true},
+	{"", "^metadata_csum,uninit_bg", 0, false},
+	{"^metadata_csum,uninit_bg", "^uninit_bg", 0, true},
+	{"^metadata_csum,uninit_bg", "metadata_csum", 0, false},
+	{"", "", 512, false},
+};
+
+/* As mke2fs leaves tables to the kernel, on a disk that had other contents before. */
+static void leave_garbage(struct xw_dev *dev)
+{
+	struct xw_diag diag = {0};
+	struct xw_group_desc gd;
+	struct xw_image *img;
+
+	leave_lazy(dev, 0);
+	ck_assert_int_eq(xw_image_open(dev, 0, &diag, &img), 0);
+	for (uint64_t g = 0; g < img->groups; g++) {
+		const uint64_t size = (uint64_t)img->itable_blocks * img->block_size;
+		uint8_t *table = malloc(size);
+		uint64_t used;
+
+		ck_assert_int_eq(xw_image_group(img, g, &gd), 0);
+		used = gd.flags & XW_BG_INODE_UNINIT
+			       ? 0
+			       : (img->sb.inodes_per_group - gd.itable_unused) * img->inode_size;
+		ck_assert_uint_lt(used, size);
+		memset(table, 0xA5, size);
+		ck_assert_int_eq(xw_dev_pwrite(dev, table, size - used,
+					       gd.inode_table * img->block_size + used),
+				 0);
+		free(table);
+	}
+	xw_image_close(img);
+}
+
+/* Records without an inode that are not zero, among those that a descriptor does not exclude. */
+static unsigned count_garbage(struct xw_dev *dev, unsigned *looked_at)
+{
+	struct xw_diag diag = {0};
+	struct xw_image *img;
+	unsigned n = 0;
+
+	*looked_at = 0;
+	ck_assert_int_eq(xw_image_open(dev, 0, &diag, &img), 0);
+	for (uint64_t g = 0; g < img->groups; g++) {
+		uint8_t bits[4096], raw[1024];
+		struct xw_group_desc gd;
+		uint32_t end = img->sb.inodes_per_group;
+
+		ck_assert_int_eq(xw_image_group(img, g, &gd), 0);
+		ck_assert_int_eq(xw_image_inode_bitmap(img, g, bits), 0);
+		end = gd.flags & XW_BG_INODE_UNINIT ? 0 : end - gd.itable_unused;
+		for (uint32_t i = 0; i < end; i++) {
+			bool zero = true;
+
+			if (bits[i / 8] >> i % 8 & 1)
+				continue;
+			++*looked_at;
+			ck_assert_int_eq(xw_dev_pread(dev, raw, img->inode_size,
+						      gd.inode_table * img->block_size +
+							      (uint64_t)i * img->inode_size),
+					 0);
+			for (uint32_t k = 0; k < img->inode_size; k++)
+				zero &= !raw[k];
+			n += !zero;
+		}
+	}
+	xw_image_close(img);
+	return n;
+}
+
+START_TEST(never_used)
+{
+	const struct xw_tune_opts o = {.now = 1700000001, .jobs = 1};
+	struct xw_tune_want want = {0};
+	struct xw_tune_result res;
+	struct xw_diag diag;
+	struct xw_edit *e;
+	struct world w;
+	unsigned looked_at;
+
+	ck_assert_int_eq(xw_tune_want_features(&want, lazy[_i].features, NULL), 0);
+	if (lazy[_i].inode_size) {
+		want.set = XW_TUNE_INODE_SIZE;
+		want.inode_size = lazy[_i].inode_size;
+	}
+	import_world_image(&iw, "ext4", *lazy[_i].image ? lazy[_i].image : "ext_attr", put_names);
+	world_around(&w, iw.image, iw.image_size);
+	leave_garbage(w.img);
+	ck_assert_int_eq(xw_dev_flush(w.img), 0);
+	ck_assert_int_eq(import_begin(&w, XW_COMMIT_AUTO, &e), 0);
+	diag = w.diag;
+	if (xw_tune_run_edit(e, &o, &want, &diag, &res))
+		ck_abort_msg("%s", diag.text);
+	(void)world_reopen(&w);
+	ck_assert_uint_eq(count_garbage(w.img, &looked_at), 0);
+	ck_assert_uint_ge(looked_at, lazy[_i].all ? res.after.free_inodes_count : 0);
+	world_close(&w);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("tune");
@@ -217,6 +328,7 @@ int main(void)
 	tcase_add_loop_test(t, features, 0, XW_ARRAY_SIZE(lists));
 	tcase_add_loop_test(t, refused, 0, XW_ARRAY_SIZE(refusals));
 	tcase_add_loop_test(t, every_step, 0, XW_ARRAY_SIZE(changes) * XW_ARRAY_SIZE(faults));
+	tcase_add_loop_test(t, never_used, 0, XW_ARRAY_SIZE(lazy));
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
