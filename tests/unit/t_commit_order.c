@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "commit/super.h"
 #include "faultdev.h"
 #include "journal/log.h"
 #include "steps_world.h"
@@ -212,6 +213,32 @@ START_TEST(order_of_a_recovery)
 }
 END_TEST
 
+/* The log is pending, and the bit in the superblock did not arrive together with its checksum. */
+START_TEST(order_with_a_torn_bit)
+{
+	const struct xw_edit_opts o = {.now = 1700000000};
+	uint8_t super[XW_SUPER_SIZE], sum[4];
+	struct faultdev *f;
+	char seen[256];
+	uint64_t log;
+	struct xw_edit *e;
+
+	make(1);
+	ck_assert_int_ne(commit_two(5, seen, &f, &log), 0);
+	ok(xw_dev_pread(&f->dev, super, sizeof(super), XW_SUPER_OFFSET));
+	memcpy(sum, super + XW_SUPER_SIZE - 4, 4);
+	xw_super_bytes_incompat(super, 0, XW_INCOMPAT_RECOVER);
+	memcpy(super + XW_SUPER_SIZE - 4, sum, 4);
+	ok(xw_dev_pwrite(f->under, super, sizeof(super), XW_SUPER_OFFSET));
+	ok(xw_edit_begin_dev(&f->dev, NULL, &o, &diag, &e));
+	ck_assert(xw_edit_recovered(e)->super_fixed);
+	ck_assert_uint_eq(xw_edit_recovered(e)->journal.blocks, 2);
+	order_of(f, log, seen);
+	ck_assert_str_eq(seen, "PSWSPSLSPS");
+	xw_edit_end(e);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("commit_order");
@@ -222,6 +249,7 @@ int main(void)
 	tcase_add_test(t, one_flush_fails);
 	tcase_add_test(t, order_of_a_commit);
 	tcase_add_test(t, order_of_a_recovery);
+	tcase_add_test(t, order_with_a_torn_bit);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
