@@ -310,6 +310,14 @@ START_TEST(in_a_directory)
 	ck_assert_int_eq(state_of(&w, d), 'n');
 	xw_dev_close(d);
 	ck_assert(there(foreign) && there(damaged) && there(own) == (_i == 1));
+	if (!_i) { /* once more, beside a file that is nobody's */
+		ck_assert_int_eq(rename(foreign, redo), 0);
+		ck_assert_int_eq(xw_recover_open(img, files, 0, 0, &diag, &d, &info), 0);
+		ck_assert(!info.redo_applied && !info.redo_dropped && !info.stuck);
+		xw_dev_close(d);
+		ck_assert(there(damaged));
+		ck_assert_int_eq(rename(redo, foreign), 0);
+	}
 	unlink(own);
 	put_dev(img, w.img);
 	ck_assert_int_eq(xw_recover_open(img, files, 0, 0, &diag, &d, &info), XW_ERR_STATE);
