@@ -73,6 +73,12 @@ for options in "-b 4096" "-b 1024 -O itree" "-O itree,quota,inline_data,ea_inode
 	dbg -w -R "rm stay/name-*" -R "rm stay/odd[1]" -R "rm stay/*" three
 	works "  all of a pattern; names that look like one"
 	equal "  those and no other" "$(names three /stay)" ".hidden "
+	dbg -w -R "rm -f stay/*" -R "rm -f stay/?hidden" three
+	works "  patterns that match a hidden name only"
+	equal "  which stays" "$(names three /stay)" ".hidden "
+	dbg -w -R "rm stay/.h*" three
+	works "  a pattern that begins with a dot"
+	equal "  matches it" "$(names three /stay)" ""
 	sound three
 	dbg -w -R "rm little/*" -R "rmdir little" three
 	works "  names of a small directory"
@@ -145,4 +151,4 @@ equal "they are there" "$(names full /little)" "a b third "
 dbg -w -R "rm -r little" full
 works "the directory goes without"
 clean full "  e2fsck"
-done_testing 216
+done_testing 236
