@@ -132,4 +132,27 @@ for n in 3 "$ino"; do
 	[ "$n" = 3 ] || id="inode-size $id" # reserved inodes have any size
 	quota_damage "size of inode $n" "$id"
 done
-done_testing 168
+
+# Other tools that change usage rewrite the file: limits and grace times stay.
+limits_of() { quotas "$1" | awk 'NF == 7 { print $1, $3, $4, $6, $7 } NF == 2'; } # without usage; the grace times
+limits_of limits >wanted
+equal "limits, to be kept" "$(wc -l <wanted)" 4
+changed_by() { # WHAT COMMAND...
+	local what=$1
+	shift
+	cp limits bad
+	"$@" >.dbg 2>&1 || cat .dbg
+	quotas limits >before
+	quotas bad >after
+	is "$what: usage has changed" sh -c '! cmp -s before after'
+	limits_of bad >after
+	is "  limits have not" cmp -s wanted after
+	"$FSCK" -fn bad >.out 2>.err
+	equal "  no finding" $? 0
+}
+tar -C d -cf more.tar --transform 's,^,more/,' file link
+changed_by "xw-import" "${XW_IMPORT:-$BIN/xw-import}" bad more.tar
+changed_by "xw-debugfs write" "$DEBUGFS" -w -R 'write d/file more' bad
+changed_by "xw-debugfs rm" "$DEBUGFS" -w -R 'rm file' bad
+changed_by "xw-age" "${XW_AGE:-$BIN/xw-age}" -q --profile pazdera --ops 50 --seed 1 --size 0-2k bad
+done_testing 181
