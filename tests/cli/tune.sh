@@ -143,6 +143,13 @@ done <<'TABLE'
 -E encoding=utf8,encoding_flags=strict|Setting encoding to 'utf8'|0x27c|01000100
 TABLE
 
+for seconds in "1 second" "2 seconds"; do
+	fresh
+	tune -O mmp -E mmp_update_interval="${seconds% *}" img
+	equal "an interval of $seconds" "$RC $(sed -n 1p .out)" "0 Setting multiple mount protection update interval to $seconds"
+	equal "  is written" "$(sb 0x166 2 img)" "0${seconds%% *}00"
+done
+
 fresh
 tune -L abcdefghijklmnopqrstuvwxyz img
 equal "a label of 26 bytes: status" "$RC" 0
@@ -291,4 +298,4 @@ tune --version
 is "--version" grep -q '^xw-tune (extwright) ' .out
 tune --help
 is "--help" grep -q '^Usage: xw-tune' .out
-done_testing 312
+done_testing 316
