@@ -93,6 +93,70 @@ START_TEST(write_and_replay)
 }
 END_TEST
 
+/*
+ * Transactions written by the library: blocks; revocations of some of them, more than fit one
+ * block where blocks are small, beside a copy that they revoke as well; a newer copy of one; and
+ * one without a commit block.
+ */
+START_TEST(write_revocations)
+{
+	enum { MANY = 600 };
+	struct fixture f;
+	struct list l = {.f = &f};
+	xw_blk revoke[MANY];
+	struct xw_txn t = {.src = {.n = 10, .arg = &l, .get = get_block}, .sec = 5};
+	struct xw_replay r;
+	uint32_t at = 100, end; /* so that the log wraps */
+
+	setup_log(&f, &formats[_i], 7);
+	l.buf = malloc(f.bs);
+	for (size_t i = 0; i < 10; i++)
+		l.blks[i] = 10 + i;
+	ck_assert_int_eq(xw_txn_put(f.log, &at, 7, &t), 0);
+	for (size_t i = 0; i < MANY; i++) /* 13 .. 16, and many that nothing has written */
+		revoke[i] = i < 4 ? 13 + i : 1000 + i;
+	l.blks[0] = 16;
+	t.src.n = 1;
+	t.revoke = revoke;
+	t.n_revoke = MANY;
+	ck_assert_int_eq(xw_txn_put(f.log, &at, 8, &t), 0);
+	l.blks[0] = 14;
+	t.n_revoke = 0;
+	ck_assert_int_eq(xw_txn_put(f.log, &at, 9, &t), 0);
+	end = at;
+	l.blks[0] = 200;
+	t.uncommitted = true;
+	ck_assert_int_eq(xw_txn_put(f.log, &at, 10, &t), 0);
+	ck_assert_uint_eq(at, xw_log_next(f.log, xw_log_next(f.log, end)));
+	ck_assert_int_eq(xw_log_set_start(f.log, 100, 7), 0);
+	reopen(&f);
+	ck_assert_int_eq(xw_replay_plan(f.log, 0, TARGET, &r), 0);
+	ck_assert_uint_eq(r.transactions, 3);
+	ck_assert_uint_eq(r.end_sequence, 10);
+	ck_assert_uint_eq(r.end_at, end);
+	ck_assert_uint_eq(r.tags, 12);
+	ck_assert_uint_eq(r.revoked, 5);
+	ck_assert_uint_eq(r.bad, 0);
+	ck_assert_uint_eq(r.blocks.n, 7); /* 10 .. 12, 14, 17 .. 19 */
+	ck_assert_int_eq(xw_replay_apply(f.log, &r, UINT64_MAX, f.target), 0);
+	xw_replay_free(&r);
+	for (xw_blk blk = 10; blk < 20; blk++) {
+		if (blk == 13 || blk == 15 || blk == 16)
+			continue;
+		contents(&f, blk, 1, f.model + blk * f.bs);
+		if (blk % 5 == 4)
+			memset(f.model + blk * f.bs, 0, f.bs);
+	}
+	check_target(&f);
+	/* one more than the log has room for */
+	t = (struct xw_txn){.revoke = revoke};
+	t.n_revoke = (size_t)(f.log->last - f.log->first) * xw_jrevoke_capacity(&f.log->fmt) + 1;
+	ck_assert_int_eq(xw_txn_put(f.log, &at, 12, &t), XW_ERR_LIMIT);
+	free(l.buf);
+	teardown_log(&f);
+}
+END_TEST
+
 START_TEST(skip_find_and_clip)
 {
 	struct fixture f;
@@ -486,6 +550,7 @@ int main(void)
 	TCase *tc = tcase_create("journal");
 
 	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, write_revocations, 0, XW_ARRAY_SIZE(formats));
 	tcase_add_loop_test(tc, write_and_replay, 0, XW_ARRAY_SIZE(formats));
 	tcase_add_test(tc, skip_find_and_clip);
 	tcase_add_loop_test(tc, random_logs, 0, 12 * XW_ARRAY_SIZE(formats));
