@@ -112,6 +112,7 @@ static int on_finding(struct walk *w, const struct xw_walk_map_item *item)
 	case XW_MAP_START:
 	case XW_MAP_END:
 	case XW_MAP_LONG:
+	case XW_MAP_PLACE:
 	case XW_MAP_OK:
 		break;
 	}

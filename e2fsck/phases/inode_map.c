@@ -49,6 +49,8 @@ static bool found_entry(struct fsck_look *l, const struct xw_walk_map_item *i)
 		return FSCK_FOUND(f, EXTENT_END, .ino = l->ino, .lblk = i->lblk, .num = i->len);
 	case XW_MAP_LONG:
 		return FSCK_FOUND(f, EXTENT_LONG, .ino = l->ino, .lblk = i->lblk, .num = i->num);
+	case XW_MAP_PLACE:
+		return FSCK_FOUND(f, EXTENT_PLACE, .ino = l->ino, .lblk = i->lblk, .num = i->num);
 	case XW_MAP_NODE_RANGE:
 		return FSCK_FOUND(f, MAP_BLOCK_RANGE, .ino = l->ino, .lblk = i->lblk,
 				  .blk = i->pblk);
@@ -249,29 +251,6 @@ static int guess_depth(struct fsck_look *l)
 }
 
 /*
- * A file with one extent of the length that i_size requires, but lying entirely past it: its
- * logical block is wrong.
- */
-static void check_place(struct fsck_look *l)
-{
-	const uint64_t bs = l->f->img->block_size;
-	struct xw_extent_hdr h;
-	struct xw_extent e;
-
-	if (!(l->in.flags & XW_FL_EXTENTS) || l->ino < l->f->img->sb.first_ino ||
-	    xw_extent_hdr_decode(l->in.block, sizeof(l->in.block), &h) || h.depth || h.entries != 1)
-		return;
-	xw_extent_leaf_decode(l->in.block, 0, &e);
-	if (!e.lblk || e.unwritten || e.lblk * bs < l->in.size ||
-	    xw_div_up(l->in.size, bs) != e.len || !xw_image_has_blocks(l->f->img, e.pblk, e.len) ||
-	    !FSCK_FOUND(l->f, EXTENT_PLACE, .ino = l->ino, .lblk = e.lblk))
-		return;
-	e.lblk = 0;
-	xw_extent_leaf_encode(l->in.block, 0, &e);
-	l->dirty = true;
-}
-
-/*
  * A tree deeper than the format allows, with a single entry in each node: the root becomes the
  * parent of the first node below that has a valid depth.
  */
@@ -307,7 +286,6 @@ int fsck_look_map(struct fsck_look *l)
 	m->depth = 0;
 	if (!l->has_map)
 		return 0;
-	check_place(l);
 	rc = shorten(l);
 	if (!rc)
 		rc = walk(l, -1);

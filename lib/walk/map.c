@@ -151,12 +151,88 @@ static void extent_header(struct xw_walk_map *w, unsigned level, int depth)
 		queue_finding(w, level, XW_MAP_EMPTY, 0, 0);
 }
 
-/* Check the start of the extent node at `level` against its parent. */
-static void extent_start(struct xw_walk_map *w, unsigned level)
+/* ---- extents at a wrong place ---- */
+
+/* The logical block that entries behind the current one leave to it; *next (may have length 0). */
+static uint64_t limit_of(const struct xw_walk_map *w, struct xw_extent *next)
 {
+	const struct xw_walk_map_level *at = &w->at[w->level];
+
+	*next = (struct xw_extent){0};
+	if (at->index < at->count) {
+		xw_extent_leaf_decode(node(w, w->level), at->index, next);
+		return next->len && can_point_to(w->sb, next->pblk, next->len) ? next->lblk : 0;
+	}
+	return at->end < LBLK_END ? at->end : w->size;
+}
+
+/* Does the entry behind the next one, or the end, prove that `next` begins at lblk? */
+static bool next_belongs(const struct xw_walk_map *w, const struct xw_extent *next, uint64_t lblk)
+{
+	const struct xw_walk_map_level *at = &w->at[w->level];
+	uint64_t limit = at->end < LBLK_END ? at->end : w->size;
+	struct xw_extent then;
+
+	if (at->index + 1 < at->count) {
+		xw_extent_leaf_decode(node(w, w->level), at->index + 1, &then);
+		limit = then.lblk;
+	}
+	return next->len && limit > lblk && limit - lblk == next->len;
+}
+
+/*
+ * The logical block of the extent x contradicts its neighbors: it starts before the end of the
+ * previous one, or ends past the start of the next one (for the last: past the size). It belongs
+ * where its parent says, if there is room, or into the gap between them if that has exactly its
+ * length. A directory has no holes, so there a larger gap is proof enough.
+ */
+static bool has_place(const struct xw_walk_map *w, const struct xw_extent *x, uint64_t *place)
+{
+	const struct xw_walk_map_level *at = &w->at[w->level];
+	const uint64_t end = (uint64_t)x->lblk + x->len, from = w->next;
+	struct xw_extent next;
+	const uint64_t limit = limit_of(w, &next);
+	const bool last = !next.len && at->end >= LBLK_END;
+
+	if (!x->len || !can_point_to(w->sb, x->pblk, x->len) || limit < from + x->len ||
+	    (x->lblk >= from && end <= limit))
+		return false;
+	if (last && !w->dense && x->lblk >= from && (x->unwritten || w->tail || x->lblk < limit))
+		return false; /* blocks past the size, or a wrong size */
+	if (x->lblk >= from && next_belongs(w, &next, end))
+		return false;
+	*place = from;
+	if (w->level && at->index == 1 && at->lblk >= from && at->lblk + x->len <= limit)
+		*place = at->lblk;
+	else if (limit - from != x->len && !w->dense)
+		return false;
+	return true;
+}
+
+/* Is the first extent of the current node to be moved to where the node starts? */
+static bool first_moves(struct xw_walk_map *w)
+{
+	struct xw_walk_map_level *at = &w->at[w->level];
+	struct xw_extent x;
+	uint64_t place;
+	bool moves;
+
+	if (!w->outvote || w->level < w->depth)
+		return false;
+	xw_extent_leaf_decode(node(w, w->level), 0, &x);
+	at->index = 1;
+	moves = has_place(w, &x, &place) && place == at->lblk;
+	at->index = 0;
+	return moves;
+}
+
+/* Check the start of the current extent node against its parent. */
+static void extent_start(struct xw_walk_map *w)
+{
+	const unsigned level = w->level;
 	struct xw_extent_idx first;
 
-	if (!w->at[level].count)
+	if (!w->at[level].count || first_moves(w))
 		return;
 	/* the logical block has the same offset in index and leaf entries */
 	xw_extent_idx_decode(node(w, level), 0, &first);
@@ -170,6 +246,9 @@ int xw_walk_map_begin(struct xw_walk_map *w, xw_ino ino, const struct xw_inode *
 	w->generation = inode->generation;
 	w->seeded = false;
 	w->extents = inode->flags & XW_FL_EXTENTS;
+	w->dense = (inode->mode & XW_S_IFMT) == XW_S_IFDIR;
+	w->tail = inode->flags & XW_FL_VERITY;
+	w->size = xw_div_up(inode->size, w->block_size);
 	w->over = w->enter = false;
 	w->level = w->n_queue = w->queue_at = 0;
 	w->next = w->from = 0;
@@ -250,14 +329,14 @@ static int enter(struct xw_walk_map *w)
 		return 0;
 	}
 	w->at[level].index = 0;
+	w->level = level;
 	if (w->extents) {
 		extent_header(w, level, -1);
-		extent_start(w, level);
+		extent_start(w);
 	} else {
 		w->at[level].count = xw_indirect_per_block(bs);
 		w->at[level].index = first_pointer(w, w->at[level].lblk, w->depth - level);
 	}
-	w->level = level;
 	return 0;
 }
 
@@ -374,10 +453,13 @@ static void queue_behind(struct xw_walk_map *w, const struct xw_walk_map_item *i
 static int extent_leaf(struct xw_walk_map *w, struct xw_walk_map_item *item)
 {
 	struct xw_extent x;
-	uint32_t len;
-	uint64_t end;
+	uint32_t len, stored;
+	uint64_t end, place;
 
 	xw_extent_leaf_decode(node(w, w->level), item->index, &x);
+	stored = x.lblk;
+	if (w->outvote && has_place(w, &x, &place))
+		x.lblk = (uint32_t)place;
 	item->kind = XW_WALK_RUN;
 	item->height = 0;
 	item->num2 = 0;
@@ -390,6 +472,11 @@ static int extent_leaf(struct xw_walk_map *w, struct xw_walk_map_item *item)
 	item->rule = judge_extent(w, item, len);
 	if (item->rule || !spend(w, len, item))
 		return 2;
+	if (x.lblk != stored) {
+		item->lblk = stored;
+		queue_behind(w, item, XW_MAP_PLACE, x.lblk);
+		item->lblk = x.lblk;
+	}
 	if (len < x.len)
 		queue_behind(w, item, XW_MAP_LONG, (uint64_t)x.lblk + len);
 	item->len = len;

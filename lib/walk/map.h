@@ -39,6 +39,7 @@ enum xw_walk_map_rule {
 	XW_MAP_START, /* node: starts at logical block num, its parent says num2 */
 	XW_MAP_END, /* entry: extends past the start of the parent's next entry (num) */
 	XW_MAP_LONG, /* entry: extends past the start of the next one (num); truncated there */
+	XW_MAP_PLACE, /* entry: the extent just yielded is stored at lblk, and belongs to num */
 	XW_MAP_NODE_RANGE, /* entry: a map block, pblk, outside the filesystem; skipped */
 	XW_MAP_RANGE, /* entry: blocks outside the filesystem; skipped */
 	XW_MAP_LENGTH, /* entry: length 0; skipped */
@@ -68,12 +69,18 @@ struct xw_walk_map {
 	xw_ino ino;
 	uint32_t generation, seed;
 	bool csum; /* verify checksums */
-	/* may be set after init: an extent that later entries contradict yields to them */
+	/*
+	 * May be set after init: an extent that later entries contradict yields to them, or to the
+	 * gap between them if it is proved to belong there.
+	 */
 	bool outvote;
 	bool full_room; /* may be set after init: eh_max must be (nearly) that of a full block */
 	bool deep; /* may be set after init: trees up to XW_WALK_MAP_DEEP deep are walked, too */
 	bool seeded; /* seed is valid: most maps have no blocks and need none */
 	bool extents, over, enter;
+	bool dense; /* a directory: no holes */
+	bool tail; /* blocks past the size are legal */
+	uint64_t size; /* of the contents, in blocks */
 	uint64_t from; /* entries that end at or below this logical block are skipped */
 	unsigned depth; /* depth of the tree according to its root */
 	unsigned level; /* current node, 0 = root */

@@ -87,7 +87,7 @@ hurt extent-length img 'sif a block[4] 0'
 hurt extent-order img 'sif a block[0] 0x2f30a' 'sif a block[6] 0' \
 	'sif a block[7] 1' 'sif a block[8] 1500'
 hurt block-range img 'sif a block[5] 0xFFFFFF'
-hurt block-wrap img 'sif a block[3] 0xFFFFFFFF'
+hurt block-wrap img 'sif a block[3] 0xFFFFFFFF' 'sif a size 50000'
 hurt map-budget img 'sif a block[0] 0x3f30a' 'sif a block[4] 2000' 'sif a block[5] 100' \
 	'sif a block[6] 3000' 'sif a block[7] 2000' 'sif a block[8] 100' \
 	'sif a block[9] 6000' 'sif a block[10] 2000' 'sif a block[11] 100'
@@ -106,7 +106,7 @@ hurt extent-place img 'sif a block[3] 900'
 hurt symlink-blocks map 'sif long block[1] 1000'
 hurt directory-empty img 'sif dir block[0] 0xf30a'
 hurt root-missing img 'sif <2> mode 0100644'
-hurt directory-too-big img 'sif dir block[3] 0x7FFFFFFF'
+hurt directory-too-big img 'sif dir block[3] 0x7FFFFFFF' 'sif dir size 0'
 
 cp img bad
 poke bad $(($(record img a 4096) + 0x64)) 07

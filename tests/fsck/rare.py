@@ -183,6 +183,39 @@ def only_extent_behind_the_size(i):
     i.iblock(i.lookup("file"), 12, 4, 900)
 
 
+def split(i, name, k, lblk):
+    """Its blocks as three extents, of which number k is stored at logical block lblk."""
+    ino = i.lookup(name)
+    blocks, flags = [b for _, b in sorted(i.blocks(ino).items())], i.inode(ino, "flags")
+    assert blocks == list(range(blocks[0], blocks[0] + len(blocks))) and len(blocks) > 5
+    size, held = i.inode(ino, "size"), i.inode(ino, "blocks")
+    extents(i, ino, [(blocks[0], 2), (blocks[2], 3), (blocks[5], len(blocks) - 5)])
+    i.iblock(ino, 12 + 12 * k, 4, lblk)
+    for field, value in (("flags", flags), ("size", size), ("blocks", held)):
+        i.set_inode(ino, field, value)
+
+
+def extent_at_a_wrong_place(name, k, lblk):
+    def damage(i):
+        split(i, name, k, lblk)
+    damage.__name__ = "extent_%d_of_%s_at_%d" % (k, name, lblk)
+    return damage
+
+
+for one in [(name, k, lblk) for name in ("many", "file") for k, lblk in ((0, 0x2000000), (1, 0), (1, 3), (1, 900), (2, 900))]:
+    case("extent-place", only=True, first=True)(extent_at_a_wrong_place(*one))
+
+
+@case("extent-place", only=True, first=True)
+def first_extent_of_a_node_at_a_wrong_place(i):
+    """The index entry above says where it belongs."""
+    ino = i.lookup("pieces")
+    i.blocks(ino)
+    node = i.map_blocks[0]
+    i.put(i.block(node) + 12, 4, 0x1000000)
+    i.fix_extent_block(ino, node)
+
+
 @case("map-budget", lost=["file"])
 def file_larger_than_its_filesystem(i):
     start = max(free_runs(i), key=lambda r: r[1])[0]
@@ -196,6 +229,7 @@ def directory_that_ends_too_late(i):
     last = max(blocks)
     i.iblock(ino, 2, 2, 2)
     i.iblock(ino, 16, 2, last)
+    i.set_inode(ino, "size", last * i.bs)  # nothing says that there was a block behind these
     i.iblock(ino, 24, 4, 0x7FFFFFF0)
     i.iblock(ino, 28, 4, 1)
     i.iblock(ino, 32, 4, blocks[last])

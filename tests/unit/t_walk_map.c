@@ -163,6 +163,101 @@ START_TEST(pointers)
 }
 END_TEST
 
+/* Extents whose logical blocks contradict their neighbors, in an inode and in a node below it. */
+static const struct place {
+	uint16_t mode;
+	uint32_t flags;
+	unsigned blocks; /* i_size */
+	struct xw_extent e[4]; /* those of one node; len 0: no more */
+	unsigned in_index; /* logical block in the index entry above, with `deep` */
+	bool deep;
+	uint32_t lblk[4]; /* where the walk yields them */
+	unsigned runs, moved;
+} places[] = {
+#define DIR XW_S_IFDIR | 0755
+#define REG XW_S_IFREG | 0644
+	/* a directory: first, middle, last, the only one, two of them */
+	{DIR, 0, 11, {{0x2000000, 9, 50, 0}, {9, 2, 70, 0}}, 0, 0, {0, 9}, 2, 1},
+	{DIR, 0, 12, {{0, 3, 50, 0}, {0x2000000, 4, 60, 0}, {7, 5, 70, 0}}, 0, 0, {0, 3, 7}, 3, 1},
+	{DIR, 0, 12, {{0, 3, 50, 0}, {1, 4, 60, 0}, {7, 5, 70, 0}}, 0, 0, {0, 3, 7}, 3, 1},
+	{DIR, 0, 11, {{0, 9, 50, 0}, {0x2000000, 2, 70, 0}}, 0, 0, {0, 9}, 2, 1},
+	{DIR, 0, 11, {{0, 9, 50, 0}, {3, 2, 70, 0}}, 0, 0, {0, 9}, 2, 1},
+	{DIR, 0, 4, {{7, 4, 50, 0}}, 0, 0, {0}, 1, 1},
+	{DIR, 0, 14, {{900, 3, 50, 0}, {900, 4, 60, 0}, {9, 5, 70, 0}}, 0, 0, {0, 3, 9}, 3, 2},
+	{DIR, 0, 11, {{0, 9, 50, 0}, {9, 2, 70, 0}}, 0, 0, {0, 9}, 2, 0},
+	/* the second one is wrong, although there is room for the first one before it */
+	{DIR, 0, 10, {{1, 3, 50, 0}, {3, 6, 60, 0}}, 0, 0, {1, 4}, 2, 1},
+	/* a file: only gaps of exactly that length, and no blocks past its size */
+	{REG, 0, 11, {{0x2000000, 9, 50, 0}, {9, 2, 70, 0}}, 0, 0, {0, 9}, 2, 1},
+	{REG, 0, 11, {{0x2000000, 8, 50, 0}, {9, 2, 70, 0}}, 0, 0, {0x2000000}, 1, 0},
+	{REG, 0, 12, {{0, 3, 50, 0}, {1, 4, 60, 0}, {7, 5, 70, 0}}, 0, 0, {0, 3, 7}, 3, 1},
+	{REG, 0, 12, {{0, 3, 50, 0}, {1, 3, 60, 0}, {7, 5, 70, 0}}, 0, 0, {0, 7}, 2, 0},
+	{REG, 0, 11, {{0, 9, 50, 0}, {0x2000000, 2, 70, 0}}, 0, 0, {0, 9}, 2, 1},
+	{REG, 0, 11, {{0, 9, 50, 0}, {0x2000000, 2, 70, 1}}, 0, 0, {0, 0x2000000}, 2, 0},
+	{REG, XW_FL_VERITY, 11, {{0, 9, 50, 0}, {64, 2, 70, 0}}, 0, 0, {0, 64}, 2, 0},
+	{REG, 0, 12, {{0, 9, 50, 0}, {0x2000000, 2, 70, 0}}, 0, 0, {0, 0x2000000}, 2, 0},
+	{REG, 0, 4, {{5, 4, 50, 0}}, 0, 0, {0}, 1, 1},
+	{REG, 0, 4, {{3, 4, 50, 0}}, 0, 0, {3}, 1, 0},
+	/* the parent says where the first one of its node belongs */
+	{REG, 0, 20, {{900, 3, 50, 0}, {9, 5, 70, 0}}, 4, 1, {4, 9}, 2, 1},
+	{REG, 0, 20, {{900, 6, 50, 0}, {9, 5, 70, 0}}, 4, 1, {900}, 1, 0},
+	{DIR, 0, 12, {{0x2000000, 3, 50, 0}, {3, 9, 70, 0}}, 0, 1, {0, 3}, 2, 1},
+};
+
+static void put_extents(struct xw_inode *in, struct fixture *fx, const struct place *p)
+{
+	struct xw_extent_hdr h = {.max = XW_EXT_INODE_ENTRIES};
+	uint8_t block[BS] = {0};
+
+	for (unsigned i = 0; i < XW_ARRAY_SIZE(p->e) && p->e[i].len; i++, h.entries++)
+		xw_extent_leaf_encode(p->deep ? block : in->block, i, &p->e[i]);
+	if (p->deep) {
+		h.max = (uint16_t)xw_extent_node_max(BS);
+		xw_extent_hdr_encode(block, &h);
+		put_block(fx, 200, block);
+		h = (struct xw_extent_hdr){.entries = 1, .max = XW_EXT_INODE_ENTRIES, .depth = 1};
+		xw_extent_idx_encode(in->block, 0, &(struct xw_extent_idx){p->in_index, 200});
+	}
+	xw_extent_hdr_encode(in->block, &h);
+}
+
+START_TEST(place)
+{
+	const struct place *p = &places[_i];
+	struct xw_inode in = {.mode = p->mode,
+			      .flags = XW_FL_EXTENTS | p->flags,
+			      .size = (uint64_t)p->blocks * BS};
+	struct xw_walk_map_item item;
+	struct xw_walk_map w;
+	struct fixture fx;
+	unsigned runs = 0, moved = 0;
+	int more;
+
+	make_image(&fx, true);
+	put_extents(&in, &fx, p);
+	put_inode(&fx, 12, &in, NULL, 0);
+	open_it(&fx, 0);
+	xw_walk_map_init(&w, fx.img->dev, &fx.img->sb);
+	w.outvote = true;
+	ck_assert_int_eq(xw_walk_map_begin(&w, 12, &in, -1), 0);
+	while ((more = xw_walk_map_next(&w, &item)) > 0)
+		if (more == 1 && item.kind == XW_WALK_RUN) {
+			ck_assert_uint_lt(runs, p->runs);
+			ck_assert_uint_eq(item.lblk, p->lblk[runs]);
+			runs++;
+		} else if (more == 2 && item.rule == XW_MAP_PLACE) {
+			ck_assert_uint_eq(item.num, p->lblk[runs - 1]);
+			ck_assert_uint_ne(item.lblk, item.num);
+			moved++;
+		}
+	ck_assert_int_eq(more, 0);
+	ck_assert_uint_eq(runs, p->runs);
+	ck_assert_uint_eq(moved, p->moved);
+	xw_walk_map_free(&w);
+	drop(&fx);
+}
+END_TEST
+
 /* A block map that leads to itself ends with the budget. */
 START_TEST(itself)
 {
@@ -199,6 +294,7 @@ int main(void)
 	tcase_add_loop_test(t, sound, 0, 2);
 	tcase_add_loop_test(t, damaged, 0, (int)XW_ARRAY_SIZE(damages));
 	tcase_add_test(t, pointers);
+	tcase_add_loop_test(t, place, 0, (int)XW_ARRAY_SIZE(places));
 	tcase_add_test(t, itself);
 	suite_add_tcase(s, t);
 	return unit_main(s);
