@@ -8,9 +8,9 @@
 enum { ROUNDS_MAX = 8 };
 
 /*
- * What the phases need, and what they give. Until the owner map is settled, by `contested`, repairs
- * write nothing but superblock, descriptors and inode records: see fsck_write(). A journal is
- * replayed and orphans are put away before, as Linux does.
+ * What the phases need, and what they give. Until the owner map is settled repairs write nothing
+ * but superblock, descriptors and inode records: see fsck_write(). A journal is replayed and
+ * orphans are put away before, as Linux does.
  */
 static const struct phase {
 	int (*run)(struct fsck *f);
@@ -22,7 +22,9 @@ static const struct phase {
 	{fsck_check_inodes, 1},
 	{fsck_claim_itrees, 1}, /* nodes of itrees: the last claims */
 	{fsck_relocate, 1}, /* new places for lost bitmaps and tables, in unclaimed blocks */
-	{fsck_check_contested, 1}, /* settles the owner map; copies of blocks with two owners */
+	{fsck_find_values, 1}, /* attribute values whose EA inode leads elsewhere */
+	{fsck_settle, 1}, /* the owner map is settled: rebuilt maps, and writes that were kept */
+	{fsck_check_contested, 1}, /* copies of blocks with two owners */
 	{fsck_check_special, 1}, /* blocks of resize inode, orphan file and MMP */
 	{fsck_check_xattrs, 1}, /* reference counts of attribute blocks and EA inodes */
 	{fsck_check_dirs, 2}, /* every directory block; gives names, parents, itrees' entries */

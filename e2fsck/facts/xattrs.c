@@ -86,3 +86,8 @@ struct fsck_ea *fsck_ea_slot(struct fsck *f, xw_ino ino)
 	slot->ino = ino;
 	return slot;
 }
+
+const struct fsck_ea *fsck_ea_at(const struct fsck *f, size_t i)
+{
+	return xw_table_at(&f->xattrs->eas, &fsck_ea_by_ino, i);
+}

@@ -9,6 +9,7 @@ int fsck_check_super(struct fsck *f); /* super.c; see super.h */
 int fsck_check_inodes(struct fsck *f); /* inodes.c; see inodes.h */
 int fsck_claim_itrees(struct fsck *f); /* itree.c: nodes of itrees, as part of the claims */
 int fsck_relocate(struct fsck *f); /* relocate.c: new places for lost bitmaps and tables */
+int fsck_find_values(struct fsck *f); /* xattr_value.c: in blocks that nobody claims */
 int fsck_check_contested(struct fsck *f); /* contested.c */
 int fsck_check_special(struct fsck *f); /* special.c: what only the superblock refers to */
 int fsck_check_xattrs(struct fsck *f); /* xattrs.c */

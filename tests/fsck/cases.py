@@ -40,7 +40,7 @@ def case(*findings, base="ext4", lost=(), only=False, stock=True, note=False, mo
     do yet; late: only a repair comes across it; left: it cannot be repaired, and is said to be left (or with
     another exit status, the bit of that); options: further
     ones of xw-fsck; reads: blocks that the function puts into .unreadable cannot be read; first: a repair reports
-    what -fn finds, and nothing as its consequence; named: contents in lost+found count as lost.
+    what -fn finds, and nothing as its consequence; named: contents in lost+found count as lost, and so do attributes.
     """
     def add(damage):
         for b in [base] if isinstance(base, str) else base:

@@ -418,6 +418,31 @@ def value_inode_without_its_flag(i):
 def named_file_with_the_flag_of_value_inodes(i):
     ino = i.lookup("file")
     i.set_inode(ino, "flags", i.inode(ino, "flags") | FL_EA_INODE)
+@case("ea-inode-place", "contested", base="ea", named=True)
+def value_inode_that_leads_into_a_file(i):
+    i.iblock(ea_inode(i), 20, 4, i.blocks(i.lookup("file"))[0])
+
+
+@case("ea-inode-place", "contested", base="ea", named=True)
+def value_inode_that_leads_to_the_superblock(i):
+    i.iblock(ea_inode(i), 20, 4, 1)
+
+
+@case("ea-inode-place", base="ea", named=True)
+def value_inode_that_leads_to_a_free_block(i):
+    i.iblock(ea_inode(i), 20, 4, free_runs(i)[-1][0])
+
+
+@case("ea-inode-place", "block-range", base="ea", named=True)
+def value_inode_that_leads_out_of_the_filesystem(i):
+    i.iblock(ea_inode(i), 18, 2, 1)
+
+
+@case("contested", base="ea", named=True, lost=["small", "hard"])
+def file_that_leads_to_an_attribute_value(i):
+    i.iblock(i.lookup("small"), 20, 4, i.blocks(ea_inode(i))[0])
+
+
 @case("ea-inode-feature", base="ea", only=True, first=True)
 def value_inodes_without_the_feature(i):
     i.set_sb("feature_incompat", i.sb("feature_incompat") & ~INCOMPAT_EA_INODE)
