@@ -101,6 +101,27 @@ static int check_extents(struct fsck_look *l)
 	return 0;
 }
 
+/*
+ * With bigalloc there are no block maps. Where a cluster is a block, one of them proves that the
+ * feature is not meant.
+ */
+static int check_bigalloc(struct fsck_look *l)
+{
+	static const uint8_t zero[sizeof(l->in.block)];
+	struct fsck *f = l->f;
+	struct xw_super *sb = &f->img->sb;
+
+	if (!(sb->feature_ro_compat & XW_RO_BIGALLOC) || xw_image_cluster_bits(f->img) ||
+	    !(sb->feature_incompat & XW_INCOMPAT_EXTENTS) || /* fsck_check_fields() says it */
+	    l->in.flags & (XW_FL_EXTENTS | XW_FL_INLINE_DATA) || l->ino == XW_INO_RESIZE ||
+	    l->ino == XW_INO_BAD || !memcmp(l->in.block, zero, sizeof(zero)) ||
+	    !FSCK_FOUND(f, BIGALLOC_MAP, .ino = l->ino))
+		return 0;
+	sb->feature_ro_compat &= ~XW_RO_BIGALLOC;
+	f->renew_backups = true;
+	return fsck_super_write(f);
+}
+
 /* Does i_blocks include more than the attributes? */
 static bool holds_blocks(const struct fsck_look *l)
 {
@@ -196,5 +217,7 @@ int fsck_look_flags(struct fsck_look *l)
 		drop(l, XW_FL_INDEX);
 	if (!rc && (is_dir || l->type == XW_S_IFREG))
 		rc = check_extents(l);
+	if (!rc && (is_dir || l->type == XW_S_IFREG))
+		rc = check_bigalloc(l);
 	return rc;
 }

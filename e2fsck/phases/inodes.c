@@ -317,8 +317,7 @@ static bool must_be_thorough(const struct fsck *f)
 {
 	const struct xw_super *sb = &f->img->sb;
 
-	return sb->log_cluster_size != sb->log_block_size || sb->feature_ro_compat & XW_RO_QUOTA ||
-	       f->opts.fragcheck;
+	return sb->feature_ro_compat & (XW_RO_BIGALLOC | XW_RO_QUOTA) || f->opts.fragcheck;
 }
 
 static int scan_begin(struct fsck *f, struct scan *s)

@@ -82,6 +82,9 @@ static bool check_features(struct fsck *f, struct xw_super *sb)
 		sb->feature_incompat |= XW_INCOMPAT_EXTENTS;
 		fix = true;
 	}
+	if (!(sb->feature_incompat & XW_INCOMPAT_EXTENTS) && !xw_image_cluster_bits(f->img))
+		fix |= clear_feature(f, &sb->feature_ro_compat, XW_RO_BIGALLOC,
+				     "bigalloc without extent");
 	return fix;
 }
 

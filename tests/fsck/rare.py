@@ -235,6 +235,19 @@ def directory_that_ends_too_late(i):
     i.iblock(ino, 32, 4, blocks[last])
 
 
+@case("superblock-features", base=["ext2", "ext3"], only=True, first=True)
+def bigalloc_without_extents(i):
+    i.set_sb("feature_ro_compat", i.sb("feature_ro_compat") | 0x200)
+    backups(i)
+
+
+@case("bigalloc-block-map", base=["ext2", "ext3"], only=True)
+def bigalloc_with_block_maps(i):
+    i.set_sb("feature_ro_compat", i.sb("feature_ro_compat") | 0x200)
+    i.set_sb("feature_incompat", i.sb("feature_incompat") | 0x40)
+    backups(i)
+
+
 @case("cluster-allocation", base="bigalloc", lost=["file"])
 def extent_beside_its_cluster(i):
     ino = i.lookup("file")
