@@ -48,8 +48,8 @@ static void load_bitmap(struct value *v, uint64_t group)
 
 static bool is_marked(struct value *v, xw_blk blk)
 {
-	const uint64_t n = (blk - v->f->img->sb.first_data_block) >>
-			   xw_image_cluster_bits(v->f->img);
+	const uint64_t n =
+		(blk - v->f->img->sb.first_data_block) >> xw_image_cluster_bits(v->f->img);
 	const uint32_t per_group = xw_image_group_bits(v->f->img);
 
 	load_bitmap(v, n / per_group);
