@@ -18,6 +18,14 @@ int fsck_settle_clean(struct fsck *f, bool *clean);
 /* image.c: reopen f->img on the current contents of the overlay. */
 int fsck_reopen(struct fsck *f);
 
+/* ---- mmp.c ---- */
+
+struct xw_mmp;
+/* Read the MMP block; false: it is not valid. Its sequence number may be an impossible one. */
+bool fsck_mmp_read(struct fsck *f, struct xw_mmp *mmp);
+/* Is the block sound in all respects, or not needed? */
+bool fsck_mmp_is_sound(struct fsck *f);
+
 /* ---- discard.c: -E discard ---- */
 
 /* Before the facts of the last round are freed, and after the commit. */

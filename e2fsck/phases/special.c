@@ -72,21 +72,17 @@ static int check_mmp(struct fsck *f)
 {
 	const struct xw_super *sb = &f->img->sb;
 	struct xw_mmp mmp;
-	uint8_t raw[XW_MMP_SIZE];
-	int rc;
 
 	if (!(sb->feature_incompat & XW_INCOMPAT_MMP))
 		return 0;
 	if (!fsck_owns(f, FSCK_O_MMP, sb->mmp_block, 1))
 		return move_mmp(f);
-	rc = xw_dev_pread(f->dev, raw, sizeof(raw), sb->mmp_block * f->img->block_size);
-	if (rc)
-		return rc;
-	if (!xw_mmp_decode(raw, &mmp) &&
-	    !(xw_super_has_csum(sb) && xw_mmp_verify(raw, f->img->csum_seed)) &&
-	    mmp.check_interval <= XW_MMP_INTERVAL_MAX)
-		return 0;
-	return FSCK_FOUND(f, MMP_MAGIC, .blk = sb->mmp_block) ? write_mmp(f) : 0;
+	if (!fsck_mmp_read(f, &mmp))
+		return FSCK_FOUND(f, MMP_MAGIC, .blk = sb->mmp_block) ? write_mmp(f) : 0;
+	if (!xw_mmp_seq_possible(mmp.seq) &&
+	    FSCK_FOUND(f, MMP_SEQUENCE, .blk = sb->mmp_block, .num = mmp.seq))
+		return write_mmp(f);
+	return 0;
 }
 
 int fsck_check_special(struct fsck *f)

@@ -24,6 +24,15 @@ struct xw_mmp {
 	uint32_t checksum; /* as stored */
 };
 
+/*
+ * Can a program have written this number? A mount counts up to XW_MMP_SEQ_FSCK. Linux takes a
+ * higher one for that of a node that has crashed; stock tools refuse it, whatever is asked of them.
+ */
+static inline bool xw_mmp_seq_possible(uint32_t seq)
+{
+	return seq <= XW_MMP_SEQ_FSCK || seq == XW_MMP_SEQ_CLEAN;
+}
+
 /* XW_ERR_CORRUPT: no magic. */
 int xw_mmp_decode(const void *buf, struct xw_mmp *out);
 /* All 1024 bytes. csum: metadata_csum is on; else the checksum is 0. */

@@ -23,6 +23,7 @@
 
 #include "base/auto.h"
 #include "base/vec.h"
+#include "disk/mmp.h"
 #include "disk/super.h"
 #include "session/edit.h"
 #include "session/freemap.h"
@@ -280,7 +281,8 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 	}
 	if (!rc) {
 		rc = settle(e);
-		if (!rc && *idle) /* committed with the change */
+		/* committed with the change; a checker reports an impossible number first */
+		if (!rc && *idle && !(opts->mmp_idle && !xw_mmp_seq_possible(*idle)))
 			rc = xw_mmp_release(e->dev);
 		if (rc)
 			base = xw_overlay_detach(e->dev);

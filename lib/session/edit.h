@@ -66,7 +66,8 @@ struct xw_edit_opts {
 	uint32_t block_size; /* used without a valid superblock; 0: 1024 */
 	/*
 	 * Borrowed during xw_edit_begin(); may be NULL. As in xw_mmp_check(): a caller that opens
-	 * an image again does not wait again.
+	 * an image again does not wait again. An impossible number, of no mount, is left in the
+	 * block for such a caller, a checker; otherwise it is replaced.
 	 */
 	uint32_t *mmp_idle;
 };

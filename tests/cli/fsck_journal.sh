@@ -16,6 +16,9 @@ for i in 1 2 3 4 5 6 7 8; do seq "$i" $((i * 500)) >"d/file $i"; done
 # ---- MMP after a crash: the waits of 11 seconds are in the background, and their results are looked at below ----
 mkfs -q -t ext4 -b 1024 -O mmp,^metadata_csum -d d mmp 8M
 works "an image with mmp"
+cp mmp mmp.odd
+"$DBG" -w -R 'smmp seq 0xffffffff' mmp.odd >.out 2>.err
+cp mmp.odd mmp.odd0
 "$DBG" -w -R 'smmp seq 4660' mmp >.out 2>.err
 block=$("$DBG" -R dump_mmp mmp | sed -n 's/^block_number: *//p')
 for n in fsck tune used none; do cp mmp "mmp.$n"; done
@@ -29,8 +32,12 @@ wait_mmp fsck "$FSCK" -fy mmp.fsck &
 mmp_block=$block
 wait_mmp tune "$TUNE" -L there mmp.tune &
 wait_mmp used "$FSCK" -fy mmp.used &
+wait_mmp odd "$FSCK" -p mmp.odd &
 fsck -fn mmp.none
 works "mmp, -n: does not wait"
+# Another node updates the block of one of them.
+wait_for grep -q MMP used.err
+printf '\065\022' | dd of=mmp.used bs=1 seek=$((mmp_block * 1024 + 4)) conv=notrunc status=none
 
 # ---- no clean short cut beside a log that is not empty ----
 head -c 1024 /dev/zero >zeros
@@ -61,9 +68,6 @@ is "  is replayed" cmp -s -n 1024 -i $((block * 1024)):0 img zeros
 clean img "  e2fsck finds nothing"
 
 # ---- MMP: what became of it ----
-# Another node updates the block of one of them.
-wait_for grep -q MMP used.err
-printf '\065\022' | dd of=mmp.used bs=1 seek=$((mmp_block * 1024 + 4)) conv=notrunc status=none
 wait_for test -e fsck.rc && wait_for test -e tune.rc && wait_for test -e used.rc
 sed 's/ 1[1-9]$/ waited/; s/ [2-9][0-9]$/ waited/' fsck.rc >fsck.how
 equal "mmp after a crash: waits and checks" "$(cat fsck.how)" "0 waited"
@@ -75,4 +79,9 @@ equal "  so does xw-tune" "$(cat tune.how) $("$BIN/xw-dump" -h mmp.tune | sed -n
 equal "mmp of another node that goes on: refused" "$(cut -d' ' -f1 used.rc)" 8
 is "  says so" grep -q 'in use by a mount' used.err
 is "  and nothing is written" sh -c 'cp mmp was; printf "\065\022" | dd of=was bs=1 seek='$((mmp_block * 1024 + 4))' conv=notrunc status=none; cmp mmp.used was'
-done_testing 26
+wait_for test -e odd.rc
+equal "impossible number in the MMP block: repaired" "$(cut -d' ' -f1 odd.rc) $(mmp_seq mmp.odd)" "1 ff4d4d50"
+fsck -n mmp.odd0
+equal "  and found" "$RC $(grep -c 'impossible sequence number' .out)" "4 1"
+clean mmp.odd "  e2fsck finds nothing"
+done_testing 29

@@ -136,6 +136,17 @@ def damaged_transaction_of_a_newer_directory(i):
     write_log(i, (blk, good), (0x7FFFFFFF, b""))
 
 
+BASES["mmp nocsum"] = ["-t", "ext4", "-O", "mmp,^metadata_csum"]
+
+
+@case("superblock-lost", "mmp-sequence", base="mmp nocsum")
+def impossible_number_of_a_mount(i):
+    """Without a superblock nothing says that somebody may have it mounted, so nobody waits for that."""
+    at = i.block(i.sb("mmp_block"))
+    i.put(at + 4, 4, 0xFFFFFFFF)
+    i.put(SUPER, 1024, bytes(1024))
+
+
 @case("orphan-link", base="ext2")
 def free_inode_with_a_link(i):
     free = next(n for n in range(i.sb("first_ino") + 100, i.per_group) if not i.inode(n, "mode"))
