@@ -10,6 +10,8 @@
 #include <sys/random.h>
 
 #include "base/auto.h"
+#include "base/endian.h"
+#include "disk/dirent.h"
 #include "disk/dx_hash.h"
 #include "disk/orphan.h"
 #include "read/map.h"
@@ -57,16 +59,48 @@ static bool clear_feature(struct fsck *f, uint32_t *word, uint32_t bit, const ch
 	return true;
 }
 
+/* Does the root directory begin with an entry that has a file type? */
+static bool root_has_types(struct fsck *f)
+{
+	auto_free uint8_t *buf = malloc(f->img->block_size);
+	struct xw_map_run run = {0};
+	struct xw_inode in;
+	bool has;
+
+	has = buf && !fsck_inode_read(f, XW_INO_ROOT, &in, NULL) &&
+	      !xw_map_lookup(f->img, XW_INO_ROOT, &in, 0, &run) && run.len &&
+	      !fsck_read(f, run.pblk, 1, buf) && peek32(buf) == XW_INO_ROOT && buf[6] == 1 &&
+	      buf[7] == XW_FT_DIR;
+	xw_diag_clear(&f->diag);
+	return has;
+}
+
+/*
+ * The Hurd has no file types in directories, neither journals nor extents, and its inodes have
+ * other fields: with any of these the system is what is wrong.
+ */
+static bool check_creator(struct fsck *f, struct xw_super *sb)
+{
+	if (sb->creator_os != HURD || !(sb->feature_incompat & XW_INCOMPAT_FILETYPE))
+		return false;
+	if (sb->feature_compat & XW_COMPAT_HAS_JOURNAL ||
+	    sb->feature_incompat & XW_INCOMPAT_EXTENTS || root_has_types(f)) {
+		if (!FSCK_FOUND(f, SUPER_CREATOR))
+			return false;
+		sb->creator_os = 0;
+		return true;
+	}
+	if (!FSCK_FOUND(f, SUPER_HURD))
+		return false;
+	sb->feature_incompat &= ~XW_INCOMPAT_FILETYPE;
+	return true;
+}
+
 static bool check_features(struct fsck *f, struct xw_super *sb)
 {
 	const bool csum = sb->feature_ro_compat & XW_RO_METADATA_CSUM;
-	bool fix = false;
+	bool fix = check_creator(f, sb);
 
-	if (sb->creator_os == HURD && sb->feature_incompat & XW_INCOMPAT_FILETYPE &&
-	    FSCK_FOUND(f, SUPER_HURD)) {
-		sb->feature_incompat &= ~XW_INCOMPAT_FILETYPE;
-		fix = true;
-	}
 	if (sb->feature_incompat & XW_INCOMPAT_META_BG)
 		fix |= clear_feature(f, &sb->feature_compat, XW_COMPAT_RESIZE_INODE,
 				     "resize_inode and meta_bg");

@@ -57,7 +57,7 @@ hurt superblock-checksum csum $((0x3fc)) 11 22 33 44
 hurt superblock-reserved-blocks img 8 ff ff ff 00
 hurt superblock-uuid img $((0x68)) 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
 hurt superblock-time img $((0x2c)) ff ff ff ff
-hurt superblock-hurd-filetype ext2 $((0x48)) 01
+hurt superblock-creator-os ext2 $((0x48)) 01
 hurt superblock-hash img $((0xfc)) 09
 hurt superblock-hash-sign img $((0x160)) 00
 hurt superblock-extra-isize img $((0x15e)) ff ff

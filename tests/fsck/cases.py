@@ -914,9 +914,15 @@ def reserved_descriptor_blocks(i):
     i.set_sb("reserved_gdt_blocks", 9999)
 
 
+@case("superblock-creator-os", base=["ext2", "ext3"], only=True, first=True)
+def linux_called_the_hurd(i):
+    i.set_sb("creator_os", 1)
+
+
 @case("superblock-hurd-filetype", base="ext2")
 def types_on_the_hurd(i):
     i.set_sb("creator_os", 1)
+    i.put(i.block(i.blocks(2)[0]) + 7, 1, 0)
 
 
 @case("journal-inode-backup", base="ext4")
