@@ -287,17 +287,17 @@ int fsck_recreate(struct fsck *f)
 	if (!f->journal_lost || f->opts.mode == FSCK_NO)
 		return 0;
 	f->journal_lost = false;
-	if (!FSCK_FOUND(f, JOURNAL_MADE))
-		return 0;
 	rc = fsck_update(f, &u);
 	if (rc)
 		return rc;
+	/* made before the question, which nobody is asked if there is no space */
 	rc = xw_tune_make_journal(u);
-	if (!rc)
+	if (!rc && FSCK_FOUND(f, JOURNAL_MADE))
 		return fsck_update_keep(f);
 	fsck_update_drop(f);
 	if (rc == XW_ERR_NOSPC) { /* the filesystem is consistent without one */
 		xw_diag_clear(&f->diag);
+		(void)FSCK_FOUND(f, JOURNAL_NO_SPACE);
 		rc = 0;
 	}
 	return rc;

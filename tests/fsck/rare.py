@@ -94,6 +94,16 @@ def journal_that_is_made_again(i):
     i.set_sb("jnl_blocks", bytes(68))
 
 
+@case("journal-recreate-no-space", base="nocsum", lost=["file", "big"], late=True)
+def journal_that_cannot_be_made_again(i):
+    """A file has its blocks, and all free ones."""
+    log = sorted(i.blocks(8).values())
+    runs = sorted(free_runs(i) + [(log[0], len(log))], key=lambda r: -r[1])[:4]
+    extents(i, i.lookup("file"), sorted(runs))
+    i.put(i.inode_off(8), 128, bytes(128))
+    i.set_sb("jnl_blocks", bytes(68))
+
+
 def write_log(i, *tags):
     """One transaction of (block, contents); where there is no such block, its tag is damage."""
     log = i.blocks(8)
