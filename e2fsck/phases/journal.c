@@ -263,8 +263,9 @@ int fsck_check_journal(struct fsck *f)
 	if (usable || restore) {
 		if (!FSCK_FOUND(f, JOURNAL_BACKUP, .ino = was))
 			return 0;
+		if (restore && memcmp(saved.in.block, j.in.block, sizeof(j.in.block)))
+			xw_inode_set_blocks(&saved.in, sb, saved.blocks);
 		j = restore ? saved : j;
-		xw_inode_set_blocks(&j.in, sb, j.blocks);
 		sb->journal_inum = j.ino;
 		rc = store(f, &j);
 		if (!rc)

@@ -94,6 +94,12 @@ def journal_that_is_made_again(i):
     i.set_sb("jnl_blocks", bytes(68))
 
 
+@case("journal-inode-backup", base=["ext3", "ext4"], only=True, first=True)
+def journal_without_its_number(i):
+    """Its record is whole, with the count of its blocks."""
+    i.set_sb("journal_inum", 0)
+
+
 @case("journal-recreate-no-space", base="nocsum", lost=["file", "big"], late=True)
 def journal_that_cannot_be_made_again(i):
     """A file has its blocks, and all free ones."""
