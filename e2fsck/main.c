@@ -199,9 +199,10 @@ static int exit_status(const struct fsck *f, const struct outcome *o, int rc)
 	if (o->committed && o->recounted && !o->skipped)
 		status |= FSCK_EXIT_FIXED;
 	/* It is marked clean now: scripts that e2fsck has taught take that for a repair. */
-	if (o->committed && f->was_dirty && !o->skipped && !all->left)
+	if (o->committed && f->was_dirty && !o->skipped)
 		status |= FSCK_EXIT_FIXED;
-	return status;
+	/* as e2fsck, whatever is repaired beside what is left */
+	return status & FSCK_EXIT_LEFT ? status & ~FSCK_EXIT_FIXED : status;
 }
 
 /* The report for a person, on standard output. */

@@ -84,7 +84,7 @@ is "  the feature is still there" sh -c '"$1" -R features full 2>/dev/null | gre
 holds full a e/a
 holds full b e/a
 "$DEBUGFS" -w -R 'sif a links_count 2' full >.dbg 2>&1 || cat .dbg
-fsck 5 -fy -E unshare_blocks full
+fsck 4 -fy -E unshare_blocks full
 fsck 0 -fn full
 holds full a e/a
 fsck 1 -fy damaged

@@ -24,6 +24,7 @@ asked() { is "  $2" grep -qE "Superblock checksum does not match superblock\.  [
 
 mkdir d
 seq 1 1000 >d/file
+seq 1 10 >d/other
 mkfs -q -d d img 8M
 works "an image"
 
@@ -93,4 +94,13 @@ for keys in n,n,n n,y,n y,n,n n,n,y; do
 		"$(paste -d '' <(printf '%s\n' a b c) <(tr , '\n' <<<"$keys") | tr '\n' ' ')"
 	equal "  and those are left" "$("$BIN/xw-debugfs" -R "ls -p /d" bad 2>/dev/null | grep -c '^/[1-9].*/[abc]/')" "$(tr -cd n <<<"$keys" | wc -c)"
 done
-done_testing 58
+# What is repaired beside what is left does not count, in either order.
+for keys in y,n n,y; do
+	cp img bad
+	for name in file other; do "$BIN/xw-debugfs" -w -R "sif $name links_count 7" bad >.dbg 2>&1 || cat .dbg; done
+	on_terminal "$keys" -f bad
+	equal "one of two is repaired: $keys" "$RC $(grep -c 'link count 7.*Fix' .out)" "4 2"
+	"$FSCK" -fn --json bad >.json 2>.err
+	equal "  and one is left" "$(grep -c '"link-count"' .json)" 1
+done
+done_testing 64
