@@ -118,6 +118,7 @@ struct fsck {
 	bool journal_lost; /* must be recreated */
 	bool renew_backups; /* superblock or descriptors were repaired */
 	bool stale_backups; /* renewed by a full check */
+	bool features_differ; /* ... which this is a reason for */
 	bool replayed; /* the journal */
 	bool replayed_there; /* on disk, whatever the result of the check */
 	uint64_t orphans; /* orphans processed */

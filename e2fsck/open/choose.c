@@ -25,6 +25,8 @@
 	(XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE |                \
 	 XW_RO_ORPHAN_PRESENT)
 
+#define RO_ALWAYS (XW_RO_LARGE_FILE | XW_RO_DIR_NLINK | XW_RO_ORPHAN_PRESENT)
+
 /* Features that debugfs(8) sets only in the primary; a missing bit in the backups is harmless. */
 #define INCOMPAT_ALONE                                                                             \
 	(XW_INCOMPAT_LARGEDIR | XW_INCOMPAT_INLINE_DATA | XW_INCOMPAT_EA_INODE |                   \
@@ -327,6 +329,24 @@ static bool has_stale(const struct fsck_copies *all, const struct xw_super *sb)
 	return stale;
 }
 
+/*
+ * Do features differ from those of a backup, apart from what Linux sets in the primary alone? As
+ * with e2fsck(8) other bits that it sets there count, until a check has renewed the backups.
+ */
+static bool features_differ(const struct fsck_copies *all, const struct xw_super *sb)
+{
+	bool differ = false;
+
+	for (size_t i = 0; i < all->n && !differ; i++) {
+		const struct xw_super *c = &all->v[i].sb;
+
+		differ = c->feature_compat != sb->feature_compat ||
+			 (c->feature_incompat ^ sb->feature_incompat) & ~INCOMPAT_DYNAMIC ||
+			 (c->feature_ro_compat ^ sb->feature_ro_compat) & ~RO_ALWAYS;
+	}
+	return differ;
+}
+
 static bool has_unknown(const struct xw_super *sb)
 {
 	const struct fsck_unknown u = fsck_unknown_features(sb);
@@ -428,7 +448,8 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 	if (!damaged && fsck_super_is_newer(sb, &mended))
 		return refuse_unknown(f, sb);
 	proposed = mended;
-	f->stale_backups = has_stale(all, &mended);
+	f->features_differ = features_differ(all, &mended);
+	f->stale_backups = f->features_differ || has_stale(all, &mended);
 	if (c)
 		f->backup_group = c->sb.block_group_nr;
 	if (sum_is_wrong)

@@ -132,7 +132,7 @@ int fsck_settle_clean(struct fsck *f, bool *clean)
 {
 	int rc;
 
-	*clean = fsck_is_clean(f);
+	*clean = fsck_is_clean(f) && (f->opts.mode == FSCK_NO || !f->features_differ);
 	if (!*clean || f->opts.mode == FSCK_NO)
 		return 0;
 	rc = fsck_clear_orphans(f, clean);
@@ -222,6 +222,8 @@ bool fsck_is_clean(struct fsck *f)
 
 	if (!(sb->state & XW_STATE_VALID) || sb->state & XW_STATE_ERROR ||
 	    sb->feature_incompat & (XW_INCOMPAT_RECOVER | XW_INCOMPAT_PENDING) ||
+	    (sb->feature_ro_compat & XW_RO_ORPHAN_PRESENT &&
+	     !(sb->feature_compat & XW_COMPAT_ORPHAN_FILE)) ||
 	    sb->blocks_count > f->dev->size / f->img->block_size || is_due(sb, f->opts.now) ||
 	    fsck_hash_is_unknown(sb) || xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET) ||
 	    xw_super_verify(raw) || !fsck_journal_is_empty(f) || !fsck_mmp_is_sound(f))

@@ -102,6 +102,8 @@ void fsck_say_forced(const struct fsck *f)
 	else if (sb->checkinterval && age >= (int64_t)sb->checkinterval)
 		printf("%s has gone %" PRId64 " days without being checked", fsck_name(f),
 		       age / SECONDS_A_DAY);
+	else if (f->features_differ)
+		printf("%s primary superblock features different from backup", fsck_name(f));
 	else
 		return;
 	printf(", check forced.\n");

@@ -187,4 +187,29 @@ RC=0
 "$FSCK" -fy none >.out 2>.err || RC=$?
 is "no filesystem: refused" test $((RC & 8)) = 8
 is "  and left as it was" cmp -s none was
-done_testing 150
+# Features that differ from those of the backups: one check, which renews these; not for what Linux sets by itself.
+mkfs -q -b 1024 -g 4096 -d d many 16M
+forced() { # IMAGE
+	"$FSCK" -p "$1" >.out 2>.err
+	echo "$? $(grep -c 'primary superblock features different from backup, check forced' .out)"
+}
+ro=$(od -An -tu4 -j $((1024 + 100)) -N4 many | tr -d ' ')
+cp many differ
+"$DEBUGFS" -w -R "ssv feature_ro_compat $((ro | 0x2000))" differ >.dbg 2>&1 || cat .dbg
+cp differ other
+cp differ stock.img
+equal "features of the backups differ: one check is forced" "$(forced differ) $(forced differ)" "0 1 0 0"
+is "  which renews them" grep -q project <<<"$("$DEBUGFS" -b 1024 -s 4097 -R features differ 2>/dev/null)"
+if have_e2fsck; then
+	e2fsck -p stock.img >.stock 2>&1
+	equal "  as e2fsck" "$(grep -c 'features different from backup, check forced' .stock)" 1
+else
+	skip "  as e2fsck" "e2fsck is not installed" 1
+fi
+cp many alone
+"$DEBUGFS" -w -R "ssv feature_ro_compat $((ro ^ 0x22))" alone >.dbg 2>&1 || cat .dbg
+equal "  not for large_file and dir_nlink" "$(forced alone)" "0 0"
+equal "  nor with -n" "$("$FSCK" -n other | grep -c forced)" 0
+"$DEBUGFS" -w -R "ssv feature_ro_compat $((ro | 0x10000))" many >.dbg 2>&1 || cat .dbg
+equal "orphans without an orphan file are no clean filesystem" "$(forced many) $(forced many)" "1 0 0 0"
+done_testing 156
