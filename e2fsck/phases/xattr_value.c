@@ -4,8 +4,8 @@
  *
  * The hash in an EA inode tells its value from everything else. If the blocks that an EA inode maps
  * are claimed by somebody else, are free or are missing, and do not hold its value, then a wrong
- * pointer is likely, and the blocks of the value are marked in use without an owner. Values of one
- * extent are looked for there.
+ * pointer is likely, and the blocks of the value are marked in use without an owner: one extent
+ * is looked for there, or the whole value in one piece.
  */
 #include "config.h"
 
@@ -15,7 +15,6 @@
 #include "base/auto.h"
 #include "disk/extent.h"
 #include "read/bitmaps.h"
-#include "read/map.h"
 #include "phases/xattrs.h"
 
 enum { GROUPS_MAX = 64, TRIES_MAX = 4096 }; /* of one value */
@@ -23,8 +22,10 @@ enum { GROUPS_MAX = 64, TRIES_MAX = 4096 }; /* of one value */
 struct value {
 	struct fsck *f;
 	xw_ino ino; /* EA inode, */
-	struct xw_inode in; /* its record, */
-	uint64_t len; /* and its size in blocks */
+	struct xw_inode in; /* and its record; while it is looked for with a map that is tried */
+	unsigned index; /* the extent of that map which is looked for, */
+	xw_blk was; /* its first block by the map that it has, */
+	uint64_t len; /* and its length */
 	uint8_t *bits; /* block bitmap of the group; all zeros if it cannot be read */
 	uint64_t group;
 	unsigned tries;
@@ -56,42 +57,38 @@ static bool is_marked(struct value *v, xw_blk blk)
 	return v->bits[n % per_group / 8] >> n % 8 & 1;
 }
 
-/* Is there a reason to read the value? */
-static bool is_doubtful(struct value *v)
+/* Are these blocks not those of the EA inode alone? */
+static bool is_doubtful(struct value *v, xw_blk blk, uint64_t len)
 {
-	struct fsck *f = v->f;
-	struct xw_map_iter it;
-	struct xw_map_run run;
-	uint64_t blocks = 0;
-	bool doubt = false;
-	int more = xw_map_begin(f->img, v->ino, &v->in, 0, &it);
-
-	while (more >= 0 && (more = xw_map_next(&it, &run)) == 1 && !doubt) {
-		for (uint64_t i = 0; i < run.len && !doubt; i++)
-			doubt = fsck_is_contested(f, run.pblk + i) || !is_marked(v, run.pblk + i);
-		blocks += run.len;
-	}
-	xw_map_end(&it);
-	xw_diag_clear(&f->diag);
-	return doubt || more < 0 || blocks < v->len;
+	if (!xw_image_has_blocks(v->f->img, blk, len))
+		return true;
+	for (uint64_t i = 0; i < len; i++)
+		if (fsck_is_contested(v->f, blk + i) || !is_marked(v, blk + i))
+			return true;
+	return false;
 }
 
-/* Is the value in the blocks from blk on? If so, *in maps them. */
-static bool is_at(struct value *v, xw_blk blk, struct xw_inode *in)
+/* Is the value there, if the extent that is looked for begins at blk? */
+static bool is_at(struct value *v, xw_blk blk)
 {
-	const struct xw_extent_hdr h = {.entries = 1, .max = XW_EXT_INODE_ENTRIES};
-	const struct xw_extent e = {0, (uint32_t)v->len, blk, false};
+	struct xw_extent e;
 
-	*in = v->in;
-	memset(in->block, 0, sizeof(in->block));
-	xw_extent_hdr_encode(in->block, &h);
-	xw_extent_leaf_encode(in->block, 0, &e);
+	xw_extent_leaf_decode(v->in.block, v->index, &e);
+	e.pblk = blk;
+	xw_extent_leaf_encode(v->in.block, v->index, &e);
 	v->tries++;
-	return fsck_is_ea_inode(v->f, v->ino, in);
+	return fsck_is_ea_inode(v->f, v->ino, &v->in);
 }
 
-/* Look for the value in blocks of one group that are in use without an owner. */
-static bool find_in(struct value *v, uint64_t group, struct xw_inode *in, xw_blk *blk)
+/* Is this block not in use by another one? The two places may overlap. */
+static bool may_have(const struct value *v, xw_blk blk)
+{
+	return !fsck_is_claimed(v->f, blk) ||
+	       (blk >= v->was && blk - v->was < v->len && !fsck_is_contested(v->f, blk));
+}
+
+/* Look for the extent in blocks of one group that are in use without an owner. */
+static bool find_in(struct value *v, uint64_t group, xw_blk *blk)
 {
 	const struct fsck *f = v->f;
 	const unsigned bits = xw_image_cluster_bits(f->img);
@@ -103,43 +100,84 @@ static bool find_in(struct value *v, uint64_t group, struct xw_inode *in, xw_blk
 	for (uint32_t n = 0; n < per_group && v->tries < TRIES_MAX; n++) {
 		const xw_blk at = f->img->sb.first_data_block + ((group * per_group + n) << bits);
 
-		have = v->bits[n / 8] >> n % 8 & 1 && !fsck_is_claimed(f, at) ? have + 1 : 0;
+		have = v->bits[n / 8] >> n % 8 & 1 && may_have(v, at) ? have + 1 : 0;
 		*blk = at - (xw_blk)((need - 1) << bits);
-		if (have >= need && xw_image_has_blocks(f->img, *blk, v->len) && is_at(v, *blk, in))
+		if (have >= need && xw_image_has_blocks(f->img, *blk, v->len) && is_at(v, *blk))
 			return true;
 	}
 	return false;
 }
 
-static bool find_value(struct value *v, struct xw_inode *in, xw_blk *blk)
+static bool find_extent(struct value *v, xw_blk *blk)
 {
 	const uint64_t groups = xw_image_groups_here(v->f->img);
 	const uint64_t first = (v->ino - 1) / v->f->img->sb.inodes_per_group;
 
 	v->tries = 0;
 	for (uint64_t i = 0; i < XW_MIN(groups, (uint64_t)GROUPS_MAX); i++)
-		if (find_in(v, (first + i) % groups, in, blk))
+		if (find_in(v, (first + i) % groups, blk))
 			return true;
 	return false;
+}
+
+/* The value without the blocks that it had: a map of one extent. */
+static int try_whole(struct value *v, uint64_t blocks, bool *found, xw_blk *blk)
+{
+	const struct xw_extent_hdr h = {.entries = 1, .max = XW_EXT_INODE_ENTRIES};
+	const struct xw_extent e = {.len = (uint32_t)blocks};
+	const uint64_t cluster = UINT64_C(1) << xw_image_cluster_bits(v->f->img);
+
+	memset(v->in.block, 0, sizeof(v->in.block));
+	xw_extent_hdr_encode(v->in.block, &h);
+	xw_extent_leaf_encode(v->in.block, 0, &e);
+	v->index = 0;
+	v->was = 0;
+	v->len = blocks;
+	*found = find_extent(v, blk);
+	return xw_inode_set_blocks(&v->in, &v->f->img->sb, xw_round_up(blocks, cluster));
+}
+
+/* *found: v->in maps the value. blocks: its size in blocks */
+static int find_value(struct value *v, uint64_t blocks, bool *found, xw_blk *blk)
+{
+	const struct xw_inode was = v->in;
+	struct xw_extent_hdr h;
+	struct xw_extent e;
+	uint64_t mapped = 0;
+	bool verified = false;
+
+	if (xw_extent_hdr_decode(was.block, sizeof(was.block), &h) || h.depth)
+		return 0;
+	for (unsigned i = 0; i < h.entries && !*found && !verified; i++) {
+		xw_extent_leaf_decode(was.block, i, &e);
+		mapped += e.len;
+		if (!is_doubtful(v, e.pblk, e.len))
+			continue;
+		v->in = was;
+		verified = fsck_is_ea_inode(v->f, v->ino, &v->in);
+		v->index = i;
+		v->was = e.pblk;
+		v->len = e.len;
+		*found = !verified && find_extent(v, blk);
+	}
+	return *found || verified || mapped >= blocks ? 0 : try_whole(v, blocks, found, blk);
 }
 
 static int look_at(struct value *v, xw_ino ino, uint8_t *raw)
 {
 	struct fsck *f = v->f;
-	const uint64_t cluster = UINT64_C(1) << xw_image_cluster_bits(f->img);
-	struct xw_inode in;
-	xw_blk blk;
+	bool found = false;
+	xw_blk blk = 0;
 	int rc = fsck_inode_read(f, ino, &v->in, raw);
 
 	v->ino = ino;
-	v->len = xw_div_up(v->in.size, f->img->block_size);
-	if (rc || !(v->in.flags & XW_FL_EXTENTS) || !v->len || v->in.size > XW_XATTR_SIZE_MAX ||
-	    !is_doubtful(v) || fsck_is_ea_inode(f, ino, &v->in) || !find_value(v, &in, &blk) ||
-	    !FSCK_FOUND(f, EA_INODE_PLACE, .ino = ino, .blk = blk))
+	if (rc || !(v->in.flags & XW_FL_EXTENTS) || !v->in.size || v->in.size > XW_XATTR_SIZE_MAX)
 		return rc;
-	rc = xw_inode_set_blocks(&in, &f->img->sb, xw_round_up(v->len, cluster));
+	rc = find_value(v, xw_div_up(v->in.size, f->img->block_size), &found, &blk);
+	if (rc || !found || !FSCK_FOUND(f, EA_INODE_PLACE, .ino = ino, .blk = blk))
+		return rc;
 	f->again = true; /* the claims have changed */
-	return rc ? rc : fsck_inode_write(f, ino, &in, raw);
+	return fsck_inode_write(f, ino, &v->in, raw);
 }
 
 int fsck_find_values(struct fsck *f)

@@ -478,6 +478,25 @@ def value_inode_that_leads_out_of_the_filesystem(i):
     i.iblock(ea_inode(i), 18, 2, 1)
 
 
+@case("ea-inode-place", base="ea", named=True)
+def value_inode_that_leads_into_its_own_blocks_and_others(i):
+    ino = ea_inode(i)
+    first = i.blocks(ino)[0]
+    i.iblock(ino, 20, 4, first - 1)
+
+
+@case("ea-inode-place", base="ea", named=True)
+def value_inode_of_two_extents_of_which_one_leads_elsewhere(i):
+    ino = ea_inode(i)
+    first = i.blocks(ino)[0]
+    held = i.inode(ino, "flags")
+    size, links = i.inode(ino, "size"), i.inode(ino, "blocks")
+    extents(i, ino, [(first, 2), (first + 2, len(i.blocks(ino)) - 2)])
+    i.iblock(ino, 32, 4, i.blocks(i.lookup("file"))[0])
+    for field, value in (("flags", held), ("size", size), ("blocks", links)):
+        i.set_inode(ino, field, value)
+
+
 @case("contested", base="ea", named=True, lost=["small", "hard"])
 def file_that_leads_to_an_attribute_value(i):
     i.iblock(i.lookup("small"), 20, 4, i.blocks(ea_inode(i))[0])
