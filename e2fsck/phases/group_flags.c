@@ -13,9 +13,21 @@ int fsck_group_renew(struct fsck *f, uint64_t group, const struct xw_group_desc 
 	return fsck_group_write(f, group, gd);
 }
 
+/* Unused inodes are free ones, and no reserved inode is unused. */
+static bool unused_is_wrong(const struct xw_super *sb, uint64_t group,
+			    const struct xw_group_desc *gd)
+{
+	const uint32_t reserved = group ? 0 : sb->first_ino - 1;
+
+	if (gd->itable_unused > sb->inodes_per_group)
+		return true;
+	return !(gd->flags & XW_BG_INODE_UNINIT) &&
+	       (gd->itable_unused > gd->free_inodes ||
+		gd->itable_unused + reserved > sb->inodes_per_group);
+}
+
 int fsck_group_check_flags(struct fsck *f, uint64_t group, bool sums)
 {
-	const uint32_t per_group = f->img->sb.inodes_per_group;
 	const uint16_t uninit = XW_BG_INODE_UNINIT | XW_BG_BLOCK_UNINIT;
 	struct xw_group_desc gd;
 	bool write = false;
@@ -34,7 +46,7 @@ int fsck_group_check_flags(struct fsck *f, uint64_t group, bool sums)
 		gd.itable_unused = 0;
 		write = true;
 	}
-	if (sums && gd.itable_unused > per_group &&
+	if (sums && unused_is_wrong(&f->img->sb, group, &gd) &&
 	    FSCK_FOUND(f, GROUP_UNUSED, .group = group, .num = gd.itable_unused)) {
 		gd.itable_unused = 0;
 		write = true;

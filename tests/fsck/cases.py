@@ -153,8 +153,21 @@ def unused_inodes_beyond_the_table(i):
     i.set_gd(0, "itable_unused", 0xFFF0)
 
 
+@case("group-unused-inodes", base=["ext4", "groups"])
+def all_inodes_unused(i):
+    """The root inode among them: nothing refers to any of the others then."""
+    for g in range(i.groups):
+        i.set_gd(g, "itable_unused", i.per_group)
+
+
+@case("group-unused-inodes")
+def more_unused_inodes_than_free_ones(i):
+    i.set_gd(0, "itable_unused", i.gd(0, "free_inodes") + 1)
+
+
 @case("itable-unused")
 def unused_inodes_in_use(i):
+    i.set_gd(0, "free_inodes", i.per_group - 12)
     i.set_gd(0, "itable_unused", i.per_group - 12)
 
 
