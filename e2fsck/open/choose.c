@@ -384,7 +384,8 @@ static bool is_damaged(const uint8_t *raw)
 
 /*
  * Without a backup. A checksum that is right is contradicted only by a superblock that fits
- * perfectly, and no superblock is wrong because of a descriptor.
+ * perfectly, or where its own fields contradict each other, and no superblock is wrong because of a
+ * descriptor.
  */
 static void mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
 {
@@ -395,6 +396,7 @@ static void mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
 		return;
 	(void)fsck_mend_alone(dev, sb, damaged);
 	if (!damaged && xw_super_has_csum(&was) &&
+	    (fsck_super_agrees(&was) || !fsck_super_agrees(sb)) &&
 	    fsck_super_penalty(dev, sb) > fsck_super_ideal(sb))
 		*sb = was;
 }
@@ -501,6 +503,8 @@ static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint
 					c->sb.mkfs_time == sb->mkfs_time);
 	if (!fsck_mend_alone(f->dev, &mended, true) || !fsck_super_usable(&mended))
 		limit = sb->magic == XW_SUPER_MAGIC ? 16 : 6;
+	if (!is_damaged(raw)) /* but for the magic */
+		mend_alone(f->dev, &mended, false);
 	if (!fsck_super_usable(&mended) || fsck_super_penalty(f->dev, &mended) >= limit)
 		return xw_fail(&f->diag, XW_ERR_INPUT,
 			       "%s: no ext2, ext3 or ext4 superblock, and no backup of one",

@@ -44,6 +44,25 @@ def fewer_blocks_than_metadata(i):
     i.set_sb("blocks_count", 4)
 
 
+@case("superblock-field", "group-inode-bitmap-place", base="one group")
+def blocks_count_beside_a_damaged_descriptor(i):
+    """The checksum is right, but the number of inodes is one of a single group."""
+    i.set_sb("blocks_count", 0xFFFFFFFF)
+    i.set_gd(0, "inode_bitmap", 0x7FFFFFFF, csum=False)
+
+
+@case("superblock-field", "group-inode-bitmap-place", base="one group")
+def cluster_size_beside_a_damaged_descriptor(i):
+    i.set_sb("log_cluster_size", 128)
+    i.set_gd(0, "inode_bitmap", 0x7FFFFFFF)
+
+
+@case("superblock-field", base="one group")
+def blocks_count_and_magic(i):
+    i.set_sb("blocks_count", 0xFFFFFFFF)
+    i.set_sb("magic", 0xEF52, csum=False)
+
+
 @case("superblock-field", base="ext2")
 def blocks_count_beside_a_damaged_backup(i):
     i.put(SUPER - 1024 + i.block(8193) + FIRST_DATA_BLOCK, 4, 0x81)
