@@ -384,8 +384,8 @@ static bool is_damaged(const uint8_t *raw)
 
 /*
  * Without a backup. A checksum that is right is contradicted only by a superblock that fits
- * perfectly, or where its own fields contradict each other, and no superblock is wrong because of a
- * descriptor.
+ * perfectly, or whose own fields contradict each other less, and no superblock is wrong because of
+ * a descriptor.
  */
 static void mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
 {
@@ -396,7 +396,7 @@ static void mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
 		return;
 	(void)fsck_mend_alone(dev, sb, damaged);
 	if (!damaged && xw_super_has_csum(&was) &&
-	    (fsck_super_agrees(&was) || !fsck_super_agrees(sb)) &&
+	    fsck_super_conflicts(sb) >= fsck_super_conflicts(&was) &&
 	    fsck_super_penalty(dev, sb) > fsck_super_ideal(sb))
 		*sb = was;
 }
@@ -505,6 +505,7 @@ static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint
 		limit = sb->magic == XW_SUPER_MAGIC ? 16 : 6;
 	if (!is_damaged(raw)) /* but for the magic */
 		mend_alone(f->dev, &mended, false);
+	mended.blocks_count = fsck_counted_blocks(f->dev, &mended);
 	if (!fsck_super_usable(&mended) || fsck_super_penalty(f->dev, &mended) >= limit)
 		return xw_fail(&f->diag, XW_ERR_INPUT,
 			       "%s: no ext2, ext3 or ext4 superblock, and no backup of one",

@@ -168,9 +168,9 @@ static int judge_counts(const struct xw_super *sb, uint64_t size)
 	return bad;
 }
 
-bool fsck_super_agrees(const struct xw_super *sb)
+int fsck_super_conflicts(const struct xw_super *sb)
 {
-	return fsck_super_usable(sb) && !judge_counts(sb, UINT64_MAX);
+	return fsck_super_usable(sb) ? judge_counts(sb, UINT64_MAX) : UNUSABLE * (int)faults(sb);
 }
 
 static void on_device(struct xw_image *img, struct xw_dev *dev, const struct xw_super *sb)

@@ -54,8 +54,8 @@ bool fsck_features_are_odd(const struct xw_super *sb);
 uint32_t fsck_first_block(const struct xw_super *sb);
 /* Can the filesystem be opened with it? */
 bool fsck_super_usable(const struct xw_super *sb);
-/* Do its own fields agree with each other? */
-bool fsck_super_agrees(const struct xw_super *sb);
+/* How much its own fields contradict each other: 0 if they do not. */
+int fsck_super_conflicts(const struct xw_super *sb);
 /* How much data on the device contradicts sb: 0 or less if none. */
 int fsck_super_penalty(struct xw_dev *dev, const struct xw_super *sb);
 /* Does the padding of group 0's inode bitmap start at sb's number of inodes per group? */

@@ -58,6 +58,18 @@ def cluster_size_beside_a_damaged_descriptor(i):
 
 
 @case("superblock-field", base="one group")
+def block_size_and_journal_number(i):
+    i.set_sb("log_block_size", 4)
+    i.set_sb("journal_inum", 0x8FBB095F)
+
+
+@case("superblock-field", base="bigalloc")
+def cluster_size_and_blocks_count(i):
+    i.set_sb("log_cluster_size", 63)
+    i.set_sb("blocks_count", i.sb("blocks_count") - 1)
+
+
+@case("superblock-field", base="one group")
 def blocks_count_and_magic(i):
     i.set_sb("blocks_count", 0xFFFFFFFF)
     i.set_sb("magic", 0xEF52, csum=False)
