@@ -6,14 +6,17 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/auto.h"
+#include "base/endian.h"
 #include "base/hash.h"
 #include "phases/inodes.h"
 #include "read/xattrs.h"
+#include "walk/xattr.h"
 
 /* Sizes of the two known versions of a context, whose first byte is the version. */
-enum { CONTEXT_V1 = 28, CONTEXT_V2 = 40, NONCE = 16 };
+enum { CONTEXT_V1 = 28, CONTEXT_V2 = 40, NONCE = 16, CONTEXT_FLAGS = 0x1F };
 /* Unknown versions are not changed, and count as one policy. */
 enum { POLICY_UNKNOWN = 1 };
 
@@ -53,6 +56,52 @@ static bool context_policy(const uint8_t *value, uint32_t len, uint64_t *hash)
 	return true;
 }
 
+/* Could Linux have written it? Every byte of a context but the key and the nonce is known. */
+static bool is_context(const uint8_t *value, uint32_t len)
+{
+	static const uint8_t modes[] = {1, 4, 5, 6, 7, 8, 9, 10};
+
+	return ((len == CONTEXT_V1 && value[0] == 1) ||
+		(len == CONTEXT_V2 && value[0] == 2 && !value[5] && !value[6] && !value[7])) &&
+	       memchr(modes, value[1], sizeof(modes)) && memchr(modes, value[2], sizeof(modes)) &&
+	       !(value[3] & ~CONTEXT_FLAGS);
+}
+
+/* Does l have its context under another name, in the inode? The entry is given the right one. */
+static bool name_context(struct fsck_look *l)
+{
+	const size_t size = l->f->img->inode_size, at = XW_INODE_BODY + l->in.extra_isize;
+	auto_free struct xw_walk_xattr *it = malloc(sizeof(*it));
+	auto_free uint8_t *copy = malloc(size);
+	struct xw_walk_xattr_item item;
+	size_t off = 0;
+	int more;
+
+	if (!it || !copy || at + XW_XATTR_IHDR >= size || peek32(l->raw + at) != XW_XATTR_MAGIC)
+		return false;
+	memcpy(copy, l->raw, size);
+	xw_walk_xattr_inode(it, copy + at, size - at);
+	while (!off && (more = xw_walk_xattr_next(it, &item)))
+		if (more == 1 && item.value && is_context(item.value, item.e.value_size))
+			off = item.off;
+	if (!off)
+		return false;
+	item.e.name = "c";
+	item.e.name_len = 1;
+	item.e.name_index = XW_XI_ENCRYPTION;
+	xw_xattr_entry_encode(copy + at, off, &item.e);
+	xw_walk_xattr_inode(it, copy + at, size - at);
+	while ((more = xw_walk_xattr_next(it, &item)) == 1)
+		;
+	if (more)
+		return false;
+	if (FSCK_FOUND(l->f, ENCRYPT_NAME, .ino = l->ino)) {
+		memcpy(l->raw, copy, size);
+		l->dirty = true;
+	}
+	return true;
+}
+
 static int remember(struct fsck *f, xw_ino ino, uint64_t hash)
 {
 	struct policy *slot;
@@ -89,7 +138,8 @@ int fsck_look_encrypted(struct fsck_look *l)
 	if (rc == XW_ERR_NOMEM)
 		return rc;
 	if (rc == XW_ERR_NOTFOUND) {
-		if (FSCK_FOUND(f, ENCRYPT_NO_CONTEXT, .ino = l->ino)) {
+		/* If it is renamed, its policy is compared in the next round. */
+		if (!name_context(l) && FSCK_FOUND(f, ENCRYPT_NO_CONTEXT, .ino = l->ino)) {
 			l->in.flags &= ~XW_FL_ENCRYPT;
 			l->dirty = true;
 		}

@@ -12,7 +12,7 @@ COMPAT_SPARSE_SUPER2 = 0x200
 
 def encrypt(i, ino, context):
     """Makes an inode encrypted, with one attribute: the context."""
-    off, at = i.inode_off(ino) + 128 + i.inode(ino, "extra_isize"), 32
+    off, at = i.inode_off(ino) + 128 + i.inode(ino, "extra_isize"), 56
     i.put(off, i.inode_size - (off - i.inode_off(ino)), bytes(i.inode_size - (off - i.inode_off(ino))))
     i.put(off, 4, XATTR_MAGIC)
     i.put(off + 4, 2, bytes([1, INDEX_ENCRYPTION]))
@@ -48,6 +48,19 @@ def policy_of_an_unknown_version(i):
     encrypt(i, many, context(9, 7, 33))
     for n, (_, child) in enumerate(encrypted_names(i, many)):
         encrypt(i, child, context(3, n, 28))
+
+
+@case("encrypt-context-name", base="encrypt", only=True, lost=["many/*"])
+def contexts_under_other_names(i):
+    """Name length, index and first character: the policy is known nevertheless, and the files stay where they are."""
+    many = i.lookup("many")
+    encrypt(i, many, context(1, 7, 28))
+    for n, (_, child) in enumerate(encrypted_names(i, many)):
+        encrypt(i, child, context(1, 7, 28))
+        entry = i.inode_off(child) + 128 + i.inode(child, "extra_isize") + 4
+        if n < 3:
+            i.put(entry + (0, 1, 16)[n], 1, (19, 0, 0x64)[n])
+            i.fix_inode(child)
 
 
 @case("encrypt-context", base="encrypt", lost=["many/*"])
