@@ -224,13 +224,26 @@ int fsck_check_resize(struct fsck *f)
 
 /* ---- bad blocks ---- */
 
+/* Is any block metadata in the clusters of this part of the list? Their owner must be alone. */
+static bool is_beside_metadata(const struct fsck *f, const struct xw_sysmap *meta, xw_blk blk,
+			       uint64_t len)
+{
+	const struct xw_super *sb = &f->img->sb;
+	const uint64_t size = UINT64_C(1) << xw_image_cluster_bits(f->img);
+	const xw_blk start = blk - (blk - sb->first_data_block) % size;
+	const xw_blk end = start + xw_div_up(blk + len - start, size) * size;
+	bool is_meta;
+
+	len = XW_MIN(end, sb->blocks_count) - start;
+	return xw_sysmap_at(meta, start, len, &is_meta) != len || is_meta;
+}
+
 /* Does the list contain blocks where no bad block can be recorded: outside, or metadata? */
 static int list_is_good(struct fsck *f, const struct xw_inode *in, bool *good)
 {
 	struct xw_sysmap *meta = NULL;
 	struct xw_walk_map w;
 	struct xw_walk_map_item item;
-	bool is_meta;
 	int rc;
 
 	*good = true;
@@ -244,7 +257,7 @@ static int list_is_good(struct fsck *f, const struct xw_inode *in, bool *good)
 	while (!rc && *good && (rc = xw_walk_map_next(&w, &item)) > 0) {
 		const uint64_t len = item.kind == XW_WALK_RUN ? XW_MAX(item.len, 1) : 1;
 
-		*good = rc == 1 && xw_sysmap_at(meta, item.pblk, len, &is_meta) == len && !is_meta;
+		*good = rc == 1 && !is_beside_metadata(f, meta, item.pblk, len);
 		rc = 0;
 	}
 	xw_walk_map_free(&w);

@@ -166,3 +166,12 @@ def blocks_of_the_orphan_file(i):
 def fast_commits_in_a_small_journal(i):
     """The smallest journal has no room for an area of fast commits."""
     i.put(i.block(i.blocks(8)[0]) + 40, 4, bytes([0, 0, 0, 0x20]))
+
+
+@case("bad-block-inode", "block-bitmap-differences", base="bigalloc", lost=["big"])
+def bad_block_in_the_cluster_of_a_bitmap(i):
+    """The bitmap must be alone in its cluster to be written."""
+    bitmap, big = i.gd(0, "block_bitmap"), i.lookup("big")
+    i.iblock(1, 4 * ((bitmap + 1) % 8), 4, bitmap + 1)
+    i.iblock(big, 12 + 4, 2, 8)
+    i.set_inode(big, "size", 8 * i.bs)
