@@ -199,8 +199,6 @@ int fsck_check_resize(struct fsck *f)
 	r.descs = xw_div_up(f->img->groups, r.bs / f->img->desc_size);
 	r.reserved = sb->reserved_gdt_blocks;
 	r.dind = peek32(in.block + (size_t)4 * XW_DIND_SLOT);
-	if (!r.reserved && !r.dind)
-		return 0;
 	if (record_is_good(&r, &in))
 		rc = each_block(&r, false, &same);
 	else

@@ -129,6 +129,12 @@ def resize_inode_shorter_than_its_map(i):
     i.set_inode(7, "size", 46)
 
 
+@case("resize-inode", base="large inodes")
+def resize_inode_without_a_map(i):
+    """It has a block even if no descriptors are reserved."""
+    i.iblock(7, 52, 4, 0)
+
+
 @case("large-file-feature", base="one group")
 def large_resize_inode_without_the_feature(i):
     i.set_sb("feature_ro_compat", i.sb("feature_ro_compat") & ~RO_LARGE_FILE)
