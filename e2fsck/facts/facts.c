@@ -53,9 +53,9 @@ struct fsck_dir *fsck_dir(const struct fsck *f, xw_ino ino)
 
 int fsck_want_itree(struct fsck *f, xw_ino ino)
 {
-	int rc = f->trees_wanted ? 0
-				 : xw_blockset_new((uint64_t)f->img->sb.inodes_count + 1,
-						   &f->trees_wanted);
+	int rc = f->trees_wanted
+			 ? 0
+			 : xw_blockset_new((uint64_t)f->img->sb.inodes_count + 1, &f->trees_wanted);
 
 	if (!rc)
 		rc = xw_blockset_add(f->trees_wanted, ino, 1, NULL);
