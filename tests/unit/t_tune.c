@@ -214,7 +214,7 @@ END_TEST
 static const struct {
 	const char *image, *features; /* of the image; the change's list */
 	uint32_t inode_size; /* 0: stays */
-	bool all; /* what was never used is zero then, too: no descriptor says any more what that is */
+	bool all; /* what was never used is zero then, too: no descriptor tells it any more */
 } lazy[] = {
 	{"", "^metadata_csum", 0, false}, /* uninit_bg takes its place */
 	{"", "^metadata_csum,^uninit_bg", 0, true},

@@ -152,7 +152,7 @@ START_TEST(root_only)
 }
 END_TEST
 
-/* Every member of every item: kind, block, level, entry, level and count of the header, "r": root. */
+/* All members of all items: kind, block, level, entry, level and count of the header; "r": root */
 static void describe(bool unverified, bool any_names, char *out, size_t size)
 {
 	const struct xw_walk_itree_env env = {
