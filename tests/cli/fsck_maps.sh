@@ -12,9 +12,27 @@ fsck() { # WANTED ARGS...
 	"$FSCK" "$@" >.out 2>.err </dev/null || RC=$?
 	equal "xw-fsck $*" "$RC" "$want"
 }
+# facts IMAGE: everything but contents and map: mode, owner, links, size, times, attributes
+facts() {
+	local name
+	for name in file dir; do
+		"$DEBUGFS" -R "stat $name" "$1" 2>/dev/null | sed 's/Flags:.*//; s/Blockcount:.*//; /ctime/d; /^EXTENTS\|^BLOCKS/,$d'
+	done
+}
+# adorn IMAGE: give the file what a repair could lose
+adorn() {
+	"$DEBUGFS" -w -R 'ea_set file user.name value' -R 'ea_set file user.long "a value that is not in the inode"' \
+		-R 'ea_set file user.more "so that there is a block of attributes, 0123456789 0123456789 0123456789"' \
+		-R 'ea_set dir user.name dir' -R 'sif file uid 1000' -R 'sif file gid 70000' -R 'sif file mode 0104751' \
+		-R 'sif file mtime 20200101000000' -R 'sif file version 77' "$1" >.dbg 2>&1 || cat .dbg
+	facts "$1" >".facts.$1"
+	equal "$1: attributes, owner and times to be kept" "$(grep -c 'user\.\|Group: 70000\|Mode:  04751' ".facts.$1")" 6
+}
 kept() { # IMAGE
 	"$DEBUGFS" -R 'cat file' "$1" >.file 2>/dev/null
 	is "  and the file is what it was" cmp -s d/file .file
+	facts "$1" >.facts
+	is "  with attributes, owner and times" cmp -s ".facts.$1" .facts
 }
 sound() { # IMAGE
 	fsck 0 -fn "$1"
@@ -27,6 +45,7 @@ seq 1 60000 >d/file
 (cd d/dir && seq -f 'a-name-that-is-long-enough-%04g' 1 300 | xargs touch)
 mkfs -q -t ext2 -b 1024 -d d old 16M
 works "an image with block maps"
+adorn old
 fsck 0 -fn -E bmap2extent old
 fsck 0 -fy -E bmap2extent old
 is "  said to be modified" grep -q 'FILE SYSTEM WAS MODIFIED' .out
@@ -49,12 +68,14 @@ fi
 
 # Two files with the same blocks, by a feature that allows it.
 mkfs -q -t ext2 -b 1024 -d d shared 16M
+adorn shared
 fsck 0 -fy -E unshare_blocks shared
 is "  a filesystem without the feature is left alone" sh -c '! grep -q MODIFIED .out'
 sound shared
 cp d/file d/other
 rm -f shared
 mkfs -q -t ext2 -b 1024 -d d shared 16M
+adorn shared
 v=$("$DEBUGFS" -R 'blocks file' shared 2>/dev/null | cut -d' ' -f1)
 "$DEBUGFS" -w -R "sif other block[0] $v" shared >.dbg 2>&1 || cat .dbg
 "$DEBUGFS" -w -R 'ssv feature_ro_compat 0x4003' shared >.dbg 2>&1 || cat .dbg
@@ -130,4 +151,4 @@ else
 	equal "nothing is repaired where a block cannot be read" "$((RC & 9))" 8
 	is "  nor are zeros put in its place" cmp -s before medium
 fi
-done_testing 51
+done_testing 58
