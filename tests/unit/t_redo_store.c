@@ -146,6 +146,41 @@ START_TEST(in_the_way)
 }
 END_TEST
 
+/* A redo file of another filesystem gets another name, unless that is taken. */
+START_TEST(set_aside)
+{
+	struct xw_redo_store *s;
+	char other[136];
+	struct xw_dev *d;
+	struct world w;
+
+	snprintf(other, sizeof(other), "%s.other", redo);
+	cut_world(&w, redo);
+	ck_assert_int_eq(xw_redo_store_open(img, NULL, 0, &diag, &s), 0);
+	ck_assert_int_eq(s->ops->set_aside(s), 0);
+	ck_assert(!there(redo) && there(other));
+	ck_assert_int_eq(s->ops->set_aside(s), 0); /* there is none now */
+	ck_assert(there(other));
+	ck_assert_int_eq(s->ops->create(s, &d), 0);
+	ck_assert_int_eq(xw_dev_pwrite(d, XW_REDO_MAGIC "rest", 12, 0), 0);
+	xw_dev_close(d);
+	ck_assert_int_eq(s->ops->publish(s), 0);
+	ck_assert(there(redo));
+	ck_assert_int_eq(s->ops->set_aside(s), XW_ERR_BUSY); /* by this store itself */
+	xw_diag_clear(&diag);
+	xw_redo_store_close(s);
+	ck_assert_int_eq(xw_redo_store_open(img, NULL, 0, &diag, &s), 0);
+	ck_assert_int_eq(s->ops->set_aside(s), XW_ERR_IO);
+	ck_assert_ptr_nonnull(strstr(diag.text, "cannot rename to"));
+	xw_diag_clear(&diag);
+	ck_assert(there(redo) && there(other));
+	ck_assert_int_eq(s->ops->remove(s), 0);
+	ck_assert(!there(redo) && there(other));
+	xw_redo_store_close(s);
+	world_close(&w);
+}
+END_TEST
+
 static void put_magic(struct xw_dev *d)
 {
 	ck_assert_int_eq(xw_dev_pwrite(d, XW_REDO_MAGIC "rest", 12, 0), 0);
@@ -532,6 +567,7 @@ int main(void)
 	tcase_add_test(tc, limit_of_recovery);
 	tcase_add_loop_test(tc, limit_of_commit, 0, 2);
 	tcase_add_test(tc, holes_stay);
+	tcase_add_test(tc, set_aside);
 	suite_add_tcase(s, tc);
 	return unit_main(s);
 }
