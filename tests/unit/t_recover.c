@@ -419,6 +419,38 @@ START_TEST(lost_super)
 }
 END_TEST
 
+/* Nothing is left of the superblock: the copy in group 1 says whose image this is. */
+START_TEST(lost_super_and_a_copy)
+{
+	enum { PER_GROUP = 229 };
+	const struct world_spec *spec = &world_specs[0];
+	const uint64_t at = (uint64_t)(1 + PER_GROUP) * spec->block_size;
+	uint8_t garbage[XW_SUPER_SIZE], copy[XW_SUPER_SIZE];
+	struct xw_recover_info info;
+	struct xw_super sb;
+	struct world w;
+
+	ck_assert_uint_eq(spec->block_size, 1024);
+	memset(garbage, 0xAA, sizeof(garbage));
+	for (int i = 0; i < 3; i++) { /* its own copy, another image's, none */
+		world_half_done(&w, spec);
+		ck_assert_int_eq(xw_super_decode(w.new_img + XW_SUPER_OFFSET, &sb), 0);
+		set_header(&w, AT_NEW_SUPER + 0x20, PER_GROUP | (uint64_t)PER_GROUP << 32);
+		sb.uuid[0] ^= i == 1;
+		xw_super_encode(&sb, copy);
+		if (i == 2)
+			memset(copy, 0, sizeof(copy));
+		ck_assert_int_eq(xw_dev_pwrite(w.img, copy, sizeof(copy), at), 0);
+		world_put_super(&w, garbage);
+		if (try_recover(&w, 0, &info))
+			ck_abort_msg("%d: %s", i, w.diag.text);
+		ck_assert_int_eq(info.redo_applied, i != 1);
+		ck_assert_int_eq(w.pub != NULL, i == 1);
+		world_close(&w);
+	}
+}
+END_TEST
+
 /* A superblock whose RECOVER bit and checksum did not arrive together. */
 START_TEST(torn_recover_bit)
 {
@@ -564,6 +596,7 @@ int main(void)
 	tcase_add_test(tc, file_without_bit);
 	tcase_add_loop_test(tc, torn_super, 0, 4);
 	tcase_add_loop_test(tc, lost_super, 0, WORLD_SPECS);
+	tcase_add_test(tc, lost_super_and_a_copy);
 	tcase_add_test(tc, torn_recover_bit);
 	tcase_add_loop_test(tc, counts_cut_everywhere, 0, 2 * WORLD_SPECS);
 	suite_add_tcase(s, tc);
