@@ -141,8 +141,12 @@ static void order_of(const struct faultdev *f, uint64_t log, char seen[256])
 	seen[n] = 0;
 }
 
-/* Commit both, cut at change `cut`; what has reached the device then is *after. */
-static int commit_two(uint64_t cut, char seen[256], struct faultdev **after, uint64_t *log)
+/*
+ * Commit both, cut at change `cut`, or with a read of the commit that fails; 0: none. What has
+ * reached the device then is *after.
+ */
+static int commit_two(uint64_t cut, uint64_t bad_read, char seen[256], struct faultdev **after,
+		      uint64_t *log)
 {
 	const struct xw_edit_opts o = {.how = XW_COMMIT_JOURNAL, .now = 1700000000};
 	struct faultdev *f = open_recorded();
@@ -161,7 +165,11 @@ static int commit_two(uint64_t cut, char seen[256], struct faultdev **after, uin
 	xw_super_encode(&sb, buf);
 	ok(xw_dev_pwrite(xw_edit_dev(e), buf, sizeof(buf), XW_SUPER_OFFSET));
 	ok(xw_dev_pwrite(xw_edit_dev(e), buf, sizeof(buf), COPY));
+	f->fail_read = bad_read ? f->reads + bad_read : 0;
 	rc = xw_edit_commit(e, NULL);
+	if (f->fail_read > f->reads)
+		rc = 1; /* there are fewer */
+	f->fail_read = 0;
 	order_of(f, *log, seen);
 	xw_diag_clear(&diag);
 	*after = copy_of(f->under);
@@ -177,9 +185,50 @@ START_TEST(order_of_a_commit)
 	uint64_t log;
 
 	make(1);
-	ok(commit_two(0, seen, &after, &log));
+	ok(commit_two(0, 0, seen, &after, &log));
 	ck_assert_str_eq(seen, "PSTSLSPWSLSPS");
 	xw_dev_close(&after->dev);
+}
+END_TEST
+
+static bool has_label(struct xw_dev *dev, uint64_t off)
+{
+	uint8_t buf[XW_SUPER_SIZE];
+	struct xw_super sb;
+
+	ok(xw_dev_pread(dev, buf, sizeof(buf), off));
+	ok(xw_super_decode(buf, &sb));
+	return !strcmp((const char *)sb.volume_name, "changed");
+}
+
+/* Each read of a commit fails once: the commit is complete, or there was none. */
+START_TEST(one_read_fails)
+{
+	const struct xw_edit_opts o = {.now = 1700000000};
+	unsigned failed = 0, done = 0;
+	struct faultdev *f;
+	char seen[256];
+	uint64_t log;
+	int rc;
+
+	make(1);
+	for (uint64_t k = 1; (rc = commit_two(0, k, seen, &f, &log)) <= 0; k++) {
+		struct xw_edit *e;
+		bool changed;
+
+		ok(xw_edit_begin_dev(&f->dev, NULL, &o, &diag, &e));
+		changed = has_label(&f->dev, XW_SUPER_OFFSET);
+		if (changed != has_label(&f->dev, COPY))
+			ck_abort_msg("read %u: %d, half a change", (unsigned)k, rc);
+		if (!rc)
+			ck_assert(changed);
+		failed += rc != 0;
+		done += changed;
+		xw_edit_end(e);
+	}
+	xw_dev_close(&f->dev);
+	ck_assert_uint_gt(failed, 3);
+	ck_assert_uint_gt(done, 0);
 }
 END_TEST
 
@@ -193,7 +242,7 @@ START_TEST(order_of_a_recovery)
 	char all[512] = "";
 
 	make(1);
-	for (; commit_two(cut, seen, &f, &log); cut++) {
+	for (; commit_two(cut, 0, seen, &f, &log); cut++) {
 		struct xw_edit *e;
 		uint64_t *blocks;
 		size_t n;
@@ -224,7 +273,7 @@ START_TEST(order_with_a_torn_bit)
 	struct xw_edit *e;
 
 	make(1);
-	ck_assert_int_ne(commit_two(5, seen, &f, &log), 0);
+	ck_assert_int_ne(commit_two(5, 0, seen, &f, &log), 0);
 	ok(xw_dev_pread(&f->dev, super, sizeof(super), XW_SUPER_OFFSET));
 	memcpy(sum, super + XW_SUPER_SIZE - 4, 4);
 	xw_super_bytes_incompat(super, 0, XW_INCOMPAT_RECOVER);
@@ -248,6 +297,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, one_flush_fails);
 	tcase_add_test(t, order_of_a_commit);
+	tcase_add_test(t, one_read_fails);
 	tcase_add_test(t, order_of_a_recovery);
 	tcase_add_test(t, order_with_a_torn_bit);
 	suite_add_tcase(s, t);
