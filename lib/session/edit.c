@@ -418,6 +418,7 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 
 	if (!info)
 		info = &own;
+	memset(info, 0, sizeof(*info)); /* nothing is undecided before xw_commit() */
 	if (e->failed || e->opts.recover & XW_RECOVER_RDONLY)
 		return xw_fail(e->diag, XW_ERR_STATE, "%s: %s", e->dev->name,
 			       e->failed ? "a commit has failed before" : "opened read-only");

@@ -151,10 +151,12 @@ static int commit_two(uint64_t cut, uint64_t bad_read, char seen[256], struct fa
 	const struct xw_edit_opts o = {.how = XW_COMMIT_JOURNAL, .now = 1700000000};
 	struct faultdev *f = open_recorded();
 	uint8_t buf[XW_SUPER_SIZE];
+	struct xw_commit_info info;
 	struct xw_super sb;
 	struct xw_edit *e;
 	int rc;
 
+	memset(&info, 1, sizeof(info));
 	f->fail_change = cut;
 	f->mode = FAULT_CUT;
 	ok(xw_edit_begin_dev(&f->dev, NULL, &o, &diag, &e));
@@ -166,11 +168,13 @@ static int commit_two(uint64_t cut, uint64_t bad_read, char seen[256], struct fa
 	ok(xw_dev_pwrite(xw_edit_dev(e), buf, sizeof(buf), XW_SUPER_OFFSET));
 	ok(xw_dev_pwrite(xw_edit_dev(e), buf, sizeof(buf), COPY));
 	f->fail_read = bad_read ? f->reads + bad_read : 0;
-	rc = xw_edit_commit(e, NULL);
+	rc = xw_edit_commit(e, &info);
 	if (f->fail_read > f->reads)
 		rc = 1; /* there are fewer */
 	f->fail_read = 0;
 	order_of(f, *log, seen);
+	if (!seen[0] || !rc)
+		ck_assert(!info.undecided);
 	xw_diag_clear(&diag);
 	*after = copy_of(f->under);
 	xw_edit_end(e);
