@@ -292,6 +292,47 @@ START_TEST(order_with_a_torn_bit)
 }
 END_TEST
 
+/*
+ * The log has recorded an error: with transactions, and empty. The superblock then says that there
+ * are errors, and the log does not any more.
+ */
+START_TEST(error_in_the_log)
+{
+	const struct xw_edit_opts o = {.now = 1700000000};
+	uint8_t super[XW_SUPER_SIZE], block[1024];
+	struct faultdev *f, *after;
+	struct xw_super sb;
+	struct xw_edit *e;
+	struct xw_jsb jsb;
+	char seen[256];
+	uint64_t log;
+
+	make(1);
+	/* as order_of_a_recovery lists them: RECOVER alone at 2, transactions at 5 */
+	ck_assert_int_ne(commit_two(_i ? 2 : 5, 0, seen, &f, &log), 0);
+	ok(xw_dev_pread(&f->dev, block, sizeof(block), log));
+	ok(xw_jsb_decode(block, &jsb));
+	ck_assert_int_eq(jsb.start != 0, !_i);
+	jsb.err = 5;
+	xw_jsb_encode(&jsb, block);
+	ok(xw_dev_pwrite(f->under, block, sizeof(block), log));
+	ok(xw_edit_begin_dev(&f->dev, NULL, &o, &diag, &e));
+	ck_assert_int_eq(xw_edit_recovered(e)->journal.err, 5);
+	ck_assert_uint_eq(xw_edit_recovered(e)->journal.blocks, _i ? 0 : 2);
+	after = copy_of(f->under);
+	xw_edit_end(e);
+	ok(xw_dev_pread(&after->dev, super, sizeof(super), XW_SUPER_OFFSET));
+	ok(xw_super_decode(super, &sb));
+	ck_assert_uint_eq(sb.state & XW_STATE_ERROR, XW_STATE_ERROR);
+	ck_assert(!(sb.feature_incompat & XW_INCOMPAT_RECOVER));
+	ok(xw_dev_pread(&after->dev, block, sizeof(block), log));
+	ok(xw_jsb_decode(block, &jsb));
+	ck_assert_uint_eq(jsb.err, 0);
+	ck_assert_uint_eq(jsb.start, 0);
+	xw_dev_close(&after->dev);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("commit_order");
@@ -304,6 +345,7 @@ int main(void)
 	tcase_add_test(t, one_read_fails);
 	tcase_add_test(t, order_of_a_recovery);
 	tcase_add_test(t, order_with_a_torn_bit);
+	tcase_add_loop_test(t, error_in_the_log, 0, 2);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
