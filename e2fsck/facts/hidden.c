@@ -30,7 +30,10 @@ bool fsck_is_hidden(const struct xw_super *sb, xw_ino ino)
 	       (sb->feature_compat & XW_COMPAT_HAS_JOURNAL && ino == sb->journal_inum);
 }
 
-/* The first block of a file, whatever its mode says; false: it has none that can be read. */
+/*
+ * The first block of a file, whatever its mode says, or the extent about being written; false: it
+ * has none that can be read.
+ */
 static bool first_block(struct fsck *f, xw_ino ino, const struct xw_inode *in, uint8_t *buf)
 {
 	struct xw_diag *const diag = f->img->diag;
@@ -42,7 +45,7 @@ static bool first_block(struct fsck *f, xw_ino ino, const struct xw_inode *in, u
 		return false;
 	file.mode = XW_S_IFREG;
 	f->img->diag = NULL;
-	have = !xw_map_lookup(f->img, ino, &file, 0, &run) && run.len && !run.unwritten &&
+	have = !xw_map_lookup(f->img, ino, &file, 0, &run) && run.len &&
 	       !fsck_read(f, run.pblk, 1, buf);
 	f->img->diag = diag;
 	xw_diag_clear(&f->diag);

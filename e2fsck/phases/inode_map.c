@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/endian.h"
+#include "facts/hidden.h"
 #include "phases/inode_slice.h"
 #include "phases/inodes.h"
 
@@ -118,13 +119,25 @@ static bool is_too_big(const struct fsck_look *l, uint64_t end)
 	       !(l->f->img->sb.feature_incompat & XW_INCOMPAT_LARGEDIR);
 }
 
+static bool is_system(const struct fsck_look *l)
+{
+	return l->ino < l->f->img->sb.first_ino || fsck_is_hidden_file(l->f, l->ino, &l->in);
+}
+
+/* Only files of users may have blocks that read as zeros. */
+static bool found_unwritten(struct fsck_look *l, const struct xw_walk_map_item *i)
+{
+	if (l->type == XW_S_IFDIR)
+		return FSCK_FOUND(l->f, DIR_UNWRITTEN, .ino = l->ino, .lblk = i->lblk);
+	return is_system(l) && FSCK_FOUND(l->f, SYSTEM_UNWRITTEN, .ino = l->ino, .lblk = i->lblk);
+}
+
 static int run_met(struct fsck_look *l, const struct xw_walk_map_item *i)
 {
 	struct fsck_map *m = &l->map;
 	struct xw_map_run run = {i->lblk, i->len, i->pblk, i->unwritten};
 
-	if (i->unwritten && l->type == XW_S_IFDIR &&
-	    FSCK_FOUND(l->f, DIR_UNWRITTEN, .ino = l->ino, .lblk = i->lblk)) {
+	if (i->unwritten && found_unwritten(l, i)) {
 		run.unwritten = false;
 		m->damaged = true;
 	}

@@ -59,7 +59,7 @@ static bool has_resize_map(const struct fsck_look *l)
 
 /*
  * Reserved inodes: the journal has the size of its map. Of the others no size is known, but it must
- * be possible.
+ * be possible, and reach to the last block.
  */
 static void check_reserved_size(struct fsck_look *l)
 {
@@ -71,6 +71,8 @@ static void check_reserved_size(struct fsck_look *l)
 			set_size(l, end);
 	} else if (l->in.size >= size_limit(l)) {
 		set_size(l, has_resize_map(l) ? (XW_NDIR_BLOCKS + apb + apb * apb) * bs : end);
+	} else if (end && l->in.size < end - bs && l->ino != XW_INO_RESIZE) {
+		set_size(l, end);
 	}
 }
 

@@ -243,6 +243,22 @@ def first_extent_of_a_node_at_a_wrong_place(i):
     i.fix_extent_block(ino, node)
 
 
+@case("system-file-unwritten", base="orphan", only=True, first=True)
+def orphan_file_marked_unwritten(i):
+    ino = i.sb("orphan_file_inum")
+    i.iblock(ino, 16, 2, len(i.blocks(ino)) | 0x8000)
+
+
+@case("system-file-unwritten", "quota-file-damaged", base="quota", only=True)
+def quota_file_marked_unwritten(i):
+    i.iblock(3, 16, 2, len(i.blocks(3)) | 0x8000)
+
+
+@case("inode-size", base="quota")
+def quota_file_longer_than_its_size(i):
+    i.set_inode(3, "size", i.inode(3, "size") - 3 * i.bs)
+
+
 @case("map-budget", lost=["file"])
 def file_larger_than_its_filesystem(i):
     start = max(free_runs(i), key=lambda r: r[1])[0]
