@@ -289,6 +289,31 @@ static int shorten(struct fsck_look *l)
 	return 0;
 }
 
+/*
+ * The last extent reaches past the size, and i_blocks agrees with the size: its length is wrong.
+ * Blocks past the size that are legal, be they unwritten or of a Merkle tree, are in i_blocks.
+ */
+static void cut_end(struct fsck_look *l)
+{
+	const struct fsck *f = l->f;
+	const uint64_t bs = f->img->block_size, end = xw_div_up(l->in.size, bs);
+	struct fsck_map *m = &l->map;
+	struct xw_map_run *last = m->runs.n ? &m->runs.v[m->runs.n - 1] : NULL;
+	uint64_t held = m->nodes.n + (l->in.file_acl != 0), beyond;
+
+	if (!last || !(l->in.flags & XW_FL_EXTENTS) || xw_image_cluster_bits(f->img) ||
+	    last->lblk >= end || last->lblk + last->len <= end)
+		return;
+	for (size_t i = 0; i < m->runs.n; i++)
+		held += m->runs.v[i].len;
+	beyond = last->lblk + last->len - end;
+	if (xw_inode_fs_blocks_512(&l->in, &f->img->sb) != (held - beyond) * (bs / 512) ||
+	    !FSCK_FOUND(l->f, EXTENT_LONG, .ino = l->ino, .lblk = last->lblk, .num = end))
+		return;
+	last->len -= beyond;
+	m->damaged = true;
+}
+
 int fsck_look_map(struct fsck_look *l)
 {
 	struct fsck_map *m = &l->map;
@@ -304,6 +329,8 @@ int fsck_look_map(struct fsck_look *l)
 		rc = walk(l, -1);
 	if (!rc && m->damaged && !m->runs.n)
 		rc = guess_depth(l);
+	if (!rc)
+		cut_end(l);
 	if (!rc && m->damaged)
 		rc = fsck_look_rebuild(l);
 	return rc ? rc : repair_pointers(l);

@@ -397,7 +397,8 @@ static int extent_index(struct xw_walk_map *w, struct xw_walk_map_item *item)
 /*
  * How many blocks of the extent x are believed if later entries may start before its end: all,
  * those before the next entry, or none where x itself is out of order. Two entries outvote it; a
- * single one does if it starts in x's own blocks, or if x leaves the filesystem.
+ * single one does if it starts in x's own blocks, if it ends where the next one or the contents do,
+ * or if x leaves the filesystem.
  */
 static uint32_t believed(const struct xw_walk_map *w, const struct xw_extent *x)
 {
@@ -419,6 +420,7 @@ static uint32_t believed(const struct xw_walk_map *w, const struct xw_extent *x)
 	if (next.lblk <= x->lblk)
 		return outvoted ? 0 : x->len;
 	within = next.pblk > x->pblk && next.pblk - x->pblk < x->len;
+	outvoted = outvoted || (next_belongs(w, &next, next.lblk) && !next_belongs(w, &next, end));
 	if (!outvoted && !within && can_point_to(w->sb, x->pblk, x->len))
 		return x->len;
 	len = next.lblk - x->lblk;

@@ -243,6 +243,18 @@ def first_extent_of_a_node_at_a_wrong_place(i):
     i.fix_extent_block(ino, node)
 
 
+def too_long(name, k, length):
+    def damage(i):
+        split(i, name, k, (0, 2, 5)[k])
+        i.iblock(i.lookup(name), 16 + 12 * k, 2, length)
+    damage.__name__ = "extent_%d_of_%s_of_%d_blocks" % (k, name, length)
+    return damage
+
+
+for one in [(name, k, length) for name in ("many", "file") for k, length in ((0, 3), (1, 3000), (2, 32), (2, 3000))]:
+    case("extent-long", named=True)(too_long(*one))
+
+
 @case("system-file-unwritten", base="orphan", only=True, first=True)
 def orphan_file_marked_unwritten(i):
     ino = i.sb("orphan_file_inum")

@@ -196,6 +196,8 @@ static const struct place {
 	{REG, 0, 11, {{0, 9, 50, 0}, {0x2000000, 2, 70, 1}}, 0, 0, {0, 0x2000000}, 2, 0},
 	{REG, XW_FL_VERITY, 11, {{0, 9, 50, 0}, {64, 2, 70, 0}}, 0, 0, {0, 64}, 2, 0},
 	{REG, 0, 12, {{0, 9, 50, 0}, {0x2000000, 2, 70, 0}}, 0, 0, {0, 0x2000000}, 2, 0},
+	/* ... nor does a wrong length count against the next one, which ends with the contents */
+	{REG, 0, 11, {{0, 900, 50, 0}, {9, 2, 70, 0}}, 0, 0, {0, 9}, 2, 0},
 	{REG, 0, 4, {{5, 4, 50, 0}}, 0, 0, {0}, 1, 1},
 	{REG, 0, 4, {{3, 4, 50, 0}}, 0, 0, {3}, 1, 0},
 	/* the parent says where the first one of its node belongs */
