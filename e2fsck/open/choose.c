@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/endian.h"
+#include "disk/jsb.h"
 #include "open/open.h"
 
 /* Feature bits that Linux sets by itself, only in the primary. */
@@ -529,6 +530,17 @@ static bool agrees(const struct xw_super *sb, const uint8_t *raw, const struct f
 	return true;
 }
 
+/* An external journal has its log behind the superblock. */
+static bool has_log(struct xw_dev *dev, const struct xw_super *sb)
+{
+	const uint32_t bs = xw_super_block_size(sb);
+	uint8_t raw[XW_JSB_SIZE];
+	struct xw_jsb jsb;
+
+	return !xw_dev_pread(dev, raw, sizeof(raw), (sb->log_block_size ? 1 : 2) * (uint64_t)bs) &&
+	       !xw_jsb_decode(raw, &jsb);
+}
+
 int fsck_choose_super(struct fsck *f)
 {
 	struct fsck_copies all = {0};
@@ -559,7 +571,7 @@ int fsck_choose_super(struct fsck *f)
 		rc = 0;
 	}
 	if (!rc && sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV && !xw_super_verify(raw) &&
-	    !fsck_features_are_odd(&sb))
+	    !fsck_features_are_odd(&sb) && has_log(f->dev, &sb))
 		return xw_fail(&f->diag, XW_ERR_UNSUPPORTED,
 			       "%s: an external journal, not a filesystem", f->opts.image);
 	if (!rc && fsck_super_usable(&sb))

@@ -88,6 +88,11 @@ def image_cut_short(i):
     del i.b[6 << 20:]
 
 
+@case("superblock-lost", base=["ext4", "ext2", "nocsum"], only=True, first=True)
+def filesystem_called_an_external_journal(i):
+    i.set_sb("feature_incompat", i.sb("feature_incompat") | 8)
+
+
 @case("journal-recreate", base="ext3", late=True)
 def journal_that_is_made_again(i):
     i.put(i.inode_off(8), 128, bytes(128))
