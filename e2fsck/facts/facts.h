@@ -60,6 +60,8 @@ bool fsck_node_is_foreign(struct fsck *f, const struct xw_inode *in, xw_blk blk)
 /* Offset of the value of system.data in the record; *len 0: there is none. */
 size_t fsck_inline_value(const struct fsck *f, const struct xw_inode *in, const uint8_t *raw,
 			 uint32_t *len);
+/* Leave len bytes of that value, without its hash. */
+void fsck_inline_cut(const struct fsck *f, const struct xw_inode *in, uint8_t *raw, uint32_t len);
 /* Set the hash of that attribute, if it has one, after its value changed. */
 void fsck_inline_seal(const struct fsck *f, const struct xw_inode *in, uint8_t *raw);
 

@@ -54,3 +54,15 @@ void fsck_inline_seal(const struct fsck *f, const struct xw_inode *in, uint8_t *
 	e.name = "data";
 	xw_xattr_entry_encode(raw + first, at, &e);
 }
+
+void fsck_inline_cut(const struct fsck *f, const struct xw_inode *in, uint8_t *raw, uint32_t len)
+{
+	struct xw_xattr_entry e;
+	size_t first, at;
+
+	if (!find_value(f, in, raw, &first, &at, &e))
+		return;
+	e.value_size = len;
+	e.name = "data";
+	xw_xattr_entry_encode(raw + first, at, &e);
+}

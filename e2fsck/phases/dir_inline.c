@@ -13,6 +13,18 @@
 
 enum { PARENT_BYTES = 4 };
 
+/* Entries have multiples of 4 bytes: drop the rest of the value. */
+static uint32_t round_value(struct fsck *f, xw_ino ino, const struct xw_inode *in, uint8_t *raw,
+			    uint32_t len)
+{
+	const uint32_t cut = len < XW_DIRENT_HDR + 4 ? 0 : len & ~3u;
+
+	if (len % 4 == 0 || !FSCK_FOUND(f, DIR_INLINE_SIZE, .ino = ino, .num = in->size))
+		return len;
+	fsck_inline_cut(f, in, raw, cut);
+	return cut;
+}
+
 int fsck_dir_inline(struct fsck_dirscan *s, uint32_t i)
 {
 	struct fsck *f = s->f;
@@ -21,7 +33,7 @@ int fsck_dir_inline(struct fsck_dirscan *s, uint32_t i)
 	struct fsck_area a;
 	struct xw_inode in;
 	bool dirty;
-	uint32_t len;
+	uint32_t len, had;
 	size_t off;
 	int rc;
 
@@ -38,7 +50,9 @@ int fsck_dir_inline(struct fsck_dirscan *s, uint32_t i)
 			       .size = sizeof(in.block) - PARENT_BYTES};
 	fsck_dir_area(s, &a);
 	dirty = s->dirty;
-	off = fsck_inline_value(f, &in, raw, &len);
+	off = fsck_inline_value(f, &in, raw, &had);
+	len = round_value(f, d->ino, &in, raw, had);
+	dirty |= len != had;
 	if (len) {
 		a = (struct fsck_area){.data = raw + off, .size = len};
 		fsck_dir_area(s, &a);

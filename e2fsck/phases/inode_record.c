@@ -5,6 +5,7 @@
 #include "base/endian.h"
 #include "disk/dirent.h"
 #include "disk/xattrblk.h"
+#include "phases/dirs.h"
 #include "facts/hidden.h"
 #include "phases/inodes.h"
 #include "phases/xattrs.h"
@@ -106,47 +107,112 @@ static void check_strays(struct fsck_look *l)
 	}
 }
 
-/* Does i_block hold a parent and entries that fill it exactly? */
+static bool may_be_parent(const struct xw_super *sb, xw_ino ino)
+{
+	return ino <= sb->inodes_count && (ino == XW_INO_ROOT || ino >= sb->first_ino);
+}
+
+static bool may_be_entry(const struct xw_super *sb, const uint8_t *entry)
+{
+	const size_t len = peek16(entry + 4), need = XW_DIRENT_HDR + entry[6];
+
+	return peek32(entry) <= sb->inodes_count && len % 4 == 0 && len >= XW_DIRENT_HDR &&
+	       (!peek32(entry) || need <= len);
+}
+
+/* Do entries fill this area exactly? */
+static bool are_entries(const struct xw_super *sb, const uint8_t *area, size_t size)
+{
+	size_t at = 0;
+
+	while (at + XW_DIRENT_HDR <= size && may_be_entry(sb, area + at))
+		at += peek16(area + at + 4);
+	return at == size;
+}
+
+/* Do i_block and the attribute hold a parent and entries that fill both exactly? */
 static bool looks_like_inline_directory(const struct fsck_look *l)
 {
 	const struct xw_super *sb = &l->f->img->sb;
-	const uint8_t *block = l->in.block;
-	const xw_ino parent = peek32(block);
-	size_t at = 4;
+	uint32_t len;
+	const size_t off = fsck_inline_value(l->f, &l->in, l->raw, &len);
 
-	if (parent > sb->inodes_count || (parent != XW_INO_ROOT && parent < sb->first_ino))
-		return false;
-	while (at + XW_DIRENT_HDR <= sizeof(l->in.block)) {
-		const size_t len = peek16(block + at + 4), need = XW_DIRENT_HDR + block[at + 6];
-
-		if (peek32(block + at) > sb->inodes_count || len % 4 || len < XW_DIRENT_HDR ||
-		    (peek32(block + at) && need > len))
-			return false;
-		at += len;
-	}
-	return at == sizeof(l->in.block);
+	return may_be_parent(sb, peek32(l->in.block)) &&
+	       are_entries(sb, l->in.block + 4, sizeof(l->in.block) - 4) &&
+	       are_entries(sb, l->raw + off, len);
 }
 
-/* Does the first block of the map start like a directory with this inode number? */
-static bool looks_like_directory(struct fsck_look *l)
+/* The start of the first block; false: there is none, or it cannot be read. */
+static bool first_block(struct fsck_look *l, uint8_t *head, size_t size)
 {
 	struct xw_walk_map_item item;
-	uint8_t head[12];
-	bool is_dir = false;
 	int more = 0;
 
-	if (l->in.flags & XW_FL_INLINE_DATA)
-		return looks_like_inline_directory(l);
 	if (xw_walk_map_begin(&l->walk, l->ino, &l->in, -1))
 		return false;
 	while ((more = xw_walk_map_next(&l->walk, &item)) > 0)
 		if (more == 1 && item.kind == XW_WALK_RUN)
 			break;
-	if (more == 1 && !item.lblk &&
-	    !xw_dev_pread(l->f->dev, head, sizeof(head), item.pblk * l->f->img->block_size))
-		is_dir = peek32(head) == l->ino && peek16(head + 4) == 12 && head[6] == 1 &&
-			 head[8] == '.';
-	return is_dir;
+	return more == 1 && !item.lblk &&
+	       !xw_dev_pread(l->f->dev, head, size, item.pblk * l->f->img->block_size);
+}
+
+/* Does the first block of the map start like a directory with this inode number? */
+static bool looks_like_directory(struct fsck_look *l)
+{
+	uint8_t head[12];
+
+	if (l->in.flags & XW_FL_INLINE_DATA)
+		return looks_like_inline_directory(l);
+	return first_block(l, head, sizeof(head)) && peek32(head) == l->ino &&
+	       peek16(head + 4) == 12 && head[6] == 1 && head[8] == '.';
+}
+
+/* Is nothing of "." and ".." at the start of the first block, and no zeros either? */
+static bool starts_like_file(struct fsck_look *l)
+{
+	uint8_t head[24];
+
+	if (!first_block(l, head, sizeof(head)) || !(peek32(head) | peek32(head + 4)))
+		return false;
+	return peek32(head) != l->ino && peek16(head + 4) != 12 && head[6] != 1 && head[8] != '.' &&
+	       head[18] != 2 && head[20] != '.';
+}
+
+/*
+ * No directory has such a link count or size, but for one of more than 65,000 subdirectories: if
+ * nothing at its start is that of a directory either, it is a file.
+ */
+static bool holds_file(struct fsck_look *l)
+{
+	const struct xw_super *sb = &l->f->img->sb;
+	const uint8_t *const block = l->in.block;
+	const bool is_inline = l->in.flags & XW_FL_INLINE_DATA;
+	const bool odd =
+		is_inline ? l->in.size < sizeof(l->in.block) : l->in.size % l->f->img->block_size;
+
+	if (type_of(l->in.mode) != XW_S_IFDIR || l->ino < sb->first_ino ||
+	    (l->in.links != 1 && !odd))
+		return false;
+	if (!l->in.size && !is_inline)
+		return !l->in.blocks;
+	if (is_inline)
+		return may_be_parent(sb, peek32(block)) + may_be_entry(sb, block + 4) <= odd;
+	return starts_like_file(l);
+}
+
+/* True: it is one that a damaged mode made a directory. */
+static bool check_file_mode(struct fsck_look *l)
+{
+	bool fix;
+
+	if (!holds_file(l))
+		return false;
+	fix = FSCK_FOUND(l->f, MODE_FILE, .ino = l->ino, .num = l->in.mode);
+	l->dirty |= fix;
+	if (fix || l->f->opts.mode == FSCK_NO)
+		l->in.mode = (uint16_t)(XW_S_IFREG | (l->in.mode & 07777));
+	return true;
 }
 
 /* A device, fifo, socket or symlink with a size and blocks may be a directory. */
@@ -265,7 +331,7 @@ int fsck_look_record(struct fsck_look *l)
 	check_extra_isize(l);
 	check_dtime(l);
 	check_times(l);
-	if (!check_quota_mode(l) && !check_ea_mode(l)) {
+	if (!check_quota_mode(l) && !check_ea_mode(l) && !check_file_mode(l)) {
 		if (l->ino == XW_INO_ROOT || l->ino >= sb->first_ino)
 			check_mode(l);
 		else

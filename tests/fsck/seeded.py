@@ -181,3 +181,44 @@ def bad_block_in_the_cluster_of_a_bitmap(i):
     i.iblock(1, 4 * ((bitmap + 1) % 8), 4, bitmap + 1)
     i.iblock(big, 12 + 4, 2, 8)
     i.set_inode(big, "size", 8 * i.bs)
+
+
+# ---- one thing for another ----
+
+
+@case("inode-mode-file", base=["ext4", "ext2", "nocsum", "inline"], only=True)
+def files_for_directories(i):
+    """Neither a link count nor a size of a directory, and nothing of one in them."""
+    for name in ("file", "small", "big"):
+        i.set_inode(i.lookup(name), "mode", 0o040755)
+
+
+@case("inode-size", base="inline")
+def inline_directory_of_an_odd_size(i):
+    """Its size and link count are those of a file, but not its entries."""
+    i.set_inode(i.lookup("sub"), "size", 3)
+    i.set_inode(i.lookup("sub"), "links", 1)
+
+
+def add_value(i, ino, size, start):
+    """Gives an inline file or directory a value of that many bytes beside i_block."""
+    area = i.inode_off(ino) + 128 + i.inode(ino, "extra_isize") + 4
+    i.put(area + 2, 2, 60)
+    i.put(area + 8, 4, size)
+    i.put(area + 60, len(start), start)
+    i.set_inode(ino, "size", 60 + size)
+
+
+@case("dir-inline-size", base="inline")
+def inline_entries_of_an_odd_length(i):
+    """Of the 31 bytes the last three are no entry."""
+    add_value(i, i.lookup("sub"), 31, bytes([0, 0, 0, 0, 28, 0]))
+
+
+@case("symlink-short-in-block", base="inline", lost=["small", "hard"])
+def inline_symlink_with_the_start_of_a_directory(i):
+    """It remains a symlink, since its end holds no entries."""
+    small, sub = i.lookup("small"), i.inode_off(i.lookup("sub"))
+    i.iblock(small, 0, 60, bytes(i.b[sub + 40:sub + 100]))
+    i.set_inode(small, "mode", 0o120777)
+    add_value(i, small, 31, b"L" * 31)
