@@ -390,6 +390,46 @@ START_TEST(leaves_out_of_order)
 }
 END_TEST
 
+/* Equal keys on both sides of a leaf's edge: then the names are in order. */
+START_TEST(names_over_an_edge)
+{
+	struct findings f = {0};
+	struct xw_itree_idx separator;
+	struct xw_itree_flaw flaw;
+	struct xw_itree_entry e, first;
+	struct xw_itree_dir d;
+	struct xw_itree_hdr h;
+	uint32_t off = 0, last = 0;
+	uint8_t *node;
+	struct tree t;
+	xw_blk a, b, index;
+
+	build(&t, 1024, true, 20000, 8, 1);
+	d = dir_of(&t);
+	d.flags |= XW_FL_CASEFOLD; /* nobody knows the hashes of these names */
+	index = node_at(&t, INDEX);
+	a = child_of(&t, index, 3);
+	b = child_of(&t, index, 4);
+	xw_itree_leaf_decode(mem_at(&t.m, b), 1024 - 32, 0, &first, &last);
+	node = mem_at(&t.m, a);
+	ck_assert_int_eq(xw_itree_hdr_decode(node, 1024, &h, &flaw), 0);
+	for (unsigned i = 0; i < h.count; i++) {
+		last = off;
+		xw_itree_leaf_decode(node, h.used, off, &e, &off);
+	}
+	poke32(node + 32 + last, first.key.ino);
+	poke32(node + 32 + last + 4, first.key.hash);
+	node[32 + last + 12] = _i ? '~' : '!'; /* names here begin with digits */
+	seal(&t, a);
+	ck_assert_int_eq(xw_itree_idx_decode(mem_at(&t.m, index), 4, &separator), 0);
+	separator.key = first.key;
+	xw_itree_idx_encode(mem_at(&t.m, index), 4, &separator);
+	seal(&t, index);
+	expect(&t, &d, &f, (_i ? 1 << 11 : 0) | 1 << 15, XW_ITREE_REBUILD);
+	free_tree(&t);
+}
+END_TEST
+
 START_TEST(shape_of_the_tree)
 {
 	struct xw_itree_idx e, other;
@@ -539,6 +579,7 @@ int main(void)
 	tcase_add_test(t, not_as_planned);
 	tcase_add_loop_test(t, byte_changed, 0, (int)XW_ARRAY_SIZE(bytes));
 	tcase_add_test(t, leaves_out_of_order);
+	tcase_add_loop_test(t, names_over_an_edge, 0, 2);
 	tcase_add_test(t, shape_of_the_tree);
 	tcase_add_test(t, directory_and_filesystem);
 	tcase_add_test(t, sums);
