@@ -61,13 +61,20 @@ static bool contradicts(const struct xw_super *sb)
 	       (incompat & XW_INCOMPAT_META_BG && compat & XW_COMPAT_RESIZE_INODE);
 }
 
+/* A filesystem with checksums has one of these: a newer version adds features, and drops none. */
+static bool lacks_usual(const struct xw_super *sb)
+{
+	return sb->feature_ro_compat & XW_RO_METADATA_CSUM &&
+	       !(sb->feature_ro_compat & (XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE));
+}
+
 bool fsck_features_are_odd(const struct xw_super *sb)
 {
 	const struct fsck_unknown u = fsck_unknown_features(sb);
 	const int n = __builtin_popcount(u.compat) + __builtin_popcount(u.incompat) +
 		      __builtin_popcount(u.ro);
 
-	return n && (n > FSCK_UNKNOWN_MAX || contradicts(sb));
+	return n && (n > FSCK_UNKNOWN_MAX || contradicts(sb) || (u.ro && lacks_usual(sb)));
 }
 
 bool fsck_super_is_newer(const struct xw_super *sb, const struct xw_super *mended)
@@ -88,7 +95,7 @@ bool fsck_super_is_newer(const struct xw_super *sb, const struct xw_super *mende
 	/* It adds, and takes nothing away; nor does it make the rest contradict itself. */
 	if (mended->feature_compat & ~sb->feature_compat ||
 	    mended->feature_incompat & ~sb->feature_incompat ||
-	    mended->feature_ro_compat & ~sb->feature_ro_compat || contradicts(sb))
+	    mended->feature_ro_compat & ~sb->feature_ro_compat || fsck_features_are_odd(sb))
 		return false;
 	return unknown && unknown <= FSCK_UNKNOWN_MAX && differ <= 2 * FSCK_UNKNOWN_MAX &&
 	       !memcmp(&rest, sb, sizeof(rest));
@@ -170,7 +177,9 @@ static int judge_counts(const struct xw_super *sb, uint64_t size)
 
 int fsck_super_conflicts(const struct xw_super *sb)
 {
-	return fsck_super_usable(sb) ? judge_counts(sb, UINT64_MAX) : UNUSABLE * (int)faults(sb);
+	if (!fsck_super_usable(sb))
+		return UNUSABLE * (int)faults(sb);
+	return judge_counts(sb, UINT64_MAX) + contradicts(sb) + fsck_features_are_odd(sb);
 }
 
 static void on_device(struct xw_image *img, struct xw_dev *dev, const struct xw_super *sb)

@@ -81,6 +81,19 @@ def blocks_count_beside_a_damaged_backup(i):
     i.set_sb("blocks_count", i.sb("blocks_count") + 1)
 
 
+@case("superblock-field", "superblock-features", base="one group")
+def unknown_features_beside_a_contradiction(i):
+    """No tool sets meta_bg beside resize_inode, and the damaged descriptor proves nothing."""
+    i.set_sb("feature_incompat", 0x1297)
+    i.put(i.gd_off(0) + 30, 2, 0)
+
+
+@case("superblock-field", base="one group")
+def unknown_feature_for_usual_ones(i):
+    i.set_sb("feature_ro_compat", i.sb("feature_ro_compat") & ~3 | 4)
+    i.put(i.gd_off(0) + 30, 2, 0)
+
+
 @case("superblock-field")
 def unknown_feature_for_known_ones(i):
     """A newer kernel adds features, and takes none away."""
