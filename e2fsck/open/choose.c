@@ -391,12 +391,13 @@ static bool is_damaged(const uint8_t *raw)
 static void mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
 {
 	const struct xw_super was = *sb;
+	const bool elsewhere = !damaged && fsck_root_is_elsewhere(dev, sb);
 
 	if (!damaged && (fsck_super_penalty(dev, sb) <= fsck_super_ideal(sb) ||
-			 fsck_root_is_elsewhere(dev, sb)))
+			 (elsewhere && !fsck_super_conflicts(sb))))
 		return;
 	(void)fsck_mend_alone(dev, sb, damaged);
-	if (!damaged && xw_super_has_csum(&was) &&
+	if (!damaged && (elsewhere || xw_super_has_csum(&was)) &&
 	    fsck_super_conflicts(sb) >= fsck_super_conflicts(&was) &&
 	    fsck_super_penalty(dev, sb) > fsck_super_ideal(sb))
 		*sb = was;

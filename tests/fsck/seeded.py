@@ -3,6 +3,7 @@
 from cases import BASES, case
 from image import SUPER
 
+BASES["one plain"] = ["-t", "ext2", "-b", "4096"]
 BASES["one group"] = ["-t", "ext4", "-b", "4096"]
 BASES["project"] = ["-t", "ext4", "-O", "quota,project"]
 BASES["bigalloc"] = ["-t", "ext4", "-O", "bigalloc", "-C", "8192"]
@@ -79,6 +80,20 @@ def blocks_count_and_magic(i):
 def blocks_count_beside_a_damaged_backup(i):
     i.put(SUPER - 1024 + i.block(8193) + FIRST_DATA_BLOCK, 4, 0x81)
     i.set_sb("blocks_count", i.sb("blocks_count") + 1)
+
+
+@case("superblock-field", "group-inode-table-place", base="one plain")
+def inodes_per_group_beside_a_lost_table(i):
+    """With 14 inodes the others would be lost."""
+    i.set_sb("inodes_per_group", 14)
+    i.set_gd(0, "inode_table", i.gd(0, "inode_table") - 1)
+
+
+@case("superblock-field", "group-inode-table-place", base="one group")
+def flexible_groups_beside_a_lost_table(i):
+    i.put(SUPER + 372, 1, 255)
+    i.fix_sb()
+    i.set_gd(0, "inode_table", 0x7AE426ED, csum=False)
 
 
 @case("superblock-field", "superblock-features", base="one group")
