@@ -61,11 +61,15 @@ static bool contradicts(const struct xw_super *sb)
 	       (incompat & XW_INCOMPAT_META_BG && compat & XW_COMPAT_RESIZE_INODE);
 }
 
-/* A filesystem with checksums has one of these: a newer version adds features, and drops none. */
-static bool lacks_usual(const struct xw_super *sb)
+/*
+ * A newer version adds features, and drops none: file types, and with checksums one of the two
+ * below, are in the word where the unknown one is.
+ */
+static bool lacks_usual(const struct xw_super *sb, const struct fsck_unknown *u)
 {
-	return sb->feature_ro_compat & XW_RO_METADATA_CSUM &&
-	       !(sb->feature_ro_compat & (XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE));
+	return (u->incompat && !(sb->feature_incompat & XW_INCOMPAT_FILETYPE)) ||
+	       (u->ro && sb->feature_ro_compat & XW_RO_METADATA_CSUM &&
+		!(sb->feature_ro_compat & (XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE)));
 }
 
 bool fsck_features_are_odd(const struct xw_super *sb)
@@ -74,7 +78,7 @@ bool fsck_features_are_odd(const struct xw_super *sb)
 	const int n = __builtin_popcount(u.compat) + __builtin_popcount(u.incompat) +
 		      __builtin_popcount(u.ro);
 
-	return n && (n > FSCK_UNKNOWN_MAX || contradicts(sb) || (u.ro && lacks_usual(sb)));
+	return n && (n > FSCK_UNKNOWN_MAX || contradicts(sb) || lacks_usual(sb, &u));
 }
 
 bool fsck_super_is_newer(const struct xw_super *sb, const struct xw_super *mended)

@@ -104,6 +104,12 @@ def unknown_features_beside_a_contradiction(i):
 
 
 @case("superblock-field", base="one group")
+def unknown_feature_for_file_types(i):
+    i.set_sb("feature_incompat", i.sb("feature_incompat") & ~2 | 1)
+    i.put(i.gd_off(0) + 30, 2, 0)
+
+
+@case("superblock-field", base="one group")
 def unknown_feature_for_usual_ones(i):
     i.set_sb("feature_ro_compat", i.sb("feature_ro_compat") & ~3 | 4)
     i.put(i.gd_off(0) + 30, 2, 0)
