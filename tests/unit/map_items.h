@@ -34,8 +34,12 @@ struct node {
 #define U 0x8000u /* with a length: an unwritten extent */
 
 static const char *const rule_names[] = {
-	"OK",  "MAGIC", "ENTRIES", "DEPTH", "CSUM",   "EMPTY", "READ", "START",
-	"END", "LONG",  "NODE",    "RANGE", "LENGTH", "ORDER", "WRAP", "BUDGET",
+	[XW_MAP_OK] = "OK",       [XW_MAP_MAGIC] = "MAGIC",   [XW_MAP_ENTRIES] = "ENTRIES",
+	[XW_MAP_DEPTH] = "DEPTH", [XW_MAP_CSUM] = "CSUM",     [XW_MAP_EMPTY] = "EMPTY",
+	[XW_MAP_READ] = "READ",   [XW_MAP_START] = "START",   [XW_MAP_END] = "END",
+	[XW_MAP_LONG] = "LONG",   [XW_MAP_PLACE] = "PLACE",   [XW_MAP_NODE_RANGE] = "NODE",
+	[XW_MAP_RANGE] = "RANGE", [XW_MAP_LENGTH] = "LENGTH", [XW_MAP_ORDER] = "ORDER",
+	[XW_MAP_WRAP] = "WRAP",   [XW_MAP_BUDGET] = "BUDGET",
 };
 
 static inline struct xw_super super_of(uint64_t blocks)
