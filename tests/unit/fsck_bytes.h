@@ -29,6 +29,7 @@ static struct fsck f;
 /* ---- findings ---- */
 
 static bool agreed;
+static enum fsck_id refused = FSCK_IDS; /* not agreed to in any case */
 static unsigned found[FSCK_IDS], n_found;
 static struct fsck_about last;
 
@@ -38,7 +39,7 @@ bool fsck_found(struct fsck *of, const struct fsck_about *a)
 	found[a->id]++;
 	n_found++;
 	last = *a;
-	return agreed;
+	return agreed && a->id != refused;
 }
 
 int fsck_check_readable(struct fsck *of)
