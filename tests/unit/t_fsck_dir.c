@@ -403,6 +403,68 @@ START_TEST(too_full)
 }
 END_TEST
 
+/* As many names as fit a block, and one of them twice. */
+START_TEST(many_names)
+{
+	const struct fsck_area a = {.data = block, .size = BS};
+
+	start(true);
+	for (int twice = 0; twice < 2; twice++) {
+		begin(DIR);
+		for (unsigned i = 0; i < BS / 12; i++) {
+			char name[8];
+			struct xw_dirent e = {
+				.ino = FILE_INO, .ftype = XW_FT_REG, .name_len = 3, .name = name};
+
+			snprintf(name, sizeof(name), "n%02u", twice && i == 80 ? 3 : i);
+			e.rec_len = i < BS / 12 - 1 ? 12 : BS - i * 12;
+			xw_dirent_encode(block, BS, i * 12, &e);
+		}
+		fsck_dir_area(&s, &a);
+		ck_assert_uint_eq(fsck_inode(&f, FILE_INO)->names, BS / 12);
+		ck_assert(!twice || (last.num == FILE_INO && last.name_len == 3));
+		expect(twice ? FSCK_DIR_TWICE : FSCK_IDS);
+		ck_assert_int_eq(s.d->rebuild, twice);
+	}
+	stop();
+}
+END_TEST
+
+/* For an index, the range of the hashes; for an itree, a sum of the entries. */
+START_TEST(hashes)
+{
+	static const char *const names[] = {"one", "two", "six"};
+	struct fsck_itree tree = {0};
+	uint32_t min = UINT32_MAX, max = 0;
+
+	start(true);
+	begin(DIR);
+	s.tree = &tree;
+	s.hashed = true;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(names); i++) {
+		struct xw_dx_hash h;
+
+		ck_assert(!xw_dx_hash(s.version, s.hash_seed, names[i], 3, &h));
+		min = XW_MIN(min, h.major);
+		max = XW_MAX(max, h.major);
+	}
+	write_block("one=30,12,1 two=30,12,1 gone=40,12,1 six=30,28,1");
+	judge(false);
+	expect(FSCK_DIR_UNUSED_INODE);
+	ck_assert_uint_eq(s.leaf.min, min);
+	ck_assert_uint_eq(s.leaf.max, max);
+	ck_assert_uint_ne(min, max);
+	ck_assert_uint_eq(tree.entries.n, 3);
+	write_block("one=30,12,1 two=30,12,1 one=30,12,1 six=30,28,1");
+	judge(false);
+	expect(FSCK_DIR_TWICE);
+	s.hashed = false;
+	judge(false);
+	ck_assert(s.leaf.min == UINT32_MAX && !s.leaf.max);
+	stop();
+}
+END_TEST
+
 /* The checksum is at the end of a block. */
 START_TEST(tails)
 {
@@ -443,6 +505,8 @@ int main(void)
 	tcase_add_loop_test(t, name_behind_its_entry, 0, 2);
 	tcase_add_test(t, empty_area);
 	tcase_add_test(t, too_full);
+	tcase_add_test(t, many_names);
+	tcase_add_test(t, hashes);
 	tcase_add_loop_test(t, tails, 0, 2);
 	suite_add_tcase(suite, t);
 	return unit_main(suite);
