@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What becomes of a finding: the answer, the counts on which the exit status depends, what is
+ * printed, and what is not asked again.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dev/overlay.h"
+#include "report/report.h"
+#include "unit.h"
+
+/* ---- what is not under test ---- */
+
+static enum fsck_answer answer;
+static unsigned asked, written; /* questions; JSON objects */
+static char done[16];
+
+enum fsck_answer fsck_ask(const char *question)
+{
+	(void)question;
+	asked++;
+	return answer;
+}
+
+void fsck_json_finding(const struct fsck *f, const struct fsck_about *a, const char *word)
+{
+	(void)f;
+	(void)a;
+	written++;
+	snprintf(done, sizeof(done), "%s", word);
+}
+
+const char *fsck_name(const struct fsck *f)
+{
+	(void)f;
+	return "img";
+}
+
+void fsck_progress_wipe(struct fsck *f)
+{
+	(void)f;
+}
+
+/* ---- findings of every kind of row ---- */
+
+#define FIX FSCK_DTIME_SET /* an error that -p repairs */
+#define ABORT FSCK_SUPER_CSUM /* one that it leaves to an administrator */
+#define BEYOND FSCK_SUPER_SIZE /* one that nobody can repair */
+#define NOTE FSCK_SUPER_TIME
+#define QUIET FSCK_FREE_BLOCKS /* a note that -p does not mention */
+#define REPORT FSCK_LPF_FULL /* is never repaired */
+#define DONE FSCK_JOURNAL_LOST_DATA /* an error without a question */
+
+static struct fsck f;
+static char text[4096];
+static FILE *out;
+static int was_out;
+
+static void start(enum fsck_mode mode)
+{
+	fsck_findings_free(&f);
+	memset(&f, 0, sizeof(f));
+	f.opts.mode = mode;
+	f.opts.image = "img";
+	asked = written = 0;
+	done[0] = '\0';
+	answer = FSCK_ANSWER_YES;
+}
+
+/* Output of what is between capture() and captured(). */
+static void capture(void)
+{
+	fflush(stdout);
+	was_out = dup(1);
+	out = tmpfile();
+	ck_assert(was_out >= 0 && out && dup2(fileno(out), 1) >= 0);
+}
+
+static const char *captured(void)
+{
+	size_t n;
+
+	fflush(stdout);
+	ck_assert_int_ge(dup2(was_out, 1), 0);
+	close(was_out);
+	rewind(out);
+	n = fread(text, 1, sizeof(text) - 1, out);
+	text[n] = '\0';
+	fclose(out);
+	return text;
+}
+
+static bool find(enum fsck_id id, xw_ino ino)
+{
+	bool yes;
+
+	capture();
+	yes = fsck_found(&f, &(struct fsck_about){.id = id, .ino = ino});
+	captured();
+	return yes;
+}
+
+static const struct {
+	enum fsck_mode mode;
+	enum fsck_id id;
+	bool must;
+	enum fsck_answer answer;
+	bool repaired, asked, ended, canceled;
+	unsigned found, fixed, left, notes, promised;
+	const char *done;
+} rows[] = {
+	{FSCK_NO, FIX, false, 0, false, false, false, false, 1, 0, 1, 0, 0, "declined"},
+	{FSCK_NO, FIX, true, 0, false, false, false, false, 1, 0, 1, 0, 0, "declined"},
+	{FSCK_NO, NOTE, false, 0, false, false, false, false, 0, 0, 0, 1, 0, "declined"},
+	{FSCK_NO, DONE, false, 0, false, false, false, false, 1, 0, 1, 0, 0, "reported"},
+	{FSCK_YES, FIX, false, 0, true, false, false, false, 1, 1, 0, 0, 1, "repaired"},
+	{FSCK_YES, ABORT, false, 0, true, false, false, false, 1, 1, 0, 0, 1, "repaired"},
+	{FSCK_YES, BEYOND, false, 0, false, false, false, false, 1, 0, 1, 0, 0, "reported"},
+	{FSCK_YES, NOTE, false, 0, true, false, false, false, 0, 0, 0, 1, 0, "repaired"},
+	{FSCK_YES, REPORT, false, 0, false, false, false, false, 1, 0, 1, 0, 0, "reported"},
+	{FSCK_YES, REPORT, true, 0, false, false, false, false, 1, 0, 1, 0, 0, "reported"},
+	{FSCK_YES, DONE, false, 0, true, false, false, false, 1, 1, 0, 0, 0, "repaired"},
+	{FSCK_PREEN, FIX, false, 0, true, false, false, false, 1, 1, 0, 0, 1, "accepted"},
+	{FSCK_PREEN, QUIET, false, 0, true, false, false, false, 0, 0, 0, 1, 0, "accepted"},
+	{FSCK_PREEN, ABORT, false, 0, false, false, true, false, 1, 0, 1, 0, 0, "ended"},
+	{FSCK_PREEN, ABORT, true, 0, true, false, false, false, 1, 1, 0, 0, 1, "accepted"},
+	{FSCK_PREEN, BEYOND, false, 0, false, false, true, false, 1, 0, 1, 0, 0, "ended"},
+	{FSCK_PREEN, REPORT, false, 0, false, false, false, false, 1, 0, 1, 0, 0, "reported"},
+	{FSCK_ASK, FIX, false, FSCK_ANSWER_YES, true, true, false, false, 1, 1, 0, 0, 1,
+	 "repaired"},
+	{FSCK_ASK, FIX, false, FSCK_ANSWER_ALL, true, true, false, false, 1, 1, 0, 0, 1,
+	 "repaired"},
+	{FSCK_ASK, FIX, false, FSCK_ANSWER_NO, false, true, false, false, 1, 0, 1, 0, 0,
+	 "declined"},
+	{FSCK_ASK, FIX, false, FSCK_ANSWER_END, false, true, false, true, 1, 0, 1, 0, 0,
+	 "declined"},
+	{FSCK_ASK, FIX, true, FSCK_ANSWER_NO, true, false, false, false, 1, 1, 0, 0, 1, "repaired"},
+	{FSCK_ASK, ABORT, false, FSCK_ANSWER_NO, false, true, false, false, 1, 0, 1, 0, 0,
+	 "declined"},
+	{FSCK_ASK, BEYOND, false, FSCK_ANSWER_YES, false, false, false, false, 1, 0, 1, 0, 0,
+	 "reported"},
+	{FSCK_ASK, DONE, false, FSCK_ANSWER_NO, true, false, false, false, 1, 1, 0, 0, 0,
+	 "repaired"},
+	{FSCK_ASK, NOTE, false, FSCK_ANSWER_NO, false, true, false, false, 0, 0, 0, 1, 0,
+	 "declined"},
+};
+
+START_TEST(decisions)
+{
+	const struct fsck_findings *const n = &f.findings;
+
+	start(rows[_i].mode);
+	f.must = rows[_i].must;
+	answer = rows[_i].answer;
+	f.opts.json = true;
+	ck_assert_int_eq(find(rows[_i].id, 12), rows[_i].repaired);
+	ck_assert_int_eq(asked, rows[_i].asked);
+	ck_assert_int_eq(n->ended, rows[_i].ended);
+	ck_assert_int_eq(n->canceled, rows[_i].canceled);
+	ck_assert_int_eq(f.stop, rows[_i].ended || rows[_i].canceled);
+	ck_assert_uint_eq(n->found, rows[_i].found);
+	ck_assert_uint_eq(n->fixed, rows[_i].fixed);
+	ck_assert_uint_eq(n->left, rows[_i].left);
+	ck_assert_uint_eq(n->notes, rows[_i].notes);
+	ck_assert_uint_eq(n->promised, rows[_i].promised);
+	ck_assert_uint_eq(n->promised_fixed, rows[_i].promised);
+	ck_assert_uint_eq(n->late, 0);
+	ck_assert_uint_eq(written, 1);
+	ck_assert_str_eq(done, rows[_i].done);
+	/* after an end nothing is looked at */
+	if (f.stop)
+		ck_assert(!find(FIX, 13) && n->found == rows[_i].found && written == 1);
+	fsck_findings_free(&f);
+}
+END_TEST
+
+/* ---- later rounds ---- */
+
+START_TEST(yes_to_all)
+{
+	start(FSCK_ASK);
+	answer = FSCK_ANSWER_ALL;
+	ck_assert(find(FIX, 12));
+	answer = FSCK_ANSWER_NO;
+	ck_assert(find(FIX, 13) && find(ABORT, 0));
+	ck_assert_uint_eq(asked, 1);
+	ck_assert_uint_eq(f.findings.fixed, 3);
+	fsck_findings_free(&f);
+}
+END_TEST
+
+/* The same question is not asked again, and is counted once; others are. */
+START_TEST(declined)
+{
+	const struct fsck_about about = {
+		.id = FIX, .ino = 12, .dir = 3, .group = 4, .blk = 5, .lblk = 6};
+
+	start(FSCK_ASK);
+	answer = FSCK_ANSWER_NO;
+	capture();
+	for (f.round = 0; f.round < 3; f.round++)
+		ck_assert(!fsck_found(&f, &about));
+	ck_assert_uint_eq(asked, 1);
+	ck_assert(f.findings.found == 1 && f.findings.left == 1 && !f.findings.late);
+	f.must = true; /* an update depends on it */
+	ck_assert(fsck_found(&f, &about));
+	ck_assert(f.findings.found == 1 && !f.findings.late && asked == 1);
+	f.must = false;
+	for (int k = 0; k < 7; k++) {
+		struct fsck_about other = about;
+
+		other.id = k == 0 ? FSCK_INODE_CSUM : FIX;
+		other.ino += k == 1;
+		other.dir += k == 2;
+		other.group += k == 3;
+		other.blk += k == 4;
+		other.lblk += k == 5;
+		other.name = k == 6 ? "a" : NULL;
+		ck_assert(!fsck_found(&f, &other));
+		ck_assert_uint_eq(asked, 2 + k);
+		other.num = 77; /* the value may have changed */
+		ck_assert(!fsck_found(&f, &other));
+		ck_assert_uint_eq(asked, 2 + k);
+	}
+	ck_assert_uint_eq(f.findings.late, 7);
+	captured();
+	fsck_findings_free(&f);
+}
+END_TEST
+
+START_TEST(names_tell_findings_apart)
+{
+	start(FSCK_ASK);
+	answer = FSCK_ANSWER_NO;
+	capture();
+	fsck_found(&f, &(struct fsck_about){.id = FIX, .name = "ab"});
+	fsck_found(&f, &(struct fsck_about){.id = FIX, .name = "abc", .name_len = 2});
+	ck_assert_uint_eq(asked, 1);
+	fsck_found(&f, &(struct fsck_about){.id = FIX, .name = "abc", .name_len = 3});
+	ck_assert_uint_eq(asked, 2);
+	captured();
+	fsck_findings_free(&f);
+}
+END_TEST
+
+/* What follows from repairs does not count as found or fixed, but what is left is left. */
+START_TEST(late)
+{
+	const struct fsck_findings *const n = &f.findings;
+
+	start(FSCK_YES);
+	f.round = 1;
+	ck_assert(find(FIX, 12));
+	ck_assert(n->late == 1 && !n->found && !n->fixed && !n->left);
+	ck_assert(n->promised == 1 && !n->promised_fixed);
+	ck_assert(!find(REPORT, 12));
+	ck_assert(n->late == 2 && n->left == 1);
+	f.first_look = true; /* nobody has looked at it before */
+	ck_assert(find(FIX, 13));
+	ck_assert(n->late == 2 && n->found == 1 && n->fixed == 1);
+	ck_assert(n->promised == 2 && n->promised_fixed == 1);
+	fsck_findings_free(&f);
+}
+END_TEST
+
+/* Free counts of the superblock are notes, but were wrong before anything was done. */
+START_TEST(recounts)
+{
+	static const struct {
+		enum fsck_id id;
+		unsigned round;
+		bool dirs, bmap, extents, recounted;
+	} cases[] = {
+		{FSCK_FREE_BLOCKS, 0, false, false, false, true},
+		{FSCK_FREE_INODES, 0, false, false, false, true},
+		{FSCK_SUPER_TIME, 0, false, false, false, false},
+		{FSCK_FREE_BLOCKS, 1, false, false, false, false},
+		{FSCK_FREE_BLOCKS, 0, true, false, false, false},
+		{FSCK_FREE_BLOCKS, 0, false, true, false, false},
+		{FSCK_FREE_BLOCKS, 0, false, false, true, false},
+	};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(cases); i++) {
+		start(FSCK_YES);
+		f.round = cases[i].round;
+		f.opts.optimize_dirs = cases[i].dirs;
+		f.opts.bmap2extent = cases[i].bmap;
+		f.opts.optimize_extents = cases[i].extents;
+		ck_assert(find(cases[i].id, 0));
+		ck_assert_int_eq(f.findings.recounted, cases[i].recounted);
+		ck_assert_uint_eq(f.findings.notes, 1);
+	}
+	start(FSCK_NO);
+	find(FSCK_FREE_BLOCKS, 0);
+	ck_assert(!f.findings.recounted);
+	fsck_findings_free(&f);
+}
+END_TEST
+
+/* Blocks freed because of an option. */
+START_TEST(settling)
+{
+	static const enum fsck_id ids[] = {FSCK_BLOCK_BITMAP, FSCK_GROUP_FREE_BLOCKS,
+					   FSCK_FREE_BLOCKS, FSCK_QUOTA_USAGE, FSCK_INODE_BITMAP};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(ids); i++) {
+		start(FSCK_ASK);
+		answer = FSCK_ANSWER_NO;
+		f.settling = true;
+		ck_assert_int_eq(find(ids[i], 0), i < 4);
+		ck_assert_uint_eq(asked, i == 4);
+		ck_assert_uint_eq(f.findings.notes, i < 4);
+		ck_assert_uint_eq(f.findings.found, i == 4);
+		start(FSCK_NO);
+		f.settling = true;
+		ck_assert(!find(ids[i], 0));
+	}
+	start(FSCK_ASK);
+	answer = FSCK_ANSWER_NO;
+	ck_assert(!find(FSCK_QUOTA_USAGE, 0));
+	f.settling = true; /* it was damaged before */
+	ck_assert(!find(FSCK_QUOTA_USAGE, 0));
+	fsck_findings_free(&f);
+}
+END_TEST
+
+/* What cannot be read may be intact: nothing is repaired by such facts. */
+START_TEST(unreadable)
+{
+	struct xw_dev *base;
+
+	start(FSCK_YES);
+	ck_assert(!xw_dev_open_mem(1 << 20, &f.diag, &base));
+	ck_assert(!xw_overlay_open(base, 1024, &f.diag, &f.dev));
+	ck_assert_int_eq(fsck_check_readable(&f), 0);
+	f.unreadable = 5 * 1024;
+	ck_assert_int_eq(fsck_check_readable(&f), XW_ERR_IO);
+	ck_assert_ptr_nonnull(strstr(f.diag.text, "cannot read block 5"));
+	ck_assert(!find(FIX, 12) && f.stop && !f.findings.found);
+	f.stop = false;
+	f.opts.mode = FSCK_NO;
+	ck_assert(!find(FIX, 12) && !f.stop && f.findings.found == 1);
+	xw_dev_close(f.dev);
+}
+END_TEST
+
+/* ---- what is printed ---- */
+
+START_TEST(printed)
+{
+	static const struct {
+		enum fsck_mode mode;
+		enum fsck_id id;
+		unsigned round, verbose;
+		bool first_look;
+		const char *text;
+	} cases[] = {
+		{FSCK_YES, FIX, 0, 0, false,
+		 "Inode 12 is in use, but has dtime set.  Fix? yes\n\n"},
+		{FSCK_NO, FIX, 0, 0, false, "Inode 12 is in use, but has dtime set.  Fix? no\n\n"},
+		{FSCK_PREEN, FIX, 0, 0, false,
+		 "img: Inode 12 is in use, but has dtime set.  FIXED.\n"},
+		{FSCK_YES, REPORT, 0, 0, false, "Inode 12 cannot be connected to /lost+found.\n"},
+		{FSCK_YES, DONE, 0, 0, false,
+		 "Journal is damaged; what could be recovered was replayed.\n"},
+		{FSCK_YES, FIX, 1, 0, false, ""},
+		{FSCK_YES, FIX, 1, 1, false,
+		 "Inode 12 is in use, but has dtime set.  Fix? yes\n\n"},
+		{FSCK_YES, FIX, 1, 0, true, "Inode 12 is in use, but has dtime set.  Fix? yes\n\n"},
+		{FSCK_NO, FIX, 1, 0, false, "Inode 12 is in use, but has dtime set.  Fix? no\n\n"},
+		{FSCK_YES, QUIET, 0, 0, false, ""},
+		{FSCK_PREEN, QUIET, 0, 0, false, ""},
+		{FSCK_PREEN, QUIET, 0, 1, false,
+		 "img: Free blocks count wrong (0, counted 0).  FIXED.\n"},
+	};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(cases); i++) {
+		start(cases[i].mode);
+		f.round = cases[i].round;
+		f.opts.verbose = cases[i].verbose;
+		f.first_look = cases[i].first_look;
+		find(cases[i].id, 12);
+		ck_assert_str_eq(text, cases[i].text);
+		ck_assert_uint_eq(written, 0);
+	}
+	start(FSCK_YES);
+	f.opts.json = true;
+	find(FIX, 12);
+	ck_assert_str_eq(text, "");
+	fsck_findings_free(&f);
+}
+END_TEST
+
+/* From the 100th of a kind on a line for each power of ten. */
+START_TEST(very_many)
+{
+	for (unsigned verbose = 0; verbose < 2; verbose++) {
+		unsigned lines = 0;
+
+		start(FSCK_YES);
+		f.opts.verbose = verbose;
+		for (unsigned i = 1; i <= 2000; i++) {
+			find(FIX, 12);
+			lines += *text != '\0';
+			if (verbose)
+				continue;
+			if (i == 100)
+				ck_assert_ptr_nonnull(
+					strstr(text, "inode-dtime-set: 100 times so far; more"));
+			else if (i == 1000)
+				ck_assert_str_eq(text, "inode-dtime-set: 1000 times so far\n\n");
+		}
+		ck_assert_uint_eq(lines, verbose ? 2000 : 101);
+		ck_assert_uint_eq(f.findings.fixed, 2000);
+		find(ABORT, 0); /* another kind */
+		ck_assert_str_ne(text, "");
+		capture();
+		fsck_say_counted(&f);
+		ck_assert_str_eq(captured(), verbose ? "" : "inode-dtime-set: 2000 times\n");
+	}
+	fsck_findings_free(&f);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("fsck_policy");
+	TCase *t = tcase_create("fsck_policy");
+
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, decisions, 0, XW_ARRAY_SIZE(rows));
+	tcase_add_test(t, yes_to_all);
+	tcase_add_test(t, declined);
+	tcase_add_test(t, names_tell_findings_apart);
+	tcase_add_test(t, late);
+	tcase_add_test(t, recounts);
+	tcase_add_test(t, settling);
+	tcase_add_test(t, unreadable);
+	tcase_add_test(t, printed);
+	tcase_add_test(t, very_many);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
