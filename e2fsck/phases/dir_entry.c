@@ -88,6 +88,8 @@ static void fix_utf8(struct fsck_dirscan *s, const struct fsck_area *a,
 		name[i] = '.';
 		n = 1;
 	}
+	if (xw_name_is_dots((const char *)name, item->e.name_len))
+		name[0] = '_';
 	s->dirty = true;
 	s->d->rebuild |= s->d->indexed;
 }

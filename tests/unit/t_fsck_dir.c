@@ -190,6 +190,9 @@ static const struct row {
 	{DOTS "\xffo\xfe=30,40,1", DOTS ".o.=30,40,1", FSCK_DIR_NAME_UTF8, LOOSE, 1},
 	{DOTS "\xc3\xa4o=30,40,1", NULL, FSCK_IDS, STRICT, 1},
 	{DOTS "o\xc3=30,40,1", DOTS "o.=30,40,1", FSCK_DIR_NAME_UTF8, STRICT, 1},
+	{DOTS "\xff=30,40,1", DOTS "_=30,40,1", FSCK_DIR_NAME_UTF8, STRICT, 1},
+	{DOTS "\xff\xfe=30,40,1", DOTS "_.=30,40,1", FSCK_DIR_NAME_UTF8, STRICT, 1},
+	{DOTS "\xff\xfe\xfd=30,40,1", DOTS "...=30,40,1", FSCK_DIR_NAME_UTF8, STRICT, 1},
 	{DOTS "\xff=30,40,1", NULL, FSCK_IDS, FOLDED, 1},
 	{DOTS "\xff=30,40,1", NULL, FSCK_IDS, PLAIN, 1},
 	/* twice: renamed when the directory is rebuilt, an encrypted one cannot be */
