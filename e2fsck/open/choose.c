@@ -460,7 +460,8 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 		put = FSCK_FOUND(f, SUPER_CSUM);
 	if (memcmp(&mended, sb, sizeof(mended)) != 0) {
 		(void)report_fields(f, sb, &mended);
-		put = true;
+		/* written with what was declined, damage would have a checksum, and copies */
+		put |= memcmp(&mended, sb, sizeof(mended)) != 0;
 	}
 	if (f->opts.mode == FSCK_NO &&
 	    (mended.magic != XW_SUPER_MAGIC ||
@@ -515,6 +516,9 @@ static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint
 	f->super_lost = true;
 	if (!report_fields(f, sb, &mended) && f->opts.mode == FSCK_NO)
 		mended.state &= (uint16_t)~XW_STATE_VALID;
+	if (!fsck_super_usable(&mended) && f->opts.mode != FSCK_NO)
+		return xw_fail(&f->diag, XW_ERR_INPUT, "%s: the superblock is damaged",
+			       f->opts.image);
 	if (!fsck_super_usable(&mended)) /* read-only: continue with it in memory */
 		(void)fsck_mend_alone(f->dev, &mended, true);
 	return put_super(f, &mended);
