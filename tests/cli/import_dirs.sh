@@ -29,7 +29,11 @@ dress() {
 		echo "sif $d gid $((70000 + k))"
 		echo "sif $d mtime 2020010100000$k"
 		case $k in
-		1) echo "ea_set $d user.small $k" ;;
+		0) echo "ea_set -f letters $d user.a" ;;
+		1) # zeros where others have letters: nothing of those may shine through
+			echo "ea_set -f zeros $d user.a"
+			echo "ea_set $d user.small $k"
+			;;
 		2 | 3) # one block for both, where it is shared
 			echo "ea_set -f middle $d user.middle"
 			echo "ea_set $d user.small same"
@@ -45,6 +49,8 @@ dress() {
 	"$DBG" -w -f requests "$1" >.dbg 2>.err || cat .dbg .err
 }
 
+head -c 16 /dev/zero >zeros
+tr '\0' x <zeros >letters
 head -c 400 /dev/zero | tr '\0' m >middle
 head -c 3000 /dev/zero | tr '\0' l >large
 for d in $dirs; do
@@ -69,7 +75,7 @@ for options in "-b 1024 -O quota,ea_inode" "-b 4096 -O quota,project,ea_inode,in
 	"$BIN/xw-export" from >new.tar 2>.err
 	facts from >theirs
 	facts img >ours
-	equal "  attributes of archive and image" "$(grep -c 'user\.' theirs) $(grep -c 'user\.' ours)" "9 9"
+	equal "  attributes of archive and image" "$(grep -c 'user\.' theirs) $(grep -c 'user\.' ours)" "11 11"
 	united theirs ours >wanted
 	import img new.tar
 	works "  imported"
