@@ -5,6 +5,8 @@
  */
 #include "config.h"
 
+#include <sys/stat.h>
+
 #include "commit/super.h"
 #include "faultdev.h"
 #include "journal/log.h"
@@ -236,6 +238,79 @@ START_TEST(one_read_fails)
 }
 END_TEST
 
+/* Overwrite the log, which is in one piece: a block that could not be compared is logged, too. */
+static void clear_log(struct xw_dev *dev, uint8_t *image)
+{
+	const uint64_t log = find_log(dev);
+	struct xw_jsb jsb;
+
+	ok(xw_jsb_decode(image + log, &jsb));
+	ck_assert_uint_gt(jsb.maxlen, 100);
+	memset(image + log, 0, (size_t)jsb.maxlen * jsb.blocksize);
+}
+
+/* A directory with an inode of its own, made and committed, with a read that fails; 0: none. */
+static int make_directory(uint64_t bad_read, uint8_t *after)
+{
+	static const struct xw_update_new new = {.mode = XW_S_IFDIR | 0755, .parent = XW_INO_ROOT};
+	const struct xw_edit_opts o = {.how = XW_COMMIT_JOURNAL, .now = 1700000000};
+	struct faultdev *f = open_recorded();
+	struct xw_update *u = NULL;
+	struct xw_steps s;
+	struct xw_edit *e;
+	xw_ino ino;
+	int rc;
+
+	ok(xw_edit_begin_dev(&f->dev, NULL, &o, &diag, &e));
+	xw_steps_init(&s, xw_edit_dev(e), &diag);
+	s.now = o.now;
+	f->fail_read = bad_read ? f->reads + bad_read : 0;
+	rc = xw_step_begin(&s, &u);
+	if (!rc)
+		rc = xw_update_create(u, &new, &ino);
+	if (!rc)
+		rc = xw_update_link(u, XW_INO_ROOT, "d", 1, ino, XW_FT_DIR);
+	if (!rc)
+		rc = xw_update_add_links(u, XW_INO_ROOT, 1);
+	if (!rc)
+		rc = xw_step_keep(&s);
+	xw_step_forget(&s);
+	if (!rc)
+		rc = xw_edit_commit(e, NULL);
+	if (f->fail_read > f->reads)
+		rc = 1; /* there are fewer */
+	xw_diag_clear(&diag);
+	ok(xw_dev_pread(f->under, after, f->under->size, 0));
+	if (!rc)
+		clear_log(f->under, after);
+	xw_edit_end(e);
+	return rc;
+}
+
+/* Each read of a change fails once: who says that the change was made has made all of it. */
+START_TEST(one_read_of_a_change_fails)
+{
+	uint8_t *want, *got;
+	unsigned failed = 0;
+	struct stat st;
+	int rc;
+
+	make(1);
+	ck_assert_int_eq(stat(path, &st), 0);
+	want = malloc((size_t)st.st_size);
+	got = malloc((size_t)st.st_size);
+	ok(make_directory(0, want));
+	for (uint64_t k = 1; (rc = make_directory(k, got)) <= 0; k += unit_stride()) {
+		if (!rc && memcmp(got, want, (size_t)st.st_size))
+			ck_abort_msg("read %u: half a change, and no failure", (unsigned)k);
+		failed += rc != 0;
+	}
+	free(want);
+	free(got);
+	ck_assert_uint_gt(failed, 0);
+}
+END_TEST
+
 /* Cut at every change: what a recovery writes then, and that it leaves nothing for a commit. */
 START_TEST(order_of_a_recovery)
 {
@@ -343,6 +418,7 @@ int main(void)
 	tcase_add_test(t, one_flush_fails);
 	tcase_add_test(t, order_of_a_commit);
 	tcase_add_test(t, one_read_fails);
+	tcase_add_test(t, one_read_of_a_change_fails);
 	tcase_add_test(t, order_of_a_recovery);
 	tcase_add_test(t, order_with_a_torn_bit);
 	tcase_add_loop_test(t, error_in_the_log, 0, 2);
