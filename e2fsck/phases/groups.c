@@ -411,7 +411,8 @@ static xw_blk find_table(struct check *c, uint64_t group, const struct xw_group_
 			best = t->blk;
 		}
 	}
-	if (best && (group || most >= ROOT_WEIGHT / 2))
+	if (best && (group || most >= ROOT_WEIGHT / 2) &&
+	    !in_journal(c, best, c->f->img->itable_blocks))
 		return best;
 	found = search_table(c, group, bits);
 	if (found || best)
