@@ -134,6 +134,7 @@ static inline void open_bytes(void)
 		put_group(g, &gd);
 	}
 	agreed = true;
+	refused = FSCK_IDS;
 	forget_findings();
 }
 
