@@ -54,12 +54,14 @@ static inline void forget_findings(void)
 	n_found = 0;
 }
 
+static size_t row; /* of the table that is gone through, for messages */
+
 /* Nothing but one finding of this kind, or none: FSCK_IDS. */
 static inline void expect(enum fsck_id id)
 {
 	for (int i = 0; i < FSCK_IDS; i++)
-		ck_assert_msg(found[i] == (i == (int)id), "finding %d: %u, wanted %d", i, found[i],
-			      (int)id);
+		ck_assert_msg(found[i] == (i == (int)id), "row %zu, finding %d: %u, wanted %d", row,
+			      i, found[i], (int)id);
 	forget_findings();
 }
 

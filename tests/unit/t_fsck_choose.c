@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "disk/dirent.h"
+#include "disk/jsb.h"
 #include "fsck_bytes.h"
 #include "open/open.h"
 
@@ -72,7 +73,7 @@ static bool is_right(void)
 
 /* ---- one field ---- */
 
-/* The device contradicts it; a copy or the checksum does; nothing does when the checksum is right. */
+/* Who contradicts it: the device, or a copy or the checksum; nobody if the checksum is right. */
 enum by { DEVICE, COPY };
 
 static const struct {
@@ -251,7 +252,7 @@ static const struct {
 	{0x0C, 77, false}, /* free blocks */
 	{0x60, XW_INCOMPAT_RECOVER, false},
 	{0x64, XW_RO_LARGE_FILE, false},
-	{0x5C, XW_COMPAT_DIR_INDEX, false},
+	{0x5C, XW_COMPAT_DIR_INDEX, true},
 	{0x60, XW_INCOMPAT_LARGEDIR, true}, /* debugfs sets it in the primary */
 	{0x64, XW_RO_PROJECT, true},
 };
@@ -372,12 +373,21 @@ START_TEST(unknown_features)
 		ck_assert_int_eq(n_found > 0, !cases[i].refused);
 		close_bytes();
 	}
-	/* an external journal is no filesystem */
-	start(false);
-	poke32(raw + 0x60, XW_INCOMPAT_JOURNAL_DEV);
-	put_primary(true);
-	ck_assert_int_eq(fsck_choose_super(&f), XW_ERR_UNSUPPORTED);
-	close_bytes();
+	/* an external journal is no filesystem, if there is a log */
+	for (int log = 0; log < 2; log++) {
+		const struct xw_jsb jsb = {.blocktype = XW_JBD2_SUPER_V2, .blocksize = BS};
+		uint8_t block[XW_JSB_SIZE] = {0};
+
+		start(false);
+		xw_jsb_encode(&jsb, block);
+		if (log)
+			put(2, block, sizeof(block));
+		poke32(raw + 0x60, peek32(raw + 0x60) | XW_INCOMPAT_JOURNAL_DEV);
+		put_primary(true);
+		ck_assert_int_eq(fsck_choose_super(&f), log ? XW_ERR_UNSUPPORTED : 0);
+		ck_assert_int_eq(n_found > 0, !log);
+		close_bytes();
+	}
 }
 END_TEST
 

@@ -26,7 +26,8 @@ static void load(xw_ino ino, uint16_t mode)
 	l.f = &f;
 	l.ino = ino;
 	l.raw = raw;
-	l.in = (struct xw_inode){.mode = mode, .links = 1, .extra_isize = 32};
+	l.in = (struct xw_inode){
+		.mode = mode, .links = (mode & XW_S_IFMT) == XW_S_IFDIR ? 2 : 1, .extra_isize = 32};
 	xw_walk_map_init(&l.walk, f.dev, &f.img->sb);
 }
 
@@ -433,7 +434,7 @@ START_TEST(ea_inodes)
 
 		load_mode(k == 2 ? 10 : k == 3 ? 11 : INO, XW_S_IFDIR | 0755, BLOCK);
 		l.in.flags = XW_FL_EA_INODE;
-		l.in.size = sizeof(text);
+		l.in.size = k == 1 ? BS : sizeof(text); /* as of a directory, which k == 1 is */
 		xw_inode_set_ea_hash(&l.in,
 				     xw_xattr_value_hash(f.img->csum_seed, text, sizeof(text)) ^
 					     (k == 1));

@@ -117,7 +117,8 @@ static const struct {
 	{XW_INO_JOURNAL, XW_S_IFREG, 0, true, ALL *BS + 1, ALL *BS},
 	{XW_INO_JOURNAL, XW_S_IFREG, 0, true, BS, ALL *BS},
 	{XW_INO_JOURNAL, XW_S_IFREG, 0, false, BS, BS},
-	{9, XW_S_IFREG, 0, true, BS, BS},
+	{9, XW_S_IFREG, 0, true, BS, ALL *BS},
+	{9, XW_S_IFREG, 0, true, (ALL - 1) * BS, (ALL - 1) * BS},
 	{9, XW_S_IFREG, 0, true, MAP_MAX, MAP_MAX},
 	{9, XW_S_IFREG, 0, true, MAP_MAX + 1, ALL *BS},
 	{XW_INO_RESIZE, XW_S_IFREG, 0, true, BS, BS},
@@ -136,7 +137,7 @@ START_TEST(size)
 	f.img->sb.journal_inum = 0;
 	load(XW_INO_JOURNAL, XW_S_IFREG, 0, 5);
 	map();
-	judge(5);
+	judge(ALL * BS);
 	f.img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;
 	load(XW_INO_RESIZE, XW_S_IFREG, 0, MAP_MAX + 1);
 	map();
