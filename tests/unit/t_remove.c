@@ -384,6 +384,55 @@ START_TEST(failures)
 }
 END_TEST
 
+static xw_blk acl_of(struct xw_dev *dev, xw_ino ino)
+{
+	struct xw_image *img;
+	struct xw_inode in;
+
+	ok(xw_image_open(dev, 0, &diag, &img));
+	ok(xw_image_inode(img, ino, &in, NULL));
+	xw_image_close(img);
+	return in.file_acl;
+}
+
+/* A block of attributes with all references it may have: one that is dropped can be used again. */
+START_TEST(full_xattr_block)
+{
+	enum { MAX = XW_XATTR_REFCOUNT_MAX };
+	static char value[300];
+	struct xw_update_xattr x = {.name = "user.x", .value = value, .len = sizeof(value)};
+	struct world w = {0};
+	xw_ino ino[MAX + 2];
+	char name[64];
+	xw_blk blk;
+
+	memset(value, 'v', sizeof(value));
+	make(2);
+	w.e = begin(&w.s);
+	ok(xw_step_begin(&w.s, &w.u));
+	for (unsigned i = 0; i < MAX + 2; i++) {
+		name_of(name, i);
+		ino[i] = make_in(&w, &new_file, XW_INO_ROOT, name);
+		if (i < MAX)
+			ok(xw_update_set_xattr(w.u, ino[i], &x));
+	}
+	x.value = NULL;
+	ok(xw_update_set_xattr(w.u, ino[7], &x));
+	x.value = value;
+	ok(xw_update_set_xattr(w.u, ino[MAX], &x));
+	ok(xw_update_set_xattr(w.u, ino[MAX + 1], &x));
+	ok(xw_step_keep(&w.s));
+	blk = acl_of(xw_edit_dev(w.e), ino[0]);
+	ck_assert_uint_ne(blk, 0);
+	for (unsigned i = 0; i <= MAX; i += 64)
+		ck_assert_uint_eq(acl_of(xw_edit_dev(w.e), ino[i]), blk);
+	ck_assert_uint_eq(acl_of(xw_edit_dev(w.e), ino[7]), 0);
+	ck_assert_uint_ne(acl_of(xw_edit_dev(w.e), ino[MAX + 1]), blk);
+	ck_assert_uint_ne(acl_of(xw_edit_dev(w.e), ino[MAX + 1]), 0);
+	close_world(&w); /* check() does not know shared blocks */
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("remove");
@@ -397,6 +446,7 @@ int main(void)
 	tcase_add_loop_test(t, with_an_itree, 0, 2);
 	tcase_add_loop_test(t, refusals, 0, 2);
 	tcase_add_test(t, failures);
+	tcase_add_test(t, full_xattr_block);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
