@@ -73,7 +73,7 @@ static bool is_right(void)
 
 /* ---- one field ---- */
 
-/* Who contradicts it: the device, or a copy or the checksum; nobody if the checksum is right. */
+/* The device contradicts it, also where the checksum is right; or a copy or the checksum does. */
 enum by { DEVICE, COPY };
 
 static const struct {
