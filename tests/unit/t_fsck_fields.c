@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Fields of a superblock that contradict each other, and link counts: numbers in, findings and
+ * numbers out.
+ */
+#include "config.h"
+
+#include <stddef.h>
+
+#include "fsck_bytes.h"
+#include "phases/dirs.h"
+#include "phases/super.h"
+
+enum { NOW = 1900000000, LATEST = 2000000000, DAY = 86400 };
+
+void fsck_say_replayed(const struct fsck *of)
+{
+	(void)of;
+}
+
+static void start(bool agree)
+{
+	open_bytes();
+	agreed = agree;
+	f.opts = (struct fsck_opts){.mode = FSCK_ASK, .now = NOW, .latest = LATEST, .image = "img"};
+}
+
+/* ---- the superblock ---- */
+
+#define FIELD(name) offsetof(struct xw_super, name), sizeof(((struct xw_super *)0)->name)
+
+static const struct {
+	uint32_t compat, incompat, ro; /* features that are changed before */
+	size_t off, len;
+	uint64_t value;
+	enum fsck_id id;
+	uint64_t want;
+} rows[] = {
+	{0, 0, 0, FIELD(r_blocks_count), BLOCKS / 2, FSCK_IDS, 0},
+	{0, 0, 0, FIELD(r_blocks_count), BLOCKS / 2 + 1, FSCK_SUPER_RESERVED, BLOCKS / 20},
+	{XW_COMPAT_RESIZE_INODE, 0, 0, FIELD(reserved_gdt_blocks), 0, FSCK_IDS, 0},
+	{XW_COMPAT_RESIZE_INODE, 0, 0, FIELD(reserved_gdt_blocks), 1, FSCK_SUPER_GDT, 0},
+	{0, 0, 0, FIELD(first_meta_bg), 2, FSCK_IDS, 0},
+	{0, 0, 0, FIELD(want_extra_isize), 128, FSCK_IDS, 0},
+	{0, 0, 0, FIELD(want_extra_isize), 129, FSCK_SUPER_EXTRA, 32},
+	{0, 0, 0, FIELD(min_extra_isize), 129, FSCK_SUPER_EXTRA, 32},
+	{0, 0, 0, FIELD(creator_os), 2, FSCK_IDS, 0},
+	{0, 0, 0, FIELD(def_hash_version), 2, FSCK_IDS, 0},
+	{0, 0, 0, FIELD(def_hash_version), 3, FSCK_SUPER_HASH, 1},
+	{XW_COMPAT_DIR_INDEX, 0, 0, FIELD(def_hash_version), 3, FSCK_IDS, 0},
+	{0, 0, 0, FIELD(flags), 0x42, FSCK_IDS, 0},
+	{0, 0, 0, FIELD(flags), 0x41, FSCK_IDS, 0},
+	{0, 0, 0, FIELD(flags), 0x40, FSCK_SUPER_HASH_SIGN, 0x41},
+	{0, 0, 0, FIELD(flags), 0x43, FSCK_SUPER_HASH_SIGN, 0x41},
+	{XW_COMPAT_DIR_INDEX, 0, 0, FIELD(flags), 0, FSCK_IDS, 0},
+	{0, XW_INCOMPAT_64BIT, 0, FIELD(desc_size), 64, FSCK_IDS, 0},
+	{0, XW_INCOMPAT_64BIT, 0, FIELD(desc_size), 1024, FSCK_IDS, 0},
+	{0, XW_INCOMPAT_64BIT, 0, FIELD(desc_size), 2048, FSCK_SUPER_FIELD, 0},
+	{0, XW_INCOMPAT_64BIT, 0, FIELD(desc_size), 65, FSCK_SUPER_FIELD, 0},
+	{0, 0, 0, FIELD(mtime), LATEST + DAY, FSCK_IDS, 0},
+	{0, 0, 0, FIELD(mtime), LATEST + DAY + 1, FSCK_SUPER_TIME, NOW},
+	{0, 0, 0, FIELD(wtime), LATEST + DAY + 1, FSCK_SUPER_TIME, NOW},
+	{0, 0, XW_RO_QUOTA, FIELD(usr_quota_inum), 3, FSCK_IDS, 0},
+	{0, 0, XW_RO_QUOTA, FIELD(usr_quota_inum), 5, FSCK_SUPER_QUOTA, 3}, /* which is a file */
+	{0, 0, XW_RO_QUOTA, FIELD(grp_quota_inum), 5, FSCK_SUPER_QUOTA, 0},
+	{0, 0, 0, FIELD(grp_quota_inum), 5, FSCK_IDS, 0},
+	{0, XW_INCOMPAT_MMP, 0, FIELD(mmp_block), 130, FSCK_IDS, 0},
+	{0, XW_INCOMPAT_MMP, 0, FIELD(mmp_block), 129, FSCK_MMP_BLOCK, 0},
+	{0, XW_INCOMPAT_MMP, 0, FIELD(mmp_block), 0, FSCK_MMP_BLOCK, 0},
+	{0, XW_INCOMPAT_MMP, 0, FIELD(mmp_block), BLOCKS, FSCK_MMP_BLOCK, 0},
+	{0, XW_INCOMPAT_MMP, 0, FIELD(mmp_block), BLOCKS - 1, FSCK_IDS, 0},
+	{0, 0, 0, FIELD(mmp_block), 0, FSCK_IDS, 0},
+};
+
+static uint64_t value_of(size_t off, size_t len)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, (const uint8_t *)&f.img->sb + off, len);
+	return v;
+}
+
+START_TEST(fields)
+{
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++) {
+		const bool wrong = rows[i].id != FSCK_IDS, fixed = wrong && _i;
+		struct xw_super *sb = (start(_i), &f.img->sb);
+
+		if (rows[i].ro & XW_RO_QUOTA) {
+			put_inode(3, &(struct xw_inode){.mode = XW_S_IFREG, .links = 1});
+			sb->usr_quota_inum = 3;
+		}
+		sb->feature_compat ^= rows[i].compat;
+		sb->feature_incompat ^= rows[i].incompat;
+		sb->feature_ro_compat ^= rows[i].ro;
+		if (rows[i].compat & XW_COMPAT_RESIZE_INODE)
+			sb->reserved_gdt_blocks = 0;
+		if (rows[i].incompat & XW_INCOMPAT_MMP)
+			sb->mmp_block = 200;
+		memcpy((uint8_t *)sb + rows[i].off, &rows[i].value, rows[i].len);
+		ok(fsck_super_write(&f));
+		f.changed = false;
+		ok(fsck_check_fields(&f));
+		expect(rows[i].id);
+		ck_assert_msg(value_of(rows[i].off, rows[i].len) ==
+				      (fixed ? rows[i].want : rows[i].value),
+			      "row %zu: %u", i, (unsigned)value_of(rows[i].off, rows[i].len));
+		/* a wrong clock is no repair */
+		ck_assert_msg(f.changed == (fixed && rows[i].id != FSCK_SUPER_TIME), "row %zu", i);
+		ck_assert_int_eq(f.renew_backups, fixed && rows[i].id != FSCK_SUPER_TIME);
+		if (rows[i].id == FSCK_MMP_BLOCK)
+			ck_assert_int_eq(!(f.img->sb.feature_incompat & XW_INCOMPAT_MMP), fixed);
+		if (fixed) { /* it was written, and that was all */
+			ok(xw_super_decode(at(1), &f.img->sb));
+			ck_assert_uint_eq(value_of(rows[i].off, rows[i].len), rows[i].want);
+			ok(fsck_check_fields(&f));
+			expect(FSCK_IDS);
+		}
+		close_bytes();
+	}
+}
+END_TEST
+
+static const struct {
+	uint32_t compat, incompat, ro, os; /* changed */
+	enum fsck_id id;
+	uint32_t compat_left, incompat_left, ro_left; /* changed by the repair */
+} features[] = {
+	{0, XW_INCOMPAT_META_BG, 0, 0, FSCK_SUPER_FEATURES, XW_COMPAT_RESIZE_INODE, 0, 0},
+	{XW_COMPAT_RESIZE_INODE, XW_INCOMPAT_META_BG, 0, 0, FSCK_IDS, 0, 0, 0},
+	{0, 0, XW_RO_GDT_CSUM, 0, FSCK_SUPER_FEATURES, 0, 0, XW_RO_GDT_CSUM},
+	{0, 0, XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM, 0, FSCK_IDS, 0, 0, 0},
+	{0, XW_INCOMPAT_CSUM_SEED, 0, 0, FSCK_IDS, 0, 0, 0},
+	{0, XW_INCOMPAT_CSUM_SEED, XW_RO_METADATA_CSUM, 0, FSCK_SUPER_FEATURES, 0,
+	 XW_INCOMPAT_CSUM_SEED, 0},
+	{0, 0, 0, 1, FSCK_SUPER_HURD, 0, XW_INCOMPAT_FILETYPE, 0},
+	{0, XW_INCOMPAT_FILETYPE, 0, 1, FSCK_IDS, 0, 0, 0},
+	{0, XW_INCOMPAT_EXTENTS, 0, 0, FSCK_IDS, 0, 0, 0}, /* 64bit, but not so large */
+};
+
+START_TEST(contradictions)
+{
+	for (size_t i = 0; i < XW_ARRAY_SIZE(features); i++) {
+		struct xw_super *sb = (start(_i), &f.img->sb);
+		uint32_t compat, incompat, ro;
+
+		sb->feature_compat ^= features[i].compat;
+		sb->feature_incompat ^= features[i].incompat;
+		sb->feature_ro_compat ^= features[i].ro;
+		sb->creator_os = features[i].os;
+		if (!(sb->feature_compat & XW_COMPAT_RESIZE_INODE))
+			sb->reserved_gdt_blocks = 0;
+		compat = sb->feature_compat ^ (agreed ? features[i].compat_left : 0);
+		incompat = sb->feature_incompat ^ (agreed ? features[i].incompat_left : 0);
+		ro = sb->feature_ro_compat ^ (agreed ? features[i].ro_left : 0);
+		ok(fsck_check_fields(&f));
+		expect(features[i].id);
+		ck_assert_msg(f.img->sb.feature_compat == compat, "row %zu", i);
+		ck_assert_msg(f.img->sb.feature_incompat == incompat, "row %zu", i);
+		ck_assert_msg(f.img->sb.feature_ro_compat == ro, "row %zu", i);
+		close_bytes();
+	}
+}
+END_TEST
+
+START_TEST(first_meta_bg)
+{
+	for (uint32_t first = 0; first < 3; first++) {
+		start(_i);
+		f.img->sb.feature_incompat |= XW_INCOMPAT_META_BG;
+		f.img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;
+		f.img->sb.reserved_gdt_blocks = 0;
+		f.img->sb.first_meta_bg = first; /* there is one block of descriptors */
+		ok(fsck_check_fields(&f));
+		expect(first > 1 ? FSCK_SUPER_META_BG : FSCK_IDS);
+		ck_assert_uint_eq(f.img->sb.first_meta_bg, agreed && first > 1 ? 1 : first);
+		close_bytes();
+	}
+}
+END_TEST
+
+START_TEST(uuid)
+{
+	static const uint8_t none[16];
+
+	start(_i);
+	memset(f.img->sb.uuid, 0, 16);
+	ok(fsck_check_fields(&f));
+	expect(FSCK_IDS); /* checksums depend on it */
+	f.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
+	ok(fsck_check_fields(&f));
+	expect(FSCK_SUPER_UUID);
+	ck_assert_int_eq(!!memcmp(f.img->sb.uuid, none, 16), agreed);
+	ck_assert(!agreed ||
+		  (f.img->sb.uuid[6] >> 4 == 4 && f.img->sb.uuid[8] >> 6 == 2)); /* random */
+	close_bytes();
+}
+END_TEST
+
+START_TEST(too_long)
+{
+	start(true);
+	f.img->sb.blocks_count = BLOCKS + 1;
+	ck_assert_int_eq(fsck_check_fields(&f), XW_ERR_TRUNCATED);
+	expect(FSCK_SUPER_SIZE);
+	ck_assert(last.num == BLOCKS + 1 && last.num2 == BLOCKS);
+	memset(&f.diag, 0, sizeof(f.diag));
+	f.opts.mode = FSCK_NO;
+	ok(fsck_check_fields(&f));
+	expect(FSCK_SUPER_SIZE);
+	ck_assert_uint_eq(f.img->sb.blocks_count, BLOCKS + 1);
+	close_bytes();
+}
+END_TEST
+
+/* ---- link counts ---- */
+
+static const struct {
+	xw_ino ino;
+	uint8_t ftype, flags;
+	uint16_t links, names;
+	uint32_t subdirs; /* of a directory */
+	bool parent, indexed;
+	uint16_t want; /* 0: as it is */
+} counts[] = {
+	{INO, XW_FT_REG, FSCK_I_USED, 1, 1, 0, false, false, 0},
+	{INO, XW_FT_REG, FSCK_I_USED, 2, 1, 0, false, false, 1},
+	{INO, XW_FT_REG, FSCK_I_USED, 1, 3, 0, false, false, 3},
+	{INO, XW_FT_FIFO, FSCK_I_USED, 5, 4, 0, false, false, 4},
+	{INO, XW_FT_REG, 0, 1, 3, 0, false, false, 0},
+	{INO, XW_FT_REG, FSCK_I_USED | FSCK_I_EA, 1, 3, 0, false, false, 0},
+	{INO, XW_FT_REG, FSCK_I_USED | FSCK_I_SYSTEM, 1, 3, 0, false, false, 0},
+	{INO, XW_FT_REG, FSCK_I_USED | FSCK_I_ORPHAN, 1, 3, 0, false, false, 0},
+	{11, XW_FT_REG, FSCK_I_USED, 2, 1, 0, false, false, 1},
+	{10, XW_FT_REG, FSCK_I_USED, 2, 1, 0, false, false, 0},
+	{XW_INO_ROOT, XW_FT_DIR, FSCK_I_USED, 2, 0, 3, true, false, 5},
+	{INO, XW_FT_DIR, FSCK_I_USED, 2, 1, 0, true, false, 0},
+	{INO, XW_FT_DIR, FSCK_I_USED, 2, 1, 1, true, false, 3},
+	{INO, XW_FT_DIR, FSCK_I_USED, 2, 1, 1, false, false, 0}, /* unconnected: unknown */
+	{INO, XW_FT_DIR, FSCK_I_USED, 65000, 1, 64998, true, false, 0},
+	{INO, XW_FT_DIR, FSCK_I_USED, 65000, 1, 64999, true, false, 1},
+	{INO, XW_FT_DIR, FSCK_I_USED, 1, 1, 64999, true, false, 0},
+	{INO, XW_FT_DIR, FSCK_I_USED, 1, 1, 5, true, true, 0}, /* once there were very many */
+	{INO, XW_FT_DIR, FSCK_I_USED, 1, 1, 5, true, false, 7},
+	{INO, XW_FT_DIR, FSCK_I_USED, 2, 1, 5, true, true, 7},
+};
+
+START_TEST(links)
+{
+	for (size_t i = 0; i < XW_ARRAY_SIZE(counts); i++) {
+		const uint16_t want = counts[i].want && _i ? counts[i].want : counts[i].links;
+		struct fsck_inode *facts;
+		struct xw_inode in = {.mode = XW_S_IFREG, .links = counts[i].links, .size = 5};
+
+		start(_i);
+		f.names_known = true;
+		put_inode(counts[i].ino, &in);
+		ok(fsck_inode_make(&f, counts[i].ino, &facts));
+		*facts = (struct fsck_inode){.links = counts[i].links,
+					     .names = counts[i].names,
+					     .ftype = counts[i].ftype,
+					     .flags = counts[i].flags};
+		if (counts[i].ftype == XW_FT_DIR)
+			ck_assert(!xw_vec_push(
+				&f.dirs, ((struct fsck_dir){.ino = counts[i].ino,
+							    .subdirs = counts[i].subdirs,
+							    .parent = counts[i].parent ? 2 : 0,
+							    .indexed = counts[i].indexed})));
+		ok(fsck_check_links(&f));
+		expect(counts[i].want ? FSCK_LINK_COUNT : FSCK_IDS);
+		ok(fsck_inode_read(&f, counts[i].ino, &in, NULL));
+		ck_assert_msg(in.links == want, "row %zu: %u", i, in.links);
+		ck_assert_uint_eq(facts->links, want);
+		close_bytes();
+	}
+}
+END_TEST
+
+/* Files of nothing are deleted, directories wait for tree.c. */
+START_TEST(without_a_name)
+{
+	for (int k = 0; k < 2; k++) {
+		struct fsck_inode *facts;
+		struct xw_inode in = {
+			.mode = k ? XW_S_IFDIR : XW_S_IFREG, .links = 1, .extra_isize = 32};
+
+		start(_i);
+		f.names_known = true;
+		put_inode(INO, &in);
+		ok(fsck_inode_make(&f, INO, &facts));
+		*facts = (struct fsck_inode){
+			.links = 1, .ftype = k ? XW_FT_DIR : XW_FT_REG, .flags = FSCK_I_USED};
+		ok(fsck_check_links(&f));
+		expect(k ? FSCK_IDS : FSCK_INODE_EMPTY);
+		ok(fsck_inode_read(&f, INO, &in, NULL));
+		ck_assert_uint_eq(in.links, !k && agreed ? 0 : 1);
+		close_bytes();
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("fsck_fields");
+	TCase *t = tcase_create("fsck_fields");
+
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, fields, 0, 2);
+	tcase_add_loop_test(t, contradictions, 0, 2);
+	tcase_add_loop_test(t, first_meta_bg, 0, 2);
+	tcase_add_loop_test(t, uuid, 0, 2);
+	tcase_add_test(t, too_long);
+	tcase_add_loop_test(t, links, 0, 2);
+	tcase_add_loop_test(t, without_a_name, 0, 2);
+	suite_add_tcase(s, t);
+	return unit_main(s);
+}
