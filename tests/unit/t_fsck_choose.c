@@ -382,7 +382,7 @@ START_TEST(unknown_features)
 		xw_jsb_encode(&jsb, block);
 		if (log)
 			put(2, block, sizeof(block));
-		poke32(raw + 0x60, peek32(raw + 0x60) | XW_INCOMPAT_JOURNAL_DEV);
+		poke32(raw + 0x60, (log ? 0 : peek32(raw + 0x60)) | XW_INCOMPAT_JOURNAL_DEV);
 		put_primary(true);
 		ck_assert_int_eq(fsck_choose_super(&f), log ? XW_ERR_UNSUPPORTED : 0);
 		ck_assert_int_eq(n_found > 0, !log);
