@@ -64,15 +64,16 @@ static bool find_in_group(struct fsck *f, uint64_t group, uint64_t from, uint8_t
 		       bits && read_bitmap(f, group, bits) ? bits : NULL, out);
 }
 
-/* The goal's group, and then from where the last search ended: what is before it is full. */
+/* The goal's group, the ones behind it; or from where such a search ended: what is before is full. */
 static bool find_free(struct fsck *f, uint64_t goal, uint8_t *bits, uint64_t *out)
 {
-	const uint64_t groups = f->img->groups;
+	const uint64_t groups = f->img->groups, near = goal / xw_image_group_bits(f->img);
+	const uint64_t first = f->owners.searched ? f->owners.searched : near + 1;
 
-	if (find_in_group(f, goal / xw_image_group_bits(f->img), goal, bits, out))
+	if (find_in_group(f, near, goal, bits, out))
 		return true;
 	for (uint64_t i = 0; i < groups; i++) {
-		const uint64_t g = (f->owners.searched + i) % groups;
+		const uint64_t g = (first + i) % groups;
 
 		if (!find_in_group(f, g, 0, bits, out))
 			continue;

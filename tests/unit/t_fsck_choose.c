@@ -375,10 +375,14 @@ START_TEST(unknown_features)
 	}
 	/* an external journal is no filesystem, if there is a log */
 	for (int log = 0; log < 2; log++) {
-		const struct xw_jsb jsb = {.blocktype = XW_JBD2_SUPER_V2, .blocksize = BS};
+		const struct xw_jsb jsb = {.blocktype = XW_JBD2_SUPER_V2,
+					   .blocksize = BS,
+					   .maxlen = BLOCKS,
+					   .first = 3,
+					   .nr_users = 1};
 		uint8_t block[XW_JSB_SIZE] = {0};
 
-		start(false);
+		start(!log);
 		xw_jsb_encode(&jsb, block);
 		if (log)
 			put(2, block, sizeof(block));
