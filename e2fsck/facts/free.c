@@ -64,7 +64,7 @@ static bool find_in_group(struct fsck *f, uint64_t group, uint64_t from, uint8_t
 		       bits && read_bitmap(f, group, bits) ? bits : NULL, out);
 }
 
-/* The goal's group, the ones behind it; or from where such a search ended: what is before is full. */
+/* The goal's group; then those behind it, or from where such a search has ended before. */
 static bool find_free(struct fsck *f, uint64_t goal, uint8_t *bits, uint64_t *out)
 {
 	const uint64_t groups = f->img->groups, near = goal / xw_image_group_bits(f->img);
