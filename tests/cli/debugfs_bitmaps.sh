@@ -75,4 +75,15 @@ cp damaged img
 dbg -w -R "write $T/new /new" -R "rm /f2" -R "write $T/new /again" img
 works "the inode goes that was free"
 is "  the new file is there" cmp <(contents again) new
-done_testing 40
+
+# A file of which the bitmap calls one block free: all others are freed with it.
+for which in 1 3 last; do
+	cp good img
+	all=$("$BIN/xw-debugfs" -R "blocks /f1" img 2>/dev/null | tr ' ' '\n' | grep .)
+	case $which in last) b=$(tail -n 1 <<<"$all") ;; *) b=$(sed -n ${which}p <<<"$all") ;; esac
+	dbg -w -R "freeb $b" -R "rm /f1" img
+	works "a file whose block $which is free goes"
+	equal "  none of its blocks stays in use" \
+		"$(for b in $all; do "$BIN/xw-debugfs" -R "testb $b" img 2>/dev/null; done | grep -c 'not in use') $(wc -l <<<"$all" | grep -c .)" "$(wc -l <<<"$all") 1"
+done
+done_testing 46
