@@ -172,6 +172,24 @@ START_TEST(one_field)
 }
 END_TEST
 
+/* A sound checksum, and one copy against it: the primary is right, and the copy stale. */
+START_TEST(one_vote)
+{
+	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++) {
+		if (fields[i].by != COPY || fields[i].off == 0x60 || fields[i].off == 0x64)
+			continue; /* other features need other rules */
+		start(true);
+		spoil(i);
+		put_primary(true);
+		ok(xw_dev_pread(f.dev, right, sizeof(right), XW_SUPER_OFFSET));
+		ok(fsck_choose_super(&f));
+		ck_assert_msg(is_right() && !n_found, "%s, row %zu", fields[i].name, i);
+		ck_assert(f.stale_backups && !f.changed);
+		close_bytes();
+	}
+}
+END_TEST
+
 /* The same with an answer of no: nothing is written, and -n goes on in memory if it must. */
 START_TEST(declined)
 {
@@ -346,6 +364,14 @@ START_TEST(named_copy)
 	f.opts.backup = 9000;
 	ck_assert_int_eq(fsck_choose_super(&f), XW_ERR_INPUT);
 	close_bytes();
+	start(true);
+	f.opts.backup = SECOND;
+	raw[0x48] = 3; /* creator_os, with a sound checksum */
+	put_primary(true);
+	ok(fsck_choose_super(&f));
+	expect(FSCK_SUPER_LOST);
+	ck_assert_uint_eq(at(1)[0x48], 0);
+	close_bytes();
 }
 END_TEST
 
@@ -415,6 +441,7 @@ int main(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, one_field, 0, 4);
+	tcase_add_test(t, one_vote);
 	tcase_add_loop_test(t, declined, 0, 2);
 	tcase_add_test(t, declined_alone);
 	tcase_add_test(t, sound);
