@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#include "disk/orphan.h"
+#include "disk/xattrblk.h"
 #include "fsck_bytes.h"
 #include "phases/dirs.h"
 #include "phases/super.h"
@@ -278,24 +280,118 @@ START_TEST(links)
 }
 END_TEST
 
-/* Files of nothing are deleted, directories wait for tree.c. */
+/* A file of nothing is deleted, others go to lost+found, and directories wait for tree.c. */
+static const struct {
+	uint16_t type;
+	uint64_t size, blocks;
+	xw_blk acl;
+	bool xattrs, entry; /* there is an area in the record, and something in it */
+	enum fsck_id id;
+} nameless[] = {
+	{XW_S_IFREG, 0, 0, 0, false, false, FSCK_INODE_EMPTY},
+	{XW_S_IFREG, 0, 0, 0, true, false, FSCK_INODE_EMPTY},
+	{XW_S_IFREG, 0, 0, 0, false, true, FSCK_INODE_EMPTY},
+	{XW_S_IFREG, 0, 0, 0, true, true, FSCK_INODE_UNATTACHED},
+	{XW_S_IFREG, 1, 0, 0, false, false, FSCK_INODE_UNATTACHED},
+	{XW_S_IFREG, 0, 2, 0, false, false, FSCK_INODE_UNATTACHED},
+	{XW_S_IFREG, 0, 0, BLOCK, false, false, FSCK_INODE_UNATTACHED},
+	{XW_S_IFIFO, 0, 0, 0, false, false, FSCK_INODE_UNATTACHED},
+	{XW_S_IFDIR, 0, 0, 0, false, false, FSCK_IDS},
+};
+
 START_TEST(without_a_name)
 {
-	for (int k = 0; k < 2; k++) {
+	for (size_t i = 0; i < XW_ARRAY_SIZE(nameless); i++) {
+		const bool empty = nameless[i].id == FSCK_INODE_EMPTY;
 		struct fsck_inode *facts;
-		struct xw_inode in = {
-			.mode = k ? XW_S_IFDIR : XW_S_IFREG, .links = 1, .extra_isize = 32};
+		struct xw_inode in = {.mode = nameless[i].type,
+				      .links = 1,
+				      .extra_isize = 32,
+				      .size = nameless[i].size,
+				      .blocks = nameless[i].blocks,
+				      .file_acl = nameless[i].acl};
+		uint8_t area[8] = {0};
+
+		if (_i && nameless[i].id == FSCK_INODE_UNATTACHED)
+			continue; /* allocates */
+		start(_i);
+		f.names_known = true;
+		f.lost_found = 11;
+		put_inode(INO, &in);
+		poke32(area, nameless[i].xattrs ? XW_XATTR_MAGIC : 0);
+		poke32(area + 4, nameless[i].entry);
+		ok(xw_dev_pwrite(f.dev, area, sizeof(area), TABLE * BS + (INO - 1) * SIZE + 160));
+		xw_image_forget(f.img);
+		ok(fsck_inode_make(&f, INO, &facts));
+		*facts = (struct fsck_inode){.links = 1,
+					     .ftype = (uint8_t)xw_ftype_of_mode(nameless[i].type),
+					     .flags = FSCK_I_USED};
+		ok(fsck_check_links(&f));
+		expect(nameless[i].id);
+		ok(fsck_inode_read(&f, INO, &in, NULL));
+		ck_assert_uint_eq(in.links, empty && agreed ? 0 : 1);
+		f.names_known = false; /* then nothing is known of links */
+		facts->links = 7;
+		ok(fsck_check_links(&f));
+		expect(FSCK_IDS);
+		close_bytes();
+	}
+}
+END_TEST
+
+/* More subdirectories than links. */
+START_TEST(very_many_subdirectories)
+{
+	for (uint32_t n = 64997; n < 65000; n++) {
+		const bool many = n + 2 > XW_LINK_MAX;
+		struct fsck_inode *facts;
 
 		start(_i);
 		f.names_known = true;
-		put_inode(INO, &in);
+		f.img->sb.feature_ro_compat &= ~XW_RO_DIR_NLINK;
+		ok(fsck_super_write(&f));
 		ok(fsck_inode_make(&f, INO, &facts));
-		*facts = (struct fsck_inode){
-			.links = 1, .ftype = k ? XW_FT_DIR : XW_FT_REG, .flags = FSCK_I_USED};
+		*facts = (struct fsck_inode){.links = many ? 1 : (uint16_t)(n + 2),
+					     .names = 1,
+					     .ftype = XW_FT_DIR,
+					     .flags = FSCK_I_USED};
+		ck_assert(!xw_vec_push(&f.dirs,
+				       ((struct fsck_dir){.ino = INO, .subdirs = n, .parent = 2})));
 		ok(fsck_check_links(&f));
-		expect(k ? FSCK_IDS : FSCK_INODE_EMPTY);
-		ok(fsck_inode_read(&f, INO, &in, NULL));
-		ck_assert_uint_eq(in.links, !k && agreed ? 0 : 1);
+		expect(many ? FSCK_SUPER_FEATURES : FSCK_IDS);
+		ck_assert_uint_eq(peek32(at(1) + 0x64) ^ 0x46B,
+				  many && agreed ? 0 : XW_RO_DIR_NLINK);
+		close_bytes();
+	}
+}
+END_TEST
+
+/* ---- the orphan file proves its feature ---- */
+
+START_TEST(orphan_feature)
+{
+	for (int k = 0; k < 6; k++) {
+		const bool is = k == 0;
+		struct xw_inode in = {
+			.mode = k == 1 ? XW_S_IFDIR : XW_S_IFREG, .links = 1, .generation = 3};
+		const xw_ino ino = k == 2 ? 10 : 20;
+		uint8_t block[BS] = {0};
+
+		start(_i);
+		f.img->sb.orphan_file_inum = k == 3 ? 129 : ino;
+		if (k == 4)
+			f.img->sb.feature_compat |= XW_COMPAT_ORPHAN_FILE;
+		ok(fsck_super_write(&f));
+		f.changed = false;
+		poke32(in.block, BLOCK);
+		put_inode(ino, &in);
+		xw_orphan_seal(block, BS, true, xw_inode_seed(f.img->csum_seed, ino, 3), BLOCK);
+		block[BS - 1] ^= k == 5; /* its checksum */
+		put(BLOCK, block, BS);
+		ok(fsck_check_fields(&f));
+		expect(is ? FSCK_ORPHAN_FEATURE : FSCK_IDS);
+		ck_assert_uint_eq(peek32(at(1) + 0x5C) ^ 0x3C,
+				  (is && agreed) || k == 4 ? XW_COMPAT_ORPHAN_FILE : 0);
 		close_bytes();
 	}
 }
@@ -314,6 +410,8 @@ int main(void)
 	tcase_add_test(t, too_long);
 	tcase_add_loop_test(t, links, 0, 2);
 	tcase_add_loop_test(t, without_a_name, 0, 2);
+	tcase_add_loop_test(t, very_many_subdirectories, 0, 2);
+	tcase_add_loop_test(t, orphan_feature, 0, 2);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
