@@ -254,7 +254,7 @@ static const struct {
 	{0, XW_INCOMPAT_META_BG, 0, false, false}, /* nothing is unknown */
 	{XW_COMPAT_EXT_ATTR, UNKNOWN, 0, false, false}, /* something is lost */
 	{0, UNKNOWN, XW_RO_LARGE_FILE, false, false},
-	{0, UNKNOWN | XW_INCOMPAT_FILETYPE, 0, false, false},
+	{0, UNKNOWN | XW_INCOMPAT_FILETYPE, 0, true, false}, /* in place of it */
 };
 
 START_TEST(feature_words)
