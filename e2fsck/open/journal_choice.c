@@ -9,7 +9,8 @@
  *	times     of inode records: which ones were changed last?
  *	tally     names that lead to sound inodes, and what is inconsistent
  *
- * Without evidence nothing is replayed; or, where only data blocks are damaged, all others.
+ * Where nothing tells the outcomes apart, the blocks before the damage are replayed: they verify,
+ * and the log was in use. Where only data blocks are damaged, all others.
  */
 #include "config.h"
 
@@ -340,6 +341,11 @@ static bool is_better(const struct outcome *o, const struct tally *alone)
 	return o->tally.bad <= alone->bad && worth(&o->tally) > worth(alone);
 }
 
+static bool is_same(const struct tally *a, const struct tally *b)
+{
+	return a->names == b->names && a->bad == b->bad;
+}
+
 /*
  * If only data blocks of the log are damaged, Linux and e2fsck replay the others. Is the filesystem
  * worse after this replay than without it?
@@ -375,6 +381,9 @@ static void decide(struct chooser *c, const struct tally *alone, unsigned *flags
 		best = best ? better_of(best, &c->rest) : &c->rest;
 	if (headers ? is_better(&c->before, alone) : !is_worse(&c->before, alone))
 		best = best ? better_of(best, &c->before) : &c->before;
+	/* nothing tells them apart, and what is before the damage verifies */
+	if (headers && !best && !goes_back(&c->before) && is_same(&c->before.tally, alone))
+		best = &c->before;
 	*flags = best ? best->flags : XW_REPLAY_SALVAGE | XW_REPLAY_NOTHING;
 }
 

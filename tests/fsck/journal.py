@@ -158,3 +158,13 @@ def data_of_the_log(i):
     log = Log(i)
     log.transaction((i.blocks(2)[0], contents(i, i.blocks(2)[0])), (blk, now), damage=0)
     i.put(i.block(blk), i.bs, was)
+
+
+@case("journal-damaged", base=["ext4", "ext3"])
+def file_data_before_a_damaged_descriptor(i):
+    """Neither versions of inodes nor names say which is newer: the log was not empty."""
+    blk = i.blocks(i.lookup("file"))[0]
+    log = Log(i)
+    log.transaction((blk, contents(i, blk)))
+    log.transaction((i.blocks(2)[0], contents(i, i.blocks(2)[0])), damage=DESCRIPTOR)
+    i.put(i.block(blk), i.bs, bytes(i.bs))
