@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What to replay of a damaged log. Linux refuses such a log and e2fsck replays nothing of it. That
- * is right where the blocks of the log were written in place before the crash: older copies would
- * undo what came later. Where they were not, what is left of the log is worth more than nothing. So
+ * What to replay of a damaged log. Linux refuses such a log, and e2fsck replays nothing of one with
+ * checksums. That is right where the blocks of the log were written in place before the crash:
+ * older copies would undo what came later. Where they were not, what is left of the log is worth
+ * more than nothing. So
  * each outcome is tried on an overlay of its own, and judged by
  *
  *	versions  blocks in place that equal a copy behind the damage are newer than one before it
