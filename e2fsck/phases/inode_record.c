@@ -179,9 +179,15 @@ static bool starts_like_file(struct fsck_look *l)
 	       head[18] != 2 && head[20] != '.';
 }
 
+/* A link count cannot tell more than 65,000; only indexed directories may have as many. */
+static bool may_have_one_link(const struct fsck_look *l)
+{
+	return l->in.flags & XW_FL_INDEX && l->in.size / XW_DIRENT_HDR >= XW_LINK_MAX;
+}
+
 /*
- * No directory has such a link count or size, but for one of more than 65,000 subdirectories: if
- * nothing at its start is that of a directory either, it is a file.
+ * No directory has such a link count or size: if nothing at its start is that of a directory
+ * either, it is a file.
  */
 static bool holds_file(struct fsck_look *l)
 {
@@ -192,7 +198,7 @@ static bool holds_file(struct fsck_look *l)
 		is_inline ? l->in.size < sizeof(l->in.block) : l->in.size % l->f->img->block_size;
 
 	if (type_of(l->in.mode) != XW_S_IFDIR || l->ino < sb->first_ino ||
-	    (l->in.links != 1 && !odd))
+	    (!odd && (l->in.links != 1 || may_have_one_link(l))))
 		return false;
 	if (!l->in.size && !is_inline)
 		return !l->in.blocks;
