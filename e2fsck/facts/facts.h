@@ -24,7 +24,12 @@ int fsck_want_itree(struct fsck *f, xw_ino ino);
 bool fsck_take_itree(struct fsck *f, xw_ino ino);
 /* Number of threads for loops over groups: as requested, but one for small images. */
 unsigned fsck_jobs(const struct fsck *f);
-/* round.c: free the facts of a round. */
+/*
+ * round.c: from here on the check only reports, because something that every repair depends on was
+ * declined; the repairs so far are kept. To the end of the round it is as with -n.
+ */
+void fsck_leave(struct fsck *f);
+/* Free the facts of a round. */
 void fsck_facts_free(struct fsck *f);
 
 /* ---- read.c ---- */

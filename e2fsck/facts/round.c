@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The end of a round. */
+/* The end of a round, and of all repairs. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -36,4 +36,12 @@ void fsck_facts_free(struct fsck *f)
 	f->dirs_cut = false;
 	f->lost_found = 0;
 	f->names_known = false;
+}
+
+void fsck_leave(struct fsck *f)
+{
+	if (f->opts.mode == FSCK_NO)
+		return;
+	f->leave = true;
+	f->opts.mode = FSCK_NO;
 }

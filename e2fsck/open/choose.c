@@ -417,6 +417,26 @@ static bool has_lost_csum(struct xw_dev *dev, const struct xw_super *sb)
 }
 
 /* It can be opened, but the device contradicts it, or the backups differ. */
+/* Do both say the same of where everything is? */
+static bool same_places(const struct xw_super *a, const struct xw_super *b)
+{
+	return a->blocks_count == b->blocks_count && a->inodes_count == b->inodes_count &&
+	       a->first_data_block == b->first_data_block &&
+	       a->log_block_size == b->log_block_size &&
+	       a->log_cluster_size == b->log_cluster_size &&
+	       a->blocks_per_group == b->blocks_per_group &&
+	       a->clusters_per_group == b->clusters_per_group &&
+	       a->inodes_per_group == b->inodes_per_group && a->inode_size == b->inode_size &&
+	       a->desc_size == b->desc_size && a->first_meta_bg == b->first_meta_bg &&
+	       a->reserved_gdt_blocks == b->reserved_gdt_blocks &&
+	       !memcmp(a->backup_bgs, b->backup_bgs, sizeof(a->backup_bgs)) &&
+	       !((a->feature_compat ^ b->feature_compat) & XW_COMPAT_SPARSE_SUPER2) &&
+	       !((a->feature_incompat ^ b->feature_incompat) &
+		 (XW_INCOMPAT_64BIT | XW_INCOMPAT_META_BG)) &&
+	       !((a->feature_ro_compat ^ b->feature_ro_compat) &
+		 (XW_RO_BIGALLOC | XW_RO_SPARSE_SUPER));
+}
+
 static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
 			struct fsck_copies *all)
 {
@@ -462,6 +482,8 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 		(void)report_fields(f, sb, &mended);
 		/* written with what was declined, damage would have a checksum, and copies */
 		put |= memcmp(&mended, sb, sizeof(mended)) != 0;
+		/* by a wrong geometry every repair would be one of something else */
+		f->leave |= f->opts.mode != FSCK_NO && !same_places(&mended, &proposed);
 	}
 	if (f->opts.mode == FSCK_NO &&
 	    (mended.magic != XW_SUPER_MAGIC ||

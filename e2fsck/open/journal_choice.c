@@ -3,8 +3,7 @@
  * What to replay of a damaged log. Linux refuses such a log, and e2fsck replays nothing of one with
  * checksums. That is right where the blocks of the log were written in place before the crash:
  * older copies would undo what came later. Where they were not, what is left of the log is worth
- * more than nothing. So
- * each outcome is tried on an overlay of its own, and judged by
+ * more than nothing. So each outcome is tried on an overlay of its own, and judged by
  *
  *	versions  blocks in place that equal a copy behind the damage are newer than one before it
  *	times     of inode records: which ones were changed last?
@@ -383,7 +382,8 @@ static void decide(struct chooser *c, const struct tally *alone, unsigned *flags
 	if (headers ? is_better(&c->before, alone) : !is_worse(&c->before, alone))
 		best = best ? better_of(best, &c->before) : &c->before;
 	/* nothing tells them apart, and what is before the damage verifies */
-	if (headers && !best && !goes_back(&c->before) && is_same(&c->before.tally, alone))
+	if (headers && !best && c->before.plan.blocks.n && !goes_back(&c->before) &&
+	    is_same(&c->before.tally, alone))
 		best = &c->before;
 	*flags = best ? best->flags : XW_REPLAY_SALVAGE | XW_REPLAY_NOTHING;
 }

@@ -117,7 +117,7 @@ int fsck_open(struct fsck *f)
 	}
 	if (!rc) {
 		fsck_name_read(f); /* that of a backup, where the primary was lost */
-		rc = fsck_replay(f);
+		rc = f->leave ? 0 : fsck_replay(f);
 	}
 	if (!rc) {
 		f->was_dirty = !(f->img->sb.state & XW_STATE_VALID);

@@ -5,9 +5,9 @@
  * is rolled back, and the inodes are checked like all others.
  *
  * What is behind the end of a file that was cut short is zeroed when the owner map says that the
- * block is its own; without a full check at once, as Linux does. The step clears the blocks of an
- * orphan file, so all of these must be blocks of one. They are
- * repaired when the owner map is settled (phases/orphan_file.c).
+ * block is its own, so a full check follows. The step clears the blocks of an orphan file, so all
+ * of these must be blocks of one. They are repaired when the owner map is settled
+ * (phases/orphan_file.c).
  */
 #include "config.h"
 
@@ -55,7 +55,7 @@ static int finish_orphans(void *arg, struct xw_dev *dev)
 {
 	struct fsck *f = arg;
 	const struct xw_update_opts opts = {
-		.now = f->opts.now, .jobs = 1, .cut = f->full ? note_cut : NULL, .cut_arg = f};
+		.now = f->opts.now, .jobs = 1, .cut = note_cut, .cut_arg = f};
 	struct xw_diag quiet = {0};
 	struct xw_update *u = NULL;
 	uint16_t state = XW_STATE_VALID;
@@ -218,7 +218,7 @@ int fsck_clear_orphans(struct fsck *f, bool *done)
 	if (!fsck_orphans_listed(&f->img->sb))
 		return 0;
 	rc = fsck_orphans_put_away(f);
-	*done = !rc && !f->img->sb.last_orphan &&
+	*done = !rc && !f->img->sb.last_orphan && !f->cut.n &&
 		!(f->img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT);
 	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "orphans") : 0;
 }

@@ -196,10 +196,8 @@ static int resolve(struct fsck_contest *c)
  */
 static void leave_metadata(struct fsck *f)
 {
-	if (f->opts.mode == FSCK_NO || !fsck_metadata_is_shared(f))
-		return;
-	f->leave = true;
-	f->opts.mode = FSCK_NO; /* to the end of the round */
+	if (fsck_metadata_is_shared(f))
+		fsck_leave(f);
 }
 
 int fsck_check_contested(struct fsck *f)

@@ -532,8 +532,10 @@ static int mend_place(struct check *c, uint64_t group, enum part p, struct xw_gr
 		return accept(c, p, was); /* what it holds may be damaged, then */
 	/* Both 0 in a later round: reported, and left to relocate.c. */
 	if (to || was || !f->round) {
-		if (!report_place(f, group, p, was, to))
+		if (!report_place(f, group, p, was, to)) {
+			fsck_leave(f); /* who knows what is written to there */
 			return 0;
+		}
 		*write = true;
 	}
 	*place(gd, p) = to;

@@ -408,8 +408,9 @@ static uint32_t believed(const struct xw_walk_map *w, const struct xw_extent *x)
 	bool outvoted, within;
 	uint32_t len;
 
+	/* the parent's next entry and the size outvote it, not one of them, which may be wrong */
 	if (at->index >= at->count)
-		return x->len;
+		return at->end < LBLK_END && x->lblk >= at->end && x->lblk >= w->size ? 0 : x->len;
 	xw_extent_leaf_decode(node(w, w->level), at->index, &next);
 	if (!next.len || next.lblk < w->next || next.lblk >= end ||
 	    !can_point_to(w->sb, next.pblk, next.len))

@@ -54,6 +54,16 @@ for kind in ext2 ext4 'ext4 -O ^metadata_csum'; do
 	cat_of two whole >whole
 	is "  and a third one" cmp -s whole d/whole
 	clean two "  clean"
+
+	# A filesystem that is marked clean is checked before that, too.
+	cp img two
+	dbg two "sif short size 600"
+	dbg two "sif short block[$at] $(block_of two other)"
+	dbg two "ssv last_orphan $ino"
+	fsck -p two
+	equal "$kind: with -p" $RC 4
+	cat_of two other >other
+	is "  the other file is as it was" cmp -s other d/other
 done
 
 # A file with the block of a bitmap, and the user declines everything: nothing is written there.
@@ -74,4 +84,24 @@ equal "a copy of it" $RC 1
 clean img "  clean"
 cat_of img whole >whole
 is "  other files are as they were" cmp -s whole d/whole
-done_testing 30
+
+# The same with the place of a table, and with the size of a group: what depends on them is not repaired either.
+mkfs -q -t ext4 -O ^flex_bg -b 1024 -g 2048 -d d groups 8M
+for damage in "set_bg 1 inode_table $(block_of groups other)" 'ssv blocks_per_group 2047'; do
+	cp groups hurt
+	dbg hurt "$damage"
+	cp hurt was
+	RC=0
+	python3 "$XW_SRC/tests/cli/on_tty.py" "n$(printf ',y%.0s' $(seq 400))" "$FSCK" -f hurt >.out 2>.err </dev/null || RC=$?
+	equal "no to $damage" $((RC & ~1)) 4
+	is "  nothing but superblock and descriptors was written" \
+		cmp -s <(tail -c +8193 hurt) <(tail -c +8193 was)
+	fsck -fy hurt
+	equal "  yes to it" $RC 1
+	for f in short other whole; do
+		cat_of hurt $f >$f
+		is "  $f is as it was" cmp -s $f d/$f
+	done
+	clean hurt "  clean"
+done
+done_testing 50
