@@ -88,10 +88,10 @@ struct fsck_rebuild {
 	size_t n_nodes;
 };
 
-struct fsck_quota; /* private to the quota code */
+struct fsck_quota; /* facts/usage.h */
 struct fsck_xattrs; /* private to the xattr code */
 
-/* Where free blocks are, in clusters from the first data block on; discard.c. */
+/* Where free blocks are, in clusters from the first data block on; open/discard.c. */
 struct fsck_unused {
 	struct xw_blockset *claims; /* clusters in use */
 	uint64_t at, limit; /* the next cluster to look at, and their number */
@@ -162,15 +162,15 @@ struct fsck {
 	struct fsck_owners owners; /* owners.h */
 	XW_VEC(xw_ino)
 	misplaced; /* bigalloc: inodes with blocks not aligned to clusters */
-	/* extent trees to be rewritten, once it is known which blocks are theirs; inode_tree.c */
+	/* extent trees to be rewritten, once it is known which blocks are theirs; repairs/maps.c */
 	XW_VEC(struct fsck_rebuild) rebuilds;
 	XW_VEC(struct fsck_dir) dirs; /* by inode number */
 	XW_VEC(struct fsck_dirblock) dirblocks;
 	uint64_t dir_runs; /* directory blocks that are not holes */
 	bool dirs_cut; /* more than the filesystem has: shared ones; the rest is skipped */
 	XW_VEC(struct fsck_itree) itrees; /* by inode number: those whose nodes are undamaged */
-	struct fsck_xattrs *xattrs; /* xattrs.c */
-	struct fsck_quota *quota; /* quota.c */
+	struct fsck_xattrs *xattrs; /* facts/xattrs.h */
+	struct fsck_quota *quota; /* facts/usage.h */
 	struct xw_table policies; /* of encrypted inodes; inode_encrypt.c */
 	struct fsck_counts {
 		uint64_t files, dirs, links; /* inodes in use; directories; additional names */

@@ -92,7 +92,7 @@ static int one_round(struct fsck *f)
 }
 
 /* Not everything was repaired, or looked at: the filesystem is marked as not clean. */
-static void leave(struct fsck *f)
+static void count_left(struct fsck *f)
 {
 	f->findings.left += !f->findings.left;
 }
@@ -109,12 +109,12 @@ int fsck_run(struct fsck *f)
 		if (!f->stop && !f->changed)
 			take_back(&f->findings);
 		if (f->leave || (f->again && !f->changed))
-			leave(f);
+			count_left(f);
 		if (f->leave || f->stop || !f->changed)
 			return 0;
 	}
-	/* What repairs do not settle is reported as with -n; all others are kept. */
+	/* It does not converge: report the rest as with -n, and keep the repairs made so far. */
 	f->leave = true;
-	leave(f);
+	count_left(f);
 	return one_round(f);
 }

@@ -9,7 +9,7 @@
 
 /* The record of ino, NULL if no inode of its group is in use or the number is out of range. */
 struct fsck_inode *fsck_inode(const struct fsck *f, xw_ino ino);
-/* The same, allocated if necessary. XW_ERR_NOMEM. ino must be in range. */
+/* The record of ino, allocated if necessary. XW_ERR_NOMEM. ino must be in range. */
 int fsck_inode_make(struct fsck *f, xw_ino ino, struct fsck_inode **out);
 /* By number; NULL: ino is not a directory. Valid until the next one is added. */
 struct fsck_dir *fsck_dir(const struct fsck *f, xw_ino ino);
@@ -20,7 +20,7 @@ struct fsck_itree *fsck_itree(const struct fsck *f, xw_ino ino);
  * a later one: the set outlives the rounds.
  */
 int fsck_want_itree(struct fsck *f, xw_ino ino);
-/* ... and which is asked for now: it is not wanted any more. */
+/* Is the directory one of those with a wanted itree? It is removed from the set. */
 bool fsck_take_itree(struct fsck *f, xw_ino ino);
 /* Number of threads for loops over groups: as requested, but one for small images. */
 unsigned fsck_jobs(const struct fsck *f);

@@ -34,7 +34,7 @@ struct fsck_owners {
 	/* clusters of each owner; FSCK_O_GROUP is sysmap, FSCK_O_DATA are claims of nobody else */
 	struct xw_blockset *of[FSCK_OWNERS];
 	struct xw_sysmap *sysmap; /* location of group metadata */
-	struct xw_table kept; /* writes waiting for the map to be settled; write.c */
+	struct xw_table kept; /* writes waiting for the map to be settled; read.c */
 	uint64_t searched; /* group in which free.c has found the last cluster */
 	bool settled; /* all claims are known */
 	bool copied; /* contested.c has a copy of what group metadata has been put on */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Usage of blocks and inodes by their owners, added up while inodes are checked. */
+/* Quota usage per user, group and project, added up while inodes are checked. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Usage of blocks and inodes by their owners, as the inodes have it; quota.c compares it. */
+/* Quota usage according to the inodes, which repairs/quota.c compares with the quota files. */
 #ifndef XW_FSCK_USAGE_H
 #define XW_FSCK_USAGE_H
 

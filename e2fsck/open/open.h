@@ -12,7 +12,10 @@ int fsck_open(struct fsck *f);
 int fsck_close(struct fsck *f, bool commit);
 /* Is the filesystem marked clean, so that nothing more must be done without -f? */
 bool fsck_is_clean(struct fsck *f);
-/* The same, but for -n with orphans put away; where that is not possible, *clean is false. */
+/*
+ * *clean: the filesystem is marked clean, and without -n its orphans are processed. If they cannot
+ * be, or need the owner map, it is false.
+ */
 int fsck_settle_clean(struct fsck *f, bool *clean);
 
 /* image.c: reopen f->img on the current contents of the overlay. */

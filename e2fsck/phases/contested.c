@@ -191,8 +191,8 @@ static int resolve(struct fsck_contest *c)
 }
 
 /*
- * The user wants no copy of what a file has in a block of group metadata: every repair would write
- * to it.
+ * Cloning was declined although a file claims a block of group metadata: any further repair might
+ * overwrite the contents of that file.
  */
 static void leave_metadata(struct fsck *f)
 {

@@ -85,7 +85,7 @@ static bool is_of_another(const struct mover *m, xw_blk blk, const uint8_t *bloc
 	return is;
 }
 
-/* Entries without damage, and "." in the first block of a directory only: that of this one. */
+/* Are all entries of the block valid, with "." in block 0 only, where it names this directory? */
 static bool is_leaf(const struct mover *m, xw_lblk lblk, const uint8_t *block)
 {
 	const struct xw_image *img = m->c->f->img;
@@ -111,8 +111,8 @@ static bool is_leaf(const struct mover *m, xw_lblk lblk, const uint8_t *block)
 }
 
 /*
- * c->copy, read from blk: can it be a block of this directory? A wrong checksum alone may be damage
- * of its own, unless it is right for the other owner.
+ * Can the block in c->copy, read from blk, be one of this directory? A wrong checksum alone may be
+ * damage of its own, unless it is right for the other owner.
  */
 static bool is_of_directory(const struct mover *m, xw_lblk lblk, xw_blk blk)
 {

@@ -55,14 +55,17 @@ int fsck_check_journal(struct fsck *f);
 /* ---- orphan_file.c ---- */
 
 int fsck_check_orphans(struct fsck *f);
-/* With the owner map settled: the rest of the last blocks of files that were cut short. */
+/*
+ * Zero the last blocks of truncated orphans behind i_size, where the settled owner map says that
+ * they are not shared.
+ */
 int fsck_zero_cut(struct fsck *f);
-/* With the owner map settled: the blocks of the orphan file. */
+/* Check the blocks of the orphan file; needs the settled owner map. */
 int fsck_check_orphan_file(struct fsck *f);
 
 /* ---- resize.c ---- */
 
-/* With the owner map settled: the resize inode. */
+/* Check the map of the resize inode; needs the settled owner map. */
 int fsck_check_resize(struct fsck *f);
 /* The inode of bad blocks. */
 int fsck_check_bad_inode(struct fsck *f);

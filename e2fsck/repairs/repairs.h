@@ -18,7 +18,7 @@
  * to somebody else as well is refused with XW_ERR_INTERNAL.
  */
 int fsck_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *buf);
-/* The same, but a block that is not that owner's alone is left as it is. */
+/* As fsck_write(), but a block that has other owners as well is left unchanged. */
 int fsck_try_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *buf);
 /* Write what was kept, now that the owner map is settled. */
 int fsck_write_kept(struct fsck *f);
@@ -55,7 +55,7 @@ void fsck_map_fill(const struct xw_map_run *runs, const struct xw_extent_idx *up
  * fsck_update_keep() writes it to the overlay; on failure fsck_update_drop().
  */
 int fsck_update(struct fsck *f, struct xw_update **out);
-/* The same, with bitmaps and quota as they are. */
+/* Open an update without settling bitmaps, counts and quota first. */
 int fsck_update_begin(struct fsck *f, struct xw_update **out);
 int fsck_update_keep(struct fsck *f);
 /* Write to the overlay and continue the update; after a failure it must be dropped. */

@@ -8,48 +8,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "fsck_bytes.h"
-#include "phases/inodes.h"
+#include "fsck_look.h"
 
 enum { NODE = BLOCK + 100, NODES = 8, META = 130 /* a bitmap */ };
-
-static struct fsck_look l;
-static uint8_t raw[SIZE];
-
-/* ---- maps ---- */
-
-static void begin(bool agree)
-{
-	open_bytes();
-	ok(fsck_claim_metadata(&f));
-	agreed = agree;
-	l = (struct fsck_look){.f = &f, .raw = raw};
-	xw_walk_map_init(&l.walk, f.dev, &f.img->sb);
-	l.walk.full_room = l.walk.outvote = true; /* as inodes.c has it */
-	ok(xw_blockset_new(BLOCKS, &l.met));
-}
-
-static void end(void)
-{
-	xw_walk_map_free(&l.walk);
-	xw_blockset_free(l.met);
-	xw_vec_free(&l.map.runs);
-	xw_vec_free(&l.map.nodes);
-	xw_vec_free(&l.map.bad);
-	xw_vec_free(&l.map.strange);
-	close_bytes();
-}
-
-static void load(uint16_t type, uint32_t flags, uint64_t size)
-{
-	l.ino = INO;
-	l.type = type;
-	l.in = (struct xw_inode){
-		.mode = type, .links = 1, .flags = flags, .size = size, .generation = 7};
-	l.has_map = true;
-	l.dirty = false;
-	l.blocks = 0;
-}
 
 static void header(uint8_t *node, unsigned n, unsigned max, unsigned depth)
 {

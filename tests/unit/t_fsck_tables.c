@@ -22,7 +22,7 @@ enum part { BLOCK_BITMAP, INODE_BITMAP, INODE_TABLE };
 static const enum fsck_id ids[] = {FSCK_GROUP_BLOCK_BITMAP, FSCK_GROUP_INODE_BITMAP,
 				   FSCK_GROUP_INODE_TABLE};
 
-/* Where mke2fs puts them without flex_bg, and where nobody would. */
+/* Bitmaps and table of each group: as mke2fs places them without flex_bg, and scattered. */
 static const xw_blk standard[2][3] = {{130, 131, 132}, {8322, 8323, 8324}};
 static const xw_blk scattered[2][3] = {{700, 720, 740}, {800, 850, 900}};
 
