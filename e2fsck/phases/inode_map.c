@@ -180,26 +180,34 @@ static void say_gap(const struct fsck_look *l, const struct xw_walk_map_item *i)
 	       i->kind == XW_WALK_NODE ? -(long long)i->height : (long long)i->lblk);
 }
 
-/* depth: -1, or the assumed depth of the root, when its header was reported already. */
-static int walk(struct fsck_look *l, int depth)
+/* Which findings of a walk are reported: what an earlier walk met was reported then. */
+enum report { ALL, NONE, ENTRIES_ONLY };
+
+static bool is_reported(enum report report, enum xw_walk_map_rule rule)
+{
+	return report == ALL || (report == ENTRIES_ONLY && rule == XW_MAP_ENTRIES);
+}
+
+/* depth: -1, or the assumed depth of the root */
+static int walk(struct fsck_look *l, int depth, enum report report)
 {
 	struct xw_walk_map_item item;
 	int more = 0, rc = xw_walk_map_begin(&l->walk, l->ino, &l->in, depth);
 
 	while (!rc && (more = xw_walk_map_next(&l->walk, &item)) > 0) {
-		if (more == 1 && l->f->opts.fragcheck && !l->f->round && depth < 0)
+		if (more == 1 && l->f->opts.fragcheck && !l->f->round && report == ALL)
 			say_gap(l, &item);
 		if (more == 1)
 			fsck_layout_add(&l->map.layout, &l->in, &item);
 		if (more == 1)
-			rc = item.kind == XW_WALK_NODE ? node_met(l, &item, depth >= 0)
+			rc = item.kind == XW_WALK_NODE ? node_met(l, &item, report != ALL)
 						       : run_met(l, &item);
 		else if (item.rule >= XW_MAP_NODE_RANGE)
 			l->map.lost = true;
 		if (more == 2 && item.rule == XW_MAP_MAGIC && item.level &&
 		    xw_vec_push(&l->map.strange, item.node))
 			rc = XW_ERR_NOMEM;
-		if (more == 2 && depth < 0 && found_entry(l, &item))
+		if (more == 2 && is_reported(report, item.rule) && found_entry(l, &item))
 			rc = note(l, &item);
 		if (!rc && more == 2 && item.rule == XW_MAP_RANGE && l->map.damaged)
 			rc = clip(l, &item);
@@ -242,6 +250,22 @@ static int repair_pointers(struct fsck_look *l)
 	return rc;
 }
 
+void fsck_map_free(struct fsck_map *m)
+{
+	xw_vec_free(&m->runs);
+	xw_vec_free(&m->nodes);
+	xw_vec_free(&m->bad);
+	xw_vec_free(&m->strange);
+}
+
+static void swap_maps(struct fsck_map *a, struct fsck_map *b)
+{
+	const struct fsck_map was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
 static void forget(struct fsck_map *m)
 {
 	m->runs.n = m->nodes.n = m->bad.n = m->strange.n = 0;
@@ -256,7 +280,7 @@ static int guess_depth(struct fsck_look *l)
 
 	for (int depth = 0; depth <= XW_EXT_MAX_DEPTH && !rc && !l->map.runs.n; depth++) {
 		forget(&l->map);
-		rc = walk(l, depth);
+		rc = walk(l, depth, NONE);
 	}
 	if (!l->map.runs.n)
 		forget(&l->map);
@@ -289,29 +313,55 @@ static int shorten(struct fsck_look *l)
 	return 0;
 }
 
-/*
- * The last extent reaches past the size, and i_blocks agrees with the size: its length is wrong.
- * Blocks past the size that are legal, be they unwritten or of a Merkle tree, are in i_blocks.
- */
-static void cut_end(struct fsck_look *l)
+/* Has i_blocks parts that are not in the map, or are larger than the map says? */
+static bool counts_more(const struct fsck_look *l)
 {
-	const struct fsck *f = l->f;
-	const uint64_t bs = f->img->block_size, end = xw_div_up(l->in.size, bs);
-	struct fsck_map *m = &l->map;
-	struct xw_map_run *last = m->runs.n ? &m->runs.v[m->runs.n - 1] : NULL;
-	uint64_t held = m->nodes.n + (l->in.file_acl != 0), beyond;
+	const struct xw_super *sb = &l->f->img->sb;
+	const unsigned off = xw_inode_xattr_off(&l->in, sb);
 
-	if (!last || !(l->in.flags & XW_FL_EXTENTS) || xw_image_cluster_bits(f->img) ||
-	    last->lblk >= end || last->lblk + last->len <= end)
-		return;
-	for (size_t i = 0; i < m->runs.n; i++)
-		held += m->runs.v[i].len;
-	beyond = last->lblk + last->len - end;
-	if (xw_inode_fs_blocks_512(&l->in, &f->img->sb) != (held - beyond) * (bs / 512) ||
-	    !FSCK_FOUND(l->f, EXTENT_LONG, .ino = l->ino, .lblk = last->lblk, .num = end))
-		return;
-	last->len -= beyond;
-	m->damaged = true;
+	return xw_image_cluster_bits(l->f->img) || l->in.flags & XW_FL_ITREE ||
+	       (sb->feature_incompat & XW_INCOMPAT_EA_INODE &&
+		(l->in.file_acl || (off && peek32(l->raw + off))));
+}
+
+/* Walk again, with the entries behind the last ones of nodes of a level. */
+static int walk_behind(struct fsck_look *l, unsigned level, uint64_t blocks, bool *found)
+{
+	struct fsck_map *m = &l->map, was = {0};
+	int rc;
+
+	swap_maps(m, &was);
+	m->damaged = was.damaged;
+	l->walk.behind = level + 1;
+	rc = walk(l, -1, NONE);
+	*found = !rc && fsck_look_held(l) == blocks;
+	if (*found) {
+		forget(m);
+		m->damaged = m->lost = false;
+		rc = walk(l, -1, ENTRIES_ONLY);
+	}
+	l->walk.behind = 0;
+	if (rc || !*found || (!m->damaged && l->f->opts.mode != FSCK_NO))
+		swap_maps(m, &was);
+	fsck_map_free(&was);
+	return rc;
+}
+
+/*
+ * i_blocks counts blocks that are not in the map. If that is what the entries behind the last ones
+ * of a level's nodes map, eh_entries is wrong.
+ */
+static int look_behind(struct fsck_look *l)
+{
+	const uint64_t blocks = xw_inode_fs_blocks_512(&l->in, &l->f->img->sb);
+	const unsigned depth = l->map.depth;
+	bool found =
+		!(l->in.flags & XW_FL_EXTENTS) || blocks <= fsck_look_held(l) || counts_more(l);
+	int rc = 0;
+
+	for (unsigned level = 0; level <= depth && !found && !rc; level++)
+		rc = walk_behind(l, level, blocks, &found);
+	return rc;
 }
 
 int fsck_look_map(struct fsck_look *l)
@@ -326,11 +376,13 @@ int fsck_look_map(struct fsck_look *l)
 		return 0;
 	rc = shorten(l);
 	if (!rc)
-		rc = walk(l, -1);
+		rc = walk(l, -1, ALL);
+	if (!rc)
+		rc = look_behind(l);
 	if (!rc && m->damaged && !m->runs.n)
 		rc = guess_depth(l);
 	if (!rc)
-		cut_end(l);
+		fsck_look_end_of_map(l);
 	if (!rc && m->damaged)
 		rc = fsck_look_rebuild(l);
 	return rc ? rc : repair_pointers(l);

@@ -35,10 +35,7 @@ void fsck_look_end(struct fsck_look *l)
 {
 	xw_walk_map_free(&l->walk);
 	xw_blockset_free(l->met);
-	xw_vec_free(&l->map.runs);
-	xw_vec_free(&l->map.nodes);
-	xw_vec_free(&l->map.bad);
-	xw_vec_free(&l->map.strange);
+	fsck_map_free(&l->map);
 	free(l->raw);
 	l->raw = NULL;
 	l->met = NULL;

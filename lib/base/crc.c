@@ -66,6 +66,22 @@ static const uint32_t crc32_be_table[256] =
 static const uint16_t crc16_table[256] =
 	TABLE(0xc0c1, 0xc181, 0xc301, 0xc601, 0xcc01, 0xd801, 0xf001, 0xa001);
 
+uint32_t xw_crc32c_back(uint32_t crc, const void *buf, size_t len)
+{
+	const uint32_t *const t = crc32c_table[0];
+	const uint8_t *p = (const uint8_t *)buf + len;
+	uint8_t index[256]; /* of the entry of the table with this highest byte: each has another */
+
+	for (unsigned i = 0; i < 256; i++)
+		index[t[i] >> 24] = (uint8_t)i;
+	while (p-- > (const uint8_t *)buf) {
+		const uint8_t i = index[crc >> 24];
+
+		crc = (crc ^ t[i]) << 8 | (uint32_t)(i ^ *p);
+	}
+	return crc;
+}
+
 uint32_t xw_crc32c_sw(uint32_t crc, const void *buf, size_t len)
 {
 	const uint32_t(*t)[256] = crc32c_table;

@@ -168,6 +168,17 @@ void xw_extent_block_set_csum(void *node, uint32_t block_size, uint32_t inode_se
 		poke32((uint8_t *)node + off, xw_crc32c(inode_seed, node, off));
 }
 
+uint32_t xw_extent_block_needed(const void *node, unsigned max, uint32_t inode_seed, size_t off)
+{
+	static const uint8_t zero[4];
+	const uint8_t *const p = node;
+	const size_t end = sizeof(struct disk_hdr) + sizeof(struct disk_leaf) * max;
+	const size_t behind = off + sizeof(zero);
+	const uint32_t after = xw_crc32c_back(peek32(p + end), p + behind, end - behind);
+
+	return xw_crc32c_back(after, zero, sizeof(zero)) ^ xw_crc32c(inode_seed, p, off);
+}
+
 int xw_extent_block_verify(const void *node, uint32_t block_size, uint32_t inode_seed)
 {
 	size_t off = tail_off(node, block_size);

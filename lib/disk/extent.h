@@ -60,6 +60,11 @@ void xw_extent_idx_encode(void *node, unsigned i, const struct xw_extent_idx *e)
  * for metadata_csum only.
  */
 void xw_extent_block_set_csum(void *node, uint32_t block_size, uint32_t inode_seed);
+/*
+ * Which value would the four bytes at `off` need so that the stored checksum matches, in a node
+ * with eh_max = max? One value does, whatever is wrong.
+ */
+uint32_t xw_extent_block_needed(const void *node, unsigned max, uint32_t inode_seed, size_t off);
 int xw_extent_block_verify(const void *node, uint32_t block_size, uint32_t inode_seed);
 
 #endif

@@ -17,21 +17,9 @@
 
 #include "base/endian.h"
 #include "disk/indirect.h"
+#include "walk/map_header.h"
 
-#define LBLK_END UINT64_C(0xFFFFFFFF) /* the highest number is not a logical block */
 #define INDIRECT_LEVELS 3
-#define ROOM_MISSING 2u /* entries by which eh_max may be smaller than the block allows */
-
-/*
- * Can a pointer refer to these blocks? With 1 KiB blocks the superblock is in range: such a pointer
- * is invalid because the block is in use, like all metadata.
- */
-static bool can_point_to(const struct xw_super *sb, xw_blk blk, uint64_t len)
-{
-	return blk && blk >= sb->first_data_block && blk < sb->blocks_count &&
-	       len <= sb->blocks_count - blk;
-}
-
 static const uint8_t *node(const struct xw_walk_map *w, unsigned level)
 {
 	return level ? w->nodes + (size_t)(level - 1) * w->block_size : w->root;
@@ -60,6 +48,7 @@ void xw_walk_map_init(struct xw_walk_map *w, struct xw_dev *dev, const struct xw
 	w->read = NULL;
 	w->arg = NULL;
 	w->full_room = w->outvote = w->deep = false;
+	w->behind = 0;
 	w->n_queue = w->queue_at = 0;
 	w->block_size = xw_super_block_size(sb);
 	w->csum = xw_super_has_csum(sb);
@@ -79,30 +68,6 @@ void xw_walk_map_skip(struct xw_walk_map *w)
 	w->enter = false;
 }
 
-/* How many entries of a node with an invalid header look like entries. */
-static uint32_t guess_entries(const struct xw_walk_map *w, const uint8_t *n, uint32_t cap,
-			      bool leaf)
-{
-	uint64_t next = w->next;
-	uint32_t i;
-
-	for (i = 0; i < cap; i++) {
-		struct xw_extent x;
-		struct xw_extent_idx e = {0};
-
-		if (leaf) {
-			xw_extent_leaf_decode(n, i, &x);
-		} else {
-			xw_extent_idx_decode(n, i, &e);
-			x = (struct xw_extent){.lblk = e.lblk, .len = 1, .pblk = e.pblk};
-		}
-		if (!x.len || x.lblk < next || !can_point_to(w->sb, x.pblk, x.len))
-			break;
-		next = (uint64_t)x.lblk + x.len;
-	}
-	return i;
-}
-
 static bool verifies(struct xw_walk_map *w, const uint8_t *n)
 {
 	if (!w->seeded)
@@ -111,43 +76,60 @@ static bool verifies(struct xw_walk_map *w, const uint8_t *n)
 	return !xw_extent_block_verify(n, w->block_size, w->seed);
 }
 
+/* The depth of the tree according to its root, or the assumed one. */
+static void root_depth(struct xw_walk_map *w, unsigned stated, bool magic, int depth)
+{
+	const unsigned deepest = w->deep ? XW_WALK_MAP_DEEP : XW_EXT_MAX_DEPTH;
+
+	if (magic && stated > deepest)
+		queue_finding(w, 0, XW_MAP_DEPTH, stated, 0);
+	w->depth = stated <= deepest ? stated : 0;
+	if (depth >= 0)
+		w->depth = (unsigned)depth;
+}
+
+/* Number of entries of a node whose header is possible. */
+static uint32_t entries_of(const struct xw_walk_map *w, unsigned level, uint32_t stated)
+{
+	const uint8_t *n = node(w, level);
+
+	if (w->behind == level + 1)
+		return stated + xw_walk_map_entries_behind(w, n, level);
+	return w->outvote ? xw_walk_map_own_entries(w, n, level) : stated;
+}
+
 /* Check the header of the extent node at `level` and determine how many entries to visit. */
 static void extent_header(struct xw_walk_map *w, unsigned level, int depth)
 {
 	const uint8_t *n = node(w, level);
 	const uint32_t cap = level ? xw_extent_node_max(w->block_size) : XW_EXT_INODE_ENTRIES;
-	struct xw_extent_hdr h;
+	struct xw_extent_hdr h, real;
 	const bool magic = xw_extent_hdr_peek(n, &h);
 	const bool fits = h.max && h.max <= cap && h.entries <= h.max;
-	const unsigned deepest = w->deep ? XW_WALK_MAP_DEEP : XW_EXT_MAX_DEPTH;
-	unsigned below;
+	const bool wrong_sum = level && w->csum && !verifies(w, n);
+	const bool proved = wrong_sum && xw_walk_map_prove_header(w, n, level, &real);
+	uint32_t *const count = &w->at[level].count;
 
 	if (!magic)
 		queue_finding(w, level, XW_MAP_MAGIC, 0, 0);
-	else if (!fits || (w->full_room && h.max + ROOM_MISSING < cap))
-		queue_finding(w, level, XW_MAP_ENTRIES, h.entries, h.max);
-	if (!level) {
-		if (magic && h.depth > deepest)
-			queue_finding(w, level, XW_MAP_DEPTH, h.depth, 0);
-		w->depth = h.depth <= deepest ? h.depth : 0;
-		if (depth >= 0)
-			w->depth = (unsigned)depth;
-	} else if (magic && h.depth != w->depth - level) {
+	if (!level)
+		root_depth(w, h.depth, magic, depth);
+	else if (magic && h.depth != w->depth - level)
 		queue_finding(w, level, XW_MAP_DEPTH, h.depth, w->depth - level);
-	}
-	below = w->depth - level;
 	/* without a magic and a plausible header the block may hold anything */
-	if (fits)
-		w->at[level].count = h.entries;
-	else if (level && !magic)
-		w->at[level].count = 0;
+	if (proved)
+		*count = real.entries;
+	else if (level && !magic && (!fits || h.depth != w->depth - level))
+		*count = 0;
 	else
-		w->at[level].count = guess_entries(w, n, cap, !below);
-	if (level && !magic && h.depth != below)
-		w->at[level].count = 0;
-	if (level && magic && fits && w->csum && !verifies(w, n))
+		*count = fits ? entries_of(w, level, h.entries)
+			      : xw_walk_map_guess_entries(w, n, level);
+	if (magic &&
+	    (*count != h.entries || !fits || (w->full_room && h.max + XW_WALK_ROOM_MISSING < cap)))
+		queue_finding(w, level, XW_MAP_ENTRIES, h.entries, h.max);
+	if (magic && fits && wrong_sum && !proved)
 		queue_finding(w, level, XW_MAP_CSUM, 0, 0);
-	if (level && !w->at[level].count && magic && fits)
+	if (level && !*count && magic && fits)
 		queue_finding(w, level, XW_MAP_EMPTY, 0, 0);
 }
 
@@ -161,16 +143,17 @@ static uint64_t limit_of(const struct xw_walk_map *w, struct xw_extent *next)
 	*next = (struct xw_extent){0};
 	if (at->index < at->count) {
 		xw_extent_leaf_decode(node(w, w->level), at->index, next);
-		return next->len && can_point_to(w->sb, next->pblk, next->len) ? next->lblk : 0;
+		return next->len && xw_walk_can_point_to(w->sb, next->pblk, next->len) ? next->lblk
+										       : 0;
 	}
-	return at->end < LBLK_END ? at->end : w->size;
+	return at->end < XW_WALK_LBLK_END ? at->end : w->size;
 }
 
 /* Does the entry behind the next one, or the end, prove that `next` begins at lblk? */
 static bool next_belongs(const struct xw_walk_map *w, const struct xw_extent *next, uint64_t lblk)
 {
 	const struct xw_walk_map_level *at = &w->at[w->level];
-	uint64_t limit = at->end < LBLK_END ? at->end : w->size;
+	uint64_t limit = at->end < XW_WALK_LBLK_END ? at->end : w->size;
 	struct xw_extent then;
 
 	if (at->index + 1 < at->count) {
@@ -192,9 +175,9 @@ static bool has_place(const struct xw_walk_map *w, const struct xw_extent *x, ui
 	const uint64_t end = (uint64_t)x->lblk + x->len, from = w->next;
 	struct xw_extent next;
 	const uint64_t limit = limit_of(w, &next);
-	const bool last = !next.len && at->end >= LBLK_END;
+	const bool last = !next.len && at->end >= XW_WALK_LBLK_END;
 
-	if (!x->len || !can_point_to(w->sb, x->pblk, x->len) || limit < from + x->len ||
+	if (!x->len || !xw_walk_can_point_to(w->sb, x->pblk, x->len) || limit < from + x->len ||
 	    (x->lblk >= from && end <= limit))
 		return false;
 	if (last && !w->dense && x->lblk >= from && (x->unwritten || w->tail || x->lblk < limit))
@@ -254,7 +237,7 @@ int xw_walk_map_begin(struct xw_walk_map *w, xw_ino ino, const struct xw_inode *
 	w->next = w->from = 0;
 	w->budget = w->sb->blocks_count;
 	memcpy(w->root, inode->block, sizeof(w->root));
-	w->at[0] = (struct xw_walk_map_level){.end = LBLK_END};
+	w->at[0] = (struct xw_walk_map_level){.end = XW_WALK_LBLK_END};
 	if (w->extents) {
 		extent_header(w, 0, depth);
 	} else {
@@ -319,9 +302,7 @@ static int enter(struct xw_walk_map *w)
 	w->enter = false;
 	if (rc)
 		return rc;
-	rc = w->read ? w->read(w->arg, w->at[level].blk, w->nodes + (size_t)(level - 1) * bs)
-		     : xw_dev_pread(w->dev, w->nodes + (size_t)(level - 1) * bs, bs,
-				    w->at[level].blk * bs);
+	rc = xw_walk_map_read(w, w->at[level].blk, w->nodes + (size_t)(level - 1) * bs);
 	if (rc == XW_ERR_NOMEM)
 		return rc;
 	if (rc) {
@@ -358,7 +339,7 @@ static int yield_node(struct xw_walk_map *w, struct xw_walk_map_item *item,
 		      struct xw_walk_map_level below)
 {
 	item->kind = XW_WALK_NODE;
-	if (!can_point_to(w->sb, item->pblk, 1)) {
+	if (!xw_walk_can_point_to(w->sb, item->pblk, 1)) {
 		item->rule = XW_MAP_NODE_RANGE;
 		return 2;
 	}
@@ -410,10 +391,12 @@ static uint32_t believed(const struct xw_walk_map *w, const struct xw_extent *x)
 
 	/* the parent's next entry and the size outvote it, not one of them, which may be wrong */
 	if (at->index >= at->count)
-		return at->end < LBLK_END && x->lblk >= at->end && x->lblk >= w->size ? 0 : x->len;
+		return at->end < XW_WALK_LBLK_END && x->lblk >= at->end && x->lblk >= w->size
+			       ? 0
+			       : x->len;
 	xw_extent_leaf_decode(node(w, w->level), at->index, &next);
 	if (!next.len || next.lblk < w->next || next.lblk >= end ||
-	    !can_point_to(w->sb, next.pblk, next.len))
+	    !xw_walk_can_point_to(w->sb, next.pblk, next.len))
 		return x->len;
 	if (at->index + 1 < at->count)
 		xw_extent_leaf_decode(node(w, w->level), at->index + 1, &then);
@@ -422,7 +405,7 @@ static uint32_t believed(const struct xw_walk_map *w, const struct xw_extent *x)
 		return outvoted ? 0 : x->len;
 	within = next.pblk > x->pblk && next.pblk - x->pblk < x->len;
 	outvoted = outvoted || (next_belongs(w, &next, next.lblk) && !next_belongs(w, &next, end));
-	if (!outvoted && !within && can_point_to(w->sb, x->pblk, x->len))
+	if (!outvoted && !within && xw_walk_can_point_to(w->sb, x->pblk, x->len))
 		return x->len;
 	len = next.lblk - x->lblk;
 	return within ? (uint32_t)XW_MIN((uint64_t)len, next.pblk - x->pblk) : len;
@@ -436,9 +419,9 @@ static enum xw_walk_map_rule judge_extent(const struct xw_walk_map *w,
 		return XW_MAP_LENGTH;
 	if (item->lblk < w->next || !len)
 		return XW_MAP_ORDER;
-	if (item->lblk + len > LBLK_END)
+	if (item->lblk + len > XW_WALK_LBLK_END)
 		return XW_MAP_WRAP;
-	return can_point_to(w->sb, item->pblk, len) ? XW_MAP_OK : XW_MAP_RANGE;
+	return xw_walk_can_point_to(w->sb, item->pblk, len) ? XW_MAP_OK : XW_MAP_RANGE;
 }
 
 /* Queue a finding to be returned after the run in item. */
@@ -525,15 +508,16 @@ static int gather(struct xw_walk_map *w, struct xw_walk_map_item *item, uint32_t
 	item->lblk = at->lblk + at->index - 1;
 	item->pblk = blk;
 	item->len = 1;
-	if (item->lblk >= LBLK_END)
+	if (item->lblk >= XW_WALK_LBLK_END)
 		item->rule = XW_MAP_WRAP;
-	else if (!can_point_to(w->sb, blk, 1))
+	else if (!xw_walk_can_point_to(w->sb, blk, 1))
 		item->rule = XW_MAP_RANGE;
 	if (item->rule)
 		return 2;
-	for (; at->index < end && item->lblk + item->len < LBLK_END; at->index++, item->len++)
+	for (; at->index < end && item->lblk + item->len < XW_WALK_LBLK_END;
+	     at->index++, item->len++)
 		if (pointer(w, at->index) != blk + item->len ||
-		    !can_point_to(w->sb, blk + item->len, 1))
+		    !xw_walk_can_point_to(w->sb, blk + item->len, 1))
 			break;
 	return spend(w, item->len, item) ? 1 : 2;
 }
@@ -567,8 +551,9 @@ static int pointer_entry(struct xw_walk_map *w, struct xw_walk_map_item *item)
 	item->len = covers(w, height);
 	item->pblk = blk;
 	item->height = height;
-	return yield_node(w, item,
-			  (struct xw_walk_map_level){.end = LBLK_END, .blk = blk, .lblk = lblk});
+	return yield_node(
+		w, item,
+		(struct xw_walk_map_level){.end = XW_WALK_LBLK_END, .blk = blk, .lblk = lblk});
 }
 
 int xw_walk_map_next(struct xw_walk_map *w, struct xw_walk_map_item *item)
@@ -622,9 +607,7 @@ int xw_walk_map_shorten(const struct xw_walk_map *w, const uint8_t *root,
 	xw_extent_idx_decode(root, 0, entry);
 	*depth = h.depth;
 	while (!rc && entry->pblk > w->sb->first_data_block && entry->pblk < w->sb->blocks_count) {
-		rc = w->read ? w->read(w->arg, entry->pblk, block)
-			     : xw_dev_pread(w->dev, block, w->block_size,
-					    entry->pblk * w->block_size);
+		rc = xw_walk_map_read(w, entry->pblk, block);
 		if (rc || !xw_extent_hdr_peek(block, &h) || h.depth != *depth - 1)
 			break;
 		if (h.depth < XW_EXT_MAX_DEPTH) {

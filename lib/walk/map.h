@@ -75,6 +75,11 @@ struct xw_walk_map {
 	 */
 	bool outvote;
 	bool full_room; /* may be set after init: eh_max must be (nearly) that of a full block */
+	/*
+	 * May be set after init: what looks like an entry behind the last one of a node is taken
+	 * for one, and eh_entries for damaged; in nodes of level `behind` - 1.
+	 */
+	unsigned behind;
 	bool deep; /* may be set after init: trees up to XW_WALK_MAP_DEEP deep are walked, too */
 	bool seeded; /* seed is valid: most maps have no blocks and need none */
 	bool extents, over, enter;

@@ -23,6 +23,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases  # noqa: E402
 import journal  # noqa: E402, F401  pylint: disable=unused-import
 import kinds  # noqa: E402, F401  pylint: disable=unused-import
+import maps  # noqa: E402, F401  pylint: disable=unused-import
 import owners  # noqa: E402, F401  pylint: disable=unused-import
 import rare  # noqa: E402, F401  pylint: disable=unused-import
 import seeded  # noqa: E402, F401  pylint: disable=unused-import

@@ -24,10 +24,7 @@ static inline void end(void)
 {
 	xw_walk_map_free(&l.walk);
 	xw_blockset_free(l.met);
-	xw_vec_free(&l.map.runs);
-	xw_vec_free(&l.map.nodes);
-	xw_vec_free(&l.map.bad);
-	xw_vec_free(&l.map.strange);
+	fsck_map_free(&l.map);
 	close_bytes();
 }
 

@@ -28,7 +28,11 @@ struct node {
 		xw_blk pblk;
 	} e[ENTRIES];
 	uint16_t max; /* 0: as it should be */
-	enum { SOUND, NO_MAGIC, NO_CSUM, NO_MAX, UNREADABLE } flaw;
+	enum { SOUND, NO_MAGIC, NO_CSUM, NO_MAX, UNREADABLE, FIELD } flaw;
+	struct {
+		unsigned off;
+		uint16_t value;
+	} field; /* with FIELD: changed behind the back of the checksum */
 };
 
 #define U 0x8000u /* with a length: an unwritten extent */
@@ -77,6 +81,8 @@ static inline void encode(const struct node *n, const struct xw_super *sb, uint8
 		xw_extent_block_set_csum(out, BS, xw_inode_seed(xw_super_csum_seed(sb), INO, 7));
 	if (n->flaw == NO_CSUM)
 		out[BS - 4] ^= 1;
+	if (n->flaw == FIELD)
+		poke16(out + n->field.off, n->field.value);
 }
 
 /* The map of the test: nodes of an extent tree, or blocks of pointers. */
@@ -137,6 +143,7 @@ struct how {
 	int depth; /* 0: as the root says, else this + 1 */
 	xw_lblk from;
 	bool outvote, full_room, deep;
+	unsigned behind; /* the level, + 1 */
 	xw_blk skip; /* this node is not entered */
 };
 
@@ -153,6 +160,7 @@ static inline void walk(struct world *world, const struct how *how, char *out, s
 	w.outvote = how->outvote;
 	w.full_room = how->full_room;
 	w.deep = how->deep;
+	w.behind = how->behind;
 	ck_assert_int_eq(xw_walk_map_begin(&w, INO, &world->inode, how->depth - 1), 0);
 	if (how->from)
 		xw_walk_map_seek(&w, how->from);

@@ -53,6 +53,19 @@ static void fill(unsigned char *buf, size_t len)
 	}
 }
 
+/* The register before any part of a buffer is found from the one behind it. */
+START_TEST(crc32c_back)
+{
+	unsigned char buf[600];
+
+	fill(buf, sizeof(buf));
+	for (size_t len = 0; len <= sizeof(buf); len += 1 + len / 8)
+		for (uint32_t crc = 1; crc; crc <<= 1)
+			ck_assert_uint_eq(xw_crc32c_back(xw_crc32c(~crc, buf, len), buf, len),
+					  ~crc);
+}
+END_TEST
+
 /* Every length over the stream limits, every alignment, against the definition. */
 START_TEST(crc32c_lengths)
 {
@@ -131,6 +144,7 @@ int main(void)
 	TCase *t = tcase_create("crc");
 
 	tcase_add_test(t, crc32c_vectors);
+	tcase_add_test(t, crc32c_back);
 	tcase_add_loop_test(t, crc32c_lengths, 0, 9);
 	tcase_add_test(t, pieces);
 	tcase_add_test(t, crc16_vectors);

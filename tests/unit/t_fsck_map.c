@@ -335,6 +335,57 @@ START_TEST(tree)
 }
 END_TEST
 
+/* eh_entries are too few, and i_blocks counts what the entries behind map. */
+static const struct {
+	bool root; /* its last entry is left out, else that of the first node */
+	uint64_t blocks; /* i_blocks in blocks: the tree has 11, and 2 nodes */
+	uint64_t file_acl;
+	uint32_t flags;
+	enum fsck_id id;
+} few[] = {
+	{true, 13, 0, 0, FSCK_EXTENT_ENTRIES},
+	{false, 13, 0, 0, FSCK_EXTENT_ENTRIES},
+	{false, 14, 300, 0, FSCK_EXTENT_ENTRIES},
+	{false, 13, 300, 0, FSCK_IDS},
+	{true, 12, 0, 0, FSCK_IDS},
+	{false, 12, 0, 0, FSCK_IDS},
+	{false, 14, 0, 0, FSCK_IDS},
+	{false, 10, 0, 0, FSCK_IDS}, /* as many as the entries say */
+	{false, 13, 0, XW_FL_ITREE, FSCK_IDS}, /* the others may be those of an itree */
+};
+
+START_TEST(few_entries)
+{
+	begin(_i);
+	f.img->sb.feature_incompat &= ~XW_INCOMPAT_EA_INODE;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(few); i++) {
+		uint8_t node[BS];
+
+		row = i;
+		load_tree();
+		l.in.flags |= few[i].flags;
+		l.in.blocks = few[i].blocks * (BS / 512);
+		l.in.file_acl = few[i].file_acl;
+		if (few[i].root) {
+			poke16(l.in.block + 2, 1);
+		} else {
+			memcpy(node, at(NODE), BS);
+			poke16(node + 2, 1);
+			seal_and_put(node, NODE);
+		}
+		ok(fsck_look_map(&l));
+		expect(few[i].id);
+		ck_assert_int_eq(l.dirty, agreed && few[i].id != FSCK_IDS);
+		if (l.dirty)
+			expect_root("0+5@600 5+3@610 9+1@620 12+2@630");
+		else
+			ck_assert_uint_eq(l.map.runs.n, few[i].root ? 2 : 3);
+		ck_assert_uint_eq(xw_blockset_count(l.met, 0, BLOCKS), 0);
+	}
+	end();
+}
+END_TEST
+
 /* One entry in each node, and a root deeper than any may be. */
 START_TEST(too_deep)
 {
@@ -382,6 +433,7 @@ int main(void)
 	tcase_add_loop_test(t, leaf, 0, 2);
 	tcase_add_loop_test(t, root_header, 0, 2);
 	tcase_add_loop_test(t, tree, 0, 2);
+	tcase_add_loop_test(t, few_entries, 0, 2);
 	tcase_add_loop_test(t, too_deep, 0, 2);
 	suite_add_tcase(s, t);
 	return unit_main(s);

@@ -96,7 +96,7 @@ static const struct damage {
 	{"root key", 0, 12 + 12, 3, 4, XW_MAP_END, 256},
 	{"node magic", 1, 0, 0, 2, XW_MAP_MAGIC, 256},
 	{"node depth", 2, 6, 5, 2, XW_MAP_DEPTH, 256},
-	{"node entries", 2, 2, 0, 2, XW_MAP_CSUM, 240},
+	{"node entries", 2, 2, 0, 2, XW_MAP_ENTRIES, 256},
 	{"leaf child", 3, 12 + 8, 0, 4, XW_MAP_CSUM, 255},
 	{"leaf length", 3, 12 + 12 + 4, 0, 2, XW_MAP_CSUM, 255},
 	{"leaf order", 3, 12 + 12, 0, 4, XW_MAP_CSUM, 255},

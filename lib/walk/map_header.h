@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* The header of an extent node, judged by the node's entries and checksum. Private to lib/walk. */
+#ifndef XW_WALK_MAP_HEADER_H
+#define XW_WALK_MAP_HEADER_H
+
+#include "walk/map.h"
+
+#define XW_WALK_LBLK_END UINT64_C(0xFFFFFFFF) /* the highest number is not a logical block */
+#define XW_WALK_ROOM_MISSING 2u /* entries by which eh_max may be smaller than a block allows */
+
+/*
+ * Can a pointer refer to these blocks? With 1 KiB blocks the superblock is in range: such a pointer
+ * is invalid because the block is in use, like all metadata.
+ */
+static inline bool xw_walk_can_point_to(const struct xw_super *sb, xw_blk blk, uint64_t len)
+{
+	return blk && blk >= sb->first_data_block && blk < sb->blocks_count &&
+	       len <= sb->blocks_count - blk;
+}
+
+/* Read a block of the map. */
+int xw_walk_map_read(const struct xw_walk_map *w, xw_blk blk, void *buf);
+/* Number of entries of the node n at `level`, whose eh_entries and eh_max contradict each other. */
+uint32_t xw_walk_map_guess_entries(const struct xw_walk_map *w, const uint8_t *n, unsigned level);
+/* Number of what looks like further entries behind those that eh_entries, which fits, says. */
+uint32_t xw_walk_map_entries_behind(const struct xw_walk_map *w, const uint8_t *n, unsigned level);
+/* Of the entries that eh_entries says, how many are not those of the next node? */
+uint32_t xw_walk_map_own_entries(const struct xw_walk_map *w, const uint8_t *n, unsigned level);
+/*
+ * Does a header that differs in one field give the node the checksum that is stored? *h is that
+ * header then. The node's checksum does not match; seed: of the inode.
+ */
+bool xw_walk_map_prove_header(const struct xw_walk_map *w, const uint8_t *n, unsigned level,
+			      struct xw_extent_hdr *h);
+
+#endif

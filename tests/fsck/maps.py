@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""Cases for run.py: headers of extent nodes, and extents at the end of a file."""
+from cases import case
+
+# eh_entries, eh_max, eh_depth: offset in the header
+HEADER = {"entries": 2, "room": 4, "depth": 6}
+PIECES = "pieces"  # the file whose extents do not fit in the inode: eight of them
+
+
+def node_of(i):
+    """The inode, and the node of its tree."""
+    ino = i.lookup(PIECES)
+    i.blocks(ino)
+    return ino, i.map_blocks[0]
+
+
+def stale(i, node):
+    """Behind the last entry, one of contents that were cut off, as truncation used to leave them."""
+    at = i.block(node) + 12 + 12 * 8
+    i.put(at, 4, 400)
+    i.put(at + 4, 2, 1)
+    i.put(at + 8, 4, i.block(node) // i.bs + 3)
+
+
+def header(field, value, sealed):
+    def damage(i):
+        ino, node = node_of(i)
+        stale(i, node)
+        i.fix_extent_block(ino, node)
+        i.put(i.block(node) + HEADER[field], 2, value)
+        if sealed:
+            i.fix_extent_block(ino, node)
+    damage.__name__ = "%s_of_a_node_%d%s" % (field, value, "_sealed" * sealed)
+    return damage
+
+
+for name, wrong in [("entries", n) for n in (0, 1, 7, 85, 9999)] + [("room", n) for n in (0, 3, 300)]:
+    for right in (False, True):
+        also = ["extent-empty"] if (name, wrong, right) == ("entries", 0, True) else []
+        case("extent-entries", *also, base="ext4", named=True, only=True)(header(name, wrong, right))
+        also = ["extent-empty"] if (name, wrong) == ("entries", 0) else []
+        if right:
+            case("extent-entries", *also, base="nocsum", named=True, only=True)(header(name, wrong, right))
+for right in (False, True):
+    case("extent-depth", named=True, only=right is False, base=["ext4", "nocsum"])(header("depth", 3, right))
+
+
+@case("extent-header", only=True, named=True)
+def magic_of_a_node(i):
+    _, node = node_of(i)
+    i.put(i.block(node), 2, 0)
+
+
+def root_entries(value):
+    def damage(i):
+        i.iblock(i.lookup("file"), 2, 2, value)
+    damage.__name__ = "%d_entries_in_a_root" % value
+    return damage
+
+
+for wrong in (0, 9):
+    case("extent-entries", only=True, named=True, base=["ext4", "nocsum"])(root_entries(wrong))
