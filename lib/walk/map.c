@@ -17,14 +17,9 @@
 
 #include "base/endian.h"
 #include "disk/indirect.h"
-#include "walk/map_header.h"
+#include "walk/map_judge.h"
 
 #define INDIRECT_LEVELS 3
-static const uint8_t *node(const struct xw_walk_map *w, unsigned level)
-{
-	return level ? w->nodes + (size_t)(level - 1) * w->block_size : w->root;
-}
-
 static void queue_finding(struct xw_walk_map *w, unsigned level, enum xw_walk_map_rule rule,
 			  uint64_t num, uint64_t num2)
 {
@@ -91,7 +86,7 @@ static void root_depth(struct xw_walk_map *w, unsigned stated, bool magic, int d
 /* Number of entries of a node whose header is possible. */
 static uint32_t entries_of(const struct xw_walk_map *w, unsigned level, uint32_t stated)
 {
-	const uint8_t *n = node(w, level);
+	const uint8_t *n = xw_walk_map_node(w, level);
 
 	if (w->behind == level + 1)
 		return stated + xw_walk_map_entries_behind(w, n, level);
@@ -101,7 +96,7 @@ static uint32_t entries_of(const struct xw_walk_map *w, unsigned level, uint32_t
 /* Check the header of the extent node at `level` and determine how many entries to visit. */
 static void extent_header(struct xw_walk_map *w, unsigned level, int depth)
 {
-	const uint8_t *n = node(w, level);
+	const uint8_t *n = xw_walk_map_node(w, level);
 	const uint32_t cap = level ? xw_extent_node_max(w->block_size) : XW_EXT_INODE_ENTRIES;
 	struct xw_extent_hdr h, real;
 	const bool magic = xw_extent_hdr_peek(n, &h);
@@ -133,65 +128,6 @@ static void extent_header(struct xw_walk_map *w, unsigned level, int depth)
 		queue_finding(w, level, XW_MAP_EMPTY, 0, 0);
 }
 
-/* ---- extents at a wrong place ---- */
-
-/* The logical block that entries behind the current one leave to it; *next (may have length 0). */
-static uint64_t limit_of(const struct xw_walk_map *w, struct xw_extent *next)
-{
-	const struct xw_walk_map_level *at = &w->at[w->level];
-
-	*next = (struct xw_extent){0};
-	if (at->index < at->count) {
-		xw_extent_leaf_decode(node(w, w->level), at->index, next);
-		return next->len && xw_walk_can_point_to(w->sb, next->pblk, next->len) ? next->lblk
-										       : 0;
-	}
-	return at->end < XW_WALK_LBLK_END ? at->end : w->size;
-}
-
-/* Does the entry behind the next one, or the end, prove that `next` begins at lblk? */
-static bool next_belongs(const struct xw_walk_map *w, const struct xw_extent *next, uint64_t lblk)
-{
-	const struct xw_walk_map_level *at = &w->at[w->level];
-	uint64_t limit = at->end < XW_WALK_LBLK_END ? at->end : w->size;
-	struct xw_extent then;
-
-	if (at->index + 1 < at->count) {
-		xw_extent_leaf_decode(node(w, w->level), at->index + 1, &then);
-		limit = then.lblk;
-	}
-	return next->len && limit > lblk && limit - lblk == next->len;
-}
-
-/*
- * The logical block of the extent x contradicts its neighbors: it starts before the end of the
- * previous one, or ends past the start of the next one (for the last: past the size). It belongs
- * where its parent says, if there is room, or into the gap between them if that has exactly its
- * length. A directory has no holes, so there a larger gap is proof enough.
- */
-static bool has_place(const struct xw_walk_map *w, const struct xw_extent *x, uint64_t *place)
-{
-	const struct xw_walk_map_level *at = &w->at[w->level];
-	const uint64_t end = (uint64_t)x->lblk + x->len, from = w->next;
-	struct xw_extent next;
-	const uint64_t limit = limit_of(w, &next);
-	const bool last = !next.len && at->end >= XW_WALK_LBLK_END;
-
-	if (!x->len || !xw_walk_can_point_to(w->sb, x->pblk, x->len) || limit < from + x->len ||
-	    (x->lblk >= from && end <= limit))
-		return false;
-	if (last && !w->dense && x->lblk >= from && (x->unwritten || w->tail || x->lblk < limit))
-		return false; /* blocks past the size, or a wrong size */
-	if (x->lblk >= from && next_belongs(w, &next, end))
-		return false;
-	*place = from;
-	if (w->level && at->index == 1 && at->lblk >= from && at->lblk + x->len <= limit)
-		*place = at->lblk;
-	else if (limit - from != x->len && !w->dense)
-		return false;
-	return true;
-}
-
 /* Is the first extent of the current node to be moved to where the node starts? */
 static bool first_moves(struct xw_walk_map *w)
 {
@@ -202,9 +138,9 @@ static bool first_moves(struct xw_walk_map *w)
 
 	if (!w->outvote || w->level < w->depth)
 		return false;
-	xw_extent_leaf_decode(node(w, w->level), 0, &x);
+	xw_extent_leaf_decode(xw_walk_map_node(w, w->level), 0, &x);
 	at->index = 1;
-	moves = has_place(w, &x, &place) && place == at->lblk;
+	moves = xw_walk_map_has_place(w, &x, &place) && place == at->lblk;
 	at->index = 0;
 	return moves;
 }
@@ -218,7 +154,7 @@ static void extent_start(struct xw_walk_map *w)
 	if (!w->at[level].count || first_moves(w))
 		return;
 	/* the logical block has the same offset in index and leaf entries */
-	xw_extent_idx_decode(node(w, level), 0, &first);
+	xw_extent_idx_decode(xw_walk_map_node(w, level), 0, &first);
 	if (first.lblk != w->at[level].lblk)
 		queue_finding(w, level, XW_MAP_START, first.lblk, w->at[level].lblk);
 }
@@ -231,6 +167,7 @@ int xw_walk_map_begin(struct xw_walk_map *w, xw_ino ino, const struct xw_inode *
 	w->extents = inode->flags & XW_FL_EXTENTS;
 	w->dense = (inode->mode & XW_S_IFMT) == XW_S_IFDIR;
 	w->tail = inode->flags & XW_FL_VERITY;
+	w->bytes = inode->size;
 	w->size = xw_div_up(inode->size, w->block_size);
 	w->over = w->enter = false;
 	w->level = w->n_queue = w->queue_at = 0;
@@ -353,7 +290,7 @@ static int yield_node(struct xw_walk_map *w, struct xw_walk_map_item *item,
 static int extent_index(struct xw_walk_map *w, struct xw_walk_map_item *item)
 {
 	const struct xw_walk_map_level *at = &w->at[w->level];
-	const uint8_t *n = node(w, w->level);
+	const uint8_t *n = xw_walk_map_node(w, w->level);
 	struct xw_extent_idx e, after;
 	uint64_t end = at->end;
 
@@ -373,42 +310,6 @@ static int extent_index(struct xw_walk_map *w, struct xw_walk_map_item *item)
 	}
 	return yield_node(w, item,
 			  (struct xw_walk_map_level){.end = end, .blk = e.pblk, .lblk = e.lblk});
-}
-
-/*
- * How many blocks of the extent x are believed if later entries may start before its end: all,
- * those before the next entry, or none where x itself is out of order. Two entries outvote it; a
- * single one does if it starts in x's own blocks, if it ends where the next one or the contents do,
- * or if x leaves the filesystem.
- */
-static uint32_t believed(const struct xw_walk_map *w, const struct xw_extent *x)
-{
-	const struct xw_walk_map_level *at = &w->at[w->level];
-	const uint64_t end = (uint64_t)x->lblk + x->len;
-	struct xw_extent next, then = {0};
-	bool outvoted, within;
-	uint32_t len;
-
-	/* the parent's next entry and the size outvote it, not one of them, which may be wrong */
-	if (at->index >= at->count)
-		return at->end < XW_WALK_LBLK_END && x->lblk >= at->end && x->lblk >= w->size
-			       ? 0
-			       : x->len;
-	xw_extent_leaf_decode(node(w, w->level), at->index, &next);
-	if (!next.len || next.lblk < w->next || next.lblk >= end ||
-	    !xw_walk_can_point_to(w->sb, next.pblk, next.len))
-		return x->len;
-	if (at->index + 1 < at->count)
-		xw_extent_leaf_decode(node(w, w->level), at->index + 1, &then);
-	outvoted = then.len && then.lblk < end && then.lblk >= (uint64_t)next.lblk + next.len;
-	if (next.lblk <= x->lblk)
-		return outvoted ? 0 : x->len;
-	within = next.pblk > x->pblk && next.pblk - x->pblk < x->len;
-	outvoted = outvoted || (next_belongs(w, &next, next.lblk) && !next_belongs(w, &next, end));
-	if (!outvoted && !within && xw_walk_can_point_to(w->sb, x->pblk, x->len))
-		return x->len;
-	len = next.lblk - x->lblk;
-	return within ? (uint32_t)XW_MIN((uint64_t)len, next.pblk - x->pblk) : len;
 }
 
 /* What is wrong with the extent in item, of which len blocks are used. */
@@ -442,9 +343,9 @@ static int extent_leaf(struct xw_walk_map *w, struct xw_walk_map_item *item)
 	uint32_t len, stored;
 	uint64_t end, place;
 
-	xw_extent_leaf_decode(node(w, w->level), item->index, &x);
+	xw_extent_leaf_decode(xw_walk_map_node(w, w->level), item->index, &x);
 	stored = x.lblk;
-	if (w->outvote && has_place(w, &x, &place))
+	if (w->outvote && xw_walk_map_has_place(w, &x, &place))
 		x.lblk = (uint32_t)place;
 	item->kind = XW_WALK_RUN;
 	item->height = 0;
@@ -454,7 +355,7 @@ static int extent_leaf(struct xw_walk_map *w, struct xw_walk_map_item *item)
 	item->pblk = x.pblk;
 	item->unwritten = x.unwritten;
 	item->num = w->next;
-	len = w->outvote ? believed(w, &x) : x.len;
+	len = w->outvote ? xw_walk_map_believed(w, &x) : x.len;
 	item->rule = judge_extent(w, item, len);
 	if (item->rule || !spend(w, len, item))
 		return 2;
@@ -487,7 +388,7 @@ static int extent_entry(struct xw_walk_map *w, struct xw_walk_map_item *item)
 
 static uint32_t pointer(const struct xw_walk_map *w, uint32_t i)
 {
-	return peek32(node(w, w->level) + (size_t)4 * i);
+	return peek32(xw_walk_map_node(w, w->level) + (size_t)4 * i);
 }
 
 /* Levels of pointers below an entry of the current node of a block map: 0 is data. */

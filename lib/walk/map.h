@@ -85,7 +85,7 @@ struct xw_walk_map {
 	bool extents, over, enter;
 	bool dense; /* a directory: no holes */
 	bool tail; /* blocks past the size are legal */
-	uint64_t size; /* of the contents, in blocks */
+	uint64_t bytes, size; /* of the contents; the latter in blocks */
 	uint64_t from; /* entries that end at or below this logical block are skipped */
 	unsigned depth; /* depth of the tree according to its root */
 	unsigned level; /* current node, 0 = root */

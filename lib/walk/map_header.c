@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "walk/map_header.h"
+#include "walk/map_judge.h"
 
 #include <stdlib.h>
 
@@ -100,12 +100,9 @@ uint32_t xw_walk_map_entries_behind(const struct xw_walk_map *w, const uint8_t *
 	return first_impossible(w, n, level, h.entries, next) - h.entries;
 }
 
-/* Does the node of the parent's next entry begin where this entry says? */
-static bool next_node_agrees(const struct xw_walk_map *w, unsigned level)
+bool xw_walk_map_next_agrees(const struct xw_walk_map *w, unsigned level)
 {
 	const struct xw_walk_map_level *up = &w->at[level - 1];
-	const uint8_t *parent =
-		level > 1 ? w->nodes + (size_t)(level - 2) * w->block_size : w->root;
 	struct xw_extent_hdr h;
 	struct xw_extent_idx e;
 	uint8_t *block;
@@ -113,7 +110,7 @@ static bool next_node_agrees(const struct xw_walk_map *w, unsigned level)
 
 	if (up->index >= up->count)
 		return false;
-	xw_extent_idx_decode(parent, up->index, &e);
+	xw_extent_idx_decode(xw_walk_map_node(w, level - 1), up->index, &e);
 	block = xw_walk_can_point_to(w->sb, e.pblk, 1) ? malloc(w->block_size) : NULL;
 	agrees = block && !xw_walk_map_read(w, e.pblk, block) && xw_extent_hdr_peek(block, &h) &&
 		 h.depth == w->depth - level && entry_at(block, 0, true).lblk == e.lblk;
@@ -134,7 +131,7 @@ uint32_t xw_walk_map_own_entries(const struct xw_walk_map *w, const uint8_t *n, 
 	while (own && entry_at(n, own - 1, true).lblk >= w->at[level].end)
 		own--;
 	return own < h.entries && entry_at(n, own, true).lblk == w->at[level].end &&
-			       next_node_agrees(w, level)
+			       xw_walk_map_next_agrees(w, level)
 		       ? own
 		       : h.entries;
 }

@@ -1141,10 +1141,10 @@ def mode_of_the_journal(i):
 
 @case("block-wrap", lost=["file"])
 def extent_beyond_the_largest_file(i):
-    """It is shorter than the file, so nothing says where it belongs."""
+    """Preallocated, so nothing says where it belongs."""
     ino = i.lookup("file")
     i.iblock(ino, 12, 4, 0xFFFFFFF8)
-    i.set_inode(ino, "size", i.inode(ino, "size") + i.bs)
+    i.iblock(ino, 12 + 4, 2, 0x8010)
 
 
 @case("itree-root", base="itree")

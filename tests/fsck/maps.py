@@ -60,3 +60,18 @@ def root_entries(value):
 
 for wrong in (0, 9):
     case("extent-entries", only=True, named=True, base=["ext4", "nocsum"])(root_entries(wrong))
+
+
+def last_extent(lblk, sealed=True):
+    def damage(i):
+        ino, node = node_of(i)
+        i.put(i.block(node) + 12 + 12 * 7, 4, lblk)
+        if sealed:
+            i.fix_extent_block(ino, node)
+    damage.__name__ = "last_extent_at_%d%s" % (lblk, "_sealed" * sealed)
+    return damage
+
+
+# it belongs to logical block 140, where the size ends
+for where in (140 + (1 << 20), 140 + (1 << 31), 8000000, 0xFFFFFFFF):
+    case("extent-place", base=["ext4", "nocsum"], only=True, named=True)(last_extent(where))

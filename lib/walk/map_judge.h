@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The header of an extent node, judged by the node's entries and checksum. Private to lib/walk. */
-#ifndef XW_WALK_MAP_HEADER_H
-#define XW_WALK_MAP_HEADER_H
+/* Judgments about damaged extent nodes, by all that is known of them. Private to lib/walk. */
+#ifndef XW_WALK_MAP_JUDGE_H
+#define XW_WALK_MAP_JUDGE_H
 
 #include "walk/map.h"
 
@@ -18,8 +18,18 @@ static inline bool xw_walk_can_point_to(const struct xw_super *sb, xw_blk blk, u
 	       len <= sb->blocks_count - blk;
 }
 
-/* Read a block of the map. */
+static inline const uint8_t *xw_walk_map_node(const struct xw_walk_map *w, unsigned level)
+{
+	return level ? w->nodes + (size_t)(level - 1) * w->block_size : w->root;
+}
+
+/* map_header.c: read a block of the map. */
 int xw_walk_map_read(const struct xw_walk_map *w, xw_blk blk, void *buf);
+/*
+ * Behind the node at `level`: does the node of the parent's next entry begin where this entry says?
+ * It is read for that.
+ */
+bool xw_walk_map_next_agrees(const struct xw_walk_map *w, unsigned level);
 /* Number of entries of the node n at `level`, whose eh_entries and eh_max contradict each other. */
 uint32_t xw_walk_map_guess_entries(const struct xw_walk_map *w, const uint8_t *n, unsigned level);
 /* Number of what looks like further entries behind those that eh_entries, which fits, says. */
@@ -32,5 +42,15 @@ uint32_t xw_walk_map_own_entries(const struct xw_walk_map *w, const uint8_t *n, 
  */
 bool xw_walk_map_prove_header(const struct xw_walk_map *w, const uint8_t *n, unsigned level,
 			      struct xw_extent_hdr *h);
+/*
+ * map_place.c: does the extent x, the current entry, contradict its neighbors or the size, and is
+ * it known where it belongs?
+ */
+bool xw_walk_map_has_place(const struct xw_walk_map *w, const struct xw_extent *x, uint64_t *place);
+/*
+ * How many blocks of the extent x are believed if later entries may start before its end: all,
+ * those before the next entry, or none where x itself is out of order.
+ */
+uint32_t xw_walk_map_believed(const struct xw_walk_map *w, const struct xw_extent *x);
 
 #endif
