@@ -237,11 +237,39 @@ static bool may_be_directory(struct fsck_look *l)
 	}
 }
 
+/* Contents that only a file or a symlink has: *mode is one for them, and true. */
+static bool has_other_contents(struct fsck_look *l, uint16_t *mode)
+{
+	*mode = 0;
+	return l->ino != XW_INO_ROOT && !may_be_directory(l) &&
+	       (is_type(l->in.mode) || !looks_like_directory(l)) && fsck_look_contents(l, mode);
+}
+
+/* True: a mode that contradicts the contents. */
+static bool check_contents(struct fsck_look *l)
+{
+	uint16_t mode;
+	bool fix;
+
+	if (!has_other_contents(l, &mode))
+		return false;
+	if (type_of(mode) == XW_S_IFLNK)
+		fix = FSCK_FOUND(l->f, MODE_LINK, .ino = l->ino, .num = l->in.mode);
+	else
+		fix = FSCK_FOUND(l->f, MODE_DATA, .ino = l->ino, .num = l->in.mode);
+	l->dirty |= fix;
+	if (fix || l->f->opts.mode == FSCK_NO)
+		l->in.mode = mode;
+	return true;
+}
+
 static void check_mode(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
 	const bool is_root = l->ino == XW_INO_ROOT;
 
+	if (check_contents(l))
+		return;
 	if (is_root ? type_of(l->in.mode) == XW_S_IFDIR
 		    : is_type(l->in.mode) && !may_be_directory(l))
 		return;

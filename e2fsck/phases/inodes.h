@@ -63,6 +63,11 @@ void fsck_look_garbage(struct fsck_look *l);
 bool fsck_is_garbage(const struct xw_image *img, xw_ino ino, const uint8_t *raw, unsigned less);
 /* inode_record.c. Negative: failure. May set `clear`. */
 int fsck_look_record(struct fsck_look *l);
+/*
+ * inode_contents.c: has the record, whose type is impossible or that of a special file, the
+ * contents of a regular file or symlink, or a file those of a symlink? *mode is what fits them.
+ */
+bool fsck_look_contents(struct fsck_look *l, uint16_t *mode);
 /* inode_flags.c: flags, compared with type and features. */
 int fsck_look_flags(struct fsck_look *l);
 /* inode_map.c: the walk; repairs damage if agreed to. */

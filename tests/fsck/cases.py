@@ -233,9 +233,9 @@ def extra_size_too_large(i):
     i.set_inode(i.lookup("file"), "extra_isize", 300)
 
 
-@case("inode-mode", base=["ext4", "ext2"], lost=["file"])
+@case("inode-mode", base=["ext4", "ext2"], lost=["dev"])
 def mode_of_nothing(i):
-    i.set_inode(i.lookup("file"), "mode", 0o030644)
+    i.set_inode(i.lookup("dev"), "mode", 0o030644)
 
 
 @case("inode-mode-directory")

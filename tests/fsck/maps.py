@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Cases for run.py: headers of extent nodes, and extents at the end of a file."""
+"""Cases for run.py: extent nodes, ends of files, and inodes that are something else by their contents."""
 from cases import case
 
 # eh_entries, eh_max, eh_depth: offset in the header
@@ -75,3 +75,20 @@ def last_extent(lblk, sealed=True):
 # it belongs to logical block 140, where the size ends
 for where in (140 + (1 << 20), 140 + (1 << 31), 8000000, 0xFFFFFFFF):
     case("extent-place", base=["ext4", "nocsum"], only=True, named=True)(last_extent(where))
+
+
+def mode(name, value):
+    def damage(i):
+        i.set_inode(i.lookup(name), "mode", value)
+    damage.__name__ = "mode_%06o_of_%s" % (value, name)
+    return damage
+
+
+for wrong in (0o000644, 0o170755, 0o177777, 0o010644, 0o140644):
+    for name in ("big", "pieces"):
+        case("inode-mode-data", named=True, base=["ext4", "ext2"])(mode(name, wrong))
+    case("inode-mode-data", named=True, base="inline")(mode("small", wrong))
+    case("inode-mode-symlink", named=True, base=["ext4", "ext2"])(mode("link", wrong | 0o777))
+    if wrong != 0o000644:
+        case("inode-mode-symlink", named=True, base=["ext4", "ext2"])(mode("longlink", wrong | 0o777))
+case("inode-mode-symlink", named=True, base=["ext4", "ext2"])(mode("link", 0o100644))

@@ -216,13 +216,14 @@ static const struct {
 	{XW_S_IFDIR | 0700, OTHER, BS, 2, FSCK_IDS},
 	{0600, INO, BS, 2, FSCK_MODE_DIR},
 	{0600, INO, 0, 0, FSCK_MODE_DIR},
-	{0600, OTHER, BS, 2, FSCK_MODE},
+	{0600, OTHER, BS, 2, FSCK_MODE_DATA},
+	{0600, OTHER, 0, 0, FSCK_MODE},
 	{XW_S_IFMT | 07712, INO, BS, 2, FSCK_MODE_DIR},
-	{XW_S_IFMT | 0712, OTHER, BS, 2, FSCK_MODE},
+	{XW_S_IFMT | 0712, OTHER, BS, 2, FSCK_MODE_DATA},
 	{XW_S_IFCHR | 0600, INO, BS, 2, FSCK_MODE_DIR},
 	{XW_S_IFCHR | 0600, INO, 0, 2, FSCK_IDS},
 	{XW_S_IFCHR | 0600, INO, BS, 0, FSCK_IDS},
-	{XW_S_IFCHR | 0600, OTHER, BS, 2, FSCK_IDS},
+	{XW_S_IFCHR | 0600, OTHER, BS, 2, FSCK_MODE_DATA},
 	{XW_S_IFBLK | 0600, INO, BS, 2, FSCK_MODE_DIR},
 	{XW_S_IFIFO | 0600, INO, BS, 2, FSCK_MODE_DIR},
 	{XW_S_IFSOCK | 0600, INO, BS, 2, FSCK_MODE_DIR},
@@ -247,9 +248,12 @@ START_TEST(types)
 		l.in.blocks = modes[i].blocks;
 		put_dot(BLOCK, modes[i].dot, 12, 1, '.');
 		judge(modes[i].id, modes[i].id == FSCK_MODE);
-		ck_assert_uint_eq(l.in.mode, agreed && modes[i].id == FSCK_MODE_DIR
-						     ? XW_S_IFDIR | (modes[i].mode & 07777)
-						     : modes[i].mode);
+		if (agreed && modes[i].id == FSCK_MODE_DIR)
+			ck_assert_uint_eq(l.in.mode, XW_S_IFDIR | (modes[i].mode & 07777));
+		else if (agreed && modes[i].id == FSCK_MODE_DATA)
+			ck_assert_uint_eq(l.in.mode, XW_S_IFREG | (modes[i].mode & 0777));
+		else
+			ck_assert_uint_eq(l.in.mode, modes[i].mode);
 	}
 	end();
 }
@@ -264,11 +268,14 @@ START_TEST(no_directory)
 	judge(FSCK_MODE_DIR, false);
 	load_mode(INO, 0644, BLOCK);
 	put_dot(BLOCK, INO, 16, 1, '.');
-	judge(FSCK_MODE, true);
+	judge(FSCK_MODE_DATA, false);
+	l.in.mode = 0644;
 	put_dot(BLOCK, INO, 12, 2, '.');
-	judge(FSCK_MODE, true);
+	judge(FSCK_MODE_DATA, false);
+	l.in.mode = 0644;
 	put_dot(BLOCK, INO, 12, 1, ',');
-	judge(FSCK_MODE, true);
+	judge(FSCK_MODE_DATA, false);
+	l.in.mode = 0644;
 	put_dot(BLOCK, INO, 12, 1, '.');
 	poke32(l.in.block, 0); /* not the first block */
 	poke32(l.in.block + 4, BLOCK);

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What an inode is by its contents, where the mode says something else. A device, fifo or socket
+ * has none; a map without any flaw that holds as many blocks as i_blocks says is that of a file.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "facts/facts.h"
+#include "phases/inodes.h"
+
+#define MODE_UNKNOWN (XW_S_IFREG | 0600)
+#define PERMISSIONS 0777u
+#define ONES 0xFFFFu
+
+/* The target of a symlink in i_block, and nothing else. */
+static bool is_fast_target(const struct fsck_look *l)
+{
+	static const uint8_t zero[sizeof(l->in.block)];
+	const struct xw_inode *in = &l->in;
+	const uint64_t acl = in->file_acl ? l->f->img->block_size / 512 : 0;
+
+	return !(in->flags & (XW_FL_EXTENTS | XW_FL_INLINE_DATA)) && in->size &&
+	       in->size < sizeof(in->block) &&
+	       strnlen((const char *)in->block, sizeof(in->block)) == in->size &&
+	       !memcmp(in->block + in->size, zero, sizeof(in->block) - in->size) &&
+	       xw_inode_fs_blocks_512(in, &l->f->img->sb) == acl;
+}
+
+struct contents {
+	uint64_t blocks; /* with map blocks */
+	uint64_t end; /* of the last written run */
+	xw_blk first; /* 0: there is no run */
+};
+
+/* Walk the map; false: it has a flaw. */
+static bool has_sound_map(struct fsck_look *l, struct contents *c)
+{
+	struct xw_walk_map_item i;
+	int more;
+
+	*c = (struct contents){0};
+	if (xw_walk_map_begin(&l->walk, l->ino, &l->in, -1))
+		return false;
+	while ((more = xw_walk_map_next(&l->walk, &i)) == 1) {
+		if (fsck_is_metadata(l->f, i.pblk, i.kind == XW_WALK_NODE ? 1 : i.len))
+			return false;
+		c->blocks += i.kind == XW_WALK_NODE ? 1 : i.len;
+		if (i.kind == XW_WALK_NODE)
+			continue;
+		c->first = c->first ? c->first : i.pblk;
+		c->end = i.unwritten ? c->end : i.lblk + i.len;
+	}
+	return !more;
+}
+
+static bool is_file(struct fsck_look *l, struct contents *c)
+{
+	const struct xw_super *sb = &l->f->img->sb;
+	const uint64_t bs = l->f->img->block_size;
+	uint32_t len;
+
+	if (l->in.flags & XW_FL_INLINE_DATA)
+		return sb->feature_incompat & XW_INCOMPAT_INLINE_DATA && l->in.size &&
+		       fsck_inline_value(l->f, &l->in, l->raw, &len) &&
+		       l->in.size <= sizeof(l->in.block) + len;
+	if (!has_sound_map(l, c) || (c->end && l->in.size <= (c->end - 1) * bs))
+		return false;
+	/* an empty tree is one of a file as well; without extents there is nothing to be seen */
+	return (l->in.flags & XW_FL_EXTENTS && sb->feature_incompat & XW_INCOMPAT_EXTENTS) ||
+			       c->first
+		       ? xw_inode_fs_blocks_512(&l->in, sb) >= c->blocks * (bs / 512)
+		       : false;
+}
+
+/* Without control characters, such as the newline at the end of nearly all files with text. */
+static bool is_path(const uint8_t *text, uint64_t len)
+{
+	for (uint64_t i = 0; i < len; i++)
+		if (text[i] < ' ')
+			return false;
+	return true;
+}
+
+/* One block of text that ends where the size does; the permissions of a symlink are always 0777. */
+static bool is_slow_target(struct fsck_look *l, const struct contents *c)
+{
+	const uint32_t bs = l->f->img->block_size;
+	uint8_t *const block = malloc(bs);
+	bool is = block && (l->in.mode & PERMISSIONS) == PERMISSIONS && c->blocks == 1 &&
+		  c->end == 1 && l->in.size < bs && l->in.size >= sizeof(l->in.block) &&
+		  !fsck_read(l->f, c->first, 1, block) &&
+		  strnlen((const char *)block, bs) == l->in.size && is_path(block, l->in.size);
+
+	free(block);
+	return is;
+}
+
+/*
+ * Permissions are those that the mode has, unless it consists of equal bits. Nobody has said that
+ * the file may run as its owner, so set-ID bits are not kept.
+ */
+static uint16_t file_mode(uint16_t mode)
+{
+	return mode && mode != ONES ? (uint16_t)(XW_S_IFREG | (mode & PERMISSIONS)) : MODE_UNKNOWN;
+}
+
+bool fsck_look_contents(struct fsck_look *l, uint16_t *mode)
+{
+	const uint16_t type = l->in.mode & XW_S_IFMT;
+	struct contents c = {0};
+
+	if (l->ino < l->f->img->sb.first_ino || type == XW_S_IFLNK)
+		return false;
+	*mode = XW_S_IFLNK | PERMISSIONS;
+	if (is_fast_target(l))
+		return true;
+	if (type == XW_S_IFREG || type == XW_S_IFDIR || !is_file(l, &c))
+		return false;
+	if (!is_slow_target(l, &c))
+		*mode = file_mode(l->in.mode);
+	return true;
+}
