@@ -15,31 +15,123 @@ uint64_t fsck_look_held(const struct fsck_look *l)
 	return blocks * (l->f->img->block_size / 512);
 }
 
-/*
- * The last extent reaches past the size, and i_blocks agrees with the size: its length is wrong.
- * Blocks past the size that are legal, be they unwritten or of a Merkle tree, are in i_blocks.
- */
-static void cut_end(struct fsck_look *l)
+static uint64_t size_in_blocks(const struct fsck_look *l)
 {
-	const struct fsck *f = l->f;
-	const uint64_t bs = f->img->block_size, end = xw_div_up(l->in.size, bs);
-	struct fsck_map *m = &l->map;
-	struct xw_map_run *last = m->runs.n ? &m->runs.v[m->runs.n - 1] : NULL;
-	uint64_t beyond;
-
-	if (!last || last->lblk >= end || last->lblk + last->len <= end)
-		return;
-	beyond = last->lblk + last->len - end;
-	if (xw_inode_fs_blocks_512(&l->in, &f->img->sb) + beyond * (bs / 512) !=
-		    fsck_look_held(l) ||
-	    !FSCK_FOUND(l->f, EXTENT_LONG, .ino = l->ino, .lblk = last->lblk, .num = end))
-		return;
-	last->len -= beyond;
-	m->damaged = true;
+	return xw_div_up(l->in.size, l->f->img->block_size);
 }
 
-void fsck_look_end_of_map(struct fsck_look *l)
+/* Blocks of the map from logical block `end` on: of contents, and nodes for nothing else. */
+static uint64_t blocks_from(const struct fsck_map *m, uint64_t end)
 {
-	if (l->in.flags & XW_FL_EXTENTS && !xw_image_cluster_bits(l->f->img))
-		cut_end(l);
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < m->nodes.n; i++)
+		n += m->nodes.v[i].lblk >= end;
+	for (size_t i = 0; i < m->runs.n; i++)
+		if (m->runs.v[i].lblk + m->runs.v[i].len > end)
+			n += m->runs.v[i].lblk + m->runs.v[i].len - XW_MAX(m->runs.v[i].lblk, end);
+	return n;
+}
+
+/* What is left of the map up to logical block `end`. */
+static void drop_from(struct fsck_map *m, uint64_t end)
+{
+	struct xw_map_run *last;
+	size_t n = 0;
+
+	while (m->runs.n && m->runs.v[m->runs.n - 1].lblk >= end)
+		m->runs.n--;
+	last = m->runs.n ? &m->runs.v[m->runs.n - 1] : NULL;
+	if (last)
+		last->len = XW_MIN(last->len, end - last->lblk);
+	for (size_t i = 0; i < m->nodes.n; i++)
+		if (m->nodes.v[i].lblk < end)
+			m->nodes.v[n++] = m->nodes.v[i];
+	m->nodes.n = n;
+}
+
+/* Report the first that is past the size: a run in part, or a block. */
+static bool found_past(struct fsck_look *l, uint64_t end)
+{
+	const struct fsck_map *m = &l->map;
+	xw_blk blk = 0;
+	xw_lblk lblk = end;
+
+	for (size_t i = m->nodes.n; i--;)
+		if (m->nodes.v[i].lblk >= end) {
+			blk = m->nodes.v[i].pblk;
+			lblk = m->nodes.v[i].lblk;
+		}
+	for (size_t i = m->runs.n; i--;) {
+		const struct xw_map_run *r = &m->runs.v[i];
+
+		if (r->lblk < end && r->lblk + r->len > end)
+			return FSCK_FOUND(l->f, EXTENT_LONG, .ino = l->ino, .lblk = r->lblk,
+					  .num = end);
+		if (r->lblk >= end && (!blk || r->lblk < lblk)) {
+			blk = r->pblk;
+			lblk = r->lblk;
+		}
+	}
+	return FSCK_FOUND(l->f, BLOCK_PAST_SIZE, .ino = l->ino, .blk = blk, .lblk = lblk);
+}
+
+/* Add the pointers of a block map from logical block `end` on to those to be cleared. */
+static int pointers_from(struct fsck_look *l, uint64_t end)
+{
+	struct xw_walk_map_item i;
+	int more = 0, rc = xw_walk_map_begin(&l->walk, l->ino, &l->in, -1);
+
+	while (!rc && (more = xw_walk_map_next(&l->walk, &i)) > 0) {
+		const uint64_t before = i.lblk < end ? end - i.lblk : 0;
+
+		if (more == 2)
+			continue;
+		if (i.kind == XW_WALK_NODE && before)
+			continue;
+		if (i.kind == XW_WALK_NODE) {
+			xw_walk_map_skip(&l->walk);
+			i.len = 1;
+		}
+		i.index += (unsigned)before;
+		for (uint64_t n = before; n < i.len && !rc; n++, i.index++)
+			rc = xw_vec_push(&l->map.bad, i);
+	}
+	return rc || more < 0 ? xw_fail_nomem(&l->f->diag, "block map") : 0;
+}
+
+/* Symlinks, values of attributes and what is reserved have rules of their own. */
+static bool is_judged_by_size(const struct fsck_look *l)
+{
+	return l->ino == XW_INO_ROOT ||
+	       (l->ino >= l->f->img->sb.first_ino && !(l->in.flags & XW_FL_EA_INODE) &&
+		(l->type == XW_S_IFREG || l->type == XW_S_IFDIR));
+}
+
+/*
+ * i_blocks agrees with what the map has up to the size: what is past that is damage, a length or a
+ * pointer. Blocks past the size that are legal, be they unwritten or of a Merkle tree, are in
+ * i_blocks.
+ */
+int fsck_look_end_of_map(struct fsck_look *l)
+{
+	const struct fsck *f = l->f;
+	const struct xw_super *sb = &f->img->sb;
+	const uint64_t unit = f->img->block_size / 512, end = size_in_blocks(l);
+	const uint64_t beyond = blocks_from(&l->map, end);
+	bool fix;
+	int rc = 0;
+
+	if (!beyond || !end || !l->map.runs.n || xw_image_cluster_bits(f->img) ||
+	    !is_judged_by_size(l) ||
+	    xw_inode_fs_blocks_512(&l->in, sb) + beyond * unit != fsck_look_held(l))
+		return 0;
+	fix = found_past(l, end);
+	if (fix && l->in.flags & XW_FL_EXTENTS)
+		l->map.damaged = true;
+	else if (fix)
+		rc = pointers_from(l, end);
+	if (fix || f->opts.mode == FSCK_NO)
+		drop_from(&l->map, end);
+	return rc;
 }

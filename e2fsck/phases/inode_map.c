@@ -132,18 +132,19 @@ static bool found_unwritten(struct fsck_look *l, const struct xw_walk_map_item *
 	return is_system(l) && FSCK_FOUND(l->f, SYSTEM_UNWRITTEN, .ino = l->ino, .lblk = i->lblk);
 }
 
-static int run_met(struct fsck_look *l, const struct xw_walk_map_item *i)
+static int run_met(struct fsck_look *l, const struct xw_walk_map_item *i, bool guessed)
 {
 	struct fsck_map *m = &l->map;
 	struct xw_map_run run = {i->lblk, i->len, i->pblk, i->unwritten};
 
-	if (i->unwritten && found_unwritten(l, i)) {
+	if (i->unwritten && !guessed && found_unwritten(l, i)) {
 		run.unwritten = false;
 		m->damaged = true;
 	}
 	if (is_too_big(l, i->lblk + i->len)) {
 		m->lost = true;
-		return FSCK_FOUND(l->f, DIR_TOO_BIG, .ino = l->ino, .lblk = i->lblk, .blk = i->pblk)
+		return !guessed && FSCK_FOUND(l->f, DIR_TOO_BIG, .ino = l->ino, .lblk = i->lblk,
+					      .blk = i->pblk)
 			       ? note(l, i)
 			       : 0;
 	}
@@ -163,7 +164,7 @@ static int clip(struct fsck_look *l, const struct xw_walk_map_item *i)
 	if (!xw_image_has_blocks(l->f->img, part.pblk, part.len) ||
 	    fsck_is_metadata(l->f, part.pblk, part.len))
 		return 0;
-	return run_met(l, &part);
+	return run_met(l, &part, false);
 }
 
 /* -E fragcheck, in the wording of e2fsck. */
@@ -201,7 +202,7 @@ static int walk(struct fsck_look *l, int depth, enum report report)
 			fsck_layout_add(&l->map.layout, &l->in, &item);
 		if (more == 1)
 			rc = item.kind == XW_WALK_NODE ? node_met(l, &item, report != ALL)
-						       : run_met(l, &item);
+						       : run_met(l, &item, report != ALL);
 		else if (item.rule >= XW_MAP_NODE_RANGE)
 			l->map.lost = true;
 		if (more == 2 && item.rule == XW_MAP_MAGIC && item.level &&
@@ -382,7 +383,7 @@ int fsck_look_map(struct fsck_look *l)
 	if (!rc && m->damaged && !m->runs.n)
 		rc = guess_depth(l);
 	if (!rc)
-		fsck_look_end_of_map(l);
+		rc = fsck_look_end_of_map(l);
 	if (!rc && m->damaged)
 		rc = fsck_look_rebuild(l);
 	return rc ? rc : repair_pointers(l);

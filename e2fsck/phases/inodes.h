@@ -75,8 +75,8 @@ int fsck_look_map(struct fsck_look *l);
 void fsck_map_free(struct fsck_map *m);
 /* inode_end.c: Units of i_blocks for the map and a block of attributes. Not with clusters. */
 uint64_t fsck_look_held(const struct fsck_look *l);
-/* ... and the last extent, which may be too long. Sets map.damaged. */
-void fsck_look_end_of_map(struct fsck_look *l);
+/* ... and what the map has past the size. Sets map.damaged, or adds to map.bad. */
+int fsck_look_end_of_map(struct fsck_look *l);
 /* inode_map.c: Claim the blocks of the map. */
 int fsck_look_claim(struct fsck_look *l);
 /* inode_size.c */

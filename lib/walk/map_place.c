@@ -81,9 +81,9 @@ static bool is_past(const struct xw_walk_map *w, const struct xw_extent *x)
 
 /*
  * There is more room than x needs. Its logical block is a single bit away from its place, unless
- * that could be said of the next one as well. Of a last extent so far behind the size that the file
- * would be larger than the filesystem, the size tells the place: few files end with a hole, or begin
- * with one.
+ * that could be said of the next one as well. If a last extent is so far behind the size that the
+ * file would be larger than the filesystem, the size tells the place: few files end with a hole, or
+ * begin with one.
  */
 static bool has_likely_place(const struct xw_walk_map *w, const struct xw_extent *x,
 			     const struct xw_extent *next, uint64_t limit, uint64_t *place)

@@ -70,7 +70,7 @@ works "one with block maps"
 hurt inode-dtime-zero img 'sif empty links_count 0'
 hurt inode-dtime-set img 'sif a dtime 12345'
 hurt inode-extra-isize img 'sif a extra_isize 6666'
-hurt inode-mode img 'sif empty mode 0170644'
+hurt inode-mode img 'sif fifo mode 0170644'
 hurt inode-mode-directory img 'sif dir mode 0140755'
 hurt inode-reserved-mode img 'sif <9> mode 040755'
 hurt inode-faddr img 'sif a faddr 5'
@@ -87,7 +87,7 @@ hurt extent-length img 'sif a block[4] 0'
 hurt extent-order img 'sif a block[0] 0x2f30a' 'sif a block[6] 0' \
 	'sif a block[7] 1' 'sif a block[8] 1500'
 hurt block-range img 'sif a block[5] 0xFFFFFF'
-hurt block-wrap img 'sif a block[3] 0xFFFFFFFF' 'sif a size 50000'
+hurt block-wrap img 'sif a block[3] 0xFFFFFFFF' 'sif a block[4] 0x8004'
 hurt map-budget img 'sif a block[0] 0x3f30a' 'sif a block[4] 2000' 'sif a block[5] 100' \
 	'sif a block[6] 3000' 'sif a block[7] 2000' 'sif a block[8] 100' \
 	'sif a block[9] 6000' 'sif a block[10] 2000' 'sif a block[11] 100'
@@ -104,7 +104,7 @@ hurt symlink-size img 'sif link size 3'
 hurt symlink-is-file img 'sif a mode 0120644'
 hurt extent-place img 'sif a block[3] 900'
 hurt symlink-blocks map 'sif long block[1] 1000'
-hurt directory-empty img 'sif dir block[0] 0xf30a'
+hurt directory-empty img 'sif dir block[0] 0xf30a' 'sif dir blocks 0'
 hurt root-missing img 'sif <2> mode 0100644'
 hurt directory-too-big img 'sif dir block[3] 0x7FFFFFFF' 'sif dir size 0'
 
@@ -128,7 +128,7 @@ if [ -n "$node" ]; then
 	found extent-csum
 	cp img bad
 	poke bad $((node * 4096 + 2)) 00 00
-	found extent-empty
+	found extent-entries # the checksum proves how many there were
 	cp img bad
 	"$DEBUGFS" -w -R 'sif tree block[3] 5' bad >/dev/null 2>&1
 	found extent-start

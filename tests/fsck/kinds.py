@@ -95,6 +95,8 @@ def inode_size_of_large_inodes(i):
 @case("contested", base="ext2")
 def superblock_in_the_root_directory(i):
     i.iblock(2, 4, 4, 1)
+    i.set_inode(2, "size", i.inode(2, "size") + i.bs)
+    i.set_inode(2, "blocks", i.inode(2, "blocks") + i.bs // 512)
 
 
 @case("inode-extents-flag", base="inline", lost=["small", "hard"])

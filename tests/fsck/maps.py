@@ -92,3 +92,29 @@ for wrong in (0o000644, 0o170755, 0o177777, 0o010644, 0o140644):
     if wrong != 0o000644:
         case("inode-mode-symlink", named=True, base=["ext4", "ext2"])(mode("longlink", wrong | 0o777))
 case("inode-mode-symlink", named=True, base=["ext4", "ext2"])(mode("link", 0o100644))
+
+
+def garbage(name, slot, counted=False):
+    """A pointer to a block that is free, behind those of the size."""
+    def damage(i):
+        ino = i.lookup(name)
+        i.iblock(ino, 4 * slot, 4, i.sb("blocks_count") - 3)
+        if counted:
+            i.set_inode(ino, "blocks", i.inode(ino, "blocks") + i.bs // 512)
+    damage.__name__ = "pointer_%d_of_%s%s" % (slot, name, "_counted" * counted)
+    return damage
+
+
+for name, slot in (("small", 1), ("small", 11), ("sub", 7), ("sub/deep/inner", 10), ("small", 12), ("small", 14)):
+    case("block-past-size", base=["ext2", "ext3"], only=True, named=True)(garbage(name, slot))
+# blocks that are counted are contents, and it is the size that is wrong
+case("inode-size", base="ext2", only=False, lost=["small", "hard"])(garbage("small", 11, True))
+
+
+@case("block-past-size", only=True, named=True, base=["ext4", "nocsum"])
+def extent_past_the_size(i):
+    ino = i.lookup("file")
+    i.iblock(ino, 2, 2, 2)
+    i.iblock(ino, 24, 4, 300)
+    i.iblock(ino, 28, 4, 2)
+    i.iblock(ino, 32, 4, i.sb("blocks_count") - 3)

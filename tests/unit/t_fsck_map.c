@@ -38,6 +38,15 @@ static void fill(uint8_t *node, const char *text, unsigned max)
 	header(node, n, max, 0);
 }
 
+static uint64_t blocks_of(const char *text)
+{
+	uint64_t n = 0;
+
+	for (; (text = strchr(text, '+')); text++)
+		n += strtoul(text + 1, NULL, 10);
+	return n;
+}
+
 static void seal_and_put(uint8_t *node, xw_blk blk)
 {
 	xw_extent_block_set_csum(node, BS, xw_image_inode_seed(f.img, INO, &l.in));
@@ -132,6 +141,7 @@ START_TEST(leaf)
 		row = i;
 		load(leaves[i].type, XW_FL_EXTENTS, leaves[i].blocks * BS);
 		fill(l.in.block, leaves[i].have, 4);
+		l.in.blocks = blocks_of(leaves[i].have) * (BS / 512);
 		ok(fsck_look_map(&l));
 		expect(leaves[i].id);
 		ck_assert_int_eq(l.dirty, wrong && agreed);
@@ -144,10 +154,12 @@ START_TEST(leaf)
 	/* what the tables cannot say */
 	f.img->sb.feature_incompat |= XW_INCOMPAT_LARGEDIR;
 	load(XW_S_IFDIR, XW_FL_EXTENTS, BS);
+	l.in.blocks = 2 * (BS / 512);
 	fill(l.in.block, big, 4);
 	ok(fsck_look_map(&l));
 	expect(FSCK_IDS);
 	load(XW_S_IFREG, XW_FL_EXTENTS, 3 * BS);
+	l.in.blocks = 3 * (BS / 512);
 	fill(l.in.block, far, 4);
 	l.ino = 10; /* a reserved one, too */
 	ok(fsck_look_map(&l));
@@ -390,6 +402,67 @@ START_TEST(few_entries)
 }
 END_TEST
 
+/* Past the size, and not in i_blocks. */
+static const struct {
+	uint16_t type;
+	uint64_t size, blocks; /* in blocks */
+	const char *have;
+	enum fsck_id id;
+	const char *left;
+} past[] = {
+	{XW_S_IFREG, 5, 5, "0+5@500 7+2@600", FSCK_BLOCK_PAST_SIZE, "0+5@500"},
+	{XW_S_IFREG, 5, 5, "0+5@500 7+2@600u", FSCK_BLOCK_PAST_SIZE, "0+5@500"},
+	{XW_S_IFREG, 5, 5, "0+5@500 5+1@600 9+1@700", FSCK_BLOCK_PAST_SIZE, "0+5@500"},
+	{XW_S_IFREG, 5, 5, "0+7@500", FSCK_EXTENT_LONG, "0+5@500"},
+	{XW_S_IFREG, 5, 5, "0+7@500 9+1@700", FSCK_EXTENT_LONG, "0+5@500"},
+	{XW_S_IFDIR, 5, 5, "0+5@500 5+2@600", FSCK_BLOCK_PAST_SIZE, "0+5@500"},
+	/* counted */
+	{XW_S_IFREG, 5, 7, "0+5@500 7+2@600", FSCK_IDS, "0+5@500 7+2@600"},
+	{XW_S_IFREG, 5, 6, "0+5@500 7+2@600", FSCK_IDS, "0+5@500 7+2@600"},
+	{XW_S_IFREG, 0, 0, "7+2@600", FSCK_IDS, "7+2@600"},
+	{XW_S_IFLNK, 5, 5, "0+5@500 7+2@600", FSCK_IDS, "0+5@500 7+2@600"},
+};
+
+START_TEST(past_the_size)
+{
+	begin(_i);
+	for (row = 0; row < XW_ARRAY_SIZE(past); row++) {
+		load(past[row].type, XW_FL_EXTENTS, past[row].size * BS);
+		fill(l.in.block, past[row].have, 4);
+		l.in.blocks = past[row].blocks * (BS / 512);
+		ok(fsck_look_map(&l));
+		expect(past[row].id);
+		expect_root(agreed ? past[row].left : past[row].have);
+	}
+	/* pointers: within an indirect block; to an indirect block without pointers */
+	for (row = 0; row < 4; row++) {
+		uint8_t node[BS] = {0};
+
+		load(XW_S_IFREG, 0, 14 * BS);
+		for (uint32_t i = 0; i < 12; i++)
+			poke32(l.in.block + 4 * i, 600 + i);
+		poke32(l.in.block + 48, NODE);
+		for (uint32_t i = 0; i < 2; i++)
+			poke32(node + 4 * i, 620 + i);
+		l.in.blocks = 15 * (BS / 512);
+		if (row == 1)
+			poke32(node + 4 * 9, 700);
+		if (row == 2)
+			poke32(l.in.block + 52, NODE + 1);
+		if (row == 3)
+			l.in.size = 9 * BS; /* i_blocks counts what is behind it */
+		put(NODE, node, BS);
+		put(NODE + 1, at(5000), BS);
+		ok(fsck_look_map(&l));
+		expect(row == 1 || row == 2 ? FSCK_BLOCK_PAST_SIZE : FSCK_IDS);
+		ck_assert_uint_eq(peek32(l.in.block + 52), row == 2 && !agreed ? NODE + 1 : 0);
+		ck_assert_uint_eq(peek32(l.in.block + 48), NODE);
+		ck_assert_uint_eq(l.map.bad.n, agreed && (row == 1 || row == 2));
+	}
+	end();
+}
+END_TEST
+
 /* One entry in each node, and a root deeper than any may be. */
 START_TEST(too_deep)
 {
@@ -438,6 +511,7 @@ int main(void)
 	tcase_add_loop_test(t, root_header, 0, 2);
 	tcase_add_loop_test(t, tree, 0, 2);
 	tcase_add_loop_test(t, few_entries, 0, 2);
+	tcase_add_loop_test(t, past_the_size, 0, 2);
 	tcase_add_loop_test(t, too_deep, 0, 2);
 	suite_add_tcase(s, t);
 	return unit_main(s);
