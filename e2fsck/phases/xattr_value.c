@@ -18,6 +18,19 @@
 #include "phases/xattrs.h"
 
 enum { GROUPS_MAX = 64, TRIES_MAX = 4096 }; /* of one value */
+enum { TAILS = 1 << 16 };
+
+/*
+ * How much of a block is in use: up to its last byte that is not 0. Behind a value there are zeros,
+ * so this tells nearly all blocks that are not its last one without reading what is before them.
+ */
+struct tail {
+	xw_blk blk; /* 0: unknown */
+	uint32_t len;
+};
+
+/* How well a place fits: all that fit best are tried first. The value may end with zeros. */
+enum fit { EXACT, ZEROS_AT_END, FITS };
 
 struct value {
 	struct fsck *f;
@@ -29,6 +42,13 @@ struct value {
 	uint8_t *bits; /* block bitmap of the group; all zeros if it cannot be read */
 	uint64_t group;
 	unsigned tries;
+	uint32_t rest; /* bytes of the value in the last block of the extent; 0: it ends behind */
+	/* by group: clusters in use without an owner; NULL: not looked for yet */
+	uint8_t **unowned;
+	struct tail *tails; /* by number of the block, modulo TAILS */
+	uint8_t *block;
+	bool any; /* a value has been found elsewhere, so that others may be, too */
+	bool declined; /* ... and the user wants it to stay lost */
 };
 
 static void load_bitmap(struct value *v, uint64_t group)
@@ -80,29 +100,92 @@ static bool is_at(struct value *v, xw_blk blk)
 	return fsck_is_ea_inode(v->f, v->ino, &v->in);
 }
 
-/* Is this block not in use by another one? The two places may overlap. */
-static bool may_have(const struct value *v, xw_blk blk)
+/* Are any of these blocks among those that it had? */
+static bool touches(const struct value *v, xw_blk blk, uint64_t len)
 {
-	return !fsck_is_claimed(v->f, blk) ||
-	       (blk >= v->was && blk - v->was < v->len && !fsck_is_contested(v->f, blk));
+	return blk < v->was + v->len && v->was < blk + len;
+}
+
+/* Is the cluster of this block one that it had, and nobody else? The two places may overlap. */
+static bool has_had(struct value *v, xw_blk blk)
+{
+	return blk >= v->was && blk - v->was < v->len && !fsck_is_contested(v->f, blk) &&
+	       is_marked(v, blk);
+}
+
+static xw_blk block_of(const struct value *v, uint64_t group, uint32_t n)
+{
+	const struct xw_image *img = v->f->img;
+
+	return img->sb.first_data_block +
+	       ((group * xw_image_group_bits(img) + n) << xw_image_cluster_bits(img));
+}
+
+/* Claims do not change while values are looked for. NULL: out of memory. */
+static const uint8_t *unowned_in(struct value *v, uint64_t group)
+{
+	const uint32_t bits = xw_image_group_bits(v->f->img);
+	uint8_t *set = v->unowned[group];
+
+	if (set)
+		return set;
+	set = v->unowned[group] = calloc(1, bits / 8 + 1);
+	load_bitmap(v, group);
+	for (uint32_t n = 0; set && n < bits; n++)
+		if (v->bits[n / 8] >> n % 8 & 1 && !fsck_is_claimed(v->f, block_of(v, group, n)))
+			set[n / 8] |= (uint8_t)(1u << n % 8);
+	return set;
+}
+
+static uint32_t tail_of(struct value *v, xw_blk blk)
+{
+	struct tail *t = &v->tails[blk % TAILS];
+	uint32_t len = v->f->img->block_size;
+
+	if (t->blk == blk)
+		return t->len;
+	if (fsck_read(v->f, blk, 1, v->block)) {
+		xw_diag_clear(&v->f->diag);
+		return len;
+	}
+	while (len && !v->block[len - 1])
+		len--;
+	*t = (struct tail){blk, len};
+	return len;
+}
+
+/* FITS: it does not, since there are other bytes behind. */
+static enum fit fit_at(struct value *v, xw_blk blk)
+{
+	const uint32_t len = v->rest ? tail_of(v, blk + v->len - 1) : 0;
+
+	if (len > v->rest)
+		return FITS;
+	return len == v->rest ? EXACT : ZEROS_AT_END;
 }
 
 /* Look for the extent in blocks of one group that are in use without an owner. */
-static bool find_in(struct value *v, uint64_t group, xw_blk *blk)
+static bool find_in(struct value *v, uint64_t group, enum fit fit, xw_blk *blk)
 {
 	const struct fsck *f = v->f;
 	const unsigned bits = xw_image_cluster_bits(f->img);
 	const uint32_t per_group = xw_image_group_bits(f->img);
 	const uint64_t need = xw_div_up(v->len, UINT64_C(1) << bits);
+	const uint8_t *const set = unowned_in(v, group);
 	uint64_t have = 0;
 
-	load_bitmap(v, group);
-	for (uint32_t n = 0; n < per_group && v->tries < TRIES_MAX; n++) {
-		const xw_blk at = f->img->sb.first_data_block + ((group * per_group + n) << bits);
+	for (uint32_t n = 0; set && n < per_group && v->tries < TRIES_MAX; n++) {
+		const xw_blk at = block_of(v, group, n);
 
-		have = v->bits[n / 8] >> n % 8 & 1 && may_have(v, at) ? have + 1 : 0;
+		if (n % 8 == 0 && !set[n / 8] && !touches(v, at, UINT64_C(8) << bits)) {
+			have = 0;
+			n += 7;
+			continue;
+		}
+		have = set[n / 8] >> n % 8 & 1 || has_had(v, at) ? have + 1 : 0;
 		*blk = at - (xw_blk)((need - 1) << bits);
-		if (have >= need && xw_image_has_blocks(f->img, *blk, v->len) && is_at(v, *blk))
+		if (have >= need && xw_image_has_blocks(f->img, *blk, v->len) &&
+		    fit_at(v, *blk) == fit && is_at(v, *blk))
 			return true;
 	}
 	return false;
@@ -114,10 +197,17 @@ static bool find_extent(struct value *v, xw_blk *blk)
 	const uint64_t first = (v->ino - 1) / v->f->img->sb.inodes_per_group;
 
 	v->tries = 0;
-	for (uint64_t i = 0; i < XW_MIN(groups, (uint64_t)GROUPS_MAX); i++)
-		if (find_in(v, (first + i) % groups, blk))
-			return true;
+	for (unsigned fit = EXACT; fit < (v->rest ? FITS : ZEROS_AT_END); fit++)
+		for (uint64_t i = 0; i < XW_MIN(groups, (uint64_t)GROUPS_MAX); i++)
+			if (find_in(v, (first + i) % groups, (enum fit)fit, blk))
+				return true;
 	return false;
+}
+
+/* Bytes of the value in its last block. */
+static uint32_t rest_of(const struct value *v)
+{
+	return (uint32_t)((v->in.size - 1) % v->f->img->block_size + 1);
 }
 
 /* The value without the blocks that it had: a map of one extent. */
@@ -133,6 +223,7 @@ static int try_whole(struct value *v, uint64_t blocks, bool *found, xw_blk *blk)
 	v->index = 0;
 	v->was = 0;
 	v->len = blocks;
+	v->rest = rest_of(v);
 	*found = find_extent(v, blk);
 	return xw_inode_set_blocks(&v->in, &v->f->img->sb, xw_round_up(blocks, cluster));
 }
@@ -151,13 +242,14 @@ static int find_value(struct value *v, uint64_t blocks, bool *found, xw_blk *blk
 	for (unsigned i = 0; i < h.entries && !*found && !verified; i++) {
 		xw_extent_leaf_decode(was.block, i, &e);
 		mapped += e.len;
-		if (!is_doubtful(v, e.pblk, e.len))
+		if (!v->any && !is_doubtful(v, e.pblk, e.len))
 			continue;
 		v->in = was;
 		verified = fsck_is_ea_inode(v->f, v->ino, &v->in);
 		v->index = i;
 		v->was = e.pblk;
 		v->len = e.len;
+		v->rest = (uint64_t)e.lblk + e.len == blocks ? rest_of(v) : 0;
 		*found = !verified && find_extent(v, blk);
 	}
 	return *found || verified || mapped >= blocks ? 0 : try_whole(v, blocks, found, blk);
@@ -174,25 +266,55 @@ static int look_at(struct value *v, xw_ino ino, uint8_t *raw)
 	if (rc || !(v->in.flags & XW_FL_EXTENTS) || !v->in.size || v->in.size > XW_XATTR_SIZE_MAX)
 		return rc;
 	rc = find_value(v, xw_div_up(v->in.size, f->img->block_size), &found, &blk);
-	if (rc || !found || !FSCK_FOUND(f, EA_INODE_PLACE, .ino = ino, .blk = blk))
+	if (rc || !found)
 		return rc;
-	f->again = true; /* the claims have changed */
+	if (!FSCK_FOUND(f, EA_INODE_PLACE, .ino = ino, .blk = blk)) {
+		v->declined = true;
+		return 0;
+	}
+	f->again = v->any = true; /* the claims have changed */
 	return fsck_inode_write(f, ino, &v->in, raw);
+}
+
+static int look_at_all(struct value *v, uint8_t *raw)
+{
+	const struct xw_table *t = &v->f->xattrs->eas;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < t->size && !v->f->stop; i++) {
+		const struct fsck_ea *ea = fsck_ea_at(v->f, i);
+
+		if (ea->ino && !ea->old)
+			rc = look_at(v, ea->ino, raw);
+	}
+	return rc;
 }
 
 int fsck_find_values(struct fsck *f)
 {
-	const struct xw_table *t = f->xattrs ? &f->xattrs->eas : NULL;
-	auto_free uint8_t *raw = malloc(f->img->inode_size);
-	auto_free uint8_t *bits = malloc(f->img->block_size);
-	struct value v = {.f = f, .bits = bits, .group = UINT64_MAX};
-	int rc = raw && bits ? 0 : xw_fail_nomem(&f->diag, "extended attributes");
+	const uint64_t groups = xw_image_groups_here(f->img);
+	const uint32_t bs = f->img->block_size;
+	auto_free uint8_t *raw = malloc(f->img->inode_size), *bits = malloc(bs);
+	auto_free uint8_t *block = malloc(bs);
+	auto_free struct tail *tails = calloc(TAILS, sizeof(*tails));
+	auto_free uint8_t **unowned = calloc(groups + 1, sizeof(*unowned));
+	struct value v = {.f = f,
+			  .bits = bits,
+			  .group = UINT64_MAX,
+			  .tails = tails,
+			  .block = block,
+			  .unowned = unowned};
+	int rc = 0;
 
-	for (size_t i = 0; t && !rc && i < t->size && !f->stop; i++) {
-		const struct fsck_ea *ea = fsck_ea_at(f, i);
-
-		if (ea->ino && !ea->old)
-			rc = look_at(&v, ea->ino, raw);
-	}
+	if (!f->xattrs || !f->xattrs->eas.n)
+		return 0;
+	if (!raw || !bits || !block || !tails || !unowned)
+		return xw_fail_nomem(&f->diag, "extended attributes");
+	rc = look_at_all(&v, raw);
+	/* then an EA inode may map the blocks of another one that does not map them itself */
+	if (!rc && v.any && !v.declined)
+		rc = look_at_all(&v, raw);
+	for (uint64_t g = 0; g < groups; g++)
+		free(unowned[g]);
 	return rc;
 }
