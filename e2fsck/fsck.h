@@ -145,6 +145,7 @@ struct fsck {
 	uint64_t bad_found; /* by -c */
 	bool bad_pending;
 	bool maps_rewritten; /* extents.c */
+	bool values_moved; /* in this round or an earlier one: xattr_value.c */
 	unsigned freed_in; /* round, from 1, that freed blocks because of an option; 0: none */
 	bool settling; /* differing block bitmaps and counts are a consequence: no error */
 	bool space_looked, quota_looked; /* in this round or an earlier one */

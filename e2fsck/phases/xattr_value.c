@@ -47,8 +47,7 @@ struct value {
 	uint8_t **unowned;
 	struct tail *tails; /* by number of the block, modulo TAILS */
 	uint8_t *block;
-	bool any; /* a value has been found elsewhere, so that others may be, too */
-	bool declined; /* ... and the user wants it to stay lost */
+	bool declined; /* the user wants a value to stay lost */
 };
 
 static void load_bitmap(struct value *v, uint64_t group)
@@ -242,7 +241,7 @@ static int find_value(struct value *v, uint64_t blocks, bool *found, xw_blk *blk
 	for (unsigned i = 0; i < h.entries && !*found && !verified; i++) {
 		xw_extent_leaf_decode(was.block, i, &e);
 		mapped += e.len;
-		if (!v->any && !is_doubtful(v, e.pblk, e.len))
+		if (!v->f->values_moved && !is_doubtful(v, e.pblk, e.len))
 			continue;
 		v->in = was;
 		verified = fsck_is_ea_inode(v->f, v->ino, &v->in);
@@ -272,7 +271,7 @@ static int look_at(struct value *v, xw_ino ino, uint8_t *raw)
 		v->declined = true;
 		return 0;
 	}
-	f->again = v->any = true; /* the claims have changed */
+	f->again = f->values_moved = true; /* the claims have changed */
 	return fsck_inode_write(f, ino, &v->in, raw);
 }
 
@@ -294,6 +293,7 @@ int fsck_find_values(struct fsck *f)
 {
 	const uint64_t groups = xw_image_groups_here(f->img);
 	const uint32_t bs = f->img->block_size;
+	const bool moved = f->values_moved;
 	auto_free uint8_t *raw = malloc(f->img->inode_size), *bits = malloc(bs);
 	auto_free uint8_t *block = malloc(bs);
 	auto_free struct tail *tails = calloc(TAILS, sizeof(*tails));
@@ -312,7 +312,7 @@ int fsck_find_values(struct fsck *f)
 		return xw_fail_nomem(&f->diag, "extended attributes");
 	rc = look_at_all(&v, raw);
 	/* then an EA inode may map the blocks of another one that does not map them itself */
-	if (!rc && v.any && !v.declined)
+	if (!rc && !moved && f->values_moved && !v.declined)
 		rc = look_at_all(&v, raw);
 	for (uint64_t g = 0; g < groups; g++)
 		free(unowned[g]);

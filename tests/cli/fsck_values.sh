@@ -16,7 +16,7 @@ with tarfile.open(fileobj=sys.stdout.buffer, mode="w|", format=tarfile.PAX_FORMA
         info.pax_headers = {"SCHILY.xattr.user.v": ("value %d, " % i) * (2000 + 11 * i)}
         tar.addfile(info, io.BytesIO(b""))
 PY
-mkfs -q -t ext4 -O ea_inode,^has_journal -b 1024 -N 1024 -d values.tar img 32M
+mkfs -q -t ext4 -O ea_inode,^has_journal -b 1024 -N 4096 -d values.tar img 32M
 works "an image with 200 values"
 "$BIN/xw-export" img >want.tar 2>/dev/null
 is "  with all of them" test "$(stat -c %s want.tar)" -gt 6000000
@@ -40,9 +40,9 @@ print(n)
 PY
 }
 
-for to in "31000" "31000 20000 9000 4000 15000"; do
+for to in "31000" "2500 20000 31000"; do
 	# shellcheck disable=SC2086
-	equal "200 values lead to $to" "$(leads $to)" 200
+	equal "200 values lead to ${to%% *} and others" "$(leads $to)" 200
 	RC=0
 	"$FSCK" -fy bad >.out 2>.err || RC=$?
 	equal "  repaired" "$RC" 1
