@@ -109,6 +109,20 @@ static bool is_judged_by_size(const struct fsck_look *l)
 }
 
 /*
+ * Without a journal a crash can leave a map block that is newer than the record with size and
+ * i_blocks: then what is past the size are contents. Pointers in the record are never newer.
+ */
+static bool may_be_newer(const struct fsck_look *l, uint64_t end)
+{
+	if (l->f->img->sb.feature_compat & XW_COMPAT_HAS_JOURNAL)
+		return false;
+	for (size_t i = 0; i < l->map.nodes.n; i++)
+		if (l->map.nodes.v[i].lblk < end)
+			return true;
+	return false;
+}
+
+/*
  * i_blocks agrees with what the map has up to the size: what is past that is damage, a length or a
  * pointer. Blocks past the size that are legal, be they unwritten or of a Merkle tree, are in
  * i_blocks.
@@ -123,7 +137,7 @@ int fsck_look_end_of_map(struct fsck_look *l)
 	int rc = 0;
 
 	if (!beyond || !end || !l->map.runs.n || xw_image_cluster_bits(f->img) ||
-	    !is_judged_by_size(l) ||
+	    !is_judged_by_size(l) || may_be_newer(l, end) ||
 	    xw_inode_fs_blocks_512(&l->in, sb) + beyond * unit != fsck_look_held(l))
 		return 0;
 	fix = found_past(l, end);

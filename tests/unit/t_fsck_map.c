@@ -435,7 +435,7 @@ START_TEST(past_the_size)
 		expect_root(agreed ? past[row].left : past[row].have);
 	}
 	/* pointers: within an indirect block; to an indirect block without pointers */
-	for (row = 0; row < 4; row++) {
+	for (row = 0; row < 5; row++) {
 		uint8_t node[BS] = {0};
 
 		load(XW_S_IFREG, 0, 14 * BS);
@@ -445,8 +445,11 @@ START_TEST(past_the_size)
 		for (uint32_t i = 0; i < 2; i++)
 			poke32(node + 4 * i, 620 + i);
 		l.in.blocks = 15 * (BS / 512);
-		if (row == 1)
+		if (row == 1 || row == 4)
 			poke32(node + 4 * 9, 700);
+		f.img->sb.feature_compat |= XW_COMPAT_HAS_JOURNAL;
+		if (row == 4) /* the node may be newer than the record */
+			f.img->sb.feature_compat &= ~XW_COMPAT_HAS_JOURNAL;
 		if (row == 2)
 			poke32(l.in.block + 52, NODE + 1);
 		if (row == 3)
