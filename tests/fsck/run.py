@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Cases of damage for xw-fsck: run.py BIN FINDINGS [PATTERN...]
+"""Cases of damage for xw-fsck: run.py BIN FINDINGS [--record | PATTERN...]
 
 BIN is where the tools are, FINDINGS a file with the names of all findings; with PATTERN only cases that match are run.
 Every case damages an image that xw-mkfs has made. xw-fsck -fn must find what the case names, -fy repair it, and a
 second -fn find nothing; stock e2fsck, where it is installed, nothing either; and contents are kept but for what the
-case says. Prints TAP. At the end every finding must have had a case.
+case says. Both must find all that found.txt lists, and nothing else. Prints TAP. At the end every finding must have
+had a case.
 """
 import fnmatch
 import functools
@@ -21,6 +22,7 @@ import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases  # noqa: E402
+import found  # noqa: E402
 import journal  # noqa: E402, F401  pylint: disable=unused-import
 import kinds  # noqa: E402, F401  pylint: disable=unused-import
 import maps  # noqa: E402, F401  pylint: disable=unused-import
@@ -33,6 +35,9 @@ BIN = sys.argv[1]
 ENV = dict(os.environ, SOURCE_DATE_EPOCH="1700000000", MKE2FS_CONFIG="")
 E2FSCK = shutil.which("e2fsck")
 JUDGED = [0]  # images that stock e2fsck has looked at
+RECORD = sys.argv[3:] == ["--record"]
+FOUND = {} if RECORD else found.read()
+SEEN = {}  # what found.txt would be
 
 
 class Failed(Exception):
@@ -189,6 +194,14 @@ def keeps_itree(path):
         raise Failed("the directory `many` has lost its itree")
 
 
+def expect_all(case, how, status, lines):
+    """Nothing but what found.txt lists is found."""
+    SEEN.setdefault(case.name, {})[how] = (status, names(lines))
+    line, wanted = found.told(status, names(lines)), FOUND.get(case.name, {}).get(how)
+    if not RECORD and line != wanted:
+        raise Failed("%s found: %s\nfound.txt: %s" % (how, line, wanted))
+
+
 def check(case, base, kept, archive):
     global BUFFER  # pylint: disable=global-statement
     img = Image(base.b, BUFFER)
@@ -202,6 +215,7 @@ def check(case, base, kept, archive):
         raise Failed("-fn found %s, status %d\n%s" % (sorted(set(names(lines))), status, err))
     if case.only and set(names(lines)) != set(case.findings):
         raise Failed("-fn found %s besides" % sorted(set(names(lines)) - set(case.findings)))
+    expect_all(case, "-fn", status, lines)
     wanted = names(lines)
     if status & 8 and not case.left and not case.reads:
         raise Failed("-fn: status %d\n%s" % (status, err))
@@ -211,6 +225,7 @@ def check(case, base, kept, archive):
         raise Failed("-fy found %s, status %d\n%s" % (sorted(set(names(lines))), status, err))
     if case.first and (names(lines) != wanted or lines[-1]["later"]):
         raise Failed("-fy found %s, %d later; -fn %s" % (names(lines), lines[-1]["later"], wanted))
+    expect_all(case, "-fy", status, lines)
     if case.reads and status & 8:
         return  # nothing is repaired where something cannot be read
     if case.left:
@@ -240,8 +255,8 @@ def check(case, base, kept, archive):
 
 def main():
     known = set(open(sys.argv[2]).read().split())
-    patterns = sys.argv[3:]
-    bases, made, count = {}, set(), 0
+    patterns = [] if RECORD else sys.argv[3:]
+    bases, made, skipped, count = {}, set(), set(), 0
     for case in cases.ALL:
         if patterns and not any(fnmatch.fnmatch(case.name, p) for p in patterns):
             continue
@@ -260,6 +275,7 @@ def main():
             print("not ok %d - %s: no image: %s" % (count, case.name, kept))
             continue
         if case.reads and not has_bad_media():
+            skipped.add(case.name)
             print("ok %d - %s # SKIP no preload library, or a sanitizer" % (count, case.name))
             continue
         try:
@@ -273,6 +289,11 @@ def main():
             print("".join("# %s\n" % line for line in traceback.format_exc().splitlines()[-6:]), end="")
         off_bad_medium()
         sys.stdout.flush()
+    if RECORD:
+        found.write(SEEN.items())
+    elif not patterns:
+        count += 1
+        print("%s %d - found.txt has no cases but these" % ("not ok" if set(FOUND) - set(SEEN) - skipped else "ok", count))
     if not patterns:
         count += 1
         missing = sorted(known - made)
