@@ -20,7 +20,7 @@ static bool find_in(const struct fsck *f, struct span group, uint64_t from, cons
 	for (uint64_t n = from, start, len; n < group.end; n++) {
 		const uint64_t bit = n - group.first;
 
-		if (bits && bits[bit / 8] == 0xFF && bit % 8 == 0 && n + 8 <= group.end) {
+		if (bits && bits[bit / 8] == 0xFF && bit % 8 == 0) {
 			n += 7;
 			continue;
 		}
