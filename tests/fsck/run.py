@@ -22,6 +22,7 @@ import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases  # noqa: E402
+import dirs  # noqa: E402, F401  pylint: disable=unused-import
 import found  # noqa: E402
 import journal  # noqa: E402, F401  pylint: disable=unused-import
 import kinds  # noqa: E402, F401  pylint: disable=unused-import
