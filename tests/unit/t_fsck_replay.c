@@ -27,7 +27,7 @@ enum {
 
 static uint8_t block[BS];
 
-/* The root with the names of this text: a letter for each, f and o files, x of no inode, d a FIFO. */
+/* The root with these names, of one letter: f, o: files, s: a directory, x: no inode, d: a FIFO. */
 static const uint8_t *names(const char *text)
 {
 	struct xw_dirent e = {
@@ -165,6 +165,8 @@ static void choose(unsigned want)
 	reopen(&log_);
 	ok(fsck_choose_replay(&f, log_.log, &flags));
 	ck_assert_msg(flags == want, "row %zu: %#x, wanted %#x", row, flags, want);
+	ck_assert_ptr_eq(log_.log->diag, &diag);
+	ck_assert_str_eq(diag.text, ""); /* what cannot be replayed is no error */
 }
 
 static const struct record same[2] = {{1000, 5, DATA, XW_S_IFREG}, {1000, 5, DATA + 1, XW_S_IFREG}};
