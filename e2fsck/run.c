@@ -112,6 +112,9 @@ int fsck_run(struct fsck *f)
 			count_left(f);
 		if (f->leave || f->stop || !f->changed)
 			return 0;
+		/* in memory, before inodes were read: all was seen, and would be told again */
+		if (f->opts.mode == FSCK_NO && !f->again && !f->hidden)
+			return 0;
 	}
 	/* It does not converge: report the rest as with -n, and keep the repairs made so far. */
 	f->leave = true;

@@ -193,5 +193,6 @@ void fsck_say_end(const struct fsck *f, const struct fsck_summary *s, bool modif
 		printf("%s: %" PRIu64 "/%" PRIu64 " files (%.1f%% non-contiguous), %" PRIu64
 		       "/%" PRIu64 " blocks\n",
 		       fsck_name(f), s->inodes, s->inodes_count,
-		       percent(s->counts.fragmented, s->inodes), s->blocks, s->blocks_count);
+		       percent(s->counts.fragmented + s->counts.fragmented_dirs, s->inodes),
+		       s->blocks, s->blocks_count);
 }

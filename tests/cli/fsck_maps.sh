@@ -59,11 +59,18 @@ fsck 8 -fy -E bmap2extent,fixes_only old
 if command -v e2fsck >/dev/null && command -v mke2fs >/dev/null; then
 	mke2fs -q -t ext2 -b 1024 -d d stock 16M
 	"$DEBUGFS" -w -R 'rm dir/a-name-that-is-long-enough-0001' stock >/dev/null 2>&1
+	for move in "file 3 15000" "dir 3 15001"; do
+		read -r name n to <<<"$move"
+		dd if=stock of=stock bs=1024 skip="$("$DEBUGFS" -R "bmap $name $n" stock 2>/dev/null)" seek="$to" count=1 conv=notrunc status=none
+		"$DEBUGFS" -w -R "sif $name block[$n] $to" stock >/dev/null 2>&1
+	done
+	e2fsck -fy stock >/dev/null 2>&1
 	e2fsck -fn -E fragcheck stock >wanted 2>/dev/null
+	equal "a file and a directory in pieces" "$(grep -c expecting wanted)" 6
 	fsck 0 -fn -E fragcheck stock
 	is "  fragcheck prints what stock e2fsck prints" cmp -s wanted .out
 else
-	skip "  fragcheck prints what stock e2fsck prints" "e2fsprogs are not installed"
+	skip "fragcheck prints what stock e2fsck prints" "e2fsprogs are not installed" 3
 fi
 
 # Two files with the same blocks, by a feature that allows it.
@@ -151,4 +158,4 @@ else
 	equal "nothing is repaired where a block cannot be read" "$((RC & 9))" 8
 	is "  nor are zeros put in its place" cmp -s before medium
 fi
-done_testing 58
+done_testing 59
