@@ -223,9 +223,16 @@ static bool places_fit(const struct xw_image *img, const struct xw_group_desc *g
 			gd->inode_table >= start && gd->inode_table + img->itable_blocks <= end);
 }
 
+/* Without the map: one record of file contents in 16 has the type of a directory. */
+static bool is_directory(const struct xw_image *img, const struct xw_inode *in)
+{
+	return in->links && !in->dtime && in->size && !(in->size % img->block_size) &&
+	       in->size / img->block_size <= img->sb.blocks_count;
+}
+
 /*
- * Does the first block of the directory contain "."? unknown: the answer if the inode does not
- * locate it without a tree.
+ * Does the first block of the directory contain "."? unknown: also if the inode does not locate it
+ * without a tree, and does not contradict.
  */
 static bool begins_as_root(struct xw_dev *dev, const struct xw_image *img,
 			   const struct xw_inode *in, bool unknown)
@@ -234,10 +241,11 @@ static bool begins_as_root(struct xw_dev *dev, const struct xw_image *img,
 	uint8_t dot[12];
 
 	if (in->flags & XW_FL_INLINE_DATA)
-		return unknown;
+		return unknown && img->sb.feature_incompat & XW_INCOMPAT_INLINE_DATA &&
+		       peek32(in->block) == XW_INO_ROOT;
 	if (in->flags & XW_FL_EXTENTS) {
 		if (peek16(in->block) != XW_EXT_MAGIC || peek16(in->block + 6))
-			return unknown;
+			return unknown && is_directory(img, in);
 		blk = peek32(in->block + 20) | (uint64_t)peek16(in->block + 18) << 32;
 	}
 	return xw_image_has_blocks(img, blk, 1) &&

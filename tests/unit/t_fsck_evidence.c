@@ -162,6 +162,69 @@ START_TEST(root_table)
 }
 END_TEST
 
+/* Records that do not say where the first block is: by their fields, without checksums. */
+static const struct {
+	const char *what;
+	uint32_t flags, word; /* the first one of the map */
+	uint16_t links;
+	uint32_t dtime;
+	uint64_t size;
+	bool feature, root;
+} strange_roots[] = {
+	{"in the inode", XW_FL_INLINE_DATA, 2, 3, 0, 60, true, true},
+	{"without the feature", XW_FL_INLINE_DATA, 2, 3, 0, 60, false, false},
+	{"another parent", XW_FL_INLINE_DATA, 12, 3, 0, 60, true, false},
+	{"a tree", XW_FL_EXTENTS, 0x0001F30A, 3, 0, 5 * BS, false, true},
+	{"a damaged header", XW_FL_EXTENTS, 0x0001F30B, 3, 0, 5 * BS, false, true},
+	{"no links", XW_FL_EXTENTS, 0x0001F30B, 0, 0, 5 * BS, false, false},
+	{"deleted", XW_FL_EXTENTS, 0x0001F30B, 3, 1, 5 * BS, false, false},
+	{"no size", XW_FL_EXTENTS, 0x0001F30B, 3, 0, 0, false, false},
+	{"part of a block", XW_FL_EXTENTS, 0x0001F30B, 3, 0, 5 * BS + 1, false, false},
+	{"as large as can be", XW_FL_EXTENTS, 0x0001F30B, 3, 0, (uint64_t)BLOCKS *BS, false, true},
+	{"too large", XW_FL_EXTENTS, 0x0001F30B, 3, 0, (BLOCKS + UINT64_C(1)) * BS, false, false},
+};
+
+START_TEST(strange_root_tables)
+{
+	for (size_t i = 0; i < XW_ARRAY_SIZE(strange_roots); i++) {
+		struct xw_inode in = {.mode = XW_S_IFDIR | 0755,
+				      .flags = strange_roots[i].flags,
+				      .links = strange_roots[i].links,
+				      .dtime = strange_roots[i].dtime,
+				      .size = strange_roots[i].size};
+
+		start();
+		f.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
+		if (strange_roots[i].feature)
+			f.img->sb.feature_incompat |= XW_INCOMPAT_INLINE_DATA;
+		poke32(in.block, strange_roots[i].word);
+		poke16(in.block + 6, 1);
+		put_inode(XW_INO_ROOT, &in);
+		ck_assert_msg(fsck_is_root_table(f.dev, f.img, TABLE) == strange_roots[i].root,
+			      "%s", strange_roots[i].what);
+		close_bytes();
+	}
+}
+END_TEST
+
+/* Contents of files: one record in 16 has the type of a directory. */
+START_TEST(contents_for_a_table)
+{
+	uint64_t state = 4711;
+	uint8_t record[SIZE];
+
+	start();
+	f.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
+	for (int i = 0; i < 2000; i++) {
+		fix_random_bytes(&state, record, sizeof(record));
+		record[1] = 0x41;
+		ok(xw_dev_pwrite(f.dev, record, sizeof(record), TABLE * BS + SIZE));
+		ck_assert_msg(!fsck_is_root_table(f.dev, f.img, TABLE), "contents %d", i);
+	}
+	close_bytes();
+}
+END_TEST
+
 START_TEST(root_elsewhere)
 {
 	struct xw_group_desc gd;
@@ -316,6 +379,8 @@ int main(void)
 	tcase_add_test(t, ideal);
 	tcase_add_test(t, groups);
 	tcase_add_test(t, root_table);
+	tcase_add_test(t, strange_root_tables);
+	tcase_add_test(t, contents_for_a_table);
 	tcase_add_test(t, root_elsewhere);
 	tcase_add_test(t, counted_blocks);
 	tcase_add_test(t, padding);
