@@ -8,6 +8,7 @@ from kinds import XATTR_MAGIC, context, encrypt
 
 BASES["bigalloc"] = ["-t", "ext4", "-O", "bigalloc", "-C", "4096"]
 BASES["ea"] = ["-t", "ext4", "-O", "ea_inode"]
+BASES["ea quota"] = ["-t", "ext4", "-O", "ea_inode,quota", "-I", "128"]
 BASES["strict"] = ["-t", "ext4", "-O", "casefold", "-E", "encoding=utf8,encoding_flags=strict"]
 BASES["names"] = ["-t", "ext4", "-O", "^has_journal"]
 FL_EA_INODE, FL_CASEFOLD = 0x200000, 0x40000000
@@ -751,3 +752,9 @@ def unreadable_directory(i):
 def unreadable_extent_block(i):
     i.blocks(i.lookup("pieces"))
     i.unreadable.append(i.map_blocks[0])
+
+
+@case(base="ea quota", note=True)
+def values_of_an_attribute_block_in_quota(i):
+    """The inodes of values belong to whoever owns the file; their references are in a block here."""
+    assert i.xattr_block(i.lookup("bigattr"))

@@ -85,7 +85,7 @@ def source(base):
         add("many", kind=tarfile.DIRTYPE)
         for i in range(150):
             add("many/name-%03d-of-a-file" % i, data=b"%d\n" % i)
-        if base == "ea":
+        if base.startswith("ea"):
             add("bigattr", data=b"value inodes\n", xattrs={"user.big": "y" * 5000})
         if base == "names":
             add("names", kind=tarfile.DIRTYPE)
@@ -102,7 +102,7 @@ def holes():
 def make_base(name, options):
     path, archive = "base-" + name, "source.tar"
     with open(archive, "wb") as f:
-        f.write(source(name if name in ("ea", "names") else "others"))
+        f.write(source(name if name in ("ea", "ea quota", "names") else "others"))
     made = tool("xw-mkfs", "-q", "-F", "-b", "1024", "-U", "01234567-89ab-cdef-0123-456789abcdef",
                 "-E", "hash_seed=01234567-89ab-cdef-0123-456789abcdef", *options, "-d", archive, path,
                 "20M" if "65536" in options else "10M")
