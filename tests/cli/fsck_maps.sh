@@ -49,6 +49,7 @@ adorn old
 fsck 0 -fn -E bmap2extent old
 fsck 0 -fy -E bmap2extent old
 is "  said to be modified" grep -q 'FILE SYSTEM WAS MODIFIED' .out
+is "  with right counts of free blocks" sh -c '! grep -q wrong .out'
 is "  the feature is set" sh -c "'$DEBUGFS' -R features old 2>/dev/null | grep -q extent"
 is "  no file has indirect blocks" sh -c "'$FSCK' -fnv old | grep -q 'ind/dind/tind blocks: 0/0/0'"
 sound old
@@ -158,4 +159,4 @@ else
 	equal "nothing is repaired where a block cannot be read" "$((RC & 9))" 8
 	is "  nor are zeros put in its place" cmp -s before medium
 fi
-done_testing 59
+done_testing 60
