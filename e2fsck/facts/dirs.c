@@ -2,6 +2,8 @@
 /* Directories: what their blocks must be. */
 #include "config.h"
 
+#include "base/endian.h"
+#include "disk/extent.h"
 #include "facts/dirs.h"
 
 enum { DOT_SIZE = 12 };
@@ -29,6 +31,32 @@ bool fsck_dir_is_root(const void *block, uint32_t block_size)
 	return !xw_dirent_decode(block, block_size, 0, &e) && e.rec_len == DOT_SIZE &&
 	       !xw_dirent_decode(block, block_size, DOT_SIZE, &e) &&
 	       e.rec_len == block_size - DOT_SIZE && e.name_len == 2;
+}
+
+/* Without the map: one record of file contents in 16 has the type of a directory. */
+static bool is_directory(const struct xw_image *img, const struct xw_inode *in)
+{
+	return in->links && !in->dtime && in->size && !(in->size % img->block_size) &&
+	       in->size / img->block_size <= img->sb.blocks_count;
+}
+
+bool fsck_dir_names_itself(struct xw_dev *dev, const struct xw_image *img, xw_ino ino,
+			   const struct xw_inode *in, bool unknown)
+{
+	uint64_t blk = peek32(in->block);
+	uint8_t dot[12];
+
+	if (in->flags & XW_FL_INLINE_DATA)
+		return unknown && img->sb.feature_incompat & XW_INCOMPAT_INLINE_DATA &&
+		       (ino != XW_INO_ROOT || peek32(in->block) == XW_INO_ROOT);
+	if (in->flags & XW_FL_EXTENTS) {
+		if (peek16(in->block) != XW_EXT_MAGIC || peek16(in->block + 6))
+			return unknown && is_directory(img, in);
+		blk = peek32(in->block + 20) | (uint64_t)peek16(in->block + 18) << 32;
+	}
+	return xw_image_has_blocks(img, blk, 1) &&
+	       (!xw_dev_pread(dev, dot, sizeof(dot), blk * img->block_size) && peek32(dot) == ino &&
+		dot[8] == '.');
 }
 
 struct xw_dirblock_area fsck_dir_area_of(const struct fsck_dirscan *s, const struct fsck_area *a)

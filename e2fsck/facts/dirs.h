@@ -63,5 +63,11 @@ bool fsck_dir_hash(const struct fsck_dirscan *s, const struct xw_dirent *e, uint
 struct xw_dirblock_area fsck_dir_area_of(const struct fsck_dirscan *s, const struct fsck_area *a);
 /* Is this block 0 of an indexed directory a dx_root, judging by its "." and ".."? */
 bool fsck_dir_is_root(const void *block, uint32_t block_size);
+/*
+ * Does the first block of the directory begin with "." and its inode number? unknown: also if the
+ * inode does not locate the block without a tree, and does not contradict.
+ */
+bool fsck_dir_names_itself(struct xw_dev *dev, const struct xw_image *img, xw_ino ino,
+			   const struct xw_inode *in, bool unknown);
 
 #endif

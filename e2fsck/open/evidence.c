@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "base/endian.h"
 #include "disk/extent.h"
+#include "facts/dirs.h"
 #include "open/open.h"
 
 enum {
@@ -223,36 +224,6 @@ static bool places_fit(const struct xw_image *img, const struct xw_group_desc *g
 			gd->inode_table >= start && gd->inode_table + img->itable_blocks <= end);
 }
 
-/* Without the map: one record of file contents in 16 has the type of a directory. */
-static bool is_directory(const struct xw_image *img, const struct xw_inode *in)
-{
-	return in->links && !in->dtime && in->size && !(in->size % img->block_size) &&
-	       in->size / img->block_size <= img->sb.blocks_count;
-}
-
-/*
- * Does the first block of the directory contain "."? unknown: also if the inode does not locate it
- * without a tree, and does not contradict.
- */
-static bool begins_as_root(struct xw_dev *dev, const struct xw_image *img,
-			   const struct xw_inode *in, bool unknown)
-{
-	uint64_t blk = peek32(in->block);
-	uint8_t dot[12];
-
-	if (in->flags & XW_FL_INLINE_DATA)
-		return unknown && img->sb.feature_incompat & XW_INCOMPAT_INLINE_DATA &&
-		       peek32(in->block) == XW_INO_ROOT;
-	if (in->flags & XW_FL_EXTENTS) {
-		if (peek16(in->block) != XW_EXT_MAGIC || peek16(in->block + 6))
-			return unknown && is_directory(img, in);
-		blk = peek32(in->block + 20) | (uint64_t)peek16(in->block + 18) << 32;
-	}
-	return xw_image_has_blocks(img, blk, 1) &&
-	       (!xw_dev_pread(dev, dot, sizeof(dot), blk * img->block_size) &&
-		peek32(dot) == XW_INO_ROOT && dot[8] == '.');
-}
-
 /* Is the inode in this slot of group 0's table that of the root directory? */
 static int judge_root(struct xw_dev *dev, const struct xw_image *img, xw_blk table, bool unknown)
 {
@@ -273,7 +244,7 @@ static int judge_root(struct xw_dev *dev, const struct xw_image *img, xw_blk tab
 	    !xw_inode_verify(raw, &img->sb, img->csum_seed, XW_INO_ROOT))
 		return -2;
 	/* Any directory's record could stand here, so that it must lead to the root's entries. */
-	if (!begins_as_root(dev, img, &in, unknown))
+	if (!fsck_dir_names_itself(dev, img, XW_INO_ROOT, &in, unknown))
 		return 6;
 	return xw_super_has_csum(&img->sb) ? 4 : 0;
 }

@@ -25,7 +25,7 @@ enum {
 	SEARCH_ALL = 1 << 19,
 	SEARCH_BYTES = 1 << 20,
 	LOOK_BLOCKS = 1 << 12, /* of a table */
-	ROOT_WEIGHT = 1 << 20, /* in a score: the table has the root directory */
+	LOG_WEIGHT = 1 << 20, /* in a score, against a place in the journal */
 };
 
 enum part { BLOCK_BITMAP, INODE_BITMAP, INODE_TABLE, PARTS };
@@ -246,12 +246,11 @@ static bool is_no_table(struct check *c, uint64_t group, const struct xw_group_d
 /* How much supports this place of the table? */
 static int64_t look_at_table(struct check *c, uint64_t group, xw_blk blk, struct fsck_evidence *e)
 {
-	int64_t score = in_journal(c, blk, c->f->img->itable_blocks) ? -ROOT_WEIGHT / 2 : 0;
+	int64_t score = in_journal(c, blk, c->f->img->itable_blocks) ? -LOG_WEIGHT : 0;
 
+	e->prove = true;
 	if (fsck_table_look(c->f, group, blk, LOOK_BLOCKS, e))
 		return INT64_MIN;
-	if (!group)
-		score += fsck_is_root_table(c->f->dev, c->f->img, blk) ? ROOT_WEIGHT : 0;
 	return score + fsck_table_score(e);
 }
 
@@ -260,24 +259,40 @@ static int64_t look_at_table(struct check *c, uint64_t group, xw_blk blk, struct
 struct search {
 	uint64_t group;
 	const uint8_t *bits;
-	uint64_t k; /* the block of the table to look for */
+	uint64_t k, end; /* the blocks of the table to look for */
 	xw_blk best;
 	int64_t score;
 };
 
-/* The first block of the table with an inode that is certainly in use. */
-static uint64_t first_used(const struct xw_image *img, const uint8_t *bits)
+/*
+ * Blocks of the table with inodes that are certainly in use. Group 0 has the root directory, the
+ * journal and lost+found; in another group one record may be damaged, too.
+ */
+static void choose_blocks(const struct xw_image *img, struct search *s)
 {
 	const uint32_t per_block = img->block_size / img->inode_size;
+	const uint64_t samples = s->group ? 2 : (img->sb.first_ino - 1) / per_block + 1;
 
-	for (uint32_t i = 0; bits && i < img->sb.inodes_per_group; i++)
-		if (bits[i / 8] >> i % 8 & 1)
-			return i / per_block;
-	return 0;
+	for (uint32_t i = 0; s->group && s->bits && i < img->sb.inodes_per_group; i++)
+		if (s->bits[i / 8] >> i % 8 & 1) {
+			s->k = i / per_block;
+			break;
+		}
+	s->end = XW_MIN(s->k + samples, img->itable_blocks);
+}
+
+/* May this be block k of the table, judging by its records alone? */
+static bool is_of_table(struct check *c, const struct search *s, uint64_t k, const uint8_t *buf)
+{
+	struct fsck_evidence e = {.bits = s->bits, .prove = true};
+
+	fsck_table_block(c->f, s->group, k * (c->f->img->block_size / c->f->img->inode_size), buf,
+			 &e);
+	return e.proven || (s->group && !e.bad && !e.misses && e.good);
 }
 
 /* buf: what may be block k of the table that starts at blk. */
-static void try_table(struct check *c, struct search *s, xw_blk blk, const uint8_t *buf)
+static void try_table(struct check *c, struct search *s, xw_blk blk, uint64_t k, const uint8_t *buf)
 {
 	const struct xw_image *img = c->f->img;
 	struct fsck_evidence e = {.bits = s->bits};
@@ -285,12 +300,9 @@ static void try_table(struct check *c, struct search *s, xw_blk blk, const uint8
 
 	if (!fits(c, s->group, INODE_TABLE, blk) || in_journal(c, blk, img->itable_blocks))
 		return;
-	if (s->group)
-		fsck_table_block(c->f, s->group, s->k * (img->block_size / img->inode_size), buf,
-				 &e);
-	if (s->group ? e.bad || e.misses || !e.good : !fsck_is_root_table(c->f->dev, img, blk))
+	if (!is_of_table(c, s, k, buf) &&
+	    (s->group || k || !fsck_is_root_table(c->f->dev, img, blk)))
 		return;
-	e = (struct fsck_evidence){.bits = s->bits};
 	score = look_at_table(c, s->group, blk, &e);
 	if (fsck_table_is_likely(&e) && score > s->score) {
 		s->score = score;
@@ -301,10 +313,11 @@ static void try_table(struct check *c, struct search *s, xw_blk blk, const uint8
 /*
  * Search for a table, to which no descriptor and no neighbor leads, by its contents: checksums tell
  * which inodes the records are; without them the inode bitmap tells which are in use, and the table
- * with the root directory can be identified. At most SEARCH_BLOCKS are read for one group, and
- * SEARCH_ALL in total. 0: not found.
+ * with directories that name themselves can be identified. At most SEARCH_BLOCKS are read for one
+ * group, and SEARCH_ALL in total. The best place known so far is returned if none is better.
  */
-static xw_blk search_table(struct check *c, uint64_t group, const uint8_t *bits)
+static xw_blk search_table(struct check *c, uint64_t group, const uint8_t *bits, xw_blk best,
+			   int64_t score)
 {
 	const struct xw_image *img = c->f->img;
 	const struct xw_super *sb = &img->sb;
@@ -315,13 +328,13 @@ static xw_blk search_table(struct check *c, uint64_t group, const uint8_t *bits)
 	const xw_blk from = sb->first_data_block + group / flex * flex * sb->blocks_per_group;
 	const xw_blk end = XW_MIN(from + SEARCH_BLOCKS, sb->blocks_count);
 	const bool known = !group || bits; /* which block of the table has inodes in use */
-	struct search s = {.group = group, .bits = bits, .score = INT64_MIN};
+	struct search s = {.group = group, .bits = bits, .best = best, .score = score};
 	auto_free uint8_t *buf = malloc(SEARCH_BYTES);
 	uint64_t n;
 
 	if (!buf || (group && !bits && !xw_super_has_csum(sb)))
-		return 0;
-	s.k = group ? first_used(img, bits) : 0;
+		return best;
+	choose_blocks(img, &s);
 	for (xw_blk blk = from; blk < end; blk += n) {
 		n = XW_MIN((uint64_t)SEARCH_BYTES / img->block_size, end - blk);
 		if (c->f->stop || c->searched + n > SEARCH_ALL)
@@ -335,10 +348,10 @@ static xw_blk search_table(struct check *c, uint64_t group, const uint8_t *bits)
 		for (uint64_t i = 0; i < n; i++) {
 			const uint8_t *const block = buf + i * img->block_size;
 
-			if (blk + i >= from + s.k &&
-			    (known || fsck_table_index(c->f, group, block, &s.k)) &&
-			    blk + i >= from + s.k)
-				try_table(c, &s, blk + i - s.k, block);
+			if (!known)
+				s.end = fsck_table_index(c->f, group, block, &s.k) ? s.k + 1 : 0;
+			for (uint64_t k = s.k; k < s.end && blk + i >= from + k; k++)
+				try_table(c, &s, blk + i - k, k, block);
 		}
 	}
 	return s.best;
@@ -391,8 +404,9 @@ static xw_blk find_table(struct check *c, uint64_t group, const struct xw_group_
 	} all[] = {{gd->inode_table, true, {bits}},
 		   {0, true, {bits}},
 		   {suggest(c, group, INODE_TABLE), false, {bits}}};
-	xw_blk best = 0, found;
+	xw_blk best = 0;
 	int64_t most = INT64_MIN;
+	bool sure = false;
 
 	if (backup_differs(c, group, INODE_TABLE, gd->inode_table, &all[1].blk) &&
 	    !prefer_primary(c, group, INODE_TABLE, all[1].blk)) {
@@ -409,14 +423,14 @@ static xw_blk find_table(struct check *c, uint64_t group, const struct xw_group_
 		if (fsck_table_is_likely(&t->e) && score > most) {
 			most = score;
 			best = t->blk;
+			sure = group || t->e.proven;
 		}
 	}
-	if (best && (group || most >= ROOT_WEIGHT / 2) &&
-	    !in_journal(c, best, c->f->img->itable_blocks))
+	if (sure && !in_journal(c, best, c->f->img->itable_blocks))
 		return best;
-	found = search_table(c, group, bits);
-	if (found || best)
-		return found ? found : best;
+	best = search_table(c, group, bits, best, most);
+	if (best)
+		return best;
 	for (size_t i = 0; i < XW_ARRAY_SIZE(all); i++)
 		if (fits(c, group, INODE_TABLE, all[i].blk) &&
 		    (all[i].named ? !fsck_table_is_foreign(&all[i].e) : group && !all[i].e.bad))

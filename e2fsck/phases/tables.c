@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/endian.h"
 #include "disk/extent.h"
+#include "facts/dirs.h"
 #include "phases/super.h"
 #include "repairs/space.h"
 
@@ -55,6 +56,28 @@ static bool is_zero(const uint8_t *raw, size_t len)
 	return !raw[0] && !memcmp(raw, raw + 1, len - 1);
 }
 
+/* Is it the journal, whose map is in the superblock as well? */
+static bool is_saved_journal(const struct xw_super *sb, xw_ino ino, const struct xw_inode *in)
+{
+	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL) || ino != sb->journal_inum ||
+	    sb->jnl_backup_type != 1 || (uint32_t)in->size != sb->jnl_blocks[16])
+		return false;
+	for (unsigned i = 0; i < 15; i++)
+		if (peek32(in->block + (size_t)4 * i) != sb->jnl_blocks[i])
+			return false;
+	return true;
+}
+
+/* Does more than its place say that a good record is that of inode `ino`? */
+static bool is_proven(const struct fsck *f, xw_ino ino, const struct xw_inode *in)
+{
+	if (xw_super_has_csum(&f->img->sb))
+		return true;
+	return is_saved_journal(&f->img->sb, ino, in) ||
+	       ((in->mode & XW_S_IFMT) == XW_S_IFDIR &&
+		fsck_dir_names_itself(f->dev, f->img, ino, in, false));
+}
+
 static void look_at_record(const struct fsck *f, xw_ino ino, const uint8_t *raw,
 			   struct fsck_evidence *e)
 {
@@ -74,6 +97,7 @@ static void look_at_record(const struct fsck *f, xw_ino ino, const uint8_t *raw,
 		e->bad += bad;
 		e->good += !bad && in.mode;
 		e->foreign += bad && !plausible;
+		e->proven += e->prove && !bad && in.mode && is_proven(f, ino, &in);
 	}
 	if (!e->bits || bad || ino < img->sb.first_ino)
 		return;
@@ -132,7 +156,7 @@ bool fsck_table_index(const struct fsck *f, uint64_t group, const uint8_t *buf, 
 
 bool fsck_table_is_likely(const struct fsck_evidence *e)
 {
-	return e->good > e->bad && e->hits >= e->misses;
+	return e->good + e->proven > e->bad && e->hits >= e->misses;
 }
 
 bool fsck_table_is_unlikely(const struct fsck_evidence *e)
@@ -147,7 +171,8 @@ bool fsck_table_is_foreign(const struct fsck_evidence *e)
 
 int64_t fsck_table_score(const struct fsck_evidence *e)
 {
-	return (int64_t)e->good + e->hits - 4 * ((int64_t)e->bad + e->misses);
+	return (int64_t)e->good + e->hits + 8 * (int64_t)e->proven -
+	       4 * ((int64_t)e->bad + e->misses);
 }
 
 /* ---- bitmaps ---- */

@@ -118,6 +118,42 @@ for opts in "-b 1024" "-b 1024 -O ^metadata_csum,^uninit_bg" "-b 4096 -t ext2"; 
 	END
 done
 
+# The root's record is damaged as well, so that the others of the table have to tell where it is. field IMAGE OFFSET XOR: of it.
+field() {
+	python3 - "$@" "$(place "$1" 0 'inode table')" <<-'PY'
+		import struct
+		import sys
+		image, at, xor, table = sys.argv[1], *(int(v, 0) for v in sys.argv[2:])
+		with open(image, "r+b") as f:
+		    f.seek(1048)
+		    size = 1024 << struct.unpack("<I", f.read(4))[0]
+		    f.seek(1112)
+		    at += table * size + struct.unpack("<H", f.read(2))[0]
+		    f.seek(at)
+		    old, = struct.unpack("<H", f.read(2))
+		    f.seek(at)
+		    f.write(struct.pack("<H", old ^ xor))
+	PY
+}
+for opts in "-b 1024" "-b 4096 -O ^metadata_csum,^uninit_bg" "-b 1024 -O ^metadata_csum,^has_journal,^resize_inode -I 128"; do
+	rm -f one
+	# shellcheck disable=SC2086
+	mkfs -q -t ext4 $opts -N 512 -d small one 8M
+	works "an image of one group, with flex_bg, $opts"
+	table=$(place one 0 'inode table')
+	file=$("$DEBUGFS" -R 'bmap f5 0' one 2>/dev/null)
+	while read -r what at xor to; do
+		cp one bad
+		field bad "$at" "$xor"
+		descriptor bad 0 inode_table "$to"
+		repaired "$what of the root is damaged, and inode_table in block $to" bad small
+	done <<-END
+		mode 0 0x4000 0
+		mode 0 0x8000 $((table + 1))
+		links 26 0x100 $file
+	END
+done
+
 # Several groups, but the copies agree with the damage: the table is found by its contents.
 for opts in "-O ^metadata_csum,^uninit_bg" "-t ext2"; do
 	rm -f many
@@ -197,4 +233,4 @@ fsck -fy short
 equal "a short device: refused" $RC 8
 is "  and left as it was" cmp -s short was
 
-done_testing 254
+done_testing 293

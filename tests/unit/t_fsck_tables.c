@@ -53,15 +53,19 @@ static void put_bits(xw_blk blk, uint32_t used, uint32_t n)
 /* Group 0 has the inodes to 14, group 1 the first 6. */
 static void put_records(void)
 {
-	const uint8_t dot[12] = {2, 0, 0, 0, 12, 0, 1, 2, '.'};
+	uint8_t dot[12] = {2, 0, 0, 0, 12, 0, 1, 2, '.'};
 	struct xw_inode in = {.mode = XW_S_IFDIR | 0755, .links = 3, .size = BS, .blocks = 2};
 
 	put(BLOCK, dot, sizeof(dot));
 	poke32(in.block, BLOCK);
 	put_inode(XW_INO_ROOT, &in);
+	dot[0] = 11; /* lost+found */
+	put(BLOCK + 1, dot, sizeof(dot));
+	poke32(in.block, BLOCK + 1);
+	put_inode(11, &in);
 	in.mode = XW_S_IFREG | 0644;
 	in.links = 1;
-	for (xw_ino ino = 11; ino < 15; ino++)
+	for (xw_ino ino = 12; ino < 15; ino++)
 		put_inode(ino, &in);
 	for (xw_ino ino = PER_GROUP + 1; ino < PER_GROUP + 7; ino++)
 		put_inode(ino, &in);
@@ -187,6 +191,32 @@ START_TEST(pointer_to_another_part)
 }
 END_TEST
 
+/* The first record of the lost table, that of the root or of a file, is damaged as well. */
+START_TEST(pointer_and_record)
+{
+	static const uint16_t wrong[] = {0x5000, 0x81A4, 0};
+
+	for (uint64_t g = 0; g < 2; g++)
+		for (size_t i = 0; i < XW_ARRAY_SIZE(wrong); i++) {
+			struct xw_group_desc gd;
+			uint8_t mode[2];
+
+			start(world_of(_i), true);
+			ok(xw_image_group(f.img, g, &gd));
+			poke16(mode, wrong[i]);
+			ok(xw_dev_pwrite(f.dev, mode, sizeof(mode),
+					 gd.inode_table * BS + (g ? 0 : SIZE)));
+			gd.inode_table = 0;
+			put_group(g, &gd);
+			ok(fsck_check_groups(&f));
+			expect(FSCK_GROUP_INODE_TABLE);
+			ok(xw_image_group(f.img, g, &gd));
+			ck_assert_uint_eq(gd.inode_table, w.where[g][INODE_TABLE]);
+			close_bytes();
+		}
+}
+END_TEST
+
 START_TEST(sound)
 {
 	for (uint64_t g = 0; g < 2; g++) {
@@ -256,6 +286,8 @@ static const struct {
 	{{.bad = 6, .foreign = 3}, false, true, false, -24},
 	{{.bad = 6, .foreign = 4}, false, true, true, -24},
 	{{.good = 1, .bad = 6, .foreign = 6}, false, true, false, -23},
+	{{.good = 1, .proven = 1, .bad = 1}, true, false, false, 5},
+	{{.good = 1, .proven = 1, .bad = 2}, false, true, false, 1},
 };
 
 START_TEST(verdict)
@@ -362,6 +394,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, wrong_pointer, 0, 16);
 	tcase_add_loop_test(t, pointer_to_another_part, 0, 16);
+	tcase_add_loop_test(t, pointer_and_record, 0, 16);
 	tcase_add_loop_test(t, sound, 0, 16);
 	tcase_add_test(t, table_in_the_journal);
 	tcase_add_test(t, wrong_checksum_too);
