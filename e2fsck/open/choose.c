@@ -304,10 +304,8 @@ static int use_copy(struct fsck *f, const struct fsck_copy *c, const struct xw_s
 	if (!fsck_super_usable(&sb))
 		sb = c->sb;
 	sb.state &= (uint16_t)~XW_STATE_VALID;
-	if (!FSCK_FOUND(f, SUPER_LOST, .blk = c->at / xw_super_block_size(&c->sb)) &&
-	    f->opts.mode != FSCK_NO)
-		return xw_fail(&f->diag, XW_ERR_INPUT, "%s: the superblock is damaged",
-			       f->opts.image);
+	if (!FSCK_FOUND(f, SUPER_LOST, .blk = c->at / xw_super_block_size(&c->sb)))
+		fsck_leave(f); /* continue with it in memory */
 	return put_super(f, &sb);
 }
 
@@ -416,7 +414,6 @@ static bool has_lost_csum(struct xw_dev *dev, const struct xw_super *sb)
 	return !xw_super_has_csum(sb) && fsck_super_penalty(dev, &with) <= fsck_super_ideal(&with);
 }
 
-/* It can be opened, but the device contradicts it, or the backups differ. */
 /* Do both say the same of where everything is? */
 static bool same_places(const struct xw_super *a, const struct xw_super *b)
 {
@@ -428,6 +425,7 @@ static bool same_places(const struct xw_super *a, const struct xw_super *b)
 	       a->clusters_per_group == b->clusters_per_group &&
 	       a->inodes_per_group == b->inodes_per_group && a->inode_size == b->inode_size &&
 	       a->desc_size == b->desc_size && a->first_meta_bg == b->first_meta_bg &&
+	       a->first_ino == b->first_ino && a->rev_level == b->rev_level &&
 	       a->reserved_gdt_blocks == b->reserved_gdt_blocks &&
 	       !memcmp(a->backup_bgs, b->backup_bgs, sizeof(a->backup_bgs)) &&
 	       !((a->feature_compat ^ b->feature_compat) & XW_COMPAT_SPARSE_SUPER2) &&
@@ -437,6 +435,14 @@ static bool same_places(const struct xw_super *a, const struct xw_super *b)
 		 (XW_RO_BIGALLOC | XW_RO_SPARSE_SUPER));
 }
 
+/* By a wrong geometry every repair would be one of something else. */
+static bool declined_places(const struct fsck *f, const struct xw_super *mended,
+			    const struct xw_super *proposed)
+{
+	return f->opts.mode != FSCK_NO && !same_places(mended, proposed);
+}
+
+/* It can be opened, but the device contradicts it, or the backups differ. */
 static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
 			struct fsck_copies *all)
 {
@@ -482,9 +488,10 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 		(void)report_fields(f, sb, &mended);
 		/* written with what was declined, damage would have a checksum, and copies */
 		put |= memcmp(&mended, sb, sizeof(mended)) != 0;
-		/* by a wrong geometry every repair would be one of something else */
-		f->leave |= f->opts.mode != FSCK_NO && !same_places(&mended, &proposed);
+		f->leave |= declined_places(f, &mended, &proposed);
 	}
+	if (has_unknown(&mended) && !has_unknown(&proposed))
+		fsck_leave(f);
 	if (f->opts.mode == FSCK_NO &&
 	    (mended.magic != XW_SUPER_MAGIC ||
 	     (is_too_long(f->dev, &mended) && !is_too_long(f->dev, &proposed)) ||
@@ -510,7 +517,7 @@ static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint
 			   struct fsck_copies *all)
 {
 	const struct fsck_copy *c;
-	struct xw_super mended = *sb;
+	struct xw_super mended = *sb, proposed;
 	int limit = INT_MAX;
 
 	fsck_copies_usual(f->dev, NULL, all);
@@ -536,14 +543,16 @@ static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint
 			       "%s: no ext2, ext3 or ext4 superblock, and no backup of one",
 			       f->opts.image);
 	f->super_lost = true;
+	proposed = mended;
 	if (!report_fields(f, sb, &mended) && f->opts.mode == FSCK_NO)
 		mended.state &= (uint16_t)~XW_STATE_VALID;
-	if (!fsck_super_usable(&mended) && f->opts.mode != FSCK_NO)
-		return xw_fail(&f->diag, XW_ERR_INPUT, "%s: the superblock is damaged",
-			       f->opts.image);
-	if (!fsck_super_usable(&mended)) /* read-only: continue with it in memory */
-		(void)fsck_mend_alone(f->dev, &mended, true);
-	return put_super(f, &mended);
+	f->leave |= declined_places(f, &mended, &proposed);
+	if (!fsck_super_usable(&mended) || (has_unknown(&mended) && !has_unknown(&proposed))) {
+		fsck_leave(f); /* continue with the proposed one, in memory */
+		mended = proposed;
+		mended.state &= (uint16_t)~XW_STATE_VALID;
+	}
+	return refuse_unknown(f, &mended) ? XW_ERR_UNSUPPORTED : put_super(f, &mended);
 }
 
 /* Does a primary with a correct checksum agree with the copy given by -b? */

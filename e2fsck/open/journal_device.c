@@ -136,18 +136,15 @@ static int replay(struct fsck *f, struct xw_log *log)
 	return rc ? rc : fsck_reopen(f);
 }
 
-/* The journal superblock is damaged, so the transactions in the log are lost. */
+/*
+ * The journal superblock is damaged, so the transactions in the log are lost. If that is declined
+ * the rest is repaired without them, as with a journal in the filesystem.
+ */
 static int drop_damaged(struct fsck *f)
 {
 	xw_diag_clear(&f->diag);
 	f->full = true;
-	if (FSCK_FOUND(f, JOURNAL_SUPER))
-		return fsck_drop_external(f);
-	if (f->stop || f->opts.mode == FSCK_NO)
-		return 0;
-	return xw_fail(&f->diag, XW_ERR_STATE,
-		       "%s: the journal needs to be recovered, and its superblock is damaged",
-		       f->opts.image);
+	return FSCK_FOUND(f, JOURNAL_SUPER) ? fsck_drop_external(f) : 0;
 }
 
 int fsck_replay_device(struct fsck *f)

@@ -65,9 +65,8 @@ static int begin_edit(struct fsck *f)
 static int drop_pending(struct fsck *f)
 {
 	f->full = true;
-	if (!FSCK_FOUND(f, REDO_LOST) && f->opts.mode != FSCK_NO)
-		return xw_fail(&f->diag, XW_ERR_STATE, "%s: an interrupted change is pending",
-			       f->opts.image);
+	if (!FSCK_FOUND(f, REDO_LOST))
+		fsck_leave(f);
 	f->renew_backups = true;
 	return xw_recover_abandon(f->dev, &f->diag);
 }
@@ -102,6 +101,7 @@ int fsck_open(struct fsck *f)
 	if (f->replayed)
 		fsck_say_replayed(f);
 	xw_edit_hold_all(f->edit);
+	xw_edit_keep_log(f->edit); /* emptying one that cannot be replayed may be declined */
 	xw_overlay_set_unreadable(f->dev, note_unreadable, f);
 	rc = fsck_check_places(f);
 	if (!rc && xw_edit_recovered(f->edit)->stuck)
@@ -117,7 +117,7 @@ int fsck_open(struct fsck *f)
 	}
 	if (!rc) {
 		fsck_name_read(f); /* that of a backup, where the primary was lost */
-		rc = f->leave ? 0 : fsck_replay(f);
+		rc = f->leave && f->opts.mode != FSCK_NO ? 0 : fsck_replay(f);
 	}
 	if (!rc) {
 		f->was_dirty = !(f->img->sb.state & XW_STATE_VALID);
@@ -178,8 +178,9 @@ int fsck_close(struct fsck *f, bool commit)
 		rc = finish_super(f, !f->findings.left && !f->stop);
 	if (!rc && write && f->img) {
 		take_features(f, features);
-		if (f->renew_backups || (f->stale_backups && f->full) ||
-		    memcmp(features, f->features, sizeof(features)) != 0)
+		if (!f->leave && /* by a wrong geometry they would be in other places */
+		    (f->renew_backups || (f->stale_backups && f->full) ||
+		     memcmp(features, f->features, sizeof(features)) != 0))
 			rc = fsck_renew_backups(f);
 	}
 	if (f->img)

@@ -264,6 +264,8 @@ static int check_size(struct fsck *f)
 	if (f->img->sb.blocks_count <= have)
 		return 0;
 	(void)FSCK_FOUND(f, SUPER_SIZE, .num = f->img->sb.blocks_count, .num2 = have);
+	/* It was not to be corrected: nothing that is found behind the end means anything. */
+	f->again = f->leave;
 	if (f->stop || f->opts.mode == FSCK_NO)
 		return 0;
 	return xw_fail(&f->diag, XW_ERR_TRUNCATED,
@@ -301,8 +303,9 @@ int fsck_check_super(struct fsck *f)
 {
 	int rc = fsck_check_fields(f);
 
-	if (!rc)
-		rc = fsck_check_groups(f);
+	if (rc || f->again)
+		return rc;
+	rc = fsck_check_groups(f);
 	if (!rc)
 		rc = fsck_check_journal(f);
 	if (!rc)

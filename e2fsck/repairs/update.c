@@ -11,6 +11,9 @@ static bool may_write(void *arg, uint64_t blk)
 
 int fsck_update_begin(struct fsck *f, struct xw_update **out)
 {
+	xw_log_fn *const log = f->diag.log;
+	int rc;
+
 	*out = f->steps.u;
 	if (f->steps.u)
 		return 0;
@@ -19,7 +22,10 @@ int fsck_update_begin(struct fsck *f, struct xw_update **out)
 	f->steps.image_flags = f->img->flags;
 	f->steps.may_write = may_write;
 	f->steps.may_write_arg = f;
-	return xw_step_begin(&f->steps, out);
+	f->diag.log = NULL; /* that the journal needs recovery is a finding, not a warning */
+	rc = xw_step_begin(&f->steps, out);
+	f->diag.log = log;
+	return rc;
 }
 
 int fsck_update_step(struct fsck *f)

@@ -345,6 +345,11 @@ void xw_edit_set_free(struct xw_edit *e, xw_overlay_free_fn *fn, void *arg)
 	e->arg = arg;
 }
 
+void xw_edit_keep_log(struct xw_edit *e)
+{
+	e->opts.keep_log = true;
+}
+
 void xw_edit_hold_all(struct xw_edit *e)
 {
 	xw_overlay_set_shadow(e->dev, NULL, NULL);

@@ -94,6 +94,9 @@ void xw_edit_set_free(struct xw_edit *e, xw_overlay_free_fn *fn, void *arg);
 /* No shadow writes from here on: all writes are held in memory. */
 void xw_edit_hold_all(struct xw_edit *e);
 
+/* From here on as with keep_log: the committed state may have a journal that needs recovery. */
+void xw_edit_keep_log(struct xw_edit *e);
+
 /*
  * With `hold`, to be called periodically while input is read: if nothing was written for some
  * seconds, waiting processes may open the image. The commit detects their changes.

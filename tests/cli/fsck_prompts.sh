@@ -103,4 +103,85 @@ for keys in y,n n,y; do
 	"$FSCK" -fn --json bad >.json 2>.err
 	equal "  and one is left" "$(grep -c '"link-count"' .json)" 1
 done
-done_testing 64
+# ---- what everything depends on is declined: no other repair is one, and what was agreed to is kept ----
+yes() { printf 'y,%.0s' $(seq 60); }
+put() { # IMAGE OFFSET BYTES, as for printf
+	printf "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+files() { # IMAGE TREE: contents
+	rm -rf got
+	mkdir got
+	"$BIN/xw-debugfs" -R 'rdump / got' "$1" >.dbg 2>&1
+	diff -r -x lost+found "$2" got
+}
+mkdir -p tree/sub
+for i in 1 2 3 4 5 6; do seq "$i" $((i * 700)) >tree/sub/$i; done
+seq 1 100 >tree/top
+# answered DESCRIPTION KEYS IMAGE: 4, and then -y repairs all.
+answered() {
+	cp "$3" bad
+	on_terminal "$2,$(yes)" -f bad
+	equal "$1: errors are left" "$RC" 4
+	equal "  the size of the image stays" "$(stat -c %s bad)" "$(stat -c %s "$3")"
+	RC=0
+	"$FSCK" -fy bad >.out 2>.err || RC=$?
+	equal "  -y repairs then" "$RC" 1
+	is "  clean then" "$FSCK" -fn bad
+	is "  nothing is lost" files bad tree
+}
+mkfs -q -t ext4 -b 1024 -O ^metadata_csum -d tree plain 8M
+works "an image without checksums"
+cp plain size
+put size $((1024 + 0xFE)) 'A\0'
+put size $((1024 + 4)) '\144\040'
+answered "the number of blocks, not the size of descriptors" y,n size
+cp size bad
+on_terminal "y,n,$(yes)" -f bad
+equal "  which was corrected" "$(od -An -tu2 -j $((1024 + 0xFE)) -N 2 bad)" "$(od -An -tu2 -j $((1024 + 0xFE)) -N 2 plain)"
+answered "the size of descriptors" n size
+cp size bad
+on_terminal "n,$(yes)" -f bad
+is "  nothing is written" cmp -s size bad
+cp plain huge
+put huge $((1024 + 4)) '\377\377\377\177'
+answered "a huge number of blocks" n huge
+cp plain first
+put first $((1024 + 84)) '\377\0'
+answered "the first inode" n first
+cp plain feature
+put feature $((1024 + 56)) '\0\0'
+put feature $((1024 + 95)) '\040'
+answered "an unknown feature, not the magic" y,n feature
+mkfs -q -t ext4 -b 1024 -d tree sums 24M
+works "one with backups"
+cp sums lost
+dd if=/dev/zero of=lost bs=1024 seek=1 count=1 conv=notrunc status=none
+answered "a lost superblock" n lost
+cp lost bad
+on_terminal "n,$(yes)" -f bad
+is "  nothing is written" cmp -s lost bad
+
+# A journal that needs recovery and cannot be recovered: the rest is repaired.
+journal=$("$BIN/xw-debugfs" -R 'bmap <8> 0' sums 2>/dev/null)
+"$BIN/xw-debugfs" -w -R 'feature needs_recovery' -R 'sif top links_count 9' sums >.dbg 2>&1
+put sums $((journal * 1024 + 16)) '\0\0\0\0'
+put sums $((1024 + 0x3FC)) 'xxxx'
+answered "the superblock's checksum and the journal" n,n sums
+mkfs -q -O journal_dev -b 1024 log 4M
+works "an external journal"
+mkfs -q -t ext4 -b 1024 -J device=log -d tree outside 8M
+works "  and an image with it"
+"$BIN/xw-debugfs" -w -R 'feature needs_recovery' -R 'sif top links_count 9' outside >.dbg 2>&1
+put log $((2 * 1024)) 'garbage'
+cp log log.was
+cp outside bad
+on_terminal "n,$(yes)" -f -j log bad
+equal "an external journal: errors are left" "$RC" 4
+is "  it is left alone" cmp -s log log.was
+equal "  the link count was repaired" "$("$BIN/xw-debugfs" -R 'stat top' bad 2>/dev/null | sed -n 's/.*Links: \([0-9]*\).*/\1/p')" 1
+RC=0
+"$FSCK" -fy -j log bad >.out 2>.err || RC=$?
+equal "  -y drops it" "$RC" 1
+is "  clean then" "$FSCK" -fn bad
+is "  nothing is lost" files bad tree
+done_testing 123
