@@ -18,6 +18,7 @@
 #include "base/endian.h"
 #include "disk/jsb.h"
 #include "open/open.h"
+#include "read/copies.h"
 
 /* Feature bits that Linux sets by itself, only in the primary. */
 #define COMPAT_DYNAMIC (XW_COMPAT_EXT_ATTR | XW_COMPAT_DIR_INDEX)
@@ -197,17 +198,37 @@ static bool may_decide(const struct xw_super *sb, const struct fsck_copy *c, con
 }
 
 /*
+ * The place of a copy proves its number of blocks per group, which no tool ever changes: by that of
+ * sb the copy would be elsewhere.
+ */
+static void mend_by_place(struct xw_dev *dev, struct xw_super *sb, const struct fsck_copy *c)
+{
+	struct xw_super moved = c->sb, one = *sb;
+
+	moved.blocks_per_group = sb->blocks_per_group;
+	if (xw_super_place(&moved) == c->at)
+		return;
+	one.blocks_per_group = c->sb.blocks_per_group;
+	one.clusters_per_group = c->sb.clusters_per_group;
+	one.log_cluster_size = c->sb.log_cluster_size;
+	if (fsck_super_penalty(dev, &one) <= fsck_super_penalty(dev, sb))
+		*sb = one;
+}
+
+/*
  * Replace fields of `sb` by those of copy c where these are better. damaged: the fields of sb
  * itself have less weight.
  */
 static void mend_by_copy(struct xw_dev *dev, struct xw_super *sb, const struct fsck_copies *all,
 			 const struct fsck_copy *c, bool damaged)
 {
-	int bad = fsck_super_penalty(dev, sb), now;
 	struct xw_super whole = *sb, one;
+	int bad, now;
 
 	if (damaged && mend_exactly(sb, c))
 		return;
+	mend_by_place(dev, sb, c);
+	bad = fsck_super_penalty(dev, sb);
 	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++) {
 		const struct field *d = &fields[i];
 		const bool outvoted = damaged ? may_decide(sb, c, d)
@@ -435,6 +456,41 @@ static bool same_places(const struct xw_super *a, const struct xw_super *b)
 		 (XW_RO_BIGALLOC | XW_RO_SPARSE_SUPER));
 }
 
+/* Should there be copies? */
+static bool has_copies(const struct xw_super *sb)
+{
+	return fsck_super_usable(sb) && xw_super_groups(sb) > 1 &&
+	       (!(sb->feature_compat & XW_COMPAT_SPARSE_SUPER2) || sb->backup_bgs[0]);
+}
+
+/*
+ * None are where sb has them, so that its geometry may be wrong: look where mke2fs places them, and
+ * then for the first one, which is at most one group from the start.
+ */
+static const struct fsck_copy *find_copy(struct xw_dev *dev, const struct xw_super *sb,
+					 struct fsck_copies *all)
+{
+	struct xw_super plain = *sb, found;
+	const uint64_t bs = xw_super_block_size(sb);
+	const struct fsck_copy *c;
+
+	plain.feature_compat &= ~XW_COMPAT_SPARSE_SUPER2;
+	fsck_copies_usual(dev, &plain, all);
+	fsck_copies_usual(dev, NULL, all);
+	drop_foreign(all, sb);
+	c = best_copy(dev, all);
+	if (c)
+		return c;
+	fsck_copies_search(dev, 8 * bs * bs + 2 * bs, all);
+	drop_foreign(all, sb);
+	if (!all->n)
+		return NULL;
+	found = all->v[0].sb;
+	fsck_copies_usual(dev, &found, all); /* the others have a vote */
+	drop_foreign(all, sb);
+	return best_copy(dev, all);
+}
+
 /* By a wrong geometry every repair would be one of something else. */
 static bool declined_places(const struct fsck *f, const struct xw_super *mended,
 			    const struct xw_super *proposed)
@@ -458,16 +514,9 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 	fsck_copies_usual(f->dev, sb, all);
 	drop_foreign(all, sb);
 	c = best_copy(f->dev, all);
-	if (!c && fsck_super_penalty(f->dev, &mended) > 4) {
-		const struct xw_super was = mended;
-
-		mended.feature_compat &= ~XW_COMPAT_SPARSE_SUPER2;
-		fsck_copies_usual(f->dev, &mended, all);
-		fsck_copies_usual(f->dev, NULL, all);
-		drop_foreign(all, sb);
-		c = best_copy(f->dev, all);
-		mended = was;
-	}
+	if (!c && (fsck_super_penalty(f->dev, &mended) > fsck_super_ideal(&mended) ||
+		   has_copies(&mended)))
+		c = find_copy(f->dev, &mended, all);
 	if (c)
 		mend_by_copy(f->dev, &mended, all, c, damaged);
 	/* If a backup agrees, something else is damaged. */
@@ -522,7 +571,7 @@ static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint
 
 	fsck_copies_usual(f->dev, NULL, all);
 	if (!all->n)
-		fsck_copies_search(f->dev, all);
+		fsck_copies_search(f->dev, UINT64_MAX, all);
 	c = best_copy(f->dev, all);
 	if (c && fits_better(f->dev, sb, c)) {
 		all->n = 0;

@@ -245,15 +245,50 @@ static void try_reserved(struct trial *t, const struct xw_super *from)
 	try_super(t, &sb);
 }
 
+static void try_per_group(struct trial *t, const struct xw_super *from, uint64_t blocks)
+{
+	struct xw_super sb = *from;
+
+	sb.blocks_per_group = sb.clusters_per_group = (uint32_t)blocks;
+	try_super(t, &sb);
+}
+
+/*
+ * The inodes say how many groups there are: mke2fs makes them of a power of two blocks, or at least
+ * of a multiple of 8.
+ */
+static void try_groups(struct trial *t, const struct xw_super *from)
+{
+	const uint64_t blocks = from->blocks_count - from->first_data_block;
+	const uint64_t most = 8 * (uint64_t)xw_super_block_size(from);
+	const uint64_t below = from->blocks_per_group & ~7u;
+	uint64_t n, least, end;
+
+	if (!from->inodes_per_group || from->inodes_count % from->inodes_per_group ||
+	    from->blocks_count <= from->first_data_block)
+		return;
+	n = from->inodes_count / from->inodes_per_group;
+	if (!n || blocks / n > most)
+		return;
+	least = xw_div_up(blocks, n);
+	end = XW_MIN(n > 1 ? xw_div_up(blocks, n - 1) : most + 1, most + 1);
+	for (uint64_t power = 8; power < end; power *= 2)
+		if (power >= least)
+			try_per_group(t, from, power);
+	for (uint64_t near = below; near <= below + 8; near += 8)
+		if (near >= XW_MAX(least, 8) && near < end)
+			try_per_group(t, from, near);
+}
+
 static void try_counts(struct trial *t, const struct xw_super *from)
 {
 	const uint32_t bs = xw_super_block_size(from);
 	struct xw_super sb = *from;
 	uint64_t groups;
 
-	sb.blocks_per_group = sb.clusters_per_group = 8 * bs;
-	try_super(t, &sb);
-	sb = *from;
+	if (!(from->feature_ro_compat & XW_RO_BIGALLOC))
+		try_groups(t, from);
+	try_per_group(t, from, 8 * (uint64_t)bs);
 	sb.blocks_per_group = sb.clusters_per_group;
 	try_super(t, &sb);
 	sb = *from;

@@ -85,12 +85,12 @@ void fsck_copies_usual(struct xw_dev *dev, const struct xw_super *sb, struct fsc
 	dev->diag = diag;
 }
 
-void fsck_copies_search(struct xw_dev *dev, struct fsck_copies *all)
+void fsck_copies_search(struct xw_dev *dev, uint64_t end, struct fsck_copies *all)
 {
 	struct xw_diag *const diag = dev->diag;
 	auto_free uint8_t *buf = malloc(CHUNK);
-	const uint64_t end = XW_MIN(dev->size, SCAN_MAX);
 
+	end = XW_MIN(end, XW_MIN(dev->size, SCAN_MAX));
 	dev->diag = NULL;
 	for (uint64_t at = 0; buf && at < end && all->n < FSCK_COPIES_MAX; at += CHUNK) {
 		const size_t len = (size_t)XW_MIN((uint64_t)CHUNK, end - at);

@@ -110,8 +110,8 @@ struct fsck_copies {
 
 /* Add copies at the places given by sb's geometry; sb NULL: by any default geometry. */
 void fsck_copies_usual(struct xw_dev *dev, const struct xw_super *sb, struct fsck_copies *all);
-/* Add copies found anywhere on the device. */
-void fsck_copies_search(struct xw_dev *dev, struct fsck_copies *all);
+/* Add copies found anywhere in the first `end` bytes of the device. */
+void fsck_copies_search(struct xw_dev *dev, uint64_t end, struct fsck_copies *all);
 /* The copy given by -b and -B. XW_ERR_INPUT. */
 int fsck_copies_named(struct fsck *f, struct fsck_copies *all);
 

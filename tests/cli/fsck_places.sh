@@ -197,6 +197,24 @@ for opts in "-b 1024" "-b 1024 -O ^metadata_csum,^uninit_bg" "-b 1024 -g 2048"; 
 	END
 done
 
+# A wrong number of blocks per group, with a checksum that is right: -n says so. The places of the copies tell which it was, and
+# without them the number of groups that inodes are counted for.
+for copies in kept lost; do
+	cp sized odd
+	for ((group = 1; group < 4; group += 2)); do
+		[[ $copies == kept ]] || dd if=/dev/zero of=odd bs=1024 seek=$((1 + group * 2048)) count=1 conv=notrunc status=none
+	done
+	for value in 2047 2052 1024; do
+		cp odd bad
+		super_field bad 36 4 $value
+		super_field bad 32 4 $value
+		fsck -fn bad
+		equal "blocks_per_group $value, copies are $copies: found" $RC 4
+		is "  and named" grep -q "blocks_per_group is $value, .*should be 2048" .out
+		repaired "blocks_per_group $value" bad large
+	done
+done
+
 # A feature that was lost is set again, if what it is for proves it; one that a tool removed is not.
 mkfs -q -O orphan_file -b 1024 -N 512 -d small featured 8M
 works "an image with metadata_csum and orphan_file"
@@ -233,4 +251,4 @@ fsck -fy short
 equal "a short device: refused" $RC 8
 is "  and left as it was" cmp -s short was
 
-done_testing 293
+done_testing 329
