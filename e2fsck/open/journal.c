@@ -18,10 +18,11 @@ bool fsck_journal_has_uuid(const struct xw_super *sb)
 	return memcmp(sb->journal_uuid, none, sizeof(none)) != 0;
 }
 
+/* A journal device has a UUID; its number alone is no journal, for e2fsck(8) either. */
 bool fsck_journal_is_external(const struct xw_super *sb)
 {
 	return sb->feature_compat & XW_COMPAT_HAS_JOURNAL && !sb->journal_inum &&
-	       (sb->journal_dev || fsck_journal_has_uuid(sb));
+	       fsck_journal_has_uuid(sb);
 }
 
 struct runs {
@@ -122,6 +123,26 @@ bool fsck_journal_has_log(struct fsck *f, const struct fsck_journal *j)
 	return !xw_dev_pread(f->dev, raw, sizeof(raw), j->first * f->img->block_size) &&
 	       !xw_jsb_decode(raw, &jsb) && jsb.blocksize == f->img->block_size &&
 	       jsb.maxlen <= j->blocks && jsb.nr_users <= 1;
+}
+
+bool fsck_journal_is_inside(struct fsck *f)
+{
+	struct fsck_journal j = {0};
+
+	return !f->opts.journal && !fsck_journal_load(f, XW_INO_JOURNAL, &j) &&
+	       fsck_journal_is_whole(f, &j) && fsck_journal_has_log(f, &j);
+}
+
+bool fsck_journal_fields_agree(struct fsck *f)
+{
+	const struct xw_super *sb = &f->img->sb;
+	const bool device = sb->journal_dev || fsck_journal_has_uuid(sb);
+
+	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL))
+		return !sb->journal_inum && !device;
+	if (sb->journal_inum)
+		return !device;
+	return fsck_journal_is_external(sb) && !fsck_journal_is_inside(f);
 }
 
 bool fsck_journal_may_be(const struct xw_super *sb, xw_ino ino)

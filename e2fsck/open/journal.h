@@ -25,6 +25,11 @@ int fsck_log_replay(struct fsck *f, unsigned flags);
 
 bool fsck_journal_has_uuid(const struct xw_super *sb);
 bool fsck_journal_is_external(const struct xw_super *sb);
+/*
+ * Is inode 8 a journal all the same? Then the fields that say so are what is wrong: with a journal
+ * device no inode is one. Not if the user names the device.
+ */
+bool fsck_journal_is_inside(struct fsck *f);
 /* May an inode of that number be the journal? */
 bool fsck_journal_may_be(const struct xw_super *sb, xw_ino ino);
 int fsck_journal_load(struct fsck *f, xw_ino ino, struct fsck_journal *j);

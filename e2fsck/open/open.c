@@ -227,7 +227,8 @@ bool fsck_is_clean(struct fsck *f)
 	     !(sb->feature_compat & XW_COMPAT_ORPHAN_FILE)) ||
 	    sb->blocks_count > f->dev->size / f->img->block_size || is_due(sb, f->opts.now) ||
 	    fsck_hash_is_unknown(sb) || xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET) ||
-	    xw_super_verify(raw) || !fsck_journal_is_empty(f) || !fsck_mmp_is_sound(f))
+	    xw_super_verify(raw) || !fsck_journal_fields_agree(f) || !fsck_journal_is_empty(f) ||
+	    !fsck_mmp_is_sound(f))
 		return false;
 	f->img->flags &= ~XW_IMAGE_NOCSUM;
 	for (uint64_t g = 0; g < f->img->groups; g++) {

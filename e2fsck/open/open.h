@@ -137,6 +137,8 @@ int fsck_choose_super(struct fsck *f);
  * Otherwise it is to be checked: a mount would replay or discard the log.
  */
 bool fsck_journal_is_empty(struct fsck *f);
+/* Does the superblock name no journal, an inode, or a device, as its features say? */
+bool fsck_journal_fields_agree(struct fsck *f);
 /* An external journal that is damaged: a new one is made in the filesystem. */
 int fsck_drop_external(struct fsck *f);
 /* The internal one: it is made anew at the end of the round, if there is space then. */

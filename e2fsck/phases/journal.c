@@ -232,18 +232,34 @@ static int check_both(struct fsck *f, const struct fsck_journal *j, bool interna
 	return fsck_super_write(f);
 }
 
+/* The superblock names a journal device, but inode 8 is a journal. */
+static int take_inside(struct fsck *f)
+{
+	struct xw_super *sb = &f->img->sb;
+
+	if (!fsck_journal_is_inside(f) || !FSCK_FOUND(f, JOURNAL_BOTH, .ino = XW_INO_JOURNAL))
+		return 0;
+	sb->journal_inum = XW_INO_JOURNAL;
+	sb->journal_dev = 0;
+	memset(sb->journal_uuid, 0, sizeof(sb->journal_uuid));
+	f->renew_backups = true;
+	return fsck_super_write(f);
+}
+
 int fsck_check_journal(struct fsck *f)
 {
 	struct xw_super *sb = &f->img->sb;
 	struct fsck_journal j = {0}, saved;
-	const xw_ino was = sb->journal_inum;
 	bool whole, usable, restore;
+	xw_ino was;
 	int rc;
 
 	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL))
 		return check_absent(f);
-	if (fsck_journal_is_external(sb))
-		return 0; /* nothing in it is needed here: fsck_replay() */
+	rc = fsck_journal_is_external(sb) ? take_inside(f) : 0;
+	if (rc || fsck_journal_is_external(sb))
+		return rc; /* nothing in it is needed here: fsck_replay() */
+	was = sb->journal_inum;
 	rc = load_named(f, &j);
 	if (rc)
 		return rc;

@@ -67,6 +67,38 @@ status "no journal inode, but its copy, and a full log" 1
 is "  is replayed" cmp -s -n 1024 -i $((block * 1024)):0 img zeros
 clean img "  e2fsck finds nothing"
 
+# ---- fields of a journal device, but the journal is in the filesystem: that is where its transactions are ----
+mkfs -q --replace -t ext4 -b 1024 -O ^metadata_csum,^uninit_bg -d d img 8M
+block=$("$DBG" -R 'blocks "file 3"' img | cut -d' ' -f1)
+cp img clean
+printf 'jo\njw -b %s zeros\njc\n' "$block" | "$DBG" -w -f - img >.out 2>.err
+journal_fields() { # IMAGE INODE DEVICE UUID: bytes as for printf
+	printf "$2" | dd of="$1" bs=1 seek=$((1024 + 0xE0)) conv=notrunc status=none
+	printf "$3" | dd of="$1" bs=1 seek=$((1024 + 0xE4)) conv=notrunc status=none
+	printf "$4" | dd of="$1" bs=1 seek=$((1024 + 0xD0)) conv=notrunc status=none
+}
+while read -r what inode device uuid; do
+	for from in clean img; do
+		cp $from work
+		journal_fields work "$inode" "$device" "$uuid"
+		fsck -fn work
+		status "$what, $from: found" 4
+		fsck -p work
+		status "  -p repairs it, also where it is marked clean" 1
+		[[ $from == clean ]] || is "  the log is replayed" cmp -s -n 1024 -i $((block * 1024)):0 work zeros
+		fsck -fn work
+		status "  clean then" 0
+		equal "  with the journal" "$("$DBG" -R 'stat <8>' work 2>.err | grep -c 'Type: regular')" 1
+		clean work "  e2fsck finds nothing"
+	done
+done <<-'END'
+	uuid \000 \000 \021\022
+	device \000 \001\007 \000
+	both \000 \001\007 \021\022
+	inode-and-uuid \010 \000 \021\022
+	inode-and-device \010 \001\007 \000
+END
+
 # ---- MMP: what became of it ----
 wait_for test -e fsck.rc && wait_for test -e tune.rc && wait_for test -e used.rc
 sed 's/ 1[1-9]$/ waited/; s/ [2-9][0-9]$/ waited/' fsck.rc >fsck.how
@@ -84,4 +116,4 @@ equal "impossible number in the MMP block: repaired" "$(cut -d' ' -f1 odd.rc) $(
 fsck -n mmp.odd0
 equal "  and found" "$RC $(grep -c 'impossible sequence number' .out)" "4 1"
 clean mmp.odd "  e2fsck finds nothing"
-done_testing 29
+done_testing 84
