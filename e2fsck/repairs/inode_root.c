@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Creates a missing root directory: empty, in a new block. */
+/* Creates a missing root directory: of its blocks if they are found, otherwise an empty one. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -43,14 +43,36 @@ static int write_entries(struct xw_update *u, const struct xw_inode *in, xw_blk 
 	return rc ? rc : xw_dir_emit(&format, &shape, NULL, 0, &self, put_block, &put);
 }
 
-static int make(struct fsck *f, struct xw_update *u)
+/* Map the blocks that are found; instead of a lost first one there is a new one. */
+static int map_blocks(struct xw_update *u, const struct fsck_root_blocks *found,
+		      const struct xw_inode *in, struct xw_update_map *m)
+{
+	struct xw_map_run run = {.lblk = 0, .pblk = found->first, .len = 1};
+	int rc;
+
+	if (found->first) {
+		rc = xw_update_map_add(u, m, run);
+	} else {
+		rc = xw_update_map_alloc(u, XW_INO_ROOT, m, 1);
+		if (!rc)
+			rc = write_entries(u, in, m->e.v[0].pblk);
+	}
+	for (size_t i = 0; i < found->more.n && !rc; i++) {
+		run = (struct xw_map_run){
+			.lblk = (xw_lblk)i + 1, .pblk = found->more.v[i], .len = 1};
+		rc = xw_update_map_add(u, m, run);
+	}
+	return rc;
+}
+
+static int make(struct fsck *f, struct xw_update *u, const struct fsck_root_blocks *found)
 {
 	const struct xw_time now = {f->opts.now, 0};
 	const struct xw_super *sb = &f->img->sb;
 	struct xw_inode in = {
 		.mode = XW_S_IFDIR | 0755,
-		.links = 2,
-		.size = f->img->block_size,
+		.links = (uint16_t)(found->subdirs + 2 < XW_LINK_MAX ? found->subdirs + 2 : 1),
+		.size = (1 + (uint64_t)found->more.n) * f->img->block_size,
 		.atime = now,
 		.ctime = now,
 		.mtime = now,
@@ -59,11 +81,8 @@ static int make(struct fsck *f, struct xw_update *u)
 	};
 	auto_free uint8_t *raw = calloc(1, f->img->inode_size);
 	struct xw_update_map m = {0};
-	int rc = raw ? xw_update_map_alloc(u, XW_INO_ROOT, &m, 1)
-		     : xw_fail_nomem(&f->diag, "root directory");
+	int rc = raw ? map_blocks(u, found, &in, &m) : xw_fail_nomem(&f->diag, "root directory");
 
-	if (!rc)
-		rc = write_entries(u, &in, m.e.v[0].pblk);
 	if (!rc)
 		rc = xw_update_map_write(u, XW_INO_ROOT, &in, &m);
 	if (!rc)
@@ -74,6 +93,7 @@ static int make(struct fsck *f, struct xw_update *u)
 
 int fsck_make_root(struct fsck *f)
 {
+	struct fsck_root_blocks found;
 	struct fsck_inode *root;
 	struct xw_group_desc gd;
 	struct xw_update *u;
@@ -89,9 +109,12 @@ int fsck_make_root(struct fsck *f)
 	root->flags |= FSCK_I_USED;
 	root->ftype = XW_FT_DIR;
 	root->links = 2;
-	rc = fsck_update(f, &u);
+	rc = fsck_root_blocks(f, &found);
 	if (!rc)
-		rc = make(f, u);
+		rc = fsck_update(f, &u);
+	if (!rc)
+		rc = make(f, u, &found);
+	xw_vec_free(&found.more);
 	if (!rc)
 		rc = fsck_update_keep(f);
 	if (rc)

@@ -102,8 +102,19 @@ int fsck_lost_found(struct fsck *f);
  */
 int fsck_reconnect(struct fsck *f, struct fsck_lost *lost);
 
+/* root_blocks.c: the blocks of a root directory without an inode. */
+struct fsck_root_blocks {
+	xw_blk first; /* 0: not found */
+	XW_VEC(xw_blk) more; /* ascending */
+	uint32_t subdirs; /* that they name */
+};
+
+/* Find and claim them, when all other claims are known. XW_ERR_NOMEM. The caller frees `more`. */
+int fsck_root_blocks(struct fsck *f, struct fsck_root_blocks *out);
+
 /* inode_root.c: create a missing root directory. */
 int fsck_make_root(struct fsck *f);
+
 /* extents.c: maps that -E bmap2extent and optimize_extents change; RO_SHARED_BLOCKS. */
 int fsck_rewrite_maps(struct fsck *f);
 /* Bitmaps, counts and quota, compared with the facts: a phase. */

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The blocks of a root directory whose inode is lost: in use according to the block bitmaps, but
+ * claimed by no inode. The first one names the root twice. The others are directory blocks with names
+ * that lead to inodes in use. Without the first one they need the root's checksum, which depends on
+ * the generation of the lost inode: 0 if mke2fs made it. Whatever such blocks hold, their entries
+ * are checked afterwards as those of every directory.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "base/endian.h"
+#include "read/bitmaps.h"
+#include "repairs/repairs.h"
+#include "walk/dirblock.h"
+
+enum { LOOK_MAX = 1 << 18, DOT_SIZE = 12 };
+
+struct finder {
+	struct fsck *f;
+	struct fsck_root_blocks *out;
+	uint8_t *block;
+	struct xw_dirblock walk;
+	uint64_t looked; /* number of blocks read */
+	bool unproven; /* a block has no checksum of the root */
+};
+
+static bool is_dot(const struct xw_dirent *e)
+{
+	return e->name_len && e->name[0] == '.' &&
+	       (e->name_len == 1 || (e->name_len == 2 && e->name[1] == '.'));
+}
+
+/* Do "." and ".." lead to the root? */
+static bool is_first(const struct finder *s)
+{
+	const uint32_t bs = s->f->img->block_size;
+	struct xw_dirent dot, dotdot;
+
+	return !xw_dirent_decode(s->block, bs, 0, &dot) && dot.rec_len == DOT_SIZE &&
+	       is_dot(&dot) && dot.name_len == 1 && dot.ino == XW_INO_ROOT &&
+	       !xw_dirent_decode(s->block, bs, DOT_SIZE, &dotdot) && is_dot(&dotdot) &&
+	       dotdot.name_len == 2 && dotdot.ino == XW_INO_ROOT;
+}
+
+/* Does an entry lead to an inode in use, of its type? */
+static bool is_sound(const struct finder *s, const struct xw_dirent *e)
+{
+	const struct fsck_inode *in = fsck_inode(s->f, e->ino);
+
+	return in && in->flags & FSCK_I_USED && !is_dot(e) &&
+	       (e->ftype == XW_FT_UNKNOWN || e->ftype == in->ftype);
+}
+
+/* Is it a directory block of names alone? *subdirs: how many of them are of directories. */
+static bool is_names(struct finder *s, uint32_t *subdirs)
+{
+	const struct xw_image *img = s->f->img;
+	const struct xw_dirblock_area area = {
+		.data = s->block,
+		.size = img->block_size,
+		.seed = xw_inode_seed(img->csum_seed, XW_INO_ROOT, 0),
+		.inodes_count = img->sb.inodes_count,
+		.csum = xw_super_has_csum(&img->sb),
+		.filetype = img->sb.feature_incompat & XW_INCOMPAT_FILETYPE,
+	};
+	struct xw_dirblock_item item;
+	bool unproven = !area.csum;
+	uint32_t used = 0;
+	int kind;
+
+	*subdirs = 0;
+	xw_dirblock_begin(&s->walk, &area);
+	while ((kind = xw_dirblock_next(&s->walk, &item))) {
+		if (kind == 2 && item.rule == XW_DIRBLOCK_CSUM) {
+			unproven = true;
+			continue;
+		}
+		if (kind != 1 || (!item.unused && !is_sound(s, &item.e)))
+			return false;
+		used += !item.unused;
+		*subdirs += !item.unused && fsck_inode(s->f, item.e.ino)->ftype == XW_FT_DIR;
+	}
+	s->unproven |= used && unproven;
+	return used;
+}
+
+/* How many subdirectories does the first block name? */
+static uint32_t subdirs_of_first(struct finder *s)
+{
+	struct xw_dirent e;
+	uint32_t n = 0;
+
+	for (uint32_t at = 2 * DOT_SIZE;
+	     !xw_dirent_decode(s->block, s->f->img->block_size, at, &e) && e.rec_len;
+	     at += e.rec_len)
+		n += e.ino && is_sound(s, &e) && fsck_inode(s->f, e.ino)->ftype == XW_FT_DIR;
+	return n;
+}
+
+static int look_at(struct finder *s, xw_blk blk)
+{
+	uint32_t subdirs;
+
+	if (fsck_is_claimed(s->f, blk) || ++s->looked > LOOK_MAX ||
+	    fsck_read(s->f, blk, 1, s->block))
+		return 0;
+	if (!s->out->first && is_first(s)) {
+		s->out->first = blk;
+		s->out->subdirs += subdirs_of_first(s);
+		return 0;
+	}
+	if (!is_names(s, &subdirs))
+		return 0;
+	s->out->subdirs += subdirs;
+	return xw_vec_push(&s->out->more, blk) ? xw_fail_nomem(&s->f->diag, "root directory") : 0;
+}
+
+static int look_at_group(struct finder *s, uint64_t group, uint8_t *bits)
+{
+	const struct xw_image *img = s->f->img;
+	const xw_blk start = img->sb.first_data_block + group * img->sb.blocks_per_group;
+	const uint64_t n = XW_MIN(img->sb.blocks_per_group, img->sb.blocks_count - start);
+	struct xw_group_desc gd;
+	int rc = 0;
+
+	if (xw_image_group(s->f->img, group, &gd) || xw_image_block_uninit(img, &gd) ||
+	    !xw_image_has_blocks(img, gd.block_bitmap, 1) ||
+	    fsck_read(s->f, gd.block_bitmap, 1, bits))
+		return 0;
+	for (uint64_t i = 0; i < n && !rc; i++)
+		if (bits[i / 8] >> i % 8 & 1)
+			rc = look_at(s, start + i);
+	return rc;
+}
+
+/* From here on no update may allocate them. */
+static int claim(struct fsck *f, const struct fsck_root_blocks *found)
+{
+	int rc = found->first ? fsck_claim(f, FSCK_O_DIR, found->first, 1, NULL) : 0;
+
+	for (size_t i = 0; i < found->more.n && !rc; i++)
+		rc = fsck_claim(f, FSCK_O_DIR, found->more.v[i], 1, NULL);
+	return rc;
+}
+
+int fsck_root_blocks(struct fsck *f, struct fsck_root_blocks *out)
+{
+	const uint32_t bs = f->img->block_size;
+	auto_free uint8_t *block = malloc(bs), *bits = malloc(bs);
+	auto_free struct finder *s = calloc(1, sizeof(*s));
+	int rc = block && bits && s ? 0 : xw_fail_nomem(&f->diag, "root directory");
+
+	*out = (struct fsck_root_blocks){0};
+	/* Clusters cannot be mapped one block at a time. */
+	if (rc || xw_image_cluster_bits(f->img) || f->img->sb.blocks_per_group > 8 * bs)
+		return rc;
+	s->f = f;
+	s->out = out;
+	s->block = block;
+	for (uint64_t g = 0; g < f->img->groups && !rc; g++)
+		rc = look_at_group(s, g, bits);
+	xw_diag_clear(&f->diag); /* an unreadable block is none of them */
+	if (!out->first && s->unproven)
+		out->more.n = out->subdirs = 0;
+	return rc ? rc : claim(f, out);
+}
