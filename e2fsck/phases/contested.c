@@ -203,8 +203,10 @@ static void leave_metadata(struct fsck *f)
 int fsck_check_contested(struct fsck *f)
 {
 	struct fsck_contest c = {.f = f, .base = f->img->sb.first_data_block, .free = UINT64_MAX};
-	int rc = 0;
+	int rc = fsck_find_root(f);
 
+	if (rc || f->again || f->stop)
+		return rc;
 	if ((may_share(f) && !f->opts.unshare_blocks) ||
 	    (!f->owners.contested && !f->misplaced.n)) {
 		leave_metadata(f);

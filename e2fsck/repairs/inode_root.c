@@ -3,9 +3,12 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/auto.h"
+#include "base/endian.h"
 #include "dir/build.h"
+#include "read/map.h"
 #include "repairs/repairs.h"
 #include "edit/edit.h"
 
@@ -109,7 +112,7 @@ int fsck_make_root(struct fsck *f)
 	root->flags |= FSCK_I_USED;
 	root->ftype = XW_FT_DIR;
 	root->links = 2;
-	rc = fsck_root_blocks(f, &found);
+	rc = fsck_root_blocks(f, NULL, &found);
 	if (!rc)
 		rc = fsck_update(f, &u);
 	if (!rc)
@@ -124,4 +127,78 @@ int fsck_make_root(struct fsck *f)
 		return rc;
 	xw_diag_clear(&f->diag); /* no space: other repairs may free some */
 	return 0;
+}
+
+/* Give the root's inode a map of the blocks that are found, and nothing else. */
+static int map_again(struct fsck *f, struct xw_update *u, struct xw_inode *in,
+		     const struct fsck_root_blocks *found)
+{
+	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	struct xw_update_map m = {0};
+	int rc = raw ? fsck_inode_read(f, XW_INO_ROOT, in, raw)
+		     : xw_fail_nomem(&f->diag, "root directory");
+
+	if (rc)
+		return rc;
+	memset(in->block, 0, sizeof(in->block));
+	in->flags &= ~(XW_FL_EXTENTS | XW_FL_INDEX);
+	in->blocks = 0;
+	in->size = (1 + (uint64_t)found->more.n) * f->img->block_size;
+	rc = map_blocks(u, found, in, &m);
+	if (!rc)
+		rc = xw_update_map_write(u, XW_INO_ROOT, in, &m);
+	if (!rc)
+		rc = xw_update_put(u, XW_INO_ROOT, in, steal(raw));
+	xw_update_map_end(&m);
+	return rc;
+}
+
+/* Does block 0 of its map not begin with "." and the number of the root? XW_ERR_NOMEM. */
+static int is_strayed(struct fsck *f, const struct xw_inode *in, bool *yes)
+{
+	auto_free uint8_t *block = malloc(f->img->block_size);
+	struct xw_map_run run = {0};
+
+	if (!block)
+		return xw_fail_nomem(&f->diag, "root directory");
+	*yes = !(in->flags & (XW_FL_INLINE_DATA | XW_FL_ITREE)) &&
+	       (xw_map_lookup(f->img, XW_INO_ROOT, in, 0, &run) || !run.len || run.unwritten ||
+		fsck_read(f, run.pblk, 1, block) || peek32(block) != XW_INO_ROOT ||
+		block[8] != '.');
+	xw_diag_clear(&f->diag); /* a damaged map leads nowhere */
+	return 0;
+}
+
+int fsck_find_root(struct fsck *f)
+{
+	const struct fsck_inode *root = fsck_inode(f, XW_INO_ROOT);
+	struct fsck_root_blocks found;
+	struct xw_update *u;
+	struct xw_inode in;
+	bool strayed = false;
+	int rc;
+
+	if (!root || !(root->flags & FSCK_I_USED) || root->ftype != XW_FT_DIR ||
+	    fsck_inode_read(f, XW_INO_ROOT, &in, NULL))
+		return 0;
+	rc = is_strayed(f, &in, &strayed);
+	if (rc || !strayed)
+		return rc;
+	rc = fsck_root_blocks(f, &in, &found);
+	if (!rc && found.first && FSCK_FOUND(f, ROOT_BLOCKS, .blk = found.first)) {
+		rc = fsck_update(f, &u);
+		if (!rc)
+			rc = map_again(f, u, &in, &found);
+		if (!rc)
+			rc = fsck_update_keep(f);
+		if (rc)
+			fsck_update_drop(f);
+		f->again = !rc;
+		if (rc != XW_ERR_NOMEM && rc != XW_ERR_IO) {
+			xw_diag_clear(&f->diag); /* no space: other repairs may free some */
+			rc = 0;
+		}
+	}
+	xw_vec_free(&found.more);
+	return rc;
 }

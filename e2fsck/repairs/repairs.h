@@ -102,18 +102,23 @@ int fsck_lost_found(struct fsck *f);
  */
 int fsck_reconnect(struct fsck *f, struct fsck_lost *lost);
 
-/* root_blocks.c: the blocks of a root directory without an inode. */
+/* root_blocks.c: the blocks of a root directory without inode or map. */
 struct fsck_root_blocks {
 	xw_blk first; /* 0: not found */
-	XW_VEC(xw_blk) more; /* ascending */
+	XW_VEC(xw_blk) more;
 	uint32_t subdirs; /* that they name */
 };
 
-/* Find and claim them, when all other claims are known. XW_ERR_NOMEM. The caller frees `more`. */
-int fsck_root_blocks(struct fsck *f, struct fsck_root_blocks *out);
+/*
+ * Find and claim them, when all other claims are known. in: the root's inode, of whose map sound
+ * parts are kept; NULL: lost. XW_ERR_NOMEM. The caller frees `more`.
+ */
+int fsck_root_blocks(struct fsck *f, const struct xw_inode *in, struct fsck_root_blocks *out);
 
 /* inode_root.c: create a missing root directory. */
 int fsck_make_root(struct fsck *f);
+/* The root's map leads elsewhere: map its blocks, if they are found. f->again: done. */
+int fsck_find_root(struct fsck *f);
 
 /* extents.c: maps that -E bmap2extent and optimize_extents change; RO_SHARED_BLOCKS. */
 int fsck_rewrite_maps(struct fsck *f);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The blocks of a root directory whose inode is lost: in use according to the block bitmaps, but
- * claimed by no inode. The first one names the root twice. The others are directory blocks with names
- * that lead to inodes in use. Without the first one they need the root's checksum, which depends on
- * the generation of the lost inode: 0 if mke2fs made it. Whatever such blocks hold, their entries
- * are checked afterwards as those of every directory.
+ * The blocks of a root directory whose inode or map is lost: in use according to the block bitmaps,
+ * but claimed by no inode. The first one names the root twice. The others are directory blocks with
+ * names that lead to inodes in use. Without the first one they need the root's checksum, which
+ * depends on the generation of its inode. Whatever such blocks hold, their entries are checked
+ * afterwards as those of every directory.
  */
 #include "config.h"
 
@@ -13,6 +13,7 @@
 #include "base/auto.h"
 #include "base/endian.h"
 #include "read/bitmaps.h"
+#include "read/map.h"
 #include "repairs/repairs.h"
 #include "walk/dirblock.h"
 
@@ -24,6 +25,7 @@ struct finder {
 	uint8_t *block;
 	struct xw_dirblock walk;
 	uint64_t looked; /* number of blocks read */
+	uint32_t generation; /* of the root's inode; 0 if that is lost */
 	bool unproven; /* a block has no checksum of the root */
 };
 
@@ -61,7 +63,7 @@ static bool is_names(struct finder *s, uint32_t *subdirs)
 	const struct xw_dirblock_area area = {
 		.data = s->block,
 		.size = img->block_size,
-		.seed = xw_inode_seed(img->csum_seed, XW_INO_ROOT, 0),
+		.seed = xw_inode_seed(img->csum_seed, XW_INO_ROOT, s->generation),
 		.inodes_count = img->sb.inodes_count,
 		.csum = xw_super_has_csum(&img->sb),
 		.filetype = img->sb.feature_incompat & XW_INCOMPAT_FILETYPE,
@@ -136,17 +138,50 @@ static int look_at_group(struct finder *s, uint64_t group, uint8_t *bits)
 	return rc;
 }
 
+/* Of a map that leads elsewhere: is each block of this part one of names, and nobody else's? */
+static bool is_own(struct finder *s, const struct xw_map_run *run)
+{
+	uint32_t subdirs;
+
+	for (uint64_t i = 0; i < run->len; i++) {
+		const xw_blk blk = run->pblk + i;
+
+		if (fsck_is_contested(s->f, blk) || fsck_read(s->f, blk, 1, s->block) ||
+		    !is_names(s, &subdirs))
+			return false;
+	}
+	return !run->unwritten;
+}
+
+static int keep_parts(struct finder *s, const struct xw_inode *in)
+{
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	int rc = 0, more = xw_map_begin(s->f->img, XW_INO_ROOT, in, 0, &it);
+
+	while (!rc && !more && (more = xw_map_next(&it, &run)) > 0) {
+		more = 0;
+		if (!is_own(s, &run))
+			continue;
+		for (uint64_t i = 0; i < run.len && !rc; i++)
+			rc = xw_vec_push(&s->out->more, run.pblk + i);
+	}
+	xw_map_end(&it);
+	return rc ? xw_fail_nomem(&s->f->diag, "root directory") : 0;
+}
+
 /* From here on no update may allocate them. */
 static int claim(struct fsck *f, const struct fsck_root_blocks *found)
 {
 	int rc = found->first ? fsck_claim(f, FSCK_O_DIR, found->first, 1, NULL) : 0;
 
 	for (size_t i = 0; i < found->more.n && !rc; i++)
-		rc = fsck_claim(f, FSCK_O_DIR, found->more.v[i], 1, NULL);
+		if (!fsck_is_claimed(f, found->more.v[i]))
+			rc = fsck_claim(f, FSCK_O_DIR, found->more.v[i], 1, NULL);
 	return rc;
 }
 
-int fsck_root_blocks(struct fsck *f, struct fsck_root_blocks *out)
+int fsck_root_blocks(struct fsck *f, const struct xw_inode *in, struct fsck_root_blocks *out)
 {
 	const uint32_t bs = f->img->block_size;
 	auto_free uint8_t *block = malloc(bs), *bits = malloc(bs);
@@ -160,6 +195,8 @@ int fsck_root_blocks(struct fsck *f, struct fsck_root_blocks *out)
 	s->f = f;
 	s->out = out;
 	s->block = block;
+	s->generation = in ? in->generation : 0;
+	rc = in ? keep_parts(s, in) : 0;
 	for (uint64_t g = 0; g < f->img->groups && !rc; g++)
 		rc = look_at_group(s, g, bits);
 	xw_diag_clear(&f->diag); /* an unreadable block is none of them */

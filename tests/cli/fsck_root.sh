@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A root directory whose inode is lost: its blocks are found, and the names with them.
+# A root directory whose inode or map is lost: its blocks are found, and the names with them.
 . "$(dirname "$0")/lib.sh"
 FSCK=${XW_FSCK:-$BIN/xw-fsck}
 DEBUGFS=${XW_DEBUGFS:-$BIN/xw-debugfs}
@@ -21,6 +21,33 @@ kept() { # DESCRIPTION IMAGE TREE: names, contents, symlinks and modes
 	is "  nor contents" diff -r --no-dereference -x lost+found "$3" got
 }
 
+repaired() { # DESCRIPTION IMAGE: with -fy, once
+	fsck -fy "$2"
+	cp .out .first
+	equal "$1: repaired" $RC 1
+	equal "  nothing goes to lost+found" "$(grep -c 'lost+found' .out)" 0
+	fsck -fn "$2"
+	equal "  clean then" $RC 0
+	kept "  no name is lost" "$2" tree
+	clean "$2" "  clean for e2fsck"
+}
+journal_map() { # IMAGE: size and map of inode 2 become those of inode 8
+	python3 - "$1" "$("$DEBUGFS" -R 'imap <2>' "$1" 2>/dev/null | sed -n 's/.*block \([0-9]*\).*/\1/p')" <<-'PY'
+		import struct
+		import sys
+		image, table = sys.argv[1], int(sys.argv[2])
+		with open(image, "r+b") as f:
+		    data = bytearray(f.read())
+		    block = 1024 << struct.unpack_from("<I", data, 1048)[0]
+		    size, = struct.unpack_from("<H", data, 1112)
+		    for at, n in (4, 4), (40, 60):
+		        root = table * block + size + at
+		        data[root:root + n] = data[root + 6 * size:root + 6 * size + n]
+		    f.seek(0)
+		    f.write(data)
+	PY
+}
+
 mkdir -p tree/dir/sub tree/other
 for i in {1..300}; do echo "$i" >"tree/a name that takes up some space, $i"; done
 for i in 1 2 3; do echo "$i" >tree/dir/sub/$i; done
@@ -32,13 +59,14 @@ for opts in "-t ext4" "-t ext4 -O ^metadata_csum,^uninit_bg" "-t ext2" "-t ext4 
 	# shellcheck disable=SC2086
 	mkfs -q -b 1024 $opts -N 1024 -d tree img 16M
 	works "an image, $opts"
-	"$DEBUGFS" -w -R 'clri <2>' img >.dbg 2>&1
-	fsck -fy img
-	equal "  the root is lost: repaired" $RC 1
-	equal "  nothing goes to lost+found" "$(grep -c 'lost+found' .out)" 0
-	fsck -fn img
-	equal "  clean then" $RC 0
-	kept "  no name is lost" img tree
-	clean img "  clean for e2fsck"
+	cp img bad
+	"$DEBUGFS" -w -R 'clri <2>' bad >.dbg 2>&1
+	repaired "the inode is lost" bad
+	is "  says so" grep -q 'Root inode is not allocated' .first
+	[[ $opts != *ext2* ]] || continue
+	cp img bad
+	journal_map bad
+	repaired "it has the map of the journal" bad
+	is "  says so" grep -q 'Root inode does not lead to its directory' .first
 done
-done_testing 28
+done_testing 53
