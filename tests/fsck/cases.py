@@ -532,9 +532,14 @@ def link_count_of_a_directory(i):
     i.set_inode(i.lookup("sub"), "links", 7)
 
 
-@case("root-missing", moved=True)
+@case("root-missing")
 def no_root(i):
     i.put(i.inode_off(2), i.inode_size, bytes(i.inode_size))
+
+
+@case("root-blocks")
+def map_of_the_root(i):
+    i.iblock(2, 20, 4, i.blocks(i.lookup("file"))[0])
 
 
 @case("lost-found-not-dir")
