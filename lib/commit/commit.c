@@ -5,17 +5,20 @@
  *   step                                        interrupted after it, the image is
  *   shadow writes flushed                       old
  *   space for the blocks allocated              old
- *   redo file written, flushed, published       old (no bit: the file is dropped)
+ *   redo record written, flushed, published     old (no bit: a file is dropped)
  *   undo file likewise, if requested            old
  *   is the image unchanged by others?           old, or changed by them
- *   superblock with bit and nonce, flush        new, once the file is applied   [commit point]
+ *   superblock with bit and nonce, flush        new, once the record is applied  [commit point]
  *   blocks, flush, size                         the same
  *   is it unchanged by others?                  the same
- *   final superblock, flush                     new (no bit: the file is dropped)
+ *   record in the image: superblock, flush      the same (marked as done, with bit and nonce)
+ *   record in the image: removed                the same (no record: nothing is applied)
+ *   final superblock, flush                     new (no bit: a file is dropped)
  *   is it unchanged by others?                  the same
  *   file removed                                new
  *
- * A failure before the commit point removes the file; one at it tries to restore the old
+ * A record in the image is removed while the bit keeps others out: afterwards they may use its
+ * blocks. A failure before the commit point removes the record; one at it tries to restore the old
  * superblock; one after it leaves everything for the next tool.
  */
 #include "config.h"
@@ -24,10 +27,31 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/types.h"
 #include "commit/commit_internal.h"
 #include "commit/redo.h"
 #include "commit/super.h"
 #include "commit/undo.h"
+
+static const char *const how_names[] = {
+	[XW_COMMIT_AUTO] = "auto",     [XW_COMMIT_REDO] = "redo", [XW_COMMIT_JOURNAL] = "journal",
+	[XW_COMMIT_INSIDE] = "inside", [XW_COMMIT_FILE] = "file",
+};
+
+const char *xw_commit_how_name(enum xw_commit_how how)
+{
+	return how_names[how];
+}
+
+bool xw_commit_how_parse(const char *name, enum xw_commit_how *how)
+{
+	for (size_t i = 0; i < XW_ARRAY_SIZE(how_names); i++) {
+		*how = (enum xw_commit_how)i;
+		if (*how != XW_COMMIT_REDO && name && !strcmp(name, how_names[i]))
+			return true;
+	}
+	return false;
+}
 
 int xw_commit_step_super(struct xw_change *c, const uint8_t super[XW_SUPER_SIZE])
 {
@@ -99,10 +123,10 @@ static int check_store(const struct xw_change *c, struct xw_redo_store *store, b
 		       "%s: redo file of another filesystem; nothing was committed", store->name);
 }
 
-/* Where the redo file goes: nothing else has its name, or what has it may be replaced. */
-static int choose_name(const struct xw_change *c, const struct xw_commit_opts *opts, uint64_t nonce)
+/* Where the record goes: nothing else has its name, or what has it may be replaced. */
+static int choose_name(const struct xw_change *c, const struct xw_commit_opts *opts,
+		       struct xw_redo_store *store, uint64_t nonce)
 {
-	struct xw_redo_store *store = opts->store;
 	struct xw_super sb;
 
 	if (!store->ops->name_new)
@@ -112,19 +136,62 @@ static int choose_name(const struct xw_change *c, const struct xw_commit_opts *o
 	return store->ops->name_new(store, sb.uuid, nonce);
 }
 
+static int create_in(const struct xw_change *c, const struct xw_commit_opts *opts,
+		     struct xw_redo_store *store, uint64_t nonce, struct xw_dev **out)
+{
+	int rc = choose_name(c, opts, store, nonce);
+
+	return rc ? rc : store->ops->create(store, xw_redo_bytes(c), out);
+}
+
+/* Is there a place in the superblocks for the number of a record in the image? */
+static bool may_be_inside(const struct xw_change *c, const struct xw_commit_opts *opts)
+{
+	return opts->how != XW_COMMIT_FILE &&
+	       (!xw_super_bytes_valid(c->old_super) || xw_super_bytes_plain(c->old_super)) &&
+	       xw_super_bytes_plain(c->new_super);
+}
+
+/*
+ * The first store that has room for the record: *out is empty, and *store owns its place. For a dry
+ * run a redo file is not created.
+ */
+static int create_record(const struct xw_change *c, const struct xw_commit_opts *opts,
+			 uint64_t nonce, struct xw_redo_store **store, struct xw_dev **out)
+{
+	int rc = XW_ERR_NOSPC;
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(opts->inside) && may_be_inside(c, opts); i++) {
+		*store = opts->inside[i];
+		if (!*store)
+			continue;
+		(*store)->size = XW_MAX(c->old_size, c->new_size);
+		rc = create_in(c, opts, *store, nonce, out);
+		if (rc != XW_ERR_NOSPC)
+			return rc;
+	}
+	if (opts->how == XW_COMMIT_INSIDE)
+		return xw_fail(c->diag, rc,
+			       "%s: no room for a redo record in the image; " XW_COMMIT_NOTHING,
+			       c->base->name);
+	*store = opts->store;
+	if (!*store)
+		return xw_fail(c->diag, XW_ERR_USAGE,
+			       "%s: no location for the redo file: give --redo-file FILE",
+			       c->base->name);
+	return opts->dry_run ? 0 : create_in(c, opts, *store, nonce, out);
+}
+
 static int publish(struct xw_change *c, const struct xw_commit_opts *opts, uint64_t nonce,
+		   struct xw_redo_store *store, struct xw_dev *dev,
 		   const uint8_t pending[XW_SUPER_SIZE])
 {
-	struct xw_dev *dev;
-	int rc = opts->store->ops->create(opts->store, &dev);
+	int rc = xw_redo_write(dev, c, nonce, pending, opts->now, c->diag);
 
-	if (rc)
-		return rc;
-	rc = xw_redo_write(dev, c, nonce, pending, opts->now, c->diag);
-	if (!rc)
+	if (!rc && !store->number) /* else it is flushed with its list */
 		rc = xw_dev_flush(dev);
 	xw_dev_close(dev);
-	return rc ? rc : opts->store->ops->publish(opts->store);
+	return rc ? rc : store->ops->publish(store);
 }
 
 /* Roll back what was not committed: does the image certainly have the old state? */
@@ -136,23 +203,38 @@ static bool abandon(struct xw_change *c, struct xw_redo_store *store, bool super
 	c->base->diag = NULL;
 	if (super_touched)
 		rc = xw_commit_step_super(c, c->old_super);
+	store->size = c->old_size;
 	if (!rc)
 		(void)store->ops->remove(store);
 	c->base->diag = diag;
 	return !rc;
 }
 
+/* Remove a record in the image: before another process may use its blocks. */
+static int remove_inside(struct xw_change *c, struct xw_redo_store *store, uint64_t nonce)
+{
+	uint8_t done[XW_SUPER_SIZE];
+	int rc;
+
+	xw_super_bytes_pend(c->new_super, nonce, store->number | XW_SUPER_NUMBER_DONE, done);
+	rc = xw_commit_step_super(c, done);
+	store->size = c->new_size;
+	return rc ? rc : store->ops->remove(store);
+}
+
 /* Steps after the commit point. */
-static int finish_redo(struct xw_change *c, struct xw_redo_store *store)
+static int finish_redo(struct xw_change *c, struct xw_redo_store *store, uint64_t nonce)
 {
 	int rc = xw_change_apply(c);
 
 	if (!rc)
 		rc = xw_dev_flush(c->base);
-	if (!rc && c->new_size < c->base->size)
-		rc = xw_dev_set_size(c->base, c->new_size);
 	if (!rc)
 		rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
+	if (!rc && c->new_size < c->base->size && !xw_redo_is_behind(store, c->new_size))
+		rc = xw_dev_set_size(c->base, c->new_size);
+	if (!rc && store->number)
+		rc = remove_inside(c, store, nonce);
 	if (!rc)
 		rc = xw_commit_step_super(c, c->new_super);
 	if (!rc)
@@ -161,7 +243,7 @@ static int finish_redo(struct xw_change *c, struct xw_redo_store *store)
 		xw_log(c->diag, XW_LOG_WARN,
 		       "%s: the change is complete in %s; the next xw tool that opens the image "
 		       "finishes it",
-		       c->base->name, store->name);
+		       c->base->name, store->number ? "a redo record" : store->name);
 		c->half = true;
 		return rc;
 	}
@@ -169,22 +251,20 @@ static int finish_redo(struct xw_change *c, struct xw_redo_store *store)
 	return store->ops->remove(store);
 }
 
-int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts, bool *undecided)
+/* From an empty record to the commit point. */
+static int decide(struct xw_change *c, const struct xw_commit_opts *opts, uint64_t nonce,
+		  struct xw_redo_store *store, struct xw_dev *dev,
+		  const uint8_t pending[XW_SUPER_SIZE], bool *undecided)
 {
-	const bool usable = xw_super_bytes_valid(c->old_super);
-	uint8_t pending[XW_SUPER_SIZE];
 	bool undo_made = false;
-	uint64_t nonce;
-	int rc = make_nonce(opts, c->diag, &nonce);
+	int rc;
 
-	if (!rc)
-		rc = choose_name(c, opts, nonce);
-	if (rc)
-		return rc;
-	/* An invalid old superblock cannot carry the bit; the new one can. */
-	xw_super_bytes_pend(usable ? c->old_super : c->new_super, nonce, pending);
-	xw_guard_freeze(c->guard);
-	rc = publish(c, opts, nonce, pending);
+	/* a record in the image is written to the image */
+	if (!store->number)
+		xw_guard_freeze(c->guard);
+	rc = publish(c, opts, nonce, store, dev, pending);
+	if (store->number)
+		xw_guard_freeze(c->guard);
 	if (!rc)
 		rc = xw_commit_ask(opts->watch, c->base->name, c->diag);
 	if (!rc && opts->undo_file)
@@ -193,19 +273,45 @@ int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts, bool 
 		rc = xw_commit_look(c, XW_COMMIT_NOTHING);
 	xw_guard_unfreeze(c->guard);
 	if (rc) {
-		(void)abandon(c, opts->store, false);
+		if (!c->foreign || !store->number)
+			(void)abandon(c, store, false);
 	} else {
 		rc = xw_commit_step_super(c, pending);
-		*undecided = !rc || !abandon(c, opts->store, true);
+		*undecided = !rc || !abandon(c, store, true);
 	}
-	if (rc) {
-		if (undo_made)
-			xw_undo_remove(opts->undo_file);
-		return rc;
-	}
-	xw_change_set_super(c, pending);
-	return finish_redo(c, opts->store);
+	if (rc && undo_made)
+		xw_undo_remove(opts->undo_file);
+	return rc;
 }
+
+int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts,
+		   struct xw_commit_info *info)
+{
+	const bool usable = xw_super_bytes_valid(c->old_super);
+	uint8_t pending[XW_SUPER_SIZE];
+	struct xw_redo_store *store = NULL;
+	struct xw_dev *dev = NULL;
+	uint64_t nonce;
+	int rc = make_nonce(opts, c->diag, &nonce);
+
+	if (!rc)
+		rc = create_record(c, opts, nonce, &store, &dev);
+	if (rc)
+		return rc;
+	info->how = store->number ? XW_COMMIT_INSIDE : XW_COMMIT_FILE;
+	if (opts->dry_run) {
+		xw_dev_close(dev);
+		return 0;
+	}
+	/* An invalid old superblock cannot carry the bit; the new one can. */
+	xw_super_bytes_pend(usable ? c->old_super : c->new_super, nonce, store->number, pending);
+	rc = decide(c, opts, nonce, store, dev, pending, &info->undecided);
+	if (rc)
+		return rc;
+	xw_change_set_super(c, pending);
+	return finish_redo(c, store, nonce);
+}
+
 static int check_new_super(const struct xw_change *c, const struct xw_commit_opts *opts)
 {
 	if (!opts->any_super && !xw_super_bytes_valid(c->new_super))
@@ -231,11 +337,11 @@ static int commit(struct xw_change *c, const struct xw_commit_opts *opts,
 
 	info->blocks = c->n;
 	if (opts->undo_file && opts->how == XW_COMMIT_JOURNAL)
-		return xw_fail(
-			c->diag, XW_ERR_USAGE,
-			"%s: an undo file requires a commit by redo file, not through the journal",
-			c->base->name);
-	if (opts->how != XW_COMMIT_REDO && !opts->undo_file) {
+		return xw_fail(c->diag, XW_ERR_USAGE,
+			       "%s: an undo file requires a commit by redo record, not through the "
+			       "journal",
+			       c->base->name);
+	if ((opts->how == XW_COMMIT_AUTO || opts->how == XW_COMMIT_JOURNAL) && !opts->undo_file) {
 		rc = xw_commit_journal(c, opts, info->why_no_journal, sizeof(info->why_no_journal),
 				       &info->undecided);
 		if (rc == 1 && opts->how == XW_COMMIT_JOURNAL)
@@ -244,14 +350,7 @@ static int commit(struct xw_change *c, const struct xw_commit_opts *opts,
 				       info->why_no_journal);
 		info->how = XW_COMMIT_JOURNAL;
 	}
-	if (rc != 1)
-		return rc;
-	if (!opts->store)
-		return xw_fail(c->diag, XW_ERR_USAGE,
-			       "%s: no location for the redo file: give --redo-file FILE",
-			       c->base->name);
-	info->how = XW_COMMIT_REDO;
-	return opts->dry_run ? 0 : xw_commit_redo(c, opts, &info->undecided);
+	return rc == 1 ? xw_commit_redo(c, opts, info) : rc;
 }
 
 /* After the commit point it would be too late to find that blocks lie past a file size limit. */
@@ -287,7 +386,7 @@ static void drop_reserve(struct xw_change *c)
 
 	xw_change_unreserve(c);
 	c->base->diag = NULL;
-	if (c->new_size > c->old_size)
+	if (c->base->size > c->old_size)
 		(void)xw_dev_set_size(c->base, c->old_size);
 	c->base->diag = diag;
 }

@@ -16,9 +16,16 @@
 
 enum xw_commit_how {
 	XW_COMMIT_AUTO, /* the journal if possible, else redo */
-	XW_COMMIT_REDO,
+	XW_COMMIT_REDO, /* a record in the image if possible, else a file */
 	XW_COMMIT_JOURNAL, /* XW_ERR_STATE, with the reason, if the journal cannot be used */
+	XW_COMMIT_INSIDE, /* XW_ERR_NOSPC if there is no room for the record in the image */
+	XW_COMMIT_FILE, /* XW_ERR_USAGE if no place for a redo file is known */
 };
+
+/* "auto", "journal", ...; false: no such form. */
+bool xw_commit_how_parse(const char *name, enum xw_commit_how *how);
+const char *xw_commit_how_name(enum xw_commit_how how);
+#define XW_COMMIT_HOWS "auto, journal, inside or file"
 
 /*
  * A user who may cancel a change, and is told when it is too late. Functions may be NULL, and are
@@ -48,9 +55,11 @@ struct xw_commit_opts {
 	 * commit writes.
 	 */
 	struct xw_guard *guard;
-	struct xw_redo_store *store; /* NULL: no redo, XW_ERR_USAGE if it would be needed */
+	struct xw_redo_store *store; /* of a redo file; NULL: none, XW_ERR_USAGE if needed */
+	/* Stores of a record in the image (inside.h), tried in this order first; NULL: none. */
+	struct xw_redo_store *inside[2];
 	int64_t now; /* seconds since 1970, for the commit block; may be 0 */
-	uint64_t nonce; /* nonce of the redo file; 0: random. For tests. */
+	uint64_t nonce; /* nonce of the redo record; 0: random. For tests. */
 	/*
 	 * The new state has RECOVER set because its log is to be replayed by another tool. Redo
 	 * only.
@@ -85,7 +94,8 @@ struct xw_commit_opts {
 };
 
 struct xw_commit_info {
-	enum xw_commit_how how; /* the form that was used; AUTO: there was nothing to do */
+	/* the form that was used: JOURNAL, INSIDE or FILE; AUTO: there was nothing to do */
+	enum xw_commit_how how;
 	uint64_t blocks; /* live blocks overwritten */
 	char why_no_journal[128]; /* "" if it was used or not requested */
 	bool undecided; /* the commit failed, and the image may have the new state nevertheless */

@@ -14,8 +14,12 @@ int xw_commit_step_super(struct xw_change *c, const uint8_t super[XW_SUPER_SIZE]
 int xw_commit_look(struct xw_change *c, const char *then);
 #define XW_COMMIT_HALFWAY "the change had begun to be written: run xw-fsck -f"
 
-/* Both: *undecided as in xw_commit_info, initially false. */
-int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts, bool *undecided);
+/*
+ * Commit by a redo record; with dry_run only its place is chosen. Sets info->how, and
+ * info->undecided, which is initially false.
+ */
+int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts,
+		   struct xw_commit_info *info);
 
 /*
  * Commit through the journal. 1: it cannot be used, nothing was written, *why (of `size` bytes) has

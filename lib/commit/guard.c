@@ -74,7 +74,7 @@ int xw_guard_look(const struct xw_guard *g, const char *then)
 	if (!rc && !g->in_use_too)
 		rc = xw_dev_check_unused(g->base);
 	if (!rc)
-		rc = compare_super(g, true, &same);
+		rc = compare_super(g, !g->mounted, &same);
 	if (!rc && !same)
 		rc = xw_guard_fail(g, then);
 	if (!rc && g->mtime && now.mtime != g->mtime)

@@ -14,6 +14,11 @@
 struct xw_guard {
 	struct xw_dev *base; /* borrowed; messages go to its diag */
 	bool in_use_too; /* accept a loop device on the image */
+	/*
+	 * Mounted read-only: the kernel's cache of the superblock, which this process reads and
+	 * writes, may differ from the medium.
+	 */
+	bool mounted;
 	bool has_super; /* otherwise there is no filesystem to protect */
 	/* current superblock of the image, as far as this process knows */
 	uint8_t super[XW_SUPER_SIZE];
@@ -33,7 +38,7 @@ void xw_guard_unfreeze(struct xw_guard *g);
 /*
  * XW_ERR_BUSY: mounted, used by a loop device, of another size, or with another superblock; then:
  * the end of the message, the consequence ("nothing was committed"). Superblocks on block devices
- * are read from the medium.
+ * are read from the medium, unless they are mounted.
  */
 int xw_guard_look(const struct xw_guard *g, const char *then);
 /*

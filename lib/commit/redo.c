@@ -18,7 +18,7 @@
 #include "base/endian.h"
 #include "base/types.h"
 #include "commit/redo.h"
-#include "commit/store.h"
+#include "commit/super.h"
 
 #define HEADER 4096u
 #define VERSION 1
@@ -171,6 +171,11 @@ static int write_log(struct xw_dev *dev, const struct xw_change *c, const struct
 	return rc;
 }
 
+uint64_t xw_redo_bytes(const struct xw_change *c)
+{
+	return log_offset(c->n, c->block_size) + log_length(c->n, c->block_size) * c->block_size;
+}
+
 int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
 		  const uint8_t pending[XW_SUPER_SIZE], int64_t now, struct xw_diag *diag)
 {
@@ -202,7 +207,7 @@ int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
 	memcpy(d.old_super, c->old_super, XW_SUPER_SIZE);
 	memcpy(d.pending_super, pending, XW_SUPER_SIZE);
 	memcpy(d.new_super, c->new_super, XW_SUPER_SIZE);
-	rc = xw_dev_check_end(dev, get64(d.log_offset) + log_blocks * c->block_size);
+	rc = xw_dev_check_end(dev, xw_redo_bytes(c));
 	/*
 	 * The magic is written at once, so that the file can be identified as ours from its first
 	 * byte on.
@@ -327,7 +332,7 @@ static int check_sizes(const struct xw_redo *r, const struct xw_dev *image)
 	if (!sizes_agree(&s))
 		return damaged(r, XW_ERR_CORRUPT, "sizes differ from those of the filesystem");
 	/* An image inside a larger file or device keeps its size. */
-	if (image->size != r->old_size && image->size != r->new_size &&
+	if (!r->inside && image->size != r->old_size && image->size != r->new_size &&
 	    (image->size < r->new_size || r->new_size < r->old_size))
 		return xw_fail(r->diag, XW_ERR_STATE,
 			       "%s: has %" PRIu64 " bytes; a change was interrupted that %s "
@@ -399,43 +404,62 @@ int xw_redo_matches(struct xw_redo *r, struct xw_dev *image)
 	return rc ? rc : 1;
 }
 
-/* Write the superblock's block with `super` in it. */
-static int put_super_block(struct xw_redo *r, struct xw_dev *image,
-			   const uint8_t super[XW_SUPER_SIZE])
+/* Read the superblock's block, of the record: page of block_size bytes. */
+static int get_super_page(struct xw_redo *r, uint8_t *page)
 {
-	const uint64_t bs = r->block_size, blk = XW_SUPER_OFFSET / bs;
-	auto_free uint8_t *page = malloc(bs);
 	size_t i = 0;
+
+	if (!xw_replay_find(&r->plan, XW_SUPER_OFFSET / r->block_size, &i))
+		return damaged(r, XW_ERR_CORRUPT, "the superblock is missing");
+	return xw_replay_read(r->log, &r->plan, i, page);
+}
+
+/* Write the superblock's block with `super` in it, and flush. */
+static int put_super(const struct xw_redo *r, struct xw_dev *image, uint8_t *page,
+		     const uint8_t super[XW_SUPER_SIZE])
+{
+	const uint64_t bs = r->block_size, off = XW_SUPER_OFFSET / bs * bs;
 	int rc;
+
+	memcpy(page + XW_SUPER_OFFSET % bs, super, XW_SUPER_SIZE);
+	rc = xw_dev_pwrite(image, page, XW_MIN(bs, r->new_size - off), off);
+	return rc ? rc : xw_dev_flush(image);
+}
+
+/* All blocks are in place: remove the record, which may be behind the end of the new image. */
+static int remove_inside(struct xw_redo *r, struct xw_dev *image, uint8_t *page,
+			 struct xw_redo_store *inside)
+{
+	uint8_t done[XW_SUPER_SIZE];
+	int rc;
+
+	xw_super_bytes_pend(r->new_super, r->nonce, inside->number | XW_SUPER_NUMBER_DONE, done);
+	rc = put_super(r, image, page, done);
+	inside->size = r->new_size;
+	return rc ? rc : inside->ops->remove(inside);
+}
+
+int xw_redo_apply(struct xw_redo *r, struct xw_dev *image, struct xw_redo_store *inside)
+{
+	auto_free uint8_t *page = malloc(r->block_size);
+	int rc = 0;
 
 	if (!page)
 		return xw_fail_nomem(r->diag, "a redo file");
-	if (!xw_replay_find(&r->plan, blk, &i))
-		return damaged(r, XW_ERR_CORRUPT, "the superblock is missing");
-	rc = xw_replay_read(r->log, &r->plan, i, page);
-	if (rc)
-		return rc;
-	memcpy(page + XW_SUPER_OFFSET % bs, super, XW_SUPER_SIZE);
-	return xw_dev_pwrite(image, page, XW_MIN(bs, r->new_size - blk * bs), blk * bs);
-}
-
-int xw_redo_apply(struct xw_redo *r, struct xw_dev *image)
-{
-	int rc = 0;
-
 	if (r->new_size > image->size)
 		rc = xw_dev_set_size(image, r->new_size);
 	if (!rc)
-		rc = put_super_block(r, image, r->pending_super);
+		rc = get_super_page(r, page);
 	if (!rc)
-		rc = xw_dev_flush(image);
+		rc = put_super(r, image, page, r->pending_super);
 	if (!rc)
 		rc = xw_replay_apply(r->log, &r->plan, XW_SUPER_OFFSET / r->block_size, image);
 	if (!rc)
 		rc = xw_dev_flush(image);
-	if (!rc && r->new_size < image->size)
+	if (!rc && r->new_size < image->size &&
+	    (!inside || !xw_redo_is_behind(inside, r->new_size)))
 		rc = xw_dev_set_size(image, r->new_size);
-	if (!rc)
-		rc = put_super_block(r, image, r->new_super);
-	return rc ? rc : xw_dev_flush(image);
+	if (!rc && inside)
+		rc = remove_inside(r, image, page, inside);
+	return rc ? rc : put_super(r, image, page, r->new_super);
 }

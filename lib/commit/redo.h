@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The redo file: everything that a change writes over live blocks, so that the change can be
- * completed when the image is opened next.
+ * The redo record, in a file or in the image: everything that a change writes over live blocks, so
+ * that the change can be completed when the image is opened next.
  *
  *   byte 0      header, 4096 bytes (little-endian, crc32c at its end)
  *   byte 4096   le64 for each sector of each block in the log: hash of its old contents
@@ -13,6 +13,7 @@
 #define XW_COMMIT_REDO_H
 
 #include "commit/change.h"
+#include "commit/store.h"
 #include "journal/replay.h"
 
 struct xw_redo {
@@ -29,8 +30,12 @@ struct xw_redo {
 	uint64_t log_offset, log_blocks;
 	uint8_t old_super[XW_SUPER_SIZE], pending_super[XW_SUPER_SIZE], new_super[XW_SUPER_SIZE];
 	uint64_t *hashes;
+	/* the record is in the image: as long as it is there, so is the image */
+	bool inside;
 };
 
+/* Length in bytes of the file for change c. */
+uint64_t xw_redo_bytes(const struct xw_change *c);
 /*
  * Write the whole file for change c; pending: the superblock for the commit point. Does not flush.
  */
@@ -57,8 +62,9 @@ void xw_redo_close(struct xw_redo *r);
 int xw_redo_matches(struct xw_redo *r, struct xw_dev *image);
 /*
  * Write all blocks, with the superblock as pending; flush; set the size; write the new superblock;
- * flush.
+ * flush. inside: the store of a record in the image, which is removed before that superblock; NULL:
+ * it is elsewhere, or may stay.
  */
-int xw_redo_apply(struct xw_redo *r, struct xw_dev *image);
+int xw_redo_apply(struct xw_redo *r, struct xw_dev *image, struct xw_redo_store *inside);
 
 #endif

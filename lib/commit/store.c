@@ -179,12 +179,13 @@ static int like_image(struct file_store *f, int fd)
 	return 0;
 }
 
-static int file_create(struct xw_redo_store *s, struct xw_dev **out)
+static int file_create(struct xw_redo_store *s, uint64_t bytes, struct xw_dev **out)
 {
 	struct file_store *f = fs(s);
 	auto_fd int fd = -1;
 	int rc = check_ours(f, f->path);
 
+	(void)bytes;
 	if (!rc)
 		rc = check_ours(f, f->tmp);
 	if (rc)

@@ -15,11 +15,12 @@ struct xw_redo_store;
 
 struct xw_redo_store_ops {
 	/*
-	 * Create an empty, unpublished file; a left-over of an earlier one is removed. The caller
-	 * closes it. XW_ERR_EXISTS when another kind of file has its name, XW_ERR_BUSY when another
-	 * process uses it. A published file must be examined before it is replaced.
+	 * Create an empty, unpublished file for `bytes` bytes; a left-over of an earlier one is
+	 * removed. The caller closes it. XW_ERR_EXISTS when another kind of file has its name,
+	 * XW_ERR_BUSY when another process uses it, XW_ERR_NOSPC (without a message) when the image
+	 * has no room for a record. A published file must be examined before it is replaced.
 	 */
-	int (*create)(struct xw_redo_store *s, struct xw_dev **out);
+	int (*create)(struct xw_redo_store *s, uint64_t bytes, struct xw_dev **out);
 	/*
 	 * Durably rename the file of create, which the caller has flushed. XW_ERR_EXISTS when the
 	 * name belongs to a file that open did not return, XW_ERR_BUSY when another process uses
@@ -38,18 +39,23 @@ struct xw_redo_store_ops {
 	/* Durably rename the published file, logging a warning. May be NULL. */
 	int (*set_aside)(struct xw_redo_store *s);
 	/*
-	 * Only of a directory, where each file has a name of its own; otherwise NULL, both.
-	 * select: open() and remove() mean the n-th file; XW_ERR_NOTFOUND (not described): there
-	 * are not so many. name_new: create() makes one for this filesystem and nonce.
+	 * Where each record has a name or place of its own; otherwise NULL, both. name_new:
+	 * create() makes one for this filesystem and nonce. select: only of a directory; open() and
+	 * remove() mean the n-th file; XW_ERR_NOTFOUND (not described): there are not so many.
 	 */
 	int (*select)(struct xw_redo_store *s, size_t n);
 	int (*name_new)(struct xw_redo_store *s, const uint8_t uuid[16], uint64_t nonce);
 	void (*close)(struct xw_redo_store *s); /* frees s, does not touch files */
 };
 
+#define XW_SUPER_NUMBER_UNIT 1024u /* bytes */
+
 struct xw_redo_store {
 	const struct xw_redo_store_ops *ops;
 	const char *name; /* of the file, or of the directory while none is chosen; for messages */
+	/* Of a record in the image (inside.h): where the superblock finds it; else 0. */
+	uint64_t number; /* in units of XW_SUPER_NUMBER_UNIT */
+	uint64_t size; /* likewise: size in bytes that the image has without the record */
 };
 
 /* First bytes of every redo file; a file without them is never overwritten or removed. */
@@ -67,6 +73,12 @@ int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset
 /* That of a directory: store_dir.c */
 int xw_redo_store_dir(const char *image, const char *dir, struct xw_diag *diag,
 		      struct xw_redo_store **out);
+
+/* Is the record behind the end of an image of `size` bytes? Its removal then sets that size. */
+static inline bool xw_redo_is_behind(const struct xw_redo_store *s, uint64_t size)
+{
+	return s->number && s->number * XW_SUPER_NUMBER_UNIT >= size;
+}
 
 static inline void xw_redo_store_close(struct xw_redo_store *s)
 {

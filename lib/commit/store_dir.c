@@ -178,11 +178,11 @@ static int dir_name_new(struct xw_redo_store *s, const uint8_t uuid[16], uint64_
 	return take_one(d, name);
 }
 
-static int dir_create(struct xw_redo_store *s, struct xw_dev **out)
+static int dir_create(struct xw_redo_store *s, uint64_t bytes, struct xw_dev **out)
 {
 	struct xw_redo_store *one = ds(s)->one;
 
-	return one ? one->ops->create(one, out)
+	return one ? one->ops->create(one, bytes, out)
 		   : xw_fail(ds(s)->diag, XW_ERR_INTERNAL, "%s: a redo file has no name yet",
 			     ds(s)->dir);
 }

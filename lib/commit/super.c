@@ -10,6 +10,8 @@
 #define INCOMPAT_OFF 0x60
 #define RO_COMPAT_OFF 0x64
 #define NONCE_OFF 0x3F0
+static const unsigned number_off[2] = {0x188, 0x3E8};
+
 #define CSUM_OFF 0x3FC
 
 bool xw_super_bytes_valid(const uint8_t super[XW_SUPER_SIZE])
@@ -41,17 +43,36 @@ uint64_t xw_super_bytes_nonce(const uint8_t super[XW_SUPER_SIZE])
 	return peek64(super + NONCE_OFF);
 }
 
-void xw_super_bytes_pend(const uint8_t super[XW_SUPER_SIZE], uint64_t nonce,
+uint64_t xw_super_bytes_number(const uint8_t super[XW_SUPER_SIZE], int half)
+{
+	return peek64(super + number_off[half]);
+}
+
+bool xw_super_bytes_plain(const uint8_t super[XW_SUPER_SIZE])
+{
+	return !xw_super_bytes_number(super, 0) && !xw_super_bytes_number(super, 1);
+}
+
+static void put_numbers(uint8_t super[XW_SUPER_SIZE], uint64_t number)
+{
+	poke64(super + number_off[0], number);
+	poke64(super + number_off[1], number);
+}
+
+void xw_super_bytes_pend(const uint8_t super[XW_SUPER_SIZE], uint64_t nonce, uint64_t number,
 			 uint8_t out[XW_SUPER_SIZE])
 {
 	memcpy(out, super, XW_SUPER_SIZE);
 	poke64(out + NONCE_OFF, nonce);
+	if (number)
+		put_numbers(out, number);
 	xw_super_bytes_incompat(out, XW_INCOMPAT_PENDING, 0);
 }
 
 void xw_super_bytes_unpend(uint8_t super[XW_SUPER_SIZE])
 {
 	poke64(super + NONCE_OFF, 0);
+	put_numbers(super, 0);
 	xw_super_bytes_incompat(super, 0, XW_INCOMPAT_PENDING);
 }
 

@@ -26,9 +26,10 @@
 #include "disk/mmp.h"
 #include "disk/super.h"
 #include "session/edit.h"
-#include "session/freemap.h"
 #include "session/finish.h"
+#include "session/freemap.h"
 #include "session/mmp.h"
+#include "session/room.h"
 
 /* Maximum number of recorded shadow writes; the space of others is not released. */
 #define SHADOW_RUNS_MAX (1u << 20)
@@ -39,6 +40,8 @@ struct xw_edit {
 	struct xw_diag *diag;
 	struct xw_redo_store *store, *own_store; /* own_store: must be closed */
 	char *undo_file; /* owned, or NULL */
+	bool file_named; /* by the user, for redo records */
+	struct xw_room room; /* for a record in the image; fn NULL: by the bitmaps */
 	struct xw_dev *dev; /* the overlay; owns base */
 	struct xw_recover_info recovered;
 	uint64_t base_size; /* of the state that an end without commit returns to */
@@ -148,7 +151,8 @@ static struct xw_edit *new_edit(const struct xw_edit_opts *opts, struct xw_redo_
 		return NULL;
 	}
 	e->opts = *opts;
-	e->opts.redo_file = NULL; /* owned by the caller */
+	e->file_named = opts->redo_file;
+	e->opts.redo_file = e->opts.redo_dir = NULL; /* owned by the caller */
 	e->opts.mmp_idle = NULL;
 	e->opts.undo_file = e->undo_file;
 	e->diag = diag;
@@ -196,15 +200,67 @@ static bool continues(const char *undo_file)
 	return undo_file && !stat(undo_file, &st) && st.st_size;
 }
 
+static uint64_t ask_locked(void *arg, uint64_t blk, uint64_t n, bool *is_free)
+{
+	struct xw_edit *e = arg;
+
+	pthread_mutex_lock(&e->lock);
+	n = ask(e, blk, n, is_free);
+	pthread_mutex_unlock(&e->lock);
+	return n;
+}
+
+/*
+ * The stores for a record in the image: in its free blocks, if these are known, then behind its
+ * end, if the file ends there. With an undo file not in free blocks: e2undo would not bring back
+ * what they held, and those of its oldest state may be in use now.
+ */
+static int open_inside(struct xw_edit *e, bool trusted, struct xw_room *room,
+		       struct xw_redo_store *out[2])
+{
+	struct xw_dev *base = xw_overlay_base(e->dev);
+	const uint32_t bs = xw_overlay_block_size(e->dev);
+	int rc = 0;
+
+	out[0] = out[1] = NULL;
+	if (e->file_named || bs < 1024)
+		return 0;
+	*room = e->room;
+	room->overlay = e->dev;
+	room->written = e->shadow.v;
+	room->n_written = e->shadow.n;
+	if (!room->fn) {
+		room->fn = ask_locked;
+		room->arg = e;
+	}
+	if ((trusted || e->room.fn) && !e->undo_file)
+		rc = xw_inside_new(base, bs, xw_room_find, room, e->diag, &out[0]);
+	if (!rc && !base->is_block && !e->opts.offset)
+		rc = xw_inside_new(base, bs, NULL, NULL, e->diag, &out[1]);
+	return rc;
+}
+
+static void close_inside(struct xw_redo_store *stores[2])
+{
+	xw_redo_store_close(stores[0]);
+	xw_redo_store_close(stores[1]);
+}
+
+/* The journal was replayed just now, so the bitmaps are those of a clean filesystem. */
 static int settle(struct xw_edit *e)
 {
-	const struct xw_commit_opts opts = {
+	struct xw_commit_opts opts = {
 		.store = e->store,
 		.now = e->opts.now,
 		.any_super = e->opts.any_state,
 	};
+	struct xw_room room;
+	int rc = open_inside(e, true, &room, opts.inside);
 
-	return xw_recover_finish(e->dev, &opts, &e->recovered.journal, e->diag);
+	if (!rc)
+		rc = xw_recover_finish(e->dev, &opts, &e->recovered.journal, e->diag);
+	close_inside(opts.inside);
+	return rc;
 }
 
 static unsigned recover_flags(const struct xw_edit_opts *opts)
@@ -295,6 +351,7 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 		return rc;
 	}
 	xw_guard_init(&e->guard, base, opts->in_use_too);
+	e->guard.mounted = opts->mounted;
 	if (!opts->hold)
 		let_go(e);
 	if (!rdonly && !continues(e->undo_file))
@@ -317,7 +374,8 @@ int xw_edit_begin(const char *path, const struct xw_edit_opts *opts, struct xw_d
 	if (!rc && opts->offset)
 		rc = xw_dev_open_offset(dev, opts->offset, &dev);
 	if (!rc)
-		rc = xw_recover_store(path, opts->redo_file, opts->offset, diag, &store);
+		rc = xw_recover_store(path, opts->redo_file ? opts->redo_file : opts->redo_dir,
+				      opts->offset, diag, &store);
 	if (!rc)
 		rc = xw_edit_begin_dev(dev, store, opts, diag, out);
 	if (rc) {
@@ -348,6 +406,11 @@ void xw_edit_set_free(struct xw_edit *e, xw_overlay_free_fn *fn, void *arg)
 void xw_edit_keep_log(struct xw_edit *e)
 {
 	e->opts.keep_log = true;
+}
+
+void xw_edit_set_room(struct xw_edit *e, xw_overlay_free_fn *fn, void *arg)
+{
+	e->room = (struct xw_room){.fn = fn, .arg = arg, .alone = true};
 }
 
 void xw_edit_hold_all(struct xw_edit *e)
@@ -407,18 +470,28 @@ static struct xw_commit_opts commit_opts(struct xw_edit *e)
 	};
 }
 
-int xw_edit_preview(struct xw_edit *e, struct xw_commit_info *info)
+static int commit(struct xw_edit *e, bool dry_run, struct xw_commit_info *info)
 {
 	struct xw_commit_opts opts = commit_opts(e);
+	const bool trusted = e->guard.has_super && xw_room_is_trusted(e->guard.super);
+	struct xw_room room;
+	int rc = open_inside(e, trusted, &room, opts.inside);
 
-	opts.dry_run = true;
-	return xw_commit(e->dev, &opts, e->diag, info);
+	opts.dry_run = dry_run;
+	if (!rc)
+		rc = xw_commit(e->dev, &opts, e->diag, info);
+	close_inside(opts.inside);
+	return rc;
+}
+
+int xw_edit_preview(struct xw_edit *e, struct xw_commit_info *info)
+{
+	return commit(e, true, info);
 }
 
 int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 {
 	struct xw_commit_info own;
-	const struct xw_commit_opts opts = commit_opts(e);
 	int rc;
 
 	if (!info)
@@ -438,7 +511,7 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 				     * canceled
 				     */
 				    NULL);
-		rc = xw_commit(e->dev, &opts, e->diag, info);
+		rc = commit(e, false, info);
 		set_tick(e);
 	}
 	if (!e->opts.hold)
@@ -453,6 +526,7 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 	xw_freemap_free(e->map); /* it described the old state */
 	e->map = NULL;
 	xw_edit_set_free(e, NULL, NULL);
+	e->room.fn = NULL;
 	if (e->undo_file) /* which exists now */
 		xw_edit_hold_all(e);
 	return 0;

@@ -26,7 +26,11 @@
 struct xw_edit;
 
 struct xw_edit_opts {
-	const char *redo_file; /* --redo-file; NULL: beside the image */
+	/*
+	 * --redo-file: the redo record is never in the image. NULL: if there is no room, in a file
+	 * in redo_dir; if that is NULL, too, beside the image.
+	 */
+	const char *redo_file, *redo_dir;
 	/*
 	 * For e2undo(8): commits add to it; NULL: none. If it contains an earlier change, all
 	 * writes are held in memory.
@@ -91,6 +95,12 @@ const struct xw_recover_info *xw_edit_recovered(const struct xw_edit *e);
  * image, unless set here before the first write. A checker uses its claims.
  */
 void xw_edit_set_free(struct xw_edit *e, xw_overlay_free_fn *fn, void *arg);
+/*
+ * Which filesystem blocks are free in the old and in the new state, judged without bitmaps: a redo
+ * record may be there. By default the bitmaps say it, of a filesystem that was unmounted cleanly.
+ * For the next commit only.
+ */
+void xw_edit_set_room(struct xw_edit *e, xw_overlay_free_fn *fn, void *arg);
 /* No shadow writes from here on: all writes are held in memory. */
 void xw_edit_hold_all(struct xw_edit *e);
 

@@ -13,6 +13,7 @@
 #include "base/endian.h"
 #include "base/types.h"
 #include "session/recover.h"
+#include "commit/inside.h"
 #include "commit/redo.h"
 #include "commit/super.h"
 #include "dev/overlay.h"
@@ -20,6 +21,7 @@
 struct recovery {
 	struct xw_dev *dev;
 	struct xw_redo_store *store;
+	struct xw_redo_store *inside; /* of the record in the image; NULL: there is none */
 	struct xw_diag *diag;
 	unsigned flags;
 	struct xw_recover_info *info;
@@ -156,6 +158,19 @@ static int judge_lost(struct recovery *v, enum verdict *verdict)
 	return rc < 0 ? rc : 0;
 }
 
+/* Is every byte of the superblock from one of the states that the change writes? */
+static bool is_torn(const struct recovery *v)
+{
+	const struct xw_redo *r = v->redo;
+	uint8_t done[XW_SUPER_SIZE];
+	const uint8_t *const states[] = {r->old_super, r->pending_super, done, r->new_super};
+
+	xw_super_bytes_pend(r->new_super, r->nonce,
+			    xw_super_bytes_number(r->pending_super, 0) | XW_SUPER_NUMBER_DONE,
+			    done);
+	return xw_super_bytes_mixed(v->super, states, XW_ARRAY_SIZE(states));
+}
+
 static int judge(struct recovery *v, enum verdict *verdict)
 {
 	const struct xw_redo *r = v->redo;
@@ -171,10 +186,7 @@ static int judge(struct recovery *v, enum verdict *verdict)
 	if (v->readable && (!memcmp(v->super, r->old_super, XW_SUPER_SIZE) ||
 			    !memcmp(v->super, r->new_super, XW_SUPER_SIZE)))
 		*verdict = DROP; /* before the commit point, or completed */
-	else if (v->readable &&
-		 xw_super_bytes_mixed(
-			 v->super,
-			 (const uint8_t *const[]){r->old_super, r->pending_super, r->new_super}, 3))
+	else if (v->readable && is_torn(v))
 		*verdict = APPLY;
 	else if (v->pending)
 		*verdict = xw_super_bytes_nonce(v->super) == r->nonce ? APPLY : STUCK;
@@ -205,7 +217,8 @@ static int apply_redo(struct recovery *v)
 	if (!rc)
 		rc = xw_dev_check_end(v->dev, v->redo->new_size);
 	if (!rc)
-		rc = xw_redo_apply(v->redo, v->dev);
+		rc = xw_redo_apply(v->redo, v->dev,
+				   v->flags & XW_RECOVER_RDONLY ? NULL : v->inside);
 	if (rc)
 		return rc;
 	v->info->redo_applied = true;
@@ -220,6 +233,12 @@ static int stuck(struct recovery *v)
 	v->info->stuck = true;
 	if (v->flags & XW_RECOVER_FORCE)
 		return 0;
+	if (!xw_super_bytes_plain(v->super))
+		return xw_fail(v->diag, XW_ERR_STATE,
+			       "%s: a change was interrupted, and the redo record in the image, "
+			       "which completes it, is damaged: xw-tune -f -E clear_pending, then "
+			       "xw-fsck -f",
+			       v->dev->name);
 	if (!v->store)
 		return xw_fail(v->diag, XW_ERR_STATE,
 			       "%s: a change was interrupted; --redo-file must say where the redo "
@@ -236,6 +255,81 @@ static int stuck(struct recovery *v)
 		"%s: a change was interrupted, and %s, which completes it, is %s; if that is "
 		"lost: xw-tune -f -E clear_pending, then xw-fsck -f",
 		v->dev->name, v->store->name, v->file ? "damaged or of another image" : "missing");
+}
+
+static void forget_inside(struct recovery *v)
+{
+	xw_redo_close(v->redo);
+	xw_redo_store_close(v->inside);
+	v->redo = NULL;
+	v->inside = NULL;
+}
+
+/* The record that a half of the superblock leads to. One that cannot be read is none. */
+static int look_at_number(struct recovery *v, uint64_t number, enum verdict *verdict)
+{
+	const struct xw_diag before = diag_of(v);
+	struct xw_dev *dev = NULL;
+	int rc = xw_inside_at(v->dev, number & ~XW_SUPER_NUMBER_DONE, v->diag, &v->inside);
+
+	if (!rc)
+		rc = v->inside->ops->open(v->inside, &dev);
+	if (!rc) {
+		rc = xw_redo_open(dev, v->diag, &v->redo);
+		if (rc)
+			xw_dev_close(dev);
+	}
+	if (!rc) {
+		v->redo->inside = true;
+		rc = judge(v, verdict);
+	}
+	if (rc || *verdict != APPLY)
+		forget_inside(v);
+	if (rc == XW_ERR_NOMEM)
+		return rc;
+	quiet(v, &before);
+	return 0;
+}
+
+static int look_inside(struct recovery *v, enum verdict *verdict)
+{
+	int rc = 0;
+
+	for (int half = 1; half >= 0 && v->readable && *verdict != APPLY && !rc; half--) {
+		const uint64_t number = xw_super_bytes_number(v->super, half);
+
+		if (!number)
+			continue;
+		*verdict = NOTHING;
+		rc = look_at_number(v, number, verdict);
+		if (*verdict != APPLY)
+			*verdict = NOTHING;
+	}
+	return rc;
+}
+
+/* All blocks are in place, and the record is gone: only the final superblock is missing. */
+static bool is_done(const struct recovery *v)
+{
+	const uint64_t numbers =
+		xw_super_bytes_number(v->super, 0) | xw_super_bytes_number(v->super, 1);
+	struct xw_super sb;
+
+	return v->readable && numbers & XW_SUPER_NUMBER_DONE && !xw_super_decode(v->super, &sb) &&
+	       (xw_super_bytes_nonce(v->super) ||
+		xw_super_bytes_has(v->super, XW_INCOMPAT_PENDING));
+}
+
+static int finish_super(struct recovery *v)
+{
+	int rc = make_writable(v);
+
+	xw_super_bytes_unpend(v->super);
+	if (!rc)
+		rc = xw_commit_put_super(v->dev, v->super);
+	v->info->redo_applied = !rc;
+	read_super(v);
+	return rc;
 }
 
 static int look_in_place(struct recovery *v, enum verdict *verdict)
@@ -298,13 +392,60 @@ static int look_in_directory(struct recovery *v, enum verdict *verdict)
 	return rc == XW_ERR_NOTFOUND ? judge(v, verdict) : rc;
 }
 
+/* Notes which superblock the change would have written, if the record is complete. */
+static void note_dropped(struct recovery *v, uint64_t number)
+{
+	const struct xw_diag before = diag_of(v);
+	struct xw_redo_store *store = NULL;
+	struct xw_redo *redo = NULL;
+	struct xw_dev *dev;
+
+	if (!xw_inside_at(v->dev, number, v->diag, &store) && !store->ops->open(store, &dev) &&
+	    xw_redo_open(dev, v->diag, &redo))
+		xw_dev_close(dev);
+	if (redo)
+		memcpy(v->info->dropped_super, redo->new_super, XW_SUPER_SIZE);
+	xw_redo_close(redo);
+	xw_redo_store_close(store);
+	quiet(v, &before);
+}
+
+/* A change that was never begun has made the file longer. */
+static int drop_left_over(struct recovery *v)
+{
+	const struct xw_diag before = diag_of(v);
+	uint64_t number = 0, size;
+	int rc;
+
+	if (v->dev->is_block || v->pending)
+		return 0;
+	if (xw_inside_left_over(v->dev, v->diag, &number, &size))
+		quiet(v, &before); /* an unreadable end */
+	if (!number)
+		return 0;
+	note_dropped(v, number);
+	rc = make_writable(v);
+	return rc ? rc : xw_dev_set_size(v->dev, size);
+}
+
+static int look_for_file(struct recovery *v, enum verdict *verdict)
+{
+	return v->store && v->store->ops->select ? look_in_directory(v, verdict)
+						 : look_in_place(v, verdict);
+}
+
 static int redo_step(struct recovery *v)
 {
 	enum verdict verdict = NOTHING;
 	bool gone = false;
-	int rc = v->store && v->store->ops->select ? look_in_directory(v, &verdict)
-						   : look_in_place(v, &verdict);
+	int rc = look_inside(v, &verdict);
 
+	if (!rc && verdict == NOTHING && is_done(v))
+		rc = finish_super(v);
+	if (!rc && verdict == NOTHING)
+		rc = drop_left_over(v);
+	if (!rc && verdict == NOTHING)
+		rc = look_for_file(v, &verdict);
 	if (!rc && verdict == APPLY)
 		rc = load_redo(v, &verdict);
 	if (!rc && verdict == APPLY)
@@ -314,9 +455,9 @@ static int redo_step(struct recovery *v)
 	if (!rc && verdict == DROP && v->redo &&
 	    memcmp(v->super, v->redo->new_super, XW_SUPER_SIZE))
 		memcpy(v->info->dropped_super, v->redo->new_super, XW_SUPER_SIZE);
-	gone = !rc && (verdict == APPLY || verdict == DROP) && !(v->flags & XW_RECOVER_RDONLY);
-	xw_redo_close(v->redo);
-	v->redo = NULL;
+	gone = !rc && (verdict == APPLY || verdict == DROP) && !v->inside &&
+	       !(v->flags & XW_RECOVER_RDONLY);
+	forget_inside(v);
 	if (gone)
 		rc = v->store->ops->remove(v->store);
 	v->info->redo_dropped = verdict == DROP && gone;

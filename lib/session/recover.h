@@ -2,12 +2,14 @@
 /*
  * Opening an image, as every xw tool does it: an interrupted commit is completed or dropped first.
  *
+ *   superblock has the number of a record         apply it, if it is this change's
+ *   number marked as done, no record              remove bit, nonce and number
  *   superblock has the bit, redo file matches     apply it
- *   bit, no or another or a damaged file          XW_ERR_STATE; see xw_recover_abandon()
+ *   bit, no or another or a damaged record        XW_ERR_STATE; see xw_recover_abandon()
  *   file, no bit                                  delete the file
  *   superblock torn between its states            apply
  *   superblock checksum bad, nonce matches        apply
- *   superblock unreadable or garbage              apply, if UUID and all blocks match
+ *   superblock unreadable or garbage              apply a file, if UUID and all blocks match
  *   superblock torn around a journal commit       RECOVER corrected, or the log replayed
  *
  * With XW_RECOVER_RDONLY all this happens in memory and nothing on disk changes.

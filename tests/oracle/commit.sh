@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Changes to stock images that are cut, torn or failed at every step, through the redo file and through the journal.
+# Changes to stock images that are cut, torn or failed at every step, through the redo file, a redo record in the image, and the journal.
 # What the next opening finds is the old image or the new one; stock e2fsck finds nothing to say about it; and what a
 # journal commit leaves behind its commit point, Linux and stock e2fsck finish as well. (Where the superblock itself is
 # torn in two, Linux does not, and stock e2fsck makes it clean from a backup, with what that knows.)
@@ -109,11 +109,11 @@ while IFS='|' read -r desc options kinds modes; do
 		for mode in $modes; do every "$kind" "$mode"; done
 	done
 done <<'TABLE'
-ext4, 1 KiB blocks|-t ext4 -b 1024|redo journal|cut torn eio enospc dead
-ext4, 4 KiB blocks|-t ext4 -b 4096 -g 1024 -J size=4|redo journal|cut torn
-ext4 without checksums|-t ext4 -b 1024 -O ^metadata_csum,^64bit|redo journal|cut torn
+ext4, 1 KiB blocks|-t ext4 -b 1024|file inside journal|cut torn eio enospc dead
+ext4, 4 KiB blocks|-t ext4 -b 4096 -g 1024 -J size=4|file inside journal|cut torn
+ext4 without checksums|-t ext4 -b 1024 -O ^metadata_csum,^64bit|file inside journal|cut torn
 ext3|-t ext3 -b 1024|journal|cut torn
-ext2|-t ext2 -b 1024|redo|cut torn eio
+ext2|-t ext2 -b 1024|file inside|cut torn eio
 TABLE
 
 # A half state of the redo kind is nobody else's, and read-only tools see it whole.
@@ -126,7 +126,7 @@ half() { # HOW STEPS: img as it is so many steps before the end
 	put_old
 	"$tool" change img new "how=$1" "fail=$k" mode=cut >out 2>&1
 }
-half redo 4
+half file 4
 is "a half state: the redo file is there" test -s img.xw-redo
 quiet_fsck -fy img && fsck=0 || fsck=$?
 is "a half state: stock e2fsck refuses it" test "$((fsck & 8))" = 8
@@ -154,7 +154,7 @@ is "without its file: says what to do" grep -q 'img.xw-redo.*clear_pending' out
 mv away img.xw-redo
 is "with its file: completed" "$tool" open img
 equal "with its file: new" "$("$tool" state img old new)" new
-half redo 4
+half file 4
 cp img.xw-redo kept
 if [ -x "$MKFS" ]; then
 	"$MKFS" -q -F img 4M >out 2>&1
@@ -167,6 +167,29 @@ if [ -x "$MKFS" ]; then
 else
 	skip "xw-mkfs -F" "it is not built"
 fi
+# The same with a record in the image: nothing else is needed, so a copy of the image is complete.
+for before_end in 20 10; do
+	half inside $before_end
+	is "inside, $before_end steps before the end: nothing is beside the image" test ! -e img.xw-redo
+	quiet_fsck -fy img && fsck=0 || fsck=$?
+	is "  stock e2fsck refuses it" test "$((fsck & 8))" = 8
+	if [ -n "$loop" ]; then
+		is "  Linux refuses it" bash -c '! mount -o loop img mnt'
+	else
+		skip "  Linux refuses it" "needs root and loop mounts"
+	fi
+	mkdir -p elsewhere
+	cp img elsewhere/moved
+	if [ -x "$EXPORT" ]; then
+		before=$(cksum <img)
+		is "  xw-export sees the new state" bash -c "'$EXPORT' img | cmp - new.tar"
+		equal "  and writes nothing" "$(cksum <img)" "$before"
+	else
+		skip "  xw-export sees the new state" "it is not built" 2
+	fi
+	is "  a copy elsewhere: completed" "$tool" open elsewhere/moved
+	equal "  and new" "$("$tool" state elsewhere/moved old new)" new
+done
 half journal 4
 if [ -x "$EXPORT" ]; then
 	rm -f img.xw-redo
@@ -176,4 +199,4 @@ if [ -x "$EXPORT" ]; then
 else
 	skip "a full journal: xw-export" "it is not built"
 fi
-done_testing 42
+done_testing 68

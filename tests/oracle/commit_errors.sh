@@ -66,6 +66,7 @@ every() {
 	[ -z "$want_new" ] || is "  the removal of the redo file is among them" test $n_new -gt 0
 }
 before=$(contents old)
-every "xw-tune -U" 1 xw-tune -U 6c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10
+every "xw-tune -U, a redo record" "" xw-tune -U 7c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10
+every "xw-tune -U, a redo file" 1 xw-tune --commit file -U 6c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10
 every "xw-debugfs -w, through the journal" "" xw-debugfs -w -R "mkdir /dir"
-done_testing 4
+done_testing 5

@@ -182,12 +182,12 @@ static struct xw_redo_store *store_under(struct xw_redo_store *s)
 	return ((struct faulty_store *)s)->under;
 }
 
-static int s_create(struct xw_redo_store *s, struct xw_dev **out)
+static int s_create(struct xw_redo_store *s, uint64_t bytes, struct xw_dev **out)
 {
 	int rc = simple();
 
 	if (!rc)
-		rc = store_under(s)->ops->create(store_under(s), out);
+		rc = store_under(s)->ops->create(store_under(s), bytes, out);
 	return rc ? rc : wrap(*out, out);
 }
 
@@ -263,9 +263,8 @@ static int parse(int argc, char **argv, struct xw_edit_opts *opts)
 	for (int i = 0; i < argc; i++) {
 		bool known = false;
 
-		if (!strcmp(argv[i], "how=redo") || !strcmp(argv[i], "how=journal")) {
-			opts->how = argv[i][4] == 'r' ? XW_COMMIT_REDO : XW_COMMIT_JOURNAL;
-			known = true;
+		if (!strncmp(argv[i], "how=", 4)) {
+			known = xw_commit_how_parse(argv[i] + 4, &opts->how);
 		} else if (!strncmp(argv[i], "fail=", 5)) {
 			plan.at = strtoull(argv[i] + 5, NULL, 10);
 			known = true;
@@ -283,7 +282,6 @@ static int parse(int argc, char **argv, struct xw_edit_opts *opts)
 
 static int change(const char *path, const char *new_path, const struct xw_edit_opts *opts)
 {
-	static const char *const names[] = {"nothing", "redo", "journal"};
 	struct faulty_store fs = {.store = {.ops = &store_ops}};
 	struct xw_dev *image, *dev, *from;
 	struct xw_image *img = NULL;
@@ -320,7 +318,8 @@ static int change(const char *path, const char *new_path, const struct xw_edit_o
 	xw_dev_close(from);
 	if (rc)
 		printf("%d: %s\n", rc, diag.text);
-	printf("%s %" PRIu64 " %" PRIu64 "\n", names[info.how], plan.steps, info.blocks);
+	printf("%s %" PRIu64 " %" PRIu64 "\n", xw_commit_how_name(info.how), plan.steps,
+	       info.blocks);
 	return rc != 0;
 }
 

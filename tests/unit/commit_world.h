@@ -21,6 +21,7 @@ struct world_spec {
 	uint32_t log_incompat;
 	int64_t grow; /* of the device, by the change; redo only */
 	bool lost; /* the old superblock is garbage; redo only */
+	bool behind; /* a record in the image is behind its end, not in blocks of the journal */
 };
 
 /* Block sizes, checksums, and formats of the log. */
@@ -47,6 +48,8 @@ void world_close(struct world *w);
 struct xw_dev *world_change(struct world *w);
 /* Power is back; nothing is planned any more. */
 void world_revive(struct world *w);
+/* May the journal's own blocks have any contents after such a commit? */
+bool world_ignores_log(const struct world_spec *spec, enum xw_commit_how how);
 /* 'o'ld or 'n'ew, else '?'. log: the journal's own blocks do not count. */
 char world_state(const struct world *w, struct xw_dev *d, bool log);
 
@@ -58,6 +61,8 @@ char world_recover(struct world *w, unsigned flags, bool log, struct xw_recover_
 void world_check_settled(struct world *w, bool log, char state);
 /* Open a world, and cut a redo commit between its commit point and its end. */
 void world_half_done(struct world *w, const struct world_spec *spec);
+/* The same with the record in blocks of the journal, the first of which has its list. */
+void world_half_inside(struct world *w, const struct world_spec *spec);
 void world_get_super(struct world *w, uint8_t super[XW_SUPER_SIZE]);
 void world_put_super(struct world *w, const uint8_t *super);
 /* Flip bits of one byte of the superblock; its checksum follows. */

@@ -55,7 +55,7 @@ static void interrupt_recovery(struct world *w, const struct fault *f)
 static bool try_fault(const struct world_spec *spec, enum xw_commit_how how, const struct fault *f,
 		      uint64_t k, bool seen[2])
 {
-	const bool log = how == XW_COMMIT_JOURNAL;
+	const bool log = world_ignores_log(spec, how);
 	struct xw_recover_info info;
 	struct xw_dev *o, *base;
 	struct world w;
@@ -114,6 +114,28 @@ static void try_all(const struct world_spec *spec, enum xw_commit_how how)
 START_TEST(redo_cut_everywhere)
 {
 	try_all(&world_specs[_i], XW_COMMIT_REDO);
+}
+END_TEST
+
+START_TEST(inside_cut_everywhere)
+{
+	try_all(&world_specs[_i], XW_COMMIT_INSIDE);
+}
+END_TEST
+
+START_TEST(other_inside_cut_everywhere)
+{
+	try_all(&redo_specs[_i], XW_COMMIT_INSIDE);
+}
+END_TEST
+
+/* Behind the end of the image, which has its old or new size afterwards. */
+START_TEST(behind_cut_everywhere)
+{
+	struct world_spec spec = _i < 5 ? world_specs[_i] : redo_specs[_i - 5];
+
+	spec.behind = true;
+	try_all(&spec, XW_COMMIT_INSIDE);
 }
 END_TEST
 
@@ -277,7 +299,7 @@ START_TEST(journal_does_not_serve)
 	xw_diag_clear(&w.diag);
 	/* redo does */
 	ck_assert_int_eq(world_commit(&w, o, XW_COMMIT_AUTO, &info), 0);
-	ck_assert_int_eq(info.how, XW_COMMIT_REDO);
+	ck_assert_int_eq(info.how, XW_COMMIT_FILE);
 	xw_dev_close(o);
 	world_close(&w);
 }
@@ -316,6 +338,9 @@ int main(void)
 
 	tcase_set_timeout(cut, 300);
 	tcase_add_loop_test(cut, redo_cut_everywhere, 0, WORLD_SPECS);
+	tcase_add_loop_test(cut, inside_cut_everywhere, 0, WORLD_SPECS);
+	tcase_add_loop_test(cut, other_inside_cut_everywhere, 0, XW_ARRAY_SIZE(redo_specs));
+	tcase_add_loop_test(cut, behind_cut_everywhere, 0, 5 + XW_ARRAY_SIZE(redo_specs));
 	tcase_add_loop_test(cut, journal_cut_everywhere, 0, WORLD_SPECS);
 	tcase_add_test(cut, journal_commit_point);
 	tcase_add_loop_test(cut, other_redo_cut_everywhere, 0, XW_ARRAY_SIZE(redo_specs));

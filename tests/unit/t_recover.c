@@ -76,7 +76,7 @@ START_TEST(file_of_another_change)
 
 	world_half_done(&w, &world_specs[0]);
 	world_get_super(&w, super);
-	xw_super_bytes_pend(super, 4711, super);
+	xw_super_bytes_pend(super, 4711, 0, super);
 	world_put_super(&w, super);
 	ck_assert_int_eq(try_recover(&w, 0, &info), XW_ERR_STATE);
 	ck_assert_ptr_nonnull(strstr(w.diag.text, "of another image"));
@@ -133,6 +133,82 @@ START_TEST(damaged_file)
 	ck_assert_int_eq(xw_dev_set_size(w.pub, size - 1), 0);
 	ck_assert_int_eq(try_recover(&w, 0, &info), XW_ERR_CORRUPT);
 	free(before);
+	world_close(&w);
+}
+END_TEST
+
+/* Every part of a record in the image, its list first: the same. */
+START_TEST(damaged_record)
+{
+	const uint64_t from = (uint64_t)WORLD_LOG_FIRST * world_specs[_i].block_size;
+	const uint64_t len = (uint64_t)WORLD_LOG_BLOCKS * world_specs[_i].block_size;
+	unsigned refused = 0, tried = 0;
+	struct xw_recover_info info;
+	struct world w;
+
+	world_half_inside(&w, &world_specs[_i]);
+	for (uint64_t at = 0; at < len; at += at < 512 ? 1 : at < 8192 ? 67 : 3989) {
+		struct xw_dev *d = crash_dev_dup(w.img);
+		unsigned char c, bad;
+		int rc;
+
+		ck_assert_int_eq(xw_dev_pread(w.img, &c, 1, from + at), 0);
+		bad = c ^ 0x40;
+		ck_assert_int_eq(xw_dev_pwrite(w.img, &bad, 1, from + at), 0);
+		rc = xw_recover_dev(&d, &w.store, XW_RECOVER_RDONLY, &w.diag, &info);
+		if (!rc)
+			ck_assert_int_eq(world_state(&w, d, true), 'n');
+		else
+			ck_assert_str_ne(w.diag.text, "");
+		tried++;
+		refused += rc != 0;
+		xw_dev_close(d);
+		xw_diag_clear(&w.diag);
+		if (rc) {
+			ck_assert_int_ne(try_recover(&w, 0, &info), 0);
+			xw_diag_clear(&w.diag);
+			ck_assert_int_eq(try_recover(&w, XW_RECOVER_FORCE, &info), 0);
+			ck_assert(info.stuck && !info.redo_applied);
+			ck_assert_str_eq(w.diag.text, "");
+		}
+		ck_assert_int_eq(xw_dev_pwrite(w.img, &c, 1, from + at), 0);
+		ck_assert_int_eq(world_state(&w, w.img, true), '?');
+	}
+	ck_assert_uint_gt(refused, tried / 2);
+	world_close(&w);
+}
+END_TEST
+
+/* A list whose checksum is right and whose fields are anything: no harm, and no image changed. */
+START_TEST(hostile_list)
+{
+	const uint32_t bs = world_specs[_i].block_size;
+	const uint64_t off = (uint64_t)WORLD_LOG_FIRST * bs;
+	static const unsigned fields[] = {8, 0x28, 0x30, 0x38, 0x3C, 0x40, 0x50, 0x58};
+	static const uint8_t zero[4];
+	struct xw_recover_info info;
+	unsigned char *good = malloc(bs), *bad = malloc(bs);
+	uint32_t x = 12345;
+	unsigned refused = 0;
+	struct world w;
+
+	world_half_inside(&w, &world_specs[_i]);
+	ck_assert_int_eq(xw_dev_pread(w.img, good, bs, off), 0);
+	for (int i = 0; i < 400; i++) {
+		memcpy(bad, good, bs);
+		x = x * 1664525u + 1013904223u;
+		memset(bad + fields[x >> 8 & 7], (int)(x >> 16), x >> 28 & 1 ? 1 : 8);
+		memcpy(bad + 0x0C, zero, sizeof(zero));
+		*(le32 *)(void *)(bad + 0x0C) = put32(xw_crc32c(~0u, bad, bs));
+		ck_assert_int_eq(xw_dev_pwrite(w.img, bad, bs, off), 0);
+		refused += try_recover(&w, XW_RECOVER_RDONLY, &info) != 0;
+		xw_diag_clear(&w.diag);
+	}
+	ck_assert_uint_gt(refused, 200);
+	ck_assert_int_eq(xw_dev_pwrite(w.img, good, bs, off), 0);
+	ck_assert_int_eq(world_recover(&w, 0, true, &info), 'n');
+	free(good);
+	free(bad);
 	world_close(&w);
 }
 END_TEST
@@ -595,6 +671,8 @@ int main(void)
 	tcase_add_loop_test(tc, bit_without_file, 0, WORLD_SPECS);
 	tcase_add_test(tc, file_of_another_change);
 	tcase_add_loop_test(tc, damaged_file, 0, 2);
+	tcase_add_loop_test(tc, damaged_record, 0, WORLD_SPECS);
+	tcase_add_loop_test(tc, hostile_list, 0, WORLD_SPECS);
 	tcase_add_loop_test(tc, hostile_header, 0, 2);
 	tcase_add_loop_test(tc, made_up_sizes, 0, WORLD_SPECS);
 	tcase_add_test(tc, made_up_blocks);

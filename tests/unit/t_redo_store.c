@@ -67,7 +67,7 @@ static void put_dev(const char *path, struct xw_dev *d)
 /* A world whose commit was cut behind the commit point, as files. */
 static void cut_world(struct world *w, const char *redo_path)
 {
-	const struct xw_commit_opts opts = {.how = XW_COMMIT_REDO, .store = &w->store};
+	const struct xw_commit_opts opts = {.how = XW_COMMIT_FILE, .store = &w->store};
 	struct xw_dev *o;
 
 	world_open(w, &spec);
@@ -97,7 +97,7 @@ START_TEST(whole_life)
 	ck_assert_str_eq(s->name, redo);
 	ck_assert_int_eq(s->ops->open(s, &d), XW_ERR_NOTFOUND);
 	ck_assert_int_eq(diag.code, 0);
-	ck_assert_int_eq(s->ops->create(s, &d), 0);
+	ck_assert_int_eq(s->ops->create(s, 0, &d), 0);
 	ck_assert_int_eq(stat(tmp, &st), 0);
 	ck_assert_uint_eq(st.st_mode & 0777, 0640);
 	ck_assert_uint_eq(st.st_uid, geteuid() ? geteuid() : 12345);
@@ -112,7 +112,7 @@ START_TEST(whole_life)
 	ck_assert_uint_eq(d->size, 12);
 	xw_dev_close(d);
 	/* over a published one */
-	ck_assert_int_eq(s->ops->create(s, &d), 0);
+	ck_assert_int_eq(s->ops->create(s, 0, &d), 0);
 	ck_assert(there(redo));
 	xw_dev_close(d);
 	ck_assert_int_eq(s->ops->remove(s), 0);
@@ -137,7 +137,7 @@ START_TEST(in_the_way)
 	else
 		ck_assert_int_eq(symlink("image", redo), 0);
 	ck_assert_int_eq(xw_redo_store_open(img, NULL, 0, &diag, &s), 0);
-	ck_assert_int_eq(s->ops->create(s, &d), XW_ERR_EXISTS);
+	ck_assert_int_eq(s->ops->create(s, 0, &d), XW_ERR_EXISTS);
 	xw_diag_clear(&diag);
 	ck_assert_int_eq(s->ops->remove(s), XW_ERR_EXISTS);
 	ck_assert_ptr_nonnull(strstr(diag.text, "not a redo file"));
@@ -161,7 +161,7 @@ START_TEST(set_aside)
 	ck_assert(!there(redo) && there(other));
 	ck_assert_int_eq(s->ops->set_aside(s), 0); /* there is none now */
 	ck_assert(there(other));
-	ck_assert_int_eq(s->ops->create(s, &d), 0);
+	ck_assert_int_eq(s->ops->create(s, 0, &d), 0);
 	ck_assert_int_eq(xw_dev_pwrite(d, XW_REDO_MAGIC "rest", 12, 0), 0);
 	xw_dev_close(d);
 	ck_assert_int_eq(s->ops->publish(s), 0);
@@ -199,12 +199,12 @@ START_TEST(shared_name)
 	put_file(other, "other", 5);
 	ck_assert_int_eq(xw_redo_store_open(img, redo, 0, &diag, &a), 0);
 	ck_assert_int_eq(xw_redo_store_open(other, redo, 0, &diag, &b), 0);
-	ck_assert_int_eq(a->ops->create(a, &d), 0);
+	ck_assert_int_eq(a->ops->create(a, 0, &d), 0);
 	put_magic(d);
 	ck_assert_int_eq(b->ops->open(b, &d), XW_ERR_NOTFOUND);
 	ck_assert_int_eq(b->ops->remove(b), 0);
 	ck_assert(there(tmp));
-	ck_assert_int_eq(b->ops->create(b, &d), XW_ERR_BUSY);
+	ck_assert_int_eq(b->ops->create(b, 0, &d), XW_ERR_BUSY);
 	ck_assert_ptr_nonnull(strstr(diag.text, "in use by another process"));
 	ck_assert_int_eq(a->ops->publish(a), 0);
 	xw_diag_clear(&diag);
@@ -212,7 +212,7 @@ START_TEST(shared_name)
 	ck_assert_int_eq(b->ops->remove(b), XW_ERR_BUSY);
 	ck_assert(there(redo) && !there(tmp));
 	/* created meanwhile: it has another temporary file, but not the name */
-	ck_assert_int_eq(b->ops->create(b, &d), 0);
+	ck_assert_int_eq(b->ops->create(b, 0, &d), 0);
 	put_magic(d);
 	xw_diag_clear(&diag);
 	ck_assert_int_eq(b->ops->publish(b), XW_ERR_BUSY);
@@ -236,11 +236,11 @@ START_TEST(shared_name_appears)
 	ck_assert_int_eq(xw_redo_store_open(img, redo, 0, &diag, &a), 0);
 	ck_assert_int_eq(a->ops->open(a, &d), XW_ERR_NOTFOUND);
 	ck_assert_int_eq(xw_redo_store_open(img, redo, 0, &diag, &b), 0);
-	ck_assert_int_eq(b->ops->create(b, &d), 0);
+	ck_assert_int_eq(b->ops->create(b, 0, &d), 0);
 	put_magic(d);
 	ck_assert_int_eq(b->ops->publish(b), 0);
 	xw_redo_store_close(b);
-	ck_assert_int_eq(a->ops->create(a, &d), 0);
+	ck_assert_int_eq(a->ops->create(a, 0, &d), 0);
 	put_magic(d);
 	ck_assert_int_eq(a->ops->publish(a), XW_ERR_EXISTS);
 	ck_assert_ptr_nonnull(strstr(diag.text, "created by another process"));
@@ -249,7 +249,7 @@ START_TEST(shared_name_appears)
 	/* once it was looked at it is replaced */
 	ck_assert_int_eq(a->ops->open(a, &d), 0);
 	xw_dev_close(d);
-	ck_assert_int_eq(a->ops->create(a, &d), 0);
+	ck_assert_int_eq(a->ops->create(a, 0, &d), 0);
 	put_magic(d);
 	ck_assert_int_eq(a->ops->publish(a), 0);
 	ck_assert_int_eq(a->ops->remove(a), 0);
@@ -395,7 +395,7 @@ END_TEST
 /* Commits on real files, several in a row; a left-over temporary file goes when it is opened. */
 START_TEST(commit_on_files)
 {
-	struct xw_commit_opts opts = {.how = _i ? XW_COMMIT_JOURNAL : XW_COMMIT_REDO};
+	struct xw_commit_opts opts = {.how = _i ? XW_COMMIT_JOURNAL : XW_COMMIT_FILE};
 	struct xw_commit_info info;
 	struct xw_dev *d, *o;
 	struct world w;
@@ -469,7 +469,7 @@ END_TEST
 START_TEST(limit_of_commit)
 {
 	const struct world_spec grown = {1024, true, true, 0x12, 1 << 20, false};
-	struct xw_commit_opts opts = {.how = XW_COMMIT_REDO};
+	struct xw_commit_opts opts = {.how = XW_COMMIT_FILE};
 	struct xw_commit_info info;
 	struct xw_dev *o, *d = NULL;
 	struct world w;
@@ -520,7 +520,7 @@ static uint64_t room_of(const char *path)
 /* A commit makes sure of room for blocks that are holes; where it fails they are holes again. */
 START_TEST(holes_stay)
 {
-	struct xw_commit_opts opts = {.how = XW_COMMIT_REDO};
+	struct xw_commit_opts opts = {.how = XW_COMMIT_FILE};
 	char page[1024];
 	struct xw_dev *o, *d = NULL;
 	struct world w;

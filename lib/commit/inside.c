@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ *   create   finds blocks, which stay unchanged; those of the list come first. Behind the end of
+ *            an image file the list is last, and is written at once, so that what a killed run
+ *            leaves there can be found and removed
+ *   publish  writes the list, and flushes it and the record
+ *   remove   overwrites the list, so that nothing leads to the record any more, and gives the
+ *            blocks back to the host: those that were holes are holes again, the others are
+ *            zeros, so that the same change always makes the same image. On a block device only
+ *            the list is overwritten.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/crc.h"
+#include "base/endian.h"
+#include "commit/inside.h"
+#include "commit/super.h"
+#include "dev/runs.h"
+
+#define MAGIC "XW-INSD1"
+#define LIST_MAX (1u << 20) /* blocks of a list; more are those of a forged one */
+
+struct XW_ON_DISK disk_run {
+	le64 start;
+	le64 len;
+};
+
+struct XW_ON_DISK disk_list {
+	uint8_t magic[8];
+	le32 block_size;
+	le32 csum;
+	uint8_t uuid[16];
+	le64 nonce;
+	le64 bytes;
+	le64 next;
+	le32 n;
+	le32 index;
+	le64 size;
+	uint8_t reserved[8];
+	struct disk_run runs[];
+};
+
+static_assert(offsetof(struct disk_list, csum) == 0x0C, "list of a redo record");
+static_assert(offsetof(struct disk_list, nonce) == 0x20, "list of a redo record");
+static_assert(offsetof(struct disk_list, runs) == 0x50, "list of a redo record");
+
+struct inside {
+	struct xw_redo_store store;
+	struct xw_diag *diag;
+	struct xw_dev *base; /* borrowed */
+	xw_inside_room_fn *room; /* NULL: behind the end, or an existing record */
+	void *arg;
+	uint32_t block_size;
+	uint8_t uuid[16];
+	uint64_t nonce;
+	uint64_t bytes; /* of the record */
+	uint64_t size_before; /* of the image file; only of a record behind its end */
+	uint64_t blocks; /* of the runs of an existing record */
+	XW_VEC(xw_blk) list; /* blocks of the list */
+	struct xw_runs runs; /* of the record */
+	/* its blocks and those of the list: holes of the host's file before create(), and others */
+	struct xw_runs holes, data;
+};
+
+static struct inside *inside(struct xw_redo_store *s)
+{
+	return (struct inside *)s;
+}
+
+static size_t runs_per_block(uint32_t block_size)
+{
+	return (block_size - sizeof(struct disk_list)) / sizeof(struct disk_run);
+}
+
+static uint64_t list_blocks(uint32_t block_size, size_t runs)
+{
+	return XW_MAX(1, xw_div_up(runs, runs_per_block(block_size)));
+}
+
+uint64_t xw_inside_blocks(uint32_t block_size, uint64_t bytes, size_t runs)
+{
+	return xw_div_up(bytes, block_size) + list_blocks(block_size, runs);
+}
+
+static void forget(struct inside *in)
+{
+	in->list.n = in->runs.list.n = in->holes.list.n = in->data.list.n = 0;
+	in->store.number = 0;
+}
+
+/* Remove n blocks from the beginning of the runs, and add them to the list's. */
+static int split_list(struct inside *in, uint64_t n)
+{
+	struct xw_run *r = in->runs.list.v;
+	size_t used = 0;
+
+	for (; n; n--) {
+		if (xw_vec_push(&in->list, r[used].start))
+			return xw_fail_nomem(in->diag, "a redo record");
+		r[used].start++;
+		used += !--r[used].len;
+	}
+	in->runs.list.n -= used;
+	memmove(r, r + used, in->runs.list.n * sizeof(*r));
+	return 0;
+}
+
+/* Drop runs, or the end of one, that the record does not need. */
+static void trim(struct inside *in)
+{
+	uint64_t need = xw_div_up(in->bytes, in->block_size);
+	size_t i;
+
+	for (i = 0; i < in->runs.list.n && need; i++) {
+		struct xw_run *r = &in->runs.list.v[i];
+
+		r->len = XW_MIN(r->len, need);
+		need -= r->len;
+	}
+	in->runs.list.n = i;
+}
+
+static int add_run(struct inside *in, struct xw_runs *to, uint64_t from, uint64_t end)
+{
+	if (from < end && xw_vec_push(&to->list, ((struct xw_run){from, end - from})))
+		return xw_fail_nomem(in->diag, "a redo record");
+	return 0;
+}
+
+/* Note which blocks of a run are holes in the host's file. */
+static int note_holes(struct inside *in, const struct xw_run *r)
+{
+	const uint64_t bs = in->block_size, end = r->start + r->len;
+	uint64_t from, to;
+	int rc = 0;
+
+	for (uint64_t at = r->start; at < end && !rc; at = to) {
+		if (!xw_dev_data(in->base, at * bs, &from, &to))
+			from = to = end * bs;
+		from = XW_MIN(XW_MAX(from / bs, at), end);
+		to = XW_MIN(XW_MAX(xw_div_up(to, bs), at + 1), end);
+		rc = add_run(in, &in->holes, at, from);
+		if (!rc)
+			rc = add_run(in, &in->data, from, to);
+	}
+	return rc;
+}
+
+/* Behind the end of the file: the record, then its list. */
+static int choose_end(struct inside *in)
+{
+	const uint64_t bs = in->block_size, n = xw_div_up(in->bytes, bs);
+	const xw_blk first = xw_div_up(XW_MAX(in->base->size, in->store.size), bs);
+
+	if (xw_vec_push(&in->runs.list, ((struct xw_run){first, n})) ||
+	    xw_vec_push(&in->list, first + n))
+		return xw_fail_nomem(in->diag, "a redo record");
+	in->size_before = in->base->size;
+	return 0;
+}
+
+static int choose_free(struct inside *in)
+{
+	int rc = in->room(in->arg, in->block_size, in->bytes, &in->runs);
+
+	if (!rc)
+		rc = split_list(in, list_blocks(in->block_size, in->runs.list.n));
+	if (!rc)
+		trim(in);
+	for (size_t i = 0; i < in->list.n && !rc; i++)
+		rc = note_holes(in, &(struct xw_run){in->list.v[i], 1});
+	for (size_t i = 0; i < in->runs.list.n && !rc; i++)
+		rc = note_holes(in, &in->runs.list.v[i]);
+	return rc;
+}
+
+static int open_runs(struct inside *in, struct xw_dev **out)
+{
+	return xw_dev_open_runs(in->base, in->runs.list.v, in->runs.list.n, in->block_size, out);
+}
+
+static uint32_t csum_of(struct disk_list *d, uint32_t block_size)
+{
+	const le32 had = d->csum;
+	uint32_t sum;
+
+	d->csum = put32(0);
+	sum = xw_crc32c(~0u, d, block_size);
+	d->csum = had;
+	return sum;
+}
+
+/* Write block i of the list, whose first run is runs[at]. */
+static int put_list_block(struct inside *in, struct disk_list *d, size_t i, size_t at)
+{
+	const size_t n = XW_MIN(runs_per_block(in->block_size), in->runs.list.n - at);
+
+	memset(d, 0, in->block_size);
+	memcpy(d->magic, MAGIC, sizeof(d->magic));
+	d->block_size = put32(in->block_size);
+	memcpy(d->uuid, in->uuid, sizeof(d->uuid));
+	d->nonce = put64(in->nonce);
+	d->bytes = put64(in->bytes);
+	d->next = put64(i + 1 < in->list.n ? in->list.v[i + 1] : 0);
+	d->n = put32((uint32_t)n);
+	d->index = put32((uint32_t)i);
+	d->size = put64(in->size_before);
+	for (size_t k = 0; k < n; k++) {
+		d->runs[k].start = put64(in->runs.list.v[at + k].start);
+		d->runs[k].len = put64(in->runs.list.v[at + k].len);
+	}
+	d->csum = put32(csum_of(d, in->block_size));
+	return xw_dev_pwrite(in->base, d, in->block_size, in->list.v[i] * in->block_size);
+}
+
+static int put_list(struct inside *in)
+{
+	auto_free struct disk_list *d = malloc(in->block_size);
+	const size_t per = runs_per_block(in->block_size);
+	int rc = 0;
+
+	if (!d)
+		return xw_fail_nomem(in->diag, "a redo record");
+	for (size_t i = 0; i < in->list.n && !rc; i++)
+		rc = put_list_block(in, d, i, XW_MIN(i * per, in->runs.list.n));
+	return rc ? rc : xw_dev_flush(in->base);
+}
+
+/* Before anything of the record is written, its list makes the file longer, and says by how much. */
+static int begin_behind(struct inside *in)
+{
+	int rc = xw_dev_check_end(in->base, (in->list.v[0] + 1) * in->block_size);
+
+	return rc ? rc : put_list(in);
+}
+
+static int inside_create(struct xw_redo_store *s, uint64_t bytes, struct xw_dev **out)
+{
+	struct inside *in = inside(s);
+	int rc;
+
+	forget(in);
+	in->bytes = bytes;
+	rc = in->room ? choose_free(in) : choose_end(in);
+	if (!rc)
+		in->store.number = in->list.v[0] * in->block_size / XW_SUPER_NUMBER_UNIT;
+	if (!rc && !in->room)
+		rc = begin_behind(in);
+	return rc ? rc : open_runs(in, out);
+}
+
+static int inside_publish(struct xw_redo_store *s)
+{
+	return put_list(inside(s));
+}
+
+/* ---- an existing record ---- */
+
+static bool is_block_size(uint32_t n)
+{
+	return n >= 1024 && n <= 65536 && !(n & (n - 1));
+}
+
+/* Is this block number i of the list? The first one says what the others must agree with. */
+static bool is_valid(struct inside *in, struct disk_list *d, size_t i)
+{
+	const uint64_t blocks = in->base->size / in->block_size;
+
+	if (memcmp(d->magic, MAGIC, sizeof(d->magic)) != 0 ||
+	    get32(d->csum) != csum_of(d, in->block_size))
+		return false;
+	if (!i) {
+		memcpy(in->uuid, d->uuid, sizeof(in->uuid));
+		in->nonce = get64(d->nonce);
+		in->bytes = get64(d->bytes);
+	}
+	if (get32(d->block_size) != in->block_size || memcmp(d->uuid, in->uuid, sizeof(in->uuid)) ||
+	    get64(d->nonce) != in->nonce || get64(d->bytes) != in->bytes || get32(d->index) != i ||
+	    get32(d->n) > runs_per_block(in->block_size) || get64(d->next) >= blocks)
+		return false;
+	for (size_t k = 0; k < get32(d->n); k++) {
+		const uint64_t start = get64(d->runs[k].start), len = get64(d->runs[k].len);
+
+		if (!len || start >= blocks || len > blocks - start || len > blocks - in->blocks)
+			return false;
+		in->blocks += len;
+	}
+	return true;
+}
+
+static int take_runs(struct inside *in, const struct disk_list *d)
+{
+	for (size_t k = 0; k < get32(d->n); k++)
+		if (xw_vec_push(&in->runs.list,
+				((struct xw_run){get64(d->runs[k].start), get64(d->runs[k].len)})))
+			return xw_fail_nomem(in->diag, "a redo record");
+	return 0;
+}
+
+/* The list from block blk on. Damage is XW_ERR_NOTFOUND. */
+static int read_list(struct inside *in, xw_blk blk)
+{
+	auto_free struct disk_list *d = malloc(in->block_size);
+	int rc;
+
+	if (!d)
+		return xw_fail_nomem(in->diag, "a redo record");
+	in->blocks = 0;
+	do {
+		if (in->list.n >= LIST_MAX || blk >= in->base->size / in->block_size)
+			return XW_ERR_NOTFOUND;
+		rc = xw_dev_pread(in->base, d, in->block_size, blk * in->block_size);
+		if (rc)
+			return rc;
+		if (!is_valid(in, d, in->list.n))
+			return XW_ERR_NOTFOUND;
+		if (xw_vec_push(&in->list, blk))
+			return xw_fail_nomem(in->diag, "a redo record");
+		rc = take_runs(in, d);
+		blk = get64(d->next);
+	} while (!rc && blk);
+	if (!rc && in->blocks != xw_div_up(in->bytes, in->block_size))
+		rc = XW_ERR_NOTFOUND;
+	return rc;
+}
+
+/* The first block of the list, whose size it tells. */
+static int read_first(struct inside *in, uint64_t off)
+{
+	struct disk_list d;
+	int rc;
+
+	if (off > in->base->size || in->base->size - off < sizeof(d))
+		return XW_ERR_NOTFOUND;
+	rc = xw_dev_pread(in->base, &d, sizeof(d), off);
+	if (rc)
+		return rc;
+	in->block_size = get32(d.block_size);
+	if (memcmp(d.magic, MAGIC, sizeof(d.magic)) != 0 || !is_block_size(in->block_size) ||
+	    off % in->block_size)
+		return XW_ERR_NOTFOUND;
+	return read_list(in, off / in->block_size);
+}
+
+static int inside_open(struct xw_redo_store *s, struct xw_dev **out)
+{
+	struct inside *in = inside(s);
+	const uint64_t number = s->number;
+	int rc;
+
+	if (number > INT64_MAX / XW_SUPER_NUMBER_UNIT)
+		return XW_ERR_NOTFOUND;
+	forget(in);
+	rc = read_first(in, number * XW_SUPER_NUMBER_UNIT);
+	in->store.number = number;
+	for (size_t i = 0; i < in->runs.list.n && !rc; i++) /* what was a hole is not known */
+		rc = xw_vec_push(&in->data.list, in->runs.list.v[i]);
+	if (!rc)
+		rc = open_runs(in, out);
+	return rc ? rc : xw_dev_set_size(*out, in->bytes);
+}
+
+/* ---- removal ---- */
+
+static int zero_blocks(const struct inside *in, struct xw_run r)
+{
+	const uint64_t bs = in->block_size, end = XW_MIN((r.start + r.len) * bs, in->base->size);
+
+	return r.start * bs < end ? xw_dev_zero(in->base, r.start * bs, end - r.start * bs) : 0;
+}
+
+static int zero_runs(const struct inside *in, const struct xw_runs *runs, bool keep)
+{
+	const bool had = in->base->keep;
+	int rc = 0;
+
+	in->base->keep = had || keep;
+	for (size_t i = 0; i < runs->list.n && !rc; i++)
+		rc = zero_blocks(in, runs->list.v[i]);
+	in->base->keep = had;
+	return rc;
+}
+
+static int inside_remove(struct xw_redo_store *s)
+{
+	struct inside *in = inside(s);
+	int rc = 0;
+
+	if (!in->list.n)
+		return 0;
+	if (xw_redo_is_behind(s, s->size)) {
+		rc = xw_dev_set_size(in->base, s->size);
+	} else {
+		for (size_t i = 0; i < in->list.n && !rc; i++)
+			rc = zero_blocks(in, (struct xw_run){in->list.v[i], 1});
+		if (!rc && !in->base->is_block)
+			rc = zero_runs(in, &in->holes, false);
+		if (!rc && !in->base->is_block)
+			rc = zero_runs(in, &in->data, true);
+	}
+	if (!rc)
+		forget(in);
+	return rc;
+}
+
+/* ---- a left-over ---- */
+
+#define BLOCK_MAX 65536u
+
+/* Is this the list of a record that has made the file longer? It is in the last block. */
+static bool is_left_over(struct disk_list *d, uint64_t off, uint64_t end)
+{
+	const uint32_t bs = get32(d->block_size);
+	const uint64_t size = get64(d->size);
+
+	return !memcmp(d->magic, MAGIC, sizeof(d->magic)) && is_block_size(bs) && off % bs == 0 &&
+	       off + bs == end && get32(d->csum) == csum_of(d, bs) && size && get32(d->n) == 1 &&
+	       get64(d->runs[0].start) >= xw_div_up(size, bs) &&
+	       get64(d->runs[0].start) + get64(d->runs[0].len) == off / bs;
+}
+
+int xw_inside_left_over(struct xw_dev *base, struct xw_diag *diag, uint64_t *number, uint64_t *size)
+{
+	const uint64_t unit = XW_SUPER_NUMBER_UNIT, end = base->size;
+	const uint64_t from = xw_round_up(end > BLOCK_MAX ? end - BLOCK_MAX : 0, unit);
+	auto_free uint8_t *tail = malloc(BLOCK_MAX);
+	int rc;
+
+	*number = 0;
+	if (!tail)
+		return xw_fail_nomem(diag, "the end of an image");
+	rc = from < end ? xw_dev_pread(base, tail, end - from, from) : 0;
+	for (uint64_t at = from; !rc && !*number && at + unit <= end; at += unit) {
+		struct disk_list *d = (struct disk_list *)(void *)(tail + (at - from));
+
+		if (!is_left_over(d, at, end))
+			continue;
+		*number = at / unit;
+		*size = get64(d->size);
+	}
+	return rc;
+}
+
+static int inside_name_new(struct xw_redo_store *s, const uint8_t uuid[16], uint64_t nonce)
+{
+	struct inside *in = inside(s);
+
+	memcpy(in->uuid, uuid, sizeof(in->uuid));
+	in->nonce = nonce;
+	return 0;
+}
+
+static void inside_close(struct xw_redo_store *s)
+{
+	struct inside *in = inside(s);
+
+	xw_vec_free(&in->list);
+	xw_vec_free(&in->runs.list);
+	xw_vec_free(&in->holes.list);
+	xw_vec_free(&in->data.list);
+	free(in);
+}
+
+static const struct xw_redo_store_ops inside_ops = {
+	.create = inside_create,
+	.publish = inside_publish,
+	.open = inside_open,
+	.remove = inside_remove,
+	.name_new = inside_name_new,
+	.close = inside_close,
+};
+
+static struct inside *new_store(struct xw_dev *base, struct xw_diag *diag)
+{
+	struct inside *in = calloc(1, sizeof(*in));
+
+	if (!in)
+		return NULL;
+	in->store.ops = &inside_ops;
+	in->store.name = base->name;
+	in->store.size = base->size;
+	in->diag = diag;
+	in->base = base;
+	return in;
+}
+
+int xw_inside_new(struct xw_dev *base, uint32_t block_size, xw_inside_room_fn *room, void *arg,
+		  struct xw_diag *diag, struct xw_redo_store **out)
+{
+	struct inside *in = new_store(base, diag);
+
+	if (!in)
+		return xw_fail_nomem(diag, "a redo record");
+	in->block_size = block_size;
+	in->room = room;
+	in->arg = arg;
+	*out = &in->store;
+	return 0;
+}
+
+int xw_inside_at(struct xw_dev *base, uint64_t number, struct xw_diag *diag,
+		 struct xw_redo_store **out)
+{
+	struct inside *in = new_store(base, diag);
+
+	if (!in)
+		return xw_fail_nomem(diag, "a redo record");
+	in->store.number = number;
+	*out = &in->store;
+	return 0;
+}

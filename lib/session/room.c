@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The search goes from the end of the filesystem down: there free blocks have most likely never
+ * been used, while those in front may hold files that were deleted just now, which somebody may
+ * want to bring back.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "base/types.h"
+#include "commit/super.h"
+#include "read/bitmaps.h"
+#include "session/room.h"
+
+/* A search over the groups of the new state. */
+struct search {
+	const struct xw_room *room;
+	struct xw_runs *out;
+	struct xw_image *img; /* of the new state */
+	struct xw_sysmap *sys;
+	struct xw_run *written; /* by the change, sorted */
+	size_t n_written;
+	uint8_t *bits; /* bitmap of a group */
+	XW_VEC(struct xw_run) in_group; /* free blocks of a group, ascending */
+	uint64_t bytes; /* of the record */
+	uint64_t found; /* blocks */
+	bool by_bits; /* free in the bitmaps, too */
+};
+
+static uint64_t needed(const struct search *s)
+{
+	return xw_inside_blocks(s->img->block_size, s->bytes, s->out->list.n);
+}
+
+static bool is_enough(const struct search *s)
+{
+	return s->found >= needed(s);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct xw_run *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int sort_written(struct search *s)
+{
+	const size_t n = s->room->n_written;
+
+	s->written = calloc(n + 1, sizeof(*s->written));
+	if (!s->written)
+		return XW_ERR_NOMEM;
+	for (size_t i = 0; i < n; i++)
+		s->written[i] = s->room->written[i];
+	qsort(s->written, n, sizeof(*s->written), by_start);
+	for (size_t i = 0; i < n; i++) { /* runs may overlap: join them */
+		struct xw_run *last = s->n_written ? &s->written[s->n_written - 1] : NULL;
+		const struct xw_run r = s->written[i];
+
+		if (last && r.start <= last->start + last->len)
+			last->len = XW_MAX(last->len, r.start + r.len - last->start);
+		else
+			s->written[s->n_written++] = r;
+	}
+	return 0;
+}
+
+static bool was_written(const struct search *s, uint64_t at)
+{
+	size_t from = 0, to = s->n_written;
+
+	while (from < to) {
+		const size_t mid = from + (to - from) / 2;
+		const struct xw_run *r = &s->written[mid];
+
+		if (at < r->start)
+			to = mid;
+		else if (at >= r->start + r->len)
+			from = mid + 1;
+		else
+			return true;
+	}
+	return false;
+}
+
+/* Does the change itself write to the block? Then the record may not be there. */
+static bool is_dirty(const struct search *s, xw_blk blk)
+{
+	const uint32_t unit = xw_overlay_block_size(s->room->overlay);
+	const uint64_t from = blk * s->img->block_size / unit;
+	const uint64_t end = xw_div_up((blk + 1) * s->img->block_size, unit);
+	const void *data;
+
+	for (uint64_t at = from; at < end; at++)
+		if (xw_overlay_block(s->room->overlay, at, &data) || was_written(s, at))
+			return true;
+	return false;
+}
+
+/* Blocks that were free, from the last one down, up to as many as are still needed. */
+static int take(struct search *s, const struct xw_run *r)
+{
+	for (xw_blk blk = r->start + r->len; blk-- > r->start && !is_enough(s);) {
+		struct xw_run *last = s->out->list.n ? &s->out->list.v[s->out->list.n - 1] : NULL;
+
+		if (is_dirty(s, blk))
+			continue;
+		s->found++;
+		if (last && blk + 1 == last->start) {
+			last->start--;
+			last->len++;
+		} else if (xw_vec_push(&s->out->list, ((struct xw_run){blk, 1}))) {
+			return xw_fail_nomem(s->img->diag, "a redo record");
+		}
+	}
+	return 0;
+}
+
+/* Of blocks that are free in the new state those that were free before. */
+static int add_old(struct search *s, xw_blk blk, uint64_t n)
+{
+	bool is_free;
+	uint64_t some;
+
+	for (; n; blk += some, n -= some) {
+		some = s->room->fn(s->room->arg, blk, n, &is_free);
+		if (is_free && xw_vec_push(&s->in_group, ((struct xw_run){blk, some})))
+			return xw_fail_nomem(s->img->diag, "a redo record");
+	}
+	return 0;
+}
+
+static bool is_used(const struct search *s, uint64_t bit)
+{
+	return s->by_bits && s->bits[bit / 8] >> (bit % 8) & 1;
+}
+
+static int search_group(struct search *s, uint64_t group)
+{
+	const unsigned shift = xw_image_cluster_bits(s->img);
+	const uint64_t first = s->img->sb.first_data_block + group * s->img->sb.blocks_per_group;
+	const uint64_t blocks =
+		XW_MIN(s->img->sb.blocks_per_group, s->img->sb.blocks_count - first);
+	const uint64_t clusters = xw_div_up(blocks, UINT64_C(1) << shift);
+	uint64_t from, to;
+	int rc = 0;
+
+	if (s->by_bits && xw_image_block_bitmap(s->img, s->sys, group, s->bits))
+		return 0; /* nothing in it counts as free */
+	s->in_group.n = 0;
+	for (from = 0; from < clusters && !rc; from = to + 1) {
+		for (to = from; to < clusters && !is_used(s, to);)
+			to++;
+		if (to > from)
+			rc = add_old(s, first + (from << shift),
+				     XW_MIN(to << shift, blocks) - (from << shift));
+	}
+	for (size_t i = s->in_group.n; i-- > 0 && !rc && !is_enough(s);)
+		rc = take(s, &s->in_group.v[i]);
+	return rc;
+}
+
+/*
+ * Groups with so much free space that they have room for the whole record, or half of which is
+ * free: there it is not scattered.
+ */
+static bool is_roomy(const struct search *s, const struct xw_group_desc *gd)
+{
+	const uint64_t n = (uint64_t)gd->free_blocks << xw_image_cluster_bits(s->img);
+
+	return n >= XW_MIN(needed(s), s->img->sb.blocks_per_group / 2);
+}
+
+static int search_groups(struct search *s, bool roomy)
+{
+	struct xw_group_desc gd;
+	int rc = 0;
+
+	for (uint64_t g = s->img->groups; g-- > 0 && !rc && !is_enough(s);) {
+		if (s->by_bits && (xw_image_group(s->img, g, &gd) || !gd.free_blocks ||
+				   is_roomy(s, &gd) != roomy))
+			continue;
+		rc = search_group(s, g);
+	}
+	return rc;
+}
+
+static int search(struct search *s)
+{
+	int rc;
+
+	s->by_bits = true;
+	rc = search_groups(s, true);
+	if (!rc && !is_enough(s))
+		rc = search_groups(s, false);
+	if (rc || is_enough(s) || !s->room->alone)
+		return rc;
+	/* Once more, so that no block is taken twice. */
+	s->by_bits = false;
+	s->found = s->out->list.n = 0;
+	return search_groups(s, false);
+}
+
+int xw_room_find(void *arg, uint32_t block_size, uint64_t bytes, struct xw_runs *out)
+{
+	const struct xw_room *room = arg;
+	struct xw_diag diag = {0}; /* damage of the new state is not a failure of this search */
+	struct search s = {.room = room, .out = out, .bytes = bytes};
+	struct xw_diag *devs = room->overlay->diag;
+	int rc;
+
+	room->overlay->diag = NULL;
+	rc = xw_image_open(room->overlay, room->alone ? XW_IMAGE_LENIENT : 0, &diag, &s.img);
+	if (!rc)
+		rc = xw_sysmap_new(s.img, &s.sys);
+	if (!rc && s.img->block_size == block_size) {
+		s.bits = malloc(s.img->block_size);
+		rc = s.bits ? sort_written(&s) : XW_ERR_NOMEM;
+		rc = rc ? rc : search(&s);
+	}
+	if (rc != XW_ERR_NOMEM)
+		rc = !rc && s.img->block_size == block_size && is_enough(&s) ? 0 : XW_ERR_NOSPC;
+	free(s.written);
+	xw_vec_free(&s.in_group);
+	free(s.bits);
+	xw_sysmap_free(s.sys);
+	xw_image_close(s.img);
+	room->overlay->diag = devs;
+	return rc;
+}
+
+bool xw_room_is_trusted(const uint8_t super[XW_SUPER_SIZE])
+{
+	struct xw_super sb;
+
+	return xw_super_bytes_valid(super) && !xw_super_decode(super, &sb) &&
+	       sb.state & XW_STATE_VALID && !(sb.state & XW_STATE_ERROR) &&
+	       !(sb.feature_incompat & XW_INCOMPAT_RECOVER);
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Redo records in images: their format as extwright(7) describes it, decoded by a program that knows nothing else; where
+# they are in a full image, in a folder that cannot be written to, and beside bitmaps that cannot be believed.
+. "$(dirname "$0")/../cli/lib.sh"
+tool=$XW_BUILD/commit_tool
+[ -x "$tool" ] || skip_all "commit_tool is not built"
+decode=$XW_SRC/tests/kit/redo_decode.py
+FSCK=$BIN/xw-fsck
+
+mkdir d
+for i in $(seq 1 30); do seq 1 $((i * 50)) >"d/f$i"; done
+# pair OPTIONS SIZE: old and new, with the changes of a debugger between them
+pair() {
+	rm -f old new img
+	# shellcheck disable=SC2086
+	"$MKFS" -q -F $1 -E hash_seed=12345678-1234-1234-1234-123456789012 -d d old "$2" || return 1
+	cp --sparse=always old new
+	{
+		for i in $(seq 1 3 30); do echo "rm f$i"; done
+		echo "mkdir sub"
+		for i in $(seq 1 20); do echo "symlink sub/link$i f2"; done
+	} | "$BIN/xw-debugfs" -w -f - new >out 2>&1
+}
+# pending BEFORE_END: img as it is so many steps before the end of the change
+pending() {
+	cp --sparse=always old img
+	"$tool" change img new how=inside >out 2>&1
+	k=$(($(awk 'END { print $2 }' out) - $1))
+	cp --sparse=always old img
+	"$tool" change img new how=inside "fail=$k" mode=cut >out 2>&1
+}
+for options in "-t ext2 -b 1024" "-t ext4 -b 4096" "-t ext4 -b 1024 -O itree"; do
+	pair "$options" 8M
+	pending 12
+	is "$options: the record is as described" python3 "$decode" img decoded
+	is "  xw-fsck -n sees what it describes" "$FSCK" -fn img
+	is "  and it is completed" "$tool" open img
+	is "  to the image that the description leads to" cmp img decoded
+	equal "  which is the new one" "$("$tool" state img old new)" new
+done
+
+# Behind the end: a filesystem that was not unmounted cleanly, whose bitmaps may be wrong, of an odd length.
+pair "-t ext2 -b 1024" 8M
+"$BIN/xw-debugfs" -w -R 'ssv state 0' old >out 2>&1
+head -c 700 /dev/urandom >>old
+cp --sparse=always old new
+"$BIN/xw-debugfs" -w -R 'ssv mtime 20200101' new >out 2>&1
+equal "behind the end: the file has its old size" "$(stat -c %s new)" "$(stat -c %s old)"
+pending 6
+is "  killed: the record is as described" python3 "$decode" img decoded
+is "  and it is completed" "$tool" open img
+is "  to the image that the description leads to" cmp img decoded
+# begun, and never committed
+cp --sparse=always old img
+"$tool" change img new how=inside fail=9 mode=cut >out 2>&1
+is "  killed before the commit point: the file is longer" test "$(stat -c %s img)" -gt "$(stat -c %s old)"
+is "  readers do not mind" "$EXPORT" -f /dev/null img
+is "  the next tool that writes" "$tool" open img
+is "  makes it what it was" cmp img old
+
+# A full image has no room inside.
+"$MKFS" -q -t ext2 -b 1024 -d d full 2>out
+"$BIN/xw-dump" -h full 2>&1 | grep -i '^free blocks' >free
+is "a full image: $(cat free)" test "$(grep -o '[0-9]*$' free)" -lt 8
+size=$(stat -c %s full)
+run_tool "$BIN/xw-tune" /dev/null -U random full
+equal "  gets a new UUID" "$RC" 0
+equal "  keeps its size" "$(stat -c %s full)" "$size"
+is "  and is clean" "$FSCK" -fn full
+equal "  nothing is beside any image" "$(find . -name '*xw-redo*')" ""
+
+# A folder that nobody may write to.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	mkdir closed
+	"$MKFS" -q -t ext2 -d d/f1 closed/img 8M 2>/dev/null || "$MKFS" -q -t ext2 closed/img 8M
+	"$BIN/xw-debugfs" -w -R 'ssv free_blocks_count 5' closed/img >out 2>&1
+	chmod 755 . closed
+	chmod 666 closed/img
+	rc=0
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$FSCK" -fy closed/img >out 2>&1 || rc=$?
+	equal "an image in a folder that cannot be written to: repaired" "$rc" 1
+	is "  and clean" "$FSCK" -fn closed/img
+else
+	skip "an image in a folder that cannot be written to" "needs root and setpriv" 2
+fi
+done_testing 30
