@@ -121,7 +121,8 @@ static int open_writing(struct dbg *d, const char *path)
 {
 	const struct xw_edit_opts opts = {
 		.watch = &d->watch,
-		.redo_file = d->redo_file,
+		.redo_file = d->how.redo_file,
+		.redo_dir = d->redo_dir,
 		.undo_file = d->how.undo_file,
 		.offset = d->how.offset,
 		.now = d->now,

@@ -277,7 +277,8 @@ static int measure(const char *path, const struct xw_age_opts *o, bool files, bo
 	int rc;
 
 	*m = (struct xw_age_measure){0};
-	rc = xw_recover_read(path, o->redo_file, o->offset, diag, &dev, NULL);
+	rc = xw_recover_read(path, o->redo_file ? o->redo_file : o->redo_dir, o->offset, diag, &dev,
+			     NULL);
 	if (!rc)
 		rc = xw_image_open(dev, 0, diag, &img);
 	if (!rc)

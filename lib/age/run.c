@@ -29,6 +29,7 @@ int xw_age_open(struct xw_age_run *r, struct xw_edit **e, struct xw_update **u)
 {
 	const struct xw_edit_opts eo = {
 		.redo_file = r->o->redo_file,
+		.redo_dir = r->o->redo_dir,
 		.offset = r->o->offset,
 		.how = XW_COMMIT_REDO,
 		.watch = r->o->watch,

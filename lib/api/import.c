@@ -26,25 +26,16 @@ void xw_import_free(struct xw_import *x)
 	xw_mkfs_clear(&x->m);
 	xw_json_free(&x->json);
 	free(x->redo_file);
+	free(x->redo_dir);
 	free(x->undo_file);
 	free(x);
 }
 
 static int set_commit(struct xw_import *x, const char *value)
 {
-	static const char *const names[] = {
-		[XW_COMMIT_AUTO] = "auto",
-		[XW_COMMIT_REDO] = "redo",
-		[XW_COMMIT_JOURNAL] = "journal",
-	};
-
-	for (size_t i = 0; value && i < XW_ARRAY_SIZE(names); i++) {
-		if (!strcmp(value, names[i])) {
-			x->how = (enum xw_commit_how)i;
-			return 0;
-		}
-	}
-	return xw_fail(&x->m.diag, XW_ERR_USAGE, "--commit: \"%s\" is not auto, redo or journal",
+	if (xw_commit_how_parse(value, &x->how))
+		return 0;
+	return xw_fail(&x->m.diag, XW_ERR_USAGE, "--commit: \"%s\" is not " XW_COMMIT_HOWS,
 		       value ? value : "");
 }
 
@@ -87,6 +78,8 @@ int xw_import_set(struct xw_import *x, const char *option, const char *value)
 		return set_commit(x, value);
 	if (!strcmp(option, "--redo-file"))
 		return set_name(x, option, value, &x->redo_file);
+	if (!strcmp(option, "--redo-dir"))
+		return set_name(x, option, value, &x->redo_dir);
 	if (!strcmp(option, "--undo-file"))
 		return set_name(x, option, value, &x->undo_file);
 	if (!strcmp(option, "--keep-old-files") || !strcmp(option, "--skip-old-files")) {
@@ -165,7 +158,7 @@ const char *xw_import_json(struct xw_import *x)
 {
 	const struct xw_import_result *r = &x->result;
 	struct xw_json *j = &x->json;
-	const char *how = x->dry_run ? "none" : r->by_journal ? "journal" : "redo";
+	const char *how = x->dry_run ? "none" : r->commit;
 
 	xw_json_free(j);
 	xw_json_object(j, NULL);

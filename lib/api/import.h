@@ -9,7 +9,7 @@
 struct xw_import {
 	/* sources and their options, callbacks, diag; the fields for creating are unused */
 	struct xw_mkfs m;
-	char *redo_file; /* owned; NULL: beside the image */
+	char *redo_file, *redo_dir; /* as in xw_edit_opts; owned, or NULL */
 	char *undo_file; /* owned; NULL: none */
 	enum xw_fill_existing existing;
 	bool dry_run;

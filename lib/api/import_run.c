@@ -65,6 +65,7 @@ static int prepare(struct run *r)
 	struct xw_mkfs *m = &r->x->m;
 	const struct xw_edit_opts eo = {
 		.redo_file = r->x->redo_file,
+		.redo_dir = r->x->redo_dir,
 		.undo_file = r->x->undo_file,
 		.offset = m->params.offset,
 		.how = r->x->how,
@@ -163,7 +164,7 @@ static void summarise(struct run *r)
 		.bytes_in = r->x->m.result.bytes_in,
 		.bytes_written = st.bytes,
 		.warnings = r->x->m.diag.warnings,
-		.by_journal = r->info.how == XW_COMMIT_JOURNAL,
+		.commit = xw_commit_how_name(r->info.how),
 		.replayed = xw_edit_recovered(r->edit)->journal.needed,
 		.seconds = xw_intake_seconds(&r->in),
 	};

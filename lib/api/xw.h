@@ -124,7 +124,11 @@ struct xw_import_result {
 	uint64_t block_size, free_blocks, free_inodes; /* of the resulting image */
 	uint64_t commit_blocks; /* live blocks overwritten, as one unit */
 	uint64_t bytes_in, bytes_written, warnings;
-	int by_journal; /* the commit went through the journal; else through a redo file */
+	/*
+	 * How it was committed: "journal" (the image's), "inside" (a redo record in the image),
+	 * "file" (a redo file), "auto" (there was nothing to commit); a constant.
+	 */
+	const char *commit;
 	int replayed; /* the journal was replayed before the import */
 	double seconds;
 };
@@ -133,8 +137,9 @@ int xw_import_new(struct xw_import **out);
 void xw_import_free(struct xw_import *x);
 /*
  * The options of xw_mkfs_set() for reading sources ("--exclude", "--directory", "--whiteouts",
- * "--jobs", ...), "-E" with "offset=" and "mb_...=", "now"; "--redo-file" FILE, "--undo-file" FILE,
- * "--commit" auto, redo or journal; "--keep-old-files" or "--skip-old-files"; "--dry-run": nothing
+ * "--jobs", ...), "-E" with "offset=" and "mb_...=", "now"; "--redo-file" FILE, "--redo-dir" DIR
+ * (for a redo file if there is no room in the image), "--undo-file" FILE, "--commit" auto, journal,
+ * inside or file; "--keep-old-files" or "--skip-old-files"; "--dry-run": nothing
  * is written, and the result describes what the run would do.
  */
 int xw_import_set(struct xw_import *x, const char *option, const char *value);

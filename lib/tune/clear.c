@@ -12,8 +12,8 @@ int xw_tune_clear_pending(const char *path, const struct xw_tune_opts *opts, str
 {
 	struct xw_recover_info info;
 	struct xw_dev *dev;
-	int rc = xw_recover_open(path, opts->redo_file, opts->offset, XW_RECOVER_FORCE, diag, &dev,
-				 &info);
+	int rc = xw_recover_open(path, opts->redo_file ? opts->redo_file : opts->redo_dir,
+				 opts->offset, XW_RECOVER_FORCE, diag, &dev, &info);
 
 	if (rc)
 		return rc;

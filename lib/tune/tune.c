@@ -212,6 +212,7 @@ int xw_tune_run(const char *path, const struct xw_tune_opts *opts, const struct 
 {
 	const struct xw_edit_opts eo = {
 		.redo_file = opts->redo_file,
+		.redo_dir = opts->redo_dir,
 		.undo_file = opts->undo_file,
 		.offset = opts->offset,
 		.how = opts->how,

@@ -67,7 +67,7 @@ struct xw_tune_want {
 };
 
 struct xw_tune_opts {
-	const char *redo_file, *undo_file; /* as in xw_edit_opts */
+	const char *redo_file, *redo_dir, *undo_file; /* as in xw_edit_opts */
 	uint64_t offset;
 	enum xw_commit_how how;
 	int64_t now;

@@ -337,7 +337,7 @@ int age_args_parse(struct age_args *args, int argc, char **argv)
 	if (status < 0)
 		status = cli_line_image(&args->line, argc, argv, &args->image);
 	if (status < 0 && !args->opts.redo_file)
-		args->opts.redo_file = cli_line_redo_dir(&args->line, args->image);
+		args->opts.redo_dir = cli_line_redo_dir(&args->line, args->image);
 	for (size_t i = 0; i < args->line.count && status < 0; i++) {
 		uint64_t now;
 

@@ -47,11 +47,11 @@ const char *cli_line_redo_dir(struct cli_line *l, const char *image)
 	return l->redo_dir;
 }
 
-void cli_line_redo(struct cli_line *l, const char *image)
+void cli_line_redo(struct cli_line *l, const char *image, const char *option)
 {
 	for (size_t i = 0; i < l->count; i++)
 		if (!strcmp(l->settings[i].name, "--redo-file"))
 			return;
 	if (cli_line_redo_dir(l, image))
-		cli_line_push(l, "--redo-file", l->redo_dir);
+		cli_line_push(l, option, l->redo_dir);
 }

@@ -15,7 +15,9 @@ char *cli_redo_dir(const char *image);
 
 /* The same, owned by the line. */
 const char *cli_line_redo_dir(struct cli_line *l, const char *image);
-/* The same as a setting "--redo-file" for the library, unless the user has given one. */
-void cli_line_redo(struct cli_line *l, const char *image);
+/*
+ * The same as a setting of the library, called `option`, unless the user has given --redo-file.
+ */
+void cli_line_redo(struct cli_line *l, const char *image, const char *option);
 
 #endif

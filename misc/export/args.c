@@ -315,6 +315,6 @@ int export_args_parse(struct export_args *args, int argc, char **argv)
 	args->paths = argv + optind;
 	status = cli_line_offset(&args->line, argv[optind - 1]);
 	if (status < 0)
-		cli_line_redo(&args->line, args->image);
+		cli_line_redo(&args->line, args->image, "--redo-file");
 	return status < 0 ? check(args) : status;
 }

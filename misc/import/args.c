@@ -48,9 +48,8 @@ static void print_help(FILE *out)
 	      "  -E LIST                   offset=BYTES: where in IMAGE the filesystem begins;\n"
 	      "                            mb_*: tuning of the allocator\n"
 	      "      --partition N         the filesystem in partition N of IMAGE\n"
-	      "      --commit HOW          auto (default), journal: through the image's own, or "
-	      "redo:\n"
-	      "                            through a file beside it\n"
+	      "      --commit HOW          auto (default), journal: through the image's own,\n"
+	      "                            inside: by a redo record in it, or file: beside it\n"
 	      "      --redo-file FILE      that file (default: IMAGE.xw-redo)\n"
 	      "  -z, --undo-file FILE      write what is overwritten to FILE, for e2undo(8)\n"
 	      "  -n, --dry-run             write nothing; say what an import would come to\n"
@@ -144,6 +143,6 @@ int import_args_parse(struct import_args *args, int argc, char **argv)
 			return EXIT_USAGE;
 	status = cli_line_offset(&args->line, argv[optind - 1]);
 	if (status < 0)
-		cli_line_redo(&args->line, args->image);
+		cli_line_redo(&args->line, args->image, "--redo-dir");
 	return status;
 }

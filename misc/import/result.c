@@ -2,6 +2,8 @@
 /* The closing report of xw-import. */
 #include "config.h"
 
+#include <string.h>
+
 #include "cli/account.h"
 #include "cli/human.h"
 #include "cli/term.h"
@@ -23,7 +25,9 @@ static void print_commit(FILE *out, const struct xw_import_result *r)
 {
 	cli_row(out, "commit", "%s of metadata, through %s%s",
 		cli_size(r->commit_blocks * r->block_size).s,
-		r->by_journal ? "the journal" : "a redo file",
+		!strcmp(r->commit, "journal")  ? "the journal"
+		: !strcmp(r->commit, "inside") ? "a redo record in the image"
+					       : "a redo file",
 		r->replayed ? "; the journal was replayed first" : "");
 }
 

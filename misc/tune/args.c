@@ -72,7 +72,7 @@ static void print_help(FILE *out)
 	      "  -z FILE              write what the change overwrites to FILE, for e2undo(8)\n"
 	      "      --partition N    the filesystem in partition N of IMAGE\n"
 	      "\n"
-	      "      --commit HOW     auto (default), journal, or redo: through a file beside it\n"
+	      "      --commit HOW     auto (default), journal, inside (a record in IMAGE) or file\n"
 	      "      --redo-file FILE that file (default: IMAGE.xw-redo)\n"
 	      "      --jobs N         threads (default: processors)\n"
 	      "  -q                   print nothing but problems\n"
@@ -87,19 +87,9 @@ static void print_help(FILE *out)
 
 static int set_commit(struct tune_args *args, const char *value)
 {
-	static const char *const names[] = {
-		[XW_COMMIT_AUTO] = "auto",
-		[XW_COMMIT_REDO] = "redo",
-		[XW_COMMIT_JOURNAL] = "journal",
-	};
-
-	for (size_t i = 0; i < XW_ARRAY_SIZE(names); i++) {
-		if (!strcmp(value, names[i])) {
-			args->opts.how = (enum xw_commit_how)i;
-			return 0;
-		}
-	}
-	cli_line_failf(&args->line, "--commit: \"%s\" is not auto, redo or journal", value);
+	if (xw_commit_how_parse(value, &args->opts.how))
+		return 0;
+	cli_line_failf(&args->line, "--commit: \"%s\" is not " XW_COMMIT_HOWS, value);
 	return EXIT_USAGE;
 }
 
@@ -221,7 +211,7 @@ static int parse_e2label(struct tune_args *args, int argc, char **argv)
 		return cli_line_usage(&args->line);
 	}
 	args->image = argv[1];
-	args->opts.redo_file = cli_line_redo_dir(&args->line, args->image);
+	args->opts.redo_dir = cli_line_redo_dir(&args->line, args->image);
 	args->line.quiet = true;
 	args->print_label = argc == 2;
 	return argc == 2 ? -1 : tune_set_label(args, argv[2]) ? EXIT_FAILED : -1;
@@ -265,7 +255,7 @@ int tune_args_parse(struct tune_args *args, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (!args->opts.redo_file)
-		args->opts.redo_file = cli_line_redo_dir(&args->line, args->image);
+		args->opts.redo_dir = cli_line_redo_dir(&args->line, args->image);
 	if (!args->list && !args->clear_pending && !tune_args_change(args)) {
 		cli_line_failf(&args->line, "nothing to change is given");
 		return cli_line_usage(&args->line);

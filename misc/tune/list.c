@@ -36,9 +36,14 @@ static int show(struct xw_show *s, struct xw_dev *dev, struct xw_diag *diag)
 	return rc ? rc : xw_show_raw_super(s, dev, &sb);
 }
 
+static const char *tune_redo(const struct tune_args *args)
+{
+	return args->opts.redo_file ? args->opts.redo_file : args->opts.redo_dir;
+}
+
 int tune_print_label(const struct tune_args *args, struct xw_diag *diag)
 {
-	const struct xw_show_source src = {.path = args->image, .redo_file = args->opts.redo_file};
+	const struct xw_show_source src = {.path = args->image, .redo_file = tune_redo(args)};
 	struct xw_dev *dev = NULL;
 	struct xw_super sb;
 	int rc = xw_show_device(&src, diag, &dev);
@@ -59,7 +64,7 @@ int tune_list(const struct tune_args *args, struct xw_diag *diag)
 {
 	const struct xw_show_source src = {
 		.path = args->image,
-		.redo_file = args->opts.redo_file,
+		.redo_file = tune_redo(args),
 		.offset = args->opts.offset,
 	};
 	struct xw_json json = {0};

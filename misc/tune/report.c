@@ -95,7 +95,7 @@ void tune_print_result(FILE *out, const struct tune_args *args, const struct xw_
 int tune_print_json(FILE *out, const struct xw_tune_result *r)
 {
 	struct xw_json j = {0};
-	const char *how = r->commit.how == XW_COMMIT_JOURNAL ? "journal" : "redo";
+	const char *how = xw_commit_how_name(r->commit.how);
 	const char *text;
 
 	xw_json_object(&j, NULL);

@@ -240,6 +240,8 @@ else
 		LD_PRELOAD=$fault XW_FAULT_PATH=$T/img XW_FAULT_AT=$1 XW_FAULT_MODE=cut XW_FAULT_LOG=$T/steps \
 			"$BIN/xw-age" -q $args "$T/img" >.out 2>.err
 	}
+	# A killed run leaves a redo record in free blocks, or part of one.
+	is_whole() { [ "$("$XW_BUILD/commit_tool" state img whole whole)" = old ]; }
 	mkfs -q -U $U -E hash_seed=$U -b 1024 small 40M
 	for args in "--profile alternate:32k,16k --fast --step 1" "--profile pazdera --ops 2000 --seed 4 --step 400"; do
 		[ "${args#*fast}" = "$args" ] && from=base || from=small
@@ -250,11 +252,11 @@ else
 			killed "$k"
 			# shellcheck disable=SC2086
 			age -q --resume $args img
-			if grep -q 'no interrupted' .err && ! cmp -s img whole; then
+			if grep -q 'no interrupted' .err && ! is_whole; then
 				# shellcheck disable=SC2086
 				age -q $args img
 			fi
-			cmp -s img whole || { bad=$((bad + 1)) && diag "killed at $k of $last: $(cat .err)"; }
+			is_whole || { bad=$((bad + 1)) && diag "killed at $k of $last: $(cat .err)"; }
 			n=$((n + 1))
 		done
 		equal "killed at $n places and resumed, the same image: $args" "$bad" 0

@@ -146,7 +146,7 @@ sweep() {
 sweep "xw-mkfs, a tar, no SIZE" none "alloc read write" "$MKFS" -q --jobs 1 "${ids[@]}" -b 1024 -d tree.tar img
 sweep "xw-mkfs, a directory, many features" none "alloc read write" "$MKFS" -q --jobs 1 "${ids[@]}" -b 1024 \
 	-O quota,project,ea_inode,inline_data,itree -d tree img 6M
-for how in redo journal; do
+for how in file inside journal; do
 	sweep "xw-import --commit $how" plain.old "alloc read write flip" "$IMPORT" -q --jobs 1 --commit $how img new.tar
 done
 sweep "xw-import, many features" rich.old "alloc read write" "$IMPORT" -q --jobs 1 img new.tar

@@ -138,7 +138,7 @@ fresh
 import --json img good.tar
 is "--json" grep -q '^{.*"files":.*}$' .out
 equal "  files" "$(json files .out)" "$(find tree -type f -printf '%i\n' | sort -u | wc -l)"
-for more in "--jobs 1" "--jobs 4" "--commit redo"; do
+for more in "--jobs 1" "--jobs 4" "--commit file"; do
 	fresh
 	# shellcheck disable=SC2086
 	import -q $more img good.tar

@@ -101,7 +101,7 @@ equal "  later sources win" "$(content img fresh/f)" later
 
 head -c 3000000 /dev/urandom >new/large
 tar -C new -cf all.tar .
-for options in "" "--json" "--commit redo" "-v" "--jobs 1"; do
+for options in "" "--json" "--commit file" "-v" "--jobs 1"; do
 	fresh
 	# shellcheck disable=SC2086
 	import -n $options img all.tar

@@ -79,7 +79,7 @@ if loop=$(losetup -f --show disk) && mount -o ro "$loop" mnt; then
 	is "  the mount still reads its file" cmp d/file mnt/file
 	mount -o remount,rw mnt
 	run_tool "$BIN/xw-fsck" /dev/null -fp "$loop"
-	fails 8 "$loop: cannot open" "mounted writable, -fp"
+	fails 8 "$loop is mounted" "mounted writable, -fp"
 	umount mnt
 	losetup -d "$loop"
 	clean disk "  e2fsck finds nothing"

@@ -161,7 +161,7 @@ fresh
 tune --json -L all -U clear -m 1 -O itree,^quota,orphan_file,mmp -Q usrquota img
 works "many changes at once, --json"
 equal "  one itree" "$(json itrees_built .out)" 1
-equal "  one redo commit" "$(json commit .out)" redo
+equal "  one commit" "$(json commit .out)" inside
 cp img before
 tune -q -L all -U clear -m 1 -O itree,orphan_file,mmp -Q usrquota img
 works "  again"

@@ -121,7 +121,7 @@ leases=
 go_on
 if [ -n "$leases" ]; then
 	# to write: they all wait
-	every "xw-import --commit redo" write img 1 0 xw-import -q --commit redo img d.tar
+	every "xw-import --commit file" write img 1 0 xw-import -q --commit file img d.tar
 	every "xw-import --commit journal" write img 1 0 xw-import -q --commit journal img d.tar
 	every "xw-tune -U" write img 1 0 xw-tune -U 6c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 img
 	every "xw-debugfs -w" write img 1 0 xw-debugfs -w -R "write $T/d/data /data" img
@@ -134,9 +134,10 @@ fi
 # noticed. The removal of the redo file comes behind it.
 put_old() { exec 8<&- && rm -f img img.* && cp --sparse=always old img && exec 8<img; }
 for kind in $kinds; do
-	every "open elsewhere, xw-import" $kind img.xw-redo 1 1 xw-import -q --commit redo img d.tar
-	every "open elsewhere, xw-fsck" $kind img.xw-redo 3 2 xw-fsck -y -E itree=build img
-	every "open elsewhere, xw-tune" $kind img.xw-redo 1 1 xw-tune -U 6c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 img
+	every "open elsewhere, xw-import" $kind img.xw-redo 1 1 xw-import -q --commit file img d.tar
+	every "open elsewhere, xw-fsck" $kind img.xw-redo 3 2 xw-fsck -y -E itree=build --redo-file img.xw-redo img
+	every "open elsewhere, xw-tune" $kind img.xw-redo 1 1 xw-tune --commit file -U 6c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 img
+	every "open elsewhere, a record inside" $kind img 1 1 xw-tune -U 6c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 img
 done
 # The same through the journal, and by the other tools. A checker has something to repair.
 SAMPLE=3
@@ -148,18 +149,21 @@ for kind in $kinds; do
 	cp --sparse=always good old
 	every "open elsewhere, xw-import --commit journal" $kind img 1 1 xw-import -q --commit journal img d.tar
 	every "open elsewhere, xw-debugfs -w" $kind img 1 1 xw-debugfs -w -R "write $T/d/data /data" img
-	every "open elsewhere, xw-age" $kind img.xw-redo 1 1 xw-age -q --profile pazdera --ops 50 --size 0-8k img
+	every "open elsewhere, xw-age" $kind img.xw-redo 1 1 xw-age -q --redo-file img.xw-redo --profile pazdera --ops 50 --size 0-8k img
+	every "open elsewhere, xw-age, a record inside" $kind img 1 1 xw-age -q --profile pazdera --ops 50 --size 0-8k img
 	[ $kind != mount ] || continue # e2fsck, which judges then, finds the damage
 	cp --sparse=always damaged old
 	repairs=1
 	every "open elsewhere, xw-fsck -y" $kind img 1 1 xw-fsck -fy img
 	repairs=
 done
-# xw-debugfs chooses the redo file by itself where there is no journal.
+# xw-debugfs does without a journal.
 mkfs -q -F -O ^has_journal -U $U -E hash_seed=$U -d tree old 8M
 works "an image without a journal"
 for kind in $kinds; do
-	every "open elsewhere, xw-debugfs -w without a journal" $kind img.xw-redo 1 1 xw-debugfs -w -R "write $T/d/data /data" img
+	every "open elsewhere, xw-debugfs -w without a journal" $kind img.xw-redo 1 1 \
+		xw-debugfs -w --redo-file img.xw-redo -R "write $T/d/data /data" img
+	every "open elsewhere, the same, a record inside" $kind img 1 1 xw-debugfs -w -R "write $T/d/data /data" img
 done
 mv good old
 SAMPLE=

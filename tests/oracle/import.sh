@@ -42,7 +42,7 @@ while read -r options; do
 	is "$options: the second over it" "$IMPORT" -q img two
 	clean img "$options: e2fsck"
 	is "$options: both are there" gives_back img both
-	is "$options: and again" "$IMPORT" -q --commit redo img two
+	is "$options: and again" "$IMPORT" -q --commit file img two
 	clean img "$options: e2fsck"
 	is "$options: both are there" gives_back img both
 done < <(strided 3 <<-'END'

@@ -145,10 +145,10 @@ while IFS='|' read -r desc options kinds modes; do
 		for mode in $modes; do every "$kind" "$mode"; done
 	done
 done <<'TABLE'
-ext4|-t ext4 -b 1024|auto redo|cut torn eio enospc dead
+ext4|-t ext4 -b 1024|auto file inside|cut torn eio enospc dead
 ext3|-t ext3 -b 1024|auto|cut torn
 ext2|-t ext2 -b 1024|auto|cut torn eio
-ext4 with quota and inline data|-t ext4 -b 1024 -O quota,project,inline_data,ea_inode|redo|cut torn
+ext4 with quota and inline data|-t ext4 -b 1024 -O quota,project,inline_data,ea_inode|file inside|cut torn
 TABLE
 
 # A host with so many KiB left: with what is not there nothing can be completed later, so the image is whole at once. Most

@@ -50,16 +50,23 @@ order "an image with that journal, which knows its user before" "(W )?jW (W )?jS
 	xw-mkfs -q -J device="$W/journal" "$W/img-j" 8M
 order "bad blocks: each pattern is flushed before it is read" "(W S ){4,}W S P S" xw-mkfs -q -F -cc "$W/img-d" 8M
 
-# redo: blocks, flush, name, directory; then the superblock that points to it, blocks, superblock, removal
+# a record in the image: blocks, flush; the superblock that points to it, blocks, the superblock that says that they are in
+# place, removal of the record, superblock
+inside="(W S )*W S"
+rest="P S W S P S (W )?P S"
+order "a change with a redo record" "$inside $rest" xw-tune -q -U random "$W/img"
+order "  and an undo file, which has its name before the change counts" "$inside (W S )?uN D $rest" \
+	xw-tune -q -U random -z "$W/undo" "$W/img"
+order "an import with a redo record" "W S $inside $rest" xw-import -q --commit inside "$W/img" tree
+# redo file: blocks, flush, name, directory; then the superblock that points to it, blocks, superblock, removal
 redo="(W S )*W? ?rW rS rN D"
 rest="P S W S P S rR D"
-order "a change with a redo file" "$redo $rest" xw-tune -q -U random "$W/img"
-order "  and an undo file, which has its name before the change counts" "$redo W S uN D $rest" \
-	xw-tune -q -U random -z "$W/undo" "$W/img"
-order "  which goes on" "$redo W S (uN )?uN D $rest" xw-tune -q -U random -z "$W/undo" "$W/img"
-order "an import with a redo file" "W S (W )?$redo $rest" xw-import -q --commit redo "$W/img" tree
+order "a change with a redo file" "$redo $rest" xw-tune -q --commit file -U random "$W/img"
+order "  and an undo file" "$redo W S uN D $rest" xw-tune -q --commit file -U random -z "$W/undo2" "$W/img"
+order "  which goes on" "$redo W S (uN )?uN D $rest" xw-tune -q --commit file -U random -z "$W/undo2" "$W/img"
+order "an import with a redo file" "W S (W )?$redo $rest" xw-import -q --commit file "$W/img" tree
 "$MKFS" -q -F -j "$W/img" 16M
 # journal: RECOVER set, log, commit block, start of the log, blocks, empty log, RECOVER cleared
 order "a change through the journal" "(W S )?W? ?P S (W S ){4,5}P S" xw-debugfs -w -R "mkdir dir" "$W/img"
 order "an import through the journal" "W S (W )?P S (W S ){4,5}P S" xw-import -q --commit journal "$W/img" tree
-done_testing 14
+done_testing 17

@@ -63,23 +63,25 @@ each_step() { # FINISH -- TOOL ARGUMENT...
 }
 was_old=$("$BIN/xw-export" "$loop" | sha256sum)
 was_new=$was_old
-each_step "$BIN/xw-fsck -p $loop" -- xw-tune -O ^dir_index -L changed "$loop"
-each_step "$BIN/xw-tune -f -U $V $loop" -- xw-tune -U $V -O ^metadata_csum "$loop"
+# --redo-file: otherwise the record is in free blocks of the device
+in_dir=(--redo-file "$EXTWRIGHT_STATE_DIR/")
+each_step "$BIN/xw-fsck -p $loop" -- xw-tune "${in_dir[@]}" -O ^dir_index -L changed "$loop"
+each_step "$BIN/xw-tune -f -U $V $loop" -- xw-tune "${in_dir[@]}" -U $V -O ^metadata_csum "$loop"
 put_old
 run xw-import "$loop" more.tar
 was_new=$("$BIN/xw-export" "$loop" | sha256sum)
-each_step "$BIN/xw-fsck -fy $loop" -- xw-import "$loop" more.tar
+each_step "$BIN/xw-fsck -fy $loop" -- xw-import "${in_dir[@]}" "$loop" more.tar
 
 # Damage, and its repair.
 put_old
 "$BIN/xw-debugfs" -w -R 'setb 3000' "$loop" >/dev/null 2>&1
 cp img old
 was_new=$was_old
-each_step "$BIN/xw-fsck -fy $loop" -- xw-fsck -fy "$loop"
+each_step "$BIN/xw-fsck -fy $loop" -- xw-fsck "${in_dir[@]}" -fy "$loop"
 
 # A change that is half done.
 half() { # DEVICE
-	LD_PRELOAD=$fault XW_FAULT_PATH=$1 XW_FAULT_AT=2 XW_FAULT_MODE=cut "$BIN/xw-tune" -O ^dir_index -L half "$1" </dev/null >.out 2>.err
+	LD_PRELOAD=$fault XW_FAULT_PATH=$1 XW_FAULT_AT=2 XW_FAULT_MODE=cut "$BIN/xw-tune" "${in_dir[@]}" -O ^dir_index -L half "$1" </dev/null >.out 2>.err
 }
 rm -rf state
 cat old >"$loop" && cat old >"$clone" && cat old >"$other"
@@ -119,12 +121,12 @@ run xw-fsck -y "$loop"
 equal "  and -y goes on without it" "$RC" 1
 clean "$loop" "  and all is right"
 rm -rf state && echo 'no directory' >state
-run xw-tune -U $V "$loop"
+run xw-tune "${in_dir[@]}" -U $V "$loop"
 fails 1 "$EXTWRIGHT_STATE_DIR: cannot create the directory for redo files" "where there can be no directory"
 rm -f state
 if mkdir full && mount -t tmpfs -o size=16k none full 2>/dev/null; then
 	at_end "umount $T/full"
-	EXTWRIGHT_STATE_DIR=$T/full/redo run xw-tune -O ^metadata_csum "$loop"
+	run xw-tune --redo-file "$T/full/redo/" -O ^metadata_csum "$loop"
 	fails 1 "$T/full/redo/$U-.*xw-redo.tmp: .*No space left" "no room for the redo file"
 	clean "$loop" "  and the device is as it was"
 else
