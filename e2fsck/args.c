@@ -385,8 +385,7 @@ int fsck_args_parse(struct fsck_args *args, int argc, char **argv)
 	if (status < 0)
 		status = settle_undo(args);
 	if (status < 0 && !o->redo_file) {
-		o->redo_file = cli_line_redo_dir(&args->line, o->image);
-		o->redo_default = o->redo_file;
+		o->redo_dir = cli_line_redo_dir(&args->line, o->image);
 	}
 	return status;
 }

@@ -91,12 +91,17 @@ struct fsck_rebuild {
 struct fsck_quota; /* facts/usage.h */
 struct fsck_xattrs; /* private to the xattr code */
 
-/* Where free blocks are, in clusters from the first data block on; open/discard.c. */
+/* Which clusters are free, counted from the first data block on; open/unused.c. */
 struct fsck_unused {
-	struct xw_blockset *claims; /* clusters in use */
+	struct xw_blockset *claims; /* clusters in use in the last round; NULL: not known */
+	struct xw_blockset *ever; /* in an earlier one; NULL: there was none */
+	bool spoiled; /* it is not known what was in use in an earlier round */
+	bool complete; /* the last round left no finding */
+	unsigned cluster_bits; /* log2 of the number of blocks in a cluster */
+	xw_blk first; /* the first data block */
 	uint64_t at, limit; /* the next cluster to look at, and their number */
-	uint64_t start, end; /* of the first and after the last cluster, in bytes */
-	uint64_t cluster_bytes;
+	uint64_t bytes; /* of a block */
+	uint64_t end; /* of the filesystem, in bytes */
 };
 
 struct fsck {
@@ -126,7 +131,7 @@ struct fsck {
 	XW_VEC(xw_ino) cut;
 	struct xw_blockset *trees_wanted; /* directories that had an itree; NULL: none */
 	struct xw_blockset *opened; /* blocks written by journal and orphans; NULL: none */
-	struct fsck_unused unused; /* -E discard; claims NULL: discard nothing */
+	struct fsck_unused unused;
 	bool relocate; /* a group lacks a bitmap or its table; see fsck_relocate() */
 
 	uint32_t features[3]; /* as opened: if they change, backups are rewritten */

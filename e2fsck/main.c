@@ -91,8 +91,8 @@ static void drop_caches(const struct fsck *f)
 		(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 }
 
-/* See mounted.c. True: the root filesystem, which is in use when this has ended. */
-static bool check_mounted(struct fsck *f)
+/* See mounted.c. *root: it is the root filesystem, which is in use when this has ended. */
+static int check_mounted(struct fsck *f, bool *root)
 {
 	enum fsck_mounted how = FSCK_NOT_MOUNTED;
 
@@ -101,7 +101,10 @@ static bool check_mounted(struct fsck *f)
 	f->opts.mounted = how == FSCK_RDONLY_ROOT || (how == FSCK_RDONLY && f->opts.force);
 	if (f->opts.mounted)
 		cli_warning("%s is mounted read-only", f->opts.image);
-	return how == FSCK_RDONLY_ROOT;
+	*root = how == FSCK_RDONLY_ROOT;
+	if (how == FSCK_NOT_MOUNTED || f->opts.mounted)
+		return 0;
+	return xw_fail(&f->diag, XW_ERR_BUSY, "%s is mounted; cannot continue", f->opts.image);
 }
 
 struct outcome {
@@ -172,8 +175,6 @@ static int check(struct fsck *f, struct outcome *o)
 	}
 	if (!rc && !o->skipped)
 		rc = fsck_last_look(f);
-	if (!rc && !o->skipped)
-		fsck_unused_take(f);
 	fsck_summary_take(f, &o->summary);
 	return rc;
 }
@@ -234,9 +235,10 @@ static int run(const struct fsck_opts *opts)
 	fsck_progress_init(&f);
 	cli_catch_interrupts();
 	warn_if_in_use(&f);
-	root = check_mounted(&f);
+	rc = check_mounted(&f, &root);
 	drop_caches(&f);
-	rc = fsck_open(&f);
+	if (!rc)
+		rc = fsck_open(&f);
 	if (!rc)
 		rc = check(&f, &o);
 	if (f.dev && (!rc || rc == XW_ERR_IO) && fsck_check_readable(&f))

@@ -27,7 +27,7 @@ struct fsck_opts {
 	bool bad_keep; /* known ones are still bad: -l, or -c with -k */
 	const char *journal; /* -j: the external journal */
 	const char *undo_file, *redo_file; /* -z, --redo-file */
-	bool redo_default; /* redo_file is the directory of block devices, as nobody said more */
+	const char *redo_dir; /* for a redo file that has no room in the image; may be NULL */
 	int progress_fd; /* -C; -1: none. 0: a bar on the terminal */
 	bool progress_late; /* -C -FD: nothing is reported before SIGUSR1 */
 	unsigned jobs; /* 0: processors */

@@ -80,6 +80,7 @@ static int one_round(struct fsck *f)
 	const enum fsck_mode mode = f->opts.mode;
 	int rc;
 
+	fsck_unused_note(f);
 	fsck_facts_free(f);
 	f->changed = f->allocated = f->again = f->hidden = f->quota_checked = false;
 	f->findings.promised = f->findings.promised_fixed = 0;

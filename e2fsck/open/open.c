@@ -16,7 +16,7 @@
 /* The journal is what is left to a block device while the root filesystem is still read-only. */
 static enum xw_commit_how how_to_commit(const struct fsck *f)
 {
-	if (f->opts.redo_default && !fsck_can_make_in(f->opts.redo_file))
+	if (f->opts.redo_dir && !fsck_can_make_in(f->opts.redo_dir))
 		return XW_COMMIT_AUTO;
 	return XW_COMMIT_REDO;
 }
@@ -36,6 +36,7 @@ static int begin_edit(struct fsck *f)
 	uint32_t mmp_idle = 0;
 	struct xw_edit_opts eo = {
 		.redo_file = f->opts.redo_file,
+		.redo_dir = f->opts.redo_dir,
 		.undo_file = f->opts.undo_file,
 		.offset = f->opts.offset,
 		.how = how_to_commit(f),
@@ -183,6 +184,8 @@ int fsck_close(struct fsck *f, bool commit)
 		     memcmp(features, f->features, sizeof(features)) != 0))
 			rc = fsck_renew_backups(f);
 	}
+	if (f->img && write && f->full)
+		fsck_unused_take(f);
 	if (f->img)
 		fsck_facts_free(f);
 	xw_vec_free(&f->cut);
@@ -192,13 +195,14 @@ int fsck_close(struct fsck *f, bool commit)
 	f->opened = NULL;
 	xw_image_close(f->img);
 	f->img = NULL;
-	if (!rc && write && f->edit)
+	if (!rc && write && f->edit) {
+		fsck_unused_offer(f);
 		rc = xw_edit_commit(f->edit, &info);
+	}
 	f->undecided = info.undecided;
 	if (!rc && write && f->edit)
 		fsck_unused_discard(f);
-	xw_blockset_free(f->unused.claims);
-	f->unused.claims = NULL;
+	fsck_unused_free(f);
 	xw_edit_end(f->edit);
 	f->edit = NULL;
 	f->dev = NULL;

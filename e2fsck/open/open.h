@@ -29,10 +29,15 @@ bool fsck_mmp_read(struct fsck *f, struct xw_mmp *mmp);
 /* Is the block sound in all respects, or not needed? */
 bool fsck_mmp_is_sound(struct fsck *f);
 
-/* ---- discard.c: -E discard ---- */
+/* ---- unused.c: free blocks ---- */
 
-/* Before the facts of the last round are freed, and after the commit. */
+/* Before the facts of a round are freed that another one follows; of the last round. */
+void fsck_unused_note(struct fsck *f);
 void fsck_unused_take(struct fsck *f);
+/* Offers the blocks for the redo record of the commit, which is next. */
+void fsck_unused_offer(struct fsck *f);
+void fsck_unused_free(struct fsck *f);
+/* -E discard, after the commit. */
 /* Best effort: the repair has succeeded, so that a failure is a warning. */
 void fsck_unused_discard(struct fsck *f);
 

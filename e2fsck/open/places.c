@@ -60,7 +60,7 @@ static int check_redo_dir(struct fsck *f)
 {
 	const char *dir = f->opts.redo_file;
 
-	if (f->opts.redo_default || fsck_can_make_in(dir))
+	if (fsck_can_make_in(dir))
 		return 0;
 	return xw_fail_errno(&f->diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
 			     "--redo-file %s: cannot create files in it", dir);

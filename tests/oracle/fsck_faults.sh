@@ -172,7 +172,8 @@ if ! is_root || { command -v setpriv >/dev/null && chmod 711 "$T" && reach_tools
 	chmod 666 work/img
 	chmod 555 work
 	as_user -fy work/img
-	fails_old 12 'img.xw-redo.tmp: cannot create: Permission denied' "in a directory that is read-only"
+	equal "in a directory that is read-only: repaired" $RC 1
+	clean work/img "  and clean"
 	chmod 755 work
 else
 	skip "files and directories that are read-only" "needs setpriv and a build that others reach"

@@ -37,9 +37,12 @@ wrong() {
 	bad=$((bad + 1))
 	[ $bad -gt 4 ] || diag "step $k, redo file $redo, $how: $1 (status $RC; $(head -n 3 .err | tr '\n' ' '))"
 }
-lose() { # KIND: what becomes of the redo file
+# The number of a record in the image leads to its list.
+list_at() { od -An -tu8 -j $((1024 + 1000)) -N 8 work/img | tr -d ' '; }
+lose() { # KIND: what becomes of the redo file, or of the list of the record
 	case $1 in
 	whole) ;;
+	lost-inside) dd if=/dev/zero of=work/img bs=1024 seek="$(list_at)" count=1 conv=notrunc status=none ;;
 	lost) rm work/img.xw-redo ;;
 	damaged) printf 'xxxx' | dd of=work/img.xw-redo bs=1 seek=4200 conv=notrunc status=none ;;
 	foreign) cp foreign-redo work/img.xw-redo ;;
@@ -49,13 +52,14 @@ look() { # REDO HOW: of the half state in half/
 	redo=$1 how=$2
 	rm -rf work && cp -r --sparse=always half work
 	lose "$redo"
+	cp --sparse=always work/img given
 	fsck "$how"
 	if [ "$redo" = whole ]; then
 		[ $RC -le 1 ] || wrong "not completed"
 		[ -z "$want" ] || [ "$(contents)" = "$want" ] || wrong "not the new state"
 		gone work/img.xw-redo || wrong "the redo file is left"
 	elif [ "$how" = -p ]; then
-		[ $RC = 4 ] && cmp -s work/img half/img || wrong "not left to a person"
+		[ $RC = 4 ] && cmp -s work/img given || wrong "not left to a person"
 		return
 	else
 		[ $RC = 1 ] || wrong "not repaired"
@@ -80,9 +84,20 @@ every() { # DESCRIPTION TOOL ARGUMENT...
 	for k in $({ seq 1 "$stride" "$total" && echo $((total - 3)); } | sort -un); do
 		put_old
 		cut_at "$k" "$@"
-		[ -e work/img.xw-redo ] && is_pending || continue
-		n=$((n + 1))
+		is_pending || continue
 		rm -rf half && cp -r --sparse=always work half
+		if [ -n "$inside" ]; then
+			n=$((n + 1))
+			at=$(list_at)
+			look whole -p
+			look whole -y
+			[ "${#at}" -lt 12 ] || continue # all is in place, and the record may be gone
+			look lost-inside -p
+			look lost-inside -y
+			continue
+		fi
+		[ -e work/img.xw-redo ] || continue
+		n=$((n + 1))
 		look whole -p
 		look whole -y
 		look lost -p
@@ -91,22 +106,31 @@ every() { # DESCRIPTION TOOL ARGUMENT...
 		look foreign -y
 	done
 	if [ $bad = 0 ] && [ $n -gt 0 ]; then
-		pass "$desc: completed, or repaired without its redo file, at $n steps of $total"
+		pass "$desc: completed, or repaired without its record, at $n steps of $total"
 	else
 		fail "$desc: $n steps of $total, $bad wrong"
 	fi
 }
 for k in 30 20 15 12 11 10 9 8 7 6 5; do # the redo file of another filesystem
 	rm -rf work && mkdir work && cp --sparse=always other work/img
-	cut_at $k xw-tune -U 8c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 work/img
+	cut_at $k xw-tune --commit file -U 8c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 work/img
 	[ ! -e work/img.xw-redo ] || ! is_pending || break
 done
 is "another filesystem's redo file" cp work/img.xw-redo foreign-redo
 
-every "xw-tune -U" xw-tune -U 7c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 work/img
-every "xw-tune -O itree" xw-tune -O itree work/img
-every "xw-import" xw-import -q --commit redo work/img d.tar
-every "xw-debugfs -w" xw-debugfs -w -z work/undo -R "mkdir /dir" work/img
-every "xw-age" xw-age --profile pazdera --ops 300 --seed 1 work/img
-every "xw-fsck" xw-fsck -y -E itree=build work/img
-done_testing 9
+inside=
+there=(--redo-file work/img.xw-redo)
+every "xw-tune -U" xw-tune "${there[@]}" -U 7c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 work/img
+every "xw-tune -O itree" xw-tune "${there[@]}" -O itree work/img
+every "xw-import" xw-import -q --commit file work/img d.tar
+every "xw-debugfs -w" xw-debugfs -w "${there[@]}" -z work/undo -R "mkdir /dir" work/img
+every "xw-age" xw-age "${there[@]}" --profile pazdera --ops 300 --seed 1 work/img
+every "xw-fsck" xw-fsck -y "${there[@]}" -E itree=build work/img
+# The same with a record in the image.
+inside=yes
+every "xw-tune -O itree, inside" xw-tune -O itree work/img
+every "xw-import, inside" xw-import -q --commit inside work/img d.tar
+every "xw-age, inside" xw-age --profile pazdera --ops 300 --seed 1 work/img
+every "xw-fsck, inside" xw-fsck -y -E itree=build work/img
+every "xw-debugfs -w -z, behind the end" xw-debugfs -w -z work/undo -R "feature ^dir_index" work/img
+done_testing 14

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Free blocks, judged by the claims of the check: for the redo record of the repairs, and for -E
+ * discard once they are committed.
+ *
+ * The claims of the last round say what is free in the repaired filesystem; nothing differs from
+ * them, or a finding would be left. The claims of all rounds say what nobody uses in the state that
+ * is still on the image, either. Parts of inode tables that were never used are not discarded: a
+ * later repair reads them.
+ */
+#include "config.h"
+
+#include "open/open.h"
+
+/* The next free range, in bytes; false: there is none. */
+static bool next_free(void *arg, uint64_t *off, uint64_t *len)
+{
+	struct fsck_unused *u = arg;
+	uint64_t used = u->limit, n = 0, end;
+
+	while (u->at < u->limit) {
+		const uint64_t from = u->at;
+
+		if (!xw_blockset_next_in(u->claims, from, u->limit, &used, &n)) {
+			used = u->limit;
+			n = 0;
+		}
+		u->at = used + n;
+		if (used == from)
+			continue;
+		*off = (u->first + (from << u->cluster_bits)) * u->bytes;
+		end = XW_MIN((u->first + (used << u->cluster_bits)) * u->bytes, u->end);
+		*len = end - *off;
+		return true;
+	}
+	return false;
+}
+
+/* Adds runs of one set to another of at least the same limit. */
+static int add_all(struct xw_blockset *to, const struct xw_blockset *from)
+{
+	uint64_t start, len, at = 0;
+	int rc = 0;
+
+	for (; !rc && xw_blockset_next(from, at, &start, &len); at = start + len)
+		rc = xw_blockset_add(to, start, len, NULL);
+	return rc;
+}
+
+static void forget(struct fsck_unused *u)
+{
+	xw_blockset_free(u->claims);
+	xw_blockset_free(u->ever);
+	u->claims = u->ever = NULL;
+}
+
+/*
+ * Clusters of different sizes, or counted from another block, cannot be compared: then nothing is
+ * known of earlier rounds, and no block counts as free.
+ */
+static bool is_same(const struct fsck_unused *u, const struct fsck *f)
+{
+	return u->first == f->img->sb.first_data_block && u->limit == fsck_clusters(f) &&
+	       u->cluster_bits == xw_image_cluster_bits(f->img);
+}
+
+void fsck_unused_note(struct fsck *f)
+{
+	struct fsck_unused *u = &f->unused;
+
+	if (!f->owners.claims || f->opts.mode == FSCK_NO || u->spoiled)
+		return;
+	if (!u->ever) {
+		u->first = f->img->sb.first_data_block;
+		u->limit = fsck_clusters(f);
+		u->cluster_bits = xw_image_cluster_bits(f->img);
+		u->ever = f->owners.claims;
+		f->owners.claims = NULL;
+		return;
+	}
+	if (!is_same(u, f) || add_all(u->ever, f->owners.claims)) {
+		forget(u);
+		u->spoiled = true;
+	}
+}
+
+void fsck_unused_take(struct fsck *f)
+{
+	struct fsck_unused *u = &f->unused;
+
+	if (f->opts.mode == FSCK_NO || f->stop || !f->owners.claims || u->spoiled ||
+	    (u->ever && !is_same(u, f))) {
+		forget(u);
+		return;
+	}
+	u->first = f->img->sb.first_data_block;
+	u->limit = fsck_clusters(f);
+	u->cluster_bits = xw_image_cluster_bits(f->img);
+	u->bytes = f->img->block_size;
+	u->end = f->img->sb.blocks_count * u->bytes;
+	u->complete = !f->findings.left;
+	u->claims = f->owners.claims;
+	f->owners.claims = NULL;
+}
+
+static uint64_t is_free(void *arg, uint64_t blk, uint64_t n, bool *free_now)
+{
+	const struct fsck_unused *u = arg;
+	const uint64_t cluster = (blk - u->first) >> u->cluster_bits;
+
+	*free_now = blk >= u->first && cluster < u->limit && !xw_blockset_has(u->claims, cluster) &&
+		    !(u->ever && xw_blockset_has(u->ever, cluster));
+	return XW_MIN(n, ((cluster + 1) << u->cluster_bits) - (blk - u->first));
+}
+
+void fsck_unused_offer(struct fsck *f)
+{
+	if (f->unused.claims)
+		xw_edit_set_room(f->edit, is_free, &f->unused);
+}
+
+void fsck_unused_free(struct fsck *f)
+{
+	forget(&f->unused);
+}
+
+void fsck_unused_discard(struct fsck *f)
+{
+	const bool wanted = f->opts.discard && !f->opts.undo_file && f->unused.complete;
+	const int rc =
+		wanted && f->unused.claims ? xw_edit_discard(f->edit, next_free, &f->unused) : 0;
+
+	if (rc)
+		xw_log(&f->diag, XW_LOG_WARN, "%s",
+		       f->diag.code ? f->diag.text : "the host cannot discard free blocks");
+	xw_diag_clear(&f->diag);
+}

@@ -1,0 +1,156 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Block devices without a place for redo files: every kind of change goes through, every kind of damage is repaired, with the
+# exit status of stock e2fsck, cut at any write, too; and the root filesystem while it is mounted read-only.
+. "$(dirname "$0")/../cli/lib.sh"
+can_loop || skip_all "needs root and loop mounts"
+have_e2fsck || skip_all "e2fsck is not installed"
+EXTWRIGHT_STATE_DIR=/dev/null/none
+export EXTWRIGHT_STATE_DIR
+fault=$XW_BUILD/.libs/fault_preload.so
+
+make_tree tree
+mkdir mnt
+truncate -s 24M disk
+loop=$(losetup -f --show disk) || skip_all "no loop device"
+at_end "losetup -d $loop"
+put() { cat "$1" >"$loop"; }
+stock() { # ARGUMENT...: its status in RC
+	RC=0
+	e2fsck "$@" >.stock 2>&1 || RC=$?
+}
+poke() { # IMAGE BYTE HEX...
+	printf '%b' "$(printf '\\x%s' "${@:3}")" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+dbg() { "$BIN/xw-debugfs" -w "$@" >.out 2>.err; }
+
+# What was refused on devices: changes of each kind of filesystem, the next tool's view, and stock's.
+while IFS='|' read -r options changes; do
+	# shellcheck disable=SC2086
+	"$MKFS" -q -F $options -d tree base 24M >.out 2>.err || { fail "xw-mkfs $options"; continue; }
+	refused=
+	while read -r tool args; do
+		put base
+		# shellcheck disable=SC2086
+		run_tool "$BIN/$tool" /dev/null $args "$loop"
+		[ "$RC" = 0 ] || refused+=" $tool $args: $RC, $(head -n 1 .err);"
+		"$BIN/xw-fsck" -fn "$loop" >.out 2>&1 || refused+=" $tool $args: not clean;"
+		case "$options $args" in *itree*) ;; *) fsck_quiet .fsck -fn "$loop" || refused+=" $tool $args: stock complains;" ;; esac
+	done < <(tr ';' '\n' <<<"$changes")
+	equal "changes of a device, $options" "$refused" ""
+done <<'TABLE'
+-t ext2|xw-tune -U random;xw-tune -O quota;xw-tune -O itree;xw-tune -Q usrquota;xw-tune -L x;xw-tune -I 512;xw-tune -j;xw-age -q --profile pazdera --ops 50 --size 0-8k
+-t ext4|xw-tune -U random;xw-tune -O quota;xw-tune -O itree;xw-tune -O ^metadata_csum;xw-tune -Q usrquota;xw-age -q --profile pazdera --ops 50 --size 0-8k
+-t ext4 -O ^has_journal|xw-tune -U random;xw-tune -O quota;xw-tune -O itree;xw-age -q --profile pazdera --ops 50 --size 0-8k
+-t ext4 -O itree|xw-tune -U random;xw-tune -O ^itree;xw-tune -L x;xw-age -q --profile pazdera --ops 50 --size 0-8k
+-t ext4 -b 1024 -O bigalloc,^resize_inode|xw-tune -U random;xw-tune -O quota;xw-tune -L x
+-t ext4 -b 1024 -O meta_bg,^resize_inode,^flex_bg|xw-tune -U random;xw-tune -O quota;xw-tune -O itree
+TABLE
+
+# Kinds of damage: DESCRIPTION|OPTIONS|STATUS|a command with the image in $img. STATUS: empty for that of stock e2fsck, which is 0
+# after some repairs, and which cannot judge itrees or, without a backup, a superblock's checksum.
+while IFS='|' read -r desc options want damage; do
+	# shellcheck disable=SC2086
+	"$MKFS" -q -F $options -U 5c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 -d tree img 24M >.out 2>.err || { fail "$desc"; continue; }
+	img=img
+	eval "$damage"
+	cp --sparse=always img theirs
+	put img
+	[ -n "$want" ] || { stock -fy theirs && want=$RC; }
+	found=0
+	"$BIN/xw-fsck" -fn "$loop" >.out 2>&1 || found=$?
+	run_tool "$BIN/xw-fsck" /dev/null -fy "$loop"
+	clean=0
+	"$BIN/xw-fsck" -fn "$loop" >.out 2>&1 || clean=$?
+	case $options in *itree*) ;; *) fsck_quiet .fsck -fn "$loop" || clean="stock: $?" ;; esac
+	equal "damage on a device, $desc: found, status, and clean" "$((found > 0)) $RC $clean" "1 $want 0"
+done <<'TABLE'
+ext2, link count|-t ext2||dbg -R "sif /small links_count 9" $img
+ext2, not unmounted|-t ext2||dbg -R "ssv state 0" -R "setb 5000" $img
+ext2, superblock lost|-t ext2 -b 1024|1|dd if=/dev/zero of=$img bs=1024 seek=1 count=1 conv=notrunc status=none
+no journal, block bitmap|-t ext4 -O ^has_journal||dbg -R "setb 5000 20" $img
+no journal, descriptor checksum|-t ext4 -O ^has_journal -b 1024|1|poke $img 2078 aa aa
+ext3, journal superblock|-t ext3||dbg -R "bmap <8> 0" $img; dd if=/dev/zero of=$img bs=4096 seek=$(grep -o '[0-9]*$' .out | tail -n 1) count=1 conv=notrunc status=none
+ext4, superblock lost|-t ext4 -b 1024||dd if=/dev/zero of=$img bs=1024 seek=1 count=1 conv=notrunc status=none
+ext4, superblock checksum|-t ext4|1|poke $img 2044 11 22 33 44
+ext4, inode bitmap|-t ext4||dbg -R "seti <3000>" $img
+ext4, a directory entry to a free inode|-t ext4||dbg -R "clri /small" $img
+ext4, extent out of the filesystem|-t ext4||dbg -R "sif /small block[5] 0x7fffffff" $img
+ext4, root's type|-t ext4||dbg -R "sif / mode 0100755" $img
+itree, link count|-t ext4 -O itree|1|dbg -R "sif /small links_count 9" $img
+itree, superblock checksum|-t ext4 -O itree|1|poke $img 2044 11 22 33 44
+TABLE
+
+# A repair that is cut at its writes, and finished by another run.
+if [ -e "$fault" ] && ! nm -D "$XW_BUILD"/.libs/libextwright-private.so 2>/dev/null | grep -q __asan_init; then
+	"$MKFS" -q -F -t ext2 -d tree img 24M
+	dbg -R "setb 3000 40" -R "sif /small links_count 9" img
+	want=$("$EXPORT" img | cksum)
+	put img
+	LD_PRELOAD=$fault XW_FAULT_PATH=$loop XW_FAULT_LOG=$T/steps "$BIN/xw-fsck" -fy "$loop" >.out 2>.err </dev/null
+	bad=0 n=0
+	for k in $(seq 1 "$(cat steps)"); do
+		for mode in cut torn; do
+			put img
+			LD_PRELOAD=$fault XW_FAULT_PATH=$loop XW_FAULT_AT=$k XW_FAULT_MODE=$mode "$BIN/xw-fsck" -fy "$loop" >.out 2>.err </dev/null
+			n=$((n + 1))
+			"$BIN/xw-fsck" -fy "$loop" >.out 2>.err </dev/null
+			fsck_quiet .fsck -fn "$loop" && [ "$("$EXPORT" "$loop" | cksum)" = "$want" ] || { bad=$((bad + 1)) && diag "$mode at $k"; }
+		done
+	done
+	equal "a repair cut at $n places" "$bad" 0
+else
+	skip "a repair cut at its writes" "needs fault_preload.so, and no sanitizer"
+fi
+
+# The root filesystem, while it is mounted read-only: with its own xw-fsck in it.
+mkdir -p root/proc root/dev root/tree
+for program in "$XW_BUILD/.libs/xw-fsck" "$XW_BUILD/xw-fsck"; do [ ! -e "$program" ] || break; done
+cp "$program" root/xw-fsck
+cp "$(readlink -f /sbin/e2fsck)" root/e2fsck
+LD_LIBRARY_PATH=$XW_BUILD/.libs ldd root/xw-fsck root/e2fsck | grep -o '/[^ :]*\.so[^ ]*\|/lib[^ ]*ld-linux[^ ]*' | sort -u | while read -r lib; do
+	mkdir -p "root$(dirname "$lib")"
+	cp -L "$lib" "root$lib"
+done
+cp -a "$loop" root/dev/
+truncate -s 96M rootdisk
+root_loop=$(losetup -f --show rootdisk)
+at_end "losetup -d $root_loop"
+at_end "umount $T/mnt/proc $T/mnt"
+rm -f root/dev/* && cp -a "$root_loop" root/dev/
+boot() { # PROGRAM ARGUMENT...: its status in RC
+	"$MKFS" -q -F -t ext2 -d root "$root_loop" >.out 2>.err || diag "$(cat .err)"
+	dbg -R "ssv state 0" "$root_loop"
+	poke "$root_loop" 1036 05 00
+	sync
+	mount -o ro "$root_loop" mnt && mount -t proc proc mnt/proc || { RC=mount; return; }
+	RC=0
+	LD_LIBRARY_PATH=$XW_BUILD/.libs chroot mnt "/$1" "${@:2}" "$root_loop" >.out 2>.err </dev/null || RC=$?
+	umount mnt/proc mnt
+}
+boot e2fsck -p
+want=$RC
+boot xw-fsck -p
+equal "the root filesystem, mounted read-only, -p" "$RC" "$want"
+clean "$root_loop" "  it is clean"
+boot e2fsck -fy
+want=$RC
+boot xw-fsck -fy
+equal "  -fy" "$RC" "$want"
+clean "$root_loop" "  it is clean"
+
+# As a boot script calls it, through fsck(8).
+if command -v fsck >/dev/null; then
+	mkdir helpers
+	ln -s "$BIN/xw-fsck" helpers/fsck.ext2
+	"$MKFS" -q -F -t ext2 -d tree img 24M
+	dbg -R "ssv state 0" img
+	put img
+	RC=0
+	PATH=$T/helpers:$PATH fsck -a -t ext2 "$loop" >.out 2>.err || RC=$?
+	equal "fsck -a: repaired" "$RC" 1
+	clean "$loop" "  it is clean"
+else
+	skip "fsck -a" "fsck is not installed" 2
+fi
+done_testing 27
