@@ -232,7 +232,7 @@ static int put_list(struct inside *in)
 	return rc ? rc : xw_dev_flush(in->base);
 }
 
-/* Before anything of the record is written, its list makes the file longer, and says by how much. */
+/* Before anything of the record is written, its list makes the file longer, and says how much. */
 static int begin_behind(struct inside *in)
 {
 	int rc = xw_dev_check_end(in->base, (in->list.v[0] + 1) * in->block_size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which inode is an orphan file, and whether it is in use: records and blocks in, the answer out. */
+/* Which inode is an orphan file, and whether it is in use: records in, the answer out. */
 #include "config.h"
 
 #include "disk/orphan.h"
