@@ -90,7 +90,7 @@ START_TEST(usual_places)
 	put_copy(sb, 2, place(&sb, 2));
 	fsck_copies_usual(dev, &sb, &all);
 	expect_groups(&sb, groups, max);
-	fsck_copies_search(dev, &all);
+	fsck_copies_search(dev, UINT64_MAX, &all);
 	ck_assert_uint_eq(all.n, max);
 	stop();
 }
@@ -175,7 +175,7 @@ START_TEST(which_count)
 			ok(xw_dev_pwrite(dev, &byte, 1, at + copies[i].byte));
 		}
 		fsck_copies_usual(dev, &sb, &all);
-		fsck_copies_search(dev, &all);
+		fsck_copies_search(dev, UINT64_MAX, &all);
 		ck_assert_msg(all.n == copies[i].good, "%s", copies[i].what);
 		stop();
 	}
@@ -196,7 +196,7 @@ START_TEST(old_revision)
 	start(32 * MIB);
 	put_copy(sb, 0, place(&sb, group));
 	put_copy(sb, 0, place(&sb, 7) + BS);
-	fsck_copies_search(dev, &all);
+	fsck_copies_search(dev, UINT64_MAX, &all);
 	expect_groups(&sb, &group, 1);
 	stop();
 }
@@ -213,13 +213,13 @@ START_TEST(searched)
 	put_copy(sb, 0, XW_SUPER_OFFSET);
 	for (size_t i = 0; i < XW_ARRAY_SIZE(groups); i++)
 		put_copy(sb, groups[i], place(&sb, groups[i]));
-	fsck_copies_search(dev, &all);
+	fsck_copies_search(dev, UINT64_MAX, &all);
 	expect_groups(&sb, groups, 4);
 	ck_assert_ptr_eq(dev->diag, &diag);
 	stop();
 	start(UINT64_C(33001) * BS + XW_SUPER_SIZE - 1);
 	fsck_copies_usual(dev, &sb, &all);
-	fsck_copies_search(dev, &all);
+	fsck_copies_search(dev, UINT64_MAX, &all);
 	ck_assert_uint_eq(all.n, 0);
 	stop();
 }
