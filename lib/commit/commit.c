@@ -13,6 +13,7 @@
  *   is it unchanged by others?                  the same
  *   record in the image: superblock, flush      the same (marked as done, with bit and nonce)
  *   record in the image: removed                the same (no record: nothing is applied)
+ *   is the image unchanged by others?           the same
  *   final superblock, flush                     new (no bit: a file is dropped)
  *   is it unchanged by others?                  the same
  *   file removed                                new
@@ -166,6 +167,7 @@ static int create_record(const struct xw_change *c, const struct xw_commit_opts 
 		if (!*store)
 			continue;
 		(*store)->size = XW_MAX(c->old_size, c->new_size);
+		(*store)->dry_run = opts->dry_run;
 		rc = create_in(c, opts, *store, nonce, out);
 		if (rc != XW_ERR_NOSPC)
 			return rc;
@@ -225,6 +227,7 @@ static int remove_inside(struct xw_change *c, struct xw_redo_store *store, uint6
 /* Steps after the commit point. */
 static int finish_redo(struct xw_change *c, struct xw_redo_store *store, uint64_t nonce)
 {
+	const bool inside = store->number;
 	int rc = xw_change_apply(c);
 
 	if (!rc)
@@ -233,8 +236,10 @@ static int finish_redo(struct xw_change *c, struct xw_redo_store *store, uint64_
 		rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
 	if (!rc && c->new_size < c->base->size && !xw_redo_is_behind(store, c->new_size))
 		rc = xw_dev_set_size(c->base, c->new_size);
-	if (!rc && store->number)
+	if (!rc && inside)
 		rc = remove_inside(c, store, nonce);
+	if (!rc && inside)
+		rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
 	if (!rc)
 		rc = xw_commit_step_super(c, c->new_super);
 	if (!rc)
@@ -243,7 +248,7 @@ static int finish_redo(struct xw_change *c, struct xw_redo_store *store, uint64_
 		xw_log(c->diag, XW_LOG_WARN,
 		       "%s: the change is complete in %s; the next xw tool that opens the image "
 		       "finishes it",
-		       c->base->name, store->number ? "a redo record" : store->name);
+		       c->base->name, inside ? "a redo record" : store->name);
 		c->half = true;
 		return rc;
 	}

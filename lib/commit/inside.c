@@ -250,7 +250,7 @@ static int inside_create(struct xw_redo_store *s, uint64_t bytes, struct xw_dev 
 	rc = in->room ? choose_free(in) : choose_end(in);
 	if (!rc)
 		in->store.number = in->list.v[0] * in->block_size / XW_SUPER_NUMBER_UNIT;
-	if (!rc && !in->room)
+	if (!rc && !in->room && !s->dry_run)
 		rc = begin_behind(in);
 	return rc ? rc : open_runs(in, out);
 }

@@ -56,6 +56,7 @@ struct xw_redo_store {
 	/* Of a record in the image (inside.h): where the superblock finds it; else 0. */
 	uint64_t number; /* in units of XW_SUPER_NUMBER_UNIT */
 	uint64_t size; /* likewise: size in bytes that the image has without the record */
+	bool dry_run; /* likewise: create() only looks for room, and writes nothing */
 };
 
 /* First bytes of every redo file; a file without them is never overwritten or removed. */

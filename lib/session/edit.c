@@ -223,7 +223,8 @@ static int open_inside(struct xw_edit *e, bool trusted, struct xw_room *room,
 	int rc = 0;
 
 	out[0] = out[1] = NULL;
-	if (e->file_named || bs < 1024)
+	/* the file of a change that was given up is replaced */
+	if (e->file_named || (e->recovered.stuck_file && e->store) || bs < 1024)
 		return 0;
 	*room = e->room;
 	room->overlay = e->dev;

@@ -231,6 +231,7 @@ static int apply_redo(struct recovery *v)
 static int stuck(struct recovery *v)
 {
 	v->info->stuck = true;
+	v->info->stuck_file = xw_super_bytes_plain(v->super);
 	if (v->flags & XW_RECOVER_FORCE)
 		return 0;
 	if (!xw_super_bytes_plain(v->super))

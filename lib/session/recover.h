@@ -37,6 +37,7 @@ struct xw_recover_info {
 	 */
 	uint8_t dropped_super[XW_SUPER_SIZE];
 	bool stuck; /* with FORCE: a change is pending that cannot be completed */
+	bool stuck_file; /* that of a redo file */
 	bool super_fixed; /* a torn superblock was repaired */
 	uint64_t blocks; /* blocks of the redo file that were written */
 	/* xw_recover_read(): the contents of the journal are not completely visible */

@@ -106,7 +106,11 @@ static int take(struct search *s, const struct xw_run *r)
 	for (xw_blk blk = r->start + r->len; blk-- > r->start && !is_enough(s);) {
 		struct xw_run *last = s->out->list.n ? &s->out->list.v[s->out->list.n - 1] : NULL;
 
-		if (is_dirty(s, blk))
+		/*
+		 * If another process has truncated the file, the record does not make it as long
+		 * as it was, which would hide that.
+		 */
+		if (blk + 1 == s->img->sb.blocks_count || is_dirty(s, blk))
 			continue;
 		s->found++;
 		if (last && blk + 1 == last->start) {

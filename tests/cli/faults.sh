@@ -184,4 +184,4 @@ punch /dir/f 1 3
 CMDS
 single=yes
 sweep "xw-debugfs changes" plain.old "alloc read write flip" "$BIN/xw-debugfs" -w -f change img
-done_testing 16
+done_testing 17

@@ -189,4 +189,4 @@ if is_root && mount -t tmpfs -o size=16m none host 2>/dev/null; then
 else
 	skip "a full host" "needs root and tmpfs"
 fi
-done_testing 19
+done_testing 26
