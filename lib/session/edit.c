@@ -247,17 +247,23 @@ static void close_inside(struct xw_redo_store *stores[2])
 	xw_redo_store_close(stores[1]);
 }
 
-/* The journal was replayed just now, so the bitmaps are those of a clean filesystem. */
+/* The journal was replayed just now: its bitmaps are those of a clean filesystem. */
 static int settle(struct xw_edit *e)
 {
+	uint8_t super[XW_SUPER_SIZE];
 	struct xw_commit_opts opts = {
 		.store = e->store,
 		.now = e->opts.now,
 		.any_super = e->opts.any_state,
 	};
 	struct xw_room room;
-	int rc = open_inside(e, true, &room, opts.inside);
+	int rc;
 
+	if (!e->recovered.journal.unsettled)
+		return 0;
+	rc = xw_dev_pread(e->dev, super, sizeof(super), XW_SUPER_OFFSET);
+	if (!rc)
+		rc = open_inside(e, xw_room_is_trusted(super, true), &room, opts.inside);
 	if (!rc)
 		rc = xw_recover_finish(e->dev, &opts, &e->recovered.journal, e->diag);
 	close_inside(opts.inside);
@@ -474,7 +480,7 @@ static struct xw_commit_opts commit_opts(struct xw_edit *e)
 static int commit(struct xw_edit *e, bool dry_run, struct xw_commit_info *info)
 {
 	struct xw_commit_opts opts = commit_opts(e);
-	const bool trusted = e->guard.has_super && xw_room_is_trusted(e->guard.super);
+	const bool trusted = e->guard.has_super && xw_room_is_trusted(e->guard.super, false);
 	struct xw_room room;
 	int rc = open_inside(e, trusted, &room, opts.inside);
 

@@ -237,11 +237,11 @@ int xw_room_find(void *arg, uint32_t block_size, uint64_t bytes, struct xw_runs 
 	return rc;
 }
 
-bool xw_room_is_trusted(const uint8_t super[XW_SUPER_SIZE])
+bool xw_room_is_trusted(const uint8_t super[XW_SUPER_SIZE], bool replayed)
 {
 	struct xw_super sb;
 
 	return xw_super_bytes_valid(super) && !xw_super_decode(super, &sb) &&
 	       sb.state & XW_STATE_VALID && !(sb.state & XW_STATE_ERROR) &&
-	       !(sb.feature_incompat & XW_INCOMPAT_RECOVER);
+	       (replayed || !(sb.feature_incompat & XW_INCOMPAT_RECOVER));
 }

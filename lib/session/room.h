@@ -27,8 +27,8 @@ int xw_room_find(void *arg, uint32_t block_size, uint64_t bytes, struct xw_runs 
 
 /*
  * May bitmaps of the filesystem with this superblock be believed without a check? Not if it was not
- * unmounted cleanly, has known errors or a log to be replayed.
+ * unmounted cleanly, has known errors or a log to be replayed. replayed: that was done just now.
  */
-bool xw_room_is_trusted(const uint8_t super[XW_SUPER_SIZE]);
+bool xw_room_is_trusted(const uint8_t super[XW_SUPER_SIZE], bool replayed);
 
 #endif
