@@ -110,11 +110,17 @@ static bool is_judged_by_size(const struct fsck_look *l)
 
 /*
  * Without a journal a crash can leave a map block that is newer than the record with size and
- * i_blocks: then what is past the size are contents. Pointers in the record are never newer.
+ * i_blocks: then what is past the size are contents. Pointers in the record are never newer. An
+ * extent that goes on past the size is believed, as by e2fsck, where no checksum has shown damage.
  */
 static bool may_be_newer(const struct fsck_look *l, uint64_t end)
 {
-	if (l->f->img->sb.feature_compat & XW_COMPAT_HAS_JOURNAL)
+	const struct xw_super *sb = &l->f->img->sb;
+	const struct xw_map_run *last = &l->map.runs.v[l->map.runs.n - 1];
+
+	if (l->in.flags & XW_FL_EXTENTS && !xw_super_has_csum(sb) && last->lblk <= end)
+		return true;
+	if (sb->feature_compat & XW_COMPAT_HAS_JOURNAL)
 		return false;
 	for (size_t i = 0; i < l->map.nodes.n; i++)
 		if (l->map.nodes.v[i].lblk < end)

@@ -81,7 +81,8 @@ static bool is_past(const struct xw_walk_map *w, const struct xw_extent *x)
 
 /*
  * There is more room than x needs. Its logical block is a single bit away from its place, unless
- * that could be said of the next one as well. If a last extent is so far behind the size that the
+ * that could be said of the next one as well; without checksums that is not enough for one that
+ * overlaps the previous extent. If a last extent is so far behind the size that the
  * file would be larger than the filesystem, the size tells the place: few files end with a hole, or
  * begin with one.
  */
@@ -91,7 +92,8 @@ static bool has_likely_place(const struct xw_walk_map *w, const struct xw_extent
 	const struct xw_walk_map_level *at = &w->at[w->level];
 	const uint64_t end = (uint64_t)x->lblk + x->len;
 	const bool last = !next->len && at->end >= XW_WALK_LBLK_END;
-	const bool near = one_bit_away(x->lblk, w->next, limit, x->len, place);
+	const bool near = (x->lblk >= w->next || xw_super_has_csum(w->sb)) &&
+			  one_bit_away(x->lblk, w->next, limit, x->len, place);
 	uint64_t other;
 
 	if (next->len)
