@@ -425,7 +425,8 @@ static bool is_left_over(struct disk_list *d, uint64_t off, uint64_t end)
 	       get64(d->runs[0].start) + get64(d->runs[0].len) == off / bs;
 }
 
-int xw_inside_left_over(struct xw_dev *base, struct xw_diag *diag, uint64_t *number, uint64_t *size)
+int xw_inside_left_over(struct xw_dev *base, const uint8_t uuid[16], uint64_t fs_end,
+			struct xw_diag *diag, uint64_t *number, uint64_t *size)
 {
 	const uint64_t unit = XW_SUPER_NUMBER_UNIT, end = base->size;
 	const uint64_t from = xw_round_up(end > BLOCK_MAX ? end - BLOCK_MAX : 0, unit);
@@ -439,7 +440,8 @@ int xw_inside_left_over(struct xw_dev *base, struct xw_diag *diag, uint64_t *num
 	for (uint64_t at = from; !rc && !*number && at + unit <= end; at += unit) {
 		struct disk_list *d = (struct disk_list *)(void *)(tail + (at - from));
 
-		if (!is_left_over(d, at, end))
+		if (!is_left_over(d, at, end) || get64(d->size) < fs_end ||
+		    memcmp(d->uuid, uuid, sizeof(d->uuid)) != 0)
 			continue;
 		*number = at / unit;
 		*size = get64(d->size);

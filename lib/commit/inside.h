@@ -54,9 +54,11 @@ int xw_inside_at(struct xw_dev *base, uint64_t number, struct xw_diag *diag,
 
 /*
  * Did a change that was never begun leave a record behind the end of an image file? Then *number
- * is that of the record, and *size what the file had before; *number 0: there is none.
+ * is that of the record, and *size what the file had before; *number 0: there is none. The
+ * filesystem has this UUID and ends at byte `end`: what is in its own blocks is never a record,
+ * because anyone who may write a file can put the bytes of one there.
  */
-int xw_inside_left_over(struct xw_dev *base, struct xw_diag *diag, uint64_t *number,
-			uint64_t *size);
+int xw_inside_left_over(struct xw_dev *base, const uint8_t uuid[16], uint64_t end,
+			struct xw_diag *diag, uint64_t *number, uint64_t *size);
 
 #endif

@@ -199,6 +199,7 @@ int xw_dev_open_offset(struct xw_dev *under, uint64_t off, struct xw_dev **out)
 		.diag = under->diag,
 		.fresh = under->fresh,
 		.is_block = under->is_block,
+		.is_window = true,
 		.keep = under->keep,
 	};
 	w->under = under;

@@ -95,6 +95,7 @@ struct xw_dev {
 	struct xw_diag *diag; /* where failures are described; may be NULL */
 	bool fresh; /* a regular file that we created: unwritten ranges are holes */
 	bool is_block; /* a block device: fixed size, zeros must be written or discarded */
+	bool is_window; /* begins within another one, which may hold more than one filesystem */
 	uint32_t align; /* block size in bytes of a file opened with DIRECT; else 0 */
 	bool keep; /* zero() must not release space to the host: set by whoever opened the device */
 };

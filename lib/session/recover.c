@@ -197,12 +197,55 @@ static int judge(struct recovery *v, enum verdict *verdict)
 	return 0;
 }
 
-/* A damaged redo file completes nothing: for checkers it counts as lost. */
+/* All blocks are in place, and the record is gone: only the final superblock is missing. */
+static bool is_done(const struct recovery *v)
+{
+	const uint64_t numbers =
+		xw_super_bytes_number(v->super, 0) | xw_super_bytes_number(v->super, 1);
+	struct xw_super sb;
+
+	return v->readable && numbers & XW_SUPER_NUMBER_DONE && !xw_super_decode(v->super, &sb) &&
+	       (xw_super_bytes_nonce(v->super) ||
+		xw_super_bytes_has(v->super, XW_INCOMPAT_PENDING));
+}
+
+static int finish_super(struct recovery *v)
+{
+	int rc = make_writable(v);
+
+	xw_super_bytes_unpend(v->super);
+	if (!rc)
+		rc = xw_commit_put_super(v->dev, v->super);
+	v->info->redo_applied = !rc;
+	read_super(v);
+	return rc;
+}
+
+/* The superblock says that nothing is left to be done but to remove the rest of the record. */
+static int finish_removal(struct recovery *v)
+{
+	int rc = 0;
+
+	v->inside->size = v->redo->new_size;
+	if (!(v->flags & XW_RECOVER_RDONLY))
+		rc = v->inside->ops->remove(v->inside);
+	return rc ? rc : finish_super(v);
+}
+
+/*
+ * A damaged redo file completes nothing: for checkers it counts as lost. A record in the image may
+ * have lost a part while it was removed, if not in that order.
+ */
 static int load_redo(struct recovery *v, enum verdict *verdict)
 {
 	const struct xw_diag before = diag_of(v);
 	const int rc = xw_redo_load(v->redo, v->dev);
 
+	if ((rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM) && v->inside && is_done(v)) {
+		quiet(v, &before);
+		*verdict = NOTHING;
+		return finish_removal(v);
+	}
 	if (!(v->flags & XW_RECOVER_FORCE) || (rc != XW_ERR_CORRUPT && rc != XW_ERR_CHECKSUM))
 		return rc;
 	quiet(v, &before);
@@ -309,30 +352,6 @@ static int look_inside(struct recovery *v, enum verdict *verdict)
 	return rc;
 }
 
-/* All blocks are in place, and the record is gone: only the final superblock is missing. */
-static bool is_done(const struct recovery *v)
-{
-	const uint64_t numbers =
-		xw_super_bytes_number(v->super, 0) | xw_super_bytes_number(v->super, 1);
-	struct xw_super sb;
-
-	return v->readable && numbers & XW_SUPER_NUMBER_DONE && !xw_super_decode(v->super, &sb) &&
-	       (xw_super_bytes_nonce(v->super) ||
-		xw_super_bytes_has(v->super, XW_INCOMPAT_PENDING));
-}
-
-static int finish_super(struct recovery *v)
-{
-	int rc = make_writable(v);
-
-	xw_super_bytes_unpend(v->super);
-	if (!rc)
-		rc = xw_commit_put_super(v->dev, v->super);
-	v->info->redo_applied = !rc;
-	read_super(v);
-	return rc;
-}
-
 static int look_in_place(struct recovery *v, enum verdict *verdict)
 {
 	const int rc = find_redo(v);
@@ -411,16 +430,23 @@ static void note_dropped(struct recovery *v, uint64_t number)
 	quiet(v, &before);
 }
 
-/* A change that was never begun has made the file longer. */
+/*
+ * A change that was never begun has made the file longer. Where the filesystem ends must be known,
+ * and that nothing else may be behind it.
+ */
 static int drop_left_over(struct recovery *v)
 {
 	const struct xw_diag before = diag_of(v);
-	uint64_t number = 0, size;
+	uint64_t number = 0, size, end;
+	struct xw_super sb;
 	int rc;
 
-	if (v->dev->is_block || v->pending)
+	if (v->dev->is_block || v->dev->is_window || v->pending || !v->valid ||
+	    xw_super_decode(v->super, &sb) ||
+	    sb.blocks_count > (uint64_t)INT64_MAX / xw_super_block_size(&sb))
 		return 0;
-	if (xw_inside_left_over(v->dev, v->diag, &number, &size))
+	end = sb.blocks_count * xw_super_block_size(&sb);
+	if (xw_inside_left_over(v->dev, sb.uuid, end, v->diag, &number, &size))
 		quiet(v, &before); /* an unreadable end */
 	if (!number)
 		return 0;

@@ -148,4 +148,5 @@ def main():
     print("%d blocks, %d runs, number %d" % (count, len(runs), number))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -6,6 +6,7 @@
 tool=$XW_BUILD/commit_tool
 [ -x "$tool" ] || skip_all "commit_tool is not built"
 decode=$XW_SRC/tests/kit/redo_decode.py
+states=$XW_SRC/tests/kit/redo_states.py
 FSCK=$BIN/xw-fsck
 
 mkdir d
@@ -59,6 +60,21 @@ is "  readers do not mind" "$EXPORT" -f /dev/null img
 is "  the next tool that writes" "$tool" open img
 is "  makes it what it was" cmp img old
 
+# The bytes of such a record in a block of the filesystem: whoever may write a file can put them there.
+"$MKFS" -q -F -t ext2 -b 1024 -d d evil 8M
+python3 "$states" forged evil
+is "a forged record in the last block of a filesystem" "$BIN/xw-tune" -L name evil
+equal "  does not cut it off" "$(stat -c %s evil)" $((8 << 20))
+
+# Power fails while a record is removed, and its list is the last that reaches the medium.
+pair "-t ext2 -b 1024" 8M
+pending 12
+is "a record" python3 "$decode" img decoded
+python3 "$states" removed img decoded half
+is "  of which a part is removed: readers do not mind" "$EXPORT" -f /dev/null half
+is "  the next tool that writes" "$tool" open half
+is "  removes the rest" cmp half decoded
+
 # A full image has no room inside.
 "$MKFS" -q -t ext2 -b 1024 -d d full 2>out
 "$BIN/xw-dump" -h full 2>&1 | grep -i '^free blocks' >free
@@ -84,4 +100,4 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 else
 	skip "an image in a folder that cannot be written to" "needs root and setpriv" 2
 fi
-done_testing 30
+done_testing 36

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""States around redo records in images that no kill leaves.
+
+redo_states.py forged IMAGE: the last block holds what looks like the list of a record behind the end of a file of 8 KiB.
+redo_states.py removed PENDING FINAL OUT: OUT is FINAL, marked as done, after a power failure while the record of PENDING
+was removed: the last block of the record is gone, its list is not. For images without checksums.
+"""
+import os
+import struct
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from redo_decode import DONE, PENDING, SUPER, crc32c, le32, le64, read_list  # noqa: E402
+
+
+def load(path):
+    with open(path, "rb") as f:
+        return bytearray(f.read())
+
+
+def store(path, image):
+    with open(path, "wb") as f:
+        f.write(image)
+
+
+def forged(path):
+    image = load(path)
+    bs = 1024 << le32(image, SUPER + 0x18)
+    last = len(image) // bs - 1
+    block = bytearray(bs)
+    block[:8] = b"XW-INSD1"
+    struct.pack_into("<I", block, 0x08, bs)
+    block[0x10:0x20] = image[SUPER + 0x68:SUPER + 0x78]
+    struct.pack_into("<IIQ", block, 0x38, 1, 0, 8192)
+    struct.pack_into("<QQ", block, 0x50, 8192 // bs, last - 8192 // bs)
+    struct.pack_into("<I", block, 0x0C, crc32c(bytes(block)))
+    image[last * bs:(last + 1) * bs] = block
+    store(path, image)
+
+
+def removed(pending, final, out):
+    image, was = load(final), bytes(load(pending))
+    number, nonce = le64(was, SUPER + 0x3E8), le64(was, SUPER + 0x3F0)
+    runs, listed, bs, _, _ = read_list(was, number, nonce)
+    blocks = [blk for start, n in runs for blk in range(start, start + n)]
+    for blk in listed + blocks[:-1]:
+        image[blk * bs:(blk + 1) * bs] = was[blk * bs:(blk + 1) * bs]
+    struct.pack_into("<I", image, SUPER + 0x60, le32(image, SUPER + 0x60) | PENDING)
+    struct.pack_into("<QQ", image, SUPER + 0x3E8, number | DONE, nonce)
+    struct.pack_into("<Q", image, SUPER + 0x188, number | DONE)
+    store(out, image)
+
+
+{"forged": forged, "removed": removed}[sys.argv[1]](*sys.argv[2:])
