@@ -116,7 +116,7 @@ static uint64_t is_free(void *arg, uint64_t blk, uint64_t n, bool *free_now)
 void fsck_unused_offer(struct fsck *f)
 {
 	if (f->unused.claims)
-		xw_edit_set_room(f->edit, is_free, &f->unused);
+		xw_edit_set_room(f->edit, is_free, &f->unused, f->unused.complete);
 }
 
 void fsck_unused_free(struct fsck *f)

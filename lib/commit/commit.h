@@ -48,6 +48,8 @@ struct xw_commit_watch {
  */
 int xw_commit_ask(const struct xw_commit_watch *watch, const char *name, struct xw_diag *diag);
 
+#define XW_COMMIT_PLACES 3 /* for a record in the image */
+
 struct xw_commit_opts {
 	enum xw_commit_how how;
 	/*
@@ -57,7 +59,7 @@ struct xw_commit_opts {
 	struct xw_guard *guard;
 	struct xw_redo_store *store; /* of a redo file; NULL: none, XW_ERR_USAGE if needed */
 	/* Stores of a record in the image (inside.h), tried in this order first; NULL: none. */
-	struct xw_redo_store *inside[2];
+	struct xw_redo_store *inside[XW_COMMIT_PLACES];
 	int64_t now; /* seconds since 1970, for the commit block; may be 0 */
 	uint64_t nonce; /* nonce of the redo record; 0: random. For tests. */
 	/*

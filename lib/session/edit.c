@@ -41,7 +41,7 @@ struct xw_edit {
 	struct xw_redo_store *store, *own_store; /* own_store: must be closed */
 	char *undo_file; /* owned, or NULL */
 	bool file_named; /* by the user, for redo records */
-	struct xw_room room; /* for a record in the image; fn NULL: by the bitmaps */
+	struct xw_room room; /* what a checker knows of free blocks */
 	struct xw_dev *dev; /* the overlay; owns base */
 	struct xw_recover_info recovered;
 	uint64_t base_size; /* of the state that an end without commit returns to */
@@ -210,41 +210,56 @@ static uint64_t ask_locked(void *arg, uint64_t blk, uint64_t n, bool *is_free)
 	return n;
 }
 
+/* What a commit needs for a record in the image. */
+struct places {
+	struct xw_room room, last; /* last: by the claims of a checker alone */
+	struct xw_redo_store *stores[XW_COMMIT_PLACES];
+};
+
 /*
- * The stores for a record in the image: in its free blocks, if these are known, then behind its
- * end, if the file ends there. With an undo file not in free blocks: e2undo would not bring back
- * what they held, and those of its oldest state may be in use now.
+ * The stores for a record in the image: in its free blocks, if these are known; behind its end, if
+ * the file ends there; in blocks that only a checker calls free, which may hold what somebody wants
+ * to bring back. With an undo file not in free blocks: e2undo would not bring back what they held,
+ * and those of its oldest state may be in use now.
  */
-static int open_inside(struct xw_edit *e, bool trusted, struct xw_room *room,
-		       struct xw_redo_store *out[2])
+static int open_inside(struct xw_edit *e, bool trusted, struct places *p)
 {
 	struct xw_dev *base = xw_overlay_base(e->dev);
 	const uint32_t bs = xw_overlay_block_size(e->dev);
 	int rc = 0;
 
-	out[0] = out[1] = NULL;
+	memset(p, 0, sizeof(*p));
 	/* the file of a change that was given up is replaced */
 	if (e->file_named || (e->recovered.stuck_file && e->store) || bs < 1024)
 		return 0;
-	*room = e->room;
-	room->overlay = e->dev;
-	room->written = e->shadow.v;
-	room->n_written = e->shadow.n;
-	if (!room->fn) {
-		room->fn = ask_locked;
-		room->arg = e;
-	}
-	if ((trusted || e->room.fn) && !e->undo_file)
-		rc = xw_inside_new(base, bs, xw_room_find, room, e->diag, &out[0]);
+	p->room = e->room;
+	p->room.overlay = e->dev;
+	p->room.written = e->shadow.v;
+	p->room.n_written = e->shadow.n;
+	p->room.fn = ask_locked;
+	p->room.arg = e;
+	p->room.alone = false;
+	p->last = p->room;
+	p->last.alone = true;
+	if ((trusted || e->room.claims) && !e->undo_file)
+		rc = xw_inside_new(base, bs, xw_room_find, &p->room, e->diag, &p->stores[0]);
 	if (!rc && !base->is_block && !e->opts.offset)
-		rc = xw_inside_new(base, bs, NULL, NULL, e->diag, &out[1]);
+		rc = xw_inside_new(base, bs, NULL, NULL, e->diag, &p->stores[1]);
+	if (!rc && e->room.claims && e->room.alone && !e->undo_file)
+		rc = xw_inside_new(base, bs, xw_room_find, &p->last, e->diag, &p->stores[2]);
 	return rc;
 }
 
-static void close_inside(struct xw_redo_store *stores[2])
+static void close_inside(struct places *p)
 {
-	xw_redo_store_close(stores[0]);
-	xw_redo_store_close(stores[1]);
+	for (size_t i = 0; i < XW_ARRAY_SIZE(p->stores); i++)
+		xw_redo_store_close(p->stores[i]);
+}
+
+static void offer(const struct places *p, struct xw_commit_opts *opts)
+{
+	for (size_t i = 0; i < XW_ARRAY_SIZE(p->stores); i++)
+		opts->inside[i] = p->stores[i];
 }
 
 /* The journal was replayed just now: its bitmaps are those of a clean filesystem. */
@@ -256,17 +271,19 @@ static int settle(struct xw_edit *e)
 		.now = e->opts.now,
 		.any_super = e->opts.any_state,
 	};
-	struct xw_room room;
+	struct places places;
 	int rc;
 
 	if (!e->recovered.journal.unsettled)
 		return 0;
 	rc = xw_dev_pread(e->dev, super, sizeof(super), XW_SUPER_OFFSET);
-	if (!rc)
-		rc = open_inside(e, xw_room_is_trusted(super, true), &room, opts.inside);
+	if (rc)
+		return rc;
+	rc = open_inside(e, xw_room_is_trusted(super, true), &places);
+	offer(&places, &opts);
 	if (!rc)
 		rc = xw_recover_finish(e->dev, &opts, &e->recovered.journal, e->diag);
-	close_inside(opts.inside);
+	close_inside(&places);
 	return rc;
 }
 
@@ -415,9 +432,9 @@ void xw_edit_keep_log(struct xw_edit *e)
 	e->opts.keep_log = true;
 }
 
-void xw_edit_set_room(struct xw_edit *e, xw_overlay_free_fn *fn, void *arg)
+void xw_edit_set_room(struct xw_edit *e, xw_overlay_free_fn *claims, void *arg, bool alone)
 {
-	e->room = (struct xw_room){.fn = fn, .arg = arg, .alone = true};
+	e->room = (struct xw_room){.claims = claims, .claims_arg = arg, .alone = alone};
 }
 
 void xw_edit_hold_all(struct xw_edit *e)
@@ -481,13 +498,14 @@ static int commit(struct xw_edit *e, bool dry_run, struct xw_commit_info *info)
 {
 	struct xw_commit_opts opts = commit_opts(e);
 	const bool trusted = e->guard.has_super && xw_room_is_trusted(e->guard.super, false);
-	struct xw_room room;
-	int rc = open_inside(e, trusted, &room, opts.inside);
+	struct places places;
+	int rc = open_inside(e, trusted, &places);
 
+	offer(&places, &opts);
 	opts.dry_run = dry_run;
 	if (!rc)
 		rc = xw_commit(e->dev, &opts, e->diag, info);
-	close_inside(opts.inside);
+	close_inside(&places);
 	return rc;
 }
 
@@ -533,7 +551,7 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 	xw_freemap_free(e->map); /* it described the old state */
 	e->map = NULL;
 	xw_edit_set_free(e, NULL, NULL);
-	e->room.fn = NULL;
+	e->room.claims = NULL;
 	if (e->undo_file) /* which exists now */
 		xw_edit_hold_all(e);
 	return 0;

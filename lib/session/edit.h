@@ -96,11 +96,12 @@ const struct xw_recover_info *xw_edit_recovered(const struct xw_edit *e);
  */
 void xw_edit_set_free(struct xw_edit *e, xw_overlay_free_fn *fn, void *arg);
 /*
- * Which filesystem blocks are free in the old and in the new state, judged without bitmaps: a redo
- * record may be there. By default the bitmaps say it, of a filesystem that was unmounted cleanly.
- * For the next commit only.
+ * Which filesystem blocks a checker calls free in the old and in the new state: a redo record may be
+ * there, if the bitmaps of both say so, too; alone: even if they do not, when there is no other
+ * place. By default the bitmaps say it, of a filesystem that was unmounted cleanly. For the next
+ * commit only.
  */
-void xw_edit_set_room(struct xw_edit *e, xw_overlay_free_fn *fn, void *arg);
+void xw_edit_set_room(struct xw_edit *e, xw_overlay_free_fn *claims, void *arg, bool alone);
 /* No shadow writes from here on: all writes are held in memory. */
 void xw_edit_hold_all(struct xw_edit *e);
 

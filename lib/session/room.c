@@ -26,7 +26,6 @@ struct search {
 	XW_VEC(struct xw_run) in_group; /* free blocks of a group, ascending */
 	uint64_t bytes; /* of the record */
 	uint64_t found; /* blocks */
-	bool by_bits; /* free in the bitmaps, too */
 };
 
 static uint64_t needed(const struct search *s)
@@ -123,6 +122,20 @@ static int take(struct search *s, const struct xw_run *r)
 	return 0;
 }
 
+/* How many of n blocks are free, or are not, for both judges. */
+static uint64_t ask(const struct xw_room *room, xw_blk blk, uint64_t n, bool *is_free)
+{
+	bool claimed_free = true;
+
+	*is_free = true;
+	if (room->claims)
+		n = room->claims(room->claims_arg, blk, n, &claimed_free);
+	if (room->fn && !room->alone)
+		n = room->fn(room->arg, blk, n, is_free);
+	*is_free = *is_free && claimed_free;
+	return n;
+}
+
 /* Of blocks that are free in the new state those that were free before. */
 static int add_old(struct search *s, xw_blk blk, uint64_t n)
 {
@@ -130,7 +143,7 @@ static int add_old(struct search *s, xw_blk blk, uint64_t n)
 	uint64_t some;
 
 	for (; n; blk += some, n -= some) {
-		some = s->room->fn(s->room->arg, blk, n, &is_free);
+		some = ask(s->room, blk, n, &is_free);
 		if (is_free && xw_vec_push(&s->in_group, ((struct xw_run){blk, some})))
 			return xw_fail_nomem(s->img->diag, "a redo record");
 	}
@@ -139,7 +152,7 @@ static int add_old(struct search *s, xw_blk blk, uint64_t n)
 
 static bool is_used(const struct search *s, uint64_t bit)
 {
-	return s->by_bits && s->bits[bit / 8] >> (bit % 8) & 1;
+	return !s->room->alone && s->bits[bit / 8] >> (bit % 8) & 1;
 }
 
 static int search_group(struct search *s, uint64_t group)
@@ -153,7 +166,7 @@ static int search_group(struct search *s, uint64_t group)
 	int rc = 0;
 
 	/* A debugger may leave a wrong free count; fn knows which blocks were free before. */
-	if (s->by_bits)
+	if (!s->room->alone)
 		(void)xw_image_block_bitmap(s->img, s->sys, group, s->bits);
 	s->in_group.n = 0;
 	for (from = 0; from < clusters && !rc; from = to + 1) {
@@ -185,8 +198,8 @@ static int search_groups(struct search *s, bool roomy)
 	int rc = 0;
 
 	for (uint64_t g = s->img->groups; g-- > 0 && !rc && !is_enough(s);) {
-		if (s->by_bits && (xw_image_group(s->img, g, &gd) || !gd.free_blocks ||
-				   is_roomy(s, &gd) != roomy))
+		if (!s->room->alone && (xw_image_group(s->img, g, &gd) || !gd.free_blocks ||
+					is_roomy(s, &gd) != roomy))
 			continue;
 		rc = search_group(s, g);
 	}
@@ -195,18 +208,9 @@ static int search_groups(struct search *s, bool roomy)
 
 static int search(struct search *s)
 {
-	int rc;
+	int rc = s->room->alone ? 0 : search_groups(s, true);
 
-	s->by_bits = true;
-	rc = search_groups(s, true);
-	if (!rc && !is_enough(s))
-		rc = search_groups(s, false);
-	if (rc || is_enough(s) || !s->room->alone)
-		return rc;
-	/* Once more, so that no block is taken twice. */
-	s->by_bits = false;
-	s->found = s->out->list.n = 0;
-	return search_groups(s, false);
+	return rc || is_enough(s) ? rc : search_groups(s, false);
 }
 
 int xw_room_find(void *arg, uint32_t block_size, uint64_t bytes, struct xw_runs *out)

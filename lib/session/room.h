@@ -12,14 +12,16 @@
 
 struct xw_room {
 	struct xw_dev *overlay; /* borrowed; shows the new state */
-	/* Which filesystem blocks were free in the old state, as for overlays. */
+	/* Which filesystem blocks were free in the old state, as for overlays. NULL: not known. */
 	xw_overlay_free_fn *fn;
 	void *arg;
+	/* Which ones a checker calls free in both states; NULL: there was no check. */
+	xw_overlay_free_fn *claims;
+	void *claims_arg;
 	/* Overlay blocks that the change has written directly, in any order; borrowed. */
 	const struct xw_run *written;
 	size_t n_written;
-	/* fn knows the new state, too: where its bitmaps have too few free blocks, fn decides. */
-	bool alone;
+	bool alone; /* the checker alone decides, whatever the bitmaps of both states say */
 };
 
 /* An xw_inside_room_fn; arg is a struct xw_room. */
