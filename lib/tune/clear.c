@@ -20,7 +20,7 @@ int xw_tune_clear_pending(const char *path, const struct xw_tune_opts *opts, str
 	if (info.stuck)
 		rc = xw_recover_abandon(dev, diag);
 	else if (info.redo_applied)
-		xw_log(diag, XW_LOG_WARN, "%s: the redo file was there; nothing is lost", path);
+		xw_log(diag, XW_LOG_WARN, "%s: the pending change is completed", path);
 	else
 		rc = xw_fail(diag, XW_ERR_INPUT, "%s: no change is pending", path);
 	xw_dev_close(dev);
