@@ -84,7 +84,7 @@ static void print_help(FILE *out)
 	      "  -d                   print debugging messages; -r, -I N, -P N: do nothing\n"
 	      "\n"
 	      "      --partition N    the filesystem in partition N of IMAGE\n"
-	      "      --redo-file FILE commit through that file (default: IMAGE.xw-redo)\n"
+	      "      --redo-file FILE commit by this redo file, not by a record in IMAGE\n"
 	      "      --jobs N         threads (default: processors)\n"
 	      "  -q                   print nothing but problems\n"
 	      "      --json           print findings as JSON, one a line\n"

@@ -50,7 +50,7 @@ static void print_help(FILE *out)
 	      "      --partition N         the filesystem in partition N of IMAGE\n"
 	      "      --commit HOW          auto (default), journal: through the image's own,\n"
 	      "                            inside: by a redo record in it, or file: beside it\n"
-	      "      --redo-file FILE      that file (default: IMAGE.xw-redo)\n"
+	      "      --redo-file FILE      commit by this redo file, not by a record in IMAGE\n"
 	      "  -z, --undo-file FILE      write what is overwritten to FILE, for e2undo(8)\n"
 	      "  -n, --dry-run             write nothing; say what an import would come to\n"
 	      "\n"

@@ -73,7 +73,7 @@ static void print_help(FILE *out)
 	      "      --partition N    the filesystem in partition N of IMAGE\n"
 	      "\n"
 	      "      --commit HOW     auto (default), journal, inside (a record in IMAGE) or file\n"
-	      "      --redo-file FILE that file (default: IMAGE.xw-redo)\n"
+	      "      --redo-file FILE commit by this redo file, not by a record in IMAGE\n"
 	      "      --jobs N         threads (default: processors)\n"
 	      "  -q                   print nothing but problems\n"
 	      "  -v                   print more\n"
