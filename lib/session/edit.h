@@ -96,8 +96,8 @@ const struct xw_recover_info *xw_edit_recovered(const struct xw_edit *e);
  */
 void xw_edit_set_free(struct xw_edit *e, xw_overlay_free_fn *fn, void *arg);
 /*
- * Which filesystem blocks a checker calls free in the old and in the new state: a redo record may be
- * there, if the bitmaps of both say so, too; alone: even if they do not, when there is no other
+ * Which filesystem blocks a checker calls free in the old and in the new state: a redo record may
+ * be there, if the bitmaps of both say so, too; alone: even if they do not, when there is no other
  * place. By default the bitmaps say it, of a filesystem that was unmounted cleanly. For the next
  * commit only.
  */
