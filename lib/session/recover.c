@@ -432,7 +432,8 @@ static void note_dropped(struct recovery *v, uint64_t number)
 
 /*
  * A change that was never begun has made the file longer. Where the filesystem ends must be known,
- * and that nothing else may be behind it.
+ * and that nothing else may be behind it: contents of a file could look like a record. The change
+ * may have been the repair of a wrong checksum.
  */
 static int drop_left_over(struct recovery *v)
 {
@@ -441,8 +442,7 @@ static int drop_left_over(struct recovery *v)
 	struct xw_super sb;
 	int rc;
 
-	if (v->dev->is_block || v->dev->is_window || v->pending || !v->valid ||
-	    xw_super_decode(v->super, &sb) ||
+	if (v->dev->is_block || v->dev->is_window || v->pending || xw_super_decode(v->super, &sb) ||
 	    sb.blocks_count > (uint64_t)INT64_MAX / xw_super_block_size(&sb))
 		return 0;
 	end = sb.blocks_count * xw_super_block_size(&sb);

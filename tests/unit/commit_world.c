@@ -348,12 +348,13 @@ void world_revive(struct world *w)
 
 /*
  * A change that was never begun may have lost its list behind the end of the image while it was
- * written: then the file stays longer.
+ * written, or there may be no superblock that says where the filesystem ends: then the file stays
+ * longer.
  */
 static bool is_longer(const struct world *w, size_t size, size_t want_size)
 {
 	return w->spec.behind && size > want_size && want_size == w->old_size &&
-	       w->crash.mode == CRASH_POWER;
+	       (w->spec.lost || w->crash.mode == CRASH_POWER);
 }
 
 static bool equal(const struct world *w, const unsigned char *got, size_t size,
