@@ -104,13 +104,21 @@ static bool found_file(struct fsck_look *l)
 	return true;
 }
 
+/* Block 0 alone, and in a block map no node: it would have pointers to later ones. */
+static bool has_one_block(const struct fsck_look *l)
+{
+	const struct fsck_map *m = &l->map;
+
+	return m->runs.n == 1 && m->runs.v[0].len == 1 && !m->runs.v[0].lblk &&
+	       (l->in.flags & XW_FL_EXTENTS || !m->nodes.n);
+}
+
 /* A target takes one block: remove the others. */
 static int check_blocks(struct fsck_look *l)
 {
 	struct fsck_map *m = &l->map;
 
-	if (!m->runs.n || (m->runs.n == 1 && m->runs.v[0].len == 1 && !m->runs.v[0].lblk) ||
-	    !FSCK_FOUND(l->f, SYMLINK_BLOCKS, .ino = l->ino))
+	if (!m->runs.n || has_one_block(l) || !FSCK_FOUND(l->f, SYMLINK_BLOCKS, .ino = l->ino))
 		return 0;
 	m->runs.n = !m->runs.v[0].lblk;
 	m->runs.v[0].len = 1;

@@ -337,6 +337,11 @@ def symbolic_link_of_two_blocks(i):
     i.iblock(i.lookup("longlink"), 4, 4, free_runs(i)[0][0])
 
 
+@case("symlink-blocks", base=["ext2", "ext3"])
+def symbolic_link_with_a_pointer_to_a_node(i):
+    i.iblock(i.lookup("longlink"), 56, 4, free_runs(i)[0][0])
+
+
 @case("symlink-is-file", lost=["file"])
 def file_called_a_symbolic_link(i):
     i.set_inode(i.lookup("file"), "mode", 0o120644)
