@@ -113,7 +113,7 @@ int fsck_run(struct fsck *f)
 			count_left(f);
 		if (f->leave || f->stop || !f->changed)
 			return 0;
-		/* in memory, before inodes were read: all was seen, and would be told again */
+		/* -n: what was changed in memory only is not checked and reported a second time */
 		if (f->opts.mode == FSCK_NO && !f->again && !f->hidden)
 			return 0;
 	}

@@ -26,8 +26,8 @@ int fsck_log_replay(struct fsck *f, unsigned flags);
 bool fsck_journal_has_uuid(const struct xw_super *sb);
 bool fsck_journal_is_external(const struct xw_super *sb);
 /*
- * Is inode 8 a journal all the same? Then the fields that say so are what is wrong: with a journal
- * device no inode is one. Not if the user names the device.
+ * Does inode 8 hold a journal although the superblock names an external one? Then the superblock's
+ * journal fields are wrong, unless the user has given a journal device.
  */
 bool fsck_journal_is_inside(struct fsck *f);
 /* May an inode of that number be the journal? */

@@ -36,7 +36,7 @@ static bool next_free(void *arg, uint64_t *off, uint64_t *len)
 	return false;
 }
 
-/* Adds runs of one set to another of at least the same limit. */
+/* Add all numbers in `from` to `to`, whose limit must not be lower. */
 static int add_all(struct xw_blockset *to, const struct xw_blockset *from)
 {
 	uint64_t start, len, at = 0;

@@ -68,7 +68,7 @@ static bool is_file(struct fsck_look *l, struct contents *c)
 		       l->in.size <= sizeof(l->in.block) + len;
 	if (!has_sound_map(l, c) || (c->end && l->in.size <= (c->end - 1) * bs))
 		return false;
-	/* an empty tree is one of a file as well; without extents there is nothing to be seen */
+	/* an empty extent tree is valid for a regular file; an empty block map proves nothing */
 	return (l->in.flags & XW_FL_EXTENTS && sb->feature_incompat & XW_INCOMPAT_EXTENTS) ||
 			       c->first
 		       ? xw_inode_fs_blocks_512(&l->in, sb) >= c->blocks * (bs / 512)

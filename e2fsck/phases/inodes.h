@@ -73,9 +73,9 @@ int fsck_look_flags(struct fsck_look *l);
 /* inode_map.c: the walk; repairs damage if agreed to. */
 int fsck_look_map(struct fsck_look *l);
 void fsck_map_free(struct fsck_map *m);
-/* inode_end.c: Units of i_blocks for the map and a block of attributes. Not with clusters. */
+/* i_blocks computed from the map and the xattr block; not valid with bigalloc. inode_end.c */
 uint64_t fsck_look_held(const struct fsck_look *l);
-/* ... and what the map has past the size. Sets map.damaged, or adds to map.bad. */
+/* Check for blocks past i_size. Sets map.damaged, or adds pointers to map.bad. inode_end.c */
 int fsck_look_end_of_map(struct fsck_look *l);
 /* inode_map.c: Claim the blocks of the map. */
 int fsck_look_claim(struct fsck_look *l);

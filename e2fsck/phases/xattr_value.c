@@ -43,7 +43,7 @@ struct value {
 	uint64_t group;
 	unsigned tries;
 	uint32_t rest; /* bytes of the value in the last block of the extent; 0: it ends behind */
-	/* by group: clusters in use without an owner; NULL: not looked for yet */
+	/* for each group, a bitmap of used clusters without an owner; NULL: not computed yet */
 	uint8_t **unowned;
 	struct tail *tails; /* by number of the block, modulo TAILS */
 	uint8_t *block;

@@ -212,13 +212,13 @@ static bool abandon(struct xw_change *c, struct xw_redo_store *store, bool super
 	return !rc;
 }
 
-/* Remove a record in the image: before another process may use its blocks. */
+/* Remove a record in the image while the pending bit keeps other tools from using its blocks. */
 static int remove_inside(struct xw_change *c, struct xw_redo_store *store, uint64_t nonce)
 {
 	uint8_t done[XW_SUPER_SIZE];
 	int rc;
 
-	xw_super_bytes_pend(c->new_super, nonce, store->number | XW_SUPER_NUMBER_DONE, done);
+	xw_super_bytes_done(c->new_super, nonce, store->number, done);
 	rc = xw_commit_step_super(c, done);
 	store->size = c->new_size;
 	return rc ? rc : store->ops->remove(store);

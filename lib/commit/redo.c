@@ -433,7 +433,7 @@ static int remove_inside(struct xw_redo *r, struct xw_dev *image, uint8_t *page,
 	uint8_t done[XW_SUPER_SIZE];
 	int rc;
 
-	xw_super_bytes_pend(r->new_super, r->nonce, inside->number | XW_SUPER_NUMBER_DONE, done);
+	xw_super_bytes_done(r->new_super, r->nonce, inside->number, done);
 	rc = put_super(r, image, page, done);
 	inside->size = r->new_size;
 	return rc ? rc : inside->ops->remove(inside);

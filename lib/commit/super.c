@@ -69,6 +69,12 @@ void xw_super_bytes_pend(const uint8_t super[XW_SUPER_SIZE], uint64_t nonce, uin
 	xw_super_bytes_incompat(out, XW_INCOMPAT_PENDING, 0);
 }
 
+void xw_super_bytes_done(const uint8_t super[XW_SUPER_SIZE], uint64_t nonce, uint64_t number,
+			 uint8_t out[XW_SUPER_SIZE])
+{
+	xw_super_bytes_pend(super, nonce, number | XW_SUPER_NUMBER_DONE, out);
+}
+
 void xw_super_bytes_unpend(uint8_t super[XW_SUPER_SIZE])
 {
 	poke64(super + NONCE_OFF, 0);

@@ -41,6 +41,9 @@ bool xw_super_bytes_plain(const uint8_t super[XW_SUPER_SIZE]);
 /* Add the pending bit, nonce and number (0: of a file) to `super`. */
 void xw_super_bytes_pend(const uint8_t super[XW_SUPER_SIZE], uint64_t nonce, uint64_t number,
 			 uint8_t out[XW_SUPER_SIZE]);
+/* The same to the new superblock when all blocks of the change are in place. */
+void xw_super_bytes_done(const uint8_t super[XW_SUPER_SIZE], uint64_t nonce, uint64_t number,
+			 uint8_t out[XW_SUPER_SIZE]);
 /* Remove the pending bit, nonce and numbers, for a change that is not completed. */
 void xw_super_bytes_unpend(uint8_t super[XW_SUPER_SIZE]);
 /* Does every byte equal that of one of the n candidates, as after any torn write of one of them? */

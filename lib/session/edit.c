@@ -218,9 +218,9 @@ struct places {
 
 /*
  * The stores for a record in the image: in its free blocks, if these are known; behind its end, if
- * the file ends there; in blocks that only a checker calls free, which may hold what somebody wants
- * to bring back. With an undo file not in free blocks: e2undo would not bring back what they held,
- * and those of its oldest state may be in use now.
+ * the file ends there; in blocks that only a checker calls free, which may hold data of lost
+ * inodes. With an undo file, never in free blocks: e2undo would not restore their contents, and
+ * blocks that are free now may be in use in its oldest state.
  */
 static int open_inside(struct xw_edit *e, bool trusted, struct places *p)
 {
@@ -229,7 +229,7 @@ static int open_inside(struct xw_edit *e, bool trusted, struct places *p)
 	int rc = 0;
 
 	memset(p, 0, sizeof(*p));
-	/* the file of a change that was given up is replaced */
+	/* replace the redo file of the abandoned change */
 	if (e->file_named || (e->recovered.stuck_file && e->store) || bs < 1024)
 		return 0;
 	p->room = e->room;

@@ -165,8 +165,7 @@ static bool is_torn(const struct recovery *v)
 	uint8_t done[XW_SUPER_SIZE];
 	const uint8_t *const states[] = {r->old_super, r->pending_super, done, r->new_super};
 
-	xw_super_bytes_pend(r->new_super, r->nonce,
-			    xw_super_bytes_number(r->pending_super, 0) | XW_SUPER_NUMBER_DONE,
+	xw_super_bytes_done(r->new_super, r->nonce, xw_super_bytes_number(r->pending_super, 0),
 			    done);
 	return xw_super_bytes_mixed(v->super, states, XW_ARRAY_SIZE(states));
 }

@@ -282,7 +282,7 @@ static const struct {
 	{{{1000, 4, DATA, XW_S_IFREG}, {1000, 5, DATA + 1, XW_S_IFREG}}, NOTHING, NOTHING},
 	/* one newer, one older */
 	{{{1001, 0, DATA, XW_S_IFREG}, {999, 0, DATA + 1, XW_S_IFREG}}, S, S},
-	/* a file that is not there yet, in the log or in place */
+	/* a file that exists in one of the two states only */
 	{{{1000, 5, DATA, XW_S_IFREG}, {0}}, NOTHING, NOTHING},
 	/* newer, but both have one block then */
 	{{{1001, 0, DATA, XW_S_IFREG}, {1000, 5, DATA, XW_S_IFREG}}, NOTHING, S},

@@ -305,7 +305,7 @@ START_TEST(bars)
 	ck_assert_str_eq(drawn(1, 0, 0), want);
 	bar(want, sizeof(want), "img", 60, 0);
 	ck_assert_str_eq(drawn(0, 1, 2), want);
-	/* a name is cut to 40 characters, and takes room from the bar */
+	/* a long image name is cut to 40 characters, and the progress bar gets shorter */
 	f.opts.image = "a-name-of-an-image-that-is-longer-than-forty-characters";
 	bar(want, sizeof(want), "a-name-of-an-image-that-is-longer-than-f", 24, 35);
 	ck_assert_str_eq(drawn(1, 200, 400), want);

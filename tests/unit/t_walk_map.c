@@ -187,7 +187,7 @@ static const struct place {
 	{DIR, 0, 11, {{0, 9, 50, 0}, {9, 2, 70, 0}}, 0, 0, {0, 9}, 2, 0},
 	/* the second one is wrong, although there is room for the first one before it */
 	{DIR, 0, 10, {{1, 3, 50, 0}, {3, 6, 60, 0}}, 0, 0, {1, 4}, 2, 1},
-	/* a file: gaps of exactly that length, or a place one bit away; no blocks past its size */
+	/* regular file: an extent moves only to a gap of its length or to a place one bit away */
 	{REG, 0, 11, {{0x2000000, 9, 50, 0}, {9, 2, 70, 0}}, 0, 0, {0, 9}, 2, 1},
 	{REG, 0, 11, {{0x2000000, 8, 50, 0}, {9, 2, 70, 0}}, 0, 0, {0, 9}, 2, 1},
 	{REG, 0, 11, {{0x2000100, 8, 50, 0}, {9, 2, 70, 0}}, 0, 0, {9}, 1, 0},
