@@ -13,6 +13,7 @@
 #include "cli/env.h"
 #include "cli/partition.h"
 #include "cli/term.h"
+#include "dev/mounted.h"
 
 #include "report/progress.h"
 #include "open/open.h"
@@ -47,13 +48,18 @@ static void deciding(void *arg, bool on)
 }
 
 /* -n also checks an image in use, which may be in the middle of a change. */
-static void warn_if_in_use(const struct fsck *f)
+static void warn_if_in_use(const struct fsck *f, enum xw_mounted how)
 {
 	auto_fd int fd = -1, alone = -1;
 	struct stat st;
 	char loop[64];
 
-	if (f->opts.mode != FSCK_NO)
+	if (how == XW_MOUNTED)
+		cli_warning("%s is mounted; what is found may be a change in progress",
+			    f->opts.image);
+	else if (how == XW_MOUNTED_RDONLY)
+		cli_warning("%s is mounted read-only", f->opts.image);
+	if (how != XW_NOT_MOUNTED)
 		return;
 	fd = open(f->opts.image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st))
@@ -68,7 +74,8 @@ static void warn_if_in_use(const struct fsck *f)
 	} else if (S_ISBLK(st.st_mode)) {
 		alone = open(f->opts.image, O_RDONLY | O_CLOEXEC | O_EXCL);
 		if (alone < 0 && errno == EBUSY)
-			cli_warning("%s is mounted; what is found may be a change in progress",
+			cli_warning("%s is in use by another program; what is found may be a "
+				    "change in progress",
 				    f->opts.image);
 	}
 }
@@ -91,18 +98,24 @@ static void drop_caches(const struct fsck *f)
 		(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 }
 
-/* See mounted.c. *root: it is the root filesystem, which is in use when this has ended. */
+/*
+ * A device that is mounted read-only is repaired if it is the root filesystem, as a boot script has
+ * it, or with -f. *root: it is the root filesystem, which is in use when this has ended.
+ */
 static int check_mounted(struct fsck *f, bool *root)
 {
-	enum fsck_mounted how = FSCK_NOT_MOUNTED;
+	const enum xw_mounted how = xw_dev_mounted(f->opts.image);
 
-	if (f->opts.mode != FSCK_NO)
-		how = fsck_mounted(f->opts.image);
-	f->opts.mounted = how == FSCK_RDONLY_ROOT || (how == FSCK_RDONLY && f->opts.force);
-	if (f->opts.mounted)
+	*root = how == XW_MOUNTED_RDONLY_ROOT;
+	if (f->opts.mode == FSCK_NO) {
+		warn_if_in_use(f, how);
+		return 0;
+	}
+	f->opts.mounted = *root || (how == XW_MOUNTED_RDONLY && f->opts.force);
+	/* the root filesystem at boot: nothing unusual, and e2fsck is silent as well */
+	if (f->opts.mounted && !*root)
 		cli_warning("%s is mounted read-only", f->opts.image);
-	*root = how == FSCK_RDONLY_ROOT;
-	if (how == FSCK_NOT_MOUNTED || f->opts.mounted)
+	if (how == XW_NOT_MOUNTED || f->opts.mounted)
 		return 0;
 	return xw_fail(&f->diag, XW_ERR_BUSY, "%s is mounted; cannot continue", f->opts.image);
 }
@@ -234,7 +247,6 @@ static int run(const struct fsck_opts *opts)
 	f.diag = (struct xw_diag){.log = log_line, .log_arg = &f};
 	fsck_progress_init(&f);
 	cli_catch_interrupts();
-	warn_if_in_use(&f);
 	rc = check_mounted(&f, &root);
 	drop_caches(&f);
 	if (!rc)

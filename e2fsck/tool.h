@@ -19,10 +19,6 @@ void fsck_args_free(struct fsck_args *args);
 /* One list of -E: 0, or the exit status; a line was printed. extended.c */
 int fsck_args_extended(struct fsck_opts *o, const char *list);
 
-/* mounted.c: by what /proc says of a block device; others are not known. */
-enum fsck_mounted { FSCK_NOT_MOUNTED, FSCK_MOUNTED, FSCK_RDONLY, FSCK_RDONLY_ROOT };
-enum fsck_mounted fsck_mounted(const char *image);
-
 /*
  * run.c: all rounds. 0, or the failure that prevented the check from completing.
  */

@@ -13,6 +13,7 @@
 
 #include "api/run.h"
 #include "base/auto.h"
+#include "dev/mounted.h"
 
 #define PIECE (1 << 20)
 
@@ -158,7 +159,7 @@ int xw_overwrite_check(struct xw_mkfs *m, const char *path, int fd, const struct
 		auto_fd int excl = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);
 
 		if (excl < 0 && errno == EBUSY)
-			return xw_fail(&m->diag, XW_ERR_BUSY, "%s: mounted or in use", path);
+			return xw_dev_fail_busy(&m->diag, path);
 	}
 	if (m->force)
 		return 0;

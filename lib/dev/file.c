@@ -29,6 +29,7 @@
 #include "base/types.h"
 #include "dev/dev.h"
 #include "dev/file.h"
+#include "dev/mounted.h"
 
 #define OFF_MAX ((uint64_t)INT64_MAX)
 #define ZEROS_LEN 4096
@@ -486,6 +487,8 @@ static int open_fd(const char *path, unsigned flags, struct xw_diag *diag, int *
 	fd = open_patiently(path, mode | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0 && errno == EINVAL && flags & XW_DEV_DIRECT)
 		return xw_fail(diag, XW_ERR_UNSUPPORTED, "%s: no direct I/O here", path);
+	if (fd < 0 && errno == EBUSY && mode & O_EXCL && !(mode & O_CREAT))
+		return xw_dev_fail_busy(diag, path);
 	if (fd < 0)
 		return xw_dev_fail_open(diag, path, errno);
 	*out = fd;

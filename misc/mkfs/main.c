@@ -37,7 +37,7 @@ static void say_busy(const struct mkfs_args *args)
 	struct stat st;
 
 	if (!stat(args->image, &st) && S_ISBLK(st.st_mode))
-		cli_hint("unmount it, or end what uses it: no -F overwrites a device in use");
+		cli_hint("no -F overwrites a device in use");
 	else if (args->force < 2)
 		cli_hint("-F given twice overwrites even that");
 }

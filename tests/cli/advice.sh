@@ -115,7 +115,7 @@ if is_root && loop=$(losetup -f --show img 2>/dev/null); then
 			# shellcheck disable=SC2086
 			mkfs -q $force "$loop"
 			is "mounted, ${force:-no -F}: refused" test "$RC" = 1
-			hints "unmount it, or end what uses it: no -F overwrites a device in use" "  what to do"
+			hints "no -F overwrites a device in use" "  what to do"
 		done
 	else
 		skip "a mounted device" "cannot mount here" 6

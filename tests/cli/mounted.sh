@@ -66,6 +66,65 @@ else
 	skip "a device whose BSD lock the caller holds" "no loop device"
 fi
 
+# A device that is mounted, or in use otherwise: every tool that writes refuses it, with the same words.
+busy() { # DESCRIPTION DEVICE WORDS [PARTITION-OPTION...]
+	local desc=$1 dev=$2 words=$3 bad='' sum args
+	shift 3
+	sum=$(sha256sum <"$dev")
+	while read -r T_TOOL args; do
+		[ -n "$T_TOOL" ] || continue
+		# shellcheck disable=SC2086
+		run_tool "$BIN/$T_TOOL" /dev/null $args
+		[ "$RC" != 0 ] && grep -q "$T_TOOL: .*$words" .err || bad+=" $T_TOOL ($RC: $(head -n 1 .err));"
+	done <<-END
+		${1:-xw-mkfs -F -F $dev}
+		xw-import $* $dev d
+		xw-tune $* -L x $dev
+		xw-debugfs $* -w -R ls $dev
+		xw-age $* -q --profile pazdera --ops 10 $dev
+		xw-fsck $* -fy $dev
+	END
+	equal "$desc" "$bad" ""
+	equal "  and nothing was written" "$(sha256sum <"$dev")" "$sum"
+}
+if loop=$(losetup -f --show disk) && "$MKFS" -q -F "$loop"; then
+	mount "$loop" mnt
+	busy "a device that is mounted" "$loop" "$loop is mounted"
+	run_tool "$BIN/xw-fsck" /dev/null -fn "$loop"
+	is "  xw-fsck -n warns" grep -q "$loop is mounted; what is found may be a change in progress" .err
+	umount mnt
+	python3 - "$loop" <<-'PY' &
+		import os, sys, time
+		held = os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL)
+		open("held", "w").close()
+		while os.path.exists("held"):
+		    time.sleep(0.02)
+	PY
+	wait_for test -e held
+	busy "a device that a program has opened with O_EXCL" "$loop" "$loop is in use by another program"
+	run_tool "$BIN/xw-fsck" /dev/null -fn "$loop"
+	is "  xw-fsck -n warns" grep -q "$loop is in use by another program; what is found" .err
+	rm held
+	wait $!
+	if command -v mkswap >/dev/null && mkswap "$loop" >/dev/null 2>&1 && swapon "$loop" 2>/dev/null; then
+		busy "swap space" "$loop" "$loop is in use as swap space"
+		swapoff "$loop"
+	else
+		skip "swap space" "swapon does not work here" 2
+	fi
+	if command -v addpart >/dev/null && addpart "$loop" 1 2048 16384 2>/dev/null && wait_for test -b "${loop}p1"; then
+		"$MKFS" -q -F "${loop}p1" && mount "${loop}p1" mnt
+		busy "a disk with a mounted partition" "$loop" "$loop is in use: a partition of it is mounted"
+		umount mnt
+		delpart "$loop" 1
+	else
+		skip "a disk with a mounted partition" "no partitions of loop devices" 2
+	fi
+	losetup -d "$loop"
+else
+	skip "a device in use" "no loop device" 10
+fi
+
 # A device that is mounted read-only, as the root filesystem is at boot: xw-fsck -f repairs it, as e2fsck does.
 cp --sparse=always pristine disk
 "$BIN/xw-debugfs" -w -R 'sif file links_count 3' disk >.out 2>.err
@@ -138,4 +197,4 @@ begun
 ended rest
 works "nobody else was there"
 
-done_testing 54
+done_testing 64
