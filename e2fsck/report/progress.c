@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,6 +33,30 @@ static void switch_signals(sigset_t *set)
 	sigaddset(set, SIGUSR2);
 }
 
+/*
+ * With -C 0 the bar is requested, and drawn on standard output, whatever that is: in a boot script
+ * it is a pipe to logsave(8), which copies to the console and leaves what is between the marks out
+ * of its log.
+ */
+static void begin_bar(struct fsck *f)
+{
+	struct fsck_progress *p = &f->progress;
+	const bool requested = f->opts.progress_fd == 0;
+
+	p->open = p->close = "";
+	if (p->fd >= 0 || f->opts.json || f->opts.quiet)
+		return;
+	if (requested) {
+		p->bar = stdout;
+		if (!isatty(STDOUT_FILENO)) {
+			p->open = "\001";
+			p->close = "\002";
+		}
+	} else if (isatty(STDERR_FILENO)) {
+		p->bar = stderr;
+	}
+}
+
 void fsck_progress_init(struct fsck *f)
 {
 	struct fsck_progress *p = &f->progress;
@@ -41,7 +66,7 @@ void fsck_progress_init(struct fsck *f)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	p->began = cli_clock();
 	p->fd = f->opts.progress_fd > 0 ? f->opts.progress_fd : -1;
-	p->bar = p->fd < 0 && !f->opts.json && !f->opts.quiet && isatty(STDERR_FILENO);
+	begin_bar(f);
 	p->on = !f->opts.progress_late;
 }
 
@@ -68,12 +93,14 @@ static void look_at_signals(struct fsck *f)
 
 void fsck_progress_wipe(struct fsck *f)
 {
-	if (!f->progress.drawn)
+	struct fsck_progress *p = &f->progress;
+
+	if (!p->drawn)
 		return;
 	fflush(stdout);
-	fputs("\r\033[K", stderr);
-	fflush(stderr);
-	f->progress.drawn = false;
+	fprintf(p->bar, "%s\r\033[K%s", p->open, p->close);
+	fflush(p->bar);
+	p->drawn = false;
 }
 
 static double share_done(unsigned pass, double part)
@@ -91,10 +118,11 @@ static void draw_bar(struct fsck *f, double part)
 	int width = 80, fill;
 	char bar[BAR_MAX + 1];
 
-	/* With -C 0 the bar was requested; otherwise short runs have none. */
-	if (now - p->drawn_at < bar_interval || (f->opts.progress_fd && now - p->began < bar_delay))
+	/* With -C 0 the bar was requested; otherwise short runs have none. The end is shown. */
+	if ((now - p->drawn_at < bar_interval && percent < 100) ||
+	    (f->opts.progress_fd && now - p->began < bar_delay))
 		return;
-	if (!ioctl(STDERR_FILENO, TIOCGWINSZ, &ws) && ws.ws_col)
+	if (!ioctl(fileno(p->bar), TIOCGWINSZ, &ws) && ws.ws_col)
 		width = ws.ws_col;
 	width -= (int)XW_MIN(strlen(fsck_name(f)), 40u) + 16;
 	width = XW_MIN(width, BAR_MAX);
@@ -105,10 +133,28 @@ static void draw_bar(struct fsck *f, double part)
 	memset(bar, '=', (size_t)fill);
 	bar[width] = '\0';
 	fflush(stdout);
-	fprintf(stderr, "\r\033[K%.40s: |%s| %.1f%% ", fsck_name(f), bar, percent);
-	fflush(stderr);
+	fprintf(p->bar, "%s\r\033[K%.40s: |%s| %.1f%% %s", p->open, fsck_name(f), bar, percent,
+		p->close);
+	fflush(p->bar);
 	p->drawn = true;
 	p->drawn_at = now;
+}
+
+/* A reader that has gone, such as systemd-fsckd, must not end the check by SIGPIPE. */
+static bool write_alive(int fd, const char *line, size_t len)
+{
+	const struct timespec none = {0};
+	sigset_t pipe, before;
+	bool written;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe, &before);
+	written = write(fd, line, len) >= 0;
+	if (!written && errno == EPIPE && !sigismember(&before, SIGPIPE))
+		(void)sigtimedwait(&pipe, NULL, &none);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return written;
 }
 
 static void write_line(struct fsck *f, uint64_t done, uint64_t of)
@@ -118,7 +164,7 @@ static void write_line(struct fsck *f, uint64_t done, uint64_t of)
 			       f->progress.pass, done, of, fsck_name(f));
 
 	fflush(stdout); /* which may be the same descriptor */
-	if (write(f->progress.fd, line, (size_t)n) < 0)
+	if (!write_alive(f->progress.fd, line, (size_t)n))
 		f->progress.fd = -1;
 }
 

@@ -5,13 +5,15 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { FSCK_PASSES = 5 };
 
 struct fsck;
 
 struct fsck_progress {
-	bool bar; /* standard error is a terminal, and a bar is requested */
+	FILE *bar; /* where a bar is drawn; NULL: nowhere */
+	const char *open, *close; /* printed around the bar, see begin_bar() */
 	bool on; /* reports are switched on: SIGUSR1 and SIGUSR2 change it */
 	bool drawn;
 	int fd; /* for lines "PASS DONE OF IMAGE"; -1: none */

@@ -139,7 +139,7 @@ ext4|-fn -t -t|-|
 ext4|-fn -tt|-|
 ext4|-fn -C -1|-|
 ext4|-fn -C 77|-|
-ext4|-fp -C 0|0 0|a bar is drawn on terminals alone
+ext4|-fp -C 0|0 0|the bar has other steps
 ext4|-n -n|-|
 ext4|-a -p|-|
 ext4|-p -p -f|-|

@@ -279,7 +279,9 @@ static const char *drawn(unsigned pass, uint64_t done, uint64_t of)
 {
 	static struct taken t;
 
-	f.progress.bar = f.progress.on = true;
+	f.progress.bar = stderr;
+	f.progress.open = f.progress.close = "";
+	f.progress.on = true;
 	f.progress.pass = pass;
 	f.progress.reported = 12345;
 	f.progress.drawn_at = 0;
@@ -329,7 +331,9 @@ START_TEST(terminals)
 		ssize_t n = 0;
 
 		start(FSCK_YES);
-		f.progress.bar = f.progress.on = true;
+		f.progress.bar = stderr;
+		f.progress.open = f.progress.close = "";
+		f.progress.on = true;
 		f.progress.pass = 2;
 		master = posix_openpt(O_RDWR | O_NOCTTY);
 		ck_assert(!grantpt(master) && !unlockpt(master));
@@ -367,7 +371,7 @@ START_TEST(no_bar)
 	f.round = 1;
 	ck_assert_str_eq(drawn(1, 1, 2), "");
 	f.round = 0;
-	f.progress.bar = false;
+	f.progress.bar = NULL;
 	f.progress.drawn = false;
 	f.progress.on = false;
 	f.progress.reported = 12345;
@@ -376,7 +380,7 @@ START_TEST(no_bar)
 	f.progress.on = true;
 	fsck_progress(&f, 1, 2);
 	ck_assert_uint_eq(f.progress.reported, 500);
-	f.progress.bar = true;
+	f.progress.bar = stderr;
 	f.progress.drawn_at = 1e12; /* just before */
 	fsck_progress(&f, 3, 4);
 	ck_assert(!f.progress.drawn);
@@ -387,6 +391,7 @@ START_TEST(lines)
 {
 	struct taken t;
 	FILE *to = tmpfile();
+	int fds[2];
 
 	start(FSCK_YES);
 	f.progress.on = true;
@@ -408,6 +413,31 @@ START_TEST(lines)
 	f.progress.pass = 1;
 	fsck_progress(&f, 0, 1);
 	ck_assert_int_eq(f.progress.fd, -1);
+	/* a reader that has gone is no reason to die of SIGPIPE */
+	ck_assert(!pipe(fds));
+	close(fds[0]);
+	f.progress.fd = fds[1];
+	fsck_progress(&f, 0, 1);
+	ck_assert_int_eq(f.progress.fd, -1);
+	close(fds[1]);
+}
+END_TEST
+
+/* With -C 0 into a pipe, as to logsave(8): on standard output, between marks. */
+START_TEST(marks)
+{
+	char line[256], want[300];
+	struct taken t;
+
+	start(FSCK_YES);
+	take(&t, STDOUT_FILENO);
+	fsck_progress_init(&f);
+	f.progress.pass = 5;
+	fsck_progress(&f, 1, 1);
+	fsck_progress_wipe(&f);
+	bar(line, sizeof(line), "img", 60, 100);
+	snprintf(want, sizeof(want), "\001%s\002\001\r\033[K\002", line);
+	ck_assert_str_eq(taken(&t), want);
 }
 END_TEST
 
@@ -427,6 +457,7 @@ START_TEST(signals)
 	fsck_progress(&f, 1, 2);
 	ck_assert(f.progress.on);
 	f.progress.looked_at = 0;
+	f.progress.bar = stderr;
 	f.progress.drawn = true;
 	take(&t, STDERR_FILENO);
 	raise(SIGUSR2);
@@ -547,6 +578,7 @@ int main(void)
 	tcase_add_test(t, terminals);
 	tcase_add_test(t, no_bar);
 	tcase_add_test(t, lines);
+	tcase_add_test(t, marks);
 	tcase_add_test(t, signals);
 	tcase_add_test(t, passes);
 	tcase_add_test(t, ends_of_passes);
