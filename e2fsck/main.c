@@ -233,7 +233,8 @@ static void say_outcome(const struct fsck *f, struct outcome *o, bool failed)
 		printf("%s: nothing was repaired: the check ended before anything was written.\n",
 		       fsck_name(f));
 	if (!o->skipped && !f->opts.quiet)
-		fsck_say_end(f, &o->summary, o->committed && f->findings.modified);
+		fsck_say_end(f, &o->summary,
+			     o->committed && (f->findings.modified || o->recounted));
 }
 
 static int run(const struct fsck_opts *opts)

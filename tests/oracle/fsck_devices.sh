@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Block devices without a place for redo files: every kind of change goes through, every kind of damage is repaired, with the
-# exit status of stock e2fsck, cut at any write, too; and the root filesystem while it is mounted read-only.
+# exit status of stock e2fsck, cut at any write, too.
 . "$(dirname "$0")/../cli/lib.sh"
 can_loop || skip_all "needs root and loop mounts"
 have_e2fsck || skip_all "e2fsck is not installed"
@@ -10,7 +10,6 @@ export EXTWRIGHT_STATE_DIR
 fault=$XW_BUILD/.libs/fault_preload.so
 
 make_tree tree
-mkdir mnt
 truncate -s 24M disk
 loop=$(losetup -f --show disk) || skip_all "no loop device"
 at_end "losetup -d $loop"
@@ -103,48 +102,4 @@ else
 	skip "a repair cut at its writes" "needs fault_preload.so, and no sanitizer"
 fi
 
-# The root filesystem, while it is mounted read-only: with its own xw-fsck in it.
-mkdir -p root/proc root/dev root/tree
-for program in "$XW_BUILD/.libs/xw-fsck" "$XW_BUILD/xw-fsck"; do [ ! -e "$program" ] || break; done
-cp "$program" root/xw-fsck
-LD_LIBRARY_PATH=$XW_BUILD/.libs ldd root/xw-fsck | grep -o '/[^ :]*\.so[^ ]*\|/lib[^ ]*ld-linux[^ ]*' | sort -u | while read -r lib; do
-	mkdir -p "root$(dirname "$lib")"
-	cp -L "$lib" "root$lib"
-done
-cp -a "$loop" root/dev/
-truncate -s 96M rootdisk
-root_loop=$(losetup -f --show rootdisk)
-at_end "losetup -d $root_loop"
-at_end "umount $T/mnt/proc $T/mnt"
-rm -f root/dev/* && cp -a "$root_loop" root/dev/
-boot() { # PROGRAM ARGUMENT...: its status in RC
-	"$MKFS" -q -F -t ext2 -d root "$root_loop" >.out 2>.err || diag "$(cat .err)"
-	dbg -R "ssv state 0" -R "sif /xw-fsck links_count 5" -R "setb 20000 5" "$root_loop"
-	sync
-	mount -o ro "$root_loop" mnt && mount -t proc proc mnt/proc || { RC=mount; return; }
-	RC=0
-	LD_LIBRARY_PATH=$XW_BUILD/.libs chroot mnt "/$1" "${@:2}" "$root_loop" >.out 2>.err </dev/null || RC=$?
-	umount mnt/proc mnt
-}
-boot xw-fsck -p
-equal "the root filesystem, mounted read-only, -p: repaired, reboot" "$RC" 3
-clean "$root_loop" "  it is clean"
-boot xw-fsck -fy
-equal "  -fy: the same" "$RC" 3
-clean "$root_loop" "  it is clean"
-
-# As a boot script calls it, through fsck(8).
-if command -v fsck >/dev/null; then
-	mkdir helpers
-	ln -s "$BIN/xw-fsck" helpers/fsck.ext2
-	"$MKFS" -q -F -t ext2 -d tree img 24M
-	dbg -R "ssv state 0" img
-	put img
-	RC=0
-	PATH=$T/helpers:$PATH fsck -a -t ext2 "$loop" >.out 2>.err || RC=$?
-	equal "fsck -a: repaired" "$RC" 1
-	clean "$loop" "  it is clean"
-else
-	skip "fsck -a" "fsck is not installed" 2
-fi
-done_testing 27
+done_testing 21
