@@ -3,10 +3,6 @@
 # What xw-fsck makes of a damaged journal, and of a filesystem that a crash left marked as in use (multiple mount protection).
 . "$(dirname "$0")/lib.sh"
 FSCK=${XW_FSCK:-$BIN/xw-fsck} DBG=$BIN/xw-debugfs TUNE=$BIN/xw-tune
-fsck() {
-	T_TOOL=xw-fsck
-	run_tool "$FSCK" /dev/null "$@"
-}
 status() { equal "$1" "$RC" "$2"; }
 mmp_seq() { "$DBG" -R dump_mmp "$1" 2>/dev/null | sed -n 's/^sequence: *//p'; }
 

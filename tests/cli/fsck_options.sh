@@ -2,11 +2,6 @@
 # SPDX-License-Identifier: MIT
 # The command line of xw-fsck: what is refused, exit statuses, names of images, what is printed.
 . "$(dirname "$0")/lib.sh"
-FSCK=${XW_FSCK:-$BIN/xw-fsck}
-fsck() {
-	T_TOOL=xw-fsck
-	run_tool "$FSCK" /dev/null "$@"
-}
 status() { # WANTED DESCRIPTION: of the last run, whatever was said
 	if [ "$RC" = "$1" ]; then pass "$2"; else
 		fail "$2"
@@ -14,7 +9,6 @@ status() { # WANTED DESCRIPTION: of the last run, whatever was said
 	fi
 }
 untouched() { equal "  and nothing was written" "$(sha256sum <img)" "$SUM"; }
-
 mkdir d
 seq 1 1000 >d/file
 mkfs -q -d d img 8M

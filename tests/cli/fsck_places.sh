@@ -3,26 +3,7 @@
 # Damage to what says where metadata is: the superblock's geometry, and descriptors of groups without a usable backup. One run
 # repairs it, and costs no file.
 . "$(dirname "$0")/lib.sh"
-FSCK=${XW_FSCK:-$BIN/xw-fsck}
-DEBUGFS=${XW_DEBUGFS:-$BIN/xw-debugfs}
 
-fsck() { # ARGS...: status in $RC
-	RC=0
-	"$FSCK" "$@" >.out 2>.err || RC=$?
-}
-# kept DESCRIPTION IMAGE TREE: names, contents, symlinks and modes are those of TREE.
-listing() { (cd "$1" && find . ! -path './lost+found*' -printf '%P %y %m %l\n' | sort); }
-kept() {
-	rm -rf got
-	mkdir got
-	"$DEBUGFS" -R 'rdump / got' "$2" >.dbg 2>&1
-	listing "$3" >.want
-	listing got >.got
-	if cmp -s .want .got && diff -r --no-dereference -x lost+found "$3" got >.diff 2>&1; then pass "$1"; else
-		fail "$1"
-		diff .want .got | head -n 3 | sed 's/^/# /'
-	fi
-}
 # repaired DESCRIPTION IMAGE TREE: with -fy, once.
 repaired() {
 	fsck -fy "$2"

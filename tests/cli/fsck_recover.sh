@@ -3,12 +3,7 @@
 # What xw-fsck does without -f on a filesystem that is marked clean and yet has work left: a journal to be recovered, orphaned
 # inodes, a journal on another device.
 . "$(dirname "$0")/lib.sh"
-FSCK=${XW_FSCK:-$BIN/xw-fsck}
 command -v debugfs >/dev/null || skip_all "debugfs is not installed"
-fsck() {
-	T_TOOL=xw-fsck
-	run_tool "$FSCK" /dev/null "$@"
-}
 # As `equal`, of the exit status.
 status() { equal "$1" "$RC" "$2"; }
 stock() { debugfs -w -R "$1" "$2" >>.dbg 2>&1; }

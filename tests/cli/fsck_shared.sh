@@ -3,8 +3,6 @@
 # Blocks with two owners where a repair is due before that is known, or where the user wants no copy: what the other owner has
 # stays as it is.
 . "$(dirname "$0")/lib.sh"
-FSCK=${XW_FSCK:-$BIN/xw-fsck}
-DEBUGFS=${XW_DEBUGFS:-$BIN/xw-debugfs}
 
 dbg() { # IMAGE COMMAND
 	"$DEBUGFS" -w -R "$2" "$1" 2>.dbg
@@ -13,10 +11,6 @@ number_of() { dbg "$1" "stat $2" | sed -n 's/^Inode: *\([0-9]*\).*/\1/p'; }
 block_of() { dbg "$1" "blocks $2" | tr ' ' '\n' | sed -n "${3:-1}p"; }
 cat_of() { dbg "$1" "cat $2"; }
 raw_of() { dd if="$1" bs=1024 skip="$2" count=1 status=none; }
-fsck() { # ARGS...: status in $RC
-	RC=0
-	"$FSCK" "$@" >.out 2>.err || RC=$?
-}
 
 mkdir d
 for f in short other whole; do

@@ -137,6 +137,12 @@ import_stdin() {
 	T_TOOL=xw-import
 	run_tool "$IMPORT" "$@"
 }
+# The same for xw-fsck; fsck(8) itself is `command fsck`.
+FSCK=${XW_FSCK:-$BIN/xw-fsck} DEBUGFS=${XW_DEBUGFS:-$BIN/xw-debugfs}
+fsck() {
+	T_TOOL=xw-fsck
+	run_tool "$FSCK" /dev/null "$@"
+}
 T_TOOL=xw-mkfs
 # fails STATUS REGEX DESCRIPTION: about the last mkfs or import: exit status, and *one* line on stderr, which matches.
 # Indented lines under it are hints.
@@ -322,6 +328,22 @@ debian_conf() {
 	     warn_y2038_dates = 0
 	}
 CONF
+}
+
+# listing DIR: names, types, modes and targets of symlinks below it, lost+found apart.
+listing() { (cd "$1" && find . ! -path './lost+found*' -printf '%P %y %m %l\n' | sort); }
+# kept DESCRIPTION IMAGE TREE: the image has the names, contents, symlinks and modes of TREE.
+kept() {
+	rm -rf got
+	mkdir got
+	"$DEBUGFS" -R 'rdump / got' "$2" >"$T/.dbg" 2>&1
+	chmod 755 got
+	listing "$3" >"$T/.want"
+	listing got >"$T/.got"
+	if cmp -s "$T/.want" "$T/.got" && diff -r --no-dereference -x lost+found "$3" got >"$T/.diff" 2>&1; then pass "$1"; else
+		fail "$1"
+		{ diff "$T/.want" "$T/.got" || cat "$T/.diff"; } | head -n 3 | sed 's/^/# /'
+	fi
 }
 
 # try_seeds DESCRIPTION: the script's try_seed on the image "base", with each of XW_SEEDS seeds. Each must hold or damage

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../cli/lib.sh"
 can_loop || skip_all "needs root and loop mounts"
 have_e2fsck || skip_all "e2fsck is not installed"
-command -v fsck >/dev/null || skip_all "fsck(8) is not installed"
+type -P fsck >/dev/null || skip_all "fsck(8) is not installed"
 SYSTEMD=/lib/systemd/systemd-fsck
 EXTWRIGHT_STATE_DIR=/dev/null/none
 export EXTWRIGHT_STATE_DIR
@@ -67,8 +67,8 @@ call() { # CALLER TYPE
 	initramfs) logsave -a -s "$log" fsck -C -a -V -t "$2" "$loop" ;; # the call of scripts/functions, _checkfs_once
 	initramfs-fix) logsave -a -s "$log" fsck -C -f -y -T -t "$2" "$loop" ;;
 	dracut) e2fsck -a "$loop" ;; # fs-lib.sh, fsck_drv_com
-	checkroot) fsck -C0 -a -T -t "$2" "$loop" ;; # initscripts
-	checkfs) FSTAB_FILE=$T/fstab fsck -C -T -M -A -a -f -t "$2" ;;
+	checkroot) command fsck -C0 -a -T -t "$2" "$loop" ;; # initscripts
+	checkfs) FSTAB_FILE=$T/fstab command fsck -C -T -M -A -a -f -t "$2" ;;
 	esac
 }
 # The words and counts that scripts and people look for.
@@ -138,7 +138,7 @@ copy() { # PROGRAM FILE: with its libraries
 	done
 }
 copy "$BIN/xw-fsck" root/sbin/xw-fsck
-copy "$(command -v fsck)" root/sbin/fsck
+copy "$(type -P fsck)" root/sbin/fsck
 for name in fsck.ext2 fsck.ext4; do ln -s xw-fsck root/sbin/$name; done
 if [ -x $SYSTEMD ]; then
 	mkdir -p root/lib/systemd
