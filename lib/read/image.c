@@ -104,7 +104,9 @@ static int check_features(struct xw_image *img)
 			       "%s: this is an external journal, not a filesystem", img->dev->name);
 	if (unknown & XW_INCOMPAT_PENDING && !(img->flags & XW_IMAGE_ANY_FEATURES))
 		return xw_fail(img->diag, XW_ERR_UNSUPPORTED,
-			       "%s: an interrupted change by an xw tool is pending",
+			       "%s: a change was interrupted, and the redo record or file that "
+			       "completes it is not found; if it is lost: xw-tune -f -E "
+			       "clear_pending, then xw-fsck -f",
 			       img->dev->name);
 	if (unknown && !(img->flags & XW_IMAGE_ANY_FEATURES))
 		return xw_fail(img->diag, XW_ERR_UNSUPPORTED,

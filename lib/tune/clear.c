@@ -8,7 +8,8 @@
 #include "session/recover.h"
 #include "tune/tune.h"
 
-int xw_tune_clear_pending(const char *path, const struct xw_tune_opts *opts, struct xw_diag *diag)
+int xw_tune_clear_pending(const char *path, const struct xw_tune_opts *opts, struct xw_diag *diag,
+			  enum xw_tune_pending *was)
 {
 	struct xw_recover_info info;
 	struct xw_dev *dev;
@@ -17,12 +18,11 @@ int xw_tune_clear_pending(const char *path, const struct xw_tune_opts *opts, str
 
 	if (rc)
 		return rc;
+	*was = info.stuck          ? XW_TUNE_GIVEN_UP
+	       : info.redo_applied ? XW_TUNE_COMPLETED
+				   : XW_TUNE_NOT_PENDING;
 	if (info.stuck)
 		rc = xw_recover_abandon(dev, diag);
-	else if (info.redo_applied)
-		xw_log(diag, XW_LOG_WARN, "%s: the pending change is completed", path);
-	else
-		rc = xw_fail(diag, XW_ERR_INPUT, "%s: no change is pending", path);
 	xw_dev_close(dev);
 	return rc;
 }

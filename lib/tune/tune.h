@@ -103,11 +103,18 @@ int xw_tune_run_edit(struct xw_edit *e, const struct xw_tune_opts *opts,
 		     const struct xw_tune_want *want, struct xw_diag *diag,
 		     struct xw_tune_result *res);
 
+enum xw_tune_pending {
+	XW_TUNE_NOT_PENDING,
+	XW_TUNE_COMPLETED, /* the redo record or file is there after all */
+	XW_TUNE_GIVEN_UP,
+};
+
 /*
- * A change of the image at path was interrupted, and the redo file is lost: mark it as having
- * errors instead of as being changed. XW_ERR_INPUT: it is not in that state.
+ * A change of the image at path was interrupted, and its redo record or file is lost: mark it as
+ * having errors instead of as being changed. *was: the state it was found in.
  */
-int xw_tune_clear_pending(const char *path, const struct xw_tune_opts *opts, struct xw_diag *diag);
+int xw_tune_clear_pending(const char *path, const struct xw_tune_opts *opts, struct xw_diag *diag,
+			  enum xw_tune_pending *was);
 
 /*
  * Update the copies of the superblock, and with `descs` of the group descriptors, on img's device;

@@ -46,6 +46,20 @@ static int change(struct tune_args *args, struct xw_diag *diag)
 	return 0;
 }
 
+static int clear_pending(struct tune_args *args, struct xw_diag *diag)
+{
+	enum xw_tune_pending was;
+	const int err = xw_tune_clear_pending(args->image, &args->opts, diag, &was);
+
+	if (err)
+		return err;
+	if (args->line.json)
+		return tune_print_pending_json(stdout, was);
+	if (!args->line.quiet)
+		tune_print_pending(stdout, args, was);
+	return 0;
+}
+
 static int run(struct tune_args *args)
 {
 	struct cli_run run = {.line = &args->line};
@@ -55,7 +69,7 @@ static int run(struct tune_args *args)
 	if (args->print_label)
 		err = tune_print_label(args, &diag);
 	else if (args->clear_pending)
-		err = xw_tune_clear_pending(args->image, &args->opts, &diag);
+		err = clear_pending(args, &diag);
 	else if (tune_args_change(args))
 		err = change(args, &diag);
 	if (!err && args->list)

@@ -92,11 +92,23 @@ void tune_print_result(FILE *out, const struct tune_args *args, const struct xw_
 	print_features(out, r);
 }
 
+/* End the object, print and free it. */
+static int end_json(FILE *out, struct xw_json *j)
+{
+	const char *text;
+
+	xw_json_end(j, '}');
+	text = xw_json_text(j);
+	if (text)
+		fprintf(out, "%s\n", text);
+	xw_json_free(j);
+	return text ? 0 : XW_ERR_NOMEM;
+}
+
 int tune_print_json(FILE *out, const struct xw_tune_result *r)
 {
 	struct xw_json j = {0};
 	const char *how = xw_commit_how_name(r->commit.how);
-	const char *text;
 
 	xw_json_object(&j, NULL);
 	xw_json_u64(&j, "itrees_built", r->itrees_built);
@@ -106,10 +118,30 @@ int tune_print_json(FILE *out, const struct xw_tune_result *r)
 	xw_json_u64(&j, "commit_blocks", r->commit.blocks);
 	xw_json_str(&j, "commit", how, strlen(how));
 	xw_json_bool(&j, "replayed", r->replayed);
-	xw_json_end(&j, '}');
-	text = xw_json_text(&j);
-	if (text)
-		fprintf(out, "%s\n", text);
-	xw_json_free(&j);
-	return text ? 0 : XW_ERR_NOMEM;
+	return end_json(out, &j);
+}
+
+void tune_print_pending(FILE *out, const struct tune_args *args, enum xw_tune_pending was)
+{
+	static const char *const texts[] = {
+		[XW_TUNE_NOT_PENDING] = "no change is pending",
+		[XW_TUNE_COMPLETED] = "the interrupted change is completed",
+		[XW_TUNE_GIVEN_UP] = "the interrupted change is given up; run xw-fsck -f",
+	};
+
+	fprintf(out, "%s: %s\n", args->image, texts[was]);
+}
+
+int tune_print_pending_json(FILE *out, enum xw_tune_pending was)
+{
+	static const char *const names[] = {
+		[XW_TUNE_NOT_PENDING] = "none",
+		[XW_TUNE_COMPLETED] = "completed",
+		[XW_TUNE_GIVEN_UP] = "given up",
+	};
+	struct xw_json j = {0};
+
+	xw_json_object(&j, NULL);
+	xw_json_str(&j, "pending", names[was], strlen(names[was]));
+	return end_json(out, &j);
 }

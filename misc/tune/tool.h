@@ -45,5 +45,8 @@ int tune_list(const struct tune_args *args, struct xw_diag *diag);
 /* The label and a newline, as e2label prints it. */
 int tune_print_label(const struct tune_args *args, struct xw_diag *diag);
 int tune_print_json(FILE *out, const struct xw_tune_result *r);
+/* What -E clear_pending has done. */
+void tune_print_pending(FILE *out, const struct tune_args *args, enum xw_tune_pending was);
+int tune_print_pending_json(FILE *out, enum xw_tune_pending was);
 
 #endif

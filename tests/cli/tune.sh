@@ -71,7 +71,6 @@ done <<'TABLE'
 -E clear_mmp|It must be used with -f
 -E clear_pending|must be used with -f
 -f -L x -E clear_pending|with no other change
--f -E clear_pending|no change is pending
 -J bogus=1|Bad journal options
 -J size=0|Invalid journal size: 0
 -j|The filesystem already has a journal
@@ -282,12 +281,21 @@ mkfs -q -b 1024 -O ^metadata_csum -d tree half 16M
 printf '\x40' | dd of=half bs=1 seek=$((1024 + 0x63)) conv=notrunc status=none
 tune -L x half
 fails 1 "is missing; if that is lost: xw-tune -f -E clear_pending" "a change whose redo file is lost"
+for tool in xw-dump xw-freefrag; do
+	run_tool "$BIN/$tool" /dev/null half
+	equal "  $tool says what to do" "$RC $(grep -c 'if it is lost: xw-tune -f -E clear_pending, then xw-fsck -f' .err)" "1 1"
+done
+cp half given
+tune -f -E clear_pending --json given
+equal "-E clear_pending, as JSON" "$(cat .out)" '{"pending":"given up"}'
 tune -f -E clear_pending half
 works "-E clear_pending"
+equal "  says so" "$(cat .out)" "half: the interrupted change is given up; run xw-fsck -f"
 equal "  marks the image as having errors" "$(sb 0x3a 2 half)" 0300
 equal "  and the change is no longer pending" "$(($(printf '%d' "0x$(sb 0x63 1 half)") & 0x40))" 0
 tune -f -E clear_pending half
-fails 1 "no change is pending" "-E clear_pending, once more"
+works "-E clear_pending, once more: nothing to do"
+equal "  says so" "$(cat .out)" "half: no change is pending"
 
 # The resize inode's size counts as that of a file where it is 2 GiB or more.
 mkfs -q -F -b 4096 img 64M
@@ -298,4 +306,4 @@ tune --version
 is "--version" grep -q '^xw-tune (extwright) ' .out
 tune --help
 is "--help" grep -q '^Usage: xw-tune' .out
-done_testing 316
+done_testing 319
