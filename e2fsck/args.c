@@ -303,9 +303,9 @@ static int settle_undo(struct fsck_args *args)
 }
 
 /* Options that contradict each other. */
-static int judge(const struct fsck_args *args)
+static int judge(struct fsck_args *args)
 {
-	const struct fsck_opts *o = &args->opts;
+	struct fsck_opts *o = &args->opts;
 	const struct cli_line *l = &args->line;
 	const char *with = NULL;
 	const bool tests = o->bad_test || o->bad_file;
@@ -336,10 +336,7 @@ static int judge(const struct fsck_args *args)
 		cli_line_failf(l, "--json asks no questions: -p, -n or -y is needed with it");
 		return FSCK_EXIT_USAGE;
 	}
-	if (o->mode == FSCK_ASK && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))) {
-		cli_line_failf(l, "need terminal for interactive repairs");
-		return FSCK_EXIT_ERROR;
-	}
+	o->no_terminal = o->mode == FSCK_ASK && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO));
 	return -1;
 }
 

@@ -14,6 +14,7 @@
 #include "cli/partition.h"
 #include "cli/term.h"
 #include "dev/mounted.h"
+#include "session/recover.h"
 
 #include "report/progress.h"
 #include "open/open.h"
@@ -163,6 +164,30 @@ static void skip_rewriting(struct fsck *f)
 	o->itree = FSCK_ITREE_KEEP;
 }
 
+/*
+ * Without a terminal, and without an option that answers the questions, nothing is checked, as in
+ * e2fsck. Completing an interrupted change needs no answer.
+ */
+static int need_terminal(struct fsck *f)
+{
+	return xw_fail(&f->diag, XW_ERR_USAGE, "need terminal for interactive repairs");
+}
+
+/* Can a pending change be completed? Looks in memory. */
+static bool can_complete(const struct fsck *f)
+{
+	const struct fsck_opts *o = &f->opts;
+	struct xw_recover_info info = {0};
+	struct xw_dev *dev = NULL;
+	struct xw_diag diag = {0};
+
+	if (xw_recover_open(o->image, o->redo_file ? o->redo_file : o->redo_dir, o->offset,
+			    XW_RECOVER_RDONLY | XW_RECOVER_FORCE, &diag, &dev, &info))
+		return false;
+	xw_dev_close(dev);
+	return info.redo_applied;
+}
+
 /* Everything between opening and closing. */
 static int check(struct fsck *f, struct outcome *o)
 {
@@ -178,6 +203,8 @@ static int check(struct fsck *f, struct outcome *o)
 	if (o->skipped) {
 		f->findings.modified = f->changed;
 		f->full = false; /* no check, so its time is not set */
+	} else if (!rc && f->opts.no_terminal) {
+		rc = need_terminal(f);
 	} else if (!rc) {
 		if (!f->opts.force && !f->opts.json && !f->opts.quiet)
 			fsck_say_forced(f);
@@ -243,12 +270,14 @@ static int run(const struct fsck_opts *opts)
 	struct fsck f = {.opts = *opts, .watch = &watch};
 	struct outcome o = {0};
 	int rc, closed, status;
-	bool root;
+	bool root = false;
 
 	f.diag = (struct xw_diag){.log = log_line, .log_arg = &f};
 	fsck_progress_init(&f);
 	cli_catch_interrupts();
-	rc = check_mounted(&f, &root);
+	rc = opts->no_terminal && !can_complete(&f) ? need_terminal(&f) : 0;
+	if (!rc)
+		rc = check_mounted(&f, &root);
 	drop_caches(&f);
 	if (!rc)
 		rc = fsck_open(&f);

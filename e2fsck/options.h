@@ -28,7 +28,7 @@ struct fsck_opts {
 	const char *journal; /* -j: the external journal */
 	const char *undo_file, *redo_file; /* -z, --redo-file */
 	const char *redo_dir; /* for a redo file that has no room in the image; may be NULL */
-	int progress_fd; /* -C; -1: none. 0: a bar on the terminal */
+	int progress_fd; /* -C; -1: none. 0: a bar on standard output */
 	bool progress_late; /* -C -FD: nothing is reported before SIGUSR1 */
 	unsigned jobs; /* 0: processors */
 	uint64_t offset; /* offset of the image in the file, in bytes */
@@ -36,6 +36,8 @@ struct fsck_opts {
 	int64_t latest; /* maximum of a valid time: the clock, or `now` if that is later */
 	/* -E */
 	bool journal_only, share_xattrs, fixes_only;
+	/* not by an option: nobody to ask, so only an interrupted change is completed */
+	bool no_terminal;
 	/* not by an option: the device is mounted read-only, and is checked nevertheless */
 	bool mounted;
 	bool discard; /* free blocks, after the repair */

@@ -7,7 +7,6 @@ tool=$XW_BUILD/commit_tool
 [ -x "$tool" ] || skip_all "commit_tool is not built"
 decode=$XW_SRC/tests/kit/redo_decode.py
 states=$XW_SRC/tests/kit/redo_states.py
-FSCK=$BIN/xw-fsck
 
 mkdir d
 for i in $(seq 1 30); do seq 1 $((i * 50)) >"d/f$i"; done
@@ -40,6 +39,19 @@ for options in "-t ext2 -b 1024" "-t ext4 -b 4096" "-t ext4 -b 1024 -O itree"; d
 	is "  to the image that the description leads to" cmp img decoded
 	equal "  which is the new one" "$("$tool" state img old new)" new
 done
+
+# Nobody to ask: completing a change needs no answer, and a check that is due does.
+pair "-t ext4 -b 1024" 8M
+pending 12
+cp --sparse=always img half
+fsck img
+equal "xw-fsck without a terminal completes a change" "$RC $(grep -c 'img: completed an interrupted change\|img: clean' .out)" "0 2"
+equal "  which is the new state" "$("$tool" state img old new)" new
+fsck img
+fails 8 "need terminal for interactive repairs" "  without a change to complete it does nothing"
+fsck -f half
+fails 8 "need terminal for interactive repairs" "  and does not check"
+equal "  but completes" "$("$tool" state half old new)" new
 
 # Behind the end: a filesystem that was not unmounted cleanly, whose bitmaps may be wrong, of an odd length.
 pair "-t ext2 -b 1024" 8M
@@ -100,4 +112,4 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 else
 	skip "an image in a folder that cannot be written to" "needs root and setpriv" 2
 fi
-done_testing 36
+done_testing 41
