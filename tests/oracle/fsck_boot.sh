@@ -67,6 +67,7 @@ call() { # CALLER TYPE
 	initramfs) logsave -a -s "$log" fsck -C -a -V -t "$2" "$loop" ;; # the call of scripts/functions, _checkfs_once
 	initramfs-fix) logsave -a -s "$log" fsck -C -f -y -T -t "$2" "$loop" ;;
 	dracut) e2fsck -a "$loop" ;; # fs-lib.sh, fsck_drv_com
+	dracut-batch) command fsck -M -T "$loop" -- -a ;; # fs-lib.sh, fsck_batch
 	checkroot) command fsck -C0 -a -T -t "$2" "$loop" ;; # initscripts
 	checkfs) FSTAB_FILE=$T/fstab command fsck -C -T -M -A -a -f -t "$2" ;;
 	esac
@@ -122,6 +123,7 @@ systemd ext4.clean ext4.preen ext4.damaged ext4.nosuper ext3.journal
 initramfs ext4.clean ext4.dirty ext4.preen ext4.damaged ext2.aged
 initramfs-fix ext4.damaged ext2.preen ext3.journal
 dracut ext4.journal ext4.damaged ext4.nosuper ext2.dirty
+dracut-batch ext4.preen ext3.journal
 checkroot ext3.aged ext2.damaged
 checkfs ext4.clean ext4.journal ext3.preen
 TABLE
@@ -184,4 +186,4 @@ ext4|damaged|fsck -a -T DEV|4|4
 ext2|damaged|fsck -A -f -y|3|0
 ext2|damaged|/lib/systemd/systemd-fsck|1|4
 TABLE
-done_testing 20
+done_testing 21
