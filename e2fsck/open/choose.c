@@ -35,6 +35,8 @@
 	 XW_INCOMPAT_ENCRYPT)
 #define RO_ALONE (XW_RO_VERITY | XW_RO_PROJECT)
 
+enum { MENDED_MAX = 5 }; /* fields, of a superblock that nothing proves */
+
 enum vote {
 	BY_EVIDENCE, /* the value of the backup is used only if the device supports it */
 	BY_VOTE, /* or if two backups agree */
@@ -561,13 +563,26 @@ static bool fits_better(struct xw_dev *dev, const struct xw_super *sb, const str
 	       fsck_super_penalty(dev, &again) < fsck_super_penalty(dev, &c->sb);
 }
 
-/* The primary is unusable. */
+static unsigned count_changes(const struct xw_super *a, const struct xw_super *b)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++)
+		n += !same(a, b, &fields[i]);
+	return n;
+}
+
+/*
+ * The primary is unusable. Without a backup and without a checksum that proves it, only a few
+ * fields of it are mended: another block in its place would give a filesystem that never was.
+ */
 static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
 			   struct fsck_copies *all)
 {
 	const struct fsck_copy *c;
 	struct xw_super mended = *sb, proposed;
-	int limit = INT_MAX;
+	bool proved;
+	int limit;
 
 	fsck_copies_usual(f->dev, NULL, all);
 	if (!all->n)
@@ -582,12 +597,13 @@ static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint
 		return use_copy(f, c, sb,
 				!memcmp(c->sb.uuid, sb->uuid, sizeof(sb->uuid)) &&
 					c->sb.mkfs_time == sb->mkfs_time);
-	if (!fsck_mend_alone(f->dev, &mended, true) || !fsck_super_usable(&mended))
-		limit = sb->magic == XW_SUPER_MAGIC ? 16 : 6;
+	proved = fsck_mend_alone(f->dev, &mended, true) && fsck_super_usable(&mended);
+	limit = proved ? INT_MAX : sb->magic == XW_SUPER_MAGIC ? 16 : 6;
 	if (!is_damaged(raw)) /* but for the magic */
 		mend_alone(f->dev, &mended, false);
 	mended.blocks_count = fsck_counted_blocks(f->dev, &mended);
-	if (!fsck_super_usable(&mended) || fsck_super_penalty(f->dev, &mended) >= limit)
+	if (!fsck_super_usable(&mended) || fsck_super_penalty(f->dev, &mended) >= limit ||
+	    (!proved && count_changes(sb, &mended) > MENDED_MAX))
 		return xw_fail(&f->diag, XW_ERR_INPUT,
 			       "%s: no ext2, ext3 or ext4 superblock, and no backup of one",
 			       f->opts.image);

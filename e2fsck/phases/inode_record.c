@@ -64,7 +64,7 @@ static void check_extra_isize(struct fsck_look *l)
 
 /*
  * Some kernels stored times before 1970 with an epoch of 3, which stands for the years from 2310
- * on. An EA inode has other numbers in these fields.
+ * to 2378. An EA inode has other numbers in these fields.
  */
 static void check_times(struct fsck_look *l)
 {
@@ -74,7 +74,7 @@ static void check_times(struct fsck_look *l)
 	    !FSCK_FOUND(l->f, TIME_RANGE, .ino = l->ino))
 		return;
 	for (size_t i = 0; i < XW_ARRAY_SIZE(times); i++)
-		if (times[i]->sec >= XW_TIME_LATE)
+		if (xw_time_is_late(times[i]))
 			times[i]->sec = (int32_t)(uint32_t)times[i]->sec;
 	l->dirty = true;
 }

@@ -164,7 +164,8 @@ static int read_file(struct fsck *f, int type, xw_ino ino, const struct xw_inode
 	if (rc == XW_ERR_IO)
 		return rc;
 	xw_diag_clear(&f->diag);
-	*damaged = rc || !in->links || in->size < (uint64_t)q->info.blocks * XW_QUOTA_BLOCK ||
+	*damaged = rc || q->info.stray || !in->links ||
+		   in->size < (uint64_t)q->info.blocks * XW_QUOTA_BLOCK ||
 		   in->size > bytes + f->img->block_size;
 	return *damaged || q->wrong || misses_any(q) ? salvage(f, ino, in, q) : 0;
 }

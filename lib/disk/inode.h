@@ -115,13 +115,22 @@ uint32_t xw_inode_dtime(int64_t now, const struct xw_super *sb);
 /* May this i_dtime, of an inode without links, be a link of the orphan list? */
 bool xw_inode_dtime_is_link(uint32_t dtime, const struct xw_super *sb);
 
-/* The first second whose epoch is 3 and whose low half is negative: 2310-04-04. */
+/*
+ * The seconds whose epoch is 3 and whose low half is negative: from 2310-04-04 to before
+ * 2378-04-22.
+ */
 #define XW_TIME_LATE (INT64_C(5) << 31)
-/* Is any of atime, ctime, mtime and crtime at or after XW_TIME_LATE? */
+#define XW_TIME_LATE_END (INT64_C(6) << 31)
+static inline bool xw_time_is_late(const struct xw_time *t)
+{
+	return t->sec >= XW_TIME_LATE && t->sec < XW_TIME_LATE_END;
+}
+
+/* Is any of atime, ctime, mtime and crtime one of them? */
 static inline bool xw_inode_has_late_time(const struct xw_inode *in)
 {
-	return in->atime.sec >= XW_TIME_LATE || in->ctime.sec >= XW_TIME_LATE ||
-	       in->mtime.sec >= XW_TIME_LATE || in->crtime.sec >= XW_TIME_LATE;
+	return xw_time_is_late(&in->atime) || xw_time_is_late(&in->ctime) ||
+	       xw_time_is_late(&in->mtime) || xw_time_is_late(&in->crtime);
 }
 
 /* crc32c(crc32c(seed, le32 ino), le32 generation): the seed for all blocks of this inode. */

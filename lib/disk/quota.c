@@ -223,6 +223,7 @@ struct walk {
 	const uint8_t *buf;
 	uint32_t blocks;
 	uint32_t tree_blocks; /* blocks seen so far: each may be referred to once */
+	bool stray;
 	xw_quota_take *take;
 	void *arg;
 };
@@ -256,18 +257,35 @@ static const struct disk_entry *entries_of(const void *buf, size_t block)
 			      sizeof(struct disk_data_header));
 }
 
+static const struct disk_data_header *header_of(const void *buf, size_t block)
+{
+	return (const void *)((const uint8_t *)buf + block * XW_QUOTA_BLOCK);
+}
+
+static unsigned count_used(const void *buf, size_t block)
+{
+	const struct disk_entry *d = entries_of(buf, block);
+	unsigned used = 0;
+
+	for (unsigned i = 0; i < XW_QUOTA_PER_BLOCK; i++)
+		used += !is_free(&d[i]);
+	return used;
+}
+
 static int take_entry(struct walk *w, uint32_t block, uint32_t id)
 {
-	const struct disk_entry *d = entries_of(w->buf, block);
+	const struct disk_entry *d = entries_of(w->buf, block), *found = NULL;
 	struct xw_quota_entry e;
 
-	for (unsigned i = 0; i < XW_QUOTA_PER_BLOCK; i++) {
-		if (get32(d[i].id) != id || is_free(&d[i]))
-			continue;
-		decode_entry(&d[i], &e);
-		return w->take ? w->take(w->arg, &e) : 0;
-	}
-	return XW_ERR_CORRUPT;
+	if (count_used(w->buf, block) != get16(header_of(w->buf, block)->entries))
+		w->stray = true;
+	for (unsigned i = 0; i < XW_QUOTA_PER_BLOCK && !found; i++)
+		if (get32(d[i].id) == id && !is_free(&d[i]))
+			found = &d[i];
+	if (!found)
+		return XW_ERR_CORRUPT;
+	decode_entry(found, &e);
+	return w->take ? w->take(w->arg, &e) : 0;
 }
 
 static int walk_tree(struct walk *w, uint32_t block, unsigned level, uint32_t id)
@@ -304,6 +322,7 @@ int xw_quota_decode(const void *buf, size_t len, enum xw_quota_type type,
 {
 	const struct disk_header *d = buf;
 	struct walk w = {.buf = buf, .take = take, .arg = arg};
+	int rc;
 
 	memset(info, 0, sizeof(*info));
 	if (len < 2 * XW_QUOTA_BLOCK ||
@@ -321,7 +340,9 @@ int xw_quota_decode(const void *buf, size_t len, enum xw_quota_type type,
 	if (!xw_quota_is_header(buf, type) || w.blocks < 2 || w.blocks > len / XW_QUOTA_BLOCK ||
 	    info->free_block >= w.blocks || info->free_entry >= w.blocks)
 		return XW_ERR_CORRUPT;
-	return walk_tree(&w, ROOT_BLOCK, 0, 0);
+	rc = walk_tree(&w, ROOT_BLOCK, 0, 0);
+	info->stray = w.stray;
+	return rc;
 }
 
 /* ---- salvage ---- */
@@ -329,16 +350,13 @@ int xw_quota_decode(const void *buf, size_t len, enum xw_quota_type type,
 /* Does the block read as a data block? Those of the tree have references where this has zeros. */
 static bool is_data_block(const void *buf, size_t block)
 {
-	const struct disk_data_header *h =
-		(const void *)((const uint8_t *)buf + block * XW_QUOTA_BLOCK);
+	const struct disk_data_header *h = header_of(buf, block);
 	const struct disk_entry *d = entries_of(buf, block);
-	unsigned used = 0;
+	const unsigned used = count_used(buf, block);
 
-	for (unsigned i = 0; i < XW_QUOTA_PER_BLOCK; i++) {
-		used += !is_free(&d[i]);
+	for (unsigned i = 0; i < XW_QUOTA_PER_BLOCK; i++)
 		if (get32(d[i].pad))
 			return false;
-	}
 	return used && used == get16(h->entries) && !get16(h->pad1) && !get32(h->pad2);
 }
 

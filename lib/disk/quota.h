@@ -31,6 +31,7 @@ struct xw_quota_info {
 	uint32_t blocks; /* blocks of the file */
 	uint32_t free_block; /* first of the list of unused blocks, 0 = none */
 	uint32_t free_entry; /* first of the list of data blocks with free entries, 0 = none */
+	bool stray; /* a data block's count of entries is wrong: it has one of no use */
 };
 
 /* Shape of a new file: the tree level by level, then the data blocks, ids ascending in both. */

@@ -138,6 +138,12 @@ static int update_file(struct xw_update *u, enum xw_quota_type type, xw_ino ino)
 
 	if (!rc)
 		rc = xw_update_quota_read(u, type, ino, &in, raw, &l.info, take, &l);
+	if (rc == XW_ERR_CORRUPT && u->lax) {
+		/* left to the checker, which finds it damaged in any case */
+		xw_diag_clear(u->diag);
+		xw_vec_free(&l.e);
+		return 0;
+	}
 	if (!rc && add_new(&l))
 		rc = xw_fail_nomem(u->diag, "quota entries");
 	if (!rc && l.below_zero && !u->lax)

@@ -46,7 +46,7 @@ struct xw_update_opts {
 	/*
 	 * For debuggers: errors, a filesystem that is not clean, and inconsistent bitmaps and
 	 * counts are accepted; counts change by what the change allocates and frees, freed blocks
-	 * may be free already, and orphans are not processed.
+	 * may be free already, orphans are not processed, and a damaged quota file stays as it is.
 	 */
 	bool lax;
 	unsigned image_flags; /* XW_IMAGE_*, under lax */

@@ -187,6 +187,22 @@ RC=0
 "$FSCK" -fy none >.out 2>.err || RC=$?
 is "no filesystem: refused" test $((RC & 8)) = 8
 is "  and left as it was" cmp -s none was
+# Another block of the filesystem in the place of its only superblock: no filesystem is made up from it.
+mkdir -p many/1 many/2 many/3
+for i in $(seq 8); do
+	head -c 15000 /dev/zero | tr '\0' "$i" | tee "many/1/$i" "many/2/$i" >"many/3/$i"
+done
+mkfs -q -t ext2 -O ^resize_inode -b 1024 -N 1024 -d many lost 8M
+rm -r many
+table=$("$DEBUGFS" -R 'imap <2>' lost 2>/dev/null | sed -n 's/.*located at block \([0-9]*\),.*/\1/p')
+for k in $(seq 0 9); do
+	cp lost bad
+	dd if=lost of=bad bs=1024 skip=$((table + k)) seek=1 count=1 conv=notrunc status=none
+	cp bad was
+	RC=0
+	"$FSCK" -fy bad >.out 2>.err || RC=$?
+	equal "block $k of the inode table as the superblock: refused, and left as it was" "$RC $(cmp bad was)" "8 "
+done
 # Features that differ from those of the backups: one check, which renews these; not for what Linux sets by itself.
 mkfs -q -b 1024 -g 4096 -d d many 16M
 forced() { # IMAGE
@@ -212,4 +228,4 @@ equal "  not for large_file and dir_nlink" "$(forced alone)" "0 0"
 equal "  nor with -n" "$("$FSCK" -n other | grep -c forced)" 0
 "$DEBUGFS" -w -R "ssv feature_ro_compat $((ro | 0x10000))" many >.dbg 2>&1 || cat .dbg
 equal "orphans without an orphan file are no clean filesystem" "$(forced many) $(forced many)" "1 0 0 0"
-done_testing 156
+done_testing 166

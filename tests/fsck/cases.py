@@ -989,6 +989,18 @@ def usage_in_a_quota_file(i):
     i.put(i.block(blocks[max(blocks)]) + 16 + 24, 8, 999)
 
 
+@case("quota-file-damaged", base="quota", only=True)
+def quota_file_with_a_bit_in_a_slot_of_no_id(i):
+    blocks = i.blocks(i.sb("usr_quota_inum"))
+    i.put(i.block(blocks[max(blocks)]) + 16 + 13 * 72 + 40, 1, 4)
+
+
+@case("root-missing", "quota-file-damaged", base="quota", moved=True)
+def first_inode_records_of_zeros_with_quota(i):
+    for ino in range(1, 7):
+        i.put(i.inode_off(ino), i.inode_size, bytes(i.inode_size))
+
+
 @case("quota-file-damaged", base="quota")
 def quota_file_of_zeros(i):
     i.zap(i.blocks(i.sb("usr_quota_inum"))[0])

@@ -377,7 +377,7 @@ def random_bytes_in_place_of_a_record(i):
     i.put(off, 2, 0o104755)
 
 
-@case("inode-time-range", note=True, moved=True)
+@case("inode-time-range", moved=True)
 def time_before_1970_with_the_last_epoch(i):
     ino = i.lookup("file")
     i.put(i.inode_off(ino) + 136, 4, 3)

@@ -108,6 +108,12 @@ START_TEST(late_times)
 		load(INO, XW_S_IFREG | 0644);
 		times[k]->sec = XW_TIME_LATE - 1;
 		judge(FSCK_IDS, false);
+		times[k]->sec = XW_TIME_LATE_END; /* until 2446, as Linux writes them */
+		judge(FSCK_IDS, false);
+		ck_assert_int_eq(times[k]->sec, XW_TIME_LATE_END);
+		times[k]->sec = XW_TIME_LATE_END - 1;
+		judge(FSCK_TIME_RANGE, false);
+		ck_assert_int_eq(times[k]->sec, agreed ? -1 : XW_TIME_LATE_END - 1);
 		times[k]->sec = XW_TIME_LATE;
 		times[(k + 1) % 4]->sec = INT64_C(3) << 31;
 		judge(FSCK_TIME_RANGE, false);

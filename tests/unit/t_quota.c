@@ -231,6 +231,15 @@ static int take_limit(void *arg, const struct xw_quota_entry *e)
 	return 0;
 }
 
+static int count_one(void *arg, const struct xw_quota_entry *e)
+{
+	uint64_t *n = arg;
+
+	(void)e;
+	++*n;
+	return 0;
+}
+
 /* Data blocks are known without the tree; blocks of the tree are not taken for them. */
 START_TEST(salvages)
 {
@@ -247,6 +256,35 @@ START_TEST(salvages)
 	ck_assert_int_eq(
 		xw_quota_salvage(f.bytes, (size_t)f.blocks * XW_QUOTA_BLOCK, take_limit, &sum), 0);
 	ck_assert_uint_eq(sum, want);
+	free(f.bytes);
+	free(e);
+}
+END_TEST
+
+/* A bit in a slot of no id: all entries are read, and the file is known to be wrong. */
+START_TEST(sees_strays)
+{
+	const size_t spare = 16 + (XW_QUOTA_PER_BLOCK - 1) * 72; /* of the only data block */
+	struct xw_quota_entry *e = entries(3, 3, 70000);
+	struct file f = make(XW_QUOTA_USER, e, 3);
+	const size_t len = (size_t)f.blocks * XW_QUOTA_BLOCK;
+	struct xw_quota_info info;
+	uint64_t sum = 0;
+
+	ck_assert_int_eq(xw_quota_decode(f.bytes, len, XW_QUOTA_USER, &info, count_one, &sum), 0);
+	ck_assert_uint_eq(sum, 3);
+	ck_assert(!info.stray);
+	for (size_t at = spare; at < spare + 72; at += 71) {
+		uint8_t *const byte = f.bytes + len - XW_QUOTA_BLOCK + at;
+
+		*byte = 4;
+		sum = 0;
+		ck_assert_int_eq(
+			xw_quota_decode(f.bytes, len, XW_QUOTA_USER, &info, count_one, &sum), 0);
+		ck_assert_uint_eq(sum, 3);
+		ck_assert(info.stray);
+		*byte = 0;
+	}
 	free(f.bytes);
 	free(e);
 }
@@ -297,6 +335,7 @@ int main(void)
 	tcase_add_test(t, stops);
 	tcase_add_loop_test(t, rejects, 0, XW_ARRAY_SIZE(changes));
 	tcase_add_test(t, salvages);
+	tcase_add_test(t, sees_strays);
 	tcase_add_test(t, keeps_grace);
 	tcase_add_test(t, knows_header);
 	suite_add_tcase(s, t);
