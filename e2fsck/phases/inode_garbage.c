@@ -2,7 +2,8 @@
 /*
  * Is a record an inode at all? Each field of random bytes can be repaired, and the result would be
  * a device or a set-ID file that nobody made. So the contradictions of the whole record are
- * counted: a damaged inode has one or two, noise nearly all of them.
+ * counted: a damaged inode has one or two, noise nearly all of them. A block of the table that was
+ * written to a wrong place has records whose checksums are right for the numbers of that place.
  */
 #include "config.h"
 
@@ -30,6 +31,9 @@
  * fewer still for what would be a device or a set-ID file.
  */
 enum { NEED_BAD_MAP = 5, NEED_GOOD_MAP = 8, LESS = 2, LESS_IF_POWERFUL = 3 };
+
+/* Checksums computed to find the inodes that misplaced records are of: some seconds. */
+#define TRY_MAX (UINT64_C(1) << 25)
 
 struct record {
 	const struct xw_image *img;
@@ -150,6 +154,22 @@ static xw_ino first_in_block(const struct xw_image *img, xw_ino ino)
 	return ino - index % (img->block_size / img->inode_size);
 }
 
+/* The block of the table with this record. NULL: it cannot be read. Released by the caller. */
+static uint8_t *read_table_block(const struct fsck_look *l)
+{
+	struct xw_image *img = l->f->img;
+	const xw_ino index = (l->ino - 1) % img->sb.inodes_per_group;
+	uint8_t *block = malloc(img->block_size);
+	struct xw_group_desc gd;
+
+	if (block && !xw_image_group(img, (l->ino - 1) / img->sb.inodes_per_group, &gd) &&
+	    !fsck_read(l->f, gd.inode_table + index / (img->block_size / img->inode_size), 1,
+		       block))
+		return block;
+	free(block);
+	return NULL;
+}
+
 /*
  * Are, or were, most of the other records in use in the same block of the table garbage? The record
  * before counts as one of them.
@@ -159,15 +179,12 @@ static bool is_among_garbage(const struct fsck_look *l)
 	struct xw_image *img = l->f->img;
 	const uint32_t size = img->inode_size, n = img->block_size / size;
 	const xw_ino first = first_in_block(img, l->ino);
-	const uint32_t index = (first - 1) % img->sb.inodes_per_group;
-	auto_free uint8_t *block = malloc(img->block_size);
+	auto_free uint8_t *block = read_table_block(l);
 	unsigned garbage = (l->garbage_in == first ? l->garbage : 0) +
 			   (l->ino == first && l->garbage_last + 1 == first);
 	unsigned used = garbage;
-	struct xw_group_desc gd;
 
-	if (!block || xw_image_group(img, (first - 1) / img->sb.inodes_per_group, &gd) ||
-	    fsck_read(l->f, gd.inode_table + index / n, 1, block))
+	if (!block)
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
 		const uint8_t *raw = block + (size_t)i * size;
@@ -180,6 +197,69 @@ static bool is_among_garbage(const struct fsck_look *l)
 	return 2 * garbage > used;
 }
 
+static bool is_record_of(const struct fsck_look *l, const uint8_t *raw, xw_ino ino)
+{
+	const struct xw_super *sb = &l->f->img->sb;
+
+	return ino && ino <= sb->inodes_count &&
+	       !xw_inode_verify(raw, sb, l->f->img->csum_seed, ino);
+}
+
+/*
+ * Are the other records of the block, too, those of inodes as far away? One that is proves it;
+ * where there is none in use, a checksum of 32 bits is proof enough.
+ */
+static bool is_block_of(const struct fsck_look *l, const uint8_t *block, xw_ino other)
+{
+	const struct xw_image *img = l->f->img;
+	const uint32_t n = img->block_size / img->inode_size;
+	const xw_ino first = first_in_block(img, l->ino), shift = other - l->ino;
+	bool alone = true;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint8_t *raw = block + (size_t)i * img->inode_size;
+
+		if (first + i == l->ino || !peek16(raw + OFF_LINKS))
+			continue;
+		alone = false;
+		if (!is_record_of(l, raw, first + i) && is_record_of(l, raw, first + i + shift))
+			return true;
+	}
+	return alone && img->inode_size > XW_INODE_BODY;
+}
+
+/* The inode that the record is of, as its checksum says. 0: of none of those that are tried. */
+static xw_ino find_other(struct fsck_look *l)
+{
+	const struct xw_super *sb = &l->f->img->sb;
+	const uint32_t n = l->f->img->block_size / l->f->img->inode_size;
+	const xw_ino group = l->ino - (l->ino - 1) % sb->inodes_per_group;
+	const xw_ino slot = 1 + (l->ino - 1) % n;
+	auto_free uint8_t *block = read_table_block(l);
+	bool found = false;
+	xw_ino ino = group;
+
+	if (!block)
+		return 0;
+	for (uint32_t i = 0; i < sb->inodes_per_group && !found; i++, l->tried++) {
+		ino = group + i;
+		found = ino != l->ino && is_record_of(l, l->raw, ino) && is_block_of(l, block, ino);
+	}
+	for (uint32_t i = 0; i < sb->inodes_count / n && !found && l->tried < TRY_MAX;
+	     i++, l->tried++) {
+		ino = slot + i * n;
+		found = ino != l->ino && is_record_of(l, l->raw, ino) && is_block_of(l, block, ino);
+	}
+	return found ? ino : 0;
+}
+
+static bool is_of_another(struct fsck_look *l)
+{
+	const xw_ino other = l->tried < TRY_MAX ? find_other(l) : 0;
+
+	return other && FSCK_FOUND(l->f, INODE_MISPLACED, .ino = l->ino, .num = other);
+}
+
 void fsck_look_garbage(struct fsck_look *l)
 {
 	const struct xw_super *sb = &l->f->img->sb;
@@ -189,6 +269,10 @@ void fsck_look_garbage(struct fsck_look *l)
 	if ((xw_super_has_csum(sb) && !l->wrong_sum) || l->ino < sb->first_ino ||
 	    fsck_is_hidden(sb, l->ino) || sb->creator_os == HURD)
 		return;
+	if (xw_super_has_csum(sb) && is_of_another(l)) {
+		l->clear = true;
+		return;
+	}
 	if (!fsck_is_garbage(l->f->img, l->ino, l->raw, 0) &&
 	    (!fsck_is_garbage(l->f->img, l->ino, l->raw, less) || !is_among_garbage(l)))
 		return;

@@ -49,6 +49,7 @@ struct fsck_look {
 	xw_ino garbage_in;
 	unsigned garbage;
 	xw_ino garbage_last;
+	uint64_t tried; /* checksums computed in search of misplaced records' numbers */
 	uint64_t blocks; /* filesystem blocks that i_blocks should include */
 };
 

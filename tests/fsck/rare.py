@@ -377,6 +377,12 @@ def random_bytes_in_place_of_a_record(i):
     i.put(off, 2, 0o104755)
 
 
+@case("inode-misplaced", lost=["many/name-*"])
+def block_of_the_inode_table_over_its_neighbor(i):
+    at = i.inode_off(i.lookup("many/name-100-of-a-file")) // i.bs
+    i.put(at * i.bs, i.bs, bytes(i.b[(at - 1) * i.bs:at * i.bs]))
+
+
 @case("inode-time-range", moved=True)
 def time_before_1970_with_the_last_epoch(i):
     ino = i.lookup("file")
