@@ -113,6 +113,7 @@ static int on_finding(struct walk *w, const struct xw_walk_map_item *item)
 	case XW_MAP_END:
 	case XW_MAP_LONG:
 	case XW_MAP_PLACE:
+	case XW_MAP_INDEX:
 	case XW_MAP_OK:
 		break;
 	}

@@ -52,6 +52,9 @@ static bool found_entry(struct fsck_look *l, const struct xw_walk_map_item *i)
 		return FSCK_FOUND(f, EXTENT_LONG, .ino = l->ino, .lblk = i->lblk, .num = i->num);
 	case XW_MAP_PLACE:
 		return FSCK_FOUND(f, EXTENT_PLACE, .ino = l->ino, .lblk = i->lblk, .num = i->num);
+	case XW_MAP_INDEX:
+		return FSCK_FOUND(f, EXTENT_INDEX, .ino = l->ino, .lblk = i->lblk, .blk = i->pblk,
+				  .num = i->num);
 	case XW_MAP_NODE_RANGE:
 		return FSCK_FOUND(f, MAP_BLOCK_RANGE, .ino = l->ino, .lblk = i->lblk,
 				  .blk = i->pblk);

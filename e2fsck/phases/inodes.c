@@ -26,6 +26,8 @@ int fsck_look_begin(struct fsck *f, struct fsck_look *l)
 	*l = (struct fsck_look){.f = f, .raw = malloc(f->img->inode_size)};
 	xw_walk_map_init(&l->walk, f->img->dev, &f->img->sb);
 	l->walk.full_room = l->walk.outvote = true;
+	l->walk.find = fsck_look_find_node;
+	l->walk.find_arg = l;
 	if (!l->raw || xw_blockset_new(f->img->sb.blocks_count, &l->met))
 		return xw_fail_nomem(&f->diag, "inodes");
 	return 0;
@@ -36,6 +38,7 @@ void fsck_look_end(struct fsck_look *l)
 	xw_walk_map_free(&l->walk);
 	xw_blockset_free(l->met);
 	fsck_map_free(&l->map);
+	xw_vec_free(&l->found);
 	free(l->raw);
 	l->raw = NULL;
 	l->met = NULL;

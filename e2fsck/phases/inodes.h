@@ -31,6 +31,13 @@ struct fsck_map {
 	bool lost; /* entries were dropped */
 };
 
+/* A block that begins as an extent node; of which inode is not known. */
+struct fsck_node {
+	xw_blk blk;
+	uint32_t lblk; /* of its first entry */
+	unsigned depth;
+};
+
 /* Scratch memory of the phase and the current inode. */
 struct fsck_look {
 	struct fsck *f;
@@ -51,6 +58,9 @@ struct fsck_look {
 	xw_ino garbage_last;
 	uint64_t tried; /* checksums computed in search of misplaced records' numbers */
 	uint64_t blocks; /* filesystem blocks that i_blocks should include */
+	/* inode_node.c: blocks in use that look like extent nodes, read when one is missing */
+	XW_VEC(struct fsck_node) found;
+	bool searched;
 };
 
 int fsck_look_begin(struct fsck *f, struct fsck_look *l);
@@ -89,6 +99,9 @@ bool fsck_look_is_fast(const struct fsck_look *l);
 /* ... although the flags say that i_block holds an extent tree? */
 bool fsck_look_is_flagged_text(const struct fsck_look *l);
 int fsck_look_symlink(struct fsck_look *l);
+/* inode_node.c: `find` of the walk, for which arg is the look. */
+bool fsck_look_find_node(void *arg, struct xw_walk_map *w, const struct xw_walk_node *want,
+			 xw_blk *blk);
 /* inode_tree.c: rewrite the extent tree from the runs, at once or in fsck_settle(). */
 int fsck_look_rebuild(struct fsck_look *l);
 

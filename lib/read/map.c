@@ -51,6 +51,7 @@ static int refuse(struct xw_map_iter *it, const struct xw_walk_map_item *f)
 	case XW_MAP_END:
 	case XW_MAP_LONG:
 	case XW_MAP_PLACE: /* not without `outvote` */
+	case XW_MAP_INDEX:
 		return map_corrupt(it, "extent out of order at logical block", f->lblk);
 	case XW_MAP_BUDGET:
 		return map_corrupt(it, "maps more blocks than the filesystem has, near block",

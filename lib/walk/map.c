@@ -43,6 +43,8 @@ void xw_walk_map_init(struct xw_walk_map *w, struct xw_dev *dev, const struct xw
 	w->read = NULL;
 	w->arg = NULL;
 	w->full_room = w->outvote = w->deep = false;
+	w->find = NULL;
+	w->find_arg = NULL;
 	w->behind = 0;
 	w->n_queue = w->queue_at = 0;
 	w->block_size = xw_super_block_size(sb);
@@ -63,7 +65,7 @@ void xw_walk_map_skip(struct xw_walk_map *w)
 	w->enter = false;
 }
 
-static bool verifies(struct xw_walk_map *w, const uint8_t *n)
+bool xw_walk_map_verifies(struct xw_walk_map *w, const uint8_t *n)
 {
 	if (!w->seeded)
 		w->seed = xw_inode_seed(xw_super_csum_seed(w->sb), w->ino, w->generation);
@@ -101,7 +103,7 @@ static void extent_header(struct xw_walk_map *w, unsigned level, int depth)
 	struct xw_extent_hdr h, real;
 	const bool magic = xw_extent_hdr_peek(n, &h);
 	const bool fits = h.max && h.max <= cap && h.entries <= h.max;
-	const bool wrong_sum = level && w->csum && !verifies(w, n);
+	const bool wrong_sum = level && w->csum && !xw_walk_map_verifies(w, n);
 	const bool proved = wrong_sum && xw_walk_map_prove_header(w, n, level, &real);
 	uint32_t *const count = &w->at[level].count;
 
@@ -287,12 +289,26 @@ static int yield_node(struct xw_walk_map *w, struct xw_walk_map_item *item,
 	return 1;
 }
 
+/* Queue a finding to be returned after the run or node in item. */
+static void queue_behind(struct xw_walk_map *w, const struct xw_walk_map_item *item,
+			 enum xw_walk_map_rule rule, uint64_t num)
+{
+	struct xw_walk_map_item behind = *item;
+
+	behind.rule = rule;
+	behind.num = num;
+	if (w->n_queue < XW_ARRAY_SIZE(w->queue))
+		w->queue[w->n_queue++] = behind;
+}
+
 static int extent_index(struct xw_walk_map *w, struct xw_walk_map_item *item)
 {
 	const struct xw_walk_map_level *at = &w->at[w->level];
 	const uint8_t *n = xw_walk_map_node(w, w->level);
 	struct xw_extent_idx e, after;
 	uint64_t end = at->end;
+	xw_blk stored;
+	int rc;
 
 	*item = (struct xw_walk_map_item){.node = at->blk, .index = item->index, .level = w->level};
 	xw_extent_idx_decode(n, item->index, &e);
@@ -302,14 +318,21 @@ static int extent_index(struct xw_walk_map *w, struct xw_walk_map_item *item)
 	}
 	item->lblk = e.lblk;
 	item->len = end > e.lblk ? end - e.lblk : 0;
-	item->pblk = e.pblk;
 	item->height = w->depth - w->level;
 	if (end <= w->from && item->len && e.lblk >= w->next && end <= at->end) {
 		w->next = end;
 		return 0;
 	}
-	return yield_node(w, item,
-			  (struct xw_walk_map_level){.end = end, .blk = e.pblk, .lblk = e.lblk});
+	stored = e.pblk;
+	if (w->outvote)
+		xw_walk_map_find_node(w, &(struct xw_walk_node){item->height - 1, e.lblk, end},
+				      &e.pblk);
+	item->pblk = e.pblk;
+	rc = yield_node(w, item,
+			(struct xw_walk_map_level){.end = end, .blk = e.pblk, .lblk = e.lblk});
+	if (rc == 1 && e.pblk != stored)
+		queue_behind(w, item, XW_MAP_INDEX, stored);
+	return rc;
 }
 
 /* What is wrong with the extent in item, of which len blocks are used. */
@@ -323,18 +346,6 @@ static enum xw_walk_map_rule judge_extent(const struct xw_walk_map *w,
 	if (item->lblk + len > XW_WALK_LBLK_END)
 		return XW_MAP_WRAP;
 	return xw_walk_can_point_to(w->sb, item->pblk, len) ? XW_MAP_OK : XW_MAP_RANGE;
-}
-
-/* Queue a finding to be returned after the run in item. */
-static void queue_behind(struct xw_walk_map *w, const struct xw_walk_map_item *item,
-			 enum xw_walk_map_rule rule, uint64_t num)
-{
-	struct xw_walk_map_item behind = *item;
-
-	behind.rule = rule;
-	behind.num = num;
-	if (w->n_queue < XW_ARRAY_SIZE(w->queue))
-		w->queue[w->n_queue++] = behind;
 }
 
 static int extent_leaf(struct xw_walk_map *w, struct xw_walk_map_item *item)

@@ -40,6 +40,7 @@ enum xw_walk_map_rule {
 	XW_MAP_END, /* entry: extends past the start of the parent's next entry (num) */
 	XW_MAP_LONG, /* entry: extends past the start of the next one (num); truncated there */
 	XW_MAP_PLACE, /* entry: the extent just yielded is stored at lblk, and belongs to num */
+	XW_MAP_INDEX, /* entry: of the node just yielded, is stored with block num */
 	XW_MAP_NODE_RANGE, /* entry: a map block, pblk, outside the filesystem; skipped */
 	XW_MAP_RANGE, /* entry: blocks outside the filesystem; skipped */
 	XW_MAP_LENGTH, /* entry: length 0; skipped */
@@ -62,6 +63,13 @@ struct xw_walk_map_item {
 	uint64_t num, num2;
 };
 
+/* The node that an index entry should lead to. */
+struct xw_walk_node {
+	unsigned depth; /* levels of nodes below it */
+	uint32_t lblk; /* its first one */
+	uint64_t end; /* logical block at which the next node starts */
+};
+
 struct xw_walk_map {
 	struct xw_dev *dev; /* borrowed, like sb */
 	const struct xw_super *sb;
@@ -71,7 +79,8 @@ struct xw_walk_map {
 	bool csum; /* verify checksums */
 	/*
 	 * May be set after init: an extent that later entries contradict yields to them, or to the
-	 * gap between them if it is proved to belong there.
+	 * gap between them if it is proved to belong there; and an index entry that leads elsewhere
+	 * to its node, if that is found.
 	 */
 	bool outvote;
 	bool full_room; /* may be set after init: eh_max must be (nearly) that of a full block */
@@ -103,6 +112,14 @@ struct xw_walk_map {
 	/* May be set after init: reads block blk of the map; by default it is read from dev. */
 	int (*read)(void *arg, xw_blk blk, void *buf);
 	void *arg;
+	/*
+	 * May be set after init, for `outvote`: find a node of this tree anywhere in the
+	 * filesystem, by xw_walk_map_is_node(). Not called without checksums, which alone can prove
+	 * it.
+	 */
+	bool (*find)(void *arg, struct xw_walk_map *w, const struct xw_walk_node *want,
+		     xw_blk *blk);
+	void *find_arg;
 	unsigned n_queue, queue_at;
 	struct xw_walk_map_item queue[4]; /* findings about the node that was just entered */
 };
@@ -130,6 +147,13 @@ void xw_walk_map_skip(struct xw_walk_map *w);
  */
 int xw_walk_map_shorten(const struct xw_walk_map *w, const uint8_t *root,
 			struct xw_extent_idx *entry, unsigned *depth);
+/*
+ * Does the block begin as a node of some tree does, and which depth and first logical block has it?
+ */
+bool xw_walk_map_node_like(const struct xw_walk_map *w, const void *block, unsigned *depth,
+			   uint32_t *lblk);
+/* Is block blk that node? It is read for that. */
+bool xw_walk_map_is_node(struct xw_walk_map *w, xw_blk blk, const struct xw_walk_node *want);
 /* Release memory. */
 void xw_walk_map_free(struct xw_walk_map *w);
 

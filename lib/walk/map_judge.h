@@ -25,6 +25,13 @@ static inline const uint8_t *xw_walk_map_node(const struct xw_walk_map *w, unsig
 
 /* map_header.c: read a block of the map. */
 int xw_walk_map_read(const struct xw_walk_map *w, xw_blk blk, void *buf);
+/* map.c: does the checksum of the node match, as one of this inode? */
+bool xw_walk_map_verifies(struct xw_walk_map *w, const uint8_t *n);
+/*
+ * map_node.c: *blk is what an index entry says. True: its node is in another block, which is in
+ * *blk then.
+ */
+bool xw_walk_map_find_node(struct xw_walk_map *w, const struct xw_walk_node *want, xw_blk *blk);
 /*
  * Behind the node at `level`: does the node of the parent's next entry begin where this entry says?
  * It is read for that.

@@ -91,8 +91,10 @@ hurt block-wrap img 'sif a block[3] 0xFFFFFFFF' 'sif a block[4] 0x8004'
 hurt map-budget img 'sif a block[0] 0x3f30a' 'sif a block[4] 2000' 'sif a block[5] 100' \
 	'sif a block[6] 3000' 'sif a block[7] 2000' 'sif a block[8] 100' \
 	'sif a block[9] 6000' 'sif a block[10] 2000' 'sif a block[11] 100'
-hurt map-block-range img 'sif tree block[4] 0xFFFFFF'
-hurt map-block-metadata img 'sif tree block[4] 1'
+node=$(node_of img tree)
+hurt extent-index img 'sif tree block[4] 0xFFFFFF'
+hurt map-block-range img "zap_block $node" 'sif tree block[4] 0xFFFFFF'
+hurt map-block-metadata img "zap_block $node" 'sif tree block[4] 1'
 hurt map-block-range map 'sif b block[IND] 0xFFFFFF'
 hurt map-block-metadata map 'sif b block[DIND] 2'
 hurt block-range map 'sif b block[2] 0xFFFFFF'
@@ -151,4 +153,4 @@ mkfs -q -O inline_data -d d inl 16M
 hurt inode-inline-feature inl 'feature -inline_data'
 mkfs -q -O bigalloc -C 16384 -d d big 16M
 hurt cluster-allocation big 'sif a block[3] 1'
-done_testing 145
+done_testing 148

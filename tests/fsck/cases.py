@@ -402,6 +402,8 @@ def extents_out_of_order(i):
 @case("map-block-range", lost=["pieces", "big"], base=["ext4", "ext2"])
 def map_block_beyond_the_end(i):
     if i.csum:
+        i.blocks(i.lookup("pieces"))
+        i.zap(i.map_blocks[0])
         i.iblock(i.lookup("pieces"), 12 + 4, 4, 0x7FFFFFF0)
     else:
         i.iblock(i.lookup("big"), 48, 4, 0x7FFFFFF0)

@@ -30,6 +30,7 @@ import maps  # noqa: E402, F401  pylint: disable=unused-import
 import owners  # noqa: E402, F401  pylint: disable=unused-import
 import rare  # noqa: E402, F401  pylint: disable=unused-import
 import seeded  # noqa: E402, F401  pylint: disable=unused-import
+import trees  # noqa: E402, F401  pylint: disable=unused-import
 from image import FL_ITREE, RO_ITREE, Image  # noqa: E402
 
 BIN = sys.argv[1]

@@ -43,7 +43,7 @@ static const char *const rule_names[] = {
 	[XW_MAP_READ] = "READ",   [XW_MAP_START] = "START",   [XW_MAP_END] = "END",
 	[XW_MAP_LONG] = "LONG",   [XW_MAP_PLACE] = "PLACE",   [XW_MAP_NODE_RANGE] = "NODE",
 	[XW_MAP_RANGE] = "RANGE", [XW_MAP_LENGTH] = "LENGTH", [XW_MAP_ORDER] = "ORDER",
-	[XW_MAP_WRAP] = "WRAP",   [XW_MAP_BUDGET] = "BUDGET",
+	[XW_MAP_WRAP] = "WRAP",   [XW_MAP_BUDGET] = "BUDGET", [XW_MAP_INDEX] = "INDEX",
 };
 
 static inline struct xw_super super_of(uint64_t blocks)

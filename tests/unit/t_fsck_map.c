@@ -244,7 +244,9 @@ enum spoil {
 	RANGE,
 	METADATA,
 	TWICE,
-	ITSELF
+	HIGH,
+	BIT,
+	OTHER
 };
 
 static const struct {
@@ -265,6 +267,9 @@ static const struct {
 	{RANGE, FSCK_MAP_BLOCK_RANGE, false, "0+5@600 5+3@610", 1, true},
 	{METADATA, FSCK_MAP_BLOCK_METADATA, false, "0+5@600 5+3@610", 1, true},
 	{TWICE, FSCK_MAP_BLOCK_TWICE, false, "0+5@600 5+3@610", 1, true},
+	{HIGH, FSCK_EXTENT_INDEX, false, "0+5@600 5+3@610 9+1@620 12+2@630", 2, false},
+	{BIT, FSCK_EXTENT_INDEX, false, "0+5@600 5+3@610 9+1@620 12+2@630", 2, false},
+	{OTHER, FSCK_EXTENT_INDEX, false, "0+5@600 5+3@610 9+1@620 12+2@630", 2, false},
 };
 
 static void spoil(enum spoil what, bool csum)
@@ -302,7 +307,17 @@ static void spoil(enum spoil what, bool csum)
 	case METADATA:
 		index_at(1, 9, META);
 		return;
-	default:
+	case TWICE: /* and its own node is lost */
+		index_at(1, 9, NODE);
+		memset(node, 0, BS);
+		break;
+	case HIGH:
+		index_at(1, 9, (UINT64_C(0x104) << 32) + NODE + 1);
+		return;
+	case BIT:
+		index_at(1, 9, (NODE + 1) ^ 1 << 7);
+		return;
+	default: /* a node of this inode, but not that one */
 		index_at(1, 9, NODE);
 		return;
 	}
