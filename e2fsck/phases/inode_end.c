@@ -4,15 +4,34 @@
 
 #include "phases/inodes.h"
 
-/* Units of i_blocks for the map and a block of attributes. Not with clusters. */
+uint64_t fsck_clusters_of(const struct fsck *f, const struct xw_map_run *run,
+			  struct fsck_last_cluster *last, xw_blk *from)
+{
+	const struct xw_super *sb = &f->img->sb;
+	const unsigned bits = xw_image_cluster_bits(f->img);
+	const xw_blk base = sb->first_data_block, end = run->pblk + run->len - base;
+	uint64_t first = (run->pblk - base) >> bits;
+	bool shared =
+		last->any && bits && last->lcluster == run->lblk >> bits && last->pcluster == first;
+
+	*from = shared ? ((first + 1) << bits) + base : run->pblk;
+	first += shared;
+	last->any = true;
+	last->lcluster = (run->lblk + run->len - 1) >> bits;
+	last->pcluster = (end - 1) >> bits;
+	return last->pcluster + 1 - first;
+}
+
 uint64_t fsck_look_held(const struct fsck_look *l)
 {
 	const struct fsck_map *m = &l->map;
-	uint64_t blocks = m->nodes.n + (l->in.file_acl != 0);
+	struct fsck_last_cluster last = {0};
+	uint64_t clusters = m->nodes.n + (l->in.file_acl != 0);
+	xw_blk from;
 
 	for (size_t i = 0; i < m->runs.n; i++)
-		blocks += m->runs.v[i].len;
-	return blocks * (l->f->img->block_size / 512);
+		clusters += fsck_clusters_of(l->f, &m->runs.v[i], &last, &from);
+	return (clusters << xw_image_cluster_bits(l->f->img)) * (l->f->img->block_size / 512);
 }
 
 static uint64_t size_in_blocks(const struct fsck_look *l)

@@ -11,6 +11,7 @@
 #include "facts/hidden.h"
 #include "phases/inode_slice.h"
 #include "phases/inodes.h"
+#include "phases/xattrs.h"
 
 /* ---- findings ---- */
 
@@ -317,19 +318,37 @@ static int shorten(struct fsck_look *l)
 	return 0;
 }
 
-/* Has i_blocks parts that are not in the map, or are larger than the map says? */
-static bool counts_more(const struct fsck_look *l)
-{
-	const struct xw_super *sb = &l->f->img->sb;
-	const unsigned off = xw_inode_xattr_off(&l->in, sb);
+/* What the map should have, and which of both tells whether it has that. */
+struct wanted {
+	uint64_t held; /* in units of i_blocks, without values of attributes */
+	uint64_t size; /* in blocks; without holes */
+	bool by_size;
+	bool whole; /* i_blocks counts more than the map, an itree */
+};
 
-	return xw_image_cluster_bits(l->f->img) || l->in.flags & XW_FL_ITREE ||
-	       (sb->feature_incompat & XW_INCOMPAT_EA_INODE &&
-		(l->in.file_acl || (off && peek32(l->raw + off))));
+static uint64_t mapped_blocks(const struct fsck_look *l)
+{
+	uint64_t blocks = 0;
+
+	for (size_t i = 0; i < l->map.runs.n; i++)
+		blocks += l->map.runs.v[i].len;
+	return blocks;
+}
+
+static bool is_short(const struct fsck_look *l, const struct wanted *w)
+{
+	return w->by_size ? mapped_blocks(l) < w->size : fsck_look_held(l) < w->held;
+}
+
+static bool is_complete(const struct fsck_look *l, const struct wanted *w)
+{
+	return (!w->by_size || mapped_blocks(l) == w->size) &&
+	       (w->whole || fsck_look_held(l) == w->held);
 }
 
 /* Walk again, with the entries behind the last ones of nodes of a level. */
-static int walk_behind(struct fsck_look *l, unsigned level, uint64_t blocks, bool *found)
+static int walk_behind(struct fsck_look *l, unsigned level, const struct wanted *wanted,
+		       bool *found)
 {
 	struct fsck_map *m = &l->map, was = {0};
 	int rc;
@@ -338,7 +357,7 @@ static int walk_behind(struct fsck_look *l, unsigned level, uint64_t blocks, boo
 	m->damaged = was.damaged;
 	l->walk.behind = level + 1;
 	rc = walk(l, -1, NONE);
-	*found = !rc && fsck_look_held(l) == blocks;
+	*found = !rc && is_complete(l, wanted);
 	if (*found) {
 		forget(m);
 		m->damaged = m->lost = false;
@@ -351,20 +370,43 @@ static int walk_behind(struct fsck_look *l, unsigned level, uint64_t blocks, boo
 	return rc;
 }
 
+static int look_behind_levels(struct fsck_look *l, const struct wanted *wanted, bool *found)
+{
+	const unsigned depth = l->map.depth;
+	int rc = 0;
+
+	for (unsigned level = 0; level <= depth && !*found && !rc; level++)
+		rc = walk_behind(l, level, wanted, found);
+	return rc;
+}
+
 /*
  * i_blocks counts blocks that are not in the map. If that is what the entries behind the last ones
- * of a level's nodes map, eh_entries is wrong.
+ * of a level's nodes map, eh_entries is wrong. It does not tell where it also counts an itree, or
+ * where the blocks are in clusters that the map has: there a directory or file without holes is
+ * told by its size.
  */
 static int look_behind(struct fsck_look *l)
 {
-	const uint64_t blocks = xw_inode_fs_blocks_512(&l->in, &l->f->img->sb);
-	const unsigned depth = l->map.depth;
-	bool found =
-		!(l->in.flags & XW_FL_EXTENTS) || blocks <= fsck_look_held(l) || counts_more(l);
+	const struct fsck *f = l->f;
+	const uint64_t unit = f->img->block_size / 512;
+	const uint64_t held = xw_inode_fs_blocks_512(&l->in, &f->img->sb);
+	struct wanted w = {.held = held,
+			   .size = xw_div_up(l->in.size, f->img->block_size),
+			   .whole = l->in.flags & XW_FL_ITREE};
+	bool found = false;
 	int rc = 0;
 
-	for (unsigned level = 0; level <= depth && !found && !rc; level++)
-		rc = walk_behind(l, level, blocks, &found);
+	if (!(l->in.flags & XW_FL_EXTENTS))
+		return 0;
+	if (!w.whole && is_short(l, &w)) {
+		w.held -= XW_MIN(fsck_xattr_values(l->f, &l->in, l->raw) * unit, held);
+		if (is_short(l, &w))
+			rc = look_behind_levels(l, &w, &found);
+	}
+	w.by_size = w.whole ? l->type == XW_S_IFDIR : xw_image_cluster_bits(f->img) != 0;
+	if (!rc && !found && w.by_size && is_short(l, &w))
+		rc = look_behind_levels(l, &w, &found);
 	return rc;
 }
 
@@ -394,15 +436,6 @@ int fsck_look_map(struct fsck_look *l)
 
 /* ---- claims ---- */
 
-/*
- * With bigalloc several runs may share a cluster of the file: it is claimed once. *last is the last
- * claimed cluster of the file and its place.
- */
-struct claimed {
-	uint64_t lcluster, pcluster;
-	bool any;
-};
-
 static enum fsck_owner owner_of(const struct fsck_look *l)
 {
 	const struct xw_super *sb = &l->f->img->sb;
@@ -414,14 +447,15 @@ static enum fsck_owner owner_of(const struct fsck_look *l)
 	return l->ino < sb->first_ino || fsck_is_hidden(sb, l->ino) ? FSCK_O_SYSTEM : FSCK_O_DATA;
 }
 
-static int claim_run(struct fsck_look *l, const struct xw_map_run *run, struct claimed *last,
-		     uint64_t *clusters, uint64_t *again)
+static int claim_run(struct fsck_look *l, const struct xw_map_run *run,
+		     struct fsck_last_cluster *last, uint64_t *clusters, uint64_t *again)
 {
 	const struct xw_super *sb = &l->f->img->sb;
 	const unsigned bits = xw_image_cluster_bits(l->f->img);
 	const uint64_t size = UINT64_C(1) << bits,
 		       out = run->lblk ^ (run->pblk - sb->first_data_block);
-	xw_blk from = run->pblk, end = run->pblk + run->len;
+	const xw_blk end = run->pblk + run->len;
+	xw_blk from;
 	uint64_t n;
 	int rc;
 
@@ -429,16 +463,10 @@ static int claim_run(struct fsck_look *l, const struct xw_map_run *run, struct c
 	    FSCK_FOUND(l->f, CLUSTER, .ino = l->ino, .lblk = run->lblk, .blk = run->pblk) &&
 	    xw_vec_push(&l->f->misplaced, l->ino))
 		return xw_fail_nomem(&l->f->diag, "misplaced blocks");
-	if (last->any && bits && last->lcluster == run->lblk >> bits &&
-	    last->pcluster == (from - sb->first_data_block) >> bits)
-		from = ((from - sb->first_data_block) / size + 1) * size + sb->first_data_block;
-	last->any = true;
-	last->lcluster = (run->lblk + run->len - 1) >> bits;
-	last->pcluster = (end - 1 - sb->first_data_block) >> bits;
-	if (from >= end)
+	n = fsck_clusters_of(l->f, run, last, &from);
+	*clusters += n;
+	if (!n)
 		return 0;
-	*clusters += ((end - 1 - sb->first_data_block) >> bits) -
-		     ((from - sb->first_data_block) >> bits) + 1;
 	rc = fsck_claim(l->f, owner_of(l), from, end - from, &n);
 	*again += n;
 	return rc;
@@ -448,7 +476,7 @@ int fsck_look_claim(struct fsck_look *l)
 {
 	const unsigned bits = xw_image_cluster_bits(l->f->img);
 	const struct fsck_map *m = &l->map;
-	struct claimed last = {0};
+	struct fsck_last_cluster last = {0};
 	uint64_t clusters = 0, again = 0, n;
 	int rc = 0;
 

@@ -84,7 +84,21 @@ int fsck_look_flags(struct fsck_look *l);
 /* inode_map.c: the walk; repairs damage if agreed to. */
 int fsck_look_map(struct fsck_look *l);
 void fsck_map_free(struct fsck_map *m);
-/* i_blocks computed from the map and the xattr block; not valid with bigalloc. inode_end.c */
+/*
+ * With bigalloc several runs may share a cluster of the file: it is counted, and claimed, once.
+ * The last cluster of the file so far and its place.
+ */
+struct fsck_last_cluster {
+	uint64_t lcluster, pcluster;
+	bool any;
+};
+/*
+ * inode_end.c: how many clusters the run has that are not shared with the one before, and where
+ * these begin.
+ */
+uint64_t fsck_clusters_of(const struct fsck *f, const struct xw_map_run *run,
+			  struct fsck_last_cluster *last, xw_blk *from);
+/* i_blocks computed from the map and the xattr block, without values of attributes. inode_end.c */
 uint64_t fsck_look_held(const struct fsck_look *l);
 /* Check for blocks past i_size. Sets map.damaged, or adds pointers to map.bad. inode_end.c */
 int fsck_look_end_of_map(struct fsck_look *l);

@@ -173,12 +173,54 @@ static int count_ea(struct fsck *f, const struct xw_xattr_entry *e, const struct
 	return 0;
 }
 
+/* Blocks that a value in an EA inode adds to i_blocks of its owner. */
+static uint64_t blocks_of(const struct fsck *f, const struct xw_xattr_entry *e)
+{
+	const uint32_t ratio = xw_image_cluster_bits(f->img);
+
+	return xw_div_up(e->value_size, (uint64_t)f->img->block_size << ratio) << ratio;
+}
+
+static uint64_t values_of(const struct fsck *f, struct xw_walk_xattr *it)
+{
+	struct xw_walk_xattr_item item;
+	uint64_t blocks = 0;
+	int kind;
+
+	while ((kind = xw_walk_xattr_next(it, &item)))
+		if (kind == 1 && item.e.value_inum)
+			blocks += blocks_of(f, &item.e);
+	return blocks;
+}
+
+uint64_t fsck_xattr_values(struct fsck *f, const struct xw_inode *in, const uint8_t *raw)
+{
+	const unsigned off = xw_inode_xattr_off(in, &f->img->sb);
+	const uint32_t bs = f->img->block_size;
+	auto_free uint8_t *block = NULL;
+	struct xw_walk_xattr it;
+	struct xw_xattr_bhdr h;
+	uint64_t blocks = 0;
+
+	if (!(f->img->sb.feature_incompat & XW_INCOMPAT_EA_INODE))
+		return 0;
+	if (off && peek32(raw + off) == XW_XATTR_MAGIC) {
+		xw_walk_xattr_inode(&it, raw + off, f->img->inode_size - off);
+		blocks = values_of(f, &it);
+	}
+	block = in->file_acl && xw_image_has_blocks(f->img, in->file_acl, 1) ? malloc(bs) : NULL;
+	if (block && !fsck_read(f, in->file_acl, 1, block) && !xw_xattr_bhdr_decode(block, &h)) {
+		xw_walk_xattr_block(&it, block, bs);
+		blocks += values_of(f, &it);
+	}
+	xw_diag_clear(&f->diag);
+	return blocks;
+}
+
 /* *drop: the entry must be dropped. */
 static int check_ea(struct fsck *f, struct fsck_xattr_area *a, struct xw_walk_xattr_item *item,
 		    bool *drop)
 {
-	const uint32_t ratio = xw_image_cluster_bits(f->img);
-	const uint64_t cluster = (uint64_t)f->img->block_size << ratio;
 	struct xw_xattr_entry *e = &item->e;
 	struct ea_ref r;
 	int rc = judge_ea(f, a, e, &r);
@@ -200,7 +242,7 @@ static int check_ea(struct fsck *f, struct fsck_xattr_area *a, struct xw_walk_xa
 		fix_size(f, a, item->off, e, r.size);
 	if (!r.old) { /* Lustre does not charge quota */
 		a->n_ea++;
-		a->ea_blocks += xw_div_up(e->value_size, cluster) << ratio;
+		a->ea_blocks += blocks_of(f, e);
 	}
 	return r.verdict == BAD_INODE ? 0 : count_ea(f, e, &r);
 }

@@ -30,6 +30,11 @@ int fsck_xattr_area(struct fsck *f, struct fsck_xattr_area *a);
  * that its hash tells?
  */
 bool fsck_is_ea_inode(struct fsck *f, xw_ino ino, const struct xw_inode *in);
+/*
+ * Blocks that values in EA inodes add to i_blocks of the inode, according to its entries. Nothing
+ * is checked.
+ */
+uint64_t fsck_xattr_values(struct fsck *f, const struct xw_inode *in, const uint8_t *raw);
 /* Add system.data without a value: for inline contents that fit i_block. */
 int fsck_xattr_add_data(struct fsck *f, struct fsck_xattr_area *a);
 

@@ -154,7 +154,7 @@ class Image:
     def fix_bitmaps(self, g):
         if not self.csum:
             return
-        for field, bits, high in (("block_bitmap", self.sb("blocks_per_group"), 0x38),
+        for field, bits, high in (("block_bitmap", self.sb("clusters_per_group"), 0x38),
                                   ("inode_bitmap", self.per_group, 0x3A)):
             at = self.block(self.gd(g, field))
             c = crc32c(self.seed, self.b[at:at + bits // 8])

@@ -88,6 +88,8 @@ def source(base):
             add("many/name-%03d-of-a-file" % i, data=b"%d\n" % i)
         if base.startswith("ea"):
             add("bigattr", data=b"value inodes\n", xattrs={"user.big": "y" * 5000})
+        if base == "ea files":
+            add("both", data=b"".join(b"line %d\n" % i for i in range(3000)), xattrs={"user.big": "z" * 5000})
         if base == "names":
             add("names", kind=tarfile.DIRTYPE)
             for i in range(6000):
@@ -103,7 +105,7 @@ def holes():
 def make_base(name, options):
     path, archive = "base-" + name, "source.tar"
     with open(archive, "wb") as f:
-        f.write(source(name if name in ("ea", "ea quota", "names") else "others"))
+        f.write(source(name if name.startswith("ea") or name == "names" else "others"))
     made = tool("xw-mkfs", "-q", "-F", "-b", "1024", "-U", "01234567-89ab-cdef-0123-456789abcdef",
                 "-E", "hash_seed=01234567-89ab-cdef-0123-456789abcdef", *options, "-d", archive, path,
                 "20M" if "65536" in options else "10M")

@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: MIT
 """Cases for run.py: deeper maps, of which a pointer or header is wrong and the checksums are right."""
-from cases import case
+from cases import BASES, case
 
+BASES["ea files"] = ["-t", "ext4", "-O", "ea_inode"]
 CAP = (1024 - 16) // 12  # entries of a node
 
 
+def cluster(i):
+    """Its size in blocks."""
+    return 1 << i.sb("log_cluster_size") - i.sb("log_block_size")
+
+
 def take_block(i):
-    """Allocates the last free block."""
+    """Allocates the last free block, or cluster."""
     g = i.groups - 1
     start = i.first + g * i.sb("blocks_per_group")
-    bitmap = i.block(i.gd(g, "block_bitmap"))
-    bit = max(n for n in range(i.sb("blocks_count") - start) if not i.b[bitmap + n // 8] >> n % 8 & 1)
+    bitmap, count = i.block(i.gd(g, "block_bitmap")), (i.sb("blocks_count") - start) // cluster(i)
+    bit = max(n for n in range(count) if not i.b[bitmap + n // 8] >> n % 8 & 1)
     i.flip_bit(g, "block_bitmap", bit)
     i.set_gd(g, "free_blocks", i.gd(g, "free_blocks") - 1)
-    i.set_sb("free_blocks_count", i.sb("free_blocks_count") - 1)
-    return start + bit
+    i.set_sb("free_blocks_count", i.sb("free_blocks_count") - cluster(i))
+    return start + bit * cluster(i)
 
 
 def write_node(i, at, extents, room, depth=0):
@@ -38,7 +44,7 @@ def deepen(i, ino, count):
         write_node(i, i.block(nodes[-1][1]), part, CAP)
         i.fix_extent_block(ino, nodes[-1][1])
     write_node(i, root, nodes, 4, 1)
-    i.set_inode(ino, "blocks", i.inode(ino, "blocks") + count * i.bs // 512)
+    i.set_inode(ino, "blocks", i.inode(ino, "blocks") + count * cluster(i) * i.bs // 512)
     return [blk for _, blk in nodes]
 
 
@@ -76,3 +82,43 @@ for directory in ("", "many", "file"):
     case("extent-index", named=True, only=True)(index(directory, 0, elsewhere))
     if directory:
         case("extent-index", named=True, only=True)(index(directory, 1, to_the_other_node))
+
+
+# ---- headers of nodes, with a right checksum ----
+
+HEADER = {"entries": 2, "room": 4, "depth": 6}  # offsets
+
+
+def value_of(i, path):
+    """The EA inode of a value that is in none of the inode and its attribute block."""
+    off = i.inode_off(i.lookup(path)) + 128 + i.inode(i.lookup(path), "extra_isize") + 4
+    while i.get(off, 4):
+        if i.get(off + 4, 4):
+            return i.get(off + 4, 4)
+        off += 16 + (i.b[off] + 3 & ~3)
+    raise KeyError(path)
+
+
+def header(path, field, value, which=0, of_value=False):
+    def damage(i):
+        ino = value_of(i, path) if of_value else i.lookup(path)
+        node = deepen(i, ino, 2)[which]
+        i.put(i.block(node) + HEADER[field], 2, value(i.get(i.block(node) + 2, 2)) if callable(value) else value)
+        i.fix_extent_block(ino, node)
+    damage.__name__ = "%s_of_node_%d_of_%s%s_%s" % (
+        field, which, "the_value_of_" * of_value, path, value.__name__ if callable(value) else value)
+    return damage
+
+
+def one_less(n):
+    return n - 1
+
+
+for file, kind, value in (("file", "bigalloc", False), ("many", "bigalloc", False), ("many", "itree", False),
+                          ("bigattr", "ea", True), ("both", "ea files", False)):
+    for last in (0, 1):
+        for what, wrong in (("entries", one_less), ("entries", 1), ("room", 300), ("depth", 3)):
+            case("extent-" + ("depth" if what == "depth" else "entries"), base=kind, only=kind != "itree", named=True)(
+                header(file, what, wrong, last, value))
+        case("extent-entries", "extent-empty", base=kind, only=kind != "itree", named=True)(
+            header(file, "entries", 0, last, value))
