@@ -59,6 +59,23 @@ bool fsck_dir_names_itself(struct xw_dev *dev, const struct xw_image *img, xw_in
 		dot[8] == '.');
 }
 
+bool fsck_may_be_entry(const struct xw_super *sb, const uint8_t *entry)
+{
+	const size_t len = peek16(entry + 4), need = XW_DIRENT_HDR + entry[6];
+
+	return peek32(entry) <= sb->inodes_count && len % 4 == 0 && len >= XW_DIRENT_HDR &&
+	       (!peek32(entry) || need <= len);
+}
+
+bool fsck_are_entries(const struct xw_super *sb, const uint8_t *area, size_t size)
+{
+	size_t at = 0;
+
+	while (at + XW_DIRENT_HDR <= size && fsck_may_be_entry(sb, area + at))
+		at += peek16(area + at + 4);
+	return at == size;
+}
+
 struct xw_dirblock_area fsck_dir_area_of(const struct fsck_dirscan *s, const struct fsck_area *a)
 {
 	return (struct xw_dirblock_area){

@@ -195,6 +195,17 @@ static enum verdict name_directory(struct fsck_dirscan *s, const struct xw_dirbl
 	return GOOD;
 }
 
+/* True: the entry names a directory whose mode says something else, and stays as it is. */
+static bool is_lost_directory(struct fsck_dirscan *s, const struct xw_dirblock_item *item)
+{
+	bool wanted = false;
+
+	if (!s->filetype || item->e.ftype != XW_FT_DIR)
+		return false;
+	return fsck_dir_restore(s->f, item->e.ino, s->d->ino, &wanted) ||
+	       (wanted && s->f->opts.mode == FSCK_NO);
+}
+
 bool fsck_dir_entry(struct fsck_dirscan *s, const struct fsck_area *a,
 		    struct xw_dirblock_item *item)
 {
@@ -208,7 +219,8 @@ bool fsck_dir_entry(struct fsck_dirscan *s, const struct fsck_area *a,
 		v = name_directory(s, item);
 	if (v != GOOD)
 		return v != GOES;
-	fix_type(s, a, item, in->ftype);
+	if (in->ftype == XW_FT_DIR || !is_lost_directory(s, item))
+		fix_type(s, a, item, in->ftype);
 	in->names += in->names < NAMES_MAX;
 	if (s->d->ino == XW_INO_ROOT && item->e.name_len == sizeof(lpf) - 1 &&
 	    !memcmp(item->e.name, lpf, sizeof(lpf) - 1))

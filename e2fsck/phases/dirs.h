@@ -14,6 +14,11 @@ void fsck_dir_area(struct fsck_dirscan *s, const struct fsck_area *a);
 /* dir_entry.c: one entry except "." and "..". false: it must be cleared. */
 bool fsck_dir_entry(struct fsck_dirscan *s, const struct fsck_area *a,
 		    struct xw_dirblock_item *item);
+/*
+ * dir_mode.c: the entry of ino in the directory `parent` says directory, but the inode does not.
+ * True: there is other evidence, and its mode is repaired; only *wanted: that was declined.
+ */
+bool fsck_dir_restore(struct fsck *f, xw_ino ino, xw_ino parent, bool *wanted);
 /* The type of "." and ".." */
 void fsck_dir_dot_type(struct fsck_dirscan *s, const struct fsck_area *a,
 		       struct xw_dirblock_item *item);

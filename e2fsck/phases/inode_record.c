@@ -112,24 +112,6 @@ static bool may_be_parent(const struct xw_super *sb, xw_ino ino)
 	return ino <= sb->inodes_count && (ino == XW_INO_ROOT || ino >= sb->first_ino);
 }
 
-static bool may_be_entry(const struct xw_super *sb, const uint8_t *entry)
-{
-	const size_t len = peek16(entry + 4), need = XW_DIRENT_HDR + entry[6];
-
-	return peek32(entry) <= sb->inodes_count && len % 4 == 0 && len >= XW_DIRENT_HDR &&
-	       (!peek32(entry) || need <= len);
-}
-
-/* Do entries fill this area exactly? */
-static bool are_entries(const struct xw_super *sb, const uint8_t *area, size_t size)
-{
-	size_t at = 0;
-
-	while (at + XW_DIRENT_HDR <= size && may_be_entry(sb, area + at))
-		at += peek16(area + at + 4);
-	return at == size;
-}
-
 /* Do i_block and the attribute hold a parent and entries that fill both exactly? */
 static bool looks_like_inline_directory(const struct fsck_look *l)
 {
@@ -138,8 +120,8 @@ static bool looks_like_inline_directory(const struct fsck_look *l)
 	const size_t off = fsck_inline_value(l->f, &l->in, l->raw, &len);
 
 	return may_be_parent(sb, peek32(l->in.block)) &&
-	       are_entries(sb, l->in.block + 4, sizeof(l->in.block) - 4) &&
-	       are_entries(sb, l->raw + off, len);
+	       fsck_are_entries(sb, l->in.block + 4, sizeof(l->in.block) - 4) &&
+	       fsck_are_entries(sb, l->raw + off, len);
 }
 
 /* The start of the first block; false: there is none, or it cannot be read. */
@@ -203,7 +185,7 @@ static bool holds_file(struct fsck_look *l)
 	if (!l->in.size && !is_inline)
 		return !l->in.blocks;
 	if (is_inline)
-		return may_be_parent(sb, peek32(block)) + may_be_entry(sb, block + 4) <= odd;
+		return may_be_parent(sb, peek32(block)) + fsck_may_be_entry(sb, block + 4) <= odd;
 	return starts_like_file(l);
 }
 
@@ -221,10 +203,16 @@ static bool check_file_mode(struct fsck_look *l)
 	return true;
 }
 
-/* A device, fifo, socket or symlink with a size and blocks may be a directory. */
+/*
+ * A device, fifo, socket or symlink with a size and blocks may be a directory. So may a file that
+ * has the index flag and more than one link; for other files see dir_mode.c.
+ */
 static bool may_be_directory(struct fsck_look *l)
 {
 	switch (type_of(l->in.mode)) {
+	case XW_S_IFREG:
+		return l->in.flags & XW_FL_INDEX && l->in.links > 1 && l->in.size &&
+		       l->in.size % l->f->img->block_size == 0 && looks_like_directory(l);
 	case XW_S_IFCHR:
 	case XW_S_IFBLK:
 	case XW_S_IFIFO:
@@ -274,10 +262,11 @@ static void check_mode(struct fsck_look *l)
 		    : is_type(l->in.mode) && !may_be_directory(l))
 		return;
 	if (looks_like_directory(l)) {
-		if (FSCK_FOUND(f, MODE_DIR, .ino = l->ino, .num = l->in.mode)) {
+		const bool fix = FSCK_FOUND(f, MODE_DIR, .ino = l->ino, .num = l->in.mode);
+
+		l->dirty |= fix;
+		if (fix || f->opts.mode == FSCK_NO) /* which would report what follows from it */
 			l->in.mode = (uint16_t)(XW_S_IFDIR | (l->in.mode & 07777));
-			l->dirty = true;
-		}
 	} else if (FSCK_FOUND(f, MODE, .ino = l->ino, .num = l->in.mode)) {
 		l->clear = true;
 	}

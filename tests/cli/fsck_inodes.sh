@@ -107,7 +107,7 @@ hurt symlink-is-file img 'sif a mode 0120644'
 hurt extent-place img 'sif a block[3] 900'
 hurt symlink-blocks map 'sif long block[1] 1000'
 hurt directory-empty img 'sif dir block[0] 0xf30a' 'sif dir blocks 0'
-hurt root-missing img 'sif <2> mode 0100644'
+hurt root-missing img 'sif <2> mode 0100644' 'sif <2> block[5] 4000'
 hurt directory-too-big img 'sif dir block[3] 0x7FFFFFFF' 'sif dir size 0'
 
 cp img bad

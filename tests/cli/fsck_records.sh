@@ -75,6 +75,22 @@ for mode in 0100644 0; do
 	restored inode-csum "generation of a free record of mode $mode"
 done
 
+# Permissions stay with a directory whose type is damaged.
+for mode in 0755 0 02750 01777; do
+	cp img was
+	edit was "sif dir mode 04$(printf '%04o' "$((mode))")" "sif dir/sub mode 04$(printf '%04o' "$((mode))")"
+	base=was
+	cp was bad
+	edit bad "sif dir mode 010$(printf '%04o' "$((mode))")" "sif dir/sub mode 010$(printf '%04o' "$((mode))")"
+	restored inode-mode-directory "directories with the mode of files, permissions $mode"
+done
+cp img bad
+base=img
+edit bad 'sif dir mode 0100755'
+RC=0
+"$FSCK" -fp bad >.out 2>.err || RC=$?
+equal "  which needs an administrator" "$RC" 4
+
 # ---- inline contents ----
 
 mkdir -p s/d/sub
@@ -98,6 +114,9 @@ restored inode-flags 'INDEX flag on an inline directory'
 cp inl bad
 edit bad 'sif d mode 0755'
 restored inode-mode-directory 'inline directory without a type'
+cp inl bad
+edit bad 'sif d mode 0100755'
+restored inode-mode-directory 'inline directory with the mode of a file'
 # The hash of system.data: offset of its entry in the record, which begins at 128 + 32.
 "$DEBUGFS" -R 'imap d' inl >.map 2>&1
 read -r blk off < <(sed -n 's/.*located at block \([0-9]*\), offset \(0x[0-9a-f]*\).*/\1 \2/p' .map)
@@ -257,4 +276,4 @@ rm -f img && mkfs -q -d l img 8M
 cp img bad
 edit bad 'sif <5> block[11] 1'
 is "pointer of a reserved inode without a type" "$FSCK" -fn bad
-done_testing 245
+done_testing 266

@@ -246,6 +246,7 @@ def directory_with_the_mode_of_a_device(i):
 @case("dir-filetype", moved=True)
 def directory_with_the_mode_of_a_file(i):
     i.set_inode(i.lookup("sub"), "mode", 0o100755)
+    i.set_inode(i.lookup("sub"), "links", 1)
 
 
 @case("inode-faddr", base="ext2")
@@ -522,6 +523,7 @@ def file_without_a_name(i):
 @case("inode-unattached", base=["ext4", "ext2"], moved=True)
 def many_files_without_a_name(i):
     i.set_inode(i.lookup("many"), "mode", 0o100644)
+    i.set_inode(i.lookup("many"), "links", 1)
 
 
 @case("link-count", base=["ext4", "ext2"])

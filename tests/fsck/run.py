@@ -27,6 +27,7 @@ import found  # noqa: E402
 import journal  # noqa: E402, F401  pylint: disable=unused-import
 import kinds  # noqa: E402, F401  pylint: disable=unused-import
 import maps  # noqa: E402, F401  pylint: disable=unused-import
+import modes  # noqa: E402, F401  pylint: disable=unused-import
 import owners  # noqa: E402, F401  pylint: disable=unused-import
 import rare  # noqa: E402, F401  pylint: disable=unused-import
 import seeded  # noqa: E402, F401  pylint: disable=unused-import
