@@ -410,6 +410,23 @@ static int look_behind(struct fsck_look *l)
 	return rc;
 }
 
+/*
+ * Linux allocates clusters for extents only. Of a block map the runs are kept, as a tree. Where a
+ * cluster is a block, bigalloc itself may be what is wrong.
+ */
+static void check_kind(struct fsck_look *l)
+{
+	const struct xw_image *img = l->f->img;
+	struct fsck_map *m = &l->map;
+
+	if (!xw_image_cluster_bits(img) || l->in.flags & XW_FL_EXTENTS || !m->runs.n ||
+	    !(img->sb.feature_incompat & XW_INCOMPAT_EXTENTS) || l->ino == XW_INO_BAD ||
+	    !FSCK_FOUND(l->f, BLOCK_MAPPED, .ino = l->ino))
+		return;
+	m->damaged = true;
+	m->bad.n = 0;
+}
+
 int fsck_look_map(struct fsck_look *l)
 {
 	struct fsck_map *m = &l->map;
@@ -429,6 +446,8 @@ int fsck_look_map(struct fsck_look *l)
 		rc = guess_depth(l);
 	if (!rc)
 		rc = fsck_look_end_of_map(l);
+	if (!rc)
+		check_kind(l);
 	if (!rc && m->damaged)
 		rc = fsck_look_rebuild(l);
 	return rc ? rc : repair_pointers(l);

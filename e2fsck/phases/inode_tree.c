@@ -53,6 +53,7 @@ int fsck_look_rebuild(struct fsck_look *l)
 	choose_nodes(m, fsck_map_nodes(l->f, m->runs.n, &m->depth));
 	if (m->runs.n > XW_EXT_INODE_ENTRIES)
 		return remember(l);
+	l->in.flags |= XW_FL_EXTENTS; /* a block map becomes a tree */
 	memset(l->in.block, 0, sizeof(l->in.block));
 	fsck_map_fill(m->runs.v, NULL, l->in.block, 0, m->runs.n, XW_EXT_INODE_ENTRIES, 0);
 	l->dirty = true;

@@ -126,6 +126,7 @@ static int write_tree(struct fsck *f, const struct fsck_rebuild *r, uint8_t *raw
 		rc = write_level(&t, n, level);
 	if (rc)
 		return rc;
+	in.flags |= XW_FL_EXTENTS; /* a block map becomes a tree */
 	memset(in.block, 0, sizeof(in.block));
 	fsck_map_fill(r->runs, up, in.block, 0, n, XW_EXT_INODE_ENTRIES, depth);
 	return fsck_inode_write(f, r->ino, &in, raw);

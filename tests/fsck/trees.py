@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Cases for run.py: deeper maps, of which a pointer or header is wrong and the checksums are right."""
 from cases import BASES, case
+from image import FL_EXTENTS
 
 BASES["ea files"] = ["-t", "ext4", "-O", "ea_inode"]
 CAP = (1024 - 16) // 12  # entries of a node
@@ -122,3 +123,37 @@ for file, kind, value in (("file", "bigalloc", False), ("many", "bigalloc", Fals
                 header(file, what, wrong, last, value))
         case("extent-entries", "extent-empty", base=kind, only=kind != "itree", named=True)(
             header(file, "entries", 0, last, value))
+
+
+# ---- block maps ----
+
+BASES["bigalloc nocsum"] = ["-t", "ext4", "-O", "bigalloc,^metadata_csum", "-C", "8192"]
+
+
+def map_by_blocks(path, wrong=False):
+    """The inode gets a block map; wrong: with a pointer out of the filesystem."""
+    def damage(i):
+        ino, indirect = i.lookup(path), 0
+        blocks = i.blocks(ino)
+        i.set_inode(ino, "flags", i.inode(ino, "flags") & ~FL_EXTENTS)
+        i.iblock(ino, 0, 60, bytes(60))
+        for lblk, pblk in blocks.items():
+            if lblk < 12:
+                i.iblock(ino, 4 * lblk, 4, pblk)
+                continue
+            if not indirect:
+                indirect = take_block(i)
+                i.zap(indirect)
+                i.iblock(ino, 48, 4, indirect)
+                i.set_inode(ino, "blocks", i.inode(ino, "blocks") + cluster(i) * i.bs // 512)
+            i.put(i.block(indirect) + 4 * (lblk - 12), 4, pblk)
+        if wrong:
+            i.put(i.block(indirect) + 4, 4, i.sb("blocks_count") + 7)
+    damage.__name__ = "block_map_of_%s%s" % (path, "_with_a_wrong_pointer" * wrong)
+    return damage
+
+
+for file in ("file", "many", "small", "pieces", "longlink", "sub"):
+    case("inode-block-mapped", base=["bigalloc", "bigalloc nocsum"], only=file != "pieces", named=True)(
+        map_by_blocks(file))
+case("inode-block-mapped", "block-range", base="bigalloc", lost=["file"])(map_by_blocks("file", True))
