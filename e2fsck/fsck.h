@@ -150,7 +150,8 @@ struct fsck {
 	uint64_t bad_found; /* by -c */
 	bool bad_pending;
 	bool maps_rewritten; /* extents.c */
-	bool values_moved; /* in this round or an earlier one: xattr_value.c */
+	/* an EA inode has or had a wrong pointer or checksum: values are read; xattr_value.c */
+	bool values_doubted;
 	unsigned freed_in; /* round, from 1, that freed blocks because of an option; 0: none */
 	bool settling; /* differing block bitmaps and counts are a consequence: no error */
 	bool space_looked, quota_looked; /* in this round or an earlier one */

@@ -351,6 +351,7 @@ int fsck_look_record(struct fsck_look *l)
 
 	if (l->wrong_sum && FSCK_FOUND(f, INODE_CSUM, .ino = l->ino))
 		l->dirty = true;
+	f->values_doubted |= l->wrong_sum && l->in.flags & XW_FL_EA_INODE;
 	check_extra_isize(l);
 	check_dtime(l);
 	check_times(l);

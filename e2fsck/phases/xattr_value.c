@@ -4,8 +4,9 @@
  *
  * The hash in an EA inode tells its value from everything else. If the blocks that an EA inode maps
  * are claimed by somebody else, are free or are missing, and do not hold its value, then a wrong
- * pointer is likely, and the blocks of the value are marked in use without an owner: one extent
- * is looked for there, or the whole value in one piece.
+ * pointer is likely. From then on all values are read: those that are not where their EA inode
+ * leads to are lost. One extent of each is looked for, or the whole value in one piece, in blocks
+ * that are marked in use and have no owner, or none but EA inodes whose values are lost.
  */
 #include "config.h"
 
@@ -37,17 +38,17 @@ struct value {
 	xw_ino ino; /* EA inode, */
 	struct xw_inode in; /* and its record; while it is looked for with a map that is tried */
 	unsigned index; /* the extent of that map which is looked for, */
-	xw_blk was; /* its first block by the map that it has, */
-	uint64_t len; /* and its length */
+	uint64_t len; /* its length in blocks */
 	uint8_t *bits; /* block bitmap of the group; all zeros if it cannot be read */
 	uint64_t group;
 	unsigned tries;
 	uint32_t rest; /* bytes of the value in the last block of the extent; 0: it ends behind */
-	/* for each group, a bitmap of used clusters without an owner; NULL: not computed yet */
+	XW_VEC(xw_ino) lost; /* EA inodes that do not lead to their values */
+	struct xw_blockset *mapped, *owned; /* clusters of these, and of all others */
+	/* for each group, a bitmap of clusters where they can be; NULL: not computed yet */
 	uint8_t **unowned;
 	struct tail *tails; /* by number of the block, modulo TAILS */
 	uint8_t *block;
-	bool declined; /* the user wants a value to stay lost */
 };
 
 static void load_bitmap(struct value *v, uint64_t group)
@@ -99,19 +100,6 @@ static bool is_at(struct value *v, xw_blk blk)
 	return fsck_is_ea_inode(v->f, v->ino, &v->in);
 }
 
-/* Are any of these blocks among those that it had? */
-static bool touches(const struct value *v, xw_blk blk, uint64_t len)
-{
-	return blk < v->was + v->len && v->was < blk + len;
-}
-
-/* Is the cluster of this block one that it had, and nobody else? The two places may overlap. */
-static bool has_had(struct value *v, xw_blk blk)
-{
-	return blk >= v->was && blk - v->was < v->len && !fsck_is_contested(v->f, blk) &&
-	       is_marked(v, blk);
-}
-
 static xw_blk block_of(const struct value *v, uint64_t group, uint32_t n)
 {
 	const struct xw_image *img = v->f->img;
@@ -120,8 +108,17 @@ static xw_blk block_of(const struct value *v, uint64_t group, uint32_t n)
 	       ((group * xw_image_group_bits(img) + n) << xw_image_cluster_bits(img));
 }
 
+/* Has the cluster no owner, or only EA inodes whose values are lost? */
+static bool is_unowned(const struct value *v, xw_blk blk)
+{
+	const uint64_t n = fsck_cluster(v->f, blk);
+
+	return !fsck_is_claimed(v->f, blk) ||
+	       (xw_blockset_has(v->mapped, n) && !xw_blockset_has(v->owned, n));
+}
+
 /* Claims do not change while values are looked for. NULL: out of memory. */
-static const uint8_t *unowned_in(struct value *v, uint64_t group)
+static uint8_t *unowned_in(struct value *v, uint64_t group)
 {
 	const uint32_t bits = xw_image_group_bits(v->f->img);
 	uint8_t *set = v->unowned[group];
@@ -131,7 +128,7 @@ static const uint8_t *unowned_in(struct value *v, uint64_t group)
 	set = v->unowned[group] = calloc(1, bits / 8 + 1);
 	load_bitmap(v, group);
 	for (uint32_t n = 0; set && n < bits; n++)
-		if (v->bits[n / 8] >> n % 8 & 1 && !fsck_is_claimed(v->f, block_of(v, group, n)))
+		if (v->bits[n / 8] >> n % 8 & 1 && is_unowned(v, block_of(v, group, n)))
 			set[n / 8] |= (uint8_t)(1u << n % 8);
 	return set;
 }
@@ -176,12 +173,12 @@ static bool find_in(struct value *v, uint64_t group, enum fit fit, xw_blk *blk)
 	for (uint32_t n = 0; set && n < per_group && v->tries < TRIES_MAX; n++) {
 		const xw_blk at = block_of(v, group, n);
 
-		if (n % 8 == 0 && !set[n / 8] && !touches(v, at, UINT64_C(8) << bits)) {
+		if (n % 8 == 0 && !set[n / 8]) {
 			have = 0;
 			n += 7;
 			continue;
 		}
-		have = set[n / 8] >> n % 8 & 1 || has_had(v, at) ? have + 1 : 0;
+		have = set[n / 8] >> n % 8 & 1 ? have + 1 : 0;
 		*blk = at - (xw_blk)((need - 1) << bits);
 		if (have >= need && xw_image_has_blocks(f->img, *blk, v->len) &&
 		    fit_at(v, *blk) == fit && is_at(v, *blk))
@@ -220,38 +217,71 @@ static int try_whole(struct value *v, uint64_t blocks, bool *found, xw_blk *blk)
 	xw_extent_hdr_encode(v->in.block, &h);
 	xw_extent_leaf_encode(v->in.block, 0, &e);
 	v->index = 0;
-	v->was = 0;
 	v->len = blocks;
 	v->rest = rest_of(v);
 	*found = find_extent(v, blk);
 	return xw_inode_set_blocks(&v->in, &v->f->img->sb, xw_round_up(blocks, cluster));
 }
 
+/* Look for one extent of those in doubt, or of the others. */
+static bool try_extents(struct value *v, const struct xw_inode *was, uint64_t blocks, bool doubtful,
+			xw_blk *blk)
+{
+	struct xw_extent_hdr h;
+	struct xw_extent e;
+
+	xw_extent_hdr_peek(was->block, &h);
+	for (unsigned i = 0; i < h.entries; i++) {
+		xw_extent_leaf_decode(was->block, i, &e);
+		if (is_doubtful(v, e.pblk, e.len) != doubtful)
+			continue;
+		v->in = *was;
+		v->index = i;
+		v->len = e.len;
+		v->rest = (uint64_t)e.lblk + e.len == blocks ? rest_of(v) : 0;
+		if (find_extent(v, blk))
+			return true;
+	}
+	return false;
+}
+
+static uint64_t mapped_blocks(const struct xw_inode *in)
+{
+	struct xw_extent_hdr h;
+	struct xw_extent e;
+	uint64_t mapped = 0;
+
+	xw_extent_hdr_peek(in->block, &h);
+	for (unsigned i = 0; i < h.entries; i++) {
+		xw_extent_leaf_decode(in->block, i, &e);
+		mapped += e.len;
+	}
+	return mapped;
+}
+
 /* *found: v->in maps the value. blocks: its size in blocks */
 static int find_value(struct value *v, uint64_t blocks, bool *found, xw_blk *blk)
 {
 	const struct xw_inode was = v->in;
-	struct xw_extent_hdr h;
-	struct xw_extent e;
-	uint64_t mapped = 0;
-	bool verified = false;
 
-	if (xw_extent_hdr_decode(was.block, sizeof(was.block), &h) || h.depth)
-		return 0;
-	for (unsigned i = 0; i < h.entries && !*found && !verified; i++) {
-		xw_extent_leaf_decode(was.block, i, &e);
-		mapped += e.len;
-		if (!v->f->values_moved && !is_doubtful(v, e.pblk, e.len))
-			continue;
-		v->in = was;
-		verified = fsck_is_ea_inode(v->f, v->ino, &v->in);
-		v->index = i;
-		v->was = e.pblk;
-		v->len = e.len;
-		v->rest = (uint64_t)e.lblk + e.len == blocks ? rest_of(v) : 0;
-		*found = !verified && find_extent(v, blk);
+	*found =
+		try_extents(v, &was, blocks, true, blk) || try_extents(v, &was, blocks, false, blk);
+	return *found || mapped_blocks(&was) >= blocks ? 0 : try_whole(v, blocks, found, blk);
+}
+
+/* The place of a value is not one of another. */
+static int take(struct value *v, xw_blk blk)
+{
+	const uint32_t per_group = xw_image_group_bits(v->f->img);
+	const uint64_t first = fsck_cluster(v->f, blk), end = fsck_cluster(v->f, blk + v->len - 1);
+
+	for (uint64_t n = first; n <= end; n++) {
+		uint8_t *const set = v->unowned[n / per_group];
+
+		if (set)
+			set[n % per_group / 8] &= (uint8_t) ~(1u << n % 8);
 	}
-	return *found || verified || mapped >= blocks ? 0 : try_whole(v, blocks, found, blk);
+	return xw_blockset_add(v->owned, first, end - first + 1, NULL);
 }
 
 static int look_at(struct value *v, xw_ino ino, uint8_t *raw)
@@ -262,29 +292,89 @@ static int look_at(struct value *v, xw_ino ino, uint8_t *raw)
 	int rc = fsck_inode_read(f, ino, &v->in, raw);
 
 	v->ino = ino;
-	if (rc || !(v->in.flags & XW_FL_EXTENTS) || !v->in.size || v->in.size > XW_XATTR_SIZE_MAX)
-		return rc;
-	rc = find_value(v, xw_div_up(v->in.size, f->img->block_size), &found, &blk);
+	if (!rc)
+		rc = find_value(v, xw_div_up(v->in.size, f->img->block_size), &found, &blk);
 	if (rc || !found)
 		return rc;
-	if (!FSCK_FOUND(f, EA_INODE_PLACE, .ino = ino, .blk = blk)) {
-		v->declined = true;
+	if (take(v, blk))
+		return xw_fail_nomem(&f->diag, "extended attributes");
+	if (!FSCK_FOUND(f, EA_INODE_PLACE, .ino = ino, .blk = blk))
 		return 0;
-	}
-	f->again = f->values_moved = true; /* the claims have changed */
+	f->again = f->values_doubted = true; /* the claims have changed */
 	return fsck_inode_write(f, ino, &v->in, raw);
 }
 
-static int look_at_all(struct value *v, uint8_t *raw)
+/* Is it an EA inode whose value can be looked for? Its map is in the record. */
+static bool is_simple(const struct xw_inode *in)
 {
-	const struct xw_table *t = &v->f->xattrs->eas;
+	struct xw_extent_hdr h;
+
+	return in->flags & XW_FL_EXTENTS && in->size && in->size <= XW_XATTR_SIZE_MAX &&
+	       !xw_extent_hdr_decode(in->block, sizeof(in->block), &h) && !h.depth;
+}
+
+/* Add the clusters of its map. XW_ERR_NOMEM. */
+static int add_clusters(struct value *v, const struct xw_inode *in, struct xw_blockset *set)
+{
+	struct xw_extent_hdr h;
+	struct xw_extent e;
 	int rc = 0;
 
+	xw_extent_hdr_peek(in->block, &h);
+	for (unsigned i = 0; i < h.entries && !rc; i++) {
+		uint64_t first;
+
+		xw_extent_leaf_decode(in->block, i, &e);
+		if (!e.len || !xw_image_has_blocks(v->f->img, e.pblk, e.len))
+			continue;
+		first = fsck_cluster(v->f, e.pblk);
+		rc = xw_blockset_add(set, first, fsck_cluster(v->f, e.pblk + e.len - 1) - first + 1,
+				     NULL);
+	}
+	return rc;
+}
+
+/* Does it map blocks that are not its own alone, and does not hold its value? */
+static bool is_lost(struct value *v, xw_ino ino, const struct xw_inode *in, bool doubted)
+{
+	struct xw_extent_hdr h;
+	struct xw_extent e;
+
+	xw_extent_hdr_peek(in->block, &h);
+	for (unsigned i = 0; i < h.entries && !doubted; i++) {
+		xw_extent_leaf_decode(in->block, i, &e);
+		doubted = is_doubtful(v, e.pblk, e.len);
+	}
+	return (doubted || mapped_blocks(in) < xw_div_up(in->size, v->f->img->block_size)) &&
+	       !fsck_is_ea_inode(v->f, ino, in);
+}
+
+/* List those that are lost: as long as none is, only the values that are in doubt are read. */
+static int list_lost(struct value *v, bool doubted)
+{
+	const struct xw_table *t = &v->f->xattrs->eas;
+	struct xw_inode in;
+	int rc = 0;
+
+	v->lost.n = 0;
 	for (size_t i = 0; !rc && i < t->size && !v->f->stop; i++) {
 		const struct fsck_ea *ea = fsck_ea_at(v->f, i);
+		bool lost;
 
-		if (ea->ino && !ea->old)
-			rc = look_at(v, ea->ino, raw);
+		if (!ea->ino || ea->old)
+			continue;
+		rc = fsck_inode_read(v->f, ea->ino, &in, NULL);
+		if (rc || !is_simple(&in))
+			continue;
+		lost = is_lost(v, ea->ino, &in, doubted);
+		if (lost && !doubted)
+			return list_lost(v, true);
+		if (lost)
+			rc = xw_vec_push(&v->lost, ea->ino) ? XW_ERR_NOMEM : 0;
+		if (!rc)
+			rc = add_clusters(v, &in, lost ? v->mapped : v->owned);
+		if (rc)
+			rc = xw_fail_nomem(&v->f->diag, "extended attributes");
 	}
 	return rc;
 }
@@ -293,7 +383,6 @@ int fsck_find_values(struct fsck *f)
 {
 	const uint64_t groups = xw_image_groups_here(f->img);
 	const uint32_t bs = f->img->block_size;
-	const bool moved = f->values_moved;
 	auto_free uint8_t *raw = malloc(f->img->inode_size), *bits = malloc(bs);
 	auto_free uint8_t *block = malloc(bs);
 	auto_free struct tail *tails = calloc(TAILS, sizeof(*tails));
@@ -308,13 +397,18 @@ int fsck_find_values(struct fsck *f)
 
 	if (!f->xattrs || !f->xattrs->eas.n)
 		return 0;
-	if (!raw || !bits || !block || !tails || !unowned)
-		return xw_fail_nomem(&f->diag, "extended attributes");
-	rc = look_at_all(&v, raw);
-	/* then an EA inode may map the blocks of another one that does not map them itself */
-	if (!rc && !moved && f->values_moved && !v.declined)
-		rc = look_at_all(&v, raw);
-	for (uint64_t g = 0; g < groups; g++)
+	if (!raw || !bits || !block || !tails || !unowned ||
+	    xw_blockset_new(fsck_clusters(f), &v.mapped) ||
+	    xw_blockset_new(fsck_clusters(f), &v.owned))
+		rc = xw_fail_nomem(&f->diag, "extended attributes");
+	if (!rc)
+		rc = list_lost(&v, f->values_doubted);
+	for (size_t i = 0; i < v.lost.n && !rc && !f->stop; i++)
+		rc = look_at(&v, v.lost.v[i], raw);
+	for (uint64_t g = 0; unowned && g < groups; g++)
 		free(unowned[g]);
+	xw_vec_free(&v.lost);
+	xw_blockset_free(v.mapped);
+	xw_blockset_free(v.owned);
 	return rc;
 }

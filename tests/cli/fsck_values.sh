@@ -21,26 +21,34 @@ works "an image with 200 values"
 "$BIN/xw-export" img >want.tar 2>/dev/null
 is "  with all of them" test "$(stat -c %s want.tar)" -gt 6000000
 
-# leads TO...: EA inodes lead to these blocks, in turn
+# leads TO...: EA inodes lead to these blocks, in turn; or each to the value of the next one: "circle", or "chain",
+# where the last two lead to the same one
 leads() {
 	python3 - "$@" <<'PY'
 import struct, sys
-to = [int(n) for n in sys.argv[1:]]
 image = bytearray(open("img", "rb").read())
 per_group, desc = struct.unpack_from("<I", image, 1024 + 40)[0], struct.unpack_from("<H", image, 1024 + 254)[0] or 32
-n = 0
+places = []
 for ino in range(12, 1025):
     group, index = divmod(ino - 1, per_group)
     at = struct.unpack_from("<I", image, 2048 + desc * group + 8)[0] * 1024 + index * 256
     if struct.unpack_from("<I", image, at + 32)[0] & 0x200000:
-        struct.pack_into("<I", image, at + 60, to[n % len(to)])
-        n += 1
+        places.append(at + 60)
+values = [struct.unpack_from("<I", image, at)[0] for at in places]
+if sys.argv[1] == "circle":
+    to = values[1:] + values[:1]
+elif sys.argv[1] == "chain":
+    to = values[1:] + values[-1:]
+else:
+    to = [int(n) for n in sys.argv[1:]]
+for n, at in enumerate(places):
+    struct.pack_into("<I", image, at, to[n % len(to)])
 open("bad", "wb").write(image)
-print(n)
+print(len(places))
 PY
 }
 
-for to in "31000" "2500 20000 31000"; do
+for to in "31000" "2500 20000 31000" circle chain; do
 	# shellcheck disable=SC2086
 	equal "200 values lead to ${to%% *} and others" "$(leads $to)" 200
 	RC=0
@@ -52,4 +60,4 @@ for to in "31000" "2500 20000 31000"; do
 	"$BIN/xw-export" bad >got.tar 2>/dev/null
 	is "  and every value is there" cmp -s want.tar got.tar
 done
-done_testing 10
+done_testing 18
