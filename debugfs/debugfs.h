@@ -94,7 +94,7 @@ struct dbg {
 	struct dbg_how how; /* for the open image, or the next one */
 	char *path; /* as given; NULL: no image is open */
 	const char *redo_file; /* how.redo_file or redo_dir; NULL: beside the image */
-	char *redo_dir; /* owned; where those of block devices are */
+	char *redo_dir; /* owned; where those of block devices and windows are */
 	char *real; /* its absolute path, independent of lcd */
 	struct xw_dev *dev; /* owned; without -w */
 	struct xw_edit *edit; /* with -w */

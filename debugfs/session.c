@@ -172,7 +172,7 @@ int dbg_open(struct dbg *d, const char *path, const struct dbg_how *how)
 			       how->catastrophic ? "-c" : "-b, -i and -s");
 	d->path = strdup(path);
 	d->real = dbg_absolute(path);
-	d->redo_dir = how->redo_file ? NULL : cli_redo_dir(path);
+	d->redo_dir = how->redo_file ? NULL : cli_redo_dir(path, how->offset);
 	d->redo_file = how->redo_file ? how->redo_file : d->redo_dir;
 	if (!d->path || !d->real) {
 		drop(d);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A directory of redo files, for images that have no place beside them: block devices.
+ * A directory of redo files, for images that have no place beside them: block devices, and
+ * filesystems in a part of a larger file.
  *
  * Each file is called UUID-NONCE.xw-redo, so that the changes of several filesystems, and of copies
  * of one, are never in each other's way. Which file belongs to an image its header says, not its
@@ -213,6 +214,7 @@ static void dir_close(struct xw_redo_store *s)
 	struct dir_store *d = ds(s);
 
 	forget_one(d);
+	xw_redo_store_close(d->store.beside);
 	free_list(d->files, d->n_files);
 	free(d->image);
 	free(d->dir);

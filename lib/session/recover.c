@@ -454,8 +454,30 @@ static int drop_left_over(struct recovery *v)
 	return rc ? rc : xw_dev_set_size(v->dev, size);
 }
 
+/* The file of an earlier version: v->store is its store then, otherwise the directory still is. */
+static int look_beside(struct recovery *v, enum verdict *verdict)
+{
+	struct xw_redo_store *directory = v->store;
+	int rc;
+
+	v->store = directory->beside;
+	rc = look_in_place(v, verdict);
+	if (rc || *verdict == APPLY || *verdict == DROP)
+		return rc;
+	xw_redo_close(v->redo);
+	v->redo = NULL;
+	v->file = false;
+	v->store = directory;
+	*verdict = NOTHING;
+	return 0;
+}
+
 static int look_for_file(struct recovery *v, enum verdict *verdict)
 {
+	int rc = v->store && v->store->beside ? look_beside(v, verdict) : 0;
+
+	if (rc || *verdict != NOTHING)
+		return rc;
 	return v->store && v->store->ops->select ? look_in_directory(v, verdict)
 						 : look_in_place(v, verdict);
 }

@@ -183,14 +183,26 @@ static int push_owner(struct cli_line *l, const char *name, int group)
 	return -1;
 }
 
+/* text: a value of -E that may have an offset */
+static void note_offset(struct cli_line *l, const char *text)
+{
+	const char *at = strstr(text, "offset=");
+
+	if (!at)
+		return;
+	l->placed = true;
+	at += strlen("offset=");
+	l->window = *at && strspn(at, "0") != strcspn(at, ","); /* checked by who takes it */
+}
+
 static int take_option(struct cli_line *l, int key, const char *arg)
 {
 	const struct cli_row *row = key == '?' || key == ':' ? NULL : find_row(l, key);
 
 	if (!row)
 		return refuse_unknown(l, key, arg);
-	if (key == 'E' && strstr(optarg, "offset="))
-		l->placed = true;
+	if (key == 'E')
+		note_offset(l, optarg);
 	switch (row->action) {
 	case CLI_TO_LIBRARY:
 		if (key == CLI_KEY_OWNER || key == CLI_KEY_GROUP)
@@ -309,7 +321,7 @@ static int set_offset(struct cli_line *l, char *text, bool owned)
 	const struct cli_row *row = find_row(l, 'E');
 	int status;
 
-	l->placed = true;
+	note_offset(l, text);
 	if (!row || row->action != CLI_TO_LIBRARY) {
 		status = l->take(l, 'E', text);
 		if (owned)

@@ -122,6 +122,7 @@ struct cli_line {
 	bool quiet, json;
 	bool *failed; /* while options are read: set by cli_line_failf() */
 	bool placed; /* an offset was given */
+	bool window; /* which is not 0: the filesystem is inside a larger file or device */
 	const char *partition; /* --partition, until it is resolved to an offset */
 	const char *image; /* for cli_line_failed(); may be NULL */
 	char *redo_dir; /* owned: cli_line_redo_dir() */

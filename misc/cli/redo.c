@@ -17,7 +17,7 @@ static const char *path_of(const char *variable)
 	return value && *value == '/' ? value : NULL;
 }
 
-char *cli_redo_dir(const char *image)
+char *cli_redo_dir(const char *image, bool window)
 {
 	const char *own = path_of("EXTWRIGHT_STATE_DIR"), *state = path_of("XDG_STATE_HOME");
 	const char *home = path_of("HOME");
@@ -25,7 +25,7 @@ char *cli_redo_dir(const char *image)
 	char *dir;
 	int n;
 
-	if (stat(image, &st) || !S_ISBLK(st.st_mode))
+	if (stat(image, &st) || (!S_ISBLK(st.st_mode) && !window))
 		return NULL;
 	if (own)
 		n = asprintf(&dir, "%s/", own);
@@ -43,7 +43,7 @@ char *cli_redo_dir(const char *image)
 const char *cli_line_redo_dir(struct cli_line *l, const char *image)
 {
 	free(l->redo_dir);
-	l->redo_dir = cli_redo_dir(image);
+	l->redo_dir = cli_redo_dir(image, l->window);
 	return l->redo_dir;
 }
 

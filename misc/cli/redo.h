@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the redo file of a block device is, when nobody says where. */
+/*
+ * Where redo files are of images that have no place for them, neither inside nor beside: block
+ * devices, and filesystems in a part of a file.
+ */
 #ifndef XW_CLI_REDO_H
 #define XW_CLI_REDO_H
 
 #include "cli/options.h"
 
 /*
- * For an image that is a block device the directory of redo files, with a slash at its end, as
- * --redo-file takes it: $EXTWRIGHT_STATE_DIR, else /var/lib/extwright for root, and extwright in
- * the user's XDG state directory for others. NULL for anything else, and where there is none.
- * malloc'd.
+ * For an image that is a block device, or has the filesystem in a window of it, the directory of
+ * redo files, with a slash at its end, as --redo-file takes it: $EXTWRIGHT_STATE_DIR, else
+ * /var/lib/extwright for root, and extwright in the user's XDG state directory for others. NULL for
+ * anything else, and where there is none. malloc'd.
  */
-char *cli_redo_dir(const char *image);
+char *cli_redo_dir(const char *image, bool window);
 
 /* The same, owned by the line. */
 const char *cli_line_redo_dir(struct cli_line *l, const char *image);

@@ -112,4 +112,54 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 else
 	skip "an image in a folder that cannot be written to" "needs root and setpriv" 2
 fi
-done_testing 41
+
+# Two copies of a filesystem in a larger file, whose bitmaps cannot be believed: redo files are in the state directory.
+export EXTWRIGHT_STATE_DIR=$T/state/of/redo
+fault=$XW_BUILD/.libs/fault_preload.so
+U=5c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 A="disk?offset=1048576" B="disk?offset=3145728"
+"$MKFS" -q -t ext2 -b 1024 -U $U -d d part 2M
+"$BIN/xw-debugfs" -w -R 'ssv state 0' part >out 2>&1
+put_disk() {
+	head -c 6M /dev/urandom >disk
+	dd if=part of=disk bs=1M seek=1 conv=notrunc status=none
+	dd if=part of=disk bs=1M seek=3 conv=notrunc status=none
+	cp disk disk.old
+	rm -rf state
+}
+around() { cat <(head -c 1M "$1") <(tail -c +5242881 "$1"); } # what belongs to others
+redo_files() { ls -A "$EXTWRIGHT_STATE_DIR" 2>/dev/null | wc -l; }
+label() { "$BIN/xw-dump" -h "$1" 2>/dev/null | sed -n 's/^Filesystem volume name: *//p'; }
+half() { # IMAGE LABEL ARGUMENT...
+	LD_PRELOAD=$fault XW_FAULT_PATH=$T/disk XW_FAULT_AT=2 XW_FAULT_MODE=cut "$BIN/xw-tune" -L "$2" "${@:3}" "$1" </dev/null >out 2>&1
+}
+put_disk
+run_tool "$BIN/xw-tune" /dev/null -L changed "$A"
+equal "a change of a filesystem inside a file" "$RC $(label "$A") $(redo_files) $(ls -d disk*)" "0 changed 0 disk
+disk.old"
+if nm -D "$XW_BUILD/.libs/libextwright.so" 2>/dev/null | grep -q __asan_init || [ ! -e "$fault" ]; then
+	skip "half a change of it" "a sanitizer wants to be loaded first" 8
+else
+	put_disk
+	half "$A" first
+	half "$B" second
+	equal "half a change of two of the same UUID: two files" "$(redo_files) $(echo disk*)" "2 disk disk.old"
+	cp -r state copy
+	equal "  readers find each its own" "$(label "$A") $(label "$B")" "first second"
+	"$FSCK" -p "$A" >out 2>&1
+	equal "  one is completed, and the other file stays" "$(redo_files) $(label "$A")" "1 first"
+	for f in copy/of/redo/*; do cmp -s "$f" "$EXTWRIGHT_STATE_DIR"/* || continue; mkdir gone && mv "$EXTWRIGHT_STATE_DIR"/* gone/; done
+	cp copy/of/redo/* "$EXTWRIGHT_STATE_DIR"/ && rm "$EXTWRIGHT_STATE_DIR/$(ls gone)"
+	run_tool "$BIN/xw-tune" /dev/null -L x "$B"
+	equal "  the file of the other one alone: refused, and kept" "$RC $(redo_files)" "1 1"
+	is "  with the reason" grep -q "no redo file in $EXTWRIGHT_STATE_DIR completes it" .err
+	rm "$EXTWRIGHT_STATE_DIR"/* && mv gone/* "$EXTWRIGHT_STATE_DIR"/
+	"$FSCK" -p "$B" >out 2>&1
+	equal "  its own completes it" "$(redo_files) $(label "$B")" "0 second"
+	is "  and the rest of the file is as it was" cmp <(around disk) <(around disk.old)
+	put_disk
+	half "$A" earlier --redo-file "$T/away"
+	mv away disk@1048576.xw-redo
+	run_tool "$BIN/xw-tune" /dev/null -M /x "$A"
+	equal "the file of an earlier version, beside the image: is used and removed" "$RC $(label "$A") $(echo disk*)" "0 earlier disk disk.old"
+fi
+done_testing 50
