@@ -96,6 +96,7 @@ struct xw_age_opts {
 	bool fast; /* alternate: create bitmaps and maps in bulk, without a history */
 	uint64_t step; /* operations per step; 0: 8192; with fast files, 0: of 16,384 groups */
 	const char *redo_file, *redo_dir; /* as in xw_edit_opts */
+	enum xw_commit_how how; /* AUTO: as REDO, since a journal is small for a step */
 	uint64_t offset;
 	int64_t now; /* first time to set; < 0: when the image was made, as its superblock says */
 	unsigned jobs; /* 0: one per processor */

@@ -31,7 +31,7 @@ int xw_age_open(struct xw_age_run *r, struct xw_edit **e, struct xw_update **u)
 		.redo_file = r->o->redo_file,
 		.redo_dir = r->o->redo_dir,
 		.offset = r->o->offset,
-		.how = XW_COMMIT_REDO,
+		.how = r->o->how == XW_COMMIT_AUTO ? XW_COMMIT_REDO : r->o->how,
 		.watch = r->o->watch,
 	};
 	const struct xw_update_opts uo = {

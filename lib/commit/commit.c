@@ -174,8 +174,9 @@ static int create_record(const struct xw_change *c, const struct xw_commit_opts 
 	}
 	if (opts->how == XW_COMMIT_INSIDE)
 		return xw_fail(c->diag, rc,
-			       "%s: no room for a redo record in the image; " XW_COMMIT_NOTHING,
-			       c->base->name);
+			       "%s: no room for a redo record in the image%s%s; " XW_COMMIT_NOTHING,
+			       c->base->name, opts->why_not_inside ? ": " : "",
+			       opts->why_not_inside ? opts->why_not_inside : "");
 	*store = opts->store;
 	if (!*store)
 		return xw_fail(c->diag, XW_ERR_USAGE,

@@ -60,6 +60,7 @@ struct xw_commit_opts {
 	struct xw_redo_store *store; /* of a redo file; NULL: none, XW_ERR_USAGE if needed */
 	/* Stores of a record in the image (inside.h), tried in this order first; NULL: none. */
 	struct xw_redo_store *inside[XW_COMMIT_PLACES];
+	const char *why_not_inside; /* if there is none of them, the reason */
 	int64_t now; /* seconds since 1970, for the commit block; may be 0 */
 	uint64_t nonce; /* nonce of the redo record; 0: random. For tests. */
 	/*

@@ -210,56 +210,27 @@ static uint64_t ask_locked(void *arg, uint64_t blk, uint64_t n, bool *is_free)
 	return n;
 }
 
-/* What a commit needs for a record in the image. */
-struct places {
-	struct xw_room room, last; /* last: by the claims of a checker alone */
-	struct xw_redo_store *stores[XW_COMMIT_PLACES];
-};
-
-/*
- * The stores for a record in the image: in its free blocks, if these are known; behind its end, if
- * the file ends there; in blocks that only a checker calls free, which may hold data of lost
- * inodes. With an undo file, never in free blocks: e2undo would not restore their contents, and
- * blocks that are free now may be in use in its oldest state.
- */
-static int open_inside(struct xw_edit *e, bool trusted, struct places *p)
+static int open_places(struct xw_edit *e, bool trusted, struct xw_places *p)
 {
 	struct xw_dev *base = xw_overlay_base(e->dev);
-	const uint32_t bs = xw_overlay_block_size(e->dev);
-	int rc = 0;
+	const struct xw_places_opts opts = {
+		.trusted = trusted,
+		.none = e->file_named ? "--redo-file is given"
+			: e->recovered.stuck_file && e->store
+				? "a redo file replaces the one that is lost"
+				: NULL,
+		.behind = !base->is_block && !e->opts.offset,
+		.undo = e->undo_file,
+	};
+	struct xw_room room = e->room;
 
-	memset(p, 0, sizeof(*p));
-	/* replace the redo file of the abandoned change */
-	if (e->file_named || (e->recovered.stuck_file && e->store) || bs < 1024)
-		return 0;
-	p->room = e->room;
-	p->room.overlay = e->dev;
-	p->room.written = e->shadow.v;
-	p->room.n_written = e->shadow.n;
-	p->room.fn = ask_locked;
-	p->room.arg = e;
-	p->room.alone = false;
-	p->last = p->room;
-	p->last.alone = true;
-	if ((trusted || e->room.claims) && !e->undo_file)
-		rc = xw_inside_new(base, bs, xw_room_find, &p->room, e->diag, &p->stores[0]);
-	if (!rc && !base->is_block && !e->opts.offset)
-		rc = xw_inside_new(base, bs, NULL, NULL, e->diag, &p->stores[1]);
-	if (!rc && e->room.claims && e->room.alone && !e->undo_file)
-		rc = xw_inside_new(base, bs, xw_room_find, &p->last, e->diag, &p->stores[2]);
-	return rc;
-}
-
-static void close_inside(struct places *p)
-{
-	for (size_t i = 0; i < XW_ARRAY_SIZE(p->stores); i++)
-		xw_redo_store_close(p->stores[i]);
-}
-
-static void offer(const struct places *p, struct xw_commit_opts *opts)
-{
-	for (size_t i = 0; i < XW_ARRAY_SIZE(p->stores); i++)
-		opts->inside[i] = p->stores[i];
+	room.overlay = e->dev;
+	room.written = e->shadow.v;
+	room.n_written = e->shadow.n;
+	room.fn = ask_locked;
+	room.arg = e;
+	room.before = e->fn ? NULL : e->map;
+	return xw_places_open(p, &room, &opts, e->diag);
 }
 
 /* The journal was replayed just now: its bitmaps are those of a clean filesystem. */
@@ -271,7 +242,7 @@ static int settle(struct xw_edit *e)
 		.now = e->opts.now,
 		.any_super = e->opts.any_state,
 	};
-	struct places places;
+	struct xw_places places;
 	int rc;
 
 	if (!e->recovered.journal.unsettled)
@@ -279,11 +250,11 @@ static int settle(struct xw_edit *e)
 	rc = xw_dev_pread(e->dev, super, sizeof(super), XW_SUPER_OFFSET);
 	if (rc)
 		return rc;
-	rc = open_inside(e, xw_room_is_trusted(super, true), &places);
-	offer(&places, &opts);
+	rc = open_places(e, xw_room_is_trusted(super, true), &places);
+	xw_places_offer(&places, &opts);
 	if (!rc)
 		rc = xw_recover_finish(e->dev, &opts, &e->recovered.journal, e->diag);
-	close_inside(&places);
+	xw_places_close(&places);
 	return rc;
 }
 
@@ -498,14 +469,14 @@ static int commit(struct xw_edit *e, bool dry_run, struct xw_commit_info *info)
 {
 	struct xw_commit_opts opts = commit_opts(e);
 	const bool trusted = e->guard.has_super && xw_room_is_trusted(e->guard.super, false);
-	struct places places;
-	int rc = open_inside(e, trusted, &places);
+	struct xw_places places;
+	int rc = open_places(e, trusted, &places);
 
-	offer(&places, &opts);
+	xw_places_offer(&places, &opts);
 	opts.dry_run = dry_run;
 	if (!rc)
 		rc = xw_commit(e->dev, &opts, e->diag, info);
-	close_inside(&places);
+	xw_places_close(&places);
 	return rc;
 }
 

@@ -131,3 +131,10 @@ uint64_t xw_freemap_ask(void *arg, uint64_t blk, uint64_t n, bool *is_free)
 	n = XW_MIN(n, sb->blocks_count - blk);
 	return ask_group(m, group, in, n, is_free);
 }
+
+struct xw_image *xw_freemap_image(const struct xw_freemap *m, const struct xw_sysmap **sys)
+{
+	if (m->img)
+		*sys = m->sys;
+	return m->img;
+}

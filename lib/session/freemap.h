@@ -11,6 +11,7 @@
 #define XW_SESSION_FREEMAP_H
 
 #include "dev/dev.h"
+#include "read/bitmaps.h"
 
 struct xw_freemap;
 
@@ -22,5 +23,10 @@ int xw_freemap_new(struct xw_dev *base, struct xw_diag *diag, struct xw_freemap 
 void xw_freemap_free(struct xw_freemap *m); /* m may be NULL */
 /* An xw_overlay_free_fn; arg is the map. */
 uint64_t xw_freemap_ask(void *arg, uint64_t blk, uint64_t n, bool *is_free);
+/*
+ * The image as the map sees it and the places of its metadata, both owned by the map. NULL, and
+ * *sys is not set: it cannot be opened.
+ */
+struct xw_image *xw_freemap_image(const struct xw_freemap *m, const struct xw_sysmap **sys);
 
 #endif

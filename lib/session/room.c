@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/auto.h"
 #include "base/types.h"
@@ -19,7 +20,8 @@ struct search {
 	const struct xw_room *room;
 	struct xw_runs *out;
 	struct xw_image *img; /* of the new state */
-	struct xw_sysmap *sys;
+	const struct xw_sysmap *sys;
+	struct xw_sysmap *own_sys; /* sys, unless that is the old state's */
 	struct xw_run *written; /* by the change, sorted */
 	size_t n_written;
 	uint8_t *bits; /* bitmap of a group */
@@ -213,6 +215,63 @@ static int search(struct search *s)
 	return rc || is_enough(s) ? rc : search_groups(s, false);
 }
 
+/* ---- places of metadata ---- */
+
+static bool same_geometry(const struct xw_super *a, const struct xw_super *b)
+{
+	return a->blocks_count == b->blocks_count && a->first_data_block == b->first_data_block &&
+	       a->log_block_size == b->log_block_size &&
+	       a->blocks_per_group == b->blocks_per_group &&
+	       a->inodes_per_group == b->inodes_per_group && a->inode_size == b->inode_size &&
+	       a->desc_size == b->desc_size && a->reserved_gdt_blocks == b->reserved_gdt_blocks &&
+	       a->first_meta_bg == b->first_meta_bg &&
+	       !memcmp(a->backup_bgs, b->backup_bgs, sizeof(a->backup_bgs)) &&
+	       a->feature_compat == b->feature_compat &&
+	       a->feature_incompat == b->feature_incompat &&
+	       a->feature_ro_compat == b->feature_ro_compat;
+}
+
+/* Does the descriptor say where its group's metadata is as the one before the change did? */
+static bool same_descriptor(struct search *s, struct xw_image *old, uint64_t group)
+{
+	struct xw_group_desc a, b;
+
+	return !xw_image_group(old, group, &a) && !xw_image_group(s->img, group, &b) &&
+	       a.block_bitmap == b.block_bitmap && a.inode_bitmap == b.inode_bitmap &&
+	       a.inode_table == b.inode_table;
+}
+
+/* Is all metadata where it was before the change? Only descriptors that it has written are read. */
+static bool same_places(struct search *s, struct xw_image *old)
+{
+	const uint64_t per_block = s->img->block_size / xw_super_desc_size(&s->img->sb);
+
+	if (!same_geometry(&s->img->sb, &old->sb))
+		return false;
+	for (uint64_t g = 0, end; g < s->img->groups; g = end) {
+		end = XW_MIN(g + per_block, s->img->groups);
+		if (!is_dirty(s, xw_image_desc_block(s->img, g)))
+			continue;
+		for (uint64_t at = g; at < end; at++)
+			if (!same_descriptor(s, old, at))
+				return false;
+	}
+	return true;
+}
+
+static int find_metadata(struct search *s)
+{
+	const struct xw_freemap *before = s->room->before;
+	struct xw_image *old = before ? xw_freemap_image(before, &s->sys) : NULL;
+	int rc;
+
+	if (old && !s->room->alone && same_places(s, old))
+		return 0;
+	rc = xw_sysmap_new(s->img, &s->own_sys);
+	s->sys = s->own_sys;
+	return rc;
+}
+
 int xw_room_find(void *arg, uint32_t block_size, uint64_t bytes, struct xw_runs *out)
 {
 	const struct xw_room *room = arg;
@@ -223,11 +282,10 @@ int xw_room_find(void *arg, uint32_t block_size, uint64_t bytes, struct xw_runs 
 
 	room->overlay->diag = NULL;
 	rc = xw_image_open(room->overlay, room->alone ? XW_IMAGE_LENIENT : 0, &diag, &s.img);
-	if (!rc)
-		rc = xw_sysmap_new(s.img, &s.sys);
 	if (!rc && s.img->block_size == block_size) {
 		s.bits = malloc(s.img->block_size);
 		rc = s.bits ? sort_written(&s) : XW_ERR_NOMEM;
+		rc = rc ? rc : find_metadata(&s);
 		rc = rc ? rc : search(&s);
 	}
 	if (rc != XW_ERR_NOMEM)
@@ -235,7 +293,7 @@ int xw_room_find(void *arg, uint32_t block_size, uint64_t bytes, struct xw_runs 
 	free(s.written);
 	xw_vec_free(&s.in_group);
 	free(s.bits);
-	xw_sysmap_free(s.sys);
+	xw_sysmap_free(s.own_sys);
 	xw_image_close(s.img);
 	room->overlay->diag = devs;
 	return rc;
@@ -248,4 +306,46 @@ bool xw_room_is_trusted(const uint8_t super[XW_SUPER_SIZE], bool replayed)
 	return xw_super_bytes_valid(super) && !xw_super_decode(super, &sb) &&
 	       sb.state & XW_STATE_VALID && !(sb.state & XW_STATE_ERROR) &&
 	       (replayed || !(sb.feature_incompat & XW_INCOMPAT_RECOVER));
+}
+
+/*
+ * With an undo file, never in free blocks: e2undo would not restore their contents, and blocks that
+ * are free now may be in use in its oldest state.
+ */
+int xw_places_open(struct xw_places *p, const struct xw_room *room,
+		   const struct xw_places_opts *opts, struct xw_diag *diag)
+{
+	struct xw_dev *base = xw_overlay_base(room->overlay);
+	const uint32_t bs = xw_overlay_block_size(room->overlay);
+	int rc = 0;
+
+	memset(p, 0, sizeof(*p));
+	p->why_not = opts->none   ? opts->none
+		     : opts->undo ? "with an undo file there is none in free blocks"
+				  : "its bitmaps cannot be believed before xw-fsck has checked it";
+	if (opts->none || bs < 1024)
+		return 0;
+	p->room = p->alone = *room;
+	p->room.alone = false;
+	if ((opts->trusted || room->claims) && !opts->undo)
+		rc = xw_inside_new(base, bs, xw_room_find, &p->room, diag, &p->stores[0]);
+	if (!rc && opts->behind)
+		rc = xw_inside_new(base, bs, NULL, NULL, diag, &p->stores[1]);
+	if (!rc && room->claims && room->alone && !opts->undo)
+		rc = xw_inside_new(base, bs, xw_room_find, &p->alone, diag, &p->stores[2]);
+	return rc;
+}
+
+void xw_places_offer(const struct xw_places *p, struct xw_commit_opts *opts)
+{
+	for (size_t i = 0; i < XW_ARRAY_SIZE(p->stores); i++)
+		opts->inside[i] = p->stores[i];
+	if (!p->stores[0] && !p->stores[1] && !p->stores[2])
+		opts->why_not_inside = p->why_not;
+}
+
+void xw_places_close(struct xw_places *p)
+{
+	for (size_t i = 0; i < XW_ARRAY_SIZE(p->stores); i++)
+		xw_redo_store_close(p->stores[i]);
 }
