@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "cli/options.h"
+#include "cli/redo.h"
 #include "cli/term.h"
 #include "plan/parse.h"
 #include "tool.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { KEY_NO_REPLAY = CLI_KEY_OWN, KEY_REDO_FILE };
+enum { KEY_NO_REPLAY = CLI_KEY_OWN, KEY_COMMIT, KEY_REDO_FILE };
 
 static const struct cli_row rows[] = {
 	{'b', required_argument, "-b", CLI_OURS, NULL},
@@ -27,6 +28,7 @@ static const struct cli_row rows[] = {
 	{'d', required_argument, "-d", CLI_OURS, NULL},
 	{'D', no_argument, "-D", CLI_ALWAYS, NULL},
 	{KEY_NO_REPLAY, no_argument, "--no-replay", CLI_OURS, NULL},
+	{KEY_COMMIT, required_argument, "--commit", CLI_OURS, NULL},
 	{KEY_REDO_FILE, required_argument, "--redo-file", CLI_OURS, NULL},
 	CLI_PARTITION_ROW,
 	CLI_TALK_ROWS,
@@ -54,15 +56,15 @@ static void print_help(FILE *out)
 	      "  -z FILE               with -w: write what the changes overwrite to FILE, for "
 	      "e2undo(8)\n"
 	      "  -E offset=BYTES       where in IMAGE the filesystem begins\n"
-	      "      --partition N     in partition N of IMAGE\n"
-	      "      --redo-file FILE  where an interrupted change is kept\n"
-	      "      --json            a line of JSON for each request\n"
-	      "  -V, --version         print the version\n"
-	      "  -h, --help            print this\n"
-	      "\n"
-	      "The request 'help' lists the verbs, 'help VERB' says how one is used. See "
-	      "xw-debugfs(8).\n"
-	      "Exit status: 0 done, 1 a request failed, 2 wrong usage.\n",
+	      "      --partition N     in partition N of IMAGE\n" CLI_REDO_HELP(
+		      "  ") "      --json            a line of JSON for each request\n"
+			    "  -V, --version         print the version\n"
+			    "  -h, --help            print this\n"
+			    "\n"
+			    "The request 'help' lists the verbs, 'help VERB' says how one is used. "
+			    "See "
+			    "xw-debugfs(8).\n"
+			    "Exit status: 0 done, 1 a request failed, 2 wrong usage.\n",
 	      out);
 }
 
@@ -113,6 +115,16 @@ static int take_path(const char *value, char **owned, const char **out)
 	return EXIT_FAILED;
 }
 
+static int set_commit(struct debugfs_args *args, const char *value)
+{
+	const int how = cli_line_commit(&args->line, value);
+
+	if (how < 0)
+		return EXIT_USAGE;
+	args->how.commit = (enum xw_commit_how)how;
+	return -1;
+}
+
 static int take(struct cli_line *l, int key, const char *value)
 {
 	struct debugfs_args *args = l->arg;
@@ -148,6 +160,8 @@ static int take(struct cli_line *l, int key, const char *value)
 	case KEY_NO_REPLAY:
 		args->how.no_replay = true;
 		return -1;
+	case KEY_COMMIT:
+		return set_commit(args, value);
 	case 'z':
 		return take_path(value, &args->undo_file, &args->how.undo_file);
 	default:

@@ -87,6 +87,7 @@ struct dbg_how {
 	uint32_t block_size; /* -b; 0: from the superblock */
 	uint64_t offset; /* -E offset=, in bytes */
 	const char *redo_file; /* --redo-file */
+	enum xw_commit_how commit; /* --commit */
 	const char *undo_file; /* -z */
 };
 

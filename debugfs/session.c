@@ -125,6 +125,7 @@ static int open_writing(struct dbg *d, const char *path)
 		.redo_dir = d->redo_dir,
 		.undo_file = d->how.undo_file,
 		.offset = d->how.offset,
+		.how = d->how.commit,
 		.now = d->now,
 		.keep_log = d->how.no_replay,
 		.any_state = true,

@@ -87,7 +87,11 @@ static int split_offset(struct dbg *d, char *image, uint64_t *offset)
 
 static int verb_open(struct dbg *d, int argc, char **argv)
 {
-	struct dbg_how how = {.no_replay = d->how.no_replay, .redo_file = d->how.redo_file};
+	struct dbg_how how = {
+		.no_replay = d->how.no_replay,
+		.redo_file = d->how.redo_file,
+		.commit = d->how.commit,
+	};
 	auto_free char *undo = NULL;
 	int rc;
 

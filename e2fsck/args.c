@@ -18,7 +18,7 @@
 
 #include "tool.h"
 
-enum { KEY_REDO_FILE = CLI_KEY_OWN };
+enum { KEY_COMMIT = CLI_KEY_OWN, KEY_REDO_FILE };
 
 static const struct cli_row rows[] = {
 	{'a', no_argument, "-a", CLI_OURS, NULL},
@@ -44,6 +44,7 @@ static const struct cli_row rows[] = {
 	{'t', no_argument, "-t", CLI_OURS, NULL},
 	{'y', no_argument, "-y", CLI_OURS, NULL},
 	{'z', required_argument, "-z", CLI_OURS, NULL},
+	{KEY_COMMIT, required_argument, "--commit", CLI_OURS, NULL},
 	{KEY_REDO_FILE, required_argument, "--redo-file", CLI_OURS, NULL},
 	{CLI_KEY_JOBS, required_argument, "--jobs", CLI_OURS, NULL},
 	CLI_PARTITION_ROW,
@@ -83,16 +84,16 @@ static void print_help(FILE *out)
 	      "  -z FILE              write what the repair overwrites to FILE, for e2undo(8)\n"
 	      "  -d                   print debugging messages; -r, -I N, -P N: do nothing\n"
 	      "\n"
-	      "      --partition N    the filesystem in partition N of IMAGE\n"
-	      "      --redo-file FILE commit by this redo file, not by a record in IMAGE\n"
-	      "      --jobs N         threads (default: processors)\n"
-	      "  -q                   print nothing but problems\n"
-	      "      --json           print findings as JSON, one a line\n"
-	      "  -V, --version        print the version\n"
-	      "  -h, --help           print this\n"
-	      "\n"
-	      "Exit status, added up: 0 no errors, 1 repaired, 2 reboot, 4 errors left, 8 failed,\n"
-	      "16 usage, 32 canceled. See xw-fsck(8).\n",
+	      "      --partition N    the filesystem in partition N of IMAGE\n" CLI_REDO_HELP(
+		      " ") "      --jobs N         threads (default: processors)\n"
+			   "  -q                   print nothing but problems\n"
+			   "      --json           print findings as JSON, one a line\n"
+			   "  -V, --version        print the version\n"
+			   "  -h, --help           print this\n"
+			   "\n"
+			   "Exit status, added up: 0 no errors, 1 repaired, 2 reboot, 4 errors "
+			   "left, 8 failed,\n"
+			   "16 usage, 32 canceled. See xw-fsck(8).\n",
 	      out);
 }
 
@@ -237,6 +238,12 @@ static int take(struct cli_line *l, int key, const char *value)
 
 	if (set_flag(&args->opts, key))
 		return -1;
+	if (key == KEY_COMMIT) {
+		const int how = cli_line_commit(l, value);
+
+		args->opts.how = (enum xw_commit_how)XW_MAX(how, 0);
+		return how < 0 ? FSCK_EXIT_USAGE : -1;
+	}
 	status = set_value(&args->opts, key, value);
 	return status ? status : -1;
 }

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "commit/commit.h"
+
 enum fsck_mode { FSCK_ASK, FSCK_NO, FSCK_YES, FSCK_PREEN };
 enum fsck_itree_want { FSCK_ITREE_KEEP, FSCK_ITREE_BUILD, FSCK_ITREE_DROP };
 
@@ -27,6 +29,7 @@ struct fsck_opts {
 	bool bad_keep; /* known ones are still bad: -l, or -c with -k */
 	const char *journal; /* -j: the external journal */
 	const char *undo_file, *redo_file; /* -z, --redo-file */
+	enum xw_commit_how how; /* --commit; AUTO: the journal only where nothing else serves */
 	const char *redo_dir; /* for a redo file that has no room in the image; may be NULL */
 	int progress_fd; /* -C; -1: none. 0: a bar on standard output */
 	bool progress_late; /* -C -FD: nothing is reported before SIGUSR1 */

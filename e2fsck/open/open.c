@@ -16,6 +16,8 @@
 /* The journal is what is left to a block device while the root filesystem is still read-only. */
 static enum xw_commit_how how_to_commit(const struct fsck *f)
 {
+	if (f->opts.how != XW_COMMIT_AUTO)
+		return f->opts.how;
 	if (f->opts.redo_dir && !fsck_can_make_in(f->opts.redo_dir))
 		return XW_COMMIT_AUTO;
 	return XW_COMMIT_REDO;

@@ -21,6 +21,7 @@ enum {
 	KEY_MEASURE,
 	KEY_OPS,
 	KEY_PROFILE,
+	KEY_COMMIT,
 	KEY_REDO,
 	KEY_RESUME,
 	KEY_SEED,
@@ -44,6 +45,7 @@ static const struct cli_row rows[] = {
 	{KEY_MEASURE, no_argument, "--measure", CLI_OURS, NULL},
 	{KEY_OPS, required_argument, "--ops", CLI_OURS, NULL},
 	{KEY_PROFILE, required_argument, "--profile", CLI_OURS, NULL},
+	{KEY_COMMIT, required_argument, "--commit", CLI_OURS, NULL},
 	{KEY_REDO, required_argument, "--redo-file", CLI_OURS, NULL},
 	{KEY_RESUME, no_argument, "--resume", CLI_OURS, NULL},
 	{KEY_SEED, required_argument, "--seed", CLI_OURS, NULL},
@@ -87,15 +89,17 @@ static void print_help(FILE *out)
 	      "      --measure                  measure the image and change nothing\n"
 	      "      --svg FILE                 draw free space before and after\n"
 	      "  -E offset=BYTES                where in IMAGE the filesystem begins\n"
-	      "      --partition N              in partition N of IMAGE\n"
-	      "      --redo-file FILE           file for commits\n"
-	      "      --jobs N                   threads (default: processors)\n"
-	      "      --json                     print the report as JSON, not as YAML\n"
-	      "  -q, -v                         print less, or more\n"
-	      "  -V, --version                  print the version\n"
-	      "  -h, --help                     print this\n"
-	      "\n"
-	      "Exit status: 0 done, 1 failed, 2 wrong usage. See xw-age(8).\n",
+	      "      --partition N              in partition N of IMAGE\n" CLI_REDO_HELP(
+		      "           ") "      --jobs N                   threads (default: "
+				     "processors)\n"
+				     "      --json                     print the report as JSON, "
+				     "not as YAML\n"
+				     "  -q, -v                         print less, or more\n"
+				     "  -V, --version                  print the version\n"
+				     "  -h, --help                     print this\n"
+				     "\n"
+				     "Exit status: 0 done, 1 failed, 2 wrong usage. See "
+				     "xw-age(8).\n",
 	      out);
 }
 
@@ -246,6 +250,16 @@ static int set_text(const char **text, const char *value)
 	return -1;
 }
 
+static int set_commit(struct age_args *args, const char *value)
+{
+	const int how = cli_line_commit(&args->line, value);
+
+	if (how < 0)
+		return EXIT_USAGE;
+	args->opts.how = (enum xw_commit_how)how;
+	return -1;
+}
+
 static int take(struct cli_line *l, int key, const char *value)
 {
 	struct age_args *args = l->arg;
@@ -276,6 +290,8 @@ static int take(struct cli_line *l, int key, const char *value)
 		return set_number("--ops", value, 1, UINT64_MAX, &o->ops);
 	case KEY_PROFILE:
 		return set_profile(args, value);
+	case KEY_COMMIT:
+		return set_commit(args, value);
 	case KEY_REDO:
 		return set_text(&o->redo_file, value);
 	case KEY_RESUME:

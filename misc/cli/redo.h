@@ -8,6 +8,15 @@
 
 #include "cli/options.h"
 
+/* --commit and --redo-file as paragraphs of --help; gap: from the longer one to the column. */
+#define CLI_REDO_HELP(gap)                                                                         \
+	"      --commit HOW    " gap "how the change is written: auto (default), journal,\n"       \
+	"                      " gap "inside (by a redo record in IMAGE), or file\n"               \
+	"      --redo-file FILE" gap "commit by this redo file, not by a record in IMAGE\n"
+
+/* The value of --commit: an enum xw_commit_how; -1: none, which was said. */
+int cli_line_commit(const struct cli_line *l, const char *value);
+
 /*
  * For an image that is a block device, or has the filesystem in a window of it, the directory of
  * redo files, with a slash at its end, as --redo-file takes it: $EXTWRIGHT_STATE_DIR, else

@@ -71,26 +71,26 @@ static void print_help(FILE *out)
 	      "  -f                   also what is not advisable\n"
 	      "  -z FILE              write what the change overwrites to FILE, for e2undo(8)\n"
 	      "      --partition N    the filesystem in partition N of IMAGE\n"
-	      "\n"
-	      "      --commit HOW     auto (default), journal, inside (a record in IMAGE) or file\n"
-	      "      --redo-file FILE commit by this redo file, not by a record in IMAGE\n"
-	      "      --jobs N         threads (default: processors)\n"
-	      "  -q                   print nothing but problems\n"
-	      "  -v                   print more\n"
-	      "      --json           print the result as JSON\n"
-	      "  -V, --version        print the version\n"
-	      "  -h, --help           print this\n"
-	      "\n"
-	      "Exit status: 0 done, 1 failed and IMAGE is what it was. See xw-tune(8).\n",
+	      "\n" CLI_REDO_HELP(" ") "      --jobs N         threads (default: processors)\n"
+				      "  -q                   print nothing but problems\n"
+				      "  -v                   print more\n"
+				      "      --json           print the result as JSON\n"
+				      "  -V, --version        print the version\n"
+				      "  -h, --help           print this\n"
+				      "\n"
+				      "Exit status: 0 done, 1 failed and IMAGE is what it was. See "
+				      "xw-tune(8).\n",
 	      out);
 }
 
 static int set_commit(struct tune_args *args, const char *value)
 {
-	if (xw_commit_how_parse(value, &args->opts.how))
-		return 0;
-	cli_line_failf(&args->line, "--commit: \"%s\" is not " XW_COMMIT_HOWS, value);
-	return EXIT_USAGE;
+	const int how = cli_line_commit(&args->line, value);
+
+	if (how < 0)
+		return EXIT_USAGE;
+	args->opts.how = (enum xw_commit_how)how;
+	return 0;
 }
 
 static int set_undo_file(struct tune_args *args, const char *value)

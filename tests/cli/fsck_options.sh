@@ -56,7 +56,7 @@ works "-V"
 is "  says which" grep -q '^xw-fsck (extwright) ' .out
 fsck --help
 works "--help"
-for word in -p -n -y -f -b -B -C -D -E -F -j -z --redo-file --jobs --json; do
+for word in -p -n -y -f -b -B -C -D -E -F -j -z --commit --redo-file --jobs --json; do
 	grep -q -- "[ ,]$word\b" .out || missing="${missing:-} $word"
 done
 equal "  names every option" "${missing:-}" ""

@@ -162,4 +162,44 @@ else
 	run_tool "$BIN/xw-tune" /dev/null -M /x "$A"
 	equal "the file of an earlier version, beside the image: is used and removed" "$RC $(label "$A") $(echo disk*)" "0 earlier disk disk.old"
 fi
-done_testing 50
+
+# --commit: each tool has it, and says what is impossible and why.
+"$MKFS" -q -t ext2 -b 1024 -d d forms 4M
+cp forms whole
+commit() { # TOOL OPTION...
+	cp forms img
+	case $1 in
+	xw-age) set -- "$@" -q --profile pazdera --ops 50 --size 0-8k img ;;
+	xw-debugfs) set -- "$@" -w -R 'mkdir /made' img ;;
+	xw-fsck) set -- "$@" -fy img ;;
+	xw-import) set -- "$@" -q img d ;;
+	xw-tune) set -- "$@" -L changed img ;;
+	esac
+	run_tool "$BIN/$1" /dev/null "${@:2}"
+}
+refuses() { # WHY -- TOOL OPTION...
+	local why=$1
+	commit "${@:3}"
+	[ "$RC" != 0 ] && grep -qF -- "$why" .err && cmp -s forms img || bad="$bad ${*:4}: $RC $(cat .err)"
+}
+for t in xw-age xw-debugfs xw-import xw-tune xw-fsck; do
+	bad=
+	cp whole forms
+	[ $t != xw-fsck ] || "$BIN/xw-debugfs" -w -R 'setb 3000' forms >out 2>&1
+	refuses '"fast" is not auto, journal, inside or file' -- $t --commit fast
+	refuses 'cannot commit through the journal: ' -- $t --commit journal
+	refuses 'no room for a redo record in the image: --redo-file is given' -- $t --commit inside --redo-file "$T/named"
+	echo text >img.xw-redo
+	refuses 'img.xw-redo: exists and is not a redo file' -- $t --commit file
+	for how in auto inside; do
+		commit $t --commit $how
+		case $t-$RC in xw-fsck-1 | xw-[!f]*-0) ;; *) bad="$bad $how: $RC $(cat .err)" ;; esac
+		! cmp -s forms img && "$FSCK" -fy img >out 2>&1 && "$FSCK" -fn img >out 2>&1 || [ $? = 1 ] || bad="$bad $how: not clean"
+	done
+	rm img.xw-redo
+	equal "$t --commit" "$bad" ""
+done
+put_disk
+run_tool "$BIN/xw-tune" /dev/null --commit inside -L x "$A"
+is "  why there can be no record in an image" grep -q 'no room for a redo record in the image: its bitmaps cannot be believed' .err
+done_testing 56
