@@ -448,6 +448,7 @@ int ext_save(struct ext_tree *t)
 	const int64_t before = (int64_t)xw_update_bytes(t->u, &t->in);
 	int rc = 0;
 
+	xw_edit_doubt(t->d->edit);
 	for (unsigned i = 1; i < XW_ARRAY_SIZE(t->node) && !rc; i++) {
 		if (t->node[i].loaded && t->node[i].dirty)
 			rc = write_node(t, &t->node[i]);

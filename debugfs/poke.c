@@ -25,13 +25,20 @@ int poke_read(struct dbg *d, uint64_t off, void *buf, size_t len)
 	return xw_dev_pread(xw_edit_dev(d->edit), buf, len, off);
 }
 
-int poke_write(struct dbg *d, uint64_t off, const void *buf, size_t len)
+static int put(struct dbg *d, uint64_t off, const void *buf, size_t len)
 {
 	const int rc = xw_dev_pwrite(xw_edit_dev(d->edit), buf, len, off);
 
 	d->spoiled |= rc != 0;
 	dbg_wrote(d);
 	return rc;
+}
+
+int poke_write(struct dbg *d, uint64_t off, const void *buf, size_t len)
+{
+	if (off != XW_SUPER_OFFSET)
+		xw_edit_doubt(d->edit);
+	return put(d, off, buf, len);
 }
 
 /* ---- records ---- */
@@ -73,11 +80,29 @@ int poke_inode_read(struct dbg *d, const char *spec, struct poke_inode *p)
 	return rc;
 }
 
+/* Does the record name other blocks than before, or is its map another one? */
+static bool names_others(struct dbg *d, const struct poke_inode *p)
+{
+	static const struct {
+		unsigned at, len;
+	} names[] = {{0x20, 4}, {XW_INODE_IBLOCK, 60}, {0x68, 4}, {0x76, 2}};
+	uint8_t was[XW_INODE_BODY];
+
+	if (poke_read(d, p->off, was, sizeof(was)))
+		return true;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(names); i++)
+		if (memcmp(was + names[i].at, p->raw + names[i].at, names[i].len) != 0)
+			return true;
+	return false;
+}
+
 int poke_inode_write(struct dbg *d, struct poke_inode *p)
 {
 	if (p->csum_ok)
 		xw_inode_set_csum(p->raw, &d->img->sb, d->img->csum_seed, p->ino);
-	return poke_write(d, p->off, p->raw, d->img->inode_size);
+	if (names_others(d, p))
+		xw_edit_doubt(d->edit);
+	return put(d, p->off, p->raw, d->img->inode_size);
 }
 
 /* Clears the classic part; extra fields and attributes are kept. */
@@ -121,6 +146,8 @@ int poke_map_block(struct dbg *d, xw_ino ino, xw_lblk lblk, xw_blk *pblk)
 	if (!rc && *pblk && in.flags & XW_FL_INLINE_DATA)
 		rc = xw_fail(&d->diag, XW_ERR_INPUT,
 			     "inode %" PRIu32 ": its contents are inline: it has no map", ino);
+	if (*pblk)
+		xw_edit_doubt(d->edit);
 	if (rc || (rc = dbg_step_begin(d, &u)))
 		return rc;
 	return dbg_step_end(d, xw_update_map_block(u, ino, lblk, pblk));

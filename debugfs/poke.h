@@ -21,6 +21,7 @@ int dbg_change_bmap(struct dbg *d, char **argv);
 int poke_map_block(struct dbg *d, xw_ino ino, xw_lblk lblk, xw_blk *pblk);
 /* Read bytes of the image. */
 int poke_read(struct dbg *d, uint64_t off, void *buf, size_t len);
+/* Those of a superblock, or any others: these may name blocks that the bitmaps call free. */
 int poke_write(struct dbg *d, uint64_t off, const void *buf, size_t len);
 
 #endif

@@ -337,6 +337,7 @@ static int verb_run(struct dbg *d, int argc, char **argv)
 		return DBG_USAGE;
 	if (d->log)
 		return xw_fail(&d->diag, XW_ERR_STATE, "close the journal first (journal_close)");
+	xw_edit_doubt(d->edit);
 	rc = xw_step_apart(&d->steps, d->img->block_size, replay, &r);
 	d->spoiled |= d->steps.torn;
 	dbg_wrote(d);

@@ -42,6 +42,7 @@ struct xw_edit {
 	char *undo_file; /* owned, or NULL */
 	bool file_named; /* by the user, for redo records */
 	struct xw_room room; /* what a checker knows of free blocks */
+	bool doubtful; /* xw_edit_doubt() */
 	struct xw_dev *dev; /* the overlay; owns base */
 	struct xw_recover_info recovered;
 	uint64_t base_size; /* of the state that an end without commit returns to */
@@ -214,7 +215,7 @@ static int open_places(struct xw_edit *e, bool trusted, struct xw_places *p)
 {
 	struct xw_dev *base = xw_overlay_base(e->dev);
 	const struct xw_places_opts opts = {
-		.trusted = trusted,
+		.trusted = trusted && !e->doubtful,
 		.none = e->file_named ? "--redo-file is given"
 			: e->recovered.stuck_file && e->store
 				? "a redo file replaces the one that is lost"
@@ -408,6 +409,11 @@ void xw_edit_set_room(struct xw_edit *e, xw_overlay_free_fn *claims, void *arg, 
 	e->room = (struct xw_room){.claims = claims, .claims_arg = arg, .alone = alone};
 }
 
+void xw_edit_doubt(struct xw_edit *e)
+{
+	e->doubtful = true;
+}
+
 void xw_edit_hold_all(struct xw_edit *e)
 {
 	xw_overlay_set_shadow(e->dev, NULL, NULL);
@@ -523,6 +529,7 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 	e->map = NULL;
 	xw_edit_set_free(e, NULL, NULL);
 	e->room.claims = NULL;
+	e->doubtful = false;
 	if (e->undo_file) /* which exists now */
 		xw_edit_hold_all(e);
 	return 0;

@@ -322,7 +322,7 @@ int xw_places_open(struct xw_places *p, const struct xw_room *room,
 	memset(p, 0, sizeof(*p));
 	p->why_not = opts->none   ? opts->none
 		     : opts->undo ? "with an undo file there is none in free blocks"
-				  : "its bitmaps cannot be believed before xw-fsck has checked it";
+				  : "its bitmaps may be wrong: xw-fsck -f checks them";
 	if (opts->none || bs < 1024)
 		return 0;
 	p->room = p->alone = *room;
