@@ -213,22 +213,11 @@ static bool abandon(struct xw_change *c, struct xw_redo_store *store, bool super
 	return !rc;
 }
 
-/* Remove a record in the image while the pending bit keeps other tools from using its blocks. */
-static int remove_inside(struct xw_change *c, struct xw_redo_store *store, uint64_t nonce)
-{
-	uint8_t done[XW_SUPER_SIZE];
-	int rc;
-
-	xw_super_bytes_done(c->new_super, nonce, store->number, done);
-	rc = xw_commit_step_super(c, done);
-	store->size = c->new_size;
-	return rc ? rc : store->ops->remove(store);
-}
-
 /* Steps after the commit point. */
 static int finish_redo(struct xw_change *c, struct xw_redo_store *store, uint64_t nonce)
 {
 	const bool inside = store->number;
+	uint8_t done[XW_SUPER_SIZE];
 	int rc = xw_change_apply(c);
 
 	if (!rc)
@@ -237,8 +226,11 @@ static int finish_redo(struct xw_change *c, struct xw_redo_store *store, uint64_
 		rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
 	if (!rc && c->new_size < c->base->size && !xw_redo_is_behind(store, c->new_size))
 		rc = xw_dev_set_size(c->base, c->new_size);
-	if (!rc && inside)
-		rc = remove_inside(c, store, nonce);
+	if (!rc && inside) {
+		xw_super_bytes_done(c->new_super, nonce, store->number, done);
+		xw_guard_set_super(c->guard, done);
+		rc = xw_redo_remove_inside(store, c->base, c->new_size, done);
+	}
 	if (!rc && inside)
 		rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
 	if (!rc)

@@ -412,15 +412,19 @@ static int inside_remove(struct xw_redo_store *s)
 /* ---- a left-over ---- */
 
 #define BLOCK_MAX 65536u
+#define SECTOR 512u
 
-/* Is this the list of a record that has made the file longer? It is in the last block. */
+/*
+ * Is this the list of a record that has made the file longer? It is in the last block, of which
+ * perhaps only the beginning was written: all that is not zero is in its first sector.
+ */
 static bool is_left_over(struct disk_list *d, uint64_t off, uint64_t end)
 {
 	const uint32_t bs = get32(d->block_size);
 	const uint64_t size = get64(d->size);
 
 	return !memcmp(d->magic, MAGIC, sizeof(d->magic)) && is_block_size(bs) && off % bs == 0 &&
-	       off + bs == end && get32(d->csum) == csum_of(d, bs) && size && get32(d->n) == 1 &&
+	       off + bs >= end && get32(d->csum) == csum_of(d, bs) && size && get32(d->n) == 1 &&
 	       get64(d->runs[0].start) >= xw_div_up(size, bs) &&
 	       get64(d->runs[0].start) + get64(d->runs[0].len) == off / bs;
 }
@@ -430,14 +434,14 @@ int xw_inside_left_over(struct xw_dev *base, const uint8_t uuid[16], uint64_t fs
 {
 	const uint64_t unit = XW_SUPER_NUMBER_UNIT, end = base->size;
 	const uint64_t from = xw_round_up(end > BLOCK_MAX ? end - BLOCK_MAX : 0, unit);
-	auto_free uint8_t *tail = malloc(BLOCK_MAX);
+	auto_free uint8_t *tail = calloc(2, BLOCK_MAX); /* zeros behind the end */
 	int rc;
 
 	*number = 0;
 	if (!tail)
 		return xw_fail_nomem(diag, "the end of an image");
 	rc = from < end ? xw_dev_pread(base, tail, end - from, from) : 0;
-	for (uint64_t at = from; !rc && !*number && at + unit <= end; at += unit) {
+	for (uint64_t at = from; !rc && !*number && at + SECTOR <= end; at += unit) {
 		struct disk_list *d = (struct disk_list *)(void *)(tail + (at - from));
 
 		if (!is_left_over(d, at, end) || get64(d->size) < fs_end ||

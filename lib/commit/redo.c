@@ -414,44 +414,38 @@ static int get_super_page(struct xw_redo *r, uint8_t *page)
 	return xw_replay_read(r->log, &r->plan, i, page);
 }
 
-/* Write the superblock's block with `super` in it, and flush. */
-static int put_super(const struct xw_redo *r, struct xw_dev *image, uint8_t *page,
-		     const uint8_t super[XW_SUPER_SIZE])
+/* Write the superblock's block with the pending superblock in it, and flush. */
+static int put_super_page(struct xw_redo *r, struct xw_dev *image)
 {
 	const uint64_t bs = r->block_size, off = XW_SUPER_OFFSET / bs * bs;
-	int rc;
+	auto_free uint8_t *page = malloc(bs);
+	int rc = page ? get_super_page(r, page) : xw_fail_nomem(r->diag, "a redo file");
 
-	memcpy(page + XW_SUPER_OFFSET % bs, super, XW_SUPER_SIZE);
+	if (rc)
+		return rc;
+	memcpy(page + XW_SUPER_OFFSET % bs, r->pending_super, XW_SUPER_SIZE);
 	rc = xw_dev_pwrite(image, page, XW_MIN(bs, r->new_size - off), off);
 	return rc ? rc : xw_dev_flush(image);
 }
 
-/* All blocks are in place: remove the record, which may be behind the end of the new image. */
-static int remove_inside(struct xw_redo *r, struct xw_dev *image, uint8_t *page,
-			 struct xw_redo_store *inside)
+int xw_redo_remove_inside(struct xw_redo_store *inside, struct xw_dev *image, uint64_t new_size,
+			  const uint8_t done[XW_SUPER_SIZE])
 {
-	uint8_t done[XW_SUPER_SIZE];
-	int rc;
+	const int rc = xw_commit_put_super(image, done);
 
-	xw_super_bytes_done(r->new_super, r->nonce, inside->number, done);
-	rc = put_super(r, image, page, done);
-	inside->size = r->new_size;
+	inside->size = new_size;
 	return rc ? rc : inside->ops->remove(inside);
 }
 
 int xw_redo_apply(struct xw_redo *r, struct xw_dev *image, struct xw_redo_store *inside)
 {
-	auto_free uint8_t *page = malloc(r->block_size);
+	uint8_t done[XW_SUPER_SIZE];
 	int rc = 0;
 
-	if (!page)
-		return xw_fail_nomem(r->diag, "a redo file");
 	if (r->new_size > image->size)
 		rc = xw_dev_set_size(image, r->new_size);
 	if (!rc)
-		rc = get_super_page(r, page);
-	if (!rc)
-		rc = put_super(r, image, page, r->pending_super);
+		rc = put_super_page(r, image);
 	if (!rc)
 		rc = xw_replay_apply(r->log, &r->plan, XW_SUPER_OFFSET / r->block_size, image);
 	if (!rc)
@@ -459,7 +453,9 @@ int xw_redo_apply(struct xw_redo *r, struct xw_dev *image, struct xw_redo_store 
 	if (!rc && r->new_size < image->size &&
 	    (!inside || !xw_redo_is_behind(inside, r->new_size)))
 		rc = xw_dev_set_size(image, r->new_size);
-	if (!rc && inside)
-		rc = remove_inside(r, image, page, inside);
-	return rc ? rc : put_super(r, image, page, r->new_super);
+	if (!rc && inside) {
+		xw_super_bytes_done(r->new_super, r->nonce, inside->number, done);
+		rc = xw_redo_remove_inside(inside, image, r->new_size, done);
+	}
+	return rc ? rc : xw_commit_put_super(image, r->new_super);
 }

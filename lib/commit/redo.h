@@ -66,5 +66,11 @@ int xw_redo_matches(struct xw_redo *r, struct xw_dev *image);
  * it is elsewhere, or may stay.
  */
 int xw_redo_apply(struct xw_redo *r, struct xw_dev *image, struct xw_redo_store *inside);
+/*
+ * All blocks are in place: write a superblock that says so, and remove the record while its pending
+ * bit keeps other tools from using its blocks.
+ */
+int xw_redo_remove_inside(struct xw_redo_store *inside, struct xw_dev *image, uint64_t new_size,
+			  const uint8_t done[XW_SUPER_SIZE]);
 
 #endif

@@ -71,6 +71,14 @@ is "  killed before the commit point: the file is longer" test "$(stat -c %s img
 is "  readers do not mind" "$EXPORT" -f /dev/null img
 is "  the next tool that writes" "$tool" open img
 is "  makes it what it was" cmp img old
+cp --sparse=always old img
+"$tool" change img new how=inside fail=9 mode=cut >out 2>&1
+truncate -s -512 img # all of its list that is not zeros
+is "  killed earlier: half a block of the list" "$tool" open img
+is "  is removed as well" cmp img old
+truncate -s -700 old && cp old img && truncate -s +9K img && cp img longer
+is "  zeros behind a filesystem are somebody's" "$tool" open img
+is "  and stay" cmp img longer
 
 # The bytes of such a record in a block of the filesystem: whoever may write a file can put them there.
 "$MKFS" -q -F -t ext2 -b 1024 -d d evil 8M
@@ -218,4 +226,4 @@ for request in 'sif /f2 block[0] 4090' 'bmap /f2 2 4090' 'zap -f /f30 -o 0 -l 4 
 	equal "$request: free blocks are as they were: $want" "$kept $(stat -c %s img)" "$want $(stat -c %s whole)"
 	! cmp -s img before || fail "  nothing was changed"
 done
-done_testing 62
+done_testing 66

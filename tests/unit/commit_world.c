@@ -348,13 +348,18 @@ void world_revive(struct world *w)
 
 /*
  * A change that was never begun may have lost its list behind the end of the image while it was
- * written, or there may be no superblock that says where the filesystem ends: then the file stays
- * longer.
+ * written: then there are only zeros. Or there may be no superblock that says where the filesystem
+ * ends. Then the file stays longer.
  */
-static bool is_longer(const struct world *w, size_t size, size_t want_size)
+static bool is_longer(const struct world *w, const unsigned char *got, size_t size,
+		      size_t want_size)
 {
-	return w->spec.behind && size > want_size && want_size == w->old_size &&
-	       (w->spec.lost || w->crash.mode == CRASH_POWER);
+	if (!w->spec.behind || size <= want_size || want_size != w->old_size)
+		return false;
+	for (size_t i = want_size; i < size && !w->spec.lost; i++)
+		if (got[i])
+			return false;
+	return w->spec.lost || w->crash.mode == CRASH_POWER;
 }
 
 static bool equal(const struct world *w, const unsigned char *got, size_t size,
@@ -363,7 +368,7 @@ static bool equal(const struct world *w, const unsigned char *got, size_t size,
 	const size_t from = (size_t)WORLD_LOG_FIRST * w->spec.block_size;
 	const size_t to = from + (size_t)WORLD_LOG_BLOCKS * w->spec.block_size;
 
-	if (size != want_size && !is_longer(w, size, want_size))
+	if (size != want_size && !is_longer(w, got, size, want_size))
 		return false;
 	size = want_size;
 	if (!log)
