@@ -222,6 +222,7 @@ static int open_places(struct xw_edit *e, bool trusted, struct xw_places *p)
 				: NULL,
 		.behind = !base->is_block && !e->opts.offset,
 		.undo = e->undo_file,
+		.undo_old = continues(e->undo_file),
 	};
 	struct xw_room room = e->room;
 

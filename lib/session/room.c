@@ -309,8 +309,9 @@ bool xw_room_is_trusted(const uint8_t super[XW_SUPER_SIZE], bool replayed)
 }
 
 /*
- * With an undo file, never in free blocks: e2undo would not restore their contents, and blocks that
- * are free now may be in use in its oldest state.
+ * With an undo file, in free blocks only if there is no other place, since e2undo does not restore
+ * their contents; and never if it has an earlier change: blocks that are free now may be in use in
+ * its oldest state.
  */
 int xw_places_open(struct xw_places *p, const struct xw_room *room,
 		   const struct xw_places_opts *opts, struct xw_diag *diag)
@@ -320,14 +321,15 @@ int xw_places_open(struct xw_places *p, const struct xw_room *room,
 	int rc = 0;
 
 	memset(p, 0, sizeof(*p));
-	p->why_not = opts->none   ? opts->none
-		     : opts->undo ? "with an undo file there is none in free blocks"
-				  : "its bitmaps may be wrong: xw-fsck -f checks them";
+	p->why_not = opts->none ? opts->none
+		     : opts->undo_old
+			     ? "its free blocks may be in use in the oldest state of the undo file"
+			     : "its bitmaps may be wrong: xw-fsck -f checks them";
 	if (opts->none || bs < 1024)
 		return 0;
 	p->room = p->alone = *room;
 	p->room.alone = false;
-	if ((opts->trusted || room->claims) && !opts->undo)
+	if ((opts->trusted || room->claims) && !(opts->undo && (opts->behind || opts->undo_old)))
 		rc = xw_inside_new(base, bs, xw_room_find, &p->room, diag, &p->stores[0]);
 	if (!rc && opts->behind)
 		rc = xw_inside_new(base, bs, NULL, NULL, diag, &p->stores[1]);

@@ -53,6 +53,7 @@ struct xw_places_opts {
 	bool trusted; /* the bitmaps of the old state can be believed */
 	bool behind; /* the image file ends with the filesystem */
 	bool undo; /* an undo file is written */
+	bool undo_old; /* and it has an earlier change */
 };
 
 /* p holds a copy of room and is not moved; stores are for one commit. To be closed in any case. */

@@ -46,6 +46,27 @@ done <<'TABLE'
 -t ext4 -b 1024 -O meta_bg,^resize_inode,^flex_bg|xw-tune -U random;xw-tune -O quota;xw-tune -O itree
 TABLE
 
+# With an undo file, too: the record is in blocks that it need not bring back.
+for change in "xw-tune -U random" "xw-tune -O quota" "xw-fsck -fy"; do
+	if ! command -v e2undo >/dev/null; then
+		skip "$change with an undo file" "e2undo is not installed" 4
+		continue
+	fi
+	"$MKFS" -q -F -t ext2 -b 1024 -d tree base 24M
+	[ "$change" != "xw-fsck -fy" ] || dbg -R "sif /small links_count 9" base
+	put base
+	"$EXPORT" "$loop" >old.tar 2>.err
+	rm -f undo
+	# shellcheck disable=SC2086
+	run_tool "$BIN/${change%% *}" /dev/null -z undo ${change#* } "$loop"
+	case $RC-$change in 0-xw-tune* | 1-xw-fsck*) pass "$change with an undo file" ;; *) fail "$change with an undo file: $RC" ;; esac
+	clean "$loop" "  it is clean"
+	run_tool "$BIN/xw-tune" /dev/null -z undo -L more "$loop" # and its blocks may be in use in the oldest state
+	grep -q "redo file" .err && [ "$RC" = 1 ] && pass "  a second change does not use free blocks" || fail "  a second change: $RC"
+	e2undo undo "$loop" >.out 2>&1
+	is "  e2undo brings the old files and superblock back" bash -c "'$EXPORT' '$loop' | cmp - old.tar && cmp -n 2048 '$loop' base"
+done
+
 # Kinds of damage: DESCRIPTION|OPTIONS|STATUS|a command with the image in $img. STATUS: empty for that of stock e2fsck, which is 0
 # after some repairs, and which cannot judge itrees or, without a backup, a superblock's checksum.
 while IFS='|' read -r desc options want damage; do
@@ -102,4 +123,4 @@ else
 	skip "a repair cut at its writes" "needs fault_preload.so, and no sanitizer"
 fi
 
-done_testing 21
+done_testing 33
