@@ -153,11 +153,9 @@ struct fsck {
 	/* an EA inode has or had a wrong pointer or checksum: values are read; xattr_value.c */
 	bool values_doubted;
 	unsigned freed_in; /* round, from 1, that freed blocks because of an option; 0: none */
-	bool settling; /* differing block bitmaps and counts are a consequence: no error */
-	bool space_looked, quota_looked; /* in this round or an earlier one */
-	bool first_look; /* set while a check sees the original state of the image, in any round */
-	unsigned looked; /* phases that have seen all of it, as bits; run.c */
-	bool hidden; /* this round has found a part of the image that no phase has seen */
+	unsigned part; /* the one that findings are about, unless their id says it */
+	/* for each part the round, from 1, that has looked at all of it first; 0: none so far */
+	uint8_t looked[FSCK_PARTS];
 	bool quota_checked; /* in this round */
 	bool must; /* findings are repaired whatever the policy: an update depends on it */
 	bool was_dirty; /* as opened: not marked valid */
@@ -197,5 +195,12 @@ struct fsck {
 	xw_ino lost_found; /* 0: unknown so far */
 	bool names_known; /* `dirs` has run in this round: names and parents are facts */
 };
+
+/* All of the part has been looked at in this round. */
+static inline void fsck_looked(struct fsck *f, unsigned part)
+{
+	if (!f->looked[part])
+		f->looked[part] = (uint8_t)(f->round + 1);
+}
 
 #endif

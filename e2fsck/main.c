@@ -222,7 +222,7 @@ static int check(struct fsck *f, struct outcome *o)
 static int exit_status(const struct fsck *f, const struct outcome *o, int rc)
 {
 	const struct fsck_findings *all = &f->findings;
-	const bool any = all->found || all->late;
+	const bool any = all->found || all->followed;
 	/* as e2fsck when asked "Abort?", or when a feature is unknown */
 	const bool aborted = rc == XW_ERR_TRUNCATED || rc == XW_ERR_UNSUPPORTED;
 	int status = 0;
@@ -235,7 +235,7 @@ static int exit_status(const struct fsck *f, const struct outcome *o, int rc)
 		status |= FSCK_EXIT_REBOOT;
 	if (!aborted && (all->left || all->ended || (any && !o->committed && !o->skipped)))
 		status |= FSCK_EXIT_LEFT;
-	if (o->committed && all->modified && (all->recounted || all->found + all->late > all->left))
+	if (o->committed && all->modified && (all->recounted || fsck_repaired(all)))
 		status |= FSCK_EXIT_FIXED;
 	if (o->committed && o->recounted && !o->skipped)
 		status |= FSCK_EXIT_FIXED;

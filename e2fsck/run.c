@@ -2,6 +2,8 @@
 /* The order of the phases in a round, and the number of rounds. */
 #include "config.h"
 
+#include <assert.h>
+
 #include "phases/phases.h"
 #include "tool.h"
 
@@ -15,6 +17,7 @@ enum { ROUNDS_MAX = 8 };
 static const struct phase {
 	int (*run)(struct fsck *f);
 	unsigned pass; /* pass of e2fsck(8) to which its work belongs */
+	bool names; /* it looks at nothing as long as names are not known */
 } phases[] = {
 	/* superblock, descriptors, journal inode, orphans; gives the places of group metadata */
 	{fsck_check_super, 0},
@@ -25,70 +28,58 @@ static const struct phase {
 	{fsck_find_values, 1}, /* attribute values whose EA inode leads elsewhere */
 	{fsck_settle, 1}, /* the owner map is settled: rebuilt maps, and writes that were kept */
 	{fsck_check_contested, 1}, /* copies of blocks with two owners */
+	{fsck_make_root, 1}, /* a lost root directory, when blocks have one owner */
 	{fsck_check_special, 1}, /* blocks of resize inode, orphan file and MMP */
 	{fsck_check_xattrs, 1}, /* reference counts of attribute blocks and EA inodes */
-	{fsck_check_dirs, 2}, /* every directory block; gives names, parents, itrees' entries */
-	{fsck_check_tree, 3}, /* directories that nobody names: lost+found */
-	{fsck_check_links, 4}, /* link counts; inodes without a name: lost+found */
+	/* every directory block; gives names, parents, itrees' entries */
+	{fsck_check_dirs, 2, true},
+	{fsck_check_tree, 3, true}, /* directories that nobody names: lost+found */
+	{fsck_check_links, 4, true}, /* link counts; inodes without a name: lost+found */
 	{fsck_recreate, 4}, /* a lost journal */
 	{fsck_check_space, 5}, /* bitmaps, free counts, quota */
 	{fsck_set_bad, 5},
 	{fsck_rewrite_maps, 5},
 };
 
-/*
- * The first time that a phase gets to see everything, what it finds was wrong with the image; later
- * it follows from a repair.
- */
-static int run_phase(struct fsck *f, size_t i)
-{
-	const unsigned bit = 1u << i;
-	int rc;
-
-	f->first_look = !(f->looked & bit);
-	rc = phases[i].run(f);
-	f->first_look = false;
-	if (!rc && !f->stop && !f->hidden)
-		f->looked |= bit;
-	return rc;
-}
+static_assert(XW_ARRAY_SIZE(phases) <= FSCK_PART_SPACE, "a part for each phase");
 
 static int run_round(struct fsck *f)
 {
-	for (size_t i = 0; i < XW_ARRAY_SIZE(phases) && !f->stop && !f->again; i++) {
+	for (unsigned i = 0; i < XW_ARRAY_SIZE(phases) && !f->stop && !f->again; i++) {
 		int rc;
 
 		fsck_pass(f, phases[i].pass);
 		if (f->stop)
 			return 0;
-		rc = run_phase(f, i);
+		f->part = i;
+		rc = phases[i].run(f);
 		if (rc)
 			return rc;
+		if (f->names_known || !phases[i].names)
+			fsck_looked(f, i);
 	}
 	return 0;
 }
 
-/* Repairs were agreed to, but the round has written nothing: none of them was possible. */
-static void take_back(struct fsck_findings *all)
-{
-	all->left += all->promised;
-	all->fixed -= all->promised_fixed;
-}
-
 static int one_round(struct fsck *f)
 {
+	struct fsck_findings *const all = &f->findings;
+	const uint64_t fixed = all->fixed, repaired = fsck_repaired(all);
 	const enum fsck_mode mode = f->opts.mode;
 	int rc;
 
 	fsck_unused_note(f);
 	fsck_facts_free(f);
-	f->changed = f->allocated = f->again = f->hidden = f->quota_checked = false;
-	f->findings.promised = f->findings.promised_fixed = 0;
+	f->changed = f->allocated = f->again = f->quota_checked = false;
 	if (f->leave)
 		f->opts.mode = FSCK_NO;
 	rc = run_round(f);
 	f->opts.mode = mode;
-	f->findings.modified |= f->changed;
+	all->modified |= f->changed;
+	if (!f->stop && !f->changed) { /* none of the repairs that were agreed to was possible */
+		all->left += fsck_repaired(all) - repaired;
+		all->fixed = fixed;
+	}
 	return rc;
 }
 
@@ -107,14 +98,12 @@ int fsck_run(struct fsck *f)
 
 		if (rc)
 			return rc;
-		if (!f->stop && !f->changed)
-			take_back(&f->findings);
 		if (f->leave || (f->again && !f->changed))
 			count_left(f);
 		if (f->leave || f->stop || !f->changed)
 			return 0;
 		/* -n: what was changed in memory only is not checked and reported a second time */
-		if (f->opts.mode == FSCK_NO && !f->again && !f->hidden)
+		if (f->opts.mode == FSCK_NO && !f->again)
 			return 0;
 	}
 	/* It does not converge: report the rest as with -n, and keep the repairs made so far. */

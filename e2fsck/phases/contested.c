@@ -210,7 +210,7 @@ int fsck_check_contested(struct fsck *f)
 	if ((may_share(f) && !f->opts.unshare_blocks) ||
 	    (!f->owners.contested && !f->misplaced.n)) {
 		leave_metadata(f);
-		return fsck_make_root(f);
+		return 0;
 	}
 	c.bits = xw_image_cluster_bits(f->img);
 	c.copy = malloc((size_t)f->img->block_size << c.bits);
@@ -237,5 +237,5 @@ int fsck_check_contested(struct fsck *f)
 	f->again = f->again || f->dirs_cut;
 	if (!rc && !f->again)
 		leave_metadata(f);
-	return rc || f->stop ? rc : fsck_make_root(f);
+	return rc;
 }

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/auto.h"
 #include "phases/super.h"
@@ -83,8 +84,8 @@ bool fsck_group_expose(struct fsck *f, xw_ino ino, const char *name, size_t len)
 		return true; /* its meaning stays unknown */
 	gd.flags &= (uint16_t)~XW_BG_INODE_UNINIT;
 	gd.itable_unused = 0;
-	f->again = f->hidden = true;
-	f->looked = 0;
+	f->again = true;
+	memset(f->looked, 0, sizeof(f->looked)); /* nothing has looked at these inodes */
 	return !fsck_group_renew(f, group, &gd);
 }
 

@@ -343,20 +343,7 @@ int fsck_bitmaps_mend(struct fsck *f)
 	if (!rc && !f->stop)
 		rc = mend_super(f, &s);
 	xw_vec_free(&s.odd);
-	return rc;
-}
-
-int fsck_look_first(struct fsck *f, int (*check)(struct fsck *f), bool *looked)
-{
-	const bool first = f->first_look, settling = f->settling;
-	int rc;
-
-	f->first_look = !*looked;
-	f->settling = *looked && f->freed_in && f->freed_in <= f->round;
-	rc = check(f);
-	*looked = true;
-	f->first_look = first;
-	f->settling = settling;
+	fsck_looked(f, FSCK_PART_SPACE);
 	return rc;
 }
 
@@ -365,7 +352,7 @@ int fsck_bitmaps_settle(struct fsck *f)
 	int rc;
 
 	f->must = true;
-	rc = fsck_look_first(f, fsck_bitmaps_mend, &f->space_looked);
+	rc = fsck_bitmaps_mend(f);
 	f->must = false;
 	return rc;
 }

@@ -10,7 +10,8 @@ static int look_at_quota(struct fsck *f)
 	if (f->quota_checked)
 		return 0;
 	f->quota_checked = true;
-	return fsck_look_first(f, fsck_check_quota, &f->quota_looked);
+	fsck_looked(f, FSCK_PART_QUOTA);
+	return fsck_check_quota(f);
 }
 
 int fsck_check_space(struct fsck *f)
@@ -22,7 +23,7 @@ int fsck_check_space(struct fsck *f)
 	 */
 	if (f->allocated || !f->owners.claims)
 		return 0;
-	rc = fsck_look_first(f, fsck_bitmaps_mend, &f->space_looked);
+	rc = fsck_bitmaps_mend(f);
 	if (!rc && !f->stop)
 		rc = look_at_quota(f);
 	if (f->freed_in <= f->round)

@@ -62,11 +62,6 @@ int fsck_space_block_bits_read(struct fsck *f, uint64_t group, const struct xw_g
 int fsck_space_inode_bits_read(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
 			       uint8_t *bits);
 
-/*
- * A check of all the image, whose findings are those that the image came with if it is the first
- * one of its kind: *looked, which is set. Checks may be nested.
- */
-int fsck_look_first(struct fsck *f, int (*check)(struct fsck *f), bool *looked);
 /* bitmaps.c: compare with the facts, and repair what differs: by the usual policy; always. */
 int fsck_bitmaps_mend(struct fsck *f);
 int fsck_bitmaps_settle(struct fsck *f);

@@ -5,12 +5,10 @@
  *	-n	declined
  *	-y	repaired
  *	-p	as its row says: repaired, or the check ends
- *	else	the user is asked; what was declined in a round is declined in later ones
+ *	else	the user is asked
  *
- * Findings of rounds after the first follow from repairs, so nobody is told of them who has said
- * yes to everything, but with -v. Space and quota are looked at by what the round has found out: in
- * a round that ends before them, or whose updates make that stale, the next one looks first, and
- * what it finds counts as if it was the first round.
+ * What was not repaired in a round is not repaired, nor told again, in later ones. Nobody who has
+ * said yes to everything is told of what follows from repairs, but with -v.
  */
 #include "config.h"
 
@@ -24,33 +22,33 @@
 #include "report/progress.h"
 #include "report/report.h"
 
-/* A declined finding: its kind and subject. */
-struct declined {
+/* A finding that was not repaired: its kind and subject. */
+struct left {
 	uint64_t hash; /* never 0 */
 };
 
-static bool declined_used(const void *slot)
+static bool left_used(const void *slot)
 {
-	return ((const struct declined *)slot)->hash;
+	return ((const struct left *)slot)->hash;
 }
 
-static bool declined_same(const void *arg, const void *slot, const void *key)
-{
-	(void)arg;
-	return ((const struct declined *)slot)->hash == *(const uint64_t *)key;
-}
-
-static uint64_t declined_hash(const void *arg, const void *slot)
+static bool left_same(const void *arg, const void *slot, const void *key)
 {
 	(void)arg;
-	return ((const struct declined *)slot)->hash;
+	return ((const struct left *)slot)->hash == *(const uint64_t *)key;
 }
 
-static const struct xw_table_kind declined_kind = {
-	.bytes = sizeof(struct declined),
-	.used = declined_used,
-	.same = declined_same,
-	.hash = declined_hash,
+static uint64_t left_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return ((const struct left *)slot)->hash;
+}
+
+static const struct xw_table_kind left_kind = {
+	.bytes = sizeof(struct left),
+	.used = left_used,
+	.same = left_same,
+	.hash = left_hash,
 };
 
 static uint64_t hash_of(const struct fsck_about *a)
@@ -64,23 +62,23 @@ static uint64_t hash_of(const struct fsck_about *a)
 	return hash ? hash : 1;
 }
 
-static bool was_declined(const struct fsck *f, const struct fsck_about *a)
+static bool was_left(const struct fsck *f, const struct fsck_about *a)
 {
 	const uint64_t hash = hash_of(a);
 
-	return xw_table_get(&f->findings.declined, &declined_kind, NULL, hash, &hash) != NULL;
+	return xw_table_get(&f->findings.left_before, &left_kind, NULL, hash, &hash) != NULL;
 }
 
-/* Without memory the question is asked again. */
-static void remember_declined(struct fsck *f, const struct fsck_about *a)
+/* Without memory it is told again. */
+static void remember_left(struct fsck *f, const struct fsck_about *a)
 {
-	struct xw_table *t = &f->findings.declined;
+	struct xw_table *t = &f->findings.left_before;
 	const uint64_t hash = hash_of(a);
-	struct declined *slot;
+	struct left *slot;
 
-	if (xw_table_room(t, &declined_kind, NULL))
+	if (xw_table_room(t, &left_kind, NULL))
 		return;
-	slot = xw_table_slot(t, &declined_kind, NULL, hash, &hash);
+	slot = xw_table_slot(t, &left_kind, NULL, hash, &hash);
 	if (!slot->hash)
 		t->n++;
 	slot->hash = hash;
@@ -88,35 +86,46 @@ static void remember_declined(struct fsck *f, const struct fsck_about *a)
 
 void fsck_findings_free(struct fsck *f)
 {
-	xw_table_free(&f->findings.declined);
+	xw_table_free(&f->findings.left_before);
 }
 
-/* Does it follow from a repair? */
-static bool is_late(const struct fsck *f)
+uint64_t fsck_repaired(const struct fsck_findings *all)
 {
-	return f->round && !f->first_look;
+	const uint64_t told = all->found + all->followed;
+
+	return told > all->left ? told - all->left : 0;
 }
 
-static void count(struct fsck *f, const struct fsck_row *row, bool repaired)
+static unsigned part_of(const struct fsck *f, const struct fsck_about *a)
+{
+	if (a->id >= FSCK_BLOCK_BITMAP && a->id <= FSCK_FREE_INODES)
+		return FSCK_PART_SPACE;
+	if (a->id == FSCK_QUOTA_DAMAGED || a->id == FSCK_QUOTA_USAGE)
+		return FSCK_PART_QUOTA;
+	return f->part;
+}
+
+/* Does it follow from a repair? If not, it came with the image. */
+static bool follows(const struct fsck *f, const struct fsck_about *a)
+{
+	const unsigned round = f->looked[part_of(f, a)];
+
+	return round && round <= f->round;
+}
+
+static void count(struct fsck *f, const struct fsck_about *a, bool repaired)
 {
 	struct fsck_findings *all = &f->findings;
+	const bool came = !follows(f, a);
 
-	if (row->severity == FSCK_NOTE) {
+	if (fsck_row(a->id)->severity == FSCK_NOTE) {
 		all->notes++;
 		return;
 	}
-	if (is_late(f))
-		all->late++;
-	else
-		all->found++;
-	if (!repaired)
-		all->left++;
-	else if (!is_late(f))
-		all->fixed++;
-	if (repaired && row->offer) {
-		all->promised++;
-		all->promised_fixed += !is_late(f);
-	}
+	all->found += came;
+	all->followed += !came;
+	all->fixed += came && repaired;
+	all->left += !repaired;
 }
 
 /* The message, without the action taken. */
@@ -129,7 +138,7 @@ static void put_text(struct fsck *f, const struct fsck_row *row, const struct fs
 }
 
 /* Is it shown to the user? Notes that -p repairs silently are shown only with -v. */
-static bool is_told(const struct fsck *f, const struct fsck_row *row)
+static bool is_told(const struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
 {
 	if (f->opts.json)
 		return false;
@@ -138,7 +147,7 @@ static bool is_told(const struct fsck *f, const struct fsck_row *row)
 	if (row->preen == FSCK_P_QUIET &&
 	    (row->severity == FSCK_NOTE || f->opts.mode == FSCK_PREEN))
 		return false;
-	return !is_late(f) || f->opts.mode == FSCK_NO;
+	return !follows(f, a) || f->opts.mode == FSCK_NO;
 }
 
 static bool is_power_of_ten(uint64_t n)
@@ -153,7 +162,7 @@ static bool is_shown(struct fsck *f, const struct fsck_row *row, const struct fs
 {
 	uint64_t n;
 
-	if (!is_told(f, row))
+	if (!is_told(f, row, a))
 		return false;
 	n = ++f->findings.told[a->id];
 	if (f->opts.verbose || n < FSCK_TOLD_MAX)
@@ -224,7 +233,7 @@ static bool ask(struct fsck *f, const struct fsck_row *row, const struct fsck_ab
 {
 	char question[64];
 
-	if (was_declined(f, a))
+	if (was_left(f, a))
 		return false;
 	put_text(f, row, a);
 	snprintf(question, sizeof(question), ".  %s<y>? ", row->offer);
@@ -238,7 +247,6 @@ static bool ask(struct fsck *f, const struct fsck_row *row, const struct fsck_ab
 		f->findings.canceled = f->stop = true;
 		return false;
 	default:
-		remember_declined(f, a);
 		return false;
 	}
 }
@@ -279,7 +287,7 @@ static const char *done_name(const struct fsck *f, const struct fsck_row *row, b
  */
 static bool is_wanted(const struct fsck *f, const struct fsck_about *a)
 {
-	return f->settling && f->opts.mode != FSCK_NO && !was_declined(f, a) &&
+	return f->freed_in && f->freed_in <= f->round && f->opts.mode != FSCK_NO && follows(f, a) &&
 	       (a->id == FSCK_BLOCK_BITMAP || a->id == FSCK_GROUP_FREE_BLOCKS ||
 		a->id == FSCK_FREE_BLOCKS || a->id == FSCK_QUOTA_USAGE);
 }
@@ -296,23 +304,22 @@ static bool is_recount(const struct fsck *f, const struct fsck_about *a)
 bool fsck_found(struct fsck *f, const struct fsck_about *a)
 {
 	const struct fsck_row *row = fsck_row(a->id);
-	bool again, repaired;
+	bool repaired;
 
 	/* Missing data may be data that could not be read. */
 	f->stop = f->stop || (f->opts.mode != FSCK_NO && fsck_check_readable(f));
 	if (f->stop)
 		return false;
+	if (f->round && was_left(f, a))
+		return f->must && f->opts.mode != FSCK_NO;
 	if (is_wanted(f, a)) {
 		f->findings.notes++;
 		return true;
 	}
-	again = f->round && was_declined(f, a);
-	if (again && f->must)
-		return true;
 	repaired = decide(f, row, a);
-	if (again)
-		return repaired;
-	count(f, row, repaired);
+	if (!repaired && f->opts.mode != FSCK_NO)
+		remember_left(f, a);
+	count(f, a, repaired);
 	if (repaired && is_recount(f, a))
 		f->findings.recounted = true;
 	if (f->opts.json)

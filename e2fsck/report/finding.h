@@ -52,6 +52,18 @@ struct fsck_about {
 	size_t name_len;
 };
 
+/*
+ * Parts of an image. What is found when a part is looked at for the first time came with the image,
+ * in whichever round that is. What a later round finds there follows from a repair, as nothing else
+ * has changed it since.
+ */
+enum fsck_part {
+	/* 0 and up: what a phase looks at, by its row in run.c */
+	FSCK_PART_SPACE = 20, /* bitmaps and counts */
+	FSCK_PART_QUOTA,
+	FSCK_PARTS
+};
+
 struct fsck;
 
 /* Report a finding. Returns true if the caller is to repair it now. */
@@ -63,15 +75,10 @@ bool fsck_found(struct fsck *f, const struct fsck_about *a);
 
 /* Policy and result; finding.c. */
 struct fsck_findings {
-	/*
-	 * Of the first round, or of the first check of space or quota, which an update may delay;
-	 * without notes. `left`: declined, in any round.
-	 */
-	uint64_t found, fixed, left;
-	uint64_t late; /* of later rounds: consequences of repairs */
+	uint64_t found, fixed; /* what came with the image, without notes; repaired of that */
+	uint64_t followed; /* from repairs */
+	uint64_t left; /* of both: not repaired */
 	uint64_t notes;
-	uint64_t promised; /* repairs that this round has agreed to */
-	uint64_t promised_fixed; /* of these, the ones that are included in `fixed` */
 	bool recounted; /* free counts of the superblock were repaired: notes, yet exit status 1 */
 	bool reboot; /* the mounted root filesystem was changed */
 	bool modified; /* the overlay was written to in some round */
@@ -79,10 +86,12 @@ struct fsck_findings {
 	bool ended; /* with -p: a finding that needs an administrator */
 	bool canceled; /* by a signal, or at a question */
 	uint64_t told[FSCK_IDS]; /* shown, or counted from FSCK_TOLD_MAX on */
-	struct xw_table declined; /* findings answered with no: not asked again in later rounds */
+	struct xw_table left_before; /* findings not repaired: not told again in later rounds */
 };
 
 void fsck_findings_free(struct fsck *f);
+/* How many were repaired, of whatever origin. */
+uint64_t fsck_repaired(const struct fsck_findings *all);
 /* How often the kinds were found of which not all were shown. */
 void fsck_say_counted(const struct fsck *f);
 

@@ -81,7 +81,7 @@ void fsck_json_end(const struct fsck *f, const char *error, int status)
 	/* Repairs that were not written do not count. */
 	xw_json_u64(&j, "repaired", failed ? 0 : all->fixed);
 	xw_json_u64(&j, "left", all->left + (failed ? all->fixed : 0));
-	xw_json_u64(&j, "later", all->late);
+	xw_json_u64(&j, "later", all->followed);
 	xw_json_u64(&j, "notes", all->notes);
 	xw_json_u64(&j, "rounds", f->round + 1);
 	xw_json_u64(&j, "exit_status", (uint64_t)status);

@@ -10,13 +10,14 @@ import textwrap
 PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "found.txt")
 HEAD = """\
 # What xw-fsck finds in each case of damage, by found.py: with -fn, and with -fy where that is something else.
-# The exit status, then the names of findings; those that are told more than once with their number.
+# The exit status, the number of findings that follow from repairs, if any, then the names of findings; those that are
+# told more than once with their number.
 """
 
 
-def told(status, names):
-    """The exit status and findings of a run as one line."""
-    return " ".join([str(status)] + [name if n == 1 else "%s*%d" % (name, n)
+def told(status, names, later=0):
+    """The exit status and findings of a run as one line; later: how many of them follow from repairs."""
+    return " ".join([str(status)] + ["later=%d" % later] * bool(later) + [name if n == 1 else "%s*%d" % (name, n)
                                      for name, n in sorted(collections.Counter(names).items())])
 
 
@@ -47,7 +48,7 @@ def read():
 
 
 def write(seen):
-    """seen: [(name, {how: (status, names)})]"""
+    """seen: [(name, {how: (status, names, later)})]"""
     with open(PATH, "w", encoding="utf-8") as out:
         out.write(HEAD)
         for name, runs in seen:

@@ -87,6 +87,31 @@ def file_in_a_damaged_directory_of_many_blocks(i):
     i.iblock(i.lookup("small"), 12 + 8, 4, max(i.blocks(many).items())[1])
 
 
+# ---- what a later round looks at first ----
+
+
+def dangling(i):
+    """Two names of inodes that are not in use, in directories of their own."""
+    i.set_entry(i.lookup("many"), "name-007-of-a-file", 0, 4, i.per_group)
+    i.set_entry(i.lookup("sub/deep"), "inner", 0, 4, i.per_group - 1)
+
+
+@cases.case("contested", "dir-entry-unused", base=EXT, lost=["small", "hard"], moved=True)
+def dangling_names_beside_a_contested_block(i):
+    """No directory is read before the block has one owner: what is wrong in them came with the image."""
+    dangling(i)
+    i.iblock(i.lookup("small"), 12 + 8, 4, first_block(i, "file"))
+
+
+@cases.case("contested", "root-missing", "dir-entry-unused", base=["ext4", "ext2"], lost=["small", "hard"], moved=True)
+def names_below_a_lost_root_beside_a_contested_bitmap(i):
+    """The root is made when the bitmap is its own again, and directories are read after that."""
+    small = i.lookup("small")
+    dangling(i)
+    i.iblock(small, 12 + 8 if i.inode(small, "flags") & FL_EXTENTS else 0, 4, i.gd(0, "block_bitmap"))
+    i.put(i.inode_off(2), 128, bytes(128))
+
+
 # ---- what has changed hands ----
 
 

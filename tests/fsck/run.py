@@ -201,8 +201,9 @@ def keeps_itree(path):
 
 def expect_all(case, how, status, lines):
     """Nothing but what found.txt lists is found."""
-    SEEN.setdefault(case.name, {})[how] = (status, names(lines))
-    line, wanted = found.told(status, names(lines)), FOUND.get(case.name, {}).get(how)
+    later = lines[-1].get("later", 0) if lines else 0
+    SEEN.setdefault(case.name, {})[how] = (status, names(lines), later)
+    line, wanted = found.told(*SEEN[case.name][how]), FOUND.get(case.name, {}).get(how)
     if not RECORD and line != wanted:
         raise Failed("%s found: %s\nfound.txt: %s" % (how, line, wanted))
 

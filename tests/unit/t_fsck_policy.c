@@ -110,43 +110,36 @@ static const struct {
 	bool must;
 	enum fsck_answer answer;
 	bool repaired, asked, ended, canceled;
-	unsigned found, fixed, left, notes, promised;
+	unsigned found, fixed, left, notes;
 	const char *done;
 } rows[] = {
-	{FSCK_NO, FIX, false, 0, false, false, false, false, 1, 0, 1, 0, 0, "declined"},
-	{FSCK_NO, FIX, true, 0, false, false, false, false, 1, 0, 1, 0, 0, "declined"},
-	{FSCK_NO, NOTE, false, 0, false, false, false, false, 0, 0, 0, 1, 0, "declined"},
-	{FSCK_NO, DONE, false, 0, false, false, false, false, 1, 0, 1, 0, 0, "reported"},
-	{FSCK_YES, FIX, false, 0, true, false, false, false, 1, 1, 0, 0, 1, "repaired"},
-	{FSCK_YES, ABORT, false, 0, true, false, false, false, 1, 1, 0, 0, 1, "repaired"},
-	{FSCK_YES, BEYOND, false, 0, false, false, false, false, 1, 0, 1, 0, 0, "reported"},
-	{FSCK_YES, NOTE, false, 0, true, false, false, false, 0, 0, 0, 1, 0, "repaired"},
-	{FSCK_YES, REPORT, false, 0, false, false, false, false, 1, 0, 1, 0, 0, "reported"},
-	{FSCK_YES, REPORT, true, 0, false, false, false, false, 1, 0, 1, 0, 0, "reported"},
-	{FSCK_YES, DONE, false, 0, true, false, false, false, 1, 1, 0, 0, 0, "repaired"},
-	{FSCK_PREEN, FIX, false, 0, true, false, false, false, 1, 1, 0, 0, 1, "accepted"},
-	{FSCK_PREEN, QUIET, false, 0, true, false, false, false, 0, 0, 0, 1, 0, "accepted"},
-	{FSCK_PREEN, ABORT, false, 0, false, false, true, false, 1, 0, 1, 0, 0, "ended"},
-	{FSCK_PREEN, ABORT, true, 0, true, false, false, false, 1, 1, 0, 0, 1, "accepted"},
-	{FSCK_PREEN, BEYOND, false, 0, false, false, true, false, 1, 0, 1, 0, 0, "ended"},
-	{FSCK_PREEN, REPORT, false, 0, false, false, false, false, 1, 0, 1, 0, 0, "reported"},
-	{FSCK_ASK, FIX, false, FSCK_ANSWER_YES, true, true, false, false, 1, 1, 0, 0, 1,
-	 "repaired"},
-	{FSCK_ASK, FIX, false, FSCK_ANSWER_ALL, true, true, false, false, 1, 1, 0, 0, 1,
-	 "repaired"},
-	{FSCK_ASK, FIX, false, FSCK_ANSWER_NO, false, true, false, false, 1, 0, 1, 0, 0,
-	 "declined"},
-	{FSCK_ASK, FIX, false, FSCK_ANSWER_END, false, true, false, true, 1, 0, 1, 0, 0,
-	 "declined"},
-	{FSCK_ASK, FIX, true, FSCK_ANSWER_NO, true, false, false, false, 1, 1, 0, 0, 1, "repaired"},
-	{FSCK_ASK, ABORT, false, FSCK_ANSWER_NO, false, true, false, false, 1, 0, 1, 0, 0,
-	 "declined"},
-	{FSCK_ASK, BEYOND, false, FSCK_ANSWER_YES, false, false, false, false, 1, 0, 1, 0, 0,
+	{FSCK_NO, FIX, false, 0, false, false, false, false, 1, 0, 1, 0, "declined"},
+	{FSCK_NO, FIX, true, 0, false, false, false, false, 1, 0, 1, 0, "declined"},
+	{FSCK_NO, NOTE, false, 0, false, false, false, false, 0, 0, 0, 1, "declined"},
+	{FSCK_NO, DONE, false, 0, false, false, false, false, 1, 0, 1, 0, "reported"},
+	{FSCK_YES, FIX, false, 0, true, false, false, false, 1, 1, 0, 0, "repaired"},
+	{FSCK_YES, ABORT, false, 0, true, false, false, false, 1, 1, 0, 0, "repaired"},
+	{FSCK_YES, BEYOND, false, 0, false, false, false, false, 1, 0, 1, 0, "reported"},
+	{FSCK_YES, NOTE, false, 0, true, false, false, false, 0, 0, 0, 1, "repaired"},
+	{FSCK_YES, REPORT, false, 0, false, false, false, false, 1, 0, 1, 0, "reported"},
+	{FSCK_YES, REPORT, true, 0, false, false, false, false, 1, 0, 1, 0, "reported"},
+	{FSCK_YES, DONE, false, 0, true, false, false, false, 1, 1, 0, 0, "repaired"},
+	{FSCK_PREEN, FIX, false, 0, true, false, false, false, 1, 1, 0, 0, "accepted"},
+	{FSCK_PREEN, QUIET, false, 0, true, false, false, false, 0, 0, 0, 1, "accepted"},
+	{FSCK_PREEN, ABORT, false, 0, false, false, true, false, 1, 0, 1, 0, "ended"},
+	{FSCK_PREEN, ABORT, true, 0, true, false, false, false, 1, 1, 0, 0, "accepted"},
+	{FSCK_PREEN, BEYOND, false, 0, false, false, true, false, 1, 0, 1, 0, "ended"},
+	{FSCK_PREEN, REPORT, false, 0, false, false, false, false, 1, 0, 1, 0, "reported"},
+	{FSCK_ASK, FIX, false, FSCK_ANSWER_YES, true, true, false, false, 1, 1, 0, 0, "repaired"},
+	{FSCK_ASK, FIX, false, FSCK_ANSWER_ALL, true, true, false, false, 1, 1, 0, 0, "repaired"},
+	{FSCK_ASK, FIX, false, FSCK_ANSWER_NO, false, true, false, false, 1, 0, 1, 0, "declined"},
+	{FSCK_ASK, FIX, false, FSCK_ANSWER_END, false, true, false, true, 1, 0, 1, 0, "declined"},
+	{FSCK_ASK, FIX, true, FSCK_ANSWER_NO, true, false, false, false, 1, 1, 0, 0, "repaired"},
+	{FSCK_ASK, ABORT, false, FSCK_ANSWER_NO, false, true, false, false, 1, 0, 1, 0, "declined"},
+	{FSCK_ASK, BEYOND, false, FSCK_ANSWER_YES, false, false, false, false, 1, 0, 1, 0,
 	 "reported"},
-	{FSCK_ASK, DONE, false, FSCK_ANSWER_NO, true, false, false, false, 1, 1, 0, 0, 0,
-	 "repaired"},
-	{FSCK_ASK, NOTE, false, FSCK_ANSWER_NO, false, true, false, false, 0, 0, 0, 1, 0,
-	 "declined"},
+	{FSCK_ASK, DONE, false, FSCK_ANSWER_NO, true, false, false, false, 1, 1, 0, 0, "repaired"},
+	{FSCK_ASK, NOTE, false, FSCK_ANSWER_NO, false, true, false, false, 0, 0, 0, 1, "declined"},
 };
 
 START_TEST(decisions)
@@ -166,9 +159,8 @@ START_TEST(decisions)
 	ck_assert_uint_eq(n->fixed, rows[_i].fixed);
 	ck_assert_uint_eq(n->left, rows[_i].left);
 	ck_assert_uint_eq(n->notes, rows[_i].notes);
-	ck_assert_uint_eq(n->promised, rows[_i].promised);
-	ck_assert_uint_eq(n->promised_fixed, rows[_i].promised);
-	ck_assert_uint_eq(n->late, 0);
+	ck_assert_uint_eq(n->followed, 0);
+	ck_assert_uint_eq(fsck_repaired(n), rows[_i].fixed);
 	ck_assert_uint_eq(written, 1);
 	ck_assert_str_eq(done, rows[_i].done);
 	/* after an end nothing is looked at */
@@ -205,11 +197,17 @@ START_TEST(declined)
 	for (f.round = 0; f.round < 3; f.round++)
 		ck_assert(!fsck_found(&f, &about));
 	ck_assert_uint_eq(asked, 1);
-	ck_assert(f.findings.found == 1 && f.findings.left == 1 && !f.findings.late);
+	ck_assert(f.findings.found == 1 && f.findings.left == 1 && !f.findings.followed);
 	f.must = true; /* an update depends on it */
 	ck_assert(fsck_found(&f, &about));
-	ck_assert(f.findings.found == 1 && !f.findings.late && asked == 1);
+	ck_assert(f.findings.found == 1 && !f.findings.followed && asked == 1);
+	f.opts.mode = FSCK_NO;
+	ck_assert(!fsck_found(&f, &about));
+	f.opts.mode = FSCK_ASK;
 	f.must = false;
+	f.findings.yes_to_all = true; /* that was an answer to another question */
+	ck_assert(!fsck_found(&f, &about));
+	f.findings.yes_to_all = false;
 	for (int k = 0; k < 7; k++) {
 		struct fsck_about other = about;
 
@@ -226,7 +224,7 @@ START_TEST(declined)
 		ck_assert(!fsck_found(&f, &other));
 		ck_assert_uint_eq(asked, 2 + k);
 	}
-	ck_assert_uint_eq(f.findings.late, 7);
+	ck_assert_uint_eq(f.findings.found, 8);
 	captured();
 	fsck_findings_free(&f);
 }
@@ -248,21 +246,72 @@ START_TEST(names_tell_findings_apart)
 END_TEST
 
 /* What follows from repairs does not count as found or fixed, but what is left is left. */
-START_TEST(late)
+START_TEST(origins)
 {
 	const struct fsck_findings *const n = &f.findings;
 
 	start(FSCK_YES);
+	f.part = 3;
+	fsck_looked(&f, 3);
+	ck_assert(find(FIX, 12) && n->found == 1); /* in the same round */
 	f.round = 1;
-	ck_assert(find(FIX, 12));
-	ck_assert(n->late == 1 && !n->found && !n->fixed && !n->left);
-	ck_assert(n->promised == 1 && !n->promised_fixed);
+	ck_assert(find(FIX, 13) && n->followed == 1 && n->found == 1 && n->fixed == 1 && !n->left);
+	ck_assert(!find(REPORT, 12) && n->followed == 2 && n->left == 1);
+	ck_assert_uint_eq(fsck_repaired(n), 2);
+	f.part = 4; /* which nothing has looked at before, whatever the round */
+	ck_assert(find(FIX, 13) && n->followed == 2 && n->found == 2 && n->fixed == 2);
+	fsck_looked(&f, 4);
+	fsck_looked(&f, 3); /* it was looked at before that */
+	ck_assert_uint_eq(f.looked[3], 1);
+	ck_assert(find(FIX, 14) && n->found == 3);
+	f.round = 2;
+	ck_assert(find(FIX, 14) && n->found == 3 && n->followed == 3);
+	fsck_findings_free(&f);
+}
+END_TEST
+
+/* Bitmaps, counts and quota are parts of their own, in whichever phase they are looked at. */
+START_TEST(parts)
+{
+	static const struct {
+		enum fsck_id id;
+		unsigned part;
+	} cases[] = {
+		{FSCK_BLOCK_BITMAP, FSCK_PART_SPACE},
+		{FSCK_ITABLE_UNUSED, FSCK_PART_SPACE},
+		{FSCK_GROUP_DIRS, FSCK_PART_SPACE},
+		{FSCK_INODE_BITMAP_IO, FSCK_PART_SPACE},
+		{FSCK_QUOTA_DAMAGED, FSCK_PART_QUOTA},
+		{FSCK_QUOTA_USAGE, FSCK_PART_QUOTA},
+		{FSCK_QUOTA_MODE, 5},
+		{FSCK_LINK_COUNT, 5},
+	};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(cases); i++)
+		for (unsigned part = 0; part < FSCK_PARTS; part++) {
+			start(FSCK_YES);
+			f.part = 5;
+			fsck_looked(&f, part);
+			f.round = 1;
+			find(cases[i].id, 3);
+			ck_assert_uint_eq(f.findings.followed, part == cases[i].part);
+			ck_assert_uint_eq(f.findings.found, part != cases[i].part);
+			fsck_findings_free(&f);
+		}
+}
+END_TEST
+
+/* What cannot be repaired is told once, and counted once. */
+START_TEST(reported_once)
+{
+	start(FSCK_YES);
 	ck_assert(!find(REPORT, 12));
-	ck_assert(n->late == 2 && n->left == 1);
-	f.first_look = true; /* nobody has looked at it before */
-	ck_assert(find(FIX, 13));
-	ck_assert(n->late == 2 && n->found == 1 && n->fixed == 1);
-	ck_assert(n->promised == 2 && n->promised_fixed == 1);
+	ck_assert_str_ne(text, "");
+	f.round = 1;
+	ck_assert(!find(REPORT, 12));
+	ck_assert_str_eq(text, "");
+	ck_assert(f.findings.found == 1 && f.findings.left == 1 && !f.findings.followed);
+	ck_assert(!find(REPORT, 13) && f.findings.left == 2);
 	fsck_findings_free(&f);
 }
 END_TEST
@@ -302,27 +351,30 @@ START_TEST(recounts)
 END_TEST
 
 /* Blocks freed because of an option. */
-START_TEST(settling)
+START_TEST(freed)
 {
 	static const enum fsck_id ids[] = {FSCK_BLOCK_BITMAP, FSCK_GROUP_FREE_BLOCKS,
 					   FSCK_FREE_BLOCKS, FSCK_QUOTA_USAGE, FSCK_INODE_BITMAP};
 
-	for (size_t i = 0; i < XW_ARRAY_SIZE(ids); i++) {
-		start(FSCK_ASK);
-		answer = FSCK_ANSWER_NO;
-		f.settling = true;
-		ck_assert_int_eq(find(ids[i], 0), i < 4);
-		ck_assert_uint_eq(asked, i == 4);
-		ck_assert_uint_eq(f.findings.notes, i < 4);
-		ck_assert_uint_eq(f.findings.found, i == 4);
-		start(FSCK_NO);
-		f.settling = true;
-		ck_assert(!find(ids[i], 0));
-	}
+	for (size_t i = 0; i < XW_ARRAY_SIZE(ids); i++)
+		for (int k = 0; k < 4; k++) {
+			start(k == 3 ? FSCK_NO : FSCK_ASK);
+			answer = FSCK_ANSWER_NO;
+			if (k != 1) { /* else it was not looked at before */
+				fsck_looked(&f, FSCK_PART_SPACE);
+				fsck_looked(&f, FSCK_PART_QUOTA);
+			}
+			f.round = 1;
+			f.freed_in = k == 2 ? 2 : 1; /* 2: in this round */
+			ck_assert_int_eq(find(ids[i], 0), !k && i < 4);
+			ck_assert_uint_eq(asked, k != 3 && (k || i == 4));
+			fsck_findings_free(&f);
+		}
 	start(FSCK_ASK);
 	answer = FSCK_ANSWER_NO;
 	ck_assert(!find(FSCK_QUOTA_USAGE, 0));
-	f.settling = true; /* it was damaged before */
+	fsck_looked(&f, FSCK_PART_QUOTA);
+	f.round = f.freed_in = 1; /* it was damaged before */
 	ck_assert(!find(FSCK_QUOTA_USAGE, 0));
 	fsck_findings_free(&f);
 }
@@ -356,7 +408,7 @@ START_TEST(printed)
 		enum fsck_mode mode;
 		enum fsck_id id;
 		unsigned round, verbose;
-		bool first_look;
+		bool seen; /* in the first round */
 		const char *text;
 	} cases[] = {
 		{FSCK_YES, FIX, 0, 0, false,
@@ -367,11 +419,11 @@ START_TEST(printed)
 		{FSCK_YES, REPORT, 0, 0, false, "Inode 12 cannot be connected to /lost+found.\n"},
 		{FSCK_YES, DONE, 0, 0, false,
 		 "Journal is damaged; what could be recovered was replayed.\n"},
-		{FSCK_YES, FIX, 1, 0, false, ""},
-		{FSCK_YES, FIX, 1, 1, false,
+		{FSCK_YES, FIX, 1, 0, true, ""},
+		{FSCK_YES, FIX, 1, 1, true, "Inode 12 is in use, but has dtime set.  Fix? yes\n\n"},
+		{FSCK_YES, FIX, 1, 0, false,
 		 "Inode 12 is in use, but has dtime set.  Fix? yes\n\n"},
-		{FSCK_YES, FIX, 1, 0, true, "Inode 12 is in use, but has dtime set.  Fix? yes\n\n"},
-		{FSCK_NO, FIX, 1, 0, false, "Inode 12 is in use, but has dtime set.  Fix? no\n\n"},
+		{FSCK_NO, FIX, 1, 0, true, "Inode 12 is in use, but has dtime set.  Fix? no\n\n"},
 		{FSCK_YES, QUIET, 0, 0, false, ""},
 		{FSCK_PREEN, QUIET, 0, 0, false, ""},
 		{FSCK_PREEN, QUIET, 0, 1, false,
@@ -380,9 +432,10 @@ START_TEST(printed)
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(cases); i++) {
 		start(cases[i].mode);
+		if (cases[i].seen)
+			fsck_looked(&f, f.part);
 		f.round = cases[i].round;
 		f.opts.verbose = cases[i].verbose;
-		f.first_look = cases[i].first_look;
 		find(cases[i].id, 12);
 		ck_assert_str_eq(text, cases[i].text);
 		ck_assert_uint_eq(written, 0);
@@ -436,9 +489,11 @@ int main(void)
 	tcase_add_test(t, yes_to_all);
 	tcase_add_test(t, declined);
 	tcase_add_test(t, names_tell_findings_apart);
-	tcase_add_test(t, late);
+	tcase_add_test(t, origins);
+	tcase_add_test(t, parts);
+	tcase_add_test(t, reported_once);
 	tcase_add_test(t, recounts);
-	tcase_add_test(t, settling);
+	tcase_add_test(t, freed);
 	tcase_add_test(t, unreadable);
 	tcase_add_test(t, printed);
 	tcase_add_test(t, very_many);

@@ -51,7 +51,6 @@ static void start(bool agree)
 	agreed = agree;
 	f.img->sb.feature_compat |= FEATURES;
 	ok(fsck_claim_metadata(&f));
-	f.settling = false;
 }
 
 static void look(xw_ino ino, xw_blk blk)
