@@ -78,6 +78,6 @@ bool fsck_dir_restore(struct fsck *f, xw_ino ino, xw_ino parent, bool *wanted)
 	in.mode = (uint16_t)(XW_S_IFDIR | (in.mode & PERMISSIONS));
 	if (fsck_inode_write(f, ino, &in, raw))
 		return false;
-	f->again = f->hidden = true; /* its entries have not been seen */
+	f->again = true; /* its entries have not been seen */
 	return true;
 }
