@@ -323,7 +323,7 @@ bool fsck_found(struct fsck *f, const struct fsck_about *a)
 	if (repaired && is_recount(f, a))
 		f->findings.recounted = true;
 	if (f->opts.json)
-		fsck_json_finding(f, a, done_name(f, row, repaired));
+		fsck_json_finding(f, a, follows(f, a), done_name(f, row, repaired));
 	return repaired;
 }
 

@@ -34,7 +34,8 @@ static const char *severity_name(enum fsck_severity severity)
 	return names[severity];
 }
 
-void fsck_json_finding(const struct fsck *f, const struct fsck_about *a, const char *done)
+void fsck_json_finding(const struct fsck *f, const struct fsck_about *a, bool follows,
+		       const char *done)
 {
 	const struct fsck_row *row = fsck_row(a->id);
 	char *const text = fsck_text_made(a);
@@ -58,6 +59,8 @@ void fsck_json_finding(const struct fsck *f, const struct fsck_about *a, const c
 	if (row->offer)
 		xw_json_str(&j, "offer", row->offer, strlen(row->offer));
 	xw_json_u64(&j, "round", f->round + 1);
+	if (follows)
+		xw_json_bool(&j, "follows", true);
 	xw_json_str(&j, "done", done, strlen(done));
 	xw_json_end(&j, '}');
 	print_line(&j);

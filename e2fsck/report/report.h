@@ -39,8 +39,9 @@ enum fsck_answer { FSCK_ANSWER_NO, FSCK_ANSWER_YES, FSCK_ANSWER_ALL, FSCK_ANSWER
  */
 enum fsck_answer fsck_ask(const char *question);
 
-/* json.c: one object per line on standard output. */
-void fsck_json_finding(const struct fsck *f, const struct fsck_about *a, const char *done);
+/* json.c: one object per line on standard output. follows: it follows from a repair. */
+void fsck_json_finding(const struct fsck *f, const struct fsck_about *a, bool follows,
+		       const char *done);
 /* error: NULL, or the reason why the check ended early. */
 void fsck_json_end(const struct fsck *f, const char *error, int status);
 

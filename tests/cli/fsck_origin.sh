@@ -72,7 +72,7 @@ equal "  nothing else is lost" "$(comm -23 .before .after | wc -l)" 1
 fsck -fy -v verbose
 equal "  -v tells both" "$(count '^Directories count wrong')-$(count '^Inode 2 has invalid mode')" 2-2
 fsck -fy --json json
-equal "  they are counted apart" "$(number later)" 2
+equal "  they are counted apart, and said to follow" "$(number later)-$(count '"follows":true')" 2-2
 equal "  and all is repaired" "$(number found)-$(number left)" "$(number repaired)-0"
 fsck -fn bad
 equal "  clean then" $RC 0

@@ -16,7 +16,7 @@
 /* ---- what is not under test ---- */
 
 static enum fsck_answer answer;
-static unsigned asked, written; /* questions; JSON objects */
+static unsigned asked, written, of_repair; /* questions; JSON objects; those that follow */
 static char done[16];
 
 enum fsck_answer fsck_ask(const char *question)
@@ -26,11 +26,13 @@ enum fsck_answer fsck_ask(const char *question)
 	return answer;
 }
 
-void fsck_json_finding(const struct fsck *f, const struct fsck_about *a, const char *word)
+void fsck_json_finding(const struct fsck *f, const struct fsck_about *a, bool follows,
+		       const char *word)
 {
 	(void)f;
 	(void)a;
 	written++;
+	of_repair += follows;
 	snprintf(done, sizeof(done), "%s", word);
 }
 
@@ -66,7 +68,7 @@ static void start(enum fsck_mode mode)
 	memset(&f, 0, sizeof(f));
 	f.opts.mode = mode;
 	f.opts.image = "img";
-	asked = written = 0;
+	asked = written = of_repair = 0;
 	done[0] = '\0';
 	answer = FSCK_ANSWER_YES;
 }
@@ -251,6 +253,7 @@ START_TEST(origins)
 	const struct fsck_findings *const n = &f.findings;
 
 	start(FSCK_YES);
+	f.opts.json = true;
 	f.part = 3;
 	fsck_looked(&f, 3);
 	ck_assert(find(FIX, 12) && n->found == 1); /* in the same round */
@@ -266,6 +269,7 @@ START_TEST(origins)
 	ck_assert(find(FIX, 14) && n->found == 3);
 	f.round = 2;
 	ck_assert(find(FIX, 14) && n->found == 3 && n->followed == 3);
+	ck_assert_uint_eq(of_repair, 3);
 	fsck_findings_free(&f);
 }
 END_TEST
