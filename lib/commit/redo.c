@@ -404,27 +404,22 @@ int xw_redo_matches(struct xw_redo *r, struct xw_dev *image)
 	return rc ? rc : 1;
 }
 
-/* Read the superblock's block, of the record: page of block_size bytes. */
-static int get_super_page(struct xw_redo *r, uint8_t *page)
-{
-	size_t i = 0;
-
-	if (!xw_replay_find(&r->plan, XW_SUPER_OFFSET / r->block_size, &i))
-		return damaged(r, XW_ERR_CORRUPT, "the superblock is missing");
-	return xw_replay_read(r->log, &r->plan, i, page);
-}
-
 /* Write the superblock's block with the pending superblock in it, and flush. */
 static int put_super_page(struct xw_redo *r, struct xw_dev *image)
 {
 	const uint64_t bs = r->block_size, off = XW_SUPER_OFFSET / bs * bs;
 	auto_free uint8_t *page = malloc(bs);
-	int rc = page ? get_super_page(r, page) : xw_fail_nomem(r->diag, "a redo file");
+	size_t i;
+	int rc;
 
-	if (rc)
-		return rc;
+	if (!page)
+		return xw_fail_nomem(r->diag, "a redo file");
+	if (!xw_replay_find(&r->plan, XW_SUPER_OFFSET / bs, &i))
+		return damaged(r, XW_ERR_CORRUPT, "the superblock is missing");
+	rc = xw_replay_read(r->log, &r->plan, i, page);
 	memcpy(page + XW_SUPER_OFFSET % bs, r->pending_super, XW_SUPER_SIZE);
-	rc = xw_dev_pwrite(image, page, XW_MIN(bs, r->new_size - off), off);
+	if (!rc)
+		rc = xw_dev_pwrite(image, page, XW_MIN(bs, r->new_size - off), off);
 	return rc ? rc : xw_dev_flush(image);
 }
 

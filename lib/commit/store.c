@@ -376,20 +376,8 @@ int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset
 	if (stat(image, &st))
 		return xw_fail_errno(diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
 				     "%s: cannot open", image);
-	if (redo_file && is_directory(redo_file)) {
-		struct xw_redo_store *beside = NULL;
-		int rc = offset && !S_ISBLK(st.st_mode)
-				 ? xw_redo_store_open(image, NULL, offset, diag, &beside)
-				 : 0;
-
-		if (!rc)
-			rc = xw_redo_store_dir(image, redo_file, diag, out);
-		if (!rc)
-			(*out)->beside = beside;
-		else
-			xw_redo_store_close(beside);
-		return rc;
-	}
+	if (redo_file && is_directory(redo_file))
+		return xw_redo_store_dir(image, redo_file, diag, out);
 	if (redo_file && !stat(redo_file, &redo) && xw_same_file(&redo, &st))
 		return xw_fail(diag, XW_ERR_INPUT, "--redo-file %s: is the image itself",
 			       redo_file);

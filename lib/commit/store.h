@@ -57,11 +57,7 @@ struct xw_redo_store {
 	uint64_t number; /* in units of XW_SUPER_NUMBER_UNIT */
 	uint64_t size; /* likewise: size in bytes that the image has without the record */
 	bool dry_run; /* likewise: create() only looks for room, and writes nothing */
-	/*
-	 * Of a directory: where earlier versions had the file, beside the image. Owned; NULL: they
-	 * had none there.
-	 */
-	struct xw_redo_store *beside;
+	struct xw_redo_store *beside; /* of a directory: another place to look at; owned, or NULL */
 };
 
 /* First bytes of every redo file; a file without them is never overwritten or removed. */
@@ -72,8 +68,7 @@ struct xw_redo_store {
  * The store of an image that begins `offset` bytes into its file. redo_file NULL: beside the file
  * (its real path, symbolic links followed; IMAGE.xw-redo, or IMAGE@OFFSET.xw-redo); for a block
  * device that is XW_ERR_USAGE, described with the option to use, and *out is NULL. redo_file may
- * also be a directory, or end in a slash: one that is made for the first file; if `offset` is not
- * 0, the store has the one beside the file, too. Touches no file yet.
+ * also be a directory, or end in a slash: one that is made for the first file. Touches no file yet.
  */
 int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset,
 		       struct xw_diag *diag, struct xw_redo_store **out);

@@ -64,7 +64,8 @@ int xw_recover_read(const char *path, const char *redo_file, uint64_t offset, st
 
 /*
  * The store of an image, as xw_redo_store_open(), except for a block device without redo_file:
- * there may be nothing to recover, so that is no failure, and *store is NULL.
+ * there may be nothing to recover, so that is no failure, and *store is NULL. That of a directory
+ * also has the file of an earlier version beside an image that begins at an offset.
  */
 int xw_recover_store(const char *path, const char *redo_file, uint64_t offset, struct xw_diag *diag,
 		     struct xw_redo_store **store);

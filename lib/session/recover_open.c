@@ -5,8 +5,9 @@
 #include "base/types.h"
 #include "session/recover.h"
 
-int xw_recover_store(const char *path, const char *redo_file, uint64_t offset, struct xw_diag *diag,
-		     struct xw_redo_store **store)
+/* Without a message where there is no place for one. */
+static int open_store(const char *path, const char *redo_file, uint64_t offset,
+		      struct xw_diag *diag, struct xw_redo_store **store)
 {
 	const struct xw_diag before = diag ? *diag : (struct xw_diag){0};
 	int rc = xw_redo_store_open(path, redo_file, offset, diag, store);
@@ -16,6 +17,17 @@ int xw_recover_store(const char *path, const char *redo_file, uint64_t offset, s
 	if (diag)
 		*diag = before;
 	return 0;
+}
+
+int xw_recover_store(const char *path, const char *redo_file, uint64_t offset, struct xw_diag *diag,
+		     struct xw_redo_store **store)
+{
+	int rc = open_store(path, redo_file, offset, diag, store);
+
+	/* earlier versions had that of a filesystem in a part of a file beside the file */
+	if (!rc && offset && *store && (*store)->ops->select)
+		rc = open_store(path, NULL, offset, diag, &(*store)->beside);
+	return rc;
 }
 
 int xw_recover_open(const char *path, const char *redo_file, uint64_t offset, unsigned flags,
