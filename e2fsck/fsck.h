@@ -132,6 +132,7 @@ struct fsck {
 	struct xw_blockset *trees_wanted; /* directories that had an itree; NULL: none */
 	struct xw_blockset *opened; /* blocks written by journal and orphans; NULL: none */
 	struct fsck_unused unused;
+	bool root_found; /* of blocks that may repeat names: the directory is to be rebuilt */
 	bool relocate; /* a group lacks a bitmap or its table; see fsck_relocate() */
 
 	uint32_t features[3]; /* as opened: if they change, backups are rewritten */

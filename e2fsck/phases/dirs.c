@@ -237,7 +237,9 @@ static int check_each(struct fsck_dirscan *s)
 		else if (d->indexed && !d->rebuild)
 			rc = fsck_dir_htree(s, i);
 		d->rebuild |= wants_optimizing(s, i);
+		d->rebuild |= f->root_found && d->ino == XW_INO_ROOT;
 	}
+	f->root_found = false;
 	return rc;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Rebuilding directories: all of their entries are read once more, however damaged their blocks
- * are, and passed to the builder. Of entries with the same name and inode one is kept; entries with
- * the same name and different inodes are renamed.
+ * are, and passed to the builder. Of entries with the same name and inode one is kept. Of entries
+ * with the same name and different inodes one keeps it, the others are renamed: a directory keeps
+ * it whose ".." leads here, a file that has no more names than links, and else the first.
  */
 #include "config.h"
 
@@ -18,18 +19,37 @@
 #include "edit/dir.h"
 #include "edit/edit.h"
 
+struct entry {
+	struct xw_dir_entry e;
+	size_t at; /* position in the directory */
+	int weight; /* evidence that the name is its own */
+};
+
 struct salvage {
 	struct fsck_dirscan *s;
 	struct xw_arena names;
+	XW_VEC(struct entry) found;
 	XW_VEC(struct xw_dir_entry) e;
 };
 
+static int weight_of(const struct salvage *v, xw_ino ino)
+{
+	const struct fsck_inode *in = fsck_inode(v->s->f, ino);
+	const struct fsck_dir *child = fsck_dir(v->s->f, ino);
+
+	if (child && child->dotdot)
+		return child->dotdot == v->s->d->ino ? 1 : -1;
+	return !child && in && in->names > in->links ? -1 : 0;
+}
+
 static int add(struct salvage *v, const struct xw_dirent *e)
 {
-	struct xw_dir_entry x = {.name_len = e->name_len, .ftype = e->ftype, .ino = e->ino};
+	struct entry x = {.e = {.name_len = e->name_len, .ftype = e->ftype, .ino = e->ino},
+			  .at = v->found.n,
+			  .weight = weight_of(v, e->ino)};
 
-	x.name = xw_arena_dup(&v->names, e->name, e->name_len);
-	return !x.name || xw_vec_push(&v->e, x) ? XW_ERR_NOMEM : 0;
+	x.e.name = xw_arena_dup(&v->names, e->name, e->name_len);
+	return !x.e.name || xw_vec_push(&v->found, x) ? XW_ERR_NOMEM : 0;
 }
 
 static int add_area(struct salvage *v, const struct fsck_area *a)
@@ -97,16 +117,37 @@ static int add_inline(struct salvage *v)
 
 /* ---- duplicate names ---- */
 
-static int by_name(const void *x, const void *y)
+static int compare_names(const struct xw_dir_entry *a, const struct xw_dir_entry *b)
 {
-	const struct xw_dir_entry *a = x, *b = y;
 	const int c = memcmp(a->name, b->name, XW_MIN(a->name_len, b->name_len));
 
-	if (c)
-		return c;
-	if (a->name_len != b->name_len)
-		return a->name_len < b->name_len ? -1 : 1;
-	return (a->ino > b->ino) - (a->ino < b->ino);
+	return c ? c : a->name_len - b->name_len;
+}
+
+static int by_position(const struct entry *a, const struct entry *b)
+{
+	return (a->at > b->at) - (a->at < b->at);
+}
+
+static int by_inode(const void *x, const void *y)
+{
+	const struct entry *a = x, *b = y;
+	const int c = compare_names(&a->e, &b->e);
+
+	if (c || a->e.ino == b->e.ino)
+		return c ? c : by_position(a, b);
+	return a->e.ino < b->e.ino ? -1 : 1;
+}
+
+/* The entry that keeps the name comes first. */
+static int by_weight(const void *x, const void *y)
+{
+	const struct entry *a = x, *b = y;
+	const int c = compare_names(&a->e, &b->e);
+
+	if (c || a->weight == b->weight)
+		return c ? c : by_position(a, b);
+	return b->weight - a->weight;
 }
 
 static bool is_same_name(const struct xw_dir_entry *a, const struct xw_dir_entry *b)
@@ -220,23 +261,34 @@ static void forget_name(struct fsck *f, const struct xw_dir_entry *e)
 		in->names--;
 }
 
+static void sort(struct salvage *v, int (*compare)(const void *x, const void *y))
+{
+	if (v->found.n)
+		qsort(v->found.v, v->found.n, sizeof(*v->found.v), compare);
+}
+
 static int make_unique(struct salvage *v)
 {
-	size_t n = 0;
+	struct entry *const all = v->found.v;
 	bool twice = false;
+	size_t n = 0;
 
-	if (v->e.n)
-		qsort(v->e.v, v->e.n, sizeof(*v->e.v), by_name);
-	for (size_t i = 0; i < v->e.n; i++) {
-		if (n && is_same_name(&v->e.v[n - 1], &v->e.v[i]) &&
-		    v->e.v[n - 1].ino == v->e.v[i].ino) {
-			forget_name(v->s->f, &v->e.v[i]);
+	sort(v, by_inode);
+	for (size_t i = 0; i < v->found.n; i++) {
+		const bool same = n && is_same_name(&all[n - 1].e, &all[i].e);
+
+		if (same && all[n - 1].e.ino == all[i].e.ino) {
+			forget_name(v->s->f, &all[i].e);
 			continue;
 		}
-		twice = twice || (n && is_same_name(&v->e.v[n - 1], &v->e.v[i]));
-		v->e.v[n++] = v->e.v[i];
+		twice |= same;
+		all[n++] = all[i];
 	}
-	v->e.n = n;
+	v->found.n = n;
+	sort(v, by_weight);
+	for (size_t i = 0; i < n; i++)
+		if (xw_vec_push(&v->e, all[i].e))
+			return XW_ERR_NOMEM;
 	return twice && !v->s->encrypted ? rename_all(v) : 0;
 }
 
@@ -274,6 +326,7 @@ static int rebuild(struct fsck_dirscan *s, uint32_t i, bool *no_space)
 	}
 	*no_space = rc == XW_ERR_NOSPC || rc == XW_ERR_UNSUPPORTED || rc == XW_ERR_LIMIT;
 	xw_vec_free(&v.e);
+	xw_vec_free(&v.found);
 	xw_arena_free(&v.names);
 	return rc;
 }

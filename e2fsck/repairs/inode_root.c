@@ -117,12 +117,13 @@ int fsck_make_root(struct fsck *f)
 		rc = fsck_update(f, &u);
 	if (!rc)
 		rc = make(f, u, &found);
-	xw_vec_free(&found.more);
 	if (!rc)
 		rc = fsck_update_keep(f);
 	if (rc)
 		fsck_update_drop(f);
 	f->again = !rc;
+	f->root_found = !rc && found.more.n;
+	xw_vec_free(&found.more);
 	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO)
 		return rc;
 	xw_diag_clear(&f->diag); /* no space: other repairs may free some */
@@ -194,6 +195,7 @@ int fsck_find_root(struct fsck *f)
 		if (rc)
 			fsck_update_drop(f);
 		f->again = !rc;
+		f->root_found = !rc && found.more.n;
 		if (rc != XW_ERR_NOMEM && rc != XW_ERR_IO) {
 			xw_diag_clear(&f->diag); /* no space: other repairs may free some */
 			rc = 0;

@@ -4,7 +4,9 @@
  * but claimed by no inode. The first one names the root twice. The others are directory blocks with
  * names that lead to inodes in use. Without the first one they need the root's checksum, which
  * depends on the generation of its inode. Whatever such blocks hold, their entries are checked
- * afterwards as those of every directory.
+ * afterwards as those of every directory. Blocks of another directory that is lost as well may be
+ * among them: those whose checksum is proven to be the root's come first, and keep their names
+ * where others repeat them.
  */
 #include "config.h"
 
@@ -12,6 +14,7 @@
 
 #include "base/auto.h"
 #include "base/endian.h"
+#include "facts/dirs.h"
 #include "read/bitmaps.h"
 #include "read/map.h"
 #include "repairs/repairs.h"
@@ -19,9 +22,18 @@
 
 enum { LOOK_MAX = 1 << 18, DOT_SIZE = 12 };
 
+struct names_block {
+	xw_blk blk;
+	uint32_t seed; /* that its checksum needs */
+};
+
 struct finder {
 	struct fsck *f;
 	struct fsck_root_blocks *out;
+	XW_VEC(struct names_block) more;
+	uint32_t seed; /* of the root, if it is known */
+	bool seeded;
+	bool first_only; /* the first block is looked for, which tells the seed */
 	uint8_t *block;
 	struct xw_dirblock walk;
 	uint64_t looked; /* number of blocks read */
@@ -56,7 +68,19 @@ static bool is_sound(const struct finder *s, const struct xw_dirent *e)
 	       (e->ftype == XW_FT_UNKNOWN || e->ftype == in->ftype);
 }
 
-/* Is it a directory block of names alone? *subdirs: how many of them are of directories. */
+/* Does the checksum of the block tell that it is the root's? */
+static bool is_proven(const struct finder *s)
+{
+	uint32_t seed;
+
+	return s->seeded && xw_super_has_csum(&s->f->img->sb) &&
+	       xw_dir_block_seed(s->block, s->f->img->block_size, &seed) && seed == s->seed;
+}
+
+/*
+ * Is it a directory block of names alone, or proven to be the root's? *subdirs: how many of the
+ * names are of directories.
+ */
 static bool is_names(struct finder *s, uint32_t *subdirs)
 {
 	const struct xw_image *img = s->f->img;
@@ -69,6 +93,7 @@ static bool is_names(struct finder *s, uint32_t *subdirs)
 		.filetype = img->sb.feature_incompat & XW_INCOMPAT_FILETYPE,
 	};
 	struct xw_dirblock_item item;
+	const bool proven = is_proven(s);
 	bool unproven = !area.csum;
 	uint32_t used = 0;
 	int kind;
@@ -80,8 +105,11 @@ static bool is_names(struct finder *s, uint32_t *subdirs)
 			unproven = true;
 			continue;
 		}
-		if (kind != 1 || (!item.unused && !is_sound(s, &item.e)))
-			return false;
+		if (kind != 1 || (!item.unused && !is_sound(s, &item.e))) {
+			if (!proven)
+				return false;
+			continue;
+		}
 		used += !item.unused;
 		*subdirs += !item.unused && fsck_inode(s->f, item.e.ino)->ftype == XW_FT_DIR;
 	}
@@ -102,22 +130,60 @@ static uint32_t subdirs_of_first(struct finder *s)
 	return n;
 }
 
+/* The block that was read holds names. */
+static int keep(struct finder *s, xw_blk blk)
+{
+	struct names_block b = {.blk = blk};
+
+	(void)xw_dir_block_seed(s->block, s->f->img->block_size, &b.seed);
+	return xw_vec_push(&s->more, b) ? xw_fail_nomem(&s->f->diag, "root directory") : 0;
+}
+
+/* The seed of the root, by the checksum of the first block; false: it has none. */
+static bool seed_of_first(struct finder *s)
+{
+	const uint32_t bs = s->f->img->block_size;
+
+	if (!xw_super_has_csum(&s->f->img->sb))
+		return false;
+	return fsck_dir_is_root(s->block, bs)
+		       ? xw_dx_block_seed(s->block, bs, XW_DX_ROOT_ENTRIES, &s->seed)
+		       : xw_dir_block_seed(s->block, bs, &s->seed);
+}
+
+/* Blocks of the root's seed first. */
+static int put_in_order(struct finder *s)
+{
+	for (int others = 0; others < 2; others++)
+		for (size_t i = 0; i < s->more.n; i++)
+			if ((s->seeded && s->more.v[i].seed != s->seed) == others &&
+			    xw_vec_push(&s->out->more, s->more.v[i].blk))
+				return xw_fail_nomem(&s->f->diag, "root directory");
+	return 0;
+}
+
+static void take_first(struct finder *s, xw_blk blk)
+{
+	s->out->first = blk;
+	s->seeded = s->seeded || seed_of_first(s);
+	s->out->subdirs += subdirs_of_first(s);
+}
+
 static int look_at(struct finder *s, xw_blk blk)
 {
 	uint32_t subdirs;
 
-	if (fsck_is_claimed(s->f, blk) || ++s->looked > LOOK_MAX ||
+	if (fsck_is_claimed(s->f, blk) || ++s->looked > LOOK_MAX || blk == s->out->first ||
 	    fsck_read(s->f, blk, 1, s->block))
 		return 0;
 	if (!s->out->first && is_first(s)) {
-		s->out->first = blk;
-		s->out->subdirs += subdirs_of_first(s);
+		take_first(s, blk);
 		return 0;
 	}
-	if (!is_names(s, &subdirs))
+	if (s->first_only || !is_names(s, &subdirs))
 		return 0;
 	s->out->subdirs += subdirs;
-	return xw_vec_push(&s->out->more, blk) ? xw_fail_nomem(&s->f->diag, "root directory") : 0;
+	return keep(s, blk);
 }
 
 static int look_at_group(struct finder *s, uint64_t group, uint8_t *bits)
@@ -164,10 +230,11 @@ static int keep_parts(struct finder *s, const struct xw_inode *in)
 		if (!is_own(s, &run))
 			continue;
 		for (uint64_t i = 0; i < run.len && !rc; i++)
-			rc = xw_vec_push(&s->out->more, run.pblk + i);
+			if (!fsck_read(s->f, run.pblk + i, 1, s->block))
+				rc = keep(s, run.pblk + i);
 	}
 	xw_map_end(&it);
-	return rc ? xw_fail_nomem(&s->f->diag, "root directory") : 0;
+	return rc;
 }
 
 /* From here on no update may allocate them. */
@@ -196,10 +263,20 @@ int fsck_root_blocks(struct fsck *f, const struct xw_inode *in, struct fsck_root
 	s->out = out;
 	s->block = block;
 	s->generation = in ? in->generation : 0;
+	s->seeded = in != NULL;
+	s->seed = xw_inode_seed(f->img->csum_seed, XW_INO_ROOT, s->generation);
 	rc = in ? keep_parts(s, in) : 0;
+	s->first_only = !s->seeded;
+	for (uint64_t g = 0; g < f->img->groups && s->first_only && !out->first && !rc; g++)
+		rc = look_at_group(s, g, bits);
+	s->first_only = false;
+	s->looked = 0;
 	for (uint64_t g = 0; g < f->img->groups && !rc; g++)
 		rc = look_at_group(s, g, bits);
 	xw_diag_clear(&f->diag); /* an unreadable block is none of them */
+	if (!rc)
+		rc = put_in_order(s);
+	xw_vec_free(&s->more);
 	if (!out->first && s->unproven)
 		out->more.n = out->subdirs = 0;
 	return rc ? rc : claim(f, out);

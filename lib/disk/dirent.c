@@ -137,6 +137,17 @@ void xw_dir_block_set_csum(void *block, uint32_t block_size, uint32_t inode_seed
 	t->checksum = put32(xw_crc32c(inode_seed, block, tail_off(block_size)));
 }
 
+bool xw_dir_block_seed(const void *block, uint32_t block_size, uint32_t *seed)
+{
+	const struct disk_tail *t =
+		(const struct disk_tail *)((const uint8_t *)block + tail_off(block_size));
+
+	if (!xw_dir_has_tail(block, block_size))
+		return false;
+	*seed = xw_crc32c_back(get32(t->checksum), block, tail_off(block_size));
+	return true;
+}
+
 int xw_dir_block_verify(const void *block, uint32_t block_size, uint32_t inode_seed)
 {
 	const struct disk_tail *t =

@@ -60,6 +60,11 @@ void xw_dirent_encode(void *block, uint32_t block_size, uint32_t off, const stru
 bool xw_dir_has_tail(const void *block, uint32_t block_size);
 void xw_dir_tail_init(void *block, uint32_t block_size);
 void xw_dir_block_set_csum(void *block, uint32_t block_size, uint32_t inode_seed);
+/*
+ * The seed with which the stored checksum matches: one does, whatever is wrong. Blocks of a
+ * directory have the same. false: the block has no tail.
+ */
+bool xw_dir_block_seed(const void *block, uint32_t block_size, uint32_t *seed);
 int xw_dir_block_verify(const void *block, uint32_t block_size, uint32_t inode_seed);
 
 /*
@@ -112,6 +117,8 @@ void xw_dx_set_limit(void *block, unsigned entries_off, unsigned limit, unsigned
  */
 void xw_dx_block_set_csum(void *block, uint32_t block_size, unsigned entries_off,
 			  uint32_t inode_seed);
+/* As xw_dir_block_seed(); false: there is no room for a checksum. */
+bool xw_dx_block_seed(const void *block, uint32_t block_size, unsigned entries_off, uint32_t *seed);
 int xw_dx_block_verify(const void *block, uint32_t block_size, unsigned entries_off,
 		       uint32_t inode_seed);
 

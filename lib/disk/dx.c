@@ -196,6 +196,21 @@ void xw_dx_block_set_csum(void *block, uint32_t block_size, unsigned entries_off
 		t->checksum = put32(dx_csum(block, covered, t, inode_seed));
 }
 
+bool xw_dx_block_seed(const void *block, uint32_t block_size, unsigned entries_off, uint32_t *seed)
+{
+	static const uint8_t zero[4];
+	size_t covered, off = tail_off(block, block_size, entries_off, &covered);
+	const struct disk_dx_tail *t = (const struct disk_dx_tail *)((const uint8_t *)block + off);
+	uint32_t crc;
+
+	if (!off)
+		return false;
+	crc = xw_crc32c_back(get32(t->checksum), zero, sizeof(zero));
+	crc = xw_crc32c_back(crc, &t->reserved, sizeof(t->reserved));
+	*seed = xw_crc32c_back(crc, block, covered);
+	return true;
+}
+
 int xw_dx_block_verify(const void *block, uint32_t block_size, unsigned entries_off,
 		       uint32_t inode_seed)
 {

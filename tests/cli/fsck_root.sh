@@ -51,4 +51,36 @@ for opts in "-t ext4" "-t ext4 -O ^metadata_csum,^uninit_bg" "-t ext2" "-t ext4 
 	repaired "it has the map of the journal" bad
 	is "  says so" grep -q 'Root inode does not lead to its directory' .first
 done
-done_testing 46
+
+# Another directory with the same names is lost as well, whose inodes and blocks come first: the root's names stay with
+# its own files, and those of the other one get a suffix.
+mkdir -p second/a root
+for i in {1..120}; do
+	name="a name that takes up some space, $i"
+	echo "other $i" >"second/a/$name"
+	echo "root $i" >"root/$name"
+	echo "write \"root/$name\" \"$name\""
+done >cmds
+cat second/a/* root/* | sort >contents
+for opts in "-t ext4" "-t ext4 -O ^dir_index" "-t ext4 -O ^metadata_csum"; do
+	rm -f bad
+	# shellcheck disable=SC2086
+	mkfs -q -b 1024 $opts -N 1024 -d second bad 16M
+	"$DEBUGFS" -w -f cmds bad >.dbg 2>&1 || cat .dbg
+	for lost in a '<2>'; do
+		"$DEBUGFS" -w -R "clri $lost" bad >.dbg 2>&1 || cat .dbg
+	done
+	fsck -fy bad
+	equal "the root and a directory with the same names are lost, $opts: repaired" $RC 1
+	fsck -fn bad
+	equal "  clean then" $RC 0
+	clean bad "  clean for e2fsck"
+	rm -rf got
+	mkdir got
+	"$DEBUGFS" -R 'rdump / got' bad >.dbg 2>&1
+	find got -type f -exec cat {} + | sort >.contents
+	is "  every file has a name" cmp -s contents .contents
+	[[ $opts != *csum* ]] || continue
+	is "  names of the root stay with its files" sh -c 'for f in root/*; do cmp "$f" "got/${f#root/}" || exit 1; done'
+done
+done_testing 60
