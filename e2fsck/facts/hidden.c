@@ -5,9 +5,8 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
-#include "disk/orphan.h"
 #include "facts/hidden.h"
+#include "facts/orphan_blocks.h"
 
 uint32_t *fsck_quota_inum(struct xw_super *sb, int type)
 {
@@ -63,10 +62,11 @@ bool fsck_has_quota(struct fsck *f, xw_ino ino, const struct xw_inode *in, int t
 
 static bool has_orphans(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
-	const uint32_t bs = f->img->block_size;
-	auto_free uint8_t *buf = malloc(bs);
+	struct fsck_orphan_file o;
+	const bool is = !fsck_orphan_file_read(f, ino, in, &o) && fsck_orphan_file_is(&o);
 
-	return buf && first_block(f, ino, in, buf) && peek32(buf + bs - 8) == XW_ORPHAN_MAGIC;
+	xw_vec_free(&o.runs);
+	return is;
 }
 
 bool fsck_is_hidden_file(struct fsck *f, xw_ino ino, const struct xw_inode *in)

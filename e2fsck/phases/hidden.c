@@ -141,12 +141,29 @@ static int settle_project_quota(struct fsck *f)
 	return set_number(f, XW_QUOTA_PROJECT, 0);
 }
 
+static int settle_orphan_file(struct fsck *f)
+{
+	const xw_ino ino = f->img->sb.orphan_file_inum;
+	struct xw_inode in;
+	bool is;
+	int rc = fsck_settle_orphan_file(f, is_unnamed(fsck_inode(f, ino)), &is);
+
+	if (rc || !is)
+		return rc;
+	rc = fsck_inode_read(f, ino, &in, NULL);
+	return rc ? rc : hide(f, ino, &in);
+}
+
 int fsck_settle_hidden(struct fsck *f)
 {
 	static const xw_ino usual[] = {XW_INO_USR_QUOTA, XW_INO_GRP_QUOTA, 0};
 	struct xw_super *sb = &f->img->sb;
 	int rc = 0;
 
+	if (sb->feature_compat & XW_COMPAT_ORPHAN_FILE)
+		rc = settle_orphan_file(f);
+	if (rc || f->stop)
+		return rc;
 	if (sb->feature_ro_compat & XW_RO_QUOTA)
 		return settle_project_quota(f);
 	for (int type = 0; type < XW_QUOTA_TYPES && !rc && !f->stop; type++)

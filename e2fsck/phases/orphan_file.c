@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "disk/orphan.h"
+#include "facts/orphan_blocks.h"
 #include "open/orphans.h"
 #include "phases/super.h"
 #include "read/map.h"
@@ -43,54 +44,61 @@ static int check_block(struct fsck *f, xw_lblk lblk, xw_blk blk, uint32_t seed)
 	return fsck_write(f, FSCK_O_SYSTEM, blk, buf);
 }
 
+static int check_blocks(struct fsck *f, const struct fsck_orphan_file *o)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < o->runs.n && !rc; i++)
+		for (uint64_t k = 0; k < o->runs.v[i].len && !rc; k++)
+			rc = check_block(f, o->runs.v[i].lblk + k, o->runs.v[i].pblk + k, o->seed);
+	return rc;
+}
+
 /*
  * The feature is lost, or dropped. The file has no name, and nobody would know what it was; but
  * another inode, to which a wrong number refers, is left to its names.
  */
-static int drop_file(struct fsck *f)
+static int drop_file(struct fsck *f, const struct fsck_orphan_file *o)
 {
 	struct xw_super *sb = &f->img->sb;
 	const xw_ino ino = sb->orphan_file_inum;
-	struct fsck_orphan_blocks b = {0};
-	uint64_t good = 0, all = 0;
-	bool valid;
-	int rc = fsck_orphan_blocks(f, ino, &b, &valid);
+	int rc;
 
-	if (!rc && valid)
-		rc = fsck_orphan_count(f, &b, false, &good, &all);
-	xw_vec_free(&b.runs);
-	if (rc || !FSCK_FOUND(f, ORPHAN_FILE, .ino = ino))
-		return rc;
+	if (!FSCK_FOUND(f, ORPHAN_FILE, .ino = ino))
+		return 0;
 	sb->feature_compat &= ~XW_COMPAT_ORPHAN_FILE;
 	sb->feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
 	sb->orphan_file_inum = 0;
 	f->renew_backups = true;
 	f->again = f->owners.settled;
 	rc = fsck_super_write(f);
-	return rc || !good || good < all ? rc : fsck_inode_clear(f, ino);
+	return rc || !fsck_orphan_file_is(o) ? rc : fsck_inode_clear(f, ino);
 }
 
 int fsck_check_orphan_file(struct fsck *f)
 {
 	const struct xw_super *sb = &f->img->sb;
-	struct fsck_orphan_blocks b = {0};
-	uint64_t good = 0, all = 0;
-	bool valid;
+	struct fsck_orphan_file o;
 	int rc;
 
 	if (!(sb->feature_compat & XW_COMPAT_ORPHAN_FILE))
 		return 0;
-	rc = fsck_orphan_blocks(f, sb->orphan_file_inum, &b, &valid);
-	if (!rc && valid)
-		rc = fsck_orphan_count(f, &b, false, &good, &all);
-	if (!rc && !good)
-		rc = drop_file(f);
-	else
-		for (size_t i = 0; i < b.runs.n && !rc; i++)
-			for (uint64_t k = 0; k < b.runs.v[i].len && !rc; k++)
-				rc = check_block(f, b.runs.v[i].lblk + k, b.runs.v[i].pblk + k,
-						 b.seed);
-	xw_vec_free(&b.runs);
+	rc = fsck_orphan_file_read(f, sb->orphan_file_inum, NULL, &o);
+	if (!rc && fsck_orphan_file_is(&o))
+		rc = o.valid ? check_blocks(f, &o) : drop_file(f, &o);
+	xw_vec_free(&o.runs);
+	return rc;
+}
+
+int fsck_settle_orphan_file(struct fsck *f, bool unnamed, bool *is)
+{
+	struct fsck_orphan_file o;
+	int rc = fsck_orphan_file_read(f, f->img->sb.orphan_file_inum, NULL, &o);
+
+	*is = !rc && unnamed && o.valid;
+	if (!rc && !fsck_orphan_file_is(&o))
+		rc = *is ? check_blocks(f, &o) : drop_file(f, &o);
+	xw_vec_free(&o.runs);
 	return rc;
 }
 
@@ -106,12 +114,28 @@ static int clear_present(struct fsck *f)
 static int has_none(struct fsck *f, bool *none)
 {
 	const struct xw_super *sb = &f->img->sb;
+	struct fsck_orphan_file o;
+	int rc;
 
 	*none = false;
-	if (sb->last_orphan || !(sb->feature_compat & XW_COMPAT_ORPHAN_FILE) ||
-	    fsck_orphans_first(f) != UINT64_MAX)
+	if (sb->last_orphan || !(sb->feature_compat & XW_COMPAT_ORPHAN_FILE))
 		return 0;
-	return fsck_orphans_sound(f, none);
+	rc = fsck_orphan_file_read(f, sb->orphan_file_inum, NULL, &o);
+	*none = !rc && fsck_orphan_file_is_sound(&o) && o.in_use == UINT64_MAX;
+	xw_vec_free(&o.runs);
+	return rc;
+}
+
+/* A number without the feature. */
+static int drop_stray(struct fsck *f)
+{
+	struct fsck_orphan_file o;
+	int rc = fsck_orphan_file_read(f, f->img->sb.orphan_file_inum, NULL, &o);
+
+	if (!rc)
+		rc = drop_file(f, &o);
+	xw_vec_free(&o.runs);
+	return rc;
 }
 
 int fsck_check_orphans(struct fsck *f)
@@ -135,7 +159,7 @@ int fsck_check_orphans(struct fsck *f)
 		rc = clear_present(f);
 	if (!rc && !(f->img->sb.feature_compat & XW_COMPAT_ORPHAN_FILE) &&
 	    f->img->sb.orphan_file_inum)
-		rc = drop_file(f);
+		rc = drop_stray(f);
 	return rc;
 }
 

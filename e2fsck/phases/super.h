@@ -62,8 +62,13 @@ int fsck_check_orphans(struct fsck *f);
  * they are not shared.
  */
 int fsck_zero_cut(struct fsck *f);
-/* Check the blocks of the orphan file; needs the settled owner map. */
+/* Check the blocks of the orphan file, if it is one; needs the settled owner map. */
 int fsck_check_orphan_file(struct fsck *f);
+/*
+ * When names are known: an inode of which no block tells that it is the orphan file. *is: it is,
+ * with blocks that are all damaged, since no name refers to it.
+ */
+int fsck_settle_orphan_file(struct fsck *f, bool unnamed, bool *is);
 
 /* ---- resize.c ---- */
 

@@ -150,6 +150,18 @@ def orphan_file_in_use_in_a_directory(i):
     i.set_sb("feature_ro_compat", i.sb("feature_ro_compat") | 0x10000)
 
 
+@case("orphan-file-block", base=["orphan", "orphan nocsum"], only=True, first=True)
+def first_block_of_the_orphan_file_is_lost(i):
+    i.zap(i.blocks(i.sb("orphan_file_inum"))[0])
+
+
+@case("orphan-file-block", base=["orphan", "orphan nocsum"], only=True, first=True)
+def all_blocks_of_the_orphan_file_are_lost(i):
+    """No name refers to the inode, so it is no other file."""
+    for blk in i.blocks(i.sb("orphan_file_inum")).values():
+        i.zap(blk, 0x5a)
+
+
 @case("orphan-file", base="orphan", moved=True)
 def orphan_file_number_of_a_file(i):
     i.set_sb("orphan_file_inum", i.lookup("file"))

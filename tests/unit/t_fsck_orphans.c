@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "disk/orphan.h"
+#include "facts/orphan_blocks.h"
 #include "fsck_bytes.h"
 #include "open/orphans.h"
 
@@ -52,7 +53,7 @@ static const struct {
 	const char *what;
 	struct xw_inode in; /* what is not 0 replaces that of a right one */
 	bool no_links, no_size, hole;
-	bool valid;
+	bool valid, no_blocks;
 } records[] = {
 	{"right", {0}, false, false, false, true},
 	{"a directory", {.mode = XW_S_IFDIR}, false, false, false, false},
@@ -62,16 +63,15 @@ static const struct {
 	{"shorter than its map", {.size = 2 * BS}, false, false, false, false},
 	{"longer than its map", {.size = 4 * BS}, false, false, false, false},
 	{"a hole", {0}, false, false, true, false},
-	{"in the inode", {.flags = XW_FL_INLINE_DATA}, false, false, false, false},
-	{"no extents", {.flags = XW_FL_EXTENTS}, false, false, false, false},
+	{"in the inode", {.flags = XW_FL_INLINE_DATA}, false, false, false, false, true},
+	{"no extents", {.flags = XW_FL_EXTENTS}, false, false, false, false, true},
 };
 
 START_TEST(inodes)
 {
 	for (size_t i = 0; i < XW_ARRAY_SIZE(records); i++) {
-		struct fsck_orphan_blocks b = {0};
 		struct xw_inode in = right();
-		bool valid, sound;
+		struct fsck_orphan_file o;
 
 		start();
 		in.mode = records[i].in.mode ? records[i].in.mode : in.mode;
@@ -83,16 +83,18 @@ START_TEST(inodes)
 		if (records[i].hole)
 			poke32(in.block + 4, 0);
 		put_inode(FILE_INO, &in);
-		ok(fsck_orphan_blocks(&f, FILE_INO, &b, &valid));
-		ck_assert_msg(valid == records[i].valid, "%s", records[i].what);
-		if (valid) {
-			ck_assert_uint_eq(b.runs.v[0].pblk, BLOCK);
-			ck_assert_uint_eq(b.seed,
+		ok(fsck_orphan_file_read(&f, FILE_INO, NULL, &o));
+		ck_assert_msg(o.valid == records[i].valid, "%s", records[i].what);
+		if (o.valid) {
+			ck_assert_uint_eq(o.runs.v[0].pblk, BLOCK);
+			ck_assert_uint_eq(o.seed,
 					  xw_inode_seed(f.img->csum_seed, FILE_INO, GENERATION));
 		}
-		xw_vec_free(&b.runs);
-		ok(fsck_orphans_sound(&f, &sound));
-		ck_assert_msg(sound == records[i].valid, "%s", records[i].what);
+		xw_vec_free(&o.runs);
+		ck_assert_msg(fsck_orphan_file_is_sound(&o) == records[i].valid, "%s",
+			      records[i].what);
+		ck_assert_msg(fsck_orphan_file_is(&o) == !records[i].no_blocks, "%s",
+			      records[i].what);
 		close_bytes();
 	}
 }
@@ -109,15 +111,14 @@ START_TEST(numbers)
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++) {
 		const struct xw_inode in = right();
-		struct fsck_orphan_blocks b = {0};
-		bool valid;
+		struct fsck_orphan_file o;
 
 		start();
 		if (rows[i].ino && rows[i].ino <= 128)
 			put_inode(rows[i].ino, &in);
-		ok(fsck_orphan_blocks(&f, rows[i].ino, &b, &valid));
-		ck_assert_msg(valid == rows[i].valid, "inode %u", rows[i].ino);
-		xw_vec_free(&b.runs);
+		ok(fsck_orphan_file_read(&f, rows[i].ino, NULL, &o));
+		ck_assert_msg(o.valid == rows[i].valid, "inode %u", rows[i].ino);
+		xw_vec_free(&o.runs);
 		close_bytes();
 	}
 }
@@ -125,36 +126,63 @@ END_TEST
 
 /* ---- its blocks ---- */
 
+static struct fsck_orphan_file look(void)
+{
+	struct fsck_orphan_file o;
+
+	ok(fsck_orphan_file_read(&f, FILE_INO, NULL, &o));
+	xw_vec_free(&o.runs);
+	return o;
+}
+
 START_TEST(blocks)
 {
 	for (unsigned k = 0; k <= BLOCKS_OF_IT; k++) {
-		struct fsck_orphan_blocks b = {0};
-		uint64_t good, all;
-		bool valid, sound;
+		struct fsck_orphan_file o;
 
 		start();
 		for (unsigned i = 0; i < k; i++) /* a wrong checksum, with a right magic */
 			ok(xw_dev_pwrite(f.dev, "\x01", 1, (BLOCK + i) * BS + 40));
 		xw_image_forget(f.img);
-		ok(fsck_orphan_blocks(&f, FILE_INO, &b, &valid));
-		ok(fsck_orphan_count(&f, &b, true, &good, &all));
-		ck_assert_uint_eq(all, BLOCKS_OF_IT);
-		ck_assert_uint_eq(good, BLOCKS_OF_IT - k);
-		ok(fsck_orphan_count(&f, &b, false, &good, &all));
-		ck_assert_uint_eq(all, BLOCKS_OF_IT);
-		ck_assert_uint_eq(good, BLOCKS_OF_IT);
-		ok(fsck_orphans_sound(&f, &sound));
-		ck_assert_int_eq(sound, !k);
+		o = look();
+		ck_assert_uint_eq(o.blocks, BLOCKS_OF_IT);
+		ck_assert_uint_eq(o.known, BLOCKS_OF_IT);
+		ck_assert_uint_eq(o.good, BLOCKS_OF_IT - k);
+		ck_assert_int_eq(fsck_orphan_file_is_sound(&o), !k);
+		ck_assert(fsck_orphan_file_is(&o));
 		f.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
-		ok(fsck_orphans_sound(&f, &sound));
-		ck_assert(sound);
+		o = look();
+		ck_assert_uint_eq(o.good, BLOCKS_OF_IT);
+		ck_assert(fsck_orphan_file_is_sound(&o));
 		memset(block, 0, BS);
 		put(BLOCK + 1, block, BS);
-		ok(fsck_orphan_count(&f, &b, false, &good, &all));
-		ck_assert_uint_eq(good, BLOCKS_OF_IT - 1);
-		xw_vec_free(&b.runs);
+		o = look();
+		ck_assert_uint_eq(o.known, BLOCKS_OF_IT - 1);
+		ck_assert(!fsck_orphan_file_is_sound(&o));
 		close_bytes();
 	}
+}
+END_TEST
+
+/* One right checksum, or the magic of most blocks, and it is the orphan file. */
+START_TEST(damaged)
+{
+	for (unsigned k = 0; k <= BLOCKS_OF_IT; k++)
+		for (int csum = 0; csum < 2; csum++) {
+			struct fsck_orphan_file o;
+
+			start();
+			if (!csum)
+				f.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
+			memset(block, 0, BS);
+			for (unsigned i = 0; i < k; i++)
+				put(BLOCK + i, block, BS);
+			o = look();
+			ck_assert(o.valid);
+			ck_assert_int_eq(fsck_orphan_file_is(&o),
+					 k < (csum ? BLOCKS_OF_IT : BLOCKS_OF_IT - 1));
+			close_bytes();
+		}
 }
 END_TEST
 
@@ -164,16 +192,13 @@ START_TEST(first_in_use)
 	const uint32_t slots = xw_orphan_slots(BS);
 
 	start();
-	f.img->sb.feature_ro_compat |= XW_RO_ORPHAN_PRESENT;
-	ck_assert_uint_eq(fsck_orphans_first(&f), UINT64_MAX);
+	ck_assert_uint_eq(look().in_use, UINT64_MAX);
 	put_orphans(2, slots - 1, INO);
-	ck_assert_uint_eq(fsck_orphans_first(&f), 2);
+	ck_assert_uint_eq(look().in_use, 2);
 	put_orphans(1, 5, INO);
-	ck_assert_uint_eq(fsck_orphans_first(&f), 1);
+	ck_assert_uint_eq(look().in_use, 1);
 	put_orphans(0, 0, INO);
-	ck_assert_uint_eq(fsck_orphans_first(&f), 0);
-	f.img->sb.feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT; /* it is said to be empty */
-	ck_assert_uint_eq(fsck_orphans_first(&f), UINT64_MAX);
+	ck_assert_uint_eq(look().in_use, 0);
 	ck_assert(!fsck_orphan_is_clean(at(BLOCK + 2), slots));
 	ck_assert(fsck_orphan_is_clean(at(BLOCK + 2), slots - 1));
 	close_bytes();
@@ -204,6 +229,7 @@ int main(void)
 	tcase_add_test(t, inodes);
 	tcase_add_test(t, numbers);
 	tcase_add_test(t, blocks);
+	tcase_add_test(t, damaged);
 	tcase_add_test(t, first_in_use);
 	tcase_add_test(t, listed);
 	suite_add_tcase(s, t);
