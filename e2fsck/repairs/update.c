@@ -22,6 +22,7 @@ int fsck_update_begin(struct fsck *f, struct xw_update **out)
 	f->steps.image_flags = f->img->flags;
 	f->steps.may_write = may_write;
 	f->steps.may_write_arg = f;
+	f->steps.leave_quota = true;
 	f->diag.log = NULL; /* that the journal needs recovery is a finding, not a warning */
 	rc = xw_step_begin(&f->steps, out);
 	f->diag.log = log;

@@ -138,8 +138,7 @@ static int update_file(struct xw_update *u, enum xw_quota_type type, xw_ino ino)
 
 	if (!rc)
 		rc = xw_update_quota_read(u, type, ino, &in, raw, &l.info, take, &l);
-	if (rc == XW_ERR_CORRUPT && u->lax) {
-		/* left to the checker, which finds it damaged in any case */
+	if (rc == XW_ERR_CORRUPT && u->leave_quota) {
 		xw_diag_clear(u->diag);
 		xw_vec_free(&l.e);
 		return 0;

@@ -62,6 +62,7 @@ static int open_update(struct xw_steps *s)
 	if (!rc) {
 		s->u->data = s->dev;
 		s->u->held_max = s->held_max;
+		s->u->leave_quota = s->leave_quota;
 	}
 	return rc;
 }

@@ -34,6 +34,8 @@ struct xw_steps {
 	/* NULL, or asked about each block before any is written to dev: false refuses the step */
 	bool (*may_write)(void *arg, uint64_t blk);
 	void *may_write_arg;
+	/* for checkers, which rebuild it: a damaged quota file is no error, and left as it is */
+	bool leave_quota;
 	/* part of a step is on dev, and the rest could not be written: must not be committed */
 	bool torn;
 	/* internal */

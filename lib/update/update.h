@@ -46,7 +46,7 @@ struct xw_update_opts {
 	/*
 	 * For debuggers: errors, a filesystem that is not clean, and inconsistent bitmaps and
 	 * counts are accepted; counts change by what the change allocates and frees, freed blocks
-	 * may be free already, orphans are not processed, and a damaged quota file stays as it is.
+	 * may be free already, and orphans are not processed.
 	 */
 	bool lax;
 	unsigned image_flags; /* XW_IMAGE_*, under lax */
@@ -110,6 +110,7 @@ struct xw_update {
 	unsigned quota_types; /* 1 << type: has a quota file */
 	bool large_file; /* the change creates a file of 2 GiB or more */
 	bool lax, protect;
+	bool leave_quota; /* see steps.h */
 	int (*cut)(void *arg, xw_ino ino); /* see the options */
 	void *cut_arg;
 	struct xw_update_lax {
