@@ -80,20 +80,30 @@ int poke_inode_read(struct dbg *d, const char *spec, struct poke_inode *p)
 	return rc;
 }
 
-/* Does the record name other blocks than before, or is its map another one? */
+/*
+ * Does the record name other blocks than before, or is its map another one? A record without any
+ * block, as of clri, names none.
+ */
 static bool names_others(struct dbg *d, const struct poke_inode *p)
 {
+	static const uint8_t none[XW_INODE_BODY];
 	static const struct {
 		unsigned at, len;
-	} names[] = {{0x20, 4}, {XW_INODE_IBLOCK, 60}, {0x68, 4}, {0x76, 2}};
+		bool block;
+	} names[] = {
+		{0x20, 4, false}, {XW_INODE_IBLOCK, 60, true}, {0x68, 4, true}, {0x76, 2, true}};
+	bool differs = false, any = false;
 	uint8_t was[XW_INODE_BODY];
 
 	if (poke_read(d, p->off, was, sizeof(was)))
 		return true;
-	for (size_t i = 0; i < XW_ARRAY_SIZE(names); i++)
-		if (memcmp(was + names[i].at, p->raw + names[i].at, names[i].len) != 0)
-			return true;
-	return false;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(names); i++) {
+		const uint8_t *is = p->raw + names[i].at;
+
+		differs |= memcmp(was + names[i].at, is, names[i].len) != 0;
+		any |= names[i].block && memcmp(is, none, names[i].len) != 0;
+	}
+	return differs && any;
 }
 
 int poke_inode_write(struct dbg *d, struct poke_inode *p)
