@@ -27,6 +27,15 @@ static void drop(struct fsck_look *l, uint32_t flags)
 	l->dirty = true;
 }
 
+/* A flag that says nothing there: the directory, or file, is read without it. */
+static void drop_index(struct fsck_look *l)
+{
+	if (!(l->in.flags & XW_FL_INDEX) || !FSCK_FOUND(l->f, INDEX_FLAG, .ino = l->ino))
+		return;
+	l->in.flags &= ~XW_FL_INDEX;
+	l->dirty = true;
+}
+
 /* Such types cannot be written and need no protection, and nobody could remove them. */
 static void check_immutable(struct fsck_look *l)
 {
@@ -201,7 +210,7 @@ int fsck_look_flags(struct fsck_look *l)
 	if (!(sb->feature_ro_compat & XW_RO_VERITY))
 		drop(l, XW_FL_VERITY);
 	if (!is_dir || !(sb->feature_compat & XW_COMPAT_DIR_INDEX))
-		drop(l, XW_FL_INDEX);
+		drop_index(l);
 	if (l->type != XW_S_IFREG || l->ino < sb->first_ino || fsck_is_hidden(sb, l->ino))
 		drop(l, XW_FL_EA_INODE);
 	if (is_special(l) || l->type == XW_S_IFLNK)
@@ -214,7 +223,7 @@ int fsck_look_flags(struct fsck_look *l)
 		drop(l, XW_FL_EXTENTS);
 	rc = check_inline(l);
 	if (l->in.flags & XW_FL_INLINE_DATA)
-		drop(l, XW_FL_INDEX);
+		drop_index(l);
 	if (!rc && (is_dir || l->type == XW_S_IFREG))
 		rc = check_extents(l);
 	if (!rc && (is_dir || l->type == XW_S_IFREG))

@@ -104,12 +104,13 @@ static bool check_features(struct fsck *f, struct xw_super *sb)
 	if (sb->feature_incompat & XW_INCOMPAT_META_BG)
 		fix |= clear_feature(f, &sb->feature_compat, XW_COMPAT_RESIZE_INODE,
 				     "resize_inode and meta_bg");
-	if (csum)
+	if (csum) {
 		fix |= clear_feature(f, &sb->feature_ro_compat, XW_RO_GDT_CSUM,
 				     "metadata_csum and uninit_bg");
-	else
-		fix |= clear_feature(f, &sb->feature_incompat, XW_INCOMPAT_CSUM_SEED,
-				     "metadata_csum_seed without metadata_csum");
+	} else if (sb->feature_incompat & XW_INCOMPAT_CSUM_SEED && FSCK_FOUND(f, SUPER_SEED)) {
+		sb->feature_incompat &= ~XW_INCOMPAT_CSUM_SEED;
+		fix = true;
+	}
 	if (sb->feature_incompat & XW_INCOMPAT_64BIT &&
 	    !(sb->feature_incompat & XW_INCOMPAT_EXTENTS) && sb->blocks_count >> 32 &&
 	    FSCK_FOUND(f, SUPER_FEATURES, .name = "64bit without extent")) {

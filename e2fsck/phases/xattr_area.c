@@ -16,7 +16,7 @@
 
 /* ---- values in EA inodes ---- */
 
-enum verdict { GOOD, BAD_INODE, BAD_HASH, NO_FLAG };
+enum verdict { GOOD, BAD_INODE, NO_FLAG };
 
 /* The EA inode of an entry. */
 struct ea_ref {
@@ -102,10 +102,8 @@ static int judge_ea(struct fsck *f, const struct fsck_xattr_area *a, const struc
 		return rc;
 	r->old = refers_back(a, &ea);
 	if (!r->old &&
-	    !xw_xattr_entry_hash_inum_ok(e->hash, e->name, e->name_len, xw_inode_ea_hash(&ea))) {
-		r->verdict = BAD_HASH;
-		return 0;
-	}
+	    !xw_xattr_entry_hash_inum_ok(e->hash, e->name, e->name_len, xw_inode_ea_hash(&ea)))
+		return 0; /* the value of another attribute, or none */
 	r->verdict = ea.flags & XW_FL_EA_INODE ? GOOD : NO_FLAG;
 	return find_size(f, e, &ea, r);
 }
@@ -231,8 +229,6 @@ static int check_ea(struct fsck *f, struct fsck_xattr_area *a, struct xw_walk_xa
 		return rc;
 	if (r.verdict == BAD_INODE)
 		*drop = FSCK_FOUND(f, EA_INODE_BAD, .ino = a->ino, .dir = e->value_inum);
-	else if (r.verdict == BAD_HASH)
-		*drop = FSCK_FOUND(f, XATTR_HASH, .ino = a->ino, .num = e->hash);
 	else if (r.verdict == NO_FLAG &&
 		 FSCK_FOUND(f, EA_INODE_NO_FLAG, .ino = a->ino, .dir = e->value_inum))
 		rc = set_flag(f, e->value_inum);
@@ -395,6 +391,7 @@ int fsck_xattr_area(struct fsck *f, struct fsck_xattr_area *a)
 	XW_VEC(size_t) drop = {0};
 	struct xw_walk_xattr_item item;
 	struct xw_walk_xattr it;
+	bool rehash = false;
 	int kind, rc = 0;
 
 	walk_begin(&it, a);
@@ -410,6 +407,8 @@ int fsck_xattr_area(struct fsck *f, struct fsck_xattr_area *a)
 
 		if (data && item.rule == XW_XATTR_BAD_HASH)
 			check_inline_hash(f, a, &item);
+		else if (kind == 2 && item.rule == XW_XATTR_BAD_HASH)
+			rehash |= report(f, a, &item); /* Linux reads the value in any case */
 		else if (kind == 2)
 			gone = report(f, a, &item);
 		else if (item.e.value_inum)
@@ -418,7 +417,7 @@ int fsck_xattr_area(struct fsck *f, struct fsck_xattr_area *a)
 		if (gone && xw_vec_push(&drop, item.off))
 			rc = xw_fail_nomem(&f->diag, "extended attributes");
 	}
-	if (!rc && drop.n)
+	if (!rc && (drop.n || rehash))
 		rc = rebuild(f, a, drop.v, drop.n, false);
 	xw_vec_free(&drop);
 	return rc;

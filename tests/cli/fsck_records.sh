@@ -110,7 +110,7 @@ for at in f g d; do
 done
 cp inl bad
 edit bad 'sif d flags 0x10001000'
-restored inode-flags 'INDEX flag on an inline directory'
+restored inode-index-flag 'INDEX flag on an inline directory'
 cp inl bad
 edit bad 'sif d mode 0755'
 restored inode-mode-directory 'inline directory without a type'

@@ -22,17 +22,17 @@ ALL = []
 
 class Case:
     def __init__(self, damage, findings, base, lost, only, stock, note, moved, todo, late, left, options, reads,
-                 first, named):
+                 first, named, preen):
         self.damage, self.findings, self.base, self.lost = damage, findings, base, lost
         self.only, self.stock, self.note, self.moved, self.todo = only, stock, note, moved, todo
         self.late, self.left, self.options, self.reads = late, left, options, reads
-        self.first, self.named = first, named
+        self.first, self.named, self.preen = first, named, preen
         self.name = "%s: %s" % (base, damage.__name__.replace("_", " "))
 
 
 def case(*findings, base="ext4", lost=(), only=False, stock=True, note=False, moved=False,
          todo=None, late=False, left=False, options=(), reads=False, first=False,
-         named=False):
+         named=False, preen=False):
     """Decorates a function that damages an image.
 
     findings: what must be found, at least (only: nothing else); lost: names, or patterns of them, that may be lost;
@@ -40,12 +40,13 @@ def case(*findings, base="ext4", lost=(), only=False, stock=True, note=False, mo
     do yet; late: only a repair comes across it; left: it cannot be repaired, and is said to be left (or with
     another exit status, the bit of that); options: further
     ones of xw-fsck; reads: blocks that the function puts into .unreadable cannot be read; first: a repair reports
-    what -fn finds, and nothing as its consequence; named: contents in lost+found count as lost, and so do attributes.
+    what -fn finds, and nothing as its consequence; named: contents in lost+found count as lost, and so do attributes; preen: -p
+    repairs it, too, without anybody's help.
     """
     def add(damage):
         for b in [base] if isinstance(base, str) else base:
             ALL.append(Case(damage, findings, b, lost, only, stock and "itree" not in b, note, moved, todo, late,
-                            left, options, reads, first, named))
+                            left, options, reads, first, named, preen))
         return damage
     return add
 
@@ -254,13 +255,18 @@ def fragment_address(i):
     i.set_inode(i.lookup("file"), "faddr", 99)
 
 
-@case("inode-flags")
-def flags_that_are_not_allowed(i):
+@case("inode-index-flag", preen=True)
+def index_of_a_fifo(i):
     ino = i.lookup("fifo")
     i.set_inode(ino, "flags", FL_INDEX)
 
 
-@case("inode-special-immutable")
+@case("inode-flags")
+def flags_that_are_not_allowed(i):
+    i.set_inode(i.lookup("fifo"), "flags", FL_EXTENTS)
+
+
+@case("inode-special-immutable", preen=True)
 def immutable_device(i):
     i.set_inode(i.lookup("dev"), "flags", 0x10)
 
@@ -705,6 +711,17 @@ def resize_inode_of_zeros(i):
     i.fix_inode(7)
 
 
+@case("resize-inode", base=["ext4"], only=True, first=True, preen=True)
+def indirect_block_of_the_resize_inode_is_zeros(i):
+    i.zap(i.get(i.inode_off(7) + 40 + 52, 4))
+
+
+@case("resize-inode", base=["ext4", "ext2"], only=True, first=True, preen=True)
+def bit_of_the_indirect_block_of_the_resize_inode(i):
+    at = i.block(i.get(i.inode_off(7) + 40 + 52, 4)) + 4 * 30
+    i.put(at, 4, i.get(at, 4) ^ 64)
+
+
 @case("bad-block-inode")
 def bad_block_inode_is_a_directory(i):
     i.set_inode(1, "mode", 0o040755)
@@ -891,7 +908,7 @@ def size_of_an_attribute_value(i):
     entry_field(i, 8, 4, 0x00FFFFFF)
 
 
-@case("xattr-hash", base=["ext4", "ext2"])
+@case("xattr-hash", base=["ext4", "ext2"], only=True, first=True, named=True, preen=True)
 def hash_of_an_attribute(i):
     entry_field(i, 12, 4, 0x12345678)
 

@@ -70,7 +70,7 @@ def backups(i):
 # ---- superblock ----
 
 
-@case("superblock-features", base="nocsum")
+@case("superblock-checksum-seed", base="nocsum", preen=True)
 def seed_of_checksums_that_there_are_not(i):
     i.set_sb("feature_incompat", i.sb("feature_incompat") | 0x2000)
     backups(i)
@@ -513,7 +513,7 @@ def value_inode_that_leads_to_the_superblock(i):
     i.iblock(ea_inode(i), 20, 4, 1)
 
 
-@case("ea-inode-place", base="ea", named=True)
+@case("ea-inode-place", base="ea", named=True, preen=True)
 def value_inode_that_leads_to_a_free_block(i):
     i.iblock(ea_inode(i), 20, 4, free_runs(i)[-1][0])
 

@@ -113,9 +113,9 @@ static const struct {
 	enum fsck_id id;
 } rows[] = {
 	{true, "1:a@1000+8 1:b@992+4", NULL, FSCK_IDS},
-	{true, "1:a@1000+8! 1:b@992+4", "1:b+4", FSCK_XATTR_HASH},
-	{true, "1:a@1000+8 1:b@992+4!", "1:a+8", FSCK_XATTR_HASH},
-	{true, "1:a@1000+8!", "", FSCK_XATTR_HASH},
+	{true, "1:a@1000+8! 1:b@992+4", "1:a+8 1:b+4", FSCK_XATTR_HASH},
+	{true, "1:a@1000+8 1:b@992+4!", "1:a+8 1:b+4", FSCK_XATTR_HASH},
+	{true, "1:a@1000+8!", "1:a+8", FSCK_XATTR_HASH},
 	{true, "1:a@1020+8 1:b@992+4", "1:b+4", FSCK_XATTR_SIZE},
 	{true, "1:a@40+8 1:b@992+4", "1:b+4", FSCK_XATTR_VALUE},
 	{true, "1:a@2000+8 1:b@992+4", "1:b+4", FSCK_XATTR_VALUE},
@@ -124,15 +124,15 @@ static const struct {
 	{true, "1:a@1000+8 1:b@0+0", NULL, FSCK_IDS},
 	{true, "1:a@1000+8 1:b@1025+0", "1:a+8", FSCK_XATTR_VALUE},
 	{true, "0:@1000+8 1:b@992+4", "1:b+4", FSCK_XATTR_NAME},
-	{true, "1:a@1000+8 1:a@992+4 1:c@900+4!", "1:a+8", FSCK_XATTR_HASH}, /* the first */
-	{true, "1:a@1000+8 6:a@992+4 1:c@900+4!", "1:a+8 6:a+4", FSCK_XATTR_HASH},
+	{true, "1:a@1000+8 1:a@992+4 1:c@900+4!", "1:a+8 1:c+4", FSCK_XATTR_HASH}, /* the first */
+	{true, "1:a@1000+8 6:a@992+4 1:c@900+4!", "1:a+8 1:c+4 6:a+4", FSCK_XATTR_HASH},
 	{false, "1:a@80+8 1:b@72+4", NULL, FSCK_IDS},
-	{false, "1:a@80+8! 1:b@72+4", "1:b+4", FSCK_XATTR_HASH},
+	{false, "1:a@80+8! 1:b@72+4", "1:a+8 1:b+4", FSCK_XATTR_HASH},
 	{false, "1:a@88+8 1:b@72+4", "1:b+4", FSCK_XATTR_SIZE},
 	{false, "1:a@84+8 1:b@72+4", NULL, FSCK_IDS},
 	{false, "1:a@92+0 1:b@72+4", NULL, FSCK_IDS},
 	{false, "1:a@93+0 1:b@72+4", "1:b+4", FSCK_XATTR_VALUE},
-	{false, "1:a@80+8!", "", FSCK_XATTR_HASH},
+	{false, "1:a@80+8!", "1:a+8", FSCK_XATTR_HASH},
 };
 
 START_TEST(values)
@@ -298,7 +298,7 @@ static const struct {
 	{VALUE, XW_S_IFREG, 0, XW_FL_EA_INODE, LEN, LEN, 5, 5, true, FSCK_EA_INODE_BAD, true, 0},
 	{VALUE, XW_S_IFDIR, 1, 0, LEN, LEN, LEN, LEN, true, FSCK_EA_INODE_BAD, true, 0},
 	/* hashes */
-	{VALUE, XW_S_IFREG, 1, XW_FL_EA_INODE, LEN, LEN, LEN, 5, true, FSCK_XATTR_HASH, true, 0},
+	{VALUE, XW_S_IFREG, 1, XW_FL_EA_INODE, LEN, LEN, LEN, 5, true, FSCK_EA_INODE_BAD, true, 0},
 	{VALUE, XW_S_IFREG, 1, 0, LEN, LEN, LEN, LEN, true, FSCK_EA_INODE_NO_FLAG, false, LEN},
 	/* the feature */
 	{VALUE, XW_S_IFREG, 1, XW_FL_EA_INODE, LEN, LEN, LEN, LEN, false, FSCK_EA_INODE_FEATURE,
@@ -391,7 +391,7 @@ START_TEST(many_references)
 	ck_assert(fsck_ea_slot(&f, VALUE + 1)->old && !a.n_ea && !a.ea_blocks);
 	a.generation++;
 	ok(fsck_xattr_area(&f, &a));
-	expect(FSCK_XATTR_HASH);
+	expect(FSCK_EA_INODE_BAD);
 	close_bytes();
 }
 END_TEST
