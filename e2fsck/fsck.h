@@ -161,6 +161,7 @@ struct fsck {
 	bool must; /* findings are repaired whatever the policy: an update depends on it */
 	bool was_dirty; /* as opened: not marked valid */
 	bool full; /* a full check is requested (or not "clean" by its superblock) */
+	bool checked_elsewhere; /* by another checker, according to MMP */
 	bool undecided; /* the commit failed, and may have been completed nevertheless */
 
 	/* facts */

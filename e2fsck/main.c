@@ -233,6 +233,8 @@ static int exit_status(const struct fsck *f, const struct outcome *o, int rc)
 		status |= FSCK_EXIT_ERROR;
 	if (all->reboot)
 		status |= FSCK_EXIT_REBOOT;
+	if (f->checked_elsewhere) /* as e2fsck; of a mount it says only that it failed */
+		status |= FSCK_EXIT_LEFT;
 	if (!aborted && (all->left || all->ended || (any && !o->committed && !o->skipped)))
 		status |= FSCK_EXIT_LEFT;
 	if (o->committed && all->modified && (all->recounted || fsck_repaired(all)))

@@ -46,6 +46,7 @@ static int begin_edit(struct fsck *f)
 		.block_size = f->opts.block_size,
 		.watch = f->watch,
 		.mmp_idle = &mmp_idle,
+		.checked = &f->checked_elsewhere,
 		.mounted = f->opts.mounted,
 	};
 	struct stat st;

@@ -155,6 +155,7 @@ static struct xw_edit *new_edit(const struct xw_edit_opts *opts, struct xw_redo_
 	e->file_named = opts->redo_file;
 	e->opts.redo_file = e->opts.redo_dir = NULL; /* owned by the caller */
 	e->opts.mmp_idle = NULL;
+	e->opts.checked = NULL;
 	e->opts.undo_file = e->undo_file;
 	e->diag = diag;
 	e->store = store;
@@ -319,8 +320,12 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 
 	if (!e)
 		return XW_ERR_NOMEM;
+	if (opts->checked) {
+		*opts->checked = xw_mmp_is_checked(base);
+		rc = *opts->checked ? xw_mmp_check(base, opts->watch, diag, idle) : 0;
+	}
 	/* nobody is excluded while this waits */
-	if (!opts->in_use_too && !rdonly && xw_mmp_waits(base, *idle))
+	if (!rc && !opts->in_use_too && !rdonly && xw_mmp_waits(base, *idle))
 		rc = check_others(base, opts, diag, idle);
 	if (!rc && !rdonly)
 		e->held = xw_dev_hold(base, XW_HOLD_TAKE);

@@ -74,6 +74,11 @@ struct xw_edit_opts {
 	 * block for such a caller, a checker; otherwise it is replaced.
 	 */
 	uint32_t *mmp_idle;
+	/*
+	 * May be NULL. Set to whether a checker is at work according to MMP: what it writes makes a
+	 * check meaningless, so that reading is refused as well (XW_ERR_BUSY).
+	 */
+	bool *checked;
 };
 
 /*

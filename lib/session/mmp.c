@@ -103,6 +103,14 @@ int xw_mmp_check(struct xw_dev *dev, const struct xw_commit_watch *watch, struct
 	return 0;
 }
 
+bool xw_mmp_is_checked(struct xw_dev *dev)
+{
+	struct place p;
+	struct xw_mmp mmp;
+
+	return read_block(dev, &p, &mmp) && mmp.seq == XW_MMP_SEQ_FSCK;
+}
+
 bool xw_mmp_waits(struct xw_dev *dev, uint32_t idle)
 {
 	struct place p;

@@ -18,6 +18,8 @@
  */
 int xw_mmp_check(struct xw_dev *dev, const struct xw_commit_watch *watch, struct xw_diag *diag,
 		 uint32_t *idle);
+/* Does the MMP block say that a checker is at work, or that one has crashed? */
+bool xw_mmp_is_checked(struct xw_dev *dev);
 /* Would that wait? */
 bool xw_mmp_waits(struct xw_dev *dev, uint32_t idle);
 /* Mark the MMP block as clean, after xw_mmp_check() has found it idle. */

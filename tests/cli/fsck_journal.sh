@@ -18,6 +18,16 @@ cp mmp.odd mmp.odd0
 "$DBG" -w -R 'smmp seq 4660' mmp >.out 2>.err
 block=$("$DBG" -R dump_mmp mmp | sed -n 's/^block_number: *//p')
 for n in fsck tune used none; do cp mmp "mmp.$n"; done
+# A checker is at work, or has crashed.
+cp mmp mmp.checked
+"$DBG" -w -R 'smmp seq 0xe24d4d50' mmp.checked >.out 2>.err
+cp mmp.checked mmp.before
+for how in -fn -n -fp -fy; do
+	fsck $how mmp.checked
+	status "mmp, in use by a checker, $how" 12
+	is "  says so" grep -q 'in use by a checker' .err
+	is "  and nothing is written" cmp mmp.checked mmp.before
+done
 wait_mmp() { # NAME COMMAND...
 	local rc=0 from=$EPOCHREALTIME name=$1
 	shift
@@ -112,4 +122,4 @@ equal "impossible number in the MMP block: repaired" "$(cut -d' ' -f1 odd.rc) $(
 fsck -n mmp.odd0
 equal "  and found" "$RC $(grep -c 'impossible sequence number' .out)" "4 1"
 clean mmp.odd "  e2fsck finds nothing"
-done_testing 84
+done_testing 96
