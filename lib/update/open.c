@@ -52,7 +52,7 @@ static int check(struct xw_update *u, const struct xw_update_opts *opts)
 		return refuse(u, XW_ERR_STATE,
 			      "the journal needs recovery, and is not to be replayed here; mount "
 			      "the image or run xw-fsck");
-	if (sb->creator_os == 1)
+	if (sb->creator_os == 1 && !opts->lax) /* new inodes would lack what the Hurd keeps there */
 		return refuse(u, XW_ERR_UNSUPPORTED, "made for the Hurd");
 	if (sb->inodes_per_group % 8)
 		return refuse(u, XW_ERR_UNSUPPORTED, "inodes per group are not a multiple of 8");
