@@ -40,6 +40,7 @@ enum { MENDED_MAX = 5 }; /* fields, of a superblock that nothing proves */
 enum vote {
 	BY_EVIDENCE, /* the value of the backup is used only if the device supports it */
 	BY_VOTE, /* or if two backups agree */
+	BY_SUM, /* or only if the checksum of the primary is wrong: a setting */
 };
 
 static const struct field {
@@ -86,6 +87,15 @@ static const struct field {
 	FIELD(prj_quota_inum, BY_VOTE),
 	FIELD(orphan_file_inum, BY_VOTE),
 	FIELD(mmp_block, BY_VOTE),
+	FIELD(hash_seed, BY_SUM),
+	FIELD(volume_name, BY_SUM),
+	FIELD(errors, BY_SUM),
+	FIELD(r_blocks_count, BY_SUM),
+	FIELD(def_resuid, BY_SUM),
+	FIELD(def_resgid, BY_SUM),
+	FIELD(default_mount_opts, BY_SUM),
+	FIELD(raid_stride, BY_SUM),
+	FIELD(raid_stripe_width, BY_SUM),
 #undef FIELD
 };
 
@@ -159,6 +169,8 @@ static bool may_differ(const struct xw_super *sb, const struct xw_super *copy,
 {
 	const uint64_t differ = d->ignore ? value(sb, d) ^ value(copy, d) : 0;
 
+	if (d->vote == BY_SUM)
+		return true;
 	return d->ignore && !(differ & ~(uint64_t)d->ignore & ~allowed_alone(sb, d));
 }
 
@@ -263,8 +275,9 @@ static bool report_fields(struct fsck *f, const struct xw_super *was, struct xw_
 
 		if (same(was, is, d))
 			continue;
-		if (!FSCK_FOUND(f, SUPER_FIELD, .name = d->name, .num = value(was, d),
-				.num2 = value(is, d))) {
+		if (!(d->vote == BY_SUM ? FSCK_FOUND(f, SUPER_SETTING, .name = d->name)
+					: FSCK_FOUND(f, SUPER_FIELD, .name = d->name,
+						     .num = value(was, d), .num2 = value(is, d)))) {
 			all = false;
 			take(is, was, d);
 		}
@@ -337,7 +350,7 @@ static bool same_fields(const struct xw_super *a, const struct xw_super *b)
 	bool all = true;
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(fields) && all; i++)
-		all = same(a, b, &fields[i]);
+		all = fields[i].vote == BY_SUM || same(a, b, &fields[i]);
 	return all;
 }
 

@@ -203,6 +203,31 @@ for k in $(seq 0 9); do
 	"$FSCK" -fy bad >.out 2>.err || RC=$?
 	equal "block $k of the inode table as the superblock: refused, and left as it was" "$RC $(cmp bad was)" "8 "
 done
+# Settings, which nothing on the device says, are those of the backup if the checksum is wrong: the hash seed, the label,
+# what to do after errors, reserved blocks.
+for off in $((0xEC)) $((0x78)) $((0x3C)) $((0x8)); do
+	cp csums bad
+	poke bad $((SB + off + 1)) 5a
+	RC=0
+	"$FSCK" -fy bad >.out 2>.err || RC=$?
+	is "a setting with a wrong checksum, byte $off: repaired" test $RC = 1
+	is "  says so" grep -q "differs from the backup's" .out
+	equal "  as before" "$(od -An -tx1 -j $((SB + off)) -N4 bad)" "$(od -An -tx1 -j $((SB + off)) -N4 csums)"
+done
+# ... also if something else is wrong that no backup has.
+cp csums bad
+poke bad $((SB + 0xEC)) 5a 5b
+poke bad $((SB + 0x34)) 77
+RC=0
+"$FSCK" -fy bad >.out 2>.err || RC=$?
+equal "two fields, of which one changes always: repaired" "$RC $(od -An -tx1 -j $((SB + 0xEC)) -N8 bad)" \
+	"1 $(od -An -tx1 -j $((SB + 0xEC)) -N8 csums)"
+# With a right checksum they may differ from the backup.
+cp csums bad
+"$DEBUGFS" -w -R 'ssv volume_name other' bad >.dbg 2>&1 || cat .dbg
+RC=0
+"$FSCK" -fy bad >.out 2>.err || RC=$?
+equal "a label that differs from the backup's: nothing to repair" "$RC $(grep -c differs .out)" "0 0"
 # Features that differ from those of the backups: one check, which renews these; not for what Linux sets by itself.
 mkfs -q -b 1024 -g 4096 -d d many 16M
 forced() { # IMAGE
@@ -228,4 +253,4 @@ equal "  not for large_file and dir_nlink" "$(forced alone)" "0 0"
 equal "  nor with -n" "$("$FSCK" -n other | grep -c forced)" 0
 "$DEBUGFS" -w -R "ssv feature_ro_compat $((ro | 0x10000))" many >.dbg 2>&1 || cat .dbg
 equal "orphans without an orphan file are no clean filesystem" "$(forced many) $(forced many)" "1 0 0 0"
-done_testing 166
+done_testing 180

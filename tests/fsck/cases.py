@@ -59,6 +59,11 @@ def superblock_checksum(i):
     i.put(SUPER + 120, 1, ord("x"))
 
 
+@case("superblock-setting", "superblock-checksum")
+def superblock_hash_seed(i):
+    i.put(SUPER + 0xEC, 1, i.get(SUPER + 0xEC, 1) ^ 0x81)
+
+
 @case("superblock-lost", stock=False)
 def superblock_of_zeros(i):
     i.put(SUPER, 1024, bytes(1024))
