@@ -151,6 +151,8 @@ struct fsck {
 	uint64_t bad_found; /* by -c */
 	bool bad_pending;
 	bool maps_rewritten; /* extents.c */
+	/* EA inodes whose hash was computed anew: those in entries are, too; xattrs.c */
+	XW_VEC(xw_ino) rehashed;
 	/* an EA inode has or had a wrong pointer or checksum: values are read; xattr_value.c */
 	bool values_doubted;
 	unsigned freed_in; /* round, from 1, that freed blocks because of an option; 0: none */

@@ -194,6 +194,7 @@ int fsck_close(struct fsck *f, bool commit)
 	if (f->img)
 		fsck_facts_free(f);
 	xw_vec_free(&f->cut);
+	xw_vec_free(&f->rehashed);
 	xw_blockset_free(f->trees_wanted);
 	f->trees_wanted = NULL;
 	xw_blockset_free(f->opened);

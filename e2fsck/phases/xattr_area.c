@@ -16,7 +16,7 @@
 
 /* ---- values in EA inodes ---- */
 
-enum verdict { GOOD, BAD_INODE, NO_FLAG };
+enum verdict { GOOD, BAD_INODE, OLD_HASH, NO_FLAG };
 
 /* The EA inode of an entry. */
 struct ea_ref {
@@ -31,15 +31,16 @@ static bool refers_back(const struct fsck_xattr_area *a, const struct xw_inode *
 	return (uint32_t)ea->mtime.sec == a->ino && ea->generation == a->generation;
 }
 
-/* Does the stored hash match the first `size` bytes of the EA inode? */
-static int has_hash(struct fsck *f, xw_ino ino, struct xw_inode ea, uint64_t size, bool *ok)
+/* The hash of the first `size` bytes of an EA inode; *read: they can be read. */
+static int hash_value(struct fsck *f, xw_ino ino, struct xw_inode ea, uint64_t size, bool *read,
+		      uint32_t *hash)
 {
 	struct xw_diag *const diag = f->img->diag;
 	auto_free uint8_t *value = NULL;
 	size_t got = 0;
 	int rc;
 
-	*ok = false;
+	*read = false;
 	if (size > XW_XATTR_SIZE_MAX)
 		return 0;
 	value = malloc(size + 1);
@@ -50,9 +51,61 @@ static int has_hash(struct fsck *f, xw_ino ino, struct xw_inode ea, uint64_t siz
 	f->img->diag = NULL;
 	rc = xw_file_pread(f->img, ino, &ea, NULL, 0, value, size, &got);
 	f->img->diag = diag;
-	*ok = !rc && got == size &&
-	      xw_xattr_value_hash(f->img->csum_seed, value, size) == xw_inode_ea_hash(&ea);
+	*read = !rc && got == size;
+	if (*read)
+		*hash = xw_xattr_value_hash(f->img->csum_seed, value, size);
 	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "extended attributes") : 0;
+}
+
+/* Does the stored hash match the first `size` bytes of the EA inode? */
+static int has_hash(struct fsck *f, xw_ino ino, struct xw_inode ea, uint64_t size, bool *ok)
+{
+	uint32_t hash = 0;
+	const int rc = hash_value(f, ino, ea, size, ok, &hash);
+
+	*ok = *ok && hash == xw_inode_ea_hash(&ea);
+	return rc;
+}
+
+/* A value with a hole has lost a part, which no hash brings back. */
+static bool is_whole(struct fsck *f, xw_ino ino, struct xw_inode ea)
+{
+	const uint64_t blocks = xw_div_up(ea.size, f->img->block_size);
+	struct xw_diag *const diag = f->img->diag;
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	uint64_t next = 0;
+
+	ea.mode = XW_S_IFREG;
+	f->img->diag = NULL;
+	if (!xw_map_begin(f->img, ino, &ea, 0, &it))
+		while (next < blocks && xw_map_next(&it, &run) > 0 && run.lblk == next &&
+		       !run.unwritten)
+			next += run.len;
+	xw_map_end(&it);
+	f->img->diag = diag;
+	return next >= blocks;
+}
+
+int fsck_ea_other_hash(struct fsck *f, xw_ino ino, const struct xw_inode *in, bool *other,
+		       uint32_t *hash)
+{
+	int rc = 0;
+
+	*other = in->flags & XW_FL_EA_INODE && in->size && !(in->flags & XW_FL_INLINE_DATA) &&
+		 is_whole(f, ino, *in);
+	if (*other)
+		rc = hash_value(f, ino, *in, in->size, other, hash);
+	*other = *other && *hash != xw_inode_ea_hash(in);
+	return rc;
+}
+
+static bool is_rehashed(const struct fsck *f, xw_ino ino)
+{
+	for (size_t i = 0; i < f->rehashed.n; i++)
+		if (f->rehashed.v[i] == ino)
+			return true;
+	return false;
 }
 
 bool fsck_is_ea_inode(struct fsck *f, xw_ino ino, const struct xw_inode *in)
@@ -102,8 +155,11 @@ static int judge_ea(struct fsck *f, const struct fsck_xattr_area *a, const struc
 		return rc;
 	r->old = refers_back(a, &ea);
 	if (!r->old &&
-	    !xw_xattr_entry_hash_inum_ok(e->hash, e->name, e->name_len, xw_inode_ea_hash(&ea)))
-		return 0; /* the value of another attribute, or none */
+	    !xw_xattr_entry_hash_inum_ok(e->hash, e->name, e->name_len, xw_inode_ea_hash(&ea))) {
+		if (is_rehashed(f, ino))
+			r->verdict = OLD_HASH;
+		return 0; /* else it is the value of another attribute, or none */
+	}
 	r->verdict = ea.flags & XW_FL_EA_INODE ? GOOD : NO_FLAG;
 	return find_size(f, e, &ea, r);
 }
@@ -215,9 +271,9 @@ uint64_t fsck_xattr_values(struct fsck *f, const struct xw_inode *in, const uint
 	return blocks;
 }
 
-/* *drop: the entry must be dropped. */
+/* *drop: the entry must be dropped; *rehash: it needs another hash. */
 static int check_ea(struct fsck *f, struct fsck_xattr_area *a, struct xw_walk_xattr_item *item,
-		    bool *drop)
+		    bool *drop, bool *rehash)
 {
 	struct xw_xattr_entry *e = &item->e;
 	struct ea_ref r;
@@ -229,6 +285,8 @@ static int check_ea(struct fsck *f, struct fsck_xattr_area *a, struct xw_walk_xa
 		return rc;
 	if (r.verdict == BAD_INODE)
 		*drop = FSCK_FOUND(f, EA_INODE_BAD, .ino = a->ino, .dir = e->value_inum);
+	else if (r.verdict == OLD_HASH)
+		*rehash |= FSCK_FOUND(f, XATTR_HASH, .ino = a->ino, .num = e->hash);
 	else if (r.verdict == NO_FLAG &&
 		 FSCK_FOUND(f, EA_INODE_NO_FLAG, .ino = a->ino, .dir = e->value_inum))
 		rc = set_flag(f, e->value_inum);
@@ -412,7 +470,7 @@ int fsck_xattr_area(struct fsck *f, struct fsck_xattr_area *a)
 		else if (kind == 2)
 			gone = report(f, a, &item);
 		else if (item.e.value_inum)
-			rc = check_ea(f, a, &item, &gone);
+			rc = check_ea(f, a, &item, &gone, &rehash);
 		a->has_data |= data && !gone;
 		if (gone && xw_vec_push(&drop, item.off))
 			rc = xw_fail_nomem(&f->diag, "extended attributes");

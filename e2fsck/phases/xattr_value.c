@@ -298,8 +298,15 @@ static int look_at(struct value *v, xw_ino ino, uint8_t *raw)
 		return rc;
 	if (take(v, blk))
 		return xw_fail_nomem(&f->diag, "extended attributes");
-	if (!FSCK_FOUND(f, EA_INODE_PLACE, .ino = ino, .blk = blk))
+	if (!FSCK_FOUND(f, EA_INODE_PLACE, .ino = ino, .blk = blk)) {
+		struct fsck_ea *ea = fsck_ea_slot(f, ino);
+
+		v->declined = true;
+		if (!ea)
+			return XW_ERR_NOMEM;
+		ea->lost = true;
 		return 0;
+	}
 	f->again = f->values_doubted = true; /* the claims have changed */
 	return fsck_inode_write(f, ino, &v->in, raw);
 }

@@ -213,6 +213,23 @@ static bool has_value(struct fsck *f, const struct fsck_ea *ea, struct xw_inode 
 	return fsck_is_ea_inode(f, ea->ino, &in);
 }
 
+/*
+ * Linux refuses to read a value that does not have the hash in its EA inode. What was overwritten
+ * does not come back, but all that is left of it can be read.
+ */
+static int check_hash(struct fsck *f, xw_ino ino, struct xw_inode *in, bool *dirty)
+{
+	uint32_t hash = 0;
+	bool other;
+	int rc = fsck_ea_other_hash(f, ino, in, &other, &hash);
+
+	if (rc || !other || !FSCK_FOUND(f, EA_INODE_HASH, .ino = ino, .num = xw_inode_ea_hash(in)))
+		return rc;
+	xw_inode_set_ea_hash(in, hash);
+	*dirty = true;
+	return xw_vec_push(&f->rehashed, ino) ? xw_fail_nomem(&f->diag, "EA inodes") : 0;
+}
+
 static int check_ea(struct fsck *f, const struct fsck_ea *ea, uint8_t *raw)
 {
 	struct fsck_inode *known = fsck_inode(f, ea->ino);
@@ -244,7 +261,9 @@ static int check_ea(struct fsck *f, const struct fsck_ea *ea, uint8_t *raw)
 		in.links = 1;
 		dirty = true;
 	}
-	return dirty ? fsck_inode_write(f, ea->ino, &in, raw) : 0;
+	if (in.size == ea->size && !ea->lost && !(known->flags & FSCK_I_CONTESTED))
+		rc = check_hash(f, ea->ino, &in, &dirty);
+	return rc || !dirty ? rc : fsck_inode_write(f, ea->ino, &in, raw);
 }
 
 /*

@@ -35,6 +35,9 @@ bool fsck_is_ea_inode(struct fsck *f, xw_ino ino, const struct xw_inode *in);
  * is checked.
  */
 uint64_t fsck_xattr_values(struct fsck *f, const struct xw_inode *in, const uint8_t *raw);
+/* *other: its value can be read as a whole, and has another hash than is stored: *hash. */
+int fsck_ea_other_hash(struct fsck *f, xw_ino ino, const struct xw_inode *in, bool *other,
+		       uint32_t *hash);
 /* Add system.data without a value: for inline contents that fit i_block. */
 int fsck_xattr_add_data(struct fsck *f, struct fsck_xattr_area *a);
 

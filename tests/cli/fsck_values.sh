@@ -60,4 +60,17 @@ for to in "31000" "2500 20000 31000" circle chain; do
 	"$BIN/xw-export" bad >got.tar 2>/dev/null
 	is "  and every value is there" cmp -s want.tar got.tar
 done
-done_testing 18
+
+# A value of which bytes were overwritten: what is left of it can be read, and the others are as they were.
+cp img bad
+at=$(python3 -c "print(open('bad', 'rb').read().index(b'value 150, value 150') // 1024 * 1024 + 100)")
+printf 'JUNK' | dd of=bad bs=1 seek="$at" conv=notrunc status=none
+RC=0
+"$FSCK" -fp bad >.out 2>.err || RC=$?
+equal "an overwritten value, -p" "$RC $(grep -c 'not that of its value' .out)" "1 1"
+"$FSCK" -fn bad >.out 2>.err && RC=0 || RC=$?
+equal "  clean" "$RC" 0
+clean bad "  e2fsck finds nothing"
+"$BIN/xw-export" bad >got.tar 2>/dev/null
+equal "  four bytes differ" "$(cmp -l want.tar got.tar | wc -l) $(grep -ac JUNK got.tar)" "4 1"
+done_testing 22

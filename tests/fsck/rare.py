@@ -513,6 +513,11 @@ def value_inode_that_leads_to_the_superblock(i):
     i.iblock(ea_inode(i), 20, 4, 1)
 
 
+@case("ea-inode-hash", base=["ea", "ea quota"], only=True, preen=True)
+def value_that_was_overwritten(i):
+    i.put(i.block(i.blocks(ea_inode(i))[1]) + 100, 4, bytes(4))
+
+
 @case("ea-inode-place", base="ea", named=True, preen=True)
 def value_inode_that_leads_to_a_free_block(i):
     i.iblock(ea_inode(i), 20, 4, free_runs(i)[-1][0])
