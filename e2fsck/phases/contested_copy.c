@@ -85,8 +85,11 @@ static bool is_of_another(const struct mover *m, xw_blk blk, const uint8_t *bloc
 	return is;
 }
 
-/* Are all entries of the block valid, with "." in block 0 only, where it names this directory? */
-static bool is_leaf(const struct mover *m, xw_lblk lblk, const uint8_t *block)
+/*
+ * Are all entries of the block valid, with "." in block 0 only, where it names this directory?
+ * 1: yes. XW_ERR_NOMEM.
+ */
+static int is_leaf(const struct mover *m, xw_lblk lblk, const uint8_t *block)
 {
 	const struct xw_image *img = m->c->f->img;
 	const struct xw_dirblock_area area = {
@@ -99,11 +102,12 @@ static bool is_leaf(const struct mover *m, xw_lblk lblk, const uint8_t *block)
 	struct xw_dirblock *it = malloc(sizeof(*it));
 	struct xw_dirblock_item item;
 	bool valid = true;
-	int kind = it != NULL;
+	int kind = 0;
 
-	if (it)
-		xw_dirblock_begin(it, &area);
-	while (it && valid && (kind = xw_dirblock_next(it, &item)) == 1)
+	if (!it)
+		return xw_fail_nomem(&m->c->f->diag, "directory");
+	xw_dirblock_begin(it, &area);
+	while (valid && (kind = xw_dirblock_next(it, &item)) == 1)
 		if (!item.unused && item.e.name_len == 1 && item.e.name[0] == '.')
 			valid = !lblk && item.e.ino == m->ino;
 	free(it);
@@ -112,20 +116,20 @@ static bool is_leaf(const struct mover *m, xw_lblk lblk, const uint8_t *block)
 
 /*
  * Can the block in c->copy, read from blk, be one of this directory? A wrong checksum alone may be
- * damage of its own, unless it is right for the other owner.
+ * damage of its own, unless it is right for the other owner. 1: yes. XW_ERR_NOMEM.
  */
-static bool is_of_directory(const struct mover *m, xw_lblk lblk, xw_blk blk)
+static int is_of_directory(const struct mover *m, xw_lblk lblk, xw_blk blk)
 {
 	const struct xw_image *img = m->c->f->img;
 	const uint8_t *block = m->c->copy;
+	int leaf;
 
 	if (!lblk && peek32(block) == m->ino) /* its "." */
-		return true;
-	if (!xw_super_has_csum(&img->sb))
-		return is_leaf(m, lblk, block);
-	if (verifies(img, block, m->seed))
-		return true;
-	return is_leaf(m, lblk, block) && !is_of_another(m, blk, block);
+		return 1;
+	if (xw_super_has_csum(&img->sb) && verifies(img, block, m->seed))
+		return 1;
+	leaf = is_leaf(m, lblk, block);
+	return leaf > 0 && xw_super_has_csum(&img->sb) ? !is_of_another(m, blk, block) : leaf;
 }
 
 /* Copy the part of an extent that lies in one cluster to the new one. */
@@ -134,13 +138,16 @@ static int copy_part(struct mover *m, struct xw_map_run *part)
 	const struct fsck_contest *c = m->c;
 	const uint64_t bs = m->c->f->img->block_size;
 	const xw_blk from = part->pblk;
-	int rc;
+	int rc, own = 1;
 
 	part->pblk = m->fresh + (part->lblk & ((UINT64_C(1) << c->bits) - 1));
 	rc = read_part(m, from, part->len);
 	/* the first block remains, for a directory without entries */
-	if (!rc && m->dir && !is_of_directory(m, part->lblk, from))
+	if (!rc && m->dir)
+		own = is_of_directory(m, part->lblk, from);
+	if (!own)
 		memset(c->copy, 0, bs);
+	rc = own < 0 ? own : rc;
 	if (!rc)
 		rc = xw_dev_pwrite(m->u->img->dev, c->copy, part->len * bs, part->pblk * bs);
 	return rc ? rc : xw_update_map_add(m->u, &m->to, *part);
