@@ -301,7 +301,6 @@ static int look_at(struct value *v, xw_ino ino, uint8_t *raw)
 	if (!FSCK_FOUND(f, EA_INODE_PLACE, .ino = ino, .blk = blk)) {
 		struct fsck_ea *ea = fsck_ea_slot(f, ino);
 
-		v->declined = true;
 		if (!ea)
 			return XW_ERR_NOMEM;
 		ea->lost = true;
