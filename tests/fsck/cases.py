@@ -56,7 +56,7 @@ def case(*findings, base="ext4", lost=(), only=False, stock=True, note=False, mo
 
 @case("superblock-checksum", only=True)
 def superblock_checksum(i):
-    i.put(SUPER + 120, 1, ord("x"))
+    i.put(SUPER + 0x34, 1, i.get(SUPER + 0x34, 1) ^ 4)
 
 
 @case("superblock-setting", "superblock-checksum")
