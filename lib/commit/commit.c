@@ -224,7 +224,8 @@ static int finish_redo(struct xw_change *c, struct xw_redo_store *store, uint64_
 		rc = xw_dev_flush(c->base);
 	if (!rc)
 		rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
-	if (!rc && c->new_size < c->base->size && !xw_redo_is_behind(store, c->new_size))
+	if (!rc && c->new_size < c->base->size && !xw_redo_is_behind(store, c->new_size) &&
+	    xw_redo_may_cut(c->base, c->old_size))
 		rc = xw_dev_set_size(c->base, c->new_size);
 	if (!rc && inside) {
 		xw_super_bytes_done(c->new_super, nonce, store->number, done);
@@ -381,10 +382,13 @@ static void tell_state(const struct xw_change *c, int rc, bool undecided)
 static void drop_reserve(struct xw_change *c)
 {
 	struct xw_diag *diag = c->base->diag;
+	struct xw_dev_stamp now;
 
 	xw_change_unreserve(c);
 	c->base->diag = NULL;
-	if (c->base->size > c->old_size)
+	/* not if somebody has made it longer still */
+	if (c->base->size > c->old_size && !xw_dev_stamp(c->base, &now) &&
+	    now.size == c->base->size)
 		(void)xw_dev_set_size(c->base, c->old_size);
 	c->base->diag = diag;
 }

@@ -7,7 +7,8 @@
  *   remove   overwrites the list, so that nothing leads to the record any more, and gives the
  *            blocks back to the host: those that were holes are holes again, the others are
  *            zeros, so that the same change always makes the same image. On a block device only
- *            the list is overwritten.
+ *            the list is overwritten. A file becomes as long as it was, but only one that ends
+ *            with the record: elsewhere a record behind the end becomes zeros
  */
 #include "config.h"
 
@@ -91,7 +92,7 @@ uint64_t xw_inside_blocks(uint32_t block_size, uint64_t bytes, size_t runs)
 static void forget(struct inside *in)
 {
 	in->list.n = in->runs.list.n = in->holes.list.n = in->data.list.n = 0;
-	in->store.number = 0;
+	in->store.number = in->store.end = 0;
 }
 
 /* Remove n blocks from the beginning of the runs, and add them to the list's. */
@@ -162,6 +163,7 @@ static int choose_end(struct inside *in)
 	    xw_vec_push(&in->list, first + n))
 		return xw_fail_nomem(in->diag, "a redo record");
 	in->size_before = in->base->size;
+	in->store.end = (first + n + 1) * bs;
 	return 0;
 }
 
@@ -279,6 +281,7 @@ static bool is_valid(struct inside *in, struct disk_list *d, size_t i)
 		memcpy(in->uuid, d->uuid, sizeof(in->uuid));
 		in->nonce = get64(d->nonce);
 		in->bytes = get64(d->bytes);
+		in->size_before = get64(d->size);
 	}
 	if (get32(d->block_size) != in->block_size || memcmp(d->uuid, in->uuid, sizeof(in->uuid)) ||
 	    get64(d->nonce) != in->nonce || get64(d->bytes) != in->bytes || get32(d->index) != i ||
@@ -348,6 +351,21 @@ static int read_first(struct inside *in, uint64_t off)
 	return read_list(in, off / in->block_size);
 }
 
+/*
+ * Of an image that became longer by a record behind its end, as choose_end() does it: the size that
+ * it has with the record.
+ */
+static uint64_t end_of(const struct inside *in)
+{
+	const struct xw_run *r = in->runs.list.v;
+
+	if (!in->size_before || in->list.n != 1 || in->runs.list.n != 1 ||
+	    r->start < xw_div_up(in->size_before, in->block_size) ||
+	    r->start + r->len != in->list.v[0])
+		return 0;
+	return (in->list.v[0] + 1) * in->block_size;
+}
+
 static int inside_open(struct xw_redo_store *s, struct xw_dev **out)
 {
 	struct inside *in = inside(s);
@@ -359,6 +377,8 @@ static int inside_open(struct xw_redo_store *s, struct xw_dev **out)
 	forget(in);
 	rc = read_first(in, number * XW_SUPER_NUMBER_UNIT);
 	in->store.number = number;
+	if (!rc)
+		in->store.end = end_of(in);
 	for (size_t i = 0; i < in->runs.list.n && !rc; i++) /* what was a hole is not known */
 		rc = xw_vec_push(&in->data.list, in->runs.list.v[i]);
 	if (!rc)
@@ -368,9 +388,10 @@ static int inside_open(struct xw_redo_store *s, struct xw_dev **out)
 
 /* ---- removal ---- */
 
-static int zero_blocks(const struct inside *in, struct xw_run r)
+/* What is behind `limit` is not ours. */
+static int zero_blocks(const struct inside *in, struct xw_run r, uint64_t limit)
 {
-	const uint64_t bs = in->block_size, end = XW_MIN((r.start + r.len) * bs, in->base->size);
+	const uint64_t bs = in->block_size, end = XW_MIN((r.start + r.len) * bs, limit);
 
 	return r.start * bs < end ? xw_dev_zero(in->base, r.start * bs, end - r.start * bs) : 0;
 }
@@ -382,7 +403,21 @@ static int zero_runs(const struct inside *in, const struct xw_runs *runs, bool k
 
 	in->base->keep = had || keep;
 	for (size_t i = 0; i < runs->list.n && !rc; i++)
-		rc = zero_blocks(in, runs->list.v[i]);
+		rc = zero_blocks(in, runs->list.v[i], XW_MIN(in->base->size, in->store.size));
+	in->base->keep = had;
+	return rc;
+}
+
+/* All of a record behind the end at once, its list too: it is in a larger file or device. */
+static int zero_behind(const struct inside *in)
+{
+	const uint64_t start = in->runs.list.v[0].start * in->block_size;
+	const uint64_t end = XW_MIN(in->store.end, in->base->size);
+	const bool had = in->base->keep;
+	int rc;
+
+	in->base->keep = true;
+	rc = start < end ? xw_dev_zero(in->base, start, end - start) : 0;
 	in->base->keep = had;
 	return rc;
 }
@@ -394,11 +429,12 @@ static int inside_remove(struct xw_redo_store *s)
 
 	if (!in->list.n)
 		return 0;
-	if (xw_redo_is_behind(s, s->size)) {
-		rc = xw_dev_set_size(in->base, s->size);
+	if (s->end && xw_redo_is_behind(s, s->size)) {
+		rc = xw_redo_may_cut(in->base, s->end) ? xw_dev_set_size(in->base, s->size)
+						       : zero_behind(in);
 	} else {
 		for (size_t i = 0; i < in->list.n && !rc; i++)
-			rc = zero_blocks(in, (struct xw_run){in->list.v[i], 1});
+			rc = zero_blocks(in, (struct xw_run){in->list.v[i], 1}, in->base->size);
 		if (!rc && !in->base->is_block)
 			rc = zero_runs(in, &in->holes, false);
 		if (!rc && !in->base->is_block)
@@ -421,12 +457,13 @@ static int inside_remove(struct xw_redo_store *s)
 static bool is_left_over(struct disk_list *d, uint64_t off, uint64_t end)
 {
 	const uint32_t bs = get32(d->block_size);
-	const uint64_t size = get64(d->size);
+	const uint64_t size = get64(d->size), bytes = get64(d->bytes);
+	const uint64_t start = get64(d->runs[0].start), len = get64(d->runs[0].len);
 
 	return !memcmp(d->magic, MAGIC, sizeof(d->magic)) && is_block_size(bs) && off % bs == 0 &&
-	       off + bs >= end && get32(d->csum) == csum_of(d, bs) && size && get32(d->n) == 1 &&
-	       get64(d->runs[0].start) >= xw_div_up(size, bs) &&
-	       get64(d->runs[0].start) + get64(d->runs[0].len) == off / bs;
+	       off + bs >= end && get32(d->csum) == csum_of(d, bs) && size && size <= off &&
+	       bytes && get32(d->n) == 1 && start >= xw_div_up(size, bs) && start < off / bs &&
+	       len == off / bs - start && len == xw_div_up(bytes, bs);
 }
 
 int xw_inside_left_over(struct xw_dev *base, const uint8_t uuid[16], uint64_t fs_end,

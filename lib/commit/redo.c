@@ -234,6 +234,7 @@ static int decode_header(struct xw_redo *r, const struct disk_redo *d)
 	r->nonce = get64(d->nonce);
 	r->old_size = get64(d->old_size);
 	r->new_size = get64(d->new_size);
+	r->left_size = r->old_size;
 	r->blocks = get64(d->blocks);
 	r->log_offset = get64(d->log_offset);
 	r->log_blocks = get64(d->log_blocks);
@@ -286,6 +287,17 @@ int xw_redo_open(struct xw_dev *dev, struct xw_diag *diag, struct xw_redo **out)
 	else
 		*out = r;
 	return rc;
+}
+
+void xw_redo_set_inside(struct xw_redo *r, struct xw_redo_store *s)
+{
+	const uint64_t bs = r->block_size, size = XW_MAX(r->old_size, r->new_size);
+
+	r->inside = true;
+	if (s->end != xw_round_up(size, bs) + xw_round_up(r->dev->size, bs) + bs)
+		s->end = 0;
+	if (s->end)
+		r->left_size = s->end;
 }
 
 void xw_redo_close(struct xw_redo *r)
@@ -446,7 +458,8 @@ int xw_redo_apply(struct xw_redo *r, struct xw_dev *image, struct xw_redo_store 
 	if (!rc)
 		rc = xw_dev_flush(image);
 	if (!rc && r->new_size < image->size &&
-	    (!inside || !xw_redo_is_behind(inside, r->new_size)))
+	    (!inside || !xw_redo_is_behind(inside, r->new_size)) &&
+	    xw_redo_may_cut(image, r->left_size))
 		rc = xw_dev_set_size(image, r->new_size);
 	if (!rc && inside) {
 		xw_super_bytes_done(r->new_super, r->nonce, inside->number, done);

@@ -32,7 +32,11 @@ struct xw_redo {
 	uint64_t *hashes;
 	/* the record is in the image: as long as it is there, so is the image */
 	bool inside;
+	uint64_t left_size; /* of the image, which the change leaves until it sets the new one */
 };
+
+/* The record was found in the image, at s. Its place must be what its contents say. */
+void xw_redo_set_inside(struct xw_redo *r, struct xw_redo_store *s);
 
 /* Length in bytes of the file for change c. */
 uint64_t xw_redo_bytes(const struct xw_change *c);
@@ -61,8 +65,8 @@ void xw_redo_close(struct xw_redo *r);
  */
 int xw_redo_matches(struct xw_redo *r, struct xw_dev *image);
 /*
- * Write all blocks, with the superblock as pending; flush; set the size; write the new superblock;
- * flush. inside: the store of a record in the image, which is removed before that superblock; NULL:
+ * Write all blocks, with the superblock as pending; flush; set the size (a larger file or device
+ * keeps its own); write the new superblock; flush. inside: the store of a record in the image, which is removed before that superblock; NULL:
  * it is elsewhere, or may stay.
  */
 int xw_redo_apply(struct xw_redo *r, struct xw_dev *image, struct xw_redo_store *inside);

@@ -56,6 +56,7 @@ struct xw_redo_store {
 	/* Of a record in the image (inside.h): where the superblock finds it; else 0. */
 	uint64_t number; /* in units of XW_SUPER_NUMBER_UNIT */
 	uint64_t size; /* likewise: size in bytes that the image has without the record */
+	uint64_t end; /* likewise: the one that it has because of a record behind its end; else 0 */
 	bool dry_run; /* likewise: create() only looks for room, and writes nothing */
 	struct xw_redo_store *beside; /* of a directory: another place to look at; owned, or NULL */
 };
@@ -76,7 +77,23 @@ int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset
 int xw_redo_store_dir(const char *image, const char *dir, struct xw_diag *diag,
 		      struct xw_redo_store **out);
 
-/* Is the record behind the end of an image of `size` bytes? Its removal then sets that size. */
+/*
+ * May the image be made shorter, after a change that left it with `left` bytes? Not if it has any
+ * other size: it is in a larger file or device then, or something was added to it. And never if
+ * more than a filesystem can be in it.
+ */
+static inline bool xw_redo_may_cut(struct xw_dev *image, uint64_t left)
+{
+	struct xw_dev_stamp now;
+
+	return !image->is_window && image->size == left && !xw_dev_stamp(image, &now) &&
+	       now.size == left;
+}
+
+/*
+ * Is the record behind the end of an image of `size` bytes? Its removal then sets that size, if
+ * xw_redo_may_cut(), and overwrites the record with zeros otherwise.
+ */
 static inline bool xw_redo_is_behind(const struct xw_redo_store *s, uint64_t size)
 {
 	return s->number && s->number * XW_SUPER_NUMBER_UNIT >= size;

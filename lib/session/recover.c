@@ -323,7 +323,7 @@ static int look_at_number(struct recovery *v, uint64_t number, enum verdict *ver
 			xw_dev_close(dev);
 	}
 	if (!rc) {
-		v->redo->inside = true;
+		xw_redo_set_inside(v->redo, v->inside);
 		rc = judge(v, verdict);
 	}
 	if (rc || *verdict != APPLY)

@@ -3,6 +3,8 @@
 """States around redo records in images that no kill leaves.
 
 redo_states.py forged IMAGE: the last block holds what looks like the list of a record behind the end of a file of 8 KiB.
+redo_states.py wrapped IMAGE: a block more, with the list of a record behind the end of a file of 1 TiB: the number of its
+blocks is as if it were negative.
 redo_states.py removed PENDING FINAL OUT: OUT is FINAL, marked as done, after a power failure while the record of PENDING
 was removed: the last block of the record is gone, its list is not. For images without checksums.
 """
@@ -24,18 +26,29 @@ def store(path, image):
         f.write(image)
 
 
-def forged(path):
-    image = load(path)
+def put_forged(image, last, size):
     bs = 1024 << le32(image, SUPER + 0x18)
-    last = len(image) // bs - 1
+    blocks = (last - size // bs) % (1 << 64)
     block = bytearray(bs)
     block[:8] = b"XW-INSD1"
     struct.pack_into("<I", block, 0x08, bs)
     block[0x10:0x20] = image[SUPER + 0x68:SUPER + 0x78]
-    struct.pack_into("<IIQ", block, 0x38, 1, 0, 8192)
-    struct.pack_into("<QQ", block, 0x50, 8192 // bs, last - 8192 // bs)
+    struct.pack_into("<Q", block, 0x28, blocks * bs % (1 << 64))
+    struct.pack_into("<IIQ", block, 0x38, 1, 0, size)
+    struct.pack_into("<QQ", block, 0x50, size // bs, blocks)
     struct.pack_into("<I", block, 0x0C, crc32c(bytes(block)))
     image[last * bs:(last + 1) * bs] = block
+
+
+def forged(path):
+    image = load(path)
+    put_forged(image, len(image) // (1024 << le32(image, SUPER + 0x18)) - 1, 8192)
+    store(path, image)
+
+
+def wrapped(path):
+    image = load(path)
+    put_forged(image, len(image) // (1024 << le32(image, SUPER + 0x18)), 1 << 40)
     store(path, image)
 
 
@@ -52,4 +65,4 @@ def removed(pending, final, out):
     store(out, image)
 
 
-{"forged": forged, "removed": removed}[sys.argv[1]](*sys.argv[2:])
+{"forged": forged, "wrapped": wrapped, "removed": removed}[sys.argv[1]](*sys.argv[2:])

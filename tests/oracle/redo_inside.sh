@@ -85,6 +85,9 @@ is "  and stay" cmp img longer
 python3 "$states" forged evil
 is "a forged record in the last block of a filesystem" "$BIN/xw-tune" -L name evil
 equal "  does not cut it off" "$(stat -c %s evil)" $((8 << 20))
+python3 "$states" wrapped evil
+is "one behind its end, of a file of 1 TiB" "$BIN/xw-tune" -L other evil
+equal "  is not believed" "$(stat -c %s evil)" $(((8 << 20) + 1024))
 
 # Power fails while a record is removed, and its list is the last that reaches the medium.
 pair "-t ext2 -b 1024" 8M
@@ -94,6 +97,59 @@ python3 "$states" removed img decoded half
 is "  of which a part is removed: readers do not mind" "$EXPORT" -f /dev/null half
 is "  the next tool that writes" "$tool" open half
 is "  removes the rest" cmp half decoded
+
+# What is pending in a larger place: no tool cuts off what is there, and the change is complete. around BEFORE AFTER: img
+# between random bytes, as `disk`, and as `want` when it is complete; what a record behind the end has left are zeros.
+head -c 3M /dev/urandom >noise
+mbr() { # one partition from 1 MiB on, of img's size
+	local n=$((($(stat -c %s img) + 511) / 512))
+	head -c 446 /dev/zero
+	# shellcheck disable=SC2059
+	printf "\\0\\0\\0\\0\\x83\\0\\0\\0\\0\\x08\\0\\0\\x$(printf %02x $((n & 255)))\\x$(printf %02x $((n >> 8 & 255)))\\x$(printf %02x $((n >> 16)))\\0"
+	head -c 48 /dev/zero && printf '\x55\xaa'
+}
+around() {
+	{ [ "$1" = 0 ] || { mbr && head -c $(($1 - 512)) noise; }; } >before
+	head -c "$2" noise >after
+	cat before img after >disk
+	cp done done.long && truncate -s "$(stat -c %s img)" done.long
+	cat before done.long after >want
+}
+is_pending() { [ $(($(od -An -tu1 -j1123 -N1 img) & 64)) != 0 ]; }
+bigger() { # WHAT BEFORE AFTER DISK ARGUMENT...
+	around "$2" "$3"
+	"$FSCK" -p "${@:5}" "$4" >out 2>&1 || [ $? = 1 ] || diag "$(cat out)"
+	is "  $1: completed, and all else is as it was" cmp disk want
+}
+for where in "in free blocks" "behind the end"; do
+	pair "-t ext2 -b 1024" 8M
+	if [ "$where" = "behind the end" ]; then
+		"$BIN/xw-debugfs" -w -R 'ssv state 0' old >out 2>&1
+		cp --sparse=always old new
+		"$BIN/xw-debugfs" -w -R 'ssv mtime 20200101' new >out 2>&1
+	fi
+	pending 6
+	is "a record $where" python3 "$decode" img decoded
+	cp img done && "$FSCK" -p done >out 2>&1
+	equal "  alone: completed, of its old size" "$(grep -c 'completed an interrupted change' out) $(stat -c %s done)" "1 $(stat -c %s old)"
+	bigger "inside a larger file" 1048576 3M "disk?offset=1048576"
+	bigger "in a partition" 1048576 2M disk --partition 1
+	bigger "in a file with data behind it" 0 700 disk
+	bigger "in a longer file" 0 1M disk
+	around 0 0 && truncate -s +1M disk want
+	"$FSCK" -p disk >out 2>&1
+	is "  in a file that was made longer: the same" cmp disk want
+	bad=
+	for before_end in 1 2 3 4 5 6 7 8; do # and killed there, each step of the removal too
+		pending $before_end
+		cp img done && "$tool" open done >out 2>&1 || bad="$bad $before_end: $(cat out)"
+		around 0 5000
+		is_pending || cp disk want # what was not begun is not looked for elsewhere
+		"$tool" open disk >out 2>&1 || bad="$bad $before_end: $(cat out)"
+		cmp disk want >out 2>&1 || bad="$bad $before_end: $(cat out)"
+	done
+	equal "  killed elsewhere" "$bad" ""
+done
 
 # A full image has no room inside.
 "$MKFS" -q -t ext2 -b 1024 -d d full 2>out
@@ -226,4 +282,4 @@ for request in 'sif /f2 block[0] 4090' 'bmap /f2 2 4090' 'zap -f /f30 -o 0 -l 4 
 	equal "$request: free blocks are as they were: $want" "$kept $(stat -c %s img)" "$want $(stat -c %s whole)"
 	! cmp -s img before || fail "  nothing was changed"
 done
-done_testing 67
+done_testing 85
