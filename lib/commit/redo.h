@@ -66,8 +66,8 @@ void xw_redo_close(struct xw_redo *r);
 int xw_redo_matches(struct xw_redo *r, struct xw_dev *image);
 /*
  * Write all blocks, with the superblock as pending; flush; set the size (a larger file or device
- * keeps its own); write the new superblock; flush. inside: the store of a record in the image, which is removed before that superblock; NULL:
- * it is elsewhere, or may stay.
+ * keeps its own); write the new superblock; flush. inside: the store of a record in the image,
+ * which is removed before that superblock; NULL: it is elsewhere, or may stay.
  */
 int xw_redo_apply(struct xw_redo *r, struct xw_dev *image, struct xw_redo_store *inside);
 /*
