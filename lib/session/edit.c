@@ -31,7 +31,10 @@
 #include "session/mmp.h"
 #include "session/room.h"
 
-/* Maximum number of recorded shadow writes; the space of others is not released. */
+/*
+ * Maximum number of recorded shadow writes; the space of others is not released, and there is no
+ * record in free blocks, which may have been written.
+ */
 #define SHADOW_RUNS_MAX (1u << 20)
 #define IDLE_SECONDS 2
 
@@ -61,6 +64,7 @@ struct xw_edit {
 	void *arg;
 	struct xw_freemap *map; /* created on first use */
 	XW_VEC(struct xw_run) shadow;
+	bool unrecorded; /* there were more */
 };
 
 /* Record that blocks [blk, blk + n) may have been overwritten. */
@@ -71,8 +75,8 @@ static void note(struct xw_edit *e, uint64_t blk, uint64_t n)
 
 	if (last && blk >= last->start && blk <= last->start + last->len)
 		last->len = XW_MAX(last->len, blk + n - last->start);
-	else if (e->shadow.n < SHADOW_RUNS_MAX)
-		(void)!xw_vec_push(&e->shadow, run); /* not recorded: its space is not released */
+	else if (e->shadow.n >= SHADOW_RUNS_MAX || xw_vec_push(&e->shadow, run))
+		e->unrecorded = true;
 }
 
 /* The lock is held. */
@@ -230,6 +234,7 @@ static int open_places(struct xw_edit *e, bool trusted, struct xw_places *p)
 	room.overlay = e->dev;
 	room.written = e->shadow.v;
 	room.n_written = e->shadow.n;
+	room.written_more = e->unrecorded;
 	room.fn = ask_locked;
 	room.arg = e;
 	room.before = e->fn ? NULL : e->map;
@@ -531,6 +536,7 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 	}
 	e->base_size = xw_overlay_base(e->dev)->size;
 	e->shadow.n = 0;
+	e->unrecorded = false;
 	xw_freemap_free(e->map); /* it described the old state */
 	e->map = NULL;
 	xw_edit_set_free(e, NULL, NULL);

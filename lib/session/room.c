@@ -280,6 +280,8 @@ int xw_room_find(void *arg, uint32_t block_size, uint64_t bytes, struct xw_runs 
 	struct xw_diag *devs = room->overlay->diag;
 	int rc;
 
+	if (room->written_more)
+		return XW_ERR_NOSPC;
 	room->overlay->diag = NULL;
 	rc = xw_image_open(room->overlay, room->alone ? XW_IMAGE_LENIENT : 0, &diag, &s.img);
 	if (!rc && s.img->block_size == block_size) {

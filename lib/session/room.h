@@ -25,6 +25,7 @@ struct xw_room {
 	/* Overlay blocks that the change has written directly, in any order; borrowed. */
 	const struct xw_run *written;
 	size_t n_written;
+	bool written_more; /* and others, which are not known: there is no room then */
 	bool alone; /* the checker alone decides, whatever the bitmaps of both states say */
 };
 

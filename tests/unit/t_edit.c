@@ -239,6 +239,32 @@ START_TEST(shadow_refused)
 }
 END_TEST
 
+/* More writes to free blocks than are recorded: no record may be put into any of them. */
+START_TEST(unrecorded_shadow)
+{
+	const struct xw_edit_opts opts = {
+		.now = 1700000000, .how = XW_COMMIT_INSIDE, .offset = 4096, .hold = true};
+	struct xw_edit *e;
+	char cmd[320];
+	xw_blk spare;
+
+	snprintf(cmd, sizeof(cmd),
+		 "cd '%s' && head -c 4096 /dev/zero >d && cat image >>d && mv d image", dir);
+	ck_assert_int_eq(system(cmd), 0);
+	for (uint64_t n = 100; n <= (1u << 20) + 100; n += 1u << 20) {
+		e = begin(&opts);
+		spare = find(e, 20, 100);
+		for (uint64_t i = 0; i < n; i++)
+			ck_assert_int_eq(
+				xw_dev_pwrite(xw_edit_dev(e), "x", 1, (spare + i % 2 * 2) * BS), 0);
+		ck_assert_int_eq(xw_dev_pwrite(xw_edit_dev(e), &n, sizeof(n), LIVE * BS), 0);
+		ck_assert_int_eq(xw_edit_commit(e, NULL), n > 1u << 20 ? XW_ERR_NOSPC : 0);
+		xw_edit_end(e);
+	}
+	ck_assert_ptr_nonnull(strstr(diag.text, "no room"));
+}
+END_TEST
+
 START_TEST(one_at_a_time)
 {
 	struct xw_edit *e = begin(&defaults), *e2;
@@ -648,6 +674,7 @@ int main(void)
 	tcase_add_test(tc, abort_leaves_nothing);
 	tcase_add_test(tc, claims);
 	tcase_add_test(tc, shadow_refused);
+	tcase_add_test(tc, unrecorded_shadow);
 	tcase_add_test(tc, one_at_a_time);
 	tcase_add_test(tc, read_only);
 	tcase_add_test(tc, failed_commit);
