@@ -414,6 +414,9 @@ int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct 
 	c.guard = opts->dry_run ? NULL : opts->guard;
 	if (!rc)
 		rc = xw_commit_look(&c, XW_COMMIT_NOTHING);
+	/* a copy of a torn superblock, out of a backup or the journal */
+	if (!rc && !c.empty && xw_super_bytes_forget(c.new_super))
+		xw_change_set_super(&c, c.new_super);
 	if (!rc && !c.empty)
 		rc = check_new_super(&c, opts);
 	if (!rc && !c.empty)

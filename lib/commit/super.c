@@ -82,6 +82,18 @@ void xw_super_bytes_unpend(uint8_t super[XW_SUPER_SIZE])
 	xw_super_bytes_incompat(super, 0, XW_INCOMPAT_PENDING);
 }
 
+bool xw_super_bytes_forget(uint8_t super[XW_SUPER_SIZE])
+{
+	if (!xw_super_bytes_nonce(super) || xw_super_bytes_has(super, XW_INCOMPAT_PENDING))
+		return false;
+	poke64(super + NONCE_OFF, 0);
+	if (xw_super_bytes_number(super, 0) == xw_super_bytes_number(super, 1))
+		poke64(super + number_off[0], 0);
+	poke64(super + number_off[1], 0);
+	set_csum(super);
+	return true;
+}
+
 bool xw_super_bytes_mixed(const uint8_t super[XW_SUPER_SIZE], const uint8_t *const candidates[],
 			  size_t n)
 {

@@ -46,6 +46,11 @@ void xw_super_bytes_done(const uint8_t super[XW_SUPER_SIZE], uint64_t nonce, uin
 			 uint8_t out[XW_SUPER_SIZE]);
 /* Remove the pending bit, nonce and numbers, for a change that is not completed. */
 void xw_super_bytes_unpend(uint8_t super[XW_SUPER_SIZE]);
+/*
+ * Without the bit: remove the nonce and numbers that a torn write of a pending superblock has left.
+ * False: there are none. A number in the first half alone is not one of these.
+ */
+bool xw_super_bytes_forget(uint8_t super[XW_SUPER_SIZE]);
 /* Does every byte equal that of one of the n candidates, as after any torn write of one of them? */
 bool xw_super_bytes_mixed(const uint8_t super[XW_SUPER_SIZE], const uint8_t *const candidates[],
 			  size_t n);

@@ -170,6 +170,28 @@ static bool is_torn(const struct recovery *v)
 	return xw_super_bytes_mixed(v->super, states, XW_ARRAY_SIZE(states));
 }
 
+/*
+ * A torn superblock without the bit is accepted by every other tool, and a change that leaves the
+ * superblock as it was is possible: then the record contradicts the blocks.
+ */
+static int judge_torn(struct recovery *v, enum verdict *verdict)
+{
+	const struct xw_diag before = diag_of(v);
+	int rc = 1;
+
+	if (v->valid && !v->pending) {
+		rc = xw_redo_load(v->redo, v->dev);
+		if (!rc)
+			rc = xw_redo_matches(v->redo, v->dev);
+		if (rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM || rc == XW_ERR_STATE) {
+			quiet(v, &before);
+			rc = 0;
+		}
+	}
+	*verdict = rc == 1 ? APPLY : DROP;
+	return rc < 0 ? rc : 0;
+}
+
 static int judge(struct recovery *v, enum verdict *verdict)
 {
 	const struct xw_redo *r = v->redo;
@@ -186,7 +208,7 @@ static int judge(struct recovery *v, enum verdict *verdict)
 			    !memcmp(v->super, r->new_super, XW_SUPER_SIZE)))
 		*verdict = DROP; /* before the commit point, or completed */
 	else if (v->readable && is_torn(v))
-		*verdict = APPLY;
+		return judge_torn(v, verdict);
 	else if (v->pending)
 		*verdict = xw_super_bytes_nonce(v->super) == r->nonce ? APPLY : STUCK;
 	else if (v->valid)
@@ -593,6 +615,28 @@ static int journal_step(struct recovery *v)
 }
 
 /*
+ * What a torn commit point leaves when no record continues it: another tool has changed the
+ * filesystem since, or the record is lost. Nothing of that change is in the image.
+ */
+static int forget_step(struct recovery *v)
+{
+	int rc;
+
+	read_super(v);
+	if (!v->valid || v->info->stuck || !xw_super_bytes_forget(v->super))
+		return 0;
+	rc = make_writable(v);
+	if (!rc)
+		rc = xw_commit_put_super(v->dev, v->super);
+	if (!rc)
+		xw_log(v->diag, XW_LOG_INFO,
+		       "%s: what a change that was not begun has left in the "
+		       "superblock is cleared",
+		       v->dev->name);
+	return rc;
+}
+
+/*
  * A tool that changes an image may have to write all of it: a file size limit that is too low is
  * reported before the first byte, not in the middle of a change.
  */
@@ -626,23 +670,8 @@ int xw_recover_dev(struct xw_dev **dev, struct xw_redo_store *store, unsigned fl
 		rc = super_step(&v);
 	if (!rc)
 		rc = journal_step(&v);
+	if (!rc)
+		rc = forget_step(&v);
 	*dev = v.dev;
 	return rc;
-}
-
-int xw_recover_abandon(struct xw_dev *dev, struct xw_diag *diag)
-{
-	uint8_t super[XW_SUPER_SIZE];
-	struct xw_super sb;
-	int rc = xw_dev_pread(dev, super, sizeof(super), XW_SUPER_OFFSET);
-
-	if (rc)
-		return xw_fail(diag, rc, "%s: cannot read the superblock", dev->name);
-	xw_super_bytes_unpend(super);
-	if (!xw_super_decode(super, &sb)) { /* otherwise the check starts with a backup anyway */
-		sb.state |= XW_STATE_ERROR;
-		xw_super_encode(&sb, super);
-	}
-	rc = xw_dev_pwrite(dev, super, sizeof(super), XW_SUPER_OFFSET);
-	return rc ? rc : xw_dev_flush(dev);
 }

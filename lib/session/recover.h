@@ -8,6 +8,8 @@
  *   bit, no or another or a damaged record        XW_ERR_STATE; see xw_recover_abandon()
  *   file, no bit                                  delete the file
  *   superblock torn between its states            apply
+ *   the same without the bit, blocks differ       nonce and numbers are cleared
+ *   valid, nonce but no bit, and none of these    the same: others have changed the filesystem
  *   superblock checksum bad, nonce matches        apply
  *   superblock unreadable or garbage              apply a file, if UUID and all blocks match
  *   superblock torn around a journal commit       RECOVER corrected, or the log replayed

@@ -7,6 +7,8 @@ redo_states.py wrapped IMAGE: a block more, with the list of a record behind the
 blocks is as if it were negative.
 redo_states.py removed PENDING FINAL OUT: OUT is FINAL, marked as done, after a power failure while the record of PENDING
 was removed: the last block of the record is gone, its list is not. For images without checksums.
+redo_states.py torn PENDING OLD OUT: OUT is OLD, and of the commit point that made it PENDING only the second sector of the
+superblock is on the medium, beside the record. For images without checksums.
 """
 import os
 import struct
@@ -65,4 +67,15 @@ def removed(pending, final, out):
     store(out, image)
 
 
-{"forged": forged, "wrapped": wrapped, "removed": removed}[sys.argv[1]](*sys.argv[2:])
+def torn(pending, old, out):
+    image, was = load(old), bytes(load(pending))
+    runs, listed, bs, _, _ = read_list(was, le64(was, SUPER + 0x3E8), le64(was, SUPER + 0x3F0))
+    blocks = [blk for start, n in runs for blk in range(start, start + n)]
+    image += bytes(max(len(was) - len(image), 0))
+    for blk in listed + blocks:
+        image[blk * bs:(blk + 1) * bs] = was[blk * bs:(blk + 1) * bs]
+    image[SUPER + 512:SUPER + 1024] = was[SUPER + 512:SUPER + 1024]
+    store(out, image)
+
+
+{"forged": forged, "wrapped": wrapped, "removed": removed, "torn": torn}[sys.argv[1]](*sys.argv[2:])
