@@ -125,6 +125,8 @@ struct outcome {
 	struct fsck_summary summary;
 	bool skipped; /* nothing was checked: clean, or only the journal was to be replayed */
 	bool committed;
+	/* opening completed an interrupted change of the root filesystem, which the kernel has open */
+	bool root_completed;
 	bool recounted; /* a replay had to correct the free counts of the superblock */
 };
 
@@ -241,6 +243,8 @@ static int exit_status(const struct fsck *f, const struct outcome *o, int rc)
 		status |= FSCK_EXIT_FIXED;
 	if (o->committed && o->recounted && !o->skipped)
 		status |= FSCK_EXIT_FIXED;
+	if (o->root_completed) /* as after the repair that was interrupted */
+		status |= FSCK_EXIT_FIXED;
 	/* It is marked clean now: scripts that e2fsck has taught take that for a repair. */
 	if (o->committed && f->was_dirty && !o->skipped)
 		status |= FSCK_EXIT_FIXED;
@@ -256,6 +260,8 @@ static void say_outcome(const struct fsck *f, struct outcome *o, bool failed)
 	else if (o->skipped && o->summary.valid && !f->opts.journal_only && !f->opts.quiet &&
 		 !failed)
 		fsck_say_clean(f, &o->summary);
+	if (o->skipped && f->findings.reboot && !f->opts.quiet)
+		fsck_say_reboot(f);
 	if (failed)
 		o->summary.valid = false; /* the counts belong to a state that was not written */
 	if (f->findings.ended && f->findings.fixed)
@@ -290,12 +296,14 @@ static int run(const struct fsck_opts *opts)
 	if (cli_interrupted())
 		f.findings.canceled = true;
 	o.recounted = f.edit && xw_edit_recovered(f.edit)->journal.recounted;
+	o.root_completed =
+		root && f.edit && f.opts.mode != FSCK_NO && xw_edit_recovered(f.edit)->redo_applied;
 	o.committed = !rc && !f.stop && !f.findings.canceled && f.opts.mode != FSCK_NO;
 	f.findings.modified |= f.findings.fixed > 0; /* includes repairs made by opening alone */
 	closed = fsck_close(&f, o.committed);
 	if (closed)
 		o.committed = false;
-	f.findings.reboot = root && o.committed && f.findings.modified;
+	f.findings.reboot = o.root_completed || (root && o.committed && f.findings.modified);
 	rc = rc ? rc : closed;
 	if (cli_interrupted() && rc && !f.undecided)
 		f.findings.canceled = true;

@@ -181,6 +181,11 @@ static void say_statistics(const struct fsck_summary *s)
 	row(all, "file", "files");
 }
 
+void fsck_say_reboot(const struct fsck *f)
+{
+	printf("%s: ***** REBOOT SYSTEM *****\n", fsck_name(f));
+}
+
 void fsck_say_end(const struct fsck *f, const struct fsck_summary *s, bool modified)
 {
 	const struct fsck_findings *all = &f->findings;
@@ -190,7 +195,7 @@ void fsck_say_end(const struct fsck *f, const struct fsck_summary *s, bool modif
 	if (modified && !preen)
 		printf("\n%s: ***** FILE SYSTEM WAS MODIFIED *****\n", fsck_name(f));
 	if (all->reboot)
-		printf("%s: ***** REBOOT SYSTEM *****\n", fsck_name(f));
+		fsck_say_reboot(f);
 	if (!preen && (all->left || (!s->valid && all->found)))
 		printf("\n%s: ********** WARNING: Filesystem still has errors **********\n\n",
 		       fsck_name(f));

@@ -63,6 +63,7 @@ void fsck_say_clean(const struct fsck *f, const struct fsck_summary *s);
 /* "IMAGE was not cleanly unmounted, check forced." and the like. */
 void fsck_say_forced(const struct fsck *f);
 /* The last lines: modified, still has errors, counts; statistics with -v. */
+void fsck_say_reboot(const struct fsck *f);
 void fsck_say_end(const struct fsck *f, const struct fsck_summary *s, bool modified);
 
 #endif

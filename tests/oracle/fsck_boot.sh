@@ -7,6 +7,8 @@ can_loop || skip_all "needs root and loop mounts"
 have_e2fsck || skip_all "e2fsck is not installed"
 type -P fsck >/dev/null || skip_all "fsck(8) is not installed"
 SYSTEMD=/lib/systemd/systemd-fsck
+tool=$XW_BUILD/commit_tool
+[ -x "$tool" ] || skip_all "commit_tool is not built"
 EXTWRIGHT_STATE_DIR=/dev/null/none
 export EXTWRIGHT_STATE_DIR
 
@@ -159,10 +161,20 @@ boot() { # TYPE STATE CALL...: its status in RC
 	case $2 in
 	preen) dbg -R "ssv state 0" -R "sif /sbin/xw-fsck links_count 5" -R "setb 15000 5" "$root_loop" ;;
 	damaged) dbg -R "ssv state 0" -R "clri /tree" "$root_loop" ;;
+	pending) # killed after the commit point: Linux mounts that no more
+		cp --sparse=always "$root_loop" old && cp --sparse=always old new && cp --sparse=always old half
+		dbg -R "rm /tree/dir/1" new
+		"$tool" change half new how=inside >.out 2>.err
+		cp --sparse=always old half
+		"$tool" change half new how=inside "fail=$(($(awk 'END { print $2 }' .out) - 8))" mode=cut >.out 2>.err
+		e2fsck -fn half 2>&1 | grep -q 'unsupported feature' || diag "nothing is pending"
+		;;
 	esac
 	shift 2
 	mount -o ro "$root_loop" mnt && mount -t proc proc mnt/proc && mount --bind /sys mnt/sys && mount -t tmpfs run mnt/run ||
 		{ RC=mount; return; }
+	[ ! -e half ] || cat half >"$root_loop"
+	rm -f old new half
 	RC=0
 	PATH=/sbin:/usr/sbin LD_LIBRARY_PATH=$XW_BUILD/.libs "$(command -v chroot)" mnt "${@//DEV/$root_loop}" >.out 2>.err </dev/null || RC=$?
 	umount mnt/run mnt/sys mnt/proc mnt
@@ -177,6 +189,7 @@ while IFS='|' read -r type state call want left; do
 	RC=0
 	e2fsck -fn "$root_loop" >.fsck 2>&1 || RC=$?
 	equal "  what is left, and no word of the mount" "$RC $(grep -c mounted .err)" "$left 0"
+	[ "$state" != pending ] || equal "  says so" "$(grep -c 'completed an interrupted\|REBOOT SYSTEM' .out)" 2
 done <<'TABLE'
 ext2|clean|fsck -A -a -T|0|0
 ext2|preen|fsck -A -a -T|3|0
@@ -185,5 +198,8 @@ ext4|preen|/lib/systemd/systemd-fsck|1|0
 ext4|damaged|fsck -a -T DEV|4|4
 ext2|damaged|fsck -A -f -y|3|0
 ext2|damaged|/lib/systemd/systemd-fsck|1|4
+ext2|pending|fsck -A -a -T|3|0
+ext4|pending|fsck -a -T DEV|3|0
+ext4|pending|fsck -f -y -T DEV|3|0
 TABLE
-done_testing 21
+done_testing 30
