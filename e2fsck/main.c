@@ -125,7 +125,7 @@ struct outcome {
 	struct fsck_summary summary;
 	bool skipped; /* nothing was checked: clean, or only the journal was to be replayed */
 	bool committed;
-	/* opening completed a change of the root filesystem, which the kernel has open */
+	/* opening completed an interrupted change of the root filesystem, which is mounted */
 	bool root_completed;
 	bool recounted; /* a replay had to correct the free counts of the superblock */
 };

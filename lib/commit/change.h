@@ -17,7 +17,7 @@ struct xw_change {
 	struct xw_diag *diag;
 	struct xw_guard *guard; /* borrowed; NULL: changes by others are not checked for */
 	bool foreign; /* another process did change it: do not touch the image */
-	bool half; /* it was written in part, and a log message tells which tool completes it */
+	bool half; /* it was written in part, and the message tells which tool completes it */
 	bool done; /* the base has the new state, and nothing is left to do there */
 	uint32_t block_size;
 	uint64_t super_blk;

@@ -72,6 +72,20 @@ int xw_commit_look(struct xw_change *c, const char *then)
 	return rc;
 }
 
+void xw_commit_tell_half(struct xw_change *c, const char *where, const char *next)
+{
+	char text[512];
+
+	c->half = true;
+	snprintf(text, sizeof(text), "the change is complete in %s; %s", where, next);
+	if (c->foreign || !c->diag || !c->diag->code) {
+		xw_log(c->diag, XW_LOG_WARN, "%s: %s", c->base->name, text);
+		return;
+	}
+	xw_fail_add(c->diag, "; ");
+	xw_fail_add(c->diag, text);
+}
+
 int xw_commit_ask(const struct xw_commit_watch *watch, const char *name, struct xw_diag *diag)
 {
 	if (!watch || !watch->ended || !watch->ended(watch->arg))
@@ -239,11 +253,11 @@ static int finish_redo(struct xw_change *c, struct xw_redo_store *store, uint64_
 	if (!rc)
 		rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
 	if (rc) {
-		xw_log(c->diag, XW_LOG_WARN,
-		       "%s: the change is complete in %s; the next xw tool that opens the image "
-		       "finishes it",
-		       c->base->name, inside ? "a redo record" : store->name);
-		c->half = true;
+		xw_commit_tell_half(c,
+				    !inside         ? store->name
+				    : store->number ? "a redo record"
+						    : "the image but for its superblock",
+				    "the next xw tool that opens the image finishes it");
 		return rc;
 	}
 	c->done = true;

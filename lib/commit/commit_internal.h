@@ -15,6 +15,12 @@ int xw_commit_look(struct xw_change *c, const char *then);
 #define XW_COMMIT_HALFWAY "the change had begun to be written: run xw-fsck -f"
 
 /*
+ * A failure after the commit point: add to its message where the change is complete, and what
+ * finishes it. After changes by others, which have a message of their own, that is a warning.
+ */
+void xw_commit_tell_half(struct xw_change *c, const char *where, const char *next);
+
+/*
  * Commit by a redo record; with dry_run only its place is chosen. Sets info->how, and
  * info->undecided, which is initially false.
  */

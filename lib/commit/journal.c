@@ -238,12 +238,10 @@ static int checkpoint(struct xw_change *c, struct xw_log *log, const uint8_t sup
 		rc = xw_commit_step_super(c, c->new_super);
 	if (!rc)
 		rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
-	c->half = rc;
 	if (rc)
-		xw_log(c->diag, XW_LOG_WARN,
-		       "%s: the change is complete in the journal; a mount or the next tool that "
-		       "recovers the journal finishes it",
-		       c->base->name);
+		xw_commit_tell_half(
+			c, "the journal",
+			"a mount or the next tool that recovers the journal finishes it");
 	return rc;
 }
 

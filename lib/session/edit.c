@@ -541,7 +541,6 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 	e->map = NULL;
 	xw_edit_set_free(e, NULL, NULL);
 	e->room.claims = NULL;
-	e->doubtful = false;
 	if (e->undo_file) /* which exists now */
 		xw_edit_hold_all(e);
 	return 0;

@@ -109,7 +109,7 @@ void xw_edit_set_free(struct xw_edit *e, xw_overlay_free_fn *fn, void *arg);
 void xw_edit_set_room(struct xw_edit *e, xw_overlay_free_fn *claims, void *arg, bool alone);
 /*
  * The change uses blocks that its bitmaps may call free, as when a debugger writes a map: a redo
- * record is not put into free blocks. For the next commit only.
+ * record is not put into free blocks. For all further commits of e: the map remains.
  */
 void xw_edit_doubt(struct xw_edit *e);
 /* No shadow writes from here on: all writes are held in memory. */

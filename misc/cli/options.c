@@ -186,12 +186,16 @@ static int push_owner(struct cli_line *l, const char *name, int group)
 /* text: a value of -E that may have an offset */
 static void note_offset(struct cli_line *l, const char *text)
 {
-	const char *at = strstr(text, "offset=");
+	static const char name[] = "offset=";
+	const char *at = text;
 
-	if (!at)
-		return;
+	while (strncmp(at, name, sizeof(name) - 1) != 0) {
+		at += strcspn(at, ",");
+		if (!*at++)
+			return;
+	}
 	l->placed = true;
-	at += strlen("offset=");
+	at += sizeof(name) - 1;
 	l->window = *at && strspn(at, "0") != strcspn(at, ","); /* checked by who takes it */
 }
 

@@ -44,11 +44,12 @@ every() {
 		faulty "$k" "$@"
 		[ $RC != 0 ] || continue
 		[ $RC = 1 ] || wrong "status $RC"
-		if grep -q 'the change is complete in the image' .err; then
+		tail -n 1 .err >.last
+		if grep -Eq 'the change is complete in .*(finishes it|recovers)' .last; then
+			n_half=$((n_half + 1))
+		elif grep -q 'the change is complete in the image' .last; then
 			n_new=$((n_new + 1))
 			cmp -s work/img new || wrong "not new"
-		elif grep -Eq 'warning: .*the change is complete in .*(finishes it|recovers)' .err; then
-			n_half=$((n_half + 1))
 		elif grep -Eq 'unchanged|nothing was committed' .err; then
 			n_old=$((n_old + 1))
 			[ "$(contents work/img)" = "$before" ] || wrong "not old"
