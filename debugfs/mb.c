@@ -253,6 +253,7 @@ int mb_stats(struct mb *m, bool kernel)
 		yaml_u64(&y, "discarded", 0);
 	} else {
 		yaml_u64(&y, "buddies_generated", st.buddies_generated);
+		yaml_u64(&y, "bitmaps_prefetched", st.prefetched);
 		yaml_u64(&y, "groups", m->view.img->groups);
 		yaml_u64(&y, "index_steps", st.index_steps);
 		yaml_u64(&y, "memory", xw_space_memory(m->space));
@@ -288,6 +289,7 @@ static void print_considered(struct yaml *y, const struct xw_space_stats *a,
 	yaml_end(y);
 	yaml_u64(y, "index_steps", b->index_steps - a->index_steps);
 	yaml_u64(y, "bitmaps_read", b->buddies_generated - a->buddies_generated);
+	yaml_u64(y, "bitmaps_prefetched", b->prefetched - a->prefetched);
 }
 
 static void print_result(const struct mb *m, struct yaml *y, const struct xw_run *run, uint64_t len)

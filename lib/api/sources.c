@@ -324,6 +324,7 @@ static void log_mb_stats(struct xw_diag *diag, const struct xw_space *space)
 	log_mb_counter(diag, "breaks", a.breaks);
 	log_mb_counter(diag, "lost", a.lost);
 	log_mb_counter(diag, "buddies_generated", a.buddies_generated);
+	log_mb_counter(diag, "bitmaps_prefetched", a.prefetched);
 	log_mb_counter(diag, "index_steps", a.index_steps);
 	log_mb_counter(diag, "memory", xw_space_memory(space));
 }

@@ -82,11 +82,11 @@ static int group_summary(void *arg, uint32_t group, struct xw_group_summary *out
 
 /*
  * A long search reads bitmaps in ascending order but one at a time, and only those of a flex group
- * are contiguous.
+ * are contiguous. The longer it was, the further it is expected to go.
  */
 static void read_ahead(struct xw_space_view *v, uint32_t group)
 {
-	enum { NEAR = 16, SURE = 4, GROUPS = 256 };
+	enum { NEAR = 16, SURE = 4, LEAST = 16, MOST = 256 };
 	struct xw_image *img = v->img;
 	struct xw_diag *diag = img->diag;
 	const uint32_t bs = img->block_size;
@@ -95,10 +95,11 @@ static void read_ahead(struct xw_space_view *v, uint32_t group)
 	v->in_order = group > v->last && group - v->last <= NEAR ? v->in_order + 1 : 0;
 	v->last = group;
 	if (!v->in_order)
-		v->ahead = 0;
+		v->ahead = v->window = 0;
 	if (v->in_order < SURE || group < v->ahead)
 		return;
-	v->ahead = (uint32_t)XW_MIN((uint64_t)group + GROUPS, img->groups);
+	v->window = v->window ? XW_MIN(2 * v->window, MOST) : LEAST;
+	v->ahead = (uint32_t)XW_MIN((uint64_t)group + v->window, img->groups);
 	img->diag = NULL;
 	for (uint32_t g = group; g < v->ahead; g++) {
 		struct xw_group_desc gd;
@@ -112,6 +113,7 @@ static void read_ahead(struct xw_space_view *v, uint32_t group)
 			len = 0;
 		}
 		len++;
+		v->prefetched += g > group;
 	}
 	xw_dev_ahead(img->dev, start * bs, len * bs);
 	img->diag = diag;
@@ -131,8 +133,10 @@ int xw_space_view_open(struct xw_space_view *v, const struct xw_space_params *tu
 		       struct xw_space **out)
 {
 	const struct xw_super *sb = &v->img->sb;
-	const struct xw_space_source src = {
-		.summary = group_summary, .bitmap = group_bitmap, .arg = v};
+	const struct xw_space_source src = {.summary = group_summary,
+					    .bitmap = group_bitmap,
+					    .arg = v,
+					    .prefetched = &v->prefetched};
 	struct xw_space_params p = *tunables;
 	int rc;
 
@@ -149,7 +153,8 @@ int xw_space_view_open(struct xw_space_view *v, const struct xw_space_params *tu
 		return xw_fail(v->img->diag, XW_ERR_CORRUPT,
 			       "%s: the group descriptors reach beyond the end of the image",
 			       v->img->dev->name);
-	v->last = v->in_order = v->ahead = 0;
+	v->last = v->in_order = v->ahead = v->window = 0;
+	v->prefetched = 0;
 	v->scratch = malloc(v->img->block_size);
 	if (!v->scratch)
 		return xw_fail_nomem(v->img->diag, "bitmap");

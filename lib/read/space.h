@@ -28,7 +28,8 @@ struct xw_space_view {
 	/*
 	 * The recent sequence of bitmap reads, to read ahead for ascending requests. Set likewise.
 	 */
-	uint32_t last, in_order, ahead;
+	uint32_t last, in_order, ahead, window;
+	uint64_t prefetched; /* number of bitmaps requested ahead */
 };
 
 /*

@@ -57,7 +57,8 @@ static void set_params(struct xw_space *s, const struct xw_space_params *p)
 	s->max_to_scan = XW_MAX(1, or_default(p->max_to_scan, 200));
 	s->max_trim = or_default(p->best_avail_max_trim_order, 3);
 	s->dirty = XW_NO_GROUP;
-	s->budget = XW_UNREAD_MAX;
+	s->budget = XW_UNREAD_FIRST;
+	s->deep = XW_UNREAD_MAX;
 }
 
 int xw_cl_space_new(const struct xw_space_params *p, const struct xw_space_source *src,
@@ -135,6 +136,7 @@ static int next_piece(struct xw_query *q, uint64_t len, struct xw_run *run)
 	int rc;
 
 	s->st.requests++;
+	q->want = len;
 	rc = xw_choose_whole(q, len, run);
 	if (!rc && !q->whole)
 		rc = xw_choose_longest(q, len, run);

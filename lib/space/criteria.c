@@ -89,10 +89,53 @@ static uint32_t find_group(struct xw_query *q, enum xw_criteria c, enum xw_famil
 	return find_promising(q, c, fam, key, key);
 }
 
-/* Are there more unread groups than this request may read? */
-static bool on_budget(const struct xw_query *q)
+/* ---- unread groups ---- */
+
+/*
+ * Number of unread groups that the request may still read. It is answered in so many runs of those
+ * that are known; each that a longer one saves is worth some bitmaps.
+ */
+static uint64_t reads_left(const struct xw_query *q)
 {
-	return q->s->top && !q->whole && q->s->unread > q->s->budget;
+	const uint32_t known = xw_index_max(q->s, XW_BY_KNOWN, NULL);
+	const uint64_t runs = known ? xw_div_up(q->want, known) : 1;
+	const uint64_t worth = runs > 2 ? XW_UNREAD_FIRST * (runs - 2) : 0;
+
+	return q->s->budget + (worth > q->dug ? XW_MIN(worth - q->dug, q->s->deep) : 0);
+}
+
+static bool reads_all(const struct xw_query *q)
+{
+	return q->whole || !q->s->top;
+}
+
+bool xw_on_budget(const struct xw_query *q)
+{
+	return !reads_all(q) && q->s->unread > q->s->budget;
+}
+
+bool xw_may_read(struct xw_query *q)
+{
+	struct xw_space *s = q->s;
+
+	if (reads_all(q))
+		return true;
+	if (!reads_left(q)) /* unless nothing is free where bitmaps were read */
+		return !xw_index_max(s, XW_BY_KNOWN, NULL);
+	if (s->budget) {
+		s->budget--;
+	} else {
+		s->deep--;
+		q->dug++;
+	}
+	return true;
+}
+
+void xw_allow_reads(struct xw_space *s)
+{
+	if (s->budget < XW_UNREAD_FIRST)
+		s->budget = XW_MIN(s->budget + XW_UNREAD_MORE, XW_UNREAD_FIRST);
+	s->deep = XW_MIN(s->deep + XW_UNREAD_MORE, XW_UNREAD_MAX);
 }
 
 /*
@@ -101,19 +144,24 @@ static bool on_budget(const struct xw_query *q)
  */
 static uint32_t find_run(struct xw_query *q, enum xw_criteria c, uint32_t len)
 {
+	struct xw_cr_stats *cr = &q->s->st.cr[c];
 	uint32_t most, g = XW_NO_GROUP;
 
-	if (on_budget(q)) {
-		most = xw_index_max(q->s, XW_BY_LONGEST, &q->s->st.cr[c]);
-		if (most > len)
-			g = find_promising(q, c, XW_BY_LONGEST, most - (most - len) / 8, len);
+	/* Each turn reads what is promised the most, so that less is promised to the next one. */
+	while (g == XW_NO_GROUP && !q->err && xw_on_budget(q) && reads_left(q)) {
+		most = xw_index_max(q->s, XW_BY_LONGEST, cr);
+		if (most <= len)
+			break;
+		g = find_promising(q, c, XW_BY_LONGEST, most - (most - len) / 32, len);
 	}
 	if (g == XW_NO_GROUP && !q->err)
 		g = find_group(q, c, XW_BY_LONGEST, len);
-	if (g == XW_NO_GROUP && !q->err && on_budget(q))
+	if (g == XW_NO_GROUP && !q->err && xw_on_budget(q))
 		g = find_group(q, c, XW_BY_KNOWN, len);
 	return g;
 }
+
+/* ---- one group ---- */
 
 /* The best free run found so far: the shortest that is long enough, else the longest. */
 struct best {
@@ -315,12 +363,10 @@ static int longest_inside(struct xw_query *q, uint64_t len, struct xw_run *out)
 			return 0;
 		/* Bounds may be too high; in that case the maximum changes. */
 		g = find_group(q, XW_CR_ANY, XW_BY_LONGEST, longest);
-		if (g == XW_NO_GROUP && !q->err && on_budget(q) && !s->budget) {
+		if (g == XW_NO_GROUP && !q->err && xw_on_budget(q) && !reads_left(q)) {
 			longest = xw_index_max(s, XW_BY_KNOWN, cr);
 			if (longest)
 				g = find_group(q, XW_CR_ANY, XW_BY_KNOWN, longest);
-			else /* nothing free among the groups that were read */
-				s->budget = XW_UNREAD_AGAIN;
 		}
 		if (q->err)
 			return q->err;
@@ -451,6 +497,8 @@ int xw_cl_space_alloc(struct xw_space *s, const struct xw_alloc_req *req, struct
 		.s = s, .probes = XW_PROBES_MAX, .reads = XW_READS_MAX, .left = 6, .whole = whole};
 	uint32_t len = (uint32_t)XW_MIN(req->len, s->cpg);
 	int rc;
+
+	q.want = len;
 
 	if (!req->len)
 		return XW_ERR_USAGE;

@@ -204,7 +204,8 @@ uint32_t xw_index_max(struct xw_space *s, enum xw_family fam, struct xw_cr_stats
 		return node_key(&s->level[s->top][0], fam);
 	for (uint32_t g = 0; g < s->ngroups; g++)
 		best = XW_MAX(best, xw_group_key(&s->groups[g], fam));
-	cr->groups_considered += s->ngroups;
+	if (cr)
+		cr->groups_considered += s->ngroups;
 	return best;
 }
 

@@ -28,11 +28,12 @@
  *   4. s->free is the sum over all groups.
  *   5. s->unread is the number of UNRESOLVED groups.
  *
- * Of a filesystem of millions of GiB hardly anything is known at first, and a request that no free
- * run can serve would read every bitmap to find that out. So groups that nobody has read are read
- * on a budget: XW_UNREAD_MAX, and XW_UNREAD_MORE with each further request. Those whose
- * descriptors promise most come first. When the budget is spent, a request is served from groups
- * that were read; only one that cannot be served otherwise goes on reading.
+ * Of a large filesystem hardly anything is known at first, and a request that no free run can
+ * serve would read every bitmap to find that out. So groups that nobody has read are read on a
+ * budget, those whose descriptors promise most first: XW_UNREAD_FIRST to save one run, and as many
+ * again for each further run that the request would take from the groups that were read, out of
+ * XW_UNREAD_MAX. Each further request adds XW_UNREAD_MORE. When the budget is spent, a request is
+ * served from groups that were read; only one that cannot be served otherwise goes on reading.
  */
 #ifndef XW_SPACE_PRIV_H
 #define XW_SPACE_PRIV_H
@@ -50,9 +51,9 @@
 #define XW_CLEAN_MAX 256
 #define XW_INDEX_SHIFT 4 /* 16 children per node */
 #define XW_INDEX_LEVELS 9
+#define XW_UNREAD_FIRST 64
 #define XW_UNREAD_MAX 4096
 #define XW_UNREAD_MORE 4
-#define XW_UNREAD_AGAIN 64 /* as often as needed, where nothing that was read is free */
 
 enum { XW_G_UNRESOLVED = 1, XW_G_INEXACT = 2, XW_G_TOUCHED = 4, XW_G_STALE = 8 };
 
@@ -98,7 +99,8 @@ struct xw_space {
 	clean; /* groups loaded, oldest first; touched ones drop out at xw_space_trim */
 
 	uint32_t unread; /* UNRESOLVED groups */
-	uint32_t budget; /* number of these that may be read to improve a result */
+	/* number of these that may be read to save a run, and to save further ones */
+	uint32_t budget, deep;
 	uint32_t dirty;
 	struct xw_group indexed_as; /* the dirty group, as the index holds it */
 	uint64_t free;
@@ -202,6 +204,7 @@ void xw_index_change(struct xw_space *s, uint32_t g, const struct xw_group *was)
 /* First group in [from, to) whose key is at least `key`, which is not 0. */
 uint32_t xw_index_next(struct xw_space *s, enum xw_family fam, uint32_t key, uint32_t from,
 		       uint32_t to, struct xw_cr_stats *cr);
+/* cr: NULL, or what it costs is counted there. */
 uint32_t xw_index_max(struct xw_space *s, enum xw_family fam, struct xw_cr_stats *cr);
 uint64_t xw_index_max_span(struct xw_space *s, struct xw_cr_stats *cr);
 /*
@@ -227,12 +230,21 @@ struct xw_query {
 	unsigned probes;
 	unsigned reads; /* the same for unread groups, where there is an alternative */
 	unsigned left; /* number of runs GOAL_SLOW may still examine */
+	uint64_t want; /* blocks not yet allocated */
+	uint64_t dug; /* number of unread groups read out of s->deep */
 	bool whole; /* only a single run is acceptable: no budget for unread groups */
 	int err;
 };
 
 #define XW_PROBES_MAX 5
 #define XW_READS_MAX 8
+
+/* Are there more unread groups than every request may read? */
+bool xw_on_budget(const struct xw_query *q);
+/* May one more unread group be read? It is counted. */
+bool xw_may_read(struct xw_query *q);
+/* Called for each request: it adds to the budget. */
+void xw_allow_reads(struct xw_space *s);
 
 /* Allocate one run of exactly len: 1, 0 when there is none, or an error. */
 int xw_choose_whole(struct xw_query *q, uint64_t len, struct xw_run *out);
@@ -254,23 +266,6 @@ int xw_span_allocate(struct xw_space *s, xw_blk start, uint64_t len);
  * Allocate exactly at `goal`: 1, 0 when not free, or an error. cross: may leave the goal's group.
  */
 int xw_span_at_goal(struct xw_space *s, xw_blk goal, uint64_t len, bool cross, struct xw_run *out);
-
-/* May one more unread group be read? */
-static inline bool xw_may_read(struct xw_query *q)
-{
-	if (q->whole || !q->s->top)
-		return true;
-	if (!q->s->budget)
-		return false;
-	q->s->budget--;
-	return true;
-}
-
-/* Called for each further request. */
-static inline void xw_allow_reads(struct xw_space *s)
-{
-	s->budget = XW_MIN(s->budget + XW_UNREAD_MORE, XW_UNREAD_MAX);
-}
 
 /* Group where a search with this goal starts. */
 static inline uint32_t xw_goal_group(const struct xw_space *s, xw_blk goal)

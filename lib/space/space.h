@@ -49,6 +49,8 @@ struct xw_space_source {
 	 */
 	int (*bitmap)(void *arg, uint32_t group, uint8_t *bits);
 	void *arg;
+	/* NULL, or where the source counts bitmaps that it has requested before they are needed. */
+	const uint64_t *prefetched;
 };
 
 struct xw_space_params {
@@ -94,7 +96,8 @@ struct xw_space_stats {
 	uint64_t requests, success, groups_scanned, extents_scanned;
 	uint64_t goal_hits, exact_hits, breaks, lost;
 	uint64_t stream_hits; /* served where the last stream allocation ended */
-	uint64_t buddies_generated;
+	uint64_t buddies_generated; /* bitmaps read */
+	uint64_t prefetched; /* bitmaps requested before they were needed, used or not */
 	/* Index nodes visited: the cost of groups that were not considered. */
 	uint64_t index_steps;
 	struct xw_cr_stats cr[XW_CR_COUNT];

@@ -104,7 +104,7 @@ int xw_span_find(struct xw_query *q, enum xw_criteria c, uint64_t len, xw_blk *s
 
 int xw_span_ahead(struct xw_space *s, xw_blk from, uint64_t len, xw_blk *start)
 {
-	struct xw_query q = {.s = s, .probes = UINT32_MAX};
+	struct xw_query q = {.s = s, .probes = UINT32_MAX, .want = len};
 	struct xw_cr_stats uncounted = {0};
 	uint32_t at, g, size, end;
 	uint64_t carry = 0;
@@ -174,19 +174,29 @@ int xw_span_allocate(struct xw_space *s, xw_blk start, uint64_t len)
 	return 0;
 }
 
+/* Without its bitmap: is any run that begins here, and ends in this group, too short? */
+static bool is_too_short(const struct xw_space *s, uint32_t g, uint32_t at, uint64_t len)
+{
+	const uint32_t longest = s->groups[g].longest;
+
+	return longest < len && at + longest < xw_group_size(s, g);
+}
+
 int xw_span_at_goal(struct xw_space *s, xw_blk goal, uint64_t len, bool cross, struct xw_run *out)
 {
+	const uint32_t unread = s->unread;
 	uint64_t have;
-	uint32_t at;
+	uint32_t at, g;
 	int rc;
 
 	if (!xw_blk_inside(s, goal))
 		return 0;
-	xw_group_of(s, goal, &at);
-	if (!cross && at + len > s->cpg)
+	g = xw_group_of(s, goal, &at);
+	if ((!cross && at + len > s->cpg) || is_too_short(s, g, at, len))
 		return 0;
 	s->st.groups_scanned++;
 	rc = xw_span_at(s, goal, len, &have);
+	s->budget -= XW_MIN(s->budget, unread - s->unread);
 	if (rc || have < len)
 		return rc;
 	rc = xw_span_allocate(s, goal, len);

@@ -39,6 +39,8 @@ bool xw_space_group_touched(const struct xw_space *s, uint32_t group)
 void xw_space_stats(const struct xw_space *s, struct xw_space_stats *out)
 {
 	*out = s->st;
+	if (s->src.prefetched)
+		out->prefetched = *s->src.prefetched;
 }
 
 const char *xw_criteria_name(enum xw_criteria cr)

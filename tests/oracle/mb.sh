@@ -145,6 +145,19 @@ else
 	skip "verbs as stock debugfs prints them" "debugfs is not installed" 4
 fi
 
+# Nobody has read a bitmap, and no free run is long enough: few are read to find that out. A run that is long enough lies where most is
+# free.
+"$MKFS" -q full 16G && "$BIN/xw-age" -q --fast --profile alternate:1M,1M full
+dbg -R "mb_find 512" full >find
+is "2 MiB where runs have 1: at most 64 of 128 bitmaps" [ "$(sed -n 's/^bitmaps_read: //p' find)" -le 64 ]
+is "considered are those that were read, and no others" \
+	[ "$(sed -n 's/.*{groups: \([0-9]*\),.*/\1/p' find | paste -sd+ | bc)" -le 76 ]
+victim=$(dbg -R "ls -p /age/000000" full | cut -d / -f 6 | grep file- | tail -n 1)
+dbg -w -R "rm /age/000000/$victim" full
+dbg -R "mb_find 10240" full >find
+is "40 MiB, where one place has them: found" grep -q 'whole: true' find
+is "with at most 64 bitmaps" [ "$(sed -n 's/^bitmaps_read: //p' find)" -le 64 ]
+
 # 60 TiB, in memory, without the copies of the descriptors, which would be most of it. What it takes is said; what it needs is
 # promised: 64 MiB.
 large=/dev/shm/xw-test-$$
@@ -160,4 +173,4 @@ else
 	equal "60 TiB: groups" "$(sed -n 's/^groups: //p' huge)" 491520
 	rm -f "$large"
 fi
-done_testing 38
+done_testing 42

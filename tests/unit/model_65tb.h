@@ -17,6 +17,7 @@
 #define BIG_BPG 32768u
 #define BIG_PATTERNS 16
 #define BIG_LONGEST 300 /* of every eighth pattern; others stay below */
+#define BIG_BETTER 3000 /* in one run, at the end of the group */
 #define BIG_USUAL 26 /* all other runs: what a scan of 200 runs finds */
 
 struct big_model {
@@ -25,6 +26,7 @@ struct big_model {
 	struct xw_group_summary sum[BIG_PATTERNS];
 	uint32_t clean[8]; /* groups that are wholly free */
 	unsigned nclean;
+	uint32_t better; /* this group has BIG_BETTER more free blocks than its pattern; 0: none */
 	bool known;
 	uint64_t loads;
 };
@@ -74,17 +76,28 @@ static inline bool big_is_clean(const struct big_model *m, uint32_t group)
 	return false;
 }
 
+/* Number of free blocks of a group that is not clean. */
+static inline uint32_t big_free(const struct big_model *m, uint32_t group)
+{
+	const uint8_t *bits = m->bits[big_pattern_of(group)];
+	uint32_t more = 0;
+
+	for (uint32_t i = BIG_BPG - BIG_BETTER; i < BIG_BPG && group && group == m->better; i++)
+		more += bits[i / 8] >> i % 8 & 1;
+	return m->sum[big_pattern_of(group)].free + more;
+}
+
 static inline int big_summary(void *arg, uint32_t group, struct xw_group_summary *out, bool *known)
 {
 	const struct big_model *m = arg;
 
+	*known = m->known;
 	if (big_is_clean(m, group))
 		return 0; /* the default is a free group */
-	*known = m->known;
 	if (m->known)
 		*out = m->sum[big_pattern_of(group)];
 	else
-		out->free = m->sum[big_pattern_of(group)].free;
+		out->free = big_free(m, group);
 	return 0;
 }
 
@@ -94,6 +107,10 @@ static inline int big_bitmap(void *arg, uint32_t group, uint8_t *bits)
 
 	m->loads++;
 	memcpy(bits, m->bits[big_pattern_of(group)], BIG_BPG / 8);
+	if (group && group == m->better)
+		memset(bits + (BIG_BPG - BIG_BETTER) / 8, 0, BIG_BETTER / 8);
+	if (big_is_clean(m, group))
+		memset(bits, 0, BIG_BPG / 8);
 	return 0;
 }
 
@@ -123,7 +140,7 @@ static inline struct xw_space *big_space(struct big_model *m, int optimize_scan)
 				    .min_to_scan = -1,
 				    .max_to_scan = -1,
 				    .best_avail_max_trim_order = -1};
-	struct xw_space_source src = {big_summary, big_bitmap, m};
+	struct xw_space_source src = {big_summary, big_bitmap, m, NULL};
 	struct xw_diag diag = {0};
 	struct xw_space *s;
 

@@ -146,7 +146,7 @@ static inline struct xw_space *model_space(struct model *m, int optimize_scan)
 				    .min_to_scan = -1,
 				    .max_to_scan = -1,
 				    .best_avail_max_trim_order = -1};
-	struct xw_space_source src = {model_summary, model_bitmap, m};
+	struct xw_space_source src = {model_summary, model_bitmap, m, NULL};
 	struct xw_diag diag = {0};
 	struct xw_space *s;
 

@@ -188,10 +188,25 @@ START_TEST(bitmaps_unread)
 	ck_assert_uint_eq(m->loads, 0);
 	ck_assert_uint_eq(request(s, 12345, 20, CONSIDERED_MAX), 1);
 	ck_assert_uint_le(m->loads, XW_READS_MAX + 2);
-	ck_assert_uint_eq(request(s, 0, 512, XW_UNREAD_MAX + CONSIDERED_MAX), 2);
-	ck_assert_uint_le(m->loads, XW_UNREAD_MAX + 3 * XW_READS_MAX);
-	ck_assert_uint_eq(request(s, 0, 512, XW_UNREAD_MORE + CONSIDERED_MAX), 2);
-	ck_assert_uint_le(m->loads, XW_UNREAD_MAX + XW_UNREAD_MORE + 4 * XW_READS_MAX);
+	xw_space_free(s);
+	/* One run more costs 64 bitmaps, once; later requests read a few. */
+	m->loads = 0;
+	s = big_space(m, -1);
+	ck_assert_uint_eq(request(s, 0, 512, XW_UNREAD_FIRST / 2 + CONSIDERED_MAX), 2);
+	ck_assert_uint_le(m->loads, XW_UNREAD_FIRST);
+	for (unsigned i = 1; i <= 30; i++) {
+		ck_assert_uint_eq(request(s, 0, 512, XW_UNREAD_MORE + CONSIDERED_MAX), 2);
+		ck_assert_uint_le(m->loads, 2 * XW_UNREAD_FIRST + i * XW_UNREAD_MORE);
+	}
+	xw_space_free(s);
+	/* Many runs are worth many bitmaps, and there is an end to that. */
+	m->loads = 0;
+	s = big_space(m, -1);
+	ck_assert_uint_eq(request(s, 0, 3000, XW_UNREAD_MAX), 10);
+	ck_assert_uint_gt(m->loads, 2 * XW_UNREAD_FIRST);
+	ck_assert_uint_le(m->loads, 12 * XW_UNREAD_FIRST);
+	request(s, 0, 128 * 1024, XW_UNREAD_MAX);
+	ck_assert_uint_le(m->groups - s->unread, XW_UNREAD_MAX + 13 * XW_UNREAD_FIRST);
 	xw_space_stats(s, &st);
 	ck_assert_uint_le(st.buddies_generated, 16384 + 100);
 	ck_assert_uint_lt(xw_space_memory(s), 8u << 20);
@@ -220,6 +235,15 @@ START_TEST(bitmaps_unread_clean)
 	ck_assert_uint_eq(request(s, 0, 512, CONSIDERED_MAX + 2), 1);
 	ck_assert_uint_le(m->loads, XW_READS_MAX + 2);
 	xw_space_free(s);
+	/* A group that is not clean, and of which a tenth more is free than of others. */
+	m->loads = 0;
+	m->nclean = 0;
+	m->better = 50000;
+	s = big_space(m, -1);
+	ck_assert_uint_eq(request(s, 0, 2500, XW_UNREAD_FIRST), 1);
+	ck_assert_uint_le(m->loads, XW_UNREAD_FIRST);
+	xw_space_free(s);
+	m->better = 0;
 	/* Fewer groups, still four budgets of them: xw_space_check() counts each bit. */
 	m->groups = 16384;
 	m->nclean = 0;
@@ -255,7 +279,7 @@ START_TEST(empty_60tib)
 				    .min_to_scan = -1,
 				    .max_to_scan = -1,
 				    .best_avail_max_trim_order = -1};
-	struct xw_space_source src = {flex_summary, NULL, NULL};
+	struct xw_space_source src = {flex_summary, NULL, NULL, NULL};
 	struct xw_stream st = {0, 0, 100};
 	struct xw_alloc_req journal = {(xw_blk)BIG_GROUPS / 2 * BIG_BPG, 262144, XW_ALLOC_WHOLE};
 	struct xw_space *s;

@@ -33,7 +33,7 @@ START_TEST(summaries_are_checked)
 	struct xw_group_summary sum = summaries[_i].sum;
 	struct xw_space_params p = {
 		.blocks = 256, .blocks_per_group = 256, .groups = 1, .optimize_scan = -1};
-	struct xw_space_source src = {one_summary, NULL, &sum};
+	struct xw_space_source src = {one_summary, NULL, &sum, NULL};
 	struct xw_diag diag = {0};
 	struct xw_space *s;
 
