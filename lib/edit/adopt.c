@@ -31,6 +31,7 @@ struct adopt {
 	struct xw_update *u;
 	uint8_t *image, *own; /* one block each */
 	XW_VEC(struct wanted) wanted;
+	size_t left; /* number of them that no block was found for */
 	struct xw_update_blks found;
 };
 
@@ -104,18 +105,18 @@ static struct xw_share_block *match(const struct adopt *a, uint32_t refcount)
 	return NULL;
 }
 
-/* A block that is damaged, free, or unreadable is not shared. */
-static int consider(struct adopt *a, xw_blk blk)
+/* The next block; one that is damaged, free, or unreadable is not shared. */
+static int consider(struct adopt *a)
 {
 	struct xw_xattr_bhdr h;
 	struct xw_share_block *s;
+	const xw_blk blk = xw_update_next_xattrs(a->u, &a->found, a->image, &h);
 
-	if (!xw_update_read_xattrs(a->u, blk, a->image, &h))
-		return 0;
-	s = match(a, h.refcount);
+	s = blk ? match(a, h.refcount) : NULL;
 	if (!s || !xw_update_uses_block(a->u, blk))
 		return 0;
 	s->blk = blk;
+	a->left--;
 	a->u->place.counts.xattr_refs += s->refcount;
 	return xw_update_write_xattrs(a->u, blk, a->image, h.refcount + s->refcount);
 }
@@ -131,9 +132,13 @@ int xw_update_adopt_xattrs(struct xw_update *u)
 		return 0;
 	rc = image && own ? list_wanted(&a) : xw_fail_nomem(u->diag, "blocks of attributes");
 	if (!rc && a.wanted.n) {
-		rc = xw_update_list_xattrs(u, &a.found);
-		for (size_t i = 0; i < a.found.a.n && !rc; i++)
-			rc = consider(&a, a.found.a.v[i]);
+		const uint64_t more = a.left = a.wanted.n;
+		uint64_t reads = XW_UPDATE_XATTR_READS + more * XW_UPDATE_XATTR_READS_MORE;
+
+		rc = xw_update_list_xattrs(
+			u, XW_UPDATE_XATTR_INODES + more * XW_UPDATE_XATTR_INODES_MORE, &a.found);
+		for (; a.found.next < a.found.a.n && a.left && reads && !rc; reads--)
+			rc = consider(&a);
 		xw_image_forget(u->img);
 	}
 	xw_vec_free(&a.wanted);

@@ -13,12 +13,6 @@
 #include "update/update_internal.h"
 #include "update/xattrs.h"
 
-/*
- * Maximum number of records examined and of blocks returned: 64 MiB of tables with inodes of 256
- * bytes, and of blocks.
- */
-enum { INODES_MAX = 1 << 18, BLOCKS_MAX = 1 << 14 };
-
 uint64_t xw_update_xattr_key(const struct xw_update *u, const uint8_t *block)
 {
 	return xw_hash64(block + XW_XATTR_BHDR, u->img->block_size - XW_XATTR_BHDR, 0);
@@ -48,7 +42,7 @@ static int note(struct xw_update *u, const uint8_t *bitmap, xw_ino ino, const ui
 						 : 0;
 }
 
-static int scan_group(struct xw_update *u, uint64_t group, uint8_t *bitmap, uint32_t *left,
+static int scan_group(struct xw_update *u, uint64_t group, uint8_t *bitmap, uint64_t *left,
 		      struct xw_update_blks *out)
 {
 	struct xw_inode_scan scan;
@@ -84,17 +78,17 @@ static void sort_unique(struct xw_update *u, struct xw_update_blks *out)
 
 	if (out->a.n)
 		qsort(out->a.v, out->a.n, sizeof(*out->a.v), by_blk);
-	for (size_t i = 0; i < out->a.n && n < BLOCKS_MAX; i++)
+	for (size_t i = 0; i < out->a.n; i++)
 		if ((!n || out->a.v[i] != out->a.v[n - 1]) && !is_freed(u, out->a.v[i]))
 			out->a.v[n++] = out->a.v[i];
 	out->a.n = n;
 }
 
-int xw_update_list_xattrs(struct xw_update *u, struct xw_update_blks *out)
+int xw_update_list_xattrs(struct xw_update *u, uint64_t inodes, struct xw_update_blks *out)
 {
 	auto_free uint8_t *bitmap = malloc(u->img->block_size);
 	struct xw_diag *diag = u->img->diag;
-	uint32_t left = INODES_MAX;
+	uint64_t left = inodes;
 	int rc = 0;
 
 	if (!bitmap)
@@ -113,8 +107,6 @@ int xw_update_list_xattrs(struct xw_update *u, struct xw_update_blks *out)
 	if (u->diag)
 		xw_diag_clear(u->diag);
 	sort_unique(u, out);
-	for (size_t i = 0; i < out->a.n; i++)
-		xw_dev_ahead(u->img->dev, out->a.v[i] * u->img->block_size, u->img->block_size);
 	return 0;
 }
 
@@ -136,6 +128,24 @@ bool xw_update_read_xattrs(struct xw_update *u, xw_blk blk, uint8_t *buf, struct
 	return !xw_xattr_bhdr_decode(buf, h) && h->refcount &&
 	       (!xw_super_has_csum(&img->sb) ||
 		!xw_xattr_block_verify(buf, bs, img->csum_seed, blk));
+}
+
+xw_blk xw_update_next_xattrs(struct xw_update *u, struct xw_update_blks *list, uint8_t *buf,
+			     struct xw_xattr_bhdr *h)
+{
+	enum { AHEAD = 256 };
+	const uint32_t bs = u->img->block_size;
+	xw_blk blk;
+
+	if (list->next == list->a.n)
+		return 0;
+	for (; list->ahead < XW_MIN(list->next + AHEAD, list->a.n); list->ahead++)
+		if (!(list->a.v[list->ahead] & XW_UPDATE_BLK_FREED))
+			xw_dev_ahead(u->img->dev, list->a.v[list->ahead] * bs, bs);
+	blk = list->a.v[list->next++];
+	if (blk & XW_UPDATE_BLK_FREED || !xw_update_read_xattrs(u, blk, buf, h))
+		return 0;
+	return blk;
 }
 
 int xw_update_write_xattrs(struct xw_update *u, xw_blk blk, uint8_t *buf, uint32_t refcount)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sharing of xattr blocks by single changes. The cache holds the xattr blocks of the image by
- * content: it is seeded when the first block is needed, and is bounded (xattr/cache.h), so that a
- * block may be missed and written once more.
+ * Sharing of xattr blocks by single changes. When the first block is needed, those of the image are
+ * listed; a list has no contents, so they are read by demand: a block that is not found among those
+ * that were read is searched for in the rest. How many are read is bounded (xattrs.h), so that a
+ * block may be missed and written once more. None of those that were read is evicted.
  *
- * Invariant: a block in the cache is referenced by an inode. Who frees one, or changes bitmaps by
- * other means, removes it (xw_update_share_put(), xw_update_share_forget()). Contents and refcount
- * are read from the block itself whenever a reference is taken.
+ * Invariant: a block in the cache or in the list is referenced by an inode. Who frees one, or
+ * changes bitmaps by other means, removes it (xw_update_share_put(), xw_update_share_forget()).
+ * Contents and refcount are read from the block itself whenever a reference is taken.
  */
 #include "config.h"
 
@@ -18,36 +19,46 @@
 #include "update/xattrs.h"
 #include "xattr/cache.h"
 
+struct xw_update_shared {
+	struct xw_cache *read; /* holds all that were read, and as many new ones as it may */
+	struct xw_update_blks unread;
+	uint64_t reads; /* number of blocks that may be read so far */
+};
+
 void xw_update_share_forget(struct xw_update *u)
 {
-	xw_cache_free(u->xattrs);
+	if (!u->xattrs)
+		return;
+	xw_cache_free(u->xattrs->read);
+	xw_vec_free(&u->xattrs->unread.a);
+	free(u->xattrs);
 	u->xattrs = NULL;
 }
 
 int xw_update_share_add(struct xw_update *u, const uint8_t *buf, xw_blk blk)
 {
-	const int rc = xw_cache_insert(u->xattrs, xw_update_xattr_key(u, buf), blk, true);
+	const int rc = xw_cache_insert(u->xattrs->read, xw_update_xattr_key(u, buf), blk, true);
 
 	return rc == XW_ERR_NOMEM ? xw_fail_nomem(u->diag, "blocks of attributes") : 0;
 }
 
-static int seed(struct xw_update *u)
+static int begin(struct xw_update *u)
 {
-	auto_free uint8_t *buf = malloc(u->img->block_size);
-	struct xw_update_blks found = {0};
-	struct xw_xattr_bhdr h;
+	struct xw_update_shared *x = calloc(1, sizeof(*x));
+	uint32_t buckets = XW_CACHE_BUCKETS;
 	int rc;
 
-	u->xattrs = xw_cache_new(0, XW_CACHE_BUILD);
-	if (!buf || !u->xattrs)
+	if (!x)
 		return xw_fail_nomem(u->diag, "blocks of attributes");
-	rc = xw_update_list_xattrs(u, &found);
-	for (size_t i = found.a.n; i-- > 0 && !rc;)
-		if (xw_update_read_xattrs(u, found.a.v[i], buf, &h))
-			rc = xw_cache_insert(u->xattrs, xw_update_xattr_key(u, buf), found.a.v[i],
-					     h.refcount < XW_XATTR_REFCOUNT_MAX);
-	xw_vec_free(&found.a);
-	return rc;
+	u->xattrs = x;
+	x->reads = XW_UPDATE_XATTR_READS;
+	rc = xw_update_list_xattrs(u, XW_UPDATE_XATTR_INODES, &x->unread);
+	if (rc)
+		return rc;
+	while ((uint64_t)buckets * XW_CACHE_PER_BUCKET < 2 * x->unread.a.n)
+		buckets *= 2;
+	x->read = xw_cache_new(buckets, XW_CACHE_BUILD);
+	return x->read ? 0 : xw_fail_nomem(u->diag, "blocks of attributes");
 }
 
 struct want {
@@ -68,6 +79,30 @@ static bool same(void *arg, uint64_t blk)
 	       xw_update_uses_block(w->u, blk);
 }
 
+/* None of those that were read is the same: read on, up to one that is. 1, 0 or an error. */
+static int read_more(struct want *w, uint64_t key, uint64_t *value)
+{
+	struct xw_update_shared *x = w->u->xattrs;
+	int rc;
+
+	for (; x->reads && x->unread.next < x->unread.a.n; x->reads--) {
+		const xw_blk blk = xw_update_next_xattrs(w->u, &x->unread, w->block, &w->h);
+		const uint64_t found = blk ? xw_update_xattr_key(w->u, w->block) : 0;
+
+		if (!blk)
+			continue;
+		rc = xw_cache_insert(x->read, found, blk, w->h.refcount < XW_XATTR_REFCOUNT_MAX);
+		if (rc == XW_ERR_NOMEM)
+			return xw_fail_nomem(w->u->diag, "blocks of attributes");
+		if (found == key && same(w, blk)) {
+			*value = blk;
+			return 1;
+		}
+	}
+	x->reads += XW_UPDATE_XATTR_READS_MORE;
+	return 0;
+}
+
 int xw_update_share_xattr(struct xw_update *u, const uint8_t *buf, xw_blk *blk)
 {
 	auto_free uint8_t *block = malloc(u->img->block_size);
@@ -80,21 +115,45 @@ int xw_update_share_xattr(struct xw_update *u, const uint8_t *buf, xw_blk *blk)
 	if (!block)
 		return xw_fail_nomem(u->diag, "attribute block");
 	if (!u->xattrs)
-		rc = seed(u);
-	if (rc || !xw_cache_find(u->xattrs, key, same, &w, &value))
+		rc = begin(u);
+	if (rc)
 		return rc;
+	if (!xw_cache_find(u->xattrs->read, key, same, &w, &value)) {
+		rc = read_more(&w, key, &value);
+		if (rc <= 0)
+			return rc;
+	}
 	*blk = value;
 	if (w.h.refcount + 1 == XW_XATTR_REFCOUNT_MAX)
-		xw_cache_set_reusable(u->xattrs, key, value, false);
+		xw_cache_set_reusable(u->xattrs->read, key, value, false);
 	return xw_update_write_xattrs(u, value, block, w.h.refcount + 1);
+}
+
+/* The block was freed before it was read. */
+static void forget_unread(struct xw_update_blks *list, xw_blk blk)
+{
+	size_t from = list->next, to = list->a.n;
+
+	while (from < to) {
+		const size_t mid = from + (to - from) / 2;
+
+		if ((list->a.v[mid] & ~XW_UPDATE_BLK_FREED) < blk)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	if (from < list->a.n && list->a.v[from] == blk)
+		list->a.v[from] |= XW_UPDATE_BLK_FREED;
 }
 
 void xw_update_share_put(struct xw_update *u, const uint8_t *buf, xw_blk blk, uint32_t refcount)
 {
 	if (!u->xattrs)
 		return;
-	if (refcount)
-		xw_cache_set_reusable(u->xattrs, xw_update_xattr_key(u, buf), blk, true);
-	else
-		xw_cache_remove(u->xattrs, xw_update_xattr_key(u, buf), blk);
+	if (refcount) {
+		xw_cache_set_reusable(u->xattrs->read, xw_update_xattr_key(u, buf), blk, true);
+	} else {
+		xw_cache_remove(u->xattrs->read, xw_update_xattr_key(u, buf), blk);
+		forget_unread(&u->xattrs->unread, blk);
+	}
 }

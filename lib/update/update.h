@@ -95,7 +95,7 @@ struct xw_update {
 	struct xw_out out; /* bulk writes */
 	struct xw_pool *pool;
 	struct xw_placer place; /* share and intern are set by users with xattrs */
-	struct xw_cache *xattrs; /* xattr blocks of the image by content; see share_xattr.c */
+	struct xw_update_shared *xattrs; /* xattr blocks of the image by content: share_xattr.c */
 	int64_t now;
 	XW_VEC(struct xw_run) freed; /* to be freed after the commit */
 	/* In steps; see edit/contents.c. */

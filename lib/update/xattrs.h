@@ -6,11 +6,30 @@
 #include "disk/xattrblk.h"
 #include "update/update.h"
 
-/* The xattr blocks of existing inodes, a bounded number of them, ascending. */
+/*
+ * Searches for blocks to share are bounded by what they may save: so many records of inodes, and so
+ * many blocks, for the first contents that are wanted and for each further one. 64 MiB of tables
+ * with inodes of 256 bytes, and of blocks; then 16 and 256 KiB.
+ */
+enum {
+	XW_UPDATE_XATTR_INODES = 1 << 18,
+	XW_UPDATE_XATTR_INODES_MORE = 64,
+	XW_UPDATE_XATTR_READS = 1 << 14,
+	XW_UPDATE_XATTR_READS_MORE = 64,
+};
+
+/* The xattr blocks of existing inodes, ascending; with this bit: freed since it was listed. */
+#define XW_UPDATE_BLK_FREED (UINT64_C(1) << 63)
 struct xw_update_blks {
 	XW_VEC(xw_blk) a;
+	size_t next; /* to be read */
+	size_t ahead; /* end of what was requested from the device */
 };
-int xw_update_list_xattrs(struct xw_update *u, struct xw_update_blks *out);
+/* The blocks of the first `inodes` records in use. */
+int xw_update_list_xattrs(struct xw_update *u, uint64_t inodes, struct xw_update_blks *out);
+/* Read the next one that may be shared; 0: there is none, or the next one may not. */
+xw_blk xw_update_next_xattrs(struct xw_update *u, struct xw_update_blks *list, uint8_t *buf,
+			     struct xw_xattr_bhdr *h);
 /* Read an xattr block that may be shared; false: unreadable, damaged, or metadata of groups. */
 bool xw_update_read_xattrs(struct xw_update *u, xw_blk blk, uint8_t *buf, struct xw_xattr_bhdr *h);
 /* Write it with that refcount. */
