@@ -27,7 +27,8 @@ static void damaged(void *arg, uint64_t group)
 	show_problem(m->s, m->view.img->diag);
 }
 
-int mb_open(struct mb *m, struct xw_show *s, struct xw_image *img, int optimize_scan)
+int mb_open(struct mb *m, struct xw_show *s, struct xw_image *img,
+	    const struct xw_alloc_tunables *how)
 {
 	struct xw_space_params p = {0};
 	const unsigned look = show_look(s, img);
@@ -35,8 +36,7 @@ int mb_open(struct mb *m, struct xw_show *s, struct xw_image *img, int optimize_
 
 	memset(m, 0, sizeof(*m));
 	m->s = s;
-	xw_space_params_tune(&p, NULL);
-	p.optimize_scan = optimize_scan;
+	xw_space_params_tune(&p, how);
 	if (!rc) {
 		m->view = (struct xw_space_view){
 			.img = img, .sysmap = s->sysmap, .damaged = damaged, .arg = m};
@@ -211,56 +211,59 @@ int mb_groups(struct mb *m, uint64_t first, uint64_t last, bool kernel)
 
 /* ---- statistics ---- */
 
-static void print_criterion(struct yaml *y, enum xw_criteria cr, const struct xw_cr_stats *st)
-{
-	char key[32];
+struct stat_text {
+	struct yaml y;
+	const struct mb *m;
+	bool kernel;
+};
 
-	snprintf(key, sizeof(key), "cr_%s_stats", xw_criteria_kernel_name(cr));
-	yaml_map(y, key, false);
-	yaml_u64(y, "hits", st->hits);
-	yaml_u64(y, "groups_considered", st->groups_considered);
-	yaml_u64(y, "extents_scanned", st->extents_scanned);
-	yaml_u64(y, "useless_loops", st->useless_loops);
-	yaml_end(y);
+static void open_criterion(void *arg, const char *name)
+{
+	yaml_map(&((struct stat_text *)arg)->y, name, false);
+}
+
+static void close_criterion(void *arg)
+{
+	yaml_end(&((struct stat_text *)arg)->y);
+}
+
+/* Linux indents some numbers as if they were children of the one before. */
+static void print_number(void *arg, const char *name, uint64_t value)
+{
+	struct stat_text *s = arg;
+
+	if (s->kernel && !strcmp(name, "buddies_generated")) {
+		s->y.indented--;
+		fprintf(s->y.out, "\tbuddies_generated: %" PRIu64 "/%" PRIu64 "\n", value,
+			s->m->view.img->groups);
+		return;
+	}
+	if (s->kernel && (!strcmp(name, "bitmaps_prefetched") || !strcmp(name, "index_steps")))
+		return;
+	s->y.indented += s->kernel && !strcmp(name, "goal_hits");
+	yaml_u64(&s->y, name, value);
 }
 
 int mb_stats(struct mb *m, bool kernel)
 {
-	struct yaml y = begin_result(m, kernel);
+	struct stat_text s = {.y = begin_result(m, kernel), .m = m, .kernel = kernel};
+	const struct xw_stat_sink to = {open_criterion, print_number, close_criterion, &s};
 	struct xw_space_stats st;
 
 	xw_space_stats(m->space, &st);
-	yaml_map(&y, "mballoc", false);
-	yaml_u64(&y, "reqs", st.requests);
-	yaml_u64(&y, "success", st.success);
-	yaml_u64(&y, "groups_scanned", st.groups_scanned);
-	for (int cr = 0; cr < XW_CR_COUNT; cr++)
-		print_criterion(&y, (enum xw_criteria)cr, &st.cr[cr]);
-	yaml_u64(&y, "extents_scanned", st.extents_scanned);
-	y.indented += kernel; /* children of a scalar */
-	yaml_u64(&y, "goal_hits", st.goal_hits);
-	yaml_u64(&y, "stream_goal_hits", st.stream_hits);
-	yaml_u64(&y, "len_goal_hits", st.exact_hits);
-	yaml_u64(&y, "2^n_hits", st.cr[XW_CR_P2_ALIGNED].hits);
-	yaml_u64(&y, "breaks", st.breaks);
-	yaml_u64(&y, "lost", st.lost);
-	y.indented -= kernel;
+	yaml_map(&s.y, "mballoc", false);
+	xw_space_stats_tell(&st, &to);
 	if (kernel) { /* there is no clock and no preallocation here */
-		fprintf(y.out, "\tbuddies_generated: %" PRIu64 "/%" PRIu64 "\n",
-			st.buddies_generated, m->view.img->groups);
-		yaml_u64(&y, "buddies_time_used", 0);
-		yaml_u64(&y, "preallocated", 0);
-		yaml_u64(&y, "discarded", 0);
+		yaml_u64(&s.y, "buddies_time_used", 0);
+		yaml_u64(&s.y, "preallocated", 0);
+		yaml_u64(&s.y, "discarded", 0);
 	} else {
-		yaml_u64(&y, "buddies_generated", st.buddies_generated);
-		yaml_u64(&y, "bitmaps_prefetched", st.prefetched);
-		yaml_u64(&y, "groups", m->view.img->groups);
-		yaml_u64(&y, "index_steps", st.index_steps);
-		yaml_u64(&y, "memory", xw_space_memory(m->space));
+		yaml_u64(&s.y, "groups", m->view.img->groups);
+		yaml_u64(&s.y, "memory", xw_space_memory(m->space));
 	}
-	yaml_end(&y);
-	yaml_end(&y);
-	return y.out && ferror(y.out) ? XW_ERR_IO : 0;
+	yaml_end(&s.y);
+	yaml_end(&s.y);
+	return s.y.out && ferror(s.y.out) ? XW_ERR_IO : 0;
 }
 
 /* ---- a request ---- */

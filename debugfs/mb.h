@@ -7,6 +7,7 @@
 #ifndef XW_DEBUGFS_MB_H
 #define XW_DEBUGFS_MB_H
 
+#include "plan/params.h"
 #include "read/space.h"
 #include "debugfs.h"
 #include "show/show.h"
@@ -18,8 +19,9 @@ struct mb {
 	struct xw_space *space;
 };
 
-/* optimize_scan: 0, 1, or -1 for Linux's default. A failure is in img->diag. */
-int mb_open(struct mb *m, struct xw_show *s, struct xw_image *img, int optimize_scan);
+/* A failure is in img->diag. */
+int mb_open(struct mb *m, struct xw_show *s, struct xw_image *img,
+	    const struct xw_alloc_tunables *how);
 void mb_close(struct mb *m);
 
 /* Groups by largest free order and by average free fragment. Reads all initialized bitmaps. */

@@ -77,7 +77,10 @@ static int verb_freefrag(struct dbg *d, int argc, char **argv)
 struct dbg_mb {
 	struct xw_show s;
 	struct mb m;
+	struct xw_alloc_tunables how;
 };
+
+static const struct xw_alloc_tunables usual = {-1, -1, -1, -1, -1, -1};
 
 void dbg_mb_forget(struct dbg *d)
 {
@@ -89,17 +92,23 @@ void dbg_mb_forget(struct dbg *d)
 	d->mb = NULL;
 }
 
-/* The allocator over the current image; it keeps its statistics until the image changes. */
-static int get_mb(struct dbg *d, struct mb **out)
+/*
+ * The allocator over the current image; it keeps its statistics until the image or the settings
+ * change. how: NULL = as it is.
+ */
+static int get_mb(struct dbg *d, const struct xw_alloc_tunables *how, struct mb **out)
 {
 	int rc;
 
+	if (d->mb && how && memcmp(&d->mb->how, how, sizeof(*how)))
+		dbg_mb_forget(d);
 	if (!d->mb) {
 		d->mb = calloc(1, sizeof(*d->mb));
 		if (!d->mb)
 			return xw_fail_nomem(&d->diag, "allocator");
 		d->mb->s = dbg_show(d);
-		rc = mb_open(&d->mb->m, &d->mb->s, d->img, -1);
+		d->mb->how = how ? *how : usual;
+		rc = mb_open(&d->mb->m, &d->mb->s, d->img, &d->mb->how);
 		if (rc) {
 			dbg_mb_forget(d);
 			return rc;
@@ -137,7 +146,7 @@ static int mb_verb(struct dbg *d, int argc, char **argv, int (*print)(struct mb 
 	if (argc != 1)
 		return DBG_USAGE;
 	if (!rc)
-		rc = get_mb(d, &m);
+		rc = get_mb(d, NULL, &m);
 	return rc ? rc : print(m, kernel);
 }
 
@@ -172,25 +181,54 @@ static int verb_mb_groups(struct dbg *d, int argc, char **argv)
 		rc = xw_fail(&d->diag, XW_ERR_USAGE, "groups %s to %s: end before start", argv[1],
 			     argv[2]);
 	if (!rc)
-		rc = get_mb(d, &m);
+		rc = get_mb(d, NULL, &m);
 	return rc ? rc : mb_groups(m, first, last, kernel);
+}
+
+/* -E of xw-import, with the settings of the allocator only. */
+static int read_settings(struct dbg *d, const char *list, struct xw_alloc_tunables *how)
+{
+	struct xw_mkfs_params p;
+	int rc = 0;
+
+	for (const char *item = list; item && !rc; item = strchr(item, ',')) {
+		item += *item == ',';
+		if (strncmp(item, "mb_", 3))
+			rc = xw_fail(&d->diag, XW_ERR_USAGE,
+				     "-E %.*s: not a setting mb_...=", (int)strcspn(item, ","),
+				     item);
+	}
+	if (rc)
+		return rc;
+	xw_params_init(&p);
+	rc = xw_params_set_extended(&p, list, &d->diag);
+	*how = p.mb;
+	xw_params_free(&p);
+	return rc;
 }
 
 static int verb_mb_find(struct dbg *d, int argc, char **argv)
 {
+	struct xw_alloc_tunables how = usual;
 	uint64_t len, goal = 0;
 	struct mb *m;
-	int rc;
+	int rc = 0;
 
+	if (argc > 2 && !strcmp(argv[1], "-E")) {
+		rc = read_settings(d, argv[2], &how);
+		argc -= 2;
+		argv += 2;
+	}
 	if (argc != 2 && argc != 3)
 		return DBG_USAGE;
-	rc = dbg_number(d, argv[1], "number of blocks", &len);
+	if (!rc)
+		rc = dbg_number(d, argv[1], "number of blocks", &len);
 	if (!rc && !len)
 		return DBG_USAGE;
 	if (!rc && argc == 3)
 		rc = dbg_block(d, argv[2], &goal);
 	if (!rc)
-		rc = get_mb(d, &m);
+		rc = get_mb(d, &how, &m);
 	return rc ? rc : mb_find(m, len, goal);
 }
 
@@ -229,7 +267,7 @@ static const struct dbg_verb verbs[] = {
 	 {NULL},
 	 DBG_OPEN,
 	 verb_mb_find,
-	 "LEN [GOAL]",
+	 "[-E mb_NAME=VALUE[,...]] LEN [GOAL]",
 	 "where a request would be placed, by which criterion, and groups considered"},
 };
 

@@ -66,18 +66,6 @@ static int64_t time_of(const struct xw_age_state *s, uint64_t n)
 	return XW_MIN(begin + (int64_t)XW_MIN(n, (uint64_t)SPAN), s->base.now);
 }
 
-static void add_stats(struct xw_space_stats *sum, const struct xw_space *space)
-{
-	struct xw_space_stats st;
-	uint64_t *to = (uint64_t *)sum;
-	const uint64_t *from = (const uint64_t *)&st;
-
-	static_assert(sizeof(st) % sizeof(uint64_t) == 0, "counters only");
-	xw_space_stats(space, &st);
-	for (size_t i = 0; i < sizeof(st) / sizeof(uint64_t); i++)
-		to[i] += from[i];
-}
-
 /* ---- start ---- */
 
 /* When the image was made, or the first time after that; some makers write none. */
@@ -244,7 +232,7 @@ static int step(struct xw_age_run *r)
 		rc = xw_update_flush(w.u);
 	if (!rc)
 		rc = xw_edit_commit(e, NULL);
-	add_stats(&r->res->space, w.u->space);
+	xw_space_stats_add(&r->res->space, w.u->space);
 	r->committed |= !rc;
 	r->free = xw_space_free_blocks(w.u->space);
 	xw_update_close(w.u);

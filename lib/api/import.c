@@ -169,6 +169,7 @@ const char *xw_import_json(struct xw_import *x)
 	xw_json_bool(j, "dry_run", x->dry_run);
 	xw_json_bool(j, "replayed", r->replayed);
 	xw_json_f64(j, "seconds", r->seconds, 3);
+	xw_run_stats_json(&x->m, j);
 	xw_json_end(j, '}');
 	return xw_json_text(j);
 }

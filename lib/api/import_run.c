@@ -137,7 +137,7 @@ static void summarise(struct run *r)
 	struct xw_run_count c;
 
 	xw_run_count(r->in.tree.first, &c);
-	xw_run_statistics(&r->x->m, u->space, u->place.share);
+	xw_run_statistics(&r->x->m, u->space, u->place.share, u->place.intern);
 	xw_batch_stats(u->out.batch, &st);
 	if (r->x->dry_run)
 		st.bytes = 0;

@@ -249,6 +249,7 @@ const char *xw_mkfs_json(struct xw_mkfs *m)
 			    (double)r->metadata_blocks / (double)r->data_blocks, 5);
 	xw_json_f64(j, "seconds", r->seconds, 3);
 	put_uuid(j, r->uuid);
+	xw_run_stats_json(m, j);
 	xw_json_end(j, '}');
 	return xw_json_text(j);
 }

@@ -417,7 +417,7 @@ static void summarise(struct run *r)
 	memcpy(res->uuid, b->place.enc.sb.uuid, sizeof(res->uuid));
 	res->seconds = xw_intake_seconds(&r->in);
 	if (b->place.share) /* otherwise nothing was allocated (-S) */
-		xw_run_statistics(r->m, r->space, b->place.share);
+		xw_run_statistics(r->m, r->space, b->place.share, b->place.intern);
 }
 
 static void cleanup(struct run *r, bool ok)

@@ -14,6 +14,15 @@
 #include "import/fill.h"
 #include "plan/params.h"
 
+/* What the run did, for reports. */
+struct xw_run_stats {
+	bool known;
+	struct xw_space_stats space;
+	size_t memory; /* of the allocator */
+	struct xw_cache_stats cache; /* of blocks, by contents */
+	struct xw_xintern_stats sets; /* of attributes, before they are blocks */
+};
+
 struct xw_mkfs {
 	struct xw_diag diag;
 	struct xw_mkfs_params params;
@@ -38,6 +47,7 @@ struct xw_mkfs {
 	xw_log_cb *log;
 	void *log_arg;
 	struct xw_mkfs_result result;
+	struct xw_run_stats stats;
 	struct xw_json json;
 };
 
@@ -80,8 +90,11 @@ struct xw_run_count {
 	uint64_t in_inodes; /* files and directories stored inline */
 };
 void xw_run_count(const struct xw_binode *first, struct xw_run_count *c);
-/* Log statistics of the allocator and the sharing cache. */
-void xw_run_statistics(struct xw_mkfs *m, const struct xw_space *space, struct xw_share *share);
+/* statistics.c: keep and log what the allocator did, and the sharing of attributes. */
+void xw_run_statistics(struct xw_mkfs *m, const struct xw_space *space, struct xw_share *share,
+		       const struct xw_xintern *sets);
+/* The same as members of the result. */
+void xw_run_stats_json(const struct xw_mkfs *m, struct xw_json *j);
 
 /* Free the contents of the handle, not the handle itself. */
 void xw_mkfs_clear(struct xw_mkfs *m);

@@ -182,6 +182,23 @@ bool xw_space_group_touched(const struct xw_space *s, uint32_t group);
 int xw_space_truncate(struct xw_space *s, uint64_t blocks);
 
 void xw_space_stats(const struct xw_space *s, struct xw_space_stats *out);
+/* Add those of one more allocator. */
+void xw_space_stats_add(struct xw_space_stats *sum, const struct xw_space *s);
+
+/*
+ * All of the statistics in the order and under the names of Linux's mb_stats, and then ours. Those
+ * of a criterion are between open and close.
+ */
+struct xw_stat_sink {
+	void (*open)(void *arg, const char *name);
+	void (*number)(void *arg, const char *name, uint64_t value);
+	void (*close)(void *arg);
+	void *arg;
+};
+void xw_space_stats_tell(const struct xw_space_stats *st, const struct xw_stat_sink *to);
+struct xw_json;
+/* The same as an object of JSON. */
+void xw_space_stats_json(const struct xw_space_stats *st, struct xw_json *j, const char *key);
 
 /*
  * The current contents of the indexes (mb_structs_summary): number of groups for each largest free

@@ -5,8 +5,11 @@
  */
 #include "config.h"
 
+#include "base/json.h"
 #include "space/priv.h"
 
+#include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +44,75 @@ void xw_space_stats(const struct xw_space *s, struct xw_space_stats *out)
 	*out = s->st;
 	if (s->src.prefetched)
 		out->prefetched = *s->src.prefetched;
+}
+
+void xw_space_stats_add(struct xw_space_stats *sum, const struct xw_space *s)
+{
+	struct xw_space_stats st;
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)&st;
+
+	static_assert(sizeof(st) % sizeof(uint64_t) == 0, "counters only");
+	xw_space_stats(s, &st);
+	for (size_t i = 0; i < sizeof(st) / sizeof(uint64_t); i++)
+		to[i] += from[i];
+}
+
+static void tell_criterion(const struct xw_cr_stats *cr, enum xw_criteria c,
+			   const struct xw_stat_sink *to)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "cr_%s_stats", xw_criteria_kernel_name(c));
+	to->open(to->arg, name);
+	to->number(to->arg, "hits", cr->hits);
+	to->number(to->arg, "groups_considered", cr->groups_considered);
+	to->number(to->arg, "extents_scanned", cr->extents_scanned);
+	to->number(to->arg, "useless_loops", cr->useless_loops);
+	to->close(to->arg);
+}
+
+void xw_space_stats_tell(const struct xw_space_stats *st, const struct xw_stat_sink *to)
+{
+	to->number(to->arg, "reqs", st->requests);
+	to->number(to->arg, "success", st->success);
+	to->number(to->arg, "groups_scanned", st->groups_scanned);
+	for (int c = 0; c < XW_CR_COUNT; c++)
+		tell_criterion(&st->cr[c], (enum xw_criteria)c, to);
+	to->number(to->arg, "extents_scanned", st->extents_scanned);
+	to->number(to->arg, "goal_hits", st->goal_hits);
+	to->number(to->arg, "stream_goal_hits", st->stream_hits);
+	to->number(to->arg, "len_goal_hits", st->exact_hits);
+	to->number(to->arg, "2^n_hits", st->cr[XW_CR_P2_ALIGNED].hits);
+	to->number(to->arg, "breaks", st->breaks);
+	to->number(to->arg, "lost", st->lost);
+	to->number(to->arg, "buddies_generated", st->buddies_generated);
+	to->number(to->arg, "bitmaps_prefetched", st->prefetched);
+	to->number(to->arg, "index_steps", st->index_steps);
+}
+
+static void json_open(void *arg, const char *name)
+{
+	xw_json_object(arg, name);
+}
+
+static void json_number(void *arg, const char *name, uint64_t value)
+{
+	xw_json_u64(arg, name, value);
+}
+
+static void json_close(void *arg)
+{
+	xw_json_end(arg, '}');
+}
+
+void xw_space_stats_json(const struct xw_space_stats *st, struct xw_json *j, const char *key)
+{
+	const struct xw_stat_sink to = {json_open, json_number, json_close, j};
+
+	xw_json_object(j, key);
+	xw_space_stats_tell(st, &to);
+	xw_json_end(j, '}');
 }
 
 const char *xw_criteria_name(enum xw_criteria cr)

@@ -91,6 +91,7 @@ static int with_update(struct xw_tune *t, int (*step)(struct xw_tune *t, struct 
 		rc = xw_batch_drain(u->out.batch);
 	if (!rc)
 		rc = xw_update_flush(u);
+	xw_space_stats_add(&t->res->space, u->space);
 	xw_update_close(u);
 	return rc ? rc : xw_tune_get_super(t, &t->sb);
 }

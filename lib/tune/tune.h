@@ -16,6 +16,7 @@
 #include "disk/quota.h"
 #include "disk/super.h"
 #include "plan/features.h"
+#include "space/space.h"
 
 /* Which fields of struct xw_tune_want are set. */
 #define XW_TUNE_LABEL 0x00001u
@@ -81,6 +82,7 @@ struct xw_tune_result {
 	uint64_t itrees_built, itrees_dropped;
 	uint64_t directories_rebuilt, indexes_dropped;
 	struct xw_commit_info commit;
+	struct xw_space_stats space; /* of all allocations */
 	bool replayed; /* the journal was replayed first */
 };
 

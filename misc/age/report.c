@@ -136,18 +136,27 @@ static void counts(struct report *r, const struct xw_age_result *run)
 	close_map(r);
 }
 
+static void stat_open(void *arg, const char *name)
+{
+	open_map(arg, name);
+}
+
+static void stat_number(void *arg, const char *name, uint64_t value)
+{
+	number(arg, name, value);
+}
+
+static void stat_close(void *arg)
+{
+	close_map(arg);
+}
+
 static void allocator(struct report *r, const struct xw_space_stats *st)
 {
-	open_map(r, "allocator");
-	number(r, "requests", st->requests);
-	number(r, "groups_scanned", st->groups_scanned);
-	number(r, "extents_scanned", st->extents_scanned);
-	number(r, "goal_hits", st->goal_hits);
-	number(r, "stream_hits", st->stream_hits);
-	open_map(r, "hits");
-	for (int i = 0; i < XW_CR_COUNT; i++)
-		number(r, xw_criteria_name((enum xw_criteria)i), st->cr[i].hits);
-	close_map(r);
+	const struct xw_stat_sink to = {stat_open, stat_number, stat_close, r};
+
+	open_map(r, "mballoc");
+	xw_space_stats_tell(st, &to);
 	close_map(r);
 }
 

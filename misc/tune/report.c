@@ -118,6 +118,7 @@ int tune_print_json(FILE *out, const struct xw_tune_result *r)
 	xw_json_u64(&j, "commit_blocks", r->commit.blocks);
 	xw_json_str(&j, "commit", how, strlen(how));
 	xw_json_bool(&j, "replayed", r->replayed);
+	xw_space_stats_json(&r->space, &j, "mballoc");
 	return end_json(out, &j);
 }
 

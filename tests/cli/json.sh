@@ -99,4 +99,35 @@ holds "xw-age: no ratio without data" \
 mkfs -Fq -d src img 8M
 run_tool "$BIN/xw-age" /dev/null --json --measure img
 holds "  but with data" 'objects[0]["measured"]["layout_score"] == 1 and objects[0]["measured"]["extents_per_file"] == 1'
-done_testing 154
+
+# Statistics of the allocator, of all tools that have one, under the same names; those of attributes apart.
+python3 - <<'PY'
+import io, tarfile
+with tarfile.open("attrs.tar", "w", format=tarfile.PAX_FORMAT) as tar:
+    for i in range(12):
+        info = tarfile.TarInfo("f%d" % i)
+        info.size = 5000
+        info.pax_headers = {"SCHILY.xattr.user.value": str(i % 3) * 300}
+        tar.addfile(info, io.BytesIO(bytes(5000)))
+PY
+names='"reqs success groups_scanned cr_p2_aligned_stats cr_goal_fast_stats cr_best_avail_stats cr_goal_slow_stats cr_any_free_stats extents_scanned goal_hits stream_goal_hits len_goal_hits 2^n_hits breaks lost buddies_generated bitmaps_prefetched index_steps".split()'
+all="set($names) <= set(objects[0]['mballoc'])"
+shared='objects[0]["xattr_sets"]["lookups"] == 12 and objects[0]["xattr_sets"]["different"] == 3 and objects[0]["xattr_cache"]["lookups"] == 12 and objects[0]["xattr_cache"]["found"] == 9 and objects[0]["xattr_cache"]["inserts"] == 3'
+run_tool "$BIN/xw-mkfs" /dev/null --json -F -d attrs.tar img 8M
+holds "xw-mkfs: mballoc" "$all and objects[0]['mballoc']['reqs'] >= 12"
+holds "  sets of attributes and the cache of blocks apart" "$shared"
+mkfs -Fq img 8M
+run_tool "$BIN/xw-import" /dev/null --json img attrs.tar
+holds "xw-import: mballoc" "$all and objects[0]['mballoc']['reqs'] >= 12"
+holds "  sets of attributes and the cache of blocks apart" "$shared"
+run_tool "$BIN/xw-age" /dev/null --json --profile alternate:64K,64K img
+holds "xw-age: mballoc" "$all and objects[0]['mballoc']['reqs'] > 0"
+run_tool "$BIN/xw-tune" /dev/null --json -O ^has_journal img
+holds "xw-tune: mballoc" "$all"
+run_tool "$BIN/xw-tune" /dev/null --json -j img
+holds "  with what a journal takes" "$all and objects[0]['mballoc']['reqs'] > 0"
+run_tool "$BIN/xw-debugfs" /dev/null --json -R "mb_find 5" -R mb_stats img
+holds "xw-debugfs: mballoc" "set($names) <= set(objects[1]['result']['mballoc']) and objects[1]['result']['mballoc']['reqs'] == 1"
+run_tool "$BIN/xw-import" /dev/null -vv img attrs.tar
+is "xw-import -vv: sets and cache in lines of their own" [ "$(cat .out .err | grep -c '^xattr sets: 12 lookups, 3 different\|^xattr cache: ')" = 2 ]
+done_testing 163

@@ -152,6 +152,12 @@ dbg -R "mb_find 512" full >find
 is "2 MiB where runs have 1: at most 64 of 128 bitmaps" [ "$(sed -n 's/^bitmaps_read: //p' find)" -le 64 ]
 is "considered are those that were read, and no others" \
 	[ "$(sed -n 's/.*{groups: \([0-9]*\),.*/\1/p' find | paste -sd+ | bc)" -le 76 ]
+printf 'mb_find -E mb_optimize_scan=0 512\nmb_find -E mb_max_to_scan=3,mb_optimize_scan=1 512\n' >r1
+dbg -f r1 full >find
+is "mb_find with mb_optimize_scan=0: a linear search" grep -q '^criterion: goal_slow' find
+equal "  and then with other settings" "$(grep -c '^request:' find)" 2
+dbg -R "mb_find -E offset=1 512" full >find
+is "mb_find takes settings of the allocator only" grep -q 'not a setting mb_' .err
 victim=$(dbg -R "ls -p /age/000000" full | cut -d / -f 6 | grep file- | tail -n 1)
 dbg -w -R "rm /age/000000/$victim" full
 dbg -R "mb_find 10240" full >find
@@ -173,4 +179,4 @@ else
 	equal "60 TiB: groups" "$(sed -n 's/^groups: //p' huge)" 491520
 	rm -f "$large"
 fi
-done_testing 42
+done_testing 45
