@@ -12,6 +12,8 @@
 #include "base/endian.h"
 #include "dir/itree_internal.h"
 
+enum { RUN = 16 }; /* so many times nearer to one neighbor: no accident, see run_at() */
+
 /* Move the entries from byte off on, the count-th and later, to an empty node. */
 static void move_tail(const struct xw_itree *t, struct xw_itree_step *from,
 		      struct xw_itree_step *to, uint32_t off, unsigned count)
@@ -137,6 +139,21 @@ static int put_child(struct xw_itree_path *p, struct xw_itree_step *s, unsigned 
 }
 
 /*
+ * A full index node gets one more child, at `at`: how many of the old ones stay. *left: the new one
+ * is among those that stay. A run ends here as in its leaf; else half of count + 1 children stay.
+ */
+static unsigned cut_children(const struct xw_itree_path *p, const struct xw_itree_step *s,
+			     unsigned at, bool *left)
+{
+	const unsigned half = (s->h.count + 1u) / 2;
+
+	*left = p->run ? p->run == XW_ITREE_UPWARDS && at < s->h.count : at <= half - 1;
+	if (p->run)
+		return at;
+	return *left ? half - 1 : half;
+}
+
+/*
  * A full index node gets one more child, after s->at: it is split, or at the right edge a new node
  * is started.
  */
@@ -144,8 +161,10 @@ static int split_index(struct xw_itree_path *p, unsigned level, const struct xw_
 {
 	struct xw_itree *t = p->t;
 	struct xw_itree_step *s = &p->s[level], right;
-	const unsigned at = s->at + 1, half = (s->h.count + 1u) / 2;
+	const unsigned at = s->at + 1;
 	const bool append = is_rightmost(p, level);
+	unsigned stay;
+	bool left;
 	int rc = xw_itree_fresh(t, s->buf->blk + 1, level, &right);
 
 	if (rc)
@@ -156,14 +175,9 @@ static int split_index(struct xw_itree_path *p, unsigned level, const struct xw_
 		rc = put_child(p, &right, 0, child);
 	} else {
 		t->stats.splits++;
-		/*
-		 * `half` of count + 1 children stay; the new child counts for the half where it is
-		 * inserted
-		 */
-		move_tail(t, s, &right, (at <= half - 1 ? half - 1 : half) * XW_ITREE_IDX,
-			  at <= half - 1 ? half - 1 : half);
-		rc = at <= half - 1 ? put_child(p, s, at, child)
-				    : put_child(p, &right, at - half, child);
+		stay = cut_children(p, s, at, &left);
+		move_tail(t, s, &right, stay * XW_ITREE_IDX, stay);
+		rc = left ? put_child(p, s, at, child) : put_child(p, &right, at - stay, child);
 	}
 	if (rc)
 		return rc;
@@ -202,6 +216,53 @@ static int put_entry(struct xw_itree *t, struct xw_itree_step *s, uint32_t off,
 	if (!rc)
 		xw_itree_leaf_encode(s->buf->data, off, e);
 	return rc;
+}
+
+/* Number of entries before off; *prev: the inode of the last of them. */
+static unsigned entries_before(const struct xw_itree_step *s, uint32_t off, xw_ino *prev)
+{
+	unsigned n = 0;
+
+	for (uint32_t at = 0; at < off; at += xw_itree_entry_len(s, at)) {
+		*prev = peek32(xw_itree_area(s) + at);
+		n++;
+	}
+	return n;
+}
+
+/*
+ * Of names in any order the new one is about as far from the one before as from the one behind. Of
+ * inodes taken in turn it is next to one of them, and far from the other: more are to come there.
+ * Only the leaf says so, and no memory of earlier insertions: the tree does not depend on when a
+ * directory was opened.
+ */
+static enum xw_itree_run run_at(const struct xw_itree_step *s, uint32_t off, xw_ino ino)
+{
+	const xw_ino next = peek32(xw_itree_area(s) + off);
+	xw_ino prev = 0;
+	const unsigned before = entries_before(s, off, &prev);
+	const uint64_t from = before ? XW_MAX(ino - prev, 1u) : UINT32_MAX;
+	const uint64_t to = XW_MAX(next - ino, 1u);
+
+	if (to >= from * RUN)
+		return XW_ITREE_UPWARDS;
+	return from >= to * RUN ? XW_ITREE_DOWNWARDS : XW_ITREE_ANYHOW;
+}
+
+/*
+ * A run is cut where it goes on: the side that the next names belong to has the room that is left
+ * by what lies beyond. *stays: the new entry is on the left.
+ */
+static uint32_t cut_run(const struct xw_itree_path *p, uint32_t off, uint32_t need, unsigned *count,
+			bool *stays)
+{
+	const struct xw_itree_step *s = &p->s[0];
+	const uint32_t room = xw_itree_room(p->t);
+	xw_ino prev;
+
+	*count = entries_before(s, off, &prev);
+	*stays = p->run == XW_ITREE_UPWARDS ? off + need <= room : s->h.used - off + need > room;
+	return off;
 }
 
 /*
@@ -256,6 +317,17 @@ static struct xw_itree_key separator(const struct xw_itree_step *left,
 	return sep;
 }
 
+/* The same where names arrive downwards: all that can still come between both go to the right. */
+static struct xw_itree_key low_separator(const struct xw_itree_step *left,
+					 const struct xw_itree_step *right)
+{
+	const xw_ino last = last_key(left).ino;
+
+	if (last < first_key(right).ino)
+		return (struct xw_itree_key){last + 1, 0};
+	return first_key(right);
+}
+
 /*
  * An entry above the last one of a full leaf goes to the front of the next leaf under the same
  * parent if that has space, so that a descending sequence does not leave one entry per leaf.
@@ -292,6 +364,7 @@ static int split_leaf(struct xw_itree_path *p, uint32_t off, const struct xw_itr
 {
 	struct xw_itree *t = p->t;
 	struct xw_itree_step *s = &p->s[0], right;
+	const uint32_t need = xw_itree_rec_len(e->name_len);
 	const bool append = off == s->h.used;
 	bool stays = false;
 	unsigned count;
@@ -313,13 +386,16 @@ static int split_leaf(struct xw_itree_path *p, uint32_t off, const struct xw_itr
 		rc = put_entry(t, &right, 0, e);
 	} else {
 		t->stats.splits++;
-		cut = cut_point(s, off, xw_itree_rec_len(e->name_len), &count, &stays);
+		p->run = run_at(s, off, e->key.ino);
+		cut = p->run ? cut_run(p, off, need, &count, &stays)
+			     : cut_point(s, off, need, &count, &stays);
 		move_tail(t, s, &right, cut, count);
 		rc = put_entry(t, stays ? s : &right, stays ? off : off - cut, e);
 	}
 	if (rc)
 		return rc;
-	right.sep = separator(s, &right);
+	right.sep = p->run == XW_ITREE_DOWNWARDS && !stays ? low_separator(s, &right)
+							   : separator(s, &right);
 	return insert_child(p, 1, s, &right);
 }
 

@@ -15,8 +15,16 @@ struct xw_itree_step {
 	struct xw_itree_key sep; /* new nodes: their separator for the parent */
 };
 
+/* How names arrive where a full leaf is split. */
+enum xw_itree_run {
+	XW_ITREE_ANYHOW,
+	XW_ITREE_UPWARDS, /* behind the one before */
+	XW_ITREE_DOWNWARDS, /* in front of the one behind */
+};
+
 struct xw_itree_path {
 	struct xw_itree *t;
+	enum xw_itree_run run;
 	struct xw_itree_step s[XW_ITREE_LEVELS];
 	unsigned levels;
 	bool parent_changed;
