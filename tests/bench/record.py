@@ -98,7 +98,7 @@ def machine():
 class Bench:
     def __init__(self, name, title, piece=None):
         self.data = {"name": name, "title": title, "piece": piece or name, "intro": "", "items": [], "goals": [],
-                     "headlines": [], "gains": [], "losses": [], "seconds": 0, "quick": os.environ.get("XW_BENCH_QUICK") == "1"}
+                     "headlines": [], "beside": [], "gains": [], "losses": [], "seconds": 0, "quick": os.environ.get("XW_BENCH_QUICK") == "1"}
         self.began = time.monotonic()
         print("\n## %s\n" % title, flush=True)
 
@@ -120,10 +120,12 @@ class Bench:
             print("| " + " | ".join(plain(c) for c in row) + " |")
         print("\n" + (note + "\n" if note else ""), flush=True)
 
-    def plot(self, kind, title, x, series, unit="", log=False, note="", xlabel=""):
-        """kind: bars (x are labels) or lines (x are numbers). series: name to values, each as long as x, None where missing."""
+    def plot(self, kind, title, x, series, unit="", log=False, note="", xlabel="", xlog=True, main=False):
+        """kind: bars (x are labels) or lines (x are numbers). series: name to values, each as long as x, None where missing.
+
+        main: the picture of this piece, which stands at the top of the report."""
         self.data["items"].append({"kind": "plot", "plot": kind, "title": title, "x": list(x), "unit": unit, "log": log,
-                                   "note": note, "xlabel": xlabel,
+                                   "note": note, "xlabel": xlabel, "xlog": xlog, "main": main,
                                    "series": [{"name": n, "values": list(v)} for n, v in series.items()]})
 
     def goal(self, what, got, wanted, unit="", at_least=False):
@@ -137,6 +139,10 @@ class Bench:
 
     def headline(self, value, label):
         self.data["headlines"].append({"value": value, "label": label})
+
+    def beside(self, what, ours, peers="", research=""):
+        """One line of the comparison at the top of the report: extwright, the kernel or stock tools here, the research."""
+        self.data["beside"].append([what, ours, peers, research])
 
     def gain(self, text):
         self.data["gains"].append(text)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """One self-contained page from results.json:  report.py RESULTS.json REPORT.html
+or its main pictures as files:                report.py --pictures RESULTS.json DIR [PIECE...]
 
-The page says first what each of the four pieces of research brings and where it does not, in figures of this run, then
-shows every table and plot that the benchmarks recorded.
+The page says first what each of the four pieces of research brings and where it does not: the question, its picture, this run beside
+the kernel, stock tools and the research. Then it shows every table and plot that the benchmarks recorded.
 """
 import html
 import json
@@ -15,17 +16,20 @@ import record
 import svg
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# The four pieces: what they ask, who asked first.
+# The four pieces: what they ask, and who asked first.
 PIECES = {
-    "alloc": ("Finding space in a huge, fragmented filesystem",
-              "Group order lists, Harshad Shirwadkar 2021. 491,520 groups, no large free run: how many must be looked at for one request?"),
-    "xattr": ("Sharing equal attribute blocks",
-              "The mbcache rewrite, Jan Kara 2016. Many files carry the same attributes: what does it cost to store each set once? "
-              "P workers set attributes of F files each to V values."),
-    "untar": ("Writing an archive at the speed of the disk",
-              "Untar unleashed, Daniel Phillips 2014. When and where must metadata be written, so that the disk never seeks?"),
-    "itree": ("Listing a large directory without thrashing",
-              "The inode-ordered tree, Radek Pazdera 2013. Names come back in the order of hashes: what does a second index, by inode, save?"),
+    "alloc": ("Finding space in a huge, fragmented filesystem", "group order lists, Harshad Shirwadkar, 2021",
+              "A disk of 60 TiB is full of small holes: 491,520 groups, and none has 2 MiB free in one piece. "
+              "How many of them must be looked at before a request for 2 MiB is answered?"),
+    "xattr": ("Storing equal attributes once", "the mbcache rewrite, Jan Kara, 2016",
+              "Many files carry the same extended attributes (labels, ACLs), which could share one block. "
+              "What does it cost to find that block, for P processes at a time that set attributes of F files each to V different values?"),
+    "untar": ("Writing an archive at the speed of the disk", "Untar unleashed, Daniel Phillips, 2014",
+              "An archive is unpacked onto a spinning disk, and metadata has to be written besides the contents. "
+              "When and where must it be written, so that the disk never seeks?"),
+    "itree": ("Listing a large directory without thrashing", "the inode-ordered tree, Radek Pazdera, 2013",
+              "ext4 returns names in the order of hashes, so that whoever looks at each file reads the inode tables criss-cross. "
+              "What does a second index, by inode number, save?"),
 }
 
 
@@ -79,7 +83,7 @@ class Page:
             return self.table(i)
         if i["kind"] == "plot":
             note = "<figcaption>%s</figcaption>" % rich(i["note"]) if i["note"] else ""
-            return "<figure><b>%s</b>%s%s</figure>" % (rich(i["title"]), svg.draw(i), note)
+            return "<figure><b>%s</b>%s%s%s</figure>" % (rich(i["title"]), svg.draw(i), svg.draw(i, svg.NARROW), note)
         return "<p>%s</p>" % rich(i["text"])
 
     def lists(self, b):
@@ -103,14 +107,27 @@ class Page:
 
     # ---- the page ----
 
-    def summary(self):
-        cards = []
-        for piece, (title, question) in PIECES.items():
-            b = next((b for b in self.benches if b["piece"] == piece), None)
-            body = self.tiles(b) + self.lists(dict(b, gains=b["gains"][:3], losses=b["losses"][:3])) if b else "<p>Not measured in this run.</p>"
-            cards.append('<div class="card"><h3><a href="#%s">%s</a></h3><p class="soft">%s</p>%s</div>' % (
-                b["name"] if b else "", esc(title), esc(question), body))
-        self.add('<div class="cards">%s</div>' % "".join(cards))
+    def beside(self, b):
+        """This run, the peers in it, and the research, in one table."""
+        rows = b.get("beside", [])
+        if not rows:
+            return ""
+        head = ("", "extwright", "Linux, stock tools", "the research")
+        return '<h3>Side by side</h3><div class="scroll"><table class="beside"><thead><tr>%s</tr></thead><tbody>%s</tbody></table></div>' % (
+            "".join("<th>%s</th>" % h for h in head),
+            "".join("<tr>%s</tr>" % "".join(self.cell(c, not i) for i, c in enumerate(row)) for row in rows))
+
+    def piece(self, piece):
+        title, who, question = PIECES[piece]
+        b = next((b for b in self.benches if b["piece"] == piece), None)
+        self.add('<div class="piece"><h2>%s <span>%s</span></h2><p>%s</p>' % (esc(title), esc(who), esc(question)))
+        if b:
+            self.add(self.tiles(b), *[self.item(i) for i in b["items"] if i.get("main")], self.beside(b),
+                     self.lists(dict(b, gains=b["gains"][:3], losses=b["losses"][:3])),
+                     '<p class="note"><a href="#%s">All tables of this experiment</a></p>' % b["name"])
+        else:
+            self.add("<p>Not measured in this run.</p>")
+        self.add("</div>")
 
     def head(self):
         m = self.results["machine"]
@@ -127,7 +144,8 @@ class Page:
                  "gets the reads and writes that were made. A figure with † was not measured here: it is quoted from the source that the mark links to.</p>" % (
                      "Quick" if all(quick) else "Partly quick" if any(quick) else "Full", esc(m["date"]), esc(m["extwright"]), esc(m["kernel"]), esc(m["processors"]),
                      esc(m["memory"]), esc(m["load"])))
-        self.summary()
+        for piece in PIECES:
+            self.piece(piece)
         self.add("<p>Of %d figures that were to be reached, %d were met and %d were missed%s.</p>" % (
             len(goals), met, len(missed), ", %d not measured in this run" % (len(goals) - met - len(missed)) if met + len(missed) < len(goals) else ""))
         if missed:
@@ -139,13 +157,14 @@ class Page:
     def bench(self, b):
         self.add('<section id="%s"><h2>%s</h2>' % (b["name"], esc(b["title"])),
                  '<p class="soft">A quick run: a sample, one round or few.</p>' if b.get("quick") else "", "<p>%s</p>" % rich(b["intro"]) if b["intro"] else "")
-        self.add(self.lists(b), *[self.item(i) for i in b["items"]], self.goals(b), "</section>")
+        self.add(self.lists(b), *[self.item(i) for i in b["items"] if not i.get("main")], self.goals(b), "</section>")
 
     def tail(self):
         rows = "".join("<tr><td>%s</td><td class=\"words\">%s</td></tr>" % (esc(k), esc(v)) for k, v in self.results["machine"].items())
         self.add("<h2>Machine and versions</h2><table>%s</table>" % rows)
         took = ", ".join("%s %.0f s" % (b["name"], b["seconds"]) for b in self.benches)
-        self.add('<p class="note">Time taken: %s. The same figures for programs: results.json. Made by tests/bench/report.py.</p>' % esc(took))
+        self.add('<p class="note">Time taken: %s. The same figures for programs: results.json. Made by tests/bench/report.py, '
+                 'plots by svg.py beside it: no library, no script, nothing from elsewhere.</p>' % esc(took))
         if self.results.get("failed"):
             self.add("<p>Not finished in this run: %s.</p>" % esc(", ".join(self.results["failed"])))
         if self.sources:
@@ -164,9 +183,24 @@ class Page:
                     css, "\n".join(self.parts)))
 
 
+def pictures(results, out, pieces):
+    """DIR/PIECE.svg: its main picture. results: what results.json holds."""
+    for b in results["benches"]:
+        plot = next((i for i in b["items"] if i.get("main")), None)
+        if plot and b["piece"] in (pieces or PIECES):
+            when = "%s, extwright %s" % (results["machine"]["date"][:10], results["machine"]["extwright"].split()[0])
+            with open(os.path.join(out, b["piece"] + ".svg"), "w") as f:
+                f.write(svg.alone(plot, when))
+
+
 def main():
-    with open(sys.argv[1]) as f:
-        page = Page(json.load(f)).render()
+    as_files = sys.argv[1:2] == ["--pictures"]
+    with open(sys.argv[2 if as_files else 1]) as f:
+        results = json.load(f)
+    if as_files:
+        pictures(results, sys.argv[3], sys.argv[4:])
+        return
+    page = Page(results).render()
     with open(sys.argv[2], "w") as f:
         f.write(page)
 
