@@ -536,7 +536,7 @@ static const struct dbg_verb verbs[] = {
 	 {"itree"},
 	 DBG_OPEN | DBG_PAGED,
 	 dbg_verb_itree,
-	 "DIR",
+	 "[--svg FILE] DIR",
 	 "the inode-ordered tree of a directory"},
 	{"itree_check",
 	 {NULL},

@@ -8,6 +8,7 @@
 #include "disk/itree.h"
 #include "print.h"
 #include "read/itree.h"
+#include "svg.h"
 #include "walk/itree.h"
 
 #include <inttypes.h>
@@ -20,6 +21,8 @@ struct itree {
 	const struct xw_inode *in;
 	bool csum, any_names;
 	bool in_child; /* its entry was started, but no node */
+	struct dbg_itree_shape *shape; /* nodes go here instead of being printed; or NULL */
+	const char *name; /* of the directory, as given */
 	struct xw_walk_itree it;
 };
 
@@ -130,7 +133,7 @@ static void end_child(struct itree *t, bool root)
 static void say_finding(struct itree *t, const struct xw_walk_itree_item *f)
 {
 	xw_diag_clear(&t->d->diag);
-	if (!f->left_out) {
+	if (!f->left_out || t->shape) {
 		dbg_complain(t->d, "block %" PRIu64 ": %s", f->blk, f->what);
 		return;
 	}
@@ -141,6 +144,13 @@ static void say_finding(struct itree *t, const struct xw_walk_itree_item *f)
 
 static int on_item(struct itree *t, const struct xw_walk_itree_item *item)
 {
+	if (t->shape) {
+		if (cli_interrupted())
+			return DBG_SAID;
+		return item->kind == XW_WALK_ITREE_NODE
+			       ? dbg_itree_shape_add(t->shape, item->blk, &item->h, item->block)
+			       : 0;
+	}
 	switch (item->kind) {
 	case XW_WALK_ITREE_CHILD:
 		begin_child(t, item);
@@ -199,25 +209,50 @@ static int dump(struct itree *t, xw_blk root)
 	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&t->d->diag, "nodes") : rc;
 }
 
+static int draw(void *arg, FILE *out)
+{
+	struct itree *t = arg;
+	int rc = dbg_itree_svg(t->d, t->shape, out, t->name);
+
+	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&t->d->diag, "nodes") : rc;
+}
+
+static int dump_svg(struct itree *t, xw_blk root, const char *path)
+{
+	struct dbg_itree_shape shape = {.cap = xw_itree_cap(t->d->img->block_size)};
+	int rc;
+
+	t->shape = &shape;
+	rc = dump(t, root);
+	if (!rc)
+		rc = dbg_draw(t->d, path, draw, t);
+	dbg_itree_shape_free(&shape);
+	return rc;
+}
+
 int dbg_verb_itree(struct dbg *d, int argc, char **argv)
 {
 	struct itree t = {.d = d};
+	const char *svg;
 	struct xw_inode in;
 	xw_blk root;
-	int rc;
+	int rc = dbg_take_svg(d, &argc, argv, &svg);
 
-	if (argc != 2)
-		return DBG_USAGE;
+	if (rc || argc != 2)
+		return rc ? rc : DBG_USAGE;
 	rc = dbg_directory(d, argv[1], &t.ino, &in, NULL);
 	if (rc)
 		return rc;
 	t.in = &in;
+	t.name = argv[1];
 	t.csum = xw_super_has_csum(&d->img->sb);
 	t.any_names = in.flags & XW_FL_ENCRYPT;
 	if (!(in.flags & XW_FL_ITREE))
 		return xw_fail(&d->diag, XW_ERR_INPUT, "inode %" PRIu32 " has no itree", t.ino);
 	rc = xw_itree_root(d->img, t.ino, &in, &root);
-	return rc ? rc : dump(&t, root);
+	if (rc)
+		return rc;
+	return svg ? dump_svg(&t, root, svg) : dump(&t, root);
 }
 
 /* ---- itree_check ---- */

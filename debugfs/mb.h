@@ -26,6 +26,8 @@ void mb_close(struct mb *m);
 
 /* Groups by largest free order and by average free fragment. Reads all initialized bitmaps. */
 int mb_structs_summary(struct mb *m, bool kernel);
+/* The same as a drawing of the image `name`, to a file. */
+int mb_structs_svg(struct mb *m, FILE *out, const char *name);
 /* Free space, runs and buddies of groups first to last, limited to existing groups. */
 int mb_groups(struct mb *m, uint64_t first, uint64_t last, bool kernel);
 /* Statistics of the allocator since mb_open(). */

@@ -4,6 +4,7 @@
 
 #include "debugfs.h"
 #include "mb.h"
+#include "svg.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -150,9 +151,30 @@ static int mb_verb(struct dbg *d, int argc, char **argv, int (*print)(struct mb 
 	return rc ? rc : print(m, kernel);
 }
 
+struct drawing {
+	struct mb *m;
+	const char *path;
+};
+
+static int draw_structs(void *arg, FILE *out)
+{
+	const struct drawing *draw = arg;
+
+	return mb_structs_svg(draw->m, out, draw->path);
+}
+
 static int verb_mb_structs(struct dbg *d, int argc, char **argv)
 {
-	return mb_verb(d, argc, argv, mb_structs_summary);
+	const char *svg;
+	struct drawing draw = {.path = d->path};
+	int rc = dbg_take_svg(d, &argc, argv, &svg);
+
+	if (rc || !svg)
+		return rc ? rc : mb_verb(d, argc, argv, mb_structs_summary);
+	if (argc != 1)
+		return DBG_USAGE;
+	rc = get_mb(d, &draw.m);
+	return rc ? rc : dbg_draw(d, svg, draw_structs, &draw);
 }
 
 static int verb_mb_stats(struct dbg *d, int argc, char **argv)
@@ -249,7 +271,7 @@ static const struct dbg_verb verbs[] = {
 	 {NULL},
 	 DBG_OPEN,
 	 verb_mb_structs,
-	 "[--kernel]",
+	 "[--kernel | --svg FILE]",
 	 "groups by largest free order and by average free fragment"},
 	{"mb_groups",
 	 {NULL},

@@ -1,126 +1,88 @@
 // SPDX-License-Identifier: MIT
 /*
- * Free space before and after, one above the other: a grid of cells, each a group (or as many
- * neighbors as necessary to fit), colored by the longest free run in it, and bars for the free
- * space by the size of its runs. One file without scripts, readable on light and dark backgrounds.
+ * Free space before and after, one above the other: groups by their longest free run, and free
+ * space by the size of its runs.
  */
 #include "config.h"
 
 #include <inttypes.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "age/tool.h"
-#include "cli/escape.h"
+#include "cli/draw.h"
 #include "cli/human.h"
 
-enum {
-	WIDTH = 960,
-	MARGIN = 24,
-	CELL = 12, /* in pixels */
-	CELLS_MAX = 2280,
-	BARS = 120, /* in pixels */
-	STEPS = 8, /* number of colors */
-};
+enum { PART_GAP = 28 };
 
-/* From a full group to an empty group. */
-static const char *const colors[STEPS + 1] = {"#2b2d42", "#7f1d1d", "#b45309", "#d97706", "#eab308",
-					      "#a3b818", "#65a30d", "#2f9e44", "#0ca678"};
-
-/* Order 15, a group of 32,768 blocks, has the last color. */
-static const char *color(uint64_t longest)
+/* Blocks in a group: what is measured does not say, but all groups but the last have as many. */
+static struct cli_scale scale_of(const struct xw_age_measure *m)
 {
-	unsigned order;
+	const uint64_t mean = xw_div_up(m->blocks, XW_MAX(m->groups, 1));
+	uint64_t group = 1;
 
-	if (!longest)
-		return colors[0];
-	order = 63 - (unsigned)__builtin_clzll(longest);
-	return colors[XW_MIN(1 + order / 2, STEPS)];
+	while (group < mean)
+		group *= 2;
+	return cli_draw_scale(m->block_size, group);
 }
 
-static unsigned field(FILE *out, const struct xw_age_measure *m, unsigned top)
+/* One more than the largest order of which there are free runs. */
+static unsigned orders_of(const struct xw_age_measure *m)
 {
-	const uint64_t per = xw_div_up(XW_MAX(m->groups, 1), CELLS_MAX);
-	const unsigned columns = (WIDTH - 2 * MARGIN) / CELL;
-	const uint64_t cells = xw_div_up(m->groups, per);
+	unsigned n = XW_AGE_ORDERS;
 
-	for (uint64_t i = 0; i < cells; i++) {
-		uint32_t longest = 0;
+	while (n && !m->free_runs[n - 1])
+		n--;
+	return n;
+}
 
-		for (uint64_t g = i * per; g < XW_MIN((i + 1) * per, m->groups); g++)
-			longest = XW_MAX(longest, m->group_longest[g]);
-		fprintf(out,
-			"<rect x='%u' y='%u' width='%u' height='%u' fill='%s'><title>from group "
-			"%" PRIu64 ": longest free run %s</title></rect>\n",
-			MARGIN + (unsigned)(i % columns) * CELL,
-			top + (unsigned)(i / columns) * CELL, CELL - 1, CELL - 1, color(longest),
-			i * per, cli_size((uint64_t)longest * m->block_size).s);
+static unsigned bars(FILE *out, const struct cli_scale *s, const struct xw_age_measure *m,
+		     unsigned top, unsigned n)
+{
+	struct cli_bar b[XW_AGE_ORDERS] = {{0}};
+
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(b[i].what, sizeof(b[i].what), "%.20s",
+			 cli_size((uint64_t)m->block_size << i).s);
+		snprintf(b[i].many, sizeof(b[i].many), "%.20s", cli_count(m->free_runs[i]).s);
+		snprintf(b[i].text, sizeof(b[i].text), "%.20s in runs of %.20s and more: %.20s",
+			 cli_size(m->free_blocks[i] * m->block_size).s, b[i].what, b[i].many);
+		b[i].value = m->free_blocks[i];
+		b[i].step = cli_draw_step(s, UINT64_C(1) << i);
 	}
-	return top + (unsigned)xw_div_up(cells, columns) * CELL;
+	return cli_draw_bars(out, top, "Free space by the size of its runs, and their number", b,
+			     n);
 }
 
-static unsigned bars(FILE *out, const struct xw_age_measure *m, unsigned top)
+static unsigned part(FILE *out, const char *what, const struct xw_age_measure *m, unsigned top,
+		     unsigned n)
 {
-	const unsigned width = (WIDTH - 2 * MARGIN) / XW_AGE_ORDERS;
-	uint64_t most = 1;
-
-	for (unsigned i = 0; i < XW_AGE_ORDERS; i++)
-		most = XW_MAX(most, m->free_blocks[i]);
-	for (unsigned i = 0; i < XW_AGE_ORDERS; i++) {
-		const unsigned h = (unsigned)((double)m->free_blocks[i] / (double)most * BARS);
-		const unsigned x = MARGIN + i * width;
-
-		if (m->free_blocks[i])
-			fprintf(out,
-				"<rect x='%u' y='%u' width='%u' height='%u' fill='%s'><title>%s in "
-				"runs of %s and more: %s</title></rect>\n",
-				x, top + BARS - h, width - 3, XW_MAX(h, 1), color(UINT64_C(1) << i),
-				cli_size(m->free_blocks[i] * m->block_size).s,
-				cli_size((uint64_t)m->block_size << i).s,
-				cli_count(m->free_runs[i]).s);
-		if (i % 2 == 0)
-			fprintf(out, "<text x='%u' y='%u' class='s'>%s</text>\n", x,
-				top + BARS + 14, cli_size((uint64_t)m->block_size << i).s);
-	}
-	return top + BARS + 24;
-}
-
-static unsigned part(FILE *out, const char *what, const struct xw_age_measure *m, unsigned top)
-{
+	const struct cli_scale s = scale_of(m);
 	uint64_t runs = 0;
 
 	for (unsigned i = 0; i < XW_AGE_ORDERS; i++)
 		runs += m->free_runs[i];
-	fprintf(out,
-		"<text x='%d' y='%u' class='h'>%s: %s used, longest free run %s, %s free runs, "
-		"layout score %.2f</text>\n",
-		MARGIN, top, what, cli_share((double)m->used, (double)m->blocks).s,
-		cli_size(m->longest_free * m->block_size).s, cli_count(runs).s,
-		(double)xw_age_layout(m) / XW_AGE_ONE);
-	return bars(out, m, field(out, m, top + 10) + 12) + 28;
+	cli_draw_text(out, CLI_DRAW_MARGIN, top - 10, 'h',
+		      "%s: %s used, longest free run %s, %s free runs, layout score %.2f", what,
+		      cli_share((double)m->used, (double)m->blocks).s,
+		      cli_size(m->longest_free * m->block_size).s, cli_count(runs).s,
+		      (double)xw_age_layout(m) / XW_AGE_ONE);
+	top = cli_draw_groups(out, &s, top, m->group_longest, m->groups);
+	return bars(out, &s, m, top, n) + PART_GAP;
 }
 
 void age_svg(FILE *out, const char *name, const struct xw_age_measure *before,
 	     const struct xw_age_measure *after)
 {
-	const uint64_t per = xw_div_up(XW_MAX(after->groups, 1), CELLS_MAX);
-	const unsigned rows =
-		(unsigned)xw_div_up(xw_div_up(after->groups, per), (WIDTH - 2 * MARGIN) / CELL);
-	const unsigned height = 60 + (before ? 2 : 1) * (10 + rows * CELL + 12 + BARS + 52);
-	unsigned top = 70;
+	const struct cli_scale s = scale_of(after);
+	const unsigned one =
+		cli_draw_groups(NULL, &s, 0, NULL, after->groups) + CLI_DRAW_BARS_ALL + PART_GAP;
+	/* both with the same bars, so that they can be compared */
+	const unsigned n = XW_MAX(orders_of(after), before ? orders_of(before) : 0);
+	unsigned top = CLI_DRAW_TOP;
 
-	fprintf(out,
-		"<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%u' "
-		"font-family='sans-serif' font-size='11'>\n"
-		"<style>text{fill:#222}.p{fill:#fff}.h{font-size:13px;font-weight:bold}"
-		".s{font-size:9px}@media (prefers-color-scheme:dark){text{fill:#ddd}"
-		".p{fill:#181a20}}</style>\n"
-		"<rect width='100%%' height='100%%' class='p'/>\n"
-		"<text x='%d' y='34' font-size='18' font-weight='bold'>Free space in ",
-		WIDTH, height, MARGIN);
-	cli_escape(out, CLI_XML, name, strlen(name));
-	fputs("</text>\n", out);
+	cli_draw_begin(out, top + (before ? 2 : 1) * one, "Free space in", name);
 	if (before)
-		top = part(out, "Before", before, top);
-	part(out, before ? "After" : "Now", after, top);
-	fputs("</svg>\n", out);
+		top = part(out, "Before", before, top, n);
+	part(out, before ? "After" : "Now", after, top, n);
+	cli_draw_end(out);
 }
