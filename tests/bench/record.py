@@ -137,8 +137,8 @@ class Bench:
             {None: "not measured", True: "met", False: "**missed**"}[met]), flush=True)
         return met
 
-    def headline(self, value, label):
-        self.data["headlines"].append({"value": value, "label": label})
+    def headline(self, value, label, first=False):
+        self.data["headlines"].insert(0 if first else len(self.data["headlines"]), {"value": value, "label": label})
 
     def beside(self, what, ours, peers="", research=""):
         """One line of the comparison at the top of the report: extwright, the kernel or stock tools here, the research."""

@@ -117,10 +117,23 @@ class Page:
             "".join("<th>%s</th>" % h for h in head),
             "".join("<tr>%s</tr>" % "".join(self.cell(c, not i) for i, c in enumerate(row)) for row in rows))
 
+    def in_short(self):
+        """A line for each piece: what it brings most, and where it does not."""
+        rows = []
+        for piece, (title, _, _) in PIECES.items():
+            b = next((b for b in self.benches if b["piece"] == piece), None)
+            if b and b["headlines"]:
+                h = b["headlines"][0]
+                rows.append('<tr><td><a href="#piece-%s">%s</a></td><td><b>%s</b> %s</td><td>%s</td></tr>' % (
+                    piece, esc(title), esc(h["value"]), rich(h["label"]), rich(b["losses"][0]) if b["losses"] else "nothing found in this run"))
+        if rows:
+            self.add('<table class="short"><thead><tr><th>question</th><th>what it brings</th><th>where it does not, or where we lose</th></tr></thead>'
+                     "<tbody>%s</tbody></table>" % "".join(rows))
+
     def piece(self, piece):
         title, who, question = PIECES[piece]
         b = next((b for b in self.benches if b["piece"] == piece), None)
-        self.add('<div class="piece"><h2>%s <span>%s</span></h2><p>%s</p>' % (esc(title), esc(who), esc(question)))
+        self.add('<div class="piece" id="piece-%s"><h2>%s <span>%s</span></h2><p>%s</p>' % (piece, esc(title), esc(who), esc(question)))
         if b:
             self.add(self.tiles(b), *[self.item(i) for i in b["items"] if i.get("main")], self.beside(b),
                      self.lists(dict(b, gains=b["gains"][:3], losses=b["losses"][:3])),
@@ -144,6 +157,7 @@ class Page:
                  "gets the reads and writes that were made. A figure with † was not measured here: it is quoted from the source that the mark links to.</p>" % (
                      "Quick" if all(quick) else "Partly quick" if any(quick) else "Full", esc(m["date"]), esc(m["extwright"]), esc(m["kernel"]), esc(m["processors"]),
                      esc(m["memory"]), esc(m["load"])))
+        self.in_short()
         for piece in PIECES:
             self.piece(piece)
         self.add("<p>Of %d figures that were to be reached, %d were met and %d were missed%s.</p>" % (
