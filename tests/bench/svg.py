@@ -10,7 +10,7 @@ import re
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WIDE, NARROW = 760, 350  # user units; a letter is about LETTER of them wide
-LETTER = 6.7
+LETTER = 7
 COLORS = 7  # --c0 .. --c6 in report.css
 
 
@@ -103,8 +103,10 @@ def bars(p, width):
                 body.append(text(left, y + 12, line))
                 y += 16
         else:
-            middle = y + bar * len(series) / 2 + 4 - 7 * (len(lines) - 1)
-            body += [text(left - 8, middle + 14 * k, line, "end") for k, line in enumerate(lines)]
+            high = max(bar * len(series), 14 * len(lines))
+            first = y + high / 2 + 4 - 7 * (len(lines) - 1)
+            body += [text(left - 8, first + 14 * k, line, "end") for k, line in enumerate(lines)]
+            y += (high - bar * len(series)) / 2
         for k, s in enumerate(series):
             v = s["values"][i]
             if v is not None:
@@ -113,7 +115,7 @@ def bars(p, width):
                 body.append('<rect x="%.1f" y="%.1f" width="%.1f" height="%d" rx="2" class="%s"><title>%s %s: %s %s</title></rect>' % (
                     left, y + k * bar, w, bar - 2, cls, html.escape(str(label)), html.escape(s["name"]), number(v), html.escape(p["unit"])))
                 body.append(text(left + w + 5, y + k * bar + bar - 4, number(v), "start", "value"))
-        y += bar * len(series) + 9
+        y += bar * len(series) + 9 + (0 if above else (high - bar * len(series)) / 2)
     for g in grid:
         gx = left + to(g) * (right - left)
         parts.append('<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" class="grid"/>' % (gx, gx, top, y))
