@@ -30,6 +30,12 @@ enum xw_age_profile {
 	XW_AGE_GIT
 };
 
+/* Who chooses the blocks of files. */
+enum xw_age_allocator {
+	XW_AGE_OWN, /* the allocator of the suite: what its other tools do */
+	XW_AGE_LINUX, /* as Linux's ext4 does (linux.h) */
+};
+
 /* When a run ends; 0: condition not set. The first condition met ends it. */
 struct xw_age_until {
 	uint32_t util; /* this share of the blocks is in use */
@@ -80,6 +86,7 @@ struct xw_age_result {
 struct xw_age_opts {
 	uint64_t seed;
 	enum xw_age_profile profile;
+	enum xw_age_allocator allocator; /* not used with `fast` */
 	const char *dir; /* directory below the root in which files are created; NULL: "age" */
 	uint64_t ops; /* operations of the profile; 0: determined by the profile */
 	uint64_t files; /* pazdera: maximum number of files at a time; 0: unlimited */
@@ -94,7 +101,8 @@ struct xw_age_opts {
 	struct xw_age_until until;
 	bool resume;
 	bool fast; /* alternate: create bitmaps and maps in bulk, without a history */
-	uint64_t step; /* operations per step; 0: 8192; with fast files, 0: of 16,384 groups */
+	/* operations per step; 0: 8192, or 512 as Linux does; with fast files, 0: of 16,384 groups */
+	uint64_t step;
 	const char *redo_file, *redo_dir; /* as in xw_edit_opts */
 	enum xw_commit_how how; /* AUTO: as REDO, since a journal is small for a step */
 	uint64_t offset;
@@ -143,5 +151,6 @@ void xw_age_measure_free(struct xw_age_measure *m);
 uint32_t xw_age_layout(const struct xw_age_measure *m);
 uint32_t xw_age_walk_layout(const struct xw_age_measure *m);
 const char *xw_age_reason_text(enum xw_age_reason reason);
+const char *xw_age_allocator_name(enum xw_age_allocator allocator);
 
 #endif

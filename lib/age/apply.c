@@ -38,8 +38,9 @@ static uint64_t for_map(const struct xw_age_world *w, uint64_t blocks)
 /* Data blocks available for an operation that wants this many. */
 static uint64_t data_room(const struct xw_age_world *w, uint64_t want)
 {
-	const uint64_t free = xw_space_free_blocks(w->u->space);
-	const uint64_t less = kept(w) + for_map(w, XW_MIN(want, free));
+	const uint64_t most = xw_space_free_blocks(w->u->space);
+	const uint64_t less = kept(w) + for_map(w, XW_MIN(want, most));
+	const uint64_t free = w->kernel ? xw_age_linux_room(w->kernel, want + less) : most;
 
 	return XW_MIN(want, free > less ? free - less : 0);
 }
@@ -54,7 +55,10 @@ static int room_for(const struct xw_age_world *w, uint64_t bytes)
 	const uint64_t want = xw_div_up(bytes, u->img->block_size);
 	const uint64_t pending = u->stats.freed_blocks;
 
-	if (data_room(w, want) < want && pending >= XW_MAX(u->img->sb.blocks_count / 128, 64))
+	/* With the kernel's delayed allocation a writeback commits by itself. */
+	if (!w->kernel && data_room(w, want) < want && pending >= XW_MAX(u->img->sb.blocks_count / 128, 64))
+		return XW_AGE_COMMIT_FIRST;
+	if (xw_space_free_blocks(u->space) < kept(w) && w->kernel && pending)
 		return XW_AGE_COMMIT_FIRST;
 	if (xw_space_free_blocks(u->space) < kept(w) || xw_ispace_free_count(u->inodes) < 64)
 		return 0;
@@ -135,6 +139,25 @@ int xw_age_world_resize(struct xw_age_world *w, xw_ino ino, uint64_t bytes, bool
 	return rc;
 }
 
+/* The same with either allocator. */
+static int resize(struct xw_age_world *w, xw_ino ino, uint64_t bytes, bool anew)
+{
+	const uint64_t bs = w->u->img->block_size, want = xw_div_up(bytes, bs);
+	uint64_t written, room;
+	int rc;
+
+	if (!w->kernel)
+		return xw_age_world_resize(w, ino, bytes, anew);
+	room = data_room(w, want);
+	if (room < want) {
+		w->counts->shortened++;
+		bytes = XW_MIN(bytes, room * bs);
+	}
+	rc = xw_age_linux_resize(w->kernel, ino, bytes, anew, &written);
+	w->counts->written += written;
+	return rc;
+}
+
 /* ---- operations; 1: skipped ---- */
 
 static int create(struct xw_age_world *w, const struct xw_age_op *op)
@@ -150,7 +173,7 @@ static int create(struct xw_age_world *w, const struct xw_age_op *op)
 	if (!rc)
 		rc = xw_age_world_make_file(w, &p);
 	if (!rc && op->bytes)
-		rc = xw_age_world_resize(w, p.ino, op->bytes, false);
+		rc = resize(w, p.ino, op->bytes, false);
 	w->counts->created += !rc;
 	return rc;
 }
@@ -176,7 +199,7 @@ static int change(struct xw_age_world *w, const struct xw_age_op *op)
 	if (!rc && op->what == XW_AGE_TRUNCATE && bytes > in.size)
 		return 1; /* a hole would not affect what is measured */
 	if (!rc)
-		rc = xw_age_world_resize(w, p.ino, bytes, op->what == XW_AGE_OVERWRITE);
+		rc = resize(w, p.ino, bytes, op->what == XW_AGE_OVERWRITE);
 	w->counts->changed += !rc;
 	return rc;
 }
@@ -190,7 +213,11 @@ static int lose_link(struct xw_age_world *w, xw_ino ino)
 
 	if (rc)
 		return rc;
-	return in.links > 1 ? xw_update_add_links(w->u, ino, -1) : xw_update_drop(w->u, ino);
+	if (in.links > 1)
+		return xw_update_add_links(w->u, ino, -1);
+	if (w->kernel)
+		rc = xw_age_linux_forget(w->kernel, ino);
+	return rc ? rc : xw_update_drop(w->u, ino);
 }
 
 static int delete (struct xw_age_world *w, const struct xw_age_op *op)
@@ -231,6 +258,8 @@ static int rename_file(struct xw_age_world *w, const struct xw_age_op *op)
 		rc = xw_age_world_unlink(w, &to);
 		if (!rc)
 			rc = lose_link(w, to.ino);
+		if (!rc && w->kernel)
+			rc = xw_age_linux_write(w->kernel, from.ino, false);
 	}
 	if (!rc)
 		rc = xw_age_world_link(w, &to, from.ino, (uint8_t)xw_ftype_of_mode(in.mode));

@@ -17,9 +17,11 @@
 #include <string.h>
 
 #include "age/run_internal.h"
+#include "age/world_internal.h"
 #include "fastcommit/fastcommit.h"
 
 #define STEP 8192 /* in operations */
+#define STEP_LINUX 512
 /* Times of operations, in seconds, start this long before opts->now: none is in the future. */
 #define SPAN (INT64_C(1) << 25)
 
@@ -92,6 +94,17 @@ static void first_state(struct xw_age_run *r, const struct xw_update *u)
 	};
 }
 
+/* An interrupted writeback: the file may be one of those that it had not reached. */
+static int recall(struct xw_age_world *w, const char *path)
+{
+	struct xw_age_place p;
+	const int rc = w->kernel ? xw_age_world_find(w, path, false, &p) : 1;
+
+	if (rc || !p.ino)
+		return rc < 0 ? rc : 0;
+	return xw_age_linux_recall(w->kernel, p.ino);
+}
+
 /*
  * Read the state from the image, and skip the operations done before: they are generated again, not
  * applied.
@@ -132,6 +145,8 @@ static int begin(struct xw_age_run *r, struct xw_age_world *w)
 				  : xw_fail(r->diag, XW_ERR_INPUT,
 					    "the profile has fewer operations than were applied "
 					    "already");
+		else if (r->state.counts.ops - i <= r->state.writing)
+			rc = recall(w, op.what == XW_AGE_RENAME ? op.to : op.path);
 	}
 	return rc;
 }
@@ -157,7 +172,7 @@ static bool reached(struct xw_age_run *r, const struct xw_update *u)
 
 static int operations(struct xw_age_run *r, struct xw_age_world *w)
 {
-	const uint64_t most = r->o->step ? r->o->step : STEP;
+	const uint64_t most = r->o->step ? r->o->step : w->kernel ? STEP_LINUX : STEP;
 	const uint64_t skipped = r->state.counts.skipped;
 	uint64_t done = 0;
 	int rc = 0;
@@ -192,28 +207,51 @@ static int operations(struct xw_age_run *r, struct xw_age_world *w)
 	return 0;
 }
 
+/* ops: number of operations of this step. */
+static int write_back(struct xw_age_run *r, struct xw_age_world *w, uint64_t ops)
+{
+	const int rc = xw_age_linux_sync(w->kernel);
+
+	if (!w->kernel->dirty.n)
+		r->state.writing = 0;
+	else if (!r->state.writing)
+		r->state.writing = ops;
+	return rc;
+}
+
 /* The changes of a step, between opening and commit. */
 static int change(struct xw_age_run *r, struct xw_age_world *w)
 {
 	struct xw_age_dir *root;
+	uint64_t before;
 	/* in every step, so that all of them open it first */
 	int rc = xw_age_world_root(w, &root);
 
 	if (!rc && !r->begun)
 		rc = begin(r, w);
+	before = r->state.counts.ops;
+	if (!rc && w->kernel)
+		rc = xw_age_linux_begin(w->kernel, r->state.counts.steps);
 	if (rc)
 		return rc;
 	if (r->finishing) {
 		rc = xw_age_state_remove(w);
-	} else if (!r->state.ended && !(r->resuming && r->o->until.no_run + r->o->until.layout)) {
+	} else if (!r->state.writing && !r->state.ended &&
+		   !(r->resuming && r->o->until.no_run + r->o->until.layout)) {
 		r->state.counts.steps++;
 		rc = r->o->fast ? xw_age_fast_step(r, w) : operations(r, w);
 	}
 	r->resuming = false;
+	if (!rc && w->kernel)
+		rc = write_back(r, w, r->state.counts.ops - before);
 	set_time(w->u, r->state.base.now);
 	if (!rc && !r->finishing)
 		rc = xw_age_state_write(w, &r->state);
-	return rc ? rc : xw_age_world_end(w);
+	if (!rc)
+		rc = xw_age_world_end(w);
+	if (!rc && w->kernel)
+		rc = xw_age_linux_end(w->kernel);
+	return rc;
 }
 
 static int step(struct xw_age_run *r)
@@ -225,6 +263,10 @@ static int step(struct xw_age_run *r)
 
 	if (rc)
 		return rc;
+	r->kernel.u = w.u;
+	r->kernel.mem = &r->state.memory;
+	if (!r->o->fast && r->o->allocator == XW_AGE_LINUX)
+		w.kernel = &r->kernel;
 	set_time(w.u, r->state.base.now);
 	rc = change(r, &w);
 	xw_age_world_close(&w);
@@ -384,9 +426,9 @@ int xw_age_run(const char *path, const struct xw_age_opts *opts, struct xw_diag 
 		o.dir = "age";
 	*res = (struct xw_age_result){0};
 	rc = check(&o, diag);
-	while (!rc && !r.state.ended) {
+	while (!rc && (!r.state.ended || r.state.writing)) {
 		rc = step(&r);
-		if (!rc)
+		if (!rc && !r.state.writing)
 			rc = measure(&r);
 	}
 	r.finishing = true;
@@ -396,12 +438,18 @@ int xw_age_run(const char *path, const struct xw_age_opts *opts, struct xw_diag 
 		rc = measure_fast(&r);
 	if (rc)
 		rc = tell_interrupted(&r, rc);
+	xw_age_linux_free(&r.kernel);
 	if (r.src.shares)
 		r.src.shares(r.src.state, res);
 	if (r.src.close)
 		r.src.close(r.src.state);
 	res->reason = r.state.ended ? (enum xw_age_reason)(r.state.ended - 1) : XW_AGE_END_PROFILE;
 	return rc;
+}
+
+const char *xw_age_allocator_name(enum xw_age_allocator allocator)
+{
+	return allocator == XW_AGE_LINUX ? "linux" : "own";
 }
 
 const char *xw_age_reason_text(enum xw_age_reason reason)

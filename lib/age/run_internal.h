@@ -26,6 +26,7 @@ struct xw_age_run {
 	bool committed; /* at least one step of this run */
 	uint64_t free; /* blocks, after the last step */
 	struct xw_age_best best;
+	struct xw_age_linux kernel; /* XW_AGE_LINUX */
 };
 
 /* share / 10000 of n, rounded up. */

@@ -16,7 +16,7 @@
 
 #define NAME XW_AGE_STATE_NAME
 #define NAME_LEN (sizeof(NAME) - 1)
-#define FIELDS 11
+#define FIELDS 12
 
 uint64_t xw_age_options_hash(const struct xw_age_opts *o)
 {
@@ -24,10 +24,11 @@ uint64_t xw_age_options_hash(const struct xw_age_opts *o)
 	const int n = snprintf(
 		text, sizeof(text),
 		"%" PRIu64 " %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-		" %" PRIu64 " %" PRIu64 " %" PRIu32 " %d%d%d %s %d%d %" PRIu64,
+		" %" PRIu64 " %" PRIu64 " %" PRIu32 " %d%d%d %s %d%d %" PRIu64 " %d",
 		o->seed, (int)o->profile, o->ops, o->files, o->dirs, o->size_min, o->size_max,
 		o->used, o->free, o->util, o->ages != NULL, o->sizes != NULL, o->depths != NULL,
-		o->model ? o->model : "", o->fast, xw_age_until_any(&o->until), o->step);
+		o->model ? o->model : "", o->fast, xw_age_until_any(&o->until), o->step,
+		o->fast ? 0 : (int)o->allocator);
 	const uint64_t h = xw_hash64(text, (size_t)n, 1);
 
 	return xw_hash64(o->dir, strlen(o->dir), h);
@@ -40,9 +41,47 @@ static void fields_of(struct xw_age_state *s, uint64_t *v[FIELDS])
 	struct xw_age_counts *c = &s->counts;
 	uint64_t *const all[] = {&s->options,   &s->base.blocks, &s->base.free, &c->ops,
 				 &c->created,   &c->removed,     &c->changed,   &c->skipped,
-				 &c->shortened, &c->written,     &c->steps};
+				 &c->shortened, &c->written,     &c->steps,     &s->writing};
 
 	memcpy(v, all, sizeof(all));
+}
+
+/*
+ * What the modelled kernel remembers: the groups of the last requests, then each processor's runs.
+ * It fits in a block of 1 KiB.
+ */
+static size_t print_memory(const struct xw_age_memory *m, char *text, size_t size)
+{
+	size_t n = 0;
+
+	for (unsigned c = 0; c < XW_AGE_CPUS; c++) {
+		n += (size_t)snprintf(text + n, size - n, " %" PRIu32 " %" PRIu32, m->stream[c],
+				      m->pools[c].n);
+		for (uint32_t i = 0; i < m->pools[c].n; i++)
+			n += (size_t)snprintf(text + n, size - n, " %" PRIu64 "+%" PRIu64,
+					      m->pools[c].run[i].start, m->pools[c].run[i].len);
+	}
+	return n;
+}
+
+static bool parse_memory(const char *text, struct xw_age_memory *m)
+{
+	int n = 0;
+
+	for (unsigned c = 0; c < XW_AGE_CPUS; c++) {
+		struct xw_age_pools *p = &m->pools[c];
+
+		if (sscanf(text, " %" SCNu32 " %" SCNu32 "%n", &m->stream[c], &p->n, &n) != 2 ||
+		    p->n > XW_AGE_POOLS)
+			return false;
+		text += n;
+		for (uint32_t i = 0; i < p->n; i++, text += n)
+			if (sscanf(text, " %" SCNu64 "+%" SCNu64 "%n", &p->run[i].start,
+				   &p->run[i].len, &n) != 2 ||
+			    !p->run[i].len || p->run[i].len > UINT16_MAX)
+				return false;
+	}
+	return true;
 }
 
 static void print_state(const struct xw_age_state *s, char *text, size_t size)
@@ -52,10 +91,11 @@ static void print_state(const struct xw_age_state *s, char *text, size_t size)
 	size_t n;
 
 	fields_of(&copy, v);
-	n = (size_t)snprintf(text, size, "xw-age 1 %" PRIu32 " %" PRId64 " %d", s->base.block_size,
+	n = (size_t)snprintf(text, size, "xw-age 2 %" PRIu32 " %" PRId64 " %d", s->base.block_size,
 			     s->base.now, s->ended);
 	for (size_t i = 0; i < FIELDS; i++)
 		n += (size_t)snprintf(text + n, size - n, " %" PRIu64, *v[i]);
+	n += print_memory(&s->memory, text + n, size - n);
 	snprintf(text + n, size - n, "\n");
 }
 
@@ -66,7 +106,7 @@ static bool parse_state(const char *text, struct xw_age_state *s)
 
 	*s = (struct xw_age_state){0};
 	fields_of(s, v);
-	if (sscanf(text, "xw-age 1 %" SCNu32 " %" SCNd64 " %d%n", &s->base.block_size, &s->base.now,
+	if (sscanf(text, "xw-age 2 %" SCNu32 " %" SCNd64 " %d%n", &s->base.block_size, &s->base.now,
 		   &s->ended, &at) != 3)
 		return false;
 	for (size_t i = 0; i < FIELDS; i++) {
@@ -76,7 +116,7 @@ static bool parse_state(const char *text, struct xw_age_state *s)
 			return false;
 		at += n;
 	}
-	return true;
+	return parse_memory(text + at, &s->memory);
 }
 
 /* ---- the file ---- */

@@ -13,6 +13,12 @@ struct xw_age_state {
 	struct xw_age_base base;
 	struct xw_age_counts counts;
 	int ended; /* 1 + enum xw_age_reason; 0: not ended */
+	/*
+	 * XW_AGE_LINUX: a writeback continues in the next step. Its files are among those of the last
+	 * so many operations. 0: none.
+	 */
+	uint64_t writing;
+	struct xw_age_memory memory; /* of XW_AGE_LINUX */
 };
 
 /* Hash of everything that determines the operations and their steps. */

@@ -7,6 +7,7 @@
 #ifndef XW_AGE_WORLD_H
 #define XW_AGE_WORLD_H
 
+#include "age/linux.h"
 #include "age/source.h"
 #include "edit/dir.h"
 #include "edit/edit.h"
@@ -25,13 +26,14 @@ struct xw_age_world {
 	const char *top; /* opts->dir */
 	struct xw_age_counts *counts;
 	struct xw_itree_stats *itree; /* added up when directories are put back */
+	struct xw_age_linux *kernel; /* NULL: XW_AGE_OWN */
 	struct xw_age_dir dirs[XW_AGE_DIRS];
 	uint64_t clock;
 	char *path; /* buffer for an operation's path */
 	size_t path_room;
 };
 
-/* The caller sets w->u, top, counts and itree, and zeroes the rest. */
+/* The caller sets w->u, top, counts, itree and kernel, and zeroes the rest. */
 #define XW_AGE_COMMIT_FIRST 1
 /*
  * 0: done, or counted as skipped; XW_AGE_COMMIT_FIRST: nothing was done, space freed by this step
@@ -45,7 +47,10 @@ void xw_age_world_close(struct xw_age_world *w);
 
 /* An entry of the root: XW_ERR_NOTFOUND without a message. */
 int xw_age_world_root(struct xw_age_world *w, struct xw_age_dir **out);
-/* Resize the file to `bytes`, or less if there is no more space. */
+/*
+ * Resize the file to `bytes`, or less if there is no more space; blocks are allocated by XW_AGE_OWN,
+ * at once.
+ */
 int xw_age_world_resize(struct xw_age_world *w, xw_ino ino, uint64_t bytes, bool anew);
 
 #endif

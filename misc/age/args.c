@@ -13,6 +13,7 @@
 
 enum {
 	KEY_AGES = CLI_KEY_OWN,
+	KEY_ALLOCATOR,
 	KEY_DEPTHS,
 	KEY_DIR,
 	KEY_DIRS,
@@ -37,6 +38,7 @@ static const struct cli_row rows[] = {
 	{'E', required_argument, "-E", CLI_OURS, NULL},
 	{CLI_KEY_JOBS, required_argument, "--jobs", CLI_OURS, NULL},
 	{KEY_AGES, required_argument, "--age-dist", CLI_OURS, NULL},
+	{KEY_ALLOCATOR, required_argument, "--allocator", CLI_OURS, NULL},
 	{KEY_DEPTHS, required_argument, "--depth-dist", CLI_OURS, NULL},
 	{KEY_DIR, required_argument, "--dir", CLI_OURS, NULL},
 	{KEY_DIRS, required_argument, "--dirs", CLI_OURS, NULL},
@@ -74,6 +76,8 @@ static void print_help(FILE *out)
 	      "      --profile git:LIST         checkouts: directories, tars, git ls-tree\n"
 	      "      --until WHAT               util=80%, no-run=2M, layout=0.5, ops=N,\n"
 	      "                                 overwrites=N; the first that is reached ends it\n"
+	      "      --allocator linux|own      blocks of files as Linux's ext4 chooses them\n"
+	      "                                 (default), or as the tools of this suite do\n"
 	      "      --seed N                   of the random numbers (default 0)\n"
 	      "      --dir NAME                 directory for the files (default age)\n"
 	      "      --ops N                    operations of the profile\n"
@@ -238,6 +242,19 @@ static int set_jobs(struct age_args *args, const char *value)
 	return status;
 }
 
+static int set_allocator(enum xw_age_allocator *allocator, const char *value)
+{
+	static const enum xw_age_allocator all[] = {XW_AGE_LINUX, XW_AGE_OWN};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (strcmp(value, xw_age_allocator_name(all[i])))
+			continue;
+		*allocator = all[i];
+		return -1;
+	}
+	return bad("--allocator", value, "linux or own");
+}
+
 static int set_flag(bool *flag)
 {
 	*flag = true;
@@ -272,6 +289,8 @@ static int take(struct cli_line *l, int key, const char *value)
 		return set_jobs(args, value);
 	case KEY_AGES:
 		return set_text(&o->ages, value);
+	case KEY_ALLOCATOR:
+		return set_allocator(&o->allocator, value);
 	case KEY_DEPTHS:
 		return set_text(&o->depths, value);
 	case KEY_SIZES:
@@ -340,7 +359,7 @@ int age_args_parse(struct age_args *args, int argc, char **argv)
 	int status;
 
 	*args = (struct age_args){
-		.opts = {.now = -1, .size_max = 65536},
+		.opts = {.now = -1, .size_max = 65536, .allocator = XW_AGE_LINUX},
 		.line = {.tool = "xw-age",
 			 .usage = "xw-age --profile PROFILE [options] IMAGE",
 			 .rows = rows,

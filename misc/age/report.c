@@ -118,12 +118,14 @@ static void measure(struct report *r, const char *name, const struct xw_age_meas
 	close_map(r);
 }
 
-static void counts(struct report *r, const struct xw_age_result *run)
+static void counts(struct report *r, const struct xw_age_opts *o, const struct xw_age_result *run)
 {
 	const struct xw_age_counts *c = &run->total;
 
 	open_map(r, "run");
 	text(r, "ended_by", xw_age_reason_text(run->reason));
+	if (!o->fast)
+		text(r, "allocator", xw_age_allocator_name(o->allocator));
 	number(r, "operations", c->ops);
 	number(r, "operations_resumed", run->resumed);
 	number(r, "created", c->created);
@@ -226,7 +228,7 @@ int age_report(FILE *out, const struct age_args *args, const struct xw_age_resul
 	text(&r, "image", args->image);
 	if (run) {
 		number(&r, "seed", args->opts.seed);
-		counts(&r, run);
+		counts(&r, &args->opts, run);
 		asked(&r, &args->opts.until, run, after);
 		distribution(&r, "sizes_in_bytes", &run->sizes);
 		distribution(&r, "depths", &run->depths);
