@@ -15,7 +15,7 @@
 #define POOL 512 /* in blocks: mb_group_prealloc */
 #define REQUEST 2048 /* in blocks: the most that is allocated at once */
 #define WRITE (UINT64_C(1) << 20) /* in bytes: programs write in pieces of this size */
-#define RESERVED 128 /* in blocks */
+#define RESERVED 16 /* in blocks: for maps */
 #define FLEX_MIN 4 /* flex groups of so many groups keep their first one for directories */
 #define CLASS_MAX 8 /* runs of a class of sizes; if there are more, CLASS_KEEP remain */
 #define CLASS_KEEP 5
@@ -190,6 +190,7 @@ int xw_age_linux_begin(struct xw_age_linux *l, uint64_t step)
 	struct xw_space *space = l->u->space;
 
 	l->cpu = (unsigned)(step % XW_AGE_CPUS);
+	l->full = false;
 	for (unsigned c = 0; c < XW_AGE_CPUS; c++) {
 		struct xw_age_pools *p = &l->mem->pools[c];
 
@@ -399,12 +400,12 @@ static uint64_t folio_end(const struct xw_update *u, const struct file *f)
 	return at;
 }
 
-/* Some blocks remain for directories and maps. */
-static bool is_full(const struct xw_age_linux *l)
+/* Do the rest of the blocks remain for maps, and for those of open directories? */
+static bool is_full(const struct xw_age_linux *l, const struct file *f)
 {
-	const uint64_t kept = XW_MIN(RESERVED, l->u->img->sb.blocks_count / 64);
+	const uint64_t nodes = f->m.e.n / (l->u->img->block_size / 16) + RESERVED;
 
-	return xw_space_free_blocks(l->u->space) <= kept;
+	return xw_space_free_blocks(l->u->space) <= nodes + l->reserved;
 }
 
 /* Allocate blocks from f->pos on; it stays below f->end when a commit is needed first. */
@@ -414,7 +415,7 @@ static int allocate(struct xw_age_linux *l, struct file *f)
 
 	while (f->pos < f->end) {
 		struct xw_run run;
-		int rc = is_full(l) && !f->rest.len ? XW_ERR_NOSPC : request(l, f, len, &run);
+		int rc = is_full(l, f) && !f->rest.len ? XW_ERR_NOSPC : request(l, f, len, &run);
 
 		if (rc == XW_ERR_NOSPC && l->mem->pools[0].n + l->mem->pools[1].n) {
 			rc = drop_pools(l);
@@ -446,6 +447,8 @@ int xw_age_linux_write(struct xw_age_linux *l, xw_ino ino, bool open)
 
 	if (!is_dirty(l, ino))
 		return 0;
+	if (ino == l->writer)
+		f.rest = l->rest;
 	rc = xw_update_get(u, ino, &f.in, &raw);
 	if (!rc)
 		rc = xw_update_map_read(u, ino, &f.in, &f.m);
@@ -458,7 +461,9 @@ int xw_age_linux_write(struct xw_age_linux *l, xw_ino ino, bool open)
 	l->delayed -= XW_MIN(l->delayed, f.pos - f.from);
 	if (f.pos >= f.end)
 		clean(l, ino);
-	if (!rc && f.rest.len)
+	if (ino == l->writer)
+		l->rest = f.rest;
+	else if (!rc && f.rest.len)
 		rc = xw_space_release(u->space, f.rest.start, f.rest.len);
 	if (!rc)
 		rc = xw_update_map_write(u, ino, &f.in, &f.m);
@@ -497,8 +502,9 @@ int xw_age_linux_sync(struct xw_age_linux *l)
 	for (size_t i = 0; i < l->dirty.n && !rc; i++) {
 		if (!l->dirty.v[i])
 			continue;
-		rc = xw_age_linux_write(l, l->dirty.v[i], false);
-		if (l->dirty.v[i])
+		rc = xw_age_linux_write(l, l->dirty.v[i], l->dirty.v[i] == l->writer);
+		l->full = l->dirty.v[i];
+		if (l->full)
 			break;
 	}
 	sort(l);
@@ -513,15 +519,16 @@ static uint64_t allocated(const struct xw_update_map *m)
 	return m->e.n ? m->e.v[m->e.n - 1].lblk + (uint64_t)m->e.v[m->e.n - 1].len : 0;
 }
 
-int xw_age_linux_resize(struct xw_age_linux *l, xw_ino ino, uint64_t bytes, bool anew,
-			uint64_t *written)
+/* *written: bytes that became dirty. *old: size before. */
+static int set_size(struct xw_age_linux *l, xw_ino ino, uint64_t bytes, bool anew, uint64_t *old,
+		    uint64_t *written)
 {
 	struct xw_update *u = l->u;
 	const uint64_t bs = u->img->block_size, want = xw_div_up(bytes, bs);
 	struct xw_update_map m = {0};
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
-	uint64_t have, will, old;
+	uint64_t have, will;
 	int rc = xw_update_uninline(u, ino);
 
 	*written = 0;
@@ -532,8 +539,8 @@ int xw_age_linux_resize(struct xw_age_linux *l, xw_ino ino, uint64_t bytes, bool
 	if (rc)
 		goto out;
 	have = allocated(&m);
-	old = in.size;
-	will = is_dirty(l, ino) ? xw_div_up(old, bs) : have;
+	*old = in.size;
+	will = is_dirty(l, ino) ? xw_div_up(in.size, bs) : have;
 	l->delayed -= XW_MIN(l->delayed, will - XW_MIN(have, will));
 	if (anew || want < have) {
 		const uint64_t keep = anew ? 0 : want;
@@ -556,10 +563,66 @@ int xw_age_linux_resize(struct xw_age_linux *l, xw_ino ino, uint64_t bytes, bool
 	} else if (!rc) {
 		clean(l, ino);
 	}
-	if (!rc && anew && old)
-		rc = xw_age_linux_write(l, ino, true);
 out:
 	xw_update_map_end(&m);
+	return rc;
+}
+
+/* The kernel does not wait when dirty blocks amount to more than half of those that are free. */
+static bool is_tight(const struct xw_age_linux *l, uint64_t want)
+{
+	const uint64_t free = xw_space_free_blocks(l->u->space) + l->u->stats.freed_blocks;
+
+	return !l->full && l->delayed + want > free / 2;
+}
+
+/* Write the file in pieces, from `at` on; others, and what it has by then, are written back. */
+static int grow_slowly(struct xw_age_linux *l, xw_ino ino, uint64_t at, uint64_t bytes,
+		       uint64_t *written)
+{
+	int rc = 0;
+
+	while (at < bytes && !rc) {
+		uint64_t old, n;
+
+		at += XW_MIN(WRITE, bytes - at);
+		if (is_tight(l, blocks_of(l->u, WRITE)))
+			rc = xw_age_linux_sync(l);
+		if (!rc)
+			rc = set_size(l, ino, at, false, &old, &n);
+		*written += rc ? 0 : n;
+	}
+	return rc;
+}
+
+int xw_age_linux_resize(struct xw_age_linux *l, xw_ino ino, uint64_t bytes, bool anew,
+			uint64_t *written)
+{
+	uint64_t old, size;
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	int rc = xw_update_get(l->u, ino, &in, &raw);
+
+	*written = 0;
+	if (rc)
+		return rc;
+	old = in.size;
+	size = anew ? 0 : old;
+	l->writer = ino;
+	if (bytes > size && is_tight(l, xw_div_up(bytes - size, l->u->img->block_size))) {
+		if (anew)
+			rc = set_size(l, ino, 0, true, &size, written);
+		if (!rc)
+			rc = grow_slowly(l, ino, anew ? 0 : size, bytes, written);
+	} else {
+		rc = set_size(l, ino, bytes, anew, &size, written);
+	}
+	if (!rc && anew && old)
+		rc = xw_age_linux_write(l, ino, true);
+	l->writer = 0;
+	if (!rc && l->rest.len)
+		rc = xw_space_release(l->u->space, l->rest.start, l->rest.len);
+	l->rest = (struct xw_run){0};
 	return rc;
 }
 

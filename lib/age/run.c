@@ -196,6 +196,8 @@ static int operations(struct xw_age_run *r, struct xw_age_world *w)
 			break;
 		r->have_op = false;
 		done++;
+		if (w->kernel && w->kernel->full)
+			break;
 	}
 	/* histories that end may well name what is missing */
 	if (r->o->profile == XW_AGE_TRACE || r->o->profile == XW_AGE_GIT)
@@ -210,8 +212,12 @@ static int operations(struct xw_age_run *r, struct xw_age_world *w)
 /* ops: number of operations of this step. */
 static int write_back(struct xw_age_run *r, struct xw_age_world *w, uint64_t ops)
 {
-	const int rc = xw_age_linux_sync(w->kernel);
+	/* first the directories, which need no reserve then */
+	int rc = xw_age_world_end(w);
 
+	w->kernel->reserved = 0;
+	if (!rc)
+		rc = xw_age_linux_sync(w->kernel);
 	if (!w->kernel->dirty.n)
 		r->state.writing = 0;
 	else if (!r->state.writing)
@@ -265,6 +271,7 @@ static int step(struct xw_age_run *r)
 		return rc;
 	r->kernel.u = w.u;
 	r->kernel.mem = &r->state.memory;
+	r->kernel.reserved = XW_AGE_DIRS;
 	if (!r->o->fast && r->o->allocator == XW_AGE_LINUX)
 		w.kernel = &r->kernel;
 	set_time(w.u, r->state.base.now);
