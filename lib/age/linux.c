@@ -316,6 +316,7 @@ static int small(struct xw_age_linux *l, const struct file *f, uint64_t len, str
 	const struct xw_linux_req req = {.from = goal,
 					 .len = POOL,
 					 .least = len,
+					 .then = len,
 					 .max_order = max_order(l->u),
 					 .flex = flex_of(l->u)};
 	struct xw_run run;
@@ -338,6 +339,7 @@ static int tail(struct xw_age_linux *l, const struct file *f, uint64_t len, stru
 	const struct xw_linux_req req = {.from = goal_of(l->u, f),
 					 .len = len,
 					 .least = len,
+					 .then = len,
 					 .max_order = max_order(l->u),
 					 .flex = flex_of(l->u)};
 
@@ -353,7 +355,8 @@ static int extended(struct xw_age_linux *l, struct file *f, uint64_t len, struct
 	const struct xw_linux_req req = {.goal = f->pos && f->pos % n == 0 ? goal_of(l->u, f) : 0,
 					 .from = group_start(l->u, *stream),
 					 .len = n - f->pos % n,
-					 .least = len,
+					 .least = XW_MIN(len, n - f->pos % n),
+					 .then = n - f->pos % n,
 					 .max_order = max_order(l->u),
 					 .flex = flex_of(l->u)};
 	int rc = xw_space_alloc_linux(l->u->space, &req, out);

@@ -5,6 +5,8 @@
 
 #include "space/priv.h"
 
+#define ALL UINT32_MAX /* no list of groups, but all */
+
 /* The best candidate so far: the shortest that is long enough, else the longest. */
 struct best {
 	uint32_t want, max_order;
@@ -112,9 +114,15 @@ static bool good(const struct xw_space *s, uint32_t g, enum xw_criteria c, const
 	}
 }
 
-/* All groups by one criterion: sets b->done when the request is served. */
-static int search(struct xw_space *s, const struct xw_linux_req *req, enum xw_criteria c,
-		  struct best *b)
+/* The list of a criterion, one of XW_SPACE_ORDERS, in which a group is. */
+static unsigned list_of(const struct xw_group *gr, enum xw_criteria c)
+{
+	return c == XW_CR_P2_ALIGNED ? gr->order - 1u : xw_floor_log2(gr->avg);
+}
+
+/* Groups by one criterion, of one list, or all: sets b->done when the request is served. */
+static int search_list(struct xw_space *s, const struct xw_linux_req *req, enum xw_criteria c,
+		       unsigned list, struct best *b)
 {
 	const uint32_t start = xw_goal_group(s, req->from);
 	struct xw_cr_stats *st = &s->st.cr[c];
@@ -123,6 +131,8 @@ static int search(struct xw_space *s, const struct xw_linux_req *req, enum xw_cr
 	for (uint32_t i = 0; i < s->ngroups && !b->done && !rc; i++) {
 		const uint32_t g = (uint32_t)(((uint64_t)start + i) % s->ngroups);
 
+		if (list != ALL && (!good(s, g, c, b) || list_of(&s->groups[g], c) != list))
+			continue;
 		st->groups_considered++;
 		if (c == XW_CR_P2_ALIGNED && req->flex > 1 && g % req->flex == 0)
 			continue;
@@ -137,10 +147,24 @@ static int search(struct xw_space *s, const struct xw_linux_req *req, enum xw_cr
 		else
 			scan(s, g, c == XW_CR_GOAL_FAST || c == XW_CR_BEST_AVAIL, b);
 	}
-	if (b->done)
-		st->hits++;
+	return rc;
+}
+
+/* All groups by one criterion. With group order lists, those that it barely serves come first. */
+static int search(struct xw_space *s, const struct xw_linux_req *req, enum xw_criteria c,
+		  struct best *b)
+{
+	int rc = 0;
+
+	if (!s->indexed || c == XW_CR_GOAL_SLOW || c == XW_CR_ANY)
+		rc = search_list(s, req, c, ALL, b);
 	else
-		st->useless_loops++;
+		for (unsigned k = xw_floor_log2(b->want); k < XW_SPACE_ORDERS && !b->done && !rc; k++)
+			rc = search_list(s, req, c, k, b);
+	if (b->done)
+		s->st.cr[c].hits++;
+	else
+		s->st.cr[c].useless_loops++;
 	return rc;
 }
 
@@ -172,8 +196,11 @@ static int choose(struct xw_space *s, const struct xw_linux_req *req, struct bes
 
 	if (!rc && !b->done)
 		rc = search(s, req, XW_CR_GOAL_FAST, b);
-	if (!rc && !b->done && s->indexed)
+	if (!rc && !b->done && s->indexed) {
 		rc = search_shorter(s, req, b);
+		if (!b->done)
+			b->want = (uint32_t)XW_MIN(req->then, s->cpg);
+	}
 	if (!rc && !b->done)
 		rc = search(s, req, XW_CR_GOAL_SLOW, b);
 	if (!rc && !b->done)
@@ -217,7 +244,7 @@ int xw_space_alloc_linux(struct xw_space *s, const struct xw_linux_req *req, str
 	if (!b.len)
 		return XW_ERR_NOSPC;
 	out->start = xw_group_base(s, b.group) + b.at;
-	out->len = XW_MIN(b.len, XW_MIN(req->len, s->cpg));
+	out->len = XW_MIN(b.len, b.want);
 	rc = xw_group_load(s, b.group);
 	if (!rc)
 		rc = xw_group_allocate(s, b.group, b.at, (uint32_t)out->len);

@@ -21,7 +21,9 @@ struct xw_linux_req {
 	xw_blk goal; /* if all of it is free here, here; 0: no such place */
 	xw_blk from; /* else searched from the group of this block on */
 	uint64_t len; /* blocks wanted */
-	uint64_t least; /* a shorter run is searched for only down to this length */
+	/* With group order lists, where no average is long enough: */
+	uint64_t least; /* shorter runs are searched for, but none below this */
+	uint64_t then; /* after that, a run of this length */
 	uint32_t max_order; /* of a buddy */
 	/* Requests of a power of two skip the first group of so many; 0 or 1: none. */
 	uint32_t flex;
