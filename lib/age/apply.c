@@ -56,7 +56,8 @@ static int room_for(const struct xw_age_world *w, uint64_t bytes)
 	const uint64_t pending = u->stats.freed_blocks;
 
 	/* With the kernel's delayed allocation a writeback commits by itself. */
-	if (!w->kernel && data_room(w, want) < want && pending >= XW_MAX(u->img->sb.blocks_count / 128, 64))
+	if (!w->kernel && data_room(w, want) < want &&
+	    pending >= XW_MAX(u->img->sb.blocks_count / 128, 64))
 		return XW_AGE_COMMIT_FIRST;
 	if (xw_space_free_blocks(u->space) < kept(w) && w->kernel && pending)
 		return XW_AGE_COMMIT_FIRST;

@@ -49,7 +49,8 @@ struct xw_age_linux {
 	XW_VEC(xw_ino) dirty; /* in this order; 0: no longer */
 	struct xw_table at; /* position in `dirty`, by inode */
 	uint64_t delayed; /* blocks */
-	uint64_t reserved; /* blocks that are needed for directories in this step; set by the caller */
+	uint64_t
+		reserved; /* blocks that are needed for directories in this step; set by the caller */
 	bool full; /* a commit is needed before more can be written back */
 	xw_ino writer; /* the file that is being written to; 0: none */
 	struct xw_run rest; /* of its last extended request */

@@ -21,14 +21,14 @@
 uint64_t xw_age_options_hash(const struct xw_age_opts *o)
 {
 	char text[512];
-	const int n = snprintf(
-		text, sizeof(text),
-		"%" PRIu64 " %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-		" %" PRIu64 " %" PRIu64 " %" PRIu32 " %d%d%d %s %d%d %" PRIu64 " %d",
-		o->seed, (int)o->profile, o->ops, o->files, o->dirs, o->size_min, o->size_max,
-		o->used, o->free, o->util, o->ages != NULL, o->sizes != NULL, o->depths != NULL,
-		o->model ? o->model : "", o->fast, xw_age_until_any(&o->until), o->step,
-		o->fast ? 0 : (int)o->allocator);
+	const int n =
+		snprintf(text, sizeof(text),
+			 "%" PRIu64 " %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+			 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %d%d%d %s %d%d %" PRIu64 " %d",
+			 o->seed, (int)o->profile, o->ops, o->files, o->dirs, o->size_min,
+			 o->size_max, o->used, o->free, o->util, o->ages != NULL, o->sizes != NULL,
+			 o->depths != NULL, o->model ? o->model : "", o->fast,
+			 xw_age_until_any(&o->until), o->step, o->fast ? 0 : (int)o->allocator);
 	const uint64_t h = xw_hash64(text, (size_t)n, 1);
 
 	return xw_hash64(o->dir, strlen(o->dir), h);

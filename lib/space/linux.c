@@ -159,7 +159,8 @@ static int search(struct xw_space *s, const struct xw_linux_req *req, enum xw_cr
 	if (!s->indexed || c == XW_CR_GOAL_SLOW || c == XW_CR_ANY)
 		rc = search_list(s, req, c, ALL, b);
 	else
-		for (unsigned k = xw_floor_log2(b->want); k < XW_SPACE_ORDERS && !b->done && !rc; k++)
+		for (unsigned k = xw_floor_log2(b->want); k < XW_SPACE_ORDERS && !b->done && !rc;
+		     k++)
 			rc = search_list(s, req, c, k, b);
 	if (b->done)
 		s->st.cr[c].hits++;
@@ -190,8 +191,8 @@ static int search_shorter(struct xw_space *s, const struct xw_linux_req *req, st
 
 static int choose(struct xw_space *s, const struct xw_linux_req *req, struct best *b)
 {
-	const bool p2 = !(b->want & (b->want - 1)) && b->want > 1 &&
-			xw_floor_log2(b->want) <= b->max_order;
+	const bool p2 =
+		!(b->want & (b->want - 1)) && b->want > 1 && xw_floor_log2(b->want) <= b->max_order;
 	int rc = p2 ? search(s, req, XW_CR_P2_ALIGNED, b) : 0;
 
 	if (!rc && !b->done)

@@ -339,6 +339,10 @@ static const struct xw_age_opts parts[] = {
 	{GERIATRIX, .ops = 900, .util = 4000, .step = 300},
 	{ALTERNATE, .used = 1 << 19, .free = 1 << 18, .step = 3},
 	{ALTERNATE, .used = 1 << 17, .free = 1 << 18, .fast = true, .step = 1},
+	{PAZDERA, .allocator = XW_AGE_LINUX, .ops = 400, .files = 100, .step = 64},
+	{GERIATRIX, .allocator = XW_AGE_LINUX, .ops = 900, .util = 4000, .step = 300},
+	{PAZDERA, .allocator = XW_AGE_LINUX, .ops = 900, .step = 50},
+	{GERIATRIX, .allocator = XW_AGE_LINUX, .ops = 1500, .util = 9800, .step = 200},
 };
 
 START_TEST(resumed)
@@ -380,6 +384,47 @@ START_TEST(resumed)
 }
 END_TEST
 
+static int stop_at_call(void *arg, const struct xw_age_result *r)
+{
+	uint64_t *left = arg;
+
+	(void)r;
+	return --*left ? 0 : XW_ERR_STATE;
+}
+
+/* Behind any commit, also those that a writeback needed because the image was full. */
+START_TEST(resumed_anywhere)
+{
+	struct xw_age_opts o = {GERIATRIX, .allocator = XW_AGE_LINUX, .ops = 500, .util = 9900,
+				.step = 120, .sizes = NULL};
+	struct xw_age_result res;
+	uint64_t whole, calls = UINT64_MAX, left;
+
+	make(1);
+	o.progress = stop_at_call;
+	o.arg = &calls;
+	ok(xw_age_run(path, &o, &diag, &res));
+	calls = UINT64_MAX - calls;
+	ck_assert_uint_gt(calls, res.total.steps + 1);
+	whole = digest_of_image();
+	for (uint64_t at = 1; at < calls; at++) {
+		ck_assert_int_eq(unlink(path), 0);
+		make(1);
+		o.resume = false;
+		o.arg = &left;
+		left = at;
+		ck_assert_int_eq(xw_age_run(path, &o, &diag, &res), XW_ERR_STATE);
+		xw_diag_clear(&diag);
+		check();
+		o.resume = true;
+		left = UINT64_MAX;
+		ok(xw_age_run(path, &o, &diag, &res));
+		ck_assert_msg(digest_of_image() == whole, "stopped at %" PRIu64, at);
+		check();
+	}
+}
+END_TEST
+
 /* The bulk mode creates its files; one that exists is not its own. */
 START_TEST(fast_needs_them_absent)
 {
@@ -410,6 +455,7 @@ int main(void)
 	tcase_add_loop_test(t, operations, 0, XW_ARRAY_SIZE(traces));
 	tcase_add_loop_test(t, profiles, 0, XW_ARRAY_SIZE(runs));
 	tcase_add_loop_test(t, resumed, 0, XW_ARRAY_SIZE(parts));
+	tcase_add_test(t, resumed_anywhere);
 	tcase_add_test(t, fast_needs_them_absent);
 	suite_add_tcase(s, t);
 	return unit_main(s);
