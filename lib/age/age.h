@@ -52,6 +52,7 @@ enum xw_age_reason {
 	XW_AGE_END_NO_RUN,
 	XW_AGE_END_OPS,
 	XW_AGE_END_OVERWRITES,
+	XW_AGE_END_STALLED, /* no limit came closer any more */
 };
 
 struct xw_age_counts {
@@ -63,6 +64,7 @@ struct xw_age_counts {
 };
 
 #define XW_AGE_ROWS 32
+#define XW_AGE_CONVERGED 1000 /* ages are as distributed when their distance is at most this */
 
 /* A requested distribution and that of the files; shares in 1/10000. */
 struct xw_age_shares {
@@ -78,6 +80,10 @@ struct xw_age_result {
 	/* By bytes, by depth, by thousandths of the oldest file's age. */
 	struct xw_age_shares sizes, depths, ages;
 	uint64_t resumed; /* operations of earlier runs */
+	bool missed; /* the run ended without what `until` asks for */
+	uint32_t layout; /* layout score as last measured for `until`, in 1/10000; 0: never */
+	uint64_t longest_free; /* the same, in bytes; UINT64_MAX: never */
+	uint32_t age_distance; /* sum over `ages` of |asked - achieved|, in 1/10000 */
 	enum xw_age_reason reason;
 	struct xw_space_stats space; /* of the allocations of this run */
 	struct xw_itree_stats itree; /* of the changes of this run to directories */
@@ -135,7 +141,7 @@ struct xw_age_measure {
  * Age the image at path. XW_ERR_STATE: another aging is under way, or with `resume` none is;
  * XW_ERR_USAGE: options that do not go together;
  * XW_ERR_UNSUPPORTED: bigalloc without `fast`;
- * XW_ERR_LIMIT: `until` cannot be reached; and what opening and changing report.
+ * XW_ERR_LIMIT: `until` was not reached, res says what was; and what opening and changing report.
  * After a failure the image is what the last step made it.
  */
 int xw_age_run(const char *path, const struct xw_age_opts *opts, struct xw_diag *diag,

@@ -20,7 +20,14 @@
 
 #define PATH_ROOM 1024
 #define DEFAULT_UTIL 8000
-#define DEFAULT_OVERWRITES 2 /* times the size of the image, if no other condition ends the run */
+/*
+ * If no other condition ends the run: when the ages of files are as close to their distribution as
+ * XW_AGE_CONVERGED, after so much was written at least, and in any case at most; in times of the
+ * image's size.
+ */
+#define OVERWRITES_MIN 2
+#define OVERWRITES_MAX 60
+#define LOOK 1024 /* operations between two looks at the ages */
 
 /* A file, at its position in order of birth. */
 struct file {
@@ -40,7 +47,8 @@ struct geriatrix {
 	size_t n_sums; /* power of two; capacity for files */
 	uint64_t live, created;
 	uint64_t target, used; /* in blocks of files */
-	uint64_t written, write_end; /* in blocks; 0: no limit */
+	uint64_t written; /* in blocks */
+	uint64_t write_min, write_max; /* 0: no limit */
 	uint64_t ops, done;
 	uint32_t block_size;
 	char path[PATH_ROOM];
@@ -243,6 +251,23 @@ static void ask(const struct xw_age_table *t, uint64_t unit, struct xw_age_share
 	}
 }
 
+/* The sum over all age classes of |asked - reached|, in 1/10000. */
+static uint64_t age_distance(const struct geriatrix *g)
+{
+	const struct xw_age_table *t = &g->t.ages;
+	uint64_t end = g->live, sum = 0;
+
+	for (size_t i = 0; i < t->a.n && g->live; i++) {
+		const uint64_t start = older_than(g, i, end);
+		const uint64_t asked = (uint64_t)t->a.v[i].weight * XW_AGE_ONE / t->weight;
+		const uint64_t got = (end - start) * XW_AGE_ONE / g->live;
+
+		sum += got > asked ? got - asked : asked - got;
+		end = start;
+	}
+	return sum;
+}
+
 static void geriatrix_shares(const void *state, struct xw_age_result *res)
 {
 	const struct geriatrix *g = state;
@@ -269,6 +294,15 @@ static void geriatrix_shares(const void *state, struct xw_age_result *res)
 		res->ages.row[i].achieved = (uint32_t)((end - start) * XW_AGE_ONE / g->live);
 		end = start;
 	}
+	res->age_distance = (uint32_t)age_distance(g);
+}
+
+static bool has_converged(const struct geriatrix *g)
+{
+	if (!g->write_max || g->written < g->write_min)
+		return false;
+	return g->written >= g->write_max ||
+	       (g->done % LOOK == 0 && age_distance(g) <= XW_AGE_CONVERGED);
 }
 
 static int geriatrix_next(void *state, struct xw_age_op *op)
@@ -277,7 +311,7 @@ static int geriatrix_next(void *state, struct xw_age_op *op)
 	const uint64_t slack = g->target / 100;
 	bool make;
 
-	if ((g->ops && g->done == g->ops) || (g->write_end && g->written >= g->write_end))
+	if ((g->ops && g->done == g->ops) || has_converged(g))
 		return 0;
 	g->done++;
 	make = xw_age_below(&g->rng, 2);
@@ -312,7 +346,9 @@ int xw_age_geriatrix(const struct xw_age_opts *o, const struct xw_age_base *base
 	g->ops = o->ops;
 	g->block_size = base->block_size;
 	g->target = want - before;
-	if (!o->ops && !xw_age_until_any(&o->until))
-		g->write_end = DEFAULT_OVERWRITES * base->blocks;
+	if (!o->ops && !xw_age_until_any(&o->until)) {
+		g->write_min = OVERWRITES_MIN * base->blocks;
+		g->write_max = OVERWRITES_MAX * base->blocks;
+	}
 	return 0;
 }

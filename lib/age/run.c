@@ -20,8 +20,6 @@
 #include "age/world_internal.h"
 #include "fastcommit/fastcommit.h"
 
-#define STEP 8192 /* in operations */
-#define STEP_LINUX 512
 /* Times of operations, in seconds, start this long before opts->now: none is in the future. */
 #define SPAN (INT64_C(1) << 25)
 
@@ -172,7 +170,7 @@ static bool reached(struct xw_age_run *r, const struct xw_update *u)
 
 static int operations(struct xw_age_run *r, struct xw_age_world *w)
 {
-	const uint64_t most = r->o->step ? r->o->step : w->kernel ? STEP_LINUX : STEP;
+	const uint64_t most = r->o->step ? r->o->step : w->kernel ? XW_AGE_STEP_LINUX : XW_AGE_STEP;
 	const uint64_t skipped = r->state.counts.skipped;
 	uint64_t done = 0;
 	int rc = 0;
@@ -242,8 +240,7 @@ static int change(struct xw_age_run *r, struct xw_age_world *w)
 		return rc;
 	if (r->finishing) {
 		rc = xw_age_state_remove(w);
-	} else if (!r->state.writing && !r->state.ended &&
-		   !(r->resuming && r->o->until.no_run + r->o->until.layout)) {
+	} else if (!r->state.writing && !r->state.ended && !(r->resuming && xw_age_until_due(r))) {
 		r->state.counts.steps++;
 		rc = r->o->fast ? xw_age_fast_step(r, w) : operations(r, w);
 	}
@@ -292,105 +289,6 @@ static int step(struct xw_age_run *r)
 	return rc;
 }
 
-/* ---- conditions between two steps ---- */
-
-/* Goals that do not come closer for this long are out of reach, and so is what no profile moves. */
-#define STALL_OPS UINT64_C(32768)
-#define STALL_WRITES 4 /* times the size of the image */
-#define STALL_OPS_MAX UINT64_C(500000)
-
-/* Has one of the limits that are set come closer? m: what was measured for them. */
-static bool improved(const struct xw_age_run *r, const struct xw_age_measure *m,
-		     struct xw_age_best *now)
-{
-	const struct xw_age_until *until = &r->o->until;
-	const struct xw_age_best *best = &r->best;
-	bool better = !best->known || until->ops;
-
-	better |= until->util && now->util > best->util;
-	better |= until->overwrites && now->written > best->written;
-	better |= until->no_run && m->longest_free < best->longest_free;
-	better |= until->layout && now->layout < best->layout;
-	return better;
-}
-
-/* XW_ERR_LIMIT: no limit of --until was approached for long. */
-static int check_stall(struct xw_age_run *r, uint64_t free, const struct xw_age_measure *m)
-{
-	const struct xw_age_counts *c = &r->state.counts;
-	const uint64_t blocks = r->state.base.blocks;
-	const uint64_t size = blocks * r->state.base.block_size;
-	struct xw_age_best now = {
-		.known = true,
-		.util = (uint32_t)((unsigned __int128)(blocks - free) * XW_AGE_ONE / blocks),
-		.layout = xw_age_layout(m),
-		.longest_free = m->longest_free,
-		.written = (uint64_t)((unsigned __int128)c->written * XW_AGE_ONE / size),
-		.ops = c->ops,
-		.bytes = c->written,
-	};
-
-	if (improved(r, m, &now)) {
-		now.util = XW_MAX(now.util, r->best.util);
-		if (r->best.known) {
-			now.layout = XW_MIN(now.layout, r->best.layout);
-			now.longest_free = XW_MIN(now.longest_free, r->best.longest_free);
-		}
-		r->best = now;
-		return 0;
-	}
-	if (c->ops - r->best.ops < STALL_OPS ||
-	    (c->ops - r->best.ops < STALL_OPS_MAX &&
-	     (c->written - r->best.bytes) / STALL_WRITES < size))
-		return 0;
-	return xw_fail(r->diag, XW_ERR_LIMIT,
-		       "%s: the limit of --until cannot be reached with this profile: no progress "
-		       "in %" PRIu64 " operations; --resume with another limit continues",
-		       r->path, c->ops - r->best.ops);
-}
-
-/* Conditions that require a scan of the image. */
-static int measure(struct xw_age_run *r)
-{
-	const struct xw_age_until *until = &r->o->until;
-	const bool scan = until->no_run || until->layout;
-	struct xw_age_measure m = {0};
-	int rc = 0;
-
-	if (r->state.ended || r->o->fast || !xw_age_until_any(until))
-		return 0;
-	if (scan)
-		rc = xw_age_measure_some(r->path, r->o, until->layout != 0, r->diag, &m);
-	if (!rc && until->no_run && m.longest_free * m.block_size < until->no_run)
-		r->state.ended = 1 + XW_AGE_END_NO_RUN;
-	else if (!rc && until->layout && xw_age_layout(&m) <= until->layout)
-		r->state.ended = 1 + XW_AGE_END_LAYOUT;
-	else if (!rc)
-		rc = check_stall(r, r->free, &m);
-	xw_age_measure_free(&m);
-	return rc;
-}
-
-/* The bulk mode: was no_run reached? */
-static int measure_fast(struct xw_age_run *r)
-{
-	const uint64_t no_run = r->o->until.no_run;
-	struct xw_age_measure m = {0};
-	int rc = 0;
-
-	if (!r->o->fast || !no_run)
-		return 0;
-	rc = xw_age_measure_some(r->path, r->o, false, r->diag, &m);
-	if (!rc && m.longest_free * m.block_size < no_run)
-		r->state.ended = 1 + XW_AGE_END_NO_RUN;
-	else if (!rc)
-		rc = xw_fail(r->diag, XW_ERR_LIMIT,
-			     "%s: free runs of up to %" PRIu64 " bytes are left", r->path,
-			     m.longest_free * m.block_size);
-	xw_age_measure_free(&m);
-	return rc;
-}
-
 /* Steps before this one remain, unlike what the message of a canceled commit says. */
 static int tell_interrupted(const struct xw_age_run *r, int rc)
 {
@@ -431,18 +329,18 @@ int xw_age_run(const char *path, const struct xw_age_opts *opts, struct xw_diag 
 
 	if (!o.dir)
 		o.dir = "age";
-	*res = (struct xw_age_result){0};
+	*res = (struct xw_age_result){.longest_free = UINT64_MAX};
 	rc = check(&o, diag);
 	while (!rc && (!r.state.ended || r.state.writing)) {
 		rc = step(&r);
-		if (!rc && !r.state.writing)
-			rc = measure(&r);
+		if (!rc)
+			rc = xw_age_until_check(&r);
 	}
 	r.finishing = true;
 	if (!rc)
 		rc = step(&r);
 	if (!rc)
-		rc = measure_fast(&r);
+		rc = xw_age_until_end(&r);
 	if (rc)
 		rc = tell_interrupted(&r, rc);
 	xw_age_linux_free(&r.kernel);
@@ -450,7 +348,9 @@ int xw_age_run(const char *path, const struct xw_age_opts *opts, struct xw_diag 
 		r.src.shares(r.src.state, res);
 	if (r.src.close)
 		r.src.close(r.src.state);
-	res->reason = r.state.ended ? (enum xw_age_reason)(r.state.ended - 1) : XW_AGE_END_PROFILE;
+	res->reason = r.stalled       ? XW_AGE_END_STALLED
+		      : r.state.ended ? (enum xw_age_reason)(r.state.ended - 1)
+				      : XW_AGE_END_PROFILE;
 	return rc;
 }
 
@@ -465,6 +365,7 @@ const char *xw_age_reason_text(enum xw_age_reason reason)
 		[XW_AGE_END_PROFILE] = "profile", [XW_AGE_END_UTIL] = "util",
 		[XW_AGE_END_LAYOUT] = "layout",   [XW_AGE_END_NO_RUN] = "no-run",
 		[XW_AGE_END_OPS] = "ops",         [XW_AGE_END_OVERWRITES] = "overwrites",
+		[XW_AGE_END_STALLED] = "stalled",
 	};
 
 	return texts[reason];

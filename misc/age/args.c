@@ -93,17 +93,18 @@ static void print_help(FILE *out)
 	      "      --measure                  measure the image and change nothing\n"
 	      "      --svg FILE                 draw free space before and after\n"
 	      "  -E offset=BYTES                where in IMAGE the filesystem begins\n"
-	      "      --partition N              in partition N of IMAGE\n" CLI_REDO_HELP(
-		      "           ") "      --jobs N                   threads (default: "
-				     "processors)\n"
-				     "      --json                     print the report as JSON, "
-				     "not as YAML\n"
-				     "  -q, -v                         print less, or more\n"
-				     "  -V, --version                  print the version\n"
-				     "  -h, --help                     print this\n"
-				     "\n"
-				     "Exit status: 0 done, 1 failed, 2 wrong usage. See "
-				     "xw-age(8).\n",
+	      "      --partition N              in partition N of IMAGE\n"
+	      /* clang-format off */
+	      CLI_REDO_HELP("           ")
+	      /* clang-format on */
+	      "      --jobs N                   threads (default: processors)\n"
+	      "      --json                     print the report as JSON, not as YAML\n"
+	      "  -q, -v                         print less, or more\n"
+	      "  -V, --version                  print the version\n"
+	      "  -h, --help                     print this\n"
+	      "\n"
+	      "Exit status: 0 done, 1 failed, 2 wrong usage, 3 a limit of --until was not "
+	      "reached.\nSee xw-age(8).\n",
 	      out);
 }
 

@@ -3,6 +3,8 @@
 #include "config.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "age/tool.h"
@@ -41,10 +43,30 @@ static int progress(void *arg, const struct xw_age_result *r)
 {
 	struct job *j = arg;
 
-	cli_progress_draw(&j->run.bar, "aging", r->total.written, 0, r->total.ops);
+	char phase[48] = "aging";
+
+	if (r->layout)
+		snprintf(phase, sizeof(phase), "aging, layout %.4f",
+			 r->layout / (double)XW_AGE_ONE);
+	else if (r->longest_free != UINT64_MAX)
+		snprintf(phase, sizeof(phase), "aging, longest free %" PRIu64 "k",
+			 r->longest_free >> 10);
+	cli_progress_draw(&j->run.bar, phase, r->total.written, 0, r->total.ops);
 	if (!cli_interrupted())
 		return 0;
 	return xw_fail(&j->diag, XW_ERR_STATE, "interrupted; --resume continues");
+}
+
+/* The profile gave up. */
+static void warn_of_ages(const struct job *j)
+{
+	const struct xw_age_opts *o = &j->args.opts;
+
+	if (o->profile == XW_AGE_GERIATRIX && j->result.reason == XW_AGE_END_PROFILE && !o->ops &&
+	    j->result.age_distance > XW_AGE_CONVERGED)
+		cli_warning("%s: the ages of files are not distributed as they should be: distance "
+			    "%.4f; there are too few files",
+			    j->args.image, j->result.age_distance / (double)XW_AGE_ONE);
 }
 
 static int draw(struct job *j)
@@ -68,7 +90,7 @@ static int work(struct job *j)
 {
 	const struct age_args *a = &j->args;
 	const bool show = !a->line.quiet || a->line.json || a->svg;
-	int err = 0;
+	int err = 0, missed = 0;
 
 	if (!a->measure_only) {
 		if (show)
@@ -76,6 +98,12 @@ static int work(struct job *j)
 		if (!err)
 			err = xw_age_run(a->image, &a->opts, &j->diag, &j->result);
 		cli_progress_wipe(&j->run.bar);
+		if (j->result.missed) { /* the report says what was reached */
+			missed = err;
+			err = 0;
+		}
+		if (!err)
+			warn_of_ages(j);
 	}
 	if (!err && show)
 		err = xw_age_measure(a->image, &a->opts, &j->diag, &j->after);
@@ -84,7 +112,7 @@ static int work(struct job *j)
 	if (!err && (!a->line.quiet || a->line.json))
 		err = age_report(stdout, a, a->measure_only ? NULL : &j->result,
 				 a->measure_only ? NULL : &j->before, &j->after);
-	return err;
+	return err ? err : missed;
 }
 
 int main(int argc, char **argv)
@@ -107,7 +135,10 @@ int main(int argc, char **argv)
 		xw_fail_repair(&j.diag);
 		if (err)
 			cli_line_failed(&j.args.line, j.diag.code ? j.diag.text : xw_err_text(err));
-		status = !err ? EXIT_DONE : err == XW_ERR_USAGE ? EXIT_USAGE : EXIT_FAILED;
+		status = !err                                     ? EXIT_DONE
+			 : err == XW_ERR_USAGE                    ? EXIT_USAGE
+			 : j.result.missed && err == XW_ERR_LIMIT ? AGE_EXIT_MISSED
+								  : EXIT_FAILED;
 	}
 	xw_age_measure_free(&j.before);
 	xw_age_measure_free(&j.after);

@@ -233,6 +233,8 @@ int age_report(FILE *out, const struct age_args *args, const struct xw_age_resul
 		distribution(&r, "sizes_in_bytes", &run->sizes);
 		distribution(&r, "depths", &run->depths);
 		distribution(&r, "ages_in_thousandths_of_the_oldest", &run->ages);
+		if (run->ages.n)
+			share(&r, "ages_distance", run->age_distance);
 		allocator(&r, &run->space);
 		open_map(&r, "itree_nodes");
 		number(&r, "appended", run->itree.appends);

@@ -6,6 +6,8 @@
 #include "age/age.h"
 #include "cli/options.h"
 
+#define AGE_EXIT_MISSED 3 /* a limit of --until was not reached */
+
 struct age_args {
 	struct cli_line line;
 	struct xw_age_opts opts;

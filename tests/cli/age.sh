@@ -196,7 +196,7 @@ while read -r args; do
 	fresh
 	# shellcheck disable=SC2086
 	age -q $args img
-	fails 1 "the limit of --until cannot be reached" "$args"
+	fails 3 "the limit of --until cannot be reached" "$args"
 	clean img "  it is clean"
 done <<'END'
 --profile pazdera --files 100 --size 1k --until util=80%

@@ -395,7 +395,8 @@ static int stop_at_call(void *arg, const struct xw_age_result *r)
 /* Behind any commit, also those that a writeback needed because the image was full. */
 START_TEST(resumed_anywhere)
 {
-	struct xw_age_opts o = {GERIATRIX, .allocator = XW_AGE_LINUX, .ops = 500, .util = 9900,
+	struct xw_age_opts o = {GERIATRIX,   .allocator = XW_AGE_LINUX,
+				.ops = 500,  .util = 9900,
 				.step = 120, .sizes = NULL};
 	struct xw_age_result res;
 	uint64_t whole, calls = UINT64_MAX, left;
