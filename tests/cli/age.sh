@@ -173,7 +173,7 @@ is "  it is that full" at_least "$(value utilization)" 0.8
 equal "  and says so" "$(value ended_by run)" '"util"'
 fresh
 age --profile alternate:256k,256k --until no-run=300k --step 500 img
-works "--until no-run"
+fails 3 "the profile ended before the limit of --until" "--until no-run: what no file fits into is left"
 fresh
 age --profile alternate:64k,64k --until no-run=3M --step 100 img
 equal "--until no-run" "$(value ended_by run)" '"no-run"'
@@ -204,9 +204,40 @@ done <<'END'
 --profile geriatrix --util 60% --until util=95%
 --profile pazdera --files 300 --size 64k --until layout=0.01
 END
+fresh
+age --profile pazdera --files 300 --size 64k --until layout=0.01 img
+fails 3 "layout is 1.0000 instead of 0.0100" "layout out of reach: the message says what was reached"
+equal "  and the report why it ended" "$(value ended_by run)" '"stalled"'
+is "  and what was reached" at_least "$(value layout achieved)" 0.9
 age -q --profile pazdera --files 300 --size 64k --until ops=1 --resume img
 works "another limit with --resume"
 clean img "  it is clean"
+fresh
+age --profile alternate:256k,4M --until no-run=2M img
+fails 3 "the profile ended before the limit of --until: free runs of up to" "alternate ends before no-run=2M"
+equal "  and says so" "$(value ended_by run)" '"profile"'
+clean img "  it is clean"
+fresh
+age --profile geriatrix:douceur --util 60% img
+works "geriatrix goes on until"
+is "  ages are as distributed" at_least 0.1 "$(awk '/^ages_distance:/ { print $2 }' .out)"
+
+# Who chooses the blocks.
+fresh
+age --profile geriatrix --util 90% --until overwrites=3 img
+equal "--allocator: linux by default" "$(value allocator run)" '"linux"'
+linux=$(value extents_per_file)
+mv img first && fresh
+age --profile geriatrix --util 90% --until overwrites=3 --allocator linux img
+is "  the same" cmp first img
+fresh
+age --profile geriatrix --util 90% --until overwrites=3 --allocator own img
+works "--allocator own"
+equal "  it says so" "$(value allocator run)" '"own"'
+is "  and fragments less" at_least "$linux" "$(awk -v e="$(value extents_per_file)" 'BEGIN { print e * 1.05 }')"
+clean img "  it is clean"
+age --allocator other --profile pazdera --ops 1 img
+fails 2 "linux or own" "no other allocator"
 age --fast --profile alternate:64k,64k --until no-run=32k img
 fails 2 "no-run cannot be reached" "--fast: nor what the pattern does not have"
 
@@ -340,4 +371,4 @@ age --profile pazdera --ops 1 missing
 fails 1 "missing" "no image"
 age --profile pazdera --ops 1 --resume img
 fails 1 "no interrupted aging run to resume" "nothing to resume"
-done_testing 157
+done_testing 169
