@@ -4,6 +4,7 @@
 #define XW_FSCK_COUNTS_H
 
 #include "disk/inode.h"
+#include "read/bitmaps.h"
 #include "walk/map.h"
 
 #include "fsck.h"
@@ -25,6 +26,16 @@ static inline void fsck_layout_add(struct fsck_layout *l, const struct xw_inode 
 		return;
 	l->fragmented |= l->next && l->next != item->pblk;
 	l->next = item->pblk + (item->kind == XW_WALK_RUN ? item->len : 1);
+}
+
+/*
+ * An inode as large as a group cannot be in one piece, and e2fsck does not count it. blocks: all
+ * that it holds; the limit is in blocks also where clusters are counted.
+ */
+static inline bool fsck_is_fragmented(const struct fsck_layout *l, uint64_t blocks,
+				      const struct xw_image *img)
+{
+	return l->fragmented && blocks >> xw_image_cluster_bits(img) < img->sb.blocks_per_group;
 }
 
 /* Count the levels of indirect blocks of an inode with a block map. */

@@ -128,7 +128,7 @@ static bool file(struct quick *q)
 	}
 	q->s->counts.regular++;
 	q->s->counts.links += q->in.links - 1u;
-	q->s->counts.fragmented += m.layout.fragmented;
+	q->s->counts.fragmented += fsck_is_fragmented(&m.layout, m.blocks, q->img);
 	if (!(q->in.flags & XW_FL_EXTENTS))
 		fsck_count_indirect(&q->s->counts, &q->in);
 	else if (m.depth < XW_ARRAY_SIZE(q->s->counts.by_depth))

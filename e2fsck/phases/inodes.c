@@ -91,7 +91,9 @@ static void count(struct fsck_look *l, bool is_system)
 	struct fsck_counts *c = &l->f->counts;
 
 	fsck_count_inode(c, &l->in, tree ? (int)l->map.depth : -1, l->has_map,
-			 l->map.layout.fragmented && l->ino != XW_INO_BAD, is_system);
+			 l->ino != XW_INO_BAD &&
+				 fsck_is_fragmented(&l->map.layout, l->blocks, l->f->img),
+			 is_system);
 	c->ea_inodes += (l->in.flags & XW_FL_EA_INODE) != 0;
 	if (l->ino == XW_INO_BAD)
 		for (size_t i = 0; i < l->map.runs.n; i++)

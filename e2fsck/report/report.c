@@ -119,9 +119,10 @@ void fsck_say_forced(const struct fsck *f)
 	fflush(stdout);
 }
 
-static double percent(uint64_t part, uint64_t whole)
+/* In units of one `of` a percent; halves are rounded up, as e2fsck does, and printf does not. */
+static double percent(uint64_t part, uint64_t whole, unsigned of)
 {
-	return whole ? 100.0 * (double)part / (double)whole : 0;
+	return whole ? (double)((part * 100 * of + whole / 2) / whole) / of : 0;
 }
 
 static void row(uint64_t n, const char *one, const char *many)
@@ -135,9 +136,9 @@ static void say_layout(const struct fsck_summary *s)
 	bool any = false;
 
 	printf("%12" PRIu64 " non-contiguous file%s (%.1f%%)\n", c->fragmented,
-	       c->fragmented == 1 ? "" : "s", percent(c->fragmented, s->inodes));
+	       c->fragmented == 1 ? "" : "s", percent(c->fragmented, s->inodes, 10));
 	printf("%12" PRIu64 " non-contiguous director%s (%.1f%%)\n", c->fragmented_dirs,
-	       c->fragmented_dirs == 1 ? "y" : "ies", percent(c->fragmented_dirs, s->inodes));
+	       c->fragmented_dirs == 1 ? "y" : "ies", percent(c->fragmented_dirs, s->inodes, 10));
 	printf("%12s # of inodes with ind/dind/tind blocks: %" PRIu64 "/%" PRIu64 "/%" PRIu64 "\n",
 	       "", c->indirect[0], c->indirect[1], c->indirect[2]);
 	for (size_t i = 0; i < XW_ARRAY_SIZE(c->by_depth); i++)
@@ -158,10 +159,12 @@ static void say_statistics(const struct fsck_summary *s)
 			     c->links + c->symlinks + c->sockets - c->ea_inodes;
 
 	printf("\n%12" PRIu64 " inode%s used (%.2f%%, out of %" PRIu64 ")\n", s->inodes,
-	       s->inodes == 1 ? "" : "s", percent(s->inodes, s->inodes_count), s->inodes_count);
+	       s->inodes == 1 ? "" : "s", percent(s->inodes, s->inodes_count, 100),
+	       s->inodes_count);
 	say_layout(s);
 	printf("%12" PRIu64 " block%s used (%.2f%%, out of %" PRIu64 ")\n", s->blocks,
-	       s->blocks == 1 ? "" : "s", percent(s->blocks, s->blocks_count), s->blocks_count);
+	       s->blocks == 1 ? "" : "s", percent(s->blocks, s->blocks_count, 100),
+	       s->blocks_count);
 	row(c->bad_blocks, "bad block", "bad blocks");
 	row(c->large_files, "large file", "large files");
 	if (c->itrees)
@@ -207,6 +210,6 @@ void fsck_say_end(const struct fsck *f, const struct fsck_summary *s, bool modif
 		printf("%s: %" PRIu64 "/%" PRIu64 " files (%.1f%% non-contiguous), %" PRIu64
 		       "/%" PRIu64 " blocks\n",
 		       fsck_name(f), s->inodes, s->inodes_count,
-		       percent(s->counts.fragmented + s->counts.fragmented_dirs, s->inodes),
+		       percent(s->counts.fragmented + s->counts.fragmented_dirs, s->inodes, 10),
 		       s->blocks, s->blocks_count);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Statistics of the allocator and of shared attributes: lines of YAML for -vv, members for --json. */
+/* Statistics of the allocator and of shared attributes: YAML for -vv, members for --json. */
 #include "config.h"
 
 #include "api/run.h"

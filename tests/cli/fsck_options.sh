@@ -91,7 +91,17 @@ if command -v e2fsck >/dev/null && command -v mke2fs >/dev/null; then
 	mke2fs -q -t ext2 -b 1024 -d v stock 8M
 	mkfs -q -b 1024 -d v -O ea_inode,inline_data,orphan_file,quota own 8M
 	mkfs -q -t ext3 -b 1024 -d v own3 8M
-	for image in stock own own3; do
+	# Files and directories in pieces; one of the files is larger than a group, and e2fsck does not count it.
+	mkdir -p w
+	head -c 1500000 /dev/urandom >w/large
+	head -c 600000 /dev/urandom >w/small
+	for kind in "-g 1024 -t ext2" "-g 1024 -t ext4" "-O bigalloc,^resize_inode -C 2048"; do
+		# shellcheck disable=SC2086
+		mkfs -q $kind -b 1024 -N 2000 "pieces-${kind##* }" 12M &&
+			"$BIN/xw-age" -q --fast --profile alternate:8K,8K "pieces-${kind##* }" &&
+			"$BIN/xw-import" -q "pieces-${kind##* }" w
+	done
+	for image in stock own own3 pieces-ext2 pieces-ext4 pieces-2048; do
 		e2fsck -fnv $image >wanted 2>/dev/null
 		fsck -fnv $image
 		is "  -v of $image prints what stock e2fsck prints" cmp -s wanted .out
@@ -304,4 +314,4 @@ if command -v e2undo >/dev/null; then
 else
 	skip "  makes an undo file" "e2undo is not installed" 2
 fi
-done_testing 171
+done_testing 174
