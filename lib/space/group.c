@@ -135,6 +135,21 @@ static unsigned highest_buddy(const uint16_t hist[XW_SPACE_ORDERS])
 	return k;
 }
 
+/*
+ * The longest run, where the rest of the bitmap was counted. Only this needs another look at it,
+ * and for a group that was read before it is known: a bitmap is read again when it is needed.
+ */
+static uint32_t longest_of(const struct xw_space *s, uint32_t g, const uint64_t *words,
+			   const struct xw_survey *survey)
+{
+	const struct xw_group *gr = &s->groups[g];
+
+	if (!(gr->flags & (XW_G_UNRESOLVED | XW_G_STALE)) && gr->free == survey->free &&
+	    gr->fragments == survey->fragments)
+		return gr->longest;
+	return xw_bits_longest(words, s->cpg, UINT32_MAX);
+}
+
 static void survey_words(const struct xw_space *s, uint32_t g, const uint64_t *words,
 			 struct xw_group_survey *out)
 {
@@ -144,7 +159,7 @@ static void survey_words(const struct xw_space *s, uint32_t g, const uint64_t *w
 	xw_bits_survey(words, s->cpg, &survey);
 	out->sum.free = survey.free;
 	out->sum.fragments = survey.fragments;
-	out->sum.longest = xw_bits_longest(words, s->cpg, UINT32_MAX);
+	out->sum.longest = longest_of(s, g, words, &survey);
 	out->sum.first_free = survey.free ? xw_bits_next_free(words, 0, size) : 0;
 	out->head = xw_bits_next_used(words, 0, size);
 	out->tail = size - xw_bits_run_start(words, size);
