@@ -12,12 +12,14 @@ static bool may_write(void *arg, uint64_t blk)
 int fsck_update_begin(struct fsck *f, struct xw_update **out)
 {
 	xw_log_fn *const log = f->diag.log;
+	const struct xw_space_stats so_far = f->steps.space;
 	int rc;
 
 	*out = f->steps.u;
 	if (f->steps.u)
 		return 0;
 	xw_steps_init(&f->steps, f->dev, &f->diag);
+	f->steps.space = so_far;
 	f->steps.now = f->opts.now;
 	f->steps.image_flags = f->img->flags;
 	f->steps.may_write = may_write;

@@ -88,6 +88,8 @@ void fsck_json_end(const struct fsck *f, const char *error, int status)
 	xw_json_u64(&j, "notes", all->notes);
 	xw_json_u64(&j, "rounds", f->round + 1);
 	xw_json_u64(&j, "exit_status", (uint64_t)status);
+	if (f->steps.space.requests) /* repairs have taken blocks */
+		xw_space_stats_json(&f->steps.space, &j, "mballoc");
 	xw_json_end(&j, '}');
 	print_line(&j);
 }

@@ -69,6 +69,8 @@ static int open_update(struct xw_steps *s)
 
 void xw_step_forget(struct xw_steps *s)
 {
+	if (s->u)
+		xw_space_stats_add(&s->space, s->u->space);
 	xw_update_close(s->u);
 	s->u = NULL;
 	if (s->top)

@@ -38,6 +38,7 @@ struct xw_steps {
 	bool leave_quota;
 	/* part of a step is on dev, and the rest could not be written: must not be committed */
 	bool torn;
+	struct xw_space_stats space; /* of all steps that have ended, kept or not */
 	/* internal */
 	struct xw_dev *top; /* over dev; NULL: no update is open */
 	struct xw_update *u;

@@ -213,6 +213,12 @@ equal "  with the result" "$(json clean .out) $(json found .out) $(json exit_sta
 fsck -fn --json nowhere
 status 8 "--json of no image"
 is "  is an object too" grep -Eq '^\{.*"error":.*nowhere.*"exit_status": ?8\}$' .out
+mkfs -q -d d lost 8M
+"$BIN/xw-debugfs" -w -R "rmdir /lost+found" -R "unlink /$(ls d | head -n 1)" lost >/dev/null 2>&1
+fsck -fy --json lost
+status 1 "--json of a repair that takes a block"
+is "  has the statistics of the allocator" \
+	grep -Eq '"mballoc": ?\{"reqs": ?[1-9][0-9]*,.*"cr_any_free_stats": ?\{.*"index_steps": ?[0-9]+\}' .out
 
 # Where the image is.
 { head -c 1M /dev/zero && cat img; } >inside
@@ -314,4 +320,4 @@ if command -v e2undo >/dev/null; then
 else
 	skip "  makes an undo file" "e2undo is not installed" 2
 fi
-done_testing 174
+done_testing 176
