@@ -154,7 +154,7 @@ class Page:
                  "the Linux kernel and the stock tools on the same machine in the same run.</p>",
                  '<p class="soft">%s run of %s, extwright %s, %s, %s processors, %s of memory; %s. <b>+</b> is what a piece brings, <b>&minus;</b> where it '
                  "does not or where we lose. Seconds on a spinning disk are of a model that "
-                 "gets the reads and writes that were made. Counts of our tools and seconds of the model are the same in each run (to 1 %%); seconds "
+                 "gets the reads and writes that were made. Counts of our tools and seconds of the model repeat in each run (within 1 %%; the number of writes, by several threads, within 5 %%); seconds "
                  "here are not, on a busy machine by a factor of two and more. A figure with † was not measured here: it is quoted from the source that the mark links to.</p>" % (
                      "Quick" if all(quick) else "Partly quick" if any(quick) else "Full", esc(m["date"]), esc(m["extwright"]), esc(m["kernel"]), esc(m["processors"]),
                      esc(m["memory"]), esc(m["load"])))
