@@ -14,6 +14,7 @@ The JSON goes to $XW_BENCH_OUT/NAME.json (default bench-out). $XW_BENCH_QUICK=1 
 A figure that was not measured in this run is quoted(figure, source): it is marked wherever it is shown.
 """
 import argparse
+import glob
 import json
 import os
 import re
@@ -185,6 +186,22 @@ def can_mount(b):
                 return True
     b.text("Not compared with a kernel mount, which needs root and loop devices.")
     return False
+
+
+def wait_for_loops(image, seconds=60):
+    """After umount: until no loop device has the image. It stays as long as another program's mount namespace has the mount, too, and with it its cache."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        names = []
+        for path in glob.glob("/sys/block/loop*/loop/backing_file"):
+            try:
+                with open(path) as f:
+                    names.append(f.read().strip())
+            except OSError:
+                pass
+        if os.path.realpath(image) not in names:
+            return
+        time.sleep(.05)
 
 
 def memory_dir():
