@@ -107,7 +107,7 @@ struct xw_age_opts {
 	struct xw_age_until until;
 	bool resume;
 	bool fast; /* alternate: create bitmaps and maps in bulk, without a history */
-	/* operations per step; 0: 8192, or 512 as Linux does; with fast files, 0: of 16,384 groups */
+	/* operations per step; 0: 8192, or 512 with XW_AGE_LINUX; fast: files, 0: 16,384 groups */
 	uint64_t step;
 	const char *redo_file, *redo_dir; /* as in xw_edit_opts */
 	enum xw_commit_how how; /* AUTO: as REDO, since a journal is small for a step */
@@ -141,7 +141,8 @@ struct xw_age_measure {
  * Age the image at path. XW_ERR_STATE: another aging is under way, or with `resume` none is;
  * XW_ERR_USAGE: options that do not go together;
  * XW_ERR_UNSUPPORTED: bigalloc without `fast`;
- * XW_ERR_LIMIT: `until` was not reached, res says what was; and what opening and changing report.
+ * XW_ERR_LIMIT: `until` was not reached, res says what was; and what opening and changing
+ * report.
  * After a failure the image is what the last step made it.
  */
 int xw_age_run(const char *path, const struct xw_age_opts *opts, struct xw_diag *diag,

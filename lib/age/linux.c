@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: MIT
+/* Files that have a size, but not their blocks yet. */
 #include "config.h"
 
 #include "age/linux.h"
 
 #include <stdlib.h>
 
+#include "age/linux_internal.h"
 #include "base/auto.h"
 #include "edit/edit.h"
-#include "space/linux.h"
 #include "update/inode.h"
 #include "update/map.h"
-
-#define SMALL 16 /* in blocks: larger files use no common runs; mb_stream_req */
-#define POOL 512 /* in blocks: mb_group_prealloc */
-#define REQUEST 2048 /* in blocks: the most that is allocated at once */
-#define WRITE (UINT64_C(1) << 20) /* in bytes: programs write in pieces of this size */
-#define RESERVED 16 /* in blocks: for maps */
-#define FLEX_MIN 4 /* flex groups of so many groups keep their first one for directories */
-#define CLASS_MAX 8 /* runs of a class of sizes; if there are more, CLASS_KEEP remain */
-#define CLASS_KEEP 5
 
 /* ---- files whose blocks are not allocated yet ---- */
 
@@ -85,104 +77,6 @@ static void clean(struct xw_age_linux *l, xw_ino ino)
 	s->at = 0;
 }
 
-/* ---- runs that small files share ---- */
-
-static unsigned class_of(const struct xw_run *r)
-{
-	return 63 - (unsigned)__builtin_clzll(r->len);
-}
-
-static void forget_pool(struct xw_age_pools *p, uint32_t i)
-{
-	p->n--;
-	for (; i < p->n; i++)
-		p->run[i] = p->run[i + 1];
-}
-
-static int drop_pool(struct xw_age_linux *l, struct xw_age_pools *p, uint32_t i)
-{
-	const struct xw_run run = p->run[i];
-
-	forget_pool(p, i);
-	return xw_space_release(l->u->space, run.start, run.len);
-}
-
-static int drop_pools(struct xw_age_linux *l)
-{
-	int rc = 0;
-
-	for (unsigned c = 0; c < XW_AGE_CPUS && !rc; c++)
-		while (l->mem->pools[c].n && !rc)
-			rc = drop_pool(l, &l->mem->pools[c], 0);
-	return rc;
-}
-
-/* The last run changed its class, or is new: not too many of its class remain. */
-static int trim_class(struct xw_age_linux *l, struct xw_age_pools *p, unsigned class)
-{
-	uint32_t n = 0;
-	int rc = 0;
-
-	for (uint32_t i = 0; i < p->n; i++)
-		n += class_of(&p->run[i]) == class;
-	if (n <= CLASS_MAX)
-		return 0;
-	for (uint32_t i = 0; i < p->n && n > CLASS_KEEP && !rc;) {
-		if (class_of(&p->run[i]) == class) {
-			rc = drop_pool(l, p, i);
-			n--;
-		} else {
-			i++;
-		}
-	}
-	return rc;
-}
-
-static uint64_t distance(xw_blk a, xw_blk b)
-{
-	return a > b ? a - b : b - a;
-}
-
-/* Use the beginning of the run closest to the goal that is long enough: 1, 0 if there is none. */
-static int from_pool(struct xw_age_linux *l, xw_blk goal, uint64_t len, struct xw_run *out)
-{
-	struct xw_age_pools *p = &l->mem->pools[l->cpu];
-	struct xw_run run;
-	uint32_t best = p->n;
-	int rc = 0;
-
-	for (uint32_t i = 0; i < p->n; i++)
-		if (p->run[i].len >= len &&
-		    (best == p->n ||
-		     distance(p->run[i].start, goal) < distance(p->run[best].start, goal)))
-			best = i;
-	if (best == p->n)
-		return 0;
-	*out = (struct xw_run){p->run[best].start, len};
-	run = (struct xw_run){out->start + len, p->run[best].len - len};
-	if (run.len && class_of(&run) == class_of(&p->run[best])) {
-		p->run[best] = run;
-		return 1;
-	}
-	forget_pool(p, best);
-	if (run.len) {
-		p->run[p->n++] = run;
-		rc = trim_class(l, p, class_of(&run));
-	}
-	return rc ? rc : 1;
-}
-
-static int add_pool(struct xw_age_linux *l, struct xw_run run)
-{
-	struct xw_age_pools *p = &l->mem->pools[l->cpu];
-	int rc = p->n == XW_AGE_POOLS ? drop_pool(l, p, 0) : 0;
-
-	if (rc)
-		return rc;
-	p->run[p->n++] = run;
-	return trim_class(l, p, class_of(&run));
-}
-
 /* ---- a step ---- */
 
 int xw_age_linux_begin(struct xw_age_linux *l, uint64_t step)
@@ -203,7 +97,7 @@ int xw_age_linux_begin(struct xw_age_linux *l, uint64_t step)
 			if (rc && rc != XW_ERR_CORRUPT)
 				return rc;
 			if (rc) /* the image was changed since the last step */
-				forget_pool(p, i);
+				xw_age_linux_forget_pool(p, i);
 			else
 				i++;
 		}
@@ -238,213 +132,14 @@ static uint64_t will_be_free(const struct xw_age_linux *l)
 uint64_t xw_age_linux_room(struct xw_age_linux *l, uint64_t want)
 {
 	if (will_be_free(l) < want)
-		drop_pools(l);
+		xw_age_linux_drop_pools(l);
 	return will_be_free(l);
-}
-
-/* ---- a file's requests ---- */
-
-struct file {
-	xw_ino ino;
-	struct xw_inode in;
-	struct xw_update_map m;
-	uint64_t from, pos, end; /* blocks to allocate: those behind pos are left */
-	bool open;
-	struct xw_run rest; /* of an extended request */
-};
-
-static uint32_t flex_of(const struct xw_update *u)
-{
-	const unsigned bits = u->img->sb.feature_incompat & XW_INCOMPAT_FLEX_BG
-				      ? u->img->sb.log_groups_per_flex
-				      : 0;
-
-	return bits < 16 && 1u << bits >= FLEX_MIN ? 1u << bits : 1;
-}
-
-static xw_blk group_start(const struct xw_update *u, uint64_t group)
-{
-	return u->img->sb.first_data_block + group * u->img->sb.blocks_per_group;
-}
-
-/* Behind the last block; else in the inode's group, or the second one of its flex group. */
-static xw_blk goal_of(const struct xw_update *u, const struct file *f)
-{
-	const struct xw_extent *last = f->m.e.n ? &f->m.e.v[f->m.e.n - 1] : NULL;
-	const uint64_t group = (f->ino - 1) / u->img->sb.inodes_per_group;
-	const uint32_t flex = flex_of(u);
-	uint64_t to = group;
-
-	if (last)
-		return last->pblk + last->len;
-	if (flex > 1)
-		to = group - group % flex + 1;
-	return group_start(u, to < u->img->groups ? to : group);
-}
-
-static uint64_t blocks_of(const struct xw_update *u, uint64_t bytes)
-{
-	return XW_MAX(bytes / u->img->block_size, 1);
-}
-
-/* How much of the file is allocated together. */
-static uint64_t window(const struct xw_update *u, uint64_t end)
-{
-	const uint64_t mib = blocks_of(u, UINT64_C(1) << 20);
-	uint64_t n = blocks_of(u, UINT64_C(16) << 10);
-
-	if (end > 8 * mib)
-		return 8 * mib;
-	if (end > 4 * mib)
-		return 4 * mib;
-	if (end > mib)
-		return 2 * mib;
-	while (n < end)
-		n *= 2;
-	return n;
-}
-
-static uint32_t max_order(const struct xw_update *u)
-{
-	return (uint32_t)__builtin_ctz(u->img->block_size) + 1;
-}
-
-/* A request of a small file. */
-static int small(struct xw_age_linux *l, const struct file *f, uint64_t len, struct xw_run *out)
-{
-	const xw_blk goal = goal_of(l->u, f);
-	const struct xw_linux_req req = {.from = goal,
-					 .len = POOL,
-					 .least = len,
-					 .then = len,
-					 .max_order = max_order(l->u),
-					 .flex = flex_of(l->u)};
-	struct xw_run run;
-	int rc = from_pool(l, goal, len, out);
-
-	if (rc)
-		return rc < 0 ? rc : 0;
-	rc = xw_space_alloc_linux(l->u->space, &req, &run);
-	if (rc)
-		return rc;
-	*out = (struct xw_run){run.start, XW_MIN(run.len, len)};
-	if (run.len > out->len)
-		rc = add_pool(l, (struct xw_run){run.start + out->len, run.len - out->len});
-	return rc;
-}
-
-/* The end of a closed file. */
-static int tail(struct xw_age_linux *l, const struct file *f, uint64_t len, struct xw_run *out)
-{
-	const struct xw_linux_req req = {.from = goal_of(l->u, f),
-					 .len = len,
-					 .least = len,
-					 .then = len,
-					 .max_order = max_order(l->u),
-					 .flex = flex_of(l->u)};
-
-	return xw_space_alloc_linux(l->u->space, &req, out);
-}
-
-/* A request extended to a window. */
-static int extended(struct xw_age_linux *l, struct file *f, uint64_t len, struct xw_run *out)
-{
-	const uint64_t n = window(l->u, f->end);
-	const uint64_t groups = l->u->img->groups;
-	uint32_t *stream = &l->mem->stream[f->ino % XW_MAX(XW_MIN(groups / 4, XW_AGE_CPUS), 1)];
-	const struct xw_linux_req req = {.goal = f->pos && f->pos % n == 0 ? goal_of(l->u, f) : 0,
-					 .from = group_start(l->u, *stream),
-					 .len = n - f->pos % n,
-					 .least = XW_MIN(len, n - f->pos % n),
-					 .then = n - f->pos % n,
-					 .max_order = max_order(l->u),
-					 .flex = flex_of(l->u)};
-	int rc = xw_space_alloc_linux(l->u->space, &req, out);
-
-	if (rc)
-		return rc;
-	*stream = (uint32_t)((out->start - l->u->img->sb.first_data_block) /
-			     l->u->img->sb.blocks_per_group);
-	if (out->len > len) {
-		f->rest = (struct xw_run){out->start + len, out->len - len};
-		out->len = len;
-	}
-	return 0;
-}
-
-static int request(struct xw_age_linux *l, struct file *f, uint64_t len, struct xw_run *out)
-{
-	if (f->rest.len) {
-		*out = (struct xw_run){f->rest.start, XW_MIN(f->rest.len, len)};
-		f->rest = (struct xw_run){out->start + out->len, f->rest.len - out->len};
-		return 0;
-	}
-	if (f->end <= SMALL)
-		return small(l, f, len, out);
-	if (f->pos + len == f->end && !f->open)
-		return tail(l, f, len, out);
-	return extended(l, f, len, out);
-}
-
-/* End of the folio that holds block pos; pos itself if one begins there. */
-static uint64_t folio_end(const struct xw_update *u, const struct file *f)
-{
-	const uint64_t piece = blocks_of(u, WRITE);
-	uint64_t at = f->from + (f->pos - f->from) / piece * piece;
-	const uint64_t end = XW_MIN(at + piece, f->end);
-
-	while (at < f->pos) {
-		unsigned k = 63 - (unsigned)__builtin_clzll(end - at);
-
-		if (at)
-			k = XW_MIN(k, (unsigned)__builtin_ctzll(at));
-		at += UINT64_C(1) << k;
-	}
-	return at;
-}
-
-/* Do the rest of the blocks remain for maps, and for those of open directories? */
-static bool is_full(const struct xw_age_linux *l, const struct file *f)
-{
-	const uint64_t nodes = f->m.e.n / (l->u->img->block_size / 16) + RESERVED;
-
-	return xw_space_free_blocks(l->u->space) <= nodes + l->reserved;
-}
-
-/* Allocate blocks from f->pos on; it stays below f->end when a commit is needed first. */
-static int allocate(struct xw_age_linux *l, struct file *f)
-{
-	uint64_t len = XW_MIN(f->end - f->pos, REQUEST);
-
-	while (f->pos < f->end) {
-		struct xw_run run;
-		int rc = is_full(l, f) && !f->rest.len ? XW_ERR_NOSPC : request(l, f, len, &run);
-
-		if (rc == XW_ERR_NOSPC && l->mem->pools[0].n + l->mem->pools[1].n) {
-			rc = drop_pools(l);
-			if (!rc)
-				continue;
-		}
-		if (rc == XW_ERR_NOSPC && l->u->stats.freed_blocks)
-			return 0;
-		if (!rc)
-			rc = xw_update_map_add(
-				l->u, &f->m,
-				(struct xw_map_run){(xw_lblk)f->pos, run.len, run.start, false});
-		if (rc)
-			return rc;
-		f->pos += run.len;
-		len = folio_end(l->u, f) - f->pos;
-		if (!len)
-			len = XW_MIN(f->end - f->pos, REQUEST);
-	}
-	return 0;
 }
 
 int xw_age_linux_write(struct xw_age_linux *l, xw_ino ino, bool open)
 {
 	struct xw_update *u = l->u;
-	struct file f = {.ino = ino, .open = open};
+	struct xw_age_writing f = {.ino = ino, .open = open};
 	auto_free uint8_t *raw = NULL;
 	int rc;
 
@@ -460,7 +155,7 @@ int xw_age_linux_write(struct xw_age_linux *l, xw_ino ino, bool open)
 	f.pos = f.from;
 	f.end = xw_div_up(f.in.size, u->img->block_size);
 	if (!rc)
-		rc = allocate(l, &f);
+		rc = xw_age_linux_allocate(l, &f);
 	l->delayed -= XW_MIN(l->delayed, f.pos - f.from);
 	if (f.pos >= f.end)
 		clean(l, ino);
@@ -588,8 +283,8 @@ static int grow_slowly(struct xw_age_linux *l, xw_ino ino, uint64_t at, uint64_t
 	while (at < bytes && !rc) {
 		uint64_t old, n;
 
-		at += XW_MIN(WRITE, bytes - at);
-		if (is_tight(l, blocks_of(l->u, WRITE)))
+		at += XW_MIN(XW_AGE_WRITE, bytes - at);
+		if (is_tight(l, xw_age_blocks_of(l->u, XW_AGE_WRITE)))
 			rc = xw_age_linux_sync(l);
 		if (!rc)
 			rc = set_size(l, ino, at, false, &old, &n);

@@ -49,16 +49,15 @@ struct xw_age_linux {
 	XW_VEC(xw_ino) dirty; /* in this order; 0: no longer */
 	struct xw_table at; /* position in `dirty`, by inode */
 	uint64_t delayed; /* blocks */
-	uint64_t
-		reserved; /* blocks that are needed for directories in this step; set by the caller */
+	uint64_t reserved; /* blocks needed for directories in this step; set by the caller */
 	bool full; /* a commit is needed before more can be written back */
 	xw_ino writer; /* the file that is being written to; 0: none */
 	struct xw_run rest; /* of its last extended request */
 };
 
 /*
- * A step begins: allocate the runs of l->mem, which is borrowed as is l->u; the caller sets both and
- * zeroes the rest.
+ * A step begins: allocate the runs of l->mem, which is borrowed as is l->u; the caller sets both
+ * and zeroes the rest.
  */
 int xw_age_linux_begin(struct xw_age_linux *l, uint64_t step);
 /* A step ends: release the runs; mem keeps them. */
@@ -88,7 +87,7 @@ int xw_age_linux_write(struct xw_age_linux *l, xw_ino ino, bool open);
  * has the rest, in the order of inode numbers, which continues in the next step.
  */
 int xw_age_linux_sync(struct xw_age_linux *l);
-/* Continues a writeback of an interrupted run: the file is dirty if blocks are missing at its end. */
+/* Continue a writeback of an interrupted run: a file whose last blocks are missing is dirty. */
 int xw_age_linux_recall(struct xw_age_linux *l, xw_ino ino);
 
 #endif

@@ -46,8 +46,8 @@ int xw_age_fast_step(struct xw_age_run *r, struct xw_age_world *w);
 /* Are limits that require a scan of the image checked behind this step? */
 bool xw_age_until_due(const struct xw_age_run *r);
 /*
- * Between two steps: sets r->state.ended when a limit of --until is reached. XW_ERR_LIMIT: none came
- * closer for long; sets r->stalled.
+ * Between two steps: sets r->state.ended when a limit of --until is reached. XW_ERR_LIMIT: none
+ * came closer for long; sets r->stalled.
  */
 int xw_age_until_check(struct xw_age_run *r);
 /* At the end of the run. XW_ERR_LIMIT: the profile ended before what --until asks for. */

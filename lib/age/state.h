@@ -14,8 +14,8 @@ struct xw_age_state {
 	struct xw_age_counts counts;
 	int ended; /* 1 + enum xw_age_reason; 0: not ended */
 	/*
-	 * XW_AGE_LINUX: a writeback continues in the next step. Its files are among those of the last
-	 * so many operations. 0: none.
+	 * XW_AGE_LINUX: a writeback continues in the next step. Its files are among those of the
+	 * last so many operations. 0: none.
 	 */
 	uint64_t writing;
 	struct xw_age_memory memory; /* of XW_AGE_LINUX */

@@ -2,9 +2,9 @@
 /*
  * What --until asks for, as far as it is checked between two steps, and whether it comes closer.
  *
- * Fullness, layout and free runs are goals, which a profile may approach ever more slowly, or not at
- * all: a run whose distance to none of its goals shrinks by a twentieth for long has stalled. A
- * number of operations or of bytes written is a bound: as long as it comes closer nothing stalls.
+ * Fullness, layout and free runs are goals, which a profile may approach ever more slowly, or not
+ * at all: a run whose distance to none of its goals shrinks by a twentieth for long has stalled. A
+ * number of operations or of bytes written is a bound: while it comes closer nothing stalls.
  */
 #include "config.h"
 

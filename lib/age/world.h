@@ -48,8 +48,8 @@ void xw_age_world_close(struct xw_age_world *w);
 /* An entry of the root: XW_ERR_NOTFOUND without a message. */
 int xw_age_world_root(struct xw_age_world *w, struct xw_age_dir **out);
 /*
- * Resize the file to `bytes`, or less if there is no more space; blocks are allocated by XW_AGE_OWN,
- * at once.
+ * Resize the file to `bytes`, or less if there is no more space; blocks are allocated at once, as
+ * by XW_AGE_OWN.
  */
 int xw_age_world_resize(struct xw_age_world *w, xw_ino ino, uint64_t bytes, bool anew);
 

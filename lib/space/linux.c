@@ -44,7 +44,7 @@ static void consider(struct xw_space *s, struct best *b, uint32_t g, uint32_t at
 		b->done = b->found > s->max_to_scan;
 }
 
-/* The candidates of a loaded group. sure: it has one of b->want blocks, and shorter runs are skipped. */
+/* The candidates of a loaded group. sure: one has b->want blocks, and shorter runs are skipped. */
 static void scan(struct xw_space *s, uint32_t g, bool sure, struct best *b)
 {
 	const uint32_t size = xw_group_size(s, g);
