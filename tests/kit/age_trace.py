@@ -20,7 +20,7 @@ class Trace:
         self.target = self.blocks * (util - 5) / 100  # what the filesystem itself uses is about 5 %
         self.end = overwrites * self.blocks
         self.dirs = {"agrawal": 200, "mail": 64, "mixed": 40}[name]
-        self.big = min(64, max(mib // 16, 2)) << 20
+        self.big = max(mib // 64, 2) << 20
         self.live, self.used, self.written, self.made = [], 0, 0, 0
 
     def log(self, a, b):

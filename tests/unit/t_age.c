@@ -67,7 +67,7 @@ static const struct {
 	 UINT64_C(1691709647133106445)},
 	{{.profile = XW_AGE_GERIATRIX, .seed = 5, .model = "dayal", .util = 5000},
 	 0,
-	 UINT64_C(14582488570941353207)},
+	 UINT64_C(4752787827430020935)},
 	{{.profile = XW_AGE_ALTERNATE, .used = 65536, .free = 32768},
 	 0,
 	 UINT64_C(5076474735305898105)},
