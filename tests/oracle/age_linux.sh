@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../cli/lib.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 can_loop || skip_all "needs root and loop mounts"
-KIT=$(cd "$(dirname "$0")/../kit" && pwd)
+KIT=$XW_SRC/tests/kit
 U=5c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10
 EVERY=512 # operations of a writeback
 
