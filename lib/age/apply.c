@@ -154,6 +154,14 @@ static int resize(struct xw_age_world *w, xw_ino ino, uint64_t bytes, bool anew)
 		w->counts->shortened++;
 		bytes = XW_MIN(bytes, room * bs);
 	}
+	w->kernel->reserved = XW_AGE_DIRS;
+	if (xw_age_linux_is_tight(w->kernel, want)) {
+		/* what is written back may leave no blocks for them */
+		rc = xw_age_world_end(w);
+		if (rc)
+			return rc;
+		w->kernel->reserved = 0;
+	}
 	rc = xw_age_linux_resize(w->kernel, ino, bytes, anew, &written);
 	w->counts->written += written;
 	return rc;

@@ -266,8 +266,7 @@ out:
 	return rc;
 }
 
-/* The kernel does not wait when dirty blocks amount to more than half of those that are free. */
-static bool is_tight(const struct xw_age_linux *l, uint64_t want)
+bool xw_age_linux_is_tight(const struct xw_age_linux *l, uint64_t want)
 {
 	const uint64_t free = xw_space_free_blocks(l->u->space) + l->u->stats.freed_blocks;
 
@@ -284,7 +283,7 @@ static int grow_slowly(struct xw_age_linux *l, xw_ino ino, uint64_t at, uint64_t
 		uint64_t old, n;
 
 		at += XW_MIN(XW_AGE_WRITE, bytes - at);
-		if (is_tight(l, xw_age_blocks_of(l->u, XW_AGE_WRITE)))
+		if (xw_age_linux_is_tight(l, xw_age_blocks_of(l->u, XW_AGE_WRITE)))
 			rc = xw_age_linux_sync(l);
 		if (!rc)
 			rc = set_size(l, ino, at, false, &old, &n);
@@ -307,7 +306,8 @@ int xw_age_linux_resize(struct xw_age_linux *l, xw_ino ino, uint64_t bytes, bool
 	old = in.size;
 	size = anew ? 0 : old;
 	l->writer = ino;
-	if (bytes > size && is_tight(l, xw_div_up(bytes - size, l->u->img->block_size))) {
+	if (bytes > size &&
+	    xw_age_linux_is_tight(l, xw_div_up(bytes - size, l->u->img->block_size))) {
 		if (anew)
 			rc = set_size(l, ino, 0, true, &size, written);
 		if (!rc)

@@ -70,6 +70,11 @@ void xw_age_linux_free(struct xw_age_linux *l);
 uint64_t xw_age_linux_room(struct xw_age_linux *l, uint64_t want);
 
 /*
+ * The kernel does not wait when dirty blocks, with so many more, amount to more than half of those
+ * that are free: xw_age_linux_resize() writes back then.
+ */
+bool xw_age_linux_is_tight(const struct xw_age_linux *l, uint64_t want);
+/*
  * Set the size of a file; anew: all of its contents are rewritten. *written: bytes that became
  * dirty.
  */
