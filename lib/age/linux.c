@@ -12,6 +12,9 @@
 #include "update/inode.h"
 #include "update/map.h"
 
+#define QUOTA_MORE 4 /* in blocks */
+#define PLENTY 256 /* free blocks, of which maps get theirs even if a writer's run is kept */
+
 /* ---- files whose blocks are not allocated yet ---- */
 
 struct slot {
@@ -79,10 +82,33 @@ static void clean(struct xw_age_linux *l, xw_ino ino)
 
 /* ---- a step ---- */
 
+/* Quota files are written anew at the end of a step; with an owner they may get longer. */
+static int size_of_quota(struct xw_age_linux *l)
+{
+	const struct xw_super *sb = &l->u->img->sb;
+	const xw_ino files[] = {sb->usr_quota_inum, sb->grp_quota_inum, sb->prj_quota_inum};
+	int rc = 0;
+
+	l->quota = 0;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(files) && l->u->quota_types && !rc; i++) {
+		auto_free uint8_t *raw = NULL;
+		struct xw_inode in;
+
+		if (!files[i])
+			continue;
+		rc = xw_update_get(l->u, files[i], &in, &raw);
+		l->quota += rc ? 0 : xw_div_up(in.size, l->u->img->block_size) + QUOTA_MORE;
+	}
+	return rc;
+}
+
 int xw_age_linux_begin(struct xw_age_linux *l, uint64_t step)
 {
 	struct xw_space *space = l->u->space;
+	int rc = size_of_quota(l);
 
+	if (rc)
+		return rc;
 	l->cpu = (unsigned)(step % XW_AGE_CPUS);
 	l->full = false;
 	for (unsigned c = 0; c < XW_AGE_CPUS; c++) {
@@ -90,9 +116,9 @@ int xw_age_linux_begin(struct xw_age_linux *l, uint64_t step)
 
 		for (uint32_t i = 0; i < p->n;) {
 			const struct xw_run *run = &p->run[i];
-			const int rc = xw_space_run_at(space, run->start, run->len) < run->len
-					       ? XW_ERR_CORRUPT
-					       : xw_space_claim(space, run->start, run->len);
+			rc = xw_space_run_at(space, run->start, run->len) < run->len
+				     ? XW_ERR_CORRUPT
+				     : xw_space_claim(space, run->start, run->len);
 
 			if (rc && rc != XW_ERR_CORRUPT)
 				return rc;
@@ -141,6 +167,7 @@ int xw_age_linux_write(struct xw_age_linux *l, xw_ino ino, bool open)
 	struct xw_update *u = l->u;
 	struct xw_age_writing f = {.ino = ino, .open = open};
 	auto_free uint8_t *raw = NULL;
+	bool keep;
 	int rc;
 
 	if (!is_dirty(l, ino))
@@ -159,9 +186,13 @@ int xw_age_linux_write(struct xw_age_linux *l, xw_ino ino, bool open)
 	l->delayed -= XW_MIN(l->delayed, f.pos - f.from);
 	if (f.pos >= f.end)
 		clean(l, ino);
+	else
+		l->full = true;
+	/* the map needs blocks, too */
+	keep = ino == l->writer && xw_space_free_blocks(u->space) > PLENTY;
 	if (ino == l->writer)
-		l->rest = f.rest;
-	else if (!rc && f.rest.len)
+		l->rest = keep ? f.rest : (struct xw_run){0};
+	if (!rc && !keep && f.rest.len)
 		rc = xw_space_release(u->space, f.rest.start, f.rest.len);
 	if (!rc)
 		rc = xw_update_map_write(u, ino, &f.in, &f.m);
@@ -201,7 +232,6 @@ int xw_age_linux_sync(struct xw_age_linux *l)
 		if (!l->dirty.v[i])
 			continue;
 		rc = xw_age_linux_write(l, l->dirty.v[i], l->dirty.v[i] == l->writer);
-		l->full = l->dirty.v[i];
 		if (l->full)
 			break;
 	}

@@ -50,6 +50,7 @@ struct xw_age_linux {
 	struct xw_table at; /* position in `dirty`, by inode */
 	uint64_t delayed; /* blocks */
 	uint64_t reserved; /* blocks needed for directories in this step; set by the caller */
+	uint64_t quota; /* blocks needed for new quota files */
 	bool full; /* a commit is needed before more can be written back */
 	xw_ino writer; /* the file that is being written to; 0: none */
 	struct xw_run rest; /* of its last extended request */

@@ -262,12 +262,14 @@ static uint64_t folio_end(const struct xw_update *u, const struct xw_age_writing
 	return at;
 }
 
-/* Do the rest of the blocks remain for maps, and for those of open directories? */
-static bool is_full(const struct xw_age_linux *l, const struct xw_age_writing *f)
+/* Blocks that the file may have; the rest is for maps, open directories and quota files. */
+static uint64_t available(const struct xw_age_linux *l, const struct xw_age_writing *f)
 {
 	const uint64_t nodes = f->m.e.n / (l->u->img->block_size / 16) + RESERVED;
+	const uint64_t kept = nodes + l->reserved + l->quota;
+	const uint64_t free = xw_space_free_blocks(l->u->space) + f->rest.len;
 
-	return xw_space_free_blocks(l->u->space) <= nodes + l->reserved;
+	return free - XW_MIN(free, kept);
 }
 
 int xw_age_linux_allocate(struct xw_age_linux *l, struct xw_age_writing *f)
@@ -275,8 +277,9 @@ int xw_age_linux_allocate(struct xw_age_linux *l, struct xw_age_writing *f)
 	uint64_t len = XW_MIN(f->end - f->pos, REQUEST);
 
 	while (f->pos < f->end) {
+		const uint64_t most = XW_MIN(len, available(l, f));
 		struct xw_run run;
-		int rc = is_full(l, f) && !f->rest.len ? XW_ERR_NOSPC : request(l, f, len, &run);
+		int rc = most ? request(l, f, most, &run) : XW_ERR_NOSPC;
 
 		if (rc == XW_ERR_NOSPC && l->mem->pools[0].n + l->mem->pools[1].n) {
 			rc = xw_age_linux_drop_pools(l);
