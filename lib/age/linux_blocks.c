@@ -8,7 +8,7 @@
 #define SMALL 16 /* in blocks: larger files use no common runs; mb_stream_req */
 #define POOL 512 /* in blocks: mb_group_prealloc */
 #define REQUEST 2048 /* in blocks: the most that is allocated at once */
-#define RESERVED 16 /* in blocks: for maps */
+#define RESERVED 4 /* in blocks: for maps */
 #define FLEX_MIN 4 /* flex groups of so many groups keep their first one for directories */
 #define CLASS_MAX 8 /* runs of a class of sizes; if there are more, CLASS_KEEP remain */
 #define CLASS_KEEP 5
