@@ -265,8 +265,10 @@ static uint64_t folio_end(const struct xw_update *u, const struct xw_age_writing
 /* Blocks that the file may have; the rest is for maps, open directories and quota files. */
 static uint64_t available(const struct xw_age_linux *l, const struct xw_age_writing *f)
 {
-	const uint64_t nodes = f->m.e.n / (l->u->img->block_size / 16) + RESERVED;
-	const uint64_t kept = nodes + l->reserved + l->quota;
+	const uint32_t bs = l->u->img->block_size;
+	const uint64_t nodes =
+		f->in.flags & XW_FL_EXTENTS ? f->m.e.n / (bs / 16) : f->end / (bs / 16) + 64;
+	const uint64_t kept = nodes + RESERVED + l->reserved + l->quota;
 	const uint64_t free = xw_space_free_blocks(l->u->space) + f->rest.len;
 
 	return free - XW_MIN(free, kept);
