@@ -173,7 +173,7 @@ static int verb_mb_structs(struct dbg *d, int argc, char **argv)
 		return rc ? rc : mb_verb(d, argc, argv, mb_structs_summary);
 	if (argc != 1)
 		return DBG_USAGE;
-	rc = get_mb(d, &draw.m);
+	rc = get_mb(d, NULL, &draw.m);
 	return rc ? rc : dbg_draw(d, svg, draw_structs, &draw);
 }
 
