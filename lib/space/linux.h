@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One request as Linux's ext4 serves it, where the allocator of the suite would find a better
- * place: for images that shall be as fragmented as those that Linux leaves. Neither the kernel's
- * source nor that of a port was read: the rules are what the trace events ext4_mballoc_alloc and
- * the statistics of Linux 6.18 show of its requests and results.
+ * place: for images that shall be as fragmented as those that Linux leaves. The rules are from the
+ * kernel's documentation and descriptions of its changes, and from what the trace events
+ * ext4_mballoc_alloc and the statistics of Linux 6.18 show of its requests and results; not from
+ * its source.
  *
  * A free run is seen as the buddies of which it consists. A request of a power of two takes the
  * smallest buddy of the nearest group that has one. Others are searched group by group, from the
