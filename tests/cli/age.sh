@@ -261,9 +261,9 @@ clean img "  it is clean"
 # Killed, at steps that the program itself counts, and resumed.
 fault=$XW_BUILD/.libs/fault_preload.so
 if [ ! -e "$fault" ]; then
-	skip "killed and resumed" "fault_preload.so is not built"
+	skip "killed and resumed" "fault_preload.so is not built" 4
 elif nm -D "$XW_BUILD"/.libs/libextwright-private.so 2>/dev/null | grep -q __asan_init; then
-	skip "killed and resumed" "a sanitizer wants to be loaded first"
+	skip "killed and resumed" "a sanitizer wants to be loaded first" 4
 else
 	killed() { # K
 		fresh "$from"
@@ -371,4 +371,4 @@ age --profile pazdera --ops 1 missing
 fails 1 "missing" "no image"
 age --profile pazdera --ops 1 --resume img
 fails 1 "no interrupted aging run to resume" "nothing to resume"
-done_testing 169
+done_testing 172
