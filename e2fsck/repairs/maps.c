@@ -118,6 +118,8 @@ static int write_tree(struct fsck *f, const struct fsck_rebuild *r, uint8_t *raw
 
 	if (rc || !in.mode) /* cleared for another reason */
 		return rc;
+	if (!fsck_inode_may_write(f, r->ino)) /* when the contested blocks are copied */
+		return 0;
 	rc = take_blocks(f, r, blocks, nodes);
 	if (rc) /* without space it is found again in the next round, when there may be some */
 		return rc == XW_ERR_NOSPC ? 0 : rc;

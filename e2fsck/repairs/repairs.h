@@ -22,6 +22,8 @@ int fsck_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *bu
 int fsck_try_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *buf);
 /* Write what was kept, now that the owner map is settled. */
 int fsck_write_kept(struct fsck *f);
+/* Is the block of the table with the record the group's alone? */
+bool fsck_inode_may_write(struct fsck *f, xw_ino ino);
 /* Encode `in` over raw, set the checksum, write it. */
 int fsck_inode_write(struct fsck *f, xw_ino ino, const struct xw_inode *in, uint8_t *raw);
 /* Zero the record except the generation; sets dtime. Facts: no longer in use. */

@@ -60,18 +60,34 @@ int fsck_write_kept(struct fsck *f)
 
 /* ---- inodes ---- */
 
-static int put_record(struct fsck *f, xw_ino ino, const uint8_t *raw)
+/* Where its record is on the device, in bytes. */
+static int find_record(struct fsck *f, xw_ino ino, uint64_t *at)
 {
 	struct xw_image *img = f->img;
 	const uint64_t group = (ino - 1) / img->sb.inodes_per_group;
 	const uint64_t index = (ino - 1) % img->sb.inodes_per_group;
 	struct xw_group_desc gd;
-	uint64_t at;
-	int rc = xw_image_group(img, group, &gd);
+	const int rc = xw_image_group(img, group, &gd);
 
-	if (rc && rc != XW_ERR_CHECKSUM)
+	*at = gd.inode_table * img->block_size + index * img->inode_size;
+	return rc == XW_ERR_CHECKSUM ? 0 : rc;
+}
+
+bool fsck_inode_may_write(struct fsck *f, xw_ino ino)
+{
+	uint64_t at;
+
+	return !find_record(f, ino, &at) && fsck_owns(f, FSCK_O_GROUP, at / f->img->block_size, 1);
+}
+
+static int put_record(struct fsck *f, xw_ino ino, const uint8_t *raw)
+{
+	struct xw_image *img = f->img;
+	uint64_t at;
+	int rc = find_record(f, ino, &at);
+
+	if (rc)
 		return rc;
-	at = gd.inode_table * img->block_size + index * img->inode_size;
 	if (f->owners.settled && !fsck_owns(f, FSCK_O_GROUP, at / img->block_size, 1))
 		return refuse(f, FSCK_O_GROUP, at / img->block_size);
 	f->changed = true;

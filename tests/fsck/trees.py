@@ -157,3 +157,11 @@ for file in ("file", "many", "small", "pieces", "longlink", "sub"):
     case("inode-block-mapped", base=["bigalloc", "bigalloc nocsum"], only=file != "pieces", named=True)(
         map_by_blocks(file))
 case("inode-block-mapped", "block-range", base="bigalloc", lost=["file"])(map_by_blocks("file", True))
+
+
+@case("contested", "extent-index", base=["ext4", "nocsum"], lost=["small", "hard"])
+def wrong_tree_whose_record_is_in_a_block_of_a_file(i):
+    """The record is written when the block is the table's alone, in the next round."""
+    deepen(i, i.lookup("big"), 4)
+    i.iblock(i.lookup("big"), 20, 2, 77)
+    i.iblock(i.lookup("small"), 12 + 8, 4, i.inode_off(i.lookup("big")) // i.bs)
