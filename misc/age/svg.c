@@ -45,7 +45,8 @@ static unsigned bars(FILE *out, const struct cli_scale *s, const struct xw_age_m
 			 cli_size((uint64_t)m->block_size << i).s);
 		snprintf(b[i].many, sizeof(b[i].many), "%.20s", cli_count(m->free_runs[i]).s);
 		snprintf(b[i].text, sizeof(b[i].text), "%.20s in runs of %.20s and more: %.20s",
-			 cli_size(m->free_blocks[i] * m->block_size).s, b[i].what, b[i].many);
+			 cli_size(m->free_blocks[i] * m->block_size).s,
+			 cli_size((uint64_t)m->block_size << i).s, cli_count(m->free_runs[i]).s);
 		b[i].value = m->free_blocks[i];
 		b[i].step = cli_draw_step(s, UINT64_C(1) << i);
 	}
