@@ -34,7 +34,7 @@ static unsigned lists(FILE *out, const struct cli_scale *s, unsigned top, const 
 			 cli_size(s->block_size << i).s);
 		snprintf(bars[i].many, sizeof(bars[i].many), "%.20s", cli_count(count[i]).s);
 		snprintf(bars[i].text, sizeof(bars[i].text), "order %u, from %.20s: %.40s", i,
-			 bars[i].what, cli_plural(count[i], "group", "groups").s);
+			 cli_size(s->block_size << i).s, cli_plural(count[i], "group", "groups").s);
 		bars[i].value = count[i];
 		bars[i].step = cli_draw_step(s, UINT64_C(1) << i);
 		if (count[i])
