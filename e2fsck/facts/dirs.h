@@ -63,8 +63,9 @@ bool fsck_dir_hash(const struct fsck_dirscan *s, const struct xw_dirent *e, uint
 struct xw_dirblock_area fsck_dir_area_of(const struct fsck_dirscan *s, const struct fsck_area *a);
 /* Is this block 0 of an indexed directory a dx_root, judging by its "." and ".."? */
 bool fsck_dir_is_root(const void *block, uint32_t block_size);
-/* Can there be an entry in these bytes? Do entries fill this area, of less than 64 KiB, exactly? */
+/* Do inode number and lengths of the directory entry at `entry` look valid? */
 bool fsck_may_be_entry(const struct xw_super *sb, const uint8_t *entry);
+/* Do such entries fill an area of `size` bytes, less than 64 KiB, exactly? */
 bool fsck_are_entries(const struct xw_super *sb, const uint8_t *area, size_t size);
 /*
  * Does the first block of the directory begin with "." and its inode number? unknown: also if the

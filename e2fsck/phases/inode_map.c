@@ -411,8 +411,8 @@ static int look_behind(struct fsck_look *l)
 }
 
 /*
- * Linux allocates clusters for extents only. Of a block map the runs are kept, as a tree. Where a
- * cluster is a block, bigalloc itself may be what is wrong.
+ * With bigalloc Linux accepts extent trees only: a block map becomes a tree with the same runs. If
+ * clusters are no larger than blocks, the feature bit may be wrong instead, so the map is kept.
  */
 static void check_kind(struct fsck_look *l)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Files that have a size, but not their blocks yet. */
+/* Delayed allocation: blocks of files are allocated at writeback, not when their size is set. */
 #include "config.h"
 
 #include "age/linux.h"

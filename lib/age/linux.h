@@ -41,7 +41,7 @@ struct xw_age_memory {
 	} pools[XW_AGE_CPUS];
 };
 
-/* Sizes that were set, and for which blocks are not allocated yet. */
+/* Delayed allocation: files whose size is set, and whose blocks are not allocated yet. */
 struct xw_age_linux {
 	struct xw_update *u; /* of the current step */
 	struct xw_age_memory *mem;

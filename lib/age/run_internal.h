@@ -50,7 +50,7 @@ bool xw_age_until_due(const struct xw_age_run *r);
  * came closer for long; sets r->stalled.
  */
 int xw_age_until_check(struct xw_age_run *r);
-/* At the end of the run. XW_ERR_LIMIT: the profile ended before what --until asks for. */
+/* At the end of the run. XW_ERR_LIMIT: the goal of --until was not reached. */
 int xw_age_until_end(struct xw_age_run *r);
 /* Measure free space, and with `files` the maps of files; does not walk the tree. */
 int xw_age_measure_some(const char *path, const struct xw_age_opts *o, bool files,

@@ -5,8 +5,8 @@
  * that were read is searched for in the rest. How many are read is bounded (xattrs.h), so that a
  * block may be missed and written once more. None of those that were read is evicted.
  *
- * Invariant: a block in the cache or in the list is referenced by an inode. Who frees one, or
- * changes bitmaps by other means, removes it (xw_update_share_put(), xw_update_share_forget()).
+ * Invariant: a block in the cache or in the list is referenced by an inode. Code that frees one, or
+ * changes bitmaps directly, must remove it (xw_update_share_put(), xw_update_share_forget()).
  * Contents and refcount are read from the block itself whenever a reference is taken.
  */
 #include "config.h"

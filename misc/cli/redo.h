@@ -14,7 +14,7 @@
 	"                      " gap "inside (by a redo record in IMAGE), or file\n"               \
 	"      --redo-file FILE" gap "commit by this redo file, not by a record in IMAGE\n"
 
-/* The value of --commit: an enum xw_commit_how; -1: none, which was said. */
+/* Parse the value of --commit: an enum xw_commit_how, or -1 after an error message. */
 int cli_line_commit(const struct cli_line *l, const char *value);
 
 /*

@@ -305,7 +305,7 @@ START_TEST(parts)
 }
 END_TEST
 
-/* What cannot be repaired is told once, and counted once. */
+/* A finding that cannot be repaired is reported and counted once, not in every round. */
 START_TEST(reported_once)
 {
 	start(FSCK_YES);
