@@ -124,12 +124,31 @@ static int find_partition(struct xw_mkfs *m, struct xw_target *t, int fd)
 
 int xw_target_fits(struct xw_mkfs *m, const struct xw_target *t)
 {
-	if (!t->partition_size || m->force || m->params.size_bytes <= t->partition_size)
+	const uint64_t size = m->params.size_bytes;
+	struct xw_partitions table;
+	char list[240];
+	auto_fd int fd = -1;
+	int rc = 0;
+
+	if (!m->params.offset || !t->exists)
 		return 0;
-	return xw_fail(&m->diag, XW_ERR_EXISTS,
-		       "%s: SIZE of %llu bytes is larger than partition %u (%llu)", t->path,
-		       (unsigned long long)m->params.size_bytes, t->partition,
-		       (unsigned long long)t->partition_size);
+	fd = open(t->path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s", t->path);
+	if (xw_partitions_read(fd, &table))
+		return xw_fail_nomem(&m->diag, "the partition table");
+	xw_partitions_overlap_text(&table, m->params.offset, size, list, sizeof(list));
+	xw_partitions_free(&table);
+	if (t->partition_size && !m->force && size > t->partition_size)
+		rc = xw_fail(&m->diag, XW_ERR_EXISTS,
+			     "%s: SIZE of %llu bytes is larger than partition %u (%llu)%s%s",
+			     t->path, (unsigned long long)size, t->partition,
+			     (unsigned long long)t->partition_size,
+			     *list ? "; it would overwrite partition " : "", list);
+	else if (*list)
+		xw_log(&m->diag, XW_LOG_WARN, "%s: the filesystem overwrites partition %s", t->path,
+		       list);
+	return rc;
 }
 
 int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)

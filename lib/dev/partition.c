@@ -14,6 +14,11 @@
 #define SECTOR 512u
 #define SECTORS_MAX (INT64_MAX / SECTOR)
 
+static void copy_text(char *out, size_t size, const char *text)
+{
+	snprintf(out, size, "%s", text ? text : "");
+}
+
 static int copy_list(blkid_partlist list, struct xw_partitions *out)
 {
 	const int n = blkid_partlist_numof_partitions(list);
@@ -27,16 +32,20 @@ static int copy_list(blkid_partlist list, struct xw_partitions *out)
 		blkid_partition par = blkid_partlist_get_partition(list, i);
 		const blkid_loff_t start = par ? blkid_partition_get_start(par) : -1;
 		const blkid_loff_t size = par ? blkid_partition_get_size(par) : -1;
+		struct xw_partition *p;
 
 		if (start < 0 || size <= 0 || start > (blkid_loff_t)SECTORS_MAX ||
 		    size > (blkid_loff_t)SECTORS_MAX - start)
 			continue;
-		out->v[out->n++] = (struct xw_partition){
+		p = &out->v[out->n++];
+		*p = (struct xw_partition){
 			.start = (uint64_t)start * SECTOR,
 			.size = (uint64_t)size * SECTOR,
 			.number = (unsigned)XW_MAX(blkid_partition_get_partno(par), 0),
 			.container = blkid_partition_is_extended(par),
 		};
+		copy_text(p->uuid, sizeof(p->uuid), blkid_partition_get_uuid(par));
+		copy_text(p->name, sizeof(p->name), blkid_partition_get_name(par));
 	}
 	return 0;
 }
@@ -81,30 +90,38 @@ const struct xw_partition *xw_partition_at(const struct xw_partitions *p, uint64
 	return NULL;
 }
 
-const struct xw_partition *xw_partition_number(const struct xw_partitions *p, unsigned number)
+/* Append "NUMBER at START" to a list. False: no room is left for it, and "..." closes the list. */
+static bool append(const struct xw_partition *p, char *buf, size_t size)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		if (p->v[i].number == number && !p->v[i].container)
-			return &p->v[i];
-	}
-	return NULL;
+	const size_t at = strlen(buf);
+	const int n = snprintf(buf + at, size - at, "%s%u at %llu", at ? ", " : "", p->number,
+			       (unsigned long long)p->start);
+
+	if (n >= 0 && (size_t)n + 4 < size - at)
+		return true;
+	snprintf(buf + at, size - at, "...");
+	return false;
 }
 
 void xw_partitions_text(const struct xw_partitions *p, char *buf, size_t size)
 {
-	size_t at = 0;
-	int n;
-
 	*buf = '\0';
 	for (size_t i = 0; i < p->n; i++) {
-		if (p->v[i].container)
-			continue;
-		n = snprintf(buf + at, size - at, "%s%u at %llu", at ? ", " : "", p->v[i].number,
-			     (unsigned long long)p->v[i].start);
-		if (n < 0 || (size_t)n + 4 >= size - at) {
-			snprintf(buf + at, size - at, "...");
+		if (!p->v[i].container && !append(&p->v[i], buf, size))
 			return;
-		}
-		at += (size_t)n;
+	}
+}
+
+void xw_partitions_overlap_text(const struct xw_partitions *p, uint64_t start, uint64_t size,
+				char *buf, size_t size_of_buf)
+{
+	*buf = '\0';
+	for (size_t i = 0; i < p->n; i++) {
+		const struct xw_partition *v = &p->v[i];
+		const bool overlaps =
+			v->start > start ? v->start - start < size : start - v->start < v->size;
+
+		if (overlaps && v->start != start && !v->container && !append(v, buf, size_of_buf))
+			return;
 	}
 }

@@ -10,6 +10,8 @@
 struct xw_partition {
 	uint64_t start, size; /* in bytes */
 	unsigned number; /* as Linux numbers it, from 1 */
+	char uuid[40]; /* PARTUUID as text, as udev and lsblk show it; "": the table has none */
+	char name[128]; /* PARTLABEL, UTF-8; "": none */
 	bool container; /* an extended partition, which holds others */
 };
 
@@ -25,13 +27,17 @@ struct xw_partitions {
  */
 int xw_partitions_read(int fd, struct xw_partitions *out);
 void xw_partitions_free(struct xw_partitions *p);
-/* The partition that begins at a byte, or has a number; containers are left out. NULL: none. */
+/* The partition that begins at a byte; containers are left out. NULL: none. */
 const struct xw_partition *xw_partition_at(const struct xw_partitions *p, uint64_t start);
-const struct xw_partition *xw_partition_number(const struct xw_partitions *p, unsigned number);
 /*
  * "1 at 1048576, 2 at 537919488": the partitions that can hold a filesystem, as many as the buffer
  * takes.
  */
 void xw_partitions_text(const struct xw_partitions *p, char *buf, size_t size);
+/*
+ * The same of those that [start, start + size) overlaps, but for one that begins there; "": none.
+ */
+void xw_partitions_overlap_text(const struct xw_partitions *p, uint64_t start, uint64_t size,
+				char *buf, size_t size_of_buf);
 
 #endif

@@ -8,7 +8,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
+#include <uuid/uuid.h>
 
 #include "base/endian.h"
 #include "dev/partition.h"
@@ -18,6 +20,7 @@
 /* Offset of s_magic in the device. */
 #define MAGIC_AT (XW_SUPER_OFFSET + 56)
 #define LIST_MAX 240
+#define LABEL_MAX ((int)sizeof(((struct xw_super *)0)->volume_name))
 
 /* Print a failure about the image; at most a sentence, so cut rather than allocated. */
 static int fail(const struct cli_line *l, const char *image, const char *what)
@@ -29,27 +32,104 @@ static int fail(const struct cli_line *l, const char *image, const char *what)
 	return EXIT_FAILED;
 }
 
-static int find(const struct cli_line *l, const char *image, const struct xw_partitions *table,
-		uint64_t *start)
+/* What --partition can name. */
+enum key { KEY_NUMBER, KEY_PARTUUID, KEY_PARTLABEL, KEY_UUID, KEY_LABEL, KEYS };
+
+static const char *const key_names[KEYS] = {
+	[KEY_PARTUUID] = "PARTUUID",
+	[KEY_PARTLABEL] = "PARTLABEL",
+	[KEY_UUID] = "UUID",
+	[KEY_LABEL] = "LABEL",
+};
+
+/* The UUID and the label of the filesystem in a partition; empty if it is no ext filesystem. */
+static void read_names(int fd, const struct xw_partition *p, char uuid[UUID_STR_LEN],
+		       char label[LABEL_MAX + 1])
 {
-	char list[LIST_MAX], what[LIST_MAX + 128];
-	const struct xw_partition *p;
+	uint8_t buf[XW_SUPER_SIZE];
+	struct xw_super sb;
+
+	*uuid = *label = '\0';
+	if (pread(fd, buf, sizeof(buf), (off_t)(p->start + XW_SUPER_OFFSET)) != sizeof(buf) ||
+	    xw_super_decode(buf, &sb))
+		return;
+	uuid_unparse(sb.uuid, uuid);
+	snprintf(label, LABEL_MAX + 1, "%.*s", LABEL_MAX, sb.volume_name);
+}
+
+static bool is_named(const struct xw_partition *p, int fd, enum key key, const char *value)
+{
+	char uuid[UUID_STR_LEN], label[LABEL_MAX + 1];
 	uint64_t number;
 
-	if (xw_parse_u64(l->partition, &number) || !number || number > UINT32_MAX) {
-		cli_error("--partition %s: not the number of a partition", l->partition);
-		return EXIT_USAGE;
+	switch (key) {
+	case KEY_NUMBER:
+		return !xw_parse_u64(value, &number) && number == p->number;
+	case KEY_PARTUUID:
+		return !strcasecmp(value, p->uuid);
+	case KEY_PARTLABEL:
+		return !strcmp(value, p->name);
+	default:
+		read_names(fd, p, uuid, label);
+		return key == KEY_UUID ? !strcasecmp(value, uuid) : !strcmp(value, label);
 	}
+}
+
+/* How many partitions a key and its value name; *out is the first of them. */
+static unsigned count_named(const struct xw_partitions *table, int fd, enum key key,
+			    const char *value, const struct xw_partition **out)
+{
+	unsigned found = 0;
+
+	for (size_t i = 0; i < table->n; i++) {
+		const struct xw_partition *p = &table->v[i];
+
+		if (*value && !p->container && is_named(p, fd, key, value) && !found++)
+			*out = p;
+	}
+	return found;
+}
+
+/* NAME=VALUE asks for one key; a bare value is taken by the first key that knows it. */
+static unsigned count_matches(const struct xw_partitions *table, int fd, const char *text,
+			      const struct xw_partition **out)
+{
+	unsigned found = 0;
+
+	for (enum key key = KEY_PARTUUID; key < KEYS; key++) {
+		const size_t len = strlen(key_names[key]);
+
+		if (!strncmp(text, key_names[key], len) && text[len] == '=')
+			return count_named(table, fd, key, text + len + 1, out);
+	}
+	for (enum key key = KEY_NUMBER; key < KEYS && !found; key++)
+		found = count_named(table, fd, key, text, out);
+	return found;
+}
+
+static int find(const struct cli_line *l, const char *image, int fd,
+		const struct xw_partitions *table, uint64_t *start)
+{
+	char list[LIST_MAX], what[LIST_MAX + 256];
+	const struct xw_partition *p = NULL;
+	unsigned found;
+
 	if (!*table->type)
 		return fail(l, image, "no partition table (--partition)");
-	p = xw_partition_number(table, (unsigned)number);
-	if (p) {
+	found = count_matches(table, fd, l->partition, &p);
+	if (found == 1) {
 		*start = p->start;
 		return -1;
 	}
 	xw_partitions_text(table, list, sizeof(list));
-	snprintf(what, sizeof(what), "no partition %u: the %s partition table has %s",
-		 (unsigned)number, table->type, *list ? list : "none");
+	if (found)
+		snprintf(what, sizeof(what),
+			 "%u partitions are called %.100s; give the number: the %s partition "
+			 "table has %s",
+			 found, l->partition, table->type, list);
+	else
+		snprintf(what, sizeof(what), "no partition %.100s: the %s partition table has %s",
+			 l->partition, table->type, *list ? list : "none");
 	return fail(l, image, what);
 }
 
@@ -67,7 +147,7 @@ int cli_partition_find(const struct cli_line *l, const char *image, uint64_t *st
 	if (xw_partitions_read(fd, &table))
 		status = fail(l, image, "out of memory reading the partition table");
 	else
-		status = find(l, image, &table, start);
+		status = find(l, image, fd, &table, start);
 	xw_partitions_free(&table);
 	close(fd);
 	return status;

@@ -29,6 +29,8 @@ disk() {
 		    for i, (start, size) in enumerate([(1, 8), (12, 16)]):
 		        table[128 * i:128 * i + 48] = linux + uuid.UUID(int=i + 1).bytes_le + struct.pack(
 		            '<QQ', sector(start), sector(start + size) - 1)
+		        name = ('first', 'second')[i].encode('utf-16-le')
+		        table[128 * i + 56:128 * i + 56 + len(name)] = name
 		    def header(own, other, at):
 		        h = struct.pack('<8sIIIIQQQQ16sQIII', b'EFI PART', 0x10000, 92, 0, 0, own, other, 34, last - 33,
 		                        uuid.UUID(int=9).bytes_le, at, 128, 128, zlib.crc32(table))
@@ -62,8 +64,14 @@ for kind in dos gpt; do
 	mkfs -q -E offset=$MIB disk 10M
 	fails 1 "SIZE of 10485760 bytes is larger than partition 1 \(8388608\)" "$kind: SIZE beyond the partition"
 	is "  nothing was written" test -z "$("$BIN/xw-dump" -h -E offset=$MIB disk 2>/dev/null)"
+	mkfs -q -E offset=$MIB disk 20M
+	fails 1 "larger than partition 1 \(8388608\); it would overwrite partition 2 at 12582912" "  nor into the next partition"
 	mkfs -Fq -E offset=$MIB disk 10M
 	works "  with -F it is made"
+	is "  without a word, where it reaches no other partition" test ! -s .err
+	mkfs -Fq -E offset=$MIB disk 20M
+	equal "  over the next one, with -F" "$RC" 0
+	is "  and a line says so" grep -q "the filesystem overwrites partition 2 at 12582912" .err
 	for at in 4096 $((2 * MIB)) $((40 * MIB)); do
 		disk $kind
 		mkfs -q -E offset=$at disk 2M
@@ -73,7 +81,8 @@ for kind in dos gpt; do
 	mkfs -q -n -E offset=4096 disk 2M
 	fails 1 "no partition begins" "  nor a plan"
 	mkfs -Fq -E offset=$((2 * MIB)) disk 2M
-	works "  with -F it is made"
+	equal "  with -F it is made" "$RC" 0
+	is "  and a line says over what" grep -q "the filesystem overwrites partition 1 at $MIB" .err
 
 	disk $kind
 	mkfs -q --partition 2 -d src disk
@@ -84,7 +93,7 @@ for kind in dos gpt; do
 	mkfs -q --partition 7 disk
 	fails 1 "no partition 7: the $kind partition table has 1 at 1048576" "  a partition that does not exist"
 	mkfs -q --partition 0 disk
-	fails 2 "partition 0: not the number" "  nor a number"
+	fails 1 "no partition 0" "  numbers begin with 1"
 	mkfs -q --partition 1 -E offset=4096 disk
 	fails 2 "exclude each other" "  with an offset besides"
 	mkfs -q disk
@@ -133,6 +142,32 @@ fails 1 "no partition 3" "an extended partition is none"
 mkfs -q -E offset=$((28 * MIB)) disk
 fails 1 "no partition begins" "  nor does one begin there"
 
+# Names: of the partition, of its entry, of the filesystem in it.
+label_in() { "$BIN/xw-dump" -h --partition "$1" disk 2>.err | sed -n 's/.*volume name: *//p'; }
+disk gpt
+mkfs -q --partition PARTUUID=00000000-0000-0000-0000-000000000001 -L one -U 11111111-2222-3333-4444-555555555555 disk
+mkfs -q --partition second -L two disk
+works "--partition with the name of a partition"
+for name in 1 PARTLABEL=first first LABEL=one one UUID=11111111-2222-3333-4444-555555555555 \
+	11111111-2222-3333-4444-555555555555 00000000-0000-0000-0000-000000000001; do
+	equal "  $name" "$(label_in $name)" one
+done
+for name in two LABEL=two second PARTUUID=00000000-0000-0000-0000-000000000002; do
+	equal "  $name" "$(label_in $name)" two
+done
+for name in LABEL=first PARTLABEL=one LABEL= PARTLABEL= third; do
+	T_TOOL=xw-dump run_tool "$BIN/xw-dump" /dev/null -h --partition "$name" disk
+	is "  $name is nowhere" grep -q "no partition $name: the gpt partition table has 1 at" .err
+done
+"$BIN/xw-tune" --partition 2 -L one disk >/dev/null
+T_TOOL=xw-dump run_tool "$BIN/xw-dump" /dev/null -h --partition one disk
+is "  a label of two is refused" grep -q "2 partitions are called one; give the number" .err
+"$BIN/xw-tune" --partition 2 -L first disk >/dev/null
+equal "  a partition's own name comes before a label" "$(label_in first)" one
+disk dos
+mkfs -q --partition 5 -L logical disk
+equal "  a label in a dos table" "$(label_in logical)" logical
+
 "$BIN/xw-dump" --json -h --partition 4 disk >.out 2>.err
 is "--json: a missing partition is an object" python3 -c 'import json;json.load(open(".out"))["error"]'
 truncate -s 1M empty
@@ -157,4 +192,4 @@ mkfs -q fs 8M
 printf '\x55\xaa' | dd of=fs bs=1 seek=510 conv=notrunc status=none
 T_TOOL=xw-dump run_tool "$BIN/xw-dump" /dev/null -h fs
 is "a filesystem with a boot sector" test "$RC" = 0
-done_testing 140
+done_testing 171
