@@ -226,6 +226,9 @@ static void put_uuid(struct xw_json *j, const uint8_t uuid[16])
 	X(inline_inodes) \
 	X(replaced_blocks) \
 	X(bad_blocks) \
+	X(growth_bytes) \
+	X(group_bytes) \
+	X(inodes_per_group) \
 	X(bytes_in) \
 	X(bytes_written) \
 	X(writes) \

@@ -397,6 +397,9 @@ static void summarise(struct run *r)
 	res->inodes = (uint64_t)b->geo.groups * b->geo.inodes_per_group;
 	res->free_inodes = b->place.enc.sb.free_inodes_count;
 	res->groups = b->geo.groups;
+	res->growth_bytes = xw_geo_growth(&b->geo) * b->geo.block_size;
+	res->group_bytes = (uint64_t)b->geo.blocks_per_group * b->geo.block_size;
+	res->inodes_per_group = b->geo.inodes_per_group;
 	used = b->geo.blocks - b->place.enc.sb.free_blocks_count;
 	res->data_blocks = r->in.sink.data_blocks;
 	res->journal_blocks = b->journal.n_ext ? b->geo.journal_blocks : 0;

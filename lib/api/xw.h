@@ -65,6 +65,8 @@ struct xw_mkfs_result {
 	double seconds;
 	uint8_t uuid[16];
 	uint64_t bad_blocks; /* excluded from use */
+	/* how large resize2fs(8) makes it without moving anything, and what every new group gets */
+	uint64_t growth_bytes, group_bytes, inodes_per_group;
 };
 
 struct xw_mkfs;

@@ -98,7 +98,7 @@ static int settle_size(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_d
 static int settle_usage(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	struct xw_usage u;
-	int err = xw_usage_open(p, p->size_bytes, diag, &u);
+	int err = xw_usage_open(p, xw_params_planned_bytes(p), diag, &u);
 
 	if (err)
 		return err;
@@ -156,6 +156,43 @@ static int settle_resize(struct xw_mkfs_params *p, struct xw_diag *diag)
 		return xw_fail(diag, XW_ERR_USAGE,
 			       "-E resize=%llu: must be more blocks than the filesystem has",
 			       (unsigned long long)p->resize_blocks);
+	return 0;
+}
+
+/* Descriptor blocks of a size; without -g, as resize2fs counts them for the resize inode. */
+static uint64_t desc_blocks_of(const struct xw_mkfs_params *p, uint64_t bytes)
+{
+	const unsigned desc = xw_has_incompat(&p->features, XW_INCOMPAT_64BIT) ? 64 : 32;
+	const uint64_t group =
+		p->blocks_per_group ? p->blocks_per_group : xw_group_blocks_max(p->block_size);
+
+	return xw_div_up(xw_div_up(bytes / p->block_size, group), p->block_size / desc);
+}
+
+/* --grow-to: descriptors and, in every group, inodes for that size. */
+static int settle_growth(struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	if (!p->grow_bytes)
+		return 0;
+	if (p->grow_bytes <= p->size_bytes)
+		return xw_fail(diag, XW_ERR_USAGE,
+			       "--grow-to: %llu bytes are not more than the filesystem has, %llu",
+			       (unsigned long long)p->grow_bytes,
+			       (unsigned long long)p->size_bytes);
+	if (!p->grow_ratio)
+		p->grow_ratio = p->bytes_per_inode;
+	if (xw_has_incompat(&p->features, XW_INCOMPAT_META_BG))
+		return 0; /* room for descriptors comes with the groups */
+	if (desc_blocks_of(p, p->grow_bytes) > p->block_size / 4) {
+		/* more than the double-indirect block of the resize inode refers to */
+		p->features.w[XW_FW_INCOMPAT] |= XW_INCOMPAT_META_BG;
+		p->features.w[XW_FW_COMPAT] &= ~XW_COMPAT_RESIZE_INODE;
+	} else if (!xw_has_compat(&p->features, XW_COMPAT_RESIZE_INODE))
+		xw_log(diag, XW_LOG_WARN,
+		       "--grow-to: without resize_inode, resize2fs has to move what lies behind "
+		       "the descriptors, and Linux cannot grow it while it is mounted");
+	else if (!p->resize_blocks)
+		p->resize_blocks = p->grow_bytes / p->block_size;
 	return 0;
 }
 
@@ -246,6 +283,8 @@ int xw_params_finish(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_dia
 		err = check_needs(p, diag);
 	if (!err)
 		err = settle_flex(p, diag);
+	if (!err)
+		err = settle_growth(p, diag);
 	if (!err)
 		err = settle_resize(p, diag);
 	if (!err)

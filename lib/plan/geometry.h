@@ -150,9 +150,18 @@ void xw_geo_group_bitmap(const struct xw_geo *geo, uint32_t group, uint8_t *bits
  */
 void xw_geo_group_summary(const struct xw_geo *geo, uint32_t group, uint32_t *free_blocks,
 			  uint32_t *longest, uint32_t *fragments, uint32_t *first_free);
+/*
+ * The number of blocks up to which new groups need no room that is in use: as many as descriptors
+ * are reserved for, or block numbers reach.
+ */
+uint64_t xw_geo_growth(const struct xw_geo *geo);
 #define XW_JOURNAL_FS_BLOCKS 2048u /* smallest filesystem with a journal */
 /* mke2fs(8)'s journal size for this many fs blocks; 0 when too small for one. */
 uint64_t xw_journal_default_blocks(uint64_t fs_blocks, uint32_t block_size);
+/* Blocks of the log, without those for fast commits, as -J size= or --grow-to say. */
+uint64_t xw_geo_log_blocks(const struct xw_mkfs_params *p, uint64_t fs_blocks);
+/* The inodes that a group has to have where --grow-to or --grow-ratio is given; else 0. */
+uint64_t xw_geo_inodes_to_grow(const struct xw_geo *geo, const struct xw_mkfs_params *p);
 
 /*
  * Blocks outside the inode that map a journal of `len` blocks in `n` runs: indirect blocks, or

@@ -55,6 +55,17 @@ uint32_t xw_geo_next_super(const struct xw_geo *geo, uint32_t group)
 	return (uint32_t)next;
 }
 
+uint64_t xw_geo_growth(const struct xw_geo *geo)
+{
+	const uint64_t groups =
+		((uint64_t)geo->desc_blocks + geo->reserved_gdt) * geo->desc_per_block;
+	uint64_t most = geo->desc_size > 32 ? XW_BLK_MAX : UINT32_MAX;
+
+	if (!xw_geo_meta_bg(geo))
+		most = XW_MIN(most, geo->first_data_block + groups * geo->blocks_per_group);
+	return XW_MAX(most, geo->blocks);
+}
+
 bool xw_geo_has_desc(const struct xw_geo *geo, uint32_t group)
 {
 	uint32_t i = group % geo->desc_per_block;

@@ -39,6 +39,26 @@ uint64_t xw_geo_fast_commit_blocks(const struct xw_geo *geo, const struct xw_mkf
 	return xw_journal_default_blocks(fs_blocks, p->block_size) / 64;
 }
 
+/*
+ * An image that is to grow gets the log of its later size, within limits: it cannot be made larger
+ * on the way, but more than this only helps many changes of metadata at once, and is all zeros that
+ * a small image has to carry.
+ */
+#define GROW_LOG_BLOCKS 4096u
+
+uint64_t xw_geo_log_blocks(const struct xw_mkfs_params *p, uint64_t fs_blocks)
+{
+	const uint64_t later = p->grow_bytes / p->block_size;
+	uint64_t log = xw_journal_default_blocks(fs_blocks, p->block_size), most;
+
+	if (p->journal_bytes)
+		return p->journal_bytes / p->block_size;
+	most = XW_MIN(xw_journal_default_blocks(later, p->block_size), GROW_LOG_BLOCKS);
+	if (p->size_bytes)
+		most = XW_MIN(most, fs_blocks / 8);
+	return XW_MAX(log, most);
+}
+
 uint64_t xw_geo_journal_blocks(const struct xw_geo *geo, const struct xw_mkfs_params *p,
 			       uint64_t fs_blocks)
 {
@@ -46,9 +66,7 @@ uint64_t xw_geo_journal_blocks(const struct xw_geo *geo, const struct xw_mkfs_pa
 		return 0;
 	if (!xw_journal_default_blocks(fs_blocks, p->block_size))
 		return 0;
-	return xw_geo_fast_commit_blocks(geo, p, fs_blocks) +
-	       (p->journal_bytes ? p->journal_bytes / p->block_size
-				 : xw_journal_default_blocks(fs_blocks, p->block_size));
+	return xw_geo_fast_commit_blocks(geo, p, fs_blocks) + xw_geo_log_blocks(p, fs_blocks);
 }
 
 int xw_geo_drop_journal(struct xw_geo *geo, const struct xw_mkfs_params *p, struct xw_diag *diag)

@@ -319,6 +319,16 @@ static int set_grow_ratio(struct xw_mkfs_params *p, const char *value, struct xw
 	return 0;
 }
 
+static int set_grow_to(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
+{
+	if (xw_parse_size(value, 1, &p->grow_bytes) || p->grow_bytes < 1u << 20 ||
+	    p->grow_bytes > 1ull << 60)
+		return xw_fail(diag, XW_ERR_USAGE,
+			       "--grow-to %.80s: must be bytes, 1M to 1E, or a number with K M G T",
+			       value);
+	return 0;
+}
+
 static int set_free_inodes(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
 {
 	return xw_parse_ranged("--free-inodes", value, 0, UINT32_MAX, &p->free_inodes, diag);
@@ -349,6 +359,7 @@ static setter *const setters[XW_MKFS_OPTION_COUNT] = {
 	[XW_MKFS_FREE] = set_free,
 	[XW_MKFS_MIN_FREE_INODES] = set_free_inodes,
 	[XW_MKFS_GROW_RATIO] = set_grow_ratio,
+	[XW_MKFS_GROW_TO] = set_grow_to,
 };
 
 static const char *const option_names[XW_MKFS_OPTION_COUNT] = {

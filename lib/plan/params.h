@@ -39,7 +39,8 @@ struct xw_profile;
 	X(EXTENDED, "-E") /* the comma list; the setter splits it into its keys */                 \
 	X(FREE, "--free")                                                                          \
 	X(MIN_FREE_INODES, "--free-inodes")                                                        \
-	X(GROW_RATIO, "--grow-ratio")
+	X(GROW_RATIO, "--grow-ratio")                                                              \
+	X(GROW_TO, "--grow-to")
 
 enum xw_mkfs_option {
 #define X(name, text) XW_MKFS_##name,
@@ -78,7 +79,8 @@ struct xw_mkfs_params {
 	uint32_t blocks_per_group, flex_size, inode_size;
 	/* 0 = default; the ratio final after finish where a size is known */
 	uint64_t bytes_per_inode, inodes;
-	uint64_t grow_ratio; /* SIZE not given: bytes per inode of groups added later; 0: none */
+	uint64_t grow_ratio; /* bytes per inode of groups added later; 0: none */
+	uint64_t grow_bytes; /* --grow-to: defaults are those of that size; 0: not given */
 	double reserved_percent; /* < 0 = default: 5 with SIZE, 0 without; final after finish */
 	int revision; /* -1 = default; final after finish */
 	char label[17], last_mounted[65];
@@ -138,6 +140,12 @@ struct xw_mkfs_params {
 	const char *target; /* path for the [devices] stanza; NULL = none; set by the caller */
 	bool add_journal;
 };
+
+/* The size that defaults are chosen for; 0: unknown. */
+static inline uint64_t xw_params_planned_bytes(const struct xw_mkfs_params *p)
+{
+	return p->grow_bytes ? p->grow_bytes : p->size_bytes;
+}
 
 void xw_params_init(struct xw_mkfs_params *p);
 void xw_params_free(struct xw_mkfs_params *p);

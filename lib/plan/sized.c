@@ -133,6 +133,13 @@ static uint32_t reserved_gdt(const struct sizing *s)
 	return (uint32_t)XW_MIN(want, xw_geo_good_after_desc(geo));
 }
 
+uint64_t xw_geo_inodes_to_grow(const struct xw_geo *geo, const struct xw_mkfs_params *p)
+{
+	const uint64_t bytes = (uint64_t)geo->blocks_per_group * geo->block_size;
+
+	return p->grow_ratio ? XW_MIN(bytes / p->grow_ratio, xw_geo_inodes_max(geo)) : 0;
+}
+
 /* Inodes per group: whole table blocks, a multiple of 8, and fewer than 2^32 in total. */
 static void round_inodes(struct xw_geo *geo, uint64_t per_group)
 {
@@ -176,7 +183,7 @@ static int turn(struct sizing *s)
 		geo->blocks = s->blocks;
 		return 1;
 	}
-	round_inodes(geo, per_group);
+	round_inodes(geo, XW_MAX(per_group, xw_geo_inodes_to_grow(geo, s->p)));
 	place_backups(geo, s->p);
 	geo->reserved_gdt = reserved_gdt(s);
 	if (!xw_geo_meta_bg(geo) &&

@@ -113,18 +113,10 @@ static int wanted_inodes(struct tail *t, uint64_t blocks)
 	return 0;
 }
 
-/* Minimum inodes per group, so that a filesystem grown by resize2fs has enough of them. */
-static uint64_t inodes_to_grow(const struct xw_geo *geo, const struct xw_mkfs_params *p)
-{
-	const uint64_t bytes = (uint64_t)geo->blocks_per_group * geo->block_size;
-
-	return p->grow_ratio ? XW_MIN(bytes / p->grow_ratio, xw_geo_inodes_max(geo)) : 0;
-}
-
 /* Inodes per group: equal for all, whole table blocks, a multiple of 8. */
 static void set_inodes(const struct tail *t, struct xw_geo *geo)
 {
-	const uint64_t least = inodes_to_grow(geo, t->p);
+	const uint64_t least = xw_geo_inodes_to_grow(geo, t->p);
 	uint64_t n = XW_MAX(xw_div_up(t->inodes, geo->groups), least);
 
 	n = xw_round_up(n, inode_step(geo));
@@ -287,8 +279,7 @@ static uint64_t journal_for(const struct tail *t, uint64_t blocks)
 		return 0;
 	if (t->p->journal_asked)
 		blocks = XW_MAX(blocks, XW_JOURNAL_FS_BLOCKS);
-	journal = t->p->journal_bytes ? t->p->journal_bytes / t->stream->block_size
-				      : xw_journal_default_blocks(blocks, t->stream->block_size);
+	journal = xw_geo_log_blocks(t->p, blocks);
 	return journal ? journal + xw_geo_fast_commit_blocks(t->stream, t->p, blocks) : 0;
 }
 
@@ -629,7 +620,7 @@ int xw_geo_shrink(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 		       stream->block_size;
 		inodes = XW_MAX(inodes, xw_div_up(room, p->bytes_per_inode));
 	}
-	inodes = XW_MAX(inodes, inodes_to_grow(stream, p));
+	inodes = XW_MAX(inodes, xw_geo_inodes_to_grow(stream, p));
 	inodes = xw_round_up(inodes, inode_step(stream));
 	out->shrunk_groups = t.data_group;
 	out->shrunk_itable = (uint32_t)XW_MIN(inodes / per_block, stream->itable_blocks);

@@ -99,11 +99,12 @@ static int set_options(const struct xw_usage *u, struct xw_mkfs_params *p, struc
 
 static int set_ratios(const struct xw_usage *u, struct xw_mkfs_params *p, struct xw_diag *diag)
 {
+	const bool sized = xw_params_planned_bytes(p);
 	const struct xw_relation *r;
 	int err = 0;
 
-	r = p->size_bytes ? xw_usage_find(u, "inode_ratio") : find_named(u, "inode_ratio");
-	if (!p->bytes_per_inode && (r || p->size_bytes)) {
+	r = sized ? xw_usage_find(u, "inode_ratio") : find_named(u, "inode_ratio");
+	if (!p->bytes_per_inode && (r || sized)) {
 		if (r)
 			err = xw_usage_set(u, r, p, XW_MKFS_BYTES_PER_INODE, diag);
 		else
@@ -156,7 +157,7 @@ static int set_switches(const struct xw_usage *u, struct xw_mkfs_params *p, stru
 		return err;
 	p->periodic_fsck = on;
 	err = xw_usage_bool(u, "auto_64-bit_support", 0, &on, diag);
-	if (!err && on && p->size_bytes / p->block_size > UINT32_MAX) {
+	if (!err && on && xw_params_planned_bytes(p) / p->block_size > UINT32_MAX) {
 		p->features.w[XW_FW_INCOMPAT] |= XW_INCOMPAT_64BIT;
 		p->features.w[XW_FW_COMPAT] &= ~XW_COMPAT_RESIZE_INODE;
 	}

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_FREE = CLI_KEY_OWN, KEY_FREE_INODES, KEY_GROW_RATIO, KEY_REPLACE };
+enum { KEY_FREE = CLI_KEY_OWN, KEY_FREE_INODES, KEY_GROW_RATIO, KEY_GROW_TO, KEY_REPLACE };
 
 static const struct cli_row rows[] = {
 	{'b', required_argument, "-b", CLI_TO_LIBRARY, NULL},
@@ -40,6 +40,7 @@ static const struct cli_row rows[] = {
 	{KEY_FREE, required_argument, "--free", CLI_TO_LIBRARY, NULL},
 	{KEY_FREE_INODES, required_argument, "--free-inodes", CLI_TO_LIBRARY, NULL},
 	{KEY_GROW_RATIO, required_argument, "--grow-ratio", CLI_TO_LIBRARY, NULL},
+	{KEY_GROW_TO, required_argument, "--grow-to", CLI_TO_LIBRARY, NULL},
 
 	CLI_PARTITION_ROW,
 	CLI_FILL_ROWS,

@@ -19,6 +19,8 @@ void mkfs_print_help(FILE *out)
 	      "                            a stream on standard input\n" CLI_FILL_HELP
 	      "      --free SIZE|N%        with SIZE left out: this much free space in the image\n"
 	      "      --free-inodes N       with SIZE left out: this many free inodes at least\n"
+	      "      --grow-to SIZE        inodes, descriptors and a journal for resize2fs to make "
+	      "it that large\n"
 	      "      --grow-ratio BYTES    with SIZE left out: bytes per inode once resize2fs has "
 	      "made it larger\n"
 	      "\n"

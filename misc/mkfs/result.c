@@ -7,6 +7,9 @@
 #include "cli/term.h"
 #include "mkfs/mkfs.h"
 
+/* The ratio of the usage type "huge"; with fewer, inodes are used up before space is. */
+#define MANY_BYTES_PER_INODE 65536u
+
 /* An external journal consists only of blocks. */
 static void print_journal(FILE *out, const struct xw_mkfs_result *r)
 {
@@ -56,6 +59,17 @@ static void print_metadata(FILE *out, const struct xw_mkfs_result *r)
 			journal ? "; journal " : "", journal ? cli_size(journal).s : "");
 }
 
+/* What resize2fs makes of the image. Few inodes and a missing journal are seen only then. */
+static void print_growth(FILE *out, const struct xw_mkfs_result *r)
+{
+	const bool few = r->inodes_per_group * MANY_BYTES_PER_INODE < r->group_bytes;
+
+	cli_row(out, "grows", "to %s, %s with each %s%s%s%s", cli_size(r->growth_bytes).s,
+		cli_plural(r->inodes_per_group, "inode", "inodes").s, cli_size(r->group_bytes).s,
+		r->journal_blocks ? "" : ", without a journal", few ? ", few for small files" : "",
+		few ? " (--grow-to SIZE)" : "");
+}
+
 static void print_effort(FILE *out, const struct xw_mkfs_result *r, unsigned verbose)
 {
 	if (verbose) {
@@ -89,6 +103,8 @@ void mkfs_print_result(FILE *out, const struct mkfs_args *args, const struct xw_
 	if (args->source_count && r->files + r->directories + r->symlinks + r->specials)
 		print_content(out, r);
 	print_metadata(out, r);
+	if (args->line.verbose)
+		print_growth(out, r);
 	if (!args->dry_run)
 		print_effort(out, r, args->line.verbose);
 }

@@ -59,6 +59,45 @@ for options in '' '-O ^flex_bg' '-b 1024' '-t ext2'; do
 	is "  one inode for 16 KiB" test "$(field 'Inode count')" -ge 65536
 	clean img "  e2fsck finds nothing"
 done
+for options in '' '-O ^flex_bg' '-b 1024' '-t ext3' '-O meta_bg,^resize_inode' '-O sparse_super2'; do
+	# shellcheck disable=SC2086
+	mkfs $options --grow-to 10G -d tree img
+	works "--grow-to 10G $options"
+	is "  it has a journal" test -n "$(field 'Journal inode')"
+	clean img "  e2fsck finds nothing"
+	truncate -s 10G img
+	e2fsck -fy img >/dev/null 2>&1
+	is "  resize2fs" resize2fs img
+	is "  as many inodes as mke2fs makes for 10 GiB" test "$(field 'Inode count')" -ge 655360
+	clean img "  e2fsck finds nothing"
+done
+for size in 2T 20T; do
+	mkfs --grow-to $size -d tree img
+	works "--grow-to $size"
+	truncate -s $size img
+	e2fsck -fy img >/dev/null 2>&1
+	is "  resize2fs" resize2fs img
+	equal "  the size" "$(($(field 'Block count') >> 28))" "$((${size%T}))"
+	clean img "  e2fsck finds nothing"
+done
+rm -f img
+mkfs --grow-to 10G img 64M
+works "--grow-to with SIZE"
+truncate -s 10G img
+e2fsck -fy img >/dev/null 2>&1
+is "  resize2fs" resize2fs img
+is "  inodes" test "$(field 'Inode count')" -ge 655360
+equal "  a journal as large as an eighth of SIZE has room for" "$(field 'Total journal size')" 8M
+rm -f img
+mkfs --grow-to 10M img 64M
+refuses "--grow-to less than SIZE" 2 "not more than the filesystem has"
+mkfs --grow-to 12 -d tree img
+refuses "--grow-to 12" 2 "must be bytes"
+mkfs -v -d tree img
+is "-v says that it grows badly" grep -q "few for small files (--grow-to SIZE)" .out
+rm -f img
+mkfs -v --grow-to 10G -d tree img
+is "  and with --grow-to that it does not" grep -Eq "grows +to 512 GiB, 8,192 inodes with each 128 MiB$" .out
 is "without it there are fewer" test "$(field 'Inode count' plain)" -lt 65536
 mkfs --grow-ratio 12 -d tree img
 refuses "--grow-ratio 12" 2 "must be 1024 to"
@@ -144,4 +183,4 @@ assert json.load(open(".out"))["error"] and sys.argv[1] != "0"' "$RC"
 else
 	skip "a failure is an object" "python3 is not installed" 10
 fi
-done_testing 88
+done_testing 140
