@@ -29,7 +29,7 @@ static void log_line(void *arg, enum xw_log_level level, const char *line)
 		fsck_progress_wipe(f);
 		fflush(stdout);
 		cli_warning("%s", line);
-	} else if (f->opts.debug) {
+	} else if (level == XW_LOG_NOTE ? !f->opts.quiet : f->opts.debug) {
 		fsck_progress_wipe(f);
 		fflush(stdout);
 		cli_note("%s", line);

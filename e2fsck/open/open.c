@@ -102,8 +102,6 @@ int fsck_open(struct fsck *f)
 	f->replayed_there = f->replayed && f->opts.mode != FSCK_NO;
 	f->dev = xw_edit_dev(f->edit);
 	fsck_name_read(f);
-	if (xw_edit_recovered(f->edit)->redo_applied)
-		fsck_say_completed(f);
 	if (f->replayed)
 		fsck_say_replayed(f);
 	xw_edit_hold_all(f->edit);

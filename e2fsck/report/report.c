@@ -68,15 +68,6 @@ void fsck_say_replayed(const struct fsck *f)
 	fflush(stdout);
 }
 
-void fsck_say_completed(const struct fsck *f)
-{
-	if (f->opts.json || f->opts.quiet)
-		return;
-	printf("%s: completed an interrupted change%s\n", fsck_name(f),
-	       f->opts.mode == FSCK_NO ? " in memory alone" : "");
-	fflush(stdout);
-}
-
 /* As in e2fsck: mounts until the next check, if those are few. */
 static void say_next_check(const struct fsck_summary *s)
 {

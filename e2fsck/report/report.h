@@ -56,8 +56,6 @@ struct fsck_summary {
 void fsck_summary_take(struct fsck *f, struct fsck_summary *s);
 /* "IMAGE: recovering journal", or that -n does so in memory. */
 void fsck_say_replayed(const struct fsck *f);
-/* Opening has completed a change that another tool had begun. */
-void fsck_say_completed(const struct fsck *f);
 /* "IMAGE: clean, ..." */
 void fsck_say_clean(const struct fsck *f, const struct fsck_summary *s);
 /* "IMAGE was not cleanly unmounted, check forced." and the like. */

@@ -36,7 +36,8 @@ extern "C" {
 /* "0.1.0". Static storage. */
 const char *xw_version(void);
 
-enum xw_severity { XW_WARNING = 1, XW_INFO = 2, XW_DEBUG = 3 };
+/* XW_NOTE: no problem, but for the user's eyes, unless asked to be quiet. */
+enum xw_severity { XW_WARNING = 1, XW_INFO = 2, XW_DEBUG = 3, XW_NOTE = 4 };
 
 /* One line without newline; called from the thread that runs the handle. */
 typedef void xw_log_cb(void *arg, enum xw_severity severity, const char *line);

@@ -38,7 +38,8 @@ enum xw_err {
 #undef X
 };
 
-enum xw_log_level { XW_LOG_WARN = 1, XW_LOG_INFO = 2, XW_LOG_DEBUG = 3 };
+/* NOTE: what a user should know even though nothing is wrong; hidden by -q alone. */
+enum xw_log_level { XW_LOG_WARN = 1, XW_LOG_INFO = 2, XW_LOG_DEBUG = 3, XW_LOG_NOTE = 4 };
 
 /* Receives one line without a newline. Called from the thread that called the library. */
 typedef void xw_log_fn(void *arg, enum xw_log_level level, const char *line);

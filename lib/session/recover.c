@@ -287,8 +287,6 @@ static int apply_redo(struct recovery *v)
 		return rc;
 	v->info->redo_applied = true;
 	v->info->blocks = v->redo->blocks;
-	xw_log(v->diag, XW_LOG_INFO, "%s: completed an interrupted change%s", v->dev->name,
-	       v->flags & XW_RECOVER_RDONLY ? ", in memory" : "");
 	return 0;
 }
 
@@ -653,16 +651,33 @@ static int check_limit(const struct recovery *v)
 	return xw_dev_check_end(v->dev, end);
 }
 
+/*
+ * In memory the change is complete, and stays pending on the medium: refused tells whether others
+ * refuse the image because of it.
+ */
+static void say_applied(const struct recovery *v, bool refused)
+{
+	if (!(v->flags & XW_RECOVER_RDONLY))
+		xw_log(v->diag, XW_LOG_NOTE, "%s: completed an interrupted change", v->dev->name);
+	else
+		xw_log(v->diag, XW_LOG_NOTE,
+		       "%s: an interrupted change is pending and shown as completed; %s"
+		       "xw-tune -f -E clear_pending completes it",
+		       v->dev->name, refused ? "Linux and e2fsprogs refuse the image until " : "");
+}
+
 int xw_recover_dev(struct xw_dev **dev, struct xw_redo_store *store, unsigned flags,
 		   struct xw_diag *diag, struct xw_recover_info *info)
 {
 	struct xw_recover_info own;
 	struct recovery v = {.dev = *dev, .store = store, .diag = diag, .flags = flags};
+	bool refused;
 	int rc;
 
 	v.info = info ? info : &own;
 	memset(v.info, 0, sizeof(*v.info));
 	read_super(&v);
+	refused = v.pending || !v.valid;
 	rc = check_limit(&v);
 	if (!rc)
 		rc = redo_step(&v);
@@ -672,6 +687,9 @@ int xw_recover_dev(struct xw_dev **dev, struct xw_redo_store *store, unsigned fl
 		rc = journal_step(&v);
 	if (!rc)
 		rc = forget_step(&v);
+	/* a reader whose journal is damaged opens the image once more */
+	if (v.info->redo_applied && (!rc || !(flags & XW_RECOVER_RDONLY)))
+		say_applied(&v, refused);
 	*dev = v.dev;
 	return rc;
 }

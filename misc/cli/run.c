@@ -7,6 +7,13 @@
 /* So that a source with a million invalid entries does not hide the important message. */
 enum { WARNINGS_SHOWN = 20 };
 
+bool cli_line_says(const struct cli_line *l, enum xw_severity severity)
+{
+	if (severity == XW_NOTE)
+		return !l->quiet;
+	return l->verbose >= (severity == XW_INFO ? 1u : 2u);
+}
+
 void cli_run_log(void *arg, enum xw_severity severity, const char *line)
 {
 	struct cli_run *run = arg;
@@ -17,7 +24,7 @@ void cli_run_log(void *arg, enum xw_severity severity, const char *line)
 			return;
 		cli_progress_wipe(&run->bar);
 		cli_warning("%s", line);
-	} else if (run->line->verbose >= (severity == XW_INFO ? 1u : 2u)) {
+	} else if (cli_line_says(run->line, severity)) {
 		cli_progress_wipe(&run->bar);
 		cli_note("%s", line);
 	}

@@ -4,6 +4,7 @@
 
 #include "base/auto.h"
 #include "cli/options.h"
+#include "cli/run.h"
 #include "cli/term.h"
 #include "session/recover.h"
 #include "dev/overlay.h"
@@ -122,7 +123,7 @@ void xw_show_log(void *arg, enum xw_log_level level, const char *line)
 
 	if (level == XW_LOG_WARN && !l->quiet)
 		cli_warning("%s", line);
-	else if (level != XW_LOG_WARN && l->verbose >= (level == XW_LOG_INFO ? 1u : 2u))
+	else if (level != XW_LOG_WARN && cli_line_says(l, (enum xw_severity)level))
 		cli_note("%s", line);
 }
 

@@ -124,13 +124,15 @@ int tune_print_json(FILE *out, const struct xw_tune_result *r)
 
 void tune_print_pending(FILE *out, const struct tune_args *args, enum xw_tune_pending was)
 {
+	/* a completed one is reported where every tool completes it */
 	static const char *const texts[] = {
 		[XW_TUNE_NOT_PENDING] = "no change is pending",
-		[XW_TUNE_COMPLETED] = "the interrupted change is completed",
+		[XW_TUNE_COMPLETED] = NULL,
 		[XW_TUNE_GIVEN_UP] = "the interrupted change is given up; run xw-fsck -f",
 	};
 
-	fprintf(out, "%s: %s\n", args->image, texts[was]);
+	if (texts[was])
+		fprintf(out, "%s: %s\n", args->image, texts[was]);
 }
 
 int tune_print_pending_json(FILE *out, enum xw_tune_pending was)

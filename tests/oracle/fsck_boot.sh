@@ -189,7 +189,7 @@ while IFS='|' read -r type state call want left; do
 	RC=0
 	e2fsck -fn "$root_loop" >.fsck 2>&1 || RC=$?
 	equal "  what is left, and no word of the mount" "$RC $(grep -c mounted .err)" "$left 0"
-	[ "$state" != pending ] || equal "  says so" "$(grep -c 'completed an interrupted\|REBOOT SYSTEM' .out)" 2
+	[ "$state" != pending ] || equal "  says so" "$(cat .out .err | grep -c 'completed an interrupted\|REBOOT SYSTEM')" 2
 done <<'TABLE'
 ext2|clean|fsck -A -a -T|0|0
 ext2|preen|fsck -A -a -T|3|0
