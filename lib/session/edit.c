@@ -44,6 +44,7 @@ struct xw_edit {
 	struct xw_redo_store *store, *own_store; /* own_store: must be closed */
 	char *undo_file; /* owned, or NULL */
 	bool file_named; /* by the user, for redo records */
+	bool nowhere; /* no redo file can be made: no place for it is known */
 	struct xw_room room; /* what a checker knows of free blocks */
 	bool doubtful; /* xw_edit_doubt() */
 	struct xw_dev *dev; /* the overlay; owns base */
@@ -157,6 +158,7 @@ static struct xw_edit *new_edit(const struct xw_edit_opts *opts, struct xw_redo_
 	}
 	e->opts = *opts;
 	e->file_named = opts->redo_file;
+	e->nowhere = opts->offset && !opts->redo_file && !opts->redo_dir;
 	e->opts.redo_file = e->opts.redo_dir = NULL; /* owned by the caller */
 	e->opts.mmp_idle = NULL;
 	e->opts.checked = NULL;
@@ -241,12 +243,23 @@ static int open_places(struct xw_edit *e, bool trusted, struct xw_places *p)
 	return xw_places_open(p, &room, &opts, e->diag);
 }
 
+/*
+ * Where redo files are made. One of a filesystem inside a larger file is never beside that file:
+ * only those of earlier versions are found there.
+ */
+static struct xw_redo_store *store_of(const struct xw_edit *e)
+{
+	return e->nowhere ? NULL : e->store;
+}
+
 /* The journal was replayed just now: its bitmaps are those of a clean filesystem. */
 static int settle(struct xw_edit *e)
 {
 	uint8_t super[XW_SUPER_SIZE];
 	struct xw_commit_opts opts = {
-		.store = e->store,
+		/* REDO is a checker's default, not the user's choice */
+		.how = e->opts.how == XW_COMMIT_REDO ? XW_COMMIT_AUTO : e->opts.how,
+		.store = store_of(e),
 		.now = e->opts.now,
 		.any_super = e->opts.any_state,
 	};
@@ -469,7 +482,7 @@ static struct xw_commit_opts commit_opts(struct xw_edit *e)
 {
 	return (struct xw_commit_opts){
 		.how = e->opts.how,
-		.store = e->store,
+		.store = store_of(e),
 		.now = e->opts.now,
 		.undo_file = e->opts.undo_file,
 		.dropped_super = e->recovered.dropped_super,

@@ -28,7 +28,7 @@ struct xw_edit;
 struct xw_edit_opts {
 	/*
 	 * --redo-file: the redo record is never in the image. NULL: if there is no room, in a file
-	 * in redo_dir; if that is NULL, too, beside the image.
+	 * in redo_dir; if that is NULL, too, beside the image, or if offset is not 0, nowhere.
 	 */
 	const char *redo_file, *redo_dir;
 	/*

@@ -29,17 +29,20 @@ static int put_bit(struct xw_dev *overlay)
 static int commit_fast(struct xw_dev *overlay, struct xw_commit_opts opts, struct xw_diag *diag)
 {
 	const struct xw_diag before = diag ? *diag : (struct xw_diag){0};
+	const enum xw_commit_how how = opts.how;
 	struct xw_commit_info info;
 	int rc;
 
-	opts.fast_commits = true;
-	opts.how = XW_COMMIT_JOURNAL;
-	rc = xw_commit(overlay, &opts, diag, &info);
-	if (!rc || !info.why_no_journal[0])
-		return rc;
-	if (diag)
-		*diag = before;
-	opts.how = XW_COMMIT_REDO;
+	if (how == XW_COMMIT_AUTO || how == XW_COMMIT_JOURNAL) {
+		opts.fast_commits = true;
+		opts.how = XW_COMMIT_JOURNAL;
+		rc = xw_commit(overlay, &opts, diag, &info);
+		if (!rc || !info.why_no_journal[0] || how == XW_COMMIT_JOURNAL)
+			return rc;
+		if (diag)
+			*diag = before;
+		opts.how = XW_COMMIT_REDO;
+	}
 	rc = xw_journal_empty(overlay, diag);
 	return rc ? rc : xw_commit(overlay, &opts, diag, NULL);
 }
