@@ -203,7 +203,7 @@ static int publish(struct xw_change *c, const struct xw_commit_opts *opts, uint6
 		   struct xw_redo_store *store, struct xw_dev *dev,
 		   const uint8_t pending[XW_SUPER_SIZE])
 {
-	int rc = xw_redo_write(dev, c, nonce, pending, opts->now, c->diag);
+	int rc = xw_redo_write(dev, c, nonce, pending, &store->place, opts->now, c->diag);
 
 	if (!rc && !store->number) /* else it is flushed with its list */
 		rc = xw_dev_flush(dev);
@@ -264,6 +264,21 @@ static int finish_redo(struct xw_change *c, struct xw_redo_store *store, uint64_
 	return store->ops->remove(store);
 }
 
+/* The commit point. The store learns of it before the flush, which may take long. */
+static int put_pending(struct xw_change *c, struct xw_redo_store *store,
+		       const uint8_t pending[XW_SUPER_SIZE])
+{
+	int rc = xw_dev_pwrite(c->base, pending, XW_SUPER_SIZE, XW_SUPER_OFFSET);
+
+	if (store->ops->decided)
+		store->ops->decided(store);
+	if (!rc)
+		rc = xw_dev_flush(c->base);
+	if (!rc)
+		xw_guard_set_super(c->guard, pending);
+	return rc;
+}
+
 /* From an empty record to the commit point. */
 static int decide(struct xw_change *c, const struct xw_commit_opts *opts, uint64_t nonce,
 		  struct xw_redo_store *store, struct xw_dev *dev,
@@ -289,7 +304,7 @@ static int decide(struct xw_change *c, const struct xw_commit_opts *opts, uint64
 		if (!c->foreign || !store->number)
 			(void)abandon(c, store, false);
 	} else {
-		rc = xw_commit_step_super(c, pending);
+		rc = put_pending(c, store, pending);
 		*undecided = !rc || !abandon(c, store, true);
 	}
 	if (rc && undo_made)

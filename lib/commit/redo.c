@@ -47,7 +47,13 @@ struct XW_ON_DISK disk_redo {
 	le64 log_offset;
 	le64 log_blocks;
 	le32 hashes_csum;
-	uint8_t reserved[0x3FC - 0x54];
+	uint8_t unused[4];
+	uint8_t boot[16]; /* struct xw_redo_place */
+	le64 device;
+	le64 number;
+	le64 born;
+	le64 offset;
+	uint8_t reserved[0x3FC - 0x88];
 	le32 csum; /* of all 4096 bytes with this field read as zero */
 	uint8_t old_super[XW_SUPER_SIZE];
 	uint8_t pending_super[XW_SUPER_SIZE];
@@ -55,6 +61,7 @@ struct XW_ON_DISK disk_redo {
 };
 
 static_assert(offsetof(struct disk_redo, hashes_csum) == 0x50, "redo header");
+static_assert(offsetof(struct disk_redo, offset) == 0x80, "redo header");
 static_assert(offsetof(struct disk_redo, old_super) == 0x400, "redo header");
 static_assert(sizeof(struct disk_redo) == HEADER, "redo header");
 
@@ -171,13 +178,32 @@ static int write_log(struct xw_dev *dev, const struct xw_change *c, const struct
 	return rc;
 }
 
+static void put_place(struct disk_redo *d, const struct xw_redo_place *p)
+{
+	memcpy(d->boot, p->boot, sizeof(d->boot));
+	d->device = put64(p->device);
+	d->number = put64(p->number);
+	d->born = put64(p->born);
+	d->offset = put64(p->offset);
+}
+
+static void get_place(const struct disk_redo *d, struct xw_redo_place *p)
+{
+	memcpy(p->boot, d->boot, sizeof(p->boot));
+	p->device = get64(d->device);
+	p->number = get64(d->number);
+	p->born = get64(d->born);
+	p->offset = get64(d->offset);
+}
+
 uint64_t xw_redo_bytes(const struct xw_change *c)
 {
 	return log_offset(c->n, c->block_size) + log_length(c->n, c->block_size) * c->block_size;
 }
 
 int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
-		  const uint8_t pending[XW_SUPER_SIZE], int64_t now, struct xw_diag *diag)
+		  const uint8_t pending[XW_SUPER_SIZE], const struct xw_redo_place *place,
+		  int64_t now, struct xw_diag *diag)
 {
 	const uint64_t log_blocks = log_length(c->n, c->block_size);
 	const struct sizes sizes = {c->old_super, c->new_super, c->old_size,
@@ -204,6 +230,7 @@ int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
 	d.blocks = put64(c->n);
 	d.log_offset = put64(log_offset(c->n, c->block_size));
 	d.log_blocks = put64(log_blocks);
+	put_place(&d, place);
 	memcpy(d.old_super, c->old_super, XW_SUPER_SIZE);
 	memcpy(d.pending_super, pending, XW_SUPER_SIZE);
 	memcpy(d.new_super, c->new_super, XW_SUPER_SIZE);
@@ -239,6 +266,7 @@ static int decode_header(struct xw_redo *r, const struct disk_redo *d)
 	r->log_offset = get64(d->log_offset);
 	r->log_blocks = get64(d->log_blocks);
 	r->hashes_csum = get32(d->hashes_csum);
+	get_place(d, &r->place);
 	memcpy(r->old_super, d->old_super, XW_SUPER_SIZE);
 	memcpy(r->pending_super, d->pending_super, XW_SUPER_SIZE);
 	memcpy(r->new_super, d->new_super, XW_SUPER_SIZE);

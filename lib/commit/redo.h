@@ -24,6 +24,7 @@ struct xw_redo {
 	uint32_t block_size;
 	uint8_t uuid[16]; /* of the image's filesystem before the change */
 	uint64_t nonce;
+	struct xw_redo_place place; /* where the image was, of a file in a directory */
 	uint64_t old_size, new_size; /* sizes of the device */
 	uint64_t blocks;
 	uint32_t hashes_csum;
@@ -44,7 +45,8 @@ uint64_t xw_redo_bytes(const struct xw_change *c);
  * Write the whole file for change c; pending: the superblock for the commit point. Does not flush.
  */
 int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
-		  const uint8_t pending[XW_SUPER_SIZE], int64_t now, struct xw_diag *diag);
+		  const uint8_t pending[XW_SUPER_SIZE], const struct xw_redo_place *place,
+		  int64_t now, struct xw_diag *diag);
 
 /*
  * Read the header. Owns dev once it succeeds. XW_ERR_INPUT: not a redo file; XW_ERR_CORRUPT,

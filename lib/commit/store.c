@@ -228,6 +228,19 @@ static int file_publish(struct xw_redo_store *s)
 	return xw_newfile_sync_dir(f->path, f->diag);
 }
 
+void xw_redo_store_rename(struct xw_redo_store *s, const char *path)
+{
+	struct file_store *f = fs(s);
+	char *copy = strdup(path);
+
+	if (!copy || !is_made(f, f->path) || rename(f->path, copy)) {
+		free(copy);
+		return;
+	}
+	free(f->path);
+	s->name = f->path = copy;
+}
+
 static int file_open(struct xw_redo_store *s, struct xw_dev **out)
 {
 	struct file_store *f = fs(s);
@@ -377,7 +390,7 @@ int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset
 		return xw_fail_errno(diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
 				     "%s: cannot open", image);
 	if (redo_file && is_directory(redo_file))
-		return xw_redo_store_dir(image, redo_file, diag, out);
+		return xw_redo_store_dir(image, redo_file, offset, diag, out);
 	if (redo_file && !stat(redo_file, &redo) && xw_same_file(&redo, &st))
 		return xw_fail(diag, XW_ERR_INPUT, "--redo-file %s: is the image itself",
 			       redo_file);

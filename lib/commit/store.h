@@ -9,6 +9,7 @@
 #ifndef XW_COMMIT_STORE_H
 #define XW_COMMIT_STORE_H
 
+#include "commit/place.h"
 #include "dev/dev.h"
 
 struct xw_redo_store;
@@ -45,6 +46,12 @@ struct xw_redo_store_ops {
 	 */
 	int (*select)(struct xw_redo_store *s, size_t n);
 	int (*name_new)(struct xw_redo_store *s, const uint8_t uuid[16], uint64_t nonce);
+	/*
+	 * Only of a directory, otherwise NULL. decided: the image has the superblock of the commit
+	 * point now. sweep: remove what killed changes of a filesystem never published.
+	 */
+	void (*decided)(struct xw_redo_store *s);
+	void (*sweep)(struct xw_redo_store *s, const uint8_t uuid[16]);
 	void (*close)(struct xw_redo_store *s); /* frees s, does not touch files */
 };
 
@@ -58,7 +65,10 @@ struct xw_redo_store {
 	uint64_t size; /* likewise: size in bytes that the image has without the record */
 	uint64_t end; /* likewise: the one that it has because of a record behind its end; else 0 */
 	bool dry_run; /* likewise: create() only looks for room, and writes nothing */
-	struct xw_redo_store *beside; /* of a directory: another place to look at; owned, or NULL */
+	/* of a directory: */
+	struct xw_redo_store *beside; /* another place to look at; owned, or NULL */
+	struct xw_redo_place place; /* of the image, for the headers of its files */
+	bool undecided; /* decided() was never called for the selected file */
 };
 
 /* First bytes of every redo file; a file without them is never overwritten or removed. */
@@ -74,8 +84,10 @@ struct xw_redo_store {
 int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset,
 		       struct xw_diag *diag, struct xw_redo_store **out);
 /* That of a directory: store_dir.c */
-int xw_redo_store_dir(const char *image, const char *dir, struct xw_diag *diag,
+int xw_redo_store_dir(const char *image, const char *dir, uint64_t offset, struct xw_diag *diag,
 		      struct xw_redo_store **out);
+/* Best effort, and not durable: give the file that s has published another name. */
+void xw_redo_store_rename(struct xw_redo_store *s, const char *path);
 
 /*
  * May the image be made shorter, after a change that left it with `left` bytes? Not if it has any

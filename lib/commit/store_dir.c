@@ -6,6 +6,10 @@
  * Each file is called UUID-NONCE.xw-redo, so that the changes of several filesystems, and of copies
  * of one, are never in each other's way. Which file belongs to an image its header says, not its
  * name: the UUID of an image changes with `xw-tune -U`, and a lost superblock has none.
+ *
+ * Until the superblock of the commit point is written a file is called UUID-NONCE.new.xw-redo, so
+ * that a killed process does not leave one that could belong to a copy of its image. (A kill
+ * between that write and the renaming leaves this name as well; it is found by both.)
  */
 #include "config.h"
 
@@ -26,6 +30,7 @@
 #include "commit/store.h"
 
 #define SUFFIX ".xw-redo"
+#define NEW ".new" SUFFIX
 #define TMP ".tmp"
 
 enum { UUID_CHARS = 36, NONCE_CHARS = 16, FILES_MAX = 4096 };
@@ -88,6 +93,7 @@ static int take_one(struct dir_store *d, const char *name)
 	rc = xw_redo_store_open(d->image, path, 0, d->diag, &d->one);
 	if (!rc)
 		d->store.name = d->one->name;
+	d->store.undecided = ends_in(name, NEW);
 	return rc;
 }
 
@@ -162,21 +168,48 @@ static void remove_left_overs(const struct dir_store *d, const char *uuid)
 	free_list(files, n);
 }
 
+static void print_uuid(const uint8_t uuid[16], char out[UUID_CHARS + 1])
+{
+	size_t at = 0;
+
+	for (int i = 0; i < 16; i++)
+		at += (size_t)snprintf(out + at, UUID_CHARS + 1 - at, "%s%02x",
+				       i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+}
+
+static void dir_sweep(struct xw_redo_store *s, const uint8_t uuid[16])
+{
+	char text[UUID_CHARS + 1];
+
+	print_uuid(uuid, text);
+	remove_left_overs(ds(s), text);
+}
+
 static int dir_name_new(struct xw_redo_store *s, const uint8_t uuid[16], uint64_t nonce)
 {
-	char name[UUID_CHARS + 1 + NONCE_CHARS + sizeof(SUFFIX)];
+	char text[UUID_CHARS + 1], name[UUID_CHARS + 1 + NONCE_CHARS + sizeof(NEW)];
 	struct dir_store *d = ds(s);
-	size_t at = 0;
 	int rc = make_dir(d);
 
 	if (rc)
 		return rc;
-	for (int i = 0; i < 16; i++)
-		at += (size_t)snprintf(name + at, sizeof(name) - at, "%s%02x",
-				       i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
-	remove_left_overs(d, name);
-	snprintf(name + at, sizeof(name) - at, "-%016" PRIx64 SUFFIX, nonce);
+	print_uuid(uuid, text);
+	remove_left_overs(d, text);
+	snprintf(name, sizeof(name), "%s-%016" PRIx64 NEW, text, nonce);
 	return take_one(d, name);
+}
+
+static void dir_decided(struct xw_redo_store *s)
+{
+	struct dir_store *d = ds(s);
+	auto_free char *path = d->one ? strdup(d->one->name) : NULL;
+
+	if (!path || !ends_in(path, NEW))
+		return;
+	memcpy(path + strlen(path) - strlen(NEW), SUFFIX, sizeof(SUFFIX));
+	xw_redo_store_rename(d->one, path);
+	s->name = d->one->name;
+	s->undecided = false;
 }
 
 static int dir_create(struct xw_redo_store *s, uint64_t bytes, struct xw_dev **out)
@@ -228,10 +261,12 @@ static const struct xw_redo_store_ops dir_ops = {
 	.remove = dir_remove,
 	.select = dir_select,
 	.name_new = dir_name_new,
+	.decided = dir_decided,
+	.sweep = dir_sweep,
 	.close = dir_close,
 };
 
-int xw_redo_store_dir(const char *image, const char *dir, struct xw_diag *diag,
+int xw_redo_store_dir(const char *image, const char *dir, uint64_t offset, struct xw_diag *diag,
 		      struct xw_redo_store **out)
 {
 	struct dir_store *d = calloc(1, sizeof(*d));
@@ -251,6 +286,7 @@ int xw_redo_store_dir(const char *image, const char *dir, struct xw_diag *diag,
 	for (n = strlen(d->dir); n > 1 && d->dir[n - 1] == '/'; n--)
 		d->dir[n - 1] = '\0';
 	d->store.name = d->dir;
+	xw_redo_place_of(image, offset, &d->store.place);
 	*out = &d->store;
 	return 0;
 }

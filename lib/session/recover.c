@@ -12,37 +12,11 @@
 #include "base/auto.h"
 #include "base/endian.h"
 #include "base/types.h"
-#include "session/recover.h"
+#include "session/recover_internal.h"
 #include "commit/inside.h"
 #include "commit/redo.h"
 #include "commit/super.h"
 #include "dev/overlay.h"
-
-struct recovery {
-	struct xw_dev *dev;
-	struct xw_redo_store *store;
-	struct xw_redo_store *inside; /* of the record in the image; NULL: there is none */
-	struct xw_diag *diag;
-	unsigned flags;
-	struct xw_recover_info *info;
-	struct xw_redo *redo; /* NULL: no file, or an invalid one */
-	bool file; /* there is a file, and it is ours */
-	bool readable, valid, pending; /* state of the superblock */
-	bool overlaid; /* dev is our overlay: with RDONLY, if a write was necessary */
-	uint8_t super[XW_SUPER_SIZE];
-};
-
-/* Drop the message of an expected failure. */
-static void quiet(struct recovery *v, const struct xw_diag *before)
-{
-	if (v->diag)
-		*v->diag = *before;
-}
-
-static struct xw_diag diag_of(const struct recovery *v)
-{
-	return v->diag ? *v->diag : (struct xw_diag){0};
-}
 
 static void read_super(struct recovery *v)
 {
@@ -75,37 +49,6 @@ static int make_writable(struct recovery *v)
 	v->overlaid = !rc;
 	return rc;
 }
-
-static int find_redo(struct recovery *v)
-{
-	const struct xw_diag before = diag_of(v);
-	struct xw_dev *dev;
-	int rc = v->store ? v->store->ops->open(v->store, &dev) : XW_ERR_NOTFOUND;
-
-	if (rc == XW_ERR_NOTFOUND) {
-		/* A file that was never published is useless. */
-		if (v->store && !(v->flags & XW_RECOVER_RDONLY))
-			(void)v->store->ops->remove(v->store);
-		quiet(v, &before);
-		return 0;
-	}
-	if (rc)
-		return rc;
-	rc = xw_redo_open(dev, v->diag, &v->redo);
-	if (!rc) {
-		v->file = true;
-		return 0;
-	}
-	xw_dev_close(dev);
-	if (rc == XW_ERR_INPUT || rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM) {
-		quiet(v, &before);
-		v->file = rc != XW_ERR_INPUT; /* a file that is not ours counts as missing */
-		rc = 0;
-	}
-	return rc;
-}
-
-enum verdict { NOTHING, APPLY, DROP, STUCK };
 
 static bool same_uuid(const struct xw_redo *r, const uint8_t super[XW_SUPER_SIZE])
 {
@@ -192,7 +135,7 @@ static int judge_torn(struct recovery *v, enum verdict *verdict)
 	return rc < 0 ? rc : 0;
 }
 
-static int judge(struct recovery *v, enum verdict *verdict)
+int xw_recovery_judge(struct recovery *v, enum verdict *verdict)
 {
 	const struct xw_redo *r = v->redo;
 
@@ -344,7 +287,7 @@ static int look_at_number(struct recovery *v, uint64_t number, enum verdict *ver
 	}
 	if (!rc) {
 		xw_redo_set_inside(v->redo, v->inside);
-		rc = judge(v, verdict);
+		rc = xw_recovery_judge(v, verdict);
 	}
 	if (rc || *verdict != APPLY)
 		forget_inside(v);
@@ -369,66 +312,6 @@ static int look_inside(struct recovery *v, enum verdict *verdict)
 			*verdict = NOTHING;
 	}
 	return rc;
-}
-
-static int look_in_place(struct recovery *v, enum verdict *verdict)
-{
-	const int rc = find_redo(v);
-
-	return rc ? rc : judge(v, verdict);
-}
-
-/*
- * The superblock is the one from before the change: of an image whose change was not begun, or of
- * a copy of one whose change has only this file. So the file stays.
- */
-static void note_unbegun(struct recovery *v)
-{
-	if (!v->readable || memcmp(v->super, v->redo->old_super, XW_SUPER_SIZE) != 0)
-		return;
-	memcpy(v->info->dropped_super, v->redo->new_super, XW_SUPER_SIZE);
-	xw_log(v->diag, XW_LOG_WARN,
-	       "%s: the redo file of a change to %s that was not begun; delete it unless it is "
-	       "that "
-	       "of a copy of this filesystem",
-	       v->store->name, v->dev->name);
-}
-
-/* One of the store's n files, if it is this image's. What cannot be read is another's. */
-static int look_at_one(struct recovery *v, size_t n, enum verdict *verdict)
-{
-	const struct xw_diag before = diag_of(v);
-	int rc = v->store->ops->select(v->store, n);
-
-	*verdict = NOTHING;
-	if (rc)
-		return rc;
-	rc = find_redo(v);
-	if (rc == XW_ERR_NOMEM)
-		return rc;
-	if (rc)
-		quiet(v, &before);
-	rc = v->redo ? judge(v, verdict) : 0;
-	if (rc || *verdict == APPLY)
-		return rc;
-	if (*verdict == DROP && !memcmp(v->super, v->redo->new_super, XW_SUPER_SIZE))
-		return 0;
-	if (*verdict == DROP)
-		note_unbegun(v);
-	*verdict = NOTHING;
-	xw_redo_close(v->redo);
-	v->redo = NULL;
-	v->file = false;
-	return 0;
-}
-
-static int look_in_directory(struct recovery *v, enum verdict *verdict)
-{
-	int rc = 0;
-
-	for (size_t n = 0; !rc && *verdict == NOTHING; n++)
-		rc = look_at_one(v, n, verdict);
-	return rc == XW_ERR_NOTFOUND ? judge(v, verdict) : rc;
 }
 
 /* Notes which superblock the change would have written, if the record is complete. */
@@ -473,35 +356,10 @@ static int drop_left_over(struct recovery *v)
 		return 0;
 	note_dropped(v, number);
 	rc = make_writable(v);
-	return rc ? rc : xw_dev_set_size(v->dev, size);
-}
-
-/* The file of an earlier version: v->store is its store then, otherwise the directory still is. */
-static int look_beside(struct recovery *v, enum verdict *verdict)
-{
-	struct xw_redo_store *directory = v->store;
-	int rc;
-
-	v->store = directory->beside;
-	rc = look_in_place(v, verdict);
-	if (rc || *verdict == APPLY || *verdict == DROP)
-		return rc;
-	xw_redo_close(v->redo);
-	v->redo = NULL;
-	v->file = false;
-	v->store = directory;
-	*verdict = NOTHING;
-	return 0;
-}
-
-static int look_for_file(struct recovery *v, enum verdict *verdict)
-{
-	int rc = v->store && v->store->beside ? look_beside(v, verdict) : 0;
-
-	if (rc || *verdict != NOTHING)
-		return rc;
-	return v->store && v->store->ops->select ? look_in_directory(v, verdict)
-						 : look_in_place(v, verdict);
+	if (!rc)
+		rc = xw_dev_set_size(v->dev, size);
+	v->info->cleared |= !rc;
+	return rc;
 }
 
 static int redo_step(struct recovery *v)
@@ -515,7 +373,7 @@ static int redo_step(struct recovery *v)
 	if (!rc && verdict == NOTHING)
 		rc = drop_left_over(v);
 	if (!rc && verdict == NOTHING)
-		rc = look_for_file(v, &verdict);
+		rc = xw_recovery_look_for_file(v, &verdict);
 	if (!rc && verdict == APPLY)
 		rc = load_redo(v, &verdict);
 	if (!rc && verdict == APPLY)
@@ -531,6 +389,7 @@ static int redo_step(struct recovery *v)
 	if (gone)
 		rc = v->store->ops->remove(v->store);
 	v->info->redo_dropped = verdict == DROP && gone;
+	v->info->cleared |= v->info->redo_dropped;
 	read_super(v);
 	/* The file belongs to a repair of a state that had lost its own redo file. */
 	if (!rc && verdict == DROP && v->pending) {
@@ -626,6 +485,7 @@ static int forget_step(struct recovery *v)
 	rc = make_writable(v);
 	if (!rc)
 		rc = xw_commit_put_super(v->dev, v->super);
+	v->info->cleared |= !rc;
 	if (!rc)
 		xw_log(v->diag, XW_LOG_INFO,
 		       "%s: what a change that was not begun has left in the "

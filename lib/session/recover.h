@@ -30,9 +30,16 @@
 #define XW_RECOVER_FORCE 0x4
 #define XW_RECOVER_SALVAGE 0x8 /* with JOURNAL: see XW_REPLAY_SALVAGE */
 #define XW_RECOVER_UNSETTLED 0x10 /* with JOURNAL: see XW_REPLAY_UNSETTLED */
+/*
+ * In a directory of redo files, also remove those that a copy of the filesystem could need, if the
+ * image has the old or the new superblock of their change.
+ */
+#define XW_RECOVER_CLEAR 0x20
 
 struct xw_recover_info {
 	bool redo_applied, redo_dropped;
+	bool cleared; /* what an interrupted change had left was removed: it was not begun, or is
+		       * complete */
 	/*
 	 * After a change was dropped before its commit point: the superblock that it would have
 	 * written, which identifies its undo file. All zeros: there was none.

@@ -14,12 +14,14 @@ int xw_tune_clear_pending(const char *path, const struct xw_tune_opts *opts, str
 	struct xw_recover_info info;
 	struct xw_dev *dev;
 	int rc = xw_recover_open(path, opts->redo_file ? opts->redo_file : opts->redo_dir,
-				 opts->offset, XW_RECOVER_FORCE, diag, &dev, &info);
+				 opts->offset, XW_RECOVER_FORCE | XW_RECOVER_CLEAR, diag, &dev,
+				 &info);
 
 	if (rc)
 		return rc;
 	*was = info.stuck          ? XW_TUNE_GIVEN_UP
 	       : info.redo_applied ? XW_TUNE_COMPLETED
+	       : info.cleared      ? XW_TUNE_CLEARED
 				   : XW_TUNE_NOT_PENDING;
 	if (info.stuck)
 		rc = xw_recover_abandon(dev, diag);

@@ -109,6 +109,7 @@ enum xw_tune_pending {
 	XW_TUNE_NOT_PENDING,
 	XW_TUNE_COMPLETED, /* the redo record or file is there after all */
 	XW_TUNE_GIVEN_UP,
+	XW_TUNE_CLEARED, /* none is pending; what one had left is removed */
 };
 
 /*

@@ -129,6 +129,8 @@ void tune_print_pending(FILE *out, const struct tune_args *args, enum xw_tune_pe
 		[XW_TUNE_NOT_PENDING] = "no change is pending",
 		[XW_TUNE_COMPLETED] = NULL,
 		[XW_TUNE_GIVEN_UP] = "the interrupted change is given up; run xw-fsck -f",
+		[XW_TUNE_CLEARED] = "no change is pending; what an interrupted one had left is "
+				    "removed",
 	};
 
 	if (texts[was])
@@ -141,6 +143,7 @@ int tune_print_pending_json(FILE *out, enum xw_tune_pending was)
 		[XW_TUNE_NOT_PENDING] = "none",
 		[XW_TUNE_COMPLETED] = "completed",
 		[XW_TUNE_GIVEN_UP] = "given up",
+		[XW_TUNE_CLEARED] = "cleared",
 	};
 	struct xw_json j = {0};
 

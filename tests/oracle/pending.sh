@@ -82,4 +82,134 @@ for call in "xw-tune -q -L x img" "xw-fsck -fpq img" "xw-import -q img d"; do
 	run_tool "$BIN/${call%% *}" /dev/null ${call#* }
 	equal "$call: no note" "$(grep -c 'interrupted' .err)" 0
 done
-done_testing 52
+
+# What was left behind the end of an image file, by a change that was not begun, every tool that writes removes.
+"$MKFS" -q -F -t ext2 -b 1024 -d d tail 4M
+"$BIN/xw-debugfs" -w -R 'ssv state 0' tail >out 2>&1
+cp tail new
+"$BIN/xw-debugfs" -w -R 'ssv mtime 20200101' new >out 2>&1
+cp tail longer
+"$tool" change longer new how=inside fail=9 mode=cut >out 2>&1
+is "a kill leaves a longer file" test "$(stat -c %s longer)" -gt $((4 << 20))
+while read -r call; do
+	cp longer img
+	# shellcheck disable=SC2086
+	run_tool "$BIN/${call%% *}" /dev/null ${call#* }
+	equal "$call: of its old size" "$(stat -c %s img)" $((4 << 20))
+done <<'CALLS'
+xw-fsck -p img
+xw-fsck -fy img
+xw-tune -L x img
+xw-import img d
+xw-debugfs -w -R ls img
+xw-tune -f -E clear_pending img
+CALLS
+equal "  which says what it did" "$RC $(cat .out)" "0 img: no change is pending; what an interrupted one had left is removed"
+run_tool "$BIN/xw-tune" /dev/null -f -E clear_pending img
+equal "  and has nothing to do now" "$RC $(cat .out .err)" "0 img: no change is pending"
+cp longer img
+run_tool "$BIN/xw-tune" /dev/null -f -E clear_pending --json img
+equal "  the same as JSON" "$RC $(cat .out)" '0 {"pending":"cleared"}'
+cp longer img
+run_tool "$FSCK" /dev/null -fn img
+is "xw-fsck -n leaves it" cmp img longer
+
+# Redo files in the state directory: of two copies of a filesystem in a larger file.
+export EXTWRIGHT_STATE_DIR=$T/state SOURCE_DATE_EPOCH=1700000000
+fault=$XW_BUILD/.libs/fault_preload.so
+U=5c0f3f6e-0b64-4d0e-a3a5-7d1b2a1c9f10 A="disk?offset=1048576" B="disk?offset=3145728"
+"$MKFS" -q -t ext2 -b 1024 -U $U -d d part 2M
+"$BIN/xw-debugfs" -w -R 'ssv state 0' part >out 2>&1 # no record in the image: its bitmaps may be wrong
+{ head -c 1M /dev/zero && cat part part && head -c 1M /dev/zero; } >disk.old
+put_disk() { cat disk.old >disk && rm -rf state; }
+cut() { # WRITE IMAGE LABEL: killed before that write to the disk
+	LD_PRELOAD=$fault XW_FAULT_PATH=$T/disk XW_FAULT_AT=$1 XW_FAULT_MODE=cut "$BIN/xw-tune" -L "$3" "$2" </dev/null >out 2>&1
+}
+redo_files() { ls -A state 2>/dev/null | wc -l; }
+label() { "$BIN/xw-dump" -h "$1" 2>/dev/null | sed -n 's/^Filesystem volume name: *//p'; }
+tune() { run_tool "$BIN/xw-tune" /dev/null "$@"; }
+if nm -D "$XW_BUILD/.libs/libextwright.so" 2>/dev/null | grep -q __asan_init || [ ! -e "$fault" ]; then
+	skip "left-over redo files" "a sanitizer wants to be loaded first" 13
+else
+	put_disk
+	cut 1 "$A" early
+	equal "killed before the commit point: a file is left" "$(ls state | sed 's/-[0-9a-f]\{16\}[.]/-NONCE./')" "$U-NONCE.new.xw-redo"
+	"$FSCK" -fn "$A" >out 2>&1
+	tune -M /b "$B"
+	equal "  readers leave it, and tools that change a copy" "$RC $(redo_files) $(grep -c 'was not begun' .err)" "0 1 1"
+	tune -M /a "$A"
+	equal "  one that changes its filesystem removes it" "$RC $(redo_files) $(grep -c 'was not begun' .err)" "0 0 0"
+	put_disk
+	cut 1 "$A" early
+	cut 1 "$A" later
+	cut 2 "$B" half
+	equal "and while a copy is pending" "$(redo_files)" 2
+	"$FSCK" -p "$A" >out 2>&1
+	equal "  only its own is removed" "$(redo_files) $(label "$B")" "1 half"
+	tune -M /b "$B"
+	equal "  and the copy is completed" "$RC $(redo_files) $(label "$B")" "0 0 half"
+	put_disk
+	cut 2 "$A" same
+	tune -L same "$B"
+	tune -M /b "$B"
+	equal "the same change of two copies" "$RC $(redo_files)" "0 1"
+	"$FSCK" -p "$A" >out 2>&1
+	equal "  the one that was interrupted has kept its file" "$(redo_files) $(label "$A")" "0 same"
+	put_disk
+	cut 2 "$A" half
+	cp disk moved && cat disk.old >disk
+	tune -M /a "$A"
+	equal "a copy of a pending one, which got its old contents back" "$RC $(redo_files) $(grep -c 'was not begun' .err)" "0 1 1"
+	"$FSCK" -p "moved?offset=1048576" >out 2>&1
+	equal "  is completed" "$(redo_files) $(label "moved?offset=1048576")" "0 half"
+	put_disk
+	cut 1 "$A" early
+	cat disk >other && mv other disk # another file: as after a boot, the place is not known
+	tune -f -E clear_pending --json "$A"
+	equal "elsewhere, clear_pending removes it" "$RC $(redo_files) $(cat .out)" '0 0 {"pending":"cleared"}'
+	put_disk
+	cut 2 "$A" half
+	mv state/* away
+	tune -f -E clear_pending "$A"
+	equal "clear_pending without the file" "$RC $(cat .out)" "0 disk: the interrupted change is given up; run xw-fsck -f"
+	put_disk
+	mkdir state && echo XW-REDO1 >state/$U-0123456789abcdef.new.xw-redo.tmp && echo XW-REDO1 >state/6${U#?}-0123456789abcdef.new.xw-redo.tmp
+	tune -f -E clear_pending "$A"
+	equal "a file that was never complete, and one of another filesystem" "$RC $(ls state)" "0 6${U#?}-0123456789abcdef.new.xw-redo.tmp"
+fi
+
+# --commit holds for the counts that belong to a replayed journal, too: where that form is impossible, they are not committed.
+"$MKFS" -q -F -t ext4 -b 1024 -d d dirty 8M
+head -c 1024 /dev/zero >zeros
+"$BIN/xw-debugfs" -w -R 'ssv free_blocks_count 17' dirty >out 2>&1
+printf 'jo\njw -b 5000 zeros\njc\n' | "$BIN/xw-debugfs" -w -f - dirty >out 2>&1
+needs_recovery() { "$BIN/xw-dump" -h "$1" 2>/dev/null | grep -c needs_recovery; }
+cp dirty img && echo text >img.xw-redo
+tune --commit file -L x img
+equal "--commit file, where a file is impossible: not through the journal" "$RC $(needs_recovery img)" "1 1"
+rm img.xw-redo
+bad=
+for how in auto journal inside file; do
+	cp dirty img
+	tune --commit $how -L x img
+	[ "$RC $(needs_recovery img) $(label img)" = "0 0 x" ] || bad="$bad $how: $(cat .err)"
+	"$FSCK" -fn img >out 2>&1 || bad="$bad $how: $(cat out)"
+done
+equal "  each form, after a replay" "$bad" ""
+
+# No home, and no state directory.
+put_disk && cp disk.old disk.alone
+user=(env -u HOME -u XDG_STATE_HOME -u EXTWRIGHT_STATE_DIR)
+[ "$(id -u)" != 0 ] || user=(setpriv --reuid 65534 --regid 65534 --clear-groups "${user[@]}")
+chmod 755 . && chmod 666 disk
+if "${user[@]}" "$BIN/xw-dump" -h "$A" >out 2>&1; then
+	run_tool "${user[0]}" /dev/null "${user[@]:1}" "$BIN/xw-tune" -L x "$A"
+	equal "no place for a redo file is known" "$RC $(cat .err)" "1 xw-tune: disk: no location for the redo file: give --redo-file FILE"
+	equal "  nothing has changed" "$(cmp disk disk.old 2>&1) $(echo disk*)" " disk disk.alone disk.old"
+	mkdir -m 777 mine
+	run_tool "${user[0]}" /dev/null "${user[@]:1}" "$BIN/xw-tune" --redo-file mine/ -L x "$A"
+	equal "  --redo-file" "$RC $(ls mine) $(label "$A")" "0  x"
+else
+	skip "no place for a redo file is known" "another user cannot run the tools" 3
+fi
+done_testing 81

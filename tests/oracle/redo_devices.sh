@@ -49,8 +49,8 @@ each_step() { # FINISH -- TOOL ARGUMENT...
 				n_half=$((n_half + 1))
 			fi
 			$finish >.out 2>.err </dev/null
-			# A file of a change that was not begun stays: it could be that of a copy.
-			[ "$(redo_files)" = 0 ] || grep -q "was not begun" .err || { diag "$mode at $k: a redo file is left"; bad=$((bad + 1)); }
+			# A file of a change that was not begun stays only where the kernel does not number disks: it could be that of a copy.
+			[ "$(redo_files)" = 0 ] || { [ ! -e "/sys/block/${loop##*/}/diskseq" ] && grep -q "was not begun" .err; } || { diag "$mode at $k: a redo file is left"; bad=$((bad + 1)); }
 			now=$("$BIN/xw-export" "$loop" 2>/dev/null | sha256sum)
 			case $now in
 			"$was_old" | "$was_new") ;;
@@ -111,7 +111,7 @@ run xw-tune -L x "$loop"
 fails 1 "$loop: a change was interrupted, and no redo file in $EXTWRIGHT_STATE_DIR completes it; --redo-file FILE names one" \
 	"a redo file that was moved away"
 run xw-tune --redo-file elsewhere/* -L x "$loop"
-works "  is named by --redo-file"
+equal "  is named by --redo-file" "$RC $(cat .err)" "0 $loop: completed an interrupted change"
 cat old >"$loop"
 half "$loop"
 rm -rf "$EXTWRIGHT_STATE_DIR"

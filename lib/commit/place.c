@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "commit/place.h"
+
+/* Of Linux 5.15 and later: a number that each disk, and each backing file of a loop device, has. */
+#ifndef BLKGETDISKSEQ
+#define BLKGETDISKSEQ _IOR(0x12, 128, uint64_t)
+#endif
+
+static bool read_boot_id(uint8_t out[16])
+{
+	auto_fd int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	static const char digits[] = "0123456789abcdef";
+	char text[64];
+	const ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	size_t have = 0;
+
+	memset(out, 0, 16);
+	for (ssize_t i = 0; i < n && have < 32; i++) {
+		const char *at = isxdigit((unsigned char)text[i]) ? strchr(digits, text[i]) : NULL;
+
+		if (at)
+			out[have / 2] = (uint8_t)(out[have / 2] << 4 | (at - digits));
+		have += at != NULL;
+	}
+	return have == 32;
+}
+
+static bool find_disk(int fd, const struct statx *st, struct xw_redo_place *out)
+{
+	out->device = makedev(st->stx_rdev_major, st->stx_rdev_minor);
+	return !ioctl(fd, BLKGETDISKSEQ, &out->number) && out->number;
+}
+
+/* An inode number is reused, together with the time of its creation it is not. */
+static bool find_file(const struct statx *st, struct xw_redo_place *out)
+{
+	out->device = makedev(st->stx_dev_major, st->stx_dev_minor);
+	out->number = st->stx_ino;
+	out->born = (uint64_t)st->stx_btime.tv_sec * 1000000000u + st->stx_btime.tv_nsec;
+	return st->stx_mask & STATX_BTIME && out->born;
+}
+
+void xw_redo_place_of(const char *path, uint64_t offset, struct xw_redo_place *out)
+{
+	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct statx st;
+	bool known;
+
+	*out = (struct xw_redo_place){.offset = offset};
+	known = fd >= 0 && !statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &st) &&
+		(S_ISBLK(st.stx_mode) ? find_disk(fd, &st, out) : find_file(&st, out)) &&
+		read_boot_id(out->boot);
+	if (!known)
+		*out = (struct xw_redo_place){0};
+}
+
+bool xw_redo_place_same(const struct xw_redo_place *a, const struct xw_redo_place *b)
+{
+	static const uint8_t unknown[16];
+
+	return memcmp(a->boot, unknown, sizeof(unknown)) != 0 &&
+	       !memcmp(a->boot, b->boot, sizeof(a->boot)) && a->device == b->device &&
+	       a->number == b->number && a->born == b->born && a->offset == b->offset;
+}

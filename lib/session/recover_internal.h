@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* State of a recovery, for recover.c and recover_file.c. */
+#ifndef XW_SESSION_RECOVER_INTERNAL_H
+#define XW_SESSION_RECOVER_INTERNAL_H
+
+#include "commit/redo.h"
+#include "session/recover.h"
+
+struct recovery {
+	struct xw_dev *dev;
+	struct xw_redo_store *store;
+	struct xw_redo_store *inside; /* of the record in the image; NULL: there is none */
+	struct xw_diag *diag;
+	unsigned flags;
+	struct xw_recover_info *info;
+	struct xw_redo *redo; /* NULL: no file, or an invalid one */
+	bool file; /* there is a file, and it is ours */
+	bool readable, valid, pending; /* state of the superblock */
+	bool overlaid; /* dev is our overlay: with RDONLY, if a write was necessary */
+	uint8_t super[XW_SUPER_SIZE];
+};
+
+/* Drop the message of an expected failure. */
+static inline void quiet(struct recovery *v, const struct xw_diag *before)
+{
+	if (v->diag)
+		*v->diag = *before;
+}
+
+static inline struct xw_diag diag_of(const struct recovery *v)
+{
+	return v->diag ? *v->diag : (struct xw_diag){0};
+}
+
+enum verdict { NOTHING, APPLY, DROP, STUCK };
+
+/* What is to be done with v->redo, or without one? */
+int xw_recovery_judge(struct recovery *v, enum verdict *verdict);
+/* Look for the redo file that belongs to the image; APPLY, DROP: v->store has it selected. */
+int xw_recovery_look_for_file(struct recovery *v, enum verdict *verdict);
+
+#endif
