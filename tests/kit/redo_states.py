@@ -9,6 +9,7 @@ redo_states.py removed PENDING FINAL OUT: OUT is FINAL, marked as done, after a 
 was removed: the last block of the record is gone, its list is not. For images without checksums.
 redo_states.py torn PENDING OLD OUT: OUT is OLD, and of the commit point that made it PENDING only the second sector of the
 superblock is on the medium, beside the record. For images without checksums.
+redo_states.py booted FILE: a redo file that was made before the last boot.
 """
 import os
 import struct
@@ -78,4 +79,15 @@ def torn(pending, old, out):
     store(out, image)
 
 
-{"forged": forged, "wrapped": wrapped, "removed": removed, "torn": torn}[sys.argv[1]](*sys.argv[2:])
+def booted(path):
+    """The place of the image, as extwright(7) describes it, with another boot ID."""
+    redo = load(path)
+    if not any(redo[0x58:0x68]):
+        sys.exit("no place is known")
+    redo[0x58] ^= 1
+    struct.pack_into("<I", redo, 0x3FC, 0)
+    struct.pack_into("<I", redo, 0x3FC, crc32c(bytes(redo[:4096])))
+    store(path, redo)
+
+
+{"forged": forged, "wrapped": wrapped, "removed": removed, "torn": torn, "booted": booted}[sys.argv[1]](*sys.argv[2:])

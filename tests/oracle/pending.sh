@@ -129,7 +129,7 @@ redo_files() { ls -A state 2>/dev/null | wc -l; }
 label() { "$BIN/xw-dump" -h "$1" 2>/dev/null | sed -n 's/^Filesystem volume name: *//p'; }
 tune() { run_tool "$BIN/xw-tune" /dev/null "$@"; }
 if nm -D "$XW_BUILD/.libs/libextwright.so" 2>/dev/null | grep -q __asan_init || [ ! -e "$fault" ]; then
-	skip "left-over redo files" "a sanitizer wants to be loaded first" 13
+	skip "left-over redo files" "a sanitizer wants to be loaded first" 16
 else
 	put_disk
 	cut 1 "$A" early
@@ -162,6 +162,13 @@ else
 	equal "a copy of a pending one, which got its old contents back" "$RC $(redo_files) $(grep -c 'was not begun' .err)" "0 1 1"
 	"$FSCK" -p "moved?offset=1048576" >out 2>&1
 	equal "  is completed" "$(redo_files) $(label "moved?offset=1048576")" "0 half"
+	put_disk
+	cut 1 "$A" early
+	is "after a boot" python3 "$KIT/redo_states.py" booted state/*
+	tune -M /a "$A"
+	equal "  it stays, with a warning" "$RC $(redo_files) $(grep -c 'was not begun; delete it unless' .err)" "0 1 1"
+	tune -M /b "$A"
+	equal "  without one, when the filesystem has changed" "$RC $(redo_files) $(cat .err)" "0 1 "
 	put_disk
 	cut 1 "$A" early
 	cat disk >other && mv other disk # another file: as after a boot, the place is not known
@@ -212,4 +219,4 @@ if "${user[@]}" "$BIN/xw-dump" -h "$A" >out 2>&1; then
 else
 	skip "no place for a redo file is known" "another user cannot run the tools" 3
 fi
-done_testing 81
+done_testing 84
