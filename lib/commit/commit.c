@@ -9,6 +9,7 @@
  *   undo file likewise, if requested            old
  *   is the image unchanged by others?           old, or changed by them
  *   superblock with bit and nonce, flush        new, once the record is applied  [commit point]
+ *     between the two: a file in a directory loses the ".new" of its name
  *   blocks, flush, size                         the same
  *   is it unchanged by others?                  the same
  *   record in the image: superblock, flush      the same (marked as done, with bit and nonce)
