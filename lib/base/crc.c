@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/crc.h"
 #include "base/endian.h"
 
@@ -119,9 +120,6 @@ uint16_t xw_crc16(uint16_t crc, const void *buf, size_t len)
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#if __has_include(<sys/platform/x86.h>)
-#include <sys/platform/x86.h>
-#endif
 
 #define HW static inline __attribute__((target("sse4.2,pclmul")))
 
@@ -172,18 +170,9 @@ static __attribute__((target("sse4.2,pclmul"))) uint32_t crc32c_hw(uint32_t crc,
 	return crc;
 }
 
-/*
- * The C library's record of the CPU, or libgcc's, both filled before main: no state of ours. That
- * of libgcc executes CPUID some twenty times in each process, and in a virtual machine each of
- * them is an exit to the host.
- */
 static inline bool has_hw(void)
 {
-#if defined(CPU_FEATURE_ACTIVE)
-	return CPU_FEATURE_ACTIVE(SSE4_2) && CPU_FEATURE_ACTIVE(PCLMULQDQ);
-#else
-	return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
-#endif
+	return XW_CPU_HAS(SSE4_2, "sse4.2") && XW_CPU_HAS(PCLMULQDQ, "pclmul");
 }
 
 uint32_t xw_crc32c(uint32_t crc, const void *buf, size_t len)

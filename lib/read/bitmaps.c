@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/popcount.h"
 #include "read/bitmaps.h"
 #include "space/bits.h"
 
@@ -65,33 +66,6 @@ static void set_bits(uint8_t *bits, uint64_t from, uint64_t to)
 	}
 	for (; from < to; from++)
 		bits[from / 8] |= (uint8_t)(1u << from % 8);
-}
-
-static uint64_t count_clear(const uint8_t *bits, uint64_t bytes)
-{
-	uint64_t used = 0, word, four[4];
-	uint64_t i = 0;
-
-	for (; i + sizeof(four) <= bytes; i += sizeof(four)) {
-		memcpy(four, bits + i, sizeof(four));
-		if (!~(four[0] & four[1] & four[2] & four[3]))
-			used += 256;
-		else if (four[0] | four[1] | four[2] | four[3])
-			for (unsigned k = 0; k < 4; k++)
-				used += four[k] ? (uint64_t)__builtin_popcountll(four[k]) : 0;
-	}
-	for (; i + sizeof(word) <= bytes; i += sizeof(word)) {
-		memcpy(&word, bits + i, sizeof(word));
-		/*
-		 * popcount is a function call on CPUs without the instruction, and most words are
-		 * zero
-		 */
-		if (word)
-			used += ~word ? (uint64_t)__builtin_popcountll(word) : 64;
-	}
-	for (; i < bytes; i++)
-		used += (uint64_t)__builtin_popcount(bits[i]);
-	return bytes * 8 - used;
 }
 
 static int check_csum(struct xw_image *img, uint64_t group, uint32_t csum, const char *which,
@@ -188,8 +162,8 @@ static int check_block_bits(struct xw_image *img, const struct xw_sysmap *m, uin
 	if (!each_meta(img, m, group_start(img, group), len, uninit, bits))
 		rc = fail(img, XW_ERR_CORRUPT, group, "block", "metadata is marked free");
 	set_bits(bits, ((len - 1) >> xw_image_cluster_bits(img)) + 1, per_group);
-	also(&rc,
-	     check_free(img, group, count_clear(bits, per_group / 8), gd->free_blocks, "block"));
+	also(&rc, check_free(img, group, per_group - xw_popcount(bits, per_group / 8),
+			     gd->free_blocks, "block"));
 	return rc;
 }
 
@@ -268,7 +242,8 @@ int xw_image_inode_bitmap(struct xw_image *img, uint64_t group, uint8_t *bits)
 	also(&rc, check_unused(img, group, &gd, bits));
 	there = before < sb->inodes_count ? XW_MIN(per_group, sb->inodes_count - before) : 0;
 	set_bits(bits, there, (uint64_t)bytes * 8);
-	also(&rc, check_free(img, group, count_clear(bits, bytes), gd.free_inodes, "inode"));
+	also(&rc, check_free(img, group, (uint64_t)bytes * 8 - xw_popcount(bits, bytes),
+			     gd.free_inodes, "inode"));
 	return rc;
 }
 

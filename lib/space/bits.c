@@ -5,8 +5,10 @@
  */
 #include "config.h"
 
+#include "base/popcount.h"
 #include "space/bits.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define WORD_ORDERS 6 /* orders 0..5 lie inside a word */
@@ -19,26 +21,6 @@ static const uint64_t order_mask[WORD_ORDERS] = {
 	UINT64_C(0x0001000100010001),
 	UINT64_C(0x0000000100000001),
 };
-
-/*
- * For a bitmap byte, in 16 bits each: free blocks, free aligned pairs, free halves, free runs. A
- * group has less than 2^16 blocks, so that sums over all its bytes fit. Instructions for counting
- * bits may be missing, and 8 lookups are faster than counting without.
- */
-#define F(b) (~(b)&0xffu)
-#define SUM(x)                                                                                     \
-	(((x)&1u) + ((x) >> 1 & 1u) + ((x) >> 2 & 1u) + ((x) >> 3 & 1u) + ((x) >> 4 & 1u) +        \
-	 ((x) >> 5 & 1u) + ((x) >> 6 & 1u) + ((x) >> 7 & 1u))
-#define PAIRS(b) (F(b) & F(b) >> 1 & 0x55u)
-#define HALVES(b) (PAIRS(b) & PAIRS(b) >> 2 & 0x11u)
-#define STARTS(b) (F(b) & ~(F(b) << 1))
-#define T1(b)                                                                                      \
-	((uint64_t)SUM(F(b)) | (uint64_t)SUM(PAIRS(b)) << 16 | (uint64_t)SUM(HALVES(b)) << 32 |    \
-	 (uint64_t)SUM(STARTS(b)) << 48)
-#define T4(b) T1(b), T1((b) + 1u), T1((b) + 2u), T1((b) + 3u)
-#define T16(b) T4(b), T4((b) + 4u), T4((b) + 8u), T4((b) + 12u)
-#define T64(b) T16(b), T16((b) + 16u), T16((b) + 32u), T16((b) + 48u)
-static const uint64_t byte_counts[256] = {T64(0u), T64(64u), T64(128u), T64(192u)};
 
 uint32_t xw_bits_run_start(const uint64_t *w, uint32_t at)
 {
@@ -91,40 +73,73 @@ static bool four_free(const uint64_t *w)
 	return !(w[0] | w[1] | w[2] | w[3]);
 }
 
-uint32_t xw_bits_longest(const uint64_t *w, uint32_t nbits, uint32_t enough)
+/* As runs_of(); 2^order: the largest power of two up to n, a constant for the compiler. */
+static inline __attribute__((always_inline)) uint64_t runs_of_order(uint64_t f, uint32_t n,
+								    unsigned order)
 {
-	uint32_t best = 0, run = 0, nwords = (nbits + 63) / 64;
+	for (unsigned k = 0; k < order; k++)
+		f &= f >> (1u << k);
+	return f & f >> (n - (1u << order));
+}
 
-	for (uint32_t i = 0; i < nwords && best < enough; i++) {
-		uint64_t f;
+/* A search for the longest run: the word it has come to, and what it has seen. */
+struct longest {
+	uint32_t at, run, best; /* run: free blocks at the end of the previous word */
+};
 
-		for (; i + 4 < nwords && four_free(w + i); i += 4)
-			run += 256;
-		if (i + 4 < nwords && four_used(w + i)) {
-			best = XW_MAX(best, run);
-			run = 0;
-			i += 3;
+/*
+ * Go on while the longest run has less than 2^(order + 1) - 1 blocks, so that what decides about a
+ * word is a fixed number of shifts.
+ */
+static inline __attribute__((always_inline)) void longest_of_order(struct longest *l,
+								   const uint64_t *w, uint32_t n,
+								   uint32_t enough, unsigned order)
+{
+	const uint32_t end =
+		XW_MIN(enough, order < WORD_ORDERS - 1 ? (2u << order) - 1 : UINT32_MAX);
+	uint32_t i = l->at, run = l->run, best = l->best;
+
+	while (i < n && best < end) {
+		uint64_t f = ~w[i], at;
+
+		if (!f || !w[i]) {
+			if (i + 4 <= n && four_free(w + i)) {
+				run += 256;
+				i += 4;
+			} else if (!w[i]) {
+				run += 64;
+				i++;
+			} else {
+				best = XW_MAX(best, run);
+				run = 0;
+				i += i + 4 <= n && four_used(w + i) ? 4 : 1;
+			}
 			continue;
 		}
-		f = ~w[i];
-		if (!w[i]) {
-			run += 64;
-			continue;
-		}
-		if (!f) {
-			best = XW_MAX(best, run);
-			run = 0;
-			continue;
-		}
-		run += (uint32_t)__builtin_ctzll(w[i]);
-		best = XW_MAX(best, run);
+		best = XW_MAX(best, run + (uint32_t)__builtin_ctzll(w[i]));
 		/* A run inside the word is at most 62 long, with a used block on either side. */
 		if (best < 62)
-			for (uint64_t at = runs_of(f, best + 1); at; best++)
+			for (at = best < end ? runs_of_order(f, best + 1, order)
+					     : runs_of(f, best + 1);
+			     at; best++)
 				at &= f >> (best + 1);
-		run = (uint32_t)__builtin_clzll(w[i]);
+		run = (uint32_t)__builtin_clzll(w[i++]);
 	}
-	return XW_MAX(best, run);
+	*l = (struct longest){i, run, best};
+}
+
+uint32_t xw_bits_longest(const uint64_t *w, uint32_t nbits, uint32_t enough)
+{
+	const uint32_t n = (nbits + 63) / 64;
+	struct longest l = {0};
+
+	longest_of_order(&l, w, n, enough, 0);
+	longest_of_order(&l, w, n, enough, 1);
+	longest_of_order(&l, w, n, enough, 2);
+	longest_of_order(&l, w, n, enough, 3);
+	longest_of_order(&l, w, n, enough, 4);
+	longest_of_order(&l, w, n, enough, 5);
+	return XW_MAX(l.best, l.run);
 }
 
 uint32_t xw_bits_find_run(const uint64_t *w, uint32_t from, uint32_t end, uint32_t n)
@@ -162,121 +177,140 @@ static uint64_t used_bytes(uint64_t v)
 	return (used >> 7) * UINT64_C(0x0102040810204080) >> 56;
 }
 
-static uint64_t count_word(uint64_t v)
+static inline __attribute__((always_inline)) uint32_t bits_of(uint64_t v)
 {
-	uint64_t sum = 0;
-
-	for (unsigned k = 0; k < 8; k++, v >>= 8)
-		sum += byte_counts[v & 0xff];
-	return sum;
-}
-
-/* Sums of byte_counts over all bytes. */
-static uint64_t count_bytes(const uint64_t *w, uint32_t nwords)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < nwords; i++)
-		sum += count_word(w[i]);
-	return sum;
+	return (uint32_t)__builtin_popcountll(v);
 }
 
 /*
- * The bytes of a word whose first block continues the run at the end of the previous byte. before:
- * 1 if the block before the word is used.
+ * Three orders of a histogram: the aligned free blocks of each, and the bitmap of the next three,
+ * in which a bit represents 8 blocks and is set unless all are free. Returns its number of words.
  */
-static uint32_t joints(uint64_t v, uint64_t before)
+static inline __attribute__((always_inline)) uint32_t count_level(const uint64_t *w,
+								  uint32_t nwords,
+								  uint32_t count[3],
+								  uint64_t *above)
 {
-	uint64_t joint = ~(v | v << 1 | before) & UINT64_C(0x0101010101010101);
-
-	return (uint32_t)(joint * UINT64_C(0x0101010101010101) >> 56);
-}
-
-static uint32_t count_joints(const uint64_t *w, uint32_t nwords)
-{
-	uint64_t before = 1;
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < nwords; i++) {
-		n += joints(w[i], before);
-		before = w[i] >> 63;
-	}
-	return n;
-}
-
-/*
- * One level of a survey: counts of all bytes, and the bitmap of the next level, in which a bit
- * represents 8 blocks and is set unless all are free. Returns its number of words; *njoints is
- * optional.
- */
-static uint32_t count_level(const uint64_t *w, uint32_t nwords, uint64_t *counts, uint64_t *above,
-			    uint32_t *njoints)
-{
-	uint64_t sum = 0, before = 1;
-	uint32_t n = (nwords + 7) / 8, nj = 0;
+	uint32_t n = (nwords + 7) / 8, alike = 0;
 
 	memset(above, 0xff, n * sizeof(*above));
-	for (uint32_t i = 0; i < nwords; before = w[i++] >> 63) {
-		uint64_t v = w[i], byte = 0;
+	count[0] = count[1] = count[2] = 0;
+	for (uint32_t i = 0; i < nwords; i++) {
+		const uint64_t f = ~w[i], pairs = f & f >> 1 & order_mask[1];
 
 		if (i % 4 == 0 && i + 4 <= nwords && four_used(w + i)) {
 			i += 3;
 			continue;
 		}
 		if (i % 4 == 0 && i + 4 <= nwords && four_free(w + i)) {
-			sum += 32 * byte_counts[0];
-			nj += 32 - (uint32_t)before;
+			alike += 4;
 			above[i / 8] &= ~((uint64_t)UINT32_MAX << i % 8 * 8);
 			i += 3;
 			continue;
 		}
-		if (!~v)
-			continue;
-		if (!v) {
-			sum += 8 * byte_counts[0];
-			nj += 8 - (uint32_t)before;
-		} else {
-			sum += count_word(v);
-			nj += joints(v, before);
-			byte = used_bytes(v);
-		}
-		above[i / 8] &= ~((uint64_t)0xff << i % 8 * 8) | byte << i % 8 * 8;
+		count[0] += bits_of(f);
+		count[1] += bits_of(pairs);
+		count[2] += bits_of(pairs & pairs >> 2 & order_mask[2]);
+		above[i / 8] &= ~((uint64_t)0xff << i % 8 * 8) | used_bytes(w[i]) << i % 8 * 8;
 	}
-	*counts = sum;
-	*njoints = nj;
+	for (unsigned k = 0; k < 3; k++)
+		count[k] += alike * (64u >> k);
 	return n;
 }
 
-void xw_bits_count(const uint64_t *w, uint32_t nbits, uint32_t *nfree, uint32_t *fragments)
+/*
+ * The loop of xw_bits_count(). Starts of runs are the free blocks behind a used one; blocks before
+ * the group count as used.
+ */
+static inline __attribute__((always_inline)) void count_words(const uint64_t *w, uint32_t n,
+							      uint32_t *nfree, uint32_t *fragments)
 {
-	uint32_t nwords = (nbits + 63) / 64;
-	uint64_t sum = count_bytes(w, nwords);
+	uint64_t before = 0, blocks = 0, starts = 0;
+	uint32_t i = 0;
 
-	*nfree = sum & 0xffff;
-	*fragments = (uint32_t)(sum >> 48) - count_joints(w, nwords);
+	for (; i + 4 <= n; i += 4) {
+		if (four_used(w + i)) {
+			before = 0;
+			continue;
+		}
+		if (four_free(w + i)) {
+			blocks += 256;
+			starts += !before;
+			before = 1;
+			continue;
+		}
+		for (uint32_t k = 0; k < 4; k++) {
+			uint64_t f = ~w[i + k];
+
+			blocks += (uint64_t)__builtin_popcountll(f);
+			starts += (uint64_t)__builtin_popcountll(f & ~(f << 1 | before));
+			before = f >> 63;
+		}
+	}
+	for (; i < n; i++) {
+		uint64_t f = ~w[i];
+
+		blocks += (uint64_t)__builtin_popcountll(f);
+		starts += (uint64_t)__builtin_popcountll(f & ~(f << 1 | before));
+		before = f >> 63;
+	}
+	*nfree = (uint32_t)blocks;
+	*fragments = (uint32_t)starts;
 }
 
-void xw_bits_survey(const uint64_t *w, uint32_t nbits, struct xw_survey *out)
+static inline __attribute__((always_inline)) void buddies(const uint64_t *w, uint32_t n,
+							  uint16_t hist[XW_SPACE_ORDERS])
 {
 	uint64_t coarse[2][(XW_GROUP_BLOCKS_MAX + 8) / 64 / 8];
-	uint32_t count[XW_SPACE_ORDERS + 1], n = (nbits + 63) / 64;
+	uint32_t count[XW_SPACE_ORDERS + 1];
 
 	/* Three orders a level; a level's blocks are the free bytes of the level below. */
+	static_assert((XW_SPACE_ORDERS + 1) % 3 == 0, "whole levels");
 	for (unsigned l = 0; l * 3 <= XW_SPACE_ORDERS; l++) {
-		uint32_t njoints;
-		uint64_t sum;
-
-		n = count_level(w, n, &sum, coarse[l % 2], &njoints);
-		for (unsigned k = 0; k < 3; k++)
-			count[l * 3 + k] = sum >> 16 * k & 0xffff;
-		if (!l)
-			out->fragments = (uint32_t)(sum >> 48) - njoints;
+		n = count_level(w, n, count + l * 3, coarse[l % 2]);
 		w = coarse[l % 2];
 	}
-	out->free = count[0];
 	/* An aligned free block is a buddy unless it is half of a larger one. */
 	for (unsigned k = 0; k < XW_SPACE_ORDERS; k++)
-		out->buddies[k] = (uint16_t)(count[k] - 2 * count[k + 1]);
+		hist[k] = (uint16_t)(count[k] - 2 * count[k + 1]);
+}
+
+/* Both loops with the CPU's instruction: without it, each word costs calls of libgcc. */
+#if defined(__x86_64__)
+static __attribute__((target("popcnt"))) void count_hw(const uint64_t *w, uint32_t n,
+						       uint32_t *nfree, uint32_t *fragments)
+{
+	count_words(w, n, nfree, fragments);
+}
+
+static __attribute__((target("popcnt"))) void buddies_hw(const uint64_t *w, uint32_t n,
+							 uint16_t hist[XW_SPACE_ORDERS])
+{
+	buddies(w, n, hist);
+}
+#else
+#define count_hw count_words
+#define buddies_hw buddies
+#endif
+
+void xw_bits_count(const uint64_t *w, uint32_t nbits, uint32_t *nfree, uint32_t *fragments)
+{
+	const uint32_t n = (nbits + 63) / 64;
+
+	if (xw_has_popcnt())
+		count_hw(w, n, nfree, fragments);
+	else
+		count_words(w, n, nfree, fragments);
+}
+
+void xw_bits_buddies(const uint64_t *w, uint32_t nbits, uint16_t hist[XW_SPACE_ORDERS])
+{
+	const uint32_t n = (nbits + 63) / 64;
+
+	if (xw_has_popcnt())
+		buddies_hw(w, n, hist);
+	else
+		buddies(w, n, hist);
 }
 
 /* Bit 0 of every 2^order bits: that aligned block is free. */
@@ -287,6 +321,38 @@ static uint64_t free_of_order(uint64_t word, unsigned order)
 	for (unsigned k = 0; k < order; k++)
 		f &= f >> (1u << k);
 	return f & order_mask[order];
+}
+
+/* Is an aligned block of 2^order free that does not end before `from`? */
+static bool has_order(const uint64_t *w, uint32_t from, uint32_t nbits, unsigned order)
+{
+	const uint32_t n = (nbits + 63) / 64, step = order > WORD_ORDERS ? 1u << (order - 6) : 1;
+
+	for (uint32_t i = from / 64 & ~(step - 1); i + step <= n; i += step) {
+		uint32_t k = 0;
+
+		if (order < WORD_ORDERS) {
+			if (free_of_order(w[i], order))
+				return true;
+			continue;
+		}
+		while (k < step && !w[i + k])
+			k++;
+		if (k == step)
+			return true;
+	}
+	return false;
+}
+
+unsigned xw_bits_order1(const uint64_t *w, uint32_t nbits, uint32_t first, uint32_t longest)
+{
+	unsigned k;
+
+	if (!longest)
+		return 0;
+	/* A run of 2^k to 2^(k+1) - 1 blocks has an aligned 2^(k-1) wherever it begins. */
+	k = xw_floor_log2(longest);
+	return k + (!k || has_order(w, first, nbits, k));
 }
 
 static bool block_free(const uint64_t *w, uint32_t nbits, uint32_t at, unsigned order)

@@ -52,12 +52,10 @@ uint32_t xw_bits_longest(const uint64_t *w, uint32_t nbits, uint32_t enough);
 /* First run of at least n free blocks in [from, end), where end is the group's; end when none. */
 uint32_t xw_bits_find_run(const uint64_t *w, uint32_t from, uint32_t end, uint32_t n);
 void xw_bits_count(const uint64_t *w, uint32_t nbits, uint32_t *nfree, uint32_t *fragments);
-/* The same, and the buddies of each order: maximal free blocks of 2^order, so aligned. */
-struct xw_survey {
-	uint32_t free, fragments;
-	uint16_t buddies[XW_SPACE_ORDERS];
-};
-void xw_bits_survey(const uint64_t *w, uint32_t nbits, struct xw_survey *out);
+/* The buddies of each order: maximal free blocks of 2^order, so aligned. */
+void xw_bits_buddies(const uint64_t *w, uint32_t nbits, uint16_t hist[XW_SPACE_ORDERS]);
+/* 1 + the largest order of these, 0 = full; first: the first free block, longest: the longest run. */
+unsigned xw_bits_order1(const uint64_t *w, uint32_t nbits, uint32_t first, uint32_t longest);
 /* Lowest buddy of exactly this order that does not end before `from`; nbits when none. */
 uint32_t xw_bits_find_buddy(const uint64_t *w, uint32_t from, uint32_t nbits, unsigned order);
 

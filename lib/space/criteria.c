@@ -266,11 +266,12 @@ static int p2_aligned(struct xw_query *q, uint32_t len, struct xw_run *out)
 	if (s->groups[g].slot == XW_NO_SLOT) {
 		at = (uint32_t)xw_round_up(s->groups[g].first, len);
 	} else {
-		const struct xw_bitmap *bm = s->slots.v[s->groups[g].slot];
+		const uint16_t *buddies = xw_group_buddies(s, g);
 
-		while (k < XW_SPACE_ORDERS - 1 && !bm->buddies[k])
+		while (k < XW_SPACE_ORDERS - 1 && !buddies[k])
 			k++;
-		at = xw_bits_find_buddy(bm->words, s->groups[g].first, xw_group_size(s, g), k);
+		at = xw_bits_find_buddy(xw_group_words(s, g), s->groups[g].first,
+					xw_group_size(s, g), k);
 	}
 	if (!xw_group_is_free(s, g, at, len))
 		return XW_ERR_INTERNAL;

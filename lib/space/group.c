@@ -3,10 +3,11 @@
  * One group: its summary, its bitmap when it needs one, and the transitions between the states of
  * priv.h.
  *
- * Allocating and freeing adjust the summary and the buddy histogram by the free run concerned; a
- * group is never recounted. Only the longest run cannot be maintained in that way: when it is
- * split, the group becomes STALE, and xw_space_reindex searches again, once, before the next search
- * over groups.
+ * Allocating and freeing adjust the summary by the free run concerned; a group is never recounted.
+ * Only the longest run and the largest buddy cannot be maintained in that way: when one of them is
+ * split, it becomes STALE, and xw_space_reindex searches again, once, before the next search over
+ * groups. The histogram of buddies is made when the first request of 2^k blocks wants it, and
+ * adjusted from then on.
  */
 #include "config.h"
 
@@ -135,18 +136,22 @@ static unsigned highest_buddy(const uint16_t hist[XW_SPACE_ORDERS])
 	return k;
 }
 
+/* Is this what was known of the group, so that its longest run is the one that was known? */
+static bool is_as_known(const struct xw_group *gr, const struct xw_group_summary *sum)
+{
+	return !(gr->flags & (XW_G_UNRESOLVED | XW_G_STALE)) && gr->free == sum->free &&
+	       gr->fragments == sum->fragments;
+}
+
 /*
  * The longest run, where the rest of the bitmap was counted. Only this needs another look at it,
  * and for a group that was read before it is known: a bitmap is read again when it is needed.
  */
 static uint32_t longest_of(const struct xw_space *s, uint32_t g, const uint64_t *words,
-			   const struct xw_survey *survey)
+			   const struct xw_group_summary *sum)
 {
-	const struct xw_group *gr = &s->groups[g];
-
-	if (!(gr->flags & (XW_G_UNRESOLVED | XW_G_STALE)) && gr->free == survey->free &&
-	    gr->fragments == survey->fragments)
-		return gr->longest;
+	if (is_as_known(&s->groups[g], sum))
+		return s->groups[g].longest;
 	return xw_bits_longest(words, s->cpg, UINT32_MAX);
 }
 
@@ -154,17 +159,14 @@ static void survey_words(const struct xw_space *s, uint32_t g, const uint64_t *w
 			 struct xw_group_survey *out)
 {
 	uint32_t size = xw_group_size(s, g);
-	struct xw_survey survey;
+	struct xw_group_summary *sum = &out->sum;
 
-	xw_bits_survey(words, s->cpg, &survey);
-	out->sum.free = survey.free;
-	out->sum.fragments = survey.fragments;
-	out->sum.longest = longest_of(s, g, words, &survey);
-	out->sum.first_free = survey.free ? xw_bits_next_free(words, 0, size) : 0;
+	xw_bits_count(words, s->cpg, &sum->free, &sum->fragments);
+	sum->longest = longest_of(s, g, words, sum);
+	sum->first_free = sum->free ? xw_bits_next_free(words, 0, size) : 0;
 	out->head = xw_bits_next_used(words, 0, size);
 	out->tail = size - xw_bits_run_start(words, size);
-	out->order1 = highest_buddy(survey.buddies);
-	memcpy(out->buddies, survey.buddies, sizeof(out->buddies));
+	out->order1 = xw_bits_order1(words, s->cpg, sum->first_free, sum->longest);
 }
 
 static void from_le(uint64_t *words, uint32_t n)
@@ -195,7 +197,7 @@ void xw_space_learn(struct xw_space *s, uint32_t group, const struct xw_group_su
 	s->free += sum->free;
 	s->free -= gr->free;
 	s->unread -= (gr->flags & XW_G_UNRESOLVED) != 0;
-	gr->flags &= (uint8_t) ~(XW_G_UNRESOLVED | XW_G_INEXACT | XW_G_STALE);
+	gr->flags &= (uint8_t) ~(XW_G_UNRESOLVED | XW_G_INEXACT | XW_G_STALE | XW_G_STALE_ORDER);
 	gr->free = (uint16_t)sum->free;
 	gr->fragments = (uint16_t)sum->fragments;
 	gr->avg = (uint16_t)(sum->fragments ? sum->free / sum->fragments : 0);
@@ -218,12 +220,21 @@ static void recount(struct xw_space *s, uint32_t g)
 	struct xw_bitmap *bm = s->slots.v[s->groups[g].slot];
 	struct xw_group_survey seen;
 
+	bm->counted = false;
 	survey_words(s, g, bm->words, &seen);
 	xw_space_learn(s, g, &seen);
 	if (seen.sum.fragments <= 1)
 		slot_put(s, g);
-	else
-		memcpy(bm->buddies, seen.buddies, sizeof(bm->buddies));
+}
+
+const uint16_t *xw_group_buddies(struct xw_space *s, uint32_t g)
+{
+	struct xw_bitmap *bm = s->slots.v[s->groups[g].slot];
+
+	if (!bm->counted)
+		xw_bits_buddies(bm->words, s->cpg, bm->buddies);
+	bm->counted = true;
+	return bm->buddies;
 }
 
 /* Upper bounds from what is known without the bitmap. */
@@ -342,6 +353,7 @@ static int expand(struct xw_space *s, uint32_t g)
 	xw_bits_fill(bm->words, a, b, false);
 	memset(bm->buddies, 0, sizeof(bm->buddies));
 	xw_buddies_of_run(bm->buddies, a, b, 1);
+	bm->counted = true;
 	return 0;
 }
 
@@ -422,6 +434,18 @@ bool xw_group_is_used(const struct xw_space *s, uint32_t g, uint32_t at, uint32_
 	return xw_group_next_free(s, g, at) >= at + n;
 }
 
+/* The largest buddy of a group in memory whose longest run is exact. */
+static unsigned order1_of(const struct xw_space *s, const struct xw_group *gr)
+{
+	const struct xw_bitmap *bm = s->slots.v[gr->slot];
+
+	if (bm->counted)
+		return highest_buddy(bm->buddies);
+	return gr->flags & XW_G_STALE_ORDER
+		       ? xw_bits_order1(bm->words, s->cpg, gr->first, gr->longest)
+		       : gr->order;
+}
+
 struct xw_group xw_group_exact(const struct xw_space *s, uint32_t g)
 {
 	struct xw_group gr = s->groups[g];
@@ -431,12 +455,12 @@ struct xw_group xw_group_exact(const struct xw_space *s, uint32_t g)
 	if (gr.flags & XW_G_STALE)
 		gr.longest = (uint16_t)xw_bits_longest(xw_group_words(s, g) + gr.first / 64,
 						       s->cpg - gr.first / 64 * 64, gr.longest);
-	gr.flags &= (uint8_t)~XW_G_STALE;
 	gr.avg = gr.fragments ? gr.free / gr.fragments : 0;
 	if (gr.slot == XW_NO_SLOT)
 		gr.order = (uint8_t)xw_buddy_order1(gr.first, (uint32_t)gr.first + gr.free);
 	else
-		gr.order = (uint8_t)highest_buddy(s->slots.v[gr.slot]->buddies);
+		gr.order = (uint8_t)order1_of(s, &gr);
+	gr.flags &= (uint8_t) ~(XW_G_STALE | XW_G_STALE_ORDER);
 	return gr;
 }
 
@@ -470,9 +494,37 @@ static void collapse(struct xw_space *s, uint32_t g)
 
 	if (gr->fragments > 1)
 		return;
-	gr->flags &= (uint8_t)~XW_G_STALE;
+	gr->flags &= (uint8_t) ~(XW_G_STALE | XW_G_STALE_ORDER);
 	describe(s, g, gr->first, gr->free);
 	slot_put(s, g);
+}
+
+/*
+ * Blocks [at, end) of the free run [a, b) were allocated (sign -1), or freed (1), in a group in
+ * memory: adjust its buddies, or what is known of the largest one.
+ */
+static void change_buddies(struct xw_group *gr, struct xw_bitmap *bm, const uint32_t run[4],
+			   int sign)
+{
+	const uint32_t a = run[0], at = run[1], end = run[2], b = run[3];
+	unsigned whole, parts;
+
+	if (bm->counted) {
+		xw_buddies_of_run(bm->buddies, a, b, sign);
+		xw_buddies_of_run(bm->buddies, a, at, -sign);
+		xw_buddies_of_run(bm->buddies, end, b, -sign);
+		return;
+	}
+	whole = xw_buddy_order1(a, b);
+	if (whole < gr->order)
+		return;
+	parts = XW_MAX(xw_buddy_order1(a, at), xw_buddy_order1(end, b));
+	if (sign > 0) {
+		gr->order = (uint8_t)whole;
+		gr->flags &= (uint8_t)~XW_G_STALE_ORDER;
+	} else if (parts < gr->order) {
+		gr->flags |= XW_G_STALE_ORDER;
+	}
 }
 
 int xw_group_allocate(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n)
@@ -497,9 +549,7 @@ int xw_group_allocate(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n)
 	a = xw_bits_run_start(bm->words, at);
 	b = xw_bits_next_used(bm->words, end, size);
 	xw_bits_fill(bm->words, at, end, true);
-	xw_buddies_of_run(bm->buddies, a, b, -1);
-	xw_buddies_of_run(bm->buddies, a, at, 1);
-	xw_buddies_of_run(bm->buddies, end, b, 1);
+	change_buddies(gr, bm, (const uint32_t[4]){a, at, end, b}, -1);
 	gr->free = (uint16_t)(gr->free - n);
 	gr->fragments = (uint16_t)(gr->fragments + (a < at) + (end < b) - 1);
 	if (b - a == gr->longest)
@@ -537,9 +587,7 @@ int xw_group_give(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n)
 	xw_bits_fill(bm->words, at, end, false);
 	a = xw_bits_run_start(bm->words, at);
 	b = xw_bits_next_used(bm->words, end, size);
-	xw_buddies_of_run(bm->buddies, a, at, -1);
-	xw_buddies_of_run(bm->buddies, end, b, -1);
-	xw_buddies_of_run(bm->buddies, a, b, 1);
+	change_buddies(gr, bm, (const uint32_t[4]){a, at, end, b}, 1);
 	gr->free = (uint16_t)(gr->free + n);
 	gr->fragments = (uint16_t)(gr->fragments + 1 - (a < at) - (end < b));
 	if (b - a >= gr->longest) {

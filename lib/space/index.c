@@ -171,6 +171,10 @@ uint32_t xw_index_next(struct xw_space *s, enum xw_family fam, uint32_t key, uin
 	uint32_t found = XW_NO_GROUP;
 	uint64_t g = from;
 
+	if (s->top && from < to && node_key(&s->level[s->top][0], fam) < key) {
+		s->st.index_steps++;
+		return XW_NO_GROUP;
+	}
 	while (g < to) {
 		unsigned l = level_at(s, g);
 

@@ -7,7 +7,8 @@
  *   described   no bitmap in memory and at most one free run: the summary says it all. Empty,
  *               full and streamed-into groups live and die here, which is why 755k allocations
  *               into an empty image touch no bitmap at all.
- *   in memory   bitmap and buddy histogram in a slot; summary, ends and order exact.
+ *   in memory   bitmap in a slot, and its buddy histogram once a request wanted it; summary, ends
+ *               and order exact.
  *   at source   no bitmap in memory, several runs, nothing taken or freed: the source can give the
  *               bitmap again. The summary is exact; order and both ends are upper bounds (INEXACT)
  *               until the bitmap was seen once. When the source could not give a summary
@@ -22,8 +23,8 @@
  *      or INEXACT. Searches that meet a bound load the group, correct it and go on: an index
  *      answer is never wrong, and never misses.
  *   2. At most one group (`dirty`) has a summary that the index does not reflect; xw_space_reindex
- *      ends that before every search. STALE (longest is a bound) can be set on the dirty group
- *      only.
+ *      ends that before every search. STALE (longest is a bound) and STALE_ORDER (order is one)
+ *      can be set on the dirty group only.
  *   3. TOUCHED groups are never at source.
  *   4. s->free is the sum over all groups.
  *   5. s->unread is the number of UNRESOLVED groups.
@@ -55,7 +56,13 @@
 #define XW_UNREAD_MAX 4096
 #define XW_UNREAD_MORE 4
 
-enum { XW_G_UNRESOLVED = 1, XW_G_INEXACT = 2, XW_G_TOUCHED = 4, XW_G_STALE = 8 };
+enum {
+	XW_G_UNRESOLVED = 1,
+	XW_G_INEXACT = 2,
+	XW_G_TOUCHED = 4,
+	XW_G_STALE = 8,
+	XW_G_STALE_ORDER = 16
+};
 
 /* 20 bytes: 491,520 groups in 9.4 MiB. */
 struct xw_group {
@@ -76,6 +83,7 @@ struct xw_node {
 };
 
 struct xw_bitmap {
+	bool counted; /* buddies is what words says */
 	uint16_t buddies[XW_SPACE_ORDERS];
 	uint64_t words[];
 };
@@ -142,7 +150,9 @@ static inline bool xw_group_described(const struct xw_group *gr)
 int xw_group_init(struct xw_space *s, uint32_t g, struct xw_diag *diag);
 /* Afterwards the group is described or in memory, and exact. */
 int xw_group_load(struct xw_space *s, uint32_t g);
-uint64_t *xw_group_words(const struct xw_space *s, uint32_t g); /* of a group in memory */
+/* Of a group in memory: */
+uint64_t *xw_group_words(const struct xw_space *s, uint32_t g);
+const uint16_t *xw_group_buddies(struct xw_space *s, uint32_t g); /* XW_SPACE_ORDERS */
 /* These need a loaded group. The group's size when there is none; `at` itself when it is used. */
 uint32_t xw_group_next_free(const struct xw_space *s, uint32_t g, uint32_t at);
 uint32_t xw_group_run_end(const struct xw_space *s, uint32_t g, uint32_t at);

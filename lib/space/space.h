@@ -224,7 +224,6 @@ struct xw_group_survey {
 	struct xw_group_summary sum;
 	uint32_t head, tail; /* length of the free run at either end */
 	unsigned order1; /* 1 + the largest order of a free buddy, 0 = full */
-	uint16_t buddies[XW_SPACE_ORDERS];
 };
 /*
  * For callers that read many bitmaps at once. xw_space_known(): is the bitmap of this group not

@@ -171,7 +171,7 @@ int xw_space_group_buddies(struct xw_space *s, uint32_t group, uint16_t hist[XW_
 		return rc;
 	memset(hist, 0, XW_SPACE_ORDERS * sizeof(*hist));
 	if (gr->slot != XW_NO_SLOT)
-		memcpy(hist, s->slots.v[gr->slot]->buddies, XW_SPACE_ORDERS * sizeof(*hist));
+		memcpy(hist, xw_group_buddies(s, group), XW_SPACE_ORDERS * sizeof(*hist));
 	else
 		xw_buddies_of_run(hist, gr->first, (uint32_t)gr->first + gr->free, 1);
 	return 0;
@@ -220,7 +220,7 @@ static void count_plainly(const uint8_t *bits, uint32_t size, struct xw_group *o
 static const char *check_group(struct xw_space *s, uint32_t g, uint8_t *bits)
 {
 	struct xw_group before = s->groups[g], *gr = &s->groups[g], want;
-	struct xw_survey survey;
+	uint16_t buddies[XW_SPACE_ORDERS];
 
 	if (xw_group_copy(s, g, bits))
 		return "a bitmap cannot be loaded";
@@ -239,14 +239,14 @@ static const char *check_group(struct xw_space *s, uint32_t g, uint8_t *bits)
 	if (gr->order != want.order || gr->head != want.head || gr->tail != want.tail ||
 	    gr->longest != want.longest)
 		return "a loaded group is not exact";
-	if (gr->flags & (XW_G_UNRESOLVED | XW_G_INEXACT | XW_G_STALE))
+	if (gr->flags & (XW_G_UNRESOLVED | XW_G_INEXACT | XW_G_STALE | XW_G_STALE_ORDER))
 		return "a loaded and settled group is marked inexact";
 	if (gr->slot == XW_NO_SLOT)
 		return gr->fragments > 1 ? "several runs and no bitmap" : NULL;
 	if (gr->fragments <= 1)
 		return "a bitmap that is not needed";
-	xw_bits_survey(xw_group_words(s, g), s->cpg, &survey);
-	return memcmp(survey.buddies, s->slots.v[gr->slot]->buddies, sizeof(survey.buddies))
+	xw_bits_buddies(xw_group_words(s, g), s->cpg, buddies);
+	return memcmp(buddies, xw_group_buddies(s, g), sizeof(buddies))
 		       ? "a buddy histogram differs from its bitmap"
 		       : NULL;
 }
