@@ -284,7 +284,7 @@ static const struct dbg_verb verbs[] = {
 	 DBG_OPEN,
 	 verb_mb_stats,
 	 "[--kernel]",
-	 "statistics of the allocator in this session"},
+	 "statistics of the allocator of the mb_ commands"},
 	{"mb_find",
 	 {NULL},
 	 DBG_OPEN,
