@@ -59,11 +59,8 @@ static void slot_put(struct xw_space *s, uint32_t g)
 
 	if (gr->slot == XW_NO_SLOT)
 		return;
-	/*
-	 * A few stay allocated: a group that alternates between two states must not call malloc
-	 * each time.
-	 */
-	if (s->spare.n >= 16) {
+	/* As many as a trim drops stay allocated: the next groups that are read need them. */
+	if (s->spare.n >= XW_CLEAN_MAX) {
 		free(s->slots.v[gr->slot]);
 		s->slots.v[gr->slot] = NULL;
 	}
