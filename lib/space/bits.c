@@ -219,43 +219,40 @@ static inline __attribute__((always_inline)) uint32_t count_level(const uint64_t
 }
 
 /*
- * The loop of xw_bits_count(). Starts of runs are the free blocks behind a used one; blocks before
- * the group count as used.
+ * The loop of xw_bits_count(). A run begins and ends where a block is free and the one before is
+ * not, or the other way round; the block before the group counts as used.
  */
 static inline __attribute__((always_inline)) void count_words(const uint64_t *w, uint32_t n,
 							      uint32_t *nfree, uint32_t *fragments)
 {
-	uint64_t before = 0, blocks = 0, starts = 0;
-	uint32_t i = 0;
+	uint64_t before = 1;
+	uint32_t i = 0, used = 0, changes = 0;
 
 	for (; i + 4 <= n; i += 4) {
 		if (four_used(w + i)) {
-			before = 0;
-			continue;
-		}
-		if (four_free(w + i)) {
-			blocks += 256;
-			starts += !before;
+			used += 256;
+			changes += !before;
 			before = 1;
 			continue;
 		}
+		if (four_free(w + i)) {
+			changes += before != 0;
+			before = 0;
+			continue;
+		}
 		for (uint32_t k = 0; k < 4; k++) {
-			uint64_t f = ~w[i + k];
-
-			blocks += (uint64_t)__builtin_popcountll(f);
-			starts += (uint64_t)__builtin_popcountll(f & ~(f << 1 | before));
-			before = f >> 63;
+			used += bits_of(w[i + k]);
+			changes += bits_of(w[i + k] ^ (w[i + k] * 2 + before));
+			before = w[i + k] >> 63;
 		}
 	}
 	for (; i < n; i++) {
-		uint64_t f = ~w[i];
-
-		blocks += (uint64_t)__builtin_popcountll(f);
-		starts += (uint64_t)__builtin_popcountll(f & ~(f << 1 | before));
-		before = f >> 63;
+		used += bits_of(w[i]);
+		changes += bits_of(w[i] ^ (w[i] * 2 + before));
+		before = w[i] >> 63;
 	}
-	*nfree = (uint32_t)blocks;
-	*fragments = (uint32_t)starts;
+	*nfree = n * 64 - used;
+	*fragments = (changes + 1) / 2;
 }
 
 static inline __attribute__((always_inline)) void buddies(const uint64_t *w, uint32_t n,
