@@ -183,12 +183,8 @@ int xw_age_linux_write(struct xw_age_linux *l, xw_ino ino, bool open)
 	f.end = xw_div_up(f.in.size, u->img->block_size);
 	if (!rc)
 		rc = xw_age_linux_allocate(l, &f);
-	if (f.cut) {
-		l->shortened++;
-		f.in.size = f.pos * u->img->block_size;
-	}
-	l->delayed -= XW_MIN(l->delayed, (f.cut ? f.end : f.pos) - f.from);
-	if (f.pos >= f.end || f.cut)
+	l->delayed -= XW_MIN(l->delayed, f.pos - f.from);
+	if (f.pos >= f.end)
 		clean(l, ino);
 	else
 		l->full = true;
@@ -198,8 +194,7 @@ int xw_age_linux_write(struct xw_age_linux *l, xw_ino ino, bool open)
 		l->rest = keep ? f.rest : (struct xw_run){0};
 	if (!rc && !keep && f.rest.len)
 		rc = xw_space_release(u->space, f.rest.start, f.rest.len);
-	/* writing a map anew needs blocks, which a full image may not have for one as it was */
-	if (!rc && f.pos > f.from)
+	if (!rc)
 		rc = xw_update_map_write(u, ino, &f.in, &f.m);
 	if (!rc)
 		rc = xw_update_put(u, ino, &f.in, steal(raw));

@@ -51,11 +51,6 @@ struct xw_age_linux {
 	uint64_t delayed; /* blocks */
 	uint64_t reserved; /* blocks needed for directories in this step; set by the caller */
 	uint64_t quota; /* blocks needed for new quota files */
-	/*
-	 * Files that ended where the blocks did: maps of files written back before may need more
-	 * than was expected when the size was set.
-	 */
-	uint64_t shortened;
 	bool full; /* a commit is needed before more can be written back */
 	xw_ino writer; /* the file that is being written to; 0: none */
 	struct xw_run rest; /* of its last extended request */

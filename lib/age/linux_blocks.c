@@ -288,10 +288,8 @@ int xw_age_linux_allocate(struct xw_age_linux *l, struct xw_age_writing *f)
 			if (!rc)
 				continue;
 		}
-		if (rc == XW_ERR_NOSPC) {
-			f->cut = !l->u->stats.freed_blocks;
+		if (rc == XW_ERR_NOSPC && l->u->stats.freed_blocks)
 			return 0;
-		}
 		if (!rc)
 			rc = xw_update_map_add(
 				l->u, &f->m,

@@ -15,7 +15,6 @@ struct xw_age_writing {
 	struct xw_update_map m;
 	uint64_t from, pos, end; /* blocks to allocate: those behind pos are left */
 	bool open;
-	bool cut; /* there are none for the rest, not even after a commit */
 	struct xw_run rest; /* of an extended request */
 };
 
@@ -24,10 +23,7 @@ static inline uint64_t xw_age_blocks_of(const struct xw_update *u, uint64_t byte
 	return XW_MAX(bytes / u->img->block_size, 1);
 }
 
-/*
- * Allocate blocks from f->pos on; it stays below f->end when a commit is needed first, or, with
- * f->cut, when there are no more.
- */
+/* Allocate blocks from f->pos on; it stays below f->end when a commit is needed first. */
 int xw_age_linux_allocate(struct xw_age_linux *l, struct xw_age_writing *f);
 /* Forget one run, without releasing it. */
 void xw_age_linux_forget_pool(struct xw_age_pools *p, uint32_t i);

@@ -216,8 +216,6 @@ static int write_back(struct xw_age_run *r, struct xw_age_world *w, uint64_t ops
 	w->kernel->reserved = 0;
 	if (!rc)
 		rc = xw_age_linux_sync(w->kernel);
-	r->state.counts.shortened += w->kernel->shortened;
-	w->kernel->shortened = 0;
 	if (!w->kernel->dirty.n)
 		r->state.writing = 0;
 	else if (!r->state.writing)
