@@ -144,15 +144,18 @@ int xw_age_world_resize(struct xw_age_world *w, xw_ino ino, uint64_t bytes, bool
 static int resize(struct xw_age_world *w, xw_ino ino, uint64_t bytes, bool anew)
 {
 	const uint64_t bs = w->u->img->block_size, want = xw_div_up(bytes, bs);
-	uint64_t written, room;
+	uint64_t written, room, have = 0;
 	int rc;
 
 	if (!w->kernel)
 		return xw_age_world_resize(w, ino, bytes, anew);
-	room = data_room(w, want);
-	if (room < want) {
+	rc = anew ? 0 : xw_age_linux_promised(w->kernel, ino, &have);
+	if (rc)
+		return rc;
+	room = want > have ? data_room(w, want - have) : 0;
+	if (want > have && room < want - have) {
 		w->counts->shortened++;
-		bytes = XW_MIN(bytes, room * bs);
+		bytes = (have + room) * bs;
 	}
 	w->kernel->reserved = XW_AGE_DIRS;
 	if (xw_age_linux_is_tight(w->kernel, want)) {

@@ -183,6 +183,13 @@ int xw_age_linux_write(struct xw_age_linux *l, xw_ino ino, bool open)
 	f.end = xw_div_up(f.in.size, u->img->block_size);
 	if (!rc)
 		rc = xw_age_linux_allocate(l, &f);
+	if (rc == XW_ERR_NOSPC) { /* and no commit would help */
+		l->delayed -= XW_MIN(l->delayed, f.end - f.pos);
+		f.end = f.pos;
+		f.in.size = f.end * u->img->block_size;
+		l->shortened++;
+		rc = 0;
+	}
 	l->delayed -= XW_MIN(l->delayed, f.pos - f.from);
 	if (f.pos >= f.end)
 		clean(l, ino);
@@ -194,7 +201,10 @@ int xw_age_linux_write(struct xw_age_linux *l, xw_ino ino, bool open)
 		l->rest = keep ? f.rest : (struct xw_run){0};
 	if (!rc && !keep && f.rest.len)
 		rc = xw_space_release(u->space, f.rest.start, f.rest.len);
-	if (!rc)
+	/* a map is written to new blocks: runs may have taken all, and those for f none */
+	if (!rc && xw_space_free_blocks(u->space) < xw_age_linux_map_blocks(l, &f))
+		rc = xw_age_linux_drop_pools(l);
+	if (!rc && f.pos > f.from)
 		rc = xw_update_map_write(u, ino, &f.in, &f.m);
 	if (!rc)
 		rc = xw_update_put(u, ino, &f.in, steal(raw));
@@ -372,6 +382,19 @@ static int missing(struct xw_age_linux *l, xw_ino ino, uint64_t *n)
 		*n = end - XW_MIN(end, allocated(&m));
 	}
 	xw_update_map_end(&m);
+	return rc;
+}
+
+int xw_age_linux_promised(struct xw_age_linux *l, xw_ino ino, uint64_t *blocks)
+{
+	auto_free uint8_t *raw = NULL;
+	struct xw_inode in;
+	uint64_t less = 0;
+	int rc = xw_update_get(l->u, ino, &in, &raw);
+
+	if (!rc && !is_dirty(l, ino))
+		rc = missing(l, ino, &less);
+	*blocks = rc ? 0 : xw_div_up(in.size, l->u->img->block_size) - less;
 	return rc;
 }
 

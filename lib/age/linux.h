@@ -51,6 +51,7 @@ struct xw_age_linux {
 	uint64_t delayed; /* blocks */
 	uint64_t reserved; /* blocks needed for directories in this step; set by the caller */
 	uint64_t quota; /* blocks needed for new quota files */
+	uint64_t shortened; /* files that lost blocks that they were promised */
 	bool full; /* a commit is needed before more can be written back */
 	xw_ino writer; /* the file that is being written to; 0: none */
 	struct xw_run rest; /* of its last extended request */
@@ -69,6 +70,8 @@ void xw_age_linux_free(struct xw_age_linux *l);
  * runs if these are below `want`.
  */
 uint64_t xw_age_linux_room(struct xw_age_linux *l, uint64_t want);
+/* Blocks that the file has, or was promised. */
+int xw_age_linux_promised(struct xw_age_linux *l, xw_ino ino, uint64_t *blocks);
 
 /*
  * The kernel does not wait when dirty blocks, with so many more, amount to more than half of those

@@ -3,12 +3,13 @@
 #include "config.h"
 
 #include "age/linux_internal.h"
+#include "disk/indirect.h"
 #include "space/linux.h"
 
 #define SMALL 16 /* in blocks: larger files use no common runs; mb_stream_req */
 #define POOL 512 /* in blocks: mb_group_prealloc */
 #define REQUEST 2048 /* in blocks: the most that is allocated at once */
-#define RESERVED 4 /* in blocks: for maps */
+#define RESERVED 4 /* in blocks: for nodes of maps that are not full */
 #define FLEX_MIN 4 /* flex groups of so many groups keep their first one for directories */
 #define CLASS_MAX 8 /* runs of a class of sizes; if there are more, CLASS_KEEP remain */
 #define CLASS_KEEP 5
@@ -262,13 +263,22 @@ static uint64_t folio_end(const struct xw_update *u, const struct xw_age_writing
 	return at;
 }
 
+uint64_t xw_age_linux_map_blocks(const struct xw_age_linux *l, const struct xw_age_writing *f)
+{
+	const uint32_t bs = l->u->img->block_size;
+	const uint64_t per = xw_indirect_per_block(bs);
+
+	if (f->in.flags & XW_FL_EXTENTS)
+		return f->m.e.n / (bs / 16) + RESERVED;
+	if (f->end <= XW_NDIR_BLOCKS)
+		return 0;
+	return f->end / per + f->end / (per * per) + RESERVED;
+}
+
 /* Blocks that the file may have; the rest is for maps, open directories and quota files. */
 static uint64_t available(const struct xw_age_linux *l, const struct xw_age_writing *f)
 {
-	const uint32_t bs = l->u->img->block_size;
-	const uint64_t nodes =
-		f->in.flags & XW_FL_EXTENTS ? f->m.e.n / (bs / 16) : f->end / (bs / 16) + 64;
-	const uint64_t kept = nodes + RESERVED + l->reserved + l->quota;
+	const uint64_t kept = xw_age_linux_map_blocks(l, f) + l->reserved + l->quota;
 	const uint64_t free = xw_space_free_blocks(l->u->space) + f->rest.len;
 
 	return free - XW_MIN(free, kept);

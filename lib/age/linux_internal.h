@@ -25,6 +25,8 @@ static inline uint64_t xw_age_blocks_of(const struct xw_update *u, uint64_t byte
 
 /* Allocate blocks from f->pos on; it stays below f->end when a commit is needed first. */
 int xw_age_linux_allocate(struct xw_age_linux *l, struct xw_age_writing *f);
+/* The most blocks that the file's map needs: it is written anew. */
+uint64_t xw_age_linux_map_blocks(const struct xw_age_linux *l, const struct xw_age_writing *f);
 /* Forget one run, without releasing it. */
 void xw_age_linux_forget_pool(struct xw_age_pools *p, uint32_t i);
 /* Release all runs. */

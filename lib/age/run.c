@@ -216,6 +216,7 @@ static int write_back(struct xw_age_run *r, struct xw_age_world *w, uint64_t ops
 	w->kernel->reserved = 0;
 	if (!rc)
 		rc = xw_age_linux_sync(w->kernel);
+	r->state.counts.shortened += w->kernel->shortened;
 	if (!w->kernel->dirty.n)
 		r->state.writing = 0;
 	else if (!r->state.writing)
@@ -269,6 +270,7 @@ static int step(struct xw_age_run *r)
 	r->kernel.u = w.u;
 	r->kernel.mem = &r->state.memory;
 	r->kernel.reserved = XW_AGE_DIRS;
+	r->kernel.shortened = 0;
 	if (!r->o->fast && r->o->allocator == XW_AGE_LINUX)
 		w.kernel = &r->kernel;
 	set_time(w.u, r->state.base.now);

@@ -66,7 +66,7 @@ int xw_recover_open(const char *path, const char *redo_file, uint64_t offset, un
 /*
  * Open an image for a tool that only reads: in memory. If the journal cannot be replayed the rest
  * is still accessible: as much as possible is replayed, info->journal_lost is set and a warning
- * logged.
+ * logged. info may be NULL.
  */
 int xw_recover_read(const char *path, const char *redo_file, uint64_t offset, struct xw_diag *diag,
 		    struct xw_dev **out, struct xw_recover_info *info);

@@ -77,7 +77,8 @@ int xw_recover_read(const char *path, const char *redo_file, uint64_t offset, st
 	}
 	if (rc || !i)
 		return rc;
-	info->journal_lost = true;
+	if (info)
+		info->journal_lost = true;
 	xw_log(diag, XW_LOG_WARN, "%s; reading the image without %s", first.text,
 	       i == 1 ? "what is lost of it" : "it");
 	return 0;

@@ -371,4 +371,59 @@ age --profile pazdera --ops 1 missing
 fails 1 "missing" "no image"
 age --profile pazdera --ops 1 --resume img
 fails 1 "no interrupted aging run to resume" "nothing to resume"
-done_testing 172
+# On a nearly full image, files that are large already keep what they have; who asks for more than there is gets what there is.
+printf '%s\n' "create a 40000000" "create b 10000000" "create c 1000000" "append a 4096" "truncate c 900000" "append b 90000000" >full.trace
+"$BIN/xw-mkfs" -q -O ^has_journal full.base 60M
+for allocator in linux own; do
+	for step in 1 512; do
+		fresh full.base
+		age --allocator $allocator --step $step --profile trace:full.trace img
+		equal "a nearly full image, --allocator $allocator, $step operations a step: shortened" "$(value shortened run)" 1
+		"$BIN/xw-debugfs" -R "ls -p /age" img 2>/dev/null | sed -n 's|^/[0-9]*/[^/]*/[^/]*/[^/]*/\([abc]\)/\([0-9]*\)/$|\1 \2|p' | sort >sizes
+		is "  what was not to be changed was not" sh -c 'grep -qx "a 40004096" sizes && grep -qx "c 900000" sizes'
+		is "  what could not grow as far grew" sh -c 'b=$(sed -n "s/^b //p" sizes); [ "$b" -gt 10000000 ] && [ "$b" -lt 99000000 ]'
+	done
+done
+
+# Maps without extents need blocks of their own, of which none are left on a full image.
+while IFS='|' read -r type block size args; do
+	rm -f full.base
+	"$BIN/xw-mkfs" -q -t "$type" -b "$block" full.base "$size" 2>/dev/null
+	fresh full.base
+	# shellcheck disable=SC2086
+	age $args img
+	equal "$type, blocks of $block, $size, $args: status" "$RC" 0
+	clean img "  it is clean"
+done <<'END'
+ext2|1024|1M|--profile pazdera --ops 4000 --size 0-256k
+ext2|4096|4M|--profile pazdera --ops 4000 --size 0-256k
+ext3|1024|5M|--profile geriatrix --util 99% --until overwrites=2
+ext2|4096|8M|--profile geriatrix:dayal --util 100% --until overwrites=2
+ext3|1024|60M|--profile geriatrix:dayal --util 90% --ops 600 --seed 2
+END
+
+# A journal that cannot be recovered: what can be read is measured, but nothing is changed.
+"$BIN/xw-mkfs" -q -t ext4 -O ^metadata_csum lost 8M
+age --measure lost
+used=$(value used measured)
+python3 - lost "$("$BIN/xw-debugfs" -R "bmap <8> 0" lost 2>/dev/null)" <<'END'
+import sys
+with open(sys.argv[1], "r+b") as f:
+    f.seek(1024 + 0x60)
+    incompat = f.read(4)
+    f.seek(1024 + 0x60)
+    f.write(bytes([incompat[0] | 4]) + incompat[1:])  # the journal needs recovery
+    f.seek(1024 + 0x18)
+    size = 1024 << f.read(1)[0]
+    f.seek(int(sys.argv[2]) * size + 0x2c)
+    f.write(b"\x71\x1b")  # by features that nobody knows
+END
+fresh lost
+age --measure img
+equal "a journal that cannot be recovered: --measure" "$RC" 0
+is "  says so" grep -q "reading the image without" .err
+equal "  and measures" "$(value used measured)" "$used"
+age --profile pazdera --ops 10 img
+equal "  nothing is aged" "$RC" 1
+is "  nor changed" cmp lost img
+done_testing 199

@@ -21,6 +21,7 @@ while IFS='|' read -r size options; do
 	fi
 	bad=
 	for args in "--profile pazdera --ops 2000 --size 0-64k" "--profile geriatrix:douceur --util 60% --ops 1500" \
+		"--profile geriatrix:dayal --util 90% --ops 600 --seed 2" \
 		"--profile alternate:64k,32k --fast"; do
 		cp --sparse=always made img
 		# shellcheck disable=SC2086
