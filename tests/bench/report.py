@@ -152,7 +152,7 @@ class Page:
                  "<p>extwright makes, changes and reads ext4 images offline. Its allocator, attribute sharing, write order and inode-ordered "
                  "directories come from four published pieces of work. This page repeats their experiments with extwright on real images, beside "
                  "the Linux kernel and the stock tools on the same machine in the same run.</p>",
-                 '<p class="soft">%s run of %s, extwright %s, %s, %s processors, %s of memory; %s. <b>+</b> is what a piece brings, <b>&minus;</b> where it '
+                 '<p class="soft">%s run of %s, extwright %s, %s, processors: %s, %s of memory; %s. <b>+</b> is what a piece brings, <b>&minus;</b> where it '
                  "does not or where we lose. Seconds on a spinning disk are of a model that "
                  "gets the reads and writes that were made. Counts of our tools and seconds of the model repeat in each run (within 1 %%; the number of writes, by several threads, within 5 %%); seconds "
                  "here are not, on a busy machine by a factor of two and more. A figure with † was not measured here: it is quoted from the source that the mark links to.</p>" % (
@@ -167,7 +167,7 @@ class Page:
             self.add('<ul class="losses">%s</ul>' % "".join('<li><a href="#%s">%s</a>: %s: %s instead of %s %s</li>' % (
                 b["name"], esc(b["name"]), rich(g["what"]), esc(record.plain(g["got"])), esc(record.plain(g["wanted"])), esc(g["unit"]))
                 for b, g in missed))
-        self.add("<nav>All tables: %s</nav>" % "".join('<a href="#%s">%s</a>' % (b["name"], esc(b["name"])) for b in self.benches))
+        self.add("<nav>All tables: %s</nav>" % " ".join('<a href="#%s">%s</a>' % (b["name"], esc(b["name"])) for b in self.benches))
 
     def bench(self, b):
         self.add('<section id="%s"><h2>%s</h2>' % (b["name"], esc(b["title"])),
