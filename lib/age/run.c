@@ -201,9 +201,9 @@ static int operations(struct xw_age_run *r, struct xw_age_world *w)
 	if (r->o->profile == XW_AGE_TRACE || r->o->profile == XW_AGE_GIT)
 		return 0;
 	if (done >= 1024 && r->state.counts.skipped - skipped > done / 4 * 3 && !r->state.ended)
-		return xw_fail(r->diag, XW_ERR_NOSPC,
-			       "%s: the image is full before the limit of --until was reached",
-			       r->path);
+		return xw_fail(r->diag, XW_ERR_NOSPC, "%s: the image is full before %s", r->path,
+			       xw_age_until_any(&r->o->until) ? "the limit of --until was reached"
+							      : "the profile ended");
 	return 0;
 }
 

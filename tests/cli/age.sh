@@ -385,6 +385,11 @@ for allocator in linux own; do
 	done
 done
 
+# It has no room for most of them: without --until, there is no limit to speak of.
+"$BIN/xw-mkfs" -q -O ^metadata_csum -b 1024 tiny 1000 2>/dev/null
+age --allocator own --profile geriatrix:douceur --ops 4000 tiny
+fails 1 "tiny: the image is full before the profile ended" "a tiny image"
+
 # Maps without extents need blocks of their own, of which none are left on a full image.
 while IFS='|' read -r type block size args; do
 	rm -f full.base
@@ -426,4 +431,4 @@ equal "  and measures" "$(value used measured)" "$used"
 age --profile pazdera --ops 10 img
 equal "  nothing is aged" "$RC" 1
 is "  nor changed" cmp lost img
-done_testing 199
+done_testing 200
