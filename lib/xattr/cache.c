@@ -1,90 +1,83 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hash table and reclaim list.
+ * Hash table and reclaim list, in parts.
  *
- * Every entry is in one bucket's chain (guarded by the bucket's lock) and in the reclaim list
- * (guarded by the list lock), from the moment insert drops its locks until whoever takes it out
- * of the chain frees it. Invariants:
+ * The key chooses one of up to 64 parts. Each has a lock, and under it the chains of its keys, its
+ * entries and their list for reclaim: so whatever a call does needs one lock, and calls for other
+ * keys seldom want the same. Invariants:
  *
- *  1. An entry leaves chain and list under both locks, and is freed by the thread that held them.
- *  2. Lock order: bucket, then list. Reclaim goes the other way round, list first, and therefore
- *     only tries the bucket's lock; a busy bucket's entry goes to the list's tail. With one
- *     thread the try never fails, so a build stays deterministic.
- *  3. The list is in insertion order but for entries that were spared. Use does not move an
+ *  1. An entry is in a chain and in the list, or free; which one changes under the lock.
+ *  2. The list is in insertion order but for entries that were spared. Use does not move an
  *     entry: it sets `referenced`, and reclaim, meeting that, clears it and moves the entry
- *     itself. (A perfect LRU would have every hit contend for the list.)
- *  4. No lock is held while match runs: values are copied out in batches and offered one by one.
+ *     itself.
+ *  3. No lock is held while match runs: values are copied out in batches and offered one by one.
+ *  4. The first entry of a chain may be read without the lock, to see that there is none: a call
+ *     that does not find an insertion of the same moment might have come before it.
  *
- * Bounds: entries <= 16 x buckets after every call in build mode. Otherwise the worker brings
- * them below that bound, and each insertion beyond twice the bound evicts up to RECLAIM_BATCH, so
- * that there are never more than that plus one for each thread inserting, unless their buckets
- * are busy.
+ * Bounds: a part has at most its share of 16 entries a bucket after every call. In build mode
+ * there is one part, so that the bound is exact and what is evicted depends on nothing but the
+ * calls.
+ *
+ * Entries of a part are an array, with indexes for pointers: half the memory, which is what a
+ * look-up waits for, and no allocation for each one.
  */
 #include "config.h"
 
 #include "xattr/cache.h"
 
 #include "base/err.h"
+#include "base/vec.h"
 
 #include <assert.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #define OFFER_BATCH 16u
-#define RECLAIM_BATCH 64u
+#define MAX_PARTS 64u
 
+/* Entry 0 is the head of the list: next is the oldest. As a chain's entry: there is none. */
 struct centry {
-	struct centry *chain;
-	struct centry *prev, *next; /* reclaim list */
 	uint64_t key, value;
-	_Atomic(bool) referenced;
-	bool reusable; /* under the bucket lock */
+	uint32_t chain; /* or the next free one */
+	uint32_t prev, next;
+	bool referenced, reusable;
 };
 
-static_assert(sizeof(struct centry) <= 7 * sizeof(void *) || sizeof(void *) < 8,
-	      "an entry is at most 7 words");
+static_assert(sizeof(struct centry) <= 32, "two entries in a line of 64 bytes");
 
-/*
- * A lock and its chains. A bucket holds 16 entries on average; in one chain nearly every look at an
- * entry on the way would wait for memory, so the key chooses one of as many chains.
- */
-struct bucket {
-	pthread_mutex_t lock;
-	uint64_t lookups, hits;
-	struct centry *chains[XW_CACHE_PER_BUCKET];
+struct part {
+	_Alignas(64) pthread_mutex_t lock;
+	atomic_uint *chains;
+	XW_VEC(struct centry) e;
+	uint32_t first_free;
+	uint64_t entries, peak, inserts, reclaimed, second_chances;
+	atomic_ullong lookups, hits; /* also of those that took no lock */
 };
 
 struct xw_cache {
-	struct bucket *buckets;
-	uint32_t n_buckets;
-	unsigned flags;
-	uint64_t max_entries;
-
-	pthread_mutex_t list_lock;
-	struct centry list; /* head of the list: list.next is the oldest */
-	uint64_t entries, peak, inserts, reclaimed, second_chances;
-
-	pthread_t worker;
-	pthread_mutex_t worker_lock;
-	pthread_cond_t worker_wake;
-	bool stop; /* worker_lock */
-	atomic_bool kicked; /* there is work; set by any thread, cleared by the worker */
+	struct part *parts;
+	atomic_uint *chains; /* of all parts */
+	uint32_t n_parts, n_chains; /* the latter of each part; both powers of two */
+	uint64_t part_max; /* entries in a part */
 };
 
-static void list_add(struct xw_cache *c, struct centry *e)
+static void list_add(struct part *p, uint32_t i)
 {
-	e->prev = c->list.prev;
-	e->next = &c->list;
-	e->prev->next = e;
-	c->list.prev = e;
+	struct centry *e = p->e.v;
+
+	e[i].prev = e[0].prev;
+	e[i].next = 0;
+	e[e[i].prev].next = i;
+	e[0].prev = i;
 }
 
-static void list_del(struct centry *e)
+static void list_del(struct part *p, uint32_t i)
 {
-	e->prev->next = e->next;
-	e->next->prev = e->prev;
+	struct centry *e = p->e.v;
+
+	e[e[i].prev].next = e[i].next;
+	e[e[i].next].prev = e[i].prev;
 }
 
 /* Keys may be weak: multiply, and use the bits that depend on all others. */
@@ -93,122 +86,102 @@ static uint64_t spread(uint64_t key)
 	return key * 0x9E3779B97F4A7C15u;
 }
 
-static struct bucket *bucket_of(struct xw_cache *c, uint64_t key)
+static struct part *part_of(const struct xw_cache *c, uint64_t key)
 {
-	return &c->buckets[spread(key) >> 32 & (c->n_buckets - 1)];
+	return &c->parts[(spread(key) >> 58) & (c->n_parts - 1)];
 }
 
-/* The bits above those of bucket_of(), which are 24 at most. */
-static struct centry **chain_of(struct bucket *b, uint64_t key)
+/* By the bits below those of part_of(), 28 at most. */
+static atomic_uint *chain_of(const struct xw_cache *c, const struct part *p, uint64_t key)
 {
-	return &b->chains[(spread(key) >> 56) % XW_CACHE_PER_BUCKET];
+	return &p->chains[(spread(key) >> 30) & (c->n_chains - 1)];
 }
 
-static void chain_del(struct bucket *b, struct centry *e)
+static uint32_t first(const atomic_uint *chain)
 {
-	struct centry **p = chain_of(b, e->key);
-
-	while (*p != e)
-		p = &(*p)->chain;
-	*p = e->chain;
+	return atomic_load_explicit(chain, memory_order_relaxed);
 }
 
-static struct centry *chain_find(struct bucket *b, uint64_t key, uint64_t value)
+static void set_first(atomic_uint *chain, uint32_t i)
 {
-	struct centry *e = *chain_of(b, key);
-
-	while (e && (e->key != key || e->value != value))
-		e = e->chain;
-	return e;
+	atomic_store_explicit(chain, i, memory_order_relaxed);
 }
 
-/*
- * Evict entries, oldest unreferenced first, until `goal` remain or `most` were evicted; returns the
- * number remaining.
- */
-static uint64_t reclaim(struct xw_cache *c, uint64_t goal, uint64_t most)
+static void count(atomic_ullong *n)
 {
-	struct centry *dead = NULL;
-	uint64_t left;
-
-	pthread_mutex_lock(&c->list_lock);
-	/* each entry is spared at most once and then evicted, unless its bucket is busy */
-	for (uint64_t looks = 2 * c->entries; most && looks && c->entries > goal; looks--) {
-		struct centry *e = c->list.next;
-		struct bucket *b = bucket_of(c, e->key);
-
-		list_del(e);
-		if (atomic_exchange_explicit(&e->referenced, false, memory_order_relaxed)) {
-			c->second_chances++;
-			list_add(c, e);
-		} else if (pthread_mutex_trylock(&b->lock)) {
-			list_add(c, e);
-		} else {
-			chain_del(b, e);
-			pthread_mutex_unlock(&b->lock);
-			c->entries--;
-			c->reclaimed++;
-			most--;
-			e->chain = dead;
-			dead = e;
-		}
-	}
-	left = c->entries;
-	pthread_mutex_unlock(&c->list_lock);
-	while (dead) {
-		struct centry *e = dead;
-
-		dead = e->chain;
-		free(e);
-	}
-	return left;
+	atomic_fetch_add_explicit(n, 1, memory_order_relaxed);
 }
 
-/* The worker frees a sixteenth of the bound in advance, so that not every insertion wakes it. */
-static void *worker(void *arg)
+static void chain_del(const struct xw_cache *c, struct part *p, uint32_t i)
 {
-	struct xw_cache *c = arg;
-	uint64_t goal = c->max_entries - c->max_entries / 16;
+	struct centry *e = p->e.v;
+	atomic_uint *chain = chain_of(c, p, e[i].key);
+	uint32_t at = first(chain);
 
-	pthread_mutex_lock(&c->worker_lock);
-	while (!c->stop) {
-		uint64_t left = UINT64_MAX, before;
-
-		if (!atomic_exchange(&c->kicked, false)) {
-			pthread_cond_wait(&c->worker_wake, &c->worker_lock);
-			continue;
-		}
-		pthread_mutex_unlock(&c->worker_lock);
-		do {
-			before = left;
-			left = reclaim(c, goal, RECLAIM_BATCH);
-		} while (left > goal && left < before);
-		pthread_mutex_lock(&c->worker_lock);
-	}
-	pthread_mutex_unlock(&c->worker_lock);
-	return NULL;
-}
-
-static void kick(struct xw_cache *c)
-{
-	if (atomic_exchange(&c->kicked, true))
+	if (at == i) {
+		set_first(chain, e[i].chain);
 		return;
-	pthread_mutex_lock(&c->worker_lock);
-	pthread_cond_signal(&c->worker_wake);
-	pthread_mutex_unlock(&c->worker_lock);
+	}
+	while (e[at].chain != i)
+		at = e[at].chain;
+	e[at].chain = e[i].chain;
 }
 
-/* Signals are delivered to the program's own threads. */
-static int start_worker(struct xw_cache *c)
+/* 0: there is none */
+static uint32_t chain_find(const struct xw_cache *c, const struct part *p, uint64_t key,
+			   uint64_t value)
 {
-	sigset_t all, old;
-	int err;
+	const struct centry *e = p->e.v;
+	uint32_t i = first(chain_of(c, p, key));
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&c->worker, NULL, worker, c);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return err;
+	while (i && (e[i].key != key || e[i].value != value))
+		i = e[i].chain;
+	return i;
+}
+
+/* Out of chain and list. */
+static void drop(const struct xw_cache *c, struct part *p, uint32_t i)
+{
+	chain_del(c, p, i);
+	list_del(p, i);
+	p->e.v[i].chain = p->first_free;
+	p->first_free = i;
+	p->entries--;
+}
+
+/* Evict entries, oldest unreferenced first: each is spared at most once. */
+static void reclaim(const struct xw_cache *c, struct part *p)
+{
+	while (p->entries > c->part_max) {
+		const uint32_t i = p->e.v[0].next;
+
+		if (p->e.v[i].referenced) {
+			p->e.v[i].referenced = false;
+			p->second_chances++;
+			list_del(p, i);
+			list_add(p, i);
+		} else {
+			drop(c, p, i);
+			p->reclaimed++;
+		}
+	}
+}
+
+/* Of `parts`, each with entry 0; what fails is freed by xw_cache_free(). */
+static int make_parts(struct xw_cache *c)
+{
+	if (posix_memalign((void **)&c->parts, 64, c->n_parts * sizeof(*c->parts))) {
+		c->parts = NULL;
+		return XW_ERR_NOMEM;
+	}
+	for (uint32_t i = 0; i < c->n_parts; i++) {
+		c->parts[i] = (struct part){.chains = c->chains + (size_t)i * c->n_chains};
+		pthread_mutex_init(&c->parts[i].lock, NULL);
+	}
+	for (uint32_t i = 0; i < c->n_parts; i++)
+		if (xw_vec_push(&c->parts[i].e, (struct centry){0}))
+			return XW_ERR_NOMEM;
+	return 0;
 }
 
 struct xw_cache *xw_cache_new(uint32_t buckets, unsigned flags)
@@ -222,22 +195,11 @@ struct xw_cache *xw_cache_new(uint32_t buckets, unsigned flags)
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return NULL;
-	c->buckets = calloc(buckets, sizeof(*c->buckets));
-	if (!c->buckets) {
-		free(c);
-		return NULL;
-	}
-	c->n_buckets = buckets;
-	c->flags = flags;
-	c->max_entries = (uint64_t)buckets * XW_CACHE_PER_BUCKET;
-	c->list.prev = c->list.next = &c->list;
-	for (uint32_t i = 0; i < buckets; i++)
-		pthread_mutex_init(&c->buckets[i].lock, NULL);
-	pthread_mutex_init(&c->list_lock, NULL);
-	pthread_mutex_init(&c->worker_lock, NULL);
-	pthread_cond_init(&c->worker_wake, NULL);
-	if (!(flags & XW_CACHE_BUILD) && start_worker(c)) {
-		c->flags |= XW_CACHE_BUILD; /* without a worker to stop */
+	c->n_parts = flags & XW_CACHE_BUILD ? 1 : XW_MIN(buckets, MAX_PARTS);
+	c->n_chains = buckets / c->n_parts * XW_CACHE_PER_BUCKET;
+	c->part_max = c->n_chains;
+	c->chains = calloc((size_t)buckets * XW_CACHE_PER_BUCKET, sizeof(*c->chains));
+	if (!c->chains || make_parts(c)) {
 		xw_cache_free(c);
 		return NULL;
 	}
@@ -248,111 +210,119 @@ void xw_cache_free(struct xw_cache *c)
 {
 	if (!c)
 		return;
-	if (!(c->flags & XW_CACHE_BUILD)) {
-		pthread_mutex_lock(&c->worker_lock);
-		c->stop = true;
-		pthread_cond_signal(&c->worker_wake);
-		pthread_mutex_unlock(&c->worker_lock);
-		pthread_join(c->worker, NULL);
+	for (uint32_t i = 0; c->parts && i < c->n_parts; i++) {
+		pthread_mutex_destroy(&c->parts[i].lock);
+		xw_vec_free(&c->parts[i].e);
 	}
-	for (struct centry *e = c->list.next, *next; e != &c->list; e = next) {
-		next = e->next;
-		free(e);
-	}
-	for (uint32_t i = 0; i < c->n_buckets; i++)
-		pthread_mutex_destroy(&c->buckets[i].lock);
-	pthread_mutex_destroy(&c->list_lock);
-	pthread_mutex_destroy(&c->worker_lock);
-	pthread_cond_destroy(&c->worker_wake);
-	free(c->buckets);
+	free(c->parts);
+	free(c->chains);
 	free(c);
+}
+
+/* An entry that is in neither chain nor list; 0: out of memory. */
+static uint32_t take_entry(struct part *p)
+{
+	const uint32_t i = p->first_free;
+
+	if (i) {
+		p->first_free = p->e.v[i].chain;
+		return i;
+	}
+	return xw_vec_push(&p->e, (struct centry){0}) ? 0 : (uint32_t)(p->e.n - 1);
+}
+
+static int insert(struct xw_cache *c, struct part *p, const struct centry *new)
+{
+	atomic_uint *chain = chain_of(c, p, new->key);
+	uint32_t i;
+
+	if (chain_find(c, p, new->key, new->value))
+		return XW_ERR_EXISTS;
+	i = take_entry(p);
+	if (!i)
+		return XW_ERR_NOMEM;
+	p->e.v[i] = *new;
+	p->e.v[i].chain = first(chain);
+	set_first(chain, i);
+	list_add(p, i);
+	p->inserts++;
+	p->entries++;
+	p->peak = XW_MAX(p->peak, p->entries);
+	reclaim(c, p);
+	return 0;
 }
 
 int xw_cache_insert(struct xw_cache *c, uint64_t key, uint64_t value, bool reusable)
 {
-	struct bucket *b = bucket_of(c, key);
-	struct centry *e = malloc(sizeof(*e)), **chain;
-	uint64_t count;
+	struct part *p = part_of(c, key);
+	const struct centry new = {.key = key, .value = value, .reusable = reusable};
+	int rc;
 
-	if (!e)
-		return XW_ERR_NOMEM;
-	e->key = key;
-	e->value = value;
-	atomic_init(&e->referenced, false);
-	e->reusable = reusable;
-
-	pthread_mutex_lock(&b->lock);
-	if (chain_find(b, key, value)) {
-		pthread_mutex_unlock(&b->lock);
-		free(e);
-		return XW_ERR_EXISTS;
-	}
-	chain = chain_of(b, key);
-	e->chain = *chain;
-	*chain = e;
-	pthread_mutex_lock(&c->list_lock);
-	list_add(c, e);
-	c->inserts++;
-	count = ++c->entries;
-	c->peak = XW_MAX(c->peak, count);
-	pthread_mutex_unlock(&c->list_lock);
-	pthread_mutex_unlock(&b->lock);
-
-	if (count <= c->max_entries)
-		return 0;
-	if (c->flags & XW_CACHE_BUILD)
-		reclaim(c, c->max_entries, UINT64_MAX);
-	else if (count > 2 * c->max_entries)
-		reclaim(c, c->max_entries, RECLAIM_BATCH);
-	else
-		kick(c);
-	return 0;
+	pthread_mutex_lock(&p->lock);
+	rc = insert(c, p, &new);
+	pthread_mutex_unlock(&p->lock);
+	return rc;
 }
 
-/* Collect up to OFFER_BATCH reusable values under key, skipping the first `skip`. */
-static unsigned collect(struct bucket *b, uint64_t key, uint64_t skip, uint64_t *values)
+/*
+ * Collect up to OFFER_BATCH reusable values under key, skipping the first `skip`; *unused: one of
+ * them has not been marked referenced.
+ */
+static unsigned collect(struct part *p, const atomic_uint *chain, uint64_t key, uint64_t skip,
+			uint64_t *values, bool *unused)
 {
+	const struct centry *e = p->e.v;
 	unsigned n = 0;
 
-	for (struct centry *e = *chain_of(b, key); e && n < OFFER_BATCH; e = e->chain) {
-		if (e->key != key || !e->reusable)
+	*unused = false;
+	for (uint32_t i = first(chain); i && n < OFFER_BATCH; i = e[i].chain) {
+		if (e[i].key != key || !e[i].reusable)
 			continue;
-		if (skip)
+		if (skip) {
 			skip--;
-		else
-			values[n++] = e->value;
+			continue;
+		}
+		values[n++] = e[i].value;
+		*unused |= !e[i].referenced;
 	}
 	return n;
 }
 
-static void taken(struct bucket *b, uint64_t key, uint64_t value)
+/* Mark it referenced. Returns whether it was found: it may have been evicted during match. */
+static bool mark(struct xw_cache *c, struct part *p, uint64_t key, uint64_t value)
 {
-	struct centry *e;
+	uint32_t i;
 
-	pthread_mutex_lock(&b->lock);
-	b->hits++;
-	e = chain_find(b, key, value);
-	if (e) /* it may have been evicted during match */
-		atomic_store_explicit(&e->referenced, true, memory_order_relaxed);
-	pthread_mutex_unlock(&b->lock);
+	pthread_mutex_lock(&p->lock);
+	i = chain_find(c, p, key, value);
+	if (i)
+		p->e.v[i].referenced = true;
+	pthread_mutex_unlock(&p->lock);
+	return i != 0;
 }
 
 bool xw_cache_find(struct xw_cache *c, uint64_t key, bool (*match)(void *arg, uint64_t value),
 		   void *arg, uint64_t *value)
 {
-	struct bucket *b = bucket_of(c, key);
+	struct part *p = part_of(c, key);
+	const atomic_uint *chain = chain_of(c, p, key);
 	uint64_t values[OFFER_BATCH], skip = 0;
+	bool unused;
 	unsigned n;
 
+	count(&p->lookups);
+	if (!first(chain))
+		return false;
 	do {
-		pthread_mutex_lock(&b->lock);
-		b->lookups += skip == 0;
-		n = collect(b, key, skip, values);
-		pthread_mutex_unlock(&b->lock);
+		pthread_mutex_lock(&p->lock);
+		n = collect(p, chain, key, skip, values, &unused);
+		pthread_mutex_unlock(&p->lock);
 		for (unsigned i = 0; i < n; i++) {
 			if (!match(arg, values[i]))
 				continue;
-			taken(b, key, values[i]);
+			count(&p->hits);
+			if (unused)
+				mark(c, p, key, values[i]);
 			*value = values[i];
 			return true;
 		}
@@ -363,67 +333,54 @@ bool xw_cache_find(struct xw_cache *c, uint64_t key, bool (*match)(void *arg, ui
 
 bool xw_cache_touch(struct xw_cache *c, uint64_t key, uint64_t value)
 {
-	struct bucket *b = bucket_of(c, key);
-	struct centry *e;
+	struct part *p = part_of(c, key);
 
-	pthread_mutex_lock(&b->lock);
-	b->lookups++;
-	e = chain_find(b, key, value);
-	if (e) {
-		b->hits++;
-		atomic_store_explicit(&e->referenced, true, memory_order_relaxed);
-	}
-	pthread_mutex_unlock(&b->lock);
-	return e != NULL;
+	count(&p->lookups);
+	if (!mark(c, p, key, value))
+		return false;
+	count(&p->hits);
+	return true;
 }
 
 void xw_cache_set_reusable(struct xw_cache *c, uint64_t key, uint64_t value, bool reusable)
 {
-	struct bucket *b = bucket_of(c, key);
-	struct centry *e;
+	struct part *p = part_of(c, key);
+	uint32_t i;
 
-	pthread_mutex_lock(&b->lock);
-	e = chain_find(b, key, value);
-	if (e)
-		e->reusable = reusable;
-	pthread_mutex_unlock(&b->lock);
+	pthread_mutex_lock(&p->lock);
+	i = chain_find(c, p, key, value);
+	if (i)
+		p->e.v[i].reusable = reusable;
+	pthread_mutex_unlock(&p->lock);
 }
 
 bool xw_cache_remove(struct xw_cache *c, uint64_t key, uint64_t value)
 {
-	struct bucket *b = bucket_of(c, key);
-	struct centry *e;
+	struct part *p = part_of(c, key);
+	uint32_t i;
 
-	pthread_mutex_lock(&b->lock);
-	e = chain_find(b, key, value);
-	if (e) {
-		chain_del(b, e);
-		pthread_mutex_lock(&c->list_lock);
-		list_del(e);
-		c->entries--;
-		pthread_mutex_unlock(&c->list_lock);
-	}
-	pthread_mutex_unlock(&b->lock);
-	free(e);
-	return e != NULL;
+	pthread_mutex_lock(&p->lock);
+	i = chain_find(c, p, key, value);
+	if (i)
+		drop(c, p, i);
+	pthread_mutex_unlock(&p->lock);
+	return i != 0;
 }
 
 void xw_cache_stats(struct xw_cache *c, struct xw_cache_stats *out)
 {
-	*out = (struct xw_cache_stats){.max_entries = c->max_entries};
-	for (uint32_t i = 0; i < c->n_buckets; i++) {
-		struct bucket *b = &c->buckets[i];
+	*out = (struct xw_cache_stats){.max_entries = c->part_max * c->n_parts};
+	for (uint32_t i = 0; i < c->n_parts; i++) {
+		struct part *p = &c->parts[i];
 
-		pthread_mutex_lock(&b->lock);
-		out->lookups += b->lookups;
-		out->hits += b->hits;
-		pthread_mutex_unlock(&b->lock);
+		pthread_mutex_lock(&p->lock);
+		out->entries += p->entries;
+		out->peak += p->peak;
+		out->inserts += p->inserts;
+		out->reclaimed += p->reclaimed;
+		out->second_chances += p->second_chances;
+		pthread_mutex_unlock(&p->lock);
+		out->lookups += p->lookups;
+		out->hits += p->hits;
 	}
-	pthread_mutex_lock(&c->list_lock);
-	out->entries = c->entries;
-	out->peak = c->peak;
-	out->inserts = c->inserts;
-	out->reclaimed = c->reclaimed;
-	out->second_chances = c->second_chances;
-	pthread_mutex_unlock(&c->list_lock);
 }

@@ -2,9 +2,11 @@
 /*
  * The sharing cache, after the mbcache rewrite (Kara 2016; RESEARCH.md): a hash table from 64-bit
  * content key to a 64-bit value (a block), bounded to 16 entries a bucket; a referenced bit gives
- * used entries one more round; above the bound a worker reclaims, above twice the bound the
- * inserting thread does. In XW_CACHE_BUILD mode reclaim is always direct and by count, so that
- * the result depends on nothing but the calls. An entry is at most 7 words.
+ * used entries one more round. An entry is 32 bytes.
+ *
+ * The insertion that goes over the bound evicts: by its key it has the lock of a part of the cache,
+ * whose share of the bound it is. In XW_CACHE_BUILD mode there is one part, so that the result
+ * depends on nothing but the calls.
  *
  * All functions but new and free may be called from any number of threads. A value may be
  * reclaimed or removed by another thread while a match function looks at it: what a value stands
@@ -24,7 +26,7 @@ struct xw_cache;
 
 struct xw_cache_stats {
 	uint64_t entries, max_entries; /* current number; the bound */
-	uint64_t peak; /* maximum so far */
+	uint64_t peak; /* maximum so far, of each part */
 	uint64_t lookups, hits; /* calls of find and touch; successful ones */
 	uint64_t inserts;
 	uint64_t reclaimed; /* evicted entries, not counting removed ones */
@@ -32,8 +34,7 @@ struct xw_cache_stats {
 };
 
 /*
- * buckets: a power of two up to 2^24; 0 = XW_CACHE_BUCKETS. NULL: invalid number, out of memory or
- * threads.
+ * buckets: a power of two up to 2^24; 0 = XW_CACHE_BUCKETS. NULL: invalid number or out of memory.
  */
 struct xw_cache *xw_cache_new(uint32_t buckets, unsigned flags);
 void xw_cache_free(struct xw_cache *c);
