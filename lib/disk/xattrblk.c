@@ -47,6 +47,7 @@ static_assert(offsetof(struct disk_bhdr, checksum) == 0x10, "h_checksum");
 static_assert(sizeof(struct disk_entry) == XW_XATTR_ENTRY, "xattr entry size");
 
 #define CSUM_OFF offsetof(struct disk_bhdr, checksum)
+#define CRC32C 0x82F63B78u /* the polynomial, reflected */
 #define TERMINATOR 4
 #define NAME_SHIFT 5
 #define VALUE_SHIFT 16
@@ -240,6 +241,35 @@ void xw_xattr_block_set_csum(void *block, uint32_t block_size, uint32_t csum_see
 	struct disk_bhdr *d = block;
 
 	d->checksum = put32(block_csum(block, block_size, csum_seed, blk));
+}
+
+/*
+ * CRCs are linear: bits of the refcount that change, change the register behind the block by what
+ * each of them alone, before zeros to the end, leaves in an empty one. A bit's neighbor above it
+ * comes later in the message, so it is multiplied by x once less.
+ */
+uint32_t xw_xattr_csum_recount(uint32_t csum, uint32_t block_size, uint32_t from, uint32_t to)
+{
+	/* of bit 0 in blocks of 1, 2, 4 .. 64 KiB */
+	static const uint32_t lowest[] = {0xcdc220ddu, 0x1acaec54u, 0x6bae74c4u, 0x508c2ac8u,
+					  0x7b66d223u, 0xc0381349u, 0xf902f73du};
+	uint32_t bit = lowest[__builtin_ctz(block_size) - 10];
+
+	for (uint32_t changed = from ^ to; changed; changed >>= 1) {
+		csum ^= changed & 1 ? bit : 0;
+		bit = bit >> 31 ? (bit ^ CRC32C) << 1 | 1 : bit << 1;
+	}
+	return csum;
+}
+
+void xw_xattr_block_recount(void *block, uint32_t block_size, bool has_csum, uint32_t refcount)
+{
+	struct disk_bhdr *d = block;
+
+	if (has_csum)
+		d->checksum = put32(xw_xattr_csum_recount(get32(d->checksum), block_size,
+							  get32(d->refcount), refcount));
+	d->refcount = put32(refcount);
 }
 
 int xw_xattr_block_verify(const void *block, uint32_t block_size, uint32_t csum_seed, xw_blk blk)

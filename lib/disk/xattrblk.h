@@ -90,6 +90,13 @@ uint32_t xw_xattr_value_hash(uint32_t csum_seed, const void *value, size_t value
 uint32_t xw_xattr_block_hash(const uint32_t *entry_hashes, size_t n);
 /* Header checksum over seed, block number and the block. */
 void xw_xattr_block_set_csum(void *block, uint32_t block_size, uint32_t csum_seed, xw_blk blk);
+/*
+ * What a right checksum becomes when the refcount alone changes; does not look at the block, whose
+ * size is one that ext4 has.
+ */
+uint32_t xw_xattr_csum_recount(uint32_t csum, uint32_t block_size, uint32_t from, uint32_t to);
+/* Set the refcount; with has_csum the checksum, which is right, stays so. */
+void xw_xattr_block_recount(void *block, uint32_t block_size, bool has_csum, uint32_t refcount);
 int xw_xattr_block_verify(const void *block, uint32_t block_size, uint32_t csum_seed, xw_blk blk);
 
 #endif

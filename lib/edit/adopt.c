@@ -118,7 +118,7 @@ static int consider(struct adopt *a)
 	s->blk = blk;
 	a->left--;
 	a->u->place.counts.xattr_refs += s->refcount;
-	return xw_update_write_xattrs(a->u, blk, a->image, h.refcount + s->refcount);
+	return xw_update_recount_xattrs(a->u, blk, a->image, h.refcount + s->refcount);
 }
 
 int xw_update_adopt_xattrs(struct xw_update *u)

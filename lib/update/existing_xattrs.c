@@ -163,6 +163,14 @@ int xw_update_write_xattrs(struct xw_update *u, xw_blk blk, uint8_t *buf, uint32
 	return xw_dev_pwrite(u->img->dev, buf, bs, blk * bs);
 }
 
+int xw_update_recount_xattrs(struct xw_update *u, xw_blk blk, uint8_t *buf, uint32_t refcount)
+{
+	const uint32_t bs = u->img->block_size;
+
+	xw_xattr_block_recount(buf, bs, xw_super_has_csum(&u->img->sb), refcount);
+	return xw_dev_pwrite(u->img->dev, buf, bs, blk * bs);
+}
+
 bool xw_update_uses_block(struct xw_update *u, xw_blk blk)
 {
 	const struct xw_super *sb = &u->img->sb;

@@ -217,7 +217,7 @@ static int put_block(struct xw_update *u, xw_ino ino, xw_blk blk, uint64_t *ea)
 		return rc;
 	h.refcount--;
 	xw_update_share_put(u, buf, blk, h.refcount);
-	return h.refcount ? xw_update_write_xattrs(u, blk, buf, h.refcount)
+	return h.refcount ? xw_update_recount_xattrs(u, blk, buf, h.refcount)
 			  : xw_update_free_one(u, blk);
 }
 

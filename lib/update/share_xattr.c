@@ -126,7 +126,7 @@ int xw_update_share_xattr(struct xw_update *u, const uint8_t *buf, xw_blk *blk)
 	*blk = value;
 	if (w.h.refcount + 1 == XW_XATTR_REFCOUNT_MAX)
 		xw_cache_set_reusable(u->xattrs->read, key, value, false);
-	return xw_update_write_xattrs(u, value, block, w.h.refcount + 1);
+	return xw_update_recount_xattrs(u, value, block, w.h.refcount + 1);
 }
 
 /* The block was freed before it was read. */

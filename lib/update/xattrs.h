@@ -34,6 +34,8 @@ xw_blk xw_update_next_xattrs(struct xw_update *u, struct xw_update_blks *list, u
 bool xw_update_read_xattrs(struct xw_update *u, xw_blk blk, uint8_t *buf, struct xw_xattr_bhdr *h);
 /* Write it with that refcount. */
 int xw_update_write_xattrs(struct xw_update *u, xw_blk blk, uint8_t *buf, uint32_t refcount);
+/* The same for one that was read, and found to have a right checksum. */
+int xw_update_recount_xattrs(struct xw_update *u, xw_blk blk, uint8_t *buf, uint32_t refcount);
 /* Is the block in use according to its bitmap? */
 bool xw_update_uses_block(struct xw_update *u, xw_blk blk);
 /* Key of the entries in an xattr block. */

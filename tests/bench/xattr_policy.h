@@ -3,8 +3,8 @@
  * What decides which cached attribute block is evicted. The product has one policy
  * (lib/xattr/cache.h, the referenced bit); the others are here to be measured beside it. All have
  * the bound of the mbcache rewrite, 16 entries for each of 1,024 buckets. The others have its table
- * and one list for all, a lock a bucket and one for the list, and but for POLICY_PUBLISHED 16 chains
- * a bucket. The product has 64 parts with a table, a list and a lock each.
+ * and one list for all, a lock a bucket and one for the list, and but for POLICY_PUBLISHED 16
+ * chains a bucket. The product has 64 parts with a table, a list and a lock each.
  */
 #ifndef XW_BENCH_XATTR_POLICY_H
 #define XW_BENCH_XATTR_POLICY_H

@@ -66,6 +66,44 @@ START_TEST(checksum_covers_everything)
 }
 END_TEST
 
+/* The checksum follows the refcount, in blocks of every size. */
+START_TEST(checksum_of_another_refcount)
+{
+	static const uint32_t counts[] = {1, 2, 3, 1023, 1024, 1025, 0x80000000, 0xFFFFFFFF, 0};
+	const uint32_t size = 1024u << _i;
+	struct xw_xattr_bhdr h = {.refcount = 1, .blocks = 1, .hash = 0x89F53B2B};
+	uint8_t *block = malloc(size);
+
+	ck_assert_ptr_nonnull(block);
+	for (uint32_t i = 0; i < size; i++)
+		block[i] = (uint8_t)(i * 7 + i / 256);
+	xw_xattr_bhdr_encode(block, &h);
+	xw_xattr_block_set_csum(block, size, FIX_SEED, BLK);
+	for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		const uint32_t from = h.refcount;
+
+		ck_assert_int_eq(xw_xattr_bhdr_decode(block, &h), 0);
+		block[20]++; /* a reserved word, which is neither looked at nor changed */
+		xw_xattr_block_set_csum(block, size, FIX_SEED, BLK);
+		xw_xattr_block_recount(block, size, true, counts[i]);
+		ck_assert_int_eq(xw_xattr_bhdr_decode(block, &h), 0);
+		ck_assert_uint_eq(h.refcount, counts[i]);
+		ck_assert_uint_eq(block[20], i + 1);
+		ck_assert_int_eq(xw_xattr_block_verify(block, size, FIX_SEED, BLK), 0);
+		ck_assert_uint_eq(xw_xattr_csum_recount(xw_xattr_csum_recount(1, size, from, 7),
+							size, 7, from),
+				  1);
+	}
+	h.checksum = 0x1234;
+	xw_xattr_bhdr_encode(block, &h);
+	xw_xattr_block_recount(block, size, false, 9);
+	ck_assert_int_eq(xw_xattr_bhdr_decode(block, &h), 0);
+	ck_assert_uint_eq(h.refcount, 9);
+	ck_assert_uint_eq(h.checksum, 0x1234);
+	free(block);
+}
+END_TEST
+
 /* In the inode: values counted from the first entry, hashes left 0 by the kernel. */
 START_TEST(area_in_inode)
 {
@@ -260,6 +298,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, block_by_the_kernel);
 	tcase_add_test(t, checksum_covers_everything);
+	tcase_add_loop_test(t, checksum_of_another_refcount, 0, 7);
 	tcase_add_test(t, area_in_inode);
 	tcase_add_loop_test(t, entry_hashes, 0, XW_ARRAY_SIZE(hashes));
 	tcase_add_test(t, value_hash_by_the_kernel);
