@@ -11,8 +11,9 @@
  *     entry: it sets `referenced`, and reclaim, meeting that, clears it and moves the entry
  *     itself.
  *  3. No lock is held while match runs: values are copied out in batches and offered one by one.
- *  4. The first entry of a chain may be read without the lock, to see that there is none: a call
- *     that does not find an insertion of the same moment might have come before it.
+ *  4. The head of a chain has a bit for the key of each entry in it, and may have those of former
+ *     ones until the chain is empty. It may be read without the lock, to see that a key is not
+ *     there: a call that does not see an insertion of the same moment might have come before it.
  *
  * Bounds: a part has at most its share of 16 entries a bucket after every call. In build mode
  * there is one part, so that the bound is exact and what is evicted depends on nothing but the
@@ -46,9 +47,12 @@ struct centry {
 
 static_assert(sizeof(struct centry) <= 32, "two entries in a line of 64 bytes");
 
+/* The first entry; in the high half the bits of keys. */
+typedef _Atomic uint64_t chain_head;
+
 struct part {
 	_Alignas(64) pthread_mutex_t lock;
-	atomic_uint *chains;
+	chain_head *chains;
 	XW_VEC(struct centry) e;
 	uint32_t first_free;
 	uint64_t entries, peak, inserts, reclaimed, second_chances;
@@ -57,7 +61,7 @@ struct part {
 
 struct xw_cache {
 	struct part *parts;
-	atomic_uint *chains; /* of all parts */
+	chain_head *chains; /* of all parts */
 	uint32_t n_parts, n_chains; /* the latter of each part; both powers of two */
 	uint64_t part_max; /* entries in a part */
 };
@@ -92,19 +96,30 @@ static struct part *part_of(const struct xw_cache *c, uint64_t key)
 }
 
 /* By the bits below those of part_of(), 28 at most. */
-static atomic_uint *chain_of(const struct xw_cache *c, const struct part *p, uint64_t key)
+static chain_head *chain_of(const struct xw_cache *c, const struct part *p, uint64_t key)
 {
 	return &p->chains[(spread(key) >> 30) & (c->n_chains - 1)];
 }
 
-static uint32_t first(const atomic_uint *chain)
+static uint32_t first(const chain_head *chain)
 {
-	return atomic_load_explicit(chain, memory_order_relaxed);
+	return (uint32_t)atomic_load_explicit(chain, memory_order_relaxed);
 }
 
-static void set_first(atomic_uint *chain, uint32_t i)
+/* By bits that neither part nor chain depends on. */
+static uint64_t bit_of(uint64_t key)
 {
-	atomic_store_explicit(chain, i, memory_order_relaxed);
+	return UINT64_C(1) << (32 + ((spread(key) >> 25) & 31));
+}
+
+static bool may_have(const chain_head *chain, uint64_t key)
+{
+	return atomic_load_explicit(chain, memory_order_relaxed) & bit_of(key);
+}
+
+static void set_first(chain_head *chain, uint32_t i, uint64_t bits)
+{
+	atomic_store_explicit(chain, i ? bits >> 32 << 32 | i : 0, memory_order_relaxed);
 }
 
 static void count(atomic_ullong *n)
@@ -115,11 +130,11 @@ static void count(atomic_ullong *n)
 static void chain_del(const struct xw_cache *c, struct part *p, uint32_t i)
 {
 	struct centry *e = p->e.v;
-	atomic_uint *chain = chain_of(c, p, e[i].key);
+	chain_head *chain = chain_of(c, p, e[i].key);
 	uint32_t at = first(chain);
 
 	if (at == i) {
-		set_first(chain, e[i].chain);
+		set_first(chain, e[i].chain, *chain);
 		return;
 	}
 	while (e[at].chain != i)
@@ -131,8 +146,9 @@ static void chain_del(const struct xw_cache *c, struct part *p, uint32_t i)
 static uint32_t chain_find(const struct xw_cache *c, const struct part *p, uint64_t key,
 			   uint64_t value)
 {
+	const chain_head *chain = chain_of(c, p, key);
 	const struct centry *e = p->e.v;
-	uint32_t i = first(chain_of(c, p, key));
+	uint32_t i = may_have(chain, key) ? first(chain) : 0;
 
 	while (i && (e[i].key != key || e[i].value != value))
 		i = e[i].chain;
@@ -233,7 +249,7 @@ static uint32_t take_entry(struct part *p)
 
 static int insert(struct xw_cache *c, struct part *p, const struct centry *new)
 {
-	atomic_uint *chain = chain_of(c, p, new->key);
+	chain_head *chain = chain_of(c, p, new->key);
 	uint32_t i;
 
 	if (chain_find(c, p, new->key, new->value))
@@ -243,7 +259,7 @@ static int insert(struct xw_cache *c, struct part *p, const struct centry *new)
 		return XW_ERR_NOMEM;
 	p->e.v[i] = *new;
 	p->e.v[i].chain = first(chain);
-	set_first(chain, i);
+	set_first(chain, i, *chain | bit_of(new->key));
 	list_add(p, i);
 	p->inserts++;
 	p->entries++;
@@ -268,7 +284,7 @@ int xw_cache_insert(struct xw_cache *c, uint64_t key, uint64_t value, bool reusa
  * Collect up to OFFER_BATCH reusable values under key, skipping the first `skip`; *unused: one of
  * them has not been marked referenced.
  */
-static unsigned collect(struct part *p, const atomic_uint *chain, uint64_t key, uint64_t skip,
+static unsigned collect(struct part *p, const chain_head *chain, uint64_t key, uint64_t skip,
 			uint64_t *values, bool *unused)
 {
 	const struct centry *e = p->e.v;
@@ -305,13 +321,13 @@ bool xw_cache_find(struct xw_cache *c, uint64_t key, bool (*match)(void *arg, ui
 		   void *arg, uint64_t *value)
 {
 	struct part *p = part_of(c, key);
-	const atomic_uint *chain = chain_of(c, p, key);
+	const chain_head *chain = chain_of(c, p, key);
 	uint64_t values[OFFER_BATCH], skip = 0;
 	bool unused;
 	unsigned n;
 
 	count(&p->lookups);
-	if (!first(chain))
+	if (!may_have(chain, key))
 		return false;
 	do {
 		pthread_mutex_lock(&p->lock);
@@ -359,6 +375,8 @@ bool xw_cache_remove(struct xw_cache *c, uint64_t key, uint64_t value)
 	struct part *p = part_of(c, key);
 	uint32_t i;
 
+	if (!may_have(chain_of(c, p, key), key))
+		return false;
 	pthread_mutex_lock(&p->lock);
 	i = chain_find(c, p, key, value);
 	if (i)

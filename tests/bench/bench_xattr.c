@@ -8,18 +8,27 @@
  *   bench_xattr kernel DIR P F V OPS      the same by P processes with setxattr(2) on files below
  *       DIR
  *
- * A set in the model encodes the attribute into a block with the library's encoder, as every
- * filesystem must. Without a cache the file has a block of its own, and the 4 KiB go there. With
- * one, a block of that content is looked for and gets a reference; if there is none, the file's old
- * block (or a free one, if others refer to that) is filled and inserted. A block without references
- * leaves the cache.
+ * A set in the model is what the product's (lib/edit/xattr.c) changes in an image with
+ * metadata_csum, by the same functions, without reading and writing of files, bitmaps, names and
+ * counts of blocks: the attributes are read from the file's block, one is replaced, they are placed
+ * and encoded into a block; the block gets there; the record of the inode is decoded, changed,
+ * encoded, and gets its checksum.
+ *
+ * Without a cache the file has a block of its own, and getting there means a checksum over 4 KiB
+ * and a copy of them, in place. With one, a block of that content is looked for by a hash and
+ * compared. If there is one, it gets a reference, which changes its checksum; if not, the file's old
+ * block (or a free one, if others refer to that) is written as above and inserted. The old block
+ * loses a reference, likewise with its checksum, and leaves the cache with the last one.
  *
  * Prints one line: wall seconds, processor seconds, then entries at most, entries reclaimed, second
  * chances, sets that found a block.
  */
 #define _GNU_SOURCE
 #include "base/hash.h"
+#include "disk/inode.h"
+#include "disk/super.h"
 #include "disk/xattrblk.h"
+#include "xattr/layout.h"
 #include "xattr_policy.h"
 
 #include <fcntl.h>
@@ -37,32 +46,46 @@
 #define BS 4096u
 #define VALUE 200u /* bytes: more than an inode of 256 bytes holds */
 #define KEEP 16u /* free blocks that a worker keeps for itself */
-#define HEAD (XW_XATTR_BHDR + XW_XATTR_ENTRY + 4)
+#define INODE 256u
+#define IBODY (INODE - 128 - 32)
+#define SEED 0x5eed5eedu
 
-/* Not given back to malloc, so that match may look at one that has just lost its last reference. */
+/*
+ * Of a block in use or free. Not given back to malloc, so that match may look at one that has just
+ * lost its last reference. The contents are elsewhere, as in the sharer of the library and in
+ * Linux.
+ */
 struct block {
-	_Alignas(64) atomic_uint refs;
-	uint32_t next_free; /* 1 + index */
+	_Atomic uint64_t refs; /* high half: the checksum with this many, which the header gets */
 	uint64_t key;
-	uint8_t bytes[BS];
+	uint32_t next_free; /* 1 + index */
 };
 
 struct bench {
 	struct policy_cache *cache; /* NULL: off */
+	struct xw_super sb;
 	struct block *blocks;
+	uint8_t (*bytes)[BS]; /* of blocks */
 	uint32_t n_files, n_values, ops;
 	pthread_mutex_t free_lock;
 	uint32_t first_free; /* 1 + index */
 	pthread_barrier_t start;
 };
 
+struct file {
+	uint32_t block; /* 1 + index; 0: none yet */
+	uint8_t inode[INODE];
+};
+
 struct worker {
 	struct bench *b;
 	pthread_t id;
 	uint64_t seed;
-	uint32_t *files; /* 1 + index of their blocks; 0: none yet */
+	struct file *files;
 	uint32_t first_free,
 		n_free; /* a list of its own: sharing one for every set would measure that */
+	struct xw_xattr_set set;
+	struct xw_xattr_span span; /* of block */
 	uint8_t value[VALUE], block[BS];
 };
 
@@ -88,38 +111,71 @@ static uint32_t rnd(uint64_t *s)
 
 /* ---- the model ---- */
 
-/* The block of value v; the middle of w->block stays zero. */
-static uint64_t encode(struct worker *w, uint32_t v)
+/* The attributes of the file with value v, encoded. */
+static void encode(struct worker *w, const struct file *f, uint32_t v)
 {
-	struct xw_xattr_entry e = {.name_len = 4,
-				   .name_index = XW_XI_USER,
-				   .value_offs = BS - VALUE,
-				   .value_size = VALUE,
-				   .name = "blob"};
-	uint8_t packed[HEAD + VALUE];
+	struct xw_xattr_slot slots[4];
 
 	memcpy(w->value, &v, sizeof(v));
-	e.hash = xw_xattr_entry_hash("blob", 4, w->value, VALUE);
-	xw_xattr_bhdr_encode(w->block,
-			     &(struct xw_xattr_bhdr){.refcount = 1, .blocks = 1, .hash = e.hash});
-	xw_xattr_entry_encode(w->block, XW_XATTR_BHDR, &e);
-	memcpy(w->block + BS - VALUE, w->value, VALUE);
-	if (!w->b->cache)
-		return 0;
-	memcpy(packed, w->block, HEAD);
-	memcpy(packed + HEAD, w->block + BS - VALUE, VALUE);
-	return xw_hash64(packed, sizeof(packed), 0);
+	xw_xattr_set_clear(&w->set);
+	if ((f->block && xw_xattr_decode_block(w->b->bytes[f->block - 1], BS, &w->set, NULL)) ||
+	    xw_xattr_set_put(&w->set, "user.blob", 9, w->value, VALUE, NULL) ||
+	    xw_xattr_layout(&w->set, IBODY, BS, false, slots, NULL) ||
+	    !xw_xattr_encode_block(&w->set, slots, BS, w->block, &w->span))
+		die("attributes");
+}
+
+static uint64_t key_of(const struct worker *w)
+{
+	const uint64_t head = xw_hash64(w->block, w->span.head, 0);
+
+	return xw_hash64(w->block + BS - w->span.tail, w->span.tail, head);
+}
+
+/* The encoded block gets into block i, which nobody else refers to; returns its checksum. */
+static uint32_t write_block(struct worker *w, uint32_t i)
+{
+	struct xw_xattr_bhdr h = {0};
+
+	xw_xattr_block_set_csum(w->block, BS, SEED, i);
+	memcpy(w->b->bytes[i - 1], w->block, BS);
+	xw_xattr_bhdr_decode(w->block, &h);
+	return h.checksum;
+}
+
+static void write_inode(struct worker *w, struct file *f, uint32_t i)
+{
+	struct xw_inode in;
+
+	if (xw_inode_decode(f->inode, &w->b->sb, &in))
+		die("inode");
+	in.file_acl = i;
+	in.ctime.sec++;
+	xw_inode_encode(&in, &w->b->sb, f->inode);
+	xw_inode_set_csum(f->inode, &w->b->sb, SEED, i);
+}
+
+static unsigned count_of(uint64_t refs)
+{
+	return (uint32_t)refs;
+}
+
+static uint64_t recount(uint64_t refs, unsigned to)
+{
+	const uint32_t csum = xw_xattr_csum_recount((uint32_t)(refs >> 32), BS, count_of(refs), to);
+
+	return (uint64_t)csum << 32 | to;
 }
 
 static bool take(void *arg, uint64_t value)
 {
 	struct block *k = &((struct bench *)arg)->blocks[value - 1];
-	unsigned refs = atomic_load(&k->refs);
+	uint64_t refs = atomic_load(&k->refs);
 
 	do {
-		if (refs == 0 || refs >= XW_XATTR_REFCOUNT_MAX)
+		if (!count_of(refs) || count_of(refs) >= XW_XATTR_REFCOUNT_MAX)
 			return false;
-	} while (!atomic_compare_exchange_weak(&k->refs, &refs, refs + 1));
+	} while (!atomic_compare_exchange_weak(&k->refs, &refs, recount(refs, count_of(refs) + 1)));
 	return true;
 }
 
@@ -164,14 +220,26 @@ static void drop(struct worker *w, uint32_t i)
 {
 	struct block *k = &w->b->blocks[i - 1];
 	const uint64_t key = k->key;
-	const unsigned refs = atomic_fetch_sub(&k->refs, 1);
+	uint64_t refs = atomic_load(&k->refs);
 
-	if (refs == XW_XATTR_REFCOUNT_MAX)
+	while (!atomic_compare_exchange_weak(&k->refs, &refs, recount(refs, count_of(refs) - 1)))
+		;
+	if (count_of(refs) == XW_XATTR_REFCOUNT_MAX)
 		policy_set_reusable(w->b->cache, key, i, true);
-	if (refs != 1)
+	if (count_of(refs) != 1)
 		return;
 	policy_remove(w->b->cache, key, i);
 	give_free(w, i);
+}
+
+static bool same(const struct worker *w, uint32_t i)
+{
+	const uint8_t *bytes = w->b->bytes[i - 1];
+	const uint32_t tail = BS - w->span.tail;
+
+	return !memcmp(bytes + XW_XATTR_BHDR, w->block + XW_XATTR_BHDR,
+		       w->span.head - XW_XATTR_BHDR) &&
+	       !memcmp(bytes + tail, w->block + tail, w->span.tail);
 }
 
 static uint32_t find_shared(struct worker *w, uint64_t key)
@@ -184,8 +252,8 @@ static uint32_t find_shared(struct worker *w, uint64_t key)
 		/*
 		 * with the reference held the block is still; it may have become another one before
 		 */
-		if (k->key == key && !memcmp(k->bytes + BS - VALUE, w->value, VALUE)) {
-			if (atomic_load(&k->refs) == XW_XATTR_REFCOUNT_MAX)
+		if (k->key == key && same(w, (uint32_t)value)) {
+			if (count_of(atomic_load(&k->refs)) == XW_XATTR_REFCOUNT_MAX)
 				policy_set_reusable(w->b->cache, key, value, false);
 			return (uint32_t)value;
 		}
@@ -194,29 +262,30 @@ static uint32_t find_shared(struct worker *w, uint64_t key)
 	return 0;
 }
 
-static void set_shared(struct worker *w, uint32_t *file, uint64_t key)
+/* Returns the file's block. */
+static uint32_t set_shared(struct worker *w, uint32_t old)
 {
-	const uint32_t found = find_shared(w, key), old = *file;
-	struct block *k;
+	const uint64_t key = key_of(w);
+	uint32_t i = find_shared(w, key), csum;
 
 	if (old)
 		drop(w, old);
-	*file = found;
-	if (found)
-		return;
-	*file = take_free(w);
-	k = &w->b->blocks[*file - 1];
-	memcpy(k->bytes, w->block, BS);
-	k->key = key;
-	atomic_store(&k->refs, 1);
-	policy_insert(w->b->cache, key, *file);
+	if (i)
+		return i;
+	i = take_free(w);
+	csum = write_block(w, i);
+	w->b->blocks[i - 1].key = key;
+	atomic_store(&w->b->blocks[i - 1].refs, (uint64_t)csum << 32 | 1);
+	policy_insert(w->b->cache, key, i);
+	return i;
 }
 
-static void set_alone(struct worker *w, uint32_t *file)
+static uint32_t set_alone(struct worker *w, uint32_t old)
 {
-	if (!*file)
-		*file = take_free(w);
-	memcpy(w->b->blocks[*file - 1].bytes, w->block, BS);
+	const uint32_t i = old ? old : take_free(w);
+
+	write_block(w, i);
+	return i;
 }
 
 static void *work(void *arg)
@@ -226,13 +295,11 @@ static void *work(void *arg)
 
 	pthread_barrier_wait(&b->start);
 	for (uint32_t i = 0; i < b->ops; i++) {
-		uint32_t *file = &w->files[rnd(&w->seed) % b->n_files];
-		const uint64_t key = encode(w, rnd(&w->seed) % b->n_values);
+		struct file *f = &w->files[rnd(&w->seed) % b->n_files];
 
-		if (b->cache)
-			set_shared(w, file, key);
-		else
-			set_alone(w, file);
+		encode(w, f, rnd(&w->seed) % b->n_values);
+		f->block = b->cache ? set_shared(w, f->block) : set_alone(w, f->block);
+		write_inode(w, f, f->block);
 	}
 	return NULL;
 }
@@ -244,6 +311,11 @@ static void start(struct worker *w, struct bench *b, uint32_t i)
 	w->files = calloc(b->n_files, sizeof(*w->files));
 	if (!w->files)
 		die("files");
+	for (uint32_t k = 0; k < b->n_files; k++) {
+		const struct xw_inode in = {.mode = 0100644, .links = 1, .extra_isize = 32};
+
+		xw_inode_encode(&in, &b->sb, w->files[k].inode);
+	}
 	memset(w->value, 'a', VALUE);
 	if (pthread_create(&w->id, NULL, work, w))
 		die("thread");
@@ -251,11 +323,11 @@ static void start(struct worker *w, struct bench *b, uint32_t i)
 
 static void make_blocks(struct bench *b, uint32_t n)
 {
-	b->blocks = aligned_alloc(64, n * sizeof(*b->blocks));
-	if (!b->blocks)
+	b->blocks = calloc(n, sizeof(*b->blocks));
+	b->bytes = aligned_alloc(BS, (size_t)n * BS);
+	if (!b->blocks || !b->bytes)
 		die("blocks");
-	memset(b->blocks, 0,
-	       n * sizeof(*b->blocks)); /* their pages are there before the clock runs */
+	memset(b->bytes, 0, (size_t)n * BS); /* their pages are there before the clock runs */
 	for (uint32_t i = 0; i + 1 < n; i++)
 		b->blocks[i].next_free = i + 2;
 	b->first_free = 1;
@@ -265,7 +337,12 @@ static void make_blocks(struct bench *b, uint32_t n)
 static int model(enum xattr_policy policy, uint32_t workers, uint32_t files, uint32_t values,
 		 uint32_t ops)
 {
-	struct bench b = {.n_files = files, .n_values = values, .ops = ops};
+	struct bench b = {
+		.sb = {.inode_size = INODE, .feature_ro_compat = XW_RO_METADATA_CSUM},
+		.n_files = files,
+		.n_values = values,
+		.ops = ops,
+	};
 	struct worker *w = calloc(workers, sizeof(*w));
 	struct xw_cache_stats st = {0};
 	double wall, cpu;
