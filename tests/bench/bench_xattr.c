@@ -16,9 +16,9 @@
  *
  * Without a cache the file has a block of its own, and getting there means a checksum over 4 KiB
  * and a copy of them, in place. With one, a block of that content is looked for by a hash and
- * compared. If there is one, it gets a reference, which changes its checksum; if not, the file's old
- * block (or a free one, if others refer to that) is written as above and inserted. The old block
- * loses a reference, likewise with its checksum, and leaves the cache with the last one.
+ * compared. If there is one, it gets a reference, which changes its checksum; if not, the file's
+ * old block (or a free one, if others refer to that) is written as above and inserted. The old
+ * block loses a reference, likewise with its checksum, and leaves the cache with the last one.
  *
  * Prints one line: wall seconds, processor seconds, then entries at most, entries reclaimed, second
  * chances, sets that found a block.
