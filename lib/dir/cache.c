@@ -22,6 +22,7 @@
 
 #include "base/auto.h"
 #include "base/endian.h"
+#include "dir/itree_leaf.h"
 #include "disk/dirent.h"
 #include "disk/itree.h"
 
@@ -121,6 +122,10 @@ static void seal(struct xw_dcache *c, struct xw_dbuf *b)
 					     o->inode_seed);
 		break;
 	case XW_DBUF_ITREE:
+		if (xw_itree_dead(b->data)) {
+			xw_itree_squeeze(b->data);
+			b->n_marks = 0;
+		}
 		xw_itree_set_csum(b->data, o->block_size, o->csum, o->inode_seed);
 		break;
 	}
@@ -299,6 +304,18 @@ int xw_dcache_get(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struc
 	return touch(c, b);
 }
 
+void xw_dcache_expect(const struct xw_dcache *c, xw_blk blk, uint32_t off, uint32_t len)
+{
+	const struct xw_dbuf *b = find(c, blk);
+
+	if (!b)
+		return;
+	__builtin_prefetch(b);
+	__builtin_prefetch(b->mark);
+	__builtin_prefetch(b->data);
+	xw_prefetch(b->data + off, len);
+}
+
 int xw_dcache_peek(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, uint8_t *block)
 {
 	const struct xw_dbuf *b = find(c, blk);
@@ -309,6 +326,8 @@ int xw_dcache_peek(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, uint
 		if (b->kind != kind || b->dropped)
 			return bad(c, XW_ERR_CORRUPT, "a block is used twice");
 		memcpy(block, b->data, c->owner.block_size);
+		if (kind == XW_DBUF_ITREE)
+			xw_itree_squeeze(block);
 		return 0;
 	}
 	c->reads++;
@@ -570,14 +589,15 @@ void xw_dcache_abort(struct xw_dcache *c)
 
 static int by_block(const void *x, const void *y)
 {
-	const struct xw_dbuf *const *a = x, *const *b = y;
+	const struct xw_dslot *a = x, *b = y;
 
-	return (*a)->blk < (*b)->blk ? -1 : (*a)->blk > (*b)->blk;
+	return a->blk < b->blk ? -1 : a->blk > b->blk;
 }
 
 int xw_dcache_flush(struct xw_dcache *c)
 {
-	auto_free struct xw_dbuf **v = malloc((c->n + 1) * sizeof(*v));
+	/* with the numbers: sorting does not visit the blocks */
+	auto_free struct xw_dslot *v = malloc((c->n + 1) * sizeof(*v));
 	size_t n = 0;
 	int rc = 0;
 
@@ -585,10 +605,10 @@ int xw_dcache_flush(struct xw_dcache *c)
 		return XW_ERR_NOMEM;
 	for (struct xw_dbuf *b = c->newest; b; b = b->older) {
 		if (b->dirty)
-			v[n++] = b;
+			v[n++] = (struct xw_dslot){b->blk, b};
 	}
 	qsort(v, n, sizeof(*v), by_block);
 	for (size_t i = 0; i < n && !rc; i++)
-		rc = write_back(c, v[i]);
+		rc = write_back(c, v[i].buf);
 	return rc;
 }

@@ -113,7 +113,9 @@ void xw_dcache_free(struct xw_dcache *c);
  * check. XW_ERR_CORRUPT, XW_ERR_CHECKSUM: c->why has the reason.
  */
 int xw_dcache_get(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struct xw_dbuf **out);
-/* The same, read into the caller's memory without caching: for blocks that are used once. */
+/* Bytes of a cached block are needed soon: start to fetch them from memory. */
+void xw_dcache_expect(const struct xw_dcache *c, xw_blk blk, uint32_t off, uint32_t len);
+/* The same as get, read into the caller's memory without caching: for blocks that are used once. */
 int xw_dcache_peek(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, uint8_t *block);
 /* A zeroed block for blk, which the current change has just allocated. */
 int xw_dcache_new(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struct xw_dbuf **out);

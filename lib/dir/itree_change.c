@@ -208,16 +208,6 @@ static int insert_child(struct xw_itree_path *p, unsigned level, const struct xw
 	return rc ? rc : xw_itree_tell_parent(p, level);
 }
 
-static int put_entry(struct xw_itree *t, struct xw_itree_step *s, uint32_t off,
-		     const struct xw_itree_entry *e)
-{
-	int rc = xw_itree_open_gap(t, s, off, xw_itree_rec_len(e->name_len));
-
-	if (!rc)
-		xw_itree_leaf_encode(s->buf->data, off, e);
-	return rc;
-}
-
 /* Number of entries before off; *prev: the inode of the last of them. */
 static unsigned entries_before(const struct xw_itree_step *s, uint32_t off, xw_ino *prev)
 {
@@ -347,9 +337,11 @@ static int put_into_next(struct xw_itree_path *p, const struct xw_itree_entry *e
 	rc = xw_itree_load(t, idx.blk, 0, &next);
 	if (rc || next.h.used + xw_itree_rec_len(e->name_len) > xw_itree_room(t))
 		return rc;
-	rc = xw_dcache_dirty(t->cache, parent->buf);
+	rc = xw_itree_squeeze_step(t, &next);
 	if (!rc)
-		rc = put_entry(t, &next, 0, e);
+		rc = xw_dcache_dirty(t->cache, parent->buf);
+	if (!rc)
+		rc = xw_itree_put_entry(t, &next, 0, e);
 	if (rc)
 		return rc;
 	xw_itree_forget(t);
@@ -383,20 +375,39 @@ static int split_leaf(struct xw_itree_path *p, uint32_t off, const struct xw_itr
 	if (append) {
 		t->stats.appends++;
 		xw_itree_put_header(t, &right);
-		rc = put_entry(t, &right, 0, e);
+		rc = xw_itree_put_entry(t, &right, 0, e);
 	} else {
 		t->stats.splits++;
 		p->run = run_at(s, off, e->key.ino);
 		cut = p->run ? cut_run(p, off, need, &count, &stays)
 			     : cut_point(s, off, need, &count, &stays);
 		move_tail(t, s, &right, cut, count);
-		rc = put_entry(t, stays ? s : &right, stays ? off : off - cut, e);
+		rc = xw_itree_put_entry(t, stays ? s : &right, stays ? off : off - cut, e);
 	}
 	if (rc)
 		return rc;
 	right.sep = p->run == XW_ITREE_DOWNWARDS && !stays ? low_separator(s, &right)
 							   : separator(s, &right);
 	return insert_child(p, 1, s, &right);
+}
+
+/*
+ * Deleted entries go where their space is needed, and before a split. *off: where e belongs, which
+ * moves then.
+ */
+static int make_space(struct xw_itree *t, struct xw_itree_step *s, const struct xw_itree_entry *e,
+		      uint32_t *off)
+{
+	const uint32_t need = xw_itree_rec_len(e->name_len);
+	bool equal;
+	int rc;
+
+	if (!s->dead || s->reuse != XW_ITREE_NONE || s->h.used + s->dead + need <= xw_itree_room(t))
+		return 0;
+	rc = xw_itree_squeeze_step(t, s);
+	if (!rc)
+		*off = xw_itree_find_in_leaf(t, s, e, &equal);
+	return rc;
 }
 
 static int insert_fast(struct xw_itree *t, const struct xw_itree_entry *e, bool *done)
@@ -411,8 +422,13 @@ static int insert_fast(struct xw_itree *t, const struct xw_itree_entry *e, bool 
 		return rc;
 	if (equal)
 		return XW_ERR_EXISTS;
+	rc = make_space(t, &s, e, &off);
+	if (rc)
+		return rc;
+	if (s.buf->blk == t->end.leaf && off == (uint32_t)s.h.used + s.dead)
+		t->end.last = XW_MAX(t->end.last, e->key.ino);
 	t->stats.inserts++;
-	return put_entry(t, &s, off, e);
+	return xw_itree_put_entry(t, &s, off, e);
 }
 
 static int insert_slow(struct xw_itree *t, const struct xw_itree_entry *e)
@@ -430,12 +446,14 @@ static int insert_slow(struct xw_itree *t, const struct xw_itree_entry *e)
 	if (need > xw_itree_room(t) / 2 || too_deep(&p, need))
 		return XW_ERR_LIMIT;
 	rc = lower_separators(&p, &e->key);
+	if (!rc)
+		rc = make_space(t, &p.s[0], e, &off);
 	if (rc)
 		return rc;
 	t->stats.inserts++;
 	if (p.s[0].h.used + need > xw_itree_room(t))
 		return split_leaf(&p, off, e);
-	rc = put_entry(t, &p.s[0], off, e);
+	rc = xw_itree_put_entry(t, &p.s[0], off, e);
 	if (!rc)
 		rc = xw_itree_tell_parent(&p, 0);
 	if (!rc)

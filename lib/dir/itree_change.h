@@ -20,6 +20,7 @@ struct xw_itree_stats {
 struct xw_itree_finger {
 	xw_blk leaf; /* 0: unknown */
 	uint64_t above, below; /* exclusive bounds, as xw_itree_key_number(); below 0: no limit */
+	xw_ino last; /* no entry of the last leaf has a higher inode; 0: unknown */
 };
 
 struct xw_itree {

@@ -7,10 +7,13 @@
 #define XW_DIR_ITREE_INTERNAL_H
 
 #include "dir/itree_change.h"
+#include "dir/itree_leaf.h"
 
 struct xw_itree_step {
 	struct xw_dbuf *buf;
 	struct xw_itree_hdr h;
+	uint16_t dead; /* leaves: size of deleted entries, see itree_leaf.h */
+	uint32_t reuse; /* the last search found a deleted entry to replace here, or NONE */
 	unsigned at; /* index nodes: index of the child on the path */
 	struct xw_itree_key sep; /* new nodes: their separator for the parent */
 };
@@ -68,9 +71,10 @@ int xw_itree_expect(struct xw_itree *t, const uint8_t *block, int want);
 /* Allocate a new node near goal; its header is not written yet. */
 int xw_itree_fresh(struct xw_itree *t, xw_blk goal, unsigned level, struct xw_itree_step *s);
 void xw_itree_put_header(const struct xw_itree *t, struct xw_itree_step *s);
-/* Open a gap of `len` bytes at off for one more entry, or close it; updates the header. */
+/* Update the header: so many more entries, bytes of entries, and bytes of deleted ones. */
+int xw_itree_count(struct xw_itree *t, struct xw_itree_step *s, int count, int used, int dead);
+/* Open a gap of `len` bytes at off for one more entry; updates the header. */
 int xw_itree_open_gap(struct xw_itree *t, struct xw_itree_step *s, uint32_t off, uint32_t len);
-int xw_itree_close_gap(struct xw_itree *t, struct xw_itree_step *s, uint32_t off, uint32_t len);
 /* Update the fill of path[level] in its parent. */
 int xw_itree_tell_parent(struct xw_itree_path *p, unsigned level);
 /*

@@ -51,6 +51,8 @@ int xw_itree_load(struct xw_itree *t, xw_blk blk, int want, struct xw_itree_step
 		.generation = t->cache->owner.generation,
 		.self = blk,
 	};
+	s->dead = xw_itree_dead(s->buf->data);
+	s->reuse = XW_ITREE_NONE;
 	return xw_itree_expect(t, s->buf->data, want);
 }
 
@@ -61,6 +63,8 @@ int xw_itree_fresh(struct xw_itree *t, xw_blk goal, unsigned level, struct xw_it
 	if (rc)
 		return rc;
 	s->at = 0;
+	s->dead = 0;
+	s->reuse = XW_ITREE_NONE;
 	s->h = (struct xw_itree_hdr){
 		.level = (uint8_t)level,
 		.dir = t->cache->owner.ino,
@@ -75,47 +79,32 @@ void xw_itree_put_header(const struct xw_itree *t, struct xw_itree_step *s)
 	xw_itree_hdr_encode(s->buf->data, xw_itree_bs(t), &s->h);
 }
 
-/* Update the header after adding or removing an entry of `len` bytes. */
-static int set_header(struct xw_itree *t, struct xw_itree_step *s, int count, int len)
+int xw_itree_count(struct xw_itree *t, struct xw_itree_step *s, int count, int used, int dead)
 {
-	int rc = xw_dcache_dirty_range(t->cache, s->buf, XW_ITREE_HDR_COUNT, XW_ITREE_HDR_VARIES);
+	int rc = xw_dcache_dirty_range(t->cache, s->buf, XW_ITREE_HDR_COUNT,
+				       XW_ITREE_HDR_DEAD + 2 - XW_ITREE_HDR_COUNT);
 
 	if (rc)
 		return rc;
 	s->h.count = (uint16_t)(s->h.count + count);
-	s->h.used = (uint16_t)(s->h.used + len);
+	s->h.used = (uint16_t)(s->h.used + used);
+	s->dead = (uint16_t)(s->dead + dead);
 	xw_itree_hdr_set(s->buf->data, s->h.count, s->h.used);
+	poke16(s->buf->data + XW_ITREE_HDR_DEAD, s->dead);
 	return 0;
 }
 
 int xw_itree_open_gap(struct xw_itree *t, struct xw_itree_step *s, uint32_t off, uint32_t len)
 {
+	const uint32_t end = XW_ITREE_HDR + s->h.used + s->dead;
 	struct xw_dbuf *b = s->buf;
-	int rc = xw_dcache_open_gap(t->cache, b, XW_ITREE_HDR + off, len, XW_ITREE_HDR + s->h.used);
+	int rc = xw_dcache_open_gap(t->cache, b, XW_ITREE_HDR + off, len, end);
 
 	if (rc)
 		return rc;
 	for (unsigned i = 0; i < b->n_marks; i++)
 		b->mark_off[i] = (uint16_t)(b->mark_off[i] + (b->mark_off[i] >= off ? len : 0));
-	return set_header(t, s, 1, (int)len);
-}
-
-int xw_itree_close_gap(struct xw_itree *t, struct xw_itree_step *s, uint32_t off, uint32_t len)
-{
-	struct xw_dbuf *b = s->buf;
-	int rc =
-		xw_dcache_close_gap(t->cache, b, XW_ITREE_HDR + off, len, XW_ITREE_HDR + s->h.used);
-
-	if (rc)
-		return rc;
-	for (unsigned i = 0; i < b->n_marks; i++) {
-		if (b->mark_off[i] == off) /* the entry with the mark was removed */
-			b->mark[i] = peek32(xw_itree_area(s) + off);
-		b->mark_off[i] = (uint16_t)(b->mark_off[i] - (b->mark_off[i] > off ? len : 0));
-	}
-	while (b->n_marks && b->mark_off[b->n_marks - 1] + len >= s->h.used)
-		b->n_marks--;
-	return set_header(t, s, -1, -(int)len);
+	return xw_itree_count(t, s, 1, (int)len, 0);
 }
 
 int xw_itree_tell_parent(struct xw_itree_path *p, unsigned level)
@@ -193,6 +182,27 @@ static unsigned choose_child(const struct xw_itree_step *s, const struct xw_itre
 }
 
 /*
+ * A leaf is about to be searched: start to fetch the lines where its entry should be, assuming that
+ * the leaf is full and inodes are evenly spread between the separators.
+ */
+static void expect_entry(const struct xw_itree_path *p, const struct xw_itree_idx *e, xw_ino ino)
+{
+	const struct xw_itree_step *parent = &p->s[1];
+	const uint32_t room = xw_itree_room(p->t), width = 4 * XW_CACHE_LINE;
+	uint32_t off = 0;
+	struct xw_itree_idx next;
+
+	if (parent->at + 1u < parent->h.count) {
+		xw_itree_idx_decode(parent->buf->data, parent->at + 1u, &next);
+		if (e->key.ino < ino && ino < next.key.ino)
+			off = (uint32_t)((uint64_t)(ino - e->key.ino) * room /
+					 (next.key.ino - e->key.ino));
+	}
+	off = off > width / 2 ? off - width / 2 : 0;
+	xw_dcache_expect(p->t->cache, e->blk, XW_ITREE_HDR + XW_MIN(off, room - width), width);
+}
+
+/*
  * Descend from path[level] to the leftmost leaf that may hold the key, or (NULL) to the leftmost
  * leaf.
  */
@@ -204,6 +214,8 @@ static int descend(struct xw_itree_path *p, unsigned level, const struct xw_itre
 		int rc;
 
 		xw_itree_idx_decode(s->buf->data, s->at, &e);
+		if (level == 1 && key)
+			expect_entry(p, &e, key->ino);
 		rc = xw_itree_load(p->t, e.blk, (int)level - 1, &p->s[level - 1]);
 		if (rc)
 			return rc;
@@ -229,83 +241,6 @@ static int search(struct xw_itree *t, const struct xw_itree_key *key, struct xw_
 		root.at = choose_child(&root, key);
 	p->s[root.h.level] = root;
 	return descend(p, root.h.level, key);
-}
-
-/* Compare the entry at off with e. */
-static int cmp_at(const struct xw_itree_step *s, uint32_t off, const struct xw_itree_entry *e)
-{
-	const uint8_t *p = xw_itree_area(s) + off;
-	struct xw_itree_entry here = {.key = {.ino = peek32(p)}};
-
-	if (here.key.ino != e->key.ino)
-		return here.key.ino < e->key.ino ? -1 : 1;
-	here.key.hash = peek32(p + 4);
-	here.name_len = p[10];
-	here.name = (const char *)p + XW_ITREE_REC_HDR;
-	return xw_itree_entry_cmp(&here, e);
-}
-
-/*
- * The entries of a leaf have variable length, so searching visits entry by entry. Marks shorten
- * that: ascending offsets of some entries with their inodes, recorded while entries are passed.
- * They are at least this many bytes apart when set; deletions between them bring them closer, and
- * after too many insertions following marks are reset.
- */
-static uint32_t mark_distance(const struct xw_itree *t)
-{
-	return xw_itree_bs(t) / XW_DBUF_MARKS;
-}
-
-/* Number of marks before the first entry of ino: tells where to start. */
-static unsigned marks_below(const struct xw_dbuf *b, xw_ino ino)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < b->n_marks; i++)
-		n += b->mark[i] < ino;
-	return n;
-}
-
-/* Byte offset of the first entry whose inode is not below ino; `used` where there is none. */
-static uint32_t first_of(struct xw_itree *t, const struct xw_itree_step *s, xw_ino ino)
-{
-	const uint32_t every = mark_distance(t);
-	const uint8_t *area = xw_itree_area(s);
-	struct xw_dbuf *b = s->buf;
-	unsigned n = marks_below(b, ino);
-	uint32_t off = n ? b->mark_off[n - 1] : 0, last = off, here;
-
-	/* the bytes to search, followed by those that a change moves */
-	xw_prefetch(area + off, s->h.used - off);
-	for (; off < s->h.used && (here = peek32(area + off)) < ino;
-	     off += xw_itree_entry_len(s, off)) {
-		if (off - last < every || n == XW_DBUF_MARKS ||
-		    (n < b->n_marks && off - last < 2 * every))
-			continue;
-		b->mark_off[n] = (uint16_t)off;
-		b->mark[n] = here;
-		b->n_marks = (uint8_t)++n;
-		last = off;
-	}
-	return off;
-}
-
-/* Byte offset of the first entry that is not below e; `used` where there is none. */
-static uint32_t find_in_leaf(struct xw_itree *t, const struct xw_itree_step *s,
-			     const struct xw_itree_entry *e, bool *equal)
-{
-	uint32_t off = first_of(t, s, e->key.ino);
-
-	*equal = false;
-	for (; off < s->h.used; off += xw_itree_entry_len(s, off)) {
-		int c = cmp_at(s, off, e);
-
-		if (c >= 0) {
-			*equal = !c;
-			break;
-		}
-	}
-	return off;
 }
 
 /* Is there a leaf to the right of the path whose separator is not above the key? */
@@ -380,7 +315,10 @@ int xw_itree_fast(struct xw_itree *t, const struct xw_itree_entry *e, int32_t ga
 	if (used > xw_itree_room(t) || s->h.count < 2 ||
 	    xw_itree_quartile(xw_itree_room(t), used) != xw_itree_fullness(t, s))
 		return 0;
-	*off = find_in_leaf(t, s, e, equal);
+	if (f == &t->end && f->last && e->key.ino > f->last)
+		*off = s->h.used + s->dead;
+	else
+		*off = xw_itree_find_in_leaf(t, s, e, equal);
 	return 1;
 }
 
@@ -400,14 +338,14 @@ int xw_itree_locate(struct xw_itree *t, const struct xw_itree_entry *e, struct x
 		unsigned level;
 		uint32_t there;
 
-		*off = find_in_leaf(t, &p->s[0], e, equal);
-		if (*off < p->s[0].h.used || !has_next(p, &e->key, &level))
+		*off = xw_itree_find_in_leaf(t, &p->s[0], e, equal);
+		if (*off < (uint32_t)p->s[0].h.used + p->s[0].dead || !has_next(p, &e->key, &level))
 			return 0;
 		right = *p;
 		rc = go_right(&right, level);
 		if (rc)
 			return rc;
-		there = find_in_leaf(t, &right.s[0], e, equal);
+		there = xw_itree_find_in_leaf(t, &right.s[0], e, equal);
 		if (!there && !*equal)
 			return 0;
 		*p = right;

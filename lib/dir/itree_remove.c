@@ -17,6 +17,7 @@
 static int take_child(struct xw_itree *t, struct xw_itree_step *s, unsigned i)
 {
 	struct xw_itree_idx gone, next;
+	int rc;
 
 	xw_itree_forget(t);
 	if (!i && s->h.count > 1) {
@@ -25,7 +26,9 @@ static int take_child(struct xw_itree *t, struct xw_itree_step *s, unsigned i)
 		next.key = gone.key;
 		xw_itree_idx_encode(s->buf->data, 1, &next);
 	}
-	return xw_itree_close_gap(t, s, i * XW_ITREE_IDX, XW_ITREE_IDX);
+	rc = xw_dcache_close_gap(t->cache, s->buf, XW_ITREE_HDR + i * XW_ITREE_IDX, XW_ITREE_IDX,
+				 XW_ITREE_HDR + s->h.used);
+	return rc ? rc : xw_itree_count(t, s, -1, -(int)XW_ITREE_IDX, 0);
 }
 
 /*
@@ -103,6 +106,10 @@ static int merge(struct xw_itree_path *p, unsigned level, unsigned i, bool *done
 	if (rc || left.h.used + right.h.used > xw_itree_room(t))
 		return rc;
 	rc = xw_dcache_dirty(t->cache, left.buf);
+	if (!rc)
+		rc = xw_itree_squeeze_step(t, &left);
+	if (!rc)
+		rc = xw_itree_squeeze_step(t, &right);
 	if (!rc)
 		rc = xw_dcache_release(t->cache, r.blk);
 	if (rc)
@@ -189,7 +196,7 @@ static int settle(struct xw_itree_path *p, unsigned level)
 static int take_entry(struct xw_itree *t, struct xw_itree_step *leaf, uint32_t off)
 {
 	t->stats.deletes++;
-	return xw_itree_close_gap(t, leaf, off, xw_itree_entry_len(leaf, off));
+	return xw_itree_take_entry(t, leaf, off);
 }
 
 int xw_itree_remove(struct xw_itree *t, const struct xw_itree_entry *e)

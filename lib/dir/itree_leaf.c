@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Entries of cached itree leaves: searched, inserted and deleted. See itree_leaf.h for deleted
+ * entries, and the head of itree_path.c for why few cache lines are touched.
+ */
+#include "config.h"
+
+#include "dir/itree_leaf.h"
+
+#include <string.h>
+
+#include "dir/itree_internal.h"
+
+/* ---- deleted entries ---- */
+
+void xw_itree_squeeze(uint8_t *block)
+{
+	const uint32_t dead = xw_itree_dead(block);
+	uint8_t *const area = block + XW_ITREE_HDR;
+	const uint32_t end = peek16(block + 8) + dead;
+	uint32_t to = 0, run = 0, off = 0;
+
+	if (!dead)
+		return;
+	/* [run, off): entries that move together */
+	while (off < end) {
+		const uint32_t len = xw_itree_rec_len(area[off + 10]);
+		const bool gone = !peek16(area + off + XW_ITREE_REC_LEN);
+
+		if (gone) {
+			memmove(area + to, area + run, off - run);
+			to += off - run;
+			run = off + len;
+		}
+		off += len;
+	}
+	memmove(area + to, area + run, end - run);
+	memset(area + end - dead, 0, dead);
+	poke16(block + XW_ITREE_HDR_DEAD, 0);
+}
+
+int xw_itree_squeeze_step(struct xw_itree *t, struct xw_itree_step *s)
+{
+	int rc;
+
+	s->reuse = XW_ITREE_NONE;
+	if (!s->dead)
+		return 0;
+	rc = xw_dcache_dirty(t->cache, s->buf);
+	if (rc)
+		return rc;
+	xw_itree_squeeze(s->buf->data);
+	s->buf->n_marks = 0;
+	s->dead = 0;
+	return 0;
+}
+
+/* ---- search ---- */
+
+/* Compare the entry at off with e. */
+static int cmp_at(const struct xw_itree_step *s, uint32_t off, const struct xw_itree_entry *e)
+{
+	const uint8_t *p = xw_itree_area(s) + off;
+	struct xw_itree_entry here = {.key = {.ino = peek32(p)}};
+
+	if (here.key.ino != e->key.ino)
+		return here.key.ino < e->key.ino ? -1 : 1;
+	here.key.hash = peek32(p + 4);
+	here.name_len = p[10];
+	here.name = (const char *)p + XW_ITREE_REC_HDR;
+	return xw_itree_entry_cmp(&here, e);
+}
+
+/*
+ * The entries of a leaf have variable length, so searching visits entry by entry. Marks shorten
+ * that: ascending offsets of some entries with their inodes, recorded while entries are passed.
+ * They are at least this many bytes apart when set; deletions between them bring them closer, and
+ * after too many insertions following marks are reset.
+ */
+static uint32_t mark_distance(const struct xw_itree *t)
+{
+	return xw_itree_bs(t) / XW_DBUF_MARKS;
+}
+
+/* Number of marks before the first entry of ino: tells where to start. */
+static unsigned marks_below(const struct xw_dbuf *b, xw_ino ino)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < b->n_marks; i++)
+		n += b->mark[i] < ino;
+	return n;
+}
+
+/* Byte offset of the first entry whose inode is not below ino; that of the end without one. */
+static uint32_t first_of(struct xw_itree *t, const struct xw_itree_step *s, xw_ino ino)
+{
+	const uint32_t every = mark_distance(t), end = s->h.used + s->dead;
+	const uint8_t *area = xw_itree_area(s);
+	struct xw_dbuf *b = s->buf;
+	unsigned n = marks_below(b, ino);
+	uint32_t off = n ? b->mark_off[n - 1] : 0, last = off, here;
+
+	/* the bytes to search */
+	xw_prefetch(area + off, XW_MIN(2 * every, end - off));
+	for (; off < end && (here = peek32(area + off)) < ino; off += xw_itree_entry_len(s, off)) {
+		if (off - last < every || n == XW_DBUF_MARKS ||
+		    (n < b->n_marks && off - last < 2 * every))
+			continue;
+		b->mark_off[n] = (uint16_t)off;
+		b->mark[n] = here;
+		b->n_marks = (uint8_t)++n;
+		last = off;
+	}
+	return off;
+}
+
+uint32_t xw_itree_find_in_leaf(struct xw_itree *t, struct xw_itree_step *s,
+			       const struct xw_itree_entry *e, bool *equal)
+{
+	const uint32_t end = s->h.used + s->dead, need = xw_itree_rec_len(e->name_len);
+	uint32_t off = first_of(t, s, e->key.ino), len;
+
+	*equal = false;
+	s->reuse = XW_ITREE_NONE;
+	for (; off < end; off += len) {
+		const bool exists = peek16(xw_itree_area(s) + off + XW_ITREE_REC_LEN);
+		const int c = cmp_at(s, off, e);
+
+		len = xw_itree_entry_len(s, off);
+		*equal = !c && exists;
+		if (c < 0)
+			s->reuse = !exists && len == need ? off : XW_ITREE_NONE;
+		else if (!exists && len == need)
+			s->reuse = off;
+		if (c >= 0)
+			break;
+	}
+	return off;
+}
+
+/* ---- changes ---- */
+
+int xw_itree_put_entry(struct xw_itree *t, struct xw_itree_step *s, uint32_t off,
+		       const struct xw_itree_entry *e)
+{
+	const uint32_t need = xw_itree_rec_len(e->name_len);
+	int rc;
+
+	if (s->reuse == XW_ITREE_NONE) {
+		rc = xw_itree_open_gap(t, s, off, need);
+	} else {
+		off = s->reuse;
+		rc = xw_dcache_dirty_range(t->cache, s->buf, XW_ITREE_HDR + off, need);
+		if (!rc)
+			rc = xw_itree_count(t, s, 1, (int)need, -(int)need);
+		for (unsigned i = 0; i < s->buf->n_marks; i++) {
+			if (s->buf->mark_off[i] == off)
+				s->buf->mark[i] = e->key.ino;
+		}
+	}
+	if (!rc)
+		xw_itree_leaf_encode(s->buf->data, off, e);
+	return rc;
+}
+
+int xw_itree_take_entry(struct xw_itree *t, struct xw_itree_step *s, uint32_t off)
+{
+	const uint32_t at = XW_ITREE_HDR + off + XW_ITREE_REC_LEN;
+	const int len = (int)xw_itree_entry_len(s, off);
+	int rc = xw_dcache_dirty_range(t->cache, s->buf, at, sizeof(uint16_t));
+
+	if (rc)
+		return rc;
+	poke16(s->buf->data + at, 0);
+	return xw_itree_count(t, s, -1, -len, len);
+}
