@@ -141,6 +141,17 @@ uint32_t xw_itree_find_in_leaf(struct xw_itree *t, struct xw_itree_step *s,
 
 /* ---- changes ---- */
 
+/* The entry at off has another inode now. */
+static void renew_mark(struct xw_dbuf *b, uint32_t off, xw_ino ino)
+{
+	unsigned i = b->n_marks;
+
+	while (i && b->mark_off[i - 1] > off)
+		i--;
+	if (i && b->mark_off[i - 1] == off)
+		b->mark[i - 1] = ino;
+}
+
 int xw_itree_put_entry(struct xw_itree *t, struct xw_itree_step *s, uint32_t off,
 		       const struct xw_itree_entry *e)
 {
@@ -154,10 +165,8 @@ int xw_itree_put_entry(struct xw_itree *t, struct xw_itree_step *s, uint32_t off
 		rc = xw_dcache_dirty_range(t->cache, s->buf, XW_ITREE_HDR + off, need);
 		if (!rc)
 			rc = xw_itree_count(t, s, 1, (int)need, -(int)need);
-		for (unsigned i = 0; i < s->buf->n_marks; i++) {
-			if (s->buf->mark_off[i] == off)
-				s->buf->mark[i] = e->key.ino;
-		}
+		if (!rc)
+			renew_mark(s->buf, off, e->key.ino);
 	}
 	if (!rc)
 		xw_itree_leaf_encode(s->buf->data, off, e);

@@ -102,8 +102,8 @@ int xw_itree_open_gap(struct xw_itree *t, struct xw_itree_step *s, uint32_t off,
 
 	if (rc)
 		return rc;
-	for (unsigned i = 0; i < b->n_marks; i++)
-		b->mark_off[i] = (uint16_t)(b->mark_off[i] + (b->mark_off[i] >= off ? len : 0));
+	for (unsigned i = b->n_marks; i && b->mark_off[i - 1] >= off; i--)
+		b->mark_off[i - 1] = (uint16_t)(b->mark_off[i - 1] + len);
 	return xw_itree_count(t, s, 1, (int)len, 0);
 }
 
