@@ -179,7 +179,7 @@ static const char *one_longer(xw_ino ino)
 	return ino == FIRST + 11 ? name : first_names(ino);
 }
 
-/* A full leaf takes a longer name where deleted ones were, without a split; it is 4 bytes longer. */
+/* A full leaf takes a name of 4 bytes more where deleted ones were, without a split. */
 START_TEST(space_is_found)
 {
 	struct dir_store s;
