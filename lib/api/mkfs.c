@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/parse.h"
+
 static const char *const option_names[] = {
 #define X(name, text) [XW_MKFS_##name] = text,
 	XW_MKFS_OPTIONS(X)
@@ -43,6 +45,7 @@ void xw_mkfs_clear(struct xw_mkfs *m)
 	for (size_t i = 0; i < m->sources.n; i++)
 		free(m->sources.v[i]);
 	xw_vec_free(&m->sources);
+	xw_vec_free(&m->backups);
 	xw_select_free(&m->select);
 	xw_params_free(&m->params);
 	xw_json_free(&m->json);
@@ -71,6 +74,18 @@ static int set_name(struct xw_mkfs *m, const char *option, const char *value, ch
 	return 0;
 }
 
+static int set_sector(struct xw_mkfs *m, const char *option, const char *value, uint32_t *to)
+{
+	uint64_t n;
+
+	if (!value || xw_parse_u64(value, &n) || n < 512 || n > XW_BLOCK_SIZE_MAX || n & (n - 1))
+		return xw_fail(&m->diag, XW_ERR_USAGE,
+			       "%s %.80s: must be a power of two from 512 to 65536", option,
+			       value ? value : "");
+	*to = (uint32_t)n;
+	return 0;
+}
+
 /* Options of the run itself. XW_ERR_NOTFOUND: not one of these. */
 static int set_own(struct xw_mkfs *m, const char *option, const char *value)
 {
@@ -90,6 +105,10 @@ static int set_own(struct xw_mkfs *m, const char *option, const char *value)
 		return set_name(m, option, value, &m->bad_list);
 	if (!strcmp(option, "-z"))
 		return set_name(m, option, value, &m->undo_file);
+	if (!strcmp(option, "sector-size"))
+		return set_sector(m, option, value, &m->sector);
+	if (!strcmp(option, "physical-sector-size"))
+		return set_sector(m, option, value, &m->physical_sector);
 	if (!strcmp(option, "-D")) {
 		m->direct = true;
 		return 0;
@@ -252,6 +271,10 @@ const char *xw_mkfs_json(struct xw_mkfs *m)
 			    (double)r->metadata_blocks / (double)r->data_blocks, 5);
 	xw_json_f64(j, "seconds", r->seconds, 3);
 	put_uuid(j, r->uuid);
+	xw_json_array(j, "superblock_backups");
+	for (uint64_t i = 0; i < r->n_superblock_backups; i++)
+		xw_json_u64(j, NULL, r->superblock_backups[i]);
+	xw_json_end(j, ']');
 	xw_run_stats_json(m, j);
 	xw_json_end(j, '}');
 	return xw_json_text(j);

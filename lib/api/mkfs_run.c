@@ -141,6 +141,16 @@ static int find_bad(struct run *r)
 	return rc && quiet.code ? xw_fail(&r->m->diag, rc, "%s", quiet.text) : rc;
 }
 
+/* As in mke2fs: a warning, and none for physical sectors that no block may have the size of. */
+static void warn_physical(struct xw_mkfs *m, const char *path)
+{
+	if (m->params.block_size && m->params.block_size >= m->sector &&
+	    m->params.block_size < m->physical_sector && m->physical_sector <= USUAL_PAGE)
+		xw_log(&m->diag, XW_LOG_WARN,
+		       "-b %u: less than the physical sector size of %s, %u bytes",
+		       m->params.block_size, path, m->physical_sector);
+}
+
 /*
  * Errors in the options are reported before those of the target, as far as they do not depend on
  * it: all of them if SIZE is given and no journal device is involved.
@@ -149,15 +159,16 @@ static int settle(struct run *r, const char *path)
 {
 	struct xw_mkfs *m = r->m;
 	bool early = m->params.size_set && !m->params.journal_device;
-	uint32_t sector = xw_target_sector(path);
 	int rc;
 
 	m->params.target = path;
 	if (m->params.no_copy_xattrs &&
 	    xw_select_set(&m->select, "--xattrs-exclude", "*", &m->diag))
 		return XW_ERR_NOMEM;
-	if (!m->params.block_size && sector > XW_BLOCK_SIZE_MIN)
-		m->params.min_block_size = XW_MAX(m->params.min_block_size, sector);
+	xw_target_sectors(m, path);
+	warn_physical(m, path);
+	if (!m->params.block_size && m->sector > XW_BLOCK_SIZE_MIN)
+		m->params.min_block_size = XW_MAX(m->params.min_block_size, m->sector);
 	rc = xw_params_check(&m->params, &m->diag);
 	if (!rc)
 		rc = xw_supers_check(m);
@@ -171,10 +182,10 @@ static int settle(struct run *r, const char *path)
 		rc = plan(r);
 	if (!rc)
 		rc = xw_target_fits(m, &r->target);
-	if (!rc && m->params.block_size < sector)
+	if (!rc && m->params.block_size < m->sector)
 		rc = xw_fail(&m->diag, XW_ERR_USAGE,
 			     "-b %u: less than the sector size of %s, %u bytes",
-			     m->params.block_size, path, sector);
+			     m->params.block_size, path, m->sector);
 	if (!rc && m->check && !m->plan_only)
 		rc = find_bad(r);
 	return rc ? rc : xw_journal_check(m, &r->jdev);
@@ -371,6 +382,21 @@ static int build(struct run *r)
 	return rc ? rc : xw_build_finish(&r->b);
 }
 
+static int list_backups(struct run *r)
+{
+	const struct xw_geo *geo = &r->b.geo;
+	struct xw_mkfs *m = r->m;
+
+	for (uint32_t g = xw_geo_next_super(geo, 1); g < geo->groups;
+	     g = xw_geo_next_super(geo, g + 1)) {
+		if (xw_vec_push(&m->backups, xw_geo_super_at(geo, g)))
+			return xw_fail_nomem(&m->diag, "list of superblocks");
+	}
+	m->result.superblock_backups = m->backups.v;
+	m->result.n_superblock_backups = m->backups.n;
+	return 0;
+}
+
 static void summarise(struct run *r)
 {
 	struct xw_mkfs_result *res = &r->m->result;
@@ -457,6 +483,8 @@ static int make(struct run *r)
 		if (!rc)
 			rc = build(r);
 	}
+	if (!rc)
+		rc = list_backups(r);
 	if (!rc)
 		summarise(r);
 	return rc;

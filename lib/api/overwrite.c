@@ -146,8 +146,8 @@ static int look_for_data(struct xw_mkfs *m, const char *path, int fd, char *what
 	}
 }
 
-int xw_overwrite_check(struct xw_mkfs *m, const char *path, int fd, const struct stat *st,
-		       uint64_t window)
+static int check(struct xw_mkfs *m, const char *path, int fd, const struct stat *st,
+		 uint64_t window)
 {
 	char what[256];
 	bool ours;
@@ -169,4 +169,18 @@ int xw_overwrite_check(struct xw_mkfs *m, const char *path, int fd, const struct
 	if (!what[0] && m->replace)
 		rc = look_for_data(m, path, fd, what, sizeof(what));
 	return rc || !what[0] ? rc : xw_fail(&m->diag, XW_ERR_EXISTS, "%s: holds %s", path, what);
+}
+
+int xw_overwrite_check(struct xw_mkfs *m, const char *path, int fd, const struct stat *st,
+		       uint64_t window)
+{
+	int rc = check(m, path, fd, st, window);
+
+	/* A plan overwrites nothing: what the run would stop at is only said. */
+	if (m->plan_only && (rc == XW_ERR_EXISTS || rc == XW_ERR_BUSY)) {
+		xw_log(&m->diag, XW_LOG_WARN, "%s", m->diag.text);
+		xw_diag_clear(&m->diag);
+		rc = 0;
+	}
+	return rc;
 }

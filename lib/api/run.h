@@ -33,6 +33,7 @@ struct xw_mkfs {
 	char *bad_list; /* -l; owned */
 	char *undo_file; /* -z; owned */
 	unsigned check; /* number of -c options */
+	uint32_t sector, physical_sector; /* 0: those of the device */
 	bool find_uuid, find_seed; /* -S: use those of the existing filesystem */
 	/* number of -F options: one for existing contents, two for a target in use */
 	unsigned force;
@@ -47,6 +48,7 @@ struct xw_mkfs {
 	xw_log_cb *log;
 	void *log_arg;
 	struct xw_mkfs_result result;
+	XW_VEC(uint64_t) backups; /* of the superblock, for the result */
 	struct xw_run_stats stats;
 	struct xw_json json;
 };
@@ -122,8 +124,8 @@ struct xw_target {
 	bool cleared; /* the old contents were removed */
 	bool undo; /* dev writes an undo file */
 };
-/* The logical sector size of a device in bytes; 0: not a device, or unknown. */
-uint32_t xw_target_sector(const char *path);
+/* Set the sector sizes that no option gave to those of the device; 0: not a device, or unknown. */
+void xw_target_sectors(struct xw_mkfs *m, const char *path);
 /* May the target be overwritten, and what is its size? Does not open it for writing. */
 int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t);
 /* XW_ERR_EXISTS: params.size_bytes, now final, reaches beyond the partition, and -F was not set. */

@@ -62,16 +62,22 @@ static int open_null(struct xw_mkfs *m, struct xw_target *t)
 
 /* ---- checking, opening ---- */
 
-uint32_t xw_target_sector(const char *path)
+void xw_target_sectors(struct xw_mkfs *m, const char *path)
 {
 	auto_fd int fd = -1;
+	unsigned physical = 0;
+	int sector = 0;
 	struct stat st;
-	int sector;
 
 	if (stat(path, &st) || !S_ISBLK(st.st_mode))
-		return 0;
+		return;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 || ioctl(fd, BLKSSZGET, &sector) || sector < 0 ? 0 : (uint32_t)sector;
+	if (fd < 0)
+		return;
+	if (!m->sector && !ioctl(fd, BLKSSZGET, &sector) && sector > 0)
+		m->sector = (uint32_t)sector;
+	if (!m->physical_sector && !ioctl(fd, BLKPBSZGET, &physical))
+		m->physical_sector = physical;
 }
 
 /* Options that contradict creating a new file. */

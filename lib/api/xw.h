@@ -68,6 +68,8 @@ struct xw_mkfs_result {
 	uint64_t bad_blocks; /* excluded from use */
 	/* how large resize2fs(8) makes it without moving anything, and what every new group gets */
 	uint64_t growth_bytes, group_bytes, inodes_per_group;
+	const uint64_t *superblock_backups; /* their blocks; owned by the handle */
+	uint64_t n_superblock_backups;
 };
 
 struct xw_mkfs;
@@ -77,7 +79,8 @@ void xw_mkfs_free(struct xw_mkfs *m);
 /*
  * Set one option by its name on the command line: "-b" "4096", "-O" "^has_journal", "--free" "5%",
  * "-F" NULL, "SIZE" "1G". See xw-mkfs(8) for all of them; also "now" (seconds since 1970, default:
- * the clock). The message of XW_E_USAGE or XW_E_UNSUPPORTED names option and value.
+ * the clock), "sector-size" and "physical-sector-size" (bytes, default: the device's). The message
+ * of XW_E_USAGE or XW_E_UNSUPPORTED names option and value.
  */
 int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value);
 /*

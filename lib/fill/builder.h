@@ -72,6 +72,12 @@ void xw_build_free(struct xw_builder *b);
 
 /* ---- internal to the builder ---- */
 
+/* Does what was never written read as zeros? */
+static inline bool xw_build_on_zeros(const struct xw_builder *b)
+{
+	return b->dev->fresh || b->params->prezeroed;
+}
+
 /* XW_ERR_NOSPC with the missing amount, if anything is missing. */
 int xw_build_check_room(struct xw_builder *b);
 

@@ -47,7 +47,7 @@ static int write_journal(struct xw_builder *b)
 	const uint64_t fast = xw_geo_fast_commit_blocks(&b->geo, b->params, b->geo.blocks);
 
 	return xw_journal_write(&b->place, &b->journal, (uint32_t)fast,
-				!b->dev->fresh && b->params->lazy_journal_init != 1);
+				!xw_build_on_zeros(b) && b->params->lazy_journal_init != 1);
 }
 
 static int write_item(struct xw_builder *b, const struct xw_item *it)

@@ -64,7 +64,7 @@ static bool needs_itable(const struct xw_builder *b, uint32_t group)
 	 */
 	if ((uint64_t)group * b->geo.inodes_per_group < b->place.last_ino)
 		return true;
-	return !b->dev->fresh && !(has_group_csum(b) && b->params->lazy_itable_init == 1);
+	return !xw_build_on_zeros(b) && !(has_group_csum(b) && b->params->lazy_itable_init == 1);
 }
 
 int xw_groups_items(struct xw_builder *b)
@@ -159,6 +159,6 @@ void xw_groups_describe(struct xw_builder *b, uint32_t group, struct xw_group_de
 		gd->flags |= XW_BG_BLOCK_UNINIT;
 	if (inode_uninit(b, group))
 		gd->flags |= XW_BG_INODE_UNINIT;
-	if (b->dev->fresh || b->params->lazy_itable_init != 1)
+	if (xw_build_on_zeros(b) || b->params->lazy_itable_init != 1)
 		gd->flags |= XW_BG_INODE_ZEROED;
 }

@@ -53,7 +53,7 @@ int xw_itable_write(struct xw_builder *b, uint32_t group)
 	 * The unused rest reads as zeros. In a new file it is a hole already, unless writing zeros
 	 * is cheaper than a seek.
 	 */
-	if (b->dev->fresh && b->geo.kind != XW_GEO_TAIL)
+	if (xw_build_on_zeros(b) && b->geo.kind != XW_GEO_TAIL)
 		return 0;
 	if (blocks == b->geo.itable_blocks)
 		return 0;

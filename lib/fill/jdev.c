@@ -59,7 +59,7 @@ int xw_jdev_make(struct xw_dev *dev, const struct xw_mkfs_params *p, struct xw_d
 	memcpy(j.uuid, sb->uuid, sizeof(j.uuid));
 	xw_jsb_encode(&j, log);
 	xw_super_encode(sb, super);
-	if (!dev->fresh && p->lazy_journal_init != 1)
+	if (!dev->fresh && !p->prezeroed && p->lazy_journal_init != 1)
 		rc = xw_dev_zero(dev, (uint64_t)at * bs, (blocks - at) * bs);
 	if (!rc)
 		rc = xw_dev_pwrite(dev, log, sizeof(log), (uint64_t)at * bs);

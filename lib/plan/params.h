@@ -109,6 +109,7 @@ struct xw_mkfs_params {
 	uint64_t offset; /* bytes into the target */
 	uint32_t stride, stripe_width;
 	int lazy_itable_init, lazy_journal_init; /* -1 = default */
+	int prezeroed; /* the storage reads as zeros: no inode table or log is zeroed */
 	int packed_meta_blocks, discard; /* -1 = default; final after finish */
 	int num_backup_sb; /* sparse_super2: 0..2; -1 = default 2 */
 	uint32_t root_uid, root_gid, root_perms; /* root_perms: ~0 = default 0755 */

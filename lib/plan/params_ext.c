@@ -205,6 +205,11 @@ SETTER(lazy_journal_init)
 	return flag(name, value, &p->lazy_journal_init, diag);
 }
 
+SETTER(assume_storage_prezeroed)
+{
+	return flag(name, value, &p->prezeroed, diag);
+}
+
 SETTER(packed_meta_blocks)
 {
 	return flag(name, value, &p->packed_meta_blocks, diag);
@@ -303,8 +308,7 @@ static const struct key extended_keys[] = {
 	{"test_fs", ARG_NONE, set_test_fs},
 	{"desc_size", ARG_MUST, set_desc_size},
 	{"revision", ARG_MUST, set_revision},
-	/* keys of mke2fs that are not supported */
-	{"assume_storage_prezeroed", ARG_MAY, NULL},
+	{"assume_storage_prezeroed", ARG_MAY, set_assume_storage_prezeroed},
 	{NULL, ARG_NONE, NULL},
 };
 

@@ -51,6 +51,14 @@ const char *cli_mke2fs_config(void)
 	return getenv("MKE2FS_CONFIG");
 }
 
+const char *cli_mke2fs_sector(bool physical)
+{
+	const char *text =
+		getenv(physical ? "MKE2FS_DEVICE_PHYS_SECTSIZE" : "MKE2FS_DEVICE_SECTSIZE");
+
+	return text && strtoul(text, NULL, 10) ? text : NULL;
+}
+
 void cli_guard_streams(void)
 {
 	/* Opened with the opposite access mode, so that use fails as on a closed descriptor. */

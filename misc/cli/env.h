@@ -14,6 +14,11 @@ int cli_source_date_epoch(const char **value);
 /* MKE2FS_CONFIG: the name of a configuration file, "" for none; NULL if not set. */
 const char *cli_mke2fs_config(void);
 /*
+ * MKE2FS_DEVICE_SECTSIZE and MKE2FS_DEVICE_PHYS_SECTSIZE; NULL if not set to a number, or to 0,
+ * which means the sector sizes of the device.
+ */
+const char *cli_mke2fs_sector(bool physical);
+/*
  * The undo file of -z: an empty *value stands for TOOL-IMAGE.e2undo in the directory that
  * E2FSPROGS_UNDO_DIR names (/var/lib/e2fsprogs where it names none; "none": *value is NULL, no undo
  * file). *made: owned by the caller. False: a line was printed.

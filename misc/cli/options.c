@@ -7,6 +7,7 @@
 #include "cli/names.h"
 #include "cli/options.h"
 #include "cli/partition.h"
+#include "cli/stock.h"
 #include "cli/term.h"
 
 #include <inttypes.h>
@@ -113,7 +114,7 @@ static int take_ours(struct cli_line *l, int key)
 		l->partition = optarg;
 		return -1;
 	case 'V':
-		printf("%s (extwright) %s\n", l->tool, PACKAGE_VERSION);
+		cli_print_version(l->tool);
 		return EXIT_DONE;
 	default:
 		return l->take(l, key, optarg);
@@ -197,6 +198,12 @@ static void note_offset(struct cli_line *l, const char *text)
 	l->placed = true;
 	at += sizeof(name) - 1;
 	l->window = *at && strspn(at, "0") != strcspn(at, ","); /* checked by who takes it */
+}
+
+void cli_line_extended(struct cli_line *l, const char *value)
+{
+	note_offset(l, value);
+	cli_line_push(l, "-E", value);
 }
 
 static int take_option(struct cli_line *l, int key, const char *arg)
@@ -293,8 +300,8 @@ static int read_all(struct cli_line *l, const struct getopt_tables *t, int argc,
 
 int cli_line_read(struct cli_line *l, int argc, char **argv)
 {
-	/* At most one setting a word or letter, and two from the environment. */
-	size_t room = 3;
+	/* At most one setting a word or letter, and four from the environment. */
+	size_t room = 5;
 	struct getopt_tables t;
 	bool failed = false;
 	int status;

@@ -134,6 +134,8 @@ struct cli_line {
  */
 int cli_line_read(struct cli_line *l, int argc, char **argv);
 void cli_line_free(struct cli_line *l);
+/* Append a value of -E, for tools that pass these to the library. */
+void cli_line_extended(struct cli_line *l, const char *value);
 /* Append a setting: there is room for one per word of argv. */
 void cli_line_push(struct cli_line *l, const char *name, const char *value);
 /*

@@ -47,15 +47,30 @@ static const struct cli_row rows[] = {
 	CLI_TALK_ROWS,
 
 	{'k', no_argument, "-k", CLI_REFUSED, "keeping the bad block list"},
-	{'Q', required_argument, "-Q", CLI_REFUSED, "choosing quota types"},
 
 	{'d', required_argument, "-d", CLI_OURS, NULL},
 	{'F', no_argument, "-F", CLI_OURS, NULL},
 	{'K', no_argument, "-K", CLI_OURS, NULL},
 	{'n', no_argument, "-n", CLI_OURS, NULL},
+	{'Q', required_argument, "-Q", CLI_OURS, NULL},
+	{'R', required_argument, "-R", CLI_OURS, NULL},
 	{'z', required_argument, "-z", CLI_OURS, NULL},
 	{KEY_REPLACE, no_argument, "--replace", CLI_OURS, NULL},
 };
+
+/* The name of -E quotatype= before 1.43. */
+static int push_quota_types(struct cli_line *l, const char *value)
+{
+	char *text = NULL;
+
+	if (asprintf(&text, "quotatype=%s", value) < 0) {
+		cli_line_failf(l, "out of memory reading the command line");
+		return EXIT_FAILED;
+	}
+	cli_line_extended(l, text);
+	l->settings[l->count - 1].made = text;
+	return -1;
+}
 
 static int take(struct cli_line *l, int key, const char *value)
 {
@@ -76,6 +91,11 @@ static int take(struct cli_line *l, int key, const char *value)
 		args->dry_run = true;
 		cli_line_push(l, "-n", NULL);
 		break;
+	case 'Q':
+		return push_quota_types(l, value);
+	case 'R': /* its name before 1.39 */
+		cli_line_extended(l, value);
+		break;
 	case 'z':
 		args->undo_file = value;
 		break;
@@ -85,6 +105,16 @@ static int take(struct cli_line *l, int key, const char *value)
 		break;
 	}
 	return -1;
+}
+
+static void push_sectors(struct cli_line *l)
+{
+	const char *sector = cli_mke2fs_sector(false), *physical = cli_mke2fs_sector(true);
+
+	if (sector)
+		cli_line_push(l, "sector-size", sector);
+	if (physical)
+		cli_line_push(l, "physical-sector-size", physical);
 }
 
 static int take_operands(struct mkfs_args *args, int argc, char **argv)
@@ -172,6 +202,8 @@ int mkfs_args_parse(struct mkfs_args *args, int argc, char **argv)
 		return EXIT_FAILED;
 	}
 	status = cli_line_read(&args->line, argc, args->argv);
+	if (status < 0)
+		push_sectors(&args->line);
 	if (status < 0)
 		status = take_operands(args, argc, args->argv);
 	for (size_t i = 0; i < args->source_count && status < 0; i++)

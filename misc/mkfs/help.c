@@ -37,6 +37,7 @@ void mkfs_print_help(FILE *out)
 	      "  -M PATH    last mounted on                 -e WHAT    continue, remount-ro, "
 	      "panic\n"
 	      "  -o OS      creator\n"
+	      "  -Q TYPES, -R LIST  old names of -E quotatype=TYPES and -E LIST\n"
 	      "\n"
 	      "Running:\n"
 	      "  -n         plan only, write nothing        -F         overwrite what is there\n"

@@ -7,6 +7,8 @@
 #include "cli/term.h"
 #include "mkfs/mkfs.h"
 
+#include <inttypes.h>
+
 /* The ratio of the usage type "huge"; with fewer, inodes are used up before space is. */
 #define MANY_BYTES_PER_INODE 65536u
 
@@ -87,6 +89,35 @@ static void print_effort(FILE *out, const struct xw_mkfs_result *r, unsigned ver
 	cli_row_time(out, r->seconds, r->bytes_in);
 }
 
+/*
+ * Where the copies of the superblock are, in the words and the lines of mke2fs: scripts take the
+ * numbers from there. A line has room for LINE_WIDTH characters behind the tab.
+ */
+static void print_backups(FILE *out, const struct xw_mkfs_result *r)
+{
+	enum { LINE_WIDTH = 72 };
+	int used = LINE_WIDTH;
+
+	if (!r->n_superblock_backups)
+		return;
+	fputs("Superblock backups stored on blocks: ", out);
+	for (uint64_t i = 0; i < r->n_superblock_backups; i++) {
+		char number[24];
+		const int len =
+			snprintf(number, sizeof(number), "%" PRIu64, r->superblock_backups[i]) + 2;
+
+		if (i)
+			fputs(", ", out);
+		if (used + len > LINE_WIDTH) {
+			fputs("\n\t", out);
+			used = 0;
+		}
+		fputs(number, out);
+		used += len;
+	}
+	fputc('\n', out);
+}
+
 void mkfs_print_result(FILE *out, const struct mkfs_args *args, const struct xw_mkfs_result *r)
 {
 	/* The UUID in a plan would differ from that of the actual run. */
@@ -107,4 +138,5 @@ void mkfs_print_result(FILE *out, const struct mkfs_args *args, const struct xw_
 		print_growth(out, r);
 	if (!args->dry_run)
 		print_effort(out, r, args->line.verbose);
+	print_backups(out, r);
 }

@@ -30,7 +30,6 @@ unknown option -Y|-Y img 8M
 --json takes no value|--json=1 img 8M
 unexpected argument 'x'|img 8M x
 IMAGE '-'|- 8M
--Q .*not supported|-Q usrquota img 8M
 -b.*3000|-b 3000 img 8M
 -b.*zork|-b zork img 8M
 -b.*512|-b 512 img 8M
@@ -187,4 +186,4 @@ for bad in 8mB 8iB 8siB MiB; do
 	mkfs bad.img $bad
 	fails 2 "invalid size .$bad" "SIZE $bad"
 done
-done_testing 225
+done_testing 223

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The names of e2fsprogs, which --enable-stock-names links to the tools. */
+#ifndef XW_CLI_STOCK_H
+#define XW_CLI_STOCK_H
+
+/*
+ * The program of e2fsprogs that this one was called as, NULL for a name of its own. Names of one
+ * program are the same: "mke2fs" also for mkfs.ext4, "e2fsck" also for fsck.ext4.
+ */
+const char *cli_stock_name(void);
+
+/* The version: under a stock name that of e2fsprogs whose behavior it has, in the stock form. */
+void cli_print_version(const char *tool);
+
+#endif
