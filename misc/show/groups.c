@@ -93,14 +93,15 @@ struct listing {
 	struct xw_image *img;
 };
 
-/* Clusters are printed as their first block, as by the stock tool. */
+/* A range ends with the last block of its last cluster, where e2fsprogs 1.47.0 has its first. */
 static int put_blocks(void *arg, uint32_t at, uint32_t len)
 {
 	const struct listing *l = arg;
 	const uint32_t ratio = xw_image_cluster_bits(l->img);
+	const uint64_t end = l->s->base + ((uint64_t)(at + len) << ratio);
 
 	put_range(l->s, l->img, l->s->base + ((uint64_t)at << ratio),
-		  l->s->base + ((uint64_t)(at + len - 1) << ratio));
+		  XW_MIN(end, l->img->sb.blocks_count) - 1);
 	return 0;
 }
 

@@ -5,7 +5,7 @@
 # An everyday run takes rows that have every feature once, and each sixth image of the corpus; XW_ALL=1: all of them.
 # (e2freefrag 1.47.0 finds next to nothing under bigalloc; there its numbers are not compared.)
 . "$(dirname "$0")/../cli/lib.sh"
-for tool in dumpe2fs e2freefrag mke2fs debugfs; do
+for tool in dumpe2fs e2freefrag mke2fs debugfs perl; do
 	command -v $tool >/dev/null || skip_all "needs $tool"
 done
 case $(dumpe2fs -V 2>&1) in
@@ -14,9 +14,25 @@ case $(dumpe2fs -V 2>&1) in
 esac
 have_e2fsck || skip_all "needs e2fsck"
 
+# Ranges of free blocks with bigalloc: stock 1.47.0 ends them with the first block of the last cluster. Of that with its last one.
+whole_clusters() {
+	perl -pe '
+		$last = $1 - 1 if /^Block count: +(\d+)/;
+		$block = $1 if /^Block size: +(\d+)/;
+		$more = $1 / $block - 1 if /^Cluster size: +(\d+)/;
+		sub end_of {
+			my $text = "$_[0]";
+			my $hex = $text =~ /^0x/;
+			my $end = ($hex ? oct($text) : $text) + $more;
+			$end = $last if $end > $last;
+			return $hex ? sprintf("0x%08x", $end) : $end;
+		}
+		s/(\w+)(?:-(\w+))?(?=,|$)/"$1-" . end_of($2 || $1)/ge if $more && /^  Free blocks: ./;
+	'
+}
 # same IMAGE OPTION...: standard output of both is the same.
 same_dump() {
-	dumpe2fs "${@:2}" "$1" >want 2>/dev/null
+	dumpe2fs "${@:2}" "$1" 2>/dev/null | whole_clusters >want
 	"$BIN/xw-dump" "${@:2}" "$1" >got 2>.err && cmp -s want got
 }
 same_frag() {
