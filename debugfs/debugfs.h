@@ -64,6 +64,7 @@ extern const struct dbg_family dbg_xattr_verbs;
 extern const struct dbg_family dbg_content_verbs;
 extern const struct dbg_family dbg_bit_verbs;
 extern const struct dbg_family dbg_scan_verbs;
+extern const struct dbg_family dbg_orphan_verbs;
 extern const struct dbg_family dbg_ea_verbs;
 extern const struct dbg_family dbg_remove_verbs;
 extern const struct dbg_family dbg_set_verbs;
@@ -118,7 +119,9 @@ struct dbg {
 	unsigned complaints; /* in the current request */
 	char complaint[1024]; /* the first of them, or "" */
 	bool failed; /* a request failed */
-	bool fatal; /* what fails a file of requests: no such verb, no commit, no file */
+	/* What fails a run under the stock name, too: */
+	bool unknown; /* there is no such verb; not where requests come from standard input */
+	bool fatal; /* no commit, no file of requests */
 	bool quit;
 	int64_t now; /* in seconds: the time that writing verbs set */
 	bool set_now; /* set_current_time: the superblock's write time, too */

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "cli/env.h"
+#include "cli/stock.h"
 #include "cli/term.h"
 #include "show/show.h"
 #include "tool.h"
@@ -40,14 +41,16 @@ static void run_requests(struct dbg *d, const struct debugfs_args *args)
 }
 
 /*
- * Under the name of the stock debugger requests of a file (-f) may fail, since its scripts rely on
- * that; an unknown verb and changes that were not committed fail the run all the same.
+ * Under the name of the stock debugger requests may fail, since its scripts rely on that; an
+ * unknown verb and changes that were not committed fail the run all the same.
  */
 static bool has_failed(const struct dbg *d, const struct debugfs_args *args)
 {
-	const bool stock = strcmp(program_invocation_short_name, "debugfs") == 0;
+	const bool named = args->n_requests || args->file;
 
-	return stock && args->file ? d->fatal || cli_interrupted() : d->failed;
+	if (!cli_stock_name())
+		return d->failed;
+	return d->fatal || (named && d->unknown) || cli_interrupted();
 }
 
 static int run(const struct debugfs_args *args)

@@ -184,7 +184,7 @@ static int run_verb(struct dbg *d, int argc, char **argv, struct output *o)
 	int rc;
 
 	if (!v) {
-		d->fatal = true;
+		d->unknown = true;
 		dbg_complain(d, "no verb '%s'; help lists them", argv[0]);
 		return DBG_SAID;
 	}

@@ -117,6 +117,24 @@ static void deciding(void *arg, bool on)
 	cli_hold_interrupts(on);
 }
 
+/*
+ * The journal needs recovery and cannot be replayed here, since it is on another device, say. Its
+ * fields can be set all the same; steps are refused as long as it may hold changes.
+ */
+static int begin_unreplayed(struct dbg *d, const char *path, struct xw_edit_opts opts)
+{
+	char why[sizeof(d->diag.text)];
+	int rc;
+
+	memcpy(why, d->diag.text, sizeof(why));
+	xw_diag_clear(&d->diag);
+	opts.keep_log = true;
+	rc = xw_edit_begin(path, &opts, &d->diag, &d->edit);
+	if (!rc)
+		xw_log(&d->diag, XW_LOG_WARN, "%s; opened without its changes", why);
+	return rc;
+}
+
 static int open_writing(struct dbg *d, const char *path)
 {
 	const struct xw_edit_opts opts = {
@@ -134,6 +152,8 @@ static int open_writing(struct dbg *d, const char *path)
 
 	d->watch = (struct xw_commit_watch){.ended = ended, .deciding = deciding, .arg = d};
 	rc = xw_edit_begin(path, &opts, &d->diag, &d->edit);
+	if (rc == XW_ERR_UNSUPPORTED && !opts.keep_log)
+		rc = begin_unreplayed(d, path, opts);
 	if (rc)
 		return rc;
 	xw_steps_init(&d->steps, xw_edit_dev(d->edit), &d->diag);

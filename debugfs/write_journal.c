@@ -3,7 +3,8 @@
  * Verbs that write a journal to be replayed by others, and replay one.
  *
  * Transactions are appended to those in the log; the first one in an empty log sets its start, and
- * the superblock then asks for recovery. All of this is part of the session's single commit.
+ * the superblock then asks for recovery. All of this is part of the session's single commit, but
+ * for an external journal: that is written at once, before the image asks for its recovery.
  */
 #include "config.h"
 
@@ -28,14 +29,17 @@
 /* The open journal. */
 struct dbg_log {
 	struct xw_log *log;
+	struct xw_dev *dev; /* of an external journal; owned; else NULL */
 	uint32_t at, sequence; /* position and sequence number of the next transaction */
 	uint64_t room; /* unused blocks of the log */
 };
 
 void dbg_log_close(struct dbg *d)
 {
-	if (d->log)
+	if (d->log) {
 		xw_log_close(d->log->log);
+		xw_dev_close(d->log->dev);
+	}
 	free(d->log);
 	d->log = NULL;
 }
@@ -82,8 +86,28 @@ static int set_checksums(struct dbg *d, struct xw_log *log, uint64_t version)
 	return 0;
 }
 
+/* device: of an external journal, NULL for the journal of the image. */
+static int open_log(struct dbg *d, struct dbg_log *l, const char *device)
+{
+	int rc;
+
+	if (!device) {
+		rc = xw_log_open_image(d->img, &l->log);
+		if (rc == XW_ERR_NOTFOUND)
+			rc = xw_fail(&d->diag, rc, "the image has no journal");
+		if (rc == XW_ERR_UNSUPPORTED && !d->img->sb.journal_inum) {
+			xw_diag_clear(&d->diag);
+			rc = xw_fail(&d->diag, rc, "the journal is external: -f names its device");
+		}
+		return rc;
+	}
+	rc = xw_dev_open_file(device, 0, &d->diag, &l->dev);
+	return rc ? rc : xw_log_open_external(l->dev, &d->img->sb, &d->diag, &l->log);
+}
+
 static int verb_open(struct dbg *d, int argc, char **argv)
 {
+	const char *device = NULL;
 	struct dbg_log *l;
 	uint64_t version = 0;
 	int key, rc = 0;
@@ -95,8 +119,7 @@ static int verb_open(struct dbg *d, int argc, char **argv)
 		if (key == 'v')
 			rc = dbg_number(d, optarg, "version", &version);
 		else if (key == 'f')
-			rc = xw_fail(&d->diag, XW_ERR_UNSUPPORTED,
-				     "%s: external journals are not written", optarg);
+			device = optarg;
 		else if (key != 'c')
 			return DBG_USAGE;
 		else if (!version)
@@ -108,9 +131,7 @@ static int verb_open(struct dbg *d, int argc, char **argv)
 	if (!l)
 		return xw_fail_nomem(&d->diag, "journal");
 	d->log = l;
-	rc = xw_log_open_image(d->img, &l->log);
-	if (rc == XW_ERR_NOTFOUND)
-		rc = xw_fail(&d->diag, rc, "the image has no journal");
+	rc = open_log(d, l, device);
 	if (!rc)
 		l->log->diag = &d->diag;
 	if (!rc && version)
@@ -255,11 +276,15 @@ static int write_txn(struct dbg *d, struct txn *t)
 	if (t->revoke.v.n)
 		log->jsb.feature_incompat |= XW_JBD2_INCOMPAT_REVOKE;
 	rc = xw_txn_put(log, &l->at, l->sequence, &what);
+	if (!rc && l->dev)
+		rc = xw_dev_flush(l->dev);
 	if (!rc)
 		rc = xw_log_set_start(log, log->jsb.start ? log->jsb.start : from,
 				      log->jsb.start ? log->jsb.sequence : l->sequence);
+	if (!rc && l->dev)
+		rc = xw_dev_flush(l->dev);
 	if (rc) {
-		d->spoiled = true; /* a part of it may be in the log */
+		d->spoiled |= !l->dev; /* a part of it may be in the log */
 		return rc;
 	}
 	l->sequence++;
@@ -353,8 +378,8 @@ static const struct dbg_verb verbs[] = {
 	 {"jo"},
 	 W,
 	 verb_open,
-	 "[-c] [-v 2|3]",
-	 "open the journal; -c: with checksums"},
+	 "[-c] [-v 2|3] [-f DEVICE]",
+	 "open the journal; -c: with checksums, -f: an external one"},
 	{"journal_write",
 	 {"jw"},
 	 W,

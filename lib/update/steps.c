@@ -24,8 +24,19 @@ static int check_journal(struct xw_steps *s, struct xw_image *img)
 {
 	struct xw_log *log;
 	uint32_t start;
+	int rc;
 
-	if (!(img->sb.feature_incompat & XW_INCOMPAT_RECOVER) || xw_log_open_image(img, &log))
+	if (!(img->sb.feature_incompat & XW_INCOMPAT_RECOVER))
+		return 0;
+	rc = xw_log_open_image(img, &log);
+	if (rc == XW_ERR_UNSUPPORTED)
+		xw_diag_clear(s->diag);
+	if (rc == XW_ERR_UNSUPPORTED)
+		return xw_fail(s->diag, XW_ERR_STATE,
+			       "%s: its journal cannot be replayed here, and may hold changes that "
+			       "would overwrite this one; xw-fsck replays it",
+			       s->dev->name);
+	if (rc)
 		return 0;
 	start = log->jsb.start;
 	xw_log_close(log);
