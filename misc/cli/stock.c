@@ -24,7 +24,7 @@ const char *cli_stock_name(void)
 		{"mkfs.ext4", "mke2fs"},      {"e2fsck", "e2fsck"},    {"fsck.ext2", "e2fsck"},
 		{"fsck.ext3", "e2fsck"},      {"fsck.ext4", "e2fsck"}, {"debugfs", "debugfs"},
 		{"dumpe2fs", "dumpe2fs"},     {"tune2fs", "tune2fs"},  {"e2label", "e2label"},
-		{"e2freefrag", "e2freefrag"},
+		{"e2freefrag", "e2freefrag"}, {"e2undo", "e2undo"},
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

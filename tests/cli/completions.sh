@@ -17,7 +17,7 @@ offered() {
 		_ "$@" | sort -u
 }
 
-for tool in xw-age xw-debugfs xw-dump xw-export xw-freefrag xw-fsck xw-import xw-mkfs xw-tune; do
+for tool in xw-age xw-debugfs xw-dump xw-export xw-freefrag xw-fsck xw-import xw-mkfs xw-tune xw-undo; do
 	listed $tool >help
 	offered $tool - >bash
 	is "$tool: --help lists options" test "$(wc -l <help)" -gt 8
@@ -48,4 +48,4 @@ if command -v fish >/dev/null; then
 else
 	skip "fish completes" "fish is not installed" 1
 fi
-done_testing 52
+done_testing 57

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+/* Reading an undo file: header, then blocks of keys, each with the contents that its keys name. */
+#include "config.h"
+
+#include "commit/undo_apply.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/crc.h"
+#include "base/vec.h"
+#include "commit/undo_file.h"
+
+#define UNIT_MIN 1024u
+#define UNIT_MAX (1u << 20)
+#define CHUNK ((size_t)1 << 20)
+
+struct piece {
+	uint64_t to, from; /* bytes: in the filesystem, in the undo file */
+	uint32_t size, csum;
+};
+
+struct xw_undo {
+	struct xw_undo_file f; /* its header and keys, as read */
+	struct xw_dev *dev;
+	struct xw_diag *diag;
+	struct xw_undo_info info;
+	uint8_t super[XW_SUPER_SIZE]; /* of the image that the file is for */
+	uint8_t *buf; /* CHUNK bytes */
+	XW_VEC(struct piece) pieces;
+};
+
+static int refuse(const struct xw_undo *u, const char *why)
+{
+	return xw_fail(u->diag, XW_ERR_INPUT, "%s: %s", u->dev->name, why);
+}
+
+static bool is_unit(uint32_t size)
+{
+	return size >= UNIT_MIN && size <= UNIT_MAX && !(size & (size - 1));
+}
+
+static int read_header(struct xw_undo *u)
+{
+	struct xw_undo_file *f = &u->f;
+	struct xw_disk_undo d;
+	int rc;
+
+	if (u->dev->size < sizeof(d))
+		return refuse(u, "not an undo file");
+	rc = xw_dev_pread(u->dev, &d, sizeof(d), 0);
+	if (rc)
+		return rc;
+	if (memcmp(d.magic, XW_UNDO_MAGIC, XW_UNDO_MAGIC_LEN) != 0)
+		return refuse(u, "not an undo file");
+	if (get32(d.csum) != xw_crc32c(~0u, &d, offsetof(struct xw_disk_undo, csum)))
+		return refuse(u, "the checksum of its header is wrong");
+	f->unit = get32(d.block_size);
+	f->fs_unit = get32(d.fs_block_size);
+	f->super_at = get64(d.super_at);
+	f->keys_at = get64(d.keys_at);
+	f->n_keys = get64(d.keys);
+	if (get32(d.compat) & ~XW_UNDO_COMPAT_OFFSET || get32(d.incompat) || get32(d.ro_compat))
+		return refuse(u, "an undo file of an unknown kind");
+	if (!is_unit(f->unit) || !is_unit(f->fs_unit) || f->super_at >= u->dev->size / f->unit ||
+	    f->keys_at > u->dev->size / f->unit || f->n_keys > u->dev->size / UNIT_MIN)
+		return refuse(u, "its header is not valid");
+	u->info.finished = get32(d.state) == XW_UNDO_FINISHED;
+	u->info.offset = get32(d.compat) & XW_UNDO_COMPAT_OFFSET ? get64(d.fs_offset) : 0;
+	u->info.block_size = f->fs_unit;
+	if (u->info.offset > INT64_MAX / 2)
+		return refuse(u, "its header is not valid");
+	rc = xw_dev_pread(u->dev, u->super, sizeof(u->super), f->super_at * f->unit);
+	if (rc)
+		return rc;
+	xw_undo_file_invert(u->super);
+	if (get32(d.super_csum) != xw_crc32c(~0u, u->super, sizeof(u->super)))
+		return refuse(u, "the checksum of its superblock is wrong");
+	return 0;
+}
+
+/* The contents of a piece: given to fn in chunks. */
+typedef int chunk_fn(void *arg, const uint8_t *buf, size_t len, uint64_t at);
+
+static int each_chunk(struct xw_undo *u, const struct piece *p, chunk_fn *fn, void *arg)
+{
+	int rc = 0;
+
+	for (uint32_t at = 0, n; at < p->size && !rc; at += n) {
+		n = (uint32_t)XW_MIN(p->size - at, CHUNK);
+		rc = xw_dev_pread(u->dev, u->buf, n, p->from + at);
+		if (!rc)
+			rc = fn(arg, u->buf, n, p->to + at);
+	}
+	return rc;
+}
+
+static int sum_chunk(void *arg, const uint8_t *buf, size_t len, uint64_t at)
+{
+	uint32_t *crc = arg;
+
+	(void)at;
+	*crc = xw_crc32c(*crc, buf, len);
+	return 0;
+}
+
+static int add_piece(struct xw_undo *u, const struct xw_disk_key *key)
+{
+	const uint64_t blk = get64(key->blk), from = u->f.end * u->f.unit;
+	struct piece p = {.from = from, .size = get32(key->size), .csum = get32(key->csum)};
+	uint32_t crc = ~0u;
+	int rc;
+
+	if (blk > (uint64_t)INT64_MAX / 2 / u->f.fs_unit || from > u->dev->size ||
+	    p.size > u->dev->size - from)
+		return refuse(u, "a key is not valid");
+	p.to = blk * u->f.fs_unit;
+	rc = each_chunk(u, &p, sum_chunk, &crc);
+	if (rc)
+		return rc;
+	if (crc != p.csum)
+		return xw_fail(u->diag, XW_ERR_INPUT,
+			       "%s: the contents of block %" PRIu64 " have a wrong checksum",
+			       u->dev->name, blk);
+	if (xw_vec_push(&u->pieces, p))
+		return xw_fail_nomem(u->diag, "an undo file");
+	u->f.end += xw_div_up(p.size, u->f.unit);
+	u->info.bytes += p.size;
+	u->info.pieces++;
+	return 0;
+}
+
+/* The block of keys at f->end, and the contents behind it. */
+static int read_keys(struct xw_undo *u, uint64_t left)
+{
+	struct xw_undo_file *f = &u->f;
+	int rc;
+
+	if (f->end >= u->dev->size / f->unit)
+		return refuse(u, "it ends before its last key");
+	rc = xw_dev_pread(u->dev, f->keys, f->unit, f->end * f->unit);
+	if (rc)
+		return rc;
+	if (get32(f->keys->magic) != XW_UNDO_KEYS_MAGIC ||
+	    get32(f->keys->csum) != xw_undo_file_keys_csum(f, f->keys))
+		return refuse(u, "a block of keys has a wrong checksum");
+	f->end++;
+	f->in_block = (unsigned)XW_MIN(left, xw_undo_file_keys_max(f));
+	for (unsigned i = 0; i < f->in_block && !rc; i++)
+		rc = add_piece(u, &f->keys->key[i]);
+	return rc;
+}
+
+static int read_all(struct xw_undo *u)
+{
+	int rc = read_header(u);
+
+	if (!rc)
+		rc = xw_undo_file_new_keys(&u->f);
+	u->buf = rc ? NULL : malloc(CHUNK);
+	if (!rc && !u->buf)
+		rc = xw_fail_nomem(u->diag, "an undo file");
+	u->f.end = u->f.keys_at;
+	for (uint64_t left = u->f.n_keys; left && !rc; left -= u->f.in_block)
+		rc = read_keys(u, left);
+	return rc;
+}
+
+int xw_undo_open(const char *path, struct xw_diag *diag, struct xw_undo **out)
+{
+	struct xw_undo *u = calloc(1, sizeof(*u));
+	int rc;
+
+	if (!u)
+		return xw_fail_nomem(diag, "an undo file");
+	u->diag = u->f.diag = diag;
+	rc = xw_dev_open_file(path, XW_DEV_RDONLY, diag, &u->dev);
+	if (!rc)
+		rc = read_all(u);
+	if (rc)
+		xw_undo_close(u);
+	else
+		*out = u;
+	return rc;
+}
+
+const struct xw_undo_info *xw_undo_info(const struct xw_undo *u)
+{
+	return &u->info;
+}
+
+/* ---- the state of the image ---- */
+
+int xw_undo_match(struct xw_undo *u, struct xw_dev *dev)
+{
+	uint8_t super[XW_SUPER_SIZE] = {0};
+	struct xw_super is, was;
+	int rc = 0;
+
+	if (!u->info.finished)
+		return xw_fail(u->diag, XW_ERR_STATE,
+			       "%s: its change was not finished, so no state is known for it",
+			       u->dev->name);
+	if (dev->size >= XW_SUPER_OFFSET + sizeof(super))
+		rc = xw_dev_pread(dev, super, sizeof(super), XW_SUPER_OFFSET);
+	if (rc || !memcmp(super, u->super, sizeof(super)))
+		return rc;
+	if (xw_super_decode(super, &is) || xw_super_decode(u->super, &was))
+		return xw_fail(u->diag, XW_ERR_STATE,
+			       "%s: is not in the state that the undo file is for", dev->name);
+	return xw_fail(u->diag, XW_ERR_STATE, "%s: %s", dev->name,
+		       memcmp(is.uuid, was.uuid, sizeof(is.uuid)) != 0
+			       ? "the undo file is for another filesystem: the UUID differs"
+			       : "has been changed since the change that the undo file is for");
+}
+
+/* ---- writing ---- */
+
+static int write_chunk(void *arg, const uint8_t *buf, size_t len, uint64_t at)
+{
+	return xw_dev_pwrite(arg, buf, len, at); /* arg: the device */
+}
+
+static bool has_super(const struct piece *p)
+{
+	return p->to < XW_SUPER_OFFSET + XW_SUPER_SIZE && p->to + p->size > XW_SUPER_OFFSET;
+}
+
+static int write_pieces(struct xw_undo *u, struct xw_dev *dev, bool super, xw_undo_told *told,
+			void *arg)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < u->pieces.n && !rc; i++) {
+		const struct piece *p = &u->pieces.v[i];
+
+		if (has_super(p) != super)
+			continue;
+		rc = each_chunk(u, p, write_chunk, dev);
+		if (!rc && told)
+			told(arg, p->size, p->from / u->f.unit, p->to / u->f.fs_unit);
+	}
+	return rc ? rc : xw_dev_flush(dev);
+}
+
+int xw_undo_apply(struct xw_undo *u, struct xw_dev *dev, xw_undo_told *told, void *arg)
+{
+	const int rc = write_pieces(u, dev, false, told, arg);
+
+	return rc ? rc : write_pieces(u, dev, true, told, arg);
+}
+
+void xw_undo_close(struct xw_undo *u)
+{
+	if (!u)
+		return;
+	xw_dev_close(u->dev);
+	free(u->f.keys);
+	free(u->buf);
+	xw_vec_free(&u->pieces);
+	free(u);
+}
