@@ -106,10 +106,13 @@ static struct xw_geo geo_with(const struct xw_update *u, uint32_t compat)
 static int journal_size(struct xw_tune *t, struct xw_update *u, uint64_t *blocks,
 			uint32_t *fast_blocks)
 {
-	const struct xw_geo geo = geo_with(u, XW_COMPAT_HAS_JOURNAL);
+	/* fast_commit may be set in the same run, after this */
+	const struct xw_geo geo =
+		geo_with(u, XW_COMPAT_HAS_JOURNAL | (t->to.feature_compat & XW_COMPAT_FAST_COMMIT));
 	const struct xw_mkfs_params params = {
 		.block_size = u->img->block_size,
 		.journal_bytes = t->want->journal_bytes,
+		.fast_commit_kib = t->want->fast_commit_kib,
 	};
 	const uint64_t all = geo.blocks;
 

@@ -64,6 +64,7 @@ struct xw_tune_want {
 	unsigned quota_on, quota_off; /* 1 << enum xw_quota_type; disjoint */
 	uint32_t inode_size; /* bytes, a power of two; more than now */
 	uint64_t journal_bytes; /* of a new journal; 0: depending on the filesystem's size */
+	uint64_t fast_commit_kib; /* what a new one has for fast commits; 0: by its size */
 	uint64_t orphan_blocks; /* of a new orphan file; 0: depending on the filesystem's size */
 };
 

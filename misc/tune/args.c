@@ -62,7 +62,7 @@ static void print_help(FILE *out)
 	      "  -O [^]FEATURE,...    features; [^]itree: trees of all large directories\n"
 	      "  -Q [^]TYPE,...       quota: usrquota, grpquota, prjquota\n"
 	      "  -I SIZE              larger inodes, SIZE bytes each\n"
-	      "  -j, -J size=MIB      make a journal\n"
+	      "  -j, -J size=MIB      make a journal; -J fast_commit_size=KIB with fast_commit\n"
 	      "  -E LIST              clear_mmp, clear_pending, mmp_update_interval=, stride=,\n"
 	      "                       stripe_width=, hash_alg=,\n"
 	      "                       mount_opts=, force_fsck, [^]test_fs, encoding=, "

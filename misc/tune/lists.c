@@ -219,6 +219,13 @@ static int journal_word(struct tune_args *args, char *word, char *value)
 {
 	uint64_t n = 0;
 
+	/* alone it is about a journal that another option makes, if any does, as in tune2fs */
+	if (!strcmp(word, "fast_commit_size")) {
+		if (!value || xw_parse_u64(value, &n) || n > UINT32_MAX)
+			return bad_key("fast commit size", value);
+		args->want.fast_commit_kib = n;
+		return 0;
+	}
 	if (strcmp(word, "size") != 0) {
 		cli_line_failf(&args->line, "Bad journal options specified: -J %s is not supported",
 			       word);
@@ -228,12 +235,12 @@ static int journal_word(struct tune_args *args, char *word, char *value)
 	if (!value || xw_parse_size(value, 1u << 20, &n) || !n || n > UINT64_C(1) << 48)
 		return bad_key("journal size", value);
 	args->want.journal_bytes = n;
+	args->want.set |= XW_TUNE_JOURNAL;
 	return 0;
 }
 
 int tune_set_journal(struct tune_args *args, const char *value)
 {
-	args->want.set |= XW_TUNE_JOURNAL;
 	return each_word(args, value, journal_word);
 }
 

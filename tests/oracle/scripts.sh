@@ -10,7 +10,7 @@ for tool in mke2fs tune2fs debugfs e2fsck dumpe2fs e2undo resize2fs; do command 
 
 mkdir ours
 for pair in mke2fs=xw-mkfs mkfs.ext4=xw-mkfs mkfs.ext3=xw-mkfs mkfs.ext2=xw-mkfs tune2fs=xw-tune debugfs=xw-debugfs e2fsck=xw-fsck \
-	dumpe2fs=xw-dump e2label=xw-tune; do
+	dumpe2fs=xw-dump e2label=xw-tune e2undo=xw-undo; do
 	ln -s "$BIN/${pair#*=}" "ours/${pair%%=*}"
 done
 [ -x ours/mke2fs ] && [ -x ours/tune2fs ] && [ -x ours/debugfs ] && [ -x ours/e2fsck ] || skip_all "not all tools are built"
@@ -117,4 +117,4 @@ while IFS='|' read -r kind commands why; do
 	fi
 done < <(strided 24 2 <"$HERE/scripts.table")
 echo "# $agree of $all sequences agree with stock"
-done_testing 52
+done_testing 55
