@@ -65,6 +65,7 @@ extern const struct dbg_family dbg_content_verbs;
 extern const struct dbg_family dbg_bit_verbs;
 extern const struct dbg_family dbg_scan_verbs;
 extern const struct dbg_family dbg_orphan_verbs;
+extern const struct dbg_family dbg_init_verbs;
 extern const struct dbg_family dbg_ea_verbs;
 extern const struct dbg_family dbg_remove_verbs;
 extern const struct dbg_family dbg_set_verbs;

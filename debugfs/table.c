@@ -21,6 +21,7 @@ const struct dbg_family *const dbg_families[] = {
 	&dbg_bit_verbs,
 	&dbg_scan_verbs,
 	&dbg_orphan_verbs,
+	&dbg_init_verbs,
 	&dbg_journal_verbs,
 	&dbg_write_verbs,
 	&dbg_remove_verbs,

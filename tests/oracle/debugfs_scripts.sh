@@ -18,7 +18,7 @@ mkdir -p tree/dir
 seq 3000 >tree/file
 printf 'rm nosuch\nstat file\n' >failing
 printf 'nosuchverb\nstat file\n' >unknown
-mke2fs -qF -t ext4 -d tree img 16M 2>/dev/null
+mke2fs -qF -t ext4 -d tree img 16M >/dev/null 2>&1
 # statuses DEBUGFS: of each way to give the requests
 statuses() {
 	local how request rc
@@ -149,4 +149,31 @@ if can_loop; then
 else
 	skip "  of the orphan file" "needs root and loop mounts" 3
 fi
-done_testing 23
+
+# ---- init_filesys ----
+fields() { dumpe2fs -h "$1" 2>/dev/null | grep -v '^$\|^Filesystem created\|^Last write\|^Last checked'; }
+for blocks in 64 1000 8193 20000; do
+	for tool in "$DBG" debugfs; do
+		head -c 1M /dev/urandom >img
+		truncate -s 24M img
+		"$tool" -R "init_filesys img $blocks" >.out 2>.err </dev/null
+		fields img >"fields.$(basename "$tool")"
+		[ "$tool" = debugfs ] || cp img made
+	done
+	is "init_filesys, $blocks blocks: the superblock is that of stock" diff fields.debugfs fields.xw-debugfs
+	e2fsck -fy made >.fsck 2>&1
+	clean made "  e2fsck makes a root, and nothing more is wrong"
+done
+printf '%s\n' "init_filesys img 1000" "ffb" "ssv volume_name there" "init_filesys img 64" >init
+dbg -f init
+equal "init_filesys: the image is open for changes then" "$RC $(grep -c 'Free blocks found: 37' .out) $(grep -c 'is still open' .err)" "1 1 1"
+equal "  which are kept" "$(fields img | sed -n 's/^Filesystem volume name: *//p')" there
+dbg -R "init_filesys nosuch 1000"
+fails 1 "nosuch: cannot open" "  no file is made"
+is "  nowhere" gone nosuch
+sum=$(sha256sum <img)
+for args in "img x" "img 3" "img 0"; do
+	dbg -R "init_filesys $args"
+	equal "init_filesys $args: refused" "$RC $(sha256sum <img)" "1 $sum"
+done
+done_testing 38
