@@ -8,6 +8,8 @@
  */
 #include "config.h"
 
+#include "cli/device.h"
+#include "cli/human.h"
 #include "poke.h"
 
 #include <errno.h>
@@ -86,23 +88,36 @@ static int set_checksums(struct dbg *d, struct xw_log *log, uint64_t version)
 	return 0;
 }
 
-/* device: of an external journal, NULL for the journal of the image. */
+static bool is_external(const struct xw_super *sb)
+{
+	return sb->feature_compat & XW_COMPAT_HAS_JOURNAL && !sb->journal_inum;
+}
+
+/* device: of an external journal; NULL: the journal of the image, wherever that is. */
 static int open_log(struct dbg *d, struct dbg_log *l, const char *device)
 {
+	const struct xw_super *sb = &d->img->sb;
+	auto_free char *found = NULL;
 	int rc;
 
-	if (!device) {
-		rc = xw_log_open_image(d->img, &l->log);
-		if (rc == XW_ERR_NOTFOUND)
-			rc = xw_fail(&d->diag, rc, "the image has no journal");
-		if (rc == XW_ERR_UNSUPPORTED && !d->img->sb.journal_inum) {
-			xw_diag_clear(&d->diag);
-			rc = xw_fail(&d->diag, rc, "the journal is external: -f names its device");
-		}
-		return rc;
+	if (!device && is_external(sb)) {
+		const struct cli_text uuid = cli_uuid(sb->journal_uuid);
+
+		device = found = cli_find_device(uuid.s);
+		if (!device)
+			return xw_fail(&d->diag, XW_ERR_NOTFOUND,
+				       "the journal is external, and no device has its UUID, %s: "
+				       "-f names it",
+				       uuid.s);
 	}
-	rc = xw_dev_open_file(device, 0, &d->diag, &l->dev);
-	return rc ? rc : xw_log_open_external(l->dev, &d->img->sb, &d->diag, &l->log);
+	if (device) {
+		rc = xw_dev_open_file(device, 0, &d->diag, &l->dev);
+		return rc ? rc : xw_log_open_external(l->dev, sb, &d->diag, &l->log);
+	}
+	rc = xw_log_open_image(d->img, &l->log);
+	if (rc == XW_ERR_NOTFOUND)
+		rc = xw_fail(&d->diag, rc, "the image has no journal");
+	return rc;
 }
 
 static int verb_open(struct dbg *d, int argc, char **argv)

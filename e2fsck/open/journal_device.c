@@ -11,31 +11,15 @@
  */
 #include "config.h"
 
-#include <blkid/blkid.h>
 #include <stdlib.h>
 
 #include "base/auto.h"
+#include "cli/device.h"
 #include "cli/human.h"
 #include "journal/replay.h"
 #include "open/open.h"
 #include "session/journal.h"
 #include "fastcommit/fastcommit.h"
-
-/*
- * Path of the device whose UUID is UUID, or NULL; the caller frees it. Another process may have
- * cached what was on a device a second ago, and libblkid trusts that: look once more without.
- */
-static char *find_device(const char *uuid)
-{
-	blkid_cache cache;
-	char *found = blkid_evaluate_tag("UUID", uuid, NULL);
-
-	if (found || blkid_get_cache(&cache, "/dev/null"))
-		return found;
-	found = blkid_get_devname(cache, "UUID", uuid);
-	blkid_put_cache(cache);
-	return found;
-}
 
 static int open_device(struct fsck *f, struct xw_dev **dev)
 {
@@ -46,7 +30,7 @@ static int open_device(struct fsck *f, struct xw_dev **dev)
 	if (f->opts.journal)
 		return xw_dev_open_file(f->opts.journal, flags, &f->diag, dev);
 	uuid = cli_uuid(f->img->sb.journal_uuid);
-	found = find_device(uuid.s);
+	found = cli_find_device(uuid.s);
 	if (found)
 		return xw_dev_open_file(found, flags, &f->diag, dev);
 	return xw_fail(&f->diag, XW_ERR_NOTFOUND,

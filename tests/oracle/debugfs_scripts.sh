@@ -94,7 +94,7 @@ fsck -fy -j journal2 ext2
 equal "xw-fsck, too" "$RC $(placed ext2) $(third ext2)" "0 yes 0"
 is "  and it is clean" fsck_quiet .fsck -fn -j journal2 ext2
 dbg -w -R "jo" ext
-fails 1 "the journal is external: -f names its device" "journal_open without -f says what to do"
+fails 1 "the journal is external, and no device has its UUID" "journal_open without -f says what to do"
 dbg -w -R "jo -f img" ext
 fails 1 "not an external journal" "  something else is refused"
 mkfs -q -O journal_dev -b 1024 other 8M
@@ -109,9 +109,11 @@ if can_loop; then
 	works "journal_open -f DEVICE"
 	e2fsck -fy -j "$dev" ext >.fsck 2>&1
 	equal "  which stock e2fsck replays" "$? $(placed ext) $(third ext)" "0 yes 0"
+	dbg -w -R "jo" ext
+	works "journal_open finds the device by its UUID"
 	losetup -d "$dev"
 else
-	skip "journal_open -f DEVICE" "needs root and loop devices" 2
+	skip "journal_open -f DEVICE" "needs root and loop devices" 3
 fi
 
 # ---- orphans ----
@@ -176,4 +178,4 @@ for args in "img x" "img 3" "img 0"; do
 	dbg -R "init_filesys $args"
 	equal "init_filesys $args: refused" "$RC $(sha256sum <img)" "1 $sum"
 done
-done_testing 38
+done_testing 39

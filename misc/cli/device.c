@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds devices by what libblkid knows of them. */
+#include "config.h"
+
+#include "cli/device.h"
+
+#include <blkid/blkid.h>
+#include <stddef.h>
+
+/*
+ * Another process may have cached what was on a device a second ago, and libblkid trusts that: look
+ * once more without.
+ */
+char *cli_find_device(const char *uuid)
+{
+	blkid_cache cache;
+	char *found = blkid_evaluate_tag("UUID", uuid, NULL);
+
+	if (found || blkid_get_cache(&cache, "/dev/null"))
+		return found;
+	found = blkid_get_devname(cache, "UUID", uuid);
+	blkid_put_cache(cache);
+	return found;
+}
