@@ -167,7 +167,7 @@ static int read_all(struct xw_undo *u)
 	return rc;
 }
 
-int xw_undo_open(const char *path, struct xw_diag *diag, struct xw_undo **out)
+int xw_undo_open_dev(struct xw_dev *file, struct xw_diag *diag, struct xw_undo **out)
 {
 	struct xw_undo *u = calloc(1, sizeof(*u));
 	int rc;
@@ -175,13 +175,26 @@ int xw_undo_open(const char *path, struct xw_diag *diag, struct xw_undo **out)
 	if (!u)
 		return xw_fail_nomem(diag, "an undo file");
 	u->diag = u->f.diag = diag;
-	rc = xw_dev_open_file(path, XW_DEV_RDONLY, diag, &u->dev);
-	if (!rc)
-		rc = read_all(u);
-	if (rc)
+	u->dev = file;
+	rc = read_all(u);
+	if (rc) {
+		u->dev = NULL; /* it stays the caller's */
 		xw_undo_close(u);
-	else
+	} else {
 		*out = u;
+	}
+	return rc;
+}
+
+int xw_undo_open(const char *path, struct xw_diag *diag, struct xw_undo **out)
+{
+	struct xw_dev *dev = NULL;
+	int rc = xw_dev_open_file(path, XW_DEV_RDONLY, diag, &dev);
+
+	if (!rc)
+		rc = xw_undo_open_dev(dev, diag, out);
+	if (rc)
+		xw_dev_close(dev);
 	return rc;
 }
 
@@ -246,8 +259,18 @@ static int write_pieces(struct xw_undo *u, struct xw_dev *dev, bool super, xw_un
 
 int xw_undo_apply(struct xw_undo *u, struct xw_dev *dev, xw_undo_told *told, void *arg)
 {
-	const int rc = write_pieces(u, dev, false, told, arg);
+	const uint64_t end = dev->size + u->info.bytes;
+	int rc;
 
+	for (size_t i = 0; i < u->pieces.n; i++) {
+		const struct piece *p = &u->pieces.v[i];
+
+		if (p->to + p->size > end)
+			return xw_fail(u->diag, XW_ERR_INPUT,
+				       "%s: block %" PRIu64 " is far beyond the end of %s",
+				       u->dev->name, p->to / u->f.fs_unit, dev->name);
+	}
+	rc = write_pieces(u, dev, false, told, arg);
 	return rc ? rc : write_pieces(u, dev, true, told, arg);
 }
 

@@ -25,6 +25,8 @@ struct xw_undo;
  * unknown kind, or damaged.
  */
 int xw_undo_open(const char *path, struct xw_diag *diag, struct xw_undo **out);
+/* The same with the file as a device, owned once this succeeds. */
+int xw_undo_open_dev(struct xw_dev *file, struct xw_diag *diag, struct xw_undo **out);
 const struct xw_undo_info *xw_undo_info(const struct xw_undo *u);
 /*
  * Is dev, whose byte 0 is the filesystem's, in the state that the file is for? XW_ERR_STATE with
@@ -33,7 +35,10 @@ const struct xw_undo_info *xw_undo_info(const struct xw_undo *u);
 int xw_undo_match(struct xw_undo *u, struct xw_dev *dev);
 /* Called for each piece that was written: its blocks in the undo file and in the filesystem. */
 typedef void xw_undo_told(void *arg, uint32_t size, uint64_t from, uint64_t to);
-/* Write everything back and flush. */
+/*
+ * Write everything back and flush. XW_ERR_INPUT, and nothing is written: a piece lies so far beyond
+ * the end of dev that what was cut off there cannot be all of what is between.
+ */
 int xw_undo_apply(struct xw_undo *u, struct xw_dev *dev, xw_undo_told *told, void *arg);
 void xw_undo_close(struct xw_undo *u); /* NULL: nothing */
 
