@@ -4,7 +4,7 @@
  *
  * Invariants:
  * 1. Between calls the input is at a block boundary, or inside the current member's payload with
- *    exactly left + pad bytes to the next header.
+ *    exactly left + tail + pad bytes to the next header.
  * 2. A payload piece is a window into the unit of the input: nothing is copied.
  * 3. With a sparse map (checked, see xw_sparse_check) left is the sum of what remains of segments
  *    seg and later.
@@ -72,10 +72,11 @@ void xw_tar_warn(struct xw_tar *t, unsigned bit, const char *fmt, ...)
 	       (unsigned long long)t->e.pos, what);
 }
 
-void xw_tar_payload(struct xw_tar *t, uint64_t n, bool data)
+void xw_tar_payload(struct xw_tar *t, uint64_t n, uint64_t tail, bool data)
 {
 	t->left = n;
-	t->pad = (unsigned)(-n % XW_TAR_BLOCK);
+	t->tail = tail;
+	t->pad = (unsigned)(-(n + tail) % XW_TAR_BLOCK);
 	t->data = data;
 	t->off = 0;
 	t->seg = 0;
@@ -83,16 +84,16 @@ void xw_tar_payload(struct xw_tar *t, uint64_t n, bool data)
 
 int xw_tar_finish(struct xw_tar *t)
 {
-	uint64_t n = t->left + t->pad, got;
+	uint64_t n = t->left + t->tail, got;
 	int err;
 
-	if (!n)
+	if (!n && !t->pad)
 		return 0;
-	err = xw_input_copy(t->in, NULL, n, &got);
-	if (err || got < t->left)
+	err = xw_input_copy(t->in, NULL, n + t->pad, &got);
+	if (err || got < n)
 		return xw_tar_fail_input(t, err);
 	/* missing padding means that the end is missing, which xw_tar_member reports */
-	t->left = 0;
+	t->left = t->tail = 0;
 	t->pad = 0;
 	return 0;
 }
@@ -145,7 +146,7 @@ static int tar_next(struct xw_source *s, const struct xw_entry **e)
 	if (r)
 		return r;
 	t->done = true;
-	t->left = 0;
+	t->left = t->tail = 0;
 	return read_on(t);
 }
 

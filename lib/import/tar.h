@@ -36,9 +36,13 @@ struct xw_tar {
 	struct xw_pax pax;
 	struct xw_sparse sparse;
 
-	/* its payload: left bytes, then pad, up to the next header */
+	/*
+	 * its payload: left bytes, then those that its sparse map leaves out, then pad, up to the
+	 * next header
+	 */
 	bool data; /* left is payload for the consumer */
 	uint64_t left;
+	uint64_t tail;
 	unsigned pad;
 	uint64_t off; /* offset in the file, or within segment seg */
 	size_t seg;
@@ -69,7 +73,7 @@ enum { XW_TAR_WARN_ACE, XW_TAR_WARN_TYPE, XW_TAR_WARN_SKIPPED, XW_TAR_WARN_ZERO 
 void xw_tar_warn(struct xw_tar *t, unsigned bit, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Set up the payload of n bytes of the current member; data: the consumer may read it. */
-void xw_tar_payload(struct xw_tar *t, uint64_t n, bool data);
+void xw_tar_payload(struct xw_tar *t, uint64_t n, uint64_t tail, bool data);
 /* Skip the rest of it. */
 int xw_tar_finish(struct xw_tar *t);
 

@@ -68,7 +68,7 @@ static int read_body(struct xw_tar *t, struct xw_tar_buf *b, uint64_t size, uint
 	b->v[size] = '\0';
 	b->n = (size_t)size;
 	b->set = true;
-	xw_tar_payload(t, size, false);
+	xw_tar_payload(t, size, 0, false);
 	t->left = 0;
 	return xw_tar_finish(t);
 }
@@ -293,11 +293,15 @@ static int sparse_one(struct xw_tar *t, uint64_t *stored)
 	return r < 0 ? xw_tar_fail(t, r, "its sparse map is malformed") : 0;
 }
 
-/* Read the map of a sparse file, if it is one; *stored becomes the size of the payload after it. */
-static int set_sparse(struct xw_tar *t, uint64_t *stored)
+/*
+ * Read the map of a sparse file, if it is one; *stored becomes the size of the payload that it
+ * covers, *tail that of the rest.
+ */
+static int set_sparse(struct xw_tar *t, uint64_t *stored, uint64_t *tail)
 {
 	const struct xw_pax *p = &t->pax;
 	const char *why = "its sparse map is malformed";
+	uint64_t mapped = 0;
 	int err = 0;
 
 	t->e.size = *stored;
@@ -319,9 +323,11 @@ static int set_sparse(struct xw_tar *t, uint64_t *stored)
 		return 0;
 	}
 	if (!err)
-		err = xw_sparse_check(&t->sparse, t->e.size, *stored, &why);
+		err = xw_sparse_check(&t->sparse, t->e.size, *stored, &mapped, &why);
 	if (err)
 		return t->failed ? t->failed : xw_tar_fail(t, err, "%s", why);
+	*tail = *stored - mapped;
+	*stored = mapped;
 	t->e.sparse = true;
 	t->e.segs = t->sparse.map.v;
 	t->e.n_segs = t->sparse.map.n;
@@ -331,12 +337,13 @@ static int set_sparse(struct xw_tar *t, uint64_t *stored)
 static int set_payload(struct xw_tar *t, uint64_t stored)
 {
 	struct xw_entry *e = &t->e;
+	uint64_t tail = 0;
 	int err = 0;
 
 	if (t->pax.has & XW_PAX_SIZE)
 		stored = t->pax.size;
 	if (e->type == XW_ET_REG) {
-		err = set_sparse(t, &stored);
+		err = set_sparse(t, &stored, &tail);
 	} else if (e->type == XW_ET_HARDLINK) {
 		e->link_data = stored && xw_tar_magic(&t->hdr) == XW_TAR_USTAR &&
 			       (t->saw_pax || payload_follows(t));
@@ -345,7 +352,7 @@ static int set_payload(struct xw_tar *t, uint64_t stored)
 		stored = 0;
 	}
 	if (!err)
-		xw_tar_payload(t, stored, e->type == XW_ET_REG || e->link_data);
+		xw_tar_payload(t, stored, tail, e->type == XW_ET_REG || e->link_data);
 	return err;
 }
 
@@ -404,7 +411,7 @@ static int one_header(struct xw_tar *t)
 		xw_tar_warn(t, XW_TAR_WARN_SKIPPED, "skipping a header of type '%c'", t->hdr.type);
 		__attribute__((fallthrough));
 	case 'V': /* GNU volume label */
-		xw_tar_payload(t, (uint64_t)size, false);
+		xw_tar_payload(t, (uint64_t)size, 0, false);
 		return xw_tar_finish(t);
 	default:
 		return make_entry(t, (uint64_t)size);

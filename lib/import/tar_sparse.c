@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sparse maps. All formats are converted to the same list, which is checked as a whole when it is
- * complete: ascending, disjoint, within the file, and together exactly the payload. Users of a
- * checked map need no further tests.
+ * complete: ascending, disjoint, within the file, and together no more than the payload. Users of a
+ * checked map need no further tests. What the payload has behind its last piece is skipped, as GNU
+ * tar does.
  */
 #include "config.h"
 
@@ -117,7 +118,8 @@ int xw_sparse_block(struct xw_sparse *s, const void *block)
 	return 0;
 }
 
-int xw_sparse_check(struct xw_sparse *s, uint64_t size, uint64_t payload, const char **why)
+int xw_sparse_check(struct xw_sparse *s, uint64_t size, uint64_t payload, uint64_t *mapped,
+		    const char **why)
 {
 	uint64_t end = 0, sum = 0;
 	size_t n = 0;
@@ -138,6 +140,9 @@ int xw_sparse_check(struct xw_sparse *s, uint64_t size, uint64_t payload, const 
 			s->map.v[n++] = g;
 	}
 	s->map.n = n;
-	*why = "its sparse map does not add up to its payload";
-	return sum == payload ? 0 : XW_ERR_INPUT;
+	*why = "its sparse map exceeds its payload";
+	if (sum > payload)
+		return XW_ERR_INPUT;
+	*mapped = sum;
+	return 0;
 }

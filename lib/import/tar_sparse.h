@@ -33,8 +33,10 @@ int xw_sparse_block(struct xw_sparse *s, const void *block);
 
 /*
  * Check a complete map against the size of the file and of the payload, and normalize it: empty
- * segments are removed, adjacent ones merged. XW_ERR_INPUT with the reason in *why.
+ * segments are removed, adjacent ones merged. *mapped: how much of the payload it covers.
+ * XW_ERR_INPUT with the reason in *why.
  */
-int xw_sparse_check(struct xw_sparse *s, uint64_t size, uint64_t payload, const char **why);
+int xw_sparse_check(struct xw_sparse *s, uint64_t size, uint64_t payload, uint64_t *mapped,
+		    const char **why);
 
 #endif

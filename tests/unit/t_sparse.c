@@ -23,7 +23,7 @@ static const struct {
 	{"10,0,0,5", 100, 5, 0, XW_ERR_INPUT, NULL}, /* also when empty */
 	{"0,5,96,5", 100, 10, 0, XW_ERR_INPUT, NULL}, /* beyond the size */
 	{"101,0", 100, 0, 0, XW_ERR_INPUT, NULL},
-	{"0,5", 100, 6, 0, XW_ERR_INPUT, NULL}, /* not the payload */
+	{"0,5", 100, 6, 0, 0, "0,5,"}, /* behind the last piece: skipped, as by GNU tar */
 	{"0,5", 100, 4, 0, XW_ERR_INPUT, NULL},
 	{"9223372036854775807,9223372036854775807", INT64_MAX, 5, 0, XW_ERR_INPUT, NULL},
 	{"0,5,10", 100, 5, XW_ERR_INPUT, 0, NULL},
@@ -39,15 +39,20 @@ START_TEST(judge)
 	struct xw_sparse s = {0};
 	const char *why = NULL;
 	char text[256] = "";
+	uint64_t mapped = 0, sum = 0;
 
 	ck_assert_int_eq(xw_sparse_text(&s, (struct xw_slice){maps[_i].map, strlen(maps[_i].map)}),
 			 maps[_i].parse);
 	if (!maps[_i].parse)
-		ck_assert_int_eq(xw_sparse_check(&s, maps[_i].size, maps[_i].payload, &why),
-				 maps[_i].check);
+		ck_assert_int_eq(
+			xw_sparse_check(&s, maps[_i].size, maps[_i].payload, &mapped, &why),
+			maps[_i].check);
 	for (size_t i = 0; maps[_i].tidy && i < s.map.n; i++)
 		sprintf(text + strlen(text), "%llu,%llu,", (unsigned long long)s.map.v[i].off,
 			(unsigned long long)s.map.v[i].len);
+	for (size_t i = 0; maps[_i].tidy && i < s.map.n; i++)
+		sum += s.map.v[i].len;
+	ck_assert_uint_eq(mapped, sum);
 	if (maps[_i].tidy)
 		ck_assert_str_eq(text, maps[_i].tidy);
 	xw_sparse_free(&s);
@@ -237,7 +242,8 @@ static const struct {
 	{{"GNU.sparse.map=0,5"}, "hello", XW_ERR_INPUT, "without its size"},
 	{{"GNU.sparse.size=9", "GNU.sparse.offset=0"}, "hello", XW_ERR_INPUT, "malformed"},
 	{{"GNU.sparse.numbytes=5", "GNU.sparse.size=9"}, "hello", XW_ERR_INPUT, "malformed"},
-	{{"GNU.sparse.size=9", "GNU.sparse.map=0,4"}, "hello", XW_ERR_INPUT, "add up"},
+	{{"GNU.sparse.size=9", "GNU.sparse.map=0,4"}, "hello", 1, ""},
+	{{"GNU.sparse.size=9", "GNU.sparse.map=0,6"}, "hello", XW_ERR_INPUT, "exceeds its payload"},
 	{{"GNU.sparse.size=4", "GNU.sparse.map=0,5"}, "hello", XW_ERR_INPUT, "exceeds"},
 	{{"GNU.sparse.major=1", "GNU.sparse.minor=0"}, "hello", XW_ERR_INPUT, "without its size"},
 	{{"GNU.sparse.major=1", "GNU.sparse.realsize=9"}, "1\n0\n5\n", XW_ERR_INPUT, "truncated"},
