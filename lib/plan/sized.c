@@ -14,6 +14,7 @@
 #include "plan/bad.h"
 #include "plan/map.h"
 
+#define INODES_MIN 16u /* the reserved ones, lost+found, and the next multiple of 8 */
 #define LAST_GROUP_SPARE 50 /* blocks a last group must have beyond its metadata */
 
 struct sizing {
@@ -172,7 +173,8 @@ static int turn(struct sizing *s)
 	geo->groups = (uint32_t)groups;
 	geo->desc_blocks = (uint32_t)xw_div_up(groups, geo->desc_per_block);
 	/* a ratio above the whole size is ignored: one inode per 4 KiB */
-	inodes = XW_MAX(s->inodes ? s->inodes : geo->blocks * geo->block_size / 4096, 12);
+	inodes = s->inodes ? s->inodes : geo->blocks * geo->block_size / 4096;
+	inodes = XW_MAX(inodes, INODES_MIN);
 	per_group = xw_div_up(inodes, groups);
 	if (per_group > 8ull * geo->block_size) {
 		if (geo->blocks_per_group < 256)
@@ -260,7 +262,7 @@ static int size_it(struct sizing *s)
 	while (err > 0);
 	if (err)
 		return err;
-	if ((uint64_t)geo->inodes_per_group * geo->groups < 16)
+	if ((uint64_t)geo->inodes_per_group * geo->groups < INODES_MIN)
 		return xw_fail(s->diag, XW_ERR_LIMIT,
 			       "SIZE of %llu blocks of %u bytes: too small for a filesystem, which "
 			       "has 16 inodes at least",
