@@ -46,6 +46,13 @@ static int set_whiteouts(struct xw_mkfs *m, const char *value)
 		       value ? value : "");
 }
 
+static int lookup_name(void *arg, bool group, const char *name, uint32_t *id)
+{
+	const struct xw_mkfs *m = arg;
+
+	return m->names ? m->names(m->names_arg, group, name, id) : XW_ERR_NOTFOUND;
+}
+
 int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *value)
 {
 	long long v;
@@ -72,6 +79,7 @@ int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *valu
 			m->params.now = v;
 		return rc;
 	}
+	m->select.names = (struct xw_acl_names){lookup_name, m};
 	return xw_select_set(&m->select, option, value, &m->diag);
 }
 
@@ -142,13 +150,6 @@ int xw_intake_tick_entry(void *arg, uint64_t entries)
 }
 
 /* ---- filling ---- */
-
-static int lookup_name(void *arg, bool group, const char *name, uint32_t *id)
-{
-	const struct xw_mkfs *m = arg;
-
-	return m->names ? m->names(m->names_arg, group, name, id) : XW_ERR_NOTFOUND;
-}
 
 static int64_t inline_room(void *enc, const struct xw_binode *n)
 {
@@ -239,7 +240,7 @@ int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id 
 	const struct xw_source_opts o = {
 		.threaded = threaded,
 		.one_file_system = m->one_file_system,
-		.no_atime = m->select.clamp_mtime,
+		.no_atime = xw_select_sets_times(&m->select),
 		.tick = {xw_intake_tick, in},
 		.skip = {skip[0], skip[1]},
 		.excluded = excluded,

@@ -79,8 +79,10 @@ void xw_mkfs_free(struct xw_mkfs *m);
 /*
  * Set one option by its name on the command line: "-b" "4096", "-O" "^has_journal", "--free" "5%",
  * "-F" NULL, "SIZE" "1G". See xw-mkfs(8) for all of them; also "now" (seconds since 1970, default:
- * the clock), "sector-size" and "physical-sector-size" (bytes, default: the device's). The message
- * of XW_E_USAGE or XW_E_UNSUPPORTED names option and value.
+ * the clock), "sector-size" and "physical-sector-size" (bytes, default: the device's). Dates
+ * ("--mtime", "--newer") are seconds since 1970, too, with or without a fraction; names in
+ * "--owner-map" need xw_mkfs_on_names() before. The message of XW_E_USAGE or XW_E_UNSUPPORTED names
+ * option and value.
  */
 int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value);
 /*

@@ -161,10 +161,8 @@ void xw_export_select(const struct xw_exporter *x, struct xw_inode *inode)
 		return;
 	inode->mode =
 		(uint16_t)(type | xw_select_mode(s, inode->mode & 07777u, type == XW_S_IFDIR));
-	if (s->owner_set)
-		inode->uid = s->owner;
-	if (s->group_set)
-		inode->gid = s->group;
+	inode->uid = xw_select_owner(s, inode->uid);
+	inode->gid = xw_select_group(s, inode->gid);
 }
 
 /* 1: item->path is its path in the output; 0: excluded. */

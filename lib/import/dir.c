@@ -219,6 +219,8 @@ static void set_stat(struct dir *d, const struct stat *st, enum xw_etype type)
 	d->e.mtime = (struct xw_time){st->st_mtim.tv_sec, (uint32_t)st->st_mtim.tv_nsec};
 	d->e.atime = (struct xw_time){st->st_atim.tv_sec, (uint32_t)st->st_atim.tv_nsec};
 	d->e.has_atime = !d->no_atime;
+	d->e.ctime = (struct xw_time){st->st_ctim.tv_sec, (uint32_t)st->st_ctim.tv_nsec};
+	d->e.has_ctime = true;
 	d->e.size = type == XW_ET_REG ? (uint64_t)st->st_size : 0;
 	if (type == XW_ET_CHR || type == XW_ET_BLK) {
 		d->e.dev_major = major(st->st_rdev);

@@ -143,8 +143,8 @@ static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw
 	if (!(root && f->keep_root_perms))
 		n->mode = (uint16_t)(type_bits(e->type) | perms);
 	if (!(root && f->keep_root_owner)) {
-		n->uid = f->select->owner_set ? f->select->owner : plain ? n->uid : e->uid;
-		n->gid = f->select->group_set ? f->select->group : plain ? n->gid : e->gid;
+		n->uid = xw_select_owner(f->select, plain ? n->uid : e->uid);
+		n->gid = xw_select_group(f->select, plain ? n->gid : e->gid);
 	}
 	warn_time(f, e, t);
 	n->mtime = t.sec;
@@ -207,10 +207,12 @@ static int add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw_
 {
 	struct xw_binode *target = NULL;
 	struct xw_blink *old;
-	struct xw_slice link;
-	int rc;
+	struct xw_slice link = e->link;
+	int rc = xw_select_transform(f->select, XW_TRANSFORM_HARDLINK, &link);
 
-	if (!xw_select_strip(f->select, e->link, &link) ||
+	if (rc)
+		return xw_fail_nomem(f->diag, "--transform");
+	if (!xw_select_strip(f->select, link, &link) ||
 	    xw_tree_lookup(f->tree, f->top, link.p, link.len, &target))
 		return no_target(f, s, e);
 	if (xw_binode_is(target, XW_S_IFDIR))
@@ -245,12 +247,18 @@ static int add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw_
 static int set_target(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
 		      struct xw_binode *n)
 {
-	if (!e->link.len)
+	struct xw_slice link = e->link;
+
+	/* a slash at its end has a meaning: it is kept */
+	if (f->select->transforms &&
+	    xw_transforms_apply(f->select->transforms, XW_TRANSFORM_SYMLINK, &link))
+		return xw_fail_nomem(f->diag, "--transform");
+	if (!link.len)
 		return name_entry(f, s, e, XW_ERR_INPUT, "symlink without a target");
-	if (e->link.len >= f->sink->block_size)
+	if (link.len >= f->sink->block_size)
 		return name_entry(f, s, e, XW_ERR_LIMIT, "symlink target does not fit a block");
-	n->bytes = xw_arena_dup(&f->tree->arena, e->link.p, e->link.len);
-	n->size = e->link.len;
+	n->bytes = xw_arena_dup(&f->tree->arena, link.p, link.len);
+	n->size = link.len;
 	return n->bytes ? 0 : xw_fail_nomem(f->diag, "symlink");
 }
 
@@ -395,11 +403,16 @@ static int add_at(struct xw_fill *f, struct xw_source *s, const struct xw_entry 
 
 static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e)
 {
-	struct xw_slice path;
+	struct xw_slice path = e->path;
 	int rc;
 
 	f->entry = e;
-	if (xw_select_excluded(f->select, e->path) || !xw_select_strip(f->select, e->path, &path))
+	if (xw_select_excluded(f->select, path) || xw_select_too_old(f->select, e))
+		return 0;
+	rc = xw_select_transform(f->select, XW_TRANSFORM_NAME, &path);
+	if (rc)
+		return xw_fail_nomem(f->diag, "--transform");
+	if (!path.len || !xw_select_strip(f->select, path, &path))
 		return 0;
 	if (has_dotdot(e->path) && !f->outward++)
 		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: \"..\" stops at %s", s->name,

@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "import/lines.h"
 #include "import/select.h"
 
 #include <fnmatch.h>
@@ -23,6 +24,11 @@ void xw_select_free(struct xw_select *s)
 	xw_vec_free(&s->xattrs_exclude);
 	xw_vec_free(&s->mode);
 	free(s->directory);
+	xw_idmap_free(&s->owners);
+	xw_idmap_free(&s->groups);
+	if (s->transforms)
+		xw_transforms_free(s->transforms);
+	free(s->transforms);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -199,20 +205,92 @@ static void tidy(char *pattern)
 	memmove(pattern + 2, pattern + from, len - from + 1);
 }
 
+static int add_pattern(struct xw_select *s, const char *option, const char *value, bool path,
+		       struct xw_diag *diag)
+{
+	char *copy = strdup(value ? value : "");
+
+	if (copy && path)
+		tidy(copy);
+	if (!copy ||
+	    (path ? xw_vec_push(&s->exclude, copy) : xw_vec_push(&s->xattrs_exclude, copy))) {
+		free(copy);
+		return xw_fail_nomem(diag, option);
+	}
+	return 0;
+}
+
+static int add_line(void *arg, struct xw_line *l)
+{
+	return add_pattern(arg, l->option, l->text, true, l->diag);
+}
+
+static int add_transform(struct xw_select *s, const char *value, struct xw_diag *diag)
+{
+	if (!s->transforms)
+		s->transforms = calloc(1, sizeof(*s->transforms));
+	return s->transforms ? xw_transforms_add(s->transforms, value, diag)
+			     : xw_fail_nomem(diag, "--transform");
+}
+
+/* Seconds since 1970, and a fraction of up to nine digits. */
+static int set_time(const char *option, const char *value, struct xw_time *t, struct xw_diag *diag)
+{
+	static const char want[] = "a number of seconds since 1970";
+	const char *p = value ? value : "", *digits;
+	char *end;
+	int scale = 0;
+
+	digits = p + (*p == '-');
+	if (*digits < '0' || *digits > '9' || strspn(digits, "0123456789") > 12)
+		return bad_value(diag, option, value, want);
+	t->sec = strtoll(p, &end, 10);
+	t->nsec = 0;
+	if (*end == '.')
+		for (end++; *end >= '0' && *end <= '9' && scale < 9; scale++)
+			t->nsec = t->nsec * 10 + (uint32_t)(*end++ - '0');
+	for (; scale && scale < 9; scale++)
+		t->nsec *= 10;
+	return *end ? bad_value(diag, option, value, want) : 0;
+}
+
+/* What is selected, and as what. XW_ERR_NOTFOUND: none of these. */
+static int set_source(struct xw_select *s, const char *option, const char *value,
+		      struct xw_diag *diag)
+{
+	if (!strcmp(option, "--exclude"))
+		return add_pattern(s, option, value, true, diag);
+	if (!strcmp(option, "--xattrs-exclude"))
+		return add_pattern(s, option, value, false, diag);
+	if (!strcmp(option, "--exclude-from"))
+		return xw_lines_read(option, value, diag, add_line, s);
+	if (!strcmp(option, "--transform"))
+		return add_transform(s, value, diag);
+	if (!strcmp(option, "--owner-map"))
+		return xw_idmap_read(&s->owners, option, value, false, &s->names, diag);
+	if (!strcmp(option, "--group-map"))
+		return xw_idmap_read(&s->groups, option, value, true, &s->names, diag);
+	if (!strcmp(option, "--mtime")) {
+		s->mtime_set = true;
+		return set_time(option, value, &s->mtime, diag);
+	}
+	if (!strcmp(option, "--newer") || !strcmp(option, "--newer-mtime")) {
+		s->newer_set = true;
+		s->newer_mtime = !strcmp(option, "--newer-mtime");
+		return set_time(option, value, &s->newer, diag);
+	}
+	return XW_ERR_NOTFOUND;
+}
+
 int xw_select_set(struct xw_select *s, const char *option, const char *value, struct xw_diag *diag)
 {
-	bool exclude = !strcmp(option, "--exclude");
+	const int rc = set_source(s, option, value, diag);
 
-	if (exclude || !strcmp(option, "--xattrs-exclude")) {
-		char *copy = strdup(value ? value : "");
-
-		if (copy && exclude)
-			tidy(copy);
-		if (!copy || (exclude ? xw_vec_push(&s->exclude, copy)
-				      : xw_vec_push(&s->xattrs_exclude, copy))) {
-			free(copy);
-			return xw_fail_nomem(diag, option);
-		}
+	if (rc != XW_ERR_NOTFOUND)
+		return rc;
+	if (!strcmp(option, "--all-root")) {
+		s->owner = s->group = 0;
+		s->owner_set = s->group_set = true;
 		return 0;
 	}
 	if (!strcmp(option, "--strip-components"))
@@ -349,9 +427,43 @@ uint32_t xw_select_mode(const struct xw_select *s, uint32_t mode, bool directory
 	return mode;
 }
 
+static bool is_after(struct xw_time a, struct xw_time b)
+{
+	return a.sec > b.sec || (a.sec == b.sec && a.nsec > b.nsec);
+}
+
 struct xw_time xw_select_time(const struct xw_select *s, struct xw_time t)
 {
-	if (s->clamp_mtime && (t.sec > s->clamp || (t.sec == s->clamp && t.nsec)))
-		return (struct xw_time){s->clamp, 0};
-	return t;
+	const struct xw_time to = s->mtime_set ? s->mtime : (struct xw_time){s->clamp, 0};
+
+	if (s->mtime_set && !s->clamp_mtime)
+		return to;
+	return s->clamp_mtime && is_after(t, to) ? to : t;
+}
+
+int xw_select_transform(const struct xw_select *s, enum xw_transform_what what,
+			struct xw_slice *path)
+{
+	if (!s->transforms)
+		return 0;
+	while (path->len > 1 && path->p[path->len - 1] == '/')
+		path->len--;
+	return xw_transforms_apply(s->transforms, what, path);
+}
+
+uint32_t xw_select_owner(const struct xw_select *s, uint32_t uid)
+{
+	return xw_idmap_apply(&s->owners, &uid) || !s->owner_set ? uid : s->owner;
+}
+
+uint32_t xw_select_group(const struct xw_select *s, uint32_t gid)
+{
+	return xw_idmap_apply(&s->groups, &gid) || !s->group_set ? gid : s->group;
+}
+
+bool xw_select_too_old(const struct xw_select *s, const struct xw_entry *e)
+{
+	if (!s->newer_set || e->type == XW_ET_DIR || is_after(e->mtime, s->newer))
+		return false;
+	return s->newer_mtime || !e->has_ctime || !is_after(e->ctime, s->newer);
 }

@@ -54,7 +54,8 @@ struct xw_entry {
 	 */
 	uint64_t size;
 	struct xw_time mtime, atime;
-	bool has_atime;
+	struct xw_time ctime; /* of a host directory only */
+	bool has_atime, has_ctime;
 	uint32_t dev_major, dev_minor; /* of CHR and BLK */
 	/*
 	 * HARDLINK: payload of `size` bytes follows and replaces the contents of the target (cpio,

@@ -2,6 +2,7 @@
 /* getopt needs two tables of its own; both are generated from the rows. */
 #include "config.h"
 
+#include "cli/date.h"
 #include "cli/env.h"
 #include "cli/escape.h"
 #include "cli/names.h"
@@ -184,6 +185,28 @@ static int push_owner(struct cli_line *l, const char *name, int group)
 	return -1;
 }
 
+/* A date, which the library has in seconds. */
+static int push_date(struct cli_line *l, const char *name)
+{
+	char text[64];
+
+	if (!cli_date(optarg, text, sizeof(text))) {
+		cli_line_failf(l,
+			       "%s: \"%s\" is not a date (@SECONDS, or YYYY-MM-DD with or without "
+			       "HH:MM:SS and a zone), nor a file by a name with \"/\" or \".\" in "
+			       "front",
+			       name, optarg);
+		return EXIT_USAGE;
+	}
+	cli_line_push(l, name, NULL);
+	l->settings[l->count - 1].made = strdup(text);
+	l->settings[l->count - 1].value = l->settings[l->count - 1].made;
+	if (l->settings[l->count - 1].value)
+		return -1;
+	cli_line_failf(l, "out of memory reading the command line");
+	return EXIT_FAILED;
+}
+
 /* text: a value of -E that may have an offset */
 static void note_offset(struct cli_line *l, const char *text)
 {
@@ -218,6 +241,8 @@ static int take_option(struct cli_line *l, int key, const char *arg)
 	case CLI_TO_LIBRARY:
 		if (key == CLI_KEY_OWNER || key == CLI_KEY_GROUP)
 			return push_owner(l, row->name, key == CLI_KEY_GROUP);
+		if (key == CLI_KEY_MTIME || key == CLI_KEY_NEWER || key == CLI_KEY_NEWER_MTIME)
+			return push_date(l, row->name);
 		cli_line_push(l, row->name, row->has_arg ? optarg : NULL);
 		return -1;
 	case CLI_ALWAYS:

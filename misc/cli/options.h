@@ -33,20 +33,27 @@ struct cli_row {
 
 enum {
 	CLI_KEY_ACLS = 256,
+	CLI_KEY_ALL_ROOT,
 	CLI_KEY_CLAMP,
 	CLI_KEY_DIRECTORY,
 	CLI_KEY_EXCLUDE,
 	CLI_KEY_GROUP,
+	CLI_KEY_GROUP_MAP,
 	CLI_KEY_HELP,
 	CLI_KEY_JOBS,
 	CLI_KEY_JSON,
 	CLI_KEY_MODE,
+	CLI_KEY_MTIME,
+	CLI_KEY_NEWER,
+	CLI_KEY_NEWER_MTIME,
 	CLI_KEY_NUMERIC,
 	CLI_KEY_ONE_FS,
 	CLI_KEY_OWNER,
+	CLI_KEY_OWNER_MAP,
 	CLI_KEY_PARTITION,
 	CLI_KEY_SELINUX,
 	CLI_KEY_STRIP,
+	CLI_KEY_TRANSFORM,
 	CLI_KEY_WHITEOUTS,
 	CLI_KEY_XATTRS,
 	CLI_KEY_XATTRS_EXCLUDE,
@@ -56,22 +63,29 @@ enum {
 /* Selection of sources, and how the work is done. */
 /* clang-format off */
 #define CLI_FILL_ROWS \
+	{CLI_KEY_ALL_ROOT, no_argument, "--all-root", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_CLAMP, no_argument, "--clamp-mtime", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_DIRECTORY, required_argument, "--directory", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_EXCLUDE, required_argument, "--exclude", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_GROUP, required_argument, "--group", CLI_TO_LIBRARY, NULL}, \
+	{CLI_KEY_GROUP_MAP, required_argument, "--group-map", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_JOBS, required_argument, "--jobs", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_MODE, required_argument, "--mode", CLI_TO_LIBRARY, NULL}, \
+	{CLI_KEY_MTIME, required_argument, "--mtime", CLI_TO_LIBRARY, NULL}, \
+	{CLI_KEY_NEWER, required_argument, "--newer", CLI_TO_LIBRARY, NULL}, \
+	{CLI_KEY_NEWER_MTIME, required_argument, "--newer-mtime", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_ONE_FS, no_argument, "--one-file-system", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_OWNER, required_argument, "--owner", CLI_TO_LIBRARY, NULL}, \
+	{CLI_KEY_OWNER_MAP, required_argument, "--owner-map", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_STRIP, required_argument, "--strip-components", CLI_TO_LIBRARY, NULL}, \
+	{CLI_KEY_TRANSFORM, required_argument, "--transform", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_WHITEOUTS, required_argument, "--whiteouts", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_XATTRS_EXCLUDE, required_argument, "--xattrs-exclude", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_ACLS, no_argument, "--acls", CLI_ALWAYS, NULL}, \
 	{CLI_KEY_NUMERIC, no_argument, "--numeric-owner", CLI_ALWAYS, NULL}, \
 	{CLI_KEY_SELINUX, no_argument, "--selinux", CLI_ALWAYS, NULL}, \
 	{CLI_KEY_XATTRS, no_argument, "--xattrs", CLI_ALWAYS, NULL}, \
-	{'X', required_argument, "--exclude-from", CLI_REFUSED, "patterns in a file"}
+	{'X', required_argument, "--exclude-from", CLI_TO_LIBRARY, NULL}
 
 /* Handled here: help, version, verbosity. */
 #define CLI_TALK_ROWS \
@@ -94,11 +108,18 @@ enum {
 	"      --directory DIR       put the content below DIR in the image\n" \
 	"      --strip-components N  drop N leading components of every name\n" \
 	"      --exclude PATTERN     leave out what matches (more than once)\n" \
+	"  -X, --exclude-from FILE   the same for each line of FILE\n" \
+	"      --newer DATE|FILE     leave out files that did not change since\n" \
+	"      --newer-mtime DATE|FILE  the same by time of modification alone\n" \
+	"      --transform EXPR      change names by s/REGEXP/REPLACEMENT/, as tar does\n" \
 	"      --xattrs-exclude PATTERN  leave out extended attributes whose name matches\n" \
 	"      --one-file-system     of a directory: do not descend into mounts\n" \
 	"      --whiteouts WHAT      of OCI layers: apply, keep, or overlay (for overlayfs)\n" \
 	"      --owner USER[:GROUP]  owner of everything; --group GROUP; --mode MODE likewise\n" \
-	"      --clamp-mtime         no time later than SOURCE_DATE_EPOCH\n"
+	"      --all-root            everything is root's\n" \
+	"      --owner-map FILE      owners by a table of OLD NEW; --group-map FILE likewise\n" \
+	"      --mtime DATE|FILE     the time of everything\n" \
+	"      --clamp-mtime         no time later than that, or SOURCE_DATE_EPOCH\n"
 /* clang-format on */
 
 struct cli_setting {

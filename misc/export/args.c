@@ -50,6 +50,7 @@ static const struct cli_row rows[] = {
 	{'C', required_argument, "-C", CLI_OURS, NULL},
 	{CLI_KEY_DIRECTORY, required_argument, "--directory", CLI_TO_LIBRARY, NULL},
 	{CLI_KEY_EXCLUDE, required_argument, "--exclude", CLI_TO_LIBRARY, NULL},
+	{'X', required_argument, "--exclude-from", CLI_TO_LIBRARY, NULL},
 	{CLI_KEY_GROUP, required_argument, "--group", CLI_TO_LIBRARY, NULL},
 	{CLI_KEY_JOBS, required_argument, "--jobs", CLI_TO_LIBRARY, NULL},
 	{CLI_KEY_MODE, required_argument, "--mode", CLI_TO_LIBRARY, NULL},
@@ -125,6 +126,7 @@ static void print_help(FILE *out)
 	      "  -T, --files-from FILE     PATHs from FILE, one a line (- is standard input);\n"
 	      "      --null                each ends with a NUL, and is taken as it is\n"
 	      "      --exclude PATTERN     leave out what matches (more than once)\n"
+	      "  -X, --exclude-from FILE   the same for each line of FILE\n"
 	      "      --strip-components N  drop N leading components of every name\n"
 	      "      --xattrs-exclude PATTERN, --no-xattrs, --no-acls  leave out attributes\n"
 	      "      --owner USER[:GROUP]  owner of everything; --group GROUP; --mode MODE "

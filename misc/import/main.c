@@ -55,11 +55,11 @@ static int import(const struct import_args *args)
 		return EXIT_FAILED;
 	}
 	xw_import_on_log(x, cli_run_log, &run); /* set first: options may warn, too */
+	xw_import_on_names(x, cli_name_to_id, NULL);
 	err = set_all(x, args);
 	status = cli_run_status(err);
 	if (!err) {
 		cli_progress_init(&run.bar, !args->line.quiet);
-		xw_import_on_names(x, cli_name_to_id, NULL);
 		xw_import_on_progress(x, cli_run_progress, &run);
 		err = xw_import_run(x, args->image);
 		cli_progress_wipe(&run.bar);

@@ -52,10 +52,10 @@ int mkfs_make(const struct mkfs_args *args, bool overwrite)
 		return err;
 	}
 	xw_mkfs_on_log(m, cli_run_log, &run); /* set first: options may warn, too */
+	xw_mkfs_on_names(m, cli_name_to_id, NULL);
 	err = set_all(m, args, overwrite);
 	if (!err) {
 		cli_progress_init(&run.bar, !args->line.quiet);
-		xw_mkfs_on_names(m, cli_name_to_id, NULL);
 		xw_mkfs_on_progress(m, cli_run_progress, &run);
 		err = xw_mkfs_run(m, args->image);
 		cli_progress_wipe(&run.bar);

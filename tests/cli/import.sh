@@ -46,7 +46,7 @@ usage "an option of xw-mkfs" "unknown option -L" -L x img good.tar
 usage "an extended option of xw-mkfs" "-E stride=4: .*offset" -E stride=4 img good.tar
 usage "tar's option that begins like one of ours" "unknown option --exclude-fro" --exclude-fro x img good.tar
 usage "  with a value behind =" "unknown option --xattrs-ex" --xattrs-ex=user.a img good.tar
-usage "  and one that there is not" "exclude-from .*not supported" -X list img good.tar
+usage "what is no expression" "--transform: \"x\": must be s/" --transform x img good.tar
 usage "how to commit" "commit: \"soon\"" --commit soon img good.tar
 usage "--whiteouts" "\"maybe\"" --whiteouts maybe img good.tar
 usage "--jobs" "--jobs: \"x\"" --jobs x img good.tar

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* --owner-map, --group-map: numbers of owners that become others. */
+#ifndef XW_IMPORT_IDMAP_H
+#define XW_IMPORT_IDMAP_H
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "xattr/acl.h"
+
+struct xw_idmap_pair {
+	uint32_t from, to;
+};
+
+struct xw_idmap {
+	XW_VEC(struct xw_idmap_pair) v; /* sorted by from, which are distinct, once read */
+};
+
+/*
+ * Read a file of tar(1)'s format: lines of "OLD NEW", where OLD is a name or +NUMBER, and NEW a
+ * name, +NUMBER or NAME:NUMBER; "#" begins a comment. XW_ERR_IO, XW_ERR_USAGE.
+ */
+int xw_idmap_read(struct xw_idmap *m, const char *option, const char *file, bool group,
+		  const struct xw_acl_names *names, struct xw_diag *diag);
+/* true: *id became another one, or is to stay. */
+bool xw_idmap_apply(const struct xw_idmap *m, uint32_t *id);
+void xw_idmap_free(struct xw_idmap *m);
+
+#endif
