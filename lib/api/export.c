@@ -114,18 +114,19 @@ static int set_number(struct xw_export *x, const char *option, const char *value
 static int set_order(struct xw_export *x, const char *value)
 {
 	static const char *const names[] = {
+		[XW_ORDER_TREE] = "tree",
 		[XW_ORDER_DISK] = "disk",
 		[XW_ORDER_INODE] = "inode",
 		[XW_ORDER_NAME] = "name",
 	};
 
-	for (unsigned i = 0; value && i < XW_ARRAY_SIZE(names); i++) {
+	for (unsigned i = XW_ORDER_TREE; value && i < XW_ARRAY_SIZE(names); i++) {
 		if (!strcmp(value, names[i])) {
 			x->order = (enum xw_export_order)i;
 			return 0;
 		}
 	}
-	return xw_fail(&x->diag, XW_ERR_USAGE, "--order: \"%s\" is not disk, inode or name",
+	return xw_fail(&x->diag, XW_ERR_USAGE, "--order: \"%s\" is not tree, disk, inode or name",
 		       value ? value : "");
 }
 
@@ -429,6 +430,8 @@ int xw_export_extract(struct xw_export *x, const char *image, const char *dir)
 	struct run r = {.x = x, .each = x->entry, .arg = x->entry_arg};
 	int rc = open_run(&r, image);
 
+	if (r.opts.order == XW_ORDER_DEFAULT)
+		r.opts.order = XW_ORDER_DISK; /* times of directories are set at the end */
 	x->extract.dir = dir;
 	x->extract.made = x->entry ? on_entry : NULL;
 	x->extract.made_arg = &r;

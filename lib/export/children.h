@@ -8,6 +8,8 @@
 #include "read/itree.h"
 
 enum xw_export_order {
+	XW_ORDER_DEFAULT, /* TREE in archives and lists, DISK for files that we write */
+	XW_ORDER_TREE, /* directory after directory, their entries by the place of their data */
 	XW_ORDER_DISK, /* like inode order, but file data in disk order: see queue.h */
 	XW_ORDER_INODE, /* entries of a directory by inode number */
 	XW_ORDER_NAME, /* by the bytes of their names */

@@ -235,7 +235,8 @@ static int on_missing(void *arg, const char *path)
 int xw_export_begin(struct xw_exporter *x, struct xw_image *img, const struct xw_export_opts *o,
 		    struct xw_export_stats *stats)
 {
-	struct xw_walk_opts wo = {.top = o->top, .order = o->order, .select = o->select};
+	const enum xw_export_order order = o->order == XW_ORDER_DEFAULT ? XW_ORDER_TREE : o->order;
+	struct xw_walk_opts wo = {.top = o->top, .order = order, .select = o->select};
 	struct xw_children roots = {0};
 	struct xw_walk *w = NULL;
 	bool all = !o->paths.n;
@@ -251,12 +252,12 @@ int xw_export_begin(struct xw_exporter *x, struct xw_image *img, const struct xw
 		return xw_fail_nomem(img->diag, "symbolic link");
 	rc = xw_walk_top(img, o->top, &top);
 	if (!rc && !all)
-		rc = xw_paths_resolve(img, top, o->order, &o->paths, on_missing, x, &roots, &all);
+		rc = xw_paths_resolve(img, top, order, &o->paths, on_missing, x, &roots, &all);
 	wo.roots = all ? NULL : &roots;
 	if (!rc)
 		rc = xw_walk_new(img, &wo, &w);
 	xw_children_free(&roots);
-	return rc ? rc : xw_queue_new(img, o->order, w, &x->queue);
+	return rc ? rc : xw_queue_new(img, order, w, &x->queue);
 }
 
 static const char *plural(uint64_t n)

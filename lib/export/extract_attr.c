@@ -93,7 +93,7 @@ static int set_acl(struct setter *s, const char *name, const struct xw_xattr_ref
 	struct xw_diag *diag = s->t->x->img->diag;
 	auto_free uint8_t *raw = NULL;
 	struct xw_acl acl = {0};
-	int rc = xw_acl_from_disk(&acl, a->value, a->value_len, name, diag);
+	int rc = xw_acl_from_stored(&acl, a->value, a->value_len, name, diag);
 
 	if (!rc) {
 		raw = malloc(xw_acl_to_xattr(&acl, NULL));

@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "export/ahead.h"
+#include "export/order.h"
 #include "read/map.h"
 
 #define ITEMS_MAX 32768u
@@ -87,6 +89,12 @@ static bool has_data(const struct xw_walk_item *e)
 	       xw_inode_has_map(&e->inode);
 }
 
+/* Does the order depend on where data is? */
+static bool by_data(const struct xw_queue *q)
+{
+	return q->order == XW_ORDER_DISK || q->order == XW_ORDER_TREE;
+}
+
 /* Add one item of the walk, or its failure. */
 static int add(struct xw_queue *q, const struct xw_walk_item *e, int code)
 {
@@ -101,7 +109,7 @@ static int add(struct xw_queue *q, const struct xw_walk_item *e, int code)
 		rc = keep(q, d ? d->text : "", d ? strlen(d->text) : 0, &i.record);
 	if (code != 1 && d)
 		xw_diag_clear(d);
-	if (q->order == XW_ORDER_DISK && code == 1 && has_data(e))
+	if (by_data(q) && code == 1 && has_data(e))
 		i.key = xw_first_block(q->img, e->ino, &e->inode);
 	if (rc || xw_vec_push(&q->v, i))
 		return xw_fail_nomem(d, "order");
@@ -146,6 +154,19 @@ static void climb_to(struct climb *c, const struct item *at)
 	}
 }
 
+/* Items without data get the key of the next one that has some. */
+static void lend_keys(struct xw_queue *q)
+{
+	xw_blk next = UINT64_MAX;
+
+	for (size_t i = q->v.n; i--;) {
+		if (q->v.v[i].key)
+			next = q->v.v[i].key;
+		else
+			q->v.v[i].key = next;
+	}
+}
+
 /*
  * Set the keys of items without data. The walk is depth first, so the items in a directory follow
  * it with paths that extend its own, up to the first one that does not.
@@ -153,16 +174,12 @@ static void climb_to(struct climb *c, const struct item *at)
 static int set_keys(struct xw_queue *q)
 {
 	struct climb c = {.q = q, .data = calloc(q->v.n, sizeof(*c.data))};
-	xw_blk next = UINT64_MAX;
 	int rc = c.data ? xw_vec_reserve(&c.up, q->v.n) : XW_ERR_NOMEM;
 
-	for (size_t i = q->v.n; i-- && !rc;) {
+	for (size_t i = 0; i < q->v.n && !rc; i++)
 		c.data[i] = q->v.v[i].key != 0;
-		if (c.data[i])
-			next = q->v.v[i].key;
-		else
-			q->v.v[i].key = next;
-	}
+	if (!rc)
+		lend_keys(q);
 	for (size_t i = 0; i < q->v.n && !rc; i++) {
 		climb_to(&c, &q->v.v[i]);
 		c.up.v[c.up.n++] = (uint32_t)i;
@@ -190,10 +207,41 @@ static int by_key(const void *a, const void *b)
 	return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
+static int sort_tree(struct xw_queue *q)
+{
+	const size_t n = q->v.n;
+	auto_free struct xw_order_item *keys = calloc(n, sizeof(*keys));
+	auto_free uint32_t *order = calloc(n, sizeof(*order));
+	auto_free struct item *sorted = calloc(n, sizeof(*sorted));
+	int rc = keys && order && sorted ? 0 : XW_ERR_NOMEM;
+
+	lend_keys(q);
+	for (size_t i = 0; i < n && !rc; i++)
+		keys[i] = (struct xw_order_item){(const char *)q->bytes.v + q->v.v[i].path,
+						 q->v.v[i].path_len, q->v.v[i].key};
+	if (!rc)
+		rc = xw_order_tree(keys, n, !q->ended, order);
+	if (rc)
+		return xw_fail_nomem(q->img->diag, "order");
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = q->v.v[order[i]];
+	memcpy(q->v.v, sorted, n * sizeof(*sorted));
+	return 0;
+}
+
+static int sort_disk(struct xw_queue *q)
+{
+	const int rc = set_keys(q);
+
+	if (!rc)
+		qsort(q->v.v, q->v.n, sizeof(*q->v.v), by_key);
+	return rc;
+}
+
 /* Read the next window from the walk. */
 static int fill(struct xw_queue *q)
 {
-	const size_t max = q->order == XW_ORDER_DISK ? ITEMS_MAX : ITEMS_FEW;
+	const size_t max = by_data(q) ? ITEMS_MAX : ITEMS_FEW;
 	struct xw_walk_item e;
 	int rc;
 
@@ -210,12 +258,9 @@ static int fill(struct xw_queue *q)
 		if (rc)
 			return rc;
 	}
-	if (q->order != XW_ORDER_DISK || q->v.n < 2)
+	if (!by_data(q) || q->v.n < 2)
 		return 0;
-	rc = set_keys(q);
-	if (!rc)
-		qsort(q->v.v, q->v.n, sizeof(*q->v.v), by_key);
-	return rc;
+	return q->order == XW_ORDER_TREE ? sort_tree(q) : sort_disk(q);
 }
 
 static int decode(struct xw_queue *q, const struct item *i, struct xw_walk_item *e)

@@ -3,6 +3,8 @@
  * The items of the walk, a window at a time: sorted in disk order, and read ahead. Memory is
  * bounded by the window for any image.
  *
+ * In XW_ORDER_TREE entries of one directory are sorted by their data: see order.h.
+ *
  * In XW_ORDER_DISK the files of a window are sorted by their first data block. Items without data
  * keep their position relative to their neighbors in the walk, and a directory precedes its
  * contents: a window whose data is ascending already, as in an image that was filled in one run,

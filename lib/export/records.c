@@ -30,8 +30,8 @@ static int add_acl(struct xw_tar_records *r, const struct xw_xattr_ref *a, struc
 	struct xw_acl acl = {0};
 	int rc;
 
-	rc = xw_acl_from_disk(&acl, a->value, a->value_len,
-			      is_default ? "default ACL" : "access ACL", diag);
+	rc = xw_acl_from_stored(&acl, a->value, a->value_len,
+				is_default ? "default ACL" : "access ACL", diag);
 	if (!rc && acl.e.n) {
 		text = malloc(XW_ACL_TEXT_MAX(acl.e.n));
 		raw = malloc(xw_acl_to_xattr(&acl, NULL));

@@ -179,6 +179,19 @@ int xw_acl_from_disk(struct xw_acl *acl, const void *value, size_t len, const ch
 	return xw_acl_finish(acl, XW_ERR_CORRUPT, what, diag);
 }
 
+int xw_acl_from_stored(struct xw_acl *acl, const void *value, size_t len, const char *what,
+		       struct xw_diag *diag)
+{
+	int rc;
+
+	if (len < 4 || peek32(value) != XATTR_VERSION)
+		return xw_acl_from_disk(acl, value, len, what, diag);
+	rc = xw_acl_from_xattr(acl, value, len, what, diag);
+	if (rc == XW_ERR_INPUT && diag)
+		diag->code = XW_ERR_CORRUPT;
+	return rc == XW_ERR_INPUT ? XW_ERR_CORRUPT : rc;
+}
+
 bool xw_acl_is_minimal(const struct xw_acl *acl)
 {
 	for (size_t i = 0; i < acl->e.n; i++)

@@ -75,6 +75,12 @@ int xw_acl_from_xattr(struct xw_acl *acl, const void *value, size_t len, const c
 		      struct xw_diag *diag);
 int xw_acl_from_disk(struct xw_acl *acl, const void *value, size_t len, const char *what,
 		     struct xw_diag *diag);
+/*
+ * The same, but what some tools (tar2ext4) stored as it is in archives, of version 2, is read, too:
+ * its meaning is plain, although Linux refuses it.
+ */
+int xw_acl_from_stored(struct xw_acl *acl, const void *value, size_t len, const char *what,
+		       struct xw_diag *diag);
 /* Has it only the three entries that equal the mode bits? Such an access ACL is not stored. */
 bool xw_acl_is_minimal(const struct xw_acl *acl);
 

@@ -147,7 +147,7 @@ export_ -tv --owner :root img small
 is "--owner with a group only" grep -q '^[^ ]* [0-9]*/0 ' .out
 
 # Orders.
-for o in disk inode name; do
+for o in tree disk inode name; do
 	"$EXPORT" -t --order $o img >order.$o
 	equal "--order=$o: all names" "$(sort order.$o | sha256sum)" "$(sort list | sha256sum)"
 	equal "--order=$o: directories come first" "$(awk -F/ '{ p = ""; n = NF - ($NF == ""); for (i = 1; i < n; i++) { p = p $i "/"; if (!(p in seen)) print } } /\/$/ { seen[$0] }' order.$o)" ""
@@ -240,7 +240,7 @@ export_ img2
 is "which holds the same" diff <(lines out.tar) <(lines .out)
 same=(-U 12345678-1234-4234-8234-123456789abc -E hash_seed=12345678-1234-4234-8234-123456789abc)
 export SOURCE_DATE_EPOCH=1700000000
-for o in disk inode name; do
+for o in tree disk inode name; do
 	"$EXPORT" --order $o img2 >again.tar
 	mkfs "${same[@]}" -d again.tar a.img
 	"$EXPORT" --order $o a.img >again.tar
@@ -369,4 +369,4 @@ if python3 -c 'import os, pty; os.waitstatus_to_exitcode(0); os.close(pty.openpt
 else
 	skip "no archive from a terminal" "python3 cannot open a terminal"
 fi
-done_testing 162
+done_testing 165

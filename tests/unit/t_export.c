@@ -283,6 +283,8 @@ static void make_mixed_image(struct fixture *fx)
 START_TEST(orders)
 {
 	static const char *const want[] = {
+		[XW_ORDER_DEFAULT] = " d d/f d/sf e e/f empty g f ",
+		[XW_ORDER_TREE] = " d d/f d/sf e e/f empty g f ",
 		[XW_ORDER_DISK] = " d d/f d/sf e e/f empty g f ",
 		[XW_ORDER_INODE] = " d d/f d/sf e e/f f empty g ",
 		[XW_ORDER_NAME] = " d d/f d/sf e e/f empty f g ",

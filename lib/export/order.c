@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Items whose directory is not among them were in a directory of an earlier window. They form
+ * groups, each of one such directory, which the walk leaves one after the other: the groups keep
+ * their order. In every directory, and every group, the entry that the walk has not left yet goes
+ * last; the others are sorted by the first data in them.
+ */
+#include "export/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/err.h"
+
+struct node {
+	uint32_t seq;
+	uint32_t parent; /* of the sort: groups first, then n + 1 + the index of a directory */
+	xw_blk key;
+	bool open;
+};
+
+/* A part of the sorted nodes: the entries of one directory. */
+struct span {
+	uint32_t at, end;
+};
+
+/* A failure has the path of the directory that could not be read. */
+static bool is_below(const struct xw_order_item *e, const struct xw_order_item *dir)
+{
+	const size_t n = dir->path_len;
+
+	return !n || (e->path_len >= n && !memcmp(e->path, dir->path, n) &&
+		      (e->path_len == n || e->path[n] == '/'));
+}
+
+/* Without the last component. */
+static size_t directory_len(const struct xw_order_item *e)
+{
+	size_t n = e->path_len;
+
+	while (n && e->path[n - 1] != '/')
+		n--;
+	return n;
+}
+
+static bool same_directory(const struct xw_order_item *a, const struct xw_order_item *b)
+{
+	const size_t n = directory_len(a);
+
+	return n == directory_len(b) && !memcmp(a->path, b->path, n);
+}
+
+/* Find parents; up is room for n indexes. */
+static void set_parents(const struct xw_order_item *v, size_t n, struct node *nodes, uint32_t *up)
+{
+	const struct xw_order_item *last = NULL;
+	uint32_t group = 0;
+	size_t depth = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		while (depth && !is_below(&v[i], &v[up[depth - 1]]))
+			depth--;
+		nodes[i] = (struct node){.seq = (uint32_t)i, .key = v[i].key};
+		if (depth) {
+			nodes[i].parent = (uint32_t)n + 1 + up[depth - 1];
+		} else {
+			group += last && !same_directory(last, &v[i]);
+			nodes[i].parent = group;
+			last = &v[i];
+		}
+		up[depth++] = (uint32_t)i;
+	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct node *x = a, *y = b;
+
+	if (x->parent != y->parent)
+		return x->parent < y->parent ? -1 : 1;
+	if (x->open != y->open)
+		return x->open ? 1 : -1;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+/* The nodes are sorted: go down. */
+static void descend(const struct node *nodes, size_t n, struct span *children, struct span *stack,
+		    uint32_t *order)
+{
+	size_t depth = 0, out = 0;
+	uint32_t top = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t parent = nodes[i].parent;
+
+		if (parent <= n) {
+			top = i + 1;
+			continue;
+		}
+		if (!i || nodes[i - 1].parent != parent)
+			children[parent - n - 1].at = i;
+		children[parent - n - 1].end = i + 1;
+	}
+	stack[depth++] = (struct span){0, top};
+	while (depth) {
+		struct span *s = &stack[depth - 1];
+		uint32_t seq;
+
+		if (s->at == s->end) {
+			depth--;
+			continue;
+		}
+		seq = nodes[s->at++].seq;
+		order[out++] = seq;
+		if (children[seq].end)
+			stack[depth++] = children[seq];
+	}
+}
+
+int xw_order_tree(const struct xw_order_item *v, size_t n, bool more, uint32_t *order)
+{
+	auto_free struct node *nodes = calloc(n, sizeof(*nodes));
+	auto_free struct span *children = calloc(n, sizeof(*children));
+	auto_free struct span *stack = calloc(n + 1, sizeof(*stack));
+
+	if (!nodes || !children || !stack)
+		return XW_ERR_NOMEM;
+	set_parents(v, n, nodes, order);
+	for (size_t i = n; i--;) {
+		struct node *up = nodes[i].parent > n ? &nodes[nodes[i].parent - n - 1] : NULL;
+
+		nodes[i].open |= more && i == n - 1;
+		if (!up)
+			continue;
+		up->key = XW_MIN(up->key, nodes[i].key);
+		up->open |= nodes[i].open;
+	}
+	qsort(nodes, n, sizeof(*nodes), compare);
+	descend(nodes, n, children, stack, order);
+	return 0;
+}
