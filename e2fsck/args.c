@@ -30,6 +30,7 @@ static const struct cli_row rows[] = {
 	{'D', no_argument, "-D", CLI_OURS, NULL},
 	{'E', required_argument, "-E", CLI_OURS, NULL},
 	{'f', no_argument, "-f", CLI_OURS, NULL},
+	{CLI_KEY_FORCE, no_argument, "--force", CLI_ALIAS, "f"},
 	{'F', no_argument, "-F", CLI_OURS, NULL},
 	{'I', required_argument, "-I", CLI_OURS, NULL},
 	{'j', required_argument, "-j", CLI_OURS, NULL},
@@ -63,8 +64,8 @@ static void print_help(FILE *out)
 	      "  -p, -a               repair what is safe without questions, else stop\n"
 	      "  -n                   change nothing, answer no to all questions\n"
 	      "  -y                   answer yes to all questions\n"
-	      "  -f                   check also a filesystem that is marked clean\n"
-	      "  -v                   print statistics, and findings that follow from repairs\n"
+	      "  -f, --force          check also a filesystem that is marked clean\n"
+	      "  -v, --verbose        print statistics, and findings that follow from repairs\n"
 	      "  -t                   print times; -tt: of each pass\n"
 	      "  -b BLOCK             superblock to use; -B SIZE: block size to look for it\n"
 	      "  -c                   read all blocks for bad ones; -cc: also write them; -k: keep "
@@ -86,7 +87,7 @@ static void print_help(FILE *out)
 	      "\n"
 	      "      --partition N    the filesystem in partition N of IMAGE\n" CLI_REDO_HELP(
 		      " ") "      --jobs N         threads (default: processors)\n"
-			   "  -q                   print nothing but problems\n"
+			   "  -q, --quiet          print nothing but problems\n"
 			   "      --json           print findings as JSON, one a line\n"
 			   "  -V, --version        print the version\n"
 			   "  -h, --help           print this\n"

@@ -78,8 +78,10 @@ static int refuse_foreign(struct opening *op, struct xw_feed *f)
 
 	if (have < 0)
 		return xw_fail(op->diag, (int)have, "%s: %s", op->name, f->err);
-	return what ? xw_fail(op->diag, XW_ERR_INPUT, "%s: is %s, not an archive", op->name, what)
-		    : 0;
+	if (!what)
+		return 0;
+	return xw_fail(op->diag, XW_ERR_INPUT, "%s: is %s, not an archive%s", op->name, what,
+		       strncmp(what, "an ext", 6) ? "" : "; xw-export makes one of it");
 }
 
 /* The input is not compressed (any more): choose the reader. Owns f. */

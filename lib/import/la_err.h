@@ -17,7 +17,8 @@ static inline const char *xw_la_text(struct archive *a)
 	if (text && strstr(text, "No progress is possible")) /* liblzma: the input ends early */
 		return "truncated input";
 	if (text && strstr(text, "Unrecognized archive format"))
-		return "neither a directory nor an archive in a known format";
+		return "neither a directory nor an archive in a known format; xw-debugfs -w "
+		       "writes single files";
 	return text;
 }
 

@@ -99,7 +99,7 @@ static void print_help(FILE *out)
 	      /* clang-format on */
 	      "      --jobs N                   threads (default: processors)\n"
 	      "      --json                     print the report as JSON, not as YAML\n"
-	      "  -q, -v                         print less, or more\n"
+	      "  -q, --quiet; -v, --verbose     print less, or more\n"
 	      "  -V, --version                  print the version\n"
 	      "  -h, --help                     print this\n"
 	      "\n"

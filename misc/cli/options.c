@@ -2,6 +2,7 @@
 /* getopt needs two tables of its own; both are generated from the rows. */
 #include "config.h"
 
+#include "cli/archive.h"
 #include "cli/date.h"
 #include "cli/env.h"
 #include "cli/escape.h"
@@ -67,6 +68,8 @@ void cli_line_error(const struct cli_line *l, const char *text)
 	cli_error("%s", text);
 	if (l->image && !l->placed)
 		cli_partition_hint(l->image);
+	if (l->image && strstr(text, "an ext2, ext3 or ext4 filesystem"))
+		cli_archive_hint(l->image);
 }
 
 void cli_line_failed(const struct cli_line *l, const char *text)
@@ -235,6 +238,8 @@ static int take_option(struct cli_line *l, int key, const char *arg)
 
 	if (!row)
 		return refuse_unknown(l, key, arg);
+	if (row->action == CLI_ALIAS)
+		return take_option(l, row->why[0], arg);
 	if (key == 'E')
 		note_offset(l, optarg);
 	switch (row->action) {

@@ -21,6 +21,7 @@ enum cli_action {
 	CLI_ALWAYS, /* an option of tar(1) for behavior that is the default here */
 	CLI_OURS, /* handled by the tool, or one of CLI_TALK_ROWS */
 	CLI_HELP, /* prints the help */
+	CLI_ALIAS, /* the long name of a letter */
 };
 
 struct cli_row {
@@ -28,7 +29,7 @@ struct cli_row {
 	int has_arg;
 	const char *name; /* the name used by the library and in messages */
 	enum cli_action action;
-	const char *why; /* REFUSED: the reason, one phrase */
+	const char *why; /* REFUSED: the reason, one phrase; ALIAS: the letter */
 };
 
 enum {
@@ -37,11 +38,13 @@ enum {
 	CLI_KEY_CLAMP,
 	CLI_KEY_DIRECTORY,
 	CLI_KEY_EXCLUDE,
+	CLI_KEY_FORCE,
 	CLI_KEY_GROUP,
 	CLI_KEY_GROUP_MAP,
 	CLI_KEY_HELP,
 	CLI_KEY_JOBS,
 	CLI_KEY_JSON,
+	CLI_KEY_LABEL,
 	CLI_KEY_MODE,
 	CLI_KEY_MTIME,
 	CLI_KEY_NEWER,
@@ -51,9 +54,12 @@ enum {
 	CLI_KEY_OWNER,
 	CLI_KEY_OWNER_MAP,
 	CLI_KEY_PARTITION,
+	CLI_KEY_QUIET,
 	CLI_KEY_SELINUX,
 	CLI_KEY_STRIP,
 	CLI_KEY_TRANSFORM,
+	CLI_KEY_UUID,
+	CLI_KEY_VERBOSE,
 	CLI_KEY_WHITEOUTS,
 	CLI_KEY_XATTRS,
 	CLI_KEY_XATTRS_EXCLUDE,
@@ -96,8 +102,15 @@ enum {
 #define CLI_SAY_ROWS \
 	{'q', no_argument, "-q", CLI_OURS, NULL}, \
 	{'v', no_argument, "-v", CLI_OURS, NULL}, \
+	{CLI_KEY_QUIET, no_argument, "--quiet", CLI_ALIAS, "q"}, \
+	{CLI_KEY_VERBOSE, no_argument, "--verbose", CLI_ALIAS, "v"}, \
 	{'V', no_argument, "--version", CLI_OURS, NULL}, \
 	{CLI_KEY_JSON, no_argument, "--json", CLI_OURS, NULL}
+
+/* Long names of letters that several tools have. */
+#define CLI_LABEL_ROWS \
+	{CLI_KEY_LABEL, required_argument, "--label", CLI_ALIAS, "L"}, \
+	{CLI_KEY_UUID, required_argument, "--uuid", CLI_ALIAS, "U"}
 
 /* --partition N. The other way to say where the filesystem begins, -E offset=, differs by tool. */
 #define CLI_PARTITION_ROW \

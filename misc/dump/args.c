@@ -13,6 +13,7 @@ enum { KEY_REDO = CLI_KEY_OWN };
 static const struct cli_row rows[] = {
 	{'b', no_argument, "-b", CLI_OURS, NULL},
 	{'f', no_argument, "-f", CLI_OURS, NULL},
+	{CLI_KEY_FORCE, no_argument, "--force", CLI_ALIAS, "f"},
 	{'g', no_argument, "-g", CLI_OURS, NULL},
 	{'h', no_argument, "-h", CLI_OURS, NULL},
 	{'i', no_argument, "-i", CLI_OURS, NULL},
@@ -35,7 +36,7 @@ static void print_help(FILE *out)
 	      "programs\n"
 	      "  -b        the bad blocks only          -x   numbers of blocks in hexadecimal\n"
 	      "  -m        is the image in use? (multiple mount protection)\n"
-	      "  -f        show an image with unknown features too\n"
+	      "  -f, --force            show an image with unknown features too\n"
 	      "  -i        IMAGE is a file made by e2image(8)\n"
 	      "  -o superblock=BLOCK    use that copy of the superblock\n"
 	      "  -o blocksize=BYTES     its block size\n"
@@ -43,7 +44,7 @@ static void print_help(FILE *out)
 	      "      --partition N      in partition N of IMAGE\n"
 	      "      --redo-file FILE   where an interrupted change is kept\n"
 	      "      --json             print it as JSON\n"
-	      "  -q, -v                 say less, or more\n"
+	      "  -q, --quiet; -v, --verbose  say less, or more\n"
 	      "  -V, --version          print the version\n"
 	      "      --help             print this\n"
 	      "\n"

@@ -153,7 +153,7 @@ static void print_help(FILE *out)
 	      "      --partition N         in partition N of IMAGE\n"
 	      "      --redo-file FILE      where an interrupted change is kept\n"
 	      "      --jobs N              threads that compress (default: processors)\n"
-	      "  -q         print nothing but problems      -v         print more\n"
+	      "  -q, --quiet  print nothing but problems    -v, --verbose  print more\n"
 	      "      --json                print the result as JSON (with -o, -t or -x)\n"
 	      "  -V, --version             print the version\n"
 	      "  -h, --help                print this\n"

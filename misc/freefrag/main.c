@@ -48,7 +48,7 @@ static void print_help(FILE *out)
 	      "      --partition N   in partition N of IMAGE\n"
 	      "      --redo-file FILE  where an interrupted change is kept\n"
 	      "      --json          print it as JSON\n"
-	      "  -q, -v              say less, or more\n"
+	      "  -q, --quiet; -v, --verbose  say less, or more\n"
 	      "  -V, --version       print the version\n"
 	      "  -h, --help          print this\n"
 	      "\n"

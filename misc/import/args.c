@@ -54,7 +54,7 @@ static void print_help(FILE *out)
 				"would come to\n"
 				"\n"
 				"Running:\n"
-				"  -q         print nothing but problems      -v         print "
+				"  -q, --quiet  print nothing but problems    -v, --verbose  print "
 				"more; twice: "
 				"statistics\n"
 				"      --jobs N              threads (default: processors); does "

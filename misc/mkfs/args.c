@@ -44,12 +44,14 @@ static const struct cli_row rows[] = {
 
 	CLI_PARTITION_ROW,
 	CLI_FILL_ROWS,
+	CLI_LABEL_ROWS,
 	CLI_TALK_ROWS,
 
 	{'k', no_argument, "-k", CLI_REFUSED, "keeping the bad block list"},
 
 	{'d', required_argument, "-d", CLI_OURS, NULL},
 	{'F', no_argument, "-F", CLI_OURS, NULL},
+	{CLI_KEY_FORCE, no_argument, "--force", CLI_ALIAS, "F"},
 	{'K', no_argument, "-K", CLI_OURS, NULL},
 	{'n', no_argument, "-n", CLI_OURS, NULL},
 	{'Q', required_argument, "-Q", CLI_OURS, NULL},

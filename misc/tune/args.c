@@ -20,6 +20,7 @@ static const struct cli_row rows[] = {
 	{'e', required_argument, "-e", CLI_OURS, NULL},
 	{'E', required_argument, "-E", CLI_OURS, NULL},
 	{'f', no_argument, "-f", CLI_OURS, NULL},
+	{CLI_KEY_FORCE, no_argument, "--force", CLI_ALIAS, "f"},
 	{'g', required_argument, "-g", CLI_OURS, NULL},
 	{'i', required_argument, "-i", CLI_OURS, NULL},
 	{'I', required_argument, "-I", CLI_OURS, NULL},
@@ -41,6 +42,7 @@ static const struct cli_row rows[] = {
 	{KEY_REDO_FILE, required_argument, "--redo-file", CLI_OURS, NULL},
 	{CLI_KEY_JOBS, required_argument, "--jobs", CLI_OURS, NULL},
 	CLI_PARTITION_ROW,
+	CLI_LABEL_ROWS,
 	CLI_TALK_ROWS,
 };
 
@@ -52,8 +54,8 @@ static void print_help(FILE *out)
 	      "unit: whatever goes wrong, IMAGE is what it was or what it should become.\n"
 	      "\n"
 	      "  -l                   list the superblock (after the change, if there is one)\n"
-	      "  -L LABEL             -M DIR: label, directory of the last mount\n"
-	      "  -U UUID              or clear, random, time: checksums made with it follow\n"
+	      "  -L, --label LABEL    -M DIR: label, directory of the last mount\n"
+	      "  -U, --uuid UUID      or clear, random, time: checksums made with it follow\n"
 	      "  -m PERCENT           -r BLOCKS: reserved; -u USER, -g GROUP: for whom\n"
 	      "  -e BEHAVIOR          on errors: continue, remount-ro, panic\n"
 	      "  -c COUNT             -C COUNT: mounts between checks, mounts so far\n"
@@ -68,12 +70,12 @@ static void print_help(FILE *out)
 	      "                       mount_opts=, force_fsck, [^]test_fs, encoding=, "
 	      "encoding_flags=,\n"
 	      "                       orphan_file_size=, offset=BYTES\n"
-	      "  -f                   also what is not advisable\n"
+	      "  -f, --force          also what is not advisable\n"
 	      "  -z FILE              write what the change overwrites to FILE, for e2undo(8)\n"
 	      "      --partition N    the filesystem in partition N of IMAGE\n"
 	      "\n" CLI_REDO_HELP(" ") "      --jobs N         threads (default: processors)\n"
-				      "  -q                   print nothing but problems\n"
-				      "  -v                   print more\n"
+				      "  -q, --quiet          print nothing but problems\n"
+				      "  -v, --verbose        print more\n"
 				      "      --json           print the result as JSON\n"
 				      "  -V, --version        print the version\n"
 				      "  -h, --help           print this\n"
