@@ -113,7 +113,6 @@ static int build(struct run *r)
 	int rc = xw_intake_report(&r->in, "metadata");
 
 	r->u->place.goal = r->in.sink.goal;
-	r->u->place.enc.sources = r->x->m.sources.v;
 	r->u->large_file = r->in.fill.large_file;
 	if (!rc)
 		rc = xw_update_tree(r->u, &r->in.tree);

@@ -46,6 +46,9 @@ void xw_mkfs_clear(struct xw_mkfs *m)
 		free(m->sources.v[i]);
 	xw_vec_free(&m->sources);
 	xw_vec_free(&m->backups);
+	for (size_t i = 0; i < m->tables.n; i++)
+		free(m->tables.v[i]);
+	xw_vec_free(&m->tables);
 	xw_select_free(&m->select);
 	xw_params_free(&m->params);
 	xw_json_free(&m->json);

@@ -285,7 +285,6 @@ static int open_builder(struct run *r)
 	r->b.place.enc.diag = &r->m->diag;
 	r->b.params = &r->m->params;
 	r->b.place.space = r->space;
-	r->b.place.enc.sources = r->m->sources.v;
 	r->b.place.stream.gap_keep =
 		(r->b.geo.blocks_per_group >> r->b.geo.cluster_bits) / GAP_KEEP_PART;
 	return xw_build_init(&r->b);

@@ -28,6 +28,7 @@ struct xw_mkfs {
 	struct xw_mkfs_params params;
 	struct xw_select select;
 	XW_VEC(char *) sources;
+	XW_VEC(char *) tables; /* --device-table: read after the sources */
 	bool plan_only, direct, supers_only; /* -n, -D, -S */
 	bool replace; /* --replace: a new file replaces an old one */
 	char *bad_list; /* -l; owned */
@@ -69,6 +70,7 @@ struct xw_intake {
 	struct xw_sink sink;
 	struct xw_fill fill;
 	struct xw_source *source; /* the current source; NULL in between */
+	char **names; /* of the sources and tables, by layer; owned */
 	struct timespec begin, last_tick;
 };
 void xw_intake_begin(struct xw_intake *in, struct xw_mkfs *m, const char *path);

@@ -9,6 +9,7 @@
 
 #include "session/edit.h"
 #include "disk/indirect.h"
+#include "import/devtable.h"
 
 /* ---- options ---- */
 
@@ -78,6 +79,14 @@ int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *valu
 		if (!rc)
 			m->params.now = v;
 		return rc;
+	}
+	if (!strcmp(option, "--device-table")) {
+		char *file = strdup(value ? value : "");
+
+		if (file && !xw_vec_push(&m->tables, file))
+			return 0;
+		free(file);
+		return xw_fail_nomem(&m->diag, option);
 	}
 	m->select.names = (struct xw_acl_names){lookup_name, m};
 	return xw_select_set(&m->select, option, value, &m->diag);
@@ -204,6 +213,14 @@ int xw_intake_open(struct xw_intake *in, struct xw_placer *p)
 
 	if (rc)
 		return rc;
+	in->names = calloc(m->sources.n + m->tables.n + 1, sizeof(*in->names));
+	if (!in->names)
+		return xw_fail_nomem(&m->diag, "sources");
+	for (size_t i = 0; i < m->sources.n; i++)
+		in->names[i] = m->sources.v[i];
+	for (size_t i = 0; i < m->tables.n; i++)
+		in->names[m->sources.n + i] = m->tables.v[i];
+	p->enc.sources = in->names;
 	open_sink(in, p);
 	m->select.clamp = m->params.now;
 	in->fill.tree = &in->tree;
@@ -227,11 +244,28 @@ void xw_intake_close(struct xw_intake *in)
 	xw_source_close(in->source);
 	xw_sink_free(&in->sink);
 	xw_fill_free(&in->fill);
+	free(in->names);
+	in->names = NULL;
 }
 
 static bool excluded(const void *arg, struct xw_slice path)
 {
 	return xw_select_excluded(arg, path);
+}
+
+static int read_tables(struct xw_intake *in)
+{
+	struct xw_mkfs *m = in->m;
+	int rc = 0;
+
+	for (size_t i = 0; i < m->tables.n && !rc; i++) {
+		rc = xw_devtable_open(m->tables.v[i], &in->fill.names, &m->diag, &in->source);
+		if (!rc)
+			rc = xw_fill_source(&in->fill, in->source);
+		xw_source_close(in->source);
+		in->source = NULL;
+	}
+	return rc == XW_ERR_USAGE ? XW_ERR_INPUT : rc;
 }
 
 int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id skip[2])
@@ -261,7 +295,7 @@ int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id 
 		xw_source_close(*s);
 		*s = NULL;
 	}
-	return rc;
+	return rc ? rc : read_tables(in);
 }
 
 /* ---- results ---- */

@@ -111,7 +111,7 @@ void xw_fill_free(struct xw_fill *f)
 
 /* ---- attributes ---- */
 
-static uint32_t type_bits(enum xw_etype t)
+uint32_t xw_fill_type_bits(enum xw_etype t)
 {
 	static const uint32_t bits[] = {
 		[XW_ET_REG] = XW_S_IFREG,   [XW_ET_DIR] = XW_S_IFDIR, [XW_ET_LNK] = XW_S_IFLNK,
@@ -141,7 +141,7 @@ static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw
 	else
 		perms = xw_select_mode(f->select, perms, e->type == XW_ET_DIR);
 	if (!(root && f->keep_root_perms))
-		n->mode = (uint16_t)(type_bits(e->type) | perms);
+		n->mode = (uint16_t)(xw_fill_type_bits(e->type) | perms);
 	if (!(root && f->keep_root_owner)) {
 		n->uid = xw_select_owner(f->select, plain ? n->uid : e->uid);
 		n->gid = xw_select_group(f->select, plain ? n->gid : e->gid);
@@ -312,7 +312,7 @@ static int add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entr
 	rc = old ? xw_tree_unlink(f->tree, old) : 0;
 	if (rc)
 		return rc;
-	n = xw_tree_node(f->tree, type_bits(e->type));
+	n = xw_tree_node(f->tree, xw_fill_type_bits(e->type));
 	if (!n)
 		return xw_fail_nomem(f->diag, "file");
 	rc = xw_tree_link(f->tree, at->dir, at->name, at->len, n);
@@ -407,6 +407,8 @@ static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_ent
 	int rc;
 
 	f->entry = e;
+	if (e->listed)
+		return xw_fill_listed(f, e);
 	if (xw_select_excluded(f->select, path) || xw_select_too_old(f->select, e))
 		return 0;
 	rc = xw_select_transform(f->select, XW_TRANSFORM_NAME, &path);

@@ -104,6 +104,10 @@ int xw_whiteout_end(struct xw_fill *f);
 bool xw_fill_stays(const struct xw_fill *f, const struct xw_blink *l);
 /* XW_FILL_KEEP: XW_ERR_EXISTS, with a message; else 0. */
 int xw_fill_refuse(struct xw_fill *f, const struct xw_blink *l);
+/* S_IFMT bits of a type. */
+uint32_t xw_fill_type_bits(enum xw_etype t);
+/* listed.c: an entry of a table. */
+int xw_fill_listed(struct xw_fill *f, const struct xw_entry *e);
 /* attrs.c: n->flags changed the xattrs that it must have (XW_BN_OPAQUE). */
 int xw_fill_renew_xattrs(struct xw_fill *f, struct xw_binode *n);
 void xw_fill_free(struct xw_fill *f);

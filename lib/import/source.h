@@ -72,6 +72,11 @@ struct xw_entry {
 	const struct xw_entry_xattr *xattrs; /* distinct names; includes raw system.posix_acl_* */
 	size_t n_xattrs;
 	struct xw_slice acl_access, acl_default; /* SCHILY.acl text; len 0 = none */
+	/*
+	 * of a table of files: what has that name and type keeps contents, time and attributes, and
+	 * gets mode and owner; anything else is made. optional: nothing is
+	 */
+	bool listed, optional;
 	uint64_t pos; /* byte offset of the member's first header in the
 					   (uncompressed) stream, for messages; 0 for a directory */
 };

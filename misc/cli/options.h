@@ -36,6 +36,7 @@ enum {
 	CLI_KEY_ACLS = 256,
 	CLI_KEY_ALL_ROOT,
 	CLI_KEY_CLAMP,
+	CLI_KEY_DEVICES,
 	CLI_KEY_DIRECTORY,
 	CLI_KEY_EXCLUDE,
 	CLI_KEY_FORCE,
@@ -71,6 +72,7 @@ enum {
 #define CLI_FILL_ROWS \
 	{CLI_KEY_ALL_ROOT, no_argument, "--all-root", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_CLAMP, no_argument, "--clamp-mtime", CLI_TO_LIBRARY, NULL}, \
+	{CLI_KEY_DEVICES, required_argument, "--device-table", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_DIRECTORY, required_argument, "--directory", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_EXCLUDE, required_argument, "--exclude", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_GROUP, required_argument, "--group", CLI_TO_LIBRARY, NULL}, \
@@ -131,6 +133,7 @@ enum {
 	"      --owner USER[:GROUP]  owner of everything; --group GROUP; --mode MODE likewise\n" \
 	"      --all-root            everything is root's\n" \
 	"      --owner-map FILE      owners by a table of OLD NEW; --group-map FILE likewise\n" \
+	"      --device-table FILE   devices, owners and modes by a table of genext2fs\n" \
 	"      --mtime DATE|FILE     the time of everything\n" \
 	"      --clamp-mtime         no time later than that, or SOURCE_DATE_EPOCH\n"
 /* clang-format on */

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A line: name, type, mode, uid, gid, major, minor, start, increment, count. "-" is 0. With a count
+ * it stands for that many devices, whose names end in start, start + 1 and so on; the first has
+ * the minor number of the line, and each further one is increment higher.
+ */
+#include "config.h"
+
+#include "import/devtable.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "import/lines.h"
+
+enum { NAME, TYPE, MODE, UID, GID, MAJOR, MINOR, START, INCREMENT, COUNT, FIELDS };
+
+#define COUNT_MAX 1048576u
+
+struct row {
+	char *name;
+	enum xw_etype type;
+	bool optional;
+	uint32_t n[FIELDS];
+};
+
+struct devtable {
+	struct xw_source src;
+	const struct xw_acl_names *names;
+	XW_VEC(struct row) rows;
+	size_t row;
+	uint32_t done; /* of the devices of a row */
+	char *path; /* of the current entry, with a number; owned */
+	struct xw_entry e;
+};
+
+static bool type_of(const char *word, struct row *r)
+{
+	static const struct {
+		char letter;
+		enum xw_etype type;
+	} types[] = {
+		{'f', XW_ET_REG}, {'F', XW_ET_REG}, {'d', XW_ET_DIR},
+		{'c', XW_ET_CHR}, {'b', XW_ET_BLK}, {'p', XW_ET_FIFO},
+	};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(types) && !word[1]; i++) {
+		if (*word != types[i].letter)
+			continue;
+		r->type = types[i].type;
+		r->optional = *word == 'F';
+		return true;
+	}
+	return false;
+}
+
+static bool mode_of(const char *word, uint32_t *mode)
+{
+	char *end;
+	const unsigned long v = strtoul(word, &end, 8);
+
+	*mode = (uint32_t)v;
+	return *word >= '0' && *word <= '7' && !*end && v <= 07777;
+}
+
+static bool owner_of(const struct devtable *d, bool group, const char *word, uint32_t *id)
+{
+	return xw_line_u32(word, id) ||
+	       (d->names->lookup && !d->names->lookup(d->names->arg, group, word, id));
+}
+
+static int parse(struct devtable *d, struct xw_line *l, char **words, size_t n, struct row *r)
+{
+	if (!type_of(words[TYPE], r))
+		return xw_line_fail(l, "the type is not f, F, d, c, b or p");
+	if (!mode_of(words[MODE], &r->n[MODE]))
+		return xw_line_fail(l, "the mode is not octal");
+	if (!owner_of(d, false, words[UID], &r->n[UID]) ||
+	    !owner_of(d, true, words[GID], &r->n[GID]))
+		return xw_line_fail(l, "no user or group of this machine, nor a number");
+	for (size_t i = MAJOR; i < n; i++)
+		if (strcmp(words[i], "-") != 0 && !xw_line_u32(words[i], &r->n[i]))
+			return xw_line_fail(l, "neither a number nor -");
+	if (r->n[COUNT] > COUNT_MAX)
+		return xw_line_fail(l, "more than 1048576 devices");
+	return 0;
+}
+
+static int take(void *arg, struct xw_line *l)
+{
+	struct devtable *d = arg;
+	char *words[FIELDS];
+	struct row r = {0};
+	size_t n;
+	int rc;
+
+	l->text[strcspn(l->text, "#")] = '\0';
+	n = xw_line_words(l, words, FIELDS);
+	if (!n)
+		return 0;
+	if (n <= GID || n > FIELDS)
+		return xw_line_fail(l,
+				    "must be NAME TYPE MODE UID GID MAJOR MINOR START INC COUNT");
+	rc = parse(d, l, words, n, &r);
+	if (rc)
+		return rc;
+	r.name = strdup(words[NAME]);
+	if (r.name && !xw_vec_push(&d->rows, r))
+		return 0;
+	free(r.name);
+	return xw_fail_nomem(l->diag, l->option);
+}
+
+static int devtable_next(struct xw_source *s, const struct xw_entry **e)
+{
+	struct devtable *d = (struct devtable *)s;
+	const struct row *r = &d->rows.v[d->row];
+
+	if (d->row == d->rows.n)
+		return 0;
+	free(d->path);
+	d->path = NULL;
+	if (r->n[COUNT] ? asprintf(&d->path, "%s%u", r->name, r->n[START] + d->done) < 0
+			: !(d->path = strdup(r->name))) {
+		d->path = NULL;
+		return xw_fail_nomem(s->diag, "--device-table");
+	}
+	d->e = (struct xw_entry){
+		.path = {d->path, strlen(d->path)},
+		.type = r->type,
+		.mode = r->n[MODE],
+		.uid = r->n[UID],
+		.gid = r->n[GID],
+		.dev_major = r->n[MAJOR],
+		.dev_minor = r->n[MINOR] + d->done * r->n[INCREMENT],
+		.listed = true,
+		.optional = r->optional,
+	};
+	if (++d->done >= r->n[COUNT]) {
+		d->done = 0;
+		d->row++;
+	}
+	*e = &d->e;
+	return 1;
+}
+
+static int devtable_read(struct xw_source *s, const void **buf, size_t *len, uint64_t *off)
+{
+	(void)s;
+	(void)buf;
+	(void)len;
+	(void)off;
+	return 0;
+}
+
+static void devtable_close(struct xw_source *s)
+{
+	struct devtable *d = (struct devtable *)s;
+
+	for (size_t i = 0; i < d->rows.n; i++)
+		free(d->rows.v[i].name);
+	xw_vec_free(&d->rows);
+	free(d->path);
+	free(d->src.name);
+	free(d);
+}
+
+static uint64_t devtable_consumed(const struct xw_source *s)
+{
+	(void)s;
+	return 0;
+}
+
+int xw_devtable_open(const char *file, const struct xw_acl_names *names, struct xw_diag *diag,
+		     struct xw_source **out)
+{
+	static const struct xw_source_ops ops = {.next = devtable_next,
+						 .read = devtable_read,
+						 .close = devtable_close,
+						 .consumed = devtable_consumed};
+	struct devtable *d = calloc(1, sizeof(*d));
+	int rc;
+
+	if (!d)
+		return xw_fail_nomem(diag, "--device-table");
+	d->src = (struct xw_source){.ops = &ops, .diag = diag, .name = strdup(file)};
+	d->names = names;
+	rc = d->src.name ? xw_lines_read("--device-table", file, diag, take, d)
+			 : xw_fail_nomem(diag, "--device-table");
+	if (rc) {
+		devtable_close(&d->src);
+		return rc;
+	}
+	*out = &d->src;
+	return 0;
+}

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Tables of what an image is to have: devices.
+. "$(dirname "$0")/lib.sh"
+[ -x "$IMPORT" ] || skip_all "xw-import is not built"
+export SOURCE_DATE_EPOCH=1700000000
+
+list() { "$EXPORT" --order name "$1" 2>/dev/null | tar --numeric-owner -tvf - | awk '{ print $6, $1, $2, $3 }' | grep -v '^./ ' | sed -E 's/ [0-9]+$//'; }
+
+# ---- devices ----
+
+mkdir -p root/etc root/dev
+echo passwd >root/etc/passwd
+chmod 755 root root/etc root/dev
+cat >table <<'T'
+# name	type	mode	uid	gid	major	minor	start	inc	count
+/dev	d	750	0	0	-	-	-	-	-
+/dev/tty	c	666	0	5	5	0	0	1	3	# the terminals
+/dev/sda	b	640	0	6	8	16	2	4	2
+
+/dev/null	c	666	root	root	1	3
+/run/initctl	p	600	1	2	-	-	-	-	-
+/etc/passwd	f	4711	7	8	-	-	-	-	-
+/etc/shadow	f	600	0	42	-	-	-	-	-
+/etc/none	F	600	0	42	-	-	-	-	-
+T
+want="dev/ drwxr-x--- 0/0
+dev/null crw-rw-rw- 0/0 1,3
+dev/sda2 brw-r----- 0/6 8,16
+dev/sda3 brw-r----- 0/6 8,20
+dev/tty0 crw-rw-rw- 0/5 5,0
+dev/tty1 crw-rw-rw- 0/5 5,1
+dev/tty2 crw-rw-rw- 0/5 5,2
+etc/ drwxr-xr-x $(stat -c %u/%g root/etc)
+etc/passwd -rws--x--x 7/8
+etc/shadow -rw------- 0/42
+run/ drwxr-xr-x 0/0
+run/initctl prw------- 1/2"
+mkfs -q --device-table table -d root img
+works "--device-table"
+equal "  devices, owners, modes" "$(list img)" "$want"
+equal "  contents stay" "$("$EXPORT" img etc/passwd | tar -xOf -)" passwd
+clean img "  e2fsck"
+mkfs -q --device-table table -d root --exclude '*' --owner 9 --mode 0 --replace img2
+works "  no option for sources applies"
+equal "  so the devices are the same" "$(list img2 | grep ^dev)" "$(grep ^dev <<<"$want")"
+mkfs -q --device-table table img3 2M
+works "  without a source"
+equal "  files are empty then" "$(list img3 | grep -c .)" 12
+mkfs -q img4 2M
+import -q --device-table table img4 root
+works "  xw-import"
+equal "  the same" "$(list img4)" "$want"
+import -q --device-table table img4 root
+works "  and again, where the source has the files"
+sed s,4711,4755, table >other
+import -q --device-table other img4 root/dev
+fails 1 "other: /etc/passwd: is in the image already" "  a file that only the image has stays"
+clean img4 "  e2fsck"
+if command -v genext2fs >/dev/null && command -v debugfs >/dev/null; then
+	grep -v -e initctl -e none -e sda -e /dev/null table | sed 's/#.*//' >stock
+	genext2fs -q -b 500 -d root -D stock stock.img >.out 2>&1
+	mkfs -q --device-table stock -d root --replace img
+	for d in /dev /etc; do
+		for i in img stock.img; do
+			debugfs -R "ls -l $d" $i 2>/dev/null | awk '$NF !~ /^\.\.?$/ && NF { print $2, $4, $5, $NF }' | sort >$i.list
+		done
+		cmp img.list stock.img.list || cat img.list stock.img.list
+	done >.diff
+	is "  genext2fs makes the same of it" test ! -s .diff
+else
+	skip "  genext2fs makes the same of it" "genext2fs or debugfs is not installed" 1
+fi
+number=0
+while IFS='|' read -r line why; do
+	number=$((number + 1))
+	printf '# one\n%s\n' "$line" >bad
+	mkfs -q --device-table bad -d root bad.img
+	[ $RC = 1 ] && grep -q "bad: line 2: .*$why" .err && gone bad.img || echo "$line: $(cat .err)"
+done >refused <<'BAD'
+/dev/x|must be NAME
+/dev/x q 600 0 0|type
+/dev/x c 900 0 0 1 1|octal
+/dev/x c 600 nobody-knows-me 0 1 1|user
+/dev/x c 600 0 0 x 1|number
+/dev/x c 600 0 0 1 1 1 1 2000000|1048576
+/dev/x c 600 0 0 1 1 1 1 1 1|must be
+BAD
+equal "  what is no table is refused, with the line" "$(cat refused)" ""
+mkfs -q --device-table nothing -d root bad.img
+fails 1 "nothing: cannot open" "  a table that is not there"
+done_testing 16
