@@ -39,7 +39,7 @@ struct xw_mkfs {
 	/* number of -F options: one for existing contents, two for a target in use */
 	unsigned force;
 	enum xw_whiteouts whiteouts;
-	bool one_file_system;
+	bool one_file_system, ignore_unreadable;
 	unsigned jobs; /* 0 = one per processor */
 	bool ran;
 	xw_progress_cb *progress;

@@ -65,6 +65,10 @@ int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *valu
 		m->one_file_system = true;
 		return 0;
 	}
+	if (!strcmp(option, "--ignore-unreadable")) {
+		m->ignore_unreadable = true;
+		return 0;
+	}
 	if (!strcmp(option, "--jobs")) {
 		rc = parse_number(m, option, value, 1, 1024, &v);
 		if (!rc)
@@ -274,6 +278,7 @@ int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id 
 	const struct xw_source_opts o = {
 		.threaded = threaded,
 		.one_file_system = m->one_file_system,
+		.ignore_unreadable = m->ignore_unreadable,
 		.no_atime = xw_select_sets_times(&m->select),
 		.tick = {xw_intake_tick, in},
 		.skip = {skip[0], skip[1]},

@@ -47,7 +47,7 @@ struct level {
 
 struct dir {
 	struct xw_source src;
-	bool one_file_system, no_atime;
+	bool one_file_system, no_atime, ignore_unreadable;
 	struct xw_file_id skip[2];
 	bool (*excluded)(const void *arg, struct xw_slice path);
 	const void *excluded_arg;
@@ -343,6 +343,21 @@ static bool is_skipped(const struct dir *d, const struct stat *st)
 	return false;
 }
 
+/*
+ * Is the file to be left out, with a warning, because it may not be read? Asked before it is
+ * opened, since further names of a file refer to the first one.
+ */
+static bool is_unreadable(struct dir *d, int at, const char *name, const struct stat *st)
+{
+	const int want = S_ISDIR(st->st_mode) ? R_OK | X_OK : R_OK;
+
+	if (!d->ignore_unreadable || !(S_ISDIR(st->st_mode) || S_ISREG(st->st_mode)) ||
+	    !faccessat(at, name, want, AT_EACCESS | AT_SYMLINK_NOFOLLOW) || errno != EACCES)
+		return false;
+	dir_warn(d, "may not be read; left out");
+	return true;
+}
+
 static int visit(struct dir *d, const char *name)
 {
 	const struct level *l = &d->levels.v[d->levels.n - 1];
@@ -361,6 +376,8 @@ static int visit(struct dir *d, const char *name)
 		dir_warn(d, "is the image itself; skipped");
 		return 0;
 	}
+	if (is_unreadable(d, at, name, &st))
+		return 0;
 	if (S_ISDIR(st.st_mode)) {
 		int fd = open_quiet(at, name, O_DIRECTORY);
 
@@ -522,6 +539,7 @@ int xw_dir_open(int fd, bool own, const char *name, const struct xw_source_opts 
 	d->buf = malloc(READ_BYTES);
 	d->one_file_system = o->one_file_system;
 	d->no_atime = o->no_atime;
+	d->ignore_unreadable = o->ignore_unreadable;
 	memcpy(d->skip, o->skip, sizeof(d->skip));
 	d->excluded = o->excluded;
 	d->excluded_arg = o->excluded_arg;

@@ -115,6 +115,7 @@ struct xw_file_id {
 struct xw_source_opts {
 	bool threaded; /* read (and decompress) ahead in a thread */
 	bool one_file_system; /* directory source: do not descend into mounts */
+	bool ignore_unreadable; /* directory source: leave out what may not be read, and say so */
 	bool no_atime; /* directory source: do not update access times when reading */
 	/*
 	 * Directory source: skip these files with a warning (the image itself, if it is inside, and

@@ -43,6 +43,7 @@ enum {
 	CLI_KEY_GROUP,
 	CLI_KEY_GROUP_MAP,
 	CLI_KEY_HELP,
+	CLI_KEY_IGNORE,
 	CLI_KEY_JOBS,
 	CLI_KEY_JSON,
 	CLI_KEY_LABEL,
@@ -77,6 +78,7 @@ enum {
 	{CLI_KEY_EXCLUDE, required_argument, "--exclude", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_GROUP, required_argument, "--group", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_GROUP_MAP, required_argument, "--group-map", CLI_TO_LIBRARY, NULL}, \
+	{CLI_KEY_IGNORE, no_argument, "--ignore-unreadable", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_JOBS, required_argument, "--jobs", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_MODE, required_argument, "--mode", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_MTIME, required_argument, "--mtime", CLI_TO_LIBRARY, NULL}, \
@@ -129,6 +131,7 @@ enum {
 	"      --transform EXPR      change names by s/REGEXP/REPLACEMENT/, as tar does\n" \
 	"      --xattrs-exclude PATTERN  leave out extended attributes whose name matches\n" \
 	"      --one-file-system     of a directory: do not descend into mounts\n" \
+	"      --ignore-unreadable   of a directory: leave out what may not be read\n" \
 	"      --whiteouts WHAT      of OCI layers: apply, keep, or overlay (for overlayfs)\n" \
 	"      --owner USER[:GROUP]  owner of everything; --group GROUP; --mode MODE likewise\n" \
 	"      --all-root            everything is root's\n" \

@@ -169,6 +169,27 @@ for bad in bad1 bad2 bad3; do
 done >refused
 equal "  what is no table is refused, with the line" "$(cat refused | tr '\n' ' ')" "1 1 1 "
 
+# ---- --ignore-unreadable ----
+
+mkdir -p locked/open locked/shut
+echo x >locked/open/yes
+echo x >locked/open/no
+ln locked/open/no locked/also-no
+echo x >locked/shut/inside
+chmod 0 locked/open/no locked/shut
+if is_root && reach_tools && user_reaches; then
+	chmod 755 "$T"
+	mkdir -m 777 out
+	$AS_USER "$REACHABLE/xw-mkfs" -q -d locked out/strict.img >.out 2>.err
+	equal "a directory with what may not be read" "$? $(ls out)" "1 "
+	$AS_USER "$REACHABLE/xw-mkfs" -q --ignore-unreadable -d locked out/img >.out 2>.err
+	equal "  --ignore-unreadable: a warning for each" "$? $(grep -c 'may not be read; left out' .err)" "0 3"
+	equal "  the rest is there" "$(names out/img | tr '\n' ,)" "- open/yes,d open,"
+else
+	skip "--ignore-unreadable" "needs root, who becomes somebody else" 3
+fi
+chmod 755 locked/shut
+
 # ---- small filesystems ----
 
 for kib in 60 64 70 80 100; do
@@ -211,4 +232,4 @@ for how in gzip:gz zstd:zst xz:xz bzip2:bz2; do
 	[ $RC = 0 ] && [ ! -s .err ] && [ "$(names i.img | wc -l)" = 12 ] || echo "$how: $RC $(cat .err)"
 done >padded
 equal "zeros behind compressed data are padding" "$(cat padded)" ""
-done_testing 39
+done_testing 42
