@@ -27,6 +27,8 @@ deps_missing() {
 		e2fsprogs) command -v e2fsck && command -v filefrag ;;
 		debhelper) command -v dh ;;
 		libarchive-tools) command -v bsdtar ;;
+		libjansson-dev) pkg-config --exists 'jansson >= 2.12' ;;
+		nettle-dev) pkg-config --exists 'nettle >= 3.4' ;;
 		libedit-dev) pkg-config --exists libedit ;;
 		libcap2-bin) command -v setcap ;;
 		ncompress) command -v compress ;;
@@ -43,9 +45,11 @@ deps_missing() {
 }
 
 deps_build=(build-essential autoconf automake libtool pkg-config libarchive-dev libblkid-dev uuid-dev)
+# What container images as sources need besides; without these a build has all the rest.
+deps_build_extra=(libjansson-dev nettle-dev)
 deps_test=("${deps_build[@]}" check xz-utils)
 # What single tests need besides. A test skips, with a reason, where one of these cannot be installed.
-deps_test_extra=(acl attr bzip2 cpio e2fsprogs genimage libarchive-tools lz4 lzip lzop ncompress procps python3 squashfs-tools strace time
+deps_test_extra=(acl attr bzip2 cpio e2fsprogs genimage libarchive-tools lz4 lzip lzop ncompress procps python3 skopeo squashfs-tools strace time umoci
 	util-linux-extra xxd zip zstd)
 
 # Print the prefix with which this user can install packages ("env" or "sudo -n env"); fails if there is none.
@@ -151,7 +155,8 @@ build_configure() {
 	mkdir -p "$dir"
 	stamp="$dir/.configured-with"
 	# What configure finds is a part of it: quickstart may have configured before runtests installed Check.
-	set -- "$@" "with check $(pkg-config --modversion check 2>/dev/null), libedit $(pkg-config --modversion libedit 2>/dev/null)"
+	set -- "$@" "with check $(pkg-config --modversion check 2>/dev/null), libedit $(pkg-config --modversion libedit 2>/dev/null), oci $(
+		pkg-config --modversion jansson nettle 2>/dev/null | xargs)"
 	if [ ! -e "$dir/config.status" ] || [ "$root/configure" -nt "$dir/config.status" ] ||
 		[ "$(cat "$stamp" 2>/dev/null)" != "$*" ]; then
 		(cd "$dir" && logged "$log" "configure" "$root/configure" "${@:1:$#-1}") || return 1

@@ -113,6 +113,7 @@ static int build(struct run *r)
 	int rc = xw_intake_report(&r->in, "metadata");
 
 	r->u->place.goal = r->in.sink.goal;
+	r->u->place.enc.sources = r->in.fill.layers.v;
 	r->u->large_file = r->in.fill.large_file;
 	if (!rc)
 		rc = xw_update_tree(r->u, &r->in.tree);
@@ -125,6 +126,8 @@ static int build(struct run *r)
 		r->info.blocks = 0; /* which may differ */
 		return rc;
 	}
+	if (!rc)
+		rc = xw_run_oci_config(&r->x->m);
 	return rc ? rc : xw_edit_commit(r->edit, &r->info);
 }
 

@@ -52,6 +52,7 @@ void xw_mkfs_clear(struct xw_mkfs *m)
 	xw_select_free(&m->select);
 	xw_params_free(&m->params);
 	xw_json_free(&m->json);
+	xw_run_source_clear(m);
 	free(m->bad_list);
 	free(m->undo_file);
 }

@@ -363,6 +363,7 @@ static int build(struct run *r)
 	if (!rc && r->m->params.hugefiles.make)
 		rc = hugefiles(r);
 	r->b.place.enc.first = r->in.tree.first;
+	r->b.place.enc.sources = r->in.fill.layers.v;
 	r->b.root = r->in.tree.root;
 	if (!rc)
 		rc = xw_build_number(&r->b);
@@ -378,6 +379,8 @@ static int build(struct run *r)
 		rc = xw_intake_report(&r->in, "flush");
 	if (!rc && r->jdev.dev && !r->m->plan_only)
 		rc = xw_jdev_attach(&r->jdev, r->m->params.uuid);
+	if (!rc && !r->m->plan_only)
+		rc = xw_run_oci_config(r->m);
 	return rc ? rc : xw_build_finish(&r->b);
 }
 

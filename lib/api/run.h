@@ -40,6 +40,12 @@ struct xw_mkfs {
 	unsigned force;
 	enum xw_whiteouts whiteouts;
 	bool one_file_system, ignore_unreadable;
+	bool no_oci; /* --no-oci: container images are stored as files */
+	char *platform, *spool_dir; /* --platform, "tmpdir"; owned, or NULL */
+	/* --oci-config, and what it will hold: owned */
+	char *oci_config_file;
+	char *oci_config;
+	size_t oci_config_len;
 	unsigned jobs; /* 0 = one per processor */
 	bool ran;
 	xw_progress_cb *progress;
@@ -59,6 +65,14 @@ struct xw_mkfs {
 /* Options for reading sources. XW_ERR_NOTFOUND: not one of these. */
 int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *value);
 
+/* Free what these options have stored. */
+void xw_run_source_clear(struct xw_mkfs *m);
+/*
+ * --oci-config: write the configuration of the last container image, when all sources were read.
+ * XW_ERR_INPUT: there was none.
+ */
+int xw_run_oci_config(struct xw_mkfs *m);
+
 /* The input of a run: the tree being filled, the destination of data, and progress reports. */
 struct xw_intake {
 	struct xw_mkfs *m;
@@ -70,7 +84,6 @@ struct xw_intake {
 	struct xw_sink sink;
 	struct xw_fill fill;
 	struct xw_source *source; /* the current source; NULL in between */
-	char **names; /* of the sources and tables, by layer; owned */
 	struct timespec begin, last_tick;
 };
 void xw_intake_begin(struct xw_intake *in, struct xw_mkfs *m, const char *path);

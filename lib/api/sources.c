@@ -4,8 +4,11 @@
 
 #include "api/run.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "session/edit.h"
 #include "disk/indirect.h"
@@ -54,6 +57,44 @@ static int lookup_name(void *arg, bool group, const char *name, uint32_t *id)
 	return m->names ? m->names(m->names_arg, group, name, id) : XW_ERR_NOTFOUND;
 }
 
+static int set_text(struct xw_mkfs *m, const char *option, const char *value, char **to)
+{
+	char *copy;
+
+	if (!value || !*value)
+		return xw_fail(&m->diag, XW_ERR_USAGE, "%s: needs a value", option);
+	copy = strdup(value);
+	if (!copy)
+		return xw_fail_nomem(&m->diag, option);
+	free(*to);
+	*to = copy;
+	return 0;
+}
+
+/* Options for container images. XW_ERR_NOTFOUND: not one of these. */
+static int set_oci(struct xw_mkfs *m, const char *option, const char *value)
+{
+	if (!strcmp(option, "--no-oci")) {
+		m->no_oci = true;
+		return 0;
+	}
+	if (!strcmp(option, "--platform"))
+		return set_text(m, option, value, &m->platform);
+	if (!strcmp(option, "--oci-config"))
+		return set_text(m, option, value, &m->oci_config_file);
+	if (!strcmp(option, "tmpdir"))
+		return set_text(m, option, value, &m->spool_dir);
+	return XW_ERR_NOTFOUND;
+}
+
+void xw_run_source_clear(struct xw_mkfs *m)
+{
+	free(m->platform);
+	free(m->spool_dir);
+	free(m->oci_config_file);
+	free(m->oci_config);
+}
+
 int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *value)
 {
 	long long v;
@@ -93,7 +134,8 @@ int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *valu
 		return xw_fail_nomem(&m->diag, option);
 	}
 	m->select.names = (struct xw_acl_names){lookup_name, m};
-	return xw_select_set(&m->select, option, value, &m->diag);
+	rc = set_oci(m, option, value);
+	return rc == XW_ERR_NOTFOUND ? xw_select_set(&m->select, option, value, &m->diag) : rc;
 }
 
 /* ---- progress ---- */
@@ -217,14 +259,6 @@ int xw_intake_open(struct xw_intake *in, struct xw_placer *p)
 
 	if (rc)
 		return rc;
-	in->names = calloc(m->sources.n + m->tables.n + 1, sizeof(*in->names));
-	if (!in->names)
-		return xw_fail_nomem(&m->diag, "sources");
-	for (size_t i = 0; i < m->sources.n; i++)
-		in->names[i] = m->sources.v[i];
-	for (size_t i = 0; i < m->tables.n; i++)
-		in->names[m->sources.n + i] = m->tables.v[i];
-	p->enc.sources = in->names;
 	open_sink(in, p);
 	m->select.clamp = m->params.now;
 	in->fill.tree = &in->tree;
@@ -237,6 +271,8 @@ int xw_intake_open(struct xw_intake *in, struct xw_placer *p)
 	in->fill.diag = &m->diag;
 	in->fill.names = (struct xw_acl_names){lookup_name, m};
 	in->fill.whiteouts = m->whiteouts;
+	in->fill.whiteouts_default = m->whiteouts == XW_WHITEOUTS_AUTO;
+	in->fill.keep_images = m->no_oci;
 	in->fill.tick = xw_intake_tick_entry;
 	in->fill.tick_arg = in;
 	xw_fill_listen(&in->fill);
@@ -248,8 +284,6 @@ void xw_intake_close(struct xw_intake *in)
 	xw_source_close(in->source);
 	xw_sink_free(&in->sink);
 	xw_fill_free(&in->fill);
-	free(in->names);
-	in->names = NULL;
 }
 
 static bool excluded(const void *arg, struct xw_slice path)
@@ -272,6 +306,55 @@ static int read_tables(struct xw_intake *in)
 	return rc == XW_ERR_USAGE ? XW_ERR_INPUT : rc;
 }
 
+/* Keep the configuration of the last container image. */
+static int keep_config(struct xw_mkfs *m, const struct xw_source *s)
+{
+	char *copy;
+
+	if (!m->oci_config_file || !s->config)
+		return 0;
+	copy = malloc(s->config_len + 1);
+	if (!copy)
+		return xw_fail_nomem(&m->diag, "--oci-config");
+	memcpy(copy, s->config, s->config_len);
+	free(m->oci_config);
+	m->oci_config = copy;
+	m->oci_config_len = s->config_len;
+	return 0;
+}
+
+/* errno, or 0. */
+static int write_all(int fd, const char *p, size_t len)
+{
+	while (len) {
+		const ssize_t n = write(fd, p, len);
+
+		if (n < 0 && errno != EINTR)
+			return errno;
+		p += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+int xw_run_oci_config(struct xw_mkfs *m)
+{
+	int fd, err;
+
+	if (!m->oci_config_file)
+		return 0;
+	if (!m->oci_config)
+		return xw_fail(&m->diag, XW_ERR_INPUT,
+			       "--oci-config: no source is a container image");
+	fd = open(m->oci_config_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	err = fd < 0 ? errno : write_all(fd, m->oci_config, m->oci_config_len);
+	if (fd >= 0 && close(fd) && !err)
+		err = errno;
+	return err ? xw_fail_errno(&m->diag, err == ENOSPC ? XW_ERR_HOSTFULL : XW_ERR_IO, err,
+				   "--oci-config %s", m->oci_config_file)
+		   : 0;
+}
+
 int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id skip[2])
 {
 	struct xw_mkfs *m = in->m;
@@ -284,6 +367,9 @@ int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id 
 		.skip = {skip[0], skip[1]},
 		.excluded = excluded,
 		.excluded_arg = &m->select,
+		.no_oci = m->no_oci,
+		.platform = m->platform,
+		.spool_dir = m->spool_dir,
 	};
 	int rc = 0;
 
@@ -291,6 +377,8 @@ int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id 
 		struct xw_source **s = &in->source;
 
 		rc = xw_source_open(m->sources.v[i], &o, &m->diag, s);
+		if (!rc)
+			rc = keep_config(m, *s);
 		if (!rc)
 			rc = xw_fill_source(&in->fill, *s);
 		if (rc == XW_ERR_UNSUPPORTED)

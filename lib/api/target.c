@@ -32,10 +32,13 @@ static int check_sources(struct xw_mkfs *m, const char *path, const struct stat 
 	unsigned stdins = 0;
 
 	for (size_t i = 0; i < m->sources.n; i++) {
-		const char *name = m->sources.v[i];
+		auto_free char *file = xw_source_file(m->sources.v[i], m->no_oci);
+		const char *name = file ? file : "";
 		bool is_stdin = !strcmp(name, "-");
 		struct stat st;
 
+		if (!file)
+			return xw_fail_nomem(&m->diag, "source");
 		if (is_stdin && stdins++)
 			return xw_fail(&m->diag, XW_ERR_USAGE,
 				       "-d -: standard input can be read only once");

@@ -2,7 +2,8 @@
 /*
  * Determines what is at `path` from its first bytes: a directory; tar, which has no magic at its
  * start but a checksummed header; compressed data, if a libarchive filter recognizes it; or an
- * archive of another format. Compressed input is examined again after decompression.
+ * archive of another format. Compressed input is examined again after decompression. Directories
+ * and tar archives may be container images.
  *
  * A file of zeros is a tar archive without members, unless it has a volume descriptor where ISO
  * 9660 keeps it (after 32 KiB that are usually zeros), or is the image of a filesystem.
@@ -20,10 +21,10 @@
 #include "import/dir.h"
 #include "import/foreign.h"
 #include "import/la.h"
+#include "import/oci.h"
 #include "import/tar.h"
 
-#define ISO_MAGIC_AT 32769
-#define LOOK (ISO_MAGIC_AT + 5)
+#define LOOK XW_TAR_LOOK
 
 struct opening {
 	const char *name;
@@ -34,19 +35,8 @@ struct opening {
 	bool own;
 	off_t start; /* initial offset of a regular file's descriptor */
 	uint64_t total;
+	const struct xw_oci_spec *spec; /* the user says that it is a container image */
 };
-
-static bool looks_like_tar(const unsigned char *p, size_t len)
-{
-	const struct xw_tar_hdr *h = (const struct xw_tar_hdr *)p;
-
-	if (len < XW_TAR_BLOCK)
-		return len >= offsetof(struct xw_tar_hdr, uname) && xw_tar_magic(h) != XW_TAR_V7;
-	if (xw_tar_is_zero(p))
-		return len < LOOK || memcmp(p + ISO_MAGIC_AT, "CD001", 5) != 0;
-	/* the tar reader reports a damaged first header */
-	return xw_tar_magic(h) != XW_TAR_V7 || xw_tar_checksum_ok(p);
-}
 
 static bool begins_empty(const unsigned char *p, size_t len)
 {
@@ -84,6 +74,28 @@ static int refuse_foreign(struct opening *op, struct xw_feed *f)
 		       strncmp(what, "an ext", 6) ? "" : "; xw-export makes one of it");
 }
 
+static struct xw_oci_open oci_open(const struct opening *op)
+{
+	return (struct xw_oci_open){
+		.name = op->name, .spec = op->spec, .o = op->o, .diag = op->diag};
+}
+
+/* 1: it was a container image; 0: *f is to be read as what it is; negative. */
+static int try_image(struct opening *op, struct xw_feed **f, unsigned depth, bool tar,
+		     struct xw_source **out)
+{
+	const struct xw_oci_open p = oci_open(op);
+	const bool in_place = !depth && S_ISREG(op->st.st_mode) && !op->start;
+
+	if (op->o->no_oci)
+		return 0;
+	if (tar)
+		return xw_oci_try_tar(f, in_place ? op->fd : -1, op->total, &p, out);
+	return op->spec ? xw_fail(op->diag, XW_ERR_INPUT,
+				  "%s: is not an archive of a container image", op->name)
+			: 0;
+}
+
 /* The input is not compressed (any more): choose the reader. Owns f. */
 static int open_plain(struct opening *op, struct xw_feed *f, unsigned depth, struct xw_source **out)
 {
@@ -113,7 +125,13 @@ static int open_plain(struct opening *op, struct xw_feed *f, unsigned depth, str
 		xw_feed_close(f);
 		return err;
 	}
-	tar = looks_like_tar(xw_feed_head(f), (size_t)have);
+	tar = xw_tar_begins(xw_feed_head(f), (size_t)have);
+	rc = try_image(op, &f, depth, tar, out);
+	if (rc) {
+		xw_feed_close(f);
+		return rc > 0 ? 0 : rc;
+	}
+	have = xw_feed_peek(f, LOOK);
 	rc = !tar || begins_empty(xw_feed_head(f), (size_t)have) ? refuse_foreign(op, f) : 0;
 	if (rc) {
 		xw_feed_close(f);
@@ -143,7 +161,7 @@ static int decompress(struct opening *op, struct xw_feed **f, unsigned *depth)
 	for (*depth = 0; r == 1 && *depth < XW_CPIO_DEPTH_MAX; *depth += r == 1) {
 		const ssize_t have = xw_feed_peek(*f, LOOK);
 
-		if (have <= 0 || looks_like_tar(xw_feed_head(*f), (size_t)have) ||
+		if (have <= 0 || xw_tar_begins(xw_feed_head(*f), (size_t)have) ||
 		    xw_cpio_begins(xw_feed_head(*f), (size_t)have))
 			return 0; /* a failure is reported by who looks at it next */
 		r = xw_feed_decompress(*f, &inner);
@@ -175,11 +193,24 @@ static int open_stream(struct opening *op, struct xw_source **out)
 	return rc ? rc : open_plain(op, f, depth, out);
 }
 
-int xw_source_open(const char *path, const struct xw_source_opts *o, struct xw_diag *diag,
-		   struct xw_source **out)
+static int open_dir(struct opening *op, struct xw_source **out)
+{
+	const struct xw_oci_open p = oci_open(op);
+	int rc = op->o->no_oci ? 0 : xw_oci_try_dir(op->fd, &p, out);
+
+	if (!rc)
+		return xw_dir_open(op->fd, op->own, op->name, op->o, op->diag, out);
+	if (op->own)
+		close(op->fd);
+	return rc > 0 ? 0 : rc;
+}
+
+static int open_path(const char *path, const struct xw_oci_spec *spec,
+		     const struct xw_source_opts *o, struct xw_diag *diag, struct xw_source **out)
 {
 	bool is_stdin = !strcmp(path, "-");
 	struct opening op = {.name = is_stdin ? "standard input" : path,
+			     .spec = spec,
 			     .o = o,
 			     .diag = diag,
 			     .fd = is_stdin ? 0 : open(path, O_RDONLY | O_CLOEXEC),
@@ -197,10 +228,33 @@ int xw_source_open(const char *path, const struct xw_source_opts *o, struct xw_d
 	if (S_ISDIR(op.st.st_mode) && is_stdin)
 		return xw_fail(diag, XW_ERR_INPUT, "%s: a directory, not an archive", op.name);
 	if (S_ISDIR(op.st.st_mode))
-		return xw_dir_open(op.fd, op.own, op.name, o, diag, out);
+		return open_dir(&op, out);
 	if (S_ISREG(op.st.st_mode)) {
 		op.start = lseek(op.fd, 0, SEEK_CUR);
 		op.total = op.st.st_size > op.start ? (uint64_t)(op.st.st_size - op.start) : 0;
 	}
 	return open_stream(&op, out);
+}
+
+char *xw_source_file(const char *path, bool no_oci)
+{
+	struct xw_oci_spec spec;
+	const int r = no_oci ? 0 : xw_oci_spec_parse(path, &spec);
+
+	return r < 0 ? NULL : r ? spec.path : strdup(path);
+}
+
+int xw_source_open(const char *path, const struct xw_source_opts *o, struct xw_diag *diag,
+		   struct xw_source **out)
+{
+	struct xw_oci_spec spec;
+	int rc = o->no_oci ? 0 : xw_oci_spec_parse(path, &spec);
+
+	if (rc < 0)
+		return xw_fail_nomem(diag, "source");
+	if (!rc)
+		return open_path(path, NULL, o, diag, out);
+	rc = open_path(spec.path, &spec, o, diag, out);
+	free(spec.path);
+	return rc;
 }

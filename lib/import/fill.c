@@ -107,6 +107,9 @@ void xw_fill_free(struct xw_fill *f)
 	xw_xattr_set_free(&f->set);
 	xw_xattr_set_free(&f->old);
 	xw_vec_free(&f->notes);
+	for (size_t i = 0; i < f->layers.n; i++)
+		free(f->layers.v[i]);
+	xw_vec_free(&f->layers);
 }
 
 /* ---- attributes ---- */
@@ -306,7 +309,8 @@ static int add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entr
 
 	if (rc || stays)
 		return rc ? rc : xw_fill_refuse(f, old);
-	if (over_dir && old->node->dir->entries)
+	/* layers of a container image may do that without a whiteout */
+	if (over_dir && old->node->dir->entries && !s->ops->layer)
 		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: replaces a directory that is not empty",
 		       s->name, (int)XW_MIN(e->path.len, 300), e->path.p);
 	rc = old ? xw_tree_unlink(f->tree, old) : 0;
@@ -443,17 +447,28 @@ static int enter(struct xw_fill *f)
 /* The layers in the source are not unpacked; with --directory that is intended. */
 static void warn_layout(const struct xw_fill *f, const struct xw_source *s, unsigned marks)
 {
-	const char *kind = f->select->directory ? NULL : xw_layout_kind(marks);
+	const bool wanted = f->select->directory || f->keep_images || s->ops->layer;
+	const char *kind = wanted ? NULL : xw_layout_kind(marks);
 
 	if (kind)
 		xw_log(f->diag, XW_LOG_WARN,
 		       "%s: %s: its layers are stored as files, not unpacked; for the files of the "
-		       "container use the output of docker export, or name its layers as sources, "
-		       "lowest first",
+		       "container begin its name with docker-archive: or oci:, use the output of "
+		       "docker export, or name its layers as sources, lowest first",
 		       s->name, kind);
 }
 
-int xw_fill_source(struct xw_fill *f, struct xw_source *s)
+static int add_layer(struct xw_fill *f, const char *name)
+{
+	char *copy = strdup(name);
+
+	if (copy && !xw_vec_push(&f->layers, copy))
+		return 0;
+	free(copy);
+	return xw_fail_nomem(f->diag, "layer");
+}
+
+static int fill_layer(struct xw_fill *f, struct xw_source *s)
 {
 	const struct xw_entry *e;
 	unsigned marks = 0;
@@ -462,6 +477,9 @@ int xw_fill_source(struct xw_fill *f, struct xw_source *s)
 	if (f->tree->layer == UINT16_MAX)
 		return xw_fail(f->diag, XW_ERR_LIMIT, "%s: more than %u sources", s->name,
 			       UINT16_MAX);
+	rc = add_layer(f, s->name);
+	if (rc)
+		return rc;
 	f->source = s->name;
 	f->from_host_dir = s->is_host_dir;
 	f->tree->layer++;
@@ -484,4 +502,19 @@ int xw_fill_source(struct xw_fill *f, struct xw_source *s)
 		return more;
 	warn_layout(f, s, marks);
 	return xw_whiteout_end(f);
+}
+
+int xw_fill_source(struct xw_fill *f, struct xw_source *s)
+{
+	const enum xw_whiteouts before = f->whiteouts;
+	int more = 0, rc = 0;
+
+	if (!s->ops->layer)
+		return fill_layer(f, s);
+	if (f->whiteouts_default)
+		f->whiteouts = XW_WHITEOUTS_APPLY;
+	while (!rc && (more = s->ops->layer(s)) > 0)
+		rc = fill_layer(f, s);
+	f->whiteouts = before;
+	return rc ? rc : more;
 }

@@ -39,6 +39,9 @@ struct xw_fill {
 	const struct xw_select *select;
 	struct xw_diag *diag;
 	enum xw_whiteouts whiteouts; /* not AUTO */
+	/* nobody asked for that: the layers of a container image are applied */
+	bool whiteouts_default;
+	bool keep_images; /* they are stored as files on purpose: no warning */
 	enum xw_fill_existing existing;
 	bool xattrs_allowed; /* ext_attr */
 	int64_t latest; /* last second that an inode can store, for a warning; 0: no warning */
@@ -52,6 +55,8 @@ struct xw_fill {
 	 */
 	int (*tick)(void *arg, uint64_t entries);
 	void *tick_arg;
+	/* names of the layers read so far, in the order of tree->layer; owned */
+	XW_VEC(char *) layers;
 	/* internal */
 	const char *source; /* name of the source being read; NULL outside */
 	bool from_host_dir; /* is_host_dir of the source being read */
@@ -73,7 +78,7 @@ struct xw_fill {
 	XW_VEC(struct xw_blink *) notes; /* directories for the source alone; see whiteout.c */
 };
 
-/* Read the source to its end. */
+/* Read the source to its end, with all of its layers. */
 int xw_fill_source(struct xw_fill *f, struct xw_source *s);
 /*
  * Set the xattrs of n: those of the entry that ext4 can store and that are selected. Existing

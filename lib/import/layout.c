@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `docker save` and OCI layouts hold the files of a container as archives. A user who gives one as
- * a source most likely wants these files, and would miss them only when nothing boots.
+ * a source most likely wants these files, and would miss them only when nothing boots. So whatever
+ * may be an archive of an image is examined (oci_detect.c), and who stores one as files is told.
  */
 #include "config.h"
 
@@ -9,7 +10,11 @@
 
 #include <string.h>
 
+#include "import/tar_hdr.h"
+
 enum { OCI_LAYOUT = 1, MANIFEST = 2, LAYERS = 4 };
+
+/* ---- while it is stored as files ---- */
 
 static bool is(struct xw_slice s, const char *text)
 {
@@ -52,4 +57,72 @@ const char *xw_layout_kind(unsigned marks)
 	return marks & MANIFEST     ? "an archive of docker save"
 	       : marks & OCI_LAYOUT ? "an OCI image layout"
 				    : NULL;
+}
+
+/* ---- before it is read ---- */
+
+static struct xw_slice without_dot(struct xw_slice p)
+{
+	while (p.len >= 2 && p.p[0] == '.' && p.p[1] == '/') {
+		p.p += 2;
+		p.len -= 2;
+	}
+	return p;
+}
+
+/* HEX, HEX/..., HEX.json, HEX.tar.gz, also behind "sha256:". */
+static bool is_hash(struct xw_slice p)
+{
+	if (begins(p, "sha256:")) {
+		p.p += 7;
+		p.len -= 7;
+	}
+	if (p.len < 64 || (p.len > 64 && p.p[64] != '/' && p.p[64] != '.'))
+		return false;
+	for (size_t i = 0; i < 64; i++)
+		if (!memchr("0123456789abcdef", p.p[i], 16))
+			return false;
+	return true;
+}
+
+static bool is_index(struct xw_slice p)
+{
+	return is(p, "oci-layout") || is(p, "index.json") || is(p, "manifest.json") ||
+	       is(p, "repositories");
+}
+
+static struct xw_slice name_of(const struct xw_tar_hdr *h)
+{
+	return without_dot((struct xw_slice){h->name, xw_tar_text(h->name, sizeof(h->name))});
+}
+
+bool xw_layout_begins(const unsigned char *p, size_t len)
+{
+	for (size_t at = 0; at + XW_TAR_BLOCK <= len;) {
+		const struct xw_tar_hdr *h = (const struct xw_tar_hdr *)(p + at);
+		const struct xw_slice name = name_of(h);
+		const bool extension = h->type == 'x' || h->type == 'g' || h->type == 'L';
+		int64_t size;
+
+		if (!extension && name.len && !is(name, "."))
+			return is_index(name) || is_hash(name) || is(name, "blobs") ||
+			       begins(name, "blobs/") || ends(name, "/layer.tar") ||
+			       is(name, "config.json");
+		if (xw_tar_number(h->size, sizeof(h->size), &size) || size < 0 ||
+		    (uint64_t)size > len)
+			return false;
+		at += XW_TAR_BLOCK + xw_round_up((uint64_t)size, XW_TAR_BLOCK);
+	}
+	return false;
+}
+
+bool xw_layout_ends(const unsigned char *p, size_t len)
+{
+	for (size_t at = 0; at + XW_TAR_BLOCK <= len; at += XW_TAR_BLOCK) {
+		const struct xw_tar_hdr *h = (const struct xw_tar_hdr *)(p + at);
+
+		if (xw_tar_magic(h) != XW_TAR_V7 && is_index(name_of(h)) && xw_tar_checksum_ok(h))
+			return true;
+	}
+	return false;
 }

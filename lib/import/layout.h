@@ -10,4 +10,13 @@ unsigned xw_layout_mark(const struct xw_entry *e);
 /* "an OCI image layout", "an archive of docker save"; NULL: these paths say neither. */
 const char *xw_layout_kind(unsigned marks);
 
+/*
+ * May a tar archive that begins with these bytes be one? By the name of its first member: common
+ * names of files are no evidence that it is one.
+ */
+bool xw_layout_begins(const unsigned char *p, size_t len);
+/* The same by its last bytes, where most programs put the list of images. */
+#define XW_LAYOUT_TAIL ((size_t)64 << 10)
+bool xw_layout_ends(const unsigned char *p, size_t len);
+
 #endif

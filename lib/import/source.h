@@ -97,6 +97,12 @@ struct xw_source_ops {
 	void (*close)(struct xw_source *s);
 	/* Bytes of input consumed so far, for progress; in the same units as `total`. */
 	uint64_t (*consumed)(const struct xw_source *s);
+	/*
+	 * A source of layers (a container image), the lowest first: begin the next one, which
+	 * s->name then names. 1, 0 at the end, or a failure. NULL: there is one layer, and it has
+	 * begun.
+	 */
+	int (*layer)(struct xw_source *s);
 };
 
 struct xw_source {
@@ -105,6 +111,8 @@ struct xw_source {
 	uint64_t total; /* size of the input if known, else 0 */
 	struct xw_diag *diag;
 	bool is_host_dir; /* a directory of the host, not an archive */
+	const void *config; /* of a container image, as stored: JSON, config_len bytes; else NULL */
+	size_t config_len;
 };
 
 /* A file of the host. */
@@ -131,16 +139,24 @@ struct xw_source_opts {
 	const void *excluded_arg;
 	struct xw_feed_tick tick; /* called while waiting for input */
 	bool by_libarchive; /* tests: use libarchive for tar, too */
+	bool no_oci; /* container images are directories and archives as others */
+	const char *platform; /* of container images: OS/ARCH[/VARIANT]; NULL: of this machine */
+	const char *spool_dir; /* for temporary files; NULL: /var/tmp */
 };
 
 /*
- * path: a directory, an archive file, "-" for fd 0 (which stays open). Format and compression are
- * detected from the first bytes. tar is read by our own reader (through libarchive's decompressor
- * if compressed), everything else by libarchive. diag must outlive the source. Failures: XW_ERR_IO
- * (cannot open, cannot read), XW_ERR_INPUT (empty, unknown format), XW_ERR_TRUNCATED.
+ * path: a directory, an archive file, "-" for fd 0 (which stays open), or a container image: an OCI
+ * layout or the archive of `docker save`, with or without a prefix (import/oci.h). Format and
+ * compression are detected from the first bytes. tar is read by our own reader (through
+ * libarchive's decompressor if compressed), everything else by libarchive. diag must outlive the
+ * source. Failures: XW_ERR_IO (cannot open, cannot read), XW_ERR_INPUT (empty, unknown format),
+ * XW_ERR_TRUNCATED.
  */
 int xw_source_open(const char *path, const struct xw_source_opts *o, struct xw_diag *diag,
 		   struct xw_source **out);
+
+/* The file, directory or "-" of a source: `path` without the words for container images. Owned. */
+char *xw_source_file(const char *path, bool no_oci);
 
 static inline int xw_source_next(struct xw_source *s, const struct xw_entry **e)
 {

@@ -74,6 +74,18 @@ bool xw_tar_checksum_ok(const void *block)
 	return want == (int64_t)sum - 256 * (int64_t)high;
 }
 
+bool xw_tar_begins(const unsigned char *p, size_t len)
+{
+	const struct xw_tar_hdr *h = (const struct xw_tar_hdr *)p;
+
+	if (len < XW_TAR_BLOCK)
+		return len >= offsetof(struct xw_tar_hdr, uname) && xw_tar_magic(h) != XW_TAR_V7;
+	if (xw_tar_is_zero(p))
+		return len < XW_TAR_LOOK || memcmp(p + XW_ISO_MAGIC_AT, "CD001", 5) != 0;
+	/* the tar reader reports a damaged first header */
+	return xw_tar_magic(h) != XW_TAR_V7 || xw_tar_checksum_ok(p);
+}
+
 static int base256(const unsigned char *f, size_t size, int64_t *out)
 {
 	int64_t v = (f[0] & 0x3f) - (f[0] & 0x40);

@@ -58,6 +58,14 @@ bool xw_tar_is_zero(const void *block);
 bool xw_tar_checksum_ok(const void *block);
 
 /*
+ * Does a file that begins with these bytes look like a tar archive? XW_TAR_LOOK of them, unless it
+ * is shorter.
+ */
+bool xw_tar_begins(const unsigned char *p, size_t len);
+#define XW_ISO_MAGIC_AT 32769u /* ISO 9660 begins with 32 KiB that are usually zeros */
+#define XW_TAR_LOOK (XW_ISO_MAGIC_AT + 5u)
+
+/*
  * A numeric field: octal with leading blanks, terminated by NUL, blank or the end of the field; or
  * base-256 (first bit set), two's complement in the remaining bits. An empty field is 0.
  * XW_ERR_INPUT: anything else, or more than 63 bits.

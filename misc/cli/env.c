@@ -59,6 +59,13 @@ const char *cli_mke2fs_sector(bool physical)
 	return text && strtoul(text, NULL, 10) ? text : NULL;
 }
 
+const char *cli_tmpdir(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	return dir && *dir ? dir : NULL;
+}
+
 void cli_guard_streams(void)
 {
 	/* Opened with the opposite access mode, so that use fails as on a closed descriptor. */

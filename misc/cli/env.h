@@ -13,6 +13,8 @@ int cli_source_date_epoch(const char **value);
 
 /* MKE2FS_CONFIG: the name of a configuration file, "" for none; NULL if not set. */
 const char *cli_mke2fs_config(void);
+/* TMPDIR: a directory for temporary files; NULL if unset or empty. */
+const char *cli_tmpdir(void);
 /*
  * MKE2FS_DEVICE_SECTSIZE and MKE2FS_DEVICE_PHYS_SECTSIZE; NULL if not set to a number, or to 0,
  * which means the sector sizes of the device.

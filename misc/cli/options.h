@@ -51,11 +51,14 @@ enum {
 	CLI_KEY_MTIME,
 	CLI_KEY_NEWER,
 	CLI_KEY_NEWER_MTIME,
+	CLI_KEY_NO_OCI,
 	CLI_KEY_NUMERIC,
+	CLI_KEY_OCI_CONFIG,
 	CLI_KEY_ONE_FS,
 	CLI_KEY_OWNER,
 	CLI_KEY_OWNER_MAP,
 	CLI_KEY_PARTITION,
+	CLI_KEY_PLATFORM,
 	CLI_KEY_QUIET,
 	CLI_KEY_SELINUX,
 	CLI_KEY_STRIP,
@@ -84,9 +87,12 @@ enum {
 	{CLI_KEY_MTIME, required_argument, "--mtime", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_NEWER, required_argument, "--newer", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_NEWER_MTIME, required_argument, "--newer-mtime", CLI_TO_LIBRARY, NULL}, \
+	{CLI_KEY_NO_OCI, no_argument, "--no-oci", CLI_TO_LIBRARY, NULL}, \
+	{CLI_KEY_OCI_CONFIG, required_argument, "--oci-config", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_ONE_FS, no_argument, "--one-file-system", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_OWNER, required_argument, "--owner", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_OWNER_MAP, required_argument, "--owner-map", CLI_TO_LIBRARY, NULL}, \
+	{CLI_KEY_PLATFORM, required_argument, "--platform", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_STRIP, required_argument, "--strip-components", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_TRANSFORM, required_argument, "--transform", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_WHITEOUTS, required_argument, "--whiteouts", CLI_TO_LIBRARY, NULL}, \
@@ -132,6 +138,9 @@ enum {
 	"      --xattrs-exclude PATTERN  leave out extended attributes whose name matches\n" \
 	"      --one-file-system     of a directory: do not descend into mounts\n" \
 	"      --ignore-unreadable   of a directory: leave out what may not be read\n" \
+	"      --platform OS/ARCH[/VARIANT]  of a container image (default: this machine's)\n" \
+	"      --oci-config FILE     write the configuration of a container image to FILE\n" \
+	"      --no-oci              store container images as the files that they are\n" \
 	"      --whiteouts WHAT      of OCI layers: apply, keep, or overlay (for overlayfs)\n" \
 	"      --owner USER[:GROUP]  owner of everything; --group GROUP; --mode MODE likewise\n" \
 	"      --all-root            everything is root's\n" \

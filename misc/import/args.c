@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "cli/redo.h"
-#include "cli/term.h"
+#include "cli/source.h"
 #include "import/tool.h"
 
 #include <stdlib.h>
@@ -31,9 +31,10 @@ static void print_help(FILE *out)
 	      "Unpack archives and directories into an ext2, ext3 or ext4 image, without mounting "
 	      "it.\n"
 	      "\n"
-	      "A SOURCE is a directory, an archive of any format or compression, or - for a stream "
+	      "A SOURCE is a directory, an archive of any format or compression, - for a stream "
 	      "on\n"
-	      "standard input. Several are layers: later ones win, and what IMAGE holds already is "
+	      "standard input, or a container image: oci:PATH[:REF], docker-archive:FILE[:TAG]. "
+	      "Several are layers: later ones win, and what IMAGE holds already is "
 	      "the\n"
 	      "lowest. IMAGE changes as one unit: whatever happens, it is what it was or what it "
 	      "should\n"
@@ -70,6 +71,15 @@ static void print_help(FILE *out)
 	      out);
 }
 
+static char *in_dir(const char *dir, const char *name)
+{
+	char *path = NULL;
+
+	if (!dir || name[0] == '/')
+		return strdup(name);
+	return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
+}
+
 /* As in tar(1), a further -C is relative to the previous one. */
 static int take(struct cli_line *l, int key, const char *value)
 {
@@ -85,7 +95,7 @@ static int take(struct cli_line *l, int key, const char *value)
 		cli_line_failf(l, "-C: needs the name of a directory");
 		return EXIT_USAGE;
 	}
-	dir = import_in_dir(args->dir, value);
+	dir = in_dir(args->dir, value);
 	if (!dir) {
 		cli_line_failf(l, "out of memory reading the command line");
 		return EXIT_FAILED;
@@ -93,15 +103,6 @@ static int take(struct cli_line *l, int key, const char *value)
 	free(args->dir);
 	args->dir = dir;
 	return -1;
-}
-
-char *import_in_dir(const char *dir, const char *name)
-{
-	char *path = NULL;
-
-	if (!dir || name[0] == '/' || !strcmp(name, "-"))
-		return strdup(name);
-	return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
 }
 
 void import_args_free(struct import_args *args)
@@ -141,7 +142,7 @@ int import_args_parse(struct import_args *args, int argc, char **argv)
 	}
 	args->sources = argv + optind;
 	for (char **s = args->sources; *s; s++)
-		if (cli_is_terminal(*s))
+		if (cli_source_is_terminal(&args->line, *s))
 			return EXIT_USAGE;
 	status = cli_line_offset(&args->line, argv[optind - 1]);
 	if (status < 0)

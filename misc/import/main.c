@@ -5,6 +5,7 @@
 #include "cli/env.h"
 #include "cli/names.h"
 #include "cli/run.h"
+#include "cli/source.h"
 #include "cli/term.h"
 #include "import/tool.h"
 
@@ -12,12 +13,13 @@
 
 static int set_all(struct xw_import *x, const struct import_args *args)
 {
-	int err = 0;
+	const char *tmpdir = cli_tmpdir();
+	int err = tmpdir ? xw_import_set(x, "tmpdir", tmpdir) : 0;
 
 	for (size_t i = 0; i < args->line.count && !err; i++)
 		err = xw_import_set(x, args->line.settings[i].name, args->line.settings[i].value);
 	for (char **source = args->sources; *source && !err; source++) {
-		char *path = import_in_dir(args->dir, *source);
+		char *path = cli_source_in_dir(&args->line, args->dir, *source);
 
 		err = path ? xw_import_add_source(x, path) : XW_E_NOMEM;
 		free(path);

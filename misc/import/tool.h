@@ -18,11 +18,6 @@ struct import_args {
 /* -1: continue; otherwise the exit status. */
 int import_args_parse(struct import_args *args, int argc, char **argv);
 void import_args_free(struct import_args *args);
-/*
- * The path of source `name` relative to -C `dir` (may be NULL); owned by the caller. NULL: out of
- * memory.
- */
-char *import_in_dir(const char *dir, const char *name);
 
 /* The closing report, in a few aligned lines. */
 void import_print_result(FILE *out, const struct import_args *args,

@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "cli/env.h"
-#include "cli/term.h"
+#include "cli/source.h"
 #include "mkfs/mkfs.h"
 
 #include <stdlib.h>
@@ -209,7 +209,7 @@ int mkfs_args_parse(struct mkfs_args *args, int argc, char **argv)
 	if (status < 0)
 		status = take_operands(args, argc, args->argv);
 	for (size_t i = 0; i < args->source_count && status < 0; i++)
-		if (cli_is_terminal(args->sources[i]))
+		if (cli_source_is_terminal(&args->line, args->sources[i]))
 			status = EXIT_USAGE;
 	return status < 0 ? mkfs_config_read(args) : status;
 }

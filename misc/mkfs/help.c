@@ -15,8 +15,9 @@ void mkfs_print_help(FILE *out)
 	      "\n"
 	      "Filling:\n"
 	      "  -d SOURCE                 a directory, an archive of any format or compression, "
-	      "or - for\n"
-	      "                            a stream on standard input\n" CLI_FILL_HELP
+	      "- for a\n"
+	      "                            stream on standard input, oci:PATH[:REF] or\n"
+	      "                            docker-archive:FILE[:TAG]\n" CLI_FILL_HELP
 	      "      --free SIZE|N%        with SIZE left out: this much free space in the image\n"
 	      "      --free-inodes N       with SIZE left out: this many free inodes at least\n"
 	      "      --grow-to SIZE        inodes, descriptors and a journal for resize2fs to make "

@@ -53,7 +53,7 @@ else
 	skip "JSON and terminals" "python3 is not installed" 4
 fi
 
-# Archives of container images.
+# Container images, which tests/cli/oci.sh unpacks: what is none, or is stored as files.
 mkdir -p save/0123 oci/blobs/sha256
 tar cf save/0123/layer.tar tree
 cp save/0123/layer.tar oci/blobs/sha256/4567
@@ -63,28 +63,39 @@ echo '{"imageLayoutVersion": "1.0.0"}' >oci/oci-layout
 echo '{}' >oci/index.json
 tar cf save.tar -C save manifest.json c.json 0123/layer.tar
 tar cf oci.tar -C oci .
-cp -r oci new && cp save/manifest.json new/
-tar cf new.tar -C new .
-for source in save.tar save new.tar; do
+rm -f i
+mkfs -q -d save i
+warns "save: an archive of docker save: its layers are stored as files, .*docker-archive: .*docker export.* layers as sources" \
+	"an unpacked archive of docker save"
+rm -f i
+mkfs -d oci:nowhere i
+if ! grep -q "this build reads no container images" .err; then
+	mkfs -q -d save.tar i
+	works "save.tar as a source is unpacked"
+	is "  and has the files of the container" grep -q /tree/ <("$BIN/xw-debugfs" -R 'ls -p /' i)
+	for source in oci.tar oci; do
+		rm -f i
+		mkfs -q -d $source i
+		fails 1 "$source: index.json: is neither an index nor a manifest of a container image" "$source, which is damaged"
+		is "  makes nothing" gone i
+	done
+else
+	skip "images of containers" "this build reads none" 6
+fi
+for source in save save.tar oci oci.tar; do
 	rm -f i
-	mkfs -q -d $source i
-	warns "$source: an archive of docker save: its layers are stored as files, .*docker export.* layers as sources" \
-		"$source as a source"
-done
-for source in oci.tar oci; do
-	rm -f i
-	mkfs -q -d $source i
-	warns "$source: an OCI image layout: its layers are stored as files" "$source as a source"
+	mkfs -q --no-oci -d $source i
+	works "$source with --no-oci is silent"
 done
 rm -f i
 mkfs -q -d save/0123/layer.tar i
 works "its layer as a source is silent"
 rm -f i
-mkfs -q --directory var/lib/images -d oci i
+mkfs -q --directory var/lib/images -d save i
 works "with --directory files are wanted"
 mkfs -Fq i 8M
-import -q i save.tar 2>.err
-warns "save.tar: an archive of docker save" "xw-import"
+import -q i save 2>.err
+warns "save: an archive of docker save" "xw-import"
 mkdir none && cp save/manifest.json save/c.json none/
 rm -f i
 mkfs -q -d none i
@@ -123,4 +134,4 @@ if is_root && loop=$(losetup -f --show img 2>/dev/null); then
 else
 	skip "devices" "no loop device here" 9
 fi
-done_testing 46
+done_testing 52

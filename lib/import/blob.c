@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "import/blob.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+#define DRAIN_BYTES ((size_t)256 << 10)
+
+void xw_blob_close(struct xw_blob *b)
+{
+	if (b->own && b->fd >= 0)
+		close(b->fd);
+	b->fd = -1;
+	b->own = false;
+}
+
+/* ---- verifying ---- */
+
+int xw_verify_begin(struct xw_verify *v, const struct xw_digest *want)
+{
+	*v = (struct xw_verify){.want = *want};
+	if (!xw_digest_is_set(want)) {
+		v->done = true;
+		return 0;
+	}
+	v->hasher = xw_hasher_new(want);
+	return v->hasher ? 0 : XW_ERR_NOMEM;
+}
+
+void xw_verify_free(struct xw_verify *v)
+{
+	xw_hasher_free(v->hasher);
+	v->hasher = NULL;
+}
+
+static void verify_add(struct xw_verify *v, const void *buf, size_t len)
+{
+	if (!v->done)
+		xw_hasher_add(v->hasher, buf, len);
+}
+
+bool xw_verify_end(struct xw_verify *v, char *err, size_t room)
+{
+	struct xw_digest is;
+
+	if (v->done)
+		return true;
+	xw_hasher_end(v->hasher, &is);
+	v->done = xw_digest_same(&is, &v->want);
+	if (!v->done)
+		snprintf(err, room, "damaged: its digest is %s, not %s", is.text, v->want.text);
+	return v->done;
+}
+
+/* ---- a part of a file ---- */
+
+static ssize_t blob_read(struct xw_blob_read *r, void *buf, size_t len, char *err, size_t room)
+{
+	ssize_t n;
+
+	len = (size_t)XW_MIN(len, r->blob.size - r->at);
+	if (!len)
+		return xw_verify_end(&r->verify, err, room) ? 0 : XW_ERR_INPUT;
+	do
+		n = pread(r->blob.fd, buf, len, (off_t)(r->blob.off + r->at));
+	while (n < 0 && errno == EINTR);
+	if (n < 0) {
+		snprintf(err, room, "read error at byte %llu: %s", (unsigned long long)r->at,
+			 strerror(errno));
+		return XW_ERR_IO;
+	}
+	if (!n) {
+		snprintf(err, room, "ends at byte %llu: the file became shorter",
+			 (unsigned long long)r->at);
+		return XW_ERR_IO;
+	}
+	verify_add(&r->verify, buf, (size_t)n);
+	r->at += (uint64_t)n;
+	return n;
+}
+
+int xw_blob_finish(struct xw_blob_read *r, char *err, size_t room)
+{
+	unsigned char *buf;
+	ssize_t n = 1;
+
+	if (r->verify.done)
+		return 0;
+	buf = malloc(DRAIN_BYTES);
+	if (!buf) {
+		snprintf(err, room, "out of memory");
+		return XW_ERR_NOMEM;
+	}
+	while (n > 0)
+		n = blob_read(r, buf, DRAIN_BYTES, err, room);
+	free(buf);
+	return (int)n;
+}
+
+struct blob_feed {
+	struct xw_feed f;
+	struct xw_blob_read *r;
+	struct xw_feed_tick tick;
+	atomic_uint_least64_t count;
+};
+
+static ssize_t blob_feed_read(struct xw_feed *f, void *buf, size_t len)
+{
+	struct blob_feed *b = (struct blob_feed *)f;
+	ssize_t n = b->tick.fn ? b->tick.fn(b->tick.arg) : 0;
+
+	if (n)
+		return n;
+	n = blob_read(b->r, buf, len, f->err, sizeof(f->err));
+	if (n > 0)
+		atomic_fetch_add_explicit(&b->count, (uint64_t)n, memory_order_relaxed);
+	return n;
+}
+
+static void blob_feed_close(struct xw_feed *f)
+{
+	free(f);
+}
+
+struct xw_feed *xw_feed_blob(struct xw_blob_read *r, struct xw_feed_tick tick)
+{
+	static const struct xw_feed_ops ops = {.read = blob_feed_read, .close = blob_feed_close};
+	struct blob_feed *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	b->f.ops = &ops;
+	b->f.raw = &b->count;
+	b->f.tick = &b->tick;
+	b->f.wake = -1; /* files do not block */
+	b->tick = tick;
+	b->r = r;
+	(void)posix_fadvise(r->blob.fd, (off_t)r->blob.off, (off_t)r->blob.size,
+			    POSIX_FADV_SEQUENTIAL);
+	return &b->f;
+}
+
+/* ---- what comes out of a decompressor ---- */
+
+struct verified {
+	struct xw_feed f;
+	struct xw_feed *lower;
+	struct xw_verify *v;
+};
+
+static ssize_t verified_read(struct xw_feed *f, void *buf, size_t len)
+{
+	struct verified *t = (struct verified *)f;
+	const ssize_t n = len ? xw_feed_read(t->lower, buf, len) : 0;
+
+	if (n > 0)
+		verify_add(t->v, buf, (size_t)n);
+	if (n < 0)
+		memcpy(f->err, t->lower->err, sizeof(f->err));
+	if (n || !len)
+		return n;
+	f->behind = t->lower->behind;
+	return xw_verify_end(t->v, f->err, sizeof(f->err)) ? 0 : XW_ERR_INPUT;
+}
+
+static void verified_close(struct xw_feed *f)
+{
+	struct verified *t = (struct verified *)f;
+
+	xw_feed_close(t->lower);
+	free(t);
+}
+
+struct xw_feed *xw_feed_verified(struct xw_feed *lower, struct xw_verify *v)
+{
+	static const struct xw_feed_ops ops = {.read = verified_read, .close = verified_close};
+	struct verified *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->f.ops = &ops;
+	t->f.raw = lower->raw;
+	t->f.tick = lower->tick;
+	t->f.wake = lower->wake;
+	t->lower = lower;
+	t->v = v;
+	return &t->f;
+}

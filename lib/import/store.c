@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An archive is indexed by the tar reader, which skips payload by reading it. So after a large
+ * member it is opened again behind that one.
+ */
+#include "config.h"
+
+#include "import/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/table.h"
+#include "import/tar.h"
+
+#define LARGE ((uint64_t)4 * XW_INPUT_UNIT)
+#define LINKS_MAX 8u
+
+struct member {
+	char *name; /* NULL: unused slot */
+	size_t len;
+	char *link; /* normalized target of a link; NULL: a file */
+	size_t link_len;
+	uint64_t off, size;
+};
+
+struct xw_store {
+	int fd;
+	bool dir;
+	const char *name; /* in arena */
+	struct xw_arena arena;
+	struct xw_table members;
+};
+
+/* ---- the members of an archive ---- */
+
+static bool member_used(const void *slot)
+{
+	return ((const struct member *)slot)->name;
+}
+
+static bool member_same(const void *arg, const void *slot, const void *key)
+{
+	const struct member *m = slot;
+	const struct xw_slice *name = key;
+
+	(void)arg;
+	return m->len == name->len && !memcmp(m->name, name->p, m->len);
+}
+
+static uint64_t member_hash(const void *arg, const void *slot)
+{
+	const struct member *m = slot;
+
+	(void)arg;
+	return xw_hash64(m->name, m->len, 0);
+}
+
+static const struct xw_table_kind kind = {sizeof(struct member), member_used, member_same,
+					  member_hash};
+
+/*
+ * Append the components of a path to `to`, which has room: without empty ones and ".", and ".."
+ * removes one. Returns the new length, or SIZE_MAX if the path leads out.
+ */
+static size_t append(char *to, size_t len, struct xw_slice path)
+{
+	for (size_t from = 0, end; from < path.len; from = end + 1) {
+		const char *slash = memchr(path.p + from, '/', path.len - from);
+		const char *part = path.p + from;
+		size_t n;
+
+		end = slash ? (size_t)(slash - path.p) : path.len;
+		n = end - from;
+		if (!n || (n == 1 && part[0] == '.'))
+			continue;
+		if (n == 2 && part[0] == '.' && part[1] == '.') {
+			if (!len)
+				return SIZE_MAX;
+			while (len && to[len - 1] != '/')
+				len--;
+			len -= len != 0;
+			continue;
+		}
+		if (len)
+			to[len++] = '/';
+		memcpy(to + len, part, n);
+		len += n;
+	}
+	return len;
+}
+
+static struct xw_slice dirname_of(struct xw_slice path)
+{
+	while (path.len && path.p[path.len - 1] != '/')
+		path.len--;
+	return path;
+}
+
+/* The normalized path of `path` below `base`; NULL with *len 0: out of memory. */
+static char *normalize(struct xw_store *s, struct xw_slice base, struct xw_slice path, size_t *len)
+{
+	char *to = xw_arena_alloc(&s->arena, base.len + path.len + 2, 1);
+
+	*len = 0;
+	if (!to)
+		return NULL;
+	*len = append(to, 0, base);
+	if (*len != SIZE_MAX)
+		*len = append(to, *len, path);
+	return to;
+}
+
+static int add_member(struct xw_store *s, const struct xw_entry *e, uint64_t off,
+		      struct xw_diag *diag)
+{
+	const bool symlink = e->type == XW_ET_LNK;
+	struct member m = {.off = off, .size = e->size}, *slot;
+	struct xw_slice key;
+
+	if (e->type != XW_ET_REG && e->type != XW_ET_HARDLINK && !symlink)
+		return 0;
+	m.name = normalize(s, (struct xw_slice){0}, e->path, &m.len);
+	if (m.name && e->type != XW_ET_REG)
+		m.link = normalize(s, symlink ? dirname_of(e->path) : (struct xw_slice){0}, e->link,
+				   &m.link_len);
+	if (!m.name || (e->type != XW_ET_REG && !m.link) || xw_table_room(&s->members, &kind, NULL))
+		return xw_fail_nomem(diag, "the members of an archive");
+	if (m.len == SIZE_MAX || m.link_len == SIZE_MAX || e->sparse)
+		return 0;
+	key = (struct xw_slice){m.name, m.len};
+	slot = xw_table_slot(&s->members, &kind, NULL, xw_hash64(m.name, m.len, 0), &key);
+	s->members.n += !slot->name;
+	*slot = m; /* a later member replaces an earlier one */
+	return 0;
+}
+
+/* Index members from *at on, up to a large one or (*done) the end. */
+static int index_some(struct xw_store *s, struct xw_blob_read *r, struct xw_feed_tick tick,
+		      struct xw_diag *diag, uint64_t *at, bool *done)
+{
+	const struct xw_tar_params p = {.name = s->name, .diag = diag};
+	const uint64_t end = r->blob.size;
+	struct xw_source *src;
+	const struct xw_entry *e;
+	struct xw_input *in;
+	int rc;
+
+	r->at = *at;
+	in = xw_input_new(xw_feed_blob(r, tick), false);
+	if (!in)
+		return xw_fail_nomem(diag, "read buffers");
+	rc = xw_tar_open(in, &p, &src);
+	if (rc)
+		return rc;
+	while ((rc = xw_source_next(src, &e)) > 0) {
+		const uint64_t off = *at + xw_input_pos(in);
+
+		if (e->size > end - off && !e->sparse) {
+			rc = xw_fail(diag, XW_ERR_TRUNCATED, "%s: ends inside %.*s", s->name,
+				     (int)XW_MIN(e->path.len, 300), e->path.p);
+			break;
+		}
+		rc = add_member(s, e, off, diag);
+		if (rc)
+			break;
+		if (e->size < LARGE || e->sparse)
+			continue;
+		*at = off + xw_round_up(e->size, XW_TAR_BLOCK);
+		xw_source_close(src);
+		return 0;
+	}
+	*done = true;
+	xw_source_close(src);
+	return rc;
+}
+
+/* Owns fd. */
+static int new_store(int fd, const char *name, struct xw_diag *diag, struct xw_store **out)
+{
+	struct xw_store *s = calloc(1, sizeof(*s));
+
+	if (s)
+		s->name = xw_arena_dup(&s->arena, name, strlen(name) + 1);
+	if (!s || !s->name) {
+		free(s);
+		close(fd);
+		return xw_fail_nomem(diag, "a container image");
+	}
+	s->fd = fd;
+	*out = s;
+	return 0;
+}
+
+int xw_store_open_archive(int fd, uint64_t size, const char *name, struct xw_feed_tick tick,
+			  struct xw_diag *diag, struct xw_store **out)
+{
+	struct xw_blob_read r = {.blob = {.fd = fd, .size = size}, .verify.done = true};
+	struct xw_store *s;
+	bool done = false;
+	uint64_t at = 0;
+	int rc = new_store(fd, name, diag, &s);
+
+	if (rc)
+		return rc;
+	while (!rc && !done && at < size)
+		rc = index_some(s, &r, tick, diag, &at, &done);
+	if (rc)
+		xw_store_close(s);
+	else
+		*out = s;
+	return rc;
+}
+
+static int find_member(struct xw_store *s, const char *path, struct xw_blob *b)
+{
+	struct xw_slice key;
+	const struct member *m;
+	size_t len;
+	char *name =
+		normalize(s, (struct xw_slice){0}, (struct xw_slice){path, strlen(path)}, &len);
+
+	if (!name)
+		return XW_ERR_NOMEM;
+	key = (struct xw_slice){name, len};
+	for (unsigned links = 0; key.len != SIZE_MAX && links <= LINKS_MAX; links++) {
+		m = xw_table_get(&s->members, &kind, NULL, xw_hash64(key.p, key.len, 0), &key);
+		if (!m)
+			break;
+		if (!m->link) {
+			*b = (struct xw_blob){.fd = s->fd, .off = m->off, .size = m->size};
+			return 0;
+		}
+		key = (struct xw_slice){m->link, m->link_len};
+	}
+	return XW_ERR_NOTFOUND;
+}
+
+/* ---- a directory ---- */
+
+static bool leads_out(const char *path)
+{
+	const size_t len = strlen(path);
+
+	for (size_t at = 0; at < len; at += strcspn(path + at, "/") + 1)
+		if (!strncmp(path + at, "..", 2) && (!path[at + 2] || path[at + 2] == '/'))
+			return true;
+	return path[0] == '/';
+}
+
+static int find_file(struct xw_store *s, const char *path, struct xw_diag *diag, struct xw_blob *b)
+{
+	struct stat st;
+	int fd;
+
+	if (leads_out(path))
+		return xw_fail(diag, XW_ERR_INPUT, "%s: \"%.300s\" is not inside the image",
+			       s->name, path);
+	fd = openat(s->fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return XW_ERR_NOTFOUND;
+	if (fd < 0 || fstat(fd, &st)) {
+		int err = errno;
+
+		if (fd >= 0)
+			close(fd);
+		return xw_fail_errno(diag, XW_ERR_IO, err, "%s: %.300s: cannot open", s->name,
+				     path);
+	}
+	if (!S_ISREG(st.st_mode)) {
+		close(fd);
+		return XW_ERR_NOTFOUND;
+	}
+	*b = (struct xw_blob){.fd = fd, .size = (uint64_t)st.st_size, .own = true};
+	return 0;
+}
+
+int xw_store_open_dir(int fd, const char *name, struct xw_diag *diag, struct xw_store **out)
+{
+	const int rc = new_store(fd, name, diag, out);
+
+	if (!rc)
+		(*out)->dir = true;
+	return rc;
+}
+
+/* ---- both ---- */
+
+void xw_store_close(struct xw_store *s)
+{
+	if (!s)
+		return;
+	close(s->fd);
+	xw_table_free(&s->members);
+	xw_arena_free(&s->arena);
+	free(s);
+}
+
+int xw_store_find(struct xw_store *s, const char *path, struct xw_diag *diag, struct xw_blob *b)
+{
+	int rc = s->dir ? find_file(s, path, diag, b) : find_member(s, path, b);
+
+	return rc == XW_ERR_NOMEM ? xw_fail_nomem(diag, "a container image") : rc;
+}
+
+bool xw_store_has(struct xw_store *s, const char *path)
+{
+	struct xw_blob b = {.fd = -1};
+	const bool has = !xw_store_find(s, path, NULL, &b);
+
+	xw_blob_close(&b);
+	return has;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files of a container image: below a directory, or members of an uncompressed tar archive in a
+ * regular file, which are read where they are.
+ */
+#ifndef XW_IMPORT_STORE_H
+#define XW_IMPORT_STORE_H
+
+#include "base/err.h"
+#include "import/blob.h"
+
+struct xw_store;
+
+/* Owns fd, also on failure. name: for messages. */
+int xw_store_open_dir(int fd, const char *name, struct xw_diag *diag, struct xw_store **out);
+/*
+ * Reads all headers. size: of the file. A file that is not a tar archive, or a damaged one, is
+ * XW_ERR_INPUT or XW_ERR_TRUNCATED.
+ */
+int xw_store_open_archive(int fd, uint64_t size, const char *name, struct xw_feed_tick tick,
+			  struct xw_diag *diag, struct xw_store **out);
+void xw_store_close(struct xw_store *s);
+/*
+ * 0 and *b, which refers to the store; XW_ERR_NOTFOUND without a message: there is no such regular
+ * file; XW_ERR_INPUT: the path leads out of the image; XW_ERR_IO.
+ */
+int xw_store_find(struct xw_store *s, const char *path, struct xw_diag *diag, struct xw_blob *b);
+bool xw_store_has(struct xw_store *s, const char *path);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "oci/choose.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/types.h"
+
+/* A list for messages: as many names as fit. */
+struct list {
+	char text[320];
+	size_t n;
+};
+
+static void list_add(struct list *l, const char *name)
+{
+	const size_t len = strlen(l->text);
+	char one[84];
+
+	snprintf(one, sizeof(one), "%.80s", name);
+	if (l->n && strstr(l->text, one))
+		return; /* said already, or as a part of another name: it is only a hint */
+	if (len + strlen(one) + 8 > sizeof(l->text)) {
+		if (len + 6 < sizeof(l->text) && !strstr(l->text, ", ..."))
+			strcat(l->text, ", ...");
+		return;
+	}
+	snprintf(l->text + len, sizeof(l->text) - len, "%s%s", l->n++ ? ", " : "", one);
+}
+
+static const char *shown(const struct xw_oci_desc *d)
+{
+	return *d->ref ? d->ref : *d->name ? d->name : d->digest.text;
+}
+
+static bool is_named(const struct xw_oci_desc *d, const char *ref)
+{
+	if (!strcmp(ref, d->ref) || !strcmp(ref, d->name))
+		return *ref != '\0';
+	return !strcmp(ref + (*ref == '@'), d->digest.text);
+}
+
+static bool same_image(const struct xw_oci_desc *a, const struct xw_oci_desc *b)
+{
+	return !strcmp(a->ref, b->ref) && !strcmp(a->name, b->name);
+}
+
+static unsigned rank(const struct xw_oci_desc *d, const struct xw_oci_wish *w)
+{
+	return d->platform.os ? xw_oci_platform_rank(&d->platform, &w->platform) : 1;
+}
+
+static int none_named(const struct xw_oci_descs *from, const struct xw_oci_wish *w,
+		      struct xw_diag *diag)
+{
+	struct list l = {0};
+
+	for (size_t i = 0; i < from->n; i++)
+		if (!from->v[i].attestation)
+			list_add(&l, shown(&from->v[i]));
+	if (!l.n)
+		return xw_fail(diag, XW_ERR_INPUT, "%s: holds no image", w->name);
+	return xw_fail(diag, XW_ERR_INPUT, "%s: has no image '%.200s'; there is %s", w->name,
+		       w->ref ? w->ref : "", l.text);
+}
+
+static int none_suits(const struct xw_oci_descs *from, const struct xw_oci_wish *w,
+		      struct xw_diag *diag)
+{
+	char want[XW_OCI_PLATFORM_TEXT], have[XW_OCI_PLATFORM_TEXT];
+	struct list l = {0};
+
+	for (size_t i = 0; i < from->n; i++) {
+		if (from->v[i].attestation)
+			continue;
+		xw_oci_platform_text(&from->v[i].platform, have);
+		list_add(&l, have);
+	}
+	xw_oci_platform_text(&w->platform, want);
+	return xw_fail(diag, XW_ERR_INPUT,
+		       "%s: has no image for %s; --platform chooses another one: %s", w->name, want,
+		       l.text);
+}
+
+static int several(const struct xw_oci_descs *from, const struct xw_oci_wish *w,
+		   struct xw_diag *diag)
+{
+	struct list l = {0};
+
+	for (size_t i = 0; i < from->n; i++)
+		if (!from->v[i].attestation && (!w->ref || is_named(&from->v[i], w->ref)) &&
+		    rank(&from->v[i], w))
+			list_add(&l, shown(&from->v[i]));
+	return xw_fail(diag, XW_ERR_INPUT,
+		       "%s: holds several images; oci:PATH:REF chooses one of them: %s", w->name,
+		       l.text);
+}
+
+int xw_oci_choose(const struct xw_oci_descs *from, const struct xw_oci_wish *w, bool top,
+		  struct xw_diag *diag, size_t *index)
+{
+	const struct xw_oci_desc *best = NULL, *only = NULL, *other = NULL;
+	unsigned best_rank = 0;
+	bool ambiguous = false, alone = true;
+
+	for (size_t i = 0; i < from->n; i++) {
+		const struct xw_oci_desc *d = &from->v[i];
+		unsigned r;
+
+		if (d->attestation || (top && w->ref && !is_named(d, w->ref)))
+			continue;
+		alone = alone && (!only || xw_digest_same(&only->digest, &d->digest));
+		only = d;
+		r = rank(d, w);
+		if (!r)
+			continue;
+		if (top && !w->ref && best && !same_image(d, best))
+			other = d; /* not another platform of the same image */
+		if (r == best_rank && !xw_digest_same(&best->digest, &d->digest))
+			ambiguous = true;
+		if (r > best_rank) {
+			best = d;
+			best_rank = r;
+			ambiguous = false;
+		}
+	}
+	if (!only)
+		return none_named(from, w, diag);
+	if (top && (other || ambiguous))
+		return several(from, w, diag);
+	if (!best && (w->explicit_platform || !alone))
+		return none_suits(from, w, diag);
+	*index = (size_t)((best ? best : only) - from->v);
+	return 0;
+}
+
+/* Without what docker adds to short names. */
+static const char *short_name(const char *name)
+{
+	static const char *const defaults[] = {"docker.io/library/", "docker.io/", "localhost/"};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(defaults); i++)
+		if (!strncmp(name, defaults[i], strlen(defaults[i])))
+			return name + strlen(defaults[i]);
+	return name;
+}
+
+static bool is_tagged(const char *tag, const char *ref)
+{
+	const char *t = short_name(tag), *r = short_name(ref), *slash = strrchr(r, '/');
+	const size_t len = strlen(r);
+
+	if (!strcmp(t, r))
+		return true;
+	return !strchr(slash ? slash : r, ':') && !strncmp(t, r, len) &&
+	       !strcmp(t + len, ":latest");
+}
+
+static bool has_tag(const struct xw_docker_image *d, size_t number, const char *ref)
+{
+	if (*ref == '@' && ref[1] >= '0' && ref[1] <= '9' && strspn(ref + 1, "0123456789") < 10)
+		return strtoul(ref + 1, NULL, 10) == number;
+	for (size_t i = 0; i < d->n_tags; i++)
+		if (is_tagged(d->tags[i], ref))
+			return true;
+	return false;
+}
+
+int xw_docker_choose(const struct xw_docker_images *from, const struct xw_oci_wish *w,
+		     struct xw_diag *diag, size_t *index)
+{
+	struct list l = {0};
+	size_t found = 0;
+
+	for (size_t i = 0; i < from->n; i++) {
+		char number[24];
+
+		if (!w->ref || has_tag(&from->v[i], i, w->ref)) {
+			*index = i;
+			found++;
+		}
+		snprintf(number, sizeof(number), "@%zu", i);
+		list_add(&l, from->v[i].n_tags ? from->v[i].tags[0] : number);
+	}
+	if (found == 1)
+		return 0;
+	if (!from->n)
+		return xw_fail(diag, XW_ERR_INPUT, "%s: holds no image", w->name);
+	if (!found)
+		return xw_fail(diag, XW_ERR_INPUT, "%s: has no image '%.200s'; there is %s",
+			       w->name, w->ref, l.text);
+	return xw_fail(diag, XW_ERR_INPUT,
+		       "%s: holds several images; docker-archive:FILE:TAG chooses one of them: %s",
+		       w->name, l.text);
+}
