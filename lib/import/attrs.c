@@ -229,6 +229,9 @@ int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode
 	rc = have(f, n, &why);
 	if (rc)
 		return failed(f, e, rc, &why);
+	/* a layer of a container image says all of a directory, as overlayfs shows it */
+	if (f->image_layer && !(n->flags & XW_BN_OLD))
+		xw_xattr_set_clear(&f->set);
 	xw_xattr_set_remove(&f->set, XW_XI_ACL_ACCESS, "", 0);
 	xw_xattr_set_remove(&f->set, XW_XI_ACL_DEFAULT, "", 0);
 	rc = gather(f, e, n);

@@ -310,7 +310,7 @@ static int add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entr
 	if (rc || stays)
 		return rc ? rc : xw_fill_refuse(f, old);
 	/* layers of a container image may do that without a whiteout */
-	if (over_dir && old->node->dir->entries && !s->ops->layer)
+	if (over_dir && old->node->dir->entries && !f->image_layer)
 		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: replaces a directory that is not empty",
 		       s->name, (int)XW_MIN(e->path.len, 300), e->path.p);
 	rc = old ? xw_tree_unlink(f->tree, old) : 0;
@@ -447,7 +447,7 @@ static int enter(struct xw_fill *f)
 /* The layers in the source are not unpacked; with --directory that is intended. */
 static void warn_layout(const struct xw_fill *f, const struct xw_source *s, unsigned marks)
 {
-	const bool wanted = f->select->directory || f->keep_images || s->ops->layer;
+	const bool wanted = f->select->directory || f->keep_images || f->image_layer;
 	const char *kind = wanted ? NULL : xw_layout_kind(marks);
 
 	if (kind)
@@ -513,8 +513,10 @@ int xw_fill_source(struct xw_fill *f, struct xw_source *s)
 		return fill_layer(f, s);
 	if (f->whiteouts_default)
 		f->whiteouts = XW_WHITEOUTS_APPLY;
+	f->image_layer = true;
 	while (!rc && (more = s->ops->layer(s)) > 0)
 		rc = fill_layer(f, s);
+	f->image_layer = false;
 	f->whiteouts = before;
 	return rc ? rc : more;
 }

@@ -60,6 +60,7 @@ struct xw_fill {
 	/* internal */
 	const char *source; /* name of the source being read; NULL outside */
 	bool from_host_dir; /* is_host_dir of the source being read */
+	bool image_layer; /* it is a container image */
 	const struct xw_entry *entry; /* the entry being added */
 	/* the inode of --directory, else the root: no path leads out of it */
 	struct xw_binode *top;
@@ -82,7 +83,8 @@ struct xw_fill {
 int xw_fill_source(struct xw_fill *f, struct xw_source *s);
 /*
  * Set the xattrs of n: those of the entry that ext4 can store and that are selected. Existing
- * attributes of a directory are kept, as with tar, except its ACLs.
+ * attributes of a directory are kept, as with tar, except its ACLs; not those that a lower layer
+ * of a container image has given it.
  */
 int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n);
 /* Before the sources: what options say of the root directory. */

@@ -68,7 +68,7 @@ mkfs -q -d save i
 warns "save: an archive of docker save: its layers are stored as files, .*docker-archive: .*docker export.* layers as sources" \
 	"an unpacked archive of docker save"
 rm -f i
-mkfs -d oci:nowhere i
+mkfs -d oci:. i
 if ! grep -q "this build reads no container images" .err; then
 	mkfs -q -d save.tar i
 	works "save.tar as a source is unpacked"

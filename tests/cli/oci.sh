@@ -123,6 +123,11 @@ make -d aufs i
 works "what aufs keeps"
 equal "  is not part of the image" "$("$DEBUGFS" -R 'ls -p /' i | cut -d/ -f6 | grep -c wh)" 0
 equal "  but its links are" "$("$DEBUGFS" -R 'cat /linked' i 2>&1)" linked
+rm -f i
+make -d attributes i
+equal "extended attributes of a directory are those of its highest layer" \
+	"$("$DEBUGFS" -R 'ea_list /dir' i 2>&1 | grep -o 'user\.[a-z]*' | xargs)" user.two
+is "  which keeps what is in it" grep -q /file/ <("$DEBUGFS" -R 'ls -p /dir' i)
 
 # xw-import
 rm -f i j
@@ -142,4 +147,4 @@ is "  and changes nothing" cmp i was
 import -q i l1.tar platforms --platform linux/amd64/v1/x
 fails 2 'is not OS/ARCH' "  a wrong platform"
 clean i "  e2fsck"
-done_testing 133
+done_testing 135

@@ -388,6 +388,14 @@ class Maker:
         upper.add("linked", tarfile.LNKTYPE, linkname=".wh..wh.plnk/12.34")
         self.one("aufs", layers=[self.layers[0], upper.end()])
 
+    def attributes(self):
+        """An upper layer's directory: its extended attributes are all that it has."""
+        lower, upper = Layer(), Layer()
+        lower.add("dir", tarfile.DIRTYPE, pax_headers={"SCHILY.xattr.user.one": "1"})
+        lower.add("dir/file", data=b"lower\n")
+        upper.add("dir", tarfile.DIRTYPE, pax_headers={"SCHILY.xattr.user.two": "2"})
+        self.one("attributes", layers=[lower.end(), upper.end()])
+
     # ---- bad ones ----
 
     def damaged(self):
@@ -506,11 +514,12 @@ class Maker:
 def main():
     os.makedirs(sys.argv[1], exist_ok=True)
     m = Maker(sys.argv[1])
-    for make in (m.compressions, m.platforms, m.references, m.archives, m.aufs, m.damaged, m.strange):
+    for make in (m.compressions, m.platforms, m.references, m.archives, m.aufs, m.attributes, m.damaged, m.strange):
         make()
     for name, lines in (("good.txt", m.good), ("bad.txt", m.bad)):
         with open(os.path.join(sys.argv[1], name), "w") as f:
             f.write("".join(x + "\n" for x in lines))
 
 
-main()
+if __name__ == "__main__":
+    main()
