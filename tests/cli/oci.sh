@@ -27,7 +27,7 @@ while IFS=$'\t' read -r name wanted options; do
 	what="$name${options:+ with $options}"
 	if [ "$RC" != 0 ] || [ -s .err ]; then fail "$what"; else is "$what" cmp i "$want"; fi
 done <good.txt
-command -v zstd >/dev/null || skip "images compressed by zstd" "zstd is not installed" 4
+command -v zstd >/dev/null || skip "images compressed by zstd" "zstd is not installed" 5
 while IFS=$'\t' read -r name status message options; do
 	rm -f i
 	# shellcheck disable=SC2086
@@ -59,6 +59,9 @@ RC=0
 cat save-new.tar | TMPDIR=$T/nowhere "$MKFS" -q -d - k 2>.err || RC=$?
 fails 1 "cannot make a temporary file in $T/nowhere .TMPDIR=DIR: elsewhere" "a pipe without room for its layers"
 rm -f j k
+RC=0
+head -c 200000 save-new.tar | TMPDIR=$T/tmp "$MKFS" -q -d - k 2>.err || RC=$?
+fails 1 "standard input: .*the archive ends inside it" "a pipe that ends early"
 cat l1.tar | TMPDIR=$T/nowhere "$MKFS" -q -d - k 2>.err
 is "an ordinary archive needs none" test -s k
 
@@ -147,4 +150,4 @@ is "  and changes nothing" cmp i was
 import -q i l1.tar platforms --platform linux/amd64/v1/x
 fails 2 'is not OS/ARCH' "  a wrong platform"
 clean i "  e2fsck"
-done_testing 135
+done_testing 139

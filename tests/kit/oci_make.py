@@ -125,7 +125,11 @@ def zstd(data):
     return subprocess.run(["zstd", "-q", "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
-PACK = {"": lambda data: data, "gzip": gz, "zstd": zstd}
+def members(data):
+    return b"".join(gz(data[i:i + 65536]) for i in range(0, len(data), 65536)) + gz(b"")
+
+
+PACK = {"": lambda data: data, "gzip": gz, "zstd": zstd, "members": members}
 
 
 # ---- images ----
@@ -180,13 +184,16 @@ def config(layers, arch=ARCH, variant=VARIANT):
     return c
 
 
-def manifest(s, layers, pack="gzip", docker=False, algorithm="sha256", edit=None, arch=ARCH, variant=VARIANT, conf=None, **more):
-    """The blobs of one image; returns the descriptor of its manifest. edit(manifest, configuration) changes both before."""
+def manifest(s, layers, pack="gzip", docker=False, algorithm="sha256", edit=None, arch=ARCH, variant=VARIANT, conf=None, more=b"", **about):
+    """The blobs of one image; returns the descriptor of its manifest. edit(manifest, configuration) changes both before. more: bytes
+    behind each compressed layer."""
     packs = pack if isinstance(pack, list) else [pack] * len(layers)
     descs = []
     for data, p in zip(layers, packs):
+        packed = PACK[p](data) + more
+        p = "gzip" if p == "members" else p
         media = DOCKER + "image.rootfs.diff.tar" + ("." + p if p else "") if docker else OCI + "layer.v1.tar" + ("+" + p if p else "")
-        descs.append(s.blob(PACK[p](data), media, algorithm))
+        descs.append(s.blob(packed, media, algorithm))
     c = conf or config(layers, arch, variant)
     m = {"schemaVersion": 2, "layers": descs}
     if docker:
@@ -194,7 +201,7 @@ def manifest(s, layers, pack="gzip", docker=False, algorithm="sha256", edit=None
     if edit:
         edit(m, c)
     m.setdefault("config", s.json_blob(c, DOCKER + "container.image.v1+json" if docker else OCI + "config.v1+json", algorithm))
-    return s.json_blob(m, DOCKER + "distribution.manifest.v2+json" if docker else OCI + "manifest.v1+json", algorithm, **more)
+    return s.json_blob(m, DOCKER + "distribution.manifest.v2+json" if docker else OCI + "manifest.v1+json", algorithm, **about)
 
 
 def index(s, *manifests):
@@ -290,6 +297,12 @@ class Maker:
         self.ok("docker-types")
         self.one("sha512", algorithm="sha512")
         self.ok("sha512")
+        # gzip of many members, as lazily pulled layers are; zstd with a skippable frame behind it
+        self.one("members", pack="members")
+        self.ok("members")
+        if shutil.which("zstd"):
+            self.one("chunked", pack="zstd", more=b"\x50\x2a\x4d\x18\x04\0\0\0toc:")
+            self.ok("chunked")
         self.one("one-layer", layers=self.layers[:1])
         self.ok("one-layer", "1")
         self.one("no-layers", layers=[])
@@ -423,6 +436,7 @@ class Maker:
         self.refused("digest-plain", "layer 1 of 3 .*damaged: its digest is", change_blob(0, 20000), pack="")
         # what follows the archive belongs to the blob
         self.refused("digest-end", "layer 3 of 3 .*damaged: its digest is", change_blob(2, -1), pack="")
+        self.refused("digest-far", "layer 2 of 3 .*damaged: its digest is", change_blob(1, -1), more=bytes(17 << 20))
         self.refused("digest-manifest", "blobs/sha256/[0-9a-f]*: damaged: its digest is", change_blob("manifest", 3))
         self.refused("digest-config", "blobs/sha256/[0-9a-f]*: damaged: its digest is", change_blob("config", 3))
         self.refused("size", "layer 3 of 3 .*damaged: its size is [0-9]+, not [0-9]+ bytes", truncate)
