@@ -234,8 +234,17 @@ static int choose(struct oci *c, const struct xw_oci_open *p)
 							&w.platform)
 				: xw_oci_platform_here(&c->image.arena, p->diag, &w.platform);
 
+	if (!rc && !xw_store_has(c->store, "index.json") &&
+	    !xw_store_has(c->store, "manifest.json"))
+		rc = xw_fail(p->diag, XW_ERR_INPUT,
+			     "%s: is no container image: it has neither index.json nor "
+			     "manifest.json",
+			     c->name);
 	if (!rc)
 		rc = xw_oci_image_find(c->store, by_docker(c->store, p), &w, p->diag, &c->image);
+	if (!rc)
+		xw_log(p->diag, XW_LOG_INFO, "%s: a container image of %zu layers", c->name,
+		       c->image.n);
 	c->src.total = c->image.total;
 	c->src.config = c->image.config.p;
 	c->src.config_len = c->image.config.len;

@@ -521,8 +521,8 @@ class Maker:
         self.put(index(s, d), "deep")
         self.no("deep", "more than 8 indexes are nested")
         self.no("oci:nowhere", "nowhere: cannot open")
-        self.no("oci:l1.tar", "the version of the layout is missing: oci-layout")
-        self.no("docker-archive:l1.tar", "the list of images is missing: manifest.json")
+        self.no("oci:l1.tar", "l1.tar: is no container image: it has neither index.json nor manifest.json")
+        self.no("docker-archive:oci-gzip", "oci-gzip: the list of images is missing: manifest.json")
 
 
 def main():
