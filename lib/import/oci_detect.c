@@ -92,7 +92,9 @@ static int try_spooled(struct xw_feed **f, const struct xw_oci_open *p, struct x
 		return rc;
 	copy = duplicate(fd, p);
 	rc = copy < 0 ? XW_ERR_IO : try_file(copy, size, p, out);
-	if (rc || lseek(fd, 0, SEEK_SET)) {
+	if (!rc && lseek(fd, 0, SEEK_SET))
+		rc = xw_fail_errno(p->diag, XW_ERR_IO, errno, "%s: cannot reread", p->name);
+	if (rc) {
 		close(fd);
 		return rc;
 	}

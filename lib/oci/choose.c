@@ -117,8 +117,10 @@ int xw_oci_choose(const struct xw_oci_descs *from, const struct xw_oci_wish *w, 
 		r = rank(d, w);
 		if (!r)
 			continue;
-		if (top && !w->ref && best && !same_image(d, best))
-			other = d; /* not another platform of the same image */
+		/* neither a second name nor another platform of the same image */
+		if (top && !w->ref && best && !same_image(d, best) &&
+		    !xw_digest_same(&best->digest, &d->digest))
+			other = d;
 		if (r == best_rank && !xw_digest_same(&best->digest, &d->digest))
 			ambiguous = true;
 		if (r > best_rank) {

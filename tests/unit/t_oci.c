@@ -167,6 +167,8 @@ START_TEST(choices)
 	ck_assert_int_eq(chosen(d, 1, NULL, false, true), 0); /* the only one */
 	ck_assert_int_eq(chosen(d, 1, NULL, true, true), XW_ERR_INPUT);
 	ck_assert_int_eq(chosen(e, 2, NULL, true, true), 0); /* the same one twice */
+	e[1].ref = "y";
+	ck_assert_int_eq(chosen(e, 2, NULL, true, true), 0); /* also by another name */
 	d[0].attestation = true;
 	ck_assert_int_eq(chosen(d, 1, NULL, false, true), XW_ERR_INPUT);
 	ck_assert_int_eq(chosen(NULL, 0, NULL, false, true), XW_ERR_INPUT);
