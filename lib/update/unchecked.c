@@ -15,9 +15,14 @@
 
 static uint32_t count_free(const uint8_t *bits, uint32_t n)
 {
-	uint32_t used = 0;
+	uint32_t used = 0, i = 0;
+	uint64_t word;
 
-	for (uint32_t i = 0; i < n; i++)
+	for (; i + 64 <= n; i += 64) {
+		memcpy(&word, bits + i / 8, sizeof(word));
+		used += word ? (uint32_t)__builtin_popcountll(word) : 0;
+	}
+	for (; i < n; i++)
 		used += bits[i / 8] >> i % 8 & 1;
 	return n - used;
 }
@@ -150,6 +155,8 @@ int xw_unchecked_end(struct xw_update *u, uint32_t group, uint32_t *end)
 		bits ? xw_unchecked_inodes(u, group, bits) : xw_fail_nomem(u->diag, "inode bitmap");
 
 	*end = u->img->sb.inodes_per_group;
+	while (!rc && *end && *end % 8 == 0 && !bits[*end / 8 - 1])
+		*end -= 8;
 	while (!rc && *end && !(bits[(*end - 1) / 8] >> (*end - 1) % 8 & 1))
 		--*end;
 	return rc;
